@@ -1,0 +1,69 @@
+#pragma once
+#include <atomic>
+#include <cstdint>
+#include <utility>
+
+namespace weft::detail {
+
+/// Base of everything that is shared by handles. The count is atomic, so handles may be copied by any thread.
+class RefCounted {
+ public:
+  RefCounted() = default;
+  RefCounted(const RefCounted&) = delete;
+  RefCounted& operator=(const RefCounted&) = delete;
+  virtual ~RefCounted() = default;
+  /// Whether exactly one handle is left; then its owner may reuse the object.
+  bool unique() const { return count_.load(std::memory_order_acquire) == 1; }
+
+ private:
+  template <class T>
+  friend class Ref;
+  mutable std::atomic<std::uint32_t> count_{0};
+};
+
+/// An intrusive shared pointer to a RefCounted. Half the size of a std::shared_ptr and one allocation less.
+template <class T>
+class Ref {
+ public:
+  constexpr Ref() = default;
+  Ref(T* p) : p_(p) { retain(); }
+  Ref(const Ref& o) : p_(o.p_) { retain(); }
+  Ref(Ref&& o) noexcept : p_(std::exchange(o.p_, nullptr)) {}
+  template <class U>
+    requires requires(U* u, T*& t) { t = u; }
+  Ref(const Ref<U>& o) : p_(o.get()) {
+    retain();
+  }
+  ~Ref() { release(); }
+  Ref& operator=(const Ref& o) {
+    Ref(o).swap(*this);
+    return *this;
+  }
+  Ref& operator=(Ref&& o) noexcept {
+    Ref(std::move(o)).swap(*this);
+    return *this;
+  }
+  void swap(Ref& o) noexcept { std::swap(p_, o.p_); }
+  T* get() const { return p_; }
+  T* operator->() const { return p_; }
+  T& operator*() const { return *p_; }
+  explicit operator bool() const { return p_ != nullptr; }
+  friend bool operator==(const Ref& a, const Ref& b) { return a.p_ == b.p_; }
+
+ private:
+  void retain() const {
+    if (p_) p_->count_.fetch_add(1, std::memory_order_relaxed);
+  }
+  void release() {
+    if (p_ && p_->count_.fetch_sub(1, std::memory_order_acq_rel) == 1) delete p_;
+  }
+  T* p_ = nullptr;
+};
+
+/// A new T, owned by the returned handle.
+template <class T, class... A>
+Ref<T> make_ref(A&&... args) {
+  return Ref<T>(new T(std::forward<A>(args)...));
+}
+
+}  // namespace weft::detail
