@@ -261,17 +261,17 @@ const std::vector<const Primitive*>& all_primitives();
 const Primitive* find_primitive(std::string_view name);
 
 /// Applies a primitive: checks the operands, then stages an equation into the current trace, or executes where there is none.
-std::vector<Array> bind(const Primitive& op, ParamsRef params, std::span<const Array> inputs, SourceLoc loc);
+std::vector<Array> bind_primitive(const Primitive& op, ParamsRef params, std::span<const Array> inputs, SourceLoc loc);
 /// The results' types; throws what abstract_eval throws.
 std::vector<Aval> infer(const Primitive& op, const ParamsBase& params, std::span<const Aval> in, SourceLoc loc);
 template <class Op>
 std::vector<Array> bind_all(typename Op::Params params, std::span<const Array> inputs, SourceLoc loc) {
-  return bind(primitive_of<Op>, make_params(std::move(params)), inputs, loc);
+  return bind_primitive(primitive_of<Op>, make_params(std::move(params)), inputs, loc);
 }
 /// Of a primitive with one result.
 template <class Op>
 Array bind_one(typename Op::Params params, std::initializer_list<Array> inputs, SourceLoc loc) {
-  return bind(primitive_of<Op>, make_params(std::move(params)), std::span(inputs.begin(), inputs.size()), loc)[0];
+  return bind_primitive(primitive_of<Op>, make_params(std::move(params)), std::span(inputs.begin(), inputs.size()), loc)[0];
 }
 
 }  // namespace weft::detail

@@ -1,0 +1,67 @@
+#include <fmt/format.h>
+
+#include "core/host.h"
+#include "core/primitive.h"
+#include "core/trace.h"
+
+namespace weft::detail {
+
+std::string OpContext::describe(const std::string& problem, const std::string& remedy) const {
+  std::string text = fmt::format("{}: {}", op.name, problem);
+  if (!in.empty()) {
+    text += "; operands: ";
+    for (std::size_t i = 0; i < in.size(); ++i) text += (i ? ", " : "") + to_string(in[i]);
+  }
+  return remedy.empty() ? text : text + "; " + remedy;
+}
+
+std::vector<Aval> infer(const Primitive& op, const ParamsBase& params, std::span<const Aval> in, SourceLoc loc) {
+  std::vector<Aval> out;
+  op.abstract_eval({op, params, in, effective_loc(loc)}, out);
+  return out;
+}
+
+namespace {
+
+// Where an operation on these operands is staged: the current trace, or a linear companion of it that one of them belongs to.
+Trace* staging_trace(const Primitive& op, std::span<const Array> inputs, SourceLoc loc) {
+  Trace* const current = current_trace();
+  Trace* target = current;
+  for (const Array& x : inputs) {
+    const TracedArray* t = as_traced(x);
+    if (!t || t->trace.get() == current) continue;
+    check_not_leaked(x, std::string(op.name).c_str(), loc);
+    if (!current)
+      throw ConcretizationError(fmt::format("{}: a traced operand {} has no value here ({})", op.name, to_string(x.aval()), t->trace->what()), loc);
+    if (t->trace->primal_trace() == current) target = t->trace.get();
+  }
+  return target;
+}
+
+}  // namespace
+
+std::vector<Array> bind_primitive(const Primitive& op, ParamsRef params, std::span<const Array> inputs, SourceLoc given) {
+  const SourceLoc loc = effective_loc(given);
+  Aval small[4];
+  std::vector<Aval> large;
+  std::span<Aval> avals;
+  if (inputs.size() <= 4) {
+    avals = std::span(small, inputs.size());
+  } else {
+    large.resize(inputs.size());
+    avals = large;
+  }
+  for (std::size_t i = 0; i < inputs.size(); ++i) {
+    avals[i] = inputs[i].aval();
+    if (inputs[i].impl()->kind == ArrayImpl::Kind::abstract)
+      throw TracerError(fmt::format("{}: an operand {} is abstract: a shape and a dtype without a value; use eval_shape, lower or make_jaxpr", op.name,
+                                    to_string(avals[i])),
+                        loc);
+  }
+  Trace* const target = staging_trace(op, inputs, loc);
+  const std::vector<Aval> out = infer(op, *params, avals, loc);
+  if (target) return target->add_eqn(op, std::move(params), inputs, out, loc);
+  return host().execute(op, params, inputs, out, loc);
+}
+
+}  // namespace weft::detail

@@ -1,0 +1,26 @@
+#include "core/ops/registry.h"
+
+#include <algorithm>
+
+namespace weft::detail {
+
+const std::vector<const Primitive*>& all_primitives() {
+  static const std::vector<const Primitive*> all = [] {
+    std::vector<const Primitive*> list;
+    for (PrimitiveList (*family)() : std::initializer_list<PrimitiveList (*)()>{}) {
+      const PrimitiveList some = family();
+      list.insert(list.end(), some.begin(), some.end());
+    }
+    std::sort(list.begin(), list.end(), [](const Primitive* a, const Primitive* b) { return a->name < b->name; });
+    return list;
+  }();
+  return all;
+}
+
+const Primitive* find_primitive(std::string_view name) {
+  const auto& all = all_primitives();
+  const auto at = std::lower_bound(all.begin(), all.end(), name, [](const Primitive* p, std::string_view n) { return p->name < n; });
+  return at != all.end() && (*at)->name == name ? *at : nullptr;
+}
+
+}  // namespace weft::detail

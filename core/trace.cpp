@@ -1,0 +1,199 @@
+#include "core/trace.h"
+
+#include <algorithm>
+#include <set>
+
+#include "core/error.h"
+#include "core/host.h"
+#include "core/primitive.h"
+
+namespace weft::detail {
+namespace {
+
+// The thread's stack of traces; a null entry means that operations are executed.
+struct ThreadState {
+  std::vector<Trace*> stack;
+  SourceLoc loc;
+};
+ThreadState& thread_state() {
+  thread_local ThreadState state;
+  return state;
+}
+
+bool on_this_threads_stack(const Trace* t) {
+  const auto& stack = thread_state().stack;
+  return std::find(stack.begin(), stack.end(), t) != stack.end();
+}
+
+}  // namespace
+
+TracedArray::TracedArray(Aval a, Ref<Trace> t, std::uint32_t v) : ArrayImpl(Kind::traced, std::move(a)), trace(std::move(t)), var(v) {}
+TracedArray::~TracedArray() = default;
+
+TraceScope::TraceScope(Ref<Trace> trace) : trace_(std::move(trace)) { thread_state().stack.push_back(trace_.get()); }
+TraceScope::~TraceScope() {
+  thread_state().stack.pop_back();
+  trace_->live_ = false;
+}
+
+EagerScope::EagerScope() { thread_state().stack.push_back(nullptr); }
+EagerScope::~EagerScope() { thread_state().stack.pop_back(); }
+
+LocScope::LocScope(SourceLoc loc) : saved_(thread_state().loc) {
+  if (!saved_) thread_state().loc = loc;
+}
+LocScope::~LocScope() { thread_state().loc = saved_; }
+SourceLoc effective_loc(SourceLoc loc) { return thread_state().loc ? thread_state().loc : loc; }
+
+Trace* current_trace() { return thread_state().stack.empty() ? nullptr : thread_state().stack.back(); }
+
+const AxisFrame* find_axis(const std::string& name) {
+  const auto& stack = thread_state().stack;
+  for (auto t = stack.rbegin(); t != stack.rend(); ++t)
+    if (*t)
+      for (const AxisFrame& frame : (*t)->axes)
+        if (frame.name == name) return &frame;
+  return nullptr;
+}
+
+std::vector<std::string> axes_in_scope() {
+  std::vector<std::string> names;
+  for (Trace* t : thread_state().stack)
+    if (t)
+      for (const AxisFrame& frame : t->axes) names.push_back(frame.name);
+  return names;
+}
+
+Ref<Trace> Trace::companion_of(Trace& primal, std::string what) {
+  auto t = make_ref<Trace>(std::move(what));
+  t->primal_ = &primal;
+  return t;
+}
+
+Array Trace::add_input(const Aval& aval, const Array& value) {
+  const Var v = builder_.add_input(aval).var();
+  if (!value.is_empty_handle()) values_[v] = value;
+  return Array(Ref<ArrayImpl>(new TracedArray(aval, Ref<Trace>(this), v)));
+}
+
+Atom Trace::lift(const Array& x) {
+  if (const TracedArray* t = as_traced(x); t && t->trace.get() == this) return Atom::var(t->var);
+  if (const LiteralArray* literal = as_literal(x)) return builder_.add_literal({literal->aval, literal->bits});
+  if (const auto found = captured_.find(x.impl().get()); found != captured_.end()) return found->second.second;
+  const auto remember = [&](Atom a) {
+    captured_.emplace(x.impl().get(), std::pair{x, a});
+    return a;
+  };
+  if (const ConcreteArray* c = as_concrete(x); c && c->aval.shape.empty() && !c->placement && c->buffer && c->buffer->on_host()) {
+    host().wait(*c);
+    Literal literal{c->aval, {}};
+    std::copy_n(static_cast<const std::byte*>(c->buffer->data()), c->aval.dtype.itemsize(), literal.bits.begin());
+    return remember(builder_.add_literal(literal));
+  }
+  // A linear program that needs a value made of nothing (zeros, an iota) makes it again instead of keeping it as a residual.
+  if (const TracedArray* t = as_traced(x); t && primal_ && t->trace.get() == primal_) {
+    const JaxprBuilder& from = primal_->builder_;
+    if (const int index = from.defining_eqn(t->var); index >= 0) {
+      const Eqn e = from.eqns()[static_cast<std::size_t>(index)];
+      const bool nothing = !e.op->has_effects && e.outputs.size() == 1 && (e.op->kind == Kind::movement || e.op->kind == Kind::iota) &&
+                           std::all_of(e.inputs.begin(), e.inputs.end(), [](Atom a) { return a.is_literal(); });
+      if (nothing) {
+        std::vector<Atom> inputs;
+        for (Atom a : e.inputs) inputs.push_back(builder_.add_literal(from.literal(a)));
+        return remember(builder_.add_eqn(*e.op, e.params, inputs, std::array{x.aval()}, e.loc)[0]);
+      }
+    }
+  }
+  return remember(builder_.add_const(x));
+}
+
+std::vector<Array> Trace::add_eqn(const Primitive& op, ParamsRef params, std::span<const Array> inputs, std::span<const Aval> out_avals,
+                                  SourceLoc loc) {
+  std::vector<Atom> atoms;
+  for (const Array& x : inputs) atoms.push_back(lift(x));
+  const std::vector<Atom> results = builder_.add_eqn(op, std::move(params), std::move(atoms), out_avals, loc);
+  std::vector<Array> out;
+  for (std::size_t i = 0; i < results.size(); ++i)
+    out.push_back(Array(Ref<ArrayImpl>(new TracedArray(out_avals[i], Ref<Trace>(this), results[i].var()))));
+  return out;
+}
+
+Jaxpr Trace::finish(std::span<const Array> outputs) {
+  std::vector<Atom> atoms;
+  for (const Array& x : outputs) atoms.push_back(lift(x));
+  live_ = false;
+  values_.clear();
+  captured_.clear();
+  return std::move(builder_).finish(std::move(atoms));
+}
+
+Array Trace::value_of(Var wanted) {
+  if (const auto known = values_.find(wanted); known != values_.end()) return concrete_or_empty(known->second);
+  // Mark what is needed backwards, then run those equations in order.
+  std::set<int> needed;
+  std::vector<Var> pending{wanted};
+  while (!pending.empty()) {
+    const Var v = pending.back();
+    pending.pop_back();
+    if (values_.count(v)) continue;
+    const int index = builder_.defining_eqn(v);
+    if (index < 0) {
+      const auto constant = std::find_if(builder_.consts().begin(), builder_.consts().end(), [&](const auto& c) { return c.first == v; });
+      if (constant == builder_.consts().end()) return {};
+      const Array value = concrete_or_empty(constant->second);
+      if (value.is_empty_handle()) return {};
+      values_[v] = value;
+    } else if (needed.insert(index).second) {
+      for (Atom a : builder_.eqns()[static_cast<std::size_t>(index)].inputs)
+        if (!a.is_literal()) pending.push_back(a.var());
+    }
+  }
+  EagerScope eager;
+  for (int index : needed) {
+    const Eqn& e = builder_.eqns()[static_cast<std::size_t>(index)];
+    std::vector<Array> inputs;
+    for (Atom a : e.inputs) {
+      if (a.is_literal()) {
+        inputs.push_back(make_literal(builder_.literal(a).aval, builder_.literal(a).bits));
+        continue;
+      }
+      const Array value = concrete_or_empty(values_.at(a.var()));
+      if (value.is_empty_handle()) return {};
+      inputs.push_back(value);
+    }
+    const std::vector<Array> results = bind_primitive(*e.op, e.params, inputs, e.loc);
+    for (std::size_t k = 0; k < results.size(); ++k) values_[e.outputs[k]] = results[k];
+  }
+  return values_.at(wanted);
+}
+
+Array concrete_or_empty(const Array& x) {
+  const TracedArray* t = as_traced(x);
+  if (!t) return x.impl() && x.impl()->kind != ArrayImpl::Kind::abstract ? x : Array();
+  if (!t->trace->live() || t->trace->primal_trace()) return {};
+  return t->trace->value_of(t->var);
+}
+
+void check_not_leaked(const Array& x, const char* operation, SourceLoc loc) {
+  const TracedArray* t = as_traced(x);
+  if (!t) return;
+  const Trace* owner = t->trace->primal_trace() ? t->trace->primal_trace() : t->trace.get();
+  if (owner->live() && on_this_threads_stack(owner)) return;
+  throw LeakedTracerError(std::string(operation) + ": an operand " + to_string(x.aval()) + " is a traced value of a program that is over (" +
+                              t->trace->what() + "); return it from that function instead of keeping it outside",
+                          effective_loc(loc));
+}
+
+Jaxpr trace_jaxpr(const TraceRequest& request, const std::function<std::vector<Array>(std::span<const Array>)>& body) {
+  auto trace = make_ref<Trace>(request.what);
+  trace->axes = request.axes;
+  std::vector<Array> inputs;
+  for (std::size_t i = 0; i < request.inputs.size(); ++i)
+    inputs.push_back(trace->add_input(request.inputs[i], request.values.empty() ? Array() : request.values[i]));
+  TraceScope scope(trace);
+  const std::vector<Array> outputs = body(inputs);
+  for (const Array& x : outputs) check_not_leaked(x, request.what.c_str(), {});
+  return trace->finish(outputs);
+}
+
+}  // namespace weft::detail
