@@ -45,7 +45,6 @@ std::vector<Array> Jaxpr::run(std::vector<Arg> args, SourceLoc loc) const {
       throw ShapeError("jaxpr: args[" + std::to_string(i) + "] is " + detail::to_string(x.aval()) + ", the program's input is " + detail::to_string(want), loc);
     arrays.push_back(x);
   }
-  LocScope scope(loc);
   return eval_jaxpr(*this, arrays);
 }
 
