@@ -29,8 +29,8 @@ namespace weft::detail {
 /// What a primitive is to a backend: each kind has one emitter. Closed; primitives are open.
 enum class Kind {
   elementwise,           ///< results at an index depend on the operands at that index; lower()
-  movement,              ///< each result element is one operand element or a fill value: movement()
-  concatenate,           ///< movement of several operands
+  movement,              ///< each element of each result is one operand element or a fill value: movement()
+  concatenate,           ///< movement of several operands, each to a part of the result: movement()
   iota,                  ///< no operands: elements computed from the index
   reduce,                ///< one or more axes folded by an associative operation
   arg_reduce,            ///< position of the extremum
@@ -141,16 +141,22 @@ struct ReferenceContext {
   const P& get() const { return params_as<P>(params); }
 };
 
-/// Where an element of a movement's operand goes: operand coordinate d is (scale * result coordinate[out_dim] + offset) / divisor, or
-/// just offset if out_dim is -1. Where `guarded`, a coordinate out of range or not divisible means the fill value (operand 1 of pad).
+/// Where an element of a movement's operand comes to lie: operand coordinate d is ((scale * result coordinate[out_dim] + offset) / divisor),
+/// modulo `modulus` if that is not 0, or just offset if out_dim is -1. Where `guarded`, a coordinate out of range or not divisible means the
+/// fill value (operand 1 of pad).
 struct MovementDim {
   int out_dim = -1;
   std::int64_t scale = 0, offset = 0, divisor = 1;
+  std::int64_t modulus = 0;       ///< only of tile
 };
 struct Movement {
   std::vector<MovementDim> dims;  ///< one for each dimension of the operand
   bool guarded = false;
-  bool reshape = false;           ///< instead: the element with the same row-major position
+  bool reshape = false;           ///< instead of dims: the element with the same row-major position
+  std::vector<int> order = {};    ///< of a reshape: the operand's dimensions, slowest first, that the position counts; empty: in order
+  /// Of a concatenate kind: the operand holds the result elements whose coordinate `part_dim` is in [part_begin, part_end).
+  int part_dim = -1;
+  std::int64_t part_begin = 0, part_end = 0;
 };
 
 /// The associative operation of a reduce or cumulative primitive. Identity: the value that reducing nothing gives.
@@ -170,7 +176,8 @@ struct Primitive {
   BatchResult (*batch)(const BatchContext&);
   void (*reference)(const ReferenceContext&);             ///< null: executed by its kind (call, control, spmd, collective, effect)
   KernelValue (*lower)(KernelBuilder&, const ParamsBase&, std::span<const KernelValue>);  ///< elementwise
-  Movement (*movement)(const ParamsBase&, std::span<const Aval> in, const Aval& out);     ///< movement: of operand 0
+  /// Kind movement: from operand 0 to result `which`. Kind concatenate: from operand `which` to result 0.
+  Movement (*movement)(const ParamsBase&, std::span<const Aval> in, const Aval& out, int which);
   std::optional<Combiner> combiner;                       ///< reduce, cumulative
 
   bool (*params_equal)(const ParamsBase&, const ParamsBase&);
@@ -195,7 +202,7 @@ concept HasReference = requires(const ReferenceContext& c) { Op::reference(c); }
 template <class Op>
 concept HasLower = requires(KernelBuilder& b, const typename Op::Params& p, std::span<const KernelValue> v) { { Op::lower(b, p, v) } -> std::same_as<KernelValue>; };
 template <class Op>
-concept HasMovement = requires(const typename Op::Params& p, std::span<const Aval> in, const Aval& out) { { Op::movement(p, in, out) } -> std::same_as<Movement>; };
+concept HasMovement = requires(const typename Op::Params& p, std::span<const Aval> in, const Aval& out) { { Op::movement(p, in, out, 0) } -> std::same_as<Movement>; };
 /// Kinds that have no reference() because the interpreter runs them by their structure.
 constexpr bool executed_by_kind(Kind k) {
   return k == Kind::call || k == Kind::control || k == Kind::spmd || k == Kind::collective || k == Kind::effect;
@@ -217,7 +224,8 @@ constexpr Primitive make_primitive() {
   static_assert(contract::HasBatch<Op>, "weft: a primitive needs batch(const BatchContext&)");
   static_assert(contract::HasReference<Op> || contract::executed_by_kind(Op::kind), "weft: a primitive needs reference(const ReferenceContext&)");
   static_assert(Op::kind != Kind::elementwise || contract::HasLower<Op>, "weft: an elementwise primitive needs lower(KernelBuilder&, const Params&, operands)");
-  static_assert(Op::kind != Kind::movement || contract::HasMovement<Op>, "weft: a movement primitive needs movement(const Params&, in avals, out aval)");
+  static_assert((Op::kind != Kind::movement && Op::kind != Kind::concatenate) || contract::HasMovement<Op>,
+                "weft: a movement primitive needs movement(const Params&, in avals, out aval, int which)");
 
   Primitive t{};
   t.name = Op::name, t.doc = Op::doc, t.kind = Op::kind;
@@ -240,7 +248,7 @@ constexpr Primitive make_primitive() {
   if constexpr (contract::HasLower<Op>)
     t.lower = [](KernelBuilder& b, const ParamsBase& p, std::span<const KernelValue> v) { return Op::lower(b, params_as<P>(p), v); };
   if constexpr (contract::HasMovement<Op>)
-    t.movement = [](const ParamsBase& p, std::span<const Aval> in, const Aval& out) { return Op::movement(params_as<P>(p), in, out); };
+    t.movement = [](const ParamsBase& p, std::span<const Aval> in, const Aval& out, int which) { return Op::movement(params_as<P>(p), in, out, which); };
   if constexpr (requires { Op::combiner; }) t.combiner = Op::combiner;
   t.params_equal = ParamFunctions<P>::equal;
   t.params_list = ParamFunctions<P>::list;
