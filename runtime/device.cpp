@@ -1,0 +1,95 @@
+#include "runtime/device.h"
+
+#include <cstdlib>
+#include <fstream>
+
+#include "core/error.h"
+#include "runtime/allocator.h"
+
+namespace weft {
+namespace {
+
+thread_local int default_device_of_thread = 0;
+
+int wanted_host_devices() {
+  int n = config.num_cpu_devices;
+  if (n == Config{}.num_cpu_devices)
+    if (const char* text = std::getenv("WEFT_NUM_CPU_DEVICES")) {
+      char* end = nullptr;
+      const long value = std::strtol(text, &end, 10);
+      if (*text == 0 || *end != 0 || value < 1 || value > 1024)
+        throw DeviceError(fmt::format("WEFT_NUM_CPU_DEVICES is `{}`; it must be a number from 1 to 1024", text));
+      n = static_cast<int>(value);
+    }
+  if (n < 1 || n > 1024) throw DeviceError(fmt::format("config.num_cpu_devices is {}; it must be from 1 to 1024", n));
+  return n;
+}
+
+std::string processor_name() {
+  std::ifstream info("/proc/cpuinfo");
+  for (std::string line; std::getline(info, line);)
+    if (line.rfind("model name", 0) == 0 || line.rfind("CPU part", 0) == 0) {
+      const std::size_t colon = line.find(':');
+      if (colon != std::string::npos && colon + 2 < line.size()) return line.substr(colon + 2);
+    }
+  return "host processor";
+}
+
+}  // namespace
+
+namespace detail {
+
+int num_host_devices() {
+  static const int at_start = config.num_cpu_devices;
+  static const int n = wanted_host_devices();
+  if (config.num_cpu_devices != at_start)
+    throw DeviceError(fmt::format("config.num_cpu_devices was set to {} after the devices were first used, when there were {}; set it before",
+                                  config.num_cpu_devices, n));
+  return n;
+}
+
+int default_device_id() { return default_device_of_thread; }
+
+std::string to_string(const Device& d) { return fmt::format("{}:{}", d.platform(), d.id()); }
+
+}  // namespace detail
+
+std::string Device::kind() const {
+  static const std::string name = processor_name();
+  return name;
+}
+
+std::string Device::platform() const { return "cpu"; }
+int Device::process_index() const { return weft::process_index(); }
+
+MemoryStats Device::memory_stats() const {
+  const detail::AllocatorStats s = detail::host_allocator_stats(id_);
+  return {s.bytes_in_use, s.peak_bytes_in_use, detail::host_memory_limit()};
+}
+
+std::vector<Device> devices(std::string_view platform, SourceLoc loc) {
+  if (!platform.empty() && platform != "cpu")
+    throw DeviceError(fmt::format("devices: there is no device of platform `{}`; there is `cpu`", platform), loc);
+  std::vector<Device> all;
+  const int n = detail::num_host_devices();
+  for (int i = 0; i < n; ++i) all.push_back(Device::of_id(i));
+  return all;
+}
+
+std::vector<Device> local_devices(std::string_view platform, SourceLoc loc) { return devices(platform, loc); }
+int device_count(std::string_view platform) { return static_cast<int>(devices(platform).size()); }
+int local_device_count(std::string_view platform) { return static_cast<int>(local_devices(platform).size()); }
+int process_index() { return 0; }
+int process_count() { return 1; }
+
+Scope default_device(Device device) {
+  const int saved = default_device_of_thread;
+  default_device_of_thread = device.id();
+  return Scope::make([](std::intptr_t id) { default_device_of_thread = static_cast<int>(id); }, saved);
+}
+
+}  // namespace weft
+
+fmt::format_context::iterator fmt::formatter<weft::Device>::format(const weft::Device& d, fmt::format_context& ctx) const {
+  return fmt::format_to(ctx.out(), "{}", weft::detail::to_string(d));
+}

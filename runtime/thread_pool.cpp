@@ -1,0 +1,215 @@
+#include "runtime/thread_pool.h"
+
+#include <fmt/core.h>
+#include <linux/futex.h>
+#include <sched.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <atomic>
+#include <cstdio>
+#include <cstdlib>
+#include <exception>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include "core/error.h"
+
+namespace weft::detail {
+namespace {
+
+constexpr int kSlots = 8;       // loops that run at once, from different threads; more than that run on their caller alone
+constexpr int kSpins = 2000;    // before a thread sleeps: about 20 to 50 microseconds
+
+thread_local bool in_task = false;
+
+void pause_briefly() {
+#if defined(__x86_64__)
+  __builtin_ia32_pause();
+#elif defined(__aarch64__)
+  asm volatile("yield");
+#endif
+}
+void futex_wait(std::atomic<std::uint32_t>& word, std::uint32_t expected) {
+  syscall(SYS_futex, &word, FUTEX_WAIT_PRIVATE, expected, nullptr, nullptr, 0);
+}
+void futex_wake(std::atomic<std::uint32_t>& word, int threads) { syscall(SYS_futex, &word, FUTEX_WAKE_PRIVATE, threads, nullptr, nullptr, 0); }
+
+// A running loop. A thread joins by raising `state` while kOpen is set; the slot is reused only when all have left.
+struct alignas(64) Slot {
+  static constexpr std::uint32_t kOpen = 1u << 31;
+  std::atomic<bool> taken{false};
+  std::atomic<std::uint32_t> state{0};  // kOpen | threads inside, the caller not counted
+  alignas(64) std::atomic<std::int64_t> next{0};
+  std::atomic<std::int64_t> n{0};
+  void (*task)(void*, std::int64_t) = nullptr;
+  void* context = nullptr;
+  std::atomic<bool> failed{false};
+  std::exception_ptr error;
+
+  void work() {
+    for (;;) {
+      const std::int64_t i = next.fetch_add(1, std::memory_order_relaxed);
+      if (i >= n.load(std::memory_order_relaxed)) return;
+      try {
+        task(context, i);
+      } catch (...) {
+        if (!failed.exchange(true)) error = std::current_exception();
+      }
+    }
+  }
+  bool enter() {
+    std::uint32_t s = state.load(std::memory_order_relaxed);
+    while (s & kOpen) {
+      if (next.load(std::memory_order_relaxed) >= n.load(std::memory_order_relaxed)) return false;
+      if (state.compare_exchange_weak(s, s + 1, std::memory_order_acquire, std::memory_order_relaxed)) return true;
+    }
+    return false;
+  }
+  void leave() {
+    if (state.fetch_sub(1, std::memory_order_acq_rel) == 1) futex_wake(state, 1);  // closed, and this was the last
+  }
+};
+
+// The smaller of a container's quota (in processors, rounded up) and `n`.
+int within_quota(int n) {
+  if (std::FILE* f = std::fopen("/sys/fs/cgroup/cpu.max", "r")) {
+    long long quota = 0, period = 0;
+    if (std::fscanf(f, "%lld %lld", &quota, &period) == 2 && quota > 0 && period > 0) n = std::min<int>(n, static_cast<int>((quota + period - 1) / period));
+    std::fclose(f);
+  } else {
+    long long quota = 0, period = 0;
+    if (std::FILE* q = std::fopen("/sys/fs/cgroup/cpu/cpu.cfs_quota_us", "r")) {
+      if (std::fscanf(q, "%lld", &quota) != 1) quota = 0;
+      std::fclose(q);
+    }
+    if (std::FILE* p = std::fopen("/sys/fs/cgroup/cpu/cpu.cfs_period_us", "r")) {
+      if (std::fscanf(p, "%lld", &period) != 1) period = 0;
+      std::fclose(p);
+    }
+    if (quota > 0 && period > 0) n = std::min<int>(n, static_cast<int>((quota + period - 1) / period));
+  }
+  return std::max(n, 1);
+}
+
+int wanted_threads() {
+  if (const char* text = std::getenv("WEFT_NUM_THREADS")) {
+    char* end = nullptr;
+    const long value = std::strtol(text, &end, 10);
+    if (*text == 0 || *end != 0 || value < 1 || value > 1024)
+      throw Error(fmt::format("WEFT_NUM_THREADS is `{}`; it must be a number from 1 to 1024", text));
+    return static_cast<int>(value);
+  }
+  cpu_set_t set;
+  CPU_ZERO(&set);
+  const int allowed = sched_getaffinity(0, sizeof set, &set) == 0 ? CPU_COUNT(&set) : static_cast<int>(std::thread::hardware_concurrency());
+  return within_quota(std::max(allowed, 1));
+}
+
+void run_inline(std::int64_t n, void (*task)(void*, std::int64_t), void* context) {
+  std::exception_ptr error;
+  for (std::int64_t i = 0; i < n; ++i) try {
+      task(context, i);
+    } catch (...) {
+      if (!error) error = std::current_exception();
+    }
+  if (error) std::rethrow_exception(error);
+}
+
+class Pool {
+ public:
+  Pool() {
+    for (int i = 1; i < num_threads(); ++i) std::thread([this] { serve(); }).detach();
+  }
+  void run(std::int64_t n, void (*task)(void*, std::int64_t), void* context);
+
+ private:
+  void serve();
+  bool help();
+  std::array<Slot, kSlots> slots_;
+  alignas(64) std::atomic<std::uint32_t> epoch_{0};
+  std::atomic<int> sleeping_{0};
+};
+Pool& pool() {
+  static Pool* p = new Pool;  // never destroyed: its threads sleep on it until the process ends
+  return *p;
+}
+
+bool Pool::help() {
+  bool helped = false;
+  for (Slot& slot : slots_)
+    if (slot.enter()) {
+      slot.work();
+      slot.leave();
+      helped = true;
+    }
+  return helped;
+}
+
+void Pool::serve() {
+  in_task = true;
+  for (;;) {
+    const std::uint32_t seen = epoch_.load(std::memory_order_acquire);
+    if (help()) continue;
+    int spins = 0;
+    while (spins < kSpins && epoch_.load(std::memory_order_relaxed) == seen) pause_briefly(), ++spins;
+    if (spins < kSpins) continue;
+    sleeping_.fetch_add(1);
+    if (epoch_.load() == seen) futex_wait(epoch_, seen);
+    sleeping_.fetch_sub(1);
+  }
+}
+
+void Pool::run(std::int64_t n, void (*task)(void*, std::int64_t), void* context) {
+  Slot* slot = nullptr;
+  for (Slot& s : slots_)
+    if (!s.taken.load(std::memory_order_relaxed) && !s.taken.exchange(true, std::memory_order_acquire)) {
+      slot = &s;
+      break;
+    }
+  if (!slot) return run_inline(n, task, context);
+  slot->n.store(n, std::memory_order_relaxed);
+  slot->task = task, slot->context = context, slot->error = nullptr;
+  slot->failed.store(false, std::memory_order_relaxed);
+  slot->next.store(0, std::memory_order_relaxed);
+  slot->state.store(Slot::kOpen, std::memory_order_release);
+  epoch_.fetch_add(1);
+  if (const int asleep = sleeping_.load(); asleep > 0) futex_wake(epoch_, static_cast<int>(std::min<std::int64_t>(asleep, n - 1)));
+
+  slot->work();
+  std::uint32_t inside = slot->state.fetch_and(~Slot::kOpen, std::memory_order_acq_rel) & ~Slot::kOpen;
+  for (int spins = 0; inside != 0; ++spins) {
+    if (spins < kSpins)
+      pause_briefly();
+    else
+      futex_wait(slot->state, inside);
+    inside = slot->state.load(std::memory_order_acquire);
+  }
+  const std::exception_ptr error = std::exchange(slot->error, nullptr);
+  slot->taken.store(false, std::memory_order_release);
+  if (error) std::rethrow_exception(error);
+}
+
+}  // namespace
+
+int num_threads() {
+  static const int n = wanted_threads();
+  return n;
+}
+
+bool in_parallel_region() { return in_task; }
+
+SerialScope::SerialScope() : saved_(in_task) { in_task = true; }
+SerialScope::~SerialScope() { in_task = saved_; }
+
+void parallel_for(std::int64_t n, void (*task)(void*, std::int64_t), void* context) {
+  if (n <= 0) return;
+  if (n == 1 || in_task || num_threads() == 1) return run_inline(n, task, context);
+  SerialScope scope;
+  pool().run(n, task, context);
+}
+
+}  // namespace weft::detail

@@ -1,0 +1,38 @@
+// The process's one pool of threads: kernels, library calls, SPMD segments and collectives all run on it.
+#pragma once
+#include <cstdint>
+#include <type_traits>
+
+namespace weft::detail {
+
+/// How many threads take part in a parallel loop, the caller included: WEFT_NUM_THREADS, or as many as the process may run on (its
+/// affinity mask and its container's quota).
+int num_threads();
+
+/// Calls task(context, i) for each i in [0, n), by several threads, in no order; returns when all are done. The caller takes part. Called
+/// from within a task it runs inline. If tasks throw, the others still run, and the first exception is thrown on.
+void parallel_for(std::int64_t n, void (*task)(void* context, std::int64_t i), void* context);
+
+/// Whether the caller is itself a task of a parallel loop.
+bool in_parallel_region();
+
+template <class F>
+void parallel_for(std::int64_t n, F&& f) {
+  using Fn = std::remove_reference_t<F>;
+  parallel_for(
+      n, [](void* context, std::int64_t i) { (*static_cast<Fn*>(context))(i); }, const_cast<void*>(static_cast<const void*>(&f)));
+}
+
+/// Nested loops run inline within this scope, as if inside a task: for callers that already have one thread a task.
+class [[nodiscard]] SerialScope {
+ public:
+  SerialScope();
+  ~SerialScope();
+  SerialScope(const SerialScope&) = delete;
+  SerialScope& operator=(const SerialScope&) = delete;
+
+ private:
+  bool saved_;
+};
+
+}  // namespace weft::detail
