@@ -28,6 +28,9 @@ Array instantiate(const Tangent& t, const Aval& aval, SourceLoc loc);
 Tangent add_tangents(const Tangent& a, const Tangent& b, SourceLoc loc);
 Array add_any(const Array& a, const Array& b, SourceLoc loc);
 
+/// The primitive of the same name (core/ops/reduce.cpp), in x's dtype.
+Array reduce_sum(const Array& x, const std::vector<int>& axes, SourceLoc loc);
+
 /// A scalar of x's dtype, as a literal operand for arithmetic in rules.
 Array scalar_like(const Array& x, double value);
 
