@@ -127,6 +127,13 @@ Jaxpr Trace::finish(std::span<const Array> outputs) {
   return std::move(builder_).finish(std::move(atoms));
 }
 
+std::pair<std::string, SourceLoc> Trace::origin(Var v) const {
+  const int index = builder_.defining_eqn(v);
+  if (index < 0) return {};
+  const Eqn& e = builder_.eqns()[static_cast<std::size_t>(index)];
+  return {e.primitive(), e.loc};
+}
+
 Array Trace::value_of(Var wanted) {
   if (const auto known = values_.find(wanted); known != values_.end()) return concrete_or_empty(known->second);
   // Mark what is needed backwards, then run those equations in order.

@@ -34,6 +34,8 @@ class Trace : public RefCounted {
   /// The value of one of this trace's arrays, computed from the inputs' values; empty if there is none to be had.
   Array value_of(Var v);
 
+  /// What made one of this trace's arrays: the primitive's name (empty for an input) and the user's line.
+  std::pair<std::string, SourceLoc> origin(Var v) const;
   const std::string& what() const { return what_; }
   bool live() const { return live_; }
   /// The trace that this one rides on, if it is the linear companion of one: an operation on any of its arrays is staged here, all else there.

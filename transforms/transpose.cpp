@@ -25,7 +25,7 @@ class Transposer {
     for (std::size_t i = 0; i < d_.outputs.size(); ++i)
       if (cotangents[i]) accumulate(d_.outputs[i], *cotangents[i]);
     for (auto e = d_.eqns.rbegin(); e != d_.eqns.rend(); ++e)
-      if (depends_[e->outputs.empty() ? 0 : e->outputs[0]] && !e->outputs.empty()) transpose_eqn(*e);
+      if (!e->outputs.empty() && depends_[e->outputs[0]]) transpose_eqn(*e);
     std::vector<Tangent> out;
     for (int i = 0; i < d_.num_inputs; ++i)
       if (const Var v = d_.first_input() + static_cast<Var>(i); depends_[v]) out.push_back(cotangents_[v]);
