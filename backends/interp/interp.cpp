@@ -1,0 +1,119 @@
+#include "backends/interp/interp.h"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <cstring>
+
+#include "core/trace.h"
+#include "runtime/buffer.h"
+
+namespace weft::detail {
+namespace {
+
+/// The elements as reference() reads them. Literals lie in the array object itself, which the caller keeps.
+HostTensor tensor_of(const Array& x) { return {x.aval(), const_cast<void*>(host_data(x))}; }
+
+std::vector<Array> run_reference(const Primitive& op, const ParamsRef& params, std::span<const Array> inputs, std::span<const Aval> out_avals,
+                                 int device) {
+  std::vector<HostTensor> in, out;
+  for (const Array& x : inputs) in.push_back(tensor_of(x));
+  std::vector<Array> results;
+  for (const Aval& aval : out_avals) {
+    Ref<Buffer> buffer(new HostBuffer(static_cast<std::size_t>(aval.bytes()), device));
+    out.push_back({aval, buffer->data()});
+    results.push_back(wrap_buffer(aval, std::move(buffer)));
+  }
+  op.reference({*params, in, out});
+  return results;
+}
+
+/// A call's body is its first sub-program; what follows (derivative rules) plays no part in its value.
+const Jaxpr& body_of(const Primitive& op, const std::vector<ParamText>& params) {
+  const auto found = std::find_if(params.begin(), params.end(), [](const ParamText& p) { return p.jaxpr != nullptr; });
+  if (found == params.end()) throw Error(fmt::format("{}: internal error: a call without a sub-program", op.name));
+  return *found->jaxpr;
+}
+
+class InterpExecutable final : public Executable {
+ public:
+  explicit InterpExecutable(const Jaxpr& j) : jaxpr_(j) {}
+  std::vector<Array> call(std::span<const Array> inputs, int device) override { return interpret(jaxpr_, inputs, device); }
+  std::string as_text(std::string_view form) const override {
+    if (form == "jaxpr") return jaxpr_.to_string();
+    throw CompileError(fmt::format("as_text: the interpreter has no form `{}`; it has `jaxpr`", form));
+  }
+  CostAnalysis cost_analysis() const override {
+    CostAnalysis cost;
+    const JaxprData& d = jaxpr_.data();
+    for (const Eqn& e : d.eqns) {
+      for (Atom a : e.inputs) cost.bytes_accessed += static_cast<double>(d.aval(a).bytes());
+      for (Var v : e.outputs) {
+        cost.bytes_accessed += static_cast<double>(d.avals[v].bytes());
+        if (d.avals[v].dtype.is_inexact() && e.op->kind == Kind::elementwise) cost.flops += static_cast<double>(d.avals[v].size());
+      }
+    }
+    return cost;
+  }
+  MemoryAnalysis memory_analysis() const override {
+    MemoryAnalysis m;
+    for (const Aval& a : jaxpr_.data().input_avals()) m.argument_size_in_bytes += a.bytes();
+    for (const Aval& a : jaxpr_.data().output_avals()) m.output_size_in_bytes += a.bytes();
+    return m;
+  }
+  Object export_object(const std::string& name) const override {
+    throw CompileError("export_object: " + name + " was compiled by the interpreter, which makes no machine code; compile it for `cpu`");
+  }
+
+ private:
+  Jaxpr jaxpr_;
+};
+
+}  // namespace
+
+std::vector<Array> interpret_eqn(const Primitive& op, const ParamsRef& params, std::span<const Array> inputs, std::span<const Aval> out_avals,
+                                 int device, SourceLoc loc) {
+  if (op.reference) return run_reference(op, params, inputs, out_avals, device);
+  switch (op.kind) {
+    case Kind::call: {
+      const std::vector<ParamText> list = op.params_list(*params);
+      return interpret(body_of(op, list), inputs, device);
+    }
+    default:
+      throw Error(fmt::format("{}: has no reference implementation that the interpreter could run", op.name), loc);
+  }
+}
+
+std::vector<Array> interpret(const Jaxpr& j, std::span<const Array> inputs, int device) {
+  const JaxprData& d = j.data();
+  std::vector<Array> values(d.avals.size());
+  std::copy(d.consts.begin(), d.consts.end(), values.begin());
+  std::copy(inputs.begin(), inputs.end(), values.begin() + d.num_consts);
+  std::vector<std::size_t> last_use(d.avals.size(), d.eqns.size());
+  for (std::size_t i = 0; i < d.eqns.size(); ++i)
+    for (Atom a : d.eqns[i].inputs)
+      if (!a.is_literal()) last_use[a.var()] = i;
+  for (Atom a : d.outputs)
+    if (!a.is_literal()) last_use[a.var()] = d.eqns.size();
+  const auto value = [&](Atom a) { return a.is_literal() ? make_literal(d.literals[a.literal()].aval, d.literals[a.literal()].bits) : values[a.var()]; };
+
+  std::vector<Array> in;
+  std::vector<Aval> out_avals;
+  for (std::size_t i = 0; i < d.eqns.size(); ++i) {
+    const Eqn& e = d.eqns[i];
+    in.clear(), out_avals.clear();
+    for (Atom a : e.inputs) in.push_back(value(a));
+    for (Var v : e.outputs) out_avals.push_back(d.avals[v]);
+    std::vector<Array> results = interpret_eqn(*e.op, e.params, in, out_avals, device, e.loc);
+    for (std::size_t k = 0; k < results.size(); ++k) values[e.outputs[k]] = std::move(results[k]);
+    for (Atom a : e.inputs)
+      if (!a.is_literal() && last_use[a.var()] == i) values[a.var()] = Array();
+  }
+  std::vector<Array> out;
+  for (Atom a : d.outputs) out.push_back(value(a));
+  return out;
+}
+
+Ref<Executable> InterpBackend::compile(const Jaxpr& j, const CompileOptions&) { return Ref<Executable>(new InterpExecutable(j)); }
+
+}  // namespace weft::detail
