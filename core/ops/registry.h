@@ -4,4 +4,10 @@
 
 namespace weft::detail {
 
+PrimitiveList concatenate_primitives();
+PrimitiveList iota_primitives();
+PrimitiveList movement_primitives();
+PrimitiveList pad_primitives();
+PrimitiveList split_primitives();
+
 }  // namespace weft::detail
