@@ -49,6 +49,8 @@ template <class T>
 void read_param(ParamReader& r, std::optional<T>& v) {
   if (read_none(r))
     v.reset();
+  else if constexpr (std::is_same_v<T, DType>)
+    read_param(r, v.emplace(float32));
   else
     read_param(r, v.emplace());
 }

@@ -5,9 +5,12 @@
 namespace weft::detail {
 
 PrimitiveList concatenate_primitives();
+PrimitiveList cumulative_primitives();
+PrimitiveList dot_primitives();
 PrimitiveList iota_primitives();
 PrimitiveList movement_primitives();
 PrimitiveList pad_primitives();
+PrimitiveList reduce_primitives();
 PrimitiveList split_primitives();
 
 }  // namespace weft::detail
