@@ -23,7 +23,9 @@ class Leaves {
     ++size_;
   }
   std::size_t size() const { return size_; }
-  std::span<const Array> span() const { return size_ <= kInline ? std::span<const Array>(in_place_, size_) : std::span<const Array>(heap_); }
+  std::span<const Array> span() const {
+    return size_ <= kInline ? std::span<const Array>(in_place_, size_) : std::span<const Array>(heap_);
+  }
 
  private:
   void spill(const Array& x) {
@@ -141,7 +143,8 @@ bool static_equal(const T& a, const U& b) {
       return same;
     } else if constexpr (is_map<T>) {
       bool same = a.size() == b.size();
-      for (auto i = a.begin(), j = b.begin(); same && i != a.end(); ++i, ++j) same = i->first == j->first && static_equal(i->second, j->second);
+      for (auto i = a.begin(), j = b.begin(); same && i != a.end(); ++i, ++j)
+        same = i->first == j->first && static_equal(i->second, j->second);
       return same;
     } else if constexpr (Container<T>::value) {
       return [&]<std::size_t... I>(std::index_sequence<I...>) {
@@ -150,8 +153,9 @@ bool static_equal(const T& a, const U& b) {
     } else if constexpr (requires { static_cast<bool>(a == b); }) {
       return static_cast<bool>(a == b);
     } else {
-      static_assert(Registered<T> || std::is_aggregate_v<T>,
-                    "weft: an argument, or a field of one, must be an array, a pytree of arrays, or comparable with == (it is then static)");
+      static_assert(
+          Registered<T> || std::is_aggregate_v<T>,
+          "weft: an argument, or a field of one, must be an array, a pytree of arrays, or comparable with == (it is then static)");
       auto x = tie_fields(a), y = tie_fields(b);
       return [&]<std::size_t... I>(std::index_sequence<I...>) {
         return (static_equal(std::get<I>(x), std::get<I>(y)) && ...);
@@ -175,7 +179,8 @@ bool same_structure(const T& a, const U& b) {
     return same;
   } else if constexpr (is_map<T>) {
     bool same = a.size() == b.size();
-    for (auto i = a.begin(), j = b.begin(); same && i != a.end(); ++i, ++j) same = i->first == j->first && same_structure(i->second, j->second);
+    for (auto i = a.begin(), j = b.begin(); same && i != a.end(); ++i, ++j)
+      same = i->first == j->first && same_structure(i->second, j->second);
     return same;
   } else {
     auto parts = []<class V>(const V& v) -> decltype(auto) {
@@ -272,7 +277,8 @@ inline char type_tag = 0;
 
 /// Throws PytreeError if the trees differ in more than their leaves: "<what> differ: args[0] has 1 element, args[1] 2".
 template <class T>
-void check_same_structure(const std::string& what, const T& a, const std::string& name_a, const T& b, const std::string& name_b, SourceLoc loc) {
+void check_same_structure(const std::string& what, const T& a, const std::string& name_a, const T& b, const std::string& name_b,
+                          SourceLoc loc) {
   if (!same_structure(a, b)) throw_structure_mismatch(what, skeleton_of(a, name_a), skeleton_of(b, name_b), loc);
 }
 

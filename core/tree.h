@@ -14,7 +14,8 @@ bool leaves_close(const std::vector<Array>& a, const std::vector<Array>& b, doub
 template <class F, class T, class... Rest>
 T map_trees(F& f, [[maybe_unused]] SourceLoc loc, const T& first, const Rest&... rest) {
   static_assert((std::is_same_v<T, Rest> && ...), "weft: tree::map's trees have one type");
-  static_assert(std::is_convertible_v<decltype(f(std::declval<Array>(), leaves_of(rest)[0]...)), Array>, "weft: tree::map's function returns an Array");
+  static_assert(std::is_convertible_v<decltype(f(std::declval<Array>(), leaves_of(rest)[0]...)), Array>,
+                "weft: tree::map's function returns an Array");
   [[maybe_unused]] std::size_t k = 0, next = 0;
   (check_same_structure("tree::map", first, label_of_tree(0), rest, label_of_tree(++k), loc), ...);
   return [&](const auto&... others) {
@@ -111,13 +112,16 @@ std::pair<Array, Unravel<detail::traced_t<T>>> ravel(const T& t, SourceLoc loc =
   return {detail::ravel_leaves(leaves, loc), Unravel<detail::traced_t<T>>(u, std::move(avals))};
 }
 
-/// Whether two trees have one structure and everywhere |a - b| <= atol + rtol |b|. Shapes and dtypes must be equal; NaN is close to nothing.
+/// Whether two trees have one structure and everywhere |a - b| <= atol + rtol |b|. Shapes and dtypes must be equal; NaN is close to
+/// nothing.
 template <class T>
 bool all_close(const T& a, const T& b, double rtol = 1e-5, double atol = 1e-6) {
   const auto &x = detail::to_traced(a), &y = detail::to_traced(b);
   return detail::same_structure(x, y) && detail::leaves_close(detail::leaves_of(x), detail::leaves_of(y), rtol, atol);
 }
-inline bool all_close(const Array& a, const Array& b, double rtol = 1e-5, double atol = 1e-6) { return detail::leaves_close({a}, {b}, rtol, atol); }
+inline bool all_close(const Array& a, const Array& b, double rtol = 1e-5, double atol = 1e-6) {
+  return detail::leaves_close({a}, {b}, rtol, atol);
+}
 
 }  // namespace tree
 }  // namespace weft
