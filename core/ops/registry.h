@@ -12,5 +12,6 @@ PrimitiveList movement_primitives();
 PrimitiveList pad_primitives();
 PrimitiveList reduce_primitives();
 PrimitiveList split_primitives();
+PrimitiveList stop_gradient_primitives();
 
 }  // namespace weft::detail

@@ -1,0 +1,33 @@
+#include "core/ops/stop_gradient.h"
+
+#include <cstring>
+
+#include "core/ops/common.h"
+#include "core/ops/registry.h"
+
+namespace weft::detail {
+namespace {
+
+struct StopGradient {
+  static constexpr std::string_view name = "stop_gradient", doc = "The operand itself, with a tangent of zero.";
+  static constexpr Kind kind = Kind::elementwise;
+  static constexpr bool not_linear = true, zero_tangent = true;
+  using Params = NoParams;
+  static Aval abstract_eval(const OpContext& c) { return c.in[0]; }
+  static BatchResult batch(const BatchContext& c) { return batch_elementwise(c); }
+  static void reference(const ReferenceContext& c) {
+    if (c.in[0].aval.bytes() > 0) std::memcpy(c.out[0].data, c.in[0].data, static_cast<std::size_t>(c.in[0].aval.bytes()));
+  }
+  static KernelValue lower(KernelBuilder&, const Params&, std::span<const KernelValue> v) { return v[0]; }
+};
+
+}  // namespace
+
+Array stop_gradient_of(const Array& x, SourceLoc loc) { return x.dtype().is_inexact() ? bind_one<StopGradient>({}, {x}, loc) : x; }
+
+PrimitiveList stop_gradient_primitives() {
+  static constexpr const Primitive* list[] = {&primitive_of<StopGradient>};
+  return list;
+}
+
+}  // namespace weft::detail
