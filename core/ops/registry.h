@@ -7,10 +7,13 @@ namespace weft::detail {
 PrimitiveList concatenate_primitives();
 PrimitiveList cumulative_primitives();
 PrimitiveList dot_primitives();
+PrimitiveList dynamic_slice_primitives();
+PrimitiveList gather_primitives();
 PrimitiveList iota_primitives();
 PrimitiveList movement_primitives();
 PrimitiveList pad_primitives();
 PrimitiveList reduce_primitives();
+PrimitiveList scatter_primitives();
 PrimitiveList split_primitives();
 PrimitiveList stop_gradient_primitives();
 
