@@ -4,6 +4,8 @@
 
 namespace weft::detail {
 
+PrimitiveList collective_move_primitives();
+PrimitiveList collective_reduction_primitives();
 PrimitiveList concatenate_primitives();
 PrimitiveList cumulative_primitives();
 PrimitiveList dot_primitives();
