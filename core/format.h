@@ -16,9 +16,3 @@ struct fmt::formatter<weft::Jaxpr> {
   constexpr auto parse(fmt::format_parse_context& ctx) { return ctx.begin(); }
   fmt::format_context::iterator format(const weft::Jaxpr& j, fmt::format_context& ctx) const;
 };
-/// `fmt::format("{}", d)`: `cpu:0`.
-template <>
-struct fmt::formatter<weft::Device> {
-  constexpr auto parse(fmt::format_parse_context& ctx) { return ctx.begin(); }
-  fmt::format_context::iterator format(const weft::Device& d, fmt::format_context& ctx) const;
-};

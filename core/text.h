@@ -146,16 +146,18 @@ std::string print_literal(const Literal& literal);
 /// Reads a value of the aval's dtype.
 Literal read_literal(ParamReader& r, const Aval& aval);
 
-/// The program's text, as Jaxpr::to_string; `first` and `last` limit the outermost equations to a range (`...` stands for the others).
+/// The program's text, as Jaxpr::to_string.
 std::string print_jaxpr(const Jaxpr& j);
+/// The same with the outermost equations from `first` to before `last` only (`...` stands for the others), `marked` behind a `>`.
 struct EqnRange {
-  std::size_t first, last, marked;  ///< the equation `marked` is preceded by a marker
+  std::size_t first, last, marked;
 };
 std::string print_jaxpr_range(const Jaxpr& j, EqnRange range);
 /// One equation, its variables named as in the whole program.
 std::string print_eqn(const Jaxpr& j, std::size_t index);
 
-/// parse() with values for the constants of the outermost program, in order; without them they are abstract arrays.
-Jaxpr parse_program(std::string_view text, std::span<const Array> consts, SourceLoc loc);
+/// parse() with values for the constants of the outermost program, in order; without them they are abstract arrays. `name` is what source
+/// locations in errors call the text.
+Jaxpr parse_program(std::string_view text, std::span<const Array> consts, const std::string& name, SourceLoc loc);
 
 }  // namespace weft::detail

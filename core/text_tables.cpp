@@ -1,0 +1,85 @@
+#include "core/text_tables.h"
+
+namespace weft::detail {
+namespace {
+
+struct Entry {
+  std::string_view primitive;  // empty: any
+  std::string_view param;
+  std::string_view text;  // empty: any
+};
+bool matches(const Entry& e, std::string_view primitive, std::string_view param, std::string_view text) {
+  return e.param == param && (e.primitive.empty() || e.primitive == primitive) && (e.text.empty() || e.text == text);
+}
+
+// Keep sorted by parameter.
+constexpr Entry kLeftOut[] = {
+    {"", "accuracy", "None"},
+    {"broadcast_in_dim", "broadcast_dimensions", "()"},
+    {"jit", "donated_invars", "()"},
+    {"", "num_consts", "0"},
+    {"mul", "out_dtype", "None"},
+    {"dot_general", "precision", "None"},
+    {"dot_general", "preferred_element_type", "None"},
+    {"broadcast_in_dim", "shape", ""},
+};
+constexpr Entry kIgnorable[] = {
+    {"", "accuracy", ""},
+    {"eigh", "algorithm", ""},
+    {"svd", "algorithm", ""},
+    {"", "axis_index_groups", "None"},
+    {"cond", "branches_platforms", "None"},
+    {"reduce", "computation", ""},
+    {"jit", "compiler_options_kvs", ""},
+    {"", "context_mesh", ""},
+    {"", "ctx_mesh", ""},
+    {"remat2", "differentiated", ""},
+    {"jit", "donated_invars", ""},
+    {"custom_vjp_call", "fwd", ""},
+    {"", "in_layouts", ""},
+    {"", "in_shardings", ""},
+    {"", "indices_are_sorted", ""},
+    {"jit", "inline", ""},
+    {"conj", "input_dtype", ""},
+    {"sort", "is_stable", "True"},
+    {"jit", "keep_unused", ""},
+    {"", "layout", ""},
+    {"", "memory_space", ""},
+    {"shard_map", "newly_manual_axes", ""},
+    {"mul", "out_dtype", "None"},
+    {"", "out_layouts", ""},
+    {"", "out_sharding", ""},
+    {"", "out_shardings", ""},
+    {"qr", "pivoting", "False"},
+    {"", "policy", ""},
+    {"", "precision", ""},
+    {"", "preferred_element_type", "None"},
+    {"remat2", "prevent_cse", ""},
+    {"reshape", "dimensions", "None"},
+    {"", "sharding", ""},
+    {"eigh", "sort_eigenvalues", "True"},
+    {"eigh", "subset_by_index", "None"},
+    {"svd", "subset_by_index", "None"},
+    {"", "symbolic_zeros", "False"},
+    {"", "unconstrained_dims", ""},
+    {"", "unique_indices", ""},
+    {"", "update_consts", ""},
+    {"", "update_jaxpr", ""},
+    {"qr", "use_magma", ""},
+};
+
+}  // namespace
+
+bool is_left_out(std::string_view primitive, std::string_view param, std::string_view text) {
+  for (const Entry& e : kLeftOut)
+    if (matches(e, primitive, param, text)) return true;
+  return false;
+}
+
+bool is_ignorable(std::string_view primitive, std::string_view param, std::string_view text) {
+  for (const Entry& e : kIgnorable)
+    if (matches(e, primitive, param, text)) return true;
+  return false;
+}
+
+}  // namespace weft::detail
