@@ -84,6 +84,9 @@ class KernelBuilder {
   /// A real function; float16 and bfloat16 are computed in float32.
   V math(MathFunction f, V a);
   V math(MathFunction f, V a, V b);
+  /// Where the condition holds the library's function, element by element, else `fast`: for arguments that are rare or hard. Cheap as long as
+  /// the condition holds nowhere. The operands are of float32 or float64.
+  virtual V call_where(V condition, MathFunction f, std::span<const V> operands, V fast) = 0;
 
  protected:
   /// The two places where an implementation gets to work: real dtypes other than float16 and bfloat16 for arithmetic (conversions, selects,

@@ -1,0 +1,176 @@
+// exp and log by range reduction to one binade and a polynomial; what is made of them keeps their relative accuracy near zero.
+#include <cmath>
+#include <limits>
+
+#include "backends/codegen/math/coefficients.h"
+#include "backends/codegen/math/functions.h"
+
+namespace weft::detail::math {
+namespace {
+
+using namespace coefficients;
+
+constexpr double kLog2e = 1.4426950408889634074;
+constexpr double kInf = std::numeric_limits<double>::infinity(), kNan = std::numeric_limits<double>::quiet_NaN();
+
+struct Format {
+  int mantissa_bits, bias;
+  double magic;  // 1.5 * 2^mantissa_bits: adding it rounds to an integer, which then stands in the low bits
+  double ln2_high, ln2_low;
+};
+Format format(Expr x) {
+  // ln 2 in two parts; the upper one has trailing zeros, so that its product with an exponent is exact.
+  if (x.is_double()) return {52, 1023, 6755399441055744., 0x1.62e42fefa3800p-1, 0x1.ef35793c76730p-45};
+  return {23, 127, 12582912., 0x1.62e4p-1, 0x1.7f7d1cf79abcap-20};
+}
+
+struct Rounded {
+  Expr value;  // as a floating number
+  Expr bits;   // magic + value, as an integer: the low bits are the value
+};
+Rounded round_to_integer(Expr x) {
+  const Format f = format(x);
+  const Expr shifted = x + f.magic;
+  return {shifted - f.magic, shifted.as_bits()};
+}
+
+// 2^n for n in the low bits, in the range of normal numbers.
+Expr power_of_two(Expr n) { return shl(n + n.integer(n.v.dtype == int64 ? 1023 : 127), n.v.dtype == int64 ? 52 : 23).as_float(); }
+
+// y * 2^n in two steps, so that n may run from below the smallest subnormal to above the largest number.
+Expr scale(Expr y, Expr n) {
+  const Expr half = sar(n, 1);
+  return y * power_of_two(half) * power_of_two(n - half);
+}
+
+// The integer that round_to_integer left in the low bits.
+Expr low_integer(Rounded r, Expr like) { return r.bits - like.constant(format(like).magic).as_bits(); }
+
+struct Reduced {
+  Expr r, n;  // x = n ln 2 + r, |r| <= ln 2 / 2
+};
+Reduced reduce_by_ln2(Expr x) {
+  const Format f = format(x);
+  const Rounded n = round_to_integer(x * kLog2e);
+  const Expr r = fma(n.value, -f.ln2_low, fma(n.value, -f.ln2_high, x));
+  return {r, low_integer(n, x)};
+}
+
+Expr clamp(Expr x, double lo, double hi) { return min(max(x, x.constant(lo)), x.constant(hi)); }
+
+// x = 2^k (1 + f) with 1 + f in [sqrt(1/2), sqrt(2)).
+struct Split {
+  Expr f, k;
+};
+Split split_exponent(Expr x) {
+  const Format form = format(x);
+  const bool wide = x.is_double();
+  const Expr root_half = x.constant(std::sqrt(.5)).as_bits();
+  const Expr bits = x.as_bits(), k = sar(bits - root_half, form.mantissa_bits);
+  const Expr m = (bits - shl(k, form.mantissa_bits)).as_float();
+  return {m - 1., k.to(wide ? float64 : float32)};
+}
+
+// log(1 + f) + k ln 2 + c for the parts above.
+Expr log_of_parts(Expr f, Expr k, Expr c) {
+  const Format form = format(f);
+  const Expr half_square = f * f * .5;
+  if (!f.is_double()) {
+    const Expr tail = f * f * f * polynomial(f, log_f32);
+    return fma(k, form.ln2_high, f - (half_square - (tail + fma(k, form.ln2_low, c))));
+  }
+  const Expr s = f / (f + 2.), z = s * s, r = z * polynomial(z, log_f64);
+  return fma(k, form.ln2_high, -(half_square - fma(s, half_square + r, fma(k, form.ln2_low, c)) - f));
+}
+
+Expr log_special(Expr x, Expr y) {
+  y = select(x == kInf, x, y);
+  y = select(x == 0., x.constant(-kInf), y);
+  return select(x < 0., x.constant(kNan), select(x != x, x, y));
+}
+
+}  // namespace
+
+Expr exp(Expr x) {
+  const bool wide = x.is_double();
+  const auto [r, n] = reduce_by_ln2(wide ? clamp(x, -746, 710) : clamp(x, -104, 89));
+  const Expr p = polynomial(r, wide ? std::span<const double>(exp_f64) : exp_f32);
+  return scale(fma(r * r, p, r) + 1., n);
+}
+
+Expr exp2(Expr x) {
+  const bool wide = x.is_double();
+  const Expr y = wide ? clamp(x, -1080, 1030) : clamp(x, -151, 129);
+  const Rounded n = round_to_integer(y);
+  const Expr r = y - n.value;
+  return scale(fma(r, polynomial(r, wide ? std::span<const double>(exp2_f64) : exp2_f32), 1.), low_integer(n, x));
+}
+
+Expr expm1(Expr x) {
+  const bool wide = x.is_double();
+  const auto [r, n] = reduce_by_ln2(wide ? clamp(x, -40, 710) : clamp(x, -20, 89));
+  const Expr q = fma(r * r, polynomial(r, wide ? std::span<const double>(expm1_f64) : expm1_f32), r);
+  // Half of 2^n, so that the largest exponent is still a number.
+  const Expr s = power_of_two(n - n.integer(1));
+  return select(x == 0., x, fma(s, q, s - .5) * 2.);
+}
+
+Expr log(Expr x) {
+  const bool wide = x.is_double();
+  const Expr tiny = x < (wide ? 0x1p-1022 : 0x1p-126);
+  const auto [f, k] = split_exponent(select(tiny, x * (wide ? 0x1p54 : 0x1p24), x));
+  return log_special(x, log_of_parts(f, select(tiny, k - (wide ? 54. : 24.), k), x.constant(0)));
+}
+
+Expr log1p(Expr x) {
+  const Expr u = x + 1.;
+  const Split parts = split_exponent(u);
+  const Expr one_binade = parts.k == 0.;
+  // What rounding 1 + x lost; in the binade around 1 nothing is lost if f is x itself.
+  const Expr lost = select(x > 1., (x - u) + 1., x - (u - 1.)) / u;
+  const Expr y = log_of_parts(select(one_binade, x, parts.f), parts.k, select(one_binade, x.constant(0), lost));
+  return select(x == 0., x, log_special(u, select(u == kInf, u, y)));
+}
+
+Expr log2(Expr x) {
+  const bool wide = x.is_double();
+  const Expr tiny = x < (wide ? 0x1p-1022 : 0x1p-126);
+  const auto [f, k0] = split_exponent(select(tiny, x * (wide ? 0x1p54 : 0x1p24), x));
+  const Expr k = select(tiny, k0 - (wide ? 54. : 24.), k0);
+  const Expr y = log_of_parts(f, x.constant(0), x.constant(0));
+  // log2(e) in two parts: the product is rounded once.
+  const double high = wide ? 0x1.71547652b82fep+0 : 0x1.715476p+0, low = wide ? 0x1.777d0ffda0d24p-56 : kLog2e - 0x1.715476p+0;
+  return log_special(x, fma(y, high, k) + y * low);
+}
+
+Expr tanh(Expr x) {
+  const Expr e = expm1(min(abs(x), x.constant(x.is_double() ? 22 : 10)) * 2.);
+  return copysign(e / (e + 2.), x);
+}
+
+Expr logistic(Expr x) {
+  const Expr e = exp(-abs(x));
+  return select(x < 0., e, x.constant(1)) / (e + 1.);
+}
+
+Expr pow_f32(Expr x, Expr y) {
+  const Expr wide_y = y.to(float64), magnitude = abs(x), product = wide_y * log(magnitude.to(float64));
+  Expr r = exp(product).to(float32);
+  // The sign and the existence of powers of negative numbers depend on whether y is an integer, and odd.
+  const Expr whole{y.b, y.b->eq(y.b->trunc(y.v), y.v)};
+  const Expr half = y * .5;
+  const Expr odd = whole & Expr{y.b, y.b->ne(y.b->trunc(half.v), half.v)};
+  const Expr negative = x.as_bits() < x.as_bits().integer(0);
+  r = select(negative & odd, -r, r);
+  r = select((x < 0.) & Expr{y.b, y.b->bit_not(whole.v)} & (magnitude < kInf), x.constant(kNan), r);
+  r = select((magnitude == 1.) & (abs(y) == kInf), x.constant(1), r);
+  r = select((x != x) | (y != y), x + y, r);
+  return select((x == 1.) | (y == 0.), x.constant(1), r);
+}
+
+Expr cbrt_f32(Expr x) {
+  const Expr r = copysign(exp(log(abs(x).to(float64)) / 3.).to(float32), x);
+  return select((x == 0.) | (abs(x) == kInf), x, r);
+}
+
+}  // namespace weft::detail::math

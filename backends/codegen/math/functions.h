@@ -1,0 +1,35 @@
+// The expansions, one file a family.
+#pragma once
+#include "backends/codegen/math/emit.h"
+
+namespace weft::detail::math {
+
+Expr exp(Expr x);
+Expr exp2(Expr x);
+Expr expm1(Expr x);
+Expr log(Expr x);
+Expr log1p(Expr x);
+Expr log2(Expr x);
+Expr tanh(Expr x);
+Expr logistic(Expr x);
+/// x^y for float32, by way of float64.
+Expr pow_f32(Expr x, Expr y);
+Expr cbrt_f32(Expr x);
+
+Expr sin(Expr x);
+Expr cos(Expr x);
+Expr tan(Expr x);
+Expr atan_f32(Expr x);
+Expr atan2_f32(Expr y, Expr x);
+Expr asin_f32(Expr x);
+Expr acos_f32(Expr x);
+Expr sinh(Expr x);
+Expr cosh(Expr x);
+Expr asinh(Expr x);
+Expr acosh(Expr x);
+Expr atanh(Expr x);
+Expr erf_f32(Expr x);
+Expr erfc_f32(Expr x);
+Expr erf_inv_f32(Expr x);
+
+}  // namespace weft::detail::math

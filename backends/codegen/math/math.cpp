@@ -1,0 +1,184 @@
+#include "backends/codegen/math/math.h"
+
+#include <array>
+#include <cmath>
+#include <limits>
+
+#include "backends/codegen/math/functions.h"
+
+namespace weft::detail {
+
+KernelValue expand_math(KernelBuilder& b, MathFunction f, std::span<const KernelValue> operands) {
+  const Expr x{&b, operands[0]}, y{&b, operands.size() > 1 ? operands[1] : operands[0]};
+  const bool narrow = x.v.dtype == float32;
+  switch (f) {
+    case MathFunction::exp:
+      return math::exp(x).v;
+    case MathFunction::exp2:
+      return math::exp2(x).v;
+    case MathFunction::expm1:
+      return math::expm1(x).v;
+    case MathFunction::log:
+      return math::log(x).v;
+    case MathFunction::log1p:
+      return math::log1p(x).v;
+    case MathFunction::log2:
+      return math::log2(x).v;
+    case MathFunction::tanh:
+      return math::tanh(x).v;
+    case MathFunction::logistic:
+      return math::logistic(x).v;
+    case MathFunction::sin:
+      return math::sin(x).v;
+    case MathFunction::cos:
+      return math::cos(x).v;
+    case MathFunction::tan:
+      return math::tan(x).v;
+    case MathFunction::sinh:
+      return math::sinh(x).v;
+    case MathFunction::cosh:
+      return math::cosh(x).v;
+    case MathFunction::asinh:
+      return math::asinh(x).v;
+    case MathFunction::acosh:
+      return math::acosh(x).v;
+    case MathFunction::atanh:
+      return math::atanh(x).v;
+    case MathFunction::rsqrt:
+      return (1. / sqrt(x)).v;
+    case MathFunction::asin:
+      if (narrow) return math::asin_f32(x).v;
+      break;
+    case MathFunction::acos:
+      if (narrow) return math::acos_f32(x).v;
+      break;
+    case MathFunction::atan:
+      if (narrow) return math::atan_f32(x).v;
+      break;
+    case MathFunction::atan2:
+      if (narrow) return math::atan2_f32(x, y).v;
+      break;
+    case MathFunction::pow:
+      if (narrow) return math::pow_f32(x, y).v;
+      break;
+    case MathFunction::cbrt:
+      if (narrow) return math::cbrt_f32(x).v;
+      break;
+    case MathFunction::erf:
+      if (narrow) return math::erf_f32(x).v;
+      break;
+    case MathFunction::erfc:
+      if (narrow) return math::erfc_f32(x).v;
+      break;
+    case MathFunction::erf_inv:
+      if (narrow) return math::erf_inv_f32(x).v;
+      break;
+    case MathFunction::lgamma:
+    case MathFunction::digamma:
+      break;
+  }
+  return b.call_where(b.integer(bool_, 1), f, operands, operands[0]);
+}
+
+namespace {
+
+// The digamma function by its asymptotic series (Abramowitz and Stegun, 6.3.18) after the recurrence psi(x) = psi(x + 1) - 1 / x, and the
+// reflection formula for negative arguments.
+double digamma(double x) {
+  if (x == 0) return std::copysign(std::numeric_limits<double>::infinity(), -x);
+  if (x < 0) {
+    if (x == std::floor(x)) return std::numeric_limits<double>::quiet_NaN();
+    return digamma(1 - x) - M_PI / std::tan(M_PI * (x - std::floor(x)));
+  }
+  double shift = 0;
+  for (; x < 10; ++x) shift -= 1 / x;
+  const double z = 1 / (x * x);
+  const double series = z * (1. / 12 - z * (1. / 120 - z * (1. / 252 - z * (1. / 240 - z * (1. / 132 - z * (691. / 32760 - z / 12))))));
+  return shift + std::log(x) - .5 / x - series;
+}
+
+// By Newton's method (with Halley's correction) on erf, from Giles' single-precision start.
+double erf_inv(double x) {
+  const double a = std::abs(x);
+  if (!(a < 1)) return a == 1 ? std::copysign(std::numeric_limits<double>::infinity(), x) : std::numeric_limits<double>::quiet_NaN();
+  if (x == 0) return x;
+  const double l = std::log1p(-x * x), t = 2 / (M_PI * .147) + l / 2;  // S. Winitzki, 2008: good to 2e-3
+  double y = std::copysign(std::sqrt(std::sqrt(t * t - l / .147) - t), x);
+  for (int i = 0; i < 3; ++i) {
+    // Near 1 the complement keeps the digits.
+    const double error = a < .5 ? std::erf(y) - x : ((1 - a) - std::erfc(std::abs(y))) * std::copysign(1., x);
+    const double step = error * std::sqrt(M_PI) / 2 * std::exp(y * y);
+    y -= step / (1 + y * step);
+  }
+  return y;
+}
+
+}  // namespace
+
+double library_math(MathFunction f, double x, double y) {
+  switch (f) {
+    case MathFunction::exp:
+      return std::exp(x);
+    case MathFunction::exp2:
+      return std::exp2(x);
+    case MathFunction::expm1:
+      return std::expm1(x);
+    case MathFunction::log:
+      return std::log(x);
+    case MathFunction::log1p:
+      return std::log1p(x);
+    case MathFunction::log2:
+      return std::log2(x);
+    case MathFunction::tanh:
+      return std::tanh(x);
+    case MathFunction::logistic:
+      return 1 / (1 + std::exp(-x));
+    case MathFunction::sin:
+      return std::sin(x);
+    case MathFunction::cos:
+      return std::cos(x);
+    case MathFunction::tan:
+      return std::tan(x);
+    case MathFunction::asin:
+      return std::asin(x);
+    case MathFunction::acos:
+      return std::acos(x);
+    case MathFunction::atan:
+      return std::atan(x);
+    case MathFunction::atan2:
+      return std::atan2(x, y);
+    case MathFunction::sinh:
+      return std::sinh(x);
+    case MathFunction::cosh:
+      return std::cosh(x);
+    case MathFunction::asinh:
+      return std::asinh(x);
+    case MathFunction::acosh:
+      return std::acosh(x);
+    case MathFunction::atanh:
+      return std::atanh(x);
+    case MathFunction::pow:
+      return std::pow(x, y);
+    case MathFunction::erf:
+      return std::erf(x);
+    case MathFunction::erfc:
+      return std::erfc(x);
+    case MathFunction::erf_inv:
+      return erf_inv(x);
+    case MathFunction::lgamma:
+      return std::lgamma(x);
+    case MathFunction::digamma:
+      return digamma(x);
+    case MathFunction::cbrt:
+      return std::cbrt(x);
+    case MathFunction::rsqrt:
+      return 1 / std::sqrt(x);
+  }
+  return x;
+}
+
+}  // namespace weft::detail
+
+extern "C" double weft_library_math(int function, double x, double y) {
+  return weft::detail::library_math(static_cast<weft::detail::MathFunction>(function), x, y);
+}

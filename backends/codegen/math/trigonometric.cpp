@@ -1,0 +1,115 @@
+// Circular functions: reduction modulo pi/2 by Cody and Waite (Software Manual for the Elementary Functions, 1980) with fused
+// multiply-adds, exact for arguments of usual size; larger ones go to the library.
+#include <array>
+#include <cmath>
+#include <limits>
+
+#include "backends/codegen/math/coefficients.h"
+#include "backends/codegen/math/functions.h"
+
+namespace weft::detail::math {
+namespace {
+
+using namespace coefficients;
+
+constexpr double kPi = 3.14159265358979323846;
+
+struct Quadrant {
+  Expr r, n;  // x = n pi/2 + r
+};
+Quadrant reduce_by_half_pi(Expr x) {
+  const bool wide = x.is_double();
+  const double magic = wide ? 6755399441055744. : 12582912.;
+  const Expr shifted = fma(x, .63661977236758134308, x.constant(magic));
+  const Expr n = shifted - magic;
+  Expr r = x;
+  if (wide) {
+    for (double part : {0x1.921fb54442d18p+0, 0x1.1a62633145c06p-54, 0x1.c1cd129024e08p-106}) r = fma(n, -part, r);
+  } else {
+    for (double part : {0x1.921fb6p+0, -0x1.777a5cp-25, -0x1.ee59dap-50}) r = fma(n, -part, r);
+  }
+  return {r, shifted.as_bits()};
+}
+
+Expr sin_polynomial(Expr r) {
+  const Expr z = r * r;
+  return fma(r * z, polynomial(z, r.is_double() ? std::span<const double>(sin_f64) : sin_f32), r);
+}
+Expr cos_polynomial(Expr r) {
+  const Expr z = r * r, half = z * .5, w = 1. - half;
+  // 1 - z/2 is rounded; what it lost is added back.
+  return w + ((1. - w - half) + z * z * polynomial(z, r.is_double() ? std::span<const double>(cos_f64) : cos_f32));
+}
+
+Expr bit(Expr n, int which) { return (n & n.integer(which)) != n.integer(0); }
+
+Expr library(MathFunction f, Expr condition, Expr x, Expr fast) { return {x.b, x.b->call_where(condition.v, f, std::array{x.v}, fast.v)}; }
+
+Expr is_huge(Expr x) { return abs(x) > (x.is_double() ? 0x1p30 : 0x1p18); }
+
+}  // namespace
+
+Expr sin(Expr x) {
+  const auto [r, n] = reduce_by_half_pi(x);
+  const Expr y = select(bit(n, 1), cos_polynomial(r), sin_polynomial(r));
+  return library(MathFunction::sin, is_huge(x), x, select(x == 0., x, select(bit(n, 2), -y, y)));
+}
+
+Expr cos(Expr x) {
+  const auto [r, n] = reduce_by_half_pi(x);
+  const Expr y = select(bit(n, 1), sin_polynomial(r), cos_polynomial(r));
+  return library(MathFunction::cos, is_huge(x), x, select(bit(n + n.integer(1), 2), -y, y));
+}
+
+Expr tan(Expr x) {
+  const auto [r, n] = reduce_by_half_pi(x);
+  const Expr s = sin_polynomial(r), c = cos_polynomial(r), odd = bit(n, 1);
+  return library(MathFunction::tan, is_huge(x), x, select(x == 0., x, select(odd, -c, s) / select(odd, s, c)));
+}
+
+Expr atan_f32(Expr x) {
+  // atan(a) = pi/2 - atan(1/a) and pi/4 + atan((a - 1) / (a + 1)) bring the argument below tan(pi/8).
+  const Expr a = abs(x), big = a > 2.414213562373095, middle = a > .4142135623730950;
+  const Expr t = select(big, -1. / a, select(middle, (a - 1.) / (a + 1.), a)), z = t * t;
+  const Expr base = select(big, x.constant(kPi / 2), select(middle, x.constant(kPi / 4), x.constant(0)));
+  const Expr low = select(big, x.constant(kPi / 2 - static_cast<float>(kPi / 2)),
+                          select(middle, x.constant(kPi / 4 - static_cast<float>(kPi / 4)), x.constant(0)));
+  return copysign(base + (fma(t * z, polynomial(z, coefficients::atan_f32), t) + low), x);
+}
+
+Expr atan2_f32(Expr y, Expr x) {
+  const Expr ax = abs(x), ay = abs(y), swap = ay > ax;
+  const Expr small = select(swap, ax, ay), large = select(swap, ay, ax);
+  const double inf = std::numeric_limits<double>::infinity();
+  Expr ratio = small / large;
+  ratio = select(large == 0., x.constant(0), select((ax == inf) & (ay == inf), x.constant(1), ratio));
+  Expr a = math::atan_f32(ratio);
+  a = select(swap, x.constant(kPi / 2) - (a - x.constant(kPi / 2 - static_cast<float>(kPi / 2))), a);
+  const Expr negative = x.as_bits() < x.as_bits().integer(0);
+  a = select(negative, x.constant(kPi) - (a - x.constant(kPi - static_cast<float>(kPi))), a);
+  return select((x != x) | (y != y), x + y, copysign(a, y));
+}
+
+namespace {
+// asin(t) for 0 <= t <= 1/2, z = t^2.
+Expr asin_polynomial(Expr t, Expr z) { return fma(t * z, polynomial(z, coefficients::asin_f32), t); }
+}  // namespace
+
+Expr asin_f32(Expr x) {
+  const Expr a = abs(x), outer = a > .5;
+  const Expr z = select(outer, (1. - a) * .5, a * a), t = select(outer, sqrt(z), a);
+  const Expr p = asin_polynomial(t, z);
+  return copysign(select(outer, x.constant(kPi / 2) - (p * 2. - x.constant(kPi / 2 - static_cast<float>(kPi / 2))), p), x);
+}
+
+Expr acos_f32(Expr x) {
+  const Expr a = abs(x), outer = a > .5;
+  const Expr z = select(outer, (1. - a) * .5, a * a), t = select(outer, sqrt(z), a);
+  const Expr p = asin_polynomial(t, z);
+  const Expr low = x.constant(kPi / 2 - static_cast<float>(kPi / 2));
+  const Expr inner = x.constant(kPi / 2) - (copysign(p, x) - low);
+  const Expr twice = p * 2.;
+  return select(outer, select(x < 0., x.constant(kPi) - (twice - low * 2.), twice), inner);
+}
+
+}  // namespace weft::detail::math

@@ -1,0 +1,242 @@
+// The expansions of mathematical functions, evaluated element by element, against the C library in a wider type.
+#include <doctest/doctest.h>
+
+#include <bit>
+#include <cmath>
+#include <cstring>
+#include <limits>
+#include <random>
+#include <vector>
+
+#include "backends/codegen/math/math.h"
+
+using namespace weft;
+using namespace weft::detail;
+
+namespace {
+
+/// Computes each operation as it is emitted, in the dtype's own arithmetic.
+class Evaluator : public KernelBuilder {
+ public:
+  struct Value {
+    double f = 0;
+    std::int64_t i = 0;
+  };
+  V input(DType dtype, double x) { return push(dtype, {x, 0}); }
+  double floating(V v) const { return values_[static_cast<std::size_t>(v.id)].f; }
+  void clear() { values_.clear(); }
+
+  V call_where(V condition, MathFunction f, std::span<const V> x, V fast) override {
+    if (!at(condition).i) return fast;
+    ++library_calls;
+    return push(fast.dtype, {round(fast.dtype, library_math(f, floating(x[0]), x.size() > 1 ? floating(x[1]) : 0)), 0});
+  }
+  int library_calls = 0;
+
+ protected:
+  V emit_constant(DType dtype, double floating, std::int64_t integer) override { return push(dtype, {round(dtype, floating), integer}); }
+  V emit_math(MathFunction f, std::span<const V> x) override { return expand_math(*this, f, x); }
+  V emit(ScalarOp op, DType result, std::span<const V> v) override {
+    const DType in = v[0].dtype;
+    const Value a = at(v[0]), b = v.size() > 1 ? at(v[1]) : Value{}, c = v.size() > 2 ? at(v[2]) : Value{};
+    const bool narrow = result == float32;
+    auto real = [&](double x) { return push(result, {narrow ? static_cast<float>(x) : x, 0}); };
+    auto whole = [&](std::int64_t x) { return push(result, {0, result == int32 ? static_cast<std::int32_t>(x) : x}); };
+    auto order = [&](auto compare) { return push(bool_, {0, in.is_floating() ? compare(a.f, b.f) : compare(a.i, b.i)}); };
+    switch (op) {
+      case ScalarOp::add:
+        return result.is_floating() ? real(a.f + b.f) : whole(a.i + b.i);
+      case ScalarOp::sub:
+        return result.is_floating() ? real(a.f - b.f) : whole(a.i - b.i);
+      case ScalarOp::mul:
+        return result.is_floating() ? real(a.f * b.f) : whole(a.i * b.i);
+      case ScalarOp::div:
+        return real(a.f / b.f);
+      case ScalarOp::neg:
+        return real(-a.f);
+      case ScalarOp::abs:
+        return real(std::abs(a.f));
+      case ScalarOp::min:
+        return real(std::isnan(a.f) ? a.f : std::isnan(b.f) ? b.f : std::min(a.f, b.f));
+      case ScalarOp::max:
+        return real(std::isnan(a.f) ? a.f : std::isnan(b.f) ? b.f : std::max(a.f, b.f));
+      case ScalarOp::fma:
+        return narrow ? real(std::fmaf(static_cast<float>(a.f), static_cast<float>(b.f), static_cast<float>(c.f)))
+                      : real(std::fma(a.f, b.f, c.f));
+      case ScalarOp::sqrt:
+        return real(std::sqrt(a.f));
+      case ScalarOp::trunc:
+        return real(std::trunc(a.f));
+      case ScalarOp::copysign:
+        return real(std::copysign(a.f, b.f));
+      case ScalarOp::eq:
+        return order([](auto x, auto y) { return x == y; });
+      case ScalarOp::ne:
+        return order([](auto x, auto y) { return x != y; });
+      case ScalarOp::lt:
+        return order([](auto x, auto y) { return x < y; });
+      case ScalarOp::gt:
+        return order([](auto x, auto y) { return x > y; });
+      case ScalarOp::select:
+        return push(result, a.i ? b : c);
+      case ScalarOp::bit_and:
+        return whole(a.i & b.i);
+      case ScalarOp::bit_or:
+        return whole(a.i | b.i);
+      case ScalarOp::bit_xor:
+        return whole(a.i ^ b.i);
+      case ScalarOp::bit_not:
+        return whole(result.is_bool() ? !a.i : ~a.i);
+      case ScalarOp::shl:
+        return whole(static_cast<std::int64_t>(static_cast<std::uint64_t>(a.i) << b.i));
+      case ScalarOp::shr_arithmetic:
+        return whole(a.i >> b.i);
+      case ScalarOp::convert:
+        return result.is_floating() ? real(in.is_floating() ? a.f : static_cast<double>(a.i)) : whole(static_cast<std::int64_t>(a.f));
+      case ScalarOp::bitcast:
+        if (result == int32) return whole(std::bit_cast<std::int32_t>(static_cast<float>(a.f)));
+        if (result == int64) return whole(std::bit_cast<std::int64_t>(a.f));
+        return real(result == float32 ? std::bit_cast<float>(static_cast<std::int32_t>(a.i)) : std::bit_cast<double>(a.i));
+      default:
+        FAIL("an operation that the evaluator doesn't know");
+        return v[0];
+    }
+  }
+
+ private:
+  static double round(DType dtype, double x) { return dtype == float32 ? static_cast<float>(x) : x; }
+  const Value& at(V v) const { return values_[static_cast<std::size_t>(v.id)]; }
+  V push(DType dtype, Value v) {
+    values_.push_back(v);
+    return {static_cast<int>(values_.size()) - 1, -1, dtype};
+  }
+  std::vector<Value> values_;
+};
+
+/// The distance from the true value in units of the last place of the rounded one; subnormals count as the smallest normal number's.
+double ulps(DType dtype, double got, long double want) {
+  if (std::isnan(want)) return std::isnan(got) ? 0 : 1e9;
+  const double rounded = dtype == float32 ? static_cast<float>(want) : static_cast<double>(want);
+  if (std::isinf(rounded) || std::isinf(got)) {
+    // One step from overflow is a step, not infinity.
+    const double largest = dtype == float32 ? std::numeric_limits<float>::max() : std::numeric_limits<double>::max();
+    return got == rounded ? 0 : std::abs(std::isinf(got) ? rounded : got) >= largest * (1 - 1e-6) ? 1 : 1e9;
+  }
+  const int digits = dtype == float32 ? 23 : 52, lowest = dtype == float32 ? -126 : -1022;
+  const int exponent = rounded == 0 ? lowest : std::max(std::ilogb(rounded), lowest);
+  return static_cast<double>(std::abs(static_cast<long double>(got) - want) / std::ldexp(1.0L, exponent - digits));
+}
+
+using Reference = long double (*)(long double);
+
+double worst_ulps(MathFunction f, DType dtype, Reference reference, double lo, double hi) {
+  Evaluator e;
+  double worst = 0;
+  auto try_one = [&](double x) {
+    if (dtype == float32) x = static_cast<float>(x);
+    e.clear();
+    const double got = e.floating(e.math(f, e.input(dtype, x)));
+    const double u = ulps(dtype, got, reference(x));
+    if (u > worst) worst = u;
+    if (!(u < 1e6)) FAIL_CHECK("f(", x, ") = ", got, ", not ", static_cast<double>(reference(x)));
+  };
+  std::mt19937_64 random(7);
+  std::uniform_real_distribution<double> uniform(lo, hi), exponent(dtype == float32 ? -45 : -300, dtype == float32 ? 38 : 300);
+  for (int i = 0; i < 20000; ++i) try_one(uniform(random));
+  for (int i = 0; i < 20000; ++i) {
+    const double x = std::pow(10., exponent(random));
+    try_one(x), try_one(-x);
+  }
+  const double inf = std::numeric_limits<double>::infinity(), nan = std::numeric_limits<double>::quiet_NaN();
+  for (double x : {0., -0., 1., -1., .5, -.5, 2., inf, -inf, nan, 1e-40, -1e-40, 3.4e38}) try_one(x);
+  return worst;
+}
+
+struct Row {
+  const char* name;
+  MathFunction f;
+  Reference reference;
+  double lo, hi, limit, limit_double;
+};
+const Row kRows[] = {
+    {"exp", MathFunction::exp, [](long double x) { return std::exp(x); }, -105, 90, 2, 2},
+    {"exp2", MathFunction::exp2, [](long double x) { return std::exp2(x); }, -151, 129, 2, 2},
+    {"expm1", MathFunction::expm1, [](long double x) { return std::expm1(x); }, -5, 5, 2, 2},
+    {"log", MathFunction::log, [](long double x) { return std::log(x); }, 0, 10, 2, 2},
+    {"log1p", MathFunction::log1p, [](long double x) { return std::log1p(x); }, -1, 3, 2, 2},
+    {"log2", MathFunction::log2, [](long double x) { return std::log2(x); }, 0, 10, 2, 2},
+    {"tanh", MathFunction::tanh, [](long double x) { return std::tanh(x); }, -10, 10, 3, 3},
+    {"logistic", MathFunction::logistic, [](long double x) { return x < 0 ? std::exp(x) / (1 + std::exp(x)) : 1 / (1 + std::exp(-x)); },
+     -80, 20, 3, 3},
+    {"sin", MathFunction::sin, [](long double x) { return std::sin(x); }, -1000, 1000, 2, 2},
+    {"cos", MathFunction::cos, [](long double x) { return std::cos(x); }, -1000, 1000, 2, 2},
+    {"tan", MathFunction::tan, [](long double x) { return std::tan(x); }, -10, 10, 4, 4},
+    {"asin", MathFunction::asin, [](long double x) { return std::asin(x); }, -1, 1, 3, 2},
+    {"acos", MathFunction::acos, [](long double x) { return std::acos(x); }, -1, 1, 2, 2},
+    {"atan", MathFunction::atan, [](long double x) { return std::atan(x); }, -5, 5, 2, 2},
+    {"sinh", MathFunction::sinh, [](long double x) { return std::sinh(x); }, -90, 90, 4, 4},
+    {"cosh", MathFunction::cosh, [](long double x) { return std::cosh(x); }, -90, 90, 4, 4},
+    {"asinh", MathFunction::asinh, [](long double x) { return std::asinh(x); }, -10, 10, 4, 4},
+    {"acosh", MathFunction::acosh, [](long double x) { return std::acosh(x); }, 1, 10, 4, 4},
+    {"atanh", MathFunction::atanh, [](long double x) { return std::atanh(x); }, -1, 1, 4, 4},
+    {"erf", MathFunction::erf, [](long double x) { return std::erf(x); }, -4, 4, 4, 4},
+    {"erfc", MathFunction::erfc, [](long double x) { return std::erfc(x); }, -4, 10, 4, 4},
+    {"lgamma", MathFunction::lgamma, [](long double x) { return std::lgamma(x); }, .1, 50, 4, 8},
+    {"cbrt", MathFunction::cbrt, [](long double x) { return std::cbrt(x); }, -10, 10, 2, 4},
+    {"rsqrt", MathFunction::rsqrt, [](long double x) { return 1 / std::sqrt(x); }, 0, 10, 2, 2},
+};
+
+}  // namespace
+
+TEST_CASE("expansions of mathematical functions stay within their ulp limits in float32 and float64") {
+  for (const Row& row : kRows) {
+    CAPTURE(row.name);
+    const double narrow = worst_ulps(row.f, float32, row.reference, row.lo, row.hi),
+                 wide = worst_ulps(row.f, float64, row.reference, row.lo, row.hi);
+    MESSAGE(row.name, ": ", narrow, " ulp in float32, ", wide, " in float64");
+    CHECK(narrow <= row.limit);
+    CHECK(wide <= row.limit_double);
+  }
+}
+
+TEST_CASE("erf_inv inverts erf") {
+  Evaluator e;
+  for (double x = -.999; x < 1; x += .0037)
+    for (DType dtype : {float32, float64}) {
+      e.clear();
+      const double rounded = dtype == float32 ? static_cast<float>(x) : x;
+      const double y = e.floating(e.math(MathFunction::erf_inv, e.input(dtype, rounded)));
+      CHECK(std::erf(y) == doctest::Approx(rounded).epsilon(dtype == float32 ? 1e-6 : 1e-13));
+    }
+}
+
+TEST_CASE("pow and atan2 in their corners") {
+  const double inf = std::numeric_limits<double>::infinity(), nan = std::numeric_limits<double>::quiet_NaN();
+  const double values[] = {0., -0., .5, -.5, 1., -1., 2., -2., 3., -3., 2.5, -2.5, 1e30, -1e30, inf, -inf, nan};
+  Evaluator e;
+  for (double x : values)
+    for (double y : values)
+      for (DType dtype : {float32, float64}) {
+        CAPTURE(x);
+        CAPTURE(y);
+        e.clear();
+        const auto vx = e.input(dtype, x), vy = e.input(dtype, y);
+        const double power = e.floating(e.math(MathFunction::pow, vx, vy)), angle = e.floating(e.math(MathFunction::atan2, vx, vy));
+        auto same = [&](double got, double want) {
+          if (dtype == float32) want = static_cast<float>(want);
+          return std::isnan(want)
+                     ? std::isnan(got)
+                     : (got == want && std::signbit(got) == std::signbit(want)) || std::abs(got - want) <= 2e-7 * std::abs(want);
+        };
+        CHECK_MESSAGE(same(power, std::pow(x, y)), "pow: ", power, " not ", std::pow(x, y));
+        CHECK_MESSAGE(same(angle, std::atan2(x, y)), "atan2: ", angle, " not ", std::atan2(x, y));
+      }
+}
+
+TEST_CASE("arguments of usual size never call the library") {
+  Evaluator e;
+  for (double x = -200; x < 200; x += .37)
+    for (MathFunction f : {MathFunction::sin, MathFunction::cos, MathFunction::tan, MathFunction::exp, MathFunction::log})
+      e.math(f, e.input(float32, x));
+  CHECK(e.library_calls == 0);
+}
