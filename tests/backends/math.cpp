@@ -22,7 +22,7 @@ class Evaluator : public KernelBuilder {
     double f = 0;
     std::int64_t i = 0;
   };
-  V input(DType dtype, double x) { return push(dtype, {x, 0}); }
+  V input(DType dtype, double x) { return push(dtype, {round(dtype, x), 0}); }
   double floating(V v) const { return values_[static_cast<std::size_t>(v.id)].f; }
   void clear() { values_.clear(); }
 
