@@ -112,7 +112,7 @@ std::pair<Array, Unravel<detail::traced_t<T>>> ravel(const T& t, SourceLoc loc =
   return {detail::ravel_leaves(leaves, loc), Unravel<detail::traced_t<T>>(u, std::move(avals))};
 }
 
-/// Whether two trees have one structure and everywhere |a - b| <= atol + rtol |b|. Shapes and dtypes must be equal; NaN is close to
+/// Whether two trees have one structure and everywhere |a - b| <= atol + rtol |b|. Shapes must be equal, dtypes need not; NaN is close to
 /// nothing.
 template <class T>
 bool all_close(const T& a, const T& b, double rtol = 1e-5, double atol = 1e-6) {

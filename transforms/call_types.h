@@ -1,0 +1,100 @@
+// With which types a transformed function calls the user's: which arguments are traced, which are static, and what comes back.
+#pragma once
+#include "core/callable.h"
+#include "core/pytree.h"
+
+namespace weft::detail {
+
+/// F is the user's function, or a transform of one: transforms name what they wrap, so that the question which parameters
+/// are static goes to the user's function.
+template <class F>
+struct Innermost {
+  using type = F;
+};
+template <class F>
+  requires requires { typename F::weft_inner; }
+struct Innermost<F> {
+  using type = typename Innermost<typename F::weft_inner>::type;
+};
+
+template <class F, class... P>
+concept TakesAll = requires(F& f, P&&... p) { f(std::forward<P>(p)...); };
+
+// Each argument can be passed with its numbers traced (an Array), or as it is (static). Bit i of Mask: as it is. The lowest
+// mask with which the call is well-formed is the one that makes nothing static but what is declared so. A call that fails for the
+// type of a parameter never instantiates the body of a generic lambda.
+template <unsigned Mask, class F, class Indices, class... A>
+struct TakesMask;
+template <unsigned Mask, class F, std::size_t... I, class... A>
+struct TakesMask<Mask, F, std::index_sequence<I...>, A...> {
+  static constexpr bool redundant = ((((Mask >> I) & 1) && std::is_same_v<traced_t<A>, value_t<A>>) || ... || false);
+  static constexpr bool test() {
+    if constexpr (redundant)
+      return false;
+    else
+      return TakesAll<F, std::conditional_t<(Mask >> I) & 1, value_t<A>, traced_t<A>>...>;
+  }
+};
+template <class F, unsigned Mask, class... A>
+constexpr unsigned find_mask() {
+  if constexpr (TakesMask<Mask, F, std::index_sequence_for<A...>, A...>::test())
+    return Mask;
+  else if constexpr (Mask + 1 < (1u << sizeof...(A)))
+    return find_mask<F, Mask + 1, A...>();
+  else
+    return ~0u;
+}
+
+template <class F, class Indices, class... A>
+struct CallImpl;
+template <class F, std::size_t... I, class... A>
+struct CallImpl<F, std::index_sequence<I...>, A...> {
+  static constexpr unsigned mask = find_mask<typename Innermost<F>::type, 0, A...>();
+  static_assert(mask != ~0u,
+                "weft: the function can't be called with these arguments: numbers arrive as weft::Array, or as they are "
+                "where the parameter is declared int, double, bool, ...");
+  /// The types with which the function is called.
+  using params = std::tuple<std::conditional_t<(mask >> I) & 1, value_t<A>, traced_t<A>>...>;
+  using returned = decltype(std::declval<F&>()(std::declval<std::tuple_element_t<I, params>>()...));
+};
+/// A call of an F with arguments of types A: `mask`, `params`, `returned`.
+template <class F, class... A>
+using Call = CallImpl<F, std::index_sequence_for<A...>, A...>;
+template <class F, class... A>
+using params_t = typename Call<F, A...>::params;
+template <class F, class... A>
+using returned_t = typename Call<F, A...>::returned;
+template <class F, class... A>
+using out_t = traced_t<returned_t<F, A...>>;
+
+/// Stage<Out, P...> for a tuple of P.
+template <template <class, class...> class Stage, class Out, class Tuple>
+struct StageOf;
+template <template <class, class...> class Stage, class Out, class... P>
+struct StageOf<Stage, Out, std::tuple<P...>> {
+  using type = Stage<Out, P...>;
+};
+
+template <class T>
+constexpr std::string_view spell_type() {
+  return __PRETTY_FUNCTION__;
+}
+std::string function_name(std::string_view spelled_type);
+/// For messages and printed programs: `<lambda>`, or the type's name.
+template <class F>
+std::string name_of_function() {
+  return function_name(spell_type<typename Innermost<F>::type>());
+}
+
+/// An argument as the function takes it: as it is, or with its numbers as arrays.
+template <class P, class A>
+decltype(auto) pass_as(const A& a) {
+  if constexpr (std::is_same_v<P, A>)
+    return (a);
+  else if constexpr (std::is_same_v<P, value_t<A>>)
+    return static_cast<P>(a);
+  else
+    return to_traced(a);
+}
+
+}  // namespace weft::detail

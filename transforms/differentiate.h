@@ -1,0 +1,43 @@
+// What grad, vjp, jvp, linearize and the Jacobians share. Internal.
+#pragma once
+#include <optional>
+
+#include "core/rewrite.h"
+#include "transforms/flat.h"
+#include "transforms/vjp.h"
+
+namespace weft::detail {
+
+std::vector<Aval> avals_of(std::span<const Array> xs);
+/// Traces a flat function; with values, a bool or a number asked of a traced value is computed on demand.
+Jaxpr trace_flat(FlatFunction& f, const char* operation, bool with_values);
+/// A number passed where an array of another dtype is wanted takes that dtype, as it would in an expression.
+Array convert_weak(const Array& x, const Aval& want);
+/// The (co)tangent of something that has none: zeros of its own dtype if it is inexact, else of bool, which stands for JAX's float0.
+Array zero_tangent(const Aval& aval, SourceLoc loc);
+
+/// A function linearized at a point.
+struct Linearized final : LinearState {
+  Jaxpr primal;                   ///< point -> results, residuals
+  Jaxpr linear;                   ///< residuals, tangents of the active leaves -> tangents of the results where `nonzero_out`
+  std::vector<Array> point;       ///< captured values, then the arguments' leaves
+  std::vector<Array> residuals;   ///< empty until evaluate_primal
+  std::vector<bool> active;       ///< for each leaf of the arguments: whether it has a tangent
+  std::vector<bool> nonzero_out;  ///< for each result
+  std::vector<Aval> in_avals, out_avals;
+  std::size_t num_primary = 0;                  ///< results behind these are auxiliary
+  std::optional<TransposedProgram> transposed;  ///< once prepare_pull was called
+};
+/// Traces and linearizes with respect to the active leaves.
+Ref<Linearized> linearize_flat(FlatFunction& f, std::vector<bool> active, const char* operation);
+/// Computes the residuals, and returns the results.
+std::vector<Array> evaluate_primal(Linearized& l);
+/// Leaves that are floating or complex.
+std::vector<bool> inexact_leaves(std::span<const Array> args);
+
+/// The transposed linear part: (residuals, cotangents of the results where `nonzero_out` and `which`) -> cotangents.
+TransposedProgram transpose_linearized(const Linearized& l, const std::vector<bool>& which);
+/// The arguments' cotangents, one for each leaf, of the transposed program's results.
+std::vector<Array> all_cotangents(const Linearized& l, const TransposedProgram& t, std::span<const Array> results, SourceLoc loc);
+
+}  // namespace weft::detail

@@ -1,0 +1,78 @@
+// A C++ function over trees, seen as one over flat arrays: what the templates hand to the transforms, which are no templates.
+#pragma once
+#include "core/jaxpr.h"
+#include "transforms/call_types.h"
+
+namespace weft::detail {
+
+/// One call of a function, flattened.
+class FlatFunction {
+ public:
+  FlatFunction(std::string function, SourceLoc where) : name(std::move(function)), loc(where) {}
+  FlatFunction(const FlatFunction&) = delete;
+  FlatFunction& operator=(const FlatFunction&) = delete;
+  virtual ~FlatFunction() = default;
+  /// Calls the function with other leaves.
+  virtual std::vector<Array> run(std::span<const Array> leaves) = 0;
+  virtual Skeleton arguments() const = 0;
+  /// Of the last run's result.
+  virtual Skeleton result() const = 0;
+
+  const std::string name;  ///< for messages
+  const SourceLoc loc;     ///< the user's call
+  std::vector<Array> args;
+  std::vector<std::size_t> offsets;  ///< args[offsets[i]] is the first leaf of argument i; one more at the end
+  bool has_aux = false;              ///< the result is a pair, whose second part is not differentiated
+  std::size_t num_primary = 0;       ///< leaves of the last run's result, or of its first part if it has an auxiliary one
+};
+
+/// The function F called with arguments of types A.
+template <class F, class... A>
+class FlatCall final : public FlatFunction {
+ public:
+  using Params = params_t<F, A...>;
+  using Out = out_t<F, A...>;
+
+  FlatCall(F& f, SourceLoc where, const A&... args) : FlatCall(f, where, std::index_sequence_for<A...>(), args...) {}
+
+  std::vector<Array> run(std::span<const Array> leaves) override {
+    auto call = [&]() -> Out {
+      if constexpr (std::is_void_v<returned_t<F, A...>>) {
+        std::apply(f_, with_leaves(params, leaves));
+        return None();
+      } else {
+        return to_traced(std::apply(f_, with_leaves(params, leaves)));
+      }
+    };
+    const Out returned = call();
+    out.emplace(without_leaves(returned));
+    std::vector<Array> leaves_out = leaves_of(returned);
+    num_primary = leaves_out.size();
+    if constexpr (requires { typename Out::first_type; })
+      if (has_aux) num_primary = leaves_of(out->first).size();
+    return leaves_out;
+  }
+  Skeleton arguments() const override { return skeleton_of_args(params); }
+  Skeleton result() const override { return skeleton_of(*out, "result"); }
+  /// A result of the function's own type.
+  Out make_result(std::span<const Array> leaves) const { return with_leaves(*out, leaves); }
+
+  Params params;           ///< the arguments as the function takes them
+  std::optional<Out> out;  ///< the structure of the last result
+
+ private:
+  template <std::size_t... I>
+  FlatCall(F& f, SourceLoc where, std::index_sequence<I...>, const A&... args)
+      : FlatFunction(name_of_function<F>(), where), params{pass_as<std::tuple_element_t<I, Params>>(args)...}, f_(f) {
+    offsets.push_back(0);
+    (
+        [&] {
+          for_each_leaf(std::get<I>(params), [&](const Array& x) { this->args.push_back(x); });
+          offsets.push_back(this->args.size());
+        }(),
+        ...);
+  }
+  F& f_;
+};
+
+}  // namespace weft::detail

@@ -1,0 +1,104 @@
+#include "transforms/vmap.h"
+
+#include <fmt/format.h>
+
+#include "core/error.h"
+#include "core/ops/common.h"
+#include "core/resolve_prefix.h"
+#include "core/rewrite.h"
+#include "core/trace.h"
+#include "transforms/differentiate.h"
+
+namespace weft::detail {
+namespace {
+
+// The mapped axis of each argument leaf, counted from the front.
+std::vector<int> resolve_in_axes(const FlatFunction& f, const Axes& in_axes) {
+  const Skeleton tree = f.arguments();
+  std::vector<int> dims;
+  resolve_prefix(in_axes, tree, {"vmap", "in_axes", f.loc}, [&](const Axes& entry) {
+    const std::size_t i = dims.size();
+    if (entry.is_none()) return dims.push_back(kNotMapped);
+    const Aval& aval = f.args[i].aval();
+    const int axis = entry.axis(), n = aval.ndim();
+    if (axis < -n || axis >= n)
+      throw AxisError(fmt::format("vmap: in_axes maps axis {} of {}, which is {} and has {}", axis, leaf_paths(tree)[i], to_string(aval),
+                                  n == 0 ? "no axes; give none for what is the same for all" : fmt::format("axes 0 to {}", n - 1)),
+                      f.loc);
+    dims.push_back(axis < 0 ? axis + n : axis);
+  });
+  return dims;
+}
+
+std::int64_t mapped_size(const FlatFunction& f, const std::vector<int>& dims, const std::optional<int>& given) {
+  std::size_t first = dims.size();
+  for (std::size_t i = 0; i < dims.size(); ++i) {
+    if (dims[i] == kNotMapped) continue;
+    const std::int64_t size = f.args[i].shape()[dims[i]];
+    if (first == dims.size()) first = i;
+    if (const std::int64_t other = f.args[first].shape()[dims[first]]; size != other) {
+      const std::vector<std::string> paths = leaf_paths(f.arguments());
+      throw ShapeError(
+          fmt::format("vmap: the mapped axes have different sizes: {} is {}, whose axis {} has size {}, and {} is {}, whose axis {} has "
+                      "size {}; give none in in_axes for an argument that is not mapped",
+                      paths[first], to_string(f.args[first].aval()), dims[first], other, paths[i], to_string(f.args[i].aval()), dims[i],
+                      size),
+          f.loc);
+    }
+    if (given && size != *given)
+      throw ShapeError(fmt::format("vmap: axis_size is {}, but {} is {}, whose mapped axis {} has size {}", *given,
+                                   leaf_paths(f.arguments())[i], to_string(f.args[i].aval()), dims[i], size),
+                       f.loc);
+  }
+  if (first != dims.size()) return f.args[first].shape()[dims[first]];
+  if (!given) throw AxisError("vmap: no argument is mapped; map one in in_axes, or give axis_size", f.loc);
+  if (*given < 0) throw AxisError(fmt::format("vmap: axis_size is {}", *given), f.loc);
+  return *given;
+}
+
+}  // namespace
+
+std::vector<Array> flat_vmap(FlatFunction& f, const VmapOptions& options) {
+  const std::vector<int> arg_dims = resolve_in_axes(f, options.in_axes);
+  const MappedAxis axis{options.axis_name, mapped_size(f, arg_dims, options.axis_size), options.spmd_axis_name};
+
+  TraceRequest request{fmt::format("vmap of {}", f.name), {}, {}};
+  for (std::size_t i = 0; i < f.args.size(); ++i) {
+    const Aval& aval = f.args[i].aval();
+    request.inputs.push_back(arg_dims[i] == kNotMapped ? aval : aval.with_shape(aval.shape.erased(arg_dims[i])));
+  }
+  if (!axis.name.empty()) request.axes.push_back({axis.name, static_cast<int>(axis.size)});
+  const Hoisted h = hoist_consts(trace_jaxpr(request, [&](std::span<const Array> leaves) { return f.run(leaves); }));
+  std::vector<int> dims(h.consts.size(), kNotMapped);
+  dims.insert(dims.end(), arg_dims.begin(), arg_dims.end());
+  const std::vector<Aval> out_avals = h.jaxpr.data().output_avals();
+
+  std::vector<std::optional<int>> wanted;
+  const Skeleton tree = f.result();
+  resolve_prefix(options.out_axes, tree, {"vmap", "out_axes", f.loc}, [&](const Axes& entry) {
+    if (entry.is_none()) return wanted.push_back(std::nullopt);
+    const Aval& aval = out_avals[wanted.size()];
+    const int n = aval.ndim() + 1;
+    if (entry.axis() < -n || entry.axis() >= n)
+      throw AxisError(fmt::format("vmap: out_axes puts the mapped axis at {} of {}, which is {} and gets axes 0 to {}", entry.axis(),
+                                  leaf_paths(tree)[wanted.size()], to_string(aval), n - 1),
+                      f.loc);
+    wanted.push_back(entry.axis() < 0 ? entry.axis() + n : entry.axis());
+  });
+
+  const BatchedProgram batched = batch_program(h.jaxpr, axis, dims);
+  for (std::size_t i = 0; i < wanted.size(); ++i)
+    if (!wanted[i] && batched.out_dims[i] != kNotMapped)
+      throw AxisError(fmt::format("vmap: out_axes is none for {}, but it depends on the mapped axis ({} for each example); give an axis",
+                                  leaf_paths(tree)[i], to_string(out_avals[i])),
+                      f.loc);
+  std::vector<Array> inputs = h.consts;
+  inputs.insert(inputs.end(), f.args.begin(), f.args.end());
+  std::vector<Array> results = eval_jaxpr(dce_program(batched.jaxpr), inputs);
+  LocScope scope(f.loc);
+  for (std::size_t i = 0; i < wanted.size(); ++i)
+    if (wanted[i]) results[i] = materialize_batch_dim(results[i], batched.out_dims[i], axis.size, *wanted[i], f.loc);
+  return results;
+}
+
+}  // namespace weft::detail
