@@ -31,13 +31,14 @@ Array make_literal(const Number& value, DType dtype, bool weak) {
       convert_elements(parts, complex128, bits.data(), dtype, 1);
     }
   }
-  return make_literal(Aval{{}, dtype, weak}, bits);
+  return Array(Ref<ArrayImpl>(new LiteralArray(Aval{{}, dtype, weak}, bits, weak ? std::optional(value) : std::nullopt)));
 }
 
 Array make_literal(const Aval& aval, const ScalarBits& bits) { return Array(Ref<ArrayImpl>(new LiteralArray(aval, bits))); }
 Array make_abstract(const Aval& aval) { return Array(Ref<ArrayImpl>(new AbstractArray(aval))); }
 
 Number number_of(const LiteralArray& literal) {
+  if (literal.number) return *literal.number;
   const DType dtype = literal.aval.dtype;
   if (dtype.is_complex()) {
     double parts[2];

@@ -2,6 +2,7 @@
 #pragma once
 #include <array>
 #include <cstddef>
+#include <optional>
 #include <vector>
 
 #include "core/array.h"
@@ -29,8 +30,9 @@ class Placement : public RefCounted {
 };
 
 struct LiteralArray final : ArrayImpl {
-  LiteralArray(Aval a, ScalarBits b) : ArrayImpl(Kind::literal, std::move(a)), bits(b) {}
+  LiteralArray(Aval a, ScalarBits b, std::optional<Number> n = {}) : ArrayImpl(Kind::literal, std::move(a)), bits(b), number(n) {}
   const ScalarBits bits;
+  const std::optional<Number> number;  ///< of a weak one: the C++ number that it was made of, for conversion to a wider dtype
 };
 
 struct ConcreteArray final : ArrayImpl {

@@ -22,7 +22,7 @@ inline const ReduceOptions keepdims{.keepdims = true};
 Array sum(Arg x, Axis axis = none, ReduceOptions options = {});
 /// The product, with the same types as the sum.
 Array prod(Arg x, Axis axis = none, ReduceOptions options = {});
-/// The arithmetic mean: float32 for integers, NaN for none at all.
+/// The arithmetic mean: float32 for integers (float64 for 64-bit ones), NaN for none at all.
 Array mean(Arg x, Axis axis = none, ReduceOptions options = {});
 /// The variance: the mean of the squared distances from the mean, with divisor n - ddof; NaN where that isn't positive.
 Array var(Arg x, Axis axis = none, ReduceOptions options = {});
@@ -59,8 +59,8 @@ Array cumlogsumexp(Arg x, int axis = 0);
 namespace detail {
 /// The axes as positions in [0, ndim), all of them for `none`. Throws AxisError where one is out of range or given twice.
 std::vector<int> resolve_axes(const Axis& axis, const Arg& x, const char* operation);
-/// What an operation of floats takes and gives for this dtype: itself if it is floating or complex, else float32.
-inline DType inexact_dtype(DType d) { return d.is_inexact() ? d : float32; }
+/// What an operation of floats takes and gives for this dtype: itself if it is floating or complex, else a float of 32 bits, or 64 for 64-bit integers.
+inline DType inexact_dtype(DType d) { return d.is_inexact() ? d : d.itemsize() == 8 ? float64 : float32; }
 /// float32 for 16-bit floats, in which sums are too coarse.
 inline DType wide_dtype(DType d) { return d == float16 || d == bfloat16 ? float32 : d; }
 /// convert(), or x itself where it has the dtype.
