@@ -17,6 +17,7 @@
 #include "core/primitive.h"
 #include "core/text.h"
 #include "core/text_tables.h"
+#include "core/trace.h"
 
 namespace weft::detail {
 namespace {
@@ -441,6 +442,9 @@ class ProgramReader {
         r.seek(end);
       }
     }
+    std::optional<TraceScope> axes;
+    for (const TextParam& p : params)
+      if (p.name == "mesh") enter_axes(axes, text_.substr(p.begin, p.end - p.begin));
     ParamSource source{*this, text_, params, binders};
     ParamsRef out = op.params_read([](std::string_view name, void* s) { return static_cast<ParamSource*>(s)->next(name); }, &source);
     source.check_consumed();

@@ -6,6 +6,7 @@
 //     std::string print_param(Mode v) { return print_enum(v, kModeNames); }      // std::string_view kModeNames[]
 //     void read_param(ParamReader& r, Mode& v) { read_enum(r, v, kModeNames); }
 #pragma once
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -16,6 +17,7 @@
 namespace weft::detail {
 
 class ProgramReader;  // core/parse.cpp
+class TraceScope;     // core/trace.h
 
 /// A place in a text, both counted from 1.
 struct TextPosition {
@@ -155,6 +157,10 @@ struct EqnRange {
 std::string print_jaxpr_range(const Jaxpr& j, EqnRange range);
 /// One equation, its variables named as in the whole program.
 std::string print_eqn(const Jaxpr& j, std::size_t index);
+
+/// Brings the named axes of a mesh, given by its text as in shard_map[mesh=Mesh('x': 2, 'y': 4, ...)], into scope for the types of the
+/// collectives in its program.
+void enter_axes(std::optional<TraceScope>& scope, std::string_view mesh);
 
 /// parse() with values for the constants of the outermost program, in order; without them they are abstract arrays. `name` is what source
 /// locations in errors call the text.
