@@ -31,7 +31,8 @@ Array make_literal(const Number& value, DType dtype, bool weak) {
       convert_elements(parts, complex128, bits.data(), dtype, 1);
     }
   }
-  return Array(Ref<ArrayImpl>(new LiteralArray(Aval{{}, dtype, weak}, bits, weak ? std::optional(value) : std::nullopt)));
+  const bool same_kind = value.kind == Number::Kind::floating ? dtype.is_floating() : value.kind == Number::Kind::complex && dtype.is_complex();
+  return Array(Ref<ArrayImpl>(new LiteralArray(Aval{{}, dtype, weak}, bits, weak && same_kind ? std::optional(value) : std::nullopt)));
 }
 
 Array make_literal(const Aval& aval, const ScalarBits& bits) { return Array(Ref<ArrayImpl>(new LiteralArray(aval, bits))); }

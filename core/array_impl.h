@@ -32,7 +32,7 @@ class Placement : public RefCounted {
 struct LiteralArray final : ArrayImpl {
   LiteralArray(Aval a, ScalarBits b, std::optional<Number> n = {}) : ArrayImpl(Kind::literal, std::move(a)), bits(b), number(n) {}
   const ScalarBits bits;
-  const std::optional<Number> number;  ///< of a weak one: the C++ number that it was made of, for conversion to a wider dtype
+  const std::optional<Number> number;  ///< of a weak float: the C++ number that it was made of, for conversion to a wider dtype
 };
 
 struct ConcreteArray final : ArrayImpl {
