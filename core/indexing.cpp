@@ -35,6 +35,18 @@ Array wrap_negative(const Array& i, std::int64_t size, SourceLoc loc) {
   return where(Arg(x < make_literal(Number(0), dtype), loc), x + make_literal(Number(size), dtype), x);
 }
 
+Array gather_along(const Array& x, const Array& positions, int dim, SourceLoc loc) {
+  GatherDimensionNumbers n{.collapsed_slice_dims = {dim}, .start_index_map = {dim}};
+  Shape windows;
+  for (int d = 0; d < x.ndim(); ++d) {
+    windows.push_back(std::min<std::int64_t>(x.shape()[d], 1));
+    if (d != dim) n.operand_batching_dims.push_back(d), n.start_indices_batching_dims.push_back(d);
+  }
+  if (positions.size() == 0) return zeros_of(x.aval().with_shape(positions.shape()), loc);
+  return bind_one<Gather>({n, {}, false, GatherScatterMode::promise_in_bounds, windows, true}, {x, insert_axes(positions, {x.ndim()}, loc)},
+                          loc);
+}
+
 namespace {
 
 // Starts of a dynamic slice, one operand for each dimension: numbers are made positive at once, others are wrapped when it runs.

@@ -11,5 +11,7 @@ DType type_of_indices(const Aval& x);
 Array index_type(const Array& i, SourceLoc loc);
 /// Negative positions counted from the end of an axis of the given size.
 Array wrap_negative(const Array& i, std::int64_t size, SourceLoc loc);
+/// The elements of x at positions along one dimension, the other dimensions running along; all positions are different and inside.
+Array gather_along(const Array& x, const Array& positions, int dim, SourceLoc loc);
 
 }  // namespace weft::detail

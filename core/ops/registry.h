@@ -16,6 +16,7 @@ PrimitiveList movement_primitives();
 PrimitiveList pad_primitives();
 PrimitiveList reduce_primitives();
 PrimitiveList scatter_primitives();
+PrimitiveList sort_primitives();
 PrimitiveList split_primitives();
 PrimitiveList stop_gradient_primitives();
 
