@@ -143,6 +143,9 @@ void read_enum(ParamReader& r, E& v, std::span<const std::string_view> names) {
   r.fail("expected one of " + all);
 }
 
+/// An array as NumPy prints it; `Traced<f32[3]>` where it has no value.
+std::string array_text(const Array& x);
+
 /// A literal's value as JAX writes it, without its type: `2.0`, `-inf`, `True`, `(1+2j)`. Together with the type it gives back all bits.
 std::string print_literal(const Literal& literal);
 /// Reads a value of the aval's dtype.
