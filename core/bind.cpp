@@ -1,5 +1,7 @@
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "core/host.h"
 #include "core/primitive.h"
 #include "core/trace.h"
@@ -15,9 +17,25 @@ std::string OpContext::describe(const std::string& problem, const std::string& r
   return remedy.empty() ? text : text + "; " + remedy;
 }
 
+namespace {
+/// Throws if a result could not be addressed.
+void check_sizes(const OpContext& c, const Aval& out) {
+  std::int64_t bytes = out.dtype.itemsize();
+  bool too_large = false, empty = false;
+  for (std::int64_t n : out.shape) {
+    if (n < 0) c.fail<ShapeError>(fmt::format("the result's shape {} has a negative size", to_string(out.shape)));
+    empty |= n == 0;
+    too_large |= __builtin_mul_overflow(bytes, std::max<std::int64_t>(n, 1), &bytes);
+  }
+  if (too_large && !empty) c.fail<ShapeError>(fmt::format("a result {} is larger than any memory", to_string(out)));
+}
+}  // namespace
+
 std::vector<Aval> infer(const Primitive& op, const ParamsBase& params, std::span<const Aval> in, SourceLoc loc) {
   std::vector<Aval> out;
-  op.abstract_eval({op, params, in, effective_loc(loc)}, out);
+  const OpContext context{op, params, in, effective_loc(loc)};
+  op.abstract_eval(context, out);
+  for (const Aval& a : out) check_sizes(context, a);
   return out;
 }
 

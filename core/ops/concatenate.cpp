@@ -45,8 +45,9 @@ struct Concatenate {
         c.fail<ShapeError>(fmt::format("{} and {} have different numbers of dimensions", to_string(c.in[0]), to_string(x)));
       for (int d = 0; d < out.size(); ++d)
         if (d != dimension && x.shape[d] != out[d])
-          c.fail<ShapeError>(fmt::format("{} and {} differ in dimension {}: {} and {}", to_string(c.in[0]), to_string(x), d, out[d], x.shape[d]),
-                             fmt::format("sizes may differ only in dimension {}", dimension));
+          c.fail<ShapeError>(
+              fmt::format("{} and {} differ in dimension {}: {} and {}", to_string(c.in[0]), to_string(x), d, out[d], x.shape[d]),
+              fmt::format("sizes may differ only in dimension {}", dimension));
       out[dimension] += x.shape[dimension];
     }
     return joined_aval(c, out);
@@ -116,7 +117,8 @@ struct Stack {
   }
   static void reference(const ReferenceContext& c) {
     for (std::size_t k = 0; k < c.in.size(); ++k)
-      reference_write(c.out[0], c.in[k], [&](const Coordinates& i) { return with_inserted(i, c.get<Params>().axis, static_cast<std::int64_t>(k)); });
+      reference_write(c.out[0], c.in[k],
+                      [&](const Coordinates& i) { return with_inserted(i, c.get<Params>().axis, static_cast<std::int64_t>(k)); });
   }
   static Movement movement(const Params& p, std::span<const Aval> in, const Aval&, int which) {
     Movement m;

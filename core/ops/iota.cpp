@@ -23,7 +23,8 @@ struct Iota {
     const auto& p = c.get<Params>();
     for (std::int64_t n : p.shape)
       if (n < 0) c.fail<ShapeError>(fmt::format("shape {} has a negative size", to_string(p.shape)));
-    if (p.dimension < 0 || p.dimension >= p.shape.size()) c.fail<AxisError>(fmt::format("shape {} has no dimension {}", to_string(p.shape), p.dimension));
+    if (p.dimension < 0 || p.dimension >= p.shape.size())
+      c.fail<AxisError>(fmt::format("shape {} has no dimension {}", to_string(p.shape), p.dimension));
     if (p.dtype.is_bool()) c.fail<DTypeError>("bool can't count", "use a number's dtype");
     return {p.shape, p.dtype, false};
   }
@@ -59,7 +60,9 @@ struct Empty2 {
 
 }  // namespace
 
-Array iota_array(DType dtype, const Shape& shape, int dimension, SourceLoc loc) { return bind_one<Iota>({dimension, dtype, shape}, {}, loc); }
+Array iota_array(DType dtype, const Shape& shape, int dimension, SourceLoc loc) {
+  return bind_one<Iota>({dimension, dtype, shape}, {}, loc);
+}
 
 PrimitiveList iota_primitives() {
   static constexpr const Primitive* list[] = {&primitive_of<Iota>, &primitive_of<Empty2>};

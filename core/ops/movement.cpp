@@ -6,6 +6,7 @@
 #include <numeric>
 
 #include "core/ops/movement_rules.h"
+#include "core/ops/reduce.h"
 #include "core/ops/registry.h"
 
 namespace weft::detail {
@@ -89,12 +90,12 @@ struct BroadcastInDim : LinearMovement {
   static std::vector<Tangent> transpose(const TransposeContext& c) {
     return transpose_one(c, [&](const Array& ct, const Shape& in) {
       const auto& dims = c.get<Params>().broadcast_dimensions;
-      Shape kept = ct.shape();
-      std::vector<int> added;
-      for (int d = 0; d < kept.size(); ++d)
-        if (!contains(dims, d)) kept[d] = 1, added.push_back(d);
-      for (int d = 0; d < in.size(); ++d) kept[dims[at(d)]] = in[d];
-      return squeeze_axes(unbroadcast(ct, c.in[0].aval.with_shape(kept), c.loc), added, c.loc);
+      std::vector<int> axes;
+      for (int d = 0; d < ct.ndim(); ++d) {
+        const auto from = std::find(dims.begin(), dims.end(), d) - dims.begin();
+        if (from == static_cast<std::ptrdiff_t>(dims.size()) || in[static_cast<int>(from)] != ct.shape()[d]) axes.push_back(d);
+      }
+      return reshape_to(reduce_sum(ct, axes, c.loc), in, c.loc);
     });
   }
   static BatchResult batch(const BatchContext& c) {
@@ -127,7 +128,8 @@ struct Reshape : LinearMovement {
     for (std::int64_t n : p.new_sizes)
       if (n < 0) c.fail<ShapeError>(fmt::format("shape {} has a negative size", to_string(p.new_sizes)));
     if (p.new_sizes.num_elements() != c.in[0].size())
-      c.fail<ShapeError>(fmt::format("{} elements don't fit shape {}, which has {}", c.in[0].size(), to_string(p.new_sizes), p.new_sizes.num_elements()));
+      c.fail<ShapeError>(
+          fmt::format("{} elements don't fit shape {}, which has {}", c.in[0].size(), to_string(p.new_sizes), p.new_sizes.num_elements()));
     if (p.dimensions) check_permutation(c, *p.dimensions);
     return c.in[0].with_shape(p.new_sizes);
   }
@@ -337,12 +339,13 @@ struct Tile : LinearMovement {
   static std::vector<Tangent> transpose(const TransposeContext& c) {
     return transpose_one(c, [&](const Array& ct, const Shape& in) {
       const auto& reps = c.get<Params>().reps;
-      Shape split, summed;
+      Shape split;
+      std::vector<int> axes;
       for (int d = 0; d < in.size(); ++d) {
+        axes.push_back(2 * d);
         split.push_back(reps[at(d)]), split.push_back(in[d]);
-        summed.push_back(1), summed.push_back(in[d]);
       }
-      return reshape_to(unbroadcast(reshape_to(ct, split, c.loc), c.in[0].aval.with_shape(summed), c.loc), in, c.loc);
+      return reduce_sum(reshape_to(ct, split, c.loc), axes, c.loc);
     });
   }
   static BatchResult batch(const BatchContext& c) {
@@ -433,8 +436,9 @@ Array fill_shape(const Array& scalar, const Shape& shape, SourceLoc loc) { retur
 Array tile_by(const Array& x, const std::vector<std::int64_t>& reps, SourceLoc loc) { return bind_one<Tile>({reps}, {x}, loc); }
 
 PrimitiveList movement_primitives() {
-  static constexpr const Primitive* list[] = {&primitive_of<BroadcastInDim>, &primitive_of<Reshape>, &primitive_of<Transpose>, &primitive_of<Squeeze>,
-                                              &primitive_of<Slice>,          &primitive_of<Rev>,     &primitive_of<Tile>,      &primitive_of<Copy>};
+  static constexpr const Primitive* list[] = {&primitive_of<BroadcastInDim>, &primitive_of<Reshape>, &primitive_of<Transpose>,
+                                              &primitive_of<Squeeze>,        &primitive_of<Slice>,   &primitive_of<Rev>,
+                                              &primitive_of<Tile>,           &primitive_of<Copy>};
   return list;
 }
 

@@ -75,12 +75,14 @@ inline void copy_element(const HostTensor& to, std::int64_t i, const HostTensor&
 /// Fills a result from one operand: `source` turns the result's coordinates (changed in place or returned anew) into the operand's.
 template <class F>
 void reference_read(const HostTensor& out, const HostTensor& in, F&& source) {
-  for_each_index(out.aval.shape, [&](const Coordinates& at, std::int64_t p) { copy_element(out, p, in, position_of(in.aval.shape, source(at))); });
+  for_each_index(out.aval.shape,
+                 [&](const Coordinates& at, std::int64_t p) { copy_element(out, p, in, position_of(in.aval.shape, source(at))); });
 }
 /// Writes one operand into a result: `target` turns the operand's coordinates into the result's.
 template <class F>
 void reference_write(const HostTensor& out, const HostTensor& in, F&& target) {
-  for_each_index(in.aval.shape, [&](const Coordinates& at, std::int64_t p) { copy_element(out, position_of(out.aval.shape, target(at)), in, p); });
+  for_each_index(in.aval.shape,
+                 [&](const Coordinates& at, std::int64_t p) { copy_element(out, position_of(out.aval.shape, target(at)), in, p); });
 }
 
 }  // namespace weft::detail

@@ -17,7 +17,8 @@ std::vector<Array> all_cotangents(const TransposeContext& c) {
 }
 void check_axis(const OpContext& c, int axis) {
   if (c.in.size() != 1) c.fail<ShapeError>(fmt::format("takes 1 operand, not {}", c.in.size()));
-  if (axis < 0 || axis >= c.in[0].ndim()) c.fail<AxisError>(fmt::format("there is no axis {}", axis), fmt::format("there are {}", c.in[0].ndim()));
+  if (axis < 0 || axis >= c.in[0].ndim())
+    c.fail<AxisError>(fmt::format("there is no axis {}", axis), fmt::format("there are {}", c.in[0].ndim()));
 }
 BatchResult all_with(std::vector<Array> out, int dim) {
   std::vector<int> dims(out.size(), dim);
@@ -39,7 +40,8 @@ struct Split {
       out.push_back(c.in[0].with_shape(c.in[0].shape.with(p.axis, size)));
     }
     if (total != c.in[0].shape[p.axis])
-      c.fail<ShapeError>(fmt::format("sizes ({}) add up to {}, but axis {} has {}", fmt::join(p.sizes, ", "), total, p.axis, c.in[0].shape[p.axis]));
+      c.fail<ShapeError>(
+          fmt::format("sizes ({}) add up to {}, but axis {} has {}", fmt::join(p.sizes, ", "), total, p.axis, c.in[0].shape[p.axis]));
     return out;
   }
   static std::vector<Tangent> jvp(const JvpContext& c) { return jvp_linear(c); }
@@ -91,7 +93,8 @@ struct Unstack {
   }
   static void reference(const ReferenceContext& c) {
     for (std::size_t k = 0; k < c.out.size(); ++k)
-      reference_read(c.out[k], c.in[0], [&](const Coordinates& i) { return with_inserted(i, c.get<Params>().axis, static_cast<std::int64_t>(k)); });
+      reference_read(c.out[k], c.in[0],
+                     [&](const Coordinates& i) { return with_inserted(i, c.get<Params>().axis, static_cast<std::int64_t>(k)); });
   }
   static Movement movement(const Params& p, std::span<const Aval> in, const Aval&, int which) {
     Movement m = identity_movement(in[0].ndim() - 1);

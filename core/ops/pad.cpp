@@ -3,12 +3,10 @@
 #include <algorithm>
 
 #include "core/array_impl.h"
+#include "core/elementwise.h"
 #include "core/ops/movement_rules.h"
 #include "core/ops/registry.h"
 
-namespace weft {
-Array where(Arg condition, Arg x, Arg y);
-}
 namespace weft::detail {
 namespace {
 
@@ -33,7 +31,8 @@ Array unpad(const Array& ct, const Shape& shape, const PaddingConfig& config, So
 
 struct Pad {
   static constexpr std::string_view name = "pad",
-                                    doc = "Puts a fill value before, after and between the elements of each dimension, or cuts elements off.";
+                                    doc =
+                                        "Puts a fill value before, after and between the elements of each dimension, or cuts elements off.";
   static constexpr Kind kind = Kind::movement;
   using Params = PadParams;
   static Aval abstract_eval(const OpContext& c) {
@@ -49,7 +48,8 @@ struct Pad {
       const PadDim& p = config[static_cast<std::size_t>(d)];
       if (p.interior < 0) c.fail<ShapeError>(fmt::format("interior padding {} of dimension {} is negative", p.interior, d));
       out[d] = padded_size(x.shape[d], p);
-      if (out[d] < 0) c.fail<ShapeError>(fmt::format("padding ({}, {}) cuts more off dimension {} than its size {}", p.low, p.high, d, x.shape[d]));
+      if (out[d] < 0)
+        c.fail<ShapeError>(fmt::format("padding ({}, {}) cuts more off dimension {} than its size {}", p.low, p.high, d, x.shape[d]));
     }
     Aval result = x.with_shape(out);
     result.weak &= c.in[1].weak;
@@ -93,7 +93,8 @@ struct Pad {
     Movement m;
     m.guarded = true;
     for (std::size_t d = 0; d < p.padding_config.size(); ++d)
-      m.dims.push_back({.out_dim = static_cast<int>(d), .scale = 1, .offset = -p.padding_config[d].low, .divisor = p.padding_config[d].interior + 1});
+      m.dims.push_back(
+          {.out_dim = static_cast<int>(d), .scale = 1, .offset = -p.padding_config[d].low, .divisor = p.padding_config[d].interior + 1});
     return m;
   }
 };
@@ -110,7 +111,8 @@ void read_param(ParamReader& r, PaddingConfig& v) {
   read_param(r, entries);
   v.clear();
   for (const std::vector<int>& e : entries) {
-    if (e.size() != 3) throw ShapeError(fmt::format("pad: an entry of padding_config has {} numbers; it is (low, high, interior)", e.size()));
+    if (e.size() != 3)
+      throw ShapeError(fmt::format("pad: an entry of padding_config has {} numbers; it is (low, high, interior)", e.size()));
     v.push_back({e[0], e[1], e[2]});
   }
 }
