@@ -1,0 +1,175 @@
+#include "backends/eager.h"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "backends/interp/interp.h"
+#include "core/convert_elements.h"
+#include "core/ops/movement.h"
+#include "core/trace.h"
+#include "runtime/blocks.h"
+#include "runtime/buffer.h"
+#include "runtime/device.h"
+
+namespace weft::detail {
+namespace {
+
+bool is_sharded(const Array& x) {
+  const ConcreteArray* c = as_concrete(x);
+  return c && !c->buffer;
+}
+
+/// Where an operation runs, as its committed operands say.
+struct Target {
+  const ConcreteArray* committed = nullptr;  ///< the first committed operand; null: the thread's default device
+  bool sharded = false;
+};
+Target target_of(const Primitive& op, std::span<const Array> inputs, SourceLoc loc) {
+  Target target;
+  for (const Array& x : inputs) {
+    const ConcreteArray* c = as_concrete(x);
+    if (!c || !c->placement) continue;
+    target.sharded |= !c->buffer;
+    if (!target.committed) {
+      target.committed = c;
+      continue;
+    }
+    if (c->placement.get() == target.committed->placement.get()) continue;
+    const Sharding a = sharding_of(*target.committed), b = sharding_of(*c);
+    if (a.named().mesh().axes().device_ids != b.named().mesh().axes().device_ids)
+      throw DeviceError(fmt::format("{}: operands are committed to different devices, {} and {}; move one with device_put", op.name,
+                                    target.committed->placement->describe(), c->placement->describe()),
+                        loc);
+  }
+  return target;
+}
+
+/// The same value on every device of a mesh.
+Array replicate(const Array& x, const Sharding& where, const Ref<const Placement>& placement) {
+  std::vector<Ref<Buffer>> shards;
+  const Ref<Buffer> whole = whole_of(x, where.named().mesh().axes().device_ids[0]);
+  for (int id : where.named().mesh().axes().device_ids) shards.push_back(shared_with(whole, id));
+  return Array(Ref<ArrayImpl>(new ConcreteArray(x.aval(), std::move(shards), placement)));
+}
+
+/// The operand that the device at a position of the mesh needs for its block of the result; dimensions of size 1 are not divided.
+Array local_operand(const Array& x, const MeshAxes& mesh, const PartitionSpec& spec, const Shape& result_block, std::int64_t position) {
+  if (x.ndim() == 0 && !is_sharded(x)) return x;
+  const ConcreteArray* c = as_concrete(x);
+  Shape block = x.shape();
+  std::vector<std::int64_t> start = block_start(mesh, spec, result_block, position);
+  for (int d = 0; d < block.size(); ++d)
+    if (block[d] != 1)
+      block[d] = result_block[d];
+    else
+      start[static_cast<std::size_t>(d)] = 0;
+  const auto k = static_cast<std::size_t>(position);
+  if (c && !c->buffer && x.ndim() > 0) {
+    const Sharding s = sharding_of(*c);
+    if (same_division(s.named().mesh().axes(), s.named().spec(), mesh, spec, x.shape())) return wrap_buffer(x.aval().with_shape(block), c->shards[k]);
+  }
+  return wrap_buffer(x.aval().with_shape(block), box_of(x, start, block, mesh.device_ids[k]));
+}
+
+std::vector<Array> run_on(const Primitive& op, const ParamsRef& params, std::span<const Array> inputs, std::span<const Aval> out_avals, int device,
+                          SourceLoc loc) {
+  return interpret_eqn(op, params, inputs, out_avals, device, loc);
+}
+
+/// An elementwise operation whose result is divided as its first sharded operand of the result's shape is: each device computes its block.
+std::optional<std::vector<Array>> run_by_blocks(const Primitive& op, const ParamsRef& params, std::span<const Array> inputs,
+                                                std::span<const Aval> out_avals, SourceLoc loc) {
+  if (op.kind != Kind::elementwise || out_avals.size() != 1) return {};
+  const auto lead = std::find_if(inputs.begin(), inputs.end(), [&](const Array& x) { return is_sharded(x) && x.shape() == out_avals[0].shape; });
+  if (lead == inputs.end()) return {};
+  const ConcreteArray& c = *as_concrete(*lead);
+  const Sharding where = sharding_of(c);
+  const MeshAxes& mesh = where.named().mesh().axes();
+  const PartitionSpec& spec = where.named().spec();
+  const Shape block = block_shape(mesh, spec, out_avals[0].shape);
+  std::vector<Ref<Buffer>> shards;
+  for (std::size_t k = 0; k < mesh.device_ids.size(); ++k) {
+    std::vector<Array> local;
+    for (const Array& x : inputs) local.push_back(local_operand(x, mesh, spec, block, static_cast<std::int64_t>(k)));
+    const Aval aval = out_avals[0].with_shape(block);
+    shards.push_back(whole_of(run_on(op, params, local, {&aval, 1}, mesh.device_ids[k], loc)[0], mesh.device_ids[k]));
+  }
+  return std::vector<Array>{Array(Ref<ArrayImpl>(new ConcreteArray(out_avals[0], std::move(shards), c.placement)))};
+}
+
+/// A slice that lies within one device's block stays on that device.
+std::optional<std::vector<Array>> slice_one_shard(const Primitive& op, const ParamsRef& params, const Array& x, const Aval& out) {
+  if (op.name != "slice" || !is_sharded(x)) return {};
+  const SliceParams& p = params_as<SliceParams>(*params);
+  if (p.strides && std::any_of(p.strides->begin(), p.strides->end(), [](std::int64_t s) { return s != 1; })) return {};
+  const ConcreteArray& c = *as_concrete(x);
+  const NamedSharding s = sharding_of(c).named();
+  if (sharding_of(c).is_fully_replicated()) return {};
+  const MeshAxes& mesh = s.mesh().axes();
+  const Shape block = block_shape(mesh, s.spec(), x.shape());
+  for (std::size_t k = 0; k < c.shards.size(); ++k) {
+    const std::vector<std::int64_t> begin = block_start(mesh, s.spec(), block, static_cast<std::int64_t>(k));
+    bool inside = true;
+    std::vector<std::int64_t> start(begin.size());
+    for (std::size_t d = 0; d < begin.size(); ++d) {
+      inside &= p.start_indices[d] >= begin[d] && p.limit_indices[d] <= begin[d] + block[static_cast<int>(d)];
+      start[d] = p.start_indices[d] - begin[d];
+    }
+    if (inside) return std::vector<Array>{commit(out, box_of(wrap_buffer(x.aval().with_shape(block), c.shards[k]), start, out.shape, mesh.device_ids[k]))};
+  }
+  return {};
+}
+
+void check_nans(const Primitive& op, std::span<const Array> results, SourceLoc loc) {
+  for (const Array& x : results) {
+    if (!x.dtype().is_inexact() || is_sharded(x)) continue;
+    const DType wide = x.dtype().is_complex() ? complex128 : float64;
+    std::vector<double> values(static_cast<std::size_t>(x.size()) * (x.dtype().is_complex() ? 2 : 1));
+    convert_elements(host_data(x), x.dtype(), values.data(), wide, x.size());
+    if (std::any_of(values.begin(), values.end(), [](double v) { return std::isnan(v); }))
+      throw Error(fmt::format("{}: the result {} holds NaN (config.debug_nans is on)", op.name, to_string(x.aval())), loc);
+  }
+}
+
+std::vector<Array> execute(const Primitive& op, const ParamsRef& params, std::span<const Array> inputs, std::span<const Aval> out_avals, SourceLoc loc) {
+  const Target target = target_of(op, inputs, loc);
+  if (!target.committed) return run_on(op, params, inputs, out_avals, default_device_id(), loc);
+  const Sharding where = sharding_of(*target.committed);
+  const int device = where.named().mesh().axes().device_ids[0];
+  if (!target.sharded) {
+    std::vector<Array> results = run_on(op, params, inputs, out_avals, device, loc);
+    for (Array& x : results) x = Array(Ref<ArrayImpl>(new ConcreteArray(x.aval(), {whole_of(x, device)}, target.committed->placement)));
+    return results;
+  }
+  if (auto results = run_by_blocks(op, params, inputs, out_avals, loc)) return *results;
+  if (inputs.size() == 1)
+    if (auto results = slice_one_shard(op, params, inputs[0], out_avals[0])) return *results;
+  std::vector<Array> gathered;
+  for (const Array& x : inputs) gathered.push_back(is_sharded(x) ? wrap_buffer(x.aval(), whole_of(x, device)) : x);
+  std::vector<Array> results = run_on(op, params, gathered, out_avals, device, loc);
+  const Sharding everywhere(NamedSharding(where.named().mesh(), PartitionSpec()));
+  const Ref<const Placement> placement = make_placement(everywhere);
+  for (Array& x : results) x = replicate(x, everywhere, placement);
+  return results;
+}
+
+}  // namespace
+
+std::vector<Array> execute_eagerly(const Primitive& op, const ParamsRef& params, std::span<const Array> inputs, std::span<const Aval> out_avals,
+                                   SourceLoc loc) {
+  if (op.kind == Kind::call) {
+    const std::vector<ParamText> list = op.params_list(*params);
+    const auto body = std::find_if(list.begin(), list.end(), [](const ParamText& p) { return p.jaxpr != nullptr; });
+    if (body != list.end()) {
+      EagerScope eager;
+      return eval_jaxpr(*body->jaxpr, inputs);
+    }
+  }
+  std::vector<Array> results = execute(op, params, inputs, out_avals, loc);
+  if (config.debug_nans) check_nans(op, results, loc);
+  return results;
+}
+
+}  // namespace weft::detail

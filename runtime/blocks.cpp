@@ -1,0 +1,167 @@
+#include "runtime/blocks.h"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <cstring>
+
+#include "core/error.h"
+#include "runtime/allocator.h"
+#include "runtime/buffer.h"
+
+namespace weft::detail {
+
+std::string ShardedPlacement::describe() const {
+  if (sharding.is_single_device()) return to_string(sharding.device_set()[0]);
+  return fmt::format("{} of {}", to_string(sharding.named().spec()), print_param(sharding.named().mesh().axes()));
+}
+
+Ref<const Placement> make_placement(const Sharding& s) { return Ref<const Placement>(new ShardedPlacement(s)); }
+
+Sharding sharding_of(const ConcreteArray& x) {
+  if (x.placement) return static_cast<const ShardedPlacement&>(*x.placement).sharding;
+  return Sharding(Device::of_id(x.buffer->device_id()));
+}
+
+void copy_box(const void* from, const Shape& from_shape, std::span<const std::int64_t> from_start, void* to, const Shape& to_shape,
+              std::span<const std::int64_t> to_start, const Shape& box, std::int64_t itemsize) {
+  if (box.num_elements() == 0) return;
+  // Dimensions that are whole on both sides join the row that is copied at once.
+  int outer = box.size();
+  std::int64_t row = itemsize;
+  while (outer > 0) {
+    --outer;
+    row *= box[outer];
+    if (box[outer] != from_shape[outer] || box[outer] != to_shape[outer]) break;
+  }
+  const std::vector<std::int64_t> from_strides = row_major_strides(from_shape), to_strides = row_major_strides(to_shape);
+  std::int64_t a = 0, b = 0;
+  for (int d = 0; d < box.size(); ++d) {
+    const auto i = static_cast<std::size_t>(d);
+    a += from_start[i] * from_strides[i], b += to_start[i] * to_strides[i];
+  }
+  const char* source = static_cast<const char*>(from) + a * itemsize;
+  char* target = static_cast<char*>(to) + b * itemsize;
+  std::vector<std::int64_t> at(static_cast<std::size_t>(outer), 0);
+  for (;;) {
+    std::memcpy(target, source, static_cast<std::size_t>(row));
+    int d = outer - 1;
+    for (; d >= 0; --d) {
+      const auto i = static_cast<std::size_t>(d);
+      source += from_strides[i] * itemsize, target += to_strides[i] * itemsize;
+      if (++at[i] < box[d]) break;
+      source -= at[i] * from_strides[i] * itemsize, target -= at[i] * to_strides[i] * itemsize;
+      at[i] = 0;
+    }
+    if (d < 0) return;
+  }
+}
+
+Ref<Buffer> shared_with(const Ref<Buffer>& buffer, int device) {
+  if (buffer->device_id() == device) return buffer;
+  return Ref<Buffer>(new BorrowedBuffer(buffer, 0, buffer->bytes(), device));
+}
+
+namespace {
+
+/// Whether a box of a row-major array lies in one piece.
+bool in_one_piece(const Shape& shape, const Shape& box) {
+  int d = 0;
+  while (d < box.size() && box[d] == 1) ++d;
+  for (int i = d + 1; i < box.size(); ++i)
+    if (box[i] != shape[i]) return false;
+  return true;
+}
+
+}  // namespace
+
+Ref<Buffer> box_of(const Array& x, std::span<const std::int64_t> start, const Shape& box, int device) {
+  const Aval& aval = x.aval();
+  const std::int64_t itemsize = aval.dtype.itemsize();
+  const auto bytes = static_cast<std::size_t>(box.num_elements() * itemsize);
+  const ConcreteArray* c = as_concrete(x);
+  if (c && c->buffer && in_one_piece(aval.shape, box)) {
+    const std::vector<std::int64_t> strides = row_major_strides(aval.shape);
+    std::int64_t offset = 0;
+    for (std::size_t d = 0; d < strides.size(); ++d) offset += start[d] * strides[d];
+    offset *= itemsize;
+    if (bytes == c->buffer->bytes() && offset == 0) return shared_with(c->buffer, device);
+    // Kernels rely on the alignment that the allocator gives.
+    if (reinterpret_cast<std::uintptr_t>(static_cast<char*>(c->buffer->data()) + offset) % kBufferAlignment == 0)
+      return Ref<Buffer>(new BorrowedBuffer(c->buffer, static_cast<std::size_t>(offset), bytes, device));
+  }
+  Ref<Buffer> out(new HostBuffer(bytes, device));
+  const std::vector<std::int64_t> zero(start.size(), 0);
+  if (!c || c->buffer) {
+    copy_box(host_data(x), aval.shape, start, out->data(), box, zero, box, itemsize);
+    return out;
+  }
+  const NamedSharding s = sharding_of(*c).named();
+  const MeshAxes& mesh = s.mesh().axes();
+  const Shape block = block_shape(mesh, s.spec(), aval.shape);
+  for (std::size_t k = 0; k < c->shards.size(); ++k) {
+    const std::vector<std::int64_t> begin = block_start(mesh, s.spec(), block, static_cast<std::int64_t>(k));
+    bool first_replica = true;
+    for (const std::string& axis : unnamed_axes(mesh, s.spec())) first_replica &= mesh.coordinate(static_cast<std::int64_t>(k), {axis}) == 0;
+    if (!first_replica) continue;
+    // The part of the box that this shard holds.
+    Shape part = box;
+    std::vector<std::int64_t> from(start.size()), to(start.size());
+    bool any = true;
+    for (int d = 0; d < box.size(); ++d) {
+      const auto i = static_cast<std::size_t>(d);
+      const std::int64_t low = std::max(start[i], begin[i]), high = std::min(start[i] + box[d], begin[i] + block[d]);
+      any &= low < high;
+      part[d] = high - low, from[i] = low - begin[i], to[i] = low - start[i];
+    }
+    if (!any) continue;
+    if (part == box && block == box) return shared_with(c->shards[k], device);
+    copy_box(c->shards[k]->data(), block, from, out->data(), box, to, part, itemsize);
+  }
+  return out;
+}
+
+Ref<Buffer> whole_of(const Array& x, int device) {
+  const std::vector<std::int64_t> zero(static_cast<std::size_t>(x.ndim()), 0);
+  return box_of(x, zero, x.shape(), device);
+}
+
+void read_all(const ConcreteArray& x, void* out) {
+  const Array handle(Ref<ArrayImpl>(const_cast<ConcreteArray*>(&x)));
+  const Ref<Buffer> whole = whole_of(handle, x.buffer ? x.buffer->device_id() : x.shards[0]->device_id());
+  if (x.aval.bytes() > 0) std::memcpy(out, whole->data(), static_cast<std::size_t>(x.aval.bytes()));
+}
+
+bool same_division(const MeshAxes& mesh_a, const PartitionSpec& a, const MeshAxes& mesh_b, const PartitionSpec& b, const Shape& whole) {
+  if (mesh_a.device_ids != mesh_b.device_ids) return false;
+  const Shape block = block_shape(mesh_a, a, whole);
+  if (block != block_shape(mesh_b, b, whole)) return false;
+  for (std::int64_t k = 0; k < mesh_a.num_devices(); ++k)
+    if (block_start(mesh_a, a, block, k) != block_start(mesh_b, b, block, k)) return false;
+  return true;
+}
+
+Array shard_array(const Array& x, const NamedSharding& s) {
+  const Aval& aval = x.aval();
+  const MeshAxes& mesh = s.mesh().axes();
+  const ConcreteArray* c = as_concrete(x);
+  std::vector<Ref<Buffer>> shards;
+  bool kept = false;
+  if (c && c->placement && !c->shards.empty()) {
+    const NamedSharding now = sharding_of(*c).named();
+    if (same_division(now.mesh().axes(), now.spec(), mesh, s.spec(), aval.shape)) shards = c->shards, kept = true;
+  }
+  if (!kept) {
+    const Shape block = block_shape(mesh, s.spec(), aval.shape);
+    for (std::size_t k = 0; k < mesh.device_ids.size(); ++k)
+      shards.push_back(box_of(x, block_start(mesh, s.spec(), block, static_cast<std::int64_t>(k)), block, mesh.device_ids[k]));
+  }
+  return Array(Ref<ArrayImpl>(new ConcreteArray(aval, std::move(shards), make_placement(s))));
+}
+
+Array commit(const Aval& aval, Ref<Buffer> buffer) {
+  const Sharding where(Device::of_id(buffer->device_id()));
+  return Array(Ref<ArrayImpl>(new ConcreteArray(aval, std::vector<Ref<Buffer>>{std::move(buffer)}, make_placement(where))));
+}
+
+}  // namespace weft::detail

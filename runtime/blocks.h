@@ -1,0 +1,39 @@
+// Blocks of arrays: cutting them out, and putting them together. The memory of all host devices is one, so what lies in one piece is shared,
+// not copied.
+#pragma once
+#include "core/array_impl.h"
+#include "core/mesh_axes.h"
+#include "runtime/sharding.h"
+
+namespace weft::detail {
+
+/// The placement of an array over devices.
+class ShardedPlacement final : public Placement {
+ public:
+  explicit ShardedPlacement(Sharding s) : sharding(std::move(s)) {}
+  std::string describe() const override;
+  const Sharding sharding;
+};
+Ref<const Placement> make_placement(const Sharding& s);
+/// The sharding of a concrete array; of an uncommitted one, the device that it lies on.
+Sharding sharding_of(const ConcreteArray& x);
+
+/// Copies a box of elements between two row-major arrays.
+void copy_box(const void* from, const Shape& from_shape, std::span<const std::int64_t> from_start, void* to, const Shape& to_shape,
+              std::span<const std::int64_t> to_start, const Shape& box, std::int64_t itemsize);
+/// The elements of a box of a concrete array or literal, for `device`: a view where they lie in one piece, else a copy.
+Ref<Buffer> box_of(const Array& x, std::span<const std::int64_t> start, const Shape& box, int device);
+/// All elements in one place.
+Ref<Buffer> whole_of(const Array& x, int device);
+/// The same memory as another host device sees it.
+Ref<Buffer> shared_with(const Ref<Buffer>& buffer, int device);
+/// Copies all elements to `out`.
+void read_all(const ConcreteArray& x, void* out);
+/// Whether two divisions of one shape are the same: equal blocks on equal devices.
+bool same_division(const MeshAxes& mesh_a, const PartitionSpec& a, const MeshAxes& mesh_b, const PartitionSpec& b, const Shape& whole);
+/// Divides a concrete array or a literal; the shards are in the mesh's order. Those it has already are kept.
+Array shard_array(const Array& x, const NamedSharding& s);
+/// An array committed to one device.
+Array commit(const Aval& aval, Ref<Buffer> buffer);
+
+}  // namespace weft::detail
