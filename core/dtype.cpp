@@ -93,7 +93,7 @@ DType promote_types(DType a, DType b) { return detail::promote_types({a}, {b}).d
 namespace detail {
 
 WeakDType promote_types(WeakDType a, WeakDType b) {
-  if (a.dtype == b.dtype) return {a.dtype, a.weak && b.weak};
+  if (a.dtype == b.dtype) return {a.dtype, a.weak && b.weak && !a.dtype.is_bool()};
   const bool both_weak = a.weak && b.weak;
   if (both_weak) a.weak = b.weak = false;
   const int node = kLattice[static_cast<std::size_t>(node_of(a))][static_cast<std::size_t>(node_of(b))];

@@ -1,0 +1,21 @@
+// Functions of complex numbers by formulas on their parts, for elementwise lowering.
+#pragma once
+#include "core/kernel_builder.h"
+
+namespace weft::detail {
+
+KernelValue complex_exp(KernelBuilder& b, KernelValue z);
+/// The principal branch: log of the modulus, and the angle.
+KernelValue complex_log(KernelBuilder& b, KernelValue z);
+/// The root with a real part that is not negative.
+KernelValue complex_sqrt(KernelBuilder& b, KernelValue z);
+KernelValue complex_sin(KernelBuilder& b, KernelValue z);
+KernelValue complex_cos(KernelBuilder& b, KernelValue z);
+KernelValue complex_sinh(KernelBuilder& b, KernelValue z);
+KernelValue complex_cosh(KernelBuilder& b, KernelValue z);
+KernelValue complex_tanh(KernelBuilder& b, KernelValue z);
+/// i z and z / i.
+KernelValue times_i(KernelBuilder& b, KernelValue z);
+KernelValue over_i(KernelBuilder& b, KernelValue z);
+
+}  // namespace weft::detail
