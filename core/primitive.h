@@ -175,7 +175,7 @@ struct Primitive {
   std::vector<Tangent> (*transpose)(const TransposeContext&);  ///< null: not linear in any operand
   BatchResult (*batch)(const BatchContext&);
   void (*reference)(const ReferenceContext&);             ///< null: executed by its kind (call, control, spmd, collective, effect)
-  KernelValue (*lower)(KernelBuilder&, const ParamsBase&, std::span<const KernelValue>);  ///< elementwise
+  KernelValue (*lower)(KernelBuilder&, const ParamsBase&, std::span<const KernelValue>);  ///< elementwise; id -1 where there is no lowering for the operands' dtypes: then run reference()
   /// Kind movement: from operand 0 to result `which`. Kind concatenate: from operand `which` to result 0.
   Movement (*movement)(const ParamsBase&, std::span<const Aval> in, const Aval& out, int which);
   std::optional<Combiner> combiner;                       ///< reduce, cumulative

@@ -4,10 +4,29 @@
 
 namespace weft::detail {
 
+namespace {
+constexpr PrimitiveList (*kFamilies[])() = {collective_move_primitives,
+                                            collective_reduction_primitives,
+                                            concatenate_primitives,
+                                            cumulative_primitives,
+                                            dot_primitives,
+                                            dynamic_slice_primitives,
+                                            elementwise_primitives,
+                                            gather_primitives,
+                                            iota_primitives,
+                                            movement_primitives,
+                                            pad_primitives,
+                                            reduce_primitives,
+                                            scatter_primitives,
+                                            sort_primitives,
+                                            split_primitives,
+                                            stop_gradient_primitives};
+}  // namespace
+
 const std::vector<const Primitive*>& all_primitives() {
   static const std::vector<const Primitive*> all = [] {
     std::vector<const Primitive*> list;
-    for (PrimitiveList (*family)() : std::initializer_list<PrimitiveList (*)()>{}) {
+    for (PrimitiveList (*family)() : kFamilies) {
       const PrimitiveList some = family();
       list.insert(list.end(), some.begin(), some.end());
     }

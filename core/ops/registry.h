@@ -10,6 +10,7 @@ PrimitiveList concatenate_primitives();
 PrimitiveList cumulative_primitives();
 PrimitiveList dot_primitives();
 PrimitiveList dynamic_slice_primitives();
+PrimitiveList elementwise_primitives();
 PrimitiveList gather_primitives();
 PrimitiveList iota_primitives();
 PrimitiveList movement_primitives();
