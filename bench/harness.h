@@ -1,0 +1,73 @@
+// How every workload is timed: as ../peers/measure.py does it. Prints the JSON lines that compare.py reads.
+#pragma once
+#include <fmt/format.h>
+#include <weft/weft.h>
+
+#include <algorithm>
+#include <chrono>
+#include <string>
+#include <vector>
+
+namespace bench {
+
+inline double now() { return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count(); }
+
+/// A float32 array that any language can repeat exactly: a hash of each index, scaled to [-scale/2, scale/2) and shifted.
+weft::Array fill(weft::Shape shape, double scale = 1, double shift = 0, unsigned seed = 0);
+/// i * 7 mod k, int32.
+weft::Array class_labels(int n, int k);
+
+struct Options {
+  std::vector<std::string> only;
+  double seconds = 1;
+  int pmap = 0;
+  bool wants(const std::string& name) const { return only.empty() || std::find(only.begin(), only.end(), name) != only.end(); }
+};
+
+/// Prints one result line.
+void print_line(const std::string& name, double first, double median, double least, const std::vector<double>& checksum);
+
+/// Makes the inputs, calls f once (its first call: trace, compile, run), then again and again.
+template <class MakeInputs, class F>
+void workload(const Options& o, const std::string& name, MakeInputs make_inputs, F f) {
+  if (!o.wants(name)) return;
+  const auto inputs = make_inputs();
+  auto call = [&] { return std::apply([&](const auto&... x) { return f(x...); }, inputs); };
+  auto sync = [](const auto& result) {
+    for (const weft::Array& leaf : weft::tree::leaves(result)) leaf.block_until_ready();
+  };
+  double start = now();
+  auto result = call();
+  sync(result);
+  const double first = now() - start;
+  sync(call());
+  start = now();
+  sync(call());
+  const int inner = std::max(1, static_cast<int>(2e-4 / std::max(now() - start, 1e-7)));
+  std::vector<double> times;
+  const double begin = now();
+  for (double end = begin; times.size() < 5 || end - begin <= o.seconds;) {
+    start = now();
+    for (int i = 0; i < inner; ++i) result = call();
+    sync(result);
+    end = now();
+    times.push_back((end - start) / inner);
+  }
+  std::sort(times.begin(), times.end());
+  std::vector<double> checksum;
+  for (const weft::Array& leaf : weft::tree::leaves(result)) {
+    double sum = 0;
+    for (double v : leaf.to_vector<double>()) sum += v;
+    checksum.push_back(sum);
+  }
+  print_line(name, first, times[times.size() / 2], times[0], checksum);
+}
+
+// The workloads, by topic.
+void elementwise_workloads(const Options& o);
+void product_workloads(const Options& o);
+void training_workloads(const Options& o);
+void science_workloads(const Options& o);
+void pmap_workloads(const Options& o);
+
+}  // namespace bench

@@ -1,0 +1,72 @@
+// bench [--only a,b] [--seconds S] [--pmap N]: runs the workloads that the peers run, and prints one JSON object a line.
+#include <cstdio>
+#include <cstdint>
+#include <cstdlib>
+#include <cstring>
+#include <sstream>
+
+#include "harness.h"
+
+namespace bench {
+
+weft::Array fill(weft::Shape shape, double scale, double shift, unsigned seed) {
+  std::vector<float> x(static_cast<std::size_t>(shape.num_elements()));
+  for (std::size_t i = 0; i < x.size(); ++i) {
+    auto h = static_cast<std::uint32_t>(i * 2654435761ULL + seed * 40503ULL);
+    h ^= h >> 16;
+    h *= 2246822519U;
+    h ^= h >> 13;
+    const float unit = static_cast<float>(h >> 8) / 16777216.f - .5f;
+    x[i] = unit * static_cast<float>(scale) + static_cast<float>(shift);
+  }
+  return weft::array(x, shape);
+}
+
+weft::Array class_labels(int n, int k) {
+  std::vector<int> labels(static_cast<std::size_t>(n));
+  for (int i = 0; i < n; ++i) labels[static_cast<std::size_t>(i)] = static_cast<int>(static_cast<long long>(i) * 7 % k);
+  return weft::array(labels);
+}
+
+void print_line(const std::string& name, double first, double median, double least, const std::vector<double>& checksum) {
+  std::string sums;
+  for (double s : checksum) sums += fmt::format("{}{:.17g}", sums.empty() ? "" : ", ", s);
+  fmt::print("{{\"peer\": \"weft\", \"workload\": \"{}\", \"first_call_s\": {:.9g}, \"median_s\": {:.9g}, \"min_s\": {:.9g}, \"checksum\": [{}]}}\n", name, first,
+             median, least, sums);
+  std::fflush(stdout);
+}
+
+}  // namespace bench
+
+int main(int argc, char** argv) {
+  bench::Options o;
+  for (int i = 1; i + 1 < argc; i += 2) {
+    if (!std::strcmp(argv[i], "--only")) {
+      std::stringstream names(argv[i + 1]);
+      for (std::string name; std::getline(names, name, ',');) o.only.push_back(name);
+    } else if (!std::strcmp(argv[i], "--seconds")) {
+      o.seconds = std::atof(argv[i + 1]);
+    } else if (!std::strcmp(argv[i], "--pmap")) {
+      o.pmap = std::atoi(argv[i + 1]);
+    } else {
+      fmt::print(stderr, "usage: bench [--only a,b] [--seconds S] [--pmap N]\n");
+      return 2;
+    }
+  }
+  try {
+    if (o.pmap) {
+      weft::config.num_cpu_devices = o.pmap;
+      bench::pmap_workloads(o);
+      return 0;
+    }
+    // As the peers do: the first call of the process, which sets up the compiler, is not timed.
+    weft::jit([](weft::Array x) { return x * 3; })(1.f).block_until_ready();
+    bench::elementwise_workloads(o);
+    bench::product_workloads(o);
+    bench::training_workloads(o);
+    bench::science_workloads(o);
+  } catch (const std::exception& error) {
+    fmt::print(stderr, "{}\n", error.what());
+    return 1;
+  }
+}
