@@ -1,0 +1,47 @@
+// What the rules of cond, while and scan share.
+#pragma once
+#include <functional>
+
+#include "core/array_impl.h"
+#include "core/ops/common.h"
+#include "core/rewrite.h"
+#include "core/trace.h"
+
+namespace weft::detail {
+
+inline std::vector<Aval> avals_of(std::span<const Array> xs) {
+  std::vector<Aval> out;
+  for (const Array& x : xs) out.push_back(x.aval());
+  return out;
+}
+inline std::vector<bool> nonzero(std::span<const Tangent> ts) {
+  std::vector<bool> out;
+  for (const Tangent& t : ts) out.push_back(t.has_value());
+  return out;
+}
+inline bool same_type(const Aval& a, const Aval& b) { return a.shape == b.shape && a.dtype == b.dtype; }
+
+/// A program of the given inputs, traced from operations on arrays.
+inline Jaxpr make_program(const char* what, std::vector<Aval> inputs, const std::function<std::vector<Array>(std::span<const Array>)>& body) {
+  return trace_jaxpr({what, std::move(inputs), {}}, body);
+}
+
+/// The jvp of j with an output tangent wherever `wanted`, zeros where there is none: (inputs, nonzero tangents) -> (outputs, wanted tangents).
+Jaxpr jvp_with_outputs(const Jaxpr& j, const std::vector<bool>& nonzero_in, const std::vector<bool>& wanted);
+
+inline void append(std::vector<Array>& to, std::span<const Array> from) { to.insert(to.end(), from.begin(), from.end()); }
+inline std::vector<Array> present(std::span<const Tangent> ts) {
+  std::vector<Array> out;
+  for (const Tangent& t : ts)
+    if (t) out.push_back(*t);
+  return out;
+}
+/// The indices of the true entries.
+inline std::vector<std::size_t> where_true(const std::vector<bool>& mask) {
+  std::vector<std::size_t> out;
+  for (std::size_t i = 0; i < mask.size(); ++i)
+    if (mask[i]) out.push_back(i);
+  return out;
+}
+
+}  // namespace weft::detail

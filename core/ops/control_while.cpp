@@ -1,0 +1,150 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "core/elementwise.h"
+#include "core/ops/control.h"
+#include "core/ops/control_common.h"
+#include "core/reductions.h"
+
+namespace weft::detail {
+
+std::vector<Aval> While::abstract_eval(const OpContext& c) {
+  const Params& p = c.get<Params>();
+  const std::size_t consts = static_cast<std::size_t>(p.cond_nconsts + p.body_nconsts);
+  const std::vector<Aval> pred = p.cond_jaxpr.data().output_avals();
+  if (pred.size() != 1 || pred[0].dtype != bool_ || !pred[0].shape.empty())
+    c.fail<DTypeError>(fmt::format("the condition gives {}, not bool[]", pred.empty() ? "nothing" : to_string(pred[0])), "reduce it with any or all");
+  const std::vector<Aval> out = p.body_jaxpr.data().output_avals();
+  if (consts + out.size() != c.in.size()) c.fail<PytreeError>(fmt::format("the body gives {} values for a carry of {}", out.size(), c.in.size() - consts));
+  for (std::size_t i = 0; i < out.size(); ++i)
+    if (!same_type(out[i], c.in[consts + i]))
+      c.fail<ShapeError>(fmt::format("the carry starts as {} and the body makes it {}", to_string(c.in[consts + i]), to_string(out[i])), "a carry keeps its type");
+  return out;
+}
+
+namespace {
+
+struct Operands {
+  std::span<const Array> cond_consts, body_consts, carry;
+};
+Operands split(const While::Params& p, std::span<const Array> in) {
+  const std::size_t a = static_cast<std::size_t>(p.cond_nconsts), b = static_cast<std::size_t>(p.body_nconsts);
+  return {in.first(a), in.subspan(a, b), in.subspan(a + b)};
+}
+
+// The condition, which ignores the tangents that stand behind the carry.
+Jaxpr ignoring_tail(const Jaxpr& cond, const std::vector<Aval>& tail) {
+  const auto in = cond.data().input_avals();
+  std::vector<Aval> inputs(in.begin(), in.end());
+  inputs.insert(inputs.end(), tail.begin(), tail.end());
+  return make_program("while", inputs, [&](std::span<const Array> args) { return eval_jaxpr(cond, args.first(in.size())); });
+}
+
+}  // namespace
+
+JvpResult While::jvp_call(const JvpContext& c) {
+  const Params& p = c.get<Params>();
+  const Operands in = split(p, c.in);
+  const std::size_t a = in.cond_consts.size(), b = in.body_consts.size(), n = in.carry.size();
+  const std::vector<bool> consts = nonzero(c.tangents.subspan(a, b));
+  // A carry has a tangent if its start has one, or if the body gives it one.
+  std::vector<bool> carry = nonzero(c.tangents.subspan(a + b));
+  for (bool changed = true; changed;) {
+    std::vector<bool> given = consts;
+    given.insert(given.end(), carry.begin(), carry.end());
+    const std::vector<bool> out = jvp_program(p.body_jaxpr, given).nonzero_out;
+    changed = false;
+    for (std::size_t i = 0; i < n; ++i)
+      if (out[i] && !carry[i]) carry[i] = changed = true;
+  }
+  std::vector<bool> given = consts;
+  given.insert(given.end(), carry.begin(), carry.end());
+  const Jaxpr body = jvp_with_outputs(p.body_jaxpr, given, carry);
+  // Its inputs are (consts, carry, dconsts, dcarry); a loop wants (consts, dconsts, carry, dcarry).
+  const std::vector<Array> const_tangents = present(c.tangents.subspan(a, b));
+  std::vector<Array> carry_tangents;
+  for (std::size_t i : where_true(carry)) carry_tangents.push_back(instantiate(c.tangents[a + b + i], in.carry[i].aval(), c.loc));
+  std::vector<Aval> inputs = avals_of(in.body_consts);
+  for (const auto& part : {std::span<const Array>(const_tangents), in.carry, std::span<const Array>(carry_tangents)})
+    for (const Array& x : part) inputs.push_back(x.aval());
+  Params q;
+  q.body_nconsts = static_cast<int>(b + const_tangents.size());
+  q.cond_nconsts = p.cond_nconsts;
+  q.body_jaxpr = make_program("while", inputs, [&](std::span<const Array> args) {
+    std::vector<Array> order(args.begin(), args.begin() + static_cast<std::ptrdiff_t>(b));
+    append(order, args.subspan(b + const_tangents.size(), n));
+    append(order, args.subspan(b, const_tangents.size()));
+    append(order, args.subspan(b + const_tangents.size() + n));
+    return eval_jaxpr(body, order);
+  });
+  q.cond_jaxpr = ignoring_tail(p.cond_jaxpr, avals_of(carry_tangents));
+  std::vector<Array> all(in.cond_consts.begin(), in.cond_consts.end());
+  append(all, in.body_consts), append(all, const_tangents), append(all, in.carry), append(all, carry_tangents);
+  const std::vector<Array> r = bind_all<While>(q, all, c.loc);
+  JvpResult result{{r.begin(), r.begin() + static_cast<std::ptrdiff_t>(n)}, std::vector<Tangent>(n)};
+  std::size_t next = n;
+  for (std::size_t i : where_true(carry)) result.tangents[i] = r[next++];
+  return result;
+}
+
+JvpResult While::linearize_call(const JvpContext& c) {
+  throw TracerError(
+      "while_loop: reverse-mode differentiation needs the number of steps to be bounded, as every step's values are kept; give the bound with "
+      "{.max_steps = n}, use scan or fori_loop with constant bounds, or differentiate forward with jvp or jacfwd",
+      effective_loc(c.loc));
+}
+
+BatchResult While::batch(const BatchContext& c) {
+  const Params& p = c.get<Params>();
+  const Operands in = split(p, c.in);
+  const std::size_t a = in.cond_consts.size(), b = in.body_consts.size(), n = in.carry.size();
+  const std::vector<int> cond_dims(c.dims.begin(), c.dims.begin() + static_cast<std::ptrdiff_t>(a));
+  const std::vector<int> body_dims(c.dims.begin() + static_cast<std::ptrdiff_t>(a), c.dims.begin() + static_cast<std::ptrdiff_t>(a + b));
+  std::vector<int> carry(n);
+  for (std::size_t i = 0; i < n; ++i) carry[i] = c.dims[a + b + i] == kNotMapped ? kNotMapped : 0;
+  bool lanes_differ = false;
+  auto joined = [](std::vector<int> first, const std::vector<int>& second) {
+    first.insert(first.end(), second.begin(), second.end());
+    return first;
+  };
+  for (bool changed = true; changed;) {
+    changed = false;
+    lanes_differ = batch_program(p.cond_jaxpr, c.axis, joined(cond_dims, carry)).out_dims[0] != kNotMapped;
+    const std::vector<int> out = batch_program(p.body_jaxpr, c.axis, joined(body_dims, carry)).out_dims;
+    for (std::size_t i = 0; i < n; ++i)
+      if ((out[i] != kNotMapped || lanes_differ) && carry[i] == kNotMapped) carry[i] = 0, changed = true;
+  }
+  Params q;
+  q.body_jaxpr = batch_program(p.body_jaxpr, c.axis, joined(body_dims, carry), carry).jaxpr;
+  q.cond_jaxpr = batch_program(p.cond_jaxpr, c.axis, joined(cond_dims, carry), std::vector<int>{lanes_differ ? 0 : kNotMapped}).jaxpr;
+  q.cond_nconsts = p.cond_nconsts, q.body_nconsts = p.body_nconsts;
+  std::vector<Array> starts;
+  for (std::size_t i = 0; i < n; ++i)
+    starts.push_back(carry[i] == kNotMapped ? in.carry[i] : materialize_batch_dim(in.carry[i], c.dims[a + b + i], c.axis.size, 0, c.loc));
+  std::vector<Array> all(in.cond_consts.begin(), in.cond_consts.end());
+  if (!lanes_differ) {
+    append(all, in.body_consts), append(all, starts);
+    return {bind_all<While>(q, all, c.loc), carry};
+  }
+  // Lanes that are done keep their value; the loop goes on while any lane does.
+  const Jaxpr lane_cond = q.cond_jaxpr, lane_body = q.body_jaxpr;
+  std::vector<Aval> cond_inputs = avals_of(in.cond_consts), body_inputs = cond_inputs;
+  for (const Array& x : in.body_consts) body_inputs.push_back(x.aval());
+  for (const Array& x : starts) cond_inputs.push_back(x.aval()), body_inputs.push_back(x.aval());
+  q.cond_jaxpr = make_program("while", cond_inputs, [&](std::span<const Array> args) { return std::vector{any(eval_jaxpr(lane_cond, args)[0])}; });
+  q.body_jaxpr = make_program("while", body_inputs, [&](std::span<const Array> args) {
+    std::vector<Array> for_cond(args.begin(), args.begin() + static_cast<std::ptrdiff_t>(a));
+    const auto old = args.subspan(a + b);
+    append(for_cond, old);
+    const Array go_on = eval_jaxpr(lane_cond, for_cond)[0];
+    std::vector<Array> next = eval_jaxpr(lane_body, args.subspan(a));
+    for (std::size_t i = 0; i < n; ++i) next[i] = where(batch_dim_in_front(go_on, 0, next[i].ndim() - 1, c.loc), next[i], old[i]);
+    return next;
+  });
+  q.body_nconsts = static_cast<int>(a + b);
+  append(all, in.cond_consts), append(all, in.body_consts), append(all, starts);
+  return {bind_all<While>(q, all, c.loc), carry};
+}
+
+}  // namespace weft::detail
