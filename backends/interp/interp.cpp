@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "core/ops/control_run.h"
 #include "core/trace.h"
 #include "runtime/buffer.h"
 
@@ -79,6 +80,8 @@ std::vector<Array> interpret_eqn(const Primitive& op, const ParamsRef& params, s
       const std::vector<ParamText> list = op.params_list(*params);
       return interpret(body_of(op, list), inputs, device);
     }
+    case Kind::control:
+      return run_control(op, *params, inputs, [device](const Jaxpr& j, std::span<const Array> args) { return interpret(j, args, device); });
     default:
       throw Error(fmt::format("{}: has no reference implementation that the interpreter could run", op.name), loc);
   }

@@ -22,11 +22,13 @@ inline std::vector<bool> nonzero(std::span<const Tangent> ts) {
 inline bool same_type(const Aval& a, const Aval& b) { return a.shape == b.shape && a.dtype == b.dtype; }
 
 /// A program of the given inputs, traced from operations on arrays.
-inline Jaxpr make_program(const char* what, std::vector<Aval> inputs, const std::function<std::vector<Array>(std::span<const Array>)>& body) {
+inline Jaxpr make_program(const char* what, std::vector<Aval> inputs,
+                          const std::function<std::vector<Array>(std::span<const Array>)>& body) {
   return trace_jaxpr({what, std::move(inputs), {}}, body);
 }
 
-/// The jvp of j with an output tangent wherever `wanted`, zeros where there is none: (inputs, nonzero tangents) -> (outputs, wanted tangents).
+/// The jvp of j with an output tangent wherever `wanted`, zeros where there is none: (inputs, nonzero tangents) -> (outputs, wanted
+/// tangents).
 Jaxpr jvp_with_outputs(const Jaxpr& j, const std::vector<bool>& nonzero_in, const std::vector<bool>& wanted);
 
 inline void append(std::vector<Array>& to, std::span<const Array> from) { to.insert(to.end(), from.begin(), from.end()); }

@@ -34,11 +34,15 @@ std::vector<Aval> Cond::abstract_eval(const OpContext& c) {
     const std::vector<Aval> results = branches[b].data().output_avals();
     if (in.size() + 1 != c.in.size()) c.fail<Error>(fmt::format("branch {} takes {} operands, given {}", b, in.size(), c.in.size() - 1));
     for (std::size_t i = 0; i < in.size(); ++i)
-      if (!same_type(in[i], c.in[i + 1])) c.fail<ShapeError>(fmt::format("branch {} takes {} as operand {}, given {}", b, to_string(in[i]), i, to_string(c.in[i + 1])));
-    if (results.size() != out.size()) c.fail<PytreeError>(fmt::format("branch 0 has {} results, branch {} has {}", out.size(), b, results.size()));
+      if (!same_type(in[i], c.in[i + 1]))
+        c.fail<ShapeError>(fmt::format("branch {} takes {} as operand {}, given {}", b, to_string(in[i]), i, to_string(c.in[i + 1])));
+    if (results.size() != out.size())
+      c.fail<PytreeError>(fmt::format("branch 0 has {} results, branch {} has {}", out.size(), b, results.size()));
     for (std::size_t i = 0; i < out.size(); ++i) {
       if (!same_type(results[i], out[i]))
-        c.fail<ShapeError>(fmt::format("result {} is {} from branch 0 and {} from branch {}", i, to_string(out[i]), to_string(results[i]), b), "let all branches return the same types");
+        c.fail<ShapeError>(
+            fmt::format("result {} is {} from branch 0 and {} from branch {}", i, to_string(out[i]), to_string(results[i]), b),
+            "let all branches return the same types");
       out[i].weak = out[i].weak && results[i].weak;
     }
   }
@@ -99,7 +103,8 @@ JvpResult Cond::linearize_call(const JvpContext& c) {
     std::vector<Aval> inputs = residual_avals;
     inputs.insert(inputs.end(), tangent_avals.begin(), tangent_avals.end());
     linear.branches.push_back(make_program("cond", inputs, [&](std::span<const Array> args) {
-      std::vector<Array> own(args.begin() + static_cast<std::ptrdiff_t>(first[b]), args.begin() + static_cast<std::ptrdiff_t>(first[b] + count));
+      std::vector<Array> own(args.begin() + static_cast<std::ptrdiff_t>(first[b]),
+                             args.begin() + static_cast<std::ptrdiff_t>(first[b] + count));
       append(own, args.subspan(residual_avals.size()));
       const std::vector<Array> r = eval_jaxpr(p.linear, own);
       std::vector<Array> out;
@@ -142,7 +147,8 @@ std::vector<Tangent> Cond::transpose(const TransposeContext& c) {
       const std::vector<Array> r = eval_jaxpr(p.jaxpr, args);
       std::vector<Array> out;
       std::size_t next = 0;
-      for (std::size_t k = 0; k < linear_avals.size(); ++k) out.push_back(instantiate(p.nonzero[k] ? Tangent(r[next++]) : Tangent(), linear_avals[k], c.loc));
+      for (std::size_t k = 0; k < linear_avals.size(); ++k)
+        out.push_back(instantiate(p.nonzero[k] ? Tangent(r[next++]) : Tangent(), linear_avals[k], c.loc));
       return out;
     }));
   }

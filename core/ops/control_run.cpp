@@ -72,10 +72,13 @@ std::vector<Array> run_scan(const Scan::Params& p, std::span<const Array> in, co
     for (std::size_t k = 0; k < carry; ++k) args[consts + k] = std::move(results[k]);
     for (std::size_t k = 0; k < ys.size(); ++k) {
       const std::size_t bytes = static_cast<std::size_t>(body_out[carry + k].bytes());
-      if (bytes > 0) std::memcpy(static_cast<std::byte*>(ys[k]->data()) + i * static_cast<std::int64_t>(bytes), bytes_of(results[carry + k], gathered), bytes);
+      if (bytes > 0)
+        std::memcpy(static_cast<std::byte*>(ys[k]->data()) + i * static_cast<std::int64_t>(bytes), bytes_of(results[carry + k], gathered),
+                    bytes);
     }
   }
-  out.insert(out.begin(), std::make_move_iterator(args.begin() + static_cast<std::ptrdiff_t>(consts)), std::make_move_iterator(args.begin() + static_cast<std::ptrdiff_t>(fixed)));
+  out.insert(out.begin(), std::make_move_iterator(args.begin() + static_cast<std::ptrdiff_t>(consts)),
+             std::make_move_iterator(args.begin() + static_cast<std::ptrdiff_t>(fixed)));
   return out;
 }
 

@@ -38,7 +38,8 @@ std::vector<bool> part(const std::vector<bool>& v, std::size_t from, std::size_t
 std::size_t count_true(const std::vector<bool>& v) { return static_cast<std::size_t>(std::count(v.begin(), v.end(), true)); }
 
 // Which carries have a tangent in the end: those that start with one, and those that the body gives one.
-std::vector<bool> carry_with_tangents(const Jaxpr& body, const std::vector<bool>& consts, std::vector<bool> carry, const std::vector<bool>& xs) {
+std::vector<bool> carry_with_tangents(const Jaxpr& body, const std::vector<bool>& consts, std::vector<bool> carry,
+                                      const std::vector<bool>& xs) {
   for (bool changed = true; changed;) {
     changed = false;
     const std::vector<bool> out = jvp_program(body, joined(consts, carry, xs)).nonzero_out;
@@ -65,7 +66,8 @@ std::vector<Aval> Scan::abstract_eval(const OpContext& c) {
   }
   for (std::size_t i = 0; i < n.carry; ++i)
     if (!same_type(out[i], in[n.consts + i]))
-      c.fail<ShapeError>(fmt::format("the carry starts as {} and the body makes it {}", to_string(in[n.consts + i]), to_string(out[i])), "a carry keeps its type");
+      c.fail<ShapeError>(fmt::format("the carry starts as {} and the body makes it {}", to_string(in[n.consts + i]), to_string(out[i])),
+                         "a carry keeps its type");
   for (std::size_t i = 0; i < n.ys; ++i) out[n.carry + i] = stacked(out[n.carry + i], p.length);
   return out;
 }
@@ -93,8 +95,9 @@ JvpResult Scan::jvp_call(const JvpContext& c) {
   q.num_consts = static_cast<int>(n.consts + dc), q.num_carry = static_cast<int>(n.carry + dk);
   q.jaxpr = make_program("scan", inputs, [&](std::span<const Array> a) {
     const std::size_t k = n.consts + dc, x = k + n.carry + dk;
-    const std::vector<Array> r = eval_jaxpr(body, concat<Array>({a.first(n.consts), a.subspan(k, n.carry), a.subspan(x, n.xs), a.subspan(n.consts, dc),
-                                                                 a.subspan(k + n.carry, dk), a.subspan(x + n.xs, dx)}));
+    const std::vector<Array> r =
+        eval_jaxpr(body, concat<Array>({a.first(n.consts), a.subspan(k, n.carry), a.subspan(x, n.xs), a.subspan(n.consts, dc),
+                                        a.subspan(k + n.carry, dk), a.subspan(x + n.xs, dx)}));
     const std::span<const Array> s(r);
     return concat<Array>({s.first(n.carry), s.subspan(n.carry + n.ys, dk), s.subspan(n.carry, n.ys), s.subspan(n.carry + n.ys + dk)});
   });
@@ -188,7 +191,9 @@ std::vector<Tangent> Scan::transpose(const TransposeContext& c) {
   for (std::size_t i = 0; i < c.in.size(); ++i) linear.push_back(c.in[i].is_linear() || (i >= n.consts && i < n.consts + n.carry));
   for (std::size_t i = n.consts; i < n.consts + n.carry; ++i)
     if (!c.in[i].aval.dtype.is_inexact())
-      throw TracerError(fmt::format("scan: can't be transposed with a carry {} that is not linear; use grad or vjp", to_string(c.in[i].aval)), effective_loc(c.loc));
+      throw TracerError(
+          fmt::format("scan: can't be transposed with a carry {} that is not linear; use grad or vjp", to_string(c.in[i].aval)),
+          effective_loc(c.loc));
   const std::vector<bool> const_linear = part(linear, 0, n.consts), x_linear = part(linear, n.consts + n.carry, n.xs);
   std::vector<bool> has = nonzero(c.cotangents);
   std::fill(has.begin(), has.begin() + static_cast<std::ptrdiff_t>(n.carry), true);
@@ -218,7 +223,8 @@ std::vector<Tangent> Scan::transpose(const TransposeContext& c) {
   q.num_consts = static_cast<int>(kc), q.num_carry = static_cast<int>(lc + n.carry);
   q.jaxpr = make_program("scan", inputs, [&](std::span<const Array> a) {
     const std::size_t x = kc + lc + n.carry;
-    const std::vector<Array> r = eval_jaxpr(body.jaxpr, concat<Array>({a.first(kc), a.subspan(x, kx), a.subspan(kc + lc, n.carry), a.subspan(x + kx)}));
+    const std::vector<Array> r =
+        eval_jaxpr(body.jaxpr, concat<Array>({a.first(kc), a.subspan(x, kx), a.subspan(kc + lc, n.carry), a.subspan(x + kx)}));
     std::vector<Array> out;
     std::size_t next = 0;
     for (std::size_t k = 0; k < linear_avals.size(); ++k) {
@@ -266,7 +272,8 @@ BatchResult Scan::batch(const BatchContext& c) {
     if (out_dims[i] != kNotMapped) out_dims[i] = 0;
   }
   for (std::size_t i = 0; i < n.carry; ++i)
-    if (dims[n.consts + i] == 0 && c.dims[n.consts + i] == kNotMapped) in[n.consts + i] = broadcast_batch_dim(in[n.consts + i], c.axis.size, 0, c.loc);
+    if (dims[n.consts + i] == 0 && c.dims[n.consts + i] == kNotMapped)
+      in[n.consts + i] = broadcast_batch_dim(in[n.consts + i], c.axis.size, 0, c.loc);
   Params q = p;
   q.jaxpr = batch_program(p.jaxpr, c.axis, dims, out_dims).jaxpr;
   BatchResult r{bind_all<Scan>(q, in, c.loc), out_dims};

@@ -14,12 +14,15 @@ std::vector<Aval> While::abstract_eval(const OpContext& c) {
   const std::size_t consts = static_cast<std::size_t>(p.cond_nconsts + p.body_nconsts);
   const std::vector<Aval> pred = p.cond_jaxpr.data().output_avals();
   if (pred.size() != 1 || pred[0].dtype != bool_ || !pred[0].shape.empty())
-    c.fail<DTypeError>(fmt::format("the condition gives {}, not bool[]", pred.empty() ? "nothing" : to_string(pred[0])), "reduce it with any or all");
+    c.fail<DTypeError>(fmt::format("the condition gives {}, not bool[]", pred.empty() ? "nothing" : to_string(pred[0])),
+                       "reduce it with any or all");
   const std::vector<Aval> out = p.body_jaxpr.data().output_avals();
-  if (consts + out.size() != c.in.size()) c.fail<PytreeError>(fmt::format("the body gives {} values for a carry of {}", out.size(), c.in.size() - consts));
+  if (consts + out.size() != c.in.size())
+    c.fail<PytreeError>(fmt::format("the body gives {} values for a carry of {}", out.size(), c.in.size() - consts));
   for (std::size_t i = 0; i < out.size(); ++i)
     if (!same_type(out[i], c.in[consts + i]))
-      c.fail<ShapeError>(fmt::format("the carry starts as {} and the body makes it {}", to_string(c.in[consts + i]), to_string(out[i])), "a carry keeps its type");
+      c.fail<ShapeError>(fmt::format("the carry starts as {} and the body makes it {}", to_string(c.in[consts + i]), to_string(out[i])),
+                         "a carry keeps its type");
   return out;
 }
 
@@ -90,7 +93,8 @@ JvpResult While::jvp_call(const JvpContext& c) {
 
 JvpResult While::linearize_call(const JvpContext& c) {
   throw TracerError(
-      "while_loop: reverse-mode differentiation needs the number of steps to be bounded, as every step's values are kept; give the bound with "
+      "while_loop: reverse-mode differentiation needs the number of steps to be bounded, as every step's values are kept; give the bound "
+      "with "
       "{.max_steps = n}, use scan or fori_loop with constant bounds, or differentiate forward with jvp or jacfwd",
       effective_loc(c.loc));
 }
@@ -132,7 +136,8 @@ BatchResult While::batch(const BatchContext& c) {
   std::vector<Aval> cond_inputs = avals_of(in.cond_consts), body_inputs = cond_inputs;
   for (const Array& x : in.body_consts) body_inputs.push_back(x.aval());
   for (const Array& x : starts) cond_inputs.push_back(x.aval()), body_inputs.push_back(x.aval());
-  q.cond_jaxpr = make_program("while", cond_inputs, [&](std::span<const Array> args) { return std::vector{any(eval_jaxpr(lane_cond, args)[0])}; });
+  q.cond_jaxpr =
+      make_program("while", cond_inputs, [&](std::span<const Array> args) { return std::vector{any(eval_jaxpr(lane_cond, args)[0])}; });
   q.body_jaxpr = make_program("while", body_inputs, [&](std::span<const Array> args) {
     std::vector<Array> for_cond(args.begin(), args.begin() + static_cast<std::ptrdiff_t>(a));
     const auto old = args.subspan(a + b);

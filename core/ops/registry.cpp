@@ -8,6 +8,7 @@ namespace {
 constexpr PrimitiveList (*kFamilies[])() = {collective_move_primitives,
                                             collective_reduction_primitives,
                                             concatenate_primitives,
+                                            control_primitives,
                                             cumulative_primitives,
                                             dot_primitives,
                                             dynamic_slice_primitives,

@@ -7,6 +7,7 @@ namespace weft::detail {
 PrimitiveList collective_move_primitives();
 PrimitiveList collective_reduction_primitives();
 PrimitiveList concatenate_primitives();
+PrimitiveList control_primitives();
 PrimitiveList cumulative_primitives();
 PrimitiveList dot_primitives();
 PrimitiveList dynamic_slice_primitives();
