@@ -5,6 +5,7 @@
 #include <cmath>
 #include <functional>
 
+#include "core/array_impl.h"
 #include "core/ops/movement.h"
 
 using namespace weft;
