@@ -19,6 +19,7 @@ constexpr PrimitiveList (*kFamilies[])() = {collective_move_primitives,
                                             pad_primitives,
                                             reduce_primitives,
                                             scatter_primitives,
+                                            shard_map_primitives,
                                             sort_primitives,
                                             split_primitives,
                                             stop_gradient_primitives};

@@ -18,6 +18,7 @@ PrimitiveList movement_primitives();
 PrimitiveList pad_primitives();
 PrimitiveList reduce_primitives();
 PrimitiveList scatter_primitives();
+PrimitiveList shard_map_primitives();
 PrimitiveList sort_primitives();
 PrimitiveList split_primitives();
 PrimitiveList stop_gradient_primitives();

@@ -5,7 +5,6 @@
 #include <cmath>
 #include <functional>
 
-#include "core/array_impl.h"
 #include "core/ops/movement.h"
 
 using namespace weft;
