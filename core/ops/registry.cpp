@@ -5,11 +5,13 @@
 namespace weft::detail {
 
 namespace {
-constexpr PrimitiveList (*kFamilies[])() = {collective_move_primitives,
+constexpr PrimitiveList (*kFamilies[])() = {call_primitives,
+                                            collective_move_primitives,
                                             collective_reduction_primitives,
                                             concatenate_primitives,
                                             control_primitives,
                                             cumulative_primitives,
+                                            custom_derivative_primitives,
                                             dot_primitives,
                                             dynamic_slice_primitives,
                                             elementwise_primitives,
@@ -18,6 +20,7 @@ constexpr PrimitiveList (*kFamilies[])() = {collective_move_primitives,
                                             movement_primitives,
                                             pad_primitives,
                                             reduce_primitives,
+                                            remat_primitives,
                                             scatter_primitives,
                                             shard_map_primitives,
                                             sort_primitives,

@@ -4,11 +4,13 @@
 
 namespace weft::detail {
 
+PrimitiveList call_primitives();
 PrimitiveList collective_move_primitives();
 PrimitiveList collective_reduction_primitives();
 PrimitiveList concatenate_primitives();
 PrimitiveList control_primitives();
 PrimitiveList cumulative_primitives();
+PrimitiveList custom_derivative_primitives();
 PrimitiveList dot_primitives();
 PrimitiveList dynamic_slice_primitives();
 PrimitiveList elementwise_primitives();
@@ -17,6 +19,7 @@ PrimitiveList iota_primitives();
 PrimitiveList movement_primitives();
 PrimitiveList pad_primitives();
 PrimitiveList reduce_primitives();
+PrimitiveList remat_primitives();
 PrimitiveList scatter_primitives();
 PrimitiveList shard_map_primitives();
 PrimitiveList sort_primitives();

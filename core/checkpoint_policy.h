@@ -1,0 +1,41 @@
+#pragma once
+#include <initializer_list>
+#include <string>
+#include <vector>
+
+#include "core/array.h"
+
+namespace weft {
+
+/// Which intermediate values a checkpointed function saves for its derivative; all others are computed again (jax.checkpoint_policies).
+class Policy {
+ public:
+  enum class Kind { nothing, everything, dots, dots_with_no_batch_dims, names };
+  Policy() = default;
+  explicit Policy(Kind k, std::vector<std::string> names = {}) : kind_(k), names_(std::move(names)) {}
+  Kind kind() const { return kind_; }
+  const std::vector<std::string>& names() const { return names_; }
+  friend bool operator==(const Policy&, const Policy&) = default;
+
+ private:
+  Kind kind_ = Kind::nothing;
+  std::vector<std::string> names_;
+};
+
+namespace policies {
+/// Nothing but the inputs.
+inline const Policy nothing_saveable{};
+/// Everything: as without checkpoint.
+inline const Policy everything_saveable{Policy::Kind::everything};
+/// Results of matrix products and convolutions.
+inline const Policy dots_saveable{Policy::Kind::dots};
+/// Results of matrix products without batch dimensions.
+inline const Policy dots_with_no_batch_dims_saveable{Policy::Kind::dots_with_no_batch_dims};
+/// Values that checkpoint_name has given one of these names.
+Policy save_only_these_names(std::initializer_list<const char*> names);
+}  // namespace policies
+
+/// x itself, under a name for save_only_these_names (jax.ad_checkpoint.checkpoint_name).
+Array checkpoint_name(Arg x, std::string_view name);
+
+}  // namespace weft

@@ -1,0 +1,218 @@
+// Rematerialisation: the derivative of a program computes the program's intermediate values again instead of keeping them.
+#include "core/ops/remat.h"
+
+#include <algorithm>
+
+#include "core/array_impl.h"
+#include "core/ops/call.h"
+#include "core/ops/common.h"
+#include "core/ops/dot.h"
+#include "core/ops/registry.h"
+#include "core/text.h"
+#include "core/trace.h"
+
+namespace weft {
+namespace policies {
+Policy save_only_these_names(std::initializer_list<const char*> names) { return Policy(Policy::Kind::names, {names.begin(), names.end()}); }
+}  // namespace policies
+
+std::string print_param(const Policy& v) {
+  switch (v.kind()) {
+    case Policy::Kind::nothing:
+      return "None";
+    case Policy::Kind::everything:
+      return "everything_saveable";
+    case Policy::Kind::dots:
+      return "dots_saveable";
+    case Policy::Kind::dots_with_no_batch_dims:
+      return "dots_with_no_batch_dims_saveable";
+    case Policy::Kind::names:
+      return "save_only_these_names" + detail::print_param(v.names());
+  }
+  return {};
+}
+void read_param(detail::ParamReader& r, Policy& v) {
+  if (r.accept("save_only_these_names")) {
+    std::vector<std::string> names;
+    detail::read_param(r, names);
+    v = Policy(Policy::Kind::names, names);
+  } else if (r.accept("None")) {
+    v = {};
+  } else {
+    const std::string_view text = r.rest();
+    const auto has = [&](std::string_view part) { return text.find(part) != std::string_view::npos; };
+    if (has("everything_saveable"))
+      v = policies::everything_saveable;
+    else if (has("dots_with_no_batch_dims_saveable") || has("only_if_no_batch_dims=True"))
+      v = policies::dots_with_no_batch_dims_saveable;
+    else if (has("dots_saveable") || has("DotsSaveable"))
+      v = policies::dots_saveable;
+    else if (has("nothing_saveable"))
+      v = {};
+    else
+      r.fail("a checkpoint policy that is not known: " + std::string(text));
+  }
+}
+
+namespace detail {
+namespace {
+
+struct NameParams {
+  std::string name;
+  friend bool operator==(const NameParams&, const NameParams&) = default;
+};
+struct Name {
+  static constexpr std::string_view name = "name", doc = "The operand itself, under a name that checkpoint policies refer to.";
+  static constexpr Kind kind = Kind::elementwise;
+  using Params = NameParams;
+  static Aval abstract_eval(const OpContext& c) { return c.in[0]; }
+  static std::vector<Tangent> jvp(const JvpContext& c) { return {c.tangents[0]}; }
+  static std::vector<Tangent> transpose(const TransposeContext& c) { return {c.cotangents[0]}; }
+  static BatchResult batch(const BatchContext& c) { return {bind_all<Name>(c.get<Params>(), c.in, c.loc), {c.dims[0]}}; }
+  static void reference(const ReferenceContext& c) {
+    const auto* from = c.in[0].as<const std::byte>();
+    std::copy(from, from + c.in[0].aval.bytes(), c.out[0].as<std::byte>());
+  }
+  static KernelValue lower(KernelBuilder&, const Params&, std::span<const KernelValue> v) { return v[0]; }
+};
+
+bool saveable(const Policy& policy, const Eqn& e) {
+  switch (policy.kind()) {
+    case Policy::Kind::nothing:
+      return false;
+    case Policy::Kind::everything:
+      return true;
+    case Policy::Kind::dots:
+      return e.op->kind == Kind::dot || e.op->kind == Kind::convolution;
+    case Policy::Kind::dots_with_no_batch_dims:
+      return e.op->kind == Kind::dot && params_as<DotParams>(*e.params).dimension_numbers.batch[0].empty();
+    case Policy::Kind::names:
+      return e.op == &primitive_of<Name> &&
+             std::find(policy.names().begin(), policy.names().end(), params_as<NameParams>(*e.params).name) != policy.names().end();
+  }
+  return false;
+}
+
+// A program's residuals computed again from its inputs and from what the policy saves of its values.
+struct Recompute {
+  std::vector<Atom> saved;  ///< results of the program's equations
+  Jaxpr program;            ///< (inputs, saved) -> residuals
+};
+
+Recompute plan_recompute(const Jaxpr& primal, std::size_t num_out, const Policy& policy) {
+  const JaxprData& d = primal.data();
+  // What the residuals need, going backwards and stopping at what is saved.
+  std::vector<bool> needed(d.avals.size()), is_saved(d.avals.size());
+  for (std::size_t i = num_out; i < d.outputs.size(); ++i)
+    if (!d.outputs[i].is_literal()) needed[d.outputs[i].var()] = true;
+  std::vector<bool> again(d.eqns.size());
+  Recompute r;
+  for (std::size_t i = d.eqns.size(); i-- > 0;) {
+    const Eqn& e = d.eqns[i];
+    if (std::none_of(e.outputs.begin(), e.outputs.end(), [&](Var v) { return needed[v]; })) continue;
+    if (saveable(policy, e)) {
+      for (Var v : e.outputs)
+        if (needed[v]) is_saved[v] = true;
+      continue;
+    }
+    again[i] = true;
+    for (Atom a : e.inputs)
+      if (!a.is_literal()) needed[a.var()] = true;
+  }
+  JaxprBuilder b;
+  std::vector<Atom> renamed(d.avals.size(), Atom::var(0));
+  for (std::size_t i = 0; i < static_cast<std::size_t>(d.num_consts); ++i) renamed[i] = b.add_const(d.consts[i]);
+  for (Var v = d.first_input(); v < d.first_result(); ++v) renamed[v] = b.add_input(d.avals[v]);
+  for (Var v = d.first_result(); v < d.avals.size(); ++v)
+    if (is_saved[v]) {
+      r.saved.push_back(Atom::var(v));
+      renamed[v] = b.add_input(d.avals[v]);
+    }
+  auto rename = [&](Atom a) { return a.is_literal() ? b.add_literal(d.literals[a.literal()]) : renamed[a.var()]; };
+  for (std::size_t i = 0; i < d.eqns.size(); ++i) {
+    if (!again[i]) continue;
+    const Eqn& e = d.eqns[i];
+    std::vector<Atom> inputs;
+    for (Atom a : e.inputs) inputs.push_back(rename(a));
+    std::vector<Aval> avals;
+    for (Var v : e.outputs) avals.push_back(d.avals[v]);
+    const std::vector<Atom> out = b.add_eqn(*e.op, e.params, std::move(inputs), avals, e.loc);
+    for (std::size_t k = 0; k < out.size(); ++k)
+      if (!is_saved[e.outputs[k]]) renamed[e.outputs[k]] = out[k];
+  }
+  std::vector<Atom> residuals;
+  for (std::size_t i = num_out; i < d.outputs.size(); ++i) residuals.push_back(rename(d.outputs[i]));
+  r.program = std::move(b).finish(std::move(residuals));
+  return r;
+}
+
+struct Remat {
+  static constexpr std::string_view name = "remat2",
+                                    doc = "A sub-program whose derivative computes its values again instead of keeping them.";
+  static constexpr Kind kind = Kind::call;
+  using Params = RematParams;
+  static std::vector<Aval> abstract_eval(const OpContext& c) { return call_types(c, c.get<Params>().jaxpr); }
+  static std::vector<Array> bind(const ParamsRef& params, Jaxpr body, std::span<const Array> inputs, SourceLoc loc) {
+    RematParams p = params_as<Params>(*params);
+    p.jaxpr = std::move(body);
+    return bind_all<Remat>(std::move(p), inputs, loc);
+  }
+  static JvpResult jvp_call(const JvpContext& c) { return jvp_of_call(c, c.get<Params>().jaxpr, bind); }
+  static std::vector<Tangent> transpose(const TransposeContext& c) { return transpose_of_call(c, c.get<Params>().jaxpr, bind); }
+  static BatchResult batch(const BatchContext& c) { return batch_of_call(c, c.get<Params>().jaxpr, bind); }
+
+  // The primal computation runs in place. The linear one is again a remat: of a program that computes the residuals from the inputs
+  // and from what was saved, and then applies the linear part to the tangents.
+  static JvpResult linearize_call(const JvpContext& c) {
+    const Params& p = c.get<Params>();
+    const std::vector<bool> nonzero = present(c.tangents);
+    const LinearizedProgram l = linearize_program(inline_calls(p.jaxpr), nonzero);
+    const std::size_t num_out = l.nonzero_out.size();
+    const Recompute again = plan_recompute(l.primal, num_out, p.policy);
+    const std::vector<Atom>& all = l.primal.data().outputs;
+    std::vector<Atom> outputs(all.begin(), all.begin() + static_cast<std::ptrdiff_t>(num_out));
+    outputs.insert(outputs.end(), again.saved.begin(), again.saved.end());
+    std::vector<Array> values = eval_jaxpr(dce_program(with_outputs(l.primal, outputs)), c.in);
+
+    std::vector<Array> inputs(c.in.begin(), c.in.end());
+    inputs.insert(inputs.end(), values.begin() + static_cast<std::ptrdiff_t>(num_out), values.end());
+    const std::size_t num_known = inputs.size();
+    for (const Tangent& t : c.tangents)
+      if (t) inputs.push_back(*t);
+    TraceRequest request{"checkpoint", {}, {}};
+    for (const Array& x : inputs) request.inputs.push_back(x.aval());
+    const Jaxpr linear = trace_jaxpr(request, [&](std::span<const Array> args) {
+      std::vector<Array> operands = eval_jaxpr(again.program, args.first(num_known));
+      operands.insert(operands.end(), args.begin() + static_cast<std::ptrdiff_t>(num_known), args.end());
+      return eval_jaxpr(l.linear, operands);
+    });
+    values.resize(num_out);
+    std::vector<Array> slopes;
+    if (std::any_of(l.nonzero_out.begin(), l.nonzero_out.end(), [](bool b) { return b; })) {
+      const Hoisted h = hoist_consts(dce_program(linear));
+      inputs.insert(inputs.begin(), h.consts.begin(), h.consts.end());
+      slopes = bind_all<Remat>({true, h.jaxpr, p.policy, p.prevent_cse}, inputs, c.loc);
+    }
+    return {std::move(values), scatter_tangents(slopes, l.nonzero_out)};
+  }
+};
+
+}  // namespace
+
+std::vector<Array> bind_remat(const Jaxpr& j, const Policy& policy, bool prevent_cse, std::span<const Array> inputs, SourceLoc loc) {
+  const Hoisted h = hoist_consts(j);
+  std::vector<Array> operands = h.consts;
+  operands.insert(operands.end(), inputs.begin(), inputs.end());
+  return bind_all<Remat>({false, h.jaxpr, policy, prevent_cse}, operands, loc);
+}
+
+PrimitiveList remat_primitives() {
+  static constexpr const Primitive* list[] = {&primitive_of<Name>, &primitive_of<Remat>};
+  return list;
+}
+
+}  // namespace detail
+
+Array checkpoint_name(Arg x, std::string_view name) { return detail::bind_one<detail::Name>({std::string(name)}, {x.array()}, x.where()); }
+
+}  // namespace weft
