@@ -247,6 +247,9 @@ class Printer {
   void params(const Eqn& e, const Names& names) {
     std::vector<ParamText> list = e.op->params_list(*e.params);
     std::erase_if(list, [&](const ParamText& p) { return !p.jaxpr && !p.jaxprs && is_left_out(e.op->name, p.name, p.text); });
+    for (const FixedParam& p : added_params(e.op->name))
+      if (std::none_of(list.begin(), list.end(), [&](const ParamText& q) { return q.name == p.name; }))
+        list.push_back({p.name, std::string(p.text)});
     // Sorted, but a function's name stands first.
     std::sort(list.begin(), list.end(), [](const ParamText& a, const ParamText& b) {
       return std::pair(a.name != "name", a.name) < std::pair(b.name != "name", b.name);

@@ -23,6 +23,22 @@ constexpr Entry kLeftOut[] = {
     {"dot_general", "preferred_element_type", "None"},
     {"broadcast_in_dim", "shape", ""},
 };
+constexpr Entry kAdded[] = {
+    {"reshape", "dimensions", "None"},
+    {"empty2", "memory_space", "MemorySpace.Device"},
+    {"conv_general_dilated", "out_sharding", "None"},
+    {"reduce_sum", "out_sharding", "None"},
+    {"iota", "sharding", "None"},
+    {"reshape", "sharding", "None"},
+    {"custom_jvp_call", "symbolic_zeros", "False"},
+    {"custom_vjp_call", "symbolic_zeros", "False"},
+    {"scatter", "update_consts", "()"},
+    {"scatter-mul", "update_consts", "()"},
+    {"scatter-add", "update_consts", "()"},
+    {"scatter-max", "update_consts", "()"},
+    {"scatter-min", "update_consts", "()"},
+    {"scatter", "update_jaxpr", "None"},
+};
 constexpr Entry kIgnorable[] = {
     {"", "accuracy", ""},
     {"eigh", "algorithm", ""},
@@ -74,6 +90,13 @@ bool is_left_out(std::string_view primitive, std::string_view param, std::string
   for (const Entry& e : kLeftOut)
     if (matches(e, primitive, param, text)) return true;
   return false;
+}
+
+std::vector<FixedParam> added_params(std::string_view primitive) {
+  std::vector<FixedParam> out;
+  for (const Entry& e : kAdded)
+    if (e.primitive == primitive) out.push_back({e.param, e.text});
+  return out;
 }
 
 bool is_ignorable(std::string_view primitive, std::string_view param, std::string_view text) {

@@ -1,11 +1,17 @@
 // Which parameters a Jaxpr's text leaves out, and which it may have though they mean nothing here.
 #pragma once
 #include <string_view>
+#include <vector>
 
 namespace weft::detail {
 
 /// Whether printing leaves out a parameter with this text, as JAX does: the result's type says it, or it is the usual value.
 bool is_left_out(std::string_view primitive, std::string_view param, std::string_view text);
+/// Parameters that JAX prints and weft's primitive does not have, as it knows only this one value of them.
+struct FixedParam {
+  std::string_view name, text;
+};
+std::vector<FixedParam> added_params(std::string_view primitive);
 /// Whether a parameter that the primitive does not have is accepted: it is about what weft decides otherwise (placement, precision of
 /// library calls, names of Python functions), or has the one value that weft's primitive stands for.
 bool is_ignorable(std::string_view primitive, std::string_view param, std::string_view text);
