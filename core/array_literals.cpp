@@ -8,6 +8,7 @@
 #include "core/elementwise.h"
 #include "core/host.h"
 #include "core/ops/movement.h"
+#include "core/ops/promotion.h"
 #include "core/promote.h"
 #include "core/trace.h"
 
@@ -75,7 +76,7 @@ Array array(Literal values, std::optional<DType> dtype, SourceLoc loc) {
   loc = detail::effective_loc(loc);
   if (holds_arrays(values)) {
     const Array x = stack_nested(values, loc);
-    return dtype ? detail::as_dtype(x, {*dtype, false}, loc) : x;
+    return dtype ? detail::convert_element_type(x, *dtype, false, loc) : x;
   }
   if (values.kind() == Nested::Kind::number) {
     const Number& n = values.number();

@@ -9,6 +9,7 @@
 #include "core/host.h"
 #include "core/ops/common.h"
 #include "core/ops/movement.h"
+#include "core/ops/promotion.h"
 #include "core/promote.h"
 #include "core/trace.h"
 
@@ -82,7 +83,7 @@ Array ones(Shape shape, DType dtype, SourceLoc loc) { return constant("ones", sh
 Array full(Shape shape, Arg value, std::optional<DType> dtype) {
   const LocScope scope(value.where());
   check_shape("full", shape, value.where());
-  const Array element = dtype ? as_dtype(value.array(), {*dtype, false}, value.where()) : value.array();
+  const Array element = dtype ? convert_element_type(value.array(), *dtype, false, value.where()) : value.array();
   const Shape& from = element.shape();
   const int lead = shape.size() - from.size();
   bool fits = lead >= 0;
@@ -98,7 +99,7 @@ Array ones_like(Arg x, std::optional<DType> dtype) { return full_like(x, Arg(1, 
 Array full_like(Arg x, Arg value, std::optional<DType> dtype) {
   const LocScope scope(x.where());
   const WeakDType type = dtype ? WeakDType{*dtype} : x.aval().weak_dtype();
-  return full(x.aval().shape, Arg(as_dtype(value.array(), type, x.where()), x.where()));
+  return full(x.aval().shape, Arg(convert_element_type(value.array(), type.dtype, type.weak, x.where()), x.where()));
 }
 
 Array arange(detail::Number stop, std::optional<DType> dtype, SourceLoc loc) {
@@ -130,7 +131,7 @@ Array linspace(Arg start, Arg stop, int num, std::optional<DType> dtype) {
                      effective_loc(loc));
   const Shape& shape = from.empty() ? to : from;
   const auto aligned = [&](const Arg& x) {  // as one row of the result
-    const Array converted = as_dtype(x.array(), {computed, false}, loc);
+    const Array converted = convert_element_type(x.array(), computed, false, loc);
     return reshape_to(converted,
                       x.aval().ndim() == 0 ? Shape(std::vector<int>(static_cast<std::size_t>(shape.size() + 1), 1)) : shape.inserted(0, 1),
                       loc);
@@ -150,7 +151,7 @@ Array linspace(Arg start, Arg stop, int num, std::optional<DType> dtype) {
     out = concatenate_along(parts, 0, loc);
   }
   if (result.is_integer()) out = floor(out);
-  return as_dtype(out, {result, false}, loc);
+  return convert_element_type(out, result, false, loc);
 }
 
 Array eye(int n, std::optional<int> m, int k, DType dtype, SourceLoc loc) {

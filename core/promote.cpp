@@ -1,7 +1,6 @@
 #include "core/promote.h"
 
-#include "core/array_impl.h"
-#include "core/elementwise.h"
+#include "core/ops/promotion.h"
 
 namespace weft::detail {
 
@@ -11,15 +10,9 @@ WeakDType common_dtype(const std::vector<Array>& xs) {
   return common;
 }
 
-Array as_dtype(const Array& x, WeakDType to, SourceLoc loc) {
-  if (x.aval().weak_dtype() == to) return x;
-  if (const LiteralArray* literal = as_literal(x)) return make_literal(number_of(*literal), to.dtype, to.weak);
-  return x.dtype() == to.dtype ? x : convert(Arg(x, loc), to.dtype);
-}
-
 std::vector<Array> promoted(std::vector<Array> xs, SourceLoc loc) {
   const WeakDType common = common_dtype(xs);
-  for (Array& x : xs) x = as_dtype(x, common, loc);
+  for (Array& x : xs) x = convert_element_type(x, common.dtype, common.weak, loc);
   return xs;
 }
 

@@ -8,8 +8,6 @@ namespace weft::detail {
 
 /// The dtype that all of these together give.
 WeakDType common_dtype(const std::vector<Array>& xs);
-/// x converted: a literal in place, others by convert_element_type where the dtypes differ.
-Array as_dtype(const Array& x, WeakDType to, SourceLoc loc);
 /// All converted to their common dtype.
 std::vector<Array> promoted(std::vector<Array> xs, SourceLoc loc);
 

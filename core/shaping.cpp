@@ -7,6 +7,7 @@
 
 #include "core/ops/common.h"
 #include "core/ops/movement.h"
+#include "core/ops/promotion.h"
 #include "core/promote.h"
 #include "core/trace.h"
 
@@ -202,7 +203,7 @@ Array pad(Arg x, PadWidth width, Arg value) {
                        effective_loc(x.where()));
     config.push_back({before, after, 0});
   }
-  return pad_with(x.array(), as_dtype(value.array(), x.aval().weak_dtype(), x.where()), config, x.where());
+  return pad_with(x.array(), convert_element_type(value.array(), x.aval().dtype, x.aval().weak, x.where()), config, x.where());
 }
 
 Array flip(Arg x, Axis axis) { return reverse(x.array(), normalize_axes(axis, x.aval().ndim(), "flip", x), x.where()); }

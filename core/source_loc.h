@@ -8,16 +8,17 @@ class SourceLoc {
  public:
   /// No location: for what the library itself makes.
   constexpr SourceLoc() = default;
-  static constexpr SourceLoc here(const char* file = __builtin_FILE(), int line = __builtin_LINE()) { return SourceLoc(file, line); }
+  static constexpr SourceLoc here(const char* file = __builtin_FILE(), int line = __builtin_LINE()) { return SourceLoc(Known{}, file, line); }
   /// A location read from text; `file` must outlive every use (a string literal or an interned name).
-  static constexpr SourceLoc at(const char* file, int line) { return SourceLoc(file, line); }
+  static constexpr SourceLoc at(const char* file, int line) { return SourceLoc(Known{}, file, line); }
   constexpr const char* file() const { return file_; }
   constexpr int line() const { return line_; }
   /// Whether a line is known.
   constexpr explicit operator bool() const { return line_ != 0; }
 
  private:
-  constexpr SourceLoc(const char* file, int line) : file_(file), line_(line) {}
+  struct Known {};  // so that a shape `{0, 2}` is never taken for a null file name and a line
+  constexpr SourceLoc(Known, const char* file, int line) : file_(file), line_(line) {}
   const char* file_ = "";
   int line_ = 0;
 };
