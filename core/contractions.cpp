@@ -56,18 +56,24 @@ std::pair<Array, Array> promoted(const Arg& a, const Arg& b) {
 namespace {
 
 [[noreturn]] void mismatch(const char* operation, const Arg& a, const Arg& b, const std::string& problem) {
-  throw ShapeError(fmt::format("{}: {} and {}: {}", operation, to_string(a.aval()), to_string(b.aval()), problem), effective_loc(a.where()));
+  throw ShapeError(fmt::format("{}: {} and {}: {}", operation, to_string(a.aval()), to_string(b.aval()), problem),
+                   effective_loc(a.where()));
 }
 
 /// The product over pairs of dimensions, their sizes checked.
 Array contract_dims(const char* operation, const Arg& a, const Arg& b, std::array<std::vector<int>, 2> axes) {
   if (axes[0].size() != axes[1].size())
-    mismatch(operation, a, b, fmt::format("{} axes of the first and {} of the second are named; their numbers must be equal", axes[0].size(), axes[1].size()));
+    mismatch(
+        operation, a, b,
+        fmt::format("{} axes of the first and {} of the second are named; their numbers must be equal", axes[0].size(), axes[1].size()));
   for (std::size_t i = 0; i < axes[0].size(); ++i) {
     const std::int64_t m = a.array().shape()[axes[0][i]], n = b.array().shape()[axes[1][i]];
     if (m != n)
-      mismatch(operation, a, b, fmt::format("axis {} of the first has size {} and axis {} of the second {}; they are summed over together, so their sizes must be equal",
-                                            axes[0][i], m, axes[1][i], n));
+      mismatch(
+          operation, a, b,
+          fmt::format(
+              "axis {} of the first has size {} and axis {} of the second {}; they are summed over together, so their sizes must be equal",
+              axes[0][i], m, axes[1][i], n));
   }
   const auto [x, y] = promoted(a, b);
   return dot_product(x, y, {.contracting = std::move(axes)}, x.dtype(), a.where());
@@ -97,7 +103,8 @@ Array matmul(Arg a, Arg b) {
   for (int i = 0; i < num_left; ++i) {
     const int label = num_left - 1 - i, there = num_right - 1 - label;
     if (there >= 0 && m[i] != n[there] && m[i] != 1 && n[there] != 1)
-      detail::mismatch("matmul", a, b, fmt::format("sizes {} and {} of leading dimensions don't go together; they must be equal, or 1", m[i], n[there]));
+      detail::mismatch("matmul", a, b,
+                       fmt::format("sizes {} and {} of leading dimensions don't go together; they must be equal, or 1", m[i], n[there]));
     if (there >= 0 && m[i] == 1 && n[there] != 1)
       squeeze_left.push_back(i);
     else
@@ -137,17 +144,21 @@ Array outer(Arg a, Arg b) {
 Array vdot(Arg a, Arg b) {
   LocScope scope(a.where());
   if (a.array().size() != b.array().size())
-    detail::mismatch("vdot", a, b, fmt::format("they have {} and {} elements; the numbers must be equal", a.array().size(), b.array().size()));
-  const Array x = detail::reshape_to(a.array(), {a.array().size()}, a.where()), y = detail::reshape_to(b.array(), {b.array().size()}, a.where());
+    detail::mismatch("vdot", a, b,
+                     fmt::format("they have {} and {} elements; the numbers must be equal", a.array().size(), b.array().size()));
+  const Array x = detail::reshape_to(a.array(), {a.array().size()}, a.where()),
+              y = detail::reshape_to(b.array(), {b.array().size()}, a.where());
   return detail::contract_dims("vdot", Arg(x.dtype().is_complex() ? conj(x) : x, a.where()), Arg(y, b.where()), {{{0}, {0}}});
 }
 
 Array tensordot(Arg a, Arg b, int axes) {
   const int m = a.array().ndim(), n = b.array().ndim();
   if (axes < 0 || axes > m || axes > n)
-    throw AxisError(fmt::format("tensordot: {} and {} can't be summed over {} axes; the number must be at least 0 and at most that of the dimensions of both",
-                                detail::to_string(a.aval()), detail::to_string(b.aval()), axes),
-                    detail::effective_loc(a.where()));
+    throw AxisError(
+        fmt::format(
+            "tensordot: {} and {} can't be summed over {} axes; the number must be at least 0 and at most that of the dimensions of both",
+            detail::to_string(a.aval()), detail::to_string(b.aval()), axes),
+        detail::effective_loc(a.where()));
   std::array<std::vector<int>, 2> pairs;
   for (int i = 0; i < axes; ++i) pairs[0].push_back(m - axes + i), pairs[1].push_back(i);
   LocScope scope(a.where());
@@ -161,7 +172,8 @@ Array tensordot(Arg a, Arg b, std::array<std::vector<int>, 2> axes) {
     std::vector<int> sorted = axes[k];
     std::sort(sorted.begin(), sorted.end());
     if (const auto twice = std::adjacent_find(sorted.begin(), sorted.end()); twice != sorted.end())
-      throw AxisError(fmt::format("tensordot: axis {} of {} is named twice", *twice, detail::to_string(operands[k]->aval())), detail::effective_loc(a.where()));
+      throw AxisError(fmt::format("tensordot: axis {} of {} is named twice", *twice, detail::to_string(operands[k]->aval())),
+                      detail::effective_loc(a.where()));
   }
   return detail::contract_dims("tensordot", a, b, std::move(axes));
 }

@@ -26,10 +26,10 @@ Array tensordot(Arg a, Arg b, std::array<std::vector<int>, 2> axes);
 namespace detail {
 Array einsum_of(const Text& equation, const std::vector<Arg>& operands);
 }
-/// Einstein's summation, as NumPy's: `einsum("bij,bjk->bik", x, y)`. A letter names a dimension; letters that the result hasn't got are summed over.
-/// Without `->` the result has the letters that stand once, in alphabetical order. `...` stands for any number of dimensions, which broadcast.
-/// A letter twice in one operand takes the diagonal. Several operands are multiplied pairwise, cheapest pair first.
-/// Sizes that contradict each other are a ShapeError.
+/// Einstein's summation, as NumPy's: `einsum("bij,bjk->bik", x, y)`. A letter names a dimension; letters that the result hasn't got are
+/// summed over. Without `->` the result has the letters that stand once, in alphabetical order. `...` stands for any number of dimensions,
+/// which broadcast. A letter twice in one operand takes the diagonal. Several operands are multiplied pairwise, cheapest pair first. Sizes
+/// that contradict each other are a ShapeError.
 template <class... A>
 Array einsum(Text equation, const A&... operands) {
   return detail::einsum_of(equation, {Arg(operands, equation.where())...});
@@ -42,8 +42,8 @@ struct DotDimensionNumbers {
 struct DotOptions {
   std::optional<DType> preferred_element_type = {};  ///< of the sums and the result; absent: the operands' common dtype
 };
-/// jax.lax.dot_general: the product, summed over the contracting dimensions, for each index of the batch ones. The result's dimensions are the
-/// batch ones, then a's others, then b's others.
+/// jax.lax.dot_general: the product, summed over the contracting dimensions, for each index of the batch ones. The result's dimensions are
+/// the batch ones, then a's others, then b's others.
 Array dot_general(Arg a, Arg b, DotDimensionNumbers dimension_numbers, DotOptions options = {});
 
 }  // namespace weft

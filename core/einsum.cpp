@@ -1,4 +1,5 @@
-// Einstein's summation: the equation is read into labels, each operand is brought to distinct labels, then pairs are contracted, cheapest first.
+// Einstein's summation: the equation is read into labels, each operand is brought to distinct labels, then pairs are contracted, cheapest
+// first.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -20,12 +21,16 @@ constexpr int kEllipsis = 256;  // labels: a letter's code, or kEllipsis + the p
 
 bool contains(const std::vector<int>& labels, int label) { return std::find(labels.begin(), labels.end(), label) != labels.end(); }
 std::string name_of(int label) {
-  return label < kEllipsis ? fmt::format("index '{}'", static_cast<char>(label)) : fmt::format("dimension -{} of '...'", label - kEllipsis + 1);
+  return label < kEllipsis ? fmt::format("index '{}'", static_cast<char>(label))
+                           : fmt::format("dimension -{} of '...'", label - kEllipsis + 1);
 }
 
 class Einsum {
  public:
-  Einsum(const Text& equation, const std::vector<Arg>& operands) : text_(equation.str()), operands_(operands), loc_(effective_loc(equation.where())) { read(); }
+  Einsum(const Text& equation, const std::vector<Arg>& operands)
+      : text_(equation.str()), operands_(operands), loc_(effective_loc(equation.where())) {
+    read();
+  }
 
   Array run() {
     measure();
@@ -99,7 +104,8 @@ class Einsum {
   /// Replaces `...` by labels for the dimensions that it stands for, and checks the rank.
   void expand(std::size_t k) {
     std::vector<int>& labels = terms_[k];
-    const int ndim = operands_[k].array().ndim(), letters = static_cast<int>(std::count_if(labels.begin(), labels.end(), [](int l) { return l != kEllipsis; }));
+    const int ndim = operands_[k].array().ndim(),
+              letters = static_cast<int>(std::count_if(labels.begin(), labels.end(), [](int l) { return l != kEllipsis; }));
     const auto at = std::find(labels.begin(), labels.end(), kEllipsis);
     if (at == labels.end() ? letters != ndim : letters > ndim)
       fail<ShapeError>(fmt::format("operand {} is {}, but its term names {} dimensions", k, to_string(operands_[k].aval()), letters));
@@ -157,7 +163,8 @@ class Einsum {
   Array diagonal(const Array& x, int i, int j) const {
     std::vector<std::int64_t> ones(static_cast<std::size_t>(x.ndim()), 1);
     const Shape flat(ones);
-    const Array along_i = iota_array(int32, flat.with(i, x.shape()[i]), i, loc_), along_j = iota_array(int32, flat.with(j, x.shape()[j]), j, loc_);
+    const Array along_i = iota_array(int32, flat.with(i, x.shape()[i]), i, loc_),
+                along_j = iota_array(int32, flat.with(j, x.shape()[j]), j, loc_);
     return sum_over(where(along_i == along_j, x, scalar_like(x, 0)), {j});
   }
   Array sum_over(const Array& x, const std::vector<int>& axes) const {

@@ -110,7 +110,8 @@ Array glu(Arg x, int axis) {
   const int a = detail::normalize_axis(axis, v.ndim(), "glu", x.aval(), x.where());
   const std::int64_t n = v.shape()[a];
   if (n % 2)
-    throw ShapeError(fmt::format("glu: axis {} of {} has odd size {}; it is cut into two halves", a, detail::to_string(x.aval()), n), detail::effective_loc(x.where()));
+    throw ShapeError(fmt::format("glu: axis {} of {} has odd size {}; it is cut into two halves", a, detail::to_string(x.aval()), n),
+                     detail::effective_loc(x.where()));
   return detail::slice_axis(v, a, 0, n / 2, x.where()) * weft::sigmoid(detail::slice_axis(v, a, n / 2, n, x.where()));
 }
 
@@ -168,7 +169,8 @@ Array dot_product_attention(Arg q, Arg k, Arg v, AttentionOptions options) {
   const Array key = prepared(k), value = prepared(v);
   Array query = prepared(q);
   const Shape &s = query.shape(), &t = key.shape();
-  if (value.shape()[0] != t[0] || value.shape()[1] != t[1] || value.shape()[2] != t[2]) fail("k and v must agree in batch, length and heads");
+  if (value.shape()[0] != t[0] || value.shape()[1] != t[1] || value.shape()[2] != t[2])
+    fail("k and v must agree in batch, length and heads");
   if (s[0] != t[0] || s[3] != t[3]) fail("q and k must agree in batch and size of a head");
   if (t[2] == 0 || s[2] % t[2] != 0) fail("the number of q's heads must be a multiple of that of k's");
   const std::int64_t length = s[1], groups = s[2] / t[2], heads = t[2];
@@ -176,7 +178,8 @@ Array dot_product_attention(Arg q, Arg k, Arg v, AttentionOptions options) {
   query = detail::reshape_to(query, {s[0], length, heads, groups, s[3]}, loc);
   Array scores = einsum("btkgh,bskh->bkgts", query, key) * scale;
   if (options.is_causal) {
-    const Array row = detail::iota_array(int32, {1, 1, 1, length, 1}, 3, loc), column = detail::iota_array(int32, {1, 1, 1, 1, t[1]}, 4, loc);
+    const Array row = detail::iota_array(int32, {1, 1, 1, length, 1}, 3, loc),
+                column = detail::iota_array(int32, {1, 1, 1, 1, t[1]}, 4, loc);
     const double least = scores.dtype() == float64 ? std::numeric_limits<double>::max() : std::numeric_limits<float>::max();
     scores = where(column <= row, scores, scalar_like(scores, -.7 * least));
   }

@@ -66,11 +66,11 @@ Array layer_norm(Arg x, Arg scale, Arg bias, LayerNormOptions options = {});
 Array one_hot(Arg x, int num_classes, DType dtype = float32);
 
 struct AttentionOptions {
-  bool is_causal = false;              ///< position t of q sees positions 0 to t of k
-  std::optional<double> scale = {};    ///< of the products of q and k; absent: 1 / sqrt(H)
+  bool is_causal = false;            ///< position t of q sees positions 0 to t of k
+  std::optional<double> scale = {};  ///< of the products of q and k; absent: 1 / sqrt(H)
 };
-/// softmax(scale * q k^T) v for each head: q is (B, T, N, H), k and v are (B, S, K, H), or all without B; N is a multiple of K, and each head of k
-/// serves N / K neighbouring ones of q. The result has q's shape. As jax.nn.dot_product_attention.
+/// softmax(scale * q k^T) v for each head: q is (B, T, N, H), k and v are (B, S, K, H), or all without B; N is a multiple of K, and each
+/// head of k serves N / K neighbouring ones of q. The result has q's shape. As jax.nn.dot_product_attention.
 Array dot_product_attention(Arg q, Arg k, Arg v, AttentionOptions options = {});
 
 }  // namespace nn

@@ -24,7 +24,8 @@ std::vector<int> resolve_axes(const Axis& axis, const Arg& x, const char* operat
   for (int a : axis.axes()) axes.push_back(normalize_axis(a, ndim, operation, x.aval(), x.where()));
   std::sort(axes.begin(), axes.end());
   if (const auto twice = std::adjacent_find(axes.begin(), axes.end()); twice != axes.end())
-    throw AxisError(fmt::format("{}: axis {} of {} is given twice; name each axis once", operation, *twice, to_string(x.aval())), effective_loc(x.where()));
+    throw AxisError(fmt::format("{}: axis {} of {} is given twice; name each axis once", operation, *twice, to_string(x.aval())),
+                    effective_loc(x.where()));
   return axes;
 }
 
@@ -39,7 +40,8 @@ struct Request {
   std::vector<int> axes;
   const ReduceOptions& options;
 
-  Request(const char* n, const Arg& a, const Axis& axis, const ReduceOptions& o) : name(n), x(a), axes(resolve_axes(axis, a, n)), options(o) {}
+  Request(const char* n, const Arg& a, const Axis& axis, const ReduceOptions& o)
+      : name(n), x(a), axes(resolve_axes(axis, a, n)), options(o) {}
 
   [[noreturn]] void refuse(const std::string& what) const { throw Error(fmt::format("{}: {}", name, what), effective_loc(x.where())); }
   void no_dtype() const {
@@ -84,8 +86,9 @@ struct Request {
     bool fits = m.size() <= s.size();
     for (int i = 1; fits && i <= m.size(); ++i) fits = m[m.size() - i] == 1 || m[m.size() - i] == s[s.size() - i];
     if (!fits)
-      throw ShapeError(fmt::format("{}: the mask `where` is {}, which doesn't broadcast to {}", name, to_string(mask.aval()), to_string(x.aval())),
-                       effective_loc(x.where()));
+      throw ShapeError(
+          fmt::format("{}: the mask `where` is {}, which doesn't broadcast to {}", name, to_string(mask.aval()), to_string(x.aval())),
+          effective_loc(x.where()));
     return mask;
   }
 };
@@ -131,12 +134,14 @@ Array extremum(const Request& r, Fold fold, Array (*identity)(const Array&)) {
   return r.finish(fold(r.options.where ? r.masked(x, identity(x)) : x, r.axes, r.x.where()));
 }
 
-Array position(const char* name, const Arg& x, const Axis& axis, const ReduceOptions& options, Array (*find)(const Array&, int, DType, SourceLoc)) {
+Array position(const char* name, const Arg& x, const Axis& axis, const ReduceOptions& options,
+               Array (*find)(const Array&, int, DType, SourceLoc)) {
   const Request r(name, x, axis, options);
   r.no_ddof(), r.no_complex();
   if (options.where) r.refuse("takes no mask; put where(mask, x, fill) in its argument");
   if (!axis.is_none() && r.axes.size() != 1)
-    throw AxisError(fmt::format("{}: takes one axis or none (the position in the flattened array), got {} axes of {}", name, r.axes.size(), to_string(x.aval())),
+    throw AxisError(fmt::format("{}: takes one axis or none (the position in the flattened array), got {} axes of {}", name, r.axes.size(),
+                                to_string(x.aval())),
                     effective_loc(x.where()));
   const DType index = options.dtype.value_or(int32);
   if (x.array().size() == 0 && (axis.is_none() || x.array().shape()[r.axes[0]] == 0))
@@ -162,8 +167,9 @@ Array mean_of(const Request& r, DType compute, bool kept) {
 Array variance(const Request& r) {
   const DType given = r.options.dtype.value_or(inexact_dtype(r.x.array().dtype()));
   if (!given.is_inexact() || (r.x.array().dtype().is_complex() && !given.is_complex()))
-    throw DTypeError(fmt::format("{}: dtype {} can't hold the variance of {}; choose a floating type", r.name, given.name(), to_string(r.x.aval())),
-                     effective_loc(r.x.where()));
+    throw DTypeError(
+        fmt::format("{}: dtype {} can't hold the variance of {}; choose a floating type", r.name, given.name(), to_string(r.x.aval())),
+        effective_loc(r.x.where()));
   const DType compute = wide_dtype(given);
   const Array x = as_dtype(r.x.array(), compute);
   const Array centred = x - mean_of(r, compute, true);

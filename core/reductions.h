@@ -8,15 +8,15 @@ namespace weft {
 
 /// Rare options of reductions.
 struct ReduceOptions {
-  std::optional<DType> dtype = {};   ///< of the computation and the result; of argmax and argmin, the index type
-  bool keepdims = false;             ///< the reduced axes stay, with size 1
-  int ddof = 0;                      ///< var and std_: the divisor is the number of elements less ddof
-  std::optional<Array> where = {};   ///< a mask that broadcasts to x: only elements where it is true take part
+  std::optional<DType> dtype = {};  ///< of the computation and the result; of argmax and argmin, the index type
+  bool keepdims = false;            ///< the reduced axes stay, with size 1
+  int ddof = 0;                     ///< var and std_: the divisor is the number of elements less ddof
+  std::optional<Array> where = {};  ///< a mask that broadcasts to x: only elements where it is true take part
 };
 inline const ReduceOptions keepdims{.keepdims = true};
 
-// Reductions over one axis, several (`{0, 2}`) or all of them (`none`), with jax.numpy's meaning: without an axis given, over all. An axis that
-// x hasn't got, or that is given twice, is an AxisError. The maximum, the minimum and their positions propagate NaN.
+// Reductions over one axis, several (`{0, 2}`) or all of them (`none`), with jax.numpy's meaning: without an axis given, over all. An axis
+// that x hasn't got, or that is given twice, is an AxisError. The maximum, the minimum and their positions propagate NaN.
 
 /// The sum. Small integers and bools are added as int32 or uint32; 16-bit floats in float32, and rounded once.
 Array sum(Arg x, Axis axis = none, ReduceOptions options = {});
@@ -59,7 +59,8 @@ Array cumlogsumexp(Arg x, int axis = 0);
 namespace detail {
 /// The axes as positions in [0, ndim), all of them for `none`. Throws AxisError where one is out of range or given twice.
 std::vector<int> resolve_axes(const Axis& axis, const Arg& x, const char* operation);
-/// What an operation of floats takes and gives for this dtype: itself if it is floating or complex, else a float of 32 bits, or 64 for 64-bit integers.
+/// What an operation of floats takes and gives for this dtype: itself if it is floating or complex, else a float of 32 bits, or 64 for
+/// 64-bit integers.
 inline DType inexact_dtype(DType d) { return d.is_inexact() ? d : d.itemsize() == 8 ? float64 : float32; }
 /// float32 for 16-bit floats, in which sums are too coarse.
 inline DType wide_dtype(DType d) { return d == float16 || d == bfloat16 ? float32 : d; }

@@ -12,7 +12,8 @@ struct Labelled {
   Array array;
   std::vector<int> labels;
 };
-/// The product of two arrays of one dtype. A label of both is a batch dimension if it is in `kept`, else it is summed over; sizes must match.
+/// The product of two arrays of one dtype. A label of both is a batch dimension if it is in `kept`, else it is summed over; sizes must
+/// match.
 Labelled contract_pair(const Labelled& a, const Labelled& b, const std::vector<int>& kept, SourceLoc loc);
 /// The array with its dimensions in the order of the labels, which are all of its labels.
 Array ordered(const Labelled& x, const std::vector<int>& labels, SourceLoc loc);

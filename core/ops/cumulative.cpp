@@ -19,9 +19,11 @@ struct Cumulative {
 
   static Aval abstract_eval(const OpContext& c) {
     const int axis = c.get<Params>().axis, ndim = c.in[0].ndim();
-    if (axis < 0 || axis >= ndim) c.fail<AxisError>("axis " + std::to_string(axis) + " is out of range", "axes are 0 to " + std::to_string(ndim - 1));
+    if (axis < 0 || axis >= ndim)
+      c.fail<AxisError>("axis " + std::to_string(axis) + " is out of range", "axes are 0 to " + std::to_string(ndim - 1));
     with_storage(c.in[0].dtype, [&]<class T>() {
-      if constexpr (!folds<C, T>) c.fail<DTypeError>("not defined for " + std::string(c.in[0].dtype.name()), "convert to another type first");
+      if constexpr (!folds<C, T>)
+        c.fail<DTypeError>("not defined for " + std::string(c.in[0].dtype.name()), "convert to another type first");
     });
     return c.in[0];
   }

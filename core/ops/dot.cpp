@@ -58,8 +58,8 @@ void check_dims(const OpContext& c, const char* what, const std::array<std::vect
   for (std::size_t i = 0; i < dims[0].size(); ++i) {
     const std::int64_t m = c.in[0].shape[dims[0][i]], n = c.in[1].shape[dims[1][i]];
     if (m != n)
-      c.fail<ShapeError>(fmt::format("{} dimension {} of the first operand has size {}, and dimension {} of the second {}", what, dims[0][i], m,
-                                     dims[1][i], n),
+      c.fail<ShapeError>(fmt::format("{} dimension {} of the first operand has size {}, and dimension {} of the second {}", what,
+                                     dims[0][i], m, dims[1][i], n),
                          "their sizes must be equal");
   }
 }
@@ -81,7 +81,9 @@ std::vector<V> load_all(const HostTensor& x) {
 }
 
 struct DotGeneral {
-  static constexpr std::string_view name = "dot_general", doc = "Product of two arrays, summed over contracting dimensions, for each index of the batch dimensions.";
+  static constexpr std::string_view
+      name = "dot_general",
+      doc = "Product of two arrays, summed over contracting dimensions, for each index of the batch dimensions.";
   static constexpr Kind kind = Kind::dot;
   using Params = DotParams;
 
@@ -105,7 +107,8 @@ struct DotGeneral {
     Shape shape;
     for (int d : dims.batch[0]) shape.push_back(c.in[0].shape[d]);
     for (int k = 0; k < 2; ++k)
-      for (int d : dot_free_dims(dims, k, c.in[static_cast<std::size_t>(k)].ndim())) shape.push_back(c.in[static_cast<std::size_t>(k)].shape[d]);
+      for (int d : dot_free_dims(dims, k, c.in[static_cast<std::size_t>(k)].ndim()))
+        shape.push_back(c.in[static_cast<std::size_t>(k)].shape[d]);
     return {shape, dtype, common.weak};
   }
 
@@ -119,8 +122,8 @@ struct DotGeneral {
     return {sum};
   }
 
-  /// The cotangent times the other operand, contracted over the other's free dimensions: its result has the batch dimensions, then the linear
-  /// operand's free ones, then its contracted ones in the order that they have in the other operand.
+  /// The cotangent times the other operand, contracted over the other's free dimensions: its result has the batch dimensions, then the
+  /// linear operand's free ones, then its contracted ones in the order that they have in the other operand.
   static std::vector<Tangent> transpose(const TransposeContext& c) {
     std::vector<Tangent> out(2);
     if (!c.cotangents[0]) return out;
@@ -138,12 +141,14 @@ struct DotGeneral {
       std::iota(r.begin(), r.end(), begin);
       return r;
     };
-    const DotDimensions back{.contracting = {range(first_known, known_free.size()), known_free}, .batch = {range(0, dims.batch[0].size()), dims.batch[other]}};
+    const DotDimensions back{.contracting = {range(first_known, known_free.size()), known_free},
+                             .batch = {range(0, dims.batch[0].size()), dims.batch[other]}};
     const Array product = bind_one<DotGeneral>({back, preferred}, {*c.cotangents[0], known}, c.loc);
 
     std::vector<std::size_t> by_known(dims.contracting[0].size());
     std::iota(by_known.begin(), by_known.end(), std::size_t{0});
-    std::sort(by_known.begin(), by_known.end(), [&](std::size_t i, std::size_t j) { return dims.contracting[other][i] < dims.contracting[other][j]; });
+    std::sort(by_known.begin(), by_known.end(),
+              [&](std::size_t i, std::size_t j) { return dims.contracting[other][i] < dims.contracting[other][j]; });
     std::vector<int> position(static_cast<std::size_t>(c.in[k].aval.ndim()));  // of the operand's dimensions in the product
     int next = 0;
     for (int d : dims.batch[k]) position[static_cast<std::size_t>(d)] = next++;
@@ -167,7 +172,8 @@ struct DotGeneral {
     } else {
       const int k = c.dims[0] != kNotMapped ? 0 : 1;
       const std::vector<int> free = dot_free_dims(dims, k, c.in[static_cast<std::size_t>(k)].ndim());
-      at = static_cast<int>(dims.batch[0].size()) + static_cast<int>(std::find(free.begin(), free.end(), c.dims[static_cast<std::size_t>(k)]) - free.begin());
+      at = static_cast<int>(dims.batch[0].size()) +
+           static_cast<int>(std::find(free.begin(), free.end(), c.dims[static_cast<std::size_t>(k)]) - free.begin());
       if (k == 1) at += static_cast<int>(dot_free_dims(dims, 0, c.in[0].ndim()).size());
     }
     return {{bind_one<DotGeneral>({dims, preferred}, {c.in[0], c.in[1]}, c.loc)}, {at}};
@@ -191,7 +197,8 @@ struct DotGeneral {
           for (std::int64_t j : free[1]) {
             V sum{};
             for (std::size_t s = 0; s < steps[0].size(); ++s)
-              sum += a[static_cast<std::size_t>(batch[0][n] + i + steps[0][s])] * b[static_cast<std::size_t>(batch[1][n] + j + steps[1][s])];
+              sum +=
+                  a[static_cast<std::size_t>(batch[0][n] + i + steps[0][s])] * b[static_cast<std::size_t>(batch[1][n] + j + steps[1][s])];
             if constexpr (std::is_integral_v<T>)
               *out++ = static_cast<T>(sum);
             else

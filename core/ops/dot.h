@@ -27,6 +27,7 @@ struct DotParams {
 std::vector<int> dot_free_dims(const DotDimensions& dims, int operand, int ndim);
 
 /// The result's dimensions are the batch ones, then the free ones of a, then those of b. Sizes must match.
-Array dot_product(const Array& a, const Array& b, const DotDimensions& dims, std::optional<DType> preferred_element_type = {}, SourceLoc loc = {});
+Array dot_product(const Array& a, const Array& b, const DotDimensions& dims, std::optional<DType> preferred_element_type = {},
+                  SourceLoc loc = {});
 
 }  // namespace weft::detail

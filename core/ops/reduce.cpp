@@ -35,7 +35,8 @@ namespace {
 void check_axes(const OpContext& c, const std::vector<int>& axes) {
   const int ndim = c.in[0].ndim();
   for (std::size_t i = 0; i < axes.size(); ++i) {
-    if (axes[i] < 0 || axes[i] >= ndim) c.fail<AxisError>("axis " + std::to_string(axes[i]) + " is out of range", "axes are 0 to " + std::to_string(ndim - 1));
+    if (axes[i] < 0 || axes[i] >= ndim)
+      c.fail<AxisError>("axis " + std::to_string(axes[i]) + " is out of range", "axes are 0 to " + std::to_string(ndim - 1));
     if (std::find(axes.begin(), axes.begin() + static_cast<std::ptrdiff_t>(i), axes[i]) != axes.begin() + static_cast<std::ptrdiff_t>(i))
       c.fail<AxisError>("axis " + std::to_string(axes[i]) + " is given twice", "name each axis once");
   }
@@ -190,11 +191,15 @@ struct ArgReduce {
 
   static Aval abstract_eval(const OpContext& c) {
     const Params& p = c.get<Params>();
-    if (p.axes.size() != 1) c.fail<AxisError>("takes one axis, got " + std::to_string(p.axes.size()), "flatten the array to search several axes");
+    if (p.axes.size() != 1)
+      c.fail<AxisError>("takes one axis, got " + std::to_string(p.axes.size()), "flatten the array to search several axes");
     check_axes(c, p.axes);
-    if (!p.index_dtype.is_integer()) c.fail<DTypeError>("positions can't be of " + std::string(p.index_dtype.name()), "index_dtype is an integer type");
-    if (c.in[0].dtype.is_complex()) c.fail<DTypeError>("not defined for " + std::string(c.in[0].dtype.name()), "complex numbers have no order");
-    if (c.in[0].shape[p.axes[0]] == 0) c.fail<ShapeError>("axis " + std::to_string(p.axes[0]) + " is empty", "an extremum needs at least one element");
+    if (!p.index_dtype.is_integer())
+      c.fail<DTypeError>("positions can't be of " + std::string(p.index_dtype.name()), "index_dtype is an integer type");
+    if (c.in[0].dtype.is_complex())
+      c.fail<DTypeError>("not defined for " + std::string(c.in[0].dtype.name()), "complex numbers have no order");
+    if (c.in[0].shape[p.axes[0]] == 0)
+      c.fail<ShapeError>("axis " + std::to_string(p.axes[0]) + " is empty", "an extremum needs at least one element");
     return {c.in[0].shape.erased(p.axes[0]), p.index_dtype};
   }
   static BatchResult batch(const BatchContext& c) {
@@ -222,7 +227,8 @@ struct ArgReduce {
       }
     });
     with_storage(c.out[0].aval.dtype, [&]<class I>() {
-      if constexpr (std::is_integral_v<I>) std::transform(positions.begin(), positions.end(), c.out[0].as<I>(), [](std::int64_t p) { return static_cast<I>(p); });
+      if constexpr (std::is_integral_v<I>)
+        std::transform(positions.begin(), positions.end(), c.out[0].as<I>(), [](std::int64_t p) { return static_cast<I>(p); });
     });
   }
 };
@@ -247,8 +253,8 @@ Array arg_min(const Array& x, int axis, DType index_dtype, SourceLoc loc) { retu
 
 PrimitiveList reduce_primitives() {
   static constexpr const Primitive* list[] = {
-      &primitive_of<ArgMax>,    &primitive_of<ArgMin>,    &primitive_of<ReduceAnd>,  &primitive_of<ReduceMax>, &primitive_of<ReduceMin>,
-      &primitive_of<ReduceOr>,  &primitive_of<ReduceProd>, &primitive_of<ReduceSum>, &primitive_of<ReduceXor>,
+      &primitive_of<ArgMax>,   &primitive_of<ArgMin>,     &primitive_of<ReduceAnd>, &primitive_of<ReduceMax>, &primitive_of<ReduceMin>,
+      &primitive_of<ReduceOr>, &primitive_of<ReduceProd>, &primitive_of<ReduceSum>, &primitive_of<ReduceXor>,
   };
   return list;
 }
