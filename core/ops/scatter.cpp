@@ -290,10 +290,9 @@ std::vector<Tangent> ScatterMul::jvp(const JvpContext& c) {
   Tangent out;
   if (c.tangents[0]) out = bind_one<ScatterMul>(p, {*c.tangents[0], indices, updates}, c.loc);
   if (c.tangents[2]) {
-    if (!p.unique_indices)
-      throw TracerError("scatter-mul: the derivative by the updates is known only where no position is repeated (unique_indices)",
-                        effective_loc(c.loc));
-    const Array summed = bind_one<ScatterAdd>(p, {zeros_of(x.aval(), c.loc), indices, *c.tangents[2]}, c.loc);
+    Array slope = *c.tangents[2];
+    if (!p.unique_indices) slope = slope * products_of_others(p, x.shape(), indices, updates, c.loc);
+    const Array summed = bind_one<ScatterAdd>(p, {zeros_of(x.aval(), c.loc), indices, slope}, c.loc);
     out = add_tangents(out, x * summed, c.loc);
   }
   return {out};
