@@ -11,6 +11,7 @@
 #include "core/primitive.h"
 #include "core/text.h"
 #include "core/text_tables.h"
+#include "core/trace.h"
 
 namespace weft::detail {
 namespace {
@@ -61,6 +62,15 @@ const Jaxpr* scalar_program(std::string_view operation, DType dtype) {
   return &at->second;
 }
 
+/// `frozenset({'x', 'y'})`, of a mesh's text.
+std::string axis_names_text(std::string_view mesh) {
+  std::set<std::string> names;
+  for (const AxisFrame& a : axes_of_mesh(mesh)) names.insert(quoted(a.name));
+  std::string s;
+  for (const std::string& n : names) s += (s.empty() ? "" : ", ") + n;
+  return "frozenset({" + s + "})";
+}
+
 /// The parameters of an equation as JAX prints them: without those that the results' types say, with those that weft has no need of.
 std::vector<ParamText> printed_params(const JaxprData& d, const Eqn& e) {
   std::vector<ParamText> list = e.op->params_list(*e.params);
@@ -70,6 +80,9 @@ std::vector<ParamText> printed_params(const JaxprData& d, const Eqn& e) {
   };
   for (const FixedParam& p : added_params(e.op->name))
     if (!has(p.name)) list.push_back({p.name, std::string(p.text)});
+  if (e.op->name == "shard_map" && !has("newly_manual_axes"))
+    for (std::size_t i = 0, n = list.size(); i < n; ++i)
+      if (list[i].name == "mesh") list.push_back({"newly_manual_axes", axis_names_text(list[i].text)});
   if (const std::string_view operation = update_operation(e.op->name); !operation.empty() && !has("update_jaxpr") && !e.inputs.empty())
     list.push_back({"update_jaxpr", {}, scalar_program(operation, d.aval(e.inputs[0]).dtype)});
   // Sorted, but a function's name stands first.
