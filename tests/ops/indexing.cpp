@@ -301,6 +301,20 @@ TEST_CASE("derivatives") {
   }
 }
 
+TEST_CASE("derivatives of batches") {
+  const Array xs = numbers({3, 4, 5}), us = numbers({3, 3}, 1), ks = array({{0, 1, 3}, {-1, 2, 0}, {1, 1, 0}});
+  for (const Case& c : kCases) {
+    CAPTURE(c.name);
+    auto loss = [&](Array x, Array u, Array k) { return sum(sin(c.f(x, u, k))); };
+    auto of_batch = [&](Array x, Array u) { return sum(vmap(loss)(x, u, ks)); };
+    const auto [gx, gu] = grad<0, 1>(of_batch)(xs, us);
+    for (int i = 0; i < 3; ++i) {
+      const auto [gxi, gui] = grad<0, 1>([&](Array x, Array u) { return loss(x, u, ks[i]); })(xs[i], us[i]);
+      CHECK((equal(gx[i], gxi, 1e-5) && equal(gu[i], gui, 1e-5)));
+    }
+  }
+}
+
 TEST_CASE("derivatives where positions repeat") {
   const Array x = array({1.f, 2.f, 3.f}), k = array({0, 2, 0}), u = array({5.f, 6.f, 7.f});
   const auto weights = array({10.f, 20.f, 30.f});
