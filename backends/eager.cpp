@@ -12,6 +12,8 @@
 #include "runtime/blocks.h"
 #include "runtime/buffer.h"
 #include "runtime/device.h"
+#include "runtime/executable.h"
+#include "runtime/spmd.h"
 
 namespace weft::detail {
 namespace {
@@ -166,6 +168,10 @@ std::vector<Array> execute_eagerly(const Primitive& op, const ParamsRef& params,
       EagerScope eager;
       return eval_jaxpr(*body->jaxpr, inputs);
     }
+  }
+  if (op.kind == Kind::spmd) {
+    EagerScope eager;
+    return spmd_program(params, backend("cpu"))->run(inputs, loc);
   }
   std::vector<Array> results = execute(op, params, inputs, out_avals, loc);
   if (config.debug_nans) check_nans(op, results, loc);

@@ -7,6 +7,7 @@
 #include "runtime/blocks.h"
 #include "runtime/buffer.h"
 #include "runtime/device.h"
+#include "runtime/mapped_program.h"
 
 namespace weft::detail {
 namespace {
@@ -22,6 +23,17 @@ class LocalHost final : public Host {
   void read(const ConcreteArray& x, void* out, SourceLoc) override { read_all(x, out); }
 };
 
+/// A backend that also takes programs with shard_map in them.
+template <class B>
+class WithMaps final : public Backend {
+ public:
+  std::string_view platform() const override { return inner_.platform(); }
+  Ref<Executable> compile(const Jaxpr& j, const CompileOptions& options) override { return compile_with_maps(inner_, j, options); }
+
+ private:
+  B inner_;
+};
+
 }  // namespace
 
 Host& host() {
@@ -30,7 +42,7 @@ Host& host() {
 }
 
 Backend& backend(std::string_view platform) {
-  static InterpBackend interp;
+  static WithMaps<InterpBackend> interp;
   if (platform == "interp" || platform == "cpu") return interp;
   throw DeviceError(fmt::format("there is no backend `{}`; there are `cpu` and `interp`", platform));
 }

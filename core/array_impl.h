@@ -21,6 +21,8 @@ class Buffer : public RefCounted {
   virtual std::size_t bytes() const = 0;
   virtual int device_id() const = 0;    ///< index in devices()
   virtual bool on_host() const = 0;
+  /// Whether nobody but the one handle can see the memory, so that it may be written again.
+  virtual bool exclusive() const { return unique(); }
 };
 
 /// Where the parts of an array lie, for arrays on other places than one uncommitted default device. Implemented in runtime/sharding.
@@ -66,9 +68,6 @@ inline const ConcreteArray* as_concrete(const Array& x) {
 inline const TracedArray* as_traced(const Array& x) {
   return x.impl() && x.impl()->kind == ArrayImpl::Kind::traced ? static_cast<const TracedArray*>(x.impl().get()) : nullptr;
 }
-
-/// Whether its memory was given to a jitted function.
-inline bool is_donated(const ConcreteArray& c) { return !c.buffer && c.shards.empty(); }
 
 /// A strongly or weakly typed scalar of the dtype, from a number (rounded, wrapped as C++ does).
 Array make_literal(const Number& value, DType dtype, bool weak = false);

@@ -39,6 +39,7 @@ class BorrowedBuffer final : public Buffer {
   std::size_t bytes() const override { return bytes_; }
   int device_id() const override { return device_; }
   bool on_host() const override { return true; }
+  bool exclusive() const override { return false; }
 
  private:
   Ref<Buffer> owner_;

@@ -7,7 +7,9 @@
 
 #include "core/ops/control_run.h"
 #include "core/trace.h"
+#include "runtime/blocks.h"
 #include "runtime/buffer.h"
+#include "runtime/spmd.h"
 
 namespace weft::detail {
 namespace {
@@ -82,6 +84,12 @@ std::vector<Array> interpret_eqn(const Primitive& op, const ParamsRef& params, s
     }
     case Kind::control:
       return run_control(op, *params, inputs, [device](const Jaxpr& j, std::span<const Array> args) { return interpret(j, args, device); });
+    case Kind::spmd: {
+      static InterpBackend segments;
+      std::vector<Array> results = spmd_program(params, segments)->run(inputs, loc);
+      for (Array& x : results) x = wrap_buffer(x.aval(), whole_of(x, device));
+      return results;
+    }
     default:
       throw Error(fmt::format("{}: has no reference implementation that the interpreter could run", op.name), loc);
   }

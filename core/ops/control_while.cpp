@@ -65,7 +65,7 @@ JvpResult While::jvp_call(const JvpContext& c) {
   given.insert(given.end(), carry.begin(), carry.end());
   const Jaxpr body = jvp_with_outputs(p.body_jaxpr, given, carry);
   // Its inputs are (consts, carry, dconsts, dcarry); a loop wants (consts, dconsts, carry, dcarry).
-  const std::vector<Array> const_tangents = present(c.tangents.subspan(a, b));
+  const std::vector<Array> const_tangents = present_arrays(c.tangents.subspan(a, b));
   std::vector<Array> carry_tangents;
   for (std::size_t i : where_true(carry)) carry_tangents.push_back(instantiate(c.tangents[a + b + i], in.carry[i].aval(), c.loc));
   std::vector<Aval> inputs = avals_of(in.body_consts);

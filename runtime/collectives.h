@@ -1,0 +1,35 @@
+// Collectives between the devices of this process: joins of their buffers. The devices share the host's memory, so what several devices
+// receive alike is one buffer.
+#pragma once
+#include <vector>
+
+#include "core/array_impl.h"
+#include "core/ops/collective.h"
+
+namespace weft::detail {
+
+/// One collective equation on one mesh.
+struct CollectivePlan {
+  Collective what = Collective::psum;
+  std::vector<std::vector<int>> groups;  ///< positions in the mesh that communicate, each group in order of its index along the axes
+  Aval in, out;                          ///< of each device
+  int dim = 0;                           ///< the dimension that is gathered, scattered, or split
+  int concat_dim = 0;                    ///< all_to_all: the dimension that is put together
+  std::vector<std::pair<int, int>> perm; ///< ppermute: (from, to), indices in a group
+  int source = 0;                        ///< pbroadcast: index in a group
+};
+/// Of an equation of kind collective (not pvary or axis_index); its axes are all in the mesh.
+CollectivePlan plan_collective(const Primitive& op, const ParamsBase& params, const Aval& in, const Aval& out, const std::vector<std::vector<int>>& groups);
+
+/// Joins: in[k] is what the device at position k has, out[k] what it gets; `device_ids` are those of the positions. Sums are taken in the order
+/// of the group, so that results don't depend on threads.
+void run_collective(const CollectivePlan& plan, std::span<const Ref<Buffer>> in, std::span<Ref<Buffer>> out, std::span<const int> device_ids);
+
+/// What has been joined since the process began.
+struct CollectiveCounters {
+  std::int64_t calls = 0;        ///< collectives run
+  std::int64_t bytes_moved = 0;  ///< that devices gave to others
+};
+CollectiveCounters collective_counters();
+
+}  // namespace weft::detail

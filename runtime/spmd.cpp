@@ -1,0 +1,116 @@
+#include "runtime/spmd.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <mutex>
+#include <unordered_map>
+
+#include "core/array_impl.h"
+#include "runtime/blocks.h"
+#include "runtime/buffer.h"
+
+namespace weft::detail {
+namespace {
+
+std::vector<Aval> output_avals(const ShardMapParams& p) {
+  std::vector<Aval> out = p.jaxpr.data().output_avals();
+  for (std::size_t i = 0; i < out.size(); ++i) out[i] = out[i].with_shape(whole_shape(p.mesh, p.out_specs[i], out[i].shape));
+  return out;
+}
+
+}  // namespace
+
+SpmdProgram::SpmdProgram(const ShardMapParams& params, Backend& backend, const std::string& name)
+    : params_(params),
+      mesh_(mesh_of(params.mesh)),
+      flat_(flatten_spmd(params.jaxpr, params.mesh)),
+      body_(flat_.jaxpr, mesh_.axes(), mesh_.axes().device_ids, backend, name),
+      in_avals_(params.jaxpr.data().input_avals().begin(), params.jaxpr.data().input_avals().end()),
+      out_avals_(output_avals(params)),
+      fitting_(in_avals_.size()) {
+  for (const PartitionSpec& s : params_.out_specs.specs) placements_.push_back(make_placement(NamedSharding(mesh_, s)));
+}
+
+DeviceBuffers SpmdProgram::operand(std::size_t i, const Array& x, SourceLoc loc) {
+  const ConcreteArray* c = as_concrete(x);
+  const MeshAxes& mesh = mesh_.axes();
+  const PartitionSpec& spec = params_.in_specs[i];
+  if (c && c->placement) {
+    if (c->placement.get() == fitting_[i].load(std::memory_order_acquire)) return c->shards;
+    const NamedSharding now = sharding_of(*c).named();
+    if (same_division(now.mesh().axes(), now.spec(), mesh, spec, x.shape())) {
+      static std::mutex mutex;
+      const std::lock_guard lock(mutex);
+      if (keep_alive_.size() < 4 * fitting_.size()) {  // the pointer is only compared while the placement can't be another's
+        keep_alive_.push_back(c->placement);
+        fitting_[i].store(c->placement.get(), std::memory_order_release);
+      }
+      return c->shards;
+    }
+    const std::vector<int>& ids = now.mesh().axes().device_ids;
+    if (std::none_of(ids.begin(), ids.end(), [&](int id) { return std::count(mesh.device_ids.begin(), mesh.device_ids.end(), id) > 0; }))
+      throw DeviceError(fmt::format("shard_map: operand {} is committed to {}, the program runs on {}; move it with device_put", i, c->placement->describe(),
+                                    fmt::join(mesh_.devices(), ", ")),
+                        loc);
+  }
+  DeviceBuffers parts;
+  const Shape& block = in_avals_[i].shape;
+  if (block == x.shape()) {
+    const Ref<Buffer> whole = whole_of(x, c && c->buffer ? c->buffer->device_id() : mesh.device_ids[0]);
+    return DeviceBuffers(mesh.device_ids.size(), whole);
+  }
+  std::vector<std::vector<std::int64_t>> starts;
+  for (std::size_t k = 0; k < mesh.device_ids.size(); ++k) {
+    starts.push_back(block_start(mesh, spec, block, static_cast<std::int64_t>(k)));
+    const auto same = std::find(starts.begin(), starts.end() - 1, starts.back()) - starts.begin();
+    parts.push_back(static_cast<std::size_t>(same) < k ? parts[static_cast<std::size_t>(same)] : box_of(x, starts.back(), block, mesh.device_ids[k]));
+  }
+  return parts;
+}
+
+std::vector<Array> SpmdProgram::run(std::span<const Array> inputs, SourceLoc loc) {
+  const MeshAxes& mesh = mesh_.axes();
+  std::vector<DeviceBuffers> in;
+  in.reserve(flat_.consts.size() + inputs.size());
+  for (const Array& constant : flat_.consts) in.push_back(DeviceBuffers(mesh.device_ids.size(), whole_of(constant, mesh.device_ids[0])));
+  for (std::size_t i = 0; i < inputs.size(); ++i) in.push_back(operand(i, inputs[i], loc));
+  std::vector<DeviceBuffers> results = body_.run(in);
+  std::vector<Array> out;
+  out.reserve(results.size());
+  for (std::size_t i = 0; i < results.size(); ++i) {
+    for (std::size_t k = 0; k < mesh.device_ids.size(); ++k)
+      if (results[i][k]->device_id() != mesh.device_ids[k]) results[i][k] = shared_with(results[i][k], mesh.device_ids[k]);
+    out.push_back(Array(Ref<ArrayImpl>(new ConcreteArray(out_avals_[i], std::move(results[i]), placements_[i]))));
+  }
+  return out;
+}
+
+Ref<SpmdProgram> spmd_program(const ParamsRef& params, Backend& backend) {
+  struct Entry {
+    ParamsRef params;
+    Backend* backend;
+    Ref<SpmdProgram> program;
+  };
+  static std::mutex mutex;
+  static std::unordered_multimap<std::uint64_t, Entry>* cache = new std::unordered_multimap<std::uint64_t, Entry>;
+  const auto& p = params_as<ShardMapParams>(*params);
+  const std::uint64_t key = structural_hash(p.jaxpr);
+  const auto find = [&]() -> Ref<SpmdProgram> {
+    const auto [begin, end] = cache->equal_range(key);
+    for (auto e = begin; e != end; ++e)
+      if (e->second.backend == &backend && (e->second.params.get() == params.get() || params_as<ShardMapParams>(*e->second.params) == p)) return e->second.program;
+    return {};
+  };
+  {
+    const std::lock_guard lock(mutex);
+    if (Ref<SpmdProgram> known = find()) return known;
+  }
+  Ref<SpmdProgram> program(new SpmdProgram(p, backend, "shard_map"));
+  const std::lock_guard lock(mutex);
+  if (Ref<SpmdProgram> known = find()) return known;
+  cache->emplace(key, Entry{params, &backend, program});
+  return program;
+}
+
+}  // namespace weft::detail

@@ -1,0 +1,37 @@
+// A compiled shard_map: whole arrays in, sharded arrays out.
+#pragma once
+#include <atomic>
+
+#include "runtime/sharding.h"
+#include "runtime/spmd_body.h"
+
+namespace weft::detail {
+
+class SpmdProgram final : public RefCounted {
+ public:
+  /// Compiles the body's segments with the backend.
+  SpmdProgram(const ShardMapParams& params, Backend& backend, const std::string& name);
+  /// Runs on concrete arrays and literals of the operands' types, divided or not; those that lie as the program needs them are not copied.
+  /// Throws DeviceError for an operand that is committed to devices of which none is the program's.
+  std::vector<Array> run(std::span<const Array> inputs, SourceLoc loc);
+  const ShardMapParams& params() const { return params_; }
+  const Mesh& mesh() const { return mesh_; }
+  const SpmdBody& body() const { return body_; }
+
+ private:
+  DeviceBuffers operand(std::size_t i, const Array& x, SourceLoc loc);
+
+  ShardMapParams params_;
+  Mesh mesh_;
+  Hoisted flat_;
+  SpmdBody body_;
+  std::vector<Aval> in_avals_, out_avals_;  // of blocks, and of whole results
+  std::vector<Ref<const Placement>> placements_;                 // of the results
+  std::vector<std::atomic<const Placement*>> fitting_;           // of each operand, the last placement that needed no copy
+  std::vector<Ref<const Placement>> keep_alive_;
+};
+
+/// The program of a shard_map equation, compiled once for equal parameters.
+Ref<SpmdProgram> spmd_program(const ParamsRef& params, Backend& backend);
+
+}  // namespace weft::detail

@@ -1,0 +1,331 @@
+#include "runtime/spmd_body.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstring>
+#include <map>
+
+#include "core/array_impl.h"
+#include "core/ops/control.h"
+#include "core/ops/movement.h"
+#include "core/ops/reduce.h"
+#include "core/trace.h"
+#include "runtime/blocks.h"
+#include "runtime/buffer.h"
+
+namespace weft::detail {
+namespace {
+
+bool eqn_communicates(const Eqn& e) {
+  if (e.op->kind == Kind::collective || e.op->kind == Kind::spmd) return true;
+  if (e.op->kind != Kind::call && e.op->kind != Kind::control) return false;
+  for (const ParamText& p : e.op->params_list(*e.params)) {
+    if (p.jaxpr && communicates(*p.jaxpr)) return true;
+    if (p.jaxprs && std::any_of(p.jaxprs->begin(), p.jaxprs->end(), communicates)) return true;
+  }
+  return false;
+}
+
+/// A reduction over names and positions as one over positions, then one over names.
+std::vector<Array> bind_split_reduction(const Eqn& e, std::span<const Array> in) {
+  const auto& p = params_as<PsumParams>(*e.params);
+  std::vector<int> positions;
+  PsumParams named{{}, p.axis_index_groups};
+  for (const AxisRef& a : p.axes)
+    if (a.is_named())
+      named.axes.push_back(a);
+    else
+      positions.push_back(a.position);
+  std::vector<Array> out;
+  for (const Array& x : in) {
+    const Collective what = collective_of(*e.op);
+    Array y = what == Collective::psum ? reduce_sum(x, positions, e.loc) : what == Collective::pmax ? reduce_max(x, positions, e.loc) : reduce_min(x, positions, e.loc);
+    if (!named.axes.empty()) y = bind_primitive(*e.op, make_params(PsumParams(named)), std::span(&y, 1), e.loc)[0];
+    out.push_back(y);
+  }
+  return out;
+}
+
+bool has_positions(const Eqn& e) {
+  if (e.op->name != "psum" && e.op->name != "pmax" && e.op->name != "pmin") return false;
+  const auto& axes = params_as<PsumParams>(*e.params).axes;
+  return axes.empty() || std::any_of(axes.begin(), axes.end(), [](const AxisRef& a) { return !a.is_named(); });
+}
+
+std::vector<Array> eval_flat(const Jaxpr& j, std::span<const Array> args) {
+  const JaxprData& d = j.data();
+  std::vector<Array> values(d.avals.size());
+  std::copy(d.consts.begin(), d.consts.end(), values.begin());
+  std::copy(args.begin(), args.end(), values.begin() + d.num_consts);
+  const auto read = [&](Atom a) { return a.is_literal() ? make_literal(d.literals[a.literal()].aval, d.literals[a.literal()].bits) : values[a.var()]; };
+  for (const Eqn& e : d.eqns) {
+    std::vector<Array> in, out;
+    for (Atom a : e.inputs) in.push_back(read(a));
+    if (e.op->kind == Kind::call && eqn_communicates(e)) {
+      const std::vector<ParamText> params = e.op->params_list(*e.params);
+      out = eval_flat(*std::find_if(params.begin(), params.end(), [](const ParamText& p) { return p.jaxpr != nullptr; })->jaxpr, in);
+    } else if (e.op->name == "pvary") {
+      out = in;
+    } else if (has_positions(e)) {
+      out = bind_split_reduction(e, in);
+    } else {
+      out = bind_primitive(*e.op, e.params, in, e.loc);
+    }
+    for (std::size_t k = 0; k < e.outputs.size(); ++k) values[e.outputs[k]] = out[k];
+  }
+  std::vector<Array> results;
+  for (Atom a : d.outputs) results.push_back(read(a));
+  return results;
+}
+
+std::vector<AxisFrame> frames_of(const MeshAxes& mesh) {
+  std::vector<AxisFrame> list;
+  for (std::size_t i = 0; i < mesh.names.size(); ++i) list.push_back({mesh.names[i], static_cast<int>(mesh.sizes[i])});
+  return list;
+}
+
+}  // namespace
+
+bool communicates(const Jaxpr& j) { return std::any_of(j.eqns().begin(), j.eqns().end(), eqn_communicates); }
+
+Jaxpr flatten_calls(const Jaxpr& j) {
+  const std::vector<Aval> avals(j.data().input_avals().begin(), j.data().input_avals().end());
+  return dce_program(trace_jaxpr({"jit", avals, {}, {}}, [&](std::span<const Array> args) { return eval_flat(j, args); }));
+}
+
+Hoisted flatten_spmd(const Jaxpr& body, const MeshAxes& mesh) {
+  const auto flat = [&](const Jaxpr& j) {
+    const std::vector<Aval> avals(j.data().input_avals().begin(), j.data().input_avals().end());
+    return trace_jaxpr({"shard_map", avals, {}, frames_of(mesh)}, [&](std::span<const Array> args) { return eval_flat(j, args); });
+  };
+  Jaxpr j = flat(body);
+  // Maps in it may hold calls that communicate with these devices, and those maps again.
+  while (std::any_of(j.eqns().begin(), j.eqns().end(), [](const Eqn& e) { return is_shard_map(*e.op); })) j = flat(unroll_nested_maps(j));
+  Hoisted h = hoist_consts(dce_program(j));
+  return h;
+}
+
+// Each equation gets a level: how many joins come before it. All segments of a level are one program.
+struct SpmdBody::Builder {
+  SpmdBody& out;
+  Backend& backend;
+  const std::string& name;
+  const JaxprData& d;
+  std::vector<int> slot;   // of each variable, -1: not kept, computed within a segment
+  std::vector<int> level;  // of each variable
+  std::map<std::uint32_t, int> literal_slots;
+
+  Builder(SpmdBody& o, Backend& b, const std::string& n) : out(o), backend(b), name(n), d(o.body_.data()), slot(d.avals.size(), -1), level(d.avals.size(), 0) {}
+
+  int new_slot() { return out.num_slots_++; }
+  int constant(DeviceBuffers buffers) {
+    out.constants_.emplace_back(new_slot(), std::move(buffers));
+    return out.constants_.back().first;
+  }
+  int literal_slot(std::uint32_t index) {
+    const auto known = literal_slots.find(index);
+    if (known != literal_slots.end()) return known->second;
+    const Literal& l = d.literals[index];
+    const Ref<Buffer> value(new HostBuffer(static_cast<std::size_t>(l.aval.bytes()), out.device_ids_[0]));
+    std::memcpy(value->data(), l.bits.data(), value->bytes());
+    return literal_slots[index] = constant(DeviceBuffers(out.num_devices_, value));
+  }
+  int slot_of(Atom a) { return a.is_literal() ? literal_slot(a.literal()) : slot[a.var()]; }
+
+  /// The same bytes under another type: no work where the operand lies in memory anyway.
+  bool is_view(const Eqn& e) const {
+    if (e.op->name == "squeeze" || e.op->name == "stop_gradient") return true;
+    if (e.op->name == "reshape") return !params_as<ReshapeParams>(*e.params).dimensions;
+    if (e.op->name == "broadcast_in_dim") return d.avals[e.outputs[0]].size() == d.aval(e.inputs[0]).size();
+    if (e.op->kind == detail::Kind::collective && e.op->name != "axis_index")
+      return out.mesh_.size_of(collective_axes(*e.op, *e.params)) == 1 && d.avals[e.outputs[0]].size() == d.aval(e.inputs[0]).size();
+    return false;
+  }
+
+  std::vector<std::vector<int>> groups_of(const Eqn& e) const {
+    const std::vector<std::string> axes = collective_axes(*e.op, *e.params);
+    std::vector<std::string> others;
+    for (const std::string& a : axes)
+      if (out.mesh_.find(a) < 0)
+        throw AxisError(fmt::format("{}: the axis name `{}` is not one of the mesh's, {}", e.op->name, a, print_param(out.mesh_)), e.loc);
+    for (const std::string& a : out.mesh_.names)
+      if (!std::count(axes.begin(), axes.end(), a)) others.push_back(a);
+    std::vector<std::vector<int>> groups(static_cast<std::size_t>(out.mesh_.size_of(others)), std::vector<int>(static_cast<std::size_t>(out.mesh_.size_of(axes))));
+    for (std::size_t k = 0; k < out.num_devices_; ++k)
+      groups[static_cast<std::size_t>(out.mesh_.coordinate(static_cast<std::int64_t>(k), others))]
+            [static_cast<std::size_t>(out.mesh_.coordinate(static_cast<std::int64_t>(k), axes))] = static_cast<int>(k);
+    const IndexGroups* within = collective_groups(*e.op, *e.params);
+    if (!within) return groups;
+    std::vector<std::vector<int>> parts;
+    for (const std::vector<int>& g : groups)
+      for (const std::vector<int>& indices : **within) {
+        parts.emplace_back();
+        for (int i : indices) parts.back().push_back(g.at(static_cast<std::size_t>(i)));
+      }
+    return parts;
+  }
+
+  void add_barrier(const Eqn& e) {
+    for (Var v : e.outputs) slot[v] = new_slot();
+    if (e.op->kind == detail::Kind::collective) {
+      const std::vector<std::vector<int>> groups = groups_of(e);
+      for (std::size_t i = 0; i < e.inputs.size(); ++i) {
+        Step s;
+        s.kind = Step::Kind::collective;
+        s.plan = plan_collective(*e.op, *e.params, d.aval(e.inputs[i]), d.avals[e.outputs[i]], groups);
+        s.inputs = {slot_of(e.inputs[i])}, s.outputs = {slot[e.outputs[i]]};
+        out.steps_.push_back(std::move(s));
+      }
+      return;
+    }
+    Step s;
+    s.eqn = e;
+    for (Atom a : e.inputs) s.inputs.push_back(slot_of(a));
+    for (Var v : e.outputs) s.outputs.push_back(slot[v]);
+    const auto sub = [&](const Jaxpr& j) {
+      const Hoisted h = flatten_spmd(j, out.mesh_);
+      if (!h.consts.empty()) throw Error(fmt::format("{}: internal error: the body of a loop that communicates has constants", e.op->name), e.loc);
+      s.bodies.push_back(std::make_shared<SpmdBody>(h.jaxpr, out.mesh_, out.device_ids_, backend, name));
+    };
+    if (e.op == &primitive_of<Scan>) {
+      s.kind = Step::Kind::scan;
+      sub(params_as<Scan::Params>(*e.params).jaxpr);
+    } else if (e.op == &primitive_of<While>) {
+      s.kind = Step::Kind::while_loop;
+      sub(params_as<While::Params>(*e.params).cond_jaxpr);
+      sub(params_as<While::Params>(*e.params).body_jaxpr);
+    } else if (e.op == &primitive_of<Cond>) {
+      s.kind = Step::Kind::cond;
+      for (const Jaxpr& j : params_as<Cond::Params>(*e.params).branches) sub(j);
+    } else {
+      throw Error(fmt::format("{}: a collective inside of it can't be run", e.op->name), e.loc);
+    }
+    out.steps_.push_back(std::move(s));
+  }
+
+  void add_segment(const std::vector<const Eqn*>& eqns, const std::vector<bool>& kept) {
+    if (eqns.empty()) return;
+    Step step;
+    Segment* const s = &step.segment;
+    std::map<Var, Atom> inside;
+    JaxprBuilder builder;
+    std::vector<bool> defined(d.avals.size());
+    for (const Eqn* e : eqns) {
+      s->has_effects |= e->op->has_effects;
+      for (Atom a : e->inputs)
+        if (!a.is_literal() && !defined[a.var()] && !inside.count(a.var())) {
+          inside.emplace(a.var(), builder.add_input(d.avals[a.var()]));
+          s->inputs.push_back(slot[a.var()]);
+          s->in_avals.push_back(d.avals[a.var()]);
+        }
+      for (Var v : e->outputs) defined[v] = true;
+    }
+    std::vector<Atom> outputs;
+    for (const Eqn* e : eqns) {
+      std::vector<Atom> in;
+      std::vector<Aval> avals;
+      for (Atom a : e->inputs) in.push_back(a.is_literal() ? builder.add_literal(d.literals[a.literal()]) : inside.at(a.var()));
+      for (Var v : e->outputs) avals.push_back(d.avals[v]);
+      const std::vector<Atom> results = builder.add_eqn(*e->op, e->params, std::move(in), avals, e->loc);
+      for (std::size_t k = 0; k < results.size(); ++k) {
+        inside.insert_or_assign(e->outputs[k], results[k]);
+        if (kept[e->outputs[k]]) {
+          slot[e->outputs[k]] = new_slot();
+          s->outputs.push_back(slot[e->outputs[k]]);
+          outputs.push_back(results[k]);
+        }
+      }
+    }
+    s->jaxpr = std::move(builder).finish(std::move(outputs));
+    s->executable = backend.compile(s->jaxpr, {name, {}});
+    const CostAnalysis cost = s->executable->cost_analysis();
+    s->cost = cost.flops + cost.bytes_accessed;
+    out.steps_.push_back(std::move(step));
+  }
+
+  void build() {
+    for (int i = 0; i < d.num_inputs; ++i) {
+      const Var v = d.first_input() + static_cast<Var>(i);
+      slot[v] = new_slot();
+      out.input_slots_.push_back(slot[v]);
+    }
+    // Levels. Effects keep their order among each other.
+    std::vector<int> eqn_level(d.eqns.size());
+    std::vector<char> what(d.eqns.size());  // 's'egment, 'b'arrier, 'v'iew, 'p'osition along an axis
+    int top = 0, effects = 0;
+    std::vector<bool> in_memory(d.avals.size());
+    for (int i = 0; i < d.num_inputs; ++i) in_memory[d.first_input() + static_cast<Var>(i)] = true;
+    for (std::size_t i = 0; i < d.eqns.size(); ++i) {
+      const Eqn& e = d.eqns[i];
+      int l = 0;
+      bool inputs_in_memory = true;
+      for (Atom a : e.inputs)
+        if (!a.is_literal()) l = std::max(l, level[a.var()]), inputs_in_memory &= in_memory[a.var()];
+      if (e.op->has_effects) l = effects = std::max(l, effects);
+      const bool barrier = eqn_communicates(e);
+      what[i] = e.op->name == "axis_index" ? 'p' : is_view(e) && inputs_in_memory ? 'v' : barrier ? 'b' : 's';
+      eqn_level[i] = l;
+      for (Var v : e.outputs) level[v] = what[i] == 'b' ? l + 1 : l, in_memory[v] = what[i] != 's';
+      top = std::max(top, what[i] == 'b' ? l + 1 : l);
+    }
+    // What segments must give away.
+    std::vector<bool> kept(d.avals.size());
+    for (std::size_t i = 0; i < d.eqns.size(); ++i)
+      for (Atom a : d.eqns[i].inputs)
+        if (!a.is_literal() && (what[i] != 's' || eqn_level[i] > level[a.var()])) kept[a.var()] = true;
+    for (Atom a : d.outputs)
+      if (!a.is_literal()) kept[a.var()] = true;
+    const auto place_views = [&](int l) {
+      for (std::size_t i = 0; i < d.eqns.size(); ++i) {
+        const Eqn& e = d.eqns[i];
+        if (eqn_level[i] != l) continue;
+        if (what[i] == 'v')
+          for (std::size_t k = 0; k < e.outputs.size(); ++k) slot[e.outputs[k]] = slot_of(e.inputs[k]);
+        if (what[i] == 'p') slot[e.outputs[0]] = constant(positions(params_as<AxisIndexParams>(*e.params).axis_name, e.loc));
+      }
+    };
+    for (int l = 0; l <= top; ++l) {
+      place_views(l);
+      std::vector<const Eqn*> eqns;
+      for (std::size_t i = 0; i < d.eqns.size(); ++i)
+        if (what[i] == 's' && eqn_level[i] == l) eqns.push_back(&d.eqns[i]);
+      add_segment(eqns, kept);
+      for (std::size_t i = 0; i < d.eqns.size(); ++i)
+        if (what[i] == 'b' && eqn_level[i] == l) add_barrier(d.eqns[i]);
+    }
+    for (Atom a : d.outputs) out.output_slots_.push_back(slot_of(a));
+    find_deaths();
+  }
+
+  /// A slot dies at the last step that reads it, unless it is a result.
+  void find_deaths() {
+    std::vector<int> last(static_cast<std::size_t>(out.num_slots_), -1);
+    for (std::size_t i = 0; i < out.steps_.size(); ++i) {
+      const Step& s = out.steps_[i];
+      for (const std::vector<int>* list : {&s.segment.inputs, &s.segment.outputs, &s.inputs, &s.outputs})
+        for (int k : *list) last[static_cast<std::size_t>(k)] = static_cast<int>(i);
+    }
+    for (int k : out.output_slots_) last[static_cast<std::size_t>(k)] = -1;
+    for (std::size_t k = 0; k < last.size(); ++k)
+      if (last[k] >= 0) out.steps_[static_cast<std::size_t>(last[k])].dies.push_back(static_cast<int>(k));
+  }
+
+  DeviceBuffers positions(const std::string& axis, SourceLoc loc) {
+    if (out.mesh_.find(axis) < 0) throw AxisError(fmt::format("axis_index: the axis name `{}` is not one of the mesh's, {}", axis, print_param(out.mesh_)), loc);
+    DeviceBuffers values;
+    for (std::size_t k = 0; k < out.num_devices_; ++k) {
+      const auto index = static_cast<std::int32_t>(out.mesh_.coordinate(static_cast<std::int64_t>(k), {axis}));
+      values.push_back(Ref<Buffer>(new HostBuffer(sizeof index, out.device_ids_[k])));
+      std::memcpy(values.back()->data(), &index, sizeof index);
+    }
+    return values;
+  }
+};
+
+SpmdBody::SpmdBody(const Jaxpr& body, const MeshAxes& mesh, std::vector<int> device_ids, Backend& backend, const std::string& name)
+    : body_(body), mesh_(mesh), device_ids_(std::move(device_ids)), num_devices_(device_ids_.size()) {
+  Builder(*this, backend, name).build();
+}
+
+}  // namespace weft::detail

@@ -1,0 +1,80 @@
+// A program that runs on all devices of a mesh: cut at its collectives into segments, which one scheduler runs for each device as tasks of the
+// one pool. A collective is a join between them; no thread waits for another.
+#pragma once
+#include <memory>
+#include <optional>
+
+#include "core/ops/shard_map.h"
+#include "runtime/collectives.h"
+#include "runtime/executable.h"
+
+namespace weft::detail {
+
+/// Whether the program communicates: it, or a program in it, has a collective or a shard_map.
+bool communicates(const Jaxpr& j);
+/// The same program with calls that communicate inlined and reductions over dimensions among collectives as such; its constants stay.
+Jaxpr flatten_calls(const Jaxpr& j);
+/// The same program for one device of the mesh: calls that communicate and maps in it are taken apart, constants are leading inputs.
+Hoisted flatten_spmd(const Jaxpr& body, const MeshAxes& mesh);
+
+/// Buffers of one value, one for each device, in the mesh's order.
+using DeviceBuffers = std::vector<Ref<Buffer>>;
+
+class SpmdBody {
+ public:
+  /// `body` is flat. Its inputs and outputs are those of run().
+  SpmdBody(const Jaxpr& body, const MeshAxes& mesh, std::vector<int> device_ids, Backend& backend, const std::string& name);
+  ~SpmdBody();
+  /// One value for each input; results likewise. Thread-safe.
+  std::vector<DeviceBuffers> run(std::span<const DeviceBuffers> inputs) const;
+
+  const Jaxpr& jaxpr() const { return body_; }
+  /// The machine code's forms, segment by segment.
+  std::string as_text(std::string_view form) const;
+  CostAnalysis cost_analysis() const;
+  MemoryAnalysis memory_analysis() const;
+
+ private:
+  /// Equations between two joins, compiled as one program for a device.
+  struct Segment {
+    Ref<Executable> executable;
+    Jaxpr jaxpr;
+    std::vector<int> inputs, outputs;  ///< slots
+    std::vector<Aval> in_avals;
+    bool has_effects = false;
+    double cost = 0;  ///< bytes and operations of one device
+  };
+  struct Step {
+    enum class Kind { segment, collective, scan, while_loop, cond } kind = Kind::segment;
+    Segment segment;
+    CollectivePlan plan;
+    std::vector<int> inputs, outputs;  ///< slots
+    Eqn eqn;                           ///< of a loop or a branch
+    std::vector<std::shared_ptr<SpmdBody>> bodies;
+    std::vector<int> dies;             ///< slots that are not needed after it
+  };
+  struct Builder;
+  /// Values are kept in slots; a slot holds one buffer for each device.
+  using Slots = std::vector<Ref<Buffer>>;
+  std::span<Ref<Buffer>> at(Slots& slots, int slot) const { return {slots.data() + static_cast<std::size_t>(slot) * num_devices_, num_devices_}; }
+  void run_segment(const Segment& s, Slots& slots) const;
+  void run_step(const Step& s, Slots& slots) const;
+  void run_scan(const Step& s, Slots& slots) const;
+  void run_while(const Step& s, Slots& slots) const;
+  void run_cond(const Step& s, Slots& slots) const;
+  DeviceBuffers value(int slot, Slots& slots) const;
+  void set(int slot, const DeviceBuffers& value, Slots& slots) const;
+  /// A scalar that steers the program: the same on all devices, or an error.
+  std::int32_t agreed(const DeviceBuffers& value, DType dtype, const char* what, SourceLoc loc) const;
+
+  Jaxpr body_;
+  MeshAxes mesh_;
+  std::vector<int> device_ids_;
+  std::size_t num_devices_;
+  int num_slots_ = 0;
+  std::vector<int> input_slots_, output_slots_;
+  std::vector<std::pair<int, DeviceBuffers>> constants_;  ///< slots that never change: literals, positions along axes
+  std::vector<Step> steps_;
+};
+
+}  // namespace weft::detail

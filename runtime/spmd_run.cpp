@@ -1,0 +1,199 @@
+// Running a program cut into segments and joins.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstring>
+
+#include "core/array_impl.h"
+#include "core/ops/control.h"
+#include "runtime/allocator.h"
+#include "runtime/blocks.h"
+#include "runtime/buffer.h"
+#include "runtime/spmd_body.h"
+#include "runtime/thread_pool.h"
+
+namespace weft::detail {
+namespace {
+
+constexpr double kTooLittleToFork = 40000;   // bytes and operations that take less time than waking other threads
+constexpr double kWorthAllThreads = 4e6;     // of one device: its kernels use all threads, one device after the other
+
+Ref<Buffer> buffer_of(const Array& x, int device) {
+  const ConcreteArray* c = as_concrete(x);
+  return c && c->buffer ? c->buffer : whole_of(x, device);
+}
+
+/// Element `i` along the leading axis, of `bytes` bytes: a view where kernels can read it in place.
+Ref<Buffer> row_of(const Ref<Buffer>& all, std::int64_t i, std::size_t bytes) {
+  const std::size_t offset = static_cast<std::size_t>(i) * bytes;
+  if (reinterpret_cast<std::uintptr_t>(static_cast<char*>(all->data()) + offset) % kBufferAlignment == 0)
+    return Ref<Buffer>(new BorrowedBuffer(all, offset, bytes, all->device_id()));
+  const Ref<Buffer> copy(new HostBuffer(bytes, all->device_id()));
+  if (bytes) std::memcpy(copy->data(), static_cast<const char*>(all->data()) + offset, bytes);
+  return copy;
+}
+
+}  // namespace
+
+DeviceBuffers SpmdBody::value(int slot, Slots& slots) const {
+  const auto part = at(slots, slot);
+  return {part.begin(), part.end()};
+}
+void SpmdBody::set(int slot, const DeviceBuffers& value, Slots& slots) const { std::copy(value.begin(), value.end(), at(slots, slot).begin()); }
+
+void SpmdBody::run_segment(const Segment& s, Slots& slots) const {
+  // Devices with the same operands have the same results: one of them computes.
+  std::vector<std::size_t> leader(num_devices_), leaders;
+  for (std::size_t k = 0; k < num_devices_; ++k) {
+    leader[k] = k;
+    if (!s.has_effects)
+      for (std::size_t other : leaders) {
+        const bool same = std::all_of(s.inputs.begin(), s.inputs.end(), [&](int i) { return at(slots, i)[k] == at(slots, i)[other]; });
+        if (!same) continue;
+        leader[k] = other;
+        break;
+      }
+    if (leader[k] == k) leaders.push_back(k);
+  }
+  const auto run_on = [&](std::int64_t i) {
+    const std::size_t k = leaders[static_cast<std::size_t>(i)];
+    std::vector<Array> inputs;
+    inputs.reserve(s.inputs.size());
+    for (std::size_t n = 0; n < s.inputs.size(); ++n) inputs.push_back(wrap_buffer(s.in_avals[n], at(slots, s.inputs[n])[k]));
+    const std::vector<Array> results = s.executable->call(inputs, device_ids_[k]);
+    for (std::size_t n = 0; n < s.outputs.size(); ++n) at(slots, s.outputs[n])[k] = buffer_of(results[n], device_ids_[k]);
+  };
+  const auto n = static_cast<std::int64_t>(leaders.size());
+  const bool serial = s.has_effects || s.cost * static_cast<double>(n) < kTooLittleToFork || (n < num_threads() && s.cost > kWorthAllThreads);
+  if (serial)
+    for (std::int64_t i = 0; i < n; ++i) run_on(i);
+  else
+    parallel_for(n, run_on);
+  for (std::size_t k = 0; k < num_devices_; ++k)
+    if (leader[k] != k)
+      for (int out : s.outputs) at(slots, out)[k] = at(slots, out)[leader[k]];
+}
+
+std::int32_t SpmdBody::agreed(const DeviceBuffers& value, DType dtype, const char* what, SourceLoc loc) const {
+  const auto read = [&](std::size_t k) {
+    std::int32_t v = 0;
+    std::memcpy(&v, value[k]->data(), static_cast<std::size_t>(std::min(dtype.itemsize(), 4)));
+    return v;
+  };
+  for (std::size_t k = 1; k < num_devices_; ++k)
+    if (value[k] != value[0] && read(k) != read(0))
+      throw Error(fmt::format("{}: the devices disagree on {}: it is {} on the first and {} on the device at position {}; where collectives are inside, all must "
+                              "take one path: reduce it over the axis first, with pmax or psum",
+                              what, dtype.is_bool() ? "the condition" : "the branch", read(0), read(k), k),
+                  loc);
+  return read(0);
+}
+
+void SpmdBody::run_scan(const Step& step, Slots& slots) const {
+  const auto& p = params_as<Scan::Params>(*step.eqn.params);
+  const SpmdBody& body = *step.bodies[0];
+  const auto num_carry = static_cast<std::size_t>(p.num_carry), fixed = static_cast<std::size_t>(p.num_consts) + num_carry;
+  const auto in_avals = body.jaxpr().data().input_avals();
+  const std::vector<Aval> out_avals = body.jaxpr().data().output_avals();
+  std::vector<DeviceBuffers> in;
+  for (int s : step.inputs) in.push_back(value(s, slots));
+  std::vector<DeviceBuffers> args(in.begin(), in.begin() + static_cast<std::ptrdiff_t>(fixed)), ys;
+  for (std::size_t i = num_carry; i < out_avals.size(); ++i) {
+    ys.emplace_back();
+    for (int id : device_ids_) ys.back().push_back(Ref<Buffer>(new HostBuffer(static_cast<std::size_t>(out_avals[i].bytes() * p.length), id)));
+  }
+  for (std::int64_t t = 0; t < p.length; ++t) {
+    const std::int64_t row = p.reverse ? p.length - 1 - t : t;
+    args.resize(fixed);
+    for (std::size_t i = fixed; i < in.size(); ++i) {
+      const auto bytes = static_cast<std::size_t>(in_avals[i].bytes());
+      DeviceBuffers x(num_devices_);
+      for (std::size_t k = 0; k < num_devices_; ++k) x[k] = k > 0 && in[i][k] == in[i][0] ? x[0] : row_of(in[i][k], row, bytes);
+      args.push_back(std::move(x));
+    }
+    std::vector<DeviceBuffers> out = body.run(args);
+    for (std::size_t i = 0; i < num_carry; ++i) args[fixed - num_carry + i] = std::move(out[i]);
+    for (std::size_t i = 0; i < ys.size(); ++i) {
+      const auto bytes = static_cast<std::size_t>(out_avals[num_carry + i].bytes());
+      for (std::size_t k = 0; k < num_devices_ && bytes > 0; ++k)
+        std::memcpy(static_cast<char*>(ys[i][k]->data()) + static_cast<std::size_t>(row) * bytes, out[num_carry + i][k]->data(), bytes);
+    }
+  }
+  for (std::size_t i = 0; i < num_carry; ++i) set(step.outputs[i], args[fixed - num_carry + i], slots);
+  for (std::size_t i = 0; i < ys.size(); ++i) set(step.outputs[num_carry + i], ys[i], slots);
+}
+
+void SpmdBody::run_while(const Step& step, Slots& slots) const {
+  const auto& p = params_as<While::Params>(*step.eqn.params);
+  const auto a = static_cast<std::ptrdiff_t>(p.cond_nconsts), b = static_cast<std::ptrdiff_t>(p.body_nconsts);
+  std::vector<DeviceBuffers> in;
+  for (int s : step.inputs) in.push_back(value(s, slots));
+  std::vector<DeviceBuffers> carry(in.begin() + a + b, in.end());
+  const auto with = [&](std::ptrdiff_t from, std::ptrdiff_t count) {
+    std::vector<DeviceBuffers> args(in.begin() + from, in.begin() + from + count);
+    args.insert(args.end(), carry.begin(), carry.end());
+    return args;
+  };
+  while (agreed(step.bodies[0]->run(with(0, a))[0], bool_, "while", step.eqn.loc) != 0) carry = step.bodies[1]->run(with(a, b));
+  for (std::size_t i = 0; i < carry.size(); ++i) set(step.outputs[i], carry[i], slots);
+}
+
+void SpmdBody::run_cond(const Step& step, Slots& slots) const {
+  std::vector<DeviceBuffers> in;
+  for (int s : step.inputs) in.push_back(value(s, slots));
+  const auto last = static_cast<std::int32_t>(step.bodies.size()) - 1;
+  const std::int32_t index = std::clamp(agreed(in[0], int32, "cond", step.eqn.loc), 0, last);
+  const std::vector<DeviceBuffers> out = step.bodies[static_cast<std::size_t>(index)]->run(std::span(in).subspan(1));
+  for (std::size_t i = 0; i < out.size(); ++i) set(step.outputs[i], out[i], slots);
+}
+
+std::vector<DeviceBuffers> SpmdBody::run(std::span<const DeviceBuffers> inputs) const {
+  Slots slots(static_cast<std::size_t>(num_slots_) * num_devices_);
+  for (const auto& [slot, value] : constants_) set(slot, value, slots);
+  for (std::size_t i = 0; i < inputs.size(); ++i) set(input_slots_[i], inputs[i], slots);
+  for (const Step& s : steps_) {
+    switch (s.kind) {
+      case Step::Kind::segment: run_segment(s.segment, slots); break;
+      case Step::Kind::collective: run_collective(s.plan, at(slots, s.inputs[0]), at(slots, s.outputs[0]), device_ids_); break;
+      case Step::Kind::scan: run_scan(s, slots); break;
+      case Step::Kind::while_loop: run_while(s, slots); break;
+      case Step::Kind::cond: run_cond(s, slots); break;
+    }
+    for (int dead : s.dies)
+      for (Ref<Buffer>& b : at(slots, dead)) b = Ref<Buffer>();
+  }
+  std::vector<DeviceBuffers> out;
+  for (int s : output_slots_) out.push_back(value(s, slots));
+  return out;
+}
+
+std::string SpmdBody::as_text(std::string_view form) const {
+  std::string text;
+  for (const Step& s : steps_) {
+    if (s.kind == Step::Kind::segment) text += s.segment.executable->as_text(form) + "\n";
+    for (const auto& body : s.bodies) text += body->as_text(form);
+  }
+  return text;
+}
+
+CostAnalysis SpmdBody::cost_analysis() const {
+  CostAnalysis total;
+  const auto add = [&](const CostAnalysis& c, double times) { total.flops += times * c.flops, total.bytes_accessed += times * c.bytes_accessed; };
+  for (const Step& s : steps_) {
+    if (s.kind == Step::Kind::segment) add(s.segment.executable->cost_analysis(), static_cast<double>(num_devices_));
+    for (const auto& body : s.bodies) add(body->cost_analysis(), s.kind == Step::Kind::scan ? static_cast<double>(params_as<Scan::Params>(*s.eqn.params).length) : 1);
+  }
+  return total;
+}
+
+MemoryAnalysis SpmdBody::memory_analysis() const {
+  MemoryAnalysis total;
+  for (const Step& s : steps_) {
+    if (s.kind != Step::Kind::segment) continue;
+    const MemoryAnalysis m = s.segment.executable->memory_analysis();
+    total.temp_size_in_bytes += (m.temp_size_in_bytes + m.output_size_in_bytes) * static_cast<std::int64_t>(num_devices_);
+  }
+  return total;
+}
+
+}  // namespace weft::detail
