@@ -69,6 +69,9 @@ inline const TracedArray* as_traced(const Array& x) {
   return x.impl() && x.impl()->kind == ArrayImpl::Kind::traced ? static_cast<const TracedArray*>(x.impl().get()) : nullptr;
 }
 
+/// Whether its memory was given to a jitted function.
+inline bool is_donated(const ConcreteArray& c) { return !c.buffer && c.shards.empty(); }
+
 /// A strongly or weakly typed scalar of the dtype, from a number (rounded, wrapped as C++ does).
 Array make_literal(const Number& value, DType dtype, bool weak = false);
 Array make_literal(const Aval& aval, const ScalarBits& bits);

@@ -19,19 +19,6 @@ std::string types_text(std::span<const Aval> avals) {
   return s.empty() ? "nothing" : s;
 }
 
-std::vector<AxisFrame> axes_of_mesh(std::string_view text) {
-  std::vector<AxisFrame> axes;
-  ParamReader r(text, 0, text.size());
-  if (!r.accept("Mesh(") && !r.accept("AbstractMesh(")) return axes;
-  while (r.peek() == '\'') {
-    std::string name = r.read_string();
-    r.expect(":");
-    axes.push_back({std::move(name), static_cast<int>(r.read_int())});
-    r.accept(",");
-  }
-  return axes;
-}
-
 class Checker {
  public:
   void check(const Jaxpr& j) {
@@ -119,14 +106,6 @@ class Checker {
 };
 
 }  // namespace
-
-void enter_axes(std::optional<TraceScope>& scope, std::string_view mesh) {
-  std::vector<AxisFrame> axes = axes_of_mesh(mesh);
-  if (axes.empty()) return;
-  Ref<Trace> trace = make_ref<Trace>("a program's text");
-  trace->axes = std::move(axes);
-  scope.emplace(std::move(trace));
-}
 
 }  // namespace weft::detail
 

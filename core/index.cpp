@@ -204,7 +204,11 @@ struct Plan {
 
 class Planner {
  public:
-  Planner(const Aval& x, const std::vector<Entry>& entries, SourceLoc loc) : x_(x), entries_(entries), loc_(loc) { find_advanced(); }
+  /// `points`: next to index arrays, a part of a dimension is indexed point by point, so that windows are equal or apart.
+  Planner(const Aval& x, const std::vector<Entry>& entries, SourceLoc loc, bool points = false)
+      : x_(x), entries_(entries), loc_(loc), points_(points) {
+    find_advanced();
+  }
 
   Plan run() {
     int dim = 0;
@@ -281,10 +285,11 @@ class Planner {
     const int out_dim = plan_.shape.size();
     plan_.shape.push_back(e.size);
     plan_.indexed.push_back(e.size);
-    if (e.step == 1 || e.size <= 1) {
+    const bool whole = e.size == x_.shape[dim] && e.step == 1;
+    if (whole || ((e.step == 1 || e.size <= 1) && (plan_.sorted_unique || !points_))) {
       plan_.numbers.offset_dims.push_back(out_dim);
       plan_.windows.push_back(e.size);
-      if (e.size == x_.shape[dim]) return;
+      if (whole) return;
       plan_.numbers.start_index_map.push_back(dim);
       components_.push_back({{}, e.size == 0 ? 0 : e.start, 0, 0});
       return;
@@ -324,6 +329,7 @@ class Planner {
   const Aval& x_;
   const std::vector<Entry>& entries_;
   SourceLoc loc_;
+  bool points_;
   Plan plan_;
   Shape batch_;   // the dimensions of the indices but the last
   Shape common_;  // the shape of all index arrays broadcast together
@@ -398,7 +404,7 @@ Array update_index(const Array& x, const std::vector<Index>& indices, const Arg&
     return where(broadcast_in_dim(m, x.shape(), dims, loc), combine(update, x, v), x);
   }
   const std::vector<Entry> entries = spell_out(x, indices, loc);
-  const Plan p = Planner(x.aval(), entries, loc).run();
+  const Plan p = Planner(x.aval(), entries, loc, update == Update::multiply).run();
   bool fits = v.ndim() <= p.indexed.size();
   for (int d = 1; fits && d <= v.ndim(); ++d)
     fits = v.shape()[v.ndim() - d] == 1 || v.shape()[v.ndim() - d] == p.indexed[p.indexed.size() - d];

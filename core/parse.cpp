@@ -320,8 +320,9 @@ class ProgramReader {
       aval.shape.push_back(n);
       if (r.peek() != ']') r.expect(",");
     }
-    r.accept("*");
-    if (r.offset() < r.end() && r.text()[r.offset()] == '{') {
+    auto next = [&] { return r.offset() < r.end() ? r.text()[r.offset()] : '\0'; };
+    if (next() == '*') r.expect("*");
+    if (next() == '{') {
       const std::size_t end = skip_brackets(r.text(), r.offset(), r.end());
       if (end == std::string_view::npos) r.fail("the brace is not closed");
       r.seek(end);
@@ -362,6 +363,7 @@ class ProgramReader {
     const std::size_t name_at = r.offset();
     const std::string name = read_primitive_name(r);
     const Primitive* op = find_primitive(name);
+    if (!op && is_identity(name)) return read_identity(r, body, binders, column);
     if (!op) fail_at(r, name_at, "unknown primitive '" + name + "'");
     const ParamsRef params = read_params(r, *op, binders);
     std::vector<Atom> inputs;
@@ -377,15 +379,35 @@ class ProgramReader {
     }
     if (out.size() != binders.size())
       fail_at(r, begin, name + " has " + std::to_string(out.size()) + " results, " + std::to_string(binders.size()) + " are declared");
-    for (std::size_t i = 0; i < out.size(); ++i)
-      if (out[i].shape != binders[i].aval.shape || out[i].dtype != binders[i].aval.dtype)
-        fail_at(r, binders[i].at,
-                "the variable '" + binders[i].name + "' is declared as " + to_string(binders[i].aval) + ", but " + name + " gives " +
-                    to_string(out[i]));
+    for (std::size_t i = 0; i < out.size(); ++i) check_type(r, binders[i], out[i], name);
     const SourceLoc loc = SourceLoc::at(file_, static_cast<int>(line_of(begin)));
     const std::vector<Atom> results = body.builder.add_eqn(*op, params, std::move(inputs), out, loc);
     for (std::size_t i = 0; i < results.size(); ++i) bind(r, body, binders[i], results[i]);
     r.seek(end);
+  }
+
+  /// An equation whose results are its operands: it only gives them other names.
+  void read_identity(ParamReader& r, Body& body, const std::vector<Binder>& binders, std::size_t column) {
+    if (r.peek() == '[') {
+      const std::size_t end = skip_brackets(text_, r.offset(), r.end());
+      if (end == std::string_view::npos) r.fail("the bracket is not closed");
+      r.seek(end);
+    }
+    std::vector<Atom> operands;
+    while (!at_equation_end(r, column)) operands.push_back(read_operand(r, body));
+    if (operands.size() != binders.size())
+      r.fail("there are " + std::to_string(operands.size()) + " operands for " + std::to_string(binders.size()) + " results");
+    const std::size_t end = r.offset();
+    for (std::size_t i = 0; i < binders.size(); ++i) {
+      check_type(r, binders[i], body.builder.aval(operands[i]), "the operand");
+      bind(r, body, binders[i], operands[i]);
+    }
+    r.seek(end);
+  }
+
+  void check_type(ParamReader& r, const Binder& b, const Aval& given, const std::string& by) const {
+    if (given.shape != b.aval.shape || given.dtype != b.aval.dtype)
+      fail_at(r, b.at, "the variable '" + b.name + "' is declared as " + to_string(b.aval) + ", but " + by + " gives " + to_string(given));
   }
 
   static std::string read_primitive_name(ParamReader& r) {

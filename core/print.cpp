@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <deque>
 #include <map>
+#include <mutex>
 #include <ostream>
 #include <set>
 
@@ -10,6 +11,7 @@
 #include "core/primitive.h"
 #include "core/text.h"
 #include "core/text_tables.h"
+#include "core/trace.h"
 
 namespace weft::detail {
 namespace {
@@ -32,12 +34,62 @@ std::string definition_name(std::string_view function) {
   return s.empty() || (s[0] >= '0' && s[0] <= '9') ? "_" + s : s;
 }
 
+ParamsRef default_params(const Primitive& op) {
+  return op.params_read([](std::string_view, void*) -> ParamReader* { return nullptr; }, nullptr);
+}
+
 std::vector<const Jaxpr*> programs_in(const ParamText& p) {
   std::vector<const Jaxpr*> out;
   if (p.jaxpr) out.push_back(p.jaxpr);
   if (p.jaxprs)
     for (const Jaxpr& j : *p.jaxprs) out.push_back(&j);
   return out;
+}
+
+/// The program `{ lambda ; a b. let c = operation a b in (c,) }` on scalars; one object for all of a dtype.
+const Jaxpr* scalar_program(std::string_view operation, DType dtype) {
+  static std::mutex mutex;
+  static auto& programs = *new std::map<std::pair<std::string_view, int>, Jaxpr>;
+  const std::lock_guard lock(mutex);
+  const auto [at, is_new] = programs.try_emplace({operation, dtype.id()});
+  if (is_new) {
+    const Aval scalar{{}, dtype};
+    const Primitive* op = find_primitive(operation);
+    JaxprBuilder b;
+    const std::vector<Atom> operands{b.add_input(scalar), b.add_input(scalar)};
+    if (op) at->second = std::move(b).finish(b.add_eqn(*op, default_params(*op), operands, std::span(&scalar, 1), {}));
+  }
+  return &at->second;
+}
+
+/// `frozenset({'x', 'y'})`, of a mesh's text.
+std::string axis_names_text(std::string_view mesh) {
+  std::set<std::string> names;
+  for (const AxisFrame& a : axes_of_mesh(mesh)) names.insert(quoted(a.name));
+  std::string s;
+  for (const std::string& n : names) s += (s.empty() ? "" : ", ") + n;
+  return "frozenset({" + s + "})";
+}
+
+/// The parameters of an equation as JAX prints them: without those that the results' types say, with those that weft has no need of.
+std::vector<ParamText> printed_params(const JaxprData& d, const Eqn& e) {
+  std::vector<ParamText> list = e.op->params_list(*e.params);
+  std::erase_if(list, [&](const ParamText& p) { return !p.jaxpr && !p.jaxprs && is_left_out(e.op->name, p.name, p.text); });
+  auto has = [&](std::string_view name) {
+    return std::any_of(list.begin(), list.end(), [&](const ParamText& p) { return p.name == name; });
+  };
+  for (const FixedParam& p : added_params(e.op->name))
+    if (!has(p.name)) list.push_back({p.name, std::string(p.text)});
+  if (e.op->name == "shard_map" && !has("newly_manual_axes"))
+    for (std::size_t i = 0, n = list.size(); i < n; ++i)
+      if (list[i].name == "mesh") list.push_back({"newly_manual_axes", axis_names_text(list[i].text)});
+  if (const std::string_view operation = update_operation(e.op->name); !operation.empty() && !has("update_jaxpr") && !e.inputs.empty())
+    list.push_back({"update_jaxpr", {}, scalar_program(operation, d.aval(e.inputs[0]).dtype)});
+  // Sorted, but a function's name stands first.
+  std::sort(list.begin(), list.end(), [](const ParamText& a, const ParamText& b) {
+    return std::pair(a.name != "name", a.name) < std::pair(b.name != "name", b.name);
+  });
+  return list;
 }
 
 /// Which results of equations are used later.
@@ -102,7 +154,7 @@ class Printer {
       // Two visits tell all that there is to know of the programs inside.
       if (++use.visits > 2) continue;
       for (const Eqn& e : j->eqns()) {
-        const std::vector<ParamText> params = e.op->params_list(*e.params);
+        const std::vector<ParamText> params = printed_params(j->data(), e);
         std::string function;
         for (const ParamText& p : params)
           if (p.name == "name" && e.op->name == "jit") function = p.text;
@@ -153,7 +205,8 @@ class Printer {
   void program(const Jaxpr& j, Names& names, const EqnRange* range) {
     const JaxprData& d = j.data();
     name_inputs(d, names);
-    const std::vector<bool> used = used_variables(d);
+    // Only the outermost program's unused results are called `_`.
+    const std::vector<bool> used = &d == &top_.data() ? used_variables(d) : std::vector<bool>(d.avals.size(), true);
     out_.begin_group(range != nullptr);
     out_.begin_nest(2);
     out_.text("{ lambda ");
@@ -239,21 +292,13 @@ class Printer {
       out_.text(" = ");
     }
     out_.text(e.op->name);
-    params(e, names);
+    params(d, e, names);
     out_.text(" ");
     atoms(d, e.inputs, names, "");
   }
 
-  void params(const Eqn& e, const Names& names) {
-    std::vector<ParamText> list = e.op->params_list(*e.params);
-    std::erase_if(list, [&](const ParamText& p) { return !p.jaxpr && !p.jaxprs && is_left_out(e.op->name, p.name, p.text); });
-    for (const FixedParam& p : added_params(e.op->name))
-      if (std::none_of(list.begin(), list.end(), [&](const ParamText& q) { return q.name == p.name; }))
-        list.push_back({p.name, std::string(p.text)});
-    // Sorted, but a function's name stands first.
-    std::sort(list.begin(), list.end(), [](const ParamText& a, const ParamText& b) {
-      return std::pair(a.name != "name", a.name) < std::pair(b.name != "name", b.name);
-    });
+  void params(const JaxprData& d, const Eqn& e, const Names& names) {
+    const std::vector<ParamText> list = printed_params(d, e);
     if (list.empty()) return;
     out_.begin_group();
     out_.begin_nest(2);

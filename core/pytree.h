@@ -198,6 +198,22 @@ bool same_structure(const T& a, const U& b) {
 }
 
 template <class T>
+T without_leaves(const T& t);
+
+/// Of arguments as they were kept (see KeptType) and as they are given.
+template <class Kept, class Given>
+bool same_arguments(const Kept& kept, const Given& given) {
+  return [&]<std::size_t... I>(std::index_sequence<I...>) {
+    return (same_structure(std::get<I>(kept), std::get<I>(given)) && ...);
+  }(std::make_index_sequence<std::tuple_size_v<Kept>>());
+}
+/// Arguments with text copied and without leaves.
+template <class Kept, class Given>
+Kept keep_arguments(const Given& given) {
+  return std::apply([](const auto&... p) { return Kept(without_leaves(p)...); }, given);
+}
+
+template <class T>
 std::vector<Array> leaves_of(const T& t) {
   std::vector<Array> out;
   for_each_leaf(t, [&](const Array& x) { out.push_back(x); });
@@ -217,6 +233,18 @@ T with_leaves(const T& prototype, std::span<const Array> leaves) {
 template <class T>
 T without_leaves(const T& t) {
   return map_leaves(t, [](const Array&) { return Array(); });
+}
+
+/// The structure of the tangents of arguments.
+template <class... P>
+tangents_t<std::tuple<P...>> tangent_structure(const std::tuple<P...>& params) {
+  auto one = []<class T>(const T& p) -> tangent_t<T> {
+    if constexpr (HasArrays<T>::value)
+      return without_leaves(p);
+    else
+      return none;
+  };
+  return std::apply([&](const P&... p) { return tangents_t<std::tuple<P...>>{one(p)...}; }, params);
 }
 
 /// The tree without types, for messages and tree prefixes.

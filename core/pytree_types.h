@@ -171,11 +171,13 @@ template <>
 struct KeptType<char*> {
   using type = std::string;
 };
-template <class... T>
-struct KeptType<std::tuple<T...>> {
-  using type = std::tuple<typename KeptType<T>::type...>;
+template <class Tuple>
+struct KeptArguments;
+template <class... P>
+struct KeptArguments<std::tuple<P...>> {
+  using type = std::tuple<typename KeptType<P>::type...>;
 };
-template <class T>
-using kept_t = typename KeptType<T>::type;
+template <class Params>
+using kept_args_t = typename KeptArguments<Params>::type;
 
 }  // namespace weft::detail

@@ -17,7 +17,8 @@
 namespace weft::detail {
 
 class ProgramReader;  // core/parse.cpp
-class TraceScope;     // core/trace.h
+struct AxisFrame;     // core/trace.h
+class TraceScope;
 
 /// A place in a text, both counted from 1.
 struct TextPosition {
@@ -161,8 +162,9 @@ std::string print_jaxpr_range(const Jaxpr& j, EqnRange range);
 /// One equation, its variables named as in the whole program.
 std::string print_eqn(const Jaxpr& j, std::size_t index);
 
-/// Brings the named axes of a mesh, given by its text as in shard_map[mesh=Mesh('x': 2, 'y': 4, ...)], into scope for the types of the
-/// collectives in its program.
+/// The named axes of a mesh, given by its text as in shard_map[mesh=Mesh('x': 2, 'y': 4, ...)].
+std::vector<AxisFrame> axes_of_mesh(std::string_view mesh);
+/// Brings them into scope, for the types of the collectives in the map's program.
 void enter_axes(std::optional<TraceScope>& scope, std::string_view mesh);
 
 /// parse() with values for the constants of the outermost program, in order; without them they are abstract arrays. `name` is what source

@@ -17,7 +17,8 @@ constexpr Entry kLeftOut[] = {
     {"", "accuracy", "None"},
     {"broadcast_in_dim", "broadcast_dimensions", "()"},
     {"jit", "donated_invars", "()"},
-    {"", "num_consts", "0"},
+    {"custom_jvp_call", "num_consts", "0"},
+    {"custom_vjp_call", "num_consts", "0"},
     {"mul", "out_dtype", "None"},
     {"dot_general", "precision", "None"},
     {"dot_general", "preferred_element_type", "None"},
@@ -97,6 +98,19 @@ std::vector<FixedParam> added_params(std::string_view primitive) {
   for (const Entry& e : kAdded)
     if (e.primitive == primitive) out.push_back({e.param, e.text});
   return out;
+}
+
+bool is_identity(std::string_view primitive) {
+  // Placement of values is the caller's affair, and no pass moves equations across a barrier's operands.
+  return primitive == "reshard" || primitive == "optimization_barrier";
+}
+
+std::string_view update_operation(std::string_view primitive) {
+  if (primitive == "scatter-add") return "add";
+  if (primitive == "scatter-mul") return "mul";
+  if (primitive == "scatter-min") return "min";
+  if (primitive == "scatter-max") return "max";
+  return {};
 }
 
 bool is_ignorable(std::string_view primitive, std::string_view param, std::string_view text) {

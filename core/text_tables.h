@@ -12,6 +12,10 @@ struct FixedParam {
   std::string_view name, text;
 };
 std::vector<FixedParam> added_params(std::string_view primitive);
+/// Of a scatter: the operation of the program that JAX prints as its update_jaxpr; empty for other primitives.
+std::string_view update_operation(std::string_view primitive);
+/// Whether JAX's primitive gives its operands as they are, and weft has none for it.
+bool is_identity(std::string_view primitive);
 /// Whether a parameter that the primitive does not have is accepted: it is about what weft decides otherwise (placement, precision of
 /// library calls, names of Python functions), or has the one value that weft's primitive stands for.
 bool is_ignorable(std::string_view primitive, std::string_view param, std::string_view text);

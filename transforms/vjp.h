@@ -20,18 +20,6 @@ FlatLinear flat_linear_transpose(FlatFunction& f);
 std::vector<Array> pull_back(const LinearState& s, std::vector<Array> cotangents, FunctionRef<Skeleton()> given, SourceLoc loc);
 std::vector<Array> push_forward(const LinearState& s, std::vector<Array> tangents, FunctionRef<Skeleton()> given, SourceLoc loc);
 
-/// The structure of the tangents of arguments.
-template <class... P>
-tangents_t<std::tuple<P...>> tangent_structure(const std::tuple<P...>& params) {
-  auto one = []<class T>(const T& p) -> tangent_t<T> {
-    if constexpr (HasArrays<T>::value)
-      return without_leaves(p);
-    else
-      return none;
-  };
-  return std::apply([&](const P&... p) { return tangents_t<std::tuple<P...>>{one(p)...}; }, params);
-}
-
 /// What vjp returns: a function of the result's cotangent that returns a tuple with one cotangent for each argument.
 template <class Out, class... Ct>
 class Pull {

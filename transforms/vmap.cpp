@@ -4,10 +4,9 @@
 
 #include "core/error.h"
 #include "core/ops/common.h"
-#include "core/resolve_prefix.h"
-#include "core/rewrite.h"
 #include "core/trace.h"
 #include "transforms/differentiate.h"
+#include "transforms/map_axes.h"
 
 namespace weft::detail {
 namespace {
@@ -58,6 +57,31 @@ std::int64_t mapped_size(const FlatFunction& f, const std::vector<int>& dims, co
 
 }  // namespace
 
+std::vector<std::optional<int>> resolve_added_axes(const Axes& prefix, const Skeleton& tree, std::span<const Aval> avals,
+                                                   const PrefixNames& names) {
+  std::vector<std::optional<int>> out;
+  resolve_prefix(prefix, tree, names, [&](const Axes& entry) {
+    if (entry.is_none()) return out.push_back(std::nullopt);
+    const Aval& aval = avals[out.size()];
+    const int n = aval.ndim() + 1;
+    if (entry.axis() < -n || entry.axis() >= n)
+      throw AxisError(fmt::format("{}: {} puts the mapped axis at {} of {}, which is {} and gets axes 0 to {}", names.operation,
+                                  names.option, entry.axis(), leaf_paths(tree)[out.size()], to_string(aval), n - 1),
+                      names.loc);
+    out.push_back(entry.axis() < 0 ? entry.axis() + n : entry.axis());
+  });
+  return out;
+}
+
+void check_unmapped(const std::vector<std::optional<int>>& wanted, const std::vector<int>& dims, const Skeleton& tree,
+                    std::span<const Aval> avals, const PrefixNames& names) {
+  for (std::size_t i = 0; i < wanted.size(); ++i)
+    if (!wanted[i] && dims[i] != kNotMapped)
+      throw AxisError(fmt::format("{}: {} is none for {}, but it depends on the mapped axis ({} for each example); give an axis",
+                                  names.operation, names.option, leaf_paths(tree)[i], to_string(avals[i])),
+                      names.loc);
+}
+
 std::vector<Array> flat_vmap(FlatFunction& f, const VmapOptions& options) {
   const std::vector<int> arg_dims = resolve_in_axes(f, options.in_axes);
   const MappedAxis axis{options.axis_name, mapped_size(f, arg_dims, options.axis_size), options.spmd_axis_name};
@@ -73,25 +97,11 @@ std::vector<Array> flat_vmap(FlatFunction& f, const VmapOptions& options) {
   dims.insert(dims.end(), arg_dims.begin(), arg_dims.end());
   const std::vector<Aval> out_avals = h.jaxpr.data().output_avals();
 
-  std::vector<std::optional<int>> wanted;
   const Skeleton tree = f.result();
-  resolve_prefix(options.out_axes, tree, {"vmap", "out_axes", f.loc}, [&](const Axes& entry) {
-    if (entry.is_none()) return wanted.push_back(std::nullopt);
-    const Aval& aval = out_avals[wanted.size()];
-    const int n = aval.ndim() + 1;
-    if (entry.axis() < -n || entry.axis() >= n)
-      throw AxisError(fmt::format("vmap: out_axes puts the mapped axis at {} of {}, which is {} and gets axes 0 to {}", entry.axis(),
-                                  leaf_paths(tree)[wanted.size()], to_string(aval), n - 1),
-                      f.loc);
-    wanted.push_back(entry.axis() < 0 ? entry.axis() + n : entry.axis());
-  });
-
+  const PrefixNames names{"vmap", "out_axes", f.loc};
+  const std::vector<std::optional<int>> wanted = resolve_added_axes(options.out_axes, tree, out_avals, names);
   const BatchedProgram batched = batch_program(h.jaxpr, axis, dims);
-  for (std::size_t i = 0; i < wanted.size(); ++i)
-    if (!wanted[i] && batched.out_dims[i] != kNotMapped)
-      throw AxisError(fmt::format("vmap: out_axes is none for {}, but it depends on the mapped axis ({} for each example); give an axis",
-                                  leaf_paths(tree)[i], to_string(out_avals[i])),
-                      f.loc);
+  check_unmapped(wanted, batched.out_dims, tree, out_avals, names);
   std::vector<Array> inputs = h.consts;
   inputs.insert(inputs.end(), f.args.begin(), f.args.end());
   std::vector<Array> results = eval_jaxpr(dce_program(batched.jaxpr), inputs);

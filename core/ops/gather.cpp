@@ -17,13 +17,6 @@ namespace {
 
 bool contains(const std::vector<int>& v, int x) { return std::find(v.begin(), v.end(), x) != v.end(); }
 
-std::vector<int> shifted(const std::vector<int>& dims, bool with_zero = false) {
-  std::vector<int> out;
-  if (with_zero) out.push_back(0);
-  for (int d : dims) out.push_back(d + 1);
-  return out;
-}
-
 void check_dims(const OpContext& c, const std::vector<int>& dims, int ndim, const char* what, bool sorted) {
   for (std::size_t i = 0; i < dims.size(); ++i) {
     if (dims[i] < 0 || dims[i] >= ndim)
@@ -112,6 +105,13 @@ GatherDimensionNumbers inverse(const ScatterDimensionNumbers& n) {
 }
 ScatterDimensionNumbers inverse(const GatherDimensionNumbers& n) {
   return {n.offset_dims, n.collapsed_slice_dims, n.start_index_map, n.operand_batching_dims, n.start_indices_batching_dims};
+}
+
+std::vector<int> behind_mapped_axis(const std::vector<int>& dims, bool with_mapped) {
+  std::vector<int> out;
+  if (with_mapped) out.push_back(0);
+  for (int d : dims) out.push_back(d + 1);
+  return out;
 }
 
 std::vector<std::int64_t> read_indices(const HostTensor& t) {
@@ -266,15 +266,15 @@ Array batch_gather(const Gather::Params& given, const Array& operand, int operan
   const Array x = x_mapped ? move_batch_dim(operand, operand_dim, 0, loc) : operand;
   const Array i = i_mapped ? move_batch_dim(indices, indices_dim, 0, loc) : indices;
   const std::int64_t size = x_mapped ? x.shape()[0] : i.shape()[0];
-  n.offset_dims = shifted(n.offset_dims, !i_mapped);
+  n.offset_dims = behind_mapped_axis(n.offset_dims, !i_mapped);
   if (x_mapped) {
-    n.collapsed_slice_dims = shifted(n.collapsed_slice_dims);
-    n.start_index_map = shifted(n.start_index_map);
-    n.operand_batching_dims = shifted(n.operand_batching_dims, i_mapped);
+    n.collapsed_slice_dims = behind_mapped_axis(n.collapsed_slice_dims);
+    n.start_index_map = behind_mapped_axis(n.start_index_map);
+    n.operand_batching_dims = behind_mapped_axis(n.operand_batching_dims, i_mapped);
     p.slice_sizes = p.slice_sizes.inserted(0, i_mapped ? std::min<std::int64_t>(size, 1) : size);
   }
   if (i_mapped) {
-    n.start_indices_batching_dims = shifted(n.start_indices_batching_dims, x_mapped);
+    n.start_indices_batching_dims = behind_mapped_axis(n.start_indices_batching_dims, x_mapped);
     p.indices_are_sorted = false;
     if (!x_mapped) p.unique_indices = false;
   }

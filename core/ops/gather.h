@@ -84,6 +84,9 @@ struct IndexedGeometry {
 IndexedGeometry gather_geometry(const GatherDimensionNumbers& n, const Shape& slice_sizes, int result_ndim);
 IndexedGeometry scatter_geometry(const ScatterDimensionNumbers& n, int operand_ndim, const Shape& updates);
 
+/// Dimensions once a mapped axis stands in front, itself first among them if `with_mapped`.
+std::vector<int> behind_mapped_axis(const std::vector<int>& dims, bool with_mapped = false);
+
 /// The gather that reads what a scatter writes, and the other way round.
 GatherDimensionNumbers inverse(const ScatterDimensionNumbers& n);
 ScatterDimensionNumbers inverse(const GatherDimensionNumbers& n);

@@ -19,13 +19,6 @@
 namespace weft::detail {
 namespace {
 
-std::vector<int> shifted(const std::vector<int>& dims, bool with_zero = false) {
-  std::vector<int> out;
-  if (with_zero) out.push_back(0);
-  for (int d : dims) out.push_back(d + 1);
-  return out;
-}
-
 // The operand's type, once the updates are found to be what a gather with the inverse dimension numbers would give.
 Aval scatter_type(const OpContext& c, const ScatterDimensionNumbers& n) {
   const Shape &x = c.in[0].shape, &indices = c.in[1].shape, &updates = c.in[2].shape;
@@ -90,12 +83,12 @@ BatchResult batch_scatter(const BatchContext& c) {
   const Array updates = materialize_batch_dim(c.in[2], c.dims[2], c.axis.size, 0, c.loc);
   const bool i_mapped = c.dims[1] != kNotMapped;
   const Array indices = i_mapped ? move_batch_dim(c.in[1], c.dims[1], 0, c.loc) : c.in[1];
-  n.update_window_dims = shifted(n.update_window_dims, !i_mapped);
-  n.inserted_window_dims = shifted(n.inserted_window_dims);
-  n.scatter_dims_to_operand_dims = shifted(n.scatter_dims_to_operand_dims);
-  n.operand_batching_dims = shifted(n.operand_batching_dims, i_mapped);
+  n.update_window_dims = behind_mapped_axis(n.update_window_dims, !i_mapped);
+  n.inserted_window_dims = behind_mapped_axis(n.inserted_window_dims);
+  n.scatter_dims_to_operand_dims = behind_mapped_axis(n.scatter_dims_to_operand_dims);
+  n.operand_batching_dims = behind_mapped_axis(n.operand_batching_dims, i_mapped);
   if (i_mapped) {
-    n.scatter_indices_batching_dims = shifted(n.scatter_indices_batching_dims, true);
+    n.scatter_indices_batching_dims = behind_mapped_axis(n.scatter_indices_batching_dims, true);
     p.indices_are_sorted = false;
   }
   const Array operands[] = {x, indices, updates};
@@ -290,10 +283,9 @@ std::vector<Tangent> ScatterMul::jvp(const JvpContext& c) {
   Tangent out;
   if (c.tangents[0]) out = bind_one<ScatterMul>(p, {*c.tangents[0], indices, updates}, c.loc);
   if (c.tangents[2]) {
-    if (!p.unique_indices)
-      throw TracerError("scatter-mul: the derivative by the updates is known only where no position is repeated (unique_indices)",
-                        effective_loc(c.loc));
-    const Array summed = bind_one<ScatterAdd>(p, {zeros_of(x.aval(), c.loc), indices, *c.tangents[2]}, c.loc);
+    Array slope = *c.tangents[2];
+    if (!p.unique_indices) slope = slope * products_of_others(p, x.shape(), indices, updates, c.loc);
+    const Array summed = bind_one<ScatterAdd>(p, {zeros_of(x.aval(), c.loc), indices, slope}, c.loc);
     out = add_tangents(out, x * summed, c.loc);
   }
   return {out};

@@ -88,6 +88,10 @@ struct ScatterMax : ScatterCommon {
   static void reference(const ReferenceContext& c);
 };
 
+/// For each update the product of all others that go to the same place: what the scattered product's derivative by it is made of. Exact
+/// where updates are 0, and to any order. Throws TracerError where windows may overlap in part.
+Array products_of_others(const ScatterParams& p, const Shape& x, const Array& indices, const Array& updates, SourceLoc loc);
+
 /// The parameters of any scatter, as ScatterParams.
 ScatterParams scatter_params(const Primitive& op, const ParamsBase& params);
 

@@ -109,7 +109,7 @@ void Sort::reference(const ReferenceContext& c) {
   for (std::int64_t line = 0; line < lines.count; ++line) {
     const std::int64_t base = lines.base(line);
     std::iota(order.begin(), order.end(), 0);
-    std::stable_sort(order.begin(), order.end(), [&](std::int64_t a, std::int64_t b) {
+    std::sort(order.begin(), order.end(), [&](std::int64_t a, std::int64_t b) {
       for (const auto& codes : keys) {
         const std::size_t per = codes.size() / total;
         const auto* x = codes.data() + static_cast<std::size_t>(base + a * lines.stride) * per;
@@ -117,7 +117,7 @@ void Sort::reference(const ReferenceContext& c) {
         for (std::size_t part = 0; part < per; ++part)
           if (x[part] != y[part]) return x[part] < y[part];
       }
-      return false;
+      return a < b;  // stable
     });
     for (std::size_t k = 0; k < c.in.size(); ++k)
       for (std::int64_t i = 0; i < lines.length; ++i)

@@ -1,0 +1,185 @@
+#include "transforms/compiled_function.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <complex>
+#include <cstring>
+#include <fstream>
+
+#include "core/array_impl.h"
+#include "core/error.h"
+#include "core/host.h"
+#include "core/ops/call.h"
+#include "core/trace.h"
+#include "runtime/device.h"
+#include "transforms/differentiate.h"
+#include "transforms/jit_counts.h"
+
+namespace weft {
+namespace detail {
+namespace {
+
+bool is_nan(const Array& x) {
+  if (!x.dtype().is_inexact() || as_traced(x)) return false;
+  if (x.dtype().is_complex()) {
+    const auto values = x.to_vector<std::complex<double>>();
+    return std::any_of(values.begin(), values.end(),
+                       [](const std::complex<double>& v) { return std::isnan(v.real()) || std::isnan(v.imag()); });
+  }
+  const auto values = x.to_vector<double>();
+  return std::any_of(values.begin(), values.end(), [](double v) { return std::isnan(v); });
+}
+
+// config.debug_nans: runs the program again step by step, to name the operation whose result is the first NaN.
+void find_nan(const Jaxpr& j, std::span<const Array> inputs, const std::string& function, SourceLoc loc) {
+  const Jaxpr flat = inline_calls(j);
+  const JaxprData& d = flat.data();
+  std::vector<Array> values(d.avals.size());
+  std::copy(d.consts.begin(), d.consts.end(), values.begin());
+  std::copy(inputs.begin(), inputs.end(), values.begin() + d.num_consts);
+  for (const Eqn& e : d.eqns) {
+    std::vector<Array> in;
+    for (Atom a : e.inputs)
+      in.push_back(a.is_literal() ? make_literal(d.literals[a.literal()].aval, d.literals[a.literal()].bits) : values[a.var()]);
+    const std::vector<Array> out = bind_primitive(*e.op, e.params, in, e.loc);
+    for (std::size_t k = 0; k < out.size(); ++k) {
+      if (is_nan(out[k]))
+        throw Error(fmt::format("{}: its result {} has a NaN (debug_nans is on; in {})", e.op->name, to_string(out[k].aval()), function),
+                    e.loc ? e.loc : loc);
+      values[e.outputs[k]] = out[k];
+    }
+  }
+}
+
+bool is_host_array(const ConcreteArray& c) { return c.buffer && !c.placement; }
+
+}  // namespace
+
+CompiledFunction::CompiledFunction(std::string name, Jaxpr jaxpr, std::vector<bool> donated, int device)
+    : name_(std::move(name)), jaxpr_(std::move(jaxpr)), donated_(std::move(donated)), device_(device) {
+  for (const Array& c : jaxpr_.data().consts) {
+    captures_tracers_ |= as_traced(c) != nullptr;
+    if (const ConcreteArray* array = as_concrete(c)) captures_placed_ |= !is_host_array(*array);
+  }
+  plain_ = donated_.empty() && device_ < 0 && !captures_placed_ && !captures_tracers_;
+}
+
+Executable& CompiledFunction::executable() {
+  if (Executable* ready = executable_.load(std::memory_order_acquire)) return *ready;
+  const std::lock_guard lock(mutex_);
+  if (!owner_) {
+    EagerScope eager;
+    owner_ = backend(Device::of_id(device_ < 0 ? default_device_id() : device_).platform()).compile(jaxpr_, {name_, donated_});
+    ++jit_counts().compiles;
+    executable_.store(owner_.get(), std::memory_order_release);
+  }
+  return *owner_;
+}
+
+std::vector<Array> CompiledFunction::run_uncommitted(std::span<const Array> inputs, SourceLoc loc) {
+  std::vector<Array> results = executable().call(inputs, default_device_id());
+  if (config.debug_nans && std::any_of(results.begin(), results.end(), is_nan)) find_nan(jaxpr_, inputs, name_, loc);
+  return results;
+}
+
+std::vector<Array> CompiledFunction::run(std::span<const Array> inputs, SourceLoc loc) {
+  EagerScope eager;
+  const ConcreteArray* committed = nullptr;
+  bool sharded = captures_placed_;
+  for (const Array& x : inputs) {
+    const ConcreteArray* c = as_concrete(x);
+    if (!c) continue;
+    if (is_donated(*c))
+      throw Error(fmt::format("{}: an argument {} was donated to a jitted function before (donate_argnums), so it holds nothing any more",
+                              name_, to_string(c->aval)),
+                  loc);
+    if (!c->placement) continue;
+    sharded |= !c->buffer || (committed && committed->buffer && committed->buffer->device_id() != c->buffer->device_id());
+    committed = c;
+  }
+  // Sharded operands, and ones that are committed to several devices, go step by step: each operation follows its operands, or throws.
+  if (sharded) return eval_jaxpr(jaxpr_, inputs);
+  const int device = committed ? committed->buffer->device_id() : device_ >= 0 ? device_ : default_device_id();
+  std::vector<Array> results = donated_.empty() ? executable().call(inputs, device) : run_donating(inputs, device, loc);
+  if (committed)
+    for (Array& x : results)
+      if (const ConcreteArray* c = as_concrete(x); c && !c->placement)
+        x = Array(Ref<ArrayImpl>(new ConcreteArray(c->aval, {c->buffer}, committed->placement)));
+  if (config.debug_nans && std::any_of(results.begin(), results.end(), is_nan)) find_nan(jaxpr_, inputs, name_, loc);
+  return results;
+}
+
+std::vector<Array> CompiledFunction::run_donating(std::span<const Array> inputs, int device, SourceLoc loc) {
+  // Memory that others refer to as well is not given away but copied.
+  std::vector<Array> owned(inputs.begin(), inputs.end());
+  for (std::size_t i = 0; i < owned.size(); ++i) {
+    const ConcreteArray* c = as_concrete(inputs[i]);
+    if (!donated_[i] || !c) continue;
+    for (std::size_t k = 0; k < inputs.size(); ++k)
+      if (k != i && inputs[k].impl() == inputs[i].impl())
+        throw Error(fmt::format("{}: argument {} of the call is donated and passed twice; donate a copy", name_, to_string(c->aval)), loc);
+    if (c->buffer->unique()) continue;
+    Ref<Buffer> copy = host().allocate(static_cast<std::size_t>(c->aval.bytes()));
+    host().read(*c, copy->data(), loc);
+    owned[i] = Array(Ref<ArrayImpl>(new ConcreteArray(c->aval, std::move(copy))));
+  }
+  std::vector<Array> results = executable().call(owned, device);
+  for (std::size_t i = 0; i < owned.size(); ++i)
+    if (donated_[i] && as_concrete(inputs[i])) {
+      auto* c = static_cast<ConcreteArray*>(inputs[i].impl().get());
+      c->buffer = {};
+      c->shards.clear();
+      c->placement = {};
+    }
+  return results;
+}
+
+void check_arguments(std::vector<Array>& given, std::span<const Aval> want, const std::string& what, FunctionRef<Skeleton()> paths,
+                     SourceLoc loc) {
+  for (std::size_t i = 0; i < given.size(); ++i) {
+    given[i] = convert_weak(given[i], want[i]);
+    if (given[i].shape() == want[i].shape && given[i].dtype() == want[i].dtype) continue;
+    const std::string message =
+        fmt::format("{}: {} is {}, but was compiled for {}", what, leaf_paths(paths())[i], to_string(given[i].aval()), to_string(want[i]));
+    if (given[i].shape() != want[i].shape) throw ShapeError(message, loc);
+    throw DTypeError(message, loc);
+  }
+}
+
+const Jaxpr& jaxpr_of(const Program& p) { return static_cast<const CompiledFunction&>(p).jaxpr(); }
+std::string text_of(Program& p, std::string_view form) { return static_cast<CompiledFunction&>(p).executable().as_text(form); }
+void compile(Program& p) { static_cast<CompiledFunction&>(p).executable(); }
+
+std::vector<Array> run_program(Program& p, std::vector<Array> args, FunctionRef<Skeleton()> paths, SourceLoc loc) {
+  auto& f = static_cast<CompiledFunction&>(p);
+  check_arguments(args, f.jaxpr().data().input_avals(), f.name(), paths, loc);
+  if (current_trace()) return bind_jit(f.name(), f.jaxpr(), f.donated(), args, loc);
+  return f.run(args, loc);
+}
+
+CostAnalysis CompiledBase::cost_analysis() const { return static_cast<CompiledFunction&>(*program_).executable().cost_analysis(); }
+MemoryAnalysis CompiledBase::memory_analysis() const { return static_cast<CompiledFunction&>(*program_).executable().memory_analysis(); }
+
+namespace {
+void write_file(const std::string& path, const std::string& contents, SourceLoc loc) {
+  std::ofstream out(path, std::ios::binary);
+  out.write(contents.data(), static_cast<std::streamsize>(contents.size()));
+  if (!out.flush()) throw IoError("export_object: can't write " + path, loc);
+}
+}  // namespace
+}  // namespace detail
+
+void export_object(const detail::CompiledBase& compiled, const std::string& name, SourceLoc loc) {
+  const std::size_t slash = name.rfind('/');
+  const std::string symbol = slash == std::string::npos ? name : name.substr(slash + 1);
+  const auto is_name = [](char c) { return std::isalnum(static_cast<unsigned char>(c)) || c == '_'; };
+  if (symbol.empty() || std::isdigit(static_cast<unsigned char>(symbol[0])) || !std::all_of(symbol.begin(), symbol.end(), is_name))
+    throw CompileError("export_object: `" + symbol + "` is no name for a C function", loc);
+  const auto object = static_cast<detail::CompiledFunction&>(compiled.program()).executable().export_object(symbol);
+  detail::write_file(name + ".o", object.object, loc);
+  detail::write_file(name + ".h", object.header, loc);
+}
+
+}  // namespace weft

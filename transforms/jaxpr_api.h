@@ -1,0 +1,67 @@
+#pragma once
+#include "transforms/flat.h"
+#include "transforms/options.h"
+
+namespace weft {
+
+/// Options of batch_jaxpr: those of vmap; axes are those of the program's inputs and outputs.
+struct BatchOptions {
+  Axes in_axes = 0;
+  Axes out_axes = 0;
+  std::string axis_name = {};
+  std::optional<int> axis_size = {};
+};
+
+namespace detail {
+
+Jaxpr flat_make_jaxpr(FlatFunction& f);
+/// The types of the function's results, as abstract arrays.
+std::vector<Array> flat_eval_shape(FlatFunction& f);
+
+template <class F>
+class MakeJaxpr : public Callable<MakeJaxpr<F>> {
+ public:
+  using weft_inner = F;
+  explicit MakeJaxpr(F f) : f_(std::move(f)) {}
+  template <class... A>
+  Jaxpr call(SourceLoc loc, const A&... args) const {
+    FlatCall<F, A...> flat(f_, loc, args...);
+    return flat_make_jaxpr(flat);
+  }
+
+ private:
+  mutable F f_;
+};
+
+// A function object, so that the last parameter can be the user's line: no default can follow a pack.
+struct EvalShape : Callable<EvalShape> {
+  template <class F, class... A>
+  auto call(SourceLoc loc, const F& f, const A&... args) const {
+    using G = value_t<F>;
+    G g = f;
+    FlatCall<G, A...> flat(g, loc, args...);
+    const std::vector<Array> results = flat_eval_shape(flat);
+    return flat.make_result(results);
+  }
+};
+
+}  // namespace detail
+
+/// `make_jaxpr(f)(x, ...)`: the program that f is for arguments like x (jax.make_jaxpr). Only shapes and dtypes matter.
+template <class F>
+detail::MakeJaxpr<F> make_jaxpr(F f) {
+  return detail::MakeJaxpr<F>(std::move(f));
+}
+/// `eval_shape(f, x, ...)`: f's result with abstract arrays, which know their shape and dtype only; nothing is computed (jax.eval_shape).
+inline constexpr detail::EvalShape eval_shape{};
+
+/// The forward derivative as a program: (inputs, tangents of the floating and complex inputs) -> (results, tangents of the floating and
+/// complex results).
+Jaxpr jvp_jaxpr(const Jaxpr& j, SourceLoc loc = SourceLoc::here());
+/// The transpose of a program that is linear in all its inputs: cotangents of the results -> cotangents of the inputs. Throws TracerError
+/// if it is not linear.
+Jaxpr transpose_jaxpr(const Jaxpr& j, SourceLoc loc = SourceLoc::here());
+/// The program mapped over an axis, as vmap does it.
+Jaxpr batch_jaxpr(const Jaxpr& j, BatchOptions options = {}, SourceLoc loc = SourceLoc::here());
+
+}  // namespace weft

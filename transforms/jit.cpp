@@ -1,0 +1,216 @@
+#include "transforms/jit.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <condition_variable>
+#include <thread>
+
+#include "core/array_impl.h"
+#include "core/error.h"
+#include "core/ops/call.h"
+#include "core/resolve_prefix.h"
+#include "core/trace.h"
+#include "transforms/compiled_function.h"
+#include "transforms/differentiate.h"
+#include "transforms/jit_counts.h"
+
+namespace weft {
+namespace detail {
+namespace {
+
+thread_local bool jit_disabled = false;
+
+/// One program: everything is fixed once it is ready.
+struct Entry : RefCounted {
+  const void* type_tag = nullptr;
+  std::vector<Aval> avals;
+  std::vector<AxisFrame> axes;  // in scope when it was traced: a program may depend on their sizes
+  Ref<const Structure> arguments;
+  std::thread::id tracer;  // who traces it now
+  bool ready = false;
+  Ref<CompiledFunction> function;
+  Ref<const Structure> result;
+  std::vector<std::optional<weft::Placement>> in_placements, out_placements;  // empty where nothing is said
+  bool plain = false;                                                         // nothing stands between its arguments and the executable
+};
+
+std::vector<AxisFrame> axes_now() {
+  std::vector<AxisFrame> out;
+  if (!current_trace()) return out;
+  for (const std::string& name : axes_in_scope()) out.push_back(*find_axis(name));
+  return out;
+}
+bool same_axes(const std::vector<AxisFrame>& a, const std::vector<AxisFrame>& b) {
+  return std::equal(a.begin(), a.end(), b.begin(), b.end(),
+                    [](const AxisFrame& x, const AxisFrame& y) { return x.name == y.name && x.size == y.size; });
+}
+
+bool same_avals(const std::vector<Aval>& avals, std::span<const Array> leaves) {
+  if (avals.size() != leaves.size()) return false;
+  for (std::size_t i = 0; i < avals.size(); ++i)
+    if (!(avals[i] == leaves[i].aval())) return false;
+  return true;
+}
+bool matches(const Entry& e, const JitCall& c, std::span<const Array> leaves) {
+  return e.type_tag == c.type_tag && same_avals(e.avals, leaves) && c.same_arguments(*e.arguments);
+}
+
+/// Whether the executable can take them as they are.
+bool all_uncommitted(std::span<const Array> leaves) {
+  for (const Array& x : leaves) {
+    const ArrayImpl::Kind kind = x.impl()->kind;
+    if (kind == ArrayImpl::Kind::literal) continue;
+    if (kind != ArrayImpl::Kind::concrete) return false;
+    const auto& c = static_cast<const ConcreteArray&>(*x.impl());
+    if (c.placement || !c.buffer) return false;
+  }
+  return true;
+}
+
+std::vector<std::optional<weft::Placement>> resolve_shardings(const Shardings& prefix, const Skeleton& tree, const char* option,
+                                                              SourceLoc loc) {
+  std::vector<std::optional<weft::Placement>> out;
+  if (!prefix.is_list() && prefix.is_none()) return out;
+  resolve_prefix(prefix, tree, {"jit", option, loc},
+                 [&](const Shardings& s) { out.push_back(s.is_none() ? std::nullopt : std::optional(s.where())); });
+  return out;
+}
+
+class Cache final : public JitCache {
+ public:
+  Cache(JitOptions options, std::string function) : options_(std::move(options)) {
+    name_ = options_.name.empty() ? std::move(function) : options_.name;
+  }
+
+  JitResult call(JitCall& c) {
+    const auto leaves = c.leaves.span();
+    // The fast path: the program of the last call, run without a lock.
+    if (Entry* e = last_.load(std::memory_order_acquire); e && !current_trace() && all_uncommitted(leaves) && matches(*e, c, leaves)) {
+      jit_counts().hits.fetch_add(1, std::memory_order_relaxed);
+      return {e->function->run_uncommitted(leaves, c.loc), e->result};
+    }
+    const Ref<Entry> e = find_or_trace(c);
+    return {run(*e, leaves, c.loc), e->result};
+  }
+
+  Ref<Entry> find_or_trace(JitCall& c) {
+    const auto leaves = c.leaves.span();
+    const std::vector<AxisFrame> axes = axes_now();
+    for (const Array& x : leaves)
+      if (x.is_empty_handle()) throw_empty_array();
+    std::unique_lock lock(mutex_);
+    for (;;) {
+      const auto found = std::find_if(entries_.begin(), entries_.end(),
+                                      [&](const Ref<Entry>& e) { return same_axes(e->axes, axes) && matches(*e, c, leaves); });
+      if (found == entries_.end()) break;
+      const Ref<Entry> e = *found;
+      if (e->ready) {
+        jit_counts().hits.fetch_add(1, std::memory_order_relaxed);
+        if (e->plain && e->axes.empty()) last_.store(e.get(), std::memory_order_release);
+        return e;
+      }
+      if (e->tracer == std::this_thread::get_id())
+        throw TracerError(fmt::format("jit: {} calls itself with arguments of the same types while it is being traced, without end", name_),
+                          c.loc);
+      traced_.wait(lock);
+    }
+    const auto e = make_ref<Entry>();
+    e->type_tag = c.type_tag;
+    for (const Array& x : leaves) e->avals.push_back(x.aval());
+    e->axes = axes;
+    e->arguments = c.keep_arguments();
+    e->tracer = std::this_thread::get_id();
+    entries_.push_back(e);
+    lock.unlock();
+    try {
+      trace(*e, c);
+    } catch (...) {
+      lock.lock();
+      drop(e);
+      throw;
+    }
+    lock.lock();
+    e->ready = true;
+    // A program that captured values of a trace that goes on now means nothing elsewhere.
+    if (e->function->captures_tracers()) drop(e);
+    traced_.notify_all();
+    return e;
+  }
+
+ private:
+  void drop(const Ref<Entry>& e) {
+    std::erase_if(entries_, [&](const Ref<Entry>& other) { return other == e; });
+    traced_.notify_all();
+  }
+
+  void trace(Entry& e, JitCall& c) {
+    ++jit_counts().traces;
+    FlatFunction& f = c.function();
+    TraceRequest request{fmt::format("jit of {}", name_), e.avals, {}};
+    const Jaxpr j = trace_jaxpr(request, [&](std::span<const Array> leaves) { return f.run(leaves); });
+    std::vector<bool> donated;
+    for (const int n : options_.donate_argnums) {
+      if (n < 0 || n + 1 >= static_cast<int>(f.offsets.size()))
+        throw AxisError(fmt::format("jit: donate_argnums names argument {}, but {} is called with {}", n, name_, f.offsets.size() - 1),
+                        c.loc);
+      donated.resize(e.avals.size(), false);
+      for (std::size_t i = f.offsets[static_cast<std::size_t>(n)]; i < f.offsets[static_cast<std::size_t>(n) + 1]; ++i) donated[i] = true;
+    }
+    e.in_placements = resolve_shardings(options_.in_shardings, f.arguments(), "in_shardings", c.loc);
+    e.out_placements = resolve_shardings(options_.out_shardings, f.result(), "out_shardings", c.loc);
+    if (options_.device && e.in_placements.empty()) e.in_placements.assign(e.avals.size(), weft::Placement(*options_.device));
+    if (options_.device && e.out_placements.empty()) e.out_placements.assign(j.data().outputs.size(), weft::Placement(*options_.device));
+    e.function = make_ref<CompiledFunction>(name_, j, std::move(donated), options_.device ? options_.device->id() : -1);
+    e.result = c.keep_result();
+    e.plain = e.function->is_plain() && e.in_placements.empty() && e.out_placements.empty();
+  }
+
+  std::vector<Array> run(Entry& e, std::span<const Array> leaves, SourceLoc loc) {
+    for (const Array& x : leaves) check_not_leaked(x, name_.c_str(), loc);
+    if (current_trace()) return bind_jit(name_, e.function->jaxpr(), e.function->donated(), leaves, loc);
+    for (const Array& x : leaves)
+      if (x.impl()->kind == ArrayImpl::Kind::abstract || x.impl()->kind == ArrayImpl::Kind::traced)
+        throw TracerError(fmt::format("{}: an argument {} has no value; use lower, eval_shape or make_jaxpr", name_, to_string(x.aval())),
+                          loc);
+    std::vector<Array> inputs(leaves.begin(), leaves.end());
+    for (std::size_t i = 0; i < e.in_placements.size(); ++i)
+      if (e.in_placements[i]) inputs[i] = device_put_array(inputs[i], *e.in_placements[i], loc);
+    std::vector<Array> results = e.function->run(inputs, loc);
+    for (std::size_t i = 0; i < e.out_placements.size(); ++i)
+      if (e.out_placements[i]) results[i] = device_put_array(results[i], *e.out_placements[i], loc);
+    return results;
+  }
+
+  JitOptions options_;
+  std::string name_;
+  std::mutex mutex_;
+  std::condition_variable traced_;
+  std::vector<Ref<Entry>> entries_;
+  std::atomic<Entry*> last_{nullptr};  // one of entries_, which are never removed once they are ready and plain
+};
+
+}  // namespace
+
+Ref<JitCache> JitCache::make(JitOptions options, std::string function) {
+  return Ref<JitCache>(new Cache(std::move(options), std::move(function)));
+}
+JitResult JitCache::call(JitCall& c) { return static_cast<Cache*>(this)->call(c); }
+std::pair<Ref<Program>, Ref<const Structure>> JitCache::program(JitCall& c) {
+  const Ref<Entry> e = static_cast<Cache*>(this)->find_or_trace(c);
+  return {e->function, e->result};
+}
+
+bool jit_is_disabled() { return jit_disabled; }
+
+JitCounters jit_counters() { return {jit_counts().traces, jit_counts().compiles, jit_counts().hits}; }
+
+}  // namespace detail
+
+Scope disable_jit() {
+  const bool before = detail::jit_disabled;
+  detail::jit_disabled = true;
+  return Scope::make([](std::intptr_t saved) { detail::jit_disabled = saved != 0; }, before);
+}
+
+}  // namespace weft

@@ -1,0 +1,19 @@
+// Where a mapped axis is added to the values of a program. Internal.
+#pragma once
+#include <optional>
+
+#include "core/prefix.h"
+#include "core/resolve_prefix.h"
+#include "core/rewrite.h"
+
+namespace weft::detail {
+
+/// For each leaf of the tree the position, from the front, at which a new axis is put into an array of that type; nothing where none is
+/// put.
+std::vector<std::optional<int>> resolve_added_axes(const Axes& prefix, const Skeleton& tree, std::span<const Aval> avals,
+                                                   const PrefixNames& names);
+/// Throws AxisError if a result that is said not to depend on the mapped axis does.
+void check_unmapped(const std::vector<std::optional<int>>& wanted, const std::vector<int>& dims, const Skeleton& tree,
+                    std::span<const Aval> avals, const PrefixNames& names);
+
+}  // namespace weft::detail
