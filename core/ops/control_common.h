@@ -32,7 +32,7 @@ inline Jaxpr make_program(const char* what, std::vector<Aval> inputs,
 Jaxpr jvp_with_outputs(const Jaxpr& j, const std::vector<bool>& nonzero_in, const std::vector<bool>& wanted);
 
 inline void append(std::vector<Array>& to, std::span<const Array> from) { to.insert(to.end(), from.begin(), from.end()); }
-inline std::vector<Array> present_arrays(std::span<const Tangent> ts) {
+inline std::vector<Array> nonzero_tangents(std::span<const Tangent> ts) {
   std::vector<Array> out;
   for (const Tangent& t : ts)
     if (t) out.push_back(*t);

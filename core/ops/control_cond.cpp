@@ -60,7 +60,7 @@ JvpResult Cond::jvp_call(const JvpContext& c) {
   Params params;
   for (const Jaxpr& b : branches) params.branches.push_back(jvp_with_outputs(b, given, wanted));
   std::vector<Array> in(c.in.begin(), c.in.end());
-  append(in, present_arrays(c.tangents));
+  append(in, nonzero_tangents(c.tangents));
   const std::vector<Array> r = bind_all<Cond>(params, in, c.loc);
   JvpResult result{{r.begin(), r.begin() + static_cast<std::ptrdiff_t>(wanted.size())}, std::vector<Tangent>(wanted.size())};
   std::size_t next = wanted.size();
@@ -120,7 +120,7 @@ JvpResult Cond::linearize_call(const JvpContext& c) {
   JvpResult result{{r.begin(), r.begin() + static_cast<std::ptrdiff_t>(num_out)}, std::vector<Tangent>(num_out)};
   std::vector<Array> in{c.in[0]};
   append(in, std::span(r).subspan(num_out));
-  append(in, present_arrays(c.tangents));
+  append(in, nonzero_tangents(c.tangents));
   const std::vector<Array> tangents = bind_all<Cond>(linear, in, c.loc);
   std::size_t next = 0;
   for (std::size_t i : where_true(wanted)) result.tangents[i] = tangents[next++];
@@ -138,7 +138,7 @@ std::vector<Tangent> Cond::transpose(const TransposeContext& c) {
     else
       in.push_back(*c.in[i].value);
   }
-  append(in, present_arrays(c.cotangents));
+  append(in, nonzero_tangents(c.cotangents));
   Params params;
   for (const Jaxpr& b : c.get<Params>().branches) {
     const TransposedProgram p = transpose_program(b, linear, nonzero(c.cotangents));

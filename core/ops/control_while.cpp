@@ -1,10 +1,12 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 
 #include "core/elementwise.h"
 #include "core/ops/control.h"
 #include "core/ops/control_common.h"
+#include "core/ops/remat.h"
 #include "core/reductions.h"
 
 namespace weft::detail {
@@ -65,13 +67,14 @@ JvpResult While::jvp_call(const JvpContext& c) {
   given.insert(given.end(), carry.begin(), carry.end());
   const Jaxpr body = jvp_with_outputs(p.body_jaxpr, given, carry);
   // Its inputs are (consts, carry, dconsts, dcarry); a loop wants (consts, dconsts, carry, dcarry).
-  const std::vector<Array> const_tangents = present_arrays(c.tangents.subspan(a, b));
+  const std::vector<Array> const_tangents = nonzero_tangents(c.tangents.subspan(a, b));
   std::vector<Array> carry_tangents;
   for (std::size_t i : where_true(carry)) carry_tangents.push_back(instantiate(c.tangents[a + b + i], in.carry[i].aval(), c.loc));
   std::vector<Aval> inputs = avals_of(in.body_consts);
   for (const auto& part : {std::span<const Array>(const_tangents), in.carry, std::span<const Array>(carry_tangents)})
     for (const Array& x : part) inputs.push_back(x.aval());
   Params q;
+  q.max_steps = p.max_steps;
   q.body_nconsts = static_cast<int>(b + const_tangents.size());
   q.cond_nconsts = p.cond_nconsts;
   q.body_jaxpr = make_program("while", inputs, [&](std::span<const Array> args) {
@@ -91,12 +94,57 @@ JvpResult While::jvp_call(const JvpContext& c) {
   return result;
 }
 
+namespace {
+
+// The loop as a scan over scans of about the square root of its bound each, the inner ones recomputed in reverse: what is kept grows as
+// that root. Steps after the condition has failed do nothing.
+Jaxpr bounded(const While::Params& p, std::span<const Array> in, SourceLoc loc) {
+  const Operands o = split(p, in);
+  const std::size_t consts = o.cond_consts.size() + o.body_consts.size(), n = o.carry.size();
+  const std::vector<Aval> avals = avals_of(in);
+  const std::vector<Aval> carry_avals = avals_of(o.carry);
+  const Jaxpr same = make_program("while_loop", avals_of(in.subspan(o.cond_consts.size())), [&](std::span<const Array> a) {
+    return std::vector<Array>(a.end() - static_cast<std::ptrdiff_t>(n), a.end());
+  });
+  const Jaxpr step = make_program("while_loop", avals, [&](std::span<const Array> a) {
+    std::vector<Array> for_cond(a.begin(), a.begin() + p.cond_nconsts);
+    append(for_cond, a.subspan(consts));
+    std::vector<Array> operands{convert(eval_jaxpr(p.cond_jaxpr, for_cond)[0], int32)};
+    append(operands, a.subspan(o.cond_consts.size()));
+    return bind_all<Cond>({{same, p.body_jaxpr}}, operands, loc);
+  });
+  const std::int64_t inner = std::max<std::int64_t>(1, static_cast<std::int64_t>(std::sqrt(p.max_steps))),
+                     outer = (p.max_steps + inner - 1) / inner;
+  auto scan = [&](const Jaxpr& body, std::int64_t length, std::span<const Array> operands) {
+    return bind_all<Scan>({body, length, static_cast<int>(n), static_cast<int>(consts), false, 1}, operands, loc);
+  };
+  const Jaxpr several = make_program("while_loop", avals, [&](std::span<const Array> a) { return scan(step, inner, a); });
+  const Jaxpr recomputed =
+      make_program("while_loop", avals, [&](std::span<const Array> a) { return bind_remat(several, {}, true, a, loc); });
+  return make_program("while_loop", avals, [&](std::span<const Array> a) { return scan(recomputed, outer, a); });
+}
+
+}  // namespace
+
 JvpResult While::linearize_call(const JvpContext& c) {
-  throw TracerError(
-      "while_loop: reverse-mode differentiation needs the number of steps to be bounded, as every step's values are kept; give the bound "
-      "with "
-      "{.max_steps = n}, use scan or fori_loop with constant bounds, or differentiate forward with jvp or jacfwd",
-      effective_loc(c.loc));
+  const Params& p = c.get<Params>();
+  if (p.max_steps <= 0)
+    throw TracerError(
+        "while_loop: reverse-mode differentiation needs the number of steps to be bounded, as every step's values are kept; give the bound "
+        "with "
+        "{.max_steps = n}, use scan or fori_loop with constant bounds, or differentiate forward with jvp or jacfwd",
+        effective_loc(c.loc));
+  const LinearizedProgram lin = linearize_program(bounded(p, c.in, c.loc), nonzero(c.tangents));
+  std::vector<Array> r = eval_jaxpr(lin.primal, c.in);
+  const std::size_t num_out = lin.nonzero_out.size();
+  std::vector<Array> in(r.begin() + static_cast<std::ptrdiff_t>(num_out), r.end());
+  append(in, nonzero_tangents(c.tangents));
+  const std::vector<Array> slopes = eval_jaxpr(lin.linear, in);
+  r.resize(num_out);
+  JvpResult result{std::move(r), std::vector<Tangent>(num_out)};
+  std::size_t next = 0;
+  for (std::size_t i : where_true(lin.nonzero_out)) result.tangents[i] = slopes[next++];
+  return result;
 }
 
 BatchResult While::batch(const BatchContext& c) {
@@ -120,6 +168,7 @@ BatchResult While::batch(const BatchContext& c) {
       if ((out[i] != kNotMapped || lanes_differ) && carry[i] == kNotMapped) carry[i] = 0, changed = true;
   }
   Params q;
+  q.max_steps = p.max_steps;
   q.body_jaxpr = batch_program(p.body_jaxpr, c.axis, joined(body_dims, carry), carry).jaxpr;
   q.cond_jaxpr = batch_program(p.cond_jaxpr, c.axis, joined(cond_dims, carry), std::vector<int>{lanes_differ ? 0 : kNotMapped}).jaxpr;
   q.cond_nconsts = p.cond_nconsts, q.body_nconsts = p.body_nconsts;
