@@ -61,6 +61,14 @@ T associative_scan_tree(F& f, const T& xs, int axis) {
   return two(even, odd, [&](const Array& a, const Array& b) { return interleave(a, b, axis); });
 }
 
+/// map without options: one slice after the other.
+template <class F, class X>
+out_t<F, X> map_sequentially(F& f, const X& xs, SourceLoc loc) {
+  auto step = [&f](None, const X& x) { return std::pair<None, out_t<F, X>>(none, to_traced(f(x))); };
+  FlatCall<decltype(step), None, X> flat(step, loc, none, xs);
+  return flat.make_result(flat_scan("map", flat, {}, loc)).second;
+}
+
 /// map in batches: all but the last are scanned over with vmap of f inside, the rest is one smaller batch.
 template <class F, class Xs>
 auto map_in_batches(F f, const Xs& xs, int batch, SourceLoc loc);
@@ -149,11 +157,8 @@ auto scan(F f, const Init& init, const Xs& xs, ScanOptions options = {}, SourceL
 /// f of each slice of xs along the leading axis, one after the other, the results stacked (jax.lax.map). vmap runs them side by side.
 template <class F, class Xs>
 detail::out_t<F, Xs> map(F f, const Xs& xs, MapOptions options = {}, SourceLoc loc = SourceLoc::here()) {
-  using X = detail::traced_t<Xs>;
   if (options.batch_size) return detail::map_in_batches(std::move(f), detail::to_traced(xs), *options.batch_size, loc);
-  auto step = [&f](None, const X& x) { return std::pair<None, detail::out_t<F, X>>(none, detail::to_traced(f(x))); };
-  detail::FlatCall<decltype(step), None, X> flat(step, loc, none, detail::to_traced(xs));
-  return flat.make_result(detail::flat_scan("map", flat, {}, loc)).second;
+  return detail::map_sequentially(f, detail::to_traced(xs), loc);
 }
 
 /// All prefixes x0, f(x0, x1), f(f(x0, x1), x2), ... along an axis, for an associative f of two elements (of whole trees), in a logarithmic
@@ -181,7 +186,7 @@ auto map_in_batches(F f, const Xs& xs, int batch, SourceLoc loc) {
     shape[1] = batch;
     return reshape(strided_part(x, 0, 0, whole, 1), shape);
   });
-  auto flattened = map_leaves(weft::map(mapped, first, {}, loc), [&](const Array& y) {
+  auto flattened = map_leaves(map_sequentially(mapped, first, loc), [&](const Array& y) {
     Shape shape = y.shape().erased(0);
     shape[0] = whole;
     return reshape(y, shape);
