@@ -1,0 +1,121 @@
+// Loops and branches: values against C++ loops, derivatives against calculus, and every transform through them.
+#include <doctest/doctest.h>
+#include <weft/weft.h>
+
+#include <cmath>
+#include <string>
+#include <vector>
+
+using namespace weft;
+
+namespace {
+
+bool close(const Array& x, const std::vector<double>& want, double tolerance = 1e-5) {
+  const std::vector<double> got = x.to_vector<double>();
+  bool same = got.size() == want.size();
+  for (std::size_t i = 0; same && i < got.size(); ++i) same = std::abs(got[i] - want[i]) <= tolerance * (1 + std::abs(want[i]));
+  if (!same) MESSAGE(fmt::format("{}", x));
+  return same;
+}
+
+Array power_by_squaring(const Array& x) {
+  return while_loop([](Array c) { return c < 100; }, [](Array c) { return c * c; }, x, {.max_steps = 10});
+}
+Array absolute(const Array& x) {
+  return cond(x > 0, [](Array a) { return a * a; }, [](Array a) { return -a; }, x);
+}
+Array product_of_steps(const Array& x) {
+  return scan([](Array c, Array k) { return std::pair{c * k, c}; }, x, array({1.f, 2.f, 3.f})).first;
+}
+
+}  // namespace
+
+TEST_CASE("cond takes one branch; vmap selects; derivatives follow the branch") {
+  CHECK(close(absolute(3.f), {9}));
+  CHECK(close(absolute(-3.f), {3}));
+  CHECK(close(grad(absolute)(3.f), {6}));
+  CHECK(close(grad(absolute)(-3.f), {-1}));
+  CHECK(close(vmap(absolute)(array({2.f, -5.f})), {4, 5}));
+  CHECK(close(vmap(grad(absolute))(array({2.f, -5.f})), {4, -1}));
+  CHECK(close(grad(grad(absolute))(3.f), {2}));
+  const Array outer = 10.f;
+  CHECK(close(grad([&](Array x) { return cond(true, [&] { return x * outer; }, [&] { return x; }); })(1.f), {10}));
+}
+
+TEST_CASE("switch_ clamps its index and takes tuples and vectors of branches") {
+  auto twice = [](Array a) { return a * 2; };
+  auto same = [](Array a) { return a; };
+  for (int i : {-3, 0, 1, 7}) {
+    const double want = i <= 0 ? 5 : 10;
+    CHECK(close(switch_(i, std::tuple{same, twice}, 5.f), {want}));
+  }
+  CHECK(close(vmap([&](Array i) { return switch_(i, std::tuple{same, twice}, 5.f); })(array({0, 1, 9})), {5, 10, 10}));
+}
+
+TEST_CASE("a scan carries, stacks, runs in reverse, and is differentiable to any order") {
+  auto running = [](Array c, Array x) { return std::pair{c + x, c * 2}; };
+  const auto [last, ys] = scan(running, 0.f, arange(4, float32));
+  CHECK(close(last, {6}));
+  CHECK(close(ys, {0, 0, 2, 6}));
+  const auto [last_reversed, ys_reversed] = scan(running, 0.f, arange(4, float32), {.reverse = true});
+  CHECK(close(last_reversed, {6}));
+  CHECK(close(ys_reversed, {12, 10, 6, 0}));
+  CHECK(close(grad(product_of_steps)(2.f), {6}));
+  CHECK(close(jvp(product_of_steps, std::tuple{2.f}, std::tuple{1.f}).second, {6}));
+  auto cube = [](Array x) { return fori_loop(0, 2, [&](Array, Array a) { return a * x; }, x); };
+  CHECK(close(grad(cube)(2.f), {12}));
+  CHECK(close(grad(grad(cube))(2.f), {12}));
+  CHECK(close(grad(grad(grad(cube)))(2.f), {6}));
+  CHECK(close(vmap(grad(cube))(array({1.f, 2.f})), {3, 12}));
+  const auto [count, none_at_all] = scan([](Array c, None) { return std::pair{c + 1, none}; }, 0, none, {.length = 5});
+  CHECK(close(count, {5}));
+}
+
+TEST_CASE("a while loop under vmap keeps the value of the lanes that are done") {
+  auto until_hundred = [](Array x) { return while_loop([](Array a) { return a < 100; }, [](Array a) { return a * a; }, x); };
+  CHECK(close(vmap(until_hundred)(array({2.f, 11.f, 200.f})), {256, 121, 200}));
+  CHECK(close(jvp(until_hundred, std::tuple{3.f}, std::tuple{1.f}).second, {8 * std::pow(3, 7)}));
+  CHECK(close(vmap(jacfwd(until_hundred))(array({3.f, 11.f})), {8 * std::pow(3, 7), 22}));
+}
+
+TEST_CASE("a bounded while loop has a reverse derivative, one without a bound an error that says so") {
+  CHECK(close(power_by_squaring(3.f), {6561}));
+  CHECK(close(grad(power_by_squaring)(3.f), {8 * std::pow(3, 7)}));
+  CHECK(close(vmap(grad(power_by_squaring))(array({3.f, 11.f})), {8 * std::pow(3, 7), 22}));
+  auto unbounded = [](Array x) { return while_loop([](Array a) { return a < 100; }, [](Array a) { return a * a; }, x); };
+  std::string message;
+  try {
+    grad(unbounded)(3.f);
+  } catch (const TracerError& e) {
+    message = e.what();
+  }
+  CHECK(message.find("max_steps") != std::string::npos);
+  CHECK(message.find("while_loop") != std::string::npos);
+}
+
+TEST_CASE("a bound stops the loop in both modes at the same step") {
+  auto three = [](Array x) { return while_loop([](Array a) { return a < 1e9f; }, [](Array a) { return a * 2; }, x, {.max_steps = 3}); };
+  CHECK(close(three(1.f), {8}));
+  CHECK(close(grad(three)(1.f), {8}));
+}
+
+TEST_CASE("map, in batches and not, and associative_scan") {
+  const Array xs = arange(7);
+  std::vector<double> squares;
+  for (int i = 0; i < 7; ++i) squares.push_back(i * i);
+  CHECK(close(map([](Array x) { return x * x; }, xs), squares));
+  CHECK(close(map([](Array x) { return x * x; }, xs, {.batch_size = 3}), squares));
+  for (int n = 1; n <= 9; ++n) {
+    const Array x = arange(1, n + 1, 1, float32);
+    CHECK(close(associative_scan([](Array a, Array b) { return a + b; }, x), cumsum(x).to_vector<double>()));
+    CHECK(close(associative_scan([](Array a, Array b) { return a + b; }, x, {.reverse = true}), flip(cumsum(flip(x))).to_vector<double>()));
+  }
+}
+
+TEST_CASE("a carry that starts as a C++ number takes the body's dtype; other changes are mistakes that name the carry") {
+  CHECK(scan([](Array c, Array x) { return std::pair{c + x, c}; }, 0, arange(3, float32)).first.dtype() == float32);
+  CHECK(fori_loop(0, 3, [](Array i, Array a) { return a + i * 0.5f; }, 0).dtype() == float32);
+  CHECK_THROWS_AS(fori_loop(0, 3, [](Array, Array a) { return a * 0.5f; }, array(1)), DTypeError);
+  CHECK_THROWS_AS(scan([](Array c, Array) { return std::pair{concatenate({c, c}), c}; }, ones(3), ones(3)), ShapeError);
+  CHECK_THROWS_AS(while_loop([](Array a) { return a; }, [](Array a) { return a; }, 1.f), DTypeError);
+}
