@@ -4,6 +4,7 @@
 
 #include "core/elementwise.h"
 #include "core/error.h"
+#include "core/ops/call.h"
 #include "core/ops/common.h"
 #include "core/ops/movement.h"
 #include "core/trace.h"
@@ -41,19 +42,19 @@ std::vector<Array> standard_basis(const std::vector<Aval>& avals, SourceLoc loc)
   return out;
 }
 
-// Runs a linear program on fixed residuals and a batch of all unit vectors of its other inputs; the batch is the results' axis 0.
-std::vector<Array> run_on_basis(const Jaxpr& linear, const std::vector<Array>& residuals, const std::vector<Aval>& inputs, SourceLoc loc) {
+// Runs a program on fixed leading inputs and a batch of all unit vectors of its other inputs; the batch is the results' axis 0.
+std::vector<Array> run_on_basis(const Jaxpr& program, const std::vector<Array>& fixed, const std::vector<Aval>& inputs, SourceLoc loc) {
   const std::vector<Array> basis = standard_basis(inputs, loc);
   std::int64_t total = 0;
   for (const Aval& a : inputs) total += a.size();
-  std::vector<int> dims(residuals.size(), kNotMapped);
+  std::vector<int> dims(fixed.size(), kNotMapped);
   dims.insert(dims.end(), basis.size(), 0);
-  const Hoisted h = hoist_consts(linear);
+  const Hoisted h = hoist_consts(program);
   dims.insert(dims.begin(), h.consts.size(), kNotMapped);
   const std::vector<int> out_dims(h.jaxpr.data().outputs.size(), 0);
   const BatchedProgram batched = batch_program(h.jaxpr, {{}, total}, dims, out_dims);
   std::vector<Array> values = h.consts;
-  values.insert(values.end(), residuals.begin(), residuals.end());
+  values.insert(values.end(), fixed.begin(), fixed.end());
   values.insert(values.end(), basis.begin(), basis.end());
   return eval_jaxpr(dce_program(batched.jaxpr), values);
 }
@@ -67,20 +68,29 @@ Shape joined(const Shape& a, const Shape& b) {
 }  // namespace
 
 std::vector<Array> flat_jacfwd(FlatFunction& f, std::span<const int> argnums) {
-  const Ref<Linearized> l = linearize_flat(f, chosen_leaves(f, argnums, "jacfwd"), "jacfwd");
-  evaluate_primal(*l);
+  const std::vector<bool> chosen = chosen_leaves(f, argnums, "jacfwd");
+  const Hoisted h = hoist_consts(trace_flat(f, "jacfwd", true));
+  std::vector<Array> point = h.consts;
+  point.insert(point.end(), f.args.begin(), f.args.end());
+  std::vector<bool> nonzero(h.consts.size(), false);
+  nonzero.insert(nonzero.end(), chosen.begin(), chosen.end());
+  const JvpProgram pushed = jvp_program(h.jaxpr, nonzero);
+  const std::vector<Aval> results = h.jaxpr.data().output_avals();
+  const std::vector<Atom>& outputs = pushed.jaxpr.data().outputs;
+  const Jaxpr tangents_only = with_outputs(pushed.jaxpr, {outputs.begin() + static_cast<std::ptrdiff_t>(results.size()), outputs.end()});
+
   LocScope scope(f.loc);
   std::vector<Aval> active;
   std::vector<std::size_t> position(f.args.size(), 0);  // of each leaf among the active ones
   for (std::size_t i = 0; i < f.args.size(); ++i)
-    if (l->active[i]) position[i] = active.size(), active.push_back(l->in_avals[i]);
-  const std::vector<Array> columns = run_on_basis(l->linear, l->residuals, active, f.loc);
+    if (chosen[i]) position[i] = active.size(), active.push_back(f.args[i].aval());
+  const std::vector<Array> columns = run_on_basis(tangents_only, point, active, f.loc);
   std::vector<Array> out;
   std::size_t next = 0;
-  for (std::size_t o = 0; o < l->out_avals.size(); ++o) {
-    const Aval& result = l->out_avals[o];
+  for (std::size_t o = 0; o < results.size(); ++o) {
+    const Aval& result = results[o];
     std::vector<Array> parts;  // for each active leaf: its derivatives, the leaf's elements last
-    if (l->nonzero_out[o]) {
+    if (pushed.nonzero_out[o]) {
       const Array& all = columns[next++];
       std::int64_t begin = 0;
       for (const Aval& a : active) {
@@ -91,8 +101,7 @@ std::vector<Array> flat_jacfwd(FlatFunction& f, std::span<const int> argnums) {
     }
     for (const int n : argnums)
       for (std::size_t i = f.offsets[static_cast<std::size_t>(n)]; i < f.offsets[static_cast<std::size_t>(n) + 1]; ++i)
-        out.push_back(parts.empty() ? zero_tangent(result.with_shape(joined(result.shape, l->in_avals[i].shape)), f.loc)
-                                    : parts[position[i]]);
+        out.push_back(parts.empty() ? zero_tangent(result.with_shape(joined(result.shape, f.args[i].shape())), f.loc) : parts[position[i]]);
   }
   return out;
 }

@@ -115,7 +115,7 @@ TEST_CASE("map, in batches and not, and associative_scan") {
 TEST_CASE("a carry that starts as a C++ number takes the body's dtype; other changes are mistakes that name the carry") {
   CHECK(scan([](Array c, Array x) { return std::pair{c + x, c}; }, 0, arange(3, float32)).first.dtype() == float32);
   CHECK(fori_loop(0, 3, [](Array i, Array a) { return a + i * 0.5f; }, 0).dtype() == float32);
-  CHECK_THROWS_AS(fori_loop(0, 3, [](Array, Array a) { return a * 0.5f; }, array(1)), DTypeError);
+  CHECK_THROWS_AS(fori_loop(0, 3, [](Array, Array a) { return a * 0.5f; }, ones({}, int32)), DTypeError);
   CHECK_THROWS_AS(scan([](Array c, Array) { return std::pair{concatenate({c, c}), c}; }, ones(3), ones(3)), ShapeError);
   CHECK_THROWS_AS(while_loop([](Array a) { return a; }, [](Array a) { return a; }, 1.f), DTypeError);
 }
