@@ -155,7 +155,8 @@ Array operator^(Arg a, Arg b) { return binary<Xor>(a, b); }
 Array operator~(Arg a) { return bind_one<Not>({}, {a.array()}, a.where()); }
 Array operator<<(Arg a, Arg b) { return shift<ShiftLeft>(a, b); }
 Array operator>>(Arg a, Arg b) {
-  return promote_types(a.aval().dtype, b.aval().dtype).is_unsigned() ? shift<ShiftRightLogical>(a, b) : shift<ShiftRightArithmetic>(a, b);
+  return promote_types(a.aval().weak_dtype(), b.aval().weak_dtype()).dtype.is_unsigned() ? shift<ShiftRightLogical>(a, b)
+                                                                                         : shift<ShiftRightArithmetic>(a, b);
 }
 Array shift_right_logical(Arg x, Arg amount) { return shift<ShiftRightLogical>(x, amount); }
 Array population_count(Arg x) { return bind_one<PopulationCount>({}, {x.array()}, x.where()); }

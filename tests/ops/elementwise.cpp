@@ -15,6 +15,7 @@ using detail::WeakDType;
 
 namespace {
 
+Array doubles(const std::vector<double>& v) { return array(v); }
 constexpr double kInf = std::numeric_limits<double>::infinity(), kNan = std::numeric_limits<double>::quiet_NaN();
 constexpr int kIntMin = std::numeric_limits<int>::min(), kIntMax = std::numeric_limits<int>::max();
 
@@ -143,39 +144,39 @@ TEST_CASE("integers: shifts, bits, powers, wrapping") {
 }
 
 TEST_CASE("floats: rounding, signs, extrema, tests") {
-  const Array x = array({-2.5, -0.5, 0.5, 1.5, 2.5, 0.49999999999999994, kInf, kNan});
+  const Array x = doubles({-2.5, -0.5, 0.5, 1.5, 2.5, 0.49999999999999994, kInf, kNan});
   CHECK(is(round(x), {-2, 0, 0, 2, 2, 0, kInf, kNan}));
   CHECK(is(round_away(x), {-3, -1, 1, 2, 3, 0, kInf, kNan}));
   CHECK(is(trunc(x), {-2, 0, 0, 1, 2, 0, kInf, kNan}));
   CHECK(is(floor(x), {-3, -1, 0, 1, 2, 0, kInf, kNan}));
   CHECK(is(ceil(x), {-2, 0, 1, 2, 3, 1, kInf, kNan}));
-  CHECK(is(signbit(array({-0., 0., -1., kInf})), {1, 0, 1, 0}));
-  CHECK(is(signbit(sign(array({-0., 0., -3.}))), {1, 0, 1}));
-  CHECK(is(maximum(array({1., kNan, 3.}), array({2., 1., kNan})), {2, kNan, kNan}));
-  CHECK(is(minimum(array({1., kNan, 3.}), array({2., 1., kNan})), {1, kNan, kNan}));
-  CHECK(is(clip(array({-3., .5, 3., kNan}), -1, 1), {-1, .5, 1, kNan}));
+  CHECK(is(signbit(doubles({-0., 0., -1., kInf})), {1, 0, 1, 0}));
+  CHECK(is(signbit(sign(doubles({-0., 0., -3.}))), {1, 0, 1}));
+  CHECK(is(maximum(doubles({1., kNan, 3.}), doubles({2., 1., kNan})), {2, kNan, kNan}));
+  CHECK(is(minimum(doubles({1., kNan, 3.}), doubles({2., 1., kNan})), {1, kNan, kNan}));
+  CHECK(is(clip(doubles({-3., .5, 3., kNan}), -1, 1), {-1, .5, 1, kNan}));
   CHECK(is(clip(array({1, 5}), 2), {2, 5}));
-  CHECK(is(clamp(0., array({-3., .5, 3., kNan}), 1.), {0, .5, 1, kNan}));
+  CHECK(is(clamp(0., doubles({-3., .5, 3., kNan}), 1.), {0, .5, 1, kNan}));
   CHECK(is(isnan(x), {0, 0, 0, 0, 0, 0, 0, 1}));
   CHECK(is(isinf(x), {0, 0, 0, 0, 0, 0, 1, 0}));
   CHECK(is(isfinite(x), {1, 1, 1, 1, 1, 1, 0, 0}));
   CHECK(is(isfinite(array({1, 2})), {1, 1}));
-  CHECK(is(copysign(array({1., -2.}), array({-0., 3.})), {-1, 2}));
-  CHECK(is(hypot(array({3., kInf, 0., 1e200}), array({4., kNan, 0., 1e200})), {5, kInf, 0, 1e200 * std::sqrt(2.)}));
-  CHECK(near(logaddexp(array({0., -kInf, kInf, 1000., kNan}), array({0., -kInf, 1., 1000., 1.})),
+  CHECK(is(copysign(doubles({1., -2.}), doubles({-0., 3.})), {-1, 2}));
+  CHECK(is(hypot(doubles({3., kInf, 0., 1e200}), doubles({4., kNan, 0., 1e200})), {5, kInf, 0, 1e200 * std::sqrt(2.)}));
+  CHECK(near(logaddexp(doubles({0., -kInf, kInf, 1000., kNan}), doubles({0., -kInf, 1., 1000., 1.})),
              {std::log(2), -kInf, kInf, 1000 + std::log(2), kNan}, 1e-15));
-  const double one = nextafter(array({1.}), 2).item<double>();
+  const double one = nextafter(doubles({1.}), 2).item<double>();
   CHECK(one == 1 + 0x1p-52);
   CHECK(is(nextafter(array({0.f, 1.f}), array({-1.f, 0.f})), {-0x1p-149, 1 - 0x1p-24}));
 }
 
 TEST_CASE("powers: corner values as C's pow, integer exponents by multiplication") {
-  const Array x = array({kNan, 1., -2., -2., 0., -0., -8.}), y = array({0., kNan, 0.5, 3., -1., -1., 1. / 3});
+  const Array x = doubles({kNan, 1., -2., -2., 0., -0., -8.}), y = doubles({0., kNan, 0.5, 3., -1., -1., 1. / 3});
   CHECK(is(pow(x, y), {1, 1, kNan, -8, kInf, -kInf, kNan}));
-  CHECK(is(pow(array({3., -2., 0.}), -2), {1. / 9, .25, kInf}));
+  CHECK(is(pow(doubles({3., -2., 0.}), -2), {1. / 9, .25, kInf}));
   CHECK(pow(array({3.f}), 2.f).dtype() == float32);
   CHECK(is(pow(array({-2.f, 2.f, -1.f}), array({3, -2, 16777217})), {-8, .25, -1}));
-  CHECK(near(cbrt(array({-27., 8.})), {-3, 2}));
+  CHECK(near(cbrt(doubles({-27., 8.})), {-3, 2}));
 }
 
 TEST_CASE("special functions") {
@@ -184,12 +185,12 @@ TEST_CASE("special functions") {
     const double y = detail::erf_inv(x);
     CHECK(std::abs(x > 0.5 ? std::erfc(y) / (1 - x) - 1 : std::erf(y) / x - 1) < 1e-13);
   }
-  CHECK(is(erf_inv(array({-1., 1., 2., 0.})), {-kInf, kInf, kNan, 0}));
-  CHECK(near(digamma(array({1., 0.5, -0.5, 10.})), {-0.57721566490153286, -1.9635100260214235, 0.03648997397857652, 2.2517525890667211},
+  CHECK(is(erf_inv(doubles({-1., 1., 2., 0.})), {-kInf, kInf, kNan, 0}));
+  CHECK(near(digamma(doubles({1., 0.5, -0.5, 10.})), {-0.57721566490153286, -1.9635100260214235, 0.03648997397857652, 2.2517525890667211},
              1e-14));
-  CHECK(near(polygamma(1, array({1., 2.5, -0.5})), {1.6449340668482264, 0.49035775610023486, 8.9348022005446793}, 1e-14));
-  CHECK(near(polygamma(array({2., 3.}), 1), {-2.4041138063191886, 6.4939394022668291}, 1e-14));
-  CHECK(is(lgamma(array({0., -1., kInf})), {kInf, kInf, kInf}));
+  CHECK(near(polygamma(1, doubles({1., 2.5, -0.5})), {1.6449340668482264, 0.49035775610023486, 8.9348022005446793}, 1e-14));
+  CHECK(near(polygamma(doubles({2., 3.}), 1), {-2.4041138063191886, 6.4939394022668291}, 1e-14));
+  CHECK(is(lgamma(doubles({0., -1., kInf})), {kInf, kInf, kInf}));
 }
 
 TEST_CASE("complex numbers") {
@@ -211,7 +212,7 @@ TEST_CASE("complex numbers") {
   CHECK(near(imag(sqrt(z)), {1, 1}));
   const auto of_real = grad([](Array w) { return sum(square(abs(w)) + real(w * w)); })(z);
   CHECK(near(real(of_real), {12, -4}));
-  CHECK(near(imag(of_real), {-16, 0}));
+  CHECK(near(imag(of_real), {0, 0}));
 }
 
 TEST_CASE("conversions of values and of bits") {

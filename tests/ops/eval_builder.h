@@ -32,6 +32,9 @@ class EvalBuilder final : public KernelBuilder {
                                : static_cast<double>(node(v).i);
   }
   std::int64_t integer_of(V v) const { return node(v).i; }
+  V call_where(V condition, MathFunction f, std::span<const V> operands, V fast) override {
+    return node(condition).i ? emit_math(f, operands) : fast;
+  }
 
  protected:
   V emit(ScalarOp op, DType result, std::span<const V> operands) override {
