@@ -99,6 +99,7 @@ std::vector<Array> CompiledFunction::run(std::span<const Array> inputs, SourceLo
     sharded |= !c->buffer || (committed && committed->buffer && committed->buffer->device_id() != c->buffer->device_id());
     committed = c;
   }
+  if (executable().takes_placed()) return executable().call(inputs, default_device_id());
   // Sharded operands, and ones that are committed to several devices, go step by step: each operation follows its operands, or throws.
   if (sharded) return eval_jaxpr(jaxpr_, inputs);
   const int device = committed ? committed->buffer->device_id() : device_ >= 0 ? device_ : default_device_id();
@@ -120,7 +121,7 @@ std::vector<Array> CompiledFunction::run_donating(std::span<const Array> inputs,
     for (std::size_t k = 0; k < inputs.size(); ++k)
       if (k != i && inputs[k].impl() == inputs[i].impl())
         throw Error(fmt::format("{}: argument {} of the call is donated and passed twice; donate a copy", name_, to_string(c->aval)), loc);
-    if (c->buffer->unique()) continue;
+    if (c->buffer->exclusive()) continue;
     Ref<Buffer> copy = host().allocate(static_cast<std::size_t>(c->aval.bytes()));
     host().read(*c, copy->data(), loc);
     owned[i] = Array(Ref<ArrayImpl>(new ConcreteArray(c->aval, std::move(copy))));

@@ -24,6 +24,11 @@ class CompiledFunction final : public Program {
   /// The same for inputs that are known to be uncommitted, when nothing is donated.
   std::vector<Array> run_uncommitted(std::span<const Array> inputs, SourceLoc loc);
   bool is_plain() const { return plain_; }
+  /// Whether run_uncommitted takes arrays wherever they lie. Known once it is compiled.
+  bool takes_placed() const {
+    const Executable* e = executable_.load(std::memory_order_acquire);
+    return e && e->takes_placed();
+  }
 
  private:
   std::vector<Array> run_donating(std::span<const Array> inputs, int device, SourceLoc loc);

@@ -68,6 +68,14 @@ bool all_uncommitted(std::span<const Array> leaves) {
   return true;
 }
 
+/// Whether all have values, wherever they lie.
+bool all_concrete(std::span<const Array> leaves) {
+  return std::all_of(leaves.begin(), leaves.end(), [](const Array& x) {
+    const ConcreteArray* c = as_concrete(x);
+    return c ? c->buffer || !c->shards.empty() : as_literal(x) != nullptr;
+  });
+}
+
 std::vector<std::optional<weft::Placement>> resolve_shardings(const Shardings& prefix, const Skeleton& tree, const char* option,
                                                               SourceLoc loc) {
   std::vector<std::optional<weft::Placement>> out;
@@ -79,14 +87,15 @@ std::vector<std::optional<weft::Placement>> resolve_shardings(const Shardings& p
 
 class Cache final : public JitCache {
  public:
-  Cache(JitOptions options, std::string function) : options_(std::move(options)) {
+  Cache(JitOptions options, std::string function, Ref<const ProgramMaker> maker) : options_(std::move(options)), maker_(std::move(maker)) {
     name_ = options_.name.empty() ? std::move(function) : options_.name;
   }
 
   JitResult call(JitCall& c) {
     const auto leaves = c.leaves.span();
     // The fast path: the program of the last call, run without a lock.
-    if (Entry* e = last_.load(std::memory_order_acquire); e && !current_trace() && all_uncommitted(leaves) && matches(*e, c, leaves)) {
+    if (Entry* e = last_.load(std::memory_order_acquire); e && !current_trace() && matches(*e, c, leaves) &&
+        (e->function->takes_placed() ? all_concrete(leaves) : all_uncommitted(leaves))) {
       jit_counts().hits.fetch_add(1, std::memory_order_relaxed);
       return {e->function->run_uncommitted(leaves, c.loc), e->result};
     }
@@ -148,7 +157,7 @@ class Cache final : public JitCache {
     ++jit_counts().traces;
     FlatFunction& f = c.function();
     TraceRequest request{fmt::format("jit of {}", name_), e.avals, {}};
-    const Jaxpr j = trace_jaxpr(request, [&](std::span<const Array> leaves) { return f.run(leaves); });
+    const Jaxpr j = maker_ ? maker_->make(f) : trace_jaxpr(request, [&](std::span<const Array> leaves) { return f.run(leaves); });
     std::vector<bool> donated;
     for (const int n : options_.donate_argnums) {
       if (n < 0 || n + 1 >= static_cast<int>(f.offsets.size()))
@@ -157,6 +166,7 @@ class Cache final : public JitCache {
       donated.resize(e.avals.size(), false);
       for (std::size_t i = f.offsets[static_cast<std::size_t>(n)]; i < f.offsets[static_cast<std::size_t>(n) + 1]; ++i) donated[i] = true;
     }
+    if (maker_) donated.clear();  // a permission that maps make no use of
     e.in_placements = resolve_shardings(options_.in_shardings, f.arguments(), "in_shardings", c.loc);
     e.out_placements = resolve_shardings(options_.out_shardings, f.result(), "out_shardings", c.loc);
     if (options_.device && e.in_placements.empty()) e.in_placements.assign(e.avals.size(), weft::Placement(*options_.device));
@@ -183,6 +193,7 @@ class Cache final : public JitCache {
   }
 
   JitOptions options_;
+  Ref<const ProgramMaker> maker_;
   std::string name_;
   std::mutex mutex_;
   std::condition_variable traced_;
@@ -192,8 +203,8 @@ class Cache final : public JitCache {
 
 }  // namespace
 
-Ref<JitCache> JitCache::make(JitOptions options, std::string function) {
-  return Ref<JitCache>(new Cache(std::move(options), std::move(function)));
+Ref<JitCache> JitCache::make(JitOptions options, std::string function, Ref<const ProgramMaker> maker) {
+  return Ref<JitCache>(new Cache(std::move(options), std::move(function), std::move(maker)));
 }
 JitResult JitCache::call(JitCall& c) { return static_cast<Cache*>(this)->call(c); }
 std::pair<Ref<Program>, Ref<const Structure>> JitCache::program(JitCall& c) {

@@ -38,10 +38,16 @@ struct JitResult {
   Ref<const Structure> structure;
 };
 
+/// How a call becomes a program, where it isn't just the traced function: pmap's part.
+class ProgramMaker : public RefCounted {
+ public:
+  virtual Jaxpr make(FlatFunction& f) const = 0;
+};
+
 /// The programs of one jitted function, by the types, structures and static values of its arguments. Shared by its copies.
 class JitCache : public RefCounted {
  public:
-  static Ref<JitCache> make(JitOptions options, std::string function);
+  static Ref<JitCache> make(JitOptions options, std::string function, Ref<const ProgramMaker> maker = {});
   JitResult call(JitCall& c);
   /// The traced program, without running it.
   std::pair<Ref<Program>, Ref<const Structure>> program(JitCall& c);
@@ -84,14 +90,20 @@ class Jit : public Callable<Jit<F>> {
  public:
   using weft_inner = F;
   Jit(F f, JitOptions options) : f_(std::move(f)), cache_(JitCache::make(std::move(options), name_of_function<F>())) {}
+  Jit(F f, Ref<JitCache> cache) : f_(std::move(f)), cache_(std::move(cache)) {}
   template <class... A>
   out_t<F, A...> call(SourceLoc loc, const A&... args) const {
-    using Out = out_t<F, A...>;
     if (jit_is_disabled()) {
       FlatCall<F, A...> flat(f_, loc, args...);
       const std::vector<Array> results = flat.run(flat.args);
       return flat.make_result(results);
     }
+    return call_compiled(loc, args...);
+  }
+  /// The same, also in a disable_jit scope.
+  template <class... A>
+  out_t<F, A...> call_compiled(SourceLoc loc, const A&... args) const {
+    using Out = out_t<F, A...>;
     JitCallOf<F, A...> c(f_, loc, args...);
     JitResult r = cache_->call(c);
     if constexpr (std::is_same_v<Out, Array>)

@@ -9,19 +9,16 @@
 #include "transforms/map_axes.h"
 
 namespace weft::detail {
-namespace {
-
-// The mapped axis of each argument leaf, counted from the front.
-std::vector<int> resolve_in_axes(const FlatFunction& f, const Axes& in_axes) {
+std::vector<int> resolve_in_axes(const FlatFunction& f, const Axes& in_axes, const char* operation) {
   const Skeleton tree = f.arguments();
   std::vector<int> dims;
-  resolve_prefix(in_axes, tree, {"vmap", "in_axes", f.loc}, [&](const Axes& entry) {
+  resolve_prefix(in_axes, tree, {operation, "in_axes", f.loc}, [&](const Axes& entry) {
     const std::size_t i = dims.size();
     if (entry.is_none()) return dims.push_back(kNotMapped);
     const Aval& aval = f.args[i].aval();
     const int axis = entry.axis(), n = aval.ndim();
     if (axis < -n || axis >= n)
-      throw AxisError(fmt::format("vmap: in_axes maps axis {} of {}, which is {} and has {}", axis, leaf_paths(tree)[i], to_string(aval),
+      throw AxisError(fmt::format("{}: in_axes maps axis {} of {}, which is {} and has {}", operation, axis, leaf_paths(tree)[i], to_string(aval),
                                   n == 0 ? "no axes; give none for what is the same for all" : fmt::format("axes 0 to {}", n - 1)),
                       f.loc);
     dims.push_back(axis < 0 ? axis + n : axis);
@@ -29,7 +26,7 @@ std::vector<int> resolve_in_axes(const FlatFunction& f, const Axes& in_axes) {
   return dims;
 }
 
-std::int64_t mapped_size(const FlatFunction& f, const std::vector<int>& dims, const std::optional<int>& given) {
+std::int64_t mapped_size(const FlatFunction& f, const std::vector<int>& dims, const std::optional<int>& given, const char* operation) {
   std::size_t first = dims.size();
   for (std::size_t i = 0; i < dims.size(); ++i) {
     if (dims[i] == kNotMapped) continue;
@@ -38,24 +35,22 @@ std::int64_t mapped_size(const FlatFunction& f, const std::vector<int>& dims, co
     if (const std::int64_t other = f.args[first].shape()[dims[first]]; size != other) {
       const std::vector<std::string> paths = leaf_paths(f.arguments());
       throw ShapeError(
-          fmt::format("vmap: the mapped axes have different sizes: {} is {}, whose axis {} has size {}, and {} is {}, whose axis {} has "
+          fmt::format("{}: the mapped axes have different sizes: {} is {}, whose axis {} has size {}, and {} is {}, whose axis {} has "
                       "size {}; give none in in_axes for an argument that is not mapped",
-                      paths[first], to_string(f.args[first].aval()), dims[first], other, paths[i], to_string(f.args[i].aval()), dims[i],
+                      operation, paths[first], to_string(f.args[first].aval()), dims[first], other, paths[i], to_string(f.args[i].aval()), dims[i],
                       size),
           f.loc);
     }
     if (given && size != *given)
-      throw ShapeError(fmt::format("vmap: axis_size is {}, but {} is {}, whose mapped axis {} has size {}", *given,
+      throw ShapeError(fmt::format("{}: axis_size is {}, but {} is {}, whose mapped axis {} has size {}", operation, *given,
                                    leaf_paths(f.arguments())[i], to_string(f.args[i].aval()), dims[i], size),
                        f.loc);
   }
   if (first != dims.size()) return f.args[first].shape()[dims[first]];
-  if (!given) throw AxisError("vmap: no argument is mapped; map one in in_axes, or give axis_size", f.loc);
-  if (*given < 0) throw AxisError(fmt::format("vmap: axis_size is {}", *given), f.loc);
+  if (!given) throw AxisError(fmt::format("{}: no argument is mapped; map one in in_axes, or give axis_size", operation), f.loc);
+  if (*given < 0) throw AxisError(fmt::format("{}: axis_size is {}", operation, *given), f.loc);
   return *given;
 }
-
-}  // namespace
 
 std::vector<std::optional<int>> resolve_added_axes(const Axes& prefix, const Skeleton& tree, std::span<const Aval> avals,
                                                    const PrefixNames& names) {
@@ -83,8 +78,8 @@ void check_unmapped(const std::vector<std::optional<int>>& wanted, const std::ve
 }
 
 std::vector<Array> flat_vmap(FlatFunction& f, const VmapOptions& options) {
-  const std::vector<int> arg_dims = resolve_in_axes(f, options.in_axes);
-  const MappedAxis axis{options.axis_name, mapped_size(f, arg_dims, options.axis_size), options.spmd_axis_name};
+  const std::vector<int> arg_dims = resolve_in_axes(f, options.in_axes, "vmap");
+  const MappedAxis axis{options.axis_name, mapped_size(f, arg_dims, options.axis_size, "vmap"), options.spmd_axis_name};
 
   TraceRequest request{fmt::format("vmap of {}", f.name), {}, {}};
   for (std::size_t i = 0; i < f.args.size(); ++i) {
