@@ -24,7 +24,6 @@ class SpmdBody {
  public:
   /// `body` is flat. Its inputs and outputs are those of run().
   SpmdBody(const Jaxpr& body, const MeshAxes& mesh, std::vector<int> device_ids, Backend& backend, const std::string& name);
-  ~SpmdBody();
   /// One value for each input; results likewise. Thread-safe.
   std::vector<DeviceBuffers> run(std::span<const DeviceBuffers> inputs) const;
 
