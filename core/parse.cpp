@@ -14,6 +14,7 @@
 #include <set>
 
 #include "core/array_impl.h"
+#include "core/ops/control.h"
 #include "core/primitive.h"
 #include "core/text.h"
 #include "core/text_tables.h"
@@ -365,9 +366,10 @@ class ProgramReader {
     const Primitive* op = find_primitive(name);
     if (!op && is_identity(name)) return read_identity(r, body, binders, column);
     if (!op) fail_at(r, name_at, "unknown primitive '" + name + "'");
-    const ParamsRef params = read_params(r, *op, binders);
+    ParamsRef params = read_params(r, *op, binders);
     std::vector<Atom> inputs;
     while (!at_equation_end(r, column)) inputs.push_back(read_operand(r, body));
+    if (op == &primitive_of<While>) make_scalar_condition(params, inputs, body);
 
     std::vector<Aval> in, out;
     for (Atom a : inputs) in.push_back(body.builder.aval(a));
@@ -384,6 +386,24 @@ class ProgramReader {
     const std::vector<Atom> results = body.builder.add_eqn(*op, params, std::move(inputs), out, loc);
     for (std::size_t i = 0; i < results.size(); ++i) bind(r, body, binders[i], results[i]);
     r.seek(end);
+  }
+
+  /// A loop over lanes, as vmap in JAX writes it, becomes one with a scalar condition.
+  static void make_scalar_condition(ParamsRef& params, std::vector<Atom>& inputs, const Body& body) {
+    const auto& p = params_as<While::Params>(*params);
+    const std::vector<Aval> condition = p.cond_jaxpr.data().output_avals();
+    const int consts = p.cond_nconsts + p.body_nconsts;
+    if (condition.size() != 1 || condition[0].dtype != bool_ || condition[0].shape.empty()) return;
+    const int carry = static_cast<int>(inputs.size()) - consts;
+    if (p.cond_nconsts < 0 || p.body_nconsts < 0 || carry < 0 || p.cond_jaxpr.data().num_inputs != p.cond_nconsts + carry ||
+        p.body_jaxpr.data().num_inputs != p.body_nconsts + carry)
+      return;
+    std::vector<Aval> avals;
+    for (Atom a : inputs) avals.push_back(body.builder.aval(a));
+    const auto first = avals.begin(), second = first + p.cond_nconsts, third = first + consts;
+    const std::vector<Atom> cond_consts(inputs.begin(), inputs.begin() + p.cond_nconsts);
+    params = make_params(while_lanes(p, {first, second}, {second, third}, {third, avals.end()}));
+    inputs.insert(inputs.begin(), cond_consts.begin(), cond_consts.end());
   }
 
   /// An equation whose results are its operands: it only gives them other names.

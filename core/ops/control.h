@@ -38,6 +38,12 @@ struct While {
   static BatchResult batch(const BatchContext& c);
 };
 
+/// A loop whose condition gives an array, one bool a lane (the leading axes of every carry), as one whose condition is a scalar: it goes on
+/// while any lane does, and lanes that are done keep their value. JAX prints such loops. The operands become (constants of cond, constants
+/// of cond, constants of body, carry).
+While::Params while_lanes(const While::Params& p, const std::vector<Aval>& cond_consts, const std::vector<Aval>& body_consts,
+                          const std::vector<Aval>& carry);
+
 /// Runs body `length` times over the leading axis of xs, handing on a carry and stacking ys. Operands: constants, carry, xs; the body takes
 /// them (one slice of each x) and gives (carry, ys) (jax.lax.scan).
 struct Scan {

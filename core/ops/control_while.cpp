@@ -8,6 +8,7 @@
 #include "core/ops/control_common.h"
 #include "core/ops/remat.h"
 #include "core/reductions.h"
+#include "core/shaping.h"
 
 namespace weft::detail {
 
@@ -147,6 +148,32 @@ JvpResult While::linearize_call(const JvpContext& c) {
   return result;
 }
 
+While::Params while_lanes(const While::Params& p, const std::vector<Aval>& cond_consts, const std::vector<Aval>& body_consts,
+                          const std::vector<Aval>& carry) {
+  const std::size_t a = cond_consts.size(), b = body_consts.size();
+  std::vector<Aval> cond_inputs = cond_consts, body_inputs = cond_consts;
+  body_inputs.insert(body_inputs.end(), body_consts.begin(), body_consts.end());
+  for (std::vector<Aval>* inputs : {&cond_inputs, &body_inputs}) inputs->insert(inputs->end(), carry.begin(), carry.end());
+  While::Params q = p;
+  q.cond_jaxpr =
+      make_program("while", cond_inputs, [&](std::span<const Array> args) { return std::vector{any(eval_jaxpr(p.cond_jaxpr, args)[0])}; });
+  q.body_jaxpr = make_program("while", body_inputs, [&](std::span<const Array> args) {
+    std::vector<Array> for_cond(args.begin(), args.begin() + static_cast<std::ptrdiff_t>(a));
+    const auto old = args.subspan(a + b);
+    append(for_cond, old);
+    const Array go_on = eval_jaxpr(p.cond_jaxpr, for_cond)[0];
+    std::vector<Array> next = eval_jaxpr(p.body_jaxpr, args.subspan(a));
+    for (std::size_t i = 0; i < next.size(); ++i) {
+      Shape lanes = go_on.shape();
+      while (lanes.size() < next[i].ndim()) lanes.push_back(1);
+      next[i] = where(reshape(go_on, lanes), next[i], old[i]);
+    }
+    return next;
+  });
+  q.body_nconsts = static_cast<int>(a + b);
+  return q;
+}
+
 BatchResult While::batch(const BatchContext& c) {
   const Params& p = c.get<Params>();
   const Operands in = split(p, c.in);
@@ -180,25 +207,9 @@ BatchResult While::batch(const BatchContext& c) {
     append(all, in.body_consts), append(all, starts);
     return {bind_all<While>(q, all, c.loc), carry};
   }
-  // Lanes that are done keep their value; the loop goes on while any lane does.
-  const Jaxpr lane_cond = q.cond_jaxpr, lane_body = q.body_jaxpr;
-  std::vector<Aval> cond_inputs = avals_of(in.cond_consts), body_inputs = cond_inputs;
-  for (const Array& x : in.body_consts) body_inputs.push_back(x.aval());
-  for (const Array& x : starts) cond_inputs.push_back(x.aval()), body_inputs.push_back(x.aval());
-  q.cond_jaxpr =
-      make_program("while", cond_inputs, [&](std::span<const Array> args) { return std::vector{any(eval_jaxpr(lane_cond, args)[0])}; });
-  q.body_jaxpr = make_program("while", body_inputs, [&](std::span<const Array> args) {
-    std::vector<Array> for_cond(args.begin(), args.begin() + static_cast<std::ptrdiff_t>(a));
-    const auto old = args.subspan(a + b);
-    append(for_cond, old);
-    const Array go_on = eval_jaxpr(lane_cond, for_cond)[0];
-    std::vector<Array> next = eval_jaxpr(lane_body, args.subspan(a));
-    for (std::size_t i = 0; i < n; ++i) next[i] = where(batch_dim_in_front(go_on, 0, next[i].ndim() - 1, c.loc), next[i], old[i]);
-    return next;
-  });
-  q.body_nconsts = static_cast<int>(a + b);
+  const Params lanes = while_lanes(q, avals_of(in.cond_consts), avals_of(in.body_consts), avals_of(starts));
   append(all, in.cond_consts), append(all, in.body_consts), append(all, starts);
-  return {bind_all<While>(q, all, c.loc), carry};
+  return {bind_all<While>(lanes, all, c.loc), carry};
 }
 
 }  // namespace weft::detail
