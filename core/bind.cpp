@@ -71,6 +71,7 @@ std::vector<Array> bind_primitive(const Primitive& op, ParamsRef params, std::sp
   }
   for (std::size_t i = 0; i < inputs.size(); ++i) {
     avals[i] = inputs[i].aval();
+    if (is_donated(inputs[i])) throw_donated(inputs[i], std::string(op.name).c_str(), loc);
     if (inputs[i].impl()->kind == ArrayImpl::Kind::abstract)
       throw TracerError(fmt::format("{}: an operand {} is abstract: a shape and a dtype without a value; use eval_shape, lower or make_jaxpr", op.name,
                                     to_string(avals[i])),
