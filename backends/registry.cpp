@@ -1,6 +1,7 @@
 // Which backend serves which platform, and what core needs of the layers above it.
 #include <fmt/core.h>
 
+#include "backends/cpu/cpu_backend.h"
 #include "backends/eager.h"
 #include "backends/interp/interp.h"
 #include "core/host.h"
@@ -43,7 +44,9 @@ Host& host() {
 
 Backend& backend(std::string_view platform) {
   static WithMaps<InterpBackend> interp;
-  if (platform == "interp" || platform == "cpu") return interp;
+  static WithMaps<CpuBackend> cpu;
+  if (platform == "cpu") return cpu;
+  if (platform == "interp") return interp;
   throw DeviceError(fmt::format("there is no backend `{}`; there are `cpu` and `interp`", platform));
 }
 

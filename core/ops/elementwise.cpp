@@ -3,7 +3,10 @@
 #include <fmt/format.h>
 
 #include "core/ops/registry.h"
-#include "core/shaping.h"
+
+namespace weft {
+Array broadcast_to(Arg x, Shape shape);  // of core/shaping.h, which stands above this file
+}
 
 namespace weft::detail {
 

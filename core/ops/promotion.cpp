@@ -2,8 +2,12 @@
 
 #include <fmt/format.h>
 
-#include "core/shaping.h"
+#include "core/axis.h"
 #include "core/trace.h"
+
+namespace weft {
+Array expand_dims(Arg x, Axis axis);  // of core/shaping.h, which stands above this file
+}
 
 namespace weft::detail {
 namespace {

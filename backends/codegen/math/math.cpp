@@ -85,8 +85,7 @@ namespace {
 // The digamma function by its asymptotic series (Abramowitz and Stegun, 6.3.18) after the recurrence psi(x) = psi(x + 1) - 1 / x, and the
 // reflection formula for negative arguments.
 double digamma(double x) {
-  if (x == 0) return std::copysign(std::numeric_limits<double>::infinity(), -x);
-  if (x < 0) {
+  if (x <= 0) {
     if (x == std::floor(x)) return std::numeric_limits<double>::quiet_NaN();
     return digamma(1 - x) - M_PI / std::tan(M_PI * (x - std::floor(x)));
   }

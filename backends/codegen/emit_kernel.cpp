@@ -1,0 +1,472 @@
+// Control flow of emitted kernels: loops, nests and folds.
+#include "backends/codegen/emit_kernel.h"
+
+#include <llvm/IR/Module.h>
+
+#include <algorithm>
+#include <limits>
+
+#include "core/error.h"
+
+namespace weft::detail {
+
+using llvm::Value;
+
+namespace {
+bool constant(Value* v, std::int64_t& out) {
+  const auto* c = llvm::dyn_cast<llvm::ConstantInt>(v);
+  if (c) out = c->getSExtValue();
+  return c != nullptr;
+}
+}  // namespace
+
+KernelEmitter::KernelEmitter(llvm::Module& module, const Kernel& k, const Schedule& s, const VectorFeatures& features,
+                             const std::string& name)
+    : module_(module), k_(k), s_(s), features_(features), ir_(module.getContext()), builder_(ir_, module, features) {
+  llvm::PointerType* pointer = llvm::PointerType::get(module.getContext(), 0);
+  function_ = llvm::Function::Create(llvm::FunctionType::get(ir_.getVoidTy(), {pointer, ir_.getInt64Ty(), ir_.getInt64Ty()}, false),
+                                     llvm::Function::ExternalLinkage, name, module);
+  function_->setDoesNotThrow();
+  function_->addFnAttr("prefer-vector-width", std::to_string(8 * features.vector_bytes));
+  function_->addFnAttr("min-legal-vector-width", std::to_string(8 * features.vector_bytes));
+
+  double points = 1;
+  for (std::int64_t d : k.dag.dims) points *= static_cast<double>(d);
+  wide_index_ = points > 1e9;
+  for (const KernelArg& a : k.args) wide_index_ |= a.elements >= 0x40000000;
+  pinned_.resize(k.dag.nodes.size());
+  for (std::size_t n = 0; n < k.dag.nodes.size(); ++n) {
+    const Node& node = k.dag.nodes[n];
+    bool pinned = node.kind == NodeKind::local || (node.kind == NodeKind::load && k.args[static_cast<std::size_t>(node.integer)].written);
+    for (NodeId o : node.operands) pinned |= o >= 0 && pinned_[static_cast<std::size_t>(o)];
+    if (node.kind == NodeKind::index)
+      for (const AffineTerm& t : k.dag.affines[static_cast<std::size_t>(node.affine)].terms)
+        pinned |= t.atom < 0 && pinned_[static_cast<std::size_t>(~t.atom)];
+    pinned_[n] = pinned;
+    if (node.kind == NodeKind::local) local_nodes_[static_cast<int>(node.integer)] = static_cast<NodeId>(n);
+  }
+  ranges_.resize(k.dag.dims.size());
+}
+
+void KernelEmitter::run() {
+  llvm::BasicBlock* entry = llvm::BasicBlock::Create(module_.getContext(), "entry", function_);
+  llvm::BasicBlock* body = llvm::BasicBlock::Create(module_.getContext(), "body", function_);
+  ir_.SetInsertPoint(entry);
+  std::uint64_t next = 0;
+  for (const KernelArg& a : k_.args) {
+    if (!a.scratch) {
+      Value* slot = ir_.CreateConstGEP1_64(ir_.getPtrTy(), function_->getArg(0), next++);
+      args_.push_back(ir_.CreateLoad(ir_.getPtrTy(), slot));
+      continue;
+    }
+    const std::int64_t copies = std::int64_t{s_.vector_dim >= 0 ? s_.lanes : 1} * slots();
+    llvm::AllocaInst* memory =
+        ir_.CreateAlloca(llvm::ArrayType::get(builder_.memory_type(a.dtype), static_cast<std::uint64_t>(a.elements * copies)));
+    memory->setAlignment(llvm::Align(64));
+    args_.push_back(memory);
+  }
+  // What loops don't change is computed here; memory of slow paths is reserved in front.
+  llvm::Instruction* jump = ir_.CreateBr(body);
+  frames_.emplace_back();
+  frames_.back().entry = jump;
+  ir_.SetInsertPoint(body);
+
+  Value *begin = function_->getArg(1), *end = function_->getArg(2);
+  if (s_.task_loops == 0) {
+    outer_loops();
+  } else if (s_.task_loops == 1) {
+    const auto size = i64(k_.dag.dims[static_cast<std::size_t>(s_.outer[0].dim)]);
+    ranges_[static_cast<std::size_t>(s_.outer[0].dim)] = {
+        ir_.CreateMul(begin, i64(s_.block[0])),
+        ir_.CreateBinaryIntrinsic(llvm::Intrinsic::smin, ir_.CreateMul(end, i64(s_.block[0])), size)};
+    outer_loops();
+  } else {
+    loop(-1, begin, end, 1, 1, 0, {}, [&](Values v) {
+      Value* rest = frames_.back().iteration;
+      for (std::size_t i = static_cast<std::size_t>(s_.task_loops); i-- > 0;) {
+        const auto n = static_cast<std::uint64_t>(s_.blocks[i]);
+        Value* b = i == 0 ? rest : ir_.CreateURem(rest, ir_.getInt64(n));
+        rest = i == 0 ? rest : ir_.CreateUDiv(rest, ir_.getInt64(n));
+        const int dim = s_.outer[i].dim;
+        const std::int64_t size = k_.dag.dims[static_cast<std::size_t>(dim)];
+        Value* low = ir_.CreateMul(b, i64(s_.block[i]));
+        Value* high = ir_.CreateAdd(low, i64(s_.block[i]));
+        if (size % s_.block[i] != 0) high = ir_.CreateBinaryIntrinsic(llvm::Intrinsic::smin, high, i64(size));
+        ranges_[static_cast<std::size_t>(dim)] = {low, high};
+      }
+      outer_loops();
+      return v;
+    });
+  }
+  ir_.CreateRetVoid();
+}
+
+void KernelEmitter::outer_loops() {
+  run_loops(s_.outer, {}, [&](Values v) {
+    base_level_ = static_cast<int>(frames_.size()) - 1;
+    for (std::size_t n = 0; n < k_.nests.size(); ++n) nest(n);
+    return v;
+  });
+}
+
+void KernelEmitter::range(int dim, Value*& low, Value*& high) {
+  const auto d = static_cast<std::size_t>(dim);
+  low = i64(0), high = i64(k_.dag.dims[d]);
+  if (ranges_[d].first) low = ranges_[d].first, high = ranges_[d].second;
+  const LoopLimit& limit = k_.limits[d];
+  if (limit.outer < 0) return;
+  for (const Frame& f : frames_)
+    if (f.dim == limit.outer) {
+      Value* left = ir_.CreateSub(i64(limit.total), ir_.CreateMul(f.iteration, i64(k_.dag.dims[d])));
+      high = ir_.CreateBinaryIntrinsic(llvm::Intrinsic::smin, high, left);
+    }
+}
+
+/// `step`: of the loop; `copy_step`: between its copies.
+KernelEmitter::Values KernelEmitter::loop(int dim, Value* low, Value* high, std::int64_t step, int unroll, std::int64_t copy_step,
+                                          Values carried, const Body& body) {
+  std::int64_t l = 0, h = 0;
+  const bool known = constant(low, l) && constant(high, h);
+  if (known && l >= h) return carried;
+  llvm::BasicBlock* inside = llvm::BasicBlock::Create(module_.getContext(), "loop", function_);
+  llvm::BasicBlock* after = llvm::BasicBlock::Create(module_.getContext(), "next", function_);
+  llvm::Instruction* entry = known ? ir_.CreateBr(inside) : ir_.CreateCondBr(ir_.CreateICmpSLT(low, high), inside, after);
+  ir_.SetInsertPoint(inside);
+  Frame f;
+  f.dim = dim, f.unroll = unroll, f.step = copy_step, f.entry = entry;
+  const bool once = known && l + step >= h;
+  llvm::PHINode* iteration = nullptr;
+  std::vector<llvm::PHINode*> phis;
+  Values inner;
+  if (once) {
+    f.iteration = low;
+    inner = carried;
+  } else {
+    iteration = ir_.CreatePHI(ir_.getInt64Ty(), 2);
+    iteration->addIncoming(low, entry->getParent());
+    f.iteration = iteration;
+    for (Value* v : carried) {
+      phis.push_back(ir_.CreatePHI(v->getType(), 2));
+      phis.back()->addIncoming(v, entry->getParent());
+      inner.push_back(phis.back());
+    }
+  }
+  frames_.push_back(std::move(f));
+  Values results = body(inner);
+  frames_.pop_back();
+  llvm::BasicBlock* last = nullptr;
+  if (once) {
+    last = ir_.GetInsertBlock();
+    ir_.CreateBr(after);
+  } else {
+    Value* next = ir_.CreateAdd(iteration, i64(step));
+    last = ir_.GetInsertBlock();
+    ir_.CreateCondBr(ir_.CreateICmpSLT(next, high), inside, after);
+    iteration->addIncoming(next, last);
+    for (std::size_t i = 0; i < phis.size(); ++i) phis[i]->addIncoming(results[i], last);
+  }
+  ir_.SetInsertPoint(after);
+  if (known) return results;
+  for (std::size_t i = 0; i < results.size(); ++i) {
+    llvm::PHINode* phi = ir_.CreatePHI(results[i]->getType(), 2);
+    phi->addIncoming(carried[i], entry->getParent());
+    phi->addIncoming(results[i], last);
+    results[i] = phi;
+  }
+  return results;
+}
+
+KernelEmitter::Values KernelEmitter::when(int dim, Value* at, Value* condition, Values carried, const Body& body) {
+  llvm::BasicBlock* inside = llvm::BasicBlock::Create(module_.getContext(), "tail", function_);
+  llvm::BasicBlock* after = llvm::BasicBlock::Create(module_.getContext(), "next", function_);
+  const bool always = llvm::isa<llvm::ConstantInt>(condition);
+  llvm::Instruction* entry = always ? ir_.CreateBr(inside) : ir_.CreateCondBr(condition, inside, after);
+  ir_.SetInsertPoint(inside);
+  Frame f;
+  f.dim = dim, f.iteration = at, f.entry = entry;
+  frames_.push_back(std::move(f));
+  Values results = body(carried);
+  frames_.pop_back();
+  llvm::BasicBlock* last = ir_.GetInsertBlock();
+  ir_.CreateBr(after);
+  ir_.SetInsertPoint(after);
+  if (always) return results;
+  for (std::size_t i = 0; i < results.size(); ++i) {
+    llvm::PHINode* phi = ir_.CreatePHI(results[i]->getType(), 2);
+    phi->addIncoming(carried[i], entry->getParent());
+    phi->addIncoming(results[i], last);
+    results[i] = phi;
+  }
+  return results;
+}
+
+/// Whole unrolled bodies, then single iterations or vectors, then what is left of a vector.
+KernelEmitter::Values KernelEmitter::run_loop(const LoopPlan& plan, Value* low, Value* high, Values carried, const Body& body) {
+  const int dim = plan.dim;
+  const std::int64_t size = k_.dag.dims[static_cast<std::size_t>(dim)], lanes = plan.vector ? s_.lanes : 1;
+  const int saved_lanes = lanes_, saved_dim = vector_dim_;
+  if (plan.vector) lanes_ = s_.lanes, vector_dim_ = dim;
+  const auto rounded = [&](std::int64_t unit) {
+    Value* n = ir_.CreateSub(high, low);
+    return ir_.CreateAdd(low, ir_.CreateSub(n, ir_.CreateURem(n, i64(unit))));
+  };
+  Value* at = low;
+  const bool limited = k_.limits[static_cast<std::size_t>(dim)].outer >= 0;
+  const std::int64_t unit = plan.unroll * lanes;
+  if (plan.unroll > 1 && size >= unit) {
+    Value* end = size % unit == 0 && !limited ? high : rounded(unit);
+    carried = loop(dim, at, end, unit, plan.unroll, lanes, std::move(carried), body);
+    at = end;
+  }
+  if (plan.unroll == 1 || size % unit >= lanes || limited) {
+    Value* end = size % lanes == 0 && !limited ? high : rounded(lanes);
+    if (size >= lanes) carried = loop(dim, at, end, lanes, 1, lanes, std::move(carried), body), at = end;
+  }
+  if (plan.vector && (size % lanes != 0 || limited)) {
+    Value* saved_mask = mask_;
+    std::int64_t a = 0, h = 0;
+    const bool known = constant(at, a) && constant(high, h);
+    if (!known || a < h) {
+      Value* condition = known ? static_cast<Value*>(ir_.getTrue()) : ir_.CreateICmpSLT(at, high);
+      if (limited && !known) {
+        Value* left = ir_.CreateTrunc(ir_.CreateSub(high, at), ir_.getInt32Ty());
+        std::vector<llvm::Constant*> numbers;
+        for (unsigned i = 0; i < static_cast<unsigned>(lanes); ++i) numbers.push_back(ir_.getInt32(i));
+        mask_ = ir_.CreateICmpSLT(llvm::ConstantVector::get(numbers), builder_.splat(left, static_cast<int>(lanes)));
+      } else {
+        // Blocks begin at whole vectors, so that what is left depends on the size only.
+        std::vector<llvm::Constant*> bits;
+        for (std::int64_t i = 0; i < lanes; ++i) bits.push_back(ir_.getInt1(i < size % lanes));
+        mask_ = llvm::ConstantVector::get(bits);
+      }
+      carried = when(dim, at, condition, std::move(carried), body);
+      mask_ = saved_mask;
+    }
+  }
+  lanes_ = saved_lanes, vector_dim_ = saved_dim;
+  return carried;
+}
+
+KernelEmitter::Values KernelEmitter::run_loops(std::span<const LoopPlan> plans, Values carried, const Body& body) {
+  if (plans.empty()) return body(std::move(carried));
+  Value *low = nullptr, *high = nullptr;
+  range(plans[0].dim, low, high);
+  return run_loop(plans[0], low, high, std::move(carried), [&](Values v) { return run_loops(plans.subspan(1), std::move(v), body); });
+}
+
+void KernelEmitter::for_each_copy(const std::function<void(const Copy&)>& f) const {
+  const std::size_t frames = frames_.size();
+  Copy copy(frames, 0);
+  while (true) {
+    f(copy);
+    std::size_t i = frames;
+    while (i-- > 0) {
+      if (++copy[i] < frames_[i].unroll) break;
+      copy[i] = 0;
+      if (i == 0) return;
+    }
+    if (frames == 0) return;
+  }
+}
+
+void KernelEmitter::nest(std::size_t number) {
+  run_loops(s_.nests[number].parallel, {}, [&](Values v) {
+    if (!k_.nests[number].reduce.empty() || !k_.nests[number].reductions.empty()) reduce(number);
+    store_all(number, false);
+    return v;
+  });
+}
+
+void KernelEmitter::reduce(std::size_t number) {
+  const Nest& t = k_.nests[number];
+  const std::vector<LoopPlan>& plans = s_.nests[number].reduce;
+  const bool across = !plans.empty() && plans.back().vector;
+  const int partial = across ? plans.back().unroll : 1;
+  const std::size_t outside = frames_.size();
+  std::vector<Copy> copies;
+  for_each_copy([&](const Copy& c) { copies.push_back(c); });
+
+  // Carried values: for each fold, each copy of the result, each partial accumulator: the accumulator, and its position.
+  Values carried;
+  const int width = across ? s_.lanes : lanes_;
+  for (const Reduction& r : t.reductions)
+    for (std::size_t c = 0; c < copies.size() * static_cast<std::size_t>(partial); ++c) {
+      carried.push_back(builder_.splat(identity(r), width));
+      if (r.kind != Reduction::Kind::fold)
+        carried.push_back(builder_.splat(llvm::Constant::getNullValue(builder_.type(k_.dag[r.position].dtype)), width));
+    }
+  carried = run_loops(plans, std::move(carried), [&](Values acc) {
+    // The copies of the folding loops in this body.
+    std::vector<Copy> inner;
+    for_each_copy([&](const Copy& c) {
+      if (std::all_of(c.begin(), c.begin() + static_cast<std::ptrdiff_t>(outside), [](int i) { return i == 0; })) inner.push_back(c);
+    });
+    std::size_t next = 0;
+    for (const Reduction& r : t.reductions) {
+      const std::size_t each = r.kind == Reduction::Kind::fold ? 1 : 2;
+      for (const Copy& c : copies) {
+        for (std::size_t u = 0; u < inner.size(); ++u) {
+          Copy copy = inner[u];
+          std::copy(c.begin(), c.end(), copy.begin());
+          Value* keep = across ? mask_ : nullptr;
+          const std::size_t slot = next + (partial > 1 ? u * each : 0);
+          if (each == 1) {
+            acc[slot] = accumulate(r, acc[slot], copy, width > 1, keep);
+          } else {
+            // Positions grow along the loop, so that the first of equals is kept.
+            Value *v = get(r.value, copy), *p = get(r.position, copy);
+            if (width > 1) v = builder_.splat(v, width), p = builder_.splat(p, width);
+            if (keep) v = ir_.CreateSelect(keep, v, builder_.splat(identity(r), width));
+            combine_arg(r, acc[slot], acc[slot + 1], v, p, false);
+          }
+          if (r.running) frames_.back().memo[key(local_nodes_.at(r.local), copy)] = acc[slot];
+        }
+        next += each * static_cast<std::size_t>(partial);
+      }
+    }
+    store_all(number, true);
+    return acc;
+  });
+
+  std::size_t next = 0;
+  for (const Reduction& r : t.reductions) {
+    const bool arg = r.kind != Reduction::Kind::fold;
+    const std::size_t each = arg ? 2 : 1;
+    for (const Copy& c : copies) {
+      // Partial accumulators pairwise, then the lanes.
+      Values value, position;
+      for (int u = 0; u < partial; ++u, next += each) {
+        value.push_back(carried[next]);
+        if (arg) position.push_back(carried[next + 1]);
+      }
+      while (value.size() > 1) {
+        const std::size_t half = (value.size() + 1) / 2;
+        for (std::size_t i = 0; i + half < value.size(); ++i) {
+          if (arg)
+            combine_arg(r, value[i], position[i], value[i + half], position[i + half], true);
+          else
+            value[i] = combine(r, value[i], value[i + half]);
+        }
+        value.resize(half);
+        if (arg) position.resize(half);
+      }
+      if (across && arg) horizontal_arg(r, value[0], position[0]);
+      if (across && !arg) value[0] = horizontal(r, value[0]);
+      const auto set = [&](int local, Value* v) {
+        const auto node = local_nodes_.find(local);
+        if (node != local_nodes_.end()) frames_.back().memo[key(node->second, c)] = v;
+      };
+      if (r.running) continue;
+      set(r.local, value[0]);
+      if (arg) set(r.local + 1, position[0]);
+    }
+  }
+}
+
+Value* KernelEmitter::identity(const Reduction& r) const {
+  llvm::Type* t = builder_.type(r.dtype);
+  const bool maximum = r.kind == Reduction::Kind::arg_max || (r.kind == Reduction::Kind::fold && r.combiner == Combiner::max);
+  const bool minimum = r.kind == Reduction::Kind::arg_min || (r.kind == Reduction::Kind::fold && r.combiner == Combiner::min);
+  if (maximum || minimum) {
+    if (r.dtype.is_floating()) return llvm::ConstantFP::getInfinity(t, maximum);
+    const unsigned bits = t->getIntegerBitWidth();
+    if (r.dtype.is_signed())
+      return llvm::ConstantInt::get(t, maximum ? llvm::APInt::getSignedMinValue(bits) : llvm::APInt::getSignedMaxValue(bits));
+    return llvm::ConstantInt::get(t, maximum ? llvm::APInt::getZero(bits) : llvm::APInt::getAllOnes(bits));
+  }
+  switch (r.combiner) {
+    case Combiner::prod:
+      return r.dtype.is_floating() ? llvm::ConstantFP::get(t, 1) : llvm::ConstantInt::get(t, 1);
+    case Combiner::logical_and:
+      return llvm::Constant::getAllOnesValue(t);
+    default:
+      return llvm::Constant::getNullValue(t);
+  }
+}
+
+Value* KernelEmitter::combine(const Reduction& r, Value* a, Value* b) {
+  const auto apply = [&](ScalarOp op) {
+    return builder_.op(op, r.dtype, std::array{builder_.wrap(a, r.dtype), builder_.wrap(b, r.dtype)});
+  };
+  switch (r.combiner) {
+    case Combiner::sum:
+      return apply(ScalarOp::add);
+    case Combiner::prod:
+      return apply(ScalarOp::mul);
+    case Combiner::max:
+      return apply(ScalarOp::max);
+    case Combiner::min:
+      return apply(ScalarOp::min);
+    case Combiner::logical_and:
+      return apply(ScalarOp::bit_and);
+    case Combiner::logical_or:
+      return apply(ScalarOp::bit_or);
+    case Combiner::bit_xor:
+      return apply(ScalarOp::bit_xor);
+    case Combiner::logsumexp:
+      break;
+  }
+  throw CompileError("codegen: internal error: no such fold");
+}
+
+Value* KernelEmitter::accumulate(const Reduction& r, Value* a, const Copy& copy, bool vector, Value* keep) {
+  const int width = vector ? VectorBuilder::lanes_of(a) : 1;
+  const Node& n = k_.dag[r.value];
+  if (r.combiner == Combiner::sum && r.dtype.is_floating() && features_.fma && n.kind == NodeKind::op && n.op == ScalarOp::mul && !keep) {
+    Value* x = builder_.splat(get(n.operands[0], copy), width);
+    Value* y = builder_.splat(get(n.operands[1], copy), width);
+    return ir_.CreateIntrinsic(llvm::Intrinsic::fma, {a->getType()}, {x, y, a});
+  }
+  Value* v = builder_.splat(get(r.value, copy), width);
+  if (keep) v = ir_.CreateSelect(keep, v, builder_.splat(identity(r), width));
+  return combine(r, a, v);
+}
+
+/// Takes (v, p) if v is more extreme, or the first NaN; `ties`: also if it is equal and stands further in front.
+void KernelEmitter::combine_arg(const Reduction& r, Value*& value, Value*& position, Value* v, Value* p, bool ties) {
+  const bool maximum = r.kind == Reduction::Kind::arg_max;
+  const DType pt = k_.dag[r.position].dtype;
+  Value *better = nullptr, *equal = nullptr;
+  if (r.dtype.is_floating()) {
+    Value *nan = ir_.CreateFCmpUNO(v, v), *had_nan = ir_.CreateFCmpUNO(value, value);
+    // Unordered comparisons hold for NaN: v wins if it is NaN and the old value is not.
+    better = ir_.CreateAnd(maximum ? ir_.CreateFCmpUGT(v, value) : ir_.CreateFCmpULT(v, value), ir_.CreateNot(had_nan));
+    equal = ir_.CreateOr(ir_.CreateFCmpOEQ(v, value), ir_.CreateAnd(nan, had_nan));
+  } else {
+    const bool with_sign = r.dtype.is_signed();
+    better = maximum ? (with_sign ? ir_.CreateICmpSGT(v, value) : ir_.CreateICmpUGT(v, value))
+                     : (with_sign ? ir_.CreateICmpSLT(v, value) : ir_.CreateICmpULT(v, value));
+    equal = ir_.CreateICmpEQ(v, value);
+  }
+  if (ties)
+    better = ir_.CreateOr(better, ir_.CreateAnd(equal, pt.is_signed() ? ir_.CreateICmpSLT(p, position) : ir_.CreateICmpULT(p, position)));
+  value = ir_.CreateSelect(better, v, value);
+  position = ir_.CreateSelect(better, p, position);
+}
+
+namespace {
+std::vector<int> upper_half(int lanes, int half) {
+  std::vector<int> m;
+  for (int i = 0; i < lanes; ++i) m.push_back(i < half ? i + half : -1);
+  return m;
+}
+}  // namespace
+
+Value* KernelEmitter::horizontal(const Reduction& r, Value* v) {
+  const int lanes = VectorBuilder::lanes_of(v);
+  for (int half = lanes / 2; half >= 1; half /= 2) v = combine(r, v, ir_.CreateShuffleVector(v, upper_half(lanes, half)));
+  return lanes > 1 ? ir_.CreateExtractElement(v, std::uint64_t{0}) : v;
+}
+void KernelEmitter::horizontal_arg(const Reduction& r, Value*& value, Value*& position) {
+  const int lanes = VectorBuilder::lanes_of(value);
+  for (int half = lanes / 2; half >= 1; half /= 2)
+    combine_arg(r, value, position, ir_.CreateShuffleVector(value, upper_half(lanes, half)),
+                ir_.CreateShuffleVector(position, upper_half(lanes, half)), true);
+  if (lanes > 1) value = ir_.CreateExtractElement(value, std::uint64_t{0}), position = ir_.CreateExtractElement(position, std::uint64_t{0});
+}
+
+void emit_kernel(llvm::Module& module, const Kernel& k, const Schedule& s, const VectorFeatures& features, const std::string& name) {
+  KernelEmitter(module, k, s, features, name).run();
+}
+
+}  // namespace weft::detail

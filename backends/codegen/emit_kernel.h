@@ -1,0 +1,106 @@
+// The emitter's state: the loops that are open, and what has been computed in each. Includes LLVM: internal to the emitter.
+//
+// A value is emitted where it is first needed, but in the outermost open loop whose iterations it depends on: in front of the loop inside
+// of that. Loops may be unrolled: then one loop body stands for several iterations ("copies"), and a value exists once for each
+// combination of copies of the loops that it depends on.
+#pragma once
+#include <functional>
+#include <map>
+#include <unordered_map>
+
+#include "backends/codegen/emit.h"
+#include "backends/codegen/vector_builder.h"
+
+namespace weft::detail {
+
+class KernelEmitter {
+ public:
+  KernelEmitter(llvm::Module& module, const Kernel& k, const Schedule& s, const VectorFeatures& features, const std::string& name);
+  void run();
+
+ private:
+  using Value = llvm::Value;
+  using Values = std::vector<Value*>;
+  /// For each open loop: which of its copies.
+  using Copy = std::vector<int>;
+
+  /// An open loop, or a block that is run on a condition (then it stands for one iteration).
+  struct Frame {
+    int dim = -1;
+    Value* iteration = nullptr;  ///< the first copy's coordinate
+    int unroll = 1;
+    std::int64_t step = 1;               ///< between copies
+    llvm::Instruction* entry = nullptr;  ///< the branch into it: what is computed outside goes in front
+    std::unordered_map<std::uint64_t, Value*> memo;
+    std::map<std::vector<std::int64_t>, Value*> addresses;
+  };
+
+  // Control flow.
+  using Body = std::function<Values(Values)>;
+  Values loop(int dim, Value* low, Value* high, std::int64_t step, int unroll, std::int64_t copy_step, Values carried, const Body& body);
+  Values when(int dim, Value* at, Value* condition, Values carried, const Body& body);
+  Values run_loop(const LoopPlan& plan, Value* low, Value* high, Values carried, const Body& body);
+  Values run_loops(std::span<const LoopPlan> plans, Values carried, const Body& body);
+  void range(int dim, Value*& low, Value*& high);
+  void outer_loops();
+  void for_each_copy(const std::function<void(const Copy&)>& f) const;
+
+  // Nests.
+  void nest(std::size_t number);
+  void reduce(std::size_t number);
+  void store_all(std::size_t number, bool in_reduction);
+  void store(const Store& s, const Copy& copy, Value* value);
+  bool store_pair(const Store& re, const Store& im, const Copy& copy, Value* real, Value* imag);
+  Value* identity(const Reduction& r) const;
+  Value* accumulate(const Reduction& r, Value* a, const Copy& copy, bool vector, Value* keep);
+  Value* combine(const Reduction& r, Value* a, Value* b);
+  void combine_arg(const Reduction& r, Value*& value, Value*& position, Value* v, Value* p, bool ties);
+  Value* horizontal(const Reduction& r, Value* v);
+  void horizontal_arg(const Reduction& r, Value*& value, Value*& position);
+
+  // Values.
+  Value* get(NodeId n, const Copy& copy);
+  Value* compute(NodeId n, const Copy& copy);
+  Value* load(const Node& n, const Copy& copy);
+  Value* affine_value(NodeId n, const Copy& copy);  ///< i64, or a vector of index_type(); so are the values of all index nodes
+  Value* lane_index(NodeId n, const Copy& copy);    ///< of an atom: a vector of index_type(), or i64
+  Value* full(Value* v) { return builder_.splat(v, lanes_); }
+  bool varies(std::uint64_t dims) const { return lanes_ > 1 && (dims >> vector_dim_ & 1); }
+  int level_of(std::uint64_t dims, bool pinned) const;
+  std::uint64_t key(NodeId n, const Copy& copy, int variant = 0) const;
+  template <class F>
+  Value* at_level(int level, F&& f);
+  struct Address {
+    Value* pointer = nullptr;  ///< of the first lane
+    std::int64_t stride = 0;   ///< between lanes
+    Value* indices = nullptr;  ///< instead: a vector of positions relative to the argument
+    bool interleaved = false;  ///< stride 2, all else even: pairs of elements
+    bool odd = false;          ///< the second of a pair; then the pointer is that of the first
+  };
+  Address address(int arg, NodeId position, const Copy& copy);
+  Value* copy_slot(const Copy& copy) const;
+  int slots() const;
+  llvm::Type* index_type() { return wide_index_ ? ir_.getInt64Ty() : ir_.getInt32Ty(); }
+  Value* lane_numbers();
+  Value* i64(std::int64_t v) { return ir_.getInt64(static_cast<std::uint64_t>(v)); }
+
+  llvm::Module& module_;
+  const Kernel& k_;
+  const Schedule& s_;
+  const VectorFeatures& features_;
+  llvm::IRBuilder<> ir_;
+  VectorBuilder builder_;
+  llvm::Function* function_ = nullptr;
+  std::vector<Frame> frames_;
+  std::vector<Value*> args_;
+  std::vector<char> pinned_;  // nodes that depend on what the kernel computes in earlier nests
+  std::map<int, NodeId> local_nodes_;
+  int lanes_ = 1;  // of the open vector loop, else 1
+  int vector_dim_ = 0;
+  Value* mask_ = nullptr;  // lanes that exist, in the last vector of a loop
+  int base_level_ = 0;     // the innermost outer loop
+  bool wide_index_ = false;
+  std::vector<std::pair<Value*, Value*>> ranges_;  // of loops that run over less than their size
+};
+
+}  // namespace weft::detail

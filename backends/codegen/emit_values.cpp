@@ -1,0 +1,395 @@
+// Values of emitted kernels: expressions, positions, loads and stores.
+#include <llvm/IR/Module.h>
+
+#include <algorithm>
+
+#include "backends/codegen/emit_kernel.h"
+#include "core/error.h"
+
+namespace weft::detail {
+
+using llvm::Value;
+
+int KernelEmitter::level_of(std::uint64_t dims, bool pinned) const {
+  for (std::size_t i = frames_.size(); i-- > 1;)
+    if (frames_[i].dim >= 0 && (dims >> frames_[i].dim & 1))
+      return pinned ? std::max(static_cast<int>(i), base_level_) : static_cast<int>(i);
+  return pinned ? base_level_ : 0;
+}
+
+std::uint64_t KernelEmitter::key(NodeId n, const Copy& copy, int variant) const {
+  const std::uint64_t dims = n >= 0 ? k_.dag[n].dims : ~std::uint64_t{0};
+  std::uint64_t which = 0;
+  for (std::size_t i = 0; i < frames_.size(); ++i) {
+    if (frames_[i].unroll == 1) continue;
+    const int c = i < copy.size() && (dims >> frames_[i].dim & 1) ? copy[i] : 0;
+    which = which * static_cast<std::uint64_t>(frames_[i].unroll) + static_cast<std::uint64_t>(c);
+  }
+  return static_cast<std::uint64_t>(n) << 24 | static_cast<std::uint64_t>(variant) << 20 | which;
+}
+
+/// Runs f with the insertion point moved in front of the loop inside of the given level.
+template <class F>
+Value* KernelEmitter::at_level(int level, F&& f) {
+  if (static_cast<std::size_t>(level) + 1 >= frames_.size()) return f();
+  // The point to come back to is an instruction, where there is one: what is emitted in between may cut its block.
+  llvm::BasicBlock* block = ir_.GetInsertBlock();
+  llvm::Instruction* before = ir_.GetInsertPoint() == block->end() ? nullptr : &*ir_.GetInsertPoint();
+  ir_.SetInsertPoint(frames_[static_cast<std::size_t>(level) + 1].entry);
+  Value* v = f();
+  if (before)
+    ir_.SetInsertPoint(before);
+  else
+    ir_.SetInsertPoint(block);
+  return v;
+}
+
+Value* KernelEmitter::get(NodeId n, const Copy& copy) {
+  const Node& node = k_.dag[n];
+  if (node.kind == NodeKind::constant) return builder_.constant_value(node.dtype, node.floating, node.integer);
+  const int level = level_of(node.dims, pinned_[static_cast<std::size_t>(n)]);
+  auto& memo = frames_[static_cast<std::size_t>(level)].memo;
+  const std::uint64_t id = key(n, copy);
+  if (const auto found = memo.find(id); found != memo.end()) return found->second;
+  if (node.kind == NodeKind::local) throw CompileError("codegen: internal error: a fold is read before it is done");
+  Value* v = at_level(level, [&] { return compute(n, copy); });
+  frames_[static_cast<std::size_t>(level)].memo.emplace(id, v);
+  return v;
+}
+
+Value* KernelEmitter::compute(NodeId n, const Copy& copy) {
+  const Node& node = k_.dag[n];
+  switch (node.kind) {
+    case NodeKind::op:
+    case NodeKind::math: {
+      std::vector<KernelValue> operands;
+      for (NodeId o : node.operands)
+        if (o >= 0) operands.push_back(builder_.wrap(get(o, copy), k_.dag[o].dtype));
+      return node.kind == NodeKind::op ? builder_.op(node.op, node.dtype, operands) : builder_.math_op(node.function, operands);
+    }
+    case NodeKind::load:
+      return load(node, copy);
+    case NodeKind::index:
+      return affine_value(n, copy);
+    case NodeKind::index_div:
+    case NodeKind::index_mod: {
+      Value* v = get(node.operands[0], copy);
+      llvm::Constant* divisor = llvm::ConstantInt::get(v->getType(), static_cast<std::uint64_t>(node.integer));
+      return node.kind == NodeKind::index_div ? ir_.CreateUDiv(v, divisor) : ir_.CreateURem(v, divisor);
+    }
+    case NodeKind::index_below: {
+      Value* v = get(node.operands[0], copy);
+      return ir_.CreateICmpULT(v, llvm::ConstantInt::get(v->getType(), static_cast<std::uint64_t>(node.integer)));
+    }
+    case NodeKind::index_value: {
+      Value* v = get(node.operands[0], copy);
+      llvm::Type* t = builder_.type(node.dtype);
+      if (const int lanes = VectorBuilder::lanes_of(v); lanes > 1) t = llvm::FixedVectorType::get(t, static_cast<unsigned>(lanes));
+      if (node.dtype.is_bool()) return ir_.CreateICmpNE(v, llvm::Constant::getNullValue(v->getType()));
+      return node.dtype.is_floating() ? ir_.CreateSIToFP(v, t) : ir_.CreateSExtOrTrunc(v, t);
+    }
+    default:
+      throw CompileError("codegen: internal error: a node that has no value");
+  }
+}
+
+Value* KernelEmitter::lane_numbers() {
+  std::vector<llvm::Constant*> numbers;
+  for (int i = 0; i < lanes_; ++i) numbers.push_back(llvm::ConstantInt::get(index_type(), static_cast<std::uint64_t>(i)));
+  return llvm::ConstantVector::get(numbers);
+}
+
+/// A term of an affine form that is a node.
+Value* KernelEmitter::lane_index(NodeId n, const Copy& copy) {
+  const Node& node = k_.dag[n];
+  if (node.kind == NodeKind::index_div || node.kind == NodeKind::index_mod) return get(n, copy);
+  // A computed integer, known to be small; it need not be widened first.
+  NodeId narrow = n;
+  if (!wide_index_ && node.kind == NodeKind::op && node.op == ScalarOp::convert && k_.dag[node.operands[0]].dtype.is_signed())
+    narrow = node.operands[0];
+  Value* v = get(varies(node.dims) ? narrow : n, copy);
+  if (VectorBuilder::lanes_of(v) == 1) return ir_.CreateSExtOrTrunc(v, ir_.getInt64Ty());
+  return ir_.CreateSExtOrTrunc(v, llvm::FixedVectorType::get(index_type(), static_cast<unsigned>(lanes_)));
+}
+
+Value* KernelEmitter::affine_value(NodeId n, const Copy& copy) {
+  const Node& node = k_.dag[n];
+  const Affine& a = k_.dag.affine(n);
+  Value* scalar = i64(a.constant);
+  Value* lanes = nullptr;
+  const bool vector = varies(node.dims);
+  const auto scaled = [&](Value* v, std::int64_t c) {
+    return c == 1 ? v : ir_.CreateMul(v, llvm::ConstantInt::get(v->getType(), static_cast<std::uint64_t>(c)));
+  };
+  const auto add_lanes = [&](Value* v) { lanes = lanes ? ir_.CreateAdd(lanes, v) : v; };
+  for (const AffineTerm& t : a.terms) {
+    if (t.atom < 0) {
+      Value* v = lane_index(~t.atom, copy);
+      if (VectorBuilder::lanes_of(v) > 1)
+        add_lanes(scaled(v, t.coef));
+      else
+        scalar = ir_.CreateAdd(scalar, scaled(v, t.coef));
+      continue;
+    }
+    for (std::size_t i = 0; i < frames_.size(); ++i) {
+      const Frame& f = frames_[i];
+      if (f.dim != t.atom) continue;
+      Value* at = f.unroll > 1 && copy[i] > 0 ? ir_.CreateAdd(f.iteration, i64(copy[i] * f.step)) : f.iteration;
+      scalar = ir_.CreateAdd(scalar, scaled(at, t.coef));
+      if (vector && t.atom == vector_dim_) add_lanes(scaled(lane_numbers(), t.coef));
+    }
+  }
+  if (!vector) return scalar;
+  Value* base = builder_.splat(ir_.CreateSExtOrTrunc(scalar, index_type()), lanes_);
+  return lanes ? ir_.CreateAdd(base, lanes) : base;
+}
+
+int KernelEmitter::slots() const {
+  int n = 1;
+  for (const LoopPlan& l : s_.outer) n *= l.unroll;
+  return n;
+}
+/// Which of an outer point's scratch copies: a number below slots().
+Value* KernelEmitter::copy_slot(const Copy& copy) const {
+  std::uint64_t slot = 0;
+  for (std::size_t i = 0; i < frames_.size() && static_cast<int>(i) <= base_level_; ++i)
+    if (frames_[i].unroll > 1) slot = slot * static_cast<std::uint64_t>(frames_[i].unroll) + static_cast<std::uint64_t>(copy[i]);
+  return llvm::ConstantInt::get(llvm::Type::getInt64Ty(module_.getContext()), slot);
+}
+
+/// Splits a position into a part that is computed outside of the innermost loop that changes it, and constants.
+KernelEmitter::Address KernelEmitter::address(int arg, NodeId position, const Copy& copy) {
+  const Affine& a = k_.dag.affine(position);
+  const KernelArg& info = k_.args[static_cast<std::size_t>(arg)];
+  llvm::Type* element = builder_.memory_type(info.dtype);
+  Address out;
+  const bool lane_scratch = info.scratch && s_.vector_dim >= 0 && lanes_ > 1;
+  bool regular = true, even = true;
+  for (const AffineTerm& t : a.terms) {
+    if (t.atom < 0 && varies(k_.dag[~t.atom].dims)) regular = false;
+    if (lanes_ > 1 && t.atom == vector_dim_) out.stride = t.coef;
+    even &= t.coef % 2 == 0;
+  }
+  // Scratch has a slot for each copy of the outer point, a vector wide where lanes are outer points.
+  const std::int64_t width = s_.vector_dim >= 0 ? s_.lanes : 1, stride = width * slots();
+  if (info.scratch && stride > 1) {
+    Value* index = get(position, copy);
+    Value* slot = ir_.CreateMul(copy_slot(copy), i64(width));
+    if (VectorBuilder::lanes_of(index) == 1) {
+      out.pointer = ir_.CreateGEP(element, args_[static_cast<std::size_t>(arg)], ir_.CreateAdd(ir_.CreateMul(index, i64(stride)), slot));
+      out.stride = lane_scratch ? 1 : 0;
+      return out;
+    }
+    out.indices = ir_.CreateMul(index, llvm::ConstantInt::get(index->getType(), static_cast<std::uint64_t>(stride)));
+    out.indices = ir_.CreateAdd(out.indices, builder_.splat(ir_.CreateTrunc(slot, index_type()), lanes_));
+    if (lane_scratch) out.indices = ir_.CreateAdd(out.indices, lane_numbers());
+    return out;
+  }
+  if (!regular) {
+    out.indices = get(position, copy);
+    return out;
+  }
+  std::int64_t fixed = a.constant;
+  std::uint64_t outer_dims = 0;
+  bool pinned = false;
+  std::vector<std::int64_t> outer_key{arg};
+  const Frame* innermost = nullptr;
+  std::int64_t innermost_coef = 0;
+  for (std::size_t i = frames_.size(); i-- > 1 && !innermost;)
+    for (const AffineTerm& t : a.terms)
+      if (t.atom >= 0 && frames_[i].dim == t.atom) innermost = &frames_[i], innermost_coef = t.coef;
+  for (const AffineTerm& t : a.terms) {
+    if (t.atom >= 0) {
+      for (std::size_t i = 0; i < frames_.size(); ++i)
+        if (frames_[i].dim == t.atom && frames_[i].unroll > 1) fixed += t.coef * copy[i] * frames_[i].step;
+      if (innermost && innermost->dim == t.atom) continue;
+      outer_dims |= std::uint64_t{1} << t.atom;
+    } else {
+      outer_dims |= k_.dag[~t.atom].dims;
+      pinned |= pinned_[static_cast<std::size_t>(~t.atom)] != 0;
+      outer_key.push_back(static_cast<std::int64_t>(key(~t.atom, copy)));
+    }
+    outer_key.push_back(t.atom), outer_key.push_back(t.coef);
+  }
+  Value* outer = args_[static_cast<std::size_t>(arg)];
+  if (outer_key.size() > 1) {
+    const int level = level_of(outer_dims, pinned);
+    auto& addresses = frames_[static_cast<std::size_t>(level)].addresses;
+    const auto found = addresses.find(outer_key);
+    if (found != addresses.end()) {
+      outer = found->second;
+    } else {
+      outer = at_level(level, [&] {
+        Value* sum = nullptr;
+        for (const AffineTerm& t : a.terms) {
+          Value* v = nullptr;
+          if (t.atom < 0) {
+            v = lane_index(~t.atom, copy);
+          } else {
+            if (innermost && innermost->dim == t.atom) continue;
+            for (const Frame& f : frames_)
+              if (f.dim == t.atom) v = f.iteration;
+          }
+          v = ir_.CreateMul(v, i64(t.coef));
+          sum = sum ? ir_.CreateAdd(sum, v) : v;
+        }
+        return ir_.CreateGEP(element, outer, sum);
+      });
+      frames_[static_cast<std::size_t>(level)].addresses.emplace(outer_key, outer);
+    }
+  }
+  if (innermost)
+    outer = ir_.CreateGEP(element, outer,
+                          innermost_coef == 1 ? innermost->iteration : ir_.CreateMul(innermost->iteration, i64(innermost_coef)));
+  out.interleaved = out.stride == 2 && even && info.elements % 2 == 0;
+  out.odd = out.interleaved && (a.constant & 1);
+  if (out.odd) --fixed;
+  out.pointer = fixed == 0 ? outer : ir_.CreateGEP(element, outer, i64(fixed));
+  return out;
+}
+
+namespace {
+std::vector<int> every_second(int lanes, int first) {
+  std::vector<int> m;
+  for (int i = 0; i < lanes; ++i) m.push_back(2 * i + first);
+  return m;
+}
+std::vector<int> reversed(int lanes) {
+  std::vector<int> m;
+  for (int i = lanes; i-- > 0;) m.push_back(i);
+  return m;
+}
+llvm::Align element_align(DType t) { return llvm::Align(static_cast<std::uint64_t>(t.itemsize())); }
+}  // namespace
+
+Value* KernelEmitter::load(const Node& n, const Copy& copy) {
+  const int arg = static_cast<int>(n.integer);
+  llvm::Type* element = builder_.memory_type(n.dtype);
+  const Node& position = k_.dag[n.operands[0]];
+  Value* guard = n.operands[1] >= 0 ? get(n.operands[1], copy) : nullptr;
+  const bool lane_scratch = k_.args[static_cast<std::size_t>(arg)].scratch && s_.vector_dim >= 0 && lanes_ > 1;
+  const llvm::Align align = element_align(n.dtype);
+  if (!varies(position.dims) && !lane_scratch) {
+    const Address a = address(arg, n.operands[0], copy);
+    Value* p = a.pointer;
+    if (guard) {
+      if (VectorBuilder::lanes_of(guard) > 1) {
+        Value* bits = ir_.CreateBitCast(guard, ir_.getIntNTy(static_cast<unsigned>(VectorBuilder::lanes_of(guard))));
+        guard = ir_.CreateICmpNE(bits, llvm::Constant::getNullValue(bits->getType()));
+      }
+      p = ir_.CreateSelect(guard, p, args_[static_cast<std::size_t>(arg)]);
+    }
+    return builder_.from_memory(ir_.CreateAlignedLoad(element, p, align), n.dtype);
+  }
+  llvm::Type* type = llvm::FixedVectorType::get(element, static_cast<unsigned>(lanes_));
+  Value* mask = mask_;
+  if (guard) {
+    guard = full(guard);
+    mask = mask ? ir_.CreateAnd(mask, guard) : guard;
+  }
+  const Address a = address(arg, n.operands[0], copy);
+  Value* v = nullptr;
+  llvm::Constant* zero = llvm::Constant::getNullValue(type);
+  if (a.pointer && a.stride == 1) {
+    v = mask ? static_cast<Value*>(ir_.CreateMaskedLoad(type, a.pointer, align, mask, zero))
+             : ir_.CreateAlignedLoad(type, a.pointer, align);
+  } else if (a.pointer && a.stride == -1) {
+    Value* first = ir_.CreateGEP(element, a.pointer, i64(1 - lanes_));
+    v = mask ? static_cast<Value*>(ir_.CreateMaskedLoad(type, first, align, ir_.CreateShuffleVector(mask, reversed(lanes_)), zero))
+             : ir_.CreateAlignedLoad(type, first, align);
+    v = ir_.CreateShuffleVector(v, reversed(lanes_));
+  } else if (a.pointer && a.interleaved && !mask) {
+    // Both parts of complex numbers share the load.
+    Frame& f = frames_.back();
+    Affine pair = k_.dag.affine(n.operands[0]);
+    std::vector<std::int64_t> wide_key{-1, arg, pair.constant - (a.odd ? 1 : 0)};
+    for (const AffineTerm& t : pair.terms) wide_key.push_back(t.atom), wide_key.push_back(t.coef);
+    for (int c : copy) wide_key.push_back(c);
+    Value*& both = f.addresses[wide_key];
+    if (!both) both = ir_.CreateAlignedLoad(llvm::FixedVectorType::get(element, static_cast<unsigned>(2 * lanes_)), a.pointer, align);
+    v = ir_.CreateShuffleVector(both, every_second(lanes_, a.odd));
+  } else {
+    Value* pointers = nullptr;
+    if (a.indices) {
+      pointers = ir_.CreateGEP(element, args_[static_cast<std::size_t>(arg)], a.indices);
+    } else {
+      Value* first = a.odd ? ir_.CreateGEP(element, a.pointer, i64(1)) : a.pointer;
+      pointers =
+          ir_.CreateGEP(element, first,
+                        ir_.CreateMul(lane_numbers(),
+                                      builder_.splat(llvm::ConstantInt::get(index_type(), static_cast<std::uint64_t>(a.stride)), lanes_)));
+    }
+    if (!mask) mask = llvm::Constant::getAllOnesValue(llvm::FixedVectorType::get(ir_.getInt1Ty(), static_cast<unsigned>(lanes_)));
+    v = ir_.CreateMaskedGather(type, pointers, align, mask, zero);
+  }
+  return builder_.from_memory(v, n.dtype);
+}
+
+void KernelEmitter::store(const Store& s, const Copy& copy, Value* value) {
+  const KernelArg& info = k_.args[static_cast<std::size_t>(s.arg)];
+  llvm::Type* element = builder_.memory_type(info.dtype);
+  const llvm::Align align = element_align(info.dtype);
+  const bool lane_scratch = info.scratch && s_.vector_dim >= 0 && lanes_ > 1;
+  const Address a = address(s.arg, s.position, copy);
+  if (!varies(k_.dag[s.position].dims) && !lane_scratch) {
+    ir_.CreateAlignedStore(builder_.to_memory(value, info.dtype), a.pointer, align);
+    return;
+  }
+  Value* v = builder_.to_memory(full(value), info.dtype);
+  if (a.pointer && a.stride == 1) {
+    if (mask_)
+      ir_.CreateMaskedStore(v, a.pointer, align, mask_);
+    else
+      ir_.CreateAlignedStore(v, a.pointer, align);
+    return;
+  }
+  if (a.pointer && a.stride == -1 && !mask_) {
+    ir_.CreateAlignedStore(ir_.CreateShuffleVector(v, reversed(lanes_)), ir_.CreateGEP(element, a.pointer, i64(1 - lanes_)), align);
+    return;
+  }
+  Value* pointers = nullptr;
+  if (a.indices) {
+    pointers = ir_.CreateGEP(element, args_[static_cast<std::size_t>(s.arg)], a.indices);
+  } else {
+    Value* first = a.odd ? ir_.CreateGEP(element, a.pointer, i64(1)) : a.pointer;
+    pointers = ir_.CreateGEP(
+        element, first,
+        ir_.CreateMul(lane_numbers(), builder_.splat(llvm::ConstantInt::get(index_type(), static_cast<std::uint64_t>(a.stride)), lanes_)));
+  }
+  ir_.CreateMaskedScatter(v, pointers, align, mask_);
+}
+
+/// Both parts of complex numbers by one store, where they lie beside each other.
+bool KernelEmitter::store_pair(const Store& re, const Store& im, const Copy& copy, Value* real, Value* imag) {
+  if (re.arg != im.arg || mask_ || !varies(k_.dag[re.position].dims)) return false;
+  const KernelArg& info = k_.args[static_cast<std::size_t>(re.arg)];
+  if (info.scratch || k_.dag.affine(im.position).constant != k_.dag.affine(re.position).constant + 1 ||
+      k_.dag.affine(im.position).terms != k_.dag.affine(re.position).terms)
+    return false;
+  const Address a = address(re.arg, re.position, copy);
+  if (!a.pointer || !a.interleaved || a.odd) return false;
+  std::vector<int> zip;
+  for (int i = 0; i < lanes_; ++i) zip.push_back(i), zip.push_back(i + lanes_);
+  ir_.CreateAlignedStore(ir_.CreateShuffleVector(full(real), full(imag), zip), a.pointer, element_align(info.dtype));
+  return true;
+}
+
+void KernelEmitter::store_all(std::size_t number, bool in_reduction) {
+  std::vector<const Store*> stores;
+  for (const Store& s : k_.nests[number].stores)
+    if (s.in_reduction == in_reduction) stores.push_back(&s);
+  if (stores.empty()) return;
+  for_each_copy([&](const Copy& copy) {
+    // All values first: a store may overwrite what another one reads.
+    Values values;
+    for (const Store* s : stores) values.push_back(get(s->value, copy));
+    for (std::size_t i = 0; i < stores.size(); ++i) {
+      if (i + 1 < stores.size() && store_pair(*stores[i], *stores[i + 1], copy, values[i], values[i + 1]))
+        ++i;
+      else
+        store(*stores[i], copy, values[i]);
+    }
+  });
+}
+
+}  // namespace weft::detail

@@ -1,0 +1,82 @@
+// Values of a program's variables at an index, as scalar expressions: operations that compute or move single elements melt into
+// whoever reads them.
+#pragma once
+#include <unordered_map>
+#include <vector>
+
+#include "backends/codegen/dag.h"
+#include "core/jaxpr.h"
+#include "core/primitive.h"
+
+namespace weft::detail {
+
+/// Whether an element of the equation's result is an expression of elements of its operands.
+bool is_injective(const JaxprData& j, const Eqn& e);
+
+/// Where expressions end: variables that are read from memory, or computed elsewhere in the kernel.
+class LeafReader {
+ public:
+  virtual ~LeafReader() = default;
+  virtual bool is_leaf(Var v) = 0;
+  virtual KernelValue read(Var v, std::span<const NodeId> at, NodeId guard) = 0;
+};
+
+/// Thrown when an expression has too many operations for one kernel.
+struct ExpressionTooLarge {};
+
+class Expressions {
+ public:
+  static constexpr int kMaxDepth = 600;
+
+  /// `max_nodes`: of the graph; more are ExpressionTooLarge.
+  Expressions(const JaxprData& j, const std::vector<int>& defining_eqn, Dag& dag, LeafReader& leaves, std::size_t max_nodes)
+      : j_(j), defined_by_(defining_eqn), dag_(dag), leaves_(leaves), max_nodes_(max_nodes) {}
+
+  /// The operand's element at the position.
+  KernelValue at(Atom a, std::span<const NodeId> coords);
+  /// An element of a variable computed by its equation, though it may be a leaf.
+  KernelValue compute(Var v, std::span<const NodeId> coords);
+
+  /// How many different elements of a variable were computed for one point.
+  const std::unordered_map<Var, int>& evaluations() const { return evaluations_; }
+
+ private:
+  using Coords = std::vector<NodeId>;
+  KernelValue literal(const Literal& l);
+  KernelValue elementwise(const Eqn& e, std::span<const NodeId> coords);
+  KernelValue movement(const Eqn& e, std::span<const NodeId> coords, int which);
+  KernelValue concatenate(const Eqn& e, std::span<const NodeId> coords);
+  KernelValue gather(const Eqn& e, std::span<const NodeId> coords);
+  KernelValue dynamic_slice(const Eqn& e, std::span<const NodeId> coords);
+  KernelValue dynamic_update_slice(const Eqn& e, std::span<const NodeId> coords);
+  /// The element where the condition holds; what it reads is read only there.
+  KernelValue guarded(KernelValue condition, Atom a, std::span<const NodeId> coords);
+  NodeId clamped_start(KernelValue start, std::int64_t limit);
+  NodeId linear(const Shape& shape, std::span<const NodeId> coords);
+  std::vector<Aval> operand_avals(const Eqn& e) const;
+
+  struct Key {
+    Var var;
+    NodeId guard;
+    Coords coords;
+    friend bool operator==(const Key&, const Key&) = default;
+  };
+  struct KeyHash {
+    std::size_t operator()(const Key& k) const {
+      std::size_t h = k.var * 0x9e3779b97f4a7c15ull + static_cast<std::size_t>(k.guard + 1);
+      for (NodeId n : k.coords) h = (h ^ static_cast<std::size_t>(n)) * 0x100000001b3ull;
+      return h;
+    }
+  };
+  const JaxprData& j_;
+  const std::vector<int>& defined_by_;
+  Dag& dag_;
+  LeafReader& leaves_;
+  NodeId guard_ = -1;
+  int depth_ = 0;
+  std::size_t max_nodes_;
+  std::unordered_map<Key, KernelValue, KeyHash> memo_;
+  std::unordered_map<Var, int> evaluations_;
+};
+
+}  // namespace weft::detail

@@ -1,0 +1,295 @@
+#include "backends/codegen/kernel.h"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <bit>
+
+#include "backends/codegen/cost.h"
+
+namespace weft::detail {
+
+std::vector<char> live_nodes(const Kernel& k) {
+  std::vector<char> live(k.dag.nodes.size());
+  auto mark = [&](NodeId n) {
+    if (n >= 0) live[static_cast<std::size_t>(n)] = 1;
+  };
+  for (const Nest& t : k.nests) {
+    for (const Reduction& r : t.reductions) mark(r.value), mark(r.position);
+    for (const Store& s : t.stores) mark(s.position), mark(s.value);
+  }
+  for (std::size_t n = k.dag.nodes.size(); n-- > 0;) {
+    if (!live[n]) continue;
+    const Node& node = k.dag.nodes[n];
+    for (NodeId o : node.operands) mark(o);
+    if (node.kind == NodeKind::index)
+      for (const AffineTerm& t : k.dag.affines[static_cast<std::size_t>(node.affine)].terms)
+        if (t.atom < 0) mark(~t.atom);
+  }
+  return live;
+}
+
+namespace {
+
+/// Merges loop b into loop a, just outside of it, if all positions move by b's full extent where a takes a step.
+bool merge_loops(Kernel& k, const std::vector<char>& live, int a, int b) {
+  Dag& dag = k.dag;
+  const auto ia = static_cast<std::size_t>(a), ib = static_cast<std::size_t>(b);
+  for (std::size_t d = 0; d < k.limits.size(); ++d)
+    if (k.limits[d].outer >= 0 && (k.limits[d].outer == a || k.limits[d].outer == b || d == ia || d == ib)) return false;
+  const auto coef = [](const Affine& f, int dim) {
+    for (const AffineTerm& t : f.terms)
+      if (t.atom == dim) return t.coef;
+    return std::int64_t{0};
+  };
+  for (std::size_t n = 0; n < dag.nodes.size(); ++n) {
+    if (!live[n] || dag.nodes[n].kind != NodeKind::index) continue;
+    const Affine& f = dag.affines[static_cast<std::size_t>(dag.nodes[n].affine)];
+    if (coef(f, a) != coef(f, b) * dag.dims[ib]) return false;
+  }
+  dag.dims[ia] *= dag.dims[ib];
+  dag.dims[ib] = 1;
+  const std::uint64_t bit_a = std::uint64_t{1} << a, bit_b = std::uint64_t{1} << b;
+  for (Node& n : dag.nodes)
+    if (n.dims & (bit_a | bit_b)) n.dims = (n.dims & ~bit_b) | bit_a;
+  for (Affine& f : dag.affines) {
+    const std::int64_t c = coef(f, b);
+    std::erase_if(f.terms, [&](const AffineTerm& t) { return t.atom == b; });
+    for (AffineTerm& t : f.terms)
+      if (t.atom == a) t.coef = c;
+    std::erase_if(f.terms, [](const AffineTerm& t) { return t.coef == 0; });
+  }
+  return true;
+}
+
+void collapse(Kernel& k, const std::vector<char>& live, std::vector<int>& loops) {
+  for (std::size_t i = 0; i + 1 < loops.size();) {
+    if (merge_loops(k, live, loops[i], loops[i + 1]))
+      loops.erase(loops.begin() + static_cast<std::ptrdiff_t>(i) + 1);
+    else
+      ++i;
+  }
+}
+
+}  // namespace
+
+void collapse_loops(Kernel& k) {
+  const std::vector<char> live = live_nodes(k);
+  collapse(k, live, k.outer);
+  for (Nest& t : k.nests) {
+    collapse(k, live, t.parallel);
+    const bool running = std::any_of(t.reductions.begin(), t.reductions.end(), [](const Reduction& r) { return r.running; });
+    if (!running) collapse(k, live, t.reduce);
+  }
+}
+
+KernelCost estimate_cost(const Kernel& k, int vector_bytes) {
+  KernelCost cost;
+  const std::vector<char> live = live_nodes(k);
+  std::vector<char> counted(k.dag.nodes.size());
+  std::vector<double> read(k.args.size()), written(k.args.size());
+  const double per_vector = 4.0 / vector_bytes * 0.5;
+  for (const Nest& t : k.nests) {
+    // How often something runs that depends on given loops: all loops down to the innermost of them.
+    std::vector<int> loops = k.outer;
+    loops.insert(loops.end(), t.parallel.begin(), t.parallel.end());
+    loops.insert(loops.end(), t.reduce.begin(), t.reduce.end());
+    const auto trips = [&](std::uint64_t dims) {
+      double n = 1, all = 1;
+      for (int d : loops) {
+        all *= static_cast<double>(k.dag.dims[static_cast<std::size_t>(d)]);
+        if (dims >> d & 1) n = all;
+      }
+      return n;
+    };
+    std::vector<NodeId> stack;
+    for (const Reduction& r : t.reductions) {
+      stack.push_back(r.value);
+      const double n = trips(~std::uint64_t{0});
+      if (r.dtype.is_floating()) cost.flops += n;
+      cost.cycles += n * per_vector * (r.kind == Reduction::Kind::fold ? 1 : 4);
+    }
+    for (const Store& s : t.stores) {
+      stack.push_back(s.value);
+      const double n = trips(k.dag[s.position].dims);
+      written[static_cast<std::size_t>(s.arg)] += n;
+      cost.cycles += n * per_vector * 2;
+    }
+    while (!stack.empty()) {
+      const NodeId n = stack.back();
+      stack.pop_back();
+      if (n < 0 || counted[static_cast<std::size_t>(n)]) continue;
+      counted[static_cast<std::size_t>(n)] = 1;
+      const Node& node = k.dag[n];
+      const double times = trips(node.dims);
+      cost.flops += times * node_flops(node);
+      cost.cycles += times * per_vector * node_cost(node);
+      if (node.kind == NodeKind::load) read[static_cast<std::size_t>(node.integer)] += times;
+      for (NodeId o : node.operands) stack.push_back(o);
+      if (node.kind == NodeKind::index)
+        for (const AffineTerm& a : k.dag.affine(n).terms)
+          if (a.atom < 0) stack.push_back(~a.atom);
+    }
+  }
+  for (std::size_t a = 0; a < k.args.size(); ++a) {
+    if (k.args[a].scratch) continue;
+    const auto elements = static_cast<double>(k.args[a].elements);
+    cost.bytes += (std::min(read[a], elements) + std::min(written[a], elements)) * k.args[a].dtype.itemsize();
+  }
+  // Beyond the caches a core moves about 8 bytes a cycle.
+  cost.cycles = std::max(cost.cycles, cost.bytes / 8);
+  return cost;
+}
+
+namespace {
+
+/// All that makes up a kernel's code, as numbers.
+std::vector<std::int64_t> signature(const Kernel& k) {
+  std::vector<std::int64_t> s;
+  const auto list = [&](const std::vector<int>& v) {
+    s.push_back(static_cast<std::int64_t>(v.size()));
+    s.insert(s.end(), v.begin(), v.end());
+  };
+  s.insert(s.end(), k.dag.dims.begin(), k.dag.dims.end());
+  list(k.outer);
+  for (const LoopLimit& l : k.limits) s.push_back(l.outer), s.push_back(l.total);
+  for (const KernelArg& a : k.args) s.insert(s.end(), {a.dtype.id(), a.elements, a.scratch, a.written});
+  const std::vector<char> live = live_nodes(k);
+  for (std::size_t i = 0; i < k.dag.nodes.size(); ++i) {
+    if (!live[i]) continue;
+    const Node& n = k.dag.nodes[i];
+    s.insert(s.end(), {static_cast<std::int64_t>(i), static_cast<std::int64_t>(n.kind), n.dtype.id(),
+                       n.kind == NodeKind::op     ? static_cast<std::int64_t>(n.op)
+                       : n.kind == NodeKind::math ? static_cast<std::int64_t>(n.function)
+                                                  : 0,
+                       n.operands[0], n.operands[1], n.operands[2], n.integer, std::bit_cast<std::int64_t>(n.floating)});
+    if (n.kind == NodeKind::index) {
+      const Affine& a = k.dag.affines[static_cast<std::size_t>(n.affine)];
+      s.push_back(a.constant);
+      for (const AffineTerm& t : a.terms) s.push_back(t.atom), s.push_back(t.coef);
+    }
+  }
+  for (const Nest& t : k.nests) {
+    list(t.parallel), list(t.reduce);
+    for (const Reduction& r : t.reductions)
+      s.insert(s.end(), {static_cast<std::int64_t>(r.kind), static_cast<std::int64_t>(r.combiner), r.dtype.id(), r.value, r.local,
+                         r.position, r.running});
+    for (const Store& w : t.stores) s.insert(s.end(), {w.arg, w.position, w.value, w.in_reduction});
+  }
+  return s;
+}
+
+std::string text(const Dag& dag, const Affine& a) {
+  std::string s;
+  for (const AffineTerm& t : a.terms) {
+    if (!s.empty()) s += t.coef < 0 ? " - " : " + ";
+    const std::int64_t c = s.empty() ? t.coef : std::abs(t.coef);
+    if (c == -1)
+      s += "-";
+    else if (c != 1)
+      s += fmt::format("{}*", c);
+    s += t.atom >= 0 ? fmt::format("i{}", t.atom) : fmt::format("%{}", ~t.atom);
+  }
+  (void)dag;
+  if (s.empty()) return std::to_string(a.constant);
+  if (a.constant != 0) s += fmt::format(" {} {}", a.constant < 0 ? "-" : "+", std::abs(a.constant));
+  return s;
+}
+
+std::string text(const Kernel& k, NodeId id) {
+  const Node& n = k.dag[id];
+  switch (n.kind) {
+    case NodeKind::constant:
+      return n.dtype.is_floating() ? fmt::format("{}:{}", n.floating, n.dtype.short_name())
+                                   : fmt::format("{}:{}", n.integer, n.dtype.short_name());
+    case NodeKind::index:
+      return text(k.dag, k.dag.affine(id));
+    case NodeKind::local:
+      return fmt::format("l{}", n.integer);
+    default:
+      return fmt::format("%{}", id);
+  }
+}
+
+}  // namespace
+
+std::uint64_t structural_hash(const Kernel& k) {
+  std::uint64_t h = 0xcbf29ce484222325ull;
+  for (std::int64_t v : signature(k)) h = (h ^ static_cast<std::uint64_t>(v)) * 0x100000001b3ull, h ^= h >> 29;
+  return h;
+}
+bool same_code(const Kernel& a, const Kernel& b) { return signature(a) == signature(b); }
+
+std::string to_string(const Kernel& k) {
+  std::string s = fmt::format("{}: flops={} bytes={}\n", k.name, k.cost.flops, k.cost.bytes);
+  for (std::size_t a = 0; a < k.args.size(); ++a)
+    s += fmt::format("  a{}: {}[{}]{}{}\n", a, k.args[a].dtype.short_name(), k.args[a].elements, k.args[a].scratch ? " scratch" : "",
+                     k.args[a].written ? " written" : "");
+  const auto loops = [&](std::string_view what, const std::vector<int>& dims) {
+    std::string t;
+    for (int d : dims) {
+      t += fmt::format(" {} i{} < {}", what, d, k.dag.dims[static_cast<std::size_t>(d)]);
+      const LoopLimit& limit = k.limits[static_cast<std::size_t>(d)];
+      if (limit.outer >= 0) t += fmt::format(" (i{} chunks of {})", limit.outer, limit.total);
+    }
+    return t;
+  };
+  s += "  outer" + loops("for", k.outer) + "\n";
+  std::vector<char> printed(k.dag.nodes.size());
+  for (const Nest& t : k.nests) {
+    s += "  nest" + loops("for", t.parallel) + loops("fold", t.reduce) + "\n";
+    const auto print = [&](auto&& self, NodeId id) -> void {
+      if (id < 0 || printed[static_cast<std::size_t>(id)]) return;
+      printed[static_cast<std::size_t>(id)] = 1;
+      const Node& n = k.dag[id];
+      if (n.kind == NodeKind::index)
+        for (const AffineTerm& a : k.dag.affine(id).terms)
+          if (a.atom < 0) self(self, ~a.atom);
+      for (NodeId o : n.operands) self(self, o);
+      const std::string name = fmt::format("    %{} = {} ", id, n.dtype.short_name());
+      switch (n.kind) {
+        case NodeKind::constant:
+        case NodeKind::index:
+        case NodeKind::local:
+          return;
+        case NodeKind::index_div:
+          s += name + fmt::format("({}) / {}\n", text(k, n.operands[0]), n.integer);
+          return;
+        case NodeKind::index_mod:
+          s += name + fmt::format("({}) % {}\n", text(k, n.operands[0]), n.integer);
+          return;
+        case NodeKind::index_below:
+          s += name + fmt::format("0 <= {} < {}\n", text(k, n.operands[0]), n.integer);
+          return;
+        case NodeKind::index_value:
+          s += name + fmt::format("index {}\n", text(k, n.operands[0]));
+          return;
+        case NodeKind::load:
+          s += name + fmt::format("a{}[{}]", n.integer, text(k, n.operands[0])) +
+               (n.operands[1] >= 0 ? " if " + text(k, n.operands[1]) : "") + "\n";
+          return;
+        case NodeKind::op:
+        case NodeKind::math:
+          s += name + std::string(n.kind == NodeKind::op ? name_of(n.op) : name_of(n.function));
+          for (NodeId o : n.operands)
+            if (o >= 0) s += " " + text(k, o);
+          s += "\n";
+      }
+    };
+    const auto store = [&](const Store& w) { s += fmt::format("    a{}[{}] = {}\n", w.arg, text(k, w.position), text(k, w.value)); };
+    for (const Reduction& r : t.reductions) {
+      print(print, r.value), print(print, r.position);
+      constexpr std::string_view names[] = {"sum", "prod", "max", "min", "and", "or", "xor", "logsumexp"};
+      const std::string_view what = r.kind == Reduction::Kind::fold      ? names[static_cast<std::size_t>(r.combiner)]
+                                    : r.kind == Reduction::Kind::arg_max ? "argmax"
+                                                                         : "argmin";
+      s += fmt::format("    l{} = {} {} {}{}\n", r.local, r.dtype.short_name(), what, text(k, r.value), r.running ? " (running)" : "");
+    }
+    for (const bool within : {true, false})
+      for (const Store& w : t.stores)
+        if (w.in_reduction == within) print(print, w.position), print(print, w.value), store(w);
+  }
+  return s;
+}
+
+}  // namespace weft::detail

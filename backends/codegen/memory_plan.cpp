@@ -1,0 +1,164 @@
+// Where temporaries lie: best fit into one arena, in place where a kernel overwrites what it alone still needs.
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <limits>
+
+#include "backends/codegen/program.h"
+
+namespace weft::detail {
+namespace {
+
+constexpr std::int64_t kAlignment = 64;
+
+struct Life {
+  int first = std::numeric_limits<int>::max(), last = -1;
+};
+
+/// Whether the kernel may write `out` over `in`: each element is read only where it is written, in the last step that touches it.
+bool may_overwrite(const Kernel& k, int in, int out) {
+  const KernelArg &a = k.args[static_cast<std::size_t>(in)], &b = k.args[static_cast<std::size_t>(out)];
+  if (a.scratch || b.scratch || a.written || a.elements != b.elements || a.dtype.itemsize() != b.dtype.itemsize()) return false;
+  NodeId position = -1;
+  std::size_t nest = 0;
+  for (std::size_t n = 0; n < k.nests.size(); ++n)
+    for (const Store& s : k.nests[n].stores)
+      if (s.arg == out) {
+        if (position >= 0) return false;
+        position = s.position, nest = n;
+      }
+  if (position < 0 || k.nests.size() > 1) return false;
+  const std::vector<char> live = live_nodes(k);
+  for (std::size_t n = 0; n < k.dag.nodes.size(); ++n) {
+    const Node& node = k.dag.nodes[n];
+    if (!live[n] || node.kind != NodeKind::load) continue;
+    if (node.integer == out) return false;
+    if (node.integer == in && node.operands[0] != position) return false;
+  }
+  return k.nests[nest].reduce.empty();
+}
+
+}  // namespace
+
+void plan_memory(Program& p, const std::vector<bool>& donated) {
+  std::vector<Life> life(p.buffers.size());
+  for (std::size_t s = 0; s < p.steps.size(); ++s)
+    for (BufferId b : p.steps[s].buffers)
+      if (b >= 0) {
+        Life& l = life[static_cast<std::size_t>(b)];
+        l.first = std::min(l.first, static_cast<int>(s)), l.last = std::max(l.last, static_cast<int>(s));
+      }
+  const auto bytes = [&](BufferId b) { return p.buffers[static_cast<std::size_t>(b)].aval.bytes(); };
+  const auto overwritable = [&](const Step& step, BufferId in, BufferId out) {
+    if (step.kind != Step::Kind::kernel) return false;
+    const Kernel& k = p.kernels[static_cast<std::size_t>(step.number)];
+    int a = -1, b = -1;
+    for (std::size_t i = 0; i < step.buffers.size(); ++i) {
+      if (step.buffers[i] == in) a = static_cast<int>(i);
+      if (step.buffers[i] == out) b = static_cast<int>(i);
+    }
+    return a >= 0 && b >= 0 && may_overwrite(k, a, b);
+  };
+
+  // Outputs in the memory of donated inputs that nothing reads any more.
+  std::vector<char> taken(p.buffers.size());
+  for (const ProgramOutput& o : p.outputs) taken[static_cast<std::size_t>(o.buffer)] = 1;  // an input that is also a result stays
+  for (std::size_t b = 0; b < p.buffers.size(); ++b) {
+    BufferInfo& out = p.buffers[b];
+    if (out.role != BufferInfo::Role::output || out.aval.size() == 0 || life[b].last < 0) continue;
+    for (std::size_t i = 0; i < p.buffers.size() && out.reuses_input < 0; ++i) {
+      const BufferInfo& in = p.buffers[i];
+      if (in.role != BufferInfo::Role::input || taken[i] || in.aval.bytes() != out.aval.bytes()) continue;
+      if (static_cast<std::size_t>(in.number) >= donated.size() || !donated[static_cast<std::size_t>(in.number)]) continue;
+      const bool over = life[i].last < life[b].first ||
+                        (life[i].last == life[b].first && overwritable(p.steps[static_cast<std::size_t>(life[b].first)],
+                                                                       static_cast<BufferId>(i), static_cast<BufferId>(b)));
+      if (over) out.reuses_input = in.number, taken[i] = 1;
+    }
+  }
+
+  // Temporaries in the order in which they come to life; free blocks are known by what is placed and still alive.
+  struct Block {
+    std::int64_t offset, size;
+    int last;
+    BufferId buffer;
+  };
+  std::vector<Block> placed;
+  std::vector<BufferId> order;
+  for (std::size_t b = 0; b < p.buffers.size(); ++b)
+    if (p.buffers[b].role == BufferInfo::Role::temporary && life[b].last >= 0) order.push_back(static_cast<BufferId>(b));
+  std::stable_sort(order.begin(), order.end(), [&](BufferId a, BufferId b) {
+    return life[static_cast<std::size_t>(a)].first < life[static_cast<std::size_t>(b)].first;
+  });
+  for (BufferId b : order) {
+    const Life& l = life[static_cast<std::size_t>(b)];
+    const std::int64_t size = std::max((bytes(b) + kAlignment - 1) / kAlignment * kAlignment, kAlignment);
+    BufferInfo& info = p.buffers[static_cast<std::size_t>(b)];
+    std::erase_if(placed, [&](const Block& x) { return x.last < l.first; });
+    const auto reusable = std::find_if(placed.begin(), placed.end(), [&](const Block& x) {
+      return x.last == l.first && x.size == size && overwritable(p.steps[static_cast<std::size_t>(l.first)], x.buffer, b);
+    });
+    if (reusable != placed.end()) {
+      info.offset = reusable->offset;
+      reusable->last = l.last, reusable->buffer = b;
+      continue;
+    }
+    std::sort(placed.begin(), placed.end(), [](const Block& x, const Block& y) { return x.offset < y.offset; });
+    std::int64_t best = -1, best_gap = std::numeric_limits<std::int64_t>::max(), end = 0;
+    for (const Block& x : placed) {
+      const std::int64_t gap = x.offset - end;
+      if (gap >= size && gap < best_gap) best = end, best_gap = gap;
+      end = std::max(end, x.offset + x.size);
+    }
+    info.offset = best >= 0 ? best : end;
+    placed.push_back({info.offset, size, l.last, b});
+    p.arena_bytes = std::max(p.arena_bytes, info.offset + size);
+  }
+}
+
+std::string to_string(const Program& p) {
+  std::string s;
+  const auto buffer = [&](BufferId b) {
+    if (b < 0) return std::string("scratch");
+    const BufferInfo& info = p.buffers[static_cast<std::size_t>(b)];
+    const std::string type = to_string(info.aval);
+    switch (info.role) {
+      case BufferInfo::Role::input:
+        return fmt::format("in{}:{}", info.number, type);
+      case BufferInfo::Role::constant:
+        return fmt::format("const{}:{}", info.number, type);
+      case BufferInfo::Role::literal:
+        return fmt::format("literal{}:{}", info.number, type);
+      case BufferInfo::Role::output:
+        return fmt::format("out{}:{}", info.number, type) + (info.reuses_input >= 0 ? fmt::format("@in{}", info.reuses_input) : "");
+      case BufferInfo::Role::temporary:
+        return fmt::format("temp@{}:{}", info.offset, type);
+    }
+    return type;
+  };
+  for (const Step& step : p.steps) {
+    switch (step.kind) {
+      case Step::Kind::kernel:
+        s += p.kernels[static_cast<std::size_t>(step.number)].name;
+        break;
+      case Step::Kind::product: {
+        const ProductStep& m = p.products[static_cast<std::size_t>(step.number)];
+        s += fmt::format("product m={} n={} k={}", m.m, m.n, m.k);
+        for (const ProductStep::Batch& b : m.batch) s += fmt::format(" batch={}", b.size);
+        break;
+      }
+      case Step::Kind::control:
+      case Step::Kind::opaque:
+        s += std::string(p.jaxpr.data().eqns[static_cast<std::size_t>(step.number)].op->name);
+        break;
+    }
+    s += " (";
+    for (std::size_t i = 0; i < step.buffers.size(); ++i) s += (i ? ", " : "") + buffer(step.buffers[i]);
+    s += ")\n";
+  }
+  s += fmt::format("arena {} bytes\n", p.arena_bytes);
+  for (const Kernel& k : p.kernels) s += "\n" + to_string(k);
+  return s;
+}
+
+}  // namespace weft::detail

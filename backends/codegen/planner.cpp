@@ -1,0 +1,349 @@
+#include "backends/codegen/planner.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "backends/codegen/cost.h"
+#include "core/ops/dot.h"
+#include "core/ops/reduce.h"
+
+namespace weft::detail {
+namespace {
+
+constexpr double kCheap = 10;                  // recomputing this much per element costs less than storing and reading it
+constexpr std::size_t kMaxNodes = 2000;        // of one root's expression
+constexpr int kMany = 2;                       // so many readers count as any number
+constexpr std::int64_t kSplitAbove = 1 << 16;  // folds of more elements per result are split into chunks
+
+/// Combiners that a vector accumulator can hold, for the dtype.
+bool can_fold(Combiner c, DType t) {
+  if (c == Combiner::logsumexp) return false;
+  return !t.is_complex() || c == Combiner::sum;
+}
+
+}  // namespace
+
+double Root::points() const {
+  double n = 1;
+  for (const Dim& d : parallel) n *= static_cast<double>(d.size);
+  for (std::int64_t s : reduce) n *= static_cast<double>(s);
+  return n;
+}
+
+Planner::Planner(const Jaxpr& j, const TargetTraits& target) : jaxpr_(j), j_(jaxpr_.data()), target_(target), avals_(j_.avals) {
+  defined_by_.assign(avals_.size(), -1);
+  for (std::size_t i = 0; i < j_.eqns.size(); ++i)
+    for (Var v : j_.eqns[i].outputs) defined_by_[v] = static_cast<int>(i);
+}
+
+Program Planner::run() {
+  classify();
+  for (bool again = true; again;) {
+    choose_roots();
+    make_roots();
+    again = false;
+    const std::vector<char> before = is_root_;
+    for (Root& r : roots_) build_alone(r);
+    again = before != is_root_;
+  }
+  group();
+  form_steps();
+  return std::move(program_);
+}
+
+void Planner::classify() {
+  is_root_.assign(avals_.size(), 0);
+  is_output_.assign(avals_.size(), 0);
+  library_.resize(j_.eqns.size());
+  for (Var v = 0; v < j_.first_result(); ++v) is_root_[v] = 1;
+  for (Atom a : j_.outputs)
+    if (!a.is_literal()) is_root_[a.var()] = is_output_[a.var()] = 1;
+  for (const Eqn& e : j_.eqns) injective_.push_back(is_injective(j_, e));
+  for (std::size_t i = 0; i < j_.eqns.size(); ++i) {
+    const Eqn& e = j_.eqns[i];
+    if (injective_[i]) continue;
+    for (Var v : e.outputs) is_root_[v] = 1;
+    if (e.op->kind == Kind::dot && !product_is_kernel(e)) {
+      if (try_library_product(e)) {
+        is_root_[library_[i]->a] = is_root_[library_[i]->b] = 1;
+        continue;
+      }
+    }
+    for (std::size_t k = 0; k < e.inputs.size(); ++k)
+      if (!e.inputs[k].is_literal() && needs_memory(e, static_cast<int>(k))) is_root_[e.inputs[k].var()] = 1;
+  }
+  cost_.assign(avals_.size(), 0);
+}
+
+/// Whether an equation that is no expression reads this operand from memory.
+bool Planner::needs_memory(const Eqn& e, int operand) const {
+  switch (e.op->kind) {
+    case Kind::reduce:
+      return !e.op->combiner || !can_fold(*e.op->combiner, j_.aval(e.inputs[0]).dtype);
+    case Kind::cumulative:
+      return !e.op->combiner || !can_fold(*e.op->combiner, j_.aval(e.inputs[0]).dtype) || j_.aval(e.inputs[0]).dtype.is_complex();
+    case Kind::arg_reduce:
+      return params_as<ArgReduceParams>(*e.params).axes.size() != 1 || j_.aval(e.inputs[0]).dtype.is_complex();
+    case Kind::dot: {
+      if (j_.avals[e.outputs[0]].dtype.is_bool()) return true;
+      // An element is read once for each of the other operand's free elements.
+      const double other = static_cast<double>(j_.avals[e.outputs[0]].size()) * 1.0 /
+                           std::max<double>(1, static_cast<double>(j_.aval(e.inputs[static_cast<std::size_t>(operand)]).size()));
+      const Atom a = e.inputs[static_cast<std::size_t>(operand)];
+      const int by = defined_by_[a.var()];
+      if (by < 0 || !injective_[static_cast<std::size_t>(by)]) return true;
+      const Kind k = j_.eqns[static_cast<std::size_t>(by)].op->kind;
+      return other > 1 && k != Kind::movement;
+    }
+    default:
+      return true;
+  }
+}
+
+void Planner::choose_roots() {
+  // The cost of computing an element, going forward.
+  for (std::size_t i = 0; i < j_.eqns.size(); ++i) {
+    const Eqn& e = j_.eqns[i];
+    if (!injective_[i]) continue;
+    double cost = equation_cost(j_, e);
+    for (Atom a : e.inputs)
+      if (!a.is_literal() && !is_root_[a.var()]) cost += cost_[a.var()];
+    for (Var v : e.outputs) cost_[v] = std::min(cost, 1e9);
+  }
+  // Who computes it, going backward: the roots that a value would melt into, and over how many points.
+  struct Owners {
+    std::vector<Var> roots;
+    double points = 0;
+  };
+  std::vector<Owners> owners(avals_.size());
+  auto own = [&](Owners& o, Var root, double points) {
+    if (std::find(o.roots.begin(), o.roots.end(), root) != o.roots.end()) return;
+    if (o.roots.size() < kMany) o.roots.push_back(root);
+    o.points += points;
+  };
+  for (std::size_t i = j_.eqns.size(); i-- > 0;) {
+    const Eqn& e = j_.eqns[i];
+    for (Var v : e.outputs) {
+      Owners& o = owners[v];
+      if (is_root_[v] || !injective_[i]) continue;
+      const double size = std::max<double>(1, static_cast<double>(avals_[v].size()));
+      const bool repeated = o.points > 4 * size && size < o.points;
+      if (cost_[v] > kCheap && (o.roots.size() >= kMany || repeated)) is_root_[v] = 1;
+    }
+    for (Atom a : e.inputs) {
+      if (a.is_literal()) continue;
+      Owners& o = owners[a.var()];
+      if (!injective_[i]) {
+        double points = static_cast<double>(j_.aval(e.inputs[0]).size());
+        if (e.op->kind == Kind::dot) points *= static_cast<double>(j_.aval(e.inputs[1]).size());
+        own(o, e.outputs[0], points);
+        continue;
+      }
+      for (Var v : e.outputs) {
+        if (is_root_[v])
+          own(o, v, static_cast<double>(avals_[v].size()));
+        else
+          for (Var r : owners[v].roots) own(o, r, owners[v].points / static_cast<double>(owners[v].roots.size()));
+      }
+    }
+  }
+}
+
+void Planner::make_roots() {
+  roots_.clear();
+  items_.clear();
+  avals_.resize(j_.avals.size());
+  root_of_.assign(avals_.size(), -1);
+  for (std::size_t i = 0; i < j_.eqns.size(); ++i) {
+    const Eqn& e = j_.eqns[i];
+    if (injective_[i]) {
+      for (Var v : e.outputs) {
+        if (!is_root_[v] || avals_[v].size() == 0) continue;
+        Root r;
+        r.var = v, r.eqn = static_cast<int>(i);
+        for (int d = 0; d < avals_[v].ndim(); ++d)
+          if (avals_[v].shape[d] != 1) r.parallel.push_back({d, avals_[v].shape[d], 1});
+        items_.push_back({static_cast<int>(roots_.size()), -1, -1});
+        roots_.push_back(std::move(r));
+      }
+      continue;
+    }
+    const Kind kind = e.op->kind;
+    bool folds = kind == Kind::reduce || kind == Kind::arg_reduce || kind == Kind::cumulative || (kind == Kind::dot && !library_[i]);
+    if (kind == Kind::dot ? avals_[e.outputs[0]].dtype.is_bool() : folds && needs_memory(e, 0)) folds = false;
+    if (!folds) {
+      items_.push_back({-1, static_cast<int>(i), -1});
+    } else if (avals_[e.outputs[0]].size() != 0) {
+      add_fold(static_cast<int>(i));
+    }
+  }
+  root_of_.assign(avals_.size(), -1);
+  is_root_.resize(avals_.size(), 1);
+  is_output_.resize(avals_.size(), 0);
+  for (std::size_t k = 0; k < roots_.size(); ++k) root_of_[roots_[k].var] = static_cast<int>(k);
+}
+
+/// Steps of about 16K elements: the same for every machine and number of threads.
+static std::int64_t chunk_length(std::int64_t length, std::int64_t rest) {
+  const std::int64_t wanted = std::max<std::int64_t>(1, 16384 / std::max<std::int64_t>(rest, 1));
+  if (length < 2 * wanted) return length;
+  for (std::int64_t c = wanted; c <= 2 * wanted; ++c)
+    if (length % c == 0) return c;
+  for (std::int64_t c = wanted; c > wanted / 2; --c)
+    if (length % c == 0) return c;
+  return wanted;
+}
+
+void Planner::add_fold(int eqn) {
+  const Eqn& e = j_.eqns[static_cast<std::size_t>(eqn)];
+  const Aval &in = j_.aval(e.inputs[0]), &out = avals_[e.outputs[0]];
+  Root r;
+  r.var = e.outputs[0], r.eqn = eqn;
+  switch (e.op->kind) {
+    case Kind::reduce:
+      r.kind = Root::Kind::fold;
+      for (int d : params_as<ReduceParams>(*e.params).axes) r.reduce.push_back(in.shape[d]);
+      break;
+    case Kind::arg_reduce:
+      r.kind = Root::Kind::arg_reduce;
+      r.reduce.push_back(in.shape[params_as<ArgReduceParams>(*e.params).axes[0]]);
+      break;
+    case Kind::cumulative:
+      r.kind = Root::Kind::cumulative;
+      r.reduce.push_back(in.shape[params_as<CumulativeParams>(*e.params).axis]);
+      break;
+    default: {
+      r.kind = Root::Kind::product;
+      for (int d : params_as<DotParams>(*e.params).dimension_numbers.contracting[0]) r.reduce.push_back(in.shape[d]);
+    }
+  }
+  for (int d = 0; d < out.ndim(); ++d)
+    if (out.shape[d] != 1 && !(r.kind == Root::Kind::cumulative && d == params_as<CumulativeParams>(*e.params).axis))
+      r.parallel.push_back({d, out.shape[d], 1});
+
+  std::int64_t steps = 1;
+  for (std::int64_t s : r.reduce) steps *= s;
+  if (r.kind == Root::Kind::fold && !r.reduce.empty() && steps * out.size() >= kSplitAbove && out.size() <= 512) {
+    const std::int64_t rest = steps / r.reduce[0] * out.size();
+    const std::int64_t chunk = chunk_length(r.reduce[0], rest);
+    const std::int64_t chunks = (r.reduce[0] + chunk - 1) / chunk;
+    if (chunks > 1) {
+      Root parts = r;
+      parts.stage = Root::Stage::chunks;
+      parts.chunks = chunks, parts.chunk = chunk, parts.chunk_total = r.reduce[0];
+      const DType held = out.dtype == float16 || out.dtype == bfloat16 ? float32 : out.dtype;
+      parts.var = static_cast<Var>(avals_.size());
+      avals_.push_back(Aval{out.shape.inserted(0, chunks), held});
+      for (Root::Dim& d : parts.parallel) ++d.value_dim;
+      parts.parallel.insert(parts.parallel.begin(), {0, chunks, 1});
+      parts.reduce[0] = chunk;
+      r.stage = Root::Stage::combine;
+      r.partial = parts.var;
+      r.chunks = chunks;
+      r.reduce = {chunks};
+      items_.push_back({static_cast<int>(roots_.size()), -1, -1});
+      roots_.push_back(std::move(parts));
+    }
+  }
+  items_.push_back({static_cast<int>(roots_.size()), -1, -1});
+  roots_.push_back(std::move(r));
+}
+
+namespace {
+
+/// Records what a root's expression reads.
+class RecordingReader final : public LeafReader {
+ public:
+  RecordingReader(const std::vector<char>& is_root, const std::vector<Aval>& avals, Dag& dag, Root& root)
+      : is_root_(is_root), avals_(avals), dag_(dag), root_(root) {}
+  bool is_leaf(Var v) override { return is_root_[v] != 0; }
+  KernelValue read(Var v, std::span<const NodeId> at, NodeId guard) override {
+    std::vector<NodeId> coords(at.begin(), at.end());
+    const bool known =
+        std::any_of(root_.reads.begin(), root_.reads.end(), [&](const Root::Read& r) { return r.var == v && r.coords == coords; });
+    if (!known) root_.reads.push_back({v, coords});
+    const Aval& a = avals_[v];
+    NodeId position = dag_.index(0);
+    const std::vector<std::int64_t> strides = row_major_strides(a.shape);
+    for (std::size_t d = 0; d < coords.size(); ++d) position = dag_.combine(position, 1, coords[d], strides[d]);
+    if (!a.dtype.is_complex()) return dag_.load(static_cast<int>(v), a.dtype, position, guard);
+    const DType part = a.dtype.real_part();
+    const NodeId re = dag_.scale(position, 2);
+    return dag_.complex(dag_.load(static_cast<int>(v), part, re, guard), dag_.load(static_cast<int>(v), part, dag_.offset(re, 1), guard));
+  }
+
+ private:
+  const std::vector<char>& is_root_;
+  const std::vector<Aval>& avals_;
+  Dag& dag_;
+  Root& root_;
+};
+
+}  // namespace
+
+void Planner::build_alone(Root& r) {
+  for (int attempt = 0; attempt < 4; ++attempt) {
+    r.reads.clear();
+    r.dag = std::make_shared<Dag>();
+    Dag& dag = *r.dag;
+    std::vector<int> parallel, reduce;
+    for (const Root::Dim& d : r.parallel) parallel.push_back(dag.add_dim(d.size));
+    for (std::int64_t s : r.reduce) reduce.push_back(dag.add_dim(std::max<std::int64_t>(s, 1)));
+    RecordingReader leaves(is_root_, avals_, dag, r);
+    Expressions expressions(j_, defined_by_, dag, leaves, kMaxNodes);
+    std::vector<DType> locals;
+    try {
+      const RootBody body = build_root(j_, avals_, r, expressions, leaves, dag, parallel, reduce, 0, locals);
+      (void)body;
+    } catch (const ExpressionTooLarge&) {
+      // Cut it in two: where something is computed several times, else in the middle.
+      Var cut = 0;
+      double best = -1;
+      for (const auto& [v, times] : expressions.evaluations()) {
+        if (is_root_[v] || avals_[v].size() == 0) continue;
+        const double half = std::abs(cost_[v] / std::max(1.0, cost_[r.var] == 0 ? 1e3 : cost_[r.var]) - 0.5);
+        const double score = times > 1 ? 1 + cost_[v] * (times - 1) : 1 / (1 + half) * 0.9;
+        if (cost_[v] > 0 && score > best) best = score, cut = v;
+      }
+      if (best < 0)
+        throw CompileError("codegen: an expression is too large to compile: " +
+                           std::string(j_.eqns[static_cast<std::size_t>(r.eqn)].op->name));
+      is_root_[cut] = 1;
+      return;
+    }
+    // Values computed at several places for each point are better stored once.
+    for (const auto& [v, times] : expressions.evaluations())
+      if (times > 1 && !is_root_[v] && cost_[v] * (times - 1) > 4 * kCheap && avals_[v].size() > 1 &&
+          static_cast<double>(avals_[v].size()) <= 4 * r.points())
+        is_root_[v] = 1;
+    r.cycles_per_point = 0;
+    for (const Node& n : dag.nodes) r.cycles_per_point += node_cost(n);
+    r.cycles_per_point = std::max(0.05, r.cycles_per_point * 4.0 / target_.vector_bytes);
+    if (attempt == 3) return;
+    const std::size_t loops = r.parallel.size();
+    split_for_reshapes(r);
+    if (r.parallel.size() == loops) return;
+  }
+}
+
+/// A quotient or remainder of one loop of the root's value by a divisor of its size disappears when the loop is split in two.
+void Planner::split_for_reshapes(Root& r) {
+  const Dag& dag = *r.dag;
+  if (r.parallel.size() + r.reduce.size() > 12) return;
+  for (const Node& n : dag.nodes) {
+    if (n.kind != NodeKind::index_div && n.kind != NodeKind::index_mod) continue;
+    const Affine& a = dag.affine(n.operands[0]);
+    if (a.terms.size() != 1 || a.terms[0].atom < 0 || a.terms[0].coef != 1 || a.constant != 0) continue;
+    const auto loop = static_cast<std::size_t>(a.terms[0].atom);
+    if (loop >= r.parallel.size()) continue;
+    Root::Dim& d = r.parallel[loop];
+    if (d.size % n.integer != 0 || n.integer <= 1 || n.integer >= d.size) continue;
+    Root::Dim fast = d;
+    fast.size = n.integer;
+    d.size /= n.integer, d.scale *= n.integer;
+    r.parallel.insert(r.parallel.begin() + static_cast<std::ptrdiff_t>(loop) + 1, fast);
+    return;
+  }
+}
+
+}  // namespace weft::detail

@@ -1,0 +1,141 @@
+// Which products go to a library, and with what strides: transposes of operands are absorbed.
+#include <algorithm>
+
+#include "backends/codegen/planner.h"
+#include "core/ops/dot.h"
+
+namespace weft::detail {
+namespace {
+
+/// Follows movements down to a value in memory.
+class StrideReader final : public LeafReader {
+ public:
+  StrideReader(const JaxprData& j, const std::vector<int>& defined_by, const std::vector<char>& is_root, Dag& dag)
+      : j_(j), defined_by_(defined_by), is_root_(is_root), dag_(dag) {}
+  bool is_leaf(Var v) override {
+    const int by = defined_by_[v];
+    return is_root_[v] || by < 0 || j_.eqns[static_cast<std::size_t>(by)].op->kind != Kind::movement;
+  }
+  KernelValue read(Var v, std::span<const NodeId> at, NodeId guard) override {
+    regular &= guard < 0 && (source == v || !found);
+    source = v, found = true;
+    position = dag_.index(0);
+    const std::vector<std::int64_t> strides = row_major_strides(j_.avals[v].shape);
+    for (std::size_t d = 0; d < at.size(); ++d) position = dag_.combine(position, 1, at[d], strides[d]);
+    return dag_.load(0, j_.avals[v].dtype, position);
+  }
+  bool found = false, regular = true;
+  Var source = 0;
+  NodeId position = -1;
+
+ private:
+  const JaxprData& j_;
+  const std::vector<int>& defined_by_;
+  const std::vector<char>& is_root_;
+  Dag& dag_;
+};
+
+struct Loops {
+  std::vector<std::int64_t> size, stride_a, stride_b, stride_out;
+  void add(std::int64_t s, std::int64_t a, std::int64_t b, std::int64_t out) {
+    if (s == 1) return;
+    // Loops that lie in one another in all operands are one.
+    if (!size.empty() && stride_a.back() == a * s && stride_b.back() == b * s && stride_out.back() == out * s) {
+      size.back() *= s, stride_a.back() = a, stride_b.back() = b, stride_out.back() = out;
+      return;
+    }
+    size.push_back(s), stride_a.push_back(a), stride_b.push_back(b), stride_out.push_back(out);
+  }
+};
+
+}  // namespace
+
+bool Planner::product_is_kernel(const Eqn& e) const {
+  const Aval &a = j_.aval(e.inputs[0]), &b = j_.aval(e.inputs[1]), &out = j_.avals[e.outputs[0]];
+  if (!target_.library_products || out.dtype != float32 || a.dtype != float32 || b.dtype != float32) return true;
+  if (e.inputs[0].is_literal() || e.inputs[1].is_literal() || out.size() == 0) return true;
+  const DotDimensions& dims = params_as<DotParams>(*e.params).dimension_numbers;
+  double batch = 1, k = 1;
+  for (int d : dims.batch[0]) batch *= static_cast<double>(a.shape[d]);
+  for (int d : dims.contracting[0]) k *= static_cast<double>(a.shape[d]);
+  const double m = static_cast<double>(a.size()) / std::max(1.0, batch * k), n = static_cast<double>(b.size()) / std::max(1.0, batch * k);
+  // Products with vectors are bound by memory; small ones are over before a library has started.
+  return m < 4 || n < 4 || k < 4 || m * n * k <= 32 * 32 * 32;
+}
+
+bool Planner::try_library_product(const Eqn& e) {
+  const DotDimensions& dims = params_as<DotParams>(*e.params).dimension_numbers;
+  Dag dag;
+  // One loop for each dimension: batch, free ones of a, free ones of b, contracting.
+  std::vector<int> batch, free[2], contracted;
+  std::array<std::vector<NodeId>, 2> at;
+  for (std::size_t k = 0; k < 2; ++k) at[k].assign(static_cast<std::size_t>(j_.aval(e.inputs[k]).ndim()), dag.index(0));
+  const auto add = [&](std::int64_t size, std::vector<int>& list, int da, int db) {
+    const int loop = dag.add_dim(size);
+    list.push_back(loop);
+    if (da >= 0) at[0][static_cast<std::size_t>(da)] = dag.index_dim(loop);
+    if (db >= 0) at[1][static_cast<std::size_t>(db)] = dag.index_dim(loop);
+  };
+  const Aval &a = j_.aval(e.inputs[0]), &b = j_.aval(e.inputs[1]);
+  for (std::size_t i = 0; i < dims.batch[0].size(); ++i) add(a.shape[dims.batch[0][i]], batch, dims.batch[0][i], dims.batch[1][i]);
+  for (int d : dot_free_dims(dims, 0, a.ndim())) add(a.shape[d], free[0], d, -1);
+  for (int d : dot_free_dims(dims, 1, b.ndim())) add(b.shape[d], free[1], -1, d);
+  for (std::size_t i = 0; i < dims.contracting[0].size(); ++i)
+    add(a.shape[dims.contracting[0][i]], contracted, dims.contracting[0][i], dims.contracting[1][i]);
+
+  LibraryProduct product;
+  NodeId position[2];
+  std::int64_t offset[2];
+  for (std::size_t k = 0; k < 2; ++k) {
+    StrideReader reader(j_, defined_by_, is_root_, dag);
+    Expressions expressions(j_, defined_by_, dag, reader, 1000);
+    expressions.at(e.inputs[k], at[k]);
+    bool regular = reader.found && reader.regular &&
+                   std::all_of(dag.affine(reader.position).terms.begin(), dag.affine(reader.position).terms.end(),
+                               [](const AffineTerm& t) { return t.atom >= 0 && t.coef > 0; });
+    if (!regular) {  // the operand as it is
+      reader.source = e.inputs[k].var();
+      reader.position = dag.index(0);
+      const std::vector<std::int64_t> strides = row_major_strides(j_.aval(e.inputs[k]).shape);
+      for (std::size_t d = 0; d < at[k].size(); ++d) reader.position = dag.combine(reader.position, 1, at[k][d], strides[d]);
+    }
+    position[k] = reader.position;
+    offset[k] = dag.affine(reader.position).constant;
+    (k == 0 ? product.a : product.b) = reader.source;
+  }
+  const auto stride = [&](std::size_t k, int loop) {
+    std::int64_t s = 0;
+    dag.stride(position[k], loop, s);
+    return s;
+  };
+  // Positions in the result, row-major in the order of the loops.
+  std::vector<std::int64_t> out_stride(dag.dims.size(), 0);
+  std::int64_t total = 1;
+  for (std::vector<int>* list : {&free[1], &free[0], &batch})
+    for (std::size_t i = list->size(); i-- > 0;)
+      out_stride[static_cast<std::size_t>((*list)[i])] = total, total *= dag.dims[static_cast<std::size_t>((*list)[i])];
+  Loops groups[4];  // m, n, k, batch
+  const auto collect = [&](const std::vector<int>& list, Loops& l) {
+    for (int d : list) l.add(dag.dims[static_cast<std::size_t>(d)], stride(0, d), stride(1, d), out_stride[static_cast<std::size_t>(d)]);
+  };
+  collect(batch, groups[3]), collect(free[0], groups[0]), collect(free[1], groups[1]), collect(contracted, groups[2]);
+  if (groups[2].size.size() != 1 || groups[1].size.empty() || groups[0].size.empty()) return false;
+  ProductStep& p = product.step;
+  p.k = groups[2].size[0], p.a_col = groups[2].stride_a[0], p.b_row = groups[2].stride_b[0];
+  p.m = groups[0].size.back(), p.a_row = groups[0].stride_a.back(), p.out_row = groups[0].stride_out.back();
+  p.n = groups[1].size.back(), p.b_col = groups[1].stride_b.back();
+  if (groups[1].stride_out.back() != 1) return false;
+  p.a_offset = offset[0], p.b_offset = offset[1];
+  // One of the two strides of each matrix must be 1.
+  if ((p.a_row != 1 && p.a_col != 1) || (p.b_row != 1 && p.b_col != 1)) return false;
+  for (std::size_t g : {3u, 0u, 1u}) {
+    const Loops& l = groups[g];
+    const std::size_t n = l.size.size() - (g == 3 ? 0 : 1);
+    for (std::size_t i = 0; i < n; ++i) p.batch.push_back({l.size[i], l.stride_a[i], l.stride_b[i], l.stride_out[i]});
+  }
+  if (p.batch.size() > 8) return false;
+  library_[static_cast<std::size_t>(&e - j_.eqns.data())] = product;
+  return true;
+}
+
+}  // namespace weft::detail

@@ -1,0 +1,308 @@
+#include "backends/codegen/schedule.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "backends/codegen/cost.h"
+
+namespace weft::detail {
+namespace {
+
+constexpr double kForkCycles = 60e3;  // a kernel with less work than this runs on one thread
+constexpr double kTaskCycles = 30e3;  // of a task
+constexpr std::int64_t kMaxLaneScratch = 256 * 1024;
+
+struct Nodes {
+  std::vector<NodeId> all;  // of one nest
+};
+
+class Scheduler {
+ public:
+  Scheduler(const Kernel& k, int vector_bytes) : k_(k), vector_bytes_(vector_bytes) {
+    std::vector<char> seen(k.dag.nodes.size());
+    for (const Nest& t : k.nests) {
+      Nodes nodes;
+      std::fill(seen.begin(), seen.end(), 0);
+      std::vector<NodeId> stack;
+      for (const Reduction& r : t.reductions) stack.push_back(r.value), stack.push_back(r.position);
+      for (const Store& s : t.stores) stack.push_back(s.value), stack.push_back(s.position);
+      while (!stack.empty()) {
+        const NodeId n = stack.back();
+        stack.pop_back();
+        if (n < 0 || seen[static_cast<std::size_t>(n)]) continue;
+        seen[static_cast<std::size_t>(n)] = 1;
+        nodes.all.push_back(n);
+        for (NodeId o : k.dag[n].operands) stack.push_back(o);
+        if (k.dag[n].kind == NodeKind::index)
+          for (const AffineTerm& a : k.dag.affine(n).terms)
+            if (a.atom < 0) stack.push_back(~a.atom);
+      }
+      nodes_.push_back(std::move(nodes));
+    }
+  }
+
+  Schedule run() {
+    schedule_.lanes = choose_lanes();
+    choose_vector_loops();
+    for (std::size_t n = 0; n < k_.nests.size(); ++n) plan_nest(n);
+    plan_outer();
+    unroll();
+    plan_tasks();
+    return std::move(schedule_);
+  }
+
+ private:
+  std::int64_t size(int dim) const { return k_.dag.dims[static_cast<std::size_t>(dim)]; }
+
+  /// Whether loops inside have a limit that depends on this one: its iterations run one by one.
+  bool is_chunk_loop(int dim) const {
+    return std::any_of(k_.limits.begin(), k_.limits.end(), [&](const LoopLimit& l) { return l.outer == dim; });
+  }
+
+  int choose_lanes() const {
+    double narrow = 0, wide = 0, small = 0;
+    for (const Nodes& nodes : nodes_)
+      for (NodeId id : nodes.all) {
+        const Node& n = k_.dag[id];
+        if (n.kind != NodeKind::op && n.kind != NodeKind::math && n.kind != NodeKind::load) continue;
+        if (n.dtype.is_bool() || n.dims == 0) continue;
+        const int bytes = n.dtype.itemsize();
+        (bytes == 8 ? wide : bytes == 4 ? narrow : small) += std::max(0.25, node_cost(n));
+      }
+    if (wide > narrow) return std::max(1, vector_bytes_ / 8);
+    if (narrow > 0 || wide > 0) return std::max(1, vector_bytes_ / 4);
+    return std::max(1, vector_bytes_ / (small > 0 ? 2 : 4));
+  }
+
+  bool is_running(const Nest& t) const {
+    return std::any_of(t.reductions.begin(), t.reductions.end(), [](const Reduction& r) { return r.running; });
+  }
+
+  /// The cost of a nest if the given loop of it (or of the outer ones) is run by vectors; -1: none is.
+  double cost(std::size_t nest, int vector) const {
+    const Nest& t = k_.nests[nest];
+    const double lanes = schedule_.lanes;
+    std::vector<int> loops;
+    const auto append = [&](const std::vector<int>& dims) {
+      bool has = false;
+      for (int d : dims)
+        if (d == vector)
+          has = true;
+        else
+          loops.push_back(d);
+      if (has) loops.push_back(vector);
+    };
+    append(k_.outer), append(t.parallel), append(t.reduce);
+    const auto trips = [&](std::uint64_t dims) {
+      double n = 1, all = 1;
+      for (int d : loops) {
+        const auto s = static_cast<double>(size(d));
+        all *= d == vector ? std::ceil(s / lanes) : s;
+        if (dims >> d & 1) n = all;
+      }
+      return n;
+    };
+    const auto access = [&](NodeId position, std::uint64_t dims, bool is_store) {
+      if (vector < 0 || !(dims >> vector & 1)) return 1.0;
+      std::int64_t stride = 0;
+      if (!k_.dag.stride(position, vector, stride)) return lanes * 0.8;
+      if (stride == 1 || stride == 0) return 1.0;
+      if (stride == -1) return 1.5;
+      if (stride == 2) return 3.0;
+      return lanes * (is_store ? 1.2 : 0.8);
+    };
+    double total = 0;
+    for (NodeId id : nodes_[nest].all) {
+      const Node& n = k_.dag[id];
+      double c = node_cost(n);
+      if (n.kind == NodeKind::load) {
+        c *= access(n.operands[0], n.dims, false);
+        const KernelArg& arg = k_.args[static_cast<std::size_t>(n.integer)];
+        if (arg.scratch) c = node_cost(n);
+      }
+      total += c * trips(n.dims);
+    }
+    for (const Store& s : t.stores)
+      total += 2 * trips(k_.dag[s.position].dims) *
+               (k_.args[static_cast<std::size_t>(s.arg)].scratch ? 1 : access(s.position, k_.dag[s.position].dims, true));
+    double inner = 1, outer = 1;
+    for (int d : k_.outer) outer *= d == vector ? std::ceil(static_cast<double>(size(d)) / lanes) : static_cast<double>(size(d));
+    for (int d : t.parallel) outer *= d == vector ? std::ceil(static_cast<double>(size(d)) / lanes) : static_cast<double>(size(d));
+    for (int d : t.reduce) inner *= d == vector ? std::ceil(static_cast<double>(size(d)) / lanes) : static_cast<double>(size(d));
+    const bool across = std::find(t.reduce.begin(), t.reduce.end(), vector) != t.reduce.end();
+    for (const Reduction& r : t.reductions)
+      total += outer * inner * (r.kind == Reduction::Kind::fold ? 1 : 4) + (across ? outer * 3 * std::log2(lanes) : 0);
+    return total + outer * inner * 0.5;
+  }
+
+  void choose_vector_loops() {
+    const std::size_t n = k_.nests.size();
+    nest_vector_.assign(n, -1);
+    if (schedule_.lanes <= 1) return;
+    double inner_total = 0;
+    for (std::size_t i = 0; i < n; ++i) {
+      const Nest& t = k_.nests[i];
+      double best = cost(i, -1);
+      std::vector<int> loops = t.parallel;
+      if (!is_running(t)) loops.insert(loops.end(), t.reduce.begin(), t.reduce.end());
+      for (int d : loops) {
+        if (is_chunk_loop(d)) continue;
+        const double c = cost(i, d);
+        if (c < best) best = c, nest_vector_[i] = d;
+      }
+      inner_total += best;
+    }
+    std::int64_t scratch = 0;
+    for (const KernelArg& a : k_.args)
+      if (a.scratch) scratch += a.elements * a.dtype.itemsize();
+    double best = inner_total;
+    for (int d : k_.outer) {
+      if (scratch * schedule_.lanes > kMaxLaneScratch) break;
+      if (is_chunk_loop(d)) continue;
+      double total = 0;
+      for (std::size_t i = 0; i < n; ++i) total += cost(i, d);
+      if (total < best) best = total, schedule_.vector_dim = d;
+    }
+    total_cost_ = best;
+    if (schedule_.vector_dim >= 0) nest_vector_.assign(n, -1);
+  }
+
+  void plan_nest(std::size_t i) {
+    const Nest& t = k_.nests[i];
+    NestSchedule s;
+    const auto plan = [&](const std::vector<int>& dims, std::vector<LoopPlan>& out) {
+      for (int d : dims)
+        if (d != nest_vector_[i]) out.push_back({d, 1, false});
+      for (int d : dims)
+        if (d == nest_vector_[i]) out.push_back({d, 1, true});
+    };
+    plan(t.parallel, s.parallel), plan(t.reduce, s.reduce);
+    schedule_.nests.push_back(std::move(s));
+  }
+
+  void plan_outer() {
+    for (int d : k_.outer)
+      if (d != schedule_.vector_dim) schedule_.outer.push_back({d, 1, false});
+    if (schedule_.vector_dim >= 0) schedule_.outer.push_back({schedule_.vector_dim, 1, true});
+  }
+
+  /// The loads in a nest's innermost loops, and how many of them do not depend on the loop.
+  int shared_loads(std::size_t nest, int dim) const {
+    const Nest& t = k_.nests[nest];
+    std::uint64_t reduce = 0;
+    for (int d : t.reduce) reduce |= std::uint64_t{1} << d;
+    int count = 0;
+    for (NodeId id : nodes_[nest].all) {
+      const Node& n = k_.dag[id];
+      count += n.kind == NodeKind::load && (n.dims & reduce) && !(n.dims >> dim & 1);
+    }
+    return count;
+  }
+
+  void unroll() {
+    const std::int64_t registers = vector_bytes_ >= 64 ? 32 : 16;
+    // A kernel of a single fold: accumulators in a tile of outer points.
+    if (k_.nests.size() == 1 ||
+        std::all_of(k_.nests.begin() + 1, k_.nests.end(), [](const Nest& t) { return t.parallel.empty() && t.reduce.empty(); })) {
+      const Nest& t = k_.nests[0];
+      NestSchedule& s = schedule_.nests[0];
+      const auto folds = static_cast<std::int64_t>(t.reductions.size());
+      std::int64_t steps = 1;
+      for (int d : t.reduce) steps *= size(d);
+      if (folds > 0 && steps >= 4 && nodes_[0].all.size() < 40 && !is_running(t)) {
+        std::int64_t tile = std::max<std::int64_t>(1, registers / 2 / folds);
+        // Vectors of outer points first, then points that share loads.
+        LoopPlan* vector = nullptr;
+        for (std::vector<LoopPlan>* loops : {&schedule_.outer, &s.parallel})
+          for (LoopPlan& l : *loops)
+            if (l.vector) vector = &l;
+        if (vector) {
+          const std::int64_t most = shared_loads(0, vector->dim) > 0 ? 4 : 8;
+          vector->unroll = static_cast<int>(std::clamp<std::int64_t>(size(vector->dim) / schedule_.lanes, 1, std::min(most, tile)));
+          tile /= vector->unroll;
+        }
+        LoopPlan* shared = nullptr;
+        int most = 0;
+        for (std::vector<LoopPlan>* loops : {&schedule_.outer, &s.parallel})
+          for (LoopPlan& l : *loops)
+            if (!l.vector && !is_chunk_loop(l.dim) && shared_loads(0, l.dim) > most) most = shared_loads(0, l.dim), shared = &l;
+        if (shared && tile > 1) {
+          shared->unroll = static_cast<int>(std::clamp<std::int64_t>(size(shared->dim), 1, std::min<std::int64_t>(tile, vector ? 6 : 4)));
+          tile /= shared->unroll;
+        }
+        if (!s.reduce.empty() && s.reduce.back().vector)
+          s.reduce.back().unroll = static_cast<int>(std::clamp<std::int64_t>(
+              size(s.reduce.back().dim) / schedule_.lanes, 1, std::min<std::int64_t>(tile, shared && shared->unroll > 1 ? 2 : 4)));
+        return;
+      }
+    }
+    for (std::size_t i = 0; i < k_.nests.size(); ++i) {
+      const Nest& t = k_.nests[i];
+      NestSchedule& s = schedule_.nests[i];
+      double work = 0;
+      for (NodeId id : nodes_[i].all) work += node_cost(k_.dag[id]);
+      if (!t.reduce.empty()) {
+        LoopPlan& last = s.reduce.back();
+        if (last.vector && !is_running(t))
+          last.unroll = static_cast<int>(std::clamp<std::int64_t>(size(last.dim) / schedule_.lanes, 1, work < 12 ? 4 : work < 40 ? 2 : 1));
+      } else if (!s.parallel.empty()) {
+        LoopPlan& last = s.parallel.back();
+        if (last.vector)
+          last.unroll = static_cast<int>(std::clamp<std::int64_t>(size(last.dim) / schedule_.lanes, 1, work < 20 ? 4 : work < 60 ? 2 : 1));
+      }
+    }
+    if (schedule_.vector_dim >= 0) {
+      double work = 0;
+      for (const Nodes& n : nodes_)
+        for (NodeId id : n.all) work += node_cost(k_.dag[id]);
+      LoopPlan& last = schedule_.outer.back();
+      const std::int64_t vectors = size(last.dim) / schedule_.lanes;
+      last.unroll = static_cast<int>(std::clamp<std::int64_t>(vectors, 1, work < 20 ? 4 : work < 60 ? 2 : 1));
+    }
+  }
+
+  void plan_tasks() {
+    const double total = std::max(k_.cost.cycles, 1.0);
+    // The unit of a loop is what one pass of its unrolled body takes.
+    std::int64_t units = 1;
+    std::vector<std::int64_t> unit;
+    for (const LoopPlan& l : schedule_.outer) unit.push_back(static_cast<std::int64_t>(l.unroll) * (l.vector ? schedule_.lanes : 1));
+    for (std::size_t i = 0; i < schedule_.outer.size(); ++i) {
+      const std::int64_t n = (size(schedule_.outer[i].dim) + unit[i] - 1) / unit[i];
+      schedule_.task_loops = static_cast<int>(i) + 1;
+      schedule_.block.push_back(unit[i]);
+      schedule_.blocks.push_back(n);
+      units *= n;
+      if (units >= 256) break;
+    }
+    // A single loop of many small steps: larger blocks, of at least 1024 cycles.
+    if (!schedule_.block.empty()) {
+      const double each = total / static_cast<double>(units);
+      std::int64_t& block = schedule_.block.back();
+      std::int64_t& n = schedule_.blocks.back();
+      const auto factor = static_cast<std::int64_t>(std::clamp(std::ceil(1024 / each), 1.0, static_cast<double>(n)));
+      block *= factor;
+      units /= n;
+      n = (size(schedule_.outer[static_cast<std::size_t>(schedule_.task_loops) - 1].dim) + block - 1) / block;
+      units *= n;
+    }
+    schedule_.num_blocks = units;
+    if (total >= kForkCycles && units > 1)
+      schedule_.grain =
+          std::max<std::int64_t>(1, static_cast<std::int64_t>(static_cast<double>(units) * std::min(1.0, kTaskCycles / total)));
+  }
+
+  const Kernel& k_;
+  int vector_bytes_;
+  std::vector<Nodes> nodes_;
+  Schedule schedule_;
+  std::vector<int> nest_vector_;
+  double total_cost_ = 0;
+};
+
+}  // namespace
+
+Schedule make_schedule(const Kernel& k, int vector_bytes) { return Scheduler(k, vector_bytes).run(); }
+
+}  // namespace weft::detail

@@ -1,0 +1,34 @@
+// How a kernel is run by vectors and threads of a CPU: which loop becomes lanes, how far loops are unrolled, what one task of a parallel
+// loop is. Depends on the kernel and the vector size only, so that results do not depend on the number of threads.
+#pragma once
+#include <vector>
+
+#include "backends/codegen/kernel.h"
+
+namespace weft::detail {
+
+struct LoopPlan {
+  int dim = 0;
+  int unroll = 1;       ///< iterations (or vectors) side by side
+  bool vector = false;  ///< steps are vectors
+};
+struct NestSchedule {
+  std::vector<LoopPlan> parallel, reduce;
+};
+struct Schedule {
+  int lanes = 1;
+  std::vector<LoopPlan> outer;
+  std::vector<NestSchedule> nests;
+  int vector_dim = -1;  ///< of the outer loops; -1: each nest has its own, or none
+  // Tasks are blocks of the first `task_loops` outer loops.
+  int task_loops = 0;
+  std::vector<std::int64_t> block;   ///< iterations of each of these loops in a block
+  std::vector<std::int64_t> blocks;  ///< how many blocks along each
+  std::int64_t num_blocks = 1;
+  /// How many blocks one task takes; 0: all, the kernel is not worth a fork.
+  std::int64_t grain = 0;
+};
+
+Schedule make_schedule(const Kernel& k, int vector_bytes);
+
+}  // namespace weft::detail

@@ -1,0 +1,160 @@
+#include "backends/codegen/simplify.h"
+
+#include <algorithm>
+#include <cstring>
+#include <optional>
+#include <unordered_map>
+
+#include "core/array_impl.h"
+#include "core/primitive.h"
+
+namespace weft::detail {
+namespace {
+
+std::uint64_t mix(std::uint64_t h, std::uint64_t v) {
+  h ^= v + 0x9e3779b97f4a7c15ull + (h << 6) + (h >> 2);
+  return h * 0xff51afd7ed558ccdull;
+}
+
+/// Rewrites in one pass from front to back; equations refer to the pass's own numbering (constants and inputs first).
+class Simplifier {
+ public:
+  explicit Simplifier(const JaxprData& j) {
+    avals_.assign(j.avals.begin(), j.avals.begin() + j.num_consts + j.num_inputs);
+    std::vector<Atom> env;
+    for (Var v = 0; v < avals_.size(); ++v) env.push_back(Atom::var(v));
+    outputs_ = run(j, std::move(env), {});
+  }
+
+  Jaxpr finish(const JaxprData& j) && {
+    std::vector<char> live(avals_.size());
+    auto mark = [&](Atom a) {
+      if (!a.is_literal()) live[a.var()] = 1;
+    };
+    for (Atom a : outputs_) mark(a);
+    std::vector<char> kept(eqns_.size());
+    for (std::size_t i = eqns_.size(); i-- > 0;) {
+      const Eqn& e = eqns_[i];
+      kept[i] = e.op->has_effects || std::any_of(e.outputs.begin(), e.outputs.end(), [&](Var v) { return live[v] != 0; });
+      if (kept[i])
+        for (Atom a : e.inputs) mark(a);
+    }
+    JaxprBuilder b;
+    std::vector<std::optional<Atom>> renamed(avals_.size()), literals(literals_.size());
+    for (int i = 0; i < j.num_inputs; ++i)
+      renamed[j.first_input() + static_cast<Var>(i)] = b.add_input(avals_[j.first_input() + static_cast<Var>(i)]);
+    for (int i = 0; i < j.num_consts; ++i)
+      if (live[static_cast<Var>(i)]) renamed[static_cast<Var>(i)] = b.add_const(j.consts[static_cast<std::size_t>(i)]);
+    auto rename = [&](Atom a) {
+      if (!a.is_literal()) return *renamed[a.var()];
+      std::optional<Atom>& l = literals[a.literal()];
+      if (!l) l = b.add_literal(literals_[a.literal()]);
+      return *l;
+    };
+    for (std::size_t i = 0; i < eqns_.size(); ++i) {
+      if (!kept[i]) continue;
+      const Eqn& e = eqns_[i];
+      std::vector<Atom> in;
+      for (Atom a : e.inputs) in.push_back(rename(a));
+      std::vector<Aval> out;
+      for (Var v : e.outputs) out.push_back(avals_[v]);
+      const std::vector<Atom> results = b.add_eqn(*e.op, e.params, std::move(in), out, e.loc);
+      for (std::size_t k = 0; k < results.size(); ++k) renamed[e.outputs[k]] = results[k];
+    }
+    std::vector<Atom> out;
+    for (Atom a : outputs_) out.push_back(rename(a));
+    return std::move(b).finish(std::move(out));
+  }
+
+ private:
+  const Aval& aval(Atom a) const { return a.is_literal() ? literals_[a.literal()].aval : avals_[a.var()]; }
+
+  Atom literal(const Literal& l) {
+    const auto found = std::find(literals_.begin(), literals_.end(), l);
+    if (found != literals_.end()) return Atom::literal(static_cast<std::uint32_t>(found - literals_.begin()));
+    literals_.push_back(l);
+    return Atom::literal(static_cast<std::uint32_t>(literals_.size() - 1));
+  }
+
+  /// Appends the program's equations; `env` gives its constants and inputs. `loc`: of the call, for equations without a line.
+  std::vector<Atom> run(const JaxprData& j, std::vector<Atom> env, SourceLoc loc) {
+    env.resize(j.avals.size(), Atom::var(0));
+    auto resolve = [&](Atom a) { return a.is_literal() ? literal(j.literals[a.literal()]) : env[a.var()]; };
+    for (const Eqn& e : j.eqns) {
+      std::vector<Atom> in;
+      for (Atom a : e.inputs) in.push_back(resolve(a));
+      std::vector<Aval> out_avals;
+      for (Var v : e.outputs) out_avals.push_back(j.avals[v]);
+      const std::vector<Atom> results = add(e, std::move(in), out_avals, e.loc ? e.loc : loc);
+      for (std::size_t k = 0; k < results.size(); ++k) env[e.outputs[k]] = results[k];
+    }
+    std::vector<Atom> out;
+    for (Atom a : j.outputs) out.push_back(resolve(a));
+    return out;
+  }
+
+  std::vector<Atom> add(const Eqn& e, std::vector<Atom> in, const std::vector<Aval>& out_avals, SourceLoc loc) {
+    if (e.op->kind == Kind::call)
+      for (const ParamText& p : e.op->params_list(*e.params))
+        if (p.jaxpr && p.jaxpr->data().num_inputs == static_cast<int>(in.size()) && p.jaxpr->data().num_consts == 0)
+          return run(p.jaxpr->data(), std::move(in), loc);
+    if (std::optional<Atom> folded = fold(e, in, out_avals)) return {*folded};
+    std::uint64_t h = reinterpret_cast<std::uintptr_t>(e.op);
+    for (Atom a : in) h = mix(h, a.is_literal() ? ~std::uint64_t{a.literal()} : a.var());
+    if (!e.op->has_effects) {
+      const auto [first, last] = seen_.equal_range(h);
+      for (auto it = first; it != last; ++it) {
+        const Eqn& other = eqns_[it->second];
+        if (other.op == e.op && other.inputs == in && same_types(other, out_avals) && e.op->params_equal(*other.params, *e.params))
+          return as_atoms(other.outputs);
+      }
+    }
+    seen_.emplace(h, eqns_.size());
+    Eqn copy{e.op, e.params, std::move(in), {}, loc};
+    for (const Aval& a : out_avals) {
+      copy.outputs.push_back(static_cast<Var>(avals_.size()));
+      avals_.push_back(a);
+    }
+    eqns_.push_back(std::move(copy));
+    return as_atoms(eqns_.back().outputs);
+  }
+
+  bool same_types(const Eqn& e, const std::vector<Aval>& out_avals) const {
+    if (e.outputs.size() != out_avals.size()) return false;
+    for (std::size_t k = 0; k < out_avals.size(); ++k)
+      if (!(avals_[e.outputs[k]] == out_avals[k])) return false;
+    return true;
+  }
+  static std::vector<Atom> as_atoms(const std::vector<Var>& vars) {
+    std::vector<Atom> atoms;
+    for (Var v : vars) atoms.push_back(Atom::var(v));
+    return atoms;
+  }
+
+  /// A scalar computed from literals, as a literal.
+  std::optional<Atom> fold(const Eqn& e, const std::vector<Atom>& in, const std::vector<Aval>& out_avals) {
+    if (e.op->kind != Kind::elementwise && e.op->kind != Kind::movement) return {};
+    if (out_avals.size() != 1 || out_avals[0].ndim() != 0 || e.op->has_effects || !e.op->reference) return {};
+    if (!std::all_of(in.begin(), in.end(), [](Atom a) { return a.is_literal(); })) return {};
+    std::vector<Literal> operands;
+    for (Atom a : in) operands.push_back(literals_[a.literal()]);
+    std::vector<HostTensor> tensors;
+    for (Literal& l : operands) tensors.push_back({l.aval, l.bits.data()});
+    Literal result{out_avals[0]};
+    const HostTensor out{result.aval, result.bits.data()};
+    e.op->reference({*e.params, tensors, std::span(&out, 1)});
+    return literal(result);
+  }
+
+  std::vector<Aval> avals_;
+  std::vector<Eqn> eqns_;
+  std::vector<Literal> literals_;
+  std::vector<Atom> outputs_;
+  std::unordered_multimap<std::uint64_t, std::size_t> seen_;
+};
+
+}  // namespace
+
+Jaxpr simplify(const Jaxpr& j) { return Simplifier(j.data()).finish(j.data()); }
+
+}  // namespace weft::detail

@@ -1,0 +1,11 @@
+// What is done to a program before kernels are formed from it.
+#pragma once
+#include "core/jaxpr.h"
+
+namespace weft::detail {
+
+/// An equivalent program: calls replaced by their bodies, equal equations computed once, equations of literals evaluated, unused ones
+/// removed. Inputs stay as they are.
+Jaxpr simplify(const Jaxpr& j);
+
+}  // namespace weft::detail

@@ -1,0 +1,311 @@
+#include "backends/cpu/executable.h"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <cstring>
+
+#include "backends/codegen/simplify.h"
+#include "backends/cpu/cpu_backend.h"
+#include "core/error.h"
+#include "core/ops/control_run.h"
+#include "runtime/buffer.h"
+#include "runtime/thread_pool.h"
+
+namespace weft::detail {
+namespace {
+
+constexpr double kWorthGoodCode = 2e5;  // cycles of a call above which better code soon pays for its compilation
+
+/// Bits of scratch for small calls without an allocation.
+template <class T, std::size_t N>
+class SmallArray {
+ public:
+  explicit SmallArray(std::size_t n) : data_(n <= N ? inline_ : new T[n]) {}
+  ~SmallArray() {
+    if (data_ != inline_) delete[] data_;
+  }
+  SmallArray(const SmallArray&) = delete;
+  SmallArray& operator=(const SmallArray&) = delete;
+  T& operator[](std::size_t i) { return data_[i]; }
+  T* data() { return data_; }
+
+ private:
+  T inline_[N];
+  T* data_;
+};
+
+}  // namespace
+
+CpuExecutable::CpuExecutable(const Jaxpr& j, const CompileOptions& options)
+    : name_(options.name), program_(form_program(simplify(j), {native_vector_bytes(), true}, options.donated)) {
+  const JaxprData& data = program_.jaxpr.data();
+  double cycles = 0;
+  for (const Kernel& k : program_.kernels) {
+    schedules_.push_back(make_schedule(k, native_vector_bytes()));
+    cycles = std::max(cycles, k.cost.cycles);
+  }
+  quality_ = cycles > kWorthGoodCode ? CodeQuality::good : CodeQuality::quick;
+  code_ = compile_kernels(program_.kernels, schedules_, quality_);
+  for (const ProductStep& p : program_.products) products_.push_back(make_product(p));
+  for (const Step& s : program_.steps) {
+    number_in_kind_.push_back(-1);
+    if (s.kind != Step::Kind::opaque && s.kind != Step::Kind::control) continue;
+    const Eqn& e = data.eqns[static_cast<std::size_t>(s.number)];
+    if (s.kind == Step::Kind::control) {
+      Control c{e.op, e.params, e.inputs.size(), {}, {}};
+      for (BufferId b : s.buffers) c.avals.push_back(program_.buffers[static_cast<std::size_t>(b)].aval);
+      for (const ParamText& p : e.op->params_list(*e.params)) {
+        if (p.jaxpr) c.programs.emplace_back(&p.jaxpr->data(), new CpuExecutable(*p.jaxpr, {options.name, {}}));
+        if (p.jaxprs)
+          for (const Jaxpr& branch : *p.jaxprs) c.programs.emplace_back(&branch.data(), new CpuExecutable(branch, {options.name, {}}));
+      }
+      number_in_kind_.back() = static_cast<int>(control_.size());
+      control_.push_back(std::move(c));
+      continue;
+    }
+    Opaque o{e.op, e.params, e.inputs.size(), {}};
+    for (BufferId b : s.buffers) o.tensors.push_back({program_.buffers[static_cast<std::size_t>(b)].aval, nullptr});
+    number_in_kind_.back() = static_cast<int>(opaque_.size());
+    opaque_.push_back(std::move(o));
+  }
+  literals_ = data.literals;
+  fixed_.resize(program_.buffers.size());
+  for (std::size_t b = 0; b < program_.buffers.size(); ++b) {
+    const BufferInfo& info = program_.buffers[b];
+    if (info.role == BufferInfo::Role::constant)
+      fixed_[b] = const_cast<void*>(host_data(data.consts[static_cast<std::size_t>(info.number)]));
+    if (info.role == BufferInfo::Role::literal) fixed_[b] = literals_[static_cast<std::size_t>(info.number)].bits.data();
+  }
+}
+
+CpuExecutable::~CpuExecutable() { std::free(arena_.load()); }
+
+char* CpuExecutable::take_arena() {
+  if (program_.arena_bytes == 0) return nullptr;
+  if (char* a = arena_.exchange(nullptr, std::memory_order_acquire)) return a;
+  auto* a = static_cast<char*>(std::aligned_alloc(64, static_cast<std::size_t>(program_.arena_bytes)));
+  if (!a) throw DeviceError(fmt::format("{}: no memory for {} bytes of temporaries", name_, program_.arena_bytes));
+  return a;
+}
+void CpuExecutable::give_back(char* arena) {
+  if (char* other = arena_.exchange(arena, std::memory_order_release)) std::free(other);
+}
+
+std::vector<Array> CpuExecutable::call(std::span<const Array> inputs, int device) {
+  const JaxprData& data = program_.jaxpr.data();
+  if (inputs.size() != static_cast<std::size_t>(data.num_inputs))
+    throw Error(fmt::format("{}: internal error: called with {} inputs, compiled for {}", name_, inputs.size(), data.num_inputs));
+  struct Arena {
+    CpuExecutable* owner;
+    char* memory;
+    ~Arena() {
+      if (memory) owner->give_back(memory);
+    }
+  } arena{this, take_arena()};
+
+  SmallArray<void*, 64> addresses(program_.buffers.size());
+  SmallArray<Ref<Buffer>, 8> results(program_.outputs.size());
+  for (std::size_t b = 0; b < program_.buffers.size(); ++b) {
+    const BufferInfo& info = program_.buffers[b];
+    switch (info.role) {
+      case BufferInfo::Role::input:
+        addresses[b] = const_cast<void*>(host_data(inputs[static_cast<std::size_t>(info.number)]));
+        break;
+      case BufferInfo::Role::constant:
+      case BufferInfo::Role::literal:
+        addresses[b] = fixed_[b];
+        break;
+      case BufferInfo::Role::temporary:
+        addresses[b] = arena.memory + std::max<std::int64_t>(info.offset, 0);
+        break;
+      case BufferInfo::Role::output: {
+        Ref<Buffer>& r = results[static_cast<std::size_t>(info.number)];
+        const ConcreteArray* reused = info.reuses_input >= 0 ? as_concrete(inputs[static_cast<std::size_t>(info.reuses_input)]) : nullptr;
+        r = reused ? reused->buffer : Ref<Buffer>(new HostBuffer(static_cast<std::size_t>(info.aval.bytes()), device));
+        addresses[b] = r->data();
+        break;
+      }
+    }
+  }
+  run(addresses.data(), device);
+
+  std::vector<Array> out;
+  out.reserve(program_.outputs.size());
+  for (std::size_t k = 0; k < program_.outputs.size(); ++k) {
+    const ProgramOutput& o = program_.outputs[k];
+    const BufferInfo& info = program_.buffers[static_cast<std::size_t>(o.buffer)];
+    const Aval& aval = data.aval(data.outputs[k]);
+    if (o.same_as >= 0 && out[static_cast<std::size_t>(o.same_as)].aval() == aval) {
+      out.push_back(out[static_cast<std::size_t>(o.same_as)]);
+    } else if (info.role == BufferInfo::Role::output) {
+      out.push_back(wrap_buffer(aval, results[static_cast<std::size_t>(info.number)]));
+    } else {
+      const Array* source = info.role == BufferInfo::Role::input      ? &inputs[static_cast<std::size_t>(info.number)]
+                            : info.role == BufferInfo::Role::constant ? &data.consts[static_cast<std::size_t>(info.number)]
+                                                                      : nullptr;
+      const ConcreteArray* c = source ? as_concrete(*source) : nullptr;
+      Ref<Buffer> buffer = c ? c->buffer : Ref<Buffer>();
+      if (!buffer) {
+        buffer = Ref<Buffer>(new HostBuffer(static_cast<std::size_t>(aval.bytes()), device));
+        std::memcpy(buffer->data(), addresses[static_cast<std::size_t>(o.buffer)], static_cast<std::size_t>(aval.bytes()));
+      }
+      out.push_back(wrap_buffer(aval, std::move(buffer)));
+    }
+  }
+  return out;
+}
+
+void CpuExecutable::run(void* const* addresses, int device) const {
+  for (std::size_t i = 0; i < program_.steps.size(); ++i) {
+    const Step& s = program_.steps[i];
+    switch (s.kind) {
+      case Step::Kind::kernel:
+        run_kernel(s, addresses);
+        break;
+      case Step::Kind::product:
+        products_[static_cast<std::size_t>(s.number)]->run(static_cast<const float*>(addresses[s.buffers[0]]),
+                                                           static_cast<const float*>(addresses[s.buffers[1]]),
+                                                           static_cast<float*>(addresses[s.buffers[2]]));
+        break;
+      case Step::Kind::control:
+        run_control_step(control_[static_cast<std::size_t>(number_in_kind_[i])], s, addresses, device);
+        break;
+      case Step::Kind::opaque: {
+        const Opaque& o = opaque_[static_cast<std::size_t>(number_in_kind_[i])];
+        std::vector<HostTensor> tensors = o.tensors;
+        for (std::size_t k = 0; k < tensors.size(); ++k) tensors[k].data = addresses[s.buffers[k]];
+        o.op->reference({*o.params, std::span(tensors).first(o.num_inputs), std::span(tensors).subspan(o.num_inputs)});
+        break;
+      }
+    }
+  }
+}
+
+void CpuExecutable::run_control_step(const Control& c, const Step& s, void* const* addresses, int device) const {
+  std::vector<Array> in;
+  for (std::size_t k = 0; k < c.num_inputs; ++k)
+    in.push_back(wrap_buffer(
+        c.avals[k],
+        Ref<Buffer>(new BorrowedBuffer(addresses[s.buffers[k]], static_cast<std::size_t>(c.avals[k].bytes()), device, nullptr, nullptr))));
+  const std::vector<Array> out = run_control(*c.op, *c.params, in, [&](const Jaxpr& j, std::span<const Array> args) {
+    for (const auto& [program, executable] : c.programs)
+      if (program == &j.data()) return executable->call(args, device);
+    throw Error(fmt::format("{}: internal error: a sub-program that was not compiled", c.op->name));
+  });
+  for (std::size_t k = 0; k < out.size(); ++k)
+    std::memcpy(addresses[s.buffers[c.num_inputs + k]], host_data(out[k]), static_cast<std::size_t>(out[k].aval().bytes()));
+}
+
+void CpuExecutable::run_kernel(const Step& s, void* const* addresses) const {
+  const auto k = static_cast<std::size_t>(s.number);
+  const Schedule& schedule = schedules_[k];
+  SmallArray<void*, 32> args(s.buffers.size());
+  std::size_t n = 0;
+  for (BufferId b : s.buffers)
+    if (b >= 0) args[n++] = addresses[b];
+  const KernelFunction f = code_->functions[k];
+  if (schedule.grain == 0 || schedule.grain >= schedule.num_blocks || num_threads() == 1) {
+    f(args.data(), 0, schedule.num_blocks);
+    return;
+  }
+  const std::int64_t tasks = (schedule.num_blocks + schedule.grain - 1) / schedule.grain;
+  parallel_for(tasks, [&](std::int64_t i) { f(args.data(), i * schedule.grain, std::min((i + 1) * schedule.grain, schedule.num_blocks)); });
+}
+
+std::string CpuExecutable::as_text(std::string_view form) const {
+  if (form == "jaxpr") return program_.jaxpr.to_string();
+  if (form == "kernels") return to_string(program_);
+  if (form == "llvm" || form == "asm") return kernels_as_text(program_.kernels, schedules_, quality_, form == "asm");
+  throw CompileError(fmt::format("as_text: there is no form `{}`; there are `jaxpr`, `kernels`, `llvm` and `asm`", form));
+}
+
+CostAnalysis CpuExecutable::cost_analysis() const {
+  CostAnalysis cost;
+  for (const Step& s : program_.steps) {
+    double bytes = 0;
+    for (BufferId b : s.buffers)
+      if (b >= 0) bytes += static_cast<double>(program_.buffers[static_cast<std::size_t>(b)].aval.bytes());
+    if (s.kind == Step::Kind::kernel) {
+      const KernelCost& c = program_.kernels[static_cast<std::size_t>(s.number)].cost;
+      cost.flops += c.flops, cost.bytes_accessed += c.bytes;
+      continue;
+    }
+    cost.bytes_accessed += bytes;
+    if (s.kind != Step::Kind::product) continue;
+    const ProductStep& p = program_.products[static_cast<std::size_t>(s.number)];
+    double flops = 2.0 * static_cast<double>(p.m) * static_cast<double>(p.n) * static_cast<double>(p.k);
+    for (const ProductStep::Batch& b : p.batch) flops *= static_cast<double>(b.size);
+    cost.flops += flops;
+  }
+  return cost;
+}
+
+MemoryAnalysis CpuExecutable::memory_analysis() const {
+  MemoryAnalysis m;
+  for (const Aval& a : program_.jaxpr.data().input_avals()) m.argument_size_in_bytes += a.bytes();
+  for (const Aval& a : program_.jaxpr.data().output_avals()) m.output_size_in_bytes += a.bytes();
+  m.temp_size_in_bytes = program_.arena_bytes;
+  return m;
+}
+
+Executable::Object CpuExecutable::export_object(const std::string& name) const {
+  const JaxprData& data = program_.jaxpr.data();
+  std::vector<ObjectCall> calls;
+  std::vector<std::string> constants;
+  std::vector<int> constant_of(program_.buffers.size(), -1);
+  const auto constant = [&](BufferId b) {
+    int& number = constant_of[static_cast<std::size_t>(b)];
+    if (number < 0) {
+      number = static_cast<int>(constants.size());
+      constants.emplace_back(static_cast<const char*>(fixed_[static_cast<std::size_t>(b)]),
+                             static_cast<std::size_t>(program_.buffers[static_cast<std::size_t>(b)].aval.bytes()));
+    }
+    return number;
+  };
+  for (const Step& s : program_.steps) {
+    if (s.kind == Step::Kind::product)
+      throw CompileError("export_object: " + name + " holds a matrix product by a library, which no object file can hold");
+    if (s.kind == Step::Kind::opaque || s.kind == Step::Kind::control)
+      throw CompileError(fmt::format("export_object: {} holds a call of the library's {}, which no object file can hold", name,
+                                     data.eqns[static_cast<std::size_t>(s.number)].op->name));
+    ObjectCall c{s.number, {}};
+    for (BufferId b : s.buffers) {
+      if (b < 0) continue;
+      const BufferInfo& info = program_.buffers[static_cast<std::size_t>(b)];
+      using Kind = ObjectCall::Pointer::Kind;
+      switch (info.role) {
+        case BufferInfo::Role::input:
+          c.args.push_back({Kind::input, info.number});
+          break;
+        case BufferInfo::Role::output:
+          c.args.push_back({Kind::output, info.number});
+          break;
+        case BufferInfo::Role::temporary:
+          c.args.push_back({Kind::arena, info.offset});
+          break;
+        default:
+          c.args.push_back({Kind::constant, constant(b)});
+      }
+    }
+    calls.push_back(std::move(c));
+  }
+  for (const ProgramOutput& o : program_.outputs)
+    if (o.same_as >= 0 || program_.buffers[static_cast<std::size_t>(o.buffer)].role != BufferInfo::Role::output)
+      throw CompileError("export_object: a result of " + name + " is one of its inputs, a constant or another result; return a copy");
+  Object object;
+  object.object = object_file(name, program_.kernels, schedules_, calls, constants, program_.arena_bytes);
+  object.header = fmt::format("#ifdef __cplusplus\nextern \"C\"\n#endif\n/* inputs: ", name);
+  for (const Aval& a : data.input_avals()) object.header += to_string(a) + " ";
+  object.header += "; outputs: ";
+  for (const Aval& a : data.output_avals()) object.header += to_string(a) + " ";
+  object.header += fmt::format("*/\nvoid {}(const void* const* inputs, void* const* outputs);\n", name);
+  return object;
+}
+
+Ref<Executable> CpuBackend::compile(const Jaxpr& j, const CompileOptions& options) {
+  return Ref<Executable>(new CpuExecutable(j, options));
+}
+
+}  // namespace weft::detail

@@ -1,0 +1,60 @@
+// A compiled program on the host's processors.
+#pragma once
+#include <atomic>
+#include <memory>
+#include <vector>
+
+#include "backends/codegen/program.h"
+#include "backends/cpu/jit.h"
+#include "backends/cpu/product.h"
+#include "core/primitive.h"
+#include "runtime/executable.h"
+
+namespace weft::detail {
+
+class CpuExecutable final : public Executable {
+ public:
+  CpuExecutable(const Jaxpr& j, const CompileOptions& options);
+  ~CpuExecutable() override;
+  std::vector<Array> call(std::span<const Array> inputs, int device) override;
+  std::string as_text(std::string_view form) const override;
+  CostAnalysis cost_analysis() const override;
+  MemoryAnalysis memory_analysis() const override;
+  Object export_object(const std::string& name) const override;
+
+ private:
+  struct Opaque {
+    const Primitive* op;
+    ParamsRef params;
+    std::size_t num_inputs;
+    std::vector<HostTensor> tensors;  ///< without addresses
+  };
+  /// A loop or a branch, and its sub-programs' executables.
+  struct Control {
+    const Primitive* op;
+    ParamsRef params;
+    std::size_t num_inputs;
+    std::vector<Aval> avals;  ///< of operands, then results
+    std::vector<std::pair<const JaxprData*, Ref<Executable>>> programs;
+  };
+  void run(void* const* addresses, int device) const;
+  void run_kernel(const Step& s, void* const* addresses) const;
+  void run_control_step(const Control& c, const Step& s, void* const* addresses, int device) const;
+  char* take_arena();
+  void give_back(char* arena);
+
+  const std::string name_;
+  Program program_;
+  std::vector<Schedule> schedules_;
+  CodeQuality quality_ = CodeQuality::quick;
+  std::unique_ptr<NativeCode> code_;
+  std::vector<std::unique_ptr<Product>> products_;
+  std::vector<Opaque> opaque_;  // in the order of the steps that run them
+  std::vector<Control> control_;
+  std::vector<int> number_in_kind_;  // of each step: its place among the opaque ones, or among those of control flow
+  std::vector<void*> fixed_;         // addresses of constants and literals, by buffer
+  std::vector<Literal> literals_;
+  std::atomic<char*> arena_{nullptr};
+};
+
+}  // namespace weft::detail

@@ -1,0 +1,238 @@
+#include "backends/cpu/jit.h"
+
+#include <llvm/ExecutionEngine/Orc/LLJIT.h>
+#include <llvm/IR/LegacyPassManager.h>
+#include <llvm/IR/Module.h>
+#include <llvm/IR/Verifier.h>
+#include <llvm/MC/MCSubtargetInfo.h>
+#include <llvm/MC/TargetRegistry.h>
+#include <llvm/Support/CommandLine.h>
+#include <llvm/Support/SmallVectorMemoryBuffer.h>
+#include <llvm/Support/TargetSelect.h>
+#include <llvm/Support/raw_ostream.h>
+#include <llvm/Target/TargetMachine.h>
+#include <llvm/TargetParser/Host.h>
+
+#include <atomic>
+#include <cstdlib>
+
+#include "backends/codegen/emit.h"
+#include "backends/codegen/vector_builder.h"
+#include "core/error.h"
+
+extern "C" void weft_library_lanes(int, int, int, std::uint64_t, const void*, const void*, void*);
+extern "C" double weft_library_math(int, double, double);
+
+namespace weft::detail {
+namespace {
+
+template <class T>
+T check(llvm::Expected<T> v, const char* what) {
+  if (!v) throw CompileError(std::string("cpu: ") + what + ": " + llvm::toString(v.takeError()));
+  return std::move(*v);
+}
+void check(llvm::Error e, const char* what) {
+  if (e) throw CompileError(std::string("cpu: ") + what + ": " + llvm::toString(std::move(e)));
+}
+
+struct Processor {
+  const llvm::Target* target = nullptr;
+  std::string triple, cpu, features;
+  VectorFeatures vectors;
+};
+
+std::unique_ptr<llvm::TargetMachine> make_machine(const Processor& p, llvm::CodeGenOptLevel level) {
+  llvm::TargetOptions options;
+  options.AllowFPOpFusion = llvm::FPOpFusion::Standard;
+  return std::unique_ptr<llvm::TargetMachine>(
+      p.target->createTargetMachine(p.triple, p.cpu, p.features, options, llvm::Reloc::PIC_, llvm::CodeModel::Small, level, /*JIT=*/true));
+}
+
+const Processor& processor() {
+  static const Processor p = [] {
+    llvm::InitializeNativeTarget();
+    llvm::InitializeNativeTargetAsmPrinter();
+    Processor r;
+    r.triple = llvm::sys::getProcessTriple();
+    std::string error;
+    r.target = llvm::TargetRegistry::lookupTarget(r.triple, error);
+    if (!r.target) throw CompileError("cpu: " + error);
+    if (const char* name = std::getenv("WEFT_CPU")) {
+      r.cpu = name;
+    } else {
+      r.cpu = llvm::sys::getHostCPUName().str();
+      for (const auto& f : llvm::sys::getHostCPUFeatures())
+        r.features += (r.features.empty() ? "" : ",") + std::string(f.second ? "+" : "-") + f.first().str();
+    }
+    // Positions are computed by the emitter; looking for better ones takes a sixth of the code generator's time.
+    auto& known = llvm::cl::getRegisteredOptions();
+    if (const auto option = known.find("disable-lsr"); option != known.end())
+      static_cast<llvm::cl::opt<bool>*>(option->second)->setValue(true);
+    const auto machine = make_machine(r, llvm::CodeGenOptLevel::None);
+    const llvm::MCSubtargetInfo& info = *machine->getMCSubtargetInfo();
+    if (llvm::Triple(r.triple).isX86()) {
+      const bool wide = info.checkFeatures("+avx512f,+avx512bw,+avx512vl,+avx512dq");
+      r.vectors.vector_bytes = wide ? 64 : info.checkFeatures("+avx2") ? 32 : 16;
+      r.vectors.masked_memory = wide;
+      r.vectors.half_conversions = info.checkFeatures("+f16c");
+      r.vectors.fma = info.checkFeatures("+fma");
+    } else {
+      r.vectors.half_conversions = r.vectors.fma = llvm::Triple(r.triple).isAArch64();
+    }
+    return r;
+  }();
+  return p;
+}
+
+llvm::TargetMachine& thread_machine(CodeQuality quality) {
+  thread_local std::unique_ptr<llvm::TargetMachine> machines[2];
+  auto& m = machines[static_cast<int>(quality)];
+  if (!m) m = make_machine(processor(), quality == CodeQuality::quick ? llvm::CodeGenOptLevel::None : llvm::CodeGenOptLevel::Less);
+  return *m;
+}
+
+llvm::orc::LLJIT& jit() {
+  // Never destroyed: code may be in use when the process ends.
+  static llvm::orc::LLJIT* instance = [] {
+    processor();
+    auto machine = llvm::orc::JITTargetMachineBuilder(llvm::Triple(processor().triple));
+    auto j = check(llvm::orc::LLJITBuilder().setJITTargetMachineBuilder(std::move(machine)).create(), "cannot start the linker");
+    llvm::orc::SymbolMap own;
+    const auto define = [&](const char* name, auto* f) {
+      own[j->mangleAndIntern(name)] = {llvm::orc::ExecutorAddr::fromPtr(f),
+                                       llvm::JITSymbolFlags::Exported | llvm::JITSymbolFlags::Callable};
+    };
+    define("weft_library_lanes", &weft_library_lanes);
+    define("weft_library_math", &weft_library_math);
+    check(j->getMainJITDylib().define(llvm::orc::absoluteSymbols(std::move(own))), "cannot define symbols");
+    return j.release();
+  }();
+  return *instance;
+}
+
+std::unique_ptr<llvm::Module> build_module(llvm::LLVMContext& context, const std::string& prefix, const std::vector<Kernel>& kernels,
+                                           const std::vector<Schedule>& schedules, CodeQuality quality) {
+  const Processor& p = processor();
+  auto module = std::make_unique<llvm::Module>(prefix, context);
+  module->setTargetTriple(p.triple);
+  module->setDataLayout(thread_machine(quality).createDataLayout());
+  for (std::size_t i = 0; i < kernels.size(); ++i) emit_kernel(*module, kernels[i], schedules[i], p.vectors, prefix + kernels[i].name);
+  return module;
+}
+
+void verify(const llvm::Module& module) {
+  std::string problem;
+  llvm::raw_string_ostream os(problem);
+  if (llvm::verifyModule(module, &os)) throw CompileError("cpu: internal error: malformed code: " + os.str());
+}
+
+std::string generate(llvm::Module& module, CodeQuality quality, llvm::CodeGenFileType type) {
+  llvm::SmallVector<char, 0> out;
+  llvm::raw_svector_ostream os(out);
+  llvm::legacy::PassManager passes;
+  if (thread_machine(quality).addPassesToEmitFile(passes, os, nullptr, type, /*DisableVerify=*/true))
+    throw CompileError("cpu: this processor's code generator cannot write files");
+  passes.run(module);
+  return std::string(out.data(), out.size());
+}
+
+class LinkedCode final : public NativeCode {
+ public:
+  ~LinkedCode() override {
+    if (tracker) llvm::consumeError(tracker->remove());
+  }
+  llvm::orc::ResourceTrackerSP tracker;
+};
+
+}  // namespace
+
+int native_vector_bytes() { return processor().vectors.vector_bytes; }
+
+std::unique_ptr<NativeCode> compile_kernels(const std::vector<Kernel>& kernels, const std::vector<Schedule>& schedules,
+                                            CodeQuality quality) {
+  auto code = std::make_unique<LinkedCode>();
+  if (kernels.empty()) return code;
+  static std::atomic<std::uint64_t> counter{0};
+  const std::string prefix = "weft" + std::to_string(counter++) + "_";
+  llvm::LLVMContext context;
+  const auto module = build_module(context, prefix, kernels, schedules, quality);
+  verify(*module);
+  std::string object = generate(*module, quality, llvm::CodeGenFileType::ObjectFile);
+  llvm::orc::LLJIT& j = jit();
+  code->tracker = j.getMainJITDylib().createResourceTracker();
+  llvm::SmallVector<char, 0> bytes(object.begin(), object.end());
+  check(j.addObjectFile(code->tracker, std::make_unique<llvm::SmallVectorMemoryBuffer>(std::move(bytes), prefix, false)), "cannot link");
+  for (const Kernel& k : kernels) code->functions.push_back(check(j.lookup(prefix + k.name), "cannot link").toPtr<KernelFunction>());
+  return code;
+}
+
+std::string kernels_as_text(const std::vector<Kernel>& kernels, const std::vector<Schedule>& schedules, CodeQuality quality,
+                            bool assembly) {
+  llvm::LLVMContext context;
+  const auto module = build_module(context, "", kernels, schedules, quality);
+  if (assembly) return generate(*module, quality, llvm::CodeGenFileType::AssemblyFile);
+  std::string text;
+  llvm::raw_string_ostream os(text);
+  module->print(os, nullptr);
+  return os.str();
+}
+
+std::string object_file(const std::string& name, const std::vector<Kernel>& kernels, const std::vector<Schedule>& schedules,
+                        const std::vector<ObjectCall>& calls, const std::vector<std::string>& constants, std::int64_t arena_bytes) {
+  llvm::LLVMContext context;
+  const auto module = build_module(context, name + "_", kernels, schedules, CodeQuality::good);
+  for (llvm::Function& f : *module)
+    if (!f.isDeclaration()) f.setLinkage(llvm::Function::InternalLinkage);
+  llvm::IRBuilder<> ir(context);
+  llvm::PointerType* pointer = ir.getPtrTy();
+  auto* function = llvm::Function::Create(llvm::FunctionType::get(ir.getVoidTy(), {pointer, pointer}, false),
+                                          llvm::Function::ExternalLinkage, name, *module);
+  ir.SetInsertPoint(llvm::BasicBlock::Create(context, "entry", function));
+  std::vector<llvm::Value*> data;
+  for (const std::string& bytes : constants) {
+    llvm::Constant* contents = llvm::ConstantDataArray::getString(context, bytes, false);
+    auto* global = new llvm::GlobalVariable(*module, contents->getType(), true, llvm::GlobalValue::PrivateLinkage, contents, "constant");
+    global->setAlignment(llvm::Align(64));
+    data.push_back(global);
+  }
+  llvm::Value* arena = nullptr;
+  llvm::FunctionCallee free_memory;
+  if (arena_bytes > 0) {
+    const llvm::FunctionCallee allocate =
+        module->getOrInsertFunction("aligned_alloc", llvm::FunctionType::get(pointer, {ir.getInt64Ty(), ir.getInt64Ty()}, false));
+    free_memory = module->getOrInsertFunction("free", llvm::FunctionType::get(ir.getVoidTy(), {pointer}, false));
+    arena = ir.CreateCall(allocate, {ir.getInt64(64), ir.getInt64(static_cast<std::uint64_t>(arena_bytes))});
+  }
+  std::size_t most = 1;
+  for (const ObjectCall& c : calls) most = std::max(most, c.args.size());
+  llvm::Value* args = ir.CreateAlloca(llvm::ArrayType::get(pointer, most));
+  for (const ObjectCall& c : calls) {
+    for (std::size_t i = 0; i < c.args.size(); ++i) {
+      const ObjectCall::Pointer& p = c.args[i];
+      llvm::Value* v = nullptr;
+      switch (p.kind) {
+        case ObjectCall::Pointer::Kind::input:
+        case ObjectCall::Pointer::Kind::output:
+          v = ir.CreateLoad(pointer, ir.CreateConstGEP1_64(pointer, function->getArg(p.kind == ObjectCall::Pointer::Kind::input ? 0 : 1),
+                                                           static_cast<std::uint64_t>(p.index)));
+          break;
+        case ObjectCall::Pointer::Kind::arena:
+          v = ir.CreateConstGEP1_64(ir.getInt8Ty(), arena, static_cast<std::uint64_t>(p.index));
+          break;
+        case ObjectCall::Pointer::Kind::constant:
+          v = data[static_cast<std::size_t>(p.index)];
+          break;
+      }
+      ir.CreateStore(v, ir.CreateConstGEP1_64(pointer, args, i));
+    }
+    const auto k = static_cast<std::size_t>(c.kernel);
+    ir.CreateCall(module->getFunction(name + "_" + kernels[k].name),
+                  {args, ir.getInt64(0), ir.getInt64(static_cast<std::uint64_t>(schedules[k].num_blocks))});
+  }
+  if (arena) ir.CreateCall(free_memory, {arena});
+  ir.CreateRetVoid();
+  verify(*module);
+  return generate(*module, CodeQuality::good, llvm::CodeGenFileType::ObjectFile);
+}
+
+}  // namespace weft::detail

@@ -1,0 +1,46 @@
+// Native code for kernels, through LLVM's code generator and linker. Declared without LLVM's headers.
+#pragma once
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "backends/codegen/schedule.h"
+
+namespace weft::detail {
+
+/// `args`: one pointer for each argument that is no scratch; runs the blocks [begin, end) of the kernel's schedule.
+using KernelFunction = void (*)(void* const* args, std::int64_t begin, std::int64_t end);
+
+/// Bytes of the widest vectors that code is made for. WEFT_CPU names another processor than the host's to make code for ("haswell",
+/// "x86-64"), for tests.
+int native_vector_bytes();
+
+/// How much the code generator tries.
+enum class CodeQuality { quick, good };
+
+/// Code in memory, freed with the object.
+class NativeCode {
+ public:
+  virtual ~NativeCode() = default;
+  std::vector<KernelFunction> functions;  ///< one for each kernel
+};
+std::unique_ptr<NativeCode> compile_kernels(const std::vector<Kernel>& kernels, const std::vector<Schedule>& schedules,
+                                            CodeQuality quality);
+
+/// What compile_kernels would emit: "llvm" or "asm".
+std::string kernels_as_text(const std::vector<Kernel>& kernels, const std::vector<Schedule>& schedules, CodeQuality quality, bool assembly);
+
+/// An object file with a function `void name(const void* const* inputs, void* const* outputs)` that runs kernels one after the other.
+struct ObjectCall {
+  int kernel = 0;
+  struct Pointer {
+    enum class Kind { input, output, arena, constant } kind = Kind::input;
+    std::int64_t index = 0;  ///< of the input, output or constant; an offset into the arena
+  };
+  std::vector<Pointer> args;
+};
+std::string object_file(const std::string& name, const std::vector<Kernel>& kernels, const std::vector<Schedule>& schedules,
+                        const std::vector<ObjectCall>& calls, const std::vector<std::string>& constants, std::int64_t arena_bytes);
+
+}  // namespace weft::detail

@@ -1,0 +1,143 @@
+#include "backends/cpu/product.h"
+
+#include <dlfcn.h>
+
+#include <algorithm>
+#include <array>
+#include <dnnl.hpp>
+
+#include "core/error.h"
+#include "runtime/thread_pool.h"
+
+namespace weft::detail {
+namespace {
+
+/// The library's own threads stay away: pieces of a product are tasks of this process's pool. Its runtime is looked up by name, as
+/// builds of the library differ in it.
+void forbid_library_threads() {
+  thread_local const bool done = [] {
+    if (void* f = dlsym(RTLD_DEFAULT, "omp_set_num_threads")) reinterpret_cast<void (*)(int)>(f)(1);
+    return true;
+  }();
+  (void)done;
+}
+
+const dnnl::engine& engine() {
+  static const dnnl::engine e(dnnl::engine::kind::cpu, 0);
+  return e;
+}
+const dnnl::stream& thread_stream() {
+  thread_local const dnnl::stream s(engine());
+  return s;
+}
+void* thread_scratch(std::size_t bytes) {
+  thread_local std::unique_ptr<char, decltype(&std::free)> memory(nullptr, &std::free);
+  thread_local std::size_t size = 0;
+  if (bytes > size) {
+    size = (bytes + 4095) / 4096 * 4096;
+    memory.reset(static_cast<char*>(std::aligned_alloc(64, size)));
+  }
+  return memory.get();
+}
+
+/// One piece's primitive.
+struct Piece {
+  dnnl::matmul primitive;
+  dnnl::memory::desc a, b, out, scratch;
+
+  explicit Piece(const ProductStep& p) {
+    dnnl::memory::dims da, db, dout, sa, sb, sout;
+    for (const ProductStep::Batch& x : p.batch) {
+      da.push_back(x.stride_a == 0 ? 1 : x.size), sa.push_back(std::max<std::int64_t>(x.stride_a, 1));
+      db.push_back(x.stride_b == 0 ? 1 : x.size), sb.push_back(std::max<std::int64_t>(x.stride_b, 1));
+      dout.push_back(x.size), sout.push_back(x.stride_out);
+    }
+    const auto append = [](dnnl::memory::dims& dims, dnnl::memory::dims& strides, std::int64_t rows, std::int64_t row, std::int64_t cols,
+                           std::int64_t col) {
+      dims.insert(dims.end(), {rows, cols});
+      strides.insert(strides.end(), {row, col});
+    };
+    append(da, sa, p.m, p.a_row, p.k, p.a_col), append(db, sb, p.k, p.b_row, p.n, p.b_col), append(dout, sout, p.m, p.out_row, p.n, 1);
+    using dnnl::memory;
+    a = memory::desc(da, memory::data_type::f32, sa);
+    b = memory::desc(db, memory::data_type::f32, sb);
+    out = memory::desc(dout, memory::data_type::f32, sout);
+    dnnl::primitive_attr attributes;
+    attributes.set_scratchpad_mode(dnnl::scratchpad_mode::user);
+    const dnnl::matmul::primitive_desc description(dnnl::matmul::desc(a, b, out), attributes, engine());
+    scratch = description.scratchpad_desc();
+    primitive = dnnl::matmul(description);
+  }
+
+  void run(const float* x, const float* y, float* z) const {
+    const dnnl::memory ma(a, engine(), const_cast<float*>(x)), mb(b, engine(), const_cast<float*>(y)), mo(out, engine(), z),
+        ms(scratch, engine(), thread_scratch(scratch.get_size()));
+    const std::array<dnnl_exec_arg_t, 4> args{
+        {{DNNL_ARG_SRC, ma.get()}, {DNNL_ARG_WEIGHTS, mb.get()}, {DNNL_ARG_DST, mo.get()}, {DNNL_ARG_SCRATCHPAD, ms.get()}}};
+    if (dnnl_primitive_execute(primitive.get(), thread_stream().get(), 4, args.data()) != dnnl_success)
+      throw Error("dot_general: oneDNN could not run the product");
+  }
+};
+
+class LibraryProduct final : public Product {
+ public:
+  explicit LibraryProduct(const ProductStep& p) : whole_(p) {
+    forbid_library_threads();
+    double flops = 2.0 * static_cast<double>(p.m) * static_cast<double>(p.n) * static_cast<double>(p.k);
+    for (const ProductStep::Batch& b : p.batch) flops *= static_cast<double>(b.size);
+    const auto wanted = static_cast<std::int64_t>(std::clamp(flops / 4e6, 1.0, 32.0));
+    ProductStep piece = p, last = p;
+    const auto cut = [&](std::int64_t length, std::int64_t unit) {
+      piece_ = std::max(unit, (length + wanted - 1) / wanted / unit * unit);
+      pieces_ = (length + piece_ - 1) / piece_;
+      return length - (pieces_ - 1) * piece_;
+    };
+    if (wanted > 1) {
+      if (!p.batch.empty() && (p.batch[0].size >= wanted || p.batch[0].size >= 8)) {
+        const std::int64_t rest = cut(p.batch[0].size, 1);
+        piece.batch[0].size = piece_, last.batch[0].size = rest;
+        step_a_ = p.batch[0].stride_a * piece_, step_b_ = p.batch[0].stride_b * piece_, step_out_ = p.batch[0].stride_out * piece_;
+      } else if (p.m >= p.n) {
+        const std::int64_t rest = cut(p.m, 16);
+        piece.m = piece_, last.m = rest;
+        step_a_ = p.a_row * piece_, step_out_ = p.out_row * piece_;
+      } else {
+        const std::int64_t rest = cut(p.n, 64);
+        piece.n = piece_, last.n = rest;
+        step_b_ = p.b_col * piece_, step_out_ = piece_;
+      }
+    }
+    if (pieces_ > 1) main_ = std::make_unique<Piece>(piece);
+    last_ = std::make_unique<Piece>(last);
+  }
+
+  void run(const float* a, const float* b, float* out) const override {
+    a += whole_.a_offset, b += whole_.b_offset;
+    if (pieces_ == 1) {
+      forbid_library_threads();
+      last_->run(a, b, out);
+      return;
+    }
+    parallel_for(pieces_, [&](std::int64_t i) {
+      forbid_library_threads();
+      (i + 1 == pieces_ ? *last_ : *main_).run(a + i * step_a_, b + i * step_b_, out + i * step_out_);
+    });
+  }
+
+ private:
+  const ProductStep whole_;
+  std::unique_ptr<Piece> main_, last_;
+  std::int64_t pieces_ = 1, piece_ = 0, step_a_ = 0, step_b_ = 0, step_out_ = 0;
+};
+
+}  // namespace
+
+std::unique_ptr<Product> make_product(const ProductStep& p) {
+  try {
+    return std::make_unique<LibraryProduct>(p);
+  } catch (const dnnl::error& e) {
+    throw CompileError(std::string("dot_general: oneDNN has no such product: ") + e.what());
+  }
+}
+
+}  // namespace weft::detail

@@ -1,0 +1,261 @@
+// The CPU backend against the interpreter: fusions, types, shapes, and how many kernels come of it.
+#include <algorithm>
+#include <functional>
+
+#include "backends/cpu/cpu_backend.h"
+#include "core/array_impl.h"
+#include "runtime/executable.h"
+#include "tests/ops/checks.h"
+
+using namespace weft;
+using namespace weft::test;
+
+namespace {
+
+std::string describe(const std::vector<double>& got, const std::vector<double>& want, double tolerance) {
+  for (std::size_t i = 0; i < want.size(); ++i) {
+    const bool same = got[i] == want[i] || (std::isnan(got[i]) && std::isnan(want[i])) ||
+                      std::abs(got[i] - want[i]) <= tolerance * (1 + std::abs(want[i]));
+    if (!same)
+      return "element " + std::to_string(i) + " of " + std::to_string(want.size()) + ": got " + std::to_string(got[i]) + ", wanted " +
+             std::to_string(want[i]);
+  }
+  return {};
+}
+
+/// Real parts, then imaginary parts.
+std::vector<double> numbers(const Array& x) {
+  if (!x.dtype().is_complex()) return x.to_vector<double>();
+  std::vector<double> v = real(x).to_vector<double>(), im = imag(x).to_vector<double>();
+  v.insert(v.end(), im.begin(), im.end());
+  return v;
+}
+
+/// Compiles the function for the arguments, compares with the interpreter, and gives the text of the kernels.
+template <class F>
+std::string same(F f, const std::vector<Array>& args, double tolerance = 2e-6) {
+  const Jaxpr j = make_jaxpr([&](const std::vector<Array>& xs) { return f(xs); })(args);
+  detail::CpuBackend backend;
+  const auto cpu = backend.compile(j, {"f"});
+  const auto oracle = detail::backend("interp").compile(j, {"f"});
+  const std::vector<Array> got = cpu->call(args, 0), want = oracle->call(args, 0);
+  CHECK(got.size() == want.size());
+  for (std::size_t k = 0; k < want.size(); ++k) {
+    CHECK(got[k].aval() == want[k].aval());
+    const std::string problem = describe(numbers(got[k]), numbers(want[k]), tolerance);
+    INFO(j.to_string(), cpu->as_text("kernels"));
+    CHECK(problem == "");
+  }
+  return cpu->as_text("kernels");
+}
+
+/// Kernels that are called.
+int calls(const std::string& kernels) {
+  int n = 0;
+  std::size_t begin = 0;
+  while (begin < kernels.size()) {
+    const std::size_t end = kernels.find('\n', begin);
+    if (end == begin) break;  // the calls end at the empty line
+    n += kernels.compare(begin, 6, "kernel") == 0;
+    begin = end + 1;
+  }
+  return n;
+}
+
+using Xs = const std::vector<Array>&;
+
+}  // namespace
+
+TEST_CASE("codegen: one elementwise kernel, of any size") {
+  for (int n : {1, 2, 3, 7, 8, 15, 16, 17, 31, 33, 63, 64, 65, 100, 127, 129, 1000, 4097, 100003}) {
+    const std::string text =
+        same([](Xs x) { return tanh(x[0] * 2.f + x[1]) - exp(x[1]) * x[0]; }, {samples({n}, 1, float32), samples({n}, 2, float32)});
+    CHECK(calls(text) == 1);
+  }
+  CHECK(calls(same([](Xs x) { return x[0] + x[1]; }, {samples({0, 3}, 1, float32), samples({0, 3}, 2, float32)})) == 0);
+  CHECK(calls(same([](Xs x) { return x[0] * 2.f; }, {samples({}, 1, float32)})) == 1);
+}
+
+TEST_CASE("codegen: broadcasting") {
+  const Array x = samples({13, 37}, 1, float32), row = samples({37}, 2, float32), column = samples({13, 1}, 3, float32),
+              one = samples({1, 1}, 4, float32);
+  CHECK(calls(same([](Xs v) { return v[0] * v[1] + v[2] - v[3]; }, {x, row, column, one})) == 1);
+  CHECK(calls(same([](Xs v) { return v[1] * v[2]; }, {x, row, column})) == 1);
+  CHECK(calls(same([](Xs v) { return v[0] + 1.f; }, {samples({3, 1, 5, 1, 2}, 1, float32)})) == 1);
+}
+
+TEST_CASE("codegen: all types") {
+  for (DType t : {int8, int16, int32, int64, uint8, uint16, uint32, uint64}) {
+    const Array a = astype(arange(0, 77), t), b = astype(arange(0, 77) * 3 + 1, t);
+    CHECK(calls(same([](Xs x) { return x[0] * x[1] + x[0]; }, {a, b})) == 1);
+    same([](Xs x) { return floor_divide(x[1], x[0] + 1); }, {a, b});
+    same([](Xs x) { return maximum(x[0], x[1]) - minimum(x[0], x[1]); }, {a, b});
+    same([](Xs x) { return where(x[0] > x[1], x[0], x[1] % (x[0] + 2)); }, {a, b});
+    same([](Xs x) { return sum(x[0]); }, {a});
+    same([](Xs x) { return astype(x[0], float32) * .5f; }, {a});
+  }
+  for (DType t : {float16, bfloat16, float32, float64}) {
+    const Array a = samples({77}, 1, t), b = samples({77}, 2, t);
+    const double eps = t == float16 ? 2e-3 : t == bfloat16 ? 2e-2 : 1e-6;
+    same([](Xs x) { return x[0] * x[1] + x[0]; }, {a, b}, eps);
+    same([](Xs x) { return exp(x[0]) / (x[1] + 2); }, {a, b}, eps);
+    same([](Xs x) { return sum(x[0]); }, {a}, eps);
+    same([](Xs x) { return max(x[0]) + min(x[1]); }, {a, b}, eps);
+    for (DType to : {bool_, int8, uint8, int32, int64, uint32, uint64, float16, bfloat16, float32, float64})
+      same([&](Xs x) { return astype(x[0] * 100, to); }, {a}, eps);
+  }
+  const Array p = arange(0, 50) % 3 == 0, q = arange(0, 50) % 2 == 0;
+  same([](Xs x) { return (x[0] & x[1]) | ~x[0]; }, {p, q});
+  same([](Xs x) { return all(x[0]) | any(x[1]); }, {p, q});
+}
+
+TEST_CASE("codegen: complex numbers") {
+  for (DType t : {complex64, complex128}) {
+    const Array z = complex(samples({67}, 1, t.real_part()), samples({67}, 2, t.real_part()));
+    const Array w = complex(samples({67}, 3, t.real_part()), samples({67}, 4, t.real_part()));
+    CHECK(calls(same([](Xs x) { return x[0] * x[1] + conj(x[0]); }, {z, w})) == 1);
+    same([](Xs x) { return x[0] / x[1]; }, {z, w}, 1e-5);
+    same([](Xs x) { return sum(x[0] * x[1]); }, {z, w}, 1e-5);
+    same([](Xs x) { return abs(x[0]) + real(x[1]); }, {z, w});
+    same([](Xs x) { return exp(x[0]); }, {z}, 1e-5);
+  }
+}
+
+TEST_CASE("codegen: movements melt into their readers") {
+  const Array x = samples({12, 20}, 1, float32), y = samples({20, 12}, 2, float32);
+  CHECK(calls(same([](Xs v) { return transpose(v[0]) + v[1]; }, {x, y})) == 1);
+  CHECK(calls(same([](Xs v) { return reshape(v[0], {240}) * 2.f; }, {x})) == 1);
+  CHECK(calls(same([](Xs v) { return reshape(v[0] * v[0], {3, 4, 20}) + 1.f; }, {x})) == 1);
+  CHECK(calls(same([](Xs v) { return reshape(v[0], {16, 15}) + reshape(v[1], {16, 15}); }, {x, y})) == 1);
+  CHECK(calls(same([](Xs v) { return reshape(transpose(v[0]), {240}) + reshape(v[0], {240}); }, {x})) == 1);
+  CHECK(calls(same([](Xs v) { return flip(v[0], 1) + v[0](slice(), slice(none, none, -1)); }, {x})) == 1);
+  CHECK(calls(same([](Xs v) { return v[0](slice(2, 9, 3), slice(1, 18, 2)) * 3.f; }, {x})) == 1);
+  CHECK(calls(same([](Xs v) { return concatenate({v[0], v[0] * 2.f}, 0) + 1.f; }, {x})) == 1);
+  CHECK(calls(same([](Xs v) { return concatenate({v[0], v[0] * 2.f, v[0]}, 1) + 1.f; }, {x})) == 1);
+  CHECK(calls(same([](Xs v) { return stack({v[0], -v[0]}, 1); }, {x})) == 1);
+  CHECK(calls(same([](Xs v) { return pad(v[0], {{1, 2}, {3, 0}}, 7.f) * 2.f; }, {x})) == 1);
+  CHECK(calls(same([](Xs v) { return tile(v[0], {2, 3}); }, {x})) == 1);
+  CHECK(calls(same([](Xs v) { return roll(v[0], 3, 1) - v[0]; }, {x})) == 1);
+  CHECK(calls(same([](Xs v) { return astype(arange(0, 12)(slice(), newaxis), float32) * v[0]; }, {x})) == 1);
+}
+
+TEST_CASE("codegen: reductions") {
+  const Array x = samples({33, 70}, 1, float32), t = samples({5, 33, 18}, 2, float32);
+  for (Axis axis : {Axis(0), Axis(1), Axis({0, 1})}) {
+    CHECK(calls(same([&](Xs v) { return sum(v[0] * v[0], axis); }, {x})) == 1);
+    CHECK(calls(same([&](Xs v) { return max(v[0], axis) - min(v[0], axis); }, {x})) == 1);
+    same([&](Xs v) { return prod(v[0] + 1.f, axis); }, {x}, 1e-5);
+  }
+  for (Axis axis : {Axis(0), Axis(1), Axis(2), Axis({0, 2}), Axis({0, 1}), Axis({1, 2})})
+    same([&](Xs v) { return mean(v[0], axis) * 2.f; }, {t});
+  for (int axis : {0, 1}) {
+    same([&](Xs v) { return argmax(v[0], axis); }, {x});
+    same([&](Xs v) { return argmin(v[0], axis); }, {x});
+    same([&](Xs v) { return cumsum(v[0], axis); }, {x}, 1e-5);
+    same([&](Xs v) { return cummax(v[0], axis); }, {x});
+  }
+  same([](Xs v) { return argmax(where(v[0] > .9f, 0.f / zeros_like(v[0]), v[0]), 1); }, {x});
+  same([](Xs v) { return sum(v[0], 0); }, {samples({0, 4}, 1, float32)});
+  same([](Xs v) { return sum(v[0]); }, {samples({300000}, 1, float32)}, 1e-4);
+  same([](Xs v) { return sum(v[0] * 2.f, 0); }, {samples({30011, 5}, 1, float32)}, 1e-4);
+}
+
+TEST_CASE("codegen: rows are normalised in one kernel") {
+  for (const Shape& s : {Shape{40, 100}, Shape{3, 17}, Shape{100, 4}, Shape{2, 3, 1000}}) {
+    const Array x = samples(s, 1, float32);
+    CHECK(calls(same([](Xs v) { return nn::softmax(v[0]); }, {x})) == 1);
+    CHECK(calls(same([](Xs v) { return nn::log_softmax(v[0]); }, {x})) == 1);
+    CHECK(calls(same([](Xs v) { return nn::softmax(v[0], 0); }, {x})) == 1);
+    CHECK(calls(same(
+              [](Xs v) {
+                const Array centred = v[0] - mean(v[0], -1, keepdims);
+                return centred / sqrt(mean(centred * centred, -1, keepdims) + 1e-5f);
+              },
+              {x})) == 1);
+  }
+}
+
+TEST_CASE("codegen: several results share a kernel") {
+  const Array x = samples({50, 30}, 1, float32);
+  CHECK(calls(same([](Xs v) { return std::vector<Array>{v[0] * 2.f, exp(v[0]), v[0] + exp(v[0])}; }, {x})) == 1);
+  CHECK(calls(same([](Xs v) { return std::vector<Array>{v[0] * 2.f, sum(v[0], 1), max(v[0], 1)}; }, {x})) == 1);
+}
+
+TEST_CASE("codegen: products") {
+  const Array a = samples({40, 50}, 1, float32), b = samples({50, 60}, 2, float32), v = samples({50}, 3, float32);
+  same([](Xs x) { return matmul(x[0], x[1]); }, {a, b}, 1e-5);
+  same([](Xs x) { return matmul(transpose(x[1]), transpose(x[0])); }, {a, b}, 1e-5);
+  same([](Xs x) { return tanh(matmul(x[0], x[1]) + x[2]); }, {a, b, samples({60}, 4, float32)}, 1e-5);
+  same([](Xs x) { return matmul(x[0], x[1]); }, {a, v}, 1e-5);
+  same([](Xs x) { return matmul(x[1], transpose(x[0])); }, {a, v}, 1e-5);
+  same([](Xs x) { return sum(x[0] * x[0]) + vdot(x[0], x[0]); }, {v}, 1e-5);
+  same([](Xs x) { return matmul(x[0], x[1]); }, {samples({3, 40, 50}, 5, float32), samples({3, 50, 60}, 6, float32)}, 1e-5);
+  same([](Xs x) { return einsum("bhik,bjhk->bhij", x[0], x[1]); },
+       {samples({2, 3, 40, 50}, 5, float32), samples({2, 60, 3, 50}, 6, float32)}, 1e-5);
+  for (DType t : {float64, float16, bfloat16, int32, int8, complex64}) {
+    const Array p = astype(samples({40, 50}, 1) * 5., t), q = astype(samples({50, 60}, 2) * 5., t);
+    same([](Xs x) { return matmul(x[0], x[1]); }, {p, q}, t == float16 || t == bfloat16 ? 2e-2 : 1e-4);
+    same([](Xs x) { return matmul(x[0](slice(0, 3), slice(0, 4)), x[1](slice(0, 4), slice(0, 5))); }, {p, q},
+         t == float16 || t == bfloat16 ? 2e-2 : 1e-4);
+  }
+}
+
+TEST_CASE("codegen: indices that are computed") {
+  const Array x = samples({30, 7}, 1, float32), i = array({3, 29, 0, -1, 12, 12});
+  CHECK(calls(same([](Xs v) { return take(v[0], v[1], 0) * 2.f; }, {x, i})) == 1);
+  same([](Xs v) { return v[0](v[1]); }, {x, i});
+  same([](Xs v) { return dynamic_slice(v[0], {v[1](1), 2}, {4, 3}) + 1.f; }, {x, i});
+  same([](Xs v) { return dynamic_update_slice(v[0], v[0](slice(0, 2), slice(0, 3)) * 0.f, {v[1](0), 1}); }, {x, i});
+  same([](Xs v) { return v[0].at(v[1]).add(1.f); }, {x, i});
+  same([](Xs v) { return sort(v[0], 0) + v[0]; }, {x, i});
+}
+
+TEST_CASE("codegen: control flow") {
+  same([](Xs v) { return cond(sum(v[0]) > 0.f, [](Array x) { return x * 2.f; }, [](Array x) { return x - 1.f; }, v[0]); },
+       {samples({5}, 1, float32)});
+  same([](Xs v) { return fori_loop(0, 5, [](Array, Array x) { return x * 1.5f + 1.f; }, v[0]); }, {samples({5}, 1, float32)});
+}
+
+TEST_CASE("codegen: gradients of a network") {
+  const Array x = samples({64, 20}, 1, float32), w1 = samples({20, 50}, 2, float32), b1 = samples({50}, 3, float32),
+              w2 = samples({50, 10}, 4, float32);
+  const Array labels = arange(0, 64) % 10;
+  const auto loss = [](const Array& w1, const Array& b1, const Array& w2, const Array& x, const Array& y) {
+    const Array logits = matmul(nn::relu(matmul(x, w1) + b1), w2);
+    return -mean(sum(nn::log_softmax(logits) * one_hot(y, 10), 1));
+  };
+  same(
+      [&](Xs v) {
+        const std::vector<Array> g =
+            grad([&](const std::vector<Array>& p) { return loss(p[0], p[1], p[2], v[3], v[4]); })(std::vector<Array>{v[0], v[1], v[2]});
+        return std::vector<Array>{v[0] - .1f * g[0], v[1] - .1f * g[1], v[2] - .1f * g[2]};
+      },
+      {w1, b1, w2, x, labels}, 1e-5);
+}
+
+TEST_CASE("codegen: donated inputs become results") {
+  const Array x = samples({1000}, 1, float32), y = samples({1000}, 2, float32);
+  const Jaxpr j = make_jaxpr([](Array a, Array b) { return a * .9f + b; })(x, y);
+  const auto exe = detail::CpuBackend().compile(j, {"f", {true, false}});
+  const std::vector<double> want = (x * .9f + y).to_vector<double>();
+  const Array mine = array(x.to_vector<float>(), {1000});
+  const void* before = detail::as_concrete(mine)->buffer->data();
+  const Array got = exe->call(std::vector<Array>{mine, y}, 0)[0];
+  CHECK(detail::as_concrete(got)->buffer->data() == before);
+  CHECK(near(got, want));
+}
+
+TEST_CASE("codegen: texts and analyses") {
+  const Array x = samples({100}, 1, float32);
+  const auto exe = detail::CpuBackend().compile(make_jaxpr([](Array a) { return sum(a * a); })(x), {"f"});
+  CHECK(exe->as_text("jaxpr").find("reduce_sum") != std::string::npos);
+  CHECK(exe->as_text("llvm").find("define void @kernel0") != std::string::npos);
+  CHECK(exe->as_text("asm").find("kernel0:") != std::string::npos);
+  CHECK_THROWS_AS(exe->as_text("spirv"), CompileError);
+  CHECK(exe->cost_analysis().flops == 200);
+  CHECK(exe->cost_analysis().bytes_accessed == 404);
+  CHECK(exe->memory_analysis().argument_size_in_bytes == 400);
+  const auto object = exe->export_object("sum_of_squares");
+  CHECK(object.object.substr(1, 3) == "ELF");
+  CHECK(object.header.find("void sum_of_squares(") != std::string::npos);
+}
