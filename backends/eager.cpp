@@ -12,6 +12,7 @@
 #include "runtime/blocks.h"
 #include "runtime/buffer.h"
 #include "runtime/device.h"
+#include "runtime/program_cache.h"
 #include "runtime/executable.h"
 #include "runtime/spmd.h"
 
@@ -166,6 +167,9 @@ std::vector<Array> execute_eagerly(const Primitive& op, const ParamsRef& params,
     const auto body = std::find_if(list.begin(), list.end(), [](const ParamText& p) { return p.jaxpr != nullptr; });
     if (body != list.end()) {
       EagerScope eager;
+      const bool uncommitted = std::none_of(inputs.begin(), inputs.end(), [](const Array& x) { return as_concrete(x) && as_concrete(x)->placement; });
+      if (op.name == "jit" && uncommitted && !config.debug_nans)
+        return cached_executable(Device::of_id(default_device_id()).platform(), *body->jaxpr, {list[0].text})->call(inputs, default_device_id());
       return eval_jaxpr(*body->jaxpr, inputs);
     }
   }

@@ -76,6 +76,7 @@ Array value_or_throw(const Array& x, const char* operation, SourceLoc loc) {
   const Aval& aval = x.aval();
   if (x.impl()->kind == ArrayImpl::Kind::abstract)
     throw ConcretizationError(fmt::format("{}: {} is abstract: it has a shape and a dtype, but no value", operation, to_string(aval)), loc);
+  if (is_donated(x)) throw_donated(x, operation, loc);
   const TracedArray* t = as_traced(x);
   if (!t) return x;
   check_not_leaked(x, operation, loc);
@@ -101,6 +102,12 @@ const void* elements(const Array& x, std::vector<std::byte>& storage, SourceLoc 
 }
 
 }  // namespace
+
+void throw_donated(const Array& x, const char* operation, SourceLoc loc) {
+  throw Error(fmt::format("{}: the array {} was donated to a jitted function (donate_argnums), which has taken its memory; keep a copy, or don't donate it",
+                          operation, to_string(x.aval())),
+              loc);
+}
 
 void read_elements(const Array& x, DType as, void* out, const char* operation, SourceLoc loc) {
   const Array value = value_or_throw(x, operation, loc);

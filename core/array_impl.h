@@ -69,8 +69,12 @@ inline const TracedArray* as_traced(const Array& x) {
   return x.impl() && x.impl()->kind == ArrayImpl::Kind::traced ? static_cast<const TracedArray*>(x.impl().get()) : nullptr;
 }
 
-/// Whether its memory was given to a jitted function.
-inline bool is_donated(const ConcreteArray& c) { return !c.buffer && c.shards.empty(); }
+/// Whether its memory was given to a jitted function (donate_argnums), so that it holds nothing any more.
+inline bool is_donated(const Array& x) {
+  const ConcreteArray* c = as_concrete(x);
+  return c && !c->buffer && c->shards.empty();
+}
+[[noreturn]] void throw_donated(const Array& x, const char* operation, SourceLoc loc);
 
 /// A strongly or weakly typed scalar of the dtype, from a number (rounded, wrapped as C++ does).
 Array make_literal(const Number& value, DType dtype, bool weak = false);

@@ -34,6 +34,8 @@ void check_sizes(const OpContext& c, const Aval& out) {
 std::vector<Aval> infer(const Primitive& op, const ParamsBase& params, std::span<const Aval> in, SourceLoc loc) {
   std::vector<Aval> out;
   const OpContext context{op, params, in, effective_loc(loc)};
+  if (op.num_operands >= 0 && in.size() != static_cast<std::size_t>(op.num_operands))
+    context.fail<ShapeError>(fmt::format("takes {} operand{}, not {}", op.num_operands, op.num_operands == 1 ? "" : "s", in.size()));
   op.abstract_eval(context, out);
   for (const Aval& a : out) check_sizes(context, a);
   return out;
@@ -71,6 +73,7 @@ std::vector<Array> bind_primitive(const Primitive& op, ParamsRef params, std::sp
   }
   for (std::size_t i = 0; i < inputs.size(); ++i) {
     avals[i] = inputs[i].aval();
+    if (is_donated(inputs[i])) throw_donated(inputs[i], std::string(op.name).c_str(), loc);
     if (inputs[i].impl()->kind == ArrayImpl::Kind::abstract)
       throw TracerError(fmt::format("{}: an operand {} is abstract: a shape and a dtype without a value; use eval_shape, lower or make_jaxpr", op.name,
                                     to_string(avals[i])),

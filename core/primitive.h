@@ -166,6 +166,7 @@ struct Primitive {
   std::string_view name, doc;
   Kind kind;
   bool has_effects = false;
+  int num_operands = -1;  ///< checked before abstract_eval sees them; -1: that checks itself
 
   void (*abstract_eval)(const OpContext&, std::vector<Aval>& out);
   std::vector<Tangent> (*jvp)(const JvpContext&);         ///< null: jvp_call, or not differentiable
@@ -230,6 +231,7 @@ constexpr Primitive make_primitive() {
   Primitive t{};
   t.name = Op::name, t.doc = Op::doc, t.kind = Op::kind;
   if constexpr (requires { Op::has_effects; }) t.has_effects = Op::has_effects;
+  if constexpr (requires { Op::num_operands; }) t.num_operands = Op::num_operands;
   t.abstract_eval = [](const OpContext& c, std::vector<Aval>& out) {
     if constexpr (std::is_same_v<decltype(Op::abstract_eval(c)), Aval>)
       out.push_back(Op::abstract_eval(c));

@@ -257,7 +257,13 @@ Skeleton skeleton_of(const T& t, std::string label = {}) {
   } else if constexpr (!HasArrays<T>::value && std::is_convertible_v<const T&, std::string_view>) {
     return Skeleton(Skeleton::Kind::fixed, std::move(label), describe_text(t));
   } else if constexpr (!HasArrays<T>::value) {
-    return Skeleton(Skeleton::Kind::fixed, std::move(label));
+    Skeleton out(Skeleton::Kind::fixed, std::move(label));
+    if constexpr (std::is_class_v<T> && std::is_aggregate_v<T> && !std::is_empty_v<T> && !Container<T>::value &&
+                  !requires(const T& a) { static_cast<bool>(a == a); })
+      [&]<std::size_t... I>(auto fields, std::index_sequence<I...>) {
+        (out.children.push_back(skeleton_of(std::get<I>(fields), label_of_field(field_name<T, I>))), ...);
+      }(fields_of(t), std::make_index_sequence<field_count<T>>{});
+    return out;
   } else if constexpr (is_optional<T>) {
     return t ? skeleton_of(*t, std::move(label)) : Skeleton(Skeleton::Kind::node, std::move(label), "nullopt");
   } else {

@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <cmath>
 #include <complex>
-#include <cstring>
 #include <fstream>
 
 #include "core/array_impl.h"
@@ -14,6 +13,7 @@
 #include "core/ops/call.h"
 #include "core/trace.h"
 #include "runtime/device.h"
+#include "runtime/program_cache.h"
 #include "transforms/differentiate.h"
 #include "transforms/jit_counts.h"
 
@@ -30,27 +30,6 @@ bool is_nan(const Array& x) {
   }
   const auto values = x.to_vector<double>();
   return std::any_of(values.begin(), values.end(), [](double v) { return std::isnan(v); });
-}
-
-// config.debug_nans: runs the program again step by step, to name the operation whose result is the first NaN.
-void find_nan(const Jaxpr& j, std::span<const Array> inputs, const std::string& function, SourceLoc loc) {
-  const Jaxpr flat = inline_calls(j);
-  const JaxprData& d = flat.data();
-  std::vector<Array> values(d.avals.size());
-  std::copy(d.consts.begin(), d.consts.end(), values.begin());
-  std::copy(inputs.begin(), inputs.end(), values.begin() + d.num_consts);
-  for (const Eqn& e : d.eqns) {
-    std::vector<Array> in;
-    for (Atom a : e.inputs)
-      in.push_back(a.is_literal() ? make_literal(d.literals[a.literal()].aval, d.literals[a.literal()].bits) : values[a.var()]);
-    const std::vector<Array> out = bind_primitive(*e.op, e.params, in, e.loc);
-    for (std::size_t k = 0; k < out.size(); ++k) {
-      if (is_nan(out[k]))
-        throw Error(fmt::format("{}: its result {} has a NaN (debug_nans is on; in {})", e.op->name, to_string(out[k].aval()), function),
-                    e.loc ? e.loc : loc);
-      values[e.outputs[k]] = out[k];
-    }
-  }
 }
 
 bool is_host_array(const ConcreteArray& c) { return c.buffer && !c.placement; }
@@ -71,17 +50,23 @@ Executable& CompiledFunction::executable() {
   const std::lock_guard lock(mutex_);
   if (!owner_) {
     EagerScope eager;
-    owner_ = backend(Device::of_id(device_ < 0 ? default_device_id() : device_).platform()).compile(jaxpr_, {name_, donated_});
+    owner_ = cached_executable(Device::of_id(device_ < 0 ? default_device_id() : device_).platform(), jaxpr_, {name_, donated_});
     ++jit_counts().compiles;
     executable_.store(owner_.get(), std::memory_order_release);
   }
   return *owner_;
 }
 
-std::vector<Array> CompiledFunction::run_uncommitted(std::span<const Array> inputs, SourceLoc loc) {
+std::vector<Array> CompiledFunction::run_uncommitted(std::span<const Array> inputs) {
   std::vector<Array> results = executable().call(inputs, default_device_id());
-  if (config.debug_nans && std::any_of(results.begin(), results.end(), is_nan)) find_nan(jaxpr_, inputs, name_, loc);
+  if (config.debug_nans) find_nan(results, inputs);
   return results;
+}
+
+// config.debug_nans: a program whose result has a NaN is run again step by step, where the operation that makes it throws.
+void CompiledFunction::find_nan(std::span<const Array> results, std::span<const Array> inputs) const {
+  EagerScope eager;
+  if (std::any_of(results.begin(), results.end(), is_nan)) eval_jaxpr(jaxpr_, inputs);
 }
 
 std::vector<Array> CompiledFunction::run(std::span<const Array> inputs, SourceLoc loc) {
@@ -91,10 +76,7 @@ std::vector<Array> CompiledFunction::run(std::span<const Array> inputs, SourceLo
   for (const Array& x : inputs) {
     const ConcreteArray* c = as_concrete(x);
     if (!c) continue;
-    if (is_donated(*c))
-      throw Error(fmt::format("{}: an argument {} was donated to a jitted function before (donate_argnums), so it holds nothing any more",
-                              name_, to_string(c->aval)),
-                  loc);
+    if (is_donated(x)) throw_donated(x, name_.c_str(), loc);
     if (!c->placement) continue;
     sharded |= !c->buffer || (committed && committed->buffer && committed->buffer->device_id() != c->buffer->device_id());
     committed = c;
@@ -108,7 +90,7 @@ std::vector<Array> CompiledFunction::run(std::span<const Array> inputs, SourceLo
     for (Array& x : results)
       if (const ConcreteArray* c = as_concrete(x); c && !c->placement)
         x = Array(Ref<ArrayImpl>(new ConcreteArray(c->aval, {c->buffer}, committed->placement)));
-  if (config.debug_nans && std::any_of(results.begin(), results.end(), is_nan)) find_nan(jaxpr_, inputs, name_, loc);
+  if (config.debug_nans && donated_.empty()) find_nan(results, inputs);
   return results;
 }
 

@@ -22,7 +22,7 @@ class CompiledFunction final : public Program {
   /// On concrete arrays of just the input types, where they are; throws where they can't meet.
   std::vector<Array> run(std::span<const Array> inputs, SourceLoc loc);
   /// The same for inputs that are known to be uncommitted, when nothing is donated.
-  std::vector<Array> run_uncommitted(std::span<const Array> inputs, SourceLoc loc);
+  std::vector<Array> run_uncommitted(std::span<const Array> inputs);
   bool is_plain() const { return plain_; }
   /// Whether run_uncommitted takes arrays wherever they lie. Known once it is compiled.
   bool takes_placed() const {
@@ -31,6 +31,7 @@ class CompiledFunction final : public Program {
   }
 
  private:
+  void find_nan(std::span<const Array> results, std::span<const Array> inputs) const;
   std::vector<Array> run_donating(std::span<const Array> inputs, int device, SourceLoc loc);
 
   const std::string name_;

@@ -97,7 +97,7 @@ class Cache final : public JitCache {
     if (Entry* e = last_.load(std::memory_order_acquire); e && !current_trace() && matches(*e, c, leaves) &&
         (e->function->takes_placed() ? all_concrete(leaves) : all_uncommitted(leaves))) {
       jit_counts().hits.fetch_add(1, std::memory_order_relaxed);
-      return {e->function->run_uncommitted(leaves, c.loc), e->result};
+      return {e->function->run_uncommitted(leaves), e->result};
     }
     const Ref<Entry> e = find_or_trace(c);
     return {run(*e, leaves, c.loc), e->result};

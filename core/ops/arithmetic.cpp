@@ -162,7 +162,8 @@ V kernel_less(KernelBuilder& b, V x, V y) {
 }
 /// A tangent's share: all of it where its operand is the result, half where both are.
 Array share(const Array& t, const Array& mine, const Array& result, const Array& other) {
-  return t * (where(mine == result, Array(1), Array(0)) / where(other == result, Array(2), Array(1)));
+  const Array zero = scalar_like(t, 0), one = scalar_like(t, 1), two = scalar_like(t, 2);
+  return t * (where(mine == result, one, zero) / where(other == result, two, one));
 }
 
 template <class Op>

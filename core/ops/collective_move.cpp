@@ -33,6 +33,7 @@ Array merge_dims(const Array& x, int d, SourceLoc loc) { return reshape_to(x, x.
 /// Linear primitives of one operand: the tangent goes the operand's way.
 template <class Self>
 struct LinearCollective {
+  static constexpr int num_operands = 1;
   static constexpr Kind kind = Kind::collective;
   static std::vector<Tangent> jvp(const JvpContext& c) {
     if (!c.tangents[0]) return {Tangent()};
@@ -127,6 +128,7 @@ struct ReduceScatter : LinearCollective<ReduceScatter> {
 };
 
 struct AllToAll {
+  static constexpr int num_operands = 1;
   static constexpr std::string_view name = "all_to_all", doc = "Part j of a dimension goes to device j; what is received is put together along another.";
   static constexpr Kind kind = Kind::collective;
   using Params = AllToAllParams;
@@ -254,6 +256,7 @@ struct Pbroadcast : LinearCollective<Pbroadcast> {
 };
 
 struct AxisIndex {
+  static constexpr int num_operands = 0;
   static constexpr std::string_view name = "axis_index", doc = "The device's position along a named axis.";
   static constexpr Kind kind = Kind::collective;
   static constexpr bool zero_tangent = true, not_linear = true;

@@ -5,16 +5,8 @@
 #include <numeric>
 
 #include "core/array_impl.h"
-#include "core/axis.h"
+#include "core/shaping.h"
 #include "core/trace.h"
-
-namespace weft {
-// Of core/shaping.h, which stands above this file.
-Array transpose(Arg x, Axis permutation);
-Array reshape(Arg x, Shape shape);
-Array broadcast_to(Arg x, Shape shape);
-Array expand_dims(Arg x, Axis axis);
-}  // namespace weft
 
 namespace weft::detail {
 

@@ -3,18 +3,15 @@
 #include <cstring>
 #include <limits>
 
-#include "core/axis.h"
+#include "core/constructors.h"
 #include "core/convert_elements.h"
 #include "core/elementwise.h"
 #include "core/ops/elementwise.h"
 #include "core/ops/promotion.h"
+#include "core/shaping.h"
 #include "core/trace.h"
 
 namespace weft {
-// Of core/shaping.h, which stands above this file.
-Array expand_dims(Arg x, Axis axis);
-Array iota(DType dtype, Shape shape, int dimension, SourceLoc loc);
-
 namespace detail {
 namespace {
 

@@ -13,6 +13,7 @@ namespace {
 
 template <class Op, Combiner C>
 struct Cumulative {
+  static constexpr int num_operands = 1;
   static constexpr Kind kind = Kind::cumulative;
   static constexpr Combiner combiner = C;
   using Params = CumulativeParams;

@@ -81,6 +81,7 @@ std::vector<V> load_all(const HostTensor& x) {
 }
 
 struct DotGeneral {
+  static constexpr int num_operands = 2;
   static constexpr std::string_view
       name = "dot_general",
       doc = "Product of two arrays, summed over contracting dimensions, for each index of the batch dimensions.";

@@ -16,6 +16,7 @@ namespace {
 
 // Checks the scalar start indices that follow the first `arrays` operands.
 void check_starts(const OpContext& c, std::size_t arrays) {
+  if (c.in.size() < arrays) c.fail<ShapeError>(fmt::format("takes {} array{} and start indices", arrays, arrays == 1 ? "" : "s"));
   const int ndim = c.in[0].ndim();
   if (c.in.size() != arrays + static_cast<std::size_t>(ndim))
     c.fail<ShapeError>(fmt::format("{} start indices for {} dimensions", c.in.size() - arrays, ndim), "one is needed for each dimension");
@@ -78,8 +79,8 @@ Array zero_start(std::span<const Array> starts) {
 }  // namespace
 
 Aval DynamicSlice::abstract_eval(const OpContext& c) {
-  const Shape &x = c.in[0].shape, &sizes = c.get<Params>().slice_sizes;
   check_starts(c, 1);
+  const Shape &x = c.in[0].shape, &sizes = c.get<Params>().slice_sizes;
   if (sizes.size() != x.size())
     c.fail<ShapeError>(fmt::format("slice sizes {} for {} dimensions", to_string(sizes), x.size()), "one is needed for each dimension");
   for (int d = 0; d < x.size(); ++d)
@@ -130,8 +131,8 @@ void DynamicSlice::reference(const ReferenceContext& c) {
 }
 
 Aval DynamicUpdateSlice::abstract_eval(const OpContext& c) {
-  const Shape &x = c.in[0].shape, &update = c.in[1].shape;
   check_starts(c, 2);
+  const Shape &x = c.in[0].shape, &update = c.in[1].shape;
   if (c.in[0].dtype != c.in[1].dtype)
     c.fail<DTypeError>(fmt::format("the operand is {} and the update is {}", c.in[0].dtype.name(), c.in[1].dtype.name()),
                        "convert the update");

@@ -3,10 +3,7 @@
 #include <fmt/format.h>
 
 #include "core/ops/registry.h"
-
-namespace weft {
-Array broadcast_to(Arg x, Shape shape);  // of core/shaping.h, which stands above this file
-}
+#include "core/shaping.h"
 
 namespace weft::detail {
 

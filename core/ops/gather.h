@@ -48,6 +48,7 @@ FillValue default_fill(DType dtype);
 void store_fill(const std::optional<FillValue>& fill, DType dtype, void* out);
 
 struct Gather {
+  static constexpr int num_operands = 2;
   static constexpr std::string_view name = "gather", doc = "Windows of an array at computed positions.";
   static constexpr Kind kind = Kind::gather;
   struct Params {

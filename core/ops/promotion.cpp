@@ -2,12 +2,8 @@
 
 #include <fmt/format.h>
 
-#include "core/axis.h"
+#include "core/shaping.h"
 #include "core/trace.h"
-
-namespace weft {
-Array expand_dims(Arg x, Axis axis);  // of core/shaping.h, which stands above this file
-}
 
 namespace weft::detail {
 namespace {

@@ -65,6 +65,7 @@ int dim_after(int dim, const std::vector<int>& removed) {
 /// A reduction by a combiner.
 template <class Op, Combiner C>
 struct Reduce {
+  static constexpr int num_operands = 1;
   static constexpr Kind kind = Kind::reduce;
   static constexpr Combiner combiner = C;
   using Params = ReduceParams;
@@ -185,6 +186,7 @@ struct ReduceXor : BitReduce<ReduceXor, Combiner::bit_xor> {
 /// The position of an extremum.
 template <class Op, Combiner C>
 struct ArgReduce {
+  static constexpr int num_operands = 1;
   static constexpr Kind kind = Kind::arg_reduce;
   static constexpr bool not_linear = true, zero_tangent = true;
   using Params = ArgReduceParams;

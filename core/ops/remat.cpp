@@ -62,6 +62,7 @@ struct NameParams {
   friend bool operator==(const NameParams&, const NameParams&) = default;
 };
 struct Name {
+  static constexpr int num_operands = 1;
   static constexpr std::string_view name = "name", doc = "The operand itself, under a name that checkpoint policies refer to.";
   static constexpr Kind kind = Kind::elementwise;
   using Params = NameParams;

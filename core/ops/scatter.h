@@ -25,12 +25,14 @@ void read_param(ParamReader& r, UpdateFunction& v);
 
 /// What all scatters have in common. Operands: the array, the indices, the updates.
 struct ScatterCommon {
+  static constexpr int num_operands = 3;
   using Params = ScatterParams;
   static constexpr Kind kind = Kind::scatter;
   static Aval abstract_eval(const OpContext& c);
 };
 
 struct Scatter {
+  static constexpr int num_operands = 3;
   static constexpr std::string_view name = "scatter", doc = "An array with windows at computed positions overwritten.";
   static constexpr Kind kind = Kind::scatter;
   struct Params {

@@ -111,15 +111,25 @@ struct Clamp : Elementwise<Clamp, 3> {
 
 std::vector<ElementwiseInfo> select_infos() { return elementwise_info_list<Clamp, SelectN>(); }
 
+namespace {
+/// The operation is named in messages.
+Array select_promoted(std::string_view operation, const Arg& which, std::span<const Arg> cases) {
+  std::vector<Arg> operands{which};
+  for (const Arg& x : cases) operands.push_back(x);
+  std::vector<Array> ranked = promote_ranks(operation, operands), in{ranked[0]};
+  operands.clear();
+  for (std::size_t i = 1; i < ranked.size(); ++i) operands.emplace_back(ranked[i], cases[i - 1].where());
+  for (Array& x : promote_operands(operation, operands)) in.push_back(std::move(x));
+  return bind_all<SelectN>({}, in, which.where())[0];
+}
+}  // namespace
+
 Array select_cases(const Arg& which, const Arg* cases, int count) {
   const LocScope scope(which.where());
-  const std::span<const Arg> list(cases, static_cast<std::size_t>(count));
-  const std::vector<Array> promoted = promote_operands("select_n", list);
-  std::vector<Arg> operands{which};
-  for (const Array& x : promoted) operands.emplace_back(x, which.where());
-  if (!which.aval().dtype.is_bool() && which.aval().dtype != int32)
-    operands[0] = Arg(convert_element_type(which.array(), int32, false, which.where()), which.where());
-  return bind_all<SelectN>({}, promote_ranks("select_n", operands), which.where())[0];
+  const DType dtype = which.aval().dtype;
+  // Other integers than int32 are converted; anything else is left for the primitive to refuse.
+  const Array number = dtype.is_integer() ? convert_element_type(which.array(), int32, which.aval().weak, which.where()) : which.array();
+  return select_promoted("select_n", Arg(number, which.where()), std::span(cases, static_cast<std::size_t>(count)));
 }
 
 }  // namespace detail
@@ -130,7 +140,7 @@ Array where(Arg condition, Arg x, Arg y) {
   const LocScope scope(condition.where());
   const Array which = condition.aval().dtype.is_bool() ? condition.array() : condition.array() != 0;
   const Arg cases[] = {y, x};
-  return select_cases(Arg(which, condition.where()), cases, 2);
+  return select_promoted("where", Arg(which, condition.where()), cases);
 }
 Array clamp(Arg lo, Arg x, Arg hi) {
   const Arg all[] = {lo, x, hi};

@@ -23,6 +23,7 @@ struct Sort {
 };
 
 struct TopKLargest {
+  static constexpr int num_operands = 1;
   static constexpr std::string_view name = "top_k", doc = "The k largest elements along an axis, largest first, and their positions.";
   static constexpr Kind kind = Kind::library;
   static constexpr bool not_linear = true;

@@ -9,6 +9,7 @@ namespace weft::detail {
 namespace {
 
 struct StopGradient {
+  static constexpr int num_operands = 1;
   static constexpr std::string_view name = "stop_gradient", doc = "The operand itself, with a tangent of zero.";
   static constexpr Kind kind = Kind::elementwise;
   static constexpr bool not_linear = true, zero_tangent = true;

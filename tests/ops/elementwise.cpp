@@ -251,7 +251,7 @@ TEST_CASE("derivatives: conventions where they are not defined") {
   CHECK(slope([](Array x) { return where(x > 0, x, 0); }, 0) == 0);
   CHECK(slope([](Array x) { return logaddexp(x, x); }, 3) == doctest::Approx(1));
   CHECK(slope([](Array x) { return logaddexp(x, -kInf); }, 3) == doctest::Approx(1));
-  CHECK(slope([](Array x) { return hypot(x, x); }, 0) == slope([](Array x) { return hypot(x, x); }, 0));
+  CHECK(slope([](Array x) { return hypot(x, x); }, 0) == 1);
   CHECK(grad([](Array x) { return sum(x * ones(3)); })(2.f).item<double>() == 3);
 }
 
@@ -259,7 +259,8 @@ TEST_CASE("errors name the operation, the types and the line") {
   const Array a = ones({3, 4}), b = ones({3, 5}), i = ones({3, 4}, int32);
   CHECK(holds(message_of<ShapeError>([&] { (void)(a + b); }), {"add", "f32[3,4]", "f32[3,5]", "elementwise.cpp:"}));
   CHECK(holds(message_of<ShapeError>([&] { (void)(a * ones(3)); }), {"mul", "f32[3,4]", "f32[3]"}));
-  CHECK(holds(message_of<ShapeError>([&] { (void)where(ones(2, bool_), a, b); }), {"f32[3,4]", "f32[3,5]"}));
+  CHECK(holds(message_of<ShapeError>([&] { (void)where(ones({3, 1}, bool_), a, b); }), {"where", "f32[3,4]", "f32[3,5]"}));
+  CHECK(holds(message_of<DTypeError>([&] { (void)select_n(ones(3), 1, 2); }), {"select_n", "float32", "int32"}));
   CHECK(holds(message_of<DTypeError>([&] { (void)(a & a); }), {"and", "f32[3,4]", "bool or integer"}));
   CHECK(holds(message_of<DTypeError>([&] { (void)(ones(2, bool_) - ones(2, bool_)); }), {"sub", "bool[2]"}));
   CHECK(holds(message_of<DTypeError>([&] { (void)(ones(2, uint8) + 300); }), {"add", "300", "uint8"}));

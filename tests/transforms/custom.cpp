@@ -1,0 +1,83 @@
+#include "transforms/checks.h"
+
+namespace {
+using namespace weft;
+using namespace weft::test;
+
+// The rule says 10 instead of cos, so that its use shows.
+auto ten = custom_jvp([](Array x) { return sin(x); },
+                      [](auto primals, auto tangents) { return std::pair{sin(std::get<0>(primals)), 10 * std::get<0>(tangents)}; });
+
+TEST_CASE("a jvp rule serves all derivatives") {
+  CHECK(near(ten(1.f), {std::sin(1)}));
+  CHECK(near(grad(ten)(1.f), {10}));
+  CHECK(near(jvp(ten, std::tuple{1.f}, std::tuple{2.f}).second, {20}));
+  CHECK(near(jit(grad(jit(ten)))(1.f), {10}));
+  CHECK(near(vmap(grad(ten))(ones(2)), {10, 10}));
+  CHECK(near(grad([](Array x) { return sum(vmap(ten)(x)); })(ones(2)), {10, 10}));
+  CHECK(near(grad([](Array x) { return sum(jit(vmap(jit(ten)))(x)); })(ones(2)), {10, 10}));
+  CHECK(near(grad(grad(ten))(1.f), {0}));
+  CHECK(has(make_jaxpr(ten)(1.f).to_string(), "custom_jvp_call["));
+}
+
+TEST_CASE("a rule may call a jitted function of primals and tangents together") {
+  auto rule =
+      jit([](std::tuple<Array> x, std::tuple<Array> dx) { return std::pair{sin(std::get<0>(x)), 7 * std::get<0>(x) * std::get<0>(dx)}; });
+  auto f = custom_jvp([](Array x) { return sin(x); }, [=](auto x, auto dx) { return rule(x, dx); });
+  CHECK(near(grad(f)(2.f), {14}));
+  CHECK(near(grad(grad(f))(2.f), {7}));
+}
+
+TEST_CASE("a vjp rule, with residuals, under the other transforms") {
+  auto scaled = custom_vjp([](Array x, Array s) { return x * s; }, [](Array x, Array s) { return std::pair{x * s, std::tuple{x, s}}; },
+                           [](auto res, Array ct) {
+                             auto [x, s] = res;
+                             return std::tuple{100 * s * ct, x * ct};
+                           });
+  CHECK(near(grad(scaled)(2.f, 3.f), {300}));
+  CHECK(near(grad<1>(scaled)(2.f, 3.f), {2}));
+  CHECK(near(jit(vmap(grad(scaled), {.in_axes = {0, none}}))(array({1.f, 2.f}), 3.f), {300, 300}));
+  // Inside a mapped function, the shared argument's cotangents are summed.
+  auto total = [&](Array x, Array s) { return sum(vmap(scaled, {.in_axes = {0, none}})(x, s)); };
+  const auto [gx, gs] = grad<0, 1>(total)(array({1.f, 2.f}), 3.f);
+  CHECK(near(gx, {300, 300}));
+  CHECK(near(gs, {3}));
+  CHECK(near(jacrev(scaled)(2.f, 3.f), {300}));
+  CHECK(refuses<TracerError>([&] { jvp(scaled, std::tuple{1.f, 1.f}, std::tuple{1.f, 1.f}); }, {"custom_vjp", "reverse"}));
+}
+
+TEST_CASE("what custom rules refuse") {
+  auto bad = custom_vjp([](Array x) { return sum(x); }, [](Array x) { return std::pair{sum(x), none}; },
+                        [](None, Array ct) { return std::tuple{ct}; });
+  CHECK(refuses<ShapeError>([&] { grad(bad)(ones(3)); }, {"bwd", "f32[]", "f32[3]"}));
+  auto captures = [](Array y) {
+    return custom_jvp([y](Array x) { return x * y; }, [y](auto, auto dx) { return std::pair{y, std::get<0>(dx)}; })(2.f);
+  };
+  CHECK(refuses<TracerError>([&] { grad(captures)(1.f); }, {"custom_jvp", "captures"}));
+}
+
+Array layers(Array x) { return sum(sin(sin(checkpoint_name(sin(x), "first")))); }
+int count(const Jaxpr& j, const std::string& name) {
+  int n = 0;
+  const std::string text = j.to_string();
+  for (std::size_t at = text.find(name); at != std::string::npos; at = text.find(name, at + 1)) ++n;
+  return n;
+}
+
+TEST_CASE("checkpoint: the same derivatives, more operations, less to keep") {
+  const Array x = array({.3f, .6f});
+  const Array want = grad(layers)(x);
+  for (const Policy& policy :
+       {policies::nothing_saveable, policies::everything_saveable, policies::dots_saveable, policies::save_only_these_names({"first"})}) {
+    auto f = checkpoint(layers, {.policy = policy});
+    CHECK(tree::all_close(grad(f)(x), want));
+    CHECK(tree::all_close(jit(grad(f))(x), want));
+    CHECK(tree::all_close(vmap(grad(f))(stack({x, x}))[1], want));
+    CHECK(tree::all_close(hessian(f)(x), hessian(layers)(x)));
+  }
+  auto sines = [&](const Policy& p) { return count(make_jaxpr(value_and_grad(checkpoint(layers, {.policy = p})))(x), "= sin "); };
+  CHECK(sines(policies::nothing_saveable) > sines(policies::save_only_these_names({"first"})));
+  CHECK(sines(policies::save_only_these_names({"first"})) > sines(policies::everything_saveable));
+}
+
+}  // namespace

@@ -1,0 +1,49 @@
+#include "transforms/checks.h"
+
+namespace {
+using namespace weft;
+using namespace weft::test;
+
+struct Two {
+  Array a, b;
+};
+
+TEST_CASE("forward and reverse Jacobians agree, for results and arguments of any shape") {
+  auto f = [](Array x, Array y) { return std::pair{x * sum(y), reshape(sin(y), {1, 3})}; };
+  const Array x = array({{1.f, 2.f}}), y = array({.1f, .2f, .3f});
+  const auto forward = jacfwd<0, 1>(f)(x, y);
+  const auto reverse = jacrev<0, 1>(f)(x, y);
+  CHECK(std::get<0>(forward.first).shape() == Shape{1, 2, 1, 2});
+  CHECK(std::get<1>(forward.second).shape() == Shape{1, 3, 3});
+  CHECK(tree::all_close(forward, reverse));
+  CHECK(near(std::get<0>(forward.first), {.6, 0, 0, .6}));
+  CHECK(near(std::get<0>(forward.second), std::vector<double>(6, 0)));
+}
+
+TEST_CASE("structs on one side") {
+  const Two by = jacrev([](const Two& t, Array s) { return t.a * t.a * s + t.b; })(Two{array({1.f, 2.f}), 5.f}, 3.f);
+  CHECK(near(by.a, {6, 0, 0, 12}));
+  CHECK(near(by.b, {1, 1}));
+  const Two of = jacfwd([](Array a) { return Two{a * a, sum(a)}; })(array({1.f, 2.f}));
+  CHECK(near(of.a, {2, 0, 0, 4}));
+  CHECK(near(of.b, {1, 1}));
+}
+
+TEST_CASE("hessians, under other transforms too") {
+  auto f = [](Array x) { return x(0) * x(0) * x(1) + sin(x(1)); };
+  const Array x = array({2.f, 3.f});
+  const std::vector<double> want{6, 4, 4, -std::sin(3)};
+  CHECK(near(hessian(f)(x), want));
+  CHECK(near(jit(hessian(f))(x), want));
+  CHECK(near(jacrev(jacrev(f))(x), want));
+  CHECK(near(jacrev(jacfwd(f))(x), want));
+  CHECK(vmap(hessian(f))(stack({x, x, x})).shape() == Shape{3, 2, 2});
+}
+
+TEST_CASE("what Jacobians refuse") {
+  auto same = [](Array x) { return x; };
+  CHECK(refuses<DTypeError>([&] { jacfwd(same)(1); }, {"jacfwd", "args[0]", "i32[]"}));
+  CHECK(refuses<DTypeError>([&] { jacrev([](Array x) { return convert(x, int32); })(1.f); }, {"jacrev", "result", "i32[]"}));
+}
+
+}  // namespace
