@@ -102,7 +102,7 @@ std::optional<std::vector<Array>> run_by_blocks(const Primitive& op, const Param
   return std::vector<Array>{Array(Ref<ArrayImpl>(new ConcreteArray(out_avals[0], std::move(shards), c.placement)))};
 }
 
-/// A slice that lies within one device's block stays on that device.
+/// A slice that lies within one device's block stays on that device, uncommitted.
 std::optional<std::vector<Array>> slice_one_shard(const Primitive& op, const ParamsRef& params, const Array& x, const Aval& out) {
   if (op.name != "slice" || !is_sharded(x)) return {};
   const SliceParams& p = params_as<SliceParams>(*params);
@@ -120,7 +120,7 @@ std::optional<std::vector<Array>> slice_one_shard(const Primitive& op, const Par
       inside &= p.start_indices[d] >= begin[d] && p.limit_indices[d] <= begin[d] + block[static_cast<int>(d)];
       start[d] = p.start_indices[d] - begin[d];
     }
-    if (inside) return std::vector<Array>{commit(out, box_of(wrap_buffer(x.aval().with_shape(block), c.shards[k]), start, out.shape, mesh.device_ids[k]))};
+    if (inside) return std::vector<Array>{wrap_buffer(out, box_of(wrap_buffer(x.aval().with_shape(block), c.shards[k]), start, out.shape, mesh.device_ids[k]))};
   }
   return {};
 }

@@ -1,0 +1,54 @@
+#include "runtime/thread_pool.h"
+
+#include <atomic>
+#include <stdexcept>
+#include <thread>
+
+#include "tests/runtime/devices.h"
+
+using namespace weft::detail;
+
+TEST_CASE("every index is run once") {
+  for (std::int64_t n : {0, 1, 2, 7, 1000}) {
+    std::vector<std::atomic<int>> runs(static_cast<std::size_t>(n));
+    parallel_for(n, [&](std::int64_t i) { ++runs[static_cast<std::size_t>(i)]; });
+    for (const auto& r : runs) REQUIRE(r == 1);
+  }
+}
+
+TEST_CASE("loops within loops run inline") {
+  std::atomic<int> runs{0};
+  parallel_for(8, [&](std::int64_t) {
+    const bool inside = in_parallel_region();
+    const std::thread::id me = std::this_thread::get_id();
+    parallel_for(8, [&](std::int64_t) {
+      ++runs;
+      CHECK((!inside || std::this_thread::get_id() == me));
+    });
+  });
+  CHECK(runs == 64);
+}
+
+TEST_CASE("the first exception comes out, and the pool goes on") {
+  std::atomic<int> runs{0};
+  CHECK_THROWS_AS(parallel_for(100,
+                               [&](std::int64_t i) {
+                                 ++runs;
+                                 if (i == 13) throw std::runtime_error("thirteen");
+                               }),
+                  std::runtime_error);
+  CHECK(runs == 100);
+  parallel_for(100, [&](std::int64_t) { ++runs; });
+  CHECK(runs == 200);
+}
+
+TEST_CASE("many threads may run loops at once") {
+  std::atomic<std::int64_t> total{0};
+  std::vector<std::thread> threads;
+  for (int t = 0; t < 12; ++t)
+    threads.emplace_back([&] {
+      for (int round = 0; round < 200; ++round) parallel_for(16, [&](std::int64_t i) { total += i; });
+    });
+  for (std::thread& t : threads) t.join();
+  CHECK(total == 12 * 200 * 120);
+}

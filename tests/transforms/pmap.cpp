@@ -1,0 +1,176 @@
+// pmap and its collectives: values against the same computation on one device, and every transform through them.
+#include "tests/runtime/devices.h"
+
+#include <complex>
+
+using namespace weft;
+using namespace weft::test;
+
+namespace {
+
+Array rows(int n, int m) { return sin(reshape(arange(n * m, float32), {n, m})); }
+
+/// pmap and vmap with the same axis name must agree: one communicates between devices, the other along a dimension.
+template <class F>
+void check_against_vmap(F f, const Array& x) {
+  const Array wanted = vmap(f, {.axis_name = "i"})(x);
+  const Array got = pmap(f, {.axis_name = "i"})(x);
+  CHECK(got.shape() == wanted.shape());
+  CHECK(near(got, wanted.template to_vector<double>(), 1e-5));
+  CHECK(near(jit(pmap(f, {.axis_name = "i"}))(x), wanted.template to_vector<double>(), 1e-5));
+  // Both derivatives, of a function that weighs all results differently. Without marks of what varies, the transpose of psum is psum:
+  // the derivative of the sum over devices.
+  const Array weights = cos(reshape(arange(static_cast<int>(wanted.size()), float32), wanted.shape()));
+  const auto loss = [&](auto mapped) { return [=](Array a) { return sum(mapped(a) * weights); }; };
+  const Array slope = grad(loss(vmap(f, {.axis_name = "i"})))(x);
+  CHECK(near(grad(loss(pmap(f, {.axis_name = "i"})))(x), slope.template to_vector<double>(), 1e-4));
+  CHECK(near(jit(grad(loss(pmap(f, {.axis_name = "i"}))))(x), slope.template to_vector<double>(), 1e-4));
+  const auto [value, tangent] = jvp(loss(pmap(f, {.axis_name = "i"})), std::tuple{x}, std::tuple{cos(x)});
+  CHECK(near(tangent, {sum(slope * cos(x)).template item<double>()}, 1e-3));
+}
+
+}  // namespace
+
+TEST_CASE("collectives agree with those of vmap, and so do their derivatives") {
+  const Array x = rows(8, 8);
+  SUBCASE("psum") { check_against_vmap([](Array a) { return a / (3 + psum(a * a, "i")); }, x); }
+  SUBCASE("pmean") { check_against_vmap([](Array a) { return a - pmean(a, "i"); }, x); }
+  SUBCASE("pmax") { check_against_vmap([](Array a) { return a * pmax(a, "i") + pmin(a, "i"); }, x); }
+  SUBCASE("all_gather") { check_against_vmap([](Array a) { return all_gather(a * a, "i", {.axis = 1})(slice(), slice(1, 7, 3)); }, x); }
+  SUBCASE("all_gather tiled") { check_against_vmap([](Array a) { return all_gather(a * a, "i", {.tiled = true}) * sum(a); }, x); }
+  SUBCASE("psum_scatter") { check_against_vmap([](Array a) { return psum_scatter(a * a, "i") * a; }, x); }
+  SUBCASE("psum_scatter tiled") { check_against_vmap([](Array a) { return psum_scatter(concatenate({a, 2 * a}), "i", {.tiled = true}); }, x); }
+  SUBCASE("all_to_all") { check_against_vmap([](Array a) { return all_to_all(a * a, "i", 0, 0) * a; }, x); }
+  SUBCASE("all_to_all of other axes") {
+    check_against_vmap([](Array a) { return all_to_all(stack({a, a * a, 3 * a}), "i", 1, 0); }, x);
+    check_against_vmap([](Array a) { return all_to_all(stack({a, a * a, 3 * a}, 1), "i", 0, 1); }, x);
+    check_against_vmap([](Array a) { return all_to_all(reshape(a, {1, 8}), "i", 1, 0, {.tiled = true}); }, x);
+  }
+  SUBCASE("ppermute") { check_against_vmap([](Array a) { return a * ppermute(a, "i", {{0, 3}, {3, 1}, {5, 5}, {7, 0}}); }, x); }
+  SUBCASE("pshuffle") { check_against_vmap([](Array a) { return a * pshuffle(a, "i", {7, 6, 5, 4, 0, 1, 2, 3}); }, x); }
+  SUBCASE("pbroadcast") { check_against_vmap([](Array a) { return a * pbroadcast(a, "i", 5); }, x); }
+  SUBCASE("axis_index") { check_against_vmap([](Array a) { return a * (axis_index("i") + axis_size("i")); }, x); }
+}
+
+TEST_CASE("collectives of every dtype") {
+  for (DType t : {bool_, int8, int16, int32, int64, uint8, uint16, uint32, uint64, float16, bfloat16, float32, float64}) {
+    const Array x = convert(array({{0, 1}, {2, 3}, {1, 0}}), t);
+    auto f = [](Array a) { return std::tuple{psum(a, "i"), pmax(a, "i"), pmin(a, "i"), all_gather(a, "i")}; };
+    const auto [total, largest, smallest, all] = pmap(f, {.axis_name = "i"})(x);
+    CHECK(near(total[1], t == bool_ ? std::vector<double>{2, 2} : std::vector<double>{3, 4}));
+    CHECK(near(largest[2], t == bool_ ? std::vector<double>{1, 1} : std::vector<double>{2, 3}));
+    CHECK(near(smallest[0], {0, 0}));
+    CHECK(near(all[1], x.to_vector<double>()));
+  }
+  const Array z = pmap([](Array a) { return psum(a * Array(std::complex<float>(1, 2)), "i"); }, {.axis_name = "i"})(array({1.f, 3.f}));
+  CHECK(z[0].item<std::complex<float>>() == std::complex<float>(4, 8));
+  // A half-precision sum is rounded once.
+  const Array many = full(8, 1000.f, float16) + array({0, 1, 1, 1, 1, 1, 1, 1}, float16) / 2;
+  CHECK(near(pmap([](Array a) { return psum(a, "i"); }, {.axis_name = "i"})(many)[0], {8004}, 1e-6));
+}
+
+TEST_CASE("large arrays are joined in chunks") {
+  const Array x = sin(reshape(arange(8 * 300000, float32), {8, 300000}));
+  CHECK(tree::all_close(pmap([](Array a) { return psum(a, "i"); }, {.axis_name = "i"})(x)[3], sum(x, 0), 1e-4, 1e-5));
+  CHECK(tree::all_close(device_get(pmap([](Array a) { return all_gather(a, "i")(slice(), 5); }, {.axis_name = "i"})(x)[3]), x(slice(), 5)));
+}
+
+TEST_CASE("axes of arguments and results") {
+  const Array x = rows(3, 4);
+  CHECK(near(pmap([](Array a) { return a * 2; }, {.in_axes = 1, .out_axes = 1})(x), (2 * x).to_vector<double>()));
+  CHECK(near(pmap([](Array a) { return a; }, {.in_axes = -1, .out_axes = -2})(x), transpose(x).to_vector<double>()));
+  struct Pair {
+    Array w, b;
+  };
+  const auto f = [](const Pair& p, Array a) { return Pair{p.w * a, p.b}; };
+  const Pair r = pmap(f, {.in_axes = {{0, none}, 1}, .out_axes = {1, none}})(Pair{ones({4, 3}), array({5.f})}, x);
+  CHECK(r.w.shape() == Shape{3, 4});
+  CHECK(near(r.w, x.to_vector<double>()));
+  CHECK(near(r.b, {5}));
+  CHECK(near(pmap([] { return axis_index("k"); }, {.axis_name = "k", .axis_size = 3})(), {0, 1, 2}));
+}
+
+TEST_CASE("captured arrays are replicated") {
+  const Array w = rows(2, 2);
+  const Array x = rows(8, 2);
+  const auto f = [&](Array a) { return matmul(w, a); };
+  CHECK(near(pmap(f)(x), vmap(f)(x).to_vector<double>()));
+  const auto loss = [&](Array v) { return sum(pmap([&](Array a) { return sum(v * a) * sum(v); })(x)); };
+  const auto wanted = [&](Array v) { return sum(vmap([&](Array a) { return sum(v * a) * sum(v); })(x)); };
+  CHECK(near(grad(loss)(array({1.f, 2.f})), grad(wanted)(array({1.f, 2.f})).to_vector<double>(), 1e-4));
+}
+
+TEST_CASE("results stay on their devices, and feed the next call without a copy") {
+  const Array x = rows(8, 16);
+  auto step = pmap([](Array a) { return a * 2; });
+  const Array y = step(x);
+  CHECK(y.devices() == devices());
+  CHECK(near(step(y), (4 * x).to_vector<double>()));
+  const std::vector<Device> some{devices()[7], devices()[2]};
+  const Array z = pmap([](Array a) { return a + 1; }, {.devices = some})(rows(2, 3));
+  CHECK(z.devices() == some);
+  CHECK(z[1].devices() == std::vector{devices()[2]});
+  const Array same = pmap([](Array a) { return psum(a, "i"); }, {.out_axes = none, .axis_name = "i"})(x);
+  CHECK(same.is_fully_replicated());
+  CHECK(near(same, sum(x, 0).to_vector<double>()));
+}
+
+TEST_CASE("maps within maps") {
+  const Array x = rows(2, 4);
+  auto inner = [](Array a) { return psum(a, {"i", "j"}) + psum(a, "j") * 10 + axis_index({"i", "j"}) + a * pmax(a, "i"); };
+  const Array nested = pmap(pmap(inner, {.axis_name = "j"}), {.axis_name = "i"})(x);
+  const Array wanted = vmap(vmap(inner, {.axis_name = "j"}), {.axis_name = "i"})(x);
+  CHECK(near(nested, wanted.to_vector<double>()));
+  CHECK(near(vmap(pmap(inner, {.axis_name = "j"}), {.axis_name = "i"})(x), wanted.to_vector<double>()));
+  CHECK(near(pmap(vmap(inner, {.axis_name = "j"}), {.axis_name = "i"})(x), wanted.to_vector<double>()));
+  const auto loss = [&](auto f) { return [=](Array a) { return sum(f(a) * rows(2, 4)); }; };
+  const Array slope = grad(loss(vmap(vmap(inner, {.axis_name = "j"}), {.axis_name = "i"})))(x);
+  CHECK(near(grad(loss(pmap(pmap(inner, {.axis_name = "j"}), {.axis_name = "i"})))(x), slope.to_vector<double>(), 1e-4));
+}
+
+TEST_CASE("loops with collectives inside, and maps inside loops") {
+  const Array x = rows(8, 3);
+  auto diffuse = [](Array a) { return scan([](Array c, None) { return std::pair{(c + pmean(c, "i")) / 2, sum(c)}; }, a, none, {.length = 4}); };
+  const auto [last, sums] = pmap(diffuse, {.axis_name = "i"})(x);
+  const auto [want_last, want_sums] = vmap(diffuse, {.axis_name = "i"})(x);
+  CHECK(near(last, want_last.to_vector<double>()));
+  CHECK(near(sums, want_sums.to_vector<double>()));
+  auto until = [](Array a) { return while_loop([](Array c) { return pmax(max(c), "i") < 10; }, [](Array c) { return c + psum(c * c, "i"); }, a); };
+  CHECK(near(pmap(until, {.axis_name = "i"})(x), vmap(until, {.axis_name = "i"})(x).to_vector<double>()));
+  auto stray = [](Array a) { return while_loop([](Array c) { return max(c) < 10; }, [](Array c) { return c + 1 + 0 * psum(c, "i"); }, 5 * a); };
+  CHECK(has(error_of<Error>([&] { pmap(stray, {.axis_name = "i"})(x); }), "the devices disagree on the condition"));
+  auto steps = [&](Array a) { return fori_loop(0, 3, [&](Array, Array c) { return pmap([](Array r) { return r / 2 + psum(r, "i"); }, {.axis_name = "i"})(c); }, a); };
+  auto plain = [&](Array a) { return fori_loop(0, 3, [&](Array, Array c) { return c / 2 + sum(c, 0, keepdims); }, a); };
+  CHECK(near(jit(steps)(x), plain(x).to_vector<double>(), 1e-4));
+}
+
+TEST_CASE("more rows than devices run in rounds") {
+  const Array x = rows(20, 3);
+  auto f = [](Array a) { return std::pair{sum(a * a), a}; };
+  const auto [squares, same] = pmap(f, {.out_axes = {0, 1}, .chunk = true})(x);
+  CHECK(near(squares, sum(x * x, 1).to_vector<double>()));
+  CHECK(near(same, transpose(x).to_vector<double>()));
+  const auto loss = [&](Array a) { return sum(pmap([](Array r) { return sum(r * r * r); }, {.chunk = true})(a)); };
+  CHECK(near(grad(loss)(x), (3 * x * x).to_vector<double>(), 1e-4));
+  CHECK(has(error_of<AxisError>([&] { pmap([](Array a) { return psum(a, "i"); }, {.axis_name = "i", .chunk = true})(x); }), "rounds"));
+}
+
+TEST_CASE("mistakes") {
+  const Array x = rows(8, 3);
+  const std::string many = error_of<DeviceError>([&] { pmap([](Array a) { return a; })(rows(20, 3)); });
+  for (const char* part : {"pmap", "f32[20,3]", "20 rows", "8 devices", "chunk"}) CHECK(has(many, part));
+  CHECK(has(error_of<ShapeError>([&] { pmap([](Array a, Array b) { return a + b; })(x, rows(7, 3)); }), "different sizes"));
+  CHECK(has(error_of<AxisError>([&] { pmap([](Array a) { return a; }, {.in_axes = 2})(x); }), "in_axes maps axis 2"));
+  CHECK(has(error_of<AxisError>([&] { pmap([](Array a) { return a; }, {.out_axes = 3})(x); }), "out_axes"));
+  CHECK(has(error_of<AxisError>([&] { pmap([](Array a) { return psum(a, "k"); }, {.axis_name = "i"})(x); }), "in scope: `i`"));
+  CHECK(has(error_of<AxisError>([&] { psum(x, "i"); }), "psum"));
+  CHECK(has(error_of<AxisError>([&] { vmap([](Array a) { return ppermute(a, "i", {{0, 9}}); }, {.axis_name = "i"})(x); }), "(0, 9)"));
+  CHECK(has(error_of<AxisError>([&] { pmap([](Array a) { return ppermute(a, "i", {{0, 1}, {2, 1}}); }, {.axis_name = "i"})(x); }), "twice"));
+  CHECK(has(error_of<AxisError>([&] { pmap([](Array a) { return psum(a, "i", {.axis_index_groups = {{0, 1}, {2}}}); }, {.axis_name = "i"})(x); }), "different sizes"));
+  CHECK(has(error_of<ShapeError>([&] { pmap([](Array a) { return all_to_all(a, "i", 0, 0); }, {.axis_name = "i"})(x); }), "all_to_all"));
+  CHECK(has(error_of<ShapeError>([&] { pmap([](Array a) { return psum_scatter(a, "i"); }, {.axis_name = "i"})(x); }), "reduce_scatter"));
+  const Array elsewhere = device_put(rows(2, 3), devices()[5]);
+  CHECK(has(error_of<DeviceError>([&] { pmap([](Array a) { return a; })(elsewhere); }), "cpu:5"));
+  // The library goes on.
+  CHECK(near(pmap([](Array a) { return a; })(x), x.to_vector<double>()));
+}
