@@ -6,6 +6,7 @@
 #include <cstring>
 
 #include "core/error.h"
+#include "core/ops/movement.h"
 #include "runtime/allocator.h"
 #include "runtime/buffer.h"
 
@@ -157,6 +158,12 @@ Array shard_array(const Array& x, const NamedSharding& s) {
       shards.push_back(box_of(x, block_start(mesh, s.spec(), block, static_cast<std::int64_t>(k)), block, mesh.device_ids[k]));
   }
   return Array(Ref<ArrayImpl>(new ConcreteArray(aval, std::move(shards), make_placement(s))));
+}
+
+bool is_view(const Primitive& op, const ParamsBase& params, const Aval& in, const Aval& out) {
+  if (op.name == "squeeze" || op.name == "stop_gradient") return true;
+  if (op.name == "reshape") return !params_as<ReshapeParams>(params).dimensions;
+  return op.name == "broadcast_in_dim" && in.size() == out.size();
 }
 
 Array commit(const Aval& aval, Ref<Buffer> buffer) {

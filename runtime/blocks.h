@@ -3,6 +3,7 @@
 #pragma once
 #include "core/array_impl.h"
 #include "core/mesh_axes.h"
+#include "core/primitive.h"
 #include "runtime/sharding.h"
 
 namespace weft::detail {
@@ -33,6 +34,8 @@ void read_all(const ConcreteArray& x, void* out);
 bool same_division(const MeshAxes& mesh_a, const PartitionSpec& a, const MeshAxes& mesh_b, const PartitionSpec& b, const Shape& whole);
 /// Divides a concrete array or a literal; the shards are in the mesh's order. Those it has already are kept.
 Array shard_array(const Array& x, const NamedSharding& s);
+/// Whether a primitive only gives its operand's elements another shape: they can stay where they are.
+bool is_view(const Primitive& op, const ParamsBase& params, const Aval& in, const Aval& out);
 /// An array committed to one device.
 Array commit(const Aval& aval, Ref<Buffer> buffer);
 

@@ -8,7 +8,6 @@
 
 #include "core/array_impl.h"
 #include "core/ops/control.h"
-#include "core/ops/movement.h"
 #include "core/ops/reduce.h"
 #include "core/trace.h"
 #include "runtime/blocks.h"
@@ -135,10 +134,8 @@ struct SpmdBody::Builder {
 
   /// The same bytes under another type: no work where the operand lies in memory anyway.
   bool is_view(const Eqn& e) const {
-    if (e.op->name == "squeeze" || e.op->name == "stop_gradient") return true;
-    if (e.op->name == "reshape") return !params_as<ReshapeParams>(*e.params).dimensions;
-    if (e.op->name == "broadcast_in_dim") return d.avals[e.outputs[0]].size() == d.aval(e.inputs[0]).size();
-    if (e.op->kind == detail::Kind::collective && e.op->name != "axis_index")
+    if (e.op->kind != detail::Kind::collective) return e.inputs.size() == 1 && weft::detail::is_view(*e.op, *e.params, d.aval(e.inputs[0]), d.avals[e.outputs[0]]);
+    if (e.op->name != "axis_index")
       return out.mesh_.size_of(collective_axes(*e.op, *e.params)) == 1 && d.avals[e.outputs[0]].size() == d.aval(e.inputs[0]).size();
     return false;
   }
