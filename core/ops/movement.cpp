@@ -365,21 +365,6 @@ struct Tile : LinearMovement {
   }
 };
 
-struct Copy : LinearMovement {
-  static constexpr std::string_view name = "copy", doc = "The operand.";
-  using Params = NoParams;
-  static Aval abstract_eval(const OpContext& c) {
-    check_count(c, 1);
-    return c.in[0];
-  }
-  static std::vector<Tangent> transpose(const TransposeContext& c) { return {c.cotangents[0]}; }
-  static BatchResult batch(const BatchContext& c) { return batched(c, Params{}, c.in[0], c.dims[0]); }
-  static void reference(const ReferenceContext& c) {
-    std::memcpy(c.out[0].data, c.in[0].data, static_cast<std::size_t>(c.in[0].aval.bytes()));
-  }
-  static Movement movement(const Params&, std::span<const Aval> in, const Aval&, int) { return identity_movement(in[0].ndim()); }
-};
-
 }  // namespace
 
 Array broadcast_in_dim(const Array& x, const Shape& shape, const std::vector<int>& broadcast_dimensions, SourceLoc loc) {
@@ -436,9 +421,9 @@ Array fill_shape(const Array& scalar, const Shape& shape, SourceLoc loc) { retur
 Array tile_by(const Array& x, const std::vector<std::int64_t>& reps, SourceLoc loc) { return bind_one<Tile>({reps}, {x}, loc); }
 
 PrimitiveList movement_primitives() {
-  static constexpr const Primitive* list[] = {&primitive_of<BroadcastInDim>, &primitive_of<Reshape>, &primitive_of<Transpose>,
-                                              &primitive_of<Squeeze>,        &primitive_of<Slice>,   &primitive_of<Rev>,
-                                              &primitive_of<Tile>,           &primitive_of<Copy>};
+  static constexpr const Primitive* list[] = {
+      &primitive_of<BroadcastInDim>, &primitive_of<Reshape>, &primitive_of<Transpose>, &primitive_of<Squeeze>,
+      &primitive_of<Slice>,          &primitive_of<Rev>,     &primitive_of<Tile>};
   return list;
 }
 
