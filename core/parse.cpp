@@ -75,7 +75,7 @@ std::size_t skip_value(std::string_view s, std::size_t at, std::size_t end) {
     }
     if (c == '<') ++angles;
     if (c == '>') --angles;
-    if (c == ']' || (is_space(c) && angles <= 0)) return at;
+    if (c == ']' || ((is_space(c) || c == ',') && angles <= 0)) return at;
     ++at;
   }
   return at;
@@ -246,7 +246,7 @@ class ProgramReader {
     return std::move(body.builder).finish(read_outputs(r, body));
   }
 
-  /// Whether `in (...) }` comes next. A variable may be called `in` as well.
+  /// Whether `in (...)` comes next. A variable may be called `in` as well.
   static bool at_outputs(ParamReader& r) {
     if (r.at_end()) r.fail("the program has no end: expected 'in (...) }'");
     if (!r.looking_at("in")) return false;
@@ -254,10 +254,9 @@ class ProgramReader {
     std::size_t at = r.offset() + 2;
     while (at < r.end() && is_space(s[at])) ++at;
     if (at >= r.end() || s[at] != '(') return false;
+    // A complex literal stands in parentheses too, but a colon follows it.
     at = skip_brackets(s, at, r.end());
-    if (at == std::string_view::npos) return false;
-    while (at < r.end() && is_space(s[at])) ++at;
-    return at < r.end() && s[at] == '}';
+    return at == std::string_view::npos || at >= r.end() || s[at] != ':';
   }
 
   std::vector<Atom> read_outputs(ParamReader& r, Body& body) {
