@@ -12,8 +12,8 @@
 #include "runtime/blocks.h"
 #include "runtime/buffer.h"
 #include "runtime/device.h"
-#include "runtime/program_cache.h"
 #include "runtime/executable.h"
+#include "runtime/program_cache.h"
 #include "runtime/spmd.h"
 
 namespace weft::detail {
@@ -76,9 +76,50 @@ Array local_operand(const Array& x, const MeshAxes& mesh, const PartitionSpec& s
   return wrap_buffer(x.aval().with_shape(block), box_of(x, start, block, mesh.device_ids[k]));
 }
 
+constexpr double kWorthCompiling = 65536;  // elements read or written, or products summed
+
+/// How much there is to do: an estimate, in elements.
+double work_of(const Primitive& op, std::span<const Array> inputs, std::span<const Aval> out_avals) {
+  double most = 0, product = 1;
+  for (const Array& x : inputs) {
+    most = std::max(most, static_cast<double>(x.size()));
+    product *= static_cast<double>(std::max<std::int64_t>(x.size(), 1));
+  }
+  for (const Aval& a : out_avals) {
+    most = std::max(most, static_cast<double>(a.size()));
+    product *= static_cast<double>(std::max<std::int64_t>(a.size(), 1));
+  }
+  // Of (m, k) x (k, n) -> (m, n): the square root of the product is m n k.
+  return op.kind == Kind::dot || op.kind == Kind::convolution ? std::sqrt(product) : most;
+}
+
+bool is_compiled(const Primitive& op, std::span<const Array> inputs, std::span<const Aval> out_avals) {
+  switch (op.kind) {
+    case Kind::control: return true;
+    case Kind::call:
+    case Kind::spmd:
+    case Kind::collective:
+    case Kind::effect:
+    case Kind::library: return false;
+    default: return !op.has_effects && work_of(op, inputs, out_avals) > kWorthCompiling;
+  }
+}
+
+/// On operands that each lie in one place: small work by the reference function, large work as a program of one equation, compiled once.
 std::vector<Array> run_on(const Primitive& op, const ParamsRef& params, std::span<const Array> inputs, std::span<const Aval> out_avals, int device,
                           SourceLoc loc) {
-  return interpret_eqn(op, params, inputs, out_avals, device, loc);
+  if (!is_compiled(op, inputs, out_avals)) return interpret_eqn(op, params, inputs, out_avals, device, loc);
+  JaxprBuilder builder;
+  std::vector<Atom> operands;
+  std::vector<Array> values;
+  for (const Array& x : inputs) {
+    operands.push_back(builder.add_input(x.aval()));
+    const ConcreteArray* c = as_concrete(x);
+    values.push_back(c && c->placement ? wrap_buffer(x.aval(), c->buffer) : x);
+  }
+  const std::vector<Atom> results = builder.add_eqn(op, params, std::move(operands), out_avals, loc);
+  const Jaxpr program = std::move(builder).finish(results);
+  return cached_executable(Device::of_id(device).platform(), program, {std::string(op.name), {}})->call(values, device);
 }
 
 /// An elementwise operation whose result is divided as its first sharded operand of the result's shape is: each device computes its block.

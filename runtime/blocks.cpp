@@ -7,7 +7,6 @@
 
 #include "core/error.h"
 #include "core/ops/movement.h"
-#include "runtime/allocator.h"
 #include "runtime/buffer.h"
 
 namespace weft::detail {
@@ -87,9 +86,7 @@ Ref<Buffer> box_of(const Array& x, std::span<const std::int64_t> start, const Sh
     for (std::size_t d = 0; d < strides.size(); ++d) offset += start[d] * strides[d];
     offset *= itemsize;
     if (bytes == c->buffer->bytes() && offset == 0) return shared_with(c->buffer, device);
-    // Kernels rely on the alignment that the allocator gives.
-    if (reinterpret_cast<std::uintptr_t>(static_cast<char*>(c->buffer->data()) + offset) % kBufferAlignment == 0)
-      return Ref<Buffer>(new BorrowedBuffer(c->buffer, static_cast<std::size_t>(offset), bytes, device));
+    return Ref<Buffer>(new BorrowedBuffer(c->buffer, static_cast<std::size_t>(offset), bytes, device));
   }
   Ref<Buffer> out(new HostBuffer(bytes, device));
   const std::vector<std::int64_t> zero(start.size(), 0);

@@ -109,6 +109,7 @@ Ref<SpmdProgram> spmd_program(const ParamsRef& params, Backend& backend) {
   Ref<SpmdProgram> program(new SpmdProgram(p, backend, "shard_map"));
   const std::lock_guard lock(mutex);
   if (Ref<SpmdProgram> known = find()) return known;
+  if (cache->size() >= 1024) cache->clear();  // programs in use are kept by whoever uses them
   cache->emplace(key, Entry{params, &backend, program});
   return program;
 }

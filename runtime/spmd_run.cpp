@@ -6,7 +6,6 @@
 
 #include "core/array_impl.h"
 #include "core/ops/control.h"
-#include "runtime/allocator.h"
 #include "runtime/blocks.h"
 #include "runtime/buffer.h"
 #include "runtime/spmd_body.h"
@@ -23,14 +22,9 @@ Ref<Buffer> buffer_of(const Array& x, int device) {
   return c && c->buffer ? c->buffer : whole_of(x, device);
 }
 
-/// Element `i` along the leading axis, of `bytes` bytes: a view where kernels can read it in place.
+/// Element `i` along the leading axis, of `bytes` bytes.
 Ref<Buffer> row_of(const Ref<Buffer>& all, std::int64_t i, std::size_t bytes) {
-  const std::size_t offset = static_cast<std::size_t>(i) * bytes;
-  if (reinterpret_cast<std::uintptr_t>(static_cast<char*>(all->data()) + offset) % kBufferAlignment == 0)
-    return Ref<Buffer>(new BorrowedBuffer(all, offset, bytes, all->device_id()));
-  const Ref<Buffer> copy(new HostBuffer(bytes, all->device_id()));
-  if (bytes) std::memcpy(copy->data(), static_cast<const char*>(all->data()) + offset, bytes);
-  return copy;
+  return Ref<Buffer>(new BorrowedBuffer(all, static_cast<std::size_t>(i) * bytes, bytes, all->device_id()));
 }
 
 }  // namespace
