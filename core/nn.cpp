@@ -168,7 +168,7 @@ Array dot_product_attention(Arg q, Arg k, Arg v, AttentionOptions options) {
   };
   const Array key = prepared(k), value = prepared(v);
   Array query = prepared(q);
-  const Shape &s = query.shape(), &t = key.shape();
+  const Shape s = query.shape(), t = key.shape();  // copies: query is given another value below
   if (value.shape()[0] != t[0] || value.shape()[1] != t[1] || value.shape()[2] != t[2])
     fail("k and v must agree in batch, length and heads");
   if (s[0] != t[0] || s[3] != t[3]) fail("q and k must agree in batch and size of a head");
