@@ -7,13 +7,13 @@
 #include <algorithm>
 #include <cstdlib>
 #include <fstream>
-#include <list>
 #include <sstream>
 
 #include "core/error.h"
 #include "core/io.h"
 #include "core/npy.h"
 #include "runtime/device.h"
+#include "tests/named_cases.h"
 #include "tools/json.h"
 #include "tools/programs.h"
 
@@ -76,9 +76,8 @@ std::map<std::string, std::vector<int>> exact_results() {
   return exact;
 }
 
-/// A list, as doctest keeps pointers to the names.
-std::list<GoldenProgram>& programs() {
-  static std::list<GoldenProgram> all;
+std::vector<GoldenProgram>& programs() {
+  static std::vector<GoldenProgram> all;
   return all;
 }
 
@@ -91,12 +90,7 @@ std::string print_and_parse(const GoldenProgram& p) {
   return again == text ? "" : "printed\n" + text + "\nwhich is read as\n" + again;
 }
 
-/// The body of every test case made here: which one it is, doctest says.
-void run_current() {
-  const char* name = doctest::getContextOptions()->currentTest->m_name;
-  const auto found = std::find_if(programs().begin(), programs().end(), [&](const GoldenProgram& p) { return p.test_name == name; });
-  REQUIRE(found != programs().end());
-  const GoldenProgram& p = *found;
+void run_case(const GoldenProgram& p) {
   std::string wrong;
   try {
     wrong = p.platform == "text" ? print_and_parse(p) : tools::check_program(folder_of(p.set), p.entry, p.platform, p.exact);
@@ -121,9 +115,7 @@ std::string register_all() try {
         programs().push_back(
             {platform + ": " + set + "/" + entry.name, set, entry, platform, found == exact.end() ? std::vector<int>() : found->second});
       }
-  for (const GoldenProgram& p : programs())
-    doctest::detail::regTest(doctest::detail::TestCase(run_current, __FILE__, __LINE__, doctest::detail::TestSuite()) *
-                             p.test_name.c_str());
+  for (const GoldenProgram& p : programs()) add_case(p.test_name, [p] { run_case(p); }, __FILE__, __LINE__);
   return {};
 } catch (const std::exception& e) {
   return e.what();
