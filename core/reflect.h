@@ -7,6 +7,13 @@
 
 namespace weft::detail {
 
+// What is declared here only to ask the compiler about it is never defined, also for types of an anonymous namespace.
+#ifdef __clang__
+#pragma clang diagnostic push
+#pragma clang diagnostic ignored "-Wundefined-internal"
+#pragma clang diagnostic ignored "-Wundefined-var-template"
+#endif
+
 // One conversion to everything counts the initialisers that an aggregate takes. Not constexpr: it is never defined.
 template <class Owner>
 struct AnyField {
@@ -105,11 +112,6 @@ template <class T>
 struct Fake {
   const T value;
 };
-#ifdef __clang__
-#pragma clang diagnostic push
-#pragma clang diagnostic ignored "-Wundefined-internal"
-#pragma clang diagnostic ignored "-Wundefined-var-template"
-#endif
 template <class T>
 extern const Fake<T> fake;
 template <auto Member>

@@ -55,7 +55,8 @@ bool close(const Array& a, const Array& b, double rtol, double atol) {
 bool leaves_close(const std::vector<Array>& a, const std::vector<Array>& b, double rtol, double atol) {
   for (std::size_t i = 0; i < a.size(); ++i) {
     if (a[i].shape() != b[i].shape()) return false;
-    if (!(a[i].dtype().is_complex() || b[i].dtype().is_complex() ? close<std::complex<double>>(a[i], b[i], rtol, atol) : close<double>(a[i], b[i], rtol, atol)))
+    if (!(a[i].dtype().is_complex() || b[i].dtype().is_complex() ? close<std::complex<double>>(a[i], b[i], rtol, atol)
+                                                                 : close<double>(a[i], b[i], rtol, atol)))
       return false;
   }
   return true;

@@ -9,7 +9,8 @@ namespace weft::detail {
 namespace {
 
 struct Entry {
-  Entry(std::uint64_t h, std::string p, const Jaxpr& j, CompileOptions o) : hash(h), platform(std::move(p)), jaxpr(j), options(std::move(o)) {}
+  Entry(std::uint64_t h, std::string p, const Jaxpr& j, CompileOptions o)
+      : hash(h), platform(std::move(p)), jaxpr(j), options(std::move(o)) {}
   const std::uint64_t hash;
   const std::string platform;
   const Jaxpr jaxpr;

@@ -94,8 +94,8 @@ class Cache final : public JitCache {
   JitResult call(JitCall& c) {
     const auto leaves = c.leaves.span();
     // The fast path: the program of the last call, run without a lock.
-    if (Entry* e = last_.load(std::memory_order_acquire); e && !current_trace() && matches(*e, c, leaves) &&
-        (e->function->takes_placed() ? all_concrete(leaves) : all_uncommitted(leaves))) {
+    if (Entry* e = last_.load(std::memory_order_acquire);
+        e && !current_trace() && matches(*e, c, leaves) && (e->function->takes_placed() ? all_concrete(leaves) : all_uncommitted(leaves))) {
       jit_counts().hits.fetch_add(1, std::memory_order_relaxed);
       return {e->function->run_uncommitted(leaves), e->result};
     }

@@ -18,9 +18,10 @@ std::vector<int> resolve_in_axes(const FlatFunction& f, const Axes& in_axes, con
     const Aval& aval = f.args[i].aval();
     const int axis = entry.axis(), n = aval.ndim();
     if (axis < -n || axis >= n)
-      throw AxisError(fmt::format("{}: in_axes maps axis {} of {}, which is {} and has {}", operation, axis, leaf_paths(tree)[i], to_string(aval),
-                                  n == 0 ? "no axes; give none for what is the same for all" : fmt::format("axes 0 to {}", n - 1)),
-                      f.loc);
+      throw AxisError(
+          fmt::format("{}: in_axes maps axis {} of {}, which is {} and has {}", operation, axis, leaf_paths(tree)[i], to_string(aval),
+                      n == 0 ? "no axes; give none for what is the same for all" : fmt::format("axes 0 to {}", n - 1)),
+          f.loc);
     dims.push_back(axis < 0 ? axis + n : axis);
   });
   return dims;
@@ -37,8 +38,8 @@ std::int64_t mapped_size(const FlatFunction& f, const std::vector<int>& dims, co
       throw ShapeError(
           fmt::format("{}: the mapped axes have different sizes: {} is {}, whose axis {} has size {}, and {} is {}, whose axis {} has "
                       "size {}; give none in in_axes for an argument that is not mapped",
-                      operation, paths[first], to_string(f.args[first].aval()), dims[first], other, paths[i], to_string(f.args[i].aval()), dims[i],
-                      size),
+                      operation, paths[first], to_string(f.args[first].aval()), dims[first], other, paths[i], to_string(f.args[i].aval()),
+                      dims[i], size),
           f.loc);
     }
     if (given && size != *given)
