@@ -198,7 +198,7 @@ std::vector<Array> execute(const Primitive& op, const ParamsRef& params, std::sp
     return results;
   }
   if (auto results = run_by_blocks(op, params, inputs, out_avals, loc)) return *results;
-  if (inputs.size() == 1)
+  if (inputs.size() == 1 && out_avals.size() == 1)
     if (auto results = slice_one_shard(op, params, inputs[0], out_avals[0])) return *results;
   std::vector<Array> gathered;
   for (const Array& x : inputs) gathered.push_back(is_sharded(x) ? wrap_buffer(x.aval(), whole_of(x, device)) : x);

@@ -17,6 +17,7 @@ constexpr Entry kLeftOut[] = {
     {"", "accuracy", "None"},
     {"broadcast_in_dim", "broadcast_dimensions", "()"},
     {"jit", "donated_invars", "()"},
+    {"", "lanes", "()"},
     {"custom_jvp_call", "num_consts", "0"},
     {"custom_vjp_call", "num_consts", "0"},
     {"mul", "out_dtype", "None"},

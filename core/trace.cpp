@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <set>
 
+#include "core/effects.h"
 #include "core/error.h"
 #include "core/host.h"
 #include "core/primitive.h"
@@ -151,6 +152,7 @@ Array Trace::value_of(Var wanted) {
       if (value.is_empty_handle()) return {};
       values_[v] = value;
     } else if (needed.insert(index).second) {
+      if (performs_io(builder_.eqns()[static_cast<std::size_t>(index)])) return {};  // it must not run once more than the program says
       for (Atom a : builder_.eqns()[static_cast<std::size_t>(index)].inputs)
         if (!a.is_literal()) pending.push_back(a.var());
     }

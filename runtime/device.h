@@ -6,6 +6,7 @@
 #include <string_view>
 #include <vector>
 
+#include "core/config.h"
 #include "core/source_loc.h"
 
 namespace weft {
@@ -64,15 +65,6 @@ class [[nodiscard]] Scope {
 };
 /// Uncommitted arrays are made, and operations on them run, on this device; for this thread.
 Scope default_device(Device device);
-
-/// Settings of the process.
-struct Config {
-  /// How many devices the host's processor is shown as. Read at the first use of any device; WEFT_NUM_CPU_DEVICES gives the default.
-  int num_cpu_devices = 1;
-  /// Whether every operation's result is checked for NaN.
-  bool debug_nans = false;
-};
-inline Config config;
 
 namespace detail {
 std::string to_string(const Device& d);

@@ -7,6 +7,7 @@
 #include <map>
 
 #include "core/array_impl.h"
+#include "core/effects.h"
 #include "core/ops/control.h"
 #include "core/ops/reduce.h"
 #include "core/trace.h"
@@ -209,7 +210,7 @@ struct SpmdBody::Builder {
     JaxprBuilder builder;
     std::vector<bool> defined(d.avals.size());
     for (const Eqn* e : eqns) {
-      s->has_effects |= e->op->has_effects;
+      s->has_effects |= has_effects(*e);
       for (Atom a : e->inputs)
         if (!a.is_literal() && !defined[a.var()] && !inside.count(a.var())) {
           inside.emplace(a.var(), builder.add_input(d.avals[a.var()]));
@@ -259,8 +260,8 @@ struct SpmdBody::Builder {
       bool inputs_in_memory = true;
       for (Atom a : e.inputs)
         if (!a.is_literal()) l = std::max(l, level[a.var()]), inputs_in_memory &= in_memory[a.var()];
-      if (e.op->has_effects) l = effects = std::max(l, effects);
       const bool barrier = eqn_communicates(e);
+      if (has_effects(e)) l = std::max(l, effects), effects = barrier ? l + 1 : l;
       what[i] = e.op->name == "axis_index" ? 'p' : is_view(e) && inputs_in_memory ? 'v' : barrier ? 'b' : 's';
       eqn_level[i] = l;
       for (Var v : e.outputs) level[v] = what[i] == 'b' ? l + 1 : l, in_memory[v] = what[i] != 's';

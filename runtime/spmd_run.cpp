@@ -5,9 +5,11 @@
 #include <cstring>
 
 #include "core/array_impl.h"
+#include "core/ops/callback.h"
 #include "core/ops/control.h"
 #include "runtime/blocks.h"
 #include "runtime/buffer.h"
+#include "runtime/device.h"
 #include "runtime/spmd_body.h"
 #include "runtime/thread_pool.h"
 
@@ -54,6 +56,8 @@ void SpmdBody::run_segment(const Segment& s, Slots& slots) const {
     std::vector<Array> inputs;
     inputs.reserve(s.inputs.size());
     for (std::size_t n = 0; n < s.inputs.size(); ++n) inputs.push_back(wrap_buffer(s.in_avals[n], at(slots, s.inputs[n])[k]));
+    std::optional<DeviceLabel> label;
+    if (s.has_effects) label.emplace(to_string(Device::of_id(device_ids_[k])));
     const std::vector<Array> results = s.executable->call(inputs, device_ids_[k]);
     for (std::size_t n = 0; n < s.outputs.size(); ++n) at(slots, s.outputs[n])[k] = buffer_of(results[n], device_ids_[k]);
   };

@@ -1,5 +1,6 @@
 #include <algorithm>
 
+#include "core/effects.h"
 #include "core/rewrite.h"
 
 namespace weft::detail {
@@ -14,7 +15,7 @@ Jaxpr dce_program(const Jaxpr& j) {
   std::vector<bool> keep(d.eqns.size());
   for (std::size_t i = d.eqns.size(); i-- > 0;) {
     const Eqn& e = d.eqns[i];
-    keep[i] = e.op->has_effects || std::any_of(e.outputs.begin(), e.outputs.end(), [&](Var v) { return used[v]; });
+    keep[i] = has_effects(e) || std::any_of(e.outputs.begin(), e.outputs.end(), [&](Var v) { return used[v]; });
     if (keep[i])
       for (Atom a : e.inputs) use(a);
   }

@@ -24,8 +24,14 @@ class Transposer {
     forward_known(known);
     for (std::size_t i = 0; i < d_.outputs.size(); ++i)
       if (cotangents[i]) accumulate(d_.outputs[i], *cotangents[i]);
-    for (auto e = d_.eqns.rbegin(); e != d_.eqns.rend(); ++e)
+    for (auto e = d_.eqns.rbegin(); e != d_.eqns.rend(); ++e) {
       if (!e->outputs.empty() && depends_[e->outputs[0]]) transpose_eqn(*e);
+      if (e->outputs.empty() && std::any_of(e->inputs.begin(), e->inputs.end(), [&](Atom a) { return is_linear(a); }))
+        throw TracerError(fmt::format("{}: an operand is a tangent, which has no value in reverse mode; take the derivative forward (jvp, jacfwd), or "
+                                      "leave the callback out of the derivative's rule",
+                                      e->op->name),
+                          effective_loc(e->loc));
+    }
     std::vector<Tangent> out;
     for (int i = 0; i < d_.num_inputs; ++i)
       if (const Var v = d_.first_input() + static_cast<Var>(i); depends_[v]) out.push_back(cotangents_[v]);

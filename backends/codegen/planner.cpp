@@ -133,6 +133,7 @@ void Planner::choose_roots() {
     for (Atom a : e.inputs) {
       if (a.is_literal()) continue;
       Owners& o = owners[a.var()];
+      if (e.outputs.empty()) continue;
       if (!injective_[i]) {
         double points = static_cast<double>(j_.aval(e.inputs[0]).size());
         if (e.op->kind == Kind::dot) points *= static_cast<double>(j_.aval(e.inputs[1]).size());

@@ -6,6 +6,7 @@
 #include <unordered_map>
 
 #include "core/array_impl.h"
+#include "core/effects.h"
 #include "core/primitive.h"
 
 namespace weft::detail {
@@ -35,7 +36,7 @@ class Simplifier {
     std::vector<char> kept(eqns_.size());
     for (std::size_t i = eqns_.size(); i-- > 0;) {
       const Eqn& e = eqns_[i];
-      kept[i] = e.op->has_effects || std::any_of(e.outputs.begin(), e.outputs.end(), [&](Var v) { return live[v] != 0; });
+      kept[i] = has_effects(e) || std::any_of(e.outputs.begin(), e.outputs.end(), [&](Var v) { return live[v] != 0; });
       if (kept[i])
         for (Atom a : e.inputs) mark(a);
     }
@@ -101,7 +102,7 @@ class Simplifier {
     if (std::optional<Atom> folded = fold(e, in, out_avals)) return {*folded};
     std::uint64_t h = reinterpret_cast<std::uintptr_t>(e.op);
     for (Atom a : in) h = mix(h, a.is_literal() ? ~std::uint64_t{a.literal()} : a.var());
-    if (!e.op->has_effects) {
+    if (!has_effects(e)) {
       const auto [first, last] = seen_.equal_range(h);
       for (auto it = first; it != last; ++it) {
         const Eqn& other = eqns_[it->second];

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "core/effects.h"
 #include "core/elementwise.h"
 #include "core/ops/control.h"
 #include "core/ops/control_common.h"
@@ -174,6 +175,11 @@ BatchResult Cond::batch(const BatchContext& c) {
   for (const Jaxpr& b : branches) params.branches.push_back(batch_program(b, c.axis, dims, out_dims).jaxpr);
   if (!lanes_differ) return {bind_all<Cond>(params, c.in, c.loc), out_dims};
   // The index differs from lane to lane: every branch runs, and each lane selects its own.
+  for (const Jaxpr& b : branches)
+    if (performs_io(b))
+      throw TracerError("cond: under vmap with a predicate that differs from lane to lane all branches run, so that an io_callback in one would "
+                        "run for lanes that don't take it; loop over the lanes with scan or map",
+                        effective_loc(c.loc));
   std::vector<std::vector<Array>> results;
   for (const Jaxpr& b : params.branches) results.push_back(eval_jaxpr(b, c.in.subspan(1)));
   const Array index = move_batch_dim(c.in[0], c.dims[0], 0, c.loc);

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "core/effects.h"
 #include "core/elementwise.h"
 #include "core/ops/control.h"
 #include "core/ops/control_common.h"
@@ -207,6 +208,10 @@ BatchResult While::batch(const BatchContext& c) {
     append(all, in.body_consts), append(all, starts);
     return {bind_all<While>(q, all, c.loc), carry};
   }
+  if (performs_io(p.body_jaxpr) || performs_io(p.cond_jaxpr))
+    throw TracerError("while_loop: under vmap with a condition that differs from lane to lane all lanes go on until the last is done, so that an "
+                      "io_callback would run for lanes that have ended; loop over the lanes with scan or map",
+                      effective_loc(c.loc));
   const Params lanes = while_lanes(q, avals_of(in.cond_consts), avals_of(in.body_consts), avals_of(starts));
   append(all, in.cond_consts), append(all, in.body_consts), append(all, starts);
   return {bind_all<While>(lanes, all, c.loc), carry};

@@ -6,6 +6,7 @@ namespace weft::detail {
 
 namespace {
 constexpr PrimitiveList (*kFamilies[])() = {call_primitives,
+                                            callback_primitives,
                                             collective_move_primitives,
                                             collective_reduction_primitives,
                                             concatenate_primitives,

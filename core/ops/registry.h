@@ -5,6 +5,7 @@
 namespace weft::detail {
 
 PrimitiveList call_primitives();
+PrimitiveList callback_primitives();
 PrimitiveList collective_move_primitives();
 PrimitiveList collective_reduction_primitives();
 PrimitiveList concatenate_primitives();

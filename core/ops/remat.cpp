@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "core/array_impl.h"
+#include "core/effects.h"
 #include "core/ops/call.h"
 #include "core/ops/common.h"
 #include "core/ops/dot.h"
@@ -111,7 +112,8 @@ Recompute plan_recompute(const Jaxpr& primal, std::size_t num_out, const Policy&
   for (std::size_t i = d.eqns.size(); i-- > 0;) {
     const Eqn& e = d.eqns[i];
     if (std::none_of(e.outputs.begin(), e.outputs.end(), [&](Var v) { return needed[v]; })) continue;
-    if (saveable(policy, e)) {
+    // What talks to the outside happens once: its results are kept whatever the policy says.
+    if (saveable(policy, e) || performs_io(e)) {
       for (Var v : e.outputs)
         if (needed[v]) is_saved[v] = true;
       continue;

@@ -1,0 +1,23 @@
+#pragma once
+
+namespace weft {
+
+/// Settings of the process.
+struct Config {
+  /// How many devices the host's processor is shown as. Read at the first use of any device; WEFT_NUM_CPU_DEVICES gives the default.
+  int num_cpu_devices = 1;
+  /// Whether the operation that makes the first NaN or infinity out of finite numbers throws Error, which names it and its line; also
+  /// inside jit, vmap, pmap and control flow, whose programs are then interpreted (jax_debug_nans, jax_debug_infs).
+  bool debug_nans = false;
+  /// Whether a key of random numbers that has a value is an Error where a sampler is given it a second time; the message names both lines.
+  bool debug_key_reuse = false;
+  /// Whether a function that keeps a traced value beyond its end throws LeakedTracerError there and then, with the line that made the
+  /// value, instead of where the value is used (jax_check_tracer_leaks).
+  bool check_tracer_leaks = false;
+  /// Whether jit says on stderr what is different from the calls before each time that it traces a function again
+  /// (jax_explain_cache_misses).
+  bool explain_recompiles = false;
+};
+inline Config config;
+
+}  // namespace weft
