@@ -15,9 +15,11 @@ bool matches(const Entry& e, std::string_view primitive, std::string_view param,
 // Keep sorted by parameter.
 constexpr Entry kLeftOut[] = {
     {"", "accuracy", "None"},
+    {"all_to_all", "axis_size", "0"},
     {"broadcast_in_dim", "broadcast_dimensions", "()"},
     {"jit", "donated_invars", "()"},
     {"", "lanes", "()"},
+    {"while", "max_steps", "0"},
     {"custom_jvp_call", "num_consts", "0"},
     {"custom_vjp_call", "num_consts", "0"},
     {"mul", "out_dtype", "None"},
@@ -39,6 +41,7 @@ constexpr Entry kAdded[] = {
     {"scatter-add", "update_consts", "()"},
     {"scatter-max", "update_consts", "()"},
     {"scatter-min", "update_consts", "()"},
+    {"scatter-sub", "update_consts", "()"},
     {"scatter", "update_jaxpr", "None"},
 };
 constexpr Entry kIgnorable[] = {
@@ -108,6 +111,7 @@ bool is_identity(std::string_view primitive) {
 
 std::string_view update_operation(std::string_view primitive) {
   if (primitive == "scatter-add") return "add";
+  if (primitive == "scatter-sub") return "sub";
   if (primitive == "scatter-mul") return "mul";
   if (primitive == "scatter-min") return "min";
   if (primitive == "scatter-max") return "max";
