@@ -66,6 +66,7 @@ double equation_cost(const JaxprData& j, const Eqn& e) {
       return cost;
     }
     case Kind::movement:
+    case Kind::reduce:
       return 0.5;
     case Kind::concatenate:
       return 3 * static_cast<double>(e.inputs.size());

@@ -98,6 +98,8 @@ void KernelEmitter::run() {
       return v;
     });
   }
+  // Others may read the results as soon as this returns.
+  if (streamed_) ir_.CreateFence(llvm::AtomicOrdering::SequentiallyConsistent);
   ir_.CreateRetVoid();
 }
 

@@ -61,7 +61,7 @@ class KernelEmitter {
   // Values.
   Value* get(NodeId n, const Copy& copy);
   Value* compute(NodeId n, const Copy& copy);
-  Value* load(const Node& n, const Copy& copy);
+  Value* load(NodeId id, const Copy& copy);
   Value* affine_value(NodeId n, const Copy& copy);  ///< i64, or a vector of index_type(); so are the values of all index nodes
   Value* lane_index(NodeId n, const Copy& copy);    ///< of an atom: a vector of index_type(), or i64
   Value* full(Value* v) { return builder_.splat(v, lanes_); }
@@ -78,6 +78,14 @@ class KernelEmitter {
     bool odd = false;          ///< the second of a pair; then the pointer is that of the first
   };
   Address address(int arg, NodeId position, const Copy& copy);
+  /// The open loop that is unrolled as far as there are lanes and along which the position is contiguous, if it is not along the lanes.
+  int square_frame(int arg, NodeId position) const;
+  /// The vectors at the position of the first copy and its successors along the lanes; then element k of each is copy k's.
+  Values load_rows(int arg, NodeId position, const Copy& first);
+  void store_rows(const Store& s, const Copy& first, const Values& columns);
+  void turn(Values& square);
+  int existing_lanes() const;
+  bool streams(const Store& s) const;
   Value* copy_slot(const Copy& copy) const;
   int slots() const;
   llvm::Type* index_type() { return wide_index_ ? ir_.getInt64Ty() : ir_.getInt32Ty(); }
@@ -100,6 +108,7 @@ class KernelEmitter {
   Value* mask_ = nullptr;  // lanes that exist, in the last vector of a loop
   int base_level_ = 0;     // the innermost outer loop
   bool wide_index_ = false;
+  bool streamed_ = false;                          // some stores went past the caches
   std::vector<std::pair<Value*, Value*>> ranges_;  // of loops that run over less than their size
 };
 

@@ -8,6 +8,10 @@
 
 namespace weft::detail {
 
+namespace {
+constexpr std::int64_t kStreamingBytes = 32 << 20;  // results that no cache holds anyway
+}
+
 using llvm::Value;
 
 int KernelEmitter::level_of(std::uint64_t dims, bool pinned) const {
@@ -68,7 +72,7 @@ Value* KernelEmitter::compute(NodeId n, const Copy& copy) {
       return node.kind == NodeKind::op ? builder_.op(node.op, node.dtype, operands) : builder_.math_op(node.function, operands);
     }
     case NodeKind::load:
-      return load(node, copy);
+      return load(n, copy);
     case NodeKind::index:
       return affine_value(n, copy);
     case NodeKind::index_div:
@@ -262,7 +266,8 @@ std::vector<int> reversed(int lanes) {
 llvm::Align element_align(DType t) { return llvm::Align(static_cast<std::uint64_t>(t.itemsize())); }
 }  // namespace
 
-Value* KernelEmitter::load(const Node& n, const Copy& copy) {
+Value* KernelEmitter::load(NodeId id, const Copy& copy) {
+  const Node& n = k_.dag[id];
   const int arg = static_cast<int>(n.integer);
   llvm::Type* element = builder_.memory_type(n.dtype);
   const Node& position = k_.dag[n.operands[0]];
@@ -280,6 +285,20 @@ Value* KernelEmitter::load(const Node& n, const Copy& copy) {
       p = ir_.CreateSelect(guard, p, args_[static_cast<std::size_t>(arg)]);
     }
     return builder_.from_memory(ir_.CreateAlignedLoad(element, p, align), n.dtype);
+  }
+  if (const int f = guard ? -1 : square_frame(arg, n.operands[0]); f >= 0) {
+    const auto at = static_cast<std::size_t>(f);
+    Copy each = copy;
+    each[at] = 0;
+    Values square = load_rows(arg, n.operands[0], each);
+    turn(square);
+    auto& memo = frames_[static_cast<std::size_t>(level_of(n.dims, pinned_[static_cast<std::size_t>(id)]))].memo;
+    for (each[at] = 0; each[at] < lanes_; ++each[at]) {
+      Value*& v = square[static_cast<std::size_t>(each[at])];
+      v = builder_.from_memory(v, n.dtype);
+      if (each[at] != copy[at]) memo.emplace(key(id, each), v);
+    }
+    return square[static_cast<std::size_t>(copy[at])];
   }
   llvm::Type* type = llvm::FixedVectorType::get(element, static_cast<unsigned>(lanes_));
   Value* mask = mask_;
@@ -325,6 +344,80 @@ Value* KernelEmitter::load(const Node& n, const Copy& copy) {
   return builder_.from_memory(v, n.dtype);
 }
 
+int KernelEmitter::square_frame(int arg, NodeId position) const {
+  std::int64_t along = 0, s = 0;
+  if (lanes_ == 1 || k_.args[static_cast<std::size_t>(arg)].scratch || (mask_ && !llvm::isa<llvm::Constant>(mask_))) return -1;
+  if (!k_.dag.stride(position, vector_dim_, along) || (along >= -1 && along <= 2)) return -1;
+  for (std::size_t i = 0; i < frames_.size(); ++i)
+    if (frames_[i].unroll == lanes_ && frames_[i].step == 1 && frames_[i].dim >= 0 && frames_[i].dim != vector_dim_ &&
+        k_.dag.stride(position, frames_[i].dim, s) && s == 1)
+      return static_cast<int>(i);
+  return -1;
+}
+
+int KernelEmitter::existing_lanes() const {
+  if (!mask_) return lanes_;
+  int n = 0;
+  for (int i = 0; i < lanes_; ++i) n += llvm::cast<llvm::Constant>(mask_)->getAggregateElement(static_cast<unsigned>(i))->isOneValue();
+  return n;
+}
+
+KernelEmitter::Values KernelEmitter::load_rows(int arg, NodeId position, const Copy& first) {
+  const DType t = k_.args[static_cast<std::size_t>(arg)].dtype;
+  llvm::Type* element = builder_.memory_type(t);
+  llvm::Type* type = llvm::FixedVectorType::get(element, static_cast<unsigned>(lanes_));
+  const Address a = address(arg, position, first);
+  Values rows;
+  for (int l = 0; l < lanes_; ++l)
+    rows.push_back(l < existing_lanes()
+                       ? ir_.CreateAlignedLoad(type, ir_.CreateGEP(element, a.pointer, i64(l * a.stride)), element_align(t))
+                       : static_cast<Value*>(llvm::Constant::getNullValue(type)));
+  return rows;
+}
+
+void KernelEmitter::store_rows(const Store& s, const Copy& first, const Values& columns) {
+  const DType t = k_.args[static_cast<std::size_t>(s.arg)].dtype;
+  llvm::Type* element = builder_.memory_type(t);
+  Values rows;
+  for (Value* v : columns) rows.push_back(builder_.to_memory(full(v), t));
+  turn(rows);
+  const Address a = address(s.arg, s.position, first);
+  for (int l = 0; l < existing_lanes(); ++l)
+    ir_.CreateAlignedStore(rows[static_cast<std::size_t>(l)], ir_.CreateGEP(element, a.pointer, i64(l * a.stride)), element_align(t));
+}
+
+/// Element (i, k) becomes (k, i): blocks of half the size change places, then blocks within them.
+void KernelEmitter::turn(Values& square) {
+  for (int half = lanes_ / 2; half >= 1; half /= 2) {
+    std::vector<int> low, high;
+    for (int l = 0; l < lanes_; ++l) {
+      low.push_back(l & half ? lanes_ + l - half : l);
+      high.push_back(l & half ? lanes_ + l : l + half);
+    }
+    for (int i = 0; i < lanes_; ++i) {
+      if (i & half) continue;
+      Value *&a = square[static_cast<std::size_t>(i)], *&b = square[static_cast<std::size_t>(i + half)];
+      Value* upper = ir_.CreateShuffleVector(a, b, low);
+      b = ir_.CreateShuffleVector(a, b, high);
+      a = upper;
+    }
+  }
+}
+
+/// Whether the store should go past the caches: to a large result, whole aligned vectors.
+bool KernelEmitter::streams(const Store& s) const {
+  const KernelArg& info = k_.args[static_cast<std::size_t>(s.arg)];
+  const std::int64_t bytes = info.dtype.itemsize();
+  if (info.scratch || info.elements * bytes < kStreamingBytes || lanes_ * bytes != features_.vector_bytes || mask_) return false;
+  const Affine& a = k_.dag.affine(s.position);
+  if (a.constant * bytes % features_.vector_bytes != 0) return false;
+  for (const AffineTerm& t : a.terms)
+    if (t.atom != vector_dim_ && (t.atom < 0 || t.coef * bytes % features_.vector_bytes != 0)) return false;
+  for (const Node& n : k_.dag.nodes)
+    if (n.kind == NodeKind::load && n.integer == s.arg) return false;
+  return true;
+}
+
 void KernelEmitter::store(const Store& s, const Copy& copy, Value* value) {
   const KernelArg& info = k_.args[static_cast<std::size_t>(s.arg)];
   llvm::Type* element = builder_.memory_type(info.dtype);
@@ -337,10 +430,16 @@ void KernelEmitter::store(const Store& s, const Copy& copy, Value* value) {
   }
   Value* v = builder_.to_memory(full(value), info.dtype);
   if (a.pointer && a.stride == 1) {
-    if (mask_)
+    if (mask_) {
       ir_.CreateMaskedStore(v, a.pointer, align, mask_);
-    else
+    } else if (streams(s)) {
+      llvm::StoreInst* store = ir_.CreateAlignedStore(v, a.pointer, llvm::Align(static_cast<std::uint64_t>(features_.vector_bytes)));
+      store->setMetadata(llvm::LLVMContext::MD_nontemporal,
+                         llvm::MDNode::get(module_.getContext(), llvm::ConstantAsMetadata::get(ir_.getInt32(1))));
+      streamed_ = true;
+    } else {
       ir_.CreateAlignedStore(v, a.pointer, align);
+    }
     return;
   }
   if (a.pointer && a.stride == -1 && !mask_) {
@@ -379,15 +478,34 @@ void KernelEmitter::store_all(std::size_t number, bool in_reduction) {
   for (const Store& s : k_.nests[number].stores)
     if (s.in_reduction == in_reduction) stores.push_back(&s);
   if (stores.empty()) return;
+  std::vector<int> square(stores.size(), -1);
+  bool squares = false;
+  for (std::size_t i = 0; i < stores.size(); ++i) square[i] = square_frame(stores[i]->arg, stores[i]->position), squares |= square[i] >= 0;
+  // All values first: a store may overwrite what another one reads.
+  std::map<Copy, Values> all;
+  if (squares)
+    for_each_copy([&](const Copy& copy) {
+      for (const Store* s : stores) all[copy].push_back(get(s->value, copy));
+    });
   for_each_copy([&](const Copy& copy) {
-    // All values first: a store may overwrite what another one reads.
     Values values;
-    for (const Store* s : stores) values.push_back(get(s->value, copy));
+    if (!squares)
+      for (const Store* s : stores) values.push_back(get(s->value, copy));
     for (std::size_t i = 0; i < stores.size(); ++i) {
-      if (i + 1 < stores.size() && store_pair(*stores[i], *stores[i + 1], copy, values[i], values[i + 1]))
+      if (square[i] >= 0) {
+        const auto f = static_cast<std::size_t>(square[i]);
+        if (copy[f] != 0) continue;
+        Values columns;
+        Copy each = copy;
+        for (; each[f] < lanes_; ++each[f]) columns.push_back(all[each][i]);
+        store_rows(*stores[i], copy, columns);
+      } else if (squares) {
+        store(*stores[i], copy, all[copy][i]);
+      } else if (i + 1 < stores.size() && store_pair(*stores[i], *stores[i + 1], copy, values[i], values[i + 1])) {
         ++i;
-      else
+      } else {
         store(*stores[i], copy, values[i]);
+      }
     }
   });
 }

@@ -7,6 +7,7 @@
 #include "core/ops/dynamic_slice.h"
 #include "core/ops/gather.h"
 #include "core/ops/movement.h"
+#include "core/ops/reduce.h"
 #include "core/shape.h"
 
 namespace weft::detail {
@@ -31,6 +32,12 @@ bool can_lower(const JaxprData& j, const Eqn& e) {
   }
 }
 
+/// A reduction of axes of size 1 is a reshape.
+bool folds_nothing(const JaxprData& j, const Eqn& e) {
+  const std::vector<int>& axes = params_as<ReduceParams>(*e.params).axes;
+  return std::all_of(axes.begin(), axes.end(), [&](int d) { return j.aval(e.inputs[0]).shape[d] == 1; });
+}
+
 }  // namespace
 
 bool is_injective(const JaxprData& j, const Eqn& e) {
@@ -46,6 +53,8 @@ bool is_injective(const JaxprData& j, const Eqn& e) {
       return true;
     case Kind::gather:
       return e.op == &primitive_of<Gather>;
+    case Kind::reduce:
+      return e.op->combiner && *e.op->combiner != Combiner::logsumexp && folds_nothing(j, e);
     default:
       return false;
   }
@@ -88,6 +97,14 @@ KernelValue Expressions::compute(Var v, std::span<const NodeId> coords) {
       return dynamic_slice(e, coords);
     case Kind::dynamic_update_slice:
       return dynamic_update_slice(e, coords);
+    case Kind::reduce: {
+      const std::vector<int>& axes = params_as<ReduceParams>(*e.params).axes;
+      Coords source;
+      std::size_t next = 0;
+      for (int d = 0; d < j_.aval(e.inputs[0]).ndim(); ++d)
+        source.push_back(std::find(axes.begin(), axes.end(), d) == axes.end() ? coords[next++] : dag_.index(0));
+      return at(e.inputs[0], source);
+    }
     default:
       throw CompileError("codegen: internal error: " + std::string(e.op->name) + " is no expression", e.loc);
   }

@@ -126,9 +126,10 @@ void Planner::choose_roots() {
     for (Var v : e.outputs) {
       Owners& o = owners[v];
       if (is_root_[v] || !injective_[i]) continue;
+      // What is computed more than once for each element, for each point that reads it.
       const double size = std::max<double>(1, static_cast<double>(avals_[v].size()));
-      const bool repeated = o.points > 4 * size && size < o.points;
-      if (cost_[v] > kCheap && (o.roots.size() >= kMany || repeated)) is_root_[v] = 1;
+      const double wasted = cost_[v] * (1 - std::min(1.0, size / std::max(o.points, 1.0)));
+      if (cost_[v] > kCheap && (o.roots.size() >= kMany || wasted > kCheap)) is_root_[v] = 1;
     }
     for (Atom a : e.inputs) {
       if (a.is_literal()) continue;
@@ -319,7 +320,7 @@ void Planner::build_alone(Root& r) {
         is_root_[v] = 1;
     r.cycles_per_point = 0;
     for (const Node& n : dag.nodes) r.cycles_per_point += node_cost(n);
-    r.cycles_per_point = std::max(0.05, r.cycles_per_point * 4.0 / target_.vector_bytes);
+    r.cycles_per_point = std::max(0.05, r.cycles_per_point / 16);  // kernels are the same for all machines
     if (attempt == 3) return;
     const std::size_t loops = r.parallel.size();
     split_for_reshapes(r);

@@ -7,6 +7,8 @@
 namespace weft::detail {
 namespace {
 
+constexpr double kLibraryAbove = 160. * 160 * 160;  // multiplications
+
 /// Follows movements down to a value in memory.
 class StrideReader final : public LeafReader {
  public:
@@ -59,8 +61,8 @@ bool Planner::product_is_kernel(const Eqn& e) const {
   for (int d : dims.batch[0]) batch *= static_cast<double>(a.shape[d]);
   for (int d : dims.contracting[0]) k *= static_cast<double>(a.shape[d]);
   const double m = static_cast<double>(a.size()) / std::max(1.0, batch * k), n = static_cast<double>(b.size()) / std::max(1.0, batch * k);
-  // Products with vectors are bound by memory; small ones are over before a library has started.
-  return m < 4 || n < 4 || k < 4 || m * n * k <= 32 * 32 * 32;
+  // Products with vectors are bound by memory; those that fit in the cache run as fast in a kernel, which can take in what surrounds them.
+  return m < 4 || n < 4 || k < 4 || m * n * k <= kLibraryAbove;
 }
 
 bool Planner::try_library_product(const Eqn& e) {

@@ -48,7 +48,9 @@ class Scheduler {
     for (std::size_t n = 0; n < k_.nests.size(); ++n) plan_nest(n);
     plan_outer();
     unroll();
+    turn_squares();
     plan_tasks();
+    estimate_slack();
     return std::move(schedule_);
   }
 
@@ -200,66 +202,100 @@ class Scheduler {
     return count;
   }
 
+  /// Accumulators in a tile of points: vectors of them first, then points that share loads, then partial sums.
+  bool tile(std::size_t i, bool with_outer) {
+    const Nest& t = k_.nests[i];
+    NestSchedule& s = schedule_.nests[i];
+    const auto folds = static_cast<std::int64_t>(t.reductions.size());
+    std::int64_t steps = 1;
+    for (int d : t.reduce) steps *= size(d);
+    if (folds == 0 || steps < 4 || nodes_[i].all.size() >= 40 || is_running(t)) return false;
+    std::int64_t room = std::max<std::int64_t>(1, (vector_bytes_ >= 64 ? 32 : 16) / 2 / folds);
+    std::vector<LoopPlan*> loops;
+    for (LoopPlan& l : s.parallel) loops.push_back(&l);
+    if (with_outer)
+      for (LoopPlan& l : schedule_.outer) loops.push_back(&l);
+    const auto take = [&](LoopPlan& l, std::int64_t available, std::int64_t most) {
+      l.unroll = static_cast<int>(std::clamp<std::int64_t>(available, 1, std::min(most, room)));
+      room /= l.unroll;
+    };
+    bool by_points = schedule_.vector_dim >= 0;
+    for (LoopPlan* l : loops)
+      if (l->vector) take(*l, size(l->dim) / schedule_.lanes, shared_loads(i, l->dim) > 0 ? 4 : 8), by_points = true;
+    bool shares = false;
+    for (int round = 0; round < (by_points ? 1 : 2); ++round) {
+      LoopPlan* shared = nullptr;
+      int most = 0;
+      for (LoopPlan* l : loops)
+        if (!l->vector && l->unroll == 1 && !is_chunk_loop(l->dim) && shared_loads(i, l->dim) > most)
+          most = shared_loads(i, l->dim), shared = l;
+      if (shared && room > 1) take(*shared, size(shared->dim), by_points ? 6 : 4), shares = true;
+    }
+    LoopPlan* last = s.reduce.empty() ? nullptr : &s.reduce.back();
+    if (last && last->vector) take(*last, size(last->dim) / schedule_.lanes, shares ? 2 : 4);
+    return true;
+  }
+
   void unroll() {
-    const std::int64_t registers = vector_bytes_ >= 64 ? 32 : 16;
-    // A kernel of a single fold: accumulators in a tile of outer points.
-    if (k_.nests.size() == 1 ||
-        std::all_of(k_.nests.begin() + 1, k_.nests.end(), [](const Nest& t) { return t.parallel.empty() && t.reduce.empty(); })) {
-      const Nest& t = k_.nests[0];
-      NestSchedule& s = schedule_.nests[0];
-      const auto folds = static_cast<std::int64_t>(t.reductions.size());
-      std::int64_t steps = 1;
-      for (int d : t.reduce) steps *= size(d);
-      if (folds > 0 && steps >= 4 && nodes_[0].all.size() < 40 && !is_running(t)) {
-        std::int64_t tile = std::max<std::int64_t>(1, registers / 2 / folds);
-        // Vectors of outer points first, then points that share loads.
-        LoopPlan* vector = nullptr;
-        for (std::vector<LoopPlan>* loops : {&schedule_.outer, &s.parallel})
-          for (LoopPlan& l : *loops)
-            if (l.vector) vector = &l;
-        if (vector) {
-          const std::int64_t most = shared_loads(0, vector->dim) > 0 ? 4 : 8;
-          vector->unroll = static_cast<int>(std::clamp<std::int64_t>(size(vector->dim) / schedule_.lanes, 1, std::min(most, tile)));
-          tile /= vector->unroll;
-        }
-        LoopPlan* shared = nullptr;
-        int most = 0;
-        for (std::vector<LoopPlan>* loops : {&schedule_.outer, &s.parallel})
-          for (LoopPlan& l : *loops)
-            if (!l.vector && !is_chunk_loop(l.dim) && shared_loads(0, l.dim) > most) most = shared_loads(0, l.dim), shared = &l;
-        if (shared && tile > 1) {
-          shared->unroll = static_cast<int>(std::clamp<std::int64_t>(size(shared->dim), 1, std::min<std::int64_t>(tile, vector ? 6 : 4)));
-          tile /= shared->unroll;
-        }
-        if (!s.reduce.empty() && s.reduce.back().vector)
-          s.reduce.back().unroll = static_cast<int>(std::clamp<std::int64_t>(
-              size(s.reduce.back().dim) / schedule_.lanes, 1, std::min<std::int64_t>(tile, shared && shared->unroll > 1 ? 2 : 4)));
-        return;
-      }
-    }
+    const bool single =
+        std::all_of(k_.nests.begin() + 1, k_.nests.end(), [](const Nest& t) { return t.parallel.empty() && t.reduce.empty(); });
     for (std::size_t i = 0; i < k_.nests.size(); ++i) {
-      const Nest& t = k_.nests[i];
-      NestSchedule& s = schedule_.nests[i];
-      double work = 0;
-      for (NodeId id : nodes_[i].all) work += node_cost(k_.dag[id]);
-      if (!t.reduce.empty()) {
-        LoopPlan& last = s.reduce.back();
-        if (last.vector && !is_running(t))
-          last.unroll = static_cast<int>(std::clamp<std::int64_t>(size(last.dim) / schedule_.lanes, 1, work < 12 ? 4 : work < 40 ? 2 : 1));
-      } else if (!s.parallel.empty()) {
-        LoopPlan& last = s.parallel.back();
-        if (last.vector)
-          last.unroll = static_cast<int>(std::clamp<std::int64_t>(size(last.dim) / schedule_.lanes, 1, work < 20 ? 4 : work < 60 ? 2 : 1));
+      if (tile(i, single && i == 0)) {
+        if (single && i == 0) return;
+        continue;
       }
+      NestSchedule& s = schedule_.nests[i];
+      std::vector<LoopPlan>& loops = s.reduce.empty() ? s.parallel : s.reduce;
+      if (!loops.empty() && loops.back().vector && !is_running(k_.nests[i])) loops.back().unroll = by_work(work(i), loops.back());
     }
-    if (schedule_.vector_dim >= 0) {
-      double work = 0;
-      for (const Nodes& n : nodes_)
-        for (NodeId id : n.all) work += node_cost(k_.dag[id]);
-      LoopPlan& last = schedule_.outer.back();
-      const std::int64_t vectors = size(last.dim) / schedule_.lanes;
-      last.unroll = static_cast<int>(std::clamp<std::int64_t>(vectors, 1, work < 20 ? 4 : work < 60 ? 2 : 1));
+    double all = 0;
+    for (std::size_t i = 0; i < k_.nests.size(); ++i) all += work(i);
+    if (schedule_.vector_dim >= 0) schedule_.outer.back().unroll = by_work(all, schedule_.outer.back());
+  }
+  /// Where some access is contiguous along another outer loop than the lanes, that loop is unrolled as far as there are lanes: squares of
+  /// elements are turned in registers.
+  void turn_squares() {
+    const std::int64_t lanes = schedule_.lanes;
+    if (k_.nests.size() != 1 || schedule_.vector_dim < 0 || !k_.nests[0].parallel.empty() || !k_.nests[0].reduce.empty()) return;
+    if (static_cast<std::int64_t>(nodes_[0].all.size()) * lanes > 1500 || size(schedule_.vector_dim) < lanes) return;
+    int other = -1;
+    const auto look = [&](NodeId position) {
+      std::int64_t along = 0, s = 0;
+      if (!k_.dag.stride(position, schedule_.vector_dim, along) || (along >= -1 && along <= 2)) return;
+      for (const LoopPlan& l : schedule_.outer)
+        if (!l.vector && size(l.dim) >= lanes && k_.dag.stride(position, l.dim, s) && s == 1) other = l.dim;
+    };
+    for (NodeId id : nodes_[0].all)
+      if (k_.dag[id].kind == NodeKind::load && k_.dag[id].operands[1] < 0) look(k_.dag[id].operands[0]);
+    for (const Store& s : k_.nests[0].stores) look(s.position);
+    if (other < 0) return;
+    std::vector<LoopPlan> loops;
+    for (const LoopPlan& l : schedule_.outer)
+      if (l.dim != other && !l.vector) loops.push_back(l);
+    loops.push_back({other, static_cast<int>(lanes), false});
+    loops.push_back({schedule_.vector_dim, 1, true});
+    schedule_.outer = std::move(loops);
+  }
+
+  double work(std::size_t nest) const {
+    double w = 0;
+    for (NodeId id : nodes_[nest].all) w += node_cost(k_.dag[id]);
+    return w;
+  }
+  int by_work(double w, const LoopPlan& l) const {
+    return static_cast<int>(std::clamp<std::int64_t>(size(l.dim) / schedule_.lanes, 1, w < 20 ? 4 : w < 60 ? 2 : 1));
+  }
+
+  void estimate_slack() {
+    double factor = 0.15;
+    for (std::size_t i = 0; i < k_.nests.size(); ++i) {
+      if (k_.nests[i].reductions.empty()) continue;
+      std::int64_t tile = 1;
+      for (const std::vector<LoopPlan>* loops : {&schedule_.outer, &schedule_.nests[i].parallel, &schedule_.nests[i].reduce})
+        for (const LoopPlan& l : *loops) tile *= l.unroll;
+      factor = std::max(factor, tile > 4 ? 6.0 : 1.5);
     }
+    schedule_.slack = factor * k_.cost.cycles;
   }
 
   void plan_tasks() {

@@ -5,8 +5,10 @@
 #include <algorithm>
 #include <cstdlib>
 #include <cstring>
+#include <limits>
 
 #include "backends/codegen/simplify.h"
+#include "backends/cpu/background.h"
 #include "backends/cpu/cpu_backend.h"
 #include "core/error.h"
 #include "core/ops/control_run.h"
@@ -16,7 +18,8 @@
 namespace weft::detail {
 namespace {
 
-constexpr double kWorthGoodCode = 2e5;  // cycles of a call above which better code soon pays for its compilation
+constexpr double kWorthGoodCode = 5e4;              // cycles wasted by each run of a kernel for which better code is made at once
+constexpr std::int64_t kCompileCycles = 5'000'000;  // what making better code of a kernel costs
 
 /// Bits of scratch for small calls without an allocation.
 template <class T, std::size_t N>
@@ -41,13 +44,17 @@ class SmallArray {
 CpuExecutable::CpuExecutable(const Jaxpr& j, const CompileOptions& options)
     : name_(options.name), program_(form_program(simplify(j), {native_vector_bytes(), true}, options.donated)) {
   const JaxprData& data = program_.jaxpr.data();
-  double cycles = 0;
+  std::vector<char> good;
   for (const Kernel& k : program_.kernels) {
     schedules_.push_back(make_schedule(k, native_vector_bytes()));
-    cycles = std::max(cycles, k.cost.cycles);
+    good.push_back(schedules_.back().slack > kWorthGoodCode);
   }
-  quality_ = cycles > kWorthGoodCode ? CodeQuality::good : CodeQuality::quick;
-  code_ = compile_kernels(program_.kernels, schedules_, quality_);
+  for (const Step& s : program_.steps)
+    if (s.kind == Step::Kind::kernel && !good[static_cast<std::size_t>(s.number)])
+      waste_ += static_cast<std::int64_t>(schedules_[static_cast<std::size_t>(s.number)].slack) + 1;
+  patience_ = waste_ > 0 ? kCompileCycles * static_cast<std::int64_t>(good.size()) : std::numeric_limits<std::int64_t>::max();
+  first_code_ = compile_kernels(program_.kernels, schedules_, good);
+  code_ = first_code_.get();
   for (const ProductStep& p : program_.products) products_.push_back(make_product(p));
   for (const Step& s : program_.steps) {
     number_in_kind_.push_back(-1);
@@ -81,6 +88,14 @@ CpuExecutable::CpuExecutable(const Jaxpr& j, const CompileOptions& options)
 }
 
 CpuExecutable::~CpuExecutable() { std::free(arena_.load()); }
+
+void CpuExecutable::improve() {
+  in_background([self = Ref<CpuExecutable>(this)] {
+    if (self->unique()) return;  // nobody will call it again
+    self->better_code_ = compile_kernels(self->program_.kernels, self->schedules_, std::vector<char>(self->program_.kernels.size(), 1));
+    self->code_.store(self->better_code_.get(), std::memory_order_release);
+  });
+}
 
 char* CpuExecutable::take_arena() {
   if (program_.arena_bytes == 0) return nullptr;
@@ -129,6 +144,8 @@ std::vector<Array> CpuExecutable::call(std::span<const Array> inputs, int device
       }
     }
   }
+  if (waste_ > 0 && patience_.load(std::memory_order_relaxed) > 0 && patience_.fetch_sub(waste_, std::memory_order_relaxed) <= waste_)
+    improve();
   run(addresses.data(), device);
 
   std::vector<Array> out;
@@ -158,11 +175,12 @@ std::vector<Array> CpuExecutable::call(std::span<const Array> inputs, int device
 }
 
 void CpuExecutable::run(void* const* addresses, int device) const {
+  const NativeCode& code = *code_.load(std::memory_order_acquire);
   for (std::size_t i = 0; i < program_.steps.size(); ++i) {
     const Step& s = program_.steps[i];
     switch (s.kind) {
       case Step::Kind::kernel:
-        run_kernel(s, addresses);
+        run_kernel(code, s, addresses);
         break;
       case Step::Kind::product:
         products_[static_cast<std::size_t>(s.number)]->run(static_cast<const float*>(addresses[s.buffers[0]]),
@@ -198,14 +216,14 @@ void CpuExecutable::run_control_step(const Control& c, const Step& s, void* cons
     std::memcpy(addresses[s.buffers[c.num_inputs + k]], host_data(out[k]), static_cast<std::size_t>(out[k].aval().bytes()));
 }
 
-void CpuExecutable::run_kernel(const Step& s, void* const* addresses) const {
+void CpuExecutable::run_kernel(const NativeCode& code, const Step& s, void* const* addresses) const {
   const auto k = static_cast<std::size_t>(s.number);
   const Schedule& schedule = schedules_[k];
   SmallArray<void*, 32> args(s.buffers.size());
   std::size_t n = 0;
   for (BufferId b : s.buffers)
     if (b >= 0) args[n++] = addresses[b];
-  const KernelFunction f = code_->functions[k];
+  const KernelFunction f = code.functions[k];
   if (schedule.grain == 0 || schedule.grain >= schedule.num_blocks || num_threads() == 1) {
     f(args.data(), 0, schedule.num_blocks);
     return;
@@ -217,7 +235,7 @@ void CpuExecutable::run_kernel(const Step& s, void* const* addresses) const {
 std::string CpuExecutable::as_text(std::string_view form) const {
   if (form == "jaxpr") return program_.jaxpr.to_string();
   if (form == "kernels") return to_string(program_);
-  if (form == "llvm" || form == "asm") return kernels_as_text(program_.kernels, schedules_, quality_, form == "asm");
+  if (form == "llvm" || form == "asm") return kernels_as_text(program_.kernels, schedules_, form == "asm");
   throw CompileError(fmt::format("as_text: there is no form `{}`; there are `jaxpr`, `kernels`, `llvm` and `asm`", form));
 }
 

@@ -38,16 +38,20 @@ class CpuExecutable final : public Executable {
     std::vector<std::pair<const JaxprData*, Ref<Executable>>> programs;
   };
   void run(void* const* addresses, int device) const;
-  void run_kernel(const Step& s, void* const* addresses) const;
+  void run_kernel(const NativeCode& code, const Step& s, void* const* addresses) const;
   void run_control_step(const Control& c, const Step& s, void* const* addresses, int device) const;
+  void improve();
   char* take_arena();
   void give_back(char* arena);
 
   const std::string name_;
   Program program_;
   std::vector<Schedule> schedules_;
-  CodeQuality quality_ = CodeQuality::quick;
-  std::unique_ptr<NativeCode> code_;
+  // Code is made quickly at first; once better code would have paid for its making, it is made in the background and takes over.
+  std::atomic<const NativeCode*> code_{nullptr};
+  std::unique_ptr<NativeCode> first_code_, better_code_;
+  std::atomic<std::int64_t> patience_{0};  ///< cycles that quick code may still waste
+  std::int64_t waste_ = 0;                 ///< of a call
   std::vector<std::unique_ptr<Product>> products_;
   std::vector<Opaque> opaque_;  // in the order of the steps that run them
   std::vector<Control> control_;

@@ -111,13 +111,20 @@ llvm::orc::LLJIT& jit() {
 }
 
 std::unique_ptr<llvm::Module> build_module(llvm::LLVMContext& context, const std::string& prefix, const std::vector<Kernel>& kernels,
-                                           const std::vector<Schedule>& schedules, CodeQuality quality) {
+                                           const std::vector<Schedule>& schedules, const std::vector<std::size_t>& chosen,
+                                           CodeQuality quality) {
   const Processor& p = processor();
   auto module = std::make_unique<llvm::Module>(prefix, context);
   module->setTargetTriple(p.triple);
   module->setDataLayout(thread_machine(quality).createDataLayout());
-  for (std::size_t i = 0; i < kernels.size(); ++i) emit_kernel(*module, kernels[i], schedules[i], p.vectors, prefix + kernels[i].name);
+  for (std::size_t i : chosen) emit_kernel(*module, kernels[i], schedules[i], p.vectors, prefix + kernels[i].name);
   return module;
+}
+
+std::vector<std::size_t> all_of(const std::vector<Kernel>& kernels) {
+  std::vector<std::size_t> all(kernels.size());
+  for (std::size_t i = 0; i < all.size(); ++i) all[i] = i;
+  return all;
 }
 
 void verify(const llvm::Module& module) {
@@ -149,28 +156,33 @@ class LinkedCode final : public NativeCode {
 int native_vector_bytes() { return processor().vectors.vector_bytes; }
 
 std::unique_ptr<NativeCode> compile_kernels(const std::vector<Kernel>& kernels, const std::vector<Schedule>& schedules,
-                                            CodeQuality quality) {
+                                            const std::vector<char>& good) {
   auto code = std::make_unique<LinkedCode>();
-  if (kernels.empty()) return code;
-  static std::atomic<std::uint64_t> counter{0};
-  const std::string prefix = "weft" + std::to_string(counter++) + "_";
-  llvm::LLVMContext context;
-  const auto module = build_module(context, prefix, kernels, schedules, quality);
-  verify(*module);
-  std::string object = generate(*module, quality, llvm::CodeGenFileType::ObjectFile);
-  llvm::orc::LLJIT& j = jit();
-  code->tracker = j.getMainJITDylib().createResourceTracker();
-  llvm::SmallVector<char, 0> bytes(object.begin(), object.end());
-  check(j.addObjectFile(code->tracker, std::make_unique<llvm::SmallVectorMemoryBuffer>(std::move(bytes), prefix, false)), "cannot link");
-  for (const Kernel& k : kernels) code->functions.push_back(check(j.lookup(prefix + k.name), "cannot link").toPtr<KernelFunction>());
+  code->functions.resize(kernels.size());
+  for (const CodeQuality quality : {CodeQuality::quick, CodeQuality::good}) {
+    std::vector<std::size_t> chosen;
+    for (std::size_t i = 0; i < kernels.size(); ++i)
+      if ((good[i] != 0) == (quality == CodeQuality::good)) chosen.push_back(i);
+    if (chosen.empty()) continue;
+    static std::atomic<std::uint64_t> counter{0};
+    const std::string prefix = "weft" + std::to_string(counter++) + "_";
+    llvm::LLVMContext context;
+    const auto module = build_module(context, prefix, kernels, schedules, chosen, quality);
+    verify(*module);
+    std::string object = generate(*module, quality, llvm::CodeGenFileType::ObjectFile);
+    llvm::orc::LLJIT& j = jit();
+    if (!code->tracker) code->tracker = j.getMainJITDylib().createResourceTracker();
+    llvm::SmallVector<char, 0> bytes(object.begin(), object.end());
+    check(j.addObjectFile(code->tracker, std::make_unique<llvm::SmallVectorMemoryBuffer>(std::move(bytes), prefix, false)), "cannot link");
+    for (std::size_t i : chosen) code->functions[i] = check(j.lookup(prefix + kernels[i].name), "cannot link").toPtr<KernelFunction>();
+  }
   return code;
 }
 
-std::string kernels_as_text(const std::vector<Kernel>& kernels, const std::vector<Schedule>& schedules, CodeQuality quality,
-                            bool assembly) {
+std::string kernels_as_text(const std::vector<Kernel>& kernels, const std::vector<Schedule>& schedules, bool assembly) {
   llvm::LLVMContext context;
-  const auto module = build_module(context, "", kernels, schedules, quality);
-  if (assembly) return generate(*module, quality, llvm::CodeGenFileType::AssemblyFile);
+  const auto module = build_module(context, "", kernels, schedules, all_of(kernels), CodeQuality::good);
+  if (assembly) return generate(*module, CodeQuality::good, llvm::CodeGenFileType::AssemblyFile);
   std::string text;
   llvm::raw_string_ostream os(text);
   module->print(os, nullptr);
@@ -180,7 +192,7 @@ std::string kernels_as_text(const std::vector<Kernel>& kernels, const std::vecto
 std::string object_file(const std::string& name, const std::vector<Kernel>& kernels, const std::vector<Schedule>& schedules,
                         const std::vector<ObjectCall>& calls, const std::vector<std::string>& constants, std::int64_t arena_bytes) {
   llvm::LLVMContext context;
-  const auto module = build_module(context, name + "_", kernels, schedules, CodeQuality::good);
+  const auto module = build_module(context, name + "_", kernels, schedules, all_of(kernels), CodeQuality::good);
   for (llvm::Function& f : *module)
     if (!f.isDeclaration()) f.setLinkage(llvm::Function::InternalLinkage);
   llvm::IRBuilder<> ir(context);

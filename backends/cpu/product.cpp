@@ -85,7 +85,7 @@ class LibraryProduct final : public Product {
     forbid_library_threads();
     double flops = 2.0 * static_cast<double>(p.m) * static_cast<double>(p.n) * static_cast<double>(p.k);
     for (const ProductStep::Batch& b : p.batch) flops *= static_cast<double>(b.size);
-    const auto wanted = static_cast<std::int64_t>(std::clamp(flops / 4e6, 1.0, 32.0));
+    const auto wanted = static_cast<std::int64_t>(std::clamp(flops / 8e6, 1.0, 64.0));
     ProductStep piece = p, last = p;
     const auto cut = [&](std::int64_t length, std::int64_t unit) {
       piece_ = std::max(unit, (length + wanted - 1) / wanted / unit * unit);
@@ -98,11 +98,11 @@ class LibraryProduct final : public Product {
         piece.batch[0].size = piece_, last.batch[0].size = rest;
         step_a_ = p.batch[0].stride_a * piece_, step_b_ = p.batch[0].stride_b * piece_, step_out_ = p.batch[0].stride_out * piece_;
       } else if (p.m >= p.n) {
-        const std::int64_t rest = cut(p.m, 16);
+        const std::int64_t rest = cut(p.m, 64);
         piece.m = piece_, last.m = rest;
         step_a_ = p.a_row * piece_, step_out_ = p.out_row * piece_;
       } else {
-        const std::int64_t rest = cut(p.n, 64);
+        const std::int64_t rest = cut(p.n, 128);
         piece.n = piece_, last.n = rest;
         step_b_ = p.b_col * piece_, step_out_ = piece_;
       }

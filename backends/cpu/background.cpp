@@ -1,0 +1,62 @@
+#include "backends/cpu/background.h"
+
+#include <condition_variable>
+#include <deque>
+#include <mutex>
+#include <thread>
+
+namespace weft::detail {
+namespace {
+
+class Worker {
+ public:
+  ~Worker() {
+    {
+      const std::lock_guard lock(mutex_);
+      ending_ = true;
+    }
+    wake_.notify_all();
+    if (thread_.joinable()) thread_.join();
+  }
+  void add(std::function<void()> job) {
+    const std::lock_guard lock(mutex_);
+    if (ending_) return;
+    jobs_.push_back(std::move(job));
+    if (!thread_.joinable()) thread_ = std::thread([this] { work(); });
+    wake_.notify_one();
+  }
+
+ private:
+  void work() {
+    std::unique_lock lock(mutex_);
+    for (;;) {
+      wake_.wait(lock, [&] { return ending_ || !jobs_.empty(); });
+      if (ending_) return;
+      std::function<void()> job = std::move(jobs_.front());
+      jobs_.pop_front();
+      lock.unlock();
+      try {
+        job();
+      } catch (...) {
+        // The code that is there goes on being used.
+      }
+      job = nullptr;
+      lock.lock();
+    }
+  }
+
+  std::mutex mutex_;
+  std::condition_variable wake_;
+  std::deque<std::function<void()>> jobs_;
+  std::thread thread_;
+  bool ending_ = false;
+};
+
+}  // namespace
+
+void in_background(std::function<void()> job) {
+  static Worker worker;  // made after what its jobs use, so ended before that
+  worker.add(std::move(job));
+}
+
+}  // namespace weft::detail
