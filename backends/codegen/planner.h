@@ -97,7 +97,7 @@ class Planner {
   std::vector<double> cost_;  // of computing one element of a variable from memory
   struct LibraryProduct {
     ProductStep step;
-    Var a, b;
+    Var a = 0, b = 0;
   };
   std::vector<std::optional<LibraryProduct>> library_;  // of each equation
 
