@@ -183,3 +183,17 @@ TEST_CASE("a damaged archive is an IoError, whatever byte is wrong") {
     CHECK_THROWS_AS(load_npz(file.path()), IoError);
   }
 }
+
+TEST_CASE("a program is read with the values of its constants") {
+  const TemporaryFile program("{ lambda a:f32[2] b:bf16[]; c:f32[2]. let d:f32[2] = add a c in (d, b) }\n", ".jaxpr"), values({}, ".npz");
+  save_npz(values.path(), {{"const0", array({1.f, 2.f})}, {"const1", reshape(array({3.f}, bfloat16), {})}, {"in0", array({0.f, 0.f})}});
+  const Jaxpr j = load_jaxpr(program.path(), values.path());
+  const std::vector<Array> out = j(array({10.f, 20.f}));
+  CHECK(out[0].to_vector<float>() == std::vector<float>{11, 22});
+  CHECK(out[1].item<float>() == 3);
+  CHECK(std::string(j.eqns()[0].where().file()) == program.path());
+  CHECK_THROWS_WITH_AS(load_jaxpr(program.path()), doctest::Contains("the program has constants"), IoError);
+  const TemporaryFile wrong("{ lambda ; a:f32[2]. let b:f32[2] = sine a in (b,) }", ".jaxpr");
+  CHECK_THROWS_WITH_AS(load_jaxpr(wrong.path()), doctest::Contains(wrong.path().c_str()), Error);
+  CHECK_THROWS_WITH_AS(load_jaxpr(wrong.path()), doctest::Contains("line 1, column 37: unknown primitive 'sine'"), Error);
+}
