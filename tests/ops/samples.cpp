@@ -166,6 +166,7 @@ const std::vector<SampleText>& sample_texts() {
 
 const std::vector<UnsampledPrimitive>& unsampled_primitives() {
   constexpr std::string_view collective = "communicates over a named axis: tests/runtime, tests/nested";
+  constexpr std::string_view callback = "calls a C++ function, which no text holds: tests/transforms/callback.cpp";
   static const std::vector<UnsampledPrimitive> all = {
       {"all_gather", collective},
       {"all_to_all", collective},
@@ -173,7 +174,11 @@ const std::vector<UnsampledPrimitive>& unsampled_primitives() {
       {"custom_jvp_call", "its rule is a C++ function, which no text holds: tests/transforms"},
       {"custom_lin", "stands for a custom_vjp's backward function within a linear program only: tests/transforms"},
       {"custom_vjp_call", "its rules are C++ functions, which no text holds: tests/transforms"},
+      {"debug_callback", callback},
+      {"debug_print", callback},
+      {"io_callback", callback},
       {"pbroadcast", collective},
+      {"pure_callback", callback},
       {"pmax", collective},
       {"pmin", collective},
       {"ppermute", collective},
