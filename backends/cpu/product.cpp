@@ -85,7 +85,8 @@ class LibraryProduct final : public Product {
     forbid_library_threads();
     double flops = 2.0 * static_cast<double>(p.m) * static_cast<double>(p.n) * static_cast<double>(p.k);
     for (const ProductStep::Batch& b : p.batch) flops *= static_cast<double>(b.size);
-    const auto wanted = static_cast<std::int64_t>(std::clamp(flops / 8e6, 1.0, 64.0));
+    // Each piece packs its operands anew: a few large ones, but more than one as soon as that pays.
+    const auto wanted = static_cast<std::int64_t>(flops < 5e8 ? std::clamp(flops / 8e6, 1.0, 2.0) : std::clamp(flops / 1e9, 2.0, 64.0));
     ProductStep piece = p, last = p;
     const auto cut = [&](std::int64_t length, std::int64_t unit) {
       piece_ = std::max(unit, (length + wanted - 1) / wanted / unit * unit);
