@@ -78,6 +78,7 @@ class KernelEmitter {
     bool odd = false;          ///< the second of a pair; then the pointer is that of the first
   };
   Address address(int arg, NodeId position, const Copy& copy);
+  void store_lanes(const Store& s, const Address& a, Value* v);
   /// The open loop that is unrolled as far as there are lanes and along which the position is contiguous, if it is not along the lanes.
   int square_frame(int arg, NodeId position) const;
   /// The vectors at the position of the first copy and its successors along the lanes; then element k of each is copy k's.

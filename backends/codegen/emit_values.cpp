@@ -424,11 +424,28 @@ void KernelEmitter::store(const Store& s, const Copy& copy, Value* value) {
   const llvm::Align align = element_align(info.dtype);
   const bool lane_scratch = info.scratch && s_.vector_dim >= 0 && lanes_ > 1;
   const Address a = address(s.arg, s.position, copy);
+  Value* guard = s.guard >= 0 ? get(s.guard, copy) : nullptr;
   if (!varies(k_.dag[s.position].dims) && !lane_scratch) {
-    ir_.CreateAlignedStore(builder_.to_memory(value, info.dtype), a.pointer, align);
+    Value* p = a.pointer;
+    if (guard) {
+      // Elsewhere the value goes where nobody looks.
+      llvm::BasicBlock& entry = function_->getEntryBlock();
+      p = ir_.CreateSelect(guard, p, llvm::IRBuilder<>(&entry, entry.begin()).CreateAlloca(element));
+    }
+    ir_.CreateAlignedStore(builder_.to_memory(value, info.dtype), p, align);
     return;
   }
-  Value* v = builder_.to_memory(full(value), info.dtype);
+  Value* const saved_mask = mask_;
+  if (guard) mask_ = mask_ ? ir_.CreateAnd(mask_, full(guard)) : full(guard);
+  store_lanes(s, a, builder_.to_memory(full(value), info.dtype));
+  mask_ = saved_mask;
+}
+
+/// The mask in force applies.
+void KernelEmitter::store_lanes(const Store& s, const Address& a, Value* v) {
+  const KernelArg& info = k_.args[static_cast<std::size_t>(s.arg)];
+  llvm::Type* element = builder_.memory_type(info.dtype);
+  const llvm::Align align = element_align(info.dtype);
   if (a.pointer && a.stride == 1) {
     if (mask_) {
       ir_.CreateMaskedStore(v, a.pointer, align, mask_);
@@ -460,7 +477,7 @@ void KernelEmitter::store(const Store& s, const Copy& copy, Value* value) {
 
 /// Both parts of complex numbers by one store, where they lie beside each other.
 bool KernelEmitter::store_pair(const Store& re, const Store& im, const Copy& copy, Value* real, Value* imag) {
-  if (re.arg != im.arg || mask_ || !varies(k_.dag[re.position].dims)) return false;
+  if (re.arg != im.arg || mask_ || re.guard >= 0 || !varies(k_.dag[re.position].dims)) return false;
   const KernelArg& info = k_.args[static_cast<std::size_t>(re.arg)];
   if (info.scratch || k_.dag.affine(im.position).constant != k_.dag.affine(re.position).constant + 1 ||
       k_.dag.affine(im.position).terms != k_.dag.affine(re.position).terms)
@@ -480,7 +497,8 @@ void KernelEmitter::store_all(std::size_t number, bool in_reduction) {
   if (stores.empty()) return;
   std::vector<int> square(stores.size(), -1);
   bool squares = false;
-  for (std::size_t i = 0; i < stores.size(); ++i) square[i] = square_frame(stores[i]->arg, stores[i]->position), squares |= square[i] >= 0;
+  for (std::size_t i = 0; i < stores.size(); ++i)
+    square[i] = stores[i]->guard < 0 ? square_frame(stores[i]->arg, stores[i]->position) : -1, squares |= square[i] >= 0;
   // All values first: a store may overwrite what another one reads.
   std::map<Copy, Values> all;
   if (squares)

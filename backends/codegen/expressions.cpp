@@ -8,6 +8,7 @@
 #include "core/ops/gather.h"
 #include "core/ops/movement.h"
 #include "core/ops/reduce.h"
+#include "core/ops/scatter.h"
 #include "core/shape.h"
 
 namespace weft::detail {
@@ -237,41 +238,54 @@ NodeId Expressions::clamped_start(KernelValue start, std::int64_t limit) {
   return dag_.index_of(dag_.max(dag_.min(start, dag_.integer(start.dtype, limit)), dag_.integer(start.dtype, 0)), 0, limit);
 }
 
-KernelValue Expressions::gather(const Eqn& e, std::span<const NodeId> coords) {
-  const Gather::Params& p = params_as<Gather::Params>(*e.params);
-  const Aval &operand = j_.aval(e.inputs[0]), &result = j_.avals[e.outputs[0]];
-  const IndexedGeometry g = gather_geometry(p.dimension_numbers, p.slice_sizes, result.ndim());
+/// The coordinates in the operand that belong to an element of a gather's result or a scatter's updates. Windows are moved inside; with
+/// `check`, `inside` tells whether that was needed.
+Expressions::Place Expressions::locate(const IndexedGeometry& g, const Shape& operand, Atom indices, std::span<const NodeId> coords,
+                                       bool check) {
   Coords batch;
   for (int d : g.batch_dims) batch.push_back(coords[static_cast<std::size_t>(d)]);
-  const bool fills = p.mode == GatherScatterMode::fill_or_drop;
-  KernelValue inside = dag_.boolean(true);
-  Coords source;
+  Place place{{}, dag_.boolean(true)};
   for (std::size_t d = 0; d < g.dims.size(); ++d) {
     const IndexedDim& dim = g.dims[d];
-    const std::int64_t limit = operand.shape[static_cast<int>(d)] - dim.window;
+    const std::int64_t limit = operand[static_cast<int>(d)] - dim.window;
     NodeId position = dag_.index(0);
     if (dim.batch_dim >= 0) position = batch[static_cast<std::size_t>(dim.batch_dim)];
     if (dim.component >= 0) {
       Coords where = batch;
       where.push_back(dag_.index(dim.component));
-      const KernelValue start = at(e.inputs[1], where);
+      const KernelValue start = at(indices, where);
       position = clamped_start(start, limit);
-      if (fills) {
+      if (check) {
         const KernelValue wide = start.dtype.itemsize() < 4 ? dag_.convert(start, int32) : start;
         KernelValue valid = dag_.boolean(true);
         if (wide.dtype.itemsize() == 8 || limit <= 0x7fffffff) valid = dag_.le(wide, dag_.integer(wide.dtype, limit));
         if (!wide.dtype.is_unsigned()) valid = dag_.both(valid, dag_.ge(wide, dag_.integer(wide.dtype, 0)));
-        inside = dag_.both(inside, valid);
+        place.inside = dag_.both(place.inside, valid);
       }
     }
     if (dim.window_dim >= 0) position = dag_.add(position, coords[static_cast<std::size_t>(dim.window_dim)]);
-    source.push_back(position);
+    place.coords.push_back(position);
   }
-  const KernelValue value = at(e.inputs[0], source);
-  if (dag_.is_true(inside)) return value;
+  return place;
+}
+
+KernelValue Expressions::gather(const Eqn& e, std::span<const NodeId> coords) {
+  const Gather::Params& p = params_as<Gather::Params>(*e.params);
+  const Aval &operand = j_.aval(e.inputs[0]), &result = j_.avals[e.outputs[0]];
+  const Place place = locate(gather_geometry(p.dimension_numbers, p.slice_sizes, result.ndim()), operand.shape, e.inputs[1], coords,
+                             p.mode == GatherScatterMode::fill_or_drop);
+  const KernelValue value = at(e.inputs[0], place.coords);
+  if (dag_.is_true(place.inside)) return value;
   Literal fill{Aval{{}, result.dtype}};
   store_fill(p.fill_value, result.dtype, fill.bits.data());
-  return dag_.select(inside, value, literal(fill));
+  return dag_.select(place.inside, value, literal(fill));
+}
+
+Expressions::Place Expressions::scatter_place(const Eqn& e, std::span<const NodeId> coords) {
+  const ScatterParams p = scatter_params(*e.op, *e.params);
+  const Aval &operand = j_.aval(e.inputs[0]), &updates = j_.aval(e.inputs[2]);
+  return locate(scatter_geometry(p.dimension_numbers, operand.ndim(), updates.shape), operand.shape, e.inputs[1], coords,
+                p.mode != GatherScatterMode::clip);
 }
 
 KernelValue Expressions::dynamic_slice(const Eqn& e, std::span<const NodeId> coords) {

@@ -6,6 +6,7 @@
 
 #include "backends/codegen/dag.h"
 #include "core/jaxpr.h"
+#include "core/ops/gather.h"
 #include "core/primitive.h"
 
 namespace weft::detail {
@@ -37,6 +38,13 @@ class Expressions {
   /// An element of a variable computed by its equation, though it may be a leaf.
   KernelValue compute(Var v, std::span<const NodeId> coords);
 
+  /// Where an element of a scatter's updates goes: coordinates in the operand, valid where `inside` holds.
+  struct Place {
+    std::vector<NodeId> coords;
+    KernelValue inside;
+  };
+  Place scatter_place(const Eqn& e, std::span<const NodeId> coords);
+
   /// How many different elements of a variable were computed for one point.
   const std::unordered_map<Var, int>& evaluations() const { return evaluations_; }
 
@@ -51,6 +59,7 @@ class Expressions {
   KernelValue dynamic_update_slice(const Eqn& e, std::span<const NodeId> coords);
   /// The element where the condition holds; what it reads is read only there.
   KernelValue guarded(KernelValue condition, Atom a, std::span<const NodeId> coords);
+  Place locate(const IndexedGeometry& g, const Shape& operand, Atom indices, std::span<const NodeId> coords, bool check);
   NodeId clamped_start(KernelValue start, std::int64_t limit);
   NodeId linear(const Shape& shape, std::span<const NodeId> coords);
   std::vector<Aval> operand_avals(const Eqn& e) const;

@@ -2,6 +2,7 @@
 #include <cmath>
 
 #include "backends/codegen/planner.h"
+#include "core/ops/scatter.h"
 
 namespace weft::detail {
 namespace {
@@ -33,7 +34,7 @@ bool match_loops(const Dag& dag, NodeId coord, std::span<const Root::Dim> loops,
 
 }  // namespace
 
-void Planner::group() {
+void KernelPlanner::group() {
   step_of_.assign(avals_.size(), -1);
   for (const Item& item : items_) {
     if (item.root >= 0) {
@@ -45,8 +46,12 @@ void Planner::group() {
   }
 }
 
-void Planner::place(int root) {
+void KernelPlanner::place(int root) {
   const Root& r = roots_[static_cast<std::size_t>(root)];
+  if (r.kind == Root::Kind::scatter) {
+    place_scatter(root);
+    return;
+  }
   int earliest = -1;
   for (const Root::Read& read : r.reads) earliest = std::max(earliest, step_of_[read.var]);
   const int last = static_cast<int>(steps_.size()) - 1;
@@ -69,8 +74,35 @@ void Planner::place(int root) {
   groups_.push_back(std::move(g));
 }
 
+/// A kernel of its own. Its outer loops are those that no two updates of one element differ in: dimensions that run along with the indices,
+/// and window dimensions that are not indexed.
+void KernelPlanner::place_scatter(int root) {
+  const Root& r = roots_[static_cast<std::size_t>(root)];
+  const Eqn& e = j_.eqns[static_cast<std::size_t>(r.eqn)];
+  const IndexedGeometry g =
+      scatter_geometry(scatter_params(*e.op, *e.params).dimension_numbers, avals_[r.var].ndim(), j_.aval(e.inputs[2]).shape);
+  Group group;
+  group.closed = true;
+  group.roots = {root};
+  group.outer.emplace_back();
+  for (std::size_t k = 0; k < r.parallel.size(); ++k) {
+    const int d = r.parallel[k].value_dim;
+    const bool apart = std::any_of(g.dims.begin(), g.dims.end(), [&](const IndexedDim& dim) {
+      return (dim.window_dim == d && dim.component < 0) ||
+             (dim.batch_dim >= 0 && g.batch_dims[static_cast<std::size_t>(dim.batch_dim)] == d);
+    });
+    if (!apart) continue;
+    group.sizes.push_back(r.parallel[k].size);
+    group.outer[0].push_back(static_cast<int>(k));
+  }
+  group.work = r.work();
+  step_of_[r.var] = static_cast<int>(steps_.size());
+  steps_.push_back({-1, -1, static_cast<int>(groups_.size())});
+  groups_.push_back(std::move(group));
+}
+
 /// Which loop of the root would run along each outer loop of the group; -1: none does, the group would lose that outer loop.
-std::optional<std::vector<int>> Planner::align(const Group& g, int root) const {
+std::optional<std::vector<int>> KernelPlanner::align(const Group& g, int root) const {
   const Root& r = roots_[static_cast<std::size_t>(root)];
   std::vector<int> alignment(g.sizes.size(), -2);  // -2: free
   bool depends = false, shares = false;
@@ -126,7 +158,7 @@ std::optional<std::vector<int>> Planner::align(const Group& g, int root) const {
   return alignment;
 }
 
-bool Planner::worthwhile(const Group& g, const Root& r, const std::vector<int>& alignment) const {
+bool KernelPlanner::worthwhile(const Group& g, const Root& r, const std::vector<int>& alignment) const {
   double points = 1, inner = 1;
   bool same = r.parallel.size() == g.sizes.size(), prefix = true;
   int next = 0;
@@ -148,10 +180,10 @@ bool Planner::worthwhile(const Group& g, const Root& r, const std::vector<int>& 
   return std::max(inner, group_inner) >= 8 || std::max(inner, group_inner) == 1 || points * std::max(inner, group_inner) < 4096;
 }
 
-bool Planner::join(int step, int root) {
+bool KernelPlanner::join(int step, int root) {
   Group& g = groups_[static_cast<std::size_t>(steps_[static_cast<std::size_t>(step)].group)];
   const Root& r = roots_[static_cast<std::size_t>(root)];
-  if (g.roots.size() >= kMaxRoots || g.nodes + static_cast<int>(r.dag->nodes.size()) > kMaxNodes) return false;
+  if (g.closed || g.roots.size() >= kMaxRoots || g.nodes + static_cast<int>(r.dag->nodes.size()) > kMaxNodes) return false;
   const std::optional<std::vector<int>> alignment = align(g, root);
   if (!alignment || !worthwhile(g, r, *alignment)) return false;
   std::size_t dims = r.parallel.size() + r.reduce.size();

@@ -16,7 +16,7 @@ std::vector<char> live_nodes(const Kernel& k) {
   };
   for (const Nest& t : k.nests) {
     for (const Reduction& r : t.reductions) mark(r.value), mark(r.position);
-    for (const Store& s : t.stores) mark(s.position), mark(s.value);
+    for (const Store& s : t.stores) mark(s.position), mark(s.value), mark(s.guard);
   }
   for (std::size_t n = k.dag.nodes.size(); n-- > 0;) {
     if (!live[n]) continue;
@@ -35,6 +35,7 @@ namespace {
 bool merge_loops(Kernel& k, const std::vector<char>& live, int a, int b) {
   Dag& dag = k.dag;
   const auto ia = static_cast<std::size_t>(a), ib = static_cast<std::size_t>(b);
+  if ((k.sequential >> a & 1) != (k.sequential >> b & 1)) return false;
   for (std::size_t d = 0; d < k.limits.size(); ++d)
     if (k.limits[d].outer >= 0 && (k.limits[d].outer == a || k.limits[d].outer == b || d == ia || d == ib)) return false;
   const auto coef = [](const Affine& f, int dim) {
@@ -110,7 +111,7 @@ KernelCost estimate_cost(const Kernel& k, int vector_bytes) {
       cost.cycles += n * per_vector * (r.kind == Reduction::Kind::fold ? 1 : 4);
     }
     for (const Store& s : t.stores) {
-      stack.push_back(s.value);
+      stack.push_back(s.value), stack.push_back(s.guard);
       const double n = trips(k.dag[s.position].dims);
       written[static_cast<std::size_t>(s.arg)] += n;
       cost.cycles += n * per_vector * 2;
@@ -152,6 +153,7 @@ std::vector<std::int64_t> signature(const Kernel& k) {
   };
   s.insert(s.end(), k.dag.dims.begin(), k.dag.dims.end());
   list(k.outer);
+  s.push_back(static_cast<std::int64_t>(k.sequential));
   for (const LoopLimit& l : k.limits) s.push_back(l.outer), s.push_back(l.total);
   for (const KernelArg& a : k.args) s.insert(s.end(), {a.dtype.id(), a.elements, a.scratch, a.written});
   const std::vector<char> live = live_nodes(k);
@@ -174,7 +176,7 @@ std::vector<std::int64_t> signature(const Kernel& k) {
     for (const Reduction& r : t.reductions)
       s.insert(s.end(), {static_cast<std::int64_t>(r.kind), static_cast<std::int64_t>(r.combiner), r.dtype.id(), r.value, r.local,
                          r.position, r.running});
-    for (const Store& w : t.stores) s.insert(s.end(), {w.arg, w.position, w.value, w.in_reduction});
+    for (const Store& w : t.stores) s.insert(s.end(), {w.arg, w.position, w.value, w.guard, w.in_reduction});
   }
   return s;
 }
@@ -229,6 +231,7 @@ std::string to_string(const Kernel& k) {
     std::string t;
     for (int d : dims) {
       t += fmt::format(" {} i{} < {}", what, d, k.dag.dims[static_cast<std::size_t>(d)]);
+      if (k.sequential >> d & 1) t += " in order";
       const LoopLimit& limit = k.limits[static_cast<std::size_t>(d)];
       if (limit.outer >= 0) t += fmt::format(" (i{} chunks of {})", limit.outer, limit.total);
     }
@@ -276,7 +279,9 @@ std::string to_string(const Kernel& k) {
           s += "\n";
       }
     };
-    const auto store = [&](const Store& w) { s += fmt::format("    a{}[{}] = {}\n", w.arg, text(k, w.position), text(k, w.value)); };
+    const auto store = [&](const Store& w) {
+      s += fmt::format("    a{}[{}] = {}{}\n", w.arg, text(k, w.position), text(k, w.value), w.guard >= 0 ? " if " + text(k, w.guard) : "");
+    };
     for (const Reduction& r : t.reductions) {
       print(print, r.value), print(print, r.position);
       constexpr std::string_view names[] = {"sum", "prod", "max", "min", "and", "or", "xor", "logsumexp"};
@@ -287,7 +292,7 @@ std::string to_string(const Kernel& k) {
     }
     for (const bool within : {true, false})
       for (const Store& w : t.stores)
-        if (w.in_reduction == within) print(print, w.position), print(print, w.value), store(w);
+        if (w.in_reduction == within) print(print, w.position), print(print, w.value), print(print, w.guard), store(w);
   }
   return s;
 }

@@ -36,6 +36,7 @@ struct Store {
   int arg = -1;
   NodeId position = -1;
   NodeId value = -1;
+  NodeId guard = -1;          ///< only where this holds; -1: always
   bool in_reduction = false;  ///< for each step of the reducing loops; else once after them
 };
 
@@ -65,6 +66,7 @@ struct Kernel {
   std::vector<KernelArg> args;
   std::vector<DType> locals;
   std::vector<LoopLimit> limits;  ///< one for each loop dimension
+  std::uint64_t sequential = 0;   ///< loop dimensions whose iterations run one after the other
   KernelCost cost;
 };
 

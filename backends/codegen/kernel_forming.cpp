@@ -3,6 +3,7 @@
 #include <map>
 
 #include "backends/codegen/planner.h"
+#include "core/ops/scatter.h"
 #include "core/shape.h"
 
 namespace weft::detail {
@@ -14,7 +15,7 @@ constexpr std::int64_t kMaxScratchBytes = 64 * 1024;
 /// Builds the kernel of one group.
 class KernelFormer final : public LeafReader {
  public:
-  KernelFormer(Planner& planner, const Group& group, int step)
+  KernelFormer(KernelPlanner& planner, const Group& group, int step)
       : p_(planner), group_(group), step_(step), dag_(kernel_.dag), expressions_(p_.j_, p_.defined_by_, dag_, *this, 100000) {}
 
   Kernel run(std::vector<BufferId>& buffers) {
@@ -120,17 +121,61 @@ class KernelFormer final : public LeafReader {
     const NodeId re = dag_.scale(position, 2);
     return dag_.complex(dag_.load(arg, dtype.real_part(), re, guard), dag_.load(arg, dtype.real_part(), dag_.offset(re, 1), guard));
   }
+  /// The element that a scatter updates: read, combined, and written back, in order of the indices.
+  void scatter(const Root& r, const RootBody& body, int n, std::span<const int> loops) {
+    const Eqn& e = p_.j_.eqns[static_cast<std::size_t>(r.eqn)];
+    const Aval& aval = p_.avals_[r.var];
+    const int arg = argument(p_.buffer_of(r.var), aval.dtype, aval.size());
+    kernel_.args[static_cast<std::size_t>(arg)].written = true;
+    const IndexedGeometry g =
+        scatter_geometry(scatter_params(*e.op, *e.params).dimension_numbers, aval.ndim(), p_.j_.aval(e.inputs[2]).shape);
+    for (std::size_t k = 0; k < r.parallel.size(); ++k) {
+      const bool indexed = std::find(g.batch_dims.begin(), g.batch_dims.end(), r.parallel[k].value_dim) != g.batch_dims.end();
+      if (indexed && std::find(kernel_.outer.begin(), kernel_.outer.end(), loops[k]) == kernel_.outer.end())
+        kernel_.sequential |= std::uint64_t{1} << loops[k];
+    }
+    const NodeId position = row_major(aval, body.coords), guard = dag_.is_true(body.inside) ? -1 : body.inside.id;
+    KernelValue value = body.value;
+    if (e.op->combiner) {
+      const KernelValue old = load(arg, aval.dtype, position, guard);
+      switch (*e.op->combiner) {
+        case Combiner::sum:
+          value = dag_.add(old, value);
+          break;
+        case Combiner::prod:
+          value = dag_.mul(old, value);
+          break;
+        case Combiner::max:
+          value = dag_.max(old, value);
+          break;
+        case Combiner::min:
+          value = dag_.min(old, value);
+          break;
+        default:
+          throw CompileError("codegen: internal error: a scatter that does not combine so", e.loc);
+      }
+    }
+    std::vector<Store>& stores = nest(n).stores;
+    if (!value.dtype.is_complex()) {
+      stores.push_back({arg, position, value.id, guard});
+      return;
+    }
+    const NodeId re = dag_.scale(position, 2);
+    stores.push_back({arg, re, dag_.real(value).id, guard});
+    stores.push_back({arg, dag_.offset(re, 1), dag_.imag(value).id, guard});
+  }
+
   void store(Member& m, int arg, NodeId position) {
     kernel_.args[static_cast<std::size_t>(arg)].written = true;
     const bool body = m.level == Level::body;
     std::vector<Store>& stores = nest(m.nest).stores;
     if (!m.value.dtype.is_complex()) {
-      stores.push_back({arg, position, m.value.id, body});
+      stores.push_back({arg, position, m.value.id, -1, body});
       return;
     }
     const NodeId re = dag_.scale(position, 2);
-    stores.push_back({arg, re, dag_.real(m.value).id, body});
-    stores.push_back({arg, dag_.offset(re, 1), dag_.imag(m.value).id, body});
+    stores.push_back({arg, re, dag_.real(m.value).id, -1, body});
+    stores.push_back({arg, dag_.offset(re, 1), dag_.imag(m.value).id, -1, body});
   }
 
   /// Memory for a value that a nest of this kernel reads: its buffer where it has one anyway, else scratch.
@@ -268,6 +313,10 @@ class KernelFormer final : public LeafReader {
     for (int d : nest(chosen).parallel) local_dims |= std::uint64_t{1} << d;
     RootBody body = build_root(p_.j_, p_.avals_, r, expressions_, *this, dag_, parallel, r.reduce.empty() ? std::span<const int>() : reduce,
                                local_dims, kernel_.locals);
+    if (r.kind == Root::Kind::scatter) {
+      scatter(r, body, chosen, parallel);
+      return;
+    }
     for (Reduction& f : body.reductions) nest(chosen).reductions.push_back(f);
     m.nest = chosen;
     m.value = body.value;
@@ -299,7 +348,7 @@ class KernelFormer final : public LeafReader {
       if (m.nest == n) m.level = Level::body;
   }
 
-  Planner& p_;
+  KernelPlanner& p_;
   const Group& group_;
   int step_;
   Kernel kernel_;
@@ -312,8 +361,9 @@ class KernelFormer final : public LeafReader {
   Level level_ = Level::outer;
 };
 
-BufferId Planner::buffer_of(Var v) {
+BufferId KernelPlanner::buffer_of(Var v) {
   if (buffers_.size() < avals_.size()) buffers_.resize(avals_.size(), -1);
+  if (const auto shared = shares_buffer_.find(v); shared != shares_buffer_.end()) return buffer_of(shared->second);
   BufferId& id = buffers_[v];
   if (id >= 0) return id;
   BufferInfo info;
@@ -332,7 +382,7 @@ BufferId Planner::buffer_of(Var v) {
   return id;
 }
 
-BufferId Planner::buffer_of(Atom a) {
+BufferId KernelPlanner::buffer_of(Atom a) {
   if (!a.is_literal()) return buffer_of(a.var());
   literal_buffers_.resize(j_.literals.size(), -1);
   BufferId& id = literal_buffers_[a.literal()];
@@ -343,7 +393,7 @@ BufferId Planner::buffer_of(Atom a) {
   return id;
 }
 
-int Planner::add_kernel(Kernel k) {
+int KernelPlanner::add_kernel(Kernel k) {
   const std::uint64_t h = structural_hash(k);
   const auto [first, last] = kernels_by_hash_.equal_range(h);
   for (auto it = first; it != last; ++it)
@@ -355,12 +405,14 @@ int Planner::add_kernel(Kernel k) {
   return number;
 }
 
-void Planner::form_steps() {
+void KernelPlanner::form_steps() {
   read_elsewhere_.assign(avals_.size(), 0);
   for (Var v = 0; v < is_output_.size(); ++v) read_elsewhere_[v] = is_output_[v];
   for (std::size_t s = 0; s < steps_.size(); ++s) {
     const Item& step = steps_[s];
     if (step.group >= 0) {
+      for (int root : groups_[static_cast<std::size_t>(step.group)].roots)
+        if (const Root& r = roots_[static_cast<std::size_t>(root)]; r.kind == Root::Kind::scatter) read_elsewhere_[r.partial] = 1;
       for (int root : groups_[static_cast<std::size_t>(step.group)].roots)
         for (const Root::Read& read : roots_[static_cast<std::size_t>(root)].reads)
           if (step_of_[read.var] != static_cast<int>(s)) read_elsewhere_[read.var] = 1;
@@ -405,8 +457,8 @@ void Planner::form_steps() {
   program_.jaxpr = jaxpr_;
 }
 
-Program form_program(const Jaxpr& simplified, const TargetTraits& target, const std::vector<bool>& donated) {
-  Program p = Planner(simplified, target).run();
+KernelProgram form_program(const Jaxpr& simplified, const TargetTraits& target, const std::vector<bool>& donated) {
+  KernelProgram p = KernelPlanner(simplified, target).run();
   plan_memory(p, donated);
   return p;
 }

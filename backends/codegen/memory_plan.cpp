@@ -40,7 +40,7 @@ bool may_overwrite(const Kernel& k, int in, int out) {
 
 }  // namespace
 
-void plan_memory(Program& p, const std::vector<bool>& donated) {
+void plan_memory(KernelProgram& p, const std::vector<bool>& donated) {
   std::vector<Life> life(p.buffers.size());
   for (std::size_t s = 0; s < p.steps.size(); ++s)
     for (BufferId b : p.steps[s].buffers)
@@ -116,7 +116,7 @@ void plan_memory(Program& p, const std::vector<bool>& donated) {
   }
 }
 
-std::string to_string(const Program& p) {
+std::string to_string(const KernelProgram& p) {
   std::string s;
   const auto buffer = [&](BufferId b) {
     if (b < 0) return std::string("scratch");

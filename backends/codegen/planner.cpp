@@ -6,6 +6,7 @@
 #include "backends/codegen/cost.h"
 #include "core/ops/dot.h"
 #include "core/ops/reduce.h"
+#include "core/ops/scatter.h"
 
 namespace weft::detail {
 namespace {
@@ -30,13 +31,13 @@ double Root::points() const {
   return n;
 }
 
-Planner::Planner(const Jaxpr& j, const TargetTraits& target) : jaxpr_(j), j_(jaxpr_.data()), target_(target), avals_(j_.avals) {
+KernelPlanner::KernelPlanner(const Jaxpr& j, const TargetTraits& target) : jaxpr_(j), j_(jaxpr_.data()), target_(target), avals_(j_.avals) {
   defined_by_.assign(avals_.size(), -1);
   for (std::size_t i = 0; i < j_.eqns.size(); ++i)
     for (Var v : j_.eqns[i].outputs) defined_by_[v] = static_cast<int>(i);
 }
 
-Program Planner::run() {
+KernelProgram KernelPlanner::run() {
   classify();
   for (bool again = true; again;) {
     choose_roots();
@@ -51,7 +52,7 @@ Program Planner::run() {
   return std::move(program_);
 }
 
-void Planner::classify() {
+void KernelPlanner::classify() {
   is_root_.assign(avals_.size(), 0);
   is_output_.assign(avals_.size(), 0);
   library_.resize(j_.eqns.size());
@@ -76,7 +77,7 @@ void Planner::classify() {
 }
 
 /// Whether an equation that is no expression reads this operand from memory.
-bool Planner::needs_memory(const Eqn& e, int operand) const {
+bool KernelPlanner::needs_memory(const Eqn& e, int operand) const {
   switch (e.op->kind) {
     case Kind::reduce:
       return !e.op->combiner || !can_fold(*e.op->combiner, j_.aval(e.inputs[0]).dtype);
@@ -95,12 +96,21 @@ bool Planner::needs_memory(const Eqn& e, int operand) const {
       const Kind k = j_.eqns[static_cast<std::size_t>(by)].op->kind;
       return other > 1 && k != Kind::movement;
     }
+    case Kind::scatter:
+      return !is_kernel_scatter(e);
     default:
       return true;
   }
 }
 
-void Planner::choose_roots() {
+/// Scatters that overwrite, or combine by one of the folds.
+bool KernelPlanner::is_kernel_scatter(const Eqn& e) const {
+  if (e.op->kind != Kind::scatter) return false;
+  if (e.op == &primitive_of<Scatter>) return !params_as<Scatter::Params>(*e.params).update_jaxpr.jaxpr;
+  return e.op->combiner && can_fold(*e.op->combiner, j_.avals[e.outputs[0]].dtype);
+}
+
+void KernelPlanner::choose_roots() {
   // The cost of computing an element, going forward.
   for (std::size_t i = 0; i < j_.eqns.size(); ++i) {
     const Eqn& e = j_.eqns[i];
@@ -151,9 +161,10 @@ void Planner::choose_roots() {
   }
 }
 
-void Planner::make_roots() {
+void KernelPlanner::make_roots() {
   roots_.clear();
   items_.clear();
+  shares_buffer_.clear();
   avals_.resize(j_.avals.size());
   root_of_.assign(avals_.size(), -1);
   for (std::size_t i = 0; i < j_.eqns.size(); ++i) {
@@ -173,7 +184,9 @@ void Planner::make_roots() {
     const Kind kind = e.op->kind;
     bool folds = kind == Kind::reduce || kind == Kind::arg_reduce || kind == Kind::cumulative || (kind == Kind::dot && !library_[i]);
     if (kind == Kind::dot ? avals_[e.outputs[0]].dtype.is_bool() : folds && needs_memory(e, 0)) folds = false;
-    if (!folds) {
+    if (is_kernel_scatter(e)) {
+      if (avals_[e.outputs[0]].size() != 0) add_scatter(static_cast<int>(i));
+    } else if (!folds) {
       items_.push_back({-1, static_cast<int>(i), -1});
     } else if (avals_[e.outputs[0]].size() != 0) {
       add_fold(static_cast<int>(i));
@@ -196,7 +209,7 @@ static std::int64_t chunk_length(std::int64_t length, std::int64_t rest) {
   return wanted;
 }
 
-void Planner::add_fold(int eqn) {
+void KernelPlanner::add_fold(int eqn) {
   const Eqn& e = j_.eqns[static_cast<std::size_t>(eqn)];
   const Aval &in = j_.aval(e.inputs[0]), &out = avals_[e.outputs[0]];
   Root r;
@@ -251,6 +264,38 @@ void Planner::add_fold(int eqn) {
   roots_.push_back(std::move(r));
 }
 
+/// First the operand is copied into the result's memory, then windows of it are updated in place. Loops over the indices come first:
+/// updates of one element keep their order.
+void KernelPlanner::add_scatter(int eqn) {
+  const Eqn& e = j_.eqns[static_cast<std::size_t>(eqn)];
+  Root copy;
+  copy.kind = Root::Kind::copy;
+  copy.eqn = eqn;
+  copy.var = static_cast<Var>(avals_.size());
+  avals_.push_back(avals_[e.outputs[0]]);
+  for (int d = 0; d < avals_[copy.var].ndim(); ++d)
+    if (avals_[copy.var].shape[d] != 1) copy.parallel.push_back({d, avals_[copy.var].shape[d], 1});
+  Root r;
+  r.kind = Root::Kind::scatter;
+  r.var = e.outputs[0], r.eqn = eqn, r.partial = copy.var;
+  shares_buffer_[copy.var] = r.var;
+  const Shape& updates = j_.aval(e.inputs[2]).shape;
+  const IndexedGeometry g = scatter_geometry(scatter_params(*e.op, *e.params).dimension_numbers, avals_[r.var].ndim(), updates);
+  for (const bool window : {false, true})
+    for (int d = 0; d < updates.size(); ++d) {
+      const bool in_window = std::find(g.batch_dims.begin(), g.batch_dims.end(), d) == g.batch_dims.end();
+      if (in_window == window && updates[d] != 1) r.parallel.push_back({d, updates[d], 1});
+    }
+  items_.push_back({static_cast<int>(roots_.size()), -1, -1});
+  roots_.push_back(std::move(copy));
+  if (updates.num_elements() == 0) {  // nothing is updated: the copy is the result
+    roots_.back().var = e.outputs[0];
+    return;
+  }
+  items_.push_back({static_cast<int>(roots_.size()), -1, -1});
+  roots_.push_back(std::move(r));
+}
+
 namespace {
 
 /// Records what a root's expression reads.
@@ -283,7 +328,7 @@ class RecordingReader final : public LeafReader {
 
 }  // namespace
 
-void Planner::build_alone(Root& r) {
+void KernelPlanner::build_alone(Root& r) {
   for (int attempt = 0; attempt < 4; ++attempt) {
     r.reads.clear();
     r.dag = std::make_shared<Dag>();
@@ -329,7 +374,7 @@ void Planner::build_alone(Root& r) {
 }
 
 /// A quotient or remainder of one loop of the root's value by a divisor of its size disappears when the loop is split in two.
-void Planner::split_for_reshapes(Root& r) {
+void KernelPlanner::split_for_reshapes(Root& r) {
   const Dag& dag = *r.dag;
   if (r.parallel.size() + r.reduce.size() > 12) return;
   for (const Node& n : dag.nodes) {

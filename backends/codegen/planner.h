@@ -15,7 +15,7 @@ namespace weft::detail {
 
 /// A value with a loop nest of its own. Beside the program's variables there are partial results of split folds, numbered after them.
 struct Root {
-  enum class Kind { map, fold, arg_reduce, cumulative, product };
+  enum class Kind { map, fold, arg_reduce, cumulative, product, copy, scatter };
   Kind kind = Kind::map;
   Var var = 0;
   int eqn = -1;
@@ -53,12 +53,13 @@ struct Group {
   std::vector<std::vector<int>> outer;
   double work = 0;
   int nodes = 0;
+  bool closed = false;  ///< takes no more roots
 };
 
-class Planner {
+class KernelPlanner {
  public:
-  Planner(const Jaxpr& j, const TargetTraits& target);
-  Program run();
+  KernelPlanner(const Jaxpr& j, const TargetTraits& target);
+  KernelProgram run();
 
  private:
   // planner.cpp: which values are roots.
@@ -66,15 +67,18 @@ class Planner {
   void choose_roots();
   bool needs_memory(const Eqn& reader, int operand) const;
   bool product_is_kernel(const Eqn& e) const;
+  bool is_kernel_scatter(const Eqn& e) const;
   bool try_library_product(const Eqn& e);
   void make_roots();
   void add_fold(int eqn);
+  void add_scatter(int eqn);
   void build_alone(Root& r);
   void split_for_reshapes(Root& r);
 
   // grouping.cpp: which roots share a kernel.
   void group();
   void place(int root);
+  void place_scatter(int root);
   bool join(int step, int root);
   std::optional<std::vector<int>> align(const Group& g, int root) const;
   bool worthwhile(const Group& g, const Root& r, const std::vector<int>& alignment) const;
@@ -112,8 +116,9 @@ class Planner {
   std::vector<int> root_of_;
   std::vector<char> read_elsewhere_;  // of each variable: other steps than its own read it
 
-  Program program_;
+  KernelProgram program_;
   std::vector<BufferId> buffers_;
+  std::unordered_map<Var, Var> shares_buffer_;  // the copy that a scatter works on is its result
   std::vector<BufferId> literal_buffers_;
   std::unordered_multimap<std::uint64_t, int> kernels_by_hash_;
 };
@@ -122,6 +127,8 @@ class Planner {
 struct RootBody {
   KernelValue value;  ///< of a map: what to store; of others: what the locals make of it
   std::vector<Reduction> reductions;
+  std::vector<NodeId> coords;  ///< of a scatter: where the value goes
+  KernelValue inside;          ///< and whether it goes anywhere
 };
 /// Builds a root's expression over the given loops (indices into the Dag's dimensions). Locals are numbered from `locals.size()` on.
 RootBody build_root(const JaxprData& j, const std::vector<Aval>& avals, const Root& r, Expressions& expressions, LeafReader& leaves,

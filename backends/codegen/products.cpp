@@ -52,7 +52,7 @@ struct Loops {
 
 }  // namespace
 
-bool Planner::product_is_kernel(const Eqn& e) const {
+bool KernelPlanner::product_is_kernel(const Eqn& e) const {
   const Aval &a = j_.aval(e.inputs[0]), &b = j_.aval(e.inputs[1]), &out = j_.avals[e.outputs[0]];
   if (!target_.library_products || out.dtype != float32 || a.dtype != float32 || b.dtype != float32) return true;
   if (e.inputs[0].is_literal() || e.inputs[1].is_literal() || out.size() == 0) return true;
@@ -65,7 +65,7 @@ bool Planner::product_is_kernel(const Eqn& e) const {
   return m < 4 || n < 4 || k < 4 || m * n * k <= kLibraryAbove;
 }
 
-bool Planner::try_library_product(const Eqn& e) {
+bool KernelPlanner::try_library_product(const Eqn& e) {
   const DotDimensions& dims = params_as<DotParams>(*e.params).dimension_numbers;
   Dag dag;
   // One loop for each dimension: batch, free ones of a, free ones of b, contracting.

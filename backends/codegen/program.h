@@ -50,7 +50,7 @@ struct ProgramOutput {
   int same_as = -1;  ///< the same array as this earlier result
 };
 
-struct Program {
+struct KernelProgram {
   Jaxpr jaxpr;  ///< simplified
   std::vector<BufferInfo> buffers;
   std::vector<Kernel> kernels;
@@ -67,12 +67,12 @@ struct TargetTraits {
 };
 
 /// Cuts a simplified program into kernels and library steps. `donated[i]`: input i's memory may be overwritten.
-Program form_program(const Jaxpr& simplified, const TargetTraits& target, const std::vector<bool>& donated);
+KernelProgram form_program(const Jaxpr& simplified, const TargetTraits& target, const std::vector<bool>& donated);
 
 /// Places temporaries into one arena by the steps in which they are live, and lets outputs take donated inputs' memory.
-void plan_memory(Program& p, const std::vector<bool>& donated);
+void plan_memory(KernelProgram& p, const std::vector<bool>& donated);
 
 /// The steps and kernels, for people and golden files.
-std::string to_string(const Program& p);
+std::string to_string(const KernelProgram& p);
 
 }  // namespace weft::detail

@@ -65,7 +65,9 @@ struct Folder {
 
 std::vector<NodeId> root_coords(const Root& r, const Aval& aval, Dag& dag, std::span<const int> parallel, std::span<const int> reduce,
                                 const JaxprData& j) {
-  std::vector<NodeId> coords(static_cast<std::size_t>(aval.ndim()), dag.index(0));
+  // A scatter's loops are those of its updates.
+  const int ndim = r.kind == Root::Kind::scatter ? j.aval(j.eqns[static_cast<std::size_t>(r.eqn)].inputs[2]).ndim() : aval.ndim();
+  std::vector<NodeId> coords(static_cast<std::size_t>(ndim), dag.index(0));
   for (std::size_t k = 0; k < r.parallel.size(); ++k) {
     NodeId& c = coords[static_cast<std::size_t>(r.parallel[k].value_dim)];
     c = dag.combine(c, 1, dag.index_dim(parallel[k]), r.parallel[k].scale);
@@ -93,6 +95,16 @@ RootBody build_root(const JaxprData& j, const std::vector<Aval>& avals, const Ro
     case Root::Kind::map:
       f.body.value = expressions.compute(r.var, coords);
       break;
+    case Root::Kind::copy:
+      f.body.value = expressions.at(e.inputs[0], coords);
+      break;
+    case Root::Kind::scatter: {
+      Expressions::Place place = expressions.scatter_place(e, coords);
+      f.body.value = expressions.at(e.inputs[2], coords);
+      f.body.coords = std::move(place.coords);
+      f.body.inside = place.inside;
+      break;
+    }
     case Root::Kind::fold: {
       const Combiner c = *e.op->combiner;
       const DType held = accumulator(aval.dtype);

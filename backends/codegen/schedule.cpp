@@ -26,7 +26,7 @@ class Scheduler {
       std::fill(seen.begin(), seen.end(), 0);
       std::vector<NodeId> stack;
       for (const Reduction& r : t.reductions) stack.push_back(r.value), stack.push_back(r.position);
-      for (const Store& s : t.stores) stack.push_back(s.value), stack.push_back(s.position);
+      for (const Store& s : t.stores) stack.push_back(s.value), stack.push_back(s.position), stack.push_back(s.guard);
       while (!stack.empty()) {
         const NodeId n = stack.back();
         stack.pop_back();
@@ -57,8 +57,9 @@ class Scheduler {
  private:
   std::int64_t size(int dim) const { return k_.dag.dims[static_cast<std::size_t>(dim)]; }
 
-  /// Whether loops inside have a limit that depends on this one: its iterations run one by one.
-  bool is_chunk_loop(int dim) const {
+  /// Whether its iterations run one by one: in order, or as loops inside have a limit that depends on them.
+  bool runs_singly(int dim) const {
+    if (k_.sequential >> dim & 1) return true;
     return std::any_of(k_.limits.begin(), k_.limits.end(), [&](const LoopLimit& l) { return l.outer == dim; });
   }
 
@@ -149,7 +150,7 @@ class Scheduler {
       std::vector<int> loops = t.parallel;
       if (!is_running(t)) loops.insert(loops.end(), t.reduce.begin(), t.reduce.end());
       for (int d : loops) {
-        if (is_chunk_loop(d)) continue;
+        if (runs_singly(d)) continue;
         const double c = cost(i, d);
         if (c < best) best = c, nest_vector_[i] = d;
       }
@@ -161,7 +162,7 @@ class Scheduler {
     double best = inner_total;
     for (int d : k_.outer) {
       if (scratch * schedule_.lanes > kMaxLaneScratch) break;
-      if (is_chunk_loop(d)) continue;
+      if (runs_singly(d)) continue;
       double total = 0;
       for (std::size_t i = 0; i < n; ++i) total += cost(i, d);
       if (total < best) best = total, schedule_.vector_dim = d;
@@ -227,7 +228,7 @@ class Scheduler {
       LoopPlan* shared = nullptr;
       int most = 0;
       for (LoopPlan* l : loops)
-        if (!l->vector && l->unroll == 1 && !is_chunk_loop(l->dim) && shared_loads(i, l->dim) > most)
+        if (!l->vector && l->unroll == 1 && !runs_singly(l->dim) && shared_loads(i, l->dim) > most)
           most = shared_loads(i, l->dim), shared = l;
       if (shared && room > 1) take(*shared, size(shared->dim), by_points ? 6 : 4), shares = true;
     }

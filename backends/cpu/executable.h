@@ -45,7 +45,7 @@ class CpuExecutable final : public Executable {
   void give_back(char* arena);
 
   const std::string name_;
-  Program program_;
+  KernelProgram program_;
   std::vector<Schedule> schedules_;
   // Code is made quickly at first; once better code would have paid for its making, it is made in the background and takes over.
   std::atomic<const NativeCode*> code_{nullptr};

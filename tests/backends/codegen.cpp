@@ -210,6 +210,25 @@ TEST_CASE("codegen: indices that are computed") {
   same([](Xs v) { return sort(v[0], 0) + v[0]; }, {x, i});
 }
 
+TEST_CASE("codegen: scatters update a copy in order") {
+  const Array x = samples({30, 7}, 1, float32), i = array({3, 29, 0, 77, 12, 12, 3, -1, -40});
+  const Array rows = samples({9, 7}, 2, float32), numbers = samples({9}, 3, float32);
+  CHECK(calls(same([](Xs v) { return v[0].at(v[1]).add(v[2]); }, {x, i, rows})) == 2);
+  same([](Xs v) { return v[0].at(v[1]).set(v[2]); }, {x, i, rows});
+  same([](Xs v) { return v[0].at(v[1]).multiply(v[2] * 2.f); }, {x, i, rows});
+  same([](Xs v) { return v[0].at(v[1]).max(v[2]) + v[0].at(v[1]).min(v[2]); }, {x, i, rows});
+  same([](Xs v) { return v[0].at(v[1], 2).add(v[2]); }, {x, i, numbers});
+  same([](Xs v) { return v[0].at(v[1], v[1]).add(v[2]); }, {x, i, numbers});
+  same([](Xs v) { return v[0].at(slice(), v[1]).add(1.f); }, {x, i});
+  same([](Xs v) { return v[0](v[2], 0).at(v[1]).set(v[0](v[2], 1)); }, {x, arange(0, 9) % 9, i});
+  for (DType t : {int8, int64, uint16, float16, bfloat16, float64, complex64})
+    same([](Xs v) { return v[0].at(v[1]).add(v[2]); }, {astype(x * 9.f, t), i, astype(rows * 9.f, t)}, 1e-2);
+  same([](Xs v) { return grad([&](Array a) { return sum(square(take(a, v[1], 0))); })(v[0]); }, {x, i});
+  same([](Xs v) { return vmap([](Array a, Array k) { return a.at(k).add(2.f); })(v[0], v[1]); }, {x, arange(0, 30) % 7});
+  same([](Xs v) { return v[0].at(v[1]).add(v[2]); },
+       {samples({2000, 64}, 1, float32), arange(0, 5000) * 7 % 2000, samples({5000, 64}, 2, float32)}, 1e-5);
+}
+
 TEST_CASE("codegen: control flow") {
   same([](Xs v) { return cond(sum(v[0]) > 0.f, [](Array x) { return x * 2.f; }, [](Array x) { return x - 1.f; }, v[0]); },
        {samples({5}, 1, float32)});
