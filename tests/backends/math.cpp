@@ -6,6 +6,7 @@
 #include <cstring>
 #include <limits>
 #include <random>
+#include <string>
 #include <vector>
 
 #include "backends/codegen/math/math.h"
@@ -193,7 +194,7 @@ TEST_CASE("expansions of mathematical functions stay within their ulp limits in 
     CAPTURE(row.name);
     const double narrow = worst_ulps(row.f, float32, row.reference, row.lo, row.hi),
                  wide = worst_ulps(row.f, float64, row.reference, row.lo, row.hi);
-    MESSAGE(row.name, ": ", narrow, " ulp in float32, ", wide, " in float64");
+    MESSAGE(std::string(row.name), ": ", narrow, " ulp in float32, ", wide, " in float64");
     CHECK(narrow <= row.limit);
     CHECK(wide <= row.limit_double);
   }
