@@ -19,7 +19,7 @@
 namespace weft::detail {
 namespace {
 
-constexpr std::size_t kSmallest = 64, kSmall = 32 << 10, kHugePage = 2 << 20;
+constexpr std::size_t kSmallest = 64, kHugePage = 2 << 20;
 constexpr std::size_t kSlab = 256 << 10;  // small blocks are cut from slabs of this size
 constexpr int kClasses = 4 * 48;
 constexpr int kSmallClasses = 4 * 10;

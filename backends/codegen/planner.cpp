@@ -107,7 +107,9 @@ bool KernelPlanner::needs_memory(const Eqn& e, int operand) const {
 bool KernelPlanner::is_kernel_scatter(const Eqn& e) const {
   if (e.op->kind != Kind::scatter) return false;
   if (e.op == &primitive_of<Scatter>) return !params_as<Scatter::Params>(*e.params).update_jaxpr.jaxpr;
-  return e.op->combiner && can_fold(*e.op->combiner, j_.avals[e.outputs[0]].dtype);
+  // Sums of bools are not sums of bytes.
+  const DType dtype = j_.avals[e.outputs[0]].dtype;
+  return e.op->combiner && !dtype.is_bool() && can_fold(*e.op->combiner, dtype);
 }
 
 void KernelPlanner::choose_roots() {
