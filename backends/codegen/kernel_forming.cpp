@@ -15,8 +15,8 @@ constexpr std::int64_t kMaxScratchBytes = 64 * 1024;
 /// Builds the kernel of one group.
 class KernelFormer final : public LeafReader {
  public:
-  KernelFormer(KernelPlanner& planner, const Group& group, int step)
-      : p_(planner), group_(group), step_(step), dag_(kernel_.dag), expressions_(p_.j_, p_.defined_by_, dag_, *this, 100000) {}
+  KernelFormer(KernelPlanner& planner, const Group& group)
+      : p_(planner), group_(group), dag_(kernel_.dag), expressions_(p_.j_, p_.defined_by_, dag_, *this, 100000) {}
 
   Kernel run(std::vector<BufferId>& buffers) {
     for (std::int64_t s : group_.sizes) kernel_.outer.push_back(add_dim(s));
@@ -350,7 +350,6 @@ class KernelFormer final : public LeafReader {
 
   KernelPlanner& p_;
   const Group& group_;
-  int step_;
   Kernel kernel_;
   Dag& dag_;
   Expressions expressions_;
@@ -428,7 +427,7 @@ void KernelPlanner::form_steps() {
     Step step;
     if (item.group >= 0) {
       std::vector<BufferId> buffers;
-      Kernel k = KernelFormer(*this, groups_[static_cast<std::size_t>(item.group)], static_cast<int>(s)).run(buffers);
+      Kernel k = KernelFormer(*this, groups_[static_cast<std::size_t>(item.group)]).run(buffers);
       collapse_loops(k);
       k.cost = estimate_cost(k, target_.vector_bytes);
       step = {Step::Kind::kernel, add_kernel(std::move(k)), std::move(buffers)};
