@@ -86,6 +86,36 @@ std::string name_of_function() {
   return function_name(spell_type<typename Innermost<F>::type>());
 }
 
+/// An Array handed to one of weft's own functions, whose parameter (an Arg) remembers the line on which it was passed.
+struct LocatedArray {
+  const Array& array;
+  SourceLoc loc;
+  operator const Array&() const { return array; }
+  operator Arg() const { return Arg(array, loc); }
+};
+/// f called with the elements of a tuple, for the user's call at `loc`: what f says about the line it is called from is that one, not one
+/// in the library or in std::apply.
+template <class F, class... P>
+decltype(auto) apply_at(SourceLoc loc, F& f, std::tuple<P...> args) {
+  return std::apply(
+      [&](P&... p) -> decltype(auto) {
+        if constexpr (std::is_base_of_v<Callable<F>, F>) {
+          return f.call(loc, p...);
+        } else if constexpr (std::is_pointer_v<F>) {
+          auto located = [&]<class T>(const T& v) -> decltype(auto) {
+            if constexpr (std::is_same_v<T, Array>)
+              return LocatedArray{v, loc};
+            else
+              return (v);
+          };
+          return f(located(p)...);
+        } else {
+          return f(std::move(p)...);
+        }
+      },
+      args);
+}
+
 /// An argument as the function takes it: as it is, or with its numbers as arrays.
 template <class P, class A>
 decltype(auto) pass_as(const A& a) {

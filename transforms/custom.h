@@ -64,9 +64,9 @@ struct VjpRuleOf final : FlatVjpRule {
   const Ref<const SharedCallable<Bwd>> bwd;
   const Params params;
 
-  FlatForward forward(std::span<const Array> primals, SourceLoc) const override {
+  FlatForward forward(std::span<const Array> primals, SourceLoc loc) const override {
     using Res = typename Pair::second_type;
-    const Pair both = to_traced(std::apply(fwd->call, with_leaves(params, primals)));
+    const Pair both = to_traced(apply_at(loc, fwd->call, with_leaves(params, primals)));
     using Backward = BackwardOf<Bwd, Res, Out, tangents_t<Params>>;
     return {leaves_of(both.first), leaves_of(both.second),
             make_ref<Backward>(bwd, without_leaves(both.second), without_leaves(both.first))};

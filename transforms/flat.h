@@ -38,10 +38,10 @@ class FlatCall final : public FlatFunction {
   std::vector<Array> run(std::span<const Array> leaves) override {
     auto call = [&]() -> Out {
       if constexpr (std::is_void_v<returned_t<F, A...>>) {
-        std::apply(f_, with_leaves(params, leaves));
+        apply_at(loc, f_, with_leaves(params, leaves));
         return None();
       } else {
-        return to_traced(std::apply(f_, with_leaves(params, leaves)));
+        return to_traced(apply_at(loc, f_, with_leaves(params, leaves)));
       }
     };
     const Out returned = call();

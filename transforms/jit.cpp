@@ -100,7 +100,7 @@ class Cache final : public JitCache {
       return {e->function->run_uncommitted(leaves), e->result};
     }
     const Ref<Entry> e = find_or_trace(c);
-    return {run(*e, leaves, c.loc), e->result};
+    return {run(*e, c), e->result};
   }
 
   Ref<Entry> find_or_trace(JitCall& c) {
@@ -176,7 +176,25 @@ class Cache final : public JitCache {
     e.plain = e.function->is_plain() && e.in_placements.empty() && e.out_placements.empty();
   }
 
-  std::vector<Array> run(Entry& e, std::span<const Array> leaves, SourceLoc loc) {
+  // A function runs on one device, or on all that its arguments are divided over.
+  static void check_devices(JitCall& c, std::span<const Array> inputs) {
+    std::optional<std::size_t> first;
+    for (std::size_t i = 0; i < inputs.size(); ++i) {
+      const ConcreteArray* x = as_concrete(inputs[i]);
+      if (!x || !x->placement || !x->buffer) continue;
+      if (!first) first = i;
+      const ConcreteArray& one = *as_concrete(inputs[*first]);
+      if (one.buffer->device_id() == x->buffer->device_id()) continue;
+      const std::vector<std::string> paths = leaf_paths(c.function().arguments());
+      throw DeviceError(fmt::format("jit: {}, {}, is committed to {}, and {}, {}, to {}; move one with device_put", paths[*first],
+                                    to_string(one.aval), one.placement->describe(), paths[i], to_string(x->aval), x->placement->describe()),
+                        c.loc);
+    }
+  }
+
+  std::vector<Array> run(Entry& e, JitCall& c) {
+    const auto leaves = c.leaves.span();
+    const SourceLoc loc = c.loc;
     for (const Array& x : leaves) check_not_leaked(x, name_.c_str(), loc);
     if (current_trace()) return bind_jit(name_, e.function->jaxpr(), e.function->donated(), leaves, loc);
     for (const Array& x : leaves)
@@ -186,6 +204,7 @@ class Cache final : public JitCache {
     std::vector<Array> inputs(leaves.begin(), leaves.end());
     for (std::size_t i = 0; i < e.in_placements.size(); ++i)
       if (e.in_placements[i]) inputs[i] = device_put_array(inputs[i], *e.in_placements[i], loc);
+    if (!maker_) check_devices(c, inputs);
     std::vector<Array> results = e.function->run(inputs, loc);
     for (std::size_t i = 0; i < e.out_placements.size(); ++i)
       if (e.out_placements[i]) results[i] = device_put_array(results[i], *e.out_placements[i], loc);

@@ -189,8 +189,9 @@ struct Ppermute : LinearCollective<Ppermute> {
     for (const auto& [a, b] : p.perm) from.push_back(a), to.push_back(b);
     for (std::vector<int>* side : {&from, &to}) {
       std::sort(side->begin(), side->end());
-      if (std::adjacent_find(side->begin(), side->end()) != side->end())
-        c.fail<AxisError>("a device stands twice on one side of perm", "each device sends to one and receives from one at most");
+      if (const auto twice = std::adjacent_find(side->begin(), side->end()); twice != side->end())
+        c.fail<AxisError>(fmt::format("perm names the {} {} twice", side == &from ? "source" : "destination", *twice),
+                          "each device sends to one and receives from one at most");
       if (!side->empty() && side->front() < 0) c.fail<AxisError>(fmt::format("perm holds the device {}", side->front()));
     }
     return c.in[0];

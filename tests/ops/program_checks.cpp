@@ -132,6 +132,44 @@ Jaxpr gradient_program(const Jaxpr& program, const std::vector<bool>& wrt) {
   return gradient;
 }
 
+namespace {
+
+/// Directions of the inputs, the forward derivatives along them of the outputs that have one, and cotangents for those.
+struct Directions {
+  std::vector<Array> tangents, slopes, cotangents;
+};
+/// Gives the gradient's program.
+Jaxpr check_reverse(const Jaxpr& program, const std::vector<Array>& inputs, const std::vector<bool>& wrt, const Directions& d) {
+  const Jaxpr gradient = gradient_program(program, wrt);
+  const std::vector<Array> back = run_everywhere(gradient, joined(inputs, d.cotangents));
+  REQUIRE(back.size() == d.tangents.size());
+  for (std::size_t i = 0; i < back.size(); ++i) {
+    CHECK(back[i].shape() == d.tangents[i].shape());
+    CHECK(back[i].dtype() == d.tangents[i].dtype());
+  }
+  const double lhs = paired(d.cotangents, d.slopes), rhs = paired(back, d.tangents);
+  CHECK_MESSAGE(std::abs(lhs - rhs) <= 1e-9 * (1 + std::abs(lhs)), "reverse: " << lhs << " is not " << rhs << "\n" << gradient.to_string());
+  return gradient;
+}
+
+}  // namespace
+
+void check_transposes(const Jaxpr& program, const std::vector<Array>& inputs, const std::vector<bool>& wrt) {
+  Directions d;
+  d.tangents = directions(program.data().input_avals(), wrt, 40);
+  const JvpProgram forward = jvp_program(program, wrt);
+  forward.jaxpr.check();
+  const std::vector<Array> both = run_everywhere(forward.jaxpr, joined(inputs, d.tangents));
+  const std::vector<Aval> avals = program.data().output_avals();
+  std::size_t next = avals.size();
+  for (std::size_t k = 0; k < avals.size(); ++k)
+    if (forward.nonzero_out[k]) {
+      d.slopes.push_back(both[next++]);
+      d.cotangents.push_back(sample_array(avals[k], {-1, 1}, 0, 1, 7 + static_cast<int>(k)));
+    }
+  if (!d.slopes.empty()) check_reverse(program, inputs, wrt, d);
+}
+
 void check_derivatives(const Jaxpr& program, const std::vector<Array>& inputs, const std::vector<bool>& wrt, int order) {
   const auto avals = program.data().input_avals();
   const std::vector<Aval> out_avals = program.data().output_avals();
@@ -159,17 +197,7 @@ void check_derivatives(const Jaxpr& program, const std::vector<Array>& inputs, c
     cotangents.push_back(sample_array(out_avals[k], {-1, 1}, 0, 1, 7 + static_cast<int>(k)));
   }
   if (slopes.empty()) return;
-
-  const Jaxpr gradient = gradient_program(program, wrt);
-  const std::vector<Array> back = run_everywhere(gradient, joined(inputs, cotangents));
-  REQUIRE(back.size() == tangents.size());
-  for (std::size_t i = 0; i < back.size(); ++i) {
-    CHECK(back[i].shape() == tangents[i].shape());
-    CHECK(back[i].dtype() == tangents[i].dtype());
-  }
-  const double lhs = paired(cotangents, slopes), rhs = paired(back, tangents);
-  CHECK_MESSAGE(std::abs(lhs - rhs) <= 1e-9 * (1 + std::abs(lhs)), "order " << order << ", reverse: " << lhs << " is not " << rhs << "\n"
-                                                                            << gradient.to_string());
+  const Jaxpr gradient = check_reverse(program, inputs, wrt, {tangents, slopes, cotangents});
   if (order < 2) return;
   check_derivatives(forward.jaxpr, joined(inputs, tangents), padded(wrt, forward.jaxpr.data().num_inputs), order - 1);
   check_derivatives(gradient, joined(inputs, cotangents), padded(wrt, gradient.data().num_inputs), order - 1);

@@ -26,6 +26,8 @@ std::vector<bool> inexact_inputs(const Jaxpr& program);
 Jaxpr gradient_program(const Jaxpr& program, const std::vector<bool>& wrt);
 /// In float64 or complex128: the derivative by the inputs where `wrt`, forward and reverse, and theirs down to `order`.
 void check_derivatives(const Jaxpr& program, const std::vector<Array>& inputs, const std::vector<bool>& wrt, int order);
+/// The reverse derivative is the transpose of the forward one, which is not itself checked.
+void check_transposes(const Jaxpr& program, const std::vector<Array>& inputs, const std::vector<bool>& wrt);
 /// `lanes`: arguments for each lane. Each subset of inputs is mapped, along the first axis and along the last.
 void check_vmap(const Jaxpr& program, const std::vector<std::vector<Array>>& lanes);
 

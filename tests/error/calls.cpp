@@ -1,0 +1,13 @@
+#include <map>
+
+#include "refused.h"
+
+using namespace weft;
+
+namespace {
+using Dict = std::map<std::string, Array>;
+auto plus = [](Array x, Array y) { return x + y; };
+const Dict kAb{{"a", Array(1)}, {"b", Array(2)}}, kAc{{"a", Array(1)}, {"c", Array(2)}};
+}  // namespace
+
+REFUSED(tree_map_structures, PytreeError, tree::map(plus, kAb, kAc), "b", "c")

@@ -1,0 +1,41 @@
+// Every program of golden/data/errors.json is tested here, or there is a reason why it is not.
+#include <cstdlib>
+#include <map>
+
+#include "core/npy.h"
+#include "refused.h"
+#include "tools/json.h"
+
+namespace weft::test {
+
+TEST_CASE("every faulty program of JAX has a test, or a reason why it has none") {
+  const std::string compiler = "the compiler refuses it: tests/error/static";
+  const std::map<std::string, std::string> reasons = {
+      {"cholesky_not_square", "linalg has no cholesky"},
+      {"conv_channel_mismatch", "there are no convolutions"},
+      {"custom_vjp_without_rule", compiler},
+      {"grad_argnums_out_of_range", compiler},
+      {"jit_not_an_array", compiler},
+      {"jit_unhashable_static", compiler},
+      {"jit_wrong_argument_count", compiler},
+      {"nested_pmap_too_many", "an inner pmap runs on its outer one's devices, each doing several rows"},
+      {"nested_pmap_unsupported", "nested pmaps run"},
+      {"pmap_static_out_of_range", "static parameters are found by their types: there is no static_broadcasted_argnums"},
+      {"pmax_not_differentiable", "pmax has a derivative"},
+      {"random_bad_key", "there are no random numbers"},
+      {"shard_map_not_divisible", "there is no shard_map"},
+      {"shard_map_out_not_replicated", "there is no shard_map"},
+      {"shard_map_spec_rank", "there is no shard_map"},
+      {"shard_map_unknown_axis", "there is no shard_map"},
+  };
+  const char* tests = std::getenv("WEFT_TEST_DATA");
+  const std::string path = std::string(tests ? tests : "tests") + "/golden/data/errors.json";
+  std::set<std::string> names;
+  for (const tools::Json& e : tools::parse_json(detail::read_file(path, {})).list) names.insert(e.at("name").string);
+  CHECK(names.size() == 66);
+  for (const std::string& name : names)
+    CHECK_MESSAGE(covered_errors().count(name) + reasons.count(name) == 1, name << " needs a test, or a reason here, and not both");
+  for (const std::string& name : covered_errors()) CHECK_MESSAGE(names.count(name) == 1, name << " is not in errors.json");
+}
+
+}  // namespace weft::test

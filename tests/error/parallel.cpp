@@ -1,0 +1,47 @@
+#include "refused.h"
+
+using namespace weft;
+
+namespace {
+
+std::string line(int n) { return "parallel.cpp:" + std::to_string(n); }
+
+const bool devices_set = (config.num_cpu_devices = 8, true);
+auto same = [](Array x) { return x; };
+auto plus = [](Array x, Array y) { return x + y; };
+constexpr int kBodies = __LINE__;
+auto unbound = [](Array x) { return psum(x, "k"); };
+auto fans_out = [](Array x) { return ppermute(x, "i", {{0, 1}, {0, 2}}); };
+auto exchanges = [](Array x) { return all_to_all(x, "i", 0, 0); };
+const PmapOptions kNamed{.axis_name = "i"};
+Array donated() {
+  const Array x = ones(1000);
+  const Array y = jit([](Array v) { return v + 1; }, {.donate_argnums = {0}})(x);
+  return x;
+}
+Array placed(int k) { return device_put(ones(2), devices()[static_cast<std::size_t>(k)]); }
+
+}  // namespace
+
+REFUSED(pmap_more_than_devices, DeviceError, pmap(same)(arange(9, float32)), "pmap", "9", "8", "f32[9]", "chunk")
+REFUSED(pmap_size_mismatch, ShapeError, pmap(plus)(ones(4), ones(8)), "pmap", "args[0]", "4", "args[1]", "8")
+REFUSED(donated_buffer_reused, Error, donated() + 1, "donated", "f32[1000]")
+REFUSED(incompatible_devices, DeviceError, jit(plus)(placed(0), placed(1)), "jit", "args[0]", "cpu:0", "args[1]", "cpu:1")
+
+static const test::Covers covers_unbound("pmap_unbound_axis"), covers_fan("ppermute_duplicate_source"), covers_exchange("all_to_all_size");
+TEST_CASE("pmap_unbound_axis") {
+  test::refused(typeid(AxisError), "pmap_unbound_axis", [] { pmap(unbound, kNamed)(ones(8)); }, {"psum", "k", "i", line(kBodies + 1)});
+}
+TEST_CASE("ppermute_duplicate_source") {
+  test::refused(typeid(AxisError), "ppermute_duplicate_source", [] { pmap(fans_out, kNamed)(ones(8)); },
+                {"ppermute", "source 0 twice", line(kBodies + 2)});
+}
+TEST_CASE("all_to_all_size") {
+  test::refused(typeid(ShapeError), "all_to_all_size", [] { pmap(exchanges, kNamed)(ones({8, 6})); },
+                {"all_to_all", "8", "6", line(kBodies + 3)});
+}
+TEST_CASE("nested pmaps run, unlike in JAX") {
+  REQUIRE(devices_set);
+  CHECK(tree::all_close(pmap(pmap(same))(ones({4, 4})), ones({4, 4})));
+  CHECK(tree::all_close(pmap(pmap(same, {.axis_name = "j"}), kNamed)(ones({2, 4})), ones({2, 4})));
+}

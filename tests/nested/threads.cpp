@@ -1,0 +1,122 @@
+// Several threads at once: one compilation, no traces that mix.
+#include <doctest/doctest.h>
+#include <weft/weft.h>
+
+#include <atomic>
+#include <thread>
+
+using namespace weft;
+
+namespace {
+
+constexpr int kThreads = 8;
+
+/// Runs body(number) on all threads, which start together; rethrows what the first of them threw.
+template <class F>
+void together(F body) {
+  std::atomic<int> ready = 0;
+  std::exception_ptr failures[kThreads];
+  std::vector<std::thread> threads;
+  for (int t = 0; t < kThreads; ++t)
+    threads.emplace_back([&, t] {
+      ++ready;
+      while (ready < kThreads) std::this_thread::yield();
+      try {
+        body(t);
+      } catch (...) {
+        failures[t] = std::current_exception();
+      }
+    });
+  for (std::thread& t : threads) t.join();
+  for (const std::exception_ptr& e : failures)
+    if (e) std::rethrow_exception(e);
+}
+
+bool is(const Array& x, double want) { return x.to_vector<double>() == std::vector<double>(static_cast<std::size_t>(x.size()), want); }
+
+}  // namespace
+
+TEST_CASE("a jitted function called by several threads at first is traced and compiled once") {
+  std::atomic<int> runs = 0, wrong = 0;
+  auto f = jit([&](Array x) {
+    ++runs;
+    std::this_thread::sleep_for(std::chrono::milliseconds(20));
+    return x * 2 + 1;
+  });
+  const auto before = detail::jit_counters();
+  together([&](int t) { wrong += !is(f(full(5, static_cast<float>(t))), 2. * t + 1); });
+  const auto after = detail::jit_counters();
+  CHECK(wrong == 0);
+  CHECK(runs == 1);
+  CHECK(after.traces - before.traces == 1);
+  CHECK(after.compiles - before.compiles == 1);
+  together([&](int t) { wrong += !is(f(full(5, static_cast<float>(t))), 2. * t + 1); });
+  CHECK(wrong == 0);
+  CHECK(detail::jit_counters().traces == after.traces);
+  CHECK(detail::jit_counters().compiles == after.compiles);
+}
+
+TEST_CASE("threads that call with different shapes get a program each, once") {
+  std::atomic<int> runs = 0, wrong = 0;
+  auto f = jit([&](Array x) { return ++runs, sum(x) * 3; });
+  together([&](int t) {
+    for (int round = 0; round < 20; ++round) wrong += !is(f(ones(1 + (t + round) % 4)), 3. * (1 + (t + round) % 4));
+  });
+  CHECK(runs == 4);
+  CHECK(wrong == 0);
+}
+
+TEST_CASE("a function whose trace fails on one thread fails on all, and works for other arguments") {
+  std::atomic<int> refused = 0, wrong = 0;
+  auto f = jit([&](Array x) { return x + ones(3); });
+  together([&](int t) {
+    if (t % 2)
+      wrong += !is(f(ones(3)), 2);
+    else
+      try {
+        f(ones(4));
+      } catch (const ShapeError&) {
+        ++refused;
+      }
+  });
+  CHECK(refused == kThreads / 2);
+  CHECK(wrong == 0);
+}
+
+TEST_CASE("each thread traces for itself") {
+  const Array x = array({1., 2., 3.});
+  std::atomic<int> wrong = 0;
+  together([&](int t) {
+    const double k = t + 1;
+    for (int round = 0; round < 10; ++round) {
+      auto f = [&](Array v) { return sum(vmap([&](Array e) { return e * e * e * k; })(v)); };
+      wrong += !tree::all_close(grad(f)(x), 3. * k * x * x, 1e-12);
+      wrong += !tree::all_close(jit(vmap(grad([&](Array e) { return k * e * e; })))(x), 2. * k * x, 1e-12);
+      wrong += !tree::all_close(scan([&](Array c, Array e) { return std::pair{c + k * e, c}; }, array({0.})[0], x).first,
+                                array({6. * k})[0], 1e-12);
+    }
+  });
+  CHECK(wrong == 0);
+}
+
+TEST_CASE("maps over devices that several threads run at once") {
+  const Array x = array({1., 2., 3., 4.});
+  auto f = pmap([](Array v) { return v + psum(v, "i"); }, {.axis_name = "i"});
+  std::atomic<int> wrong = 0;
+  together([&](int) {
+    for (int round = 0; round < 10; ++round) wrong += !tree::all_close(f(x), x + 10., 1e-12);
+  });
+  CHECK(wrong == 0);
+}
+
+TEST_CASE("a jitted function that calls itself for a smaller argument") {
+  struct Halver {
+    static Array total(const Array& x) {
+      static auto jitted = jit([](Array v) { return total(v); });
+      if (x.size() == 1) return x[0];
+      const int half = static_cast<int>(x.size()) / 2;
+      return jitted(x(slice(0, half))) + jitted(x(slice(half, none)));
+    }
+  };
+  CHECK(Halver::total(arange(13, float64)).item<double>() == 78);
+}
