@@ -6,7 +6,7 @@
 #include <cmath>
 
 #include "backends/interp/interp.h"
-#include "core/convert_elements.h"
+#include "core/effects.h"
 #include "core/ops/movement.h"
 #include "core/trace.h"
 #include "runtime/blocks.h"
@@ -93,9 +93,11 @@ double work_of(const Primitive& op, std::span<const Array> inputs, std::span<con
   return op.kind == Kind::dot || op.kind == Kind::convolution ? std::sqrt(product) : most;
 }
 
-bool is_compiled(const Primitive& op, std::span<const Array> inputs, std::span<const Aval> out_avals) {
+bool is_compiled(const Primitive& op, const ParamsRef& params, std::span<const Array> inputs, std::span<const Aval> out_avals) {
+  if (config.debug_nans) return false;
   switch (op.kind) {
-    case Kind::control: return true;
+    // A callback that is traced anew is equal to none before: nothing compiled for it would be used again.
+    case Kind::control: return !calls_back(Eqn{&op, params, {}, {}, {}});
     case Kind::call:
     case Kind::spmd:
     case Kind::collective:
@@ -108,7 +110,7 @@ bool is_compiled(const Primitive& op, std::span<const Array> inputs, std::span<c
 /// On operands that each lie in one place: small work by the reference function, large work as a program of one equation, compiled once.
 std::vector<Array> run_on(const Primitive& op, const ParamsRef& params, std::span<const Array> inputs, std::span<const Aval> out_avals, int device,
                           SourceLoc loc) {
-  if (!is_compiled(op, inputs, out_avals)) return interpret_eqn(op, params, inputs, out_avals, device, loc);
+  if (!is_compiled(op, params, inputs, out_avals)) return interpret_eqn(op, params, inputs, out_avals, device, loc);
   JaxprBuilder builder;
   std::vector<Atom> operands;
   std::vector<Array> values;
@@ -166,17 +168,6 @@ std::optional<std::vector<Array>> slice_one_shard(const Primitive& op, const Par
   return {};
 }
 
-void check_nans(const Primitive& op, std::span<const Array> results, SourceLoc loc) {
-  for (const Array& x : results) {
-    if (!x.dtype().is_inexact() || is_sharded(x)) continue;
-    const DType wide = x.dtype().is_complex() ? complex128 : float64;
-    std::vector<double> values(static_cast<std::size_t>(x.size()) * (x.dtype().is_complex() ? 2 : 1));
-    convert_elements(host_data(x), x.dtype(), values.data(), wide, x.size());
-    if (std::any_of(values.begin(), values.end(), [](double v) { return std::isnan(v); }))
-      throw Error(fmt::format("{}: the result {} holds NaN (config.debug_nans is on)", op.name, to_string(x.aval())), loc);
-  }
-}
-
 /// Another shape of the same elements, where they are.
 std::optional<std::vector<Array>> reshaped_in_place(const Primitive& op, const ParamsRef& params, std::span<const Array> inputs, std::span<const Aval> out) {
   if (inputs.size() != 1 || out.size() != 1) return {};
@@ -226,11 +217,9 @@ std::vector<Array> execute_eagerly(const Primitive& op, const ParamsRef& params,
   }
   if (op.kind == Kind::spmd) {
     EagerScope eager;
-    return spmd_program(params, backend("cpu"))->run(inputs, loc);
+    return spmd_program(params, backend(config.debug_nans ? "interp" : "cpu"))->run(inputs, loc);
   }
-  std::vector<Array> results = execute(op, params, inputs, out_avals, loc);
-  if (config.debug_nans) check_nans(op, results, loc);
-  return results;
+  return execute(op, params, inputs, out_avals, loc);
 }
 
 }  // namespace weft::detail

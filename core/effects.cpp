@@ -35,12 +35,15 @@ bool any_eqn(const Jaxpr& j, Test test) {
 }
 
 bool is_effect(const Eqn& e) { return e.op->has_effects; }
+bool is_callback(const Eqn& e) { return e.op->kind == Kind::effect; }
 bool is_io(const Eqn& e) { return is_io_callback(*e.op); }
 
 }  // namespace
 
 bool has_effects(const Eqn& e) { return holds(e, is_effect); }
 bool has_effects(const Jaxpr& j) { return any_eqn(j, is_effect); }
+bool calls_back(const Eqn& e) { return holds(e, is_callback); }
+bool calls_back(const Jaxpr& j) { return any_eqn(j, is_callback); }
 bool performs_io(const Eqn& e) { return holds(e, is_io); }
 bool performs_io(const Jaxpr& j) { return any_eqn(j, is_io); }
 

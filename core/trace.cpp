@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <set>
 
+#include "core/config.h"
 #include "core/effects.h"
 #include "core/error.h"
 #include "core/host.h"
@@ -28,8 +29,12 @@ bool on_this_threads_stack(const Trace* t) {
 
 }  // namespace
 
-TracedArray::TracedArray(Aval a, Ref<Trace> t, std::uint32_t v) : ArrayImpl(Kind::traced, std::move(a)), trace(std::move(t)), var(v) {}
-TracedArray::~TracedArray() = default;
+TracedArray::TracedArray(Aval a, Ref<Trace> t, std::uint32_t v) : ArrayImpl(Kind::traced, std::move(a)), trace(std::move(t)), var(v) {
+  if (trace->watches_) trace->count(*this, 1);
+}
+TracedArray::~TracedArray() {
+  if (trace->watches_) trace->count(*this, -1);
+}
 
 TraceScope::TraceScope(Ref<Trace> trace) : trace_(std::move(trace)) { thread_state().stack.push_back(trace_.get()); }
 TraceScope::~TraceScope() {
@@ -63,6 +68,24 @@ std::vector<std::string> axes_in_scope() {
     if (t)
       for (const AxisFrame& frame : t->axes) names.push_back(frame.name);
   return names;
+}
+
+Trace::Trace(std::string what) : what_(std::move(what)), watches_(config.check_tracer_leaks) {}
+
+void Trace::count(const TracedArray& x, int change) {
+  const std::lock_guard lock(mutex_);
+  Watched& w = watched_[x.var];
+  if (w.alive == 0 && change > 0) w.aval = x.aval, w.origin = origin(x.var);
+  w.alive += change;
+}
+
+void Trace::check_released() {
+  const std::lock_guard lock(mutex_);
+  for (const auto& [var, w] : watched_)
+    if (w.alive > 0)
+      throw LeakedTracerError(what_ + ": a value " + to_string(w.aval) + " of it" + (w.origin.first.empty() ? ", an input," : ", made by " + w.origin.first + ",") +
+                                  " is still held after the function has returned (config.check_tracer_leaks is on); return it instead of keeping it outside",
+                              w.origin.second);
 }
 
 Ref<Trace> Trace::companion_of(Trace& primal, std::string what) {
@@ -200,9 +223,12 @@ Jaxpr trace_jaxpr(const TraceRequest& request, const std::function<std::vector<A
   for (std::size_t i = 0; i < request.inputs.size(); ++i)
     inputs.push_back(trace->add_input(request.inputs[i], request.values.empty() ? Array() : request.values[i]));
   TraceScope scope(trace);
-  const std::vector<Array> outputs = body(inputs);
+  std::vector<Array> outputs = body(inputs);
   for (const Array& x : outputs) check_not_leaked(x, request.what.c_str(), {});
-  return trace->finish(outputs);
+  Jaxpr program = trace->finish(outputs);
+  inputs.clear(), outputs.clear();
+  trace->check_released();
+  return program;
 }
 
 }  // namespace weft::detail

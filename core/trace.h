@@ -2,6 +2,7 @@
 #pragma once
 #include <functional>
 #include <map>
+#include <mutex>
 #include <string>
 #include <vector>
 
@@ -20,7 +21,7 @@ struct AxisFrame {
 class Trace : public RefCounted {
  public:
   /// `what` names the function and the transform for messages: "jit of step".
-  explicit Trace(std::string what) : what_(std::move(what)) {}
+  explicit Trace(std::string what);
 
   /// A new input. With a value (concrete, or traced by an outer trace) the trace can compute values on demand.
   Array add_input(const Aval& aval, const Array& value = {});
@@ -42,17 +43,32 @@ class Trace : public RefCounted {
   Trace* primal_trace() const { return primal_; }
   static Ref<Trace> companion_of(Trace& primal, std::string what);
 
+  /// config.check_tracer_leaks: throws LeakedTracerError if one of this trace's arrays is still held by somebody.
+  void check_released();
+
   /// Named axes that this trace brings into scope.
   std::vector<AxisFrame> axes;
 
  private:
   friend class TraceScope;
+  friend struct TracedArray;
+  /// Counts the handles' objects of a variable, if they are watched.
+  void count(const TracedArray& x, int change);
+
+  struct Watched {
+    int alive = 0;
+    Aval aval;
+    std::pair<std::string, SourceLoc> origin;
+  };
   JaxprBuilder builder_;
   std::string what_;
   bool live_ = true;
   Trace* primal_ = nullptr;
   std::map<Var, Array> values_;  // of inputs, and what was computed on demand
   std::map<const ArrayImpl*, std::pair<Array, Atom>> captured_;
+  const bool watches_;  // whether what is alive is counted
+  std::map<Var, Watched> watched_;
+  std::mutex mutex_;  // of watched_: handles may be dropped by any thread
 };
 
 /// Makes a trace the thread's current one for the scope's life.

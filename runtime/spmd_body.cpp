@@ -173,6 +173,7 @@ struct SpmdBody::Builder {
         s.kind = Step::Kind::collective;
         s.plan = plan_collective(*e.op, *e.params, d.aval(e.inputs[i]), d.avals[e.outputs[i]], groups);
         s.inputs = {slot_of(e.inputs[i])}, s.outputs = {slot[e.outputs[i]]};
+        s.eqn = e;
         out.steps_.push_back(std::move(s));
       }
       return;

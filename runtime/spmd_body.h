@@ -48,7 +48,7 @@ class SpmdBody {
     Segment segment;
     CollectivePlan plan;
     std::vector<int> inputs, outputs;  ///< slots
-    Eqn eqn;                           ///< of a loop or a branch
+    Eqn eqn;                           ///< of a collective, a loop or a branch
     std::vector<std::shared_ptr<SpmdBody>> bodies;
     std::vector<int> dies;             ///< slots that are not needed after it
   };
@@ -58,6 +58,7 @@ class SpmdBody {
   std::span<Ref<Buffer>> at(Slots& slots, int slot) const { return {slots.data() + static_cast<std::size_t>(slot) * num_devices_, num_devices_}; }
   void run_segment(const Segment& s, Slots& slots) const;
   void run_step(const Step& s, Slots& slots) const;
+  void check_collective(const Step& s, Slots& slots) const;
   void run_scan(const Step& s, Slots& slots) const;
   void run_while(const Step& s, Slots& slots) const;
   void run_cond(const Step& s, Slots& slots) const;

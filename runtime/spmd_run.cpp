@@ -10,6 +10,7 @@
 #include "runtime/blocks.h"
 #include "runtime/buffer.h"
 #include "runtime/device.h"
+#include "runtime/nan_check.h"
 #include "runtime/spmd_body.h"
 #include "runtime/thread_pool.h"
 
@@ -57,7 +58,7 @@ void SpmdBody::run_segment(const Segment& s, Slots& slots) const {
     inputs.reserve(s.inputs.size());
     for (std::size_t n = 0; n < s.inputs.size(); ++n) inputs.push_back(wrap_buffer(s.in_avals[n], at(slots, s.inputs[n])[k]));
     std::optional<DeviceLabel> label;
-    if (s.has_effects) label.emplace(to_string(Device::of_id(device_ids_[k])));
+    if (s.has_effects || config.debug_nans) label.emplace(to_string(Device::of_id(device_ids_[k])));
     const std::vector<Array> results = s.executable->call(inputs, device_ids_[k]);
     for (std::size_t n = 0; n < s.outputs.size(); ++n) at(slots, s.outputs[n])[k] = buffer_of(results[n], device_ids_[k]);
   };
@@ -145,6 +146,15 @@ void SpmdBody::run_cond(const Step& step, Slots& slots) const {
   for (std::size_t i = 0; i < out.size(); ++i) set(step.outputs[i], out[i], slots);
 }
 
+void SpmdBody::check_collective(const Step& s, Slots& slots) const {
+  const auto tensors = [&](int slot, const Aval& aval) {
+    std::vector<HostTensor> list;
+    for (const Ref<Buffer>& b : at(slots, slot)) list.push_back({aval, b->data()});
+    return list;
+  };
+  check_made_finite(*s.eqn.op, tensors(s.inputs[0], s.plan.in), tensors(s.outputs[0], s.plan.out), s.eqn.loc);
+}
+
 std::vector<DeviceBuffers> SpmdBody::run(std::span<const DeviceBuffers> inputs) const {
   Slots slots(static_cast<std::size_t>(num_slots_) * num_devices_);
   for (const auto& [slot, value] : constants_) set(slot, value, slots);
@@ -152,7 +162,10 @@ std::vector<DeviceBuffers> SpmdBody::run(std::span<const DeviceBuffers> inputs) 
   for (const Step& s : steps_) {
     switch (s.kind) {
       case Step::Kind::segment: run_segment(s.segment, slots); break;
-      case Step::Kind::collective: run_collective(s.plan, at(slots, s.inputs[0]), at(slots, s.outputs[0]), device_ids_); break;
+      case Step::Kind::collective:
+        run_collective(s.plan, at(slots, s.inputs[0]), at(slots, s.outputs[0]), device_ids_);
+        if (config.debug_nans) check_collective(s, slots);
+        break;
       case Step::Kind::scan: run_scan(s, slots); break;
       case Step::Kind::while_loop: run_while(s, slots); break;
       case Step::Kind::cond: run_cond(s, slots); break;

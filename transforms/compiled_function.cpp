@@ -3,8 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cmath>
-#include <complex>
 #include <fstream>
 
 #include "core/array_impl.h"
@@ -20,17 +18,6 @@
 namespace weft {
 namespace detail {
 namespace {
-
-bool is_nan(const Array& x) {
-  if (!x.dtype().is_inexact() || as_traced(x)) return false;
-  if (x.dtype().is_complex()) {
-    const auto values = x.to_vector<std::complex<double>>();
-    return std::any_of(values.begin(), values.end(),
-                       [](const std::complex<double>& v) { return std::isnan(v.real()) || std::isnan(v.imag()); });
-  }
-  const auto values = x.to_vector<double>();
-  return std::any_of(values.begin(), values.end(), [](double v) { return std::isnan(v); });
-}
 
 bool is_host_array(const ConcreteArray& c) { return c.buffer && !c.placement; }
 
@@ -57,17 +44,15 @@ Executable& CompiledFunction::executable() {
   return *owner_;
 }
 
-std::vector<Array> CompiledFunction::run_uncommitted(std::span<const Array> inputs) {
-  std::vector<Array> results = executable().call(inputs, default_device_id());
-  if (config.debug_nans) find_nan(results, inputs);
-  return results;
+// With debug_nans on, programs run on the interpreter, which checks every operation's results.
+Executable& CompiledFunction::runner() {
+  if (!config.debug_nans) return executable();
+  const std::lock_guard lock(mutex_);
+  if (!checked_) checked_ = backend("interp").compile(jaxpr_, {name_, donated_});
+  return *checked_;
 }
 
-// config.debug_nans: a program whose result has a NaN is run again step by step, where the operation that makes it throws.
-void CompiledFunction::find_nan(std::span<const Array> results, std::span<const Array> inputs) const {
-  EagerScope eager;
-  if (std::any_of(results.begin(), results.end(), is_nan)) eval_jaxpr(jaxpr_, inputs);
-}
+std::vector<Array> CompiledFunction::run_uncommitted(std::span<const Array> inputs) { return runner().call(inputs, default_device_id()); }
 
 std::vector<Array> CompiledFunction::run(std::span<const Array> inputs, SourceLoc loc) {
   EagerScope eager;
@@ -81,16 +66,15 @@ std::vector<Array> CompiledFunction::run(std::span<const Array> inputs, SourceLo
     sharded |= !c->buffer || (committed && committed->buffer && committed->buffer->device_id() != c->buffer->device_id());
     committed = c;
   }
-  if (executable().takes_placed()) return executable().call(inputs, default_device_id());
+  if (runner().takes_placed()) return runner().call(inputs, default_device_id());
   // Sharded operands, and ones that are committed to several devices, go step by step: each operation follows its operands, or throws.
   if (sharded) return eval_jaxpr(jaxpr_, inputs);
   const int device = committed ? committed->buffer->device_id() : device_ >= 0 ? device_ : default_device_id();
-  std::vector<Array> results = donated_.empty() ? executable().call(inputs, device) : run_donating(inputs, device, loc);
+  std::vector<Array> results = donated_.empty() ? runner().call(inputs, device) : run_donating(inputs, device, loc);
   if (committed)
     for (Array& x : results)
       if (const ConcreteArray* c = as_concrete(x); c && !c->placement)
         x = Array(Ref<ArrayImpl>(new ConcreteArray(c->aval, {c->buffer}, committed->placement)));
-  if (config.debug_nans && donated_.empty()) find_nan(results, inputs);
   return results;
 }
 
@@ -108,7 +92,7 @@ std::vector<Array> CompiledFunction::run_donating(std::span<const Array> inputs,
     host().read(*c, copy->data(), loc);
     owned[i] = Array(Ref<ArrayImpl>(new ConcreteArray(c->aval, std::move(copy))));
   }
-  std::vector<Array> results = executable().call(owned, device);
+  std::vector<Array> results = runner().call(owned, device);
   for (std::size_t i = 0; i < owned.size(); ++i)
     if (donated_[i] && as_concrete(inputs[i])) {
       auto* c = static_cast<ConcreteArray*>(inputs[i].impl().get());

@@ -31,7 +31,7 @@ class CompiledFunction final : public Program {
   }
 
  private:
-  void find_nan(std::span<const Array> results, std::span<const Array> inputs) const;
+  Executable& runner();
   std::vector<Array> run_donating(std::span<const Array> inputs, int device, SourceLoc loc);
 
   const std::string name_;
@@ -40,7 +40,7 @@ class CompiledFunction final : public Program {
   const int device_;  // committed to it; -1: none
   bool captures_tracers_ = false, captures_placed_ = false, plain_ = false;
   std::mutex mutex_;
-  Ref<Executable> owner_;
+  Ref<Executable> owner_, checked_;
   std::atomic<Executable*> executable_{nullptr};
 };
 

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <condition_variable>
+#include <cstdio>
 #include <thread>
 
 #include "core/array_impl.h"
@@ -13,6 +14,7 @@
 #include "core/trace.h"
 #include "transforms/compiled_function.h"
 #include "transforms/differentiate.h"
+#include "transforms/explain.h"
 #include "transforms/jit_counts.h"
 
 namespace weft {
@@ -27,6 +29,7 @@ struct Entry : RefCounted {
   std::vector<Aval> avals;
   std::vector<AxisFrame> axes;  // in scope when it was traced: a program may depend on their sizes
   Ref<const Structure> arguments;
+  Skeleton tree{Skeleton::Kind::node};  // of the arguments, for explanations
   std::thread::id tracer;  // who traces it now
   bool ready = false;
   Ref<CompiledFunction> function;
@@ -130,8 +133,10 @@ class Cache final : public JitCache {
     e->axes = axes;
     e->arguments = c.keep_arguments();
     e->tracer = std::this_thread::get_id();
+    const std::string again = config.explain_recompiles ? explain(*e, c) : std::string();
     entries_.push_back(e);
     lock.unlock();
+    if (!again.empty()) std::fputs(again.c_str(), stderr);
     try {
       trace(*e, c);
     } catch (...) {
@@ -148,6 +153,20 @@ class Cache final : public JitCache {
   }
 
  private:
+  /// Why none of the programs there are serves the call; empty if there are none.
+  std::string explain(const Entry& e, JitCall& c) {
+    const Signature now{c.function().arguments(), e.avals, axes_of(e)};
+    std::vector<Signature> before;
+    for (const Ref<Entry>& other : entries_)
+      if (other->ready) before.push_back({other->tree, other->avals, axes_of(*other)});
+    return before.empty() ? std::string() : explain_retracing((maker_ ? "pmap of " : "jit of ") + name_, before, now, c.loc);
+  }
+  static std::vector<std::pair<std::string, int>> axes_of(const Entry& e) {
+    std::vector<std::pair<std::string, int>> out;
+    for (const AxisFrame& frame : e.axes) out.emplace_back(frame.name, frame.size);
+    return out;
+  }
+
   void drop(const Ref<Entry>& e) {
     std::erase_if(entries_, [&](const Ref<Entry>& other) { return other == e; });
     traced_.notify_all();
@@ -156,6 +175,7 @@ class Cache final : public JitCache {
   void trace(Entry& e, JitCall& c) {
     ++jit_counts().traces;
     FlatFunction& f = c.function();
+    e.tree = f.arguments();
     TraceRequest request{fmt::format("jit of {}", name_), e.avals, {}};
     const Jaxpr j = maker_ ? maker_->make(f) : trace_jaxpr(request, [&](std::span<const Array> leaves) { return f.run(leaves); });
     std::vector<bool> donated;

@@ -9,6 +9,8 @@
 #include "core/trace.h"
 #include "runtime/blocks.h"
 #include "runtime/buffer.h"
+#include "runtime/device.h"
+#include "runtime/nan_check.h"
 #include "runtime/spmd.h"
 
 namespace weft::detail {
@@ -18,7 +20,7 @@ namespace {
 HostTensor tensor_of(const Array& x) { return {x.aval(), const_cast<void*>(host_data(x))}; }
 
 std::vector<Array> run_reference(const Primitive& op, const ParamsRef& params, std::span<const Array> inputs, std::span<const Aval> out_avals,
-                                 int device) {
+                                 int device, SourceLoc loc) {
   std::vector<HostTensor> in, out;
   for (const Array& x : inputs) in.push_back(tensor_of(x));
   std::vector<Array> results;
@@ -28,6 +30,7 @@ std::vector<Array> run_reference(const Primitive& op, const ParamsRef& params, s
     results.push_back(wrap_buffer(aval, std::move(buffer)));
   }
   op.reference({*params, in, out});
+  if (config.debug_nans) check_made_finite(op, in, out, loc);
   return results;
 }
 
@@ -76,14 +79,14 @@ class InterpExecutable final : public Executable {
 
 std::vector<Array> interpret_eqn(const Primitive& op, const ParamsRef& params, std::span<const Array> inputs, std::span<const Aval> out_avals,
                                  int device, SourceLoc loc) {
-  if (op.reference) return run_reference(op, params, inputs, out_avals, device);
+  if (op.reference) return run_reference(op, params, inputs, out_avals, device, loc);
   switch (op.kind) {
     case Kind::call: {
       const std::vector<ParamText> list = op.params_list(*params);
-      return interpret(body_of(op, list), inputs, device);
+      return interpret(body_of(op, list), inputs, device, loc);
     }
     case Kind::control:
-      return run_control(op, *params, inputs, [device](const Jaxpr& j, std::span<const Array> args) { return interpret(j, args, device); });
+      return run_control(op, *params, inputs, [&](const Jaxpr& j, std::span<const Array> args) { return interpret(j, args, device, loc); });
     case Kind::spmd: {
       static InterpBackend segments;
       std::vector<Array> results = spmd_program(params, segments)->run(inputs, loc);
@@ -95,7 +98,7 @@ std::vector<Array> interpret_eqn(const Primitive& op, const ParamsRef& params, s
   }
 }
 
-std::vector<Array> interpret(const Jaxpr& j, std::span<const Array> inputs, int device) {
+std::vector<Array> interpret(const Jaxpr& j, std::span<const Array> inputs, int device, SourceLoc caller) {
   const JaxprData& d = j.data();
   std::vector<Array> values(d.avals.size());
   std::copy(d.consts.begin(), d.consts.end(), values.begin());
@@ -115,7 +118,7 @@ std::vector<Array> interpret(const Jaxpr& j, std::span<const Array> inputs, int 
     in.clear(), out_avals.clear();
     for (Atom a : e.inputs) in.push_back(value(a));
     for (Var v : e.outputs) out_avals.push_back(d.avals[v]);
-    std::vector<Array> results = interpret_eqn(*e.op, e.params, in, out_avals, device, e.loc);
+    std::vector<Array> results = interpret_eqn(*e.op, e.params, in, out_avals, device, e.loc ? e.loc : caller);
     for (std::size_t k = 0; k < results.size(); ++k) values[e.outputs[k]] = std::move(results[k]);
     for (Atom a : e.inputs)
       if (!a.is_literal() && last_use[a.var()] == i) values[a.var()] = Array();
