@@ -1,0 +1,159 @@
+// config.debug_nans, check_tracer_leaks and explain_recompiles.
+#include <functional>
+
+#include "tests/transforms/capture.h"
+#include "tests/transforms/checks.h"
+
+using namespace weft;
+using namespace weft::test;
+
+namespace {
+
+const bool several_devices = [] {
+  config.num_cpu_devices = 8;
+  return true;
+}();
+
+/// A setting for the length of a test.
+class With {
+ public:
+  explicit With(bool& flag) : flag_(flag) { flag_ = true; }
+  ~With() { flag_ = false; }
+  With(const With&) = delete;
+  With& operator=(const With&) = delete;
+
+ private:
+  bool& flag_;
+};
+
+struct Layer {
+  Array w, b;
+};
+
+Array logarithm(const Array& x) {
+  const Array y = x * 2;
+  return log(y) + 1;  // the line that messages name
+}
+constexpr const char* kLine = "debugging.cpp:35";
+
+}  // namespace
+
+TEST_CASE("debug_nans names the operation that made the first NaN or infinity, and its line") {
+  const With on(config.debug_nans);
+  const Array bad = array({1.f, -1.f, 2.f});
+  CHECK(refuses<Error>([&] { logarithm(bad); }, {"log: makes nan, element [1] of f32[3] out of -2.0", kLine}));
+  CHECK(refuses<Error>([&] { jit(logarithm)(bad); }, {"log: makes nan, element [1] of f32[3] out of -2.0", kLine}));
+  CHECK(refuses<Error>([&] { jit(logarithm)(-1.f); }, {"log: makes nan out of -2.0", kLine}));
+  CHECK(refuses<Error>([&] { jit(logarithm)(0.f); }, {"log: makes -inf out of 0.0", kLine}));
+  CHECK(refuses<Error>([&] { vmap(logarithm)(bad); }, {"log: makes nan", kLine}));
+  CHECK(refuses<Error>([&] { jit(vmap(logarithm))(bad); }, {"log: makes nan, element [1]", kLine}));
+  CHECK(refuses<Error>([&] { pmap(logarithm)(bad); }, {"log: makes nan out of -2.0 on cpu:1", kLine}));
+  CHECK(refuses<Error>([&] { grad([](Array x) { return logarithm(x); })(-1.f); }, {"log: makes nan", kLine}));
+  CHECK(refuses<Error>([&] { jit(grad([](Array x) { return sqrt(x); }))(0.f); }, {"inf", "debugging.cpp"}));
+  auto loop = [](Array x) { return fori_loop(0, 3, [](Array, Array c) { return logarithm(c); }, x); };
+  CHECK(refuses<Error>([&] { jit(loop)(0.1f); }, {"log: makes nan", kLine}));
+  CHECK(refuses<Error>([&] { loop(0.1f); }, {"log: makes nan", kLine}));
+  CHECK(refuses<Error>([&] { jit([](Array x) { return cond(x < 0, logarithm, [](Array a) { return a; }, x); })(-3.f); }, {"log: makes nan", kLine}));
+  CHECK(refuses<Error>([&] { jit(jit(checkpoint(logarithm)))(-1.f); }, {"log: makes nan", kLine}));
+  CHECK(refuses<Error>([&] { jit([](Array x) { return exp(x.at(0).set(1000.f)); })(zeros(2)); }, {"exp: makes inf, element [0] of f32[2] out of 1000.0"}));
+  CHECK(refuses<Error>([&] { pmap([](Array x) { return psum(x, "i"); }, {.axis_name = "i"})(array({3e38f, 3e38f})); }, {"psum: makes inf"}));
+  // Complex numbers and the small types too.
+  CHECK(refuses<Error>([&] { convert(array({1e6f}), float16); }, {"convert_element_type: makes inf"}));
+  CHECK(refuses<Error>([&] { convert(array({1.f}), complex64) / 0.f; }, {"div"}));
+}
+
+TEST_CASE("debug_nans lets pass what was not finite before") {
+  const With on(config.debug_nans);
+  const float infinite = std::numeric_limits<float>::infinity(), nan = std::nanf("");
+  const Array masked = jit([&](Array x) { return where(x > 0, x, -infinite); })(array({1.f, -1.f}));
+  CHECK(near(exp(masked), {std::exp(1), 0}));
+  CHECK(near(jit([](Array x) { return max(x + 1); })(masked), {2}));
+  CHECK(near(jit([](Array x) { return where(isnan(x), 0.f, x) * 2; })(array({nan, 3.f})), {0, 6}));
+  // An element that was NaN doesn't hide another that becomes it.
+  CHECK(refuses<Error>([&] { jit([](Array x) { return sqrt(x); })(array({nan, -1.f})); }, {"sqrt: makes nan, element [1]"}));
+}
+
+TEST_CASE("debug_nans runs nothing twice, and the same functions go on without it") {
+  int calls = 0;
+  auto f = jit([&](Array x) {
+    debug::callback([&](Array) { ++calls; }, x);
+    return logarithm(x);
+  });
+  {
+    const With on(config.debug_nans);
+    CHECK(refuses<Error>([&] { f(-1.f); }, {"log"}));
+    CHECK(calls == 1);
+    CHECK(near(f(0.5f), {1}));
+    CHECK(calls == 2);
+  }
+  CHECK(std::isnan(f(-1.f).item<float>()));
+  CHECK(calls == 3);
+  const With on(config.debug_nans);
+  CHECK(refuses<Error>([&] { f(-1.f); }, {"log"}));
+  auto donating = jit([](Array x) { return logarithm(x); }, {.donate_argnums = {0}});
+  CHECK(refuses<Error>([&] { donating(array({-1.f})); }, {"log"}));
+}
+
+TEST_CASE("a traced value that is kept beyond its function is found where it leaks") {
+  const With on(config.check_tracer_leaks);
+  Array kept;
+  auto leaks = [&](Array x) {
+    kept = x * 2;
+    return x;
+  };
+  CHECK(refuses<LeakedTracerError>([&] { jit(leaks)(1.f); }, {"jit of <lambda>", "f32[]", "mul", "debugging.cpp"}));
+  kept = Array();
+  CHECK(refuses<LeakedTracerError>([&] { vmap(leaks)(ones(3)); }, {"vmap of <lambda>", "mul", "debugging.cpp"}));
+  kept = Array();
+  CHECK(refuses<LeakedTracerError>([&] { grad(leaks)(1.f); }, {"grad of <lambda>", "mul"}));
+  kept = Array();
+  CHECK(refuses<LeakedTracerError>([&] { scan([&](Array c, Array x) { return std::pair{leaks(c), x}; }, 0.f, ones(3)); }, {"mul"}));
+  kept = Array();
+  std::function<Array()> closure;
+  CHECK(refuses<LeakedTracerError>(
+      [&] {
+        jit([&](Array x) {
+          closure = [x] { return x; };
+          return x;
+        })(1.f);
+      },
+      {"an input"}));
+  closure = nullptr;
+  // No false alarms: closures, nested transforms, loops, custom rules, functions returned by transforms.
+  auto clean = [](Array x) {
+    const auto [y, pull] = vjp([x](Array a) { return sin(a) * x; }, x);
+    auto inner = jit([x](Array a) { return a * x; });
+    auto ruled = custom_jvp([](Array a) { return a; }, [](auto primals, auto tangents) { return std::pair{std::get<0>(primals), std::get<0>(tangents)}; });
+    auto body = [&](Array c, Array k) { return std::pair{c * k + x, inner(c)}; };
+    return std::get<0>(pull(y)) + ruled(inner(y)) + sum(scan(body, x, arange(3, float32)).second) + grad(inner)(x) + checkpoint(inner)(x);
+  };
+  CHECK_NOTHROW(jit(clean)(1.f));
+  CHECK_NOTHROW(jit(grad(clean))(1.f));
+  CHECK_NOTHROW(vmap(grad(jit(clean)))(ones(2)));
+  CHECK_NOTHROW(jit(vmap(clean))(ones(2)));
+  CHECK_NOTHROW(hessian(clean)(1.f));
+  CHECK_NOTHROW(pmap(clean)(ones(2)));
+}
+
+TEST_CASE("a recompilation is explained on request") {
+  auto f = jit([](Layer l, Array x, int times) { return (x * l.w + l.b) * times; }, {.name = "step"});
+  const Layer layer{2.f, 1.f};
+  const auto said = [&](auto... args) { return written_to(stderr, [&] { f(args...); }); };
+  f(layer, ones({8, 3}), 1);
+  CHECK(said(layer, ones({9, 3}), 1).empty());
+  const With on(config.explain_recompiles);
+  const std::string text = said(layer, ones({7, 3}), 1);
+  CHECK(has(text, "weft: jit of step is traced again at "));
+  CHECK(has(text, "debugging.cpp"));
+  CHECK(has(text, "argument 1: f32[9,3] -> f32[7,3]\n"));
+  CHECK(said(layer, ones({7, 3}), 1).empty());
+  CHECK(has(said(layer, ones({7, 3}), 2), "argument 2: 1 -> 2\n"));
+  CHECK(has(said(layer, ones({7, 3}, float64), 2), "argument 1: f32[7,3] -> f64[7,3]\n"));
+  CHECK(has(said(Layer{array({2.f, 2.f, 2.f}), 1.f}, ones({7, 3}), 1), "argument 0.w: f32[] (weak) -> f32[3]\n"));
+  auto g = jit([](std::vector<Array> xs) { return xs[0]; });
+  CHECK(written_to(stderr, [&] { g(std::vector<Array>{1.f}); }).empty());
+  CHECK(has(written_to(stderr, [&] { g(std::vector<Array>{1.f, 2.f}); }), "argument 0: a tree of 1 element -> a tree of 2 elements\n"));
+  auto mapped = pmap([](Array x) { return x; });
+  mapped(ones(2));
+  CHECK(has(written_to(stderr, [&] { mapped(ones(3)); }), "weft: pmap of <lambda> is traced again"));
+}
