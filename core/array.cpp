@@ -110,6 +110,8 @@ void throw_donated(const Array& x, const char* operation, SourceLoc loc) {
 }
 
 void read_elements(const Array& x, DType as, void* out, const char* operation, SourceLoc loc) {
+  if (x.dtype().is_key() != as.is_key())
+    throw DTypeError(fmt::format("{}: {} holds keys, which are no numbers; random::key_data gives their uint32 parts", operation, to_string(x.aval())), loc);
   const Array value = value_or_throw(x, operation, loc);
   std::vector<std::byte> storage;
   convert_elements(elements(value, storage, loc), value.dtype(), out, as, value.size());

@@ -31,11 +31,39 @@ void check_sizes(const OpContext& c, const Aval& out) {
 }
 }  // namespace
 
+namespace {
+/// Throws if an operation on numbers is given keys. Primitives of kinds that have uses for keys check their operands themselves.
+void check_keys(const OpContext& c) {
+  switch (c.op.kind) {
+    case Kind::iota:
+    case Kind::reduce:
+    case Kind::arg_reduce:
+    case Kind::cumulative:
+    case Kind::dot:
+    case Kind::convolution:
+    case Kind::reduce_window:
+      break;
+    case Kind::scatter:
+      if (c.op.combiner) break;
+      return;
+    case Kind::collective:
+      if (c.op.name.starts_with("p") && (c.op.name.starts_with("psum") || c.op.name == "pmax" || c.op.name == "pmin")) break;
+      return;
+    default:
+      return;
+  }
+  for (const Aval& a : c.in)
+    if (a.dtype.is_key())
+      c.fail<DTypeError>("keys can't be computed with", "random::key_data gives the numbers of a key, random::bits makes new ones of it");
+}
+}  // namespace
+
 std::vector<Aval> infer(const Primitive& op, const ParamsBase& params, std::span<const Aval> in, SourceLoc loc) {
   std::vector<Aval> out;
   const OpContext context{op, params, in, effective_loc(loc)};
   if (op.num_operands >= 0 && in.size() != static_cast<std::size_t>(op.num_operands))
     context.fail<ShapeError>(fmt::format("takes {} operand{}, not {}", op.num_operands, op.num_operands == 1 ? "" : "s", in.size()));
+  if (std::any_of(in.begin(), in.end(), [](const Aval& a) { return a.dtype.is_key(); })) check_keys(context);
   op.abstract_eval(context, out);
   for (const Aval& a : out) check_sizes(context, a);
   return out;

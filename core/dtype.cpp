@@ -1,6 +1,10 @@
 #include "core/dtype.h"
 
 #include <array>
+#include <string>
+
+#include "core/error.h"
+#include "core/trace.h"
 
 namespace weft {
 namespace {
@@ -23,7 +27,8 @@ constexpr std::array<Names, DType::count> kNames = {{{"bool", "bool", 1},
                                                      {"float32", "f32", 4},
                                                      {"float64", "f64", 8},
                                                      {"complex64", "c64", 8},
-                                                     {"complex128", "c128", 16}}};
+                                                     {"complex128", "c128", 16},
+                                                     {"key<fry>", "key<fry>", 8}}};
 
 // The promotion lattice: all dtypes and the three weak types, each with the edges to its next larger types.
 enum Node { b1, i1, i2, i4, i8, u1, u2, u4, u8, f2, bf, f4, f8, c8, c16, weak_int, weak_float, weak_complex, kNodes };
@@ -94,10 +99,14 @@ namespace detail {
 
 WeakDType promote_types(WeakDType a, WeakDType b) {
   if (a.dtype == b.dtype) return {a.dtype, a.weak && b.weak && !a.dtype.is_bool()};
+  if (a.dtype.is_key() || b.dtype.is_key())
+    throw DTypeError(std::string(a.dtype.name()) + " and " + std::string(b.dtype.name()) +
+                         " have no common dtype: keys can't be computed with; random::key_data gives the numbers of a key",
+                     effective_loc({}));
   const bool both_weak = a.weak && b.weak;
   if (both_weak) a.weak = b.weak = false;
   const int node = kLattice[static_cast<std::size_t>(node_of(a))][static_cast<std::size_t>(node_of(b))];
-  if (node < DType::count) return {DType(node), both_weak && node != b1};
+  if (node < weak_int) return {DType(node), both_weak && node != b1};
   // A weak type of no width of its own: 64 bits wide if an operand is, else the default.
   const bool wide = has_64_bit_parts(a.dtype) || has_64_bit_parts(b.dtype);
   if (node == weak_int) return {a.dtype.is_bool() ? b.dtype : a.dtype, true};

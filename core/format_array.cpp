@@ -321,6 +321,9 @@ std::string array_text(const Array& x) {
   if (x.size() == 0) return "[]";
   std::vector<std::byte> data(static_cast<std::size_t>(x.aval().bytes()));
   read_elements(x, x.dtype(), data.data(), "print", {});
+  if (x.dtype().is_key())
+    return "Array(" + to_string(x.shape()) + ", dtype=key<fry>) overlaying:\n" +
+           ArrayPrinter(x.shape().inserted(x.ndim(), 2), data.data(), uint32).text();
   return ArrayPrinter(x.shape(), data.data(), x.dtype()).text();
 }
 

@@ -383,6 +383,10 @@ Array combine(Update update, const Array& x, const Array& v) {
 /// The value in x's dtype, if that is of its kind or a wider kind.
 Array converted(const Array& v, DType dtype, const char* operation, SourceLoc loc) {
   auto rank = [](DType d) { return d.is_complex() ? 2 : d.is_floating() ? 1 : 0; };
+  if (v.dtype().is_key() != dtype.is_key())
+    throw DTypeError(fmt::format("{}: a value {} can't be put into an array of {}; random::wrap_key_data makes keys, random::key_data numbers",
+                                 operation, to_string(v.aval()), dtype.name()),
+                     loc);
   if (rank(v.dtype()) > rank(dtype))
     throw DTypeError(fmt::format("{}: a value {} can't be put into an array of {} without loss; convert one of them", operation,
                                  to_string(v.aval()), dtype.name()),

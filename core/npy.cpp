@@ -160,6 +160,8 @@ std::string npy_header(const Aval& aval) {
 }
 
 std::string npy_data(const Array& x, SourceLoc loc) {
+  if (x.dtype().is_key())
+    throw DTypeError("save: " + to_string(x.aval()) + " holds keys, which a NumPy file can't; save random::key_data of it", loc);
   std::string data(static_cast<std::size_t>(x.aval().bytes()), '\0');
   read_elements(x, x.dtype(), data.data(), "save", loc);
   return data;

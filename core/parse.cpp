@@ -301,10 +301,14 @@ class ProgramReader {
     const std::size_t at = r.offset();
     const std::string name = r.read_identifier();
     if (name == "key") {
-      r.seek(at);
-      r.fail("keys as a type of their own (key<...>) are not supported; the program must use raw keys of uint32");
-    }
-    if (!find_dtype(name, aval.dtype)) {
+      r.expect("<");
+      if (const std::string generator = r.read_identifier(); generator != "fry") {
+        r.seek(at);
+        r.fail("there are no keys of the generator '" + generator + "', only key<fry>, of threefry2x32");
+      }
+      r.expect(">");
+      aval.dtype = key_dtype;
+    } else if (!find_dtype(name, aval.dtype)) {
       r.seek(at);
       r.fail("there is no dtype '" + name + "'");
     }

@@ -40,8 +40,10 @@ decltype(auto) with_storage(DType dtype, F&& f) {
       return f.template operator()<double>();
     case 13:
       return f.template operator()<std::complex<float>>();
-    default:
+    case 14:
       return f.template operator()<std::complex<double>>();
+    default:  // keys are moved and compared as they lie in memory
+      return f.template operator()<std::uint64_t>();
   }
 }
 

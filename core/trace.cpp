@@ -108,7 +108,7 @@ Atom Trace::lift(const Array& x) {
     captured_.emplace(x.impl().get(), std::pair{x, a});
     return a;
   };
-  if (const ConcreteArray* c = as_concrete(x); c && c->aval.shape.empty() && !c->placement && c->buffer && c->buffer->on_host()) {
+  if (const ConcreteArray* c = as_concrete(x); c && c->aval.shape.empty() && !c->aval.dtype.is_key() && !c->placement && c->buffer && c->buffer->on_host()) {
     host().wait(*c);
     Literal literal{c->aval, {}};
     std::copy_n(static_cast<const std::byte*>(c->buffer->data()), c->aval.dtype.itemsize(), literal.bits.begin());

@@ -11,14 +11,14 @@ using V = KernelValue;
 
 struct Eq : Comparison<Eq> {
   static constexpr std::string_view name = "eq", doc = "Whether the operands are equal; NaN equals nothing.";
-  static constexpr unsigned dtypes = kAny;
+  static constexpr unsigned dtypes = kAny | kKey;
   static bool ref(auto x, auto y) { return x == y; }
   static constexpr bool kernel_takes_complex = true;
   static V kernel(KernelBuilder& b, V x, V y) { return b.eq(x, y); }
 };
 struct Ne : Comparison<Ne> {
   static constexpr std::string_view name = "ne", doc = "Whether the operands differ; NaN differs from everything.";
-  static constexpr unsigned dtypes = kAny;
+  static constexpr unsigned dtypes = kAny | kKey;
   static bool ref(auto x, auto y) { return x != y; }
   static constexpr bool kernel_takes_complex = true;
   static V kernel(KernelBuilder& b, V x, V y) { return b.ne(x, y); }

@@ -32,6 +32,7 @@ struct ConvertElementType : LinearUnary<ConvertElementType> {
   static Aval abstract_eval(const OpContext& c) {
     check_operands(c, 1, dtypes);
     const Params& p = c.get<Params>();
+    if (p.new_dtype.is_key()) c.fail<DTypeError>("numbers are no keys", "random::wrap_key_data makes keys of their uint32 parts");
     return {c.in[0].shape, p.new_dtype, p.weak_type && !p.new_dtype.is_bool()};
   }
   static void reference(const ReferenceContext& c) {
@@ -60,8 +61,11 @@ struct BitcastConvertType : Unary<BitcastConvertType> {
     return {.new_dtype = t.itemsize() == 1 ? uint8 : t.itemsize() == 2 ? int16 : t.itemsize() == 4 ? uint32 : float64};
   }
   static Aval abstract_eval(const OpContext& c) {
-    check_operands(c, 1, dtypes);
     const DType to = c.get<Params>().new_dtype;
+    // Keys as they lie in memory: what operations on keys are compiled to.
+    if (c.in.size() == 1 && c.in[0].dtype.is_key() != to.is_key() && (c.in[0].dtype == uint64 || to == uint64))
+      return {c.in[0].shape, to, false};
+    check_operands(c, 1, dtypes);
     if (!(kind_of(to) & dtypes) || to.itemsize() != c.in[0].dtype.itemsize())
       c.fail<DTypeError>("can't give " + std::string(to.name()), "the result is an integer or floating dtype of the operand's size");
     return {c.in[0].shape, to, false};
@@ -160,7 +164,7 @@ struct ReducePrecision : LinearUnary<ReducePrecision> {
 
 struct Copy : LinearUnary<Copy> {
   static constexpr std::string_view name = "copy", doc = "The same values.";
-  static constexpr unsigned dtypes = kAny;
+  static constexpr unsigned dtypes = kAny | kKey;
   static auto stored_ref(auto x) { return x; }
   static Array pull(const Array& ct, const Aval&) { return ct; }
   static constexpr bool kernel_takes_complex = true;
@@ -180,7 +184,7 @@ std::vector<ElementwiseInfo> convert_infos() {
 
 Array convert_element_type(const Array& x, DType dtype, bool weak, SourceLoc loc) {
   if (x.dtype() == dtype && x.aval().weak == weak) return x;
-  if (const LiteralArray* literal = as_literal(x)) return make_literal(number_of(*literal), dtype, weak && !dtype.is_bool());
+  if (const LiteralArray* literal = as_literal(x); literal && !dtype.is_key()) return make_literal(number_of(*literal), dtype, weak && !dtype.is_bool());
   return bind_one<ConvertElementType>({.new_dtype = dtype, .weak_type = weak}, {x}, loc);
 }
 

@@ -9,7 +9,7 @@ namespace weft::detail {
 
 std::string describe_dtypes(unsigned dtypes) {
   static constexpr std::pair<unsigned, const char*> kNames[] = {
-      {kBool, "bool"}, {kInteger, "integer"}, {kFloating, "floating"}, {kComplex, "complex"}};
+      {kBool, "bool"}, {kInteger, "integer"}, {kFloating, "floating"}, {kComplex, "complex"}, {kKey, "key"}};
   std::vector<const char*> names;
   for (const auto& [bit, name] : kNames)
     if (dtypes & bit) names.push_back(name);

@@ -20,10 +20,12 @@
 namespace weft::detail {
 
 /// Sets of dtypes.
-inline constexpr unsigned kBool = 1, kInteger = 2, kFloating = 4, kComplex = 8;
+inline constexpr unsigned kBool = 1, kInteger = 2, kFloating = 4, kComplex = 8, kKey = 16;
 inline constexpr unsigned kBits = kBool | kInteger, kNumber = kInteger | kFloating | kComplex, kInexact = kFloating | kComplex,
                           kReal = kBool | kInteger | kFloating, kAny = kReal | kComplex;
-constexpr unsigned kind_of(DType t) { return t.is_bool() ? kBool : t.is_integer() ? kInteger : t.is_floating() ? kFloating : kComplex; }
+constexpr unsigned kind_of(DType t) {
+  return t.is_bool() ? kBool : t.is_integer() ? kInteger : t.is_floating() ? kFloating : t.is_complex() ? kComplex : kKey;
+}
 template <class T>
 constexpr unsigned kind_of_storage() {
   return std::is_same_v<T, bool> ? kBool : is_complex_storage<T> ? kComplex : is_floating_storage<T> ? kFloating : kInteger;

@@ -42,7 +42,7 @@ struct FillValue {
 };
 std::string print_param(const FillValue& v);
 void read_param(ParamReader& r, FillValue& v);
-/// The value that fills where none is given: NaN, the lowest integer, the highest unsigned one, true.
+/// The value that fills where none is given: NaN, the lowest integer, the highest unsigned one (also of a key), true.
 FillValue default_fill(DType dtype);
 /// The fill value's bytes in the dtype, `dtype.itemsize()` of them.
 void store_fill(const std::optional<FillValue>& fill, DType dtype, void* out);

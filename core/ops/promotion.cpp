@@ -29,6 +29,15 @@ Array promoted(std::string_view operation, const Arg& x, WeakDType to) {
   return convert_element_type(x.array(), to.dtype, to.weak, x.where());
 }
 
+/// Keys and numbers have no common dtype; here the operation's name and the line are known.
+void check_keys(std::string_view operation, std::span<const Arg> operands) {
+  for (const Arg& x : operands)
+    if (x.aval().dtype.is_key() != operands[0].aval().dtype.is_key())
+      throw DTypeError(fmt::format("{}: {} and {} don't fit together: keys can't be computed with; random::key_data gives their numbers", operation,
+                                   to_string(operands[0].aval()), to_string(x.aval())),
+                       effective_loc(x.where()));
+}
+
 void check_shapes(std::string_view operation, std::span<const Arg> operands) {
   for (std::size_t i = 0; i < operands.size(); ++i)
     for (std::size_t k = 0; k < i; ++k) {
@@ -55,11 +64,11 @@ Array with_rank(const Arg& x, int rank) {
 }  // namespace
 
 WeakDType inexact_dtype(WeakDType t) {
-  if (t.dtype.is_inexact()) return t;
+  if (t.dtype.is_inexact() || t.dtype.is_key()) return t;
   return {t.dtype.itemsize() == 8 ? float64 : float32, t.weak && !t.dtype.is_bool()};
 }
 Array to_inexact(const Arg& x) {
-  if (x.aval().dtype.is_inexact()) return x.array();
+  if (x.aval().dtype.is_inexact() || x.aval().dtype.is_key()) return x.array();
   const WeakDType t = inexact_dtype(x.aval().weak_dtype());
   return convert_element_type(x.array(), t.dtype, t.weak, x.where());
 }
@@ -74,6 +83,7 @@ std::vector<Array> promote_ranks(std::string_view operation, std::span<const Arg
   return out;
 }
 std::vector<Array> promote_operands(std::string_view operation, std::span<const Arg> operands) {
+  check_keys(operation, operands);
   WeakDType t = operands[0].aval().weak_dtype();
   for (const Arg& x : operands) t = promote_types(t, x.aval().weak_dtype());
   std::vector<Array> out = promote_ranks(operation, operands);
@@ -94,9 +104,11 @@ std::array<Array, 2> promote_pair(std::string_view operation, const Arg& x, cons
 }
 }  // namespace
 std::array<Array, 2> promote_operands(std::string_view operation, const Arg& x, const Arg& y) {
+  if (x.aval().dtype.is_key() != y.aval().dtype.is_key()) check_keys(operation, std::array{x, y});
   return promote_pair(operation, x, y, promote_types(x.aval().weak_dtype(), y.aval().weak_dtype()));
 }
 std::array<Array, 2> promote_inexact(std::string_view operation, const Arg& x, const Arg& y) {
+  if (x.aval().dtype.is_key() != y.aval().dtype.is_key()) check_keys(operation, std::array{x, y});
   return promote_pair(operation, x, y, inexact_dtype(promote_types(x.aval().weak_dtype(), y.aval().weak_dtype())));
 }
 

@@ -19,6 +19,8 @@ PrimitiveList gather_primitives();
 PrimitiveList iota_primitives();
 PrimitiveList movement_primitives();
 PrimitiveList pad_primitives();
+PrimitiveList random_gamma_primitives();
+PrimitiveList random_primitives();
 PrimitiveList reduce_primitives();
 PrimitiveList remat_primitives();
 PrimitiveList scatter_primitives();

@@ -17,7 +17,7 @@ struct SelectN {
   static constexpr std::string_view name = "select_n",
                                     doc = "The case numbered by the first operand, a bool or int32; numbers out of range take the nearest.";
   static constexpr Kind kind = Kind::elementwise;
-  static constexpr unsigned dtypes = kAny;
+  static constexpr unsigned dtypes = kAny | kKey;
   static constexpr Domain domain{};
   static constexpr int operands = 3;
   static constexpr bool predicate_first = true;

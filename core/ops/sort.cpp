@@ -70,6 +70,8 @@ std::vector<Aval> Sort::abstract_eval(const OpContext& c) {
     c.fail<AxisError>(fmt::format("there is no dimension {}", p.dimension), fmt::format("the operands have {}", c.in[0].ndim()));
   if (p.num_keys < 1 || p.num_keys > static_cast<int>(c.in.size()))
     c.fail<ShapeError>(fmt::format("num_keys is {}", p.num_keys), fmt::format("1 to {} operands can be keys", c.in.size()));
+  for (const Aval& a : c.in.first(static_cast<std::size_t>(p.num_keys)))
+    if (a.dtype.is_key()) c.fail<DTypeError>("keys of random numbers have no order");
   return {c.in.begin(), c.in.end()};
 }
 
@@ -128,7 +130,7 @@ void Sort::reference(const ReferenceContext& c) {
 std::vector<Aval> TopKLargest::abstract_eval(const OpContext& c) {
   const Params& p = c.get<Params>();
   const Aval& x = c.in[0];
-  if (x.dtype.is_complex()) c.fail<DTypeError>("complex numbers have no order");
+  if (x.dtype.is_complex() || x.dtype.is_key()) c.fail<DTypeError>("complex numbers and keys have no order");
   if (p.axis < 0 || p.axis >= x.ndim())
     c.fail<AxisError>(fmt::format("there is no axis {}", p.axis), fmt::format("the operand has {}", x.ndim()));
   if (p.k < 0 || p.k > x.shape[p.axis])
