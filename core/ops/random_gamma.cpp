@@ -1,6 +1,7 @@
 // Gamma variates and their derivative by the shape parameter.
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
 #include <cmath>
 #include <limits>
@@ -16,7 +17,7 @@
 namespace weft::detail {
 namespace {
 
-/// The dimensions' bits of a floating format, for drawing its mantissa.
+/// Of a floating format: how many bits are drawn for a number, and how many of them become its mantissa.
 template <class T>
 struct Format;
 template <>

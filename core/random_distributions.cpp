@@ -1,0 +1,223 @@
+// Samplers of distributions with parameters.
+#include <fmt/format.h>
+
+#include <cmath>
+#include <limits>
+
+#include "core/array_impl.h"
+#include "core/elementwise.h"
+#include "core/nn.h"
+#include "core/ops/common.h"
+#include "core/ops/control.h"
+#include "core/ops/control_common.h"
+#include "core/ops/movement.h"
+#include "core/ops/promotion.h"
+#include "core/ops/random.h"
+#include "core/ops/stop_gradient.h"
+#include "core/random_draws.h"
+#include "core/reductions.h"
+
+namespace weft::random {
+
+using namespace weft::detail;
+
+Array truncated_normal(Arg key, Arg lower, Arg upper, OptionalShape asked, DType dtype) {
+  const LocScope scope(key.where());
+  const SourceLoc loc = key.where();
+  check_floating(dtype, "truncated_normal", loc);
+  const Shape shape = sample_shape(asked, {lower, upper}, "truncated_normal", loc);
+  const Array root2 = constant_of(dtype, std::sqrt(2.)), low = parameter(lower, dtype), high = parameter(upper, dtype);
+  const Array u = draw_uniform(sampling_key(key, "truncated_normal"), shape, dtype, erf(low / root2), erf(high / root2), loc);
+  // Rounding must not lead out of the open interval.
+  const Array infinity = constant_of(dtype, std::numeric_limits<double>::infinity());
+  const Array first = nextafter(stop_gradient_of(low), infinity), last = nextafter(stop_gradient_of(high), -infinity);
+  return minimum(last, maximum(first, root2 * erf_inv(u)));
+}
+
+namespace {
+Array draw_gamma(const Array& key, const Arg& a, const Shape& shape, DType dtype, bool log_space, SourceLoc loc) {
+  return random_gamma(key, parameter(a, dtype, shape), log_space, loc);
+}
+Array gamma_sampler(const char* name, const Arg& key, const Arg& a, const OptionalShape& asked, DType dtype, bool log_space) {
+  const LocScope scope(key.where());
+  check_floating(dtype, name, key.where());
+  const Shape shape = sample_shape(asked, {a}, name, key.where());
+  return draw_gamma(sampling_key(key, name), a, shape, dtype, log_space, key.where());
+}
+}  // namespace
+
+Array gamma(Arg key, Arg a, OptionalShape shape, DType dtype) { return gamma_sampler("gamma", key, a, shape, dtype, false); }
+Array loggamma(Arg key, Arg a, OptionalShape shape, DType dtype) { return gamma_sampler("loggamma", key, a, shape, dtype, true); }
+
+Array beta(Arg key, Arg a, Arg b, OptionalShape asked, DType dtype) {
+  const LocScope scope(key.where());
+  const SourceLoc loc = key.where();
+  check_floating(dtype, "beta", loc);
+  const Shape shape = sample_shape(asked, {a, b}, "beta", loc);
+  const std::vector<Array> keys = split_key(sampling_key(key, "beta"), 2, loc);
+  // The ratio of one gamma variate to the sum of two, in logarithms so that small ones don't vanish.
+  const Array log_a = draw_gamma(keys[0], a, shape, dtype, true, loc), log_b = draw_gamma(keys[1], b, shape, dtype, true, loc);
+  const Array larger = maximum(log_a, log_b);
+  const Array scaled_a = exp(log_a - larger), scaled_b = exp(log_b - larger);
+  return scaled_a / (scaled_a + scaled_b);
+}
+
+Array dirichlet(Arg key, Arg alpha, OptionalShape asked, DType dtype) {
+  const LocScope scope(key.where());
+  const SourceLoc loc = key.where();
+  check_floating(dtype, "dirichlet", loc);
+  const Shape& s = alpha.aval().shape;
+  if (s.empty()) throw ShapeError(fmt::format("dirichlet: alpha is {}; it needs an axis", to_string(alpha.aval())), effective_loc(loc));
+  const Arg batch(Array(ShapeDtypeStruct{s.erased(s.size() - 1), dtype}), loc);
+  const Shape shape = sample_shape(asked, {batch}, "dirichlet", loc);
+  const Array k = sampling_key(key, "dirichlet");
+  return nn::softmax(draw_gamma(k, alpha, shape.inserted(shape.size(), s.back()), dtype, true, loc), -1);
+}
+
+Array chisquare(Arg key, Arg df, OptionalShape asked, DType dtype) {
+  const LocScope scope(key.where());
+  const SourceLoc loc = key.where();
+  check_floating(dtype, "chisquare", loc);
+  const Shape shape = sample_shape(asked, {df}, "chisquare", loc);
+  const Array half = parameter(df, dtype) / constant_of(dtype, 2);
+  return exp(draw_gamma(sampling_key(key, "chisquare"), half, shape, dtype, true, loc)) * constant_of(dtype, 2);
+}
+
+Array t(Arg key, Arg df, OptionalShape asked, DType dtype) {
+  const LocScope scope(key.where());
+  const SourceLoc loc = key.where();
+  check_floating(dtype, "t", loc);
+  const Shape shape = sample_shape(asked, {df}, "t", loc);
+  const std::vector<Array> keys = split_key(sampling_key(key, "t"), 2, loc);
+  const Array half = parameter(df, dtype) / constant_of(dtype, 2);
+  return draw_normal(keys[0], shape, dtype, loc) * sqrt(half / draw_gamma(keys[1], half, shape, dtype, false, loc));
+}
+
+Array pareto(Arg key, Arg b, OptionalShape asked, DType dtype) {
+  const LocScope scope(key.where());
+  const SourceLoc loc = key.where();
+  check_floating(dtype, "pareto", loc);
+  const Shape shape = sample_shape(asked, {b}, "pareto", loc);
+  return exp(draw_exponential(sampling_key(key, "pareto"), shape, dtype, loc) / parameter(b, dtype));
+}
+
+Array lognormal(Arg key, Arg sigma, OptionalShape asked, DType dtype) {
+  const LocScope scope(key.where());
+  const SourceLoc loc = key.where();
+  check_floating(dtype, "lognormal", loc);
+  const Shape shape = sample_shape(asked, {sigma}, "lognormal", loc);
+  return exp(draw_normal(sampling_key(key, "lognormal"), shape, dtype, loc) * parameter(sigma, dtype));
+}
+
+Array weibull_min(Arg key, Arg scale, Arg concentration, Shape shape, DType dtype) {
+  const LocScope scope(key.where());
+  const SourceLoc loc = key.where();
+  check_floating(dtype, "weibull_min", loc);
+  sample_shape(shape, {scale, concentration}, "weibull_min", loc);
+  const Array u = draw_uniform(sampling_key(key, "weibull_min"), shape, dtype, 0, 1, loc);
+  return pow(-log1p(-u), 1. / parameter(concentration, dtype)) * parameter(scale, dtype);
+}
+
+Array rayleigh(Arg key, Arg scale, OptionalShape asked, DType dtype) {
+  const LocScope scope(key.where());
+  const SourceLoc loc = key.where();
+  check_floating(dtype, "rayleigh", loc);
+  const Shape shape = sample_shape(asked, {scale}, "rayleigh", loc);
+  const Array u = draw_uniform(sampling_key(key, "rayleigh"), shape, dtype, 0, 1, loc);
+  return parameter(scale, dtype) * sqrt(log(u) * constant_of(dtype, -2));
+}
+
+Array triangular(Arg key, Arg left, Arg mode, Arg right, OptionalShape asked, DType dtype) {
+  const LocScope scope(key.where());
+  const SourceLoc loc = key.where();
+  check_floating(dtype, "triangular", loc);
+  const Shape shape = sample_shape(asked, {left, mode, right}, "triangular", loc);
+  const Array a = parameter(left, dtype), b = parameter(right, dtype), m = parameter(mode, dtype);
+  const Array u = draw_uniform(sampling_key(key, "triangular"), shape, dtype, 0, 1, loc);
+  // The distribution function's inverse, left and right of the peak.
+  return where(u < (m - a) / (b - a), a + sqrt(u * (b - a) * (m - a)), b - sqrt((1 - u) * (b - a) * (b - m)));
+}
+
+Array geometric(Arg key, Arg p, OptionalShape asked, DType dtype) {
+  const LocScope scope(key.where());
+  const SourceLoc loc = key.where();
+  const Shape shape = sample_shape(asked, {p}, "geometric", loc);
+  const Array probability = to_inexact(p);
+  const Array u = draw_uniform(sampling_key(key, "geometric"), shape, probability.dtype(), 0, 1, loc);
+  return convert(floor(log(where(u == 0, constant_of(u.dtype(), 1), u)) / log1p(-probability)) + 1, dtype);
+}
+
+namespace {
+
+/// Runs body while the condition holds. What both close over, in `constants`, is handed to each in front of the carry.
+using Step = std::vector<Array> (*)(std::span<const Array> constants, std::span<const Array> carry, const Shape& shape, SourceLoc loc);
+std::vector<Array> repeat_while(Step condition, Step body, const std::vector<Array>& constants, const std::vector<Array>& carry,
+                                const Shape& shape, SourceLoc loc) {
+  std::vector<Array> all = constants;
+  append(all, constants);
+  append(all, carry);
+  std::vector<Aval> inputs = avals_of(constants);
+  for (const Array& x : carry) inputs.push_back(x.aval());
+  const std::size_t n = constants.size();
+  auto traced = [&](Step step) {
+    return make_program("poisson", inputs,
+                        [&](std::span<const Array> in) { return step(in.first(n), in.subspan(n), shape, loc); });
+  };
+  const int count = static_cast<int>(n);
+  return bind_all<While>({traced(body), count, traced(condition), count}, all, loc);
+}
+
+Array scalar(DType dtype, long long value) { return make_literal(Number(value), dtype); }
+
+/// Factors uniform in (0, 1) until their product is below exp(-lam) (D. Knuth, Seminumerical Algorithms, 3.4.1).
+Array poisson_by_products(const Array& key, const Array& lam, const Shape& shape, DType dtype, SourceLoc loc) {
+  const Step go_on = [](std::span<const Array> c, std::span<const Array> carry, const Shape&, SourceLoc) {
+    return std::vector{any(carry[2] > -c[0])};
+  };
+  const Step body = [](std::span<const Array> c, std::span<const Array> carry, const Shape& s, SourceLoc where_from) {
+    const std::vector<Array> keys = split_key(carry[1], 2, where_from);
+    const Array k = where(carry[2] > -c[0], carry[0] + scalar(carry[0].dtype(), 1), carry[0]);
+    return std::vector{k, keys[0], carry[2] + log(draw_uniform(keys[1], s, float32, 0, 1, where_from))};
+  };
+  const std::vector<Array> start{fill_shape(scalar(dtype, 0), shape, loc), key, fill_shape(constant_of(float32, 0), shape, loc)};
+  return repeat_while(go_on, body, {lam}, start, shape, loc)[0] - scalar(dtype, 1);
+}
+
+/// Transformed rejection (W. Hoermann, The Transformed Rejection Method for Generating Poisson Random Variables, 1993).
+Array poisson_by_rejection(const Array& key, const Array& lam, const Shape& shape, DType dtype, SourceLoc loc) {
+  const Array b = 0.931 + 2.53 * sqrt(lam), a = -0.059 + 0.02483 * b;
+  const std::vector<Array> constants{lam, log(lam), a, b, 1.1239 + 1.1328 / (b - 3.4), 0.9277 - 3.6224 / (b - 2)};
+  const Step go_on = [](std::span<const Array>, std::span<const Array> carry, const Shape&, SourceLoc) { return std::vector{any(~carry[1])}; };
+  const Step body = [](std::span<const Array> c, std::span<const Array> carry, const Shape& s, SourceLoc where_from) {
+    const Array &rate = c[0], &log_rate = c[1], &slope = c[2], &width = c[3], &inverse_alpha = c[4], &v_limit = c[5];
+    const std::vector<Array> keys = split_key(carry[2], 3, where_from);
+    const Array u = draw_uniform(keys[1], s, float32, 0, 1, where_from) - 0.5, v = draw_uniform(keys[2], s, float32, 0, 1, where_from);
+    const Array distance = 0.5 - abs(u);
+    const Array k = floor((2 * slope / distance + width) * u + rate + 0.43);
+    const Array density = log(v * inverse_alpha / (slope / (distance * distance) + width));
+    const Array target = -rate + k * log_rate - lgamma(k + 1);
+    const Array at_once = (distance >= 0.07) & (v <= v_limit), never = (k < 0) | ((distance < 0.013) & (v > distance));
+    const Array accept = at_once | (~never & (density <= target));
+    return std::vector{where(accept, k, carry[0]), carry[1] | accept, keys[0]};
+  };
+  const std::vector<Array> start{fill_shape(constant_of(float32, -1), shape, loc), fill_shape(make_literal(Number(false), bool_), shape, loc), key};
+  return convert(repeat_while(go_on, body, constants, start, shape, loc)[0], dtype);
+}
+
+}  // namespace
+
+// Both methods are run where lam is small and large; each is given a harmless lam where the other is used.
+Array poisson(Arg key, Arg lam, OptionalShape asked, DType dtype) {
+  const LocScope scope(key.where());
+  const SourceLoc loc = key.where();
+  if (!dtype.is_integer())
+    throw DTypeError(fmt::format("poisson: the samples can't be {}; they are of an integer dtype", dtype.name()), effective_loc(loc));
+  const Shape shape = sample_shape(asked, {lam}, "poisson", loc);
+  const Array k = sampling_key(key, "poisson"), rate = parameter(lam, float32, shape);
+  const Array few = isnan(rate) | (rate < 10);
+  const Array counts = where(few, poisson_by_products(k, where(few, rate, constant_of(float32, 0)), shape, dtype, loc),
+                             poisson_by_rejection(k, where(few, constant_of(float32, 1e5), rate), shape, dtype, loc));
+  return where(rate == 0, scalar(dtype, 0), counts);
+}
+
+}  // namespace weft::random
