@@ -7,6 +7,7 @@
 
 #include "core/array_impl.h"
 #include "core/effects.h"
+#include "core/ops/random.h"
 #include "core/primitive.h"
 
 namespace weft::detail {
@@ -99,6 +100,12 @@ class Simplifier {
       for (const ParamText& p : e.op->params_list(*e.params))
         if (p.jaxpr && p.jaxpr->data().num_inputs == static_cast<int>(in.size()) && p.jaxpr->data().num_consts == 0)
           return run(p.jaxpr->data(), std::move(in), loc);
+    if (e.op->kind == Kind::random) {
+      std::vector<Aval> avals;
+      for (Atom a : in) avals.push_back(aval(a));
+      const Jaxpr expansion = expand_random(e, avals);
+      return run(expansion.data(), std::move(in), loc);
+    }
     if (std::optional<Atom> folded = fold(e, in, out_avals)) return {*folded};
     std::uint64_t h = reinterpret_cast<std::uintptr_t>(e.op);
     for (Atom a : in) h = mix(h, a.is_literal() ? ~std::uint64_t{a.literal()} : a.var());
