@@ -13,7 +13,7 @@ struct Names {
   std::string_view name, short_name;
   int itemsize;
 };
-constexpr std::array<Names, DType::count> kNames = {{{"bool", "bool", 1},
+constexpr std::array<Names, DType::count + 1> kNames = {{{"bool", "bool", 1},
                                                      {"int8", "i8", 1},
                                                      {"int16", "i16", 2},
                                                      {"int32", "i32", 4},
@@ -115,7 +115,7 @@ WeakDType promote_types(WeakDType a, WeakDType b) {
 }
 
 bool find_dtype(std::string_view name, DType& out) {
-  for (int id = 0; id < DType::count; ++id) {
+  for (int id = 0; id <= DType::count; ++id) {
     const Names& names = kNames[static_cast<std::size_t>(id)];
     if (name == names.name || name == names.short_name) {
       out = DType(id);

@@ -8,7 +8,7 @@ namespace weft {
 class DType {
  public:
   constexpr explicit DType(int id) : id_(static_cast<std::uint8_t>(id)) {}
-  /// Position in the list of all dtypes, 0 to count - 1.
+  /// Position in the list of all dtypes: those of numbers first, 0 to count - 1, then that of keys.
   constexpr int id() const { return id_; }
   /// NumPy's name: "float32", "bool", ...
   std::string_view name() const;
@@ -17,7 +17,7 @@ class DType {
   /// Bytes per element.
   int itemsize() const;
   friend constexpr bool operator==(DType, DType) = default;
-  static constexpr int count = 16;
+  static constexpr int count = 15;
 
   constexpr bool is_bool() const { return id_ == 0; }
   constexpr bool is_signed() const { return id_ >= 1 && id_ <= 4; }

@@ -41,7 +41,7 @@ TEST_CASE("what is wrong in a text is told with line and column") {
        "line 2, column 5: the variable 'b' is declared as f32[4], but sin gives f32[3]"},
       {"{ lambda ; a:f32[3] a:f32[2]. let  in (a,) }", "line 1, column 21: the variable 'a' is bound twice"},
       {"{ lambda ; a:f31[3]. let  in (a,) }", "line 1, column 14: there is no dtype 'f31'"},
-      {"{ lambda ; a:key<fry>[]. let  in (a,) }", "column 14: keys as a type"},
+      {"{ lambda ; a:key<rbg>[]. let  in (a,) }", "column 14: there are no keys of the generator 'rbg', only key<fry>"},
       {"{ lambda ; a:f32[3. let  in (a,) }", "column 18: expected an integer"},
       {"{ lambda ; a:f32[-3]. let  in (a,) }", "is not possible"},
       {"{ lambda ; a:f32[9999999999,9999999999]. let  in (a,) }", "is not possible"},
