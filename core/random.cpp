@@ -87,7 +87,9 @@ Array uniform(Arg key, Shape shape, DType dtype, Arg minval, Arg maxval) {
   const LocScope scope(key.where());
   check_floating(dtype, "uniform", key.where());
   sample_shape(shape, {minval, maxval}, "uniform", key.where());
-  return draw_uniform(sampling_key(key, "uniform"), shape, dtype, parameter(minval, dtype), parameter(maxval, dtype), key.where());
+  const SourceLoc loc = key.where();
+  return sampled("_uniform", shape, {sampling_key(key, "uniform"), parameter(minval, dtype), parameter(maxval, dtype)},
+                 [&](std::span<const Array> in) { return draw_uniform(in[0], shape, dtype, in[1], in[2], loc); }, loc);
 }
 
 Array normal(Arg key, Shape shape, DType dtype) {
@@ -95,7 +97,8 @@ Array normal(Arg key, Shape shape, DType dtype) {
   const SourceLoc loc = key.where();
   if (!dtype.is_complex()) {
     check_floating(dtype, "normal", loc);
-    return draw_normal(sampling_key(key, "normal"), shape, dtype, loc);
+    return sampled("_normal", shape, {sampling_key(key, "normal")},
+                   [&](std::span<const Array> in) { return draw_normal(in[0], shape, dtype, loc); }, loc);
   }
   const std::vector<Array> keys = split_key(sampling_key(key, "normal"), 2, loc);
   const DType part = dtype.real_part();
@@ -106,13 +109,17 @@ Array normal(Arg key, Shape shape, DType dtype) {
 
 Array exponential(Arg key, Shape shape, DType dtype) {
   const LocScope scope(key.where());
-  check_floating(dtype, "exponential", key.where());
-  return draw_exponential(sampling_key(key, "exponential"), shape, dtype, key.where());
+  const SourceLoc loc = key.where();
+  check_floating(dtype, "exponential", loc);
+  return sampled("_exponential", shape, {sampling_key(key, "exponential")},
+                 [&](std::span<const Array> in) { return draw_exponential(in[0], shape, dtype, loc); }, loc);
 }
 Array gumbel(Arg key, Shape shape, DType dtype) {
   const LocScope scope(key.where());
-  check_floating(dtype, "gumbel", key.where());
-  return draw_gumbel(sampling_key(key, "gumbel"), shape, dtype, key.where());
+  const SourceLoc loc = key.where();
+  check_floating(dtype, "gumbel", loc);
+  return sampled("_gumbel", shape, {sampling_key(key, "gumbel")},
+                 [&](std::span<const Array> in) { return draw_gumbel(in[0], shape, dtype, loc); }, loc);
 }
 Array laplace(Arg key, Shape shape, DType dtype) {
   const LocScope scope(key.where());

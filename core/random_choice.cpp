@@ -115,7 +115,8 @@ Array bernoulli(Arg key, Arg p, OptionalShape shape) {
   if (!p.aval().dtype.is_floating())
     throw DTypeError(fmt::format("bernoulli: the probability is {}, not a float", to_string(p.aval())), effective_loc(p.where()));
   const Shape all = sample_shape(shape, {p}, "bernoulli", key.where());
-  return draw_uniform(sampling_key(key, "bernoulli"), all, p.aval().dtype, 0, 1, key.where()) < p;
+  return sampled("_bernoulli", all, {sampling_key(key, "bernoulli"), p.array()},
+                 [&](std::span<const Array> in) { return draw_uniform(in[0], all, in[1].dtype(), 0, 1, key.where()) < in[1]; }, key.where());
 }
 
 Array randint(Arg key, Shape shape, Arg minval, Arg maxval, DType dtype) {
@@ -125,7 +126,9 @@ Array randint(Arg key, Shape shape, Arg minval, Arg maxval, DType dtype) {
     throw DTypeError(fmt::format("randint: the samples can't be {}; they are of an integer dtype", dtype.name()), effective_loc(loc));
   sample_shape(shape, {minval, maxval}, "randint", loc);
   const Array k = sampling_key(key, "randint"), low = integer_bound(minval), high = integer_bound(maxval);
-  if (dtype.itemsize() >= 4) return draw_integers(k, shape, low, high, dtype, loc);
+  if (dtype.itemsize() >= 4)
+    return sampled("_randint", shape, {k, low, high},
+                   [&](std::span<const Array> in) { return draw_integers(in[0], shape, in[1], in[2], dtype, loc); }, loc);
   // Narrow integers are drawn as int32, where one beyond the highest is a bound like any other.
   auto bound = [&](const Array& x, Wide highest_bound) {
     if (const auto known = known_integer(x)) return literal_of(std::clamp(*known, lowest(dtype), highest_bound), int32);

@@ -26,12 +26,17 @@ Array truncated_normal(Arg key, Arg lower, Arg upper, OptionalShape asked, DType
   const SourceLoc loc = key.where();
   check_floating(dtype, "truncated_normal", loc);
   const Shape shape = sample_shape(asked, {lower, upper}, "truncated_normal", loc);
-  const Array root2 = constant_of(dtype, std::sqrt(2.)), low = parameter(lower, dtype), high = parameter(upper, dtype);
-  const Array u = draw_uniform(sampling_key(key, "truncated_normal"), shape, dtype, erf(low / root2), erf(high / root2), loc);
-  // Rounding must not lead out of the open interval.
-  const Array infinity = constant_of(dtype, std::numeric_limits<double>::infinity());
-  const Array first = nextafter(stop_gradient_of(low), infinity), last = nextafter(stop_gradient_of(high), -infinity);
-  return minimum(last, maximum(first, root2 * erf_inv(u)));
+  const Array root2 = constant_of(dtype, std::sqrt(2.)), infinity = constant_of(dtype, std::numeric_limits<double>::infinity());
+  return sampled(
+      "_truncated_normal", shape, {sampling_key(key, "truncated_normal"), parameter(lower, dtype), parameter(upper, dtype)},
+      [&](std::span<const Array> in) {
+        const Array &low = in[1], &high = in[2];
+        const Array u = draw_uniform(in[0], shape, dtype, erf(low / root2), erf(high / root2), loc);
+        // Rounding must not lead out of the open interval.
+        const Array first = nextafter(stop_gradient_of(low), infinity), last = nextafter(stop_gradient_of(high), -infinity);
+        return minimum(last, maximum(first, root2 * erf_inv(u)));
+      },
+      loc);
 }
 
 namespace {

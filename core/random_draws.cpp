@@ -8,6 +8,7 @@
 
 #include "core/config.h"
 #include "core/elementwise.h"
+#include "core/ops/call.h"
 #include "core/ops/common.h"
 #include "core/ops/movement.h"
 #include "core/ops/promotion.h"
@@ -99,6 +100,25 @@ Shape sample_shape(const OptionalShape& asked, std::initializer_list<Arg> parame
 
 Array parameter(const Arg& x, DType dtype) { return convert_element_type(x.array(), dtype, false, x.where()); }
 Array parameter(const Arg& x, DType dtype, const Shape& shape) { return broadcast_trailing(parameter(x, dtype), shape, x.where()); }
+
+Array sampled(const char* name, const Shape& shape, std::vector<Array> inputs, const std::function<Array(std::span<const Array>)>& body,
+              SourceLoc loc) {
+  constexpr std::int64_t kMany = 1 << 14;
+  if (current_trace() || shape.num_elements() < kMany) return body(inputs);
+  // Literals stay what they are: they are folded.
+  std::vector<Array> operands;
+  std::vector<Aval> avals;
+  for (const Array& x : inputs)
+    if (!as_literal(x)) operands.push_back(x), avals.push_back(x.aval());
+  const Jaxpr program = trace_jaxpr({name, avals, {}}, [&](std::span<const Array> traced) {
+    std::vector<Array> in = inputs;
+    std::size_t next = 0;
+    for (Array& x : in)
+      if (!as_literal(x)) x = traced[next++];
+    return std::vector<Array>{body(in)};
+  });
+  return bind_jit(name, program, {}, operands, loc)[0];
+}
 
 Array constant_of(DType dtype, double value) { return make_literal(Number(value), dtype); }
 int mantissa_bits(DType dtype) { return dtype == float64 ? 52 : dtype == float32 ? 23 : dtype == float16 ? 10 : 7; }

@@ -1,5 +1,8 @@
 // What the samplers share: checks of their arguments, and the draws that others are made of. The draws take one key that is checked already.
 #pragma once
+#include <functional>
+#include <span>
+
 #include "core/random.h"
 
 namespace weft::detail {
@@ -14,6 +17,10 @@ Shape sample_shape(const OptionalShape& asked, std::initializer_list<Arg> parame
 /// A parameter in the dtype of the samples, broadcast to their shape where `shape` is given.
 Array parameter(const Arg& x, DType dtype);
 Array parameter(const Arg& x, DType dtype, const Shape& shape);
+
+/// body(inputs), of the given shape. Many samples at once are computed by one compiled program instead of step by step.
+Array sampled(const char* name, const Shape& shape, std::vector<Array> inputs, const std::function<Array(std::span<const Array>)>& body,
+              SourceLoc loc);
 
 /// A strongly typed scalar.
 Array constant_of(DType dtype, double value);
