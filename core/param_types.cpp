@@ -344,7 +344,7 @@ bool read_none(ParamReader& r) { return r.accept("None"); }
 
 void read_param(ParamReader& r, Jaxpr& v) { v = r.read_jaxpr(); }
 void read_param(ParamReader& r, std::vector<Jaxpr>& v) {
-  // JAX separates branches by spaces, and writes custom_linear_solve's programs as a named tuple.
+  // JAX separates branches by spaces, and writes custom_linear_solve's programs as a named tuple, in which one may be None.
   v.clear();
   if (r.peek() != '(') r.read_identifier();
   r.expect("(");
@@ -354,7 +354,7 @@ void read_param(ParamReader& r, std::vector<Jaxpr>& v) {
       r.read_identifier();
       if (!r.accept("=")) r.seek(begin);
     }
-    v.push_back(r.read_jaxpr());
+    v.push_back(read_none(r) ? Jaxpr() : r.read_jaxpr());
     r.accept(",");
   }
 }

@@ -180,6 +180,8 @@ struct Primitive {
   /// Kind movement: from operand 0 to result `which`. Kind concatenate: from operand `which` to result 0.
   Movement (*movement)(const ParamsBase&, std::span<const Aval> in, const Aval& out, int which);
   std::optional<Combiner> combiner;                       ///< reduce, cumulative
+  /// Kind call: the program of all operands that gives the results, where that is not the first sub-program as it stands.
+  Jaxpr (*call_body)(const ParamsBase&, std::span<const Aval> in);
 
   bool (*params_equal)(const ParamsBase&, const ParamsBase&);
   std::vector<ParamText> (*params_list)(const ParamsBase&);
@@ -252,6 +254,7 @@ constexpr Primitive make_primitive() {
   if constexpr (contract::HasMovement<Op>)
     t.movement = [](const ParamsBase& p, std::span<const Aval> in, const Aval& out, int which) { return Op::movement(params_as<P>(p), in, out, which); };
   if constexpr (requires { Op::combiner; }) t.combiner = Op::combiner;
+  if constexpr (requires { Op::call_body; }) t.call_body = Op::call_body;
   t.params_equal = ParamFunctions<P>::equal;
   t.params_list = ParamFunctions<P>::list;
   t.params_map_jaxprs = ParamFunctions<P>::map_jaxprs;

@@ -342,13 +342,20 @@ class Printer {
   }
 
   void inner_list(const std::vector<Jaxpr>& list, const Eqn& e, const Names& outer) {
+    const bool named = e.op->name == "custom_linear_solve";
+    static constexpr std::string_view kParts[] = {"matvec=", "vecmat=", "solve=", "transpose_solve="};
     out_.begin_group();
     out_.begin_nest(2);
-    out_.text("(");
+    out_.text(named ? "_LinearSolveTuple(" : "(");
     out_.brk("");
     for (std::size_t i = 0; i < list.size(); ++i) {
+      if (i && named) out_.text(",");
       if (i) out_.brk();
-      inner(list[i], e, outer);
+      if (named) out_.text(kParts[i]);
+      if (named && list[i].data().outputs.empty())
+        out_.text("None");
+      else
+        inner(list[i], e, outer);
     }
     out_.end_nest();
     out_.brk("");

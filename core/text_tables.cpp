@@ -28,12 +28,18 @@ constexpr Entry kLeftOut[] = {
     {"broadcast_in_dim", "shape", ""},
 };
 constexpr Entry kAdded[] = {
+    {"eigh", "algorithm", "None"},
+    {"svd", "algorithm", "None"},
     {"reshape", "dimensions", "None"},
     {"empty2", "memory_space", "MemorySpace.Device"},
     {"conv_general_dilated", "out_sharding", "None"},
     {"reduce_sum", "out_sharding", "None"},
+    {"qr", "pivoting", "False"},
     {"iota", "sharding", "None"},
     {"reshape", "sharding", "None"},
+    {"eigh", "sort_eigenvalues", "True"},
+    {"eigh", "subset_by_index", "None"},
+    {"svd", "subset_by_index", "None"},
     {"custom_jvp_call", "symbolic_zeros", "False"},
     {"custom_vjp_call", "symbolic_zeros", "False"},
     {"scatter", "update_consts", "()"},
@@ -43,6 +49,7 @@ constexpr Entry kAdded[] = {
     {"scatter-min", "update_consts", "()"},
     {"scatter-sub", "update_consts", "()"},
     {"scatter", "update_jaxpr", "None"},
+    {"qr", "use_magma", "None"},
 };
 constexpr Entry kIgnorable[] = {
     {"", "accuracy", ""},

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "core/ops/call.h"
 #include "core/ops/control_run.h"
 #include "core/trace.h"
 #include "runtime/blocks.h"
@@ -32,13 +33,6 @@ std::vector<Array> run_reference(const Primitive& op, const ParamsRef& params, s
   op.reference({*params, in, out});
   if (config.debug_nans) check_made_finite(op, in, out, loc);
   return results;
-}
-
-/// A call's body is its first sub-program; what follows (derivative rules) plays no part in its value.
-const Jaxpr& body_of(const Primitive& op, const std::vector<ParamText>& params) {
-  const auto found = std::find_if(params.begin(), params.end(), [](const ParamText& p) { return p.jaxpr != nullptr; });
-  if (found == params.end()) throw Error(fmt::format("{}: internal error: a call without a sub-program", op.name));
-  return *found->jaxpr;
 }
 
 class InterpExecutable final : public Executable {
@@ -82,8 +76,9 @@ std::vector<Array> interpret_eqn(const Primitive& op, const ParamsRef& params, s
   if (op.reference) return run_reference(op, params, inputs, out_avals, device, loc);
   switch (op.kind) {
     case Kind::call: {
-      const std::vector<ParamText> list = op.params_list(*params);
-      return interpret(body_of(op, list), inputs, device, loc);
+      std::vector<Aval> in;
+      for (const Array& x : inputs) in.push_back(x.aval());
+      return interpret(executed_body(op, *params, in), inputs, device, loc);
     }
     case Kind::control:
       return run_control(op, *params, inputs, [&](const Jaxpr& j, std::span<const Array> args) { return interpret(j, args, device, loc); });

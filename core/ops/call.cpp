@@ -33,6 +33,14 @@ std::vector<Aval> call_types(const OpContext& c, const Jaxpr& body) {
   return body.data().output_avals();
 }
 
+// What follows the body among the sub-programs (derivative rules) plays no part in the value.
+Jaxpr executed_body(const Primitive& op, const ParamsBase& params, std::span<const Aval> in) {
+  if (op.call_body) return op.call_body(params, in);
+  for (const ParamText& p : op.params_list(params))
+    if (p.jaxpr) return *p.jaxpr;
+  throw Error(std::string(op.name) + ": internal error: a call without a sub-program");
+}
+
 Jaxpr with_outputs(const Jaxpr& j, std::vector<Atom> outputs) {
   const JaxprData& d = j.data();
   auto data = make_ref<JaxprData>();

@@ -27,6 +27,9 @@ std::vector<Array> bind_closed_call(const ParamsRef& params, Jaxpr body, std::sp
 /// Checks the operands of a call against its body, and gives the body's result types.
 std::vector<Aval> call_types(const OpContext& c, const Jaxpr& body);
 
+/// The program that an equation of kind call runs on its operands.
+Jaxpr executed_body(const Primitive& op, const ParamsBase& params, std::span<const Aval> in);
+
 /// How a call is bound again with another body (without constants).
 using BindBody = std::vector<Array> (*)(const ParamsRef& params, Jaxpr body, std::span<const Array> inputs, SourceLoc loc);
 /// The rules of a call: the body rewritten, and bound again.

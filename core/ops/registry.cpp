@@ -18,6 +18,7 @@ constexpr PrimitiveList (*kFamilies[])() = {call_primitives,
                                             elementwise_primitives,
                                             gather_primitives,
                                             iota_primitives,
+                                            linear_solve_primitives,
                                             movement_primitives,
                                             pad_primitives,
                                             random_gamma_primitives,
@@ -27,8 +28,10 @@ constexpr PrimitiveList (*kFamilies[])() = {call_primitives,
                                             scatter_primitives,
                                             shard_map_primitives,
                                             sort_primitives,
+                                            spectral_primitives,
                                             split_primitives,
-                                            stop_gradient_primitives};
+                                            stop_gradient_primitives,
+                                            triangular_primitives};
 }  // namespace
 
 const std::vector<const Primitive*>& all_primitives() {

@@ -17,6 +17,7 @@ PrimitiveList dynamic_slice_primitives();
 PrimitiveList elementwise_primitives();
 PrimitiveList gather_primitives();
 PrimitiveList iota_primitives();
+PrimitiveList linear_solve_primitives();
 PrimitiveList movement_primitives();
 PrimitiveList pad_primitives();
 PrimitiveList random_gamma_primitives();
@@ -26,7 +27,9 @@ PrimitiveList remat_primitives();
 PrimitiveList scatter_primitives();
 PrimitiveList shard_map_primitives();
 PrimitiveList sort_primitives();
+PrimitiveList spectral_primitives();
 PrimitiveList split_primitives();
 PrimitiveList stop_gradient_primitives();
+PrimitiveList triangular_primitives();
 
 }  // namespace weft::detail

@@ -1,0 +1,179 @@
+// core/lapack.h by LAPACK and BLAS, one thread a call: weft runs several matrices side by side. Routines want column-major matrices; a
+// row-major one is the transpose of what they see.
+#include "core/lapack.h"
+
+#include <cblas.h>
+
+#define lapack_complex_float std::complex<float>
+#define lapack_complex_double std::complex<double>
+#include <lapacke.h>
+
+#include <algorithm>
+#include <vector>
+
+namespace weft::detail::lapack {
+namespace {
+
+void use_one_thread() {
+  static const bool done = (openblas_set_num_threads(1), true);
+  static_cast<void>(done);
+}
+
+template <class T>
+struct Routines;
+template <>
+struct Routines<float> {
+  static constexpr auto potrf = LAPACKE_spotrf;
+  static constexpr auto getrf = LAPACKE_sgetrf;
+  static constexpr auto geqrf = LAPACKE_sgeqrf;
+  static constexpr auto orgqr = LAPACKE_sorgqr;
+  static constexpr auto syevd = LAPACKE_ssyevd;
+  static constexpr auto gesdd = LAPACKE_sgesdd;
+  static constexpr auto trsm = cblas_strsm;
+};
+template <>
+struct Routines<double> {
+  static constexpr auto potrf = LAPACKE_dpotrf;
+  static constexpr auto getrf = LAPACKE_dgetrf;
+  static constexpr auto geqrf = LAPACKE_dgeqrf;
+  static constexpr auto orgqr = LAPACKE_dorgqr;
+  static constexpr auto syevd = LAPACKE_dsyevd;
+  static constexpr auto gesdd = LAPACKE_dgesdd;
+  static constexpr auto trsm = cblas_dtrsm;
+};
+template <>
+struct Routines<std::complex<float>> {
+  static constexpr auto potrf = LAPACKE_cpotrf;
+  static constexpr auto getrf = LAPACKE_cgetrf;
+  static constexpr auto geqrf = LAPACKE_cgeqrf;
+  static constexpr auto orgqr = LAPACKE_cungqr;
+  static constexpr auto syevd = LAPACKE_cheevd;
+  static constexpr auto gesdd = LAPACKE_cgesdd;
+  static constexpr auto trsm = cblas_ctrsm;
+};
+template <>
+struct Routines<std::complex<double>> {
+  static constexpr auto potrf = LAPACKE_zpotrf;
+  static constexpr auto getrf = LAPACKE_zgetrf;
+  static constexpr auto geqrf = LAPACKE_zgeqrf;
+  static constexpr auto orgqr = LAPACKE_zungqr;
+  static constexpr auto syevd = LAPACKE_zheevd;
+  static constexpr auto gesdd = LAPACKE_zgesdd;
+  static constexpr auto trsm = cblas_ztrsm;
+};
+
+template <class T>
+constexpr bool is_complex = !std::is_same_v<T, Real<T>>;
+
+/// The m x n matrix `from`, row-major, as n x m.
+template <class T>
+void transpose(const T* from, int m, int n, T* to) {
+  for (int i = 0; i < m; ++i)
+    for (int j = 0; j < n; ++j)
+      to[static_cast<std::size_t>(j) * static_cast<std::size_t>(m) + static_cast<std::size_t>(i)] =
+          from[static_cast<std::size_t>(i) * static_cast<std::size_t>(n) + static_cast<std::size_t>(j)];
+}
+std::size_t area(int m, int n) { return static_cast<std::size_t>(m) * static_cast<std::size_t>(n); }
+
+}  // namespace
+
+// What LAPACK sees is conj(a), whose upper factor u has u^T u = a, and u^T is what lies in memory.
+template <class T>
+bool cholesky(T* a, int n) {
+  use_one_thread();
+  return n == 0 || Routines<T>::potrf(LAPACK_COL_MAJOR, 'U', n, a, n) == 0;
+}
+
+template <class T>
+bool lu(T* a, int m, int n, std::int32_t* pivots) {
+  use_one_thread();
+  if (m == 0 || n == 0) return true;
+  std::vector<T> columns(area(m, n));
+  transpose(a, m, n, columns.data());
+  std::vector<lapack_int> from_one(static_cast<std::size_t>(std::min(m, n)));
+  // A positive code tells of a zero on the diagonal of U: the factors are right none the less.
+  if (Routines<T>::getrf(LAPACK_COL_MAJOR, m, n, columns.data(), m, from_one.data()) < 0) return false;
+  transpose(columns.data(), n, m, a);
+  std::transform(from_one.begin(), from_one.end(), pivots, [](lapack_int p) { return static_cast<std::int32_t>(p - 1); });
+  return true;
+}
+
+template <class T>
+void triangular_solve(const T* a, T* b, int m, int n, TriangularForm form) {
+  use_one_thread();
+  if (m == 0 || n == 0) return;
+  const T one(1);
+  const auto alpha = [&] {
+    if constexpr (is_complex<T>)
+      return static_cast<const void*>(&one);
+    else
+      return one;
+  }();
+  Routines<T>::trsm(CblasRowMajor, form.left_side ? CblasLeft : CblasRight, form.lower ? CblasLower : CblasUpper,
+                    form.transpose ? CblasTrans : CblasNoTrans, form.unit_diagonal ? CblasUnit : CblasNonUnit, m, n, alpha, a,
+                    form.left_side ? m : n, b, n);
+}
+
+// What LAPACK sees is conj(a): the same values, and the vectors' conjugates.
+template <class T>
+bool eigh(T* a, int n, bool lower, Real<T>* values) {
+  use_one_thread();
+  if (n == 0) return true;
+  if (Routines<T>::syevd(LAPACK_COL_MAJOR, 'V', lower ? 'U' : 'L', n, a, n, values) != 0) return false;
+  const std::vector<T> vectors(a, a + area(n, n));
+  transpose(vectors.data(), n, n, a);
+  if constexpr (is_complex<T>)
+    for (std::size_t i = 0; i < area(n, n); ++i) a[i] = std::conj(a[i]);
+  return true;
+}
+
+// What LAPACK sees is a^T = conj(vh)^H s u^T: it gives u^T's rows where it thinks of vh, and so u lies in memory.
+template <class T>
+bool svd(T* a, int m, int n, bool vectors, bool full, Real<T>* s, T* u, T* vh) {
+  use_one_thread();
+  if (m == 0 || n == 0) return true;
+  const int columns = full ? m : std::min(m, n);
+  return Routines<T>::gesdd(LAPACK_COL_MAJOR, !vectors ? 'N' : full ? 'A' : 'S', n, m, a, n, s, vh, n, u, columns) == 0;
+}
+
+template <class T>
+bool qr(const T* a, int m, int n, int columns, T* q, T* r) {
+  use_one_thread();
+  const int k = std::min(m, n);
+  std::vector<T> factors(area(m, std::max(n, columns))), taus(static_cast<std::size_t>(std::max(k, 1)));
+  transpose(a, m, n, factors.data());
+  if (k > 0 && Routines<T>::geqrf(LAPACK_COL_MAJOR, m, n, factors.data(), m, taus.data()) != 0) return false;
+  for (int i = 0; i < columns; ++i)
+    for (int j = 0; j < n; ++j)
+      r[area(i, n) + static_cast<std::size_t>(j)] = i <= j ? factors[area(j, m) + static_cast<std::size_t>(i)] : T(0);
+  if (columns > 0 && Routines<T>::orgqr(LAPACK_COL_MAJOR, m, columns, k, factors.data(), m, taus.data()) != 0) return false;
+  transpose(factors.data(), columns, m, q);
+  return true;
+}
+
+template bool cholesky(float*, int);
+template bool lu(float*, int, int, std::int32_t*);
+template void triangular_solve(const float*, float*, int, int, TriangularForm);
+template bool eigh(float*, int, bool, Real<float>*);
+template bool svd(float*, int, int, bool, bool, Real<float>*, float*, float*);
+template bool qr(const float*, int, int, int, float*, float*);
+template bool cholesky(double*, int);
+template bool lu(double*, int, int, std::int32_t*);
+template void triangular_solve(const double*, double*, int, int, TriangularForm);
+template bool eigh(double*, int, bool, Real<double>*);
+template bool svd(double*, int, int, bool, bool, Real<double>*, double*, double*);
+template bool qr(const double*, int, int, int, double*, double*);
+template bool cholesky(std::complex<float>*, int);
+template bool lu(std::complex<float>*, int, int, std::int32_t*);
+template void triangular_solve(const std::complex<float>*, std::complex<float>*, int, int, TriangularForm);
+template bool eigh(std::complex<float>*, int, bool, Real<std::complex<float>>*);
+template bool svd(std::complex<float>*, int, int, bool, bool, Real<std::complex<float>>*, std::complex<float>*, std::complex<float>*);
+template bool qr(const std::complex<float>*, int, int, int, std::complex<float>*, std::complex<float>*);
+template bool cholesky(std::complex<double>*, int);
+template bool lu(std::complex<double>*, int, int, std::int32_t*);
+template void triangular_solve(const std::complex<double>*, std::complex<double>*, int, int, TriangularForm);
+template bool eigh(std::complex<double>*, int, bool, Real<std::complex<double>>*);
+template bool svd(std::complex<double>*, int, int, bool, bool, Real<std::complex<double>>*, std::complex<double>*, std::complex<double>*);
+template bool qr(const std::complex<double>*, int, int, int, std::complex<double>*, std::complex<double>*);
+
+}  // namespace weft::detail::lapack

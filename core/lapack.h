@@ -1,0 +1,53 @@
+// What core needs of a numerical library: dense factorisations, as plain functions. Defined in backends/cpu/lapack.cpp, bound at link time.
+#pragma once
+#include <complex>
+#include <cstdint>
+#include <type_traits>
+
+namespace weft::detail::lapack {
+
+template <class T>
+struct RealPart {
+  using type = T;
+};
+template <class T>
+struct RealPart<std::complex<T>> {
+  using type = T;
+};
+template <class T>
+using Real = typename RealPart<T>::type;
+
+// T is float, double or a complex number of one of them. All matrices are row-major and contiguous, and hold finite numbers or not; where a
+// function gives a bool it is false if the algorithm failed, and then the results mean nothing.
+
+/// The lower triangle of a (n x n, Hermitian, read below the diagonal) becomes its Cholesky factor; what is above stays. False if a is not
+/// positive definite.
+template <class T>
+bool cholesky(T* a, int n);
+
+/// a (m x n) becomes its factors: L below the diagonal, its unit diagonal left out, and U above. `pivots[i]`: the row, from 0, that row i
+/// was interchanged with; there are min(m, n).
+template <class T>
+bool lu(T* a, int m, int n, std::int32_t* pivots);
+
+struct TriangularForm {
+  bool left_side = true, lower = false, transpose = false, unit_diagonal = false;
+};
+/// b (m x n) becomes the solution x of op(a) x = b, or of x op(a) = b; op(a) is a or its transpose. Only a's triangle is read.
+template <class T>
+void triangular_solve(const T* a, T* b, int m, int n, TriangularForm form);
+
+/// a (n x n, Hermitian, read in the lower or upper triangle) becomes its eigenvectors, one a column; the values are ascending.
+template <class T>
+bool eigh(T* a, int n, bool lower, Real<T>* values);
+
+/// The singular values of a (m x n, destroyed), descending. Without vectors, u and vh are not touched; else u has min(m, n) columns and vh
+/// as many rows, or m and n if `full`.
+template <class T>
+bool svd(T* a, int m, int n, bool vectors, bool full, Real<T>* s, T* u, T* vh);
+
+/// Of a (m x n): q is m x columns, columns = min(m, n) or m, and r is columns x n, upper triangular.
+template <class T>
+bool qr(const T* a, int m, int n, int columns, T* q, T* r);
+
+}  // namespace weft::detail::lapack
