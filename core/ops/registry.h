@@ -15,6 +15,7 @@ PrimitiveList custom_derivative_primitives();
 PrimitiveList dot_primitives();
 PrimitiveList dynamic_slice_primitives();
 PrimitiveList elementwise_primitives();
+PrimitiveList fft_primitives();
 PrimitiveList gather_primitives();
 PrimitiveList iota_primitives();
 PrimitiveList linear_solve_primitives();

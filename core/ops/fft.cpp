@@ -1,0 +1,169 @@
+// fft: https://openxla.org/stablehlo/spec#fft
+#include "core/ops/fft.h"
+
+#include <fmt/format.h>
+
+#include <map>
+#include <numeric>
+
+#include "core/constructors.h"
+#include "core/elementwise.h"
+#include "core/ops/common.h"
+#include "core/ops/movement.h"
+#include "core/ops/registry.h"
+#include "core/storage.h"
+#include "core/text.h"
+
+namespace weft::detail {
+
+std::string print_param(FftType v) { return std::to_string(static_cast<int>(v)); }
+void read_param(ParamReader& r, FftType& v) {
+  static constexpr std::string_view kNumbers[] = {"0", "1", "2", "3"}, kNames[] = {"FFT", "IFFT", "RFFT", "IRFFT"};
+  r.accept("jaxlib.hlo_helpers.");
+  if (r.accept("FftType."))
+    read_enum(r, v, kNames);
+  else
+    read_enum(r, v, kNumbers);
+}
+
+namespace {
+
+/// Dimensions from the back: lengths of the transformed ones in the result, the last one of a real signal's spectrum.
+std::int64_t half_length(std::int64_t n) { return n / 2 + 1; }
+
+struct Fft {
+  static constexpr std::string_view name = "fft", doc = "Discrete Fourier transform over the last dimensions.";
+  static constexpr Kind kind = Kind::library;
+  using Params = FftParams;
+
+  static Aval abstract_eval(const OpContext& c) {
+    const Params& p = c.get<Params>();
+    const Aval& x = c.in[0];
+    const int rank = static_cast<int>(p.fft_lengths.size());
+    const bool from_real = p.fft_type == FftType::rfft;
+    if (rank == 0 || rank > x.ndim()) c.fail<AxisError>(fmt::format("{} dimensions can't be transformed", rank), "give one to all of them");
+    if (from_real ? x.dtype != float32 && x.dtype != float64 : !x.dtype.is_complex())
+      c.fail<DTypeError>("not defined for " + std::string(x.dtype.name()),
+                         from_real ? "a real signal is float32 or float64" : "convert to a complex dtype first");
+    Shape out = x.shape;
+    for (int i = 0; i < rank; ++i) {
+      const int d = x.ndim() - rank + i;
+      const std::int64_t n = p.fft_lengths[static_cast<std::size_t>(i)];
+      const bool halved = i == rank - 1 && (p.fft_type == FftType::rfft || p.fft_type == FftType::irfft);
+      const std::int64_t want = halved && p.fft_type == FftType::irfft ? half_length(n) : n;
+      if (n < 1 || x.shape[d] != want)
+        c.fail<ShapeError>(fmt::format("dimension {} has size {}, and fft_lengths say {}", d, x.shape[d], want), "pad or slice it first");
+      if (halved) out[d] = p.fft_type == FftType::rfft ? half_length(n) : n;
+    }
+    const bool wide = x.dtype.real_part() == float64;
+    return {out, p.fft_type == FftType::irfft ? x.dtype.real_part() : wide ? complex128 : complex64};
+  }
+  static std::vector<Tangent> jvp(const JvpContext& c) { return {bind_primitive(c.op, c.params, std::span(&*c.tangents[0], 1), c.loc)[0]}; }
+
+  /// The matrix of a transform is symmetric. rfft is the half of a transform of real numbers; irfft counts what has no mirror image once,
+  /// all else twice, and takes real parts, as jax.lax.fft.
+  static std::vector<Tangent> transpose(const TransposeContext& c) {
+    if (!c.cotangents[0]) return {Tangent()};
+    const auto& [lengths, type] = c.get<Params>();
+    const Array& ct = *c.cotangents[0];
+    const std::int64_t n = lengths.back();
+    const auto last = static_cast<std::size_t>(ct.ndim() - 1);
+    if (type == FftType::rfft) {
+      PaddingConfig config(last + 1);
+      config[last].high = n - half_length(n);
+      return {real(fft_of(pad_with(ct, scalar_like(ct, 0), config, c.loc), FftType::fft, lengths, c.loc))};
+    }
+    if (type == FftType::irfft) {
+      const Array x = fft_of(ct, FftType::rfft, lengths, c.loc);
+      const Array k = iota_array(int32, {half_length(n)}, 0, c.loc);
+      const Array once = (k == 0) | (2 * k == n);
+      const double scale = 1 / static_cast<double>(std::accumulate(lengths.begin(), lengths.end(), std::int64_t{1}, std::multiplies<>()));
+      const Array weights = convert(where(once, scale, 2 * scale), x.dtype());
+      return {conj(x * broadcast_trailing(weights, x.shape(), c.loc))};
+    }
+    return {fft_of(ct, type, lengths, c.loc)};
+  }
+  static BatchResult batch(const BatchContext& c) {
+    const Array x = move_batch_dim(c.in[0], c.dims[0], 0, c.loc);
+    return {bind_primitive(c.op, c.params, std::span(&x, 1), c.loc), {0}};
+  }
+
+  using Complex = std::complex<double>;
+  static void reference(const ReferenceContext& c) {
+    const auto& [lengths, type] = c.get<Params>();
+    const std::size_t rank = lengths.size();
+    const bool inverse = type == FftType::ifft || type == FftType::irfft;
+    const std::int64_t size = std::accumulate(lengths.begin(), lengths.end(), std::int64_t{1}, std::multiplies<>());
+    const std::int64_t n = lengths.back(), in_last = c.in[0].aval.shape.back(), out_last = c.out[0].aval.shape.back();
+    const std::int64_t rows = size / n, count = c.out[0].aval.size() / (rows * out_last);
+    std::map<std::int64_t, FourierTransform> plans;
+    for (std::int64_t length : lengths) plans.try_emplace(length, length);
+    std::vector<Complex> block(static_cast<std::size_t>(size)), line;
+    for (std::int64_t k = 0; k < count; ++k) {
+      load(c.in[0], k * rows * in_last, rows, in_last, n, block);
+      // The inverse transform is the conjugate of the transform of the conjugate. A halved spectrum is completed when the other dimensions
+      // have been transformed.
+      if (inverse)
+        for (Complex& v : block) v = std::conj(v);
+      std::int64_t inner = n;
+      for (std::size_t d = rank - 1; d-- > 0; inner *= lengths[d + 1]) {
+        const std::int64_t m = lengths[d];
+        line.resize(static_cast<std::size_t>(m));
+        for (std::int64_t i = 0; i < size / m; ++i) {
+          Complex* start = block.data() + i / inner * inner * m + i % inner;
+          for (std::int64_t j = 0; j < m; ++j) line[static_cast<std::size_t>(j)] = start[j * inner];
+          plans.at(m).run(line.data());
+          for (std::int64_t j = 0; j < m; ++j) start[j * inner] = line[static_cast<std::size_t>(j)];
+        }
+      }
+      for (std::int64_t r = 0; r < rows; ++r) {
+        Complex* row = block.data() + r * n;
+        if (type == FftType::irfft) {
+          // Of a real signal: the imaginary parts of what is its own mirror image don't count.
+          row[0] = row[0].real();
+          if (n % 2 == 0) row[n / 2] = row[n / 2].real();
+          for (std::int64_t j = half_length(n); j < n; ++j) row[j] = std::conj(row[n - j]);
+        }
+        plans.at(n).run(row);
+      }
+      store(c.out[0], k * rows * out_last, rows, out_last, n, inverse ? 1 / static_cast<double>(size) : 1., inverse, block);
+    }
+  }
+
+ private:
+  static void load(const HostTensor& from, std::int64_t at, std::int64_t rows, std::int64_t columns, std::int64_t n,
+                   std::vector<Complex>& block) {
+    with_storage(from.aval.dtype, [&]<class T>() {
+      if constexpr (is_floating_storage<T> || is_complex_storage<T>)
+        for (std::int64_t r = 0; r < rows; ++r)
+          for (std::int64_t j = 0; j < columns; ++j)
+            block[static_cast<std::size_t>(r * n + j)] = Complex(load_element(from.as<T>()[at + r * columns + j]));
+    });
+  }
+  static void store(const HostTensor& to, std::int64_t at, std::int64_t rows, std::int64_t columns, std::int64_t n, double scale,
+                    bool conjugate, const std::vector<Complex>& block) {
+    with_storage(to.aval.dtype, [&]<class T>() {
+      for (std::int64_t r = 0; r < rows; ++r)
+        for (std::int64_t j = 0; j < columns; ++j) {
+          const Complex v = block[static_cast<std::size_t>(r * n + j)] * scale;
+          if constexpr (is_complex_storage<T>)
+            to.as<T>()[at + r * columns + j] = store_element<T>(conjugate ? std::conj(v) : v);
+          else if constexpr (is_floating_storage<T>)
+            to.as<T>()[at + r * columns + j] = store_element<T>(v.real());
+        }
+    });
+  }
+};
+
+}  // namespace
+
+Array fft_of(const Array& x, FftType type, std::vector<std::int64_t> lengths, SourceLoc loc) {
+  return bind_one<Fft>({std::move(lengths), type}, {x}, loc);
+}
+
+PrimitiveList fft_primitives() {
+  static constexpr const Primitive* list[] = {&primitive_of<Fft>};
+  return list;
+}
+
+}  // namespace weft::detail

@@ -1,0 +1,38 @@
+// The discrete Fourier transform.
+#pragma once
+#include <complex>
+#include <memory>
+#include <vector>
+
+#include "core/primitive.h"
+
+namespace weft::detail {
+
+/// Written as the numbers 0 to 3, or by name.
+enum class FftType { fft, ifft, rfft, irfft };
+std::string print_param(FftType v);
+void read_param(ParamReader& r, FftType& v);
+
+struct FftParams {
+  std::vector<std::int64_t> fft_lengths;  ///< of the last dimensions, as the real or complex signal has them
+  FftType fft_type = FftType::fft;
+  friend bool operator==(const FftParams&, const FftParams&) = default;
+};
+
+/// The transform over the last fft_lengths.size() dimensions; inverse ones are divided by the number of elements.
+Array fft_of(const Array& x, FftType type, std::vector<std::int64_t> lengths, SourceLoc loc);
+
+/// A plan for sequences of n complex numbers: by the prime factors of n while they are small, else as a convolution (Bluestein).
+class FourierTransform {
+ public:
+  explicit FourierTransform(std::int64_t n);
+  ~FourierTransform();
+  /// x[k] becomes the sum of x[j] exp(-2 pi i j k / n); the plan's memory is used, so one thread at a time.
+  void run(std::complex<double>* x);
+
+ private:
+  struct Plan;
+  std::unique_ptr<Plan> plan_;
+};
+
+}  // namespace weft::detail
