@@ -96,6 +96,12 @@ class Simplifier {
   }
 
   std::vector<Atom> add(const Eqn& e, std::vector<Atom> in, const std::vector<Aval>& out_avals, SourceLoc loc) {
+    if (e.op->call_body) {
+      std::vector<Aval> types;
+      for (Atom a : in) types.push_back(aval(a));
+      const Jaxpr body = e.op->call_body(*e.params, types);
+      return run(body.data(), std::move(in), loc);
+    }
     if (e.op->kind == Kind::call)
       for (const ParamText& p : e.op->params_list(*e.params))
         if (p.jaxpr && p.jaxpr->data().num_inputs == static_cast<int>(in.size()) && p.jaxpr->data().num_consts == 0)

@@ -32,6 +32,7 @@ namespace {
 std::int64_t half_length(std::int64_t n) { return n / 2 + 1; }
 
 struct Fft {
+  static constexpr int num_operands = 1;
   static constexpr std::string_view name = "fft", doc = "Discrete Fourier transform over the last dimensions.";
   static constexpr Kind kind = Kind::library;
   using Params = FftParams;

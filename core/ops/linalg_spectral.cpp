@@ -20,6 +20,7 @@ Array as_row(const Array& v, SourceLoc loc) { return insert_axes(v, {v.ndim() - 
 Array as_column(const Array& v, SourceLoc loc) { return insert_axes(v, {v.ndim()}, loc); }
 
 struct Eigh {
+  static constexpr int num_operands = 1;
   static constexpr std::string_view name = "eigh", doc = "Eigenvectors and ascending eigenvalues of a Hermitian matrix.";
   static constexpr Kind kind = Kind::library;
   static constexpr bool not_linear = true;
@@ -56,6 +57,7 @@ struct Eigh {
 };
 
 struct Svd {
+  static constexpr int num_operands = 1;
   static constexpr std::string_view name = "svd", doc = "Descending singular values of a matrix, and with compute_uv its singular vectors.";
   static constexpr Kind kind = Kind::library;
   static constexpr bool not_linear = true;
@@ -141,6 +143,7 @@ struct Svd {
 };
 
 struct Qr {
+  static constexpr int num_operands = 1;
   static constexpr std::string_view name = "qr", doc = "q with orthonormal columns and an upper triangular r with q r = a.";
   static constexpr Kind kind = Kind::library;
   static constexpr bool not_linear = true;

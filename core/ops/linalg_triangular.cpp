@@ -16,6 +16,7 @@ namespace weft::detail {
 namespace {
 
 struct Cholesky {
+  static constexpr int num_operands = 1;
   static constexpr std::string_view name = "cholesky", doc = "The lower triangular L with L L^H = a, for a Hermitian, positive definite a.";
   static constexpr Kind kind = Kind::library;
   static constexpr bool not_linear = true;
@@ -49,6 +50,7 @@ struct Cholesky {
 };
 
 struct Lu {
+  static constexpr int num_operands = 1;
   static constexpr std::string_view name = "lu",
                                     doc = "The factors of a matrix whose rows are interchanged, the interchanges, the permutation.";
   static constexpr Kind kind = Kind::library;
@@ -101,6 +103,7 @@ struct Lu {
 };
 
 struct TriangularSolve {
+  static constexpr int num_operands = 2;
   static constexpr std::string_view name = "triangular_solve", doc = "The solution x of op(a) x = b or x op(a) = b for a triangular a.";
   static constexpr Kind kind = Kind::library;
   using Params = TriangularSolveParams;
