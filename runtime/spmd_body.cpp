@@ -135,7 +135,7 @@ struct SpmdBody::Builder {
 
   /// The same bytes under another type: no work where the operand lies in memory anyway.
   bool is_view(const Eqn& e) const {
-    if (e.op->kind != detail::Kind::collective) return e.inputs.size() == 1 && weft::detail::is_view(*e.op, *e.params, d.aval(e.inputs[0]), d.avals[e.outputs[0]]);
+    if (e.op->kind != detail::Kind::collective) return e.inputs.size() == 1 && e.outputs.size() == 1 && weft::detail::is_view(*e.op, *e.params, d.aval(e.inputs[0]), d.avals[e.outputs[0]]);
     if (e.op->name != "axis_index")
       return out.mesh_.size_of(collective_axes(*e.op, *e.params)) == 1 && d.avals[e.outputs[0]].size() == d.aval(e.inputs[0]).size();
     return false;

@@ -47,12 +47,6 @@ std::vector<int> first_two_swapped(std::vector<int> spec) {
   std::swap(spec[0], spec[1]);
   return spec;
 }
-/// The spec once an axis is taken out of the array.
-std::vector<int> without_axis(std::vector<int> spec, int axis) {
-  for (int& d : spec) d -= d > axis;
-  return spec;
-}
-
 void check_spec(const OpContext& c, const char* what, const std::vector<int>& spec, int ndim) {
   std::vector<int> sorted = spec, all(static_cast<std::size_t>(ndim));
   std::sort(sorted.begin(), sorted.end());

@@ -166,6 +166,8 @@ const std::vector<SampleText>& sample_texts() {
 
 const std::vector<UnsampledPrimitive>& unsampled_primitives() {
   constexpr std::string_view collective = "communicates over a named axis: tests/runtime, tests/nested";
+  constexpr std::string_view golden = "structured operands, against JAX's values: tests/golden";
+  constexpr std::string_view random = "bits, against JAX's: tests/ops/random.cpp, tests/golden";
   constexpr std::string_view callback = "calls a C++ function, which no text holds: tests/transforms/callback.cpp";
   static const std::vector<UnsampledPrimitive> all = {
       {"all_gather", collective},
@@ -174,6 +176,30 @@ const std::vector<UnsampledPrimitive>& unsampled_primitives() {
       {"custom_jvp_call", "its rule is a C++ function, which no text holds: tests/transforms"},
       {"custom_lin", "stands for a custom_vjp's backward function within a linear program only: tests/transforms"},
       {"custom_vjp_call", "its rules are C++ functions, which no text holds: tests/transforms"},
+      {"cholesky", golden},
+      {"conv_general_dilated", golden},
+      {"custom_linear_solve", golden},
+      {"eigh", golden},
+      {"fft", golden},
+      {"lu", golden},
+      {"qr", golden},
+      {"reduce", golden},
+      {"reduce_window", golden},
+      {"reduce_window_max", golden},
+      {"reduce_window_min", golden},
+      {"reduce_window_sum", golden},
+      {"select_and_gather_add", golden},
+      {"select_and_scatter_add", golden},
+      {"svd", golden},
+      {"triangular_solve", golden},
+      {"random_bits", random},
+      {"random_fold_in", random},
+      {"random_gamma", random},
+      {"random_gamma_grad", random},
+      {"random_seed", random},
+      {"random_split", random},
+      {"random_unwrap", random},
+      {"random_wrap", random},
       {"debug_callback", callback},
       {"debug_print", callback},
       {"io_callback", callback},

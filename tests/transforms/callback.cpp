@@ -40,7 +40,7 @@ TEST_CASE("pure_callback is an operation of known shape") {
   CHECK(near(jit(f)(x), {3, 5}));
   const Jaxpr j = make_jaxpr(f)(x);
   CHECK(j.eqns()[0].primitive() == "pure_callback");
-  CHECK(has(j.to_string(), "pure_callback[callback=<lambda> result_avals=(f32[2]) vmap_method=sequential]"));
+  for (const char* part : {"callback=<lambda>", "result_avals=(f32[2])", "vmap_method=sequential"}) CHECK(has(j.to_string(), part));
   // Trees in and out, static parameters, several threads of the program's own.
   auto swap = [](Layer l, int times) { return Layer{l.b, l.w * times}; };
   const Layer shapes{ShapeDtypeStruct{{2}, float32}, ShapeDtypeStruct{{1}, int32}};
