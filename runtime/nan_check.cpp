@@ -49,7 +49,8 @@ std::string element_text(const HostTensor& x, std::int64_t i) {
   Literal literal{x.aval.with_shape({}), {}};
   const auto size = static_cast<std::ptrdiff_t>(x.aval.dtype.itemsize());
   std::copy_n(x.as<const std::byte>() + i * size, size, literal.bits.begin());
-  return print_literal(literal);
+  const std::string text = print_literal(literal);
+  return text.rfind("-nan", 0) == 0 ? text.substr(1) : text;  // a NaN's sign means nothing
 }
 std::string position_text(const Shape& shape, std::int64_t i) {
   std::string s;
