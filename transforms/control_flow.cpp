@@ -205,7 +205,6 @@ std::vector<Array> flat_while(FlatFunction& cond, FlatFunction& body, const Whil
 }
 
 std::vector<Array> flat_fori(const Array& lower, const Array& upper, FlatFunction& body, const WhileOptions& options, SourceLoc loc) {
-  LocScope scope(loc);
   for (const Array& bound : {lower, upper})
     if (!bound.shape().empty() || !bound.dtype().is_integer())
       throw DTypeError(fmt::format("fori_loop: a bound is {}, it must be one integer", to_string(bound.aval())), loc);
@@ -221,6 +220,7 @@ std::vector<Array> flat_fori(const Array& lower, const Array& upper, FlatFunctio
     again = promote_carry(carry, traced.data().output_avals());
   }
   check_carry({"fori_loop", leaf_paths(renamed(body.arguments().children[1], "init"))}, carry, traced.data().output_avals(), loc);
+  LocScope scope(loc);  // not before the body is traced: its equations keep their own lines
   const Hoisted b = hoist_consts(converting(traced, carry));
   const std::size_t consts = b.consts.size();
   std::vector<Array> operands = b.consts;
