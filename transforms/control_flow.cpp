@@ -220,19 +220,28 @@ std::vector<Array> flat_fori(const Array& lower, const Array& upper, FlatFunctio
     again = promote_carry(carry, traced.data().output_avals());
   }
   check_carry({"fori_loop", leaf_paths(renamed(body.arguments().children[1], "init"))}, carry, traced.data().output_avals(), loc);
-  LocScope scope(loc);  // not before the body is traced: its equations keep their own lines
+  // Not around the body: its equations keep their own lines.
+  auto typed = [&](const Array& x, const Aval& want) {
+    LocScope scope(loc);
+    return with_type(x, want);
+  };
   const Hoisted b = hoist_consts(converting(traced, carry));
   const std::size_t consts = b.consts.size();
   std::vector<Array> operands = b.consts;
   std::vector<Array> starts;
-  for (std::size_t i = 0; i < carry.size(); ++i) starts.push_back(with_type(body.args[i + 1], carry[i]));
+  for (std::size_t i = 0; i < carry.size(); ++i) starts.push_back(typed(body.args[i + 1], carry[i]));
 
   // (constants, i, carry) -> (i + 1, carry)
   std::vector<Aval> inputs = avals(b.consts);
   inputs.push_back(counter);
   inputs.insert(inputs.end(), carry.begin(), carry.end());
   const Jaxpr step = trace_jaxpr({"fori_loop", inputs, {}}, [&](std::span<const Array> args) {
-    std::vector<Array> out{with_type(args[consts] + 1, counter)};
+    std::vector<Array> out{typed(
+        [&] {
+          LocScope scope(loc);
+          return args[consts] + 1;
+        }(),
+        counter)};
     const std::vector<Array> r = eval_jaxpr(b.jaxpr, args);
     out.insert(out.end(), r.begin(), r.end());
     return out;
@@ -240,7 +249,7 @@ std::vector<Array> flat_fori(const Array& lower, const Array& upper, FlatFunctio
   std::vector<Array> results;
   if (is_known(lower) && is_known(upper)) {
     const std::int64_t n = std::max<std::int64_t>(0, upper.item<std::int64_t>() - lower.item<std::int64_t>());
-    operands.push_back(with_type(lower, counter));
+    operands.push_back(typed(lower, counter));
     operands.insert(operands.end(), starts.begin(), starts.end());
     results = bind_all<Scan>({step, n, static_cast<int>(carry.size()) + 1, static_cast<int>(consts), false, 1}, operands, loc);
   } else {
@@ -249,9 +258,9 @@ std::vector<Array> flat_fori(const Array& lower, const Array& upper, FlatFunctio
     cond_inputs.insert(cond_inputs.end(), carry.begin(), carry.end());
     const Jaxpr cond =
         trace_jaxpr({"fori_loop", cond_inputs, {}}, [](std::span<const Array> args) { return std::vector{args[1] < args[0]}; });
-    std::vector<Array> all{with_type(upper, counter)};
+    std::vector<Array> all{typed(upper, counter)};
     all.insert(all.end(), operands.begin(), operands.end());
-    all.push_back(with_type(lower, counter));
+    all.push_back(typed(lower, counter));
     all.insert(all.end(), starts.begin(), starts.end());
     results = bind_all<While>({step, static_cast<int>(consts), cond, 1, options.max_steps.value_or(0)}, all, loc);
   }
