@@ -68,6 +68,7 @@ void elementwise_workloads(const Options& o);
 void product_workloads(const Options& o);
 void training_workloads(const Options& o);
 void science_workloads(const Options& o);
+void library_workloads(const Options& o);
 void pmap_workloads(const Options& o);
 
 }  // namespace bench

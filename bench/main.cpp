@@ -65,6 +65,7 @@ int main(int argc, char** argv) {
     bench::product_workloads(o);
     bench::training_workloads(o);
     bench::science_workloads(o);
+    bench::library_workloads(o);
   } catch (const std::exception& error) {
     fmt::print(stderr, "{}\n", error.what());
     return 1;

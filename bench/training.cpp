@@ -55,6 +55,26 @@ Array tokens(int b, int t, int vocabulary) {
   return array(v, {b, t});
 }
 
+using Cnn = std::vector<Dense>;  // kernels and biases of two convolutions, then a dense layer
+
+Array cnn_loss(const Cnn& p, Array x, const Array& classes) {
+  for (std::size_t k = 0; k < 2; ++k) {
+    x = conv_general_dilated(x, p[k].first, {1, 1}, "SAME", {.dimension_numbers = {"NHWC", "HWIO", "NHWC"}}) + p[k].second;
+    x = max_pool(nn::relu(x), {2, 2}, {.strides = {2, 2}});
+  }
+  return cross_entropy(matmul(reshape(x, {x.shape()[0], -1}), p[2].first) + p[2].second, classes);
+}
+
+Array rnn_loss(const std::tuple<Array, Array, Array>& p, const Array& xs) {
+  const auto& [wx, wh, b] = p;
+  auto step = [&](const Array& h, const Array& x) {
+    const Array next = tanh(matmul(x, wx) + matmul(h, wh) + b);
+    return std::pair{next, next};
+  };
+  const Array ys = scan(step, zeros({xs.shape()[1], wh.shape()[0]}), xs).second;
+  return mean(ys * ys);
+}
+
 auto mlp_step() {
   return jit([](const Mlp& p, const Array& x, const Array& y) {
     const auto [value, slope] = value_and_grad(mlp_loss)(p, x, y);
@@ -77,6 +97,23 @@ void training_workloads(const Options& o) {
              const auto [value, slope] = value_and_grad(gpt_loss)(p, t);
              return std::pair{sgd(p, slope, .1f), value};
            }));
+  workload(
+      o, "cnn_step_b64_28x28",
+      [] {
+        const Cnn p{{fill({3, 3, 1, 16}, .6), zeros(16)}, {fill({3, 3, 16, 32}, .2, 0, 1), zeros(32)}, {fill({7 * 7 * 32, 10}, .05, 0, 2), zeros(10)}};
+        return std::tuple{p, fill({64, 28, 28, 1}, 1, 0, 3), class_labels(64, 10)};
+      },
+      jit([](const Cnn& p, const Array& x, const Array& y) {
+        const auto [value, slope] = value_and_grad(cnn_loss)(p, x, y);
+        return std::pair{sgd(p, slope, .1f), value};
+      }));
+  workload(
+      o, "rnn_grad_t256_h128_b32",
+      [] {
+        const std::tuple p{fill({32, 128}, .3), fill({128, 128}, .2, 0, 1), fill(128, .1, 0, 2)};
+        return std::tuple{p, fill({256, 32, 32}, 1, 0, 3)};
+      },
+      jit([](const std::tuple<Array, Array, Array>& p, const Array& xs) { return value_and_grad(rnn_loss)(p, xs); }));
 }
 
 }  // namespace bench
