@@ -14,6 +14,7 @@
 #include <set>
 
 #include "core/array_impl.h"
+#include "core/known_constants.h"
 #include "core/ops/control.h"
 #include "core/primitive.h"
 #include "core/text.h"
@@ -205,7 +206,7 @@ class ProgramReader {
     Scope* const saved = std::exchange(scope_, &scope);
     ParamReader inner(text_, d.begin, d.end, this);
     if (++depth_ > 500) r.fail("programs are nested too deeply");
-    d.program = read_program(inner, false);
+    d.program = read_program(inner, false, name);
     --depth_;
     scope_ = saved;
     d.being_read = false;
@@ -213,15 +214,25 @@ class ProgramReader {
 
   // Programs.
 
-  Jaxpr read_program(ParamReader& r, bool outermost) {
+  /// `name`: of a definition. Its program's text reaches to the reader's end.
+  Jaxpr read_program(ParamReader& r, bool outermost, std::string_view name = {}) {
     Body body;
+    const std::vector<Aval> wanted = std::exchange(wanted_, {});
+    const std::size_t program_at = r.offset();
     r.expect("{");
     r.expect("lambda");
     const std::size_t consts_at = r.offset();
     std::size_t num_consts = 0;
+    std::vector<std::pair<Binder, std::span<const double>>> known;
     for (; !r.accept(";"); ++num_consts) {
       const Binder b = read_binder(r);
-      if (!outermost) fail_at(r, b.at, "a program inside another one has no constants; make it an input");
+      if (!outermost) {
+        const auto values = known_constant(name, text_.substr(program_at, r.end() - program_at), b.aval);
+        if (values.empty())
+          fail_at(r, b.at, "a program inside another one has no constants (the text does not hold their values); make it an input");
+        known.emplace_back(b, values);
+        continue;
+      }
       Array value = make_abstract(b.aval);
       if (!consts_.empty()) {
         if (num_consts >= consts_.size())
@@ -238,12 +249,14 @@ class ProgramReader {
       const Binder b = read_binder(r);
       bind(r, body, b, body.builder.add_input(b.aval));
     }
+    for (const auto& [b, values] : known)
+      bind(r, body, b, add_vector(body.builder, values, b.aval.dtype, SourceLoc::at(file_, static_cast<int>(line_of(b.at)))));
     r.expect("let");
     while (!at_outputs(r)) {
       if (r.accept(";")) continue;
       read_equation(r, body);
     }
-    return std::move(body.builder).finish(read_outputs(r, body));
+    return std::move(body.builder).finish(read_outputs(r, body, wanted));
   }
 
   /// Whether `in (...)` comes next. A variable may be called `in` as well.
@@ -259,16 +272,14 @@ class ProgramReader {
     return at == std::string_view::npos || at >= r.end() || s[at] != ':';
   }
 
-  std::vector<Atom> read_outputs(ParamReader& r, Body& body) {
+  std::vector<Atom> read_outputs(ParamReader& r, Body& body, const std::vector<Aval>& wanted) {
     r.expect("in");
     r.expect("(");
     std::vector<Atom> out;
-    std::size_t next_unnamed = 0;
     while (!r.accept(")")) {
-      // JAX calls a jitted function's result `_` where nothing uses it: so it can be taken for any, but the types must be right.
       if (r.looking_at("_") && !body.unnamed.empty()) {
         r.expect("_");
-        out.push_back(body.unnamed[std::min(next_unnamed++, body.unnamed.size() - 1)]);
+        out.push_back(take_unnamed(body, out.size() < wanted.size() ? &wanted[out.size()] : nullptr));
       } else {
         out.push_back(read_operand(r, body));
       }
@@ -276,6 +287,18 @@ class ProgramReader {
     }
     r.expect("}");
     return out;
+  }
+
+  /// JAX calls a jitted function's result `_` where nothing uses it: so it can be taken for any of the right type.
+  static Atom take_unnamed(Body& body, const Aval* wanted) {
+    auto fits = [&](Atom a) {
+      return !wanted || (body.builder.aval(a).shape == wanted->shape && body.builder.aval(a).dtype == wanted->dtype);
+    };
+    auto found = std::find_if(body.unnamed.begin(), body.unnamed.end(), fits);
+    if (found == body.unnamed.end()) found = body.unnamed.begin();
+    const Atom a = *found;
+    if (body.unnamed.size() > 1) body.unnamed.erase(found);
+    return a;
   }
 
   void bind(ParamReader& r, Body& body, const Binder& b, Atom atom) {
@@ -490,9 +513,13 @@ class ProgramReader {
     std::optional<TraceScope> axes;
     for (const TextParam& p : params)
       if (p.name == "mesh") enter_axes(axes, text_.substr(p.begin, p.end - p.begin));
+    wanted_.clear();
+    if (op.name == "jit")
+      for (const Binder& b : binders) wanted_.push_back(b.aval);
     ParamSource source{*this, text_, params, binders};
     ParamsRef out = op.params_read([](std::string_view name, void* s) { return static_cast<ParamSource*>(s)->next(name); }, &source);
     source.check_consumed();
+    wanted_.clear();
     for (const TextParam& p : params)
       if (!p.used && !is_ignorable(op.name, p.name, text_.substr(p.begin, p.end - p.begin)))
         fail_at(r, p.name_at,
@@ -541,6 +568,7 @@ class ProgramReader {
   const char* file_;
   std::vector<std::size_t> line_begins_{0};
   Scope* scope_ = nullptr;
+  std::vector<Aval> wanted_;  // the types of a jitted program's results, as the equation declares them
   int depth_ = 0;
 };
 

@@ -58,7 +58,7 @@ constexpr Entry kIgnorable[] = {
     {"eigh", "algorithm", ""},
     {"svd", "algorithm", ""},
     {"", "axis_index_groups", "None"},
-    {"cond", "branches_platforms", "None"},
+    {"cond", "branches_platforms", ""},
     {"reduce", "computation", ""},
     {"jit", "compiler_options_kvs", ""},
     {"reduce_window", "consts", "()"},

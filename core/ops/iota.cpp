@@ -1,9 +1,12 @@
 // Arrays made from nothing but their type.
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "core/array_impl.h"
 #include "core/ops/movement_rules.h"
 #include "core/ops/registry.h"
+#include "core/text.h"
 
 namespace weft::detail {
 namespace {
@@ -58,6 +61,47 @@ struct Empty2 {
   static KernelValue lower(KernelBuilder& b, const Params& p, std::span<const KernelValue>) { return b.constant(p.dtype, 0); }
 };
 
+/// For each branch of a cond the platforms that it is for; absent: all others.
+struct PlatformsOfBranches {
+  std::vector<std::optional<std::vector<std::string>>> branches;
+  friend bool operator==(const PlatformsOfBranches&, const PlatformsOfBranches&) = default;
+};
+std::string print_param(const PlatformsOfBranches& v) {
+  std::string s = "(";
+  for (std::size_t i = 0; i < v.branches.size(); ++i) s += (i ? ", " : "") + detail::print_param(v.branches[i]);
+  return s + (v.branches.size() == 1 ? ",)" : ")");
+}
+void read_param(ParamReader& r, PlatformsOfBranches& v) {
+  r.read_list([&] { detail::read_param(r, v.branches.emplace_back()); });
+}
+struct PlatformIndexParams {
+  PlatformsOfBranches platforms;
+  friend bool operator==(const PlatformIndexParams&, const PlatformIndexParams&) = default;
+};
+/// What JAX's platform_dependent chooses by. Programs run on the CPU.
+struct PlatformIndex {
+  static constexpr std::string_view name = "platform_index", doc = "The number of the branch that is for the platform the program runs on.";
+  static constexpr Kind kind = Kind::elementwise;
+  static constexpr bool zero_tangent = true, not_linear = true;
+  using Params = PlatformIndexParams;
+  static Aval abstract_eval(const OpContext& c) {
+    check_no_operands(c);
+    if (!find(c.get<Params>())) c.fail<DeviceError>("no branch is for the platform cpu", "give one for all platforms, None, as the last");
+    return {{}, int32, false};
+  }
+  static BatchResult batch(const BatchContext& c) { return batch_nullary(c); }
+  static void reference(const ReferenceContext& c) { *c.out[0].as<std::int32_t>() = *find(c.get<Params>()); }
+  static KernelValue lower(KernelBuilder& b, const Params& p, std::span<const KernelValue>) { return b.constant(int32, *find(p)); }
+
+ private:
+  static std::optional<int> find(const Params& p) {
+    const auto& branches = p.platforms.branches;
+    for (std::size_t i = 0; i < branches.size(); ++i)
+      if (!branches[i] || std::find(branches[i]->begin(), branches[i]->end(), "cpu") != branches[i]->end()) return static_cast<int>(i);
+    return {};
+  }
+};
+
 }  // namespace
 
 Array iota_array(DType dtype, const Shape& shape, int dimension, SourceLoc loc) {
@@ -65,7 +109,7 @@ Array iota_array(DType dtype, const Shape& shape, int dimension, SourceLoc loc) 
 }
 
 PrimitiveList iota_primitives() {
-  static constexpr const Primitive* list[] = {&primitive_of<Iota>, &primitive_of<Empty2>};
+  static constexpr const Primitive* list[] = {&primitive_of<Iota>, &primitive_of<Empty2>, &primitive_of<PlatformIndex>};
   return list;
 }
 

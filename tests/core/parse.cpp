@@ -222,3 +222,26 @@ TEST_CASE("a damaged text is an Error, or still a program") {
   CHECK(good > 50);
   CHECK(bad > 1000);
 }
+
+TEST_CASE("results called `_` of a jitted program are those of the types that its equation declares") {
+  const Jaxpr j = parse(
+      "{ lambda ; a:f32[2,3]. let _:f32[2] _:f32[3] b:f32[] = jit[name=f jaxpr={ lambda ; a:f32[2,3]. let _:f32[3] = reduce_sum[axes=(0,)] "
+      "a; "
+      "_:f32[2] = reduce_sum[axes=(1,)] a; b:f32[] = reduce_sum[axes=(0, 1)] a in (_, _, b) }] a in (b,) }");
+  j.check();
+  CHECK(j(ones({2, 3}))[0].item<float>() == 6);
+}
+
+TEST_CASE("the constants of the matrix exponential's program are known") {
+  auto text = [](const std::string& name, const std::string& mark) {
+    return "let " + name + " = { lambda c:f32[2]; a:f32[]. let b:f32[] = div a " + mark +
+           ":f32[]; d:f32[2] = mul b c in (d,) } in { lambda ; a:f32[]. let b:f32[2] = jit[name=f jaxpr=" + name + "] a in (b,) }";
+  };
+  const Jaxpr j = parse(text("_calc_P_Q1", "3.925724744796753"));
+  j.check();
+  const std::vector<double> bounds = j(3.9257247f)[0].to_vector<double>();
+  CHECK(bounds[0] == doctest::Approx(0.4258730016922831));
+  CHECK(bounds[1] == doctest::Approx(1.880152677804762));
+  CHECK_HAS(refusal(text("_calc_P_Q1", "3.5")), "has no constants");
+  CHECK_HAS(refusal(text("_calc", "3.925724744796753")), "has no constants");
+}
