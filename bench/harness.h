@@ -69,6 +69,7 @@ void product_workloads(const Options& o);
 void training_workloads(const Options& o);
 void science_workloads(const Options& o);
 void library_workloads(const Options& o);
+void loop_workloads(const Options& o);
 void pmap_workloads(const Options& o);
 
 }  // namespace bench

@@ -21,15 +21,8 @@ bool constant(Value* v, std::int64_t& out) {
 }  // namespace
 
 KernelEmitter::KernelEmitter(llvm::Module& module, const Kernel& k, const Schedule& s, const VectorFeatures& features,
-                             const std::string& name)
-    : module_(module), k_(k), s_(s), features_(features), ir_(module.getContext()), builder_(ir_, module, features) {
-  llvm::PointerType* pointer = llvm::PointerType::get(module.getContext(), 0);
-  function_ = llvm::Function::Create(llvm::FunctionType::get(ir_.getVoidTy(), {pointer, ir_.getInt64Ty(), ir_.getInt64Ty()}, false),
-                                     llvm::Function::ExternalLinkage, name, module);
-  function_->setDoesNotThrow();
-  function_->addFnAttr("prefer-vector-width", std::to_string(8 * features.vector_bytes));
-  function_->addFnAttr("min-legal-vector-width", std::to_string(8 * features.vector_bytes));
-
+                             llvm::Function* function)
+    : module_(module), k_(k), s_(s), features_(features), ir_(module.getContext()), builder_(ir_, module, features), function_(function) {
   double points = 1;
   for (std::int64_t d : k.dag.dims) points *= static_cast<double>(d);
   wide_index_ = points > 1e9;
@@ -48,6 +41,35 @@ KernelEmitter::KernelEmitter(llvm::Module& module, const Kernel& k, const Schedu
   ranges_.resize(k.dag.dims.size());
 }
 
+llvm::AllocaInst* KernelEmitter::reserve(const KernelArg& a) {
+  const std::int64_t copies = std::int64_t{s_.vector_dim >= 0 ? s_.lanes : 1} * slots();
+  llvm::AllocaInst* memory =
+      ir_.CreateAlloca(llvm::ArrayType::get(builder_.memory_type(a.dtype), static_cast<std::uint64_t>(a.elements * copies)));
+  memory->setAlignment(llvm::Align(64));
+  return memory;
+}
+
+llvm::BasicBlock* KernelEmitter::run_inline(llvm::BasicBlock* at, std::span<Value* const> args) {
+  std::size_t next = 0;
+  for (const KernelArg& a : k_.args) {
+    if (!a.scratch) {
+      args_.push_back(args[next++]);
+      continue;
+    }
+    llvm::BasicBlock& entry = function_->getEntryBlock();
+    ir_.SetInsertPoint(&entry, entry.begin());
+    args_.push_back(reserve(a));
+  }
+  llvm::BasicBlock* body = llvm::BasicBlock::Create(module_.getContext(), "kernel", function_);
+  ir_.SetInsertPoint(at);
+  frames_.emplace_back();
+  frames_.back().entry = ir_.CreateBr(body);
+  ir_.SetInsertPoint(body);
+  outer_loops();
+  if (streamed_) ir_.CreateFence(llvm::AtomicOrdering::SequentiallyConsistent);
+  return ir_.GetInsertBlock();
+}
+
 void KernelEmitter::run() {
   llvm::BasicBlock* entry = llvm::BasicBlock::Create(module_.getContext(), "entry", function_);
   llvm::BasicBlock* body = llvm::BasicBlock::Create(module_.getContext(), "body", function_);
@@ -59,11 +81,7 @@ void KernelEmitter::run() {
       args_.push_back(ir_.CreateLoad(ir_.getPtrTy(), slot));
       continue;
     }
-    const std::int64_t copies = std::int64_t{s_.vector_dim >= 0 ? s_.lanes : 1} * slots();
-    llvm::AllocaInst* memory =
-        ir_.CreateAlloca(llvm::ArrayType::get(builder_.memory_type(a.dtype), static_cast<std::uint64_t>(a.elements * copies)));
-    memory->setAlignment(llvm::Align(64));
-    args_.push_back(memory);
+    args_.push_back(reserve(a));
   }
   // What loops don't change is computed here; memory of slow paths is reserved in front.
   llvm::Instruction* jump = ir_.CreateBr(body);
@@ -467,8 +485,20 @@ void KernelEmitter::horizontal_arg(const Reduction& r, Value*& value, Value*& po
   if (lanes > 1) value = ir_.CreateExtractElement(value, std::uint64_t{0}), position = ir_.CreateExtractElement(position, std::uint64_t{0});
 }
 
+llvm::Function* make_function(llvm::Module& module, const VectorFeatures& features, const std::string& name, llvm::FunctionType* type) {
+  llvm::Function* f = llvm::Function::Create(type, llvm::Function::ExternalLinkage, name, module);
+  f->setDoesNotThrow();
+  f->addFnAttr("prefer-vector-width", std::to_string(8 * features.vector_bytes));
+  f->addFnAttr("min-legal-vector-width", std::to_string(8 * features.vector_bytes));
+  return f;
+}
+
 void emit_kernel(llvm::Module& module, const Kernel& k, const Schedule& s, const VectorFeatures& features, const std::string& name) {
-  KernelEmitter(module, k, s, features, name).run();
+  llvm::LLVMContext& context = module.getContext();
+  llvm::Type* number = llvm::Type::getInt64Ty(context);
+  llvm::FunctionType* type =
+      llvm::FunctionType::get(llvm::Type::getVoidTy(context), {llvm::PointerType::get(context, 0), number, number}, false);
+  KernelEmitter(module, k, s, features, make_function(module, features, name, type)).run();
 }
 
 }  // namespace weft::detail

@@ -15,8 +15,11 @@ namespace weft::detail {
 
 class KernelEmitter {
  public:
-  KernelEmitter(llvm::Module& module, const Kernel& k, const Schedule& s, const VectorFeatures& features, const std::string& name);
+  KernelEmitter(llvm::Module& module, const Kernel& k, const Schedule& s, const VectorFeatures& features, llvm::Function* function);
+  /// The function's body, as emit_kernel says.
   void run();
+  /// All blocks, in the middle of the function: `args` are the pointers. Gives the block where it goes on.
+  llvm::BasicBlock* run_inline(llvm::BasicBlock* at, std::span<llvm::Value* const> args);
 
  private:
   using Value = llvm::Value;
@@ -43,6 +46,7 @@ class KernelEmitter {
   Values run_loops(std::span<const LoopPlan> plans, Values carried, const Body& body);
   void range(int dim, Value*& low, Value*& high);
   void outer_loops();
+  llvm::AllocaInst* reserve(const KernelArg& a);
   void for_each_copy(const std::function<void(const Copy&)>& f) const;
 
   // Nests.

@@ -392,16 +392,28 @@ BufferId KernelPlanner::buffer_of(Atom a) {
   return id;
 }
 
-int KernelPlanner::add_kernel(Kernel k) {
+int KernelTable::add(Kernel k) {
   const std::uint64_t h = structural_hash(k);
-  const auto [first, last] = kernels_by_hash_.equal_range(h);
+  const auto [first, last] = by_hash.equal_range(h);
   for (auto it = first; it != last; ++it)
-    if (same_code(program_.kernels[static_cast<std::size_t>(it->second)], k)) return it->second;
-  const int number = static_cast<int>(program_.kernels.size());
+    if (same_code(kernels[static_cast<std::size_t>(it->second)], k)) return it->second;
+  const int number = static_cast<int>(kernels.size());
   k.name = "kernel" + std::to_string(number);
-  kernels_by_hash_.emplace(h, number);
-  program_.kernels.push_back(std::move(k));
+  by_hash.emplace(h, number);
+  kernels.push_back(std::move(k));
   return number;
+}
+
+/// A loop or a branch, with the memory that its sub-programs share.
+void KernelPlanner::add_control(const Eqn& e, Step& step) {
+  ControlStep c = plan_control(e, target_, table_);
+  c.eqn = static_cast<int>(&e - j_.eqns.data());
+  if (c.scratch_bytes > 0) {
+    step.buffers.push_back(static_cast<BufferId>(program_.buffers.size()));
+    program_.buffers.push_back({Aval{Shape{c.scratch_bytes}, uint8}, BufferInfo::Role::temporary, 0, -1, -1});
+  }
+  step.number = static_cast<int>(program_.controls.size());
+  program_.controls.push_back(std::move(c));
 }
 
 void KernelPlanner::form_steps() {
@@ -430,12 +442,12 @@ void KernelPlanner::form_steps() {
       Kernel k = KernelFormer(*this, groups_[static_cast<std::size_t>(item.group)]).run(buffers);
       collapse_loops(k);
       k.cost = estimate_cost(k, target_.vector_bytes);
-      step = {Step::Kind::kernel, add_kernel(std::move(k)), std::move(buffers)};
+      step = {Step::Kind::kernel, table_.add(std::move(k)), std::move(buffers)};
     } else if (const std::optional<LibraryProduct>& product = library_[static_cast<std::size_t>(item.eqn)]) {
       step = {Step::Kind::product,
-              static_cast<int>(program_.products.size()),
+              static_cast<int>(table_.products.size()),
               {buffer_of(product->a), buffer_of(product->b), buffer_of(j_.eqns[static_cast<std::size_t>(item.eqn)].outputs[0])}};
-      program_.products.push_back(product->step);
+      table_.products.push_back(product->step);
     } else {
       const Eqn& e = j_.eqns[static_cast<std::size_t>(item.eqn)];
       if (!e.op->reference && e.op->kind != Kind::control)
@@ -443,6 +455,7 @@ void KernelPlanner::form_steps() {
       step = {e.op->kind == Kind::control ? Step::Kind::control : Step::Kind::opaque, item.eqn, {}};
       for (Atom a : e.inputs) step.buffers.push_back(buffer_of(a));
       for (Var v : e.outputs) step.buffers.push_back(buffer_of(v));
+      if (step.kind == Step::Kind::control) add_control(e, step);
     }
     program_.steps.push_back(std::move(step));
   }
@@ -456,9 +469,19 @@ void KernelPlanner::form_steps() {
   program_.jaxpr = jaxpr_;
 }
 
+KernelProgram plan_program(const Jaxpr& simplified, const TargetTraits& target, KernelTable& table, const std::vector<int>& donated) {
+  KernelProgram p = KernelPlanner(simplified, target, table).run();
+  plan_memory(p, table.kernels, donated);
+  return p;
+}
+
 KernelProgram form_program(const Jaxpr& simplified, const TargetTraits& target, const std::vector<bool>& donated) {
-  KernelProgram p = KernelPlanner(simplified, target).run();
-  plan_memory(p, donated);
+  KernelTable table;
+  std::vector<int> to;
+  for (bool d : donated) to.push_back(d ? kDonated : kNotDonated);
+  KernelProgram p = plan_program(simplified, target, table, to);
+  p.kernels = std::move(table.kernels);
+  p.products = std::move(table.products);
   return p;
 }
 

@@ -40,7 +40,7 @@ bool may_overwrite(const Kernel& k, int in, int out) {
 
 }  // namespace
 
-void plan_memory(KernelProgram& p, const std::vector<bool>& donated) {
+void plan_memory(KernelProgram& p, const std::vector<Kernel>& kernels, const std::vector<int>& donated) {
   std::vector<Life> life(p.buffers.size());
   for (std::size_t s = 0; s < p.steps.size(); ++s)
     for (BufferId b : p.steps[s].buffers)
@@ -51,7 +51,7 @@ void plan_memory(KernelProgram& p, const std::vector<bool>& donated) {
   const auto bytes = [&](BufferId b) { return p.buffers[static_cast<std::size_t>(b)].aval.bytes(); };
   const auto overwritable = [&](const Step& step, BufferId in, BufferId out) {
     if (step.kind != Step::Kind::kernel) return false;
-    const Kernel& k = p.kernels[static_cast<std::size_t>(step.number)];
+    const Kernel& k = kernels[static_cast<std::size_t>(step.number)];
     int a = -1, b = -1;
     for (std::size_t i = 0; i < step.buffers.size(); ++i) {
       if (step.buffers[i] == in) a = static_cast<int>(i);
@@ -69,7 +69,8 @@ void plan_memory(KernelProgram& p, const std::vector<bool>& donated) {
     for (std::size_t i = 0; i < p.buffers.size() && out.reuses_input < 0; ++i) {
       const BufferInfo& in = p.buffers[i];
       if (in.role != BufferInfo::Role::input || taken[i] || in.aval.bytes() != out.aval.bytes()) continue;
-      if (static_cast<std::size_t>(in.number) >= donated.size() || !donated[static_cast<std::size_t>(in.number)]) continue;
+      const int to = static_cast<std::size_t>(in.number) < donated.size() ? donated[static_cast<std::size_t>(in.number)] : kNotDonated;
+      if (to != kDonated && to != out.number) continue;
       const bool over = life[i].last < life[b].first ||
                         (life[i].last == life[b].first && overwritable(p.steps[static_cast<std::size_t>(life[b].first)],
                                                                        static_cast<BufferId>(i), static_cast<BufferId>(b)));
@@ -116,46 +117,83 @@ void plan_memory(KernelProgram& p, const std::vector<bool>& donated) {
   }
 }
 
-std::string to_string(const KernelProgram& p) {
+namespace {
+
+std::string buffer_text(const KernelProgram& p, BufferId b) {
+  if (b < 0) return "scratch";
+  const BufferInfo& info = p.buffers[static_cast<std::size_t>(b)];
+  const std::string type = to_string(info.aval);
+  switch (info.role) {
+    case BufferInfo::Role::input:
+      return fmt::format("in{}:{}", info.number, type);
+    case BufferInfo::Role::constant:
+      return fmt::format("const{}:{}", info.number, type);
+    case BufferInfo::Role::literal:
+      return fmt::format("literal{}:{}", info.number, type);
+    case BufferInfo::Role::output:
+      return fmt::format("out{}:{}", info.number, type) + (info.reuses_input >= 0 ? fmt::format("@in{}", info.reuses_input) : "");
+    case BufferInfo::Role::temporary:
+      return fmt::format("temp@{}:{}", info.offset, type);
+  }
+  return type;
+}
+
+std::string steps_text(const KernelProgram& p, const KernelProgram& root, const std::string& indent);
+
+std::string control_text(const ControlStep& c, const KernelProgram& root, const std::string& indent) {
   std::string s;
-  const auto buffer = [&](BufferId b) {
-    if (b < 0) return std::string("scratch");
-    const BufferInfo& info = p.buffers[static_cast<std::size_t>(b)];
-    const std::string type = to_string(info.aval);
-    switch (info.role) {
-      case BufferInfo::Role::input:
-        return fmt::format("in{}:{}", info.number, type);
-      case BufferInfo::Role::constant:
-        return fmt::format("const{}:{}", info.number, type);
-      case BufferInfo::Role::literal:
-        return fmt::format("literal{}:{}", info.number, type);
-      case BufferInfo::Role::output:
-        return fmt::format("out{}:{}", info.number, type) + (info.reuses_input >= 0 ? fmt::format("@in{}", info.reuses_input) : "");
-      case BufferInfo::Role::temporary:
-        return fmt::format("temp@{}:{}", info.offset, type);
+  for (std::size_t i = 0; i < c.programs.size(); ++i) {
+    switch (c.kind) {
+      case ControlStep::Kind::scan:
+        s += fmt::format("{}{} times{}:\n", indent, c.length, c.reverse ? ", from the last" : "");
+        break;
+      case ControlStep::Kind::while_loop:
+        s += indent + (i == 0 ? "while:\n" : "do:\n");
+        break;
+      case ControlStep::Kind::cond:
+        s += fmt::format("{}branch {}:\n", indent, i);
+        break;
     }
-    return type;
-  };
+    s += steps_text(c.programs[i], root, indent + "  ");
+  }
+  return s;
+}
+
+std::string steps_text(const KernelProgram& p, const KernelProgram& root, const std::string& indent) {
+  std::string s;
   for (const Step& step : p.steps) {
+    s += indent;
+    const ControlStep* control = nullptr;
     switch (step.kind) {
       case Step::Kind::kernel:
-        s += p.kernels[static_cast<std::size_t>(step.number)].name;
+        s += root.kernels[static_cast<std::size_t>(step.number)].name;
         break;
       case Step::Kind::product: {
-        const ProductStep& m = p.products[static_cast<std::size_t>(step.number)];
+        const ProductStep& m = root.products[static_cast<std::size_t>(step.number)];
         s += fmt::format("product m={} n={} k={}", m.m, m.n, m.k);
         for (const ProductStep::Batch& b : m.batch) s += fmt::format(" batch={}", b.size);
         break;
       }
       case Step::Kind::control:
+        control = &p.controls[static_cast<std::size_t>(step.number)];
+        s += std::string(p.jaxpr.data().eqns[static_cast<std::size_t>(control->eqn)].op->name);
+        break;
       case Step::Kind::opaque:
         s += std::string(p.jaxpr.data().eqns[static_cast<std::size_t>(step.number)].op->name);
         break;
     }
     s += " (";
-    for (std::size_t i = 0; i < step.buffers.size(); ++i) s += (i ? ", " : "") + buffer(step.buffers[i]);
+    for (std::size_t i = 0; i < step.buffers.size(); ++i) s += (i ? ", " : "") + buffer_text(p, step.buffers[i]);
     s += ")\n";
+    if (control) s += control_text(*control, root, indent + "  ");
   }
+  return s;
+}
+
+}  // namespace
+
+std::string to_string(const KernelProgram& p) {
+  std::string s = steps_text(p, p, "");
   s += fmt::format("arena {} bytes\n", p.arena_bytes);
   for (const Kernel& k : p.kernels) s += "\n" + to_string(k);
   return s;

@@ -56,9 +56,17 @@ struct Group {
   bool closed = false;  ///< takes no more roots
 };
 
+/// The kernels and products of a program and of all its sub-programs.
+struct KernelTable {
+  std::vector<Kernel> kernels;
+  std::vector<ProductStep> products;
+  std::unordered_multimap<std::uint64_t, int> by_hash;
+  int add(Kernel k);  ///< its number; equal ones are one
+};
+
 class KernelPlanner {
  public:
-  KernelPlanner(const Jaxpr& j, const TargetTraits& target);
+  KernelPlanner(const Jaxpr& j, const TargetTraits& target, KernelTable& table);
   KernelProgram run();
 
  private:
@@ -88,7 +96,7 @@ class KernelPlanner {
   void form_steps();
   BufferId buffer_of(Var v);
   BufferId buffer_of(Atom a);
-  int add_kernel(Kernel k);
+  void add_control(const Eqn& e, Step& step);
 
   const Jaxpr jaxpr_;
   const JaxprData& j_;
@@ -120,8 +128,13 @@ class KernelPlanner {
   std::vector<BufferId> buffers_;
   std::unordered_map<Var, Var> shares_buffer_;  // the copy that a scatter works on is its result
   std::vector<BufferId> literal_buffers_;
-  std::unordered_multimap<std::uint64_t, int> kernels_by_hash_;
+  KernelTable& table_;
 };
+
+/// A program and its memory; `donated` as in plan_memory.
+KernelProgram plan_program(const Jaxpr& simplified, const TargetTraits& target, KernelTable& table, const std::vector<int>& donated);
+/// A loop or a branch and its sub-programs.
+ControlStep plan_control(const Eqn& e, const TargetTraits& target, KernelTable& table);
 
 /// The loops and the folds of a root's expression.
 struct RootBody {

@@ -37,10 +37,10 @@ struct Step {
     kernel,   ///< a generated kernel: `buffers` are its arguments that are no scratch
     product,  ///< a library's matrix product: buffers a, b, out
     opaque,   ///< an equation executed by its reference function: buffers are its operands, then its results
-    control,  ///< a loop or a branch: the same buffers; its sub-programs are programs of their own
+    control,  ///< a loop or a branch: the same buffers, then memory for its sub-programs if they need any
   };
   Kind kind = Kind::kernel;
-  int number = 0;  ///< of the kernel, product, or equation of the program
+  int number = 0;  ///< of the kernel, product, equation of the program, or control step of the program
   std::vector<BufferId> buffers;
 };
 
@@ -50,14 +50,44 @@ struct ProgramOutput {
   int same_as = -1;  ///< the same array as this earlier result
 };
 
+struct ControlStep;
+
+/// Sub-programs of loops and branches are programs too; their kernels and products stand in the tables of the outermost one.
 struct KernelProgram {
   Jaxpr jaxpr;  ///< simplified
   std::vector<BufferInfo> buffers;
   std::vector<Kernel> kernels;
   std::vector<ProductStep> products;
   std::vector<Step> steps;
+  std::vector<ControlStep> controls;
   std::vector<ProgramOutput> outputs;
   std::int64_t arena_bytes = 0;
+};
+
+/// A loop or a branch. Its sub-programs: a scan's body; a while loop's condition, then its body; the branches. They work in place on the
+/// memory of the step's operands and results; what else they need is one piece of scratch memory.
+struct ControlStep {
+  enum class Kind { scan, while_loop, cond };
+  Kind kind = Kind::scan;
+  int eqn = -1;  ///< of the program
+  std::vector<KernelProgram> programs;
+  int num_inputs = 0;  ///< operands of the equation
+  int cond_consts = 0, num_consts = 0, num_carry = 0;
+  std::int64_t length = 0;  ///< of a scan
+  bool reverse = false;
+  /// Where a carried value lies from one iteration to the next.
+  struct Carry {
+    enum class Place {
+      kept,      ///< it never changes: where the operand is
+      in_place,  ///< in the result's memory, overwritten by each iteration
+      swapped,   ///< by turns in the result's memory and in scratch memory at `spare`
+    };
+    Place place = Place::swapped;
+    std::int64_t spare = 0;
+  };
+  std::vector<Carry> carry;
+  std::int64_t predicate = 0;              ///< of a while loop: where in scratch memory its condition's result goes
+  std::int64_t arena = 0, scratch_bytes = 0;  ///< where the sub-programs' temporaries begin in scratch memory, and its size
 };
 
 /// What kernel formation needs to know of a machine.
@@ -66,11 +96,14 @@ struct TargetTraits {
   bool library_products = true;  ///< large float32 products go to a library
 };
 
-/// Cuts a simplified program into kernels and library steps. `donated[i]`: input i's memory may be overwritten.
+/// Cuts a simplified program into kernels, library steps, loops and branches. `donated[i]`: input i's memory may be overwritten.
 KernelProgram form_program(const Jaxpr& simplified, const TargetTraits& target, const std::vector<bool>& donated);
 
-/// Places temporaries into one arena by the steps in which they are live, and lets outputs take donated inputs' memory.
-void plan_memory(KernelProgram& p, const std::vector<bool>& donated);
+/// Which output may take the memory of an input: none, any, or the one with the number.
+constexpr int kNotDonated = -2, kDonated = -1;
+/// Places temporaries into one arena by the steps in which they are live, and lets outputs take donated inputs' memory. `kernels`: those of
+/// the outermost program.
+void plan_memory(KernelProgram& p, const std::vector<Kernel>& kernels, const std::vector<int>& donated);
 
 /// The steps and kernels, for people and golden files.
 std::string to_string(const KernelProgram& p);

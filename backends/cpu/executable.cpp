@@ -11,7 +11,6 @@
 #include "backends/cpu/background.h"
 #include "backends/cpu/cpu_backend.h"
 #include "core/error.h"
-#include "core/ops/control_run.h"
 #include "runtime/buffer.h"
 #include "runtime/thread_pool.h"
 
@@ -39,52 +38,113 @@ class SmallArray {
   T* data_;
 };
 
+constexpr double kGuessedTrips = 100;  // of loops that end when they like
+
+/// Cycles that quick code for the control step wastes.
+double slack(const ControlStep& c, const std::vector<Schedule>& schedules) {
+  double sum = 0;
+  for (const KernelProgram& p : c.programs) {
+    for (const Step& s : p.steps) {
+      if (s.kind == Step::Kind::kernel) sum += schedules[static_cast<std::size_t>(s.number)].slack + 20;
+      if (s.kind == Step::Kind::control) sum += slack(p.controls[static_cast<std::size_t>(s.number)], schedules);
+    }
+  }
+  switch (c.kind) {
+    case ControlStep::Kind::scan:
+      return sum * static_cast<double>(c.length);
+    case ControlStep::Kind::while_loop:
+      return sum * kGuessedTrips;
+    case ControlStep::Kind::cond:
+      return sum / static_cast<double>(std::max<std::size_t>(1, c.programs.size()));
+  }
+  return sum;
+}
+
+/// Adds up what the steps of a program cost; of branches the mean is taken.
+CostAnalysis cost_of(const KernelProgram& p, const KernelProgram& root) {
+  CostAnalysis cost;
+  for (const Step& s : p.steps) {
+    if (s.kind == Step::Kind::control) {
+      const ControlStep& c = p.controls[static_cast<std::size_t>(s.number)];
+      const double times = c.kind == ControlStep::Kind::scan         ? static_cast<double>(c.length)
+                           : c.kind == ControlStep::Kind::while_loop ? 1
+                                                                     : 1 / static_cast<double>(c.programs.size());
+      for (const KernelProgram& part : c.programs) {
+        const CostAnalysis each = cost_of(part, root);
+        cost.flops += times * each.flops, cost.bytes_accessed += times * each.bytes_accessed;
+      }
+      continue;
+    }
+    if (s.kind == Step::Kind::kernel) {
+      const KernelCost& c = root.kernels[static_cast<std::size_t>(s.number)].cost;
+      cost.flops += c.flops, cost.bytes_accessed += c.bytes;
+      continue;
+    }
+    for (BufferId b : s.buffers)
+      if (b >= 0) cost.bytes_accessed += static_cast<double>(p.buffers[static_cast<std::size_t>(b)].aval.bytes());
+    if (s.kind != Step::Kind::product) continue;
+    const ProductStep& m = root.products[static_cast<std::size_t>(s.number)];
+    double flops = 2.0 * static_cast<double>(m.m) * static_cast<double>(m.n) * static_cast<double>(m.k);
+    for (const ProductStep::Batch& b : m.batch) flops *= static_cast<double>(b.size);
+    cost.flops += flops;
+  }
+  return cost;
+}
+
 }  // namespace
 
 CpuExecutable::CpuExecutable(const Jaxpr& j, const CompileOptions& options)
     : name_(options.name), program_(form_program(simplify(j), {native_vector_bytes(), true}, options.donated)) {
-  const JaxprData& data = program_.jaxpr.data();
-  std::vector<char> good;
-  for (const Kernel& k : program_.kernels) {
-    schedules_.push_back(make_schedule(k, native_vector_bytes()));
-    good.push_back(schedules_.back().slack > kWorthGoodCode);
-  }
-  for (const Step& s : program_.steps)
-    if (s.kind == Step::Kind::kernel && !good[static_cast<std::size_t>(s.number)])
-      waste_ += static_cast<std::int64_t>(schedules_[static_cast<std::size_t>(s.number)].slack) + 1;
-  patience_ = waste_ > 0 ? kCompileCycles * static_cast<std::int64_t>(good.size()) : std::numeric_limits<std::int64_t>::max();
-  first_code_ = compile_kernels(program_.kernels, schedules_, good);
-  code_ = first_code_.get();
+  for (const Kernel& k : program_.kernels) schedules_.push_back(make_schedule(k, native_vector_bytes()));
   for (const ProductStep& p : program_.products) products_.push_back(make_product(p));
+  add_opaque(program_);
+  Qualities good;
+  for (const Schedule& s : schedules_) good.kernels.push_back(s.slack > kWorthGoodCode);
+  for (const ControlStep& c : program_.controls) good.controls.push_back(slack(c, schedules_) > kWorthGoodCode);
   for (const Step& s : program_.steps) {
-    number_in_kind_.push_back(-1);
-    if (s.kind != Step::Kind::opaque && s.kind != Step::Kind::control) continue;
-    const Eqn& e = data.eqns[static_cast<std::size_t>(s.number)];
-    if (s.kind == Step::Kind::control) {
-      Control c{e.op, e.params, e.inputs.size(), {}, {}};
-      for (BufferId b : s.buffers) c.avals.push_back(program_.buffers[static_cast<std::size_t>(b)].aval);
-      for (const ParamText& p : e.op->params_list(*e.params)) {
-        if (p.jaxpr) c.programs.emplace_back(&p.jaxpr->data(), new CpuExecutable(*p.jaxpr, {options.name, {}}));
-        if (p.jaxprs)
-          for (const Jaxpr& branch : *p.jaxprs) c.programs.emplace_back(&branch.data(), new CpuExecutable(branch, {options.name, {}}));
-      }
-      number_in_kind_.back() = static_cast<int>(control_.size());
-      control_.push_back(std::move(c));
-      continue;
-    }
-    Opaque o{e.op, e.params, e.inputs.size(), {}};
-    for (BufferId b : s.buffers) o.tensors.push_back({program_.buffers[static_cast<std::size_t>(b)].aval, nullptr});
-    number_in_kind_.back() = static_cast<int>(opaque_.size());
-    opaque_.push_back(std::move(o));
+    const auto n = static_cast<std::size_t>(s.number);
+    if (s.kind == Step::Kind::kernel && !good.kernels[n]) waste_ += static_cast<std::int64_t>(schedules_[n].slack) + 1;
+    if (s.kind == Step::Kind::control && !good.controls[n]) waste_ += static_cast<std::int64_t>(slack(program_.controls[n], schedules_)) + 1;
   }
-  literals_ = data.literals;
+  patience_ = waste_ > 0 ? kCompileCycles * static_cast<std::int64_t>(good.kernels.size()) : std::numeric_limits<std::int64_t>::max();
+  first_code_ = compile_program(program_, schedules_, good, [this](const FixedPointer& f) { return resolve(f); });
+  code_ = first_code_.get();
   fixed_.resize(program_.buffers.size());
-  for (std::size_t b = 0; b < program_.buffers.size(); ++b) {
-    const BufferInfo& info = program_.buffers[b];
-    if (info.role == BufferInfo::Role::constant)
-      fixed_[b] = const_cast<void*>(host_data(data.consts[static_cast<std::size_t>(info.number)]));
-    if (info.role == BufferInfo::Role::literal) fixed_[b] = literals_[static_cast<std::size_t>(info.number)].bits.data();
+  for (std::size_t b = 0; b < program_.buffers.size(); ++b)
+    if (const BufferInfo::Role role = program_.buffers[b].role; role == BufferInfo::Role::constant || role == BufferInfo::Role::literal)
+      fixed_[b] = resolve({FixedPointer::Kind::memory, &program_, static_cast<int>(b)});
+}
+
+/// Prepares the reference calls of a program and its sub-programs.
+void CpuExecutable::add_opaque(const KernelProgram& p) {
+  for (std::size_t i = 0; i < p.steps.size(); ++i) {
+    const Step& s = p.steps[i];
+    if (s.kind != Step::Kind::opaque) continue;
+    const Eqn& e = p.jaxpr.data().eqns[static_cast<std::size_t>(s.number)];
+    auto o = std::make_unique<Opaque>();
+    o->op = e.op, o->params = e.params, o->num_inputs = e.inputs.size();
+    for (BufferId b : s.buffers) o->tensors.push_back({p.buffers[static_cast<std::size_t>(b)].aval, nullptr});
+    opaque_[{&p, static_cast<int>(i)}] = std::move(o);
   }
+  for (const ControlStep& c : p.controls)
+    for (const KernelProgram& part : c.programs) add_opaque(part);
+}
+
+void* CpuExecutable::resolve(const FixedPointer& f) const {
+  switch (f.kind) {
+    case FixedPointer::Kind::product:
+      return products_[static_cast<std::size_t>(f.number)].get();
+    case FixedPointer::Kind::opaque:
+      return static_cast<ReferenceCall*>(opaque_.at({f.program, f.number}).get());
+    case FixedPointer::Kind::memory:
+      break;
+  }
+  const BufferInfo& info = f.program->buffers[static_cast<std::size_t>(f.number)];
+  const JaxprData& data = f.program->jaxpr.data();
+  const auto number = static_cast<std::size_t>(info.number);
+  // The program keeps both, and no step writes to them.
+  if (info.role == BufferInfo::Role::constant) return const_cast<void*>(host_data(data.consts[number]));
+  return const_cast<std::byte*>(data.literals[number].bits.data());
 }
 
 CpuExecutable::~CpuExecutable() { std::free(arena_.load()); }
@@ -92,7 +152,9 @@ CpuExecutable::~CpuExecutable() { std::free(arena_.load()); }
 void CpuExecutable::improve() {
   in_background([self = Ref<CpuExecutable>(this)] {
     if (self->unique()) return;  // nobody will call it again
-    self->better_code_ = compile_kernels(self->program_.kernels, self->schedules_, std::vector<char>(self->program_.kernels.size(), 1));
+    const Qualities all{std::vector<char>(self->program_.kernels.size(), 1), std::vector<char>(self->program_.controls.size(), 1)};
+    self->better_code_ =
+        compile_program(self->program_, self->schedules_, all, [&](const FixedPointer& f) { return self->resolve(f); });
     self->code_.store(self->better_code_.get(), std::memory_order_release);
   });
 }
@@ -146,7 +208,7 @@ std::vector<Array> CpuExecutable::call(std::span<const Array> inputs, int device
   }
   if (waste_ > 0 && patience_.load(std::memory_order_relaxed) > 0 && patience_.fetch_sub(waste_, std::memory_order_relaxed) <= waste_)
     improve();
-  run(addresses.data(), device);
+  run(addresses.data());
 
   std::vector<Array> out;
   out.reserve(program_.outputs.size());
@@ -174,7 +236,7 @@ std::vector<Array> CpuExecutable::call(std::span<const Array> inputs, int device
   return out;
 }
 
-void CpuExecutable::run(void* const* addresses, int device) const {
+void CpuExecutable::run(void* const* addresses) const {
   const NativeCode& code = *code_.load(std::memory_order_acquire);
   for (std::size_t i = 0; i < program_.steps.size(); ++i) {
     const Step& s = program_.steps[i];
@@ -188,32 +250,29 @@ void CpuExecutable::run(void* const* addresses, int device) const {
                                                            static_cast<float*>(addresses[s.buffers[2]]));
         break;
       case Step::Kind::control:
-        run_control_step(control_[static_cast<std::size_t>(number_in_kind_[i])], s, addresses, device);
+        run_control(code, s, addresses);
         break;
       case Step::Kind::opaque: {
-        const Opaque& o = opaque_[static_cast<std::size_t>(number_in_kind_[i])];
-        std::vector<HostTensor> tensors = o.tensors;
-        for (std::size_t k = 0; k < tensors.size(); ++k) tensors[k].data = addresses[s.buffers[k]];
-        o.op->reference({*o.params, std::span(tensors).first(o.num_inputs), std::span(tensors).subspan(o.num_inputs)});
+        SmallArray<void*, 32> buffers(s.buffers.size());
+        for (std::size_t k = 0; k < s.buffers.size(); ++k) buffers[k] = addresses[s.buffers[k]];
+        opaque_.at({&program_, static_cast<int>(i)})->run(buffers.data());
         break;
       }
     }
   }
 }
 
-void CpuExecutable::run_control_step(const Control& c, const Step& s, void* const* addresses, int device) const {
-  std::vector<Array> in;
-  for (std::size_t k = 0; k < c.num_inputs; ++k)
-    in.push_back(wrap_buffer(
-        c.avals[k],
-        Ref<Buffer>(new BorrowedBuffer(addresses[s.buffers[k]], static_cast<std::size_t>(c.avals[k].bytes()), device, nullptr, nullptr))));
-  const std::vector<Array> out = run_control(*c.op, *c.params, in, [&](const Jaxpr& j, std::span<const Array> args) {
-    for (const auto& [program, executable] : c.programs)
-      if (program == &j.data()) return executable->call(args, device);
-    throw Error(fmt::format("{}: internal error: a sub-program that was not compiled", c.op->name));
-  });
-  for (std::size_t k = 0; k < out.size(); ++k)
-    std::memcpy(addresses[s.buffers[c.num_inputs + k]], host_data(out[k]), static_cast<std::size_t>(out[k].aval().bytes()));
+void CpuExecutable::Opaque::run(void* const* buffers) const {
+  std::vector<HostTensor> all = tensors;
+  for (std::size_t k = 0; k < all.size(); ++k) all[k].data = buffers[k];
+  op->reference({*params, std::span(all).first(num_inputs), std::span(all).subspan(num_inputs)});
+}
+
+void CpuExecutable::run_control(const NativeCode& code, const Step& s, void* const* addresses) const {
+  SmallArray<void*, 32> buffers(s.buffers.size());
+  for (std::size_t k = 0; k < s.buffers.size(); ++k) buffers[k] = addresses[s.buffers[k]];
+  const NativeCode::Control& c = code.controls[static_cast<std::size_t>(s.number)];
+  if (c.function(buffers.data(), c.table.data()) != 0) throw_failure();
 }
 
 void CpuExecutable::run_kernel(const NativeCode& code, const Step& s, void* const* addresses) const {
@@ -235,30 +294,11 @@ void CpuExecutable::run_kernel(const NativeCode& code, const Step& s, void* cons
 std::string CpuExecutable::as_text(std::string_view form) const {
   if (form == "jaxpr") return program_.jaxpr.to_string();
   if (form == "kernels") return to_string(program_);
-  if (form == "llvm" || form == "asm") return kernels_as_text(program_.kernels, schedules_, form == "asm");
+  if (form == "llvm" || form == "asm") return code_as_text(program_, schedules_, form == "asm");
   throw CompileError(fmt::format("as_text: there is no form `{}`; there are `jaxpr`, `kernels`, `llvm` and `asm`", form));
 }
 
-CostAnalysis CpuExecutable::cost_analysis() const {
-  CostAnalysis cost;
-  for (const Step& s : program_.steps) {
-    double bytes = 0;
-    for (BufferId b : s.buffers)
-      if (b >= 0) bytes += static_cast<double>(program_.buffers[static_cast<std::size_t>(b)].aval.bytes());
-    if (s.kind == Step::Kind::kernel) {
-      const KernelCost& c = program_.kernels[static_cast<std::size_t>(s.number)].cost;
-      cost.flops += c.flops, cost.bytes_accessed += c.bytes;
-      continue;
-    }
-    cost.bytes_accessed += bytes;
-    if (s.kind != Step::Kind::product) continue;
-    const ProductStep& p = program_.products[static_cast<std::size_t>(s.number)];
-    double flops = 2.0 * static_cast<double>(p.m) * static_cast<double>(p.n) * static_cast<double>(p.k);
-    for (const ProductStep::Batch& b : p.batch) flops *= static_cast<double>(b.size);
-    cost.flops += flops;
-  }
-  return cost;
-}
+CostAnalysis CpuExecutable::cost_analysis() const { return cost_of(program_, program_); }
 
 MemoryAnalysis CpuExecutable::memory_analysis() const {
   MemoryAnalysis m;
@@ -287,7 +327,10 @@ Executable::Object CpuExecutable::export_object(const std::string& name) const {
       throw CompileError("export_object: " + name + " holds a matrix product by a library, which no object file can hold");
     if (s.kind == Step::Kind::opaque || s.kind == Step::Kind::control)
       throw CompileError(fmt::format("export_object: {} holds a call of the library's {}, which no object file can hold", name,
-                                     data.eqns[static_cast<std::size_t>(s.number)].op->name));
+                                     data.eqns[static_cast<std::size_t>(s.kind == Step::Kind::control
+                                                                            ? program_.controls[static_cast<std::size_t>(s.number)].eqn
+                                                                            : s.number)]
+                                         .op->name));
     ObjectCall c{s.number, {}};
     for (BufferId b : s.buffers) {
       if (b < 0) continue;

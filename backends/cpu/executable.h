@@ -1,6 +1,7 @@
 // A compiled program on the host's processors.
 #pragma once
 #include <atomic>
+#include <map>
 #include <memory>
 #include <vector>
 
@@ -23,23 +24,19 @@ class CpuExecutable final : public Executable {
   Object export_object(const std::string& name) const override;
 
  private:
-  struct Opaque {
-    const Primitive* op;
+  /// An equation that is run by its reference function.
+  struct Opaque final : ReferenceCall {
+    const Primitive* op = nullptr;
     ParamsRef params;
-    std::size_t num_inputs;
+    std::size_t num_inputs = 0;
     std::vector<HostTensor> tensors;  ///< without addresses
+    void run(void* const* buffers) const override;
   };
-  /// A loop or a branch, and its sub-programs' executables.
-  struct Control {
-    const Primitive* op;
-    ParamsRef params;
-    std::size_t num_inputs;
-    std::vector<Aval> avals;  ///< of operands, then results
-    std::vector<std::pair<const JaxprData*, Ref<Executable>>> programs;
-  };
-  void run(void* const* addresses, int device) const;
+  void run(void* const* addresses) const;
   void run_kernel(const NativeCode& code, const Step& s, void* const* addresses) const;
-  void run_control_step(const Control& c, const Step& s, void* const* addresses, int device) const;
+  void run_control(const NativeCode& code, const Step& s, void* const* addresses) const;
+  void add_opaque(const KernelProgram& p);
+  void* resolve(const FixedPointer& f) const;
   void improve();
   char* take_arena();
   void give_back(char* arena);
@@ -53,11 +50,8 @@ class CpuExecutable final : public Executable {
   std::atomic<std::int64_t> patience_{0};  ///< cycles that quick code may still waste
   std::int64_t waste_ = 0;                 ///< of a call
   std::vector<std::unique_ptr<Product>> products_;
-  std::vector<Opaque> opaque_;  // in the order of the steps that run them
-  std::vector<Control> control_;
-  std::vector<int> number_in_kind_;  // of each step: its place among the opaque ones, or among those of control flow
+  std::map<std::pair<const KernelProgram*, int>, std::unique_ptr<Opaque>> opaque_;  // by program and step
   std::vector<void*> fixed_;         // addresses of constants and literals, by buffer
-  std::vector<Literal> literals_;
   std::atomic<char*> arena_{nullptr};
 };
 

@@ -22,6 +22,9 @@
 
 extern "C" void weft_library_lanes(int, int, int, std::uint64_t, const void*, const void*, void*);
 extern "C" double weft_library_math(int, double, double);
+extern "C" void weft_run_blocks(void*, void* const*, std::int64_t, std::int64_t);
+extern "C" std::int32_t weft_run_product(const void*, const float*, const float*, float*);
+extern "C" std::int32_t weft_run_opaque(const void*, void* const*);
 
 namespace weft::detail {
 namespace {
@@ -104,27 +107,42 @@ llvm::orc::LLJIT& jit() {
     };
     define("weft_library_lanes", &weft_library_lanes);
     define("weft_library_math", &weft_library_math);
+    define("weft_run_blocks", &weft_run_blocks);
+    define("weft_run_product", &weft_run_product);
+    define("weft_run_opaque", &weft_run_opaque);
     check(j->getMainJITDylib().define(llvm::orc::absoluteSymbols(std::move(own))), "cannot define symbols");
     return j.release();
   }();
   return *instance;
 }
 
-std::unique_ptr<llvm::Module> build_module(llvm::LLVMContext& context, const std::string& prefix, const std::vector<Kernel>& kernels,
-                                           const std::vector<Schedule>& schedules, const std::vector<std::size_t>& chosen,
-                                           CodeQuality quality) {
-  const Processor& p = processor();
-  auto module = std::make_unique<llvm::Module>(prefix, context);
-  module->setTargetTriple(p.triple);
+std::unique_ptr<llvm::Module> new_module(llvm::LLVMContext& context, const std::string& name, CodeQuality quality) {
+  auto module = std::make_unique<llvm::Module>(name, context);
+  module->setTargetTriple(processor().triple);
   module->setDataLayout(thread_machine(quality).createDataLayout());
-  for (std::size_t i : chosen) emit_kernel(*module, kernels[i], schedules[i], p.vectors, prefix + kernels[i].name);
   return module;
 }
 
-std::vector<std::size_t> all_of(const std::vector<Kernel>& kernels) {
-  std::vector<std::size_t> all(kernels.size());
-  for (std::size_t i = 0; i < all.size(); ++i) all[i] = i;
-  return all;
+std::string control_name(std::size_t i) { return "control" + std::to_string(i); }
+
+/// The kernels that the program itself runs.
+std::vector<char> called_kernels(const KernelProgram& p) {
+  std::vector<char> called(p.kernels.size());
+  for (const Step& s : p.steps)
+    if (s.kind == Step::Kind::kernel) called[static_cast<std::size_t>(s.number)] = 1;
+  return called;
+}
+
+/// Adds the functions of a program that are wanted in a quality; of its control steps it gives the tables.
+void emit_program(llvm::Module& module, const std::string& prefix, const KernelProgram& p, const std::vector<Schedule>& schedules,
+                  const std::vector<char>& kernels, const std::vector<char>& controls, std::vector<std::vector<FixedPointer>>& tables) {
+  const VectorFeatures& features = processor().vectors;
+  for (std::size_t i = 0; i < p.kernels.size(); ++i)
+    if (kernels[i]) emit_kernel(module, p.kernels[i], schedules[i], features, prefix + p.kernels[i].name);
+  for (const Step& s : p.steps)
+    if (s.kind == Step::Kind::control && controls[static_cast<std::size_t>(s.number)])
+      tables[static_cast<std::size_t>(s.number)] =
+          emit_control(module, p, schedules, p, s, features, prefix + control_name(static_cast<std::size_t>(s.number)));
 }
 
 void verify(const llvm::Module& module) {
@@ -155,33 +173,46 @@ class LinkedCode final : public NativeCode {
 
 int native_vector_bytes() { return processor().vectors.vector_bytes; }
 
-std::unique_ptr<NativeCode> compile_kernels(const std::vector<Kernel>& kernels, const std::vector<Schedule>& schedules,
-                                            const std::vector<char>& good) {
+std::unique_ptr<NativeCode> compile_program(const KernelProgram& p, const std::vector<Schedule>& schedules, const Qualities& good,
+                                            const std::function<void*(const FixedPointer&)>& resolve) {
   auto code = std::make_unique<LinkedCode>();
-  code->functions.resize(kernels.size());
+  code->functions.resize(p.kernels.size());
+  code->controls.resize(p.controls.size());
+  std::vector<std::vector<FixedPointer>> tables(p.controls.size());
+  const std::vector<char> called = called_kernels(p);
   for (const CodeQuality quality : {CodeQuality::quick, CodeQuality::good}) {
-    std::vector<std::size_t> chosen;
-    for (std::size_t i = 0; i < kernels.size(); ++i)
-      if ((good[i] != 0) == (quality == CodeQuality::good)) chosen.push_back(i);
-    if (chosen.empty()) continue;
+    const bool best = quality == CodeQuality::good;
+    std::vector<char> kernels(p.kernels.size()), controls(p.controls.size());
+    bool any = false;
+    for (std::size_t i = 0; i < kernels.size(); ++i) any |= kernels[i] = called[i] && (good.kernels[i] != 0) == best;
+    for (std::size_t i = 0; i < controls.size(); ++i) any |= controls[i] = (good.controls[i] != 0) == best;
+    if (!any) continue;
     static std::atomic<std::uint64_t> counter{0};
     const std::string prefix = "weft" + std::to_string(counter++) + "_";
     llvm::LLVMContext context;
-    const auto module = build_module(context, prefix, kernels, schedules, chosen, quality);
+    const auto module = new_module(context, prefix, quality);
+    emit_program(*module, prefix, p, schedules, kernels, controls, tables);
     verify(*module);
     std::string object = generate(*module, quality, llvm::CodeGenFileType::ObjectFile);
     llvm::orc::LLJIT& j = jit();
     if (!code->tracker) code->tracker = j.getMainJITDylib().createResourceTracker();
     llvm::SmallVector<char, 0> bytes(object.begin(), object.end());
     check(j.addObjectFile(code->tracker, std::make_unique<llvm::SmallVectorMemoryBuffer>(std::move(bytes), prefix, false)), "cannot link");
-    for (std::size_t i : chosen) code->functions[i] = check(j.lookup(prefix + kernels[i].name), "cannot link").toPtr<KernelFunction>();
+    for (std::size_t i = 0; i < kernels.size(); ++i)
+      if (kernels[i]) code->functions[i] = check(j.lookup(prefix + p.kernels[i].name), "cannot link").toPtr<KernelFunction>();
+    for (std::size_t i = 0; i < controls.size(); ++i)
+      if (controls[i]) code->controls[i].function = check(j.lookup(prefix + control_name(i)), "cannot link").toPtr<ControlFunction>();
   }
+  for (std::size_t i = 0; i < tables.size(); ++i)
+    for (const FixedPointer& f : tables[i]) code->controls[i].table.push_back(resolve(f));
   return code;
 }
 
-std::string kernels_as_text(const std::vector<Kernel>& kernels, const std::vector<Schedule>& schedules, bool assembly) {
+std::string code_as_text(const KernelProgram& p, const std::vector<Schedule>& schedules, bool assembly) {
   llvm::LLVMContext context;
-  const auto module = build_module(context, "", kernels, schedules, all_of(kernels), CodeQuality::good);
+  const auto module = new_module(context, "", CodeQuality::good);
+  std::vector<std::vector<FixedPointer>> tables(p.controls.size());
+  emit_program(*module, "", p, schedules, called_kernels(p), std::vector<char>(p.controls.size(), 1), tables);
   if (assembly) return generate(*module, CodeQuality::good, llvm::CodeGenFileType::AssemblyFile);
   std::string text;
   llvm::raw_string_ostream os(text);
@@ -192,7 +223,9 @@ std::string kernels_as_text(const std::vector<Kernel>& kernels, const std::vecto
 std::string object_file(const std::string& name, const std::vector<Kernel>& kernels, const std::vector<Schedule>& schedules,
                         const std::vector<ObjectCall>& calls, const std::vector<std::string>& constants, std::int64_t arena_bytes) {
   llvm::LLVMContext context;
-  const auto module = build_module(context, name + "_", kernels, schedules, all_of(kernels), CodeQuality::good);
+  const auto module = new_module(context, name + "_", CodeQuality::good);
+  for (std::size_t i = 0; i < kernels.size(); ++i)
+    emit_kernel(*module, kernels[i], schedules[i], processor().vectors, name + "_" + kernels[i].name);
   for (llvm::Function& f : *module)
     if (!f.isDeclaration()) f.setLinkage(llvm::Function::InternalLinkage);
   llvm::IRBuilder<> ir(context);

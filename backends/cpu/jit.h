@@ -1,10 +1,13 @@
 // Native code for kernels, through LLVM's code generator and linker. Declared without LLVM's headers.
 #pragma once
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
 
+#include "backends/codegen/emit.h"
+#include "backends/codegen/program.h"
 #include "backends/codegen/schedule.h"
 
 namespace weft::detail {
@@ -19,18 +22,38 @@ int native_vector_bytes();
 /// How much the code generator tries: quick takes a third of the time, and keeps little in registers from one loop iteration to the next.
 enum class CodeQuality { quick, good };
 
+/// Runs a control step on its buffers; `table` as emit_control says. 0, or something else if a call of the library threw.
+using ControlFunction = std::int32_t (*)(void* const* buffers, void* const* table);
+
 /// Code in memory, freed with the object.
 class NativeCode {
  public:
   virtual ~NativeCode() = default;
-  std::vector<KernelFunction> functions;  ///< one for each kernel
+  std::vector<KernelFunction> functions;  ///< one for each kernel; null for those that only sub-programs run
+  struct Control {
+    ControlFunction function = nullptr;
+    std::vector<void*> table;
+  };
+  std::vector<Control> controls;  ///< one for each control step of the program itself
 };
-/// `good[i]`: kernel i gets CodeQuality::good.
-std::unique_ptr<NativeCode> compile_kernels(const std::vector<Kernel>& kernels, const std::vector<Schedule>& schedules,
-                                            const std::vector<char>& good);
 
-/// What compile_kernels would emit: "llvm" or "asm".
-std::string kernels_as_text(const std::vector<Kernel>& kernels, const std::vector<Schedule>& schedules, bool assembly);
+/// Which parts get CodeQuality::good: of the kernels, and of the program's control steps.
+struct Qualities {
+  std::vector<char> kernels, controls;
+};
+/// `resolve` gives the pointers for the tables.
+std::unique_ptr<NativeCode> compile_program(const KernelProgram& p, const std::vector<Schedule>& schedules, const Qualities& good,
+                                            const std::function<void*(const FixedPointer&)>& resolve);
+
+/// What compile_program would emit: "llvm" or "asm".
+std::string code_as_text(const KernelProgram& p, const std::vector<Schedule>& schedules, bool assembly);
+
+/// The library as loops' code calls it. An exception is kept for the thread, until take_failure throws it on.
+struct ReferenceCall {
+  virtual ~ReferenceCall() = default;
+  virtual void run(void* const* buffers) const = 0;
+};
+[[noreturn]] void throw_failure();
 
 /// An object file with a function `void name(const void* const* inputs, void* const* outputs)` that runs kernels one after the other.
 struct ObjectCall {
