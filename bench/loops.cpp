@@ -19,10 +19,13 @@ Array nbody_energy(Array q, Array v, Array m) {
     const Array r2 = sum(d * d, -1) + 1e-2f;
     return sum(d * (reshape(m, {1, -1, 1}) * expand_dims(1.f / (r2 * sqrt(r2)), -1)), 1);
   };
-  const Bodies end = fori_loop(0, 100, [&](Array, Bodies b) {
-    b.v = b.v + dt * acceleration(b.q);
-    return Bodies{b.q + dt * b.v, b.v};
-  }, Bodies{q, v});
+  const Bodies end = fori_loop(
+      0, 100,
+      [&](Array, Bodies b) {
+        b.v = b.v + dt * acceleration(b.q);
+        return Bodies{b.q + dt * b.v, b.v};
+      },
+      Bodies{q, v});
   return 0.5f * sum(expand_dims(m, 1) * end.v * end.v);
 }
 
@@ -31,17 +34,22 @@ struct Orbit {
 };
 Array mandelbrot(Array re, Array im) {
   return while_loop([](const Orbit& s) { return (s.steps < 200) & (s.re * s.re + s.im * s.im < 4.f); },
-                    [&](const Orbit& s) { return Orbit{s.re * s.re - s.im * s.im + re, 2.f * s.re * s.im + im, s.steps + 1}; },
+                    [&](const Orbit& s) {
+                      return Orbit{s.re * s.re - s.im * s.im + re, 2.f * s.re * s.im + im, s.steps + 1};
+                    },
                     Orbit{0.f, 0.f, 0})
       .steps;
 }
 
 Array heat(Array u) {
-  return fori_loop(0, 200, [](Array, Array u) {
-    const Array p = pad(u, 1);
-    return u + 0.2f * (p(slice(2, none), slice(1, -1)) + p(slice(none, -2), slice(1, -1)) + p(slice(1, -1), slice(2, none)) +
-                       p(slice(1, -1), slice(none, -2)) - 4.f * u);
-  }, u);
+  return fori_loop(
+      0, 200,
+      [](Array, Array u) {
+        const Array p = pad(u, 1);
+        return u + 0.2f * (p(slice(2, none), slice(1, -1)) + p(slice(none, -2), slice(1, -1)) + p(slice(1, -1), slice(2, none)) +
+                           p(slice(1, -1), slice(none, -2)) - 4.f * u);
+      },
+      u);
 }
 
 Array chain(Array x) {
@@ -83,49 +91,52 @@ void loop_workloads(const Options& o) {
   workload(o, "nbody_256_100steps", bodies(256), jit(nbody_energy));
   workload(o, "nbody_grad_64_100steps", bodies(64), jit([](Array q, Array v, Array m) { return grad<0, 1>(nbody_energy)(q, v, m); }));
 
-  auto rnn_loss = [](const std::tuple<Array, Array, Array>& p, Array xs) {
-    const auto& [wx, wh, b] = p;
-    auto cell = [&](Array h, Array x) {
-      h = tanh(matmul(x, wx) + matmul(h, wh) + b);
-      return std::pair{h, h};
-    };
-    const Array ys = scan(cell, zeros({xs.shape()[1], wh.shape()[0]}), xs).second;
-    return mean(ys * ys);
-  };
-  workload(o, "rnn_grad_t256_h128_b32",
-           [] {
-             return std::tuple{std::tuple{fill({32, 128}, .3), fill({128, 128}, .2, 0, 1), fill(128, .1, 0, 2)}, fill({256, 32, 32}, 1, 0, 3)};
-           },
-           jit([=](const std::tuple<Array, Array, Array>& p, Array xs) { return value_and_grad(rnn_loss)(p, xs); }));
+  workload(
+      o, "mandelbrot_vmap_512",
+      [] {
+        return std::tuple{linspace(-2, 0.6, 512), linspace(-1.2, 1.2, 512)};
+      },
+      jit([](Array x, Array y) { return vmap([=](Array b) { return vmap([=](Array a) { return mandelbrot(a, b); })(x); })(y); }));
+  workload(
+      o, "heat_1024_200steps",
+      [] {
+        return std::tuple{fill({1024, 1024})};
+      },
+      jit(heat));
+  workload(
+      o, "chain_1000ops", [] { return std::tuple{fill(16)}; }, jit(chain));
 
-  workload(o, "mandelbrot_vmap_512", [] { return std::tuple{linspace(-2, 0.6, 512), linspace(-1.2, 1.2, 512)}; },
-           jit([](Array x, Array y) {
-             return vmap([=](Array b) { return vmap([=](Array a) { return mandelbrot(a, b); })(x); })(y);
-           }));
-  workload(o, "heat_1024_200steps", [] { return std::tuple{fill({1024, 1024})}; }, jit(heat));
-  workload(o, "chain_1000ops", [] { return std::tuple{fill(16)}; }, jit(chain));
-
-  workload(o, "scan_16leaves_f32x8_10k",
-           [] {
-             Leaves c;
-             for (unsigned k = 0; k < 16; ++k) c[k] = fill(8, 1, 0, k);
-             return std::tuple{c};
-           },
-           jit([](const Leaves& start) {
-             auto step = [](const Leaves& c, None) {
-               Leaves next;
-               for (std::size_t i = 0; i < 16; ++i) next[i] = tanh(c[i]) + 0.01f * roll(c[(i + 1) % 16], 1);
-               return std::pair<Leaves, None>{next, none};
-             };
-             return scan(step, start, none, {.length = 10000}).first;
-           }));
-  workload(o, "kalman_6x3_1000_grad",
-           [] { return std::tuple{0.9f * eye(6) + fill({6, 6}, .02), fill({3, 6}, 1, 0, 1), 0.1f * eye(6), eye(3), fill({1000, 3}, 1, 0, 2)}; },
-           jit([](Array F, Array H, Array Q, Array R, Array zs) { return value_and_grad<0, 1>(kalman)(F, H, Q, R, zs); }));
-  workload(o, "solve_4x4_batch_10k", [] { return std::tuple{fill({10000, 4, 4}) + 2 * eye(4), fill({10000, 4, 1}, 1, 0, 1)}; },
-           jit([](Array a, Array b) { return linalg::solve(a, b); }));
-  workload(o, "pendulum_shooting_hessian_50", [] { return std::tuple{fill(50, 4)}; }, jit(hessian(pendulum_cost)));
-  workload(o, "pendulum_shooting_grad_200", [] { return std::tuple{fill(200, 4)}; }, jit(value_and_grad(pendulum_cost)));
+  workload(
+      o, "scan_16leaves_f32x8_10k",
+      [] {
+        Leaves c;
+        for (unsigned k = 0; k < 16; ++k) c[k] = fill(8, 1, 0, k);
+        return std::tuple{c};
+      },
+      jit([](const Leaves& start) {
+        auto step = [](const Leaves& c, None) {
+          Leaves next;
+          for (std::size_t i = 0; i < 16; ++i) next[i] = tanh(c[i]) + 0.01f * roll(c[(i + 1) % 16], 1);
+          return std::pair<Leaves, None>{next, none};
+        };
+        return scan(step, start, none, {.length = 10000}).first;
+      }));
+  workload(
+      o, "kalman_6x3_1000_grad",
+      [] {
+        return std::tuple{0.9f * eye(6) + fill({6, 6}, .02), fill({3, 6}, 1, 0, 1), 0.1f * eye(6), eye(3), fill({1000, 3}, 1, 0, 2)};
+      },
+      jit([](Array F, Array H, Array Q, Array R, Array zs) { return value_and_grad<0, 1>(kalman)(F, H, Q, R, zs); }));
+  workload(
+      o, "solve_4x4_batch_10k",
+      [] {
+        return std::tuple{fill({10000, 4, 4}) + 2 * eye(4), fill({10000, 4, 1}, 1, 0, 1)};
+      },
+      jit([](Array a, Array b) { return linalg::solve(a, b); }));
+  workload(
+      o, "pendulum_shooting_hessian_50", [] { return std::tuple{fill(50, 4)}; }, jit(hessian(pendulum_cost)));
+  workload(
+      o, "pendulum_shooting_grad_200", [] { return std::tuple{fill(200, 4)}; }, jit(value_and_grad(pendulum_cost)));
 }
 
 }  // namespace bench

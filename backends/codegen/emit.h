@@ -10,7 +10,7 @@ namespace llvm {
 class Function;
 class FunctionType;
 class Module;
-}
+}  // namespace llvm
 
 namespace weft::detail {
 

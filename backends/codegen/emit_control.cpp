@@ -15,8 +15,8 @@ using llvm::BasicBlock;
 using llvm::Value;
 using Values = std::vector<Value*>;
 
-constexpr std::size_t kMaxInlineNodes = 1500;       // of one kernel
-constexpr std::size_t kMaxFunctionNodes = 6000;     // of all kernels of a function
+constexpr std::size_t kMaxInlineNodes = 1500;    // of one kernel
+constexpr std::size_t kMaxFunctionNodes = 6000;  // of all kernels of a function
 constexpr std::int64_t kMaxInlineScratch = 1 << 14;
 
 class ControlEmitter {
@@ -26,7 +26,8 @@ class ControlEmitter {
       : module_(module), root_(root), schedules_(schedules), features_(features), name_(name), ir_(module.getContext()) {}
 
   std::vector<FixedPointer> run(const KernelProgram& program, const Step& step) {
-    function_ = make_function(module_, features_, name_, llvm::FunctionType::get(ir_.getInt32Ty(), {ir_.getPtrTy(), ir_.getPtrTy()}, false));
+    function_ =
+        make_function(module_, features_, name_, llvm::FunctionType::get(ir_.getInt32Ty(), {ir_.getPtrTy(), ir_.getPtrTy()}, false));
     entry_ = new_block("entry");
     BasicBlock* body = new_block("body");
     failed_ = new_block("failed");
@@ -205,7 +206,7 @@ class ControlEmitter {
     const ControlStep& c;
     Values start, result;
     std::vector<std::int64_t> bytes;
-    Values now, next;                              ///< of the open iteration
+    Values now, next;                                 ///< of the open iteration
     std::vector<std::array<llvm::PHINode*, 3>> phis;  ///< of a swapped one: now, next, and next but one
   };
 

@@ -86,7 +86,7 @@ struct ControlStep {
     std::int64_t spare = 0;
   };
   std::vector<Carry> carry;
-  std::int64_t predicate = 0;              ///< of a while loop: where in scratch memory its condition's result goes
+  std::int64_t predicate = 0;                 ///< of a while loop: where in scratch memory its condition's result goes
   std::int64_t arena = 0, scratch_bytes = 0;  ///< where the sub-programs' temporaries begin in scratch memory, and its size
 };
 

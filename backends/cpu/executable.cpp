@@ -104,7 +104,8 @@ CpuExecutable::CpuExecutable(const Jaxpr& j, const CompileOptions& options)
   for (const Step& s : program_.steps) {
     const auto n = static_cast<std::size_t>(s.number);
     if (s.kind == Step::Kind::kernel && !good.kernels[n]) waste_ += static_cast<std::int64_t>(schedules_[n].slack) + 1;
-    if (s.kind == Step::Kind::control && !good.controls[n]) waste_ += static_cast<std::int64_t>(slack(program_.controls[n], schedules_)) + 1;
+    if (s.kind == Step::Kind::control && !good.controls[n])
+      waste_ += static_cast<std::int64_t>(slack(program_.controls[n], schedules_)) + 1;
   }
   patience_ = waste_ > 0 ? kCompileCycles * static_cast<std::int64_t>(good.kernels.size()) : std::numeric_limits<std::int64_t>::max();
   first_code_ = compile_program(program_, schedules_, good, [this](const FixedPointer& f) { return resolve(f); });
@@ -153,8 +154,7 @@ void CpuExecutable::improve() {
   in_background([self = Ref<CpuExecutable>(this)] {
     if (self->unique()) return;  // nobody will call it again
     const Qualities all{std::vector<char>(self->program_.kernels.size(), 1), std::vector<char>(self->program_.controls.size(), 1)};
-    self->better_code_ =
-        compile_program(self->program_, self->schedules_, all, [&](const FixedPointer& f) { return self->resolve(f); });
+    self->better_code_ = compile_program(self->program_, self->schedules_, all, [&](const FixedPointer& f) { return self->resolve(f); });
     self->code_.store(self->better_code_.get(), std::memory_order_release);
   });
 }
@@ -326,11 +326,11 @@ Executable::Object CpuExecutable::export_object(const std::string& name) const {
     if (s.kind == Step::Kind::product)
       throw CompileError("export_object: " + name + " holds a matrix product by a library, which no object file can hold");
     if (s.kind == Step::Kind::opaque || s.kind == Step::Kind::control)
-      throw CompileError(fmt::format("export_object: {} holds a call of the library's {}, which no object file can hold", name,
-                                     data.eqns[static_cast<std::size_t>(s.kind == Step::Kind::control
-                                                                            ? program_.controls[static_cast<std::size_t>(s.number)].eqn
-                                                                            : s.number)]
-                                         .op->name));
+      throw CompileError(fmt::format(
+          "export_object: {} holds a call of the library's {}, which no object file can hold", name,
+          data.eqns[static_cast<std::size_t>(s.kind == Step::Kind::control ? program_.controls[static_cast<std::size_t>(s.number)].eqn
+                                                                           : s.number)]
+              .op->name));
     ObjectCall c{s.number, {}};
     for (BufferId b : s.buffers) {
       if (b < 0) continue;

@@ -51,7 +51,7 @@ class CpuExecutable final : public Executable {
   std::int64_t waste_ = 0;                 ///< of a call
   std::vector<std::unique_ptr<Product>> products_;
   std::map<std::pair<const KernelProgram*, int>, std::unique_ptr<Opaque>> opaque_;  // by program and step
-  std::vector<void*> fixed_;         // addresses of constants and literals, by buffer
+  std::vector<void*> fixed_;                                                        // addresses of constants and literals, by buffer
   std::atomic<char*> arena_{nullptr};
 };
 

@@ -52,119 +52,231 @@ struct Three {
 TEST_CASE("loops: carries that change places, stay, or are overwritten") {
   for (int length : {0, 1, 2, 3, 10}) {
     // Each takes the other's place: neither may be overwritten early.
-    same([&](Xs x) {
-      const Two end = scan([](const Two& c, None) { return std::pair<Two, None>{{c.b, c.a}, none}; }, Two{x[0], x[1]}, none, {.length = length}).first;
-      return Arrays{end.a, end.b};
-    }, {values({5}, 1), values({5}, 2)});
-    same([&](Xs x) {
-      const Two end =
-          scan([](const Two& c, None) { return std::pair<Two, None>{{c.b, c.a + c.b}, none}; }, Two{x[0], x[1]}, none, {.length = length}).first;
-      return Arrays{end.a, end.b};
-    }, {values({}, 1), values({}, 2)});
+    same(
+        [&](Xs x) {
+          const Two end = scan(
+                              [](const Two& c, None) {
+                                return std::pair<Two, None>{{c.b, c.a}, none};
+                              },
+                              Two{x[0], x[1]}, none, {.length = length})
+                              .first;
+          return Arrays{end.a, end.b};
+        },
+        {values({5}, 1), values({5}, 2)});
+    same(
+        [&](Xs x) {
+          const Two end = scan(
+                              [](const Two& c, None) {
+                                return std::pair<Two, None>{{c.b, c.a + c.b}, none};
+                              },
+                              Two{x[0], x[1]}, none, {.length = length})
+                              .first;
+          return Arrays{end.a, end.b};
+        },
+        {values({}, 1), values({}, 2)});
     // One is kept, one becomes a constant, one is read elsewhere than it is written.
-    same([&](Xs x) {
-      const Three end = scan(
-          [&](const Three& c, None) { return std::pair<Three, None>{{c.a, zeros(7), roll(c.c, 2) * 0.5f + c.b + c.a}, none}; },
-          Three{x[0], x[1], x[2]}, none, {.length = length}).first;
-      return Arrays{end.a, end.b, end.c};
-    }, {values({7}, 1), values({7}, 2), values({7}, 3)});
-    same([&](Xs x) { return Arrays{scan([](Array c, None) { return std::pair<Array, None>{tanh(c) + 1, none}; }, x[0], none, {.length = length}).first}; },
-         {values({33}, 1)});
+    same(
+        [&](Xs x) {
+          const Three end = scan(
+                                [&](const Three& c, None) {
+                                  return std::pair<Three, None>{{c.a, zeros(7), roll(c.c, 2) * 0.5f + c.b + c.a}, none};
+                                },
+                                Three{x[0], x[1], x[2]}, none, {.length = length})
+                                .first;
+          return Arrays{end.a, end.b, end.c};
+        },
+        {values({7}, 1), values({7}, 2), values({7}, 3)});
+    same(
+        [&](Xs x) {
+          return Arrays{scan(
+                            [](Array c, None) {
+                              return std::pair<Array, None>{tanh(c) + 1, none};
+                            },
+                            x[0], none, {.length = length})
+                            .first};
+        },
+        {values({33}, 1)});
   }
 }
 
 TEST_CASE("loops: slices in, slices out, forward and backward") {
   for (bool reverse : {false, true})
     for (int n : {0, 1, 5, 8}) {
-      same([&](Xs x) {
-        const auto [carry, ys] = scan(
-            [&](Array c, const Two& in) {
-              const Array next = c * in.a + sum(in.b) + x[2];
-              return std::pair<Array, Three>{next, {next, in.a, c * 2}};
-            }, x[3], Two{x[0], x[1]}, {.reverse = reverse});
-        return Arrays{carry, ys.a, ys.b, ys.c};
-      }, {values({n, 3}, 1), values({n, 2, 4}, 2), values({3}, 3), values({3}, 4)});
-      same([&](Xs x) {
-        return Arrays{scan([](Array c, Array in) { return std::pair<Array, Array>{c + 1, ones({2, 2}) * in}; }, array(0), x[0], {.reverse = reverse}).second};
-      }, {values({n}, 1)});
+      same(
+          [&](Xs x) {
+            const auto [carry, ys] = scan(
+                [&](Array c, const Two& in) {
+                  const Array next = c * in.a + sum(in.b) + x[2];
+                  return std::pair<Array, Three>{next, {next, in.a, c * 2}};
+                },
+                x[3], Two{x[0], x[1]}, {.reverse = reverse});
+            return Arrays{carry, ys.a, ys.b, ys.c};
+          },
+          {values({n, 3}, 1), values({n, 2, 4}, 2), values({3}, 3), values({3}, 4)});
+      same(
+          [&](Xs x) {
+            return Arrays{scan(
+                              [](Array c, Array in) {
+                                return std::pair<Array, Array>{c + 1, ones({2, 2}) * in};
+                              },
+                              array(0), x[0], {.reverse = reverse})
+                              .second};
+          },
+          {values({n}, 1)});
     }
 }
 
 TEST_CASE("loops: while") {
-  same([](Xs x) {
-    const Two end = while_loop([](const Two& c) { return sum(c.a) < 100; }, [](const Two& c) { return Two{c.a * 1.5f + 0.1f, c.b + 1}; },
-                               Two{x[0], array(0)});
-    return Arrays{end.a, end.b};
-  }, {abs(values({4}, 1))});
+  same(
+      [](Xs x) {
+        const Two end = while_loop([](const Two& c) { return sum(c.a) < 100; },
+                                   [](const Two& c) {
+                                     return Two{c.a * 1.5f + 0.1f, c.b + 1};
+                                   },
+                                   Two{x[0], array(0)});
+        return Arrays{end.a, end.b};
+      },
+      {abs(values({4}, 1))});
   // No step at all; limits that are no constants; the loop's number in the body.
   same([](Xs x) { return Arrays{while_loop([](Array) { return array(false); }, [](Array c) { return c * 2; }, x[0])}; }, {values({4}, 1)});
-  same([](Xs x) { return Arrays{fori_loop(x[1], x[2], [](Array i, Array c) { return c + i * c; }, x[0])}; },
-       {values({4}, 1), array(2), array(6)});
-  same([](Xs x) { return Arrays{fori_loop(x[1], x[2], [](Array, Array c) { return roll(c, 1); }, x[0])}; }, {values({4}, 1), array(0), array(3)});
+  same(
+      [](Xs x) {
+        return Arrays{fori_loop(
+            x[1], x[2], [](Array i, Array c) { return c + i * c; }, x[0])};
+      },
+      {values({4}, 1), array(2), array(6)});
+  same(
+      [](Xs x) {
+        return Arrays{fori_loop(
+            x[1], x[2], [](Array, Array c) { return roll(c, 1); }, x[0])};
+      },
+      {values({4}, 1), array(0), array(3)});
   for (int steps : {0, 1, 2, 3})
-    same([&](Xs x) {
-      const Two end = fori_loop(0, x[2], [](Array, const Two& c) { return Two{c.b, c.a + c.b}; }, Two{x[0], x[1]});
-      return Arrays{end.a, end.b};
-    }, {values({3}, 1), values({3}, 2), array(steps)});
+    same(
+        [&](Xs x) {
+          const Two end = fori_loop(
+              0, x[2],
+              [](Array, const Two& c) {
+                return Two{c.b, c.a + c.b};
+              },
+              Two{x[0], x[1]});
+          return Arrays{end.a, end.b};
+        },
+        {values({3}, 1), values({3}, 2), array(steps)});
 }
 
 TEST_CASE("loops: branches") {
   for (int which : {-3, 0, 1, 2, 9})
-    same([](Xs x) {
-      const std::vector<std::function<Two(Array, Array)>> branches{
-          [](Array a, Array b) { return Two{a, b * 2}; }, [](Array, Array b) { return Two{b, b}; },
-          [](Array a, Array b) { return Two{sin(a) + sum(b), zeros(6)}; }};
-      const Two r = switch_(x[2], branches, x[0], x[1]);
-      return Arrays{r.a, r.b};
-    }, {values({6}, 1), values({6}, 2), array(which)});
-  const std::string text = same([](Xs x) {
-    return Arrays{scan([](Array c, Array go) {
-      const Array next = cond(go > 0, [](Array v) { return exp(-v); }, [](Array v) { return v; }, c);
-      return std::pair<Array, Array>{next, next};
-    }, x[0], x[1]).second};
-  }, {values({4}, 1), values({9}, 2)});
+    same(
+        [](Xs x) {
+          const std::vector<std::function<Two(Array, Array)>> branches{[](Array a, Array b) {
+                                                                         return Two{a, b * 2};
+                                                                       },
+                                                                       [](Array, Array b) {
+                                                                         return Two{b, b};
+                                                                       },
+                                                                       [](Array a, Array b) {
+                                                                         return Two{sin(a) + sum(b), zeros(6)};
+                                                                       }};
+          const Two r = switch_(x[2], branches, x[0], x[1]);
+          return Arrays{r.a, r.b};
+        },
+        {values({6}, 1), values({6}, 2), array(which)});
+  const std::string text = same(
+      [](Xs x) {
+        return Arrays{scan(
+                          [](Array c, Array go) {
+                            const Array next = cond(
+                                go > 0, [](Array v) { return exp(-v); }, [](Array v) { return v; }, c);
+                            return std::pair<Array, Array>{next, next};
+                          },
+                          x[0], x[1])
+                          .second};
+      },
+      {values({4}, 1), values({9}, 2)});
   CHECK(text.find("branch 1:") != std::string::npos);
 }
 
 TEST_CASE("loops: loops in loops") {
-  const std::string text = same([](Xs x) {
-    return Arrays{scan([&](Array c, Array row) {
-      const Array inner = fori_loop(0, 3, [&](Array i, Array v) { return v * 0.5f + row * i; }, c);
-      const Array until = while_loop([](Array v) { return sum(v * v) > 1; }, [](Array v) { return v * 0.7f; }, inner + 3);
-      return std::pair<Array, Array>{until, inner};
-    }, x[0], x[1]).second};
-  }, {values({5}, 1), values({4, 5}, 2)});
+  const std::string text = same(
+      [](Xs x) {
+        return Arrays{scan(
+                          [&](Array c, Array row) {
+                            const Array inner = fori_loop(
+                                0, 3, [&](Array i, Array v) { return v * 0.5f + row * i; }, c);
+                            const Array until =
+                                while_loop([](Array v) { return sum(v * v) > 1; }, [](Array v) { return v * 0.7f; }, inner + 3);
+                            return std::pair<Array, Array>{until, inner};
+                          },
+                          x[0], x[1])
+                          .second};
+      },
+      {values({5}, 1), values({4, 5}, 2)});
   CHECK(text.find("4 times:") != std::string::npos);
   CHECK(text.find("3 times:") != std::string::npos);
   CHECK(text.find("while:") != std::string::npos);
   // Their gradients.
-  same([](Xs x) {
-    return Arrays{grad([&](Array v) {
-      return sum(scan([](Array c, Array row) { return std::pair<Array, None>{fori_loop(0, 3, [&](Array, Array u) { return sin(u) * row; }, c), none}; }, v, x[1]).first);
-    })(x[0])};
-  }, {values({5}, 1), values({4, 5}, 2)});
+  same(
+      [](Xs x) {
+        return Arrays{grad([&](Array v) {
+          return sum(scan(
+                         [](Array c, Array row) {
+                           return std::pair<Array, None>{fori_loop(
+                                                             0, 3, [&](Array, Array u) { return sin(u) * row; }, c),
+                                                         none};
+                         },
+                         v, x[1])
+                         .first);
+        })(x[0])};
+      },
+      {values({5}, 1), values({4, 5}, 2)});
 }
 
 TEST_CASE("loops: large bodies, products and reference functions within") {
   // Enough work for several threads.
-  same([](Xs x) { return Arrays{fori_loop(0, 3, [](Array, Array u) { return u * 0.5f + roll(u, 1, 1) * 0.25f; }, x[0])}; }, {values({300, 1000}, 1)});
+  same(
+      [](Xs x) {
+        return Arrays{fori_loop(
+            0, 3, [](Array, Array u) { return u * 0.5f + roll(u, 1, 1) * 0.25f; }, x[0])};
+      },
+      {values({300, 1000}, 1)});
   // A product by the library.
-  same([](Xs x) { return Arrays{fori_loop(0, 3, [&](Array, Array u) { return matmul(u, x[1]) * 0.01f; }, x[0])}; },
-       {values({200, 200}, 1), values({200, 200}, 2)}, 1e-4);
-  same([](Xs x) { return Arrays{scan([](Array c, Array row) { return std::pair<Array, Array>{sort(c + row), argsort(c)}; }, x[0], x[1]).second}; },
-       {values({9}, 1), values({4, 9}, 2)});
-  same([](Xs x) { return Arrays{scan([](Array c, Array row) { return std::pair<Array, None>{linalg::solve(c, row), none}; }, x[0] + 3 * eye(3), x[1]).first}; },
-       {values({3, 3}, 1), values({4, 3, 3}, 2)}, 1e-4);
+  same(
+      [](Xs x) {
+        return Arrays{fori_loop(
+            0, 3, [&](Array, Array u) { return matmul(u, x[1]) * 0.01f; }, x[0])};
+      },
+      {values({200, 200}, 1), values({200, 200}, 2)}, 1e-4);
+  same(
+      [](Xs x) {
+        return Arrays{scan([](Array c, Array row) { return std::pair<Array, Array>{sort(c + row), argsort(c)}; }, x[0], x[1]).second};
+      },
+      {values({9}, 1), values({4, 9}, 2)});
+  same(
+      [](Xs x) {
+        return Arrays{scan(
+                          [](Array c, Array row) {
+                            return std::pair<Array, None>{linalg::solve(c, row), none};
+                          },
+                          x[0] + 3 * eye(3), x[1])
+                          .first};
+      },
+      {values({3, 3}, 1), values({4, 3, 3}, 2)}, 1e-4);
 }
 
 TEST_CASE("loops: an exception within a loop comes out of the call") {
   auto f = jit([](Array x) {
-    return fori_loop(0, 5, [](Array, Array c) {
-      return pure_callback([](Array v) -> Array {
-        if (v.item<float>() > 2.5f) throw Error("too large");
-        return v + 1;
-      }, ShapeDtypeStruct{{}, float32}, c);
-    }, x);
+    return fori_loop(
+        0, 5,
+        [](Array, Array c) {
+          return pure_callback(
+              [](Array v) -> Array {
+                if (v.item<float>() > 2.5f) throw Error("too large");
+                return v + 1;
+              },
+              ShapeDtypeStruct{{}, float32}, c);
+        },
+        x);
   });
   CHECK(f(array(-4.f)).item<float>() == 1);
   std::string message;
@@ -178,7 +290,12 @@ TEST_CASE("loops: an exception within a loop comes out of the call") {
 }
 
 TEST_CASE("loops: the code is one function") {
-  const std::string code = same([](Xs x) { return Arrays{fori_loop(0, 100, [](Array, Array c) { return sin(c) * 2; }, x[0])}; }, {values({8}, 1)}, 1e-4, "llvm");
+  const std::string code = same(
+      [](Xs x) {
+        return Arrays{fori_loop(
+            0, 100, [](Array, Array c) { return sin(c) * 2; }, x[0])};
+      },
+      {values({8}, 1)}, 1e-4, "llvm");
   CHECK(code.find("define i32 @control0(") != std::string::npos);
   CHECK(code.find("@kernel") == std::string::npos);
 }
