@@ -116,7 +116,7 @@ CpuExecutable::CpuExecutable(const Jaxpr& j, const CompileOptions& options)
       fixed_[b] = resolve({FixedPointer::Kind::memory, &program_, static_cast<int>(b)});
 }
 
-/// Prepares the reference calls of a program and its sub-programs.
+/// Prepares the calls of the steps that are no code of a program and its sub-programs.
 void CpuExecutable::add_opaque(const KernelProgram& p) {
   for (std::size_t i = 0; i < p.steps.size(); ++i) {
     const Step& s = p.steps[i];
@@ -124,7 +124,12 @@ void CpuExecutable::add_opaque(const KernelProgram& p) {
     const Eqn& e = p.jaxpr.data().eqns[static_cast<std::size_t>(s.number)];
     auto o = std::make_unique<Opaque>();
     o->op = e.op, o->params = e.params, o->num_inputs = e.inputs.size();
-    for (BufferId b : s.buffers) o->tensors.push_back({p.buffers[static_cast<std::size_t>(b)].aval, nullptr});
+    std::vector<Aval> avals;
+    for (BufferId b : s.buffers) {
+      avals.push_back(p.buffers[static_cast<std::size_t>(b)].aval);
+      o->tensors.push_back({avals.back(), nullptr});
+    }
+    o->native = make_native_step(*e.op, *e.params, std::span(avals).first(o->num_inputs), std::span(avals).subspan(o->num_inputs));
     opaque_[{&p, static_cast<int>(i)}] = std::move(o);
   }
   for (const ControlStep& c : p.controls)
@@ -263,6 +268,7 @@ void CpuExecutable::run(void* const* addresses) const {
 }
 
 void CpuExecutable::Opaque::run(void* const* buffers) const {
+  if (native) return native->run({buffers, tensors.size()});
   std::vector<HostTensor> all = tensors;
   for (std::size_t k = 0; k < all.size(); ++k) all[k].data = buffers[k];
   op->reference({*params, std::span(all).first(num_inputs), std::span(all).subspan(num_inputs)});

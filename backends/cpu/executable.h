@@ -7,6 +7,7 @@
 
 #include "backends/codegen/program.h"
 #include "backends/cpu/jit.h"
+#include "backends/cpu/native_step.h"
 #include "backends/cpu/product.h"
 #include "core/primitive.h"
 #include "runtime/executable.h"
@@ -24,12 +25,13 @@ class CpuExecutable final : public Executable {
   Object export_object(const std::string& name) const override;
 
  private:
-  /// An equation that is run by its reference function.
+  /// An equation that is run by a routine of the backend, or by its reference function.
   struct Opaque final : ReferenceCall {
     const Primitive* op = nullptr;
     ParamsRef params;
     std::size_t num_inputs = 0;
     std::vector<HostTensor> tensors;  ///< without addresses
+    std::unique_ptr<NativeStep> native;
     void run(void* const* buffers) const override;
   };
   void run(void* const* addresses) const;

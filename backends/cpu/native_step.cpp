@@ -1,0 +1,16 @@
+#include "backends/cpu/native_step.h"
+
+#include "core/ops/sort.h"
+
+namespace weft::detail {
+
+std::unique_ptr<NativeStep> make_native_step(const Primitive& op, const ParamsBase& params, std::span<const Aval> operands,
+                                             std::span<const Aval> results) {
+  for (const Aval& a : results)
+    if (a.size() == 0) return nullptr;
+  if (&op == &primitive_of<Sort>) return make_sort(params, operands);
+  if (&op == &primitive_of<TopKLargest>) return make_top_k(params, operands);
+  return nullptr;
+}
+
+}  // namespace weft::detail

@@ -1,0 +1,315 @@
+// Sorting and top_k by unsigned codes in the order of the numbers. A single array of numbers is sorted as codes alone; several arrays, or
+// numbers of which different ones count as equal (-0 and 0, NaNs), are ordered by codes with positions, and then fetched.
+#include <algorithm>
+#include <atomic>
+
+#include <limits>
+#include <type_traits>
+
+#include "backends/cpu/native_step.h"
+#include "backends/cpu/radix_sort.h"
+#include "backends/cpu/scratch.h"
+#include "core/ops/sort.h"
+#include "core/storage.h"
+
+namespace weft::detail {
+namespace {
+
+constexpr std::int64_t kFew = 96;  // so many records are sorted by comparisons
+
+template <class T>
+using UnsignedOf =
+    std::conditional_t<sizeof(T) == 1, std::uint8_t,
+                       std::conditional_t<sizeof(T) == 2, std::uint16_t, std::conditional_t<sizeof(T) == 4, std::uint32_t, std::uint64_t>>>;
+template <class T>
+constexpr UnsignedOf<T> kSign = static_cast<UnsignedOf<T>>(UnsignedOf<T>{1} << (8 * sizeof(T) - 1));
+template <class T>
+constexpr UnsignedOf<T> kInfinity = 0;
+template <>
+constexpr std::uint16_t kInfinity<Float16> = 0x7c00;
+template <>
+constexpr std::uint16_t kInfinity<BFloat16> = 0x7f80;
+template <>
+constexpr std::uint32_t kInfinity<float> = 0x7f800000;
+template <>
+constexpr std::uint64_t kInfinity<double> = 0x7ff0000000000000;
+
+/// The code of a number's bits. Floating codes of all NaNs are the greatest, those of -0 and 0 are equal.
+template <class T, class U = UnsignedOf<T>>
+U code_of(U bits) {
+  if constexpr (is_floating_storage<T>) {
+    const U magnitude = static_cast<U>(bits & ~kSign<T>);
+    if (magnitude > kInfinity<T>) return static_cast<U>(~U{0});
+    if (magnitude == 0) return kSign<T>;
+    return static_cast<U>(bits & kSign<T> ? ~bits : bits | kSign<T>);
+  } else if constexpr (std::is_signed_v<T>) {
+    return static_cast<U>(bits ^ kSign<T>);
+  } else {
+    return bits;
+  }
+}
+/// Whether the bits can't be had back from the code.
+template <class T, class U = UnsignedOf<T>>
+bool is_lost(U bits) {
+  if constexpr (is_floating_storage<T>) return static_cast<U>(bits & ~kSign<T>) > kInfinity<T> || bits == kSign<T>;
+  return false;
+}
+template <class T, class U = UnsignedOf<T>>
+U bits_of(U code) {
+  if constexpr (is_floating_storage<T>) return static_cast<U>(code & kSign<T> ? code & ~kSign<T> : ~code);
+  if constexpr (std::is_signed_v<T>) return static_cast<U>(code ^ kSign<T>);
+  return code;
+}
+
+/// The lines of an array along one dimension: element i of line l is at base(l) + i * stride.
+struct Lines {
+  Lines(const Shape& shape, int dim) : length(shape[dim]) {
+    for (int d = dim + 1; d < shape.size(); ++d) stride *= shape[d];
+    count = shape.num_elements() / length;
+  }
+  std::int64_t base(std::int64_t line) const { return line / stride * stride * length + line % stride; }
+  std::int64_t length, stride = 1, count = 0;
+};
+
+/// Calls f(first, last) for ranges of [0, n) that are cut by the numbers alone, each of about the given cost in elements.
+template <class F>
+void in_ranges(std::int64_t n, std::int64_t elements_each, F&& f) {
+  const std::int64_t step = std::max<std::int64_t>(1, (1 << 15) / std::max<std::int64_t>(elements_each, 1));
+  const std::int64_t tasks = (n + step - 1) / step;
+  if (tasks <= 1) return f(std::int64_t{0}, n);
+  parallel_for(tasks, [&](std::int64_t i) { f(i * step, std::min(n, (i + 1) * step)); });
+}
+
+using Record = std::uint64_t;  // a code of 32 bits over a position
+struct WideRecord {
+  std::uint64_t code;
+  std::uint32_t position;
+};
+std::uint64_t key_of(const WideRecord& r) { return r.code; }
+std::uint64_t key_of(Record r) { return r; }
+bool is_before(const WideRecord& a, const WideRecord& b) { return a.code != b.code ? a.code < b.code : a.position < b.position; }
+bool is_before(Record a, Record b) { return a < b; }
+
+template <class R>
+R* sort_records(R* a, R* spare, std::int64_t n, int first_bit, int bits) {
+  return radix_sort(a, spare, n, first_bit, bits, [](const R& r) { return key_of(r); });
+}
+
+/// One part of a key: a number in each element.
+struct KeyPart {
+  std::size_t operand = 0;
+  DType dtype = float32;              ///< a real one
+  std::int64_t step = 1, offset = 0;  ///< 2 and 0 or 1: the parts of complex numbers
+};
+template <class F>
+decltype(auto) with_key_type(DType dtype, F&& f) {
+  return with_storage(dtype, [&]<class T>() {
+    if constexpr (is_complex_storage<T>)
+      return f.template operator()<float>();  // not reached: keys are real
+    else
+      return f.template operator()<T>();
+  });
+}
+
+class SortStep final : public NativeStep {
+ public:
+  SortStep(const Sort::Params& p, std::span<const Aval> operands) : lines_(operands[0].shape, p.dimension) {
+    for (const Aval& a : operands) sizes_.push_back(a.dtype.itemsize());
+    for (std::size_t k = 0; k < static_cast<std::size_t>(p.num_keys); ++k) {
+      const DType t = operands[k].dtype;
+      if (t.is_complex()) {
+        const DType part = t == complex64 ? float32 : float64;
+        keys_.push_back({k, part, 2, 0});
+        keys_.push_back({k, part, 2, 1});
+      } else {
+        keys_.push_back({k, t, 1, 0});
+      }
+    }
+    alone_ = operands.size() == 1 && !operands[0].dtype.is_complex();
+  }
+
+  void run(std::span<void* const> addresses) const override {
+    in_ranges(lines_.count, lines_.length, [&](std::int64_t first, std::int64_t last) {
+      for (std::int64_t line = first; line < last; ++line) {
+        const std::int64_t base = lines_.base(line);
+        const bool done = alone_ && with_key_type(keys_[0].dtype, [&]<class T>() {
+                            return sort_codes<T>(static_cast<const UnsignedOf<T>*>(addresses[0]) + base,
+                                                 static_cast<UnsignedOf<T>*>(addresses[1]) + base);
+                          });
+        if (!done) sort_by_records(addresses, base);
+      }
+    });
+  }
+
+ private:
+  /// False where codes don't tell the numbers.
+  template <class T, class U = UnsignedOf<T>>
+  bool sort_codes(const U* in, U* out) const {
+    const std::int64_t n = lines_.length, stride = lines_.stride;
+    const Scratch<U> memory(2 * n);
+    U *codes = memory.get(), *spare = codes + n;
+    std::atomic<bool> lost{false};
+    in_ranges(n, 1, [&](std::int64_t first, std::int64_t last) {
+      bool any = false;
+      for (std::int64_t i = first; i < last; ++i) {
+        const U bits = in[i * stride];
+        any |= is_lost<T>(bits);
+        codes[i] = code_of<T>(bits);
+      }
+      if (any) lost.store(true, std::memory_order_relaxed);
+    });
+    if (lost.load()) return false;
+    if (n <= kFew)
+      std::sort(codes, codes + n);
+    else
+      codes = radix_sort(codes, spare, n, 0, 8 * static_cast<int>(sizeof(U)), [](U u) { return u; });
+    in_ranges(n, 1, [&](std::int64_t first, std::int64_t last) {
+      for (std::int64_t i = first; i < last; ++i) out[i * stride] = bits_of<T>(codes[i]);
+    });
+    return true;
+  }
+
+  void sort_by_records(std::span<void* const> addresses, std::int64_t base) const {
+    if (keys_.size() == 1 && keys_[0].dtype.itemsize() <= 4)
+      order_line<Record>(addresses, base);
+    else
+      order_line<WideRecord>(addresses, base);
+  }
+
+  template <class R>
+  void order_line(std::span<void* const> addresses, std::int64_t base) const {
+    const std::int64_t n = lines_.length, stride = lines_.stride;
+    const Scratch<R> memory(2 * n);
+    R *records = memory.get(), *spare = records + n;
+    // The last key first: each pass keeps the order of those behind it.
+    for (std::size_t k = keys_.size(); k-- > 0;) {
+      const KeyPart& key = keys_[k];
+      const bool ordered = k + 1 < keys_.size();
+      with_key_type(key.dtype, [&]<class T>() {
+        const auto* in = static_cast<const UnsignedOf<T>*>(addresses[key.operand]) + base * key.step + key.offset;
+        in_ranges(n, 1, [&](std::int64_t first, std::int64_t last) {
+          for (std::int64_t i = first; i < last; ++i) {
+            if constexpr (std::is_same_v<R, Record>) {
+              records[i] = Record{code_of<T>(in[i * stride])} << 32 | static_cast<Record>(i);
+            } else {
+              const std::uint32_t at = ordered ? records[i].position : static_cast<std::uint32_t>(i);
+              records[i] = {code_of<T>(in[at * stride * key.step]), at};
+            }
+          }
+        });
+      });
+      const int bits = 8 * key.dtype.itemsize();
+      if (n <= kFew && keys_.size() == 1) {
+        std::sort(records, records + n, [](const R& a, const R& b) { return is_before(a, b); });
+      } else if (R* sorted = sort_records(records, spare, n, std::is_same_v<R, Record> ? 32 : 0, bits); sorted != records) {
+        std::swap(records, spare);
+      }
+    }
+    for (std::size_t k = 0; k < sizes_.size(); ++k) {
+      const void *in = addresses[k], *out = addresses[sizes_.size() + k];
+      const auto fetch = [&]<class E>() {
+        const E* from = static_cast<const E*>(in) + base;
+        E* to = static_cast<E*>(const_cast<void*>(out)) + base;
+        in_ranges(n, 1, [&](std::int64_t first, std::int64_t last) {
+          for (std::int64_t i = first; i < last; ++i) to[i * stride] = from[position(records[i]) * stride];
+        });
+      };
+      switch (sizes_[k]) {
+        case 1:
+          fetch.template operator()<std::uint8_t>();
+          break;
+        case 2:
+          fetch.template operator()<std::uint16_t>();
+          break;
+        case 4:
+          fetch.template operator()<std::uint32_t>();
+          break;
+        case 8:
+          fetch.template operator()<std::uint64_t>();
+          break;
+        default:
+          fetch.template operator()<std::complex<double>>();
+      }
+    }
+  }
+  static std::int64_t position(Record r) { return static_cast<std::int64_t>(r & 0xffffffff); }
+  static std::int64_t position(const WideRecord& r) { return r.position; }
+
+  Lines lines_;
+  std::vector<int> sizes_;  // in bytes, of each operand's elements
+  std::vector<KeyPart> keys_;
+  bool alone_ = false;
+};
+
+/// Records in the opposite order of their codes, the first of equal ones first.
+class TopKStep final : public NativeStep {
+ public:
+  TopKStep(const TopKLargest::Params& p, const Aval& x)
+      : dtype_(x.dtype), k_(p.k), lines_(x.shape, p.axis), out_(x.shape.with(p.axis, p.k), p.axis) {}
+
+  void run(std::span<void* const> addresses) const override {
+    with_key_type(dtype_, [&]<class T>() {
+      using R = std::conditional_t<(sizeof(T) < 8), Record, WideRecord>;
+      const auto* in = static_cast<const UnsignedOf<T>*>(addresses[0]);
+      in_ranges(lines_.count, lines_.length, [&](std::int64_t first, std::int64_t last) {
+        const Scratch<R> memory(2 * lines_.length);
+        for (std::int64_t line = first; line < last; ++line) {
+          const auto* from = in + lines_.base(line);
+          const R* sorted = choose<T>(from, memory.get());
+          auto* values = static_cast<UnsignedOf<T>*>(addresses[1]) + out_.base(line);
+          auto* positions = static_cast<std::int32_t*>(addresses[2]) + out_.base(line);
+          for (std::int64_t i = 0; i < k_; ++i) {
+            std::uint32_t at = 0;
+            if constexpr (std::is_same_v<R, Record>)
+              at = static_cast<std::uint32_t>(sorted[i]);
+            else
+              at = sorted[i].position;
+            values[i * out_.stride] = from[at * lines_.stride];
+            positions[i * out_.stride] = static_cast<std::int32_t>(at);
+          }
+        }
+      });
+    });
+  }
+
+ private:
+  template <class T, class R>
+  const R* choose(const UnsignedOf<T>* from, R* records) const {
+    const std::int64_t n = lines_.length;
+    for (std::int64_t i = 0; i < n; ++i) {
+      const auto code = static_cast<UnsignedOf<T>>(~code_of<T>(from[i * lines_.stride]));
+      if constexpr (std::is_same_v<R, Record>)
+        records[i] = Record{code} << 32 | static_cast<Record>(i);
+      else
+        records[i] = {code, static_cast<std::uint32_t>(i)};
+    }
+    const auto less = [](const R& a, const R& b) { return is_before(a, b); };
+    if (n > kFew && 8 * k_ > n)
+      return sort_records(records, records + n, n, std::is_same_v<R, Record> ? 32 : 0, 8 * static_cast<int>(sizeof(T)));
+    if (k_ < n) std::nth_element(records, records + k_, records + n, less);
+    std::sort(records, records + k_, less);
+    return records;
+  }
+
+  DType dtype_;
+  std::int64_t k_;
+  Lines lines_, out_;
+};
+
+bool fits(const Aval& x, int dim) { return x.shape[dim] < std::numeric_limits<std::int32_t>::max(); }
+
+}  // namespace
+
+std::unique_ptr<NativeStep> make_sort(const ParamsBase& params, std::span<const Aval> operands) {
+  const auto& p = params_as<Sort::Params>(params);
+  if (!fits(operands[0], p.dimension)) return nullptr;
+  return std::make_unique<SortStep>(p, operands);
+}
+
+std::unique_ptr<NativeStep> make_top_k(const ParamsBase& params, std::span<const Aval> operands) {
+  const auto& p = params_as<TopKLargest::Params>(params);
+  if (!fits(operands[0], p.axis)) return nullptr;
+  return std::make_unique<TopKStep>(p, operands[0]);
+}
+
+}  // namespace weft::detail
