@@ -129,8 +129,12 @@ void KernelPlanner::choose_roots() {
     double points = 0;
   };
   std::vector<Owners> owners(avals_.size());
-  auto own = [&](Owners& o, Var root, double points) {
-    if (std::find(o.roots.begin(), o.roots.end(), root) != o.roots.end()) return;
+  // Elements that one root reads through different slices are computed for each of them.
+  auto own = [&](Owners& o, Var root, double points, bool anew) {
+    if (std::find(o.roots.begin(), o.roots.end(), root) != o.roots.end()) {
+      if (anew) o.points += points;
+      return;
+    }
     if (o.roots.size() < kMany) o.roots.push_back(root);
     o.points += points;
   };
@@ -148,17 +152,18 @@ void KernelPlanner::choose_roots() {
       if (a.is_literal()) continue;
       Owners& o = owners[a.var()];
       if (e.outputs.empty()) continue;
+      const bool anew = e.op->name == "slice";
       if (!injective_[i]) {
         double points = static_cast<double>(j_.aval(e.inputs[0]).size());
         if (e.op->kind == Kind::dot) points *= static_cast<double>(j_.aval(e.inputs[1]).size());
-        own(o, e.outputs[0], points);
+        own(o, e.outputs[0], points, false);
         continue;
       }
       for (Var v : e.outputs) {
         if (is_root_[v])
-          own(o, v, static_cast<double>(avals_[v].size()));
+          own(o, v, static_cast<double>(avals_[v].size()), anew);
         else
-          for (Var r : owners[v].roots) own(o, r, owners[v].points / static_cast<double>(owners[v].roots.size()));
+          for (Var r : owners[v].roots) own(o, r, owners[v].points / static_cast<double>(owners[v].roots.size()), anew);
       }
     }
   }

@@ -8,6 +8,7 @@
 #include "core/array_impl.h"
 #include "core/effects.h"
 #include "core/ops/random.h"
+#include "core/ops/window_expand.h"
 #include "core/primitive.h"
 
 namespace weft::detail {
@@ -111,6 +112,11 @@ class Simplifier {
       for (Atom a : in) avals.push_back(aval(a));
       const Jaxpr expansion = expand_random(e, avals);
       return run(expansion.data(), std::move(in), loc);
+    }
+    if (e.op->kind == Kind::reduce_window || e.op->kind == Kind::library) {
+      std::vector<Aval> avals;
+      for (Atom a : in) avals.push_back(aval(a));
+      if (const std::optional<Jaxpr> expansion = expand_window(e, avals)) return run(expansion->data(), std::move(in), loc);
     }
     if (std::optional<Atom> folded = fold(e, in, out_avals)) return {*folded};
     std::uint64_t h = reinterpret_cast<std::uintptr_t>(e.op);

@@ -15,12 +15,13 @@ class NativeStep {
   virtual void run(std::span<void* const> addresses) const = 0;
 };
 
-/// `types`: of the operands, then of the results. nullptr: there is no routine; the operation's reference does it.
+/// nullptr: there is no routine; the operation's reference does it.
 std::unique_ptr<NativeStep> make_native_step(const Primitive& op, const ParamsBase& params, std::span<const Aval> operands,
                                              std::span<const Aval> results);
 
 // The families, each nullptr for what it can't do.
 std::unique_ptr<NativeStep> make_sort(const ParamsBase& params, std::span<const Aval> operands);
+std::unique_ptr<NativeStep> make_convolution(const ParamsBase& params, std::span<const Aval> operands, const Aval& result);
 std::unique_ptr<NativeStep> make_top_k(const ParamsBase& params, std::span<const Aval> operands);
 
 }  // namespace weft::detail

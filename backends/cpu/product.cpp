@@ -1,44 +1,14 @@
 #include "backends/cpu/product.h"
 
-#include <dlfcn.h>
-
 #include <algorithm>
 #include <array>
-#include <dnnl.hpp>
 
+#include "backends/cpu/dnnl_tools.h"
 #include "core/error.h"
 #include "runtime/thread_pool.h"
 
 namespace weft::detail {
 namespace {
-
-/// The library's own threads stay away: pieces of a product are tasks of this process's pool. Its runtime is looked up by name, as
-/// builds of the library differ in it.
-void forbid_library_threads() {
-  thread_local const bool done = [] {
-    if (void* f = dlsym(RTLD_DEFAULT, "omp_set_num_threads")) reinterpret_cast<void (*)(int)>(f)(1);
-    return true;
-  }();
-  (void)done;
-}
-
-const dnnl::engine& engine() {
-  static const dnnl::engine e(dnnl::engine::kind::cpu, 0);
-  return e;
-}
-const dnnl::stream& thread_stream() {
-  thread_local const dnnl::stream s(engine());
-  return s;
-}
-void* thread_scratch(std::size_t bytes) {
-  thread_local std::unique_ptr<char, decltype(&std::free)> memory(nullptr, &std::free);
-  thread_local std::size_t size = 0;
-  if (bytes > size) {
-    size = (bytes + 4095) / 4096 * 4096;
-    memory.reset(static_cast<char*>(std::aligned_alloc(64, size)));
-  }
-  return memory.get();
-}
 
 /// One piece's primitive.
 struct Piece {
@@ -64,17 +34,17 @@ struct Piece {
     out = memory::desc(dout, memory::data_type::f32, sout);
     dnnl::primitive_attr attributes;
     attributes.set_scratchpad_mode(dnnl::scratchpad_mode::user);
-    const dnnl::matmul::primitive_desc description(dnnl::matmul::desc(a, b, out), attributes, engine());
+    const dnnl::matmul::primitive_desc description(dnnl::matmul::desc(a, b, out), attributes, library_engine());
     scratch = description.scratchpad_desc();
     primitive = dnnl::matmul(description);
   }
 
   void run(const float* x, const float* y, float* z) const {
-    const dnnl::memory ma(a, engine(), const_cast<float*>(x)), mb(b, engine(), const_cast<float*>(y)), mo(out, engine(), z),
-        ms(scratch, engine(), thread_scratch(scratch.get_size()));
+    const dnnl::memory ma(a, library_engine(), const_cast<float*>(x)), mb(b, library_engine(), const_cast<float*>(y)), mo(out, library_engine(), z),
+        ms(scratch, library_engine(), library_scratch(scratch.get_size()));
     const std::array<dnnl_exec_arg_t, 4> args{
         {{DNNL_ARG_SRC, ma.get()}, {DNNL_ARG_WEIGHTS, mb.get()}, {DNNL_ARG_DST, mo.get()}, {DNNL_ARG_SCRATCHPAD, ms.get()}}};
-    if (dnnl_primitive_execute(primitive.get(), thread_stream().get(), 4, args.data()) != dnnl_success)
+    if (dnnl_primitive_execute(primitive.get(), library_stream().get(), 4, args.data()) != dnnl_success)
       throw Error("dot_general: oneDNN could not run the product");
   }
 };

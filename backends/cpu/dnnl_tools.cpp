@@ -1,0 +1,37 @@
+#include "backends/cpu/dnnl_tools.h"
+
+#include <dlfcn.h>
+
+#include <cstdlib>
+#include <memory>
+
+namespace weft::detail {
+
+void forbid_library_threads() {
+  // Its runtime is looked up by name, as builds of the library differ in it.
+  thread_local const bool done = [] {
+    if (void* f = dlsym(RTLD_DEFAULT, "omp_set_num_threads")) reinterpret_cast<void (*)(int)>(f)(1);
+    return true;
+  }();
+  (void)done;
+}
+
+const dnnl::engine& library_engine() {
+  static const dnnl::engine e(dnnl::engine::kind::cpu, 0);
+  return e;
+}
+const dnnl::stream& library_stream() {
+  thread_local const dnnl::stream s(library_engine());
+  return s;
+}
+void* library_scratch(std::size_t bytes) {
+  thread_local std::unique_ptr<char, decltype(&std::free)> memory(nullptr, &std::free);
+  thread_local std::size_t size = 0;
+  if (bytes > size) {
+    size = (bytes + 4095) / 4096 * 4096;
+    memory.reset(static_cast<char*>(std::aligned_alloc(64, size)));
+  }
+  return memory.get();
+}
+
+}  // namespace weft::detail

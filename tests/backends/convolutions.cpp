@@ -1,0 +1,181 @@
+// Convolutions and pooling of compiled programs against the interpreter, with their gradients.
+#include <cmath>
+#include <random>
+
+#include "backends/cpu/cpu_backend.h"
+#include "backends/cpu/native_step.h"
+#include "core/array_impl.h"
+#include "runtime/executable.h"
+#include "tests/ops/checks.h"
+
+using namespace weft;
+using namespace weft::test;
+
+namespace {
+
+using Xs = const std::vector<Array>&;
+
+struct Comparison {
+  double error = 0;        ///< the largest one, relative to the largest result
+  int fast = 0, slow = 0;  ///< convolutions that a routine runs, and others
+  std::string kernels;
+};
+
+template <class F>
+Comparison compare(F f, const std::vector<Array>& args) {
+  const Jaxpr j = make_jaxpr([&](const std::vector<Array>& xs) { return f(xs); })(args);
+  detail::CpuBackend backend;
+  const auto cpu = backend.compile(j, {"f"});
+  const std::vector<Array> got = cpu->call(args, 0), want = detail::backend("interp").compile(j, {"f"})->call(args, 0);
+  Comparison c;
+  c.kernels = cpu->as_text("kernels");
+  const detail::JaxprData& data = j.data();
+  for (const Eqn& e : data.eqns) {
+    if (e.op->kind != detail::Kind::convolution) continue;
+    const detail::Aval operands[] = {data.aval(e.inputs[0]), data.aval(e.inputs[1])}, results[] = {data.avals[e.outputs[0]]};
+    ++(detail::make_native_step(*e.op, *e.params, operands, results) ? c.fast : c.slow);
+  }
+  for (std::size_t k = 0; k < want.size(); ++k) {
+    const std::vector<double> a = got[k].to_vector<double>(), b = want[k].to_vector<double>();
+    double largest = 1e-30, worst = got[k].aval() == want[k].aval() ? 0 : 1e9;
+    for (std::size_t i = 0; i < b.size(); ++i) {
+      if (std::isfinite(b[i])) largest = std::max(largest, std::abs(b[i]));
+      const bool same = a[i] == b[i] || (std::isnan(a[i]) && std::isnan(b[i]));
+      if (!same) worst = std::isnan(a[i] - b[i]) ? 1e9 : std::max(worst, std::abs(a[i] - b[i]));
+    }
+    c.error = std::max(c.error, worst / largest);
+  }
+  return c;
+}
+
+struct Case {
+  std::string title;
+  Shape x, kernel, strides;
+  std::vector<std::pair<int, int>> padding;
+  ConvOptions options;
+};
+/// The result, and its gradients in both operands.
+Comparison compare_all(const Case& k) {
+  const auto conv = [&](const Array& x, const Array& kernel) { return conv_general_dilated(x, kernel, k.strides, k.padding, k.options); };
+  return compare(
+      [&](Xs in) {
+        const auto [out, pull] = vjp(conv, in[0], in[1]);
+        const auto [dx, dk] = pull(out * out);
+        return std::vector<Array>{out, dx, dk};
+      },
+      {samples(k.x, 1, float32), samples(k.kernel, 2, float32)});
+}
+
+}  // namespace
+
+TEST_CASE("convolutions: layouts") {
+  const std::vector<std::pair<int, int>> same{{1, 1}, {1, 1}};
+  for (const Case& k :
+       {Case{"NHWC", {4, 9, 8, 5}, {3, 3, 5, 7}, {1, 1}, same, {.dimension_numbers = {"NHWC", "HWIO", "NHWC"}}},
+        Case{"NHWC, sixteens", {3, 12, 12, 16}, {3, 3, 16, 32}, {1, 1}, same, {.dimension_numbers = {"NHWC", "HWIO", "NHWC"}}},
+        Case{"NCHW", {4, 16, 9, 8}, {16, 16, 3, 3}, {1, 1}, same, {}}, Case{"NCHW, odd", {4, 5, 9, 8}, {7, 5, 3, 3}, {1, 1}, same, {}},
+        Case{"mixed", {4, 9, 8, 5}, {7, 5, 3, 3}, {1, 1}, same, {.dimension_numbers = {"NHWC", "OIHW", "NCHW"}}},
+        Case{"strange", {9, 5, 4, 8}, {3, 7, 3, 5}, {1, 1}, same, {.dimension_numbers = {"HCNW", "HOWI", "CWHN"}}},
+        Case{"one channel", {8, 28, 28, 1}, {3, 3, 1, 16}, {1, 1}, same, {.dimension_numbers = {"NHWC", "HWIO", "NHWC"}}},
+        Case{"1-d", {4, 6, 30}, {5, 6, 4}, {2}, {{1, 2}}, {}},
+        Case{"3-d", {2, 3, 6, 7, 5}, {4, 3, 2, 3, 2}, {1, 2, 1}, {{0, 1}, {1, 1}, {1, 0}}, {}}}) {
+    INFO(k.title);
+    const Comparison c = compare_all(k);
+    CHECK(c.error < 2e-6);
+    CHECK(c.fast == 3);
+  }
+}
+
+TEST_CASE("convolutions: many images are cut into pieces") {
+  for (std::int64_t images : {31, 64}) {
+    const Comparison c =
+        compare_all({"", {images, 14, 14, 16}, {3, 3, 16, 32}, {1, 1}, {{1, 1}, {1, 1}}, {.dimension_numbers = {"NHWC", "HWIO", "NHWC"}}});
+    CHECK(c.error < 4e-6);
+    CHECK(c.fast == 3);
+  }
+}
+
+TEST_CASE("convolutions: strides, dilations, paddings and groups") {
+  std::mt19937 random(7);
+  const auto draw = [&](int low, int high) { return low + static_cast<int>(random() % static_cast<unsigned>(high - low + 1)); };
+  int fast = 0;
+  for (int i = 0; i < 60; ++i) {
+    Case k;
+    const int groups = draw(0, 2) == 0 ? draw(2, 4) : 1, features = draw(1, 4) * groups, outputs = draw(1, 5) * groups;
+    const bool by_batch = groups > 1 && draw(0, 2) == 0;
+    const int kernel[] = {draw(1, 4), draw(1, 3)};
+    k.options.rhs_dilation = {draw(1, 2), draw(1, 2)};
+    if (draw(0, 4) == 0) k.options.lhs_dilation = {draw(1, 2), draw(1, 3)};
+    k.x = {draw(1, 3) * (by_batch ? groups : 1), by_batch ? features / groups : features, draw(10, 18), draw(12, 20)};
+    k.kernel = {outputs, features / groups, kernel[0], kernel[1]};
+    (by_batch ? k.options.batch_group_count : k.options.feature_group_count) = groups;
+    k.strides = {draw(1, 3), draw(1, 2)};
+    k.padding = {{draw(-1, 2), draw(0, 3)}, {draw(0, 3), draw(0, 4)}};
+    k.title = fmt::format("case {}: {} * {} by {}", i, detail::to_string(k.x), detail::to_string(k.kernel), detail::to_string(k.strides));
+    INFO(k.title);
+    const Comparison c = compare_all(k);
+    CHECK(c.error < 2e-6);
+    fast += c.fast;
+  }
+  CHECK(fast > 60);
+}
+
+TEST_CASE("convolutions: vmap, second derivatives and other dtypes") {
+  const auto conv = [](const Array& x, const Array& k) { return conv_general_dilated(x, k, {2, 1}, "SAME"); };
+  const Array x = samples({2, 3, 4, 8, 8}, 1, float32), k = samples({2, 5, 4, 3, 3}, 2, float32);
+  CHECK(compare([&](Xs in) { return std::vector{vmap(conv)(in[0], in[1])}; }, {x, k}).error < 2e-6);
+  CHECK(compare([&](Xs in) { return std::vector{vmap(conv, {.in_axes = {0, none}})(in[0], in[1])}; }, {x, k[0]}).error < 2e-6);
+  const auto loss = [&](const Array& a, const Array& b) { return sum(sin(conv(a, b))); };
+  const auto twice = [&](Xs in) { return std::vector{grad([&](Array b) { return sum(square(grad(loss)(in[0], b))); })(in[1])}; };
+  CHECK(compare(twice, {x[0], k[0]}).error < 1e-5);
+  for (DType t : {float64, bfloat16, int32})
+    CHECK(
+        compare([&](Xs in) { return std::vector{conv(in[0], in[1])}; }, {samples({2, 4, 8, 8}, 1, t), samples({3, 4, 3, 3}, 2, t)}).error <
+        1e-14);
+}
+
+TEST_CASE("pooling: windows are expressions of kernels") {
+  const Array x = samples({3, 12, 14, 5}, 1, float32);
+  const auto all = [&](const Shape& window, const std::vector<int>& strides, const Padding& padding) {
+    return compare(
+        [&](Xs in) {
+          const PoolOptions o{.strides = strides, .padding = padding};
+          const auto f = [&](const Array& v) {
+            return std::vector<Array>{max_pool(v, window, o), min_pool(v, window, o), avg_pool(v, window, o)};
+          };
+          const auto [out, pull] = vjp(f, in[0]);
+          const auto tangents = jvp(f, std::tuple{in[0]}, std::tuple{cos(in[0])}).second;
+          return std::vector<Array>{out[0],      out[1],      out[2],     std::get<0>(pull({out[0], out[1], out[2]})),
+                                    tangents[0], tangents[1], tangents[2]};
+        },
+        {x});
+  };
+  const Comparison plain = all({2, 2}, {2, 2}, "VALID");
+  CHECK(plain.error < 1e-6);
+  CHECK(plain.kernels.find("select_and") == std::string::npos);
+  CHECK(plain.kernels.find("reduce_window") == std::string::npos);
+  CHECK(all({2, 3}, {3, 3}, "VALID").error < 1e-6);
+  CHECK(all({3, 3}, {2, 2}, "SAME").error < 1e-6);
+  CHECK(all({3, 2}, {1, 1}, "VALID").error < 1e-6);
+  CHECK(all({5, 7}, {2, 3}, "SAME").error < 1e-6);
+}
+
+TEST_CASE("pooling: equal elements, infinities and NaN") {
+  const float inf = std::numeric_limits<float>::infinity(), nan = std::nanf("");
+  const Array x = array(std::vector<float>{1, 1, 1, 1, -inf, -inf, -inf, -inf, nan, 2, 3, nan, 0, -0.f, inf, inf}, {4, 4});
+  const auto f = [](const Array& v) { return max_pool(reshape(v, {1, 4, 4, 1}), {2, 2}, {.strides = {2, 2}}); };
+  const Comparison c = compare(
+      [&](Xs in) {
+        const auto [out, pull] = vjp(f, in[0]);
+        return std::vector<Array>{out, std::get<0>(pull(ones({1, 2, 2, 1})))};
+      },
+      {x});
+  CHECK(c.error == 0);
+  for (DType t : {int8, int32, uint8, float16, bfloat16, float64})
+    CHECK(compare(
+              [](Xs in) {
+                return std::vector{max_pool(in[0], {2, 2}), min_pool(in[0], {2, 3})};
+              },
+              {samples({2, 6, 6, 3}, 1, t)})
+              .error == 0);
+}
