@@ -292,6 +292,7 @@ void KernelEmitter::for_each_copy(const std::function<void(const Copy&)>& f) con
 void KernelEmitter::nest(std::size_t number) {
   run_loops(s_.nests[number].parallel, {}, [&](Values v) {
     if (!k_.nests[number].reduce.empty() || !k_.nests[number].reductions.empty()) reduce(number);
+    for (const Repeat& r : k_.nests[number].repeats) repeat(r);
     store_all(number, false);
     return v;
   });

@@ -52,7 +52,9 @@ class KernelEmitter {
   // Nests.
   void nest(std::size_t number);
   void reduce(std::size_t number);
+  void repeat(const Repeat& r);
   void store_all(std::size_t number, bool in_reduction);
+  void store_all(const std::vector<const Store*>& stores);
   void store(const Store& s, const Copy& copy, Value* value);
   bool store_pair(const Store& re, const Store& im, const Copy& copy, Value* real, Value* imag);
   Value* identity(const Reduction& r) const;

@@ -494,6 +494,10 @@ void KernelEmitter::store_all(std::size_t number, bool in_reduction) {
   std::vector<const Store*> stores;
   for (const Store& s : k_.nests[number].stores)
     if (s.in_reduction == in_reduction) stores.push_back(&s);
+  store_all(stores);
+}
+
+void KernelEmitter::store_all(const std::vector<const Store*>& stores) {
   if (stores.empty()) return;
   std::vector<int> square(stores.size(), -1);
   bool squares = false;

@@ -9,15 +9,50 @@
 
 namespace weft::detail {
 
+namespace {
+
+void add_stores(const std::vector<Store>& stores, std::vector<NodeId>& nodes) {
+  for (const Store& s : stores)
+    for (NodeId n : {s.position, s.value, s.guard})
+      if (n >= 0) nodes.push_back(n);
+}
+void add_repeat(const Repeat& r, std::vector<NodeId>& nodes) {
+  if (r.go_on >= 0) nodes.push_back(r.go_on);
+  for (const Repeat::Carried& c : r.carried) nodes.push_back(c.start), nodes.push_back(c.next);
+  add_stores(r.stores, nodes);
+  for (const Repeat& inner : r.inner) add_repeat(inner, nodes);
+}
+void add_dims(const Repeat& r, std::vector<int>& dims) {
+  dims.push_back(r.dim);
+  for (const Repeat& inner : r.inner) add_dims(inner, dims);
+}
+
+}  // namespace
+
+std::vector<NodeId> wanted_nodes(const Nest& t) {
+  std::vector<NodeId> nodes;
+  for (const Reduction& r : t.reductions) {
+    nodes.push_back(r.value);
+    if (r.position >= 0) nodes.push_back(r.position);
+  }
+  for (const Repeat& r : t.repeats) add_repeat(r, nodes);
+  add_stores(t.stores, nodes);
+  return nodes;
+}
+
+std::vector<int> repeat_dims(const Nest& t) {
+  std::vector<int> dims;
+  for (const Repeat& r : t.repeats) add_dims(r, dims);
+  return dims;
+}
+
 std::vector<char> live_nodes(const Kernel& k) {
   std::vector<char> live(k.dag.nodes.size());
   auto mark = [&](NodeId n) {
     if (n >= 0) live[static_cast<std::size_t>(n)] = 1;
   };
-  for (const Nest& t : k.nests) {
-    for (const Reduction& r : t.reductions) mark(r.value), mark(r.position);
-    for (const Store& s : t.stores) mark(s.position), mark(s.value), mark(s.guard);
-  }
+  for (const Nest& t : k.nests)
+    for (NodeId n : wanted_nodes(t)) mark(n);
   for (std::size_t n = k.dag.nodes.size(); n-- > 0;) {
     if (!live[n]) continue;
     const Node& node = k.dag.nodes[n];
@@ -95,6 +130,8 @@ KernelCost estimate_cost(const Kernel& k, int vector_bytes) {
     std::vector<int> loops = k.outer;
     loops.insert(loops.end(), t.parallel.begin(), t.parallel.end());
     loops.insert(loops.end(), t.reduce.begin(), t.reduce.end());
+    const std::vector<int> repeats = repeat_dims(t);
+    loops.insert(loops.end(), repeats.begin(), repeats.end());
     const auto trips = [&](std::uint64_t dims) {
       double n = 1, all = 1;
       for (int d : loops) {
@@ -115,6 +152,10 @@ KernelCost estimate_cost(const Kernel& k, int vector_bytes) {
       const double n = trips(k.dag[s.position].dims);
       written[static_cast<std::size_t>(s.arg)] += n;
       cost.cycles += n * per_vector * 2;
+    }
+    if (!t.repeats.empty()) {
+      const std::vector<NodeId> wanted = wanted_nodes(t);
+      stack.insert(stack.end(), wanted.begin(), wanted.end());
     }
     while (!stack.empty()) {
       const NodeId n = stack.back();
@@ -177,6 +218,15 @@ std::vector<std::int64_t> signature(const Kernel& k) {
       s.insert(s.end(), {static_cast<std::int64_t>(r.kind), static_cast<std::int64_t>(r.combiner), r.dtype.id(), r.value, r.local,
                          r.position, r.running});
     for (const Store& w : t.stores) s.insert(s.end(), {w.arg, w.position, w.value, w.guard, w.in_reduction});
+    const auto repeat = [&](auto&& self, const Repeat& r) -> void {
+      s.insert(s.end(), {r.dim, r.go_on, static_cast<std::int64_t>(r.carried.size()), static_cast<std::int64_t>(r.inner.size()),
+                         static_cast<std::int64_t>(r.stores.size())});
+      for (const Repeat::Carried& c : r.carried) s.insert(s.end(), {c.local, c.result, c.start, c.next});
+      for (const Store& w : r.stores) s.insert(s.end(), {w.arg, w.position, w.value, w.guard});
+      for (const Repeat& inner : r.inner) self(self, inner);
+    };
+    s.push_back(static_cast<std::int64_t>(t.repeats.size()));
+    for (const Repeat& r : t.repeats) repeat(repeat, r);
   }
   return s;
 }
@@ -290,6 +340,20 @@ std::string to_string(const Kernel& k) {
                                                                          : "argmin";
       s += fmt::format("    l{} = {} {} {}{}\n", r.local, r.dtype.short_name(), what, text(k, r.value), r.running ? " (running)" : "");
     }
+    const auto repeat = [&](auto&& self, const Repeat& r, const std::string& indent) -> void {
+      for (const Repeat::Carried& c : r.carried) {
+        print(print, c.start);
+        s += fmt::format("{}l{} = {}\n", indent, c.local, text(k, c.start));
+      }
+      s += indent + (r.go_on >= 0 ? "while\n" : fmt::format("repeat i{} < {}\n", r.dim, k.dag.dims[static_cast<std::size_t>(r.dim)]));
+      if (r.go_on >= 0) print(print, r.go_on), s += fmt::format("{}  if {}\n", indent, text(k, r.go_on));
+      for (const Repeat& inner : r.inner) self(self, inner, indent + "  ");
+      for (const Repeat::Carried& c : r.carried) print(print, c.next);
+      for (const Store& w : r.stores) print(print, w.position), print(print, w.value), store(w);
+      for (const Repeat::Carried& c : r.carried) s += fmt::format("{}  l{} = {}\n", indent, c.local, text(k, c.next));
+      for (const Repeat::Carried& c : r.carried) s += fmt::format("{}l{} = l{}\n", indent, c.result, c.local);
+    };
+    for (const Repeat& r : t.repeats) repeat(repeat, r, "    ");
     for (const bool within : {true, false})
       for (const Store& w : t.stores)
         if (w.in_reduction == within) print(print, w.position), print(print, w.value), print(print, w.guard), store(w);

@@ -46,9 +46,23 @@ struct LoopLimit {
   std::int64_t total = 0;  ///< steps of all chunks together
 };
 
+/// A loop within one point of a nest, whose carried values are locals: lanes of a vector go through it side by side, until all are done.
+struct Repeat {
+  int dim = -1;       ///< its loop dimension: as many iterations, or (with `go_on`) just a number for the loop
+  NodeId go_on = -1;  ///< asked before each iteration; a lane for which it is false keeps its values. -1: a counted loop
+  struct Carried {
+    int local = -1, result = -1;  ///< within the loop, and after it
+    NodeId start = -1, next = -1;
+  };
+  std::vector<Carried> carried;
+  std::vector<Repeat> inner;  ///< in each iteration, one after the other
+  std::vector<Store> stores;  ///< in each iteration
+};
+
 struct Nest {
   std::vector<int> parallel, reduce;  ///< loop dimensions, outermost first
   std::vector<Reduction> reductions;
+  std::vector<Repeat> repeats;  ///< one after the other, before the stores; such a nest has no loops of its own
   std::vector<Store> stores;
 };
 
@@ -80,6 +94,9 @@ bool same_code(const Kernel& a, const Kernel& b);
 KernelCost estimate_cost(const Kernel& k, int vector_bytes);
 /// Which nodes any store or fold needs.
 std::vector<char> live_nodes(const Kernel& k);
+/// The nodes that a nest computes for their own sake, and the loop dimensions of its repeats.
+std::vector<NodeId> wanted_nodes(const Nest& t);
+std::vector<int> repeat_dims(const Nest& t);
 /// Makes adjacent loops one where all positions allow it.
 void collapse_loops(Kernel& k);
 

@@ -429,6 +429,8 @@ void KernelPlanner::form_steps() {
           if (step_of_[read.var] != static_cast<int>(s)) read_elsewhere_[read.var] = 1;
     } else if (const std::optional<LibraryProduct>& product = library_[static_cast<std::size_t>(step.eqn)]) {
       read_elsewhere_[product->a] = read_elsewhere_[product->b] = 1;
+    } else if (const std::optional<LaneKernel>& lanes = lanes_[static_cast<std::size_t>(step.eqn)]) {
+      for (Var v : lanes->buffers) read_elsewhere_[v] = 1;
     } else {
       for (Atom a : j_.eqns[static_cast<std::size_t>(step.eqn)].inputs)
         if (!a.is_literal()) read_elsewhere_[a.var()] = 1;
@@ -448,6 +450,11 @@ void KernelPlanner::form_steps() {
               static_cast<int>(table_.products.size()),
               {buffer_of(product->a), buffer_of(product->b), buffer_of(j_.eqns[static_cast<std::size_t>(item.eqn)].outputs[0])}};
       table_.products.push_back(product->step);
+    } else if (std::optional<LaneKernel>& lanes = lanes_[static_cast<std::size_t>(item.eqn)]) {
+      collapse_loops(lanes->kernel);
+      lanes->kernel.cost = estimate_cost(lanes->kernel, target_.vector_bytes);
+      step = {Step::Kind::kernel, table_.add(std::move(lanes->kernel)), {}};
+      for (Var v : lanes->buffers) step.buffers.push_back(buffer_of(v));
     } else {
       const Eqn& e = j_.eqns[static_cast<std::size_t>(item.eqn)];
       if (!e.op->reference && e.op->kind != Kind::control)

@@ -57,6 +57,7 @@ void KernelPlanner::classify() {
   is_root_.assign(avals_.size(), 0);
   is_output_.assign(avals_.size(), 0);
   library_.resize(j_.eqns.size());
+  for (const Eqn& e : j_.eqns) lanes_.push_back(form_lane_kernel(j_, e));
   for (Var v = 0; v < j_.first_result(); ++v) is_root_[v] = 1;
   for (Atom a : j_.outputs)
     if (!a.is_literal()) is_root_[a.var()] = is_output_[a.var()] = 1;
@@ -65,6 +66,8 @@ void KernelPlanner::classify() {
     const Eqn& e = j_.eqns[i];
     if (injective_[i]) continue;
     for (Var v : e.outputs) is_root_[v] = 1;
+    if (lanes_[i])
+      for (Var v : lanes_[i]->buffers) is_root_[v] = 1;
     if (e.op->kind == Kind::dot && !product_is_kernel(e)) {
       if (try_library_product(e)) {
         is_root_[library_[i]->a] = is_root_[library_[i]->b] = 1;
@@ -79,6 +82,9 @@ void KernelPlanner::classify() {
 
 /// Whether an equation that is no expression reads this operand from memory.
 bool KernelPlanner::needs_memory(const Eqn& e, int operand) const {
+  if (const std::optional<LaneKernel>& lanes = lanes_[static_cast<std::size_t>(&e - j_.eqns.data())])
+    return std::find(lanes->buffers.begin(), lanes->buffers.end(), e.inputs[static_cast<std::size_t>(operand)].var()) !=
+           lanes->buffers.end();
   switch (e.op->kind) {
     case Kind::reduce:
       return !e.op->combiner || !can_fold(*e.op->combiner, j_.aval(e.inputs[0]).dtype);

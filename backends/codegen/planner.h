@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "backends/codegen/expressions.h"
+#include "backends/codegen/lanes.h"
 #include "backends/codegen/program.h"
 
 namespace weft::detail {
@@ -112,6 +113,7 @@ class KernelPlanner {
     Var a = 0, b = 0;
   };
   std::vector<std::optional<LibraryProduct>> library_;  // of each equation
+  std::vector<std::optional<LaneKernel>> lanes_;        // of each equation: a kernel of its own
 
   std::vector<Root> roots_;
   struct Item {

@@ -24,9 +24,7 @@ class Scheduler {
     for (const Nest& t : k.nests) {
       Nodes nodes;
       std::fill(seen.begin(), seen.end(), 0);
-      std::vector<NodeId> stack;
-      for (const Reduction& r : t.reductions) stack.push_back(r.value), stack.push_back(r.position);
-      for (const Store& s : t.stores) stack.push_back(s.value), stack.push_back(s.position), stack.push_back(s.guard);
+      std::vector<NodeId> stack = wanted_nodes(t);
       while (!stack.empty()) {
         const NodeId n = stack.back();
         stack.pop_back();
@@ -96,7 +94,7 @@ class Scheduler {
           loops.push_back(d);
       if (has) loops.push_back(vector);
     };
-    append(k_.outer), append(t.parallel), append(t.reduce);
+    append(k_.outer), append(t.parallel), append(t.reduce), append(repeat_dims(t));
     const auto trips = [&](std::uint64_t dims) {
       double n = 1, all = 1;
       for (int d : loops) {
@@ -251,13 +249,19 @@ class Scheduler {
     }
     double all = 0;
     for (std::size_t i = 0; i < k_.nests.size(); ++i) all += work(i);
-    if (schedule_.vector_dim >= 0) schedule_.outer.back().unroll = by_work(all, schedule_.outer.back());
+    if (schedule_.vector_dim < 0) return;
+    // Lanes that wait for others cost more than latency; of a few operations two vectors side by side are faster than one.
+    const bool repeats = std::any_of(k_.nests.begin(), k_.nests.end(), [](const Nest& t) { return !t.repeats.empty(); });
+    LoopPlan& lanes = schedule_.outer.back();
+    lanes.unroll = repeats ? (all < 60 && size(lanes.dim) >= 2 * schedule_.lanes ? 2 : 1) : by_work(all, lanes);
   }
   /// Where some access is contiguous along another outer loop than the lanes, that loop is unrolled as far as there are lanes: squares of
   /// elements are turned in registers.
   void turn_squares() {
     const std::int64_t lanes = schedule_.lanes;
-    if (k_.nests.size() != 1 || schedule_.vector_dim < 0 || !k_.nests[0].parallel.empty() || !k_.nests[0].reduce.empty()) return;
+    if (k_.nests.size() != 1 || schedule_.vector_dim < 0 || !k_.nests[0].repeats.empty() || !k_.nests[0].parallel.empty() ||
+        !k_.nests[0].reduce.empty())
+      return;
     if (static_cast<std::int64_t>(nodes_[0].all.size()) * lanes > 1500 || size(schedule_.vector_dim) < lanes) return;
     int other = -1;
     const auto look = [&](NodeId position) {
@@ -290,6 +294,7 @@ class Scheduler {
   void estimate_slack() {
     double factor = 0.15;
     for (std::size_t i = 0; i < k_.nests.size(); ++i) {
+      if (!k_.nests[i].repeats.empty()) factor = std::max(factor, 6.0);
       if (k_.nests[i].reductions.empty()) continue;
       std::int64_t tile = 1;
       for (const std::vector<LoopPlan>* loops : {&schedule_.outer, &schedule_.nests[i].parallel, &schedule_.nests[i].reduce})

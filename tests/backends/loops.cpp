@@ -299,3 +299,132 @@ TEST_CASE("loops: the code is one function") {
   CHECK(code.find("define i32 @control0(") != std::string::npos);
   CHECK(code.find("@kernel") == std::string::npos);
 }
+
+TEST_CASE("loops: lanes that end one by one") {
+  // Nested vmaps: each lane leaves the loop on its own.
+  for (const auto& [rows, columns] : {std::pair{1, 1}, {3, 5}, {16, 16}, {7, 33}, {40, 100}}) {
+    const std::string text = same(
+        [](Xs x) {
+          auto steps = [](Array re, Array im) {
+            const Three end = while_loop([](const Three& s) { return (s.c < 50) & (s.a * s.a + s.b * s.b < 4.f); },
+                                         [&](const Three& s) {
+                                           return Three{s.a * s.a - s.b * s.b + re, 2.f * s.a * s.b + im, s.c + 1};
+                                         },
+                                         Three{0.f, 0.f, 0});
+            return end.c;
+          };
+          return Arrays{vmap([&](Array b) { return vmap([&](Array a) { return steps(a, b); })(x[0]); })(x[1])};
+        },
+        {linspace(-2, 1, columns), linspace(-1, 1, rows)});
+    CHECK(text.find("while\n") != std::string::npos);
+  }
+  // State of several elements, and one lane that never starts.
+  same(
+      [](Xs x) {
+        const Two end = vmap([](Array v) {
+          return while_loop([](const Two& s) { return sum(s.a) < 10; },
+                            [](const Two& s) {
+                              return Two{s.a * 1.5f + 1, s.b - s.a(0)};
+                            },
+                            Two{v, 0.f});
+        })(x[0]);
+        return Arrays{end.a, end.b};
+      },
+      {abs(values({37, 3}, 1)) * 4});
+  // The condition reads what is the same for all, and what is not.
+  same(
+      [](Xs x) {
+        return Arrays{vmap([&](Array limit, Array v) {
+          return while_loop([&](Array s) { return (s < limit) & (s < x[2]); }, [&](Array s) { return s + v; }, v);
+        })(x[0], x[1])};
+      },
+      {abs(values({21}, 1)) * 20, abs(values({21}, 2)) + 0.5f, array(7.f)});
+}
+
+TEST_CASE("loops: small state in registers") {
+  for (bool reverse : {false, true}) {
+    const std::string text = same(
+        [&](Xs x) {
+          auto step = [&](const Two& c, const Two& in) {
+            const Array a = stack({c.a(1), sin(c.a(0)) + in.a}), b = c.b + in.b(0) * x[3];
+            return std::pair<Two, Two>{{a, b}, {a * 2, c.b}};
+          };
+          const auto [end, ys] = scan(step, Two{x[0], x[1]}, Two{x[2], x[4]}, {.reverse = reverse});
+          return Arrays{end.a, end.b, ys.a, ys.b};
+        },
+        {values({2}, 1), values({}, 2), values({9}, 3), values({}, 4), values({9, 2}, 5)});
+    CHECK(text.find("repeat") != std::string::npos);
+  }
+  // Loops in loops, choices by computed indices, products and folds of a few elements.
+  same(
+      [](Xs x) {
+        auto step = [&](Array c, Array in) {
+          const Array inner = fori_loop(
+              0, 3, [&](Array i, Array v) { return v * 0.5f + dynamic_slice(c, {i}, {1}); }, c);
+          const Array until = while_loop([](Array v) { return sum(v * v) > 1; }, [](Array v) { return v * 0.7f; }, inner + in);
+          return std::pair<Array, Array>{matmul(x[2], until), cumsum(until) + max(until)};
+        };
+        const auto [end, ys] = scan(step, x[0], x[1]);
+        return Arrays{end, ys};
+      },
+      {values({4}, 1), values({6}, 2), values({4, 4}, 3)});
+  // A scan of a counter and a flag: types other than float.
+  same(
+      [](Xs x) {
+        const Three end = scan(
+                              [](const Three& c, Array in) {
+                                return std::pair<Three, None>{{c.a + 1, c.b | (in > 0.5f), where(c.b, c.c, c.a)}, none};
+                              },
+                              Three{array(0), array(false), array(-1)}, x[0])
+                              .first;
+        return Arrays{end.a, end.b, end.c};
+      },
+      {values({12}, 1)});
+  // Derivatives.
+  auto cost = [](Array u) {
+    auto step = [](const Array& s, const Array& v) {
+      return std::pair<Array, None>{s + 0.1f * stack({s(1), -9.81f * sin(s(0)) + v}), none};
+    };
+    const Array s = scan(step, array({0.1f, 0.f}), u).first;
+    return sum(s * s);
+  };
+  same([&](Xs x) { return Arrays{grad(cost)(x[0])}; }, {values({11}, 1)}, 1e-4);
+  same([&](Xs x) { return Arrays{hessian(cost)(x[0])}; }, {values({11}, 1)}, 1e-4);
+  same([&](Xs x) { return Arrays{hessian(cost)(x[0])}; }, {values({20}, 1)}, 1e-4);
+  // Many at once.
+  same([&](Xs x) { return Arrays{vmap(grad(cost))(x[0])}; }, {values({50, 11}, 1)}, 1e-4);
+}
+
+TEST_CASE("loops: small matrices") {
+  for (const Shape& batch : {Shape{}, Shape{1}, Shape{33}, Shape{3, 20}})
+    for (DType t : {float32, float64}) {
+      const double tolerance = t == float32 ? 2e-4 : 1e-10;
+      Shape square = batch, wide = batch;
+      square.push_back(4), square.push_back(4), wide.push_back(4), wide.push_back(3);
+      const Array a = samples(square, 1, t), b = samples(wide, 2, t), regular = a + 3 * eye(4, {}, 0, t);
+      const std::string text = same([](Xs x) { return Arrays{linalg::solve(x[0], x[1])}; }, {regular, b}, tolerance);
+      CHECK(text.find("\nlu (") == std::string::npos);
+      same([](Xs x) { return Arrays{linalg::lu(x[0]).p, linalg::lu(x[0]).l, linalg::lu(x[0]).u, linalg::det(x[0])}; }, {a}, tolerance * 10);
+      same([](Xs x) { return Arrays{linalg::lu(x[0]).l}; }, {b}, tolerance * 10);
+      same([](Xs x) { return Arrays{linalg::cholesky(matmul(x[0], swapaxes(x[0], -1, -2)) + eye(4, {}, 0, x[0].dtype()))}; }, {a},
+           tolerance);
+      same([](Xs x) { return Arrays{linalg::cholesky(x[0] - 2)}; }, {a}, tolerance);  // indefinite: NaN
+      for (bool lower : {false, true})
+        for (bool transpose : {false, true})
+          for (bool unit : {false, true}) {
+            same(
+                [&](Xs x) {
+                  return Arrays{linalg::triangular_solve(x[0], x[1], {.lower = lower, .transpose_a = transpose, .unit_diagonal = unit})};
+                },
+                {regular, b}, tolerance);
+            same(
+                [&](Xs x) {
+                  return Arrays{linalg::triangular_solve(
+                      x[0], swapaxes(x[1], -1, -2), {.left_side = false, .lower = lower, .transpose_a = transpose, .unit_diagonal = unit})};
+                },
+                {regular, b}, tolerance);
+          }
+    }
+  // Singular ones.
+  same([](Xs x) { return Arrays{linalg::lu(x[0]).u, linalg::lu(x[0]).l}; }, {zeros({3, 3})});
+}
