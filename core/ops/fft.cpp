@@ -79,7 +79,7 @@ struct Fft {
       const Array k = iota_array(int32, {half_length(n)}, 0, c.loc);
       const Array once = (k == 0) | (2 * k == n);
       const double scale = 1 / static_cast<double>(std::accumulate(lengths.begin(), lengths.end(), std::int64_t{1}, std::multiplies<>()));
-      const Array weights = convert(where(once, scale, 2 * scale), x.dtype());
+      const Array weights = where(once, scalar_like(x, scale), scalar_like(x, 2 * scale));
       return {conj(x * broadcast_trailing(weights, x.shape(), c.loc))};
     }
     return {fft_of(ct, type, lengths, c.loc)};

@@ -3,6 +3,7 @@
 #include <doctest/doctest.h>
 
 #include <algorithm>
+#include <map>
 #include <set>
 
 #include "core/elementwise.h"
@@ -58,19 +59,23 @@ TEST_CASE("types and values: results are of the inferred type, the same on each 
     if (!s.dtype.is_inexact() || s.dtype == s.dtype.real_part() ? s.dtype == float64 : s.dtype == complex128) return;
     static const std::set<std::string_view> tied_to_dtype = {"bitcast_convert_type", "convert_element_type", "nextafter",
                                                              "reduce_precision"};
-    if (!s.dtype.is_inexact() || tied_to_dtype.count(s.op->name)) return;
+    if (!s.dtype.is_inexact() || tied_to_dtype.count(s.op->name) || s.rounding == 0) return;
     const std::vector<Array> wide = run_in_wide(s, in);
     for (std::size_t k = 0; k < got.size(); ++k) {
       CAPTURE(k);
-      CHECK(wrong_in(convert(got[k], wide[k].dtype()), wide[k], 8 * epsilon(s.dtype)) == "");
+      CHECK(wrong_in(convert(got[k], wide[k].dtype()), wide[k], 8 * s.rounding * epsilon(s.dtype)) == "");
     }
   });
 }
 
 TEST_CASE("dtypes that a primitive is not defined for are refused with its name") {
+  std::map<std::string_view, std::set<int>> taken;
+  for (const SampleText& t : sample_texts())
+    for (int id = 0; id < DType::count; ++id)
+      if (is_among(DType(id), t.dtypes)) taken[t.op].insert(id);
   for (const SampleText& t : sample_texts())
     for (int id = 0; id < DType::count; ++id) {
-      if (t.dtypes & kind_of(DType(id))) continue;
+      if (t.trace || taken[t.op].count(id)) continue;
       CAPTURE(t.text);
       CAPTURE(DType(id).name());
       std::string message = "nothing was thrown";
@@ -79,14 +84,16 @@ TEST_CASE("dtypes that a primitive is not defined for are refused with its name"
       } catch (const Error& e) {
         message = e.what();
       }
-      // Within a sub-program it is the operation there that refuses.
-      CHECK_MESSAGE((message.find(std::string(t.op) + ":") != std::string::npos || message.find("is not defined for") != std::string::npos),
-                    message);
+      // "parse: line 1, column 5: <primitive>: ..."; within a larger program it may be another one that refuses.
+      const std::size_t begin = message.find(": ", message.find("column ")) + 2, end = message.find(':', begin);
+      const bool named = end != std::string::npos && find_primitive(message.substr(begin, end - begin));
+      CHECK_MESSAGE((named || message.find("not defined for") != std::string::npos), message);
     }
 }
 
 TEST_CASE("text: what is printed is read back as the same program") {
   for_each_sample([](const Sample& s) {
+    if (s.text && s.text->trace) return;  // no text holds it
     const Jaxpr again = parse(s.program.to_string());
     CHECK(again == s.program);
     CHECK(structural_hash(again) == structural_hash(s.program));
@@ -102,9 +109,36 @@ TEST_CASE("derivatives: forward against differences, reverse against forward, bo
     });
 }
 
+TEST_CASE("derivatives in every dtype are near those in a wider one, forward, reverse, and forward over reverse") {
+  for (DType dtype : {float16, bfloat16, float32, complex64})
+    for_each_sample(dtype, [](const Sample& s) {
+      const std::vector<bool> inexact = inexact_inputs(s.program);
+      if (!s.smooth || s.rounding == 0 || std::find(inexact.begin(), inexact.end(), true) == inexact.end()) return;
+      const Sample wide = in_dtype(s, s.dtype.is_complex() ? complex128 : float64);
+      auto near = [&](const Jaxpr& program, const Jaxpr& wider, int seed) {
+        const auto avals = program.data().input_avals(), wide_avals = wider.data().input_avals();
+        REQUIRE(avals.size() == wide_avals.size());
+        std::vector<Array> in = s.arguments(1), wide_in;
+        for (std::size_t i = in.size(); i < avals.size(); ++i)
+          in.push_back(sample_array(avals[i], {-1, 1}, 0, 1, seed + static_cast<int>(i)));
+        for (std::size_t i = 0; i < in.size(); ++i) wide_in.push_back(convert(in[i], wide_avals[i].dtype));
+        const std::vector<Array> got = run_everywhere(program, in), want = run_on_interpreter(wider, wide_in);
+        for (std::size_t k = 0; k < got.size(); ++k) {
+          CAPTURE(k);
+          CHECK(wrong_in(convert(got[k], want[k].dtype()), want[k], 32 * s.rounding * epsilon(s.dtype)) == "");
+        }
+      };
+      near(jvp_program(s.program, inexact).jaxpr, jvp_program(wide.program, inexact).jaxpr, 20);
+      const Jaxpr gradient = gradient_program(s.program, inexact), wide_gradient = gradient_program(wide.program, inexact);
+      near(gradient, wide_gradient, 30);
+      const std::vector<bool> all = inexact_inputs(gradient);
+      near(jvp_program(gradient, all).jaxpr, jvp_program(wide_gradient, all).jaxpr, 40);
+    });
+}
+
 TEST_CASE("derivatives that are not there are refused, or zero") {
   for_each_sample(float64, [](const Sample& s) {
-    if (s.op->jvp || s.op->jvp_call || s.op->kind == Kind::iota) return;
+    if (s.op->jvp || s.op->jvp_call || s.op->kind == Kind::iota || (s.text && s.text->trace)) return;
     const std::vector<bool> inexact = inexact_inputs(s.program);
     if (s.op->not_differentiable.empty()) {
       for (bool nonzero : jvp_program(s.program, inexact).nonzero_out) CHECK(!nonzero);
@@ -121,8 +155,7 @@ TEST_CASE("derivatives that are not there are refused, or zero") {
 }
 
 TEST_CASE("vmap: any operands mapped along any of their axes, against a loop") {
-  for (DType dtype : {float32, int32, bool_, complex64})
-    for_each_sample(dtype, [](const Sample& s) { check_vmap(s.program, {s.arguments(2), s.arguments(3), s.arguments(4)}); });
+  for_each_sample([](const Sample& s) { check_vmap(s.program, {s.arguments(2), s.arguments(3), s.arguments(4)}); });
 }
 
 TEST_CASE("vmap of gradients, against a loop") {

@@ -42,6 +42,9 @@ std::vector<Array> run_everywhere(const Jaxpr& program, const std::vector<Array>
   return want;
 }
 
+std::vector<Array> run_on_interpreter(const Jaxpr& program, const std::vector<Array>& inputs) {
+  return tools::run_on("interp", "sample", program, inputs);
+}
 std::vector<Array> run_in_wide(const Sample& s, const std::vector<Array>& inputs) {
   const Sample wide = in_dtype(s, s.dtype.is_complex() ? complex128 : float64);
   const auto avals = wide.program.data().input_avals();
@@ -97,9 +100,7 @@ double paired(const std::vector<Array>& a, const std::vector<Array>& b) {
   return sum;
 }
 
-std::vector<Array> run(const Jaxpr& program, const std::vector<Array>& inputs) {
-  return tools::run_on("interp", "sample", program, inputs);
-}
+std::vector<Array> run(const Jaxpr& program, const std::vector<Array>& inputs) { return run_on_interpreter(program, inputs); }
 
 }  // namespace
 

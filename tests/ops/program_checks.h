@@ -17,6 +17,7 @@ std::string wrong_in(const Array& got, const Array& want, double tolerance);
 
 /// Runs a program on the interpreter and checks that the results have the program's types, and that the CPU backend gives the same.
 std::vector<Array> run_everywhere(const Jaxpr& program, const std::vector<Array>& inputs);
+std::vector<Array> run_on_interpreter(const Jaxpr& program, const std::vector<Array>& inputs);
 /// The sample in float64 or complex128, on the same values.
 std::vector<Array> run_in_wide(const Sample& s, const std::vector<Array>& inputs);
 

@@ -77,12 +77,20 @@ Sample elementwise_sample(const ElementwiseInfo& info, DType dtype, int form) {
 
 }  // namespace
 
+bool is_among(DType dtype, unsigned dtypes) {
+  return (dtypes & kind_of(dtype)) || ((dtypes & kWideFloat) && (dtype == float32 || dtype == float64)) ||
+         ((dtypes & kUint32) && dtype == uint32);
+}
+
 Sample make_sample(const SampleText& t, DType dtype) {
-  std::string text = replaced(std::string(t.text), "$d", dtype.short_name());
+  std::string text = replaced(t.text, "$d", dtype.short_name());
   text = replaced(replaced(text, "$n", dtype.name()), "$r", dtype.real_part().short_name());
-  Sample s{std::string(t.op) + " of " + std::string(dtype.name()), find_primitive(t.op), dtype, parse("{ lambda ; " + text + " }")};
+  text = replaced(text, "$c", dtype.real_part() == float64 ? "c128" : "c64");
+  Sample s{std::string(t.op) + " of " + std::string(dtype.name()), find_primitive(t.op), dtype,
+           t.trace ? t.trace(dtype) : parse("{ lambda ; " + text + " }")};
   s.text = &t;
   s.smooth = t.smooth;
+  s.rounding = t.rounding;
   s.ints_from = t.ints_from, s.ints_to = t.ints_to;
   const auto inputs = s.program.data().input_avals();
   if (std::none_of(inputs.begin(), inputs.end(), [](const Aval& a) { return a.dtype == int32; }))
@@ -100,7 +108,7 @@ Sample in_dtype(const Sample& s, DType dtype) {
 std::vector<Sample> samples_in(DType dtype) {
   std::vector<Sample> out;
   for (const SampleText& t : sample_texts())
-    if (t.dtypes & kind_of(dtype)) out.push_back(make_sample(t, dtype));
+    if (is_among(dtype, t.dtypes)) out.push_back(make_sample(t, dtype));
   for (const ElementwiseInfo& info : elementwise_infos()) {
     if (!(info.dtypes & kind_of(dtype))) continue;
     try {

@@ -4,8 +4,8 @@ namespace weft::test {
 
 using namespace detail;
 
-const std::vector<SampleText>& sample_texts() {
-  static const std::vector<SampleText> all = {
+std::vector<SampleText> basic_samples() {
+  return {
       // Movements.
       {"broadcast_in_dim", kAny, "a:$d[3]. let b:$d[2,3,2] = broadcast_in_dim[broadcast_dimensions=(1,)] a in (b,)"},
       {"broadcast_in_dim", kAny, "a:$d[]. let b:$d[2,3] = broadcast_in_dim a in (b,)"},
@@ -162,58 +162,23 @@ const std::vector<SampleText>& sample_texts() {
        "cond_nconsts=0 max_steps=4] k n c in (m, d)",
        1, 4},
   };
+}
+
+const std::vector<SampleText>& sample_texts() {
+  static const std::vector<SampleText> all = [] {
+    std::vector<SampleText> list;
+    for (auto family : {basic_samples, linalg_samples, window_samples, random_samples, traced_samples})
+      for (SampleText& t : family()) list.push_back(std::move(t));
+    return list;
+  }();
   return all;
 }
 
 const std::vector<UnsampledPrimitive>& unsampled_primitives() {
-  constexpr std::string_view collective = "communicates over a named axis: tests/runtime, tests/nested";
-  constexpr std::string_view golden = "structured operands, against JAX's values: tests/golden";
-  constexpr std::string_view random = "bits, against JAX's: tests/ops/random.cpp, tests/golden";
-  constexpr std::string_view callback = "calls a C++ function, which no text holds: tests/transforms/callback.cpp";
   static const std::vector<UnsampledPrimitive> all = {
-      {"all_gather", collective},
-      {"all_to_all", collective},
-      {"axis_index", collective},
-      {"custom_jvp_call", "its rule is a C++ function, which no text holds: tests/transforms"},
-      {"custom_lin", "stands for a custom_vjp's backward function within a linear program only: tests/transforms"},
-      {"custom_vjp_call", "its rules are C++ functions, which no text holds: tests/transforms"},
-      {"cholesky", golden},
-      {"conv_general_dilated", golden},
-      {"custom_linear_solve", golden},
-      {"eigh", golden},
-      {"fft", golden},
-      {"lu", golden},
-      {"qr", golden},
-      {"reduce", golden},
-      {"reduce_window", golden},
-      {"reduce_window_max", golden},
-      {"reduce_window_min", golden},
-      {"reduce_window_sum", golden},
-      {"select_and_gather_add", golden},
-      {"select_and_scatter_add", golden},
-      {"svd", golden},
-      {"triangular_solve", golden},
-      {"random_bits", random},
-      {"random_fold_in", random},
-      {"random_gamma", random},
-      {"random_gamma_grad", random},
-      {"random_seed", random},
-      {"random_split", random},
-      {"random_unwrap", random},
-      {"random_wrap", random},
-      {"debug_callback", callback},
-      {"debug_print", callback},
-      {"io_callback", callback},
-      {"pbroadcast", collective},
-      {"pure_callback", callback},
-      {"pmax", collective},
-      {"pmin", collective},
-      {"ppermute", collective},
-      {"psum", collective},
-      {"psum_invariant", collective},
-      {"pvary", collective},
-      {"reduce_scatter", collective},
-      {"shard_map", "runs on several devices: tests/runtime"},
+      {"debug_print", "writes to the standard output: tests/transforms/callback.cpp"},
+      {"psum_invariant", "is psum with another type: tests/runtime, tests/golden"},
+      {"pvary", "is the identity on values, and only changes types: tests/runtime, tests/golden"},
   };
   return all;
 }

@@ -4,20 +4,34 @@
 #include <string>
 #include <vector>
 
+#include "core/jaxpr.h"
 #include "core/ops/elementwise.h"
 
 namespace weft::test {
 
-/// A sample as it is written: the text of a program with `$d` for the dtype, `$n` for NumPy's name of it, `$r` for that of its real part.
+/// More sets of dtypes, beside kFloating, ...: float32 and float64; uint32 alone.
+inline constexpr unsigned kWideFloat = 1u << 16, kUint32 = 1u << 17, kWideInexact = kWideFloat | detail::kComplex;
+bool is_among(DType dtype, unsigned dtypes);
+
+/// A sample as it is written: the text of a program with `$d` for the dtype, `$n` for NumPy's name of it, `$r` for its real part, `$c` for
+/// the complex dtype of its parts.
 struct SampleText {
-  std::string_view op;    ///< the primitive that it is a sample of
-  unsigned dtypes;        ///< those that it is defined for: kFloating | ...
-  std::string_view text;  ///< `{ lambda ; ` and ` }` left out
-  int ints_from = 0;      ///< operands of int32 and not of the sample's dtype are drawn from here ...
-  int ints_to = 2;        ///< ... to here
-  bool smooth = true;     ///< its derivatives can be compared with differences
+  std::string_view op;              ///< the primitive that it is a sample of
+  unsigned dtypes;                  ///< those that it is defined for: kFloating | ...
+  std::string text;                 ///< `{ lambda ; ` and ` }` left out; empty: what `trace` gives
+  int ints_from = 0;                ///< operands of int32 and not of the sample's dtype are drawn from here ...
+  int ints_to = 2;                  ///< ... to here
+  bool smooth = true;               ///< its derivatives can be compared with differences
+  double rounding = 1;              ///< how many times more than others it may differ from its value in a wider dtype; 0: it is another one
+  Jaxpr (*trace)(DType) = nullptr;  ///< of what no text holds: a program that refers to C++ functions
 };
+/// All of them: the lists of the files samples*.cpp.
 const std::vector<SampleText>& sample_texts();
+std::vector<SampleText> basic_samples();
+std::vector<SampleText> linalg_samples();
+std::vector<SampleText> window_samples();
+std::vector<SampleText> random_samples();
+std::vector<SampleText> traced_samples();
 
 struct UnsampledPrimitive {
   std::string_view op, reason;
@@ -31,6 +45,7 @@ struct Sample {
   DType dtype;
   Jaxpr program;
   bool smooth = true;
+  double rounding = 1;
   detail::Domain domain = {-1, 1};
   int ints_from = 0, ints_to = 2;
   const SampleText* text = nullptr;  ///< null: an elementwise primitive's
