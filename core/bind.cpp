@@ -4,7 +4,7 @@
 
 #include "core/host.h"
 #include "core/primitive.h"
-#include "core/trace.h"
+#include "core/varying.h"
 
 namespace weft::detail {
 
@@ -109,7 +109,10 @@ std::vector<Array> bind_primitive(const Primitive& op, ParamsRef params, std::sp
   }
   Trace* const target = staging_trace(op, inputs, loc);
   const std::vector<Aval> out = infer(op, *params, avals, loc);
-  if (target) return target->add_eqn(op, std::move(params), inputs, out, loc);
+  if (target) {
+    if (std::optional<std::vector<Array>> noted = add_noted_eqn(*target, op, params, inputs, out, loc)) return std::move(*noted);
+    return target->add_eqn(op, std::move(params), inputs, out, loc);
+  }
   return host().execute(op, params, inputs, out, loc);
 }
 

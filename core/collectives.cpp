@@ -9,7 +9,7 @@
 #include "core/ops/collective.h"
 #include "core/ops/common.h"
 #include "core/ops/movement.h"
-#include "core/trace.h"
+#include "core/varying.h"
 
 namespace weft {
 namespace detail {
@@ -61,6 +61,15 @@ IndexGroups groups_of(const char* op, const AxisIndexGroups& groups, BoundAxis& 
 
 bool is_number(const Array& x) { return as_literal(x) && x.aval().weak; }
 
+// Under check_vma the derivative of an extremum depends on whether its result counts as one value, which is known only where that is noted.
+void check_extremum(const char* op, const BoundAxis& b) {
+  if (varying_over(b.names) && !notes_varying())
+    throw Error(fmt::format("{}: over `{}` in a function with a derivative rule of its own, or in one that the library calls, inside a shard_map; set "
+                            "check_vma = false in the shard_map",
+                            op, fmt::join(b.names, "`, `")),
+                effective_loc(b.loc));
+}
+
 }  // namespace
 
 Array psum_of(const Array& x, const AxisName& axis, const GroupOptions& options) {
@@ -72,7 +81,10 @@ Array psum_of(const Array& x, const AxisName& axis, const GroupOptions& options)
     if (!x.dtype().is_complex()) return Array(n.real * static_cast<double>(b.size));
   }
   LocScope scope(b.loc);
-  return bind_psum(x.dtype().is_bool() ? convert(x, int32) : x, b.names, groups, b.loc);
+  const Array terms = x.dtype().is_bool() ? convert(x, int32) : x;
+  // Where it is noted what varies, the sum is known to be the same on all devices.
+  if (!groups && notes_varying() && varying_over(b.names)) return bind_psum_invariant(terms, b.names, b.loc);
+  return bind_psum(terms, b.names, groups, b.loc);
 }
 
 Array pmean_of(const Array& x, const AxisName& axis, const GroupOptions& options) {
@@ -87,12 +99,14 @@ Array pmax_of(const Array& x, const AxisName& axis, const GroupOptions& options)
   BoundAxis b = bound("pmax", axis);
   if (x.dtype().is_complex()) throw DTypeError(fmt::format("pmax: {} has no order", to_string(x.aval())), effective_loc(b.loc));
   const IndexGroups groups = groups_of("pmax", options.axis_index_groups, b);
+  check_extremum("pmax", b);
   return is_number(x) ? x : bind_pmax(x, b.names, groups, b.loc);
 }
 Array pmin_of(const Array& x, const AxisName& axis, const GroupOptions& options) {
   BoundAxis b = bound("pmin", axis);
   if (x.dtype().is_complex()) throw DTypeError(fmt::format("pmin: {} has no order", to_string(x.aval())), effective_loc(b.loc));
   const IndexGroups groups = groups_of("pmin", options.axis_index_groups, b);
+  check_extremum("pmin", b);
   return is_number(x) ? x : bind_pmin(x, b.names, groups, b.loc);
 }
 
@@ -161,7 +175,9 @@ Array pbroadcast_of(const Array& x, const AxisName& axis, int source) {
 
 Array pvary_of(const Array& x, const AxisName& axis) {
   const BoundAxis b = bound("pvary", axis);
-  return is_number(x) ? x : bind_pvary(x, b.names, b.loc);
+  if (is_number(x)) return x;
+  if (!varying_over(b.names)) return bind_pvary(x, b.names, b.loc);
+  return notes_varying() ? vary_over(x, varying_over(b.names), b.loc) : x;
 }
 
 }  // namespace detail

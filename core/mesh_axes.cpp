@@ -105,7 +105,7 @@ std::string to_string(const PartitionSpec& v) {
   return s + (v.dims().size() == 1 ? ",)" : ")");
 }
 
-static void read_spec(ParamReader& r, PartitionSpec& v) {
+void read_spec(ParamReader& r, PartitionSpec& v) {
   if (!r.accept("PartitionSpec")) r.expect("P");
   std::vector<std::vector<std::string>> dims;
   r.read_list([&] {

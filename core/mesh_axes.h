@@ -38,6 +38,7 @@ struct SpecList {
 std::string print_param(const SpecList& v);
 void read_param(ParamReader& r, SpecList& v);
 std::string to_string(const PartitionSpec& spec);
+void read_spec(ParamReader& r, PartitionSpec& v);
 
 /// Why a spec doesn't fit a mesh (an unknown axis, or one named twice) or a shape on it (not divisible); empty if it does.
 std::string spec_problem(const MeshAxes& mesh, const PartitionSpec& spec);

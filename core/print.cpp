@@ -80,9 +80,11 @@ std::vector<ParamText> printed_params(const JaxprData& d, const Eqn& e) {
   };
   for (const FixedParam& p : added_params(e.op->name))
     if (!has(p.name)) list.push_back({p.name, std::string(p.text)});
-  if (e.op->name == "shard_map" && !has("newly_manual_axes"))
-    for (std::size_t i = 0, n = list.size(); i < n; ++i)
-      if (list[i].name == "mesh") list.push_back({"newly_manual_axes", axis_names_text(list[i].text)});
+  // A shard_map that doesn't say which of its mesh's axes are its own has all.
+  for (ParamText& p : list)
+    if (p.name == "newly_manual_axes" && p.text == "frozenset({})")
+      for (const ParamText& mesh : list)
+        if (mesh.name == "mesh") p.text = axis_names_text(mesh.text);
   if (const std::string_view operation = update_operation(e.op->name); !operation.empty() && !has("update_jaxpr") && !e.inputs.empty())
     list.push_back({"update_jaxpr", {}, scalar_program(operation, d.aval(e.inputs[0]).dtype)});
   // Sorted, but a function's name stands first.

@@ -8,6 +8,7 @@
 #include "core/error.h"
 #include "core/host.h"
 #include "core/primitive.h"
+#include "core/varying.h"
 
 namespace weft::detail {
 namespace {
@@ -217,7 +218,8 @@ void check_not_leaked(const Array& x, const char* operation, SourceLoc loc) {
 }
 
 Jaxpr trace_jaxpr(const TraceRequest& request, const std::function<std::vector<Array>(std::span<const Array>)>& body) {
-  auto trace = make_ref<Trace>(request.what);
+  Ref<Trace> trace = take_noting_trace(request.what);
+  if (!trace) trace = make_ref<Trace>(request.what);
   trace->axes = request.axes;
   std::vector<Array> inputs;
   for (std::size_t i = 0; i < request.inputs.size(); ++i)

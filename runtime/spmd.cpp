@@ -19,13 +19,21 @@ std::vector<Aval> output_avals(const ShardMapParams& p) {
   return out;
 }
 
+/// Axes of the mesh that are not the map's own.
+std::vector<std::string> free_axes(const ShardMapParams& p) {
+  std::vector<std::string> rest = p.mesh.names;
+  const std::vector<std::string> own = p.manual_axes();
+  std::erase_if(rest, [&](const std::string& axis) { return std::count(own.begin(), own.end(), axis) > 0; });
+  return rest;
+}
+
 }  // namespace
 
 SpmdProgram::SpmdProgram(const ShardMapParams& params, Backend& backend, const std::string& name)
-    : params_(params),
-      mesh_(mesh_of(params.mesh)),
-      flat_(flatten_spmd(params.jaxpr, params.mesh)),
-      body_(flat_.jaxpr, mesh_.axes(), mesh_.axes().device_ids, backend, name),
+    : params_(spread_nested_maps(params, num_host_devices())),
+      mesh_(mesh_of(params_.mesh)),
+      flat_(flatten_spmd(params.jaxpr, mesh_.axes(), free_axes(params_))),
+      body_(flat_.jaxpr, mesh_.axes(), free_axes(params_), backend, name),
       in_avals_(params.jaxpr.data().input_avals().begin(), params.jaxpr.data().input_avals().end()),
       out_avals_(output_avals(params)),
       fitting_(in_avals_.size()) {

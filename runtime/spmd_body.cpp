@@ -94,14 +94,14 @@ Jaxpr flatten_calls(const Jaxpr& j) {
   return dce_program(trace_jaxpr({"jit", avals, {}, {}}, [&](std::span<const Array> args) { return eval_flat(j, args); }));
 }
 
-Hoisted flatten_spmd(const Jaxpr& body, const MeshAxes& mesh) {
+Hoisted flatten_spmd(const Jaxpr& body, const MeshAxes& mesh, const std::vector<std::string>& free_axes) {
   const auto flat = [&](const Jaxpr& j) {
     const std::vector<Aval> avals(j.data().input_avals().begin(), j.data().input_avals().end());
     return trace_jaxpr({"shard_map", avals, {}, frames_of(mesh)}, [&](std::span<const Array> args) { return eval_flat(j, args); });
   };
   Jaxpr j = flat(body);
   // Maps in it may hold calls that communicate with these devices, and those maps again.
-  while (std::any_of(j.eqns().begin(), j.eqns().end(), [](const Eqn& e) { return is_shard_map(*e.op); })) j = flat(unroll_nested_maps(j));
+  while (std::any_of(j.eqns().begin(), j.eqns().end(), [](const Eqn& e) { return is_shard_map(*e.op); })) j = flat(unroll_nested_maps(j, mesh, free_axes));
   Hoisted h = hoist_consts(dce_program(j));
   return h;
 }
@@ -183,9 +183,9 @@ struct SpmdBody::Builder {
     for (Atom a : e.inputs) s.inputs.push_back(slot_of(a));
     for (Var v : e.outputs) s.outputs.push_back(slot[v]);
     const auto sub = [&](const Jaxpr& j) {
-      const Hoisted h = flatten_spmd(j, out.mesh_);
+      const Hoisted h = flatten_spmd(j, out.mesh_, out.free_axes_);
       if (!h.consts.empty()) throw Error(fmt::format("{}: internal error: the body of a loop that communicates has constants", e.op->name), e.loc);
-      s.bodies.push_back(std::make_shared<SpmdBody>(h.jaxpr, out.mesh_, out.device_ids_, backend, name));
+      s.bodies.push_back(std::make_shared<SpmdBody>(h.jaxpr, out.mesh_, out.free_axes_, backend, name));
     };
     if (e.op == &primitive_of<Scan>) {
       s.kind = Step::Kind::scan;
@@ -322,8 +322,8 @@ struct SpmdBody::Builder {
   }
 };
 
-SpmdBody::SpmdBody(const Jaxpr& body, const MeshAxes& mesh, std::vector<int> device_ids, Backend& backend, const std::string& name)
-    : body_(body), mesh_(mesh), device_ids_(std::move(device_ids)), num_devices_(device_ids_.size()) {
+SpmdBody::SpmdBody(const Jaxpr& body, const MeshAxes& mesh, std::vector<std::string> free_axes, Backend& backend, const std::string& name)
+    : body_(body), mesh_(mesh), free_axes_(std::move(free_axes)), device_ids_(mesh.device_ids), num_devices_(device_ids_.size()) {
   Builder(*this, backend, name).build();
 }
 

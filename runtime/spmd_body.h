@@ -15,7 +15,8 @@ bool communicates(const Jaxpr& j);
 /// The same program with calls that communicate inlined and reductions over dimensions among collectives as such; its constants stay.
 Jaxpr flatten_calls(const Jaxpr& j);
 /// The same program for one device of the mesh: calls that communicate and maps in it are taken apart, constants are leading inputs.
-Hoisted flatten_spmd(const Jaxpr& body, const MeshAxes& mesh);
+/// Maps over `free_axes`, axes of the mesh that no map around the program has, run on its devices.
+Hoisted flatten_spmd(const Jaxpr& body, const MeshAxes& mesh, const std::vector<std::string>& free_axes);
 
 /// Buffers of one value, one for each device, in the mesh's order.
 using DeviceBuffers = std::vector<Ref<Buffer>>;
@@ -23,7 +24,7 @@ using DeviceBuffers = std::vector<Ref<Buffer>>;
 class SpmdBody {
  public:
   /// `body` is flat. Its inputs and outputs are those of run().
-  SpmdBody(const Jaxpr& body, const MeshAxes& mesh, std::vector<int> device_ids, Backend& backend, const std::string& name);
+  SpmdBody(const Jaxpr& body, const MeshAxes& mesh, std::vector<std::string> free_axes, Backend& backend, const std::string& name);
   /// One value for each input; results likewise. Thread-safe.
   std::vector<DeviceBuffers> run(std::span<const DeviceBuffers> inputs) const;
 
@@ -69,6 +70,7 @@ class SpmdBody {
 
   Jaxpr body_;
   MeshAxes mesh_;
+  std::vector<std::string> free_axes_;
   std::vector<int> device_ids_;
   std::size_t num_devices_;
   int num_slots_ = 0;

@@ -8,18 +8,55 @@
 #include "core/elementwise.h"
 #include "core/error.h"
 #include "core/indexing.h"
+#include "core/ops/collective.h"
 #include "core/ops/common.h"
 #include "core/ops/control.h"
 #include "core/ops/promotion.h"
-#include "core/trace.h"
+#include "core/varying.h"
 
 namespace weft::detail {
 namespace {
 
+// In the body of a shard_map that checks what varies: what is known of a function's inputs and results. The first results are the carry,
+// which has its place among the inputs too, and varies at the end of a step as it does at the beginning.
+struct Marks {
+  std::vector<Varying> in = {};
+  std::size_t first_carry = 0, num_carry = 0;
+  std::vector<Varying> out = {};
+  bool noted = notes_varying();
+
+  /// Whether a carry varies more than was thought, so that the body must be traced again.
+  bool widen() {
+    bool changed = false;
+    for (std::size_t k = 0; noted && k < num_carry; ++k) {
+      changed = changed || (out[k] & ~in[first_carry + k]);
+      in[first_carry + k] |= out[k];
+    }
+    return changed;
+  }
+  bool widen_all(Varying v) {
+    bool changed = false;
+    for (std::size_t k = 0; noted && k < num_carry; ++k) {
+      changed = changed || (v & ~in[first_carry + k]);
+      in[first_carry + k] |= v;
+    }
+    return changed;
+  }
+  Array start(const Array& x, std::size_t k, SourceLoc loc) const { return noted ? vary_over(x, in[first_carry + k], loc) : x; }
+};
+
 // A function traced without values: under a loop or a branch nothing can be computed on demand.
-Jaxpr trace_function(const char* what, FlatFunction& f, std::vector<Aval> inputs) {
-  return trace_jaxpr({fmt::format("{} of {}", what, f.name), std::move(inputs), {}},
-                     [&](std::span<const Array> leaves) { return f.run(leaves); });
+Jaxpr trace_function(const char* what, FlatFunction& f, std::vector<Aval> inputs, Marks& marks) {
+  std::optional<InputsVary> varying;
+  if (marks.noted) varying.emplace(marks.in);
+  return trace_jaxpr({fmt::format("{} of {}", what, f.name), std::move(inputs), {}}, [&](std::span<const Array> leaves) {
+    std::vector<Array> results = f.run(leaves);
+    if (!marks.noted) return results;
+    marks.out = varying_of(results);
+    for (std::size_t k = 0; k < std::min(marks.num_carry, results.size()); ++k)
+      results[k] = vary_over(results[k], marks.in[marks.first_carry + k], f.loc);
+    return results;
+  });
 }
 
 std::vector<Aval> avals(std::span<const Array> xs) {
@@ -119,8 +156,10 @@ std::vector<Array> flat_cond(const char* what, const Array& index, const std::ve
   if (branches.empty()) throw Error(fmt::format("{}: there are no branches; give at least one", what), loc);
   std::vector<Hoisted> traced;
   std::vector<std::vector<Aval>> outs;
+  std::vector<Marks> marks;
   for (FlatFunction* f : branches) {
-    traced.push_back(hoist_consts(trace_function(what, *f, avals(f->args))));
+    marks.push_back({varying_of(f->args)});
+    traced.push_back(hoist_consts(trace_function(what, *f, avals(f->args), marks.back())));
     outs.push_back(traced.back().jaxpr.data().output_avals());
     check_structure(fmt::format("{}: the results of the branches", what).c_str(), renamed(branches[0]->result(), "branch 0"),
                     renamed(f->result(), fmt::format("branch {}", outs.size() - 1)), loc);
@@ -138,6 +177,10 @@ std::vector<Array> flat_cond(const char* what, const Array& index, const std::ve
       }
       wanted[i].dtype = common.dtype, wanted[i].weak = common.weak;
     }
+  // A result varies if it does in any branch, or if which branch is taken does.
+  std::vector<Varying> varying(wanted.size(), varying_of(index));
+  for (const Marks& m : marks)
+    for (std::size_t i = 0; i < m.out.size(); ++i) varying[i] |= m.out[i];
   // Each branch takes what any of them closes over, then the operands.
   std::vector<Array> consts;
   std::vector<std::size_t> first;
@@ -149,6 +192,8 @@ std::vector<Array> flat_cond(const char* what, const Array& index, const std::ve
       const std::vector<Array> own = joined(args.subspan(first[b], traced[b].consts.size()), args.subspan(consts.size()));
       std::vector<Array> r = eval_jaxpr(traced[b].jaxpr, own);
       for (std::size_t i = 0; i < r.size(); ++i) r[i] = with_type(r[i], wanted[i]);
+      for (std::size_t i = 0; i < marks[b].out.size(); ++i)
+        if (const Varying missing = varying[i] & ~marks[b].out[i]) r[i] = bind_pvary(r[i], names_of(missing), loc);
       return r;
     }));
   return bind_all<Cond>(params, joined(std::array{index}, operands), loc);
@@ -156,15 +201,23 @@ std::vector<Array> flat_cond(const char* what, const Array& index, const std::ve
 
 std::vector<Array> flat_while(FlatFunction& cond, FlatFunction& body, const WhileOptions& options, SourceLoc loc) {
   std::vector<Aval> carry = avals(body.args);
-  Jaxpr traced;
+  Marks marks{varying_of(body.args), 0, carry.size()};
+  Varying of_condition = 0;
+  Jaxpr traced, traced_cond;
   for (bool again = true; again;) {
-    traced = trace_function("while_loop", body, carry);
+    traced = trace_function("while_loop", body, carry, marks);
     check_structure("while_loop: the carry and the body's result", renamed(body.arguments().children[0], "carry"), body.result(), loc);
-    again = promote_carry(carry, traced.data().output_avals());
+    again = promote_carry(carry, traced.data().output_avals()) | marks.widen();
+    if (again) continue;
+    // Where the number of steps differs between devices, all that is carried does.
+    Marks of_cond{marks.in};
+    traced_cond = trace_function("while_loop", cond, carry, of_cond);
+    of_condition = of_cond.out.size() == 1 ? of_cond.out[0] : 0;
+    again = marks.widen_all(of_condition);
   }
   const CarryNames names{"while_loop", leaf_paths(renamed(body.arguments().children[0], "init"))};
   check_carry(names, carry, traced.data().output_avals(), loc);
-  const Hoisted b = hoist_consts(converting(traced, carry)), c = hoist_consts(trace_function("while_loop", cond, carry));
+  const Hoisted b = hoist_consts(converting(traced, carry)), c = hoist_consts(traced_cond);
   const std::vector<Aval> pred = c.jaxpr.data().output_avals();
   if (pred.size() != 1 || !pred[0].shape.empty() || !pred[0].dtype.is_bool())
     throw DTypeError(fmt::format("while_loop: the condition gives {}, it must be bool[]; reduce it with any or all",
@@ -173,7 +226,7 @@ std::vector<Array> flat_while(FlatFunction& cond, FlatFunction& body, const Whil
   std::vector<Array> operands = joined(c.consts, b.consts);
   LocScope scope(loc);
   std::vector<Array> starts;
-  for (std::size_t i = 0; i < carry.size(); ++i) starts.push_back(with_type(body.args[i], carry[i]));
+  for (std::size_t i = 0; i < carry.size(); ++i) starts.push_back(marks.start(with_type(body.args[i], carry[i]), i, loc));
   const int cond_consts = static_cast<int>(c.consts.size()), body_consts = static_cast<int>(b.consts.size());
   if (!options.max_steps) {
     operands.insert(operands.end(), starts.begin(), starts.end());
@@ -197,7 +250,7 @@ std::vector<Array> flat_while(FlatFunction& cond, FlatFunction& body, const Whil
   const Jaxpr counted_body = trace_jaxpr({"while_loop", inputs(b), {}}, [&](std::span<const Array> args) {
     return joined(std::array{args[b.consts.size()] + 1}, eval_jaxpr(b.jaxpr, without_counter(args, b.consts.size())));
   });
-  operands.push_back(make_literal(0, int32));
+  operands.push_back(marks.noted ? vary_over(make_literal(0, int32), of_condition, loc) : make_literal(0, int32));
   operands.insert(operands.end(), starts.begin(), starts.end());
   std::vector<Array> results = bind_all<While>({counted_body, body_consts, counted_cond, cond_consts, bound}, operands, loc);
   results.erase(results.begin());
@@ -211,13 +264,17 @@ std::vector<Array> flat_fori(const Array& lower, const Array& upper, FlatFunctio
   const WeakDType type = promote_types(lower.aval().weak_dtype(), upper.aval().weak_dtype());
   const Aval counter{{}, type.dtype, type.weak};
   std::vector<Aval> carry = avals(std::span(body.args).subspan(1));
+  Marks marks{varying_of(body.args), 1, carry.size()};
+  const Varying of_bounds = varying_of(lower) | varying_of(upper);
+  marks.in[0] = of_bounds;
+  marks.widen_all(of_bounds);
   Jaxpr traced;
   for (bool again = true; again;) {
     std::vector<Aval> inputs{counter};
     inputs.insert(inputs.end(), carry.begin(), carry.end());
-    traced = trace_function("fori_loop", body, inputs);
+    traced = trace_function("fori_loop", body, inputs, marks);
     check_structure("fori_loop: the carry and the body's result", renamed(body.arguments().children[1], "carry"), body.result(), loc);
-    again = promote_carry(carry, traced.data().output_avals());
+    again = promote_carry(carry, traced.data().output_avals()) | marks.widen();
   }
   check_carry({"fori_loop", leaf_paths(renamed(body.arguments().children[1], "init"))}, carry, traced.data().output_avals(), loc);
   // Not around the body: its equations keep their own lines.
@@ -229,7 +286,8 @@ std::vector<Array> flat_fori(const Array& lower, const Array& upper, FlatFunctio
   const std::size_t consts = b.consts.size();
   std::vector<Array> operands = b.consts;
   std::vector<Array> starts;
-  for (std::size_t i = 0; i < carry.size(); ++i) starts.push_back(typed(body.args[i + 1], carry[i]));
+  for (std::size_t i = 0; i < carry.size(); ++i) starts.push_back(marks.start(typed(body.args[i + 1], carry[i]), i, loc));
+  const Array first = marks.noted ? vary_over(lower, of_bounds, loc) : lower;
 
   // (constants, i, carry) -> (i + 1, carry)
   std::vector<Aval> inputs = avals(b.consts);
@@ -249,7 +307,7 @@ std::vector<Array> flat_fori(const Array& lower, const Array& upper, FlatFunctio
   std::vector<Array> results;
   if (is_known(lower) && is_known(upper)) {
     const std::int64_t n = std::max<std::int64_t>(0, upper.item<std::int64_t>() - lower.item<std::int64_t>());
-    operands.push_back(typed(lower, counter));
+    operands.push_back(typed(first, counter));
     operands.insert(operands.end(), starts.begin(), starts.end());
     results = bind_all<Scan>({step, n, static_cast<int>(carry.size()) + 1, static_cast<int>(consts), false, 1}, operands, loc);
   } else {
@@ -260,7 +318,7 @@ std::vector<Array> flat_fori(const Array& lower, const Array& upper, FlatFunctio
         trace_jaxpr({"fori_loop", cond_inputs, {}}, [](std::span<const Array> args) { return std::vector{args[1] < args[0]}; });
     std::vector<Array> all{typed(upper, counter)};
     all.insert(all.end(), operands.begin(), operands.end());
-    all.push_back(typed(lower, counter));
+    all.push_back(typed(first, counter));
     all.insert(all.end(), starts.begin(), starts.end());
     results = bind_all<While>({step, static_cast<int>(consts), cond, 1, options.max_steps.value_or(0)}, all, loc);
   }
@@ -290,20 +348,21 @@ std::vector<Array> flat_scan(const char* what, FlatFunction& body, const ScanOpt
 
   std::vector<Aval> carry = avals(init), slices;
   for (const Array& x : xs) slices.push_back(x.aval().with_shape(x.shape().erased(0)));
+  Marks marks{varying_of(all), 0, num_carry};
   Jaxpr traced;
   for (bool again = true; again;) {
     std::vector<Aval> inputs = carry;
     inputs.insert(inputs.end(), slices.begin(), slices.end());
-    traced = trace_function(what, body, inputs);
+    traced = trace_function(what, body, inputs, marks);
     check_structure(fmt::format("{}: the carry and the function's new one", what).c_str(), renamed(body.arguments().children[0], "init"),
                     renamed(body.result().children[0], "result[0]"), loc);
-    again = promote_carry(carry, traced.data().output_avals());
+    again = promote_carry(carry, traced.data().output_avals()) | marks.widen();
   }
   check_carry({what, leaf_paths(renamed(body.arguments().children[0], "init"))}, carry, traced.data().output_avals(), loc);
   const Hoisted b = hoist_consts(converting(traced, carry));
   std::vector<Array> operands = b.consts;
   LocScope scope(loc);
-  for (std::size_t i = 0; i < carry.size(); ++i) operands.push_back(with_type(init[i], carry[i]));
+  for (std::size_t i = 0; i < carry.size(); ++i) operands.push_back(marks.start(with_type(init[i], carry[i]), i, loc));
   operands.insert(operands.end(), xs.begin(), xs.end());
   return bind_all<Scan>({b.jaxpr, *length, static_cast<int>(num_carry), static_cast<int>(b.consts.size()), options.reverse, options.unroll},
                         operands, loc);

@@ -5,7 +5,7 @@
 #include "core/elementwise.h"
 #include "core/ops/common.h"
 #include "core/ops/movement.h"
-#include "core/trace.h"
+#include "core/varying.h"
 
 namespace weft::detail {
 
@@ -18,6 +18,9 @@ std::vector<Aval> avals_of(std::span<const Array> xs) {
 Jaxpr trace_flat(FlatFunction& f, const char* operation, bool with_values) {
   TraceRequest request{fmt::format("{} of {}", operation, f.name), avals_of(f.args), {}};
   if (with_values) request.values = f.args;
+  // A function with a derivative rule of its own knows nothing of marks; what goes into it is marked instead.
+  std::optional<InputsVary> varying;
+  if (!std::string_view(operation).starts_with("custom_")) varying.emplace(f.args);
   return trace_jaxpr(request, [&](std::span<const Array> leaves) { return f.run(leaves); });
 }
 

@@ -11,11 +11,12 @@
 #include "core/error.h"
 #include "core/ops/call.h"
 #include "core/resolve_prefix.h"
-#include "core/trace.h"
+#include "core/varying.h"
 #include "transforms/compiled_function.h"
 #include "transforms/differentiate.h"
 #include "transforms/explain.h"
 #include "transforms/jit_counts.h"
+#include "transforms/jit_sharded.h"
 
 namespace weft {
 namespace detail {
@@ -28,12 +29,14 @@ struct Entry : RefCounted {
   const void* type_tag = nullptr;
   std::vector<Aval> avals;
   std::vector<AxisFrame> axes;  // in scope when it was traced: a program may depend on their sizes
+  std::vector<Varying> varying;  // of the arguments, in a shard_map that checks it: the program has marks of it
   Ref<const Structure> arguments;
   Skeleton tree{Skeleton::Kind::node};  // of the arguments, for explanations
   std::thread::id tracer;  // who traces it now
   bool ready = false;
   Ref<CompiledFunction> function;
   Ref<const Structure> result;
+  ShardedPrograms sharded;  // of the function, on divided arguments
   std::vector<std::optional<weft::Placement>> in_placements, out_placements;  // empty where nothing is said
   bool plain = false;                                                         // nothing stands between its arguments and the executable
 };
@@ -106,15 +109,25 @@ class Cache final : public JitCache {
     return {run(*e, c), e->result};
   }
 
+  /// The program that a call would run: of divided arguments, the partitioned one.
+  std::pair<Ref<Program>, Ref<const Structure>> program(JitCall& c) {
+    const Ref<Entry> e = find_or_trace(c);
+    if (!maker_)
+      if (const Ref<CompiledFunction> sharded = e->sharded.find(*e->function, c.leaves.span(), [&] { return c.function().arguments(); }, c.loc))
+        return {sharded, e->result};
+    return {e->function, e->result};
+  }
+
   Ref<Entry> find_or_trace(JitCall& c) {
     const auto leaves = c.leaves.span();
     const std::vector<AxisFrame> axes = axes_now();
+    const std::vector<Varying> varying = notes_varying() ? varying_of(leaves) : std::vector<Varying>();
     for (const Array& x : leaves)
       if (x.is_empty_handle()) throw_empty_array();
     std::unique_lock lock(mutex_);
     for (;;) {
       const auto found = std::find_if(entries_.begin(), entries_.end(),
-                                      [&](const Ref<Entry>& e) { return same_axes(e->axes, axes) && matches(*e, c, leaves); });
+                                      [&](const Ref<Entry>& e) { return same_axes(e->axes, axes) && e->varying == varying && matches(*e, c, leaves); });
       if (found == entries_.end()) break;
       const Ref<Entry> e = *found;
       if (e->ready) {
@@ -131,6 +144,7 @@ class Cache final : public JitCache {
     e->type_tag = c.type_tag;
     for (const Array& x : leaves) e->avals.push_back(x.aval());
     e->axes = axes;
+    e->varying = varying;
     e->arguments = c.keep_arguments();
     e->tracer = std::this_thread::get_id();
     const std::string again = config.explain_recompiles ? explain(*e, c) : std::string();
@@ -177,7 +191,11 @@ class Cache final : public JitCache {
     FlatFunction& f = c.function();
     e.tree = f.arguments();
     TraceRequest request{fmt::format("jit of {}", name_), e.avals, {}};
-    const Jaxpr j = maker_ ? maker_->make(f) : trace_jaxpr(request, [&](std::span<const Array> leaves) { return f.run(leaves); });
+    const auto traced = [&] {
+      const InputsVary varying(f.args);
+      return trace_jaxpr(request, [&](std::span<const Array> leaves) { return f.run(leaves); });
+    };
+    const Jaxpr j = maker_ ? maker_->make(f) : traced();
     std::vector<bool> donated;
     for (const int n : options_.donate_argnums) {
       if (n < 0 || n + 1 >= static_cast<int>(f.offsets.size()))
@@ -191,7 +209,7 @@ class Cache final : public JitCache {
     e.out_placements = resolve_shardings(options_.out_shardings, f.result(), "out_shardings", c.loc);
     if (options_.device && e.in_placements.empty()) e.in_placements.assign(e.avals.size(), weft::Placement(*options_.device));
     if (options_.device && e.out_placements.empty()) e.out_placements.assign(j.data().outputs.size(), weft::Placement(*options_.device));
-    e.function = make_ref<CompiledFunction>(name_, j, std::move(donated), options_.device ? options_.device->id() : -1);
+    e.function = make_ref<CompiledFunction>(name_, with_constraints(j, e.in_placements, e.out_placements, c.loc), std::move(donated), options_.device ? options_.device->id() : -1);
     e.result = c.keep_result();
     e.plain = e.function->is_plain() && e.in_placements.empty() && e.out_placements.empty();
   }
@@ -224,8 +242,14 @@ class Cache final : public JitCache {
     std::vector<Array> inputs(leaves.begin(), leaves.end());
     for (std::size_t i = 0; i < e.in_placements.size(); ++i)
       if (e.in_placements[i]) inputs[i] = device_put_array(inputs[i], *e.in_placements[i], loc);
-    if (!maker_) check_devices(c, inputs);
-    std::vector<Array> results = e.function->run(inputs, loc);
+    Ref<CompiledFunction> function = e.function;
+    if (!maker_) {
+      if (const Ref<CompiledFunction> sharded = e.sharded.find(*e.function, inputs, [&] { return c.function().arguments(); }, loc))
+        function = sharded;
+      else
+        check_devices(c, inputs);
+    }
+    std::vector<Array> results = function->run(inputs, loc);
     for (std::size_t i = 0; i < e.out_placements.size(); ++i)
       if (e.out_placements[i]) results[i] = device_put_array(results[i], *e.out_placements[i], loc);
     return results;
@@ -247,8 +271,7 @@ Ref<JitCache> JitCache::make(JitOptions options, std::string function, Ref<const
 }
 JitResult JitCache::call(JitCall& c) { return static_cast<Cache*>(this)->call(c); }
 std::pair<Ref<Program>, Ref<const Structure>> JitCache::program(JitCall& c) {
-  const Ref<Entry> e = static_cast<Cache*>(this)->find_or_trace(c);
-  return {e->function, e->result};
+  return static_cast<Cache*>(this)->program(c);
 }
 
 bool jit_is_disabled() { return jit_disabled; }

@@ -4,7 +4,7 @@
 
 #include "core/error.h"
 #include "core/ops/common.h"
-#include "core/trace.h"
+#include "core/varying.h"
 #include "transforms/differentiate.h"
 #include "transforms/map_axes.h"
 
@@ -88,7 +88,10 @@ std::vector<Array> flat_vmap(FlatFunction& f, const VmapOptions& options) {
     request.inputs.push_back(arg_dims[i] == kNotMapped ? aval : aval.with_shape(aval.shape.erased(arg_dims[i])));
   }
   if (!axis.name.empty()) request.axes.push_back({axis.name, static_cast<int>(axis.size)});
-  const Hoisted h = hoist_consts(trace_jaxpr(request, [&](std::span<const Array> leaves) { return f.run(leaves); }));
+  const Hoisted h = hoist_consts([&] {
+    const InputsVary varying(f.args);
+    return trace_jaxpr(request, [&](std::span<const Array> leaves) { return f.run(leaves); });
+  }());
   std::vector<int> dims(h.consts.size(), kNotMapped);
   dims.insert(dims.end(), arg_dims.begin(), arg_dims.end());
   const std::vector<Aval> out_avals = h.jaxpr.data().output_avals();

@@ -11,7 +11,7 @@
 #include "core/ops/movement.h"
 #include "core/ops/reduce.h"
 #include "core/text.h"
-#include "core/trace.h"
+#include "core/varying.h"
 
 namespace weft::detail {
 
@@ -185,8 +185,13 @@ struct ReduceToExtremum : ReduceOverAxes<Self> {
         extremum = broadcast_in_dim(extremum, x.shape(), kept, c.loc);
       }
       const Array attains = convert(x == extremum, x.dtype());
-      const Array count = bind_one<Psum>(p, {attains}, c.loc);
-      out.emplace_back(bind_one<Psum>(p, {*c.tangents[i] * attains}, c.loc) / count);
+      const auto total = [&](const Array& v) {
+        // Under check_vma an extremum is one value for all devices, and so is its tangent.
+        const std::vector<std::string> names = names_of(p.axes);
+        if (!p.axis_index_groups && dropped.empty() && varying_over(names)) return bind_psum_invariant(v, names, c.loc);
+        return bind_one<Psum>(p, {v}, c.loc);
+      };
+      out.emplace_back(total(*c.tangents[i] * attains) / total(attains));
     }
     return out;
   }

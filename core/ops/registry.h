@@ -31,6 +31,7 @@ PrimitiveList remat_primitives();
 PrimitiveList scatter_primitives();
 PrimitiveList select_window_primitives();
 PrimitiveList shard_map_primitives();
+PrimitiveList sharding_constraint_primitives();
 PrimitiveList sort_primitives();
 PrimitiveList spectral_primitives();
 PrimitiveList split_primitives();

@@ -6,30 +6,34 @@
 
 #include "core/array_impl.h"
 #include "core/elementwise.h"
+#include "core/indexing.h"
 #include "core/ops/common.h"
 #include "core/ops/movement.h"
-#include "core/trace.h"
+#include "core/ops/sharding_constraint.h"
+#include "core/text.h"
+#include "core/varying.h"
 
 namespace weft::detail {
 namespace {
 
-std::vector<AxisFrame> frames_of(const MeshAxes& mesh) {
+std::vector<AxisFrame> frames_of(const ShardMapParams& p) {
   std::vector<AxisFrame> list;
-  for (std::size_t i = 0; i < mesh.names.size(); ++i) list.push_back({mesh.names[i], static_cast<int>(mesh.sizes[i])});
+  for (const std::string& name : p.manual_axes()) list.push_back({name, static_cast<int>(p.mesh.size_of(name))});
   return list;
 }
 
-/// f() with the mesh's axes in scope: for rewriting bodies.
+/// f() with the map's axes in scope: for rewriting bodies.
 template <class F>
-auto with_axes(const MeshAxes& mesh, F&& f) {
+auto with_axes(const ShardMapParams& p, F&& f) {
   const Ref<Trace> trace = make_ref<Trace>("shard_map");
-  trace->axes = frames_of(mesh);
+  trace->axes = frames_of(p);
   const TraceScope scope(trace);
+  const CheckedAxes checked(p.check_vma ? p.manual_axes() : std::vector<std::string>());
   return f();
 }
 
-Jaxpr trace_blocks(const MeshAxes& mesh, std::vector<Aval> inputs, const std::function<std::vector<Array>(std::span<const Array>)>& body) {
-  return trace_jaxpr({"shard_map", std::move(inputs), {}, frames_of(mesh)}, body);
+Jaxpr trace_blocks(const ShardMapParams& p, std::vector<Aval> inputs, const std::function<std::vector<Array>(std::span<const Array>)>& body) {
+  return trace_jaxpr({"shard_map", std::move(inputs), {}, frames_of(p)}, body);
 }
 
 std::vector<bool> have_value(std::span<const Tangent> tangents) {
@@ -55,15 +59,6 @@ SpecVector chosen(const SpecVector& all, const std::vector<bool>& which) {
 SpecVector joined(SpecVector a, const SpecVector& b) {
   a.insert(a.end(), b.begin(), b.end());
   return a;
-}
-PartitionSpec with_dim(const PartitionSpec& spec, int at, const std::string& axis) {
-  std::vector<std::vector<std::string>> dims = spec.dims();
-  if (static_cast<int>(dims.size()) < at) {
-    if (axis.empty()) return spec;
-    dims.resize(static_cast<std::size_t>(at));
-  }
-  dims.insert(dims.begin() + at, axis.empty() ? std::vector<std::string>{} : std::vector<std::string>{axis});
-  return PartitionSpec(std::move(dims));
 }
 
 struct ShardMap {
@@ -106,7 +101,7 @@ struct ShardMap {
 JvpResult ShardMap::jvp_call(const JvpContext& c) {
   const auto& p = c.get<Params>();
   const std::vector<bool> nonzero = have_value(c.tangents);
-  const JvpProgram program = with_axes(p.mesh, [&] { return jvp_program(p.jaxpr, nonzero); });
+  const JvpProgram program = with_axes(p, [&] { return jvp_program(p.jaxpr, nonzero); });
   ShardMapParams q = p;
   q.jaxpr = program.jaxpr;
   q.in_specs.specs = joined(p.in_specs.specs, chosen(p.in_specs.specs, nonzero));
@@ -124,10 +119,10 @@ JvpResult ShardMap::jvp_call(const JvpContext& c) {
 JvpResult ShardMap::linearize_call(const JvpContext& c) {
   const auto& p = c.get<Params>();
   const std::vector<bool> nonzero = have_value(c.tangents);
-  const LinearizedProgram lp = with_axes(p.mesh, [&] { return linearize_program(p.jaxpr, nonzero); });
+  const LinearizedProgram lp = with_axes(p, [&] { return linearize_program(p.jaxpr, nonzero); });
   const JaxprData& d = lp.primal.data();
   const std::size_t num_out = p.out_specs.size();
-  const PartitionSpec rows(std::vector<std::vector<std::string>>{p.mesh.names});
+  const PartitionSpec rows(std::vector<std::vector<std::string>>{p.manual_axes()});
 
   std::vector<int> operand(static_cast<std::size_t>(lp.num_residuals), -1);  // which operand a residual is
   std::vector<Aval> residual_avals;
@@ -139,7 +134,7 @@ JvpResult ShardMap::linearize_call(const JvpContext& c) {
   const auto as_row = [&](std::size_t i) { return operand[i] < 0 && residual_avals[i].ndim() == 0; };
 
   ShardMapParams primal = p, linear = p;
-  primal.jaxpr = trace_blocks(p.mesh, {d.input_avals().begin(), d.input_avals().end()}, [&](std::span<const Array> args) {
+  primal.jaxpr = trace_blocks(p, {d.input_avals().begin(), d.input_avals().end()}, [&](std::span<const Array> args) {
     const std::vector<Array> results = eval_jaxpr(lp.primal, args);
     std::vector<Array> out(results.begin(), results.begin() + static_cast<std::ptrdiff_t>(num_out));
     for (std::size_t i = 0; i < operand.size(); ++i)
@@ -163,7 +158,7 @@ JvpResult ShardMap::linearize_call(const JvpContext& c) {
   }
   for (std::size_t i = 0; i < nonzero.size(); ++i)
     if (nonzero[i]) linear_in.push_back(p.jaxpr.data().input_avals()[i]), inputs.push_back(*c.tangents[i]);
-  linear.jaxpr = trace_blocks(p.mesh, std::move(linear_in), [&](std::span<const Array> args) {
+  linear.jaxpr = trace_blocks(p, std::move(linear_in), [&](std::span<const Array> args) {
     std::vector<Array> in(args.begin(), args.end());
     for (std::size_t i = 0; i < operand.size(); ++i)
       if (as_row(i)) in[i] = squeeze_axes(in[i], {0}, c.loc);
@@ -182,7 +177,7 @@ std::vector<Tangent> ShardMap::transpose(const TransposeContext& c) {
   std::vector<bool> linear;
   for (const Operand& o : c.in) linear.push_back(o.is_linear());
   const std::vector<bool> has_cotangent = have_value(c.cotangents);
-  const TransposedProgram tp = with_axes(p.mesh, [&] { return transpose_program(p.jaxpr, linear, has_cotangent); });
+  const TransposedProgram tp = with_axes(p, [&] { return transpose_program(p.jaxpr, linear, has_cotangent); });
 
   ShardMapParams q = p;
   q.in_specs.specs.clear(), q.out_specs.specs.clear();
@@ -201,18 +196,18 @@ std::vector<Tangent> ShardMap::transpose(const TransposeContext& c) {
   if (results.empty()) return std::vector<Tangent>(c.in.size());
 
   const auto body_in = tp.jaxpr.data().input_avals();
-  q.jaxpr = trace_blocks(p.mesh, {body_in.begin(), body_in.end()}, [&](std::span<const Array> args) {
+  q.jaxpr = trace_blocks(p, {body_in.begin(), body_in.end()}, [&](std::span<const Array> args) {
     std::vector<Array> in(args.begin(), args.end());
     if (!p.check_vma)
       for (std::size_t i = 0; i < cotangent_specs.size(); ++i)
-        if (const std::int64_t n = p.mesh.size_of(unnamed_axes(p.mesh, cotangent_specs[i])); n != 1) {
+        if (const std::int64_t n = p.mesh.size_of(p.undivided_axes(cotangent_specs[i])); n != 1) {
           Array& ct = in[num_known + i];
           ct = ct / scalar_like(ct, static_cast<double>(n));
         }
     std::vector<Array> out = eval_jaxpr(tp.jaxpr, in);
     if (!p.check_vma)
       for (std::size_t i = 0; i < out.size(); ++i)
-        if (const std::vector<std::string> rest = unnamed_axes(p.mesh, p.in_specs[results[i]]); p.mesh.size_of(rest) != 1)
+        if (const std::vector<std::string> rest = p.undivided_axes(p.in_specs[results[i]]); p.mesh.size_of(rest) != 1)
           out[i] = bind_psum(out[i], rest, {}, c.loc);
     return out;
   });
@@ -236,7 +231,7 @@ BatchResult ShardMap::batch(const BatchContext& c) {
   }
   const bool divided = axis.size != c.axis.size || (!over.empty() && p.mesh.find(over) >= 0);
   const std::vector<int> dims(c.dims.begin(), c.dims.end());
-  const BatchedProgram program = with_axes(p.mesh, [&] { return batch_program(p.jaxpr, axis, dims); });
+  const BatchedProgram program = with_axes(p, [&] { return batch_program(p.jaxpr, axis, dims); });
   ShardMapParams q = p;
   q.jaxpr = program.jaxpr;
   for (std::size_t i = 0; i < dims.size(); ++i)
@@ -250,11 +245,35 @@ constexpr const Primitive* kPrimitives[] = {&primitive_of<ShardMap>};
 
 }  // namespace
 
+std::string print_param(const AxisSet& v) {
+  std::vector<std::string> quoted_names;
+  for (const std::string& name : v.names) quoted_names.push_back(quoted(name));
+  std::sort(quoted_names.begin(), quoted_names.end());
+  return fmt::format("frozenset({{{}}})", fmt::join(quoted_names, ", "));
+}
+void read_param(ParamReader& r, AxisSet& v) {
+  v.names.clear();
+  r.read_list([&] { v.names.push_back(r.read_string()); });
+}
+
+std::vector<std::string> named_axes(const PartitionSpec& spec) {
+  std::vector<std::string> names;
+  for (const auto& dim : spec.dims()) names.insert(names.end(), dim.begin(), dim.end());
+  return names;
+}
+
+std::vector<std::string> ShardMapParams::undivided_axes(const PartitionSpec& spec) const {
+  std::vector<std::string> rest = manual_axes();
+  std::erase_if(rest, [&](const std::string& axis) { return spec.names(axis); });
+  return rest;
+}
+
 PrimitiveList shard_map_primitives() { return kPrimitives; }
 bool is_shard_map(const Primitive& op) { return &op == &primitive_of<ShardMap>; }
 
 std::vector<Array> bind_shard_map(ShardMapParams params, std::span<const Array> inputs, SourceLoc loc) {
   Hoisted h = hoist_consts(dce_program(params.jaxpr));
+  if (params.newly_manual_axes.names.empty()) params.newly_manual_axes.names = params.mesh.names;
   params.jaxpr = h.jaxpr;
   std::vector<Array> all = std::move(h.consts);
   params.in_specs.specs.insert(params.in_specs.specs.begin(), all.size(), PartitionSpec());
@@ -283,14 +302,15 @@ std::vector<Array> run_as_vmap(const ShardMapParams& p, std::span<const Array> i
     in.push_back(x);
   }
   Jaxpr body = p.jaxpr;
-  for (std::size_t k = p.mesh.names.size(); k-- > 0;) {
-    const std::string& axis = p.mesh.names[k];
+  const std::vector<std::string> axes = p.manual_axes();
+  for (std::size_t k = axes.size(); k-- > 0;) {
+    const std::string& axis = axes[k];
     std::vector<int> in_dims, out_dims;
     for (const PartitionSpec& s : p.in_specs.specs) in_dims.push_back(s.names(axis) ? 0 : kNotMapped);
     for (const PartitionSpec& s : p.out_specs.specs) out_dims.push_back(s.names(axis) ? 0 : kNotMapped);
-    const BatchedProgram b = with_axes(p.mesh, [&] { return batch_program(body, {axis, p.mesh.sizes[k]}, in_dims, out_dims); });
+    const BatchedProgram b = with_axes(p, [&] { return batch_program(body, {axis, p.mesh.size_of(axis)}, in_dims, out_dims); });
     const auto avals = b.jaxpr.data().input_avals();
-    body = trace_blocks(p.mesh, {avals.begin(), avals.end()}, [&](std::span<const Array> args) {
+    body = trace_blocks(p, {avals.begin(), avals.end()}, [&](std::span<const Array> args) {
       std::vector<Array> out = eval_jaxpr(b.jaxpr, args);
       for (std::size_t i = 0; i < out.size(); ++i)  // a result that isn't divided over the axis: any device's
         if (out_dims[i] == kNotMapped && b.out_dims[i] != kNotMapped)
@@ -320,7 +340,70 @@ std::vector<Array> run_as_vmap(const ShardMapParams& p, std::span<const Array> i
   return out;
 }
 
-Jaxpr unroll_nested_maps(const Jaxpr& j) {
+Array block_of(const Array& x, const PartitionSpec& spec, const MeshAxes& mesh, SourceLoc loc) {
+  if (named_axes(spec).empty()) return x;
+  LocScope scope(loc);
+  const Shape block = block_shape(mesh, spec, x.shape());
+  std::vector<Array> starts;
+  for (int d = 0; d < x.ndim(); ++d) {
+    Array index;
+    for (const std::string& axis : spec.axes_of(d)) {
+      const Array here = bind_axis_index(axis, loc);
+      index = index.is_empty_handle() ? here : index * make_literal(mesh.size_of(axis), int32) + here;
+    }
+    starts.push_back(index.is_empty_handle() ? make_literal(0, int32) : index * make_literal(block[d], int32));
+  }
+  return dynamic_slice(x, starts, block);
+}
+
+/// A map over axes of the mesh that the program around it runs on and leaves free: each device takes its block of the operands, which all
+/// have, and the results' blocks are gathered.
+std::vector<Array> run_over_free_axes(const ShardMapParams& p, std::span<const Array> inputs, SourceLoc loc) {
+  std::vector<Array> blocks;
+  for (std::size_t i = 0; i < inputs.size(); ++i) blocks.push_back(block_of(inputs[i], p.in_specs[i], p.mesh, loc));
+  std::vector<Array> out = eval_jaxpr(p.jaxpr, blocks);
+  for (std::size_t i = 0; i < out.size(); ++i)
+    for (int d = 0; d < out[i].ndim(); ++d)
+      if (const std::vector<std::string>& axes = p.out_specs[i].axes_of(d); !axes.empty())
+        out[i] = bind_all_gather(out[i], {d, {}, axes, p.mesh.size_of(axes), true}, loc);
+  return out;
+}
+
+namespace {
+/// The first map in the program, also in one that it calls, that has other axes than the mesh.
+const ShardMapParams* find_nested_map(const Jaxpr& j, const MeshAxes& mesh) {
+  for (const Eqn& e : j.eqns()) {
+    if (is_shard_map(*e.op)) {
+      const auto& p = params_as<ShardMapParams>(*e.params);
+      const bool other = p.mesh.device_ids.empty() && std::none_of(p.mesh.names.begin(), p.mesh.names.end(), [&](const std::string& a) { return mesh.find(a) >= 0; });
+      if (other) return &p;
+      continue;
+    }
+    if (e.op->kind != Kind::call && e.op->kind != Kind::control) continue;
+    for (const ParamText& text : e.op->params_list(*e.params)) {
+      const ShardMapParams* found = text.jaxpr ? find_nested_map(*text.jaxpr, mesh) : nullptr;
+      if (text.jaxprs)
+        for (const Jaxpr& inner : *text.jaxprs) found = found ? found : find_nested_map(inner, mesh);
+      if (found) return found;
+    }
+  }
+  return nullptr;
+}
+}  // namespace
+
+ShardMapParams spread_nested_maps(const ShardMapParams& p, std::int64_t num_devices) {
+  ShardMapParams q = p;
+  q.newly_manual_axes.names = p.manual_axes();
+  const std::int64_t there = p.mesh.device_ids.empty() ? num_devices : static_cast<std::int64_t>(p.mesh.device_ids.size());
+  while (const ShardMapParams* inner = find_nested_map(p.jaxpr, q.mesh)) {
+    if (q.mesh.num_devices() * inner->mesh.num_devices() > there) break;
+    q.mesh.names.insert(q.mesh.names.end(), inner->mesh.names.begin(), inner->mesh.names.end());
+    q.mesh.sizes.insert(q.mesh.sizes.end(), inner->mesh.sizes.begin(), inner->mesh.sizes.end());
+  }
+  return q;
+}
+
+Jaxpr unroll_nested_maps(const Jaxpr& j, const MeshAxes& mesh, const std::vector<std::string>& free_axes) {
   const auto& eqns = j.eqns();
   if (std::none_of(eqns.begin(), eqns.end(), [](const Eqn& e) { return is_shard_map(*e.op); })) return j;
   const JaxprData& d = j.data();
@@ -332,8 +415,17 @@ Jaxpr unroll_nested_maps(const Jaxpr& j) {
     for (const Eqn& e : d.eqns) {
       std::vector<Array> in;
       for (Atom a : e.inputs) in.push_back(read(a));
-      const std::vector<Array> out =
-          is_shard_map(*e.op) ? run_as_vmap(params_as<ShardMapParams>(*e.params), in, e.loc) : bind_primitive(*e.op, e.params, in, e.loc);
+      std::vector<Array> out;
+      if (is_shard_map(*e.op)) {
+        const auto& p = params_as<ShardMapParams>(*e.params);
+        const std::vector<std::string> axes = p.manual_axes();
+        const bool on_devices = std::all_of(axes.begin(), axes.end(), [&](const std::string& axis) {
+          return std::count(free_axes.begin(), free_axes.end(), axis) > 0 && mesh.size_of(axis) == p.mesh.size_of(axis);
+        });
+        out = on_devices ? run_over_free_axes(p, in, e.loc) : run_as_vmap(p, in, e.loc);
+      } else {
+        out = bind_primitive(*e.op, e.params, in, e.loc);
+      }
       for (std::size_t k = 0; k < out.size(); ++k) values[e.outputs[k]] = out[k];
     }
     std::vector<Array> results;

@@ -1,0 +1,49 @@
+// Values of a program that is being partitioned. Internal to runtime/partition*.cpp.
+#pragma once
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "core/jaxpr.h"
+#include "core/mesh_axes.h"
+
+namespace weft::detail {
+
+/// The mesh axes that each dimension is divided over; one entry for each dimension.
+using DimAxes = std::vector<std::vector<std::string>>;
+
+/// A value: this device's block, and how it belongs to the whole.
+struct Piece {
+  Array block;
+  Shape whole;
+  DimAxes axes;
+  std::optional<Array> scalar = {};  ///< if all elements are this one
+
+  bool divided() const;
+  Aval aval() const { return block.aval().with_shape(whole); }
+};
+
+/// What the rules share: the mesh, and moves between divisions.
+class Partition {
+ public:
+  explicit Partition(const MeshAxes& mesh) : mesh_(mesh) {}
+  const MeshAxes& mesh() const { return mesh_; }
+
+  Piece replicated(const Array& x) const { return {x, x.shape(), DimAxes(static_cast<std::size_t>(x.ndim())), {}}; }
+  Piece of_block(const Array& block, DimAxes axes) const;
+  /// The same value divided in another way: blocks gathered along some dimensions, exchanged, cut along others.
+  Piece divide(const Piece& x, const DimAxes& wanted, SourceLoc loc) const;
+  Piece whole(const Piece& x, SourceLoc loc) const { return divide(x, DimAxes(x.axes.size()), loc); }
+  Shape block_of(const Shape& whole, const DimAxes& axes) const;
+  std::int64_t parts(const std::vector<std::string>& axes) const { return mesh_.size_of(axes); }
+
+ private:
+  const MeshAxes& mesh_;
+};
+
+DimAxes dims_of(const PartitionSpec& spec, int ndim);
+bool uses(const DimAxes& axes, const std::string& axis);
+/// The program's own rules for an equation that computes or moves elements. Nothing: none; run it on whole operands.
+std::optional<std::vector<Piece>> partition_eqn(const Partition& p, const Eqn& e, const std::vector<Piece>& in, std::span<const Aval> out);
+
+}  // namespace weft::detail

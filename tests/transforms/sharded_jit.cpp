@@ -1,0 +1,127 @@
+// jit of divided arrays: the program runs as they are divided, with collectives where it must.
+#include "tests/runtime/devices.h"
+
+#include <algorithm>
+
+using namespace weft;
+using namespace weft::test;
+
+namespace {
+
+Array rows(int n, int m) { return sin(reshape(arange(n * m, float32), {n, m})); }
+Mesh grid() { return make_mesh({2, 4}, {"x", "y"}); }
+
+/// What jit of f gives on divided arguments is what it gives on whole ones; and its program has these collectives, and no others.
+template <class F, class... A>
+void check_sharded(F f, const std::vector<std::string>& collectives, const A&... args) {
+  const auto wanted = f(device_get(args)...);
+  CHECK(tree::all_close(device_get(jit(f)(args...)), wanted, 1e-4, 1e-5));
+  const std::string text = jit(f).lower(args...).as_text("jaxpr");
+  CHECK(has(text, "shard_map"));
+  for (const char* name : {"psum", "pmax", "pmin", "all_gather", "all_to_all", "reduce_scatter", "ppermute"}) {
+    const bool is_there = text.find(std::string("= ") + name + "[") != std::string::npos;
+    const bool should = std::find(collectives.begin(), collectives.end(), name) != collectives.end();
+    CHECK_MESSAGE(is_there == should, name << " in " << text);
+  }
+}
+
+}  // namespace
+
+TEST_CASE("elementwise operations need no communication") {
+  const Mesh mesh = grid();
+  const Array a = device_put(rows(4, 8), NamedSharding{mesh, P("x", "y")});
+  check_sharded([](Array v) { return tanh(v) * 2 + v; }, {}, a);
+  CHECK(jit([](Array v) { return tanh(v) * 2; })(a).sharding() == NamedSharding(mesh, P("x", "y")));
+  const Array row = device_put(rows(1, 8)[0], NamedSharding{mesh, P("y")});
+  check_sharded([](Array v, Array r) { return where(v > 0, v, r) / (1 + exp(r)); }, {}, a, row);
+  check_sharded([](Array v) { return transpose(v); }, {}, a);
+  CHECK(jit([](Array v) { return transpose(v); })(a).sharding() == NamedSharding(mesh, P("y", "x")));
+  check_sharded([](Array v) { return reshape(v, {4, 4, 2}) + ones({4, 4, 2}); }, {}, a);
+  check_sharded([](Array v) { return expand_dims(v, 1) * ones({4, 3, 8}); }, {}, a);
+  check_sharded([](Array v) { return v + arange(8, float32); }, {}, a);
+  // An argument that nobody placed is cut.
+  CHECK(tree::all_close(jit([](Array v, Array w) { return v * w; })(a, rows(4, 8)), rows(4, 8) * rows(4, 8)));
+}
+
+TEST_CASE("reductions and products communicate over the axes that they sum over") {
+  const Mesh mesh = grid();
+  const Array a = device_put(rows(4, 8), NamedSharding{mesh, P("x", "y")}), b = device_put(rows(8, 4), NamedSharding{mesh, P("y", none)});
+  check_sharded([](Array v) { return sum(v, 1); }, {"psum"}, a);
+  CHECK(jit([](Array v) { return sum(v, 1); })(a).sharding() == NamedSharding(mesh, P("x")));
+  check_sharded([](Array v) { return sum(v); }, {"psum"}, a);
+  check_sharded([](Array v) { return max(v, 0) - min(v, 0); }, {"pmax", "pmin"}, a);
+  check_sharded([](Array v) { return any(v > 0, 0); }, {"pmax"}, a);
+  check_sharded([](Array v) { return nn::softmax(v); }, {"pmax", "psum"}, a);
+  check_sharded([](Array v, Array w) { return matmul(v, w); }, {"psum"}, a, b);
+  CHECK(jit(weft::matmul)(a, b).sharding() == NamedSharding(mesh, P("x", none)));
+  const Array columns = device_put(rows(8, 8), NamedSharding{mesh, P(none, "y")}), tall = device_put(rows(4, 8), NamedSharding{mesh, P("x", none)});
+  check_sharded([](Array v, Array w) { return matmul(v, w); }, {}, tall, columns);
+  check_sharded([](Array v, Array w) { return matmul(v, w); }, {"all_gather"}, a, columns);
+  check_sharded([](Array v) { return argmax(v, 1); }, {"all_gather"}, a);
+  check_sharded([](Array v) { return cumsum(v, 0); }, {"all_gather"}, a);
+  check_sharded([](Array v) { return cumsum(v, 0); }, {}, columns);
+}
+
+TEST_CASE("constraints move data") {
+  const Mesh mesh = grid();
+  const NamedSharding blocks{mesh, P("x", "y")}, by_rows{mesh, P({"x", "y"}, none)}, by_columns{mesh, P(none, {"x", "y"})};
+  const Array a = device_put(rows(8, 8), by_rows);
+  check_sharded([&](Array v) { return with_sharding_constraint(v * 2, by_columns) + 1; }, {"all_to_all"}, a);
+  check_sharded([&](Array v) { return with_sharding_constraint(v * 2, blocks); }, {"all_to_all"}, a);
+  check_sharded([&](Array v) { return with_sharding_constraint(v * 2, NamedSharding{mesh, P()}); }, {"all_gather"}, a);
+  // Of an array that lies in one place, too.
+  const Array whole = rows(8, 8);
+  CHECK(jit([&](Array v) { return with_sharding_constraint(v * v, blocks); })(whole).sharding() == blocks);
+  CHECK(jit([](Array v) { return v + 1; }, {.in_shardings = blocks, .out_shardings = by_rows})(whole).sharding() == by_rows);
+  CHECK(tree::all_close(jit([](Array v) { return v + 1; }, {.in_shardings = blocks, .out_shardings = by_rows})(whole), whole + 1));
+  const std::string text = jit([](Array v) { return v + 1; }, {.in_shardings = blocks, .out_shardings = by_rows}).lower(whole).as_text("jaxpr");
+  CHECK(has(text, "shard_map"));
+  // With other transforms, and eagerly.
+  auto f = [&](Array v) { return sum(sin(with_sharding_constraint(v, blocks))); };
+  CHECK(tree::all_close(jit(grad(f))(a), cos(whole)));
+  CHECK(tree::all_close(jit(vmap(f))(stack({whole, whole})), stack({sum(sin(whole)), sum(sin(whole))})));
+  CHECK(with_sharding_constraint(whole, blocks).sharding() == blocks);
+  CHECK(reshard(a, blocks).sharding() == blocks);
+}
+
+TEST_CASE("whole training steps, loops and branches run as one program") {
+  const Mesh mesh = grid();
+  const Array w = device_put(rows(8, 4), NamedSharding{mesh, P(none, "y")}), x = device_put(rows(16, 8), NamedSharding{mesh, P("x", none)});
+  auto loss = [](Array p, Array v) { return mean(square(tanh(matmul(v, p)))); };
+  check_sharded([&](Array p, Array v) { return p - 0.1f * grad(loss)(p, v); }, {"psum"}, w, x);
+  CHECK(jit([&](Array p, Array v) { return p - 0.1f * grad(loss)(p, v); })(w, x).sharding() == NamedSharding(mesh, P(none, "y")));
+  auto steps = [&](Array p, Array v) {
+    return scan([&](Array c, None) { return std::pair{c - 0.1f * grad(loss)(c, v), loss(c, v)}; }, p, none, {.length = 3});
+  };
+  CHECK(tree::all_close(device_get(jit(steps)(w, x)), steps(device_get(w), device_get(x)), 1e-4, 1e-5));
+  auto halved = [](Array v) { return while_loop([](Array c) { return max(c) > 0.1f; }, [](Array c) { return c / 2; }, v); };
+  CHECK(tree::all_close(jit(halved)(x), halved(device_get(x))));
+  auto either = [](Array v) { return cond(sum(v) > 0, [](Array c) { return c * 2; }, [](Array c) { return transpose(transpose(c)) - 1; }, v); };
+  CHECK(tree::all_close(jit(either)(x), either(device_get(x))));
+  // What has no rule of its own runs on whole operands.
+  CHECK(tree::all_close(jit([](Array v) { return sort(v, 0) + flip(v) + v(slice(1, 3), slice())(0); })(x), [&] {
+    const Array v = device_get(x);
+    return sort(v, 0) + flip(v) + v(slice(1, 3), slice())(0);
+  }()));
+  CHECK(tree::all_close(jit([](Array v) { return concatenate({v, v * 2}, 1) + pad(v, {{0, 0}, {0, 8}}); })(x), [&] {
+    const Array v = device_get(x);
+    return concatenate({v, v * 2}, 1) + pad(v, {{0, 0}, {0, 8}});
+  }()));
+  // A shard_map inside, on the same mesh, takes blocks as they are.
+  auto halves = shard_map([](Array v) { return psum(v, "y"); }, {.mesh = mesh, .in_specs = P("x", "y"), .out_specs = P("x", none)});
+  const Array blocks = device_put(rows(4, 8), NamedSharding{mesh, P("x", "y")});
+  CHECK(tree::all_close(jit([&](Array v) { return halves(v * 2) + 1; })(blocks), halves(2 * rows(4, 8)) + 1));
+}
+
+TEST_CASE("arguments that don't fit together are refused by name") {
+  const Mesh mesh = grid(), other = make_mesh({4, 2}, {"x", "y"}), small = make_mesh({2}, {"x"});
+  auto plus = [](Array a, Array b) { return a + b; };
+  const Array a = device_put(rows(4, 8), NamedSharding{mesh, P("x", "y")}), b = device_put(rows(4, 8), NamedSharding{other, P("x", "y")});
+  std::string message = error_of<ShardingError>([&] { jit(plus)(a, b); });
+  for (const char* part : {"jit", "args[0]", "args[1]", "f32[4,8]", "'x': 2", "'x': 4", "sharded_jit.cpp"}) CHECK(has(message, part));
+  message = error_of<DeviceError>([&] { jit(plus)(a, device_put(rows(4, 8), devices()[3])); });
+  for (const char* part : {"args[0]", "args[1]", "cpu:3"}) CHECK(has(message, part));
+  CHECK(!error_of<ShardingError>([&] { jit(plus)(a, device_put(rows(4, 8), NamedSharding{small, P("x")})); }).empty());
+  CHECK(has(error_of<ShardingError>([&] { jit([&](Array v) { return with_sharding_constraint(v, NamedSharding{other, P("x")}); })(a); }), "sharding_constraint"));
+  CHECK(has(error_of<ShardingError>([&] { with_sharding_constraint(ones(3), NamedSharding{mesh, P("x")}); }), "with_sharding_constraint"));
+}

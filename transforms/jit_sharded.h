@@ -1,0 +1,35 @@
+// What a jitted function becomes on arrays that are divided over a mesh. Internal.
+#pragma once
+#include <mutex>
+
+#include "core/function_ref.h"
+#include "core/mesh_axes.h"
+#include "core/skeleton.h"
+#include "runtime/sharding.h"
+#include "transforms/compiled_function.h"
+
+namespace weft::detail {
+
+/// The partitioned programs of one traced function: one for each mesh, and each division of its arguments. Thread-safe.
+class ShardedPrograms {
+ public:
+  /// The program for these arguments. Null if none of them is divided and the function doesn't divide values itself, or if it holds what can't be
+  /// partitioned. Throws DeviceError for arguments on other devices, ShardingError for ones over another mesh, naming both and the arguments.
+  Ref<CompiledFunction> find(const CompiledFunction& f, std::span<const Array> inputs, FunctionRef<Skeleton()> arguments, SourceLoc loc);
+
+ private:
+  struct Entry {
+    MeshAxes mesh;
+    std::vector<PartitionSpec> specs;
+    Ref<CompiledFunction> program;
+  };
+  std::mutex mutex_;
+  std::optional<bool> divides_;  // whether the function divides values itself, or captured one that is divided
+  std::vector<Entry> entries_;
+};
+
+/// The program with its inputs and results divided where a placement says so, by sharding_constraint equations.
+Jaxpr with_constraints(const Jaxpr& j, const std::vector<std::optional<weft::Placement>>& in, const std::vector<std::optional<weft::Placement>>& out,
+                       SourceLoc loc);
+
+}  // namespace weft::detail
