@@ -45,6 +45,7 @@ NotingTrace* noting(Trace* t) { return state().axes.empty() ? nullptr : dynamic_
 /// What an equation asks of its operands, and what its results are.
 struct EqnVarying {
   std::vector<Varying> need, out;
+  ParamsRef params = {};  // others than its own, if its programs had to be marked
 };
 using VaryingList = std::vector<Varying>;
 
@@ -79,7 +80,7 @@ std::optional<VaryingList> infer_program(const Jaxpr& j, const VaryingList& in);
 
 EqnVarying of_collective(const Primitive& op, const ParamsBase& params, const VaryingList& in) {
   const Varying axes = varying_over(collective_axes(op, params));
-  if (op.name == "axis_index") return {{}, {axes}};
+  if (op.name == "axis_index") return {{}, {axes}, {}};
   EqnVarying r;
   const bool whole = !collective_groups(op, params);
   for (Varying v : in) {
@@ -146,24 +147,108 @@ std::optional<VaryingList> of_programs(const Primitive& op, const ParamsBase& pa
   return {};
 }
 
-EqnVarying rule(const Primitive& op, const ParamsBase& params, const VaryingList& in, std::span<const Aval> avals, std::span<const Aval> out_avals,
-                SourceLoc loc) {
+/// The program marked for inputs that vary so; the first results vary as wanted, at least.
+Jaxpr mark_program(const Jaxpr& j, const VaryingList& in, VaryingList& out, const VaryingList& wanted = {}) {
+  const auto avals = j.data().input_avals();
+  const InputsVary inputs(in);
+  return trace_jaxpr({"shard_map", {avals.begin(), avals.end()}, {}}, [&](std::span<const Array> args) {
+    std::vector<Array> results = eval_jaxpr(j, args);
+    out = varying_of(results);
+    for (std::size_t k = 0; k < wanted.size(); ++k) results[k] = vary_over(results[k], wanted[k], {});
+    return results;
+  });
+}
+
+/// Whether the carry varies more than it did.
+bool widen(VaryingList& carry, const VaryingList& out, Varying common = 0) {
+  bool changed = false;
+  for (std::size_t k = 0; k < carry.size(); ++k) {
+    const Varying more = out[k] | common;
+    changed = changed || (more & ~carry[k]);
+    carry[k] |= more;
+  }
+  return changed;
+}
+
+/// An equation whose programs come out of a rewrite, without all the marks that they need: with them. Nothing for one of another kind.
+std::optional<EqnVarying> mark_programs(const Primitive& op, const ParamsBase& params, const VaryingList& in) {
+  EqnVarying r{in, {}, {}};
+  if (op.name == "jit" || op.name == "closed_call" || op.name == "remat2") {
+    struct Context {
+      const VaryingList& in;
+      VaryingList& out;
+    } context{in, r.out};
+    r.params = op.params_map_jaxprs(
+        params, [](const Jaxpr& j, void* c) { return mark_program(j, static_cast<Context*>(c)->in, static_cast<Context*>(c)->out); }, &context);
+    return r;
+  }
+  if (&op == &primitive_of<Scan>) {
+    Scan::Params q = params_as<Scan::Params>(params);
+    const auto consts = static_cast<std::size_t>(q.num_consts), num_carry = static_cast<std::size_t>(q.num_carry);
+    VaryingList carry = part(in, consts, num_carry);
+    Jaxpr body;
+    do {
+      std::copy(carry.begin(), carry.end(), r.need.begin() + q.num_consts);
+      body = mark_program(q.jaxpr, r.need, r.out, carry);
+    } while (widen(carry, r.out));
+    std::copy(carry.begin(), carry.end(), r.out.begin());
+    q.jaxpr = body;
+    r.params = make_params(std::move(q));
+    return r;
+  }
+  if (&op == &primitive_of<While>) {
+    While::Params q = params_as<While::Params>(params);
+    const auto a = static_cast<std::size_t>(q.cond_nconsts), b = static_cast<std::size_t>(q.body_nconsts);
+    VaryingList carry = part(in, a + b, in.size() - a - b), stop;
+    Jaxpr body, cond;
+    do {
+      body = mark_program(q.body_jaxpr, joined(part(in, a, b), carry), r.out, carry);
+      cond = mark_program(q.cond_jaxpr, joined(part(in, 0, a), carry), stop);
+    } while (widen(carry, r.out, stop[0]));
+    r.need = joined(part(in, 0, a + b), carry), r.out = carry;
+    q.body_jaxpr = body, q.cond_jaxpr = cond;
+    r.params = make_params(std::move(q));
+    return r;
+  }
+  if (&op == &primitive_of<Cond>) {
+    Cond::Params q = params_as<Cond::Params>(params);
+    const VaryingList operands = part(in, 1, in.size() - 1);
+    VaryingList common;
+    for (const Jaxpr& j : q.branches) {
+      mark_program(j, operands, r.out);
+      if (common.empty()) common.assign(r.out.size(), in[0]);
+      widen(common, r.out);
+    }
+    for (Jaxpr& j : q.branches) j = mark_program(j, operands, r.out, common);
+    r.out = common;
+    r.params = make_params(std::move(q));
+    return r;
+  }
+  return {};
+}
+
+/// `strict`: the equation stands in a program that is as it is; nothing if that has not the marks it needs.
+std::optional<EqnVarying> rule(const Primitive& op, const ParamsBase& params, const VaryingList& in, std::span<const Aval> avals,
+                               std::span<const Aval> out_avals, SourceLoc loc, bool strict) {
   if (op.kind == Kind::collective) return of_collective(op, params, in);
   const Varying all = all_of(in);
-  if (op.kind == Kind::effect) return {in, VaryingList(out_avals.size(), all)};
+  if (op.kind == Kind::effect) return EqnVarying{in, VaryingList(out_avals.size(), all), {}};
   if (op.kind == Kind::call || op.kind == Kind::control || op.kind == Kind::spmd) {
-    if (std::optional<VaryingList> out = of_programs(op, params, in, avals)) return {in, *out};
+    if (std::optional<VaryingList> out = of_programs(op, params, in, avals)) return EqnVarying{in, *out, {}};
     // Programs without marks are right if all that goes in varies alike: then all in them does.
     Varying common = all, marked = 0;
     each_program(op, params, [&](const Jaxpr& j) { find_axes(j, common, marked); });
-    if (common & marked)
+    if (common & marked) {
+      if (strict) return {};
+      if (std::optional<EqnVarying> r = mark_programs(op, params, in)) return r;
       throw Error(fmt::format("{}: which of its values vary over `{}` can't be told; set check_vma = false in the shard_map around it", op.name,
                               fmt::join(names_of(common & marked), "`, `")),
                   loc);
-    return {VaryingList(in.size(), common), VaryingList(out_avals.size(), common)};
+    }
+    return EqnVarying{VaryingList(in.size(), common), VaryingList(out_avals.size(), common), {}};
   }
   const bool differentiable = std::any_of(out_avals.begin(), out_avals.end(), [](const Aval& a) { return a.dtype.is_inexact(); });
-  return {differentiable ? VaryingList(in.size(), all) : in, VaryingList(out_avals.size(), all)};
+  return EqnVarying{differentiable ? VaryingList(in.size(), all) : in, VaryingList(out_avals.size(), all), {}};
 }
 
 std::optional<VaryingList> infer_program(const Jaxpr& j, const VaryingList& in) {
@@ -175,10 +260,11 @@ std::optional<VaryingList> infer_program(const Jaxpr& j, const VaryingList& in) 
     std::vector<Aval> avals, out_avals;
     for (Atom a : e.inputs) operands.push_back(a.is_literal() ? 0 : of[a.var()]), avals.push_back(d.aval(a));
     for (Var v : e.outputs) out_avals.push_back(d.avals[v]);
-    const EqnVarying r = rule(*e.op, *e.params, operands, avals, out_avals, e.loc);
+    const std::optional<EqnVarying> r = rule(*e.op, *e.params, operands, avals, out_avals, e.loc, true);
+    if (!r) return {};
     for (std::size_t i = 0; i < operands.size(); ++i)
-      if (!e.inputs[i].is_literal() && operands[i] != r.need[i]) return {};
-    for (std::size_t k = 0; k < e.outputs.size(); ++k) of[e.outputs[k]] = r.out[k];
+      if (!e.inputs[i].is_literal() && operands[i] != r->need[i]) return {};
+    for (std::size_t k = 0; k < e.outputs.size(); ++k) of[e.outputs[k]] = r->out[k];
   }
   VaryingList out;
   for (Atom a : d.outputs) out.push_back(a.is_literal() ? 0 : of[a.var()]);
@@ -262,10 +348,10 @@ std::optional<std::vector<Array>> add_noted_eqn(Trace& target, const Primitive& 
     const Varying axes = varying_over(collective_axes(op, *params));
     if (in.size() == 1 && axes && (axes & ~varying_of(in[0])) == 0) return in;
   }
-  const EqnVarying r = rule(op, *params, varying_of(in), avals, out_avals, loc);
+  const EqnVarying r = *rule(op, *params, varying_of(in), avals, out_avals, loc, false);
   for (std::size_t i = 0; i < in.size(); ++i) {
     const Varying missing = r.need[i] & ~varying_of(in[i]);
-    if (!missing || as_literal(in[i])) continue;
+    if (!missing || (as_literal(in[i]) && op.kind != Kind::control)) continue;
     const TracedArray* t = as_traced(in[i]);
     const bool own = t && t->trace.get() == &target;
     const std::tuple key(own, own ? std::uintptr_t{t->var} : reinterpret_cast<std::uintptr_t>(in[i].impl().get()), missing);
@@ -276,7 +362,7 @@ std::optional<std::vector<Array>> add_noted_eqn(Trace& target, const Primitive& 
     in[i] = bind_pvary(in[i], names_of(missing), loc);
     trace->marked.emplace(key, as_traced(in[i])->var);
   }
-  std::vector<Array> out = target.add_eqn(op, params, in, out_avals, loc);
+  std::vector<Array> out = target.add_eqn(op, r.params ? r.params : params, in, out_avals, loc);
   for (std::size_t k = 0; k < out.size(); ++k) trace->note(as_traced(out[k])->var, r.out[k]);
   return out;
 }

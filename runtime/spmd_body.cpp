@@ -17,7 +17,10 @@
 namespace weft::detail {
 namespace {
 
+bool is_mark(const Eqn& e) { return e.op->name == "pvary"; }
+
 bool eqn_communicates(const Eqn& e) {
+  if (is_mark(e)) return false;
   if (e.op->kind == Kind::collective || e.op->kind == Kind::spmd) return true;
   if (e.op->kind != Kind::call && e.op->kind != Kind::control) return false;
   for (const ParamText& p : e.op->params_list(*e.params)) {
@@ -53,6 +56,40 @@ bool has_positions(const Eqn& e) {
   return axes.empty() || std::any_of(axes.begin(), axes.end(), [](const AxisRef& a) { return !a.is_named(); });
 }
 
+bool has_marks(const Jaxpr& j) {
+  const auto& eqns = j.eqns();
+  return std::any_of(eqns.begin(), eqns.end(), [](const Eqn& e) {
+    if (is_mark(e)) return true;
+    if (e.op->kind != Kind::call && e.op->kind != Kind::control) return false;
+    const std::vector<ParamText> params = e.op->params_list(*e.params);
+    return std::any_of(params.begin(), params.end(), [](const ParamText& p) {
+      return (p.jaxpr && has_marks(*p.jaxpr)) || (p.jaxprs && std::any_of(p.jaxprs->begin(), p.jaxprs->end(), has_marks));
+    });
+  });
+}
+
+/// A program in an equation without pvary equations, which mean nothing any more.
+Jaxpr without_marks(const Jaxpr& j, void*) {
+  if (!has_marks(j)) return j;
+  const JaxprData& d = j.data();
+  return trace_jaxpr({"shard_map", {d.input_avals().begin(), d.input_avals().end()}, {}}, [&](std::span<const Array> args) {
+    std::vector<Array> values(d.avals.size());
+    std::copy(args.begin(), args.end(), values.begin());
+    const auto read = [&](Atom a) { return a.is_literal() ? make_literal(d.literals[a.literal()].aval, d.literals[a.literal()].bits) : values[a.var()]; };
+    for (const Eqn& e : d.eqns) {
+      std::vector<Array> in;
+      for (Atom a : e.inputs) in.push_back(read(a));
+      const bool holds_programs = e.op->kind == Kind::call || e.op->kind == Kind::control;
+      const std::vector<Array> out =
+          is_mark(e) ? in : bind_primitive(*e.op, holds_programs ? e.op->params_map_jaxprs(*e.params, without_marks, nullptr) : e.params, in, e.loc);
+      for (std::size_t k = 0; k < e.outputs.size(); ++k) values[e.outputs[k]] = out[k];
+    }
+    std::vector<Array> results;
+    for (Atom a : d.outputs) results.push_back(read(a));
+    return results;
+  });
+}
+
 std::vector<Array> eval_flat(const Jaxpr& j, std::span<const Array> args) {
   const JaxprData& d = j.data();
   std::vector<Array> values(d.avals.size());
@@ -65,8 +102,10 @@ std::vector<Array> eval_flat(const Jaxpr& j, std::span<const Array> args) {
     if (e.op->kind == Kind::call && eqn_communicates(e)) {
       const std::vector<ParamText> params = e.op->params_list(*e.params);
       out = eval_flat(*std::find_if(params.begin(), params.end(), [](const ParamText& p) { return p.jaxpr != nullptr; })->jaxpr, in);
-    } else if (e.op->name == "pvary") {
+    } else if (is_mark(e)) {
       out = in;
+    } else if (e.op->kind == Kind::call || e.op->kind == Kind::control) {
+      out = bind_primitive(*e.op, e.op->params_map_jaxprs(*e.params, without_marks, nullptr), in, e.loc);
     } else if (has_positions(e)) {
       out = bind_split_reduction(e, in);
     } else {
