@@ -128,6 +128,9 @@ std::vector<SampleText> basic_samples() {
       {"empty2", kAny, ". let a:$d[] = empty2[dtype=$n] in (a,)"},
       {"platform_index", kAny, ". let a:i32[] = platform_index[platforms=(('mosaic', 'tpu'), ('cuda', 'cpu'), None)] in (a,)"},
       {"name", kAny, "a:$d[2,3]. let b:$d[2,3] = name[name=x] a in (b,)"},
+      {"sharding_constraint", kAny,
+       "a:$d[2,3]. let b:$d[2,3] = sharding_constraint[sharding=NamedSharding(mesh=Mesh('i': 2, axis_types=(Auto,)), spec=P('i',), "
+       "memory_kind=device)] a in (b,)"},
       {"stop_gradient", kAny, "a:$d[2,3]. let b:$d[2,3] = stop_gradient a in (b,)", 0, 2, false},
 
       // Sub-programs.
