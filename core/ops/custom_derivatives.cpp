@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <limits>
 
 #include "core/array_impl.h"
 #include "core/elementwise.h"
@@ -140,11 +141,21 @@ struct BatchedVjpRule final : VjpRule {
   }
 };
 
-// jax.nn.relu is the one function of JAX whose rule, which a text doesn't hold, differs from its body's derivative: it is 0 at 0.
+// Functions of JAX whose rules, which a text doesn't hold, differ from their bodies' derivatives. That of relu is 0 at 0.
 struct ReluRule final : JvpRule {
   std::vector<Array> apply(std::span<const Array> primals, std::span<const Array> tangents, SourceLoc) const override {
     const Array& x = primals[0];
     return {maximum(x, scalar_like(x, 0)), where(x > scalar_like(x, 0), tangents[0], scalar_like(x, 0))};
+  }
+};
+/// Each tangent weighs exp(x - logaddexp(x, y)): smooth where the operands are equal, which the body's maximum isn't.
+struct LogaddexpRule final : JvpRule {
+  std::vector<Array> apply(std::span<const Array> primals, std::span<const Array> tangents, SourceLoc) const override {
+    const Array value = logaddexp(primals[0], primals[1]);
+    const Array zero = scalar_like(value, 0), infinity = scalar_like(value, std::numeric_limits<double>::infinity());
+    auto bounded = [&](const Array& x) { return where(x == infinity, zero, x); };
+    const Array base = bounded(value);
+    return {value, tangents[0] * exp(bounded(primals[0]) - base) + tangents[1] * exp(bounded(primals[1]) - base)};
   }
 };
 
@@ -210,9 +221,9 @@ struct CustomJvpCall {
     std::vector<Array> primals, tangents;
   };
   static Ref<const JvpRule> rule_of(const Params& p) {
-    if (p.jvp.rule || p.name != "relu") return p.jvp.rule;
     static const Ref<const JvpRule> relu = make_ref<ReluRule>();
-    return relu;
+    if (p.jvp.rule) return p.jvp.rule;
+    return p.name == "relu" ? relu : p.name == "logaddexp" ? logaddexp_rule() : nullptr;
   }
   static Applied arguments(const JvpContext& c) {
     const Params& p = c.get<Params>();
@@ -365,6 +376,11 @@ struct CustomVjpCall {
 };
 
 }  // namespace
+
+Ref<const JvpRule> logaddexp_rule() {
+  static const Ref<const JvpRule> rule = make_ref<LogaddexpRule>();
+  return rule;
+}
 
 std::vector<Array> bind_custom_jvp(const std::string& name, const Jaxpr& j, RuleParam<JvpRule> rule, std::span<const Array> inputs,
                                    SourceLoc loc) {

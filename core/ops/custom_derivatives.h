@@ -72,6 +72,8 @@ struct CustomLinParams {
   friend bool operator==(const CustomLinParams&, const CustomLinParams&) = default;
 };
 
+/// Of logaddexp, also where it is read from a text.
+Ref<const JvpRule> logaddexp_rule();
 std::vector<Array> bind_custom_jvp(const std::string& name, const Jaxpr& j, RuleParam<JvpRule> rule, std::span<const Array> inputs,
                                    SourceLoc loc);
 std::vector<Array> bind_custom_vjp(const std::string& name, const Jaxpr& j, RuleParam<VjpRule> fwd, const std::string& bwd,

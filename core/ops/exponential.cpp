@@ -3,6 +3,7 @@
 
 #include "core/elementwise.h"
 #include "core/ops/complex_math.h"
+#include "core/ops/custom_derivatives.h"
 #include "core/ops/elementwise.h"
 #include "core/ops/promotion.h"
 #include "core/trace.h"
@@ -317,10 +318,12 @@ Array logaddexp(Arg x, Arg y) {
   auto [a, b] = promote_inexact("logaddexp", x, y);
   if (a.dtype().is_complex())
     throw DTypeError("logaddexp: is not defined for " + to_string(a.aval()) + "; its operands are real arrays", effective_loc(x.where()));
-  // Where they are equal the difference is 0 also if both are infinite. Ties of maximum and minimum halve the tangents, so the derivative
-  // of the sum is the two logistic weights everywhere.
-  const Array large = maximum(a, b), small = minimum(a, b);
-  return large + log1p(exp(where(large == small, 0, small - large)));
+  const Jaxpr j = detail::trace_jaxpr({"logaddexp", {a.aval(), b.aval()}, {}}, [](std::span<const Array> in) {
+    const Array apart = in[0] - in[1];  // NaN where both are the same infinity
+    return std::vector<Array>{where(isnan(apart), in[0] + in[1], maximum(in[0], in[1]) + log1p(exp(-abs(apart))))};
+  });
+  const Array operands[] = {a, b};
+  return detail::bind_custom_jvp("logaddexp", j, {"_logaddexp_jvp", detail::logaddexp_rule()}, operands, x.where())[0];
 }
 
 }  // namespace weft

@@ -252,6 +252,24 @@ TEST_CASE("derivatives: conventions where they are not defined") {
   CHECK(slope([](Array x) { return logaddexp(x, x); }, 3) == doctest::Approx(1));
   CHECK(slope([](Array x) { return logaddexp(x, -kInf); }, 3) == doctest::Approx(1));
   CHECK(slope([](Array x) { return hypot(x, x); }, 0) == 1);
+}
+
+TEST_CASE("logaddexp is smooth where its operands are equal: higher derivatives in all orders of modes") {
+  auto softplus = [](Array x) { return logaddexp(x, 0.); };
+  for (const double at : {0., 1., -2.}) {
+    const double s = 1 / (1 + std::exp(-at)), second = s * (1 - s), third = second * (1 - 2 * s);
+    CHECK(jacfwd(grad(softplus))(at).item<double>() == doctest::Approx(second).epsilon(1e-6));
+    CHECK(grad(grad(softplus))(at).item<double>() == doctest::Approx(second).epsilon(1e-6));
+    CHECK(grad(jacfwd(softplus))(at).item<double>() == doctest::Approx(second).epsilon(1e-6));
+    CHECK(jacfwd(jacfwd(softplus))(at).item<double>() == doctest::Approx(second).epsilon(1e-6));
+    CHECK(vmap(jit(grad(jit(grad(softplus)))))(full({2}, at))(1).item<double>() == doctest::Approx(second).epsilon(1e-6));
+    CHECK(grad(grad(jacfwd(softplus)))(at).item<double>() == doctest::Approx(third).epsilon(1e-6));
+  }
+  const Jaxpr text = parse(fmt::format("{}", make_jaxpr(softplus)(0.f)));
+  CHECK(grad(grad([&](Array x) { return text(x)[0]; }))(0.f).item<double>() == doctest::Approx(.25));
+}
+
+TEST_CASE("derivatives of numbers that were broadcast") {
   CHECK(grad([](Array x) { return sum(x * ones(3)); })(2.f).item<double>() == 3);
 }
 
