@@ -4,10 +4,12 @@
 #include <cstring>
 #include <optional>
 #include <unordered_map>
+#include <utility>
 
 #include "core/array_impl.h"
 #include "core/effects.h"
 #include "core/ops/random.h"
+#include "core/ops/remat.h"
 #include "core/ops/window_expand.h"
 #include "core/primitive.h"
 
@@ -103,6 +105,13 @@ class Simplifier {
       const Jaxpr body = e.op->call_body(*e.params, types);
       return run(body.data(), std::move(in), loc);
     }
+    if (recomputes(e)) {
+      // Merged with the values that it is to compute again it would keep them alive.
+      auto outside = std::exchange(seen_, {});
+      std::vector<Atom> results = run(params_as<RematParams>(*e.params).jaxpr.data(), std::move(in), loc);
+      seen_ = std::move(outside);
+      return results;
+    }
     if (e.op->kind == Kind::call)
       for (const ParamText& p : e.op->params_list(*e.params))
         if (p.jaxpr && p.jaxpr->data().num_inputs == static_cast<int>(in.size()) && p.jaxpr->data().num_consts == 0)
@@ -139,6 +148,12 @@ class Simplifier {
     return as_atoms(eqns_.back().outputs);
   }
 
+  /// Whether the equation is the derivative of a checkpointed function.
+  static bool recomputes(const Eqn& e) {
+    if (e.op->name != "remat2") return false;
+    const RematParams& p = params_as<RematParams>(*e.params);
+    return p.differentiated && p.prevent_cse && p.jaxpr.data().num_consts == 0;
+  }
   bool same_types(const Eqn& e, const std::vector<Aval>& out_avals) const {
     if (e.outputs.size() != out_avals.size()) return false;
     for (std::size_t k = 0; k < out_avals.size(); ++k)
