@@ -86,7 +86,9 @@ std::vector<Array> CompiledFunction::run_donating(std::span<const Array> inputs,
     if (!donated_[i] || !c) continue;
     for (std::size_t k = 0; k < inputs.size(); ++k)
       if (k != i && inputs[k].impl() == inputs[i].impl())
-        throw Error(fmt::format("{}: argument {} of the call is donated and passed twice; donate a copy", name_, to_string(c->aval)), loc);
+        throw Error(fmt::format("{}: the arrays number {} and {} of the arguments are one array, {}, which is donated and passed twice; donate a copy",
+                                name_, std::min(i, k), std::max(i, k), to_string(c->aval)),
+                    loc);
     if (c->buffer->exclusive()) continue;
     Ref<Buffer> copy = host().allocate(static_cast<std::size_t>(c->aval.bytes()));
     host().read(*c, copy->data(), loc);

@@ -63,7 +63,7 @@ class JitCallOf final : public JitCall {
   bool same_arguments(const Structure& kept) const override {
     return detail::same_arguments(static_cast<const StructureOf<Kept>&>(kept).value, passed_);
   }
-  Ref<const Structure> keep_arguments() const override { return make_ref<StructureOf<Kept>>(detail::keep_arguments<Kept>(passed_)); }
+  Ref<const Structure> keep_arguments() const override { return new StructureOf<Kept>(detail::keep_arguments<Kept>(passed_)); }
   FlatFunction& function() override {
     std::apply([&](const A&... args) { flat_.emplace(f_, loc, args...); }, args_);
     return *flat_;
