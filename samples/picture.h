@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <cstdio>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace picture {
@@ -34,6 +35,16 @@ class Svg {
                            y + h * (1 - std::min(values[i] / top, 1.0)));
     text_ += "'/>\n";
   }
+  /// Lines from point to point, an area, and a dot.
+  void path(const std::vector<std::pair<double, double>>& points, const char* colour) {
+    text_ += fmt::format("<polyline fill='none' stroke='{}' stroke-width='1.5' points='{}'/>\n", colour, written(points));
+  }
+  void area(const std::vector<std::pair<double, double>>& points, const char* colour) {
+    text_ += fmt::format("<polygon fill='{}' points='{}'/>\n", colour, written(points));
+  }
+  void dot(double x, double y, double radius, const char* colour) {
+    text_ += fmt::format("<circle cx='{:.1f}' cy='{:.1f}' r='{}' fill='{}'/>\n", x, y, radius, colour);
+  }
   /// A grey image, values 0 (white) to 1 (black), row by row.
   void image(const float* pixels, int rows, int columns, double x, double y, double size) {
     const double cell = size / std::max(rows, columns);
@@ -52,6 +63,11 @@ class Svg {
   }
 
  private:
+  static std::string written(const std::vector<std::pair<double, double>>& points) {
+    std::string text;
+    for (const auto& [x, y] : points) text += fmt::format("{:.1f},{:.1f} ", x, y);
+    return text;
+  }
   std::string text_;
 };
 
