@@ -99,7 +99,7 @@ Value* VectorBuilder::extremum(bool maximum, Value* a, Value* b) {
 /// Integers of up to 32 bits have exact quotients in float64, which divides whole vectors.
 Value* VectorBuilder::divide_integers(DType t, bool remainder, Value* a, Value* b) {
   const bool is_signed = t.is_signed();
-  if (lanes_of(a) == 1 || t.itemsize() == 8) {
+  if (lanes_of(a) == 1 || t.itemsize() == 8 || features_.gpu != VectorFeatures::Gpu::none) {
     if (remainder) return is_signed ? ir_.CreateSRem(a, b) : ir_.CreateURem(a, b);
     return is_signed ? ir_.CreateSDiv(a, b) : ir_.CreateUDiv(a, b);
   }
@@ -125,6 +125,7 @@ Value* VectorBuilder::arithmetic(ScalarOp op, DType t, Value* a, Value* b, Value
     case ScalarOp::div:
       return fp ? ir_.CreateFDiv(a, b) : divide_integers(t, false, a, b);
     case ScalarOp::rem:
+      if (fp && features_.gpu != VectorFeatures::Gpu::none) return gpu_remainder(a, b);
       return fp ? ir_.CreateFRem(a, b) : divide_integers(t, true, a, b);
     case ScalarOp::neg:
       return fp ? ir_.CreateFNeg(a) : ir_.CreateNeg(a);
@@ -264,6 +265,7 @@ Value* VectorBuilder::double_to_odd_float(Value* v) {
 }
 
 KernelValue VectorBuilder::call_where(V condition, MathFunction f, std::span<const V> operands, V fast) {
+  if (features_.gpu != VectorFeatures::Gpu::none) return gpu_call_where(condition, f, operands, fast);
   Value* where = (*this)[condition];
   int lanes = std::max(lanes_of(where), lanes_of((*this)[fast]));
   for (V v : operands) lanes = std::max(lanes, lanes_of((*this)[v]));

@@ -16,6 +16,8 @@ struct VectorFeatures {
   bool masked_memory = false;     ///< masked loads and stores of all element sizes
   bool half_conversions = false;  ///< float16 <-> float32
   bool fma = false;
+  /// Code for a GPU, or for the host that runs it in a test: no library of the host, and division of integers as it is.
+  enum class Gpu { none, nvidia, emulated } gpu = Gpu::none;
 };
 
 class VectorBuilder final : public KernelBuilder {
@@ -60,6 +62,10 @@ class VectorBuilder final : public KernelBuilder {
   llvm::Value* bfloat_to_float(llvm::Value* v);
   llvm::Value* float_to_bfloat(llvm::Value* v);
   llvm::Value* double_to_odd_float(llvm::Value* v);
+  // gpu_math.cpp
+  V gpu_call_where(V condition, MathFunction f, std::span<const V> operands, V fast);
+  llvm::Value* gpu_function(MathFunction f, DType t, std::span<llvm::Value* const> operands);
+  llvm::Value* gpu_remainder(llvm::Value* a, llvm::Value* b);
   llvm::Type* with_lanes(llvm::Type* t, llvm::Value* like) const;
   llvm::Value* same(llvm::Value* like, double v);
   llvm::Value* same(llvm::Value* like, std::uint64_t v);

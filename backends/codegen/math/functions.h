@@ -19,6 +19,8 @@ Expr cbrt_f32(Expr x);
 Expr sin(Expr x);
 Expr cos(Expr x);
 Expr tan(Expr x);
+/// sin, cos or tan of a float32 of any size but infinity, as the others hand those above 2^18 to the library.
+Expr circular_of_huge_f32(MathFunction f, Expr x);
 Expr atan_f32(Expr x);
 Expr atan2_f32(Expr y, Expr x);
 Expr asin_f32(Expr x);

@@ -67,6 +67,45 @@ Expr tan(Expr x) {
   return library(MathFunction::tan, is_huge(x), x, select(x == 0., x, select(odd, -c, s) / select(odd, s, c)));
 }
 
+/// Reduction by Payne and Hanek (SIGNUM Newsletter, 1983): x = m 2^s with an integer m, and of 2/pi 2^s only the 96 bits from the weight 2 down
+/// matter.
+Expr circular_of_huge_f32(MathFunction f, Expr x) {
+  KernelBuilder& b = *x.b;
+  const auto wide = [&](std::uint64_t c) { return Expr{&b, b.integer(uint64, static_cast<std::int64_t>(c))}; };
+  const auto up = [&](Expr v, Expr n) { return Expr{&b, b.shl(v.v, n.v)}; };
+  const auto down = [&](Expr v, Expr n) { return Expr{&b, b.shr_logical(v.v, n.v)}; };
+  const Expr bits = Expr{&b, b.bitcast(abs(x).v, uint32)}.to(uint64);
+  const Expr m = (bits & wide(0x7fffff)) | wide(0x800000);
+  // The first of the bits, counted from 32 zeros in front of the point; clamped, so that small x do no harm where nobody looks.
+  const Expr exponent = down(bits, wide(23));
+  const Expr first = max(exponent, wide(145)) - wide(120), word = down(first, wide(5)), shift = first & wide(31);
+  constexpr std::uint64_t two_over_pi[] = {0, 0xa2f9836e, 0x4e441529, 0xfc2757d1, 0xf534ddc0, 0xdb629599, 0x3c439041, 0xfe5163ab};
+  const auto word_at = [&](std::size_t n) {
+    Expr w = wide(two_over_pi[n]);
+    for (std::size_t k = 1; k < 5; ++k) w = select(word == wide(k), wide(two_over_pi[k + n]), w);
+    return w;
+  };
+  const Expr w0 = word_at(0), w1 = word_at(1), w2 = word_at(2), w3 = word_at(3);
+  const auto join = [&](Expr high, Expr low) { return up(high, wide(32)) | low; };
+  const Expr high = down(up(join(w0, w1), shift), wide(32)) & wide(0xffffffff);
+  const Expr middle = down(up(join(w1, w2), shift), wide(32)) & wide(0xffffffff);
+  const Expr low = down(up(join(w2, w3), shift), wide(32)) & wide(0xffffffff);
+  // Quarter turns in the two highest bits.
+  const Expr turns = m * join(high, middle) + down(m * low, wide(32));
+  const Expr n = down(turns + wide(std::uint64_t{1} << 61), wide(62)) & wide(3);
+  const Expr rest = turns - up(n, wide(62));
+  const Expr r = (Expr{&b, b.bitcast(rest.v, int64)}.to(float64) * (kPi / 2 * 0x1p-62)).to(float32);
+  const Expr s = sin_polynomial(r), c = cos_polynomial(r);
+  const Expr odd = bit(n, 1), second = bit(n, 2);
+  const Expr nan = x - x;  // of infinity
+  if (f == MathFunction::cos) {
+    const Expr y = select(odd, s, c);
+    return select(bit(n + wide(1), 2), -y, y) + nan;
+  }
+  const Expr sine = f == MathFunction::sin ? select(second, -select(odd, c, s), select(odd, c, s)) : select(odd, -c, s) / select(odd, s, c);
+  return select(x < 0., -sine, sine) + nan;
+}
+
 Expr atan_f32(Expr x) {
   // atan(a) = pi/2 - atan(1/a) and pi/4 + atan((a - 1) / (a + 1)) bring the argument below tan(pi/8).
   const Expr a = abs(x), big = a > 2.414213562373095, middle = a > .4142135623730950;

@@ -1,0 +1,262 @@
+#include "backends/cuda/ptx.h"
+
+#include <dlfcn.h>
+#include <fmt/core.h>
+#include <llvm/Bitcode/BitcodeReader.h>
+#include <llvm/IR/LegacyPassManager.h>
+#include <llvm/IR/Module.h>
+#include <llvm/IR/Verifier.h>
+#include <llvm/Linker/Linker.h>
+#include <llvm/MC/TargetRegistry.h>
+#include <llvm/Passes/PassBuilder.h>
+#include <llvm/Support/MemoryBuffer.h>
+#include <llvm/Support/TargetSelect.h>
+#include <llvm/Support/raw_ostream.h>
+#include <llvm/Target/TargetMachine.h>
+#include <llvm/TargetParser/Host.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <filesystem>
+
+#include "backends/codegen/simplify.h"
+#include "core/error.h"
+
+extern "C" {
+void LLVMInitializeNVPTXTargetInfo();
+void LLVMInitializeNVPTXTarget();
+void LLVMInitializeNVPTXTargetMC();
+void LLVMInitializeNVPTXAsmPrinter();
+}
+
+namespace weft::detail {
+namespace {
+
+constexpr int kNewestArchitecture = 90;  // that LLVM 19 knows and newer devices take
+constexpr const char* kPtxVersion = "+ptx78";
+
+std::unique_ptr<llvm::TargetMachine> make_machine(const GpuTarget& target) {
+  static const llvm::Target* const nvptx = [] {
+    LLVMInitializeNVPTXTargetInfo();
+    LLVMInitializeNVPTXTarget();
+    LLVMInitializeNVPTXTargetMC();
+    LLVMInitializeNVPTXAsmPrinter();
+    std::string error;
+    const llvm::Target* t = llvm::TargetRegistry::lookupTarget("nvptx64-nvidia-cuda", error);
+    if (!t) throw CompileError("cuda: " + error);
+    return t;
+  }();
+  llvm::TargetOptions options;
+  options.AllowFPOpFusion = llvm::FPOpFusion::Standard;  // results do not depend on what a code generator fuses
+  return std::unique_ptr<llvm::TargetMachine>(nvptx->createTargetMachine("nvptx64-nvidia-cuda", fmt::format("sm_{}", target.architecture),
+                                                                         kPtxVersion, options, llvm::Reloc::PIC_, {}, llvm::CodeGenOptLevel::Default));
+}
+
+void verify(const llvm::Module& module) {
+  std::string problem;
+  llvm::raw_string_ostream os(problem);
+  if (llvm::verifyModule(module, &os)) throw CompileError("cuda: internal error: malformed code: " + os.str());
+}
+
+/// Takes from libdevice what the module calls.
+void link_libdevice(llvm::Module& module) {
+  std::vector<std::string> needed;
+  for (const llvm::Function& f : module)
+    if (f.isDeclaration() && f.getName().starts_with("__nv_")) needed.push_back(f.getName().str());
+  if (needed.empty()) return;
+  static const std::string path = libdevice_path();
+  if (path.empty())
+    throw CompileError(fmt::format("cuda: the function {} comes from NVIDIA's libdevice.10.bc, which was not found; it is part of the CUDA toolkit "
+                                   "(nvvm/libdevice). Set WEFT_LIBDEVICE to its path",
+                                   needed[0].substr(5)));
+  static const std::unique_ptr<llvm::MemoryBuffer> bytes = [] {
+    auto file = llvm::MemoryBuffer::getFile(path);
+    if (!file) throw CompileError("cuda: cannot read " + path + ": " + file.getError().message());
+    return std::move(*file);
+  }();
+  auto library = llvm::getOwningLazyBitcodeModule(llvm::MemoryBuffer::getMemBuffer(bytes->getMemBufferRef(), false), module.getContext());
+  if (!library) throw CompileError("cuda: cannot read " + path + ": " + llvm::toString(library.takeError()));
+  (*library)->setTargetTriple(module.getTargetTriple());
+  (*library)->setDataLayout(module.getDataLayout());
+  if (llvm::Linker::linkModules(module, std::move(*library), llvm::Linker::LinkOnlyNeeded)) throw CompileError("cuda: cannot link " + path);
+  for (llvm::Function& f : module)
+    if (f.getName().starts_with("__nv_") && !f.isDeclaration()) f.setLinkage(llvm::Function::InternalLinkage);
+  module.addModuleFlag(llvm::Module::Override, "nvvm-reflect-ftz", std::uint32_t{0});
+}
+
+void optimise(llvm::Module& module, llvm::TargetMachine& machine) {
+  llvm::LoopAnalysisManager loops;
+  llvm::FunctionAnalysisManager functions;
+  llvm::CGSCCAnalysisManager calls;
+  llvm::ModuleAnalysisManager modules;
+  llvm::PassBuilder builder(&machine);
+  builder.registerModuleAnalyses(modules);
+  builder.registerCGSCCAnalyses(calls);
+  builder.registerFunctionAnalyses(functions);
+  builder.registerLoopAnalyses(loops);
+  builder.crossRegisterProxies(loops, functions, calls, modules);
+  llvm::ModulePassManager passes;
+  // Arithmetic by single values; loads and stores stay vectors.
+  llvm::cantFail(builder.parsePassPipeline(
+      passes, "always-inline,function(scalarizer,sroa,early-cse,instcombine<no-verify-fixpoint>,simplifycfg),globaldce"));
+  passes.run(module, modules);
+}
+
+/// Which arguments of which kernels may lie in one another's memory, in any of the steps.
+std::vector<std::vector<char>> aliased_arguments(const KernelProgram& p) {
+  std::vector<std::vector<char>> aliased;
+  for (const Kernel& k : p.kernels) aliased.emplace_back(k.args.size(), 0);
+  struct Place {
+    int input = -1;
+    std::int64_t begin = 0, end = 0;
+  };
+  const auto place = [&](BufferId b) -> Place {
+    const BufferInfo& info = p.buffers[static_cast<std::size_t>(b)];
+    switch (info.role) {
+      case BufferInfo::Role::input:
+        return {info.number, 0, 1};
+      case BufferInfo::Role::output:
+        return info.reuses_input >= 0 ? Place{info.reuses_input, 0, 1} : Place{};
+      case BufferInfo::Role::temporary:
+        return {-2, info.offset, info.offset + info.aval.bytes()};
+      default:
+        return {};
+    }
+  };
+  for (const Step& s : p.steps) {
+    if (s.kind != Step::Kind::kernel) continue;
+    auto& flags = aliased[static_cast<std::size_t>(s.number)];
+    for (std::size_t i = 0; i < s.buffers.size(); ++i)
+      for (std::size_t j = 0; j < i; ++j) {
+        if (s.buffers[i] < 0 || s.buffers[j] < 0) continue;
+        const Place a = place(s.buffers[i]), b = place(s.buffers[j]);
+        const bool same = s.buffers[i] == s.buffers[j] || (a.input == b.input && a.input != -1 && a.begin < b.end && b.begin < a.end);
+        if (same) flags[i] = flags[j] = 1;
+      }
+    // The caller may give one array twice; that hurts where one of them is written.
+    for (std::size_t i = 0; i < s.buffers.size(); ++i)
+      if (s.buffers[i] >= 0 && p.buffers[static_cast<std::size_t>(s.buffers[i])].reuses_input >= 0) std::fill(flags.begin(), flags.end(), 1);
+  }
+  return aliased;
+}
+
+std::unique_ptr<llvm::Module> build_module(llvm::LLVMContext& context, const KernelProgram& p, const GpuTarget& target, llvm::TargetMachine* machine,
+                                           std::vector<std::vector<GpuFunction>>& functions) {
+  auto module = std::make_unique<llvm::Module>("weft", context);
+  if (machine) {
+    module->setTargetTriple("nvptx64-nvidia-cuda");
+    module->setDataLayout(machine->createDataLayout());
+  } else {
+    module->setTargetTriple(llvm::sys::getProcessTriple());
+  }
+  const std::vector<std::vector<char>> aliased = aliased_arguments(p);
+  for (std::size_t k = 0; k < p.kernels.size(); ++k) {
+    functions.emplace_back();
+    for (const GpuLaunch& launch : gpu_launches(p.kernels[k])) {
+      emit_gpu_kernel(*module, launch, target, aliased[k], launch.kernel.name);
+      functions.back().push_back({launch.kernel.name, launch.schedule});
+    }
+  }
+  verify(*module);
+  return module;
+}
+
+std::string text_of(const llvm::Module& module) {
+  std::string text;
+  llvm::raw_string_ostream os(text);
+  module.print(os, nullptr);
+  return os.str();
+}
+
+}  // namespace
+
+int known_architecture(int compute_capability) {
+  for (int a : {90, 89, 87, 86, 80, 75})
+    if (compute_capability >= a) return a;
+  throw DeviceError(fmt::format("cuda: devices of compute capability {}.{} are not supported; 7.5 and newer are", compute_capability / 10,
+                                compute_capability % 10));
+}
+
+GpuTarget default_gpu_target() {
+  GpuTarget t;
+  if (const char* name = std::getenv("WEFT_CUDA_ARCH")) {
+    const std::string text = name;
+    const std::string digits = text.substr(text.rfind('_') == std::string::npos ? 0 : text.rfind('_') + 1);
+    char* end = nullptr;
+    const long value = std::strtol(digits.c_str(), &end, 10);
+    if (digits.empty() || *end != 0 || value < 75 || value > 200)
+      throw DeviceError("WEFT_CUDA_ARCH is `" + text + "`; it must be an architecture of 75 or newer, such as sm_80");
+    t.architecture = std::min(known_architecture(static_cast<int>(value)), kNewestArchitecture);
+  }
+  return t;
+}
+
+TargetTraits gpu_traits() {
+  TargetTraits t;
+  t.library_products = true;
+  return t;
+}
+
+std::string libdevice_path() {
+  namespace fs = std::filesystem;
+  std::error_code ignored;
+  const auto there = [&](const fs::path& p) { return fs::is_regular_file(p, ignored); };
+  if (const char* given = std::getenv("WEFT_LIBDEVICE")) return there(given) ? given : "";
+  std::vector<fs::path> folders;
+  Dl_info here;
+  if (dladdr(reinterpret_cast<void*>(&LLVMInitializeNVPTXTargetInfo), &here) && here.dli_fname) folders.push_back(fs::path(here.dli_fname).parent_path());
+  if (dladdr(reinterpret_cast<void*>(&libdevice_path), &here) && here.dli_fname) folders.push_back(fs::path(here.dli_fname).parent_path());
+  for (const char* variable : {"CUDA_HOME", "CUDA_PATH", "CUDA_DIR"})
+    if (const char* home = std::getenv(variable)) folders.push_back(fs::path(home) / "nvvm/libdevice");
+  folders.push_back("/usr/local/cuda/nvvm/libdevice");
+  folders.push_back("/usr/lib/nvidia-cuda-toolkit/libdevice");
+  for (const fs::path& f : folders)
+    if (there(f / "libdevice.10.bc")) return (f / "libdevice.10.bc").string();
+  return "";
+}
+
+GpuCode compile_for_gpu(const KernelProgram& p, const GpuTarget& target) {
+  GpuCode code;
+  llvm::LLVMContext context;
+  if (target.emulated) {
+    code.image = text_of(*build_module(context, p, target, nullptr, code.kernels));
+    return code;
+  }
+  const auto machine = make_machine(target);
+  const auto module = build_module(context, p, target, machine.get(), code.kernels);
+  link_libdevice(*module);
+  optimise(*module, *machine);
+  llvm::SmallVector<char, 0> out;
+  llvm::raw_svector_ostream os(out);
+  llvm::legacy::PassManager passes;
+  if (machine->addPassesToEmitFile(passes, os, nullptr, llvm::CodeGenFileType::AssemblyFile)) throw CompileError("cuda: no code generator for PTX");
+  passes.run(*module);
+  code.image.assign(out.data(), out.size());
+  return code;
+}
+
+std::string gpu_llvm_text(const KernelProgram& p, const GpuTarget& target) {
+  llvm::LLVMContext context;
+  const auto machine = make_machine(target);
+  std::vector<std::vector<GpuFunction>> functions;
+  const auto module = build_module(context, p, target, machine.get(), functions);
+  optimise(*module, *machine);
+  return text_of(*module);
+}
+
+std::string ptx_text(const Jaxpr& simplified, const std::vector<bool>& donated, const GpuTarget& target) {
+  const KernelProgram p = form_program(simplified, gpu_traits(), donated);
+  std::string text = compile_for_gpu(p, target).image;
+  for (const Step& s : p.steps) {
+    if (s.kind != Step::Kind::control) continue;
+    const Eqn& e = p.jaxpr.data().eqns[static_cast<std::size_t>(s.number)];
+    for (const ParamText& param : e.op->params_list(*e.params)) {
+      if (param.jaxpr) text += ptx_text(simplify(*param.jaxpr), {}, target);
+      if (param.jaxprs)
+        for (const Jaxpr& branch : *param.jaxprs) text += ptx_text(simplify(branch), {}, target);
+    }
+  }
+  return text;
+}
+
+}  // namespace weft::detail

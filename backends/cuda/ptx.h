@@ -1,0 +1,38 @@
+// The kernels of a program as code for NVIDIA's GPUs. Declared without LLVM's headers.
+#pragma once
+#include <string>
+#include <vector>
+
+#include "backends/codegen/gpu_emit.h"
+#include "backends/codegen/program.h"
+
+namespace weft::detail {
+
+/// A kernel of a program: the launches that it takes, one after the other, each with all arguments that are no scratch.
+struct GpuFunction {
+  std::string name;
+  GpuSchedule schedule;
+};
+struct GpuCode {
+  std::string image;  ///< PTX; emulated: LLVM's text for the host
+  std::vector<std::vector<GpuFunction>> kernels;  ///< of each kernel of the program
+};
+
+/// The architecture that code is made for where no device says it: WEFT_CUDA_ARCH (80, sm_90), else sm_80.
+GpuTarget default_gpu_target();
+/// The architecture of a device, as far as the code generator knows it: newer ones take code for the newest that it knows.
+int known_architecture(int compute_capability);
+
+/// How programs are cut into kernels for GPUs.
+TargetTraits gpu_traits();
+/// Code for all kernels. Throws CompileError where a function needs libdevice and there is none.
+GpuCode compile_for_gpu(const KernelProgram& p, const GpuTarget& target);
+/// PTX of a simplified program and of the programs within it, for people and tests.
+std::string ptx_text(const Jaxpr& simplified, const std::vector<bool>& donated, const GpuTarget& target);
+/// LLVM's text before code generation, likewise.
+std::string gpu_llvm_text(const KernelProgram& p, const GpuTarget& target);
+
+/// Where libdevice.10.bc lies; empty: nowhere. WEFT_LIBDEVICE, beside this library, the CUDA toolkit, Python's packages.
+std::string libdevice_path();
+
+}  // namespace weft::detail
