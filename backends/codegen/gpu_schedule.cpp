@@ -14,7 +14,7 @@ constexpr std::int64_t kVectorBytes = 16;
 
 class GpuScheduler {
  public:
-  explicit GpuScheduler(const Kernel& k) : k_(k), live_(live_nodes(k)) {
+  GpuScheduler(const Kernel& k, bool aligned) : k_(k), live_(live_nodes(k)), aligned_(aligned) {
     for (const KernelArg& a : k.args)
       if (a.scratch) scratch_ += (a.elements * a.dtype.itemsize() + 15) / 16 * 16;
   }
@@ -164,7 +164,7 @@ class GpuScheduler {
 
   /// Vectors along the fastest loop, where all stores are contiguous and aligned.
   void choose_lanes() {
-    if (s_.points.empty()) return;
+    if (s_.points.empty() || !aligned_) return;
     const int dim = s_.points.back();
     const Nest& t = k_.nests[0];
     if (t.stores.empty() || !t.reductions.empty()) return;
@@ -196,6 +196,7 @@ class GpuScheduler {
 
   const Kernel& k_;
   const std::vector<char> live_;
+  const bool aligned_;
   std::int64_t scratch_ = 0;
   GpuSchedule s_;
 };
@@ -256,7 +257,7 @@ bool combines_atomically(const Kernel& k) {
   return true;
 }
 
-std::vector<GpuLaunch> gpu_launches(const Kernel& k) {
+std::vector<GpuLaunch> gpu_launches(const Kernel& k, bool aligned) {
   const auto size = [&](const std::vector<int>& dims) {
     return std::accumulate(dims.begin(), dims.end(), std::int64_t{1},
                            [&](std::int64_t n, int d) { return n * k.dag.dims[static_cast<std::size_t>(d)]; });
@@ -275,7 +276,7 @@ std::vector<GpuLaunch> gpu_launches(const Kernel& k) {
   } else {
     out.push_back({k, {}});
   }
-  for (GpuLaunch& l : out) l.schedule = GpuScheduler(l.kernel).run();
+  for (GpuLaunch& l : out) l.schedule = GpuScheduler(l.kernel, aligned).run();
   return out;
 }
 

@@ -36,7 +36,8 @@ struct GpuLaunch {
   Kernel kernel;
   GpuSchedule schedule;
 };
-std::vector<GpuLaunch> gpu_launches(const Kernel& k);
+/// `aligned`: all arguments begin at whole vectors of 16 bytes.
+std::vector<GpuLaunch> gpu_launches(const Kernel& k, bool aligned);
 
 /// Whether all stores of the kernel combine by an operation that the hardware has atomically, so that the order of the loops that update one
 /// element does not matter (but for the rounding of sums).

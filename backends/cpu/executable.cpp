@@ -10,6 +10,7 @@
 #include "backends/codegen/simplify.h"
 #include "backends/cpu/background.h"
 #include "backends/cpu/cpu_backend.h"
+#include "backends/cuda/ptx.h"
 #include "core/error.h"
 #include "runtime/buffer.h"
 #include "runtime/thread_pool.h"
@@ -94,7 +95,7 @@ CostAnalysis cost_of(const KernelProgram& p, const KernelProgram& root) {
 }  // namespace
 
 CpuExecutable::CpuExecutable(const Jaxpr& j, const CompileOptions& options)
-    : name_(options.name), program_(form_program(simplify(j), {native_vector_bytes(), true}, options.donated)) {
+    : name_(options.name), donated_(options.donated), program_(form_program(simplify(j), {native_vector_bytes(), true}, options.donated)) {
   for (const Kernel& k : program_.kernels) schedules_.push_back(make_schedule(k, native_vector_bytes()));
   for (const ProductStep& p : program_.products) products_.push_back(make_product(p));
   add_opaque(program_);
@@ -301,7 +302,8 @@ std::string CpuExecutable::as_text(std::string_view form) const {
   if (form == "jaxpr") return program_.jaxpr.to_string();
   if (form == "kernels") return to_string(program_);
   if (form == "llvm" || form == "asm") return code_as_text(program_, schedules_, form == "asm");
-  throw CompileError(fmt::format("as_text: there is no form `{}`; there are `jaxpr`, `kernels`, `llvm` and `asm`", form));
+  if (form == "ptx") return ptx_text(program_.jaxpr, donated_, default_gpu_target(), "");
+  throw CompileError(fmt::format("as_text: there is no form `{}`; there are `jaxpr`, `kernels`, `llvm`, `asm` and `ptx`", form));
 }
 
 CostAnalysis CpuExecutable::cost_analysis() const { return cost_of(program_, program_); }

@@ -44,6 +44,7 @@ class CpuExecutable final : public Executable {
   void give_back(char* arena);
 
   const std::string name_;
+  const std::vector<bool> donated_;
   KernelProgram program_;
   std::vector<Schedule> schedules_;
   // Code is made quickly at first; once better code would have paid for its making, it is made in the background and takes over.

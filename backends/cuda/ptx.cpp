@@ -19,7 +19,6 @@
 #include <cstdlib>
 #include <filesystem>
 
-#include "backends/codegen/simplify.h"
 #include "core/error.h"
 
 extern "C" {
@@ -102,6 +101,35 @@ void optimise(llvm::Module& module, llvm::TargetMachine& machine) {
   passes.run(module, modules);
 }
 
+/// Kernels that read or write slices of a scan which do not all begin at whole vectors.
+void mark_unaligned(const ControlStep& c, std::vector<char>& aligned, bool within) {
+  for (const KernelProgram& p : c.programs) {
+    bool unaligned = within;
+    if (c.kind == ControlStep::Kind::scan) {
+      const JaxprData& j = p.jaxpr.data();
+      const auto inputs = j.input_avals();
+      const std::vector<Aval> outputs = j.output_avals();
+      for (std::size_t i = static_cast<std::size_t>(c.num_consts + c.num_carry); i < inputs.size(); ++i) unaligned |= inputs[i].bytes() % 16 != 0;
+      for (std::size_t i = static_cast<std::size_t>(c.num_carry); i < outputs.size(); ++i) unaligned |= outputs[i].bytes() % 16 != 0;
+    }
+    for (const Step& s : p.steps)
+      if (s.kind == Step::Kind::kernel && unaligned) aligned[static_cast<std::size_t>(s.number)] = 0;
+    for (const ControlStep& inner : p.controls) mark_unaligned(inner, aligned, unaligned);
+  }
+}
+
+/// Kernels of loops and branches work in place on what the loop carries.
+void mark_control(const ControlStep& c, std::vector<std::vector<char>>& aliased) {
+  for (const KernelProgram& p : c.programs) {
+    for (const Step& s : p.steps)
+      if (s.kind == Step::Kind::kernel) {
+        auto& flags = aliased[static_cast<std::size_t>(s.number)];
+        std::fill(flags.begin(), flags.end(), 1);
+      }
+    for (const ControlStep& inner : p.controls) mark_control(inner, aliased);
+  }
+}
+
 /// Which arguments of which kernels may lie in one another's memory, in any of the steps.
 std::vector<std::vector<char>> aliased_arguments(const KernelProgram& p) {
   std::vector<std::vector<char>> aliased;
@@ -137,11 +165,12 @@ std::vector<std::vector<char>> aliased_arguments(const KernelProgram& p) {
     for (std::size_t i = 0; i < s.buffers.size(); ++i)
       if (s.buffers[i] >= 0 && p.buffers[static_cast<std::size_t>(s.buffers[i])].reuses_input >= 0) std::fill(flags.begin(), flags.end(), 1);
   }
+  for (const ControlStep& c : p.controls) mark_control(c, aliased);
   return aliased;
 }
 
 std::unique_ptr<llvm::Module> build_module(llvm::LLVMContext& context, const KernelProgram& p, const GpuTarget& target, llvm::TargetMachine* machine,
-                                           std::vector<std::vector<GpuFunction>>& functions) {
+                                           const std::string& prefix, std::vector<std::vector<GpuFunction>>& functions) {
   auto module = std::make_unique<llvm::Module>("weft", context);
   if (machine) {
     module->setTargetTriple("nvptx64-nvidia-cuda");
@@ -150,11 +179,14 @@ std::unique_ptr<llvm::Module> build_module(llvm::LLVMContext& context, const Ker
     module->setTargetTriple(llvm::sys::getProcessTriple());
   }
   const std::vector<std::vector<char>> aliased = aliased_arguments(p);
+  std::vector<char> aligned(p.kernels.size(), 1);
+  for (const ControlStep& c : p.controls) mark_unaligned(c, aligned, false);
   for (std::size_t k = 0; k < p.kernels.size(); ++k) {
     functions.emplace_back();
-    for (const GpuLaunch& launch : gpu_launches(p.kernels[k])) {
-      emit_gpu_kernel(*module, launch, target, aliased[k], launch.kernel.name);
-      functions.back().push_back({launch.kernel.name, launch.schedule});
+    for (const GpuLaunch& launch : gpu_launches(p.kernels[k], aligned[k] != 0)) {
+      const std::string name = prefix + launch.kernel.name;
+      emit_gpu_kernel(*module, launch, target, aliased[k], name);
+      functions.back().push_back({name, launch.schedule});
     }
   }
   verify(*module);
@@ -215,15 +247,15 @@ std::string libdevice_path() {
   return "";
 }
 
-GpuCode compile_for_gpu(const KernelProgram& p, const GpuTarget& target) {
+GpuCode compile_for_gpu(const KernelProgram& p, const GpuTarget& target, const std::string& prefix) {
   GpuCode code;
   llvm::LLVMContext context;
   if (target.emulated) {
-    code.image = text_of(*build_module(context, p, target, nullptr, code.kernels));
+    code.image = text_of(*build_module(context, p, target, nullptr, prefix, code.kernels));
     return code;
   }
   const auto machine = make_machine(target);
-  const auto module = build_module(context, p, target, machine.get(), code.kernels);
+  const auto module = build_module(context, p, target, machine.get(), prefix, code.kernels);
   link_libdevice(*module);
   optimise(*module, *machine);
   llvm::SmallVector<char, 0> out;
@@ -239,24 +271,13 @@ std::string gpu_llvm_text(const KernelProgram& p, const GpuTarget& target) {
   llvm::LLVMContext context;
   const auto machine = make_machine(target);
   std::vector<std::vector<GpuFunction>> functions;
-  const auto module = build_module(context, p, target, machine.get(), functions);
+  const auto module = build_module(context, p, target, machine.get(), "", functions);
   optimise(*module, *machine);
   return text_of(*module);
 }
 
-std::string ptx_text(const Jaxpr& simplified, const std::vector<bool>& donated, const GpuTarget& target) {
-  const KernelProgram p = form_program(simplified, gpu_traits(), donated);
-  std::string text = compile_for_gpu(p, target).image;
-  for (const Step& s : p.steps) {
-    if (s.kind != Step::Kind::control) continue;
-    const Eqn& e = p.jaxpr.data().eqns[static_cast<std::size_t>(s.number)];
-    for (const ParamText& param : e.op->params_list(*e.params)) {
-      if (param.jaxpr) text += ptx_text(simplify(*param.jaxpr), {}, target);
-      if (param.jaxprs)
-        for (const Jaxpr& branch : *param.jaxprs) text += ptx_text(simplify(branch), {}, target);
-    }
-  }
-  return text;
+std::string ptx_text(const Jaxpr& simplified, const std::vector<bool>& donated, const GpuTarget& target, const std::string& prefix) {
+  return compile_for_gpu(form_program(simplified, gpu_traits(), donated), target, prefix).image;
 }
 
 }  // namespace weft::detail

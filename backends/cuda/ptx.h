@@ -26,9 +26,10 @@ int known_architecture(int compute_capability);
 /// How programs are cut into kernels for GPUs.
 TargetTraits gpu_traits();
 /// Code for all kernels. Throws CompileError where a function needs libdevice and there is none.
-GpuCode compile_for_gpu(const KernelProgram& p, const GpuTarget& target);
-/// PTX of a simplified program and of the programs within it, for people and tests.
-std::string ptx_text(const Jaxpr& simplified, const std::vector<bool>& donated, const GpuTarget& target);
+/// `prefix`: of the kernels' names.
+GpuCode compile_for_gpu(const KernelProgram& p, const GpuTarget& target, const std::string& prefix);
+/// PTX of all kernels of a simplified program, for people and tests.
+std::string ptx_text(const Jaxpr& simplified, const std::vector<bool>& donated, const GpuTarget& target, const std::string& prefix);
 /// LLVM's text before code generation, likewise.
 std::string gpu_llvm_text(const KernelProgram& p, const GpuTarget& target);
 
