@@ -193,6 +193,10 @@ void GpuEmitter::store_all(std::size_t number, bool in_reduction, Value* conditi
   std::vector<const Store*> stores;
   for (const Store& s : k_.nests[number].stores)
     if (s.in_reduction == in_reduction) stores.push_back(&s);
+  store_all(stores, condition);
+}
+
+void GpuEmitter::store_all(std::span<const Store* const> stores, Value* condition) {
   if (stores.empty()) return;
   // All values first: a store may overwrite what another one reads.
   Values values, guards;

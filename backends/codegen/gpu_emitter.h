@@ -35,6 +35,7 @@ class GpuEmitter {
   void in_order(std::span<const int> dims, const std::function<void()>& body);
   void dealt(std::size_t number);
   void folds(std::size_t number);
+  void repeat(const Repeat& r, Value* condition);
   void scan(std::size_t number);
   Values loop(std::uint64_t dims, Value* low, Value* high, Value* step, Values carried, const std::function<Values(Value*, Values)>& body);
   Values when(Value* condition, Values carried, const Body& body);
@@ -63,6 +64,7 @@ class GpuEmitter {
   Value* address(int arg, Value* position);
   Value* first_lane(NodeId position);
   void store_all(std::size_t number, bool in_reduction, Value* condition);
+  void store_all(std::span<const Store* const> stores, Value* condition);
   void store(const Store& s, Value* v);
   void store_atomic(const Store& s);
   int level_of(NodeId n) const;

@@ -167,7 +167,7 @@ class GpuScheduler {
     if (s_.points.empty() || !aligned_) return;
     const int dim = s_.points.back();
     const Nest& t = k_.nests[0];
-    if (t.stores.empty() || !t.reductions.empty()) return;
+    if (t.stores.empty() || !t.reductions.empty() || !t.repeats.empty()) return;
     std::int64_t bytes = 1;
     for (const Store& s : t.stores) {
       bytes = std::max<std::int64_t>(bytes, k_.args[static_cast<std::size_t>(s.arg)].dtype.itemsize());
@@ -203,6 +203,7 @@ class GpuScheduler {
 
 /// Whether a later nest uses what an earlier one left in a local.
 bool shares_locals(const Kernel& k) {
+  if (std::any_of(k.nests.begin(), k.nests.end(), [](const Nest& t) { return !t.repeats.empty(); })) return true;
   std::vector<int> nest_of(k.locals.size(), -1);
   for (std::size_t n = 0; n < k.nests.size(); ++n)
     for (const Reduction& r : k.nests[n].reductions) {
@@ -214,7 +215,7 @@ bool shares_locals(const Kernel& k) {
     one.nests = {k.nests[n]};
     const std::vector<char> live = live_nodes(one);
     for (std::size_t i = 0; i < live.size(); ++i)
-      if (live[i] && k.dag.nodes[i].kind == NodeKind::local && nest_of[static_cast<std::size_t>(k.dag.nodes[i].integer)] != static_cast<int>(n))
+      if (live[i] && k.dag.nodes[i].kind == NodeKind::local && nest_of[static_cast<std::size_t>(k.dag.nodes[i].integer)] >= 0 && nest_of[static_cast<std::size_t>(k.dag.nodes[i].integer)] != static_cast<int>(n))
         return true;
   }
   return false;
@@ -242,7 +243,7 @@ bool combines_atomically(const Kernel& k) {
   std::vector<char> written(k.args.size());
   Kernel operands = k;
   for (Nest& t : operands.nests) {
-    if (!t.reductions.empty()) return false;
+    if (!t.reductions.empty() || !t.repeats.empty()) return false;
     for (Store& s : t.stores) {
       ScalarOp op;
       const NodeId v = atomic_operand(k, s, op);
