@@ -39,7 +39,7 @@ class MappedProgram final : public Executable {
       if (e.op->kind == Kind::collective)
         throw AxisError(fmt::format("{}: it names an axis that is not bound; call it inside the vmap, pmap or shard_map that does", e.op->name), e.loc);
       if (e.op->kind == Kind::spmd) {
-        s.program = spmd_program(e.params, backend);
+        s.program = spmd_program(e.params, backend, donated_operands(e, options.donated));
       } else {
         const auto add = [&](const Jaxpr& j) { s.bodies.emplace(&j.data(), compile_with_maps(backend, j, options)); };
         for (const ParamText& p : e.op->params_list(*e.params)) {
@@ -135,6 +135,24 @@ class MappedProgram final : public Executable {
       if (p.jaxprs && std::any_of(p.jaxprs->begin(), p.jaxprs->end(), communicates)) return true;
     }
     return false;
+  }
+
+  /// Operands of a map that are donated inputs of the program, which nothing else reads.
+  std::vector<bool> donated_operands(const Eqn& map, const std::vector<bool>& donated) const {
+    const JaxprData& d = jaxpr_.data();
+    std::vector<bool> out;
+    for (Atom a : map.inputs) {
+      bool ours = !a.is_literal() && a.var() >= d.first_input() && a.var() < d.first_result();
+      if (ours) {
+        const std::size_t input = a.var() - d.first_input();
+        std::ptrdiff_t uses = std::count(d.outputs.begin(), d.outputs.end(), a);
+        for (const Eqn& e : d.eqns) uses += std::count(e.inputs.begin(), e.inputs.end(), a);
+        ours = input < donated.size() && donated[input] && uses == 1;
+      }
+      out.push_back(ours);
+    }
+    if (std::none_of(out.begin(), out.end(), [](bool b) { return b; })) out.clear();
+    return out;
   }
 
   void add_segment(Backend& backend, const std::vector<const Eqn*>& eqns, const std::string& name) {

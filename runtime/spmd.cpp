@@ -3,6 +3,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cstdio>
+#include <cstring>
 #include <mutex>
 #include <unordered_map>
 
@@ -27,13 +29,23 @@ std::vector<std::string> free_axes(const ShardMapParams& p) {
   return rest;
 }
 
+/// For the flat program's inputs: its constants stand in front.
+std::vector<bool> with_constants(std::size_t num_constants, const std::vector<bool>& donated) {
+  std::vector<bool> all;
+  if (donated.empty()) return all;
+  all.assign(num_constants, false);
+  all.insert(all.end(), donated.begin(), donated.end());
+  return all;
+}
+
 }  // namespace
 
-SpmdProgram::SpmdProgram(const ShardMapParams& params, Backend& backend, const std::string& name)
+SpmdProgram::SpmdProgram(const ShardMapParams& params, Backend& backend, const std::string& name, std::vector<bool> donated)
     : params_(spread_nested_maps(params, num_host_devices())),
+      donated_(std::move(donated)),
       mesh_(mesh_of(params_.mesh)),
       flat_(flatten_spmd(params.jaxpr, mesh_.axes(), free_axes(params_))),
-      body_(flat_.jaxpr, mesh_.axes(), free_axes(params_), backend, name),
+      body_(flat_.jaxpr, mesh_.axes(), free_axes(params_), backend, name, with_constants(flat_.consts.size(), donated_)),
       in_avals_(params.jaxpr.data().input_avals().begin(), params.jaxpr.data().input_avals().end()),
       out_avals_(output_avals(params)),
       fitting_(in_avals_.size()) {
@@ -77,12 +89,34 @@ DeviceBuffers SpmdProgram::operand(std::size_t i, const Array& x, SourceLoc loc)
   return parts;
 }
 
+// Memory that is taken must be nobody else's: what isn't, is copied, and the user is told once.
+DeviceBuffers SpmdProgram::taken_operand(std::size_t i, const Array& x, SourceLoc loc) {
+  const ConcreteArray* c = as_concrete(x);
+  const bool own = c && !c->shards.empty() && std::all_of(c->shards.begin(), c->shards.end(), [](const Ref<Buffer>& b) { return b->exclusive(); });
+  DeviceBuffers parts = operand(i, x, loc);
+  const bool in_place = c && c->shards.size() == parts.size() && std::equal(parts.begin(), parts.end(), c->shards.begin());
+  if (own && in_place) return parts;
+  if (!warned_.exchange(true))
+    fmt::print(stderr, "weft: warning: the donated argument {} of a mapped function is copied: {}{}\n", to_string(x.aval()),
+               !c || c->shards.empty() ? "it lies in one place; put it on the devices with device_put"
+               : !in_place             ? "it is divided otherwise than the function needs it"
+                                       : "another array shares its memory",
+               loc ? fmt::format(" ({}:{})", loc.file(), loc.line()) : std::string());
+  for (Ref<Buffer>& b : parts) {
+    if (b->exclusive()) continue;
+    const Ref<Buffer> copy(new HostBuffer(b->bytes(), b->device_id()));
+    if (b->bytes() > 0) std::memcpy(copy->data(), b->data(), b->bytes());
+    b = copy;
+  }
+  return parts;
+}
+
 std::vector<Array> SpmdProgram::run(std::span<const Array> inputs, SourceLoc loc) {
   const MeshAxes& mesh = mesh_.axes();
   std::vector<DeviceBuffers> in;
   in.reserve(flat_.consts.size() + inputs.size());
   for (const Array& constant : flat_.consts) in.push_back(DeviceBuffers(mesh.device_ids.size(), whole_of(constant, mesh.device_ids[0])));
-  for (std::size_t i = 0; i < inputs.size(); ++i) in.push_back(operand(i, inputs[i], loc));
+  for (std::size_t i = 0; i < inputs.size(); ++i) in.push_back(body_.takes(flat_.consts.size() + i) ? taken_operand(i, inputs[i], loc) : operand(i, inputs[i], loc));
   std::vector<DeviceBuffers> results = body_.run(in);
   std::vector<Array> out;
   out.reserve(results.size());
@@ -94,10 +128,11 @@ std::vector<Array> SpmdProgram::run(std::span<const Array> inputs, SourceLoc loc
   return out;
 }
 
-Ref<SpmdProgram> spmd_program(const ParamsRef& params, Backend& backend) {
+Ref<SpmdProgram> spmd_program(const ParamsRef& params, Backend& backend, const std::vector<bool>& donated) {
   struct Entry {
     ParamsRef params;
     Backend* backend;
+    std::vector<bool> donated;
     Ref<SpmdProgram> program;
   };
   static std::mutex mutex;
@@ -107,18 +142,18 @@ Ref<SpmdProgram> spmd_program(const ParamsRef& params, Backend& backend) {
   const auto find = [&]() -> Ref<SpmdProgram> {
     const auto [begin, end] = cache->equal_range(key);
     for (auto e = begin; e != end; ++e)
-      if (e->second.backend == &backend && (e->second.params.get() == params.get() || params_as<ShardMapParams>(*e->second.params) == p)) return e->second.program;
+      if (e->second.backend == &backend && e->second.donated == donated && (e->second.params.get() == params.get() || params_as<ShardMapParams>(*e->second.params) == p)) return e->second.program;
     return {};
   };
   {
     const std::lock_guard lock(mutex);
     if (Ref<SpmdProgram> known = find()) return known;
   }
-  Ref<SpmdProgram> program(new SpmdProgram(p, backend, "shard_map"));
+  Ref<SpmdProgram> program(new SpmdProgram(p, backend, "shard_map", donated));
   const std::lock_guard lock(mutex);
   if (Ref<SpmdProgram> known = find()) return known;
   if (cache->size() >= 1024) cache->clear();  // programs in use are kept by whoever uses them
-  cache->emplace(key, Entry{params, &backend, program});
+  cache->emplace(key, Entry{params, &backend, donated, program});
   return program;
 }
 

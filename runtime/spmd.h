@@ -10,7 +10,8 @@ namespace weft::detail {
 class SpmdProgram final : public RefCounted {
  public:
   /// Compiles the body's segments with the backend.
-  SpmdProgram(const ShardMapParams& params, Backend& backend, const std::string& name);
+  /// `donated`: for each operand, whether its memory may be taken; empty: none.
+  SpmdProgram(const ShardMapParams& params, Backend& backend, const std::string& name, std::vector<bool> donated);
   /// Runs on concrete arrays and literals of the operands' types, divided or not; those that lie as the program needs them are not copied.
   /// Throws DeviceError for an operand that is committed to devices of which none is the program's.
   std::vector<Array> run(std::span<const Array> inputs, SourceLoc loc);
@@ -20,8 +21,11 @@ class SpmdProgram final : public RefCounted {
 
  private:
   DeviceBuffers operand(std::size_t i, const Array& x, SourceLoc loc);
+  DeviceBuffers taken_operand(std::size_t i, const Array& x, SourceLoc loc);
 
   ShardMapParams params_;
+  std::vector<bool> donated_;
+  std::atomic<bool> warned_{false};
   Mesh mesh_;
   Hoisted flat_;
   SpmdBody body_;
@@ -32,6 +36,6 @@ class SpmdProgram final : public RefCounted {
 };
 
 /// The program of a shard_map equation, compiled once for equal parameters.
-Ref<SpmdProgram> spmd_program(const ParamsRef& params, Backend& backend);
+Ref<SpmdProgram> spmd_program(const ParamsRef& params, Backend& backend, const std::vector<bool>& donated = {});
 
 }  // namespace weft::detail

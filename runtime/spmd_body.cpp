@@ -155,7 +155,11 @@ struct SpmdBody::Builder {
   std::vector<int> level;  // of each variable
   std::map<std::uint32_t, int> literal_slots;
 
-  Builder(SpmdBody& o, Backend& b, const std::string& n) : out(o), backend(b), name(n), d(o.body_.data()), slot(d.avals.size(), -1), level(d.avals.size(), 0) {}
+  std::vector<bool> donated;  // of the inputs
+  std::vector<Var> root;      // of each variable: itself, or what it is a view of
+
+  Builder(SpmdBody& o, Backend& b, const std::string& n, const std::vector<bool>& donated_inputs)
+      : out(o), backend(b), name(n), d(o.body_.data()), slot(d.avals.size(), -1), level(d.avals.size(), 0), donated(donated_inputs) {}
 
   int new_slot() { return out.num_slots_++; }
   int constant(DeviceBuffers buffers) {
@@ -242,7 +246,22 @@ struct SpmdBody::Builder {
     out.steps_.push_back(std::move(s));
   }
 
-  void add_segment(const std::vector<const Eqn*>& eqns, const std::vector<bool>& kept) {
+  /// For each variable, whether it is a view of a donated input that only the segment of this level reads.
+  std::vector<bool> dead_after(int l, const std::vector<char>& what, const std::vector<int>& eqn_level) const {
+    std::vector<bool> dead(d.avals.size());
+    if (donated.empty()) return dead;
+    std::vector<bool> root_dead(d.avals.size());
+    for (std::size_t i = 0; i < donated.size(); ++i) root_dead[d.first_input() + i] = donated[i];
+    for (std::size_t i = 0; i < d.eqns.size(); ++i)
+      for (Atom a : d.eqns[i].inputs)
+        if (!a.is_literal() && what[i] != 'v' && (what[i] != 's' || eqn_level[i] != l)) root_dead[root[a.var()]] = false;
+    for (Atom a : d.outputs)
+      if (!a.is_literal()) root_dead[root[a.var()]] = false;
+    for (std::size_t v = 0; v < dead.size(); ++v) dead[v] = root_dead[root[v]];
+    return dead;
+  }
+
+  void add_segment(const std::vector<const Eqn*>& eqns, const std::vector<bool>& kept, const std::vector<bool>& dead) {
     if (eqns.empty()) return;
     Step step;
     Segment* const s = &step.segment;
@@ -259,6 +278,16 @@ struct SpmdBody::Builder {
         }
       for (Var v : e->outputs) defined[v] = true;
     }
+    // A view and what it is of are two operands in one memory, which is not given away.
+    std::vector<bool> given(s->inputs.size());
+    bool any_given = false;
+    for (const auto& [v, atom] : inside)
+      if (dead[v] && std::count(s->inputs.begin(), s->inputs.end(), slot[v]) == 1) {
+        given[static_cast<std::size_t>(atom.var())] = any_given = true;
+        out.taken_.resize(donated.size());
+        out.taken_[root[v] - d.first_input()] = true;
+      }
+    if (!any_given) given.clear();
     std::vector<Atom> outputs;
     for (const Eqn* e : eqns) {
       std::vector<Atom> in;
@@ -276,7 +305,7 @@ struct SpmdBody::Builder {
       }
     }
     s->jaxpr = std::move(builder).finish(std::move(outputs));
-    s->executable = backend.compile(s->jaxpr, {name, {}});
+    s->executable = backend.compile(s->jaxpr, {name, given});
     const CostAnalysis cost = s->executable->cost_analysis();
     s->cost = cost.flops + cost.bytes_accessed;
     out.steps_.push_back(std::move(step));
@@ -307,6 +336,10 @@ struct SpmdBody::Builder {
       for (Var v : e.outputs) level[v] = what[i] == 'b' ? l + 1 : l, in_memory[v] = what[i] != 's';
       top = std::max(top, what[i] == 'b' ? l + 1 : l);
     }
+    for (std::size_t v = 0; v < d.avals.size(); ++v) root.push_back(static_cast<Var>(v));
+    for (std::size_t i = 0; i < d.eqns.size(); ++i)
+      for (std::size_t k = 0; what[i] == 'v' && k < d.eqns[i].outputs.size(); ++k)
+        if (const Atom a = d.eqns[i].inputs[k]; !a.is_literal()) root[d.eqns[i].outputs[k]] = root[a.var()];
     // What segments must give away.
     std::vector<bool> kept(d.avals.size());
     for (std::size_t i = 0; i < d.eqns.size(); ++i)
@@ -328,7 +361,7 @@ struct SpmdBody::Builder {
       std::vector<const Eqn*> eqns;
       for (std::size_t i = 0; i < d.eqns.size(); ++i)
         if (what[i] == 's' && eqn_level[i] == l) eqns.push_back(&d.eqns[i]);
-      add_segment(eqns, kept);
+      add_segment(eqns, kept, dead_after(l, what, eqn_level));
       for (std::size_t i = 0; i < d.eqns.size(); ++i)
         if (what[i] == 'b' && eqn_level[i] == l) add_barrier(d.eqns[i]);
     }
@@ -361,9 +394,10 @@ struct SpmdBody::Builder {
   }
 };
 
-SpmdBody::SpmdBody(const Jaxpr& body, const MeshAxes& mesh, std::vector<std::string> free_axes, Backend& backend, const std::string& name)
+SpmdBody::SpmdBody(const Jaxpr& body, const MeshAxes& mesh, std::vector<std::string> free_axes, Backend& backend, const std::string& name,
+                   const std::vector<bool>& donated)
     : body_(body), mesh_(mesh), free_axes_(std::move(free_axes)), device_ids_(mesh.device_ids), num_devices_(device_ids_.size()) {
-  Builder(*this, backend, name).build();
+  Builder(*this, backend, name, donated).build();
 }
 
 }  // namespace weft::detail

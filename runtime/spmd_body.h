@@ -24,9 +24,14 @@ using DeviceBuffers = std::vector<Ref<Buffer>>;
 class SpmdBody {
  public:
   /// `body` is flat. Its inputs and outputs are those of run().
-  SpmdBody(const Jaxpr& body, const MeshAxes& mesh, std::vector<std::string> free_axes, Backend& backend, const std::string& name);
+  /// `donated`: for each input, whether its memory may be written; empty: none.
+  SpmdBody(const Jaxpr& body, const MeshAxes& mesh, std::vector<std::string> free_axes, Backend& backend, const std::string& name,
+           const std::vector<bool>& donated = {});
   /// One value for each input; results likewise. Thread-safe.
   std::vector<DeviceBuffers> run(std::span<const DeviceBuffers> inputs) const;
+
+  /// Whether an input's memory is taken for a result, so that nobody else may have it.
+  bool takes(std::size_t input) const { return input < taken_.size() && taken_[input]; }
 
   const Jaxpr& jaxpr() const { return body_; }
   /// The machine code's forms, segment by segment.
@@ -75,6 +80,7 @@ class SpmdBody {
   std::size_t num_devices_;
   int num_slots_ = 0;
   std::vector<int> input_slots_, output_slots_;
+  std::vector<bool> taken_;  ///< of the inputs
   std::vector<std::pair<int, DeviceBuffers>> constants_;  ///< slots that never change: literals, positions along axes
   std::vector<Step> steps_;
 };

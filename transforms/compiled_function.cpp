@@ -66,7 +66,12 @@ std::vector<Array> CompiledFunction::run(std::span<const Array> inputs, SourceLo
     sharded |= !c->buffer || (committed && committed->buffer && committed->buffer->device_id() != c->buffer->device_id());
     committed = c;
   }
-  if (runner().takes_placed()) return runner().call(inputs, default_device_id());
+  if (runner().takes_placed()) {
+    if (!donated_.empty()) check_given_once(inputs, loc);
+    std::vector<Array> results = runner().call(inputs, default_device_id());
+    take_donated(inputs);
+    return results;
+  }
   // Sharded operands, and ones that are committed to several devices, go step by step: each operation follows its operands, or throws.
   if (sharded) return eval_jaxpr(jaxpr_, inputs);
   const int device = committed ? committed->buffer->device_id() : device_ >= 0 ? device_ : default_device_id();
@@ -78,30 +83,40 @@ std::vector<Array> CompiledFunction::run(std::span<const Array> inputs, SourceLo
   return results;
 }
 
-std::vector<Array> CompiledFunction::run_donating(std::span<const Array> inputs, int device, SourceLoc loc) {
-  // Memory that others refer to as well is not given away but copied.
-  std::vector<Array> owned(inputs.begin(), inputs.end());
-  for (std::size_t i = 0; i < owned.size(); ++i) {
-    const ConcreteArray* c = as_concrete(inputs[i]);
-    if (!donated_[i] || !c) continue;
+void CompiledFunction::check_given_once(std::span<const Array> inputs, SourceLoc loc) const {
+  for (std::size_t i = 0; i < donated_.size(); ++i)
     for (std::size_t k = 0; k < inputs.size(); ++k)
-      if (k != i && inputs[k].impl() == inputs[i].impl())
+      if (donated_[i] && as_concrete(inputs[i]) && k != i && inputs[k].impl() == inputs[i].impl())
         throw Error(fmt::format("{}: the arrays number {} and {} of the arguments are one array, {}, which is donated and passed twice; donate a copy",
-                                name_, std::min(i, k), std::max(i, k), to_string(c->aval)),
+                                name_, std::min(i, k), std::max(i, k), to_string(inputs[i].aval())),
                     loc);
-    if (c->buffer->exclusive()) continue;
-    Ref<Buffer> copy = host().allocate(static_cast<std::size_t>(c->aval.bytes()));
-    host().read(*c, copy->data(), loc);
-    owned[i] = Array(Ref<ArrayImpl>(new ConcreteArray(c->aval, std::move(copy))));
-  }
-  std::vector<Array> results = runner().call(owned, device);
-  for (std::size_t i = 0; i < owned.size(); ++i)
+}
+
+// Donated arrays hold nothing any more.
+void CompiledFunction::take_donated(std::span<const Array> inputs) const {
+  for (std::size_t i = 0; i < donated_.size(); ++i)
     if (donated_[i] && as_concrete(inputs[i])) {
       auto* c = static_cast<ConcreteArray*>(inputs[i].impl().get());
       c->buffer = {};
       c->shards.clear();
       c->placement = {};
     }
+}
+
+std::vector<Array> CompiledFunction::run_donating(std::span<const Array> inputs, int device, SourceLoc loc) {
+  // Memory that others refer to as well is not given away but copied.
+  check_given_once(inputs, loc);
+  std::vector<Array> owned(inputs.begin(), inputs.end());
+  for (std::size_t i = 0; i < owned.size(); ++i) {
+    const ConcreteArray* c = as_concrete(inputs[i]);
+    if (!donated_[i] || !c) continue;
+    if (c->buffer->exclusive()) continue;
+    Ref<Buffer> copy = host().allocate(static_cast<std::size_t>(c->aval.bytes()));
+    host().read(*c, copy->data(), loc);
+    owned[i] = Array(Ref<ArrayImpl>(new ConcreteArray(c->aval, std::move(copy))));
+  }
+  std::vector<Array> results = runner().call(owned, device);
+  take_donated(inputs);
   return results;
 }
 

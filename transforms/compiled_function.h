@@ -32,6 +32,8 @@ class CompiledFunction final : public Program {
 
  private:
   Executable& runner();
+  void check_given_once(std::span<const Array> inputs, SourceLoc loc) const;
+  void take_donated(std::span<const Array> inputs) const;
   std::vector<Array> run_donating(std::span<const Array> inputs, int device, SourceLoc loc);
 
   const std::string name_;

@@ -204,7 +204,6 @@ class Cache final : public JitCache {
       donated.resize(e.avals.size(), false);
       for (std::size_t i = f.offsets[static_cast<std::size_t>(n)]; i < f.offsets[static_cast<std::size_t>(n) + 1]; ++i) donated[i] = true;
     }
-    if (maker_) donated.clear();  // a permission that maps make no use of
     e.in_placements = resolve_shardings(options_.in_shardings, f.arguments(), "in_shardings", c.loc);
     e.out_placements = resolve_shardings(options_.out_shardings, f.result(), "out_shardings", c.loc);
     if (options_.device && e.in_placements.empty()) e.in_placements.assign(e.avals.size(), weft::Placement(*options_.device));

@@ -1,0 +1,171 @@
+// What maps over devices promise besides values: memory that is handed on, devices that are used, bytes that are moved, errors that end a call.
+#include "tests/runtime/devices.h"
+
+#include <complex>
+#include <functional>
+
+#include "runtime/collectives.h"
+
+using namespace weft;
+using namespace weft::test;
+
+namespace {
+
+Array rows(int n, int m) { return sin(reshape(arange(n * m, float64), {n, m})); }
+
+std::vector<const void*> addresses(const Array& x) {
+  std::vector<const void*> out;
+  for (const Shard& s : x.addressable_shards()) out.push_back(s.data.data<float>().data());
+  return out;
+}
+std::int64_t bytes_moved(const std::function<void()>& f) {
+  const std::int64_t before = detail::collective_counters().bytes_moved;
+  f();
+  return detail::collective_counters().bytes_moved - before;
+}
+
+}  // namespace
+
+TEST_CASE("donated arguments that lie as they are needed give their memory to the result") {
+  const std::vector<Device> two{devices()[0], devices()[1]};
+  auto step = pmap([](Array a) { return a * 2 + 1; }, {.devices = two, .donate_argnums = {0}});
+  Array x = step(device_put_sharded({ones(1000), ones(1000)}, two));  // its memory is its own
+  const std::vector<const void*> before = addresses(x);
+  const Array y = step(x);
+  CHECK(addresses(y) == before);
+  CHECK(near(y(slice(), 0), {7, 7}));
+  CHECK(has(error_of<Error>([&] { x + 1; }), "donated"));
+  // With a collective, what is read after it keeps its memory; the values are right.
+  auto normalised = pmap([](Array a) { return a / psum(a, "i"); }, {.axis_name = "i", .devices = two, .donate_argnums = {0}});
+  CHECK(near(normalised(pmap([](Array a) { return a + 0; }, {.devices = two})(array({{1.f}, {3.f}}))), {.25, .75}));
+  // Memory that is another's too, or lies elsewhere, is copied; the result is the same, and the other array keeps its values.
+  const Array whole = ones({2, 1000});
+  CHECK(near(step(whole)(slice(), 7), {3, 3}));
+  CHECK(has(error_of<Error>([&] { whole + 1; }), "donated"));
+  const Array kept = pmap([](Array a) { return a * 1; }, {.devices = two})(ones({2, 1000}));
+  const Array part = kept[0];
+  step(kept);
+  CHECK(near(part(slice(2)), {1, 1}));
+  CHECK(has(error_of<Error>([&] { pmap([](Array a, Array b) { return a + b; }, {.devices = two, .donate_argnums = {0}})(y, y); }), "passed twice"));
+}
+
+TEST_CASE("nested maps spread over a split of the devices") {
+  auto inner = [](Array a) { return psum(a, {"i", "j"}) + 10 * axis_index("i") + axis_index("j"); };
+  const Array y = pmap(pmap(inner, {.axis_name = "j"}), {.axis_name = "i"})(reshape(arange(8, float32), {2, 4}));
+  CHECK(y.devices().size() == 8);
+  CHECK(near(y, {28, 29, 30, 31, 38, 39, 40, 41}));
+  // Three by four devices are not there: the inner map runs within each device's program.
+  const Array z = pmap(pmap(inner, {.axis_name = "j"}), {.axis_name = "i"})(reshape(arange(12, float32), {3, 4}));
+  CHECK(z.devices().size() == 3);
+  CHECK(z[2][3].item<float>() == 66 + 23);
+}
+
+TEST_CASE("nothing is moved between devices but by collectives") {
+  const Array x = rows(8, 100);
+  auto local = pmap([](Array a) { return tanh(a) * 2; });
+  Array y = local(x);
+  CHECK(bytes_moved([&] {
+          for (int i = 0; i < 3; ++i) y = local(y);
+          y[3].block_until_ready();
+        }) == 0);
+  auto total = pmap([](Array a) { return psum(a, "i"); }, {.axis_name = "i"});
+  const Array z = local(x);
+  CHECK(bytes_moved([&] { total(z); }) == 2 * 7 * 100 * 8);
+  CHECK(bytes_moved([&] { total(z)[5].block_until_ready(); }) == 2 * 7 * 100 * 8);
+  auto gathered = pmap([](Array a) { return all_gather(a, "i"); }, {.axis_name = "i"});
+  CHECK(bytes_moved([&] { gathered(z); }) == 8 * 7 * 100 * 8);
+  const Mesh mesh = make_mesh({8}, {"i"});
+  const Array placed = device_put(x, NamedSharding{mesh, P("i")});
+  auto scaled = jit([](Array a) { return a * 2 + 1; });
+  CHECK(bytes_moved([&] { scaled(placed); }) == 0);
+}
+
+TEST_CASE("a device's program that throws ends the call with its error, and the next call runs") {
+  auto checked = [](Array a) {
+    const Array b = pure_callback(
+        [](Array v) {
+          if (v.item<float>() == 3) throw std::runtime_error("three is too many");
+          return v;
+        },
+        ShapeDtypeStruct{{}, float32}, a);
+    return psum(b, "i");
+  };
+  auto mapped = pmap(checked, {.axis_name = "i"});
+  CHECK(has(error_of<std::exception>([&] { mapped(arange(8, float32)); }), "three is too many"));
+  CHECK(near(mapped(ones(8))[0], {8}));
+}
+
+TEST_CASE("collectives on every number of devices agree with vmap, and their gradients with differences") {
+  struct Case {
+    const char* name;
+    std::function<Array(Array)> f;
+  };
+  for (const int n : {1, 2, 4, 8}) {
+    std::vector<std::pair<int, int>> ring;
+    std::vector<int> turned;
+    for (int i = 0; i < n; ++i) ring.push_back({i, (i + 1) % n}), turned.push_back(n - 1 - i);
+    const std::vector<Case> cases = {
+        {"psum", [](Array a) { return a * psum(sin(a), "i"); }},
+        {"pmean", [](Array a) { return a * pmean(a * a, "i"); }},
+        {"pmax", [](Array a) { return a * pmax(a, "i"); }},
+        {"pmin", [](Array a) { return a * pmin(a, "i"); }},
+        {"all_gather", [](Array a) { return sum(all_gather(a * a, "i"), 0) * a; }},
+        {"all_gather tiled", [n](Array a) { return reshape(all_gather(a * a, "i", {.tiled = true}), {n, n})(0) * a; }},
+        {"psum_scatter", [](Array a) { return psum_scatter(a * a, "i") * a; }},
+        {"psum_scatter tiled", [](Array a) { return psum_scatter(a * a, "i", {.tiled = true}) * a; }},
+        {"all_to_all", [](Array a) { return all_to_all(a * a, "i", 0, 0) * a; }},
+        {"ppermute", [ring](Array a) { return ppermute(a * a, "i", ring) * a; }},
+        {"pshuffle", [turned](Array a) { return pshuffle(a * a, "i", turned) * a; }},
+        {"pswapaxes", [](Array a) { return pswapaxes(a * a, "i", 0) * a; }},
+        {"pbroadcast", [n](Array a) { return pbroadcast(a * a, "i", n - 1) * a; }},
+        {"axis_index", [](Array a) { return a * a * (axis_index("i") + axis_size("i")); }},
+    };
+    const Array x = rows(n, n) + 0.01 * reshape(arange(n * n, float64), {n, n});
+    for (const Case& c : cases) {
+      CAPTURE(n);
+      CAPTURE(c.name);
+      const auto loss = [&](auto mapped) { return [=](Array a) { return sum(sin(mapped(a))); }; };
+      const auto by_devices = pmap(c.f, {.axis_name = "i"});
+      const auto by_lanes = vmap(c.f, {.axis_name = "i"});
+      CHECK(tree::all_close(device_get(by_devices(x)), by_lanes(x), 1e-12, 1e-12));
+      const Array slope = device_get(grad(loss(by_devices))(x));
+      CHECK(tree::all_close(slope, grad(loss(by_lanes))(x), 1e-11, 1e-11));
+      const Array direction = cos(x);
+      const double h = 1e-6, difference = ((loss(by_lanes)(x + h * direction) - loss(by_lanes)(x - h * direction)) / (2 * h)).item<double>();
+      CHECK(std::abs(difference - sum(slope * direction).item<double>()) < 1e-6 * (1 + std::abs(difference)));
+    }
+  }
+}
+
+TEST_CASE("groups, and complex numbers, with gradients") {
+  const Array x = rows(8, 4);
+  const AxisIndexGroups groups{{0, 2, 4, 6}, {1, 3, 5, 7}};
+  const auto grouped = [&](Array a) { return psum(a * a, "i", {.axis_index_groups = groups}) * a; };
+  // The same on one device: rows of one parity are summed.
+  const auto plain = [&](Array v) {
+    const Array sums = sum(reshape(v * v, {4, 2, 4}), 0, keepdims);
+    return v * reshape(broadcast_to(sums, {4, 2, 4}), {8, 4});
+  };
+  CHECK(tree::all_close(device_get(pmap(grouped, {.axis_name = "i"})(x)), plain(x), 1e-12, 1e-12));
+  CHECK(tree::all_close(device_get(grad([&](Array v) { return sum(sin(pmap(grouped, {.axis_name = "i"})(v))); })(x)), grad([&](Array v) { return sum(sin(plain(v))); })(x), 1e-11, 1e-11));
+  const auto others = [&](Array a) {
+    return std::tuple{pmax(a, "i", {.axis_index_groups = groups}), all_gather(a, "i", {.axis_index_groups = groups}), psum_scatter(a, "i", {.axis_index_groups = groups}),
+                      all_to_all(a, "i", 0, 0, {.axis_index_groups = groups}), pmean(a, "i", {.axis_index_groups = groups})};
+  };
+  const auto [largest, gathered, scattered, exchanged, average] = pmap(others, {.axis_name = "i"})(x);
+  const Array odd = x(slice(1, none, 2));
+  CHECK(tree::all_close(device_get(largest)[3], max(odd, 0)));
+  CHECK(tree::all_close(device_get(gathered)[5], odd));
+  CHECK(tree::all_close(device_get(scattered)(slice(1, none, 2)), sum(odd, 0), 1e-12, 1e-12));
+  CHECK(tree::all_close(device_get(exchanged)(slice(1, none, 2)), transpose(odd)));
+  CHECK(tree::all_close(device_get(average)[7], mean(odd, 0), 1e-12, 1e-12));
+
+  const Array z = convert(x, complex128) * Array(std::complex<double>(1, 2)) + cos(x);
+  const auto mixed = [](Array a) { return a * psum(a, "i") + all_gather(a * a, "i")(0) + ppermute(a, "i", {{0, 1}, {1, 0}}) + pbroadcast(a, "i", 2) * psum_scatter(concatenate({a, a}), "i")(newaxis); };
+  CHECK(tree::all_close(device_get(pmap(mixed, {.axis_name = "i"})(z)), vmap(mixed, {.axis_name = "i"})(z), 1e-12, 1e-12));
+  const auto energy = [&](auto f) { return [=](Array v) { return sum(abs(f(v)) * abs(f(v))); }; };
+  CHECK(tree::all_close(device_get(grad(energy(pmap(mixed, {.axis_name = "i"})))(z)), grad(energy(vmap(mixed, {.axis_name = "i"})))(z), 1e-9, 1e-9));
+  const Array flags = x > 0;
+  const auto logic = [](Array a) { return std::tuple{psum(a, "i"), pmax(a, "i"), pmin(a, "i"), all_gather(a, "i"), ppermute(a, "i", {{0, 1}}), pbroadcast(a, "i", 3)}; };
+  CHECK(tree::all_close(device_get(pmap(logic, {.axis_name = "i"})(flags)), vmap(logic, {.axis_name = "i"})(flags)));
+}
