@@ -574,7 +574,7 @@ Elements Scope::matrix_of(Atom a, std::vector<NodeId> batch) {
 KernelValue Scope::matrix(const Eqn& e, Var v, std::span<const NodeId> at) {
   Dag& dag = former_.dag();
   const Aval& in = j_.aval(e.inputs[0]);
-  if (in.dtype != float32 && in.dtype != float64) throw NotLanes();
+  if (in.ndim() < 2 || (in.dtype != float32 && in.dtype != float64)) throw NotLanes();
   const int leading = in.ndim() - 2;
   std::vector<NodeId> batch(at.begin(), at.begin() + leading);
   std::vector<Elements>& results = matrices_[{&e, batch}];

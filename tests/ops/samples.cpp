@@ -133,7 +133,31 @@ std::vector<SampleText> basic_samples() {
        "memory_kind=device)] a in (b,)"},
       {"stop_gradient", kAny, "a:$d[2,3]. let b:$d[2,3] = stop_gradient a in (b,)", 0, 2, false},
 
-      // Sub-programs.
+      {"polygamma", kFloating, "a:$d[3]. let b:$d[3] = exp a; c:$d[3] = polygamma 1.0:$d[] b in (c,)", 0, 2, true, 4},
+
+      // Sub-programs; those that compute, and those that only hand on, which may be of any dtype.
+      {"closed_call", kAny,
+       "a:$d[3]. let b:$d[3] = closed_call[call_jaxpr={ lambda ; a:$d[3]. let b:$d[3] = rev[dimensions=(0,)] a in (b,) }] a in (b,)"},
+      {"cond", kAny,
+       "i:i32[] a:$d[3] b:$d[3]. let c:$d[3] = cond[branches=({ lambda ; a:$d[3] b:$d[3]. let  in (a,) } { lambda ; a:$d[3] b:$d[3]. let  "
+       "in (b,) })] "
+       "i a b in (c,)",
+       0, 1},
+      {"jit", kAny, "a:$d[3] b:$d[2]. let c:$d[2] d:$d[3] = jit[name=f jaxpr={ lambda ; a:$d[3] b:$d[2]. let  in (b, a) }] a b in (c, d)"},
+      {"remat2", kAny,
+       "a:$d[3]. let b:$d[3] = remat2[differentiated=False jaxpr={ lambda ; a:$d[3]. let b:$d[3] = rev[dimensions=(0,)] a in (b,) } "
+       "policy=None "
+       "prevent_cse=True] a in (b,)"},
+      {"scan", kAny,
+       "c:$d[2] x:$d[3,2]. let d:$d[2] y:$d[3,2] = scan[jaxpr={ lambda ; c:$d[2] x:$d[2]. let  in (x, c) } length=3 num_carry=1 "
+       "num_consts=0 "
+       "reverse=False unroll=1] c x in (d, y)"},
+      {"while", kAny,
+       "n:i32[] c:$d[2] e:$d[2]. let m:i32[] d:$d[2] f:$d[2] = while[body_jaxpr={ lambda ; n:i32[] c:$d[2] e:$d[2]. let m:i32[] = sub n "
+       "1:i32[] in "
+       "(m, e, c) } body_nconsts=0 cond_jaxpr={ lambda ; n:i32[] c:$d[2] e:$d[2]. let b:bool[] = gt n 0:i32[] in (b,) } cond_nconsts=0 "
+       "max_steps=4] n c e in (m, d, f)",
+       0, 4},
       {"closed_call", kNumber,
        "a:$d[3] b:$d[3]. let c:$d[3] = closed_call[call_jaxpr={ lambda ; a:$d[3] b:$d[3]. let c:$d[3] = mul a b in (c,) }] a b in (c,)"},
       {"cond", kNumber,

@@ -104,6 +104,7 @@ std::vector<SampleText> traced_samples() {
                return on_devices([](Array v) { return psum_scatter(v * v, "i"); }, t, {2, 2, 3});
              }),
       sample("shard_map", kNumber, [](DType t) { return on_devices([](Array v) { return v * v; }, t); }),
+      sample("shard_map", kAny, [](DType t) { return on_devices([](Array v) { return flip(v); }, t); }),
   };
 }
 

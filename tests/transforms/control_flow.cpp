@@ -93,6 +93,19 @@ TEST_CASE("a bounded while loop has a reverse derivative, one without a bound an
   CHECK(message.find("while_loop") != std::string::npos);
 }
 
+TEST_CASE("the memory of a bounded while loop's reverse mode grows as the square root of the bound") {
+  auto bytes = [](int n) {
+    auto f = [n](Array x) {
+      auto go_on = [](Array c) { return c(0) < 2; };
+      return sum(while_loop(go_on, [](Array c) { return sin(c); }, x, {.max_steps = n}));
+    };
+    return static_cast<double>(jit(grad(f)).lower(ones(100)).compile().memory_analysis().temp_size_in_bytes);
+  };
+  const double few = bytes(400), many = bytes(40000);
+  CHECK(many < 15 * few);  // of a hundred times the steps
+  CHECK(many < 40000 * 100 * 4 / 20);
+}
+
 TEST_CASE("a bound stops the loop in both modes at the same step") {
   auto three = [](Array x) { return while_loop([](Array a) { return a < 1e9f; }, [](Array a) { return a * 2; }, x, {.max_steps = 3}); };
   CHECK(close(three(1.f), {8}));

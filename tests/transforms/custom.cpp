@@ -46,6 +46,32 @@ TEST_CASE("a vjp rule, with residuals, under the other transforms") {
   CHECK(refuses<TracerError>([&] { jvp(scaled, std::tuple{1.f, 1.f}, std::tuple{1.f, 1.f}); }, {"custom_vjp", "reverse"}));
 }
 
+TEST_CASE("a vjp rule under forward mode over reverse mode: the rule itself is differentiated") {
+  auto sine = custom_vjp([](Array x) { return sin(x); }, [](Array x) { return std::pair{sin(x), x}; },
+                         [](Array x, Array ct) { return std::tuple{cos(x) * ct}; });
+  const double second = -std::sin(1.);
+  CHECK(near(jvp(grad(sine), std::tuple{1.f}, std::tuple{2.f}).second, {2 * second}));
+  CHECK(near(grad(grad(sine))(1.f), {second}));
+  CHECK(near(jit(jacfwd(jit(grad(jit(sine)))))(1.f), {second}));
+  CHECK(near(hessian([=](Array x) { return sum(vmap(sine)(x)); })(array({1.f, 2.f})), {second, 0, 0, -std::sin(2.)}));
+}
+
+TEST_CASE("rules and functions may capture arrays that outer transforms trace") {
+  auto by_jvp = [](Array y) {
+    auto f = custom_jvp([y](Array x) { return x * y; }, [y](auto x, auto dx) { return std::pair{std::get<0>(x) * y, 10 * y * std::get<0>(dx)}; });
+    return grad(f)(2.f);
+  };
+  auto by_vjp = [](Array y) {
+    auto f = custom_vjp([](Array x) { return x * 2; }, [](Array x) { return std::pair{x * 2, none}; },
+                        [y](None, Array ct) { return std::tuple{10 * y * ct}; });
+    return grad(f)(2.f);
+  };
+  CHECK(near(jit(by_jvp)(3.f), {30}));
+  CHECK(near(jit(by_vjp)(3.f), {30}));
+  CHECK(near(vmap(by_jvp)(array({3.f, 4.f})), {30, 40}));
+  CHECK(near(vmap(by_vjp)(array({3.f, 4.f})), {30, 40}));
+}
+
 TEST_CASE("what custom rules refuse") {
   auto bad = custom_vjp([](Array x) { return sum(x); }, [](Array x) { return std::pair{sum(x), none}; },
                         [](None, Array ct) { return std::tuple{ct}; });
@@ -94,6 +120,17 @@ TEST_CASE("checkpoint: the same derivatives, more operations, less to keep") {
   auto sines = [&](const Policy& p) { return count(make_jaxpr(value_and_grad(checkpoint(layers, {.policy = p})))(x), "= sin "); };
   CHECK(sines(policies::nothing_saveable) > sines(policies::save_only_these_names({"first"})));
   CHECK(sines(policies::save_only_these_names({"first"})) > sines(policies::everything_saveable));
+}
+
+TEST_CASE("checkpoint: what a loop keeps for its derivative falls to its carry") {
+  auto layer = [](Array x) { return sin(sin(sin(sin(x)))); };
+  auto bytes = [](auto l) {
+    auto f = [=](Array x) { return sum(scan([=](Array c, None) { return std::pair{l(c), none}; }, x, none, {.length = 20}).first); };
+    return jit(grad(f)).lower(ones(10000)).compile().memory_analysis().temp_size_in_bytes;
+  };
+  const auto all = bytes(layer), some = bytes(checkpoint(layer));
+  CHECK(all > 3 * some);
+  CHECK(some < 30 * 4 * 10000);  // one array for each step, and a few more
 }
 
 }  // namespace

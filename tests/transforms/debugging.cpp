@@ -150,6 +150,10 @@ TEST_CASE("a recompilation is explained on request") {
   CHECK(has(said(layer, ones({7, 3}), 2), "argument 2: 1 -> 2\n"));
   CHECK(has(said(layer, ones({7, 3}, float64), 2), "argument 1: f32[7,3] -> f64[7,3]\n"));
   CHECK(has(said(Layer{array({2.f, 2.f, 2.f}), 1.f}, ones({7, 3}), 1), "argument 0.w: f32[] (weak) -> f32[3]\n"));
+  auto p = pmap([](Array x) { return x * 2; });
+  p(ones({2, 3}));
+  CHECK(has(written_to(stderr, [&] { p(ones({2, 4})); }), "argument 0: f32[2,3] -> f32[2,4]\n"));
+  CHECK(written_to(stderr, [&] { p(ones({2, 4})); }).empty());
   auto g = jit([](std::vector<Array> xs) { return xs[0]; });
   CHECK(written_to(stderr, [&] { g(std::vector<Array>{1.f}); }).empty());
   CHECK(has(written_to(stderr, [&] { g(std::vector<Array>{1.f, 2.f}); }), "argument 0: a tree of 1 element -> a tree of 2 elements\n"));
