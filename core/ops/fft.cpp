@@ -107,7 +107,7 @@ struct Fft {
       if (inverse)
         for (Complex& v : block) v = std::conj(v);
       std::int64_t inner = n;
-      for (std::size_t d = rank - 1; d-- > 0; inner *= lengths[d + 1]) {
+      for (std::size_t d = rank - 1; d-- > 0; inner *= lengths[d]) {
         const std::int64_t m = lengths[d];
         line.resize(static_cast<std::size_t>(m));
         for (std::int64_t i = 0; i < size / m; ++i) {
