@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "core/array_impl.h"
+#include "core/effects.h"
 #include "core/ops/common.h"
 #include "core/rewrite.h"
 #include "core/trace.h"
@@ -26,7 +27,7 @@ class Transposer {
       if (cotangents[i]) accumulate(d_.outputs[i], *cotangents[i]);
     for (auto e = d_.eqns.rbegin(); e != d_.eqns.rend(); ++e) {
       if (!e->outputs.empty() && depends_[e->outputs[0]]) transpose_eqn(*e);
-      if (e->outputs.empty() && std::any_of(e->inputs.begin(), e->inputs.end(), [&](Atom a) { return is_linear(a); }))
+      if (e->outputs.empty() && has_effects(*e) && std::any_of(e->inputs.begin(), e->inputs.end(), [&](Atom a) { return is_linear(a); }))
         throw TracerError(fmt::format("{}: an operand is a tangent, which has no value in reverse mode; take the derivative forward (jvp, jacfwd), or "
                                       "leave the callback out of the derivative's rule",
                                       e->op->name),

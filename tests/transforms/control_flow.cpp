@@ -42,6 +42,15 @@ TEST_CASE("cond takes one branch; vmap selects; derivatives follow the branch") 
   CHECK(close(grad([&](Array x) { return cond(true, [&] { return x * outer; }, [&] { return x; }); })(1.f), {10}));
 }
 
+TEST_CASE("the reverse derivative passes over control flow that gives integers only") {
+  const auto f = [](const Array& x) {
+    const Array n = cond(sum(x) > 0, [](const Array& v) { return convert(v, int32); }, [](const Array& v) { return convert(2 * v, int32); }, x);
+    const Array m = fori_loop(0, 3, [&](const Array&, const Array& c) { return c + convert(x(0), int32); }, Array(convert(x(1), int32)));
+    return sum(x * x) + convert(sum(n) + m, float32);
+  };
+  CHECK(grad(f)(array({1.f, 2.f})).to_vector<float>() == std::vector<float>{2, 4});
+}
+
 TEST_CASE("switch_ clamps its index and takes tuples and vectors of branches") {
   auto twice = [](Array a) { return a * 2; };
   auto same = [](Array a) { return a; };
