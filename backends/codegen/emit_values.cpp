@@ -25,9 +25,9 @@ std::uint64_t KernelEmitter::key(NodeId n, const Copy& copy, int variant) const 
   const std::uint64_t dims = n >= 0 ? k_.dag[n].dims : ~std::uint64_t{0};
   std::uint64_t which = 0;
   for (std::size_t i = 0; i < frames_.size(); ++i) {
-    if (frames_[i].unroll == 1) continue;
-    const int c = i < copy.size() && (dims >> frames_[i].dim & 1) ? copy[i] : 0;
-    which = which * static_cast<std::uint64_t>(frames_[i].unroll) + static_cast<std::uint64_t>(c);
+    // Loops that it doesn't depend on don't count: they may be unrolled otherwise where it is looked up again.
+    if (frames_[i].unroll == 1 || !(dims >> frames_[i].dim & 1)) continue;
+    which = which * static_cast<std::uint64_t>(frames_[i].unroll) + static_cast<std::uint64_t>(i < copy.size() ? copy[i] : 0);
   }
   return static_cast<std::uint64_t>(n) << 24 | static_cast<std::uint64_t>(variant) << 20 | which;
 }

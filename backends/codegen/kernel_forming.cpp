@@ -138,6 +138,9 @@ class KernelFormer final : public LeafReader {
     KernelValue value = body.value;
     if (e.op->combiner) {
       const KernelValue old = load(arg, aval.dtype, position, guard);
+      // Read anew for each update, also where its position stays the same.
+      dag_.nodes[static_cast<std::size_t>(dag_.real(old).id)].dims |= kernel_.sequential;
+      if (aval.dtype.is_complex()) dag_.nodes[static_cast<std::size_t>(dag_.imag(old).id)].dims |= kernel_.sequential;
       switch (*e.op->combiner) {
         case Combiner::sum:
           value = dag_.add(old, value);

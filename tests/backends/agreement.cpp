@@ -1,0 +1,66 @@
+// Small programs on which the CPU backend must do as the interpreter does.
+#include <doctest/doctest.h>
+#include <weft/weft.h>
+
+#include <cmath>
+#include <complex>
+
+#include "tools/programs.h"
+
+using namespace weft;
+
+namespace {
+
+/// What differs, or an empty text.
+std::string difference(const std::string& text, const std::vector<Array>& inputs, double tolerance = 1e-6) {
+  const Jaxpr j = parse("{ lambda ; " + text + " }");
+  const std::vector<Array> want = tools::run_on("interp", "f", j, inputs), got = tools::run_on("cpu", "f", j, inputs);
+  for (std::size_t k = 0; k < want.size(); ++k)
+    if (std::string wrong = tools::difference(got[k], want[k], nullptr, {tolerance, tolerance, false}); !wrong.empty()) return wrong;
+  return {};
+}
+
+std::string scatter(const std::string& op, const std::string& window_dims) {
+  return op + "[dimension_numbers=ScatterDimensionNumbers(update_window_dims=" + window_dims +
+         ", inserted_window_dims=(0,), scatter_dims_to_operand_dims=(0,), operand_batching_dims=(), scatter_indices_batching_dims=()) "
+         "indices_are_sorted=False mode=GatherScatterMode.FILL_OR_DROP unique_indices=False]";
+}
+
+}  // namespace
+
+TEST_CASE("a scatter whose index is the same for all updates combines all of them") {
+  const Array at = array(std::vector<int>{1});
+  for (const char* op : {"scatter-add", "scatter-mul", "scatter-min", "scatter-max"})
+    for (const DType t : {float32, bfloat16, int8, complex64}) {
+      if (t.is_complex() && op[8] == 'm' && op[9] != 'u') continue;
+      const std::string d(t.short_name());
+      CAPTURE(op);
+      CAPTURE(d);
+      const std::string same = "i:i32[1] a:" + d + "[2] u:" + d + "[3]. let j:i32[3,1] = broadcast_in_dim[broadcast_dimensions=(1,)] i; b:" + d +
+                               "[2] = " + scatter(op, "()") + " a j u in (b,)";
+      CHECK(difference(same, {at, convert(array({5, 2}), t), convert(array({3, -4, 2}), t)}, 0.02) == "");
+      const std::string rows = "i:i32[1] a:" + d + "[2,3] u:" + d + "[3,3]. let j:i32[3,1] = broadcast_in_dim[broadcast_dimensions=(1,)] i; b:" + d +
+                               "[2,3] = " + scatter(op, "(1,)") + " a j u in (b,)";
+      CHECK(difference(rows, {at, convert(array({{5, 2, 1}, {2, 2, 2}}), t), convert(array({{3, -4, 2}, {1, 2, 3}, {-2, 3, 9}}), t)}, 0.02) == "");
+    }
+}
+
+TEST_CASE("a sum down the columns beside another result: what is left of the columns reads its own factors") {
+  // Four columns of the sum are computed together, in vectors of rows; the last row is on its own.
+  const Array a = reshape(arange(0, 289, 1, float64), {17, 17}), b = arange(0, 17, 1, float64);
+  CHECK(difference("a:f64[17,17] b:f64[1,17] c:f64[1,17] d:f64[17,17]. let e:f64[17,17] = sub d c; f:f64[17,17] = mul a b; g:f64[17] = "
+                   "reduce_sum[axes=(0,)] f; h:f64[1,17] = reshape[new_sizes=(1, 17)] g; i:f64[17] = reduce_sum[axes=(0,)] h; j:f64[17,17] = "
+                   "broadcast_in_dim[broadcast_dimensions=(1,)] i; k:f64[17,17] = add_any a j; l:f64[17,17] = mul d k in (e, l)",
+                   {a, reshape(b, {1, 17}), reshape(2. * b, {1, 17}), a + 3.}, 1e-12) == "");
+}
+
+TEST_CASE("a complex product of infinities is computed by its formula, as JAX does") {
+  const double inf = std::numeric_limits<double>::infinity();
+  const Array z = complex(array({-inf, inf, 1.}, float32), array({0.75, inf, -2.}, float32));
+  CHECK(difference("a:c64[3]. let b:c64[3] = mul a (0.5+0j):c64[]; c:c64[3] = mul b (0.5+0j):c64[]; d:c64[3] = mul a a in (b, c, d)", {z}) == "");
+  const Jaxpr half = parse("{ lambda ; a:c64[3]. let b:c64[3] = mul a (0.5+0j):c64[] in (b,) }");
+  const auto v = half(z)[0].to_vector<std::complex<double>>();
+  CHECK(v[0].real() == -inf);
+  CHECK(std::isnan(v[0].imag()));
+  CHECK(v[2] == std::complex<double>(0.5, -1));
+}
