@@ -1,0 +1,82 @@
+// A short run of the fuzzer (tools/fuzz), and what it is made of.
+#include <doctest/doctest.h>
+#include <fmt/format.h>
+#include <weft/weft.h>
+
+#include <ctime>
+
+#include "tools/fuzz/check.h"
+#include "tools/fuzz/compare.h"
+#include "tools/fuzz/mutate.h"
+#include "tools/fuzz/shrink.h"
+#include "tools/fuzz/values.h"
+
+using namespace weft;
+using namespace weft::fuzz;
+
+namespace {
+double cpu_seconds() { return static_cast<double>(std::clock()) / CLOCKS_PER_SEC; }
+}  // namespace
+
+TEST_CASE("random programs under random stacks of transforms do the same on the interpreter and on the CPU backend") {
+  constexpr std::uint64_t seed = 2024;
+  int count = 0;
+  for (const double end = cpu_seconds() + 8; count < 250 && cpu_seconds() < end; ++count) {
+    const std::uint64_t program = seed * 1000000 + static_cast<std::uint64_t>(count);
+    CAPTURE(program);
+    const Case c = random_case(program);
+    const Failure f = check_case(c);
+    CHECK_MESSAGE(!f, f.kind << ": " << f.message << "\n" << print_case(c));
+  }
+  MESSAGE(count << " programs of seed " << seed << "; more: weft-fuzz --seed S --count N --shrink");
+}
+
+TEST_CASE("mutated texts are refused with their place, or read as programs that are in order") { CHECK(mutate_texts(7, 3000) == 0); }
+
+TEST_CASE("a case is printed as text that gives it back") {
+  int with_stack = 0;
+  for (std::uint64_t seed = 1; seed < 60; ++seed) {
+    const Case c = random_case(seed);
+    if (c.program.data().num_consts > 0) continue;
+    const std::string text = print_case(c);
+    const Case again = parse_case(text);
+    CHECK(print_case(again) == text);
+    with_stack += !again.stack.empty();
+  }
+  CHECK(with_stack > 5);
+}
+
+TEST_CASE("values are printed without loss") {
+  Random random(3);
+  for (const DType t : {bool_, int8, int64, uint64, float16, bfloat16, float32, float64, complex64, complex128})
+    for (const Shape& s : {Shape{}, Shape{0}, Shape{17}, Shape{2, 3}}) {
+      const Array x = random_value({s, t}, random, Values::special);
+      const Array y = parse_value(print_value(x));
+      CHECK(y.aval() == x.aval());
+      CHECK(print_value(y) == print_value(x));
+    }
+}
+
+TEST_CASE("a failing program is made small") {
+  // A stand-in for a bug: whatever contains a tanh fails.
+  const Case c = parse_case(
+      "# input f32[4,6] 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20 21 22 23 24\n"
+      "{ lambda ; a:f32[4,6]. let b:f32[4,6] = sin a; c:f32[4,6] = jit[name=f jaxpr={ lambda ; d:f32[4,6]. let e:f32[4,6] = exp d; f:f32[4,6] "
+      "= tanh e in (f,) }] b; g:f32[4] = reduce_sum[axes=(1,)] c; h:f32[4,6] = cos c in (g, h, b) }");
+  const Case small = shrunk(c, [](const Case& candidate) { return candidate.program.to_string().find("tanh") != std::string::npos; }, 20);
+  CHECK(small.program.to_string() == parse("{ lambda ; a:f32[1,1]. let b:f32[1,1] = tanh a in (b,) }").to_string());
+  REQUIRE(small.inputs.size() == 1);
+  CHECK(print_value(small.inputs[0]) == "f32[1,1] 0");
+}
+
+TEST_CASE("a difference is told from what rounding makes") {
+  const Jaxpr cancels = parse("{ lambda ; a:f32[2]. let b:f32[2] = sin a; c:f32[2] = sub b 0.8414709568023682:f32[] in (c,) }");
+  const Arrays x{array({1.f, 2.f})}, want = tools::run_on("interp", "f", cancels, x);
+  const std::vector<float> v = want[0].to_vector<float>();
+  CHECK(differing(cancels, x, {array({v[0] + 1e-7f, v[1]})}, want) == "");
+  CHECK(differing(cancels, x, {array({v[0] + 1e-4f, v[1]})}, want) != "");
+  CHECK(differing(cancels, x, {array({v[0], v[1] + 1e-4f})}, want) != "");
+  const Jaxpr whole = parse("{ lambda ; a:f32[2]. let b:i32[2] = convert_element_type[new_dtype=int32 weak_type=False] a in (b,) }");
+  CHECK(differing(whole, x, {array({1, 2})}, {array({1, 2})}) == "");
+  CHECK(differing(whole, x, {array({1, 3})}, {array({1, 2})}) != "");
+}

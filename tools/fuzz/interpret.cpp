@@ -1,0 +1,145 @@
+#include "tools/fuzz/interpret.h"
+
+#include <algorithm>
+#include <cstring>
+#include <set>
+#include <string_view>
+
+#include "backends/interp/interp.h"
+#include "core/host.h"
+#include "core/ops/call.h"
+#include "core/ops/control_run.h"
+#include "core/storage.h"
+#include "tools/fuzz/values.h"
+
+namespace weft::fuzz {
+
+using namespace detail;
+
+namespace {
+
+constexpr double kUlps = 4;  // by which an operation may be wrong
+
+std::vector<Array> run_eqn(Hook& hook, const Eqn& e, std::span<const Array> in, std::span<const Aval> out_avals) {
+  if (!e.op->reference && e.op->kind == Kind::call) {
+    std::vector<Aval> avals;
+    for (const Array& x : in) avals.push_back(x.aval());
+    return interpret_with(hook, executed_body(*e.op, *e.params, avals), in);
+  }
+  if (!e.op->reference && e.op->kind == Kind::control)
+    return run_control(*e.op, *e.params, in, [&](const Jaxpr& j, std::span<const Array> args) { return interpret_with(hook, j, args); });
+  return interpret_eqn(*e.op, e.params, in, out_avals, 0, e.loc);
+}
+
+/// Whether the operation's results are determined by its operands to the last bit.
+bool is_exact(const Primitive& op) {
+  static const std::set<std::string_view> exact = {
+      "abs",     "bitcast_convert_type", "ceil", "clamp",        "complex", "conj", "convert_element_type", "copy", "copy_p", "empty2",
+      "floor",   "imag",                 "max",  "min",          "name",    "neg",  "nextafter",            "real", "reduce_precision",
+      "round",   "select_n",             "sign", "stop_gradient", "rem"};
+  switch (op.kind) {
+    case Kind::movement:
+    case Kind::concatenate:
+    case Kind::iota:
+    case Kind::gather:
+    case Kind::dynamic_slice:
+    case Kind::dynamic_update_slice:
+    case Kind::sort:
+    case Kind::random:
+    case Kind::call:
+    case Kind::control:
+    case Kind::arg_reduce:
+      return true;
+    case Kind::reduce:
+    case Kind::cumulative:
+    case Kind::scatter:
+      return op.name == "scatter" || op.combiner == Combiner::max || op.combiner == Combiner::min;
+    default:
+      return exact.count(op.name) > 0;
+  }
+}
+
+/// Whether it adds up many operands, so that an operand's last place matters more than the result's.
+bool adds_up(const Primitive& op) { return op.kind != Kind::elementwise && !is_exact(op); }
+
+Array disturb(const Array& x, Random& random) {
+  if (!x.dtype().is_inexact()) return x;
+  std::vector<std::byte> bytes = bytes_of(x);
+  with_storage(x.dtype(), [&]<class T>() {
+    for (std::size_t i = 0; i < bytes.size(); i += sizeof(T)) {
+      T v;
+      std::memcpy(&v, &bytes[i], sizeof(T));
+      const auto moved = [&](double d, double epsilon) { return d * (1 + kUlps * epsilon * (2 * random.uniform() - 1)); };
+      if constexpr (is_complex_storage<T>) {
+        // A part may be wrong by the last places of the modulus.
+        using P = typename T::value_type;
+        const double epsilon = sizeof(P) == 4 ? 0x1p-23 : 0x1p-52, size = epsilon * kUlps * std::abs(std::complex<double>(v.real(), v.imag()));
+        if (std::isfinite(size))
+          v = T(static_cast<P>(v.real() + size * (2 * random.uniform() - 1)), static_cast<P>(v.imag() + size * (2 * random.uniform() - 1)));
+      } else if constexpr (std::is_same_v<T, double>) {
+        v = moved(v, 0x1p-52);
+      } else if constexpr (std::is_same_v<T, float>) {
+        v = static_cast<float>(moved(v, 0x1p-23));
+      } else if constexpr (std::is_same_v<T, Float16>) {
+        v = Float16(moved(static_cast<float>(v), 0x1p-11));
+      } else if constexpr (std::is_same_v<T, BFloat16>) {
+        v = BFloat16(moved(static_cast<float>(v), 0x1p-8));
+      }
+      std::memcpy(&bytes[i], &v, sizeof(T));
+    }
+  });
+  return make_concrete(x.aval(), bytes.data());
+}
+
+struct Disturb final : Hook {
+  Disturb(std::uint64_t seed, bool all) : random(seed), conversions(all) {}
+  void before(const Eqn& e, std::vector<Array>& operands) override {
+    if (adds_up(*e.op))
+      for (Array& x : operands) x = disturb(x, random);
+  }
+  void after(const Eqn& e, std::vector<Array>& results) override {
+    if (!is_exact(*e.op) || (conversions && e.op->name == "convert_element_type"))
+      for (Array& x : results) x = disturb(x, random);
+  }
+  Random random;
+  bool conversions;
+};
+
+}  // namespace
+
+std::vector<Array> interpret_with(Hook& hook, const Jaxpr& program, std::span<const Array> inputs) {
+  const JaxprData& d = program.data();
+  std::vector<Array> values(d.avals.size());
+  std::copy(d.consts.begin(), d.consts.end(), values.begin());
+  std::copy(inputs.begin(), inputs.end(), values.begin() + d.num_consts);
+  const auto value = [&](Atom a) { return a.is_literal() ? make_literal(d.literals[a.literal()].aval, d.literals[a.literal()].bits) : values[a.var()]; };
+  for (const Eqn& e : d.eqns) {
+    std::vector<Array> in;
+    std::vector<Aval> out_avals;
+    for (Atom a : e.inputs) in.push_back(value(a));
+    for (Var v : e.outputs) out_avals.push_back(d.avals[v]);
+    hook.before(e, in);
+    std::vector<Array> results = run_eqn(hook, e, in, out_avals);
+    hook.after(e, results);
+    for (std::size_t k = 0; k < results.size(); ++k) values[e.outputs[k]] = std::move(results[k]);
+  }
+  std::vector<Array> out;
+  for (Atom a : d.outputs) out.push_back(value(a));
+  return out;
+}
+
+std::vector<Array> all_values(const Jaxpr& program, std::span<const Array> inputs) {
+  struct Record final : Hook {
+  } none;
+  const JaxprData& d = program.data();
+  std::vector<Atom> outputs;
+  for (std::size_t v = 0; v < d.avals.size(); ++v) outputs.push_back(Atom::var(static_cast<Var>(v)));
+  return interpret_with(none, with_outputs(program, outputs), inputs);
+}
+
+std::vector<Array> disturbed(const Jaxpr& program, std::span<const Array> inputs, std::uint64_t seed, bool conversions) {
+  Disturb hook(seed, conversions);
+  return interpret_with(hook, program, inputs);
+}
+
+}  // namespace weft::fuzz

@@ -1,0 +1,27 @@
+// The interpreter with a hook behind each equation, at any depth: to record values, or to disturb them.
+#pragma once
+#include <functional>
+#include <vector>
+
+#include "core/jaxpr.h"
+#include "random.h"
+
+namespace weft::fuzz {
+
+/// Called before (`results` empty) and behind each equation; may replace values by others of their types.
+struct Hook {
+  virtual ~Hook() = default;
+  virtual void before(const Eqn&, std::vector<Array>& /*operands*/) {}
+  virtual void after(const Eqn&, std::vector<Array>& /*results*/) {}
+};
+std::vector<Array> interpret_with(Hook& hook, const Jaxpr& program, std::span<const Array> inputs);
+
+/// The values of the outermost program's variables.
+std::vector<Array> all_values(const Jaxpr& program, std::span<const Array> inputs);
+
+/// The program's results where each operation that rounds is wrong by some units in the last place: as a backend may compute it that works
+/// in another order. What differs from the undisturbed results is ill-conditioned. `conversions`: those to narrower floats too, whose
+/// rounding no backend may change, but a law of real numbers doesn't know.
+std::vector<Array> disturbed(const Jaxpr& program, std::span<const Array> inputs, std::uint64_t seed, bool conversions = false);
+
+}  // namespace weft::fuzz
