@@ -9,6 +9,7 @@
 #include <lapacke.h>
 
 #include <algorithm>
+#include <cmath>
 #include <vector>
 
 namespace weft::detail::lapack {
@@ -114,11 +115,18 @@ void triangular_solve(const T* a, T* b, int m, int n, TriangularForm form) {
                     form.left_side ? m : n, b, n);
 }
 
+/// Iterations on infinite elements, or such that their moduli are, may never end.
+template <class T>
+bool all_finite(const T* a, std::size_t count) {
+  return std::all_of(a, a + count, [](const T& v) { return std::isfinite(std::abs(v)); });
+}
+
 // What LAPACK sees is conj(a): the same values, and the vectors' conjugates.
 template <class T>
 bool eigh(T* a, int n, bool lower, Real<T>* values) {
   use_one_thread();
   if (n == 0) return true;
+  if (!all_finite(a, area(n, n))) return false;
   if (Routines<T>::syevd(LAPACK_COL_MAJOR, 'V', lower ? 'U' : 'L', n, a, n, values) != 0) return false;
   const std::vector<T> vectors(a, a + area(n, n));
   transpose(vectors.data(), n, n, a);
@@ -132,6 +140,7 @@ template <class T>
 bool svd(T* a, int m, int n, bool vectors, bool full, Real<T>* s, T* u, T* vh) {
   use_one_thread();
   if (m == 0 || n == 0) return true;
+  if (!all_finite(a, area(m, n))) return false;
   const int columns = full ? m : std::min(m, n);
   return Routines<T>::gesdd(LAPACK_COL_MAJOR, !vectors ? 'N' : full ? 'A' : 'S', n, m, a, n, s, vh, n, u, columns) == 0;
 }
