@@ -64,6 +64,7 @@ bool is_injective(const JaxprData& j, const Eqn& e) {
 KernelValue Expressions::at(Atom a, std::span<const NodeId> coords) {
   if (a.is_literal()) return literal(j_.literals[a.literal()]);
   const Var v = a.var();
+  if (j_.avals[v].size() == 0) return literal(Literal{Aval{{}, j_.avals[v].dtype}, {}});  // nothing of it is ever read
   Coords clean(coords.begin(), coords.end());
   const Shape& shape = j_.avals[v].shape;
   for (int d = 0; d < shape.size(); ++d)

@@ -54,6 +54,16 @@ TEST_CASE("a sum down the columns beside another result: what is left of the col
                    {a, reshape(b, {1, 17}), reshape(2. * b, {1, 17}), a + 3.}, 1e-12) == "");
 }
 
+TEST_CASE("around an empty array there is padding, whatever the empty one is made of") {
+  const Array none = zeros({2, 0}), fill = full({}, 7.f);
+  const std::string pad = " c:f32[2,3] = pad[padding_config=((0, 0, 0), (1, 2, 0))] b f in (c,)";
+  CHECK(difference("a:f32[2,0] f:f32[]. let b:f32[2,0] = tile[reps=(1, 3)] a;" + pad, {none, fill}) == "");
+  CHECK(difference("a:f32[2,0] f:f32[]. let b:f32[2,0] = rev[dimensions=(1,)] a;" + pad, {none, fill}) == "");
+  CHECK(difference("a:f32[0,4] f:f32[]. let b:f32[2,0] = reshape[new_sizes=(2, 0)] a;" + pad, {zeros({0, 4}), fill}) == "");
+  CHECK(difference("a:f32[0,4] f:f32[]. let g:f32[4,0] = transpose[permutation=(1, 0)] a; h:f32[2,0] = slice[limit_indices=(3, 0) start_indices=(1, "
+                   "0) strides=None] g; b:f32[2,0] = exp h;" + pad, {zeros({0, 4}), fill}) == "");
+}
+
 TEST_CASE("a complex product of infinities is computed by its formula, as JAX does") {
   const double inf = std::numeric_limits<double>::infinity();
   const Array z = complex(array({-inf, inf, 1.}, float32), array({0.75, inf, -2.}, float32));
