@@ -3,6 +3,7 @@
 // weft-fuzz --replay FILE [--shrink]                     a case that was printed
 // weft-fuzz --texts N --seed S                           N mutated texts through the parser
 // weft-fuzz --calls N --seed S                           N calls of public functions with any arguments
+// weft-fuzz --call P                                     one of them
 //
 // Prints what fails as text that --replay reads, and closes with `N programs, N failed`. Programs run in a process of their own, so that a
 // crash or a hang is a failure like any other.
@@ -42,7 +43,7 @@ constexpr long kBatch = 200;           // programs that one process runs
 struct Options {
   std::uint64_t seed = 1;
   long count = 100, texts = 0, calls = 0;
-  std::optional<std::uint64_t> program;
+  std::optional<std::uint64_t> program, call;
   std::string replay, out;
   bool shrink = false;
 };
@@ -120,8 +121,9 @@ bool check_and_report(const Options& o, const std::string& title, const Case& c)
   if (!f) return false;
   Case small = reached;
   if (o.shrink) {
+    report(o, title + " unshrunk", f, small);  // to make it small may fail
     if (const Failure again = check_case(small); again.kind != f.kind) small = c;
-    small = shrunk(small, [&](const Case& candidate) { return check_case(candidate).kind == f.kind; }, kShrinkSeconds);
+    small = shrunk(small, [&](const Case& candidate) { return ends_soon(candidate) && check_case(candidate).kind == f.kind; }, kShrinkSeconds);
     if (const Failure last = check_case(small)) f = last;
   }
   report(o, title, f, small);
@@ -228,13 +230,13 @@ int run_calls(const Options& o) {
         const std::string wrong = random_call(program_at(o, s->current), told, s);
         if (wrong.empty()) continue;
         ++s->failed;
-        fmt::print("call {}: {}\n", s->current, wrong);
+        fmt::print("call {}: {}\n", program_at(o, s->current), wrong);
       }
       return 0;
     });
     if (!WIFSIGNALED(status)) continue;
     ++s->failed;
-    fmt::print("call {}: {}: signal {}\n", s->current, s->name, WTERMSIG(status));
+    fmt::print("call {}: {}: signal {}\n", program_at(o, s->current), s->name, WTERMSIG(status));
   }
   fmt::print("{} calls, {} failed\n", s->current + 1, s->failed);
   return s->failed == 0 ? 0 : 1;
@@ -274,6 +276,8 @@ std::optional<Options> read_options(int argc, char** argv) {
       o.calls = std::stol(value);
     else if (word == "--program")
       o.program = std::stoull(value);
+    else if (word == "--call")
+      o.call = std::stoull(value);
     else if (word == "--replay")
       o.replay = value;
     else if (word == "--out")
@@ -293,6 +297,11 @@ int main(int argc, char** argv) {
   if (!o->replay.empty()) return replay(*o);
   if (o->texts > 0) return mutate_texts(o->seed, o->texts) == 0 ? 0 : 1;
   if (o->calls > 0) return run_calls(*o);
+  if (o->call) {
+    const std::string wrong = random_call(*o->call);
+    fmt::print("{}\n", wrong.empty() ? "nothing is wrong" : wrong);
+    return wrong.empty() ? 0 : 1;
+  }
   if (o->program) return run_program(*o, *o->program) ? 1 : 0;
   return run_many(*o);
 }
