@@ -20,7 +20,7 @@ void throw_empty_array() { throw Error("an Array that was default-constructed ho
 Ref<ArrayImpl> make_scalar(const Number& value) { return make_literal(value, value.default_dtype(), true).impl(); }
 
 Array make_literal(const Number& value, DType dtype, bool weak) {
-  ScalarBits bits{};
+  alignas(16) ScalarBits bits{};
   switch (value.kind) {
     case Number::Kind::boolean:
     case Number::Kind::integer: convert_elements(&value.integer, int64, bits.data(), dtype, 1); break;

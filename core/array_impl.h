@@ -33,7 +33,7 @@ class Placement : public RefCounted {
 
 struct LiteralArray final : ArrayImpl {
   LiteralArray(Aval a, ScalarBits b, std::optional<Number> n = {}) : ArrayImpl(Kind::literal, std::move(a)), bits(b), number(n) {}
-  const ScalarBits bits;
+  alignas(16) const ScalarBits bits;  // read in place as the element that it holds
   const std::optional<Number> number;  ///< of a weak float: the C++ number that it was made of, for conversion to a wider dtype
 };
 

@@ -49,7 +49,7 @@ class Atom {
 /// A scalar constant. Compared bit by bit, so that -0.0 and NaN are kept apart.
 struct Literal {
   Aval aval;
-  std::array<std::byte, 16> bits{};
+  alignas(16) std::array<std::byte, 16> bits{};
   friend bool operator==(const Literal&, const Literal&) = default;
 };
 

@@ -126,7 +126,7 @@ struct SelectAndGatherAdd : SelectAndAdd<SelectAndGatherAdd> {
 
  private:
   static Array lowest(DType dtype, SelectPrim select) {
-    ScalarBits bits{};
+    alignas(16) ScalarBits bits{};
     with_storage(dtype, [&]<class T>() {
       if constexpr (!is_complex_storage<T>) {
         const T v = store_element<T>(select == SelectPrim::ge ? fold_identity<Combiner::max, T>() : fold_identity<Combiner::min, T>());

@@ -65,7 +65,7 @@ class Taps {
 
 template <Combiner C>
 Array identity_of(DType dtype) {
-  ScalarBits bits{};
+  alignas(16) ScalarBits bits{};
   with_storage(dtype, [&]<class T>() {
     if constexpr (folds<C, T>) {
       const T v = store_element<T>(fold_identity<C, T>());
