@@ -28,6 +28,7 @@ KernelEmitter::KernelEmitter(llvm::Module& module, const Kernel& k, const Schedu
   wide_index_ = points > 1e9;
   for (const KernelArg& a : k.args) wide_index_ |= a.elements >= 0x40000000;
   pinned_.resize(k.dag.nodes.size());
+  const std::vector<char> live = live_nodes(k);
   for (std::size_t n = 0; n < k.dag.nodes.size(); ++n) {
     const Node& node = k.dag.nodes[n];
     bool pinned = node.kind == NodeKind::local || (node.kind == NodeKind::load && k.args[static_cast<std::size_t>(node.integer)].written);
@@ -36,6 +37,7 @@ KernelEmitter::KernelEmitter(llvm::Module& module, const Kernel& k, const Schedu
       for (const AffineTerm& t : k.dag.affines[static_cast<std::size_t>(node.affine)].terms)
         pinned |= t.atom < 0 && pinned_[static_cast<std::size_t>(~t.atom)];
     pinned_[n] = pinned;
+    if (node.kind == NodeKind::math && live[n]) ++math_counts_[static_cast<std::size_t>(node.function)];
     if (node.kind == NodeKind::local) local_nodes_[static_cast<int>(node.integer)] = static_cast<NodeId>(n);
   }
   ranges_.resize(k.dag.dims.size());

@@ -4,6 +4,7 @@
 // of that. Loops may be unrolled: then one loop body stands for several iterations ("copies"), and a value exists once for each
 // combination of copies of the loops that it depends on.
 #pragma once
+#include <array>
 #include <functional>
 #include <map>
 #include <unordered_map>
@@ -67,6 +68,7 @@ class KernelEmitter {
   // Values.
   Value* get(NodeId n, const Copy& copy);
   Value* compute(NodeId n, const Copy& copy);
+  Value* call_math(MathFunction f, std::span<const KernelValue> operands);
   Value* load(NodeId id, const Copy& copy);
   Value* affine_value(NodeId n, const Copy& copy);  ///< i64, or a vector of index_type(); so are the values of all index nodes
   Value* lane_index(NodeId n, const Copy& copy);    ///< of an atom: a vector of index_type(), or i64
@@ -110,6 +112,7 @@ class KernelEmitter {
   std::vector<Value*> args_;
   std::vector<char> pinned_;  // nodes that depend on what the kernel computes in earlier nests
   std::map<int, NodeId> local_nodes_;
+  std::array<int, 64> math_counts_{};  // of each mathematical function: its nodes
   int lanes_ = 1;  // of the open vector loop, else 1
   int vector_dim_ = 0;
   Value* mask_ = nullptr;  // lanes that exist, in the last vector of a loop

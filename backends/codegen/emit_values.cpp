@@ -10,6 +10,7 @@ namespace weft::detail {
 
 namespace {
 constexpr std::int64_t kStreamingBytes = 32 << 20;  // results that no cache holds anyway
+constexpr int kMaxExpansions = 24;                  // of one mathematical function in a kernel
 }
 
 using llvm::Value;
@@ -69,7 +70,9 @@ Value* KernelEmitter::compute(NodeId n, const Copy& copy) {
       std::vector<KernelValue> operands;
       for (NodeId o : node.operands)
         if (o >= 0) operands.push_back(builder_.wrap(get(o, copy), k_.dag[o].dtype));
-      return node.kind == NodeKind::op ? builder_.op(node.op, node.dtype, operands) : builder_.math_op(node.function, operands);
+      if (node.kind == NodeKind::op) return builder_.op(node.op, node.dtype, operands);
+      return math_counts_[static_cast<std::size_t>(node.function)] > kMaxExpansions ? call_math(node.function, operands)
+                                                                                    : builder_.math_op(node.function, operands);
     }
     case NodeKind::load:
       return load(n, copy);
@@ -95,6 +98,30 @@ Value* KernelEmitter::compute(NodeId n, const Copy& copy) {
     default:
       throw CompileError("codegen: internal error: a node that has no value");
   }
+}
+
+/// The function as a function of the module, for kernels that have it many times.
+Value* KernelEmitter::call_math(MathFunction f, std::span<const KernelValue> operands) {
+  const DType t = operands[0].dtype;
+  Values args;
+  int lanes = 1;
+  for (KernelValue v : operands) lanes = std::max(lanes, VectorBuilder::lanes_of(builder_[v]));
+  for (KernelValue v : operands) args.push_back(builder_.splat(builder_[v], lanes));
+  const std::string name = "math_" + std::string(name_of(f)) + "_" + std::string(t.short_name()) + "x" + std::to_string(lanes);
+  llvm::Function* function = module_.getFunction(name);
+  if (!function) {
+    function = make_function(module_, features_, name,
+                             llvm::FunctionType::get(args[0]->getType(), std::vector<llvm::Type*>(args.size(), args[0]->getType()), false));
+    function->setLinkage(llvm::Function::InternalLinkage);
+    llvm::IRBuilder<> ir(llvm::BasicBlock::Create(module_.getContext(), "entry", function));
+    llvm::Instruction* jump = ir.CreateBr(llvm::BasicBlock::Create(module_.getContext(), "body", function));
+    ir.SetInsertPoint(jump->getSuccessor(0));
+    VectorBuilder builder(ir, module_, features_);
+    std::vector<KernelValue> parameters;
+    for (llvm::Argument& a : function->args()) parameters.push_back(builder.wrap(&a, t));
+    ir.CreateRet(builder.math_op(f, parameters));
+  }
+  return ir_.CreateCall(function, args);
 }
 
 Value* KernelEmitter::lane_numbers() {

@@ -33,13 +33,45 @@ bool can_lower(const JaxprData& j, const Eqn& e) {
   }
 }
 
-/// A reduction of axes of size 1 is a reshape.
-bool folds_nothing(const JaxprData& j, const Eqn& e) {
-  const std::vector<int>& axes = params_as<ReduceParams>(*e.params).axes;
-  return std::all_of(axes.begin(), axes.end(), [&](int d) { return j.aval(e.inputs[0]).shape[d] == 1; });
-}
+constexpr std::int64_t kMaxFolded = 4;  // elements of a fold that is written out
 
 }  // namespace
+
+std::int64_t folded_elements(const JaxprData& j, const Eqn& e) {
+  std::int64_t n = 1;
+  for (int d : params_as<ReduceParams>(*e.params).axes) n *= j.aval(e.inputs[0]).shape[d];
+  return n;
+}
+
+bool combine(Dag& dag, Combiner c, KernelValue a, KernelValue b, KernelValue& out) {
+  if (a.dtype.is_complex() && c != Combiner::sum) return false;
+  switch (c) {
+    case Combiner::sum:
+      out = a.dtype.is_bool() ? dag.bit_or(a, b) : dag.add(a, b);
+      return true;
+    case Combiner::prod:
+      out = a.dtype.is_bool() ? dag.bit_and(a, b) : dag.mul(a, b);
+      return true;
+    case Combiner::max:
+      out = a.dtype.is_bool() ? dag.bit_or(a, b) : dag.max(a, b);
+      return true;
+    case Combiner::min:
+      out = a.dtype.is_bool() ? dag.bit_and(a, b) : dag.min(a, b);
+      return true;
+    case Combiner::logical_and:
+      out = dag.bit_and(a, b);
+      return true;
+    case Combiner::logical_or:
+      out = dag.bit_or(a, b);
+      return true;
+    case Combiner::bit_xor:
+      out = dag.bit_xor(a, b);
+      return true;
+    case Combiner::logsumexp:
+      break;
+  }
+  return false;
+}
 
 bool is_injective(const JaxprData& j, const Eqn& e) {
   switch (e.op->kind) {
@@ -54,8 +86,11 @@ bool is_injective(const JaxprData& j, const Eqn& e) {
       return true;
     case Kind::gather:
       return e.op == &primitive_of<Gather>;
-    case Kind::reduce:
-      return e.op->combiner && *e.op->combiner != Combiner::logsumexp && folds_nothing(j, e);
+    case Kind::reduce: {
+      if (!e.op->combiner || *e.op->combiner == Combiner::logsumexp) return false;
+      const std::int64_t n = folded_elements(j, e);
+      return n == 1 || (n > 1 && n <= kMaxFolded && (*e.op->combiner == Combiner::sum || !j.aval(e.inputs[0]).dtype.is_complex()));
+    }
     default:
       return false;
   }
@@ -99,17 +134,41 @@ KernelValue Expressions::compute(Var v, std::span<const NodeId> coords) {
       return dynamic_slice(e, coords);
     case Kind::dynamic_update_slice:
       return dynamic_update_slice(e, coords);
-    case Kind::reduce: {
-      const std::vector<int>& axes = params_as<ReduceParams>(*e.params).axes;
-      Coords source;
-      std::size_t next = 0;
-      for (int d = 0; d < j_.aval(e.inputs[0]).ndim(); ++d)
-        source.push_back(std::find(axes.begin(), axes.end(), d) == axes.end() ? coords[next++] : dag_.index(0));
-      return at(e.inputs[0], source);
-    }
+    case Kind::reduce:
+      return fold(e, coords);
     default:
       throw CompileError("codegen: internal error: " + std::string(e.op->name) + " is no expression", e.loc);
   }
+}
+
+/// Element by element, in the accumulator's type.
+KernelValue Expressions::fold(const Eqn& e, std::span<const NodeId> coords) {
+  const std::vector<int>& axes = params_as<ReduceParams>(*e.params).axes;
+  const Shape& shape = j_.aval(e.inputs[0]).shape;
+  const DType result = j_.avals[e.outputs[0]].dtype, held = result == float16 || result == bfloat16 ? float32 : result;
+  const std::int64_t n = folded_elements(j_, e);
+  KernelValue sum;
+  for (std::int64_t i = 0; i < n; ++i) {
+    Coords source(static_cast<std::size_t>(shape.size()));
+    std::int64_t rest = i;
+    std::size_t next = coords.size();
+    for (int d = shape.size(); d-- > 0;) {
+      NodeId& c = source[static_cast<std::size_t>(d)];
+      if (std::find(axes.begin(), axes.end(), d) == axes.end()) {
+        c = coords[--next];
+      } else {
+        c = dag_.index(rest % shape[d]);
+        rest /= shape[d];
+      }
+    }
+    const KernelValue v = at(e.inputs[0], source);
+    if (n == 1) return v;
+    if (i == 0)
+      sum = dag_.convert(v, held);
+    else
+      combine(dag_, *e.op->combiner, sum, dag_.convert(v, held), sum);
+  }
+  return dag_.convert(sum, result);
 }
 
 KernelValue Expressions::literal(const Literal& l) {

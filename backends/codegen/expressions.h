@@ -11,8 +11,12 @@
 
 namespace weft::detail {
 
-/// Whether an element of the equation's result is an expression of elements of its operands.
+/// Whether an element of the equation's result is an expression of elements of its operands. Folds of a few elements are.
 bool is_injective(const JaxprData& j, const Eqn& e);
+/// How many elements of the operand a reduction folds into one.
+std::int64_t folded_elements(const JaxprData& j, const Eqn& e);
+/// One step of a fold; false if no expression can do it.
+bool combine(Dag& dag, Combiner c, KernelValue a, KernelValue b, KernelValue& out);
 
 /// Where expressions end: variables that are read from memory, or computed elsewhere in the kernel.
 class LeafReader {
@@ -55,6 +59,7 @@ class Expressions {
   KernelValue movement(const Eqn& e, std::span<const NodeId> coords, int which);
   KernelValue concatenate(const Eqn& e, std::span<const NodeId> coords);
   KernelValue gather(const Eqn& e, std::span<const NodeId> coords);
+  KernelValue fold(const Eqn& e, std::span<const NodeId> coords);
   KernelValue dynamic_slice(const Eqn& e, std::span<const NodeId> coords);
   KernelValue dynamic_update_slice(const Eqn& e, std::span<const NodeId> coords);
   /// The element where the condition holds; what it reads is read only there.

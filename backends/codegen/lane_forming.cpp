@@ -407,7 +407,7 @@ Scope::Scope(Former& former, const JaxprData& j, std::function<Source(Var)> memo
       memory_(std::move(memory)) {
   for (std::size_t i = 0; i < j.eqns.size(); ++i) {
     for (Var v : j.eqns[i].outputs) defined_by_[v] = static_cast<int>(i);
-    injective_.push_back(is_injective(j, j.eqns[i]));
+    injective_.push_back(j.eqns[i].op->kind != Kind::reduce && is_injective(j, j.eqns[i]));
   }
 }
 
@@ -443,25 +443,10 @@ KernelValue Scope::compute(Var v, std::span<const NodeId> at) {
   }
 }
 
-KernelValue combine(Dag& dag, Combiner c, KernelValue a, KernelValue b) {
-  switch (c) {
-    case Combiner::sum:
-      return dag.add(a, b);
-    case Combiner::prod:
-      return dag.mul(a, b);
-    case Combiner::max:
-      return dag.max(a, b);
-    case Combiner::min:
-      return dag.min(a, b);
-    case Combiner::logical_and:
-      return dag.bit_and(a, b);
-    case Combiner::logical_or:
-      return dag.bit_or(a, b);
-    case Combiner::bit_xor:
-      return dag.bit_xor(a, b);
-    default:
-      throw NotLanes();
-  }
+KernelValue combined(Dag& dag, Combiner c, KernelValue a, KernelValue b) {
+  KernelValue v;
+  if (!combine(dag, c, a, b, v)) throw NotLanes();
+  return v;
 }
 DType accumulator(DType t) { return t == float16 || t == bfloat16 ? float32 : t; }
 
@@ -502,7 +487,7 @@ KernelValue Scope::reduce(const Eqn& e, std::span<const NodeId> at) {
   }
   while (parts.size() > 1) {
     const std::size_t half = (parts.size() + 1) / 2;
-    for (std::size_t i = 0; i + half < parts.size(); ++i) parts[i] = combine(dag, *e.op->combiner, parts[i], parts[i + half]);
+    for (std::size_t i = 0; i + half < parts.size(); ++i) parts[i] = combined(dag, *e.op->combiner, parts[i], parts[i + half]);
     parts.resize(half);
   }
   return dag.convert(parts[0], result);
@@ -553,7 +538,7 @@ KernelValue Scope::cumulative(const Eqn& e, std::span<const NodeId> at) {
   if (before < 0 || before >= size) return dag.convert(own, result);
   if (result != accumulator(result)) throw NotLanes();
   where[axis] = dag.index(before);
-  return combine(dag, *e.op->combiner, read(e.outputs[0], where, -1), own);
+  return combined(dag, *e.op->combiner, read(e.outputs[0], where, -1), own);
 }
 
 Elements Scope::matrix_of(Atom a, std::vector<NodeId> batch) {

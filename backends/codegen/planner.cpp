@@ -125,8 +125,10 @@ void KernelPlanner::choose_roots() {
     const Eqn& e = j_.eqns[i];
     if (!injective_[i]) continue;
     double cost = equation_cost(j_, e);
+    const double times = e.op->kind == Kind::reduce ? static_cast<double>(folded_elements(j_, e)) : 1;
+    cost *= times;
     for (Atom a : e.inputs)
-      if (!a.is_literal() && !is_root_[a.var()]) cost += cost_[a.var()];
+      if (!a.is_literal() && !is_root_[a.var()]) cost += times * cost_[a.var()];
     for (Var v : e.outputs) cost_[v] = std::min(cost, 1e9);
   }
   // Who computes it, going backward: the roots that a value would melt into, and over how many points.

@@ -42,6 +42,10 @@ class Scheduler {
 
   Schedule run() {
     schedule_.lanes = choose_lanes();
+    // No wider than the longest loop.
+    std::int64_t longest = 1;
+    for (std::int64_t d : k_.dag.dims) longest = std::max(longest, d);
+    while (schedule_.lanes > 4 && schedule_.lanes / 2 >= longest) schedule_.lanes /= 2;
     choose_vector_loops();
     for (std::size_t n = 0; n < k_.nests.size(); ++n) plan_nest(n);
     plan_outer();
