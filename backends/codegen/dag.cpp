@@ -260,6 +260,27 @@ KernelValue Dag::emit(ScalarOp op, DType result, std::span<const V> v) {
     if (!first.dtype.is_floating() && !result.is_bool() && result.itemsize() >= first.dtype.itemsize())
       return integer(result, first.integer);
   }
+  if (v.size() == 2) {
+    const Node& second = (*this)[v[1].id];
+    const bool floating = first.dtype.is_floating();
+    const auto is_one = [&](const Node& n) { return n.kind == NodeKind::constant && (floating ? n.floating == 1 : n.integer == 1); };
+    if (op == ScalarOp::mul && is_one(second)) return v[0];
+    if (op == ScalarOp::mul && is_one(first)) return v[1];
+    if (op == ScalarOp::div && floating && is_one(second)) return v[0];
+    if (first.kind == NodeKind::constant && second.kind == NodeKind::constant && first.dtype.is_signed() && !floating) {
+      const std::int64_t a = first.integer, b = second.integer;
+      if (op == ScalarOp::eq) return boolean(a == b);
+      if (op == ScalarOp::ne) return boolean(a != b);
+      if (op == ScalarOp::lt) return boolean(a < b);
+      if (op == ScalarOp::le) return boolean(a <= b);
+      if (op == ScalarOp::gt) return boolean(a > b);
+      if (op == ScalarOp::ge) return boolean(a >= b);
+    }
+    if (op == ScalarOp::add && first.kind == NodeKind::constant && second.kind == NodeKind::constant && floating)
+      return constant(result, result == float64
+                                  ? first.floating + second.floating
+                                  : static_cast<double>(static_cast<float>(first.floating) + static_cast<float>(second.floating)));
+  }
   Node n;
   n.kind = NodeKind::op, n.op = op, n.dtype = result;
   for (std::size_t i = 0; i < v.size(); ++i) n.operands[i] = v[i].id;

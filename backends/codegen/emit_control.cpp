@@ -16,6 +16,7 @@ using llvm::Value;
 using Values = std::vector<Value*>;
 
 constexpr std::size_t kMaxInlineNodes = 1500;    // of one kernel
+constexpr std::size_t kMaxRepeatedNodes = 60;    // of one that is run in several places
 constexpr std::size_t kMaxFunctionNodes = 6000;  // of all kernels of a function
 constexpr std::int64_t kMaxInlineScratch = 1 << 14;
 
@@ -40,6 +41,7 @@ class ControlEmitter {
     for (std::size_t i = 0; i < step.buffers.size(); ++i)
       buffers[static_cast<std::size_t>(step.buffers[i])] =
           ir_.CreateLoad(ir_.getPtrTy(), ir_.CreateConstGEP1_64(ir_.getPtrTy(), function_->getArg(0), i));
+    count_uses(program.controls[static_cast<std::size_t>(step.number)]);
     control(program, step, buffers);
     ir_.CreateRet(ir_.getInt32(0));
     if (failed_->use_empty()) failed_->eraseFromParent();
@@ -48,6 +50,14 @@ class ControlEmitter {
 
  private:
   using Place = ControlStep::Carry::Place;
+
+  void count_uses(const ControlStep& c) {
+    for (const KernelProgram& p : c.programs) {
+      for (const Step& s : p.steps)
+        if (s.kind == Step::Kind::kernel) ++uses_[s.number];
+      for (const ControlStep& inner : p.controls) count_uses(inner);
+    }
+  }
 
   BasicBlock* new_block(const char* name) { return BasicBlock::Create(module_.getContext(), name, function_); }
   Value* i64(std::int64_t v) { return ir_.getInt64(static_cast<std::uint64_t>(v)); }
@@ -159,7 +169,8 @@ class ControlEmitter {
     std::int64_t scratch = 0;
     for (const KernelArg& a : k.args)
       if (a.scratch) scratch += a.elements * a.dtype.itemsize() * (schedule.vector_dim >= 0 ? schedule.lanes : 1);
-    if (!parallel && k.dag.nodes.size() <= kMaxInlineNodes && nodes_ + k.dag.nodes.size() <= kMaxFunctionNodes &&
+    const bool small = k.dag.nodes.size() <= (uses_[number] == 1 ? kMaxInlineNodes : kMaxRepeatedNodes);
+    if (!parallel && small && nodes_ + k.dag.nodes.size() <= kMaxFunctionNodes &&
         scratch <= kMaxInlineScratch) {
       nodes_ += k.dag.nodes.size();
       ir_.SetInsertPoint(KernelEmitter(module_, k, schedule, features_, function_).run_inline(ir_.GetInsertBlock(), args));
@@ -354,6 +365,7 @@ class ControlEmitter {
   std::vector<FixedPointer> table_;
   std::map<std::tuple<FixedPointer::Kind, const KernelProgram*, int>, Value*> fixed_;
   std::map<int, llvm::Function*> kernels_;
+  std::map<int, int> uses_;  // of kernels: in how many places
   Value* array_ = nullptr;
   std::size_t array_size_ = 0, nodes_ = 0;
 };

@@ -222,6 +222,20 @@ KernelEmitter::Values KernelEmitter::when(int dim, Value* at, Value* condition, 
   return results;
 }
 
+bool KernelEmitter::is_border(const Node& n, int dim) const {
+  if (n.kind != NodeKind::index_below) return false;
+  const Affine& a = k_.dag.affine(n.operands[0]);
+  return a.terms.size() == 1 && a.terms[0].atom == dim && a.terms[0].coef == 1;
+}
+void KernelEmitter::inside(int dim, std::int64_t& low, std::int64_t& high) const {
+  low = 0, high = k_.dag.dims[static_cast<std::size_t>(dim)];
+  for (const Node& n : k_.dag.nodes)
+    if (is_border(n, dim)) {
+      const std::int64_t offset = k_.dag.affine(n.operands[0]).constant;
+      low = std::max(low, -offset), high = std::min(high, n.integer - offset);
+    }
+}
+
 /// Whole unrolled bodies, then single iterations or vectors, then what is left of a vector.
 KernelEmitter::Values KernelEmitter::run_loop(const LoopPlan& plan, Value* low, Value* high, Values carried, const Body& body) {
   const int dim = plan.dim;
@@ -232,19 +246,38 @@ KernelEmitter::Values KernelEmitter::run_loop(const LoopPlan& plan, Value* low, 
     Value* n = ir_.CreateSub(high, low);
     return ir_.CreateAdd(low, ir_.CreateSub(n, ir_.CreateURem(n, i64(unit))));
   };
+  // Between the borders, but for a vector at each end, nothing need be compared.
+  std::int64_t first = 0, last = 0, from = 0, to = 0;
+  if (plan.vector && inside_dim_ < 0 && constant(low, first) && constant(high, last) && first == 0 && last == size && size >= 8 * lanes &&
+      k_.limits[static_cast<std::size_t>(dim)].outer < 0) {
+    inside(dim, from, to);
+    to = to / lanes * lanes;
+    if ((from > 0 || to < size / lanes * lanes) && from <= lanes && to >= size - 2 * lanes) {
+      LoopPlan single = plan;
+      single.unroll = 1;
+      carried = run_loop(single, i64(0), i64(lanes), std::move(carried), body);
+      inside_dim_ = dim;
+      carried = run_loop(plan, i64(lanes), i64(to), std::move(carried), body);
+      inside_dim_ = -1;
+      lanes_ = saved_lanes, vector_dim_ = saved_dim;
+      return run_loop(single, i64(to), high, std::move(carried), body);
+    }
+  }
+  // Of a known range; blocks begin at whole unrolled bodies.
+  const std::int64_t extent = constant(low, first) && constant(high, last) ? last - first : size;
   Value* at = low;
   const bool limited = k_.limits[static_cast<std::size_t>(dim)].outer >= 0;
   const std::int64_t unit = plan.unroll * lanes;
-  if (plan.unroll > 1 && size >= unit) {
-    Value* end = size % unit == 0 && !limited ? high : rounded(unit);
+  if (plan.unroll > 1 && extent >= unit) {
+    Value* end = extent % unit == 0 && !limited ? high : rounded(unit);
     carried = loop(dim, at, end, unit, plan.unroll, lanes, std::move(carried), body);
     at = end;
   }
-  if (plan.unroll == 1 || size % unit >= lanes || limited) {
-    Value* end = size % lanes == 0 && !limited ? high : rounded(lanes);
-    if (size >= lanes) carried = loop(dim, at, end, lanes, 1, lanes, std::move(carried), body), at = end;
+  if (plan.unroll == 1 || extent % unit >= lanes || limited) {
+    Value* end = extent % lanes == 0 && !limited ? high : rounded(lanes);
+    if (extent >= lanes) carried = loop(dim, at, end, lanes, 1, lanes, std::move(carried), body), at = end;
   }
-  if (plan.vector && (size % lanes != 0 || limited)) {
+  if (plan.vector && (extent % lanes != 0 || limited)) {
     Value* saved_mask = mask_;
     std::int64_t a = 0, h = 0;
     const bool known = constant(at, a) && constant(high, h);
@@ -258,7 +291,7 @@ KernelEmitter::Values KernelEmitter::run_loop(const LoopPlan& plan, Value* low, 
       } else {
         // Blocks begin at whole vectors, so that what is left depends on the size only.
         std::vector<llvm::Constant*> bits;
-        for (std::int64_t i = 0; i < lanes; ++i) bits.push_back(ir_.getInt1(i < size % lanes));
+        for (std::int64_t i = 0; i < lanes; ++i) bits.push_back(ir_.getInt1(i < extent % lanes));
         mask_ = llvm::ConstantVector::get(bits);
       }
       carried = when(dim, at, condition, std::move(carried), body);

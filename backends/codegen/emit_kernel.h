@@ -46,6 +46,9 @@ class KernelEmitter {
   Values run_loop(const LoopPlan& plan, Value* low, Value* high, Values carried, const Body& body);
   Values run_loops(std::span<const LoopPlan> plans, Values carried, const Body& body);
   void range(int dim, Value*& low, Value*& high);
+  /// Where all comparisons of the loop's coordinate alone with a border hold.
+  void inside(int dim, std::int64_t& low, std::int64_t& high) const;
+  bool is_border(const Node& n, int dim) const;
   void outer_loops();
   llvm::AllocaInst* reserve(const KernelArg& a);
   void for_each_copy(const std::function<void(const Copy&)>& f) const;
@@ -118,6 +121,7 @@ class KernelEmitter {
   Value* mask_ = nullptr;  // lanes that exist, in the last vector of a loop
   int base_level_ = 0;     // the innermost outer loop
   bool wide_index_ = false;
+  int inside_dim_ = -1;  ///< a loop that is open where its coordinate is at no border
   bool streamed_ = false;                          // some stores went past the caches
   std::vector<std::pair<Value*, Value*>> ranges_;  // of loops that run over less than their size
 };

@@ -11,7 +11,7 @@ namespace weft::detail {
 namespace {
 constexpr std::int64_t kStreamingBytes = 32 << 20;  // results that no cache holds anyway
 constexpr int kMaxExpansions = 24;                  // of one mathematical function in a kernel
-}
+}  // namespace
 
 using llvm::Value;
 
@@ -67,6 +67,9 @@ Value* KernelEmitter::compute(NodeId n, const Copy& copy) {
   switch (node.kind) {
     case NodeKind::op:
     case NodeKind::math: {
+      if (node.kind == NodeKind::op && node.op == ScalarOp::select)
+        if (const auto* c = llvm::dyn_cast<llvm::Constant>(get(node.operands[0], copy)); c && c->isAllOnesValue())
+          return get(node.operands[1], copy);
       std::vector<KernelValue> operands;
       for (NodeId o : node.operands)
         if (o >= 0) operands.push_back(builder_.wrap(get(o, copy), k_.dag[o].dtype));
@@ -85,6 +88,7 @@ Value* KernelEmitter::compute(NodeId n, const Copy& copy) {
       return node.kind == NodeKind::index_div ? ir_.CreateUDiv(v, divisor) : ir_.CreateURem(v, divisor);
     }
     case NodeKind::index_below: {
+      if (inside_dim_ >= 0 && is_border(node, inside_dim_)) return ir_.getTrue();
       Value* v = get(node.operands[0], copy);
       return ir_.CreateICmpULT(v, llvm::ConstantInt::get(v->getType(), static_cast<std::uint64_t>(node.integer)));
     }
@@ -299,6 +303,7 @@ Value* KernelEmitter::load(NodeId id, const Copy& copy) {
   llvm::Type* element = builder_.memory_type(n.dtype);
   const Node& position = k_.dag[n.operands[0]];
   Value* guard = n.operands[1] >= 0 ? get(n.operands[1], copy) : nullptr;
+  if (const auto* c = guard ? llvm::dyn_cast<llvm::Constant>(guard) : nullptr; c && c->isAllOnesValue()) guard = nullptr;
   const bool lane_scratch = k_.args[static_cast<std::size_t>(arg)].scratch && s_.vector_dim >= 0 && lanes_ > 1;
   const llvm::Align align = element_align(n.dtype);
   if (!varies(position.dims) && !lane_scratch) {

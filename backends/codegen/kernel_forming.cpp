@@ -454,10 +454,8 @@ void KernelPlanner::form_steps() {
               {buffer_of(product->a), buffer_of(product->b), buffer_of(j_.eqns[static_cast<std::size_t>(item.eqn)].outputs[0])}};
       table_.products.push_back(product->step);
     } else if (std::optional<LaneKernel>& lanes = lanes_[static_cast<std::size_t>(item.eqn)]) {
-      collapse_loops(lanes->kernel);
-      lanes->kernel.cost = estimate_cost(lanes->kernel, target_.vector_bytes);
-      step = {Step::Kind::kernel, table_.add(std::move(lanes->kernel)), {}};
-      for (Var v : lanes->buffers) step.buffers.push_back(buffer_of(v));
+      add_lanes(std::move(*lanes));
+      continue;
     } else {
       const Eqn& e = j_.eqns[static_cast<std::size_t>(item.eqn)];
       if (!e.op->reference && e.op->kind != Kind::control)
@@ -469,6 +467,19 @@ void KernelPlanner::form_steps() {
     }
     program_.steps.push_back(std::move(step));
   }
+  add_outputs();
+}
+
+/// A kernel whose arguments are known by their variables.
+void KernelPlanner::add_lanes(LaneKernel lanes) {
+  collapse_loops(lanes.kernel);
+  lanes.kernel.cost = estimate_cost(lanes.kernel, target_.vector_bytes);
+  Step step{Step::Kind::kernel, table_.add(std::move(lanes.kernel)), {}};
+  for (Var v : lanes.buffers) step.buffers.push_back(buffer_of(v));
+  program_.steps.push_back(std::move(step));
+}
+
+void KernelPlanner::add_outputs() {
   for (std::size_t k = 0; k < j_.outputs.size(); ++k) {
     ProgramOutput out{buffer_of(j_.outputs[k]), -1};
     for (std::size_t l = 0; l < k && out.same_as < 0; ++l)

@@ -22,9 +22,13 @@ constexpr std::int64_t kMaxElements = 64;     // of one array at one point
 constexpr std::int64_t kMaxWithoutBatch = 4;  // vectors are better used along the dimensions of larger arrays
 constexpr std::int64_t kMaxChoices = 16;      // of an element of an array in registers, by a computed index
 constexpr std::int64_t kGuessedTrips = 64;
+constexpr std::size_t kMaxEquations = 200;  // of a program that becomes one kernel
+constexpr std::int64_t kMinPoints = 256, kMaxRow = 8;
 
 /// The equation can't be computed point by point.
 struct NotLanes {};
+
+bool is_small_algebra(const Eqn& e) { return e.op->name == "lu" || e.op->name == "cholesky" || e.op->name == "triangular_solve"; }
 
 std::int64_t product(const Shape& s, int from) {
   std::int64_t n = 1;
@@ -84,21 +88,35 @@ class Scope final : public LeafReader {
 
 class Former {
  public:
-  Former(const JaxprData& j, const Eqn& e) : j_(j), e_(e) {}
+  Former(const JaxprData& j, const Eqn* e) : j_(j), e_(e) {}
+
+  /// All results of the program.
+  LaneKernel run_program() {
+    batch_shape = program_batch();
+    open_batch();
+    Scope top(*this, j_);
+    for (Var v = 0; v < j_.first_result(); ++v)
+      top.set(v, [this, v](std::span<const NodeId> at, NodeId guard) { return memory(v)(at, guard); });
+    kernel.nests.emplace_back();
+    std::vector<Var> done;
+    for (Atom a : j_.outputs) {
+      if (std::find(done.begin(), done.end(), a.var()) != done.end()) continue;
+      done.push_back(a.var());
+      top_result(a.var(), [&](std::span<const NodeId> at) { return top.at(a, at); });
+    }
+    return {std::move(kernel), std::move(buffers_)};
+  }
 
   LaneKernel run() {
-    const bool loop = e_.op->kind == Kind::control;
+    const bool loop = e_->op->kind == Kind::control;
     batch_shape = loop ? loop_batch() : matrix_batch();
-    for (int d = 0; d < batch_shape.size(); ++d) {
-      kernel.outer.push_back(add_dim(batch_shape[d]));
-      outer_mask |= std::uint64_t{1} << kernel.outer.back();
-    }
+    open_batch();
     Scope top(*this, j_, [this](Var v) { return memory(v); });
     kernel.nests.emplace_back();
     if (loop)
-      control(top, e_, kernel.nests[0].repeats, 0, true);
+      control(top, *e_, kernel.nests[0].repeats, 0, true);
     else
-      for (Var v : e_.outputs) top_result(v, [&](std::span<const NodeId> at) { return top.at(Atom::var(v), at); });
+      for (Var v : e_->outputs) top_result(v, [&](std::span<const NodeId> at) { return top.at(Atom::var(v), at); });
     return {std::move(kernel), std::move(buffers_)};
   }
 
@@ -129,7 +147,7 @@ class Former {
       throw NotLanes();
   }
 
-  bool computes(Var v) const { return std::find(e_.outputs.begin(), e_.outputs.end(), v) != e_.outputs.end(); }
+  bool computes(Var v) const { return std::find(e_->outputs.begin(), e_->outputs.end(), v) != e_->outputs.end(); }
 
   Kernel kernel;
   Shape batch_shape;
@@ -139,8 +157,8 @@ class Former {
  private:
   /// The batch of a loop: what its lanes differ in.
   Shape loop_batch() {
-    if (e_.op == &primitive_of<While>) {
-      const While::Params& p = params_as<While::Params>(*e_.params);
+    if (e_->op == &primitive_of<While>) {
+      const While::Params& p = params_as<While::Params>(*e_->params);
       const Jaxpr cond = simplify(p.cond_jaxpr);
       const JaxprData& c = cond.data();
       const Atom lanes = ungrouped(c, c.outputs[0]);
@@ -148,11 +166,11 @@ class Former {
         lanes_differ_ = true;
         return s;
       }
-      return common_batch(std::span(e_.inputs).subspan(static_cast<std::size_t>(p.cond_nconsts + p.body_nconsts)));
+      return common_batch(std::span(e_->inputs).subspan(static_cast<std::size_t>(p.cond_nconsts + p.body_nconsts)));
     }
-    if (e_.op == &primitive_of<Scan>) {
-      const Scan::Params& p = params_as<Scan::Params>(*e_.params);
-      return common_batch(std::span(e_.inputs).subspan(static_cast<std::size_t>(p.num_consts), static_cast<std::size_t>(p.num_carry)));
+    if (e_->op == &primitive_of<Scan>) {
+      const Scan::Params& p = params_as<Scan::Params>(*e_->params);
+      return common_batch(std::span(e_->inputs).subspan(static_cast<std::size_t>(p.num_consts), static_cast<std::size_t>(p.num_carry)));
     }
     throw NotLanes();
   }
@@ -187,8 +205,37 @@ class Former {
     }
   }
   Shape matrix_batch() {
-    const Shape& s = j_.aval(e_.inputs[0]).shape;
+    const Shape& s = j_.aval(e_->inputs[0]).shape;
     return Shape(s.begin(), s.end() - 2);
+  }
+  /// Of programs that fold small arrays along other dimensions; without that, and for rows that fill vectors, ordinary kernels do better.
+  Shape program_batch() {
+    if (j_.outputs.empty() || j_.eqns.size() > kMaxEquations) throw NotLanes();
+    std::int64_t leading = 0;
+    for (Atom a : j_.outputs) {
+      const Shape& s = j_.aval(a).shape;
+      if (a.is_literal() || a.var() < j_.first_result() || s.empty() || (leading != 0 && s[0] != leading)) throw NotLanes();
+      leading = s[0];
+    }
+    if (leading < kMinPoints) throw NotLanes();
+    bool folds = false;
+    for (const Eqn& e : j_.eqns) {
+      const Kind k = e.op->kind;
+      if (k == Kind::control || k == Kind::effect || e.op->has_effects) throw NotLanes();
+      folds |= k == Kind::reduce || k == Kind::cumulative || k == Kind::dot || k == Kind::library;
+      for (Var v : e.outputs) {
+        const Shape& s = j_.avals[v].shape;
+        if (!s.empty() && s.back() > kMaxRow && s.back() != leading) throw NotLanes();
+      }
+    }
+    if (!folds) throw NotLanes();
+    return Shape{leading};
+  }
+  void open_batch() {
+    for (int d = 0; d < batch_shape.size(); ++d) {
+      kernel.outer.push_back(add_dim(batch_shape[d]));
+      outer_mask |= std::uint64_t{1} << kernel.outer.back();
+    }
   }
 
   int argument(Var v) {
@@ -228,7 +275,12 @@ class Former {
     }
   }
   void check_size(const Shape& s) const {
-    if (elements(s) > (batch_shape.empty() && e_.op->kind == Kind::control ? kMaxWithoutBatch : kMaxElements)) throw NotLanes();
+    if (elements(s) > (batch_shape.empty() && e_->op->kind == Kind::control ? kMaxWithoutBatch : kMaxElements)) throw NotLanes();
+  }
+
+  /// Before anything is built for them.
+  void check_sizes(const Scope& scope, std::span<const Atom> carry) const {
+    for (Atom a : carry) check_size(scope.jaxpr().aval(a).shape);
   }
 
   /// An array in registers.
@@ -331,13 +383,14 @@ class Former {
 
   void scan(Scope& outer, const Eqn& e, const Scan::Params& p, std::vector<Repeat>& repeats, std::uint64_t around, bool is_top) {
     if (p.length == 0 || (!is_top && e.outputs.size() > static_cast<std::size_t>(p.num_carry))) throw NotLanes();
+    const auto consts = static_cast<std::size_t>(p.num_consts), fixed = consts + static_cast<std::size_t>(p.num_carry);
+    check_sizes(outer, std::span(e.inputs).subspan(consts, fixed - consts));
     Scope& body = open(simplify(p.jaxpr));
     const JaxprData& b = body.jaxpr();
     Repeat r;
     r.dim = add_dim(p.length);
     const std::uint64_t loops = around | std::uint64_t{1} << r.dim;
     const NodeId step = dag().index_dim(r.dim), position = p.reverse ? dag().offset(dag().scale(step, -1), p.length - 1) : step;
-    const auto consts = static_cast<std::size_t>(p.num_consts), fixed = consts + static_cast<std::size_t>(p.num_carry);
     for (std::size_t k = 0; k < consts; ++k) body.set(b.first_input() + static_cast<Var>(k), operand(outer, e.inputs[k]));
     for (std::size_t k = fixed; k < e.inputs.size(); ++k) {
       check_size(b.input_avals()[k].shape);
@@ -361,12 +414,13 @@ class Former {
   }
 
   void while_loop(Scope& outer, const Eqn& e, const While::Params& p, std::vector<Repeat>& repeats, std::uint64_t around, bool is_top) {
+    const auto first = static_cast<std::size_t>(p.cond_nconsts), consts = first + static_cast<std::size_t>(p.body_nconsts);
+    check_sizes(outer, std::span(e.inputs).subspan(consts));
     Scope &cond = open(simplify(p.cond_jaxpr)), &body = open(simplify(p.body_jaxpr));
     const JaxprData &c = cond.jaxpr(), &b = body.jaxpr();
     Repeat r;
     r.dim = add_dim(kGuessedTrips);
     const std::uint64_t loops = around | std::uint64_t{1} << r.dim;
-    const auto first = static_cast<std::size_t>(p.cond_nconsts), consts = first + static_cast<std::size_t>(p.body_nconsts);
     for (std::size_t k = 0; k < first; ++k) cond.set(c.first_input() + static_cast<Var>(k), operand(outer, e.inputs[k]));
     for (std::size_t k = first; k < consts; ++k) body.set(b.first_input() + static_cast<Var>(k - first), operand(outer, e.inputs[k]));
     std::vector<Carry> carry;
@@ -392,7 +446,7 @@ class Former {
   }
 
   const JaxprData& j_;
-  const Eqn& e_;
+  const Eqn* e_;
   bool lanes_differ_ = false;
   std::vector<Var> buffers_;
   std::vector<Jaxpr> programs_;
@@ -559,7 +613,7 @@ Elements Scope::matrix_of(Atom a, std::vector<NodeId> batch) {
 KernelValue Scope::matrix(const Eqn& e, Var v, std::span<const NodeId> at) {
   Dag& dag = former_.dag();
   const Aval& in = j_.aval(e.inputs[0]);
-  if (in.ndim() < 2 || (in.dtype != float32 && in.dtype != float64)) throw NotLanes();
+  if (!is_small_algebra(e) || (in.dtype != float32 && in.dtype != float64)) throw NotLanes();
   const int leading = in.ndim() - 2;
   std::vector<NodeId> batch(at.begin(), at.begin() + leading);
   std::vector<Elements>& results = matrices_[{&e, batch}];
@@ -593,15 +647,25 @@ KernelValue Scope::matrix(const Eqn& e, Var v, std::span<const NodeId> at) {
 
 }  // namespace
 
+std::optional<LaneKernel> form_lane_program(const JaxprData& j) {
+  try {
+    LaneKernel k = Former(j, nullptr).run_program();
+    if (k.kernel.dag.nodes.size() > kMaxNodes) return {};
+    return k;
+  } catch (const NotLanes&) {
+  } catch (const ExpressionTooLarge&) {
+  }
+  return {};
+}
+
 std::optional<LaneKernel> form_lane_kernel(const JaxprData& j, const Eqn& e) {
-  const bool matrix = e.op->name == "lu" || e.op->name == "cholesky" || e.op->name == "triangular_solve";
-  if (!matrix && e.op != &primitive_of<Scan> && e.op != &primitive_of<While>) return {};
+  if (!is_small_algebra(e) && e.op != &primitive_of<Scan> && e.op != &primitive_of<While>) return {};
   for (Var v : e.outputs)
     if (j.avals[v].size() == 0) return {};
   for (Atom a : e.inputs)
     if (j.aval(a).size() == 0) return {};
   try {
-    LaneKernel k = Former(j, e).run();
+    LaneKernel k = Former(j, &e).run();
     if (k.kernel.dag.nodes.size() > kMaxNodes) return {};
     return k;
   } catch (const NotLanes&) {

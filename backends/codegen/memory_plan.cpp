@@ -28,6 +28,9 @@ bool may_overwrite(const Kernel& k, int in, int out) {
         position = s.position, nest = n;
       }
   if (position < 0 || k.nests.size() > 1) return false;
+  // What does not depend on an outer loop is read and written again by each of its points.
+  for (int d : k.outer)
+    if (k.dag.dims[static_cast<std::size_t>(d)] > 1 && !(k.dag[position].dims >> d & 1)) return false;
   const std::vector<char> live = live_nodes(k);
   for (std::size_t n = 0; n < k.dag.nodes.size(); ++n) {
     const Node& node = k.dag.nodes[n];

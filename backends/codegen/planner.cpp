@@ -39,6 +39,13 @@ KernelPlanner::KernelPlanner(const Jaxpr& j, const TargetTraits& target, KernelT
 }
 
 KernelProgram KernelPlanner::run() {
+  if (std::optional<LaneKernel> lanes = form_lane_program(j_)) {
+    is_output_.assign(avals_.size(), 0);
+    for (Atom a : j_.outputs) is_output_[a.var()] = 1;
+    add_lanes(std::move(*lanes));
+    add_outputs();
+    return std::move(program_);
+  }
   classify();
   for (bool again = true; again;) {
     choose_roots();

@@ -98,6 +98,8 @@ class KernelPlanner {
   BufferId buffer_of(Var v);
   BufferId buffer_of(Atom a);
   void add_control(const Eqn& e, Step& step);
+  void add_lanes(LaneKernel lanes);
+  void add_outputs();
 
   const Jaxpr jaxpr_;
   const JaxprData& j_;

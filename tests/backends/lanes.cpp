@@ -1,0 +1,103 @@
+// Small arrays in registers, batches over lanes, borders of stencils, small folds.
+#include "tests/backends/agree.h"
+
+using namespace weft;
+using namespace weft::test;
+
+TEST_CASE("lanes: whole programs of small arrays, a point a lane") {
+  for (int n : {256, 300, 1003}) {
+    auto arm = [](Array q) {
+      const Array a = cumsum(q);
+      return stack({sum(cos(a)), sum(sin(a))});
+    };
+    const std::string text = same([&](Xs x) { return Arrays{vmap(jacfwd(arm))(x[0])}; }, {values({n, 7}, 1)}, 1e-4);
+    CHECK(text.find("kernel1") == std::string::npos);
+    same([&](Xs x) { return Arrays{vmap(grad([](Array v) { return sum(sin(v) * v(0)) + max(v); }))(x[0])}; }, {values({n, 5}, 1)}, 1e-4);
+    same([&](Xs x) { return Arrays{matmul(x[0], x[1]), cumsum(x[0], 1)}; }, {values({n, 4}, 1), values({4, 6}, 2)}, 1e-4);
+    same(
+        [&](Xs x) {
+          return Arrays{linalg::solve(x[0] + 3 * eye(3), x[1]), sum(x[1], 1)};
+        },
+        {values({n, 3, 3}, 1), values({n, 3, 2}, 2)}, 1e-3);
+    // What mixes the points is no such program.
+    same([&](Xs x) { return Arrays{x[0] - mean(x[0], 0), cumsum(x[0], 0)}; }, {values({n, 3}, 1)}, 1e-4);
+    same([&](Xs x) { return Arrays{flip(sum(x[0], 1), 0), sum(x[0], 1)}; }, {values({n, 6}, 1)}, 1e-4);
+  }
+}
+
+TEST_CASE("lanes: borders of stencils") {
+  auto star = [](Xs x) {
+    const Array u = x[0], p = pad(u, 1);
+    return Arrays{u + 0.2f * (p(slice(2, none), slice(1, -1)) + p(slice(none, -2), slice(1, -1)) + p(slice(1, -1), slice(2, none)) +
+                              p(slice(1, -1), slice(none, -2)) - 4.f * u)};
+  };
+  for (int n : {1, 2, 15, 16, 17, 100, 127, 128, 129, 130, 144, 160, 257, 1000}) {
+    same(star, {values({3, n}, 1)});
+    same(star, {astype(values({n, 7}, 1), float64)});
+    // Wide borders, one side only, and a fold along a padded dimension.
+    same(
+        [](Xs x) {
+          return Arrays{pad(x[0], 5)(slice(none, -10)) + x[0], pad(x[0], 40)(slice(80, none)) * x[0], roll(x[0], 3) * 2.f};
+        },
+        {values({n}, 1)});
+    same([](Xs x) { return Arrays{sum(pad(x[0], 1)(slice(2, none)) * x[0]), max(roll(x[0], 1) - x[0])}; }, {values({n}, 1)}, 1e-4);
+  }
+}
+
+TEST_CASE("lanes: folds of a few elements") {
+  for (int n : {1, 2, 3, 4, 5}) {
+    for (DType t : {float16, bfloat16, float32, float64, int8, uint32}) {
+      const double tolerance = t == float16 ? 2e-3 : t == bfloat16 ? 2e-2 : 1e-5;
+      same([](Xs x) { return Arrays{sum(x[0], -1), max(x[0], -1), min(x[0], 0), prod(x[0], -1)}; }, {samples({n, 37, n}, 1, t)}, tolerance);
+    }
+    same(
+        [](Xs x) {
+          return Arrays{any(x[0] > 0, -1), all(x[0] > 0, 0), sum(exp(x[0]), 0) * x[0], mean(x[0] * x[0], {0, 1})};
+        },
+        {values({n, n}, 1)});
+    same([](Xs x) { return Arrays{abs(sum(complex(x[0], x[0] * 2), 0)), sum(x[0] > 0, 1)}; }, {values({n, 20}, 1)});
+  }
+  // Distances: nothing of the size of all pairs and components is stored.
+  const std::string text =
+      same([](Xs x) { return Arrays{sum(sum(square(expand_dims(x[0], 0) - expand_dims(x[0], 1)), -1), 1)}; }, {values({200, 3}, 1)}, 1e-4);
+  CHECK(text.find("[200,200") == std::string::npos);
+}
+
+TEST_CASE("lanes: one mathematical function many times") {
+  const std::string code = same(
+      [](Xs x) {
+        Array y = x[0], z = x[1];
+        for (int i = 0; i < 40; ++i) y = sin(y) * 1.5f + 0.1f, z = pow(abs(z) + 0.5f, 0.9f);
+        return Arrays{y, z};
+      },
+      {values({19}, 1), values({19}, 2)}, 1e-4, "llvm");
+  CHECK(code.find("define internal <") != std::string::npos);
+  // Arguments for the library, one by one.
+  same(
+      [](Xs x) {
+        Array y = x[0];
+        for (int i = 0; i < 40; ++i) y = y + sin(x[0] * (1e6f * static_cast<float>(i + 1)));
+        return Arrays{y};
+      },
+      {values({5}, 1)}, 1e-4);
+}
+
+TEST_CASE("lanes: carries that are overwritten where they are") {
+  // One is the same for all lanes: no lane may see another one's result.
+  const Jaxpr j = make_jaxpr([](Array c, Array v) {
+    const auto end = scan(
+                         [](const std::pair<Array, Array>& s, None) {
+                           return std::pair<std::pair<Array, Array>, None>{{s.first * 2 + 1, s.second + s.first}, none};
+                         },
+                         std::pair{c, v}, none, {.length = 3})
+                         .first;
+    return end;
+  })(array(1.f), ones(64));
+  detail::CpuBackend backend;
+  for (const bool donated : {false, true}) {
+    const auto f = backend.compile(j, {"f", {donated, donated}});
+    const Arrays got = f->call(Arrays{array(1.f) + 0.f, ones(64) + values({64}, 1) * 0}, 0);
+    CHECK(got[0].item<float>() == 15);
+    for (double v : got[1].to_vector<double>()) CHECK(v == 1 + 1 + 3 + 7);
+  }
+}
