@@ -13,6 +13,9 @@
 #include "runtime/buffer.h"
 #include "runtime/device.h"
 #include "runtime/executable.h"
+#include "runtime/global_arrays.h"
+#include "runtime/process_local.h"
+#include "runtime/processes.h"
 #include "runtime/program_cache.h"
 #include "runtime/spmd.h"
 
@@ -51,9 +54,11 @@ Target target_of(const Primitive& op, std::span<const Array> inputs, SourceLoc l
 
 /// The same value on every device of a mesh.
 Array replicate(const Array& x, const Sharding& where, const Ref<const Placement>& placement) {
-  std::vector<Ref<Buffer>> shards;
-  const Ref<Buffer> whole = whole_of(x, where.named().mesh().axes().device_ids[0]);
-  for (int id : where.named().mesh().axes().device_ids) shards.push_back(shared_with(whole, id));
+  const std::vector<int>& ids = where.named().mesh().axes().device_ids;
+  const std::vector<std::size_t> here = local_positions(ids);
+  std::vector<Ref<Buffer>> shards(ids.size());
+  const Ref<Buffer> whole = whole_of(x, ids[here.at(0)]);
+  for (std::size_t k : here) shards[k] = shared_with(whole, ids[k]);
   return Array(Ref<ArrayImpl>(new ConcreteArray(x.aval(), std::move(shards), placement)));
 }
 
@@ -135,12 +140,12 @@ std::optional<std::vector<Array>> run_by_blocks(const Primitive& op, const Param
   const MeshAxes& mesh = where.named().mesh().axes();
   const PartitionSpec& spec = where.named().spec();
   const Shape block = block_shape(mesh, spec, out_avals[0].shape);
-  std::vector<Ref<Buffer>> shards;
-  for (std::size_t k = 0; k < mesh.device_ids.size(); ++k) {
+  std::vector<Ref<Buffer>> shards(mesh.device_ids.size());
+  for (std::size_t k : local_positions(mesh.device_ids)) {
     std::vector<Array> local;
     for (const Array& x : inputs) local.push_back(local_operand(x, mesh, spec, block, static_cast<std::int64_t>(k)));
     const Aval aval = out_avals[0].with_shape(block);
-    shards.push_back(whole_of(run_on(op, params, local, {&aval, 1}, mesh.device_ids[k], loc)[0], mesh.device_ids[k]));
+    shards[k] = whole_of(run_on(op, params, local, {&aval, 1}, mesh.device_ids[k], loc)[0], mesh.device_ids[k]);
   }
   return std::vector<Array>{Array(Ref<ArrayImpl>(new ConcreteArray(out_avals[0], std::move(shards), c.placement)))};
 }
@@ -163,6 +168,7 @@ std::optional<std::vector<Array>> slice_one_shard(const Primitive& op, const Par
       inside &= p.start_indices[d] >= begin[d] && p.limit_indices[d] <= begin[d] + block[static_cast<int>(d)];
       start[d] = p.start_indices[d] - begin[d];
     }
+    if (inside && !c.shards[k]) throw_not_addressable(x);
     if (inside) return std::vector<Array>{wrap_buffer(out, box_of(wrap_buffer(x.aval().with_shape(block), c.shards[k]), start, out.shape, mesh.device_ids[k]))};
   }
   return {};
@@ -182,7 +188,10 @@ std::vector<Array> execute(const Primitive& op, const ParamsRef& params, std::sp
   const Target target = target_of(op, inputs, loc);
   if (!target.committed) return run_on(op, params, inputs, out_avals, default_device_id(), loc);
   const Sharding where = sharding_of(*target.committed);
-  const int device = where.named().mesh().axes().device_ids[0];
+  const std::vector<std::size_t> here = local_positions(where.named().mesh().axes().device_ids);
+  if (here.empty())
+    throw DeviceError(fmt::format("{}: its operands lie on {}, of which none is this process's", op.name, target.committed->placement->describe()), loc);
+  const int device = where.named().mesh().axes().device_ids[here[0]];
   if (!target.sharded) {
     std::vector<Array> results = run_on(op, params, inputs, out_avals, device, loc);
     for (Array& x : results) x = Array(Ref<ArrayImpl>(new ConcreteArray(x.aval(), {whole_of(x, device)}, target.committed->placement)));
@@ -192,7 +201,9 @@ std::vector<Array> execute(const Primitive& op, const ParamsRef& params, std::sp
   if (inputs.size() == 1 && out_avals.size() == 1)
     if (auto results = slice_one_shard(op, params, inputs[0], out_avals[0])) return *results;
   std::vector<Array> gathered;
-  for (const Array& x : inputs) gathered.push_back(is_sharded(x) ? wrap_buffer(x.aval(), whole_of(x, device)) : x);
+  // What belongs to several processes is gathered by all of them: each computes the result.
+  for (const Array& x : inputs)
+    gathered.push_back(is_sharded(x) ? has_remote_shards(*as_concrete(x)) ? allgather_array(x, false, loc) : wrap_buffer(x.aval(), whole_of(x, device)) : x);
   std::vector<Array> results = run_on(op, params, gathered, out_avals, device, loc);
   const Sharding everywhere(NamedSharding(where.named().mesh(), PartitionSpec()));
   const Ref<const Placement> placement = make_placement(everywhere);
@@ -215,6 +226,7 @@ std::vector<Array> execute_eagerly(const Primitive& op, const ParamsRef& params,
       return eval_jaxpr(*body->jaxpr, inputs);
     }
   }
+  if (is_process_local(op)) return {run_process_local(op, *params, inputs[0], loc)};
   if (op.kind == Kind::spmd) {
     EagerScope eager;
     return spmd_program(params, backend(config.debug_nans ? "interp" : "cpu"))->run(inputs, loc);

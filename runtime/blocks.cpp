@@ -7,7 +7,10 @@
 
 #include "core/error.h"
 #include "core/ops/movement.h"
+#include "core/trace.h"
 #include "runtime/buffer.h"
+#include "runtime/global_arrays.h"
+#include "runtime/processes.h"
 
 namespace weft::detail {
 
@@ -97,11 +100,16 @@ Ref<Buffer> box_of(const Array& x, std::span<const std::int64_t> start, const Sh
   const NamedSharding s = sharding_of(*c).named();
   const MeshAxes& mesh = s.mesh().axes();
   const Shape block = block_shape(mesh, s.spec(), aval.shape);
+  const bool spread = std::any_of(c->shards.begin(), c->shards.end(), [](const Ref<Buffer>& b) { return !b; });
+  const std::vector<std::string> replicated = unnamed_axes(mesh, s.spec());
+  std::vector<std::vector<std::int64_t>> seen;
+  std::int64_t found = 0;
   for (std::size_t k = 0; k < c->shards.size(); ++k) {
+    if (!c->shards[k]) continue;
     const std::vector<std::int64_t> begin = block_start(mesh, s.spec(), block, static_cast<std::int64_t>(k));
-    bool first_replica = true;
-    for (const std::string& axis : unnamed_axes(mesh, s.spec())) first_replica &= mesh.coordinate(static_cast<std::int64_t>(k), {axis}) == 0;
-    if (!first_replica) continue;
+    // One of the devices that have this part: the first, or the first of this process's.
+    if (spread ? std::find(seen.begin(), seen.end(), begin) != seen.end() : mesh.coordinate(static_cast<std::int64_t>(k), replicated) != 0) continue;
+    if (spread) seen.push_back(begin);
     // The part of the box that this shard holds.
     Shape part = box;
     std::vector<std::int64_t> from(start.size()), to(start.size());
@@ -115,8 +123,17 @@ Ref<Buffer> box_of(const Array& x, std::span<const std::int64_t> start, const Sh
     if (!any) continue;
     if (part == box && block == box) return shared_with(c->shards[k], device);
     copy_box(c->shards[k]->data(), block, from, out->data(), box, to, part, itemsize);
+    found += part.num_elements();
   }
+  if (spread && found < box.num_elements()) throw_not_addressable(x);
   return out;
+}
+
+void throw_not_addressable(const Array& x) {
+  throw DeviceError(fmt::format("{} lies in part on devices of other processes ({}): its elements can't be read here. process_allgather(x) gives them to all processes, "
+                                "x.addressable_shards() are those of this one",
+                                to_string(x.aval()), as_concrete(x)->placement->describe()),
+                    effective_loc({}));
 }
 
 Ref<Buffer> whole_of(const Array& x, int device) {
@@ -126,7 +143,7 @@ Ref<Buffer> whole_of(const Array& x, int device) {
 
 void read_all(const ConcreteArray& x, void* out) {
   const Array handle(Ref<ArrayImpl>(const_cast<ConcreteArray*>(&x)));
-  const Ref<Buffer> whole = whole_of(handle, x.buffer ? x.buffer->device_id() : x.shards[0]->device_id());
+  const Ref<Buffer> whole = whole_of(handle, x.buffer ? x.buffer->device_id() : default_device_id());
   if (x.aval.bytes() > 0) std::memcpy(out, whole->data(), static_cast<std::size_t>(x.aval.bytes()));
 }
 
@@ -149,12 +166,18 @@ Array shard_array(const Array& x, const NamedSharding& s) {
     const NamedSharding now = sharding_of(*c).named();
     if (same_division(now.mesh().axes(), now.spec(), mesh, s.spec(), aval.shape)) shards = c->shards, kept = true;
   }
+  if (!kept && c && has_remote_shards(*c)) return redistribute(x, s);
   if (!kept) {
     const Shape block = block_shape(mesh, s.spec(), aval.shape);
-    for (std::size_t k = 0; k < mesh.device_ids.size(); ++k)
-      shards.push_back(box_of(x, block_start(mesh, s.spec(), block, static_cast<std::int64_t>(k)), block, mesh.device_ids[k]));
+    shards.resize(mesh.device_ids.size());
+    for (std::size_t k : local_positions(mesh.device_ids))
+      shards[k] = box_of(x, block_start(mesh, s.spec(), block, static_cast<std::int64_t>(k)), block, mesh.device_ids[k]);
   }
   return Array(Ref<ArrayImpl>(new ConcreteArray(aval, std::move(shards), make_placement(s))));
+}
+
+bool has_remote_shards(const ConcreteArray& x) {
+  return !x.buffer && std::any_of(x.shards.begin(), x.shards.end(), [](const Ref<Buffer>& b) { return !b; });
 }
 
 bool is_view(const Primitive& op, const ParamsBase& params, const Aval& in, const Aval& out) {

@@ -22,8 +22,13 @@ Sharding sharding_of(const ConcreteArray& x);
 /// Copies a box of elements between two row-major arrays.
 void copy_box(const void* from, const Shape& from_shape, std::span<const std::int64_t> from_start, void* to, const Shape& to_shape,
               std::span<const std::int64_t> to_start, const Shape& box, std::int64_t itemsize);
-/// The elements of a box of a concrete array or literal, for `device`: a view where they lie in one piece, else a copy.
+/// The elements of a box of a concrete array or literal, for `device`: a view where they lie in one piece, else a copy. Throws DeviceError if other
+/// processes have them.
 Ref<Buffer> box_of(const Array& x, std::span<const std::int64_t> start, const Shape& box, int device);
+/// Whether some of its parts are other processes'.
+bool has_remote_shards(const ConcreteArray& x);
+/// For an array of which other processes have parts: that it can't be read here, and how it can.
+[[noreturn]] void throw_not_addressable(const Array& x);
 /// All elements in one place.
 Ref<Buffer> whole_of(const Array& x, int device);
 /// The same memory as another host device sees it.
@@ -32,7 +37,8 @@ Ref<Buffer> shared_with(const Ref<Buffer>& buffer, int device);
 void read_all(const ConcreteArray& x, void* out);
 /// Whether two divisions of one shape are the same: equal blocks on equal devices.
 bool same_division(const MeshAxes& mesh_a, const PartitionSpec& a, const MeshAxes& mesh_b, const PartitionSpec& b, const Shape& whole);
-/// Divides a concrete array or a literal; the shards are in the mesh's order. Those it has already are kept.
+/// Divides a concrete array or a literal; the shards are in the mesh's order. Those it has already are kept. Where
+/// other processes have what this one needs, all of them must call it.
 Array shard_array(const Array& x, const NamedSharding& s);
 /// Whether a primitive only gives its operand's elements another shape: they can stay where they are.
 bool is_view(const Primitive& op, const ParamsBase& params, const Aval& in, const Aval& out);

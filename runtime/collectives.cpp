@@ -2,12 +2,11 @@
 
 #include <algorithm>
 #include <atomic>
-#include <complex>
 #include <cstring>
 
-#include "core/half.h"
 #include "runtime/blocks.h"
 #include "runtime/buffer.h"
+#include "runtime/fold.h"
 #include "runtime/thread_pool.h"
 
 namespace weft::detail {
@@ -15,7 +14,6 @@ namespace {
 
 std::atomic<std::int64_t> calls{0}, bytes_moved{0};
 
-constexpr std::int64_t kBlock = 512;                 // elements that are summed in the first-level cache
 constexpr std::int64_t kChunkBytes = 256 << 10;      // of one operand: what one task joins
 constexpr std::int64_t kParallelBytes = 512 << 10;   // below this the caller does it alone
 
@@ -30,70 +28,6 @@ void for_chunks(std::int64_t n, std::int64_t chunk, bool parallel, F&& f) {
     for (std::int64_t i = 0; i < chunks; ++i) one(i);
 }
 
-struct Sum {
-  template <class T>
-  T operator()(T a, T b) const {
-    if constexpr (std::is_same_v<T, bool>)
-      return a || b;
-    else
-      return static_cast<T>(a + b);
-  }
-};
-struct Max {
-  template <class T>
-  T operator()(T a, T b) const { return a > b || a != a ? a : b; }  // NaN wins
-};
-struct Min {
-  template <class T>
-  T operator()(T a, T b) const { return a < b || a != a ? a : b; }
-};
-
-/// The elements begin..end of all sources folded in order, with arithmetic in A (a half type's is float).
-template <class T, class A, class Op>
-void fold(const std::vector<const void*>& sources, void* target, std::int64_t begin, std::int64_t end, Op op) {
-  A acc[kBlock];
-  for (std::int64_t at = begin; at < end; at += kBlock) {
-    const std::int64_t n = std::min(kBlock, end - at);
-    const T* first = static_cast<const T*>(sources[0]) + at;
-    for (std::int64_t i = 0; i < n; ++i) acc[i] = static_cast<A>(first[i]);
-    for (std::size_t k = 1; k < sources.size(); ++k) {
-      const T* next = static_cast<const T*>(sources[k]) + at;
-      for (std::int64_t i = 0; i < n; ++i) acc[i] = op(acc[i], static_cast<A>(next[i]));
-    }
-    T* out = static_cast<T*>(target) + at;
-    for (std::int64_t i = 0; i < n; ++i) out[i] = static_cast<T>(acc[i]);
-  }
-}
-
-template <class Op>
-void fold_real(DType dtype, const std::vector<const void*>& sources, void* target, std::int64_t begin, std::int64_t end, Op op) {
-  switch (dtype.id()) {
-    case 0: return fold<bool, bool>(sources, target, begin, end, op);
-    case 1: return fold<std::int8_t, std::int8_t>(sources, target, begin, end, op);
-    case 2: return fold<std::int16_t, std::int16_t>(sources, target, begin, end, op);
-    case 3: return fold<std::int32_t, std::int32_t>(sources, target, begin, end, op);
-    case 4: return fold<std::int64_t, std::int64_t>(sources, target, begin, end, op);
-    case 5: return fold<std::uint8_t, std::uint8_t>(sources, target, begin, end, op);
-    case 6: return fold<std::uint16_t, std::uint16_t>(sources, target, begin, end, op);
-    case 7: return fold<std::uint32_t, std::uint32_t>(sources, target, begin, end, op);
-    case 8: return fold<std::uint64_t, std::uint64_t>(sources, target, begin, end, op);
-    case 9: return fold<Float16, float>(sources, target, begin, end, op);
-    case 10: return fold<BFloat16, float>(sources, target, begin, end, op);
-    case 11: return fold<float, float>(sources, target, begin, end, op);
-    case 12: return fold<double, double>(sources, target, begin, end, op);
-    default: throw DTypeError("collective: a complex dtype has no order");
-  }
-}
-
-void fold_any(Collective what, DType dtype, const std::vector<const void*>& sources, void* target, std::int64_t begin, std::int64_t end) {
-  if (what == Collective::pmax) return fold_real(dtype, sources, target, begin, end, Max());
-  if (what == Collective::pmin) return fold_real(dtype, sources, target, begin, end, Min());
-  // A complex sum is one of the parts, a signed one of the bits.
-  if (dtype.is_complex()) return fold_real(dtype.real_part(), sources, target, 2 * begin, 2 * end, Sum());
-  if (dtype.is_signed()) dtype = DType(dtype.id() + 4);
-  fold_real(dtype, sources, target, begin, end, Sum());
-}
-
 std::vector<const void*> addresses(std::span<const Ref<Buffer>> in, const std::vector<int>& group) {
   std::vector<const void*> list;
   for (int k : group) list.push_back(in[static_cast<std::size_t>(k)]->data());
@@ -103,10 +37,12 @@ std::vector<const void*> addresses(std::span<const Ref<Buffer>> in, const std::v
 Ref<Buffer> fold_group(const CollectivePlan& plan, std::span<const Ref<Buffer>> in, const std::vector<int>& group, int device) {
   const Ref<Buffer> total(new HostBuffer(static_cast<std::size_t>(plan.in.bytes()), device));
   const std::vector<const void*> sources = addresses(in, group);
+  const FoldOrder order = balanced_order(static_cast<int>(group.size()));
   const std::int64_t chunk = kChunkBytes / plan.in.dtype.itemsize();
   const bool parallel = plan.in.bytes() * static_cast<std::int64_t>(group.size()) > kParallelBytes;
   for_chunks(plan.in.size(), chunk, parallel, [&](std::int64_t begin, std::int64_t end) {
-    fold_any(plan.what == Collective::reduce_scatter ? Collective::psum : plan.what, plan.in.dtype, sources, total->data(), begin, end);
+    fold_elements(plan.what == Collective::reduce_scatter ? Collective::psum : plan.what, plan.in.dtype, order, sources, plan.in.dtype, total->data(), plan.in.dtype, begin,
+                  end);
   });
   return total;
 }
@@ -186,8 +122,12 @@ void give_to_all(const Ref<Buffer>& value, std::span<Ref<Buffer>> out, const std
 
 }  // namespace
 
-CollectivePlan plan_collective(const Primitive& op, const ParamsBase& params, const Aval& in, const Aval& out, const std::vector<std::vector<int>>& groups) {
+CollectivePlan plan_collective(const Primitive& op, const ParamsBase& params, const Aval& in, const Aval& out, const std::vector<std::vector<int>>& groups,
+                               SourceLoc loc) {
   CollectivePlan plan;
+  plan.operation = std::string(op.name);
+  plan.axes = collective_axes(op, params);
+  plan.loc = loc;
   plan.what = collective_of(op);
   plan.groups = groups;
   plan.in = in, plan.out = out;
@@ -250,6 +190,10 @@ void run_collective(const CollectivePlan& plan, std::span<const Ref<Buffer>> in,
       case Collective::axis_index: throw Error("internal error: not a join");
     }
   }
+  count_collective(moved);
+}
+
+void count_collective(std::int64_t moved) {
   calls.fetch_add(1, std::memory_order_relaxed);
   bytes_moved.fetch_add(moved, std::memory_order_relaxed);
 }

@@ -5,11 +5,12 @@
 
 #include "core/error.h"
 #include "runtime/allocator.h"
+#include "runtime/processes.h"
 
 namespace weft {
 namespace {
 
-thread_local int default_device_of_thread = 0;
+thread_local int default_device_of_thread = -1;  // the first of this process
 
 int wanted_host_devices() {
   int n = config.num_cpu_devices;
@@ -48,7 +49,7 @@ int num_host_devices() {
   return n;
 }
 
-int default_device_id() { return default_device_of_thread; }
+int default_device_id() { return default_device_of_thread < 0 ? processes().first_local() : default_device_of_thread; }
 
 std::string to_string(const Device& d) { return fmt::format("{}:{}", d.platform(), d.id()); }
 
@@ -60,29 +61,48 @@ std::string Device::kind() const {
 }
 
 std::string Device::platform() const { return "cpu"; }
-int Device::process_index() const { return weft::process_index(); }
+int Device::process_index() const { return detail::processes().process_of(id_); }
 
 MemoryStats Device::memory_stats() const {
   const detail::AllocatorStats s = detail::host_allocator_stats(id_);
   return {s.bytes_in_use, s.peak_bytes_in_use, detail::host_memory_limit()};
 }
 
-std::vector<Device> devices(std::string_view platform, SourceLoc loc) {
+namespace {
+
+void check_platform(const char* operation, std::string_view platform, SourceLoc loc) {
   if (!platform.empty() && platform != "cpu")
-    throw DeviceError(fmt::format("devices: there is no device of platform `{}`; there is `cpu`", platform), loc);
-  std::vector<Device> all;
-  const int n = detail::num_host_devices();
-  for (int i = 0; i < n; ++i) all.push_back(Device::of_id(i));
-  return all;
+    throw DeviceError(fmt::format("{}: there is no device of platform `{}`; there is `cpu`", operation, platform), loc);
 }
 
-std::vector<Device> local_devices(std::string_view platform, SourceLoc loc) { return devices(platform, loc); }
+std::vector<Device> devices_between(int begin, int end) {
+  detail::num_host_devices();  // throws if it was changed since
+  std::vector<Device> list;
+  for (int i = begin; i < end; ++i) list.push_back(Device::of_id(i));
+  return list;
+}
+
+}  // namespace
+
+std::vector<Device> devices(std::string_view platform, SourceLoc loc) {
+  check_platform("devices", platform, loc);
+  return devices_between(0, detail::processes().num_devices());
+}
+
+std::vector<Device> local_devices(std::string_view platform, SourceLoc loc) {
+  check_platform("local_devices", platform, loc);
+  const detail::Processes& p = detail::processes();
+  return devices_between(p.first_local(), p.first_local() + p.num_local_devices());
+}
+
 int device_count(std::string_view platform) { return static_cast<int>(devices(platform).size()); }
 int local_device_count(std::string_view platform) { return static_cast<int>(local_devices(platform).size()); }
-int process_index() { return 0; }
-int process_count() { return 1; }
+int process_index() { return detail::several_processes() ? detail::processes().index : 0; }
+int process_count() { return detail::several_processes() ? detail::processes().count : 1; }
 
 Scope default_device(Device device) {
+  if (!detail::processes().is_local(device.id()))
+    throw DeviceError(fmt::format("default_device: {} is process {}'s; a process computes on its own devices, which local_devices() lists", device, device.process_index()));
   const int saved = default_device_of_thread;
   default_device_of_thread = device.id();
   return Scope::make([](std::intptr_t id) { default_device_of_thread = static_cast<int>(id); }, saved);

@@ -7,17 +7,21 @@
 
 #include "core/array_impl.h"
 #include "core/ops/control_run.h"
+#include "core/ops/process_local.h"
 #include "core/trace.h"
 #include "runtime/blocks.h"
 #include "runtime/buffer.h"
+#include "runtime/global_arrays.h"
+#include "runtime/process_local.h"
 #include "runtime/spmd.h"
 
 namespace weft::detail {
 namespace {
 
-/// The operand of an ordinary program: in one place.
+/// The operand of an ordinary program: in one place. What belongs to several processes is gathered by all of them: each runs that program.
 Array in_one_place(const Array& x, int device) {
   const ConcreteArray* c = as_concrete(x);
+  if (c && has_remote_shards(*c)) return allgather_array(x, false, {});
   return c && (!c->buffer || c->placement) ? wrap_buffer(x.aval(), whole_of(x, device)) : x;
 }
 
@@ -38,7 +42,9 @@ class MappedProgram final : public Executable {
       s.eqn = &e;
       if (e.op->kind == Kind::collective)
         throw AxisError(fmt::format("{}: it names an axis that is not bound; call it inside the vmap, pmap or shard_map that does", e.op->name), e.loc);
-      if (e.op->kind == Kind::spmd) {
+      if (is_process_local(*e.op)) {
+        s.move = std::make_unique<ProcessMove>(*e.op, *e.params, e.loc);
+      } else if (e.op->kind == Kind::spmd) {
         s.program = spmd_program(e.params, backend, donated_operands(e, options.donated));
       } else {
         const auto add = [&](const Jaxpr& j) { s.bodies.emplace(&j.data(), compile_with_maps(backend, j, options)); };
@@ -70,8 +76,10 @@ class MappedProgram final : public Executable {
         for (std::size_t k = 0; k < out.size(); ++k) values[s.outputs[k]] = std::move(out[k]);
         continue;
       }
-      for (Atom a : s.eqn->inputs) in.push_back(s.program ? read(a) : in_one_place(read(a), device));
-      if (s.program)
+      for (Atom a : s.eqn->inputs) in.push_back(s.program || s.move ? read(a) : in_one_place(read(a), device));
+      if (s.move)
+        out = {s.move->run(in[0], s.eqn->loc)};
+      else if (s.program)
         out = s.program->run(in, s.eqn->loc);
       else
         out = run_control(*s.eqn->op, *s.eqn->params, in, [&](const Jaxpr& j, std::span<const Array> args) {
@@ -126,6 +134,7 @@ class MappedProgram final : public Executable {
     std::vector<Var> inputs, outputs;  // of a segment
     const Eqn* eqn = nullptr;          // of a map, or of control flow with maps inside
     Ref<SpmdProgram> program;
+    std::unique_ptr<ProcessMove> move;  // between one process's rows and those of all
     std::map<const JaxprData*, Ref<Executable>> bodies;
   };
 

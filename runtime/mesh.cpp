@@ -7,6 +7,7 @@
 
 #include "core/error.h"
 #include "core/mesh_axes.h"
+#include "runtime/processes.h"
 
 namespace weft {
 
@@ -86,7 +87,7 @@ Mesh mesh_of(const MeshAxes& axes) {
   data->shape = Shape(axes.sizes);
   std::vector<int>& ids = data->axes.device_ids;
   if (ids.empty()) {
-    const auto there = static_cast<std::size_t>(num_host_devices());
+    const auto there = static_cast<std::size_t>(processes().num_devices());
     if (n > there)
       throw ShardingError(fmt::format("the mesh {} takes {} devices, there are {}; set WEFT_NUM_CPU_DEVICES, or config.num_cpu_devices before first use",
                                       print_param(axes), n, there));

@@ -10,6 +10,7 @@
 #include "core/trace.h"
 #include "runtime/blocks.h"
 #include "runtime/buffer.h"
+#include "runtime/processes.h"
 
 namespace weft {
 
@@ -48,7 +49,10 @@ Sharding Array::sharding() const {
   return c ? sharding_of(*c) : Sharding(Device::of_id(default_device_id()));
 }
 std::vector<Device> Array::devices() const { return sharding().device_set(); }
-bool Array::is_fully_addressable() const { return true; }
+bool Array::is_fully_addressable() const {
+  const ConcreteArray* c = placed(*this, "is_fully_addressable");
+  return !c || !has_remote_shards(*c);
+}
 bool Array::is_fully_replicated() const { return sharding().is_fully_replicated(); }
 
 std::vector<Shard> Array::addressable_shards() const {
@@ -60,6 +64,7 @@ std::vector<Shard> Array::addressable_shards() const {
   std::vector<Shard> out;
   for (std::size_t k = 0; k < mesh.device_ids.size(); ++k) {
     const auto position = static_cast<std::int64_t>(k);
+    if (c && !c->shards.empty() && !c->shards[k]) continue;
     std::vector<Slice> index;
     const std::vector<std::int64_t> start = block_start(mesh, s.spec(), block, position);
     for (int d = 0; d < ndim(); ++d) index.push_back(slice(start[static_cast<std::size_t>(d)], start[static_cast<std::size_t>(d)] + block[d]));
@@ -71,6 +76,14 @@ std::vector<Shard> Array::addressable_shards() const {
 }
 
 namespace detail {
+namespace {
+
+void check_local(const Device& d, const char* operation, SourceLoc loc) {
+  if (!processes().is_local(d.id()))
+    throw DeviceError(fmt::format("{}: {} is process {}'s; a process puts arrays on its own devices (local_devices()), or over a mesh that all share", operation, d, d.process_index()), loc);
+}
+
+}  // namespace
 
 Array device_put_array(const Array& x, const weft::Placement& where, SourceLoc given) {
   const SourceLoc loc = effective_loc(given);
@@ -78,7 +91,10 @@ Array device_put_array(const Array& x, const weft::Placement& where, SourceLoc g
   if (!as_literal(x)) placed(x, "device_put");
   const Sharding& s = where.sharding();
   const Aval aval{x.shape(), x.dtype(), false};
-  if (s.is_single_device()) return commit(aval, whole_of(x, s.device_set()[0].id()));
+  if (s.is_single_device()) {
+    check_local(s.device_set()[0], "device_put", loc);
+    return commit(aval, whole_of(x, s.device_set()[0].id()));
+  }
   if (const std::string problem = spec_problem(s.named().mesh().axes(), s.named().spec(), x.shape()); !problem.empty())
     throw ShardingError(fmt::format("device_put: {}: {}", to_string(x.aval()), problem), loc);
   return shard_array(x, s.named());
@@ -105,6 +121,7 @@ Array put_rows(std::span<const Array> rows, const std::vector<Device>& devices, 
     const Aval& aval = rows[i].aval();
     if (aval.shape != first.shape || aval.dtype != first.dtype)
       throw ShapeError(fmt::format("{}: shards[0] is {}, shards[{}] is {}; all must have one shape and dtype", operation, to_string(first), i, to_string(aval)), loc);
+    check_local(devices[i], operation, loc);
     shards.push_back(whole_of(rows[i], devices[i].id()));
   }
   const NamedSharding s{Mesh(devices, Shape(static_cast<std::int64_t>(devices.size())), {"i"}, loc), P("i")};

@@ -11,6 +11,7 @@
 #include "core/array_impl.h"
 #include "runtime/blocks.h"
 #include "runtime/buffer.h"
+#include "runtime/processes.h"
 
 namespace weft::detail {
 namespace {
@@ -41,14 +42,15 @@ std::vector<bool> with_constants(std::size_t num_constants, const std::vector<bo
 }  // namespace
 
 SpmdProgram::SpmdProgram(const ShardMapParams& params, Backend& backend, const std::string& name, std::vector<bool> donated)
-    : params_(spread_nested_maps(params, num_host_devices())),
+    : params_(spread_nested_maps(params, processes().num_devices())),
       donated_(std::move(donated)),
       mesh_(mesh_of(params_.mesh)),
       flat_(flatten_spmd(params.jaxpr, mesh_.axes(), free_axes(params_))),
       body_(flat_.jaxpr, mesh_.axes(), free_axes(params_), backend, name, with_constants(flat_.consts.size(), donated_)),
       in_avals_(params.jaxpr.data().input_avals().begin(), params.jaxpr.data().input_avals().end()),
       out_avals_(output_avals(params)),
-      fitting_(in_avals_.size()) {
+      fitting_(in_avals_.size()),
+      local_(local_positions(mesh_.axes().device_ids)) {
   for (const PartitionSpec& s : params_.out_specs.specs) placements_.push_back(make_placement(NamedSharding(mesh_, s)));
 }
 
@@ -74,17 +76,15 @@ DeviceBuffers SpmdProgram::operand(std::size_t i, const Array& x, SourceLoc loc)
                                     fmt::join(mesh_.devices(), ", ")),
                         loc);
   }
-  DeviceBuffers parts;
+  if (c && has_remote_shards(*c)) return as_concrete(shard_array(x, NamedSharding(mesh_, spec)))->shards;
   const Shape& block = in_avals_[i].shape;
-  if (block == x.shape()) {
-    const Ref<Buffer> whole = whole_of(x, c && c->buffer ? c->buffer->device_id() : mesh.device_ids[0]);
-    return DeviceBuffers(mesh.device_ids.size(), whole);
-  }
+  if (block == x.shape()) return on_each_local(whole_of(x, c && c->buffer ? c->buffer->device_id() : mesh.device_ids[local_[0]]));
   std::vector<std::vector<std::int64_t>> starts;
-  for (std::size_t k = 0; k < mesh.device_ids.size(); ++k) {
+  DeviceBuffers parts(mesh.device_ids.size());
+  for (std::size_t k : local_) {
     starts.push_back(block_start(mesh, spec, block, static_cast<std::int64_t>(k)));
-    const auto same = std::find(starts.begin(), starts.end() - 1, starts.back()) - starts.begin();
-    parts.push_back(static_cast<std::size_t>(same) < k ? parts[static_cast<std::size_t>(same)] : box_of(x, starts.back(), block, mesh.device_ids[k]));
+    const auto same = static_cast<std::size_t>(std::find(starts.begin(), starts.end() - 1, starts.back()) - starts.begin());
+    parts[k] = same + 1 < starts.size() ? parts[local_[same]] : box_of(x, starts.back(), block, mesh.device_ids[k]);
   }
   return parts;
 }
@@ -92,7 +92,7 @@ DeviceBuffers SpmdProgram::operand(std::size_t i, const Array& x, SourceLoc loc)
 // Memory that is taken must be nobody else's: what isn't, is copied, and the user is told once.
 DeviceBuffers SpmdProgram::taken_operand(std::size_t i, const Array& x, SourceLoc loc) {
   const ConcreteArray* c = as_concrete(x);
-  const bool own = c && !c->shards.empty() && std::all_of(c->shards.begin(), c->shards.end(), [](const Ref<Buffer>& b) { return b->exclusive(); });
+  const bool own = c && !c->shards.empty() && std::all_of(c->shards.begin(), c->shards.end(), [](const Ref<Buffer>& b) { return !b || b->exclusive(); });
   DeviceBuffers parts = operand(i, x, loc);
   const bool in_place = c && c->shards.size() == parts.size() && std::equal(parts.begin(), parts.end(), c->shards.begin());
   if (own && in_place) return parts;
@@ -103,7 +103,7 @@ DeviceBuffers SpmdProgram::taken_operand(std::size_t i, const Array& x, SourceLo
                                        : "another array shares its memory",
                loc ? fmt::format(" ({}:{})", loc.file(), loc.line()) : std::string());
   for (Ref<Buffer>& b : parts) {
-    if (b->exclusive()) continue;
+    if (!b || b->exclusive()) continue;
     const Ref<Buffer> copy(new HostBuffer(b->bytes(), b->device_id()));
     if (b->bytes() > 0) std::memcpy(copy->data(), b->data(), b->bytes());
     b = copy;
@@ -111,17 +111,26 @@ DeviceBuffers SpmdProgram::taken_operand(std::size_t i, const Array& x, SourceLo
   return parts;
 }
 
+DeviceBuffers SpmdProgram::on_each_local(const Ref<Buffer>& value) const {
+  DeviceBuffers list(mesh_.axes().device_ids.size());
+  for (std::size_t k : local_) list[k] = value;
+  return list;
+}
+
 std::vector<Array> SpmdProgram::run(std::span<const Array> inputs, SourceLoc loc) {
   const MeshAxes& mesh = mesh_.axes();
   std::vector<DeviceBuffers> in;
   in.reserve(flat_.consts.size() + inputs.size());
-  for (const Array& constant : flat_.consts) in.push_back(DeviceBuffers(mesh.device_ids.size(), whole_of(constant, mesh.device_ids[0])));
+  if (local_.empty())
+    throw DeviceError(fmt::format("shard_map: none of the mesh's devices, {}, is this process's; only the processes that have some may run it", fmt::join(mesh_.devices(), ", ")),
+                      loc);
+  for (const Array& constant : flat_.consts) in.push_back(on_each_local(whole_of(constant, mesh.device_ids[local_[0]])));
   for (std::size_t i = 0; i < inputs.size(); ++i) in.push_back(body_.takes(flat_.consts.size() + i) ? taken_operand(i, inputs[i], loc) : operand(i, inputs[i], loc));
   std::vector<DeviceBuffers> results = body_.run(in);
   std::vector<Array> out;
   out.reserve(results.size());
   for (std::size_t i = 0; i < results.size(); ++i) {
-    for (std::size_t k = 0; k < mesh.device_ids.size(); ++k)
+    for (std::size_t k : local_)
       if (results[i][k]->device_id() != mesh.device_ids[k]) results[i][k] = shared_with(results[i][k], mesh.device_ids[k]);
     out.push_back(Array(Ref<ArrayImpl>(new ConcreteArray(out_avals_[i], std::move(results[i]), placements_[i]))));
   }

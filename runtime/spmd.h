@@ -20,6 +20,7 @@ class SpmdProgram final : public RefCounted {
   const SpmdBody& body() const { return body_; }
 
  private:
+  DeviceBuffers on_each_local(const Ref<Buffer>& value) const;
   DeviceBuffers operand(std::size_t i, const Array& x, SourceLoc loc);
   DeviceBuffers taken_operand(std::size_t i, const Array& x, SourceLoc loc);
 
@@ -33,6 +34,7 @@ class SpmdProgram final : public RefCounted {
   std::vector<Ref<const Placement>> placements_;                 // of the results
   std::vector<std::atomic<const Placement*>> fitting_;           // of each operand, the last placement that needed no copy
   std::vector<Ref<const Placement>> keep_alive_;
+  std::vector<std::size_t> local_;  // positions of this process's devices
 };
 
 /// The program of a shard_map equation, compiled once for equal parameters.

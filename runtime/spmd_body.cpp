@@ -13,6 +13,7 @@
 #include "core/trace.h"
 #include "runtime/blocks.h"
 #include "runtime/buffer.h"
+#include "runtime/processes.h"
 
 namespace weft::detail {
 namespace {
@@ -170,9 +171,11 @@ struct SpmdBody::Builder {
     const auto known = literal_slots.find(index);
     if (known != literal_slots.end()) return known->second;
     const Literal& l = d.literals[index];
-    const Ref<Buffer> value(new HostBuffer(static_cast<std::size_t>(l.aval.bytes()), out.device_ids_[0]));
+    const Ref<Buffer> value(new HostBuffer(static_cast<std::size_t>(l.aval.bytes()), out.device_ids_[out.local_.empty() ? 0 : out.local_[0]]));
     std::memcpy(value->data(), l.bits.data(), value->bytes());
-    return literal_slots[index] = constant(DeviceBuffers(out.num_devices_, value));
+    DeviceBuffers on_each(out.num_devices_);
+    for (std::size_t k : out.local_) on_each[k] = value;
+    return literal_slots[index] = constant(std::move(on_each));
   }
   int slot_of(Atom a) { return a.is_literal() ? literal_slot(a.literal()) : slot[a.var()]; }
 
@@ -214,7 +217,8 @@ struct SpmdBody::Builder {
       for (std::size_t i = 0; i < e.inputs.size(); ++i) {
         Step s;
         s.kind = Step::Kind::collective;
-        s.plan = plan_collective(*e.op, *e.params, d.aval(e.inputs[i]), d.avals[e.outputs[i]], groups);
+        s.plan = plan_collective(*e.op, *e.params, d.aval(e.inputs[i]), d.avals[e.outputs[i]], groups, e.loc);
+        s.join = collective_engine(out.device_ids_).prepare(s.plan, out.device_ids_);
         s.inputs = {slot_of(e.inputs[i])}, s.outputs = {slot[e.outputs[i]]};
         s.eqn = e;
         out.steps_.push_back(std::move(s));
@@ -385,10 +389,11 @@ struct SpmdBody::Builder {
   DeviceBuffers positions(const std::string& axis, SourceLoc loc) {
     if (out.mesh_.find(axis) < 0) throw AxisError(fmt::format("axis_index: the axis name `{}` is not one of the mesh's, {}", axis, print_param(out.mesh_)), loc);
     DeviceBuffers values;
-    for (std::size_t k = 0; k < out.num_devices_; ++k) {
+    values.resize(out.num_devices_);
+    for (std::size_t k : out.local_) {
       const auto index = static_cast<std::int32_t>(out.mesh_.coordinate(static_cast<std::int64_t>(k), {axis}));
-      values.push_back(Ref<Buffer>(new HostBuffer(sizeof index, out.device_ids_[k])));
-      std::memcpy(values.back()->data(), &index, sizeof index);
+      values[k] = Ref<Buffer>(new HostBuffer(sizeof index, out.device_ids_[k]));
+      std::memcpy(values[k]->data(), &index, sizeof index);
     }
     return values;
   }
@@ -396,7 +401,7 @@ struct SpmdBody::Builder {
 
 SpmdBody::SpmdBody(const Jaxpr& body, const MeshAxes& mesh, std::vector<std::string> free_axes, Backend& backend, const std::string& name,
                    const std::vector<bool>& donated)
-    : body_(body), mesh_(mesh), free_axes_(std::move(free_axes)), device_ids_(mesh.device_ids), num_devices_(device_ids_.size()) {
+    : body_(body), mesh_(mesh), free_axes_(std::move(free_axes)), device_ids_(mesh.device_ids), num_devices_(device_ids_.size()), local_(local_positions(device_ids_)) {
   Builder(*this, backend, name, donated).build();
 }
 

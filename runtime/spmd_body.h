@@ -5,7 +5,7 @@
 #include <optional>
 
 #include "core/ops/shard_map.h"
-#include "runtime/collectives.h"
+#include "runtime/collective_engine.h"
 #include "runtime/executable.h"
 
 namespace weft::detail {
@@ -18,7 +18,7 @@ Jaxpr flatten_calls(const Jaxpr& j);
 /// Maps over `free_axes`, axes of the mesh that no map around the program has, run on its devices.
 Hoisted flatten_spmd(const Jaxpr& body, const MeshAxes& mesh, const std::vector<std::string>& free_axes);
 
-/// Buffers of one value, one for each device, in the mesh's order.
+/// Buffers of one value, one for each device, in the mesh's order; null for devices of other processes.
 using DeviceBuffers = std::vector<Ref<Buffer>>;
 
 class SpmdBody {
@@ -53,6 +53,7 @@ class SpmdBody {
     enum class Kind { segment, collective, scan, while_loop, cond } kind = Kind::segment;
     Segment segment;
     CollectivePlan plan;
+    std::shared_ptr<ReadyCollective> join;
     std::vector<int> inputs, outputs;  ///< slots
     Eqn eqn;                           ///< of a collective, a loop or a branch
     std::vector<std::shared_ptr<SpmdBody>> bodies;
@@ -78,6 +79,7 @@ class SpmdBody {
   std::vector<std::string> free_axes_;
   std::vector<int> device_ids_;
   std::size_t num_devices_;
+  std::vector<std::size_t> local_;  ///< positions of this process's devices; slots of the others hold nothing
   int num_slots_ = 0;
   std::vector<int> input_slots_, output_slots_;
   std::vector<bool> taken_;  ///< of the inputs

@@ -41,7 +41,7 @@ void SpmdBody::set(int slot, const DeviceBuffers& value, Slots& slots) const { s
 void SpmdBody::run_segment(const Segment& s, Slots& slots) const {
   // Devices with the same operands have the same results: one of them computes.
   std::vector<std::size_t> leader(num_devices_), leaders;
-  for (std::size_t k = 0; k < num_devices_; ++k) {
+  for (std::size_t k : local_) {
     leader[k] = k;
     if (!s.has_effects)
       for (std::size_t other : leaders) {
@@ -68,7 +68,7 @@ void SpmdBody::run_segment(const Segment& s, Slots& slots) const {
     for (std::int64_t i = 0; i < n; ++i) run_on(i);
   else
     parallel_for(n, run_on);
-  for (std::size_t k = 0; k < num_devices_; ++k)
+  for (std::size_t k : local_)
     if (leader[k] != k)
       for (int out : s.outputs) at(slots, out)[k] = at(slots, out)[leader[k]];
 }
@@ -79,13 +79,14 @@ std::int32_t SpmdBody::agreed(const DeviceBuffers& value, DType dtype, const cha
     std::memcpy(&v, value[k]->data(), static_cast<std::size_t>(std::min(dtype.itemsize(), 4)));
     return v;
   };
-  for (std::size_t k = 1; k < num_devices_; ++k)
-    if (value[k] != value[0] && read(k) != read(0))
-      throw Error(fmt::format("{}: the devices disagree on {}: it is {} on the first and {} on the device at position {}; where collectives are inside, all must "
+  const std::size_t first = local_[0];
+  for (std::size_t k : local_)
+    if (value[k] != value[first] && read(k) != read(first))
+      throw Error(fmt::format("{}: the devices disagree on {}: it is {} on the device at position {} and {} on the one at {}; where collectives are inside, all must "
                               "take one path: reduce it over the axis first, with pmax or psum",
-                              what, dtype.is_bool() ? "the condition" : "the branch", read(0), read(k), k),
+                              what, dtype.is_bool() ? "the condition" : "the branch", read(first), first, read(k), k),
                   loc);
-  return read(0);
+  return read(first);
 }
 
 void SpmdBody::run_scan(const Step& step, Slots& slots) const {
@@ -98,8 +99,8 @@ void SpmdBody::run_scan(const Step& step, Slots& slots) const {
   for (int s : step.inputs) in.push_back(value(s, slots));
   std::vector<DeviceBuffers> args(in.begin(), in.begin() + static_cast<std::ptrdiff_t>(fixed)), ys;
   for (std::size_t i = num_carry; i < out_avals.size(); ++i) {
-    ys.emplace_back();
-    for (int id : device_ids_) ys.back().push_back(Ref<Buffer>(new HostBuffer(static_cast<std::size_t>(out_avals[i].bytes() * p.length), id)));
+    ys.emplace_back(num_devices_);
+    for (std::size_t k : local_) ys.back()[k] = Ref<Buffer>(new HostBuffer(static_cast<std::size_t>(out_avals[i].bytes() * p.length), device_ids_[k]));
   }
   for (std::int64_t t = 0; t < p.length; ++t) {
     const std::int64_t row = p.reverse ? p.length - 1 - t : t;
@@ -107,14 +108,16 @@ void SpmdBody::run_scan(const Step& step, Slots& slots) const {
     for (std::size_t i = fixed; i < in.size(); ++i) {
       const auto bytes = static_cast<std::size_t>(in_avals[i].bytes());
       DeviceBuffers x(num_devices_);
-      for (std::size_t k = 0; k < num_devices_; ++k) x[k] = k > 0 && in[i][k] == in[i][0] ? x[0] : row_of(in[i][k], row, bytes);
+      const std::size_t first = local_[0];
+      for (std::size_t k : local_) x[k] = k != first && in[i][k] == in[i][first] ? x[first] : row_of(in[i][k], row, bytes);
       args.push_back(std::move(x));
     }
     std::vector<DeviceBuffers> out = body.run(args);
     for (std::size_t i = 0; i < num_carry; ++i) args[fixed - num_carry + i] = std::move(out[i]);
     for (std::size_t i = 0; i < ys.size(); ++i) {
       const auto bytes = static_cast<std::size_t>(out_avals[num_carry + i].bytes());
-      for (std::size_t k = 0; k < num_devices_ && bytes > 0; ++k)
+      if (bytes == 0) continue;
+      for (std::size_t k : local_)
         std::memcpy(static_cast<char*>(ys[i][k]->data()) + static_cast<std::size_t>(row) * bytes, out[num_carry + i][k]->data(), bytes);
     }
   }
@@ -149,7 +152,7 @@ void SpmdBody::run_cond(const Step& step, Slots& slots) const {
 void SpmdBody::check_collective(const Step& s, Slots& slots) const {
   const auto tensors = [&](int slot, const Aval& aval) {
     std::vector<HostTensor> list;
-    for (const Ref<Buffer>& b : at(slots, slot)) list.push_back({aval, b->data()});
+    for (std::size_t k : local_) list.push_back({aval, at(slots, slot)[k]->data()});
     return list;
   };
   check_made_finite(*s.eqn.op, tensors(s.inputs[0], s.plan.in), tensors(s.outputs[0], s.plan.out), s.eqn.loc);
@@ -163,7 +166,7 @@ std::vector<DeviceBuffers> SpmdBody::run(std::span<const DeviceBuffers> inputs) 
     switch (s.kind) {
       case Step::Kind::segment: run_segment(s.segment, slots); break;
       case Step::Kind::collective:
-        run_collective(s.plan, at(slots, s.inputs[0]), at(slots, s.outputs[0]), device_ids_);
+        s.join->run(at(slots, s.inputs[0]), at(slots, s.outputs[0]));
         if (config.debug_nans) check_collective(s, slots);
         break;
       case Step::Kind::scan: run_scan(s, slots); break;

@@ -11,6 +11,7 @@
 #include "core/io.h"
 #include "core/npy.h"
 #include "runtime/executable.h"
+#include "runtime/global_arrays.h"
 #include "tools/json.h"
 
 namespace weft::tools {
@@ -96,7 +97,7 @@ std::vector<Array> run_on(const std::string& platform, const std::string& name, 
     if (inputs[i].shape() != wanted[i].shape || inputs[i].dtype() != wanted[i].dtype)
       throw ShapeError(fmt::format("{}: in{} is {}, the program's input is {}", name, i, detail::to_string(inputs[i].aval()),
                                    detail::to_string(wanted[i])));
-  return detail::backend(platform).compile(program, {.name = name})->call(inputs, 0);
+  return detail::backend(platform).compile(program, {.name = name})->call(inputs, detail::default_device_id());
 }
 
 std::string difference(const Array& got, const Array& want, const Array* wide, Tolerance tolerance) {
@@ -125,10 +126,11 @@ std::string check_program(const std::string& folder, const ProgramEntry& entry, 
   const std::vector<Array> got = run_on(platform, entry.name, program, numbered(arrays, "in"));
   if (got.size() != want.size()) return fmt::format("{} results, wanted {}", got.size(), want.size());
   for (std::size_t k = 0; k < got.size(); ++k) {
+    const Array whole = got[k].is_fully_addressable() ? got[k] : process_allgather(got[k]);
     const auto wide = arrays.find(fmt::format("out{}.f64", k));
     const bool is_exact = std::find(exact.begin(), exact.end(), static_cast<int>(k)) != exact.end();
     const std::string wrong =
-        difference(got[k], want[k], wide == arrays.end() ? nullptr : &wide->second, {entry.rtol, entry.atol, is_exact});
+        difference(whole, want[k], wide == arrays.end() ? nullptr : &wide->second, {entry.rtol, entry.atol, is_exact});
     if (!wrong.empty()) return fmt::format("out{}: {}", k, wrong);
   }
   return {};

@@ -3,9 +3,12 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <map>
+#include <set>
 
 #include "core/error.h"
 #include "core/ops/movement.h"
+#include "core/ops/process_local.h"
 #include "core/ops/shard_map.h"
 #include "core/trace.h"
 #include "runtime/spmd_body.h"
@@ -45,10 +48,10 @@ class PmapProgram final : public ProgramMaker {
     std::vector<int> dims = resolve_in_axes(f, options_.in_axes, "pmap");
     const std::int64_t rows = mapped_size(f, dims, options_.axis_size, "pmap");
     if (rows == 0) throw ShapeError("pmap: the mapped axis has size 0; there must be a row for one device at least", f.loc);
-    const auto devices = static_cast<std::int64_t>(options_.devices.empty() ? local_devices().size() : options_.devices.size());
+    const auto devices = static_cast<std::int64_t>(options_.devices.empty() ? local_devices().size() : local_ones(f.loc).size());
     if (rows > devices && !options_.chunk) throw_too_many_rows(f, dims, rows, devices);
 
-    TraceRequest request{fmt::format("pmap of {}", f.name), {}, {}, {{options_.axis_name, static_cast<int>(rows)}}};
+    TraceRequest request{fmt::format("pmap of {}", f.name), {}, {}, {{options_.axis_name, static_cast<int>(rows * num_processes())}}};
     for (std::size_t i = 0; i < f.args.size(); ++i) {
       const Aval& aval = f.args[i].aval();
       request.inputs.push_back(dims[i] == kNotMapped ? aval : aval.with_shape(aval.shape.erased(dims[i])));
@@ -60,8 +63,7 @@ class PmapProgram final : public ProgramMaker {
 
     const std::int64_t rounds = (rows + devices - 1) / devices, used = (rows + rounds - 1) / rounds;
     ShardMapParams p;
-    p.mesh = {{options_.axis_name}, {used}, {}};
-    for (const Device& d : options_.devices) p.mesh.device_ids.push_back(d.id());
+    p.mesh = mesh_for(used);
     for (int d : dims) p.in_specs.specs.push_back(spec_at(d == kNotMapped ? std::nullopt : std::optional(d), options_.axis_name));
     for (const std::optional<int>& d : out_dims) p.out_specs.specs.push_back(spec_at(d, options_.axis_name));
     p.jaxpr = rounds == 1 ? without_axis(body.jaxpr, dims, out_dims, f.loc) : in_rounds(f, body.jaxpr, dims, out_dims, rounds);
@@ -71,7 +73,12 @@ class PmapProgram final : public ProgramMaker {
       inputs.insert(inputs.end(), args.begin(), args.end());
       for (std::size_t i = 0; i < inputs.size(); ++i)
         if (dims[i] != kNotMapped) inputs[i] = padded_to(inputs[i], dims[i], used * rounds, f.loc);
+      const bool several = num_processes() > 1;
+      const auto moved = [&](const PartitionSpec& spec) { return ProcessLocalParams{p.mesh, num_processes(), {{spec}}}; };
+      for (std::size_t i = 0; several && i < inputs.size(); ++i)
+        if (dims[i] != kNotMapped) inputs[i] = bind_host_local_to_global(inputs[i], moved(p.in_specs[i]), f.loc);
       std::vector<Array> out = bind_shard_map(p, inputs, f.loc);
+      for (std::size_t i = 0; several && i < out.size(); ++i) out[i] = bind_global_to_host_local(out[i], moved(p.out_specs[i]), f.loc);
       for (std::size_t i = 0; i < out.size(); ++i)
         if (out_dims[i] && used * rounds != rows) out[i] = slice_axis(out[i], *out_dims[i], 0, rows, f.loc);
       return out;
@@ -88,6 +95,38 @@ class PmapProgram final : public ProgramMaker {
                                   "run them in rounds (WEFT_NUM_CPU_DEVICES sets the number of host devices)",
                                   what, devices, devices),
                       f.loc);
+  }
+
+  /// Over how many processes the devices are spread. Each process passes its own rows, and gets its own; the axis has those of all.
+  int num_processes() const {
+    if (options_.devices.empty()) return process_count();
+    std::set<int> some;
+    for (const Device& d : options_.devices) some.insert(d.process_index());
+    return static_cast<int>(some.size());
+  }
+  /// This process's of the devices that were given.
+  std::vector<Device> local_ones(SourceLoc loc) const {
+    std::map<int, int> counts;
+    std::vector<Device> mine;
+    for (const Device& d : options_.devices) {
+      ++counts[d.process_index()];
+      if (d.process_index() == process_index()) mine.push_back(d);
+    }
+    for (const auto& [process, n] : counts)
+      if (n != counts.begin()->second || mine.empty())
+        throw DeviceError(fmt::format("pmap: process {} has {} of the given devices, process {} has {}; each process must have the same number, this one too ({})", process, n,
+                                      counts.begin()->first, counts.begin()->second, mine.size()),
+                          loc);
+    return mine;
+  }
+  /// The first `used` devices of each process.
+  MeshAxes mesh_for(std::int64_t used) const {
+    MeshAxes mesh{{options_.axis_name}, {used * num_processes()}, {}};
+    if (options_.devices.empty() && num_processes() == 1) return mesh;
+    std::map<int, std::int64_t> taken;
+    for (const Device& d : options_.devices.empty() ? weft::devices() : options_.devices)
+      if (num_processes() == 1 || taken[d.process_index()]++ < used) mesh.device_ids.push_back(d.id());
+    return mesh;
   }
 
   /// Blocks have the mapped axis with size 1; the function doesn't see it.

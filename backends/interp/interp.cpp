@@ -10,6 +10,7 @@
 #include "core/trace.h"
 #include "runtime/blocks.h"
 #include "runtime/buffer.h"
+#include "runtime/process_local.h"
 #include "runtime/device.h"
 #include "runtime/nan_check.h"
 #include "runtime/spmd.h"
@@ -83,9 +84,11 @@ std::vector<Array> interpret_eqn(const Primitive& op, const ParamsRef& params, s
     case Kind::control:
       return run_control(op, *params, inputs, [&](const Jaxpr& j, std::span<const Array> args) { return interpret(j, args, device, loc); });
     case Kind::spmd: {
+      if (is_process_local(op)) return {run_process_local(op, *params, inputs[0], loc)};
       static InterpBackend segments;
       std::vector<Array> results = spmd_program(params, segments)->run(inputs, loc);
-      for (Array& x : results) x = wrap_buffer(x.aval(), whole_of(x, device));
+      for (Array& x : results)
+        if (x.is_fully_addressable()) x = wrap_buffer(x.aval(), whole_of(x, device));
       return results;
     }
     default:

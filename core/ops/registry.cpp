@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "core/ops/process_local.h"
+
 namespace weft::detail {
 
 namespace {
@@ -23,6 +25,7 @@ constexpr PrimitiveList (*kFamilies[])() = {call_primitives,
                                             linear_solve_primitives,
                                             movement_primitives,
                                             pad_primitives,
+                                            process_local_primitives,
                                             random_gamma_primitives,
                                             random_primitives,
                                             reduce_primitives,

@@ -1,0 +1,70 @@
+// An all-reduce between processes: MPI's own, weft's engine, and psum of a pmapped function, side by side in one run.
+//
+//     mpirun -n 2 allreduce
+//
+// Prints a JSON line for each size: microseconds, the median of several rounds.
+#include <mpi.h>
+#include <weft/weft.h>
+
+#include <algorithm>
+#include <chrono>
+
+#include "runtime/buffer.h"
+#include "runtime/collective_engine.h"
+#include "runtime/processes.h"
+
+using namespace weft;
+
+namespace {
+
+double seconds() { return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count(); }
+
+/// The median of rounds of `count` calls, in microseconds a call; all processes begin a round together.
+template <class F>
+double median_of(F f, int count) {
+  std::vector<double> rounds;
+  f();
+  for (int r = 0; r < 15; ++r) {
+    MPI_Barrier(MPI_COMM_WORLD);
+    const double begin = seconds();
+    for (int i = 0; i < count; ++i) f();
+    rounds.push_back((seconds() - begin) / count * 1e6);
+  }
+  std::sort(rounds.begin(), rounds.end());
+  return rounds[rounds.size() / 2];
+}
+
+}  // namespace
+
+int main() {
+  distributed::initialize();
+  const int n = process_count();
+  std::vector<int> ids(static_cast<std::size_t>(device_count())), group = ids;
+  for (std::size_t i = 0; i < ids.size(); ++i) ids[i] = group[i] = static_cast<int>(i);
+  for (const std::int64_t bytes : {4L, 4096L, 262144L, 16L << 20}) {
+    const std::int64_t count = bytes / 4;
+    const int repeats = bytes <= 4096 ? 2000 : bytes <= 262144 ? 200 : 10;
+    std::vector<float> from(static_cast<std::size_t>(count), 1.f), to(from.size());
+    const double bare = median_of([&] { MPI_Allreduce(from.data(), to.data(), static_cast<int>(count), MPI_FLOAT, MPI_SUM, MPI_COMM_WORLD); }, repeats);
+
+    detail::CollectivePlan plan;
+    plan.what = detail::Collective::psum;
+    plan.operation = "psum", plan.axes = {"i"};
+    plan.groups = {group};
+    plan.in = plan.out = detail::Aval{Shape{count}, float32, false};
+    const auto join = detail::collective_engine(ids).prepare(plan, ids);
+    std::vector<detail::Ref<detail::Buffer>> in(ids.size()), out(ids.size());
+    for (std::size_t k : detail::local_positions(ids)) {
+      in[k] = detail::Ref<detail::Buffer>(new detail::HostBuffer(static_cast<std::size_t>(bytes), ids[k]));
+      std::fill_n(static_cast<float*>(in[k]->data()), count, 1.f);
+    }
+    const double engine = median_of([&] { join->run(in, out); }, repeats);
+
+    const auto step = pmap([](Array x) { return psum(x, "i"); }, {.axis_name = "i"});
+    const Array x = pmap([](Array a) { return a + 0; })(ones({local_device_count(), count}));
+    const double psum_us = median_of([&] { step(x); }, std::min(repeats, 200));
+    if (process_index() == 0)
+      fmt::print("{{\"bytes\": {}, \"processes\": {}, \"mpi_us\": {:.2f}, \"engine_us\": {:.2f}, \"ratio\": {:.2f}, \"psum_us\": {:.2f}}}\n", bytes, n, bare, engine,
+                 engine / bare, psum_us);
+  }
+}

@@ -1,0 +1,252 @@
+#include "runtime/distributed.h"
+
+#include <dlfcn.h>
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <charconv>
+#include <cstdlib>
+#include <cstring>
+#include <fstream>
+#include <thread>
+
+#include "core/error.h"
+#include "core/trace.h"
+#include "runtime/control_plane.h"
+#include "runtime/device.h"
+#include "runtime/process_world.h"
+#include "runtime/processes.h"
+
+namespace weft {
+namespace detail {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+std::atomic<ProcessWorld*> world{nullptr};
+std::atomic<bool> initialized{false};
+
+std::optional<std::string> variable(const char* name) {
+  const char* text = std::getenv(name);
+  return text && *text ? std::optional<std::string>(text) : std::nullopt;
+}
+
+template <class T>
+std::optional<T> number_in(const char* name, SourceLoc loc) {
+  const std::optional<std::string> text = variable(name);
+  if (!text) return {};
+  T value{};
+  const auto [end, problem] = std::from_chars(text->data(), text->data() + text->size(), value);
+  if (problem != std::errc() || end != text->data() + text->size() || value < T(0))
+    throw DistributedError(fmt::format("distributed::initialize: {} is `{}`, which is not a number", name, *text), loc);
+  return value;
+}
+
+bool started_by_mpi() {
+  if (variable("OMPI_COMM_WORLD_SIZE") || variable("PMIX_RANK") || variable("PMI_RANK") || variable("PMI_SIZE")) return true;
+  const std::optional<std::string> tasks = variable("SLURM_NTASKS");
+  return tasks && *tasks != "1" && variable("SLURM_PROCID");
+}
+
+std::string random_token() {
+  std::ifstream source("/dev/urandom", std::ios::binary);
+  unsigned char bytes[16] = {};
+  source.read(reinterpret_cast<char*>(bytes), sizeof bytes);
+  std::string token;
+  for (unsigned char b : bytes) token += fmt::format("{:02x}", b);
+  return token;
+}
+
+std::string host_name() {
+  char name[256] = "";
+  gethostname(name, sizeof name - 1);
+  return name;
+}
+
+/// The folder of this library.
+std::string library_folder() {
+  Dl_info info{};
+  if (!dladdr(reinterpret_cast<const void*>(&library_folder), &info) || !info.dli_fname) return ".";
+  const std::string path = info.dli_fname;
+  const std::size_t slash = path.rfind('/');
+  return slash == std::string::npos ? "." : path.substr(0, slash);
+}
+
+Transport* open_mpi(SourceLoc loc) {
+  const std::string path = variable("WEFT_MPI_PLUGIN").value_or(library_folder() + "/libweft_mpi.so");
+  // MPI opens parts of its own that look for its symbols: they must be global.
+  void* plugin = dlopen(path.c_str(), RTLD_NOW | RTLD_GLOBAL);
+  if (!plugin)
+    throw DistributedError(fmt::format("distributed::initialize: the program was started by MPI, but its plugin can't be opened: {}; build weft where MPI is installed "
+                                       "(libopenmpi-dev), or set WEFT_MPI_PLUGIN to the file",
+                                       dlerror()),
+                           loc);
+  const auto open = reinterpret_cast<OpenTransport>(dlsym(plugin, "weft_open_transport"));
+  char problem[512] = "it is no plugin of weft's";
+  Transport* t = open ? open(kTransportVersion, problem, sizeof problem) : nullptr;
+  if (!t) throw DistributedError(fmt::format("distributed::initialize: {}: {}", path, problem), loc);
+  return t;
+}
+
+void wait_for(Transport& t, Transport::Request& r, Clock::time_point deadline, const char* whom, SourceLoc loc) {
+  while (!t.test(r)) {
+    if (Clock::now() > deadline) throw DistributedError(fmt::format("distributed::initialize: no message from {} in time", whom), loc);
+    std::this_thread::sleep_for(std::chrono::microseconds(100));
+  }
+}
+
+/// Where the control plane is, for all processes of an MPI job.
+struct Meeting {
+  char host[256] = {};
+  char token[64] = {};
+  int port = 0;
+};
+
+struct Joined {
+  std::unique_ptr<ControlServer> server;
+  Address address;
+  std::string token;
+};
+
+/// Process 0 opens the store, and tells the others by MPI where it is.
+Joined meet_by_mpi(Transport& t, const std::string& coordinator, Clock::time_point deadline, SourceLoc loc) {
+  constexpr int kTag = 1;
+  Joined j;
+  Meeting m;
+  if (t.rank() != 0) {
+    char name[256] = {};
+    std::strncpy(name, host_name().c_str(), sizeof name - 1);
+    Transport::Request s = t.send(0, kTag, name, sizeof name), r = t.receive(0, kTag, &m, sizeof m);
+    wait_for(t, s, deadline, "process 0", loc);
+    wait_for(t, r, deadline, "process 0", loc);
+    j.address = {m.host, m.port}, j.token = m.token;
+    return j;
+  }
+  bool one_host = true;
+  for (int r = 1; r < t.size(); ++r) {
+    char name[256] = {};
+    Transport::Request q = t.receive(r, kTag, name, sizeof name);
+    wait_for(t, q, deadline, "another process", loc);
+    name[sizeof name - 1] = 0;
+    one_host &= host_name() == name;
+  }
+  const Address bind_to = !coordinator.empty() ? parse_address(coordinator) : Address{one_host ? "127.0.0.1" : host_name(), 0};
+  j.token = random_token();
+  j.server = std::make_unique<ControlServer>(bind_to, j.token, t.size());
+  j.address = j.server->address();
+  std::strncpy(m.host, j.address.host.c_str(), sizeof m.host - 1);
+  std::strncpy(m.token, j.token.c_str(), sizeof m.token - 1);
+  m.port = j.address.port;
+  for (int r = 1; r < t.size(); ++r) {
+    Transport::Request q = t.send(r, kTag, &m, sizeof m);
+    wait_for(t, q, deadline, "another process", loc);
+  }
+  return j;
+}
+
+bool is_loopback(const std::string& host) { return host == "localhost" || host == "::1" || host.rfind("127.", 0) == 0; }
+
+/// Before the world is there: no collective can run yet.
+class Joining final : public ProcessState {
+ public:
+  std::string describe() override {
+    ProcessWorld* w = world.load(std::memory_order_acquire);
+    return w ? w->describe() : std::string("0\x1f" "0\x1f" "0\x1f" "starting");
+  }
+  void on_failure(const std::vector<int>& missing, const std::string& report) override {
+    ProcessWorld* w = world.load(std::memory_order_acquire);
+    if (w) w->on_failure(missing, report);
+  }
+};
+
+void end_world() {
+  if (ProcessWorld* w = world.load()) w->end();
+}
+
+}  // namespace
+
+ProcessWorld* process_world() { return world.load(std::memory_order_acquire); }
+
+}  // namespace detail
+
+namespace distributed {
+
+using namespace detail;
+
+void initialize(InitializeOptions o, SourceLoc given) {
+  const SourceLoc loc = effective_loc(given);
+  if (initialized.load()) throw DistributedError("distributed::initialize: it was called before; call it once, at the start", loc);
+  if (devices_were_used())
+    throw DistributedError("distributed::initialize: a device was used before it, by an array or by devices(); call it first in the program", loc);
+  if (o.coordinator_address.empty()) o.coordinator_address = variable("WEFT_COORDINATOR").value_or("");
+  if (o.token.empty()) o.token = variable("WEFT_TOKEN").value_or("");
+  if (!o.num_processes) o.num_processes = number_in<int>("WEFT_NUM_PROCESSES", loc);
+  if (!o.process_id) o.process_id = number_in<int>("WEFT_PROCESS_ID", loc);
+  const double timeout = o.timeout ? *o.timeout : number_in<double>("WEFT_COLLECTIVE_TIMEOUT", loc).value_or(60);
+  const double start_timeout = o.initialization_timeout.value_or(120);
+  const bool check = o.check_collectives ? *o.check_collectives : number_in<int>("WEFT_CHECK_COLLECTIVES", loc).value_or(0) != 0;
+  const auto deadline = Clock::now() + std::chrono::duration_cast<Clock::duration>(Seconds(start_timeout));
+  if (timeout <= 0 || start_timeout <= 0) throw DistributedError("distributed::initialize: a timeout must be positive", loc);
+
+  if (const std::optional<std::string> text = variable("WEFT_DRY_RUN")) {
+    const DryRunSettings dry = parse_dry_run(*text);
+    config.num_cpu_devices = dry.devices;
+    set_processes(0, std::vector<int>(static_cast<std::size_t>(dry.processes), num_host_devices()));
+    auto* w = new ProcessWorld(nullptr, nullptr, new DryTransport(dry.processes), 0, dry.processes, Seconds(timeout), false);
+    w->begin_dry_run(dry);
+    world.store(w, std::memory_order_release);
+    initialized = true;
+    std::atexit(end_world);
+    return;
+  }
+
+  Transport* transport = nullptr;
+  Joined joined;
+  int rank = 0, size = 1;
+  if (!o.num_processes && !o.process_id && started_by_mpi()) {
+    transport = open_mpi(loc);
+    rank = transport->rank(), size = transport->size();
+    if (size > 1) joined = meet_by_mpi(*transport, o.coordinator_address, deadline, loc);
+  } else if (!o.coordinator_address.empty()) {
+    if (!o.num_processes) o.num_processes = number_in<int>("SLURM_NTASKS", loc);
+    if (!o.process_id) o.process_id = number_in<int>("SLURM_PROCID", loc);
+    if (!o.num_processes || !o.process_id)
+      throw DistributedError("distributed::initialize: a coordinator address is given, but not the number of processes and this one's (WEFT_NUM_PROCESSES, WEFT_PROCESS_ID)", loc);
+    rank = *o.process_id, size = *o.num_processes;
+    if (size < 1 || rank < 0 || rank >= size) throw DistributedError(fmt::format("distributed::initialize: there is no process {} of {}", rank, size), loc);
+    joined.address = parse_address(o.coordinator_address), joined.token = o.token;
+    if (o.token.empty() && !is_loopback(joined.address.host))
+      throw DistributedError("distributed::initialize: the coordinator listens on a network; give all processes one secret as `token` (WEFT_TOKEN)", loc);
+    if (rank == 0) joined.server = std::make_unique<ControlServer>(joined.address, joined.token, size), joined.address = joined.server->address();
+  } else if (o.num_processes.value_or(1) != 1) {
+    throw DistributedError(fmt::format("distributed::initialize: {} processes, and no coordinator address to meet at (WEFT_COORDINATOR)", *o.num_processes), loc);
+  }
+
+  if (size == 1) {
+    static Transport* alone = nullptr;
+    alone = transport;
+    if (alone) std::atexit([] { alone->finalize(); });
+    initialized = true;
+    return;
+  }
+  static Joining state;
+  auto client = std::make_unique<ControlClient>(joined.address, joined.token, rank, size, &state, Seconds(start_timeout));
+  client->set(fmt::format("devices/{}", rank), std::to_string(num_host_devices()));
+  std::vector<int> counts;
+  for (int r = 0; r < size; ++r) {
+    const std::optional<std::string> text = client->get(fmt::format("devices/{}", r), std::max(Seconds(0.1), Seconds(deadline - Clock::now())));
+    if (!text) throw DistributedError(fmt::format("distributed::initialize: process {} of {} did not come within {:.3g} s", r, size, start_timeout), loc);
+    counts.push_back(std::atoi(text->c_str()));
+  }
+  set_processes(rank, counts);
+  world.store(new ProcessWorld(std::move(joined.server), std::move(client), transport, rank, size, Seconds(timeout), check), std::memory_order_release);
+  initialized = true;
+  std::atexit(end_world);
+}
+
+bool is_initialized() { return initialized.load() && !(process_world() && process_world()->has_ended()); }
+
+void shutdown() { end_world(); }
+
+}  // namespace distributed
+}  // namespace weft

@@ -1,0 +1,552 @@
+#include "runtime/process_collectives.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <atomic>
+#include <bit>
+#include <cstring>
+
+#include "core/error.h"
+#include "core/mesh_axes.h"
+#include "runtime/blocks.h"
+#include "runtime/buffer.h"
+#include "runtime/fold.h"
+#include "runtime/process_world.h"
+#include "runtime/processes.h"
+#include "runtime/thread_pool.h"
+
+namespace weft::detail {
+namespace {
+
+std::atomic<std::int64_t> bytes_sent{0};
+
+constexpr std::int64_t kSmallSum = 32 << 10;      // bytes up to which every process gets all parts and folds them itself
+constexpr std::int64_t kFoldChunk = 256 << 10;    // bytes that one task folds
+constexpr std::int64_t kAlignment = 64;           // of a process's share of a fold
+
+std::uint64_t hash_text(std::string_view text) {
+  std::uint64_t h = 0xcbf29ce484222325u;
+  for (char c : text) h = (h ^ static_cast<unsigned char>(c)) * 0x100000001b3u;
+  return h;
+}
+
+Ref<Buffer> new_buffer(std::int64_t bytes, int device) { return Ref<Buffer>(new HostBuffer(static_cast<std::size_t>(bytes), device)); }
+char* address(const Ref<Buffer>& b) { return static_cast<char*>(b->data()); }
+
+/// One group of a collective, as this process sees it.
+struct Group {
+  std::vector<int> positions, owners;  ///< in order of the index along the axes; which process each belongs to
+  std::vector<int> mine;               ///< indices in the group
+  std::vector<int> ranks;              ///< the processes that have some, in order
+  int my_rank = 0;                     ///< position in `ranks`
+  int device = 0;                      ///< the first of this process's in it
+  SplitFold fold;
+  bool whole_parts = true;             ///< each part of the fold is one device's
+  int my_part = -1;                    ///< of the fold
+  int steps = 0;                       ///< where each process has one part and their number is a power of two: its logarithm; else 0
+};
+
+/// A fold over [begin, end), by several threads if it is long.
+void fold_range(Collective what, DType dtype, const FoldOrder& order, std::span<const void* const> sources, DType from, void* target, DType to, std::int64_t begin,
+                std::int64_t end) {
+  const std::int64_t chunk = kFoldChunk / dtype.itemsize(), chunks = (end - begin + chunk - 1) / chunk;
+  const auto one = [&](std::int64_t i) {
+    fold_elements(what, dtype, order, sources, from, target, to, begin + i * chunk, std::min(end, begin + (i + 1) * chunk));
+  };
+  if (chunks > 1)
+    parallel_for(chunks, one);
+  else if (chunks == 1)
+    one(0);
+}
+
+class ProcessCollective final : public ReadyCollective {
+ public:
+  ProcessCollective(const CollectivePlan& plan, std::span<const int> device_ids) : plan_(plan), device_ids_(device_ids.begin(), device_ids.end()), world_(*process_world()) {
+    const Processes& all = processes();
+    std::vector<int> ranks;
+    for (int id : device_ids_) ranks.push_back(all.process_of(id));
+    std::sort(ranks.begin(), ranks.end());
+    ranks.erase(std::unique(ranks.begin(), ranks.end()), ranks.end());
+    channel_ = &world_.group(ranks);
+    for (const std::vector<int>& positions : plan.groups) {
+      Group g;
+      g.positions = positions;
+      for (std::size_t i = 0; i < positions.size(); ++i) {
+        g.owners.push_back(all.process_of(device_ids_[static_cast<std::size_t>(positions[i])]));
+        if (g.owners.back() == all.index) g.mine.push_back(static_cast<int>(i));
+      }
+      if (g.mine.empty()) continue;
+      g.ranks = g.owners;
+      std::sort(g.ranks.begin(), g.ranks.end());
+      g.ranks.erase(std::unique(g.ranks.begin(), g.ranks.end()), g.ranks.end());
+      g.my_rank = static_cast<int>(std::find(g.ranks.begin(), g.ranks.end(), all.index) - g.ranks.begin());
+      g.device = device_of(g, g.mine[0]);
+      g.fold = split_fold(g.owners);
+      for (const PartialFold& p : g.fold.parts) g.whole_parts &= p.end - p.begin == 1;
+      const std::size_t n = g.fold.parts.size();
+      for (std::size_t p = 0; p < n; ++p)
+        if (g.fold.parts[p].owner == all.index) g.my_part = static_cast<int>(p);
+      if (n == g.ranks.size() && std::has_single_bit(n) && g.fold.order.program == balanced_order(static_cast<int>(n)).program) g.steps = std::countr_zero(n);
+      groups_.push_back(std::move(g));
+    }
+    label_.text = fmt::format("{} over `{}` of {}", plan.operation, fmt::join(plan.axes, "`, `"), to_string(plan.in));
+    label_.loc = plan.loc;
+    std::string all_of_it = fmt::format("{} {} {} {} {} {} {}", label_.text, to_string(plan.out), plan.dim, plan.concat_dim, plan.source, fmt::join(device_ids_, ","),
+                                        fmt::join(ranks, ","));
+    for (const std::vector<int>& g : plan.groups) all_of_it += fmt::format(" [{}]", fmt::join(g, ","));
+    for (const auto& [from, to] : plan.perm) all_of_it += fmt::format(" {}>{}", from, to);
+    label_.signature = hash_text(all_of_it);
+    sums_ = plan.what == Collective::psum || plan.what == Collective::pmax || plan.what == Collective::pmin;
+  }
+
+  void run(std::span<const Ref<Buffer>> in, std::span<Ref<Buffer>> out) override {
+    CollectiveCall call(world_, *channel_, label_);
+    kept_.clear();
+    sent_ = 0;
+    std::vector<std::vector<Ref<Buffer>>> parts(groups_.size());
+    if (sums_ || plan_.what == Collective::reduce_scatter)
+      for (std::size_t i = 0; i < groups_.size(); ++i) parts[i] = local_parts(groups_[i], in);
+    if (sums_) {
+      sum(call, in, out, parts);
+    } else {
+      switch (plan_.what) {
+        case Collective::reduce_scatter: scatter(call, in, out, parts); break;
+        case Collective::all_gather: gather(call, in, out); break;
+        case Collective::all_to_all: exchange(call, in, out); break;
+        case Collective::ppermute: permute(call, in, out); break;
+        case Collective::pbroadcast: broadcast(call, in, out); break;
+        default: throw Error("internal error: not a join");
+      }
+    }
+    kept_.clear();
+    bytes_sent.fetch_add(sent_, std::memory_order_relaxed);
+    count_collective(sent_);
+  }
+
+ private:
+  int device_of(const Group& g, int index) const { return device_ids_[at(g, index)]; }
+  static std::size_t at(const Group& g, int index) { return static_cast<std::size_t>(g.positions[static_cast<std::size_t>(index)]); }
+  bool is_mine(const Group& g, int index) const { return g.owners[static_cast<std::size_t>(index)] == world_.rank(); }
+  Collective fold_kind() const { return plan_.what == Collective::reduce_scatter ? Collective::psum : plan_.what; }
+  DType part_dtype(const Group& g) const { return g.whole_parts ? plan_.in.dtype : partial_dtype(plan_.in.dtype); }
+
+  void send(CollectiveCall& call, int to, const void* data, std::int64_t bytes) {
+    call.send(to, data, bytes);
+    sent_ += bytes;
+  }
+  Ref<Buffer> scratch(std::int64_t bytes, int device) { return kept_.emplace_back(new_buffer(bytes, device)); }
+  void wait(CollectiveCall& call, std::span<const Ref<Buffer>> in, std::span<const Ref<Buffer>> out) { call.wait({in, out, kept_}); }
+  void give_to_mine(const Group& g, const Ref<Buffer>& value, std::span<Ref<Buffer>> out) const {
+    for (int i : g.mine) out[at(g, i)] = value;
+  }
+
+  /// The parts of the fold that are this process's; null for the others'.
+  std::vector<Ref<Buffer>> local_parts(const Group& g, std::span<const Ref<Buffer>> in) {
+    std::vector<Ref<Buffer>> parts;
+    const DType to = part_dtype(g);
+    for (const PartialFold& p : g.fold.parts) {
+      parts.emplace_back();
+      if (p.owner != world_.rank()) continue;
+      if (p.end - p.begin == 1 && to == plan_.in.dtype) {
+        parts.back() = in[at(g, p.begin)];
+        continue;
+      }
+      std::vector<const void*> sources;
+      for (int i = p.begin; i < p.end; ++i) sources.push_back(in[at(g, i)]->data());
+      parts.back() = scratch(plan_.in.size() * to.itemsize(), g.device);
+      fold_range(fold_kind(), plan_.in.dtype, balanced_order(p.end - p.begin), sources, plan_.in.dtype, parts.back()->data(), to, 0, plan_.in.size());
+    }
+    return parts;
+  }
+
+  void sum(CollectiveCall& call, std::span<const Ref<Buffer>> in, std::span<Ref<Buffer>> out, std::vector<std::vector<Ref<Buffer>>>& parts) {
+    std::vector<Ref<Buffer>> totals(groups_.size());
+    bool butterfly = false, direct = false;
+    for (std::size_t k = 0; k < groups_.size(); ++k) {
+      const Group& g = groups_[k];
+      if (g.ranks.size() == 1 && part_dtype(g) == plan_.in.dtype) {
+        totals[k] = parts[k][0];
+        continue;
+      }
+      totals[k] = new_buffer(plan_.in.bytes(), g.device);
+      (g.steps > 0 ? butterfly : direct) = true;
+    }
+    if (butterfly && plan_.in.bytes() <= kSmallSum) sum_by_doubling(call, in, totals, parts);
+    if (butterfly && plan_.in.bytes() > kSmallSum) sum_by_halving(call, in, totals, parts);
+    if (direct) sum_directly(call, in, totals, parts);
+    for (std::size_t k = 0; k < groups_.size(); ++k) give_to_mine(groups_[k], totals[k], out);
+  }
+
+  int max_steps() const {
+    int n = 0;
+    for (const Group& g : groups_) n = std::max(n, g.steps);
+    return n;
+  }
+  DType dtype_before(const Group& g, int step) const { return step == 0 ? part_dtype(g) : partial_dtype(plan_.in.dtype); }
+  DType dtype_after(const Group& g, int step) const { return step + 1 == g.steps ? plan_.in.dtype : partial_dtype(plan_.in.dtype); }
+  int partner(const Group& g, int step) const { return g.fold.parts[static_cast<std::size_t>(g.my_part ^ (1 << step))].owner; }
+  /// What this process and its partner have, in the order of the tree.
+  static std::array<const void*, 2> in_order(const Group& g, int step, const void* own, const void* other) {
+    if (g.my_part >> step & 1) return {other, own};
+    return {own, other};
+  }
+  const FoldOrder& two() const {
+    static const FoldOrder order = balanced_order(2);
+    return order;
+  }
+
+  // The balanced tree from its leaves up: in each step a process exchanges the sum of its subtree with one of the sibling subtree's.
+  void sum_by_doubling(CollectiveCall& call, std::span<const Ref<Buffer>> in, std::vector<Ref<Buffer>>& totals, std::vector<std::vector<Ref<Buffer>>>& parts) {
+    std::vector<Ref<Buffer>> own(groups_.size()), other(groups_.size());
+    for (std::size_t k = 0; k < groups_.size(); ++k)
+      if (groups_[k].steps > 0) own[k] = parts[k][static_cast<std::size_t>(groups_[k].my_part)];
+    for (int step = 0; step < max_steps(); ++step) {
+      for (std::size_t k = 0; k < groups_.size(); ++k) {
+        const Group& g = groups_[k];
+        if (step >= g.steps) continue;
+        const std::int64_t bytes = plan_.in.size() * dtype_before(g, step).itemsize();
+        other[k] = scratch(bytes, g.device);
+        call.receive(partner(g, step), other[k]->data(), bytes);
+        send(call, partner(g, step), own[k]->data(), bytes);
+      }
+      wait(call, in, own);
+      for (std::size_t k = 0; k < groups_.size(); ++k) {
+        const Group& g = groups_[k];
+        if (step >= g.steps) continue;
+        const DType to = dtype_after(g, step);
+        const Ref<Buffer> sum = step + 1 == g.steps ? totals[k] : scratch(plan_.in.size() * to.itemsize(), g.device);
+        fold_range(fold_kind(), plan_.in.dtype, two(), in_order(g, step, own[k]->data(), other[k]->data()), dtype_before(g, step), sum->data(), to, 0, plan_.in.size());
+        own[k] = sum;
+      }
+    }
+  }
+
+  // The same tree, of which each process sums a part of the elements, half as many in each step; then the parts are put together the other way round
+  // (Rabenseifner 2004).
+  void sum_by_halving(CollectiveCall& call, std::span<const Ref<Buffer>> in, std::vector<Ref<Buffer>>& totals, std::vector<std::vector<Ref<Buffer>>>& parts) {
+    struct Range {
+      std::int64_t begin = 0, end = 0;
+      std::int64_t size() const { return end - begin; }
+    };
+    // The half of a range that the subtree on the left, or on the right, sums.
+    const auto half = [](const Range& r, bool right) -> Range {
+      const std::int64_t middle = std::min(r.end, r.begin + (r.size() / 2 + kAlignment - 1) / kAlignment * kAlignment);
+      return right ? Range{middle, r.end} : Range{r.begin, middle};
+    };
+    std::vector<std::vector<Range>> ranges(groups_.size());  // before each step, and after the last
+    std::vector<Ref<Buffer>> own(groups_.size()), other(groups_.size());
+    std::vector<std::int64_t> begins(groups_.size(), 0);  // which element is the first in `own`
+    for (std::size_t k = 0; k < groups_.size(); ++k) {
+      ranges[k].push_back({0, plan_.in.size()});
+      if (groups_[k].steps > 0) own[k] = parts[k][static_cast<std::size_t>(groups_[k].my_part)];
+    }
+    for (int step = 0; step < max_steps(); ++step) {
+      for (std::size_t k = 0; k < groups_.size(); ++k) {
+        const Group& g = groups_[k];
+        if (step >= g.steps) continue;
+        const bool right = (g.my_part >> step & 1) != 0;
+        const std::int64_t item = dtype_before(g, step).itemsize();
+        const Range mine = half(ranges[k].back(), right), theirs = half(ranges[k].back(), !right);
+        other[k] = scratch(mine.size() * item, g.device);
+        call.receive(partner(g, step), other[k]->data(), mine.size() * item);
+        send(call, partner(g, step), address(own[k]) + (theirs.begin - begins[k]) * item, theirs.size() * item);
+        ranges[k].push_back(mine);
+      }
+      wait(call, in, own);
+      for (std::size_t k = 0; k < groups_.size(); ++k) {
+        const Group& g = groups_[k];
+        if (step >= g.steps) continue;
+        const Range mine = ranges[k].back();
+        const DType to = dtype_after(g, step);
+        const bool last = step + 1 == g.steps;
+        const Ref<Buffer> sum = last ? totals[k] : scratch(mine.size() * to.itemsize(), g.device);
+        char* const target = address(sum) + (last ? mine.begin * to.itemsize() : 0);
+        fold_range(fold_kind(), plan_.in.dtype, two(),
+                   in_order(g, step, address(own[k]) + (mine.begin - begins[k]) * dtype_before(g, step).itemsize(), other[k]->data()), dtype_before(g, step), target, to, 0,
+                   mine.size());
+        own[k] = sum;
+        begins[k] = mine.begin;
+      }
+    }
+    for (int step = max_steps() - 1; step >= 0; --step) {
+      for (std::size_t k = 0; k < groups_.size(); ++k) {
+        const Group& g = groups_[k];
+        if (step >= g.steps) continue;
+        const std::int64_t item = plan_.in.dtype.itemsize();
+        const bool right = (g.my_part >> step & 1) != 0;
+        const Range before = ranges[k][static_cast<std::size_t>(step)], mine = half(before, right), theirs = half(before, !right);
+        call.receive(partner(g, step), address(totals[k]) + theirs.begin * item, theirs.size() * item);
+        send(call, partner(g, step), address(totals[k]) + mine.begin * item, mine.size() * item);
+      }
+      wait(call, in, totals);
+    }
+  }
+
+  // Where the processes' parts are no balanced tree of their own. Small: every process sends its parts to every other, and folds all. Large: each
+  // folds a share, of which it gets all parts, and sends it to all.
+  void sum_directly(CollectiveCall& call, std::span<const Ref<Buffer>> in, std::vector<Ref<Buffer>>& totals, std::vector<std::vector<Ref<Buffer>>>& parts) {
+    const std::int64_t size = plan_.in.size();
+    const bool small = plan_.in.bytes() <= kSmallSum;
+    struct Share {
+      std::int64_t begin = 0, end = 0;
+    };
+    const auto share_of = [&](const Group& g, std::size_t rank) -> Share {
+      if (small) return {0, size};
+      const auto n = static_cast<std::int64_t>(g.ranks.size());
+      const std::int64_t each = ((size + n - 1) / n + kAlignment - 1) / kAlignment * kAlignment;
+      return {std::min(size, static_cast<std::int64_t>(rank) * each), std::min(size, (static_cast<std::int64_t>(rank) + 1) * each)};
+    };
+    const auto skipped = [&](std::size_t k) { return groups_[k].steps > 0 || totals[k].get() == parts[k][0].get(); };
+    for (std::size_t k = 0; k < groups_.size(); ++k) {
+      if (skipped(k)) continue;
+      const Group& g = groups_[k];
+      const std::int64_t item = part_dtype(g).itemsize();
+      const Share own = share_of(g, static_cast<std::size_t>(g.my_rank));
+      for (std::size_t p = 0; p < parts[k].size(); ++p) {
+        const int owner = g.fold.parts[p].owner;
+        if (owner != world_.rank()) {
+          parts[k][p] = scratch((own.end - own.begin) * item, g.device);
+          call.receive(owner, parts[k][p]->data(), (own.end - own.begin) * item);
+          continue;
+        }
+        for (std::size_t r = 0; r < g.ranks.size(); ++r) {
+          if (g.ranks[r] == world_.rank()) continue;
+          const Share s = share_of(g, r);
+          send(call, g.ranks[r], address(parts[k][p]) + s.begin * item, (s.end - s.begin) * item);
+        }
+      }
+    }
+    wait(call, in, totals);
+    for (std::size_t k = 0; k < groups_.size(); ++k) {
+      if (skipped(k)) continue;
+      const Group& g = groups_[k];
+      const std::int64_t item = part_dtype(g).itemsize(), bytes = plan_.in.dtype.itemsize();
+      const Share own = share_of(g, static_cast<std::size_t>(g.my_rank));
+      std::vector<const void*> sources;
+      for (std::size_t p = 0; p < parts[k].size(); ++p) sources.push_back(address(parts[k][p]) + (g.fold.parts[p].owner == world_.rank() ? own.begin * item : 0));
+      fold_range(fold_kind(), plan_.in.dtype, g.fold.order, sources, part_dtype(g), address(totals[k]) + own.begin * bytes, plan_.in.dtype, 0, own.end - own.begin);
+      if (small) continue;
+      for (std::size_t r = 0; r < g.ranks.size(); ++r) {
+        if (g.ranks[r] == world_.rank()) continue;
+        const Share s = share_of(g, r);
+        call.receive(g.ranks[r], address(totals[k]) + s.begin * bytes, (s.end - s.begin) * bytes);
+        send(call, g.ranks[r], address(totals[k]) + own.begin * bytes, (own.end - own.begin) * bytes);
+      }
+    }
+    if (!small) wait(call, in, totals);
+  }
+
+  /// Where a dimension's blocks lie in a row-major array: `outer` pieces of `inner` bytes for one step along it.
+  struct Around {
+    std::int64_t outer = 1, inner = 1;
+  };
+  static Around around(const Shape& shape, int dim, std::int64_t itemsize) {
+    Around a{1, itemsize};
+    for (int d = 0; d < dim; ++d) a.outer *= shape[d];
+    for (int d = dim + 1; d < shape.size(); ++d) a.inner *= shape[d];
+    return a;
+  }
+
+  // Each process gets of all parts of the fold the slices that its devices keep.
+  void scatter(CollectiveCall& call, std::span<const Ref<Buffer>> in, std::span<Ref<Buffer>> out, std::vector<std::vector<Ref<Buffer>>>& parts) {
+    std::vector<std::vector<Ref<Buffer>>> sliced(groups_.size());  // parts with each member's slice in one piece
+    for (std::size_t k = 0; k < groups_.size(); ++k) {
+      const Group& g = groups_[k];
+      const std::int64_t item = part_dtype(g).itemsize(), slice = plan_.out.size() * item;
+      const auto n = static_cast<std::int64_t>(g.positions.size());
+      const Around a = around(plan_.in.shape, plan_.dim, item);
+      const std::int64_t row = plan_.in.shape[plan_.dim] / n * a.inner;
+      sliced[k].resize(parts[k].size());
+      for (std::size_t p = 0; p < parts[k].size(); ++p) {
+        const int owner = g.fold.parts[p].owner;
+        sliced[k][p] = owner == world_.rank() && a.outer == 1 ? parts[k][p] : scratch(slice * n, g.device);
+        if (owner != world_.rank()) {
+          for (int i : g.mine) call.receive(owner, address(sliced[k][p]) + i * slice, slice);
+          continue;
+        }
+        if (a.outer != 1)
+          for (std::int64_t i = 0; i < n; ++i)
+            for (std::int64_t o = 0; o < a.outer; ++o)
+              std::memcpy(address(sliced[k][p]) + i * slice + o * row, address(parts[k][p]) + (o * n + i) * row, static_cast<std::size_t>(row));
+        for (std::size_t i = 0; i < g.positions.size(); ++i)
+          if (g.owners[i] != world_.rank()) send(call, g.owners[i], address(sliced[k][p]) + static_cast<std::int64_t>(i) * slice, slice);
+      }
+    }
+    wait(call, in, out);
+    for (std::size_t k = 0; k < groups_.size(); ++k) {
+      const Group& g = groups_[k];
+      const std::int64_t slice = plan_.out.size() * part_dtype(g).itemsize();
+      for (int i : g.mine) {
+        std::vector<const void*> sources;
+        for (const Ref<Buffer>& p : sliced[k]) sources.push_back(address(p) + i * slice);
+        Ref<Buffer>& o = out[at(g, i)] = new_buffer(plan_.out.bytes(), device_of(g, i));
+        fold_range(Collective::psum, plan_.in.dtype, g.fold.order, sources, part_dtype(g), o->data(), plan_.in.dtype, 0, plan_.out.size());
+      }
+    }
+  }
+
+  void gather(CollectiveCall& call, std::span<const Ref<Buffer>> in, std::span<Ref<Buffer>> out) {
+    std::vector<Ref<Buffer>> all(groups_.size());
+    std::vector<std::vector<Ref<Buffer>>> blocks(groups_.size());
+    std::int64_t outer = 1;
+    for (int d = 0; d < plan_.dim; ++d) outer *= plan_.in.shape[d];
+    const std::int64_t row = outer == 0 ? 0 : plan_.in.bytes() / outer;
+    for (std::size_t k = 0; k < groups_.size(); ++k) {
+      const Group& g = groups_[k];
+      all[k] = new_buffer(plan_.out.bytes(), g.device);
+      for (std::size_t i = 0; i < g.positions.size(); ++i) {
+        const auto index = static_cast<int>(i);
+        blocks[k].emplace_back();
+        if (is_mine(g, index)) {
+          blocks[k][i] = in[at(g, index)];
+          for (int r : g.ranks)
+            if (r != world_.rank()) send(call, r, blocks[k][i]->data(), plan_.in.bytes());
+        } else if (outer == 1) {
+          call.receive(g.owners[i], address(all[k]) + static_cast<std::int64_t>(i) * row, row);
+        } else {
+          blocks[k][i] = scratch(plan_.in.bytes(), g.device);
+          call.receive(g.owners[i], blocks[k][i]->data(), plan_.in.bytes());
+        }
+      }
+    }
+    wait(call, in, all);
+    for (std::size_t k = 0; k < groups_.size(); ++k) {
+      const Group& g = groups_[k];
+      const auto n = static_cast<std::int64_t>(g.positions.size());
+      for (std::int64_t i = 0; i < n && row > 0; ++i)
+        if (const Ref<Buffer>& b = blocks[k][static_cast<std::size_t>(i)])
+          for (std::int64_t o = 0; o < outer; ++o) std::memcpy(address(all[k]) + (o * n + i) * row, address(b) + o * row, static_cast<std::size_t>(row));
+      give_to_mine(g, all[k], out);
+    }
+  }
+
+  // What goes from the devices of one process to those of another is one message a group.
+  void exchange(CollectiveCall& call, std::span<const Ref<Buffer>> in, std::span<Ref<Buffer>> out) {
+    const std::int64_t item = plan_.in.dtype.itemsize();
+    struct Incoming {
+      std::size_t group;
+      int from, to;
+      Ref<Buffer> all;
+      std::int64_t offset;
+    };
+    std::vector<Incoming> incoming;
+    const std::vector<std::int64_t> zero(static_cast<std::size_t>(plan_.in.ndim()), 0);
+    const auto split_start = [&](int to, const Shape& part) {
+      std::vector<std::int64_t> s = zero;
+      s[static_cast<std::size_t>(plan_.dim)] = to * part[plan_.dim];
+      return s;
+    };
+    const auto join_start = [&](int from, const Shape& part) {
+      std::vector<std::int64_t> s = zero;
+      s[static_cast<std::size_t>(plan_.concat_dim)] = from * part[plan_.concat_dim];
+      return s;
+    };
+    for (std::size_t k = 0; k < groups_.size(); ++k) {
+      const Group& g = groups_[k];
+      const auto n = static_cast<int>(g.positions.size());
+      const Shape part = plan_.in.shape.with(plan_.dim, plan_.in.shape[plan_.dim] / n);
+      const std::int64_t bytes = part.num_elements() * item;
+      for (int i : g.mine) out[at(g, i)] = new_buffer(plan_.out.bytes(), device_of(g, i));
+      for (int r : g.ranks) {
+        if (r == world_.rank()) continue;
+        std::vector<int> theirs;
+        for (int i = 0; i < n; ++i)
+          if (g.owners[static_cast<std::size_t>(i)] == r) theirs.push_back(i);
+        const std::int64_t total = bytes * static_cast<std::int64_t>(theirs.size() * g.mine.size());
+        const Ref<Buffer> coming = scratch(total, g.device), going = scratch(total, g.device);
+        call.receive(r, coming->data(), total);
+        std::int64_t offset = 0;
+        for (int from : theirs)
+          for (int to : g.mine) incoming.push_back({k, from, to, coming, offset}), offset += bytes;
+        offset = 0;
+        for (int from : g.mine)
+          for (int to : theirs) {
+            copy_box(in[at(g, from)]->data(), plan_.in.shape, split_start(to, part), address(going) + offset, part, zero, part, item);
+            offset += bytes;
+          }
+        send(call, r, going->data(), total);
+      }
+      for (int from : g.mine)
+        for (int to : g.mine)
+          copy_box(in[at(g, from)]->data(), plan_.in.shape, split_start(to, part), out[at(g, to)]->data(), plan_.out.shape, join_start(from, part), part, item);
+    }
+    wait(call, in, out);
+    for (const Incoming& m : incoming) {
+      const Group& g = groups_[m.group];
+      const Shape part = plan_.in.shape.with(plan_.dim, plan_.in.shape[plan_.dim] / static_cast<std::int64_t>(g.positions.size()));
+      copy_box(address(m.all) + m.offset, part, zero, out[at(g, m.to)]->data(), plan_.out.shape, join_start(m.from, part), part, item);
+    }
+  }
+
+  void permute(CollectiveCall& call, std::span<const Ref<Buffer>> in, std::span<Ref<Buffer>> out) {
+    for (const Group& g : groups_) {
+      for (const auto& [from, to] : plan_.perm) {
+        const bool have = is_mine(g, from), want = is_mine(g, to);
+        if (have && want) {
+          out[at(g, to)] = in[at(g, from)];
+        } else if (have) {
+          send(call, g.owners[static_cast<std::size_t>(to)], in[at(g, from)]->data(), plan_.in.bytes());
+        } else if (want) {
+          Ref<Buffer>& o = out[at(g, to)] = new_buffer(plan_.out.bytes(), device_of(g, to));
+          call.receive(g.owners[static_cast<std::size_t>(from)], o->data(), plan_.in.bytes());
+        }
+      }
+      for (int i : g.mine) {
+        Ref<Buffer>& o = out[at(g, i)];
+        if (o) continue;
+        o = new_buffer(plan_.out.bytes(), device_of(g, i));
+        std::memset(o->data(), 0, o->bytes());
+      }
+    }
+    wait(call, in, out);
+  }
+
+  void broadcast(CollectiveCall& call, std::span<const Ref<Buffer>> in, std::span<Ref<Buffer>> out) {
+    std::vector<Ref<Buffer>> values(groups_.size());
+    for (std::size_t k = 0; k < groups_.size(); ++k) {
+      const Group& g = groups_[k];
+      if (is_mine(g, plan_.source)) {
+        values[k] = in[at(g, plan_.source)];
+        for (int r : g.ranks)
+          if (r != world_.rank()) send(call, r, values[k]->data(), plan_.in.bytes());
+      } else {
+        values[k] = new_buffer(plan_.in.bytes(), g.device);
+        call.receive(g.owners[static_cast<std::size_t>(plan_.source)], values[k]->data(), plan_.in.bytes());
+      }
+    }
+    wait(call, in, values);
+    for (std::size_t k = 0; k < groups_.size(); ++k) give_to_mine(groups_[k], values[k], out);
+  }
+
+  CollectivePlan plan_;
+  std::vector<int> device_ids_;
+  ProcessWorld& world_;
+  ProcessGroup* channel_;
+  std::vector<Group> groups_;  // those in which this process has devices
+  CollectiveLabel label_;
+  bool sums_;
+  // Of the call that is running; there is one at a time in a process.
+  std::vector<Ref<Buffer>> kept_;
+  std::int64_t sent_ = 0;
+};
+
+class ProcessEngine final : public CollectiveEngine {
+ public:
+  std::string_view name() const override { return "mpi"; }
+  std::unique_ptr<ReadyCollective> prepare(const CollectivePlan& plan, std::span<const int> device_ids) override {
+    return std::make_unique<ProcessCollective>(plan, device_ids);
+  }
+};
+
+}  // namespace
+
+CollectiveEngine& process_engine() {
+  static ProcessEngine engine;
+  return engine;
+}
+
+std::int64_t bytes_sent_to_processes() { return bytes_sent.load(std::memory_order_relaxed); }
+
+}  // namespace weft::detail

@@ -1,0 +1,60 @@
+#include "runtime/processes.h"
+
+#include <algorithm>
+#include <atomic>
+
+#include "runtime/device.h"
+
+namespace weft::detail {
+namespace {
+
+std::atomic<bool> used{false};
+std::atomic<const Processes*> joined{nullptr};
+
+}  // namespace
+
+int Processes::process_of(int device) const {
+  return static_cast<int>(std::upper_bound(first_device.begin(), first_device.end(), device) - first_device.begin()) - 1;
+}
+
+const Processes& processes() {
+  if (const Processes* p = joined.load(std::memory_order_acquire)) return *p;
+  static const Processes alone = [] {
+    Processes p;
+    p.first_device = {0, num_host_devices()};
+    used.store(true, std::memory_order_release);
+    return p;
+  }();
+  return alone;
+}
+
+bool several_processes() {
+  const Processes* p = joined.load(std::memory_order_acquire);
+  return p && p->count > 1;
+}
+
+bool devices_were_used() { return used.load(std::memory_order_acquire); }
+
+void set_processes(int index, const std::vector<int>& device_counts) {
+  auto* p = new Processes;  // lives as long as the process
+  p->index = index, p->count = static_cast<int>(device_counts.size());
+  p->first_device = {0};
+  for (int n : device_counts) p->first_device.push_back(p->first_device.back() + n);
+  joined.store(p, std::memory_order_release);
+}
+
+std::vector<std::size_t> local_positions(const std::vector<int>& device_ids) {
+  const Processes& p = processes();
+  std::vector<std::size_t> list;
+  for (std::size_t k = 0; k < device_ids.size(); ++k)
+    if (p.is_local(device_ids[k])) list.push_back(k);
+  return list;
+}
+
+bool all_local(const std::vector<int>& device_ids) {
+  if (!several_processes()) return true;
+  const Processes& p = processes();
+  return std::all_of(device_ids.begin(), device_ids.end(), [&](int id) { return p.is_local(id); });
+}
+
+}  // namespace weft::detail

@@ -1,0 +1,312 @@
+// What each process of a distributed test runs: the checks of one name, given as the first argument. Says what is wrong on stderr; returns 0 if
+// nothing is. tests/distributed/run.py starts several.
+#include <weft/weft.h>
+
+#include <algorithm>
+#include <csignal>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <filesystem>
+#include <map>
+#include <thread>
+#include <unistd.h>
+
+#include "tools/programs.h"
+
+using namespace weft;
+
+namespace {
+
+int failures = 0;
+
+void expect(bool good, const std::string& what) {
+  if (good) return;
+  ++failures;
+  std::fprintf(stderr, "process %d: %s\n", process_index(), what.c_str());
+}
+template <class A, class B>
+void equal(const A& got, const B& want, const std::string& what) {
+  expect(got == want, fmt::format("{}: {}, wanted {}", what, got, want));
+}
+void same(const Array& got, const Array& want, const std::string& what) {
+  const std::string wrong = tools::difference(got, want, nullptr, {0, 0, true});
+  expect(wrong.empty(), what + ": " + wrong);
+}
+template <class F>
+std::string error_of(F f) {
+  try {
+    f();
+  } catch (const Error& e) {
+    return e.what();
+  }
+  return "no error";
+}
+void says(const std::string& message, const std::string& part) { expect(message.find(part) != std::string::npos, fmt::format("no `{}` in the message `{}`", part, message)); }
+
+Array numbers(Shape shape, DType dtype = float32) { return convert(reshape(arange(static_cast<int>(shape.num_elements())), shape), dtype); }
+
+// devices() and what processes know of each other.
+void topology() {
+  const int n = process_count(), local = local_device_count();
+  equal(device_count(), n * local, "device_count");
+  const std::vector<Device> mine = local_devices();
+  for (int i = 0; i < local; ++i) equal(mine[static_cast<std::size_t>(i)].id(), process_index() * local + i, "id");
+  for (const Device& d : devices()) equal(d.process_index(), d.id() / local, "process_index");
+  equal(array({1, 2}).devices()[0].id(), mine[0].id(), "the default device");
+  if (n > 1) {
+    const Device other = devices()[static_cast<std::size_t>((process_index() + 1) % n * local)];
+    says(error_of([&] { device_put(1.f, other); }), "local_devices()");
+    says(error_of([&] { auto scope = default_device(other); }), "local_devices()");
+    says(error_of([] { distributed::initialize(); }), "called before");
+  }
+}
+
+// Global arrays: made, read, moved.
+void arrays() {
+  const int n = process_count(), local = local_device_count(), all = n * local, me = process_index();
+  const Mesh mesh = make_mesh({all}, {"x"});
+  const Array whole = numbers({2 * all, 3});
+  const NamedSharding rows(mesh, P("x"));
+  const Array x = device_put(whole, rows);
+  equal(x.is_fully_addressable(), n == 1, "is_fully_addressable");
+  equal(x.addressable_shards().size(), static_cast<std::size_t>(local), "addressable_shards");
+  for (const Shard& s : x.addressable_shards()) same(s.data, whole(s.index[0]), "a shard");
+  if (n > 1) {
+    says(error_of([&] { x.to_vector<float>(); }), "process_allgather(x)");
+    says(error_of([&] { fmt::print("{}", x); }), "process_allgather(x)");
+  }
+  same(process_allgather(x), whole, "process_allgather of a global array");
+  same(process_allgather(x + 1), whole + 1, "elementwise operations stay where they are");
+  same(sum(x, 0), sum(whole, 0), "an operation of all processes");
+
+  const Array part = whole(slice(2 * local * me, 2 * local * (me + 1)));
+  const Array joined = make_array_from_process_local_data(rows, part);
+  same(process_allgather(joined), whole, "make_array_from_process_local_data");
+  same(process_allgather(make_array_from_process_local_data(rows, whole, whole.shape())), whole, "the same, of all rows");
+  same(process_allgather(make_array_from_callback(whole.shape(), rows, [&](const std::vector<Slice>& index) { return whole(index[0], index[1]); })), whole, "make_array_from_callback");
+  std::vector<Array> singles;
+  for (const Shard& s : x.addressable_shards()) singles.push_back(s.data);
+  same(process_allgather(make_array_from_single_device_arrays(whole.shape(), rows, singles)), whole, "make_array_from_single_device_arrays");
+  const Array global = host_local_array_to_global_array(part, mesh, P("x"));
+  const Array back = global_array_to_host_local_array(global, mesh, P("x"));
+  expect(back.is_fully_addressable(), "a host-local array is addressable");
+  same(device_get(back), part, "there and back");
+
+  // Another division: rows to columns, and to everything everywhere.
+  const Array square = numbers({2 * all, all});
+  const Array by_rows = device_put(square, rows), by_columns = device_put(by_rows, NamedSharding(mesh, P(none, "x")));
+  for (const Shard& s : by_columns.addressable_shards()) same(s.data, square(slice(), s.index[1]), "rows divided as columns");
+  same(device_put(by_columns, NamedSharding(mesh, P())), square, "everywhere");
+
+  const Array own = full({2}, me, int32);
+  same(process_allgather(own), convert(broadcast_to(reshape(arange(n), {n, 1}), {n, 2}), int32), "process_allgather of each process's own");
+  equal(process_allgather(own, {.tiled = true}).shape() == Shape{2 * n}, true, "tiled");
+  same(broadcast_one_to_all(own, me == n - 1), full({2}, n - 1, int32), "broadcast_one_to_all");
+  sync_global_devices("here");
+  if (n > 1) {
+    says(error_of([&] { sync_global_devices(me == 0 ? "left" : "right"); }), me == 0 ? "process 1 is at `right`" : "process 0 is at `left`");
+    sync_global_devices("still together");
+    says(error_of([&] { device_put_sharded(std::vector<Array>(static_cast<std::size_t>(all), Array(1.f)), devices()); }), "local_devices()");
+  }
+}
+
+/// The collective of all devices' rows, of each of which this process passes its own, against vmap on all rows.
+template <class F>
+void as_vmap(F f, const Array& whole, const std::string& what) {
+  const int local = local_device_count(), me = process_index();
+  const Array wanted = vmap(f, {.axis_name = "i"})(whole);
+  const Array got = pmap(f, {.axis_name = "i"})(whole(slice(local * me, local * (me + 1))));
+  const std::string wrong = tools::difference(device_get(got), wanted(slice(local * me, local * (me + 1))), nullptr, {1e-5, 1e-5, !whole.dtype().is_inexact()});
+  expect(wrong.empty(), what + ": " + wrong);
+}
+
+void collectives() {
+  const int all = device_count();
+  const Array x = numbers({all, all}) / 7 - 3;
+  as_vmap([](Array a) { return psum(a, "i"); }, x, "psum");
+  as_vmap([](Array a) { return a - pmean(a, "i"); }, x, "pmean");
+  as_vmap([](Array a) { return pmax(a, "i") + pmin(a * a, "i"); }, x, "pmax");
+  as_vmap([](Array a) { return all_gather(a, "i"); }, x, "all_gather");
+  as_vmap([](Array a) { return all_gather(reshape(a, {1, -1}), "i", {.axis = 1}); }, x, "all_gather along 1");
+  as_vmap([](Array a) { return all_gather(a, "i", {.tiled = true}); }, x, "all_gather, tiled");
+  as_vmap([](Array a) { return psum_scatter(a, "i"); }, x, "psum_scatter");
+  as_vmap([](Array a) { return psum_scatter(stack({a, 2 * a}), "i", {.scatter_dimension = 1, .tiled = true}); }, x, "psum_scatter, tiled");
+  as_vmap([](Array a) { return all_to_all(a, "i", 0, 0); }, x, "all_to_all");
+  as_vmap([](Array a) { return all_to_all(stack({a, a * a, 3 * a}), "i", 1, 0); }, x, "all_to_all of other axes");
+  as_vmap([](Array a) { return all_to_all(stack({a, a * a, 3 * a}, 1), "i", 0, 1); }, x, "all_to_all of others");
+  std::vector<int> turned;
+  for (int i = 0; i < all; ++i) turned.push_back((i + 1) % all);
+  as_vmap([&](Array a) { return pshuffle(a, "i", turned); }, x, "pshuffle");
+  as_vmap([&](Array a) { return ppermute(a, "i", {{0, all - 1}, {all - 1, 0}}); }, x, "ppermute");
+  as_vmap([&](Array a) { return pbroadcast(a, "i", all - 1); }, x, "pbroadcast");
+  as_vmap([](Array a) { return a * (axis_index("i") + axis_size("i")); }, x, "axis_index");
+  if (all % 2 == 0) {
+    AxisIndexGroups groups(2);
+    for (int i = 0; i < all; ++i) groups[static_cast<std::size_t>(i % 2)].push_back(i);
+    const Array own = x(slice(local_device_count() * process_index(), local_device_count() * (process_index() + 1)));
+    const Array got = device_get(pmap([&](Array a) { return psum(a, "i", {.axis_index_groups = groups}); }, {.axis_name = "i"})(own));
+    for (int i = 0; i < local_device_count(); ++i) {
+      const Array wanted = sum(x(slice((local_device_count() * process_index() + i) % 2, none, 2)), 0);
+      expect(tools::difference(got[i], wanted, nullptr, {1e-5, 1e-5, false}).empty(), "psum in groups");
+    }
+  }
+  as_vmap([](Array a) { return fori_loop(0, 3, [](Array, Array b) { return psum(sin(b), "i"); }, a); }, x, "psum in a loop");
+  for (DType t : {bool_, int8, int16, int32, int64, uint8, uint16, uint32, uint64, float16, bfloat16, float32, float64, complex64, complex128}) {
+    const Array y = convert(numbers({all, 3}) % 5, t);
+    as_vmap([](Array a) { return psum(a, "i"); }, y, fmt::format("psum of {}", t.name()));
+    as_vmap([](Array a) { return all_gather(a, "i"); }, y, fmt::format("all_gather of {}", t.name()));
+    if (!t.is_complex()) as_vmap([](Array a) { return pmax(a, "i"); }, y, fmt::format("pmax of {}", t.name()));
+  }
+  // Longer than what each process folds alone.
+  const Array large = sin(numbers({all, 70001}));
+  as_vmap([](Array a) { return psum(a, "i"); }, large, "a large psum");
+  as_vmap([](Array a) { return pmax(convert(a, bfloat16), "i"); }, large, "a large pmax of bfloat16");
+  // Derivatives through them.
+  const int local = local_device_count(), me = process_index();
+  const Array own = x(slice(local * me, local * (me + 1)));
+  const auto loss = [](Array a) { return sum(square(psum(a, "i"))); };
+  const Array slope = pmap([&](Array a) { return grad(loss)(a); }, {.axis_name = "i"})(own);
+  const Array slopes = vmap([&](Array a) { return grad(loss)(a); }, {.axis_name = "i"})(x);
+  expect(tools::difference(device_get(slope), slopes(slice(local * me, local * (me + 1))), nullptr, {1e-5, 1e-5, false}).empty(), "grad inside pmap");
+  // Outside: of this process's own rows.
+  const auto mapped = pmap([](Array a) { return psum(sin(a), "i"); }, {.axis_name = "i"});
+  const Array outside = grad([&](Array a) { return sum(mapped(a)); })(own);
+  expect(tools::difference(device_get(outside), static_cast<float>(all) * cos(own), nullptr, {1e-5, 1e-5, false}).empty(), "grad of pmap");
+}
+
+/// A hash of the results' bits, the same for any number of processes.
+void bits() {
+  const int all = device_count(), local = local_device_count(), me = process_index();
+  std::string text;
+  for (DType t : {float16, bfloat16, float32, float64}) {
+    const Array x = convert(sin(1e3 * numbers({all, 20011}, float64)), t);
+    const Array total = pmap([](Array a) { return psum(a, "i"); }, {.axis_name = "i"})(x(slice(local * me, local * (me + 1))))[0];
+    std::uint64_t h = 0xcbf29ce484222325u;
+    for (double v : total.to_vector<double>()) {
+      std::uint64_t b;
+      std::memcpy(&b, &v, sizeof b);
+      h = (h ^ b) * 0x100000001b3u;
+    }
+    text += fmt::format(" {:016x}", h);
+  }
+  if (me == 0) fmt::print("bits{}\n", text);
+}
+
+// Programs in JAX's notation that map over devices, against JAX's results.
+void golden(const std::string& folder) {
+  int run = 0;
+  for (const std::string set : {"cases", "random"}) {
+    const std::string path = folder + "/golden/data/jaxprs/" + set;
+    for (const tools::ProgramEntry& entry : tools::read_index(path)) {
+      if (entry.devices_needed != device_count()) continue;  // all processes take part
+      if (set == "random" && ++run % 4 != 0) continue;
+      if (entry.name == "vmap_of_shard_map_spmd_axis_name") continue;  // needs a primitive that is not there yet
+      std::string wrong;
+      try {
+        wrong = tools::check_program(path, entry, "cpu");
+      } catch (const Error& e) {
+        wrong = e.what();
+      }
+      expect(wrong.empty(), entry.name + ": " + wrong);
+    }
+  }
+}
+
+// A few thousand collectives, so that something is under way when another process fails; and ways to fail.
+void faulty(const std::string& how, int who) {
+  const int local = local_device_count();
+  const bool me = process_index() == who;
+  const Array x = ones({local, 4});
+  const auto step = pmap([](Array a) { return psum(a, "i") / axis_size("i"); }, {.axis_name = "i"});
+  Array y = step(x);
+  sync_global_devices("go");
+  try {
+    for (int i = 0; i < 1000000; ++i) {
+      if (me && i == 20) {
+        if (how == "kill") raise(SIGKILL);
+        if (how == "segv") {
+          signal(SIGSEGV, SIG_DFL);
+          raise(SIGSEGV);
+        }
+        if (how == "stop") raise(SIGSTOP);
+        if (how == "loop")
+          for (;;) std::this_thread::sleep_for(std::chrono::milliseconds(100));
+        if (how == "throw") throw std::runtime_error("the user's own error");
+        if (how == "exit") std::exit(0);
+        if (how == "shape") y = pmap([](Array a) { return psum(a, "i"); }, {.axis_name = "i"})(ones({local, 5}));
+        if (how == "order") y = pmap([](Array a) { return pmax(a, "i"); }, {.axis_name = "i"})(x);
+        if (how == "skip") continue;
+        if (how == "other") sync_global_devices("elsewhere");
+      }
+      y = step(y);
+      if (how == "skip" && i == 60) std::exit(0);
+    }
+  } catch (const DistributedError& e) {
+    std::string report = e.what();
+    std::replace(report.begin(), report.end(), '\n', ' ');
+    std::fprintf(stderr, "REPORT %d %s\n", process_index(), report.c_str());
+    // The library is usable for what is one process's own.
+    if (sum(ones({3})).item<float>() != 3) std::fprintf(stderr, "local work fails after a report\n");
+    std::exit(3);
+  }
+}
+
+struct State {
+  Array rows, columns, everywhere;
+  int kind = 3;
+};
+State state(double value) {
+  const int all = device_count();
+  const Mesh mesh = make_mesh({all}, {"x"});
+  const auto filled = [&](Shape shape, const PartitionSpec& spec) { return device_put(full(shape, value, float32), NamedSharding{mesh, spec}); };
+  return {filled({24, 5}, P("x")), filled({3, 24}, P(none, "x")), full({7}, value, float64)};
+}
+
+/// Saves one state after the other, the n-th full of the number n.
+void save(const std::string& folder, int times) {
+  for (int i = 1; i <= times; ++i) save_checkpoint(folder, state(i));
+}
+
+/// Reads what was saved, on this number of processes and devices: it must be all of one save. `last`: of which.
+void load(const std::string& folder, int last) {
+  const State s = load_checkpoint(folder, state(0));
+  const double value = s.everywhere.to_vector<double>()[0];
+  if (last > 0) equal(value, static_cast<double>(last), "the last save");
+  for (const Array& leaf : tree::leaves(process_allgather(State{s.rows, s.columns, s.everywhere})))
+    for (double v : leaf.to_vector<double>()) {
+      if (v == value) continue;
+      equal(v, value, "an element");
+      return;
+    }
+  if (process_count() > 1) {
+    says(error_of([&] { save_checkpoint(folder, array({process_index(), 1})); }), "own, and not what process 0 has");
+    const State again = load_checkpoint(folder, state(0));
+    equal(again.everywhere.to_vector<double>()[0], value, "after a save that failed");
+  }
+  says(error_of([&] { load_checkpoint(folder, zeros({7})); }), "it has 3 arrays");
+  says(error_of([&] { load_checkpoint(folder, State{zeros({24, 5}), zeros({3, 24}), zeros({7}), 3}); }), ".everywhere");
+  says(error_of([&] { load_checkpoint(folder + "-not", state(0)); }), "no whole checkpoint");
+  sync_global_devices("loaded");
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  const std::string what = argc > 1 ? argv[1] : "";
+  try {
+    distributed::initialize();
+    if (what == "all" || what == "topology") topology();
+    if (what == "all" || what == "arrays") arrays();
+    if (what == "all" || what == "collectives") collectives();
+    if (what == "bits") bits();
+    if (what == "golden") golden(argv[2]);
+    if (what == "save") save(argv[2], std::atoi(argv[3]));
+    if (what == "load") load(argv[2], std::atoi(argv[3]));
+    if (what == "fault") faulty(argv[2], std::atoi(argv[3]));
+  } catch (const std::exception& e) {
+    std::fprintf(stderr, "process %d: uncaught: %s\n", process_index(), e.what());
+    return 1;
+  }
+  return failures == 0 ? 0 : 1;
+}

@@ -1,0 +1,161 @@
+// The key-value store by which processes meet: values, waiting, failures, and clients that mean no good.
+#include "runtime/control_plane.h"
+
+#include <doctest/doctest.h>
+#include <poll.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <random>
+#include <thread>
+
+#include "core/error.h"
+#include "runtime/control_wire.h"
+
+using namespace weft;
+using namespace weft::detail;
+
+namespace {
+
+struct Watcher final : ProcessState {
+  std::string text = "working";
+  std::atomic<bool> failed{false};
+  std::vector<int> missing;
+  std::string report;
+  std::string describe() override { return text; }
+  void on_failure(const std::vector<int>& who, const std::string& why) override {
+    missing = who, report = why;
+    failed = true;
+  }
+  bool wait() const {
+    for (int i = 0; i < 1000 && !failed; ++i) std::this_thread::sleep_for(std::chrono::milliseconds(10));
+    return failed;
+  }
+};
+constexpr Seconds kLong(20);
+
+std::string error_of(auto f) {
+  try {
+    f();
+  } catch (const DistributedError& e) {
+    return e.what();
+  }
+  return {};
+}
+
+/// Whether the server ends the connection.
+bool is_closed(const Socket& s) {
+  char bytes[1024];
+  for (int i = 0; i < 100; ++i) {
+    pollfd fd{s.fd(), POLLIN, 0};
+    poll(&fd, 1, 100);
+    const ssize_t n = recv(s.fd(), bytes, sizeof bytes, MSG_DONTWAIT);
+    if (n == 0 || (n < 0 && errno == ECONNRESET)) return true;
+  }
+  return false;
+}
+
+}  // namespace
+
+TEST_CASE("a value is there for all processes, also those that ask before it is set") {
+  ControlServer server({"127.0.0.1", 0}, "secret", 2);
+  Watcher a, b;
+  ControlClient first(server.address(), "secret", 0, 2, &a, kLong), second(server.address(), "secret", 1, 2, &b, kLong);
+  first.set("x", std::string("a\0b", 3));
+  CHECK(second.get("x", kLong) == std::string("a\0b", 3));
+  std::thread later([&] {
+    std::this_thread::sleep_for(std::chrono::milliseconds(30));
+    first.set("y", "late");
+  });
+  CHECK(second.get("y", kLong) == "late");
+  later.join();
+  CHECK(!second.get("never", Seconds(0.05)));
+  a.text = "resting";
+  const auto states = second.ask_all(kLong);
+  CHECK(states[0] == "+resting");
+  CHECK(states[1] == "+working");
+  std::thread other([&] { CHECK(first.leave(kLong)); });
+  CHECK(second.leave(kLong));
+  other.join();
+  CHECK(!a.failed);
+  CHECK(!b.failed);
+}
+
+TEST_CASE("a process that ends without leaving is reported to the others") {
+  ControlServer server({"127.0.0.1", 0}, "", 3);
+  Watcher a, b, c;
+  ControlClient first(server.address(), "", 0, 3, &a, kLong), second(server.address(), "", 1, 3, &b, kLong);
+  { const ControlClient third(server.address(), "", 2, 3, &c, kLong); }
+  CHECK(a.wait());
+  CHECK(b.wait());
+  CHECK(a.missing == std::vector<int>{2});
+  CHECK(first.ask_all(kLong)[2] == "-");
+  CHECK(!first.leave(kLong));
+}
+
+TEST_CASE("a report of failure reaches the others, and so does the end of the store") {
+  Watcher a, b;
+  auto server = std::make_unique<ControlServer>(Address{"127.0.0.1", 0}, "", 2);
+  ControlClient first(server->address(), "", 0, 2, &a, kLong), second(server->address(), "", 1, 2, &b, kLong);
+  SUBCASE("report") {
+    second.report_failure({0}, "it sleeps");
+    CHECK(a.wait());
+    CHECK(a.report == "it sleeps");
+  }
+  SUBCASE("end") {
+    server.reset();
+    CHECK(b.wait());
+    CHECK(b.missing == std::vector<int>{0});
+  }
+}
+
+TEST_CASE("those that don't belong are not let in") {
+  ControlServer server({"127.0.0.1", 0}, "secret", 2);
+  Watcher a, b;
+  const Address where = server.address();
+  CHECK(error_of([&] { ControlClient(where, "Secret", 1, 2, &b, kLong); }).find("the token is not the coordinator's") != std::string::npos);
+  CHECK(error_of([&] { ControlClient(where, "", 1, 2, &b, kLong); }).find("token") != std::string::npos);
+  CHECK(error_of([&] { ControlClient(where, "secret", 1, 3, &b, kLong); }).find("a job of 2 processes") != std::string::npos);
+  const ControlClient second(where, "secret", 1, 2, &b, kLong);
+  CHECK(error_of([&] { ControlClient(where, "secret", 1, 2, &b, kLong); }).find("process 1 is there already") != std::string::npos);
+  CHECK(error_of([&] { ControlClient({"127.0.0.1", 1}, "", 1, 2, &b, Seconds(0.1)); }).find("finds no coordinator") != std::string::npos);
+  CHECK(error_of([&] { ControlServer({"127.0.0.1", where.port}, "", 2); }).find("can't listen") != std::string::npos);
+  for (const char* bad : {"", "nowhere", ":7", "host:", "host:x", "host:70000"}) CHECK(error_of([&] { parse_address(bad); }).find("host:port") != std::string::npos);
+  CHECK(parse_address("[::1]:80").host == "::1");
+}
+
+TEST_CASE("no client can make the store fail") {
+  ControlServer server({"127.0.0.1", 0}, "secret", 2);
+  const Address where = server.address();
+  Watcher a, b;
+  ControlClient good(where, "secret", 0, 2, &a, kLong);
+  std::mt19937 random(7);
+  const std::string hello = encode({ControlType::hello, 0, {"weft-control-1", "secret", "1", "2"}});
+  for (int round = 0; round < 60; ++round) {
+    const Socket s = connect_to(where.host, where.port);
+    REQUIRE(s);
+    std::string bytes;
+    if (round % 3 == 0) {
+      for (int i = 0; i < 200; ++i) bytes.push_back(static_cast<char>(random()));
+    } else if (round % 3 == 1) {
+      bytes = std::string("\xff\xff\xff\x7f", 4) + "and then some";  // a length beyond the limit
+    } else {
+      bytes = encode({static_cast<ControlType>(random() % 20), static_cast<std::uint32_t>(random()), {"a", std::string(100, 'b')}});
+      bytes[random() % bytes.size()] ^= static_cast<char>(1 + random() % 255);
+    }
+    send(s.fd(), bytes.data(), bytes.size(), MSG_NOSIGNAL);
+    if (round < 6) CHECK((round % 3 == 2 || round % 3 == 0 || is_closed(s)));
+  }
+  // One that is let in, and then sends nonsense: it counts as lost.
+  {
+    const Socket s = connect_to(where.host, where.port);
+    send(s.fd(), hello.data(), hello.size(), MSG_NOSIGNAL);
+    const std::string bad = encode({ControlType::welcome, 1, {}});
+    send(s.fd(), bad.data(), bad.size(), MSG_NOSIGNAL);
+    CHECK(is_closed(s));
+  }
+  CHECK(a.wait());
+  good.set("still", "there");
+  CHECK(good.get("still", kLong) == "there");
+}
