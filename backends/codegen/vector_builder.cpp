@@ -90,8 +90,18 @@ Value* VectorBuilder::compare(ScalarOp op, DType t, Value* a, Value* b) {
   return ir_.CreateICmp(t.is_signed() ? with_sign[k] : without[k], a, b);
 }
 
-/// Three instructions; NaN if either operand is.
+/// A splat of a number that is not NaN.
+static bool is_number(Value* v) {
+  const auto* c = llvm::dyn_cast<llvm::Constant>(v);
+  if (c && c->getType()->isVectorTy()) c = c->getSplatValue();
+  const auto* f = llvm::dyn_cast_or_null<llvm::ConstantFP>(c);
+  return f && !f->isNaN();
+}
+
+/// NaN if either operand is. Three instructions; one where an operand is a known number.
 Value* VectorBuilder::extremum(bool maximum, Value* a, Value* b) {
+  if (is_number(b)) std::swap(a, b);
+  if (is_number(a)) return ir_.CreateSelect(maximum ? ir_.CreateFCmpOGT(a, b) : ir_.CreateFCmpOLT(a, b), a, b);
   Value* chosen = ir_.CreateSelect(maximum ? ir_.CreateFCmpOGT(a, b) : ir_.CreateFCmpOLT(a, b), a, b);
   return ir_.CreateSelect(ir_.CreateFCmpUNO(a, a), a, chosen);
 }

@@ -98,6 +98,27 @@ Expr exp(Expr x) {
   return scale(fma(r * r, p, r) + 1., n);
 }
 
+Expr exp_times(Expr x, Expr low, Expr factor) {
+  const bool wide = x.is_double();
+  const auto [r, n] = reduce_by_ln2(wide ? clamp(x, -746, 710) : clamp(x, -104, 89));
+  const Expr s = r + low;
+  const Expr p = fma(s * s, polynomial(s, wide ? std::span<const double>(exp_f64) : exp_f32), s);
+  return scale(fma(factor, p, factor), n);
+}
+
+Expr half_exp(Expr x) {
+  const bool wide = x.is_double();
+  const auto [r, n] = reduce_by_ln2(wide ? clamp(x, -746, 711) : clamp(x, -104, 90));
+  const Expr p = polynomial(r, wide ? std::span<const double>(exp_f64) : exp_f32);
+  return scale(fma(r * r, p, r) + 1., n - n.integer(1));
+}
+
+Expr exp_of_small(Expr x) {
+  const auto [r, n] = reduce_by_ln2(x);
+  const Expr p = polynomial(r, x.is_double() ? std::span<const double>(exp_f64) : exp_f32);
+  return (fma(r * r, p, r) + 1.) * power_of_two(n);
+}
+
 Expr exp2(Expr x) {
   const bool wide = x.is_double();
   const Expr y = wide ? clamp(x, -1080, 1030) : clamp(x, -151, 129);
@@ -129,7 +150,7 @@ Expr log1p(Expr x) {
   // What rounding 1 + x lost; in the binade around 1 nothing is lost if f is x itself.
   const Expr lost = select(x > 1., (x - u) + 1., x - (u - 1.)) / u;
   const Expr y = log_of_parts(select(one_binade, x, parts.f), parts.k, select(one_binade, x.constant(0), lost));
-  return select(x == 0., x, log_special(u, select(u == kInf, u, y)));
+  return select(x == 0., x, log_special(u, y));
 }
 
 Expr log2(Expr x) {

@@ -5,6 +5,12 @@
 namespace weft::detail::math {
 
 Expr exp(Expr x);
+/// exp(x + low) times factor. `low`: what rounding lost of x, far smaller than it.
+Expr exp_times(Expr x, Expr low, Expr factor);
+/// exp(x) / 2, also where exp(x) is too large.
+Expr half_exp(Expr x);
+/// exp(x) where it and all it is made of are normal numbers: for float32 |x| < 80.
+Expr exp_of_small(Expr x);
 Expr exp2(Expr x);
 Expr expm1(Expr x);
 Expr log(Expr x);

@@ -12,18 +12,13 @@ using namespace coefficients;
 constexpr double kInf = std::numeric_limits<double>::infinity(), kNan = std::numeric_limits<double>::quiet_NaN();
 
 Expr sinh(Expr x) {
-  const Expr a = abs(x);
-  // Above the bound exp itself overflows before sinh does: half of it twice.
-  const Expr big = a > (x.is_double() ? 700. : 85.), half = exp(a * .5);
-  const Expr e = expm1(min(a, x.constant(x.is_double() ? 700 : 85)));
-  return copysign(select(big, half * .5 * half, (e + e / (e + 1.)) * .5), x);
+  const Expr a = abs(x), half = half_exp(a), e = expm1(min(a, x.constant(1.5)));
+  return copysign(select(a > 1.25, half - .25 / half, (e + e / (e + 1.)) * .5), x);
 }
 
 Expr cosh(Expr x) {
-  const Expr a = abs(x), half = exp(a * .5);
-  const Expr big = a > (x.is_double() ? 700. : 85.);
-  const Expr direct = exp(min(a, x.constant(x.is_double() ? 700 : 85)));
-  return select(big, half * .5 * half, (direct + 1. / direct) * .5);
+  const Expr half = half_exp(abs(x));
+  return half + .25 / half;
 }
 
 Expr asinh(Expr x) {
@@ -45,22 +40,25 @@ Expr atanh(Expr x) {
   return copysign(select(a == 1., x.constant(kInf), select(a > 1., x.constant(kNan), y)), x);
 }
 
+namespace {
+// erf(x) for |x| < .93: the one in 2 / sqrt(pi) is added last, so that only its product with x is rounded twice.
+Expr erf_small(Expr x) {
+  const Expr z = x * x;
+  return fma(x, fma(z, polynomial(z, erf_small_f32), .1283791670955125739), x);
+}
+}  // namespace
+
 Expr erf_f32(Expr x) {
-  const Expr a = abs(x), z = x * x;
-  const Expr small = fma(x * z, polynomial(z, erf_small_f32), x * 1.1283791670955125739);
-  const Expr u = min(a, x.constant(3.95)) - 2.;
-  const Expr large = copysign(1. - exp(polynomial(u, erf_large_f32)), x);
-  return select(x != x, x, select(a < .92, small, large));
+  const Expr a = abs(x), u = min(a, x.constant(3.95));
+  const Expr large = copysign(1. - exp_of_small(u * polynomial(u, erf_large_f32)), x);
+  return select(x != x, x, select(a < .92, erf_small(x), large));
 }
 
 Expr erfc_f32(Expr x) {
-  const Expr a = abs(x), z = x * x;
-  const Expr small = 1. - fma(x * z, polynomial(z, erf_small_f32), x * 1.1283791670955125739);
-  const Expr c = min(a, x.constant(10.6)), t = (c - 2.) / (c + 2.), square = c * c;
+  const Expr a = abs(x), c = min(a, x.constant(10.6)), t = (c - 2.) / (c + 2.), square = c * c;
   // exp(-c^2) with the rounding error of the square added back.
-  const Expr lost = fma(c, c, -square), e = exp(-square);
-  const Expr tail = (e - e * lost) * polynomial(t, erfcx_f32) / fma(c, 2., x.constant(1));
-  return select(x != x, x, select(a < .46, small, select(x < 0., 2. - tail, tail)));
+  const Expr tail = exp_times(-square, -fma(c, c, -square), polynomial(t, erfcx_f32) / fma(c, 2., x.constant(1)));
+  return select(x != x, x, select(a < .46, 1. - erf_small(x), select(x < 0., 2. - tail, tail)));
 }
 
 Expr erf_inv_f32(Expr x) {

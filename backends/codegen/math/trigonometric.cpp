@@ -16,19 +16,17 @@ constexpr double kPi = 3.14159265358979323846;
 
 struct Quadrant {
   Expr r, n;  // x = n pi/2 + r
+  Expr low;   // what rounding r lost
 };
 Quadrant reduce_by_half_pi(Expr x) {
   const bool wide = x.is_double();
   const double magic = wide ? 6755399441055744. : 12582912.;
   const Expr shifted = fma(x, .63661977236758134308, x.constant(magic));
   const Expr n = shifted - magic;
-  Expr r = x;
-  if (wide) {
-    for (double part : {0x1.921fb54442d18p+0, 0x1.1a62633145c06p-54, 0x1.c1cd129024e08p-106}) r = fma(n, -part, r);
-  } else {
-    for (double part : {0x1.921fb6p+0, -0x1.777a5cp-25, -0x1.ee59dap-50}) r = fma(n, -part, r);
-  }
-  return {r, shifted.as_bits()};
+  const double first = wide ? 0x1.921fb54442d18p+0 : 0x1.921fb6p+0, second = wide ? 0x1.1a62633145c06p-54 : -0x1.777a5cp-25,
+               third = wide ? 0x1.c1cd129024e08p-106 : -0x1.ee59dap-50;
+  const Expr high = fma(n, -first, x), middle = fma(n, -second, high), r = fma(n, -third, middle);
+  return {r, shifted.as_bits(), fma(n, -third, fma(n, -second, high - middle) + (middle - r))};
 }
 
 Expr sin_polynomial(Expr r) {
@@ -36,9 +34,9 @@ Expr sin_polynomial(Expr r) {
   return fma(r * z, polynomial(z, r.is_double() ? std::span<const double>(sin_f64) : sin_f32), r);
 }
 Expr cos_polynomial(Expr r) {
-  const Expr z = r * r, half = z * .5, w = 1. - half;
-  // 1 - z/2 is rounded; what it lost is added back.
-  return w + ((1. - w - half) + z * z * polynomial(z, r.is_double() ? std::span<const double>(cos_f64) : cos_f32));
+  const Expr z = r * r;
+  const Expr quotient = fma(z, polynomial(z, r.is_double() ? std::span<const double>(cos_f64) : cos_f32), -.5);
+  return fma(z, quotient, 1.);
 }
 
 Expr bit(Expr n, int which) { return (n & n.integer(which)) != n.integer(0); }
@@ -50,21 +48,23 @@ Expr is_huge(Expr x) { return abs(x) > (x.is_double() ? 0x1p30 : 0x1p18); }
 }  // namespace
 
 Expr sin(Expr x) {
-  const auto [r, n] = reduce_by_half_pi(x);
+  const auto [r, n, low] = reduce_by_half_pi(x);
   const Expr y = select(bit(n, 1), cos_polynomial(r), sin_polynomial(r));
   return library(MathFunction::sin, is_huge(x), x, select(x == 0., x, select(bit(n, 2), -y, y)));
 }
 
 Expr cos(Expr x) {
-  const auto [r, n] = reduce_by_half_pi(x);
+  const auto [r, n, low] = reduce_by_half_pi(x);
   const Expr y = select(bit(n, 1), sin_polynomial(r), cos_polynomial(r));
   return library(MathFunction::cos, is_huge(x), x, select(bit(n + n.integer(1), 2), -y, y));
 }
 
 Expr tan(Expr x) {
-  const auto [r, n] = reduce_by_half_pi(x);
-  const Expr s = sin_polynomial(r), c = cos_polynomial(r), odd = bit(n, 1);
-  return library(MathFunction::tan, is_huge(x), x, select(x == 0., x, select(odd, -c, s) / select(odd, s, c)));
+  const auto [r, n, low] = reduce_by_half_pi(x);
+  const Expr z = r * r, p = polynomial(z, x.is_double() ? std::span<const double>(tan_f64) : tan_f32);
+  // The derivative is at least 1 + r^2: what the argument has lost counts.
+  const Expr t = r + fma(r * z, p, fma(low, z, low));
+  return library(MathFunction::tan, is_huge(x), x, select(x == 0., x, select(bit(n, 1), -1. / t, t)));
 }
 
 /// Reduction by Payne and Hanek (SIGNUM Newsletter, 1983): x = m 2^s with an integer m, and of 2/pi 2^s only the 96 bits from the weight 2 down
@@ -130,19 +130,21 @@ Expr atan2_f32(Expr y, Expr x) {
 }
 
 namespace {
-// asin(t) for 0 <= t <= 1/2, z = t^2.
+// Above this twice the arc sine below stays under 1: its rounding counts half.
+constexpr double kOuter = .545;
+// asin(t) for 0 <= t <= kOuter, z = t^2.
 Expr asin_polynomial(Expr t, Expr z) { return fma(t * z, polynomial(z, coefficients::asin_f32), t); }
 }  // namespace
 
 Expr asin_f32(Expr x) {
-  const Expr a = abs(x), outer = a > .5;
+  const Expr a = abs(x), outer = a > kOuter;
   const Expr z = select(outer, (1. - a) * .5, a * a), t = select(outer, sqrt(z), a);
   const Expr p = asin_polynomial(t, z);
   return copysign(select(outer, x.constant(kPi / 2) - (p * 2. - x.constant(kPi / 2 - static_cast<float>(kPi / 2))), p), x);
 }
 
 Expr acos_f32(Expr x) {
-  const Expr a = abs(x), outer = a > .5;
+  const Expr a = abs(x), outer = a > kOuter;
   const Expr z = select(outer, (1. - a) * .5, a * a), t = select(outer, sqrt(z), a);
   const Expr p = asin_polynomial(t, z);
   const Expr low = x.constant(kPi / 2 - static_cast<float>(kPi / 2));
