@@ -1,2 +1,10 @@
-#define DOCTEST_CONFIG_IMPLEMENT_WITH_MAIN
+#define DOCTEST_CONFIG_IMPLEMENT
 #include <doctest/doctest.h>
+
+#include <cstdlib>
+
+int main(int argc, char** argv) {
+  // Tests see code as it is made now.
+  setenv("WEFT_CACHE", "off", 0);
+  return doctest::Context(argc, argv).run();
+}

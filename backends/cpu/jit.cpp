@@ -1,23 +1,28 @@
 #include "backends/cpu/jit.h"
 
+#include <llvm/Bitcode/BitcodeWriter.h>
+#include <llvm/Config/llvm-config.h>
 #include <llvm/ExecutionEngine/Orc/LLJIT.h>
 #include <llvm/IR/LegacyPassManager.h>
 #include <llvm/IR/Module.h>
 #include <llvm/IR/Verifier.h>
 #include <llvm/MC/MCSubtargetInfo.h>
 #include <llvm/MC/TargetRegistry.h>
+#include <llvm/Pass.h>
 #include <llvm/Support/CommandLine.h>
 #include <llvm/Support/SmallVectorMemoryBuffer.h>
 #include <llvm/Support/TargetSelect.h>
 #include <llvm/Support/raw_ostream.h>
 #include <llvm/Target/TargetMachine.h>
 #include <llvm/TargetParser/Host.h>
+#include <llvm/Transforms/Scalar.h>
 
 #include <atomic>
 #include <cstdlib>
 
 #include "backends/codegen/emit.h"
 #include "backends/codegen/vector_builder.h"
+#include "backends/cpu/code_cache.h"
 #include "core/error.h"
 
 extern "C" void weft_library_lanes(int, int, int, std::uint64_t, const void*, const void*, void*);
@@ -37,6 +42,9 @@ T check(llvm::Expected<T> v, const char* what) {
 void check(llvm::Error e, const char* what) {
   if (e) throw CompileError(std::string("cpu: ") + what + ": " + llvm::toString(std::move(e)));
 }
+
+// Another one for each change of generate() or of a machine's options that changes code.
+constexpr std::string_view kGenerator = "1";
 
 struct Processor {
   const llvm::Target* target = nullptr;
@@ -155,18 +163,44 @@ std::string generate(llvm::Module& module, CodeQuality quality, llvm::CodeGenFil
   llvm::SmallVector<char, 0> out;
   llvm::raw_svector_ostream os(out);
   llvm::legacy::PassManager passes;
+  // Mathematical functions of one argument share their reductions, across the branches to the library that they contain.
+  passes.add(llvm::createEarlyCSEPass());
   if (thread_machine(quality).addPassesToEmitFile(passes, os, nullptr, type, /*DisableVerify=*/true))
     throw CompileError("cpu: this processor's code generator cannot write files");
   passes.run(module);
   return std::string(out.data(), out.size());
 }
 
+/// An object file of the module, from the cache where there is one: the module says all that the code depends on, but for the processor
+/// and how code is generated for it.
+std::string object_of(llvm::Module& module, CodeQuality quality) {
+  const auto make = [&] {
+    verify(module);
+    return generate(module, quality, llvm::CodeGenFileType::ObjectFile);
+  };
+  CodeCache& cache = CodeCache::of_process();
+  if (!cache.enabled()) return make();
+  llvm::SmallVector<char, 0> bitcode;
+  llvm::raw_svector_ostream os(bitcode);
+  llvm::WriteBitcodeToFile(module, os);
+  const Processor& p = processor();
+  return cache.get({kGenerator, LLVM_VERSION_STRING, p.triple, p.cpu, p.features, quality == CodeQuality::good ? "good" : "quick",
+                    std::string_view(bitcode.data(), bitcode.size())},
+                   make);
+}
+
+/// Code with a name space of its own.
 class LinkedCode final : public NativeCode {
  public:
-  ~LinkedCode() override {
-    if (tracker) llvm::consumeError(tracker->remove());
+  LinkedCode() {
+    static std::atomic<std::uint64_t> counter{0};
+    llvm::orc::ExecutionSession& session = jit().getExecutionSession();
+    library = &session.createBareJITDylib("weft" + std::to_string(counter++));
+    library->addToLinkOrder(jit().getMainJITDylib());
+    library->addToLinkOrder(*jit().getProcessSymbolsJITDylib());  // memcpy and its like
   }
-  llvm::orc::ResourceTrackerSP tracker;
+  ~LinkedCode() override { llvm::consumeError(jit().getExecutionSession().removeJITDylib(*library)); }
+  llvm::orc::JITDylib* library;
 };
 
 }  // namespace
@@ -187,21 +221,19 @@ std::unique_ptr<NativeCode> compile_program(const KernelProgram& p, const std::v
     for (std::size_t i = 0; i < kernels.size(); ++i) any |= kernels[i] = called[i] && (good.kernels[i] != 0) == best;
     for (std::size_t i = 0; i < controls.size(); ++i) any |= controls[i] = (good.controls[i] != 0) == best;
     if (!any) continue;
-    static std::atomic<std::uint64_t> counter{0};
-    const std::string prefix = "weft" + std::to_string(counter++) + "_";
     llvm::LLVMContext context;
-    const auto module = new_module(context, prefix, quality);
+    const std::string prefix = best ? "good_" : "quick_";
+    const auto module = new_module(context, "weft", quality);
     emit_program(*module, prefix, p, schedules, kernels, controls, tables);
-    verify(*module);
-    std::string object = generate(*module, quality, llvm::CodeGenFileType::ObjectFile);
+    const std::string object = object_of(*module, quality);
     llvm::orc::LLJIT& j = jit();
-    if (!code->tracker) code->tracker = j.getMainJITDylib().createResourceTracker();
     llvm::SmallVector<char, 0> bytes(object.begin(), object.end());
-    check(j.addObjectFile(code->tracker, std::make_unique<llvm::SmallVectorMemoryBuffer>(std::move(bytes), prefix, false)), "cannot link");
+    check(j.addObjectFile(*code->library, std::make_unique<llvm::SmallVectorMemoryBuffer>(std::move(bytes), "weft", false)), "cannot link");
+    const auto address = [&](const std::string& name) { return check(j.lookup(*code->library, name), "cannot link"); };
     for (std::size_t i = 0; i < kernels.size(); ++i)
-      if (kernels[i]) code->functions[i] = check(j.lookup(prefix + p.kernels[i].name), "cannot link").toPtr<KernelFunction>();
+      if (kernels[i]) code->functions[i] = address(prefix + p.kernels[i].name).toPtr<KernelFunction>();
     for (std::size_t i = 0; i < controls.size(); ++i)
-      if (controls[i]) code->controls[i].function = check(j.lookup(prefix + control_name(i)), "cannot link").toPtr<ControlFunction>();
+      if (controls[i]) code->controls[i].function = address(prefix + control_name(i)).toPtr<ControlFunction>();
   }
   for (std::size_t i = 0; i < tables.size(); ++i)
     for (const FixedPointer& f : tables[i]) code->controls[i].table.push_back(resolve(f));

@@ -1,0 +1,40 @@
+// Compiled code kept in files, so that another process need not make it again.
+//
+// An entry is a file named by the hash of all that its code depends on. It holds that hash, the code's size and the code's own hash, and is
+// used only if all fit. Files are written aside and renamed, so that readers and other writers never see half of one. What can't be read,
+// written or trusted counts as missing. The folder must belong to the user and not be writable by others; else there is no cache.
+#pragma once
+#include <atomic>
+#include <cstdint>
+#include <initializer_list>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "core/function_ref.h"
+
+namespace weft::detail {
+
+class CodeCache {
+ public:
+  /// An empty folder: nothing is kept. `limit`: bytes of all files together; beyond it the ones that were not used for longest go.
+  CodeCache(std::string folder, std::int64_t limit);
+  /// The process's: in WEFT_CACHE_DIR, or weft/ in XDG_CACHE_HOME or ~/.cache; none if WEFT_CACHE is 0 or off. WEFT_CACHE_MB: its limit.
+  static CodeCache& of_process();
+
+  bool enabled() const { return !folder_.empty(); }
+  /// The code that was stored under these words, or what `make` gives, which is then stored.
+  std::string get(std::initializer_list<std::string_view> words, FunctionRef<std::string()> make);
+  std::int64_t hits() const { return hits_; }
+
+ private:
+  std::optional<std::string> load(const std::string& path, std::string_view key) const;
+  void store(const std::string& path, std::string_view key, std::string_view code);
+  void remove_old();
+
+  std::string folder_;
+  const std::int64_t limit_;
+  std::atomic<std::int64_t> hits_{0}, written_{-1};  ///< bytes since files were last counted; -1: never
+};
+
+}  // namespace weft::detail
