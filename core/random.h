@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <initializer_list>
 #include <optional>
+#include <string>
 
 #include "core/array.h"
 
@@ -114,7 +115,30 @@ Array geometric(Arg key, Arg p, OptionalShape shape = none, DType dtype = int32)
 /// How many events happen where lam are expected.
 Array poisson(Arg key, Arg lam, OptionalShape shape = none, DType dtype = int32);
 
+/// Density proportional to exp(-abs(x)^p).
+Array generalized_normal(Arg key, Arg p, Shape shape = {}, DType dtype = float32);
+/// Points of `shape`, of d coordinates along a new last axis, equally distributed in the unit ball of the p-norm.
+Array ball(Arg key, int d, Arg p = 2., Shape shape = {}, DType dtype = float32);
+/// The ratio of two chi-square variates, each divided by its degrees of freedom.
+Array f(Arg key, Arg dfnum, Arg dfden, OptionalShape shape = none, DType dtype = float32);
+/// Density proportional to x^(-3/2) exp(-(x - mean)^2 / (2 mean^2 x)).
+Array wald(Arg key, Arg mean, OptionalShape shape = none, DType dtype = float32);
+/// scale * maxwell with either sign, and loc added.
+Array double_sided_maxwell(Arg key, Arg loc, Arg scale, Shape shape = {}, DType dtype = float32);
+/// How mean + factor * normal finds the covariance's factor: "cholesky", "eigh" or "svd".
+struct MultivariateNormalOptions {
+  std::string method = "cholesky";
+};
+/// Vectors with this mean and covariance along the last axis; `shape` is that in front of it.
+Array multivariate_normal(Arg key, Arg mean, Arg cov, OptionalShape shape = none, DType dtype = float32,
+                          MultivariateNormalOptions options = {});
+/// Matrices of shape + (n, m) with orthonormal columns (rows, if n < m), without a preferred direction. m = 0 stands for n.
+Array orthogonal(Arg key, int n, Shape shape = {}, DType dtype = float32, int m = 0);
+
 // Distributions without parameters.
+
+/// The length of a vector of three normal numbers.
+Array maxwell(Arg key, Shape shape = {}, DType dtype = float32);
 
 /// Density exp(-x) for x >= 0.
 Array exponential(Arg key, Shape shape = {}, DType dtype = float32);
