@@ -12,7 +12,8 @@ TEST_CASE("strict linear algebra gives the same numbers where it succeeds") {
   CHECK(tree::all_close(linalg::strict::eigh(a).eigenvalues, linalg::eigh(a).eigenvalues));
   CHECK(tree::all_close(linalg::strict::svd(a).s, linalg::svd(a).s));
   auto loss = [=](auto inverse) { return [=](Array x) { return sum(square(inverse(x))); }; };
-  auto strict = loss([](Array x) { return linalg::strict::inv(x); }), plain = loss([](Array x) { return linalg::inv(x); });
+  auto strict = loss([](Array x) { return linalg::strict::inv(x); });
+  auto plain = loss([](Array x) { return linalg::inv(x); });
   CHECK(tree::all_close(grad(strict)(a), grad(plain)(a)));
   CHECK(tree::all_close(jit(vmap(grad(strict)))(stack({a, 2 * a})), vmap(grad(plain))(stack({a, 2 * a}))));
 }
