@@ -75,11 +75,11 @@ std::vector<Array> CompiledFunction::run(std::span<const Array> inputs, SourceLo
   // Sharded operands, and ones that are committed to several devices, go step by step: each operation follows its operands, or throws.
   if (sharded) return eval_jaxpr(jaxpr_, inputs);
   const int device = committed ? committed->buffer->device_id() : device_ >= 0 ? device_ : default_device_id();
+  const Ref<const Placement> placement = committed ? committed->placement : Ref<const Placement>();  // a donated array loses its own
   std::vector<Array> results = donated_.empty() ? runner().call(inputs, device) : run_donating(inputs, device, loc);
-  if (committed)
+  if (placement)
     for (Array& x : results)
-      if (const ConcreteArray* c = as_concrete(x); c && !c->placement)
-        x = Array(Ref<ArrayImpl>(new ConcreteArray(c->aval, {c->buffer}, committed->placement)));
+      if (const ConcreteArray* c = as_concrete(x); c && !c->placement) x = Array(Ref<ArrayImpl>(new ConcreteArray(c->aval, {c->buffer}, placement)));
   return results;
 }
 

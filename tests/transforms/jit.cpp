@@ -3,6 +3,7 @@
 #include <memory>
 #include <thread>
 
+#include "core/array_impl.h"
 #include "transforms/checks.h"
 
 namespace {
@@ -144,6 +145,16 @@ TEST_CASE("donated arrays can't be used again, and nobody else notices") {
   CHECK(refuses<Error>([&] { f(y, y); }, {"number 0 and 1", "f32[1000]", "donate a copy"}));
   CHECK(refuses<Error>([&] { f(y, y); }, {"twice"}));
   CHECK(near(y(slice(2)), {1, 1}));
+}
+
+TEST_CASE("results of donated arrays that are committed stay on their device") {
+  const auto f = jit([](Array x) { return x + 1.f; }, {.donate_argnums = {0}});
+  Array x = device_put(ones(1000), devices("cpu").back());
+  for (int i = 0; i < 3; ++i) {
+    x = f(x);
+    CHECK(detail::as_concrete(x)->placement);
+    CHECK(x.devices() == std::vector<Device>{devices("cpu").back()});
+  }
 }
 
 TEST_CASE("disable_jit runs the function itself") {
