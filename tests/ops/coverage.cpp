@@ -65,6 +65,8 @@ const std::map<std::string_view, std::string> kElsewhere = {
     {"reduce_precision", "that of the identity: `tests/ops/elementwise_generated.cpp`"},
     {"convert_element_type", "that of the identity: `tests/ops/elementwise_generated.cpp`"},
     {"stop_gradient", "zero"},
+    {"global_to_host_local", "in several processes: `tests/distributed/worker.cpp`"},
+    {"host_local_to_global", "in several processes: `tests/distributed/worker.cpp`"},
     {"custom_lin", "linear, its transpose is the user's rule: `tests/transforms/custom.cpp`"},
     {"psum_invariant", "as psum's: `tests/golden`"},
     {"pvary", "that of the identity: `tests/golden`"},

@@ -203,6 +203,8 @@ const std::vector<SampleText>& sample_texts() {
 
 const std::vector<UnsampledPrimitive>& unsampled_primitives() {
   static const std::vector<UnsampledPrimitive> all = {
+      {"global_to_host_local", "needs several processes: tests/distributed"},
+      {"host_local_to_global", "needs several processes: tests/distributed"},
       {"debug_print", "writes to the standard output: tests/transforms/callback.cpp"},
       {"psum_invariant", "is psum with another type: tests/runtime, tests/golden"},
       {"pvary", "is the identity on values, and only changes types: tests/runtime, tests/golden"},
