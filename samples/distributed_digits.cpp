@@ -30,7 +30,7 @@ struct Batch {
   Array images, labels;
 };
 
-static constexpr int kPixels = 64, kHidden = 64, kClasses = 10, kTest = 360, kBatch = 240, kEpochs = 45;
+static constexpr int kPixels = 64, kHidden = 64, kClasses = 10, kTest = 360, kBatch = 240, kEpochs = 100;
 
 static Array scores(const Params& p, const Array& images) { return matmul(tanh(matmul(images, p.hidden.w) + p.hidden.b), p.out.w) + p.out.b; }
 static Array loss(const Params& p, const Batch& batch) {
