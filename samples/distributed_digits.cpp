@@ -3,10 +3,10 @@
 //     mpirun -n 4 distributed_digits          four processes with one device each
 //     WEFT_NUM_CPU_DEVICES=4 distributed_digits    the same program in one process with four
 //
-// At the end process 0 runs the program once more, in one process with as many devices: the parameters are the same, bit for bit, which each
-// process prints. Returns 0 if they are, and if at least 95 % of the images not trained on are recognised.
-#include <weft/weft.h>
+// At the end process 0 runs the program once more, in one process with as many devices: the parameters are the same, bit for bit, which
+// each process prints. Returns 0 if they are, and if at least 95 % of the images not trained on are recognised.
 #include <unistd.h>
+#include <weft/weft.h>
 #include <zlib.h>
 
 #include <algorithm>
@@ -32,7 +32,9 @@ struct Batch {
 
 static constexpr int kPixels = 64, kHidden = 64, kClasses = 10, kTest = 360, kBatch = 240, kEpochs = 100;
 
-static Array scores(const Params& p, const Array& images) { return matmul(tanh(matmul(images, p.hidden.w) + p.hidden.b), p.out.w) + p.out.b; }
+static Array scores(const Params& p, const Array& images) {
+  return matmul(tanh(matmul(images, p.hidden.w) + p.hidden.b), p.out.w) + p.out.b;
+}
 static Array loss(const Params& p, const Batch& batch) {
   return -mean(sum(nn::one_hot(batch.labels, kClasses) * nn::log_softmax(scores(p, batch.images)), -1));
 }
@@ -123,13 +125,16 @@ static int run(const std::string& csv) {
   const double right = mean(found == data.labels(slice(train, none))).item<double>();
   const std::string print = fingerprint(p);
   if (process_index() == 0)
-    fmt::print("{} processes, {} devices: loss {:.6f}, {:.1f} % of {} test images right, parameters {}\n", process_count(), devices, value.item<float>(), 100 * right, kTest,
-               print);
+    fmt::print("{} processes, {} devices: loss {:.6f}, {:.1f} % of {} test images right, parameters {}\n", process_count(), devices,
+               value.item<float>(), 100 * right, kTest, print);
   if (std::getenv("WEFT_DRY_RUN")) return 0;
   if (is_alone || process_count() == 1) return right >= .95 ? 0 : 1;
   const std::string one = process_index() == 0 ? alone(devices) : std::string();
-  const bool equal = broadcast_one_to_all(Array(one == print)).item<bool>() && process_allgather(Array(print == fingerprint(broadcast_one_to_all(p)))).to_vector<bool>() == std::vector<bool>(static_cast<std::size_t>(process_count()), true);
-  fmt::print("process {}: {} the run in one process with {} devices\n", process_index(), equal ? "equals, bit for bit," : "DIFFERS from", devices);
+  const bool equal = broadcast_one_to_all(Array(one == print)).item<bool>() &&
+                     process_allgather(Array(print == fingerprint(broadcast_one_to_all(p)))).to_vector<bool>() ==
+                         std::vector<bool>(static_cast<std::size_t>(process_count()), true);
+  fmt::print("process {}: {} the run in one process with {} devices\n", process_index(), equal ? "equals, bit for bit," : "DIFFERS from",
+             devices);
   return equal && right >= .95 ? 0 : 1;
 }
 

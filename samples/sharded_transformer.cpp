@@ -1,11 +1,11 @@
-// Trains a small transformer over a 2 x 2 mesh: batches are divided over one axis, attention heads and hidden units over the other. The task: to give
-// back a sequence of letters in reverse.
+// Trains a small transformer over a 2 x 2 mesh: batches are divided over one axis, attention heads and hidden units over the other. The
+// task: to give back a sequence of letters in reverse.
 //
 //     mpirun -n 4 sharded_transformer             four processes with one device each
 //     WEFT_NUM_CPU_DEVICES=4 sharded_transformer  the same program in one process with four
 //
-// At the end process 0 runs the program once more, in one process with four devices: the parameters are the same, bit for bit, which each process
-// prints. Returns 0 if they are, and if the loss has fallen to a quarter.
+// At the end process 0 runs the program once more, in one process with four devices: the parameters are the same, bit for bit, which each
+// process prints. Returns 0 if they are, and if the loss has fallen to a quarter.
 #include <unistd.h>
 #include <weft/weft.h>
 
@@ -38,8 +38,8 @@ static Params start(const Mesh& mesh) {
   const PartitionSpec whole = P(), columns = P(none, "model"), rows = P("model", none);
   return {normal(0, {kLetters, kWidth}, whole),
           normal(1, {kLength, kWidth}, whole),
-          {normal(2, {kWidth, kWidth}, columns), normal(3, {kWidth, kWidth}, columns), normal(4, {kWidth, kWidth}, columns), normal(5, {kWidth, kWidth}, rows),
-           normal(6, {kWidth, kHidden}, columns), normal(7, {kHidden, kWidth}, rows)}};
+          {normal(2, {kWidth, kWidth}, columns), normal(3, {kWidth, kWidth}, columns), normal(4, {kWidth, kWidth}, columns),
+           normal(5, {kWidth, kWidth}, rows), normal(6, {kWidth, kHidden}, columns), normal(7, {kHidden, kWidth}, rows)}};
 }
 
 static Array norm(const Array& x) { return (x - mean(x, -1, {.keepdims = true})) / sqrt(var(x, -1, {.keepdims = true}) + 1e-5f); }
@@ -85,7 +85,8 @@ static int run() {
   const bool is_alone = std::getenv("WEFT_SAMPLE_ALONE") != nullptr;
   if (!is_alone) distributed::initialize();
   const Mesh mesh = make_mesh({2, 2}, {"data", "model"});
-  const Specs params{P(), P(), {P(none, "model"), P(none, "model"), P(none, "model"), P("model", none), P(none, "model"), P("model", none)}};
+  const Specs params{
+      P(), P(), {P(none, "model"), P(none, "model"), P(none, "model"), P("model", none), P(none, "model"), P("model", none)}};
   const Specs rows = P("data");
   const auto step = jit(shard_map(
       [](const Params& p, const Array& letters, const Array& wanted) {
@@ -102,7 +103,8 @@ static int run() {
     if (i == 0) first = last;
   }
   const std::string print = fingerprint(p);
-  if (process_index() == 0) fmt::print("{} processes: loss {:.4f} at first, {:.4f} at last, parameters {}\n", process_count(), first, last, print);
+  if (process_index() == 0)
+    fmt::print("{} processes: loss {:.4f} at first, {:.4f} at last, parameters {}\n", process_count(), first, last, print);
   const bool learned = last < first / 4;
   if (is_alone || process_count() == 1) return learned ? 0 : 1;
   const bool equal = broadcast_one_to_all(Array(process_index() == 0 && alone() == print)).item<bool>();
