@@ -207,7 +207,8 @@ std::vector<Array> flat_while(FlatFunction& cond, FlatFunction& body, const Whil
   for (bool again = true; again;) {
     traced = trace_function("while_loop", body, carry, marks);
     check_structure("while_loop: the carry and the body's result", renamed(body.arguments().children[0], "carry"), body.result(), loc);
-    again = promote_carry(carry, traced.data().output_avals()) | marks.widen();
+    const bool promoted = promote_carry(carry, traced.data().output_avals());
+    again = marks.widen() || promoted;
     if (again) continue;
     // Where the number of steps differs between devices, all that is carried does.
     Marks of_cond{marks.in};
@@ -274,7 +275,8 @@ std::vector<Array> flat_fori(const Array& lower, const Array& upper, FlatFunctio
     inputs.insert(inputs.end(), carry.begin(), carry.end());
     traced = trace_function("fori_loop", body, inputs, marks);
     check_structure("fori_loop: the carry and the body's result", renamed(body.arguments().children[1], "carry"), body.result(), loc);
-    again = promote_carry(carry, traced.data().output_avals()) | marks.widen();
+    const bool promoted = promote_carry(carry, traced.data().output_avals());
+    again = marks.widen() || promoted;
   }
   check_carry({"fori_loop", leaf_paths(renamed(body.arguments().children[1], "init"))}, carry, traced.data().output_avals(), loc);
   // Not around the body: its equations keep their own lines.
@@ -356,7 +358,8 @@ std::vector<Array> flat_scan(const char* what, FlatFunction& body, const ScanOpt
     traced = trace_function(what, body, inputs, marks);
     check_structure(fmt::format("{}: the carry and the function's new one", what).c_str(), renamed(body.arguments().children[0], "init"),
                     renamed(body.result().children[0], "result[0]"), loc);
-    again = promote_carry(carry, traced.data().output_avals()) | marks.widen();
+    const bool promoted = promote_carry(carry, traced.data().output_avals());
+    again = marks.widen() || promoted;
   }
   check_carry({what, leaf_paths(renamed(body.arguments().children[0], "init"))}, carry, traced.data().output_avals(), loc);
   const Hoisted b = hoist_consts(converting(traced, carry));
