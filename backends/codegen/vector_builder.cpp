@@ -122,6 +122,13 @@ Value* VectorBuilder::divide_integers(DType t, bool remainder, Value* a, Value* 
   return remainder ? ir_.CreateSub(a, ir_.CreateMul(quotient, b)) : quotient;
 }
 
+/// LLVM 19 takes a lane of a quotient for 0 where it knows both operands as 0, as they are in lanes that a masked load leaves out: the
+/// selection that keeps 0 / 0 out of a fold would be dropped. It doesn't look through a fence, which costs nothing.
+static Value* fenced(llvm::IRBuilder<>& ir, Value* quotient, Value* a, Value* b) {
+  if (VectorBuilder::lanes_of(quotient) == 1 || llvm::isa<llvm::Constant>(a) || llvm::isa<llvm::Constant>(b)) return quotient;
+  return ir.CreateArithmeticFence(quotient, quotient->getType());
+}
+
 Value* VectorBuilder::arithmetic(ScalarOp op, DType t, Value* a, Value* b, Value* c) {
   const bool fp = t.is_floating();
   const auto unary = [&](llvm::Intrinsic::ID id) { return ir_.CreateUnaryIntrinsic(id, a); };
@@ -133,10 +140,10 @@ Value* VectorBuilder::arithmetic(ScalarOp op, DType t, Value* a, Value* b, Value
     case ScalarOp::mul:
       return fp ? ir_.CreateFMul(a, b) : ir_.CreateMul(a, b);
     case ScalarOp::div:
-      return fp ? ir_.CreateFDiv(a, b) : divide_integers(t, false, a, b);
+      return fp ? fenced(ir_, ir_.CreateFDiv(a, b), a, b) : divide_integers(t, false, a, b);
     case ScalarOp::rem:
       if (fp && features_.gpu != VectorFeatures::Gpu::none) return gpu_remainder(a, b);
-      return fp ? ir_.CreateFRem(a, b) : divide_integers(t, true, a, b);
+      return fp ? fenced(ir_, ir_.CreateFRem(a, b), a, b) : divide_integers(t, true, a, b);
     case ScalarOp::neg:
       return fp ? ir_.CreateFNeg(a) : ir_.CreateNeg(a);
     case ScalarOp::abs:

@@ -36,22 +36,42 @@ TEST_CASE("a scatter whose index is the same for all updates combines all of the
       const std::string d(t.short_name());
       CAPTURE(op);
       CAPTURE(d);
-      const std::string same = "i:i32[1] a:" + d + "[2] u:" + d + "[3]. let j:i32[3,1] = broadcast_in_dim[broadcast_dimensions=(1,)] i; b:" + d +
+      const std::string same = "i:i32[1] a:" + d + "[2] u:" + d +
+                               "[3]. let j:i32[3,1] = broadcast_in_dim[broadcast_dimensions=(1,)] i; b:" + d +
                                "[2] = " + scatter(op, "()") + " a j u in (b,)";
       CHECK(difference(same, {at, convert(array({5, 2}), t), convert(array({3, -4, 2}), t)}, 0.02) == "");
-      const std::string rows = "i:i32[1] a:" + d + "[2,3] u:" + d + "[3,3]. let j:i32[3,1] = broadcast_in_dim[broadcast_dimensions=(1,)] i; b:" + d +
+      const std::string rows = "i:i32[1] a:" + d + "[2,3] u:" + d +
+                               "[3,3]. let j:i32[3,1] = broadcast_in_dim[broadcast_dimensions=(1,)] i; b:" + d +
                                "[2,3] = " + scatter(op, "(1,)") + " a j u in (b,)";
-      CHECK(difference(rows, {at, convert(array({{5, 2, 1}, {2, 2, 2}}), t), convert(array({{3, -4, 2}, {1, 2, 3}, {-2, 3, 9}}), t)}, 0.02) == "");
+      CHECK(difference(rows, {at, convert(array({{5, 2, 1}, {2, 2, 2}}), t), convert(array({{3, -4, 2}, {1, 2, 3}, {-2, 3, 9}}), t)},
+                       0.02) == "");
     }
 }
 
 TEST_CASE("a sum down the columns beside another result: what is left of the columns reads its own factors") {
   // Four columns of the sum are computed together, in vectors of rows; the last row is on its own.
   const Array a = reshape(arange(0, 289, 1, float64), {17, 17}), b = arange(0, 17, 1, float64);
-  CHECK(difference("a:f64[17,17] b:f64[1,17] c:f64[1,17] d:f64[17,17]. let e:f64[17,17] = sub d c; f:f64[17,17] = mul a b; g:f64[17] = "
-                   "reduce_sum[axes=(0,)] f; h:f64[1,17] = reshape[new_sizes=(1, 17)] g; i:f64[17] = reduce_sum[axes=(0,)] h; j:f64[17,17] = "
-                   "broadcast_in_dim[broadcast_dimensions=(1,)] i; k:f64[17,17] = add_any a j; l:f64[17,17] = mul d k in (e, l)",
-                   {a, reshape(b, {1, 17}), reshape(2. * b, {1, 17}), a + 3.}, 1e-12) == "");
+  CHECK(
+      difference("a:f64[17,17] b:f64[1,17] c:f64[1,17] d:f64[17,17]. let e:f64[17,17] = sub d c; f:f64[17,17] = mul a b; g:f64[17] = "
+                 "reduce_sum[axes=(0,)] f; h:f64[1,17] = reshape[new_sizes=(1, 17)] g; i:f64[17] = reduce_sum[axes=(0,)] h; j:f64[17,17] = "
+                 "broadcast_in_dim[broadcast_dimensions=(1,)] i; k:f64[17,17] = add_any a j; l:f64[17,17] = mul d k in (e, l)",
+                 {a, reshape(b, {1, 17}), reshape(2. * b, {1, 17}), a + 3.}, 1e-12) == "");
+}
+
+TEST_CASE("a fold of quotients: lanes that the last vector hasn't got are no part of it") {
+  for (const DType t : {float32, float64, int32})
+    for (const int n : {1, 2, 3, 5, 7, 8, 9, 10, 12, 17, 18, 20, 31, 33, 34, 65, 129}) {
+      const std::string d = std::string(t.short_name()) + "[" + std::to_string(n) + "]", s = std::string(t.short_name()) + "[]";
+      CAPTURE(d);
+      const Array a = arange(1, n + 1, 1, t), b = arange(2, n + 2, 1, t);
+      for (const char* op : {"div", "rem"})
+        for (const char* fold : {"reduce_sum", "reduce_max", "reduce_prod"}) {
+          const std::string quotient = "a:" + d + " b:" + d + ". let c:" + d + " = " + op + " a b; ";
+          const std::string folded = "e:" + s + " = " + fold + "[axes=(0,)] ";
+          CHECK(difference(quotient + folded + "c in (e,)", {a, b}) == "");
+          CHECK(difference(quotient + "f:" + d + " = mul c c; g:" + d + " = mul f b; " + folded + "g in (e, f)", {a, b}) == "");
+        }
+    }
 }
 
 TEST_CASE("around an empty array there is padding, whatever the empty one is made of") {
@@ -60,14 +80,19 @@ TEST_CASE("around an empty array there is padding, whatever the empty one is mad
   CHECK(difference("a:f32[2,0] f:f32[]. let b:f32[2,0] = tile[reps=(1, 3)] a;" + pad, {none, fill}) == "");
   CHECK(difference("a:f32[2,0] f:f32[]. let b:f32[2,0] = rev[dimensions=(1,)] a;" + pad, {none, fill}) == "");
   CHECK(difference("a:f32[0,4] f:f32[]. let b:f32[2,0] = reshape[new_sizes=(2, 0)] a;" + pad, {zeros({0, 4}), fill}) == "");
-  CHECK(difference("a:f32[0,4] f:f32[]. let g:f32[4,0] = transpose[permutation=(1, 0)] a; h:f32[2,0] = slice[limit_indices=(3, 0) start_indices=(1, "
-                   "0) strides=None] g; b:f32[2,0] = exp h;" + pad, {zeros({0, 4}), fill}) == "");
+  CHECK(
+      difference(
+          "a:f32[0,4] f:f32[]. let g:f32[4,0] = transpose[permutation=(1, 0)] a; h:f32[2,0] = slice[limit_indices=(3, 0) start_indices=(1, "
+          "0) strides=None] g; b:f32[2,0] = exp h;" +
+              pad,
+          {zeros({0, 4}), fill}) == "");
 }
 
 TEST_CASE("a complex product of infinities is computed by its formula, as JAX does") {
   const double inf = std::numeric_limits<double>::infinity();
   const Array z = complex(array({-inf, inf, 1.}, float32), array({0.75, inf, -2.}, float32));
-  CHECK(difference("a:c64[3]. let b:c64[3] = mul a (0.5+0j):c64[]; c:c64[3] = mul b (0.5+0j):c64[]; d:c64[3] = mul a a in (b, c, d)", {z}) == "");
+  CHECK(difference("a:c64[3]. let b:c64[3] = mul a (0.5+0j):c64[]; c:c64[3] = mul b (0.5+0j):c64[]; d:c64[3] = mul a a in (b, c, d)",
+                   {z}) == "");
   const Jaxpr half = parse("{ lambda ; a:c64[3]. let b:c64[3] = mul a (0.5+0j):c64[] in (b,) }");
   const auto v = half(z)[0].to_vector<std::complex<double>>();
   CHECK(v[0].real() == -inf);
