@@ -66,7 +66,8 @@ struct ControlClient::Impl {
 
   void handle(ControlMessage m) {
     switch (m.type) {
-      case ControlType::tell_state: return post({ControlType::state, m.id, {state->describe()}});
+      case ControlType::tell_state:
+        return post({ControlType::state, m.id, {state->describe()}});
       case ControlType::failed:
         if (m.fields.size() == 2) fail(split_ranks(m.fields[0], count), m.fields[1]);
         return;
@@ -81,7 +82,8 @@ struct ControlClient::Impl {
         news.notify_all();
         return;
       }
-      default: return;
+      default:
+        return;
     }
   }
 
@@ -127,15 +129,17 @@ struct ControlClient::Impl {
   }
 };
 
-ControlClient::ControlClient(const Address& server, const std::string& token, int rank, int num_processes, ProcessState* state, Seconds timeout)
+ControlClient::ControlClient(const Address& server, const std::string& token, int rank, int num_processes, ProcessState* state,
+                             Seconds timeout)
     : impl_(new Impl) {
   impl_->rank = rank, impl_->count = num_processes, impl_->state = state;
   const auto deadline = Clock::now() + timeout;
   while (!(impl_->socket = connect_to(server.host, server.port))) {
     if (Clock::now() > deadline)
-      throw DistributedError(fmt::format("distributed::initialize: process {} finds no coordinator at {}:{} within {:.3g} s; start process 0 with this address, and "
-                                         "check that the machines reach each other",
-                                         rank, server.host, server.port, timeout.count()));
+      throw DistributedError(fmt::format(
+          "distributed::initialize: process {} finds no coordinator at {}:{} within {:.3g} s; start process 0 with this address, and "
+          "check that the machines reach each other",
+          rank, server.host, server.port, timeout.count()));
     std::this_thread::sleep_for(std::chrono::milliseconds(50));
   }
   const std::string hello = encode({ControlType::hello, 0, {"weft-control-1", token, std::to_string(rank), std::to_string(num_processes)}});
@@ -152,8 +156,11 @@ ControlClient::ControlClient(const Address& server, const std::string& token, in
     answer = decode(in, kMaxMessage, bad);
   }
   if (!answer || answer->type != ControlType::welcome)
-    throw DistributedError(fmt::format("distributed::initialize: the coordinator at {}:{} doesn't take process {}: {}", server.host, server.port, rank,
-                                       answer && answer->type == ControlType::refused && !answer->fields.empty() ? answer->fields[0] : "it gave no answer; is it a weft program of the same version?"));
+    throw DistributedError(fmt::format("distributed::initialize: the coordinator at {}:{} doesn't take process {}: {}", server.host,
+                                       server.port, rank,
+                                       answer && answer->type == ControlType::refused && !answer->fields.empty()
+                                           ? answer->fields[0]
+                                           : "it gave no answer; is it a weft program of the same version?"));
   impl_->wake = Socket(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
   impl_->thread = std::thread([impl = impl_.get()] { impl->run(); });
 }

@@ -1,5 +1,5 @@
-// How processes find each other and notice that one is gone: a key-value store in process 0, over TCP. It carries what starting takes, what each
-// process is doing when one asks, and who failed; never data.
+// How processes find each other and notice that one is gone: a key-value store in process 0, over TCP. It carries what starting takes, what
+// each process is doing when one asks, and who failed; never data.
 #pragma once
 #include <chrono>
 #include <cstdint>
@@ -20,8 +20,8 @@ struct Address {
 /// Throws DistributedError for a text of another form.
 Address parse_address(const std::string& text);
 
-/// The store. Serves from a thread of its own until it is destroyed. It binds to the address it is given, closes connections that don't begin with
-/// the token, and bounds what it reads: no client can make it fail or grow without limit.
+/// The store. Serves from a thread of its own until it is destroyed. It binds to the address it is given, closes connections that don't
+/// begin with the token, and bounds what it reads: no client can make it fail or grow without limit.
 class ControlServer {
  public:
   /// Port 0: any free one. Throws DistributedError if the address can't be had.

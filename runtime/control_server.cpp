@@ -65,7 +65,8 @@ struct ControlServer::Impl {
   std::vector<bool> given_up;  // those that others have reported as missing
   std::thread thread;
 
-  Impl(const Address& a, std::string t, int n) : host(a.host), token(std::move(t)), count(n), ranks(static_cast<std::size_t>(n), Rank::unknown), given_up(ranks.size()) {
+  Impl(const Address& a, std::string t, int n)
+      : host(a.host), token(std::move(t)), count(n), ranks(static_cast<std::size_t>(n), Rank::unknown), given_up(ranks.size()) {
     listener = listen_on(a.host, a.port, port);
     wake = Socket(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
     thread = std::thread([this] { serve(); });
@@ -177,7 +178,8 @@ struct ControlServer::Impl {
         if (n != 1 || queries.size() > 4096) return false;
         const std::vector<int> ms = split_ranks(m.fields[0], 1 << 30);
         if (ms.empty()) return false;
-        queries.push_back({&c, m.id, next_query++, Clock::now() + std::chrono::milliseconds(ms[0]), std::vector<std::string>(ranks.size())});
+        queries.push_back(
+            {&c, m.id, next_query++, Clock::now() + std::chrono::milliseconds(ms[0]), std::vector<std::string>(ranks.size())});
         send_all({ControlType::tell_state, queries.back().number, {}});
         return true;
       }
@@ -199,7 +201,8 @@ struct ControlServer::Impl {
         answer_queries(false);
         tell_if_over();
         return true;
-      default: return false;
+      default:
+        return false;
     }
   }
 
@@ -267,7 +270,8 @@ struct ControlServer::Impl {
       if (stop && (!unsent || Clock::now() > until)) return;
       std::vector<pollfd> fds{{wake.fd(), POLLIN, 0}, {listener.fd(), POLLIN, 0}};
       std::vector<Connection*> of;
-      for (Connection& c : connections) fds.push_back({c.socket.fd(), static_cast<short>(POLLIN | (c.out.empty() ? 0 : POLLOUT)), 0}), of.push_back(&c);
+      for (Connection& c : connections)
+        fds.push_back({c.socket.fd(), static_cast<short>(POLLIN | (c.out.empty() ? 0 : POLLOUT)), 0}), of.push_back(&c);
       const bool strangers = std::any_of(connections.begin(), connections.end(), [](const Connection& c) { return c.rank < 0; });
       poll(fds.data(), fds.size(), !queries.empty() ? 50 : strangers || stop ? 500 : -1);
       if (fds[0].revents) {
@@ -285,7 +289,8 @@ struct ControlServer::Impl {
   }
 };
 
-ControlServer::ControlServer(const Address& bind_to, std::string token, int num_processes) : impl_(new Impl(bind_to, std::move(token), num_processes)) {}
+ControlServer::ControlServer(const Address& bind_to, std::string token, int num_processes)
+    : impl_(new Impl(bind_to, std::move(token), num_processes)) {}
 ControlServer::~ControlServer() = default;
 Address ControlServer::address() const { return {impl_->host, impl_->port}; }
 

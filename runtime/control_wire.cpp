@@ -102,18 +102,21 @@ Socket listen_on(const std::string& host, int port, int& bound_port) {
   for (const addrinfo* a = addresses.list; a; a = a->ai_next) {
     Socket s(socket(a->ai_family, a->ai_socktype | SOCK_CLOEXEC | SOCK_NONBLOCK, a->ai_protocol));
     const int on = 1;
-    if (!s || setsockopt(s.fd(), SOL_SOCKET, SO_REUSEADDR, &on, sizeof on) != 0 || bind(s.fd(), a->ai_addr, a->ai_addrlen) != 0 || listen(s.fd(), 1024) != 0) {
+    if (!s || setsockopt(s.fd(), SOL_SOCKET, SO_REUSEADDR, &on, sizeof on) != 0 || bind(s.fd(), a->ai_addr, a->ai_addrlen) != 0 ||
+        listen(s.fd(), 1024) != 0) {
       problem = errno;
       continue;
     }
     sockaddr_storage where{};
     socklen_t size = sizeof where;
     getsockname(s.fd(), reinterpret_cast<sockaddr*>(&where), &size);
-    bound_port = ntohs(where.ss_family == AF_INET6 ? reinterpret_cast<sockaddr_in6*>(&where)->sin6_port : reinterpret_cast<sockaddr_in*>(&where)->sin_port);
+    bound_port = ntohs(where.ss_family == AF_INET6 ? reinterpret_cast<sockaddr_in6*>(&where)->sin6_port
+                                                   : reinterpret_cast<sockaddr_in*>(&where)->sin_port);
     return s;
   }
-  throw DistributedError(fmt::format("distributed::initialize: can't listen on {}:{}: {}; give the coordinator an address of this machine and a free port", host, port,
-                                     std::strerror(problem)));
+  throw DistributedError(
+      fmt::format("distributed::initialize: can't listen on {}:{}: {}; give the coordinator an address of this machine and a free port",
+                  host, port, std::strerror(problem)));
 }
 
 Socket connect_to(const std::string& host, int port) {
@@ -137,7 +140,8 @@ Address parse_address(const std::string& text) {
     const auto [stop, error] = std::from_chars(text.data() + colon + 1, end, port);
     if (error != std::errc() || stop != end) port = -1;
   }
-  if (port < 0 || port > 65535 || colon == 0) throw DistributedError(fmt::format("distributed::initialize: the coordinator address `{}` is not of the form host:port", text));
+  if (port < 0 || port > 65535 || colon == 0)
+    throw DistributedError(fmt::format("distributed::initialize: the coordinator address `{}` is not of the form host:port", text));
   std::string host = text.substr(0, colon);
   if (host.size() > 2 && host.front() == '[' && host.back() == ']') host = host.substr(1, host.size() - 2);
   return {host, port};

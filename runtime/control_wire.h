@@ -10,16 +10,29 @@ namespace weft::detail {
 
 enum class ControlType : std::uint8_t {
   // to the store
-  hello, set, get, ask, state, failure, leave, left_failed,
+  hello,
+  set,
+  get,
+  ask,
+  state,
+  failure,
+  leave,
+  left_failed,
   // from the store
-  welcome, refused, value, tell_state, states, failed, all_left,
+  welcome,
+  refused,
+  value,
+  tell_state,
+  states,
+  failed,
+  all_left,
 };
 
 inline constexpr std::size_t kMaxMessage = 1 << 20, kMaxHello = 512;
 
 struct ControlMessage {
   ControlType type{};
-  std::uint32_t id = 0;              ///< of a question and its answer
+  std::uint32_t id = 0;  ///< of a question and its answer
   std::vector<std::string> fields;
 };
 /// With its length in front.

@@ -77,7 +77,8 @@ Transport* open_mpi(SourceLoc loc) {
   // MPI opens parts of its own that look for its symbols: they must be global.
   void* plugin = dlopen(path.c_str(), RTLD_NOW | RTLD_GLOBAL);
   if (!plugin)
-    throw DistributedError(fmt::format("distributed::initialize: the program was started by MPI, but its plugin can't be opened: {}; build weft where MPI is installed "
+    throw DistributedError(fmt::format("distributed::initialize: the program was started by MPI, but its plugin can't be opened: {}; build "
+                                       "weft where MPI is installed "
                                        "(libopenmpi-dev), or set WEFT_MPI_PLUGIN to the file",
                                        dlerror()),
                            loc);
@@ -151,7 +152,12 @@ class Joining final : public ProcessState {
  public:
   std::string describe() override {
     ProcessWorld* w = world.load(std::memory_order_acquire);
-    return w ? w->describe() : std::string("0\x1f" "0\x1f" "0\x1f" "starting");
+    return w ? w->describe()
+             : std::string(
+                   "0\x1f"
+                   "0\x1f"
+                   "0\x1f"
+                   "starting");
   }
   void on_failure(const std::vector<int>& missing, const std::string& report) override {
     ProcessWorld* w = world.load(std::memory_order_acquire);
@@ -177,7 +183,8 @@ void initialize(InitializeOptions o, SourceLoc given) {
   const SourceLoc loc = effective_loc(given);
   if (initialized.load()) throw DistributedError("distributed::initialize: it was called before; call it once, at the start", loc);
   if (devices_were_used())
-    throw DistributedError("distributed::initialize: a device was used before it, by an array or by devices(); call it first in the program", loc);
+    throw DistributedError(
+        "distributed::initialize: a device was used before it, by an array or by devices(); call it first in the program", loc);
   if (o.coordinator_address.empty()) o.coordinator_address = variable("WEFT_COORDINATOR").value_or("");
   if (o.token.empty()) o.token = variable("WEFT_TOKEN").value_or("");
   if (!o.num_processes) o.num_processes = number_in<int>("WEFT_NUM_PROCESSES", loc);
@@ -211,15 +218,23 @@ void initialize(InitializeOptions o, SourceLoc given) {
     if (!o.num_processes) o.num_processes = number_in<int>("SLURM_NTASKS", loc);
     if (!o.process_id) o.process_id = number_in<int>("SLURM_PROCID", loc);
     if (!o.num_processes || !o.process_id)
-      throw DistributedError("distributed::initialize: a coordinator address is given, but not the number of processes and this one's (WEFT_NUM_PROCESSES, WEFT_PROCESS_ID)", loc);
+      throw DistributedError(
+          "distributed::initialize: a coordinator address is given, but not the number of processes and this one's (WEFT_NUM_PROCESSES, "
+          "WEFT_PROCESS_ID)",
+          loc);
     rank = *o.process_id, size = *o.num_processes;
-    if (size < 1 || rank < 0 || rank >= size) throw DistributedError(fmt::format("distributed::initialize: there is no process {} of {}", rank, size), loc);
+    if (size < 1 || rank < 0 || rank >= size)
+      throw DistributedError(fmt::format("distributed::initialize: there is no process {} of {}", rank, size), loc);
     joined.address = parse_address(o.coordinator_address), joined.token = o.token;
     if (o.token.empty() && !is_loopback(joined.address.host))
-      throw DistributedError("distributed::initialize: the coordinator listens on a network; give all processes one secret as `token` (WEFT_TOKEN)", loc);
-    if (rank == 0) joined.server = std::make_unique<ControlServer>(joined.address, joined.token, size), joined.address = joined.server->address();
+      throw DistributedError(
+          "distributed::initialize: the coordinator listens on a network; give all processes one secret as `token` (WEFT_TOKEN)", loc);
+    if (rank == 0)
+      joined.server = std::make_unique<ControlServer>(joined.address, joined.token, size), joined.address = joined.server->address();
   } else if (o.num_processes.value_or(1) != 1) {
-    throw DistributedError(fmt::format("distributed::initialize: {} processes, and no coordinator address to meet at (WEFT_COORDINATOR)", *o.num_processes), loc);
+    throw DistributedError(
+        fmt::format("distributed::initialize: {} processes, and no coordinator address to meet at (WEFT_COORDINATOR)", *o.num_processes),
+        loc);
   }
 
   if (size == 1) {
@@ -234,12 +249,16 @@ void initialize(InitializeOptions o, SourceLoc given) {
   client->set(fmt::format("devices/{}", rank), std::to_string(num_host_devices()));
   std::vector<int> counts;
   for (int r = 0; r < size; ++r) {
-    const std::optional<std::string> text = client->get(fmt::format("devices/{}", r), std::max(Seconds(0.1), Seconds(deadline - Clock::now())));
-    if (!text) throw DistributedError(fmt::format("distributed::initialize: process {} of {} did not come within {:.3g} s", r, size, start_timeout), loc);
+    const std::optional<std::string> text =
+        client->get(fmt::format("devices/{}", r), std::max(Seconds(0.1), Seconds(deadline - Clock::now())));
+    if (!text)
+      throw DistributedError(fmt::format("distributed::initialize: process {} of {} did not come within {:.3g} s", r, size, start_timeout),
+                             loc);
     counts.push_back(std::atoi(text->c_str()));
   }
   set_processes(rank, counts);
-  world.store(new ProcessWorld(std::move(joined.server), std::move(client), transport, rank, size, Seconds(timeout), check), std::memory_order_release);
+  world.store(new ProcessWorld(std::move(joined.server), std::move(client), transport, rank, size, Seconds(timeout), check),
+              std::memory_order_release);
   initialized = true;
   std::atexit(end_world);
 }

@@ -48,11 +48,15 @@ struct Sum {
 };
 struct Max {
   template <class T>
-  T operator()(T a, T b) const { return a > b || a != a ? a : b; }  // NaN wins
+  T operator()(T a, T b) const {
+    return a > b || a != a ? a : b;
+  }  // NaN wins
 };
 struct Min {
   template <class T>
-  T operator()(T a, T b) const { return a < b || a != a ? a : b; }
+  T operator()(T a, T b) const {
+    return a < b || a != a ? a : b;
+  }
 };
 
 /// f(i) for i in [0, n), in pieces of a fixed length, which the compiler turns into vector code.
@@ -64,11 +68,27 @@ inline void each(std::int64_t n, F f) {
   for (; i < n; ++i) f(i);
 }
 
+template <class A, class Op>
+void fold_two(const A* __restrict a, const A* __restrict b, A* __restrict out, std::int64_t n, Op op) {
+  std::int64_t i = 0;
+  for (; i + kUnit <= n; i += kUnit)
+    for (std::int64_t k = 0; k < kUnit; ++k) out[i + k] = op(a[i + k], b[i + k]);
+  for (; i < n; ++i) out[i] = op(a[i], b[i]);
+}
+
 /// Arithmetic in A.
 template <class From, class A, class To, class Op>
 void fold(const FoldOrder& order, std::span<const void* const> sources, void* target, std::int64_t begin, std::int64_t end, Op op) {
   alignas(64) A stack[kMaxDepth][kBlock];
   const std::vector<int>& program = order.program;
+  if constexpr (std::is_same_v<From, A> && std::is_same_v<A, To>) {
+    if (program.size() == 3) {  // two operands
+      const auto operand = [&](int i) {
+        return static_cast<const A*>(sources[static_cast<std::size_t>(program[static_cast<std::size_t>(i)])]) + begin;
+      };
+      return fold_two(operand(0), operand(1), static_cast<A*>(target) + begin, end - begin, op);
+    }
+  }
   for (std::int64_t at = begin; at < end; at += kBlock) {
     const std::int64_t n = std::min(kBlock, end - at);
     int top = -1;
@@ -97,8 +117,8 @@ void fold(const FoldOrder& order, std::span<const void* const> sources, void* ta
 }
 
 template <class Half, class Op>
-void fold_half(const FoldOrder& order, std::span<const void* const> sources, bool from_float, void* target, bool to_float, std::int64_t begin, std::int64_t end,
-               Op op) {
+void fold_half(const FoldOrder& order, std::span<const void* const> sources, bool from_float, void* target, bool to_float,
+               std::int64_t begin, std::int64_t end, Op op) {
   if (from_float && to_float) return fold<float, float, float>(order, sources, target, begin, end, op);
   if (from_float) return fold<float, float, Half>(order, sources, target, begin, end, op);
   if (to_float) return fold<Half, float, float>(order, sources, target, begin, end, op);
@@ -106,24 +126,38 @@ void fold_half(const FoldOrder& order, std::span<const void* const> sources, boo
 }
 
 template <class Op>
-void fold_real(DType dtype, const FoldOrder& order, std::span<const void* const> sources, DType from, void* target, DType to, std::int64_t begin, std::int64_t end,
-               Op op) {
+void fold_real(DType dtype, const FoldOrder& order, std::span<const void* const> sources, DType from, void* target, DType to,
+               std::int64_t begin, std::int64_t end, Op op) {
   const auto as = [&]<class T>(T) { fold<T, T, T>(order, sources, target, begin, end, op); };
   switch (dtype.id()) {
-    case 0: return as(false);
-    case 1: return as(std::int8_t{});
-    case 2: return as(std::int16_t{});
-    case 3: return as(std::int32_t{});
-    case 4: return as(std::int64_t{});
-    case 5: return as(std::uint8_t{});
-    case 6: return as(std::uint16_t{});
-    case 7: return as(std::uint32_t{});
-    case 8: return as(std::uint64_t{});
-    case 9: return fold_half<Float16>(order, sources, from == float32, target, to == float32, begin, end, op);
-    case 10: return fold_half<BFloat16>(order, sources, from == float32, target, to == float32, begin, end, op);
-    case 11: return as(0.f);
-    case 12: return as(0.0);
-    default: throw DTypeError("collective: a complex dtype has no order");
+    case 0:
+      return as(false);
+    case 1:
+      return as(std::int8_t{});
+    case 2:
+      return as(std::int16_t{});
+    case 3:
+      return as(std::int32_t{});
+    case 4:
+      return as(std::int64_t{});
+    case 5:
+      return as(std::uint8_t{});
+    case 6:
+      return as(std::uint16_t{});
+    case 7:
+      return as(std::uint32_t{});
+    case 8:
+      return as(std::uint64_t{});
+    case 9:
+      return fold_half<Float16>(order, sources, from == float32, target, to == float32, begin, end, op);
+    case 10:
+      return fold_half<BFloat16>(order, sources, from == float32, target, to == float32, begin, end, op);
+    case 11:
+      return as(0.f);
+    case 12:
+      return as(0.0);
+    default:
+      throw DTypeError("collective: a complex dtype has no order");
   }
 }
 
@@ -143,8 +177,8 @@ SplitFold split_fold(std::span<const int> owners) {
 
 DType partial_dtype(DType dtype) { return dtype == float16 || dtype == bfloat16 ? float32 : dtype; }
 
-void fold_elements(Collective what, DType dtype, const FoldOrder& order, std::span<const void* const> sources, DType source_dtype, void* target,
-                   DType target_dtype, std::int64_t begin, std::int64_t end) {
+void fold_elements(Collective what, DType dtype, const FoldOrder& order, std::span<const void* const> sources, DType source_dtype,
+                   void* target, DType target_dtype, std::int64_t begin, std::int64_t end) {
   if (what == Collective::pmax) return fold_real(dtype, order, sources, source_dtype, target, target_dtype, begin, end, Max());
   if (what == Collective::pmin) return fold_real(dtype, order, sources, source_dtype, target, target_dtype, begin, end, Min());
   // A complex sum is one of the parts, a signed one of the bits.

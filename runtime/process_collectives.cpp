@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <array>
-#include <atomic>
 #include <bit>
 #include <cstring>
 
@@ -20,11 +19,10 @@
 namespace weft::detail {
 namespace {
 
-std::atomic<std::int64_t> bytes_sent{0};
-
-constexpr std::int64_t kSmallSum = 32 << 10;      // bytes up to which every process gets all parts and folds them itself
-constexpr std::int64_t kFoldChunk = 256 << 10;    // bytes that one task folds
-constexpr std::int64_t kAlignment = 64;           // of a process's share of a fold
+constexpr std::int64_t kSmallSum = 32 << 10;    // bytes up to which every process gets all parts and folds them itself
+constexpr std::int64_t kShort = 512;            // bytes that a process takes at little cost before it asks for them
+constexpr std::int64_t kFoldChunk = 256 << 10;  // bytes that one task folds
+constexpr std::int64_t kAlignment = 64;         // of a process's share of a fold
 
 std::uint64_t hash_text(std::string_view text) {
   std::uint64_t h = 0xcbf29ce484222325u;
@@ -43,14 +41,14 @@ struct Group {
   int my_rank = 0;                     ///< position in `ranks`
   int device = 0;                      ///< the first of this process's in it
   SplitFold fold;
-  bool whole_parts = true;             ///< each part of the fold is one device's
-  int my_part = -1;                    ///< of the fold
-  int steps = 0;                       ///< where each process has one part and their number is a power of two: its logarithm; else 0
+  bool whole_parts = true;  ///< each part of the fold is one device's
+  int my_part = -1;         ///< of the fold
+  int steps = 0;            ///< where each process has one part and their number is a power of two: its logarithm; else 0
 };
 
 /// A fold over [begin, end), by several threads if it is long.
-void fold_range(Collective what, DType dtype, const FoldOrder& order, std::span<const void* const> sources, DType from, void* target, DType to, std::int64_t begin,
-                std::int64_t end) {
+void fold_range(Collective what, DType dtype, const FoldOrder& order, std::span<const void* const> sources, DType from, void* target,
+                DType to, std::int64_t begin, std::int64_t end) {
   const std::int64_t chunk = kFoldChunk / dtype.itemsize(), chunks = (end - begin + chunk - 1) / chunk;
   const auto one = [&](std::int64_t i) {
     fold_elements(what, dtype, order, sources, from, target, to, begin + i * chunk, std::min(end, begin + (i + 1) * chunk));
@@ -63,7 +61,8 @@ void fold_range(Collective what, DType dtype, const FoldOrder& order, std::span<
 
 class ProcessCollective final : public ReadyCollective {
  public:
-  ProcessCollective(const CollectivePlan& plan, std::span<const int> device_ids) : plan_(plan), device_ids_(device_ids.begin(), device_ids.end()), world_(*process_world()) {
+  ProcessCollective(const CollectivePlan& plan, std::span<const int> device_ids)
+      : plan_(plan), device_ids_(device_ids.begin(), device_ids.end()), world_(*process_world()) {
     const Processes& all = processes();
     std::vector<int> ranks;
     for (int id : device_ids_) ranks.push_back(all.process_of(id));
@@ -88,13 +87,17 @@ class ProcessCollective final : public ReadyCollective {
       const std::size_t n = g.fold.parts.size();
       for (std::size_t p = 0; p < n; ++p)
         if (g.fold.parts[p].owner == all.index) g.my_part = static_cast<int>(p);
-      if (n == g.ranks.size() && std::has_single_bit(n) && g.fold.order.program == balanced_order(static_cast<int>(n)).program) g.steps = std::countr_zero(n);
+      if (n == g.ranks.size() && std::has_single_bit(n) && g.fold.order.program == balanced_order(static_cast<int>(n)).program)
+        g.steps = std::countr_zero(n);
       groups_.push_back(std::move(g));
     }
+    parts_.resize(groups_.size());
+    totals_.resize(groups_.size());
+    own_ = other_ = totals_;
     label_.text = fmt::format("{} over `{}` of {}", plan.operation, fmt::join(plan.axes, "`, `"), to_string(plan.in));
     label_.loc = plan.loc;
-    std::string all_of_it = fmt::format("{} {} {} {} {} {} {}", label_.text, to_string(plan.out), plan.dim, plan.concat_dim, plan.source, fmt::join(device_ids_, ","),
-                                        fmt::join(ranks, ","));
+    std::string all_of_it = fmt::format("{} {} {} {} {} {} {}", label_.text, to_string(plan.out), plan.dim, plan.concat_dim, plan.source,
+                                        fmt::join(device_ids_, ","), fmt::join(ranks, ","));
     for (const std::vector<int>& g : plan.groups) all_of_it += fmt::format(" [{}]", fmt::join(g, ","));
     for (const auto& [from, to] : plan.perm) all_of_it += fmt::format(" {}>{}", from, to);
     label_.signature = hash_text(all_of_it);
@@ -103,25 +106,35 @@ class ProcessCollective final : public ReadyCollective {
 
   void run(std::span<const Ref<Buffer>> in, std::span<Ref<Buffer>> out) override {
     CollectiveCall call(world_, *channel_, label_);
-    kept_.clear();
+    taken_ = 0;
     sent_ = 0;
-    std::vector<std::vector<Ref<Buffer>>> parts(groups_.size());
     if (sums_ || plan_.what == Collective::reduce_scatter)
-      for (std::size_t i = 0; i < groups_.size(); ++i) parts[i] = local_parts(groups_[i], in);
+      for (std::size_t i = 0; i < groups_.size(); ++i) local_parts(groups_[i], in, parts_[i]);
     if (sums_) {
-      sum(call, in, out, parts);
+      sum(call, in, out);
     } else {
       switch (plan_.what) {
-        case Collective::reduce_scatter: scatter(call, in, out, parts); break;
-        case Collective::all_gather: gather(call, in, out); break;
-        case Collective::all_to_all: exchange(call, in, out); break;
-        case Collective::ppermute: permute(call, in, out); break;
-        case Collective::pbroadcast: broadcast(call, in, out); break;
-        default: throw Error("internal error: not a join");
+        case Collective::reduce_scatter:
+          scatter(call, in, out, parts_);
+          break;
+        case Collective::all_gather:
+          gather(call, in, out);
+          break;
+        case Collective::all_to_all:
+          exchange(call, in, out);
+          break;
+        case Collective::ppermute:
+          permute(call, in, out);
+          break;
+        case Collective::pbroadcast:
+          broadcast(call, in, out);
+          break;
+        default:
+          throw Error("internal error: not a join");
       }
     }
-    kept_.clear();
-    bytes_sent.fetch_add(sent_, std::memory_order_relaxed);
+    for (std::vector<Ref<Buffer>>& p : parts_) std::fill(p.begin(), p.end(), Ref<Buffer>());
+    if (plan_.in.bytes() > kSmallSum || plan_.out.bytes() > kSmallSum) kept_.clear();
     count_collective(sent_);
   }
 
@@ -136,47 +149,57 @@ class ProcessCollective final : public ReadyCollective {
     call.send(to, data, bytes);
     sent_ += bytes;
   }
-  Ref<Buffer> scratch(std::int64_t bytes, int device) { return kept_.emplace_back(new_buffer(bytes, device)); }
+  /// Memory of this call. That of small collectives is kept for the next one.
+  Ref<Buffer> scratch(std::int64_t bytes, int device) {
+    if (taken_ == kept_.size()) kept_.emplace_back();
+    Ref<Buffer>& b = kept_[taken_++];
+    if (!b || b->bytes() != static_cast<std::size_t>(bytes)) b = new_buffer(bytes, device);
+    return b;
+  }
   void wait(CollectiveCall& call, std::span<const Ref<Buffer>> in, std::span<const Ref<Buffer>> out) { call.wait({in, out, kept_}); }
   void give_to_mine(const Group& g, const Ref<Buffer>& value, std::span<Ref<Buffer>> out) const {
     for (int i : g.mine) out[at(g, i)] = value;
   }
 
   /// The parts of the fold that are this process's; null for the others'.
-  std::vector<Ref<Buffer>> local_parts(const Group& g, std::span<const Ref<Buffer>> in) {
-    std::vector<Ref<Buffer>> parts;
+  void local_parts(const Group& g, std::span<const Ref<Buffer>> in, std::vector<Ref<Buffer>>& parts) {
     const DType to = part_dtype(g);
-    for (const PartialFold& p : g.fold.parts) {
-      parts.emplace_back();
+    parts.resize(g.fold.parts.size());
+    for (std::size_t k = 0; k < parts.size(); ++k) {
+      const PartialFold& p = g.fold.parts[k];
       if (p.owner != world_.rank()) continue;
       if (p.end - p.begin == 1 && to == plan_.in.dtype) {
-        parts.back() = in[at(g, p.begin)];
+        parts[k] = in[at(g, p.begin)];
         continue;
       }
       std::vector<const void*> sources;
       for (int i = p.begin; i < p.end; ++i) sources.push_back(in[at(g, i)]->data());
-      parts.back() = scratch(plan_.in.size() * to.itemsize(), g.device);
-      fold_range(fold_kind(), plan_.in.dtype, balanced_order(p.end - p.begin), sources, plan_.in.dtype, parts.back()->data(), to, 0, plan_.in.size());
+      const std::int64_t bytes = plan_.in.size() * to.itemsize();
+      parts[k] = g.ranks.size() == 1 ? new_buffer(bytes, g.device) : scratch(bytes, g.device);  // alone, it is the result
+      fold_range(fold_kind(), plan_.in.dtype, balanced_order(p.end - p.begin), sources, plan_.in.dtype, parts[k]->data(), to, 0,
+                 plan_.in.size());
     }
-    return parts;
   }
 
-  void sum(CollectiveCall& call, std::span<const Ref<Buffer>> in, std::span<Ref<Buffer>> out, std::vector<std::vector<Ref<Buffer>>>& parts) {
-    std::vector<Ref<Buffer>> totals(groups_.size());
-    bool butterfly = false, direct = false;
+  void sum(CollectiveCall& call, std::span<const Ref<Buffer>> in, std::span<Ref<Buffer>> out) {
+    bool small = false, large = false, direct = false;
     for (std::size_t k = 0; k < groups_.size(); ++k) {
       const Group& g = groups_[k];
       if (g.ranks.size() == 1 && part_dtype(g) == plan_.in.dtype) {
-        totals[k] = parts[k][0];
+        totals_[k] = parts_[k][0];
         continue;
       }
-      totals[k] = new_buffer(plan_.in.bytes(), g.device);
-      (g.steps > 0 ? butterfly : direct) = true;
+      const bool doubling = g.steps > 0 && plan_.in.bytes() <= kSmallSum;
+      if (!doubling) totals_[k] = new_buffer(plan_.in.bytes(), g.device);
+      (doubling ? small : g.steps > 0 ? large : direct) = true;
     }
-    if (butterfly && plan_.in.bytes() <= kSmallSum) sum_by_doubling(call, in, totals, parts);
-    if (butterfly && plan_.in.bytes() > kSmallSum) sum_by_halving(call, in, totals, parts);
-    if (direct) sum_directly(call, in, totals, parts);
-    for (std::size_t k = 0; k < groups_.size(); ++k) give_to_mine(groups_[k], totals[k], out);
+    if (small) sum_by_doubling(call, in, totals_, parts_);
+    if (large) sum_by_halving(call, in, totals_, parts_);
+    if (direct) sum_directly(call, in, totals_, parts_);
+    for (std::size_t k = 0; k < groups_.size(); ++k) {
+      give_to_mine(groups_[k], totals_[k], out);
+      totals_[k] = own_[k] = other_[k] = Ref<Buffer>();
+    }
   }
 
   int max_steps() const {
@@ -197,19 +220,25 @@ class ProcessCollective final : public ReadyCollective {
     return order;
   }
 
-  // The balanced tree from its leaves up: in each step a process exchanges the sum of its subtree with one of the sibling subtree's.
-  void sum_by_doubling(CollectiveCall& call, std::span<const Ref<Buffer>> in, std::vector<Ref<Buffer>>& totals, std::vector<std::vector<Ref<Buffer>>>& parts) {
-    std::vector<Ref<Buffer>> own(groups_.size()), other(groups_.size());
+  // The balanced tree from its leaves up: in each step a process exchanges the sum of its subtree with one of the sibling subtree's. What
+  // is short is sent before anything else is done: the rest then takes no time of its own.
+  void sum_by_doubling(CollectiveCall& call, std::span<const Ref<Buffer>> in, std::vector<Ref<Buffer>>& totals,
+                       std::vector<std::vector<Ref<Buffer>>>& parts) {
+    std::vector<Ref<Buffer>>&own = own_, &other = other_;
     for (std::size_t k = 0; k < groups_.size(); ++k)
       if (groups_[k].steps > 0) own[k] = parts[k][static_cast<std::size_t>(groups_[k].my_part)];
     for (int step = 0; step < max_steps(); ++step) {
       for (std::size_t k = 0; k < groups_.size(); ++k) {
         const Group& g = groups_[k];
         if (step >= g.steps) continue;
+        const int peer = partner(g, step);
         const std::int64_t bytes = plan_.in.size() * dtype_before(g, step).itemsize();
+        const bool is_short = bytes <= kShort;
+        if (is_short) send(call, peer, own[k]->data(), bytes);
         other[k] = scratch(bytes, g.device);
-        call.receive(partner(g, step), other[k]->data(), bytes);
-        send(call, partner(g, step), own[k]->data(), bytes);
+        call.receive(peer, other[k]->data(), bytes);
+        if (!is_short) send(call, peer, own[k]->data(), bytes);
+        if (step + 1 == g.steps) totals[k] = new_buffer(plan_.in.bytes(), g.device);
       }
       wait(call, in, own);
       for (std::size_t k = 0; k < groups_.size(); ++k) {
@@ -217,15 +246,17 @@ class ProcessCollective final : public ReadyCollective {
         if (step >= g.steps) continue;
         const DType to = dtype_after(g, step);
         const Ref<Buffer> sum = step + 1 == g.steps ? totals[k] : scratch(plan_.in.size() * to.itemsize(), g.device);
-        fold_range(fold_kind(), plan_.in.dtype, two(), in_order(g, step, own[k]->data(), other[k]->data()), dtype_before(g, step), sum->data(), to, 0, plan_.in.size());
+        fold_range(fold_kind(), plan_.in.dtype, two(), in_order(g, step, own[k]->data(), other[k]->data()), dtype_before(g, step),
+                   sum->data(), to, 0, plan_.in.size());
         own[k] = sum;
       }
     }
   }
 
-  // The same tree, of which each process sums a part of the elements, half as many in each step; then the parts are put together the other way round
-  // (Rabenseifner 2004).
-  void sum_by_halving(CollectiveCall& call, std::span<const Ref<Buffer>> in, std::vector<Ref<Buffer>>& totals, std::vector<std::vector<Ref<Buffer>>>& parts) {
+  // The same tree, of which each process sums a part of the elements, half as many in each step; then the parts are put together the other
+  // way round (Rabenseifner 2004).
+  void sum_by_halving(CollectiveCall& call, std::span<const Ref<Buffer>> in, std::vector<Ref<Buffer>>& totals,
+                      std::vector<std::vector<Ref<Buffer>>>& parts) {
     struct Range {
       std::int64_t begin = 0, end = 0;
       std::int64_t size() const { return end - begin; }
@@ -264,8 +295,8 @@ class ProcessCollective final : public ReadyCollective {
         const Ref<Buffer> sum = last ? totals[k] : scratch(mine.size() * to.itemsize(), g.device);
         char* const target = address(sum) + (last ? mine.begin * to.itemsize() : 0);
         fold_range(fold_kind(), plan_.in.dtype, two(),
-                   in_order(g, step, address(own[k]) + (mine.begin - begins[k]) * dtype_before(g, step).itemsize(), other[k]->data()), dtype_before(g, step), target, to, 0,
-                   mine.size());
+                   in_order(g, step, address(own[k]) + (mine.begin - begins[k]) * dtype_before(g, step).itemsize(), other[k]->data()),
+                   dtype_before(g, step), target, to, 0, mine.size());
         own[k] = sum;
         begins[k] = mine.begin;
       }
@@ -284,9 +315,10 @@ class ProcessCollective final : public ReadyCollective {
     }
   }
 
-  // Where the processes' parts are no balanced tree of their own. Small: every process sends its parts to every other, and folds all. Large: each
-  // folds a share, of which it gets all parts, and sends it to all.
-  void sum_directly(CollectiveCall& call, std::span<const Ref<Buffer>> in, std::vector<Ref<Buffer>>& totals, std::vector<std::vector<Ref<Buffer>>>& parts) {
+  // Where the processes' parts are no balanced tree of their own. Small: every process sends its parts to every other, and folds all.
+  // Large: each folds a share, of which it gets all parts, and sends it to all.
+  void sum_directly(CollectiveCall& call, std::span<const Ref<Buffer>> in, std::vector<Ref<Buffer>>& totals,
+                    std::vector<std::vector<Ref<Buffer>>>& parts) {
     const std::int64_t size = plan_.in.size();
     const bool small = plan_.in.bytes() <= kSmallSum;
     struct Share {
@@ -325,8 +357,10 @@ class ProcessCollective final : public ReadyCollective {
       const std::int64_t item = part_dtype(g).itemsize(), bytes = plan_.in.dtype.itemsize();
       const Share own = share_of(g, static_cast<std::size_t>(g.my_rank));
       std::vector<const void*> sources;
-      for (std::size_t p = 0; p < parts[k].size(); ++p) sources.push_back(address(parts[k][p]) + (g.fold.parts[p].owner == world_.rank() ? own.begin * item : 0));
-      fold_range(fold_kind(), plan_.in.dtype, g.fold.order, sources, part_dtype(g), address(totals[k]) + own.begin * bytes, plan_.in.dtype, 0, own.end - own.begin);
+      for (std::size_t p = 0; p < parts[k].size(); ++p)
+        sources.push_back(address(parts[k][p]) + (g.fold.parts[p].owner == world_.rank() ? own.begin * item : 0));
+      fold_range(fold_kind(), plan_.in.dtype, g.fold.order, sources, part_dtype(g), address(totals[k]) + own.begin * bytes, plan_.in.dtype,
+                 0, own.end - own.begin);
       if (small) continue;
       for (std::size_t r = 0; r < g.ranks.size(); ++r) {
         if (g.ranks[r] == world_.rank()) continue;
@@ -350,7 +384,8 @@ class ProcessCollective final : public ReadyCollective {
   }
 
   // Each process gets of all parts of the fold the slices that its devices keep.
-  void scatter(CollectiveCall& call, std::span<const Ref<Buffer>> in, std::span<Ref<Buffer>> out, std::vector<std::vector<Ref<Buffer>>>& parts) {
+  void scatter(CollectiveCall& call, std::span<const Ref<Buffer>> in, std::span<Ref<Buffer>> out,
+               std::vector<std::vector<Ref<Buffer>>>& parts) {
     std::vector<std::vector<Ref<Buffer>>> sliced(groups_.size());  // parts with each member's slice in one piece
     for (std::size_t k = 0; k < groups_.size(); ++k) {
       const Group& g = groups_[k];
@@ -369,7 +404,8 @@ class ProcessCollective final : public ReadyCollective {
         if (a.outer != 1)
           for (std::int64_t i = 0; i < n; ++i)
             for (std::int64_t o = 0; o < a.outer; ++o)
-              std::memcpy(address(sliced[k][p]) + i * slice + o * row, address(parts[k][p]) + (o * n + i) * row, static_cast<std::size_t>(row));
+              std::memcpy(address(sliced[k][p]) + i * slice + o * row, address(parts[k][p]) + (o * n + i) * row,
+                          static_cast<std::size_t>(row));
         for (std::size_t i = 0; i < g.positions.size(); ++i)
           if (g.owners[i] != world_.rank()) send(call, g.owners[i], address(sliced[k][p]) + static_cast<std::int64_t>(i) * slice, slice);
       }
@@ -417,7 +453,8 @@ class ProcessCollective final : public ReadyCollective {
       const auto n = static_cast<std::int64_t>(g.positions.size());
       for (std::int64_t i = 0; i < n && row > 0; ++i)
         if (const Ref<Buffer>& b = blocks[k][static_cast<std::size_t>(i)])
-          for (std::int64_t o = 0; o < outer; ++o) std::memcpy(address(all[k]) + (o * n + i) * row, address(b) + o * row, static_cast<std::size_t>(row));
+          for (std::int64_t o = 0; o < outer; ++o)
+            std::memcpy(address(all[k]) + (o * n + i) * row, address(b) + o * row, static_cast<std::size_t>(row));
       give_to_mine(g, all[k], out);
     }
   }
@@ -470,7 +507,8 @@ class ProcessCollective final : public ReadyCollective {
       }
       for (int from : g.mine)
         for (int to : g.mine)
-          copy_box(in[at(g, from)]->data(), plan_.in.shape, split_start(to, part), out[at(g, to)]->data(), plan_.out.shape, join_start(from, part), part, item);
+          copy_box(in[at(g, from)]->data(), plan_.in.shape, split_start(to, part), out[at(g, to)]->data(), plan_.out.shape,
+                   join_start(from, part), part, item);
     }
     wait(call, in, out);
     for (const Incoming& m : incoming) {
@@ -528,7 +566,10 @@ class ProcessCollective final : public ReadyCollective {
   CollectiveLabel label_;
   bool sums_;
   // Of the call that is running; there is one at a time in a process.
+  std::vector<std::vector<Ref<Buffer>>> parts_;  // for each group
+  std::vector<Ref<Buffer>> totals_, own_, other_;
   std::vector<Ref<Buffer>> kept_;
+  std::size_t taken_ = 0;  // of kept_
   std::int64_t sent_ = 0;
 };
 
@@ -546,7 +587,5 @@ CollectiveEngine& process_engine() {
   static ProcessEngine engine;
   return engine;
 }
-
-std::int64_t bytes_sent_to_processes() { return bytes_sent.load(std::memory_order_relaxed); }
 
 }  // namespace weft::detail

@@ -55,9 +55,15 @@ State read_state(const std::optional<std::string>& answer) {
 
 }  // namespace
 
-ProcessWorld::ProcessWorld(std::unique_ptr<ControlServer> server, std::unique_ptr<ControlClient> client, Transport* transport, int rank, int size, Seconds timeout,
-                           bool check)
-    : server_(std::move(server)), client_(std::move(client)), transport_(transport), rank_(rank), size_(size), timeout_(timeout), check_(check) {}
+ProcessWorld::ProcessWorld(std::unique_ptr<ControlServer> server, std::unique_ptr<ControlClient> client, Transport* transport, int rank,
+                           int size, Seconds timeout, bool check)
+    : server_(std::move(server)),
+      client_(std::move(client)),
+      transport_(transport),
+      rank_(rank),
+      size_(size),
+      timeout_(timeout),
+      check_(check) {}
 
 std::string ProcessWorld::transport_name() const { return transport_ ? transport_->description() : std::string("none"); }
 
@@ -72,13 +78,41 @@ ProcessGroup& ProcessWorld::group(const std::vector<int>& ranks) {
   return g;
 }
 
+const CollectiveLabel* ProcessWorld::keep(const CollectiveLabel& label) {
+  if (label.kept) return label.kept;
+  for (const CollectiveLabel& known : labels_)
+    if (known.signature == label.signature && known.loc.line() == label.loc.line() && known.loc.file() == label.loc.file())
+      return label.kept = &known;
+  return label.kept = &labels_.emplace_back(label);
+}
+
+void ProcessWorld::set_now(const CollectiveLabel* label, std::uint64_t group, std::uint64_t calls) {
+  const std::uint64_t version = now_.version.load(std::memory_order_relaxed);
+  now_.version.store(version + 1, std::memory_order_relaxed);
+  std::atomic_thread_fence(std::memory_order_release);
+  now_.label.store(label, std::memory_order_relaxed);
+  now_.group.store(group, std::memory_order_relaxed);
+  now_.calls.store(calls, std::memory_order_relaxed);
+  now_.version.store(version + 2, std::memory_order_release);
+}
+
 std::string ProcessWorld::describe() {
-  const std::lock_guard lock(state_);
-  if (now_.label)
-    return fmt::format("{:x}{}{:x}{}{:x}{}in {}{}", now_.group->id, kSeparator, now_.group->calls, kSeparator, now_.label->signature, kSeparator, now_.label->text,
-                       place(now_.label->loc));
+  const CollectiveLabel* label;
+  std::uint64_t group, calls;
+  for (;;) {
+    const std::uint64_t version = now_.version.load(std::memory_order_acquire);
+    label = now_.label.load(std::memory_order_relaxed);
+    group = now_.group.load(std::memory_order_relaxed);
+    calls = now_.calls.load(std::memory_order_relaxed);
+    std::atomic_thread_fence(std::memory_order_acquire);
+    if (version % 2 == 0 && version == now_.version.load(std::memory_order_relaxed)) break;
+    std::this_thread::yield();
+  }
+  if (group != 0)
+    return fmt::format("{:x}{}{:x}{}{:x}{}in {}{}", group, kSeparator, calls, kSeparator, label->signature, kSeparator, label->text,
+                       place(label->loc));
   return fmt::format("0{}0{}0{}in no collective; {}", kSeparator, kSeparator, kSeparator,
-                     last_.empty() ? std::string("it has not come to one yet") : fmt::format("its last was {}{}", last_, place(last_loc_)));
+                     label ? fmt::format("its last was {}{}", label->text, place(label->loc)) : std::string("it has not come to one yet"));
 }
 
 void ProcessWorld::on_failure(const std::vector<int>& missing, const std::string& report) {
@@ -93,7 +127,8 @@ void ProcessWorld::on_failure(const std::vector<int>& missing, const std::string
   std::thread([this] {
     std::this_thread::sleep_for(timeout_);
     if (noticed_.load()) return;
-    std::fprintf(stderr, "weft: process %d did not come to a collective that the others waited for, and they have given up; it ends (%s)\n", rank_, failure_.c_str());
+    std::fprintf(stderr, "weft: process %d did not come to a collective that the others waited for, and they have given up; it ends (%s)\n",
+                 rank_, failure_.c_str());
     std::fflush(nullptr);
     std::_Exit(1);
   }).detach();
@@ -108,10 +143,15 @@ void ProcessWorld::throw_earlier_failure(const CollectiveLabel& label) {
     report = failure_, missing = missing_;
   }
   const bool own = std::find(missing.begin(), missing.end(), rank_) != missing.end();
-  throw DistributedError(fmt::format("{}: {}; {}. No collective over several processes can run any more: end the program, and start it again from its last checkpoint",
-                                     label.text, own ? std::string("the others have given up waiting for this process") : missing.empty() ? std::string("the processes no longer run together") : named(missing) + " is missing",
-                                     report),
-                         label.loc);
+  throw DistributedError(
+      fmt::format(
+          "{}: {}; {}. No collective over several processes can run any more: end the program, and start it again from its last checkpoint",
+          label.text,
+          own               ? std::string("the others have given up waiting for this process")
+          : missing.empty() ? std::string("the processes no longer run together")
+                            : named(missing) + " is missing",
+          report),
+      label.loc);
 }
 
 void ProcessWorld::give_up(const CollectiveLabel& label, const std::vector<int>& missing, const std::string& why) {
@@ -124,9 +164,11 @@ void ProcessWorld::give_up(const CollectiveLabel& label, const std::vector<int>&
   }
   failed_.store(true, std::memory_order_release);
   if (first) client_->report_failure(missing, report);
-  throw DistributedError(fmt::format("{}: {}. No collective over several processes can run any more: end the program, and start it again from its last checkpoint",
-                                     label.text, why),
-                         label.loc);
+  throw DistributedError(
+      fmt::format(
+          "{}: {}. No collective over several processes can run any more: end the program, and start it again from its last checkpoint",
+          label.text, why),
+      label.loc);
 }
 
 void ProcessWorld::end() {
@@ -156,33 +198,28 @@ CollectiveCall::CollectiveCall(ProcessWorld& world, ProcessGroup& group, const C
   messages_.clear();
   if (world_.failed_.load(std::memory_order_acquire)) world_.throw_earlier_failure(label);
   if (!world_.transport_)
-    throw DistributedError(fmt::format("{}: it spans {}, and nothing carries data of host devices between them; start the program under mpirun, with the plugin "
-                                       "weft_mpi beside the library",
-                                       label.text, named(group.ranks)),
-                           label.loc);
+    throw DistributedError(
+        fmt::format(
+            "{}: it spans {}, and nothing carries data of host devices between them; start the program under mpirun, with the plugin "
+            "weft_mpi beside the library",
+            label.text, named(group.ranks)),
+        label.loc);
   ++group_.calls;
   group_.history = mixed(group_.history, label.signature);
   tag_ = tag_of(mixed(mixed(group_.id, group_.calls), label.signature));
-  {
-    const std::lock_guard lock(world_.state_);
-    world_.now_ = {&label_, &group_};
-  }
+  world_.set_now(world_.keep(label), group_.id, group_.calls);
   if (!world_.check_) return;
   try {
     compare_histories();
   } catch (...) {
-    const std::lock_guard lock(world_.state_);
-    world_.now_ = {};
+    world_.set_now(label.kept, 0, 0);
     throw;
   }
 }
 
 CollectiveCall::~CollectiveCall() {
   if (world_.dry_) world_.dry_->add(label_.text, label_.loc, static_cast<int>(group_.ranks.size()), num_sent_, bytes_sent_, rounds_);
-  const std::lock_guard lock(world_.state_);
-  world_.now_ = {};
-  world_.last_ = label_.text;
-  world_.last_loc_ = label_.loc;
+  world_.set_now(label_.kept, 0, 0);
 }
 
 void CollectiveCall::compare_histories() {
@@ -219,22 +256,32 @@ void CollectiveCall::compare_histories() {
     what += fmt::format("{}process {} runs {}", what.empty() ? "" : "; ", group_.ranks[i], entries[i].text);
   }
   if (!different.empty())
-    world_.give_up(label_, {}, fmt::format("the processes don't run the same collectives in the same order: the {}th of {} differs; {}", group_.calls, named(group_.ranks), what));
+    world_.give_up(label_, {},
+                   fmt::format("the processes don't run the same collectives in the same order: the {}th of {} differs; {}", group_.calls,
+                               named(group_.ranks), what));
 }
 
 namespace {
-constexpr std::int64_t kPiece = std::int64_t{1} << 30;
-}
+// A message that is a little too long for MPI to send at once goes as two that are not (Open MPI: 4 KB between processes of one machine).
+constexpr std::int64_t kAtOnce = 4000;
+std::int64_t piece_of(std::int64_t bytes) { return bytes > kAtOnce && bytes <= 2 * kAtOnce ? (bytes + 1) / 2 : std::int64_t{1} << 30; }
+}  // namespace
 
 void CollectiveCall::send(int to, const void* data, std::int64_t bytes) {
   ++num_sent_, bytes_sent_ += bytes;
-  for (std::int64_t at = 0; at < bytes; at += kPiece)
-    messages_.push_back({world_.transport_->send(to, tag_, static_cast<const char*>(data) + at, static_cast<std::size_t>(std::min(kPiece, bytes - at))), to, false});
+  const std::int64_t piece = piece_of(bytes);
+  for (std::int64_t at = 0; at < bytes; at += piece)
+    messages_.push_back(
+        {world_.transport_->send(to, tag_, static_cast<const char*>(data) + at, static_cast<std::size_t>(std::min(piece, bytes - at))), to,
+         false});
 }
 
 void CollectiveCall::receive(int from, void* data, std::int64_t bytes) {
-  for (std::int64_t at = 0; at < bytes; at += kPiece)
-    messages_.push_back({world_.transport_->receive(from, tag_, static_cast<char*>(data) + at, static_cast<std::size_t>(std::min(kPiece, bytes - at))), from, false});
+  const std::int64_t piece = piece_of(bytes);
+  for (std::int64_t at = 0; at < bytes; at += piece)
+    messages_.push_back(
+        {world_.transport_->receive(from, tag_, static_cast<char*>(data) + at, static_cast<std::size_t>(std::min(piece, bytes - at))), from,
+         false});
 }
 
 void CollectiveCall::wait(std::initializer_list<std::span<const Ref<Buffer>>> keep) {
@@ -291,11 +338,16 @@ void CollectiveCall::look_for_faults(const std::vector<int>& waiting_for, bool l
     if (!late && !for_certain) continue;
     absent.push_back(r);
     who += fmt::format("{}process {} {}", who.empty() ? "" : "; ", r,
-                       s.left ? std::string("has finished the program") : s.silent ? std::string("does not answer") : !s.there ? std::string("has ended") : "is " + s.text);
+                       s.left     ? std::string("has finished the program")
+                       : s.silent ? std::string("does not answer")
+                       : !s.there ? std::string("has ended")
+                                  : "is " + s.text);
   }
   if (!elsewhere.empty())
-    world_.give_up(label_, {}, fmt::format("the processes don't run the same program, or not in the same order: here it is the {}th collective of {}; {}", group_.calls,
-                                                  named(group_.ranks), other));
+    world_.give_up(
+        label_, {},
+        fmt::format("the processes don't run the same program, or not in the same order: here it is the {}th collective of {}; {}",
+                    group_.calls, named(group_.ranks), other));
   // Those that this process waits for, or, if they wait too, the others.
   std::vector<int> missing;
   for (int r : absent)
@@ -303,9 +355,13 @@ void CollectiveCall::look_for_faults(const std::vector<int>& waiting_for, bool l
   if (missing.empty()) missing = absent;
   const double seconds = world_.timeout().count();
   if (!missing.empty())
-    world_.give_up(label_, missing, late ? fmt::format("{} did not come within {:.3g} s (WEFT_COLLECTIVE_TIMEOUT): {}", named(missing), seconds, who) : fmt::format("{} is missing: {}", named(missing), who));
+    world_.give_up(label_, missing,
+                   late ? fmt::format("{} did not come within {:.3g} s (WEFT_COLLECTIVE_TIMEOUT): {}", named(missing), seconds, who)
+                        : fmt::format("{} is missing: {}", named(missing), who));
   if (late)
-    world_.give_up(label_, waiting_for, fmt::format("a message from or to {} has not come through within {:.3g} s, though all processes are in it", named(waiting_for), seconds));
+    world_.give_up(label_, waiting_for,
+                   fmt::format("a message from or to {} has not come through within {:.3g} s, though all processes are in it",
+                               named(waiting_for), seconds));
 }
 
 }  // namespace weft::detail

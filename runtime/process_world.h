@@ -1,6 +1,7 @@
 // This process among the others: the transport that carries data, the control plane, and what is known of failures.
 #pragma once
 #include <atomic>
+#include <deque>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -18,21 +19,23 @@ namespace weft::detail {
 /// Processes that communicate with each other, in order, and how often they have.
 struct ProcessGroup {
   std::vector<int> ranks;
-  std::uint64_t id = 0;        ///< a hash of the ranks: the same in all processes
-  std::uint64_t calls = 0;     ///< collectives so far
-  std::uint64_t history = 0;   ///< a hash of all of them
+  std::uint64_t id = 0;       ///< a hash of the ranks: the same in all processes
+  std::uint64_t calls = 0;    ///< collectives so far
+  std::uint64_t history = 0;  ///< a hash of all of them
 };
 
 /// What a collective is to the other processes.
 struct CollectiveLabel {
-  std::string text;            ///< "psum over `i` of f32[4]"
-  std::uint64_t signature = 0; ///< a hash of all that must be equal in all processes
+  std::string text;             ///< "psum over `i` of f32[4]"
+  std::uint64_t signature = 0;  ///< a hash of all that must be equal in all processes
   SourceLoc loc;
+  mutable const CollectiveLabel* kept = nullptr;  ///< the world's own copy, once it has run
 };
 
 class ProcessWorld final : public ProcessState {
  public:
-  ProcessWorld(std::unique_ptr<ControlServer> server, std::unique_ptr<ControlClient> client, Transport* transport, int rank, int size, Seconds timeout, bool check);
+  ProcessWorld(std::unique_ptr<ControlServer> server, std::unique_ptr<ControlClient> client, Transport* transport, int rank, int size,
+               Seconds timeout, bool check);
   int rank() const { return rank_; }
   int size() const { return size_; }
   Seconds timeout() const { return timeout_; }
@@ -59,11 +62,16 @@ class ProcessWorld final : public ProcessState {
     int peer;
     bool done;
   };
-  /// What this process is in.
+  /// The collective that this process is in, or else the last one; written by the thread that runs collectives, read by the control
+  /// plane's, without locks.
   struct Now {
-    const CollectiveLabel* label = nullptr;
-    const ProcessGroup* group = nullptr;
+    std::atomic<std::uint64_t> version{0};  ///< odd while the others change
+    std::atomic<const CollectiveLabel*> label{nullptr};
+    std::atomic<std::uint64_t> group{0}, calls{0};  ///< group 0: it is over
   };
+  /// An equal label that lives as long as the process.
+  const CollectiveLabel* keep(const CollectiveLabel& label);
+  void set_now(const CollectiveLabel* label, std::uint64_t group, std::uint64_t calls);
   [[noreturn]] void throw_earlier_failure(const CollectiveLabel& label);
   [[noreturn]] void give_up(const CollectiveLabel& label, const std::vector<int>& missing, const std::string& why);
 
@@ -73,18 +81,17 @@ class ProcessWorld final : public ProcessState {
   const int rank_, size_;
   const Seconds timeout_;
   const bool check_;
-  std::mutex running_;                       // one collective at a time
-  std::vector<Message> messages_;            // of the collective that runs
+  std::mutex running_;             // one collective at a time
+  std::vector<Message> messages_;  // of the collective that runs
   std::map<std::vector<int>, ProcessGroup> groups_;
-  std::mutex state_;                         // guards what follows
   Now now_;
-  std::string last_;                         // the collective that was finished last
-  SourceLoc last_loc_;
+  std::deque<CollectiveLabel> labels_;  // of all collectives so far
+  std::mutex state_;                    // guards what follows
   std::vector<int> missing_;
   std::string failure_;
   std::atomic<bool> failed_{false}, noticed_{false}, ended_{false};
   std::unique_ptr<DryRun> dry_;
-  std::vector<Ref<Buffer>> abandoned_;       // memory into which messages may still come
+  std::vector<Ref<Buffer>> abandoned_;  // memory into which messages may still come
 };
 
 /// Null where there is one process.

@@ -7,17 +7,15 @@
 // Returns 0 if both runs agree and at least 97 % of the test images are recognised.
 #include <unistd.h>
 #include <weft/weft.h>
-#include <zlib.h>
 
 #include <algorithm>
 #include <chrono>
 #include <cmath>
-#include <numeric>
-#include <random>
 #include <stdexcept>
 #include <string>
 #include <vector>
 
+#include "files.h"
 #include "picture.h"
 
 using namespace weft;
@@ -54,35 +52,15 @@ static State descend(const State& s, const Params& slope) {
 
 /// Images scaled to [0, 1], in an order shuffled with a fixed seed.
 static Batch read(const std::string& path) {
-  gzFile file = gzopen(path.c_str(), "rb");
-  if (!file) throw std::runtime_error("can't open " + path);
-  std::vector<std::vector<float>> rows;
-  char line[1024];
-  while (gzgets(file, line, sizeof line)) {
-    std::vector<float>& row = rows.emplace_back();
-    for (char* at = line; *at && *at != '\n'; at += *at == ',') row.push_back(std::strtof(at, &at));
-    if (row.size() != kPixels + 1) throw std::runtime_error("a line of " + path + " doesn't hold 64 pixels and a class");
-  }
-  gzclose(file);
-  std::shuffle(rows.begin(), rows.end(), std::mt19937(1));
-  std::vector<float> pixels;
-  std::vector<int> labels;
-  for (const auto& row : rows) {
-    for (int i = 0; i < kPixels; ++i) pixels.push_back(row[static_cast<std::size_t>(i)] / 16);
-    labels.push_back(static_cast<int>(row[kPixels]));
-  }
-  return {array(pixels, {rows.size(), kPixels}), array(labels)};
+  const Array table = random::permutation(random::key(0), files::read_table(path, kPixels + 1));
+  return {convert(table(slice(), slice(kPixels)), float32) / 16, convert(table(slice(), kPixels), int32)};
 }
 
 static State start() {
-  std::mt19937 generator(0);
-  auto layer = [&](int in, int out) {
-    std::normal_distribution<float> normal(0, 1 / std::sqrt(static_cast<float>(in)));
-    std::vector<float> w(static_cast<std::size_t>(in * out));
-    for (float& x : w) x = normal(generator);
-    return Layer{array(w, {in, out}), zeros(out)};
+  const auto layer = [](int seed, int in, int out) {
+    return Layer{random::normal(random::key(seed), {in, out}) / std::sqrt(static_cast<float>(in)), zeros(out)};
   };
-  const Params p{layer(kPixels, kHidden), layer(kHidden, kClasses)};
+  const Params p{layer(2, kPixels, kHidden), layer(3, kHidden, kClasses)};
   return {p, tree::map([](Array x) { return zeros_like(x); }, p)};
 }
 
@@ -153,8 +131,8 @@ static int run(const std::string& csv, const std::string& svg) {
   const double t1 = seconds();
   const auto compiled = traced.lower().compile();
   const double t2 = seconds();
-  fmt::print("one step: {} equations, traced in {:.1f} ms, compiled in {:.1f} ms, {:.1f} Mflop\n\n", traced.jaxpr().eqns().size(), 1e3 * (t1 - t0),
-             1e3 * (t2 - t1), compiled.cost_analysis().flops / 1e6);
+  fmt::print("one step: {} equations, traced in {:.1f} ms, compiled in {:.1f} ms, {:.1f} Mflop\n\n", traced.jaxpr().eqns().size(),
+             1e3 * (t1 - t0), 1e3 * (t2 - t1), compiled.cost_analysis().flops / 1e6);
 
   const int batches = train / kBatch, steps = kEpochs * batches;
   State one = begin, many = begin;
@@ -192,13 +170,14 @@ static int run(const std::string& csv, const std::string& svg) {
   const int hardest = argmax(norms).item<int>();
   fmt::print("largest parameter difference between both runs: {:.2e}\n", difference);
   fmt::print("test accuracy: {:.2f} %\n", 100 * accuracy);
-  fmt::print("gradient norm of a single test image: median {:.2e}, largest {:.2f} (image {}: a {}, taken for a {})\n",
-             [&] {
-               std::vector<float> v = norms.to_vector<float>();
-               std::nth_element(v.begin(), v.begin() + kTest / 2, v.end());
-               return v[kTest / 2];
-             }(),
-             norms(hardest).item<float>(), hardest, test.labels(hardest).item<int>(), predicted(hardest).item<int>());
+  fmt::print(
+      "gradient norm of a single test image: median {:.2e}, largest {:.2f} (image {}: a {}, taken for a {})\n",
+      [&] {
+        std::vector<float> v = norms.to_vector<float>();
+        std::nth_element(v.begin(), v.begin() + kTest / 2, v.end());
+        return v[kTest / 2];
+      }(),
+      norms(hardest).item<float>(), hardest, test.labels(hardest).item<int>(), predicted(hardest).item<int>());
   draw(svg, losses, parallel_losses, test, predicted.to_vector<int>(), accuracy);
   return difference < 1e-3 && accuracy >= .97 ? 0 : 1;
 }

@@ -7,16 +7,16 @@
 // each process prints. Returns 0 if they are, and if at least 95 % of the images not trained on are recognised.
 #include <unistd.h>
 #include <weft/weft.h>
-#include <zlib.h>
 
-#include <algorithm>
 #include <cmath>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
-#include <numeric>
-#include <random>
 #include <stdexcept>
+#include <string>
+#include <vector>
+
+#include "files.h"
 
 using namespace weft;
 
@@ -44,34 +44,15 @@ static std::pair<Params, Array> update(const Params& p, const Batch& batch) {
 }
 
 static Batch read(const std::string& path) {
-  gzFile file = gzopen(path.c_str(), "rb");
-  if (!file) throw std::runtime_error("can't open " + path);
-  std::vector<std::vector<float>> rows;
-  char line[1024];
-  while (gzgets(file, line, sizeof line)) {
-    std::vector<float>& row = rows.emplace_back();
-    for (char* at = line; *at && *at != '\n'; at += *at == ',') row.push_back(std::strtof(at, &at));
-  }
-  gzclose(file);
-  std::shuffle(rows.begin(), rows.end(), std::mt19937(1));
-  std::vector<float> pixels;
-  std::vector<int> labels;
-  for (const auto& row : rows) {
-    for (int i = 0; i < kPixels; ++i) pixels.push_back(row[static_cast<std::size_t>(i)] / 16);
-    labels.push_back(static_cast<int>(row[kPixels]));
-  }
-  return {array(pixels, {rows.size(), kPixels}), array(labels)};
+  const Array table = random::permutation(random::key(1), files::read_table(path, kPixels + 1));
+  return {convert(table(slice(), slice(kPixels)), float32) / 16, convert(table(slice(), kPixels), int32)};
 }
 
 static Params start() {
-  std::mt19937 generator(0);
-  const auto layer = [&](int in, int out) {
-    std::normal_distribution<float> normal(0, 1 / std::sqrt(static_cast<float>(in)));
-    std::vector<float> w(static_cast<std::size_t>(in * out));
-    for (float& x : w) x = normal(generator);
-    return Layer{array(w, {in, out}), zeros(out)};
+  const auto layer = [](int seed, int in, int out) {
+    return Layer{random::normal(random::key(seed), {in, out}) / std::sqrt(static_cast<float>(in)), zeros(out)};
   };
-  return {layer(kPixels, kHidden), layer(kHidden, kClasses)};
+  return {layer(2, kPixels, kHidden), layer(3, kHidden, kClasses)};
 }
 
 /// A hash of all bits of the parameters.

@@ -1,7 +1,8 @@
-// What each process of a distributed test runs: the checks of one name, given as the first argument. Says what is wrong on stderr; returns 0 if
-// nothing is. tests/distributed/run.py starts several.
+// What each process of a distributed test runs: the checks of one name, given as the first argument. Says what is wrong on stderr; returns
+// 0 if nothing is. tests/distributed/run.py starts several.
 #include <weft/weft.h>
 
+#include <unistd.h>
 #include <algorithm>
 #include <csignal>
 #include <cstdio>
@@ -10,7 +11,6 @@
 #include <filesystem>
 #include <map>
 #include <thread>
-#include <unistd.h>
 
 #include "tools/programs.h"
 
@@ -42,7 +42,9 @@ std::string error_of(F f) {
   }
   return "no error";
 }
-void says(const std::string& message, const std::string& part) { expect(message.find(part) != std::string::npos, fmt::format("no `{}` in the message `{}`", part, message)); }
+void says(const std::string& message, const std::string& part) {
+  expect(message.find(part) != std::string::npos, fmt::format("no `{}` in the message `{}`", part, message));
+}
 
 Array numbers(Shape shape, DType dtype = float32) { return convert(reshape(arange(static_cast<int>(shape.num_elements())), shape), dtype); }
 
@@ -84,10 +86,13 @@ void arrays() {
   const Array joined = make_array_from_process_local_data(rows, part);
   same(process_allgather(joined), whole, "make_array_from_process_local_data");
   same(process_allgather(make_array_from_process_local_data(rows, whole, whole.shape())), whole, "the same, of all rows");
-  same(process_allgather(make_array_from_callback(whole.shape(), rows, [&](const std::vector<Slice>& index) { return whole(index[0], index[1]); })), whole, "make_array_from_callback");
+  same(process_allgather(
+           make_array_from_callback(whole.shape(), rows, [&](const std::vector<Slice>& index) { return whole(index[0], index[1]); })),
+       whole, "make_array_from_callback");
   std::vector<Array> singles;
   for (const Shard& s : x.addressable_shards()) singles.push_back(s.data);
-  same(process_allgather(make_array_from_single_device_arrays(whole.shape(), rows, singles)), whole, "make_array_from_single_device_arrays");
+  same(process_allgather(make_array_from_single_device_arrays(whole.shape(), rows, singles)), whole,
+       "make_array_from_single_device_arrays");
   const Array global = host_local_array_to_global_array(part, mesh, P("x"));
   const Array back = global_array_to_host_local_array(global, mesh, P("x"));
   expect(back.is_fully_addressable(), "a host-local array is addressable");
@@ -105,9 +110,11 @@ void arrays() {
   same(broadcast_one_to_all(own, me == n - 1), full({2}, n - 1, int32), "broadcast_one_to_all");
   sync_global_devices("here");
   if (n > 1) {
-    says(error_of([&] { sync_global_devices(me == 0 ? "left" : "right"); }), me == 0 ? "process 1 is at `right`" : "process 0 is at `left`");
+    says(error_of([&] { sync_global_devices(me == 0 ? "left" : "right"); }),
+         me == 0 ? "process 1 is at `right`" : "process 0 is at `left`");
     sync_global_devices("still together");
-    says(error_of([&] { device_put_sharded(std::vector<Array>(static_cast<std::size_t>(all), Array(1.f)), devices()); }), "local_devices()");
+    says(error_of([&] { device_put_sharded(std::vector<Array>(static_cast<std::size_t>(all), Array(1.f)), devices()); }),
+         "local_devices()");
   }
 }
 
@@ -117,7 +124,8 @@ void as_vmap(F f, const Array& whole, const std::string& what) {
   const int local = local_device_count(), me = process_index();
   const Array wanted = vmap(f, {.axis_name = "i"})(whole);
   const Array got = pmap(f, {.axis_name = "i"})(whole(slice(local * me, local * (me + 1))));
-  const std::string wrong = tools::difference(device_get(got), wanted(slice(local * me, local * (me + 1))), nullptr, {1e-5, 1e-5, !whole.dtype().is_inexact()});
+  const std::string wrong =
+      tools::difference(device_get(got), wanted(slice(local * me, local * (me + 1))), nullptr, {1e-5, 1e-5, !whole.dtype().is_inexact()});
   expect(wrong.empty(), what + ": " + wrong);
 }
 
@@ -152,7 +160,8 @@ void collectives() {
     }
   }
   as_vmap([](Array a) { return fori_loop(0, 3, [](Array, Array b) { return psum(sin(b), "i"); }, a); }, x, "psum in a loop");
-  for (DType t : {bool_, int8, int16, int32, int64, uint8, uint16, uint32, uint64, float16, bfloat16, float32, float64, complex64, complex128}) {
+  for (DType t :
+       {bool_, int8, int16, int32, int64, uint8, uint16, uint32, uint64, float16, bfloat16, float32, float64, complex64, complex128}) {
     const Array y = convert(numbers({all, 3}) % 5, t);
     as_vmap([](Array a) { return psum(a, "i"); }, y, fmt::format("psum of {}", t.name()));
     as_vmap([](Array a) { return all_gather(a, "i"); }, y, fmt::format("all_gather of {}", t.name()));
@@ -168,7 +177,8 @@ void collectives() {
   const auto loss = [](Array a) { return sum(square(psum(a, "i"))); };
   const Array slope = pmap([&](Array a) { return grad(loss)(a); }, {.axis_name = "i"})(own);
   const Array slopes = vmap([&](Array a) { return grad(loss)(a); }, {.axis_name = "i"})(x);
-  expect(tools::difference(device_get(slope), slopes(slice(local * me, local * (me + 1))), nullptr, {1e-5, 1e-5, false}).empty(), "grad inside pmap");
+  expect(tools::difference(device_get(slope), slopes(slice(local * me, local * (me + 1))), nullptr, {1e-5, 1e-5, false}).empty(),
+         "grad inside pmap");
   // Outside: of this process's own rows.
   const auto mapped = pmap([](Array a) { return psum(sin(a), "i"); }, {.axis_name = "i"});
   const Array outside = grad([&](Array a) { return sum(mapped(a)); })(own);
@@ -259,7 +269,9 @@ struct State {
 State state(double value) {
   const int all = device_count();
   const Mesh mesh = make_mesh({all}, {"x"});
-  const auto filled = [&](Shape shape, const PartitionSpec& spec) { return device_put(full(shape, value, float32), NamedSharding{mesh, spec}); };
+  const auto filled = [&](Shape shape, const PartitionSpec& spec) {
+    return device_put(full(shape, value, float32), NamedSharding{mesh, spec});
+  };
   return {filled({24, 5}, P("x")), filled({3, 24}, P(none, "x")), full({7}, value, float64)};
 }
 
