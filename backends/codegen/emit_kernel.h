@@ -90,6 +90,9 @@ class KernelEmitter {
   };
   Address address(int arg, NodeId position, const Copy& copy);
   void store_lanes(const Store& s, const Address& a, Value* v);
+  bool in_parts(int kept) const;
+  Value* load_parts(llvm::FixedVectorType* type, Value* pointer, int kept, llvm::Align align);
+  void store_parts(Value* v, Value* pointer, int kept, llvm::Align align);
   /// The open loop that is unrolled as far as there are lanes and along which the position is contiguous, if it is not along the lanes.
   int square_frame(int arg, NodeId position) const;
   /// The vectors at the position of the first copy and its successors along the lanes; then element k of each is copy k's.

@@ -2,6 +2,7 @@
 #include <llvm/IR/Module.h>
 
 #include <algorithm>
+#include <bit>
 
 #include "backends/codegen/emit_kernel.h"
 #include "core/error.h"
@@ -11,6 +12,7 @@ namespace weft::detail {
 namespace {
 constexpr std::int64_t kStreamingBytes = 32 << 20;  // results that no cache holds anyway
 constexpr int kMaxExpansions = 24;                  // of one mathematical function in a kernel
+constexpr int kFewLanes = 8;                        // that are gathered or scattered one by one
 }  // namespace
 
 using llvm::Value;
@@ -297,6 +299,64 @@ std::vector<int> reversed(int lanes) {
 llvm::Align element_align(DType t) { return llvm::Align(static_cast<std::uint64_t>(t.itemsize())); }
 }  // namespace
 
+namespace {
+
+/// How many lanes a mask keeps, if that is known and they are the first ones; else -1.
+int first_lanes(const Value* mask) {
+  const auto* c = llvm::dyn_cast_or_null<llvm::Constant>(mask);
+  if (!c) return -1;
+  const int lanes = static_cast<int>(llvm::cast<llvm::FixedVectorType>(c->getType())->getNumElements());
+  int kept = 0;
+  for (int i = 0; i < lanes; ++i) {
+    const llvm::Constant* one = c->getAggregateElement(static_cast<unsigned>(i));
+    if (!one || !(one->isOneValue() || one->isNullValue()) || (one->isOneValue() && kept < i)) return -1;
+    kept += one->isOneValue();
+  }
+  return kept;
+}
+
+}  // namespace
+
+/// Whether so many first lanes are better accessed by smaller vectors than under a mask: what a masked store wrote, processors can't hand
+/// on to a load before it is in the cache.
+bool KernelEmitter::in_parts(int kept) const {
+  return kept > 0 && (std::popcount(static_cast<unsigned>(kept)) <= 2 || !features_.masked_memory);
+}
+
+Value* KernelEmitter::load_parts(llvm::FixedVectorType* type, Value* pointer, int kept, llvm::Align align) {
+  llvm::Type* element = type->getElementType();
+  const int lanes = static_cast<int>(type->getNumElements());
+  Value* v = llvm::Constant::getNullValue(type);
+  for (int at = 0, n = 0; at < kept; at += n) {
+    n = static_cast<int>(std::bit_floor(static_cast<unsigned>(kept - at)));
+    Value* from = ir_.CreateConstGEP1_64(element, pointer, static_cast<std::uint64_t>(at));
+    if (n == 1) {
+      v = ir_.CreateInsertElement(v, ir_.CreateAlignedLoad(element, from, align), static_cast<std::uint64_t>(at));
+      continue;
+    }
+    Value* part = ir_.CreateAlignedLoad(llvm::FixedVectorType::get(element, static_cast<unsigned>(n)), from, align);
+    std::vector<int> wide, mixed;
+    for (int l = 0; l < lanes; ++l) {
+      const bool inside = l >= at && l < at + n;
+      wide.push_back(inside ? l - at : -1);
+      mixed.push_back(inside ? lanes + l : l);
+    }
+    v = ir_.CreateShuffleVector(v, ir_.CreateShuffleVector(part, wide), mixed);
+  }
+  return v;
+}
+
+void KernelEmitter::store_parts(Value* v, Value* pointer, int kept, llvm::Align align) {
+  llvm::Type* element = llvm::cast<llvm::FixedVectorType>(v->getType())->getElementType();
+  for (int at = 0, n = 0; at < kept; at += n) {
+    n = static_cast<int>(std::bit_floor(static_cast<unsigned>(kept - at)));
+    std::vector<int> lanes;
+    for (int l = at; l < at + n; ++l) lanes.push_back(l);
+    Value* part = n == 1 ? ir_.CreateExtractElement(v, static_cast<std::uint64_t>(at)) : ir_.CreateShuffleVector(v, lanes);
+    ir_.CreateAlignedStore(part, ir_.CreateConstGEP1_64(element, pointer, static_cast<std::uint64_t>(at)), align);
+  }
+}
+
 Value* KernelEmitter::load(NodeId id, const Copy& copy) {
   const Node& n = k_.dag[id];
   const int arg = static_cast<int>(n.integer);
@@ -332,18 +392,20 @@ Value* KernelEmitter::load(NodeId id, const Copy& copy) {
     }
     return square[static_cast<std::size_t>(copy[at])];
   }
-  llvm::Type* type = llvm::FixedVectorType::get(element, static_cast<unsigned>(lanes_));
+  llvm::FixedVectorType* type = llvm::FixedVectorType::get(element, static_cast<unsigned>(lanes_));
   Value* mask = mask_;
   if (guard) {
     guard = full(guard);
     mask = mask ? ir_.CreateAnd(mask, guard) : guard;
   }
+  const int kept = first_lanes(mask);
   const Address a = address(arg, n.operands[0], copy);
   Value* v = nullptr;
   llvm::Constant* zero = llvm::Constant::getNullValue(type);
   if (a.pointer && a.stride == 1) {
-    v = mask ? static_cast<Value*>(ir_.CreateMaskedLoad(type, a.pointer, align, mask, zero))
-             : ir_.CreateAlignedLoad(type, a.pointer, align);
+    v = in_parts(kept) ? load_parts(type, a.pointer, kept, align)
+        : mask         ? static_cast<Value*>(ir_.CreateMaskedLoad(type, a.pointer, align, mask, zero))
+                       : ir_.CreateAlignedLoad(type, a.pointer, align);
   } else if (a.pointer && a.stride == -1) {
     Value* first = ir_.CreateGEP(element, a.pointer, i64(1 - lanes_));
     v = mask ? static_cast<Value*>(ir_.CreateMaskedLoad(type, first, align, ir_.CreateShuffleVector(mask, reversed(lanes_)), zero))
@@ -359,6 +421,11 @@ Value* KernelEmitter::load(NodeId id, const Copy& copy) {
     Value*& both = f.addresses[wide_key];
     if (!both) both = ir_.CreateAlignedLoad(llvm::FixedVectorType::get(element, static_cast<unsigned>(2 * lanes_)), a.pointer, align);
     v = ir_.CreateShuffleVector(both, every_second(lanes_, a.odd));
+  } else if (a.pointer && kept > 0 && kept <= kFewLanes) {
+    v = zero;
+    for (int l = 0; l < kept; ++l)
+      v = ir_.CreateInsertElement(v, ir_.CreateAlignedLoad(element, ir_.CreateGEP(element, a.pointer, i64(l * a.stride + a.odd)), align),
+                                  static_cast<std::uint64_t>(l));
   } else {
     Value* pointers = nullptr;
     if (a.indices) {
@@ -478,8 +545,11 @@ void KernelEmitter::store_lanes(const Store& s, const Address& a, Value* v) {
   const KernelArg& info = k_.args[static_cast<std::size_t>(s.arg)];
   llvm::Type* element = builder_.memory_type(info.dtype);
   const llvm::Align align = element_align(info.dtype);
+  const int kept = first_lanes(mask_);
   if (a.pointer && a.stride == 1) {
-    if (mask_) {
+    if (in_parts(kept)) {
+      store_parts(v, a.pointer, kept, align);
+    } else if (mask_) {
       ir_.CreateMaskedStore(v, a.pointer, align, mask_);
     } else if (streams(s)) {
       llvm::StoreInst* store = ir_.CreateAlignedStore(v, a.pointer, llvm::Align(static_cast<std::uint64_t>(features_.vector_bytes)));
@@ -493,6 +563,12 @@ void KernelEmitter::store_lanes(const Store& s, const Address& a, Value* v) {
   }
   if (a.pointer && a.stride == -1 && !mask_) {
     ir_.CreateAlignedStore(ir_.CreateShuffleVector(v, reversed(lanes_)), ir_.CreateGEP(element, a.pointer, i64(1 - lanes_)), align);
+    return;
+  }
+  if (a.pointer && kept > 0 && kept <= kFewLanes) {
+    for (int l = 0; l < kept; ++l)
+      ir_.CreateAlignedStore(ir_.CreateExtractElement(v, static_cast<std::uint64_t>(l)),
+                             ir_.CreateGEP(element, a.pointer, i64(l * a.stride + a.odd)), align);
     return;
   }
   Value* pointers = nullptr;
