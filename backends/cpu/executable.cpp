@@ -10,6 +10,7 @@
 #include "backends/codegen/simplify.h"
 #include "backends/cpu/background.h"
 #include "backends/cpu/cpu_backend.h"
+#include "backends/cpu/object_export.h"
 #include "backends/cuda/ptx.h"
 #include "core/error.h"
 #include "runtime/buffer.h"
@@ -61,6 +62,14 @@ double slack(const ControlStep& c, const std::vector<Schedule>& schedules) {
   return sum;
 }
 
+/// A constant or literal.
+const void* fixed_memory(const FixedPointer& f) {
+  const BufferInfo& info = f.program->buffers[static_cast<std::size_t>(f.number)];
+  const JaxprData& data = f.program->jaxpr.data();
+  const auto number = static_cast<std::size_t>(info.number);
+  return info.role == BufferInfo::Role::constant ? host_data(data.consts[number]) : data.literals[number].bits.data();
+}
+
 /// Adds up what the steps of a program cost; of branches the mean is taken.
 CostAnalysis cost_of(const KernelProgram& p, const KernelProgram& root) {
   CostAnalysis cost;
@@ -99,17 +108,25 @@ CpuExecutable::CpuExecutable(const Jaxpr& j, const CompileOptions& options)
   for (const Kernel& k : program_.kernels) schedules_.push_back(make_schedule(k, native_vector_bytes()));
   for (const ProductStep& p : program_.products) products_.push_back(make_product(p));
   add_opaque(program_);
-  Qualities good;
-  for (const Schedule& s : schedules_) good.kernels.push_back(s.slack > kWorthGoodCode);
-  for (const ControlStep& c : program_.controls) good.controls.push_back(slack(c, schedules_) > kWorthGoodCode);
+  const auto quality = [](double slack) { return slack > kWorthGoodCode ? CodeQuality::good : CodeQuality::quick; };
+  Qualities qualities;
+  for (const Schedule& s : schedules_) qualities.kernels.push_back(quality(s.slack));
+  for (const ControlStep& c : program_.controls) qualities.controls.push_back(quality(slack(c, schedules_)));
   for (const Step& s : program_.steps) {
     const auto n = static_cast<std::size_t>(s.number);
-    if (s.kind == Step::Kind::kernel && !good.kernels[n]) waste_ += static_cast<std::int64_t>(schedules_[n].slack) + 1;
-    if (s.kind == Step::Kind::control && !good.controls[n])
+    if (s.kind == Step::Kind::kernel && qualities.kernels[n] == CodeQuality::quick)
+      waste_ += static_cast<std::int64_t>(schedules_[n].slack) + 1;
+    if (s.kind == Step::Kind::control && qualities.controls[n] == CodeQuality::quick)
       waste_ += static_cast<std::int64_t>(slack(program_.controls[n], schedules_)) + 1;
   }
-  patience_ = waste_ > 0 ? kCompileCycles * static_cast<std::int64_t>(good.kernels.size()) : std::numeric_limits<std::int64_t>::max();
-  first_code_ = compile_program(program_, schedules_, good, [this](const FixedPointer& f) { return resolve(f); });
+  patience_ = waste_ > 0 ? kCompileCycles * static_cast<std::int64_t>(schedules_.size()) : std::numeric_limits<std::int64_t>::max();
+  // What is good already stays.
+  better_.kernels.resize(schedules_.size()), better_.controls.resize(program_.controls.size());
+  for (std::size_t i = 0; i < schedules_.size(); ++i)
+    if (qualities.kernels[i] == CodeQuality::quick) better_.kernels[i] = CodeQuality::good;
+  for (std::size_t i = 0; i < program_.controls.size(); ++i)
+    if (qualities.controls[i] == CodeQuality::quick) better_.controls[i] = CodeQuality::good;
+  first_code_ = compile_program(program_, schedules_, qualities, [this](const FixedPointer& f) { return resolve(f); });
   code_ = first_code_.get();
   fixed_.resize(program_.buffers.size());
   for (std::size_t b = 0; b < program_.buffers.size(); ++b)
@@ -146,12 +163,7 @@ void* CpuExecutable::resolve(const FixedPointer& f) const {
     case FixedPointer::Kind::memory:
       break;
   }
-  const BufferInfo& info = f.program->buffers[static_cast<std::size_t>(f.number)];
-  const JaxprData& data = f.program->jaxpr.data();
-  const auto number = static_cast<std::size_t>(info.number);
-  // The program keeps both, and no step writes to them.
-  if (info.role == BufferInfo::Role::constant) return const_cast<void*>(host_data(data.consts[number]));
-  return const_cast<std::byte*>(data.literals[number].bits.data());
+  return const_cast<void*>(fixed_memory(f));  // the program keeps it, and no step writes to it
 }
 
 CpuExecutable::~CpuExecutable() { std::free(arena_.load()); }
@@ -159,8 +171,13 @@ CpuExecutable::~CpuExecutable() { std::free(arena_.load()); }
 void CpuExecutable::improve() {
   in_background([self = Ref<CpuExecutable>(this)] {
     if (self->unique()) return;  // nobody will call it again
-    const Qualities all{std::vector<char>(self->program_.kernels.size(), 1), std::vector<char>(self->program_.controls.size(), 1)};
-    self->better_code_ = compile_program(self->program_, self->schedules_, all, [&](const FixedPointer& f) { return self->resolve(f); });
+    const SerialScope alone;     // the program runs meanwhile
+    auto code = compile_program(self->program_, self->schedules_, self->better_, [&](const FixedPointer& f) { return self->resolve(f); });
+    for (std::size_t i = 0; i < code->functions.size(); ++i)
+      if (!self->better_.kernels[i]) code->functions[i] = self->first_code_->functions[i];
+    for (std::size_t i = 0; i < code->controls.size(); ++i)
+      if (!self->better_.controls[i]) code->controls[i] = self->first_code_->controls[i];
+    self->better_code_ = std::move(code);
     self->code_.store(self->better_code_.get(), std::memory_order_release);
   });
 }
@@ -317,55 +334,56 @@ MemoryAnalysis CpuExecutable::memory_analysis() const {
 }
 
 Executable::Object CpuExecutable::export_object(const std::string& name) const {
-  const JaxprData& data = program_.jaxpr.data();
-  std::vector<ObjectCall> calls;
-  std::vector<std::string> constants;
-  std::vector<int> constant_of(program_.buffers.size(), -1);
-  const auto constant = [&](BufferId b) {
-    int& number = constant_of[static_cast<std::size_t>(b)];
-    if (number < 0) {
-      number = static_cast<int>(constants.size());
-      constants.emplace_back(static_cast<const char*>(fixed_[static_cast<std::size_t>(b)]),
-                             static_cast<std::size_t>(program_.buffers[static_cast<std::size_t>(b)].aval.bytes()));
+  // A program without products by a library and without donated inputs.
+  const KernelProgram p = form_program(program_.jaxpr, {native_vector_bytes(), false}, {});
+  std::vector<Schedule> schedules;
+  for (const Kernel& k : p.kernels) schedules.push_back(make_schedule(k, native_vector_bytes()));
+  const JaxprData& data = p.jaxpr.data();
+  using Pointer = ObjectCall::Pointer;
+  ObjectConstants constants;
+  std::vector<int> constant_of(p.buffers.size(), -1);
+  const auto pointer = [&](BufferId b) -> Pointer {
+    const BufferInfo& info = p.buffers[static_cast<std::size_t>(b)];
+    switch (info.role) {
+      case BufferInfo::Role::input:
+        return {Pointer::Kind::input, info.number};
+      case BufferInfo::Role::output:
+        return {Pointer::Kind::output, info.number};
+      case BufferInfo::Role::temporary:
+        return {Pointer::Kind::arena, std::max<std::int64_t>(info.offset, 0)};
+      default:
+        break;
     }
-    return number;
+    int& number = constant_of[static_cast<std::size_t>(b)];
+    if (number < 0) number = constants.add(fixed_memory({FixedPointer::Kind::memory, &p, b}), info.aval.bytes());
+    return {Pointer::Kind::constant, number};
   };
-  for (const Step& s : program_.steps) {
+  std::vector<ObjectCall> calls;
+  for (const Step& s : p.steps) {
+    if (s.kind == Step::Kind::opaque)
+      throw CompileError(fmt::format("export_object: {} holds a call of the library's {}, which no object file can hold", name,
+                                     data.eqns[static_cast<std::size_t>(s.number)].op->name));
     if (s.kind == Step::Kind::product)
       throw CompileError("export_object: " + name + " holds a matrix product by a library, which no object file can hold");
-    if (s.kind == Step::Kind::opaque || s.kind == Step::Kind::control)
-      throw CompileError(fmt::format(
-          "export_object: {} holds a call of the library's {}, which no object file can hold", name,
-          data.eqns[static_cast<std::size_t>(s.kind == Step::Kind::control ? program_.controls[static_cast<std::size_t>(s.number)].eqn
-                                                                           : s.number)]
-              .op->name));
-    ObjectCall c{s.number, {}};
-    for (BufferId b : s.buffers) {
-      if (b < 0) continue;
-      const BufferInfo& info = program_.buffers[static_cast<std::size_t>(b)];
-      using Kind = ObjectCall::Pointer::Kind;
-      switch (info.role) {
-        case BufferInfo::Role::input:
-          c.args.push_back({Kind::input, info.number});
-          break;
-        case BufferInfo::Role::output:
-          c.args.push_back({Kind::output, info.number});
-          break;
-        case BufferInfo::Role::temporary:
-          c.args.push_back({Kind::arena, info.offset});
-          break;
-        default:
-          c.args.push_back({Kind::constant, constant(b)});
-      }
-    }
+    ObjectCall c;
+    c.step = &s;
+    for (BufferId b : s.buffers)
+      if (b >= 0) c.args.push_back(pointer(b));
     calls.push_back(std::move(c));
   }
-  for (const ProgramOutput& o : program_.outputs)
-    if (o.same_as >= 0 || program_.buffers[static_cast<std::size_t>(o.buffer)].role != BufferInfo::Role::output)
-      throw CompileError("export_object: a result of " + name + " is one of its inputs, a constant or another result; return a copy");
+  // Results that are inputs, constants or other results.
+  for (std::size_t k = 0; k < p.outputs.size(); ++k) {
+    const ProgramOutput& o = p.outputs[k];
+    const BufferInfo& info = p.buffers[static_cast<std::size_t>(o.buffer)];
+    if (o.same_as < 0 && info.role == BufferInfo::Role::output && info.number == static_cast<int>(k)) continue;
+    ObjectCall copy;
+    copy.bytes = data.aval(data.outputs[k]).bytes();
+    copy.args = {{Pointer::Kind::output, static_cast<std::int64_t>(k)}, pointer(o.buffer)};
+    calls.push_back(std::move(copy));
+  }
   Object object;
-  object.object = object_file(name, program_.kernels, schedules_, calls, constants, program_.arena_bytes);
-  object.header = fmt::format("#ifdef __cplusplus\nextern \"C\"\n#endif\n/* inputs: ", name);
+  object.object = object_file(name, p, schedules, calls, std::move(constants), [](const FixedPointer& f) { return fixed_memory(f); });
+  object.header = "#ifdef __cplusplus\nextern \"C\"\n#endif\n/* inputs: ";
   for (const Aval& a : data.input_avals()) object.header += to_string(a) + " ";
   object.header += "; outputs: ";
   for (const Aval& a : data.output_avals()) object.header += to_string(a) + " ";

@@ -50,6 +50,7 @@ class CpuExecutable final : public Executable {
   // Code is made quickly at first; once better code would have paid for its making, it is made in the background and takes over.
   std::atomic<const NativeCode*> code_{nullptr};
   std::unique_ptr<NativeCode> first_code_, better_code_;
+  Qualities better_;                       ///< what is made again
   std::atomic<std::int64_t> patience_{0};  ///< cycles that quick code may still waste
   std::int64_t waste_ = 0;                 ///< of a call
   std::vector<std::unique_ptr<Product>> products_;

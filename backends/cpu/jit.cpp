@@ -1,30 +1,26 @@
 #include "backends/cpu/jit.h"
 
-#include <llvm/Analysis/TargetTransformInfo.h>
+#include <elf.h>
+#include <link.h>
 #include <llvm/Bitcode/BitcodeWriter.h>
 #include <llvm/Config/llvm-config.h>
 #include <llvm/ExecutionEngine/Orc/LLJIT.h>
-#include <llvm/IR/LegacyPassManager.h>
 #include <llvm/IR/Module.h>
-#include <llvm/IR/Verifier.h>
-#include <llvm/MC/MCSubtargetInfo.h>
-#include <llvm/MC/TargetRegistry.h>
-#include <llvm/Pass.h>
-#include <llvm/Support/CommandLine.h>
 #include <llvm/Support/SmallVectorMemoryBuffer.h>
-#include <llvm/Support/TargetSelect.h>
 #include <llvm/Support/raw_ostream.h>
-#include <llvm/Target/TargetMachine.h>
-#include <llvm/TargetParser/Host.h>
-#include <llvm/Transforms/Scalar.h>
 
+#include <algorithm>
 #include <atomic>
-#include <cstdlib>
+#include <cstring>
+#include <span>
 
+#include "backends/codegen/cost.h"
 #include "backends/codegen/emit.h"
-#include "backends/codegen/vector_builder.h"
+#include "backends/codegen/signature.h"
 #include "backends/cpu/code_cache.h"
+#include "backends/cpu/code_generator.h"
 #include "core/error.h"
+#include "runtime/thread_pool.h"
 
 extern "C" void weft_library_lanes(int, int, int, std::uint64_t, const void*, const void*, void*);
 extern "C" double weft_library_math(int, double, double);
@@ -46,62 +42,6 @@ void check(llvm::Error e, const char* what) {
 
 // Another one for each change of generate() or of a machine's options that changes code.
 constexpr std::string_view kGenerator = "2";
-
-struct Processor {
-  const llvm::Target* target = nullptr;
-  std::string triple, cpu, features;
-  VectorFeatures vectors;
-};
-
-std::unique_ptr<llvm::TargetMachine> make_machine(const Processor& p, llvm::CodeGenOptLevel level) {
-  llvm::TargetOptions options;
-  options.AllowFPOpFusion = llvm::FPOpFusion::Standard;
-  return std::unique_ptr<llvm::TargetMachine>(
-      p.target->createTargetMachine(p.triple, p.cpu, p.features, options, llvm::Reloc::PIC_, llvm::CodeModel::Small, level, /*JIT=*/true));
-}
-
-const Processor& processor() {
-  static const Processor p = [] {
-    llvm::InitializeNativeTarget();
-    llvm::InitializeNativeTargetAsmPrinter();
-    Processor r;
-    r.triple = llvm::sys::getProcessTriple();
-    std::string error;
-    r.target = llvm::TargetRegistry::lookupTarget(r.triple, error);
-    if (!r.target) throw CompileError("cpu: " + error);
-    if (const char* name = std::getenv("WEFT_CPU")) {
-      r.cpu = name;
-    } else {
-      r.cpu = llvm::sys::getHostCPUName().str();
-      for (const auto& f : llvm::sys::getHostCPUFeatures())
-        r.features += (r.features.empty() ? "" : ",") + std::string(f.second ? "+" : "-") + f.first().str();
-    }
-    // Positions are computed by the emitter; looking for better ones takes a sixth of the code generator's time.
-    auto& known = llvm::cl::getRegisteredOptions();
-    if (const auto option = known.find("disable-lsr"); option != known.end())
-      static_cast<llvm::cl::opt<bool>*>(option->second)->setValue(true);
-    const auto machine = make_machine(r, llvm::CodeGenOptLevel::None);
-    const llvm::MCSubtargetInfo& info = *machine->getMCSubtargetInfo();
-    if (llvm::Triple(r.triple).isX86()) {
-      const bool wide = info.checkFeatures("+avx512f,+avx512bw,+avx512vl,+avx512dq");
-      r.vectors.vector_bytes = wide ? 64 : info.checkFeatures("+avx2") ? 32 : 16;
-      r.vectors.masked_memory = wide;
-      r.vectors.half_conversions = info.checkFeatures("+f16c");
-      r.vectors.fma = info.checkFeatures("+fma");
-    } else {
-      r.vectors.half_conversions = r.vectors.fma = llvm::Triple(r.triple).isAArch64();
-    }
-    return r;
-  }();
-  return p;
-}
-
-llvm::TargetMachine& thread_machine(CodeQuality quality) {
-  thread_local std::unique_ptr<llvm::TargetMachine> machines[2];
-  auto& m = machines[static_cast<int>(quality)];
-  if (!m) m = make_machine(processor(), quality == CodeQuality::quick ? llvm::CodeGenOptLevel::None : llvm::CodeGenOptLevel::Less);
-  return *m;
-}
 
 llvm::orc::LLJIT& jit() {
   // Never destroyed: code may be in use when the process ends.
@@ -125,15 +65,6 @@ llvm::orc::LLJIT& jit() {
   return *instance;
 }
 
-std::unique_ptr<llvm::Module> new_module(llvm::LLVMContext& context, const std::string& name, CodeQuality quality) {
-  auto module = std::make_unique<llvm::Module>(name, context);
-  module->setTargetTriple(processor().triple);
-  module->setDataLayout(thread_machine(quality).createDataLayout());
-  return module;
-}
-
-std::string control_name(std::size_t i) { return "control" + std::to_string(i); }
-
 /// The kernels that the program itself runs.
 std::vector<char> called_kernels(const KernelProgram& p) {
   std::vector<char> called(p.kernels.size());
@@ -142,102 +73,208 @@ std::vector<char> called_kernels(const KernelProgram& p) {
   return called;
 }
 
-/// Adds the functions of a program that are wanted in a quality; of its control steps it gives the tables.
-void emit_program(llvm::Module& module, const std::string& prefix, const KernelProgram& p, const std::vector<Schedule>& schedules,
-                  const std::vector<char>& kernels, const std::vector<char>& controls, std::vector<std::vector<FixedPointer>>& tables) {
-  const VectorFeatures& features = processor().vectors;
+/// The build of this library, as its linker noted it; empty where it didn't.
+const std::string& build_id() {
+  struct Search {
+    std::uintptr_t inside;
+    std::string found;
+  };
+  static const std::string id = [] {
+    Search search{reinterpret_cast<std::uintptr_t>(&native_vector_bytes), {}};
+    dl_iterate_phdr(
+        [](dl_phdr_info* info, std::size_t, void* data) {
+          auto& s = *static_cast<Search*>(data);
+          const auto part = [&](const ElfW(Phdr) & h) { return info->dlpi_addr + h.p_vaddr; };
+          const std::span<const ElfW(Phdr)> headers(info->dlpi_phdr, info->dlpi_phnum);
+          if (std::none_of(headers.begin(), headers.end(),
+                           [&](const ElfW(Phdr) & h) { return h.p_type == PT_LOAD && s.inside - part(h) < h.p_memsz; }))
+            return 0;
+          for (const ElfW(Phdr) & h : headers) {
+            if (h.p_type != PT_NOTE) continue;
+            const auto* at = reinterpret_cast<const char*>(part(h));
+            for (const char* end = at + h.p_memsz; at + sizeof(ElfW(Nhdr)) <= end;) {
+              ElfW(Nhdr) note;
+              std::memcpy(&note, at, sizeof note);
+              const char* name = at + sizeof note;
+              const char* contents = name + (note.n_namesz + 3) / 4 * 4;
+              at = contents + (note.n_descsz + 3) / 4 * 4;
+              if (at <= end && note.n_type == NT_GNU_BUILD_ID && note.n_namesz == 4 && !std::memcmp(name, "GNU", 4))
+                s.found.assign(contents, note.n_descsz);
+            }
+          }
+          return 1;
+        },
+        &search);
+    return search.found;
+  }();
+  return id;
+}
+
+/// What of a program is made into one object file, all in one quality.
+struct Unit {
+  CodeQuality quality = CodeQuality::quick;
+  std::vector<int> kernels, controls;
+  double work = 0;
+};
+
+constexpr double kUnitWork = 1500;  // of emission and code generation, about ten times what an object file costs in itself
+
+/// About how many instructions are emitted for a kernel.
+double emission_work(const Kernel& k, const Schedule& s) {
+  double nodes = 0, copies = 1;
+  const std::vector<char> live = live_nodes(k);
+  for (std::size_t i = 0; i < live.size(); ++i)
+    if (live[i]) nodes += 1 + node_cost(k.dag.nodes[i]);
+  const auto unroll = [](const std::vector<LoopPlan>& loops) {
+    double n = 1;
+    for (const LoopPlan& l : loops) n *= l.unroll;
+    return n;
+  };
+  for (const NestSchedule& n : s.nests) copies = std::max(copies, unroll(n.parallel) * unroll(n.reduce));
+  return nodes * (1 + copies * unroll(s.outer));
+}
+double emission_work(const ControlStep& c, const KernelProgram& root, const std::vector<Schedule>& schedules) {
+  double sum = 100;
+  for (const KernelProgram& p : c.programs) {
+    for (const Step& s : p.steps)
+      if (const auto n = static_cast<std::size_t>(s.number); s.kind == Step::Kind::kernel)
+        sum += emission_work(root.kernels[n], schedules[n]);
+    for (const ControlStep& inner : p.controls) sum += emission_work(inner, root, schedules);
+  }
+  return sum;
+}
+
+/// Depends on the program only, so that another process finds the same units in the cache.
+std::vector<Unit> cut(const KernelProgram& p, const std::vector<Schedule>& schedules, const Qualities& qualities) {
+  std::vector<Unit> units;
+  const std::vector<char> called = called_kernels(p);
+  const auto add = [&](std::vector<int> Unit::* list, int number, CodeQuality quality, double work, bool with_kernels) {
+    auto open = std::find_if(units.rbegin(), units.rend(),
+                             [&](const Unit& u) { return u.quality == quality && u.controls.empty() == with_kernels; });
+    if (open == units.rend() || open->work + work > kUnitWork) {
+      units.push_back({quality, {}, {}, 0});
+      open = units.rbegin();
+    }
+    ((*open).*list).push_back(number);
+    open->work += work;
+  };
   for (std::size_t i = 0; i < p.kernels.size(); ++i)
-    if (kernels[i]) emit_kernel(module, p.kernels[i], schedules[i], features, prefix + p.kernels[i].name);
-  for (const Step& s : p.steps)
-    if (s.kind == Step::Kind::control && controls[static_cast<std::size_t>(s.number)])
-      tables[static_cast<std::size_t>(s.number)] =
-          emit_control(module, p, schedules, p, s, features, prefix + control_name(static_cast<std::size_t>(s.number)));
+    if (called[i] && qualities.kernels[i])
+      add(&Unit::kernels, static_cast<int>(i), *qualities.kernels[i], emission_work(p.kernels[i], schedules[i]), true);
+  for (std::size_t i = 0; i < p.controls.size(); ++i)
+    if (qualities.controls[i])
+      add(&Unit::controls, static_cast<int>(i), *qualities.controls[i], emission_work(p.controls[i], p, schedules), false);
+  // The longest first, so that threads end at about the same time.
+  std::stable_sort(units.begin(), units.end(), [](const Unit& a, const Unit& b) { return a.work > b.work; });
+  return units;
 }
 
-void verify(const llvm::Module& module) {
-  std::string problem;
-  llvm::raw_string_ostream os(problem);
-  if (llvm::verifyModule(module, &os)) throw CompileError("cpu: internal error: malformed code: " + os.str());
+// Each object file has a name space of its own.
+std::string kernel_symbol(std::size_t i) { return "kernel" + std::to_string(i); }
+std::string control_symbol(std::size_t i) { return "control" + std::to_string(i); }
+
+const Step& control_step(const KernelProgram& p, int number) {
+  return *std::find_if(p.steps.begin(), p.steps.end(), [&](const Step& s) { return s.kind == Step::Kind::control && s.number == number; });
 }
 
-std::string generate(llvm::Module& module, CodeQuality quality, llvm::CodeGenFileType type) {
-  llvm::SmallVector<char, 0> out;
-  llvm::raw_svector_ostream os(out);
-  llvm::legacy::PassManager passes;
-  // First of all: a pass that asks for it would else get one that knows no target, and keep masked memory accesses from all later passes.
-  passes.add(llvm::createTargetTransformInfoWrapperPass(thread_machine(quality).getTargetIRAnalysis()));
-  // Mathematical functions of one argument share their reductions, across the branches to the library that they contain.
-  passes.add(llvm::createEarlyCSEPass());
-  if (thread_machine(quality).addPassesToEmitFile(passes, os, nullptr, type, /*DisableVerify=*/true))
-    throw CompileError("cpu: this processor's code generator cannot write files");
-  passes.run(module);
-  return std::string(out.data(), out.size());
-}
-
-/// An object file of the module, from the cache where there is one: the module says all that the code depends on, but for the processor
-/// and how code is generated for it.
-std::string object_of(llvm::Module& module, CodeQuality quality) {
+/// The unit's object file, from the cache where it is there. Units of kernels are known by what they are made of; those of control steps by
+/// LLVM's intermediate code, which says all that the code depends on but for the processor and how code is generated for it.
+/// `tables`: of the program's control steps; those of the unit are filled in.
+std::string object_of(const Unit& u, const KernelProgram& p, const std::vector<Schedule>& schedules,
+                      std::vector<std::vector<FixedPointer>>& tables) {
+  llvm::LLVMContext context;
+  std::unique_ptr<llvm::Module> module;
+  const auto emit = [&] {
+    module = new_module(context, "weft", u.quality);
+    const VectorFeatures& features = processor().vectors;
+    for (std::size_t i = 0; i < u.kernels.size(); ++i)
+      emit_kernel(*module, p.kernels[static_cast<std::size_t>(u.kernels[i])], schedules[static_cast<std::size_t>(u.kernels[i])], features,
+                  kernel_symbol(i));
+    for (std::size_t i = 0; i < u.controls.size(); ++i)
+      tables[static_cast<std::size_t>(u.controls[i])] =
+          emit_control(*module, p, schedules, p, control_step(p, u.controls[i]), features, control_symbol(i));
+  };
   const auto make = [&] {
-    verify(module);
-    return generate(module, quality, llvm::CodeGenFileType::ObjectFile);
+    if (!module) emit();
+    verify(*module);
+    return generate(*module, u.quality);
   };
   CodeCache& cache = CodeCache::of_process();
   if (!cache.enabled()) return make();
+  const Processor& host = processor();
+  const std::string_view quality = u.quality == CodeQuality::good ? "good" : "quick";
+  if (u.controls.empty() && !build_id().empty()) {
+    std::vector<std::int64_t> plan;
+    for (const int k : u.kernels) {
+      const std::vector<std::int64_t> one = code_signature(p.kernels[static_cast<std::size_t>(k)], schedules[static_cast<std::size_t>(k)]);
+      plan.push_back(static_cast<std::int64_t>(one.size()));
+      plan.insert(plan.end(), one.begin(), one.end());
+    }
+    return cache.get({build_id(), LLVM_VERSION_STRING, host.triple, host.cpu, host.features, quality,
+                      std::string_view(reinterpret_cast<const char*>(plan.data()), plan.size() * sizeof plan[0])},
+                     make);
+  }
+  emit();
   llvm::SmallVector<char, 0> bitcode;
   llvm::raw_svector_ostream os(bitcode);
-  llvm::WriteBitcodeToFile(module, os);
-  const Processor& p = processor();
-  return cache.get({kGenerator, LLVM_VERSION_STRING, p.triple, p.cpu, p.features, quality == CodeQuality::good ? "good" : "quick",
-                    std::string_view(bitcode.data(), bitcode.size())},
-                   make);
+  llvm::WriteBitcodeToFile(*module, os);
+  return cache.get(
+      {kGenerator, LLVM_VERSION_STRING, host.triple, host.cpu, host.features, quality, std::string_view(bitcode.data(), bitcode.size())},
+      make);
 }
 
-/// Code with a name space of its own.
+/// Code with name spaces of its own.
 class LinkedCode final : public NativeCode {
  public:
-  LinkedCode() {
-    static std::atomic<std::uint64_t> counter{0};
-    llvm::orc::ExecutionSession& session = jit().getExecutionSession();
-    library = &session.createBareJITDylib("weft" + std::to_string(counter++));
-    library->addToLinkOrder(jit().getMainJITDylib());
-    library->addToLinkOrder(*jit().getProcessSymbolsJITDylib());  // memcpy and its like
+  explicit LinkedCode(std::size_t units) : libraries_(units) {}
+  ~LinkedCode() override {
+    for (llvm::orc::JITDylib* l : libraries_)
+      if (l) llvm::consumeError(jit().getExecutionSession().removeJITDylib(*l));
   }
-  ~LinkedCode() override { llvm::consumeError(jit().getExecutionSession().removeJITDylib(*library)); }
-  llvm::orc::JITDylib* library;
+  /// The addresses of functions of an object file. For different units from several threads at once.
+  std::vector<llvm::orc::ExecutorAddr> link(std::size_t unit, const std::string& object, const std::vector<std::string>& names) {
+    static std::atomic<std::uint64_t> counter{0};
+    llvm::orc::LLJIT& j = jit();
+    llvm::orc::ExecutionSession& session = j.getExecutionSession();
+    llvm::orc::JITDylib& library = session.createBareJITDylib("weft" + std::to_string(counter++));
+    libraries_[unit] = &library;
+    library.addToLinkOrder(j.getMainJITDylib());
+    library.addToLinkOrder(*j.getProcessSymbolsJITDylib());  // memcpy and its like
+    llvm::SmallVector<char, 0> bytes(object.begin(), object.end());
+    check(j.addObjectFile(library, std::make_unique<llvm::SmallVectorMemoryBuffer>(std::move(bytes), "weft", false)), "cannot link");
+    llvm::orc::SymbolLookupSet wanted;
+    for (const std::string& n : names) wanted.add(j.mangleAndIntern(n));
+    const llvm::orc::SymbolMap found = check(session.lookup(llvm::orc::makeJITDylibSearchOrder(&library), wanted), "cannot link");
+    std::vector<llvm::orc::ExecutorAddr> addresses;
+    for (const std::string& n : names) addresses.push_back(found.lookup(j.mangleAndIntern(n)).getAddress());
+    return addresses;
+  }
+
+ private:
+  std::vector<llvm::orc::JITDylib*> libraries_;
 };
 
 }  // namespace
 
 int native_vector_bytes() { return processor().vectors.vector_bytes; }
 
-std::unique_ptr<NativeCode> compile_program(const KernelProgram& p, const std::vector<Schedule>& schedules, const Qualities& good,
+std::unique_ptr<NativeCode> compile_program(const KernelProgram& p, const std::vector<Schedule>& schedules, const Qualities& qualities,
                                             const std::function<void*(const FixedPointer&)>& resolve) {
-  auto code = std::make_unique<LinkedCode>();
+  const std::vector<Unit> units = cut(p, schedules, qualities);
+  auto code = std::make_unique<LinkedCode>(units.size());
   code->functions.resize(p.kernels.size());
   code->controls.resize(p.controls.size());
   std::vector<std::vector<FixedPointer>> tables(p.controls.size());
-  const std::vector<char> called = called_kernels(p);
-  for (const CodeQuality quality : {CodeQuality::quick, CodeQuality::good}) {
-    const bool best = quality == CodeQuality::good;
-    std::vector<char> kernels(p.kernels.size()), controls(p.controls.size());
-    bool any = false;
-    for (std::size_t i = 0; i < kernels.size(); ++i) any |= kernels[i] = called[i] && (good.kernels[i] != 0) == best;
-    for (std::size_t i = 0; i < controls.size(); ++i) any |= controls[i] = (good.controls[i] != 0) == best;
-    if (!any) continue;
-    llvm::LLVMContext context;
-    const std::string prefix = best ? "good_" : "quick_";
-    const auto module = new_module(context, "weft", quality);
-    emit_program(*module, prefix, p, schedules, kernels, controls, tables);
-    const std::string object = object_of(*module, quality);
-    llvm::orc::LLJIT& j = jit();
-    llvm::SmallVector<char, 0> bytes(object.begin(), object.end());
-    check(j.addObjectFile(*code->library, std::make_unique<llvm::SmallVectorMemoryBuffer>(std::move(bytes), "weft", false)), "cannot link");
-    const auto address = [&](const std::string& name) { return check(j.lookup(*code->library, name), "cannot link"); };
-    for (std::size_t i = 0; i < kernels.size(); ++i)
-      if (kernels[i]) code->functions[i] = address(prefix + p.kernels[i].name).toPtr<KernelFunction>();
-    for (std::size_t i = 0; i < controls.size(); ++i)
-      if (controls[i]) code->controls[i].function = address(prefix + control_name(i)).toPtr<ControlFunction>();
-  }
+  parallel_for(static_cast<std::int64_t>(units.size()), [&](std::int64_t number) {
+    const Unit& u = units[static_cast<std::size_t>(number)];
+    std::vector<std::string> names;
+    for (std::size_t i = 0; i < u.kernels.size(); ++i) names.push_back(kernel_symbol(i));
+    for (std::size_t i = 0; i < u.controls.size(); ++i) names.push_back(control_symbol(i));
+    const auto addresses = code->link(static_cast<std::size_t>(number), object_of(u, p, schedules, tables), names);
+    std::size_t next = 0;
+    for (const int k : u.kernels) code->functions[static_cast<std::size_t>(k)] = addresses[next++].toPtr<KernelFunction>();
+    for (const int c : u.controls) code->controls[static_cast<std::size_t>(c)].function = addresses[next++].toPtr<ControlFunction>();
+  });
   for (std::size_t i = 0; i < tables.size(); ++i)
     for (const FixedPointer& f : tables[i]) code->controls[i].table.push_back(resolve(f));
   return code;
@@ -246,73 +283,16 @@ std::unique_ptr<NativeCode> compile_program(const KernelProgram& p, const std::v
 std::string code_as_text(const KernelProgram& p, const std::vector<Schedule>& schedules, bool assembly) {
   llvm::LLVMContext context;
   const auto module = new_module(context, "", CodeQuality::good);
-  std::vector<std::vector<FixedPointer>> tables(p.controls.size());
-  emit_program(*module, "", p, schedules, called_kernels(p), std::vector<char>(p.controls.size(), 1), tables);
-  if (assembly) return generate(*module, CodeQuality::good, llvm::CodeGenFileType::AssemblyFile);
+  const std::vector<char> called = called_kernels(p);
+  for (std::size_t i = 0; i < p.kernels.size(); ++i)
+    if (called[i]) emit_kernel(*module, p.kernels[i], schedules[i], processor().vectors, p.kernels[i].name);
+  for (std::size_t i = 0; i < p.controls.size(); ++i)
+    emit_control(*module, p, schedules, p, control_step(p, static_cast<int>(i)), processor().vectors, control_symbol(i));
+  if (assembly) return generate(*module, CodeQuality::good, true);
   std::string text;
   llvm::raw_string_ostream os(text);
   module->print(os, nullptr);
   return os.str();
-}
-
-std::string object_file(const std::string& name, const std::vector<Kernel>& kernels, const std::vector<Schedule>& schedules,
-                        const std::vector<ObjectCall>& calls, const std::vector<std::string>& constants, std::int64_t arena_bytes) {
-  llvm::LLVMContext context;
-  const auto module = new_module(context, name + "_", CodeQuality::good);
-  for (std::size_t i = 0; i < kernels.size(); ++i)
-    emit_kernel(*module, kernels[i], schedules[i], processor().vectors, name + "_" + kernels[i].name);
-  for (llvm::Function& f : *module)
-    if (!f.isDeclaration()) f.setLinkage(llvm::Function::InternalLinkage);
-  llvm::IRBuilder<> ir(context);
-  llvm::PointerType* pointer = ir.getPtrTy();
-  auto* function = llvm::Function::Create(llvm::FunctionType::get(ir.getVoidTy(), {pointer, pointer}, false),
-                                          llvm::Function::ExternalLinkage, name, *module);
-  ir.SetInsertPoint(llvm::BasicBlock::Create(context, "entry", function));
-  std::vector<llvm::Value*> data;
-  for (const std::string& bytes : constants) {
-    llvm::Constant* contents = llvm::ConstantDataArray::getString(context, bytes, false);
-    auto* global = new llvm::GlobalVariable(*module, contents->getType(), true, llvm::GlobalValue::PrivateLinkage, contents, "constant");
-    global->setAlignment(llvm::Align(64));
-    data.push_back(global);
-  }
-  llvm::Value* arena = nullptr;
-  llvm::FunctionCallee free_memory;
-  if (arena_bytes > 0) {
-    const llvm::FunctionCallee allocate =
-        module->getOrInsertFunction("aligned_alloc", llvm::FunctionType::get(pointer, {ir.getInt64Ty(), ir.getInt64Ty()}, false));
-    free_memory = module->getOrInsertFunction("free", llvm::FunctionType::get(ir.getVoidTy(), {pointer}, false));
-    arena = ir.CreateCall(allocate, {ir.getInt64(64), ir.getInt64(static_cast<std::uint64_t>(arena_bytes))});
-  }
-  std::size_t most = 1;
-  for (const ObjectCall& c : calls) most = std::max(most, c.args.size());
-  llvm::Value* args = ir.CreateAlloca(llvm::ArrayType::get(pointer, most));
-  for (const ObjectCall& c : calls) {
-    for (std::size_t i = 0; i < c.args.size(); ++i) {
-      const ObjectCall::Pointer& p = c.args[i];
-      llvm::Value* v = nullptr;
-      switch (p.kind) {
-        case ObjectCall::Pointer::Kind::input:
-        case ObjectCall::Pointer::Kind::output:
-          v = ir.CreateLoad(pointer, ir.CreateConstGEP1_64(pointer, function->getArg(p.kind == ObjectCall::Pointer::Kind::input ? 0 : 1),
-                                                           static_cast<std::uint64_t>(p.index)));
-          break;
-        case ObjectCall::Pointer::Kind::arena:
-          v = ir.CreateConstGEP1_64(ir.getInt8Ty(), arena, static_cast<std::uint64_t>(p.index));
-          break;
-        case ObjectCall::Pointer::Kind::constant:
-          v = data[static_cast<std::size_t>(p.index)];
-          break;
-      }
-      ir.CreateStore(v, ir.CreateConstGEP1_64(pointer, args, i));
-    }
-    const auto k = static_cast<std::size_t>(c.kernel);
-    ir.CreateCall(module->getFunction(name + "_" + kernels[k].name),
-                  {args, ir.getInt64(0), ir.getInt64(static_cast<std::uint64_t>(schedules[k].num_blocks))});
-  }
-  if (arena) ir.CreateCall(free_memory, {arena});
-  ir.CreateRetVoid();
-  verify(*module);
-  return generate(*module, CodeQuality::good, llvm::CodeGenFileType::ObjectFile);
 }
 
 }  // namespace weft::detail

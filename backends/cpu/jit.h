@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -37,12 +38,12 @@ class NativeCode {
   std::vector<Control> controls;  ///< one for each control step of the program itself
 };
 
-/// Which parts get CodeQuality::good: of the kernels, and of the program's control steps.
+/// The quality of each kernel that the program itself runs, and of each of its control steps; nothing: it is left out.
 struct Qualities {
-  std::vector<char> kernels, controls;
+  std::vector<std::optional<CodeQuality>> kernels, controls;
 };
-/// `resolve` gives the pointers for the tables.
-std::unique_ptr<NativeCode> compile_program(const KernelProgram& p, const std::vector<Schedule>& schedules, const Qualities& good,
+/// Large programs are compiled by several threads. `resolve` gives the pointers for the tables.
+std::unique_ptr<NativeCode> compile_program(const KernelProgram& p, const std::vector<Schedule>& schedules, const Qualities& qualities,
                                             const std::function<void*(const FixedPointer&)>& resolve);
 
 /// What compile_program would emit: "llvm" or "asm".
@@ -54,17 +55,5 @@ struct ReferenceCall {
   virtual void run(void* const* buffers) const = 0;
 };
 [[noreturn]] void throw_failure();
-
-/// An object file with a function `void name(const void* const* inputs, void* const* outputs)` that runs kernels one after the other.
-struct ObjectCall {
-  int kernel = 0;
-  struct Pointer {
-    enum class Kind { input, output, arena, constant } kind = Kind::input;
-    std::int64_t index = 0;  ///< of the input, output or constant; an offset into the arena
-  };
-  std::vector<Pointer> args;
-};
-std::string object_file(const std::string& name, const std::vector<Kernel>& kernels, const std::vector<Schedule>& schedules,
-                        const std::vector<ObjectCall>& calls, const std::vector<std::string>& constants, std::int64_t arena_bytes);
 
 }  // namespace weft::detail

@@ -2,13 +2,31 @@
 
 #include <algorithm>
 #include <array>
+#include <string_view>
 
+#include "backends/cpu/background.h"
 #include "backends/cpu/dnnl_tools.h"
 #include "core/error.h"
 #include "runtime/thread_pool.h"
 
 namespace weft::detail {
 namespace {
+
+/// oneDNN makes the code of some of its products when the first of them runs, which takes it tens of milliseconds: have it do that while
+/// the rest of the program is compiled.
+void prepare_products() {
+  static const bool begun = [] {
+    in_background([] {
+      forbid_library_threads();
+      constexpr int n = 16;
+      const std::array<float, n * n> a{};
+      std::array<float, n * n> out{};
+      dnnl_sgemm('N', 'N', n, n, n, 1, a.data(), n, a.data(), n, 0, out.data(), n);
+    });
+    return true;
+  }();
+  (void)begun;
+}
 
 /// One piece's primitive.
 struct Piece {
@@ -36,12 +54,13 @@ struct Piece {
     attributes.set_scratchpad_mode(dnnl::scratchpad_mode::user);
     const dnnl::matmul::primitive_desc description(dnnl::matmul::desc(a, b, out), attributes, library_engine());
     scratch = description.scratchpad_desc();
+    if (std::string_view(description.impl_info_str()).starts_with("gemm")) prepare_products();
     primitive = dnnl::matmul(description);
   }
 
   void run(const float* x, const float* y, float* z) const {
-    const dnnl::memory ma(a, library_engine(), const_cast<float*>(x)), mb(b, library_engine(), const_cast<float*>(y)), mo(out, library_engine(), z),
-        ms(scratch, library_engine(), library_scratch(scratch.get_size()));
+    const dnnl::memory ma(a, library_engine(), const_cast<float*>(x)), mb(b, library_engine(), const_cast<float*>(y)),
+        mo(out, library_engine(), z), ms(scratch, library_engine(), library_scratch(scratch.get_size()));
     const std::array<dnnl_exec_arg_t, 4> args{
         {{DNNL_ARG_SRC, ma.get()}, {DNNL_ARG_WEIGHTS, mb.get()}, {DNNL_ARG_DST, mo.get()}, {DNNL_ARG_SCRATCHPAD, ms.get()}}};
     if (dnnl_primitive_execute(primitive.get(), library_stream().get(), 4, args.data()) != dnnl_success)

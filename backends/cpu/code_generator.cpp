@@ -1,0 +1,104 @@
+#include "backends/cpu/code_generator.h"
+
+#include <llvm/Analysis/TargetTransformInfo.h>
+#include <llvm/IR/LegacyPassManager.h>
+#include <llvm/IR/Module.h>
+#include <llvm/IR/Verifier.h>
+#include <llvm/MC/MCSubtargetInfo.h>
+#include <llvm/MC/TargetRegistry.h>
+#include <llvm/Pass.h>
+#include <llvm/Support/CommandLine.h>
+#include <llvm/Support/TargetSelect.h>
+#include <llvm/Support/raw_ostream.h>
+#include <llvm/Target/TargetMachine.h>
+#include <llvm/TargetParser/Host.h>
+#include <llvm/Transforms/Scalar.h>
+
+#include <cstdlib>
+
+#include "core/error.h"
+
+namespace weft::detail {
+namespace {
+
+std::unique_ptr<llvm::TargetMachine> make_machine(const Processor& p, llvm::CodeGenOptLevel level) {
+  llvm::TargetOptions options;
+  options.AllowFPOpFusion = llvm::FPOpFusion::Standard;
+  return std::unique_ptr<llvm::TargetMachine>(
+      p.target->createTargetMachine(p.triple, p.cpu, p.features, options, llvm::Reloc::PIC_, llvm::CodeModel::Small, level, /*JIT=*/true));
+}
+
+llvm::TargetMachine& thread_machine(CodeQuality quality) {
+  thread_local std::unique_ptr<llvm::TargetMachine> machines[2];
+  auto& m = machines[static_cast<int>(quality)];
+  if (!m) m = make_machine(processor(), quality == CodeQuality::quick ? llvm::CodeGenOptLevel::None : llvm::CodeGenOptLevel::Less);
+  return *m;
+}
+
+}  // namespace
+
+const Processor& processor() {
+  static const Processor p = [] {
+    llvm::InitializeNativeTarget();
+    llvm::InitializeNativeTargetAsmPrinter();
+    Processor r;
+    r.triple = llvm::sys::getProcessTriple();
+    std::string error;
+    r.target = llvm::TargetRegistry::lookupTarget(r.triple, error);
+    if (!r.target) throw CompileError("cpu: " + error);
+    if (const char* name = std::getenv("WEFT_CPU")) {
+      r.cpu = name;
+    } else {
+      r.cpu = llvm::sys::getHostCPUName().str();
+      for (const auto& f : llvm::sys::getHostCPUFeatures())
+        r.features += (r.features.empty() ? "" : ",") + std::string(f.second ? "+" : "-") + f.first().str();
+    }
+    // Positions are computed by the emitter; looking for better ones takes a sixth of the code generator's time.
+    auto& known = llvm::cl::getRegisteredOptions();
+    if (const auto option = known.find("disable-lsr"); option != known.end())
+      static_cast<llvm::cl::opt<bool>*>(option->second)->setValue(true);
+    const auto machine = make_machine(r, llvm::CodeGenOptLevel::None);
+    const llvm::MCSubtargetInfo& info = *machine->getMCSubtargetInfo();
+    if (llvm::Triple(r.triple).isX86()) {
+      const bool wide = info.checkFeatures("+avx512f,+avx512bw,+avx512vl,+avx512dq");
+      r.vectors.vector_bytes = wide ? 64 : info.checkFeatures("+avx2") ? 32 : 16;
+      r.vectors.masked_memory = wide;
+      r.vectors.half_conversions = info.checkFeatures("+f16c");
+      r.vectors.fma = info.checkFeatures("+fma");
+    } else {
+      r.vectors.half_conversions = r.vectors.fma = llvm::Triple(r.triple).isAArch64();
+    }
+    return r;
+  }();
+  return p;
+}
+
+std::unique_ptr<llvm::Module> new_module(llvm::LLVMContext& context, const std::string& name, CodeQuality quality) {
+  auto module = std::make_unique<llvm::Module>(name, context);
+  module->setTargetTriple(processor().triple);
+  module->setDataLayout(thread_machine(quality).createDataLayout());
+  return module;
+}
+
+void verify(const llvm::Module& module) {
+  std::string problem;
+  llvm::raw_string_ostream os(problem);
+  if (llvm::verifyModule(module, &os)) throw CompileError("cpu: internal error: malformed code: " + os.str());
+}
+
+std::string generate(llvm::Module& module, CodeQuality quality, bool assembly) {
+  llvm::SmallVector<char, 0> out;
+  llvm::raw_svector_ostream os(out);
+  llvm::legacy::PassManager passes;
+  // First of all: a pass that asks for it would else get one that knows no target, and keep masked memory accesses from all later passes.
+  passes.add(llvm::createTargetTransformInfoWrapperPass(thread_machine(quality).getTargetIRAnalysis()));
+  // Mathematical functions of one argument share their reductions, across the branches to the library that they contain.
+  passes.add(llvm::createEarlyCSEPass());
+  const auto type = assembly ? llvm::CodeGenFileType::AssemblyFile : llvm::CodeGenFileType::ObjectFile;
+  if (thread_machine(quality).addPassesToEmitFile(passes, os, nullptr, type, /*DisableVerify=*/true))
+    throw CompileError("cpu: this processor's code generator cannot write files");
+  passes.run(module);
+  return std::string(out.data(), out.size());
+}
+
+}  // namespace weft::detail
