@@ -68,6 +68,28 @@ V KernelBuilder::mul(V a, V b) {
   const V ar = real(a), ai = imag(a), br = real(b), bi = imag(b);
   return pair(sub(mul(ar, br), mul(ai, bi)), add(mul(ar, bi), mul(ai, br)));
 }
+namespace {
+/// A complex quotient where an operand is infinite or the divisor 0, as C's (ISO C, annex G), C++'s and JAX's; `quotient` elsewhere.
+V infinite_quotient(KernelBuilder& k, V a, V b, V quotient) {
+  const V ar = k.real(a), ai = k.imag(a), br = k.real(b), bi = k.imag(b), re = k.real(quotient), im = k.imag(quotient);
+  const V zero = k.constant(ar.dtype, 0), one = k.constant(ar.dtype, 1),
+          infinity = k.constant(ar.dtype, std::numeric_limits<double>::infinity());
+  const auto infinite = [&](V x) { return k.eq(k.abs(x), infinity); };
+  const auto finite = [&](V x) { return k.lt(k.abs(x), infinity); };
+  const auto unit = [&](V x) { return k.copysign(k.select(infinite(x), one, zero), x); };
+  const auto times = [&](V scale, V xr, V xi, V yr, V yi) {
+    return k.complex(k.mul(scale, k.add(k.mul(xr, yr), k.mul(xi, yi))), k.mul(scale, k.sub(k.mul(xi, yr), k.mul(xr, yi))));
+  };
+  const V a_infinite = k.bit_or(infinite(ar), infinite(ai)), b_infinite = k.bit_or(infinite(br), infinite(bi));
+  const V a_finite = k.bit_and(finite(ar), finite(ai)), b_finite = k.bit_and(finite(br), finite(bi));
+  const V b_zero = k.bit_and(k.eq(br, zero), k.eq(bi, zero)), undefined = k.bit_and(k.ne(re, re), k.ne(im, im));
+  const V over_zero = k.copysign(infinity, br);
+  V r = k.select(k.bit_and(undefined, k.bit_and(a_infinite, b_finite)), times(infinity, unit(ar), unit(ai), br, bi), quotient);
+  r = k.select(k.bit_and(b_infinite, a_finite), times(zero, ar, ai, unit(br), unit(bi)), r);
+  return k.select(b_zero, k.complex(k.mul(over_zero, ar), k.mul(over_zero, ai)), r);
+}
+}  // namespace
+
 V KernelBuilder::div(V a, V b) {
   if (!a.dtype.is_complex()) return arithmetic(ScalarOp::div, {a, b});
   // Smith, Algorithm 116: Complex division, 1962. Divides by the divisor's larger part, so that squares don't overflow.
@@ -78,8 +100,9 @@ V KernelBuilder::div(V a, V b) {
   const V zero = constant(br.dtype, 0);
   const V ratio = select(eq(large, zero), zero, div(small, large)), scale = add(large, mul(small, ratio));
   const V re = div(add(x, mul(y, ratio)), scale), im = div(sub(y, mul(x, ratio)), scale);
-  return pair(re, select(real_is_larger, im, neg(im)));
+  return infinite_quotient(*this, a, b, pair(re, select(real_is_larger, im, neg(im))));
 }
+
 V KernelBuilder::rem(V a, V b) { return arithmetic(ScalarOp::rem, {a, b}); }
 V KernelBuilder::neg(V a) {
   if (a.dtype.is_complex()) return pair(neg(real(a)), neg(imag(a)));

@@ -114,6 +114,11 @@ Array triangular(Arg key, Arg left, Arg mode, Arg right, OptionalShape shape = n
 Array geometric(Arg key, Arg p, OptionalShape shape = none, DType dtype = int32);
 /// How many events happen where lam are expected.
 Array poisson(Arg key, Arg lam, OptionalShape shape = none, DType dtype = int32);
+/// The number of successes in n trials of success probability p. NaN where n or p is negative or NaN.
+Array binomial(Arg key, Arg n, Arg p, OptionalShape shape = none, DType dtype = float32);
+/// How often each outcome happens in n trials; their probabilities stand along p's last axis, which is the result's. n has the shape in
+/// front of it.
+Array multinomial(Arg key, Arg n, Arg p, OptionalShape shape = none, DType dtype = float32);
 
 /// Density proportional to exp(-abs(x)^p).
 Array generalized_normal(Arg key, Arg p, Shape shape = {}, DType dtype = float32);

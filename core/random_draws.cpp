@@ -3,11 +3,10 @@
 #include <fmt/format.h>
 
 #include <cmath>
-#include <map>
-#include <mutex>
 
 #include "core/config.h"
 #include "core/elementwise.h"
+#include "core/key_reuse.h"
 #include "core/ops/call.h"
 #include "core/ops/common.h"
 #include "core/ops/movement.h"
@@ -18,26 +17,6 @@
 
 namespace weft::detail {
 namespace {
-
-/// Throws if a sampler was given the same key before; looks at keys with a value only.
-void check_not_reused(const Array& key, const char* sampler, SourceLoc loc) {
-  struct Use {
-    const char* sampler;
-    SourceLoc loc;
-  };
-  static std::mutex mutex;
-  static std::map<std::uint64_t, Use> uses;
-  if (!config.debug_key_reuse || current_trace() || as_traced(key)) return;
-  std::uint64_t words = 0;
-  read_elements(key, key_dtype, &words, sampler, loc);
-  const std::lock_guard lock(mutex);
-  const auto [at, is_new] = uses.try_emplace(words, Use{sampler, loc});
-  if (is_new) return;
-  const Use& first = at->second;
-  throw Error(fmt::format("{}: the key was used before, by {}{}: the numbers would not be independent; split it (config.debug_key_reuse is on)",
-                          sampler, first.sampler, first.loc ? fmt::format(" at {}:{}", first.loc.file(), first.loc.line()) : ""),
-              loc);
-}
 
 Shape broadcast_all(std::initializer_list<Arg> parameters, const char* sampler, SourceLoc loc) {
   Shape all;
@@ -70,7 +49,7 @@ Array sampling_key(const Arg& key, const char* sampler) {
   }
   if (aval.ndim() != 0)
     throw ShapeError(fmt::format("{}: takes one key, not the {} of {}; map over them with vmap", sampler, aval.size(), to_string(aval)), loc);
-  check_not_reused(key.array(), sampler, loc);
+  if (config.debug_key_reuse) note_key_use(key.array(), sampler, loc);
   return key.array();
 }
 

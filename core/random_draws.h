@@ -7,8 +7,8 @@
 
 namespace weft::detail {
 
-/// The sampler's key. Throws DTypeError if it is none, ShapeError if it is an array of keys, and, with config.debug_key_reuse, Error if a
-/// sampler was given it before.
+/// The sampler's key. Throws DTypeError if it is none, ShapeError if it is an array of keys, and, with config.debug_key_reuse, Error if it
+/// was used before.
 Array sampling_key(const Arg& key, const char* sampler);
 /// Throws DTypeError unless the dtype is floating.
 void check_floating(DType dtype, const char* sampler, SourceLoc loc);

@@ -1,5 +1,5 @@
 // The rewrites of whole programs that rules of higher-order primitives (jit, scan, cond, shard_map, ...) need for their sub-programs.
-// Declared here because rules live in core; defined in transforms/, one file each. All take and give programs without constants.
+// Declared here because rules live in core; defined in transforms/, one file each. All take programs without constants; results may have some, of rules' own.
 #pragma once
 #include "core/primitive.h"
 

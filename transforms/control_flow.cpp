@@ -8,6 +8,7 @@
 #include "core/elementwise.h"
 #include "core/error.h"
 #include "core/indexing.h"
+#include "core/key_reuse.h"
 #include "core/ops/collective.h"
 #include "core/ops/common.h"
 #include "core/ops/control.h"
@@ -196,6 +197,7 @@ std::vector<Array> flat_cond(const char* what, const Array& index, const std::ve
         if (const Varying missing = varying[i] & ~marks[b].out[i]) r[i] = bind_pvary(r[i], names_of(missing), loc);
       return r;
     }));
+  if (config.debug_key_reuse) note_key_uses(params.branches, operands, what, loc);
   return bind_all<Cond>(params, joined(std::array{index}, operands), loc);
 }
 
@@ -229,6 +231,8 @@ std::vector<Array> flat_while(FlatFunction& cond, FlatFunction& body, const Whil
   std::vector<Array> starts;
   for (std::size_t i = 0; i < carry.size(); ++i) starts.push_back(marks.start(with_type(body.args[i], carry[i]), i, loc));
   const int cond_consts = static_cast<int>(c.consts.size()), body_consts = static_cast<int>(b.consts.size());
+  if (config.debug_key_reuse)
+    note_loop_keys(b.jaxpr, {b.consts.size(), b.consts.size(), carry.size()}, joined(b.consts, starts), "while_loop", loc);
   if (!options.max_steps) {
     operands.insert(operands.end(), starts.begin(), starts.end());
     return bind_all<While>({b.jaxpr, body_consts, c.jaxpr, cond_consts, 0}, operands, loc);
@@ -290,6 +294,8 @@ std::vector<Array> flat_fori(const Array& lower, const Array& upper, FlatFunctio
   std::vector<Array> starts;
   for (std::size_t i = 0; i < carry.size(); ++i) starts.push_back(marks.start(typed(body.args[i + 1], carry[i]), i, loc));
   const Array first = marks.noted ? vary_over(lower, of_bounds, loc) : lower;
+  if (config.debug_key_reuse)
+    note_loop_keys(b.jaxpr, {consts, consts + 1, carry.size()}, joined(joined(b.consts, std::array{first}), starts), "fori_loop", loc);
 
   // (constants, i, carry) -> (i + 1, carry)
   std::vector<Aval> inputs = avals(b.consts);
@@ -367,6 +373,7 @@ std::vector<Array> flat_scan(const char* what, FlatFunction& body, const ScanOpt
   LocScope scope(loc);
   for (std::size_t i = 0; i < carry.size(); ++i) operands.push_back(marks.start(with_type(init[i], carry[i]), i, loc));
   operands.insert(operands.end(), xs.begin(), xs.end());
+  if (config.debug_key_reuse) note_loop_keys(b.jaxpr, {b.consts.size(), b.consts.size(), num_carry}, operands, what, loc);
   return bind_all<Scan>({b.jaxpr, *length, static_cast<int>(num_carry), static_cast<int>(b.consts.size()), options.reverse, options.unroll},
                         operands, loc);
 }

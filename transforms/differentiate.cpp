@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "core/elementwise.h"
+#include "core/key_reuse.h"
 #include "core/ops/common.h"
 #include "core/ops/movement.h"
 #include "core/varying.h"
@@ -21,7 +22,9 @@ Jaxpr trace_flat(FlatFunction& f, const char* operation, bool with_values) {
   // A function with a derivative rule of its own knows nothing of marks; what goes into it is marked instead.
   std::optional<InputsVary> varying;
   if (!std::string_view(operation).starts_with("custom_")) varying.emplace(f.args);
-  return trace_jaxpr(request, [&](std::span<const Array> leaves) { return f.run(leaves); });
+  const Jaxpr j = trace_jaxpr(request, [&](std::span<const Array> leaves) { return f.run(leaves); });
+  if (config.debug_key_reuse && with_values) note_key_uses(j, f.args, request.what, f.loc);
+  return j;
 }
 
 Array convert_weak(const Array& x, const Aval& want) {

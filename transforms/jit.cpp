@@ -9,6 +9,7 @@
 
 #include "core/array_impl.h"
 #include "core/error.h"
+#include "core/key_reuse.h"
 #include "core/ops/call.h"
 #include "core/resolve_prefix.h"
 #include "core/varying.h"
@@ -28,15 +29,15 @@ thread_local bool jit_disabled = false;
 struct Entry : RefCounted {
   const void* type_tag = nullptr;
   std::vector<Aval> avals;
-  std::vector<AxisFrame> axes;  // in scope when it was traced: a program may depend on their sizes
+  std::vector<AxisFrame> axes;   // in scope when it was traced: a program may depend on their sizes
   std::vector<Varying> varying;  // of the arguments, in a shard_map that checks it: the program has marks of it
   Ref<const Structure> arguments;
   Skeleton tree{Skeleton::Kind::node};  // of the arguments, for explanations
-  std::thread::id tracer;  // who traces it now
+  std::thread::id tracer;               // who traces it now
   bool ready = false;
   Ref<CompiledFunction> function;
   Ref<const Structure> result;
-  ShardedPrograms sharded;  // of the function, on divided arguments
+  ShardedPrograms sharded;                                                    // of the function, on divided arguments
   std::vector<std::optional<weft::Placement>> in_placements, out_placements;  // empty where nothing is said
   bool plain = false;                                                         // nothing stands between its arguments and the executable
 };
@@ -100,12 +101,13 @@ class Cache final : public JitCache {
   JitResult call(JitCall& c) {
     const auto leaves = c.leaves.span();
     // The fast path: the program of the last call, run without a lock.
-    if (Entry* e = last_.load(std::memory_order_acquire);
-        e && !current_trace() && matches(*e, c, leaves) && (e->function->takes_placed() ? all_concrete(leaves) : all_uncommitted(leaves))) {
+    if (Entry* e = last_.load(std::memory_order_acquire); e && !config.debug_key_reuse && !current_trace() && matches(*e, c, leaves) &&
+                                                          (e->function->takes_placed() ? all_concrete(leaves) : all_uncommitted(leaves))) {
       jit_counts().hits.fetch_add(1, std::memory_order_relaxed);
       return {e->function->run_uncommitted(leaves), e->result};
     }
     const Ref<Entry> e = find_or_trace(c);
+    if (config.debug_key_reuse) note_key_uses(e->function->jaxpr(), leaves, (maker_ ? "pmap of " : "jit of ") + name_, c.loc);
     return {run(*e, c), e->result};
   }
 
@@ -113,7 +115,8 @@ class Cache final : public JitCache {
   std::pair<Ref<Program>, Ref<const Structure>> program(JitCall& c) {
     const Ref<Entry> e = find_or_trace(c);
     if (!maker_)
-      if (const Ref<CompiledFunction> sharded = e->sharded.find(*e->function, c.leaves.span(), [&] { return c.function().arguments(); }, c.loc))
+      if (const Ref<CompiledFunction> sharded =
+              e->sharded.find(*e->function, c.leaves.span(), [&] { return c.function().arguments(); }, c.loc))
         return {sharded, e->result};
     return {e->function, e->result};
   }
@@ -126,8 +129,9 @@ class Cache final : public JitCache {
       if (x.is_empty_handle()) throw_empty_array();
     std::unique_lock lock(mutex_);
     for (;;) {
-      const auto found = std::find_if(entries_.begin(), entries_.end(),
-                                      [&](const Ref<Entry>& e) { return same_axes(e->axes, axes) && e->varying == varying && matches(*e, c, leaves); });
+      const auto found = std::find_if(entries_.begin(), entries_.end(), [&](const Ref<Entry>& e) {
+        return same_axes(e->axes, axes) && e->varying == varying && matches(*e, c, leaves);
+      });
       if (found == entries_.end()) break;
       const Ref<Entry> e = *found;
       if (e->ready) {
@@ -208,7 +212,8 @@ class Cache final : public JitCache {
     e.out_placements = resolve_shardings(options_.out_shardings, f.result(), "out_shardings", c.loc);
     if (options_.device && e.in_placements.empty()) e.in_placements.assign(e.avals.size(), weft::Placement(*options_.device));
     if (options_.device && e.out_placements.empty()) e.out_placements.assign(j.data().outputs.size(), weft::Placement(*options_.device));
-    e.function = make_ref<CompiledFunction>(name_, with_constraints(j, e.in_placements, e.out_placements, c.loc), std::move(donated), options_.device ? options_.device->id() : -1);
+    e.function = make_ref<CompiledFunction>(name_, with_constraints(j, e.in_placements, e.out_placements, c.loc), std::move(donated),
+                                            options_.device ? options_.device->id() : -1);
     e.result = c.keep_result();
     e.plain = e.function->is_plain() && e.in_placements.empty() && e.out_placements.empty();
   }
@@ -269,9 +274,7 @@ Ref<JitCache> JitCache::make(JitOptions options, std::string function, Ref<const
   return Ref<JitCache>(new Cache(std::move(options), std::move(function), std::move(maker)));
 }
 JitResult JitCache::call(JitCall& c) { return static_cast<Cache*>(this)->call(c); }
-std::pair<Ref<Program>, Ref<const Structure>> JitCache::program(JitCall& c) {
-  return static_cast<Cache*>(this)->program(c);
-}
+std::pair<Ref<Program>, Ref<const Structure>> JitCache::program(JitCall& c) { return static_cast<Cache*>(this)->program(c); }
 
 bool jit_is_disabled() { return jit_disabled; }
 

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "core/error.h"
+#include "core/key_reuse.h"
 #include "core/ops/common.h"
 #include "core/varying.h"
 #include "transforms/differentiate.h"
@@ -103,6 +104,7 @@ std::vector<Array> flat_vmap(FlatFunction& f, const VmapOptions& options) {
   check_unmapped(wanted, batched.out_dims, tree, out_avals, names);
   std::vector<Array> inputs = h.consts;
   inputs.insert(inputs.end(), f.args.begin(), f.args.end());
+  if (config.debug_key_reuse) note_key_uses(h.jaxpr, inputs, request.what, f.loc);
   std::vector<Array> results = eval_jaxpr(dce_program(batched.jaxpr), inputs);
   LocScope scope(f.loc);
   for (std::size_t i = 0; i < wanted.size(); ++i)

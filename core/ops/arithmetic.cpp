@@ -63,10 +63,6 @@ struct Mul : Binary<Mul> {
   static constexpr std::string_view name = "mul", doc = "x * y.";
   static constexpr unsigned dtypes = kNumber;
   static auto ref(auto x, auto y) { return wrapping_mul(x, y); }
-  // By its formula: C++'s own product of infinities is another one than a kernel's and JAX's.
-  static std::complex<double> ref(const std::complex<double>& x, const std::complex<double>& y) {
-    return {x.real() * y.real() - x.imag() * y.imag(), x.real() * y.imag() + x.imag() * y.real()};
-  }
   static Array partial_x(const Array& t, const Array&, const Array& y, const Array&) { return t * y; }
   static Array partial_y(const Array& t, const Array& x, const Array&, const Array&) { return x * t; }
   static std::vector<Tangent> transpose(const TransposeContext& c) {

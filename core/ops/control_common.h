@@ -4,6 +4,7 @@
 
 #include "core/array_impl.h"
 #include "core/ops/common.h"
+#include "core/ops/control.h"
 #include "core/rewrite.h"
 #include "core/trace.h"
 
@@ -30,6 +31,11 @@ inline Jaxpr make_program(const char* what, std::vector<Aval> inputs,
 /// The jvp of j with an output tangent wherever `wanted`, zeros where there is none: (inputs, nonzero tangents) -> (outputs, wanted
 /// tangents).
 Jaxpr jvp_with_outputs(const Jaxpr& j, const std::vector<bool>& nonzero_in, const std::vector<bool>& wanted);
+
+/// Applies a branch or a loop whose sub-programs may have constants, such as arrays that a custom rule made: they become operands.
+std::vector<Array> bind_cond(Cond::Params params, std::span<const Array> in, SourceLoc loc);
+std::vector<Array> bind_while(While::Params params, std::span<const Array> in, SourceLoc loc);
+std::vector<Array> bind_scan(Scan::Params params, std::span<const Array> in, SourceLoc loc);
 
 inline void append(std::vector<Array>& to, std::span<const Array> from) { to.insert(to.end(), from.begin(), from.end()); }
 inline std::vector<Array> nonzero_tangents(std::span<const Tangent> ts) {

@@ -62,7 +62,7 @@ JvpResult Cond::jvp_call(const JvpContext& c) {
   for (const Jaxpr& b : branches) params.branches.push_back(jvp_with_outputs(b, given, wanted));
   std::vector<Array> in(c.in.begin(), c.in.end());
   append(in, nonzero_tangents(c.tangents));
-  const std::vector<Array> r = bind_all<Cond>(params, in, c.loc);
+  const std::vector<Array> r = bind_cond(params, in, c.loc);
   JvpResult result{{r.begin(), r.begin() + static_cast<std::ptrdiff_t>(wanted.size())}, std::vector<Tangent>(wanted.size())};
   std::size_t next = wanted.size();
   for (std::size_t i : where_true(wanted)) result.tangents[i] = r[next++];
@@ -117,12 +117,12 @@ JvpResult Cond::linearize_call(const JvpContext& c) {
       return out;
     }));
   }
-  const std::vector<Array> r = bind_all<Cond>(primal, c.in, c.loc);
+  const std::vector<Array> r = bind_cond(primal, c.in, c.loc);
   JvpResult result{{r.begin(), r.begin() + static_cast<std::ptrdiff_t>(num_out)}, std::vector<Tangent>(num_out)};
   std::vector<Array> in{c.in[0]};
   append(in, std::span(r).subspan(num_out));
   append(in, nonzero_tangents(c.tangents));
-  const std::vector<Array> tangents = bind_all<Cond>(linear, in, c.loc);
+  const std::vector<Array> tangents = bind_cond(linear, in, c.loc);
   std::size_t next = 0;
   for (std::size_t i : where_true(wanted)) result.tangents[i] = tangents[next++];
   return result;
@@ -153,7 +153,7 @@ std::vector<Tangent> Cond::transpose(const TransposeContext& c) {
       return out;
     }));
   }
-  const std::vector<Array> r = bind_all<Cond>(params, in, c.loc);
+  const std::vector<Array> r = bind_cond(params, in, c.loc);
   std::vector<Tangent> result(c.in.size());
   std::size_t next = 0;
   for (std::size_t i = 0; i < c.in.size(); ++i)
@@ -173,13 +173,14 @@ BatchResult Cond::batch(const BatchContext& c) {
   }
   Params params;
   for (const Jaxpr& b : branches) params.branches.push_back(batch_program(b, c.axis, dims, out_dims).jaxpr);
-  if (!lanes_differ) return {bind_all<Cond>(params, c.in, c.loc), out_dims};
+  if (!lanes_differ) return {bind_cond(params, c.in, c.loc), out_dims};
   // The index differs from lane to lane: every branch runs, and each lane selects its own.
   for (const Jaxpr& b : branches)
     if (performs_io(b))
-      throw TracerError("cond: under vmap with a predicate that differs from lane to lane all branches run, so that an io_callback in one would "
-                        "run for lanes that don't take it; loop over the lanes with scan or map",
-                        effective_loc(c.loc));
+      throw TracerError(
+          "cond: under vmap with a predicate that differs from lane to lane all branches run, so that an io_callback in one would "
+          "run for lanes that don't take it; loop over the lanes with scan or map",
+          effective_loc(c.loc));
   std::vector<std::vector<Array>> results;
   for (const Jaxpr& b : params.branches) results.push_back(eval_jaxpr(b, c.in.subspan(1)));
   const Array index = move_batch_dim(c.in[0], c.dims[0], 0, c.loc);

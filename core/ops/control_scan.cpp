@@ -37,12 +37,14 @@ std::vector<bool> part(const std::vector<bool>& v, std::size_t from, std::size_t
 }
 std::size_t count_true(const std::vector<bool>& v) { return static_cast<std::size_t>(std::count(v.begin(), v.end(), true)); }
 
-// Which carries have a tangent in the end: those that start with one, and those that the body gives one.
-std::vector<bool> carry_with_tangents(const Jaxpr& body, const std::vector<bool>& consts, std::vector<bool> carry,
-                                      const std::vector<bool>& xs) {
+// Which carries have a tangent in the end: those that start with one, and those that the body gives one. `nonzero_out` finds by the mode's
+// own rules which results of the body do: a function may have a reverse rule only.
+template <class F>
+std::vector<bool> carry_with_tangents(const std::vector<bool>& consts, std::vector<bool> carry, const std::vector<bool>& xs,
+                                      F&& nonzero_out) {
   for (bool changed = true; changed;) {
     changed = false;
-    const std::vector<bool> out = jvp_program(body, joined(consts, carry, xs)).nonzero_out;
+    const std::vector<bool> out = nonzero_out(joined(consts, carry, xs));
     for (std::size_t i = 0; i < carry.size(); ++i)
       if (out[i] && !carry[i]) carry[i] = changed = true;
   }
@@ -77,7 +79,8 @@ JvpResult Scan::jvp_call(const JvpContext& c) {
   const Counts n = count(p);
   const std::vector<bool> given = nonzero(c.tangents);
   const std::vector<bool> consts = part(given, 0, n.consts), xs = part(given, n.consts + n.carry, n.xs);
-  const std::vector<bool> carry = carry_with_tangents(p.jaxpr, consts, part(given, n.consts, n.carry), xs);
+  const std::vector<bool> carry = carry_with_tangents(consts, part(given, n.consts, n.carry), xs,
+                                                      [&](const std::vector<bool>& in) { return jvp_program(p.jaxpr, in).nonzero_out; });
   const std::vector<bool> nonzero_in = joined(consts, carry, xs);
   std::vector<bool> wanted = jvp_program(p.jaxpr, nonzero_in).nonzero_out;
   std::copy(carry.begin(), carry.end(), wanted.begin());
@@ -101,7 +104,7 @@ JvpResult Scan::jvp_call(const JvpContext& c) {
     const std::span<const Array> s(r);
     return concat<Array>({s.first(n.carry), s.subspan(n.carry + n.ys, dk), s.subspan(n.carry, n.ys), s.subspan(n.carry + n.ys + dk)});
   });
-  const std::vector<Array> r = bind_all<Scan>(q, operands, c.loc);
+  const std::vector<Array> r = bind_scan(q, operands, c.loc);
   const std::span<const Array> s(r);
   JvpResult result{concat<Array>({s.first(n.carry), s.subspan(n.carry + dk, n.ys)}), std::vector<Tangent>(n.carry + n.ys)};
   std::size_t next_carry = n.carry, next_y = n.carry + dk + n.ys;
@@ -114,7 +117,8 @@ JvpResult Scan::linearize_call(const JvpContext& c) {
   const Counts n = count(p);
   const std::vector<bool> given = nonzero(c.tangents);
   const std::vector<bool> consts = part(given, 0, n.consts), xs = part(given, n.consts + n.carry, n.xs);
-  const std::vector<bool> carry = carry_with_tangents(p.jaxpr, consts, part(given, n.consts, n.carry), xs);
+  const std::vector<bool> carry = carry_with_tangents(
+      consts, part(given, n.consts, n.carry), xs, [&](const std::vector<bool>& in) { return linearize_program(p.jaxpr, in).nonzero_out; });
   const std::vector<bool> nonzero_in = joined(consts, carry, xs);
   const LinearizedProgram lin = linearize_program(p.jaxpr, nonzero_in);
   std::vector<bool> wanted = lin.nonzero_out;
@@ -123,11 +127,17 @@ JvpResult Scan::linearize_call(const JvpContext& c) {
 
   // A residual that is one of the body's constants, or a slice of xs, need not be stacked again.
   const JaxprData& d = lin.primal.data();
-  auto forwarded = [&](std::size_t k) -> std::optional<std::size_t> {
+  struct Forwarded {
+    Array whole;
+    bool constant;
+  };
+  auto forwarded = [&](std::size_t k) -> std::optional<Forwarded> {
     const Atom a = d.outputs[num_out + k];
     if (a.is_literal() || a.var() >= d.first_result()) return {};
+    if (a.var() < d.first_input()) return Forwarded{d.consts[a.var()], true};
     const std::size_t i = a.var() - d.first_input();
-    return i < n.consts || i >= n.consts + n.carry ? std::optional(i) : std::nullopt;
+    if (i >= n.consts && i < n.consts + n.carry) return {};
+    return Forwarded{c.in[i], i < n.consts};
   };
   std::vector<std::size_t> saved;
   for (std::size_t k = 0; k < residuals; ++k)
@@ -141,7 +151,7 @@ JvpResult Scan::linearize_call(const JvpContext& c) {
     for (std::size_t k : saved) out.push_back(r[num_out + k]);
     return out;
   });
-  const std::vector<Array> r = bind_all<Scan>(primal, c.in, c.loc);
+  const std::vector<Array> r = bind_scan(primal, c.in, c.loc);
   JvpResult result{{r.begin(), r.begin() + static_cast<std::ptrdiff_t>(num_out)}, std::vector<Tangent>(num_out)};
 
   // The linear scan: (constant residuals, dconsts; dcarry; residuals of each step, dxs) -> (dcarry; dys).
@@ -149,10 +159,10 @@ JvpResult Scan::linearize_call(const JvpContext& c) {
   std::vector<std::pair<bool, std::size_t>> place(residuals);  // whether it is constant, and its position there
   for (std::size_t k = 0, s = 0; k < residuals; ++k) {
     const auto from = forwarded(k);
-    const bool is_constant = from && *from < n.consts;
+    const bool is_constant = from && from->constant;
     std::vector<Array>& group = is_constant ? constant : stepwise;
     place[k] = {is_constant, group.size()};
-    group.push_back(from ? c.in[*from] : r[num_out + s++]);
+    group.push_back(from ? from->whole : r[num_out + s++]);
   }
   std::vector<Array> tangents;
   for (std::size_t i : where_true(nonzero_in)) tangents.push_back(instantiate(c.tangents[i], c.in[i].aval(), c.loc));
@@ -177,7 +187,7 @@ JvpResult Scan::linearize_call(const JvpContext& c) {
     }
     return wanted_out;
   });
-  const std::vector<Array> slopes = bind_all<Scan>(q, operands, c.loc);
+  const std::vector<Array> slopes = bind_scan(q, operands, c.loc);
   std::size_t next = 0;
   for (std::size_t i : where_true(wanted)) result.tangents[i] = slopes[next++];
   return result;
@@ -237,7 +247,7 @@ std::vector<Tangent> Scan::transpose(const TransposeContext& c) {
     }
     return out;
   });
-  const std::vector<Array> r = bind_all<Scan>(q, operands, c.loc);
+  const std::vector<Array> r = bind_scan(q, operands, c.loc);
   std::vector<Tangent> result(c.in.size());
   std::size_t next = 0;
   for (std::size_t i = 0; i < c.in.size(); ++i)
@@ -276,7 +286,7 @@ BatchResult Scan::batch(const BatchContext& c) {
       in[n.consts + i] = broadcast_batch_dim(in[n.consts + i], c.axis.size, 0, c.loc);
   Params q = p;
   q.jaxpr = batch_program(p.jaxpr, c.axis, dims, out_dims).jaxpr;
-  BatchResult r{bind_all<Scan>(q, in, c.loc), out_dims};
+  BatchResult r{bind_scan(q, in, c.loc), out_dims};
   for (std::size_t i = n.carry; i < r.dims.size(); ++i)
     if (r.dims[i] != kNotMapped) r.dims[i] = 1;
   return r;

@@ -89,7 +89,7 @@ JvpResult While::jvp_call(const JvpContext& c) {
   q.cond_jaxpr = ignoring_tail(p.cond_jaxpr, avals_of(carry_tangents));
   std::vector<Array> all(in.cond_consts.begin(), in.cond_consts.end());
   append(all, in.body_consts), append(all, const_tangents), append(all, in.carry), append(all, carry_tangents);
-  const std::vector<Array> r = bind_all<While>(q, all, c.loc);
+  const std::vector<Array> r = bind_while(q, all, c.loc);
   JvpResult result{{r.begin(), r.begin() + static_cast<std::ptrdiff_t>(n)}, std::vector<Tangent>(n)};
   std::size_t next = n;
   for (std::size_t i : where_true(carry)) result.tangents[i] = r[next++];
@@ -113,12 +113,12 @@ Jaxpr bounded(const While::Params& p, std::span<const Array> in, SourceLoc loc) 
     append(for_cond, a.subspan(consts));
     std::vector<Array> operands{convert(eval_jaxpr(p.cond_jaxpr, for_cond)[0], int32)};
     append(operands, a.subspan(o.cond_consts.size()));
-    return bind_all<Cond>({{same, p.body_jaxpr}}, operands, loc);
+    return bind_cond({{same, p.body_jaxpr}}, operands, loc);
   });
   const std::int64_t inner = std::max<std::int64_t>(1, static_cast<std::int64_t>(std::sqrt(p.max_steps))),
                      outer = (p.max_steps + inner - 1) / inner;
   auto scan = [&](const Jaxpr& body, std::int64_t length, std::span<const Array> operands) {
-    return bind_all<Scan>({body, length, static_cast<int>(n), static_cast<int>(consts), false, 1}, operands, loc);
+    return bind_scan({body, length, static_cast<int>(n), static_cast<int>(consts), false, 1}, operands, loc);
   };
   const Jaxpr several = make_program("while_loop", avals, [&](std::span<const Array> a) { return scan(step, inner, a); });
   const Jaxpr recomputed =
@@ -206,15 +206,16 @@ BatchResult While::batch(const BatchContext& c) {
   std::vector<Array> all(in.cond_consts.begin(), in.cond_consts.end());
   if (!lanes_differ) {
     append(all, in.body_consts), append(all, starts);
-    return {bind_all<While>(q, all, c.loc), carry};
+    return {bind_while(q, all, c.loc), carry};
   }
   if (performs_io(p.body_jaxpr) || performs_io(p.cond_jaxpr))
-    throw TracerError("while_loop: under vmap with a condition that differs from lane to lane all lanes go on until the last is done, so that an "
-                      "io_callback would run for lanes that have ended; loop over the lanes with scan or map",
-                      effective_loc(c.loc));
+    throw TracerError(
+        "while_loop: under vmap with a condition that differs from lane to lane all lanes go on until the last is done, so that an "
+        "io_callback would run for lanes that have ended; loop over the lanes with scan or map",
+        effective_loc(c.loc));
   const Params lanes = while_lanes(q, avals_of(in.cond_consts), avals_of(in.body_consts), avals_of(starts));
   append(all, in.cond_consts), append(all, in.body_consts), append(all, starts);
-  return {bind_all<While>(lanes, all, c.loc), carry};
+  return {bind_while(lanes, all, c.loc), carry};
 }
 
 }  // namespace weft::detail

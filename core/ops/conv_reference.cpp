@@ -4,6 +4,7 @@
 
 #include "core/ops/conv.h"
 #include "core/storage.h"
+#include "core/ops/wrapping.h"
 
 namespace weft::detail {
 namespace {
@@ -44,10 +45,10 @@ void multiply(const V* weights, std::int64_t weights_stride, const V* patches, s
     std::int64_t k = 0;
     for (; k + 4 <= depth; k += 4) {
       const V *a = patches + k * kBlock, *b = a + kBlock, *c = b + kBlock, *d = c + kBlock;
-      for (std::int64_t s = 0; s < kBlock; ++s) out[s] += w[k] * a[s] + w[k + 1] * b[s] + w[k + 2] * c[s] + w[k + 3] * d[s];
+      for (std::int64_t s = 0; s < kBlock; ++s) out[s] += wrapping_mul(w[k], a[s]) + wrapping_mul(w[k + 1], b[s]) + wrapping_mul(w[k + 2], c[s]) + wrapping_mul(w[k + 3], d[s]);
     }
     for (; k < depth; ++k)
-      for (std::int64_t s = 0; s < kBlock; ++s) out[s] += w[k] * patches[k * kBlock + s];
+      for (std::int64_t s = 0; s < kBlock; ++s) out[s] += wrapping_mul(w[k], patches[k * kBlock + s]);
   }
 }
 

@@ -12,6 +12,7 @@
 #include "core/ops/fold.h"
 #include "core/ops/movement.h"
 #include "core/ops/registry.h"
+#include "core/ops/wrapping.h"
 #include "core/text.h"
 
 namespace weft::detail {
@@ -198,8 +199,8 @@ struct DotGeneral {
           for (std::int64_t j : free[1]) {
             V sum{};
             for (std::size_t s = 0; s < steps[0].size(); ++s)
-              sum +=
-                  a[static_cast<std::size_t>(batch[0][n] + i + steps[0][s])] * b[static_cast<std::size_t>(batch[1][n] + j + steps[1][s])];
+              sum += wrapping_mul(a[static_cast<std::size_t>(batch[0][n] + i + steps[0][s])],
+                                  b[static_cast<std::size_t>(batch[1][n] + j + steps[1][s])]);
             if constexpr (std::is_integral_v<T>)
               *out++ = static_cast<T>(sum);
             else

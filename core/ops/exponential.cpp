@@ -6,6 +6,7 @@
 #include "core/ops/custom_derivatives.h"
 #include "core/ops/elementwise.h"
 #include "core/ops/promotion.h"
+#include "core/ops/stop_gradient.h"
 #include "core/trace.h"
 
 namespace weft {
@@ -308,9 +309,11 @@ Array hypot(Arg x, Arg y) {
   auto [a, b] = promote_inexact("hypot", x, y);
   if (a.dtype().is_complex())
     throw DTypeError("hypot: is not defined for " + to_string(a.aval()) + "; its operands are real arrays", effective_loc(x.where()));
-  const Array u = abs(a), v = abs(b), large = maximum(u, v), small = minimum(u, v);
+  const Array u = abs(a), v = abs(b), large = maximum(u, v);
   const Array infinite = isinf(u) | isinf(v), zero = large == 0;
-  const Array size = large * sqrt(1 + square(small / where(zero, 1, large)));
+  // What the operands are scaled by is no part of the derivative, which would be wrong from the second on where they are equally large.
+  const Array odd = zero | infinite, scale = detail::stop_gradient_of(where(odd, 1, large));
+  const Array size = scale * sqrt(where(odd, 1, square(u / scale) + square(v / scale)));
   return where(infinite, std::numeric_limits<double>::infinity(), where(zero, large, size));
 }
 Array logaddexp(Arg x, Arg y) {

@@ -5,6 +5,7 @@
 #include <type_traits>
 #include <vector>
 
+#include "core/ops/wrapping.h"
 #include "core/primitive.h"
 #include "core/storage.h"
 
@@ -53,7 +54,7 @@ V fold(V a, V b) {
       const auto x = static_cast<std::uint64_t>(a), y = static_cast<std::uint64_t>(b);
       return static_cast<V>(C == Combiner::sum ? x + y : x * y);
     } else {
-      return C == Combiner::sum ? a + b : a * b;
+      return C == Combiner::sum ? a + b : wrapping_mul(a, b);
     }
   } else if constexpr (C == Combiner::max) {
     return a != a || a > b ? a : b;

@@ -2,6 +2,7 @@
 #include "core/ops/remat.h"
 
 #include <algorithm>
+#include <map>
 
 #include "core/array_impl.h"
 #include "core/effects.h"
@@ -15,6 +16,13 @@
 namespace weft {
 namespace policies {
 Policy save_only_these_names(std::initializer_list<const char*> names) { return Policy(Policy::Kind::names, {names.begin(), names.end()}); }
+Policy save_any_names_but_these(std::initializer_list<const char*> names) {
+  return Policy(Policy::Kind::other_names, {names.begin(), names.end()});
+}
+Policy save_anything_except_these_names(std::initializer_list<const char*> names) {
+  return Policy(Policy::Kind::all_but_names, {names.begin(), names.end()});
+}
+Policy save_from_both_policies(const Policy& a, const Policy& b) { return Policy(a, b); }
 }  // namespace policies
 
 std::string print_param(const Policy& v) {
@@ -29,30 +37,60 @@ std::string print_param(const Policy& v) {
       return "dots_with_no_batch_dims_saveable";
     case Policy::Kind::names:
       return "save_only_these_names" + detail::print_param(v.names());
+    case Policy::Kind::other_names:
+      return "save_any_names_but_these" + detail::print_param(v.names());
+    case Policy::Kind::all_but_names:
+      return "save_anything_except_these_names" + detail::print_param(v.names());
+    case Policy::Kind::either:
+      return "save_from_both_policies(" + print_param(v.parts()[0]) + ", " + print_param(v.parts()[1]) + ")";
   }
   return {};
 }
 void read_param(detail::ParamReader& r, Policy& v) {
-  if (r.accept("save_only_these_names")) {
-    std::vector<std::string> names;
-    detail::read_param(r, names);
-    v = Policy(Policy::Kind::names, names);
-  } else if (r.accept("None")) {
-    v = {};
-  } else {
-    const std::string_view text = r.rest();
-    const auto has = [&](std::string_view part) { return text.find(part) != std::string_view::npos; };
-    if (has("everything_saveable"))
-      v = policies::everything_saveable;
-    else if (has("dots_with_no_batch_dims_saveable") || has("only_if_no_batch_dims=True"))
-      v = policies::dots_with_no_batch_dims_saveable;
-    else if (has("dots_saveable") || has("DotsSaveable"))
-      v = policies::dots_saveable;
-    else if (has("nothing_saveable"))
-      v = {};
-    else
-      r.fail("a checkpoint policy that is not known: " + std::string(text));
+  // As weft writes it, and as JAX's own classes print themselves.
+  const std::pair<const char*, Policy> whole[] = {{"None", {}},
+                                                  {"nothing_saveable", {}},
+                                                  {"everything_saveable", policies::everything_saveable},
+                                                  {"dots_saveable", policies::dots_saveable},
+                                                  {"dots_with_no_batch_dims_saveable", policies::dots_with_no_batch_dims_saveable}};
+  for (const auto& [word, policy] : whole)
+    if (r.accept(word)) return void(v = policy);
+  const std::pair<const char*, Policy::Kind> with_names[] = {{"save_only_these_names", Policy::Kind::names},
+                                                             {"save_any_names_but_these", Policy::Kind::other_names},
+                                                             {"save_anything_except_these_names", Policy::Kind::all_but_names}};
+  std::vector<std::string> names;
+  for (const auto& [word, kind] : with_names)
+    if (r.accept(word)) {
+      detail::read_param(r, names);
+      return void(v = Policy(kind, names));
+    }
+  const std::pair<const char*, Policy::Kind> classes[] = {{"SaveOnlyTheseNames", Policy::Kind::names},
+                                                          {"SaveAnyNamesButThese", Policy::Kind::other_names}};
+  for (const auto& [word, kind] : classes)
+    if (r.accept(word)) {
+      r.read_list([&] { r.read_list([&] { names.push_back(r.read_string()); }); });
+      return void(v = Policy(kind, names));
+    }
+  if (r.accept("save_from_both_policies")) {
+    std::vector<Policy> both;
+    r.read_list([&] { read_param(r, both.emplace_back()); });
+    if (both.size() != 2) r.fail("save_from_both_policies takes two policies");
+    v = policies::save_from_both_policies(both[0], both[1]);
+    return;
   }
+  if (r.accept("DotsSaveable")) {
+    r.read_list([&] { v = r.read_bool() ? policies::dots_with_no_batch_dims_saveable : policies::dots_saveable; });
+    return;
+  }
+  // A Python function; what it closes over is not written.
+  const std::string_view text = r.rest();
+  const auto has = [&](std::string_view part) { return text.find(part) != std::string_view::npos; };
+  if (has("everything_saveable") || has("save_anything_except_these_names"))  // JAX's own saves all
+    v = policies::everything_saveable;
+  else if (has("nothing_saveable"))
+    v = {};
+  else
+    r.fail("a checkpoint policy that is not known: " + std::string(text));
 }
 
 namespace detail {
@@ -78,7 +116,23 @@ struct Name {
   static KernelValue lower(KernelBuilder&, const Params&, std::span<const KernelValue> v) { return v[0]; }
 };
 
-bool saveable(const Policy& policy, const Eqn& e) {
+/// The names that checkpoint_name gives a program's values; also to what goes into it.
+std::multimap<Var, std::string> named_values(const JaxprData& d) {
+  std::multimap<Var, std::string> names;
+  for (const Eqn& e : d.eqns) {
+    if (e.op != &primitive_of<Name>) continue;
+    const std::string& name = params_as<NameParams>(*e.params).name;
+    names.emplace(e.outputs[0], name);
+    if (!e.inputs[0].is_literal()) names.emplace(e.inputs[0].var(), name);
+  }
+  return names;
+}
+
+bool saveable(const Policy& policy, const Eqn& e, const std::multimap<Var, std::string>& names) {
+  const auto listed = [&](const std::string& name) {
+    return std::find(policy.names().begin(), policy.names().end(), name) != policy.names().end();
+  };
+  const bool is_name = e.op == &primitive_of<Name>;
   switch (policy.kind()) {
     case Policy::Kind::nothing:
       return false;
@@ -89,8 +143,16 @@ bool saveable(const Policy& policy, const Eqn& e) {
     case Policy::Kind::dots_with_no_batch_dims:
       return e.op->kind == Kind::dot && params_as<DotParams>(*e.params).dimension_numbers.batch[0].empty();
     case Policy::Kind::names:
-      return e.op == &primitive_of<Name> &&
-             std::find(policy.names().begin(), policy.names().end(), params_as<NameParams>(*e.params).name) != policy.names().end();
+      return is_name && listed(params_as<NameParams>(*e.params).name);
+    case Policy::Kind::other_names:
+      return is_name && !listed(params_as<NameParams>(*e.params).name);
+    case Policy::Kind::all_but_names:
+      return std::none_of(e.outputs.begin(), e.outputs.end(), [&](Var v) {
+        const auto [first, last] = names.equal_range(v);
+        return std::any_of(first, last, [&](const auto& entry) { return listed(entry.second); });
+      });
+    case Policy::Kind::either:
+      return std::any_of(policy.parts().begin(), policy.parts().end(), [&](const Policy& p) { return saveable(p, e, names); });
   }
   return false;
 }
@@ -108,12 +170,13 @@ Recompute plan_recompute(const Jaxpr& primal, std::size_t num_out, const Policy&
   for (std::size_t i = num_out; i < d.outputs.size(); ++i)
     if (!d.outputs[i].is_literal()) needed[d.outputs[i].var()] = true;
   std::vector<bool> again(d.eqns.size());
+  const std::multimap<Var, std::string> names = named_values(d);
   Recompute r;
   for (std::size_t i = d.eqns.size(); i-- > 0;) {
     const Eqn& e = d.eqns[i];
     if (std::none_of(e.outputs.begin(), e.outputs.end(), [&](Var v) { return needed[v]; })) continue;
     // What talks to the outside happens once: its results are kept whatever the policy says.
-    if (saveable(policy, e) || performs_io(e)) {
+    if (saveable(policy, e, names) || performs_io(e)) {
       for (Var v : e.outputs)
         if (needed[v]) is_saved[v] = true;
       continue;

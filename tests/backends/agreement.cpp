@@ -11,6 +11,8 @@ using namespace weft;
 
 namespace {
 
+using Arrays = std::vector<Array>;
+
 /// What differs, or an empty text.
 std::string difference(const std::string& text, const std::vector<Array>& inputs, double tolerance = 1e-6) {
   const Jaxpr j = parse("{ lambda ; " + text + " }");
@@ -98,4 +100,42 @@ TEST_CASE("a complex product of infinities is computed by its formula, as JAX do
   CHECK(v[0].real() == -inf);
   CHECK(std::isnan(v[0].imag()));
   CHECK(v[2] == std::complex<double>(0.5, -1));
+}
+
+TEST_CASE("complex quotients of infinities and zeros are C's, products follow the formula, as in JAX") {
+  const float inf = std::numeric_limits<float>::infinity(), nan = std::nanf("");
+  std::vector<std::complex<float>> parts;
+  for (const float re : {0.f, -0.f, 1.f, -2.f, inf, -inf, nan})
+    for (const float im : {0.f, -0.f, 1.f, -2.f, inf, -inf, nan}) parts.emplace_back(re, im);
+  const auto n = static_cast<std::int64_t>(parts.size());
+  const auto same = [](float a, float b) { return a == b || (std::isnan(a) && std::isnan(b)); };
+  for (const DType t : {complex64, complex128}) {
+    const Array x = convert(array(parts, {n}), t), column = reshape(x, {n, 1}), row = reshape(x, {1, n});
+    const auto run = [&](const char* backend, const std::string& op, const Arrays& in) {
+      std::string text = "{ lambda ; a:c64[49,1] b:c64[1,49]. let c:c64[49,49] = " + op + " a b in (c,) }";
+      if (t == complex128)
+        for (std::size_t at; (at = text.find("c64")) != std::string::npos;) text.replace(at, 3, "c128");
+      return tools::run_on(backend, "f", parse(text), in)[0].to_vector<std::complex<float>>();
+    };
+    const std::string dot =
+        "dot_general[dimension_numbers=(([1], [0]), ([], [])) out_sharding=None precision=None preferred_element_type=None]";
+    for (const char* backend : {"interp", "cpu"}) {
+      const auto quotients = run(backend, "div", {column, row}), products = run(backend, "mul", {column, row}), dots = run(backend, dot, {column, row});
+      int wrong_quotients = 0, wrong_products = 0, wrong_dots = 0;
+      for (std::size_t i = 0; i < parts.size(); ++i)
+        for (std::size_t k = 0; k < parts.size(); ++k) {
+          const std::complex<double> a = parts[i], b = parts[k], q = a / b;
+          const std::complex<double> p(a.real() * b.real() - a.imag() * b.imag(), a.real() * b.imag() + a.imag() * b.real());
+          const auto is = [&](std::complex<float> got, std::complex<double> want) {
+            return same(got.real(), static_cast<float>(want.real())) && same(got.imag(), static_cast<float>(want.imag()));
+          };
+          const std::size_t at = i * parts.size() + k;
+          wrong_quotients += !is(quotients[at], q), wrong_products += !is(products[at], p), wrong_dots += !is(dots[at], p);
+        }
+      CAPTURE(backend);
+      CHECK(wrong_quotients == 0);
+      CHECK(wrong_products == 0);
+      CHECK(wrong_dots == 0);
+    }
+  }
 }

@@ -20,10 +20,6 @@ TEST_CASE("every faulty program of JAX has a test, or a reason why it has none")
       {"nested_pmap_unsupported", "nested pmaps run"},
       {"pmap_static_out_of_range", "static parameters are found by their types: there is no static_broadcasted_argnums"},
       {"pmax_not_differentiable", "pmax has a derivative"},
-      {"shard_map_not_divisible", "there is no shard_map"},
-      {"shard_map_out_not_replicated", "there is no shard_map"},
-      {"shard_map_spec_rank", "there is no shard_map"},
-      {"shard_map_unknown_axis", "there is no shard_map"},
   };
   const char* tests = std::getenv("WEFT_TEST_DATA");
   const std::string path = std::string(tests ? tests : "tests") + "/golden/data/errors.json";

@@ -19,6 +19,10 @@ Array donated() {
   const Array y = jit([](Array v) { return v + 1; }, {.donate_argnums = {0}})(x);
   return x;
 }
+Mesh four() { return make_mesh({4}, {"i"}); }
+auto over(const Mesh& mesh, const PartitionSpec& in, const PartitionSpec& out) {
+  return shard_map([](Array x) { return x * 2; }, {.mesh = mesh, .in_specs = {in}, .out_specs = out});
+}
 Array placed(int k) { return device_put(ones(2), devices()[static_cast<std::size_t>(k)]); }
 
 }  // namespace
@@ -27,6 +31,13 @@ REFUSED(pmap_more_than_devices, DeviceError, pmap(same)(arange(9, float32)), "pm
 REFUSED(pmap_size_mismatch, ShapeError, pmap(plus)(ones(4), ones(8)), "pmap", "args[0]", "4", "args[1]", "8")
 REFUSED(donated_buffer_reused, Error, donated() + 1, "donated", "f32[1000]")
 REFUSED(incompatible_devices, DeviceError, jit(plus)(placed(0), placed(1)), "jit", "args[0]", "cpu:0", "args[1]", "cpu:1")
+
+REFUSED(shard_map_not_divisible, ShardingError, over(four(), P("i"), P("i"))(ones(6)), "shard_map", "args[0]", "f32[6]", "P('i',)",
+        "dimension 0", "4 parts", "6 is no multiple")
+REFUSED(shard_map_unknown_axis, ShardingError, over(four(), P("k"), P("k"))(ones(8)), "shard_map", "`k`", "'i'")
+REFUSED(shard_map_spec_rank, ShardingError, over(make_mesh({2, 2}, {"x", "y"}), P("x", "y"), P("x", "y"))(ones(8)), "shard_map", "args[0]",
+        "P('x', 'y')", "2 dimensions", "f32[8]")
+REFUSED(shard_map_out_not_replicated, ShardingError, over(four(), P("i"), P())(ones(8)), "shard_map", "P()", "may differ", "`i`", "psum")
 
 static const test::Covers covers_unbound("pmap_unbound_axis"), covers_fan("ppermute_duplicate_source"), covers_exchange("all_to_all_size");
 TEST_CASE("pmap_unbound_axis") {

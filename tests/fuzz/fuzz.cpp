@@ -46,6 +46,26 @@ TEST_CASE("a case is printed as text that gives it back") {
   CHECK(with_stack > 5);
 }
 
+TEST_CASE("constants that rules of custom functions hold too are neither mapped nor differentiated by") {
+  const Array table = array({1.f, 2.f, 3.f});
+  auto by_vjp = custom_vjp([=](Array x) { return sin(x) * table; }, [=](Array x) { return std::pair{sin(x) * table, x}; },
+                           [=](Array x, Array ct) { return std::tuple{cos(x) * table * ct}; });
+  auto by_jvp = custom_jvp([=](Array x) { return sin(x) * table; }, [=](auto x, auto dx) {
+    return std::pair{sin(std::get<0>(x)) * table, cos(std::get<0>(x)) * table * std::get<0>(dx)};
+  });
+  for (const bool reverse : {true, false}) {
+    const Jaxpr j = make_jaxpr([&](Array x) { return reverse ? by_vjp(x) : by_jvp(x); })(ones(3));
+    const Applied hoisted = without_constants(j, {array({.1f, .2f, .3f})});
+    CHECK(hoisted.fixed == 1);
+    for (std::uint64_t seed = 0; seed < 20; ++seed) {
+      const Case c{hoisted.program, hoisted.inputs, {{"vmap", seed}, {"vjp", seed + 1}, {"vmap", seed + 2}}, hoisted.fixed};
+      const Failure f = check_case(c);
+      CHECK_MESSAGE(!f, f.kind << ": " << f.message);
+      CHECK(parse_case(print_case(c)).fixed == 1);
+    }
+  }
+}
+
 TEST_CASE("values are printed without loss") {
   Random random(3);
   for (const DType t : {bool_, int8, int64, uint64, float16, bfloat16, float32, float64, complex64, complex128})

@@ -37,4 +37,32 @@ TEST_CASE("multivariate_normal and orthogonal") {
   CHECK(has(message<ShapeError>([&] { random::multivariate_normal(k, mean, eye(3)); }), {"f32[2]", "f32[3,3]"}));
 }
 
+TEST_CASE("binomial and multinomial") {
+  const Array k = random::key(3);
+  CHECK(near(random::binomial(k, array({3.f, 8.f, 20.f, 100.f, 1000.f, 5e5f, 7.f}), array({.2f, .5f, .9f, .3f, .02f, .7f, 0.f})),
+             {0, 5, 19, 27, 24, 350400, 0}));
+  CHECK(near(random::binomial(k, 30, .4f, 12), {15, 11, 14, 11, 14, 9, 8, 12, 16, 7, 10, 14}));
+  const Array several = random::binomial(k, array({3, 40}), array({{.2f}, {.8f}}), {3, 2, 2});
+  CHECK(several.shape() == Shape{3, 2, 2});
+  CHECK(near(ravel(several), {0, 6, 3, 30, 1, 10, 2, 34, 1, 8, 3, 31}));
+  const float infinity = std::numeric_limits<float>::infinity(), nan = std::nanf("");
+  const Array odd = random::binomial(k, array({nan, -1.f, infinity, 4.f, 4.f, 4.f, infinity}), array({.2f, .2f, .2f, nan, -.1f, 1.f, .9f}));
+  CHECK(near(where(isnan(odd), -1, where(isinf(odd), -2, odd)), {-1, -1, -2, -1, -1, 4, -2}));
+  CHECK(near(random::binomial(k, array({3., 40., 1e6}, float64), array({.2, .7, .5}, float64), none, float64), {0, 29, 500343}));
+  CHECK(near(random::multinomial(k, 100.f, array({.2f, .3f, .5f})), {19, 28, 53}));
+  CHECK(near(ravel(random::multinomial(k, array({5.f, 1000.f}), array({{.25f, .25f, .5f, 0.f}, {.1f, .2f, .3f, .4f}}))),
+             {1, 0, 4, 0, 100, 198, 292, 410}));
+  CHECK(near(ravel(random::multinomial(k, 50.f, array({.2f, .3f, .5f}), {2, 3})), {10, 14, 26, 12, 17, 21}));
+  // Under transforms, and by their moments.
+  const Array ks = random::split(k, 4);
+  auto draw = [](Array q) { return random::binomial(q, 12.f, .3f, 3); };
+  CHECK(near(ravel(jit(vmap(draw))(ks)), ravel(stack({draw(ks(0)), draw(ks(1)), draw(ks(2)), draw(ks(3))})).to_vector<double>()));
+  const Array many = jit([](Array q) { return random::binomial(q, 40.f, .3f, 20000); })(k);
+  CHECK(mean(many).item<double>() == doctest::Approx(12).epsilon(.01));
+  CHECK(var(many).item<double>() == doctest::Approx(8.4).epsilon(.05));
+  CHECK(has(message<DTypeError>([&] { random::binomial(k, 3, .5f, 2, int32); }), {"binomial", "int32"}));
+  CHECK(has(message<ShapeError>([&] { random::binomial(k, ones(3), .5f, 2); }), {"binomial", "f32[3]", "(2,)"}));
+  CHECK(has(message<ShapeError>([&] { random::multinomial(k, 3.f, .5f); }), {"multinomial", "last axis"}));
+}
+
 }  // namespace weft::test

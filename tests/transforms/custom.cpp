@@ -1,3 +1,6 @@
+#include <functional>
+#include <map>
+
 #include "transforms/checks.h"
 
 namespace {
@@ -58,7 +61,8 @@ TEST_CASE("a vjp rule under forward mode over reverse mode: the rule itself is d
 
 TEST_CASE("rules and functions may capture arrays that outer transforms trace") {
   auto by_jvp = [](Array y) {
-    auto f = custom_jvp([y](Array x) { return x * y; }, [y](auto x, auto dx) { return std::pair{std::get<0>(x) * y, 10 * y * std::get<0>(dx)}; });
+    auto f = custom_jvp([y](Array x) { return x * y; },
+                        [y](auto x, auto dx) { return std::pair{std::get<0>(x) * y, 10 * y * std::get<0>(dx)}; });
     return grad(f)(2.f);
   };
   auto by_vjp = [](Array y) {
@@ -70,6 +74,59 @@ TEST_CASE("rules and functions may capture arrays that outer transforms trace") 
   CHECK(near(jit(by_vjp)(3.f), {30}));
   CHECK(near(vmap(by_jvp)(array({3.f, 4.f})), {30, 40}));
   CHECK(near(vmap(by_vjp)(array({3.f, 4.f})), {30, 40}));
+}
+
+TEST_CASE("rules that make arrays of their own, inside loops and branches") {
+  // The rules' derivative is 10, 20, 30 instead of 1, 1, 1.
+  const std::vector<float> slopes{10, 20, 30};
+  auto by_jvp = custom_jvp([](Array x) { return x + 1; },
+                           [=](auto x, auto dx) { return std::pair{std::get<0>(x) + 1, array(slopes) * std::get<0>(dx)}; });
+  auto by_vjp = custom_vjp([](Array x) { return x + 1; }, [](Array x) { return std::pair{x + array({1.f, 1.f, 1.f}), std::tuple{}}; },
+                           [=](std::tuple<>, Array ct) { return std::tuple{array(slopes) * ct}; });
+  auto check = [&](auto f, bool forward) {
+    using Function = std::function<Array(Array)>;
+    const std::map<std::string, Function> all = {
+        {"scan", [=](Array x) { return scan([=](Array c, auto) { return std::pair{f(c), c}; }, x, none, {.length = 1}).first; }},
+        {"outputs of scan", [=](Array x) { return scan([=](Array c, Array v) { return std::pair{c, f(v)}; }, 0.f, x[newaxis]).second[0]; }},
+        {"fori_loop", [=](Array x) { return fori_loop(0, 1, [=](Array, Array c) { return f(c); }, x); }},
+        {"while_loop",
+         [=](Array x) {
+           auto [i, y] = while_loop([](std::pair<Array, Array> c) { return c.first < 1; },
+                                    [=](std::pair<Array, Array> c) { return std::pair{c.first + 1, f(c.second)}; }, std::pair{Array(0), x},
+                                    {.max_steps = 3});
+           return y;
+         }},
+        {"cond", [=](Array x) { return cond(sum(x) > 0, f, [](Array y) { return y * 2; }, x); }},
+        {"cond twice", [=](Array x) { return cond(sum(x) > 0, f, [=](Array y) { return f(f(y)); }, x); }},
+        {"switch", [=](Array x) { return switch_(1, std::vector<Function>{[](Array y) { return y; }, f, f}, x); }},
+        {"map", [=](Array x) { return weft::map(f, x[newaxis])[0]; }},
+        {"jit", [=](Array x) { return jit(f)(x); }},
+        {"checkpoint", [=](Array x) { return checkpoint(f)(x); }},
+        {"a scan of cond",
+         [=](Array x) {
+           auto step = [=](Array c, auto) { return std::pair{cond(sum(c) > 0, f, [](Array y) { return y * 2; }, c), none}; };
+           return scan(step, x, none, {.length = 1}).first;
+         }},
+    };
+    const Array x = array({1.f, 2.f, 3.f});
+    for (const auto& [name, g] : all) {
+      CAPTURE(name);
+      CHECK(near(g(x), {2, 3, 4}));
+      auto total = [g = g](Array v) { return sum(g(v)); };
+      CHECK(near(grad(total)(x), {10, 20, 30}));
+      CHECK(near(jit(grad(total))(x), {10, 20, 30}));
+      CHECK(near(vmap(grad(total))(stack({x, x})), {10, 20, 30, 10, 20, 30}));
+      CHECK(near(grad([&](Array v) { return sum(vmap(g)(v)); })(stack({x, x})), {10, 20, 30, 10, 20, 30}));
+      for (const Jaxpr& j : {make_jaxpr(grad(total))(x), make_jaxpr(vmap(grad(total)))(stack({x, x}))}) j.check();
+      if (!forward) continue;
+      CHECK(near(jvp(g, std::tuple{x}, std::tuple{ones(3)}).second, {10, 20, 30}));
+      CHECK(near(jit(jacfwd(total))(x), {10, 20, 30}));
+      CHECK(near(jvp(vmap(g), std::tuple{stack({x, x})}, std::tuple{ones({2, 3})}).second, {10, 20, 30, 10, 20, 30}));
+      make_jaxpr([&](Array v) { return jvp(g, std::tuple{v}, std::tuple{v}).second; })(x).check();
+    }
+  };
+  check(by_jvp, true);
+  check(by_vjp, false);
 }
 
 TEST_CASE("what custom rules refuse") {
@@ -96,9 +153,7 @@ TEST_CASE("checkpoint: a compiled gradient needs less memory, and is the same") 
     for (int i = 0; i < 6; ++i) a = tanh(matmul(a, w));
     return a;
   };
-  auto slope = [](auto f) {
-    return jit(grad([=](Array a) { return sum(f(f(f(f(a))))); }));
-  };
+  auto slope = [](auto f) { return jit(grad([=](Array a) { return sum(f(f(f(f(a))))); })); };
   const auto kept = slope(block).lower(x).compile(), recomputed = slope(checkpoint(block)).lower(x).compile();
   const auto saved = slope(checkpoint(block, {.policy = policies::everything_saveable})).lower(x).compile();
   CHECK(tree::all_close(kept(x), recomputed(x), 1e-4));
@@ -120,6 +175,58 @@ TEST_CASE("checkpoint: the same derivatives, more operations, less to keep") {
   auto sines = [&](const Policy& p) { return count(make_jaxpr(value_and_grad(checkpoint(layers, {.policy = p})))(x), "= sin "); };
   CHECK(sines(policies::nothing_saveable) > sines(policies::save_only_these_names({"first"})));
   CHECK(sines(policies::save_only_these_names({"first"})) > sines(policies::everything_saveable));
+}
+
+TEST_CASE("checkpoint: policies by names") {
+  // Where a value is saved, the sines before it need not be computed again for the derivative.
+  auto f = [](Array x) { return sum(sin(checkpoint_name(sin(checkpoint_name(sin(sin(x)), "first")), "second"))); };
+  const Array x = array({.3f, .6f}), want = grad(f)(x);
+  auto sines = [&](const Policy& p) {
+    auto g = checkpoint(f, {.policy = p});
+    CHECK(tree::all_close(grad(g)(x), want));
+    CHECK(tree::all_close(jit(vmap(grad(g)))(stack({x, x}))[1], want));
+    const Jaxpr j = make_jaxpr(g)(x);
+    CHECK(parse(j.to_string()) == j);
+    return count(make_jaxpr(value_and_grad(g))(x), "= sin ");
+  };
+  using namespace policies;
+  const int all = sines(everything_saveable), none_saved = sines(nothing_saveable), first = sines(save_only_these_names({"first"})),
+            second = sines(save_only_these_names({"second"}));
+  CHECK(all == 4);
+  CHECK(none_saved > second);
+  CHECK(sines(save_only_these_names({"first", "second"})) < first);
+  CHECK(sines(save_any_names_but_these({"second"})) == first);
+  CHECK(sines(save_any_names_but_these({"first"})) == second);
+  CHECK(sines(save_any_names_but_these({"first", "second"})) == none_saved);
+  CHECK(sines(save_from_both_policies(save_only_these_names({"first"}), dots_saveable)) == first);
+  CHECK(sines(save_from_both_policies(save_only_these_names({"first"}), save_only_these_names({"second"}))) ==
+        sines(save_only_these_names({"first", "second"})));
+  CHECK(sines(save_from_both_policies(save_only_these_names({"first"}), everything_saveable)) == all);
+  CHECK(sines(save_anything_except_these_names({})) == all);
+  CHECK(sines(save_anything_except_these_names({"first"})) == all);  // the cosine of the value is saved, the value isn't needed
+  CHECK(sines(checkpoint_dots) == none_saved);
+  auto products = [&](const Policy& p) {
+    auto g = checkpoint([](Array v) { return sum(checkpoint_name(sin(v), "first") * v); }, {.policy = p});
+    return count(make_jaxpr(value_and_grad(g))(x), "= sin ");
+  };
+  CHECK(products(everything_saveable) == 1);
+  CHECK(products(save_anything_except_these_names({"second"})) == 1);
+  CHECK(products(save_anything_except_these_names({"first"})) == 2);
+  // As JAX prints them.
+  auto read = [](const std::string& policy) {
+    return parse(
+               "{ lambda ; a:f32[]. let b:f32[] = remat2[differentiated=False jaxpr={ lambda ; c:f32[]. let d:f32[] = sin c in (d,) } "
+               "policy=" +
+               policy + " prevent_cse=True] a in (b,) }")
+        .to_string();
+  };
+  CHECK(has(read("SaveOnlyTheseNames(saveable_names=frozenset({'a', 'b'}))"), "save_only_these_names('a', 'b')"));
+  CHECK(has(read("SaveAnyNamesButThese(names=frozenset({'a'}))"), "save_any_names_but_these('a',)"));
+  CHECK(has(read("DotsSaveable(only_if_no_batch_dims=True)"), "dots_with_no_batch_dims_saveable"));
+  CHECK(has(read("<function everything_saveable at 0x7f0000000000>"), "everything_saveable"));
+  CHECK(has(read("None"), "policy=None"));
+  CHECK(refuses<Error>([&] { read("<function save_from_both_policies.<locals>.policy at 0x7f0000000000>"); },
+                       {"policy", "save_from_both_policies"}));
 }
 
 TEST_CASE("checkpoint: what a loop keeps for its derivative falls to its carry") {

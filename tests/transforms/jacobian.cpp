@@ -40,6 +40,20 @@ TEST_CASE("hessians, under other transforms too") {
   CHECK(vmap(hessian(f))(stack({x, x, x})).shape() == Shape{3, 2, 2});
 }
 
+TEST_CASE("derivatives of hypot where its operands are equally large, and where they are zero") {
+  auto f = [](Array x) { return hypot(x(0), x(1)); };
+  const double c = std::sqrt(.125), root = std::sqrt(.5);
+  CHECK(near(grad(f)(array({1.f, -1.f})), {root, -root}));
+  CHECK(near(hessian(f)(array({1.f, 1.f})), {c, -c, -c, c}));
+  CHECK(near(jacrev(jacrev(f))(array({1.f, -1.f})), {c, c, c, c}));
+  CHECK(near(hessian(f)(array({3.f, -4.f})), {.128, .096, .096, .072}));
+  // At zero as JAX's.
+  CHECK(near(grad(f)(zeros(2)), {.5, .5}));
+  CHECK(near(grad(f)(array({1.f, 0.f})), {1, 0}));
+  CHECK(near(f(array({3e30f, -4e30f})), {5e30}));
+  CHECK(near(f(array({0.f, 0.f})), {0}));
+}
+
 TEST_CASE("what Jacobians refuse") {
   auto same = [](Array x) { return x; };
   CHECK(refuses<DTypeError>([&] { jacfwd(same)(1); }, {"jacfwd", "args[0]", "i32[]"}));

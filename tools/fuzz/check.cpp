@@ -39,6 +39,7 @@ bool is_refusal(const std::string& kind, const std::string& message) {
 std::string print_case(const Case& c) {
   std::string s;
   if (!c.stack.empty()) s += "# transforms " + print_stack(c.stack) + "\n";
+  if (c.fixed > 0) s += fmt::format("# fixed {}\n", c.fixed);
   for (const Array& x : c.inputs) s += "# input " + print_value(x) + "\n";
   return s + c.program.to_string() + "\n";
 }
@@ -48,6 +49,7 @@ Case parse_case(std::string_view text) {
     const std::size_t end = std::min(text.find('\n'), text.size() - 1);
     const std::string_view line = text.substr(0, end);
     if (line.substr(0, 13) == "# transforms ") c.stack = parse_stack(line.substr(13));
+    if (line.substr(0, 8) == "# fixed ") c.fixed = std::stoul(std::string(line.substr(8)));
     if (line.substr(0, 8) == "# input ") c.inputs.push_back(parse_value(line.substr(8)));
     text.remove_prefix(end + 1);
   }
@@ -72,7 +74,7 @@ Case random_case(std::uint64_t seed) {
   c.program = trace_jaxpr({"random program", inputs, {}}, [&](std::span<const Array> in) { return generator.body(in, options.steps); });
   if (c.program.data().num_consts > 0 && (!c.stack.empty() || random.chance(0.7))) {
     Applied hoisted = without_constants(c.program, c.inputs);
-    c.program = hoisted.program, c.inputs = hoisted.inputs;
+    c.program = hoisted.program, c.inputs = hoisted.inputs, c.fixed = hoisted.fixed;
   }
   return c;
 }
@@ -81,7 +83,7 @@ Failure check_case(const Case& c, Case* reached) {
   std::string doing = "print";
   if (reached) *reached = c;
   try {
-    Applied now{c.program, c.inputs};
+    Applied now{c.program, c.inputs, c.fixed};
     now.program.check();
     if (std::string wrong = broken_text(now.program); !wrong.empty()) return {doing, wrong};
     for (const Transform& t : c.stack) {
@@ -89,7 +91,7 @@ Failure check_case(const Case& c, Case* reached) {
       if (t.kind != "vmap" && now.program.data().output_avals().empty()) break;
       Applied next;
       try {
-        next = apply(t, now.program, now.inputs);
+        next = apply(t, now);
       } catch (const Error& e) {
         if (!is_refusal(t.kind, e.what())) return {doing, e.what()};
         break;
@@ -103,10 +105,15 @@ Failure check_case(const Case& c, Case* reached) {
       doing = t.kind + ", print";
       if (std::string wrong = broken_text(next.program); !wrong.empty()) return {doing, wrong};
       doing = "law of " + t.kind;
-      if (std::string wrong = broken_law(t, now.program, now.inputs, next); !wrong.empty()) return {doing, wrong};
+      if (std::string wrong = broken_law(t, now, next); !wrong.empty()) return {doing, wrong};
       now = next;
+      // What custom rules made are constants of the new program.
+      if (now.program.data().num_consts > 0) {
+        now = without_constants(next.program, next.inputs);
+        now.fixed += next.fixed;
+      }
     }
-    if (reached) *reached = {now.program, now.inputs, {}};
+    if (reached) *reached = {now.program, now.inputs, {}, now.fixed};
     doing = "interp";
     const Arrays want = tools::run_on("interp", "program", now.program, now.inputs);
     const std::vector<Aval> avals = now.program.data().output_avals();

@@ -11,6 +11,7 @@ struct Case {
   Jaxpr program;
   Arrays inputs;
   std::vector<Transform> stack;
+  std::size_t fixed = 0;  ///< see Applied
 };
 /// As text that parse_case reads. Rules of custom_jvp and custom_vjp functions are C++ functions: their names only are in the text.
 std::string print_case(const Case& c);

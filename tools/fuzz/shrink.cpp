@@ -36,7 +36,7 @@ class Shrinker {
     if (best_.program.data().num_consts > 0)
       attempt([&] {
         Applied a = without_constants(best_.program, best_.inputs);
-        return Case{a.program, a.inputs, best_.stack};
+        return Case{a.program, a.inputs, best_.stack, a.fixed};
       });
     for (bool better = true; better && in_time();) {
       better = false;
@@ -68,6 +68,7 @@ class Shrinker {
   bool in_time() const { return cpu_seconds() < end_; }
   bool accept(Case c) {
     if (!in_time()) return false;
+    c.fixed = std::max(c.fixed, best_.fixed);
     try {
       c.program.check();
       if (!fails_(c)) return false;
@@ -288,7 +289,6 @@ class Shrinker {
     bool any = false;
     for (std::size_t i = best_.program.eqns().size(); i-- > 0 && in_time();) {
       if (i >= best_.program.eqns().size()) continue;
-      if (best_.program.eqns()[i].op->name.starts_with("custom_")) continue;  // its rules would stay what they are
       for (int at = 200; at-- > 0 && in_time();) any |= attempt([&] { return with_program(body_shrunk(i, at)); });
     }
     return any;
@@ -300,6 +300,7 @@ class Shrinker {
     } target{at};
     const Jaxpr j = rewritten(best_.program, [&](std::size_t k, const Eqn& e, std::span<const Array> in, std::vector<Array>& out) {
       if (k != i) return false;
+      if (e.op->name.starts_with("custom_")) throw Error("its rules would stay what they are");
       const ParamsRef params = e.op->params_map_jaxprs(*e.params, [](const Jaxpr& body, void* c) { return without_one(body, *static_cast<Target*>(c)); }, &target);
       out = bind_primitive(*e.op, params, in, {});
       return true;

@@ -31,29 +31,33 @@ Arrays joined(Arrays a, std::span<const Array> b) {
 }
 
 /// Floating and complex inputs, some of them left out.
-std::vector<bool> chosen(const Jaxpr& program, Random& random) {
+std::vector<bool> chosen(const Applied& a, Random& random) {
   std::vector<bool> out;
   bool any = false;
-  for (const Aval& a : program.data().input_avals()) {
-    out.push_back(a.dtype.is_inexact() && random.chance(0.8));
+  const auto avals = a.program.data().input_avals();
+  for (const Aval& x : avals) {
+    out.push_back(x.dtype.is_inexact() && out.size() >= a.fixed && random.chance(0.8));
     any = any || out.back();
   }
   if (!any)
-    for (std::size_t i = 0; i < out.size(); ++i) out[i] = program.data().input_avals()[i].dtype.is_inexact();
+    for (std::size_t i = a.fixed; i < out.size(); ++i) out[i] = avals[i].dtype.is_inexact();
   return out;
 }
 
-Applied apply_jvp(const Jaxpr& program, const Arrays& inputs, Random& random) {
-  const std::vector<bool> wrt = chosen(program, random);
-  Applied out{jvp_program(program, wrt).jaxpr, inputs};
+Applied apply_jvp(const Applied& before, Random& random) {
+  const Jaxpr& program = before.program;
+  const std::vector<bool> wrt = chosen(before, random);
+  Applied out{jvp_program(program, wrt).jaxpr, before.inputs};
   for (std::size_t i = 0; i < wrt.size(); ++i)
     if (wrt[i]) out.inputs.push_back(random_value(program.data().input_avals()[i], random, Values::tame));
   return out;
 }
 
 /// (inputs, tangents) -> (results, their tangents), by way of the linear program.
-Applied apply_linearize(const Jaxpr& program, const Arrays& inputs, Random& random) {
-  const std::vector<bool> wrt = chosen(program, random);
+Applied apply_linearize(const Applied& before, Random& random) {
+  const Jaxpr& program = before.program;
+  const Arrays& inputs = before.inputs;
+  const std::vector<bool> wrt = chosen(before, random);
   const LinearizedProgram lin = linearize_program(program, wrt);
   lin.primal.check();
   lin.linear.check();
@@ -76,8 +80,10 @@ Applied apply_linearize(const Jaxpr& program, const Arrays& inputs, Random& rand
 
 /// (inputs, cotangents of the results that have a tangent) -> (results, cotangents of the chosen inputs). `grad`: the cotangents are the
 /// cosines of the results, so that there are no more inputs.
-Applied apply_vjp(const Jaxpr& program, const Arrays& inputs, Random& random, bool grad) {
-  const std::vector<bool> wrt = chosen(program, random);
+Applied apply_vjp(const Applied& before, Random& random, bool grad) {
+  const Jaxpr& program = before.program;
+  const Arrays& inputs = before.inputs;
+  const std::vector<bool> wrt = chosen(before, random);
   const LinearizedProgram lin = linearize_program(program, wrt);
   lin.primal.check();
   lin.linear.check();
@@ -122,19 +128,21 @@ struct Lanes {
   std::int64_t size;
   std::vector<int> dims;
 };
-Lanes lanes_of(const Jaxpr& program, Random& random) {
+Lanes lanes_of(const Applied& before, Random& random) {
   Lanes l{random.pick({1, 2, 2, 3, 5}), {}};
   bool any = false;
-  for (const Aval& a : program.data().input_avals()) {
-    const bool mapped = random.chance(0.6) && a.size() < 2000;
+  for (const Aval& a : before.program.data().input_avals()) {
+    const bool mapped = l.dims.size() >= before.fixed && random.chance(0.6) && a.size() < 2000;
     l.dims.push_back(mapped ? random.below(a.ndim() + 1) : kNotMapped);
     any = any || mapped;
   }
-  if (!any && !l.dims.empty()) l.dims[0] = 0;
+  if (!any && l.dims.size() > before.fixed) l.dims[before.fixed] = 0;
   return l;
 }
-Applied apply_vmap(const Jaxpr& program, const Arrays& inputs, Random& random) {
-  const Lanes l = lanes_of(program, random);
+Applied apply_vmap(const Applied& before, Random& random) {
+  const Jaxpr& program = before.program;
+  const Arrays& inputs = before.inputs;
+  const Lanes l = lanes_of(before, random);
   Applied out;
   out.program = batch_program(program, {"", l.size, ""}, l.dims, std::vector<int>(program.data().outputs.size(), 0)).jaxpr;
   for (std::size_t i = 0; i < inputs.size(); ++i) {
@@ -211,15 +219,19 @@ std::vector<Transform> random_stack(Random& random) {
   return out;
 }
 
-Applied apply(const Transform& t, const Jaxpr& program, const Arrays& inputs) {
+Applied apply(const Transform& t, const Applied& before) {
   Random random(t.seed);
-  if (t.kind == "jvp") return apply_jvp(program, inputs, random);
-  if (t.kind == "linearize") return apply_linearize(program, inputs, random);
-  if (t.kind == "grad" || t.kind == "vjp") return apply_vjp(program, inputs, random, t.kind == "grad");
-  if (t.kind == "vmap") return apply_vmap(program, inputs, random);
-  if (t.kind == "jit" || t.kind == "remat") return wrapped(program, inputs, t.kind == "remat");
-  if (t.kind == "dce") return {dce_program(program), inputs};
-  throw Error("there is no transform `" + t.kind + "`");
+  Applied after = [&]() -> Applied {
+    if (t.kind == "jvp") return apply_jvp(before, random);
+    if (t.kind == "linearize") return apply_linearize(before, random);
+    if (t.kind == "grad" || t.kind == "vjp") return apply_vjp(before, random, t.kind == "grad");
+    if (t.kind == "vmap") return apply_vmap(before, random);
+    if (t.kind == "jit" || t.kind == "remat") return wrapped(before.program, before.inputs, t.kind == "remat");
+    if (t.kind == "dce") return {dce_program(before.program), before.inputs};
+    throw Error("there is no transform `" + t.kind + "`");
+  }();
+  after.fixed = before.fixed;
+  return after;
 }
 
 namespace {
@@ -235,9 +247,11 @@ std::pair<double, double> paired(const Arrays& a, const Arrays& b) {
 }
 
 /// Of a vjp: paired with any tangents, its cotangents are what the forward derivative's are with the results' cotangents.
-std::string broken_pairing(const Transform& t, const Jaxpr& before, const Arrays& inputs, const Applied& after) {
+std::string broken_pairing(const Transform& t, const Applied& point, const Applied& after) {
+  const Jaxpr& before = point.program;
+  const Arrays& inputs = point.inputs;
   Random random(t.seed);
-  const std::vector<bool> wrt = chosen(before, random);
+  const std::vector<bool> wrt = chosen(point, random);
   const std::vector<bool> active = linearize_program(before, wrt).nonzero_out;
   JvpProgram forward;
   try {
@@ -276,15 +290,17 @@ std::string broken_pairing(const Transform& t, const Jaxpr& before, const Arrays
 
 }  // namespace
 
-std::string broken_law(const Transform& t, const Jaxpr& before, const Arrays& inputs, const Applied& after) {
+std::string broken_law(const Transform& t, const Applied& point, const Applied& after) {
+  const Jaxpr& before = point.program;
+  const Arrays& inputs = point.inputs;
   const Arrays got = tools::run_on("interp", "after", after.program, after.inputs);
   if (t.kind != "vmap") {
     Arrays same(got.begin(), got.begin() + static_cast<std::ptrdiff_t>(before.data().outputs.size()));
     const std::string wrong = differing(before, inputs, same, tools::run_on("interp", "before", before, inputs));
-    return !wrong.empty() || t.kind != "vjp" ? wrong : broken_pairing(t, before, inputs, after);
+    return !wrong.empty() || t.kind != "vjp" ? wrong : broken_pairing(t, point, after);
   }
   Random random(t.seed);
-  const Lanes l = lanes_of(before, random);
+  const Lanes l = lanes_of(point, random);
   for (std::int64_t lane = 0; lane < l.size; ++lane) {
     Arrays in, out;
     for (std::size_t i = 0; i < inputs.size(); ++i) in.push_back(lane_of(after.inputs[i], l.dims[i], lane));
@@ -297,7 +313,7 @@ std::string broken_law(const Transform& t, const Jaxpr& before, const Arrays& in
 
 Applied without_constants(const Jaxpr& program, const Arrays& inputs) {
   const Hoisted h = hoist_consts(program);
-  return {h.jaxpr, joined(h.consts, inputs)};
+  return {h.jaxpr, joined(h.consts, inputs), h.consts.size()};
 }
 
 }  // namespace weft::fuzz

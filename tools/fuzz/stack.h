@@ -25,14 +25,17 @@ std::vector<Transform> random_stack(Random& random);
 struct Applied {
   Jaxpr program;
   Arrays inputs;
+  /// How many of the first inputs were constants: rules of custom functions hold them too, so that they stay what they are. They aren't mapped, nor
+  /// differentiated by.
+  std::size_t fixed = 0;
 };
 /// The transformed program, with the arguments that it takes more or other than the given ones. Throws what the transform throws.
-Applied apply(const Transform& t, const Jaxpr& program, const Arrays& inputs);
+Applied apply(const Transform& t, const Applied& before);
 
 /// What must hold between a program and what a transform made of it, found out on the interpreter: `vmap` is a loop, a derivative computes
 /// the function's own results too, `jit` and `remat` change nothing, the reverse derivative is the forward one's transpose.
 /// What is wrong, or an empty text.
-std::string broken_law(const Transform& t, const Jaxpr& before, const Arrays& inputs, const Applied& after);
+std::string broken_law(const Transform& t, const Applied& before, const Applied& after);
 
 /// The program without constants: they are its first inputs.
 Applied without_constants(const Jaxpr& program, const Arrays& inputs);

@@ -1,0 +1,120 @@
+// config.debug_key_reuse in functions that are traced.
+#include "checks.h"
+
+using namespace weft;
+using namespace weft::test;
+using weft::random::key;
+
+namespace {
+
+struct On {
+  On() { config.debug_key_reuse = true; }
+  ~On() { config.debug_key_reuse = false; }
+};
+
+Array fresh() {
+  static std::uint64_t seed = 192837465;
+  return key(++seed);
+}
+Array draw(Array k) { return random::normal(k, 2); }
+Array twice(Array k) {
+  const Array first = random::normal(k, 2);
+  return first + random::uniform(k, 2);
+}
+Array once(Array k) {
+  const auto [a, b] = random::split<2>(k);
+  return random::normal(a, 2) + random::uniform(b, 2) + random::normal(random::fold_in(b, 1), 2);
+}
+/// Whether it is refused with a message that holds all parts.
+template <class F>
+bool reports(F&& f, const std::vector<std::string>& parts) {
+  const std::string text = message<Error>(f);
+  const bool all = has(text, parts);
+  if (!all) MESSAGE(text);
+  return all;
+}
+
+}  // namespace
+
+TEST_CASE("a key that a traced function uses twice") {
+  const On on;
+  const std::vector<std::string> reused{"uniform", "normal at", "key_reuse.cpp", "split"};
+  CHECK(reports([] { jit(twice)(fresh()); }, reused));
+  CHECK(reports([] { vmap(twice)(random::split(fresh(), 3)); }, reused));
+  CHECK(reports([] { jit(vmap(jit(twice)))(random::split(fresh(), 3)); }, reused));
+  CHECK(reports([] { make_jaxpr(twice)(fresh()); }, reused));
+  CHECK(reports([] { jit(grad([](Array x, Array k) { return sum(x * twice(k)); }))(1.f, fresh()); }, reused));
+  CHECK(reports([] { scan([](Array c, Array k) { return std::pair{c, twice(k)}; }, 0.f, random::split(fresh(), 3)); }, reused));
+  for (int i = 0; i < 2; ++i) {
+    CHECK_NOTHROW(jit(once)(fresh()));
+    CHECK_NOTHROW(vmap(jit(once))(random::split(fresh(), 3)));
+    CHECK_NOTHROW(jit(vmap(once, {.in_axes = none, .axis_size = 2}))(fresh()));
+    CHECK_NOTHROW(random::poisson(fresh(), 20.f, 3));
+    CHECK_NOTHROW(jit([](Array k) { return random::binomial(k, 30.f, .4f, 3); })(fresh()));
+    CHECK_NOTHROW(jit([](Array k) { return random::multinomial(k, 30.f, array({.4f, .6f})); })(fresh()));
+    CHECK_NOTHROW(jit([](Array k) { return random::permutation(k, 9); })(fresh()));
+  }
+}
+
+TEST_CASE("a call of a function that samples uses its key") {
+  const On on;
+  const auto drawn = jit(draw);
+  const Array k = fresh();
+  drawn(k);
+  CHECK(reports([&] { drawn(k); }, {"jit of", "was used before, by jit of", "key_reuse.cpp"}));
+  CHECK(reports([&] { random::uniform(k); }, {"uniform", "used before, by jit of"}));
+  CHECK(reports([&] { jit([&](Array q) { return drawn(q) + drawn(q); })(fresh()); }, {"used before, by jit of"}));
+  CHECK(reports([&] { jit([&](Array q) { return std::pair{drawn(q), draw(q)}; })(fresh()); }, {"normal", "used before, by jit of"}));
+  CHECK(reports([&] { jit([&](Array q) { return sum(vmap(draw, {.in_axes = none, .axis_size = 2})(q)) + draw(q); })(fresh()); },
+                {"vmap of"}));
+  CHECK(reports([&] { jit([&](Array q) { return std::pair{checkpoint(draw)(q), draw(q)}; })(fresh()); }, {"normal", "by checkpoint of"}));
+  const Array captured = fresh();
+  const auto noisy = jit([&](Array x) { return x + random::normal(captured); });
+  noisy(1.f);
+  CHECK(reports([&] { noisy(1.f); }, {"used before, by jit of"}));
+  // Only what is used: a part of the keys, or the words, are no use of all.
+  const Array keys = random::split(fresh(), 3);
+  CHECK_NOTHROW(jit([](Array q) { return draw(q(0)); })(keys));
+  CHECK_NOTHROW(jit([](Array q) { return random::key_data(q); })(keys));
+  CHECK_NOTHROW(draw(keys(1)));
+}
+
+TEST_CASE("one branch uses a key, a loop's body uses it in every step") {
+  const On on;
+  auto either = [](Array q, Array x) { return cond(x > 0, draw, [](Array r) { return random::uniform(r, 2); }, q); };
+  CHECK_NOTHROW(jit(either)(fresh(), 1.f));
+  CHECK_NOTHROW(either(fresh(), 1.f));
+  CHECK(reports([&] { jit([&](Array q) { return std::pair{either(q, 1.f), draw(q)}; })(fresh()); }, {"normal", "by cond"}));
+
+  auto step = [](Array q, auto) {
+    const auto [next, now] = random::split<2>(q);
+    return std::pair{next, random::normal(now)};
+  };
+  CHECK_NOTHROW(scan(step, fresh(), none, {.length = 3}));
+  CHECK_NOTHROW(jit([&](Array q) { return scan(step, q, none, {.length = 3}).second; })(fresh()));
+  CHECK_NOTHROW(jit(
+      [](Array q) { return fori_loop(0, 3, [=](Array i, Array x) { return x + random::normal(random::fold_in(q, i)); }, 0.f); })(fresh()));
+  const auto same_key = [](Array q) { return fori_loop(0, 3, [=](Array, Array x) { return x + random::normal(q); }, 0.f); };
+  CHECK(reports([&] { same_key(fresh()); }, {"fori_loop", "closes over a key", "every step", "key_reuse.cpp"}));
+  CHECK(reports([&] { jit(same_key)(fresh()); }, {"fori_loop", "closes over a key"}));
+  CHECK(reports([] { scan([](Array q, auto) { return std::pair{q, random::normal(q)}; }, fresh(), none, {.length = 3}); },
+                {"scan", "hands it on unchanged"}));
+  using Carry = std::pair<Array, Array>;
+  CHECK(reports(
+      [] {
+        while_loop([](Carry c) { return c.second < 1; }, [](Carry c) { return Carry{c.first, c.second + random::uniform(c.first)}; },
+                   Carry{fresh(), 0.f});
+      },
+      {"while_loop", "hands it on unchanged"}));
+  // The carry changes its type, so that the body is traced twice.
+  CHECK_NOTHROW(scan([q = fresh()](Array c, Array x) { return std::pair{c * x, random::normal(random::fold_in(q, 3))}; }, 1, ones(3)));
+}
+
+TEST_CASE("what a derivative computes again is no second use of a key") {
+  const On on;
+  auto loss = [](Array x, Array q) { return sum(x * checkpoint(draw)(q)); };
+  CHECK_NOTHROW(jit(grad(loss))(1.f, fresh()));
+  CHECK_NOTHROW(grad(loss)(1.f, fresh()));
+  CHECK_NOTHROW(hessian(loss)(1.f, fresh()));
+  CHECK_NOTHROW(jit(vmap(grad(loss), {.in_axes = {none, 0}}))(1.f, random::split(fresh(), 3)));
+}
