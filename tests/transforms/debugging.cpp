@@ -62,6 +62,42 @@ TEST_CASE("debug_nans names the operation that made the first NaN or infinity, a
   CHECK(refuses<Error>([&] { convert(array({1.f}), complex64) / 0.f; }, {"div"}));
 }
 
+TEST_CASE("debug_nans on several devices, in loops, rules and factorisations") {
+  const With on(config.debug_nans);
+  const Mesh mesh = make_mesh({8}, {"x"});
+  const Array x = array({1.f, 2.f, 3.f, -4.f, 5.f, 6.f, 7.f, 8.f});
+  auto blocks = shard_map([](Array a) { return logarithm(a); }, {.mesh = mesh, .in_specs = {P("x")}, .out_specs = P("x")});
+  CHECK(refuses<Error>([&] { blocks(x); }, {"log: makes nan, element [0] of f32[1] out of -8.0 on cpu:3", kLine}));
+  CHECK(refuses<Error>([&] { jit(logarithm)(device_put(x, NamedSharding{mesh, P("x")})); }, {"log: makes nan", "out of -8.0 on cpu:3", kLine}));
+  auto steps = [](Array a) { return scan([](Array c, auto) { return std::pair{logarithm(c), none}; }, a, none, {.length = 3}).first; };
+  CHECK(refuses<Error>([&] { pmap(steps)(x); }, {"log: makes nan", "on cpu:3", kLine}));
+  CHECK(refuses<Error>([&] { while_loop([](Array a) { return a < 100; }, [](Array a) { return logarithm(a) - 200; }, -1.f); }, {"log: makes nan", kLine}));
+  auto ruled = custom_jvp([](Array a) { return sin(a); }, [](auto p, auto t) {
+    const Array& a = std::get<0>(p);
+    return std::pair{sin(a), std::get<0>(t) / (a - a)};
+  });
+  CHECK(refuses<Error>([&] { jit(grad(ruled))(1.f); }, {"div: makes inf", "debugging.cpp"}));
+  CHECK(refuses<Error>([&] { jit([](Array a) { return linalg::cholesky(a); })(-eye(2)); }, {"cholesky: makes nan", "debugging.cpp"}));
+  // Each lane and device runs its callbacks at most once.
+  int calls = 0;
+  auto counted = [&](Array a) {
+    debug::callback([&](Array) { ++calls; }, a);
+    return logarithm(a);
+  };
+  CHECK(refuses<Error>([&] { jit(vmap(counted))(x); }, {"log: makes nan"}));
+  CHECK(calls == 8);
+  calls = 0;
+  CHECK(refuses<Error>([&] { pmap(counted)(x); }, {"log: makes nan"}));
+  CHECK(calls >= 1);
+  CHECK(calls <= 8);
+  calls = 0;
+  auto asks = jit([&](Array a) {
+    return logarithm(io_callback([&](Array b) { return ++calls, b; }, ShapeDtypeStruct{{}, float32}, {.ordered = true}, a));
+  });
+  CHECK(refuses<Error>([&] { asks(-1.f); }, {"log: makes nan"}));
+  CHECK(calls == 1);
+}
+
 TEST_CASE("debug_nans lets pass what was not finite before") {
   const With on(config.debug_nans);
   const float infinite = std::numeric_limits<float>::infinity(), nan = std::nanf("");
@@ -133,6 +169,25 @@ TEST_CASE("a traced value that is kept beyond its function is found where it lea
   CHECK_NOTHROW(jit(vmap(clean))(ones(2)));
   CHECK_NOTHROW(hessian(clean)(1.f));
   CHECK_NOTHROW(pmap(clean)(ones(2)));
+}
+
+TEST_CASE("a traced value that is kept is found in maps over devices, loops and rules") {
+  const With on(config.check_tracer_leaks);
+  Array kept;
+  auto leaks = [&](Array x) {
+    kept = x * 2;
+    return x;
+  };
+  const Mesh mesh = make_mesh({8}, {"x"});
+  CHECK(refuses<LeakedTracerError>([&] { pmap(leaks)(ones(8)); }, {"pmap of", "mul", "debugging.cpp"}));
+  kept = Array();
+  CHECK(refuses<LeakedTracerError>([&] { shard_map(leaks, {.mesh = mesh, .in_specs = {P("x")}, .out_specs = P("x")})(ones(8)); }, {"shard_map of", "mul"}));
+  kept = Array();
+  CHECK(refuses<LeakedTracerError>([&] { while_loop([&](Array x) { return leaks(x) < 3; }, [](Array x) { return x + 1; }, 0.f); }, {"while_loop of", "mul"}));
+  kept = Array();
+  auto ruled = custom_jvp(leaks, [](auto p, auto t) { return std::pair{std::get<0>(p), std::get<0>(t)}; });
+  CHECK(refuses<LeakedTracerError>([&] { jit(ruled)(1.f); }, {"custom_jvp of", "mul"}));
+  kept = Array();
 }
 
 TEST_CASE("a recompilation is explained on request") {
