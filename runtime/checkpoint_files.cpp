@@ -12,6 +12,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <chrono>
 #include <cstring>
 #include <filesystem>
 #include <optional>
@@ -32,7 +33,9 @@ namespace {
 namespace fs = std::filesystem;
 constexpr std::string_view kFormat = "weft checkpoint 1";
 
-[[noreturn]] void fail(const std::string& path, const std::string& problem, SourceLoc loc) { throw IoError(fmt::format("checkpoint: {}: {}", path, problem), loc); }
+[[noreturn]] void fail(const std::string& path, const std::string& problem, SourceLoc loc) {
+  throw IoError(fmt::format("checkpoint: {}: {}", path, problem), loc);
+}
 
 std::uint32_t checksum(const void* data, std::size_t bytes) {
   uLong crc = crc32_z(0, nullptr, 0);
@@ -42,7 +45,8 @@ std::uint32_t checksum(const void* data, std::size_t bytes) {
 /// A file that is written through to the disk before it is closed.
 class Output {
  public:
-  Output(std::string path, SourceLoc loc) : path_(std::move(path)), loc_(loc), fd_(open(path_.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666)) {
+  Output(std::string path, SourceLoc loc)
+      : path_(std::move(path)), loc_(loc), fd_(open(path_.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666)) {
     if (fd_ < 0) fail(path_, std::strerror(errno), loc_);
   }
   ~Output() {
@@ -122,29 +126,40 @@ std::vector<std::int64_t> numbers_of(const std::string& text) {
 /// What processes say to each other while they save: by the control plane, so that it works without MPI too.
 class Talk {
  public:
-  explicit Talk(SourceLoc loc) : world_(process_world() && !process_world()->is_dry() ? process_world() : nullptr), loc_(loc) {
-    static std::atomic<int> saves{0};
-    number_ = saves.fetch_add(1);
+  explicit Talk(SourceLoc loc) : world_(process_world() && !process_world()->is_dry() ? process_world() : nullptr) {
+    static std::atomic<std::uint64_t> saves{0};
+    number_ = saves.fetch_add(1) + 1;
+    label_.text = "save_checkpoint";
+    label_.loc = loc;
+    if (world_) together_.emplace(*world_, label_, number_);
   }
   int rank() const { return world_ ? world_->rank() : 0; }
   int size() const { return world_ ? world_->size() : 1; }
   void say(const std::string& what, const std::string& value) {
-    if (world_) world_->control().set(key(what), value);
+    if (world_) world_->control().set(key(number_, what), value);
   }
-  std::string hear(const std::string& what, const char* whom) {
-    const int rounds = std::max(1, static_cast<int>(60 * world_->timeout().count()));  // writing takes longer than a collective
-    for (int i = 0; i < rounds; ++i) {
-      if (const auto value = world_->control().get(key(what), Seconds(1))) return *value;
-      if (world_->has_failed()) break;
+  /// What process `whom` says. One that is writing has the time it needs; one that is elsewhere when the time is over is missing.
+  std::string hear(const std::string& what, int whom) {
+    const auto begin = std::chrono::steady_clock::now();
+    for (;;) {
+      if (auto value = world_->control().get(key(number_, what), std::min(Seconds(1), world_->timeout()))) return *value;
+      if (world_->has_failed() || std::chrono::steady_clock::now() - begin > world_->timeout()) together_->expect(whom);
     }
-    throw DistributedError(fmt::format("save_checkpoint: {} is missing; the checkpoint before this one is still whole", whom), loc_);
+  }
+  /// Process 0, when all have answered: nobody asks for this any more.
+  void forget(const std::string& what) {
+    if (world_) world_->control().erase(key(number_, what));
+  }
+  void forget_earlier(const std::string& what) {
+    if (world_) world_->control().erase(key(number_ - 1, what));
   }
 
  private:
-  std::string key(const std::string& what) const { return fmt::format("checkpoint/{}/{}", number_, what); }
+  static std::string key(std::uint64_t number, const std::string& what) { return fmt::format("checkpoint/{}/{}", number, what); }
   ProcessWorld* world_;
-  int number_;
-  SourceLoc loc_;
+  CollectiveLabel label_;
+  std::uint64_t number_ = 0;
+  std::optional<ProcessWorld::Together> together_;
 };
 
 struct PartToWrite {
@@ -191,7 +206,8 @@ void write_parts(const std::string& folder, int rank, const std::vector<PartToWr
   for (const PartToWrite& p : parts) {
     const std::size_t bytes = p.data->bytes();
     data.write(p.data->data(), bytes);
-    index += fmt::format("{} {} {} {} {} {:08x}\n", p.leaf, joined(p.start), joined(p.block), offset, bytes, checksum(p.data->data(), bytes));
+    index +=
+        fmt::format("{} {} {} {} {} {:08x}\n", p.leaf, joined(p.start), joined(p.block), offset, bytes, checksum(p.data->data(), bytes));
     offset += static_cast<std::int64_t>(bytes);
   }
   data.finish();
@@ -201,7 +217,8 @@ void write_parts(const std::string& folder, int rank, const std::vector<PartToWr
 std::string manifest_of(const std::vector<std::string>& paths, const std::vector<Array>& leaves, int processes) {
   std::string text = fmt::format("{}\nprocesses {}\n", kFormat, processes);
   for (std::size_t i = 0; i < leaves.size(); ++i)
-    text += fmt::format("{} {} {}\n", leaves[i].dtype().name(), joined(std::vector<std::int64_t>(leaves[i].shape().begin(), leaves[i].shape().end())), paths[i]);
+    text += fmt::format("{} {} {}\n", leaves[i].dtype().name(),
+                        joined(std::vector<std::int64_t>(leaves[i].shape().begin(), leaves[i].shape().end())), paths[i]);
   return sealed(text);
 }
 
@@ -246,14 +263,16 @@ class Reader {
     if (fd < 0) fail(path, std::strerror(errno), loc_);
     std::size_t done = 0;
     while (done < p.bytes) {
-      const ssize_t n = pread(fd, static_cast<char*>(data->data()) + done, std::min(p.bytes - done, std::size_t{1} << 30), p.offset + static_cast<std::int64_t>(done));
+      const ssize_t n = pread(fd, static_cast<char*>(data->data()) + done, std::min(p.bytes - done, std::size_t{1} << 30),
+                              p.offset + static_cast<std::int64_t>(done));
       if (n < 0 && errno == EINTR) continue;
       if (n <= 0) break;
       done += static_cast<std::size_t>(n);
     }
     close(fd);
     if (done < p.bytes) fail(path, "it is cut short", loc_);
-    if (checksum(data->data(), p.bytes) != p.crc) fail(path, fmt::format("the bytes from {} on are not those that were written: their checksum is wrong", p.offset), loc_);
+    if (checksum(data->data(), p.bytes) != p.crc)
+      fail(path, fmt::format("the bytes from {} on are not those that were written: their checksum is wrong", p.offset), loc_);
     if (kept_.size() >= 16) kept_.erase(kept_.begin());
     kept_.emplace_back(&p, data);
     return data;
@@ -265,8 +284,8 @@ class Reader {
   std::vector<std::pair<const StoredPart*, Ref<Buffer>>> kept_;
 };
 
-Ref<Buffer> read_box(const std::vector<StoredPart>& parts, const std::vector<std::int64_t>& start, const Shape& box, std::int64_t itemsize, int device, Reader& reader,
-                     const std::string& folder, const std::string& path, SourceLoc loc) {
+Ref<Buffer> read_box(const std::vector<StoredPart>& parts, const std::vector<std::int64_t>& start, const Shape& box, std::int64_t itemsize,
+                     int device, Reader& reader, const std::string& folder, const std::string& path, SourceLoc loc) {
   const Ref<Buffer> out(new HostBuffer(static_cast<std::size_t>(box.num_elements() * itemsize), device));
   std::int64_t found = 0;
   for (const StoredPart& p : parts) {
@@ -293,7 +312,8 @@ void save_leaves(const std::string& folder, const std::vector<std::string>& path
   const SourceLoc loc = effective_loc(given);
   for (std::size_t i = 0; i < leaves.size(); ++i)
     if (!as_concrete(leaves[i]) && !as_literal(leaves[i]))
-      throw ConcretizationError(fmt::format("save_checkpoint: {} is {} and has no elements to write", paths[i], to_string(leaves[i].aval())), loc);
+      throw ConcretizationError(
+          fmt::format("save_checkpoint: {} is {} and has no elements to write", paths[i], to_string(leaves[i].aval())), loc);
   Talk talk(loc);
   const auto problem_of = [](auto f) -> std::string {
     try {
@@ -313,7 +333,7 @@ void save_leaves(const std::string& folder, const std::vector<std::string>& path
     });
     talk.say("name", problem.empty() ? name : "!" + problem);
   } else {
-    name = talk.hear("name", "process 0");
+    name = talk.hear("name", 0);
     if (!name.empty() && name[0] == '!') problem = name.substr(1);
   }
   if (!problem.empty()) throw IoError("save_checkpoint: " + problem, loc);
@@ -327,10 +347,11 @@ void save_leaves(const std::string& folder, const std::vector<std::string>& path
     }
     write_parts(target, talk.rank(), parts, loc);
   });
-  talk.say(fmt::format("written/{}", talk.rank()), problem.empty() ? local : "!" + problem);
+  if (talk.rank() != 0) talk.say(fmt::format("written/{}", talk.rank()), problem.empty() ? local : "!" + problem);
   if (talk.rank() == 0) {
     for (int r = 1; r < talk.size(); ++r) {
-      const std::string theirs = talk.hear(fmt::format("written/{}", r), fmt::format("process {}", r).c_str());
+      const std::string theirs = talk.hear(fmt::format("written/{}", r), r);
+      talk.forget(fmt::format("written/{}", r));
       if (!problem.empty() || theirs == local) continue;
       if (!theirs.empty() && theirs[0] == '!') {
         problem = theirs.substr(1);
@@ -338,9 +359,12 @@ void save_leaves(const std::string& folder, const std::vector<std::string>& path
       }
       const auto [at, other] = std::mismatch(local.begin(), local.end(), theirs.begin(), theirs.end());
       const auto leaf = static_cast<std::size_t>(std::count(local.begin(), at, ' '));
-      problem = fmt::format("{} is process {}'s own, and not what process 0 has; make it one global array first, with host_local_array_to_global_array",
-                            leaf < paths.size() ? paths[leaf] : std::string("an array"), r);
+      problem = fmt::format(
+          "{} is process {}'s own, and not what process 0 has; make it one global array first, with host_local_array_to_global_array",
+          leaf < paths.size() ? paths[leaf] : std::string("an array"), r);
     }
+    talk.forget_earlier("name");
+    talk.forget_earlier("done");
     if (problem.empty())
       problem = problem_of([&] {
         write_text(target + "/manifest", manifest_of(paths, leaves, talk.size()), loc);
@@ -357,23 +381,28 @@ void save_leaves(const std::string& folder, const std::vector<std::string>& path
       });
     talk.say("done", problem);
   } else {
-    problem = talk.hear("done", "process 0");
+    problem = talk.hear("done", 0);
   }
   if (!problem.empty()) throw IoError("save_checkpoint: " + problem, loc);
 }
 
-std::vector<Array> load_leaves(const std::string& folder, const std::vector<std::string>& paths, const std::vector<Array>& like, SourceLoc given) {
+std::vector<Array> load_leaves(const std::string& folder, const std::vector<std::string>& paths, const std::vector<Array>& like,
+                               SourceLoc given) {
   const SourceLoc loc = effective_loc(given);
   const std::string name = fs::is_directory(folder) ? current_of(folder, loc) : std::string();
   if (name.empty()) fail(folder, "there is no whole checkpoint", loc);
   const std::string source = folder + "/" + name;
   const std::vector<std::string> manifest = read_sealed(source + "/manifest", loc);
-  if (manifest.size() < 2 || manifest[0] != kFormat || manifest[1].rfind("processes ", 0) != 0) fail(source + "/manifest", "it is no manifest of this version", loc);
+  if (manifest.size() < 2 || manifest[0] != kFormat || manifest[1].rfind("processes ", 0) != 0)
+    fail(source + "/manifest", "it is no manifest of this version", loc);
   const int count = std::atoi(manifest[1].c_str() + 10);
-  if (manifest.size() - 2 != like.size()) fail(source, fmt::format("it has {} arrays, the tree to be filled has {}", manifest.size() - 2, like.size()), loc);
+  if (manifest.size() - 2 != like.size())
+    fail(source, fmt::format("it has {} arrays, the tree to be filled has {}", manifest.size() - 2, like.size()), loc);
   for (std::size_t i = 0; i < like.size(); ++i) {
-    const std::string want = fmt::format("{} {} {}", like[i].dtype().name(), joined(std::vector<std::int64_t>(like[i].shape().begin(), like[i].shape().end())), paths[i]);
-    if (manifest[i + 2] != want) fail(source, fmt::format("array {} is `{}`, the tree to be filled has `{}` (dtype, shape, path)", i, manifest[i + 2], want), loc);
+    const std::string want = fmt::format("{} {} {}", like[i].dtype().name(),
+                                         joined(std::vector<std::int64_t>(like[i].shape().begin(), like[i].shape().end())), paths[i]);
+    if (manifest[i + 2] != want)
+      fail(source, fmt::format("array {} is `{}`, the tree to be filled has `{}` (dtype, shape, path)", i, manifest[i + 2], want), loc);
   }
   std::vector<std::vector<StoredPart>> parts(like.size());
   for (int r = 0; r < count; ++r) {
@@ -382,7 +411,11 @@ std::vector<Array> load_leaves(const std::string& folder, const std::vector<std:
       const std::vector<std::string> w = words_of(line);
       const std::size_t leaf = w.size() == 6 ? std::strtoull(w[0].c_str(), nullptr, 10) : like.size();
       if (leaf >= like.size()) fail(path, fmt::format("`{}` is no part of the tree", line), loc);
-      StoredPart p{numbers_of(w[1]), Shape(numbers_of(w[2])), r, std::strtoll(w[3].c_str(), nullptr, 10), std::strtoull(w[4].c_str(), nullptr, 10),
+      StoredPart p{numbers_of(w[1]),
+                   Shape(numbers_of(w[2])),
+                   r,
+                   std::strtoll(w[3].c_str(), nullptr, 10),
+                   std::strtoull(w[4].c_str(), nullptr, 10),
                    static_cast<std::uint32_t>(std::strtoul(w[5].c_str(), nullptr, 16))};
       if (p.start.size() != static_cast<std::size_t>(like[leaf].ndim()) || p.block.size() != like[leaf].ndim() ||
           p.bytes != static_cast<std::size_t>(p.block.num_elements() * like[leaf].dtype().itemsize()))

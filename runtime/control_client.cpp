@@ -4,6 +4,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <atomic>
 #include <condition_variable>
 #include <map>
@@ -24,7 +25,7 @@ struct ControlClient::Impl {
   ProcessState* state;
   std::mutex mutex;
   std::condition_variable news;
-  std::string out;
+  std::string in, out;
   std::map<std::uint32_t, ControlMessage> answers;
   std::uint32_t next_id = 1;
   bool lost = false, failed = false, all_left = false, leaving = false, stop = false;
@@ -97,8 +98,9 @@ struct ControlClient::Impl {
   }
 
   void run() {
-    std::string in;
-    for (;;) {
+    for (bool bad = false;;) {
+      while (std::optional<ControlMessage> m = decode(in, kMaxMessage, bad)) handle(std::move(*m));
+      if (bad) return connection_lost();
       bool unsent;
       {
         const std::lock_guard lock(mutex);
@@ -122,9 +124,6 @@ struct ControlClient::Impl {
       if (n < 0 && (errno == EAGAIN || errno == EINTR)) continue;
       if (n <= 0) return connection_lost();
       in.append(bytes, static_cast<std::size_t>(n));
-      bool bad = false;
-      while (std::optional<ControlMessage> m = decode(in, kMaxMessage, bad)) handle(std::move(*m));
-      if (bad) return connection_lost();
     }
   }
 };
@@ -133,34 +132,47 @@ ControlClient::ControlClient(const Address& server, const std::string& token, in
                              Seconds timeout)
     : impl_(new Impl) {
   impl_->rank = rank, impl_->count = num_processes, impl_->state = state;
-  const auto deadline = Clock::now() + timeout;
-  while (!(impl_->socket = connect_to(server.host, server.port))) {
+  const Clock::time_point deadline = Clock::now() + std::chrono::duration_cast<Clock::duration>(timeout);
+  const std::string hello = encode({ControlType::hello, 0, {"weft-control-1", token, std::to_string(rank), std::to_string(num_processes)}});
+  std::string problem;
+  // One try: whether it was let in. A connection that is cut without a word is tried again: the store may just have had too many.
+  const auto join = [&](Clock::time_point until) {
+    std::string& in = impl_->in;
+    in.clear();
+    std::optional<ControlMessage> answer;
+    bool bad = send(impl_->socket.fd(), hello.data(), hello.size(), MSG_NOSIGNAL) != static_cast<ssize_t>(hello.size());
+    while (!bad && !answer && Clock::now() < until) {
+      pollfd fd{impl_->socket.fd(), POLLIN, 0};
+      poll(&fd, 1, 100);
+      char bytes[4096];
+      const ssize_t n = recv(fd.fd, bytes, sizeof bytes, 0);
+      if (n == 0 || (n < 0 && errno != EAGAIN && errno != EINTR)) break;
+      if (n > 0) in.append(bytes, static_cast<std::size_t>(n));
+      answer = decode(in, kMaxMessage, bad);
+    }
+    if (answer && answer->type == ControlType::welcome) return true;
+    problem = fmt::format("the coordinator at {}:{} doesn't take process {}: {}", server.host, server.port, rank,
+                          answer && answer->type == ControlType::refused && !answer->fields.empty()
+                              ? answer->fields[0]
+                              : "it gave no answer; is it a weft program of the same version?");
+    if (bad || answer) throw DistributedError("distributed::initialize: " + problem);
+    return false;
+  };
+  for (;;) {
+    const auto left = std::chrono::duration_cast<Seconds>(deadline - Clock::now());
+    impl_->socket = connect_to(server.host, server.port, std::clamp(left, Seconds(0.1), Seconds(5)));
+    if (impl_->socket && join(std::min<Clock::time_point>(deadline, Clock::now() + std::chrono::seconds(15)))) break;
     if (Clock::now() > deadline)
-      throw DistributedError(fmt::format(
-          "distributed::initialize: process {} finds no coordinator at {}:{} within {:.3g} s; start process 0 with this address, and "
-          "check that the machines reach each other",
-          rank, server.host, server.port, timeout.count()));
+      throw DistributedError(
+          "distributed::initialize: " +
+          (!problem.empty()
+               ? problem
+               : fmt::format(
+                     "process {} finds no coordinator at {}:{} within {:.3g} s; start process 0 with this address, and check that the "
+                     "machines reach each other",
+                     rank, server.host, server.port, timeout.count())));
     std::this_thread::sleep_for(std::chrono::milliseconds(50));
   }
-  const std::string hello = encode({ControlType::hello, 0, {"weft-control-1", token, std::to_string(rank), std::to_string(num_processes)}});
-  std::string in;
-  std::optional<ControlMessage> answer;
-  bool bad = send(impl_->socket.fd(), hello.data(), hello.size(), MSG_NOSIGNAL) != static_cast<ssize_t>(hello.size());
-  while (!bad && !answer && Clock::now() < deadline) {
-    pollfd fd{impl_->socket.fd(), POLLIN, 0};
-    poll(&fd, 1, 100);
-    char bytes[4096];
-    const ssize_t n = recv(fd.fd, bytes, sizeof bytes, 0);
-    if (n == 0 || (n < 0 && errno != EAGAIN && errno != EINTR)) break;
-    if (n > 0) in.append(bytes, static_cast<std::size_t>(n));
-    answer = decode(in, kMaxMessage, bad);
-  }
-  if (!answer || answer->type != ControlType::welcome)
-    throw DistributedError(fmt::format("distributed::initialize: the coordinator at {}:{} doesn't take process {}: {}", server.host,
-                                       server.port, rank,
-                                       answer && answer->type == ControlType::refused && !answer->fields.empty()
-                                           ? answer->fields[0]
-                                           : "it gave no answer; is it a weft program of the same version?"));
   impl_->wake = Socket(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
   impl_->thread = std::thread([impl = impl_.get()] { impl->run(); });
 }
@@ -176,6 +188,8 @@ ControlClient::~ControlClient() {
 }
 
 void ControlClient::set(const std::string& key, const std::string& value) { impl_->post({ControlType::set, 0, {key, value}}); }
+
+void ControlClient::erase(const std::string& key) { impl_->post({ControlType::set, 0, {key}}); }
 
 std::optional<std::string> ControlClient::get(const std::string& key, Seconds timeout) {
   std::optional<ControlMessage> m = impl_->ask({ControlType::get, 0, {key}}, timeout);

@@ -51,6 +51,7 @@ class ControlClient {
   ControlClient(const Address& server, const std::string& token, int rank, int num_processes, ProcessState* state, Seconds timeout);
   ~ControlClient();
   void set(const std::string& key, const std::string& value);
+  void erase(const std::string& key);
   /// Waits until somebody has set it; nullopt after `timeout`, or if the store is lost.
   std::optional<std::string> get(const std::string& key, Seconds timeout);
   /// All processes' states: nullopt for one that doesn't answer in `timeout`. All nullopt but this one's if the store doesn't answer.

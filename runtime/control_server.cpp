@@ -155,14 +155,20 @@ struct ControlServer::Impl {
     }
     switch (m.type) {
       case ControlType::set: {
+        if (n == 1) {
+          const auto known = store.find(m.fields[0]);
+          if (known != store.end()) stored -= known->first.size() + known->second.size(), store.erase(known);
+          return true;
+        }
         if (n != 2 || stored + m.fields[0].size() + m.fields[1].size() > kMaxStore) return false;
-        stored += m.fields[0].size() + m.fields[1].size();
         for (auto g = gets.begin(); g != gets.end();)
           if (g->key == m.fields[0])
             send(*g->who, {ControlType::value, g->id, {m.fields[1]}}), g = gets.erase(g);
           else
             ++g;
-        store[m.fields[0]] = std::move(m.fields[1]);
+        const auto [at, is_new] = store.try_emplace(std::move(m.fields[0]));
+        stored += m.fields[1].size() + (is_new ? at->first.size() : 0) - at->second.size();
+        at->second = std::move(m.fields[1]);
         return true;
       }
       case ControlType::get: {
@@ -170,6 +176,10 @@ struct ControlServer::Impl {
         const auto known = store.find(m.fields[0]);
         if (known != store.end())
           send(c, {ControlType::value, m.id, {known->second}});
+        else if (const auto g =
+                     std::find_if(gets.begin(), gets.end(), [&](const WaitingGet& w) { return w.who == &c && w.key == m.fields[0]; });
+                 g != gets.end())
+          g->id = m.id;  // it has given up the last one, and asks again
         else
           gets.push_back({&c, m.id, m.fields[0]});
         return true;
@@ -243,8 +253,14 @@ struct ControlServer::Impl {
     for (;;) {
       Socket s(accept4(listener.fd(), nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK));
       if (!s) return;
-      const auto strangers = std::count_if(connections.begin(), connections.end(), [](const Connection& c) { return c.rank < 0; });
-      if (static_cast<std::size_t>(strangers) >= kMaxStrangers + static_cast<std::size_t>(count)) continue;
+      // Too many that have not said who they are: the one that has had most time for it goes.
+      const auto is_stranger = [](const Connection& c) { return c.rank < 0 && !c.closing; };
+      if (static_cast<std::size_t>(std::count_if(connections.begin(), connections.end(), is_stranger)) >=
+          kMaxStrangers + static_cast<std::size_t>(count)) {
+        Connection& oldest = *std::find_if(connections.begin(), connections.end(), is_stranger);
+        oldest.closing = true, oldest.out.clear();
+        close_some();
+      }
       connections.emplace_back();
       connections.back().socket = std::move(s);
     }

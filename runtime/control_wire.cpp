@@ -1,10 +1,10 @@
 #include "runtime/control_wire.h"
 
 #include <arpa/inet.h>
-#include <fcntl.h>
 #include <fmt/format.h>
 #include <netdb.h>
 #include <netinet/tcp.h>
+#include <poll.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -119,14 +119,21 @@ Socket listen_on(const std::string& host, int port, int& bound_port) {
                   host, port, std::strerror(problem)));
 }
 
-Socket connect_to(const std::string& host, int port) {
+Socket connect_to(const std::string& host, int port, std::chrono::duration<double> timeout) {
   const AddressList addresses(host, port, false);
   for (const addrinfo* a = addresses.list; a; a = a->ai_next) {
-    Socket s(socket(a->ai_family, a->ai_socktype | SOCK_CLOEXEC, a->ai_protocol));
-    if (!s || connect(s.fd(), a->ai_addr, a->ai_addrlen) != 0) continue;
+    Socket s(socket(a->ai_family, a->ai_socktype | SOCK_CLOEXEC | SOCK_NONBLOCK, a->ai_protocol));
+    if (!s) continue;
+    if (connect(s.fd(), a->ai_addr, a->ai_addrlen) != 0) {
+      if (errno != EINPROGRESS) continue;
+      pollfd fd{s.fd(), POLLOUT, 0};
+      if (poll(&fd, 1, static_cast<int>(timeout.count() * 1000)) != 1) continue;
+      int problem = 0;
+      socklen_t size = sizeof problem;
+      if (getsockopt(s.fd(), SOL_SOCKET, SO_ERROR, &problem, &size) != 0 || problem != 0) continue;
+    }
     const int on = 1;
     setsockopt(s.fd(), IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
-    fcntl(s.fd(), F_SETFL, fcntl(s.fd(), F_GETFL) | O_NONBLOCK);
     return s;
   }
   return {};

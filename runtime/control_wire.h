@@ -1,5 +1,6 @@
 // Messages of the control plane: a length, then a type and fields. All reads are bounded.
 #pragma once
+#include <chrono>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -60,7 +61,7 @@ class Socket {
 };
 /// Throws DistributedError.
 Socket listen_on(const std::string& host, int port, int& bound_port);
-/// Empty if nobody answers.
-Socket connect_to(const std::string& host, int port);
+/// Empty if nobody answers in `timeout`.
+Socket connect_to(const std::string& host, int port, std::chrono::duration<double> timeout = std::chrono::seconds(5));
 
 }  // namespace weft::detail

@@ -42,10 +42,13 @@ std::optional<T> number_in(const char* name, SourceLoc loc) {
   return value;
 }
 
-bool started_by_mpi() {
-  if (variable("OMPI_COMM_WORLD_SIZE") || variable("PMIX_RANK") || variable("PMI_RANK") || variable("PMI_SIZE")) return true;
-  const std::optional<std::string> tasks = variable("SLURM_NTASKS");
-  return tasks && *tasks != "1" && variable("SLURM_PROCID");
+bool started_by_mpi() { return variable("OMPI_COMM_WORLD_SIZE") || variable("PMIX_RANK") || variable("PMI_RANK") || variable("PMI_SIZE"); }
+
+/// Tasks of the step of Slurm's that this process is one of; none without srun. A batch script by itself is one process, whatever
+/// SLURM_NTASKS says.
+std::optional<int> slurm_tasks(SourceLoc loc) {
+  if (!variable("SLURM_PROCID")) return {};
+  return number_in<int>("SLURM_STEP_NUM_TASKS", loc);
 }
 
 std::string random_token() {
@@ -210,13 +213,20 @@ void initialize(InitializeOptions o, SourceLoc given) {
   Transport* transport = nullptr;
   Joined joined;
   int rank = 0, size = 1;
-  if (!o.num_processes && !o.process_id && started_by_mpi()) {
+  const std::optional<int> tasks = slurm_tasks(loc);
+  const bool by_slurm = tasks.value_or(1) > 1;
+  if (!o.num_processes && !o.process_id && (started_by_mpi() || (by_slurm && o.coordinator_address.empty()))) {
     transport = open_mpi(loc);
     rank = transport->rank(), size = transport->size();
+    if (size == 1 && by_slurm)
+      throw DistributedError(fmt::format("distributed::initialize: srun started {} processes, but MPI finds only this one; start them with "
+                                         "srun --mpi=pmix, or with mpirun",
+                                         *tasks),
+                             loc);
     if (size > 1) joined = meet_by_mpi(*transport, o.coordinator_address, deadline, loc);
   } else if (!o.coordinator_address.empty()) {
-    if (!o.num_processes) o.num_processes = number_in<int>("SLURM_NTASKS", loc);
-    if (!o.process_id) o.process_id = number_in<int>("SLURM_PROCID", loc);
+    if (!o.num_processes && by_slurm) o.num_processes = tasks;
+    if (!o.process_id && by_slurm) o.process_id = number_in<int>("SLURM_PROCID", loc);
     if (!o.num_processes || !o.process_id)
       throw DistributedError(
           "distributed::initialize: a coordinator address is given, but not the number of processes and this one's (WEFT_NUM_PROCESSES, "

@@ -193,6 +193,34 @@ void ProcessWorld::end() {
   if (transport_) transport_->abort(1);
 }
 
+namespace {
+constexpr std::uint64_t kTogether = 0x6b7e;  // in place of a group
+}
+
+ProcessWorld::Together::Together(ProcessWorld& world, const CollectiveLabel& label, std::uint64_t number)
+    : world_(world), label_(label), number_(number) {
+  if (world.has_failed()) world.throw_earlier_failure(label);
+  const std::lock_guard lock(world.running_);
+  world.set_now(world.keep(label), kTogether, number);
+}
+ProcessWorld::Together::~Together() {
+  const std::lock_guard lock(world_.running_);
+  world_.set_now(label_.kept, 0, number_);
+}
+
+void ProcessWorld::Together::expect(int rank) {
+  if (world_.has_failed()) world_.throw_earlier_failure(label_);
+  const State s = read_state(world_.control().ask_all(Seconds(1))[static_cast<std::size_t>(rank)]);
+  if (world_.has_failed()) world_.throw_earlier_failure(label_);
+  if (s.there && s.group == kTogether && s.calls >= number_) return;
+  world_.give_up(label_, {rank},
+                 fmt::format("process {} {}", rank,
+                             s.left     ? std::string("has finished the program")
+                             : s.silent ? std::string("does not answer")
+                             : !s.there ? std::string("has ended")
+                                        : "is " + s.text));
+}
+
 CollectiveCall::CollectiveCall(ProcessWorld& world, ProcessGroup& group, const CollectiveLabel& label)
     : world_(world), group_(group), label_(label), lock_(world.running_), messages_(world.messages_) {
   messages_.clear();

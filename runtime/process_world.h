@@ -44,6 +44,23 @@ class ProcessWorld final : public ProcessState {
   std::string transport_name() const;
   ProcessGroup& group(const std::vector<int>& ranks);
 
+  /// Says to the others that this process is in something that all do together but that sends no messages, for the `number`th time; while
+  /// the object lives.
+  class Together {
+   public:
+    /// Throws DistributedError if somebody has failed before.
+    Together(ProcessWorld& world, const CollectiveLabel& label, std::uint64_t number);
+    ~Together();
+    Together(const Together&) = delete;
+    Together& operator=(const Together&) = delete;
+    /// Asks whether the process is in it, or has been, and throws DistributedError if it is not; also if somebody has failed.
+    void expect(int rank);
+
+   private:
+    ProcessWorld& world_;
+    const CollectiveLabel& label_;
+    std::uint64_t number_;
+  };
   std::string describe() override;
   void on_failure(const std::vector<int>& missing, const std::string& report) override;
 

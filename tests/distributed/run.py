@@ -1,17 +1,27 @@
 #!/usr/bin/env python3
 """Runs tests/distributed/worker.cpp in several real processes, and injects faults; closes with `N passed, N failed`.
 
-    run.py WORKER TESTS_FOLDER [--faults N] [NAME...]     N faults instead of the short selection; only the tests whose name contains a word
+    run.py WORKER TESTS_FOLDER [--faults N] [--kills N] [NAME...]
+
+Only the tests whose name contains a word; with --faults or --kills that many processes that fail, or are killed while they save, instead of the short selection.
 """
-import os, re, signal, socket, subprocess, sys, tempfile, time
+import os, random, re, signal, socket, subprocess, sys, tempfile, threading, time
 worker, folder = sys.argv[1:3]
 rest = sys.argv[3:]
-faults = None
-if "--faults" in rest:
-    at = rest.index("--faults")
-    faults = int(rest[at + 1])
+
+
+def option(name):
+    if name not in rest:
+        return None
+    at = rest.index(name)
+    value = int(rest[at + 1])
     del rest[at:at + 2]
-LIMIT = 10  # seconds within which a fault must be reported
+    return value
+
+
+faults, kills = option("--faults"), option("--kills")
+LIMIT = 10  # seconds from a fault to its report
+PATIENCE = 240  # seconds for what takes a few on a machine that does nothing else
 passed, failed = 0, []
 
 
@@ -58,7 +68,7 @@ def wanted(name):
     return not rest or any(w in name for w in rest)
 
 
-def same_values(processes, devices, what, *more, timeout=200):
+def same_values(processes, devices, what, *more, timeout=PATIENCE):
     name = f"{what} {processes}x{devices}"
     if not wanted(name):
         return ""
@@ -67,16 +77,87 @@ def same_values(processes, devices, what, *more, timeout=200):
     return out
 
 
-def over_tcp(processes, token_of=lambda r: "secret", expect=0):
-    """Without MPI: the bootstrap alone."""
+def free_port():
     with socket.socket() as s:
         s.bind(("127.0.0.1", 0))
-        port = s.getsockname()[1]
-    procs = []
-    for r in range(processes):
-        env = environment(2, WEFT_COORDINATOR=f"127.0.0.1:{port}", WEFT_NUM_PROCESSES=str(processes), WEFT_PROCESS_ID=str(r), WEFT_TOKEN=token_of(r))
-        procs.append(subprocess.Popen([worker, "topology"], env=env, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True))
-    return procs
+        return s.getsockname()[1]
+
+
+def started(processes, what, variables):
+    """Processes without mpirun; `variables(rank)`: how each is to find the others."""
+    return [subprocess.Popen([worker, *what], env=environment(2, **variables(r)), stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True) for r in range(processes)]
+
+
+def outputs(procs):
+    """What they print; none is left."""
+    outs = []
+    for p in procs:
+        try:
+            outs.append(p.communicate(timeout=PATIENCE)[0])
+        except subprocess.TimeoutExpired:
+            p.kill()
+            outs.append(p.communicate()[0] + "\nit did not end")
+    return outs
+
+
+def annoy(port, stop):
+    """Strangers at the coordinator's port: nonsense, too much, nothing at all."""
+    chance, kept = random.Random(3), []
+    while not stop.is_set():
+        try:
+            s = socket.create_connection(("127.0.0.1", port), 0.2)
+            kind = chance.randrange(4)
+            if kind == 0:
+                s.sendall(chance.randbytes(chance.randrange(1, 5000)))
+            elif kind == 1:
+                s.sendall(b"\x40\0\0\0" + b"x" * 100000)
+            elif kind == 2:
+                s.sendall(b"GET / HTTP/1.1\r\n\r\n")
+            kept = kept[-300:] + [s]
+        except OSError:
+            time.sleep(0.01)
+
+
+def without_mpi():
+    """The bootstrap by environment variables and a coordinator, Slurm's variables, and what is wrong with them."""
+    def check(name, procs, expected=None, which=0):
+        outs = outputs(procs)
+        if expected is None:
+            problem = "" if all(p.returncode == 0 for p in procs) else "a process failed"
+        else:
+            problem = "" if procs[which].returncode != 0 and expected in outs[which].replace("\n", " ") else f"no `{expected}`"
+        report(name, problem, "".join(outs))
+
+    with tempfile.TemporaryDirectory() as top:
+        def meet(port, count, token="secret"):
+            return lambda r: dict(WEFT_COORDINATOR=f"127.0.0.1:{port}", WEFT_NUM_PROCESSES=str(count), WEFT_PROCESS_ID=str(r), WEFT_TOKEN=token if isinstance(token, str) else token(r))
+        check("tcp: three processes without MPI", started(3, ["tcp", top + "/a"], meet(free_port(), 3)))
+        port, stop = free_port(), threading.Event()
+        crowd = threading.Thread(target=annoy, args=(port, stop))
+        crowd.start()
+        check("tcp: the same among strangers", started(3, ["tcp", top + "/b"], meet(port, 3)))
+        stop.set()
+        crowd.join()
+        procs = started(2, ["tcp", top + "/c"], meet(free_port(), 2, lambda r: f"secret{r}"))
+        out = outputs(procs[1:])[0]
+        procs[0].kill()
+        procs[0].communicate()
+        report("tcp: another token", "" if procs[1].returncode != 0 and "the token is not the coordinator's" in out else "it was let in", out)
+        port = free_port()
+        check("srun: a coordinator and Slurm's variables",
+              started(2, ["tcp", top + "/d"], lambda r: dict(WEFT_COORDINATOR=f"127.0.0.1:{port}", SLURM_PROCID=str(r), SLURM_STEP_NUM_TASKS="2", WEFT_TOKEN="x")))
+        check("srun: without MPI's help", started(1, ["topology"], lambda r: dict(SLURM_PROCID="0", SLURM_STEP_NUM_TASKS="2")), "srun --mpi=pmix")
+        check("srun: a batch script is one process", started(1, ["topology"], lambda r: dict(SLURM_PROCID="0", SLURM_NTASKS="4")))
+        for name, message, variables in (
+                ("no number", "WEFT_NUM_PROCESSES is `two`, which is not a number", dict(WEFT_NUM_PROCESSES="two", WEFT_PROCESS_ID="0")),
+                ("no coordinator", "no coordinator address to meet at", dict(WEFT_NUM_PROCESSES="2", WEFT_PROCESS_ID="0")),
+                ("no process id", "but not the number of processes", dict(WEFT_COORDINATOR="127.0.0.1:1")),
+                ("no such process", "there is no process 2 of 2", dict(WEFT_COORDINATOR="127.0.0.1:1", WEFT_NUM_PROCESSES="2", WEFT_PROCESS_ID="2")),
+                ("no token", "give all processes one secret", dict(WEFT_COORDINATOR="192.0.2.1:1", WEFT_NUM_PROCESSES="2", WEFT_PROCESS_ID="0")),
+                ("no address", "is not of the form host:port", dict(WEFT_COORDINATOR="nowhere", WEFT_NUM_PROCESSES="2", WEFT_PROCESS_ID="0")),
+                ("no plugin", "its plugin can't be opened", dict(OMPI_COMM_WORLD_SIZE="2", WEFT_MPI_PLUGIN="/nowhere.so")),
+                ("a dry run of nothing", "write processes x devices", dict(WEFT_DRY_RUN="many"))):
+            check("environment: " + name, started(1, ["topology"], lambda r: variables), message)
 
 
 def living_workers(mark):
@@ -103,8 +184,11 @@ def fault(how, processes, devices, who, check, number):
     mark = f"WEFT_TEST_MARK=fault-{os.getpid()}-{number}"
     env = environment(devices, WEFT_COLLECTIVE_TIMEOUT="4", WEFT_CHECK_COLLECTIVES="1" if check else "0")
     env[mark.split("=")[0]] = mark.split("=")[1]
-    code, out, seconds = start(mpirun(processes, "fault", how, str(who), recovery=True), env, LIMIT + 20)
-    reports = {int(m[1]): m[2] for m in re.finditer(r"REPORT (\d+) (.*)", out)}
+    with tempfile.TemporaryDirectory() as top:
+        code, out, seconds = start(mpirun(processes, "fault", how, str(who), top + "/run", recovery=True), env, PATIENCE)
+    reports = {int(m[1]): m[3] for m in re.finditer(r"REPORT (\d+) at ([0-9.]+): (.*)", out)}
+    began = re.search(r"FAULT at ([0-9.]+)", out)
+    took = max((float(m[1]) for m in re.finditer(r"REPORT \d+ at ([0-9.]+)", out)), default=0) - float(began[1]) if began else 0
     problem = ""
     for r in range(processes):
         if r == who:
@@ -112,21 +196,51 @@ def fault(how, processes, devices, who, check, number):
         text = reports.get(r)
         if text is None:
             problem = f"no report of process {r}"
-        elif "psum over `i` of" not in text and "sync_global_devices" not in text:
+        elif not any(name in text for name in ("psum over `i` of", "sync_global_devices", "save_checkpoint")):
             problem = f"process {r} does not name the operation and the axis"
         elif "worker.cpp:" not in text:
             problem = f"process {r} does not name the line"
-        elif how in ("kill", "segv", "stop", "loop", "exit", "throw") and f"process {who}" not in text:
+        elif how in ("kill", "segv", "stop", "loop", "exit", "throw", "stop before a save") and f"process {who}" not in text:
             problem = f"process {r} does not name the one that is missing"
-    if seconds > LIMIT + 10 or code == -1:
-        problem = problem or f"it took {seconds:.0f} s"
-    for _ in range(50):
+    if code == -1 or not began or took > LIMIT:
+        problem = problem or (f"the report took {took:.1f} s" if began and code != -1 else "it did not end" if began else "no fault")
+    for _ in range(100):
         if not living_workers(mark):
             break
         time.sleep(0.1)
     else:
         problem = problem or "processes are left over"
-    report(f"{name} ({seconds:.1f} s)", problem, out)
+    report(f"{name} ({took:.1f} s, all of it {seconds:.1f} s)", problem, out)
+
+
+def killed_while_saving(at, number):
+    """One that saves again and again is killed at some moment, by itself or with the others: one save, whole, is there."""
+    mark = f"save-{os.getpid()}-{number}"
+    several = number % 3 != 0
+    command = mpirun(2, "save", at, "100000") if several else [worker, "save", at, "100000"]
+    p = subprocess.Popen(command, env=environment(2, WEFT_TEST_MARK=mark), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, start_new_session=True)
+    before = open(at + "/current").read()
+    while p.poll() is None and open(at + "/current").read() == before:  # it has come to saving
+        time.sleep(0.001)
+    time.sleep(random.Random(number).uniform(0, 0.1))
+    workers = [w for w in living_workers(mark) if w != p.pid]
+    if several and number % 2:
+        os.kill(workers[number // 2 % len(workers)], signal.SIGKILL)
+    else:
+        os.killpg(p.pid, signal.SIGKILL)
+    try:
+        p.wait(PATIENCE)
+    except subprocess.TimeoutExpired:
+        os.killpg(p.pid, signal.SIGKILL)
+        p.wait()
+    for _ in range(200):
+        if not living_workers(mark):
+            break
+        time.sleep(0.1)
+    else:
+        report(f"checkpoint after a kill, {number}", "processes are left over")
+    code, out, _ = start([worker, "load", at, "0"], environment(3), PATIENCE)
+    report(f"checkpoint after a kill, {number}", "" if code == 0 else f"status {code}", out)
 
 
 def checkpoints():
@@ -134,33 +248,46 @@ def checkpoints():
     with tempfile.TemporaryDirectory() as top:
         at = top + "/run"
         for (p, d), (q, e) in (((2, 2), (4, 1)), ((4, 1), (1, 6)), ((1, 2), (3, 2))):
-            code, out, _ = start(mpirun(p, "save", at, "3"), environment(d), 60)
-            code2, out2, seconds = start(mpirun(q, "load", at, "3"), environment(e), 60)
+            code, out, _ = start(mpirun(p, "save", at, "3"), environment(d), PATIENCE)
+            code2, out2, seconds = start(mpirun(q, "load", at, "3"), environment(e), PATIENCE)
             report(f"checkpoint of {p}x{d} on {q}x{e} ({seconds:.1f} s)", "" if code == code2 == 0 else f"status {code}, {code2}", out + out2)
         for number in range(6):
-            command = mpirun(2, "save", at, "100000") if number < 2 else [worker, "save", at, "100000"]
-            p = subprocess.Popen(command, env=environment(2), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, start_new_session=True)
-            time.sleep(1.2 + 0.137 * number if number < 2 else 0.3 + 0.0371 * number)
-            os.killpg(p.pid, signal.SIGKILL)
-            p.wait()
-            if number < 2:
-                time.sleep(1)
-            code, out, _ = start([worker, "load", at, "0"], environment(3), 60)
-            report(f"checkpoint after a kill, {number}", "" if code == 0 else f"status {code}", out)
+            killed_while_saving(at, number)
         folder = at + "/" + open(at + "/current").read().strip()
         with open(folder + "/data-0", "r+b") as f:
             f.seek(11)
             f.write(b"\xff")
-        code, out, _ = start([worker, "load", at, "0"], environment(3), 60)
+        code, out, _ = start([worker, "load", at, "0"], environment(3), PATIENCE)
         report("checkpoint with a wrong byte", "" if code != 0 and "checksum is wrong" in out else "it was read", out)
 
 
-KINDS = ["kill", "stop", "loop", "order", "shape", "exit", "segv", "throw", "other", "skip"]
-if faults is None:
-    for processes, devices in ((2, 4), (3, 2), (4, 1)):
-        same_values(processes, devices, "all")
-    same_values(4, 2, "golden", folder)
-    same_values(2, 2, "golden", folder)
+def dry_runs():
+    """Programs for machines that aren't there: counted as a real run counts them, and as they must be."""
+    def dry(mesh, *what):
+        code, out, _ = start([worker, *what], environment(1, WEFT_DRY_RUN=mesh), PATIENCE)
+        return out if code == 0 else f"status {code}\n{out}"
+    for mesh in ("2x2", "4x2", "3x1"):
+        code, out, _ = start(mpirun(*mesh.split("x")[:1], "counted"), environment(mesh.split("x")[1]), PATIENCE)
+        real, thought = re.search(r"moved .*", out), re.search(r"moved .*", dry(mesh, "counted"))
+        report(f"dry run: {mesh} counts what a real one does", "" if code == 0 and real and thought and real[0] == thought[0] else f"{real} {thought}", out)
+    out = dry("64x4,latency=1e-6,bandwidth=1e9", "counted")
+    for text in ("dry run as process 0 of 64 with 4 devices each:",
+                 "psum over `i` of f32[256] at worker.cpp:",                       # 6 steps of all of 1 KB
+                 "1 call, among 64 processes; each time 6 messages, 6.14 KB sent, 12.1 us",
+                 "1 call, among 64 processes; each time 12 messages, 516 KB sent, 528 us",    # 2 (1 - 1/64) of 262,144 bytes
+                 "1 call, among 64 processes; each time 252 messages, 16.1 KB sent, 268 us",  # 4 parts to 63 others
+                 "1 call, among 64 processes; each time 1 messages, 64 B sent, 1.06 us",
+                 "psum_invariant over `x` of f32[2,3] at worker.cpp:", "in all 7 calls, 555 KB sent, 913 us"):
+        report(f"dry run of 64x4: {text}", "" if text in out.replace("../tests/distributed/", "") else "not there", out)
+
+
+KINDS = ["kill", "stop", "loop", "order", "shape", "exit", "segv", "throw", "other", "skip", "stop before a save", "no save"]
+if faults is None and kills is None:
+    for processes in (2, 3, 4):
+        for devices in (1, 2, 4):
+            same_values(processes, devices, "all")
+    for processes, devices in ((2, 2), (4, 1), (2, 4), (4, 2)):
+        same_values(processes, devices, "golden", folder)
     # The same bits from any number of processes.
     seen = set()
     for processes, devices in ((1, 4), (2, 2), (4, 1)):
@@ -169,22 +296,21 @@ if faults is None:
     if wanted("bits"):
         report("equal bits in 1x4, 2x2 and 4x1", "" if len(seen) == 1 else f"they differ: {seen}")
     if wanted("tcp"):
-        procs = over_tcp(3)
-        outs = [p.communicate(timeout=60)[0] for p in procs]
-        report("tcp: three processes without MPI", "" if all(p.returncode == 0 for p in procs) else "a process failed", "".join(outs))
-        procs = over_tcp(2, lambda r: f"secret{r}")
-        out = procs[1].communicate(timeout=60)[0]
-        procs[0].kill()
-        procs[0].communicate()
-        report("tcp: another token", "" if procs[1].returncode != 0 and "the token is not the coordinator's" in out else "it was let in", out)
+        without_mpi()
+    if wanted("dry"):
+        dry_runs()
     if wanted("checkpoint"):
         checkpoints()
-    for number, (how, check) in enumerate((("kill", False), ("stop", False), ("order", False), ("shape", True))):
+    for number, (how, check) in enumerate((("kill", False), ("stop", False), ("order", False), ("shape", True), ("stop before a save", False))):
         fault(how, 3 if how == "kill" else 2, 2 if how == "kill" else 1, 1, check, number)
-else:
-    for number in range(faults):
-        processes = 2 + number % 3
-        fault(KINDS[number % len(KINDS)], processes, 1 + number % 2, number * 7 % processes, number % 5 == 4, number)
+if kills is not None:
+    with tempfile.TemporaryDirectory() as top:
+        start([worker, "save", top + "/run", "1"], environment(2), PATIENCE)
+        for number in range(kills):
+            killed_while_saving(top + "/run", number)
+for number in range(faults or 0):
+    processes = 2 + number % 3
+    fault(KINDS[number % len(KINDS)], processes, 1 + number % 2, number * 7 % processes, number % 5 == 4, number)
 if failed:
     print("failed: " + ", ".join(failed))
 print(f"{passed} passed, {len(failed)} failed")

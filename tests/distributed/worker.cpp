@@ -12,6 +12,7 @@
 #include <map>
 #include <thread>
 
+#include "runtime/collectives.h"
 #include "tools/programs.h"
 
 using namespace weft;
@@ -203,6 +204,43 @@ void bits() {
   if (me == 0) fmt::print("bits{}\n", text);
 }
 
+/// Without MPI: processes know of each other, work for themselves, save together; what needs messages says what is missing.
+void without_transport(const std::string& folder) {
+  const int local = local_device_count();
+  const auto mapped = pmap([](Array a) { return psum(a, "i"); }, {.axis_name = "i"});
+  const std::string message = error_of([&] { mapped(ones({local, 2})); });
+  says(message, "nothing carries data of host devices between them");
+  says(message, "psum over `i` of f32[2]");
+  says(message, "mpirun");
+  says(message, "worker.cpp:");
+  says(error_of([] { sync_global_devices("here"); }), "nothing carries data");
+  same(sum(ones({3})), Array(3.f), "local work");
+  const Mesh mine(local_devices(), {local}, {"x"});
+  same(device_get(shard_map([](Array a) { return psum(a, "x"); },
+                            {.mesh = mine, .in_specs = {P("x")}, .out_specs = P()})(arange(static_cast<float>(local)))),
+       array({static_cast<float>(local * (local - 1) / 2)}), "a map over this process's devices");
+  save_checkpoint(folder, full({3}, 7.f));
+  same(load_checkpoint(folder, zeros({3})), full({3}, 7.f), "a checkpoint");
+}
+
+/// Collectives whose messages are known: a dry run counts as many bytes as a real one.
+void counted() {
+  const int all = device_count(), local = local_device_count();
+  const auto mapped = [](auto f) { return pmap(f, {.axis_name = "i"}); };
+  mapped([](Array a) { return psum(a, "i"); })(ones({local, 256}));
+  mapped([](Array a) { return psum(a, "i"); })(ones({local, 65536}));
+  mapped([](Array a) { return all_gather(a, "i"); })(ones({local, 16}));
+  mapped([](Array a) { return all_to_all(a, "i", 0, 0); })(ones({local, all, 4}));
+  std::vector<std::pair<int, int>> next;
+  for (int i = 0; i < all; ++i) next.emplace_back(i, (i + 1) % all);
+  mapped([&](Array a) { return ppermute(a, "i", next); })(ones({local, 16}));
+  const Mesh mesh = make_mesh({process_count(), local}, {"x", "y"});
+  const Array x = make_array_from_callback({process_count() * 2, local * 3}, {mesh, P("x", "y")},
+                                           [](const std::vector<Slice>&) { return ones({2, 3}); });
+  shard_map([](Array a) { return psum(psum(a, "y"), "x"); }, {.mesh = mesh, .in_specs = {P("x", "y")}, .out_specs = P()})(x);
+  if (process_index() == 0) fmt::print("moved {} in {}\n", detail::collective_counters().bytes_moved, detail::collective_counters().calls);
+}
+
 // Programs in JAX's notation that map over devices, against JAX's results.
 void golden(const std::string& folder) {
   int run = 0;
@@ -223,8 +261,12 @@ void golden(const std::string& folder) {
   }
 }
 
+double now() {
+  return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
+}  // the same in all processes
+
 // A few thousand collectives, so that something is under way when another process fails; and ways to fail.
-void faulty(const std::string& how, int who) {
+void faulty(const std::string& how, int who, const std::string& folder) {
   const int local = local_device_count();
   const bool me = process_index() == who;
   const Array x = ones({local, 4});
@@ -234,6 +276,7 @@ void faulty(const std::string& how, int who) {
   try {
     for (int i = 0; i < 1000000; ++i) {
       if (me && i == 20) {
+        std::fprintf(stderr, "FAULT at %.2f\n", now());
         if (how == "kill") raise(SIGKILL);
         if (how == "segv") {
           signal(SIGSEGV, SIG_DFL);
@@ -248,14 +291,18 @@ void faulty(const std::string& how, int who) {
         if (how == "order") y = pmap([](Array a) { return pmax(a, "i"); }, {.axis_name = "i"})(x);
         if (how == "skip") continue;
         if (how == "other") sync_global_devices("elsewhere");
+        if (how == "stop before a save") raise(SIGSTOP);
+        if (how == "no save") continue;
       }
+      if (how.ends_with("save") && i == 20) save_checkpoint(folder, y);
       y = step(y);
       if (how == "skip" && i == 60) std::exit(0);
     }
   } catch (const DistributedError& e) {
+    const double when = now();
     std::string report = e.what();
     std::replace(report.begin(), report.end(), '\n', ' ');
-    std::fprintf(stderr, "REPORT %d %s\n", process_index(), report.c_str());
+    std::fprintf(stderr, "REPORT %d at %.2f: %s\n", process_index(), when, report.c_str());
     // The library is usable for what is one process's own.
     if (sum(ones({3})).item<float>() != 3) std::fprintf(stderr, "local work fails after a report\n");
     std::exit(3);
@@ -315,7 +362,9 @@ int main(int argc, char** argv) {
     if (what == "golden") golden(argv[2]);
     if (what == "save") save(argv[2], std::atoi(argv[3]));
     if (what == "load") load(argv[2], std::atoi(argv[3]));
-    if (what == "fault") faulty(argv[2], std::atoi(argv[3]));
+    if (what == "fault") faulty(argv[2], std::atoi(argv[3]), argv[4]);
+    if (what == "tcp") topology(), without_transport(argv[2]);
+    if (what == "counted") counted();
   } catch (const std::exception& e) {
     std::fprintf(stderr, "process %d: uncaught: %s\n", process_index(), e.what());
     return 1;

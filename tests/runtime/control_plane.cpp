@@ -86,7 +86,9 @@ TEST_CASE("a process that ends without leaving is reported to the others") {
   ControlServer server({"127.0.0.1", 0}, "", 3);
   Watcher a, b, c;
   ControlClient first(server.address(), "", 0, 3, &a, kLong), second(server.address(), "", 1, 3, &b, kLong);
-  { const ControlClient third(server.address(), "", 2, 3, &c, kLong); }
+  {
+    const ControlClient third(server.address(), "", 2, 3, &c, kLong);
+  }
   CHECK(a.wait());
   CHECK(b.wait());
   CHECK(a.missing == std::vector<int>{2});
@@ -121,7 +123,8 @@ TEST_CASE("those that don't belong are not let in") {
   CHECK(error_of([&] { ControlClient(where, "secret", 1, 2, &b, kLong); }).find("process 1 is there already") != std::string::npos);
   CHECK(error_of([&] { ControlClient({"127.0.0.1", 1}, "", 1, 2, &b, Seconds(0.1)); }).find("finds no coordinator") != std::string::npos);
   CHECK(error_of([&] { ControlServer({"127.0.0.1", where.port}, "", 2); }).find("can't listen") != std::string::npos);
-  for (const char* bad : {"", "nowhere", ":7", "host:", "host:x", "host:70000"}) CHECK(error_of([&] { parse_address(bad); }).find("host:port") != std::string::npos);
+  for (const char* bad : {"", "nowhere", ":7", "host:", "host:x", "host:70000"})
+    CHECK(error_of([&] { parse_address(bad); }).find("host:port") != std::string::npos);
   CHECK(parse_address("[::1]:80").host == "::1");
 }
 
@@ -158,4 +161,99 @@ TEST_CASE("no client can make the store fail") {
   CHECK(a.wait());
   good.set("still", "there");
   CHECK(good.get("still", kLong) == "there");
+}
+
+TEST_CASE("a crowd of clients that say nothing, or say it slowly, keeps nobody out") {
+  ControlServer server({"127.0.0.1", 0}, "secret", 2);
+  const Address where = server.address();
+  std::vector<Socket> crowd;
+  for (int i = 0; i < 200; ++i) crowd.push_back(connect_to(where.host, where.port));
+  std::atomic<bool> stop{false};
+  std::thread more([&] {
+    for (std::size_t i = 0; !stop; ++i) crowd[i % crowd.size()] = connect_to(where.host, where.port);
+  });
+  Watcher a;
+  ControlClient good(where, "secret", 0, 2, &a, kLong);
+  stop = true;
+  more.join();
+  // One that sends its greeting a byte at a time.
+  const std::string hello = encode({ControlType::hello, 0, {"weft-control-1", "secret", "1", "2"}});
+  const Socket slow = connect_to(where.host, where.port);
+  REQUIRE(slow);
+  for (char c : hello) {
+    CHECK(send(slow.fd(), &c, 1, MSG_NOSIGNAL) == 1);
+    std::this_thread::sleep_for(std::chrono::milliseconds(2));
+  }
+  std::string answer;
+  bool bad = false;
+  std::optional<ControlMessage> m;
+  for (int i = 0; i < 100 && !m; ++i) {
+    pollfd fd{slow.fd(), POLLIN, 0};
+    poll(&fd, 1, 100);
+    char bytes[256];
+    const ssize_t n = recv(slow.fd(), bytes, sizeof bytes, MSG_DONTWAIT);
+    if (n > 0) answer.append(bytes, static_cast<std::size_t>(n));
+    m = decode(answer, kMaxMessage, bad);
+  }
+  REQUIRE(m);
+  CHECK(m->type == ControlType::welcome);
+  good.set("still", "there");
+  CHECK(good.get("still", kLong) == "there");
+}
+
+TEST_CASE("a greeting that is longer than any, or without end, is cut off") {
+  ControlServer server({"127.0.0.1", 0}, "secret", 2);
+  const Address where = server.address();
+  const Socket s = connect_to(where.host, where.port);
+  const std::string much = encode({ControlType::hello, 0, {"weft-control-1", std::string(100000, 'x'), "1", "2"}});
+  for (int i = 0; i < 100; ++i)
+    if (send(s.fd(), much.data(), much.size(), MSG_NOSIGNAL) < 0 && errno != EAGAIN) break;
+  CHECK(is_closed(s));
+}
+
+TEST_CASE("a process that has the token and sends anything at all can hurt only itself") {
+  std::mt19937 random(11);
+  for (int round = 0; round < 40; ++round) {
+    ControlServer server({"127.0.0.1", 0}, "secret", 3);
+    const Address where = server.address();
+    Watcher a;
+    ControlClient good(where, "secret", 0, 3, &a, kLong);
+    {
+      const Socket s = connect_to(where.host, where.port);
+      REQUIRE(s);
+      std::string bytes = encode({ControlType::hello, 0, {"weft-control-1", "secret", "1", "3"}});
+      for (int i = 0; i < 50; ++i) {
+        ControlMessage m{static_cast<ControlType>(random() % 16), static_cast<std::uint32_t>(random() % 5), {}};
+        for (std::uint32_t n = random() % 4; n > 0; --n)
+          m.fields.push_back(random() % 2 ? std::to_string(static_cast<int>(random())) : std::string(random() % 2000, 'k'));
+        std::string one = encode(m);
+        if (random() % 4 == 0) one[random() % one.size()] ^= static_cast<char>(1 << random() % 8);
+        bytes += one;
+      }
+      for (std::size_t at = 0; at < bytes.size();) {
+        const ssize_t n = send(s.fd(), bytes.data() + at, std::min<std::size_t>(1 + random() % 4096, bytes.size() - at), MSG_NOSIGNAL);
+        if (n < 0 && errno != EAGAIN) break;
+        if (n > 0) at += static_cast<std::size_t>(n);
+      }
+    }
+    good.set("still", "there");
+    CHECK(good.get("still", kLong) == "there");
+    CHECK(good.ask_all(Seconds(1)).size() == 3);
+  }
+}
+
+TEST_CASE("values that are set again or erased leave room for others") {
+  ControlServer server({"127.0.0.1", 0}, "", 2);
+  Watcher a;
+  ControlClient client(server.address(), "", 0, 2, &a, kLong);
+  const std::string large(900000, 'v');
+  for (int i = 0; i < 100; ++i) client.set("same", large);
+  for (int i = 0; i < 100; ++i) {
+    client.set(std::to_string(i), large);
+    client.erase(std::to_string(i));
+  }
+  client.set("end", "reached");
+  CHECK(client.get("end", kLong) == "reached");
+  CHECK(!client.get("99", Seconds(0.05)));
+  CHECK(!a.failed);
 }
