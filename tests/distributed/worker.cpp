@@ -119,6 +119,46 @@ void arrays() {
   }
 }
 
+// jit, and maps inside and outside of it, over the global mesh.
+void programs() {
+  const int n = process_count(), local = local_device_count(), all = n * local;
+  const Mesh mesh = make_mesh({all}, {"x"});
+  const Array a = numbers({2 * all, 3}) / 5, w = numbers({3, 4}) / 7;
+  const Array x = device_put(a, NamedSharding{mesh, P("x", none)}), v = device_put(w, NamedSharding{mesh, P()});
+  const auto close = [](const Array& got, const Array& wanted, const std::string& what) {
+    const std::string wrong = tools::difference(process_allgather(got), wanted, nullptr, {1e-5, 1e-5, false});
+    expect(wrong.empty(), what + ": " + wrong);
+  };
+  close(jit([](Array p, Array q) { return matmul(p, q); })(x, v), matmul(a, w), "a jitted product");
+  const Array y = jit([](Array p) { return sin(p) * 2; })(x);
+  equal(y.is_fully_addressable(), n == 1, "the result of a jitted function stays divided");
+  close(y, sin(a) * 2, "a jitted elementwise function");
+  const auto loss = [](Array q, Array p) { return mean(square(matmul(p, q))); };
+  close(jit(grad(loss))(v, x), grad(loss)(w, a), "a jitted gradient");
+  close(jit([](Array p) { return p + 1; }, {.in_shardings = {NamedSharding{mesh, P("x")}}})(a), a + 1, "in_shardings");
+  close(jit([](Array p) { return p + 1; }, {.out_shardings = {NamedSharding{mesh, P()}}})(x), a + 1, "out_shardings");
+  close(jit([&](Array p) { return with_sharding_constraint(p * 2, NamedSharding{mesh, P("x", none)}) + 1; })(x), a * 2 + 1,
+        "with_sharding_constraint");
+  close(jit([](Array p) { return fori_loop(0, 3, [](Array, Array c) { return sin(c); }, p); })(x), sin(sin(sin(a))), "a jitted loop");
+  close(x + a, a + a, "a global array and each process's own");
+
+  const Mesh square_mesh = make_mesh({n, local}, {"p", "d"});
+  const Array g = device_put(numbers({2 * n, 2 * local}), NamedSharding{square_mesh, P("p", "d")});
+  const auto total =
+      jit(shard_map([](Array p) { return psum(sum(p), {"p", "d"}); }, {.mesh = square_mesh, .in_specs = {P("p", "d")}, .out_specs = P()}));
+  close(total(g), sum(numbers({2 * n, 2 * local})), "psum over both axes");
+  const auto joined = shard_map([](Array p) { return psum(p, "x"); }, {.mesh = mesh, .in_specs = {P("x")}, .out_specs = P()});
+  const auto alone = [&](Array p) { return sum(reshape(p, {all, 2, 3}), 0); };
+  close(joined(x), alone(a), "shard_map");
+  close(vmap(joined)(stack({a, 2 * a})), stack({alone(a), 2 * alone(a)}), "vmap of shard_map");
+  close(grad([&](Array p) { return sum(square(joined(p))); })(x), grad([&](Array p) { return sum(square(alone(p))); })(a),
+        "grad of shard_map");
+  const auto mapped = jit([](Array p) { return pmap([](Array q) { return pmean(q, "i"); }, {.axis_name = "i"})(p) + 1; });
+  same(device_get(mapped(ones({local, 2}))), full({local, 2}, 2.f), "jit of pmap");
+  same(pmap([](Array p) { return psum(p, "i"); }, {.axis_name = "i"})(ones({local, 3}))[0], full({3}, static_cast<float>(all)),
+       "a row of pmap's result");
+}
+
 /// The collective of all devices' rows, of each of which this process passes its own, against vmap on all rows.
 template <class F>
 void as_vmap(F f, const Array& whole, const std::string& what) {
@@ -357,6 +397,7 @@ int main(int argc, char** argv) {
     distributed::initialize();
     if (what == "all" || what == "topology") topology();
     if (what == "all" || what == "arrays") arrays();
+    if (what == "all" || what == "programs") programs();
     if (what == "all" || what == "collectives") collectives();
     if (what == "bits") bits();
     if (what == "golden") golden(argv[2]);
