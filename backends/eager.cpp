@@ -9,6 +9,7 @@
 #include "core/effects.h"
 #include "core/ops/movement.h"
 #include "core/trace.h"
+#include "runtime/accelerator.h"
 #include "runtime/blocks.h"
 #include "runtime/buffer.h"
 #include "runtime/device.h"
@@ -115,7 +116,9 @@ bool is_compiled(const Primitive& op, const ParamsRef& params, std::span<const A
 /// On operands that each lie in one place: small work by the reference function, large work as a program of one equation, compiled once.
 std::vector<Array> run_on(const Primitive& op, const ParamsRef& params, std::span<const Array> inputs, std::span<const Aval> out_avals, int device,
                           SourceLoc loc) {
-  if (!is_compiled(op, params, inputs, out_avals)) return interpret_eqn(op, params, inputs, out_avals, device, loc);
+  // On a GPU everything is compiled that can be, so that it stays there.
+  const bool elsewhere = is_accelerator(device) && !config.debug_nans && op.reference && !op.has_effects;
+  if (!elsewhere && !is_compiled(op, params, inputs, out_avals)) return interpret_eqn(op, params, inputs, out_avals, device, loc);
   JaxprBuilder builder;
   std::vector<Atom> operands;
   std::vector<Array> values;

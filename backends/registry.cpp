@@ -2,9 +2,11 @@
 #include <fmt/core.h>
 
 #include "backends/cpu/cpu_backend.h"
+#include "backends/cuda/cuda_backend.h"
 #include "backends/eager.h"
 #include "backends/interp/interp.h"
 #include "core/host.h"
+#include "runtime/accelerator.h"
 #include "runtime/blocks.h"
 #include "runtime/buffer.h"
 #include "runtime/device.h"
@@ -19,8 +21,16 @@ class LocalHost final : public Host {
                              SourceLoc loc) override {
     return execute_eagerly(op, params, inputs, out_avals, loc);
   }
-  Ref<Buffer> allocate(std::size_t bytes) override { return Ref<Buffer>(new HostBuffer(bytes, default_device_id())); }
-  void wait(const ConcreteArray&) override {}
+  Ref<Buffer> allocate(std::size_t bytes) override {
+    const int id = default_device_id();
+    return Ref<Buffer>(new HostBuffer(bytes, is_accelerator(id) ? 0 : id));
+  }
+  void wait(const ConcreteArray& x) override {
+    if (x.buffer && !x.buffer->on_host()) accelerators().wait(x.buffer);
+    if (!x.buffer)
+      for (const Ref<Buffer>& b : x.shards)
+        if (!b->on_host()) accelerators().wait(b);
+  }
   void read(const ConcreteArray& x, void* out, SourceLoc) override { read_all(x, out); }
 };
 
@@ -45,9 +55,11 @@ Host& host() {
 Backend& backend(std::string_view platform) {
   static WithMaps<InterpBackend> interp;
   static WithMaps<CpuBackend> cpu;
+  static WithMaps<cuda::CudaBackend> cuda;
   if (platform == "cpu") return cpu;
   if (platform == "interp") return interp;
-  throw DeviceError(fmt::format("there is no backend `{}`; there are `cpu` and `interp`", platform));
+  if (platform == "cuda") return cuda;
+  throw DeviceError(fmt::format("there is no backend `{}`; there are `cpu`, `cuda` and `interp`", platform));
 }
 
 }  // namespace weft::detail

@@ -4,8 +4,10 @@
 #include <weft/weft.h>
 
 #include <algorithm>
+#include <optional>
 #include <chrono>
 #include <string>
+#include <type_traits>
 #include <vector>
 
 namespace bench {
@@ -21,17 +23,26 @@ struct Options {
   std::vector<std::string> only;
   double seconds = 1;
   int pmap = 0;
+  std::string platform = "cpu";
+  std::optional<weft::Device> device;  ///< where inputs lie
   bool wants(const std::string& name) const { return only.empty() || std::find(only.begin(), only.end(), name) != only.end(); }
 };
 
 /// Prints one result line.
 void print_line(const std::string& name, double first, double median, double least, const std::vector<double>& checksum);
 
+/// Arrays and trees of arrays go to the device; numbers stay.
+template <class T>
+void move_to(T& x, weft::Device device) {
+  if constexpr (std::is_same_v<std::remove_cvref_t<decltype(weft::device_put(x, device))>, T>) x = weft::device_put(x, device);
+}
+
 /// Makes the inputs, calls f once (its first call: trace, compile, run), then again and again.
 template <class MakeInputs, class F>
 void workload(const Options& o, const std::string& name, MakeInputs make_inputs, F f) {
   if (!o.wants(name)) return;
-  const auto inputs = make_inputs();
+  auto inputs = make_inputs();
+  if (o.platform != "cpu") std::apply([&](auto&... x) { (move_to(x, *o.device), ...); }, inputs);
   auto call = [&] { return std::apply([&](const auto&... x) { return f(x...); }, inputs); };
   auto sync = [](const auto& result) {
     for (const weft::Array& leaf : weft::tree::leaves(result)) leaf.block_until_ready();

@@ -50,8 +50,10 @@ int main(int argc, char** argv) {
       o.seconds = std::atof(argv[i + 1]);
     } else if (!std::strcmp(argv[i], "--pmap")) {
       o.pmap = std::atoi(argv[i + 1]);
+    } else if (!std::strcmp(argv[i], "--device")) {
+      o.platform = argv[i + 1];
     } else {
-      fmt::print(stderr, "usage: bench [--only a,b] [--seconds S] [--pmap N]\n");
+      fmt::print(stderr, "usage: bench [--only a,b] [--seconds S] [--pmap N] [--device cpu|cuda]\n");
       return 2;
     }
   }
@@ -61,6 +63,8 @@ int main(int argc, char** argv) {
       bench::pmap_workloads(o);
       return 0;
     }
+    o.device = weft::devices(o.platform)[0];
+    const auto scope = weft::default_device(*o.device);
     // As the peers do: the first call of the process, which sets up the compiler, is not timed.
     weft::jit([](weft::Array x) { return x * 3; })(1.f).block_until_ready();
     bench::elementwise_workloads(o);

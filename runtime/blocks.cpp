@@ -8,6 +8,7 @@
 #include "core/error.h"
 #include "core/ops/movement.h"
 #include "core/trace.h"
+#include "runtime/accelerator.h"
 #include "runtime/buffer.h"
 #include "runtime/global_arrays.h"
 #include "runtime/processes.h"
@@ -60,7 +61,42 @@ void copy_box(const void* from, const Shape& from_shape, std::span<const std::in
   }
 }
 
+Ref<Buffer> on_host(const Ref<Buffer>& buffer) {
+  if (buffer->on_host()) return buffer;
+  Ref<Buffer> out(new HostBuffer(buffer->bytes(), 0));
+  accelerators().download(buffer, out->data());
+  return out;
+}
+
+Ref<Buffer> moved(const Ref<Buffer>& buffer, int device) {
+  if (!is_accelerator(device)) return buffer->on_host() ? shared_with(buffer, device) : on_host(buffer);
+  if (buffer->on_host()) return accelerators().upload(buffer->data(), buffer->bytes(), device);
+  return buffer->device_id() == device ? buffer : accelerators().copy(buffer, device);
+}
+
+bool any_beyond_host(std::span<const Array> xs) {
+  return std::any_of(xs.begin(), xs.end(), [](const Array& x) {
+    const ConcreteArray* c = as_concrete(x);
+    return c && c->buffer && !c->buffer->on_host();
+  });
+}
+
+std::vector<Array> fetched(std::span<const Array> xs, int device) {
+  std::vector<Array> out(xs.begin(), xs.end());
+  for (Array& x : out)
+    if (any_beyond_host({&x, 1})) x = wrap_buffer(x.aval(), moved(as_concrete(x)->buffer, device));
+  return out;
+}
+
+Ref<Buffer> buffer_on(const Array& x, int device) {
+  const auto bytes = static_cast<std::size_t>(x.aval().bytes());
+  if (const LiteralArray* l = as_literal(x); l && is_accelerator(device)) return accelerators().upload(l->bits.data(), bytes, device);
+  const ConcreteArray* c = as_concrete(x);
+  return c && c->buffer ? moved(c->buffer, device) : whole_of(x, device);
+}
+
 Ref<Buffer> shared_with(const Ref<Buffer>& buffer, int device) {
+  if (is_accelerator(device) || !buffer->on_host()) return moved(buffer, device);
   if (buffer->device_id() == device) return buffer;
   return Ref<Buffer>(new BorrowedBuffer(buffer, 0, buffer->bytes(), device));
 }
@@ -83,6 +119,17 @@ Ref<Buffer> box_of(const Array& x, std::span<const std::int64_t> start, const Sh
   const std::int64_t itemsize = aval.dtype.itemsize();
   const auto bytes = static_cast<std::size_t>(box.num_elements() * itemsize);
   const ConcreteArray* c = as_concrete(x);
+  const bool beyond = c && std::any_of(c->shards.begin(), c->shards.end(), [](const Ref<Buffer>& b) { return !b->on_host(); });
+  if (is_accelerator(device) || beyond || any_beyond_host({&x, 1})) {
+    // Whole arrays and shards move as they are; everything else is cut out on the host.
+    if (c && c->buffer && box == aval.shape) return moved(c->buffer, device);
+    if (c && c->buffer) return moved(box_of(wrap_buffer(aval, on_host(c->buffer)), start, box, 0), device);
+    if (!c) return moved(box_of(x, start, box, 0), device);
+    std::vector<Ref<Buffer>> shards;
+    for (const Ref<Buffer>& b : c->shards) shards.push_back(on_host(b));
+    if (beyond) return moved(box_of(Array(Ref<ArrayImpl>(new ConcreteArray(aval, std::move(shards), c->placement))), start, box, 0), device);
+    return moved(box_of(x, start, box, 0), device);
+  }
   if (c && c->buffer && in_one_piece(aval.shape, box)) {
     const std::vector<std::int64_t> strides = row_major_strides(aval.shape);
     std::int64_t offset = 0;
@@ -142,8 +189,10 @@ Ref<Buffer> whole_of(const Array& x, int device) {
 }
 
 void read_all(const ConcreteArray& x, void* out) {
+  if (x.buffer && !x.buffer->on_host()) return accelerators().download(x.buffer, out);
   const Array handle(Ref<ArrayImpl>(const_cast<ConcreteArray*>(&x)));
-  const Ref<Buffer> whole = whole_of(handle, x.buffer ? x.buffer->device_id() : default_device_id());
+  const int device = x.buffer ? x.buffer->device_id() : default_device_id();
+  const Ref<Buffer> whole = whole_of(handle, is_accelerator(device) ? processes().first_local() : device);
   if (x.aval.bytes() > 0) std::memcpy(out, whole->data(), static_cast<std::size_t>(x.aval.bytes()));
 }
 

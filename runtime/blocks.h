@@ -33,6 +33,16 @@ bool has_remote_shards(const ConcreteArray& x);
 Ref<Buffer> whole_of(const Array& x, int device);
 /// The same memory as another host device sees it.
 Ref<Buffer> shared_with(const Ref<Buffer>& buffer, int device);
+/// All elements in one piece of a device's own memory, a GPU's or the host's: where they lie already, or a copy.
+Ref<Buffer> buffer_on(const Array& x, int device);
+/// The same contents where a device reads them: as they are, or a copy.
+Ref<Buffer> moved(const Ref<Buffer>& buffer, int device);
+/// The same contents where the host reads them.
+Ref<Buffer> on_host(const Ref<Buffer>& buffer);
+/// Whether some lie in the memory of a device that the host can't read.
+bool any_beyond_host(std::span<const Array> xs);
+/// The same arrays, in the host's memory.
+std::vector<Array> fetched(std::span<const Array> xs, int device);
 /// Copies all elements to `out`.
 void read_all(const ConcreteArray& x, void* out);
 /// Whether two divisions of one shape are the same: equal blocks on equal devices.

@@ -4,6 +4,7 @@
 #include <atomic>
 #include <cstring>
 
+#include "runtime/accelerator.h"
 #include "runtime/blocks.h"
 #include "runtime/buffer.h"
 #include "runtime/fold.h"
@@ -146,34 +147,41 @@ CollectivePlan plan_collective(const Primitive& op, const ParamsBase& params, co
 }
 
 void run_collective(const CollectivePlan& plan, std::span<const Ref<Buffer>> in, std::span<Ref<Buffer>> out, std::span<const int> device_ids) {
-  std::int64_t moved = 0;
+  std::int64_t moved_bytes = 0;
   for (const std::vector<int>& group : plan.groups) {
     const auto n = static_cast<std::int64_t>(group.size());
     const auto at = [&](int index) { return static_cast<std::size_t>(group[static_cast<std::size_t>(index)]); };
     const int first = device_ids[at(0)];
+    if (is_accelerator(first)) {
+      std::vector<Ref<Buffer>> there(in.begin(), in.end());
+      for (int k : group) there[static_cast<std::size_t>(k)] = moved(there[static_cast<std::size_t>(k)], device_ids[static_cast<std::size_t>(k)]);
+      accelerators().join(plan, group, there, out, device_ids);
+      moved_bytes += (n - 1) * plan.in.bytes();
+      continue;
+    }
     switch (plan.what) {
       case Collective::psum:
       case Collective::pmax:
       case Collective::pmin:
         give_to_all(n == 1 ? in[at(0)] : fold_group(plan, in, group, first), out, group);
-        moved += 2 * (n - 1) * plan.in.bytes();
+        moved_bytes += 2 * (n - 1) * plan.in.bytes();
         break;
       case Collective::all_gather:
         give_to_all(gather_group(plan, in, group, first), out, group);
-        moved += n * (n - 1) * plan.in.bytes();
+        moved_bytes += n * (n - 1) * plan.in.bytes();
         break;
       case Collective::reduce_scatter:
         scatter_group(plan, in, out, group, device_ids);
-        moved += (n - 1) * plan.in.bytes();
+        moved_bytes += (n - 1) * plan.in.bytes();
         break;
       case Collective::all_to_all:
         exchange_group(plan, in, out, group, device_ids);
-        moved += (n - 1) * plan.in.bytes();
+        moved_bytes += (n - 1) * plan.in.bytes();
         break;
       case Collective::ppermute:
         for (const auto& [from, to] : plan.perm) {
           out[at(to)] = in[at(from)];
-          moved += from == to ? 0 : plan.in.bytes();
+          moved_bytes += from == to ? 0 : plan.in.bytes();
         }
         for (int k : group) {
           Ref<Buffer>& o = out[static_cast<std::size_t>(k)];
@@ -184,18 +192,18 @@ void run_collective(const CollectivePlan& plan, std::span<const Ref<Buffer>> in,
         break;
       case Collective::pbroadcast:
         give_to_all(in[at(plan.source)], out, group);
-        moved += (n - 1) * plan.in.bytes();
+        moved_bytes += (n - 1) * plan.in.bytes();
         break;
       case Collective::pvary:
       case Collective::axis_index: throw Error("internal error: not a join");
     }
   }
-  count_collective(moved);
+  count_collective(moved_bytes);
 }
 
-void count_collective(std::int64_t moved) {
+void count_collective(std::int64_t moved_bytes) {
   calls.fetch_add(1, std::memory_order_relaxed);
-  bytes_moved.fetch_add(moved, std::memory_order_relaxed);
+  bytes_moved.fetch_add(moved_bytes, std::memory_order_relaxed);
 }
 
 CollectiveCounters collective_counters() { return {calls.load(std::memory_order_relaxed), bytes_moved.load(std::memory_order_relaxed)}; }

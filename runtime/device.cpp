@@ -1,9 +1,11 @@
 #include "runtime/device.h"
 
+#include <atomic>
 #include <cstdlib>
 #include <fstream>
 
 #include "core/error.h"
+#include "runtime/accelerator.h"
 #include "runtime/allocator.h"
 #include "runtime/processes.h"
 
@@ -51,48 +53,66 @@ int num_host_devices() {
 
 int default_device_id() { return default_device_of_thread < 0 ? processes().first_local() : default_device_of_thread; }
 
-std::string to_string(const Device& d) { return fmt::format("{}:{}", d.platform(), d.id()); }
+namespace {
+std::atomic<bool> found_accelerators{false};
+}
+bool has_accelerators() { return found_accelerators.load(std::memory_order_relaxed); }
+
+bool is_accelerator(int id) { return id >= processes().num_devices(); }
+
+std::string to_string(const Device& d) {
+  return fmt::format("{}:{}", d.platform(), is_accelerator(d.id()) ? d.id() - processes().num_devices() : d.id());
+}
 
 }  // namespace detail
 
 std::string Device::kind() const {
+  if (detail::is_accelerator(id_)) return detail::accelerators().kind(id_);
   static const std::string name = processor_name();
   return name;
 }
 
-std::string Device::platform() const { return "cpu"; }
-int Device::process_index() const { return detail::processes().process_of(id_); }
+std::string Device::platform() const { return detail::is_accelerator(id_) ? "cuda" : "cpu"; }
+int Device::process_index() const { return detail::is_accelerator(id_) ? weft::process_index() : detail::processes().process_of(id_); }
 
 MemoryStats Device::memory_stats() const {
+  if (detail::is_accelerator(id_)) return detail::accelerators().memory_stats(id_);
   const detail::AllocatorStats s = detail::host_allocator_stats(id_);
   return {s.bytes_in_use, s.peak_bytes_in_use, detail::host_memory_limit()};
 }
 
 namespace {
 
-void check_platform(const char* operation, std::string_view platform, SourceLoc loc) {
-  if (!platform.empty() && platform != "cpu")
-    throw DeviceError(fmt::format("{}: there is no device of platform `{}`; there is `cpu`", operation, platform), loc);
-}
-
-std::vector<Device> devices_between(int begin, int end) {
+/// The host devices with these ids, and this process's others.
+std::vector<Device> devices_between(const char* operation, int begin, int end, std::string_view platform, SourceLoc loc) {
+  if (!platform.empty() && platform != "cpu" && platform != "cuda")
+    throw DeviceError(fmt::format("{}: there is no device of platform `{}`; there are `cpu` and `cuda`", operation, platform), loc);
   detail::num_host_devices();  // throws if it was changed since
   std::vector<Device> list;
-  for (int i = begin; i < end; ++i) list.push_back(Device::of_id(i));
+  if (platform != "cuda")
+    for (int i = begin; i < end; ++i) list.push_back(Device::of_id(i));
+  if (platform == "cpu") return list;
+  if (detail::several_processes()) {
+    if (platform == "cuda") throw DeviceError(fmt::format("{}: several processes have no devices of platform `cuda`; only a program of one process has", operation), loc);
+    return list;
+  }
+  const int more = detail::accelerators().count();
+  if (platform == "cuda" && more == 0)
+    throw DeviceError(fmt::format("{}: there is no device of platform `cuda`: {}", operation, detail::accelerators().why_none()), loc);
+  if (more > 0) detail::found_accelerators = true;
+  for (int i = 0; i < more; ++i) list.push_back(Device::of_id(detail::processes().num_devices() + i));
   return list;
 }
 
 }  // namespace
 
 std::vector<Device> devices(std::string_view platform, SourceLoc loc) {
-  check_platform("devices", platform, loc);
-  return devices_between(0, detail::processes().num_devices());
+  return devices_between("devices", 0, detail::processes().num_devices(), platform, loc);
 }
 
 std::vector<Device> local_devices(std::string_view platform, SourceLoc loc) {
-  check_platform("local_devices", platform, loc);
   const detail::Processes& p = detail::processes();
-  return devices_between(p.first_local(), p.first_local() + p.num_local_devices());
+  return devices_between("local_devices", p.first_local(), p.first_local() + p.num_local_devices(), platform, loc);
 }
 
 int device_count(std::string_view platform) { return static_cast<int>(devices(platform).size()); }

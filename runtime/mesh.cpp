@@ -54,7 +54,7 @@ const MeshAxes& Mesh::axes() const { return data_of(data_).axes; }
 bool operator==(const Mesh& a, const Mesh& b) { return a.data_.get() == b.data_.get() || a.axes() == b.axes(); }
 
 Mesh make_mesh(Shape shape, std::vector<std::string> names, SourceLoc loc) {
-  std::vector<Device> all = devices();
+  std::vector<Device> all = devices("cpu");
   const std::int64_t n = shape.num_elements();
   if (n > static_cast<std::int64_t>(all.size()))
     throw ShardingError(fmt::format("make_mesh: the shape {} takes {} devices, there are {}; set WEFT_NUM_CPU_DEVICES, or config.num_cpu_devices before first use",

@@ -11,7 +11,8 @@ struct Processes {
   int num_local_devices() const { return first_device[static_cast<std::size_t>(index) + 1] - first_local(); }
   int first_local() const { return first_device[static_cast<std::size_t>(index)]; }
   int process_of(int device) const;
-  bool is_local(int device) const { return device >= first_local() && device < first_device[static_cast<std::size_t>(index) + 1]; }
+  /// Devices beyond the hosts' (GPUs) are each process's own.
+  bool is_local(int device) const { return (device >= first_local() && device < first_device[static_cast<std::size_t>(index) + 1]) || device >= num_devices(); }
 };
 /// Fixes the number of host devices.
 const Processes& processes();

@@ -9,6 +9,8 @@
 #include <unordered_map>
 
 #include "core/array_impl.h"
+#include "core/error.h"
+#include "runtime/accelerator.h"
 #include "runtime/blocks.h"
 #include "runtime/buffer.h"
 #include "runtime/processes.h"
@@ -105,7 +107,7 @@ DeviceBuffers SpmdProgram::taken_operand(std::size_t i, const Array& x, SourceLo
   for (Ref<Buffer>& b : parts) {
     if (!b || b->exclusive()) continue;
     const Ref<Buffer> copy(new HostBuffer(b->bytes(), b->device_id()));
-    if (b->bytes() > 0) std::memcpy(copy->data(), b->data(), b->bytes());
+    if (b->bytes() > 0) std::memcpy(copy->data(), on_host(b)->data(), b->bytes());
     b = copy;
   }
   return parts;
@@ -137,7 +139,7 @@ std::vector<Array> SpmdProgram::run(std::span<const Array> inputs, SourceLoc loc
   return out;
 }
 
-Ref<SpmdProgram> spmd_program(const ParamsRef& params, Backend& backend, const std::vector<bool>& donated) {
+Ref<SpmdProgram> spmd_program(const ParamsRef& params, Backend& given, const std::vector<bool>& given_away) {
   struct Entry {
     ParamsRef params;
     Backend* backend;
@@ -147,6 +149,14 @@ Ref<SpmdProgram> spmd_program(const ParamsRef& params, Backend& backend, const s
   static std::mutex mutex;
   static std::unordered_multimap<std::uint64_t, Entry>* cache = new std::unordered_multimap<std::uint64_t, Entry>;
   const auto& p = params_as<ShardMapParams>(*params);
+  // Segments run where the mesh's devices are.
+  const std::vector<int>& ids = p.mesh.device_ids;
+  const bool beyond = !ids.empty() && is_accelerator(ids[0]);
+  for (int id : ids)
+    if (is_accelerator(id) != beyond) throw DeviceError("shard_map: a mesh of devices of several platforms");
+  Backend& backend = beyond && given.platform() == "cpu" ? detail::backend("cuda") : given;
+  // What is taken for results is the host's memory only.
+  const std::vector<bool> donated = beyond ? std::vector<bool>() : given_away;
   const std::uint64_t key = structural_hash(p.jaxpr);
   const auto find = [&]() -> Ref<SpmdProgram> {
     const auto [begin, end] = cache->equal_range(key);

@@ -7,6 +7,7 @@
 #include "core/array_impl.h"
 #include "core/ops/callback.h"
 #include "core/ops/control.h"
+#include "runtime/accelerator.h"
 #include "runtime/blocks.h"
 #include "runtime/buffer.h"
 #include "runtime/device.h"
@@ -27,7 +28,8 @@ Ref<Buffer> buffer_of(const Array& x, int device) {
 
 /// Element `i` along the leading axis, of `bytes` bytes.
 Ref<Buffer> row_of(const Ref<Buffer>& all, std::int64_t i, std::size_t bytes) {
-  return Ref<Buffer>(new BorrowedBuffer(all, static_cast<std::size_t>(i) * bytes, bytes, all->device_id()));
+  const Ref<Buffer> here = on_host(all);
+  return Ref<Buffer>(new BorrowedBuffer(here, static_cast<std::size_t>(i) * bytes, bytes, here->device_id()));
 }
 
 }  // namespace
@@ -43,7 +45,7 @@ void SpmdBody::run_segment(const Segment& s, Slots& slots) const {
   std::vector<std::size_t> leader(num_devices_), leaders;
   for (std::size_t k : local_) {
     leader[k] = k;
-    if (!s.has_effects)
+    if (!s.has_effects && !is_accelerator(device_ids_[k]))
       for (std::size_t other : leaders) {
         const bool same = std::all_of(s.inputs.begin(), s.inputs.end(), [&](int i) { return at(slots, i)[k] == at(slots, i)[other]; });
         if (!same) continue;
@@ -76,7 +78,7 @@ void SpmdBody::run_segment(const Segment& s, Slots& slots) const {
 std::int32_t SpmdBody::agreed(const DeviceBuffers& value, DType dtype, const char* what, SourceLoc loc) const {
   const auto read = [&](std::size_t k) {
     std::int32_t v = 0;
-    std::memcpy(&v, value[k]->data(), static_cast<std::size_t>(std::min(dtype.itemsize(), 4)));
+    std::memcpy(&v, on_host(value[k])->data(), static_cast<std::size_t>(std::min(dtype.itemsize(), 4)));
     return v;
   };
   const std::size_t first = local_[0];
@@ -118,7 +120,7 @@ void SpmdBody::run_scan(const Step& step, Slots& slots) const {
       const auto bytes = static_cast<std::size_t>(out_avals[num_carry + i].bytes());
       if (bytes == 0) continue;
       for (std::size_t k : local_)
-        std::memcpy(static_cast<char*>(ys[i][k]->data()) + static_cast<std::size_t>(row) * bytes, out[num_carry + i][k]->data(), bytes);
+        std::memcpy(static_cast<char*>(ys[i][k]->data()) + static_cast<std::size_t>(row) * bytes, on_host(out[num_carry + i][k])->data(), bytes);
     }
   }
   for (std::size_t i = 0; i < num_carry; ++i) set(step.outputs[i], args[fixed - num_carry + i], slots);
@@ -150,9 +152,13 @@ void SpmdBody::run_cond(const Step& step, Slots& slots) const {
 }
 
 void SpmdBody::check_collective(const Step& s, Slots& slots) const {
+  std::vector<Ref<Buffer>> kept;
   const auto tensors = [&](int slot, const Aval& aval) {
     std::vector<HostTensor> list;
-    for (std::size_t k : local_) list.push_back({aval, at(slots, slot)[k]->data()});
+    for (std::size_t k : local_) {
+      kept.push_back(on_host(at(slots, slot)[k]));
+      list.push_back({aval, kept.back()->data()});
+    }
     return list;
   };
   check_made_finite(*s.eqn.op, tensors(s.inputs[0], s.plan.in), tensors(s.outputs[0], s.plan.out), s.eqn.loc);

@@ -10,6 +10,7 @@
 #include "core/error.h"
 #include "core/io.h"
 #include "core/npy.h"
+#include "runtime/device.h"
 #include "runtime/executable.h"
 #include "runtime/global_arrays.h"
 #include "tools/json.h"
@@ -97,7 +98,8 @@ std::vector<Array> run_on(const std::string& platform, const std::string& name, 
     if (inputs[i].shape() != wanted[i].shape || inputs[i].dtype() != wanted[i].dtype)
       throw ShapeError(fmt::format("{}: in{} is {}, the program's input is {}", name, i, detail::to_string(inputs[i].aval()),
                                    detail::to_string(wanted[i])));
-  return detail::backend(platform).compile(program, {.name = name})->call(inputs, detail::default_device_id());
+  const int device = platform == "cuda" ? devices("cuda")[0].id() : detail::default_device_id();
+  return detail::backend(platform).compile(program, {.name = name})->call(inputs, device);
 }
 
 std::string difference(const Array& got, const Array& want, const Array* wide, Tolerance tolerance) {

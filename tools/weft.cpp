@@ -1,5 +1,5 @@
-// weft run f.jaxpr --inputs in.npz --outputs out.npz [--backend interp|cpu]    runs a program in JAX's notation
-// weft check DIR [--backend interp|cpu]                                        runs the programs that DIR/index.json lists and compares
+// weft run f.jaxpr --inputs in.npz --outputs out.npz [--backend interp|cpu|cuda]    runs a program in JAX's notation
+// weft check DIR [--backend interp|cpu|cuda]                                        runs the programs that DIR/index.json lists and compares
 // their results
 //
 // run: the inputs are in0, in1, ... and the constants const0, ... in in.npz; the results are written as out0, out1, ... to out.npz.
@@ -23,8 +23,8 @@ namespace weft::tools {
 namespace {
 
 constexpr const char* kUsage =
-    "usage: weft run PROGRAM.jaxpr --inputs IN.npz --outputs OUT.npz [--backend interp|cpu]\n"
-    "       weft check DIR [--backend interp|cpu]\n";
+    "usage: weft run PROGRAM.jaxpr --inputs IN.npz --outputs OUT.npz [--backend interp|cpu|cuda]\n"
+    "       weft check DIR [--backend interp|cpu|cuda]\n";
 
 struct CommandLine {
   std::vector<std::string> words;

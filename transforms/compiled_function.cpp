@@ -10,6 +10,7 @@
 #include "core/host.h"
 #include "core/ops/call.h"
 #include "core/trace.h"
+#include "runtime/accelerator.h"
 #include "runtime/device.h"
 #include "runtime/program_cache.h"
 #include "transforms/differentiate.h"
@@ -34,25 +35,41 @@ CompiledFunction::CompiledFunction(std::string name, Jaxpr jaxpr, std::vector<bo
 
 Executable& CompiledFunction::executable() {
   if (Executable* ready = executable_.load(std::memory_order_acquire)) return *ready;
+  return executable_on(device_ < 0 ? default_device_id() : device_);
+}
+
+Executable& CompiledFunction::executable_on(int device) {
+  Executable* first = executable_.load(std::memory_order_acquire);
+  if (first && !has_accelerators()) return *first;
+  const std::string platform = Device::of_id(device).platform();
+  if (first && platform == platform_) return *first;
   const std::lock_guard lock(mutex_);
-  if (!owner_) {
+  Ref<Executable>& wanted = !owner_ || platform == platform_ ? owner_ : others_[platform];
+  if (!wanted) {
     EagerScope eager;
-    owner_ = cached_executable(Device::of_id(device_ < 0 ? default_device_id() : device_).platform(), jaxpr_, {name_, donated_});
+    Ref<Executable> made = cached_executable(platform, jaxpr_, {name_, donated_});
     ++jit_counts().compiles;
+    wanted = std::move(made);
+  }
+  if (&wanted == &owner_ && !executable_.load(std::memory_order_relaxed)) {
+    platform_ = platform;
     executable_.store(owner_.get(), std::memory_order_release);
   }
-  return *owner_;
+  return *wanted;
 }
 
 // With debug_nans on, programs run on the interpreter, which checks every operation's results.
-Executable& CompiledFunction::runner() {
-  if (!config.debug_nans) return executable();
+Executable& CompiledFunction::runner(int device) {
+  if (!config.debug_nans) return executable_on(device);
   const std::lock_guard lock(mutex_);
   if (!checked_) checked_ = backend("interp").compile(jaxpr_, {name_, donated_});
   return *checked_;
 }
 
-std::vector<Array> CompiledFunction::run_uncommitted(std::span<const Array> inputs) { return runner().call(inputs, default_device_id()); }
+std::vector<Array> CompiledFunction::run_uncommitted(std::span<const Array> inputs) {
+  const int device = default_device_id();
+  return runner(device).call(inputs, device);
+}
 
 std::vector<Array> CompiledFunction::run(std::span<const Array> inputs, SourceLoc loc) {
   EagerScope eager;
@@ -66,17 +83,17 @@ std::vector<Array> CompiledFunction::run(std::span<const Array> inputs, SourceLo
     sharded |= !c->buffer || (committed && committed->buffer && committed->buffer->device_id() != c->buffer->device_id());
     committed = c;
   }
-  if (runner().takes_placed()) {
+  const int device = committed && committed->buffer ? committed->buffer->device_id() : device_ >= 0 ? device_ : default_device_id();
+  if (runner(device).takes_placed()) {
     if (!donated_.empty()) check_given_once(inputs, loc);
-    std::vector<Array> results = runner().call(inputs, default_device_id());
+    std::vector<Array> results = runner(device).call(inputs, default_device_id());
     take_donated(inputs);
     return results;
   }
   // Sharded operands, and ones that are committed to several devices, go step by step: each operation follows its operands, or throws.
   if (sharded) return eval_jaxpr(jaxpr_, inputs);
-  const int device = committed ? committed->buffer->device_id() : device_ >= 0 ? device_ : default_device_id();
   const Ref<const Placement> placement = committed ? committed->placement : Ref<const Placement>();  // a donated array loses its own
-  std::vector<Array> results = donated_.empty() ? runner().call(inputs, device) : run_donating(inputs, device, loc);
+  std::vector<Array> results = donated_.empty() ? runner(device).call(inputs, device) : run_donating(inputs, device, loc);
   if (placement)
     for (Array& x : results)
       if (const ConcreteArray* c = as_concrete(x); c && !c->placement) x = Array(Ref<ArrayImpl>(new ConcreteArray(c->aval, {c->buffer}, placement)));
@@ -115,7 +132,7 @@ std::vector<Array> CompiledFunction::run_donating(std::span<const Array> inputs,
     host().read(*c, copy->data(), loc);
     owned[i] = Array(Ref<ArrayImpl>(new ConcreteArray(c->aval, std::move(copy))));
   }
-  std::vector<Array> results = runner().call(owned, device);
+  std::vector<Array> results = runner(device).call(owned, device);
   take_donated(inputs);
   return results;
 }

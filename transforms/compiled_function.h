@@ -1,6 +1,7 @@
 // A traced program that is compiled when it is first run: what jit and its stages share. Internal.
 #pragma once
 #include <atomic>
+#include <map>
 #include <mutex>
 
 #include "runtime/executable.h"
@@ -19,6 +20,8 @@ class CompiledFunction final : public Program {
   bool captures_tracers() const { return captures_tracers_; }
   /// Compiles at the first call. Thread-safe.
   Executable& executable();
+  /// The same, for the platform of a device.
+  Executable& executable_on(int device);
   /// On concrete arrays of just the input types, where they are; throws where they can't meet.
   std::vector<Array> run(std::span<const Array> inputs, SourceLoc loc);
   /// The same for inputs that are known to be uncommitted, when nothing is donated.
@@ -31,7 +34,7 @@ class CompiledFunction final : public Program {
   }
 
  private:
-  Executable& runner();
+  Executable& runner(int device);
   void check_given_once(std::span<const Array> inputs, SourceLoc loc) const;
   void take_donated(std::span<const Array> inputs) const;
   std::vector<Array> run_donating(std::span<const Array> inputs, int device, SourceLoc loc);
@@ -43,6 +46,8 @@ class CompiledFunction final : public Program {
   bool captures_tracers_ = false, captures_placed_ = false, plain_ = false;
   std::mutex mutex_;
   Ref<Executable> owner_, checked_;
+  std::string platform_;              // of owner_
+  std::map<std::string, Ref<Executable>> others_;  // of other platforms
   std::atomic<Executable*> executable_{nullptr};
 };
 

@@ -48,7 +48,7 @@ class PmapProgram final : public ProgramMaker {
     std::vector<int> dims = resolve_in_axes(f, options_.in_axes, "pmap");
     const std::int64_t rows = mapped_size(f, dims, options_.axis_size, "pmap");
     if (rows == 0) throw ShapeError("pmap: the mapped axis has size 0; there must be a row for one device at least", f.loc);
-    const auto devices = static_cast<std::int64_t>(options_.devices.empty() ? local_devices().size() : local_ones(f.loc).size());
+    const auto devices = static_cast<std::int64_t>(options_.devices.empty() ? local_devices("cpu").size() : local_ones(f.loc).size());
     if (rows > devices && !options_.chunk) throw_too_many_rows(f, dims, rows, devices);
 
     TraceRequest request{fmt::format("pmap of {}", f.name), {}, {}, {{options_.axis_name, static_cast<int>(rows * num_processes())}}};

@@ -7,12 +7,14 @@
 #include <cstring>
 #include <limits>
 
+#include "backends/codegen/program_cost.h"
 #include "backends/codegen/simplify.h"
 #include "backends/cpu/background.h"
 #include "backends/cpu/cpu_backend.h"
 #include "backends/cpu/object_export.h"
 #include "backends/cuda/ptx.h"
 #include "core/error.h"
+#include "runtime/blocks.h"
 #include "runtime/buffer.h"
 #include "runtime/thread_pool.h"
 
@@ -68,37 +70,6 @@ const void* fixed_memory(const FixedPointer& f) {
   const JaxprData& data = f.program->jaxpr.data();
   const auto number = static_cast<std::size_t>(info.number);
   return info.role == BufferInfo::Role::constant ? host_data(data.consts[number]) : data.literals[number].bits.data();
-}
-
-/// Adds up what the steps of a program cost; of branches the mean is taken.
-CostAnalysis cost_of(const KernelProgram& p, const KernelProgram& root) {
-  CostAnalysis cost;
-  for (const Step& s : p.steps) {
-    if (s.kind == Step::Kind::control) {
-      const ControlStep& c = p.controls[static_cast<std::size_t>(s.number)];
-      const double times = c.kind == ControlStep::Kind::scan         ? static_cast<double>(c.length)
-                           : c.kind == ControlStep::Kind::while_loop ? 1
-                                                                     : 1 / static_cast<double>(c.programs.size());
-      for (const KernelProgram& part : c.programs) {
-        const CostAnalysis each = cost_of(part, root);
-        cost.flops += times * each.flops, cost.bytes_accessed += times * each.bytes_accessed;
-      }
-      continue;
-    }
-    if (s.kind == Step::Kind::kernel) {
-      const KernelCost& c = root.kernels[static_cast<std::size_t>(s.number)].cost;
-      cost.flops += c.flops, cost.bytes_accessed += c.bytes;
-      continue;
-    }
-    for (BufferId b : s.buffers)
-      if (b >= 0) cost.bytes_accessed += static_cast<double>(p.buffers[static_cast<std::size_t>(b)].aval.bytes());
-    if (s.kind != Step::Kind::product) continue;
-    const ProductStep& m = root.products[static_cast<std::size_t>(s.number)];
-    double flops = 2.0 * static_cast<double>(m.m) * static_cast<double>(m.n) * static_cast<double>(m.k);
-    for (const ProductStep::Batch& b : m.batch) flops *= static_cast<double>(b.size);
-    cost.flops += flops;
-  }
-  return cost;
 }
 
 }  // namespace
@@ -197,6 +168,7 @@ std::vector<Array> CpuExecutable::call(std::span<const Array> inputs, int device
   const JaxprData& data = program_.jaxpr.data();
   if (inputs.size() != static_cast<std::size_t>(data.num_inputs))
     throw Error(fmt::format("{}: internal error: called with {} inputs, compiled for {}", name_, inputs.size(), data.num_inputs));
+  if (any_beyond_host(inputs)) return call(fetched(inputs, device), device);
   struct Arena {
     CpuExecutable* owner;
     char* memory;
@@ -323,7 +295,7 @@ std::string CpuExecutable::as_text(std::string_view form) const {
   throw CompileError(fmt::format("as_text: there is no form `{}`; there are `jaxpr`, `kernels`, `llvm`, `asm` and `ptx`", form));
 }
 
-CostAnalysis CpuExecutable::cost_analysis() const { return cost_of(program_, program_); }
+CostAnalysis CpuExecutable::cost_analysis() const { return program_cost(program_); }
 
 MemoryAnalysis CpuExecutable::memory_analysis() const {
   MemoryAnalysis m;

@@ -23,6 +23,7 @@ HostTensor tensor_of(const Array& x) { return {x.aval(), const_cast<void*>(host_
 
 std::vector<Array> run_reference(const Primitive& op, const ParamsRef& params, std::span<const Array> inputs, std::span<const Aval> out_avals,
                                  int device, SourceLoc loc) {
+  if (any_beyond_host(inputs)) return run_reference(op, params, fetched(inputs, device), out_avals, device, loc);
   std::vector<HostTensor> in, out;
   for (const Array& x : inputs) in.push_back(tensor_of(x));
   std::vector<Array> results;

@@ -1,0 +1,41 @@
+#include "backends/codegen/program_cost.h"
+
+namespace weft::detail {
+namespace {
+
+/// `root`: the outermost program, which has the tables.
+CostAnalysis cost_of(const KernelProgram& p, const KernelProgram& root) {
+  CostAnalysis cost;
+  for (const Step& s : p.steps) {
+    if (s.kind == Step::Kind::control) {
+      const ControlStep& c = p.controls[static_cast<std::size_t>(s.number)];
+      const double times = c.kind == ControlStep::Kind::scan         ? static_cast<double>(c.length)
+                           : c.kind == ControlStep::Kind::while_loop ? 1
+                                                                     : 1 / static_cast<double>(c.programs.size());
+      for (const KernelProgram& part : c.programs) {
+        const CostAnalysis each = cost_of(part, root);
+        cost.flops += times * each.flops, cost.bytes_accessed += times * each.bytes_accessed;
+      }
+      continue;
+    }
+    if (s.kind == Step::Kind::kernel) {
+      const KernelCost& c = root.kernels[static_cast<std::size_t>(s.number)].cost;
+      cost.flops += c.flops, cost.bytes_accessed += c.bytes;
+      continue;
+    }
+    for (BufferId b : s.buffers)
+      if (b >= 0) cost.bytes_accessed += static_cast<double>(p.buffers[static_cast<std::size_t>(b)].aval.bytes());
+    if (s.kind != Step::Kind::product) continue;
+    const ProductStep& m = root.products[static_cast<std::size_t>(s.number)];
+    double flops = 2.0 * static_cast<double>(m.m) * static_cast<double>(m.n) * static_cast<double>(m.k);
+    for (const ProductStep::Batch& b : m.batch) flops *= static_cast<double>(b.size);
+    cost.flops += flops;
+  }
+  return cost;
+}
+
+}  // namespace
+
+CostAnalysis program_cost(const KernelProgram& p) { return cost_of(p, p); }
+
+}  // namespace weft::detail

@@ -1,0 +1,11 @@
+// What a program of kernels and steps is expected to cost.
+#pragma once
+#include "backends/codegen/program.h"
+#include "runtime/executable.h"
+
+namespace weft::detail {
+
+/// Flops and bytes of all its steps; of branches the mean is taken, while loops count one iteration.
+CostAnalysis program_cost(const KernelProgram& p);
+
+}  // namespace weft::detail

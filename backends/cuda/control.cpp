@@ -1,0 +1,160 @@
+// Loops and branches on a device: the host drives them. A scan needs nothing from the device; the condition of a while loop and the choice of
+// a branch are read back.
+#include <algorithm>
+
+#include "backends/cuda/executable.h"
+#include "core/error.h"
+
+namespace weft::detail::cuda {
+namespace {
+
+using Place = ControlStep::Carry::Place;
+
+DevicePointer offset(DevicePointer p, std::int64_t bytes) { return p + static_cast<DevicePointer>(bytes); }
+
+/// Where the carried values are: now, and after the iteration.
+struct Carried {
+  std::vector<DevicePointer> now, next, other;
+  std::vector<std::int64_t> bytes;
+
+  void step() {
+    now = next;
+    std::swap(next, other);
+  }
+};
+
+}  // namespace
+
+void GpuExecutable::program(OnDevice& d, const KernelProgram& p, const Addresses& inputs, const Addresses& outputs, DevicePointer arena) {
+  Addresses at(p.buffers.size());
+  for (std::size_t b = 0; b < p.buffers.size(); ++b) {
+    const BufferInfo& info = p.buffers[b];
+    const auto number = static_cast<std::size_t>(info.number);
+    switch (info.role) {
+      case BufferInfo::Role::input:
+        at[b] = inputs[number];
+        break;
+      case BufferInfo::Role::output:
+        at[b] = outputs[number];
+        break;
+      case BufferInfo::Role::temporary:
+        at[b] = offset(arena, std::max<std::int64_t>(info.offset, 0));
+        break;
+      case BufferInfo::Role::constant:
+      case BufferInfo::Role::literal:
+        at[b] = d.fixed.at({&p, static_cast<BufferId>(b)});
+        break;
+    }
+  }
+  // Results that no step computes. Inputs among them are copied while they are whole.
+  const auto copy_results = [&](bool computed) {
+    for (std::size_t k = 0; k < p.outputs.size(); ++k) {
+      const auto b = static_cast<std::size_t>(p.outputs[k].buffer);
+      if ((p.buffers[b].role == BufferInfo::Role::output) == computed) copy(d, outputs[k], at[b], p.buffers[b].aval.bytes());
+    }
+  };
+  copy_results(false);
+  run_steps(d, p, at);
+  copy_results(true);
+}
+
+void GpuExecutable::control(OnDevice& d, const KernelProgram& p, const Step& s, const Addresses& at) {
+  const ControlStep& c = p.controls[static_cast<std::size_t>(s.number)];
+  Addresses operands, results;
+  const std::size_t end = s.buffers.size() - (c.scratch_bytes > 0 ? 1 : 0);
+  for (std::size_t i = 0; i < end; ++i)
+    (static_cast<int>(i) < c.num_inputs ? operands : results).push_back(at[static_cast<std::size_t>(s.buffers[i])]);
+  const DevicePointer scratch = c.scratch_bytes > 0 ? at[static_cast<std::size_t>(s.buffers.back())] : 0;
+  switch (c.kind) {
+    case ControlStep::Kind::scan:
+      return scan(d, c, operands, results, scratch);
+    case ControlStep::Kind::while_loop:
+      return while_loop(d, c, operands, results, scratch);
+    case ControlStep::Kind::cond:
+      return branch(d, c, operands, results, scratch);
+  }
+}
+
+namespace {
+
+/// `odd`: an odd number of iterations writes the last one's values to the results.
+template <class Copy>
+Carried begin_carry(const ControlStep& c, const KernelProgram& body, std::span<const DevicePointer> start, const std::vector<DevicePointer>& results,
+                    DevicePointer scratch, bool odd, Copy copy) {
+  Carried k;
+  const JaxprData& data = body.jaxpr.data();
+  for (std::size_t i = 0; i < static_cast<std::size_t>(c.num_carry); ++i) {
+    k.bytes.push_back(data.aval(data.outputs[i]).bytes());
+    k.now.push_back(start[i]);
+    switch (c.carry[i].place) {
+      case Place::kept:
+        k.next.push_back(start[i]), k.other.push_back(start[i]);
+        break;
+      case Place::in_place:
+        copy(results[i], start[i], k.bytes[i]);
+        k.now.back() = results[i];
+        k.next.push_back(results[i]), k.other.push_back(results[i]);
+        break;
+      case Place::swapped: {
+        const DevicePointer spare = offset(scratch, c.carry[i].spare);
+        k.next.push_back(odd ? results[i] : spare), k.other.push_back(odd ? spare : results[i]);
+      }
+    }
+  }
+  return k;
+}
+
+}  // namespace
+
+void GpuExecutable::scan(OnDevice& d, const ControlStep& c, const Addresses& operands, const Addresses& results, DevicePointer scratch) {
+  const KernelProgram& body = c.programs[0];
+  const JaxprData& data = body.jaxpr.data();
+  const auto consts = static_cast<std::size_t>(c.num_consts), carry = static_cast<std::size_t>(c.num_carry);
+  const auto copy_here = [&](DevicePointer to, DevicePointer from, std::int64_t bytes) { copy(d, to, from, bytes); };
+  if (c.length == 0) {
+    for (std::size_t i = 0; i < carry; ++i) copy(d, results[i], operands[consts + i], data.aval(data.outputs[i]).bytes());
+    return;
+  }
+  Carried k = begin_carry(c, body, std::span(operands).subspan(consts, carry), results, scratch, c.length % 2 == 1, copy_here);
+  for (std::int64_t i = 0; i < c.length; ++i) {
+    const std::int64_t position = c.reverse ? c.length - 1 - i : i;
+    Addresses inputs(operands.begin(), operands.begin() + c.num_consts), outputs = k.next;
+    inputs.insert(inputs.end(), k.now.begin(), k.now.end());
+    for (std::size_t n = consts + carry; n < operands.size(); ++n) inputs.push_back(offset(operands[n], position * data.input_avals()[n].bytes()));
+    for (std::size_t n = carry; n < results.size(); ++n) outputs.push_back(offset(results[n], position * data.aval(data.outputs[n]).bytes()));
+    program(d, body, inputs, outputs, offset(scratch, c.arena));
+    k.step();
+  }
+  for (std::size_t i = 0; i < carry; ++i)
+    if (c.carry[i].place == Place::kept) copy(d, results[i], operands[consts + i], k.bytes[i]);
+}
+
+void GpuExecutable::while_loop(OnDevice& d, const ControlStep& c, const Addresses& operands, const Addresses& results, DevicePointer scratch) {
+  const KernelProgram &condition = c.programs[0], &body = c.programs[1];
+  const std::ptrdiff_t a = c.cond_consts, b = a + c.num_consts;
+  const auto copy_here = [&](DevicePointer to, DevicePointer from, std::int64_t bytes) { copy(d, to, from, bytes); };
+  Carried k = begin_carry(c, body, std::span(operands).subspan(static_cast<std::size_t>(b)), results, scratch, true, copy_here);
+  const DevicePointer predicate = offset(scratch, c.predicate);
+  for (;;) {
+    Addresses inputs(operands.begin(), operands.begin() + a);
+    inputs.insert(inputs.end(), k.now.begin(), k.now.end());
+    program(d, condition, inputs, {predicate}, offset(scratch, c.arena));
+    std::uint8_t go_on = 0;
+    d.device->download(&go_on, predicate, 1);
+    if (!go_on) break;
+    inputs.assign(operands.begin() + a, operands.begin() + b);
+    inputs.insert(inputs.end(), k.now.begin(), k.now.end());
+    program(d, body, inputs, k.next, offset(scratch, c.arena));
+    k.step();
+  }
+  for (std::size_t i = 0; i < k.now.size(); ++i) copy(d, results[i], k.now[i], k.bytes[i]);
+}
+
+void GpuExecutable::branch(OnDevice& d, const ControlStep& c, const Addresses& operands, const Addresses& results, DevicePointer scratch) {
+  std::int32_t index = 0;
+  d.device->download(&index, operands[0], sizeof index);
+  index = std::clamp(index, 0, static_cast<std::int32_t>(c.programs.size()) - 1);
+  program(d, c.programs[static_cast<std::size_t>(index)], {operands.begin() + 1, operands.end()}, results, offset(scratch, c.arena));
+}
+
+}  // namespace weft::detail::cuda

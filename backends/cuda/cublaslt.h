@@ -1,0 +1,49 @@
+// What weft calls of cuBLASLt, after its public documentation: the library is looked up when it is needed, its headers never.
+#pragma once
+#include <cstddef>
+#include <cstdint>
+
+#include "backends/cuda/driver.h"
+
+namespace weft::detail::cuda::lt {
+
+using Handle = struct LtHandle*;
+using Description = struct LtDescription*;
+using Layout = struct LtLayout*;
+using Preference = struct LtPreference*;
+struct Algorithm {
+  std::uint64_t data[8] = {};
+};
+struct Heuristic {
+  Algorithm algorithm;
+  std::size_t workspace = 0;
+  int state = 0;
+  float waves = 0;
+  int reserved[4] = {};
+};
+
+constexpr int kFloat32 = 0, kFloat64 = 1, kFloat16 = 2, kBFloat16 = 14;
+constexpr int kCompute32 = 68, kCompute64 = 70;
+constexpr int kAsIs = 0, kTransposed = 1;
+constexpr int kTurnA = 3, kTurnB = 4;               // of a description
+constexpr int kBatchCount = 5, kBatchStride = 6;    // of a layout
+constexpr int kMaxWorkspace = 1, kMinAlignmentA = 5;  // of a preference; then b, c, d
+
+}  // namespace weft::detail::cuda::lt
+
+// Name, parameters. All return a status, 0 for success.
+#define WEFT_CUBLASLT(F)                                                                                                                       \
+  F(cublasLtCreate, (lt::Handle*))                                                                                                             \
+  F(cublasLtMatmulDescCreate, (lt::Description*, int, int))                                                                                    \
+  F(cublasLtMatmulDescSetAttribute, (lt::Description, int, const void*, std::size_t))                                                          \
+  F(cublasLtMatmulDescDestroy, (lt::Description))                                                                                              \
+  F(cublasLtMatrixLayoutCreate, (lt::Layout*, int, std::uint64_t, std::uint64_t, std::int64_t))                                                \
+  F(cublasLtMatrixLayoutSetAttribute, (lt::Layout, int, const void*, std::size_t))                                                             \
+  F(cublasLtMatrixLayoutDestroy, (lt::Layout))                                                                                                 \
+  F(cublasLtMatmulPreferenceCreate, (lt::Preference*))                                                                                         \
+  F(cublasLtMatmulPreferenceSetAttribute, (lt::Preference, int, const void*, std::size_t))                                                     \
+  F(cublasLtMatmulPreferenceDestroy, (lt::Preference))                                                                                         \
+  F(cublasLtMatmulAlgoGetHeuristic,                                                                                                            \
+    (lt::Handle, lt::Description, lt::Layout, lt::Layout, lt::Layout, lt::Layout, lt::Preference, int, lt::Heuristic*, int*))                  \
+  F(cublasLtMatmul, (lt::Handle, lt::Description, const void*, const void*, lt::Layout, const void*, lt::Layout, const void*, const void*,     \
+                     lt::Layout, void*, lt::Layout, const lt::Algorithm*, void*, std::size_t, Stream))

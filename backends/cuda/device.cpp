@@ -1,0 +1,252 @@
+#include "backends/cuda/device.h"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <cstring>
+
+#include "backends/cuda/collectives.h"
+#include "backends/cuda/ptx.h"
+#include "core/error.h"
+#include "runtime/accelerator.h"
+#include "runtime/processes.h"
+
+namespace weft::detail::cuda {
+namespace {
+
+constexpr std::size_t kStagingBytes = std::size_t{4} << 20;
+constexpr std::size_t kStageAbove = std::size_t{64} << 10;  // smaller copies are staged by the driver itself
+
+}  // namespace
+
+GpuDevice::GpuDevice(int ordinal, int id) : ordinal_(ordinal), id_(id) {
+  const Driver& d = driver();
+  int handle = 0, major = 0, minor = 0;
+  check(d.cuDeviceGet(&handle, ordinal), "cuDeviceGet", label());
+  char name[256] = {};
+  check(d.cuDeviceGetName(name, sizeof name, handle), "cuDeviceGetName", label());
+  name_ = name;
+  std::size_t bytes = 0;
+  check(d.cuDeviceTotalMem_v2(&bytes, handle), "cuDeviceTotalMem", label());
+  total_memory_ = static_cast<std::int64_t>(bytes);
+  check(d.cuDeviceGetAttribute(&multiprocessors_, kAttributeMultiprocessors, handle), "cuDeviceGetAttribute", label());
+  check(d.cuDeviceGetAttribute(&major, kAttributeMajor, handle), "cuDeviceGetAttribute", label());
+  check(d.cuDeviceGetAttribute(&minor, kAttributeMinor, handle), "cuDeviceGetAttribute", label());
+  // No device has capability 0.0: that is the emulator of the tests.
+  target_.emulated = major == 0 && minor == 0;
+  if (!target_.emulated) target_.architecture = known_architecture(10 * major + minor);
+  // The primary context is the one that NVIDIA's libraries use.
+  check(d.cuDevicePrimaryCtxRetain(&context_, handle), "cuDevicePrimaryCtxRetain", label());
+  try {
+    enter();
+    check(d.cuStreamCreate(&stream_, kStreamNonBlocking), "cuStreamCreate", label());
+    check(d.cuDeviceGetDefaultMemPool(&pool_, handle), "cuDeviceGetDefaultMemPool", label());
+    std::uint64_t keep = ~std::uint64_t{0};  // else each wait would give memory back to the system
+    check(d.cuMemPoolSetAttribute(pool_, kPoolReleaseThreshold, &keep), "cuMemPoolSetAttribute", label());
+  } catch (...) {
+    if (stream_) d.cuStreamDestroy_v2(stream_);
+    d.cuDevicePrimaryCtxRelease_v2(handle);
+    throw;
+  }
+}
+
+std::string GpuDevice::label() const { return fmt::format("cuda:{}", ordinal_); }
+
+void GpuDevice::enter() {
+  thread_local Context current = nullptr;
+  if (current == context_) return;
+  check(driver().cuCtxSetCurrent(context_), "cuCtxSetCurrent", label());
+  current = context_;
+}
+
+DevicePointer GpuDevice::allocate(std::size_t bytes, const std::string& what) {
+  enter();
+  const std::size_t size = std::max<std::size_t>(bytes, 16);
+  DevicePointer p = 0;
+  const Driver& d = driver();
+  const std::lock_guard lock(order_);
+  Result r = d.cuMemAllocAsync(&p, size, stream_);
+  if (r == kOutOfMemory) {
+    if (d.cuStreamSynchronize(stream_) == kSuccess && d.cuMemPoolTrimTo(pool_, 0) == kSuccess) r = d.cuMemAllocAsync(&p, size, stream_);
+    if (r == kOutOfMemory) {
+      const MemoryStats s = memory_stats();
+      throw DeviceError(fmt::format("{}: out of memory: {} bytes for {} (cuMemAllocAsync gives CUDA_ERROR_OUT_OF_MEMORY); {} bytes of {} are in use by arrays",
+                                    label(), bytes, what, s.bytes_in_use, s.bytes_limit));
+    }
+  }
+  check(r, "cuMemAllocAsync", fmt::format("{}: {} bytes for {}", label(), bytes, what));
+  const std::int64_t now = in_use_ += static_cast<std::int64_t>(size);
+  for (std::int64_t most = peak_; most < now && !peak_.compare_exchange_weak(most, now);) {
+  }
+  return p;
+}
+
+void GpuDevice::release(DevicePointer p, std::size_t bytes) noexcept {
+  try {
+    enter();
+    const std::lock_guard lock(order_);
+    driver().cuMemFreeAsync(p, stream_);
+  } catch (const Error&) {
+    // The device is lost, and its memory with it.
+  }
+  in_use_ -= static_cast<std::int64_t>(std::max<std::size_t>(bytes, 16));
+}
+
+MemoryStats GpuDevice::memory_stats() { return {in_use_, peak_, total_memory_}; }
+
+GpuDevice::Staging& GpuDevice::staging(int which) {
+  Staging& s = staging_[which];
+  const Driver& d = driver();
+  if (!s.done) check(d.cuEventCreate(&s.done, kEventNoTiming), "cuEventCreate", label());
+  if (!s.memory) check(d.cuMemAllocHost_v2(&s.memory, kStagingBytes), "cuMemAllocHost", label() + ": pinned memory for transfers");
+  if (s.used) check(d.cuEventSynchronize(s.done), "cuEventSynchronize", label() + ": a transfer");
+  s.used = false;
+  return s;
+}
+
+void GpuDevice::upload(DevicePointer to, const void* from, std::size_t bytes) {
+  if (bytes == 0) return;
+  enter();
+  const Driver& d = driver();
+  const std::string what = fmt::format("{}: copying {} bytes to the device", label(), bytes);
+  const std::lock_guard lock(order_);
+  if (bytes < kStageAbove) {
+    check(d.cuMemcpyHtoDAsync_v2(to, from, bytes, stream_), "cuMemcpyHtoDAsync", what);
+    return;
+  }
+  int which = 0;
+  for (std::size_t at = 0; at < bytes; at += kStagingBytes, which = 1 - which) {
+    const std::size_t n = std::min(kStagingBytes, bytes - at);
+    Staging& s = staging(which);
+    std::memcpy(s.memory, static_cast<const char*>(from) + at, n);
+    check(d.cuMemcpyHtoDAsync_v2(to + at, s.memory, n, stream_), "cuMemcpyHtoDAsync", what);
+    check(d.cuEventRecord(s.done, stream_), "cuEventRecord", what);
+    s.used = true;
+  }
+}
+
+void GpuDevice::download(void* to, DevicePointer from, std::size_t bytes) {
+  enter();
+  const Driver& d = driver();
+  const std::string what = fmt::format("{}: copying {} bytes to the host", label(), bytes);
+  const std::lock_guard lock(order_);
+  if (bytes < kStageAbove) {
+    if (bytes > 0) check(d.cuMemcpyDtoHAsync_v2(to, from, bytes, stream_), "cuMemcpyDtoHAsync", what);
+    wait(what);
+    return;
+  }
+  // One piece is copied out of pinned memory while the next one arrives in the other.
+  std::size_t before = 0, before_bytes = 0;
+  int which = 0;
+  for (std::size_t at = 0; at < bytes; at += kStagingBytes, which = 1 - which) {
+    const std::size_t n = std::min(kStagingBytes, bytes - at);
+    Staging& s = staging(which);
+    check(d.cuMemcpyDtoHAsync_v2(s.memory, from + at, n, stream_), "cuMemcpyDtoHAsync", what);
+    check(d.cuEventRecord(s.done, stream_), "cuEventRecord", what);
+    s.used = true;
+    if (before_bytes > 0) std::memcpy(static_cast<char*>(to) + before, staging(1 - which).memory, before_bytes);
+    before = at, before_bytes = n;
+  }
+  std::memcpy(static_cast<char*>(to) + before, staging(1 - which).memory, before_bytes);
+}
+
+void GpuDevice::wait(const std::string& what) {
+  const Mark here(*this, what);
+  check(driver().cuEventSynchronize(here.event()), "cuEventSynchronize", what);
+}
+
+Mark::Mark(GpuDevice& device, const std::string& what) {
+  device.enter();
+  const std::lock_guard lock(device.order());
+  check(driver().cuEventCreate(&event_, kEventNoTiming), "cuEventCreate", what);
+  const Result r = driver().cuEventRecord(event_, device.stream());
+  if (r != kSuccess) driver().cuEventDestroy_v2(event_);
+  check(r, "cuEventRecord", what);
+}
+Mark::~Mark() { driver().cuEventDestroy_v2(event_); }
+
+const std::vector<GpuDevice*>& devices() {
+  static const std::vector<GpuDevice*>& all = *new std::vector<GpuDevice*>([] {
+    std::vector<GpuDevice*> list;
+    std::string problem;
+    if (!has_driver(problem)) return list;
+    int n = 0;
+    check(driver().cuDeviceGetCount(&n), "cuDeviceGetCount", "cuda");
+    for (int i = 0; i < n; ++i) list.push_back(new GpuDevice(i, processes().num_devices() + i));
+    return list;
+  }());
+  return all;
+}
+
+GpuDevice& device_of(int id) { return *devices().at(static_cast<std::size_t>(id - processes().num_devices())); }
+
+GpuBuffer::GpuBuffer(GpuDevice& device, std::size_t bytes) : device_(device), bytes_(bytes), pointer_(device.allocate(bytes, "an array")) {}
+
+namespace {
+
+class CudaDevices final : public Accelerators {
+ public:
+  int count() override { return static_cast<int>(devices().size()); }
+  std::string why_none() override {
+    std::string problem;
+    return has_driver(problem) ? "the CUDA driver finds no device" : problem;
+  }
+  std::string kind(int id) override { return device_of(id).name(); }
+  MemoryStats memory_stats(int id) override { return device_of(id).memory_stats(); }
+  Ref<Buffer> allocate(std::size_t bytes, int id) override { return Ref<Buffer>(new GpuBuffer(device_of(id), bytes)); }
+  Ref<Buffer> upload(const void* from, std::size_t bytes, int id) override {
+    GpuDevice& d = device_of(id);
+    Ref<Buffer> out(new GpuBuffer(d, bytes));
+    d.upload(static_cast<GpuBuffer&>(*out).pointer(), from, bytes);
+    return out;
+  }
+  void download(const Ref<Buffer>& from, void* to) override {
+    auto& b = static_cast<GpuBuffer&>(*from);
+    device_of(b.device_id()).download(to, b.pointer(), b.bytes());
+  }
+  Ref<Buffer> copy(const Ref<Buffer>& from, int id) override {
+    auto& b = static_cast<GpuBuffer&>(*from);
+    GpuDevice &source = device_of(b.device_id()), &target = device_of(id);
+    Ref<Buffer> out(new GpuBuffer(target, b.bytes()));
+    const DevicePointer to = static_cast<GpuBuffer&>(*out).pointer();
+    const std::string what = fmt::format("copying {} bytes from {} to {}", b.bytes(), source.label(), target.label());
+    if (&source == &target) {
+      target.enter();
+      const std::lock_guard lock(target.order());
+      check(driver().cuMemcpyDtoDAsync_v2(to, b.pointer(), b.bytes(), target.stream()), "cuMemcpyDtoDAsync", what);
+      return out;
+    }
+    // The target waits for what makes the source's contents, and the source for the copy: its memory may be given back.
+    const std::scoped_lock lock(source.order(), target.order());
+    wait_for(target, source, what);
+    target.enter();
+    check(driver().cuMemcpyPeerAsync(to, target.context(), b.pointer(), source.context(), b.bytes(), target.stream()), "cuMemcpyPeerAsync", what);
+    wait_for(source, target, what);
+    return out;
+  }
+  void wait(const Ref<Buffer>& buffer) override {
+    GpuDevice& d = device_of(buffer->device_id());
+    wait_watching(d, d.label() + ": waiting for an array");
+  }
+  void join(const CollectivePlan& plan, const std::vector<int>& group, std::span<const Ref<Buffer>> in, std::span<Ref<Buffer>> out,
+            std::span<const int> device_ids) override {
+    join_group(plan, group, in, out, device_ids);
+  }
+
+ private:
+  static void wait_for(GpuDevice& who, GpuDevice& whom, const std::string& what) {
+    const Mark there(whom, what);
+    who.enter();
+    check(driver().cuStreamWaitEvent(who.stream(), there.event(), 0), "cuStreamWaitEvent", what);
+  }
+};
+
+}  // namespace
+}  // namespace weft::detail::cuda
+
+namespace weft::detail {
+Accelerators& accelerators() {
+  static cuda::CudaDevices devices;
+  return devices;
+}
+}  // namespace weft::detail

@@ -1,0 +1,103 @@
+// CUDA devices: contexts, streams, memory.
+#pragma once
+#include <atomic>
+#include <memory>
+#include <mutex>
+#include <vector>
+
+#include "backends/codegen/gpu_emit.h"
+#include "backends/cuda/driver.h"
+#include "core/array_impl.h"
+#include "runtime/device.h"
+
+namespace weft::detail::cuda {
+
+/// One device. All its work goes through one stream, so that memory, copies and kernels are in order without further ado.
+class GpuDevice {
+ public:
+  GpuDevice(int ordinal, int id);
+  GpuDevice(const GpuDevice&) = delete;
+  GpuDevice& operator=(const GpuDevice&) = delete;
+
+  int id() const { return id_; }
+  const std::string& name() const { return name_; }
+  std::string label() const;  ///< cuda:0
+  const GpuTarget& target() const { return target_; }
+  int multiprocessors() const { return multiprocessors_; }
+  Stream stream() const { return stream_; }
+  Context context() const { return context_; }
+  /// Makes it the calling thread's current device.
+  void enter();
+
+  /// Stream-ordered memory of at least one byte. When there is none left, what the pool keeps is given back and it is tried again.
+  DevicePointer allocate(std::size_t bytes, const std::string& what);
+  void release(DevicePointer p, std::size_t bytes) noexcept;
+  MemoryStats memory_stats();
+
+  /// From host memory, through pinned memory where that pays; the caller's memory is free when this returns.
+  void upload(DevicePointer to, const void* from, std::size_t bytes);
+  /// Waits for the device.
+  void download(void* to, DevicePointer from, std::size_t bytes);
+  /// Until all that is in the stream now is done. Others may go on putting work into it.
+  void wait(const std::string& what);
+
+  /// Held while calls that belong together are put into the stream.
+  std::recursive_mutex& order() { return order_; }
+
+ private:
+  struct Staging {
+    void* memory = nullptr;
+    Event done = nullptr;
+    bool used = false;
+  };
+  Staging& staging(int which);
+
+  const int ordinal_, id_;
+  std::string name_;
+  GpuTarget target_;
+  int multiprocessors_ = 1;
+  std::int64_t total_memory_ = 0;
+  Context context_ = nullptr;
+  Stream stream_ = nullptr;
+  MemoryPool pool_ = nullptr;
+  std::recursive_mutex order_;
+  Staging staging_[2];
+  std::atomic<std::int64_t> in_use_{0}, peak_{0};
+};
+
+/// A mark in a device's stream.
+class Mark {
+ public:
+  Mark(GpuDevice& device, const std::string& what);
+  ~Mark();
+  Mark(const Mark&) = delete;
+  Mark& operator=(const Mark&) = delete;
+  Event event() const { return event_; }
+
+ private:
+  Event event_ = nullptr;
+};
+
+/// All devices; empty where there is no driver. The devices are made at first use and last as long as the process.
+const std::vector<GpuDevice*>& devices();
+/// The device with an id of devices().
+GpuDevice& device_of(int id);
+
+/// Memory of a device.
+class GpuBuffer final : public Buffer {
+ public:
+  GpuBuffer(GpuDevice& device, std::size_t bytes);
+  ~GpuBuffer() override { device_.release(pointer_, bytes_); }
+  void* data() override { return reinterpret_cast<void*>(pointer_); }
+  std::size_t bytes() const override { return bytes_; }
+  int device_id() const override { return device_.id(); }
+  bool on_host() const override { return false; }
+  DevicePointer pointer() const { return pointer_; }
+
+ private:
+  GpuDevice& device_;
+  std::size_t bytes_;
+  DevicePointer pointer_;
+};
+
+}  // namespace weft::detail::cuda

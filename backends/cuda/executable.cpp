@@ -1,0 +1,410 @@
+#include "backends/cuda/executable.h"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <cstring>
+
+#include "backends/codegen/program_cost.h"
+#include "backends/codegen/simplify.h"
+#include "backends/cpu/native_step.h"
+#include "backends/cuda/cuda_backend.h"
+#include "core/error.h"
+#include "runtime/accelerator.h"
+#include "runtime/blocks.h"
+#include "runtime/buffer.h"
+
+namespace weft::detail::cuda {
+namespace {
+
+constexpr std::int64_t kBlocksPerMultiprocessor = 32;
+constexpr int kWorthCapturing = 3;        // launches
+constexpr int kMaxCaptured = 4096;        // launches of one graph
+constexpr std::size_t kGraphsKept = 4;    // of a program on a device
+
+/// How often the program launches something, or copies; -1: it depends on values, or needs the host.
+int launches_of(const KernelProgram& p, const GpuCode& code) {
+  int n = static_cast<int>(p.outputs.size());
+  for (const Step& s : p.steps) {
+    switch (s.kind) {
+      case Step::Kind::kernel:
+        n += static_cast<int>(code.kernels[static_cast<std::size_t>(s.number)].size());
+        break;
+      case Step::Kind::product:
+        ++n;
+        break;
+      case Step::Kind::opaque:
+        return -1;
+      case Step::Kind::control: {
+        const ControlStep& c = p.controls[static_cast<std::size_t>(s.number)];
+        if (c.kind != ControlStep::Kind::scan || c.length > kMaxCaptured) return -1;
+        const int body = launches_of(c.programs[0], code);
+        if (body < 0) return -1;
+        n += static_cast<int>(c.length) * body;
+      }
+    }
+    if (n > kMaxCaptured) return -1;
+  }
+  return n;
+}
+
+/// Products are kernels where there is no library for them.
+KernelProgram plan(const Jaxpr& simplified, const std::vector<bool>& donated) {
+  TargetTraits traits = gpu_traits();
+  KernelProgram p = form_program(simplified, traits, donated);
+  if (p.products.empty() || has_products()) return p;
+  traits.library_products = false;
+  return form_program(simplified, traits, donated);
+}
+
+std::vector<std::byte> bytes_of(const Array& x) {
+  std::vector<std::byte> bytes(static_cast<std::size_t>(x.aval().bytes()));
+  if (const LiteralArray* l = as_literal(x))
+    std::memcpy(bytes.data(), l->bits.data(), bytes.size());
+  else
+    read_all(*as_concrete(x), bytes.data());
+  return bytes;
+}
+
+/// The user's line of the first result of the program that the step computes; of its first operation, if it computes none.
+SourceLoc line_of(const KernelProgram& p, const Step& s) {
+  const JaxprData& data = p.jaxpr.data();
+  for (BufferId b : s.buffers) {
+    if (b < 0 || p.buffers[static_cast<std::size_t>(b)].role != BufferInfo::Role::output) continue;
+    const Atom result = data.outputs[static_cast<std::size_t>(p.buffers[static_cast<std::size_t>(b)].number)];
+    for (const Eqn& e : data.eqns)
+      if (!result.is_literal() && std::count(e.outputs.begin(), e.outputs.end(), result.var()) > 0 && e.loc) return e.loc;
+  }
+  for (const Eqn& e : data.eqns)
+    if (e.loc) return e.loc;
+  return {};
+}
+
+bool synchronous() {
+  static const bool on = [] {
+    const char* v = std::getenv("WEFT_CUDA_SYNC");
+    return v && *v && *v != '0';
+  }();
+  return on;
+}
+
+std::int64_t blocks_for(const GpuSchedule& s, const GpuDevice& d) {
+  return std::max<std::int64_t>(1, std::min(s.blocks(), d.multiprocessors() * kBlocksPerMultiprocessor * std::max(1, 256 / s.threads)));
+}
+std::int64_t workspace_for(const GpuSchedule& s, const GpuDevice& d) {
+  if (!s.workspace) return 0;
+  return (s.scratch + 255) / 256 * 256 * (blocks_for(s, d) * s.threads / s.team);
+}
+
+}  // namespace
+
+LoadedCode::LoadedCode(GpuDevice& device, const GpuCode& code, const std::string& name) : device_(device) {
+  if (code.kernels.empty()) return;
+  device.enter();
+  const Driver& d = driver();
+  char log[4096] = {};
+  int options[] = {kJitErrorLog, kJitErrorLogBytes};
+  void* values[] = {log, reinterpret_cast<void*>(sizeof log)};
+  const Result r = d.cuModuleLoadDataEx(&module_, code.image.c_str(), 2, options, values);
+  check(r, "cuModuleLoadDataEx", fmt::format("{}: loading the kernels of {}{}{}", device.label(), name, *log ? ": " : "", log));
+  try {
+    for (const auto& launches : code.kernels) {
+      kernels.emplace_back();
+      for (const GpuFunction& f : launches) {
+        kernels.back().emplace_back();
+        check(d.cuModuleGetFunction(&kernels.back().back(), module_, f.name.c_str()), "cuModuleGetFunction",
+              fmt::format("{}: {} of {}", device.label(), f.name, name));
+      }
+    }
+  } catch (...) {
+    d.cuModuleUnload(module_);
+    throw;
+  }
+}
+
+LoadedCode::~LoadedCode() {
+  if (!module_) return;
+  try {
+    device_.enter();
+  } catch (const Error&) {
+    return;
+  }
+  const std::lock_guard lock(device_.order());
+  driver().cuStreamSynchronize(device_.stream());
+  driver().cuModuleUnload(module_);
+}
+
+GpuExecutable::OnDevice::~OnDevice() {
+  try {
+    device->enter();
+  } catch (const Error&) {
+    return;
+  }
+  const std::lock_guard lock(device->order());
+  if (!graphs.empty()) driver().cuStreamSynchronize(device->stream());
+  for (const CapturedGraph& g : graphs)
+    if (g.graph) driver().cuGraphExecDestroy(g.graph);
+  for (const auto& [pointer, bytes] : owned) device->release(pointer, bytes);
+}
+
+GpuExecutable::GpuExecutable(const Jaxpr& j, const CompileOptions& options, const GpuTarget& target)
+    : name_(options.name), program_(plan(simplify(j), options.donated)), code_(compile_for_gpu(program_, target, "")) {
+  capturable_ = launches_of(program_, code_) >= kWorthCapturing && !synchronous();
+}
+
+GpuExecutable::~GpuExecutable() = default;
+
+GpuExecutable::OnDevice& GpuExecutable::on(GpuDevice& device) {
+  const std::lock_guard lock(mutex_);
+  std::unique_ptr<OnDevice>& d = on_[device.id()];
+  if (d) return *d;
+  auto made = std::make_unique<OnDevice>();
+  made->device = &device;
+  made->code = std::make_unique<LoadedCode>(device, code_, name_);
+  const auto take = [&](std::int64_t bytes, const char* what) -> DevicePointer {
+    if (bytes <= 0) return 0;
+    const DevicePointer p = device.allocate(static_cast<std::size_t>(bytes), fmt::format("{} of {}", what, name_));
+    made->owned.emplace_back(p, bytes);
+    return p;
+  };
+  for (const ProductStep& p : program_.products) made->products.push_back(make_product(device, p));
+  made->arena = take(program_.arena_bytes, "temporaries");
+  std::int64_t workspace = 0;
+  for (const auto& kernel : code_.kernels)
+    for (const GpuFunction& f : kernel) workspace = std::max(workspace, workspace_for(f.schedule, device));
+  made->workspace = take(workspace, "scratch memory");
+  add_fixed(*made, program_);
+  d = std::move(made);
+  return *d;
+}
+
+void GpuExecutable::add_fixed(OnDevice& d, const KernelProgram& p) {
+  const JaxprData& data = p.jaxpr.data();
+  for (std::size_t b = 0; b < p.buffers.size(); ++b) {
+    const BufferInfo& info = p.buffers[b];
+    if (info.role != BufferInfo::Role::constant && info.role != BufferInfo::Role::literal) continue;
+    const auto bytes = static_cast<std::size_t>(info.aval.bytes());
+    const auto number = static_cast<std::size_t>(info.number);
+    const DevicePointer at = d.device->allocate(bytes, fmt::format("constants of {}", name_));
+    d.owned.emplace_back(at, bytes);
+    std::vector<std::byte> host(bytes);
+    if (info.role == BufferInfo::Role::literal)
+      std::memcpy(host.data(), data.literals[number].bits.data(), bytes);
+    else
+      host = bytes_of(data.consts[number]);
+    d.device->upload(at, host.data(), bytes);
+    d.fixed[{&p, static_cast<BufferId>(b)}] = at;
+  }
+  for (const ControlStep& c : p.controls)
+    for (const KernelProgram& part : c.programs) add_fixed(d, part);
+}
+
+std::vector<Array> GpuExecutable::call(std::span<const Array> inputs, int device) {
+  const JaxprData& data = program_.jaxpr.data();
+  if (inputs.size() != static_cast<std::size_t>(data.num_inputs))
+    throw Error(fmt::format("{}: internal error: called with {} inputs, compiled for {}", name_, inputs.size(), data.num_inputs));
+  GpuDevice& gpu = device_of(device);
+  OnDevice& d = on(gpu);
+  gpu.enter();
+  // What the inputs, wherever they lie, are on this device.
+  std::vector<Ref<Buffer>> here(inputs.size());
+  for (std::size_t i = 0; i < inputs.size(); ++i) here[i] = buffer_on(inputs[i], device);
+  std::vector<Ref<Buffer>> results(program_.outputs.size());
+  Addresses at(program_.buffers.size());
+  const auto address = [](const Ref<Buffer>& b) { return static_cast<GpuBuffer&>(*b).pointer(); };
+  for (std::size_t b = 0; b < program_.buffers.size(); ++b) {
+    const BufferInfo& info = program_.buffers[b];
+    const auto number = static_cast<std::size_t>(info.number);
+    switch (info.role) {
+      case BufferInfo::Role::input:
+        at[b] = address(here[number]);
+        break;
+      case BufferInfo::Role::constant:
+      case BufferInfo::Role::literal:
+        at[b] = d.fixed.at({&program_, static_cast<BufferId>(b)});
+        break;
+      case BufferInfo::Role::temporary:
+        at[b] = d.arena + static_cast<DevicePointer>(std::max<std::int64_t>(info.offset, 0));
+        break;
+      case BufferInfo::Role::output: {
+        Ref<Buffer>& r = results[number];
+        r = info.reuses_input >= 0 ? here[static_cast<std::size_t>(info.reuses_input)]
+                                   : Ref<Buffer>(new GpuBuffer(gpu, static_cast<std::size_t>(info.aval.bytes())));
+        at[b] = address(r);
+        break;
+      }
+    }
+  }
+  {
+    const std::lock_guard lock(gpu.order());
+    if (capturable_)
+      run_captured(d, at);
+    else
+      run_steps(d, program_, at);
+  }
+  std::vector<Array> out;
+  for (std::size_t k = 0; k < program_.outputs.size(); ++k) {
+    const ProgramOutput& o = program_.outputs[k];
+    const BufferInfo& info = program_.buffers[static_cast<std::size_t>(o.buffer)];
+    const Aval& aval = data.aval(data.outputs[k]);
+    if (o.same_as >= 0 && out[static_cast<std::size_t>(o.same_as)].aval() == aval) {
+      out.push_back(out[static_cast<std::size_t>(o.same_as)]);
+    } else if (info.role == BufferInfo::Role::output) {
+      out.push_back(wrap_buffer(aval, results[static_cast<std::size_t>(info.number)]));
+    } else if (info.role == BufferInfo::Role::input) {
+      out.push_back(wrap_buffer(aval, here[static_cast<std::size_t>(info.number)]));
+    } else {
+      Ref<Buffer> copied(new GpuBuffer(gpu, static_cast<std::size_t>(aval.bytes())));
+      const std::lock_guard lock(gpu.order());
+      copy(d, address(copied), at[static_cast<std::size_t>(o.buffer)], aval.bytes());
+      out.push_back(wrap_buffer(aval, std::move(copied)));
+    }
+  }
+  return out;
+}
+
+/// A call with arrays that lie where those of an earlier one lay is a replay: memory comes back from the pool, so that training loops repeat
+/// themselves after a step or two.
+void GpuExecutable::run_captured(OnDevice& d, const Addresses& at) {
+  const Driver& cu = driver();
+  const Stream stream = d.device->stream();
+  const auto known = std::find_if(d.graphs.begin(), d.graphs.end(), [&](const CapturedGraph& g) { return g.addresses == at; });
+  if (known == d.graphs.end()) {
+    if (d.graphs.size() == kGraphsKept) {
+      if (d.graphs.back().graph) {
+        check(cu.cuStreamSynchronize(stream), "cuStreamSynchronize", name_);
+        cu.cuGraphExecDestroy(d.graphs.back().graph);
+      }
+      d.graphs.pop_back();
+    }
+    d.graphs.insert(d.graphs.begin(), {at, nullptr});
+    run_steps(d, program_, at);
+    return;
+  }
+  std::rotate(d.graphs.begin(), known, known + 1);
+  CapturedGraph& g = d.graphs.front();
+  if (!g.graph) {
+    check(cu.cuStreamBeginCapture_v2(stream, kCaptureThreadLocal), "cuStreamBeginCapture", name_);
+    Graph graph = nullptr;
+    try {
+      run_steps(d, program_, at);
+    } catch (...) {
+      cu.cuStreamEndCapture(stream, &graph);
+      if (graph) cu.cuGraphDestroy(graph);
+      throw;
+    }
+    check(cu.cuStreamEndCapture(stream, &graph), "cuStreamEndCapture", name_);
+    const Result r = cu.cuGraphInstantiateWithFlags(&g.graph, graph, 0);
+    cu.cuGraphDestroy(graph);
+    if (r != kSuccess) g.graph = nullptr;
+    check(r, "cuGraphInstantiateWithFlags", name_);
+  }
+  check(cu.cuGraphLaunch(g.graph, stream), "cuGraphLaunch", name_);
+}
+
+void GpuExecutable::run_steps(OnDevice& d, const KernelProgram& p, const Addresses& at) {
+  for (const Step& s : p.steps) {
+    switch (s.kind) {
+      case Step::Kind::kernel:
+        launch(d, p, s, at);
+        break;
+      case Step::Kind::product:
+        product(d, s, at);
+        break;
+      case Step::Kind::opaque:
+        opaque(d, p, s, at);
+        break;
+      case Step::Kind::control:
+        control(d, p, s, at);
+        break;
+    }
+  }
+}
+
+void GpuExecutable::launch(OnDevice& d, const KernelProgram& p, const Step& s, const Addresses& at) {
+  std::vector<DevicePointer> args;
+  for (BufferId b : s.buffers)
+    if (b >= 0) args.push_back(at[static_cast<std::size_t>(b)]);
+  args.push_back(d.workspace);
+  std::vector<void*> parameters;
+  for (DevicePointer& a : args) parameters.push_back(&a);
+  parameters.push_back(nullptr);  // as a mark: the driver knows how many there are
+  const auto k = static_cast<std::size_t>(s.number);
+  for (std::size_t i = 0; i < code_.kernels[k].size(); ++i) {
+    const GpuFunction& f = code_.kernels[k][i];
+    const auto what = [&] { return fmt::format("{}: {} of {}", d.device->label(), f.name, name_); };
+    const Result r = driver().cuLaunchKernel(d.code->kernels[k][i], static_cast<unsigned>(blocks_for(f.schedule, *d.device)), 1, 1,
+                                             static_cast<unsigned>(f.schedule.threads), 1, 1, 0, d.device->stream(), parameters.data(), nullptr);
+    if (r != kSuccess) check(r, "cuLaunchKernel", what(), line_of(p, s));
+    if (synchronous()) check(driver().cuStreamSynchronize(d.device->stream()), "cuStreamSynchronize", what(), line_of(p, s));
+  }
+}
+
+void GpuExecutable::copy(OnDevice& d, DevicePointer to, DevicePointer from, std::int64_t bytes) {
+  if (to == from || bytes <= 0) return;
+  check(driver().cuMemcpyDtoDAsync_v2(to, from, static_cast<std::size_t>(bytes), d.device->stream()), "cuMemcpyDtoDAsync",
+        fmt::format("{}: {}", d.device->label(), name_));
+}
+
+void GpuExecutable::product(OnDevice& d, const Step& s, const Addresses& at) {
+  const auto address = [&](std::size_t i) { return at[static_cast<std::size_t>(s.buffers[i])]; };
+  d.products[static_cast<std::size_t>(s.number)]->run(address(0), address(1), address(2));
+}
+
+/// On the host: the operands go there, the results come back.
+void GpuExecutable::opaque(OnDevice& d, const KernelProgram& p, const Step& s, const Addresses& at) {
+  const Eqn& e = p.jaxpr.data().eqns[static_cast<std::size_t>(s.number)];
+  std::vector<std::vector<std::byte>> memory;
+  std::vector<HostTensor> tensors;
+  std::vector<Aval> avals;
+  for (std::size_t i = 0; i < s.buffers.size(); ++i) {
+    const auto b = static_cast<std::size_t>(s.buffers[i]);
+    avals.push_back(p.buffers[b].aval);
+    const auto bytes = static_cast<std::size_t>(avals.back().bytes());
+    memory.emplace_back(bytes + 64);
+    auto* data = reinterpret_cast<std::byte*>((reinterpret_cast<std::uintptr_t>(memory.back().data()) + 63) / 64 * 64);
+    if (i < e.inputs.size()) d.device->download(data, at[b], bytes);
+    tensors.push_back({avals.back(), data});
+  }
+  const auto operands = std::span(tensors).first(e.inputs.size()), results = std::span(tensors).subspan(e.inputs.size());
+  if (const auto native = make_native_step(*e.op, *e.params, std::span(avals).first(e.inputs.size()), std::span(avals).subspan(e.inputs.size()))) {
+    std::vector<void*> addresses;
+    for (const HostTensor& t : tensors) addresses.push_back(t.data);
+    native->run(addresses);
+  } else {
+    e.op->reference({*e.params, operands, results});
+  }
+  for (std::size_t i = e.inputs.size(); i < s.buffers.size(); ++i)
+    d.device->upload(at[static_cast<std::size_t>(s.buffers[i])], tensors[i].data, static_cast<std::size_t>(avals[i].bytes()));
+}
+
+std::string GpuExecutable::as_text(std::string_view form) const {
+  if (form == "jaxpr") return program_.jaxpr.to_string();
+  if (form == "kernels") return to_string(program_);
+  if (form == "ptx") return code_.image;
+  if (form == "llvm") return gpu_llvm_text(program_, on_.empty() ? default_gpu_target() : on_.begin()->second->device->target());
+  throw CompileError(fmt::format("as_text: there is no form `{}`; there are `jaxpr`, `kernels`, `llvm` and `ptx`", form));
+}
+
+CostAnalysis GpuExecutable::cost_analysis() const { return program_cost(program_); }
+
+MemoryAnalysis GpuExecutable::memory_analysis() const {
+  MemoryAnalysis m;
+  for (const Aval& a : program_.jaxpr.data().input_avals()) m.argument_size_in_bytes += a.bytes();
+  for (const Aval& a : program_.jaxpr.data().output_avals()) m.output_size_in_bytes += a.bytes();
+  m.temp_size_in_bytes = program_.arena_bytes;
+  return m;
+}
+
+Executable::Object GpuExecutable::export_object(const std::string& name) const {
+  throw CompileError("export_object: " + name + " was compiled for a GPU, whose code no object file holds; compile it for `cpu`");
+}
+
+Ref<Executable> CudaBackend::compile(const Jaxpr& j, const CompileOptions& options) {
+  const std::vector<GpuDevice*>& all = devices();
+  if (all.empty()) throw DeviceError("cuda: " + accelerators().why_none());
+  return Ref<Executable>(new GpuExecutable(j, options, all[0]->target()));
+}
+
+}  // namespace weft::detail::cuda

@@ -1,0 +1,176 @@
+#include "backends/cuda/products.h"
+
+#include <dlfcn.h>
+#include <fmt/core.h>
+
+#include <cstdlib>
+#include <map>
+#include <mutex>
+
+#include "backends/cuda/cublaslt.h"
+#include "core/error.h"
+
+namespace weft::detail::cuda {
+namespace {
+
+constexpr std::size_t kWorkspaceBytes = std::size_t{32} << 20;
+
+struct Library {
+#define WEFT_DECLARE(name, parameters) int(*name) parameters = nullptr;
+  WEFT_CUBLASLT(WEFT_DECLARE)
+#undef WEFT_DECLARE
+  bool there = false;
+};
+
+const Library& library() {
+  static const Library l = [] {
+    Library r;
+    const char* given = std::getenv("WEFT_LIBCUBLASLT");
+    void* file = nullptr;
+    if (given)
+      file = dlopen(given, RTLD_NOW | RTLD_LOCAL);
+    else
+      for (const char* name : {"libcublasLt.so.13", "libcublasLt.so.12", "libcublasLt.so"})
+        if (!file) file = dlopen(name, RTLD_NOW | RTLD_LOCAL);
+    if (!file) return r;
+    r.there = true;
+#define WEFT_LOOK_UP(name, parameters)                                    \
+  r.name = reinterpret_cast<decltype(r.name)>(dlsym(file, #name));        \
+  r.there = r.there && r.name;
+    WEFT_CUBLASLT(WEFT_LOOK_UP)
+#undef WEFT_LOOK_UP
+    return r;
+  }();
+  return l;
+}
+
+void check_product(int status, const char* call, const std::string& what) {
+  if (status != 0) throw DeviceError(fmt::format("{}: {} gives status {}", what, call, status));
+}
+
+/// What a device keeps for all products.
+struct Shared {
+  lt::Handle handle = nullptr;
+  DevicePointer workspace = 0;
+};
+Shared& shared_of(GpuDevice& device) {
+  static std::mutex mutex;
+  static std::map<GpuDevice*, Shared>& all = *new std::map<GpuDevice*, Shared>;
+  const std::lock_guard lock(mutex);
+  Shared& s = all[&device];
+  device.enter();
+  if (!s.handle) check_product(library().cublasLtCreate(&s.handle), "cublasLtCreate", device.label());
+  if (!s.workspace) s.workspace = device.allocate(kWorkspaceBytes, "the products' scratch memory");
+  return s;
+}
+
+int data_type(DType t) { return t == float64 ? lt::kFloat64 : t == float16 ? lt::kFloat16 : t == bfloat16 ? lt::kBFloat16 : lt::kFloat32; }
+
+class LtProduct final : public GpuProduct {
+ public:
+  LtProduct(GpuDevice& device, const ProductStep& p) : device_(device), p_(p), shared_(shared_of(device)) {
+    what_ = fmt::format("{}: a product of {} x {} x {} {}", device.label(), p.m, p.k, p.n, p.dtype.name());
+    try {
+      prepare();
+    } catch (...) {
+      destroy();
+      throw;
+    }
+  }
+  ~LtProduct() override { destroy(); }
+
+  void run(DevicePointer a, DevicePointer b, DevicePointer out) const override {
+    const auto in_bytes = static_cast<DevicePointer>(p_.dtype.itemsize()), out_bytes = static_cast<DevicePointer>(p_.dtype.itemsize());
+    a += static_cast<DevicePointer>(p_.a_offset) * in_bytes, b += static_cast<DevicePointer>(p_.b_offset) * in_bytes;
+    const double one_wide = 1, zero_wide = 0;
+    const float one = 1, zero = 0;
+    const bool wide = p_.dtype == float64;
+    // The innermost batch dimension is the library's, the others are a loop.
+    const std::size_t loops = p_.batch.empty() ? 0 : p_.batch.size() - 1;
+    std::vector<std::int64_t> at(loops, 0);
+    for (;;) {
+      DevicePointer x = a, y = b, z = out;
+      for (std::size_t i = 0; i < loops; ++i) {
+        x += static_cast<DevicePointer>(at[i] * p_.batch[i].stride_a) * in_bytes;
+        y += static_cast<DevicePointer>(at[i] * p_.batch[i].stride_b) * in_bytes;
+        z += static_cast<DevicePointer>(at[i] * p_.batch[i].stride_out) * out_bytes;
+      }
+      // Row-major, so that the library sees the transposes of all: out^T = b^T a^T.
+      check_product(library().cublasLtMatmul(shared_.handle, description_, wide ? static_cast<const void*>(&one_wide) : &one,
+                                             reinterpret_cast<const void*>(y), layout_[0], reinterpret_cast<const void*>(x), layout_[1],
+                                             wide ? static_cast<const void*>(&zero_wide) : &zero, reinterpret_cast<const void*>(z), layout_[2],
+                                             reinterpret_cast<void*>(z), layout_[2], &chosen_.algorithm,
+                                             reinterpret_cast<void*>(shared_.workspace), kWorkspaceBytes, device_.stream()),
+                    "cublasLtMatmul", what_);
+      std::size_t i = loops;
+      while (i > 0 && ++at[i - 1] == p_.batch[i - 1].size) at[--i] = 0;
+      if (i == 0) return;
+    }
+  }
+
+ private:
+  void prepare() {
+    const Library& l = library();
+    const bool wide = p_.dtype == float64;
+    check_product(l.cublasLtMatmulDescCreate(&description_, wide ? lt::kCompute64 : lt::kCompute32, wide ? lt::kFloat64 : lt::kFloat32),
+                  "cublasLtMatmulDescCreate", what_);
+    const int turn_b = p_.b_col == 1 ? lt::kAsIs : lt::kTransposed, turn_a = p_.a_col == 1 ? lt::kAsIs : lt::kTransposed;
+    check_product(l.cublasLtMatmulDescSetAttribute(description_, lt::kTurnA, &turn_b, sizeof turn_b), "cublasLtMatmulDescSetAttribute", what_);
+    check_product(l.cublasLtMatmulDescSetAttribute(description_, lt::kTurnB, &turn_a, sizeof turn_a), "cublasLtMatmulDescSetAttribute", what_);
+    const ProductStep::Batch batch = p_.batch.empty() ? ProductStep::Batch{} : p_.batch.back();
+    const auto u = [](std::int64_t v) { return static_cast<std::uint64_t>(v); };
+    // Column-major, as stored: rows, columns, and the distance of columns.
+    turn_b == lt::kAsIs ? layout(0, p_.dtype, u(p_.n), u(p_.k), p_.b_row, batch.size, batch.stride_b)
+                        : layout(0, p_.dtype, u(p_.k), u(p_.n), p_.b_col, batch.size, batch.stride_b);
+    turn_a == lt::kAsIs ? layout(1, p_.dtype, u(p_.k), u(p_.m), p_.a_row, batch.size, batch.stride_a)
+                        : layout(1, p_.dtype, u(p_.m), u(p_.k), p_.a_col, batch.size, batch.stride_a);
+    layout(2, p_.dtype, u(p_.n), u(p_.m), p_.out_row, batch.size, batch.stride_out);
+    lt::Preference preference = nullptr;
+    check_product(l.cublasLtMatmulPreferenceCreate(&preference), "cublasLtMatmulPreferenceCreate", what_);
+    const std::uint64_t bytes = kWorkspaceBytes;
+    int status = l.cublasLtMatmulPreferenceSetAttribute(preference, lt::kMaxWorkspace, &bytes, sizeof bytes);
+    // Parts of larger arrays may begin anywhere.
+    const std::uint32_t alignment = static_cast<std::uint32_t>(p_.dtype.itemsize());
+    const bool shifted = (p_.a_offset | p_.b_offset) != 0 || p_.batch.size() > 1;
+    for (int side = lt::kMinAlignmentA; shifted && status == 0 && side < lt::kMinAlignmentA + 4; ++side)
+      status = l.cublasLtMatmulPreferenceSetAttribute(preference, side, &alignment, sizeof alignment);
+    int found = 0;
+    if (status == 0)
+      status = l.cublasLtMatmulAlgoGetHeuristic(shared_.handle, description_, layout_[0], layout_[1], layout_[2], layout_[2], preference, 1, &chosen_,
+                                                &found);
+    l.cublasLtMatmulPreferenceDestroy(preference);
+    check_product(status, "cublasLtMatmulAlgoGetHeuristic", what_);
+    if (found == 0 || chosen_.state != 0) throw DeviceError(what_ + ": cuBLASLt has no algorithm for it");
+  }
+
+  void layout(std::size_t which, DType t, std::uint64_t rows, std::uint64_t columns, std::int64_t distance, std::int64_t batch, std::int64_t stride) {
+    const Library& l = library();
+    check_product(l.cublasLtMatrixLayoutCreate(&layout_[which], data_type(t), rows, columns, distance), "cublasLtMatrixLayoutCreate", what_);
+    if (batch == 1) return;
+    const auto count = static_cast<std::int32_t>(batch);
+    check_product(l.cublasLtMatrixLayoutSetAttribute(layout_[which], lt::kBatchCount, &count, sizeof count), "cublasLtMatrixLayoutSetAttribute", what_);
+    check_product(l.cublasLtMatrixLayoutSetAttribute(layout_[which], lt::kBatchStride, &stride, sizeof stride), "cublasLtMatrixLayoutSetAttribute", what_);
+  }
+
+  void destroy() {
+    for (lt::Layout l : layout_)
+      if (l) library().cublasLtMatrixLayoutDestroy(l);
+    if (description_) library().cublasLtMatmulDescDestroy(description_);
+  }
+
+  GpuDevice& device_;
+  const ProductStep p_;
+  const Shared& shared_;
+  std::string what_;
+  lt::Description description_ = nullptr;
+  lt::Layout layout_[3] = {nullptr, nullptr, nullptr};
+  lt::Heuristic chosen_;
+};
+
+}  // namespace
+
+bool has_products() { return library().there; }
+
+std::unique_ptr<GpuProduct> make_product(GpuDevice& device, const ProductStep& p) { return std::make_unique<LtProduct>(device, p); }
+
+}  // namespace weft::detail::cuda
