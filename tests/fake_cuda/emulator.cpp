@@ -1,0 +1,241 @@
+#include "emulator.h"
+
+#include <llvm/AsmParser/Parser.h>
+#include <llvm/ExecutionEngine/Orc/LLJIT.h>
+#include <llvm/IR/InstIterator.h>
+#include <llvm/IR/Instructions.h>
+#include <llvm/IR/Module.h>
+#include <llvm/Support/SourceMgr.h>
+#include <llvm/Support/TargetSelect.h>
+#include <sys/mman.h>
+
+#include <map>
+#include <set>
+#include <stdexcept>
+#include <vector>
+
+#ifndef __x86_64__
+#error "the emulator switches between its fibers on x86-64 only"
+#endif
+
+extern "C" double weft_library_math(int, double, double);
+// Saves the registers that a call must keep on the stack, stores the stack pointer and goes on with another one.
+extern "C" void fake_cuda_switch(void** save, void* to);
+asm(R"(
+.text
+.globl fake_cuda_switch
+.type fake_cuda_switch, @function
+fake_cuda_switch:
+  pushq %rbp
+  pushq %rbx
+  pushq %r12
+  pushq %r13
+  pushq %r14
+  pushq %r15
+  movq %rsp, (%rdi)
+  movq %rsi, %rsp
+  popq %r15
+  popq %r14
+  popq %r13
+  popq %r12
+  popq %rbx
+  popq %rbp
+  ret
+.size fake_cuda_switch, .-fake_cuda_switch
+)");
+
+namespace fake_cuda {
+namespace {
+
+using Kernel = void (*)(void**);
+constexpr std::size_t kStackBytes = 256 * 1024;
+constexpr unsigned kMaxThreads = 1024;
+
+/// Threads that wait for each other.
+struct Barrier {
+  unsigned there = 0, alive = 0;
+  std::uint64_t rounds = 0;
+};
+struct Fiber {
+  char* stack = nullptr;
+  void* top = nullptr;
+  bool done = true;
+  Barrier* waits = nullptr;
+  std::uint64_t round = 0;
+};
+
+struct Block {
+  Kernel kernel = nullptr;
+  void** parameters = nullptr;
+  unsigned block = 0, blocks = 1, threads = 1, now = 0;
+  Barrier all, warps[kMaxThreads / 32];
+  std::uint32_t slots[kMaxThreads];
+  Fiber fibers[kMaxThreads];
+  void* scheduler = nullptr;
+  bool fibered = false;
+};
+Block& state() {
+  static Block b;
+  return b;
+}
+
+void yield() {
+  Block& b = state();
+  fake_cuda_switch(&b.fibers[b.now].top, b.scheduler);
+}
+void leave(Barrier& barrier) {
+  --barrier.alive;
+  if (barrier.alive > 0 && barrier.there == barrier.alive) barrier.there = 0, ++barrier.rounds;
+}
+void meet(Barrier& barrier) {
+  if (++barrier.there == barrier.alive) {
+    barrier.there = 0, ++barrier.rounds;
+    return;
+  }
+  Fiber& f = state().fibers[state().now];
+  f.waits = &barrier, f.round = barrier.rounds;
+  yield();
+}
+void fiber_main() {
+  Block& b = state();
+  b.kernel(b.parameters);
+  b.fibers[b.now].done = true;
+  leave(b.all), leave(b.warps[b.now / 32]);
+  yield();
+}
+
+int emulated_thread() { return static_cast<int>(state().now); }
+int emulated_block() { return static_cast<int>(state().block); }
+int emulated_num_blocks() { return static_cast<int>(state().blocks); }
+void emulated_sync_block() { meet(state().all); }
+void emulated_sync_warp() { meet(state().warps[state().now / 32]); }
+std::uint32_t emulated_exchange(std::uint32_t v, std::uint32_t kind, std::uint32_t other) {
+  Block& b = state();
+  const unsigned self = b.now, lane = self % 32, first = self - lane;
+  b.slots[self] = v;
+  emulated_sync_warp();
+  const unsigned from = kind == 0 ? lane ^ other : kind == 1 ? (lane >= other ? lane - other : lane) : other % 32;
+  const std::uint32_t got = b.slots[first + from];
+  emulated_sync_warp();
+  return got;
+}
+
+std::set<void*>& fibered_kernels() {
+  static std::set<void*> s;
+  return s;
+}
+
+template <class T>
+T check(llvm::Expected<T> v) {
+  if (!v) throw std::runtime_error(llvm::toString(v.takeError()));
+  return std::move(*v);
+}
+void check(llvm::Error e) {
+  if (e) throw std::runtime_error(llvm::toString(std::move(e)));
+}
+
+class Loaded final : public Emulated {
+ public:
+  explicit Loaded(const std::string& text) {
+    llvm::InitializeNativeTarget();
+    llvm::InitializeNativeTargetAsmPrinter();
+    auto context = std::make_unique<llvm::LLVMContext>();
+    llvm::SMDiagnostic problem;
+    auto module = llvm::parseAssemblyString(text, problem, *context);
+    if (!module) throw std::runtime_error("malformed text: " + problem.getMessage().str());
+    for (const llvm::Function& f : *module) {
+      if (f.isDeclaration() || f.hasInternalLinkage()) continue;
+      bool meets = false;
+      for (const llvm::Instruction& i : llvm::instructions(f))
+        if (const auto* call = llvm::dyn_cast<llvm::CallInst>(&i); call && call->getCalledFunction()) {
+          const llvm::StringRef name = call->getCalledFunction()->getName();
+          meets |= name.starts_with("weft_emulated_sync") || name == "weft_emulated_exchange";
+        }
+      meets_[f.getName().str()] = meets;
+    }
+    jit_ = check(llvm::orc::LLJITBuilder().create());
+    llvm::orc::SymbolMap own;
+    const auto define = [&](const char* name, auto* f) {
+      own[jit_->mangleAndIntern(name)] = {llvm::orc::ExecutorAddr::fromPtr(f), llvm::JITSymbolFlags::Exported | llvm::JITSymbolFlags::Callable};
+    };
+    define("weft_emulated_thread", &emulated_thread);
+    define("weft_emulated_block", &emulated_block);
+    define("weft_emulated_num_blocks", &emulated_num_blocks);
+    define("weft_emulated_sync_block", &emulated_sync_block);
+    define("weft_emulated_sync_warp", &emulated_sync_warp);
+    define("weft_emulated_exchange", &emulated_exchange);
+    define("weft_library_math", &weft_library_math);
+    check(jit_->getMainJITDylib().define(llvm::orc::absoluteSymbols(std::move(own))));
+    auto generator = check(llvm::orc::DynamicLibrarySearchGenerator::GetForCurrentProcess(jit_->getDataLayout().getGlobalPrefix()));
+    jit_->getMainJITDylib().addGenerator(std::move(generator));
+    check(jit_->addIRModule(llvm::orc::ThreadSafeModule(std::move(module), std::move(context))));
+  }
+  ~Loaded() override {
+    for (void* f : found_) fibered_kernels().erase(f);
+  }
+  void* find(const std::string& name) override {
+    const auto known = meets_.find(name);
+    if (known == meets_.end()) return nullptr;
+    void* f = check(jit_->lookup(name)).toPtr<void*>();
+    found_.push_back(f);
+    if (known->second) fibered_kernels().insert(f);
+    return f;
+  }
+
+ private:
+  std::unique_ptr<llvm::orc::LLJIT> jit_;
+  std::map<std::string, bool> meets_;  // whether a kernel's threads meet
+  std::vector<void*> found_;
+};
+
+void run_block(Block& b) {
+  for (unsigned t = 0; t < b.threads; ++t) {
+    Fiber& f = b.fibers[t];
+    if (!f.stack) {
+      f.stack = static_cast<char*>(mmap(nullptr, kStackBytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0));
+      if (f.stack == MAP_FAILED) throw std::runtime_error("no memory for the stacks of threads");
+    }
+    // As if fiber_main had been called: its frame is aligned as the calling convention wants, above it six registers to be restored.
+    auto* top = reinterpret_cast<void**>(f.stack + kStackBytes - 16);
+    *--top = nullptr;
+    *--top = reinterpret_cast<void*>(&fiber_main);
+    for (int i = 0; i < 6; ++i) *--top = nullptr;
+    f.top = top;
+    f.done = false, f.waits = nullptr;
+  }
+  b.all = {0, b.threads, 0};
+  for (unsigned w = 0; w < (b.threads + 31) / 32; ++w) b.warps[w] = {0, std::min(32u, b.threads - 32 * w), 0};
+  for (unsigned left = b.threads; left > 0;) {
+    bool any = false;
+    for (unsigned t = 0; t < b.threads; ++t) {
+      Fiber& f = b.fibers[t];
+      if (f.done || (f.waits && f.waits->rounds == f.round)) continue;
+      f.waits = nullptr;
+      b.now = t;
+      any = true;
+      fake_cuda_switch(&b.scheduler, f.top);
+      left -= f.done;
+    }
+    if (!any) throw std::runtime_error("the threads of a block wait for each other without end");
+  }
+}
+
+}  // namespace
+
+std::unique_ptr<Emulated> load(const std::string& text) { return std::make_unique<Loaded>(text); }
+
+void run(void* kernel, unsigned blocks, unsigned threads, void** parameters) {
+  Block& b = state();
+  b.kernel = reinterpret_cast<Kernel>(kernel);
+  b.parameters = parameters, b.blocks = blocks, b.threads = threads;
+  const bool fibered = fibered_kernels().count(kernel) > 0;
+  for (b.block = 0; b.block < blocks; ++b.block) {
+    if (fibered) {
+      run_block(b);
+      continue;
+    }
+    for (b.now = 0; b.now < threads; ++b.now) b.kernel(parameters);
+  }
+}
+
+}  // namespace fake_cuda

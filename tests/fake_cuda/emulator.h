@@ -1,0 +1,21 @@
+// Runs kernels that were emitted for the emulated GPU on the host: the threads of a block as fibers of one thread, so that barriers and
+// exchanges within a warp work as on the device. Includes neither CUDA nor weft's headers.
+#pragma once
+#include <cstdint>
+#include <memory>
+#include <string>
+
+namespace fake_cuda {
+
+class Emulated {
+ public:
+  virtual ~Emulated() = default;
+  /// The address of a kernel; null: there is none of this name.
+  virtual void* find(const std::string& name) = 0;
+};
+/// LLVM's text. Throws std::runtime_error if it is none.
+std::unique_ptr<Emulated> load(const std::string& text);
+/// Runs a kernel that find() gave; `parameters` as cuLaunchKernel takes them.
+void run(void* kernel, unsigned blocks, unsigned threads, void** parameters);
+
+}  // namespace fake_cuda

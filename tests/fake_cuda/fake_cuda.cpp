@@ -1,0 +1,341 @@
+// A CUDA driver for tests: the entry points that weft calls, on the host's memory. It counts calls and objects, fails where a test wants it,
+// and runs kernels by the emulator. FAKE_CUDA_DEVICES: how many devices it has (2). Every call takes effect at once.
+#include <algorithm>
+#include <cstdlib>
+#include <cstring>
+#include <functional>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "backends/cuda/driver.h"
+#include "control.h"
+#include "emulator.h"
+
+using namespace weft::detail::cuda;
+
+namespace {
+
+constexpr std::size_t kMemory = std::size_t{1} << 30;  // of each device
+constexpr std::size_t kPooled = std::size_t{128} << 20;
+constexpr Result kInvalid = 1, kNotFound = 500, kIllegal = 400, kLaunchFailed = 719;
+
+struct FakeModule {
+  std::unique_ptr<fake_cuda::Emulated> code;
+};
+struct FakeGraph {
+  std::vector<std::function<Result()>> work;
+};
+
+struct State {
+  std::recursive_mutex mutex;
+  std::map<std::string, int> calls;
+  std::string fails;
+  int fails_in = 0, fails_with = 0;
+  std::map<DevicePointer, std::size_t> memory;
+  std::map<std::size_t, std::vector<void*>> pool;  // memory that was given back, by its size: the last comes first, so that steps repeat themselves
+  std::size_t pooled = 0;
+  std::set<void*> pinned, modules, events, streams, graphs, execs;
+  std::size_t in_use = 0;
+  int busy = 0;  // so often an event is not yet reached
+  FakeGraph* capturing = nullptr;
+  Stream captured = nullptr;  // the stream whose work is
+};
+State& state() {
+  static State& s = *new State;  // calls come until the process ends
+  return s;
+}
+
+int num_devices() {
+  const char* n = std::getenv("FAKE_CUDA_DEVICES");
+  return n ? std::atoi(n) : 2;
+}
+
+/// Counts the call; the code that a test wants it to fail with.
+Result enter(const char* name) {
+  State& s = state();
+  ++s.calls[name];
+  if (s.fails != name || --s.fails_in != 0) return kSuccess;
+  s.fails.clear();
+  return s.fails_with;
+}
+
+/// Does it now, or when the graph that is being captured runs.
+bool captures(Stream s) { return state().capturing && state().captured == s; }
+Result now_or_later(Stream s, std::function<Result()> f) {
+  if (!captures(s)) return f();
+  state().capturing->work.push_back(std::move(f));
+  return kSuccess;
+}
+
+std::size_t whole_pages(std::size_t n) { return (n + 255) / 256 * 256; }
+void empty_pool() {
+  State& s = state();
+  for (auto& [size, blocks] : s.pool)
+    for (void* p : blocks) std::free(p);
+  s.pool.clear(), s.pooled = 0;
+}
+
+bool is_memory(DevicePointer p, std::size_t bytes) {
+  State& s = state();
+  auto it = s.memory.upper_bound(p);
+  if (it == s.memory.begin()) return bytes == 0;
+  --it;
+  return p + bytes <= it->first + it->second;
+}
+
+}  // namespace
+
+#define ENTER(name)                                  \
+  const std::lock_guard lock(state().mutex);         \
+  if (const Result r = enter(#name); r != kSuccess) return r;
+
+// What destroys does so though it fails.
+#define ENTER_TO_DESTROY(name)               \
+  const std::lock_guard lock(state().mutex); \
+  const Result injected = enter(#name);
+
+extern "C" {
+
+void fake_cuda_fail(const char* call, int n, int code) {
+  State& s = state();
+  const std::lock_guard lock(s.mutex);
+  s.fails = call ? call : "", s.fails_in = n, s.fails_with = code;
+}
+void fake_cuda_busy(int queries) { state().busy = queries; }
+int fake_cuda_calls(const char* call) { return state().calls[call]; }
+void fake_cuda_reset_calls() { state().calls.clear(); }
+int fake_cuda_live(const char* kind) {
+  State& s = state();
+  const std::string k = kind;
+  const std::size_t n = k == "memory"   ? s.memory.size()
+                        : k == "pinned" ? s.pinned.size()
+                        : k == "module" ? s.modules.size()
+                        : k == "event"  ? s.events.size()
+                        : k == "stream" ? s.streams.size()
+                        : k == "graph"  ? s.graphs.size()
+                                        : s.execs.size();
+  return static_cast<int>(n);
+}
+const char* fake_cuda_name(int k) {
+  static const char* const names[] = {
+#define NAME(name, parameters) #name,
+      WEFT_CUDA_DRIVER(NAME)
+#undef NAME
+          nullptr};
+  return names[k];
+}
+
+Result cuInit(unsigned) { ENTER(cuInit) return kSuccess; }
+Result cuDriverGetVersion(int* v) { ENTER(cuDriverGetVersion) return *v = 13000, kSuccess; }
+Result cuGetErrorName(Result r, const char** name) {
+  switch (r) {
+    case kSuccess: *name = "CUDA_SUCCESS"; break;
+    case kInvalid: *name = "CUDA_ERROR_INVALID_VALUE"; break;
+    case kOutOfMemory: *name = "CUDA_ERROR_OUT_OF_MEMORY"; break;
+    case kNotFound: *name = "CUDA_ERROR_NOT_FOUND"; break;
+    case kLaunchFailed: *name = "CUDA_ERROR_LAUNCH_FAILED"; break;
+    default: *name = "CUDA_ERROR_UNKNOWN";
+  }
+  return kSuccess;
+}
+Result cuGetErrorString(Result, const char** text) { return *text = "as the test wants it", kSuccess; }
+Result cuDeviceGetCount(int* n) { ENTER(cuDeviceGetCount) return *n = num_devices(), kSuccess; }
+Result cuDeviceGet(int* d, int i) { ENTER(cuDeviceGet) return *d = i, i < num_devices() ? kSuccess : kInvalid; }
+Result cuDeviceGetName(char* name, int n, int) { ENTER(cuDeviceGetName) return std::strncpy(name, "Fake GPU", static_cast<std::size_t>(n)), kSuccess; }
+Result cuDeviceTotalMem_v2(std::size_t* n, int) { ENTER(cuDeviceTotalMem_v2) return *n = kMemory, kSuccess; }
+Result cuDeviceGetAttribute(int* v, int what, int) { ENTER(cuDeviceGetAttribute) return *v = what == kAttributeMultiprocessors ? 2 : 0, kSuccess; }
+Result cuDevicePrimaryCtxRetain(Context* c, int d) { ENTER(cuDevicePrimaryCtxRetain) return *c = reinterpret_cast<Context>(static_cast<std::intptr_t>(d + 1)), kSuccess; }
+Result cuDevicePrimaryCtxRelease_v2(int) { ENTER(cuDevicePrimaryCtxRelease_v2) return kSuccess; }
+Result cuCtxSetCurrent(Context) { ENTER(cuCtxSetCurrent) return kSuccess; }
+Result cuStreamCreate(Stream* s, unsigned) { ENTER(cuStreamCreate) return *s = reinterpret_cast<Stream>(new char), state().streams.insert(*s), kSuccess; }
+Result cuStreamDestroy_v2(Stream s) {
+  ENTER_TO_DESTROY(cuStreamDestroy_v2)
+  if (!state().streams.erase(s)) return kIllegal;
+  delete reinterpret_cast<char*>(s);
+  return injected;
+}
+Result cuStreamSynchronize(Stream s) { ENTER(cuStreamSynchronize) return captures(s) ? kInvalid : kSuccess; }
+Result cuStreamWaitEvent(Stream, Event e, unsigned) { ENTER(cuStreamWaitEvent) return state().events.count(e) ? kSuccess : kIllegal; }
+Result cuEventCreate(Event* e, unsigned) { ENTER(cuEventCreate) return *e = reinterpret_cast<Event>(new char), state().events.insert(*e), kSuccess; }
+Result cuEventDestroy_v2(Event e) {
+  ENTER_TO_DESTROY(cuEventDestroy_v2)
+  if (!state().events.erase(e)) return kIllegal;
+  delete reinterpret_cast<char*>(e);
+  return injected;
+}
+Result cuEventRecord(Event e, Stream) { ENTER(cuEventRecord) return state().events.count(e) ? kSuccess : kIllegal; }
+Result cuEventSynchronize(Event e) { ENTER(cuEventSynchronize) return state().events.count(e) ? kSuccess : kIllegal; }
+Result cuDeviceGetDefaultMemPool(MemoryPool* p, int d) { ENTER(cuDeviceGetDefaultMemPool) return *p = reinterpret_cast<MemoryPool>(static_cast<std::intptr_t>(d + 1)), kSuccess; }
+Result cuMemPoolSetAttribute(MemoryPool, int, void*) { ENTER(cuMemPoolSetAttribute) return kSuccess; }
+Result cuMemPoolTrimTo(MemoryPool, std::size_t) { ENTER(cuMemPoolTrimTo) return empty_pool(), kSuccess; }
+Result cuMemAllocAsync(DevicePointer* p, std::size_t n, Stream stream) {
+  ENTER(cuMemAllocAsync)
+  State& s = state();
+  if (captures(stream)) return kInvalid;
+  if (s.in_use + n > kMemory) return kOutOfMemory;
+  void* memory = nullptr;
+  if (std::vector<void*>& kept = s.pool[whole_pages(n)]; !kept.empty()) {
+    memory = kept.back();
+    kept.pop_back(), s.pooled -= whole_pages(n);
+  } else {
+    memory = std::aligned_alloc(256, whole_pages(n));
+  }
+  std::memset(memory, 0xcd, n);  // nothing may rely on what new memory holds
+  *p = reinterpret_cast<DevicePointer>(memory);
+  s.memory[*p] = n, s.in_use += n;
+  return kSuccess;
+}
+Result cuMemFreeAsync(DevicePointer p, Stream) {
+  ENTER_TO_DESTROY(cuMemFreeAsync)
+  State& s = state();
+  const auto it = s.memory.find(p);
+  if (it == s.memory.end()) return kIllegal;
+  s.in_use -= it->second;
+  const std::size_t size = whole_pages(it->second);
+  std::memset(reinterpret_cast<void*>(p), 0xdd, it->second);  // nor what memory holds that was given back
+  s.pool[size].push_back(reinterpret_cast<void*>(p)), s.pooled += size;
+  s.memory.erase(it);
+  if (s.pooled > kPooled) empty_pool();
+  return injected;
+}
+Result cuMemGetInfo_v2(std::size_t* left, std::size_t* total) { ENTER(cuMemGetInfo_v2) return *left = kMemory - state().in_use, *total = kMemory, kSuccess; }
+Result cuMemAllocHost_v2(void** p, std::size_t n) { ENTER(cuMemAllocHost_v2) return *p = std::malloc(n), state().pinned.insert(*p), kSuccess; }
+Result cuMemFreeHost(void* p) { ENTER(cuMemFreeHost) return state().pinned.erase(p) ? (std::free(p), kSuccess) : kIllegal; }
+Result cuMemcpyHtoDAsync_v2(DevicePointer to, const void* from, std::size_t n, Stream) {
+  ENTER(cuMemcpyHtoDAsync_v2)
+  if (!is_memory(to, n)) return kInvalid;
+  return std::memcpy(reinterpret_cast<void*>(to), from, n), kSuccess;
+}
+Result cuMemcpyDtoHAsync_v2(void* to, DevicePointer from, std::size_t n, Stream) {
+  ENTER(cuMemcpyDtoHAsync_v2)
+  if (!is_memory(from, n)) return kInvalid;
+  return std::memcpy(to, reinterpret_cast<const void*>(from), n), kSuccess;
+}
+Result cuMemcpyDtoDAsync_v2(DevicePointer to, DevicePointer from, std::size_t n, Stream s) {
+  ENTER(cuMemcpyDtoDAsync_v2)
+  if (!is_memory(to, n) || !is_memory(from, n)) return kInvalid;
+  return now_or_later(s, [=] { return std::memmove(reinterpret_cast<void*>(to), reinterpret_cast<const void*>(from), n), kSuccess; });
+}
+Result cuMemcpy2DAsync_v2(const Copy2D* c, Stream s) {
+  ENTER(cuMemcpy2DAsync_v2)
+  const Copy2D d = *c;
+  const auto last = [](std::size_t pitch, const Copy2D& x) { return (x.height - 1) * pitch + x.width; };
+  if (d.source_type != kMemoryOfDevice || d.target_type != kMemoryOfDevice || d.source_pitch < d.width || d.target_pitch < d.width) return kInvalid;
+  if (!is_memory(d.source, last(d.source_pitch, d)) || !is_memory(d.target, last(d.target_pitch, d))) return kInvalid;
+  return now_or_later(s, [d] {
+    for (std::size_t i = 0; i < d.height; ++i)
+      std::memcpy(reinterpret_cast<char*>(d.target) + i * d.target_pitch, reinterpret_cast<const char*>(d.source) + i * d.source_pitch, d.width);
+    return kSuccess;
+  });
+}
+Result cuMemsetD8Async(DevicePointer p, unsigned char v, std::size_t n, Stream s) {
+  ENTER(cuMemsetD8Async)
+  if (!is_memory(p, n)) return kInvalid;
+  return now_or_later(s, [=] { return std::memset(reinterpret_cast<void*>(p), v, n), kSuccess; });
+}
+Result cuEventQuery(Event e) {
+  ENTER(cuEventQuery)
+  if (!state().events.count(e)) return kIllegal;
+  return state().busy > 0 ? (--state().busy, kNotReady) : kSuccess;
+}
+Result cuMemcpyPeerAsync(DevicePointer to, Context, DevicePointer from, Context, std::size_t n, Stream) {
+  ENTER(cuMemcpyPeerAsync)
+  if (!is_memory(to, n) || !is_memory(from, n)) return kInvalid;
+  return std::memcpy(reinterpret_cast<void*>(to), reinterpret_cast<const void*>(from), n), kSuccess;
+}
+Result cuModuleLoadDataEx(Module* m, const void* image, unsigned, int*, void**) {
+  ENTER(cuModuleLoadDataEx)
+  try {
+    auto* made = new FakeModule{fake_cuda::load(static_cast<const char*>(image))};
+    *m = reinterpret_cast<Module>(made);
+    state().modules.insert(made);
+  } catch (const std::exception& e) {
+    std::fprintf(stderr, "fake driver: %s\n", e.what());
+    return kInvalid;
+  }
+  return kSuccess;
+}
+Result cuModuleUnload(Module m) {
+  ENTER_TO_DESTROY(cuModuleUnload)
+  if (!state().modules.erase(m)) return kIllegal;
+  delete reinterpret_cast<FakeModule*>(m);
+  return injected;
+}
+Result cuModuleGetFunction(Function* f, Module m, const char* name) {
+  ENTER(cuModuleGetFunction)
+  *f = reinterpret_cast<Function>(reinterpret_cast<FakeModule*>(m)->code->find(name));
+  return *f ? kSuccess : kNotFound;
+}
+Result cuLaunchKernel(Function f, unsigned blocks, unsigned, unsigned, unsigned threads, unsigned, unsigned, unsigned, Stream s, void** parameters, void**) {
+  ENTER(cuLaunchKernel)
+  if (blocks == 0 || threads == 0 || threads > 1024) return kInvalid;
+  std::vector<DevicePointer> values;
+  if (!captures(s)) {
+    try {
+      fake_cuda::run(reinterpret_cast<void*>(f), blocks, threads, parameters);
+    } catch (const std::exception& e) {
+      std::fprintf(stderr, "fake driver: %s\n", e.what());
+      return kLaunchFailed;
+    }
+    return kSuccess;
+  }
+  // How many there are is not known here; weft ends them with the workspace, null or not, and never has more than these.
+  for (int i = 0; i < 512; ++i) {
+    if (!parameters[i]) break;
+    values.push_back(*static_cast<DevicePointer*>(parameters[i]));
+  }
+  return now_or_later(s, [=]() mutable {
+    std::vector<void*> p;
+    for (DevicePointer& v : values) p.push_back(&v);
+    fake_cuda::run(reinterpret_cast<void*>(f), blocks, threads, p.data());
+    return kSuccess;
+  });
+}
+Result cuStreamBeginCapture_v2(Stream s, int) {
+  ENTER(cuStreamBeginCapture_v2)
+  if (state().capturing) return kInvalid;
+  state().capturing = new FakeGraph, state().captured = s;
+  return kSuccess;
+}
+Result cuStreamEndCapture(Stream, Graph* g) {
+  ENTER_TO_DESTROY(cuStreamEndCapture)
+  if (!state().capturing) return kInvalid;
+  *g = nullptr;
+  if (injected == kSuccess)
+    *g = reinterpret_cast<Graph>(state().capturing), state().graphs.insert(*g);
+  else
+    delete state().capturing;
+  state().capturing = nullptr;
+  return injected;
+}
+Result cuGraphInstantiateWithFlags(GraphExec* e, Graph g, unsigned long long) {
+  ENTER(cuGraphInstantiateWithFlags)
+  *e = reinterpret_cast<GraphExec>(new FakeGraph(*reinterpret_cast<FakeGraph*>(g)));
+  state().execs.insert(*e);
+  return kSuccess;
+}
+Result cuGraphLaunch(GraphExec e, Stream) {
+  ENTER(cuGraphLaunch)
+  if (!state().execs.count(e)) return kIllegal;
+  for (auto& f : reinterpret_cast<FakeGraph*>(e)->work)
+    if (const Result r = f(); r != kSuccess) return r;
+  return kSuccess;
+}
+Result cuGraphExecDestroy(GraphExec e) {
+  ENTER_TO_DESTROY(cuGraphExecDestroy)
+  if (!state().execs.erase(e)) return kIllegal;
+  delete reinterpret_cast<FakeGraph*>(e);
+  return injected;
+}
+Result cuGraphDestroy(Graph g) {
+  ENTER_TO_DESTROY(cuGraphDestroy)
+  if (!state().graphs.erase(g)) return kIllegal;
+  delete reinterpret_cast<FakeGraph*>(g);
+  return injected;
+}
+
+}  // extern "C"

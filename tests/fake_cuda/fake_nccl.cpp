@@ -1,0 +1,183 @@
+// An NCCL for tests: the calls of a group are carried out at its end, on the memory of the fake driver. It checks that every rank of a clique
+// takes part, with the same count and type.
+#include <cstdint>
+#include <cstring>
+#include <map>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "backends/cuda/nccl.h"
+#include "core/half.h"
+
+using namespace weft::detail::cuda;
+
+namespace {
+
+struct Clique {
+  int ranks = 0;
+};
+struct FakeComm {
+  Clique* clique = nullptr;
+  int rank = 0, device = 0;
+};
+enum class What { reduce, gather, scatter, broadcast, send, receive };
+struct Call {
+  What what;
+  const void* in;
+  void* out;
+  std::size_t count;
+  int type, op, peer;
+  FakeComm* comm;
+};
+
+int depth = 0, async_error = 0, fails_with = 0;
+std::vector<Call> calls;
+std::set<FakeComm*> comms;
+std::string fails;
+
+std::size_t size_of(int type) {
+  switch (type) {
+    case nccl::kInt8:
+    case nccl::kUint8: return 1;
+    case nccl::kFloat16:
+    case nccl::kBFloat16: return 2;
+    case nccl::kInt32:
+    case nccl::kUint32:
+    case nccl::kFloat32: return 4;
+    default: return 8;
+  }
+}
+
+template <class T, class A>
+void fold_as(int op, const std::vector<Call>& group, void* out, std::size_t begin, std::size_t count) {
+  std::vector<T> result(count);
+  for (std::size_t i = 0; i < count; ++i) {
+    A sum = static_cast<A>(static_cast<const T*>(group[0].in)[begin + i]);
+    for (std::size_t k = 1; k < group.size(); ++k) {
+      const A v = static_cast<A>(static_cast<const T*>(group[k].in)[begin + i]);
+      sum = op == nccl::kSum ? static_cast<A>(sum + v) : op == nccl::kMax ? (v > sum ? v : sum) : (v < sum ? v : sum);
+    }
+    result[i] = static_cast<T>(sum);
+  }
+  std::memcpy(out, result.data(), count * sizeof(T));
+}
+void fold(const std::vector<Call>& group, void* out, std::size_t begin, std::size_t count) {
+  const int op = group[0].op;
+  switch (group[0].type) {
+    case nccl::kInt8: return fold_as<std::int8_t, std::int8_t>(op, group, out, begin, count);
+    case nccl::kUint8: return fold_as<std::uint8_t, std::uint8_t>(op, group, out, begin, count);
+    case nccl::kInt32: return fold_as<std::int32_t, std::int64_t>(op, group, out, begin, count);
+    case nccl::kUint32: return fold_as<std::uint32_t, std::uint32_t>(op, group, out, begin, count);
+    case nccl::kInt64: return fold_as<std::int64_t, std::int64_t>(op, group, out, begin, count);
+    case nccl::kUint64: return fold_as<std::uint64_t, std::uint64_t>(op, group, out, begin, count);
+    case nccl::kFloat16: return fold_as<weft::detail::Float16, float>(op, group, out, begin, count);
+    case nccl::kBFloat16: return fold_as<weft::detail::BFloat16, float>(op, group, out, begin, count);
+    case nccl::kFloat32: return fold_as<float, float>(op, group, out, begin, count);
+    case nccl::kFloat64: return fold_as<double, double>(op, group, out, begin, count);
+  }
+}
+
+constexpr int kInvalidUsage = 5;
+
+int run_clique(std::vector<Call> group) {
+  const auto ranks = static_cast<std::size_t>(group[0].comm->clique->ranks);
+  if (group[0].what == What::send || group[0].what == What::receive) {
+    for (const Call& r : group) {
+      if (r.what != What::receive) continue;
+      bool found = false;
+      for (Call& s : group)
+        if (!found && s.what == What::send && s.in && s.comm->rank == r.peer && s.peer == r.comm->rank) {
+          if (s.count != r.count || s.type != r.type) return kInvalidUsage;
+          std::memcpy(r.out, s.in, r.count * size_of(r.type));
+          s.in = nullptr, found = true;
+        }
+      if (!found) return kInvalidUsage;
+    }
+    for (const Call& s : group)
+      if (s.what == What::send && s.in) return kInvalidUsage;  // nobody received it
+    return 0;
+  }
+  if (group.size() != ranks) return kInvalidUsage;
+  std::vector<Call> sorted(ranks);
+  for (const Call& c : group) sorted[static_cast<std::size_t>(c.comm->rank)] = c;
+  for (const Call& c : sorted)
+    if (!c.comm || c.what != group[0].what || c.count != group[0].count || c.type != group[0].type || c.op != group[0].op) return kInvalidUsage;
+  const std::size_t bytes = group[0].count * size_of(group[0].type);
+  // In place is allowed, so that results wait until all are computed.
+  std::vector<std::vector<char>> results;
+  for (const Call& c : sorted) {
+    const auto rank = static_cast<std::size_t>(c.comm->rank);
+    std::vector<char> r(c.what == What::gather ? bytes * ranks : bytes);
+    if (c.what == What::reduce) fold(sorted, r.data(), 0, c.count);
+    if (c.what == What::scatter) fold(sorted, r.data(), rank * c.count, c.count);
+    if (c.what == What::gather)
+      for (std::size_t k = 0; k < ranks; ++k) std::memcpy(r.data() + k * bytes, sorted[k].in, bytes);
+    if (c.what == What::broadcast) std::memcpy(r.data(), sorted[static_cast<std::size_t>(c.peer)].in, bytes);
+    results.push_back(std::move(r));
+  }
+  for (std::size_t k = 0; k < ranks; ++k) std::memcpy(sorted[k].out, results[k].data(), results[k].size());
+  return 0;
+}
+
+int add(const char* name, Call c) {
+  if (fails == name) return fails.clear(), fails_with;
+  if (!comms.count(c.comm)) return 4;
+  calls.push_back(c);
+  return 0;
+}
+FakeComm* of(nccl::Comm c) { return reinterpret_cast<FakeComm*>(c); }
+
+}  // namespace
+
+extern "C" {
+
+void fake_nccl_fail(const char* call, int status) { fails = call, fails_with = status; }
+void fake_nccl_async_error(int status) { async_error = status; }
+int fake_nccl_comms() { return static_cast<int>(comms.size()); }
+
+int ncclGetVersion(int* v) { return *v = 22809, 0; }
+const char* ncclGetErrorString(int status) { return status == 6 ? "remote error" : "an error"; }
+int ncclCommInitAll(nccl::Comm* c, int n, const int* devices) {
+  if (fails == "ncclCommInitAll") return fails.clear(), fails_with;
+  auto* clique = new Clique{n};
+  for (int k = 0; k < n; ++k) {
+    auto* comm = new FakeComm{clique, k, devices[k]};
+    comms.insert(comm);
+    c[k] = reinterpret_cast<nccl::Comm>(comm);
+  }
+  return 0;
+}
+int ncclCommAbort(nccl::Comm c) { return comms.erase(of(c)) ? 0 : 4; }
+int ncclCommGetAsyncError(nccl::Comm, int* status) { return *status = async_error, async_error = 0, 0; }
+int ncclGroupStart() { return ++depth, 0; }
+int ncclGroupEnd() {
+  if (--depth > 0) return 0;
+  std::map<Clique*, std::vector<Call>> by_clique;
+  for (const Call& c : calls) by_clique[c.comm->clique].push_back(c);
+  calls.clear();
+  if (fails == "ncclGroupEnd") return fails.clear(), fails_with;
+  for (auto& [clique, group] : by_clique)
+    if (const int status = run_clique(group)) return status;
+  return 0;
+}
+int ncclAllReduce(const void* in, void* out, std::size_t n, int type, int op, nccl::Comm c, Stream) {
+  return add("ncclAllReduce", {What::reduce, in, out, n, type, op, 0, of(c)});
+}
+int ncclAllGather(const void* in, void* out, std::size_t n, int type, nccl::Comm c, Stream) {
+  return add("ncclAllGather", {What::gather, in, out, n, type, 0, 0, of(c)});
+}
+int ncclReduceScatter(const void* in, void* out, std::size_t n, int type, int op, nccl::Comm c, Stream) {
+  return add("ncclReduceScatter", {What::scatter, in, out, n, type, op, 0, of(c)});
+}
+int ncclBroadcast(const void* in, void* out, std::size_t n, int type, int root, nccl::Comm c, Stream) {
+  return add("ncclBroadcast", {What::broadcast, in, out, n, type, 0, root, of(c)});
+}
+int ncclSend(const void* in, std::size_t n, int type, int peer, nccl::Comm c, Stream) {
+  return add("ncclSend", {What::send, in, nullptr, n, type, 0, peer, of(c)});
+}
+int ncclRecv(void* out, std::size_t n, int type, int peer, nccl::Comm c, Stream) {
+  return add("ncclRecv", {What::receive, nullptr, out, n, type, 0, peer, of(c)});
+}
+
+}  // extern "C"

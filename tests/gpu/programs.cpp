@@ -1,0 +1,91 @@
+// The emulated device computes what the interpreter computes, and what JAX did: every sample of an operation, every golden program.
+#include <doctest/doctest.h>
+#include <weft/weft.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <set>
+#include <sstream>
+
+#include "core/error.h"
+#include "core/io.h"
+#include "runtime/device.h"
+#include "runtime/executable.h"
+#include "runtime/spmd_body.h"
+#include "tests/ops/program_checks.h"
+#include "tests/ops/samples.h"
+#include "tools/programs.h"
+
+namespace weft::test {
+namespace {
+
+using namespace detail;
+
+int gpu() {
+  static const int id = devices("cuda")[0].id();
+  return id;
+}
+
+/// Programs that do not run on the CPU either.
+std::set<std::string> skipped(const std::string& folder) {
+  std::set<std::string> names;
+  std::ifstream file(folder + "skipped");
+  REQUIRE(file.good());
+  for (std::string line; std::getline(file, line);) {
+    std::istringstream words(line);
+    std::string name, platform;
+    words >> name >> platform;
+    if (!line.empty() && line[0] != '#' && (platform == "cpu" || platform == "all")) names.insert(name);
+  }
+  return names;
+}
+
+}  // namespace
+
+TEST_CASE("gpu: samples of all operations agree with the interpreter") {
+  for (const DType dtype : {float32, float64, bfloat16, float16, complex64, int32, uint8, bool_})
+    for (const Sample& s : samples_in(dtype)) {
+      INFO(s.title);
+      if (communicates(s.program)) continue;
+      const std::vector<Array> inputs = s.arguments();
+      const auto want = backend("interp").compile(s.program, {s.title})->call(inputs, 0);
+      try {
+        const auto got = backend("cuda").compile(s.program, {s.title})->call(inputs, gpu());
+        REQUIRE(got.size() == want.size());
+        for (std::size_t k = 0; k < want.size(); ++k) {
+          CHECK(got[k].aval() == want[k].aval());
+          const std::string wrong = wrong_in(got[k], want[k], 16 * epsilon(want[k].dtype()));
+          CHECK_MESSAGE(wrong.empty(), s.title << ": result " << k << ": " << wrong);
+        }
+      } catch (const Error& e) {
+        FAIL_CHECK(s.title << ": " << e.what());
+      }
+    }
+}
+
+TEST_CASE("gpu: golden programs give JAX's results") {
+  const char* tests = std::getenv("WEFT_TEST_DATA");
+  const std::string folder = std::string(tests ? tests : "tests") + "/golden/";
+  const std::set<std::string> skip = skipped(folder);
+  int passed = 0;
+  for (const auto& set : std::filesystem::directory_iterator(folder + "data/jaxprs")) {
+    if (!set.is_directory()) continue;
+    for (const tools::ProgramEntry& entry : tools::read_index(set.path().string())) {
+      if (skip.count(set.path().filename().string() + "/" + entry.name) > 0) continue;
+      const std::string path = (set.path() / entry.name).string();
+      if (communicates(load_jaxpr(path + ".jaxpr", path + ".npz"))) continue;
+      try {
+        const std::string wrong = tools::check_program(set.path().string(), entry, "cuda");
+        CHECK_MESSAGE(wrong.empty(), entry.name << ": " << wrong);
+        passed += wrong.empty();
+      } catch (const Error& e) {
+        FAIL_CHECK(entry.name << ": " << e.what());
+      }
+    }
+  }
+  CHECK(passed > 100);
+}
+
+}  // namespace weft::test

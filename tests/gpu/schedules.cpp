@@ -1,0 +1,103 @@
+// Each way of running a kernel by teams of threads, at sizes that take it, on the emulated device against the CPU.
+#include <doctest/doctest.h>
+#include <weft/weft.h>
+
+#include "core/array_impl.h"
+#include "runtime/device.h"
+#include "runtime/executable.h"
+#include "tests/ops/checks.h"
+#include "tests/ops/program_checks.h"
+
+namespace weft::test {
+namespace {
+
+using Xs = const std::vector<Array>&;
+
+template <class F>
+void same(F f, const std::vector<Array>& args, double tolerance = 4e-6) {
+  const Jaxpr j = make_jaxpr([&](const std::vector<Array>& xs) { return f(xs); })(args);
+  const auto want = detail::backend("cpu").compile(j, {"f"})->call(args, 0);
+  const auto exe = detail::backend("cuda").compile(j, {"f"});
+  const auto got = exe->call(args, devices("cuda")[0].id());
+  REQUIRE(got.size() == want.size());
+  for (std::size_t k = 0; k < want.size(); ++k) {
+    CHECK(got[k].aval() == want[k].aval());
+    const std::string wrong = wrong_in(got[k], want[k], tolerance);
+    CHECK_MESSAGE(wrong.empty(), wrong << "\n" << exe->as_text("kernels"));
+  }
+}
+
+Array noise(const Shape& s, int seed, DType t = float32) { return samples(s, seed, t); }
+
+}  // namespace
+
+TEST_CASE("gpu schedules: points, and vectors of them") {
+  for (const int n : {1, 7, 1000, 40000, 1 << 17, (1 << 17) + 3})
+    same([](Xs x) { return tanh(x[0]) * x[1] - exp(x[1]); }, {noise({n}, 1), noise({n}, 2)});
+  same([](Xs x) { return x[0] + x[1]; }, {noise({512, 1024}, 1), noise({1024}, 2)});
+  same([](Xs x) { return where(x[0] > 0.f, x[0], x[1]); }, {noise({512, 1024}, 1), noise({512, 1}, 2)});
+  same([](Xs x) { return convert(x[0], bfloat16); }, {noise({1 << 18}, 1)});
+  same([](Xs x) { return x[0] > 0.f; }, {noise({1 << 18}, 1)});
+  same([](Xs x) { return transpose(x[0]) * 2.f; }, {noise({300, 700}, 1)});
+  same([](Xs x) { return sin(x[0] * 1e7f) + cos(x[0] * 1e30f); }, {noise({1 << 16}, 1)}, 1e-5);
+  same([](Xs x) { return rem(x[0] * 1e9f, x[1]); }, {noise({1 << 16}, 1), noise({1 << 16}, 2)}, 1e-5);
+}
+
+TEST_CASE("gpu schedules: folds within a thread, across a warp, a block, and columns") {
+  same([](Xs x) { return sum(x[0]); }, {noise({100}, 1)});
+  same([](Xs x) { return sum(x[0]); }, {noise({300000}, 1)}, 1e-4);
+  same([](Xs x) { return sum(x[0], 1); }, {noise({100, 40}, 1)});
+  same([](Xs x) { return sum(x[0], 1); }, {noise({70, 200}, 1)}, 1e-5);
+  same([](Xs x) { return max(x[0], 1); }, {noise({33, 5000}, 1)});
+  same([](Xs x) { return sum(x[0], 0); }, {noise({5000, 700}, 1)}, 1e-4);
+  same([](Xs x) { return sum(x[0], 0); }, {noise({100, 33}, 1)}, 1e-5);
+  same([](Xs x) { return min(x[0], 0); }, {noise({1000, 100}, 1, float64)});
+  same([](Xs x) { return sum(x[0], 2); }, {noise({64, 600, 3}, 1)}, 1e-5);
+  same([](Xs x) { return all(x[0] > -2.f, 1); }, {noise({50, 3000}, 1)});
+  same([](Xs x) { return argmax(x[0], 1); }, {noise({50, 3000}, 1)});
+  same([](Xs x) { return argmin(x[0], 0); }, {noise({3000, 50}, 1)});
+  same([](Xs x) { return prod(1.f + 0.001f * x[0], 1); }, {noise({3, 2000}, 1)}, 1e-4);
+  same([](Xs x) { return sum(convert(x[0] * 100.f, int64), 1); }, {noise({9, 4000}, 1)});
+}
+
+TEST_CASE("gpu schedules: rows that are read, folded and written by one team") {
+  const auto softmax_rows = [](Xs x) {
+    const Array e = exp(x[0] - max(x[0], 1, {.keepdims = true}));
+    return e / sum(e, 1, {.keepdims = true});
+  };
+  for (const int n : {5, 40, 300, 1000, 5000, 70000}) same(softmax_rows, {noise({7, n}, 1)}, 1e-5);
+  same(softmax_rows, {noise({3000, 64}, 1)}, 1e-5);
+  const auto layer_norm = [](Xs x) {
+    const Array m = mean(x[0], 1, {.keepdims = true}), d = x[0] - m;
+    return d * rsqrt(mean(square(d), 1, {.keepdims = true}) + 1e-5f) * x[1] + x[2];
+  };
+  same(layer_norm, {noise({60, 768}, 1), noise({768}, 2), noise({768}, 3)}, 1e-5);
+  same([&](Xs x) { return grad([&](const Array& y) { return sum(square(layer_norm({y, x[1], x[2]}))); })(x[0]); },
+       {noise({60, 768}, 1), noise({768}, 2), noise({768}, 3)}, 1e-4);
+}
+
+TEST_CASE("gpu schedules: running folds") {
+  for (const int n : {3, 100, 1000, 20000}) {
+    same([](Xs x) { return cumsum(x[0]); }, {noise({n}, 1)}, 1e-4);
+    same([](Xs x) { return cummax(x[0], 1); }, {noise({5, n}, 1)});
+  }
+  same([](Xs x) { return cumsum(x[0], 0); }, {noise({200, 300}, 1)}, 1e-4);
+  same([](Xs x) { return cumsum(x[0], 1); }, {noise({20000, 8}, 1)}, 1e-4);
+}
+
+TEST_CASE("gpu schedules: scatters, gathers") {
+  const Array at = convert(abs(noise({5000}, 4)) * 99.f, int32);
+  same([&](Xs x) { return x[0].at({x[2]}).add(x[1]); }, {noise({100}, 1), noise({5000}, 2), at}, 1e-4);
+  same([&](Xs x) { return x[0].at({x[2]}).add(x[1]); }, {noise({100, 64}, 1), noise({5000, 64}, 2), at}, 1e-4);
+  same([&](Xs x) { return x[0].at({x[2]}).max(x[1]); }, {noise({100, 64}, 1), noise({5000, 64}, 2), at});
+  same([&](Xs x) { return x[0].at({x[1]}).add(convert(ones({5000}), int32)); }, {convert(zeros({100}), int32), at});
+  same([&](Xs x) { return take(x[0], x[1], 0); }, {noise({100, 64}, 1), at});
+}
+
+TEST_CASE("gpu schedules: products as kernels") {
+  same([](Xs x) { return matmul(x[0], x[1]); }, {noise({33, 65}, 1), noise({65, 17}, 2)}, 1e-5);
+  same([](Xs x) { return matmul(x[0], x[1]); }, {noise({3, 300, 200}, 1), noise({200, 170}, 2)}, 1e-4);
+  same([](Xs x) { return tanh(matmul(x[0], x[1]) + x[2]); }, {noise({256, 128}, 1), noise({128, 512}, 2), noise({512}, 3)}, 1e-4);
+}
+
+}  // namespace weft::test
