@@ -51,11 +51,30 @@ int num_host_devices() {
   return n;
 }
 
-int default_device_id() { return default_device_of_thread < 0 ? processes().first_local() : default_device_of_thread; }
-
 namespace {
+
 std::atomic<bool> found_accelerators{false};
+
+/// WEFT_PLATFORM=cuda: what says nothing else goes to the first GPU.
+bool prefers_gpu() {
+  static const bool is = [] {
+    const char* platform = std::getenv("WEFT_PLATFORM");
+    if (!platform || !*platform || std::string_view(platform) == "cpu") return false;
+    if (std::string_view(platform) != "cuda") throw DeviceError(fmt::format("WEFT_PLATFORM is `{}`; it can be `cpu` or `cuda`", platform));
+    if (accelerators().count() == 0) throw DeviceError("WEFT_PLATFORM is `cuda`, but there is no such device: " + accelerators().why_none());
+    found_accelerators = true;
+    return true;
+  }();
+  return is;
 }
+
+}  // namespace
+
+int default_device_id() {
+  if (default_device_of_thread >= 0) return default_device_of_thread;
+  return prefers_gpu() ? processes().num_devices() : processes().first_local();
+}
+
 bool has_accelerators() { return found_accelerators.load(std::memory_order_relaxed); }
 
 bool is_accelerator(int id) { return id >= processes().num_devices(); }

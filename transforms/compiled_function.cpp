@@ -120,6 +120,16 @@ void CompiledFunction::take_donated(std::span<const Array> inputs) const {
     }
 }
 
+/// Whether nothing else refers to the memory of an array that lies in one place; a committed one refers to it twice.
+static bool has_memory_to_itself(const Array& x) {
+  auto* c = static_cast<ConcreteArray*>(x.impl().get());
+  const bool twice = c->shards.size() == 1;
+  if (twice) c->shards.clear();
+  const bool exclusive = c->buffer->exclusive();
+  if (twice) c->shards = {c->buffer};
+  return exclusive;
+}
+
 std::vector<Array> CompiledFunction::run_donating(std::span<const Array> inputs, int device, SourceLoc loc) {
   // Memory that others refer to as well is not given away but copied.
   check_given_once(inputs, loc);
@@ -127,9 +137,14 @@ std::vector<Array> CompiledFunction::run_donating(std::span<const Array> inputs,
   for (std::size_t i = 0; i < owned.size(); ++i) {
     const ConcreteArray* c = as_concrete(inputs[i]);
     if (!donated_[i] || !c) continue;
-    if (c->buffer->exclusive()) continue;
-    Ref<Buffer> copy = host().allocate(static_cast<std::size_t>(c->aval.bytes()));
-    host().read(*c, copy->data(), loc);
+    if (has_memory_to_itself(inputs[i])) continue;
+    Ref<Buffer> copy;
+    if (const int id = c->buffer->device_id(); is_accelerator(id)) {
+      copy = accelerators().copy(c->buffer, id);
+    } else {
+      copy = host().allocate(static_cast<std::size_t>(c->aval.bytes()));
+      host().read(*c, copy->data(), loc);
+    }
     owned[i] = Array(Ref<ArrayImpl>(new ConcreteArray(c->aval, std::move(copy))));
   }
   std::vector<Array> results = runner(device).call(owned, device);

@@ -42,7 +42,7 @@ class Planner {
   }
 
   const KernelProgram& add(const Jaxpr& j, const std::vector<int>& donated) {
-    c_.programs.push_back(plan_program(simplify(j), target_, table_, donated));
+    c_.programs.push_back(plan_program(simplify(j, target_.expansion), target_, table_, donated));
     temporaries_ = std::max(temporaries_, c_.programs.back().arena_bytes);
     return c_.programs.back();
   }

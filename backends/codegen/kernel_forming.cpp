@@ -432,6 +432,7 @@ void KernelPlanner::form_steps() {
           if (step_of_[read.var] != static_cast<int>(s)) read_elsewhere_[read.var] = 1;
     } else if (const std::optional<LibraryProduct>& product = library_[static_cast<std::size_t>(step.eqn)]) {
       read_elsewhere_[product->a] = read_elsewhere_[product->b] = 1;
+      if (product->step.bias) read_elsewhere_[product->bias] = 1;
     } else if (const std::optional<LaneKernel>& lanes = lanes_[static_cast<std::size_t>(step.eqn)]) {
       for (Var v : lanes->buffers) read_elsewhere_[v] = 1;
     } else {
@@ -452,6 +453,7 @@ void KernelPlanner::form_steps() {
       step = {Step::Kind::product,
               static_cast<int>(table_.products.size()),
               {buffer_of(product->a), buffer_of(product->b), buffer_of(j_.eqns[static_cast<std::size_t>(item.eqn)].outputs[0])}};
+      if (product->step.bias) step.buffers.push_back(buffer_of(product->bias));
       table_.products.push_back(product->step);
     } else if (std::optional<LaneKernel>& lanes = lanes_[static_cast<std::size_t>(item.eqn)]) {
       add_lanes(std::move(*lanes));

@@ -175,6 +175,9 @@ std::string steps_text(const KernelProgram& p, const KernelProgram& root, const 
         const ProductStep& m = root.products[static_cast<std::size_t>(step.number)];
         s += fmt::format("product m={} n={} k={}", m.m, m.n, m.k);
         for (const ProductStep::Batch& b : m.batch) s += fmt::format(" batch={}", b.size);
+        if (m.dtype != float32) s += fmt::format(" {}", m.dtype.name());
+        if (m.bias) s += " bias";
+        if (m.activation != ProductStep::Activation::none) s += m.activation == ProductStep::Activation::gelu ? " gelu" : " relu";
         break;
       }
       case Step::Kind::control:

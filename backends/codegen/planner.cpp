@@ -64,6 +64,7 @@ void KernelPlanner::classify() {
   is_root_.assign(avals_.size(), 0);
   is_output_.assign(avals_.size(), 0);
   library_.resize(j_.eqns.size());
+  absorbed_.assign(j_.eqns.size(), 0);
   for (const Eqn& e : j_.eqns) lanes_.push_back(form_lane_kernel(j_, e));
   for (Var v = 0; v < j_.first_result(); ++v) is_root_[v] = 1;
   for (Atom a : j_.outputs)
@@ -84,6 +85,9 @@ void KernelPlanner::classify() {
     for (std::size_t k = 0; k < e.inputs.size(); ++k)
       if (!e.inputs[k].is_literal() && needs_memory(e, static_cast<int>(k))) is_root_[e.inputs[k].var()] = 1;
   }
+  if (target_.all_products)
+    for (std::size_t i = 0; i < j_.eqns.size(); ++i)
+      if (j_.eqns[i].op->kind == Kind::dot && library_[i]) absorb_epilogue(i);
   cost_.assign(avals_.size(), 0);
 }
 
@@ -192,6 +196,11 @@ void KernelPlanner::make_roots() {
   root_of_.assign(avals_.size(), -1);
   for (std::size_t i = 0; i < j_.eqns.size(); ++i) {
     const Eqn& e = j_.eqns[i];
+    if (absorbed_[i]) continue;
+    if (library_[i]) {
+      items_.push_back({-1, static_cast<int>(i), -1});
+      continue;
+    }
     if (injective_[i]) {
       for (Var v : e.outputs) {
         if (!is_root_[v] || avals_[v].size() == 0) continue;
@@ -205,7 +214,7 @@ void KernelPlanner::make_roots() {
       continue;
     }
     const Kind kind = e.op->kind;
-    bool folds = kind == Kind::reduce || kind == Kind::arg_reduce || kind == Kind::cumulative || (kind == Kind::dot && !library_[i]);
+    bool folds = kind == Kind::reduce || kind == Kind::arg_reduce || kind == Kind::cumulative || kind == Kind::dot;
     if (kind == Kind::dot ? avals_[e.outputs[0]].dtype.is_bool() : folds && needs_memory(e, 0)) folds = false;
     if (is_kernel_scatter(e)) {
       if (avals_[e.outputs[0]].size() != 0) add_scatter(static_cast<int>(i));

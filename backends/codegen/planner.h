@@ -76,8 +76,10 @@ class KernelPlanner {
   void choose_roots();
   bool needs_memory(const Eqn& reader, int operand) const;
   bool product_is_kernel(const Eqn& e) const;
+  bool is_library_dtype(DType a, DType b, DType out) const;
   bool is_kernel_scatter(const Eqn& e) const;
   bool try_library_product(const Eqn& e);
+  void absorb_epilogue(std::size_t eqn);  // epilogues.cpp
   void make_roots();
   void add_fold(int eqn);
   void add_scatter(int eqn);
@@ -112,9 +114,10 @@ class KernelPlanner {
   std::vector<double> cost_;  // of computing one element of a variable from memory
   struct LibraryProduct {
     ProductStep step;
-    Var a = 0, b = 0;
+    Var a = 0, b = 0, bias = 0;
   };
   std::vector<std::optional<LibraryProduct>> library_;  // of each equation
+  std::vector<char> absorbed_;                          // of each equation: a product further on computes it
   std::vector<std::optional<LaneKernel>> lanes_;        // of each equation: a kernel of its own
 
   std::vector<Root> roots_;

@@ -52,9 +52,15 @@ struct Loops {
 
 }  // namespace
 
+bool KernelPlanner::is_library_dtype(DType a, DType b, DType out) const {
+  if (a != b) return false;
+  if (a == float32 || !target_.all_products) return a == float32 && out == float32;
+  return a == float64 ? out == float64 : (a == float16 || a == bfloat16) && (out == a || out == float32);
+}
+
 bool KernelPlanner::product_is_kernel(const Eqn& e) const {
   const Aval &a = j_.aval(e.inputs[0]), &b = j_.aval(e.inputs[1]), &out = j_.avals[e.outputs[0]];
-  if (!target_.library_products || out.dtype != float32 || a.dtype != float32 || b.dtype != float32) return true;
+  if (!target_.library_products || !is_library_dtype(a.dtype, b.dtype, out.dtype)) return true;
   if (e.inputs[0].is_literal() || e.inputs[1].is_literal() || out.size() == 0) return true;
   const DotDimensions& dims = params_as<DotParams>(*e.params).dimension_numbers;
   double batch = 1, k = 1;
@@ -123,6 +129,7 @@ bool KernelPlanner::try_library_product(const Eqn& e) {
   collect(batch, groups[3]), collect(free[0], groups[0]), collect(free[1], groups[1]), collect(contracted, groups[2]);
   if (groups[2].size.size() != 1 || groups[1].size.empty() || groups[0].size.empty()) return false;
   ProductStep& p = product.step;
+  p.dtype = a.dtype, p.out_dtype = j_.avals[e.outputs[0]].dtype;
   p.k = groups[2].size[0], p.a_col = groups[2].stride_a[0], p.b_row = groups[2].stride_b[0];
   p.m = groups[0].size.back(), p.a_row = groups[0].stride_a.back(), p.out_row = groups[0].stride_out.back();
   p.n = groups[1].size.back(), p.b_col = groups[1].stride_b.back();

@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "backends/codegen/kernel.h"
+#include "backends/codegen/simplify.h"
 #include "core/jaxpr.h"
 
 namespace weft::detail {
@@ -21,7 +22,8 @@ struct BufferInfo {
 
 /// A matrix product by a library: out[b..., m, n] = sum over k of a[b..., m, k] * b[b..., k, n], all positions by strides in elements.
 struct ProductStep {
-  DType dtype = float32;
+  enum class Activation { none, relu, gelu };  ///< gelu: by tanh
+  DType dtype = float32, out_dtype = float32;
   std::int64_t m = 1, n = 1, k = 1;
   struct Batch {
     std::int64_t size = 1, stride_a = 0, stride_b = 0, stride_out = 0;
@@ -30,12 +32,14 @@ struct ProductStep {
   std::int64_t a_offset = 0, a_row = 0, a_col = 0;  ///< strides along m and k
   std::int64_t b_offset = 0, b_row = 0, b_col = 0;  ///< strides along k and n
   std::int64_t out_row = 0;                         ///< stride along m; 1 along n
+  bool bias = false;                                ///< n elements of the result's dtype are added to each row
+  Activation activation = Activation::none;         ///< of what is then stored
 };
 
 struct Step {
   enum class Kind {
     kernel,   ///< a generated kernel: `buffers` are its arguments that are no scratch
-    product,  ///< a library's matrix product: buffers a, b, out
+    product,  ///< a library's matrix product: buffers a, b, out, and the bias if there is one
     opaque,   ///< an equation executed by its reference function: buffers are its operands, then its results
     control,  ///< a loop or a branch: the same buffers, then memory for its sub-programs if they need any
   };
@@ -94,6 +98,9 @@ struct ControlStep {
 struct TargetTraits {
   int vector_bytes = 64;
   bool library_products = true;  ///< large float32 products go to a library
+  bool all_products = false;     ///< and those of the other floating dtypes, with a bias
+  bool gelu_epilogues = false, relu_epilogues = false;
+  Expansion expansion = nullptr;
 };
 
 /// Cuts a simplified program into kernels, library steps, loops and branches. `donated[i]`: input i's memory may be overwritten.

@@ -24,7 +24,7 @@ std::uint64_t mix(std::uint64_t h, std::uint64_t v) {
 /// Rewrites in one pass from front to back; equations refer to the pass's own numbering (constants and inputs first).
 class Simplifier {
  public:
-  explicit Simplifier(const JaxprData& j) {
+  Simplifier(const JaxprData& j, Expansion expansion) : expansion_(expansion) {
     avals_.assign(j.avals.begin(), j.avals.begin() + j.num_consts + j.num_inputs);
     std::vector<Atom> env;
     for (Var v = 0; v < avals_.size(); ++v) env.push_back(Atom::var(v));
@@ -50,6 +50,8 @@ class Simplifier {
       renamed[j.first_input() + static_cast<Var>(i)] = b.add_input(avals_[j.first_input() + static_cast<Var>(i)]);
     for (int i = 0; i < j.num_consts; ++i)
       if (live[static_cast<Var>(i)]) renamed[static_cast<Var>(i)] = b.add_const(j.consts[static_cast<std::size_t>(i)]);
+    for (const auto& [v, value] : tables_)
+      if (live[v]) renamed[v] = b.add_const(value);
     auto rename = [&](Atom a) {
       if (!a.is_literal()) return *renamed[a.var()];
       std::optional<Atom>& l = literals[a.literal()];
@@ -127,6 +129,11 @@ class Simplifier {
       for (Atom a : in) avals.push_back(aval(a));
       if (const std::optional<Jaxpr> expansion = expand_window(e, avals)) return run(expansion->data(), std::move(in), loc);
     }
+    if (expansion_) {
+      std::vector<Aval> avals;
+      for (Atom a : in) avals.push_back(aval(a));
+      if (const std::optional<Jaxpr> expansion = expansion_(e, avals)) return run(expansion->data(), with_tables(expansion->data(), std::move(in)), loc);
+    }
     if (std::optional<Atom> folded = fold(e, in, out_avals)) return {*folded};
     std::uint64_t h = reinterpret_cast<std::uintptr_t>(e.op);
     for (Atom a : in) h = mix(h, a.is_literal() ? ~std::uint64_t{a.literal()} : a.var());
@@ -146,6 +153,18 @@ class Simplifier {
     }
     eqns_.push_back(std::move(copy));
     return as_atoms(eqns_.back().outputs);
+  }
+
+  /// What a program takes: its constants, which become ones of the whole, and these.
+  std::vector<Atom> with_tables(const JaxprData& j, std::vector<Atom> in) {
+    std::vector<Atom> env;
+    for (const Array& c : j.consts) {
+      tables_.emplace_back(static_cast<Var>(avals_.size()), c);
+      env.push_back(Atom::var(static_cast<Var>(avals_.size())));
+      avals_.push_back(c.aval());
+    }
+    env.insert(env.end(), in.begin(), in.end());
+    return env;
   }
 
   /// Whether the equation is the derivative of a checkpointed function.
@@ -181,15 +200,17 @@ class Simplifier {
     return literal(result);
   }
 
+  const Expansion expansion_;
   std::vector<Aval> avals_;
   std::vector<Eqn> eqns_;
   std::vector<Literal> literals_;
   std::vector<Atom> outputs_;
+  std::vector<std::pair<Var, Array>> tables_;  // constants of expansions
   std::unordered_multimap<std::uint64_t, std::size_t> seen_;
 };
 
 }  // namespace
 
-Jaxpr simplify(const Jaxpr& j) { return Simplifier(j.data()).finish(j.data()); }
+Jaxpr simplify(const Jaxpr& j, Expansion expansion) { return Simplifier(j.data(), expansion).finish(j.data()); }
 
 }  // namespace weft::detail

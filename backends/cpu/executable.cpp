@@ -364,6 +364,7 @@ Executable::Object CpuExecutable::export_object(const std::string& name) const {
 }
 
 Ref<Executable> CpuBackend::compile(const Jaxpr& j, const CompileOptions& options) {
+  keep_ptx(j, options.donated, options.name);
   return Ref<Executable>(new CpuExecutable(j, options));
 }
 

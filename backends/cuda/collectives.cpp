@@ -13,9 +13,9 @@
 #include "backends/cuda/nccl.h"
 #include "core/error.h"
 #include "runtime/accelerator.h"
-#include "runtime/processes.h"
 #include "runtime/blocks.h"
 #include "runtime/buffer.h"
+#include "runtime/processes.h"
 
 namespace weft::detail::cuda {
 namespace {
@@ -36,11 +36,12 @@ const Library& library() {
     void* file = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
     if (!file) {
       const char* reason = dlerror();
-      r.problem = fmt::format("collectives between GPUs need NCCL: {}; install it, or set WEFT_LIBNCCL to its path", reason ? reason : path);
+      r.problem =
+          fmt::format("collectives between GPUs need NCCL: {}; install it, or set WEFT_LIBNCCL to its path", reason ? reason : path);
       return r;
     }
-#define WEFT_LOOK_UP(name, parameters)                                       \
-  r.name = reinterpret_cast<decltype(r.name)>(dlsym(file, #name));           \
+#define WEFT_LOOK_UP(name, parameters)                             \
+  r.name = reinterpret_cast<decltype(r.name)>(dlsym(file, #name)); \
   if (!r.name && r.problem.empty()) r.problem = fmt::format("{} is too old: it has no {}", path, #name);
     WEFT_NCCL(WEFT_LOOK_UP)
 #undef WEFT_LOOK_UP
@@ -50,12 +51,19 @@ const Library& library() {
   return l;
 }
 
+const char* status_name(int status) {
+  static constexpr const char* kNames[] = {"ncclSuccess",         "ncclUnhandledCudaError", "ncclSystemError", "ncclInternalError",
+                                           "ncclInvalidArgument", "ncclInvalidUsage",       "ncclRemoteError", "ncclInProgress"};
+  return status >= 0 && status < static_cast<int>(std::size(kNames)) ? kNames[status] : "an unknown status";
+}
 std::string status_text(int status) {
   const Library& l = library();
-  return fmt::format("status {}{}", status, l.ncclGetErrorString ? fmt::format(" ({})", l.ncclGetErrorString(status)) : "");
+  return fmt::format("{} ({}){}", status_name(status), status,
+                     l.ncclGetErrorString ? fmt::format(": {}", l.ncclGetErrorString(status)) : "");
 }
 void check_nccl(int status, const char* call, const std::string& what) {
-  if (status != nccl::kSuccess && status != nccl::kInProgress) throw DistributedError(fmt::format("{}: {} gives {}", what, call, status_text(status)));
+  if (status != nccl::kSuccess && status != nccl::kInProgress)
+    throw DistributedError(fmt::format("{}: {} gives {}", what, call, status_text(status)));
 }
 
 /// The communicators of a group of devices, in the group's order: one for each.
@@ -67,32 +75,58 @@ std::mutex& cliques_mutex() {
   static std::mutex m;
   return m;
 }
-std::map<std::vector<int>, Clique>& cliques() {
-  static auto& all = *new std::map<std::vector<int>, Clique>;
+/// By the mesh's devices, then the group's.
+using CliqueKey = std::pair<std::vector<int>, std::vector<int>>;
+std::map<CliqueKey, Clique>& cliques() {
+  static auto& all = *new std::map<CliqueKey, Clique>;
   return all;
 }
 std::atomic<bool> any_clique{false};
 
-/// Made when a group first communicates. All devices are this process's, so that no two processes can make them in different orders.
-const Clique& clique_of(const std::vector<int>& ids, const std::string& what) {
+/// Communicators of the mesh's devices are made when they first communicate; those of groups are split from them. All devices are this
+/// process's, so that no two processes can make them in different orders.
+const Clique& clique_of(const std::vector<int>& mesh, const std::vector<int>& group, const std::string& what) {
   const Library& l = library();
   if (!l.problem.empty()) throw DistributedError(what + ": " + l.problem);
   const std::lock_guard lock(cliques_mutex());
-  Clique& c = cliques()[ids];
-  if (!c.comms.empty()) return c;
-  std::vector<int> ordinals;
-  for (int id : ids) ordinals.push_back(id - processes().num_devices());
-  std::vector<nccl::Comm> comms(ids.size());
-  check_nccl(l.ncclCommInitAll(comms.data(), static_cast<int>(ids.size()), ordinals.data()), "ncclCommInitAll", what);
-  c.comms = std::move(comms);
-  any_clique = true;
-  return c;
+  if (const auto known = cliques().find({mesh, group}); known != cliques().end()) return known->second;
+  const auto keep = [&](const std::vector<int>& ids, std::vector<nccl::Comm> comms) -> const Clique& {
+    any_clique = true;
+    return cliques()[{mesh, ids}] = Clique{std::move(comms)};
+  };
+  const auto known_world = cliques().find({mesh, mesh});
+  if (known_world == cliques().end()) {
+    std::vector<int> ordinals;
+    for (int id : mesh) ordinals.push_back(id - processes().num_devices());
+    std::vector<nccl::Comm> comms(mesh.size());
+    check_nccl(l.ncclCommInitAll(comms.data(), static_cast<int>(mesh.size()), ordinals.data()), "ncclCommInitAll", what);
+    keep(mesh, std::move(comms));
+  }
+  const Clique& world = cliques().at({mesh, mesh});
+  if (group == mesh) return world;
+  std::vector<nccl::Comm> parts(mesh.size());
+  check_nccl(l.ncclGroupStart(), "ncclGroupStart", what);
+  int status = nccl::kSuccess;
+  for (std::size_t k = 0; k < mesh.size() && status == nccl::kSuccess; ++k) {
+    const auto at = std::find(group.begin(), group.end(), mesh[k]);
+    status =
+        l.ncclCommSplit(world.comms[k], at == group.end() ? nccl::kNoColor : 0, static_cast<int>(at - group.begin()), &parts[k], nullptr);
+  }
+  const int end = l.ncclGroupEnd();
+  std::vector<nccl::Comm> comms;
+  for (int id : group) comms.push_back(parts[static_cast<std::size_t>(std::find(mesh.begin(), mesh.end(), id) - mesh.begin())]);
+  if (status != nccl::kSuccess || end != nccl::kSuccess)
+    for (nccl::Comm c : comms)
+      if (c) l.ncclCommAbort(c);
+  check_nccl(status, "ncclCommSplit", what);
+  check_nccl(end, "ncclGroupEnd", what);
+  return keep(group, std::move(comms));
 }
 
 /// After a failure nothing can be done with the communicators but to abort them; the next collective makes new ones.
 void abort_all() {
   const std::lock_guard lock(cliques_mutex());
-  for (auto& [ids, c] : cliques())
+  for (auto& [key, c] : cliques())
     for (nccl::Comm comm : c.comms) library().ncclCommAbort(comm);
   cliques().clear();
   any_clique = false;
@@ -108,10 +142,14 @@ int nccl_type(DType t, std::int64_t& count) {
   if (t == float64) return nccl::kFloat64;
   if (t.is_floating()) return -1;
   switch (t.itemsize()) {
-    case 1: return t.is_signed() ? nccl::kInt8 : nccl::kUint8;
-    case 4: return t.is_signed() ? nccl::kInt32 : nccl::kUint32;
-    case 8: return t.is_signed() ? nccl::kInt64 : nccl::kUint64;
-    default: return -1;
+    case 1:
+      return t.is_signed() ? nccl::kInt8 : nccl::kUint8;
+    case 4:
+      return t.is_signed() ? nccl::kInt32 : nccl::kUint32;
+    case 8:
+      return t.is_signed() ? nccl::kInt64 : nccl::kUint64;
+    default:
+      return -1;
   }
 }
 
@@ -119,7 +157,7 @@ class Join {
  public:
   Join(const CollectivePlan& plan, const std::vector<int>& group, std::span<const Ref<Buffer>> in, std::span<Ref<Buffer>> out,
        std::span<const int> device_ids)
-      : plan_(plan), in_(in), out_(out) {
+      : plan_(plan), in_(in), out_(out), mesh_(device_ids.begin(), device_ids.end()) {
     for (int k : group) {
       at_.push_back(static_cast<std::size_t>(k));
       ids_.push_back(device_ids[at_.back()]);
@@ -164,7 +202,9 @@ class Join {
   static DevicePointer pointer(const Ref<Buffer>& b) { return static_cast<GpuBuffer&>(*b).pointer(); }
   static void* address(DevicePointer p) { return reinterpret_cast<void*>(p); }
   std::size_t size() const { return at_.size(); }
-  Ref<Buffer> memory(std::size_t k, std::int64_t bytes) const { return Ref<Buffer>(new GpuBuffer(*gpus_[k], static_cast<std::size_t>(bytes))); }
+  Ref<Buffer> memory(std::size_t k, std::int64_t bytes) const {
+    return Ref<Buffer>(new GpuBuffer(*gpus_[k], static_cast<std::size_t>(bytes)));
+  }
   Ref<Buffer>& result(std::size_t k) {
     Ref<Buffer>& r = out_[at_[k]];
     r = memory(k, plan_.out.bytes());
@@ -172,11 +212,21 @@ class Join {
   }
   const Ref<Buffer>& operand(std::size_t k) const { return in_[at_[k]]; }
 
-  /// f(k, communicator, stream) for each device, as one group.
+  /// The devices' communicators; where making them fails, all are aborted.
+  Clique clique() const {
+    try {
+      return clique_of(mesh_, ids_, what_);
+    } catch (const DistributedError&) {
+      abort_all();
+      throw;
+    }
+  }
+
+  /// f(k, communicator, stream) for each device, as one group. `call`: what f calls, or has called last.
   template <class F>
-  void grouped(const char* call, F f) {
+  void grouped(const char* const& call, F f) {
     const Library& l = library();
-    const Clique& c = clique_of(ids_, what_);
+    const Clique c = clique();
     check_nccl(l.ncclGroupStart(), "ncclGroupStart", what_);
     int status = nccl::kSuccess;
     for (std::size_t k = 0; k < size() && status == nccl::kSuccess; ++k) {
@@ -193,7 +243,8 @@ class Join {
   std::size_t count_of(std::int64_t bytes, int& type) const {
     std::int64_t count = bytes / plan_.in.dtype.itemsize();
     type = nccl_type(plan_.in.dtype, count);
-    if (type < 0) throw DistributedError(fmt::format("{}: NCCL has no {}; convert it to a wider dtype first", what_, plan_.in.dtype.name()));
+    if (type < 0)
+      throw DistributedError(fmt::format("{}: NCCL has no {}; convert it to a wider dtype first", what_, plan_.in.dtype.name()));
     return static_cast<std::size_t>(count);
   }
 
@@ -207,7 +258,8 @@ class Join {
   }
 
   /// Rows of `row` bytes, `rows` of them, from one stride to another.
-  void copy_rows(std::size_t k, DevicePointer from, std::int64_t from_stride, DevicePointer to, std::int64_t to_stride, std::int64_t row, std::int64_t rows) {
+  void copy_rows(std::size_t k, DevicePointer from, std::int64_t from_stride, DevicePointer to, std::int64_t to_stride, std::int64_t row,
+                 std::int64_t rows) {
     if (row == 0 || rows == 0) return;
     gpus_[k]->enter();
     Copy2D c;
@@ -234,13 +286,15 @@ class Join {
       all.push_back(direct ? out_[at_[k]] : memory(k, plan_.out.bytes()));
     }
     grouped("ncclAllGather", [&](std::size_t k, nccl::Comm comm, Stream stream) {
-      return library().ncclAllGather(address(pointer(operand(k))), address(pointer(all[k])), static_cast<std::size_t>(bytes), nccl::kUint8, comm, stream);
+      return library().ncclAllGather(address(pointer(operand(k))), address(pointer(all[k])), static_cast<std::size_t>(bytes), nccl::kUint8,
+                                     comm, stream);
     });
     if (direct) return;
     const std::int64_t row = bytes / outer;
     for (std::size_t k = 0; k < size(); ++k)
       for (std::int64_t j = 0; j < n; ++j)
-        copy_rows(k, pointer(all[k]) + static_cast<DevicePointer>(j * bytes), row, pointer(out_[at_[k]]) + static_cast<DevicePointer>(j * row), n * row, row, outer);
+        copy_rows(k, pointer(all[k]) + static_cast<DevicePointer>(j * bytes), row,
+                  pointer(out_[at_[k]]) + static_cast<DevicePointer>(j * row), n * row, row, outer);
   }
 
   void scatter() {
@@ -255,10 +309,12 @@ class Join {
       if (outer <= 1) continue;
       const std::int64_t row = each / outer;
       for (std::int64_t j = 0; j < n; ++j)
-        copy_rows(k, pointer(operand(k)) + static_cast<DevicePointer>(j * row), n * row, pointer(packed[k]) + static_cast<DevicePointer>(j * each), row, row, outer);
+        copy_rows(k, pointer(operand(k)) + static_cast<DevicePointer>(j * row), n * row,
+                  pointer(packed[k]) + static_cast<DevicePointer>(j * each), row, row, outer);
     }
     grouped("ncclReduceScatter", [&](std::size_t k, nccl::Comm comm, Stream stream) {
-      return library().ncclReduceScatter(address(pointer(packed[k])), address(pointer(out_[at_[k]])), count, type, nccl::kSum, comm, stream);
+      return library().ncclReduceScatter(address(pointer(packed[k])), address(pointer(out_[at_[k]])), count, type, nccl::kSum, comm,
+                                         stream);
     });
   }
 
@@ -273,16 +329,20 @@ class Join {
       outgoing.push_back(memory(k, plan_.in.bytes())), incoming.push_back(memory(k, plan_.in.bytes()));
       const std::int64_t row = split_rows == 0 ? 0 : each / split_rows;
       for (std::int64_t j = 0; j < n; ++j)
-        copy_rows(k, pointer(operand(k)) + static_cast<DevicePointer>(j * row), n * row, pointer(outgoing[k]) + static_cast<DevicePointer>(j * each), row, row,
-                  split_rows);
+        copy_rows(k, pointer(operand(k)) + static_cast<DevicePointer>(j * row), n * row,
+                  pointer(outgoing[k]) + static_cast<DevicePointer>(j * each), row, row, split_rows);
     }
     const Library& l = library();
-    grouped("ncclSend", [&](std::size_t k, nccl::Comm comm, Stream stream) {
+    const char* called = "ncclSend";
+    grouped(called, [&](std::size_t k, nccl::Comm comm, Stream stream) {
       for (std::int64_t j = 0; j < n; ++j) {
         const auto at = static_cast<DevicePointer>(j * each);
-        int status = l.ncclSend(address(pointer(outgoing[k]) + at), static_cast<std::size_t>(each), nccl::kUint8, static_cast<int>(j), comm, stream);
+        called = "ncclSend";
+        int status =
+            l.ncclSend(address(pointer(outgoing[k]) + at), static_cast<std::size_t>(each), nccl::kUint8, static_cast<int>(j), comm, stream);
         if (status == nccl::kSuccess)
-          status = l.ncclRecv(address(pointer(incoming[k]) + at), static_cast<std::size_t>(each), nccl::kUint8, static_cast<int>(j), comm, stream);
+          called = "ncclRecv", status = l.ncclRecv(address(pointer(incoming[k]) + at), static_cast<std::size_t>(each), nccl::kUint8,
+                                                   static_cast<int>(j), comm, stream);
         if (status != nccl::kSuccess) return status;
       }
       return nccl::kSuccess;
@@ -290,8 +350,8 @@ class Join {
     const std::int64_t row = concat_rows == 0 ? 0 : each / concat_rows;
     for (std::size_t k = 0; k < size(); ++k)
       for (std::int64_t j = 0; j < n; ++j)
-        copy_rows(k, pointer(incoming[k]) + static_cast<DevicePointer>(j * each), row, pointer(out_[at_[k]]) + static_cast<DevicePointer>(j * row), n * row, row,
-                  concat_rows);
+        copy_rows(k, pointer(incoming[k]) + static_cast<DevicePointer>(j * each), row,
+                  pointer(out_[at_[k]]) + static_cast<DevicePointer>(j * row), n * row, row, concat_rows);
   }
 
   void permute() {
@@ -305,12 +365,14 @@ class Join {
       gpus_[k]->enter();
       check(driver().cuMemsetD8Async(pointer(out_[at_[k]]), 0, bytes, gpus_[k]->stream()), "cuMemsetD8Async", what_);
     }
-    grouped("ncclSend", [&](std::size_t k, nccl::Comm comm, Stream stream) {
+    const char* called = "ncclSend";
+    grouped(called, [&](std::size_t k, nccl::Comm comm, Stream stream) {
       for (const auto& [from, to] : plan_.perm) {
         int status = nccl::kSuccess;
+        called = "ncclSend";
         if (static_cast<std::size_t>(from) == k) status = l.ncclSend(address(pointer(operand(k))), bytes, nccl::kUint8, to, comm, stream);
         if (status == nccl::kSuccess && static_cast<std::size_t>(to) == k)
-          status = l.ncclRecv(address(pointer(out_[at_[k]])), bytes, nccl::kUint8, from, comm, stream);
+          called = "ncclRecv", status = l.ncclRecv(address(pointer(out_[at_[k]])), bytes, nccl::kUint8, from, comm, stream);
         if (status != nccl::kSuccess) return status;
       }
       return nccl::kSuccess;
@@ -320,14 +382,15 @@ class Join {
   void broadcast() {
     for (std::size_t k = 0; k < size(); ++k) result(k);
     grouped("ncclBroadcast", [&](std::size_t k, nccl::Comm comm, Stream stream) {
-      return library().ncclBroadcast(address(pointer(operand(k))), address(pointer(out_[at_[k]])), static_cast<std::size_t>(plan_.in.bytes()), nccl::kUint8,
-                                     plan_.source, comm, stream);
+      return library().ncclBroadcast(address(pointer(operand(k))), address(pointer(out_[at_[k]])),
+                                     static_cast<std::size_t>(plan_.in.bytes()), nccl::kUint8, plan_.source, comm, stream);
     });
   }
 
   const CollectivePlan& plan_;
   std::span<const Ref<Buffer>> in_;
   std::span<Ref<Buffer>> out_;
+  const std::vector<int> mesh_;
   std::vector<std::size_t> at_;
   std::vector<int> ids_;
   std::vector<GpuDevice*> gpus_;
@@ -355,7 +418,7 @@ void wait_watching(GpuDevice& device, const std::string& what) {
     int failed = nccl::kSuccess;
     {
       const std::lock_guard lock(cliques_mutex());
-      for (auto& [ids, c] : cliques())
+      for (auto& [key, c] : cliques())
         for (nccl::Comm comm : c.comms) {
           int status = nccl::kSuccess;
           library().ncclCommGetAsyncError(comm, &status);
@@ -365,11 +428,13 @@ void wait_watching(GpuDevice& device, const std::string& what) {
     const double waited = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
     if (failed != nccl::kSuccess) {
       abort_all();
-      throw DistributedError(fmt::format("{}: NCCL reports {} of a collective that runs; its communicators are aborted", what, status_text(failed)));
+      throw DistributedError(
+          fmt::format("{}: NCCL reports {} of a collective that runs; its communicators are aborted", what, status_text(failed)));
     }
     if (seconds > 0 && waited > seconds) {
       abort_all();
-      throw DistributedError(fmt::format("{}: a collective has not ended after {} seconds (WEFT_COLLECTIVE_TIMEOUT); its communicators are aborted", what, seconds));
+      throw DistributedError(fmt::format(
+          "{}: a collective has not ended after {} seconds (WEFT_COLLECTIVE_TIMEOUT); its communicators are aborted", what, seconds));
     }
     if (waited > 1e-3) std::this_thread::sleep_for(std::chrono::microseconds(50));
   }

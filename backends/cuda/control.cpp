@@ -1,5 +1,5 @@
-// Loops and branches on a device: the host drives them. A scan needs nothing from the device; the condition of a while loop and the choice of
-// a branch are read back.
+// Loops and branches on a device: the host drives them. A scan needs nothing from the device; the condition of a while loop and the choice
+// of a branch are read back.
 #include <algorithm>
 
 #include "backends/cuda/executable.h"
@@ -79,8 +79,8 @@ namespace {
 
 /// `odd`: an odd number of iterations writes the last one's values to the results.
 template <class Copy>
-Carried begin_carry(const ControlStep& c, const KernelProgram& body, std::span<const DevicePointer> start, const std::vector<DevicePointer>& results,
-                    DevicePointer scratch, bool odd, Copy copy) {
+Carried begin_carry(const ControlStep& c, const KernelProgram& body, std::span<const DevicePointer> start,
+                    const std::vector<DevicePointer>& results, DevicePointer scratch, bool odd, Copy copy) {
   Carried k;
   const JaxprData& data = body.jaxpr.data();
   for (std::size_t i = 0; i < static_cast<std::size_t>(c.num_carry); ++i) {
@@ -120,8 +120,10 @@ void GpuExecutable::scan(OnDevice& d, const ControlStep& c, const Addresses& ope
     const std::int64_t position = c.reverse ? c.length - 1 - i : i;
     Addresses inputs(operands.begin(), operands.begin() + c.num_consts), outputs = k.next;
     inputs.insert(inputs.end(), k.now.begin(), k.now.end());
-    for (std::size_t n = consts + carry; n < operands.size(); ++n) inputs.push_back(offset(operands[n], position * data.input_avals()[n].bytes()));
-    for (std::size_t n = carry; n < results.size(); ++n) outputs.push_back(offset(results[n], position * data.aval(data.outputs[n]).bytes()));
+    for (std::size_t n = consts + carry; n < operands.size(); ++n)
+      inputs.push_back(offset(operands[n], position * data.input_avals()[n].bytes()));
+    for (std::size_t n = carry; n < results.size(); ++n)
+      outputs.push_back(offset(results[n], position * data.aval(data.outputs[n]).bytes()));
     program(d, body, inputs, outputs, offset(scratch, c.arena));
     k.step();
   }
@@ -129,7 +131,8 @@ void GpuExecutable::scan(OnDevice& d, const ControlStep& c, const Addresses& ope
     if (c.carry[i].place == Place::kept) copy(d, results[i], operands[consts + i], k.bytes[i]);
 }
 
-void GpuExecutable::while_loop(OnDevice& d, const ControlStep& c, const Addresses& operands, const Addresses& results, DevicePointer scratch) {
+void GpuExecutable::while_loop(OnDevice& d, const ControlStep& c, const Addresses& operands, const Addresses& results,
+                               DevicePointer scratch) {
   const KernelProgram &condition = c.programs[0], &body = c.programs[1];
   const std::ptrdiff_t a = c.cond_consts, b = a + c.num_consts;
   const auto copy_here = [&](DevicePointer to, DevicePointer from, std::int64_t bytes) { copy(d, to, from, bytes); };

@@ -21,33 +21,40 @@ constexpr std::size_t kStageAbove = std::size_t{64} << 10;  // smaller copies ar
 
 GpuDevice::GpuDevice(int ordinal, int id) : ordinal_(ordinal), id_(id) {
   const Driver& d = driver();
-  int handle = 0, major = 0, minor = 0;
-  check(d.cuDeviceGet(&handle, ordinal), "cuDeviceGet", label());
+  int major = 0, minor = 0;
+  check(d.cuDeviceGet(&handle_, ordinal), "cuDeviceGet", label());
   char name[256] = {};
-  check(d.cuDeviceGetName(name, sizeof name, handle), "cuDeviceGetName", label());
+  check(d.cuDeviceGetName(name, sizeof name, handle_), "cuDeviceGetName", label());
   name_ = name;
   std::size_t bytes = 0;
-  check(d.cuDeviceTotalMem_v2(&bytes, handle), "cuDeviceTotalMem", label());
+  check(d.cuDeviceTotalMem_v2(&bytes, handle_), "cuDeviceTotalMem", label());
   total_memory_ = static_cast<std::int64_t>(bytes);
-  check(d.cuDeviceGetAttribute(&multiprocessors_, kAttributeMultiprocessors, handle), "cuDeviceGetAttribute", label());
-  check(d.cuDeviceGetAttribute(&major, kAttributeMajor, handle), "cuDeviceGetAttribute", label());
-  check(d.cuDeviceGetAttribute(&minor, kAttributeMinor, handle), "cuDeviceGetAttribute", label());
+  check(d.cuDeviceGetAttribute(&multiprocessors_, kAttributeMultiprocessors, handle_), "cuDeviceGetAttribute", label());
+  check(d.cuDeviceGetAttribute(&major, kAttributeMajor, handle_), "cuDeviceGetAttribute", label());
+  check(d.cuDeviceGetAttribute(&minor, kAttributeMinor, handle_), "cuDeviceGetAttribute", label());
   // No device has capability 0.0: that is the emulator of the tests.
   target_.emulated = major == 0 && minor == 0;
   if (!target_.emulated) target_.architecture = known_architecture(10 * major + minor);
   // The primary context is the one that NVIDIA's libraries use.
-  check(d.cuDevicePrimaryCtxRetain(&context_, handle), "cuDevicePrimaryCtxRetain", label());
+  check(d.cuDevicePrimaryCtxRetain(&context_, handle_), "cuDevicePrimaryCtxRetain", label());
   try {
     enter();
     check(d.cuStreamCreate(&stream_, kStreamNonBlocking), "cuStreamCreate", label());
-    check(d.cuDeviceGetDefaultMemPool(&pool_, handle), "cuDeviceGetDefaultMemPool", label());
+    check(d.cuDeviceGetDefaultMemPool(&pool_, handle_), "cuDeviceGetDefaultMemPool", label());
     std::uint64_t keep = ~std::uint64_t{0};  // else each wait would give memory back to the system
     check(d.cuMemPoolSetAttribute(pool_, kPoolReleaseThreshold, &keep), "cuMemPoolSetAttribute", label());
   } catch (...) {
-    if (stream_) d.cuStreamDestroy_v2(stream_);
-    d.cuDevicePrimaryCtxRelease_v2(handle);
+    give_up();
     throw;
   }
+}
+
+GpuDevice::~GpuDevice() { give_up(); }
+
+void GpuDevice::give_up() noexcept {
+  const Driver& d = driver();
+  if (stream_) d.cuStreamDestroy_v2(stream_);
+  d.cuDevicePrimaryCtxRelease_v2(handle_);
 }
 
 std::string GpuDevice::label() const { return fmt::format("cuda:{}", ordinal_); }
@@ -57,6 +64,14 @@ void GpuDevice::enter() {
   if (current == context_) return;
   check(driver().cuCtxSetCurrent(context_), "cuCtxSetCurrent", label());
   current = context_;
+}
+
+void GpuDevice::enter_to_destroy() noexcept {
+  try {
+    enter();
+  } catch (const Error&) {
+    // Nobody to tell; the calls that follow name the stream or the module.
+  }
 }
 
 DevicePointer GpuDevice::allocate(std::size_t bytes, const std::string& what) {
@@ -70,8 +85,9 @@ DevicePointer GpuDevice::allocate(std::size_t bytes, const std::string& what) {
     if (d.cuStreamSynchronize(stream_) == kSuccess && d.cuMemPoolTrimTo(pool_, 0) == kSuccess) r = d.cuMemAllocAsync(&p, size, stream_);
     if (r == kOutOfMemory) {
       const MemoryStats s = memory_stats();
-      throw DeviceError(fmt::format("{}: out of memory: {} bytes for {} (cuMemAllocAsync gives CUDA_ERROR_OUT_OF_MEMORY); {} bytes of {} are in use by arrays",
-                                    label(), bytes, what, s.bytes_in_use, s.bytes_limit));
+      throw DeviceError(fmt::format(
+          "{}: out of memory: {} bytes for {} (cuMemAllocAsync gives CUDA_ERROR_OUT_OF_MEMORY); {} bytes of {} are in use by arrays",
+          label(), bytes, what, s.bytes_in_use, s.bytes_limit));
     }
   }
   check(r, "cuMemAllocAsync", fmt::format("{}: {} bytes for {}", label(), bytes, what));
@@ -82,12 +98,10 @@ DevicePointer GpuDevice::allocate(std::size_t bytes, const std::string& what) {
 }
 
 void GpuDevice::release(DevicePointer p, std::size_t bytes) noexcept {
-  try {
-    enter();
+  enter_to_destroy();
+  {
     const std::lock_guard lock(order_);
     driver().cuMemFreeAsync(p, stream_);
-  } catch (const Error&) {
-    // The device is lost, and its memory with it.
   }
   in_use_ -= static_cast<std::int64_t>(std::max<std::size_t>(bytes, 16));
 }
@@ -167,12 +181,13 @@ Mark::~Mark() { driver().cuEventDestroy_v2(event_); }
 
 const std::vector<GpuDevice*>& devices() {
   static const std::vector<GpuDevice*>& all = *new std::vector<GpuDevice*>([] {
-    std::vector<GpuDevice*> list;
+    std::vector<std::unique_ptr<GpuDevice>> made;
     std::string problem;
-    if (!has_driver(problem)) return list;
     int n = 0;
-    check(driver().cuDeviceGetCount(&n), "cuDeviceGetCount", "cuda");
-    for (int i = 0; i < n; ++i) list.push_back(new GpuDevice(i, processes().num_devices() + i));
+    if (has_driver(problem)) check(driver().cuDeviceGetCount(&n), "cuDeviceGetCount", "cuda");
+    for (int i = 0; i < n; ++i) made.push_back(std::make_unique<GpuDevice>(i, processes().num_devices() + i));
+    std::vector<GpuDevice*> list;
+    for (auto& d : made) list.push_back(d.release());
     return list;
   }());
   return all;
@@ -220,7 +235,8 @@ class CudaDevices final : public Accelerators {
     const std::scoped_lock lock(source.order(), target.order());
     wait_for(target, source, what);
     target.enter();
-    check(driver().cuMemcpyPeerAsync(to, target.context(), b.pointer(), source.context(), b.bytes(), target.stream()), "cuMemcpyPeerAsync", what);
+    check(driver().cuMemcpyPeerAsync(to, target.context(), b.pointer(), source.context(), b.bytes(), target.stream()), "cuMemcpyPeerAsync",
+          what);
     wait_for(source, target, what);
     return out;
   }

@@ -16,6 +16,7 @@ namespace weft::detail::cuda {
 class GpuDevice {
  public:
   GpuDevice(int ordinal, int id);
+  ~GpuDevice();
   GpuDevice(const GpuDevice&) = delete;
   GpuDevice& operator=(const GpuDevice&) = delete;
 
@@ -28,6 +29,8 @@ class GpuDevice {
   Context context() const { return context_; }
   /// Makes it the calling thread's current device.
   void enter();
+  /// The same where something is taken down, which goes on whatever happens.
+  void enter_to_destroy() noexcept;
 
   /// Stream-ordered memory of at least one byte. When there is none left, what the pool keeps is given back and it is tried again.
   DevicePointer allocate(std::size_t bytes, const std::string& what);
@@ -51,8 +54,10 @@ class GpuDevice {
     bool used = false;
   };
   Staging& staging(int which);
+  void give_up() noexcept;
 
   const int ordinal_, id_;
+  int handle_ = 0;  // of the driver
   std::string name_;
   GpuTarget target_;
   int multiprocessors_ = 1;

@@ -27,8 +27,8 @@ Opened open() {
     o.problem = fmt::format("there is no CUDA driver: {}", reason ? reason : path);
     return o;
   }
-#define WEFT_LOOK_UP(name, parameters)                                                                          \
-  o.driver.name = reinterpret_cast<decltype(o.driver.name)>(dlsym(library, #name));                             \
+#define WEFT_LOOK_UP(name, parameters)                                              \
+  o.driver.name = reinterpret_cast<decltype(o.driver.name)>(dlsym(library, #name)); \
   if (!o.driver.name && o.problem.empty()) o.problem = fmt::format("{} is too old: it has no {}", path, #name);
   WEFT_CUDA_DRIVER(WEFT_LOOK_UP)
 #undef WEFT_LOOK_UP
@@ -65,7 +65,8 @@ void check(Result r, const char* call, const std::string& what, SourceLoc loc) {
   const char *name = nullptr, *text = nullptr;
   opened().driver.cuGetErrorName(r, &name);
   opened().driver.cuGetErrorString(r, &text);
-  throw DeviceError(fmt::format("{}: {} gives {} ({}){}", what, call, name ? name : "an unknown code", r, text ? fmt::format(": {}", text) : ""), loc);
+  throw DeviceError(
+      fmt::format("{}: {} gives {} ({}){}", what, call, name ? name : "an unknown code", r, text ? fmt::format(": {}", text) : ""), loc);
 }
 
 }  // namespace weft::detail::cuda

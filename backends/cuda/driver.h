@@ -19,13 +19,14 @@ using Function = struct FunctionHandle*;
 using Graph = struct GraphHandle*;
 using GraphExec = struct GraphExecHandle*;
 using MemoryPool = struct MemoryPoolHandle*;
+using LinkState = struct LinkStateHandle*;
 
 constexpr Result kSuccess = 0, kOutOfMemory = 2, kNotReady = 600;
 constexpr int kAttributeMultiprocessors = 16, kAttributeMajor = 75, kAttributeMinor = 76;
 constexpr int kPoolReleaseThreshold = 4;
 constexpr unsigned kStreamNonBlocking = 1, kEventNoTiming = 2;
 constexpr int kCaptureThreadLocal = 1;
-constexpr int kJitErrorLog = 5, kJitErrorLogBytes = 6;
+constexpr int kJitErrorLog = 5, kJitErrorLogBytes = 6, kInputPtx = 1;
 
 /// CUDA_MEMCPY2D.
 struct Copy2D {
@@ -46,51 +47,55 @@ struct Copy2D {
 constexpr int kMemoryOfDevice = 2;
 
 // Name, parameters. All return a Result.
-#define WEFT_CUDA_DRIVER(F)                                                                                                     \
-  F(cuInit, (unsigned))                                                                                                         \
-  F(cuDriverGetVersion, (int*))                                                                                                 \
-  F(cuGetErrorName, (Result, const char**))                                                                                     \
-  F(cuGetErrorString, (Result, const char**))                                                                                   \
-  F(cuDeviceGetCount, (int*))                                                                                                   \
-  F(cuDeviceGet, (int*, int))                                                                                                   \
-  F(cuDeviceGetName, (char*, int, int))                                                                                         \
-  F(cuDeviceTotalMem_v2, (std::size_t*, int))                                                                                   \
-  F(cuDeviceGetAttribute, (int*, int, int))                                                                                     \
-  F(cuDevicePrimaryCtxRetain, (Context*, int))                                                                                  \
-  F(cuDevicePrimaryCtxRelease_v2, (int))                                                                                        \
-  F(cuCtxSetCurrent, (Context))                                                                                                 \
-  F(cuStreamCreate, (Stream*, unsigned))                                                                                        \
-  F(cuStreamDestroy_v2, (Stream))                                                                                               \
-  F(cuStreamSynchronize, (Stream))                                                                                              \
-  F(cuStreamWaitEvent, (Stream, Event, unsigned))                                                                               \
-  F(cuEventCreate, (Event*, unsigned))                                                                                          \
-  F(cuEventDestroy_v2, (Event))                                                                                                 \
-  F(cuEventRecord, (Event, Stream))                                                                                             \
-  F(cuEventSynchronize, (Event))                                                                                                \
-  F(cuDeviceGetDefaultMemPool, (MemoryPool*, int))                                                                              \
-  F(cuMemPoolSetAttribute, (MemoryPool, int, void*))                                                                            \
-  F(cuMemPoolTrimTo, (MemoryPool, std::size_t))                                                                                 \
-  F(cuMemAllocAsync, (DevicePointer*, std::size_t, Stream))                                                                     \
-  F(cuMemFreeAsync, (DevicePointer, Stream))                                                                                    \
-  F(cuMemGetInfo_v2, (std::size_t*, std::size_t*))                                                                              \
-  F(cuMemAllocHost_v2, (void**, std::size_t))                                                                                   \
-  F(cuMemFreeHost, (void*))                                                                                                     \
-  F(cuMemcpyHtoDAsync_v2, (DevicePointer, const void*, std::size_t, Stream))                                                    \
-  F(cuMemcpyDtoHAsync_v2, (void*, DevicePointer, std::size_t, Stream))                                                          \
-  F(cuMemcpyDtoDAsync_v2, (DevicePointer, DevicePointer, std::size_t, Stream))                                                  \
-  F(cuMemcpy2DAsync_v2, (const Copy2D*, Stream))                                                                                \
-  F(cuMemsetD8Async, (DevicePointer, unsigned char, std::size_t, Stream))                                                       \
-  F(cuEventQuery, (Event))                                                                                                      \
-  F(cuMemcpyPeerAsync, (DevicePointer, Context, DevicePointer, Context, std::size_t, Stream))                                   \
-  F(cuModuleLoadDataEx, (Module*, const void*, unsigned, int*, void**))                                                         \
-  F(cuModuleUnload, (Module))                                                                                                   \
-  F(cuModuleGetFunction, (Function*, Module, const char*))                                                                      \
-  F(cuLaunchKernel, (Function, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, Stream, void**, void**))   \
-  F(cuStreamBeginCapture_v2, (Stream, int))                                                                                     \
-  F(cuStreamEndCapture, (Stream, Graph*))                                                                                       \
-  F(cuGraphInstantiateWithFlags, (GraphExec*, Graph, unsigned long long))                                                       \
-  F(cuGraphLaunch, (GraphExec, Stream))                                                                                         \
-  F(cuGraphExecDestroy, (GraphExec))                                                                                            \
+#define WEFT_CUDA_DRIVER(F)                                                                                                   \
+  F(cuInit, (unsigned))                                                                                                       \
+  F(cuDriverGetVersion, (int*))                                                                                               \
+  F(cuGetErrorName, (Result, const char**))                                                                                   \
+  F(cuGetErrorString, (Result, const char**))                                                                                 \
+  F(cuDeviceGetCount, (int*))                                                                                                 \
+  F(cuDeviceGet, (int*, int))                                                                                                 \
+  F(cuDeviceGetName, (char*, int, int))                                                                                       \
+  F(cuDeviceTotalMem_v2, (std::size_t*, int))                                                                                 \
+  F(cuDeviceGetAttribute, (int*, int, int))                                                                                   \
+  F(cuDevicePrimaryCtxRetain, (Context*, int))                                                                                \
+  F(cuDevicePrimaryCtxRelease_v2, (int))                                                                                      \
+  F(cuCtxSetCurrent, (Context))                                                                                               \
+  F(cuStreamCreate, (Stream*, unsigned))                                                                                      \
+  F(cuStreamDestroy_v2, (Stream))                                                                                             \
+  F(cuStreamSynchronize, (Stream))                                                                                            \
+  F(cuStreamWaitEvent, (Stream, Event, unsigned))                                                                             \
+  F(cuEventCreate, (Event*, unsigned))                                                                                        \
+  F(cuEventDestroy_v2, (Event))                                                                                               \
+  F(cuEventRecord, (Event, Stream))                                                                                           \
+  F(cuEventSynchronize, (Event))                                                                                              \
+  F(cuDeviceGetDefaultMemPool, (MemoryPool*, int))                                                                            \
+  F(cuMemPoolSetAttribute, (MemoryPool, int, void*))                                                                          \
+  F(cuMemPoolTrimTo, (MemoryPool, std::size_t))                                                                               \
+  F(cuMemAllocAsync, (DevicePointer*, std::size_t, Stream))                                                                   \
+  F(cuMemFreeAsync, (DevicePointer, Stream))                                                                                  \
+  F(cuMemGetInfo_v2, (std::size_t*, std::size_t*))                                                                            \
+  F(cuMemAllocHost_v2, (void**, std::size_t))                                                                                 \
+  F(cuMemFreeHost, (void*))                                                                                                   \
+  F(cuMemcpyHtoDAsync_v2, (DevicePointer, const void*, std::size_t, Stream))                                                  \
+  F(cuMemcpyDtoHAsync_v2, (void*, DevicePointer, std::size_t, Stream))                                                        \
+  F(cuMemcpyDtoDAsync_v2, (DevicePointer, DevicePointer, std::size_t, Stream))                                                \
+  F(cuMemcpy2DAsync_v2, (const Copy2D*, Stream))                                                                              \
+  F(cuMemsetD8Async, (DevicePointer, unsigned char, std::size_t, Stream))                                                     \
+  F(cuEventQuery, (Event))                                                                                                    \
+  F(cuMemcpyPeerAsync, (DevicePointer, Context, DevicePointer, Context, std::size_t, Stream))                                 \
+  F(cuLinkCreate_v2, (unsigned, int*, void**, LinkState*))                                                                    \
+  F(cuLinkAddData_v2, (LinkState, int, void*, std::size_t, const char*, unsigned, int*, void**))                              \
+  F(cuLinkComplete, (LinkState, void**, std::size_t*))                                                                        \
+  F(cuLinkDestroy, (LinkState))                                                                                               \
+  F(cuModuleLoadDataEx, (Module*, const void*, unsigned, int*, void**))                                                       \
+  F(cuModuleUnload, (Module))                                                                                                 \
+  F(cuModuleGetFunction, (Function*, Module, const char*))                                                                    \
+  F(cuLaunchKernel, (Function, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, Stream, void**, void**)) \
+  F(cuStreamBeginCapture_v2, (Stream, int))                                                                                   \
+  F(cuStreamEndCapture, (Stream, Graph*))                                                                                     \
+  F(cuGraphInstantiateWithFlags, (GraphExec*, Graph, unsigned long long))                                                     \
+  F(cuGraphLaunch, (GraphExec, Stream))                                                                                       \
+  F(cuGraphExecDestroy, (GraphExec))                                                                                          \
   F(cuGraphDestroy, (Graph))
 
 struct Driver {

@@ -8,8 +8,11 @@
 
 #include "backends/codegen/program_cost.h"
 #include "backends/codegen/simplify.h"
+#include "backends/cpu/code_cache.h"
 #include "backends/cpu/native_step.h"
 #include "backends/cuda/cuda_backend.h"
+#include "backends/cuda/expand.h"
+#include "backends/cuda/nvtx.h"
 #include "core/error.h"
 #include "runtime/accelerator.h"
 #include "runtime/blocks.h"
@@ -19,9 +22,9 @@ namespace weft::detail::cuda {
 namespace {
 
 constexpr std::int64_t kBlocksPerMultiprocessor = 32;
-constexpr int kWorthCapturing = 3;        // launches
-constexpr int kMaxCaptured = 4096;        // launches of one graph
-constexpr std::size_t kGraphsKept = 4;    // of a program on a device
+constexpr int kWorthCapturing = 3;      // launches
+constexpr int kMaxCaptured = 4096;      // launches of one graph
+constexpr std::size_t kGraphsKept = 4;  // of a program on a device
 
 /// How often the program launches something, or copies; -1: it depends on values, or needs the host.
 int launches_of(const KernelProgram& p, const GpuCode& code) {
@@ -99,15 +102,40 @@ std::int64_t workspace_for(const GpuSchedule& s, const GpuDevice& d) {
 
 }  // namespace
 
-LoadedCode::LoadedCode(GpuDevice& device, const GpuCode& code, const std::string& name) : device_(device) {
-  if (code.kernels.empty()) return;
-  device.enter();
+namespace {
+
+/// Machine code, by the driver's assembler.
+std::string assemble(const std::string& image, const std::string& what) {
   const Driver& d = driver();
   char log[4096] = {};
   int options[] = {kJitErrorLog, kJitErrorLogBytes};
   void* values[] = {log, reinterpret_cast<void*>(sizeof log)};
-  const Result r = d.cuModuleLoadDataEx(&module_, code.image.c_str(), 2, options, values);
-  check(r, "cuModuleLoadDataEx", fmt::format("{}: loading the kernels of {}{}{}", device.label(), name, *log ? ": " : "", log));
+  LinkState state = nullptr;
+  check(d.cuLinkCreate_v2(2, options, values, &state), "cuLinkCreate", what);
+  const char* call = "cuLinkAddData";
+  // With the zero at its end.
+  Result r = d.cuLinkAddData_v2(state, kInputPtx, const_cast<char*>(image.c_str()), image.size() + 1, "weft", 0, nullptr, nullptr);
+  void* code = nullptr;
+  std::size_t bytes = 0;
+  if (r == kSuccess) call = "cuLinkComplete", r = d.cuLinkComplete(state, &code, &bytes);
+  std::string assembled;
+  if (r == kSuccess) assembled.assign(static_cast<const char*>(code), bytes);
+  d.cuLinkDestroy(state);  // the code is its own
+  check(r, call, *log ? what + ": " + log : what);
+  return assembled;
+}
+
+}  // namespace
+
+LoadedCode::LoadedCode(GpuDevice& device, const GpuCode& code, const std::string& name) : device_(device) {
+  if (code.kernels.empty()) return;
+  device.enter();
+  const Driver& d = driver();
+  const std::string what = fmt::format("{}: loading the kernels of {}", device.label(), name);
+  const std::string assembled = CodeCache::of_process().get(
+      {"machine code 1", device.name(), std::to_string(device.target().architecture), std::to_string(d.version), code.image},
+      [&] { return assemble(code.image, what); });
+  check(d.cuModuleLoadDataEx(&module_, assembled.data(), 0, nullptr, nullptr), "cuModuleLoadDataEx", what);
   try {
     for (const auto& launches : code.kernels) {
       kernels.emplace_back();
@@ -125,22 +153,14 @@ LoadedCode::LoadedCode(GpuDevice& device, const GpuCode& code, const std::string
 
 LoadedCode::~LoadedCode() {
   if (!module_) return;
-  try {
-    device_.enter();
-  } catch (const Error&) {
-    return;
-  }
+  device_.enter_to_destroy();
   const std::lock_guard lock(device_.order());
   driver().cuStreamSynchronize(device_.stream());
   driver().cuModuleUnload(module_);
 }
 
 GpuExecutable::OnDevice::~OnDevice() {
-  try {
-    device->enter();
-  } catch (const Error&) {
-    return;
-  }
+  device->enter_to_destroy();
   const std::lock_guard lock(device->order());
   if (!graphs.empty()) driver().cuStreamSynchronize(device->stream());
   for (const CapturedGraph& g : graphs)
@@ -149,7 +169,7 @@ GpuExecutable::OnDevice::~OnDevice() {
 }
 
 GpuExecutable::GpuExecutable(const Jaxpr& j, const CompileOptions& options, const GpuTarget& target)
-    : name_(options.name), program_(plan(simplify(j), options.donated)), code_(compile_for_gpu(program_, target, "")) {
+    : name_(options.name), program_(plan(simplify(j, &expand_for_gpu), options.donated)), code_(compile_for_gpu(program_, target, "")) {
   capturable_ = launches_of(program_, code_) >= kWorthCapturing && !synchronous();
 }
 
@@ -168,7 +188,7 @@ GpuExecutable::OnDevice& GpuExecutable::on(GpuDevice& device) {
     made->owned.emplace_back(p, bytes);
     return p;
   };
-  for (const ProductStep& p : program_.products) made->products.push_back(make_product(device, p));
+  for (const ProductStep& p : program_.products) made->products.push_back(make_product(device, p, name_));
   made->arena = take(program_.arena_bytes, "temporaries");
   std::int64_t workspace = 0;
   for (const auto& kernel : code_.kernels)
@@ -201,6 +221,7 @@ void GpuExecutable::add_fixed(OnDevice& d, const KernelProgram& p) {
 }
 
 std::vector<Array> GpuExecutable::call(std::span<const Array> inputs, int device) {
+  const ProfilerRange range(name_.c_str());
   const JaxprData& data = program_.jaxpr.data();
   if (inputs.size() != static_cast<std::size_t>(data.num_inputs))
     throw Error(fmt::format("{}: internal error: called with {} inputs, compiled for {}", name_, inputs.size(), data.num_inputs));
@@ -264,8 +285,8 @@ std::vector<Array> GpuExecutable::call(std::span<const Array> inputs, int device
   return out;
 }
 
-/// A call with arrays that lie where those of an earlier one lay is a replay: memory comes back from the pool, so that training loops repeat
-/// themselves after a step or two.
+/// A call with arrays that lie where those of an earlier one lay is a replay: memory comes back from the pool, so that training loops
+/// repeat themselves after a step or two.
 void GpuExecutable::run_captured(OnDevice& d, const Addresses& at) {
   const Driver& cu = driver();
   const Stream stream = d.device->stream();
@@ -310,7 +331,7 @@ void GpuExecutable::run_steps(OnDevice& d, const KernelProgram& p, const Address
         launch(d, p, s, at);
         break;
       case Step::Kind::product:
-        product(d, s, at);
+        product(d, p, s, at);
         break;
       case Step::Kind::opaque:
         opaque(d, p, s, at);
@@ -334,8 +355,9 @@ void GpuExecutable::launch(OnDevice& d, const KernelProgram& p, const Step& s, c
   for (std::size_t i = 0; i < code_.kernels[k].size(); ++i) {
     const GpuFunction& f = code_.kernels[k][i];
     const auto what = [&] { return fmt::format("{}: {} of {}", d.device->label(), f.name, name_); };
-    const Result r = driver().cuLaunchKernel(d.code->kernels[k][i], static_cast<unsigned>(blocks_for(f.schedule, *d.device)), 1, 1,
-                                             static_cast<unsigned>(f.schedule.threads), 1, 1, 0, d.device->stream(), parameters.data(), nullptr);
+    const Result r =
+        driver().cuLaunchKernel(d.code->kernels[k][i], static_cast<unsigned>(blocks_for(f.schedule, *d.device)), 1, 1,
+                                static_cast<unsigned>(f.schedule.threads), 1, 1, 0, d.device->stream(), parameters.data(), nullptr);
     if (r != kSuccess) check(r, "cuLaunchKernel", what(), line_of(p, s));
     if (synchronous()) check(driver().cuStreamSynchronize(d.device->stream()), "cuStreamSynchronize", what(), line_of(p, s));
   }
@@ -347,9 +369,10 @@ void GpuExecutable::copy(OnDevice& d, DevicePointer to, DevicePointer from, std:
         fmt::format("{}: {}", d.device->label(), name_));
 }
 
-void GpuExecutable::product(OnDevice& d, const Step& s, const Addresses& at) {
+void GpuExecutable::product(OnDevice& d, const KernelProgram& p, const Step& s, const Addresses& at) {
   const auto address = [&](std::size_t i) { return at[static_cast<std::size_t>(s.buffers[i])]; };
-  d.products[static_cast<std::size_t>(s.number)]->run(address(0), address(1), address(2));
+  d.products[static_cast<std::size_t>(s.number)]->run(address(0), address(1), address(2), s.buffers.size() > 3 ? address(3) : 0,
+                                                      [&] { return line_of(p, s); });
 }
 
 /// On the host: the operands go there, the results come back.
@@ -368,7 +391,8 @@ void GpuExecutable::opaque(OnDevice& d, const KernelProgram& p, const Step& s, c
     tensors.push_back({avals.back(), data});
   }
   const auto operands = std::span(tensors).first(e.inputs.size()), results = std::span(tensors).subspan(e.inputs.size());
-  if (const auto native = make_native_step(*e.op, *e.params, std::span(avals).first(e.inputs.size()), std::span(avals).subspan(e.inputs.size()))) {
+  if (const auto native =
+          make_native_step(*e.op, *e.params, std::span(avals).first(e.inputs.size()), std::span(avals).subspan(e.inputs.size()))) {
     std::vector<void*> addresses;
     for (const HostTensor& t : tensors) addresses.push_back(t.data);
     native->run(addresses);

@@ -52,7 +52,7 @@ class GpuExecutable final : public Executable {
     std::map<std::pair<const KernelProgram*, BufferId>, DevicePointer> fixed;  ///< constants and literals
     std::vector<std::unique_ptr<GpuProduct>> products;
     DevicePointer arena = 0, workspace = 0;
-    std::vector<CapturedGraph> graphs;  ///< the most recently used first
+    std::vector<CapturedGraph> graphs;                         ///< the most recently used first
     std::vector<std::pair<DevicePointer, std::size_t>> owned;  ///< memory
     ~OnDevice();
   };
@@ -62,7 +62,7 @@ class GpuExecutable final : public Executable {
   void add_fixed(OnDevice& d, const KernelProgram& p);
   void run_steps(OnDevice& d, const KernelProgram& p, const Addresses& at);
   void launch(OnDevice& d, const KernelProgram& p, const Step& s, const Addresses& at);
-  void product(OnDevice& d, const Step& s, const Addresses& at);
+  void product(OnDevice& d, const KernelProgram& p, const Step& s, const Addresses& at);
   void opaque(OnDevice& d, const KernelProgram& p, const Step& s, const Addresses& at);
   void control(OnDevice& d, const KernelProgram& p, const Step& s, const Addresses& at);
   void scan(OnDevice& d, const ControlStep& c, const Addresses& operands, const Addresses& results, DevicePointer scratch);

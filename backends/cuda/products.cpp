@@ -3,6 +3,7 @@
 #include <dlfcn.h>
 #include <fmt/core.h>
 
+#include <algorithm>
 #include <cstdlib>
 #include <map>
 #include <mutex>
@@ -34,8 +35,8 @@ const Library& library() {
         if (!file) file = dlopen(name, RTLD_NOW | RTLD_LOCAL);
     if (!file) return r;
     r.there = true;
-#define WEFT_LOOK_UP(name, parameters)                                    \
-  r.name = reinterpret_cast<decltype(r.name)>(dlsym(file, #name));        \
+#define WEFT_LOOK_UP(name, parameters)                             \
+  r.name = reinterpret_cast<decltype(r.name)>(dlsym(file, #name)); \
   r.there = r.there && r.name;
     WEFT_CUBLASLT(WEFT_LOOK_UP)
 #undef WEFT_LOOK_UP
@@ -44,14 +45,45 @@ const Library& library() {
   return l;
 }
 
-void check_product(int status, const char* call, const std::string& what) {
-  if (status != 0) throw DeviceError(fmt::format("{}: {} gives status {}", what, call, status));
+const char* status_name(int status) {
+  switch (status) {
+    case 1:
+      return "CUBLAS_STATUS_NOT_INITIALIZED";
+    case 3:
+      return "CUBLAS_STATUS_ALLOC_FAILED";
+    case 7:
+      return "CUBLAS_STATUS_INVALID_VALUE";
+    case 8:
+      return "CUBLAS_STATUS_ARCH_MISMATCH";
+    case 11:
+      return "CUBLAS_STATUS_MAPPING_ERROR";
+    case 13:
+      return "CUBLAS_STATUS_EXECUTION_FAILED";
+    case 14:
+      return "CUBLAS_STATUS_INTERNAL_ERROR";
+    case 15:
+      return "CUBLAS_STATUS_NOT_SUPPORTED";
+    case 16:
+      return "CUBLAS_STATUS_LICENSE_ERROR";
+    default:
+      return "an unknown status";
+  }
+}
+void check_product(int status, const char* call, const std::string& what, SourceLoc loc = {}) {
+  if (status != 0) throw DeviceError(fmt::format("{}: {} gives {} ({})", what, call, status_name(status), status), loc);
+}
+
+bool allows_tf32() {
+  const char* v = std::getenv("WEFT_CUDA_TF32");
+  return v && *v && *v != '0';
 }
 
 /// What a device keeps for all products.
 struct Shared {
   lt::Handle handle = nullptr;
   DevicePointer workspace = 0;
+  std::map<std::string, lt::Heuristic> chosen;  ///< algorithms, by what was asked
+  std::mutex mutex;
 };
 Shared& shared_of(GpuDevice& device) {
   static std::mutex mutex;
@@ -68,10 +100,11 @@ int data_type(DType t) { return t == float64 ? lt::kFloat64 : t == float16 ? lt:
 
 class LtProduct final : public GpuProduct {
  public:
-  LtProduct(GpuDevice& device, const ProductStep& p) : device_(device), p_(p), shared_(shared_of(device)) {
-    what_ = fmt::format("{}: a product of {} x {} x {} {}", device.label(), p.m, p.k, p.n, p.dtype.name());
+  LtProduct(GpuDevice& device, const ProductStep& p, const std::string& name) : device_(device), p_(p), shared_(shared_of(device)) {
+    what_ = fmt::format("{}: a product of {} x {} x {} {} of {}", device.label(), p.m, p.k, p.n, p.dtype.name(), name);
     try {
-      prepare();
+      describe();
+      algorithm(kWholeVectors);
     } catch (...) {
       destroy();
       throw;
@@ -79,12 +112,18 @@ class LtProduct final : public GpuProduct {
   }
   ~LtProduct() override { destroy(); }
 
-  void run(DevicePointer a, DevicePointer b, DevicePointer out) const override {
-    const auto in_bytes = static_cast<DevicePointer>(p_.dtype.itemsize()), out_bytes = static_cast<DevicePointer>(p_.dtype.itemsize());
+  void run(DevicePointer a, DevicePointer b, DevicePointer out, DevicePointer bias, FunctionRef<SourceLoc()> line) override {
+    const auto in_bytes = static_cast<DevicePointer>(p_.dtype.itemsize()), out_bytes = static_cast<DevicePointer>(p_.out_dtype.itemsize());
     a += static_cast<DevicePointer>(p_.a_offset) * in_bytes, b += static_cast<DevicePointer>(p_.b_offset) * in_bytes;
     const double one_wide = 1, zero_wide = 0;
     const float one = 1, zero = 0;
     const bool wide = p_.dtype == float64;
+    const Library& l = library();
+    const auto checked = [&](int status, const char* call) {
+      if (status != 0) check_product(status, call, what_, line());
+    };
+    if (p_.bias)
+      checked(l.cublasLtMatmulDescSetAttribute(description_, lt::kBiasPointer, &bias, sizeof bias), "cublasLtMatmulDescSetAttribute");
     // The innermost batch dimension is the library's, the others are a loop.
     const std::size_t loops = p_.batch.empty() ? 0 : p_.batch.size() - 1;
     std::vector<std::int64_t> at(loops, 0);
@@ -95,13 +134,15 @@ class LtProduct final : public GpuProduct {
         y += static_cast<DevicePointer>(at[i] * p_.batch[i].stride_b) * in_bytes;
         z += static_cast<DevicePointer>(at[i] * p_.batch[i].stride_out) * out_bytes;
       }
+      const bool whole = ((x | y | z) % kWholeVectors) == 0;
+      const lt::Heuristic& chosen = algorithm(whole ? kWholeVectors : static_cast<std::uint32_t>(std::min(in_bytes, out_bytes)));
       // Row-major, so that the library sees the transposes of all: out^T = b^T a^T.
-      check_product(library().cublasLtMatmul(shared_.handle, description_, wide ? static_cast<const void*>(&one_wide) : &one,
-                                             reinterpret_cast<const void*>(y), layout_[0], reinterpret_cast<const void*>(x), layout_[1],
-                                             wide ? static_cast<const void*>(&zero_wide) : &zero, reinterpret_cast<const void*>(z), layout_[2],
-                                             reinterpret_cast<void*>(z), layout_[2], &chosen_.algorithm,
-                                             reinterpret_cast<void*>(shared_.workspace), kWorkspaceBytes, device_.stream()),
-                    "cublasLtMatmul", what_);
+      checked(l.cublasLtMatmul(shared_.handle, description_, wide ? static_cast<const void*>(&one_wide) : &one,
+                               reinterpret_cast<const void*>(y), layout_[0], reinterpret_cast<const void*>(x), layout_[1],
+                               wide ? static_cast<const void*>(&zero_wide) : &zero, reinterpret_cast<const void*>(z), layout_[2],
+                               reinterpret_cast<void*>(z), layout_[2], &chosen.algorithm, reinterpret_cast<void*>(shared_.workspace),
+                               kWorkspaceBytes, device_.stream()),
+              "cublasLtMatmul");
       std::size_t i = loops;
       while (i > 0 && ++at[i - 1] == p_.batch[i - 1].size) at[--i] = 0;
       if (i == 0) return;
@@ -109,14 +150,21 @@ class LtProduct final : public GpuProduct {
   }
 
  private:
-  void prepare() {
+  static constexpr std::uint32_t kWholeVectors = 16;  // bytes
+
+  void describe() {
     const Library& l = library();
     const bool wide = p_.dtype == float64;
-    check_product(l.cublasLtMatmulDescCreate(&description_, wide ? lt::kCompute64 : lt::kCompute32, wide ? lt::kFloat64 : lt::kFloat32),
-                  "cublasLtMatmulDescCreate", what_);
+    const int compute = wide ? lt::kCompute64 : p_.dtype == float32 && allows_tf32() ? lt::kComputeTf32 : lt::kCompute32;
+    check_product(l.cublasLtMatmulDescCreate(&description_, compute, wide ? lt::kFloat64 : lt::kFloat32), "cublasLtMatmulDescCreate",
+                  what_);
     const int turn_b = p_.b_col == 1 ? lt::kAsIs : lt::kTransposed, turn_a = p_.a_col == 1 ? lt::kAsIs : lt::kTransposed;
-    check_product(l.cublasLtMatmulDescSetAttribute(description_, lt::kTurnA, &turn_b, sizeof turn_b), "cublasLtMatmulDescSetAttribute", what_);
-    check_product(l.cublasLtMatmulDescSetAttribute(description_, lt::kTurnB, &turn_a, sizeof turn_a), "cublasLtMatmulDescSetAttribute", what_);
+    set(lt::kTurnA, turn_b), set(lt::kTurnB, turn_a);
+    int epilogue = p_.activation == ProductStep::Activation::relu   ? lt::kRelu
+                   : p_.activation == ProductStep::Activation::gelu ? lt::kGelu
+                                                                    : 0;
+    if (p_.bias) epilogue |= lt::kBias;
+    if (epilogue != 0) set(lt::kEpilogue, epilogue);
     const ProductStep::Batch batch = p_.batch.empty() ? ProductStep::Batch{} : p_.batch.back();
     const auto u = [](std::int64_t v) { return static_cast<std::uint64_t>(v); };
     // Column-major, as stored: rows, columns, and the distance of columns.
@@ -124,32 +172,57 @@ class LtProduct final : public GpuProduct {
                         : layout(0, p_.dtype, u(p_.k), u(p_.n), p_.b_col, batch.size, batch.stride_b);
     turn_a == lt::kAsIs ? layout(1, p_.dtype, u(p_.k), u(p_.m), p_.a_row, batch.size, batch.stride_a)
                         : layout(1, p_.dtype, u(p_.m), u(p_.k), p_.a_col, batch.size, batch.stride_a);
-    layout(2, p_.dtype, u(p_.n), u(p_.m), p_.out_row, batch.size, batch.stride_out);
+    layout(2, p_.out_dtype, u(p_.n), u(p_.m), p_.out_row, batch.size, batch.stride_out);
+    question_ = fmt::format("{} {} {} {} {} {} {} {} {}", compute, turn_a, turn_b, epilogue, p_.dtype.name(), p_.out_dtype.name(), p_.m,
+                            p_.n, p_.k) +
+                fmt::format(" {} {} {} {} {} {} {} {} {}", p_.a_row, p_.a_col, p_.b_row, p_.b_col, p_.out_row, batch.size, batch.stride_a,
+                            batch.stride_b, batch.stride_out);
+  }
+
+  void set(int attribute, int value) {
+    check_product(library().cublasLtMatmulDescSetAttribute(description_, attribute, &value, sizeof value), "cublasLtMatmulDescSetAttribute",
+                  what_);
+  }
+
+  /// The algorithm for operands whose addresses are multiples of so many bytes.
+  const lt::Heuristic& algorithm(std::uint32_t alignment) {
+    const lt::Heuristic*& known = alignment == kWholeVectors ? whole_ : any_;
+    if (known) return *known;
+    const std::lock_guard lock(shared_.mutex);
+    const std::string question = fmt::format("{} {}", question_, alignment);
+    if (const auto asked = shared_.chosen.find(question); asked != shared_.chosen.end()) return *(known = &asked->second);
+    const Library& l = library();
     lt::Preference preference = nullptr;
     check_product(l.cublasLtMatmulPreferenceCreate(&preference), "cublasLtMatmulPreferenceCreate", what_);
     const std::uint64_t bytes = kWorkspaceBytes;
+    const char* call = "cublasLtMatmulPreferenceSetAttribute";
     int status = l.cublasLtMatmulPreferenceSetAttribute(preference, lt::kMaxWorkspace, &bytes, sizeof bytes);
-    // Parts of larger arrays may begin anywhere.
-    const std::uint32_t alignment = static_cast<std::uint32_t>(p_.dtype.itemsize());
-    const bool shifted = (p_.a_offset | p_.b_offset) != 0 || p_.batch.size() > 1;
-    for (int side = lt::kMinAlignmentA; shifted && status == 0 && side < lt::kMinAlignmentA + 4; ++side)
+    for (int side = lt::kMinAlignmentA; status == 0 && side < lt::kMinAlignmentA + 4; ++side)
       status = l.cublasLtMatmulPreferenceSetAttribute(preference, side, &alignment, sizeof alignment);
     int found = 0;
-    if (status == 0)
-      status = l.cublasLtMatmulAlgoGetHeuristic(shared_.handle, description_, layout_[0], layout_[1], layout_[2], layout_[2], preference, 1, &chosen_,
-                                                &found);
+    lt::Heuristic answer;
+    if (status == 0) {
+      call = "cublasLtMatmulAlgoGetHeuristic";
+      status = l.cublasLtMatmulAlgoGetHeuristic(shared_.handle, description_, layout_[0], layout_[1], layout_[2], layout_[2], preference, 1,
+                                                &answer, &found);
+    }
     l.cublasLtMatmulPreferenceDestroy(preference);
-    check_product(status, "cublasLtMatmulAlgoGetHeuristic", what_);
-    if (found == 0 || chosen_.state != 0) throw DeviceError(what_ + ": cuBLASLt has no algorithm for it");
+    check_product(status, call, what_);
+    if (found == 0 || answer.state != 0) throw DeviceError(what_ + ": cuBLASLt has no algorithm for it");
+    return *(known = &shared_.chosen.emplace(question, answer).first->second);
   }
 
-  void layout(std::size_t which, DType t, std::uint64_t rows, std::uint64_t columns, std::int64_t distance, std::int64_t batch, std::int64_t stride) {
+  void layout(std::size_t which, DType t, std::uint64_t rows, std::uint64_t columns, std::int64_t distance, std::int64_t batch,
+              std::int64_t stride) {
     const Library& l = library();
-    check_product(l.cublasLtMatrixLayoutCreate(&layout_[which], data_type(t), rows, columns, distance), "cublasLtMatrixLayoutCreate", what_);
+    check_product(l.cublasLtMatrixLayoutCreate(&layout_[which], data_type(t), rows, columns, distance), "cublasLtMatrixLayoutCreate",
+                  what_);
     if (batch == 1) return;
     const auto count = static_cast<std::int32_t>(batch);
-    check_product(l.cublasLtMatrixLayoutSetAttribute(layout_[which], lt::kBatchCount, &count, sizeof count), "cublasLtMatrixLayoutSetAttribute", what_);
-    check_product(l.cublasLtMatrixLayoutSetAttribute(layout_[which], lt::kBatchStride, &stride, sizeof stride), "cublasLtMatrixLayoutSetAttribute", what_);
+    check_product(l.cublasLtMatrixLayoutSetAttribute(layout_[which], lt::kBatchCount, &count, sizeof count),
+                  "cublasLtMatrixLayoutSetAttribute", what_);
+    check_product(l.cublasLtMatrixLayoutSetAttribute(layout_[which], lt::kBatchStride, &stride, sizeof stride),
+                  "cublasLtMatrixLayoutSetAttribute", what_);
   }
 
   void destroy() {
@@ -160,17 +233,19 @@ class LtProduct final : public GpuProduct {
 
   GpuDevice& device_;
   const ProductStep p_;
-  const Shared& shared_;
-  std::string what_;
+  Shared& shared_;
+  std::string what_, question_;
   lt::Description description_ = nullptr;
   lt::Layout layout_[3] = {nullptr, nullptr, nullptr};
-  lt::Heuristic chosen_;
+  const lt::Heuristic *whole_ = nullptr, *any_ = nullptr;
 };
 
 }  // namespace
 
 bool has_products() { return library().there; }
 
-std::unique_ptr<GpuProduct> make_product(GpuDevice& device, const ProductStep& p) { return std::make_unique<LtProduct>(device, p); }
+std::unique_ptr<GpuProduct> make_product(GpuDevice& device, const ProductStep& p, const std::string& name) {
+  return std::make_unique<LtProduct>(device, p, name);
+}
 
 }  // namespace weft::detail::cuda

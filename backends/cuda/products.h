@@ -4,19 +4,22 @@
 
 #include "backends/codegen/program.h"
 #include "backends/cuda/device.h"
+#include "core/function_ref.h"
 
 namespace weft::detail::cuda {
 
 /// Whether libcublasLt can be opened (WEFT_LIBCUBLASLT names another file).
 bool has_products();
 
-/// One product, made ready for a device: descriptions of the matrices, and the algorithm that the library's heuristic chose.
+/// One product, made ready for a device: descriptions of the matrices, and the algorithm that the library's heuristic chose for them, once
+/// in a process. float32 is computed as such; WEFT_CUDA_TF32=1 allows TF32. Narrower floats are summed in float32.
 class GpuProduct {
  public:
   virtual ~GpuProduct() = default;
-  virtual void run(DevicePointer a, DevicePointer b, DevicePointer out) const = 0;
+  /// `bias`: 0 where the step has none. `line`: the user's, for errors.
+  virtual void run(DevicePointer a, DevicePointer b, DevicePointer out, DevicePointer bias, FunctionRef<SourceLoc()> line) = 0;
 };
-/// float32 is computed as such, not as TF32.
-std::unique_ptr<GpuProduct> make_product(GpuDevice& device, const ProductStep& p);
+/// `name`: of the program, for messages.
+std::unique_ptr<GpuProduct> make_product(GpuDevice& device, const ProductStep& p, const std::string& name);
 
 }  // namespace weft::detail::cuda

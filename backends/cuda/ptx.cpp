@@ -3,6 +3,8 @@
 #include <dlfcn.h>
 #include <fmt/core.h>
 #include <llvm/Bitcode/BitcodeReader.h>
+#include <llvm/Bitcode/BitcodeWriter.h>
+#include <llvm/Config/llvm-config.h>
 #include <llvm/IR/LegacyPassManager.h>
 #include <llvm/IR/Module.h>
 #include <llvm/IR/Verifier.h>
@@ -19,6 +21,8 @@
 #include <cstdlib>
 #include <filesystem>
 
+#include "backends/cpu/code_cache.h"
+#include "backends/cuda/expand.h"
 #include "core/error.h"
 
 extern "C" {
@@ -33,6 +37,8 @@ namespace {
 
 constexpr int kNewestArchitecture = 90;  // that LLVM 19 knows and newer devices take
 constexpr const char* kPtxVersion = "+ptx78";
+// Another one for each change of what is done to a module before it is PTX.
+constexpr std::string_view kGenerator = "ptx 1";
 
 std::unique_ptr<llvm::TargetMachine> make_machine(const GpuTarget& target) {
   static const llvm::Target* const nvptx = [] {
@@ -48,7 +54,8 @@ std::unique_ptr<llvm::TargetMachine> make_machine(const GpuTarget& target) {
   llvm::TargetOptions options;
   options.AllowFPOpFusion = llvm::FPOpFusion::Standard;  // results do not depend on what a code generator fuses
   return std::unique_ptr<llvm::TargetMachine>(nvptx->createTargetMachine("nvptx64-nvidia-cuda", fmt::format("sm_{}", target.architecture),
-                                                                         kPtxVersion, options, llvm::Reloc::PIC_, {}, llvm::CodeGenOptLevel::Default));
+                                                                         kPtxVersion, options, llvm::Reloc::PIC_, {},
+                                                                         llvm::CodeGenOptLevel::Default));
 }
 
 void verify(const llvm::Module& module) {
@@ -65,9 +72,10 @@ void link_libdevice(llvm::Module& module) {
   if (needed.empty()) return;
   static const std::string path = libdevice_path();
   if (path.empty())
-    throw CompileError(fmt::format("cuda: the function {} comes from NVIDIA's libdevice.10.bc, which was not found; it is part of the CUDA toolkit "
-                                   "(nvvm/libdevice). Set WEFT_LIBDEVICE to its path",
-                                   needed[0].substr(5)));
+    throw CompileError(
+        fmt::format("cuda: the function {} comes from NVIDIA's libdevice.10.bc, which was not found; it is part of the CUDA toolkit "
+                    "(nvvm/libdevice). Set WEFT_LIBDEVICE to its path",
+                    needed[0].substr(5)));
   static const std::unique_ptr<llvm::MemoryBuffer> bytes = [] {
     auto file = llvm::MemoryBuffer::getFile(path);
     if (!file) throw CompileError("cuda: cannot read " + path + ": " + file.getError().message());
@@ -109,7 +117,8 @@ void mark_unaligned(const ControlStep& c, std::vector<char>& aligned, bool withi
       const JaxprData& j = p.jaxpr.data();
       const auto inputs = j.input_avals();
       const std::vector<Aval> outputs = j.output_avals();
-      for (std::size_t i = static_cast<std::size_t>(c.num_consts + c.num_carry); i < inputs.size(); ++i) unaligned |= inputs[i].bytes() % 16 != 0;
+      for (std::size_t i = static_cast<std::size_t>(c.num_consts + c.num_carry); i < inputs.size(); ++i)
+        unaligned |= inputs[i].bytes() % 16 != 0;
       for (std::size_t i = static_cast<std::size_t>(c.num_carry); i < outputs.size(); ++i) unaligned |= outputs[i].bytes() % 16 != 0;
     }
     for (const Step& s : p.steps)
@@ -163,14 +172,16 @@ std::vector<std::vector<char>> aliased_arguments(const KernelProgram& p) {
       }
     // The caller may give one array twice; that hurts where one of them is written.
     for (std::size_t i = 0; i < s.buffers.size(); ++i)
-      if (s.buffers[i] >= 0 && p.buffers[static_cast<std::size_t>(s.buffers[i])].reuses_input >= 0) std::fill(flags.begin(), flags.end(), 1);
+      if (s.buffers[i] >= 0 && p.buffers[static_cast<std::size_t>(s.buffers[i])].reuses_input >= 0)
+        std::fill(flags.begin(), flags.end(), 1);
   }
   for (const ControlStep& c : p.controls) mark_control(c, aliased);
   return aliased;
 }
 
-std::unique_ptr<llvm::Module> build_module(llvm::LLVMContext& context, const KernelProgram& p, const GpuTarget& target, llvm::TargetMachine* machine,
-                                           const std::string& prefix, std::vector<std::vector<GpuFunction>>& functions) {
+std::unique_ptr<llvm::Module> build_module(llvm::LLVMContext& context, const KernelProgram& p, const GpuTarget& target,
+                                           llvm::TargetMachine* machine, const std::string& prefix,
+                                           std::vector<std::vector<GpuFunction>>& functions) {
   auto module = std::make_unique<llvm::Module>("weft", context);
   if (machine) {
     module->setTargetTriple("nvptx64-nvidia-cuda");
@@ -191,6 +202,18 @@ std::unique_ptr<llvm::Module> build_module(llvm::LLVMContext& context, const Ker
   }
   verify(*module);
   return module;
+}
+
+std::string generate(llvm::Module& module, llvm::TargetMachine& machine) {
+  link_libdevice(module);
+  optimise(module, machine);
+  llvm::SmallVector<char, 0> out;
+  llvm::raw_svector_ostream os(out);
+  llvm::legacy::PassManager passes;
+  if (machine.addPassesToEmitFile(passes, os, nullptr, llvm::CodeGenFileType::AssemblyFile))
+    throw CompileError("cuda: no code generator for PTX");
+  passes.run(module);
+  return {out.data(), out.size()};
 }
 
 std::string text_of(const llvm::Module& module) {
@@ -225,7 +248,10 @@ GpuTarget default_gpu_target() {
 
 TargetTraits gpu_traits() {
   TargetTraits t;
-  t.library_products = true;
+  t.library_products = t.all_products = t.gelu_epilogues = true;
+  const char* relu = std::getenv("WEFT_CUDA_RELU_EPILOGUE");
+  t.relu_epilogues = relu && *relu && *relu != '0';
+  t.expansion = &expand_for_gpu;
   return t;
 }
 
@@ -236,7 +262,8 @@ std::string libdevice_path() {
   if (const char* given = std::getenv("WEFT_LIBDEVICE")) return there(given) ? given : "";
   std::vector<fs::path> folders;
   Dl_info here;
-  if (dladdr(reinterpret_cast<void*>(&LLVMInitializeNVPTXTargetInfo), &here) && here.dli_fname) folders.push_back(fs::path(here.dli_fname).parent_path());
+  if (dladdr(reinterpret_cast<void*>(&LLVMInitializeNVPTXTargetInfo), &here) && here.dli_fname)
+    folders.push_back(fs::path(here.dli_fname).parent_path());
   if (dladdr(reinterpret_cast<void*>(&libdevice_path), &here) && here.dli_fname) folders.push_back(fs::path(here.dli_fname).parent_path());
   for (const char* variable : {"CUDA_HOME", "CUDA_PATH", "CUDA_DIR"})
     if (const char* home = std::getenv(variable)) folders.push_back(fs::path(home) / "nvvm/libdevice");
@@ -256,14 +283,12 @@ GpuCode compile_for_gpu(const KernelProgram& p, const GpuTarget& target, const s
   }
   const auto machine = make_machine(target);
   const auto module = build_module(context, p, target, machine.get(), prefix, code.kernels);
-  link_libdevice(*module);
-  optimise(*module, *machine);
-  llvm::SmallVector<char, 0> out;
-  llvm::raw_svector_ostream os(out);
-  llvm::legacy::PassManager passes;
-  if (machine->addPassesToEmitFile(passes, os, nullptr, llvm::CodeGenFileType::AssemblyFile)) throw CompileError("cuda: no code generator for PTX");
-  passes.run(*module);
-  code.image.assign(out.data(), out.size());
+  llvm::SmallVector<char, 0> bitcode;
+  llvm::raw_svector_ostream written(bitcode);
+  llvm::WriteBitcodeToFile(*module, written);
+  code.image = CodeCache::of_process().get(
+      {kGenerator, LLVM_VERSION_STRING, machine->getTargetCPU().str(), std::string_view(bitcode.data(), bitcode.size())},
+      [&] { return generate(*module, *machine); });
   return code;
 }
 
@@ -276,8 +301,9 @@ std::string gpu_llvm_text(const KernelProgram& p, const GpuTarget& target) {
   return text_of(*module);
 }
 
-std::string ptx_text(const Jaxpr& simplified, const std::vector<bool>& donated, const GpuTarget& target, const std::string& prefix) {
-  return compile_for_gpu(form_program(simplified, gpu_traits(), donated), target, prefix).image;
+std::string ptx_text(const Jaxpr& j, const std::vector<bool>& donated, const GpuTarget& target, const std::string& prefix) {
+  const TargetTraits traits = gpu_traits();
+  return compile_for_gpu(form_program(simplify(j, traits.expansion), traits, donated), target, prefix).image;
 }
 
 }  // namespace weft::detail

@@ -14,7 +14,7 @@ struct GpuFunction {
   GpuSchedule schedule;
 };
 struct GpuCode {
-  std::string image;  ///< PTX; emulated: LLVM's text for the host
+  std::string image;                              ///< PTX; emulated: LLVM's text for the host
   std::vector<std::vector<GpuFunction>> kernels;  ///< of each kernel of the program
 };
 
@@ -25,11 +25,14 @@ int known_architecture(int compute_capability);
 
 /// How programs are cut into kernels for GPUs.
 TargetTraits gpu_traits();
-/// Code for all kernels. Throws CompileError where a function needs libdevice and there is none.
-/// `prefix`: of the kernels' names.
+/// Code for all kernels, from the cache of files if it was made before. Throws CompileError where a function needs libdevice and there is
+/// none. `prefix`: of the kernels' names.
 GpuCode compile_for_gpu(const KernelProgram& p, const GpuTarget& target, const std::string& prefix);
-/// PTX of all kernels of a simplified program, for people and tests.
-std::string ptx_text(const Jaxpr& simplified, const std::vector<bool>& donated, const GpuTarget& target, const std::string& prefix);
+/// PTX of all kernels of a program, for people and tests.
+std::string ptx_text(const Jaxpr& j, const std::vector<bool>& donated, const GpuTarget& target, const std::string& prefix);
+/// Writes the PTX of a program for sm_80 and sm_90 into the folder that WEFT_PTX_DIR names, if it does: scripts/gpu-code assembles what
+/// whole test programs leave there. What has no PTX leaves a file that begins with "error:". Programs of several devices are left out.
+void keep_ptx(const Jaxpr& j, const std::vector<bool>& donated, const std::string& name);
 /// LLVM's text before code generation, likewise.
 std::string gpu_llvm_text(const KernelProgram& p, const GpuTarget& target);
 

@@ -1,16 +1,35 @@
-// How a test speaks to the fake driver, which the library under test has opened as if it were libcuda.
+// How a test speaks to the fake libraries, which the library under test has opened as if they were libcuda, libcublasLt and libnccl.
 #pragma once
 
 extern "C" {
 /// The n-th call from now of this entry point (1: the next) gives the code; then it works again. Null: nothing fails any more.
+/// FAKE_CUDA_FAIL, FAKE_CUBLASLT_FAIL: an entry point whose first call in the process fails.
 void fake_cuda_fail(const char* call, int n, int code);
-/// So many queries of events say that they are not yet reached.
-void fake_cuda_busy(int queries);
+void fake_cublaslt_fail(const char* call, int n, int code);
+void fake_nccl_fail(const char* call, int n, int code);
 /// How often an entry point was called since the last reset.
 int fake_cuda_calls(const char* call);
+int fake_cublaslt_calls(const char* call);
+int fake_nccl_calls(const char* call);
 void fake_cuda_reset_calls();
-/// What exists: "memory" (blocks), "pinned", "module", "event", "stream", "graph", "exec".
-int fake_cuda_live(const char* kind);
+void fake_cublaslt_reset_calls();
+void fake_nccl_reset_calls();
 /// The k-th entry point, null after the last.
 const char* fake_cuda_name(int k);
+const char* fake_cublaslt_name(int k);
+const char* fake_nccl_name(int k);
+/// What exists: "memory" (blocks), "pinned", "module", "event", "stream", "graph", "exec", "link", "context" (times retained).
+int fake_cuda_live(const char* kind);
+/// Descriptions, layouts and preferences; communicators.
+int fake_cublaslt_live();
+int fake_nccl_live();
+/// So many queries of events say that they are not yet reached.
+void fake_cuda_busy(int queries);
+/// Launches do nothing from now on, to time what is around them.
+void fake_cuda_skip_kernels(bool skip);
+/// The status that the next question for an asynchronous error gives.
+void fake_nccl_async_error(int status);
+/// How products were computed last: cuBLASLt's compute type and epilogue.
+int fake_cublaslt_last_compute();
+int fake_cublaslt_last_epilogue();
 }

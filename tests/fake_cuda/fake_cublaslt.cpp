@@ -1,15 +1,19 @@
 // A cuBLASLt for tests: products by plain loops on the host's memory, as the fake driver's memory is. Knows what weft asks for.
+#include <cmath>
 #include <cstring>
 #include <map>
 
 #include "backends/cuda/cublaslt.h"
+#include "calls.h"
+#include "control.h"
 #include "core/half.h"
 
 using namespace weft::detail::cuda;
 
 namespace {
 struct FakeDescription {
-  int compute = 0, scale = 0, turn[2] = {lt::kAsIs, lt::kAsIs};
+  int compute = 0, scale = 0, turn[2] = {lt::kAsIs, lt::kAsIs}, epilogue = 1;
+  const void* bias = nullptr;
 };
 struct FakeLayout {
   int type = 0;
@@ -17,7 +21,15 @@ struct FakeLayout {
   std::int64_t distance = 0, stride = 0;
   std::int32_t batch = 1;
 };
-int live = 0;
+int live = 0, last_compute = 0, last_epilogue = 0;
+fake_cuda::Calls& calls() {
+  static fake_cuda::Calls& c = *[] {
+    auto* made = new fake_cuda::Calls;
+    made->fail_first("FAKE_CUBLASLT_FAIL", 14);
+    return made;
+  }();
+  return c;
+}
 
 FakeLayout& of(lt::Layout l) { return *reinterpret_cast<FakeLayout*>(l); }
 double read(const void* p, int type, std::int64_t at) {
@@ -38,25 +50,51 @@ void write(void* p, int type, std::int64_t at, double v) {
 }
 }  // namespace
 
+#define ENTER(name) \
+  if (const int r = calls().enter(#name)) return r;
+#define ENTER_TO_DESTROY(name) const int injected = calls().enter(#name);
+
 extern "C" {
 
+void fake_cublaslt_fail(const char* call, int n, int code) { calls().fail(call, n, code); }
+int fake_cublaslt_calls(const char* call) { return calls().count(call); }
+void fake_cublaslt_reset_calls() { calls().reset(); }
 int fake_cublaslt_live() { return live; }
+int fake_cublaslt_last_compute() { return last_compute; }
+int fake_cublaslt_last_epilogue() { return last_epilogue; }
+const char* fake_cublaslt_name(int k) {
+  static const char* const names[] = {
+#define NAME(name, parameters) #name,
+      WEFT_CUBLASLT(NAME)
+#undef NAME
+          nullptr};
+  return names[k];
+}
 
-int cublasLtCreate(lt::Handle* h) { return *h = reinterpret_cast<lt::Handle>(&live), 0; }
+int cublasLtCreate(lt::Handle* h) { ENTER(cublasLtCreate) return *h = reinterpret_cast<lt::Handle>(&live), 0; }
 int cublasLtMatmulDescCreate(lt::Description* d, int compute, int scale) {
+  ENTER(cublasLtMatmulDescCreate)
+  const bool wide = compute == lt::kCompute64;
+  if (scale != (wide ? lt::kFloat64 : lt::kFloat32)) return 7;
   *d = reinterpret_cast<lt::Description>(new FakeDescription{compute, scale, {}});
   return ++live, 0;
 }
 int cublasLtMatmulDescSetAttribute(lt::Description d, int what, const void* v, std::size_t n) {
+  ENTER(cublasLtMatmulDescSetAttribute)
+  FakeDescription& f = *reinterpret_cast<FakeDescription*>(d);
+  if (what == lt::kBiasPointer && n == sizeof(void*)) return std::memcpy(&f.bias, v, n), 0;
+  if (what == lt::kEpilogue && n == sizeof(int)) return std::memcpy(&f.epilogue, v, n), 0;
   if ((what != lt::kTurnA && what != lt::kTurnB) || n != sizeof(int)) return 7;
-  std::memcpy(&reinterpret_cast<FakeDescription*>(d)->turn[what - lt::kTurnA], v, n);
+  std::memcpy(&f.turn[what - lt::kTurnA], v, n);
   return 0;
 }
 int cublasLtMatmulDescDestroy(lt::Description d) {
+  ENTER_TO_DESTROY(cublasLtMatmulDescDestroy)
   delete reinterpret_cast<FakeDescription*>(d);
-  return --live, 0;
+  return --live, injected;
 }
 int cublasLtMatrixLayoutCreate(lt::Layout* l, int type, std::uint64_t rows, std::uint64_t columns, std::int64_t distance) {
+  ENTER(cublasLtMatrixLayoutCreate)
   if (distance < static_cast<std::int64_t>(rows)) return 7;
   auto* made = new FakeLayout;
   made->type = type, made->rows = rows, made->columns = columns, made->distance = distance;
@@ -64,27 +102,34 @@ int cublasLtMatrixLayoutCreate(lt::Layout* l, int type, std::uint64_t rows, std:
   return ++live, 0;
 }
 int cublasLtMatrixLayoutSetAttribute(lt::Layout l, int what, const void* v, std::size_t n) {
+  ENTER(cublasLtMatrixLayoutSetAttribute)
   if (what == lt::kBatchCount && n == sizeof(std::int32_t)) return std::memcpy(&of(l).batch, v, n), 0;
   if (what == lt::kBatchStride && n == sizeof(std::int64_t)) return std::memcpy(&of(l).stride, v, n), 0;
   return 7;
 }
 int cublasLtMatrixLayoutDestroy(lt::Layout l) {
+  ENTER_TO_DESTROY(cublasLtMatrixLayoutDestroy)
   delete &of(l);
-  return --live, 0;
+  return --live, injected;
 }
-int cublasLtMatmulPreferenceCreate(lt::Preference* p) { return *p = reinterpret_cast<lt::Preference>(new char), ++live, 0; }
-int cublasLtMatmulPreferenceSetAttribute(lt::Preference, int, const void*, std::size_t) { return 0; }
+int cublasLtMatmulPreferenceCreate(lt::Preference* p) { ENTER(cublasLtMatmulPreferenceCreate) return *p = reinterpret_cast<lt::Preference>(new char), ++live, 0; }
+int cublasLtMatmulPreferenceSetAttribute(lt::Preference, int, const void*, std::size_t) { ENTER(cublasLtMatmulPreferenceSetAttribute) return 0; }
 int cublasLtMatmulPreferenceDestroy(lt::Preference p) {
+  ENTER_TO_DESTROY(cublasLtMatmulPreferenceDestroy)
   delete reinterpret_cast<char*>(p);
-  return --live, 0;
+  return --live, injected;
 }
 int cublasLtMatmulAlgoGetHeuristic(lt::Handle, lt::Description, lt::Layout, lt::Layout, lt::Layout, lt::Layout, lt::Preference, int, lt::Heuristic* h,
                                    int* found) {
+  ENTER(cublasLtMatmulAlgoGetHeuristic)
   return *h = {}, *found = 1, 0;
 }
 int cublasLtMatmul(lt::Handle, lt::Description d, const void* alpha, const void* a, lt::Layout la, const void* b, lt::Layout lb, const void* beta,
                    const void*, lt::Layout, void* out, lt::Layout lout, const lt::Algorithm*, void*, std::size_t, Stream) {
+  ENTER(cublasLtMatmul)
   const FakeDescription& description = *reinterpret_cast<FakeDescription*>(d);
+  last_compute = description.compute, last_epilogue = description.epilogue;
+  if (description.epilogue & lt::kBias && !description.bias) return 7;
   const double scale = read(alpha, description.scale, 0);
   if (read(beta, description.scale, 0) != 0) return 7;
   const FakeLayout &A = of(la), &B = of(lb), &C = of(lout);
@@ -100,7 +145,11 @@ int cublasLtMatmul(lt::Handle, lt::Description d, const void* alpha, const void*
           const auto bi = static_cast<std::int64_t>(turn_b ? j : t), bj = static_cast<std::int64_t>(turn_b ? t : j);
           sum += read(a, A.type, batch * A.stride + ai + aj * A.distance) * read(b, B.type, batch * B.stride + bi + bj * B.distance);
         }
-        write(out, C.type, batch * C.stride + static_cast<std::int64_t>(i) + static_cast<std::int64_t>(j) * C.distance, scale * sum);
+        sum *= scale;
+        if (description.epilogue & lt::kBias) sum += read(description.bias, C.type, static_cast<std::int64_t>(i));
+        if (description.epilogue & lt::kRelu) sum = sum > 0 ? sum : 0;
+        if (description.epilogue & lt::kGelu) sum = 0.5 * sum * (1 + std::tanh(0.7978845608028654 * (sum + 0.044715 * sum * sum * sum)));
+        write(out, C.type, batch * C.stride + static_cast<std::int64_t>(i) + static_cast<std::int64_t>(j) * C.distance, sum);
       }
   return 0;
 }

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "backends/cuda/driver.h"
+#include "calls.h"
 #include "control.h"
 #include "emulator.h"
 
@@ -32,13 +33,14 @@ struct FakeGraph {
 
 struct State {
   std::recursive_mutex mutex;
-  std::map<std::string, int> calls;
-  std::string fails;
-  int fails_in = 0, fails_with = 0;
+  fake_cuda::Calls calls;
+  State() { calls.fail_first("FAKE_CUDA_FAIL", 719); }
   std::map<DevicePointer, std::size_t> memory;
   std::map<std::size_t, std::vector<void*>> pool;  // memory that was given back, by its size: the last comes first, so that steps repeat themselves
   std::size_t pooled = 0;
-  std::set<void*> pinned, modules, events, streams, graphs, execs;
+  std::set<void*> pinned, modules, events, streams, graphs, execs, links;
+  int contexts = 0;
+  bool skips_kernels = false;
   std::size_t in_use = 0;
   int busy = 0;  // so often an event is not yet reached
   FakeGraph* capturing = nullptr;
@@ -54,14 +56,7 @@ int num_devices() {
   return n ? std::atoi(n) : 2;
 }
 
-/// Counts the call; the code that a test wants it to fail with.
-Result enter(const char* name) {
-  State& s = state();
-  ++s.calls[name];
-  if (s.fails != name || --s.fails_in != 0) return kSuccess;
-  s.fails.clear();
-  return s.fails_with;
-}
+Result enter(const char* name) { return state().calls.enter(name); }
 
 /// Does it now, or when the graph that is being captured runs.
 bool captures(Stream s) { return state().capturing && state().captured == s; }
@@ -100,14 +95,11 @@ bool is_memory(DevicePointer p, std::size_t bytes) {
 
 extern "C" {
 
-void fake_cuda_fail(const char* call, int n, int code) {
-  State& s = state();
-  const std::lock_guard lock(s.mutex);
-  s.fails = call ? call : "", s.fails_in = n, s.fails_with = code;
-}
+void fake_cuda_fail(const char* call, int n, int code) { state().calls.fail(call, n, code); }
 void fake_cuda_busy(int queries) { state().busy = queries; }
-int fake_cuda_calls(const char* call) { return state().calls[call]; }
-void fake_cuda_reset_calls() { state().calls.clear(); }
+int fake_cuda_calls(const char* call) { return state().calls.count(call); }
+void fake_cuda_reset_calls() { state().calls.reset(); }
+void fake_cuda_skip_kernels(bool skip) { state().skips_kernels = skip; }
 int fake_cuda_live(const char* kind) {
   State& s = state();
   const std::string k = kind;
@@ -117,6 +109,8 @@ int fake_cuda_live(const char* kind) {
                         : k == "event"  ? s.events.size()
                         : k == "stream" ? s.streams.size()
                         : k == "graph"  ? s.graphs.size()
+                        : k == "link"   ? s.links.size()
+                        : k == "context" ? static_cast<std::size_t>(s.contexts)
                                         : s.execs.size();
   return static_cast<int>(n);
 }
@@ -148,8 +142,16 @@ Result cuDeviceGet(int* d, int i) { ENTER(cuDeviceGet) return *d = i, i < num_de
 Result cuDeviceGetName(char* name, int n, int) { ENTER(cuDeviceGetName) return std::strncpy(name, "Fake GPU", static_cast<std::size_t>(n)), kSuccess; }
 Result cuDeviceTotalMem_v2(std::size_t* n, int) { ENTER(cuDeviceTotalMem_v2) return *n = kMemory, kSuccess; }
 Result cuDeviceGetAttribute(int* v, int what, int) { ENTER(cuDeviceGetAttribute) return *v = what == kAttributeMultiprocessors ? 2 : 0, kSuccess; }
-Result cuDevicePrimaryCtxRetain(Context* c, int d) { ENTER(cuDevicePrimaryCtxRetain) return *c = reinterpret_cast<Context>(static_cast<std::intptr_t>(d + 1)), kSuccess; }
-Result cuDevicePrimaryCtxRelease_v2(int) { ENTER(cuDevicePrimaryCtxRelease_v2) return kSuccess; }
+Result cuDevicePrimaryCtxRetain(Context* c, int d) {
+  ENTER(cuDevicePrimaryCtxRetain)
+  ++state().contexts;
+  return *c = reinterpret_cast<Context>(static_cast<std::intptr_t>(d + 1)), kSuccess;
+}
+Result cuDevicePrimaryCtxRelease_v2(int) {
+  ENTER_TO_DESTROY(cuDevicePrimaryCtxRelease_v2)
+  --state().contexts;
+  return injected;
+}
 Result cuCtxSetCurrent(Context) { ENTER(cuCtxSetCurrent) return kSuccess; }
 Result cuStreamCreate(Stream* s, unsigned) { ENTER(cuStreamCreate) return *s = reinterpret_cast<Stream>(new char), state().streams.insert(*s), kSuccess; }
 Result cuStreamDestroy_v2(Stream s) {
@@ -247,6 +249,30 @@ Result cuMemcpyPeerAsync(DevicePointer to, Context, DevicePointer from, Context,
   if (!is_memory(to, n) || !is_memory(from, n)) return kInvalid;
   return std::memcpy(reinterpret_cast<void*>(to), reinterpret_cast<const void*>(from), n), kSuccess;
 }
+Result cuLinkCreate_v2(unsigned, int*, void**, LinkState* l) {
+  ENTER(cuLinkCreate_v2)
+  *l = reinterpret_cast<LinkState>(new std::string);
+  state().links.insert(*l);
+  return kSuccess;
+}
+// "Machine code" is what was given.
+Result cuLinkAddData_v2(LinkState l, int type, void* data, std::size_t bytes, const char*, unsigned, int*, void**) {
+  ENTER(cuLinkAddData_v2)
+  if (type != kInputPtx || bytes == 0 || static_cast<const char*>(data)[bytes - 1] != 0) return kInvalid;
+  reinterpret_cast<std::string*>(l)->assign(static_cast<const char*>(data), bytes);
+  return kSuccess;
+}
+Result cuLinkComplete(LinkState l, void** code, std::size_t* bytes) {
+  ENTER(cuLinkComplete)
+  auto& text = *reinterpret_cast<std::string*>(l);
+  return *code = text.data(), *bytes = text.size(), kSuccess;
+}
+Result cuLinkDestroy(LinkState l) {
+  ENTER_TO_DESTROY(cuLinkDestroy)
+  if (!state().links.erase(l)) return kIllegal;
+  delete reinterpret_cast<std::string*>(l);
+  return injected;
+}
 Result cuModuleLoadDataEx(Module* m, const void* image, unsigned, int*, void**) {
   ENTER(cuModuleLoadDataEx)
   try {
@@ -273,6 +299,7 @@ Result cuModuleGetFunction(Function* f, Module m, const char* name) {
 Result cuLaunchKernel(Function f, unsigned blocks, unsigned, unsigned, unsigned threads, unsigned, unsigned, unsigned, Stream s, void** parameters, void**) {
   ENTER(cuLaunchKernel)
   if (blocks == 0 || threads == 0 || threads > 1024) return kInvalid;
+  if (state().skips_kernels && !captures(s)) return kSuccess;
   std::vector<DevicePointer> values;
   if (!captures(s)) {
     try {
@@ -289,6 +316,7 @@ Result cuLaunchKernel(Function f, unsigned blocks, unsigned, unsigned, unsigned 
     values.push_back(*static_cast<DevicePointer*>(parameters[i]));
   }
   return now_or_later(s, [=]() mutable {
+    if (state().skips_kernels) return kSuccess;
     std::vector<void*> p;
     for (DevicePointer& v : values) p.push_back(&v);
     fake_cuda::run(reinterpret_cast<void*>(f), blocks, threads, p.data());

@@ -1,5 +1,6 @@
 // An NCCL for tests: the calls of a group are carried out at its end, on the memory of the fake driver. It checks that every rank of a clique
 // takes part, with the same count and type.
+#include <algorithm>
 #include <cstdint>
 #include <cstring>
 #include <map>
@@ -8,6 +9,8 @@
 #include <vector>
 
 #include "backends/cuda/nccl.h"
+#include "calls.h"
+#include "control.h"
 #include "core/half.h"
 
 using namespace weft::detail::cuda;
@@ -31,10 +34,20 @@ struct Call {
   FakeComm* comm;
 };
 
-int depth = 0, async_error = 0, fails_with = 0;
+struct Split {
+  FakeComm* parent;
+  int color, key;
+  nccl::Comm* made;
+};
+
+int depth = 0, async_error = 0;
 std::vector<Call> calls;
+std::vector<Split> splits;
 std::set<FakeComm*> comms;
-std::string fails;
+fake_cuda::Calls& counted() {
+  static fake_cuda::Calls& c = *new fake_cuda::Calls;
+  return c;
+}
 
 std::size_t size_of(int type) {
   switch (type) {
@@ -121,25 +134,54 @@ int run_clique(std::vector<Call> group) {
 }
 
 int add(const char* name, Call c) {
-  if (fails == name) return fails.clear(), fails_with;
+  if (const int r = counted().enter(name)) return r;
   if (!comms.count(c.comm)) return 4;
   calls.push_back(c);
   return 0;
 }
 FakeComm* of(nccl::Comm c) { return reinterpret_cast<FakeComm*>(c); }
 
+/// All ranks of the parent take part; those of a color make a clique, in the order of their keys.
+int run_splits(std::vector<Split> all) {
+  if (static_cast<int>(all.size()) != all[0].parent->clique->ranks) return kInvalidUsage;
+  std::stable_sort(all.begin(), all.end(), [](const Split& a, const Split& b) { return std::pair(a.color, a.key) < std::pair(b.color, b.key); });
+  std::map<int, Clique*> cliques;
+  for (const Split& s : all) {
+    if (s.color == nccl::kNoColor) continue;
+    Clique*& clique = cliques[s.color];
+    if (!clique) clique = new Clique;
+    auto* comm = new FakeComm{clique, clique->ranks++, s.parent->device};
+    comms.insert(comm);
+    *s.made = reinterpret_cast<nccl::Comm>(comm);
+  }
+  return 0;
+}
+
 }  // namespace
 
 extern "C" {
 
-void fake_nccl_fail(const char* call, int status) { fails = call, fails_with = status; }
+void fake_nccl_fail(const char* call, int n, int code) { counted().fail(call, n, code); }
+int fake_nccl_calls(const char* call) { return counted().count(call); }
+void fake_nccl_reset_calls() { counted().reset(); }
 void fake_nccl_async_error(int status) { async_error = status; }
-int fake_nccl_comms() { return static_cast<int>(comms.size()); }
+int fake_nccl_live() { return static_cast<int>(comms.size()); }
+const char* fake_nccl_name(int k) {
+  static const char* const names[] = {
+#define NAME(name, parameters) #name,
+      WEFT_NCCL(NAME)
+#undef NAME
+          nullptr};
+  return names[k];
+}
 
-int ncclGetVersion(int* v) { return *v = 22809, 0; }
+#define ENTER(name) \
+  if (const int r = counted().enter(#name)) return r;
+
+int ncclGetVersion(int* v) { ENTER(ncclGetVersion) return *v = 22809, 0; }
 const char* ncclGetErrorString(int status) { return status == 6 ? "remote error" : "an error"; }
 int ncclCommInitAll(nccl::Comm* c, int n, const int* devices) {
-  if (fails == "ncclCommInitAll") return fails.clear(), fails_with;
+  ENTER(ncclCommInitAll)
   auto* clique = new Clique{n};
   for (int k = 0; k < n; ++k) {
     auto* comm = new FakeComm{clique, k, devices[k]};
@@ -148,15 +190,28 @@ int ncclCommInitAll(nccl::Comm* c, int n, const int* devices) {
   }
   return 0;
 }
-int ncclCommAbort(nccl::Comm c) { return comms.erase(of(c)) ? 0 : 4; }
-int ncclCommGetAsyncError(nccl::Comm, int* status) { return *status = async_error, async_error = 0, 0; }
-int ncclGroupStart() { return ++depth, 0; }
+int ncclCommSplit(nccl::Comm c, int color, int key, nccl::Comm* made, void*) {
+  ENTER(ncclCommSplit)
+  if (!comms.count(of(c)) || depth == 0) return 4;
+  splits.push_back({of(c), color, key, made});
+  return 0;
+}
+int ncclCommAbort(nccl::Comm c) {
+  const int injected = counted().enter("ncclCommAbort");
+  return comms.erase(of(c)) ? injected : 4;
+}
+int ncclCommGetAsyncError(nccl::Comm, int* status) { ENTER(ncclCommGetAsyncError) return *status = async_error, async_error = 0, 0; }
+int ncclGroupStart() { ENTER(ncclGroupStart) return ++depth, 0; }
 int ncclGroupEnd() {
   if (--depth > 0) return 0;
   std::map<Clique*, std::vector<Call>> by_clique;
   for (const Call& c : calls) by_clique[c.comm->clique].push_back(c);
   calls.clear();
-  if (fails == "ncclGroupEnd") return fails.clear(), fails_with;
+  const std::vector<Split> split = std::move(splits);
+  splits.clear();
+  ENTER(ncclGroupEnd)
+  if (!split.empty())
+    if (const int status = run_splits(split)) return status;
   for (auto& [clique, group] : by_clique)
     if (const int status = run_clique(group)) return status;
   return 0;

@@ -1,5 +1,4 @@
 // Products and collectives on the emulated devices, by libraries that are none: that weft asks them for the right thing.
-#include <dlfcn.h>
 #include <doctest/doctest.h>
 #include <weft/weft.h>
 
@@ -8,6 +7,7 @@
 #include "core/array_impl.h"
 #include "runtime/device.h"
 #include "runtime/executable.h"
+#include "tests/gpu/fake.h"
 #include "tests/ops/checks.h"
 #include "tests/ops/program_checks.h"
 
@@ -15,14 +15,6 @@ namespace weft::test {
 namespace {
 
 using Xs = const std::vector<Array>&;
-
-template <class F>
-F* find(const char* library, const char* name) {
-  if (!std::getenv(library)) return nullptr;  // the real one
-  void* file = dlopen(std::getenv(library), RTLD_NOW);
-  REQUIRE(file);
-  return reinterpret_cast<F*>(dlsym(file, name));
-}
 
 template <class F>
 void same_product(F f, const std::vector<Array>& args, double tolerance) {
@@ -54,18 +46,113 @@ void same_collective(F f, const Array& x) {
 }  // namespace
 
 TEST_CASE("gpu products: layouts and batches") {
-  int (*live)() = find<int()>("WEFT_LIBCUBLASLT", "fake_cublaslt_live");
+  int (*live)() = function_of<int()>("WEFT_LIBCUBLASLT", "fake_cublaslt_live");
   {
     const Array a = samples({170, 180}, 1, float32), b = samples({180, 190}, 2, float32);
     same_product([](Xs x) { return matmul(x[0], x[1]); }, {a, b}, 1e-5);
     same_product([](Xs x) { return matmul(transpose(x[0]), x[1]); }, {samples({180, 170}, 1, float32), b}, 1e-5);
     same_product([](Xs x) { return matmul(x[0], transpose(x[1])); }, {a, samples({190, 180}, 2, float32)}, 1e-5);
-    same_product([](Xs x) { return matmul(transpose(x[0]), transpose(x[1])); }, {samples({180, 170}, 1, float32), samples({190, 180}, 2, float32)}, 1e-5);
+    same_product([](Xs x) { return matmul(transpose(x[0]), transpose(x[1])); },
+                 {samples({180, 170}, 1, float32), samples({190, 180}, 2, float32)}, 1e-5);
     same_product([](Xs x) { return matmul(x[0], x[1]); }, {samples({3, 170, 180}, 1, float32), samples({3, 180, 190}, 2, float32)}, 1e-5);
-    same_product([](Xs x) { return matmul(x[0], x[1]); }, {samples({2, 3, 170, 180}, 1, float32), samples({2, 1, 180, 190}, 2, float32)}, 1e-5);
+    same_product([](Xs x) { return matmul(x[0], x[1]); }, {samples({2, 3, 170, 180}, 1, float32), samples({2, 1, 180, 190}, 2, float32)},
+                 1e-5);
     same_product([](Xs x) { return tanh(matmul(x[0], x[1]) + 1.f); }, {a, b}, 1e-5);
   }
   if (live) CHECK(live() == 0);
+}
+
+TEST_CASE("gpu products: dtypes, biases and activations") {
+  int (*compute)() = function_of<int()>("WEFT_LIBCUBLASLT", "fake_cublaslt_last_compute");
+  int (*epilogue)() = function_of<int()>("WEFT_LIBCUBLASLT", "fake_cublaslt_last_epilogue");
+  const auto plain = [](Xs x) { return matmul(x[0], x[1]); };
+  const auto operands = [](DType t) { return std::vector{samples({170, 180}, 1, t), samples({180, 192}, 2, t), samples({192}, 3, t)}; };
+  const auto with_bias = [](Xs x) { return matmul(x[0], x[1]) + x[2]; };
+  same_product(plain, operands(float32), 1e-5);
+  if (compute) CHECK(compute() == 68);
+  same_product(plain, operands(float64), 1e-13);
+  if (compute) CHECK(compute() == 70);
+  for (const DType t : {float16, bfloat16}) {
+    same_product(plain, operands(t), 2 * epsilon(t));
+    if (compute) CHECK(compute() == 68);
+    same_product([](Xs x) { return dot_general(x[0], x[1], {.contracting = {{{1}, {0}}}}, {.preferred_element_type = float32}); },
+                 operands(t), 1e-5);
+    same_product([](Xs x) { return nn::gelu(matmul(x[0], x[1]) + x[2]); }, operands(t), 8 * epsilon(t));
+    if (epilogue) CHECK(epilogue() == 36);
+  }
+  for (const DType t : {float32, float64, bfloat16}) {
+    same_product(with_bias, operands(t), t == float32 ? 1e-5 : 2 * epsilon(t) + 1e-13);
+    if (epilogue) CHECK(epilogue() == 4);
+  }
+  // What reads the sums before the bias, or what is no bias of the columns, stays outside.
+  same_product(
+      [](Xs x) {
+        const Array y = matmul(x[0], x[1]);
+        return (y + x[2]) * y;
+      },
+      operands(float32), 1e-5);
+  if (epilogue) CHECK(epilogue() == 1);
+  same_product([](Xs x) { return matmul(x[0], x[1]) + x[2]; },
+               {samples({170, 180}, 1, float32), samples({180, 192}, 2, float32), samples({170, 1}, 3, float32)}, 1e-5);
+  if (epilogue) CHECK(epilogue() == 1);
+  same_product([](Xs x) { return nn::gelu(matmul(x[0], x[1]) + x[2]); }, operands(float32), 1e-5);
+  if (epilogue) CHECK(epilogue() == 4);  // in float32 the library's gelu is not accurate enough
+  same_product([](Xs x) { return nn::relu(matmul(x[0], x[1]) + 2.f * x[2]); }, operands(float32), 1e-5);
+  if (epilogue) CHECK(epilogue() == 4);  // the library's relu makes 0 of NaN
+  setenv("WEFT_CUDA_RELU_EPILOGUE", "1", 1);
+  same_product([](Xs x) { return nn::relu(matmul(x[0], x[1]) + 2.f * x[2]); }, operands(float32), 1e-5);
+  if (epilogue) CHECK(epilogue() == 6);
+  same_product([](Xs x) { return maximum(matmul(x[0], x[1]), 0.f); }, operands(float32), 1e-5);
+  if (epilogue) CHECK(epilogue() == 2);
+  unsetenv("WEFT_CUDA_RELU_EPILOGUE");
+  setenv("WEFT_CUDA_TF32", "1", 1);
+  same_product(plain, {samples({170, 184}, 1, float32), samples({184, 192}, 2, float32)}, compute ? 1e-5 : 2e-3);
+  if (compute) CHECK(compute() == 77);
+  unsetenv("WEFT_CUDA_TF32");
+}
+
+TEST_CASE("gpu products: convolutions are products of their windows") {
+  const Array x = samples({4, 16, 40, 41}, 1, float32), w = samples({32, 16, 3, 3}, 2, float32);
+  same_product([](Xs v) { return conv(v[0], v[1], {1, 1}, "SAME"); }, {x, w}, 1e-5);
+  same_product([](Xs v) { return conv(v[0], v[1], {2, 1}, "VALID"); }, {x, w}, 1e-5);
+  same_product([](Xs v) { return grad([&](const Array& k) { return sum(square(conv(v[0], k, {2, 2}, "SAME"))); })(v[1]); }, {x, w}, 1e-4);
+  same_product([](Xs v) { return grad([&](const Array& y) { return sum(square(conv(y, v[1], {2, 2}, "SAME"))); })(v[0]); }, {x, w}, 1e-4);
+}
+
+TEST_CASE("gpu products: the same question is asked of the library once") {
+  if (!std::getenv("WEFT_LIBCUBLASLT")) return;
+  const auto run = [](float shift) {
+    const auto f = jit([=](Array x) { return matmul(x, x + shift); });
+    f(device_put(samples({190, 190}, 1, float32), devices("cuda")[0]));
+  };
+  run(1);
+  fake_cublaslt().reset();
+  run(2);
+  CHECK(fake_cublaslt().calls("cublasLtMatmul") == 1);
+  CHECK(fake_cublaslt().calls("cublasLtMatmulAlgoGetHeuristic") == 0);
+}
+
+TEST_CASE("gpu products: a library that fails while it is asked") {
+  if (!std::getenv("WEFT_LIBCUBLASLT")) return;
+  std::int64_t n = 200;
+  for (const char* call : {"cublasLtMatmulPreferenceCreate", "cublasLtMatmulPreferenceSetAttribute", "cublasLtMatmulAlgoGetHeuristic",
+                           "cublasLtMatmulPreferenceDestroy", "cublasLtMatrixLayoutSetAttribute", "cublasLtMatmulDescDestroy",
+                           "cublasLtMatrixLayoutDestroy"}) {
+    ++n;
+    const Array x = samples({2, n, n}, 1, float32);
+    const auto f = [&] {
+      const auto g = jit([](Array a) { return matmul(a, a); });
+      return device_get(g(device_put(x, devices("cuda")[0]))).to_vector<float>();
+    };
+    const Alive before;
+    fake_cublaslt().fail(call, 1, 15);
+    const std::string message = message_of<DeviceError>(f);
+    fake_cublaslt().fail(nullptr, 0, 0);
+    INFO(call << ": " << message);
+    if (!has(call, "Destroy")) CHECK(has(message, std::string(call) + " gives CUBLAS_STATUS_NOT_SUPPORTED (15)"));
+    CHECK(f().size() == static_cast<std::size_t>(2 * n * n));
+    CHECK(Alive().products == before.products + 4);  // of the program that works, which is kept
+  }
 }
 
 TEST_CASE("gpu collectives: each over two devices, and what they transpose to") {
@@ -92,27 +179,48 @@ TEST_CASE("gpu collectives: each over two devices, and what they transpose to") 
   CHECK(wrong_in(device_get(grad(loss(pmap(f, {.axis_name = "i", .devices = devices("cuda")})))(x)), want, 1e-4) == "");
 }
 
+TEST_CASE("gpu collectives: groups of a mesh's axis have communicators split from the mesh's") {
+  const std::string here = "gpu collectives: groups of a mesh's axis have communicators split from the mesh's";
+  if (!std::getenv("WEFT_LIBNCCL")) return;
+  if (!std::getenv("WEFT_TEST_CHILD")) {
+    CHECK(run_again(here, "FAKE_CUDA_DEVICES", "4") == 0);
+    return;
+  }
+  const Array x = samples({4, 6}, 1, float32);
+  const auto f = [](const Mesh& mesh) {
+    return jit(shard_map([](Array a) { return psum(a * a, "j") - pmax(a, "i"); },
+                         {.mesh = mesh, .in_specs = {P("i", "j")}, .out_specs = P("i", "j"), .check_vma = false}));
+  };
+  std::vector<Device> hosts = devices("cpu");
+  REQUIRE(hosts.size() >= 4);
+  hosts.erase(hosts.begin() + 4, hosts.end());
+  const Array want = f(Mesh(hosts, {2, 2}, {"i", "j"}))(x);
+  const auto g = f(Mesh(devices("cuda"), {2, 2}, {"i", "j"}));
+  fake_nccl().reset();
+  CHECK(close(device_get(g(x)), device_get(want), 1e-6));
+  // Four groups of two, each split from the mesh's by its four devices.
+  CHECK(fake_nccl().calls("ncclCommInitAll") == 1);
+  CHECK(fake_nccl().calls("ncclCommSplit") == 4 * 4);
+  g(x).block_until_ready();
+  CHECK(fake_nccl().calls("ncclCommSplit") == 4 * 4);
+  // A split that fails.
+  for (const char* call : {"ncclCommSplit", "ncclGroupEnd", "ncclGroupStart", "ncclCommInitAll"}) {
+    const auto mesh = Mesh({devices("cuda")[3], devices("cuda")[2], devices("cuda")[1], devices("cuda")[0]}, {2, 2}, {"i", "j"});
+    fake_nccl().fail(call, 1, 6);
+    CHECK(has(message_of<DistributedError>([&] { f(mesh)(x).block_until_ready(); }), call));
+    fake_nccl().fail(nullptr, 0, 0);
+    CHECK(close(device_get(g(x)), device_get(want), 1e-6));
+  }
+}
+
 TEST_CASE("gpu collectives: failures are DistributedErrors, and the next collective works") {
-  auto* fail = find<void(const char*, int)>("WEFT_LIBNCCL", "fake_nccl_fail");
-  auto* async = find<void(int)>("WEFT_LIBNCCL", "fake_nccl_async_error");
+  auto* async = function_of<void(int)>("WEFT_LIBNCCL", "fake_nccl_async_error");
+  if (!async) return;
   const auto f = pmap([](Array a) { return psum(a, "i"); }, {.axis_name = "i", .devices = devices("cuda")});
   const Array x = samples({2, 5}, 1, float32);
   const std::vector<double> want = device_get(f(x)).to_vector<double>();
-  for (const char* call : {"ncclAllReduce", "ncclGroupEnd"}) {
-    fail(call, 6);
-    std::string message;
-    try {
-      f(x);
-    } catch (const DistributedError& e) {
-      message = e.what();
-    }
-    INFO(message);
-    CHECK(message.find(call) != std::string::npos);
-    CHECK(message.find("remote error") != std::string::npos);
-    CHECK(device_get(f(x)).to_vector<double>() == want);
-  }
   // While a device works on a collective, and when it does not end.
-  auto* busy = find<void(int)>("WEFT_LIBCUDA", "fake_cuda_busy");
+  auto* busy = function_of<void(int)>("WEFT_LIBCUDA", "fake_cuda_busy");
   const auto waits = [&](const Array& result) {
     std::string message;
     try {
@@ -125,14 +233,15 @@ TEST_CASE("gpu collectives: failures are DistributedErrors, and the next collect
   };
   Array result = f(x);
   busy(1'000'000), async(6);
-  CHECK(waits(result).find("NCCL reports status 6 (remote error)") != std::string::npos);
+  CHECK(waits(result).find("NCCL reports ncclRemoteError (6): remote error") != std::string::npos);
   result = f(x);
   busy(1'000'000'000);
   setenv("WEFT_COLLECTIVE_TIMEOUT", "0.01", 1);
   CHECK(waits(result).find("has not ended after 0.01 seconds") != std::string::npos);
   unsetenv("WEFT_COLLECTIVE_TIMEOUT");
   CHECK(device_get(f(x)).to_vector<double>() == want);
-  CHECK_THROWS_AS(pmap([](Array a) { return psum(a, "i"); }, {.axis_name = "i", .devices = devices("cuda")})(convert(x, int16)), DistributedError);
+  CHECK_THROWS_AS(pmap([](Array a) { return psum(a, "i"); }, {.axis_name = "i", .devices = devices("cuda")})(convert(x, int16)),
+                  DistributedError);
 }
 
 }  // namespace weft::test

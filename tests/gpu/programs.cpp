@@ -60,7 +60,7 @@ TEST_CASE("gpu: samples of all operations agree with the interpreter") {
           CHECK_MESSAGE(wrong.empty(), s.title << ": result " << k << ": " << wrong);
         }
       } catch (const Error& e) {
-        FAIL_CHECK(s.title << ": " << e.what());
+        FAIL_CHECK(s.title << ": " << std::string(e.what()));
       }
     }
 }
@@ -81,7 +81,7 @@ TEST_CASE("gpu: golden programs give JAX's results") {
         CHECK_MESSAGE(wrong.empty(), entry.name << ": " << wrong);
         passed += wrong.empty();
       } catch (const Error& e) {
-        FAIL_CHECK(entry.name << ": " << e.what());
+        FAIL_CHECK(entry.name << ": " << std::string(e.what()));
       }
     }
   }

@@ -1,58 +1,22 @@
 // The CUDA runtime against a driver that fails when it is told to: devices, memory, transfers, graphs, and what is left after each failure.
-#include <dlfcn.h>
 #include <doctest/doctest.h>
 #include <weft/weft.h>
 
+#include <chrono>
 #include <cstdlib>
-#include <functional>
+#include <filesystem>
 #include <string>
 
 #include "core/array_impl.h"
 #include "runtime/device.h"
 #include "runtime/executable.h"
-#include "tests/fake_cuda/control.h"
+#include "tests/gpu/fake.h"
 #include "tests/ops/checks.h"
 
 namespace weft::test {
 namespace {
 
-struct Fake {
-  decltype(&fake_cuda_fail) fail;
-  decltype(&fake_cuda_calls) calls;
-  decltype(&fake_cuda_reset_calls) reset;
-  decltype(&fake_cuda_live) live;
-  decltype(&fake_cuda_name) name;
-};
-const Fake& fake() {
-  static const Fake f = [] {
-    void* library = dlopen(std::getenv("WEFT_LIBCUDA"), RTLD_NOW);
-    REQUIRE(library);
-    const auto find = [&](const char* name) { return dlsym(library, name); };
-    return Fake{reinterpret_cast<decltype(&fake_cuda_fail)>(find("fake_cuda_fail")), reinterpret_cast<decltype(&fake_cuda_calls)>(find("fake_cuda_calls")),
-                reinterpret_cast<decltype(&fake_cuda_reset_calls)>(find("fake_cuda_reset_calls")),
-                reinterpret_cast<decltype(&fake_cuda_live)>(find("fake_cuda_live")), reinterpret_cast<decltype(&fake_cuda_name)>(find("fake_cuda_name"))};
-  }();
-  return f;
-}
-
-std::string message_of(const std::function<void()>& f) {
-  try {
-    f();
-  } catch (const DeviceError& e) {
-    return e.what();
-  }
-  return {};
-}
-bool has(const std::string& text, std::string_view part) { return text.find(part) != std::string::npos; }
-
 Device gpu(int k = 0) { return devices("cuda")[static_cast<std::size_t>(k)]; }
-
-/// Arrays and code of the device that are alive.
-struct Alive {
-  int memory = fake().live("memory"), modules = fake().live("module"), events = fake().live("event"), graphs = fake().live("graph"),
-      execs = fake().live("exec");
-  friend bool operator==(const Alive&, const Alive&) = default;
-};
 
 }  // namespace
 
@@ -98,20 +62,22 @@ TEST_CASE("gpu runtime: operations follow their operands") {
   CHECK(close(device_get(f(device_get(x), device_get(x))), sum(square(device_get(x))), 1e-5));
 }
 
-TEST_CASE("gpu runtime: sorting and factorisations go by the host") {
-  const Array x = device_put(samples({100}, 1, float32), gpu());
-  CHECK(device_get(sort(x)).to_vector<float>() == sort(device_get(x)).to_vector<float>());
+TEST_CASE("gpu runtime: factorisations go by the host") {
+  const Array a = samples({6, 6}, 1, float32), x = device_put(matmul(a, transpose(a)) + 6.f * eye(6), gpu());
+  const Array l = linalg::cholesky(x);
+  CHECK(l.devices() == std::vector<Device>{gpu()});
+  CHECK(close(device_get(l), linalg::cholesky(device_get(x)), 1e-5));
 }
 
 TEST_CASE("gpu runtime: donated memory is used again") {
   const auto f = jit([](Array x) { return x * 2.f + 1.f; }, {.donate_argnums = {0}});
   Array x = device_put(samples({1000}, 1, float32), gpu());
   x = f(x);  // compiles
-  const int before = fake().live("memory");
-  fake().reset();
+  const int before = live("memory");
+  fake_driver().reset();
   for (int i = 0; i < 5; ++i) x = f(x);
-  CHECK(fake().calls("cuMemAllocAsync") == 0);
-  CHECK(fake().live("memory") == before);
+  CHECK(fake_driver().calls("cuMemAllocAsync") == 0);
+  CHECK(live("memory") == before);
 }
 
 TEST_CASE("gpu runtime: a step that repeats itself is replayed as a graph") {
@@ -128,30 +94,33 @@ TEST_CASE("gpu runtime: a step that repeats itself is replayed as a graph") {
     for (int i = 0; i < 4; ++i) v = v - 1e-3f * sum(v, 0) + 1e-3f * sum(v, 1, {.keepdims = true});
     return v;
   });
-  fake().reset();
+  fake_driver().reset();
   for (int i = 0; i < 6; ++i) x = f(x), y = g(y);
-  CHECK(fake().calls("cuGraphInstantiateWithFlags") >= 1);
-  CHECK(fake().calls("cuGraphLaunch") >= 2);
+  CHECK(fake_driver().calls("cuGraphInstantiateWithFlags") >= 1);
+  CHECK(fake_driver().calls("cuGraphLaunch") >= 2);
   const Array got = device_get(x), scale = max(abs(y));
   CHECK(max(abs(got - y) / scale).item<float>() < 1e-4);
-  CHECK(fake().live("graph") == 0);
+  CHECK(live("graph") == 0);
 }
 
 TEST_CASE("gpu runtime: out of memory leaves everything usable") {
   const Array x = device_put(samples({1000}, 1, float32), gpu());
   const auto f = jit([](Array a) { return broadcast_to(a, {1000, 1000, 1000}); });
   const Alive before;
-  const std::string message = message_of([&] { f(x); });
+  const std::string message = message_of<DeviceError>([&] { f(x); });
   CHECK(has(message, "cuda:0: out of memory: 4000000000 bytes for an array"));
   CHECK(has(message, "in use"));
-  CHECK(fake().live("memory") == before.memory);
+  CHECK(live("memory") == before.memory);
   CHECK(close(device_get(x + 1.f), device_get(x) + 1.f));
 }
 
-TEST_CASE("gpu runtime: every call that fails is a DeviceError that names it, and nothing leaks") {
-  const Array host = samples({20'000}, 1, float32), shift = samples({20'000}, 2, float32);
-  const auto everything = [&] {
-    // With a constant, so that nothing of it is cached: its code is loaded anew.
+namespace {
+
+/// Calls of many kinds, one after the other; nothing of them is cached, since a constant of theirs is new.
+struct Everything {
+  Array host = samples({20'000}, 1, float32), shift = samples({20'000}, 2, float32), big = samples({170, 180}, 3, float32);
+
+  std::vector<float> operator()() const {
     const auto f = jit(
         [&](Array x) {
           Array y = x - sum(x) * 1e-4f + shift;
@@ -160,49 +129,168 @@ TEST_CASE("gpu runtime: every call that fails is a DeviceError that names it, an
         },
         {.donate_argnums = {0}});
     const auto g = jit([&](Array x) { return (x - sum(x)) * sum(x * shift) * max(x); });
+    const auto h = jit([&](Array x) { return matmul(x, transpose(big)) + shift[0]; });
+    const auto mapped = pmap([](Array x) { return psum(ppermute(x, "i", {{0, 1}}), "i") + all_gather(x, "i", {.axis = 1})[0][0]; },
+                             {.axis_name = "i", .devices = devices("cuda")});
     Array x = device_put(host, gpu());
     x = f(x);
     for (int i = 0; i < 4; ++i) g(x).block_until_ready();
-    return device_get(device_put(x, gpu(1)));
-  };
-  const std::vector<float> want = everything().to_vector<float>();
+    std::vector<float> result = device_get(device_put(x, gpu(1))).to_vector<float>();
+    const std::vector<float> product = device_get(h(device_put(big, gpu()))).to_vector<float>();
+    const std::vector<float> together = device_get(mapped(reshape(host, {2, 100, 100}))).to_vector<float>();
+    result.insert(result.end(), product.begin(), product.end());
+    result.insert(result.end(), together.begin(), together.end());
+    return result;
+  }
+};
+
+}  // namespace
+
+TEST_CASE("gpu runtime: every call that fails is an error that names it, nothing leaks, and all works afterwards") {
+  const char* cached = std::getenv("WEFT_CACHE");
+  REQUIRE((cached && std::string(cached) == "0"));  // else the driver assembles nothing
+  const Everything everything;
+  const std::vector<float> want = everything();
   everything();
   const Alive before;
   int failures = 0;
-  for (int k = 0; fake().name(k); ++k) {
-    const std::string call = fake().name(k);
-    if (call == "cuGetErrorName" || call == "cuGetErrorString") continue;
-    fake().reset();
-    everything();
-    const int calls = fake().calls(call.c_str());
-    for (int n = 1; n <= calls; n = n < 4 ? n + 1 : n * 2) {
-      fake().fail(call.c_str(), n, 719);
-      const std::string message = message_of([&] { everything(); });
-      fake().fail(nullptr, 0, 0);
-      INFO(call << " number " << n << ": " << message);
-      // What destroys objects has nobody to tell.
-      const bool silent = call == "cuMemFreeAsync" || call.find("Destroy") != std::string::npos || call == "cuModuleUnload" || call == "cuGraphDestroy";
-      if (!silent && message.empty()) {
-        CHECK(call == "cuStreamSynchronize");  // where something is taken down
-      } else if (!silent) {
-        ++failures;
-        CHECK(has(message, "CUDA_ERROR_LAUNCH_FAILED"));
-        CHECK(has(message, call.substr(0, call.find("_v"))));
+  struct Library {
+    const Fake& fake;
+    int code;
+    const char* said;
+  };
+  for (const Library& l :
+       {Library{fake_driver(), 719, "CUDA_ERROR_LAUNCH_FAILED (719)"}, Library{fake_cublaslt(), 14, "CUBLAS_STATUS_INTERNAL_ERROR (14)"},
+        Library{fake_nccl(), 6, "ncclRemoteError (6)"}})
+    for (int k = 0; l.fake.name(k); ++k) {
+      const std::string call = l.fake.name(k);
+      if (call == "cuGetErrorName" || call == "cuGetErrorString") continue;
+      l.fake.reset();
+      everything();
+      const int calls = l.fake.calls(call.c_str());
+      for (int n = 1; n <= calls; n = n < 4 ? n + 1 : n * 2) {
+        l.fake.fail(call.c_str(), n, l.code);
+        const std::string message = message_of<Error>([&] { everything(); });
+        l.fake.fail(nullptr, 0, 0);
+        INFO(call << " number " << n << ": " << message);
+        // What destroys objects has nobody to tell.
+        const bool silent = call == "cuMemFreeAsync" || has(call, "Destroy") || call == "cuModuleUnload" || call == "ncclCommAbort";
+        if (!silent && message.empty()) {
+          CHECK((call == "cuStreamSynchronize" || call == "cuCtxSetCurrent"));  // where something is taken down
+        } else if (!silent) {
+          ++failures;
+          CHECK(has(message, l.said));
+          CHECK(has(message, call.substr(0, call.find("_v"))));
+        }
+        CHECK(everything() == want);
+        CHECK(Alive().text() == before.text());
       }
-      CHECK(Alive() == before);
-      CHECK(everything().to_vector<float>() == want);
     }
+  CHECK(failures > 60);
+}
+
+TEST_CASE("gpu start: child") {
+  if (!std::getenv("WEFT_TEST_CHILD")) return;
+  const auto add = jit([](Array x) { return x + 1.f; });
+  if (const char* call = std::getenv("FAKE_CUDA_FAIL")) {
+    const std::string name = std::string(call).substr(0, std::string(call).find("_v"));
+    const std::string message = message_of<DeviceError>([&] {
+      add(device_put(ones({3}), devices("cuda")[0])).block_until_ready();
+      throw Error("it did not fail");
+    });
+    CHECK_MESSAGE(has(message, name), message);
+    CHECK_MESSAGE(has(message, "CUDA_ERROR_LAUNCH_FAILED"), message);
+    CHECK(live("stream") == 0);
+    CHECK(live("context") == 0);
+    // The host's devices are as they were; a driver that did start works at the next attempt.
+    CHECK(sum(add(ones({3}))).item<float>() == 6);
+    if (name != "cuInit") CHECK(sum(add(device_put(ones({3}), devices("cuda")[0]))).item<float>() == 6);
+  } else {
+    const auto product = jit([](Array x) { return matmul(x, x); });
+    const Array x = device_put(ones({200, 200}), devices("cuda")[0]);
+    const std::string message = message_of<DeviceError>([&] { product(x); });
+    CHECK_MESSAGE(has(message, "cublasLtCreate gives CUBLAS_STATUS_INTERNAL_ERROR (14)"), message);
+    CHECK(product(x)[0][0].item<float>() == 200);
   }
-  CHECK(failures > 20);
+}
+
+TEST_CASE("gpu start: what fails when the driver or a library starts") {
+  for (const char* call :
+       {"cuInit", "cuDeviceGetCount", "cuDeviceGet", "cuDeviceGetName", "cuDeviceTotalMem_v2", "cuDeviceGetAttribute",
+        "cuDevicePrimaryCtxRetain", "cuCtxSetCurrent", "cuStreamCreate", "cuDeviceGetDefaultMemPool", "cuMemPoolSetAttribute"}) {
+    INFO(call);
+    CHECK(run_again("gpu start: child", "FAKE_CUDA_FAIL", call) == 0);
+  }
+  CHECK(run_again("gpu start: child", "FAKE_CUBLASLT_FAIL", "cublasLtCreate") == 0);
+}
+
+TEST_CASE("gpu runtime: machine code is kept in files") {
+  const std::filesystem::path folder = std::filesystem::temp_directory_path() / ("weft-gpu-cache-" + std::to_string(::getpid()));
+  if (const char* given = std::getenv("WEFT_TEST_ROUND")) {
+    const auto f = jit([](Array x) { return tanh(x) * 3.f; });
+    f(device_put(ones({3}), gpu())).block_until_ready();
+    CHECK((fake_driver().calls("cuLinkCreate_v2") == 0) == (std::string(given) == "second"));
+    return;
+  }
+  setenv("WEFT_CACHE", "1", 1);
+  setenv("WEFT_CACHE_DIR", folder.c_str(), 1);
+  const std::string here = "gpu runtime: machine code is kept in files";
+  CHECK(run_again(here, "WEFT_TEST_ROUND", "first") == 0);
+  CHECK(run_again(here, "WEFT_TEST_ROUND", "second") == 0);
+  unsetenv("WEFT_CACHE_DIR");
+  setenv("WEFT_CACHE", "0", 1);
+  CHECK(!std::filesystem::is_empty(folder));
+  std::filesystem::remove_all(folder);
+}
+
+TEST_CASE("gpu runtime: profilers see ranges with the functions' names") {
+  if (!std::getenv("WEFT_TEST_CHILD")) {
+    const std::string tool = std::filesystem::path(std::getenv("WEFT_LIBCUDA")).parent_path() / "libfake_nvtx.so";
+    REQUIRE(std::filesystem::exists(tool));
+    CHECK(run_again("gpu runtime: profilers see ranges with the functions' names", "NVTX_INJECTION64_PATH", tool) == 0);
+    return;
+  }
+  const auto f = jit([](Array x) { return x + 1.f; }, {.name = "training_step"});
+  f(device_put(ones({3}), gpu()));
+  void* tool = dlopen(std::getenv("NVTX_INJECTION64_PATH"), RTLD_NOW);
+  REQUIRE((tool != nullptr));
+  const std::string said = reinterpret_cast<const char* (*)()>(dlsym(tool, "fake_nvtx_said"))();
+  CHECK(has(said, "(training_step)"));
+}
+
+TEST_CASE("gpu runtime: what the host does for a step that was captured") {
+  auto* skip = function_of<void(bool)>("WEFT_LIBCUDA", "fake_cuda_skip_kernels");
+  const auto step = jit(
+      [](Array w, Array x) {
+        for (int i = 0; i < 4; ++i) w = w - 1e-3f * sum(w, 0) + 1e-3f * sum(w * x, 1, {.keepdims = true});
+        return w;
+      },
+      {.donate_argnums = {0}});
+  Array w = device_put(samples({300, 300}, 1, float32), gpu()), x = device_put(samples({300, 300}, 2, float32), gpu());
+  for (int i = 0; i < 4; ++i) w = step(w, x);
+  skip(true);
+  fake_driver().reset();
+  double best = 1e9;
+  constexpr int kSteps = 200;
+  for (int round = 0; round < 20; ++round) {
+    const auto begin = std::chrono::steady_clock::now();
+    for (int i = 0; i < kSteps; ++i) w = step(w, x);
+    best = std::min(best, std::chrono::duration<double, std::micro>(std::chrono::steady_clock::now() - begin).count() / kSteps);
+  }
+  skip(false);
+  CHECK(fake_driver().calls("cuGraphLaunch") == 20 * kSteps);
+  CHECK(fake_driver().calls("cuLaunchKernel") == 0);
+  MESSAGE("host time of a cached step: " << best << " us");
+  CHECK(best < 10);
 }
 
 TEST_CASE("gpu runtime: a failing launch names the kernel's function and line") {
   const auto step = jit([](Array x) { return tanh(x) + 1.f; }, {.name = "step"});
   const Array x = device_put(samples({1000}, 1, float32), gpu());
   step(x);
-  fake().fail("cuLaunchKernel", 1, 719);
-  const std::string message = message_of([&] { step(x); });
-  fake().fail(nullptr, 0, 0);
+  fake_driver().fail("cuLaunchKernel", 1, 719);
+  const std::string message = message_of<DeviceError>([&] { step(x); });
+  fake_driver().fail(nullptr, 0, 0);
   CHECK(has(message, "cuda:0: kernel0 of step: cuLaunchKernel gives CUDA_ERROR_LAUNCH_FAILED (719)"));
   CHECK(has(message, "runtime.cpp"));
 }

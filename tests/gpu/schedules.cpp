@@ -78,7 +78,7 @@ TEST_CASE("gpu schedules: rows that are read, folded and written by one team") {
 
 TEST_CASE("gpu schedules: running folds") {
   for (const int n : {3, 100, 1000, 20000}) {
-    same([](Xs x) { return cumsum(x[0]); }, {noise({n}, 1)}, 1e-4);
+    same([](Xs x) { return cumsum(abs(x[0])); }, {noise({n}, 1)}, 1e-4);
     same([](Xs x) { return cummax(x[0], 1); }, {noise({5, n}, 1)});
   }
   same([](Xs x) { return cumsum(x[0], 0); }, {noise({200, 300}, 1)}, 1e-4);

@@ -10,7 +10,6 @@
 
 #include <unistd.h>
 
-#include "backends/codegen/simplify.h"
 #include "backends/cuda/ptx.h"
 #include "core/error.h"
 #include "core/io.h"
@@ -37,7 +36,7 @@ class Assembler {
     if (communicates(program)) return;  // several programs, or an axis that nobody binds
     std::string text;
     try {
-      text = ptx_text(simplify(program), {}, target_, "p" + std::to_string(count_++) + "_");
+      text = ptx_text(program, {}, target_, "p" + std::to_string(count_++) + "_");
     } catch (const Error& e) {
       if (libdevice_path().empty() && std::string(e.what()).find("libdevice") != std::string::npos) return;
       FAIL_CHECK(title << ": " << e.what());

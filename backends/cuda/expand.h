@@ -1,0 +1,30 @@
+// Operations that no kernel is, written out in ones that are, for GPUs: what these programs of kernels and products do stays on the device.
+#pragma once
+#include <optional>
+#include <span>
+
+#include "core/jaxpr.h"
+#include "core/ops/conv.h"
+#include "core/ops/fft.h"
+#include "core/ops/sort.h"
+
+namespace weft::detail {
+
+/// The program of an equation: convolutions, sorting, the largest elements, Fourier transforms. Nothing for others, for empty arrays, and
+/// for transforms of lengths with large prime factors. Its constants are tables.
+std::optional<Jaxpr> expand_for_gpu(const Eqn& e, std::span<const Aval> in);
+
+// The families.
+
+/// A product of the kernel and of the windows, laid out as a matrix.
+Array convolution_by_product(const ConvParams& p, const Array& lhs, const Array& rhs);
+/// Bitonic sorting of any length: O(log(n)^2) rounds in each of which every element meets one other (Batcher 1968; Lang's form for lengths
+/// that are no power of two). The order is total, positions decide among equal keys, so that it is stable.
+std::vector<Array> sort_by_rounds(const Sort::Params& p, std::span<const Array> operands);
+std::vector<Array> top_k_by_rounds(const TopKLargest::Params& p, const Array& x);
+/// Whether the lengths have small prime factors only.
+bool has_fft_by_products(const FftParams& p);
+/// The mixed-radix algorithm, each step a product with a small matrix of roots of one (Cooley and Tukey 1965).
+Array fft_by_products(const FftParams& p, const Array& x);
+
+}  // namespace weft::detail

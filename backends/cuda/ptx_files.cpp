@@ -1,0 +1,35 @@
+#include <fmt/core.h>
+#include <unistd.h>
+
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+
+#include "backends/cuda/ptx.h"
+#include "core/error.h"
+#include "runtime/spmd_body.h"
+
+namespace weft::detail {
+
+void keep_ptx(const Jaxpr& j, const std::vector<bool>& donated, const std::string& name) {
+  static const char* const folder = std::getenv("WEFT_PTX_DIR");
+  if (!folder || !*folder || communicates(j)) return;
+  for (const int architecture : {80, 90}) {
+    const std::filesystem::path file = std::filesystem::path(folder) / fmt::format("{:016x}.sm_{}.ptx", structural_hash(j), architecture);
+    if (std::filesystem::exists(file)) continue;
+    std::string text;
+    try {
+      text = ptx_text(j, donated, {architecture, false}, "");
+    } catch (const Error& e) {
+      text = fmt::format("error: {}: {}\n", name, e.what());
+    }
+    // Several processes may write the same program.
+    std::filesystem::path aside = file;
+    aside += fmt::format(".{}", getpid());
+    std::ofstream(aside) << text;
+    std::error_code ignored;
+    std::filesystem::rename(aside, file, ignored);
+  }
+}
+
+}  // namespace weft::detail
