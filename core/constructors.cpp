@@ -158,6 +158,7 @@ Array eye(int n, std::optional<int> m, int k, DType dtype, SourceLoc loc) {
   const LocScope scope(loc);
   return convert(Arg(diagonal_mask("eye", n, m.value_or(n), k, true, loc), loc), dtype);
 }
+Array eye(int n, DType dtype, SourceLoc loc) { return eye(n, n, 0, dtype, loc); }
 Array tri(int n, std::optional<int> m, int k, DType dtype, SourceLoc loc) {
   const LocScope scope(loc);
   return convert(Arg(diagonal_mask("tri", n, m.value_or(n), k, false, loc), loc), dtype);

@@ -70,6 +70,8 @@ Array arange(detail::Number start, detail::Number stop, detail::Number step = 1,
 Array linspace(Arg start, Arg stop, int num = 50, std::optional<DType> dtype = {});
 /// Ones on the k-th diagonal of an n x m matrix (m = n by default), zeros elsewhere.
 Array eye(int n, std::optional<int> m = {}, int k = 0, DType dtype = float32, SourceLoc loc = SourceLoc::here());
+/// The same of an n x n matrix and its main diagonal: `eye(3, float64)`.
+Array eye(int n, DType dtype, SourceLoc loc = SourceLoc::here());
 /// Ones on and below the k-th diagonal.
 Array tri(int n, std::optional<int> m = {}, int k = 0, DType dtype = float32, SourceLoc loc = SourceLoc::here());
 /// x on and below the k-th diagonal of its last two axes, zeros above.

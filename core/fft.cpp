@@ -136,9 +136,11 @@ Array shifted(const Arg& x, const Axis& axes, const char* name, bool back) {
   return roll(x, Axis(by), Axis(resolved));
 }
 
-void check_count(const char* name, int n, SourceLoc loc) {
+void check_frequencies(const char* name, int n, DType dtype, SourceLoc loc) {
   if (n < 1)
     throw ShapeError(fmt::format("{}: {} samples have no frequencies; it must be at least 1", name, n), detail::effective_loc(loc));
+  if (!dtype.is_floating())
+    throw DTypeError(fmt::format("{}: frequencies can't be {}; ask for a floating dtype", name, dtype.name()), detail::effective_loc(loc));
 }
 
 }  // namespace
@@ -165,16 +167,16 @@ Array ifft2(Arg x, FftnOptions options) { return along_axes("ifft2", FftType::if
 Array rfft2(Arg x, FftnOptions options) { return along_axes("rfft2", FftType::rfft, x, over_two(options)); }
 Array irfft2(Arg x, FftnOptions options) { return along_axes("irfft2", FftType::irfft, x, over_two(options)); }
 
-Array fftfreq(int n, double d, SourceLoc loc) {
-  check_count("fftfreq", n, loc);
+Array fftfreq(int n, double d, DType dtype, SourceLoc loc) {
+  check_frequencies("fftfreq", n, dtype, loc);
   LocScope scope(loc);
-  const Array k = arange(n, float32);
+  const Array k = arange(n, dtype);
   return where(k < static_cast<double>((n + 1) / 2), k, k - static_cast<double>(n)) / (d * n);
 }
-Array rfftfreq(int n, double d, SourceLoc loc) {
-  check_count("rfftfreq", n, loc);
+Array rfftfreq(int n, double d, DType dtype, SourceLoc loc) {
+  check_frequencies("rfftfreq", n, dtype, loc);
   LocScope scope(loc);
-  return arange(n / 2 + 1, float32) / (d * n);
+  return arange(n / 2 + 1, dtype) / (d * n);
 }
 Array fftshift(Arg x, Axis axes) { return shifted(x, axes, "fftshift", false); }
 Array ifftshift(Arg x, Axis axes) { return shifted(x, axes, "ifftshift", true); }

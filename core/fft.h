@@ -52,9 +52,9 @@ Array rfft2(Arg x, FftnOptions options = {});
 Array irfft2(Arg x, FftnOptions options = {});
 
 /// The frequencies that fft's elements belong to, for samples d apart: 0, 1, ..., then the negative ones, divided by n d.
-Array fftfreq(int n, double d = 1, SourceLoc loc = SourceLoc::here());
+Array fftfreq(int n, double d = 1, DType dtype = float32, SourceLoc loc = SourceLoc::here());
 /// The same of rfft: 0 to n / 2, divided by n d.
-Array rfftfreq(int n, double d = 1, SourceLoc loc = SourceLoc::here());
+Array rfftfreq(int n, double d = 1, DType dtype = float32, SourceLoc loc = SourceLoc::here());
 /// With frequency 0 moved to the middle of the axes, all of them if none are given.
 Array fftshift(Arg x, Axis axes = none);
 /// The inverse of fftshift.

@@ -49,7 +49,7 @@ class TreeDef {
   T prototype_;
 };
 
-/// A tree of f of each leaf, or of the corresponding leaves of up to four trees of one structure. Throws PytreeError if they differ
+/// A tree of f of each leaf, or of the corresponding leaves of up to seven trees of one structure. Throws PytreeError if they differ
 /// in more than their leaves.
 template <class F, class T>
 detail::traced_t<T> map(F f, const T& t, SourceLoc loc = SourceLoc::here()) {
@@ -66,6 +66,22 @@ detail::traced_t<T> map(F f, const T& t, const U& u, const V& v, SourceLoc loc =
 template <class F, class T, class U, class V, class W>
 detail::traced_t<T> map(F f, const T& t, const U& u, const V& v, const W& w, SourceLoc loc = SourceLoc::here()) {
   return detail::map_trees(f, loc, detail::to_traced(t), detail::to_traced(u), detail::to_traced(v), detail::to_traced(w));
+}
+template <class F, class T, class U, class V, class W, class X>
+detail::traced_t<T> map(F f, const T& t, const U& u, const V& v, const W& w, const X& x, SourceLoc loc = SourceLoc::here()) {
+  using detail::to_traced;
+  return detail::map_trees(f, loc, to_traced(t), to_traced(u), to_traced(v), to_traced(w), to_traced(x));
+}
+template <class F, class T, class U, class V, class W, class X, class Y>
+detail::traced_t<T> map(F f, const T& t, const U& u, const V& v, const W& w, const X& x, const Y& y, SourceLoc loc = SourceLoc::here()) {
+  using detail::to_traced;
+  return detail::map_trees(f, loc, to_traced(t), to_traced(u), to_traced(v), to_traced(w), to_traced(x), to_traced(y));
+}
+template <class F, class T, class U, class V, class W, class X, class Y, class Z>
+detail::traced_t<T> map(F f, const T& t, const U& u, const V& v, const W& w, const X& x, const Y& y, const Z& z,
+                        SourceLoc loc = SourceLoc::here()) {
+  using detail::to_traced;
+  return detail::map_trees(f, loc, to_traced(t), to_traced(u), to_traced(v), to_traced(w), to_traced(x), to_traced(y), to_traced(z));
 }
 /// The arrays of a tree, in order: fields as declared, map entries by key.
 template <class T>
