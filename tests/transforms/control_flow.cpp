@@ -44,7 +44,8 @@ TEST_CASE("cond takes one branch; vmap selects; derivatives follow the branch") 
 
 TEST_CASE("the reverse derivative passes over control flow that gives integers only") {
   const auto f = [](const Array& x) {
-    const Array n = cond(sum(x) > 0, [](const Array& v) { return convert(v, int32); }, [](const Array& v) { return convert(2 * v, int32); }, x);
+    const Array n =
+        cond(sum(x) > 0, [](const Array& v) { return convert(v, int32); }, [](const Array& v) { return convert(2 * v, int32); }, x);
     const Array m = fori_loop(0, 3, [&](const Array&, const Array& c) { return c + convert(x(0), int32); }, Array(convert(x(1), int32)));
     return sum(x * x) + convert(sum(n) + m, float32);
   };
@@ -113,6 +114,28 @@ TEST_CASE("the memory of a bounded while loop's reverse mode grows as the square
   const double few = bytes(400), many = bytes(40000);
   CHECK(many < 15 * few);  // of a hundred times the steps
   CHECK(many < 40000 * 100 * 4 / 20);
+}
+
+TEST_CASE("the code of a loop is as large for any number of steps, the derivative's too") {
+  auto sizes = [](int n) {
+    auto counted = [n](Array x) { return fori_loop(0, n, [](Array, Array c) { return sin(c) * .9f; }, x); };
+    auto stacked = [n](Array x) {
+      return scan([](Array c, auto) { return std::pair{sin(c) * .9f, sum(c)}; }, x, none, {.length = n}).second;
+    };
+    auto until = [n](Array x) {
+      using Carry = std::pair<Array, Array>;
+      return while_loop([n](Carry c) { return c.first < n; }, [](Carry c) { return Carry{c.first + 1, sin(c.second)}; }, Carry{0, x})
+          .second;
+    };
+    auto size = [](auto f) { return jit(f).lower(ones({40, 40})).as_text("llvm").size(); };
+    return std::vector<std::size_t>{size(counted), size(stacked), size(until), size(grad([=](Array x) { return sum(counted(x)); })),
+                                    size(grad([=](Array x) { return sum(stacked(x)); }))};
+  };
+  const std::vector<std::size_t> few = sizes(100), many = sizes(100000);
+  for (std::size_t i = 0; i < few.size(); ++i) {
+    CAPTURE(i);
+    CHECK(many[i] < few[i] + few[i] / 100);  // some numbers have more digits
+  }
 }
 
 TEST_CASE("a bound stops the loop in both modes at the same step") {
