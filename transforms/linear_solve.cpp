@@ -41,7 +41,10 @@ std::vector<Array> flat_linear_solve(FlatFunction& matvec, FlatFunction* vecmat,
                                      SourceLoc loc) {
   const LinearMap a = trace_map("matvec", matvec, loc), s = trace_map("solve", solve, loc);
   if (!vecmat || !transpose_solve) return linear_solve(a, s, nullptr, nullptr, solve.args, loc);
-  const LinearMap at = vecmat == &matvec ? a : trace_map("the transposed matvec", *vecmat, loc);
+  const LinearMap at = vecmat == &matvec ? a : [&] {
+    const LocScope scope(loc);  // it is the library's own function
+    return trace_map("the transposed matvec", *vecmat, loc);
+  }();
   const LinearMap st = transpose_solve == &solve ? s : trace_map("transpose_solve", *transpose_solve, loc);
   return linear_solve(a, s, &at, &st, solve.args, loc);
 }

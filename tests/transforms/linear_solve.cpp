@@ -82,6 +82,10 @@ TEST_CASE("what custom_linear_solve refuses") {
   CHECK(refuses<DTypeError>([&] { custom_linear_solve(twice, ones(2), [](auto, Array b) { return convert(b, float64); }); },
                             {"solve", "f64[2]", "f32[2]"}));
   CHECK(refuses<DTypeError>([&] { custom_linear_solve(twice, array({1, 2}), half); }, {"i32[2]", "floating"}));
+  auto ruled =
+      custom_vjp(twice, [](Array x) { return std::pair{2 * x, std::tuple{}}; }, [](std::tuple<>, Array ct) { return std::tuple{2 * ct}; });
+  CHECK(refuses<TracerError>([&] { custom_linear_solve(ruled, ones(2), half, half); },
+                             {"custom_vjp_call", "transposed", "linear_solve.cpp:"}));
 }
 
 }  // namespace
