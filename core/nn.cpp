@@ -177,10 +177,30 @@ Array dot_product_attention(Arg q, Arg k, Arg v, AttentionOptions options) {
   const double scale = options.scale.value_or(1 / std::sqrt(static_cast<double>(s[3])));
   query = detail::reshape_to(query, {s[0], length, heads, groups, s[3]}, loc);
   Array scores = einsum("btkgh,bskh->bkgts", query, key) * scale;
+  // (B, N, T, S) beside the scores, whose heads are two dimensions.
+  auto beside = [&](const Array& x, const char* name) {
+    const Array a = batched || x.ndim() != 3 ? x : detail::insert_axes(x, {0}, loc);
+    const std::int64_t full[] = {s[0], heads * groups, length, t[1]};
+    bool fits = a.ndim() == 4;
+    for (int i = 0; fits && i < 4; ++i) fits = a.shape()[i] == 1 || a.shape()[i] == full[i];
+    if (!fits)
+      fail(fmt::format("the {} is {}; it must broadcast to (batch, heads, length of q, length of k), here {}", name,
+                       detail::to_string(x.aval()), detail::to_string(Shape{full[0], full[1], full[2], full[3]}))
+               .c_str());
+    const bool each = a.shape()[1] != 1;
+    return detail::reshape_to(a, {a.shape()[0], each ? heads : 1, each ? groups : 1, a.shape()[2], a.shape()[3]}, loc);
+  };
+  if (options.bias) scores = scores + detail::as_dtype(beside(*options.bias, "bias"), scores.dtype());
+  const double least = scores.dtype() == float64 ? std::numeric_limits<double>::max() : std::numeric_limits<float>::max();
+  if (options.mask) {
+    if (!options.mask->dtype().is_bool())
+      throw DTypeError(fmt::format("dot_product_attention: the mask is {}; it must be of bools", detail::to_string(options.mask->aval())),
+                       detail::effective_loc(loc));
+    scores = where(beside(*options.mask, "mask"), scores, scalar_like(scores, -.7 * least));
+  }
   if (options.is_causal) {
     const Array row = detail::iota_array(int32, {1, 1, 1, length, 1}, 3, loc),
                 column = detail::iota_array(int32, {1, 1, 1, 1, t[1]}, 4, loc);
-    const double least = scores.dtype() == float64 ? std::numeric_limits<double>::max() : std::numeric_limits<float>::max();
     scores = where(column <= row, scores, scalar_like(scores, -.7 * least));
   }
   const Array mixed = einsum("bkgts,bskh->btkgh", softmax(scores), value);

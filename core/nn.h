@@ -68,6 +68,8 @@ Array one_hot(Arg x, int num_classes, DType dtype = float32);
 struct AttentionOptions {
   bool is_causal = false;            ///< position t of q sees positions 0 to t of k
   std::optional<double> scale = {};  ///< of the products of q and k; absent: 1 / sqrt(H)
+  std::optional<Array> bias = {};    ///< added to the scaled products; (B, N, T, S) or without B as q is, sizes of 1 broadcast
+  std::optional<Array> mask = {};    ///< bools of such a shape: only where it is true position t sees position s
 };
 /// softmax(scale * q k^T) v for each head: q is (B, T, N, H), k and v are (B, S, K, H), or all without B; N is a multiple of K, and each
 /// head of k serves N / K neighbouring ones of q. The result has q's shape. As jax.nn.dot_product_attention.

@@ -171,8 +171,12 @@ std::vector<Array> flat_cond(const char* what, const Array& index, const std::ve
     for (std::size_t i = 0; i < wanted.size(); ++i) {
       const WeakDType common = promote_types(wanted[i].weak_dtype(), outs[b][i].weak_dtype());
       if (wanted[i].shape != outs[b][i].shape || (wanted[i].dtype != outs[b][i].dtype && !wanted[i].weak && !outs[b][i].weak)) {
-        const std::string text = fmt::format("{}: {} is {} from branch 0 and {} from branch {}; let all branches return the same types",
-                                             what, leaf_paths(branches[0]->result())[i], to_string(wanted[i]), to_string(outs[b][i]), b);
+        // cond's predicate counts its branches from false_fn.
+        const bool two = std::string_view(what) == "cond";
+        const std::string first = two ? "false_fn" : "branch 0", other = two ? "true_fn" : fmt::format("branch {}", b);
+        const std::string text =
+            fmt::format("{}: {} is {} from {} and {} from {}; let all branches return the same types", what,
+                        leaf_paths(branches[0]->result())[i], to_string(wanted[i]), first, to_string(outs[b][i]), other);
         if (wanted[i].shape != outs[b][i].shape) throw ShapeError(text, loc);
         throw DTypeError(text, loc);
       }

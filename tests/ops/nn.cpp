@@ -89,9 +89,26 @@ TEST_CASE("attention") {
   CHECK(close(nn::dot_product_attention(q, k, v, {.is_causal = true}), einsum("bnts,bsnh->btnh", seen, v), 1e-9));
   CHECK(close(nn::dot_product_attention(q, k, v, {.scale = .2}), einsum("bnts,bsnh->btnh", nn::softmax(scores * (.2 * std::sqrt(3.))), v),
               1e-9));
+  {
+    // A bias for every head, and a mask for every batch: the same as -inf added.
+    const Array bias = samples({1, 4, 5, 6}, 9), mask = samples({2, 1, 1, 6}, 8) > -.3;
+    const Array hidden = nn::softmax(scores + bias + where(mask, 0, -std::numeric_limits<double>::infinity()));
+    CHECK(close(nn::dot_product_attention(q, k, v, {.bias = bias, .mask = mask}), einsum("bnts,bsnh->btnh", hidden, v), 1e-9));
+    CHECK(close(nn::dot_product_attention(q[1], k[1], v[1], {.bias = bias[0], .mask = mask[1]}),
+                nn::dot_product_attention(q, k, v, {.bias = bias, .mask = mask})[1], 1e-12));
+    CHECK(close(nn::dot_product_attention(q, k, v, {.mask = tril(ones({1, 1, 5, 6}, bool_))}),
+                nn::dot_product_attention(q, k, v, {.is_causal = true}), 1e-12));
+    check_derivatives([&](Array x) { return nn::dot_product_attention(q, k, v, {.bias = x, .mask = mask}); }, bias);
+    CHECK(has(message<ShapeError>([&] { nn::dot_product_attention(q, k, v, {.mask = mask(0)(0)}); }), {"mask"}));
+    CHECK(has(message<ShapeError>([&] { nn::dot_product_attention(q, k, v, {.bias = ones({1, 3, 5, 6})}); }), {"(2, 4, 5, 6)"}));
+    CHECK_THROWS_AS(nn::dot_product_attention(q, k, v, {.mask = bias}), DTypeError);
+  }
   CHECK(close(nn::dot_product_attention(q[1], k[1], v[1]), nn::dot_product_attention(q, k, v)[1], 1e-12));
   const Array few = k(slice(), slice(), slice(0, 2)), fewer = v(slice(), slice(), slice(0, 2));  // each head serves two of q's
   CHECK(close(nn::dot_product_attention(q, few, fewer), nn::dot_product_attention(q, repeat(few, 2, 2), repeat(fewer, 2, 2)), 1e-12));
+  const Array shared = samples({4, 1, 6}, 5);
+  CHECK(close(nn::dot_product_attention(q[0], few[0], fewer[0], {.bias = shared}),
+              nn::dot_product_attention(q[0], repeat(few, 2, 2)[0], repeat(fewer, 2, 2)[0], {.bias = shared}), 1e-12));
   CHECK(nn::dot_product_attention(convert(q, bfloat16), convert(k, bfloat16), convert(v, bfloat16)).dtype() == bfloat16);
   check_derivatives([&](Array x) { return nn::dot_product_attention(x, k, v, {.is_causal = true}); }, q);
   check_derivatives([&](Array x) { return nn::dot_product_attention(q, x, v); }, k);
