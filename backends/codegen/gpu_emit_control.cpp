@@ -141,7 +141,7 @@ void GpuEmitter::prologue(const std::vector<char>& aliased) {
 }
 
 void GpuEmitter::run() {
-  points();
+  s_.crosswise.empty() ? points() : tiles();
   ir_.CreateRetVoid();
 }
 

@@ -55,6 +55,8 @@ class GpuEmitter {
   static std::size_t width(const Reduction& r) { return r.kind == Reduction::Kind::fold ? 1 : 2; }
   void set_local(int local, Value* v);
 
+  void tiles();  // gpu_emit_tiles.cpp
+
   // gpu_emit_values.cpp: expressions, positions, loads and stores.
   Value* get(NodeId n);
   Value* compute(NodeId n);

@@ -6,11 +6,12 @@
 namespace weft::detail {
 namespace {
 
-constexpr std::int64_t kManyPoints = 1 << 15;      // so many threads keep a device busy
-constexpr std::int64_t kFewPoints = 512;           // so few teams do not
-constexpr std::int64_t kSharedBytes = 40 * 1024;   // of scratch in a block's shared memory; what folds use comes on top
-constexpr std::int64_t kLocalBytes = 512;          // of scratch in a thread's own memory
+constexpr std::int64_t kManyPoints = 1 << 15;     // so many threads keep a device busy
+constexpr std::int64_t kFewPoints = 512;          // so few teams do not
+constexpr std::int64_t kSharedBytes = 40 * 1024;  // of scratch in a block's shared memory; what folds use comes on top
+constexpr std::int64_t kLocalBytes = 512;         // of scratch in a thread's own memory
 constexpr std::int64_t kVectorBytes = 16;
+constexpr std::int64_t kFarBytes = 32;  // apart lie elements of different pieces of memory that is read at once
 
 class GpuScheduler {
  public:
@@ -27,7 +28,7 @@ class GpuScheduler {
       single();
     else
       several();
-    s_.teams = size(s_.points) / s_.lanes;
+    s_.teams = s_.crosswise.empty() ? size(s_.points) / s_.lanes : tiles();
     return std::move(s_);
   }
 
@@ -54,7 +55,8 @@ class GpuScheduler {
         bytes += weight * k_.args[static_cast<std::size_t>(arg)].dtype.itemsize() / static_cast<double>(std::abs(s));
     };
     for (std::size_t n = 0; n < k_.dag.nodes.size(); ++n)
-      if (live_[n] && k_.dag.nodes[n].kind == NodeKind::load) look(k_.dag.nodes[n].operands[0], static_cast<int>(k_.dag.nodes[n].integer), 1);
+      if (live_[n] && k_.dag.nodes[n].kind == NodeKind::load)
+        look(k_.dag.nodes[n].operands[0], static_cast<int>(k_.dag.nodes[n].integer), 1);
     for (const Nest& t : k_.nests)
       for (const Store& s : t.stores) look(s.position, s.arg, 1.5);
     return bytes;
@@ -67,7 +69,8 @@ class GpuScheduler {
     double most = contiguous(s_.points[best]);
     for (std::size_t i = s_.points.size() - 1; i-- > 0;)
       if (const double c = contiguous(s_.points[i]); c > most && size(s_.points[i]) >= 16) most = c, best = i;
-    std::rotate(s_.points.begin() + static_cast<std::ptrdiff_t>(best), s_.points.begin() + static_cast<std::ptrdiff_t>(best) + 1, s_.points.end());
+    std::rotate(s_.points.begin() + static_cast<std::ptrdiff_t>(best), s_.points.begin() + static_cast<std::ptrdiff_t>(best) + 1,
+                s_.points.end());
   }
 
   /// One nest and no scratch: its parallel loops are points as well.
@@ -88,6 +91,7 @@ class GpuScheduler {
     // Loops with a limit run within the point that sets it.
     s_.points.insert(s_.points.end(), t.parallel.begin(), t.parallel.end());
     const std::int64_t points = size(s_.points), steps = size(t.reduce);
+    if (t.reduce.empty() && tile()) return;
     sort_points();
     if (t.reduce.empty()) {
       choose_lanes();
@@ -109,6 +113,59 @@ class GpuScheduler {
       return;
     }
     across(steps);
+  }
+
+  /// The loads that are contiguous along `down` while the last loop strides through memory.
+  std::vector<NodeId> crosswise(int down) const {
+    std::vector<NodeId> loads;
+    for (std::size_t n = 0; n < k_.dag.nodes.size(); ++n) {
+      const Node& node = k_.dag.nodes[n];
+      if (!live_[n] || node.kind != NodeKind::load || node.operands[1] >= 0 || k_.args[static_cast<std::size_t>(node.integer)].written)
+        continue;
+      std::int64_t along = 0, apart = 0;
+      if (!k_.dag.stride(node.operands[0], down, along) || along != 1 || !k_.dag.stride(node.operands[0], s_.points.back(), apart))
+        continue;
+      if (std::abs(apart) * node.dtype.itemsize() >= kFarBytes) loads.push_back(static_cast<NodeId>(n));
+    }
+    return loads;
+  }
+
+  /// Maps that read along one loop and write along another one.
+  bool tile() {
+    const Nest& t = k_.nests[0];
+    if (s_.points.size() < 2 || !t.reductions.empty() || !t.repeats.empty() || size(s_.points) < kManyPoints / 2) return false;
+    const auto written_along = [&](int dim) {
+      return size(dim) >= GpuSchedule::kTile / 2 && std::all_of(t.stores.begin(), t.stores.end(), [&](const Store& s) {
+               std::int64_t stride = 0;
+               return k_.dag.stride(s.position, dim, stride) && stride == 1;
+             });
+    };
+    const auto across = std::find_if(s_.points.begin(), s_.points.end(), written_along);
+    if (across == s_.points.end()) return false;
+    const std::vector<int> given = s_.points;
+    std::rotate(across, across + 1, s_.points.end());
+    std::size_t best = 0;
+    for (std::size_t i = 0; i + 1 < s_.points.size(); ++i) {
+      if (size(s_.points[i]) < GpuSchedule::kTile / 2) continue;
+      std::vector<NodeId> loads = crosswise(s_.points[i]);
+      if (loads.size() > s_.crosswise.size()) s_.crosswise = std::move(loads), best = i;
+    }
+    std::int64_t bytes = 0;
+    for (NodeId n : s_.crosswise) bytes += GpuSchedule::kTile * (GpuSchedule::kTile + 1) * k_.dag[n].dtype.itemsize();
+    if (s_.crosswise.empty() || bytes > kSharedBytes) {
+      s_.crosswise.clear(), s_.points = given;
+      return false;
+    }
+    const auto at = s_.points.begin() + static_cast<std::ptrdiff_t>(best);
+    std::rotate(at, at + 1, s_.points.end() - 1);
+    s_.threads = s_.team = 256;
+    return true;
+  }
+  std::int64_t tiles() const {
+    std::int64_t n = 1;
+    for (std::size_t i = 0; i < s_.points.size(); ++i)
+      n *= i + 2 < s_.points.size() ? size(s_.points[i]) : (size(s_.points[i]) + GpuSchedule::kTile - 1) / GpuSchedule::kTile;
+    return n;
   }
 
   void across(std::int64_t steps) {
@@ -215,7 +272,8 @@ bool shares_locals(const Kernel& k) {
     one.nests = {k.nests[n]};
     const std::vector<char> live = live_nodes(one);
     for (std::size_t i = 0; i < live.size(); ++i)
-      if (live[i] && k.dag.nodes[i].kind == NodeKind::local && nest_of[static_cast<std::size_t>(k.dag.nodes[i].integer)] >= 0 && nest_of[static_cast<std::size_t>(k.dag.nodes[i].integer)] != static_cast<int>(n))
+      if (live[i] && k.dag.nodes[i].kind == NodeKind::local && nest_of[static_cast<std::size_t>(k.dag.nodes[i].integer)] >= 0 &&
+          nest_of[static_cast<std::size_t>(k.dag.nodes[i].integer)] != static_cast<int>(n))
         return true;
   }
   return false;

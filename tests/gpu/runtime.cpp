@@ -224,6 +224,20 @@ TEST_CASE("gpu start: what fails when the driver or a library starts") {
   CHECK(run_again("gpu start: child", "FAKE_CUBLASLT_FAIL", "cublasLtCreate") == 0);
 }
 
+TEST_CASE("gpu start: the first GPU is the default device where the environment says so") {
+  if (!std::getenv("WEFT_TEST_CHILD")) {
+    CHECK(run_again("gpu start: the first GPU is the default device where the environment says so", "WEFT_PLATFORM", "cuda") == 0);
+    return;
+  }
+  const Array x = samples({100, 100}, 1, float32);
+  const auto f = jit([](Array a) { return sum(tanh(a), 0); });
+  const Array y = f(x), g = grad([](Array a) { return sum(sort(a, 1) * a); })(x);
+  CHECK(y.devices() == std::vector<Device>{gpu()});
+  CHECK(g.devices() == std::vector<Device>{gpu()});
+  const Array there = device_put(x, devices("cpu")[0]);
+  CHECK(close(device_get(y), f(there), 1e-5));
+}
+
 TEST_CASE("gpu runtime: machine code is kept in files") {
   const std::filesystem::path folder = std::filesystem::temp_directory_path() / ("weft-gpu-cache-" + std::to_string(::getpid()));
   if (const char* given = std::getenv("WEFT_TEST_ROUND")) {

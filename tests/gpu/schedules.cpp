@@ -2,6 +2,7 @@
 #include <doctest/doctest.h>
 #include <weft/weft.h>
 
+#include "backends/cuda/ptx.h"
 #include "core/array_impl.h"
 #include "runtime/device.h"
 #include "runtime/executable.h"
@@ -41,6 +42,21 @@ TEST_CASE("gpu schedules: points, and vectors of them") {
   same([](Xs x) { return transpose(x[0]) * 2.f; }, {noise({300, 700}, 1)});
   same([](Xs x) { return sin(x[0] * 1e7f) + cos(x[0] * 1e30f); }, {noise({1 << 16}, 1)}, 1e-5);
   same([](Xs x) { return rem(x[0] * 1e9f, x[1]); }, {noise({1 << 16}, 1), noise({1 << 16}, 2)}, 1e-5);
+}
+
+TEST_CASE("gpu schedules: tiles of what lies crosswise") {
+  const auto takes_tiles = [](auto f, const std::vector<Array>& args) {
+    same(f, args);
+    const Jaxpr j = make_jaxpr([&](const std::vector<Array>& xs) { return f(xs); })(args);
+    CHECK(detail::ptx_text(j, {}, {}, "").find("_tile0") != std::string::npos);
+  };
+  same([](Xs x) { return transpose(x[0]); }, {noise({160, 224}, 1, complex64)});
+  for (const DType t : {float32, bfloat16, float64, bool_}) takes_tiles([](Xs x) { return transpose(x[0]); }, {noise({160, 224}, 1, t)});
+  takes_tiles([](Xs x) { return transpose(x[0]) * 2.f + x[1]; }, {noise({301, 129}, 1), noise({129, 301}, 2)});
+  takes_tiles([](Xs x) { return tanh(transpose(x[0])) + transpose(x[1]); }, {noise({33, 1000}, 1), noise({33, 1000}, 2)});
+  takes_tiles([](Xs x) { return transpose(x[0], {0, 2, 1}); }, {noise({5, 100, 70}, 1)});
+  takes_tiles([](Xs x) { return transpose(x[0], {2, 1, 0}); }, {noise({40, 7, 70}, 1)});
+  takes_tiles([](Xs x) { return transpose(x[0], {1, 2, 0}) + x[1]; }, {noise({40, 20, 70}, 1), noise({40}, 2)});
 }
 
 TEST_CASE("gpu schedules: folds within a thread, across a warp, a block, and columns") {
