@@ -25,7 +25,7 @@ struct Routines;
 template <>
 struct Routines<float> {
   static constexpr auto potrf = LAPACKE_spotrf;
-  static constexpr auto getrf = LAPACKE_sgetrf;
+  static constexpr auto getrf = LAPACKE_sgetrf_work;
   static constexpr auto geqrf = LAPACKE_sgeqrf;
   static constexpr auto orgqr = LAPACKE_sorgqr;
   static constexpr auto syevd = LAPACKE_ssyevd;
@@ -35,7 +35,7 @@ struct Routines<float> {
 template <>
 struct Routines<double> {
   static constexpr auto potrf = LAPACKE_dpotrf;
-  static constexpr auto getrf = LAPACKE_dgetrf;
+  static constexpr auto getrf = LAPACKE_dgetrf_work;
   static constexpr auto geqrf = LAPACKE_dgeqrf;
   static constexpr auto orgqr = LAPACKE_dorgqr;
   static constexpr auto syevd = LAPACKE_dsyevd;
@@ -45,7 +45,7 @@ struct Routines<double> {
 template <>
 struct Routines<std::complex<float>> {
   static constexpr auto potrf = LAPACKE_cpotrf;
-  static constexpr auto getrf = LAPACKE_cgetrf;
+  static constexpr auto getrf = LAPACKE_cgetrf_work;
   static constexpr auto geqrf = LAPACKE_cgeqrf;
   static constexpr auto orgqr = LAPACKE_cungqr;
   static constexpr auto syevd = LAPACKE_cheevd;
@@ -55,7 +55,7 @@ struct Routines<std::complex<float>> {
 template <>
 struct Routines<std::complex<double>> {
   static constexpr auto potrf = LAPACKE_zpotrf;
-  static constexpr auto getrf = LAPACKE_zgetrf;
+  static constexpr auto getrf = LAPACKE_zgetrf_work;
   static constexpr auto geqrf = LAPACKE_zgeqrf;
   static constexpr auto orgqr = LAPACKE_zungqr;
   static constexpr auto syevd = LAPACKE_zheevd;
@@ -92,7 +92,8 @@ bool lu(T* a, int m, int n, std::int32_t* pivots) {
   std::vector<T> columns(area(m, n));
   transpose(a, m, n, columns.data());
   std::vector<lapack_int> from_one(static_cast<std::size_t>(std::min(m, n)));
-  // A positive code tells of a zero on the diagonal of U: the factors are right none the less.
+  // A positive code tells of a zero on the diagonal of U: the factors are right none the less. The form without a check for NaN: as in JAX a
+  // NaN goes where elimination takes it.
   if (Routines<T>::getrf(LAPACK_COL_MAJOR, m, n, columns.data(), m, from_one.data()) < 0) return false;
   transpose(columns.data(), n, m, a);
   std::transform(from_one.begin(), from_one.end(), pivots, [](lapack_int p) { return static_cast<std::int32_t>(p - 1); });

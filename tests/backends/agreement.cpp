@@ -139,3 +139,15 @@ TEST_CASE("complex quotients of infinities and zeros are C's, products follow th
     }
   }
 }
+
+TEST_CASE("lu of a matrix with a NaN: it goes where elimination takes it, as in JAX") {
+  const double nan = std::nan("");
+  const Jaxpr j = parse("{ lambda ; a:f64[3,2,2]. let b:f64[3,2,2] c:i32[3,2] d:i32[3,2] = lu a in (b, d) }");
+  const Array a = reshape(array(std::vector<double>{0, nan, 1, 2, 0, 1, nan, 2, 1, nan, 3, 2}), {3, 2, 2});
+  for (const char* backend : {"interp", "cpu"}) {
+    CAPTURE(backend);
+    const std::vector<Array> r = tools::run_on(backend, "f", j, {a});
+    CHECK(where(isnan(r[0]), -9, r[0]).to_vector<double>() == std::vector<double>{1, 2, 0, -9, 0, 1, -9, -9, 3, 2, 1. / 3, -9});
+    CHECK(r[1].to_vector<int>() == std::vector<int>{1, 0, 0, 1, 1, 0});
+  }
+}
