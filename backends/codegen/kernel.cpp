@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-#include "backends/codegen/cost.h"
+#include "backends/codegen/kernel_cost.h"
 #include "backends/codegen/signature.h"
 
 namespace weft::detail {
@@ -119,70 +119,6 @@ void collapse_loops(Kernel& k) {
   }
 }
 
-KernelCost estimate_cost(const Kernel& k, int vector_bytes) {
-  KernelCost cost;
-  const std::vector<char> live = live_nodes(k);
-  std::vector<char> counted(k.dag.nodes.size());
-  std::vector<double> read(k.args.size()), written(k.args.size());
-  const double per_vector = 4.0 / vector_bytes * 0.5;
-  for (const Nest& t : k.nests) {
-    // How often something runs that depends on given loops: all loops down to the innermost of them.
-    std::vector<int> loops = k.outer;
-    loops.insert(loops.end(), t.parallel.begin(), t.parallel.end());
-    loops.insert(loops.end(), t.reduce.begin(), t.reduce.end());
-    const std::vector<int> repeats = repeat_dims(t);
-    loops.insert(loops.end(), repeats.begin(), repeats.end());
-    const auto trips = [&](std::uint64_t dims) {
-      double n = 1, all = 1;
-      for (int d : loops) {
-        all *= static_cast<double>(k.dag.dims[static_cast<std::size_t>(d)]);
-        if (dims >> d & 1) n = all;
-      }
-      return n;
-    };
-    std::vector<NodeId> stack;
-    for (const Reduction& r : t.reductions) {
-      stack.push_back(r.value);
-      const double n = trips(~std::uint64_t{0});
-      if (r.dtype.is_floating()) cost.flops += n;
-      cost.cycles += n * per_vector * (r.kind == Reduction::Kind::fold ? 1 : 4);
-    }
-    for (const Store& s : t.stores) {
-      stack.push_back(s.value), stack.push_back(s.guard);
-      const double n = trips(k.dag[s.position].dims);
-      written[static_cast<std::size_t>(s.arg)] += n;
-      cost.cycles += n * per_vector * 2;
-    }
-    if (!t.repeats.empty()) {
-      const std::vector<NodeId> wanted = wanted_nodes(t);
-      stack.insert(stack.end(), wanted.begin(), wanted.end());
-    }
-    while (!stack.empty()) {
-      const NodeId n = stack.back();
-      stack.pop_back();
-      if (n < 0 || counted[static_cast<std::size_t>(n)]) continue;
-      counted[static_cast<std::size_t>(n)] = 1;
-      const Node& node = k.dag[n];
-      const double times = trips(node.dims);
-      cost.flops += times * node_flops(node);
-      cost.cycles += times * per_vector * node_cost(node);
-      if (node.kind == NodeKind::load) read[static_cast<std::size_t>(node.integer)] += times;
-      for (NodeId o : node.operands) stack.push_back(o);
-      if (node.kind == NodeKind::index)
-        for (const AffineTerm& a : k.dag.affine(n).terms)
-          if (a.atom < 0) stack.push_back(~a.atom);
-    }
-  }
-  for (std::size_t a = 0; a < k.args.size(); ++a) {
-    if (k.args[a].scratch) continue;
-    const auto elements = static_cast<double>(k.args[a].elements);
-    cost.bytes += (std::min(read[a], elements) + std::min(written[a], elements)) * k.args[a].dtype.itemsize();
-  }
-  // Beyond the caches a core moves about 8 bytes a cycle.
-  cost.cycles = std::max(cost.cycles, cost.bytes / 8);
-  return cost;
-}
-
 namespace {
 
 std::string text(const Dag& dag, const Affine& a) {
@@ -228,9 +164,15 @@ bool same_code(const Kernel& a, const Kernel& b) { return signature(a) == signat
 
 std::string to_string(const Kernel& k) {
   std::string s = fmt::format("{}: flops={} bytes={}\n", k.name, k.cost.flops, k.cost.bytes);
-  for (std::size_t a = 0; a < k.args.size(); ++a)
-    s += fmt::format("  a{}: {}[{}]{}{}\n", a, k.args[a].dtype.short_name(), k.args[a].elements, k.args[a].scratch ? " scratch" : "",
-                     k.args[a].written ? " written" : "");
+  const KernelTraffic traffic = element_traffic(k);
+  for (std::size_t a = 0; a < k.args.size(); ++a) {
+    const KernelArg& arg = k.args[a];
+    s += fmt::format("  a{}: {}[{}]", a, arg.dtype.short_name(), arg.elements);
+    if (arg.scratch) s += " scratch";
+    if (traffic.read[a] > 0) s += fmt::format(", {} read", traffic.read[a]);
+    if (arg.written) s += fmt::format(", {} written", traffic.written[a]);
+    s += "\n";
+  }
   const auto loops = [&](std::string_view what, const std::vector<int>& dims) {
     std::string t;
     for (int d : dims) {

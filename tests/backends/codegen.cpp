@@ -278,3 +278,50 @@ TEST_CASE("codegen: texts and analyses") {
   CHECK(object.object.substr(1, 3) == "ELF");
   CHECK(object.header.find("void sum_of_squares(") != std::string::npos);
 }
+
+namespace {
+
+/// What a function of arrays costs, and its kernels' text.
+struct Costs {
+  double flops = 0, bytes = 0;
+  std::string text;
+};
+template <class F>
+Costs costs_of(F f, const std::vector<Array>& args) {
+  const auto exe = detail::CpuBackend().compile(make_jaxpr([&](const std::vector<Array>& x) { return f(x); })(args), {"f"});
+  return {exe->cost_analysis().flops, exe->cost_analysis().bytes_accessed, exe->as_text("kernels")};
+}
+
+}  // namespace
+
+TEST_CASE("codegen: costs of scalars, loops and products") {
+  using Xs = const std::vector<Array>&;
+  const Costs scalar = costs_of([](Xs x) { return sin(x[0]) * x[0] + 2; }, {array(1.f)});
+  CHECK(scalar.flops == 3);
+  CHECK(scalar.bytes == 8);
+  // A loop within a kernel touches memory once, and computes in each iteration.
+  const auto halve = [](const Array&, const Array& v) { return v * .5f + 1; };
+  const Costs counted = costs_of([&](Xs x) { return fori_loop(0, 50, halve, x[0]); }, {ones(1000)});
+  CHECK(counted.flops == 50 * 2 * 1000);
+  CHECK(counted.bytes == 2 * 4 * 1000 + 4);
+  // Of a loop that ends when it likes one iteration counts, whether it is in a kernel or around kernels.
+  const auto large = [](const Array& v) { return v > 1; };
+  const auto half = [](const Array& v) { return v * .5f; };
+  const Costs lanes = costs_of([&](Xs x) { return vmap([&](Array y) { return while_loop(large, half, y); })(x[0]); }, {ones(1000)});
+  CHECK(lanes.flops == 1000);
+  CHECK(lanes.bytes == 8000);
+  const Costs around = costs_of([&](Xs x) { return while_loop([](const Array& v) { return sum(v) > 1; }, half, x[0]); }, {ones(1000)});
+  CHECK(around.flops == 2000);
+  // Results of each iteration.
+  const auto step = [](const Array& c, const Array& y) {
+    const Array next = sin(c) * y;
+    return std::pair{next, next + c};
+  };
+  const Costs results = costs_of([&](Xs x) { return scan(step, x[0], x[1]).second; }, {ones(300), ones({20, 300})});
+  CHECK(results.flops == 20 * 300 * 3);
+  CHECK(results.bytes >= 4. * (300 + 2 * 20 * 300));
+  CHECK(results.bytes <= 4. * (2 * 300 + 2 * 20 * 300));
+  CHECK(costs_of([](Xs x) { return matmul(x[0], x[1]); }, {ones({12, 10}), ones({10, 9})}).flops == 2 * 12 * 10 * 9);
+  CHECK(costs_of([](Xs x) { return matmul(x[0], x[1]); }, {ones({120, 100}), ones({100, 90})}).flops == 2. * 120 * 100 * 90);
+  CHECK(costs_of([](Xs x) { return x[0](slice(none, 10)) * 2; }, {ones(1000)}).text.find("a0: f32[1000], 10 read") != std::string::npos);
+}
