@@ -3,6 +3,9 @@
 
 #include <algorithm>
 #include <limits>
+#include <numeric>
+#include <unordered_map>
+#include <utility>
 
 #include "backends/codegen/program.h"
 
@@ -10,10 +13,29 @@ namespace weft::detail {
 namespace {
 
 constexpr std::int64_t kAlignment = 64;
+constexpr std::size_t kManyBlocks = 3000;  // for which a second try takes too long
 
 struct Life {
   int first = std::numeric_limits<int>::max(), last = -1;
 };
+
+/// Whether the nest reads the argument.
+bool loads(const Kernel& k, const Nest& nest, int arg) {
+  std::vector<char> seen(k.dag.nodes.size());
+  std::vector<NodeId> stack = wanted_nodes(nest);
+  while (!stack.empty()) {
+    const NodeId n = stack.back();
+    stack.pop_back();
+    if (n < 0 || std::exchange(seen[static_cast<std::size_t>(n)], 1)) continue;
+    const Node& node = k.dag[n];
+    if (node.kind == NodeKind::load && node.integer == arg) return true;
+    stack.insert(stack.end(), node.operands.begin(), node.operands.end());
+    if (node.kind == NodeKind::index)
+      for (const AffineTerm& t : k.dag.affine(n).terms)
+        if (t.atom < 0) stack.push_back(~t.atom);
+  }
+  return false;
+}
 
 /// Whether the kernel may write `out` over `in`: each element is read only where it is written, in the last step that touches it.
 bool may_overwrite(const Kernel& k, int in, int out) {
@@ -24,10 +46,12 @@ bool may_overwrite(const Kernel& k, int in, int out) {
   for (std::size_t n = 0; n < k.nests.size(); ++n)
     for (const Store& s : k.nests[n].stores)
       if (s.arg == out) {
-        if (position >= 0) return false;
+        if (position >= 0 || s.in_reduction) return false;
         position = s.position, nest = n;
       }
-  if (position < 0 || k.nests.size() > 1) return false;
+  if (position < 0) return false;
+  for (std::size_t n = 0; n < k.nests.size(); ++n)
+    if (n != nest && loads(k, k.nests[n], in)) return false;
   // What does not depend on an outer loop is read and written again by each of its points.
   for (int d : k.outer)
     if (k.dag.dims[static_cast<std::size_t>(d)] > 1 && !(k.dag[position].dims >> d & 1)) return false;
@@ -38,7 +62,38 @@ bool may_overwrite(const Kernel& k, int in, int out) {
     if (node.integer == out) return false;
     if (node.integer == in && node.operands[0] != position) return false;
   }
-  return k.nests[nest].reduce.empty();
+  return true;
+}
+
+/// Something that takes memory from one step to another.
+struct Block {
+  std::int64_t size = 0;
+  int first = 0, last = 0;
+  std::vector<BufferId> buffers;  ///< one after the other, each in the place of the one before
+};
+
+/// Gives each block, in the given order, the smallest gap among those placed before that are alive with it; how much memory it takes.
+std::int64_t place(const std::vector<Block>& blocks, const std::vector<std::size_t>& order, std::vector<std::int64_t>& offsets) {
+  std::vector<std::pair<std::int64_t, std::int64_t>> taken;  // begin and end
+  std::int64_t total = 0;
+  offsets.assign(blocks.size(), -1);
+  for (std::size_t i : order) {
+    const Block& b = blocks[i];
+    taken.clear();
+    for (std::size_t k = 0; k < blocks.size(); ++k)
+      if (offsets[k] >= 0 && blocks[k].first <= b.last && b.first <= blocks[k].last)
+        taken.emplace_back(offsets[k], offsets[k] + blocks[k].size);
+    std::sort(taken.begin(), taken.end());
+    std::int64_t best = -1, best_gap = std::numeric_limits<std::int64_t>::max(), end = 0;
+    for (const auto& [from, to] : taken) {
+      const std::int64_t gap = from - end;
+      if (gap >= b.size && gap < best_gap) best = end, best_gap = gap;
+      end = std::max(end, to);
+    }
+    offsets[i] = best >= 0 ? best : end;
+    total = std::max(total, offsets[i] + b.size);
+  }
+  return total;
 }
 
 }  // namespace
@@ -81,43 +136,45 @@ void plan_memory(KernelProgram& p, const std::vector<Kernel>& kernels, const std
     }
   }
 
-  // Temporaries in the order in which they come to life; free blocks are known by what is placed and still alive.
-  struct Block {
-    std::int64_t offset, size;
-    int last;
-    BufferId buffer;
-  };
-  std::vector<Block> placed;
+  // Temporaries in the order in which they come to life, one in the place of another where a kernel may overwrite it.
   std::vector<BufferId> order;
   for (std::size_t b = 0; b < p.buffers.size(); ++b)
     if (p.buffers[b].role == BufferInfo::Role::temporary && life[b].last >= 0) order.push_back(static_cast<BufferId>(b));
   std::stable_sort(order.begin(), order.end(), [&](BufferId a, BufferId b) {
     return life[static_cast<std::size_t>(a)].first < life[static_cast<std::size_t>(b)].first;
   });
+  std::vector<Block> blocks;
+  std::unordered_multimap<int, std::size_t> ending;  // blocks by their last step
   for (BufferId b : order) {
     const Life& l = life[static_cast<std::size_t>(b)];
     const std::int64_t size = std::max((bytes(b) + kAlignment - 1) / kAlignment * kAlignment, kAlignment);
-    BufferInfo& info = p.buffers[static_cast<std::size_t>(b)];
-    std::erase_if(placed, [&](const Block& x) { return x.last < l.first; });
-    const auto reusable = std::find_if(placed.begin(), placed.end(), [&](const Block& x) {
-      return x.last == l.first && x.size == size && overwritable(p.steps[static_cast<std::size_t>(l.first)], x.buffer, b);
+    const auto [from, to] = ending.equal_range(l.first);
+    const auto reusable = std::find_if(from, to, [&](const auto& e) {
+      const Block& x = blocks[e.second];
+      return x.size == size && overwritable(p.steps[static_cast<std::size_t>(l.first)], x.buffers.back(), b);
     });
-    if (reusable != placed.end()) {
-      info.offset = reusable->offset;
-      reusable->last = l.last, reusable->buffer = b;
-      continue;
+    std::size_t number = blocks.size();
+    if (reusable != to) {
+      number = reusable->second;
+      ending.erase(reusable);
+      blocks[number].last = l.last;
+      blocks[number].buffers.push_back(b);
+    } else {
+      blocks.push_back({size, l.first, l.last, {b}});
     }
-    std::sort(placed.begin(), placed.end(), [](const Block& x, const Block& y) { return x.offset < y.offset; });
-    std::int64_t best = -1, best_gap = std::numeric_limits<std::int64_t>::max(), end = 0;
-    for (const Block& x : placed) {
-      const std::int64_t gap = x.offset - end;
-      if (gap >= size && gap < best_gap) best = end, best_gap = gap;
-      end = std::max(end, x.offset + x.size);
-    }
-    info.offset = best >= 0 ? best : end;
-    placed.push_back({info.offset, size, l.last, b});
-    p.arena_bytes = std::max(p.arena_bytes, info.offset + size);
+    ending.emplace(l.last, number);
   }
+  // Which order wastes least depends on the program: that of their lives, or the largest first.
+  std::vector<std::size_t> turns(blocks.size());
+  std::iota(turns.begin(), turns.end(), std::size_t{0});
+  std::vector<std::int64_t> offsets, other;
+  p.arena_bytes = place(blocks, turns, offsets);
+  if (blocks.size() <= kManyBlocks) {
+    std::stable_sort(turns.begin(), turns.end(), [&](std::size_t a, std::size_t b) { return blocks[a].size > blocks[b].size; });
+    if (const std::int64_t total = place(blocks, turns, other); total < p.arena_bytes) p.arena_bytes = total, offsets = other;
+  }
+  for (std::size_t i = 0; i < blocks.size(); ++i)
+    for (BufferId b : blocks[i].buffers) p.buffers[static_cast<std::size_t>(b)].offset = offsets[i];
 }
 
 namespace {

@@ -14,6 +14,7 @@
 #include "backends/cpu/object_export.h"
 #include "backends/cuda/ptx.h"
 #include "core/error.h"
+#include "runtime/allocator.h"
 #include "runtime/blocks.h"
 #include "runtime/buffer.h"
 #include "runtime/thread_pool.h"
@@ -41,6 +42,8 @@ class SmallArray {
   T inline_[N];
   T* data_;
 };
+
+constexpr std::size_t kOwnArena = 1 << 20;  // bytes of temporaries up to which a program keeps them between calls
 
 constexpr double kGuessedTrips = 100;  // of loops that end when they like
 
@@ -153,14 +156,19 @@ void CpuExecutable::improve() {
   });
 }
 
-char* CpuExecutable::take_arena() {
-  if (program_.arena_bytes == 0) return nullptr;
+/// Memory for the temporaries of a call. What is small stays with the program; what is large is shared with all others.
+char* CpuExecutable::take_arena(int device) {
+  const auto bytes = static_cast<std::size_t>(program_.arena_bytes);
+  if (bytes == 0) return nullptr;
+  if (bytes > kOwnArena) return static_cast<char*>(allocate_host(bytes, device));
   if (char* a = arena_.exchange(nullptr, std::memory_order_acquire)) return a;
-  auto* a = static_cast<char*>(std::aligned_alloc(64, static_cast<std::size_t>(program_.arena_bytes)));
-  if (!a) throw DeviceError(fmt::format("{}: no memory for {} bytes of temporaries", name_, program_.arena_bytes));
+  auto* a = static_cast<char*>(std::aligned_alloc(64, (bytes + 63) / 64 * 64));
+  if (!a) throw DeviceError(fmt::format("{}: no memory for {} bytes of temporaries", name_, bytes));
   return a;
 }
-void CpuExecutable::give_back(char* arena) {
+void CpuExecutable::give_back(char* arena, int device) {
+  const auto bytes = static_cast<std::size_t>(program_.arena_bytes);
+  if (bytes > kOwnArena) return release_host(arena, bytes, device);
   if (char* other = arena_.exchange(arena, std::memory_order_release)) std::free(other);
 }
 
@@ -171,11 +179,12 @@ std::vector<Array> CpuExecutable::call(std::span<const Array> inputs, int device
   if (any_beyond_host(inputs)) return call(fetched(inputs, device), device);
   struct Arena {
     CpuExecutable* owner;
+    int device;
     char* memory;
     ~Arena() {
-      if (memory) owner->give_back(memory);
+      if (memory) owner->give_back(memory, device);
     }
-  } arena{this, take_arena()};
+  } arena{this, device, take_arena(device)};
 
   SmallArray<void*, 64> addresses(program_.buffers.size());
   SmallArray<Ref<Buffer>, 8> results(program_.outputs.size());

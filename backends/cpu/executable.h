@@ -40,8 +40,8 @@ class CpuExecutable final : public Executable {
   void add_opaque(const KernelProgram& p);
   void* resolve(const FixedPointer& f) const;
   void improve();
-  char* take_arena();
-  void give_back(char* arena);
+  char* take_arena(int device);
+  void give_back(char* arena, int device);
 
   const std::string name_;
   const std::vector<bool> donated_;
