@@ -2,14 +2,12 @@
 
 #include <fmt/core.h>
 #include <linux/futex.h>
-#include <sched.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <array>
 #include <atomic>
-#include <cstdio>
 #include <cstdlib>
 #include <exception>
 #include <thread>
@@ -17,6 +15,7 @@
 #include <vector>
 
 #include "core/error.h"
+#include "runtime/cpu_limit.h"
 
 namespace weft::detail {
 namespace {
@@ -74,27 +73,6 @@ struct alignas(64) Slot {
   }
 };
 
-// The smaller of a container's quota (in processors, rounded up) and `n`.
-int within_quota(int n) {
-  if (std::FILE* f = std::fopen("/sys/fs/cgroup/cpu.max", "r")) {
-    long long quota = 0, period = 0;
-    if (std::fscanf(f, "%lld %lld", &quota, &period) == 2 && quota > 0 && period > 0) n = std::min<int>(n, static_cast<int>((quota + period - 1) / period));
-    std::fclose(f);
-  } else {
-    long long quota = 0, period = 0;
-    if (std::FILE* q = std::fopen("/sys/fs/cgroup/cpu/cpu.cfs_quota_us", "r")) {
-      if (std::fscanf(q, "%lld", &quota) != 1) quota = 0;
-      std::fclose(q);
-    }
-    if (std::FILE* p = std::fopen("/sys/fs/cgroup/cpu/cpu.cfs_period_us", "r")) {
-      if (std::fscanf(p, "%lld", &period) != 1) period = 0;
-      std::fclose(p);
-    }
-    if (quota > 0 && period > 0) n = std::min<int>(n, static_cast<int>((quota + period - 1) / period));
-  }
-  return std::max(n, 1);
-}
-
 int wanted_threads() {
   if (const char* text = std::getenv("WEFT_NUM_THREADS")) {
     char* end = nullptr;
@@ -103,10 +81,7 @@ int wanted_threads() {
       throw Error(fmt::format("WEFT_NUM_THREADS is `{}`; it must be a number from 1 to 1024", text));
     return static_cast<int>(value);
   }
-  cpu_set_t set;
-  CPU_ZERO(&set);
-  const int allowed = sched_getaffinity(0, sizeof set, &set) == 0 ? CPU_COUNT(&set) : static_cast<int>(std::thread::hardware_concurrency());
-  return within_quota(std::max(allowed, 1));
+  return usable_processors();
 }
 
 void run_inline(std::int64_t n, void (*task)(void*, std::int64_t), void* context) {
