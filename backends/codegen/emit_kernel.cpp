@@ -366,7 +366,14 @@ void KernelEmitter::reduce(std::size_t number) {
           std::copy(c.begin(), c.end(), copy.begin());
           Value* keep = across ? mask_ : nullptr;
           const std::size_t slot = next + (partial > 1 ? u * each : 0);
-          if (each == 1) {
+          if (r.running) {
+            Value* result = nullptr;
+            if (across)
+              result = run_on(r, acc[slot], copy, keep);
+            else
+              result = acc[slot] = accumulate(r, acc[slot], copy, width > 1, nullptr);
+            frames_.back().memo[key(local_nodes_.at(r.local), copy)] = result;
+          } else if (each == 1) {
             acc[slot] = accumulate(r, acc[slot], copy, width > 1, keep);
           } else {
             // Positions grow along the loop, so that the first of equals is kept.
@@ -375,7 +382,6 @@ void KernelEmitter::reduce(std::size_t number) {
             if (keep) v = ir_.CreateSelect(keep, v, builder_.splat(identity(r), width));
             combine_arg(r, acc[slot], acc[slot + 1], v, p, false);
           }
-          if (r.running) frames_.back().memo[key(local_nodes_.at(r.local), copy)] = acc[slot];
         }
         next += each * static_cast<std::size_t>(partial);
       }
@@ -417,6 +423,23 @@ void KernelEmitter::reduce(std::size_t number) {
       if (arg) set(r.local + 1, position[0]);
     }
   }
+}
+
+/// A step of a running fold whose lanes follow one another: `total`, in all lanes, of the steps before comes to hold this vector too. Its
+/// lanes' results are the fold of neighbours at growing distances (Hillis, Steele: "Data parallel algorithms", 1986).
+Value* KernelEmitter::run_on(const Reduction& r, Value*& total, const Copy& copy, Value* keep) {
+  const int lanes = s_.lanes;
+  Value* const nothing = builder_.splat(identity(r), lanes);
+  Value* v = builder_.splat(get(r.value, copy), lanes);
+  if (keep) v = ir_.CreateSelect(keep, v, nothing);
+  for (int distance = 1; distance < lanes; distance *= 2) {
+    std::vector<int> shifted;
+    for (int i = 0; i < lanes; ++i) shifted.push_back(lanes + i - distance);
+    v = combine(r, v, ir_.CreateShuffleVector(nothing, v, shifted));
+  }
+  Value* const result = combine(r, total, v);
+  total = combine(r, total, ir_.CreateShuffleVector(v, std::vector<int>(static_cast<std::size_t>(lanes), lanes - 1)));
+  return result;
 }
 
 Value* KernelEmitter::identity(const Reduction& r) const {

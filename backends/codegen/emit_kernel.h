@@ -62,6 +62,7 @@ class KernelEmitter {
   void store(const Store& s, const Copy& copy, Value* value);
   bool store_pair(const Store& re, const Store& im, const Copy& copy, Value* real, Value* imag);
   Value* identity(const Reduction& r) const;
+  Value* run_on(const Reduction& r, Value*& total, const Copy& copy, Value* keep);
   Value* accumulate(const Reduction& r, Value* a, const Copy& copy, bool vector, Value* keep);
   Value* combine(const Reduction& r, Value* a, Value* b);
   void combine_arg(const Reduction& r, Value*& value, Value*& position, Value* v, Value* p, bool ties);

@@ -10,9 +10,11 @@
 namespace weft::detail {
 
 namespace {
-constexpr std::int64_t kStreamingBytes = 32 << 20;  // results that no cache holds anyway
-constexpr int kMaxExpansions = 24;                  // of one mathematical function in a kernel
-constexpr int kFewLanes = 8;                        // that are gathered or scattered one by one
+// Results that no cache holds until they are read again, as a core has but a part of the last level, and the kernel reads other memory too.
+constexpr std::int64_t kStreamingBytes = 8 << 20;
+constexpr double kStreamingTotal = 16 << 20;
+constexpr int kMaxExpansions = 24;  // of one mathematical function in a kernel
+constexpr int kFewLanes = 8;        // that are gathered or scattered one by one
 }  // namespace
 
 using llvm::Value;
@@ -507,7 +509,9 @@ void KernelEmitter::turn(Values& square) {
 bool KernelEmitter::streams(const Store& s) const {
   const KernelArg& info = k_.args[static_cast<std::size_t>(s.arg)];
   const std::int64_t bytes = info.dtype.itemsize();
-  if (info.scratch || info.elements * bytes < kStreamingBytes || lanes_ * bytes != features_.vector_bytes || mask_) return false;
+  if (info.scratch || info.elements * bytes < kStreamingBytes || k_.cost.bytes < kStreamingTotal ||
+      lanes_ * bytes != features_.vector_bytes || mask_)
+    return false;
   const Affine& a = k_.dag.affine(s.position);
   if (a.constant * bytes % features_.vector_bytes != 0) return false;
   for (const AffineTerm& t : a.terms)

@@ -365,6 +365,7 @@ class KernelFormer final : public LeafReader {
 
 BufferId KernelPlanner::buffer_of(Var v) {
   if (buffers_.size() < avals_.size()) buffers_.resize(avals_.size(), -1);
+  if (const auto same = same_memory_.find(v); same != same_memory_.end()) return buffer_of(same->second);
   if (const auto shared = shares_buffer_.find(v); shared != shares_buffer_.end()) return buffer_of(shared->second);
   BufferId& id = buffers_[v];
   if (id >= 0) return id;
@@ -376,8 +377,12 @@ BufferId KernelPlanner::buffer_of(Var v) {
     info.role = BufferInfo::Role::input, info.number = static_cast<int>(v) - j_.num_consts;
   else if (is_output_[v]) {
     info.role = BufferInfo::Role::output;
-    for (std::size_t k = j_.outputs.size(); k-- > 0;)
-      if (j_.outputs[k] == Atom::var(v)) info.number = static_cast<int>(k);
+    for (std::size_t k = j_.outputs.size(); k-- > 0;) {
+      if (j_.outputs[k].is_literal()) continue;
+      const Var output = j_.outputs[k].var();
+      const auto same = same_memory_.find(output);
+      if (output == v || (same != same_memory_.end() && same->second == v)) info.number = static_cast<int>(k);
+    }
   }
   id = static_cast<BufferId>(program_.buffers.size());
   program_.buffers.push_back(std::move(info));

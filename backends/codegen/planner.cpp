@@ -5,6 +5,7 @@
 
 #include "backends/codegen/cost.h"
 #include "core/ops/dot.h"
+#include "core/ops/movement.h"
 #include "core/ops/reduce.h"
 #include "core/ops/scatter.h"
 
@@ -15,6 +16,20 @@ constexpr double kCheap = 10;                  // recomputing this much per elem
 constexpr std::size_t kMaxNodes = 2000;        // of one root's expression
 constexpr int kMany = 2;                       // so many readers count as any number
 constexpr std::int64_t kSplitAbove = 1 << 16;  // folds of more elements per result are split into chunks
+
+/// Movements whose results' elements are the operand's in the same order, perhaps repeated: their operand is in memory rather than they.
+bool keeps_order(const JaxprData& j, const Eqn& e) {
+  if (e.op->name == "transpose") {
+    int last = -1;
+    for (int d : params_as<TransposeParams>(*e.params).permutation) {
+      if (j.aval(e.inputs[0]).shape[d] == 1) continue;
+      if (d < last) return false;
+      last = d;
+    }
+    return true;
+  }
+  return e.op->name == "reshape" || e.op->name == "squeeze" || e.op->name == "broadcast_in_dim";
+}
 
 /// Combiners that a vector accumulator can hold, for the dtype.
 bool can_fold(Combiner c, DType t) {
@@ -85,10 +100,31 @@ void KernelPlanner::classify() {
     for (std::size_t k = 0; k < e.inputs.size(); ++k)
       if (!e.inputs[k].is_literal() && needs_memory(e, static_cast<int>(k))) is_root_[e.inputs[k].var()] = 1;
   }
+  name_outputs();
   if (target_.all_products)
     for (std::size_t i = 0; i < j_.eqns.size(); ++i)
       if (j_.eqns[i].op->kind == Kind::dot && library_[i]) absorb_epilogue(i);
   cost_.assign(avals_.size(), 0);
+}
+
+/// An output that is but another shape of what a fold, a product or a step of its own gives is the memory of that.
+void KernelPlanner::name_outputs() {
+  for (Atom a : j_.outputs) {
+    if (a.is_literal()) continue;
+    Var v = a.var();
+    while (defined_by_[v] >= 0) {
+      const Eqn& e = j_.eqns[static_cast<std::size_t>(defined_by_[v])];
+      if (!injective_[static_cast<std::size_t>(defined_by_[v])] || !keeps_order(j_, e) || e.inputs[0].is_literal() ||
+          j_.aval(e.inputs[0]).size() != avals_[v].size())
+        break;
+      v = e.inputs[0].var();
+    }
+    const int by = defined_by_[v];
+    if (v == a.var() || by < 0 || injective_[static_cast<std::size_t>(by)] || is_output_[v] || same_memory_.contains(a.var())) continue;
+    is_output_[v] = 1;
+    is_root_[a.var()] = is_output_[a.var()] = 0;
+    same_memory_.emplace(a.var(), v);
+  }
 }
 
 /// Whether an equation that is no expression reads this operand from memory.
@@ -165,7 +201,7 @@ void KernelPlanner::choose_roots() {
       // What is computed more than once for each element, for each point that reads it.
       const double size = std::max<double>(1, static_cast<double>(avals_[v].size()));
       const double wasted = cost_[v] * (1 - std::min(1.0, size / std::max(o.points, 1.0)));
-      if (cost_[v] > kCheap && (o.roots.size() >= kMany || wasted > kCheap)) is_root_[v] = 1;
+      if (cost_[v] > kCheap && !keeps_order(j_, e) && (o.roots.size() >= kMany || wasted > kCheap)) is_root_[v] = 1;
     }
     for (Atom a : e.inputs) {
       if (a.is_literal()) continue;

@@ -74,6 +74,7 @@ class KernelPlanner {
   // planner.cpp: which values are roots.
   void classify();
   void choose_roots();
+  void name_outputs();
   bool needs_memory(const Eqn& reader, int operand) const;
   bool product_is_kernel(const Eqn& e) const;
   bool is_library_dtype(DType a, DType b, DType out) const;
@@ -133,6 +134,7 @@ class KernelPlanner {
 
   KernelProgram program_;
   std::vector<BufferId> buffers_;
+  std::unordered_map<Var, Var> same_memory_;    // outputs that are other shapes of these
   std::unordered_map<Var, Var> shares_buffer_;  // the copy that a scatter works on is its result
   std::vector<BufferId> literal_buffers_;
   KernelTable& table_;

@@ -136,8 +136,10 @@ class Scheduler {
     for (int d : t.parallel) outer *= d == vector ? std::ceil(static_cast<double>(size(d)) / lanes) : static_cast<double>(size(d));
     for (int d : t.reduce) inner *= d == vector ? std::ceil(static_cast<double>(size(d)) / lanes) : static_cast<double>(size(d));
     const bool across = std::find(t.reduce.begin(), t.reduce.end(), vector) != t.reduce.end();
-    for (const Reduction& r : t.reductions)
-      total += outer * inner * (r.kind == Reduction::Kind::fold ? 1 : 4) + (across ? outer * 3 * std::log2(lanes) : 0);
+    for (const Reduction& r : t.reductions) {
+      const double along_lanes = across ? 3 * std::log2(lanes) : 0;
+      total += outer * inner * (r.kind == Reduction::Kind::fold ? 1 : 4) + (r.running ? inner : 1) * outer * along_lanes;
+    }
     return total + outer * inner * 0.5;
   }
 
@@ -150,7 +152,7 @@ class Scheduler {
       const Nest& t = k_.nests[i];
       double best = cost(i, -1);
       std::vector<int> loops = t.parallel;
-      if (!is_running(t)) loops.insert(loops.end(), t.reduce.begin(), t.reduce.end());
+      loops.insert(loops.end(), t.reduce.begin(), t.reduce.end());
       for (int d : loops) {
         if (runs_singly(d)) continue;
         const double c = cost(i, d);

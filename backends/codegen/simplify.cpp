@@ -8,6 +8,9 @@
 
 #include "core/array_impl.h"
 #include "core/effects.h"
+#include "core/ops/cumulative_expand.h"
+#include "core/ops/dot_expand.h"
+#include "core/ops/movement.h"
 #include "core/ops/random.h"
 #include "core/ops/remat.h"
 #include "core/ops/window_expand.h"
@@ -32,9 +35,9 @@ class Simplifier {
   }
 
   Jaxpr finish(const JaxprData& j) && {
-    std::vector<char> live(avals_.size());
+    std::vector<int> live(avals_.size());  // how often it is read
     auto mark = [&](Atom a) {
-      if (!a.is_literal()) live[a.var()] = 1;
+      if (!a.is_literal()) ++live[a.var()];
     };
     for (Atom a : outputs_) mark(a);
     std::vector<char> kept(eqns_.size());
@@ -44,6 +47,7 @@ class Simplifier {
       if (kept[i])
         for (Atom a : e.inputs) mark(a);
     }
+    turn_products(kept, live);
     JaxprBuilder b;
     std::vector<std::optional<Atom>> renamed(avals_.size()), literals(literals_.size());
     for (int i = 0; i < j.num_inputs; ++i)
@@ -74,6 +78,26 @@ class Simplifier {
   }
 
  private:
+  /// A product of which only the transpose is read is computed that way, where it is the product of the operands in the other order.
+  void turn_products(std::vector<char>& kept, const std::vector<int>& times_read) {
+    std::unordered_map<Var, std::size_t> products;
+    for (std::size_t i = 0; i < eqns_.size(); ++i) {
+      Eqn& e = eqns_[i];
+      if (!kept[i]) continue;
+      if (e.op->kind == Kind::dot) products.emplace(e.outputs[0], i);
+      if (e.op->name != "transpose" || e.inputs[0].is_literal()) continue;
+      const auto found = products.find(e.inputs[0].var());
+      if (found == products.end() || times_read[found->first] != 1) continue;
+      const Eqn& dot = eqns_[found->second];
+      const Aval avals[] = {aval(dot.inputs[0]), aval(dot.inputs[1])};
+      ParamsRef params = swapped_dot(dot, avals, params_as<TransposeParams>(*e.params).permutation);
+      if (!params) continue;
+      kept[found->second] = 0;
+      e = Eqn{dot.op, std::move(params), {dot.inputs[1], dot.inputs[0]}, e.outputs, dot.loc};
+      products.emplace(e.outputs[0], i);
+    }
+  }
+
   const Aval& aval(Atom a) const { return a.is_literal() ? literals_[a.literal()].aval : avals_[a.var()]; }
 
   Atom literal(const Literal& l) {
@@ -123,6 +147,14 @@ class Simplifier {
       for (Atom a : in) avals.push_back(aval(a));
       const Jaxpr expansion = expand_random(e, avals);
       return run(expansion.data(), std::move(in), loc);
+    }
+    if (e.op->kind == Kind::dot) {
+      const Aval avals[] = {aval(in[0]), aval(in[1])};
+      if (const std::optional<Jaxpr> expansion = expand_dot(e, avals)) return run(expansion->data(), std::move(in), loc);
+    }
+    if (e.op->kind == Kind::cumulative) {
+      const Aval avals[] = {aval(in[0])};
+      if (const std::optional<Jaxpr> expansion = expand_cumulative(e, avals)) return run(expansion->data(), std::move(in), loc);
     }
     if (e.op->kind == Kind::reduce_window || e.op->kind == Kind::library) {
       std::vector<Aval> avals;

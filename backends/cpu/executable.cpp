@@ -117,10 +117,9 @@ void CpuExecutable::add_opaque(const KernelProgram& p) {
     auto o = std::make_unique<Opaque>();
     o->op = e.op, o->params = e.params, o->num_inputs = e.inputs.size();
     std::vector<Aval> avals;
-    for (BufferId b : s.buffers) {
-      avals.push_back(p.buffers[static_cast<std::size_t>(b)].aval);
-      o->tensors.push_back({avals.back(), nullptr});
-    }
+    for (Atom a : e.inputs) avals.push_back(p.jaxpr.data().aval(a));
+    for (Var v : e.outputs) avals.push_back(p.jaxpr.data().avals[v]);
+    for (const Aval& a : avals) o->tensors.push_back({a, nullptr});
     o->native = make_native_step(*e.op, *e.params, std::span(avals).first(o->num_inputs), std::span(avals).subspan(o->num_inputs));
     opaque_[{&p, static_cast<int>(i)}] = std::move(o);
   }

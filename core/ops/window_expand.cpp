@@ -1,11 +1,9 @@
 #include "core/ops/window_expand.h"
 
-#include <cstring>
-
 #include "core/array_impl.h"
 #include "core/elementwise.h"
 #include "core/ops/common.h"
-#include "core/ops/fold.h"
+#include "core/ops/fold_identity.h"
 #include "core/ops/movement.h"
 #include "core/ops/window_params.h"
 #include "core/trace.h"
@@ -63,26 +61,11 @@ class Taps {
   std::vector<std::int64_t> at_;
 };
 
-template <Combiner C>
-Array identity_of(DType dtype) {
-  alignas(16) ScalarBits bits{};
-  with_storage(dtype, [&]<class T>() {
-    if constexpr (folds<C, T>) {
-      const T v = store_element<T>(fold_identity<C, T>());
-      std::memcpy(bits.data(), &v, sizeof v);
-    }
-  });
-  return make_literal(Aval{{}, dtype}, bits);
-}
-
 Array reduced(const Array& x, const std::vector<WindowDim>& windows, Combiner c) {
   // Sums are rounded once.
   const bool half = c == Combiner::sum && (x.dtype() == float16 || x.dtype() == bfloat16);
   const Array from = half ? convert(x, float32) : x;
-  const Array fill = c == Combiner::sum   ? identity_of<Combiner::sum>(from.dtype())
-                     : c == Combiner::max ? identity_of<Combiner::max>(from.dtype())
-                                          : identity_of<Combiner::min>(from.dtype());
-  Taps taps(from, windows, fill);
+  Taps taps(from, windows, identity_of(c, from.dtype()));
   Array sum = taps.here();
   while (taps.next())
     sum = c == Combiner::sum ? sum + taps.here() : c == Combiner::max ? maximum(sum, taps.here()) : minimum(sum, taps.here());

@@ -4,6 +4,7 @@
 
 #include "backends/cpu/cpu_backend.h"
 #include "core/array_impl.h"
+#include "core/ops/reduce.h"
 #include "runtime/executable.h"
 #include "tests/ops/checks.h"
 
@@ -198,6 +199,79 @@ TEST_CASE("codegen: products") {
     same([](Xs x) { return matmul(x[0](slice(0, 3), slice(0, 4)), x[1](slice(0, 4), slice(0, 5))); }, {p, q},
          t == float16 || t == bfloat16 ? 2e-2 : 1e-4);
   }
+}
+
+TEST_CASE("codegen: products that sum nothing melt into their readers") {
+  for (DType t : {float32, float64, bfloat16, float16, int8, complex64}) {
+    const Array a = astype(samples({5, 40}, 1) * 5., t), b = astype(samples({5, 60}, 2) * 5., t);
+    const double tolerance = t == bfloat16 || t == float16 ? 2e-2 : 1e-6;
+    CHECK(calls(same([](Xs x) { return einsum("bi,bj->bij", x[0], x[1]) + x[0](slice(), slice(), newaxis); }, {a, b}, tolerance)) == 1);
+    CHECK(calls(same([](Xs x) { return einsum("bi,bj->jbi", x[0], x[1]); }, {a, b}, tolerance)) == 1);
+    CHECK(calls(same([](Xs x) { return matmul(x[0](slice(), slice(0, 1)), transpose(x[1](slice(), slice(0, 1)))); }, {a, b}, tolerance)) ==
+          1);
+    CHECK(calls(same([](Xs x) { return outer(x[0], x[1]); }, {a(0), b(0)}, tolerance)) == 1);
+  }
+  CHECK(calls(same([](Xs x) { return outer(x[0], x[1]); }, {arange(0, 7) % 2 == 0, arange(0, 9) % 3 == 0})) >= 0);
+}
+
+TEST_CASE("codegen: a product of which the transpose is read is computed so") {
+  const Array a = samples({200, 180}, 1, float32), b = samples({180, 190}, 2, float32);
+  CHECK(calls(same([](Xs x) { return transpose(matmul(x[0], x[1])); }, {a, b}, 1e-4)) == 0);
+  // The product itself is read too: once is enough.
+  CHECK(calls(same([](Xs x) { return std::vector<Array>{transpose(matmul(x[0], x[1])), matmul(x[0], x[1])}; }, {a, b}, 1e-4)) == 1);
+  const Array c = samples({3, 200, 180}, 3, float32), d = samples({3, 180, 190}, 4, float32);
+  CHECK(calls(same([](Xs x) { return transpose(matmul(x[0], x[1]), {0, 2, 1}); }, {c, d}, 1e-4)) == 0);
+  same([](Xs x) { return transpose(matmul(x[0], x[1]), {2, 0, 1}); }, {c, d}, 1e-4);
+  same([](Xs x) { return transpose(einsum("ijk,kab->ijab", x[0], x[1]), {2, 3, 0, 1}); },
+       {samples({20, 3, 30}, 5, float32), samples({30, 4, 50}, 6, float32)}, 1e-4);
+}
+
+TEST_CASE("codegen: running folds by vectors and in chunks") {
+  for (const Shape& shape :
+       {Shape{1}, Shape{15}, Shape{16}, Shape{1000}, Shape{1 << 18}, Shape{1 << 18, 3}, Shape{2, 3 << 17}, Shape{300007}}) {
+    const int axis = shape.size() == 2 && shape[0] < shape[1] ? 1 : 0;
+    const Array x = samples(shape, 1, float32), n = astype(x * 100, int32);
+    for (const bool reverse : {false, true}) {
+      same([&](Xs v) { return detail::cumulative_sum(v[0], axis, reverse); }, {n});
+      same([&](Xs v) { return detail::cumulative_max(v[0] * 2.f, axis, reverse); }, {x});
+      same([&](Xs v) { return detail::cumulative_min(v[0], axis, reverse) + v[0]; }, {n});
+      same([&](Xs v) { return detail::cumulative_sum(v[0], axis, reverse); }, {astype(x, float64)}, 1e-10);
+      same([&](Xs v) { return detail::cumulative_prod(v[0], axis, reverse); }, {astype(1 + x * 1e-4, float64)}, 1e-9);
+      same([&](Xs v) { return detail::cumulative_sum(v[0], axis, reverse); }, {astype(n % 3, int8)});
+    }
+  }
+  Array x = samples({40}, 1, float32);
+  x = x.at(7).set(std::nanf(""));
+  same([](Xs v) { return std::vector<Array>{cummax(v[0]), detail::cumulative_min(v[0], 0), cumsum(v[0])}; }, {x}, 1e-5);
+  const Array rows = samples({70, 50}, 2, float32);
+  same([](Xs v) { return std::vector<Array>{cumsum(v[0], 1), cumsum(v[0], 0), exp(cumsum(tanh(v[0]), 1)) * v[0]}; }, {rows}, 1e-5);
+}
+
+TEST_CASE("codegen: an output that is a result in another shape is no copy") {
+  const Array x = samples({12, 20}, 1, float32), a = samples({200, 180}, 2, float32), b = samples({180, 190}, 3, float32);
+  CHECK(calls(same([](Xs v) { return reshape(sum(v[0], 1), {3, 4}); }, {x})) == 1);
+  CHECK(calls(same([](Xs v) { return reshape(matmul(v[0], v[1]), {10, 20, 190}); }, {a, b}, 1e-4)) == 0);
+  CHECK(calls(same([](Xs v) { return expand_dims(reshape(matmul(v[0], v[1]), {10, 20, 190}), 1); }, {a, b}, 1e-4)) == 0);
+  // Beside others: the result itself, two shapes of it, and what is computed of it.
+  same([](Xs v) { return std::vector<Array>{cumsum(v[0], 1), reshape(cumsum(v[0], 1), {240})}; }, {x}, 1e-5);
+  same([](Xs v) { return std::vector<Array>{reshape(cumsum(v[0], 1), {2, 120}), reshape(cumsum(v[0], 1), {240})}; }, {x}, 1e-5);
+  same([](Xs v) { return std::vector<Array>{reshape(cumsum(v[0], 1), {240}), reshape(cumsum(v[0], 1), {240})}; }, {x}, 1e-5);
+  same(
+      [](Xs v) {
+        const Array s = reshape(sort(v[0], 1), {240});
+        return std::vector<Array>{s, s * 2.f, sum(s), sort(s), matmul(reshape(s, {20, 12}), v[0])};
+      },
+      {x}, 1e-4);
+  same([](Xs v) { return reshape(fori_loop(0, 5, [](Array, Array y) { return matmul(y, y) * .1f; }, v[0](slice(), slice(0, 12))), {144}); },
+       {x}, 1e-5);
+}
+
+TEST_CASE("codegen: large results go past the caches") {
+  const Array x = samples({2100, 1024}, 1, float32), g = samples({1024}, 2, float32);
+  CHECK(calls(same([](Xs v) { return v[0] / sum(v[0] * v[0], -1, {.keepdims = true}) * v[1]; }, {x, g}, 1e-5)) == 1);
+  // Rows of no whole number of vectors, and results of which others read elements.
+  same([](Xs v) { return v[0](slice(), slice(0, 1021)) * 2.f; }, {x});
+  same([](Xs v) { return std::vector<Array>{v[0] + 1.f, cumsum(v[0] + 1.f, 1)}; }, {x}, 1e-4);
 }
 
 TEST_CASE("codegen: indices that are computed") {

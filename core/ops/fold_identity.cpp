@@ -1,0 +1,39 @@
+#include "core/ops/fold_identity.h"
+
+#include <cstring>
+
+#include "core/array_impl.h"
+#include "core/ops/common.h"
+#include "core/ops/fold.h"
+
+namespace weft::detail {
+namespace {
+
+template <Combiner C>
+Array identity_of(DType dtype) {
+  alignas(16) ScalarBits bits{};
+  with_storage(dtype, [&]<class T>() {
+    if constexpr (folds<C, T>) {
+      const T v = store_element<T>(fold_identity<C, T>());
+      std::memcpy(bits.data(), &v, sizeof v);
+    }
+  });
+  return make_literal(Aval{{}, dtype}, bits);
+}
+
+}  // namespace
+
+Array identity_of(Combiner c, DType dtype) {
+  switch (c) {
+    case Combiner::prod:
+      return identity_of<Combiner::prod>(dtype);
+    case Combiner::max:
+      return identity_of<Combiner::max>(dtype);
+    case Combiner::min:
+      return identity_of<Combiner::min>(dtype);
+    default:
+      return identity_of<Combiner::sum>(dtype);
+  }
+}
+
+}  // namespace weft::detail
