@@ -6,6 +6,7 @@
 
 #include "backends/codegen/emit.h"
 #include "backends/codegen/emit_kernel.h"
+#include "backends/codegen/stepped_kernel.h"
 #include "core/error.h"
 
 namespace weft::detail {
@@ -131,7 +132,8 @@ class ControlEmitter {
     for (std::size_t k = 0; k < p.outputs.size(); ++k)
       if (p.buffers[static_cast<std::size_t>(p.outputs[k].buffer)].role != BufferInfo::Role::output)
         copy(outputs[k], at[static_cast<std::size_t>(p.outputs[k].buffer)], bytes_of(p, p.outputs[k].buffer));
-    for (std::size_t i = 0; i < p.steps.size(); ++i) step(p, static_cast<int>(i), at);
+    for (std::size_t i = 0; i < p.steps.size(); ++i)
+      if (&p.steps[i] != done_) step(p, static_cast<int>(i), at);
     for (std::size_t k = 0; k < p.outputs.size(); ++k)
       if (p.buffers[static_cast<std::size_t>(p.outputs[k].buffer)].role == BufferInfo::Role::output)
         copy(outputs[k], at[static_cast<std::size_t>(p.outputs[k].buffer)], bytes_of(p, p.outputs[k].buffer));
@@ -162,6 +164,17 @@ class ControlEmitter {
     }
   }
 
+  llvm::Function* kernel_function(int number) {
+    llvm::Function*& f = kernels_[number];
+    if (f) return f;
+    const Kernel& k = root_.kernels[static_cast<std::size_t>(number)];
+    const std::string name = name_ + "_" + k.name;
+    emit_kernel(module_, k, schedules_[static_cast<std::size_t>(number)], features_, name);
+    f = module_.getFunction(name);
+    f->setLinkage(llvm::Function::InternalLinkage);
+    return f;
+  }
+
   void kernel(int number, const Values& args) {
     const Kernel& k = root_.kernels[static_cast<std::size_t>(number)];
     const Schedule& schedule = schedules_[static_cast<std::size_t>(number)];
@@ -170,19 +183,12 @@ class ControlEmitter {
     for (const KernelArg& a : k.args)
       if (a.scratch) scratch += a.elements * a.dtype.itemsize() * (schedule.vector_dim >= 0 ? schedule.lanes : 1);
     const bool small = k.dag.nodes.size() <= (uses_[number] == 1 ? kMaxInlineNodes : kMaxRepeatedNodes);
-    if (!parallel && small && nodes_ + k.dag.nodes.size() <= kMaxFunctionNodes &&
-        scratch <= kMaxInlineScratch) {
+    if (!parallel && small && nodes_ + k.dag.nodes.size() <= kMaxFunctionNodes && scratch <= kMaxInlineScratch) {
       nodes_ += k.dag.nodes.size();
       ir_.SetInsertPoint(KernelEmitter(module_, k, schedule, features_, function_).run_inline(ir_.GetInsertBlock(), args));
       return;
     }
-    llvm::Function*& f = kernels_[number];
-    if (!f) {
-      const std::string name = name_ + "_" + k.name;
-      emit_kernel(module_, k, schedule, features_, name);
-      f = module_.getFunction(name);
-      f->setLinkage(llvm::Function::InternalLinkage);
-    }
+    llvm::Function* f = kernel_function(number);
     if (!parallel) {
       ir_.CreateCall(f, {pointers(args), i64(0), i64(schedule.num_blocks)});
       return;
@@ -271,6 +277,38 @@ class ControlEmitter {
     }
   }
 
+  /// All iterations of a stepped kernel; the loop goes through those of the rest of the body.
+  void run_stepped(const ControlStep& c, const SteppedKernel& stepped, const Values& operands, const Values& results, Value* scratch) {
+    const KernelProgram& body = c.programs[0];
+    const Step& s = body.steps[static_cast<std::size_t>(stepped.step)];
+    Values once;
+    for (BufferId b : s.buffers) {
+      if (b < 0) continue;
+      const BufferInfo& info = body.buffers[static_cast<std::size_t>(b)];
+      const bool input = info.role == BufferInfo::Role::input, output = info.role == BufferInfo::Role::output;
+      once.push_back(input    ? operands[static_cast<std::size_t>(info.number)]
+                     : output ? results[static_cast<std::size_t>(info.number)]
+                              : fixed(FixedPointer::Kind::memory, &body, static_cast<int>(b)));
+    }
+    // The pointers of the first iteration, of odd ones, and of even ones.
+    Values all;
+    for (int kind = 0; kind < 3; ++kind) {
+      Values args = once;
+      for (const SteppedKernel::Carried& v : stepped.carried) {
+        Value *result = results[static_cast<std::size_t>(v.number)],
+              *spare = offset(scratch, c.carry[static_cast<std::size_t>(v.number)].spare);
+        if (c.length % 2 == 0) std::swap(result, spare);
+        args[static_cast<std::size_t>(v.to)] = kind == 1 ? spare : result;
+        if (v.from >= 0 && kind > 0) args[static_cast<std::size_t>(v.from)] = kind == 1 ? result : spare;
+      }
+      all.insert(all.end(), args.begin(), args.end());
+    }
+    llvm::Type *pointer = ir_.getPtrTy(), *count = ir_.getInt64Ty();
+    ir_.CreateCall(library("weft_run_steps", ir_.getVoidTy(), {pointer, pointer, count, count, count, count, count}),
+                   {kernel_function(s.number), pointers(all), i64(static_cast<std::int64_t>(once.size())),
+                    i64(schedules_[static_cast<std::size_t>(s.number)].num_blocks), i64(stepped.radius), i64(stepped.tile), i64(c.length)});
+  }
+
   void scan(const ControlStep& c, const Values& operands, const Values& results, Value* scratch) {
     const KernelProgram& body = c.programs[0];
     const auto consts = static_cast<std::size_t>(c.num_consts), fixed_inputs = consts + static_cast<std::size_t>(c.num_carry);
@@ -280,6 +318,8 @@ class ControlEmitter {
         copy(results[i], operands[consts + i], data.aval(data.outputs[i]).bytes());
       return;
     }
+    const std::optional<SteppedKernel> stepped = find_stepped_kernel(c, root_.kernels, schedules_);
+    if (stepped) run_stepped(c, *stepped, operands, results, scratch);
     // The last iteration writes to the results.
     Carried k = begin_carry(c, body, std::span(operands).subspan(consts, static_cast<std::size_t>(c.num_carry)), results, scratch,
                             c.length % 2 == 1);
@@ -295,6 +335,7 @@ class ControlEmitter {
     for (std::size_t i = fixed_inputs; i < operands.size(); ++i) inputs.push_back(slice(operands[i], data.input_avals()[i].bytes()));
     Values outputs = k.next;
     for (std::size_t i = outputs.size(); i < results.size(); ++i) outputs.push_back(slice(results[i], data.aval(data.outputs[i]).bytes()));
+    if (stepped) done_ = &body.steps[static_cast<std::size_t>(stepped->step)];
     program(body, inputs, outputs, offset(scratch, c.arena));
     end_iteration(k);
     Value* next = ir_.CreateAdd(iteration, i64(1));
@@ -365,7 +406,8 @@ class ControlEmitter {
   std::vector<FixedPointer> table_;
   std::map<std::tuple<FixedPointer::Kind, const KernelProgram*, int>, Value*> fixed_;
   std::map<int, llvm::Function*> kernels_;
-  std::map<int, int> uses_;  // of kernels: in how many places
+  std::map<int, int> uses_;     // of kernels: in how many places
+  const Step* done_ = nullptr;  // a step of the open body that is not part of the loop
   Value* array_ = nullptr;
   std::size_t array_size_ = 0, nodes_ = 0;
 };

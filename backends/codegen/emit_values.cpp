@@ -396,12 +396,16 @@ Value* KernelEmitter::load(NodeId id, const Copy& copy) {
   }
   llvm::FixedVectorType* type = llvm::FixedVectorType::get(element, static_cast<unsigned>(lanes_));
   Value* mask = mask_;
-  if (guard) {
+  Address a = address(arg, n.operands[0], copy);
+  if (guard && VectorBuilder::lanes_of(guard) == 1 && a.pointer && a.stride == 1 &&
+      k_.args[static_cast<std::size_t>(arg)].elements >= lanes_) {
+    // All lanes or none: where there is nothing, what is read elsewhere is not used.
+    a.pointer = ir_.CreateSelect(guard, a.pointer, args_[static_cast<std::size_t>(arg)]);
+  } else if (guard) {
     guard = full(guard);
     mask = mask ? ir_.CreateAnd(mask, guard) : guard;
   }
   const int kept = first_lanes(mask);
-  const Address a = address(arg, n.operands[0], copy);
   Value* v = nullptr;
   llvm::Constant* zero = llvm::Constant::getNullValue(type);
   if (a.pointer && a.stride == 1) {

@@ -25,6 +25,7 @@
 extern "C" void weft_library_lanes(int, int, int, std::uint64_t, const void*, const void*, void*);
 extern "C" double weft_library_math(int, double, double);
 extern "C" void weft_run_blocks(void*, void* const*, std::int64_t, std::int64_t);
+extern "C" void weft_run_steps(void*, void* const*, std::int64_t, std::int64_t, std::int64_t, std::int64_t, std::int64_t);
 extern "C" std::int32_t weft_run_product(const void*, const float*, const float*, float*);
 extern "C" std::int32_t weft_run_opaque(const void*, void* const*);
 
@@ -57,6 +58,7 @@ llvm::orc::LLJIT& jit() {
     define("weft_library_lanes", &weft_library_lanes);
     define("weft_library_math", &weft_library_math);
     define("weft_run_blocks", &weft_run_blocks);
+    define("weft_run_steps", &weft_run_steps);
     define("weft_run_product", &weft_run_product);
     define("weft_run_opaque", &weft_run_opaque);
     check(j->getMainJITDylib().define(llvm::orc::absoluteSymbols(std::move(own))), "cannot define symbols");

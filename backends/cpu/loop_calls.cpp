@@ -41,6 +41,32 @@ extern "C" void weft_run_blocks(void* kernel, void* const* args, std::int64_t bl
   }
   parallel_for((blocks + grain - 1) / grain, [&](std::int64_t i) { f(args, i * grain, std::min((i + 1) * grain, blocks)); });
 }
+/// Each thread takes its part of the blocks through as many iterations as a tile has, leaving out `radius` more blocks at each iteration
+/// where it meets another thread's part; then what was left out between two parts, block by block as its neighbours allow.
+extern "C" void weft_run_steps(void* kernel, void* const* args, std::int64_t num_args, std::int64_t blocks, std::int64_t radius,
+                               std::int64_t tile, std::int64_t iterations) {
+  const auto f = reinterpret_cast<KernelFunction>(kernel);
+  const std::int64_t threads = in_parallel_region() ? 1 : num_threads();
+  tile = std::clamp<std::int64_t>(blocks / (8 * radius * threads), 1, tile);
+  const std::int64_t parts = std::clamp<std::int64_t>(blocks / (2 * radius * tile), 1, threads);
+  for (std::int64_t begin = 0; begin < iterations; begin += tile) {
+    const std::int64_t depth = std::min(tile, iterations - begin);
+    const auto run = [&](std::int64_t t, std::int64_t low, std::int64_t high) {
+      const std::int64_t i = begin + t;
+      f(args + num_args * (i == 0 ? 0 : 2 - i % 2), low, high);
+    };
+    const auto border = [&](std::int64_t part) { return blocks * part / parts; };
+    parallel_for(parts, [&](std::int64_t p) {
+      const std::int64_t low = border(p), high = border(p + 1), left = p == 0 ? 0 : radius, right = p + 1 == parts ? 0 : radius;
+      for (std::int64_t front = low; front < high + radius * depth; ++front)
+        for (std::int64_t t = 0; t < depth; ++t)
+          if (const std::int64_t b = front - radius * t; b >= low + left * t && b < high - right * t) run(t, b, b + 1);
+    });
+    parallel_for(parts - 1, [&](std::int64_t p) {
+      for (std::int64_t t = 1; t < depth; ++t) run(t, border(p + 1) - radius * t, border(p + 1) + radius * t);
+    });
+  }
+}
 extern "C" std::int32_t weft_run_product(const void* product, const float* a, const float* b, float* out) {
   return guarded([&] { static_cast<const Product*>(product)->run(a, b, out); });
 }
