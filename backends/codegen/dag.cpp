@@ -24,13 +24,16 @@ int Dag::add_dim(std::int64_t size) {
   return static_cast<int>(dims.size()) - 1;
 }
 
-NodeId Dag::intern(const Node& n) {
+std::uint64_t Dag::hash(const Node& n) {
   std::uint64_t h = mix(static_cast<std::uint64_t>(n.kind), static_cast<std::uint64_t>(n.dtype.id()));
   if (n.kind == NodeKind::op) h = mix(h, static_cast<std::uint64_t>(n.op));
   if (n.kind == NodeKind::math) h = mix(h, static_cast<std::uint64_t>(n.function));
   for (NodeId o : n.operands) h = mix(h, static_cast<std::uint64_t>(o));
-  h = mix(mix(h, static_cast<std::uint64_t>(n.integer)), std::bit_cast<std::uint64_t>(n.floating));
-  const auto [first, last] = table_.equal_range(h);
+  return mix(mix(h, static_cast<std::uint64_t>(n.integer)), std::bit_cast<std::uint64_t>(n.floating));
+}
+
+NodeId Dag::find(const Node& n) const {
+  const auto [first, last] = table_.equal_range(hash(n));
   for (auto it = first; it != last; ++it) {
     const Node& o = (*this)[it->second];
     if (o.kind == n.kind && o.dtype == n.dtype && o.operands == n.operands && o.integer == n.integer &&
@@ -38,11 +41,16 @@ NodeId Dag::intern(const Node& n) {
         (n.kind != NodeKind::math || o.function == n.function))
       return it->second;
   }
+  return -1;
+}
+
+NodeId Dag::intern(const Node& n) {
+  if (const NodeId same = find(n); same >= 0) return same;
   Node copy = n;
   for (NodeId o : n.operands)
     if (o >= 0) copy.dims |= (*this)[o].dims;
   nodes.push_back(copy);
-  table_.emplace(h, static_cast<NodeId>(nodes.size()) - 1);
+  table_.emplace(hash(n), static_cast<NodeId>(nodes.size()) - 1);
   return static_cast<NodeId>(nodes.size()) - 1;
 }
 
@@ -284,6 +292,12 @@ KernelValue Dag::emit(ScalarOp op, DType result, std::span<const V> v) {
   Node n;
   n.kind = NodeKind::op, n.op = op, n.dtype = result;
   for (std::size_t i = 0; i < v.size(); ++i) n.operands[i] = v[i].id;
+  // Sums and products are the same in either order, but for which of two NaNs comes out.
+  if (op == ScalarOp::add || op == ScalarOp::mul || op == ScalarOp::bit_and || op == ScalarOp::bit_or || op == ScalarOp::bit_xor) {
+    Node turned = n;
+    std::swap(turned.operands[0], turned.operands[1]);
+    if (const NodeId same = find(turned); same >= 0) return operand(same);
+  }
   return operand(intern(n));
 }
 KernelValue Dag::emit_constant(DType dtype, double floating, std::int64_t integer) {

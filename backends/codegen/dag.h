@@ -106,6 +106,8 @@ class Dag final : public KernelBuilder {
   V call_where(V condition, MathFunction f, std::span<const V> operands, V fast) override;
 
  private:
+  static std::uint64_t hash(const Node& n);
+  NodeId find(const Node& n) const;  ///< -1: there is none
   NodeId intern(const Node& n);
   NodeId intern(Affine a);
   void bound(const Affine& a, std::int64_t& low, std::int64_t& high) const;
