@@ -147,8 +147,29 @@ class ObjectWriter {
       ir_.CreateCall(type, f->getArg(0), {f->getArg(1), ir_.getInt64(0), f->getArg(2)});
       ir_.CreateRetVoid();
     }
+    if (llvm::Function* f = called("weft_run_steps")) define_steps(f);
     if (llvm::Function* f = called("weft_library_lanes")) define_lanes(f);
     if (llvm::Function* f = called("weft_library_math")) define_math(f);
+  }
+
+  /// Runs all blocks of each iteration, with its pointers: those of the first one, of odd ones, of even ones.
+  void define_steps(llvm::Function* f) {
+    // (function, pointers, pointers each, blocks, radius, tile, iterations)
+    BasicBlock *entry = ir_.GetInsertBlock(), *loop = BasicBlock::Create(context_, "loop", f), *end = BasicBlock::Create(context_, "end", f);
+    ir_.CreateBr(loop);
+    ir_.SetInsertPoint(loop);
+    llvm::PHINode* i = ir_.CreatePHI(ir_.getInt64Ty(), 2);
+    i->addIncoming(ir_.getInt64(0), entry);
+    Value* which = ir_.CreateSub(ir_.getInt64(2), ir_.CreateAnd(i, ir_.getInt64(1)));
+    which = ir_.CreateSelect(ir_.CreateICmpEQ(i, ir_.getInt64(0)), ir_.getInt64(0), which);
+    Value* pointers = ir_.CreateGEP(ir_.getPtrTy(), f->getArg(1), ir_.CreateMul(which, f->getArg(2)));
+    auto* type = llvm::FunctionType::get(ir_.getVoidTy(), {ir_.getPtrTy(), ir_.getInt64Ty(), ir_.getInt64Ty()}, false);
+    ir_.CreateCall(type, f->getArg(0), {pointers, ir_.getInt64(0), f->getArg(3)});
+    Value* following = ir_.CreateAdd(i, ir_.getInt64(1));
+    i->addIncoming(following, loop);
+    ir_.CreateCondBr(ir_.CreateICmpULT(following, f->getArg(6)), loop, end);
+    ir_.SetInsertPoint(end);
+    ir_.CreateRetVoid();
   }
 
   /// Calls weft_library_math for each lane whose bit is set.

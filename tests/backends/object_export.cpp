@@ -104,6 +104,13 @@ TEST_CASE("export: loops and branches") {
             fori_loop(0, 5, [](const Array&, const Array& v) { return v + concatenate({v(slice(1, none)), v(slice(none, 1))}); }, x[0])};
       },
       {numbers({1 << 20})});
+  // Several iterations over a piece.
+  for (int n : {2, 3, 8})
+    same(
+        [&](const Arrays& x) {
+          return Arrays{fori_loop(0, n, [](const Array&, const Array& v) { return v * .5f + pad(v, {1, 1})(slice(2, none)) * .4f; }, x[0])};
+        },
+        {numbers({1 << 18})});
 }
 
 TEST_CASE("export: functions come from the C library where they are calls") {
