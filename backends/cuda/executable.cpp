@@ -383,7 +383,8 @@ void GpuExecutable::opaque(OnDevice& d, const KernelProgram& p, const Step& s, c
   std::vector<Aval> avals;
   for (std::size_t i = 0; i < s.buffers.size(); ++i) {
     const auto b = static_cast<std::size_t>(s.buffers[i]);
-    avals.push_back(p.buffers[b].aval);
+    // A buffer that is a result in another shape has that of what computes it.
+    avals.push_back(i < e.inputs.size() ? p.jaxpr.data().aval(e.inputs[i]) : p.jaxpr.data().avals[e.outputs[i - e.inputs.size()]]);
     const auto bytes = static_cast<std::size_t>(avals.back().bytes());
     memory.emplace_back(bytes + 64);
     auto* data = reinterpret_cast<std::byte*>((reinterpret_cast<std::uintptr_t>(memory.back().data()) + 63) / 64 * 64);
