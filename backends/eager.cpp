@@ -13,6 +13,7 @@
 #include "runtime/blocks.h"
 #include "runtime/buffer.h"
 #include "runtime/device.h"
+#include "runtime/divided_call.h"
 #include "runtime/executable.h"
 #include "runtime/global_arrays.h"
 #include "runtime/process_local.h"
@@ -214,6 +215,25 @@ std::vector<Array> execute(const Primitive& op, const ParamsRef& params, std::sp
   return results;
 }
 
+/// A program of a jit, where its operands lie: in one place, or divided over a mesh.
+std::optional<std::vector<Array>> run_compiled(const std::string& name, const Jaxpr& j, std::span<const Array> inputs) {
+  const ConcreteArray* committed = nullptr;
+  for (const Array& x : inputs) {
+    const ConcreteArray* c = as_concrete(x);
+    if (!c || !c->placement) continue;
+    if (!c->buffer) return call_divided(name, j, inputs);
+    if (committed && committed->buffer->device_id() != c->buffer->device_id()) return {};
+    committed = c;
+  }
+  const int device = committed ? committed->buffer->device_id() : default_device_id();
+  std::vector<Array> results = cached_executable(Device::of_id(device).platform(), j, {name, {}})->call(inputs, device);
+  if (committed)
+    for (Array& x : results)
+      if (const ConcreteArray* c = as_concrete(x); c && !c->placement)
+        x = Array(Ref<ArrayImpl>(new ConcreteArray(c->aval, {c->buffer}, committed->placement)));
+  return results;
+}
+
 }  // namespace
 
 std::vector<Array> execute_eagerly(const Primitive& op, const ParamsRef& params, std::span<const Array> inputs, std::span<const Aval> out_avals,
@@ -223,9 +243,8 @@ std::vector<Array> execute_eagerly(const Primitive& op, const ParamsRef& params,
     const auto body = std::find_if(list.begin(), list.end(), [](const ParamText& p) { return p.jaxpr != nullptr; });
     if (body != list.end()) {
       EagerScope eager;
-      const bool uncommitted = std::none_of(inputs.begin(), inputs.end(), [](const Array& x) { return as_concrete(x) && as_concrete(x)->placement; });
-      if (op.name == "jit" && uncommitted && !config.debug_nans)
-        return cached_executable(Device::of_id(default_device_id()).platform(), *body->jaxpr, {list[0].text})->call(inputs, default_device_id());
+      if (op.name == "jit" && !config.debug_nans)
+        if (auto results = run_compiled(list[0].text, *body->jaxpr, inputs)) return *results;
       return eval_jaxpr(*body->jaxpr, inputs);
     }
   }

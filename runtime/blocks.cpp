@@ -3,6 +3,7 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <array>
 #include <cstring>
 
 #include "core/error.h"
@@ -20,7 +21,16 @@ std::string ShardedPlacement::describe() const {
   return fmt::format("{} of {}", to_string(sharding.named().spec()), print_param(sharding.named().mesh().axes()));
 }
 
-Ref<const Placement> make_placement(const Sharding& s) { return Ref<const Placement>(new ShardedPlacement(s)); }
+// Equal shardings that are made in turn are one object, so that whoever knows it need not compare.
+Ref<const Placement> make_placement(const Sharding& s) {
+  thread_local std::array<Ref<const Placement>, 4> recent;
+  thread_local std::size_t next = 0;
+  for (const Ref<const Placement>& p : recent)
+    if (p)
+      if (const Sharding& known = static_cast<const ShardedPlacement&>(*p).sharding; known == s && known.named().spec() == s.named().spec())
+        return p;
+  return recent[next++ % recent.size()] = Ref<const Placement>(new ShardedPlacement(s));
+}
 
 Sharding sharding_of(const ConcreteArray& x) {
   if (x.placement) return static_cast<const ShardedPlacement&>(*x.placement).sharding;

@@ -40,6 +40,8 @@ class BorrowedBuffer final : public Buffer {
   int device_id() const override { return device_; }
   bool on_host() const override { return true; }
   bool exclusive() const override { return false; }
+  /// The buffer that this one is the whole of; null for a part of one, or foreign memory.
+  Ref<Buffer> whole_owner() const { return owner_ && owner_->data() == data_ && owner_->bytes() == bytes_ ? owner_ : Ref<Buffer>(); }
 
  private:
   Ref<Buffer> owner_;

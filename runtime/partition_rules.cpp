@@ -22,6 +22,13 @@ bool uses(const DimAxes& axes, const std::string& axis) {
   return std::any_of(axes.begin(), axes.end(), [&](const auto& dim) { return std::count(dim.begin(), dim.end(), axis) > 0; });
 }
 
+std::vector<std::string> Claims::claim(const std::vector<std::string>& axes) {
+  for (const std::string& a : axes)
+    if (uses(taken_, a)) return {};
+  taken_.push_back(axes);
+  return axes;
+}
+
 DimAxes dims_of(const PartitionSpec& spec, int ndim) {
   DimAxes axes;
   for (int d = 0; d < ndim; ++d) axes.push_back(spec.axes_of(d));
@@ -207,6 +214,18 @@ Maybe move(const Partition& p, const Eqn& e, const Pieces& in) {
     const Piece y = keeping(p, x, keep, e.loc);
     return one(p.of_block(bind_like(e, std::span(&y.block, 1)), y.axes));
   }
+  if (e.op->name == "split" || e.op->name == "unstack") {
+    const bool splits = e.op->name == "split";
+    const int axis = splits ? params_as<SplitParams>(*e.params).axis : params_as<StackParams>(*e.params).axis;
+    std::vector<bool> keep(n, true);
+    keep[static_cast<std::size_t>(axis)] = false;
+    const Piece y = keeping(p, x, keep, e.loc);
+    DimAxes axes = y.axes;
+    if (!splits) axes.erase(axes.begin() + axis);
+    Pieces results;
+    for (const Array& part : bind_primitive(*e.op, e.params, std::span(&y.block, 1), e.loc)) results.push_back(p.of_block(part, axes));
+    return results;
+  }
   if (e.op->name == "pad") {
     std::vector<bool> keep;
     for (const PadDim& d : params_as<PadParams>(*e.params).padding_config) keep.push_back(d == PadDim());
@@ -248,21 +267,24 @@ Maybe reduce(const Partition& p, const Eqn& e, const Piece& x) {
   const bool adds = name == "reduce_sum" && !dtype.is_bool();
   const bool largest = (name == "reduce_max" && !dtype.is_complex()) || (name == "reduce_or" && dtype.is_bool());
   const bool smallest = (name == "reduce_min" && !dtype.is_complex()) || (name == "reduce_and" && dtype.is_bool());
-  std::vector<bool> keep(x.axes.size(), true);
   std::vector<std::string> over;
   DimAxes axes;
-  for (std::size_t d = 0; d < x.axes.size(); ++d) {
-    if (!std::count(gone.begin(), gone.end(), static_cast<int>(d))) {
+  for (std::size_t d = 0; d < x.axes.size(); ++d)
+    if (!std::count(gone.begin(), gone.end(), static_cast<int>(d)))
       axes.push_back(x.axes[d]);
-    } else if (adds || largest || smallest) {
+    else
       over.insert(over.end(), x.axes[d].begin(), x.axes[d].end());
-    } else {
-      keep[d] = false;
+  Array r = bind_like(e, std::span(&x.block, 1));
+  if (p.parts(over) > 1) {
+    if (adds || largest || smallest) {
+      r = adds ? bind_psum(r, over, {}, e.loc) : largest ? bind_pmax(r, over, {}, e.loc) : bind_pmin(r, over, {}, e.loc);
+    } else {  // the devices' results are reduced in their turn
+      ReduceParams q = params_as<ReduceParams>(*e.params);
+      q.axes = {0};
+      const Array all = bind_all_gather(r, {0, {}, over, p.parts(over), false}, e.loc);
+      r = bind_with(e, q, std::span(&all, 1));
     }
   }
-  const Piece y = keeping(p, x, keep, e.loc);
-  Array r = bind_like(e, std::span(&y.block, 1));
-  if (p.parts(over) > 1) r = adds ? bind_psum(r, over, {}, e.loc) : largest ? bind_pmax(r, over, {}, e.loc) : bind_pmin(r, over, {}, e.loc);
   return one(p.of_block(r, axes));
 }
 
@@ -282,16 +304,11 @@ Maybe arg_reduce(const Partition& p, const Eqn& e, const Piece& x) {
 Maybe dot(const Partition& p, const Eqn& e, const Pieces& in) {
   const DotDimensions& dims = params_as<DotParams>(*e.params).dimension_numbers;
   std::array<DimAxes, 2> wanted{DimAxes(in[0].axes.size()), DimAxes(in[1].axes.size())};
-  DimAxes result, taken;
-  const auto claim = [&](std::vector<std::string> axes) {
-    axes = unused(std::move(axes), taken);
-    taken.push_back(axes);
-    return axes;
-  };
+  DimAxes result;
+  Claims claims;
   const auto pair = [&](const std::array<std::vector<int>, 2>& both, std::size_t k) {
     const auto i = static_cast<std::size_t>(both[0][k]), j = static_cast<std::size_t>(both[1][k]);
-    std::vector<std::string> axes = claim(in[0].axes[i]);
-    if (axes.empty()) axes = claim(in[1].axes[j]);
+    std::vector<std::string> axes = claims.claim_either(in[0].axes[i], in[1].axes[j]);
     wanted[0][i] = wanted[1][j] = axes;
     return axes;
   };
@@ -299,7 +316,7 @@ Maybe dot(const Partition& p, const Eqn& e, const Pieces& in) {
   for (int side : {0, 1})
     for (int d : dot_free_dims(dims, side, in[static_cast<std::size_t>(side)].whole.size())) {
       const auto s = static_cast<std::size_t>(side), i = static_cast<std::size_t>(d);
-      wanted[s][i] = claim(in[s].axes[i]);
+      wanted[s][i] = claims.claim(in[s].axes[i]);
       result.push_back(wanted[s][i]);
     }
   std::vector<std::string> over;
@@ -324,8 +341,10 @@ std::optional<std::vector<Piece>> partition_eqn(const Partition& p, const Eqn& e
     case Kind::cumulative: return along_dimension(p, e, in, params_as<CumulativeParams>(*e.params).axis);
     case Kind::sort: return e.op == &primitive_of<Sort> ? along_dimension(p, e, in, params_as<Sort::Params>(*e.params).dimension) : Maybe();
     case Kind::dot: return dot(p, e, in);
-    default: return {};
+    default: break;
   }
+  if (std::optional<std::vector<Piece>> results = partition_library(p, e, in, out)) return results;
+  return partition_windows(p, e, in, out);
 }
 
 }  // namespace weft::detail

@@ -41,9 +41,30 @@ class Partition {
   const MeshAxes& mesh_;
 };
 
+/// Mesh axes that dimensions of one equation may be divided over, each given once.
+class Claims {
+ public:
+  /// The axes, or none if one of them is taken.
+  std::vector<std::string> claim(const std::vector<std::string>& axes);
+  /// Those of the first, or of the second if there are none.
+  std::vector<std::string> claim_either(const std::vector<std::string>& a, const std::vector<std::string>& b) {
+    std::vector<std::string> axes = claim(a);
+    return axes.empty() ? claim(b) : axes;
+  }
+
+ private:
+  DimAxes taken_;
+};
+
 DimAxes dims_of(const PartitionSpec& spec, int ndim);
 bool uses(const DimAxes& axes, const std::string& axis);
 /// The program's own rules for an equation that computes or moves elements. Nothing: none; run it on whole operands.
 std::optional<std::vector<Piece>> partition_eqn(const Partition& p, const Eqn& e, const std::vector<Piece>& in, std::span<const Aval> out);
+/// Those for convolutions, windows, gathers and scatters.
+std::optional<std::vector<Piece>> partition_windows(const Partition& p, const Eqn& e, const std::vector<Piece>& in,
+                                                    std::span<const Aval> out);
+/// Those for operations on stacks of sequences, matrices and keys.
+std::optional<std::vector<Piece>> partition_library(const Partition& p, const Eqn& e, const std::vector<Piece>& in,
+                                                    std::span<const Aval> out);
 
 }  // namespace weft::detail

@@ -91,25 +91,47 @@ DeviceBuffers SpmdProgram::operand(std::size_t i, const Array& x, SourceLoc loc)
   return parts;
 }
 
+namespace {
+
+/// Memory that is seen by several devices of an array is one buffer, and views of it.
+Ref<Buffer> root_of(const Ref<Buffer>& b) {
+  const auto* borrowed = dynamic_cast<const BorrowedBuffer*>(b.get());
+  const Ref<Buffer> owner = borrowed ? borrowed->whole_owner() : Ref<Buffer>();
+  return owner ? root_of(owner) : b;
+}
+
+}  // namespace
+
 // Memory that is taken must be nobody else's: what isn't, is copied, and the user is told once.
 DeviceBuffers SpmdProgram::taken_operand(std::size_t i, const Array& x, SourceLoc loc) {
-  const ConcreteArray* c = as_concrete(x);
-  const bool own = c && !c->shards.empty() && std::all_of(c->shards.begin(), c->shards.end(), [](const Ref<Buffer>& b) { return !b || b->exclusive(); });
   DeviceBuffers parts = operand(i, x, loc);
-  const bool in_place = c && c->shards.size() == parts.size() && std::equal(parts.begin(), parts.end(), c->shards.begin());
-  if (own && in_place) return parts;
-  if (!warned_.exchange(true))
-    fmt::print(stderr, "weft: warning: the donated argument {} of a mapped function is copied: {}{}\n", to_string(x.aval()),
-               !c || c->shards.empty() ? "it lies in one place; put it on the devices with device_put"
-               : !in_place             ? "it is divided otherwise than the function needs it"
-                                       : "another array shares its memory",
-               loc ? fmt::format(" ({}:{})", loc.file(), loc.line()) : std::string());
-  for (Ref<Buffer>& b : parts) {
-    if (!b || b->exclusive()) continue;
+  auto* c = as_concrete(x) ? static_cast<ConcreteArray*>(x.impl().get()) : nullptr;
+  const bool divided = c && !c->shards.empty(), in_place = divided && c->shards == parts;
+  // The array holds nothing any more, so that each buffer that is still known elsewhere is another array's too.
+  std::vector<Ref<Buffer>> roots;
+  std::vector<std::size_t> which(parts.size());
+  if (in_place) c->shards.clear(), c->buffer = {};
+  for (std::size_t k : local_) {
+    Ref<Buffer> root = root_of(parts[k]);
+    which[k] = static_cast<std::size_t>(std::find(roots.begin(), roots.end(), root) - roots.begin());
+    if (which[k] == roots.size()) roots.push_back(std::move(root));
+  }
+  parts.assign(parts.size(), {});
+  bool copied = false;
+  for (Ref<Buffer>& b : roots) {
+    if (b->exclusive()) continue;
     const Ref<Buffer> copy(new HostBuffer(b->bytes(), b->device_id()));
     if (b->bytes() > 0) std::memcpy(copy->data(), on_host(b)->data(), b->bytes());
     b = copy;
+    copied = true;
   }
+  if ((copied || !in_place) && !warned_.exchange(true))
+    fmt::print(stderr, "weft: warning: the donated argument {} of a mapped function is copied: {}{}\n", to_string(x.aval()),
+               !divided    ? "it lies in one place; put it on the devices with device_put"
+               : !in_place ? "it is divided otherwise than the function needs it"
+                           : "another array shares its memory",
+               loc ? fmt::format(" ({}:{})", loc.file(), loc.line()) : std::string());
+  for (std::size_t k : local_) parts[k] = roots[which[k]];
   return parts;
 }
 
@@ -127,7 +149,12 @@ std::vector<Array> SpmdProgram::run(std::span<const Array> inputs, SourceLoc loc
     throw DeviceError(fmt::format("shard_map: none of the mesh's devices, {}, is this process's; only the processes that have some may run it", fmt::join(mesh_.devices(), ", ")),
                       loc);
   for (const Array& constant : flat_.consts) in.push_back(on_each_local(whole_of(constant, mesh.device_ids[local_[0]])));
-  for (std::size_t i = 0; i < inputs.size(); ++i) in.push_back(body_.takes(flat_.consts.size() + i) ? taken_operand(i, inputs[i], loc) : operand(i, inputs[i], loc));
+  const std::size_t first = in.size();
+  in.resize(first + inputs.size());
+  for (std::size_t i = 0; i < inputs.size(); ++i)
+    if (!body_.takes(first + i)) in[first + i] = operand(i, inputs[i], loc);
+  for (std::size_t i = 0; i < inputs.size(); ++i)  // when no other operand can be refused any more
+    if (body_.takes(first + i)) in[first + i] = taken_operand(i, inputs[i], loc);
   std::vector<DeviceBuffers> results = body_.run(in);
   std::vector<Array> out;
   out.reserve(results.size());

@@ -250,7 +250,7 @@ struct SpmdBody::Builder {
     out.steps_.push_back(std::move(s));
   }
 
-  /// For each variable, whether it is a view of a donated input that only the segment of this level reads.
+  /// For each variable, whether it is a view of a donated input that nothing reads after the segment of this level.
   std::vector<bool> dead_after(int l, const std::vector<char>& what, const std::vector<int>& eqn_level) const {
     std::vector<bool> dead(d.avals.size());
     if (donated.empty()) return dead;
@@ -258,7 +258,7 @@ struct SpmdBody::Builder {
     for (std::size_t i = 0; i < donated.size(); ++i) root_dead[d.first_input() + i] = donated[i];
     for (std::size_t i = 0; i < d.eqns.size(); ++i)
       for (Atom a : d.eqns[i].inputs)
-        if (!a.is_literal() && what[i] != 'v' && (what[i] != 's' || eqn_level[i] != l)) root_dead[root[a.var()]] = false;
+        if (!a.is_literal() && what[i] != 'v' && eqn_level[i] > l - (what[i] == 's' ? 0 : 1)) root_dead[root[a.var()]] = false;
     for (Atom a : d.outputs)
       if (!a.is_literal()) root_dead[root[a.var()]] = false;
     for (std::size_t v = 0; v < dead.size(); ++v) dead[v] = root_dead[root[v]];
@@ -292,6 +292,8 @@ struct SpmdBody::Builder {
         out.taken_[root[v] - d.first_input()] = true;
       }
     if (!any_given) given.clear();
+    for (std::size_t i = 0; i < given.size(); ++i)
+      if (given[i]) s->given.push_back(s->inputs[i]);
     std::vector<Atom> outputs;
     for (const Eqn* e : eqns) {
       std::vector<Atom> in;

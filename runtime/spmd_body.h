@@ -45,6 +45,7 @@ class SpmdBody {
     Ref<Executable> executable;
     Jaxpr jaxpr;
     std::vector<int> inputs, outputs;  ///< slots
+    std::vector<int> given;            ///< those of the inputs whose memory the results take
     std::vector<Aval> in_avals;
     bool has_effects = false;
     double cost = 0;  ///< bytes and operations of one device
@@ -64,7 +65,7 @@ class SpmdBody {
   using Slots = std::vector<Ref<Buffer>>;
   std::span<Ref<Buffer>> at(Slots& slots, int slot) const { return {slots.data() + static_cast<std::size_t>(slot) * num_devices_, num_devices_}; }
   void run_segment(const Segment& s, Slots& slots) const;
-  void run_step(const Step& s, Slots& slots) const;
+  void own_given(const Segment& s, std::span<const std::size_t> leader, Slots& slots) const;
   void check_collective(const Step& s, Slots& slots) const;
   void run_scan(const Step& s, Slots& slots) const;
   void run_while(const Step& s, Slots& slots) const;

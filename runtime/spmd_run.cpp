@@ -40,6 +40,27 @@ DeviceBuffers SpmdBody::value(int slot, Slots& slots) const {
 }
 void SpmdBody::set(int slot, const DeviceBuffers& value, Slots& slots) const { std::copy(value.begin(), value.end(), at(slots, slot).begin()); }
 
+// Memory that a device gives away must hold no other value that is still wanted: another device's, or a view of it.
+void SpmdBody::own_given(const Segment& s, std::span<const std::size_t> leader, Slots& slots) const {
+  std::vector<const void*> memory;
+  memory.reserve(slots.size());
+  for (const Ref<Buffer>& b : slots) memory.push_back(b ? b->data() : nullptr);
+  for (const int slot : s.given)
+    for (std::size_t k : local_) {
+      if (leader[k] != k) continue;
+      Ref<Buffer>& mine = at(slots, slot)[k];
+      const std::size_t first = static_cast<std::size_t>(slot) * num_devices_;
+      bool others = false;
+      for (std::size_t m = 0; m < memory.size(); ++m)
+        others |= memory[m] == mine->data() && !(m >= first && m < first + num_devices_ && leader[m - first] == k);
+      if (!others || mine->bytes() == 0) continue;
+      const Ref<Buffer> copy(new HostBuffer(mine->bytes(), device_ids_[k]));
+      std::memcpy(copy->data(), mine->data(), mine->bytes());
+      mine = copy;
+      memory[first + k] = copy->data();
+    }
+}
+
 void SpmdBody::run_segment(const Segment& s, Slots& slots) const {
   // Devices with the same operands have the same results: one of them computes.
   std::vector<std::size_t> leader(num_devices_), leaders;
@@ -47,13 +68,15 @@ void SpmdBody::run_segment(const Segment& s, Slots& slots) const {
     leader[k] = k;
     if (!s.has_effects && !is_accelerator(device_ids_[k]))
       for (std::size_t other : leaders) {
-        const bool same = std::all_of(s.inputs.begin(), s.inputs.end(), [&](int i) { return at(slots, i)[k] == at(slots, i)[other]; });
+        const bool same =
+            std::all_of(s.inputs.begin(), s.inputs.end(), [&](int i) { return at(slots, i)[k]->data() == at(slots, i)[other]->data(); });
         if (!same) continue;
         leader[k] = other;
         break;
       }
     if (leader[k] == k) leaders.push_back(k);
   }
+  if (!s.given.empty()) own_given(s, leader, slots);
   const auto run_on = [&](std::int64_t i) {
     const std::size_t k = leaders[static_cast<std::size_t>(i)];
     std::vector<Array> inputs;

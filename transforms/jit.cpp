@@ -101,10 +101,16 @@ class Cache final : public JitCache {
   JitResult call(JitCall& c) {
     const auto leaves = c.leaves.span();
     // The fast path: the program of the last call, run without a lock.
-    if (Entry* e = last_.load(std::memory_order_acquire); e && !config.debug_key_reuse && !current_trace() && matches(*e, c, leaves) &&
-                                                          (e->function->takes_placed() ? all_concrete(leaves) : all_uncommitted(leaves))) {
-      jit_counts().hits.fetch_add(1, std::memory_order_relaxed);
-      return {e->function->run_uncommitted(leaves), e->result};
+    if (Entry* e = last_.load(std::memory_order_acquire); e && !config.debug_key_reuse && !current_trace() && matches(*e, c, leaves)) {
+      CompiledFunction* function = nullptr;
+      if (maker_ ? e->function->takes_placed() && all_concrete(leaves) : all_uncommitted(leaves))
+        function = e->function.get();
+      else if (!maker_)
+        function = e->sharded.same_as_last(leaves, *e->function);
+      if (function) {
+        jit_counts().hits.fetch_add(1, std::memory_order_relaxed);
+        return {function->run_uncommitted(leaves), e->result};
+      }
     }
     const Ref<Entry> e = find_or_trace(c);
     if (config.debug_key_reuse) note_key_uses(e->function->jaxpr(), leaves, (maker_ ? "pmap of " : "jit of ") + name_, c.loc);

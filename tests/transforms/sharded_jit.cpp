@@ -62,6 +62,93 @@ TEST_CASE("reductions and products communicate over the axes that they sum over"
   check_sharded([](Array v) { return cumsum(v, 0); }, {}, columns);
 }
 
+TEST_CASE("stacks, windows, gathers and scatters stay divided where they don't mix elements") {
+  const Mesh mesh = make_mesh({4, 2}, {"b", "m"});
+  const auto put = [&](const Array& x, const PartitionSpec& spec) { return device_put(x, NamedSharding{mesh, spec}); };
+  const auto data = [](const Shape& s) { return sin(reshape(arange(static_cast<int>(s.num_elements()), float32), s)); };
+  const Array images = put(data({8, 3, 6, 6}), P("b")), filters = data({4, 3, 3, 3}), v = put(data({8, 16}), P("b"));
+  const Array classes = put(arange(8) * 3 % 10, P("b")), table = data({10, 6}), matrices = put(data({8, 4, 4}), P("b"));
+  const NamedSharding by_batch{mesh, P("b")};
+
+  auto convolve = [](Array x, Array k) { return conv_general_dilated(x, k, {1, 1}, "SAME"); };
+  check_sharded(convolve, {}, images, filters);
+  CHECK(jit(convolve)(images, filters).sharding() == by_batch);
+  check_sharded([&](Array x, Array k) { return grad([&](Array w) { return sum(square(convolve(x, w))); })(k); }, {"psum"}, images, filters);
+  check_sharded([&](Array x, Array k) { return grad([&](Array w) { return sum(square(convolve(w, k))); })(x); }, {}, images, filters);
+  // Filters that are divided: over what they give, and over what they sum.
+  check_sharded(convolve, {}, images, put(filters, P("m")));
+  check_sharded(convolve, {"psum"}, put(data({8, 2, 6, 6}), P("b", "m")), put(data({4, 2, 3, 3}), P(none, "m")));
+  check_sharded([](Array x) { return conv_general_dilated(x, ones({4, 1, 3, 3}), {1, 1}, "SAME", {.feature_group_count = 4}); }, {},
+                put(data({8, 4, 6, 6}), P("b")));
+  const Array rows_last = put(data({8, 6, 6, 3}), P("b"));
+  check_sharded([](Array x) { return max_pool(x, {2, 2}) + avg_pool(x, {2, 2}); }, {}, rows_last);
+  check_sharded([](Array x) { return grad([](Array w) { return sum(sin(max_pool(w, {2, 2}))); })(x); }, {}, rows_last);
+
+  check_sharded([](Array x) { return take(x, array({0, 3, 5}), 1); }, {}, v);
+  check_sharded([](Array t, Array i) { return t(i); }, {}, table, classes);
+  CHECK(jit([](Array t, Array i) { return t(i); })(table, classes).sharding() == by_batch);
+  check_sharded([](Array t, Array i) { return t(i); }, {}, put(table, P(none, "m")), classes);
+  check_sharded([](Array t, Array i) { return t(i); }, {"all_gather"}, put(table, P("m")), classes);
+  check_sharded([](Array x, Array i) { return take_along_axis(x, expand_dims(i, 1), 1); }, {}, v, classes);
+  auto cross_entropy = [](Array x, Array y) { return mean(logsumexp(x, -1) - take_along_axis(x, expand_dims(y, 1), 1)(slice(), 0)); };
+  check_sharded(cross_entropy, {"psum"}, v, classes);
+  check_sharded(grad(cross_entropy), {}, v, classes);
+  check_sharded([](Array t, Array i) { return grad([&](Array w) { return sum(sin(w(i))); })(t); }, {"psum"}, table, classes);
+  check_sharded([](Array x, Array i) { return x.at(i).add(array({1.f, 2.f, 3.f, 4.f, 5.f, 6.f, 7.f, 8.f})); }, {"psum"},
+                arange(10, float32), classes);
+  check_sharded([](Array x, Array i) { return x.at(i).max(array({1.f, 2.f, 3.f, 4.f, 5.f, 6.f, 7.f, 8.f})); }, {"pmax"},
+                arange(10, float32), classes);
+  check_sharded([](Array x, Array i) { return x.at(i).multiply(2); }, {"all_gather"}, arange(10, float32), classes);
+  check_sharded([](Array x) { return x.at(slice(), 2).set(1.f); }, {}, v);
+  check_sharded([](Array x, Array i) { return dynamic_slice(x, {0, i}, {8, 2}); }, {}, v, array(3));
+  check_sharded([](Array x, Array i) { return dynamic_update_slice(x, ones({8, 2}), {0, i}); }, {}, v, array(3));
+  check_sharded([](Array x) { return split(x, 4, 1)[2]; }, {}, v);
+
+  check_sharded([](Array x) { return abs(fft::fft(x)); }, {}, v);
+  check_sharded([](Array x) { return abs(fft::fft(x)); }, {"all_gather"}, put(data({8, 16}), P("b", "m")));
+  check_sharded([](Array x) { return linalg::cholesky(matmul(x, swapaxes(x, -1, -2)) + 5 * eye(4)); }, {}, matrices);
+  check_sharded([](Array x) { return linalg::inv(x + 5 * eye(4)); }, {}, matrices);
+  check_sharded([](Array x, Array y) { return linalg::solve(x + 5 * eye(4), y); }, {}, matrices, put(data({8, 4, 2}), P("b")));
+  check_sharded([](Array x) { return linalg::eigh(x + swapaxes(x, -1, -2)).eigenvalues; }, {}, matrices);
+  check_sharded([](Array x) { return linalg::det(x); }, {}, matrices);
+  check_sharded([](Array x) { return top_k(x, 3).values; }, {}, v);
+  check_sharded([](Array x) { return top_k(x, 3).indices; }, {"all_gather"}, put(data({8, 16}), P("b", "m")));
+  check_sharded([](Array x) { return prod(x, 0); }, {"all_gather"}, v);
+  check_sharded([](Array k) { return vmap([](Array a) { return random::normal(random::fold_in(a, 3), 16); })(k); }, {},
+                put(random::split(random::key(0), 8), P("b")));
+  check_sharded([](Array x) { return where(random::bernoulli(random::key(1), .5f, x.shape()), x, 0); }, {}, v);
+}
+
+TEST_CASE("derivatives of jitted functions stay compiled and divided; what jit donates is taken") {
+  const Mesh mesh = grid();
+  const Array w = device_put(rows(8, 4), NamedSharding{mesh, P(none, "y")}), x = device_put(rows(16, 8), NamedSharding{mesh, P("x", none)});
+  const auto loss = jit([](Array p, Array v) { return sum(square(tanh(matmul(v, p)))); });
+  const auto [value, slope] = value_and_grad(loss)(w, x);
+  CHECK(slope.sharding() == w.sharding());
+  const auto [want, want_slope] = value_and_grad(loss)(device_get(w), device_get(x));
+  CHECK(tree::all_close(device_get(slope), want_slope, 1e-5, 1e-5));
+  CHECK(near(value, {want.item<double>()}));
+  const auto step = jit([&](Array p, Array v) { return p - .1f * grad(loss)(p, v); }, {.donate_argnums = {0}});
+  Array p = w + 0;
+  const auto address = [](const Array& a) { return a.addressable_shards()[5].data.data<float>().data(); };
+  const float* const before = address(p);
+  const Array q = step(p, x);
+  CHECK(q.sharding() == w.sharding());
+  CHECK(has(error_of<Error>([&] { p + 1; }), "donated"));
+  CHECK(tree::all_close(device_get(q), device_get(w) - .1f * want_slope, 1e-5, 1e-5));
+  CHECK(address(q) == before);
+  // Arguments that lie otherwise find another program, and find the first again.
+  const auto doubled = jit([](Array v) { return v * 2; });
+  const Array other = device_put(rows(8, 4), NamedSharding{mesh, P("x", none)}), alone = device_put(rows(8, 4), devices()[3]);
+  for (int k = 0; k < 3; ++k) {
+    CHECK(doubled(w).sharding() == w.sharding());
+    CHECK(doubled(other).sharding() == other.sharding());
+    CHECK(doubled(alone).devices() == std::vector{devices()[3]});
+    CHECK(doubled(rows(8, 4)).devices() == std::vector{devices()[0]});
+    CHECK(grad([&](Array v) { return sum(doubled(v) * v); })(alone).devices() == std::vector{devices()[3]});
+  }
+}
+
 TEST_CASE("constraints move data") {
   const Mesh mesh = grid();
   const NamedSharding blocks{mesh, P("x", "y")}, by_rows{mesh, P({"x", "y"}, none)}, by_columns{mesh, P(none, {"x", "y"})};

@@ -49,6 +49,46 @@ TEST_CASE("donated arguments that lie as they are needed give their memory to th
   CHECK(has(error_of<Error>([&] { pmap([](Array a, Array b) { return a + b; }, {.devices = two, .donate_argnums = {0}})(y, y); }), "passed twice"));
 }
 
+TEST_CASE("a training step takes the memory of its replicated parameters, step by step, without copies") {
+  auto step = pmap(
+      [](Array w, Array x) {
+        const Array slope = grad([&](Array v) { return sum(square(tanh(x * v))); })(w);
+        return std::pair{w - .1f * pmean(slope, "i"), ppermute(w, "i", {{0, 1}, {1, 0}})};
+      },
+      {.axis_name = "i", .donate_argnums = {0}});
+  auto plain = pmap([](Array w, Array x) { return w - .1f * pmean(grad([&](Array v) { return sum(square(tanh(x * v))); })(w), "i"); },
+                    {.axis_name = "i"});
+  const Array x = convert(rows(8, 500), float32);
+  Array w = pmap([](Array a) { return a + 0; })(ones({8, 500})), other = w + 0, turned;
+  const std::vector<const void*> before = addresses(w);
+  for (int k = 0; k < 3; ++k) {
+    const Array sent = w;
+    std::tie(w, turned) = step(w, x);
+    CHECK(has(error_of<Error>([&] { sent + 1; }), "donated"));
+    if (k > 0) CHECK(tree::all_close(device_get(turned)(slice(2)), flip(device_get(other)(slice(2)), 0)));
+    other = plain(other, x);
+    CHECK(tree::all_close(device_get(w), device_get(other)));
+  }
+  // Without the permuted copy nothing but the parameters themselves remains in their memory.
+  auto in_place = pmap([](Array v, Array a) { return v - .1f * pmean(grad([&](Array u) { return sum(square(tanh(a * u))); })(v), "i"); },
+                       {.axis_name = "i", .donate_argnums = {0}});
+  w = pmap([](Array a) { return a + 0; })(ones({8, 500}));
+  const std::vector<const void*> mine = addresses(w);
+  w = in_place(w, x);
+  CHECK(addresses(w) == mine);
+  // Memory that all devices share is given away as one.
+  const Array same = pmap([](Array a) { return psum(a, "i"); }, {.axis_name = "i"})(x), kept = same + 0;
+  const std::vector<const void*> shared = addresses(same);
+  CHECK(shared[0] == shared[7]);
+  auto doubled = pmap([](Array a) { return a * 2; }, {.donate_argnums = {0}});
+  const Array twice = doubled(same);
+  CHECK(addresses(twice) == shared);
+  CHECK(tree::all_close(device_get(twice), 2 * device_get(kept)));
+  auto mixed = pmap([](Array a, Array b) { return a + b; }, {.donate_argnums = {0}});
+  const Array last = mixed(twice, x);
+  CHECK(tree::all_close(device_get(last), 2 * device_get(kept) + x));
+}
+
 TEST_CASE("nested maps spread over a split of the devices") {
   auto inner = [](Array a) { return psum(a, {"i", "j"}) + 10 * axis_index("i") + axis_index("j"); };
   const Array y = pmap(pmap(inner, {.axis_name = "j"}), {.axis_name = "i"})(reshape(arange(8, float32), {2, 4}));
