@@ -121,7 +121,8 @@ Array psum_scatter_of(const Array& x, const AxisName& axis, const PsumScatterOpt
   BoundAxis b = bound("psum_scatter", axis);
   const IndexGroups groups = groups_of("psum_scatter", options.axis_index_groups, b);
   const int d = normalize_axis(options.scatter_dimension, x.ndim(), "psum_scatter", x.aval(), b.loc);
-  return bind_reduce_scatter(x, {groups, b.names, b.size, d, options.tiled}, b.loc);
+  const Array terms = x.dtype().is_bool() ? convert(x, int32) : x;  // counted, as by psum
+  return bind_reduce_scatter(terms, {groups, b.names, b.size, d, options.tiled}, b.loc);
 }
 
 Array all_to_all_of(const Array& x, const AxisName& axis, int split_axis, int concat_axis, const AllToAllOptions& options, const char* name) {

@@ -72,8 +72,11 @@ class SpmdBody {
   void run_cond(const Step& s, Slots& slots) const;
   DeviceBuffers value(int slot, Slots& slots) const;
   void set(int slot, const DeviceBuffers& value, Slots& slots) const;
-  /// A scalar that steers the program: the same on all devices, or an error.
-  std::int32_t agreed(const DeviceBuffers& value, DType dtype, const char* what, SourceLoc loc) const;
+  /// A scalar that steers the program of a loop or a branch: the same on all devices, or a DistributedError that says which collective the others
+  /// would wait in, and for which device.
+  std::int32_t agreed(const DeviceBuffers& value, DType dtype, const Step& step) const;
+  /// The first that it comes to, in it or in a loop or branch of it; or null.
+  const Step* first_collective() const;
 
   Jaxpr body_;
   MeshAxes mesh_;

@@ -5,6 +5,7 @@
 #include <cstring>
 
 #include "core/array_impl.h"
+#include "core/error.h"
 #include "core/ops/callback.h"
 #include "core/ops/control.h"
 #include "runtime/accelerator.h"
@@ -98,19 +99,47 @@ void SpmdBody::run_segment(const Segment& s, Slots& slots) const {
       for (int out : s.outputs) at(slots, out)[k] = at(slots, out)[leader[k]];
 }
 
-std::int32_t SpmdBody::agreed(const DeviceBuffers& value, DType dtype, const char* what, SourceLoc loc) const {
+const SpmdBody::Step* SpmdBody::first_collective() const {
+  for (const Step& s : steps_) {
+    if (s.kind == Step::Kind::collective) return &s;
+    for (const auto& body : s.bodies)
+      if (const Step* inner = body->first_collective()) return inner;
+  }
+  return nullptr;
+}
+
+std::int32_t SpmdBody::agreed(const DeviceBuffers& value, DType dtype, const Step& step) const {
   const auto read = [&](std::size_t k) {
     std::int32_t v = 0;
     std::memcpy(&v, on_host(value[k])->data(), static_cast<std::size_t>(std::min(dtype.itemsize(), 4)));
-    return v;
+    return dtype.is_bool() ? v : std::clamp(v, 0, static_cast<std::int32_t>(step.bodies.size()) - 1);
   };
   const std::size_t first = local_[0];
-  for (std::size_t k : local_)
-    if (value[k] != value[first] && read(k) != read(first))
-      throw Error(fmt::format("{}: the devices disagree on {}: it is {} on the device at position {} and {} on the one at {}; where collectives are inside, all must "
-                              "take one path: reduce it over the axis first, with pmax or psum",
-                              what, dtype.is_bool() ? "the condition" : "the branch", read(first), first, read(k), k),
-                  loc);
+  for (std::size_t k : local_) {
+    if (value[k] == value[first] || read(k) == read(first)) continue;
+    // Who comes to a collective, and who doesn't. Of a loop all would, but one fewer times.
+    std::size_t there = first, missing = k;
+    const Step* join = nullptr;
+    if (step.kind == Step::Kind::cond) {
+      join = step.bodies[static_cast<std::size_t>(read(first))]->first_collective();
+      if (!join && (join = step.bodies[static_cast<std::size_t>(read(k))]->first_collective())) std::swap(there, missing);
+    } else {
+      if (read(first) == 0) std::swap(there, missing);
+      for (std::size_t b = step.bodies.size(); b-- > 0 && !join;) join = step.bodies[b]->first_collective();
+    }
+    const auto name = [&](std::size_t at) { return to_string(Device::of_id(device_ids_[at])); };
+    std::string waits;
+    if (join) {
+      const SourceLoc at = join->plan.loc;
+      waits = fmt::format("{} over `{}`{} would wait there for {} for ever; ", join->plan.operation, fmt::join(join->plan.axes, "`, `"),
+                          at ? fmt::format(" ({}:{})", at.file(), at.line()) : std::string(), name(missing));
+    }
+    throw DistributedError(
+        fmt::format("{}: the devices disagree on {}: it is {} on {} and {} on {}; {}where collectives are inside, all must take one path: reduce it over the axis "
+                    "first, with pmax or psum",
+                    step.eqn.op->name, dtype.is_bool() ? "the condition" : "the branch", read(there), name(there), read(missing), name(missing), waits),
+        step.eqn.loc);
+  }
   return read(first);
 }
 
@@ -161,15 +190,14 @@ void SpmdBody::run_while(const Step& step, Slots& slots) const {
     args.insert(args.end(), carry.begin(), carry.end());
     return args;
   };
-  while (agreed(step.bodies[0]->run(with(0, a))[0], bool_, "while", step.eqn.loc) != 0) carry = step.bodies[1]->run(with(a, b));
+  while (agreed(step.bodies[0]->run(with(0, a))[0], bool_, step) != 0) carry = step.bodies[1]->run(with(a, b));
   for (std::size_t i = 0; i < carry.size(); ++i) set(step.outputs[i], carry[i], slots);
 }
 
 void SpmdBody::run_cond(const Step& step, Slots& slots) const {
   std::vector<DeviceBuffers> in;
   for (int s : step.inputs) in.push_back(value(s, slots));
-  const auto last = static_cast<std::int32_t>(step.bodies.size()) - 1;
-  const std::int32_t index = std::clamp(agreed(in[0], int32, "cond", step.eqn.loc), 0, last);
+  const std::int32_t index = agreed(in[0], int32, step);
   const std::vector<DeviceBuffers> out = step.bodies[static_cast<std::size_t>(index)]->run(std::span(in).subspan(1));
   for (std::size_t i = 0; i < out.size(); ++i) set(step.outputs[i], out[i], slots);
 }

@@ -11,8 +11,10 @@
 #include "core/error.h"
 #include "core/key_reuse.h"
 #include "core/ops/call.h"
+#include "core/ops/shard_map.h"
 #include "core/resolve_prefix.h"
 #include "core/varying.h"
+#include "runtime/blocks.h"
 #include "transforms/compiled_function.h"
 #include "transforms/differentiate.h"
 #include "transforms/explain.h"
@@ -109,7 +111,12 @@ class Cache final : public JitCache {
         function = e->sharded.same_as_last(leaves, *e->function);
       if (function) {
         jit_counts().hits.fetch_add(1, std::memory_order_relaxed);
-        return {function->run_uncommitted(leaves), e->result};
+        try {
+          return {function->run_uncommitted(leaves), e->result};
+        } catch (const DeviceError&) {
+          if (maker_) name_misplaced(*e, c);
+          throw;
+        }
       }
     }
     const Ref<Entry> e = find_or_trace(c);
@@ -240,6 +247,26 @@ class Cache final : public JitCache {
     }
   }
 
+  /// Of a map over devices: throws if an argument lies on devices of which none is the map's.
+  static void name_misplaced(const Entry& e, JitCall& c) {
+    const JaxprData& d = e.function->jaxpr().data();
+    for (const Eqn& map : d.eqns) {
+      if (!is_shard_map(*map.op)) continue;
+      const std::vector<Device> mesh = mesh_of(params_as<ShardMapParams>(*map.params).mesh).devices();
+      for (Atom a : map.inputs) {
+        if (a.is_literal() || a.var() < d.first_input() || a.var() >= d.first_result()) continue;
+        const std::size_t i = a.var() - d.first_input();
+        const ConcreteArray* x = as_concrete(c.leaves.span()[i]);
+        if (!x || !x->placement) continue;
+        const std::vector<Device> there = sharding_of(*x).device_set();
+        if (std::any_of(there.begin(), there.end(), [&](const Device& device) { return std::count(mesh.begin(), mesh.end(), device) > 0; })) continue;
+        throw DeviceError(fmt::format("map over devices: {}, {}, is committed to {}, and the function runs on {}; move it with device_put or reshard",
+                                      leaf_paths(c.function().arguments())[i], to_string(x->aval), x->placement->describe(), fmt::join(mesh, ", ")),
+                          c.loc);
+      }
+    }
+  }
+
   std::vector<Array> run(Entry& e, JitCall& c) {
     const auto leaves = c.leaves.span();
     const SourceLoc loc = c.loc;
@@ -259,7 +286,13 @@ class Cache final : public JitCache {
       else
         check_devices(c, inputs);
     }
-    std::vector<Array> results = function->run(inputs, loc);
+    std::vector<Array> results;
+    try {
+      results = function->run(inputs, loc);
+    } catch (const DeviceError&) {
+      if (maker_) name_misplaced(e, c);
+      throw;
+    }
     for (std::size_t i = 0; i < e.out_placements.size(); ++i)
       if (e.out_placements[i]) results[i] = device_put_array(results[i], *e.out_placements[i], loc);
     return results;

@@ -40,11 +40,19 @@ Array padded_to(const Array& x, int axis, std::int64_t size, SourceLoc loc) {
 
 class PmapProgram final : public ProgramMaker {
  public:
-  explicit PmapProgram(PmapOptions options) : options_(std::move(options)) {
-    if (options_.axis_name.empty()) options_.axis_name = kPrivateAxis;
-  }
+  explicit PmapProgram(PmapOptions options) : options_(std::move(options)) {}
 
   Jaxpr make(FlatFunction& f) const override {
+    if (!options_.axis_name.empty()) return make_named(f);
+    // Each map without a name has an axis of its own, so that nested ones are spread over the devices too.
+    PmapOptions named = options_;
+    named.axis_name = kPrivateAxis;
+    for (int k = 2; find_axis(named.axis_name); ++k) named.axis_name = fmt::format("{}_{}", kPrivateAxis, k);
+    return PmapProgram(std::move(named)).make_named(f);
+  }
+
+ private:
+  Jaxpr make_named(FlatFunction& f) const {
     std::vector<int> dims = resolve_in_axes(f, options_.in_axes, "pmap");
     const std::int64_t rows = mapped_size(f, dims, options_.axis_size, "pmap");
     if (rows == 0) throw ShapeError("pmap: the mapped axis has size 0; there must be a row for one device at least", f.loc);
@@ -85,7 +93,6 @@ class PmapProgram final : public ProgramMaker {
     });
   }
 
- private:
   [[noreturn]] void throw_too_many_rows(const FlatFunction& f, const std::vector<int>& dims, std::int64_t rows, std::int64_t devices) const {
     std::string what = fmt::format("axis_size is {}", rows);
     for (std::size_t i = dims.size(); i-- > 0;)

@@ -370,13 +370,14 @@ std::vector<Array> run_over_free_axes(const ShardMapParams& p, std::span<const A
 }
 
 namespace {
-/// The first map in the program, also in one that it calls, that has other axes than the mesh.
+/// The first map in the program, also in one that it calls or maps, that has other axes than the mesh.
 const ShardMapParams* find_nested_map(const Jaxpr& j, const MeshAxes& mesh) {
   for (const Eqn& e : j.eqns()) {
     if (is_shard_map(*e.op)) {
       const auto& p = params_as<ShardMapParams>(*e.params);
       const bool other = p.mesh.device_ids.empty() && std::none_of(p.mesh.names.begin(), p.mesh.names.end(), [&](const std::string& a) { return mesh.find(a) >= 0; });
       if (other) return &p;
+      if (const ShardMapParams* inner = find_nested_map(p.jaxpr, mesh)) return inner;
       continue;
     }
     if (e.op->kind != Kind::call && e.op->kind != Kind::control) continue;

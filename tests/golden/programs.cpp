@@ -106,11 +106,13 @@ void run_case(const GoldenProgram& p) {
 }
 
 std::string register_all() try {
-  config.num_cpu_devices = 8;
+  // The environment may say fewer devices: then those programs run that need no more.
+  if (!std::getenv("WEFT_NUM_CPU_DEVICES")) config.num_cpu_devices = 8;
   const auto exact = exact_results();
   for (const std::string set : {"cases", "random"})
     for (const ProgramEntry& entry : tools::read_index(folder_of(set)))
       for (const std::string platform : {"text", "interp", "cpu"}) {
+        if (entry.devices_needed > device_count()) continue;
         const auto found = exact.find(entry.name);
         programs().push_back(
             {platform + ": " + set + "/" + entry.name, set, entry, platform, found == exact.end() ? std::vector<int>() : found->second});

@@ -69,6 +69,34 @@ TEST_CASE("collectives of every dtype") {
   CHECK(near(pmap([](Array a) { return psum(a, "i"); }, {.axis_name = "i"})(many)[0], {8004}, 1e-6));
 }
 
+TEST_CASE("every collective takes every dtype, as vmap's do, with gradients where there are some") {
+  for (DType t : {bool_, int8, int16, int32, int64, uint8, uint16, uint32, uint64, float16, bfloat16, float32, float64, complex64, complex128}) {
+    CAPTURE(t.name());
+    const Array x = convert(reshape(arange(32) * 7 % 5, {4, 8}), t);
+    const auto same = [&](auto f) {
+      CHECK(tree::all_close(device_get(pmap(f, {.axis_name = "i"})(x)), vmap(f, {.axis_name = "i"})(x)));
+      // Over one axis of a mesh of two, of blocks.
+      const Mesh mesh = make_mesh({4, 2}, {"i", "j"});
+      auto blocks = [&](Array a) { return tree::map([](Array y) { return expand_dims(y, 0); }, f(a[0])); };
+      CHECK(tree::all_close(device_get(shard_map(blocks, {.mesh = mesh, .in_specs = P("i"), .out_specs = P("i"), .check_vma = false})(x)), vmap(f, {.axis_name = "i"})(x)));
+    };
+    same([](Array a) {
+      return std::tuple{all_gather(a, "i"), all_gather(a, "i", {.tiled = true}), all_to_all(reshape(a, {4, 2}), "i", 0, 0), all_to_all(a, "i", 0, 0, {.tiled = true}),
+                        ppermute(a, "i", {{0, 1}, {1, 3}}), pshuffle(a, "i", {1, 0, 3, 2}), pbroadcast(a, "i", 2), pswapaxes(reshape(a, {4, 2}), "i", 0)};
+    });
+    same([](Array a) { return std::tuple{psum(a, "i"), psum_scatter(reshape(a, {4, 2}), "i"), psum_scatter(a, "i", {.tiled = true})}; });
+    if (!t.is_complex()) same([](Array a) { return std::tuple{pmax(a, "i"), pmin(a, "i")}; });
+    if (!t.is_bool()) same([](Array a) { return std::tuple{pmean(a, "i")}; });
+    if (t != float32 && t != float64 && !t.is_complex()) continue;
+    auto all = [](Array a) {
+      return psum_scatter(a * a, "i", {.tiled = true}) * 2 + sum(all_gather(a, "i") * all_to_all(reshape(a * a, {4, 2}), "i", 0, 0)(slice(), slice(0, 1)), {0, 1}) +
+             sum(ppermute(a, "i", {{0, 1}, {1, 3}}) * pbroadcast(a, "i", 2));
+    };
+    const auto energy = [](auto f) { return [=](Array v) { return sum(real(f(v) * conj(f(v)))); }; };
+    CHECK(tree::all_close(device_get(grad(energy(pmap(all, {.axis_name = "i"})))(x)), grad(energy(vmap(all, {.axis_name = "i"})))(x), 1e-4, 1e-4));
+  }
+}
+
 TEST_CASE("large arrays are joined in chunks") {
   const Array x = sin(reshape(arange(8 * 300000, float32), {8, 300000}));
   CHECK(tree::all_close(pmap([](Array a) { return psum(a, "i"); }, {.axis_name = "i"})(x)[3], sum(x, 0), 1e-4, 1e-5));
@@ -128,6 +156,25 @@ TEST_CASE("maps within maps") {
   CHECK(near(grad(loss(pmap(pmap(inner, {.axis_name = "j"}), {.axis_name = "i"})))(x), slope.to_vector<double>(), 1e-4));
 }
 
+TEST_CASE("maps within maps share the devices, with and without names") {
+  const Array x = rows(2, 4), cube = reshape(arange(8, float32), {2, 2, 2});
+  auto twice = [](Array a) { return a * 2; };
+  const Array plain = pmap(pmap(twice))(x);
+  CHECK(plain.devices().size() == 8);
+  CHECK(near(plain, (2 * x).to_vector<double>()));
+  const Array half = pmap(pmap([](Array a) { return a + psum(a, "i"); }), {.axis_name = "i"})(x);
+  CHECK(half.devices().size() == 8);
+  CHECK(near(half, (x + sum(x, 0, keepdims)).to_vector<double>()));
+  auto inner = [](Array a) { return psum(a, {"i", "k"}) + 10 * axis_index("j"); };
+  const Array deep = pmap(pmap(pmap(inner, {.axis_name = "k"}), {.axis_name = "j"}), {.axis_name = "i"})(cube);
+  CHECK(deep.devices().size() == 8);
+  CHECK(near(deep, vmap(vmap(vmap(inner, {.axis_name = "k"}), {.axis_name = "j"}), {.axis_name = "i"})(cube).to_vector<double>()));
+  CHECK(pmap(pmap(pmap(twice)))(cube).devices().size() == 8);
+  // An inner axis of the same name hides the outer one.
+  const Array same = pmap(pmap([](Array a) { return psum(a, "i"); }, {.axis_name = "i"}), {.axis_name = "i"})(x);
+  CHECK(near(same, broadcast_to(sum(x, 1, keepdims), {2, 4}).to_vector<double>()));
+}
+
 TEST_CASE("loops with collectives inside, and maps inside loops") {
   const Array x = rows(8, 3);
   auto diffuse = [](Array a) { return scan([](Array c, None) { return std::pair{(c + pmean(c, "i")) / 2, sum(c)}; }, a, none, {.length = 4}); };
@@ -170,7 +217,13 @@ TEST_CASE("mistakes") {
   CHECK(has(error_of<ShapeError>([&] { pmap([](Array a) { return all_to_all(a, "i", 0, 0); }, {.axis_name = "i"})(x); }), "all_to_all"));
   CHECK(has(error_of<ShapeError>([&] { pmap([](Array a) { return psum_scatter(a, "i"); }, {.axis_name = "i"})(x); }), "reduce_scatter"));
   const Array elsewhere = device_put(rows(2, 3), devices()[5]);
-  CHECK(has(error_of<DeviceError>([&] { pmap([](Array a) { return a; })(elsewhere); }), "cpu:5"));
+  for (const char* part : {"args[1]", "f32[2,3]", "cpu:5", "cpu:0, cpu:1"})
+    for (int k = 0; k < 2; ++k) CHECK(has(error_of<DeviceError>([&] { pmap([](Array a, Array b) { return a + b; })(rows(2, 3), elsewhere); }), part));
+  const Mesh two({devices()[2], devices()[3]}, {2}, {"k"});
+  auto on_two = shard_map([](Array a) { return a; }, {.mesh = make_mesh({2}, {"i"}), .in_specs = P("i"), .out_specs = P("i")});
+  on_two(rows(2, 3));
+  for (const char* part : {"args[0]", "'k': 2", "cpu:0, cpu:1"})
+    CHECK(has(error_of<DeviceError>([&] { on_two(device_put(rows(2, 3), NamedSharding{two, P("k")})); }), part));
   // The library goes on.
   CHECK(near(pmap([](Array a) { return a; })(x), x.to_vector<double>()));
 }

@@ -135,6 +135,58 @@ TEST_CASE("a device's program that throws ends the call with its error, and the 
   CHECK(near(mapped(ones(8))[0], {8}));
 }
 
+TEST_CASE("wherever a device throws, the call ends with its error, and the next one runs") {
+  const auto checked = [](Array a) {
+    return pure_callback(
+        [](Array v) {
+          if (v.item<float>() == 3) throw std::runtime_error("three is too many");
+          return v;
+        },
+        ShapeDtypeStruct{{}, float32}, a);
+  };
+  const Mesh mesh = make_mesh({8}, {"i"});
+  const auto check = [&](auto f) {
+    for (int k = 0; k < 2; ++k) {
+      CHECK(has(error_of<std::exception>([&] { f(arange(8, float32)); }), "three is too many"));
+      CHECK(near(device_get(f(ones(8)))(0), {8}));
+    }
+  };
+  check(pmap([&](Array a) { return scan([&](Array c, None) { return std::pair{psum(checked(c), "i") / 8, c}; }, a, none, {.length = 2}).first * 8; }, {.axis_name = "i"}));
+  check(pmap([&](Array a) { return while_loop([](Array c) { return pmax(c, "i") < 8; }, [&](Array c) { return psum(checked(c), "i"); }, a); }, {.axis_name = "i"}));
+  check(pmap([&](Array a) { return cond(pmin(a, "i") < 2, [&](Array c) { return psum(checked(c), "i"); }, [](Array c) { return psum(c, "i"); }, a); }, {.axis_name = "i"}));
+  check(jit(pmap([&](Array a) { return psum(checked(a), "i"); }, {.axis_name = "i"})));
+  check(shard_map([&](Array a) { return psum(expand_dims(checked(a[0]), 0), "i"); }, {.mesh = mesh, .in_specs = P("i"), .out_specs = P("i"), .check_vma = false}));
+  // In a collective's neighbour, and in a program without collectives.
+  check(pmap([&](Array a) { return ppermute(psum(a, "i"), "i", {{0, 0}}) + 0 * checked(a); }, {.axis_name = "i"}));
+  CHECK(has(error_of<std::exception>([&] { pmap(checked)(arange(8, float32)); }), "three is too many"));
+}
+
+TEST_CASE("a collective that not all devices reach is an error at once, which names it and who is missing") {
+  const Array x = arange(8, float32);
+  const auto message = [&](auto f) { return error_of<DistributedError>([&] { pmap(f, {.axis_name = "i"})(x); }); };
+  const auto names = [](const std::string& text, const std::vector<std::string>& parts) {
+    for (const std::string& part : parts) CHECK(has(text, part));
+  };
+  constexpr int kLine = __LINE__;
+  const auto summed = [](Array c) { return psum(c, "i"); };
+  const std::string there = "spmd.cpp:" + std::to_string(kLine + 1);
+  names(message([&](Array a) { return cond(a < 6, summed, [](Array c) { return c; }, a); }), {"cond", "the branch", "psum over `i`", there, "wait there for cpu:6", "pmax or psum"});
+  names(message([&](Array a) { return cond(a < 1, [](Array c) { return c; }, summed, a); }), {"cond", "psum over `i`", there, "wait there for cpu:0"});
+  names(message([&](Array a) { return switch_(convert(a, int32), std::tuple{summed, [](Array c) { return c; }, summed}, a); }), {"it is 0 on cpu:0 and 1 on cpu:1", there, "wait there for cpu:1"});
+  names(message([&](Array a) { return while_loop([](Array c) { return c < 5; }, [&](Array c) { return c + 1 + 0 * summed(c); }, a); }), {"while", "the condition", "psum over `i`", there, "wait there for cpu:5"});
+  // Different numbers of trips.
+  names(message([&](Array a) { return fori_loop(0, convert(a, int32), [&](Array, Array c) { return summed(c); }, a); }), {"while", "wait there for cpu:0"});
+  // Within another loop, and in the loop's condition.
+  names(message([&](Array a) {
+          return scan([&](Array c, None) { return std::pair{cond(c < 4, summed, [](Array v) { return v; }, c), c}; }, a, none, {.length = 3}).first;
+        }),
+        {"cond", there, "wait there for cpu:4"});
+  names(message([&](Array a) { return while_loop([&](Array c) { return c + 0 * summed(c) < 3; }, [](Array c) { return c + 1; }, a); }), {"while", there, "wait there for cpu:3"});
+  // Where no collective is inside, each device goes its own way; and one predicate for all is right.
+  CHECK(near(pmap([](Array a) { return cond(a < 6, [](Array c) { return c * 2; }, [](Array c) { return c; }, a); }, {.axis_name = "i"})(x), {0, 2, 4, 6, 8, 10, 6, 7}));
+  CHECK(near(pmap([&](Array a) { return cond(pmax(a, "i") < 8, summed, [](Array c) { return c; }, a); }, {.axis_name = "i"})(x)[0], {28}));
+}
+
 TEST_CASE("collectives on every number of devices agree with vmap, and their gradients with differences") {
   struct Case {
     const char* name;
