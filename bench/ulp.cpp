@@ -1,6 +1,7 @@
-// ulp [--stride N] [NAME...]: the largest error of compiled float32 functions, in units in the last place, over all 2^32 inputs (or each
-// N-th bit pattern) against the C library in double precision. Results too small for normal numbers count in the smallest normal one's
-// units. One JSON object a function.
+// ulp [--stride N] [--random N] [--dtype float32|float64] [NAME...]: the largest errors of compiled functions, in units in the last place.
+// float32: all 2^32 inputs, or each N-th bit pattern, against the C library in double precision; float64: N random inputs (10^8), half of
+// them over all magnitudes and half in the usual range, against the C library in long double. Functions of two operands: N random pairs in
+// both. Results too small for normal numbers count in the smallest normal one's units. One JSON object a function; one thread.
 #include <fmt/format.h>
 #include <weft/weft.h>
 
@@ -10,96 +11,181 @@
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
-#include <cstring>
 #include <limits>
+#include <random>
 #include <string>
-#include <thread>
+#include <string_view>
 #include <vector>
 
 using namespace weft;
 
 namespace {
 
+std::uint64_t stride = 1, samples = 100000000;
+std::string_view dtype_wanted;
+std::vector<std::string_view> only;
+constexpr std::size_t kChunk = 1 << 20;
+
 double ulps(float got, double want) {
-  if (std::isnan(want)) return std::isnan(got) ? 0 : 1e9;
   const auto rounded = static_cast<float>(want);
-  if (std::isinf(rounded) || std::isinf(got)) {
-    if (got == rounded) return 0;
+  if (got == rounded && std::abs(rounded) <= std::numeric_limits<float>::max()) {
+    if (want == 0) return 0;
+  } else {
+    if (std::isnan(want)) return std::isnan(got) ? 0 : 1e9;
     // One step from overflow is a step, not infinity.
-    return std::abs(std::isinf(got) ? static_cast<double>(rounded) : got) >= .999999 * std::numeric_limits<float>::max() ? 1 : 1e9;
+    if (std::isinf(rounded) || std::isinf(got))
+      return got == rounded ? 0 : std::abs(std::isinf(got) ? rounded : got) >= .999999f * std::numeric_limits<float>::max() ? 1 : 1e9;
   }
-  const int exponent = rounded == 0 ? -126 : std::max(std::ilogb(rounded), -126);
-  return std::abs(got - want) / std::ldexp(1., exponent - 23);
+  const std::uint64_t exponent = std::max<std::uint64_t>(std::bit_cast<std::uint32_t>(rounded) >> 23 & 0xff, 1);
+  return std::abs(got - want) * std::bit_cast<double>((1023 + 127 + 23 - exponent) << 52);
+}
+double ulps(double got, long double want) {
+  if (std::isnan(want)) return std::isnan(got) ? 0 : 1e9;
+  const auto rounded = static_cast<double>(want);
+  if (std::isinf(rounded) || std::isinf(got))
+    return got == rounded ? 0 : std::abs(std::isinf(got) ? rounded : got) >= .999999 * std::numeric_limits<double>::max() ? 1 : 1e9;
+  const int exponent = rounded == 0 ? -1022 : std::max(std::ilogb(rounded), -1022);
+  return static_cast<double>(std::abs(got - want) / std::ldexp(1.0L, exponent - 52));
 }
 
 struct Worst {
-  double error = 0;
-  float at = 0, got = 0;
+  double error = 0, at = 0, second = 0, got = 0;
+  std::uint64_t inputs = 0;
+  void add(double e, double x, double y, double g) {
+    if (e > error) error = e, at = x, second = y, got = g;
+  }
+  void print(std::string_view name, std::string_view dtype, bool two) const {
+    fmt::print("{{\"function\": \"{}\", \"dtype\": \"{}\", \"inputs\": {}, \"ulp\": {:.4f}, \"at\": {:.17g}, {}\"got\": {:.17g}}}\n", name,
+               dtype, inputs, error, at, two ? fmt::format("\"and\": {:.17g}, ", second) : std::string(), got);
+    std::fflush(stdout);
+  }
 };
 
-template <class F>
-void measure(const char* name, F f, double (*reference)(double), std::uint64_t stride) {
-  constexpr std::size_t kChunk = 1 << 22;
-  auto compiled = jit([=](Array x) { return f(x); });
-  const unsigned threads = std::max(1u, std::thread::hardware_concurrency());
-  std::vector<Worst> worst(threads);
-  std::uint64_t inputs = 0;
-  for (std::uint64_t begin = 0; begin < std::uint64_t{1} << 32; begin += kChunk * stride) {
-    std::vector<float> x(kChunk);
-    for (std::size_t i = 0; i < kChunk; ++i) x[i] = std::bit_cast<float>(static_cast<std::uint32_t>(begin + i * stride));
-    const std::vector<float> y = compiled(array(x)).template to_vector<float>();
-    inputs += kChunk;
-    std::vector<std::thread> team;
-    for (unsigned t = 0; t < threads; ++t)
-      team.emplace_back([&, t] {
-        for (std::size_t i = t; i < kChunk; i += threads)
-          if (const double u = ulps(y[i], reference(x[i])); u > worst[t].error) worst[t] = {u, x[i], y[i]};
-      });
-    for (std::thread& t : team) t.join();
+bool wanted(std::string_view name, std::string_view dtype) {
+  return (only.empty() || std::find(only.begin(), only.end(), name) != only.end()) && (dtype_wanted.empty() || dtype_wanted == dtype);
+}
+
+/// Half over all magnitudes, half uniform in [lo, hi].
+class Draw {
+ public:
+  Draw(double lo, double hi, double smallest, double largest) : usual_(lo, hi), exponent_(smallest, largest) {}
+  double operator()() {
+    const std::uint64_t coin = generator_();
+    if (coin & 1) return usual_(generator_);
+    const double x = std::exp2(exponent_(generator_));
+    return coin & 2 ? -x : x;
   }
-  Worst all;
-  for (const Worst& w : worst)
-    if (w.error > all.error) all = w;
-  fmt::print("{{\"function\": \"{}\", \"inputs\": {}, \"ulp\": {:.4f}, \"at\": {:.9g}, \"got\": {:.9g}}}\n", name, inputs, all.error,
-             all.at, all.got);
-  std::fflush(stdout);
+
+ private:
+  std::mt19937_64 generator_{1};
+  std::uniform_real_distribution<double> usual_, exponent_;
+};
+
+template <class F, class N, class W>
+void one(const char* name, F f, N narrow, W wide, double lo, double hi) {
+  const auto compiled = jit([=](Array x) { return f(x); });
+  if (wanted(name, "float32")) {
+    Worst worst;
+    for (std::uint64_t begin = 0; begin < std::uint64_t{1} << 32; begin += kChunk * stride) {
+      std::vector<float> x(kChunk);
+      for (std::size_t i = 0; i < kChunk; ++i) x[i] = std::bit_cast<float>(static_cast<std::uint32_t>(begin + i * stride));
+      const Array results = compiled(array(x));
+      const auto y = results.template data<float>();
+      for (std::size_t i = 0; i < kChunk; ++i) worst.add(ulps(y[i], narrow(x[i])), x[i], 0, y[i]);
+      worst.inputs += kChunk;
+    }
+    worst.print(name, "float32", false);
+  }
+  if (wanted(name, "float64")) {
+    Worst worst;
+    Draw draw(lo, hi, -1074, 1024);
+    while (worst.inputs < samples) {
+      std::vector<double> x(kChunk);
+      for (double& v : x) v = draw();
+      const Array results = compiled(array(x, {kChunk}));
+      const auto y = results.template data<double>();
+      for (std::size_t i = 0; i < kChunk; ++i) worst.add(ulps(y[i], wide(x[i])), x[i], 0, y[i]);
+      worst.inputs += kChunk;
+    }
+    worst.print(name, "float64", false);
+  }
+}
+
+template <class T, class Wider, class F, class R>
+void two(const char* name, std::string_view dtype, F f, R reference) {
+  if (!wanted(name, dtype)) return;
+  const auto compiled = jit([=](Array x, Array y) { return f(x, y); });
+  Worst worst;
+  Draw draw(-20, 20, sizeof(T) == 4 ? -149 : -1074, sizeof(T) == 4 ? 128 : 1024);
+  while (worst.inputs < samples) {
+    std::vector<T> x(kChunk), y(kChunk);
+    for (std::size_t i = 0; i < kChunk; ++i) {
+      x[i] = static_cast<T>(draw()), y[i] = static_cast<T>(draw());
+      // Every second pair of a power has a result in range.
+      if (std::string_view(name) == "pow" && i % 2)
+        x[i] = std::abs(x[i]), y[i] = static_cast<T>(y[i] / 20 * (sizeof(T) == 4 ? 89 : 710) / std::log(static_cast<double>(x[i])));
+    }
+    const Array results = compiled(array(x, {kChunk}), array(y, {kChunk}));
+    const auto z = results.template data<T>();
+    for (std::size_t i = 0; i < kChunk; ++i)
+      worst.add(ulps(z[i], reference(static_cast<Wider>(x[i]), static_cast<Wider>(y[i]))), x[i], y[i], z[i]);
+    worst.inputs += kChunk;
+  }
+  worst.print(name, dtype, true);
 }
 
 }  // namespace
 
 int main(int argc, char** argv) {
-  std::uint64_t stride = 1;
-  std::vector<std::string> only;
   for (int i = 1; i < argc; ++i) {
-    if (!std::strcmp(argv[i], "--stride") && i + 1 < argc)
+    const std::string_view a = argv[i];
+    if (a == "--stride" && i + 1 < argc)
       stride = std::max(1ULL, std::strtoull(argv[++i], nullptr, 10));
+    else if (a == "--random" && i + 1 < argc)
+      samples = std::strtoull(argv[++i], nullptr, 10);
+    else if (a == "--dtype" && i + 1 < argc)
+      dtype_wanted = argv[++i];
     else
-      only.emplace_back(argv[i]);
+      only.push_back(a);
   }
-#define WEFT_ULP(name)                                                          \
-  if (only.empty() || std::find(only.begin(), only.end(), #name) != only.end()) \
-  measure(                                                                      \
-      #name, [](const Array& x) { return name(x); }, [](double x) { return std::name(x); }, stride)
-  WEFT_ULP(exp);
-  WEFT_ULP(exp2);
-  WEFT_ULP(expm1);
-  WEFT_ULP(log);
-  WEFT_ULP(log1p);
-  WEFT_ULP(log2);
-  WEFT_ULP(tanh);
-  WEFT_ULP(sin);
-  WEFT_ULP(cos);
-  WEFT_ULP(tan);
-  WEFT_ULP(asin);
-  WEFT_ULP(acos);
-  WEFT_ULP(atan);
-  WEFT_ULP(sinh);
-  WEFT_ULP(cosh);
-  WEFT_ULP(asinh);
-  WEFT_ULP(acosh);
-  WEFT_ULP(atanh);
-  WEFT_ULP(erf);
-  WEFT_ULP(erfc);
-  WEFT_ULP(cbrt);
+#define WEFT_ULP(name, lo, hi)                                                                    \
+  one(                                                                                            \
+      #name, [](const Array& x) { return weft::name(x); }, [](double x) { return std::name(x); }, \
+      [](long double x) { return std::name(x); }, lo, hi)
+  WEFT_ULP(exp, -700, 700);
+  WEFT_ULP(exp2, -1000, 1000);
+  WEFT_ULP(expm1, -5, 5);
+  WEFT_ULP(log, 0, 10);
+  WEFT_ULP(log1p, -1, 3);
+  WEFT_ULP(log2, 0, 10);
+  WEFT_ULP(tanh, -10, 10);
+  WEFT_ULP(sin, -1000, 1000);
+  WEFT_ULP(cos, -1000, 1000);
+  WEFT_ULP(tan, -10, 10);
+  WEFT_ULP(asin, -1, 1);
+  WEFT_ULP(acos, -1, 1);
+  WEFT_ULP(atan, -5, 5);
+  WEFT_ULP(sinh, -90, 90);
+  WEFT_ULP(cosh, -90, 90);
+  WEFT_ULP(asinh, -10, 10);
+  WEFT_ULP(acosh, 1, 10);
+  WEFT_ULP(atanh, -1, 1);
+  WEFT_ULP(erf, -6, 6);
+  WEFT_ULP(erfc, -6, 28);
+  WEFT_ULP(lgamma, 0, 50);
+  WEFT_ULP(cbrt, -10, 10);
 #undef WEFT_ULP
+  one(
+      "sigmoid", [](const Array& x) { return sigmoid(x); },
+      [](double x) { return x < 0 ? std::exp(x) / (1 + std::exp(x)) : 1 / (1 + std::exp(-x)); },
+      [](long double x) { return x < 0 ? std::exp(x) / (1 + std::exp(x)) : 1 / (1 + std::exp(-x)); }, -40, 40);
+  one(
+      "rsqrt", [](const Array& x) { return rsqrt(x); }, [](double x) { return 1 / std::sqrt(x); },
+      [](long double x) { return 1 / std::sqrt(x); }, 0, 10);
+  two<float, double>("pow", "float32", [](Array x, Array y) { return pow(x, y); }, [](double x, double y) { return std::pow(x, y); });
+  two<double, long double>(
+      "pow", "float64", [](Array x, Array y) { return pow(x, y); }, [](long double x, long double y) { return std::pow(x, y); });
+  two<float, double>("atan2", "float32", [](Array x, Array y) { return atan2(x, y); }, [](double x, double y) { return std::atan2(x, y); });
+  two<double, long double>(
+      "atan2", "float64", [](Array x, Array y) { return atan2(x, y); }, [](long double x, long double y) { return std::atan2(x, y); });
 }

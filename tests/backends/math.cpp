@@ -166,9 +166,9 @@ const Row kRows[] = {
     {"log", MathFunction::log, [](long double x) { return std::log(x); }, 0, 10, 2, 2},
     {"log1p", MathFunction::log1p, [](long double x) { return std::log1p(x); }, -1, 3, 2, 2},
     {"log2", MathFunction::log2, [](long double x) { return std::log2(x); }, 0, 10, 2, 2},
-    {"tanh", MathFunction::tanh, [](long double x) { return std::tanh(x); }, -10, 10, 3, 3},
+    {"tanh", MathFunction::tanh, [](long double x) { return std::tanh(x); }, -10, 10, 2, 2},
     {"logistic", MathFunction::logistic, [](long double x) { return x < 0 ? std::exp(x) / (1 + std::exp(x)) : 1 / (1 + std::exp(-x)); },
-     -80, 20, 3, 3},
+     -80, 20, 2, 2},
     {"sin", MathFunction::sin, [](long double x) { return std::sin(x); }, -1000, 1000, 2, 2},
     {"cos", MathFunction::cos, [](long double x) { return std::cos(x); }, -1000, 1000, 2, 2},
     {"tan", MathFunction::tan, [](long double x) { return std::tan(x); }, -10, 10, 2, 2},
@@ -177,13 +177,13 @@ const Row kRows[] = {
     {"atan", MathFunction::atan, [](long double x) { return std::atan(x); }, -5, 5, 2, 2},
     {"sinh", MathFunction::sinh, [](long double x) { return std::sinh(x); }, -90, 90, 2, 2},
     {"cosh", MathFunction::cosh, [](long double x) { return std::cosh(x); }, -90, 90, 2, 2},
-    {"asinh", MathFunction::asinh, [](long double x) { return std::asinh(x); }, -10, 10, 4, 4},
-    {"acosh", MathFunction::acosh, [](long double x) { return std::acosh(x); }, 1, 10, 4, 4},
-    {"atanh", MathFunction::atanh, [](long double x) { return std::atanh(x); }, -1, 1, 4, 4},
-    {"erf", MathFunction::erf, [](long double x) { return std::erf(x); }, -4, 4, 2, 4},
-    {"erfc", MathFunction::erfc, [](long double x) { return std::erfc(x); }, -4, 10, 4, 4},
+    {"asinh", MathFunction::asinh, [](long double x) { return std::asinh(x); }, -10, 10, 2, 2},
+    {"acosh", MathFunction::acosh, [](long double x) { return std::acosh(x); }, 1, 10, 2, 2},
+    {"atanh", MathFunction::atanh, [](long double x) { return std::atanh(x); }, -1, 1, 2, 2},
+    {"erf", MathFunction::erf, [](long double x) { return std::erf(x); }, -4, 4, 2, 2},
+    {"erfc", MathFunction::erfc, [](long double x) { return std::erfc(x); }, -6, 28, 2, 2},
     {"lgamma", MathFunction::lgamma, [](long double x) { return std::lgamma(x); }, .1, 50, 4, 8},
-    {"cbrt", MathFunction::cbrt, [](long double x) { return std::cbrt(x); }, -10, 10, 2, 4},
+    {"cbrt", MathFunction::cbrt, [](long double x) { return std::cbrt(x); }, -10, 10, 2, 2},
     {"rsqrt", MathFunction::rsqrt, [](long double x) { return 1 / std::sqrt(x); }, 0, 10, 2, 2},
 };
 
@@ -225,17 +225,52 @@ TEST_CASE("pow and atan2 in their corners") {
         const double power = e.floating(e.math(MathFunction::pow, vx, vy)), angle = e.floating(e.math(MathFunction::atan2, vx, vy));
         auto same = [&](double got, double want) {
           if (dtype == float32) want = static_cast<float>(want);
-          return std::isnan(want)
-                     ? std::isnan(got)
-                     : (got == want && std::signbit(got) == std::signbit(want)) || std::abs(got - want) <= 2e-7 * std::abs(want);
+          return std::isnan(want) ? std::isnan(got)
+                                  : (got == want && std::signbit(got) == std::signbit(want)) ||
+                                        std::abs(got - want) <= (dtype == float32 ? 2e-7 : 4.5e-16) * std::abs(want);
         };
         CHECK_MESSAGE(same(power, std::pow(x, y)), "pow: ", power, " not ", std::pow(x, y));
         CHECK_MESSAGE(same(angle, std::atan2(x, y)), "atan2: ", angle, " not ", std::atan2(x, y));
       }
 }
 
+TEST_CASE("powers and angles of float64 are right to two units in the last place") {
+  Evaluator e;
+  std::mt19937_64 random(9);
+  std::uniform_real_distribution<double> unit(-1, 1);
+  double worst_power = 0, worst_angle = 0;
+  const auto try_both = [&](double x, double y) {
+    e.clear();
+    const auto vx = e.input(float64, x), vy = e.input(float64, y);
+    worst_power = std::max(worst_power, ulps(float64, e.floating(e.math(MathFunction::pow, vx, vy)), powl(x, y)));
+    worst_angle = std::max(worst_angle, ulps(float64, e.floating(e.math(MathFunction::atan2, vx, vy)), atan2l(x, y)));
+  };
+  for (int i = 0; i < 20000; ++i) {
+    const double any = std::pow(10., 307 * unit(random));
+    try_both(any, 745 * unit(random) / std::log(any));  // up to where powers are too large or too small
+    try_both(1 + 1e-3 * unit(random), 5e5 * unit(random));
+    try_both(1 + unit(random) * std::pow(10., -16 * std::abs(unit(random))), 1e3 * unit(random));
+    try_both(-std::abs(10 * unit(random)), std::round(30 * unit(random)));
+    try_both(1e-310 * unit(random), 1e-310 * unit(random));
+    try_both(any, any * (1 + unit(random)));
+    try_both(unit(random), unit(random));
+  }
+  MESSAGE("pow: ", worst_power, " ulp, atan2: ", worst_angle);
+  CHECK(worst_power <= 2);
+  CHECK(worst_angle <= 2);
+}
+
 TEST_CASE("arguments of usual size never call the library") {
   Evaluator e;
+  for (DType dtype : {float32, float64})
+    for (double x = -4; x < 4; x += .0371)
+      for (MathFunction f : {MathFunction::asin, MathFunction::acos, MathFunction::atan, MathFunction::cbrt, MathFunction::erf,
+                             MathFunction::erfc, MathFunction::tanh, MathFunction::logistic, MathFunction::expm1, MathFunction::log1p}) {
+        e.clear();
+        e.math(f, e.input(dtype, x));
+        e.math(MathFunction::pow, e.input(dtype, x), e.input(dtype, 1.5));
+        e.math(MathFunction::atan2, e.input(dtype, x), e.input(dtype, 1.5));
+      }
   for (double x = -200; x < 200; x += .37)
     for (MathFunction f : {MathFunction::sin, MathFunction::cos, MathFunction::tan, MathFunction::exp, MathFunction::log})
       e.math(f, e.input(float32, x));

@@ -1,6 +1,7 @@
 // exp and log by range reduction to one binade and a polynomial; what is made of them keeps their relative accuracy near zero.
 #include <cmath>
 #include <limits>
+#include <optional>
 
 #include "backends/codegen/math/coefficients.h"
 #include "backends/codegen/math/functions.h"
@@ -98,12 +99,17 @@ Expr exp(Expr x) {
   return scale(fma(r * r, p, r) + 1., n);
 }
 
-Expr exp_times(Expr x, Expr low, Expr factor) {
+Expr exp_times(Expr x, Expr low, Expr factor, std::optional<Expr> factor_low) {
   const bool wide = x.is_double();
-  const auto [r, n] = reduce_by_ln2(wide ? clamp(x, -746, 710) : clamp(x, -104, 89));
-  const Expr s = r + low;
-  const Expr p = fma(s * s, polynomial(s, wide ? std::span<const double>(exp_f64) : exp_f32), s);
-  return scale(fma(factor, p, factor), n);
+  const Expr clamped = wide ? clamp(x, -746, 710) : clamp(x, -104, 89);
+  const auto [r, n] = reduce_by_ln2(clamped);
+  // r + low in two parts; what rounding r lost counts too.
+  const Format f = format(x);
+  const Expr k = round_to_integer(clamped * kLog2e).value;
+  const Expr rest = low + fma(k, -f.ln2_low, fma(k, -f.ln2_high, clamped) - r);
+  const Expr s = r + rest, s_low = (r - s) + rest;
+  const Expr tail = fma(s * s, polynomial(s, wide ? std::span<const double>(exp_f64) : exp_f32), s_low);
+  return scale(factor + fma(factor, s, factor_low ? fma(factor, tail, *factor_low) : factor * tail), n);
 }
 
 Expr half_exp(Expr x) {
@@ -165,33 +171,24 @@ Expr log2(Expr x) {
 }
 
 Expr tanh(Expr x) {
-  const Expr e = expm1(min(abs(x), x.constant(x.is_double() ? 22 : 10)) * 2.);
-  return copysign(e / (e + 2.), x);
+  const bool wide = x.is_double();
+  const Expr a = abs(x), z = a * a;
+  const Expr small = fma(a * z, polynomial(z, wide ? std::span<const double>(tanh_f64) : tanh_f32), a);
+  const Expr large = 1. - 2. / (exp(min(a, x.constant(wide ? 22 : 10)) * 2.) + 1.);
+  return copysign(select(a < .55, small, large), x);
 }
 
 Expr logistic(Expr x) {
-  const Expr e = exp(-abs(x));
-  return select(x < 0., e, x.constant(1)) / (e + 1.);
-}
-
-Expr pow_f32(Expr x, Expr y) {
-  const Expr wide_y = y.to(float64), magnitude = abs(x), product = wide_y * log(magnitude.to(float64));
-  Expr r = exp(product).to(float32);
-  // The sign and the existence of powers of negative numbers depend on whether y is an integer, and odd.
-  const Expr whole{y.b, y.b->eq(y.b->trunc(y.v), y.v)};
-  const Expr half = y * .5;
-  const Expr odd = whole & Expr{y.b, y.b->ne(y.b->trunc(half.v), half.v)};
-  const Expr negative = x.as_bits() < x.as_bits().integer(0);
-  r = select(negative & odd, -r, r);
-  r = select((x < 0.) & Expr{y.b, y.b->bit_not(whole.v)} & (magnitude < kInf), x.constant(kNan), r);
-  r = select((magnitude == 1.) & (abs(y) == kInf), x.constant(1), r);
-  r = select((x != x) | (y != y), x + y, r);
-  return select((x == 1.) | (y == 0.), x.constant(1), r);
-}
-
-Expr cbrt_f32(Expr x) {
-  const Expr r = copysign(exp(log(abs(x).to(float64)) / 3.).to(float32), x);
-  return select((x == 0.) | (abs(x) == kInf), x, r);
+  // e = exp(-|x|) with what its last sum lost, over 1 + e with the same: the quotient is corrected by its residual.
+  const bool wide = x.is_double();
+  const auto [r, n] = reduce_by_ln2(max(-abs(x), x.constant(wide ? -746 : -104)));
+  const Expr t = fma(r * r, polynomial(r, wide ? std::span<const double>(exp_f64) : exp_f32), r), y = t + 1.;
+  const Expr lowest = n.integer(wide ? -1022 : -126);
+  const Expr e = scale(y, n), e_low = (t - (y - 1.)) * power_of_two(select(n < lowest, lowest, n));
+  const Expr d = e + 1., d_low = (e - (d - 1.)) + e_low, inverse = 1. / d;
+  const Expr above = select(x < 0., e, x.constant(1)), above_low = select(x < 0., e_low, x.constant(0));
+  const Expr q = above * inverse;
+  return fma(fma(-q, d_low, fma(-q, d, above) + above_low), inverse, q);
 }
 
 }  // namespace weft::detail::math

@@ -1,12 +1,14 @@
 // The expansions, one file a family.
 #pragma once
+#include <optional>
+
 #include "backends/codegen/math/emit.h"
 
 namespace weft::detail::math {
 
 Expr exp(Expr x);
-/// exp(x + low) times factor. `low`: what rounding lost of x, far smaller than it.
-Expr exp_times(Expr x, Expr low, Expr factor);
+/// exp(x + low) times factor. `low`: what rounding lost of x, far smaller than it; `factor_low`: of the factor.
+Expr exp_times(Expr x, Expr low, Expr factor, std::optional<Expr> factor_low = {});
 /// exp(x) / 2, also where exp(x) is too large.
 Expr half_exp(Expr x);
 /// exp(x) where it and all it is made of are normal numbers: for float32 |x| < 80.
@@ -18,26 +20,33 @@ Expr log1p(Expr x);
 Expr log2(Expr x);
 Expr tanh(Expr x);
 Expr logistic(Expr x);
-/// x^y for float32, by way of float64.
+/// x^y where `r` is |x|^y: its sign, and the cases in which it is something else.
+Expr power_of(Expr x, Expr y, Expr r);
+/// By way of float64.
 Expr pow_f32(Expr x, Expr y);
+Expr pow_f64(Expr x, Expr y);
 Expr cbrt_f32(Expr x);
+Expr cbrt_f64(Expr x);
 
 Expr sin(Expr x);
 Expr cos(Expr x);
 Expr tan(Expr x);
 /// sin, cos or tan of a float32 of any size but infinity, as the others hand those above 2^18 to the library.
 Expr circular_of_huge_f32(MathFunction f, Expr x);
-Expr atan_f32(Expr x);
-Expr atan2_f32(Expr y, Expr x);
+Expr atan(Expr x);
+Expr atan2(Expr y, Expr x);
 Expr asin_f32(Expr x);
 Expr acos_f32(Expr x);
+Expr asin_f64(Expr x);
+Expr acos_f64(Expr x);
 Expr sinh(Expr x);
 Expr cosh(Expr x);
 Expr asinh(Expr x);
 Expr acosh(Expr x);
 Expr atanh(Expr x);
 Expr erf_f32(Expr x);
-Expr erfc_f32(Expr x);
+Expr erf_f64(Expr x);
+Expr erfc(Expr x);
 Expr erf_inv_f32(Expr x);
 
 }  // namespace weft::detail::math

@@ -47,29 +47,21 @@ KernelValue expand_math(KernelBuilder& b, MathFunction f, std::span<const Kernel
     case MathFunction::rsqrt:
       return (1. / sqrt(x)).v;
     case MathFunction::asin:
-      if (narrow) return math::asin_f32(x).v;
-      break;
+      return (narrow ? math::asin_f32(x) : math::asin_f64(x)).v;
     case MathFunction::acos:
-      if (narrow) return math::acos_f32(x).v;
-      break;
+      return (narrow ? math::acos_f32(x) : math::acos_f64(x)).v;
     case MathFunction::atan:
-      if (narrow) return math::atan_f32(x).v;
-      break;
+      return math::atan(x).v;
     case MathFunction::atan2:
-      if (narrow) return math::atan2_f32(x, y).v;
-      break;
+      return math::atan2(x, y).v;
     case MathFunction::pow:
-      if (narrow) return math::pow_f32(x, y).v;
-      break;
+      return (narrow ? math::pow_f32(x, y) : math::pow_f64(x, y)).v;
     case MathFunction::cbrt:
-      if (narrow) return math::cbrt_f32(x).v;
-      break;
+      return (narrow ? math::cbrt_f32(x) : math::cbrt_f64(x)).v;
     case MathFunction::erf:
-      if (narrow) return math::erf_f32(x).v;
-      break;
+      return (narrow ? math::erf_f32(x) : math::erf_f64(x)).v;
     case MathFunction::erfc:
-      if (narrow) return math::erfc_f32(x).v;
-      break;
+      return math::erfc(x).v;
     case MathFunction::erf_inv:
       if (narrow) return math::erf_inv_f32(x).v;
       break;

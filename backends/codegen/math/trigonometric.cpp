@@ -26,7 +26,9 @@ Quadrant reduce_by_half_pi(Expr x) {
   const double first = wide ? 0x1.921fb54442d18p+0 : 0x1.921fb6p+0, second = wide ? 0x1.1a62633145c06p-54 : -0x1.777a5cp-25,
                third = wide ? 0x1.c1cd129024e08p-106 : -0x1.ee59dap-50;
   const Expr high = fma(n, -first, x), middle = fma(n, -second, high), r = fma(n, -third, middle);
-  return {r, shifted.as_bits(), fma(n, -third, fma(n, -second, high - middle) + (middle - r))};
+  // high - n second in two parts, by Knuth's sum of two numbers of any size, less what is in r.
+  const Expr p = n * second, p_low = fma(n, second, -p), s = high - p, back = s - high, s_low = (high - (s - back)) - (p + back);
+  return {r, shifted.as_bits(), fma(n, -third, ((s - middle) + (s_low - p_low)) + (middle - r))};
 }
 
 Expr sin_polynomial(Expr r) {
@@ -67,8 +69,8 @@ Expr tan(Expr x) {
   return library(MathFunction::tan, is_huge(x), x, select(x == 0., x, select(bit(n, 1), -1. / t, t)));
 }
 
-/// Reduction by Payne and Hanek (SIGNUM Newsletter, 1983): x = m 2^s with an integer m, and of 2/pi 2^s only the 96 bits from the weight 2 down
-/// matter.
+/// Reduction by Payne and Hanek (SIGNUM Newsletter, 1983): x = m 2^s with an integer m, and of 2/pi 2^s only the 96 bits from the weight 2
+/// down matter.
 Expr circular_of_huge_f32(MathFunction f, Expr x) {
   KernelBuilder& b = *x.b;
   const auto wide = [&](std::uint64_t c) { return Expr{&b, b.integer(uint64, static_cast<std::int64_t>(c))}; };
@@ -104,29 +106,6 @@ Expr circular_of_huge_f32(MathFunction f, Expr x) {
   }
   const Expr sine = f == MathFunction::sin ? select(second, -select(odd, c, s), select(odd, c, s)) : select(odd, -c, s) / select(odd, s, c);
   return select(x < 0., -sine, sine) + nan;
-}
-
-Expr atan_f32(Expr x) {
-  // atan(a) = pi/2 - atan(1/a) and pi/4 + atan((a - 1) / (a + 1)) bring the argument below tan(pi/8).
-  const Expr a = abs(x), big = a > 2.414213562373095, middle = a > .4142135623730950;
-  const Expr t = select(big, -1. / a, select(middle, (a - 1.) / (a + 1.), a)), z = t * t;
-  const Expr base = select(big, x.constant(kPi / 2), select(middle, x.constant(kPi / 4), x.constant(0)));
-  const Expr low = select(big, x.constant(kPi / 2 - static_cast<float>(kPi / 2)),
-                          select(middle, x.constant(kPi / 4 - static_cast<float>(kPi / 4)), x.constant(0)));
-  return copysign(base + (fma(t * z, polynomial(z, coefficients::atan_f32), t) + low), x);
-}
-
-Expr atan2_f32(Expr y, Expr x) {
-  const Expr ax = abs(x), ay = abs(y), swap = ay > ax;
-  const Expr small = select(swap, ax, ay), large = select(swap, ay, ax);
-  const double inf = std::numeric_limits<double>::infinity();
-  Expr ratio = small / large;
-  ratio = select(large == 0., x.constant(0), select((ax == inf) & (ay == inf), x.constant(1), ratio));
-  Expr a = math::atan_f32(ratio);
-  a = select(swap, x.constant(kPi / 2) - (a - x.constant(kPi / 2 - static_cast<float>(kPi / 2))), a);
-  const Expr negative = x.as_bits() < x.as_bits().integer(0);
-  a = select(negative, x.constant(kPi) - (a - x.constant(kPi - static_cast<float>(kPi))), a);
-  return select((x != x) | (y != y), x + y, copysign(a, y));
 }
 
 namespace {

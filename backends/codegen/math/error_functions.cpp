@@ -1,0 +1,65 @@
+// The error functions: near zero a polynomial in x^2; further out exp(-x^2) times a polynomial in (x - k) / (x + k) for exp(x^2) erfc(x) (1
+// + 2 x) (M. Shepherd and J. Laframboise, Chebyshev approximation of (1 + 2x) exp(x^2) erfc(x) in 0 <= x < infinity, Mathematics of
+// Computation 36, 1981).
+#include <cmath>
+#include <limits>
+
+#include "backends/codegen/math/coefficients.h"
+#include "backends/codegen/math/functions.h"
+
+namespace weft::detail::math {
+namespace {
+
+using namespace coefficients;
+
+constexpr double kInf = std::numeric_limits<double>::infinity(), kNan = std::numeric_limits<double>::quiet_NaN();
+
+// erf(x) for small x: the one in 2 / sqrt(pi) is added last, so that only its product with x is rounded twice.
+Expr erf_small(Expr x) {
+  const Expr z = x * x;
+  return fma(x, fma(z, polynomial(z, x.is_double() ? std::span<const double>(erf_small_f64) : erf_small_f32), .1283791670955125739), x);
+}
+
+// erfc(c) for c from 0.45 up to where it is too small for a number. What rounding the polynomial's last sum, the quotient and the square
+// lost is added back.
+Expr erfc_tail(Expr c) {
+  const bool wide = c.is_double();
+  const double k = wide ? 3.75 : 2;
+  const std::span<const double> all = wide ? std::span<const double>(erfcx_f64) : erfcx_f32;
+  const double first_low = wide ? erfcx_low_f64 : all[0] - static_cast<float>(all[0]);
+  const Expr t = (c - k) / (c + k), square = c * c;
+  const Expr rest = t * polynomial(t, all.subspan(1)), p = rest + all[0], p_low = rest - (p - all[0]) + first_low;
+  const Expr d = fma(c, 2., c.constant(1)), d_low = fma(c, 2., 1. - d), inverse = 1. / d;
+  const Expr q = p * inverse, q_low = (fma(-q, d, p) + fma(-q, d_low, p_low)) * inverse;
+  return exp_times(-square, -fma(c, c, -square), q, q_low);
+}
+
+}  // namespace
+
+Expr erf_f32(Expr x) {
+  const Expr a = abs(x), u = min(a, x.constant(3.95));
+  const Expr large = copysign(1. - exp_of_small(u * polynomial(u, erf_large_f32)), x);
+  return select(x != x, x, select(a < .92, erf_small(x), large));
+}
+
+Expr erf_f64(Expr x) {
+  const Expr a = abs(x);
+  const Expr large = copysign(1. - erfc_tail(min(a, x.constant(6.5))), x);
+  return select(x != x, x, select(a < 1., erf_small(x), large));
+}
+
+Expr erfc(Expr x) {
+  const Expr a = abs(x), tail = erfc_tail(min(a, x.constant(x.is_double() ? 27.3 : 10.6)));
+  return select(x != x, x, select(a < .46, 1. - erf_small(x), select(x < 0., 2. - tail, tail)));
+}
+
+Expr erf_inv_f32(Expr x) {
+  // w = -log(1 - x^2), without cancellation near 1 (M. Giles, Approximating the erfinv function, GPU Computing Gems, 2010).
+  const Expr w = -log1p(-(x * x));
+  const Expr central = polynomial(w - 2.5, erf_inv_central_f32);
+  const Expr tail = polynomial(sqrt(w) - 3., erf_inv_tail_f32);
+  const Expr y = x * select(w < 5., central, tail), a = abs(x);
+  return select(a == 1., copysign(x.constant(kInf), x), select(a > 1., x.constant(kNan), y));
+}
+
+}  // namespace weft::detail::math
