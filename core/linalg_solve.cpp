@@ -158,7 +158,8 @@ Array solve(Arg a, Arg b) {
     return moveaxis(detail::reshape_to(y, moved.shape(), loc), 0, -2);
   }
   const Shape leading = detail::common_leading("solve", a, b, x.shape(), columns.shape());
-  const Array y = detail::solve_matrices(detail::with_leading(x, leading), detail::with_leading(columns, leading), loc);
+  const Array right = detail::with_leading(columns, leading);
+  const Array y = right.size() == 0 ? right : detail::solve_matrices(detail::with_leading(x, leading), right, loc);
   return vector ? squeeze(y, -1) : y;
 }
 
@@ -179,6 +180,7 @@ Array triangular_solve(Arg a, Arg b, TriangularOptions options) {
 Array inv(Arg a) {
   LocScope scope(a.where());
   const Array x = matrix_operand(a, "inv", true);
+  if (x.size() == 0) return x;
   return solve(Arg(x, a.where()), broadcast_to(detail::identity_like(x, x.shape().back()), x.shape()));
 }
 

@@ -22,3 +22,14 @@ TEST_CASE("singular and eigenvalues of matrices with infinite elements are NaN, 
   CHECK(std::isnan(sum(linalg::svdvals(huge)).item<double>()));
   CHECK(std::isnan(sum(real(linalg::pinv(huge))).item<double>()));
 }
+
+TEST_CASE("systems without equations, without right-hand sides, and none at all") {
+  CHECK(linalg::inv(zeros({2, 0, 0})).shape() == Shape{2, 0, 0});
+  CHECK(linalg::inv(zeros({0, 3, 3})).shape() == Shape{0, 3, 3});
+  CHECK(linalg::solve(zeros({0, 0}), zeros(0)).shape() == Shape{0});
+  CHECK(linalg::solve(zeros({2, 0, 0}), zeros({0, 4})).shape() == Shape{2, 0, 4});
+  CHECK(linalg::solve(eye(3), zeros({3, 0})).shape() == Shape{3, 0});
+  CHECK(linalg::solve(zeros({0, 3, 3}, float64), zeros({0, 3, 1})).dtype() == float64);
+  CHECK(jit([](Array a) { return linalg::inv(a); })(zeros({0, 0})).shape() == Shape{0, 0});
+  CHECK(grad([](Array a) { return sum(linalg::solve(a, zeros({2, 0}))); })(eye(2)).shape() == Shape{2, 2});
+}
