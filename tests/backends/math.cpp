@@ -255,6 +255,13 @@ TEST_CASE("powers and angles of float64 are right to two units in the last place
     try_both(any, any * (1 + unit(random)));
     try_both(unit(random), unit(random));
   }
+  for (DType dtype : {float32, float64})  // the smallest numbers there are
+    for (int i = 1; i < 12; ++i)
+      for (int k = 1; k < 12; ++k) {
+        e.clear();
+        const double unit_there = dtype == float32 ? 0x1p-149 : 0x1p-1074, x = i * unit_there, y = -k * unit_there;
+        CHECK(ulps(dtype, e.floating(e.math(MathFunction::atan2, e.input(dtype, x), e.input(dtype, y))), atan2l(x, y)) <= 2);
+      }
   MESSAGE("pow: ", worst_power, " ulp, atan2: ", worst_angle);
   CHECK(worst_power <= 2);
   CHECK(worst_angle <= 2);

@@ -31,7 +31,10 @@ Halved halve(Expr a) {
 Expr angle_of(Expr a, Expr b) {
   const bool wide = a.is_double();
   const double half_pi_low = wide ? kHalfPiLow : kHalfPiLowNarrow;
-  const Expr huge = max(a, b) > (wide ? 0x1p1000 : 0x1p120), scale = select(huge, a.constant(0x1p-60), a.constant(1));
+  // So that sums stay numbers, and halves exact.
+  const Expr larger = max(a, b), one = a.constant(1);
+  const Expr scale = select(larger > (wide ? 0x1p1000 : 0x1p120), a.constant(0x1p-60),
+                            select(larger < (wide ? 0x1p-960 : 0x1p-80), a.constant(0x1p60), one));
   const Expr both = (a == kInf) & (b == kInf);
   a = select(both, a.constant(1), a * scale), b = select(both, b.constant(1), b * scale);
   const Expr middle = a > b * .5, big = b < a * kTanEighth;
