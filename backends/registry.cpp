@@ -29,7 +29,7 @@ class LocalHost final : public Host {
     if (x.buffer && !x.buffer->on_host()) accelerators().wait(x.buffer);
     if (!x.buffer)
       for (const Ref<Buffer>& b : x.shards)
-        if (!b->on_host()) accelerators().wait(b);
+        if (b && !b->on_host()) accelerators().wait(b);  // null where another process holds it
   }
   void read(const ConcreteArray& x, void* out, SourceLoc) override { read_all(x, out); }
 };

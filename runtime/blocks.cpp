@@ -129,14 +129,14 @@ Ref<Buffer> box_of(const Array& x, std::span<const std::int64_t> start, const Sh
   const std::int64_t itemsize = aval.dtype.itemsize();
   const auto bytes = static_cast<std::size_t>(box.num_elements() * itemsize);
   const ConcreteArray* c = as_concrete(x);
-  const bool beyond = c && std::any_of(c->shards.begin(), c->shards.end(), [](const Ref<Buffer>& b) { return !b->on_host(); });
+  const bool beyond = c && std::any_of(c->shards.begin(), c->shards.end(), [](const Ref<Buffer>& b) { return b && !b->on_host(); });
   if (is_accelerator(device) || beyond || any_beyond_host({&x, 1})) {
     // Whole arrays and shards move as they are; everything else is cut out on the host.
     if (c && c->buffer && box == aval.shape) return moved(c->buffer, device);
     if (c && c->buffer) return moved(box_of(wrap_buffer(aval, on_host(c->buffer)), start, box, 0), device);
     if (!c) return moved(box_of(x, start, box, 0), device);
     std::vector<Ref<Buffer>> shards;
-    for (const Ref<Buffer>& b : c->shards) shards.push_back(on_host(b));
+    for (const Ref<Buffer>& b : c->shards) shards.push_back(b ? on_host(b) : b);
     if (beyond) return moved(box_of(Array(Ref<ArrayImpl>(new ConcreteArray(aval, std::move(shards), c->placement))), start, box, 0), device);
     return moved(box_of(x, start, box, 0), device);
   }

@@ -87,7 +87,9 @@ static std::pair<Array, Array> optimise(const Array& guess) {
     const Array clipped = slope / maximum(1, linalg::norm(slope)), count = a.count + 1;
     const Array mean = .9f * a.mean + .1f * clipped, square = .99f * a.square + .01f * clipped * clipped;
     const Array by = mean / (1 - pow(.9f, count)) / (sqrt(square / (1 - pow(.99f, count))) + 1e-6f);
-    return std::pair{Adam{a.control - .03f * by, mean, square, count}, value};
+    // Steps that shrink to nothing: of constant ones the last may lead anywhere near the least cost.
+    const Array length = .03f * (1 - a.count / kUpdates);
+    return std::pair{Adam{a.control - length * by, mean, square, count}, value};
   };
   const auto [last, costs] = scan(update, Adam{guess, zeros_like(guess), zeros_like(guess), 0.f}, none, {.length = kUpdates});
   return {last.control, costs};
