@@ -9,6 +9,7 @@
 #include "core/error.h"
 #include "core/ops/call.h"
 #include "core/ops/control.h"
+#include "core/ops/process_local.h"
 #include "core/ops/shard_map.h"
 #include "core/ops/sharding_constraint.h"
 #include "core/trace.h"
@@ -35,7 +36,7 @@ bool same_mesh(const MeshAxes& a, const MeshAxes& b) {
 /// Whether every equation can run in a program of a device of the mesh.
 bool can_partition(const Jaxpr& j, const MeshAxes& mesh) {
   for (const Eqn& e : j.eqns()) {
-    if (has_effects(e) || e.op->kind == Kind::effect || e.op->kind == Kind::collective) return false;
+    if (has_effects(e) || e.op->kind == Kind::effect || e.op->kind == Kind::collective || is_process_local(*e.op)) return false;
     if (is_shard_map(*e.op)) {
       const auto& p = params_as<ShardMapParams>(*e.params);
       if (!same_mesh(p.mesh, mesh) || p.manual_axes().size() != p.mesh.names.size()) return false;

@@ -1,6 +1,8 @@
 // From groups of roots to kernels and steps.
 #include <algorithm>
+#include <functional>
 #include <map>
+#include <numeric>
 
 #include "backends/codegen/planner.h"
 #include "core/ops/scatter.h"
@@ -91,24 +93,34 @@ class KernelFormer final : public LeafReader {
     for (std::size_t d = 0; d < at.size(); ++d) position = dag_.combine(position, 1, at[d], strides[d]);
     return position;
   }
+  /// How far the elements that belong to one outer point lie apart, in each dimension: from the first to one behind the last. Where the
+  /// outer loop is the fast part of a dimension, that is more than their number.
+  std::vector<std::int64_t> inner_extents(const Member& m) {
+    const Aval& aval = p_.avals_[m.var];
+    std::vector<std::int64_t> extents(static_cast<std::size_t>(aval.ndim()), 1);
+    for (std::size_t k = 0; k < m.root->parallel.size(); ++k) {
+      const Root::Dim& loop = m.root->parallel[k];
+      if (m.outer[k] >= 0 || loop.value_dim < 0 || loop.value_dim >= aval.ndim()) continue;
+      std::int64_t& extent = extents[static_cast<std::size_t>(loop.value_dim)];
+      extent = std::max(extent, loop.size * loop.scale);
+    }
+    for (int d = 0; d < aval.ndim(); ++d) {
+      std::int64_t& extent = extents[static_cast<std::size_t>(d)];
+      if (m.root->kind == Root::Kind::cumulative && extent == 1 && !is_looped(m, d)) extent = aval.shape[d];
+    }
+    return extents;
+  }
   /// The position among the elements that belong to one outer point.
   NodeId inner_position(const Member& m, std::span<const NodeId> at) {
     NodeId position = dag_.index(0);
-    const Aval& aval = p_.avals_[m.var];
-    for (int d = 0; d < aval.ndim(); ++d) {
-      if (aval.shape[d] == 1) continue;
-      NodeId c = at[static_cast<std::size_t>(d)];
-      std::int64_t extent = 1;
-      for (std::size_t k = 0; k < m.root->parallel.size(); ++k) {
-        const Root::Dim& loop = m.root->parallel[k];
-        if (loop.value_dim != d) continue;
-        if (m.outer[k] >= 0)
-          c = dag_.combine(c, 1, dag_.index_dim(m.outer[k]), -loop.scale);
-        else
-          extent = std::max(extent, loop.size * loop.scale);
-      }
-      if (m.root->kind == Root::Kind::cumulative && extent == 1 && !is_looped(m, d)) extent = aval.shape[d];
-      if (extent != 1) position = dag_.combine(position, extent, c, 1);
+    const std::vector<std::int64_t> extents = inner_extents(m);
+    for (std::size_t d = 0; d < extents.size(); ++d) {
+      if (extents[d] == 1) continue;
+      NodeId c = at[d];
+      for (std::size_t k = 0; k < m.root->parallel.size(); ++k)
+        if (m.root->parallel[k].value_dim == static_cast<int>(d) && m.outer[k] >= 0)
+          c = dag_.combine(c, 1, dag_.index_dim(m.outer[k]), -m.root->parallel[k].scale);
+      position = dag_.combine(position, extents[d], c, 1);
     }
     return position;
   }
@@ -185,10 +197,8 @@ class KernelFormer final : public LeafReader {
   const Storage& storage(Member& m) {
     if (m.storage.arg >= 0) return m.storage;
     const Aval& aval = p_.avals_[m.var];
-    std::int64_t inner = 1;
-    for (std::size_t k = 0; k < m.root->parallel.size(); ++k)
-      if (m.outer[k] < 0) inner *= m.root->parallel[k].size;
-    if (m.root->kind == Root::Kind::cumulative) inner *= m.root->reduce[0];
+    const std::vector<std::int64_t> extents = inner_extents(m);
+    const std::int64_t inner = std::accumulate(extents.begin(), extents.end(), std::int64_t{1}, std::multiplies<>());
     if (inner * aval.dtype.itemsize() > kMaxScratchBytes) {
       m.storage = {argument(p_.buffer_of(m.var), aval.dtype, aval.size()), false};
       store(m, m.storage.arg, row_major(aval, m.coords));

@@ -120,7 +120,8 @@ TEST_CASE("complex quotients of infinities and zeros are C's, products follow th
     const std::string dot =
         "dot_general[dimension_numbers=(([1], [0]), ([], [])) out_sharding=None precision=None preferred_element_type=None]";
     for (const char* backend : {"interp", "cpu"}) {
-      const auto quotients = run(backend, "div", {column, row}), products = run(backend, "mul", {column, row}), dots = run(backend, dot, {column, row});
+      const auto quotients = run(backend, "div", {column, row}), products = run(backend, "mul", {column, row}),
+                 dots = run(backend, dot, {column, row});
       int wrong_quotients = 0, wrong_products = 0, wrong_dots = 0;
       for (std::size_t i = 0; i < parts.size(); ++i)
         for (std::size_t k = 0; k < parts.size(); ++k) {
@@ -150,4 +151,18 @@ TEST_CASE("lu of a matrix with a NaN: it goes where elimination takes it, as in 
     CHECK(where(isnan(r[0]), -9, r[0]).to_vector<double>() == std::vector<double>{1, 2, 0, -9, 0, 1, -9, -9, 3, 2, 1. / 3, -9});
     CHECK(r[1].to_vector<int>() == std::vector<int>{1, 0, 0, 1, 1, 0});
   }
+}
+
+TEST_CASE("what a kernel keeps of a dimension whose fast part is an outer loop has room for all of it") {
+  const Array a = reshape(linspace(-1., 2., 2 * 4 * 33, float64), {2, 4, 33}), e = linspace(1., -1., 132, float64);
+  CHECK(difference(
+            "a:f64[2,4,33] e:f64[132]. let f:f64[2,4,33] = exp a; h:f64[4,33,2] = transpose[permutation=(1, 2, 0)] f;"
+            " i:f64[132,2] = reshape[new_sizes=(132, 2)] h;"
+            " j:f64[132,1] = slice[limit_indices=(132, 2) start_indices=(0, 1) strides=(1, 2)] i;"
+            " k:f64[132,1] = slice[limit_indices=(132, 2) start_indices=(0, 0) strides=(1, 2)] i;"
+            " l:f64[132] = reshape[new_sizes=(132,)] k; m:f64[132] = reshape[new_sizes=(132,)] j; n:f64[132] = max l m;"
+            " q:f64[132] = max e n; r:f64[4,33] = reshape[new_sizes=(4, 33)] q; s:bf16[4,33] = convert_element_type[new_dtype=bfloat16] r;"
+            " u:f64[99] = slice[limit_indices=(99,) start_indices=(0,)] q; v:f64[3,33] = reshape[new_sizes=(3, 33)] u;"
+            " w:f64[3,33] = tanh v; y:f64[1,33] = slice[limit_indices=(1, 33) start_indices=(0, 0)] w in (r, s, y)",
+            Arrays{a, e}, 1e-12) == "");
 }

@@ -72,7 +72,9 @@ Array Generator::pick_inexact() {
 }
 Array Generator::pick_number() {
   const Array& x = pick();
-  return x.dtype().is_bool() ? as(x, dtype()) : x;
+  if (!x.dtype().is_bool()) return x;
+  const DType d = dtype();
+  return as(x, d.is_bool() ? DType(int32) : d);
 }
 Array Generator::pick_integer() {
   for (int i = 0; i < 4; ++i)
