@@ -154,15 +154,20 @@ TEST_CASE("lu of a matrix with a NaN: it goes where elimination takes it, as in 
 }
 
 TEST_CASE("what a kernel keeps of a dimension whose fast part is an outer loop has room for all of it") {
-  const Array a = reshape(linspace(-1., 2., 2 * 4 * 33, float64), {2, 4, 33}), e = linspace(1., -1., 132, float64);
+  const Array parts = reshape(linspace(-1., 2., 2 * 4 * 33, float64), {2, 4, 33}), a = complex(parts, 1. - parts),
+              c = complex(2. + parts, parts);
+  const Array e = linspace(1., -1., 132, float64);
   CHECK(difference(
-            "a:f64[2,4,33] e:f64[132]. let f:f64[2,4,33] = exp a; h:f64[4,33,2] = transpose[permutation=(1, 2, 0)] f;"
-            " i:f64[132,2] = reshape[new_sizes=(132, 2)] h;"
-            " j:f64[132,1] = slice[limit_indices=(132, 2) start_indices=(0, 1) strides=(1, 2)] i;"
-            " k:f64[132,1] = slice[limit_indices=(132, 2) start_indices=(0, 0) strides=(1, 2)] i;"
-            " l:f64[132] = reshape[new_sizes=(132,)] k; m:f64[132] = reshape[new_sizes=(132,)] j; n:f64[132] = max l m;"
-            " q:f64[132] = max e n; r:f64[4,33] = reshape[new_sizes=(4, 33)] q; s:bf16[4,33] = convert_element_type[new_dtype=bfloat16] r;"
-            " u:f64[99] = slice[limit_indices=(99,) start_indices=(0,)] q; v:f64[3,33] = reshape[new_sizes=(3, 33)] u;"
-            " w:f64[3,33] = tanh v; y:f64[1,33] = slice[limit_indices=(1, 33) start_indices=(0, 0)] w in (r, s, y)",
-            Arrays{a, e}, 1e-12) == "");
+            "a:c128[2,4,33] c:c128[2,4,33] e:f64[132]. let "
+            "f:c128[2,4,33] = div a c; g:f64[2,4,33] = real f; h:f64[4,33,2] = transpose[permutation=(1, 2, 0)] g; "
+            "i:f64[132,2] = reshape[new_sizes=(132, 2)] h; "
+            "j:f64[132,1] = slice[limit_indices=(132, 2) start_indices=(0, 1) strides=(1, 2)] i; "
+            "k:f64[132,1] = slice[limit_indices=(132, 2) start_indices=(0, 0) strides=(1, 2)] i; "
+            "l:f64[132] = reshape[new_sizes=(132,)] k; m:f64[132] = reshape[new_sizes=(132,)] j; n:f64[132] = max l m; "
+            "q:f64[132] = max e n; r:f64[4,33] = reshape[new_sizes=(4, 33)] q; s:bf16[4,33] = convert_element_type[new_dtype=bfloat16] r; "
+            "t:f64[132] = reshape[new_sizes=(132,)] r; "
+            "u:f64[99] = slice[limit_indices=(99,) start_indices=(0,)] t; v:f64[3,33] = reshape[new_sizes=(3, 33)] u; "
+            "w:f64[3,33] = tanh v; x:bf16[3,33] = convert_element_type[new_dtype=bfloat16] w; y:bf16[1,33] = slice[limit_indices=(1, 33) "
+            "start_indices=(0, 0)] x in (r, s, y) ",
+            Arrays{a, c, e}, 1e-12) == "");
 }
