@@ -6,6 +6,7 @@
 // The work is cut along the batch, by the sizes alone.
 #include <algorithm>
 #include <array>
+#include <bit>
 #include <cstring>
 #include <optional>
 
@@ -31,6 +32,8 @@ struct Geometry {
   Dims src_size, dst_size, kernel, stride, dilation, low, high;
   Dims src_strides, weights_strides, dst_strides;
   double multiplications = 0;
+  bool gaps = false;            ///< padding or holes: zeros that belong to no operand
+  bool all_taps_matter = true;  ///< each element of rhs is multiplied with some element of lhs
 
   Dims src() const { return with_front({batch, inputs}, src_size); }
   Dims dst() const { return with_front({batch, outputs}, dst_size); }
@@ -52,6 +55,32 @@ Dims first_swapped(Dims d) {
   std::swap(d[0], d[1]);
   return d;
 }
+/// Whether each tap of the window lies on an element under some position of the window.
+bool each_tap_matters(const WindowDim& d) {
+  for (std::int64_t tap = 0; tap < d.window; ++tap) {
+    const std::int64_t behind = d.low - tap * d.window_dilation;
+    std::int64_t at = behind > 0 ? (behind + d.stride - 1) / d.stride : 0;
+    const std::int64_t end = std::min(d.positions(), at + d.base_dilation);  // from there on the holes are the same ones
+    while (at < end && d.element(at, tap) < 0) ++at;
+    if (at >= end) return false;
+  }
+  return true;
+}
+
+/// Whether some element is an infinity or NaN.
+bool any_nonfinite(const float* x, std::int64_t n) {
+  constexpr std::uint32_t kExponent = 0x7f800000;
+  for (std::int64_t i = 0; i < n;) {
+    std::uint32_t found = 0;
+    for (const std::int64_t end = std::min(n, i + 4096); i < end; ++i) {
+      const auto bits = std::bit_cast<std::uint32_t>(x[i]);
+      found |= static_cast<std::uint32_t>((bits & kExponent) == kExponent);
+    }
+    if (found) return true;
+  }
+  return false;
+}
+
 /// The stride of groups put in front of strides by (channels in which the groups are, ...).
 Dims with_groups(const Dims& d, std::int64_t channels_of_group) { return Geometry::with_front({d[0] * channels_of_group}, d); }
 
@@ -69,6 +98,8 @@ std::optional<Geometry> make_geometry(Geometry::Form form, const ConvParams& p, 
   bool holes = false, strided = false;
   for (const WindowDim& d : windows) {
     holes |= d.base_dilation > 1, strided |= d.stride > 1;
+    g.gaps |= d.base_dilation > 1 || d.low > 0 || d.high > 0;
+    g.all_taps_matter = g.all_taps_matter && each_tap_matters(d);
     g.multiplications *= static_cast<double>(d.window);
   }
   switch (form) {
@@ -209,7 +240,8 @@ class Piece {
 
 class Convolution final : public NativeStep {
  public:
-  Convolution(Geometry g, const ConvParams& p, const Shape& rhs, bool own_layouts) : g_(std::move(g)) {
+  Convolution(Geometry g, const ParamsBase& params, std::span<const Aval> operands, const Aval& result, bool own_layouts)
+      : g_(std::move(g)), params_(&params), avals_{operands[0], operands[1], result} {
     forbid_library_threads();
     wanted_ = g_.multiplications < 3e6 ? 1 : static_cast<std::int64_t>(std::clamp(g_.multiplications / 1.5e7, 2., 64.));
     while (wanted_ & (wanted_ - 1)) wanted_ += wanted_ & -wanted_;  // a power of two
@@ -233,14 +265,29 @@ class Convolution final : public NativeStep {
       copy_weights_ = g_.form == Geometry::Form::backward_weights ? Piece::make_copy(w, user_weights_) : Piece::make_copy(user_weights_, w);
     if (g_.form == Geometry::Form::backward_data) {
       turned_ = true;
-      rhs_strides_ = strides_by(rhs, p.dimension_numbers.rhs_spec);
+      rhs_strides_ = strides_by(operands[1].shape, params_as<ConvParams>(params).dimension_numbers.rhs_spec);
     }
   }
 
   bool is_fast() const { return main_->is_fast(); }
   bool is_hopeless() const { return main_->is_hopeless(); }
 
+  /// oneDNN passes over some of the zeros of padding and holes, others it multiplies. So does weft's reference, always: an infinity or NaN
+  /// of rhs makes a NaN there. The smaller one of rhs and the result tells whether there is any.
   void run(std::span<void* const> addresses) const override {
+    const auto nonfinite = [&](std::size_t i) { return any_nonfinite(static_cast<const float*>(addresses[i]), avals_[i].size()); };
+    const bool look_first = g_.gaps && (!g_.all_taps_matter || avals_[1].size() <= avals_[2].size());
+    if (look_first && nonfinite(1)) return run_reference(addresses);
+    run_library(addresses);
+    if (g_.gaps && !look_first && nonfinite(2) && nonfinite(1)) run_reference(addresses);
+  }
+
+ private:
+  void run_reference(std::span<void* const> addresses) const {
+    const HostTensor in[] = {{avals_[0], addresses[0]}, {avals_[1], addresses[1]}}, out[] = {{avals_[2], addresses[2]}};
+    conv_reference({*params_, in, out});
+  }
+  void run_library(std::span<void* const> addresses) const {
     forbid_library_threads();
     auto *lhs = static_cast<float*>(addresses[0]), *rhs = static_cast<float*>(addresses[1]), *out = static_cast<float*>(addresses[2]);
     const std::size_t bytes = main_->weights().get_size();
@@ -281,7 +328,6 @@ class Convolution final : public NativeStep {
     }
   }
 
- private:
   template <class F>
   void in_pieces(F&& f) const {
     const auto one = [&](std::int64_t i) {
@@ -313,6 +359,8 @@ class Convolution final : public NativeStep {
   }
 
   const Geometry g_;
+  const ParamsRef params_;
+  const std::array<Aval, 3> avals_;  ///< of lhs, rhs and the result
   std::int64_t wanted_ = 1, piece_ = 1, pieces_ = 1;
   std::unique_ptr<Piece> main_, last_;
   memory::desc user_weights_;
@@ -337,7 +385,7 @@ std::unique_ptr<NativeStep> make_convolution(const ParamsBase& params, std::span
     const std::optional<Geometry> g = make_geometry(form, p, operands[0].shape, operands[1].shape, result.shape);
     if (!g) continue;
     for (const bool own_layouts : {true, false}) try {
-        auto c = std::make_unique<Convolution>(*g, p, operands[1].shape, own_layouts);
+        auto c = std::make_unique<Convolution>(*g, params, operands, result, own_layouts);
         if (c->is_fast()) return c;
         if (!best && !c->is_hopeless()) best = std::move(c);
       } catch (const dnnl::error&) {

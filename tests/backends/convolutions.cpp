@@ -160,6 +160,31 @@ TEST_CASE("pooling: windows are expressions of kernels") {
   CHECK(all({5, 7}, {2, 3}, "SAME").error < 1e-6);
 }
 
+TEST_CASE("convolutions: an infinity or NaN in the kernel over padding and holes") {
+  const float inf = std::numeric_limits<float>::infinity(), nan = std::nanf("");
+  const auto with = [](const Shape& shape, std::int64_t at, float value) {
+    std::vector<float> v = samples(shape, 2, float32).to_vector<float>();
+    v[static_cast<std::size_t>(at)] = value;
+    return array(v, shape);
+  };
+  const auto same = [](const Shape& x, const Array& kernel, const Shape& strides, const std::vector<std::pair<int, int>>& padding,
+                       const ConvOptions& options) {
+    const Comparison c = compare([&](Xs in) { return std::vector<Array>{conv_general_dilated(in[0], in[1], strides, padding, options)}; },
+                                 {samples(x, 1, float32), kernel});
+    CHECK(c.error < 2e-6);
+    CHECK(c.fast == 1);
+  };
+  for (float v : {inf, -inf, nan}) {
+    same({1, 2, 1}, with({2, 2, 2}, 6, v), {1}, {{2, 2}}, {});
+    same({4, 16, 9, 8}, with({16, 16, 3, 3}, 0, v), {1, 1}, {{1, 1}, {1, 1}}, {});
+    same({4, 16, 9, 8}, with({16, 16, 3, 3}, 8, v), {2, 2}, {{1, 1}, {1, 1}}, {});
+    same({2, 3, 9, 8}, with({4, 3, 3, 3}, 4, v), {1, 1}, {{2, 1}, {1, 2}}, {.lhs_dilation = {2, 2}});
+    same({2, 3, 9, 8}, with({4, 3, 9, 8}, 20, v), {1, 1}, {{1, 1}, {1, 1}}, {});   // as a gradient in the kernel
+    same({2, 3, 9, 8}, with({4, 3, 11, 10}, 0, v), {1, 1}, {{1, 1}, {1, 1}}, {});  // its first tap lies in the padding only
+    same({2, 1, 1}, with({2, 1, 1}, 1, v), {1}, {{1, 1}}, {.rhs_dilation = {2}});
+  }
+}
+
 TEST_CASE("pooling: equal elements, infinities and NaN") {
   const float inf = std::numeric_limits<float>::infinity(), nan = std::nanf("");
   const Array x = array(std::vector<float>{1, 1, 1, 1, -inf, -inf, -inf, -inf, nan, 2, 3, nan, 0, -0.f, inf, inf}, {4, 4});
@@ -172,10 +197,7 @@ TEST_CASE("pooling: equal elements, infinities and NaN") {
       {x});
   CHECK(c.error == 0);
   for (DType t : {int8, int32, uint8, float16, bfloat16, float64})
-    CHECK(compare(
-              [](Xs in) {
-                return std::vector{max_pool(in[0], {2, 2}), min_pool(in[0], {2, 3})};
-              },
-              {samples({2, 6, 6, 3}, 1, t)})
-              .error == 0);
+    CHECK(
+        compare([](Xs in) { return std::vector{max_pool(in[0], {2, 2}), min_pool(in[0], {2, 3})}; }, {samples({2, 6, 6, 3}, 1, t)}).error ==
+        0);
 }

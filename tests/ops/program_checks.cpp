@@ -14,6 +14,7 @@
 #include "runtime/executable.h"
 #include "samples.h"
 #include "tools/programs.h"
+#include "tools/reverse.h"
 
 namespace weft::test {
 
@@ -105,29 +106,12 @@ std::vector<Array> run(const Jaxpr& program, const std::vector<Array>& inputs) {
 }  // namespace
 
 Jaxpr gradient_program(const Jaxpr& program, const std::vector<bool>& wrt) {
-  const LinearizedProgram lin = linearize_program(program, wrt);
-  lin.primal.check();
-  lin.linear.check();
-  const auto linear_inputs = lin.linear.data().input_avals();
-  std::vector<bool> linear(linear_inputs.size(), true);
-  std::fill_n(linear.begin(), lin.num_residuals, false);
-  const std::vector<Aval> cotangents = lin.linear.data().output_avals();
-  const TransposedProgram back = transpose_program(lin.linear, linear, std::vector<bool>(cotangents.size(), true));
-  back.jaxpr.check();
-
+  const tools::Reverse reverse(program, wrt);
   const auto inputs = program.data().input_avals();
   TraceRequest request{"gradient", {inputs.begin(), inputs.end()}, {}};
-  request.inputs.insert(request.inputs.end(), cotangents.begin(), cotangents.end());
+  request.inputs.insert(request.inputs.end(), reverse.cotangent_types().begin(), reverse.cotangent_types().end());
   const Jaxpr gradient = trace_jaxpr(request, [&](std::span<const Array> args) {
-    const std::vector<Array> primal = eval_jaxpr(lin.primal, args.first(inputs.size()));
-    std::vector<Array> known(primal.end() - lin.num_residuals, primal.end());
-    known.insert(known.end(), args.begin() + static_cast<std::ptrdiff_t>(inputs.size()), args.end());
-    const std::vector<Array> some = eval_jaxpr(back.jaxpr, known);
-    std::vector<Array> out;
-    std::size_t next = 0;
-    for (std::size_t i = 0; i < back.nonzero.size(); ++i)
-      out.push_back(back.nonzero[i] ? some[next++] : zeros_of(linear_inputs[static_cast<std::size_t>(lin.num_residuals) + i], {}));
-    return out;
+    return reverse.pull(reverse.push(args.first(inputs.size())).residuals, args.subspan(inputs.size()));
   });
   gradient.check();
   return gradient;

@@ -112,7 +112,8 @@ void Generator::counted_loop() {
     return g(c);
   };
   const bool dynamic = !options_.differentiable && random_.chance(0.3);
-  const Array upper = dynamic ? scalar_index(4) : Array(random_.between(0, 4));
+  // Where the count is computed it may be anything, 2^31 - 1 where it was infinite.
+  const Array upper = dynamic ? minimum(scalar_index(4), Array(6)) : Array(random_.between(0, 4));
   for (const Array& y : fori_loop(random_.chance(0.2) ? -1 : 0, upper, step, init)) keep(y);
 }
 

@@ -10,6 +10,7 @@ namespace weft::fuzz {
 using namespace detail;
 
 void Generator::reduced() {
+  if (random_.chance(0.2)) return folded_quotient();
   Array x = random_.chance(0.1) ? pick() : pick_positive_size();
   if (x.ndim() == 0) return;
   std::vector<int> axes = some_axes(x.ndim());
@@ -44,6 +45,49 @@ void Generator::reduced() {
       return keep(sum(x, axes, {.keepdims = options.keepdims, .where = x > Array(0)}));
     default:
       return keep(x - mean(x, axes, keepdims));
+  }
+}
+
+/// A fold just longer than vectors are, of what has no value where a vector's rest is zeros.
+void Generator::folded_quotient() {
+  Shape s{random_.pick({7, 9, 9, 10, 10, 17, 17, 33})};
+  if (random_.coin()) s = s.inserted(random_.below(2), random_.pick({1, 2, 3, 5, 9}));
+  const bool integers = random_.chance(0.25);
+  const Array& from = pick();
+  DType t = from.dtype();
+  if (t.is_bool() || t.is_integer() != integers) t = integers ? random_.pick({int32, int64, uint8, int16}) : floating();
+  const Array above = fitted(from, {s, t});
+  // Of one row, one column or all positions; its numbers are not computed, so that its zeros are where there is nothing.
+  Shape under = s;
+  if (s.size() == 2 && random_.coin()) under[random_.below(2)] = 1;
+  std::vector<double> numbers(static_cast<std::size_t>(under.num_elements()));
+  for (double& v : numbers) v = integers ? random_.between(1, 9) : 0.25 * random_.between(2, 9);
+  const Array below = as(array(numbers, under), t);
+  const Array q = integers && random_.coin() ? rem(above, below) : integers ? floor_divide(above, below) : above / below;
+  std::vector<int> axes = some_axes(s.size());
+  if (axes.empty()) axes.push_back(random_.below(s.size()));
+  const ReduceOptions options{.keepdims = random_.coin()};
+  switch (random_.below(integers ? 5 : t.is_complex() ? 3 : 10)) {
+    case 0:
+      return keep(sum(q, axes, options));
+    case 1:
+      return keep(sum(broadcast_to(Array(1) / below, s) * q, axes, options));
+    case 2:
+      return keep(mean(q, axes, options));
+    case 3:
+      return keep(max(q, axes, options));
+    case 4:
+      return keep(argmin(q, axes[0]));
+    case 5:
+      return keep(min(log(broadcast_to(below, s)) * tame(above), axes, options));
+    case 6:
+      return keep(prod(within(q, 0.6, 1.4), axes, options));
+    case 7:
+      return keep(logsumexp(q, axes, options));
+    case 8:
+      return keep(nn::softmax(q, axes[0]));
+    default:
+      return keep(sum(rsqrt(broadcast_to(below, s)) * above, axes, options));
   }
 }
 

@@ -13,7 +13,7 @@ using namespace detail;
 
 namespace {
 
-constexpr int kSizes[] = {1, 2, 3, 3, 4, 5, 7, 8, 16, 17, 33, 65};
+constexpr int kSizes[] = {1, 2, 3, 3, 4, 5, 7, 8, 9, 10, 16, 17, 33, 65};
 
 }  // namespace
 
@@ -27,7 +27,7 @@ DType Generator::floating() { return random_.pick({float32, float32, float32, fl
 Shape Generator::shape() {
   Shape s;
   for (int d = random_.pick({0, 1, 1, 1, 2, 2, 2, 3, 3, 4}); d > 0; --d) {
-    int n = random_.chance(0.02) ? 0 : kSizes[random_.below(s.num_elements() > 40 ? 4 : 12)];
+    int n = random_.chance(0.02) ? 0 : kSizes[random_.below(s.num_elements() > 40 ? 4 : 14)];
     if (s.num_elements() * n > options_.largest) n = 1;
     s.push_back(n);
   }

@@ -76,6 +76,7 @@ class Generator {
   void made();
   // Reductions, products, the library's routines (generate_sums.cpp):
   void reduced();
+  void folded_quotient();
   void cumulative();
   void softmax();
   void product();
