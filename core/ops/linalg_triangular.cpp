@@ -9,6 +9,7 @@
 #include "core/elementwise.h"
 #include "core/ops/common.h"
 #include "core/ops/linalg_common.h"
+#include "core/ops/linalg_elimination.h"
 #include "core/ops/movement.h"
 #include "core/ops/registry.h"
 
@@ -42,7 +43,16 @@ struct Cholesky {
       for (std::int64_t k = 0; k < m.count; ++k) {
         T* out = c.out[0].as<T>() + k * m.size;
         std::copy_n(c.in[0].as<T>() + k * m.size, m.size, out);
-        if (!lapack::cholesky(out, m.rows)) fill_nan(out, m.size);
+        bool good = lapack::cholesky(out, m.rows);
+        if (good && !all_finite(out, m.size)) {
+          // To LAPACK a NaN on the diagonal is positive, and a quotient by an infinity 0.
+          if (m.rows <= kWrittenOut) {
+            std::copy_n(c.in[0].as<T>() + k * m.size, m.size, out);
+            good = factor_hermitian(out, m.rows);
+          }
+          for (int i = 0; i < m.rows; ++i) good = good && !std::isnan(std::abs(out[i * (m.columns + 1)]));
+        }
+        if (!good) fill_nan(out, m.size);
         for (int i = 0; i < m.rows; ++i) std::fill(out + i * m.columns + i + 1, out + (i + 1) * m.columns, T(0));
       }
     });
@@ -94,6 +104,10 @@ struct Lu {
         if (!lapack::lu(out, m.rows, m.columns, pivots)) {
           fill_nan(out, m.size);
           std::iota(pivots, pivots + k, 0);
+        }
+        if (std::max(m.rows, m.columns) <= kWrittenOut && !all_finite(out, m.size)) {
+          std::copy_n(c.in[0].as<T>() + i * m.size, m.size, out);
+          eliminate(out, m.rows, m.columns, pivots);
         }
         std::iota(permutation, permutation + m.rows, 0);
         for (std::int64_t r = 0; r < k; ++r) std::swap(permutation[r], permutation[pivots[r]]);
@@ -178,6 +192,17 @@ struct TriangularSolve {
             matrix = conjugated.data();
           }
         lapack::triangular_solve(matrix, out, b.rows, b.columns, {p.left_side, p.lower, p.transpose_a, p.unit_diagonal});
+        if (a.rows > kWrittenOut || b.size > kWrittenOut * kWrittenOut || all_finite(out, b.size)) continue;
+        std::copy_n(c.in[1].as<T>() + k * b.size, b.size, out);
+        // x op(a) = b is op(a)^T x^T = b^T.
+        const bool transpose = p.transpose_a == p.left_side;
+        const auto element = [&](int row, int column) {
+          return transpose ? matrix[column * a.columns + row] : matrix[row * a.columns + column];
+        };
+        const auto x = [&](int row, int column) -> T& {
+          return p.left_side ? out[row * b.columns + column] : out[column * b.columns + row];
+        };
+        substitute<T>(a.rows, p.left_side ? b.columns : b.rows, p.lower != transpose, p.unit_diagonal, element, x);
       }
     });
   }

@@ -3,8 +3,28 @@
 
 #include <cmath>
 #include <limits>
+#include <random>
+
+#include "core/ops/linalg.h"
+#include "tools/programs.h"
 
 using namespace weft;
+
+namespace {
+
+using Xs = const std::vector<Array>&;
+
+/// Whether each element is the same on the interpreter and compiled, or about so, or NaN on both.
+template <class F>
+bool same_everywhere(F f, const std::vector<Array>& in) {
+  const Jaxpr j = make_jaxpr([&](Xs xs) { return f(xs); })(in);
+  const std::vector<Array> a = tools::run_on("interp", "f", j, in), b = tools::run_on("cpu", "f", j, in);
+  for (std::size_t k = 0; k < a.size(); ++k)
+    if (!tools::difference(b[k], a[k], nullptr, {1e-3, 1e-3}).empty()) return false;
+  return true;
+}
+
+}  // namespace
 
 TEST_CASE("singular and eigenvalues of matrices with infinite elements are NaN, and are found without delay") {
   const double inf = std::numeric_limits<double>::infinity();
@@ -32,4 +52,50 @@ TEST_CASE("systems without equations, without right-hand sides, and none at all"
   CHECK(linalg::solve(zeros({0, 3, 3}, float64), zeros({0, 3, 1})).dtype() == float64);
   CHECK(jit([](Array a) { return linalg::inv(a); })(zeros({0, 0})).shape() == Shape{0, 0});
   CHECK(grad([](Array a) { return sum(linalg::solve(a, zeros({2, 0}))); })(eye(2)).shape() == Shape{2, 2});
+}
+
+TEST_CASE("infinities and NaN go the same way through factorisations in compiled code") {
+  std::mt19937 random(5);
+  const double inf = std::numeric_limits<double>::infinity();
+  const auto draw = [&](const Shape& s, DType t) {
+    std::vector<double> v(static_cast<std::size_t>(s.num_elements()));
+    for (double& x : v) {
+      x = (static_cast<int>(random() % 19) - 9) / 4.;
+      if (random() % 10 == 0) x = random() % 3 == 0 ? inf : random() % 2 ? std::nan("") : 0;
+    }
+    return convert(array(v, s), t);
+  };
+  const auto lu = [](Xs x) {
+    const detail::LuFactors f = detail::lu_factors(x[0], {});
+    return std::vector<Array>{f.lu, f.pivots, f.permutation};
+  };
+  const auto cholesky = [](Xs x) {
+    return std::vector<Array>{linalg::cholesky(x[0]),
+                              linalg::cholesky(matmul(x[0], swapaxes(x[0], 0, 1)) + 3 * eye(x[0].shape()[0], {}, 0, x[0].dtype()))};
+  };
+  for (const DType t : {float32, float64})
+    for (int n : {2, 3, 5, 8})
+      for (int run = 0; run < 25; ++run) {
+        const Array a = draw({n, n}, t), b = draw({n, 2}, t);
+        INFO(a);
+        CHECK(same_everywhere(lu, {a}));
+        CHECK(same_everywhere(lu, {draw({n, 3}, t)}));
+        CHECK(same_everywhere(cholesky, {a}));
+        for (int form = 0; form < 8; ++form) {
+          const bool left = form & 4;
+          const linalg::TriangularOptions options{.left_side = left, .lower = bool(form & 2), .transpose_a = bool(form & 1)};
+          const auto solve = [&](Xs x) { return std::vector<Array>{linalg::triangular_solve(x[0], x[1], options)}; };
+          CHECK(same_everywhere(solve, {a, left ? b : swapaxes(b, 0, 1)}));
+        }
+      }
+}
+
+TEST_CASE("a NaN on the diagonal never becomes a number again") {
+  const float nan = std::nanf("");
+  for (const DType t : {float32, float64, complex64, complex128}) {
+    const detail::LuFactors f = detail::lu_factors(convert(array({{nan, 1.f}, {2.f, 3.f}}), t), {});
+    CHECK(all(isnan(f.lu) == array({{true, false}, {true, true}})).item<bool>());
+    CHECK(isnan(linalg::det(convert(array({{nan, 1.f}, {2.f, 3.f}}), t))).item<bool>());
+    CHECK(all(isnan(linalg::cholesky(convert(array({{nan, 0.f}, {0.f, 3.f}}), t))) == array({{true, false}, {true, true}})).item<bool>());
+  }
 }

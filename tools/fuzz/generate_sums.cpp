@@ -282,16 +282,17 @@ void Generator::matrices() {
   while (s.size() > 3) s = s.erased(0);
   s[s.size() - 1] = s[s.size() - 2] = n;
   if (s.num_elements() > options_.largest) s = {n, n};
-  // Finite: of a matrix with a NaN in it only some results are NaN, not the same ones in all algorithms.
+  const bool complex = x.dtype().is_complex();
+  const int which = random_.below(complex ? 5 : 8);
+  // Finite, but for what is eliminated by rows: other algorithms make NaN of a NaN not in the same places.
   const auto values = [&](const Array& from, const Shape& as) {
     const Array y = fitted(from, {as, x.dtype()});
-    return options_.special ? where(isfinite(y), y, Array(0)) : y;
+    return options_.special && which > 3 ? where(isfinite(y), y, Array(0)) : y;
   };
   // Well conditioned: near a multiple of the identity.
   const Array a = Array(0.3) * values(x, s) + Array(n) * eye(n, n, 0, x.dtype());
   const Array b = values(pick(), s.with(s.size() - 1, random_.between(1, 3)));
-  const bool complex = x.dtype().is_complex();
-  switch (random_.below(complex ? 5 : 8)) {
+  switch (which) {
     case 0:
       return keep(linalg::solve(a, b));
     case 1:
