@@ -52,7 +52,7 @@ class ParamReader {
   bool read_bool();
   /// Letters, digits and underscores.
   std::string read_identifier();
-  /// A string in quotes, or else a bare word; a word may hold `<...>` and dots: `<lambda>`, `f.<locals>.g`, `<function f at 0xXXXX>`.
+  /// A string in quotes, or else a bare word; a word may hold `<...>` and dots: `<lambda>`, `f.<locals>.g`, `<function f at 0x7f3a>`.
   std::string read_string();
   /// `(a, b)`, `[a, b]`, `{a, b}`, `frozenset({a, b})`, or a Python tuple with names, `Name(x=a, y=b)`; calls `item()` at each.
   template <class F>

@@ -60,7 +60,7 @@ bool KernelPlanner::is_library_dtype(DType a, DType b, DType out) const {
 
 bool KernelPlanner::product_is_kernel(const Eqn& e) const {
   const Aval &a = j_.aval(e.inputs[0]), &b = j_.aval(e.inputs[1]), &out = j_.avals[e.outputs[0]];
-  if (!target_.library_products || !is_library_dtype(a.dtype, b.dtype, out.dtype)) return true;
+  if (!target_.external_products || !is_library_dtype(a.dtype, b.dtype, out.dtype)) return true;
   if (e.inputs[0].is_literal() || e.inputs[1].is_literal() || out.size() == 0) return true;
   const DotDimensions& dims = params_as<DotParams>(*e.params).dimension_numbers;
   double batch = 1, k = 1;

@@ -97,7 +97,7 @@ struct ControlStep {
 /// What kernel formation needs to know of a machine.
 struct TargetTraits {
   int vector_bytes = 64;
-  bool library_products = true;  ///< large float32 products go to a library
+  bool external_products = true;  ///< large float32 products go to a library
   bool all_products = false;     ///< and those of the other floating dtypes, with a bias
   bool gelu_epilogues = false, relu_epilogues = false;
   Expansion expansion = nullptr;

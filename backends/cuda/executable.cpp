@@ -57,7 +57,7 @@ KernelProgram plan(const Jaxpr& simplified, const std::vector<bool>& donated) {
   TargetTraits traits = gpu_traits();
   KernelProgram p = form_program(simplified, traits, donated);
   if (p.products.empty() || has_products()) return p;
-  traits.library_products = false;
+  traits.external_products = false;
   return form_program(simplified, traits, donated);
 }
 

@@ -19,7 +19,7 @@ namespace {
 
 struct Folder {
   Folder() {
-    std::string name = (fs::temp_directory_path() / "weft-cache-XXXXXX").string();
+    std::string name = (fs::temp_directory_path() / "weft-cache-").string() + std::string(6, 'X');
     path = mkdtemp(name.data());
   }
   ~Folder() { fs::remove_all(path); }

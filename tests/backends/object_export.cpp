@@ -17,7 +17,7 @@ namespace fs = std::filesystem;
 
 struct Folder {
   Folder() {
-    std::string name = (fs::temp_directory_path() / "weft-export-XXXXXX").string();
+    std::string name = (fs::temp_directory_path() / "weft-export-").string() + std::string(6, 'X');
     path = mkdtemp(name.data());
   }
   ~Folder() { fs::remove_all(path); }

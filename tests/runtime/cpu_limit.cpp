@@ -20,7 +20,7 @@ namespace {
 
 struct Groups {
   Groups() {
-    std::string name = (fs::temp_directory_path() / "weft-groups-XXXXXX").string();
+    std::string name = (fs::temp_directory_path() / "weft-groups-").string() + std::string(6, 'X');
     root = mkdtemp(name.data());
   }
   ~Groups() { fs::remove_all(root); }

@@ -63,7 +63,7 @@ Case random_case(std::uint64_t seed) {
   options.steps = random.pick({2, 4, 6, 8, 10, 14, 20});
   options.depth = random.pick({0, 1, 1, 2, 2, 3});
   if (random.chance(0.03)) options.largest = 20000;
-  options.library = random.chance(0.7);
+  options.heavy = random.chance(0.7);
   Case c;
   c.stack = random_stack(random);
   const Values values = random.chance(0.12) ? Values::special : Values::tame;

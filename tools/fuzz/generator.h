@@ -18,7 +18,7 @@ struct GeneratorOptions {
   int steps = 10;           ///< operations of the outermost program, about
   int depth = 2;            ///< of sub-programs within each other
   int largest = 600;        ///< elements of an array
-  bool library = true;      ///< with factorisations, Fourier transforms, convolutions, sorts
+  bool heavy = true;        ///< with factorisations, Fourier transforms, convolutions, sorts
   bool differentiable = false;  ///< only what has derivatives of any order in both modes
   /// Inputs may be infinite or NaN: without complex numbers, whose operations on such have no agreed results, and without what reads a
   /// NaN's sign.
