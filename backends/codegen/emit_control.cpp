@@ -108,26 +108,9 @@ class ControlEmitter {
 
   /// The program's results go where `outputs` says.
   void program(const KernelProgram& p, const Values& inputs, const Values& outputs, Value* arena) {
-    Values at(p.buffers.size());
-    for (std::size_t b = 0; b < p.buffers.size(); ++b) {
-      const BufferInfo& info = p.buffers[b];
-      const auto number = static_cast<std::size_t>(info.number);
-      switch (info.role) {
-        case BufferInfo::Role::input:
-          at[b] = inputs[number];
-          break;
-        case BufferInfo::Role::output:
-          at[b] = outputs[number];
-          break;
-        case BufferInfo::Role::temporary:
-          at[b] = offset(arena, std::max<std::int64_t>(info.offset, 0));
-          break;
-        case BufferInfo::Role::constant:
-        case BufferInfo::Role::literal:
-          at[b] = fixed(FixedPointer::Kind::memory, &p, static_cast<int>(b));
-          break;
-      }
-    }
+    const Values at = buffer_addresses(
+        p, inputs, outputs, [&](std::int64_t bytes) { return offset(arena, bytes); },
+        [&](BufferId b) { return fixed(FixedPointer::Kind::memory, &p, b); });
     // Results that no step computes. Inputs among them are copied while they are whole.
     for (std::size_t k = 0; k < p.outputs.size(); ++k)
       if (p.buffers[static_cast<std::size_t>(p.outputs[k].buffer)].role != BufferInfo::Role::output)

@@ -347,7 +347,7 @@ void KernelEmitter::reduce(std::size_t number) {
   const int width = across ? s_.lanes : lanes_;
   for (const Reduction& r : t.reductions)
     for (std::size_t c = 0; c < copies.size() * static_cast<std::size_t>(partial); ++c) {
-      carried.push_back(builder_.splat(identity(r), width));
+      carried.push_back(builder_.splat(fold_identity(builder_, r), width));
       if (r.kind != Reduction::Kind::fold)
         carried.push_back(builder_.splat(llvm::Constant::getNullValue(builder_.type(k_.dag[r.position].dtype)), width));
     }
@@ -379,7 +379,7 @@ void KernelEmitter::reduce(std::size_t number) {
             // Positions grow along the loop, so that the first of equals is kept.
             Value *v = get(r.value, copy), *p = get(r.position, copy);
             if (width > 1) v = builder_.splat(v, width), p = builder_.splat(p, width);
-            if (keep) v = ir_.CreateSelect(keep, v, builder_.splat(identity(r), width));
+            if (keep) v = ir_.CreateSelect(keep, v, builder_.splat(fold_identity(builder_, r), width));
             combine_arg(r, acc[slot], acc[slot + 1], v, p, false);
           }
         }
@@ -407,7 +407,7 @@ void KernelEmitter::reduce(std::size_t number) {
           if (arg)
             combine_arg(r, value[i], position[i], value[i + half], position[i + half], true);
           else
-            value[i] = combine(r, value[i], value[i + half]);
+            value[i] = fold_combine(builder_, r, value[i], value[i + half]);
         }
         value.resize(half);
         if (arg) position.resize(half);
@@ -429,63 +429,17 @@ void KernelEmitter::reduce(std::size_t number) {
 /// lanes' results are the fold of neighbours at growing distances (Hillis, Steele: "Data parallel algorithms", 1986).
 Value* KernelEmitter::run_on(const Reduction& r, Value*& total, const Copy& copy, Value* keep) {
   const int lanes = s_.lanes;
-  Value* const nothing = builder_.splat(identity(r), lanes);
+  Value* const nothing = builder_.splat(fold_identity(builder_, r), lanes);
   Value* v = builder_.splat(get(r.value, copy), lanes);
   if (keep) v = ir_.CreateSelect(keep, v, nothing);
   for (int distance = 1; distance < lanes; distance *= 2) {
     std::vector<int> shifted;
     for (int i = 0; i < lanes; ++i) shifted.push_back(lanes + i - distance);
-    v = combine(r, v, ir_.CreateShuffleVector(nothing, v, shifted));
+    v = fold_combine(builder_, r, v, ir_.CreateShuffleVector(nothing, v, shifted));
   }
-  Value* const result = combine(r, total, v);
-  total = combine(r, total, ir_.CreateShuffleVector(v, std::vector<int>(static_cast<std::size_t>(lanes), lanes - 1)));
+  Value* const result = fold_combine(builder_, r, total, v);
+  total = fold_combine(builder_, r, total, ir_.CreateShuffleVector(v, std::vector<int>(static_cast<std::size_t>(lanes), lanes - 1)));
   return result;
-}
-
-Value* KernelEmitter::identity(const Reduction& r) const {
-  llvm::Type* t = builder_.type(r.dtype);
-  const bool maximum = r.kind == Reduction::Kind::arg_max || (r.kind == Reduction::Kind::fold && r.combiner == Combiner::max);
-  const bool minimum = r.kind == Reduction::Kind::arg_min || (r.kind == Reduction::Kind::fold && r.combiner == Combiner::min);
-  if (maximum || minimum) {
-    if (r.dtype.is_floating()) return llvm::ConstantFP::getInfinity(t, maximum);
-    const unsigned bits = t->getIntegerBitWidth();
-    if (r.dtype.is_signed())
-      return llvm::ConstantInt::get(t, maximum ? llvm::APInt::getSignedMinValue(bits) : llvm::APInt::getSignedMaxValue(bits));
-    return llvm::ConstantInt::get(t, maximum ? llvm::APInt::getZero(bits) : llvm::APInt::getAllOnes(bits));
-  }
-  switch (r.combiner) {
-    case Combiner::prod:
-      return r.dtype.is_floating() ? llvm::ConstantFP::get(t, 1) : llvm::ConstantInt::get(t, 1);
-    case Combiner::logical_and:
-      return llvm::Constant::getAllOnesValue(t);
-    default:
-      return llvm::Constant::getNullValue(t);
-  }
-}
-
-Value* KernelEmitter::combine(const Reduction& r, Value* a, Value* b) {
-  const auto apply = [&](ScalarOp op) {
-    return builder_.op(op, r.dtype, std::array{builder_.wrap(a, r.dtype), builder_.wrap(b, r.dtype)});
-  };
-  switch (r.combiner) {
-    case Combiner::sum:
-      return apply(ScalarOp::add);
-    case Combiner::prod:
-      return apply(ScalarOp::mul);
-    case Combiner::max:
-      return apply(ScalarOp::max);
-    case Combiner::min:
-      return apply(ScalarOp::min);
-    case Combiner::logical_and:
-      return apply(ScalarOp::bit_and);
-    case Combiner::logical_or:
-      return apply(ScalarOp::bit_or);
-    case Combiner::bit_xor:
-      return apply(ScalarOp::bit_xor);
-    case Combiner::logsumexp:
-      break;
-  }
-  throw CompileError("codegen: internal error: no such fold");
 }
 
 Value* KernelEmitter::accumulate(const Reduction& r, Value* a, const Copy& copy, bool vector, Value* keep) {
@@ -497,8 +451,8 @@ Value* KernelEmitter::accumulate(const Reduction& r, Value* a, const Copy& copy,
     return ir_.CreateIntrinsic(llvm::Intrinsic::fma, {a->getType()}, {x, y, a});
   }
   Value* v = builder_.splat(get(r.value, copy), width);
-  if (keep) v = ir_.CreateSelect(keep, v, builder_.splat(identity(r), width));
-  return combine(r, a, v);
+  if (keep) v = ir_.CreateSelect(keep, v, builder_.splat(fold_identity(builder_, r), width));
+  return fold_combine(builder_, r, a, v);
 }
 
 /// Takes (v, p) if v is more extreme, or the first NaN; `ties`: also if it is equal and stands further in front.
@@ -533,7 +487,7 @@ std::vector<int> upper_half(int lanes, int half) {
 
 Value* KernelEmitter::horizontal(const Reduction& r, Value* v) {
   const int lanes = VectorBuilder::lanes_of(v);
-  for (int half = lanes / 2; half >= 1; half /= 2) v = combine(r, v, ir_.CreateShuffleVector(v, upper_half(lanes, half)));
+  for (int half = lanes / 2; half >= 1; half /= 2) v = fold_combine(builder_, r, v, ir_.CreateShuffleVector(v, upper_half(lanes, half)));
   return lanes > 1 ? ir_.CreateExtractElement(v, std::uint64_t{0}) : v;
 }
 void KernelEmitter::horizontal_arg(const Reduction& r, Value*& value, Value*& position) {

@@ -4,12 +4,15 @@
 // of that. Loops may be unrolled: then one loop body stands for several iterations ("copies"), and a value exists once for each
 // combination of copies of the loops that it depends on.
 #pragma once
+#include <llvm/ADT/STLFunctionalExtras.h>
+
 #include <array>
 #include <functional>
 #include <map>
 #include <unordered_map>
 
 #include "backends/codegen/emit.h"
+#include "backends/codegen/fold_values.h"
 #include "backends/codegen/vector_builder.h"
 
 namespace weft::detail {
@@ -61,10 +64,8 @@ class KernelEmitter {
   void store_all(const std::vector<const Store*>& stores);
   void store(const Store& s, const Copy& copy, Value* value);
   bool store_pair(const Store& re, const Store& im, const Copy& copy, Value* real, Value* imag);
-  Value* identity(const Reduction& r) const;
   Value* run_on(const Reduction& r, Value*& total, const Copy& copy, Value* keep);
   Value* accumulate(const Reduction& r, Value* a, const Copy& copy, bool vector, Value* keep);
-  Value* combine(const Reduction& r, Value* a, Value* b);
   void combine_arg(const Reduction& r, Value*& value, Value*& position, Value* v, Value* p, bool ties);
   Value* horizontal(const Reduction& r, Value* v);
   void horizontal_arg(const Reduction& r, Value*& value, Value*& position);
@@ -80,8 +81,7 @@ class KernelEmitter {
   bool varies(std::uint64_t dims) const { return lanes_ > 1 && (dims >> vector_dim_ & 1); }
   int level_of(std::uint64_t dims, bool pinned) const;
   std::uint64_t key(NodeId n, const Copy& copy, int variant = 0) const;
-  template <class F>
-  Value* at_level(int level, F&& f);
+  Value* at_level(int level, llvm::function_ref<Value*()> f);
   struct Address {
     Value* pointer = nullptr;  ///< of the first lane
     std::int64_t stride = 0;   ///< between lanes
@@ -120,12 +120,12 @@ class KernelEmitter {
   std::vector<char> pinned_;  // nodes that depend on what the kernel computes in earlier nests
   std::map<int, NodeId> local_nodes_;
   std::array<int, 64> math_counts_{};  // of each mathematical function: its nodes
-  int lanes_ = 1;  // of the open vector loop, else 1
+  int lanes_ = 1;                      // of the open vector loop, else 1
   int vector_dim_ = 0;
   Value* mask_ = nullptr;  // lanes that exist, in the last vector of a loop
   int base_level_ = 0;     // the innermost outer loop
   bool wide_index_ = false;
-  int inside_dim_ = -1;  ///< a loop that is open where its coordinate is at no border
+  int inside_dim_ = -1;                            ///< a loop that is open where its coordinate is at no border
   bool streamed_ = false;                          // some stores went past the caches
   std::vector<std::pair<Value*, Value*>> ranges_;  // of loops that run over less than their size
 };

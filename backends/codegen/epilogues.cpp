@@ -3,6 +3,7 @@
 #include <cmath>
 #include <cstring>
 
+#include "backends/codegen/movement_reader.h"
 #include "backends/codegen/planner.h"
 #include "core/storage.h"
 
@@ -10,35 +11,6 @@ namespace weft::detail {
 namespace {
 
 using Activation = ProductStep::Activation;
-
-/// Reads one variable at one place.
-class OneRead final : public LeafReader {
- public:
-  OneRead(const JaxprData& j, const std::vector<int>& defined_by, const std::vector<char>& is_root, Dag& dag)
-      : j_(j), defined_by_(defined_by), is_root_(is_root), dag_(dag) {}
-  bool is_leaf(Var v) override {
-    const int by = defined_by_[v];
-    return is_root_[v] || by < 0 || j_.eqns[static_cast<std::size_t>(by)].op->kind != Kind::movement;
-  }
-  KernelValue read(Var v, std::span<const NodeId> at, NodeId guard) override {
-    ++reads, source = v;
-    plain = guard < 0;
-    position = dag_.index(0);
-    const std::vector<std::int64_t> strides = row_major_strides(j_.avals[v].shape);
-    for (std::size_t d = 0; d < at.size(); ++d) position = dag_.combine(position, 1, at[d], strides[d]);
-    return dag_.load(0, j_.avals[v].dtype, position);
-  }
-  int reads = 0;
-  bool plain = true;
-  Var source = 0;
-  NodeId position = -1;
-
- private:
-  const JaxprData& j_;
-  const std::vector<int>& defined_by_;
-  const std::vector<char>& is_root_;
-  Dag& dag_;
-};
 
 /// Equations around one value.
 class Neighbours {
@@ -152,7 +124,7 @@ void KernelPlanner::absorb_epilogue(std::size_t eqn) {
         const int loop = dag.add_dim(out.shape[d]);
         at.push_back(aval.shape[d] == 1 ? dag.index(0) : dag.index_dim(loop));
       }
-      OneRead reader(j_, defined_by_, is_root_, dag);
+      MovementReader reader(j_, defined_by_, is_root_, dag);
       Expressions expressions(j_, defined_by_, dag, reader, 100);
       expressions.at(a, at);
       if (reader.reads != 1 || !reader.plain || j_.avals[reader.source].size() != product.step.n) continue;

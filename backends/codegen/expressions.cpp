@@ -37,6 +37,13 @@ constexpr std::int64_t kMaxFolded = 4;  // elements of a fold that is written ou
 
 }  // namespace
 
+NodeId row_major_position(Dag& dag, const Shape& shape, std::span<const NodeId> coords) {
+  NodeId position = dag.index(0);
+  const std::vector<std::int64_t> strides = row_major_strides(shape);
+  for (std::size_t d = 0; d < coords.size(); ++d) position = dag.combine(position, 1, coords[d], strides[d]);
+  return position;
+}
+
 std::int64_t folded_elements(const JaxprData& j, const Eqn& e) {
   std::int64_t n = 1;
   for (int d : params_as<ReduceParams>(*e.params).axes) n *= j.aval(e.inputs[0]).shape[d];

@@ -18,6 +18,9 @@ std::int64_t folded_elements(const JaxprData& j, const Eqn& e);
 /// One step of a fold; false if no expression can do it.
 bool combine(Dag& dag, Combiner c, KernelValue a, KernelValue b, KernelValue& out);
 
+/// Where the element at the coordinates lies in a row-major array.
+NodeId row_major_position(Dag& dag, const Shape& shape, std::span<const NodeId> coords);
+
 /// Where expressions end: variables that are read from memory, or computed elsewhere in the kernel.
 class LeafReader {
  public:
@@ -39,6 +42,8 @@ class Expressions {
 
   /// The operand's element at the position.
   KernelValue at(Atom a, std::span<const NodeId> coords);
+  /// The same where the condition holds, else undefined: nothing is read there.
+  KernelValue guarded(KernelValue condition, Atom a, std::span<const NodeId> coords);
   /// An element of a variable computed by its equation, though it may be a leaf.
   KernelValue compute(Var v, std::span<const NodeId> coords);
 
@@ -63,7 +68,6 @@ class Expressions {
   KernelValue dynamic_slice(const Eqn& e, std::span<const NodeId> coords);
   KernelValue dynamic_update_slice(const Eqn& e, std::span<const NodeId> coords);
   /// The element where the condition holds; what it reads is read only there.
-  KernelValue guarded(KernelValue condition, Atom a, std::span<const NodeId> coords);
   Place locate(const IndexedGeometry& g, const Shape& operand, Atom indices, std::span<const NodeId> coords, bool check);
   NodeId clamped_start(KernelValue start, std::int64_t limit);
   NodeId linear(const Shape& shape, std::span<const NodeId> coords);

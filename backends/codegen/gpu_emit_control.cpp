@@ -364,7 +364,7 @@ void GpuEmitter::folds(std::size_t n) {
   const bool across = s_.nests[n].folds_across;
   Values carried;
   for (const Reduction& r : t.reductions) {
-    carried.push_back(identity(r));
+    carried.push_back(fold_identity(builder_, r));
     if (width(r) == 2) carried.push_back(llvm::Constant::getNullValue(builder_.type(k_.dag[r.position].dtype)));
   }
   const auto body = [&](Values acc) {
@@ -403,7 +403,7 @@ void GpuEmitter::folds(std::size_t n) {
 void GpuEmitter::scan(std::size_t n) {
   const Nest& t = k_.nests[n];
   Values carried;
-  for (const Reduction& r : t.reductions) carried.push_back(identity(r));
+  for (const Reduction& r : t.reductions) carried.push_back(fold_identity(builder_, r));
   Value* total = steps_of(t);
   Value* rank = ir_.CreateZExtOrTrunc(rank_, index_type());
   const std::int64_t warps = s_.team / 32;
@@ -415,9 +415,9 @@ void GpuEmitter::scan(std::size_t n) {
       const Reduction& r = t.reductions[i];
       const auto below = [&](Value* v, int steps, Value* position) {
         Value* other = threads_.exchange(GpuThreads::Exchange::up, v, i32(steps));
-        return ir_.CreateSelect(ir_.CreateICmpULT(position, i32(steps)), v, combine(r, other, v));
+        return ir_.CreateSelect(ir_.CreateICmpULT(position, i32(steps)), v, fold_combine(builder_, r, other, v));
       };
-      Value* v = ir_.CreateSelect(active, get(r.value), identity(r));
+      Value* v = ir_.CreateSelect(active, get(r.value), fold_identity(builder_, r));
       for (int steps = 1; steps < 32; steps *= 2) v = below(v, steps, lane_);
       Value* all = nullptr;
       if (warps > 1) {
@@ -425,13 +425,13 @@ void GpuEmitter::scan(std::size_t n) {
         Value* w = through_shared({v}, warp_, last, warps, ir_.CreateURem(lane_, i32(warps)))[0];
         for (int steps = 1; steps < warps; steps *= 2) w = below(w, steps, ir_.CreateURem(lane_, i32(warps)));
         Value* before = threads_.exchange(GpuThreads::Exchange::from, w, ir_.CreateSelect(ir_.CreateICmpEQ(warp_, i32(0)), i32(0), ir_.CreateSub(warp_, i32(1))));
-        v = ir_.CreateSelect(ir_.CreateICmpEQ(warp_, i32(0)), v, combine(r, before, v));
+        v = ir_.CreateSelect(ir_.CreateICmpEQ(warp_, i32(0)), v, fold_combine(builder_, r, before, v));
         all = threads_.exchange(GpuThreads::Exchange::from, w, i32(warps - 1));
       } else {
         all = threads_.exchange(GpuThreads::Exchange::from, v, i32(31));
       }
-      set_local(r.local, combine(r, acc[i], v));
-      acc[i] = combine(r, acc[i], all);
+      set_local(r.local, fold_combine(builder_, r, acc[i], v));
+      acc[i] = fold_combine(builder_, r, acc[i], all);
     }
     store_all(n, true, active);
     return acc;
@@ -499,7 +499,7 @@ GpuEmitter::Values GpuEmitter::combine_team(const Reduction& r, Values v) {
 }
 
 GpuEmitter::Values GpuEmitter::combine_all(const Reduction& r, const Values& a, const Values& b, bool ties) {
-  if (width(r) == 1) return {combine(r, a[0], b[0])};
+  if (width(r) == 1) return {fold_combine(builder_, r, a[0], b[0])};
   Value *value = a[0], *position = a[1];
   combine_arg(r, value, position, b[0], b[1], ties);
   return {value, position};
@@ -513,53 +513,7 @@ GpuEmitter::Values GpuEmitter::accumulate(const Reduction& r, const Values& a) {
   const Node& n = k_.dag[r.value];
   if (r.combiner == Combiner::sum && r.dtype.is_floating() && n.kind == NodeKind::op && n.op == ScalarOp::mul)
     return {ir_.CreateIntrinsic(llvm::Intrinsic::fma, {a[0]->getType()}, {get(n.operands[0]), get(n.operands[1]), a[0]})};
-  return {combine(r, a[0], get(r.value))};
-}
-
-Value* GpuEmitter::identity(const Reduction& r) const {
-  llvm::Type* t = builder_.type(r.dtype);
-  const bool maximum = r.kind == Reduction::Kind::arg_max || (r.kind == Reduction::Kind::fold && r.combiner == Combiner::max);
-  const bool minimum = r.kind == Reduction::Kind::arg_min || (r.kind == Reduction::Kind::fold && r.combiner == Combiner::min);
-  if (maximum || minimum) {
-    if (r.dtype.is_floating()) return llvm::ConstantFP::getInfinity(t, maximum);
-    const unsigned bits = t->getIntegerBitWidth();
-    if (r.dtype.is_signed())
-      return llvm::ConstantInt::get(t, maximum ? llvm::APInt::getSignedMinValue(bits) : llvm::APInt::getSignedMaxValue(bits));
-    return llvm::ConstantInt::get(t, maximum ? llvm::APInt::getZero(bits) : llvm::APInt::getAllOnes(bits));
-  }
-  switch (r.combiner) {
-    case Combiner::prod:
-      return r.dtype.is_floating() ? llvm::ConstantFP::get(t, 1) : llvm::ConstantInt::get(t, 1);
-    case Combiner::logical_and:
-      return llvm::Constant::getAllOnesValue(t);
-    default:
-      return llvm::Constant::getNullValue(t);
-  }
-}
-
-Value* GpuEmitter::combine(const Reduction& r, Value* a, Value* b) {
-  const auto apply = [&](ScalarOp op) {
-    return builder_.op(op, r.dtype, std::array{builder_.wrap(a, r.dtype), builder_.wrap(b, r.dtype)});
-  };
-  switch (r.combiner) {
-    case Combiner::sum:
-      return apply(ScalarOp::add);
-    case Combiner::prod:
-      return apply(ScalarOp::mul);
-    case Combiner::max:
-      return apply(ScalarOp::max);
-    case Combiner::min:
-      return apply(ScalarOp::min);
-    case Combiner::logical_and:
-      return apply(ScalarOp::bit_and);
-    case Combiner::logical_or:
-      return apply(ScalarOp::bit_or);
-    case Combiner::bit_xor:
-      return apply(ScalarOp::bit_xor);
-    case Combiner::logsumexp:
-      break;
-  }
-  throw CompileError("codegen: internal error: no such fold");
+  return {fold_combine(builder_, r, a[0], get(r.value))};
 }
 
 /// Takes (v, p) if v is more extreme, or the first NaN; `ties`: also if it is equal and stands further in front.

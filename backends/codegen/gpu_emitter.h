@@ -6,6 +6,7 @@
 #include <map>
 #include <unordered_map>
 
+#include "backends/codegen/fold_values.h"
 #include "backends/codegen/gpu_threads.h"
 #include "backends/codegen/vector_builder.h"
 
@@ -44,8 +45,6 @@ class GpuEmitter {
   std::int64_t size(std::span<const int> dims) const;
   void sync_team();
 
-  Value* identity(const Reduction& r) const;
-  Value* combine(const Reduction& r, Value* a, Value* b);
   void combine_arg(const Reduction& r, Value*& value, Value*& position, Value* v, Value* p, bool ties);
   Values combine_all(const Reduction& r, const Values& a, const Values& b, bool ties);
   Values accumulate(const Reduction& r, const Values& a);

@@ -32,12 +32,13 @@ class KernelFormer final : public LeafReader {
   KernelValue read(Var v, std::span<const NodeId> at, NodeId guard) override {
     const Aval& aval = p_.avals_[v];
     Member* m = find(v);
-    if (!m) return load(argument(p_.buffer_of(v), aval.dtype, aval.size()), aval.dtype, row_major(aval, at), guard);
+    if (!m) return load(argument(p_.buffer_of(v), aval.dtype, aval.size()), aval.dtype, row_major_position(dag_, aval.shape, at), guard);
     const bool same_nest = m->nest == nest_;
     if (m->level == Level::outer && (!same_nest || level_ != Level::body || no_loops(nest_))) return m->value;
     if (same_nest && m->level == level_ && std::equal(at.begin(), at.end(), m->coords.begin())) return m->value;
     const Storage& s = storage(*m);
-    const KernelValue element = load(s.arg, aval.dtype, s.scratch ? inner_position(*m, at) : row_major(aval, at), guard);
+    const KernelValue element =
+        load(s.arg, aval.dtype, s.scratch ? inner_position(*m, at) : row_major_position(dag_, aval.shape, at), guard);
     // Each outer point has its own scratch.
     const std::uint64_t outer = (std::uint64_t{1} << kernel_.outer.size()) - 1;
     for (NodeId n : {element.id, element.imag})
@@ -87,12 +88,6 @@ class KernelFormer final : public LeafReader {
     return arg;
   }
 
-  NodeId row_major(const Aval& aval, std::span<const NodeId> at) {
-    NodeId position = dag_.index(0);
-    const std::vector<std::int64_t> strides = row_major_strides(aval.shape);
-    for (std::size_t d = 0; d < at.size(); ++d) position = dag_.combine(position, 1, at[d], strides[d]);
-    return position;
-  }
   /// How far the elements that belong to one outer point lie apart, in each dimension: from the first to one behind the last. Where the
   /// outer loop is the fast part of a dimension, that is more than their number.
   std::vector<std::int64_t> inner_extents(const Member& m) {
@@ -146,7 +141,7 @@ class KernelFormer final : public LeafReader {
       if (indexed && std::find(kernel_.outer.begin(), kernel_.outer.end(), loops[k]) == kernel_.outer.end())
         kernel_.sequential |= std::uint64_t{1} << loops[k];
     }
-    const NodeId position = row_major(aval, body.coords), guard = dag_.is_true(body.inside) ? -1 : body.inside.id;
+    const NodeId position = row_major_position(dag_, aval.shape, body.coords), guard = dag_.is_true(body.inside) ? -1 : body.inside.id;
     KernelValue value = body.value;
     if (e.op->combiner) {
       const KernelValue old = load(arg, aval.dtype, position, guard);
@@ -201,7 +196,7 @@ class KernelFormer final : public LeafReader {
     const std::int64_t inner = std::accumulate(extents.begin(), extents.end(), std::int64_t{1}, std::multiplies<>());
     if (inner * aval.dtype.itemsize() > kMaxScratchBytes) {
       m.storage = {argument(p_.buffer_of(m.var), aval.dtype, aval.size()), false};
-      store(m, m.storage.arg, row_major(aval, m.coords));
+      store(m, m.storage.arg, row_major_position(dag_, aval.shape, m.coords));
       return m.storage;
     }
     m.storage = {static_cast<int>(kernel_.args.size()), true};
@@ -339,7 +334,7 @@ class KernelFormer final : public LeafReader {
     if (p_.read_elsewhere_[r.var]) {
       const Aval& aval = p_.avals_[r.var];
       m.storage = {argument(p_.buffer_of(r.var), aval.dtype, aval.size()), false};
-      store(m, m.storage.arg, row_major(aval, m.coords));
+      store(m, m.storage.arg, row_major_position(dag_, aval.shape, m.coords));
     }
     members_.push_back(std::move(m));
   }
@@ -417,6 +412,7 @@ int KernelTable::add(Kernel k) {
     if (same_code(kernels[static_cast<std::size_t>(it->second)], k)) return it->second;
   const int number = static_cast<int>(kernels.size());
   k.name = "kernel" + std::to_string(number);
+  check_bounds(k);
   by_hash.emplace(h, number);
   kernels.push_back(std::move(k));
   return number;

@@ -378,9 +378,7 @@ class RecordingReader final : public LeafReader {
         std::any_of(root_.reads.begin(), root_.reads.end(), [&](const Root::Read& r) { return r.var == v && r.coords == coords; });
     if (!known) root_.reads.push_back({v, coords});
     const Aval& a = avals_[v];
-    NodeId position = dag_.index(0);
-    const std::vector<std::int64_t> strides = row_major_strides(a.shape);
-    for (std::size_t d = 0; d < coords.size(); ++d) position = dag_.combine(position, 1, coords[d], strides[d]);
+    const NodeId position = row_major_position(dag_, a.shape, coords);
     if (!a.dtype.is_complex()) return dag_.load(static_cast<int>(v), a.dtype, position, guard);
     const DType part = a.dtype.real_part();
     const NodeId re = dag_.scale(position, 2);

@@ -1,6 +1,7 @@
 // Which products go to a library, and with what strides: transposes of operands are absorbed.
 #include <algorithm>
 
+#include "backends/codegen/movement_reader.h"
 #include "backends/codegen/planner.h"
 #include "core/ops/dot.h"
 
@@ -8,34 +9,6 @@ namespace weft::detail {
 namespace {
 
 constexpr double kLibraryAbove = 160. * 160 * 160;  // multiplications
-
-/// Follows movements down to a value in memory.
-class StrideReader final : public LeafReader {
- public:
-  StrideReader(const JaxprData& j, const std::vector<int>& defined_by, const std::vector<char>& is_root, Dag& dag)
-      : j_(j), defined_by_(defined_by), is_root_(is_root), dag_(dag) {}
-  bool is_leaf(Var v) override {
-    const int by = defined_by_[v];
-    return is_root_[v] || by < 0 || j_.eqns[static_cast<std::size_t>(by)].op->kind != Kind::movement;
-  }
-  KernelValue read(Var v, std::span<const NodeId> at, NodeId guard) override {
-    regular &= guard < 0 && (source == v || !found);
-    source = v, found = true;
-    position = dag_.index(0);
-    const std::vector<std::int64_t> strides = row_major_strides(j_.avals[v].shape);
-    for (std::size_t d = 0; d < at.size(); ++d) position = dag_.combine(position, 1, at[d], strides[d]);
-    return dag_.load(0, j_.avals[v].dtype, position);
-  }
-  bool found = false, regular = true;
-  Var source = 0;
-  NodeId position = -1;
-
- private:
-  const JaxprData& j_;
-  const std::vector<int>& defined_by_;
-  const std::vector<char>& is_root_;
-  Dag& dag_;
-};
 
 struct Loops {
   std::vector<std::int64_t> size, stride_a, stride_b, stride_out;
@@ -95,17 +68,15 @@ bool KernelPlanner::try_library_product(const Eqn& e) {
   NodeId position[2];
   std::int64_t offset[2];
   for (std::size_t k = 0; k < 2; ++k) {
-    StrideReader reader(j_, defined_by_, is_root_, dag);
+    MovementReader reader(j_, defined_by_, is_root_, dag);
     Expressions expressions(j_, defined_by_, dag, reader, 1000);
     expressions.at(e.inputs[k], at[k]);
-    bool regular = reader.found && reader.regular &&
+    bool regular = reader.reads > 0 && reader.plain &&
                    std::all_of(dag.affine(reader.position).terms.begin(), dag.affine(reader.position).terms.end(),
                                [](const AffineTerm& t) { return t.atom >= 0 && t.coef > 0; });
     if (!regular) {  // the operand as it is
       reader.source = e.inputs[k].var();
-      reader.position = dag.index(0);
-      const std::vector<std::int64_t> strides = row_major_strides(j_.aval(e.inputs[k]).shape);
-      for (std::size_t d = 0; d < at[k].size(); ++d) reader.position = dag.combine(reader.position, 1, at[k][d], strides[d]);
+      reader.position = row_major_position(dag, j_.aval(e.inputs[k]).shape, at[k]);
     }
     position[k] = reader.position;
     offset[k] = dag.affine(reader.position).constant;

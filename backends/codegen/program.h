@@ -1,5 +1,6 @@
 // A compiled program before code is emitted: steps over buffers, with the memory of temporaries planned.
 #pragma once
+#include <algorithm>
 #include <string>
 #include <vector>
 
@@ -94,11 +95,39 @@ struct ControlStep {
   std::int64_t arena = 0, scratch_bytes = 0;  ///< where the sub-programs' temporaries begin in scratch memory, and its size
 };
 
+/// Where each buffer is while the program runs: inputs and outputs as given, `temporary(offset)` in the arena, `fixed(buffer)` of constants
+/// and literals.
+template <class Address, class Temporary, class Fixed>
+std::vector<Address> buffer_addresses(const KernelProgram& p, const std::vector<Address>& inputs, const std::vector<Address>& outputs,
+                                      Temporary&& temporary, Fixed&& fixed) {
+  std::vector<Address> at(p.buffers.size());
+  for (std::size_t b = 0; b < p.buffers.size(); ++b) {
+    const BufferInfo& info = p.buffers[b];
+    const auto number = static_cast<std::size_t>(info.number);
+    switch (info.role) {
+      case BufferInfo::Role::input:
+        at[b] = inputs[number];
+        break;
+      case BufferInfo::Role::output:
+        at[b] = outputs[number];
+        break;
+      case BufferInfo::Role::temporary:
+        at[b] = temporary(std::max<std::int64_t>(info.offset, 0));
+        break;
+      case BufferInfo::Role::constant:
+      case BufferInfo::Role::literal:
+        at[b] = fixed(static_cast<BufferId>(b));
+        break;
+    }
+  }
+  return at;
+}
+
 /// What kernel formation needs to know of a machine.
 struct TargetTraits {
   int vector_bytes = 64;
   bool external_products = true;  ///< large float32 products go to a library
-  bool all_products = false;     ///< and those of the other floating dtypes, with a bias
+  bool all_products = false;      ///< and those of the other floating dtypes, with a bias
   bool gelu_epilogues = false, relu_epilogues = false;
   Expansion expansion = nullptr;
 };

@@ -38,4 +38,12 @@ CostAnalysis cost_of(const KernelProgram& p, const KernelProgram& root) {
 
 CostAnalysis program_cost(const KernelProgram& p) { return cost_of(p, p); }
 
+MemoryAnalysis program_memory(const KernelProgram& p) {
+  MemoryAnalysis m;
+  for (const Aval& a : p.jaxpr.data().input_avals()) m.argument_size_in_bytes += a.bytes();
+  for (const Aval& a : p.jaxpr.data().output_avals()) m.output_size_in_bytes += a.bytes();
+  m.temp_size_in_bytes = p.arena_bytes;
+  return m;
+}
+
 }  // namespace weft::detail

@@ -8,4 +8,7 @@ namespace weft::detail {
 /// Flops and bytes of all its steps; of branches the mean is taken, while loops count one iteration.
 CostAnalysis program_cost(const KernelProgram& p);
 
+/// Bytes of its arguments, its results, and what it takes for temporaries while it runs.
+MemoryAnalysis program_memory(const KernelProgram& p);
+
 }  // namespace weft::detail

@@ -305,13 +305,7 @@ std::string CpuExecutable::as_text(std::string_view form) const {
 
 CostAnalysis CpuExecutable::cost_analysis() const { return program_cost(program_); }
 
-MemoryAnalysis CpuExecutable::memory_analysis() const {
-  MemoryAnalysis m;
-  for (const Aval& a : program_.jaxpr.data().input_avals()) m.argument_size_in_bytes += a.bytes();
-  for (const Aval& a : program_.jaxpr.data().output_avals()) m.output_size_in_bytes += a.bytes();
-  m.temp_size_in_bytes = program_.arena_bytes;
-  return m;
-}
+MemoryAnalysis CpuExecutable::memory_analysis() const { return program_memory(program_); }
 
 Executable::Object CpuExecutable::export_object(const std::string& name) const {
   // A program without products by a library and without donated inputs.

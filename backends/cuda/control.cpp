@@ -26,26 +26,8 @@ struct Carried {
 }  // namespace
 
 void GpuExecutable::program(OnDevice& d, const KernelProgram& p, const Addresses& inputs, const Addresses& outputs, DevicePointer arena) {
-  Addresses at(p.buffers.size());
-  for (std::size_t b = 0; b < p.buffers.size(); ++b) {
-    const BufferInfo& info = p.buffers[b];
-    const auto number = static_cast<std::size_t>(info.number);
-    switch (info.role) {
-      case BufferInfo::Role::input:
-        at[b] = inputs[number];
-        break;
-      case BufferInfo::Role::output:
-        at[b] = outputs[number];
-        break;
-      case BufferInfo::Role::temporary:
-        at[b] = offset(arena, std::max<std::int64_t>(info.offset, 0));
-        break;
-      case BufferInfo::Role::constant:
-      case BufferInfo::Role::literal:
-        at[b] = d.fixed.at({&p, static_cast<BufferId>(b)});
-        break;
-    }
-  }
+  const Addresses at = buffer_addresses(
+      p, inputs, outputs, [&](std::int64_t bytes) { return offset(arena, bytes); }, [&](BufferId b) { return d.fixed.at({&p, b}); });
   // Results that no step computes. Inputs among them are copied while they are whole.
   const auto copy_results = [&](bool computed) {
     for (std::size_t k = 0; k < p.outputs.size(); ++k) {

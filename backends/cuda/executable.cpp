@@ -414,13 +414,7 @@ std::string GpuExecutable::as_text(std::string_view form) const {
 
 CostAnalysis GpuExecutable::cost_analysis() const { return program_cost(program_); }
 
-MemoryAnalysis GpuExecutable::memory_analysis() const {
-  MemoryAnalysis m;
-  for (const Aval& a : program_.jaxpr.data().input_avals()) m.argument_size_in_bytes += a.bytes();
-  for (const Aval& a : program_.jaxpr.data().output_avals()) m.output_size_in_bytes += a.bytes();
-  m.temp_size_in_bytes = program_.arena_bytes;
-  return m;
-}
+MemoryAnalysis GpuExecutable::memory_analysis() const { return program_memory(program_); }
 
 Executable::Object GpuExecutable::export_object(const std::string& name) const {
   throw CompileError("export_object: " + name + " was compiled for a GPU, whose code no object file holds; compile it for `cpu`");
