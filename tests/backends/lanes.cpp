@@ -101,3 +101,29 @@ TEST_CASE("lanes: carries that are overwritten where they are") {
     for (double v : got[1].to_vector<double>()) CHECK(v == 1 + 1 + 3 + 7);
   }
 }
+
+TEST_CASE("lanes: what a loop reads on a condition, it reads only there") {
+  for (int n : {16, 33, 256}) {
+    for (int place : {0, 3, n}) {
+      same(
+          [&](Xs v) {
+            return Arrays{fori_loop(
+                0, 3, [&](Array, Array c) { return where(c > v[0], c, dynamic_update_slice(c, tanh(v[0](slice(none, 14))), {v[1]})); },
+                v[0] * 0.5f)};
+          },
+          {values({n}, 1), Array(place)});
+      // The same fold, once under a condition and once without.
+      same(
+          [&](Xs v) {
+            return Arrays{fori_loop(
+                0, 3,
+                [&](Array, Array c) {
+                  const Array s = sum(c * v[0], 1, {.keepdims = true});
+                  return dynamic_update_slice(c, s * 2.f, {Array(0), v[1]}) * 0.1f + s;
+                },
+                v[0])};
+          },
+          {values({n, 4}, 2), Array(place % 4)});
+    }
+  }
+}

@@ -1,0 +1,68 @@
+// Kernels that would leave their memory are refused.
+#include <doctest/doctest.h>
+
+#include "backends/codegen/kernel.h"
+#include "core/error.h"
+
+using namespace weft;
+using namespace weft::detail;
+
+namespace {
+
+/// out[position] = in[position] over one loop.
+Kernel copy(std::int64_t steps, std::int64_t in_elements, std::int64_t out_elements, std::int64_t scale, std::int64_t offset) {
+  Kernel k;
+  k.name = "copy";
+  k.outer = {k.dag.add_dim(steps)};
+  k.limits.resize(1);
+  k.args = {{float32, in_elements, false, false}, {float32, out_elements, true, true}};
+  const NodeId position = k.dag.offset(k.dag.scale(k.dag.index_dim(0), scale), offset);
+  Nest nest;
+  nest.stores.push_back({1, position, k.dag.load(0, float32, position).id, -1, false});
+  k.nests.push_back(nest);
+  return k;
+}
+
+}  // namespace
+
+TEST_CASE("a kernel that reads or writes past its memory is refused") {
+  CHECK_NOTHROW(check_bounds(copy(10, 10, 10, 1, 0)));
+  CHECK_NOTHROW(check_bounds(copy(10, 28, 28, 3, 0)));
+  CHECK_THROWS_WITH_AS(check_bounds(copy(10, 27, 28, 3, 0)), doctest::Contains("copy reads argument 0 from 0 to 27, which has 27 elements"),
+                       CompileError);
+  CHECK_THROWS_WITH_AS(check_bounds(copy(10, 28, 27, 3, 0)),
+                       doctest::Contains("copy writes argument 1 from 0 to 27, which has 27 elements"), CompileError);
+  CHECK_THROWS_WITH_AS(check_bounds(copy(10, 10, 10, 1, -1)), doctest::Contains("from -1 to 8"), CompileError);
+  CHECK_NOTHROW(check_bounds(copy(10, 10, 10, -1, 9)));
+}
+
+TEST_CASE("what is read on a condition may lie outside") {
+  Kernel k = copy(10, 10, 10, 1, 0);
+  const NodeId beyond = k.dag.offset(k.dag.index_dim(0), 5);
+  k.nests[0].stores[0].value = k.dag.load(0, float32, beyond, k.dag.below(beyond, 10).id).id;
+  CHECK_NOTHROW(check_bounds(k));
+  k.nests[0].stores[0].value = k.dag.load(0, float32, beyond).id;
+  CHECK_THROWS_AS(check_bounds(k), CompileError);
+}
+
+TEST_CASE("the last of the chunks of a loop is as long as is left") {
+  Kernel k;
+  k.name = "chunks";
+  k.outer = {k.dag.add_dim(4)};
+  k.limits = {{}, {0, 29}};
+  const int step = k.dag.add_dim(8);
+  k.args = {{float32, 29, false, false}, {float32, 4, false, true}};
+  const NodeId position = k.dag.combine(k.dag.index_dim(0), 8, k.dag.index_dim(step), 1);
+  Nest nest;
+  nest.reduce = {step};
+  Reduction fold;
+  fold.value = k.dag.load(0, float32, position).id;
+  fold.local = 0;
+  k.locals = {float32};
+  nest.reductions.push_back(fold);
+  nest.stores.push_back({1, k.dag.index_dim(0), k.dag.local(0, float32, 1).id, -1, false});
+  k.nests.push_back(nest);
+  CHECK_NOTHROW(check_bounds(k));
+  k.args[0].elements = 28;
+  CHECK_THROWS_WITH_AS(check_bounds(k), doctest::Contains("from 0 to 28, which has 28 elements"), CompileError);
+}
