@@ -6,6 +6,7 @@
 #include "core/array_impl.h"
 #include "core/elementwise.h"
 #include "core/ops/collective.h"
+#include "core/ops/collective_groups.h"
 #include "core/ops/common.h"
 #include "core/ops/movement.h"
 #include "core/ops/reduce.h"
@@ -16,11 +17,6 @@ namespace {
 
 [[noreturn]] void fail_unbound(std::string_view op, const std::string& axis) {
   throw AxisError(fmt::format("{}: the axis name `{}` is not bound here; call it inside the vmap, pmap or shard_map that names it", op, axis));
-}
-[[noreturn]] void fail_groups(const BatchContext& c) {
-  throw AxisError(fmt::format("{}: axis_index_groups over the axis `{}` of a vmap; groups are of devices: use pmap, or reshape the mapped axis",
-                              c.op.name, c.axis.name),
-                  c.loc);
 }
 
 /// Dimension d of x, of size outer * inner, as two.
@@ -72,7 +68,7 @@ struct AllGather : LinearCollective<AllGather> {
       q.all_gather_dimension += 1;
       return {{bind_all_gather(move_batch_dim(c.in[0], c.dims[0], 0, c.loc), q, c.loc)}, {0}};
     }
-    if (p.axis_index_groups) fail_groups(c);
+    if (p.axis_index_groups) return batch_in_groups<AllGather, Params>(c, [](Params& q) { q.all_gather_dimension += 1; });
     bool mapped = c.dims[0] != kNotMapped;
     Array x = mapped ? move_batch_dim(c.in[0], c.dims[0], 0, c.loc) : c.in[0];
     if (!p.tiled) x = insert_axes(x, {d + mapped}, c.loc);
@@ -117,7 +113,7 @@ struct ReduceScatter : LinearCollective<ReduceScatter> {
       q.scatter_dimension += 1;
       return {{bind_reduce_scatter(move_batch_dim(c.in[0], c.dims[0], 0, c.loc), q, c.loc)}, {0}};
     }
-    if (p.axis_index_groups) fail_groups(c);
+    if (p.axis_index_groups) return batch_in_groups<ReduceScatter, Params>(c, [](Params& q) { q.scatter_dimension += 1; });
     if (p.axis_name.size() != 1)
       throw AxisError(fmt::format("{}: over several axes, one of them of a vmap; scatter over one axis at a time", c.op.name), c.loc);
     LocScope scope(c.loc);
@@ -170,7 +166,7 @@ struct AllToAll {
       p.split_axis += 1, p.concat_axis += 1;
       return {{bind_all_to_all(move_batch_dim(c.in[0], c.dims[0], 0, c.loc), p, c.loc)}, {0}};
     }
-    if (p.axis_index_groups) fail_groups(c);
+    if (p.axis_index_groups) return batch_in_groups<AllToAll, Params>(c, [](Params& q) { q.split_axis += 1, q.concat_axis += 1; });
     Array x = materialize_batch_dim(c.in[0], c.dims[0], c.axis.size, 0, c.loc);  // (from, ..., split, ...)
     x = split_dim(x, p.split_axis + 1, c.axis.size, c.loc);                        // (from, ..., to, part, ...)
     x = move_axis(x, p.split_axis + 1, 0, c.loc);                                  // (to, from, ..., part, ...)

@@ -7,6 +7,7 @@
 #include "core/array_impl.h"
 #include "core/elementwise.h"
 #include "core/ops/collective.h"
+#include "core/ops/collective_groups.h"
 #include "core/ops/common.h"
 #include "core/ops/movement.h"
 #include "core/ops/reduce.h"
@@ -85,10 +86,7 @@ struct ReduceOverAxes {
   static BatchResult batch(const BatchContext& c) {
     const auto& p = c.get<PsumParams>();
     const bool over_this = std::any_of(p.axes.begin(), p.axes.end(), [&](const AxisRef& a) { return a.is_named() && a.name == c.axis.name; });
-    if (over_this && p.axis_index_groups)
-      throw AxisError(fmt::format("{}: axis_index_groups over the axis `{}` of a vmap; groups are of devices: use pmap, or reshape the mapped axis",
-                                  c.op.name, c.axis.name),
-                      c.loc);
+    if (over_this && p.axis_index_groups) return batch_in_groups<Self, PsumParams>(c, [](PsumParams&) {});
     BatchResult r;
     for (std::size_t i = 0; i < c.in.size(); ++i) {
       Array x = c.in[i];

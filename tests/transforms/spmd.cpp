@@ -12,6 +12,8 @@ using namespace weft::test;
 namespace {
 
 Array rows(int n, int m) { return sin(reshape(arange(n * m, float64), {n, m})); }
+/// A different number at each place.
+Array axis_numbers(const Shape& s) { return cos(reshape(arange(static_cast<int>(s.num_elements()), float64), s)); }
 
 std::vector<const void*> addresses(const Array& x) {
   std::vector<const void*> out;
@@ -227,6 +229,64 @@ TEST_CASE("collectives on every number of devices agree with vmap, and their gra
       CHECK(std::abs(difference - sum(slope * direction).item<double>()) < 1e-6 * (1 + std::abs(difference)));
     }
   }
+}
+
+TEST_CASE("groups of a vmap's lanes are as those of devices, with gradients") {
+  const std::vector<AxisIndexGroups> cases = {{{0, 1, 2, 3}, {4, 5, 6, 7}},     {{0, 2, 4, 6}, {1, 3, 5, 7}},
+                                              {{0, 4}, {1, 5}, {2, 6}, {3, 7}}, {{5, 0, 3, 6}, {1, 7, 4, 2}},
+                                              {{7, 6, 5, 4, 3, 2, 1, 0}},       {{3}, {1}, {0}, {2}, {4}, {7}, {6}, {5}}};
+  const Array x = reshape(sin(arange(8 * 8 * 3, float64)), {8, 8, 3}), w = reshape(cos(arange(8 * 3, float64)), {8, 3});
+  for (const AxisIndexGroups& groups : cases) {
+    const auto m = static_cast<int>(groups[0].size());
+    CAPTURE(m);
+    const GroupOptions of{groups};
+    const auto same = [&](auto f) {
+      const auto by_devices = pmap(f, {.axis_name = "i"});
+      const auto by_lanes = vmap(f, {.axis_name = "i"});
+      CHECK(tree::all_close(device_get(by_devices(x)), by_lanes(x), 1e-12, 1e-12));
+      CHECK(tree::all_close(device_get(by_devices(x)), jit(by_lanes)(x), 1e-12, 1e-12));
+      const auto loss = [](auto mapped) {
+        return [=](Array a) {
+          const Array y = mapped(a);
+          return sum(sin(y) * (1 + axis_numbers(y.shape())));
+        };
+      };
+      CHECK(tree::all_close(device_get(grad(loss(by_devices))(x)), grad(loss(by_lanes))(x), 1e-11, 1e-11));
+      const auto tangent = [&](auto mapped) { return jvp(loss(mapped), std::tuple{x}, std::tuple{cos(x)}).second; };
+      CHECK(tree::all_close(device_get(tangent(by_devices)), tangent(by_lanes), 1e-11, 1e-11));
+      // Within another map, of which the axis is none of the collective's.
+      const auto rows = [&](auto mapped) { return vmap([=](Array s) { return mapped(x * s); }); };
+      const Array scales = array({1.f, -.5f, 2.f});
+      CHECK(tree::all_close(device_get(rows(by_devices)(scales)), rows(by_lanes)(scales), 1e-6, 1e-6));
+    };
+    same([=](Array a) { return a * psum(a * a, "i", of); });
+    same([=](Array a) { return a * pmean(a * a, "i", of); });
+    same([=](Array a) { return a * pmax(a, "i", of) + pmin(a * a, "i", of); });
+    same([=](Array a) {
+      return sum(all_gather(a * a, "i", {.axis = 1, .axis_index_groups = groups}) * sin(arange(m, float64))(slice(), newaxis), 1) * a;
+    });
+    same([=](Array a) { return all_gather(a * a, "i", {.axis = 1, .tiled = true, .axis_index_groups = groups}); });
+    same([=](Array a) { return psum_scatter(a(slice(0, m)) * a(slice(0, m)), "i", {.axis_index_groups = groups}) * a; });
+    same([=](Array a) { return psum_scatter(a * a, "i", {.tiled = true, .axis_index_groups = groups}); });
+    same([=](Array a) { return all_to_all(a(slice(0, m)) * 2, "i", 0, 0, {.axis_index_groups = groups}) * sum(a); });
+    same([=](Array a) { return all_to_all(a(slice(0, m)) * 2, "i", 0, 1, {.axis_index_groups = groups}) * sum(a); });
+    same([=](Array a) { return all_to_all(a * a, "i", 0, 1, {.tiled = true, .axis_index_groups = groups}); });
+    same([=](Array a) { return pswapaxes(a(slice(0, m)), "i", 0, of) * sum(a); });
+    // What is the same on all lanes.
+    same([=](Array a) {
+      return a * (psum(w, "i", of) + pmax(w, "i", of) + sum(all_gather(w, "i", {.axis_index_groups = groups}), 0)) +
+             sum(psum_scatter(w, "i", {.tiled = true, .axis_index_groups = groups})) +
+             sum(square(all_to_all(w, "i", 0, 1, {.tiled = true, .axis_index_groups = groups})(0)));
+    });
+  }
+  // Twelve lanes are more than there are devices; every dtype.
+  const AxisIndexGroups thirds{{0, 3, 6, 9}, {1, 4, 7, 10}, {2, 5, 8, 11}};
+  const auto total = [&](Array a) { return psum(a, "i", {.axis_index_groups = thirds}); };
+  for (DType t : {bool_, int8, uint32, int64, float16, bfloat16, complex64}) {
+    const Array v = convert(arange(12) % 3, t), wanted = convert(array({0, 4, 8, 0, 4, 8, 0, 4, 8, 0, 4, 8}), t);
+    CHECK(tree::all_close(vmap(total, {.axis_name = "i"})(v), t.is_bool() ? 4 * convert(v, int32) : wanted));
+  }
+  CHECK(has(error_of<AxisError>([&] { vmap(total, {.axis_name = "i"})(arange(8)); }), "axis_index_groups hold the position"));
 }
 
 TEST_CASE("groups, and complex numbers, with gradients") {
