@@ -47,7 +47,7 @@ SpmdProgram::SpmdProgram(const ShardMapParams& params, Backend& backend, const s
     : params_(spread_nested_maps(params, processes().num_devices())),
       donated_(std::move(donated)),
       mesh_(mesh_of(params_.mesh)),
-      flat_(flatten_spmd(params.jaxpr, mesh_.axes(), free_axes(params_))),
+      flat_(flatten_spmd(params_.jaxpr, mesh_.axes(), free_axes(params_))),
       body_(flat_.jaxpr, mesh_.axes(), free_axes(params_), backend, name, with_constants(flat_.consts.size(), donated_)),
       in_avals_(params.jaxpr.data().input_avals().begin(), params.jaxpr.data().input_avals().end()),
       out_avals_(output_avals(params)),

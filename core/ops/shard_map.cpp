@@ -9,6 +9,7 @@
 #include "core/indexing.h"
 #include "core/ops/common.h"
 #include "core/ops/movement.h"
+#include "core/ops/rename_axis.h"
 #include "core/ops/sharding_constraint.h"
 #include "core/text.h"
 #include "core/varying.h"
@@ -393,10 +394,10 @@ const ShardMapParams* find_nested_map(const Jaxpr& j, const MeshAxes& mesh) {
 }  // namespace
 
 ShardMapParams spread_nested_maps(const ShardMapParams& p, std::int64_t num_devices) {
-  ShardMapParams q = p;
+  ShardMapParams q = without_shadowing(p);
   q.newly_manual_axes.names = p.manual_axes();
   const std::int64_t there = p.mesh.device_ids.empty() ? num_devices : static_cast<std::int64_t>(p.mesh.device_ids.size());
-  while (const ShardMapParams* inner = find_nested_map(p.jaxpr, q.mesh)) {
+  while (const ShardMapParams* inner = find_nested_map(q.jaxpr, q.mesh)) {
     if (q.mesh.num_devices() * inner->mesh.num_devices() > there) break;
     q.mesh.names.insert(q.mesh.names.end(), inner->mesh.names.begin(), inner->mesh.names.end());
     q.mesh.sizes.insert(q.mesh.sizes.end(), inner->mesh.sizes.begin(), inner->mesh.sizes.end());

@@ -173,6 +173,36 @@ TEST_CASE("maps within maps share the devices, with and without names") {
   // An inner axis of the same name hides the outer one.
   const Array same = pmap(pmap([](Array a) { return psum(a, "i"); }, {.axis_name = "i"}), {.axis_name = "i"})(x);
   CHECK(near(same, broadcast_to(sum(x, 1, keepdims), {2, 4}).to_vector<double>()));
+  CHECK(same.devices().size() == 8);
+  // Also in what is called, in loops and branches, for every collective, and in derivatives.
+  auto all = [](Array a) {
+    const Array c =
+        scan(
+            [](Array v, None) {
+              return std::pair{cond(pmax(v, "i") < 5, [](Array u) { return pmean(u, "i") + u; }, [](Array u) { return u; }, v), v};
+            },
+            a, none, {.length = 2})
+            .first;
+    auto moved = jit([](Array u) {
+      return ppermute(u, "i", {{0, 1}, {1, 0}}) - pbroadcast(u, "i", 1) + sum(all_gather(u, "i")) / (2 + axis_index("i"));
+    });
+    return moved(c) * psum_scatter(stack({a, c}), "i") + all_to_all(stack({a, 2 * c}), "i", 0, 0)(1) - pmin(a, "i");
+  };
+  const auto within = [&](auto map, auto outer) {
+    return outer([=](Array a) { return sum(map(all, {.axis_name = "i"})(a)) * a + psum(a, "i"); }, {.axis_name = "i"});
+  };
+  const auto devices_of = [](auto f, PmapOptions o) { return pmap(f, o); };
+  const auto lanes_of = [](auto f, PmapOptions o) { return vmap(f, {.axis_name = o.axis_name}); };
+  const Array square = rows(2, 2), wanted = within(lanes_of, lanes_of)(square);
+  const auto mapped = within(devices_of, devices_of);
+  CHECK(near(mapped(square), wanted.to_vector<double>(), 1e-4));
+  CHECK(mapped(square).devices().size() == 4);
+  CHECK(near(grad([&](Array v) { return sum(sin(mapped(v))); })(square),
+             grad([&](Array v) { return sum(sin(within(lanes_of, lanes_of)(v))); })(square).to_vector<double>(), 1e-4));
+  const Array triple =
+      pmap(pmap(pmap([](Array a) { return psum(a, "i"); }, {.axis_name = "i"}), {.axis_name = "i"}), {.axis_name = "i"})(cube);
+  CHECK(triple.devices().size() == 8);
+  CHECK(near(triple, broadcast_to(sum(cube, 2, keepdims), {2, 2, 2}).to_vector<double>()));
 }
 
 TEST_CASE("loops with collectives inside, and maps inside loops") {

@@ -1,0 +1,151 @@
+#include "core/ops/rename_axis.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "core/array_impl.h"
+#include "core/trace.h"
+
+namespace weft::detail {
+namespace {
+
+/// The same program with other parameters of its equations.
+template <class F>
+Jaxpr with_params(const Jaxpr& j, F&& params_of) {
+  const JaxprData& d = j.data();
+  JaxprBuilder b;
+  std::vector<Atom> atoms(d.avals.size(), Atom::var(0));
+  for (Var v = 0; v < d.first_input(); ++v) atoms[v] = b.add_const(d.consts[v]);
+  for (Var v = d.first_input(); v < d.first_result(); ++v) atoms[v] = b.add_input(d.avals[v]);
+  const auto read = [&](Atom a) { return a.is_literal() ? b.add_literal(d.literals[a.literal()]) : atoms[a.var()]; };
+  for (const Eqn& e : d.eqns) {
+    std::vector<Atom> in;
+    std::vector<Aval> avals;
+    for (Atom a : e.inputs) in.push_back(read(a));
+    for (Var v : e.outputs) avals.push_back(d.avals[v]);
+    const std::vector<Atom> out = b.add_eqn(*e.op, params_of(e), std::move(in), avals, e.loc);
+    for (std::size_t k = 0; k < out.size(); ++k) atoms[e.outputs[k]] = out[k];
+  }
+  std::vector<Atom> results;
+  for (Atom a : d.outputs) results.push_back(read(a));
+  return std::move(b).finish(std::move(results));
+}
+
+bool holds_programs(const Eqn& e) { return e.op->kind == Kind::call || e.op->kind == Kind::control; }
+
+struct Names {
+  const std::string &from, &to;
+  void operator()(std::string& name) const {
+    if (name == from) name = to;
+  }
+  void operator()(std::vector<std::string>& names) const {
+    for (std::string& name : names) (*this)(name);
+  }
+  void operator()(AxisRefs& axes) const {
+    for (AxisRef& a : axes) (*this)(a.name);
+  }
+};
+
+ParamsRef renamed_collective(const Eqn& e, const Names& names) {
+  const auto changed = [&](auto p, auto member) {
+    names(p.*member);
+    return make_params(std::move(p));
+  };
+  switch (collective_of(*e.op)) {
+    case Collective::psum:
+      if (e.op->name == "psum_invariant") return changed(params_as<VaryParams>(*e.params), &VaryParams::axes);
+      [[fallthrough]];
+    case Collective::pmax:
+    case Collective::pmin:
+      return changed(params_as<PsumParams>(*e.params), &PsumParams::axes);
+    case Collective::pvary:
+      return changed(params_as<VaryParams>(*e.params), &VaryParams::axes);
+    case Collective::all_gather:
+      return changed(params_as<AllGatherParams>(*e.params), &AllGatherParams::axis_name);
+    case Collective::reduce_scatter:
+      return changed(params_as<ReduceScatterParams>(*e.params), &ReduceScatterParams::axis_name);
+    case Collective::all_to_all:
+      return changed(params_as<AllToAllParams>(*e.params), &AllToAllParams::axis_name);
+    case Collective::ppermute:
+      return changed(params_as<PpermuteParams>(*e.params), &PpermuteParams::axis_name);
+    case Collective::pbroadcast:
+      return changed(params_as<PbroadcastParams>(*e.params), &PbroadcastParams::axis_name);
+    case Collective::axis_index:
+      return changed(params_as<AxisIndexParams>(*e.params), &AxisIndexParams::axis_name);
+  }
+  return e.params;
+}
+
+/// The map in `p` has the axis `from` under the name `to`.
+void rename_own_axis(ShardMapParams& p, const std::string& from, const std::string& to) {
+  const Names names{from, to};
+  p.jaxpr = rename_axis(p.jaxpr, from, to);
+  names(p.mesh.names), names(p.newly_manual_axes.names);
+  for (SpecList* list : {&p.in_specs, &p.out_specs})
+    for (PartitionSpec& spec : list->specs) {
+      std::vector<std::vector<std::string>> dims = spec.dims();
+      for (auto& axes : dims) names(axes);
+      spec = PartitionSpec(std::move(dims));
+    }
+}
+
+Jaxpr without_shadowing(const Jaxpr& j, const std::vector<std::string>& around);
+ShardMapParams without_shadowing(ShardMapParams p, std::vector<std::string> around) {
+  const auto taken = [&](const std::string& name) { return std::count(around.begin(), around.end(), name) > 0; };
+  if (const std::string own = p.mesh.names[0]; p.mesh.names.size() == 1 && p.mesh.device_ids.empty() && taken(own)) {
+    int k = 2;
+    while (taken(fmt::format("{}_{}", own, k))) ++k;
+    rename_own_axis(p, own, fmt::format("{}_{}", own, k));
+  }
+  around.insert(around.end(), p.mesh.names.begin(), p.mesh.names.end());
+  p.jaxpr = without_shadowing(p.jaxpr, around);
+  return p;
+}
+
+bool has_maps(const Jaxpr& j) {
+  const auto& eqns = j.eqns();
+  return std::any_of(eqns.begin(), eqns.end(), [](const Eqn& e) {
+    if (is_shard_map(*e.op)) return true;
+    if (!holds_programs(e)) return false;
+    const std::vector<ParamText> params = e.op->params_list(*e.params);
+    return std::any_of(params.begin(), params.end(), [](const ParamText& p) {
+      return (p.jaxpr && has_maps(*p.jaxpr)) || (p.jaxprs && std::any_of(p.jaxprs->begin(), p.jaxprs->end(), has_maps));
+    });
+  });
+}
+
+Jaxpr without_shadowing(const Jaxpr& j, const std::vector<std::string>& around) {
+  if (!has_maps(j)) return j;
+  return with_params(j, [&](const Eqn& e) {
+    if (is_shard_map(*e.op)) return make_params(without_shadowing(params_as<ShardMapParams>(*e.params), around));
+    if (!holds_programs(e)) return e.params;
+    const auto inside = [](const Jaxpr& body, void* c) {
+      return without_shadowing(body, *static_cast<const std::vector<std::string>*>(c));
+    };
+    return e.op->params_map_jaxprs(*e.params, inside, const_cast<std::vector<std::string>*>(&around));
+  });
+}
+
+}  // namespace
+
+Jaxpr rename_axis(const Jaxpr& j, const std::string& from, const std::string& to) {
+  const Names names{from, to};
+  return with_params(j, [&](const Eqn& e) {
+    if (e.op->kind == Kind::collective) return renamed_collective(e, names);
+    if (is_shard_map(*e.op)) {
+      ShardMapParams p = params_as<ShardMapParams>(*e.params);
+      if (p.mesh.find(from) < 0) p.jaxpr = rename_axis(p.jaxpr, from, to);
+      return make_params(std::move(p));
+    }
+    if (!holds_programs(e)) return e.params;
+    const auto inside = [](const Jaxpr& body, void* c) {
+      return rename_axis(body, static_cast<const Names*>(c)->from, static_cast<const Names*>(c)->to);
+    };
+    return e.op->params_map_jaxprs(*e.params, inside, const_cast<Names*>(&names));
+  });
+}
+
+ShardMapParams without_shadowing(const ShardMapParams& p) { return without_shadowing(p, std::vector<std::string>{}); }
+
+}  // namespace weft::detail
