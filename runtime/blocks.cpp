@@ -32,6 +32,12 @@ Ref<const Placement> make_placement(const Sharding& s) {
   return recent[next++ % recent.size()] = Ref<const Placement>(new ShardedPlacement(s));
 }
 
+Ref<const Placement> placement_of_result(const Ref<const Placement>& operand, int operand_ndim, int ndim) {
+  const Sharding& s = static_cast<const ShardedPlacement&>(*operand).sharding;
+  if (operand_ndim == ndim || s.is_single_device() || s.named().spec().trimmed().dims().empty()) return operand;
+  return make_placement(NamedSharding(s.named().mesh(), PartitionSpec()));
+}
+
 Sharding sharding_of(const ConcreteArray& x) {
   if (x.placement) return static_cast<const ShardedPlacement&>(*x.placement).sharding;
   return Sharding(Device::of_id(x.buffer->device_id()));

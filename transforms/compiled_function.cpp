@@ -11,6 +11,7 @@
 #include "core/ops/call.h"
 #include "core/trace.h"
 #include "runtime/accelerator.h"
+#include "runtime/blocks.h"
 #include "runtime/device.h"
 #include "runtime/program_cache.h"
 #include "transforms/differentiate.h"
@@ -96,7 +97,9 @@ std::vector<Array> CompiledFunction::run(std::span<const Array> inputs, SourceLo
   std::vector<Array> results = donated_.empty() ? runner(device).call(inputs, device) : run_donating(inputs, device, loc);
   if (placement)
     for (Array& x : results)
-      if (const ConcreteArray* c = as_concrete(x); c && !c->placement) x = Array(Ref<ArrayImpl>(new ConcreteArray(c->aval, {c->buffer}, placement)));
+      if (const ConcreteArray* c = as_concrete(x); c && !c->placement)
+        x = Array(Ref<ArrayImpl>(
+            new ConcreteArray(c->aval, {c->buffer}, placement_of_result(placement, committed->aval.ndim(), c->aval.ndim()))));
   return results;
 }
 

@@ -92,6 +92,39 @@ TEST_CASE("operations follow placed arrays") {
   CHECK(has(error_of<DeviceError>([&] { on_three + s; }), "cpu:3"));
 }
 
+TEST_CASE("a spec over one device is not handed to results of other ranks") {
+  const Mesh one({devices()[3]}, {1, 1}, {"x", "y"});
+  const NamedSharding both{one, P("x", "y")}, whole{one, P()};
+  const Array values = reshape(arange(8, float32), {2, 4}), a = device_put(values, both);
+  const auto lies = [&](const Array& x, const NamedSharding& where, const Array& wanted) {
+    CHECK(x.sharding() == where);
+    CHECK(x.sharding().named().spec() == where.spec());
+    REQUIRE(x.addressable_shards().size() == 1);
+    const Shard s = x.addressable_shards()[0];
+    CHECK(s.device == devices()[3]);
+    CHECK(static_cast<int>(s.index.size()) == x.ndim());
+    CHECK(near(x, wanted.to_vector<double>()));
+    CHECK(near(jit([](Array v) { return v * 2; })(x) + x, (3 * wanted).to_vector<double>()));
+  };
+  const auto same_rank = [](Array v) { return transpose(v * 2); };
+  const auto fewer = [](Array v) { return sum(v, 0); };
+  const auto none_left = [](Array v) { return sum(v); };
+  const auto more = [](Array v) { return expand_dims(v, 0) * 2; };
+  lies(same_rank(a), both, same_rank(values));
+  lies(fewer(a), whole, fewer(values));
+  lies(none_left(a), whole, none_left(values));
+  lies(more(a), whole, more(values));
+  lies(jit(same_rank)(a), both, same_rank(values));
+  lies(jit(fewer)(a), whole, fewer(values));
+  lies(jit(none_left)(a), whole, none_left(values));
+  lies(jit(more)(a), whole, more(values));
+  lies(reshape(a, {8}), whole, reshape(values, {8}));
+  lies(reshape(a, {4, 2}), both, reshape(values, {4, 2}));
+  lies(grad([&](Array v) { return sum(square(jit(fewer)(v))); })(a), whole, 2 * broadcast_to(fewer(values), {2, 4}));
+  const Array large = device_put(ones({300, 400}), both);
+  CHECK(sum(large, 1).sharding().named().spec() == P());
+}
+
 TEST_CASE("rows on devices") {
   const std::vector<Device> two{devices()[6], devices()[1]};
   const Array x = device_put_sharded({array({1.f, 2.f}), array({3.f, 4.f})}, two);
