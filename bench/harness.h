@@ -25,6 +25,8 @@ struct Options {
   int pmap = 0;
   std::string platform = "cpu";
   std::optional<weft::Device> device;  ///< where inputs lie
+  bool rates = false;                  ///< bandwidths and rates instead
+  int shrink = 0;                      ///< their sizes are divided by 2 to this
   bool wants(const std::string& name) const { return only.empty() || std::find(only.begin(), only.end(), name) != only.end(); }
 };
 
@@ -77,6 +79,7 @@ void workload(const Options& o, const std::string& name, MakeInputs make_inputs,
 // The workloads, by topic.
 void elementwise_workloads(const Options& o);
 void product_workloads(const Options& o);
+void rates(const Options& o);
 void training_workloads(const Options& o);
 void science_workloads(const Options& o);
 void library_workloads(const Options& o);

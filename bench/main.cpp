@@ -1,4 +1,4 @@
-// bench [--only a,b] [--seconds S] [--pmap N]: runs the workloads that the peers run, and prints one JSON object a line.
+// bench [--only a,b] [--seconds S] [--pmap N] [--device D]: runs the workloads that the peers run, and prints one JSON object a line.
 #include <cstdio>
 #include <cstdint>
 #include <cstdlib>
@@ -52,8 +52,12 @@ int main(int argc, char** argv) {
       o.pmap = std::atoi(argv[i + 1]);
     } else if (!std::strcmp(argv[i], "--device")) {
       o.platform = argv[i + 1];
+    } else if (!std::strcmp(argv[i], "--rates")) {
+      o.platform = argv[i + 1], o.rates = true;
+    } else if (!std::strcmp(argv[i], "--shrink")) {
+      o.shrink = std::atoi(argv[i + 1]);
     } else {
-      fmt::print(stderr, "usage: bench [--only a,b] [--seconds S] [--pmap N] [--device cpu|cuda]\n");
+      fmt::print(stderr, "usage: bench [--only a,b] [--seconds S] [--pmap N] [--device cpu|cuda] [--rates cpu|cuda [--shrink N]]\n");
       return 2;
     }
   }
@@ -67,6 +71,10 @@ int main(int argc, char** argv) {
     const auto scope = weft::default_device(*o.device);
     // As the peers do: the first call of the process, which sets up the compiler, is not timed.
     weft::jit([](weft::Array x) { return x * 3; })(1.f).block_until_ready();
+    if (o.rates) {
+      bench::rates(o);
+      return 0;
+    }
     bench::elementwise_workloads(o);
     bench::product_workloads(o);
     bench::training_workloads(o);

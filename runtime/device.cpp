@@ -46,8 +46,9 @@ int num_host_devices() {
   static const int at_start = config.num_cpu_devices;
   static const int n = wanted_host_devices();
   if (config.num_cpu_devices != at_start)
-    throw DeviceError(fmt::format("config.num_cpu_devices was set to {} after the devices were first used, when there were {}; set it before",
-                                  config.num_cpu_devices, n));
+    throw DeviceError(
+        fmt::format("config.num_cpu_devices was set to {} after the devices were first used, when there were {}; set it before",
+                    config.num_cpu_devices, n));
   return n;
 }
 
@@ -55,13 +56,22 @@ namespace {
 
 std::atomic<bool> found_accelerators{false};
 
-/// WEFT_PLATFORM=cuda: what says nothing else goes to the first GPU.
+/// As in JAX, what says nothing else goes to the first GPU, where there is one; WEFT_PLATFORM chooses otherwise. Several processes have no
+/// GPUs.
 bool prefers_gpu() {
   static const bool is = [] {
-    const char* platform = std::getenv("WEFT_PLATFORM");
-    if (!platform || !*platform || std::string_view(platform) == "cpu") return false;
-    if (std::string_view(platform) != "cuda") throw DeviceError(fmt::format("WEFT_PLATFORM is `{}`; it can be `cpu` or `cuda`", platform));
-    if (accelerators().count() == 0) throw DeviceError("WEFT_PLATFORM is `cuda`, but there is no such device: " + accelerators().why_none());
+    const char* given = std::getenv("WEFT_PLATFORM");
+    const std::string_view platform = given ? given : "";
+    if (!platform.empty() && platform != "cpu" && platform != "cuda")
+      throw DeviceError(fmt::format("WEFT_PLATFORM is `{}`; it can be `cpu` or `cuda`", platform));
+    if (platform == "cpu" || (platform.empty() && several_processes())) return false;
+    if (platform == "cuda" && several_processes())
+      throw DeviceError(
+          "WEFT_PLATFORM is `cuda`, but several processes have no devices of this platform; only a program of one process has");
+    if (accelerators().count() == 0) {
+      if (platform.empty()) return false;
+      throw DeviceError("WEFT_PLATFORM is `cuda`, but there is no such device: " + accelerators().why_none());
+    }
     found_accelerators = true;
     return true;
   }();
@@ -107,12 +117,15 @@ std::vector<Device> devices_between(const char* operation, int begin, int end, s
   if (!platform.empty() && platform != "cpu" && platform != "cuda")
     throw DeviceError(fmt::format("{}: there is no device of platform `{}`; there are `cpu` and `cuda`", operation, platform), loc);
   detail::num_host_devices();  // throws if it was changed since
+  if (platform.empty()) platform = detail::prefers_gpu() ? "cuda" : "cpu";
   std::vector<Device> list;
   if (platform != "cuda")
     for (int i = begin; i < end; ++i) list.push_back(Device::of_id(i));
   if (platform == "cpu") return list;
   if (detail::several_processes()) {
-    if (platform == "cuda") throw DeviceError(fmt::format("{}: several processes have no devices of platform `cuda`; only a program of one process has", operation), loc);
+    if (platform == "cuda")
+      throw DeviceError(
+          fmt::format("{}: several processes have no devices of platform `cuda`; only a program of one process has", operation), loc);
     return list;
   }
   const int more = detail::accelerators().count();
@@ -141,7 +154,8 @@ int process_count() { return detail::several_processes() ? detail::processes().c
 
 Scope default_device(Device device) {
   if (!detail::processes().is_local(device.id()))
-    throw DeviceError(fmt::format("default_device: {} is process {}'s; a process computes on its own devices, which local_devices() lists", device, device.process_index()));
+    throw DeviceError(fmt::format("default_device: {} is process {}'s; a process computes on its own devices, which local_devices() lists",
+                                  device, device.process_index()));
   const int saved = default_device_of_thread;
   default_device_of_thread = device.id();
   return Scope::make([](std::intptr_t id) { default_device_of_thread = static_cast<int>(id); }, saved);

@@ -23,13 +23,16 @@ const MeshData& data_of(const Ref<const RefCounted>& data) { return static_cast<
 
 Mesh::Mesh(std::vector<Device> devices, Shape shape, std::vector<std::string> names, SourceLoc loc) {
   if (static_cast<int>(names.size()) != shape.size())
-    throw ShardingError(fmt::format("Mesh: the shape {} has {} axes, {} names are given", detail::to_string(shape), shape.size(), names.size()), loc);
+    throw ShardingError(
+        fmt::format("Mesh: the shape {} has {} axes, {} names are given", detail::to_string(shape), shape.size(), names.size()), loc);
   if (std::set<std::string>(names.begin(), names.end()).size() != names.size())
     throw ShardingError(fmt::format("Mesh: an axis name is given twice in `{}`", fmt::join(names, "`, `")), loc);
   for (std::int64_t n : shape)
     if (n < 1) throw ShardingError(fmt::format("Mesh: an axis of the shape {} has no devices", detail::to_string(shape)), loc);
   if (static_cast<std::int64_t>(devices.size()) != shape.num_elements())
-    throw ShardingError(fmt::format("Mesh: {} devices for the shape {}, which takes {}", devices.size(), detail::to_string(shape), shape.num_elements()), loc);
+    throw ShardingError(
+        fmt::format("Mesh: {} devices for the shape {}, which takes {}", devices.size(), detail::to_string(shape), shape.num_elements()),
+        loc);
   auto data = make_ref<MeshData>();
   std::set<int> ids;
   for (const Device& d : devices) {
@@ -54,12 +57,14 @@ const MeshAxes& Mesh::axes() const { return data_of(data_).axes; }
 bool operator==(const Mesh& a, const Mesh& b) { return a.data_.get() == b.data_.get() || a.axes() == b.axes(); }
 
 Mesh make_mesh(Shape shape, std::vector<std::string> names, SourceLoc loc) {
-  std::vector<Device> all = devices("cpu");
+  std::vector<Device> all = devices();
   const std::int64_t n = shape.num_elements();
   if (n > static_cast<std::int64_t>(all.size()))
-    throw ShardingError(fmt::format("make_mesh: the shape {} takes {} devices, there are {}; set WEFT_NUM_CPU_DEVICES, or config.num_cpu_devices before first use",
-                                    detail::to_string(shape), n, all.size()),
-                        loc);
+    throw ShardingError(
+        fmt::format("make_mesh: the shape {} takes {} devices, there are {}; {}", detail::to_string(shape), n, all.size(),
+                    all[0].platform() == "cpu" ? "set WEFT_NUM_CPU_DEVICES, or config.num_cpu_devices before first use"
+                                               : "Mesh(devices(\"cpu\"), ...) and WEFT_NUM_CPU_DEVICES make one of host devices"),
+        loc);
   all.erase(all.begin() + static_cast<std::ptrdiff_t>(n), all.end());
   return Mesh(std::move(all), std::move(shape), std::move(names), loc);
 }
@@ -89,8 +94,9 @@ Mesh mesh_of(const MeshAxes& axes) {
   if (ids.empty()) {
     const auto there = static_cast<std::size_t>(processes().num_devices());
     if (n > there)
-      throw ShardingError(fmt::format("the mesh {} takes {} devices, there are {}; set WEFT_NUM_CPU_DEVICES, or config.num_cpu_devices before first use",
-                                      print_param(axes), n, there));
+      throw ShardingError(
+          fmt::format("the mesh {} takes {} devices, there are {}; set WEFT_NUM_CPU_DEVICES, or config.num_cpu_devices before first use",
+                      print_param(axes), n, there));
     for (std::size_t i = 0; i < n; ++i) ids.push_back(static_cast<int>(i));
   }
   if (ids.size() < n) throw ShardingError(fmt::format("the mesh {} takes {} devices, {} are given", print_param(axes), n, ids.size()));

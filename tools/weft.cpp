@@ -1,6 +1,7 @@
 // weft run f.jaxpr --inputs in.npz --outputs out.npz [--backend interp|cpu|cuda]    runs a program in JAX's notation
-// weft check DIR [--backend interp|cpu|cuda]                                        runs the programs that DIR/index.json lists and compares
-// their results
+// weft check DIR [--backend interp|cpu|cuda]                                        runs the programs that DIR/index.json lists and
+// compares their results weft devices                                                                      says which GPUs and which of
+// NVIDIA's libraries there are
 //
 // run: the inputs are in0, in1, ... and the constants const0, ... in in.npz; the results are written as out0, out1, ... to out.npz.
 // check: prints a line for each program that fails and closes with `N passed, N failed`. The layout of DIR is told in tools/programs.h.
@@ -14,6 +15,7 @@
 #include <string>
 #include <vector>
 
+#include "backends/cuda/report.h"
 #include "core/error.h"
 #include "core/io.h"
 #include "runtime/device.h"
@@ -24,7 +26,8 @@ namespace {
 
 constexpr const char* kUsage =
     "usage: weft run PROGRAM.jaxpr --inputs IN.npz --outputs OUT.npz [--backend interp|cpu|cuda]\n"
-    "       weft check DIR [--backend interp|cpu|cuda]\n";
+    "       weft check DIR [--backend interp|cpu|cuda]\n"
+    "       weft devices\n";
 
 struct CommandLine {
   std::vector<std::string> words;
@@ -74,6 +77,10 @@ int check(const std::string& folder, const std::string& backend) {
 
 int main(int argc, char** argv) {
   const std::optional<CommandLine> line = read_command_line(argc, argv);
+  if (line && line->words.size() == 1 && line->words[0] == "devices") {
+    fmt::print("{}", detail::gpu_report());
+    return 0;
+  }
   if (line && line->words.size() == 2) {
     const auto chosen = line->options.find("backend");
     const std::string backend = chosen == line->options.end() ? "cpu" : chosen->second;

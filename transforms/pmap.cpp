@@ -56,7 +56,7 @@ class PmapProgram final : public ProgramMaker {
     std::vector<int> dims = resolve_in_axes(f, options_.in_axes, "pmap");
     const std::int64_t rows = mapped_size(f, dims, options_.axis_size, "pmap");
     if (rows == 0) throw ShapeError("pmap: the mapped axis has size 0; there must be a row for one device at least", f.loc);
-    const auto devices = static_cast<std::int64_t>(options_.devices.empty() ? local_devices("cpu").size() : local_ones(f.loc).size());
+    const auto devices = static_cast<std::int64_t>(options_.devices.empty() ? local_devices().size() : local_ones(f.loc).size());
     if (rows > devices && !options_.chunk) throw_too_many_rows(f, dims, rows, devices);
 
     TraceRequest request{fmt::format("pmap of {}", f.name), {}, {}, {{options_.axis_name, static_cast<int>(rows * num_processes())}}};
@@ -93,15 +93,18 @@ class PmapProgram final : public ProgramMaker {
     });
   }
 
-  [[noreturn]] void throw_too_many_rows(const FlatFunction& f, const std::vector<int>& dims, std::int64_t rows, std::int64_t devices) const {
+  [[noreturn]] void throw_too_many_rows(const FlatFunction& f, const std::vector<int>& dims, std::int64_t rows,
+                                        std::int64_t devices) const {
     std::string what = fmt::format("axis_size is {}", rows);
     for (std::size_t i = dims.size(); i-- > 0;)
       if (dims[i] != kNotMapped)
-        what = fmt::format("{} is {}, whose mapped axis {} has {} rows", leaf_paths(f.arguments())[i], to_string(f.args[i].aval()), dims[i], rows);
-    throw DeviceError(fmt::format("pmap: {}, and there are {} devices; give at most {} rows, map the rest by a vmap inside, or use chunk = true to "
-                                  "run them in rounds (WEFT_NUM_CPU_DEVICES sets the number of host devices)",
-                                  what, devices, devices),
-                      f.loc);
+        what = fmt::format("{} is {}, whose mapped axis {} has {} rows", leaf_paths(f.arguments())[i], to_string(f.args[i].aval()), dims[i],
+                           rows);
+    throw DeviceError(
+        fmt::format("pmap: {}, and there are {} devices; give at most {} rows, map the rest by a vmap inside, or use chunk = true to "
+                    "run them in rounds (WEFT_NUM_CPU_DEVICES sets the number of host devices)",
+                    what, devices, devices),
+        f.loc);
   }
 
   /// Over how many processes the devices are spread. Each process passes its own rows, and gets its own; the axis has those of all.
@@ -121,18 +124,19 @@ class PmapProgram final : public ProgramMaker {
     }
     for (const auto& [process, n] : counts)
       if (n != counts.begin()->second || mine.empty())
-        throw DeviceError(fmt::format("pmap: process {} has {} of the given devices, process {} has {}; each process must have the same number, this one too ({})", process, n,
-                                      counts.begin()->first, counts.begin()->second, mine.size()),
+        throw DeviceError(fmt::format("pmap: process {} has {} of the given devices, process {} has {}; each process must have the same "
+                                      "number, this one too ({})",
+                                      process, n, counts.begin()->first, counts.begin()->second, mine.size()),
                           loc);
     return mine;
   }
   /// The first `used` devices of each process.
   MeshAxes mesh_for(std::int64_t used) const {
     MeshAxes mesh{{options_.axis_name}, {used * num_processes()}, {}};
-    if (options_.devices.empty() && num_processes() == 1) return mesh;
+    if (options_.devices.empty() && num_processes() == 1 && weft::devices()[0].platform() == "cpu") return mesh;
     std::map<int, std::int64_t> taken;
     for (const Device& d : options_.devices.empty() ? weft::devices() : options_.devices)
-      if (num_processes() == 1 || taken[d.process_index()]++ < used) mesh.device_ids.push_back(d.id());
+      if ((num_processes() == 1 && !options_.devices.empty()) || taken[d.process_index()]++ < used) mesh.device_ids.push_back(d.id());
     return mesh;
   }
 
@@ -158,7 +162,8 @@ class PmapProgram final : public ProgramMaker {
   Jaxpr in_rounds(const FlatFunction& f, const Jaxpr& j, const std::vector<int>& dims, const std::vector<std::optional<int>>& out_dims,
                   std::int64_t rounds) const {
     if (names_axis(j))
-      throw AxisError(fmt::format("pmap: with chunk the rows run in {} rounds, which a collective over the axis `{}` can't join; use as many devices as rows, or a "
+      throw AxisError(fmt::format("pmap: with chunk the rows run in {} rounds, which a collective over the axis `{}` can't join; use as "
+                                  "many devices as rows, or a "
                                   "vmap of the same axis_name",
                                   rounds, options_.axis_name),
                       f.loc);
@@ -177,7 +182,8 @@ class PmapProgram final : public ProgramMaker {
       }
       for (const ParamText& p : e.op->params_list(*e.params)) {
         if (p.jaxpr && names_axis(*p.jaxpr)) return true;
-        if (p.jaxprs && std::any_of(p.jaxprs->begin(), p.jaxprs->end(), [&](const Jaxpr& branch) { return names_axis(branch); })) return true;
+        if (p.jaxprs && std::any_of(p.jaxprs->begin(), p.jaxprs->end(), [&](const Jaxpr& branch) { return names_axis(branch); }))
+          return true;
       }
     }
     return false;

@@ -4,10 +4,12 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <atomic>
 #include <chrono>
 #include <cstdlib>
+#include <deque>
 #include <map>
+#include <memory>
+#include <optional>
 #include <thread>
 
 #include "backends/cuda/nccl.h"
@@ -19,6 +21,9 @@
 
 namespace weft::detail::cuda {
 namespace {
+
+constexpr double kTimeLimit = 600;        // seconds
+constexpr std::size_t kManyRunning = 64;  // more collectives of a device than these are looked through
 
 struct Library {
 #define WEFT_DECLARE(name, parameters) int(*name) parameters = nullptr;
@@ -81,7 +86,44 @@ std::map<CliqueKey, Clique>& cliques() {
   static auto& all = *new std::map<CliqueKey, Clique>;
   return all;
 }
-std::atomic<bool> any_clique{false};
+
+/// A collective in a device's stream, between two marks.
+struct Running {
+  std::unique_ptr<Mark> begin, end;
+  std::optional<std::chrono::steady_clock::time_point> seen;  ///< when it was first seen to have begun
+};
+std::mutex& running_mutex() {
+  static std::mutex m;
+  return m;
+}
+std::map<GpuDevice*, std::deque<Running>>& running() {
+  static auto& all = *new std::map<GpuDevice*, std::deque<Running>>;
+  return all;
+}
+
+double time_limit() {
+  const char* given = std::getenv("WEFT_COLLECTIVE_TIMEOUT");
+  return given && *given ? std::atof(given) : kTimeLimit;
+}
+
+bool reached(const Mark& m, const std::string& what) {
+  const Result r = driver().cuEventQuery(m.event());
+  if (r != kNotReady) check(r, "cuEventQuery", what);
+  return r != kNotReady;
+}
+
+/// Forgets what has ended. Whether the first that has not takes too long.
+bool takes_too_long(GpuDevice& device, const std::string& what) {
+  const std::lock_guard lock(running_mutex());
+  std::deque<Running>& list = running()[&device];
+  while (!list.empty() && reached(*list.front().end, what)) list.pop_front();
+  if (list.empty()) return false;
+  Running& first = list.front();
+  const auto now = std::chrono::steady_clock::now();
+  if (!first.seen && reached(*first.begin, what)) first.seen = now;
+  const double limit = time_limit();
+  return limit > 0 && first.seen && std::chrono::duration<double>(now - *first.seen).count() > limit;
+}
 
 /// Communicators of the mesh's devices are made when they first communicate; those of groups are split from them. All devices are this
 /// process's, so that no two processes can make them in different orders.
@@ -91,7 +133,6 @@ const Clique& clique_of(const std::vector<int>& mesh, const std::vector<int>& gr
   const std::lock_guard lock(cliques_mutex());
   if (const auto known = cliques().find({mesh, group}); known != cliques().end()) return known->second;
   const auto keep = [&](const std::vector<int>& ids, std::vector<nccl::Comm> comms) -> const Clique& {
-    any_clique = true;
     return cliques()[{mesh, ids}] = Clique{std::move(comms)};
   };
   const auto known_world = cliques().find({mesh, mesh});
@@ -129,7 +170,8 @@ void abort_all() {
   for (auto& [key, c] : cliques())
     for (nccl::Comm comm : c.comms) library().ncclCommAbort(comm);
   cliques().clear();
-  any_clique = false;
+  const std::lock_guard also(running_mutex());
+  running().clear();
 }
 
 /// NCCL's type, and how many of it an element is; -1: it has none.
@@ -227,6 +269,16 @@ class Join {
   void grouped(const char* const& call, F f) {
     const Library& l = library();
     const Clique c = clique();
+    std::vector<std::unique_ptr<Mark>> begin;
+    for (GpuDevice* g : gpus_) {
+      std::size_t known = 0;
+      {
+        const std::lock_guard lock(running_mutex());
+        known = running()[g].size();
+      }
+      if (known > kManyRunning) takes_too_long(*g, what_);
+      begin.push_back(std::make_unique<Mark>(*g, what_));
+    }
     check_nccl(l.ncclGroupStart(), "ncclGroupStart", what_);
     int status = nccl::kSuccess;
     for (std::size_t k = 0; k < size() && status == nccl::kSuccess; ++k) {
@@ -237,6 +289,11 @@ class Join {
     if (status != nccl::kSuccess || (end != nccl::kSuccess && end != nccl::kInProgress)) abort_all();
     check_nccl(status, call, what_);
     check_nccl(end, "ncclGroupEnd", what_);
+    for (std::size_t k = 0; k < size(); ++k) {
+      auto ended = std::make_unique<Mark>(*gpus_[k], what_);
+      const std::lock_guard lock(running_mutex());
+      running()[gpus_[k]].push_back({std::move(begin[k]), std::move(ended), {}});
+    }
   }
 
   /// The elements' type, and how many there are in so many bytes of it.
@@ -405,16 +462,27 @@ void join_group(const CollectivePlan& plan, const std::vector<int>& group, std::
   Join(plan, group, in, out, device_ids).run();
 }
 
+std::string collectives_version() {
+  const Library& l = library();
+  int v = 0;
+  if (!l.problem.empty()) return l.problem;
+  check_nccl(l.ncclGetVersion(&v), "ncclGetVersion", "NCCL");
+  return fmt::format("{}.{}.{}", v / 10000, v / 100 % 100, v % 100);
+}
+
 void wait_watching(GpuDevice& device, const std::string& what) {
-  if (!any_clique) return device.wait(what);
-  const Mark here(device, what);
-  const char* limit = std::getenv("WEFT_COLLECTIVE_TIMEOUT");
-  const double seconds = limit ? std::atof(limit) : 0;
+  wait_for_collectives(device, what);
+  device.wait(what);
+}
+
+void wait_for_collectives(GpuDevice& device, const std::string& what) {
   const auto begin = std::chrono::steady_clock::now();
   for (;;) {
-    const Result r = driver().cuEventQuery(here.event());
-    if (r == cuda::kSuccess) return;
-    if (r != kNotReady) check(r, "cuEventQuery", what);
+    const bool late = takes_too_long(device, what);
+    {
+      const std::lock_guard lock(running_mutex());
+      if (running()[&device].empty()) return;
+    }
     int failed = nccl::kSuccess;
     {
       const std::lock_guard lock(cliques_mutex());
@@ -425,18 +493,17 @@ void wait_watching(GpuDevice& device, const std::string& what) {
           if (status != nccl::kSuccess && status != nccl::kInProgress) failed = status;
         }
     }
-    const double waited = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
     if (failed != nccl::kSuccess) {
       abort_all();
       throw DistributedError(
           fmt::format("{}: NCCL reports {} of a collective that runs; its communicators are aborted", what, status_text(failed)));
     }
-    if (seconds > 0 && waited > seconds) {
+    if (late) {
       abort_all();
       throw DistributedError(fmt::format(
-          "{}: a collective has not ended after {} seconds (WEFT_COLLECTIVE_TIMEOUT); its communicators are aborted", what, seconds));
+          "{}: a collective has not ended after {} seconds (WEFT_COLLECTIVE_TIMEOUT); its communicators are aborted", what, time_limit()));
     }
-    if (waited > 1e-3) std::this_thread::sleep_for(std::chrono::microseconds(50));
+    if (std::chrono::steady_clock::now() - begin > std::chrono::milliseconds(1)) std::this_thread::sleep_for(std::chrono::microseconds(50));
   }
 }
 

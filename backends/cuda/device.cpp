@@ -15,7 +15,7 @@ namespace weft::detail::cuda {
 namespace {
 
 constexpr std::size_t kStagingBytes = std::size_t{4} << 20;
-constexpr std::size_t kStageAbove = std::size_t{64} << 10;  // smaller copies are staged by the driver itself
+constexpr std::size_t kSmallBytes = std::size_t{64} << 10;
 
 }  // namespace
 
@@ -59,12 +59,7 @@ void GpuDevice::give_up() noexcept {
 
 std::string GpuDevice::label() const { return fmt::format("cuda:{}", ordinal_); }
 
-void GpuDevice::enter() {
-  thread_local Context current = nullptr;
-  if (current == context_) return;
-  check(driver().cuCtxSetCurrent(context_), "cuCtxSetCurrent", label());
-  current = context_;
-}
+void GpuDevice::enter() { check(driver().cuCtxSetCurrent(context_), "cuCtxSetCurrent", label()); }
 
 void GpuDevice::enter_to_destroy() noexcept {
   try {
@@ -113,9 +108,27 @@ GpuDevice::Staging& GpuDevice::staging(int which) {
   const Driver& d = driver();
   if (!s.done) check(d.cuEventCreate(&s.done, kEventNoTiming), "cuEventCreate", label());
   if (!s.memory) check(d.cuMemAllocHost_v2(&s.memory, kStagingBytes), "cuMemAllocHost", label() + ": pinned memory for transfers");
-  if (s.used) check(d.cuEventSynchronize(s.done), "cuEventSynchronize", label() + ": a transfer");
-  s.used = false;
+  free_for_use(s);
   return s;
+}
+
+GpuDevice::Staging& GpuDevice::small_staging() {
+  const Driver& d = driver();
+  if (!small_[0].memory) {
+    void* all = nullptr;
+    check(d.cuMemAllocHost_v2(&all, kSmall * kSmallBytes), "cuMemAllocHost", label() + ": pinned memory for transfers");
+    for (int i = 0; i < kSmall; ++i) small_[i].memory = static_cast<char*>(all) + static_cast<std::size_t>(i) * kSmallBytes;
+  }
+  Staging& s = small_[next_small_];
+  next_small_ = (next_small_ + 1) % kSmall;
+  if (!s.done) check(d.cuEventCreate(&s.done, kEventNoTiming), "cuEventCreate", label());
+  free_for_use(s);
+  return s;
+}
+
+void GpuDevice::free_for_use(Staging& s) {
+  if (s.used) check(driver().cuEventSynchronize(s.done), "cuEventSynchronize", label() + ": a transfer");
+  s.used = false;
 }
 
 void GpuDevice::upload(DevicePointer to, const void* from, std::size_t bytes) {
@@ -124,8 +137,13 @@ void GpuDevice::upload(DevicePointer to, const void* from, std::size_t bytes) {
   const Driver& d = driver();
   const std::string what = fmt::format("{}: copying {} bytes to the device", label(), bytes);
   const std::lock_guard lock(order_);
-  if (bytes < kStageAbove) {
-    check(d.cuMemcpyHtoDAsync_v2(to, from, bytes, stream_), "cuMemcpyHtoDAsync", what);
+  // Never from the caller's own memory: where the device can read pageable memory, the driver need not copy it before it returns.
+  if (bytes <= kSmallBytes) {
+    Staging& s = small_staging();
+    std::memcpy(s.memory, from, bytes);
+    check(d.cuMemcpyHtoDAsync_v2(to, s.memory, bytes, stream_), "cuMemcpyHtoDAsync", what);
+    s.used = true;
+    check(d.cuEventRecord(s.done, stream_), "cuEventRecord", what);
     return;
   }
   int which = 0;
@@ -143,10 +161,15 @@ void GpuDevice::download(void* to, DevicePointer from, std::size_t bytes) {
   enter();
   const Driver& d = driver();
   const std::string what = fmt::format("{}: copying {} bytes to the host", label(), bytes);
+  wait_for_collectives(*this, what);  // these may never end
   const std::lock_guard lock(order_);
-  if (bytes < kStageAbove) {
-    if (bytes > 0) check(d.cuMemcpyDtoHAsync_v2(to, from, bytes, stream_), "cuMemcpyDtoHAsync", what);
-    wait(what);
+  if (bytes == 0) return wait(what);
+  if (bytes <= kSmallBytes) {
+    Staging& s = small_staging();
+    check(d.cuMemcpyDtoHAsync_v2(s.memory, from, bytes, stream_), "cuMemcpyDtoHAsync", what);
+    check(d.cuEventRecord(s.done, stream_), "cuEventRecord", what);
+    check(d.cuEventSynchronize(s.done), "cuEventSynchronize", what);
+    std::memcpy(to, s.memory, bytes);
     return;
   }
   // One piece is copied out of pinned memory while the next one arrives in the other.

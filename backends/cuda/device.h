@@ -27,7 +27,7 @@ class GpuDevice {
   int multiprocessors() const { return multiprocessors_; }
   Stream stream() const { return stream_; }
   Context context() const { return context_; }
-  /// Makes it the calling thread's current device.
+  /// Makes it the calling thread's current device. Others may change that behind weft's back: it is set each time.
   void enter();
   /// The same where something is taken down, which goes on whatever happens.
   void enter_to_destroy() noexcept;
@@ -48,12 +48,15 @@ class GpuDevice {
   std::recursive_mutex& order() { return order_; }
 
  private:
+  /// A piece of pinned memory.
   struct Staging {
     void* memory = nullptr;
     Event done = nullptr;
     bool used = false;
   };
   Staging& staging(int which);
+  Staging& small_staging();
+  void free_for_use(Staging& s);
   void give_up() noexcept;
 
   const int ordinal_, id_;
@@ -66,7 +69,9 @@ class GpuDevice {
   Stream stream_ = nullptr;
   MemoryPool pool_ = nullptr;
   std::recursive_mutex order_;
-  Staging staging_[2];
+  static constexpr int kSmall = 16;
+  Staging staging_[2], small_[kSmall];
+  int next_small_ = 0;
   std::atomic<std::int64_t> in_use_{0}, peak_{0};
 };
 

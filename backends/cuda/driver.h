@@ -26,6 +26,7 @@ constexpr int kAttributeMultiprocessors = 16, kAttributeMajor = 75, kAttributeMi
 constexpr int kPoolReleaseThreshold = 4;
 constexpr unsigned kStreamNonBlocking = 1, kEventNoTiming = 2;
 constexpr int kCaptureThreadLocal = 1;
+constexpr Result kCaptureUnsupported = 900, kCaptureLast = 908;  // what can go wrong with captures
 constexpr int kJitErrorLog = 5, kJitErrorLogBytes = 6, kInputPtx = 1;
 
 /// CUDA_MEMCPY2D.

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cstdlib>
 #include <cstring>
+#include <exception>
 
 #include "backends/codegen/program_cost.h"
 #include "backends/codegen/simplify.h"
@@ -22,6 +23,7 @@ namespace weft::detail::cuda {
 namespace {
 
 constexpr std::int64_t kBlocksPerMultiprocessor = 32;
+constexpr int kThreadsPerMultiprocessor = 2048;
 constexpr int kWorthCapturing = 3;      // launches
 constexpr int kMaxCaptured = 4096;      // launches of one graph
 constexpr std::size_t kGraphsKept = 4;  // of a program on a device
@@ -93,7 +95,10 @@ bool synchronous() {
 }
 
 std::int64_t blocks_for(const GpuSchedule& s, const GpuDevice& d) {
-  return std::max<std::int64_t>(1, std::min(s.blocks(), d.multiprocessors() * kBlocksPerMultiprocessor * std::max(1, 256 / s.threads)));
+  // Each block has scratch memory of its own: no more of them than run at once.
+  const std::int64_t each =
+      s.workspace ? std::max(1, kThreadsPerMultiprocessor / s.threads) : kBlocksPerMultiprocessor * std::max(1, 256 / s.threads);
+  return std::max<std::int64_t>(1, std::min(s.blocks(), d.multiprocessors() * each));
 }
 std::int64_t workspace_for(const GpuSchedule& s, const GpuDevice& d) {
   if (!s.workspace) return 0;
@@ -227,7 +232,6 @@ std::vector<Array> GpuExecutable::call(std::span<const Array> inputs, int device
     throw Error(fmt::format("{}: internal error: called with {} inputs, compiled for {}", name_, inputs.size(), data.num_inputs));
   GpuDevice& gpu = device_of(device);
   OnDevice& d = on(gpu);
-  gpu.enter();
   // What the inputs, wherever they lie, are on this device.
   std::vector<Ref<Buffer>> here(inputs.size());
   for (std::size_t i = 0; i < inputs.size(); ++i) here[i] = buffer_on(inputs[i], device);
@@ -259,6 +263,7 @@ std::vector<Array> GpuExecutable::call(std::span<const Array> inputs, int device
   }
   {
     const std::lock_guard lock(gpu.order());
+    gpu.enter();  // inputs may have come from other devices
     if (capturable_)
       run_captured(d, at);
     else
@@ -305,23 +310,44 @@ void GpuExecutable::run_captured(OnDevice& d, const Addresses& at) {
   }
   std::rotate(d.graphs.begin(), known, known + 1);
   CapturedGraph& g = d.graphs.front();
-  if (!g.graph) {
-    check(cu.cuStreamBeginCapture_v2(stream, kCaptureThreadLocal), "cuStreamBeginCapture", name_);
-    Graph graph = nullptr;
-    try {
-      run_steps(d, program_, at);
-    } catch (...) {
-      cu.cuStreamEndCapture(stream, &graph);
-      if (graph) cu.cuGraphDestroy(graph);
-      throw;
-    }
-    check(cu.cuStreamEndCapture(stream, &graph), "cuStreamEndCapture", name_);
-    const Result r = cu.cuGraphInstantiateWithFlags(&g.graph, graph, 0);
-    cu.cuGraphDestroy(graph);
-    if (r != kSuccess) g.graph = nullptr;
-    check(r, "cuGraphInstantiateWithFlags", name_);
+  if (!g.graph && !capture(d, at, g)) {
+    run_steps(d, program_, at);
+    return;
   }
   check(cu.cuGraphLaunch(g.graph, stream), "cuGraphLaunch", name_);
+}
+
+/// False where the driver says that something of the program cannot be captured: it is launched step by step from now on.
+bool GpuExecutable::capture(OnDevice& d, const Addresses& at, CapturedGraph& g) {
+  const Driver& cu = driver();
+  const Stream stream = d.device->stream();
+  check(cu.cuStreamBeginCapture_v2(stream, kCaptureThreadLocal), "cuStreamBeginCapture", name_);
+  Graph graph = nullptr;
+  std::exception_ptr problem;
+  try {
+    run_steps(d, program_, at);
+  } catch (...) {
+    problem = std::current_exception();
+  }
+  const Result ended = cu.cuStreamEndCapture(stream, &graph);
+  if (ended >= kCaptureUnsupported && ended <= kCaptureLast) {
+    const char* why = nullptr;
+    cu.cuGetErrorName(ended, &why);
+    fmt::print(stderr, "weft: warning: {}: {} is not replayed as a CUDA graph: cuStreamEndCapture gives {}\n", d.device->label(), name_,
+               why ? why : "an unknown code");
+    capturable_ = false;
+    return false;
+  }
+  if (problem) {
+    if (graph) cu.cuGraphDestroy(graph);
+    std::rethrow_exception(problem);
+  }
+  check(ended, "cuStreamEndCapture", name_);
+  const Result r = cu.cuGraphInstantiateWithFlags(&g.graph, graph, 0);
+  cu.cuGraphDestroy(graph);
+  if (r != kSuccess) g.graph = nullptr;
+  check(r, "cuGraphInstantiateWithFlags", name_);
+  return true;
 }
 
 void GpuExecutable::run_steps(OnDevice& d, const KernelProgram& p, const Addresses& at) {
@@ -423,7 +449,10 @@ Executable::Object GpuExecutable::export_object(const std::string& name) const {
 Ref<Executable> CudaBackend::compile(const Jaxpr& j, const CompileOptions& options) {
   const std::vector<GpuDevice*>& all = devices();
   if (all.empty()) throw DeviceError("cuda: " + accelerators().why_none());
-  return Ref<Executable>(new GpuExecutable(j, options, all[0]->target()));
+  // Code that all devices run.
+  const GpuDevice& oldest = **std::min_element(
+      all.begin(), all.end(), [](const GpuDevice* a, const GpuDevice* b) { return a->target().architecture < b->target().architecture; });
+  return Ref<Executable>(new GpuExecutable(j, options, oldest.target()));
 }
 
 }  // namespace weft::detail::cuda

@@ -1,5 +1,6 @@
 // A compiled program on a CUDA device.
 #pragma once
+#include <atomic>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -71,11 +72,12 @@ class GpuExecutable final : public Executable {
   void program(OnDevice& d, const KernelProgram& p, const Addresses& inputs, const Addresses& outputs, DevicePointer arena);
   void copy(OnDevice& d, DevicePointer to, DevicePointer from, std::int64_t bytes);
   void run_captured(OnDevice& d, const Addresses& at);
+  bool capture(OnDevice& d, const Addresses& at, CapturedGraph& g);
 
   const std::string name_;
   KernelProgram program_;
   GpuCode code_;
-  bool capturable_ = false;
+  std::atomic<bool> capturable_{false};
   std::mutex mutex_;
   std::map<int, std::unique_ptr<OnDevice>> on_;
 };

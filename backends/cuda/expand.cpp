@@ -1,6 +1,8 @@
 #include "backends/cuda/expand.h"
 
 #include <algorithm>
+#include <cmath>
+#include <cstdlib>
 #include <numeric>
 
 #include "core/elementwise.h"
@@ -29,6 +31,32 @@ Array windowed(const Array& x, int axis, std::int64_t positions, const WindowDim
 }
 
 bool is_empty(const Aval& a) { return a.size() == 0; }
+
+/// How large a matrix of windows may be.
+double most_window_bytes() {
+  const char* given = std::getenv("WEFT_CUDA_WINDOW_BYTES");
+  return given && std::atof(given) > 0 ? std::atof(given) : 256e6;
+}
+
+/// Bytes of the matrix of all windows.
+double window_bytes(const ConvParams& p, const Array& lhs, const Array& rhs) {
+  double n = static_cast<double>(lhs.dtype().itemsize()) * static_cast<double>(lhs.shape()[p.dimension_numbers.lhs_spec[0]]) *
+             static_cast<double>(lhs.shape()[p.dimension_numbers.lhs_spec[1]]);
+  for (const WindowDim& w : conv_windows(p, lhs.shape(), rhs.shape())) n *= static_cast<double>(w.positions() * w.window);
+  return n;
+}
+
+/// The batch in pieces, so that no matrix of windows is very large.
+Array convolution_in_pieces(const ConvParams& p, const Array& lhs, const Array& rhs) {
+  const int in_axis = p.dimension_numbers.lhs_spec[0], out_axis = p.dimension_numbers.out_spec[0];
+  const std::int64_t batch = lhs.shape()[in_axis];
+  const auto pieces = std::min(batch, static_cast<std::int64_t>(std::ceil(window_bytes(p, lhs, rhs) / most_window_bytes())));
+  if (pieces <= 1 || p.batch_group_count > 1) return convolution_by_product(p, lhs, rhs);
+  std::vector<Array> results;
+  for (std::int64_t i = 0; i < pieces; ++i)
+    results.push_back(convolution_by_product(p, slice_axis(lhs, in_axis, batch * i / pieces, batch * (i + 1) / pieces, {}), rhs));
+  return concatenate_along(results, out_axis, {});
+}
 
 }  // namespace
 
@@ -87,7 +115,7 @@ std::optional<Jaxpr> expand_for_gpu(const Eqn& e, std::span<const Aval> in) {
     const auto& p = params_as<ConvParams>(*e.params);
     const std::vector<WindowDim> windows = conv_windows(p, in[0].shape, in[1].shape);
     if (std::any_of(windows.begin(), windows.end(), [](const WindowDim& w) { return w.positions() == 0; })) return {};
-    return traced([&](std::span<const Array> xs) -> std::vector<Array> { return {convolution_by_product(p, xs[0], xs[1])}; });
+    return traced([&](std::span<const Array> xs) -> std::vector<Array> { return {convolution_in_pieces(p, xs[0], xs[1])}; });
   }
   if (e.op == &primitive_of<Sort>)
     return traced([&](std::span<const Array> xs) { return sort_by_rounds(params_as<Sort::Params>(*e.params), xs); });

@@ -20,6 +20,7 @@ struct Library {
 #define WEFT_DECLARE(name, parameters) int(*name) parameters = nullptr;
   WEFT_CUBLASLT(WEFT_DECLARE)
 #undef WEFT_DECLARE
+  std::size_t (*cublasLtGetVersion)() = nullptr;  // not needed
   bool there = false;
 };
 
@@ -40,6 +41,7 @@ const Library& library() {
   r.there = r.there && r.name;
     WEFT_CUBLASLT(WEFT_LOOK_UP)
 #undef WEFT_LOOK_UP
+    r.cublasLtGetVersion = reinterpret_cast<decltype(r.cublasLtGetVersion)>(dlsym(file, "cublasLtGetVersion"));
     return r;
   }();
   return l;
@@ -104,6 +106,11 @@ class LtProduct final : public GpuProduct {
     what_ = fmt::format("{}: a product of {} x {} x {} {} of {}", device.label(), p.m, p.k, p.n, p.dtype.name(), name);
     try {
       describe();
+      // Any that is aligned as those of arrays are: the library may look at it when it chooses.
+      if (p_.bias)
+        check_product(
+            library().cublasLtMatmulDescSetAttribute(description_, lt::kBiasPointer, &shared_.workspace, sizeof shared_.workspace),
+            "cublasLtMatmulDescSetAttribute", what_);
       algorithm(kWholeVectors);
     } catch (...) {
       destroy();
@@ -243,6 +250,11 @@ class LtProduct final : public GpuProduct {
 }  // namespace
 
 bool has_products() { return library().there; }
+
+std::string products_version() {
+  if (!has_products()) return "none";
+  return library().cublasLtGetVersion ? std::to_string(library().cublasLtGetVersion()) : "of a version that it does not tell";
+}
 
 std::unique_ptr<GpuProduct> make_product(GpuDevice& device, const ProductStep& p, const std::string& name) {
   return std::make_unique<LtProduct>(device, p, name);

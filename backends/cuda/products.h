@@ -10,6 +10,8 @@ namespace weft::detail::cuda {
 
 /// Whether libcublasLt can be opened (WEFT_LIBCUBLASLT names another file).
 bool has_products();
+/// Its version, or that there is none.
+std::string products_version();
 
 /// One product, made ready for a device: descriptions of the matrices, and the algorithm that the library's heuristic chose for them, once
 /// in a process. float32 is computed as such; WEFT_CUDA_TF32=1 allows TF32. Narrower floats are summed in float32.

@@ -1,6 +1,9 @@
 // What the fake libraries count, and where they fail.
 #pragma once
+#include <dlfcn.h>
+
 #include <cstdlib>
+#include <functional>
 #include <map>
 #include <mutex>
 #include <string>
@@ -39,5 +42,11 @@ class Calls {
   std::string fails_;
   int fails_in_ = 0, fails_with_ = 0;
 };
+
+/// A function of the fake driver.
+template <class F>
+F* driver_function(const char* name) {
+  return reinterpret_cast<F*>(dlsym(dlopen(std::getenv("WEFT_LIBCUDA"), RTLD_NOW), name));
+}
 
 }  // namespace fake_cuda

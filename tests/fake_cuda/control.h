@@ -23,7 +23,9 @@ int fake_cuda_live(const char* kind);
 /// Descriptions, layouts and preferences; communicators.
 int fake_cublaslt_live();
 int fake_nccl_live();
-/// So many queries of events say that they are not yet reached.
+/// Makes the transfers that wait, for a collective that works on the devices' memory.
+void fake_cuda_collective();
+/// So many queries of events that were recorded after the last collective say that they are not yet reached.
 void fake_cuda_busy(int queries);
 /// Launches do nothing from now on, to time what is around them.
 void fake_cuda_skip_kernels(bool skip);

@@ -1,7 +1,9 @@
 #include "emulator.h"
 
+#include <llvm/Analysis/ValueTracking.h>
 #include <llvm/AsmParser/Parser.h>
 #include <llvm/ExecutionEngine/Orc/LLJIT.h>
+#include <llvm/IR/IRBuilder.h>
 #include <llvm/IR/InstIterator.h>
 #include <llvm/IR/Instructions.h>
 #include <llvm/IR/Module.h>
@@ -9,9 +11,12 @@
 #include <llvm/Support/TargetSelect.h>
 #include <sys/mman.h>
 
+#include <cstdlib>
 #include <map>
+#include <numeric>
 #include <set>
 #include <stdexcept>
+#include <string_view>
 #include <vector>
 
 #ifndef __x86_64__
@@ -120,6 +125,84 @@ std::uint32_t emulated_exchange(std::uint32_t v, std::uint32_t kind, std::uint32
   return got;
 }
 
+/// The order in which the threads of a block, and the blocks, take their turns. On a device there is none: results must not depend on it.
+enum class Order { up, down, mixed };
+Order order() {
+  static const Order o = [] {
+    const char* given = std::getenv("FAKE_CUDA_ORDER");
+    const std::string_view name = given ? given : "up";
+    return name == "down" ? Order::down : name == "mixed" ? Order::mixed : Order::up;
+  }();
+  return o;
+}
+/// The i-th of n to take its turn.
+unsigned turn(unsigned i, unsigned n, unsigned round) {
+  if (order() == Order::up || n < 2) return i;
+  if (order() == Order::down) return n - 1 - i;
+  std::uint64_t step = 2654435761u * (round + 1u) % n;
+  while (step == 0 || std::gcd(step, std::uint64_t{n}) != 1) step = step % n + 1;
+  return static_cast<unsigned>((i * step + 7u * round) % n);
+}
+
+// FAKE_CUDA_CHECK=1: each access of a kernel must be aligned as the code says, and lie in memory that there is.
+bool checks() {
+  static const bool on = std::getenv("FAKE_CUDA_CHECK") != nullptr;
+  return on;
+}
+bool (*is_memory)(std::uintptr_t, std::size_t) = nullptr;
+std::map<std::uintptr_t, std::size_t>& globals() {
+  static std::map<std::uintptr_t, std::size_t> m;
+  return m;
+}
+std::string& bad_access() {
+  static std::string s;
+  return s;
+}
+bool lies_in(const std::map<std::uintptr_t, std::size_t>& map, std::uintptr_t at, std::size_t bytes) {
+  auto it = map.upper_bound(at);
+  return it != map.begin() && (--it, at + bytes <= it->first + it->second);
+}
+/// A thread's own memory, by way of a pointer that is not seen to be one to it.
+bool is_own(std::uintptr_t at) {
+  const Block& b = state();
+  const char* stack = b.fibers[b.now].stack;
+  const auto here = reinterpret_cast<std::uintptr_t>(__builtin_frame_address(0)), begin = reinterpret_cast<std::uintptr_t>(stack);
+  return (at > here && at - here < kStackBytes) || (stack && at >= begin && at < begin + kStackBytes);
+}
+void emulated_access(std::uintptr_t at, std::uint32_t bytes, std::uint32_t align, std::uint32_t writes) {
+  if (at % align == 0 && ((is_memory && is_memory(at, bytes)) || lies_in(globals(), at, bytes) || is_own(at))) return;
+  const Block& b = state();
+  if (bad_access().empty())
+    bad_access() = std::string(at % align == 0 ? "an illegal address" : "a misaligned address") + (writes ? " is written" : " is read") + ": " +
+                   std::to_string(bytes) + " bytes aligned to " + std::to_string(align) + " by thread " + std::to_string(b.now) + " of block " +
+                   std::to_string(b.block);
+}
+/// Puts a check in front of each access but those of a thread's own memory and of the parameters.
+void add_checks(llvm::Module& module) {
+  llvm::LLVMContext& context = module.getContext();
+  llvm::IRBuilder<> ir(context);
+  const llvm::DataLayout& layout = module.getDataLayout();
+  const llvm::FunctionCallee check =
+      module.getOrInsertFunction("weft_emulated_access", ir.getVoidTy(), ir.getInt64Ty(), ir.getInt32Ty(), ir.getInt32Ty(), ir.getInt32Ty());
+  std::vector<llvm::Instruction*> accesses;
+  for (llvm::Function& f : module)
+    for (llvm::Instruction& i : llvm::instructions(f))
+      if (llvm::isa<llvm::LoadInst, llvm::StoreInst, llvm::AtomicRMWInst, llvm::AtomicCmpXchgInst>(i)) accesses.push_back(&i);
+  for (llvm::Instruction* i : accesses) {
+    llvm::Value* p = const_cast<llvm::Value*>(i->getOperand(llvm::isa<llvm::StoreInst>(i) ? 1 : 0));
+    llvm::Type* type = i->getType();
+    llvm::Align align;
+    if (auto* load = llvm::dyn_cast<llvm::LoadInst>(i)) align = load->getAlign();
+    if (auto* store = llvm::dyn_cast<llvm::StoreInst>(i)) align = store->getAlign(), type = store->getValueOperand()->getType();
+    if (auto* both = llvm::dyn_cast<llvm::AtomicRMWInst>(i)) align = both->getAlign();
+    if (auto* both = llvm::dyn_cast<llvm::AtomicCmpXchgInst>(i)) align = both->getAlign(), type = both->getNewValOperand()->getType();
+    if (type->isPointerTy() || llvm::isa<llvm::AllocaInst>(llvm::getUnderlyingObject(p, 100))) continue;
+    ir.SetInsertPoint(i);
+    ir.CreateCall(check, {ir.CreatePtrToInt(p, ir.getInt64Ty()), ir.getInt32(static_cast<std::uint32_t>(layout.getTypeStoreSize(type))),
+                          ir.getInt32(static_cast<std::uint32_t>(align.value())), ir.getInt32(llvm::isa<llvm::LoadInst>(i) ? 0 : 1)});
+  }
+}
+
 std::set<void*>& fibered_kernels() {
   static std::set<void*> s;
   return s;
@@ -153,6 +236,15 @@ class Loaded final : public Emulated {
         }
       meets_[f.getName().str()] = meets;
     }
+    if (checks()) {
+      add_checks(*module);
+      for (llvm::GlobalVariable& g : module->globals()) {
+        if (g.isDeclaration()) continue;
+        if (!g.hasName()) g.setName("unnamed");
+        globals_.emplace_back(g.getName().str(), module->getDataLayout().getTypeAllocSize(g.getValueType()));
+        g.setLinkage(llvm::GlobalValue::ExternalLinkage);
+      }
+    }
     jit_ = check(llvm::orc::LLJITBuilder().create());
     llvm::orc::SymbolMap own;
     const auto define = [&](const char* name, auto* f) {
@@ -164,6 +256,7 @@ class Loaded final : public Emulated {
     define("weft_emulated_sync_block", &emulated_sync_block);
     define("weft_emulated_sync_warp", &emulated_sync_warp);
     define("weft_emulated_exchange", &emulated_exchange);
+    define("weft_emulated_access", &emulated_access);
     define("weft_library_math", &weft_library_math);
     check(jit_->getMainJITDylib().define(llvm::orc::absoluteSymbols(std::move(own))));
     auto generator = check(llvm::orc::DynamicLibrarySearchGenerator::GetForCurrentProcess(jit_->getDataLayout().getGlobalPrefix()));
@@ -172,12 +265,18 @@ class Loaded final : public Emulated {
   }
   ~Loaded() override {
     for (void* f : found_) fibered_kernels().erase(f);
+    for (std::uintptr_t g : placed_) globals().erase(g);
   }
   void* find(const std::string& name) override {
     const auto known = meets_.find(name);
     if (known == meets_.end()) return nullptr;
     void* f = check(jit_->lookup(name)).toPtr<void*>();
     found_.push_back(f);
+    for (const auto& [global, bytes] : globals_) {
+      placed_.push_back(check(jit_->lookup(global)).getValue());
+      globals()[placed_.back()] = bytes;
+    }
+    globals_.clear();
     if (known->second) fibered_kernels().insert(f);
     return f;
   }
@@ -186,6 +285,8 @@ class Loaded final : public Emulated {
   std::unique_ptr<llvm::orc::LLJIT> jit_;
   std::map<std::string, bool> meets_;  // whether a kernel's threads meet
   std::vector<void*> found_;
+  std::vector<std::pair<std::string, std::size_t>> globals_;  // names and sizes, until the first kernel is looked up
+  std::vector<std::uintptr_t> placed_;
 };
 
 void run_block(Block& b) {
@@ -205,9 +306,11 @@ void run_block(Block& b) {
   }
   b.all = {0, b.threads, 0};
   for (unsigned w = 0; w < (b.threads + 31) / 32; ++w) b.warps[w] = {0, std::min(32u, b.threads - 32 * w), 0};
-  for (unsigned left = b.threads; left > 0;) {
+  unsigned round = b.block;
+  for (unsigned left = b.threads; left > 0; ++round) {
     bool any = false;
-    for (unsigned t = 0; t < b.threads; ++t) {
+    for (unsigned i = 0; i < b.threads; ++i) {
+      const unsigned t = turn(i, b.threads, round);
       Fiber& f = b.fibers[t];
       if (f.done || (f.waits && f.waits->rounds == f.round)) continue;
       f.waits = nullptr;
@@ -229,13 +332,20 @@ void run(void* kernel, unsigned blocks, unsigned threads, void** parameters) {
   b.kernel = reinterpret_cast<Kernel>(kernel);
   b.parameters = parameters, b.blocks = blocks, b.threads = threads;
   const bool fibered = fibered_kernels().count(kernel) > 0;
-  for (b.block = 0; b.block < blocks; ++b.block) {
+  static unsigned launches = 0;
+  ++launches;
+  bad_access().clear();
+  for (unsigned i = 0; i < blocks; ++i) {
+    b.block = turn(i, blocks, launches);
     if (fibered) {
       run_block(b);
       continue;
     }
-    for (b.now = 0; b.now < threads; ++b.now) b.kernel(parameters);
+    for (unsigned t = 0; t < threads; ++t) b.now = turn(t, threads, launches), b.kernel(parameters);
   }
+  if (!bad_access().empty()) throw std::runtime_error(bad_access());
 }
+
+void check_memory_by(bool (*there)(std::uintptr_t, std::size_t)) { is_memory = there; }
 
 }  // namespace fake_cuda

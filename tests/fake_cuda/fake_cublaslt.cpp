@@ -1,6 +1,8 @@
 // A cuBLASLt for tests: products by plain loops on the host's memory, as the fake driver's memory is. Knows what weft asks for.
 #include <cmath>
+#include <cstdint>
 #include <cstring>
+#include <functional>
 #include <map>
 
 #include "backends/cuda/cublaslt.h"
@@ -20,6 +22,10 @@ struct FakeLayout {
   std::uint64_t rows = 0, columns = 0;
   std::int64_t distance = 0, stride = 0;
   std::int32_t batch = 1;
+};
+struct FakePreference {
+  std::uint64_t workspace = 0;
+  std::uint32_t alignment[4] = {256, 256, 256, 256};  // of a, b, c and d
 };
 int live = 0, last_compute = 0, last_epilogue = 0;
 fake_cuda::Calls& calls() {
@@ -112,46 +118,68 @@ int cublasLtMatrixLayoutDestroy(lt::Layout l) {
   delete &of(l);
   return --live, injected;
 }
-int cublasLtMatmulPreferenceCreate(lt::Preference* p) { ENTER(cublasLtMatmulPreferenceCreate) return *p = reinterpret_cast<lt::Preference>(new char), ++live, 0; }
-int cublasLtMatmulPreferenceSetAttribute(lt::Preference, int, const void*, std::size_t) { ENTER(cublasLtMatmulPreferenceSetAttribute) return 0; }
+int cublasLtMatmulPreferenceCreate(lt::Preference* p) {
+  ENTER(cublasLtMatmulPreferenceCreate)
+  return *p = reinterpret_cast<lt::Preference>(new FakePreference), ++live, 0;
+}
+int cublasLtMatmulPreferenceSetAttribute(lt::Preference p, int what, const void* v, std::size_t n) {
+  ENTER(cublasLtMatmulPreferenceSetAttribute)
+  FakePreference& f = *reinterpret_cast<FakePreference*>(p);
+  if (what == lt::kMaxWorkspace && n == sizeof f.workspace) return std::memcpy(&f.workspace, v, n), 0;
+  if (what < lt::kMinAlignmentA || what >= lt::kMinAlignmentA + 4 || n != sizeof(std::uint32_t)) return 7;
+  return std::memcpy(&f.alignment[what - lt::kMinAlignmentA], v, n), 0;
+}
 int cublasLtMatmulPreferenceDestroy(lt::Preference p) {
   ENTER_TO_DESTROY(cublasLtMatmulPreferenceDestroy)
-  delete reinterpret_cast<char*>(p);
+  delete reinterpret_cast<FakePreference*>(p);
   return --live, injected;
 }
-int cublasLtMatmulAlgoGetHeuristic(lt::Handle, lt::Description, lt::Layout, lt::Layout, lt::Layout, lt::Layout, lt::Preference, int, lt::Heuristic* h,
+int cublasLtMatmulAlgoGetHeuristic(lt::Handle, lt::Description, lt::Layout, lt::Layout, lt::Layout, lt::Layout, lt::Preference p, int, lt::Heuristic* h,
                                    int* found) {
   ENTER(cublasLtMatmulAlgoGetHeuristic)
-  return *h = {}, *found = 1, 0;
+  const FakePreference& preference = *reinterpret_cast<FakePreference*>(p);
+  *h = {}, *found = 1;
+  // The algorithm holds for what was asked.
+  for (int i = 0; i < 4; ++i) h->algorithm.data[i] = preference.alignment[i];
+  h->workspace = h->algorithm.data[4] = preference.workspace;
+  return 0;
 }
 int cublasLtMatmul(lt::Handle, lt::Description d, const void* alpha, const void* a, lt::Layout la, const void* b, lt::Layout lb, const void* beta,
-                   const void*, lt::Layout, void* out, lt::Layout lout, const lt::Algorithm*, void*, std::size_t, Stream) {
+                   const void* c, lt::Layout, void* out, lt::Layout lout, const lt::Algorithm* algorithm, void* workspace, std::size_t workspace_bytes,
+                   Stream stream) {
   ENTER(cublasLtMatmul)
-  const FakeDescription& description = *reinterpret_cast<FakeDescription*>(d);
+  const FakeDescription description = *reinterpret_cast<FakeDescription*>(d);
   last_compute = description.compute, last_epilogue = description.epilogue;
   if (description.epilogue & lt::kBias && !description.bias) return 7;
   const double scale = read(alpha, description.scale, 0);
   if (read(beta, description.scale, 0) != 0) return 7;
-  const FakeLayout &A = of(la), &B = of(lb), &C = of(lout);
+  const void* const operands[] = {a, b, c, out};
+  for (int i = 0; i < 4; ++i)
+    if (reinterpret_cast<std::uintptr_t>(operands[i]) % algorithm->data[i] != 0) return 15;
+  if (!workspace || reinterpret_cast<std::uintptr_t>(workspace) % 256 != 0 || workspace_bytes < algorithm->data[4]) return 7;
+  const FakeLayout A = of(la), B = of(lb), C = of(lout);
   const bool turn_a = description.turn[0] == lt::kTransposed, turn_b = description.turn[1] == lt::kTransposed;
   const std::uint64_t m = turn_a ? A.columns : A.rows, k = turn_a ? A.rows : A.columns, n = turn_b ? B.rows : B.columns;
-  if (C.rows != m || C.columns != n || (turn_b ? B.columns : B.rows) != k) return 7;
-  for (std::int32_t batch = 0; batch < C.batch; ++batch)
-    for (std::uint64_t j = 0; j < n; ++j)
-      for (std::uint64_t i = 0; i < m; ++i) {
-        double sum = 0;
-        for (std::uint64_t t = 0; t < k; ++t) {
-          const auto ai = static_cast<std::int64_t>(turn_a ? t : i), aj = static_cast<std::int64_t>(turn_a ? i : t);
-          const auto bi = static_cast<std::int64_t>(turn_b ? j : t), bj = static_cast<std::int64_t>(turn_b ? t : j);
-          sum += read(a, A.type, batch * A.stride + ai + aj * A.distance) * read(b, B.type, batch * B.stride + bi + bj * B.distance);
+  if (C.rows != m || C.columns != n || (turn_b ? B.columns : B.rows) != k || A.batch != C.batch || B.batch != C.batch) return 7;
+  static const auto enqueue = fake_cuda::driver_function<int(Stream, std::function<int()>*)>("fake_cuda_enqueue");
+  return enqueue(stream, new std::function<int()>([=] {
+    for (std::int32_t batch = 0; batch < C.batch; ++batch)
+      for (std::uint64_t j = 0; j < n; ++j)
+        for (std::uint64_t i = 0; i < m; ++i) {
+          double sum = 0;
+          for (std::uint64_t t = 0; t < k; ++t) {
+            const auto ai = static_cast<std::int64_t>(turn_a ? t : i), aj = static_cast<std::int64_t>(turn_a ? i : t);
+            const auto bi = static_cast<std::int64_t>(turn_b ? j : t), bj = static_cast<std::int64_t>(turn_b ? t : j);
+            sum += read(a, A.type, batch * A.stride + ai + aj * A.distance) * read(b, B.type, batch * B.stride + bi + bj * B.distance);
+          }
+          sum *= scale;
+          if (description.epilogue & lt::kBias) sum += read(description.bias, C.type, static_cast<std::int64_t>(i));
+          if (description.epilogue & lt::kRelu) sum = sum > 0 ? sum : 0;
+          if (description.epilogue & lt::kGelu) sum = 0.5 * sum * (1 + std::tanh(0.7978845608028654 * (sum + 0.044715 * sum * sum * sum)));
+          write(out, C.type, batch * C.stride + static_cast<std::int64_t>(i) + static_cast<std::int64_t>(j) * C.distance, sum);
         }
-        sum *= scale;
-        if (description.epilogue & lt::kBias) sum += read(description.bias, C.type, static_cast<std::int64_t>(i));
-        if (description.epilogue & lt::kRelu) sum = sum > 0 ? sum : 0;
-        if (description.epilogue & lt::kGelu) sum = 0.5 * sum * (1 + std::tanh(0.7978845608028654 * (sum + 0.044715 * sum * sum * sum)));
-        write(out, C.type, batch * C.stride + static_cast<std::int64_t>(i) + static_cast<std::int64_t>(j) * C.distance, sum);
-      }
-  return 0;
+    return 0;
+  }));
 }
 
 }  // extern "C"

@@ -1,5 +1,7 @@
 // A CUDA driver for tests: the entry points that weft calls, on the host's memory. It counts calls and objects, fails where a test wants it,
-// and runs kernels by the emulator. FAKE_CUDA_DEVICES: how many devices it has (2). Every call takes effect at once.
+// and runs kernels by the emulator. FAKE_CUDA_DEVICES: how many devices it has (2). Transfers between host and device happen as late as a driver
+// may do them, everything else at once. What a driver refuses is refused: streams and events of another context than the thread's, calls that
+// may not be made while a stream is captured, launches beyond a device's limits.
 #include <algorithm>
 #include <cstdlib>
 #include <cstring>
@@ -9,6 +11,7 @@
 #include <mutex>
 #include <set>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include "backends/cuda/driver.h"
@@ -22,7 +25,8 @@ namespace {
 
 constexpr std::size_t kMemory = std::size_t{1} << 30;  // of each device
 constexpr std::size_t kPooled = std::size_t{128} << 20;
-constexpr Result kInvalid = 1, kNotFound = 500, kIllegal = 400, kLaunchFailed = 719;
+constexpr Result kInvalid = 1, kNotFound = 500, kIllegal = 400, kLaunchFailed = 719, kIllegalAddress = 700, kInvalidContext = 201,
+                 kCaptureInvalidated = 901, kWrongThread = 908;
 
 struct FakeModule {
   std::unique_ptr<fake_cuda::Emulated> code;
@@ -30,6 +34,15 @@ struct FakeModule {
 struct FakeGraph {
   std::vector<std::function<Result()>> work;
 };
+struct FakeStream {
+  Context context = nullptr;
+  std::vector<std::function<void()>> transfers;  // not made yet
+};
+struct FakeEvent {
+  Context context = nullptr;
+  int collectives = 0;  // before it
+};
+thread_local Context current = nullptr;
 
 struct State {
   std::recursive_mutex mutex;
@@ -42,9 +55,12 @@ struct State {
   int contexts = 0;
   bool skips_kernels = false;
   std::size_t in_use = 0;
-  int busy = 0;  // so often an event is not yet reached
+  int busy = 0;  // so often an event behind the last collective is not yet reached
+  int collectives = 0;
   FakeGraph* capturing = nullptr;
   Stream captured = nullptr;  // the stream whose work is
+  std::thread::id capturer;
+  bool invalid_capture = false;
 };
 State& state() {
   static State& s = *new State;  // calls come until the process ends
@@ -58,10 +74,35 @@ int num_devices() {
 
 Result enter(const char* name) { return state().calls.enter(name); }
 
+/// All transfers that wait.
+void flush() {
+  for (void* s : state().streams) {
+    auto& transfers = static_cast<FakeStream*>(s)->transfers;
+    for (auto& f : transfers) f();
+    transfers.clear();
+  }
+}
+/// What the driver says to a call that uses the stream.
+Result may_use(Stream s) {
+  if (!current) return kInvalidContext;
+  if (!state().streams.count(s)) return kIllegal;
+  return reinterpret_cast<FakeStream*>(s)->context == current ? kSuccess : kIllegal;
+}
+/// And to one that may not be made by a thread that captures: it makes what is captured useless.
+Result not_while_capturing() {
+  State& s = state();
+  if (!s.capturing || s.capturer != std::this_thread::get_id()) return kSuccess;
+  s.invalid_capture = true;
+  return kCaptureUnsupported;
+}
+/// Nor by any thread, with the stream that is captured.
+bool captures(Stream s);
+Result not_captured(Stream s) { return captures(s) ? (state().invalid_capture = true, kCaptureUnsupported) : kSuccess; }
+
 /// Does it now, or when the graph that is being captured runs.
 bool captures(Stream s) { return state().capturing && state().captured == s; }
 Result now_or_later(Stream s, std::function<Result()> f) {
-  if (!captures(s)) return f();
+  if (!captures(s)) return flush(), f();
   state().capturing->work.push_back(std::move(f));
   return kSuccess;
 }
@@ -88,6 +129,9 @@ bool is_memory(DevicePointer p, std::size_t bytes) {
   const std::lock_guard lock(state().mutex);         \
   if (const Result r = enter(#name); r != kSuccess) return r;
 
+#define NEEDS(condition) \
+  if (const Result refused = condition; refused != kSuccess) return refused;
+
 // What destroys does so though it fails.
 #define ENTER_TO_DESTROY(name)               \
   const std::lock_guard lock(state().mutex); \
@@ -99,6 +143,17 @@ void fake_cuda_fail(const char* call, int n, int code) { state().calls.fail(call
 void fake_cuda_busy(int queries) { state().busy = queries; }
 int fake_cuda_calls(const char* call) { return state().calls.count(call); }
 void fake_cuda_reset_calls() { state().calls.reset(); }
+void fake_cuda_collective() {
+  const std::lock_guard lock(state().mutex);
+  ++state().collectives;
+  flush();
+}
+int fake_cuda_enqueue(Stream s, std::function<int()>* work) {
+  const std::lock_guard lock(state().mutex);
+  const std::unique_ptr<std::function<int()>> owned(work);
+  NEEDS(may_use(s))
+  return now_or_later(s, *owned);
+}
 void fake_cuda_skip_kernels(bool skip) { state().skips_kernels = skip; }
 int fake_cuda_live(const char* kind) {
   State& s = state();
@@ -123,7 +178,11 @@ const char* fake_cuda_name(int k) {
   return names[k];
 }
 
-Result cuInit(unsigned) { ENTER(cuInit) return kSuccess; }
+Result cuInit(unsigned) {
+  ENTER(cuInit)
+  fake_cuda::check_memory_by([](std::uintptr_t p, std::size_t bytes) { return is_memory(p, bytes); });
+  return kSuccess;
+}
 Result cuDriverGetVersion(int* v) { ENTER(cuDriverGetVersion) return *v = 13000, kSuccess; }
 Result cuGetErrorName(Result r, const char** name) {
   switch (r) {
@@ -132,6 +191,11 @@ Result cuGetErrorName(Result r, const char** name) {
     case kOutOfMemory: *name = "CUDA_ERROR_OUT_OF_MEMORY"; break;
     case kNotFound: *name = "CUDA_ERROR_NOT_FOUND"; break;
     case kLaunchFailed: *name = "CUDA_ERROR_LAUNCH_FAILED"; break;
+    case kIllegalAddress: *name = "CUDA_ERROR_ILLEGAL_ADDRESS"; break;
+    case kInvalidContext: *name = "CUDA_ERROR_INVALID_CONTEXT"; break;
+    case kIllegal: *name = "CUDA_ERROR_INVALID_HANDLE"; break;
+    case kCaptureUnsupported: *name = "CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED"; break;
+    case kCaptureInvalidated: *name = "CUDA_ERROR_STREAM_CAPTURE_INVALIDATED"; break;
     default: *name = "CUDA_ERROR_UNKNOWN";
   }
   return kSuccess;
@@ -152,32 +216,63 @@ Result cuDevicePrimaryCtxRelease_v2(int) {
   --state().contexts;
   return injected;
 }
-Result cuCtxSetCurrent(Context) { ENTER(cuCtxSetCurrent) return kSuccess; }
-Result cuStreamCreate(Stream* s, unsigned) { ENTER(cuStreamCreate) return *s = reinterpret_cast<Stream>(new char), state().streams.insert(*s), kSuccess; }
+Result cuCtxSetCurrent(Context c) { ENTER(cuCtxSetCurrent) return current = c, kSuccess; }
+Result cuStreamCreate(Stream* s, unsigned) {
+  ENTER(cuStreamCreate)
+  if (!current) return kInvalidContext;
+  return *s = reinterpret_cast<Stream>(new FakeStream{current, {}}), state().streams.insert(*s), kSuccess;
+}
 Result cuStreamDestroy_v2(Stream s) {
   ENTER_TO_DESTROY(cuStreamDestroy_v2)
   if (!state().streams.erase(s)) return kIllegal;
-  delete reinterpret_cast<char*>(s);
+  delete reinterpret_cast<FakeStream*>(s);
   return injected;
 }
-Result cuStreamSynchronize(Stream s) { ENTER(cuStreamSynchronize) return captures(s) ? kInvalid : kSuccess; }
-Result cuStreamWaitEvent(Stream, Event e, unsigned) { ENTER(cuStreamWaitEvent) return state().events.count(e) ? kSuccess : kIllegal; }
-Result cuEventCreate(Event* e, unsigned) { ENTER(cuEventCreate) return *e = reinterpret_cast<Event>(new char), state().events.insert(*e), kSuccess; }
+Result cuStreamSynchronize(Stream s) {
+  ENTER(cuStreamSynchronize)
+  NEEDS(not_while_capturing())
+  NEEDS(not_captured(s))
+  flush();
+  return state().streams.count(s) ? kSuccess : kIllegal;
+}
+Result cuStreamWaitEvent(Stream s, Event e, unsigned) {
+  ENTER(cuStreamWaitEvent)
+  NEEDS(may_use(s))
+  NEEDS(not_captured(s))
+  flush();
+  return state().events.count(e) ? kSuccess : kIllegal;
+}
+Result cuEventCreate(Event* e, unsigned) {
+  ENTER(cuEventCreate)
+  if (!current) return kInvalidContext;
+  return *e = reinterpret_cast<Event>(new FakeEvent{current, 0}), state().events.insert(*e), kSuccess;
+}
 Result cuEventDestroy_v2(Event e) {
   ENTER_TO_DESTROY(cuEventDestroy_v2)
   if (!state().events.erase(e)) return kIllegal;
-  delete reinterpret_cast<char*>(e);
+  delete reinterpret_cast<FakeEvent*>(e);
   return injected;
 }
-Result cuEventRecord(Event e, Stream) { ENTER(cuEventRecord) return state().events.count(e) ? kSuccess : kIllegal; }
-Result cuEventSynchronize(Event e) { ENTER(cuEventSynchronize) return state().events.count(e) ? kSuccess : kIllegal; }
+Result cuEventRecord(Event e, Stream s) {
+  ENTER(cuEventRecord)
+  NEEDS(may_use(s))
+  NEEDS(not_captured(s))
+  if (!state().events.count(e) || reinterpret_cast<FakeEvent*>(e)->context != current) return kIllegal;
+  return reinterpret_cast<FakeEvent*>(e)->collectives = state().collectives, kSuccess;
+}
+Result cuEventSynchronize(Event e) {
+  ENTER(cuEventSynchronize)
+  NEEDS(not_while_capturing())
+  flush();
+  return state().events.count(e) ? kSuccess : kIllegal;
+}
 Result cuDeviceGetDefaultMemPool(MemoryPool* p, int d) { ENTER(cuDeviceGetDefaultMemPool) return *p = reinterpret_cast<MemoryPool>(static_cast<std::intptr_t>(d + 1)), kSuccess; }
 Result cuMemPoolSetAttribute(MemoryPool, int, void*) { ENTER(cuMemPoolSetAttribute) return kSuccess; }
 Result cuMemPoolTrimTo(MemoryPool, std::size_t) { ENTER(cuMemPoolTrimTo) return empty_pool(), kSuccess; }
 Result cuMemAllocAsync(DevicePointer* p, std::size_t n, Stream stream) {
   ENTER(cuMemAllocAsync)
   State& s = state();
-  if (captures(stream)) return kInvalid;
+  NEEDS(not_captured(stream))
   if (s.in_use + n > kMemory) return kOutOfMemory;
   void* memory = nullptr;
   if (std::vector<void*>& kept = s.pool[whole_pages(n)]; !kept.empty()) {
@@ -191,9 +286,11 @@ Result cuMemAllocAsync(DevicePointer* p, std::size_t n, Stream stream) {
   s.memory[*p] = n, s.in_use += n;
   return kSuccess;
 }
-Result cuMemFreeAsync(DevicePointer p, Stream) {
+Result cuMemFreeAsync(DevicePointer p, Stream stream) {
   ENTER_TO_DESTROY(cuMemFreeAsync)
   State& s = state();
+  NEEDS(not_captured(stream))
+  flush();
   const auto it = s.memory.find(p);
   if (it == s.memory.end()) return kIllegal;
   s.in_use -= it->second;
@@ -205,25 +302,35 @@ Result cuMemFreeAsync(DevicePointer p, Stream) {
   return injected;
 }
 Result cuMemGetInfo_v2(std::size_t* left, std::size_t* total) { ENTER(cuMemGetInfo_v2) return *left = kMemory - state().in_use, *total = kMemory, kSuccess; }
-Result cuMemAllocHost_v2(void** p, std::size_t n) { ENTER(cuMemAllocHost_v2) return *p = std::malloc(n), state().pinned.insert(*p), kSuccess; }
-Result cuMemFreeHost(void* p) { ENTER(cuMemFreeHost) return state().pinned.erase(p) ? (std::free(p), kSuccess) : kIllegal; }
-Result cuMemcpyHtoDAsync_v2(DevicePointer to, const void* from, std::size_t n, Stream) {
+Result cuMemAllocHost_v2(void** p, std::size_t n) { ENTER(cuMemAllocHost_v2) NEEDS(not_while_capturing()) return *p = std::malloc(n), state().pinned.insert(*p), kSuccess; }
+Result cuMemFreeHost(void* p) { ENTER(cuMemFreeHost) flush(); return state().pinned.erase(p) ? (std::free(p), kSuccess) : kIllegal; }
+// The host's memory is read and written when the device comes to it: no earlier than at the next call that uses the stream, or waits.
+Result cuMemcpyHtoDAsync_v2(DevicePointer to, const void* from, std::size_t n, Stream s) {
   ENTER(cuMemcpyHtoDAsync_v2)
+  NEEDS(may_use(s))
+  NEEDS(not_captured(s))
   if (!is_memory(to, n)) return kInvalid;
-  return std::memcpy(reinterpret_cast<void*>(to), from, n), kSuccess;
+  reinterpret_cast<FakeStream*>(s)->transfers.push_back([=] { std::memcpy(reinterpret_cast<void*>(to), from, n); });
+  return kSuccess;
 }
-Result cuMemcpyDtoHAsync_v2(void* to, DevicePointer from, std::size_t n, Stream) {
+Result cuMemcpyDtoHAsync_v2(void* to, DevicePointer from, std::size_t n, Stream s) {
   ENTER(cuMemcpyDtoHAsync_v2)
+  NEEDS(may_use(s))
+  NEEDS(not_captured(s))
   if (!is_memory(from, n)) return kInvalid;
-  return std::memcpy(to, reinterpret_cast<const void*>(from), n), kSuccess;
+  std::memset(to, 0xee, n);
+  reinterpret_cast<FakeStream*>(s)->transfers.push_back([=] { std::memcpy(to, reinterpret_cast<const void*>(from), n); });
+  return kSuccess;
 }
 Result cuMemcpyDtoDAsync_v2(DevicePointer to, DevicePointer from, std::size_t n, Stream s) {
   ENTER(cuMemcpyDtoDAsync_v2)
+  NEEDS(may_use(s))
   if (!is_memory(to, n) || !is_memory(from, n)) return kInvalid;
   return now_or_later(s, [=] { return std::memmove(reinterpret_cast<void*>(to), reinterpret_cast<const void*>(from), n), kSuccess; });
 }
 Result cuMemcpy2DAsync_v2(const Copy2D* c, Stream s) {
   ENTER(cuMemcpy2DAsync_v2)
+  NEEDS(may_use(s))
   const Copy2D d = *c;
   const auto last = [](std::size_t pitch, const Copy2D& x) { return (x.height - 1) * pitch + x.width; };
   if (d.source_type != kMemoryOfDevice || d.target_type != kMemoryOfDevice || d.source_pitch < d.width || d.target_pitch < d.width) return kInvalid;
@@ -236,16 +343,20 @@ Result cuMemcpy2DAsync_v2(const Copy2D* c, Stream s) {
 }
 Result cuMemsetD8Async(DevicePointer p, unsigned char v, std::size_t n, Stream s) {
   ENTER(cuMemsetD8Async)
+  NEEDS(may_use(s))
   if (!is_memory(p, n)) return kInvalid;
   return now_or_later(s, [=] { return std::memset(reinterpret_cast<void*>(p), v, n), kSuccess; });
 }
 Result cuEventQuery(Event e) {
   ENTER(cuEventQuery)
   if (!state().events.count(e)) return kIllegal;
-  return state().busy > 0 ? (--state().busy, kNotReady) : kSuccess;
+  flush();
+  return state().busy > 0 && reinterpret_cast<FakeEvent*>(e)->collectives == state().collectives ? (--state().busy, kNotReady) : kSuccess;
 }
-Result cuMemcpyPeerAsync(DevicePointer to, Context, DevicePointer from, Context, std::size_t n, Stream) {
+Result cuMemcpyPeerAsync(DevicePointer to, Context, DevicePointer from, Context, std::size_t n, Stream s) {
   ENTER(cuMemcpyPeerAsync)
+  NEEDS(not_captured(s))
+  flush();
   if (!is_memory(to, n) || !is_memory(from, n)) return kInvalid;
   return std::memcpy(reinterpret_cast<void*>(to), reinterpret_cast<const void*>(from), n), kSuccess;
 }
@@ -275,6 +386,7 @@ Result cuLinkDestroy(LinkState l) {
 }
 Result cuModuleLoadDataEx(Module* m, const void* image, unsigned, int*, void**) {
   ENTER(cuModuleLoadDataEx)
+  NEEDS(not_while_capturing())
   try {
     auto* made = new FakeModule{fake_cuda::load(static_cast<const char*>(image))};
     *m = reinterpret_cast<Module>(made);
@@ -287,6 +399,7 @@ Result cuModuleLoadDataEx(Module* m, const void* image, unsigned, int*, void**) 
 }
 Result cuModuleUnload(Module m) {
   ENTER_TO_DESTROY(cuModuleUnload)
+  NEEDS(not_while_capturing())
   if (!state().modules.erase(m)) return kIllegal;
   delete reinterpret_cast<FakeModule*>(m);
   return injected;
@@ -298,15 +411,17 @@ Result cuModuleGetFunction(Function* f, Module m, const char* name) {
 }
 Result cuLaunchKernel(Function f, unsigned blocks, unsigned, unsigned, unsigned threads, unsigned, unsigned, unsigned, Stream s, void** parameters, void**) {
   ENTER(cuLaunchKernel)
-  if (blocks == 0 || threads == 0 || threads > 1024) return kInvalid;
+  NEEDS(may_use(s))
+  if (blocks == 0 || blocks > 0x7fffffff || threads == 0 || threads > 1024) return kInvalid;
   if (state().skips_kernels && !captures(s)) return kSuccess;
+  if (!captures(s)) flush();
   std::vector<DevicePointer> values;
   if (!captures(s)) {
     try {
       fake_cuda::run(reinterpret_cast<void*>(f), blocks, threads, parameters);
     } catch (const std::exception& e) {
       std::fprintf(stderr, "fake driver: %s\n", e.what());
-      return kLaunchFailed;
+      return std::string(e.what()).find("address") != std::string::npos ? kIllegalAddress : kLaunchFailed;
     }
     return kSuccess;
   }
@@ -319,20 +434,33 @@ Result cuLaunchKernel(Function f, unsigned blocks, unsigned, unsigned, unsigned 
     if (state().skips_kernels) return kSuccess;
     std::vector<void*> p;
     for (DevicePointer& v : values) p.push_back(&v);
-    fake_cuda::run(reinterpret_cast<void*>(f), blocks, threads, p.data());
+    try {
+      fake_cuda::run(reinterpret_cast<void*>(f), blocks, threads, p.data());
+    } catch (const std::exception& e) {
+      std::fprintf(stderr, "fake driver: %s\n", e.what());
+      return kLaunchFailed;
+    }
     return kSuccess;
   });
 }
 Result cuStreamBeginCapture_v2(Stream s, int) {
   ENTER(cuStreamBeginCapture_v2)
+  NEEDS(may_use(s))
   if (state().capturing) return kInvalid;
-  state().capturing = new FakeGraph, state().captured = s;
+  flush();
+  state().capturing = new FakeGraph, state().captured = s, state().capturer = std::this_thread::get_id(), state().invalid_capture = false;
   return kSuccess;
 }
-Result cuStreamEndCapture(Stream, Graph* g) {
+Result cuStreamEndCapture(Stream s, Graph* g) {
   ENTER_TO_DESTROY(cuStreamEndCapture)
-  if (!state().capturing) return kInvalid;
+  if (!state().capturing || !captures(s)) return kInvalid;
+  if (state().capturer != std::this_thread::get_id()) return kWrongThread;
   *g = nullptr;
+  if (state().invalid_capture) {
+    delete state().capturing;
+    state().capturing = nullptr;
+    return kCaptureInvalidated;
+  }
   if (injected == kSuccess)
     *g = reinterpret_cast<Graph>(state().capturing), state().graphs.insert(*g);
   else
@@ -346,8 +474,10 @@ Result cuGraphInstantiateWithFlags(GraphExec* e, Graph g, unsigned long long) {
   state().execs.insert(*e);
   return kSuccess;
 }
-Result cuGraphLaunch(GraphExec e, Stream) {
+Result cuGraphLaunch(GraphExec e, Stream s) {
   ENTER(cuGraphLaunch)
+  NEEDS(may_use(s))
+  flush();
   if (!state().execs.count(e)) return kIllegal;
   for (auto& f : reinterpret_cast<FakeGraph*>(e)->work)
     if (const Result r = f(); r != kSuccess) return r;

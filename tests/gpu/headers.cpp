@@ -61,7 +61,8 @@ TEST_CASE("gpu headers: the driver's functions, structures and constants") {
                 kAttributeMajor == CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR &&
                 kAttributeMinor == CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR);
   static_assert(kPoolReleaseThreshold == CU_MEMPOOL_ATTR_RELEASE_THRESHOLD && kStreamNonBlocking == CU_STREAM_NON_BLOCKING &&
-                kEventNoTiming == CU_EVENT_DISABLE_TIMING && kCaptureThreadLocal == CU_STREAM_CAPTURE_MODE_THREAD_LOCAL);
+                kEventNoTiming == CU_EVENT_DISABLE_TIMING && kCaptureUnsupported == CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED &&
+                kCaptureLast == CUDA_ERROR_STREAM_CAPTURE_WRONG_THREAD && kCaptureThreadLocal == CU_STREAM_CAPTURE_MODE_THREAD_LOCAL);
   static_assert(kJitErrorLog == CU_JIT_ERROR_LOG_BUFFER && kJitErrorLogBytes == CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES &&
                 kInputPtx == CU_JIT_INPUT_PTX);
   static_assert(kMemoryOfDevice == CU_MEMORYTYPE_DEVICE);

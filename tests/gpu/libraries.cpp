@@ -111,6 +111,18 @@ TEST_CASE("gpu products: dtypes, biases and activations") {
   unsetenv("WEFT_CUDA_TF32");
 }
 
+TEST_CASE("gpu products: convolutions of large batches go in pieces") {
+  setenv("WEFT_CUDA_WINDOW_BYTES", "1000000", 1);
+  const Array x = samples({5, 16, 40, 41}, 1, float32), w = samples({32, 16, 3, 3}, 2, float32);
+  same_product([](Xs v) { return conv(v[0], v[1], {1, 1}, "SAME"); }, {x, w}, 1e-5);
+  same_product([](Xs v) { return grad([&](const Array& k) { return sum(square(conv(v[0], k, {2, 2}, "SAME"))); })(v[1]); }, {x, w}, 1e-4);
+  unsetenv("WEFT_CUDA_WINDOW_BYTES");
+  // All windows at once would take 462 MB, and the padded images 55 MB.
+  const auto f = jit([](Array a, Array b) { return conv(a, b, {1, 1}, "SAME"); }, {.device = devices("cuda")[0]});
+  const auto memory = f.lower(zeros({64, 64, 56, 56}), zeros({64, 64, 3, 3})).compile().memory_analysis();
+  CHECK(memory.temp_size_in_bytes < 400'000'000);
+}
+
 TEST_CASE("gpu products: convolutions are products of their windows") {
   const Array x = samples({4, 16, 40, 41}, 1, float32), w = samples({32, 16, 3, 3}, 2, float32);
   same_product([](Xs v) { return conv(v[0], v[1], {1, 1}, "SAME"); }, {x, w}, 1e-5);

@@ -7,6 +7,7 @@
 #include <filesystem>
 #include <string>
 
+#include "backends/cuda/device.h"
 #include "core/array_impl.h"
 #include "runtime/device.h"
 #include "runtime/executable.h"
@@ -15,6 +16,8 @@
 
 namespace weft::test {
 namespace {
+
+constexpr int kCannotCapture = 900;
 
 Device gpu(int k = 0) { return devices("cuda")[static_cast<std::size_t>(k)]; }
 
@@ -28,7 +31,9 @@ TEST_CASE("gpu runtime: devices") {
   CHECK(fmt::format("{} {}", all[0], all[1]) == "cuda:0 cuda:1");
   CHECK(all[1].id() == all[0].id() + 1);
   CHECK(all[0].memory_stats().bytes_limit == 1 << 30);
-  CHECK(devices().size() == devices("cpu").size() + 2);
+  // WEFT_PLATFORM is `cpu` in tests.
+  CHECK(devices() == devices("cpu"));
+  CHECK(device_count() == local_device_count("cpu"));
 }
 
 TEST_CASE("gpu runtime: arrays go there and come back") {
@@ -224,11 +229,21 @@ TEST_CASE("gpu start: what fails when the driver or a library starts") {
   CHECK(run_again("gpu start: child", "FAKE_CUBLASLT_FAIL", "cublasLtCreate") == 0);
 }
 
-TEST_CASE("gpu start: the first GPU is the default device where the environment says so") {
+TEST_CASE("gpu start: the first GPU is the default device, as in JAX, unless the environment says otherwise") {
   if (!std::getenv("WEFT_TEST_CHILD")) {
-    CHECK(run_again("gpu start: the first GPU is the default device where the environment says so", "WEFT_PLATFORM", "cuda") == 0);
+    for (const char* platform : {"cuda", ""})
+      CHECK(run_again("gpu start: the first GPU is the default device*", "WEFT_PLATFORM", platform) == 0);
+    setenv("FAKE_CUDA_DEVICES", "0", 1);
+    CHECK(run_again("gpu start: without a GPU*", "WEFT_PLATFORM", "") == 0);
+    unsetenv("FAKE_CUDA_DEVICES");
+    setenv("WEFT_PLATFORM", "cpu", 1);
     return;
   }
+  CHECK(devices() == devices("cuda"));
+  CHECK(devices("cpu")[0].platform() == "cpu");
+  CHECK(make_mesh({2}, {"x"}).devices() == devices("cuda"));
+  CHECK(pmap([](Array a) { return a * 2.f; })(ones({2, 3})).devices() == devices("cuda"));
+  CHECK(pmap([](Array a) { return a * 2.f; })(ones({1, 3})).devices() == std::vector{gpu()});
   const Array x = samples({100, 100}, 1, float32);
   const auto f = jit([](Array a) { return sum(tanh(a), 0); });
   const Array y = f(x), g = grad([](Array a) { return sum(sort(a, 1) * a); })(x);
@@ -236,6 +251,13 @@ TEST_CASE("gpu start: the first GPU is the default device where the environment 
   CHECK(g.devices() == std::vector<Device>{gpu()});
   const Array there = device_put(x, devices("cpu")[0]);
   CHECK(close(device_get(y), f(there), 1e-5));
+}
+
+TEST_CASE("gpu start: without a GPU the host's devices are the default") {
+  if (!std::getenv("WEFT_TEST_CHILD")) return;
+  CHECK(devices() == devices("cpu"));
+  CHECK(ones({3}).devices() == std::vector{devices()[0]});
+  CHECK(has(message_of<DeviceError>([] { devices("cuda"); }), "the CUDA driver finds no device"));
 }
 
 TEST_CASE("gpu runtime: machine code is kept in files") {
@@ -296,6 +318,62 @@ TEST_CASE("gpu runtime: what the host does for a step that was captured") {
   CHECK(fake_driver().calls("cuLaunchKernel") == 0);
   MESSAGE("host time of a cached step: " << best << " us");
   CHECK(best < 10);
+}
+
+TEST_CASE("gpu start: the emulated device sees accesses of what is not there, and what a driver refuses") {
+  const std::string name = "gpu start: the emulated device sees*";
+  if (!std::getenv("WEFT_TEST_CHILD")) {
+    CHECK(run_again(name, "FAKE_CUDA_CHECK", "1") == 0);
+    return;
+  }
+  using namespace detail::cuda;
+  gpu();
+  const auto* d = &driver();
+  const Stream stream = device_of(gpu().id()).stream();
+  device_of(gpu().id()).enter();
+  DevicePointer memory = device_of(gpu().id()).allocate(64, "a test");
+  const auto launch = [&](int element, int align) {
+    const std::string text = fmt::format(
+        "define void @k(ptr %p) {{\n %a = load ptr, ptr %p\n %b = load ptr, ptr %a\n %c = getelementptr float, ptr %b, i64 {}\n"
+        " %v = load float, ptr %c, align {}\n store float %v, ptr %b, align 4\n ret void\n}}\n",
+        element, align);
+    Module module = nullptr;
+    Function f = nullptr;
+    REQUIRE(d->cuModuleLoadDataEx(&module, text.c_str(), 0, nullptr, nullptr) == 0);
+    REQUIRE(d->cuModuleGetFunction(&f, module, "k") == 0);
+    void* parameters[] = {&memory, nullptr};
+    return d->cuLaunchKernel(f, 1, 1, 1, 32, 1, 1, 0, stream, parameters, nullptr);
+  };
+  CHECK(launch(15, 4) == 0);
+  CHECK(launch(16, 4) == 700);
+  CHECK(launch(4, 16) == 0);
+  CHECK(launch(5, 16) == 700);
+  // Another device's stream, or a wait while a stream is captured.
+  Event event = nullptr;
+  CHECK(d->cuEventCreate(&event, kEventNoTiming) == 0);
+  device_of(gpu(1).id()).enter();
+  CHECK(d->cuEventRecord(event, stream) == 400);
+  device_of(gpu().id()).enter();
+  CHECK(d->cuStreamBeginCapture_v2(stream, kCaptureThreadLocal) == 0);
+  CHECK(d->cuStreamSynchronize(stream) == kCaptureUnsupported);
+  Graph graph = nullptr;
+  CHECK(d->cuStreamEndCapture(stream, &graph) == 901);
+}
+
+TEST_CASE("gpu runtime: what a driver does not capture is launched step by step") {
+  const auto f = jit([](Array x) {
+    for (int i = 0; i < 4; ++i) x = x - 1e-3f * sum(x, 0) + 1e-3f * sum(x, 1, {.keepdims = true});
+    return x;
+  });
+  const Array x = device_put(samples({300, 300}, 3, float32), gpu());
+  const Array want = device_get(f(x));
+  fake_driver().reset();
+  for (int i = 0; i < 6; ++i) {
+    fake_driver().fail("cuStreamEndCapture", 1, kCannotCapture);
+    CHECK(close(device_get(f(x)), want, 1e-6));
+  }
+  CHECK(fake_driver().calls("cuStreamEndCapture") == 1);
+  fake_driver().fail(nullptr, 0, 0);
 }
 
 TEST_CASE("gpu runtime: a failing launch names the kernel's function and line") {

@@ -33,7 +33,7 @@ Fn transformed(char transform, const Fn& f) {
     case 'w':
       return [f](Array x) { return jvp(f, std::tuple{x}, std::tuple{cos(x)}).second; };
     default:
-      return pmap(f);
+      return pmap(f, {.devices = device_count() < 8 ? devices("cpu") : std::vector<Device>{}});
   }
 }
 

@@ -1,10 +1,13 @@
 // Functions to which every composition of transforms is applied.
 #pragma once
+#include <algorithm>
 #include <functional>
+#include <iterator>
 #include <string>
 #include <vector>
 
 #include "core/array.h"
+#include "runtime/device.h"
 
 namespace weft::test {
 
@@ -19,6 +22,12 @@ struct NestedFunction {
   bool forward = true;  ///< has a forward derivative
   bool smooth = true;   ///< its derivatives are those of its values
 };
+
+/// The first n devices; the host's, where there are not so many.
+inline std::vector<Device> some_devices(int n) {
+  const std::vector<Device> all = device_count() >= n ? devices() : devices("cpu");
+  return {all.begin(), all.begin() + std::min<std::ptrdiff_t>(n, std::ssize(all))};
+}
 
 std::vector<NestedFunction> scalar_functions();
 std::vector<NestedFunction> vector_functions();

@@ -21,9 +21,9 @@ Array argument(const Shape& shape) {
 /// Of each row: by 'v'map, 'p'map, or 's'hard_map.
 Fn mapped(char by, const Fn& f) {
   if (by == 'v') return vmap(f);
-  if (by == 'p') return pmap(f);
+  if (by == 'p') return pmap(f, {.devices = some_devices(kRows)});
   const auto block = [f](Array b) { return expand_dims(f(b[0]), 0); };
-  return shard_map(block, {.mesh = make_mesh({kRows}, {"rows"}), .in_specs = P("rows"), .out_specs = P("rows")});
+  return shard_map(block, {.mesh = Mesh(some_devices(kRows), {kRows}, {"rows"}), .in_specs = P("rows"), .out_specs = P("rows")});
 }
 
 struct Transform {

@@ -5,6 +5,8 @@
 #include <atomic>
 #include <thread>
 
+#include "functions.h"
+
 using namespace weft;
 
 namespace {
@@ -101,7 +103,7 @@ TEST_CASE("each thread traces for itself") {
 
 TEST_CASE("maps over devices that several threads run at once") {
   const Array x = array({1., 2., 3., 4.});
-  auto f = pmap([](Array v) { return v + psum(v, "i"); }, {.axis_name = "i"});
+  auto f = pmap([](Array v) { return v + psum(v, "i"); }, {.axis_name = "i", .devices = test::some_devices(4)});
   std::atomic<int> wrong = 0;
   together([&](int) {
     for (int round = 0; round < 10; ++round) wrong += !tree::all_close(f(x), x + 10., 1e-12);
