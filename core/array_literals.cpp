@@ -1,6 +1,7 @@
 // array(...): concrete arrays from literals and from elements in memory.
 #include <fmt/format.h>
 
+#include <cmath>
 #include <cstring>
 
 #include "core/constructors.h"
@@ -54,6 +55,34 @@ DType dtype_of(const std::vector<const Number*>& numbers) {
   return dtype;
 }
 
+/// Throws where an integer dtype can't hold the number, as jnp.array does. (Arrays and elements in memory wrap around when converted.)
+void check_range(const Number& n, DType dtype, SourceLoc loc) {
+  if (!dtype.is_integer() || n.kind == Number::Kind::boolean || n.kind == Number::Kind::complex) return;
+  const int bits = 8 * dtype.itemsize();
+  const bool is_signed = dtype.is_signed();
+  bool fits = true;
+  std::string value;
+  if (n.kind == Number::Kind::floating) {
+    const double t = std::trunc(n.real), end = std::ldexp(1., is_signed ? bits - 1 : bits);
+    fits = t >= (is_signed ? -end : 0.) && t < end;
+    value = fmt::format("{}", n.real);
+  } else if (n.kind == Number::Kind::unsigned_integer) {
+    const auto v = static_cast<unsigned long long>(n.integer);
+    fits = (is_signed ? v >> (bits - 1) : v >> (bits - 1) >> 1) == 0;
+    value = fmt::format("{}", v);
+  } else {
+    const long long v = n.integer, half = bits == 64 ? 0 : 1LL << (bits - 1);
+    fits = is_signed ? bits == 64 || (v >= -half && v < half) : v >= 0 && (bits == 64 || v < 2 * half);
+    value = fmt::format("{}", v);
+  }
+  if (fits) return;
+  const std::string range = is_signed ? fmt::format("-2^{} to 2^{} - 1", bits - 1, bits - 1) : fmt::format("0 to 2^{} - 1", bits);
+  throw DTypeError(
+      fmt::format("array: {} does not fit {}, which holds {}; give a wider dtype, or convert() the array, which wraps integers around",
+                  value, dtype.name(), range),
+      loc);
+}
+
 /// Leaves may be arrays: rows are stacked.
 Array stack_nested(const Nested& v, SourceLoc loc) {
   if (v.kind() == Nested::Kind::array) return v.as_array();
@@ -80,6 +109,7 @@ Array array(Literal values, std::optional<DType> dtype, SourceLoc loc) {
   }
   if (values.kind() == Nested::Kind::number) {
     const Number& n = values.number();
+    if (dtype) check_range(n, *dtype, loc);
     return detail::make_literal(n, dtype.value_or(n.default_dtype()), !dtype);
   }
   Shape shape;
@@ -92,6 +122,7 @@ Array array(Literal values, std::optional<DType> dtype, SourceLoc loc) {
   const DType type = dtype.value_or(dtype_of(numbers));
   const auto size = static_cast<std::size_t>(type.itemsize());
   std::vector<std::byte> bytes(numbers.size() * size);
+  for (const Number* n : numbers) check_range(*n, type, loc);
   for (std::size_t i = 0; i < numbers.size(); ++i)
     std::memcpy(bytes.data() + i * size, detail::as_literal(detail::make_literal(*numbers[i], type))->bits.data(), size);
   return detail::make_concrete({shape, type}, bytes.data());

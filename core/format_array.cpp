@@ -1,5 +1,7 @@
 // Arrays as NumPy 2.4 prints them with str(): aligned columns, the fewest digits that tell the numbers of a dtype apart (at most 8 behind
 // the point), exponents where the magnitudes ask for them, `...` in place of the middle of more than 1000 elements.
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <charconv>
 #include <cmath>
@@ -205,11 +207,16 @@ std::string short_text(double v) {
 /// The texts of all elements that are shown, and how they are laid out.
 class ArrayPrinter {
  public:
-  ArrayPrinter(const Shape& shape, const std::byte* data, DType dtype)
+  ArrayPrinter(const Shape& shape, const std::byte* data, DType dtype, std::string_view spec = {})
       : shape_(shape), strides_(row_major_strides(shape)), summary_(shape.num_elements() > kThreshold) {
     collect(0, 0);
     words_.resize(shown_.size());
-    with_storage(dtype, [&]<class T>() { format_elements(reinterpret_cast<const T*>(data), dtype); });
+    with_storage(dtype, [&]<class T>() {
+      if (spec.empty())
+        format_elements(reinterpret_cast<const T*>(data), dtype);
+      else
+        format_by(spec, reinterpret_cast<const T*>(data));
+    });
   }
   std::string text() {
     next_word_ = 0;
@@ -239,6 +246,31 @@ class ArrayPrinter {
       if (i >= 0) collect(axis + 1, offset + i * strides_[static_cast<std::size_t>(axis)]);
   }
 
+  /// Each element by the format; columns are aligned.
+  template <class T>
+  void format_by(std::string_view spec, const T* data) {
+    const std::string one = "{:" + std::string(spec) + "}";
+    const auto text = [&](const auto& v) { return fmt::vformat(one, fmt::make_format_args(v)); };
+    // A format of floats is good for integers too.
+    const bool as_float = std::string_view("aAeEfFgG").find(spec.back()) != std::string_view::npos;
+    std::size_t width = 0;
+    for (std::size_t i = 0; i < words_.size(); ++i) {
+      const T v = data[shown_[i]];
+      if constexpr (is_complex_storage<T>) {
+        const std::string imaginary = text(v.imag());
+        words_[i] = text(v.real()) + (imaginary[0] == '-' || imaginary[0] == '+' ? "" : "+") + imaginary + "j";
+      } else if constexpr (std::is_same_v<T, float> || std::is_same_v<T, double> || std::is_same_v<T, bool>) {
+        words_[i] = text(v);
+      } else if constexpr (is_floating_storage<T>) {
+        words_[i] = text(static_cast<float>(v));
+      } else {
+        words_[i] = as_float ? text(static_cast<double>(v))
+                             : text(static_cast<std::conditional_t<std::is_signed_v<T>, std::int64_t, std::uint64_t>>(v));
+      }
+      width = std::max(width, words_[i].size());
+    }
+    for (std::string& w : words_) w.insert(0, width - w.size(), ' ');
+  }
   template <class T>
   void format_elements(const T* data, DType dtype) {
     auto element = [&](std::size_t i) { return data[shown_[i]]; };
@@ -314,7 +346,8 @@ class ArrayPrinter {
 
 }  // namespace
 
-std::string array_text(const Array& x) {
+namespace {
+std::string text_of(const Array& x, std::string_view spec) {
   if (x.is_empty_handle()) return "<empty>";
   if (x.impl()->kind == ArrayImpl::Kind::traced) return "Traced<" + to_string(x.aval()) + ">";
   if (x.impl()->kind == ArrayImpl::Kind::abstract) return "Abstract<" + to_string(x.aval()) + ">";
@@ -324,8 +357,11 @@ std::string array_text(const Array& x) {
   if (x.dtype().is_key())
     return "Array(" + to_string(x.shape()) + ", dtype=key<fry>) overlaying:\n" +
            ArrayPrinter(x.shape().inserted(x.ndim(), 2), data.data(), uint32).text();
-  return ArrayPrinter(x.shape(), data.data(), x.dtype()).text();
+  return ArrayPrinter(x.shape(), data.data(), x.dtype(), spec).text();
 }
+}  // namespace
+
+std::string array_text(const Array& x) { return text_of(x, {}); }
 
 }  // namespace weft::detail
 
@@ -334,6 +370,6 @@ std::ostream& operator<<(std::ostream& os, const Array& x) { return os << detail
 }  // namespace weft
 
 fmt::format_context::iterator fmt::formatter<weft::Array>::format(const weft::Array& x, fmt::format_context& ctx) const {
-  const std::string s = weft::detail::array_text(x);
+  const std::string s = weft::detail::text_of(x, spec_);
   return std::copy(s.begin(), s.end(), ctx.out());
 }

@@ -86,7 +86,6 @@ std::vector<Array> CompiledFunction::run(std::span<const Array> inputs, SourceLo
   }
   const int device = committed && committed->buffer ? committed->buffer->device_id() : device_ >= 0 ? device_ : default_device_id();
   if (runner(device).takes_placed()) {
-    if (!donated_.empty()) check_given_once(inputs, loc);
     std::vector<Array> results = runner(device).call(inputs, default_device_id());
     take_donated(inputs);
     return results;
@@ -103,13 +102,15 @@ std::vector<Array> CompiledFunction::run(std::span<const Array> inputs, SourceLo
   return results;
 }
 
-void CompiledFunction::check_given_once(std::span<const Array> inputs, SourceLoc loc) const {
+void CompiledFunction::check_given_once(std::span<const Array> inputs, FunctionRef<Skeleton()> paths, SourceLoc loc) const {
   for (std::size_t i = 0; i < donated_.size(); ++i)
     for (std::size_t k = 0; k < inputs.size(); ++k)
-      if (donated_[i] && as_concrete(inputs[i]) && k != i && inputs[k].impl() == inputs[i].impl())
-        throw Error(fmt::format("{}: the arrays number {} and {} of the arguments are one array, {}, which is donated and passed twice; donate a copy",
-                                name_, std::min(i, k), std::max(i, k), to_string(inputs[i].aval())),
+      if (donated_[i] && as_concrete(inputs[i]) && k != i && inputs[k].impl() == inputs[i].impl()) {
+        const std::vector<std::string> names = leaf_paths(paths());
+        throw Error(fmt::format("{}: {} and {} are one array, {}, which is donated and passed twice; donate a copy", name_, names[std::min(i, k)],
+                                names[std::max(i, k)], to_string(inputs[i].aval())),
                     loc);
+      }
 }
 
 // Donated arrays hold nothing any more.
@@ -135,7 +136,6 @@ static bool has_memory_to_itself(const Array& x) {
 
 std::vector<Array> CompiledFunction::run_donating(std::span<const Array> inputs, int device, SourceLoc loc) {
   // Memory that others refer to as well is not given away but copied.
-  check_given_once(inputs, loc);
   std::vector<Array> owned(inputs.begin(), inputs.end());
   for (std::size_t i = 0; i < owned.size(); ++i) {
     const ConcreteArray* c = as_concrete(inputs[i]);
@@ -175,6 +175,7 @@ std::vector<Array> run_program(Program& p, std::vector<Array> args, FunctionRef<
   auto& f = static_cast<CompiledFunction&>(p);
   check_arguments(args, f.jaxpr().data().input_avals(), f.name(), paths, loc);
   if (current_trace()) return bind_jit(f.name(), f.jaxpr(), f.donated(), args, loc);
+  f.check_given_once(args, paths, loc);
   return f.run(args, loc);
 }
 

@@ -22,6 +22,8 @@ class CompiledFunction final : public Program {
   Executable& executable();
   /// The same, for the platform of a device.
   Executable& executable_on(int device);
+  /// Throws if an array that is donated is passed twice, naming the arguments.
+  void check_given_once(std::span<const Array> inputs, FunctionRef<Skeleton()> paths, SourceLoc loc) const;
   /// On concrete arrays of just the input types, where they are; throws where they can't meet.
   std::vector<Array> run(std::span<const Array> inputs, SourceLoc loc);
   /// The same for inputs that are known to be uncommitted, when nothing is donated.
@@ -35,7 +37,6 @@ class CompiledFunction final : public Program {
 
  private:
   Executable& runner(int device);
-  void check_given_once(std::span<const Array> inputs, SourceLoc loc) const;
   void take_donated(std::span<const Array> inputs) const;
   std::vector<Array> run_donating(std::span<const Array> inputs, int device, SourceLoc loc);
 

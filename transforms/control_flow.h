@@ -69,6 +69,11 @@ out_t<F, X> map_sequentially(F& f, const X& xs, SourceLoc loc) {
   return flat.make_result(flat_scan("map", flat, {}, loc)).second;
 }
 
+template <class T>
+inline constexpr bool kIsPair = false;
+template <class A, class B>
+inline constexpr bool kIsPair<std::pair<A, B>> = true;
+
 /// map in batches: all but the last are scanned over with vmap of f inside, the rest is one smaller batch.
 template <class F, class Xs>
 auto map_in_batches(F f, const Xs& xs, int batch, SourceLoc loc);
@@ -148,10 +153,13 @@ template <class F, class Init, class Xs>
 auto scan(F f, const Init& init, const Xs& xs, ScanOptions options = {}, SourceLoc loc = SourceLoc::here()) {
   using Carry = detail::traced_t<Init>;
   using R = detail::out_t<F, Carry, detail::traced_t<Xs>>;
-  static_assert(std::is_same_v<Carry, typename R::first_type>,
-                "weft: scan's function returns std::pair{carry, y}, the carry of init's type");
-  detail::FlatCall<F, Carry, detail::traced_t<Xs>> flat(f, loc, detail::to_traced(init), detail::to_traced(xs));
-  return flat.make_result(detail::flat_scan("scan", flat, options, loc));
+  static_assert(detail::kIsPair<R>, "weft: scan's function returns std::pair{carry, y}; y may be weft::none");
+  if constexpr (detail::kIsPair<R>) {
+    static_assert(std::is_same_v<Carry, typename R::first_type>,
+                  "weft: scan's function returns std::pair{carry, y}, the carry of init's type");
+    detail::FlatCall<F, Carry, detail::traced_t<Xs>> flat(f, loc, detail::to_traced(init), detail::to_traced(xs));
+    return flat.make_result(detail::flat_scan("scan", flat, options, loc));
+  }
 }
 
 /// f of each slice of xs along the leading axis, one after the other, the results stacked (jax.lax.map). vmap runs them side by side.

@@ -138,8 +138,11 @@ class Cache final : public JitCache {
     const auto leaves = c.leaves.span();
     const std::vector<AxisFrame> axes = axes_now();
     const std::vector<Varying> varying = notes_varying() ? varying_of(leaves) : std::vector<Varying>();
-    for (const Array& x : leaves)
-      if (x.is_empty_handle()) throw_empty_array();
+    for (std::size_t i = 0; i < leaves.size(); ++i)
+      if (leaves[i].is_empty_handle())
+        throw Error(fmt::format("{}: {} is an Array that was default-constructed and holds nothing; assign a value to it first", name_,
+                                leaf_paths(c.function().arguments())[i]),
+                    c.loc);
     std::unique_lock lock(mutex_);
     for (;;) {
       const auto found = std::find_if(entries_.begin(), entries_.end(), [&](const Ref<Entry>& e) {
@@ -288,6 +291,7 @@ class Cache final : public JitCache {
     }
     std::vector<Array> results;
     try {
+      function->check_given_once(inputs, [&] { return c.function().arguments(); }, loc);
       results = function->run(inputs, loc);
     } catch (const DeviceError&) {
       if (maker_) name_misplaced(e, c);

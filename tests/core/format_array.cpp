@@ -2,6 +2,7 @@
 #include <doctest/doctest.h>
 #include <weft/weft.h>
 
+#include <array>
 #include <complex>
 #include <limits>
 #include <sstream>
@@ -167,4 +168,52 @@ TEST_CASE("an array without a value prints its type") {
     return x;
   })(ones({3}));
   CHECK(seen == "Traced<f32[3]>");
+}
+
+TEST_CASE("a format is each element's") {
+  CHECK(fmt::format("{:.3f}", array(1.23456f)) == "1.235");
+  CHECK(fmt::format("{:8.2e}|", array(1234.5)) == "1.23e+03|");
+  CHECK(fmt::format("{:.1f}", array({{1.25f, -10.f}, {0.f, 3.f}})) == "[[  1.2 -10.0]\n [  0.0   3.0]]");
+  CHECK(fmt::format("{:.2f}", array({1, 20})) == "[ 1.00 20.00]");
+  CHECK(fmt::format("{:x}", array({255, 1}, uint8)) == "[ff  1]");
+  CHECK(fmt::format("{:.1f}", array({1.f, .25f}, bfloat16)) == "[1.0 0.2]");
+  CHECK(fmt::format("{:.1f}", array({std::complex<float>(1, -2), std::complex<float>(0, 3)})) == "[1.0-2.0j 0.0+3.0j]");
+  CHECK(fmt::format("{:d}", array({true, false})) == "[1 0]");
+  CHECK(fmt::format("{:.3f}", Array(ShapeDtypeStruct{{2}, float32})) == "Abstract<f32[2]>");
+  CHECK_THROWS(fmt::format("{:.3q}", array({1.f})));
+}
+
+TEST_CASE("nested vectors are arrays, and arrays are ranges of rows") {
+  const std::vector<std::vector<float>> rows{{1, 2, 3}, {4, 5, 6}};
+  const Array x = array(rows);
+  CHECK(x.shape() == Shape{2, 3});
+  CHECK(x.dtype() == float32);
+  CHECK(array(std::vector<std::array<double, 2>>{{1, 2}}).dtype() == float64);
+  CHECK(array(std::vector<std::vector<std::vector<int>>>{{{1}, {2}}}, int8).aval() == detail::Aval{{1, 2, 1}, int8});
+  CHECK(array(std::vector<std::vector<float>>{}).shape() == Shape{0, 0});
+  CHECK(array(std::vector<std::vector<float>>{{}, {}}).shape() == Shape{2, 0});
+
+  std::vector<std::vector<float>> again;
+  for (const Array row : x) again.push_back(row.to_vector<float>());
+  CHECK(again == rows);
+  int count = 0;
+  for (Array row : zeros({0, 3})) ++count;
+  CHECK(count == 0);
+  const Array total = jit([](Array a) {
+    Array sum = 0.f;
+    for (Array row : a) sum += row * row;
+    return sum;
+  })(x);
+  CHECK(total.to_vector<float>() == std::vector<float>{17, 29, 45});
+}
+
+TEST_CASE("a literal is what its dtype holds, up to the last number") {
+  CHECK(array(-128, int8).item<int>() == -128);
+  CHECK(array(255, uint8).item<int>() == 255);
+  CHECK(array(127.9, int8).item<int>() == 127);
+  CHECK(array(-0.5, uint8).item<int>() == 0);
+  CHECK(array(18446744073709551615ull, uint64).item<unsigned long long>() == 18446744073709551615ull);
+  CHECK(array(-9223372036854775807ll - 1, int64).item<long long>() == -9223372036854775807ll - 1);
+  CHECK(array(true, int8).item<int>() == 1);
+  CHECK(array(std::vector<int>{300}, {1}, int8).item<int>() == 44);  // as NumPy arrays are converted
 }

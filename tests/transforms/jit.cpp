@@ -142,7 +142,7 @@ TEST_CASE("donated arrays can't be used again, and nobody else notices") {
   CHECK(refuses<Error>([&] { x + y; }, {"add", "f32[1000]", "donated"}));
   CHECK(refuses<Error>([&] { x.to_vector<float>(); }, {"donated"}));
   CHECK(refuses<Error>([&] { f(x, y); }, {"f32[1000]", "donated"}));
-  CHECK(refuses<Error>([&] { f(y, y); }, {"number 0 and 1", "f32[1000]", "donate a copy"}));
+  CHECK(refuses<Error>([&] { f(y, y); }, {"args[0] and args[1] are one array", "f32[1000]", "donate a copy"}));
   CHECK(refuses<Error>([&] { f(y, y); }, {"twice"}));
   CHECK(near(y(slice(2)), {1, 1}));
 }

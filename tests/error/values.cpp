@@ -1,0 +1,52 @@
+// What is wrong with values: literals, rows, empty and donated arrays.
+#include <cmath>
+
+#include "refused.h"
+
+using namespace weft;
+
+namespace {
+
+struct Both {
+  Array first, second;
+};
+Array donating(const Both& both, const Array& y) {
+  return jit([](Both b, Array z) { return b.first + b.second + z; }, {.donate_argnums = {0}, .name = "step"})(both, y);
+}
+
+/// Throws just an E that names this file and each part.
+template <class E, class F>
+void check(F f, std::vector<std::string> parts) {
+  parts.push_back("values.cpp:");
+  test::refused(typeid(E), "", [&] { (void)f(); }, parts);
+}
+
+}  // namespace
+
+TEST_CASE("a literal that its dtype can't hold") {
+  check<DTypeError>([] { return array(300, int8); }, {"array: 300", "int8", "-2^7 to 2^7 - 1"});
+  check<DTypeError>([] { return array({{1, 2}, {-1, 2}}, uint8); }, {"array: -1", "uint8", "0 to 2^8 - 1"});
+  check<DTypeError>([] { return array({1e10f, 2.f}, int32); }, {"array: 1", "int32"});
+  check<DTypeError>([] { return array(std::nan(""), int64); }, {"array: nan", "int64"});
+  check<DTypeError>([] { return array(18446744073709551615ull, int64); }, {"18446744073709551615", "int64", "2^63 - 1"});
+}
+
+TEST_CASE("rows that are ragged, or none") {
+  check<ShapeError>([] { return array(std::vector<std::vector<float>>{{1, 2}, {3}}); },
+                    {"ragged", "dimension 1 one has 2 elements, another 1"});
+  check<ShapeError>(
+      [] {
+        for (const Array row : array(1.f)) return row;
+        return Array();
+      },
+      {"f32[]", "item<T>()"});
+}
+
+TEST_CASE("an argument that is empty, donated twice, or donated and passed") {
+  const Array x = ones(3);
+  check<Error>([&] { return donating({x, {}}, x); }, {"step: args[0]", "second", "default-constructed"});
+  check<Error>([&] { return donating({x, x}, ones(3)); },
+               {"step: args[0]", "first and args[0]", "second are one array, f32[3]", "donate a copy"});
+  check<Error>([&] { return donating({x, ones(3)}, x); }, {"step: args[0]", "args[1] are one array"});
+  CHECK(donating({x, ones(3)}, ones(3)).to_vector<float>() == std::vector<float>{3, 3, 3});
+}
