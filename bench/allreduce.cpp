@@ -1,6 +1,6 @@
 // An all-reduce between processes: MPI's own, weft's engine, and psum of a pmapped function, side by side in one run.
 //
-//     mpirun -n 2 allreduce
+//     mpirun -n 2 allreduce [BYTES...]
 //
 // Prints a JSON line for each size: microseconds, the median of 31 rounds.
 #include <mpi.h>
@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <array>
 #include <chrono>
+#include <cstdlib>
 #include <vector>
 
 #include "runtime/buffer.h"
@@ -46,12 +47,15 @@ std::array<double, sizeof...(F)> medians_of(int count, F... f) {
 
 }  // namespace
 
-int main() {
+int main(int argc, char** argv) {
   distributed::initialize();
   const int n = process_count();
   std::vector<int> ids(static_cast<std::size_t>(device_count())), group = ids;
   for (std::size_t i = 0; i < ids.size(); ++i) ids[i] = group[i] = static_cast<int>(i);
-  for (const std::int64_t bytes : {4L, 4096L, 262144L, 16L << 20}) {
+  std::vector<std::int64_t> sizes;
+  for (int i = 1; i < argc; ++i) sizes.push_back(std::atol(argv[i]));
+  if (sizes.empty()) sizes = {4, 4096, 262144, 16 << 20};
+  for (const std::int64_t bytes : sizes) {
     const std::int64_t count = bytes / 4;
     const int repeats = bytes <= 4096 ? 1000 : bytes <= 262144 ? 100 : 4;
     std::vector<float> from(static_cast<std::size_t>(count), 1.f), to(from.size());
@@ -60,7 +64,7 @@ int main() {
     plan.operation = "psum", plan.axes = {"i"};
     plan.groups = {group};
     plan.in = plan.out = detail::Aval{Shape{count}, float32, false};
-    const auto join = detail::collective_engine(ids).prepare(plan, ids);
+    const auto join = detail::collective_engine(ids).prepare(plan, ids, std::array{static_cast<std::int64_t>(ids.size())});
     std::vector<detail::Ref<detail::Buffer>> in(ids.size()), out(ids.size());
     for (std::size_t k : detail::local_positions(ids)) {
       in[k] = detail::Ref<detail::Buffer>(new detail::HostBuffer(static_cast<std::size_t>(bytes), ids[k]));

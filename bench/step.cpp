@@ -61,7 +61,7 @@ struct Join {
     plan.what = what, plan.operation = "bench", plan.axes = {"i"}, plan.groups = {group};
     for (int p = 0; p < process_count(); ++p) plan.perm.emplace_back(p, (p + 1) % process_count());
     plan.in = plan.out = detail::Aval{Shape{bytes / 4}, float32, false};
-    ready = detail::collective_engine(ids).prepare(plan, ids);
+    ready = detail::collective_engine(ids).prepare(plan, ids, std::array{static_cast<std::int64_t>(ids.size())});
     in.resize(ids.size()), out.resize(ids.size());
     for (std::size_t k : detail::local_positions(ids)) {
       in[k] = detail::Ref<detail::Buffer>(new detail::HostBuffer(static_cast<std::size_t>(bytes), ids[k]));

@@ -19,7 +19,7 @@ class InProcessCollective final : public ReadyCollective {
 class InProcessEngine final : public CollectiveEngine {
  public:
   std::string_view name() const override { return "in-process"; }
-  std::unique_ptr<ReadyCollective> prepare(const CollectivePlan& plan, std::span<const int> device_ids) override {
+  std::unique_ptr<ReadyCollective> prepare(const CollectivePlan& plan, std::span<const int> device_ids, std::span<const std::int64_t>) override {
     return std::make_unique<InProcessCollective>(plan, device_ids);
   }
 };

@@ -22,8 +22,9 @@ class CollectiveEngine {
   virtual ~CollectiveEngine() = default;
   /// "in-process", "mpi", ...
   virtual std::string_view name() const = 0;
-  /// `device_ids` are those of the mesh's positions. All processes make their collectives ready in one order.
-  virtual std::unique_ptr<ReadyCollective> prepare(const CollectivePlan& plan, std::span<const int> device_ids) = 0;
+  /// `device_ids` are those of the mesh's positions, `mesh_shape` the sizes of its axes. All processes make their collectives ready in one order.
+  virtual std::unique_ptr<ReadyCollective> prepare(const CollectivePlan& plan, std::span<const int> device_ids,
+                                                   std::span<const std::int64_t> mesh_shape) = 0;
 };
 
 /// The engine that joins these devices.

@@ -99,6 +99,15 @@ void wait_for(Transport& t, Transport::Request& r, Clock::time_point deadline, c
   }
 }
 
+Transport::Request send(Transport& t, int to, int tag, void* data, std::size_t bytes) {
+  const Transport::Piece piece{data, bytes};
+  return t.send(0, to, tag, {&piece, 1});
+}
+Transport::Request receive(Transport& t, int from, int tag, void* data, std::size_t bytes) {
+  const Transport::Piece piece{data, bytes};
+  return t.receive(0, from, tag, {&piece, 1});
+}
+
 /// Where the control plane is, for all processes of an MPI job.
 struct Meeting {
   char host[256] = {};
@@ -120,7 +129,7 @@ Joined meet_by_mpi(Transport& t, const std::string& coordinator, Clock::time_poi
   if (t.rank() != 0) {
     char name[256] = {};
     std::strncpy(name, host_name().c_str(), sizeof name - 1);
-    Transport::Request s = t.send(0, kTag, name, sizeof name), r = t.receive(0, kTag, &m, sizeof m);
+    Transport::Request s = send(t, 0, kTag, name, sizeof name), r = receive(t, 0, kTag, &m, sizeof m);
     wait_for(t, s, deadline, "process 0", loc);
     wait_for(t, r, deadline, "process 0", loc);
     j.address = {m.host, m.port}, j.token = m.token;
@@ -129,7 +138,7 @@ Joined meet_by_mpi(Transport& t, const std::string& coordinator, Clock::time_poi
   bool one_host = true;
   for (int r = 1; r < t.size(); ++r) {
     char name[256] = {};
-    Transport::Request q = t.receive(r, kTag, name, sizeof name);
+    Transport::Request q = receive(t, r, kTag, name, sizeof name);
     wait_for(t, q, deadline, "another process", loc);
     name[sizeof name - 1] = 0;
     one_host &= host_name() == name;
@@ -142,7 +151,7 @@ Joined meet_by_mpi(Transport& t, const std::string& coordinator, Clock::time_poi
   std::strncpy(m.token, j.token.c_str(), sizeof m.token - 1);
   m.port = j.address.port;
   for (int r = 1; r < t.size(); ++r) {
-    Transport::Request q = t.send(r, kTag, &m, sizeof m);
+    Transport::Request q = send(t, r, kTag, &m, sizeof m);
     wait_for(t, q, deadline, "another process", loc);
   }
   return j;

@@ -50,9 +50,9 @@ DryRunSettings parse_dry_run(const std::string& text) {
   return s;
 }
 
-Transport::Request DryTransport::send(int, int, const void*, std::size_t) { return {}; }
-Transport::Request DryTransport::receive(int, int, void* data, std::size_t bytes) {
-  std::memset(data, 0, bytes);
+Transport::Request DryTransport::send(Channel, int, int, std::span<const Piece>) { return {}; }
+Transport::Request DryTransport::receive(Channel, int, int, std::span<const Piece> pieces) {
+  for (const Piece& p : pieces) std::memset(p.data, 0, p.bytes);
   return {};
 }
 bool DryTransport::test(Request&) { return true; }

@@ -329,16 +329,15 @@ Array redistribute(const Array& x, const NamedSharding& s) {
   const std::int64_t item = x.dtype().itemsize();
   const Shape source_block = block_shape(source, from.spec(), shape), target_block = block_shape(target, s.spec(), shape);
   const std::vector<Part> have = parts_of(source, from.spec(), source_block), want = parts_of(target, s.spec(), target_block);
-  std::vector<int> ranks;
-  for (const MeshAxes* m : {&source, &target})
-    for (int id : m->device_ids) ranks.push_back(processes().process_of(id));
-  std::sort(ranks.begin(), ranks.end());
-  ranks.erase(std::unique(ranks.begin(), ranks.end()), ranks.end());
+  std::vector<int> ids = source.device_ids;
+  ids.insert(ids.end(), target.device_ids.begin(), target.device_ids.end());
+  const std::vector<int> ranks = processes().processes_of(ids);
   const std::string what = fmt::format("moving {}", to_string(x.aval()));
   const CollectiveLabel label = label_of(what, fmt::format("{} of {} to {} of {}", to_string(from.spec()), print_param(source), to_string(s.spec()), print_param(target)), loc);
   ProcessWorld& world = *process_world();
   const int me = world.rank();
   CollectiveCall call(world, world.group(ranks), label);
+  call.join_messages();
 
   struct Incoming {
     Ref<Buffer> data;

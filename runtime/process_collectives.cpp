@@ -38,6 +38,7 @@ struct Group {
   std::vector<int> positions, owners;  ///< in order of the index along the axes; which process each belongs to
   std::vector<int> mine;               ///< indices in the group
   std::vector<int> ranks;              ///< the processes that have some, in order
+  ProcessGroup* channel = nullptr;     ///< of those; null if it is this one alone
   int my_rank = 0;                     ///< position in `ranks`
   int device = 0;                      ///< the first of this process's in it
   SplitFold fold;
@@ -61,14 +62,16 @@ void fold_range(Collective what, DType dtype, const FoldOrder& order, std::span<
 
 class ProcessCollective final : public ReadyCollective {
  public:
-  ProcessCollective(const CollectivePlan& plan, std::span<const int> device_ids)
+  ProcessCollective(const CollectivePlan& plan, std::span<const int> device_ids, std::span<const std::int64_t> mesh_shape)
       : plan_(plan), device_ids_(device_ids.begin(), device_ids.end()), world_(*process_world()) {
     const Processes& all = processes();
-    std::vector<int> ranks;
-    for (int id : device_ids_) ranks.push_back(all.process_of(id));
-    std::sort(ranks.begin(), ranks.end());
-    ranks.erase(std::unique(ranks.begin(), ranks.end()), ranks.end());
-    channel_ = &world_.group(ranks);
+    const std::vector<int> ranks = all.processes_of(device_ids_);
+    everyone_ = &world_.group(ranks);
+    std::vector<std::vector<int>> own;
+    for (const std::vector<int>& positions : plan.groups) own.push_back(processes_at(device_ids_, positions));
+    layouts_ = {&world_.layout(*everyone_, process_lines(device_ids_, mesh_shape)), &world_.layout(*everyone_, own)};
+    int num_joint = 0;
+    bool one_part_each = true;
     for (const std::vector<int>& positions : plan.groups) {
       Group g;
       g.positions = positions;
@@ -77,9 +80,8 @@ class ProcessCollective final : public ReadyCollective {
         if (g.owners.back() == all.index) g.mine.push_back(static_cast<int>(i));
       }
       if (g.mine.empty()) continue;
-      g.ranks = g.owners;
-      std::sort(g.ranks.begin(), g.ranks.end());
-      g.ranks.erase(std::unique(g.ranks.begin(), g.ranks.end()), g.ranks.end());
+      g.ranks = processes_at(device_ids_, positions);
+      if (g.ranks.size() > 1) g.channel = &world_.group(g.ranks);
       g.my_rank = static_cast<int>(std::find(g.ranks.begin(), g.ranks.end(), all.index) - g.ranks.begin());
       g.device = device_of(g, g.mine[0]);
       g.fold = split_fold(g.owners);
@@ -89,6 +91,7 @@ class ProcessCollective final : public ReadyCollective {
         if (g.fold.parts[p].owner == all.index) g.my_part = static_cast<int>(p);
       if (n == g.ranks.size() && std::has_single_bit(n) && g.fold.order.program == balanced_order(static_cast<int>(n)).program)
         g.steps = std::countr_zero(n);
+      if (g.channel) ++num_joint, one_part_each &= g.steps > 0;
       groups_.push_back(std::move(g));
     }
     parts_.resize(groups_.size());
@@ -102,10 +105,12 @@ class ProcessCollective final : public ReadyCollective {
     for (const auto& [from, to] : plan.perm) all_of_it += fmt::format(" {}>{}", from, to);
     label_.signature = hash_text(all_of_it);
     sums_ = plan.what == Collective::psum || plan.what == Collective::pmax || plan.what == Collective::pmin;
+    joins_ = !(sums_ && num_joint == 1 && one_part_each);
   }
 
   void run(std::span<const Ref<Buffer>> in, std::span<Ref<Buffer>> out) override {
-    CollectiveCall call(world_, *channel_, label_);
+    CollectiveCall call(world_, *everyone_, label_, layouts_);
+    if (joins_) call.join_messages();
     taken_ = 0;
     sent_ = 0;
     if (sums_ || plan_.what == Collective::reduce_scatter)
@@ -145,8 +150,8 @@ class ProcessCollective final : public ReadyCollective {
   Collective fold_kind() const { return plan_.what == Collective::reduce_scatter ? Collective::psum : plan_.what; }
   DType part_dtype(const Group& g) const { return g.whole_parts ? plan_.in.dtype : partial_dtype(plan_.in.dtype); }
 
-  void send(CollectiveCall& call, int to, const void* data, std::int64_t bytes) {
-    call.send(to, data, bytes);
+  void send(CollectiveCall& call, const Group& g, int to, const void* data, std::int64_t bytes) {
+    call.send(*g.channel, to, data, bytes);
     sent_ += bytes;
   }
   /// Memory of this call. That of small collectives is kept for the next one.
@@ -234,10 +239,10 @@ class ProcessCollective final : public ReadyCollective {
         const int peer = partner(g, step);
         const std::int64_t bytes = plan_.in.size() * dtype_before(g, step).itemsize();
         const bool is_short = bytes <= kShort;
-        if (is_short) send(call, peer, own[k]->data(), bytes);
+        if (is_short) send(call, g, peer, own[k]->data(), bytes);
         other[k] = scratch(bytes, g.device);
-        call.receive(peer, other[k]->data(), bytes);
-        if (!is_short) send(call, peer, own[k]->data(), bytes);
+        call.receive(*g.channel, peer, other[k]->data(), bytes);
+        if (!is_short) send(call, g, peer, own[k]->data(), bytes);
         if (step + 1 == g.steps) totals[k] = new_buffer(plan_.in.bytes(), g.device);
       }
       wait(call, in, own);
@@ -281,8 +286,8 @@ class ProcessCollective final : public ReadyCollective {
         const std::int64_t item = dtype_before(g, step).itemsize();
         const Range mine = half(ranges[k].back(), right), theirs = half(ranges[k].back(), !right);
         other[k] = scratch(mine.size() * item, g.device);
-        call.receive(partner(g, step), other[k]->data(), mine.size() * item);
-        send(call, partner(g, step), address(own[k]) + (theirs.begin - begins[k]) * item, theirs.size() * item);
+        call.receive(*g.channel, partner(g, step), other[k]->data(), mine.size() * item);
+        send(call, g, partner(g, step), address(own[k]) + (theirs.begin - begins[k]) * item, theirs.size() * item);
         ranges[k].push_back(mine);
       }
       wait(call, in, own);
@@ -308,8 +313,8 @@ class ProcessCollective final : public ReadyCollective {
         const std::int64_t item = plan_.in.dtype.itemsize();
         const bool right = (g.my_part >> step & 1) != 0;
         const Range before = ranges[k][static_cast<std::size_t>(step)], mine = half(before, right), theirs = half(before, !right);
-        call.receive(partner(g, step), address(totals[k]) + theirs.begin * item, theirs.size() * item);
-        send(call, partner(g, step), address(totals[k]) + mine.begin * item, mine.size() * item);
+        call.receive(*g.channel, partner(g, step), address(totals[k]) + theirs.begin * item, theirs.size() * item);
+        send(call, g, partner(g, step), address(totals[k]) + mine.begin * item, mine.size() * item);
       }
       wait(call, in, totals);
     }
@@ -340,13 +345,13 @@ class ProcessCollective final : public ReadyCollective {
         const int owner = g.fold.parts[p].owner;
         if (owner != world_.rank()) {
           parts[k][p] = scratch((own.end - own.begin) * item, g.device);
-          call.receive(owner, parts[k][p]->data(), (own.end - own.begin) * item);
+          call.receive(*g.channel, owner, parts[k][p]->data(), (own.end - own.begin) * item);
           continue;
         }
         for (std::size_t r = 0; r < g.ranks.size(); ++r) {
           if (g.ranks[r] == world_.rank()) continue;
           const Share s = share_of(g, r);
-          send(call, g.ranks[r], address(parts[k][p]) + s.begin * item, (s.end - s.begin) * item);
+          send(call, g, g.ranks[r], address(parts[k][p]) + s.begin * item, (s.end - s.begin) * item);
         }
       }
     }
@@ -365,8 +370,8 @@ class ProcessCollective final : public ReadyCollective {
       for (std::size_t r = 0; r < g.ranks.size(); ++r) {
         if (g.ranks[r] == world_.rank()) continue;
         const Share s = share_of(g, r);
-        call.receive(g.ranks[r], address(totals[k]) + s.begin * bytes, (s.end - s.begin) * bytes);
-        send(call, g.ranks[r], address(totals[k]) + own.begin * bytes, (own.end - own.begin) * bytes);
+        call.receive(*g.channel, g.ranks[r], address(totals[k]) + s.begin * bytes, (s.end - s.begin) * bytes);
+        send(call, g, g.ranks[r], address(totals[k]) + own.begin * bytes, (own.end - own.begin) * bytes);
       }
     }
     if (!small) wait(call, in, totals);
@@ -398,7 +403,7 @@ class ProcessCollective final : public ReadyCollective {
         const int owner = g.fold.parts[p].owner;
         sliced[k][p] = owner == world_.rank() && a.outer == 1 ? parts[k][p] : scratch(slice * n, g.device);
         if (owner != world_.rank()) {
-          for (int i : g.mine) call.receive(owner, address(sliced[k][p]) + i * slice, slice);
+          for (int i : g.mine) call.receive(*g.channel, owner, address(sliced[k][p]) + i * slice, slice);
           continue;
         }
         if (a.outer != 1)
@@ -407,7 +412,7 @@ class ProcessCollective final : public ReadyCollective {
               std::memcpy(address(sliced[k][p]) + i * slice + o * row, address(parts[k][p]) + (o * n + i) * row,
                           static_cast<std::size_t>(row));
         for (std::size_t i = 0; i < g.positions.size(); ++i)
-          if (g.owners[i] != world_.rank()) send(call, g.owners[i], address(sliced[k][p]) + static_cast<std::int64_t>(i) * slice, slice);
+          if (g.owners[i] != world_.rank()) send(call, g, g.owners[i], address(sliced[k][p]) + static_cast<std::int64_t>(i) * slice, slice);
       }
     }
     wait(call, in, out);
@@ -438,12 +443,12 @@ class ProcessCollective final : public ReadyCollective {
         if (is_mine(g, index)) {
           blocks[k][i] = in[at(g, index)];
           for (int r : g.ranks)
-            if (r != world_.rank()) send(call, r, blocks[k][i]->data(), plan_.in.bytes());
+            if (r != world_.rank()) send(call, g, r, blocks[k][i]->data(), plan_.in.bytes());
         } else if (outer == 1) {
-          call.receive(g.owners[i], address(all[k]) + static_cast<std::int64_t>(i) * row, row);
+          call.receive(*g.channel, g.owners[i], address(all[k]) + static_cast<std::int64_t>(i) * row, row);
         } else {
           blocks[k][i] = scratch(plan_.in.bytes(), g.device);
-          call.receive(g.owners[i], blocks[k][i]->data(), plan_.in.bytes());
+          call.receive(*g.channel, g.owners[i], blocks[k][i]->data(), plan_.in.bytes());
         }
       }
     }
@@ -493,7 +498,7 @@ class ProcessCollective final : public ReadyCollective {
           if (g.owners[static_cast<std::size_t>(i)] == r) theirs.push_back(i);
         const std::int64_t total = bytes * static_cast<std::int64_t>(theirs.size() * g.mine.size());
         const Ref<Buffer> coming = scratch(total, g.device), going = scratch(total, g.device);
-        call.receive(r, coming->data(), total);
+        call.receive(*g.channel, r, coming->data(), total);
         std::int64_t offset = 0;
         for (int from : theirs)
           for (int to : g.mine) incoming.push_back({k, from, to, coming, offset}), offset += bytes;
@@ -503,7 +508,7 @@ class ProcessCollective final : public ReadyCollective {
             copy_box(in[at(g, from)]->data(), plan_.in.shape, split_start(to, part), address(going) + offset, part, zero, part, item);
             offset += bytes;
           }
-        send(call, r, going->data(), total);
+        send(call, g, r, going->data(), total);
       }
       for (int from : g.mine)
         for (int to : g.mine)
@@ -525,10 +530,10 @@ class ProcessCollective final : public ReadyCollective {
         if (have && want) {
           out[at(g, to)] = in[at(g, from)];
         } else if (have) {
-          send(call, g.owners[static_cast<std::size_t>(to)], in[at(g, from)]->data(), plan_.in.bytes());
+          send(call, g, g.owners[static_cast<std::size_t>(to)], in[at(g, from)]->data(), plan_.in.bytes());
         } else if (want) {
           Ref<Buffer>& o = out[at(g, to)] = new_buffer(plan_.out.bytes(), device_of(g, to));
-          call.receive(g.owners[static_cast<std::size_t>(from)], o->data(), plan_.in.bytes());
+          call.receive(*g.channel, g.owners[static_cast<std::size_t>(from)], o->data(), plan_.in.bytes());
         }
       }
       for (int i : g.mine) {
@@ -548,10 +553,10 @@ class ProcessCollective final : public ReadyCollective {
       if (is_mine(g, plan_.source)) {
         values[k] = in[at(g, plan_.source)];
         for (int r : g.ranks)
-          if (r != world_.rank()) send(call, r, values[k]->data(), plan_.in.bytes());
+          if (r != world_.rank()) send(call, g, r, values[k]->data(), plan_.in.bytes());
       } else {
         values[k] = new_buffer(plan_.in.bytes(), g.device);
-        call.receive(g.owners[static_cast<std::size_t>(plan_.source)], values[k]->data(), plan_.in.bytes());
+        call.receive(*g.channel, g.owners[static_cast<std::size_t>(plan_.source)], values[k]->data(), plan_.in.bytes());
       }
     }
     wait(call, in, values);
@@ -561,10 +566,12 @@ class ProcessCollective final : public ReadyCollective {
   CollectivePlan plan_;
   std::vector<int> device_ids_;
   ProcessWorld& world_;
-  ProcessGroup* channel_;
-  std::vector<Group> groups_;  // those in which this process has devices
+  ProcessGroup* everyone_;                   // all processes of the mesh
+  std::array<ProcessLayout*, 2> layouts_{};  // of the mesh's axes, and of this collective
+  std::vector<Group> groups_;                // those in which this process has devices
   CollectiveLabel label_;
   bool sums_;
+  bool joins_;  // several messages of a process may go together
   // Of the call that is running; there is one at a time in a process.
   std::vector<std::vector<Ref<Buffer>>> parts_;  // for each group
   std::vector<Ref<Buffer>> totals_, own_, other_;
@@ -576,8 +583,9 @@ class ProcessCollective final : public ReadyCollective {
 class ProcessEngine final : public CollectiveEngine {
  public:
   std::string_view name() const override { return "mpi"; }
-  std::unique_ptr<ReadyCollective> prepare(const CollectivePlan& plan, std::span<const int> device_ids) override {
-    return std::make_unique<ProcessCollective>(plan, device_ids);
+  std::unique_ptr<ReadyCollective> prepare(const CollectivePlan& plan, std::span<const int> device_ids,
+                                           std::span<const std::int64_t> mesh_shape) override {
+    return std::make_unique<ProcessCollective>(plan, device_ids, mesh_shape);
   }
 };
 

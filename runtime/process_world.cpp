@@ -1,14 +1,18 @@
 #include "runtime/process_world.h"
 
 #include <fmt/format.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <fstream>
+#include <iterator>
 #include <thread>
 
 #include "core/error.h"
+#include "runtime/cpu_limit.h"
 
 namespace weft::detail {
 namespace {
@@ -25,6 +29,14 @@ std::string place(SourceLoc loc) { return loc ? fmt::format(" at {}:{}", loc.fil
 
 std::string named(const std::vector<int>& ranks) {
   return fmt::format("{} {}", ranks.size() == 1 ? "process" : "processes", fmt::join(ranks, ", "));
+}
+
+/// Of the machine, whichever of them this process is bound to.
+int processors() {
+  std::ifstream in("/proc/self/cgroup");
+  const std::string groups{std::istreambuf_iterator<char>(in), {}};
+  const int online = static_cast<int>(sysconf(_SC_NPROCESSORS_ONLN)), limit = cgroup_processors("/sys/fs/cgroup", groups);
+  return limit > 0 ? std::min(limit, online) : online;
 }
 
 /// A process's answer to what it is doing.
@@ -63,7 +75,8 @@ ProcessWorld::ProcessWorld(std::unique_ptr<ControlServer> server, std::unique_pt
       rank_(rank),
       size_(size),
       timeout_(timeout),
-      check_(check) {}
+      check_(check),
+      crowded_(transport && transport->processes_here() > processors()) {}
 
 std::string ProcessWorld::transport_name() const { return transport_ ? transport_->description() : std::string("none"); }
 
@@ -76,6 +89,14 @@ ProcessGroup& ProcessWorld::group(const std::vector<int>& ranks) {
     for (int r : ranks) g.id = mixed(g.id, static_cast<std::uint64_t>(r) + 1);
   }
   return g;
+}
+
+ProcessLayout& ProcessWorld::layout(const ProcessGroup& everyone, const std::vector<std::vector<int>>& groups) {
+  ProcessLayout made;
+  for (const std::vector<int>& ranks : groups)
+    if (ranks.size() > 1 && std::binary_search(ranks.begin(), ranks.end(), rank_)) made.groups.push_back(&group(ranks));
+  const std::lock_guard lock(running_);
+  return layouts_.try_emplace({everyone.id, groups}, std::move(made)).first->second;
 }
 
 const CollectiveLabel* ProcessWorld::keep(const CollectiveLabel& label) {
@@ -221,7 +242,8 @@ void ProcessWorld::Together::expect(int rank) {
                                         : "is " + s.text));
 }
 
-CollectiveCall::CollectiveCall(ProcessWorld& world, ProcessGroup& group, const CollectiveLabel& label)
+CollectiveCall::CollectiveCall(ProcessWorld& world, ProcessGroup& group, const CollectiveLabel& label,
+                               std::span<ProcessLayout* const> layouts)
     : world_(world), group_(group), label_(label), lock_(world.running_), messages_(world.messages_) {
   messages_.clear();
   if (world_.failed_.load(std::memory_order_acquire)) world_.throw_earlier_failure(label);
@@ -236,9 +258,12 @@ CollectiveCall::CollectiveCall(ProcessWorld& world, ProcessGroup& group, const C
   group_.history = mixed(group_.history, label.signature);
   tag_ = tag_of(mixed(mixed(group_.id, group_.calls), label.signature));
   world_.set_now(world_.keep(label), group_.id, group_.calls);
-  if (!world_.check_) return;
+  const auto is_closed = [](const ProcessLayout* l) { return !l->open; };
+  const bool opens = !world_.dry_ && (group_.channel < 0 || std::any_of(layouts.begin(), layouts.end(), is_closed));
+  if (!opens && !world_.check_) return;
   try {
-    compare_histories();
+    if (opens) open(layouts);
+    if (world_.check_) compare_histories();
   } catch (...) {
     world_.set_now(label.kept, 0, 0);
     throw;
@@ -289,30 +314,8 @@ void CollectiveCall::compare_histories() {
                                named(group_.ranks), what));
 }
 
-namespace {
-// A message that is a little too long for MPI to send at once goes as two that are not (Open MPI: 4 KB between processes of one machine).
-constexpr std::int64_t kAtOnce = 4000;
-std::int64_t piece_of(std::int64_t bytes) { return bytes > kAtOnce && bytes <= 2 * kAtOnce ? (bytes + 1) / 2 : std::int64_t{1} << 30; }
-}  // namespace
-
-void CollectiveCall::send(int to, const void* data, std::int64_t bytes) {
-  ++num_sent_, bytes_sent_ += bytes;
-  const std::int64_t piece = piece_of(bytes);
-  for (std::int64_t at = 0; at < bytes; at += piece)
-    messages_.push_back(
-        {world_.transport_->send(to, tag_, static_cast<const char*>(data) + at, static_cast<std::size_t>(std::min(piece, bytes - at))), to,
-         false});
-}
-
-void CollectiveCall::receive(int from, void* data, std::int64_t bytes) {
-  const std::int64_t piece = piece_of(bytes);
-  for (std::int64_t at = 0; at < bytes; at += piece)
-    messages_.push_back(
-        {world_.transport_->receive(from, tag_, static_cast<char*>(data) + at, static_cast<std::size_t>(std::min(piece, bytes - at))), from,
-         false});
-}
-
 void CollectiveCall::wait(std::initializer_list<std::span<const Ref<Buffer>>> keep) {
+  post_joints();
   std::size_t open = messages_.size();
   ++rounds_;
   Clock::time_point begin{};
@@ -326,9 +329,10 @@ void CollectiveCall::wait(std::initializer_list<std::span<const Ref<Buffer>>> ke
       const Clock::time_point now = Clock::now();
       if (begin == Clock::time_point{}) begin = now;
       const Seconds waited = now - begin;
+      // Who yields to a stranger waits for the stranger's whole share: only where the others have no processor of their own.
       if (waited > Seconds(5e-3))
         std::this_thread::sleep_for(std::chrono::microseconds(50));
-      else if (waited > Seconds(50e-6))
+      else if (world_.crowded_ && waited > Seconds(50e-6))
         std::this_thread::yield();
       const bool late = waited > world_.timeout(), look = !looked && waited > std::min(Seconds(1), world_.timeout() / 4);
       if (!late && !look && !world_.failed_.load(std::memory_order_acquire)) continue;

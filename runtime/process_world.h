@@ -1,5 +1,7 @@
 // This process among the others: the transport that carries data, the control plane, and what is known of failures.
 #pragma once
+#include <algorithm>
+#include <array>
 #include <atomic>
 #include <deque>
 #include <map>
@@ -19,9 +21,17 @@ namespace weft::detail {
 /// Processes that communicate with each other, in order, and how often they have.
 struct ProcessGroup {
   std::vector<int> ranks;
+  Transport::Channel channel = -1;  ///< -1: not opened yet
+  int place(int rank) const { return static_cast<int>(std::lower_bound(ranks.begin(), ranks.end(), rank) - ranks.begin()); }
   std::uint64_t id = 0;       ///< a hash of the ranks: the same in all processes
   std::uint64_t calls = 0;    ///< collectives so far
   std::uint64_t history = 0;  ///< a hash of all of them
+};
+
+/// The groups of processes within which some processes communicate: those of a mesh's axes, say. Their channels are opened together.
+struct ProcessLayout {
+  std::vector<ProcessGroup*> groups;  ///< those that this process is one of, in one order everywhere
+  bool open = false;
 };
 
 /// What a collective is to the other processes.
@@ -43,6 +53,8 @@ class ProcessWorld final : public ProcessState {
   bool has_transport() const { return transport_ != nullptr; }
   std::string transport_name() const;
   ProcessGroup& group(const std::vector<int>& ranks);
+  /// `groups` are the same in all processes of `everyone`; those of one process need no channel.
+  ProcessLayout& layout(const ProcessGroup& everyone, const std::vector<std::vector<int>>& groups);
 
   /// Says to the others that this process is in something that all do together but that sends no messages, for the `number`th time; while
   /// the object lives.
@@ -98,9 +110,12 @@ class ProcessWorld final : public ProcessState {
   const int rank_, size_;
   const Seconds timeout_;
   const bool check_;
+  const bool crowded_;             // more processes of the job on this machine than processors
   std::mutex running_;             // one collective at a time
   std::vector<Message> messages_;  // of the collective that runs
   std::map<std::vector<int>, ProcessGroup> groups_;
+  std::map<std::pair<std::uint64_t, std::vector<std::vector<int>>>, ProcessLayout> layouts_;
+  std::array<char, 64> tokens_{};  // what processes send each other before a channel is opened
   Now now_;
   std::deque<CollectiveLabel> labels_;  // of all collectives so far
   std::mutex state_;                    // guards what follows
@@ -111,24 +126,52 @@ class ProcessWorld final : public ProcessState {
   std::vector<Ref<Buffer>> abandoned_;  // memory into which messages may still come
 };
 
+/// The processes of the devices at some positions of a mesh.
+std::vector<int> processes_at(std::span<const int> device_ids, std::span<const int> positions);
+/// Those of each line of devices along an axis of the mesh, for all lines along all axes, in order; only lines of several processes, each
+/// set of processes once.
+std::vector<std::vector<int>> process_lines(std::span<const int> device_ids, std::span<const std::int64_t> mesh_shape);
+
 /// Null where there is one process.
 ProcessWorld* process_world();
 
 /// One collective of this process: what it sends and receives. The others know while it lives that this process is in it.
 class CollectiveCall {
  public:
+  /// All processes of the group take part. Opens the channels that are not open yet: the group's own, and those of the layouts.
   /// Throws DistributedError if somebody has failed before.
-  CollectiveCall(ProcessWorld& world, ProcessGroup& group, const CollectiveLabel& label);
+  CollectiveCall(ProcessWorld& world, ProcessGroup& group, const CollectiveLabel& label, std::span<ProcessLayout* const> layouts = {});
   ~CollectiveCall();
   CollectiveCall(const CollectiveCall&) = delete;
   CollectiveCall& operator=(const CollectiveCall&) = delete;
-  void send(int to, const void* data, std::int64_t bytes);
-  void receive(int from, void* data, std::int64_t bytes);
+  /// From now on what goes to one process over one channel before a wait() is one message, sent then.
+  void join_messages() { joins_ = true; }
+  /// Over the group's own channel.
+  void send(int to, const void* data, std::int64_t bytes) { send(group_, to, data, bytes); }
+  void receive(int from, void* data, std::int64_t bytes) { receive(group_, from, data, bytes); }
+  /// Over that of some of its processes.
+  void send(const ProcessGroup& among, int to, const void* data, std::int64_t bytes);
+  void receive(const ProcessGroup& among, int from, void* data, std::int64_t bytes);
   /// Waits until all messages so far are through. Throws DistributedError: then `keep` are kept for ever, as messages may still come.
   void wait(std::initializer_list<std::span<const Ref<Buffer>>> keep);
 
  private:
   using Message = ProcessWorld::Message;
+  /// A message that is put together.
+  struct Joint {
+    const ProcessGroup* among;
+    int peer;
+    bool going;
+    std::int64_t bytes;
+    std::vector<Transport::Piece> pieces;
+  };
+  /// Opens the group's channel and those of the layouts.
+  void open(std::span<ProcessLayout* const> layouts);
+  /// Waits until all processes have come to it.
+  void meet();
+  void add(const ProcessGroup& among, int peer, bool going, void* data, std::int64_t bytes);
+  void post(const Joint& m);
+  void post_joints();
   void compare_histories();
   void look_for_faults(const std::vector<int>& waiting_for, bool late);
 
@@ -138,6 +181,8 @@ class CollectiveCall {
   std::unique_lock<std::mutex> lock_;
   int tag_;
   std::vector<Message>& messages_;
+  bool joins_ = false;
+  std::vector<Joint> joints_;
   std::int64_t num_sent_ = 0, bytes_sent_ = 0;
   int rounds_ = 0;
 };

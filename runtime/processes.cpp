@@ -17,6 +17,14 @@ int Processes::process_of(int device) const {
   return static_cast<int>(std::upper_bound(first_device.begin(), first_device.end(), device) - first_device.begin()) - 1;
 }
 
+std::vector<int> Processes::processes_of(std::span<const int> devices) const {
+  std::vector<int> ranks;
+  for (int d : devices) ranks.push_back(process_of(d));
+  std::sort(ranks.begin(), ranks.end());
+  ranks.erase(std::unique(ranks.begin(), ranks.end()), ranks.end());
+  return ranks;
+}
+
 const Processes& processes() {
   if (const Processes* p = joined.load(std::memory_order_acquire)) return *p;
   static const Processes alone = [] {

@@ -1,5 +1,6 @@
 // The processes that run one program, and whose devices are whose: the devices of process 0 come first.
 #pragma once
+#include <span>
 #include <vector>
 
 namespace weft::detail {
@@ -11,6 +12,8 @@ struct Processes {
   int num_local_devices() const { return first_device[static_cast<std::size_t>(index) + 1] - first_local(); }
   int first_local() const { return first_device[static_cast<std::size_t>(index)]; }
   int process_of(int device) const;
+  /// Those of several devices, in order, each once.
+  std::vector<int> processes_of(std::span<const int> devices) const;
   /// Devices beyond the hosts' (GPUs) are each process's own.
   bool is_local(int device) const { return (device >= first_local() && device < first_device[static_cast<std::size_t>(index) + 1]) || device >= num_devices(); }
 };

@@ -218,7 +218,7 @@ struct SpmdBody::Builder {
         Step s;
         s.kind = Step::Kind::collective;
         s.plan = plan_collective(*e.op, *e.params, d.aval(e.inputs[i]), d.avals[e.outputs[i]], groups, e.loc);
-        s.join = collective_engine(out.device_ids_).prepare(s.plan, out.device_ids_);
+        s.join = collective_engine(out.device_ids_).prepare(s.plan, out.device_ids_, out.mesh_.sizes);
         s.inputs = {slot_of(e.inputs[i])}, s.outputs = {slot[e.outputs[i]]};
         s.eqn = e;
         out.steps_.push_back(std::move(s));

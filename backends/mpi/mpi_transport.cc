@@ -1,10 +1,12 @@
 // Messages over MPI: the plugin weft_mpi, opened by distributed::initialize().
 #include <mpi.h>
 
+#include <algorithm>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <stdexcept>
+#include <vector>
 
 #include "runtime/transport.h"
 
@@ -42,11 +44,18 @@ class MpiTransport final : public Transport {
       check(MPI_Init_thread(nullptr, nullptr, MPI_THREAD_SERIALIZED, &given), "MPI_Init_thread");
     else
       check(MPI_Query_thread(&given), "MPI_Query_thread");
-    if (given < MPI_THREAD_SERIALIZED) throw std::runtime_error("MPI_Init_thread: MPI_THREAD_SERIALIZED is needed, which this MPI does not give");
-    check(MPI_Comm_dup(MPI_COMM_WORLD, &comm_), "MPI_Comm_dup");
-    check(MPI_Comm_set_errhandler(comm_, MPI_ERRORS_RETURN), "MPI_Comm_set_errhandler");
-    check(MPI_Comm_rank(comm_, &rank_), "MPI_Comm_rank");
-    check(MPI_Comm_size(comm_, &size_), "MPI_Comm_size");
+    if (given < MPI_THREAD_SERIALIZED)
+      throw std::runtime_error("MPI_Init_thread: MPI_THREAD_SERIALIZED is needed, which this MPI does not give");
+    MPI_Comm all = MPI_COMM_NULL;
+    check(MPI_Comm_dup(MPI_COMM_WORLD, &all), "MPI_Comm_dup");
+    check(MPI_Comm_set_errhandler(all, MPI_ERRORS_RETURN), "MPI_Comm_set_errhandler");
+    check(MPI_Comm_rank(all, &rank_), "MPI_Comm_rank");
+    check(MPI_Comm_size(all, &size_), "MPI_Comm_size");
+    channels_.push_back(all);
+    MPI_Comm here = MPI_COMM_NULL;
+    check(MPI_Comm_split_type(all, MPI_COMM_TYPE_SHARED, rank_, MPI_INFO_NULL, &here), "MPI_Comm_split_type");
+    check(MPI_Comm_size(here, &processes_here_), "MPI_Comm_size");
+    check(MPI_Comm_free(&here), "MPI_Comm_free");
   }
   std::string description() const override {
     char text[MPI_MAX_LIBRARY_VERSION_STRING] = "";
@@ -56,14 +65,29 @@ class MpiTransport final : public Transport {
   }
   int rank() const override { return rank_; }
   int size() const override { return size_; }
-  Request send(int to, int tag, const void* data, std::size_t bytes) override {
+  int processes_here() const override { return processes_here_; }
+  Channel open(std::span<const int> ranks, int tag) override {
+    MPI_Group all = MPI_GROUP_NULL, some = MPI_GROUP_NULL;
+    MPI_Comm made = MPI_COMM_NULL;
+    check(MPI_Comm_group(channels_[0], &all), "MPI_Comm_group");
+    check(MPI_Group_incl(all, static_cast<int>(ranks.size()), ranks.data(), &some), "MPI_Group_incl");
+    check(MPI_Comm_create_group(channels_[0], some, tag & 0x7fff, &made), "MPI_Comm_create_group");  // that much is a tag for every MPI
+    check(MPI_Comm_set_errhandler(made, MPI_ERRORS_RETURN), "MPI_Comm_set_errhandler");
+    check(MPI_Group_free(&some), "MPI_Group_free");
+    check(MPI_Group_free(&all), "MPI_Group_free");
+    channels_.push_back(made);
+    return static_cast<Channel>(channels_.size()) - 1;
+  }
+  Request send(Channel channel, int to, int tag, std::span<const Piece> pieces) override {
+    const Layout l(pieces);
     MPI_Request m;
-    check(MPI_Isend(data, static_cast<int>(bytes), MPI_BYTE, to, tag, comm_, &m), "MPI_Isend");
+    check(MPI_Isend(l.address, l.count, l.type, to, tag, channels_[static_cast<std::size_t>(channel)], &m), "MPI_Isend");
     return store(m);
   }
-  Request receive(int from, int tag, void* data, std::size_t bytes) override {
+  Request receive(Channel channel, int from, int tag, std::span<const Piece> pieces) override {
+    const Layout l(pieces);
     MPI_Request m;
-    check(MPI_Irecv(data, static_cast<int>(bytes), MPI_BYTE, from, tag, comm_, &m), "MPI_Irecv");
+    check(MPI_Irecv(l.address, l.count, l.type, from, tag, channels_[static_cast<std::size_t>(channel)], &m), "MPI_Irecv");
     return store(m);
   }
   bool test(Request& request) override {
@@ -74,7 +98,8 @@ class MpiTransport final : public Transport {
     return done != 0;
   }
   void finalize() override {
-    check(MPI_Comm_free(&comm_), "MPI_Comm_free");
+    // In one order everywhere, as they were made.
+    for (MPI_Comm& c : channels_) check(MPI_Comm_free(&c), "MPI_Comm_free");
     int over = 0;
     MPI_Finalized(&over);
     if (ours_ && !over) check(MPI_Finalize(), "MPI_Finalize");
@@ -85,14 +110,48 @@ class MpiTransport final : public Transport {
   }
 
  private:
-  MPI_Comm comm_ = MPI_COMM_NULL;
-  int rank_ = 0, size_ = 1;
+  /// Pieces in MPI's terms: bytes in one place, or else a type of absolute addresses.
+  struct Layout {
+    explicit Layout(std::span<const Piece> pieces) {
+      constexpr std::size_t kMost = std::size_t{1} << 30;  // MPI counts in int
+      if (pieces.size() == 1 && pieces[0].bytes <= kMost) {
+        address = pieces[0].data, count = static_cast<int>(pieces[0].bytes);
+        return;
+      }
+      std::vector<int> lengths;
+      std::vector<MPI_Aint> addresses;
+      for (const Piece& p : pieces)
+        for (std::size_t at = 0; at < p.bytes; at += kMost) {
+          lengths.push_back(static_cast<int>(std::min(kMost, p.bytes - at)));
+          check(MPI_Get_address(static_cast<char*>(p.data) + at, &addresses.emplace_back()), "MPI_Get_address");
+        }
+      check(MPI_Type_create_hindexed(static_cast<int>(lengths.size()), lengths.data(), addresses.data(), MPI_BYTE, &type),
+            "MPI_Type_create_hindexed");
+      made = true;
+      check(MPI_Type_commit(&type), "MPI_Type_commit");
+      count = 1;
+    }
+    // A message under way keeps the type.
+    ~Layout() {
+      if (made) MPI_Type_free(&type);
+    }
+    Layout(const Layout&) = delete;
+    Layout& operator=(const Layout&) = delete;
+    void* address = MPI_BOTTOM;
+    int count = 0;
+    MPI_Datatype type = MPI_BYTE;
+    bool made = false;
+  };
+
+  std::vector<MPI_Comm> channels_;
+  int rank_ = 0, size_ = 1, processes_here_ = 1;
   bool ours_ = false;
 };
 
 }  // namespace
 
-extern "C" __attribute__((visibility("default"))) weft::detail::Transport* weft_open_transport(int version, char* problem, std::size_t problem_bytes) {
+extern "C" __attribute__((visibility("default"))) weft::detail::Transport* weft_open_transport(int version, char* problem,
+                                                                                               std::size_t problem_bytes) {
   try {
     if (version != weft::detail::kTransportVersion) throw std::runtime_error("the plugin was built for another version of the library");
     return new MpiTransport;
