@@ -65,6 +65,18 @@ std::vector<std::vector<int>> process_lines(std::span<const int> device_ids, std
   return lines;
 }
 
+std::vector<std::vector<int>> ProcessWorld::open_channels() {
+  const std::lock_guard lock(running_);
+  std::vector<std::vector<int>> list;
+  for (const ProcessGroup* g : opened_) list.push_back(g->ranks);
+  return list;
+}
+
+std::int64_t ProcessWorld::num_messages() {
+  const std::lock_guard lock(running_);
+  return num_messages_;
+}
+
 // Each process waits for those that are 1, 2, 4, ... before it in the group.
 void CollectiveCall::meet() {
   const auto n = static_cast<int>(group_.ranks.size()), place = group_.place(world_.rank());
@@ -118,7 +130,10 @@ void CollectiveCall::open(std::span<ProcessLayout* const> layouts) {
     }
     opener.join();
     if (!opening->problem.empty()) world_.give_up(label_, {}, opening->problem);
-    for (std::size_t i = 0; i < closed.size(); ++i) closed[i]->channel = opening->groups[i].channel;
+    for (std::size_t i = 0; i < closed.size(); ++i) {
+      closed[i]->channel = opening->groups[i].channel;
+      world_.opened_.push_back(closed[i]);
+    }
   }
   for (ProcessLayout* l : layouts) l->open = true;
   rounds_ = 0;

@@ -271,6 +271,7 @@ CollectiveCall::CollectiveCall(ProcessWorld& world, ProcessGroup& group, const C
 }
 
 CollectiveCall::~CollectiveCall() {
+  world_.num_messages_ += num_sent_;
   if (world_.dry_) world_.dry_->add(label_.text, label_.loc, static_cast<int>(group_.ranks.size()), num_sent_, bytes_sent_, rounds_);
   world_.set_now(label_.kept, 0, 0);
 }

@@ -53,6 +53,9 @@ class ProcessWorld final : public ProcessState {
   bool has_transport() const { return transport_ != nullptr; }
   std::string transport_name() const;
   ProcessGroup& group(const std::vector<int>& ranks);
+  /// Whose channels are open, in the order in which they were opened; and how many messages have been sent over them.
+  std::vector<std::vector<int>> open_channels();
+  std::int64_t num_messages();
   /// `groups` are the same in all processes of `everyone`; those of one process need no channel.
   ProcessLayout& layout(const ProcessGroup& everyone, const std::vector<std::vector<int>>& groups);
 
@@ -115,6 +118,8 @@ class ProcessWorld final : public ProcessState {
   std::vector<Message> messages_;  // of the collective that runs
   std::map<std::vector<int>, ProcessGroup> groups_;
   std::map<std::pair<std::uint64_t, std::vector<std::vector<int>>>, ProcessLayout> layouts_;
+  std::vector<const ProcessGroup*> opened_;
+  std::int64_t num_messages_ = 0;
   std::array<char, 64> tokens_{};  // what processes send each other before a channel is opened
   Now now_;
   std::deque<CollectiveLabel> labels_;  // of all collectives so far

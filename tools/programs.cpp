@@ -10,6 +10,9 @@
 #include "core/error.h"
 #include "core/io.h"
 #include "core/npy.h"
+#include "core/ops/shard_map.h"
+#include "core/rewrite.h"
+#include "core/trace.h"
 #include "runtime/device.h"
 #include "runtime/executable.h"
 #include "runtime/global_arrays.h"
@@ -119,10 +122,44 @@ std::string difference(const Array& got, const Array& want, const Array* wide, T
   });
 }
 
-std::string check_program(const std::string& folder, const ProgramEntry& entry, const std::string& platform,
-                          const std::vector<int>& exact) {
+Jaxpr placed_on(const Jaxpr& program, const std::vector<int>& device_ids) {
+  using namespace detail;
+  struct Context {
+    const std::vector<int>& ids;
+  } context{device_ids};
+  const auto inside = [](const Jaxpr& j, void* c) { return placed_on(j, static_cast<Context*>(c)->ids); };
+  const JaxprData& d = program.data();
+  return trace_jaxpr({"placed_on", {d.input_avals().begin(), d.input_avals().end()}, {}}, [&](std::span<const Array> args) {
+    std::vector<Array> values(d.avals.size());
+    std::copy(d.consts.begin(), d.consts.end(), values.begin());
+    std::copy(args.begin(), args.end(), values.begin() + d.num_consts);
+    const auto read = [&](Atom a) {
+      return a.is_literal() ? make_literal(d.literals[a.literal()].aval, d.literals[a.literal()].bits) : values[a.var()];
+    };
+    for (const Eqn& e : d.eqns) {
+      std::vector<Array> in, out;
+      for (Atom a : e.inputs) in.push_back(read(a));
+      if (is_shard_map(*e.op)) {
+        auto p = params_as<ShardMapParams>(*e.params);
+        p.mesh.device_ids = device_ids;
+        out = bind_primitive(*e.op, make_params<ShardMapParams>(std::move(p)), in, e.loc);
+      } else {
+        const bool holds_programs = e.op->kind == Kind::call || e.op->kind == Kind::control;
+        out = bind_primitive(*e.op, holds_programs ? e.op->params_map_jaxprs(*e.params, inside, &context) : e.params, in, e.loc);
+      }
+      for (std::size_t k = 0; k < out.size(); ++k) values[e.outputs[k]] = out[k];
+    }
+    std::vector<Array> results;
+    for (Atom a : d.outputs) results.push_back(read(a));
+    return results;
+  });
+}
+
+std::string check_program(const std::string& folder, const ProgramEntry& entry, const std::string& platform, const std::vector<int>& exact,
+                          const std::vector<int>& device_ids) {
   const std::string path = folder + "/" + entry.name;
-  const Jaxpr program = load_jaxpr(path + ".jaxpr", path + ".npz");
+  Jaxpr program = load_jaxpr(path + ".jaxpr", path + ".npz");
+  if (!device_ids.empty()) program = placed_on(program, device_ids);
   const std::map<std::string, Array> arrays = load_npz(path + ".npz");
   const std::vector<Array> want = numbered(arrays, "out");
   const std::vector<Array> got = run_on(platform, entry.name, program, numbered(arrays, "in"));

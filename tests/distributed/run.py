@@ -31,8 +31,9 @@ def environment(devices, **more):
     return env
 
 
-def mpirun(processes, *args, recovery=False):
-    return ["mpirun", "--oversubscribe", "--tag-output"] + (["--enable-recovery"] if recovery else []) + ["-n", str(processes), worker, *args]
+def mpirun(processes, *args, recovery=False, variables=()):
+    given = [word for v in variables for word in ("-x", v)]
+    return ["mpirun", "--oversubscribe", "--tag-output"] + (["--enable-recovery"] if recovery else []) + given + ["-n", str(processes), worker, *args]
 
 
 def start(command, env, timeout):
@@ -184,8 +185,11 @@ def fault(how, processes, devices, who, check, number):
     mark = f"WEFT_TEST_MARK=fault-{os.getpid()}-{number}"
     env = environment(devices, WEFT_COLLECTIVE_TIMEOUT="4", WEFT_CHECK_COLLECTIVES="1" if check else "0")
     env[mark.split("=")[0]] = mark.split("=")[1]
+    variables = []
+    if how.endswith("a communicator"):
+        variables = ["LD_PRELOAD=" + os.path.join(os.path.dirname(worker), "distributed_stall.so"), f"WEFT_TEST_STALL={how.split()[0]}", f"WEFT_TEST_STALL_RANK={who}"]
     with tempfile.TemporaryDirectory() as top:
-        code, out, seconds = start(mpirun(processes, "fault", how, str(who), top + "/run", recovery=True), env, PATIENCE)
+        code, out, seconds = start(mpirun(processes, "fault", how, str(who), top + "/run", recovery=True, variables=variables), env, PATIENCE)
     reports = {int(m[1]): m[3] for m in re.finditer(r"REPORT (\d+) at ([0-9.]+): (.*)", out)}
     began = re.search(r"FAULT at ([0-9.]+)", out)
     took = max((float(m[1]) for m in re.finditer(r"REPORT \d+ at ([0-9.]+)", out)), default=0) - float(began[1]) if began else 0
@@ -200,7 +204,7 @@ def fault(how, processes, devices, who, check, number):
             problem = f"process {r} does not name the operation and the axis"
         elif "worker.cpp:" not in text:
             problem = f"process {r} does not name the line"
-        elif how in ("kill", "segv", "stop", "loop", "exit", "throw", "stop before a save") and f"process {who}" not in text:
+        elif how in ("kill", "segv", "stop", "loop", "exit", "throw", "stop before a save", "kill in a communicator", "stop in a communicator") and f"process {who}" not in text:
             problem = f"process {r} does not name the one that is missing"
     if code == -1 or not began or took > LIMIT:
         problem = problem or (f"the report took {took:.1f} s" if began and code != -1 else "it did not end" if began else "no fault")
@@ -281,13 +285,17 @@ def dry_runs():
         report(f"dry run of 64x4: {text}", "" if text in out.replace("../tests/distributed/", "") else "not there", out)
 
 
-KINDS = ["kill", "stop", "loop", "order", "shape", "exit", "segv", "throw", "other", "skip", "stop before a save", "no save"]
+KINDS = ["kill", "stop", "loop", "order", "shape", "exit", "segv", "throw", "other", "skip", "stop before a save", "no save",
+         "kill in a communicator", "stop in a communicator", "loop in a communicator"]
 if faults is None and kills is None:
     for processes in (2, 3, 4):
         for devices in (1, 2, 4):
             same_values(processes, devices, "all")
-    for processes, devices in ((2, 2), (4, 1), (2, 4), (4, 2)):
-        same_values(processes, devices, "golden", folder)
+    for processes in (2, 3, 4):
+        for devices in (1, 2, 4):
+            out = same_values(processes, devices, "golden", folder)
+            for line in re.findall(r"golden: (.*)", out):
+                print(f"    {line}")
     # The same bits from any number of processes.
     seen = set()
     for processes, devices in ((1, 4), (2, 2), (4, 1)):
@@ -301,8 +309,9 @@ if faults is None and kills is None:
         dry_runs()
     if wanted("checkpoint"):
         checkpoints()
-    for number, (how, check) in enumerate((("kill", False), ("stop", False), ("order", False), ("shape", True), ("stop before a save", False))):
-        fault(how, 3 if how == "kill" else 2, 2 if how == "kill" else 1, 1, check, number)
+    for number, (how, check) in enumerate((("kill", False), ("stop", False), ("order", False), ("shape", True), ("stop before a save", False),
+                                            ("kill in a communicator", False), ("stop in a communicator", False), ("loop in a communicator", False))):
+        fault(how, 3 if how.startswith("kill") else 2, 2 if how == "kill" else 1, 1, check, number)
 if kills is not None:
     with tempfile.TemporaryDirectory() as top:
         start([worker, "save", top + "/run", "1"], environment(2), PATIENCE)
