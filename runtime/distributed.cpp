@@ -225,13 +225,16 @@ void initialize(InitializeOptions o, SourceLoc given) {
   const std::optional<int> tasks = slurm_tasks(loc);
   const bool by_slurm = tasks.value_or(1) > 1;
   if (!o.num_processes && !o.process_id && (started_by_mpi() || (by_slurm && o.coordinator_address.empty()))) {
+    const auto alone = [&](const char* why) {
+      throw DistributedError(fmt::format("distributed::initialize: srun started {} processes, but {}; start them with srun --mpi=pmix, or with "
+                                         "mpirun, or give a coordinator's address (WEFT_COORDINATOR)",
+                                         *tasks, why),
+                             loc);
+    };
+    if (!started_by_mpi()) alone("it gave MPI no way to find them");  // MPI itself would end the process
     transport = open_mpi(loc);
     rank = transport->rank(), size = transport->size();
-    if (size == 1 && by_slurm)
-      throw DistributedError(fmt::format("distributed::initialize: srun started {} processes, but MPI finds only this one; start them with "
-                                         "srun --mpi=pmix, or with mpirun",
-                                         *tasks),
-                             loc);
+    if (size == 1 && by_slurm) alone("MPI finds only this one");
     if (size > 1) joined = meet_by_mpi(*transport, o.coordinator_address, deadline, loc);
   } else if (!o.coordinator_address.empty()) {
     if (!o.num_processes && by_slurm) o.num_processes = tasks;

@@ -187,6 +187,7 @@ void CollectiveCall::add(const ProcessGroup& among, int peer, bool going, void* 
 }
 
 void CollectiveCall::post_joints() {
+  if (joints_.empty()) return;
   // What is short is sent first: it is under way while the rest is prepared. What is long has its place ready when it comes.
   std::stable_sort(joints_.begin(), joints_.end(), [](const Joint& a, const Joint& b) {
     const auto when = [](const Joint& m) { return m.going ? m.bytes <= kShort ? 0 : 2 : 1; };

@@ -96,7 +96,8 @@ class ProcessCollective final : public ReadyCollective {
     }
     parts_.resize(groups_.size());
     totals_.resize(groups_.size());
-    own_ = other_ = totals_;
+    own_.resize(groups_.size());
+    other_.resize(groups_.size());
     label_.text = fmt::format("{} over `{}` of {}", plan.operation, fmt::join(plan.axes, "`, `"), to_string(plan.in));
     label_.loc = plan.loc;
     std::string all_of_it = fmt::format("{} {} {} {} {} {} {}", label_.text, to_string(plan.out), plan.dim, plan.concat_dim, plan.source,
@@ -155,15 +156,16 @@ class ProcessCollective final : public ReadyCollective {
     sent_ += bytes;
   }
   /// Memory of this call. That of small collectives is kept for the next one.
-  Ref<Buffer> scratch(std::int64_t bytes, int device) {
+  const Ref<Buffer>& scratch(std::int64_t bytes, int device) {
     if (taken_ == kept_.size()) kept_.emplace_back();
     Ref<Buffer>& b = kept_[taken_++];
     if (!b || b->bytes() != static_cast<std::size_t>(bytes)) b = new_buffer(bytes, device);
     return b;
   }
   void wait(CollectiveCall& call, std::span<const Ref<Buffer>> in, std::span<const Ref<Buffer>> out) { call.wait({in, out, kept_}); }
-  void give_to_mine(const Group& g, const Ref<Buffer>& value, std::span<Ref<Buffer>> out) const {
-    for (int i : g.mine) out[at(g, i)] = value;
+  static void give_to_mine(const Group& g, Ref<Buffer> value, std::span<Ref<Buffer>> out) {
+    for (std::size_t i = 1; i < g.mine.size(); ++i) out[at(g, g.mine[i])] = value;
+    out[at(g, g.mine[0])] = std::move(value);
   }
 
   /// The parts of the fold that are this process's; null for the others'.
@@ -198,19 +200,14 @@ class ProcessCollective final : public ReadyCollective {
       if (!doubling) totals_[k] = new_buffer(plan_.in.bytes(), g.device);
       (doubling ? small : g.steps > 0 ? large : direct) = true;
     }
-    if (small) sum_by_doubling(call, in, totals_, parts_);
+    if (small) sum_by_doubling(call, in, out, totals_, parts_);
     if (large) sum_by_halving(call, in, totals_, parts_);
     if (direct) sum_directly(call, in, totals_, parts_);
-    for (std::size_t k = 0; k < groups_.size(); ++k) {
-      give_to_mine(groups_[k], totals_[k], out);
-      totals_[k] = own_[k] = other_[k] = Ref<Buffer>();
-    }
+    for (std::size_t k = 0; k < groups_.size(); ++k) give_to_mine(groups_[k], std::move(totals_[k]), out);
   }
 
   int max_steps() const {
-    int n = 0;
-    for (const Group& g : groups_) n = std::max(n, g.steps);
-    return n;
+    return std::max_element(groups_.begin(), groups_.end(), [](const Group& a, const Group& b) { return a.steps < b.steps; })->steps;
   }
   DType dtype_before(const Group& g, int step) const { return step == 0 ? part_dtype(g) : partial_dtype(plan_.in.dtype); }
   DType dtype_after(const Group& g, int step) const { return step + 1 == g.steps ? plan_.in.dtype : partial_dtype(plan_.in.dtype); }
@@ -227,11 +224,11 @@ class ProcessCollective final : public ReadyCollective {
 
   // The balanced tree from its leaves up: in each step a process exchanges the sum of its subtree with one of the sibling subtree's. What
   // is short is sent before anything else is done: the rest then takes no time of its own.
-  void sum_by_doubling(CollectiveCall& call, std::span<const Ref<Buffer>> in, std::vector<Ref<Buffer>>& totals,
+  void sum_by_doubling(CollectiveCall& call, std::span<const Ref<Buffer>> in, std::span<Ref<Buffer>> out, std::vector<Ref<Buffer>>& totals,
                        std::vector<std::vector<Ref<Buffer>>>& parts) {
-    std::vector<Ref<Buffer>>&own = own_, &other = other_;
+    // Addresses: counting references takes longer than the rest of a short sum. What they point at is in `in`, `totals` and `kept_`.
     for (std::size_t k = 0; k < groups_.size(); ++k)
-      if (groups_[k].steps > 0) own[k] = parts[k][static_cast<std::size_t>(groups_[k].my_part)];
+      if (groups_[k].steps > 0) own_[k] = address(parts[k][static_cast<std::size_t>(groups_[k].my_part)]);
     for (int step = 0; step < max_steps(); ++step) {
       for (std::size_t k = 0; k < groups_.size(); ++k) {
         const Group& g = groups_[k];
@@ -239,21 +236,23 @@ class ProcessCollective final : public ReadyCollective {
         const int peer = partner(g, step);
         const std::int64_t bytes = plan_.in.size() * dtype_before(g, step).itemsize();
         const bool is_short = bytes <= kShort;
-        if (is_short) send(call, g, peer, own[k]->data(), bytes);
-        other[k] = scratch(bytes, g.device);
-        call.receive(*g.channel, peer, other[k]->data(), bytes);
-        if (!is_short) send(call, g, peer, own[k]->data(), bytes);
-        if (step + 1 == g.steps) totals[k] = new_buffer(plan_.in.bytes(), g.device);
+        if (is_short) send(call, g, peer, own_[k], bytes);
+        other_[k] = address(scratch(bytes, g.device));
+        call.receive(*g.channel, peer, other_[k], bytes);
+        if (!is_short) send(call, g, peer, own_[k], bytes);
+        if (step + 1 < g.steps) continue;
+        give_to_mine(g, {}, out);  // what was there is given back while the message is under way
+        totals[k] = new_buffer(plan_.in.bytes(), g.device);
       }
-      wait(call, in, own);
+      wait(call, in, totals);
       for (std::size_t k = 0; k < groups_.size(); ++k) {
         const Group& g = groups_[k];
         if (step >= g.steps) continue;
         const DType to = dtype_after(g, step);
-        const Ref<Buffer> sum = step + 1 == g.steps ? totals[k] : scratch(plan_.in.size() * to.itemsize(), g.device);
-        fold_range(fold_kind(), plan_.in.dtype, two(), in_order(g, step, own[k]->data(), other[k]->data()), dtype_before(g, step),
-                   sum->data(), to, 0, plan_.in.size());
-        own[k] = sum;
+        char* const sum = address(step + 1 == g.steps ? totals[k] : scratch(plan_.in.size() * to.itemsize(), g.device));
+        fold_range(fold_kind(), plan_.in.dtype, two(), in_order(g, step, own_[k], other_[k]), dtype_before(g, step), sum, to, 0,
+                   plan_.in.size());
+        own_[k] = sum;
       }
     }
   }
@@ -574,7 +573,8 @@ class ProcessCollective final : public ReadyCollective {
   bool joins_;  // several messages of a process may go together
   // Of the call that is running; there is one at a time in a process.
   std::vector<std::vector<Ref<Buffer>>> parts_;  // for each group
-  std::vector<Ref<Buffer>> totals_, own_, other_;
+  std::vector<Ref<Buffer>> totals_;
+  std::vector<char*> own_, other_;
   std::vector<Ref<Buffer>> kept_;
   std::size_t taken_ = 0;  // of kept_
   std::int64_t sent_ = 0;
