@@ -86,7 +86,7 @@ def free_port():
 
 def started(processes, what, variables):
     """Processes without mpirun; `variables(rank)`: how each is to find the others."""
-    return [subprocess.Popen([worker, *what], env=environment(2, **variables(r)), stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True) for r in range(processes)]
+    return [subprocess.Popen([worker, *(what(r) if callable(what) else what)], env=environment(2, **variables(r)), stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True) for r in range(processes)]
 
 
 def outputs(procs):
@@ -133,6 +133,8 @@ def without_mpi():
         def meet(port, count, token="secret"):
             return lambda r: dict(WEFT_COORDINATOR=f"127.0.0.1:{port}", WEFT_NUM_PROCESSES=str(count), WEFT_PROCESS_ID=str(r), WEFT_TOKEN=token if isinstance(token, str) else token(r))
         check("tcp: three processes without MPI", started(3, ["tcp", top + "/a"], meet(free_port(), 3)))
+        address = f"127.0.0.1:{free_port()}"
+        check("tcp: the same by arguments", started(3, lambda r: ["arguments", top + "/e", address, "3", str(r)], lambda r: {}))
         port, stop = free_port(), threading.Event()
         crowd = threading.Thread(target=annoy, args=(port, stop))
         crowd.start()

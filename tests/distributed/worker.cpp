@@ -493,7 +493,13 @@ void load(const std::string& folder, int last) {
 int main(int argc, char** argv) {
   const std::string what = argc > 1 ? argv[1] : "";
   try {
-    distributed::initialize();
+    if (what == "arguments")  // a folder, the coordinator's address, the number of processes and this one's
+      distributed::initialize({.coordinator_address = argv[3],
+                               .num_processes = std::atoi(argv[4]),
+                               .process_id = std::atoi(argv[5]),
+                               .token = "of the arguments"});
+    else
+      distributed::initialize();
     if (what == "all" || what == "topology") topology();
     if (what == "all" || what == "arrays") arrays();
     if (what == "all" || what == "programs") programs();
@@ -504,7 +510,7 @@ int main(int argc, char** argv) {
     if (what == "save") save(argv[2], std::atoi(argv[3]));
     if (what == "load") load(argv[2], std::atoi(argv[3]));
     if (what == "fault") faulty(argv[2], std::atoi(argv[3]), argv[4]);
-    if (what == "tcp") topology(), without_transport(argv[2]);
+    if (what == "tcp" || what == "arguments") topology(), without_transport(argv[2]);
     if (what == "counted") counted();
   } catch (const std::exception& e) {
     std::fprintf(stderr, "process %d: uncaught: %s\n", process_index(), e.what());
