@@ -1,7 +1,8 @@
 // ulp [--stride N] [--random N] [--dtype float32|float64] [NAME...]: the largest errors of compiled functions, in units in the last place.
-// float32: all 2^32 inputs, or each N-th bit pattern, against the C library in double precision; float64: N random inputs (10^8), half of
-// them over all magnitudes and half in the usual range, against the C library in long double. Functions of two operands: N random pairs in
-// both. Results too small for normal numbers count in the smallest normal one's units. One JSON object a function; one thread.
+// float32: all 2^32 inputs, or each N-th bit pattern, against the C library in double precision (its vectors, and what seems to be worst
+// again by its scalar functions); float64: N random inputs (10^8), half of them over all magnitudes and half in the usual range, against
+// the C library in long double. Functions of two operands: N random pairs in both. Results too small for normal numbers count in the
+// smallest normal one's units. One JSON object a function.
 #include <fmt/format.h>
 #include <weft/weft.h>
 
@@ -12,10 +13,13 @@
 #include <cstdio>
 #include <cstdlib>
 #include <limits>
+#include <numbers>
 #include <random>
 #include <string>
 #include <string_view>
 #include <vector>
+
+#include "reference.h"
 
 using namespace weft;
 
@@ -46,6 +50,19 @@ double ulps(double got, long double want) {
     return got == rounded ? 0 : std::abs(std::isinf(got) ? rounded : got) >= .999999 * std::numeric_limits<double>::max() ? 1 : 1e9;
   const int exponent = rounded == 0 ? -1022 : std::max(std::ilogb(rounded), -1022);
   return static_cast<double>(std::abs(got - want) / std::ldexp(1.0L, exponent - 52));
+}
+
+/// Which of a block's results may be worse than `worst`: branch-free, to be vectorised.
+bool suspicious(const float* got, const double* want, std::size_t n, double worst) {
+  int any = 0;
+  for (std::size_t i = 0; i < n; ++i) {
+    const auto rounded = static_cast<float>(want[i]);
+    const std::uint32_t field = std::bit_cast<std::uint32_t>(rounded) >> 23 & 0xff, exponent = field > 1 ? field : 1;
+    const double error = std::abs(got[i] - want[i]) * std::bit_cast<double>(std::uint64_t{1023 + 127 + 23 - exponent} << 52);
+    const int both_nan = (want[i] != want[i]) & (got[i] != got[i]), same_infinity = (got[i] == rounded) & (field == 255);
+    any |= !(error <= worst) & !both_nan & !same_infinity;
+  }
+  return any;
 }
 
 struct Worst {
@@ -81,17 +98,58 @@ class Draw {
   std::uniform_real_distribution<double> usual_, exponent_;
 };
 
+/// The digamma function by its asymptotic series, from where that is exact to the last bit.
+long double digamma_reference(long double x) {
+  if (std::isnan(x)) return x;
+  if (x <= 0) {
+    if (x == std::floor(x)) return std::numeric_limits<long double>::quiet_NaN();
+    const long double pi = std::numbers::pi_v<long double>, part = x - std::round(x);
+    return digamma_reference(1 - x) - pi / std::tan(pi * part);
+  }
+  long double shift = 0;
+  for (; x < 20; ++x) shift += 1 / x;
+  const long double z = 1 / (x * x);
+  const long double c[] = {1 / 12.L,       -1 / 120.L, 1 / 252.L,      -1 / 240.L,     1 / 132.L,
+                           -691 / 32760.L, 1 / 12.L,   -3617 / 8160.L, 43867 / 14364.L};
+  long double series = 0;
+  for (int k = 8; k >= 0; --k) series = z * (c[k] + series);
+  return std::log(x) - .5L / x - series - shift;
+}
+/// The inverse of the error function by Newton's method with Halley's correction; near 1 by way of the complement, which keeps the digits.
+template <class T>
+T erf_inv_reference(T x) {
+  const T a = std::abs(x), half_root_pi = std::sqrt(std::numbers::pi_v<T>) / 2;
+  if (!(a < 1)) return a == 1 ? std::copysign(std::numeric_limits<T>::infinity(), x) : std::numeric_limits<T>::quiet_NaN();
+  const T l = std::log1p(-a) + std::log1p(a), t = 2 / (std::numbers::pi_v<T> * T(.147)) + l / 2;  // S. Winitzki, 2008: good to 2e-3
+  T y = a < T(1e-3) ? a * half_root_pi : std::sqrt(std::sqrt(t * t - l / T(.147)) - t);
+  for (int i = 0; i < 3; ++i) {
+    const T error = a < T(.5) ? std::erf(y) - a : (1 - a) - std::erfc(y), step = error * half_root_pi * std::exp(y * y);
+    y -= step / (1 + y * step);
+  }
+  return std::copysign(y, x);
+}
+
 template <class F, class N, class W>
 void one(const char* name, F f, N narrow, W wide, double lo, double hi) {
   const auto compiled = jit([=](Array x) { return f(x); });
   if (wanted(name, "float32")) {
     Worst worst;
+    const reference::Loop vectors = reference::loop(name);
+    std::vector<double> wider(kChunk), wanted_there(kChunk);
     for (std::uint64_t begin = 0; begin < std::uint64_t{1} << 32; begin += kChunk * stride) {
       std::vector<float> x(kChunk);
       for (std::size_t i = 0; i < kChunk; ++i) x[i] = std::bit_cast<float>(static_cast<std::uint32_t>(begin + i * stride));
       const Array results = compiled(array(x));
       const auto y = results.template data<float>();
-      for (std::size_t i = 0; i < kChunk; ++i) worst.add(ulps(y[i], narrow(x[i])), x[i], 0, y[i]);
+      constexpr std::size_t kBlock = 1024;
+      for (std::size_t at = 0; at < kChunk; at += kBlock) {
+        if (vectors) {
+          std::copy_n(&x[at], kBlock, wider.begin());
+          vectors(wider.data(), wanted_there.data(), kBlock);
+          if (!suspicious(&y[at], wanted_there.data(), kBlock, worst.error)) continue;
+        }
+        for (std::size_t i = at; i < at + kBlock; ++i) worst.add(ulps(y[i], narrow(x[i])), x[i], 0, y[i]);
+      }
       worst.inputs += kChunk;
     }
     worst.print(name, "float32", false);
@@ -182,6 +240,10 @@ int main(int argc, char** argv) {
   one(
       "rsqrt", [](const Array& x) { return rsqrt(x); }, [](double x) { return 1 / std::sqrt(x); },
       [](long double x) { return 1 / std::sqrt(x); }, 0, 10);
+  one(
+      "digamma", [](const Array& x) { return digamma(x); }, [](double x) { return static_cast<double>(digamma_reference(x)); },
+      digamma_reference, 0, 50);
+  one("erf_inv", [](const Array& x) { return erf_inv(x); }, erf_inv_reference<double>, erf_inv_reference<long double>, -1, 1);
   two<float, double>("pow", "float32", [](Array x, Array y) { return pow(x, y); }, [](double x, double y) { return std::pow(x, y); });
   two<double, long double>(
       "pow", "float64", [](Array x, Array y) { return pow(x, y); }, [](long double x, long double y) { return std::pow(x, y); });

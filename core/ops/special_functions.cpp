@@ -37,7 +37,7 @@ double hurwitz_zeta(double s, double x) {
 double digamma(double x) {
   if (x <= 0) {
     if (x == std::floor(x)) return kNan;
-    return digamma(1 - x) - std::numbers::pi / std::tan(std::numbers::pi * (x - std::floor(x)));
+    return digamma(1 - x) - std::numbers::pi / std::tan(std::numbers::pi * (x - std::round(x)));
   }
   if (std::isinf(x)) return x;
   double sum = 0;

@@ -211,6 +211,23 @@ TEST_CASE("erf_inv inverts erf") {
     }
 }
 
+TEST_CASE("erf_inv has no digits too few near 1, and digamma none near 0 from below") {
+  Evaluator e;
+  for (double x = -1 + 0x1p-24; x < 1; x += .000371) {
+    e.clear();
+    const double rounded = static_cast<float>(x);
+    const double narrow = e.floating(e.math(MathFunction::erf_inv, e.input(float32, rounded))),
+                 wide = e.floating(e.math(MathFunction::erf_inv, e.input(float64, rounded)));
+    CAPTURE(rounded);
+    CHECK(ulps(float32, narrow, wide) <= 2);
+  }
+  // psi(x) is nearly -1 / x.
+  for (double x : {-1e-8, -1e-20, -1e-30, 1e-30}) {
+    const double got = e.floating(e.math(MathFunction::digamma, e.input(float64, x)));
+    CHECK(got == doctest::Approx(-1 / x).epsilon(1e-7));
+  }
+}
+
 TEST_CASE("pow and atan2 in their corners") {
   const double inf = std::numeric_limits<double>::infinity(), nan = std::numeric_limits<double>::quiet_NaN();
   const double values[] = {0., -0., .5, -.5, 1., -1., 2., -2., 3., -3., 2.5, -2.5, 1e30, -1e30, inf, -inf, nan};

@@ -54,11 +54,12 @@ Expr erfc(Expr x) {
 }
 
 Expr erf_inv_f32(Expr x) {
-  // w = -log(1 - x^2), without cancellation near 1 (M. Giles, Approximating the erfinv function, GPU Computing Gems, 2010).
-  const Expr w = -log1p(-(x * x));
+  // w = -log(1 - x^2), with 1 - x^2 rounded once (M. Giles, Approximating the erfinv function, GPU Computing Gems, 2010). Near 0 the
+  // polynomial wants w's absolute accuracy only.
+  const Expr w = -log(fma(-x, x, 1.));
   const Expr central = polynomial(w - 2.5, erf_inv_central_f32);
   const Expr tail = polynomial(sqrt(w) - 3., erf_inv_tail_f32);
-  const Expr y = x * select(w < 5., central, tail), a = abs(x);
+  const Expr y = fma(x, select(w < 5., central, tail), x), a = abs(x);
   return select(a == 1., copysign(x.constant(kInf), x), select(a > 1., x.constant(kNan), y));
 }
 

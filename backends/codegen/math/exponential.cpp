@@ -109,7 +109,7 @@ Expr exp_times(Expr x, Expr low, Expr factor, std::optional<Expr> factor_low) {
   const Expr rest = low + fma(k, -f.ln2_low, fma(k, -f.ln2_high, clamped) - r);
   const Expr s = r + rest, s_low = (r - s) + rest;
   const Expr tail = fma(s * s, polynomial(s, wide ? std::span<const double>(exp_f64) : exp_f32), s_low);
-  return scale(factor + fma(factor, s, factor_low ? fma(factor, tail, *factor_low) : factor * tail), n);
+  return scale(factor + fma(factor, s, factor_low ? fma(factor, tail, fma(*factor_low, s, *factor_low)) : factor * tail), n);
 }
 
 Expr half_exp(Expr x) {

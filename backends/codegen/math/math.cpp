@@ -79,7 +79,7 @@ namespace {
 double digamma(double x) {
   if (x <= 0) {
     if (x == std::floor(x)) return std::numeric_limits<double>::quiet_NaN();
-    return digamma(1 - x) - M_PI / std::tan(M_PI * (x - std::floor(x)));
+    return digamma(1 - x) - M_PI / std::tan(M_PI * (x - std::round(x)));
   }
   double shift = 0;
   for (; x < 10; ++x) shift -= 1 / x;
