@@ -5,6 +5,7 @@
 #include <llvm/IR/Module.h>
 
 #include "backends/codegen/math/math.h"
+#include "backends/codegen/math/sixteen_lanes.h"
 
 namespace weft::detail {
 
@@ -48,7 +49,11 @@ KernelValue VectorBuilder::emit_constant(DType t, double floating, std::int64_t 
   return wrap(llvm::ConstantInt::get(type(t), static_cast<std::uint64_t>(integer)), t);
 }
 
-KernelValue VectorBuilder::emit_math(MathFunction f, std::span<const V> operands) { return expand_math(*this, f, operands); }
+KernelValue VectorBuilder::emit_math(MathFunction f, std::span<const V> operands) {
+  if (features_.lookups && operands[0].dtype == float32)
+    if (Value* y = sixteen_lane_math(ir_, f, (*this)[operands[0]])) return wrap(y, float32);
+  return expand_math(*this, f, operands);
+}
 
 KernelValue VectorBuilder::emit(ScalarOp op, DType result, std::span<const V> operands) {
   int lanes = 1;

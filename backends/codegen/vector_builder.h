@@ -16,6 +16,7 @@ struct VectorFeatures {
   bool masked_memory = false;     ///< masked loads and stores of all element sizes
   bool half_conversions = false;  ///< float16 <-> float32
   bool fma = false;
+  bool lookups = false;  ///< registers of sixteen float32, and lookups in them (AVX-512)
   /// Code for a GPU, or for the host that runs it in a test: no library of the host, and division of integers as it is.
   enum class Gpu { none, nvidia, emulated } gpu = Gpu::none;
 };

@@ -62,7 +62,7 @@ const Processor& processor() {
     if (llvm::Triple(r.triple).isX86()) {
       const bool wide = info.checkFeatures("+avx512f,+avx512bw,+avx512vl,+avx512dq");
       r.vectors.vector_bytes = wide ? 64 : info.checkFeatures("+avx2") ? 32 : 16;
-      r.vectors.masked_memory = wide;
+      r.vectors.masked_memory = r.vectors.lookups = wide;
       r.vectors.half_conversions = info.checkFeatures("+f16c");
       r.vectors.fma = info.checkFeatures("+fma");
     } else {

@@ -1,0 +1,158 @@
+// Each function is a short polynomial about the nearest of sixteen points, whose coefficients are looked up in registers (P. T. P. Tang,
+// Table-driven implementation of the exponential function in IEEE floating-point arithmetic, ACM TOMS 15, 1989; the same for the logarithm,
+// TOMS 16, 1990). Infinities, NaN, zeros and subnormal numbers need no selections: the instructions that take numbers apart and scale them
+// do what is wanted.
+#include "backends/codegen/math/sixteen_lanes.h"
+
+#include <llvm/IR/IntrinsicsX86.h>
+
+#include <algorithm>
+#include <cmath>
+#include <vector>
+
+#include "backends/codegen/math/tables.h"
+
+namespace weft::detail {
+namespace {
+
+using llvm::Value;
+namespace id = llvm::Intrinsic;
+
+class Sixteen {
+ public:
+  explicit Sixteen(llvm::IRBuilder<>& ir)
+      : ir_(ir), floats_(llvm::FixedVectorType::get(ir.getFloatTy(), 16)), ints_(llvm::FixedVectorType::get(ir.getInt32Ty(), 16)) {}
+
+  Value* exp(Value* x) {
+    // x = n ln 2 + r, n a multiple of 1/16: adding 1.5 * 2^19 rounds to one, whose fraction then stands in the low bits.
+    const double magic = 0x1.8p19;
+    Value* shifted = fma(x, number(1.4426950408889634074), number(magic));
+    Value* n = sub(shifted, number(magic));
+    Value* r = fma(n, number(-0x1.7f7d1cf79abcap-20), fma(n, number(-0x1.62e4p-1), x));
+    // Where x is too large for a remainder, any small one will do: n decides. So it does where x is NaN.
+    r = at_most_one(r);
+    Value* two_to = lookup(tables::two_to_sixteenths, bits(shifted));
+    Value* rest = fma(mul(r, r), fma(r, number(tables::exp_rest[1]), number(tables::exp_rest[0])), r);
+    return scale(fma(two_to, rest, two_to), n);
+  }
+
+  Value* erf(Value* x) {
+    const double magic = 0x1p21;
+    Value* a = ir_.CreateUnaryIntrinsic(id::fabs, x);
+    // From here on the result is 1 to the last place. The second operand comes out if either is NaN.
+    a = call(id::x86_avx512_min_ps_512, {number(3.8745), a, rounding()});
+    Value* shifted = add(a, number(magic));
+    Value *at = bits(shifted), *r = sub(a, sub(shifted, number(magic)));
+    const float* const rows[] = {tables::erf_4, tables::erf_3, tables::erf_2, tables::erf_1};
+    Value* y = lookup(tables::erf_5, at);
+    for (const float* row : rows) y = fma(y, r, lookup(row, at));
+    // About 0 what is added last is r, which is exact.
+    y = fma(y, r, ir_.CreateSelect(ir_.CreateFCmpOEQ(shifted, number(magic)), r, lookup(tables::erf_0, at)));
+    return ir_.CreateBinaryIntrinsic(id::copysign, y, x);
+  }
+
+  Value* log(Value* x) { return log_of(x, nullptr); }
+
+  Value* log1p(Value* x) {
+    Value *one = number(1), *u = add(x, one);
+    // What rounding 1 + x lost.
+    Value* larger = ir_.CreateFCmpOGT(x, one);
+    Value* lost = ir_.CreateSelect(larger, add(sub(x, u), one), sub(x, sub(u, one)));
+    Value* y = log_of(u, lost);
+    y = ir_.CreateSelect(ir_.CreateFCmpOEQ(x, number(HUGE_VAL)), x, y);
+    return ir_.CreateBinaryIntrinsic(id::copysign, y, x);
+  }
+
+ private:
+  /// log(x + low).
+  Value* log_of(Value* x, Value* low) {
+    Value* all = ir_.getInt16(0xffff);
+    // The mantissa of a negative number is NaN here; the exponent of zero -infinity, and of infinity infinity.
+    constexpr unsigned one_to_two = 0, negative_is_nan = 2 << 2;
+    Value* m = call(id::x86_avx512_mask_getmant_ps_512, {x, ir_.getInt32(one_to_two | negative_is_nan), number(0), all, rounding()});
+    Value* k = call(id::x86_avx512_mask_getexp_ps_512, {x, number(0), all, rounding()});
+    Value* at = ir_.CreateLShr(bits(m), integer(19));
+    Value* inverse = lookup(tables::inverses, at);
+    Value* r = fma(m, inverse, number(-1));
+    if (low) {
+      // 2^-k; where that is no number, `low` is 0 or makes no difference.
+      Value* power = ir_.CreateSub(integer(254 << 23), ir_.CreateAnd(bits(x), integer(0x7f800000)));
+      r = fma(mul(low, ir_.CreateBitCast(power, floats_)), inverse, r);
+    }
+    Value* p = number(tables::log_rest[4]);
+    for (int i = 3; i >= 0; --i) p = fma(p, r, number(tables::log_rest[i]));
+    Value* sum = fma(k, number(0.693147180559945309417), lookup(tables::logarithms, at));
+    return add(sum, fma(mul(r, r), p, r));
+  }
+
+  Value* number(double v) { return llvm::ConstantFP::get(floats_, v); }
+  Value* integer(std::uint64_t v) { return llvm::ConstantInt::get(ints_, v); }
+  Value* rounding() { return ir_.getInt32(4); }  // as it is set
+  Value* call(id::ID what, llvm::ArrayRef<Value*> operands) { return ir_.CreateIntrinsic(what, {}, operands); }
+  Value* add(Value* a, Value* b) { return ir_.CreateFAdd(a, b); }
+  Value* sub(Value* a, Value* b) { return ir_.CreateFSub(a, b); }
+  Value* mul(Value* a, Value* b) { return ir_.CreateFMul(a, b); }
+  Value* fma(Value* a, Value* b, Value* c) { return ir_.CreateIntrinsic(id::fma, {floats_}, {a, b, c}); }
+  Value* bits(Value* v) { return ir_.CreateBitCast(v, ints_); }
+  /// The row's element that the low four bits say.
+  Value* lookup(const float* row, Value* at) {
+    return call(id::x86_avx512_permvar_sf_512, {llvm::ConstantDataVector::get(ir_.getContext(), llvm::ArrayRef<float>(row, 16)), at});
+  }
+  /// v 2^n, n rounded down, rounded once.
+  Value* scale(Value* v, Value* n) { return call(id::x86_avx512_mask_scalef_ps_512, {v, n, number(0), ir_.getInt16(0xffff), rounding()}); }
+  /// v, or 1 with its sign where that is nearer to 0; 1 for NaN.
+  Value* at_most_one(Value* v) {
+    constexpr unsigned smaller_magnitude = 2, sign_of_first = 0 << 2;
+    return call(id::x86_avx512_mask_range_ps_512,
+                {v, number(1), ir_.getInt32(smaller_magnitude | sign_of_first), number(0), ir_.getInt16(0xffff), rounding()});
+  }
+
+  llvm::IRBuilder<>& ir_;
+  llvm::FixedVectorType *floats_, *ints_;
+};
+
+}  // namespace
+
+Value* sixteen_lane_math(llvm::IRBuilder<>& ir, MathFunction f, Value* x) {
+  const auto emit = [&](Value* v) -> Value* {
+    Sixteen s(ir);
+    switch (f) {
+      case MathFunction::exp:
+        return s.exp(v);
+      case MathFunction::erf:
+        return s.erf(v);
+      case MathFunction::log:
+        return s.log(v);
+      case MathFunction::log1p:
+        return s.log1p(v);
+      default:
+        return nullptr;
+    }
+  };
+  const auto* vector = llvm::dyn_cast<llvm::FixedVectorType>(x->getType());
+  const int lanes = vector ? static_cast<int>(vector->getNumElements()) : 1;
+  if (lanes == 16) return emit(x);
+  if (!vector) {
+    Value* y =
+        emit(ir.CreateInsertElement(llvm::Constant::getNullValue(llvm::FixedVectorType::get(x->getType(), 16)), x, std::uint64_t{0}));
+    return y ? ir.CreateExtractElement(y, std::uint64_t{0}) : nullptr;
+  }
+  // Pieces of sixteen lanes, the last filled up with what it has.
+  std::vector<int> lane(16);
+  Value* all = nullptr;
+  for (int begin = 0; begin < lanes; begin += 16) {
+    const int here = std::min(16, lanes - begin);
+    for (int i = 0; i < 16; ++i) lane[static_cast<std::size_t>(i)] = begin + i % here;
+    Value* y = emit(ir.CreateShuffleVector(x, lane));
+    if (!y) return nullptr;
+    // Both operands of a shuffle have the same type: the piece in a vector of all lanes first.
+    std::vector<int> place(static_cast<std::size_t>(lanes), -1);
+    for (int i = 0; i < here; ++i) place[static_cast<std::size_t>(begin + i)] = i;
+    Value* spread = ir.CreateShuffleVector(y, place);
+    for (int i = 0; i < lanes; ++i) place[static_cast<std::size_t>(i)] = i < begin ? i : i < begin + here ? lanes + i : -1;
+    all = all ? ir.CreateShuffleVector(all, spread, place) : spread;
+  }
+  return all;
+}
+
+}  // namespace weft::detail
