@@ -168,7 +168,8 @@ char* CpuExecutable::take_arena(int device) {
 void CpuExecutable::give_back(char* arena, int device) {
   const auto bytes = static_cast<std::size_t>(program_.arena_bytes);
   if (bytes > kOwnArena) return release_host(arena, bytes, device);
-  if (char* other = arena_.exchange(arena, std::memory_order_release)) std::free(other);
+  // What another call gave back meanwhile was written by its thread.
+  if (char* other = arena_.exchange(arena, std::memory_order_acq_rel)) std::free(other);
 }
 
 std::vector<Array> CpuExecutable::call(std::span<const Array> inputs, int device) {

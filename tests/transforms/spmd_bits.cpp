@@ -1,6 +1,7 @@
 // Results of programs on several devices have the same bits in every run and for every number of threads.
 #include <unistd.h>
 
+#include <bit>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -45,7 +46,17 @@ std::vector<std::uint64_t> results() {
   auto ring = shard_map([](Array a) { return matmul(a, transpose(all_gather(a, "b", {.tiled = true}))) + psum(sum(a), {"b", "m"}); },
                         {.mesh = mesh, .in_specs = P("b", "m"), .out_specs = P("b", "m")});
   out.push_back(bits_of(ring(numbers({64, 64}))));
+  const auto sums = [](Array a) { return psum(a, "i") * pmean(a, "i") + psum_scatter(concatenate({a, -a}), "i", {.tiled = true})[0]; };
+  out.push_back(bits_of(jit(vmap(sums, {.axis_name = "i"}))(numbers({2, 300000}))));
+  out.push_back(bits_of(pmap(sums, {.axis_name = "i"})(numbers({2, 300000}))));
   return out;
+}
+
+/// The sum of x's rows in the order of a balanced tree: the largest power of two of them, and the rest.
+Array tree_sum(const Array& x, int begin, int end) {
+  if (end - begin == 1) return x[begin];
+  const int middle = begin + static_cast<int>(std::bit_floor(static_cast<unsigned>(end - begin - 1)));
+  return tree_sum(x, begin, middle) + tree_sum(x, middle, end);
 }
 
 }  // namespace
@@ -78,4 +89,30 @@ TEST_CASE("where the order of summation is the same, devices give vmap's bits") 
   CHECK(same([](Array a) { return tanh(a) * pmax(a, "i") - pmin(a * a, "i"); }));
   CHECK(same([](Array a) { return ppermute(a * a, "i", {{0, 3}, {3, 1}}) + all_gather(a, "i")(5) / (a + 2) + axis_index("i"); }));
   CHECK(same([](Array a) { return all_to_all(reshape(a, {8, 125}), "i", 0, 0) * 2; }));
+}
+
+TEST_CASE("a sum over devices is that of a balanced tree, and vmap's where its order is the same, bit for bit") {
+  const auto total = [](Array a) { return psum(a, "i"); };
+  const auto mean_of = [](Array a) { return pmean(a, "i"); };
+  for (int n = 1; n <= 8; ++n) {
+    CAPTURE(n);
+    for (const int length : {3, 1000, 70000}) {
+      const Array x = numbers({n, length}) * exp(numbers({length}) * 20);
+      CHECK(bits_of(pmap(total, {.axis_name = "i"})(x)[0]) == bits_of(tree_sum(x, 0, n)));
+      // Of two terms there is one order.
+      if (n <= 2) {
+        CHECK(bits_of(pmap(total, {.axis_name = "i"})(x)) == bits_of(jit(vmap(total, {.axis_name = "i"}))(x)));
+        CHECK(bits_of(pmap(total, {.axis_name = "i"})(x)) == bits_of(vmap(total, {.axis_name = "i"})(x)));
+        CHECK(bits_of(pmap(mean_of, {.axis_name = "i"})(x)) == bits_of(jit(vmap(mean_of, {.axis_name = "i"}))(x)));
+        const auto part = [n](Array a) { return psum_scatter(tile(a, n), "i", {.tiled = true}); };
+        CHECK(bits_of(pmap(part, {.axis_name = "i"})(x)) == bits_of(jit(vmap(part, {.axis_name = "i"}))(x)));
+      }
+      // Sums of integers, and floats that are sums of few powers of two, are exact in each order.
+      const Array exact = floor(x * 64) / 64;
+      CHECK(bits_of(pmap(total, {.axis_name = "i"})(clip(exact, -64.f, 64.f))) ==
+            bits_of(jit(vmap(total, {.axis_name = "i"}))(clip(exact, -64.f, 64.f))));
+      const Array whole = convert(numbers({n, length}) * 2e9f, int32);
+      CHECK(all(device_get(pmap(total, {.axis_name = "i"})(whole)) == jit(vmap(total, {.axis_name = "i"}))(whole)).item<bool>());
+    }
+  }
 }
