@@ -12,6 +12,7 @@
 #include "core/ops/process_local.h"
 #include "core/ops/shard_map.h"
 #include "core/ops/sharding_constraint.h"
+#include "core/rewrite.h"
 #include "core/trace.h"
 #include "runtime/partition_value.h"
 
@@ -79,7 +80,9 @@ class Partitioner {
   Pieces eqn(const Eqn& e, const Pieces& in, std::span<const Aval> out) {
     if (is_sharding_constraint(*e.op)) return {constraint(e, in[0])};
     if (is_shard_map(*e.op)) return map(e, in);
-    if (std::none_of(in.begin(), in.end(), [](const Piece& x) { return x.divided(); }) && !speaks_of_sharding(e)) return undivided(e, in);
+    const bool moves = e.op->kind == Kind::movement || e.op->kind == Kind::concatenate;
+    const auto has_part = [&](const Piece& x) { return x.divided() || (moves && x.cut); };
+    if (std::none_of(in.begin(), in.end(), has_part) && !speaks_of_sharding(e)) return undivided(e, in);
     if (e.op->kind == Kind::call) return call(e, in);
     if (e.op == &primitive_of<Scan>) return scan(e, in);
     if (e.op == &primitive_of<While>) return while_loop(e, in);
@@ -157,7 +160,7 @@ class Partitioner {
     });
     const Hoisted h = hoist_consts(traced);
     if (!h.consts.empty()) throw Error("partition: internal error: a loop's program has constants", loc);
-    s.jaxpr = h.jaxpr;
+    s.jaxpr = dce_program(h.jaxpr);
     return s;
   }
 
@@ -281,7 +284,7 @@ std::optional<Jaxpr> partition(const Jaxpr& j, const MeshAxes& mesh, const std::
     }
     return out;
   }));
-  q.jaxpr = body.jaxpr;
+  q.jaxpr = dce_program(body.jaxpr);  // what was gathered for equations that did without
   q.in_specs.specs.insert(q.in_specs.specs.begin(), body.consts.size(), PartitionSpec());
   return trace_jaxpr({"jit", {avals.begin(), avals.end()}, {}}, [&](std::span<const Array> args) {
     std::vector<Array> inputs = body.consts;

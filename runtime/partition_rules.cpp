@@ -203,7 +203,9 @@ Maybe move(const Partition& p, const Eqn& e, const Pieces& in) {
     const Piece y = keeping(p, x, keep, e.loc);
     for (std::size_t d = 0; d < n; ++d)
       if (keep[d]) q.limit_indices[d] = y.block.shape()[static_cast<int>(d)];
-    return one(p.of_block(bind_with(e, q, std::span(&y.block, 1)), y.axes));
+    Piece r = p.of_block(bind_with(e, q, std::span(&y.block, 1)), y.axes);
+    r.cut = cut_of(p, e, x);
+    return one(std::move(r));
   }
   if (e.op->name == "rev" || e.op->name == "tile") {
     std::vector<bool> keep(n, true);
@@ -332,6 +334,8 @@ Maybe dot(const Partition& p, const Eqn& e, const Pieces& in) {
 }  // namespace
 
 std::optional<std::vector<Piece>> partition_eqn(const Partition& p, const Eqn& e, const std::vector<Piece>& in, std::span<const Aval> out) {
+  if (e.op->kind == Kind::movement || e.op->kind == Kind::concatenate)
+    if (std::optional<Piece> shifted = partition_shift(p, e, in)) return one(std::move(*shifted));
   switch (e.op->kind) {
     case Kind::elementwise: return elementwise(p, e, in, out);
     case Kind::movement: return move(p, e, in);

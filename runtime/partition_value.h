@@ -1,5 +1,6 @@
 // Values of a program that is being partitioned. Internal to runtime/partition*.cpp.
 #pragma once
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -12,15 +13,26 @@ namespace weft::detail {
 /// The mesh axes that each dimension is divided over; one entry for each dimension.
 using DimAxes = std::vector<std::vector<std::string>>;
 
+struct Cut;
+
 /// A value: this device's block, and how it belongs to the whole.
 struct Piece {
   Array block;
   Shape whole;
   DimAxes axes;
   std::optional<Array> scalar = {};  ///< if all elements are this one
+  std::shared_ptr<const Cut> cut = {};  ///< if it is a part of a divided value
 
   bool divided() const;
   Aval aval() const { return block.aval().with_shape(whole); }
+};
+
+/// A part of a value that is divided along the dimension: its elements from `start`. Parts are gathered, but where they only shift the
+/// value.
+struct Cut {
+  std::shared_ptr<const Piece> base;
+  int dim = 0;
+  std::int64_t start = 0;
 };
 
 /// What the rules share: the mesh, and moves between divisions.
@@ -60,6 +72,10 @@ DimAxes dims_of(const PartitionSpec& spec, int ndim);
 bool uses(const DimAxes& axes, const std::string& axis);
 /// The program's own rules for an equation that computes or moves elements. Nothing: none; run it on whole operands.
 std::optional<std::vector<Piece>> partition_eqn(const Partition& p, const Eqn& e, const std::vector<Piece>& in, std::span<const Aval> out);
+/// The result of a rev, concatenate or pad that turns its operand round or shifts it, along dimensions that stay divided.
+std::optional<Piece> partition_shift(const Partition& p, const Eqn& e, const std::vector<Piece>& in);
+/// What a slice takes a part of; null: of nothing divided, or of several dimensions.
+std::shared_ptr<const Cut> cut_of(const Partition& p, const Eqn& e, const Piece& x);
 /// Those for convolutions, windows, gathers and scatters.
 std::optional<std::vector<Piece>> partition_windows(const Partition& p, const Eqn& e, const std::vector<Piece>& in,
                                                     std::span<const Aval> out);

@@ -3,6 +3,8 @@
 
 #include <algorithm>
 
+#include "runtime/collectives.h"
+
 using namespace weft;
 using namespace weft::test;
 
@@ -117,6 +119,56 @@ TEST_CASE("stacks, windows, gathers and scatters stay divided where they don't m
   check_sharded([](Array k) { return vmap([](Array a) { return random::normal(random::fold_in(a, 3), 16); })(k); }, {},
                 put(random::split(random::key(0), 8), P("b")));
   check_sharded([](Array x) { return where(random::bernoulli(random::key(1), .5f, x.shape()), x, 0); }, {}, v);
+}
+
+TEST_CASE("shifts along a divided dimension send what crosses the borders of blocks") {
+  const Mesh mesh = make_mesh({4, 2}, {"b", "m"});
+  const auto put = [&](const Array& x, const PartitionSpec& spec) { return device_put(x, NamedSharding{mesh, spec}); };
+  const auto moved = [](auto f, const Array& x) {
+    f(x);
+    const std::int64_t before = detail::collective_counters().bytes_moved;
+    f(x);
+    return detail::collective_counters().bytes_moved - before;
+  };
+  const auto stays = [&](auto f, const Array& x) {
+    check_sharded(f, {"ppermute"}, x);
+    CHECK(jit(f)(x).sharding() == x.sharding());
+  };
+  for (const PartitionSpec& spec : {P("b"), P({"b", "m"}), P({"m", "b"}, none), P("m", "b")}) {
+    const Array x = put(rows(16, 8), spec);
+    for (const int by : {1, -1, 2, 3, 7, 8, 11, 15, -18}) stays([=](Array v) { return roll(v, by, 0) * 2; }, x);
+    stays([](Array v) { return flip(v, 0); }, x);
+    stays([](Array v) { return pad(v(slice(1, none)), {{0, 1}, {0, 0}}, 1.5f); }, x);
+    stays([](Array v) { return pad(v(slice(0, 13)), {{3, 0}, {0, 0}}); }, x);
+    stays([](Array v) { return pad(v(slice(5, none)), {{2, 3}, {0, 0}}, 2.f); }, x);
+    stays([](Array v) { return concatenate({v(slice(1, none)), zeros({1, 8})}); }, x);
+    stays([](Array v) { return concatenate({ones({2, 8}), v(slice(3, 12)), full({5, 8}, -1.f, float32)}); }, x);
+    stays([](Array v) { return concatenate({v(slice(13, none)), v(slice(0, 13))}) - v; }, x);
+    stays([](Array v) { return concatenate({v(slice(2, none))(slice(1, none)), v(slice(0, 3))}); }, x);
+    // An edge that is repeated: two shifts.
+    stays([](Array v) { return concatenate({v(slice(0, 1)), v(slice(0, 15))}); }, x);
+    // Derivatives, and a loop that is compiled as one program.
+    stays([](Array v) { return grad([](Array w) { return sum(sin(roll(w, 1, 0) - w)); })(v); }, x);
+    stays([](Array v) { return fori_loop(0, 5, [](Array, Array u) { return u + .1f * (roll(u, 1, 0) - 2 * u + roll(u, -1, 0)); }, v); }, x);
+  }
+  // Whole blocks that change places, in both dimensions; what isn't divided is not sent.
+  const Array both = put(rows(16, 8), P("b", "m"));
+  stays([](Array v) { return roll(roll(v, 4, 0), 4, 1); }, both);
+  stays([](Array v) { return flip(flip(v, 0), 1); }, both);
+  check_sharded([](Array v) { return roll(v, 3, 1); }, {}, put(rows(16, 8), P("b")));
+  const Array tall = put(rows(4096, 8), P("b"));
+  const auto heat = jit([](Array u) { return u + .1f * (roll(u, 1, 0) - 2 * u + roll(u, -1, 0)); });
+  // A row of 8 numbers from each of 8 devices, two ways.
+  CHECK(moved(heat, tall) == 2 * 8 * 8 * 4);
+  // What is not the same length as the divided value is gathered.
+  check_sharded([](Array v) { return v(slice(1, none)) - v(slice(0, 15)); }, {"all_gather"}, put(rows(16, 8), P("b")));
+  check_sharded([](Array v) { return concatenate({v, v}); }, {"all_gather"}, put(rows(16, 8), P("b")));
+  // Numbers of other types.
+  for (DType t : {bool_, int8, bfloat16, complex64}) {
+    const Array x = put(convert(rows(16, 8) * 5, t), P("b"));
+    check_sharded([](Array v) { return roll(v, 5, 0); }, {"ppermute"}, x);
+    check_sharded([](Array v) { return concatenate({v(slice(1, none)), zeros_like(v(slice(0, 1)))}); }, {"ppermute"}, x);
+  }
 }
 
 TEST_CASE("derivatives of jitted functions stay compiled and divided; what jit donates is taken") {
