@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "core/host.h"
+#include "core/key_reuse.h"
 #include "core/primitive.h"
 #include "core/varying.h"
 
@@ -80,7 +81,8 @@ Trace* staging_trace(const Primitive& op, std::span<const Array> inputs, SourceL
     if (!t || t->trace.get() == current) continue;
     check_not_leaked(x, std::string(op.name).c_str(), loc);
     if (!current)
-      throw ConcretizationError(fmt::format("{}: a traced operand {} has no value here ({})", op.name, to_string(x.aval()), t->trace->what()), loc);
+      throw ConcretizationError(
+          fmt::format("{}: a traced operand {} has no value here ({})", op.name, to_string(x.aval()), t->trace->what()), loc);
     if (t->trace->primal_trace() == current) target = t->trace.get();
   }
   return target;
@@ -103,15 +105,20 @@ std::vector<Array> bind_primitive(const Primitive& op, ParamsRef params, std::sp
     avals[i] = inputs[i].aval();
     if (is_donated(inputs[i])) throw_donated(inputs[i], std::string(op.name).c_str(), loc);
     if (inputs[i].impl()->kind == ArrayImpl::Kind::abstract)
-      throw TracerError(fmt::format("{}: an operand {} is abstract: a shape and a dtype without a value; use eval_shape, lower or make_jaxpr", op.name,
-                                    to_string(avals[i])),
-                        loc);
+      throw TracerError(
+          fmt::format("{}: an operand {} is abstract: a shape and a dtype without a value; use eval_shape, lower or make_jaxpr", op.name,
+                      to_string(avals[i])),
+          loc);
   }
   Trace* const target = staging_trace(op, inputs, loc);
   const std::vector<Aval> out = infer(op, *params, avals, loc);
   if (target) {
     if (std::optional<std::vector<Array>> noted = add_noted_eqn(*target, op, params, inputs, out, loc)) return std::move(*noted);
-    return target->add_eqn(op, std::move(params), inputs, out, loc);
+    if (!config.debug_key_reuse) return target->add_eqn(op, std::move(params), inputs, out, loc);
+    std::vector<Array> results = target->add_eqn(op, params, inputs, out, loc);
+    if (inputs.size() == 1 && results.size() == 1 && avals[0].dtype.is_key() && out[0].dtype.is_key())
+      note_key_part(op, *params, inputs[0], results[0]);
+    return results;
   }
   return host().execute(op, params, inputs, out, loc);
 }

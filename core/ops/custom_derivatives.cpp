@@ -168,7 +168,6 @@ std::vector<int> argument_dims(const BatchContext& c, int num_consts) { return {
 struct CustomJvpCall {
   static constexpr std::string_view name = "custom_jvp_call", doc = "A function with its own rule for forward derivatives.";
   static constexpr Kind kind = Kind::call;
-  static constexpr bool not_linear = true;
   using Params = CustomJvpParams;
   static std::vector<Aval> abstract_eval(const OpContext& c) { return call_types(c, c.get<Params>().call_jaxpr); }
 
@@ -205,6 +204,8 @@ struct CustomJvpCall {
     }
     return checked(c, std::move(values));
   }
+  /// Of a linear function, by its body: the rule has no transpose (as in JAX).
+  static std::vector<Tangent> transpose(const TransposeContext& c) { return transpose_of_call(c, c.get<Params>().call_jaxpr, bind_closed_call); }
   static BatchResult batch(const BatchContext& c) {
     const Params& p = c.get<Params>();
     const BatchedProgram b = batch_body(c, p.call_jaxpr);
@@ -322,7 +323,6 @@ struct CustomLin {
 struct CustomVjpCall {
   static constexpr std::string_view name = "custom_vjp_call", doc = "A function with its own rule for reverse derivatives.";
   static constexpr Kind kind = Kind::call;
-  static constexpr bool not_linear = true;
   using Params = CustomVjpParams;
   static std::vector<Aval> abstract_eval(const OpContext& c) { return call_types(c, c.get<Params>().call_jaxpr); }
 
@@ -362,6 +362,16 @@ struct CustomVjpCall {
     const std::vector<Array> slopes = bind_all<CustomLin>(std::move(lin), inputs, c.loc);
     for (std::size_t i = 0; i < want.size(); ++i) r.tangents.push_back(want[i].dtype.is_inexact() ? Tangent(slopes[i]) : Tangent());
     return r;
+  }
+  static std::vector<Tangent> transpose(const TransposeContext& c) {
+    const Params& p = c.get<Params>();
+    if (!p.fwd.rule) return transpose_of_call(c, p.call_jaxpr, bind_closed_call);
+    throw TracerError(
+        fmt::format("custom_vjp_call: {} can't be transposed as a linear function (by linear_transpose, or for the transposed system of "
+                    "custom_linear_solve): its rule needs a point to run fwd at, and its body may have another derivative; give the function "
+                    "without the rule, whose body is transposed, or with a custom_jvp rule",
+                    p.name),
+        c.loc);
   }
   static BatchResult batch(const BatchContext& c) {
     const Params& p = c.get<Params>();

@@ -56,6 +56,48 @@ TEST_CASE("a key that a traced function uses twice") {
   }
 }
 
+TEST_CASE("a key of an array of keys that a traced function uses twice") {
+  const On on;
+  const std::vector<std::string> reused{"normal", "used before, by normal at", "key_reuse.cpp"};
+  const auto of = [](auto f) { return [f](Array k) { return jit(f)(random::split(k, 4)); }; };
+  const auto two = [](Array a, Array b) { return draw(a) + draw(b); };
+  CHECK(reports([&] { of([&](Array k) { return two(k(0), k(0)); })(fresh()); }, reused));
+  CHECK(reports([&] { of([&](Array k) { return two(k(3), k(-1)); })(fresh()); }, reused));
+  CHECK(reports([&] { of([&](Array k) { return two(k(slice(1, 3))(1), k(2)); })(fresh()); }, reused));
+  CHECK(reports([&] { of([&](Array k) { return two(reshape(k, {2, 2})(1, 0), flip(k, 0)(1)); })(fresh()); }, reused));
+  CHECK(reports([&] { of([&](Array k) { return std::pair{draw(k(0)), vmap(draw)(k)}; })(fresh()); }, {"vmap of"}));
+  CHECK(reports(
+      [&] {
+        jit([&](Array k) {
+          const Array keys = random::split(k, 3);
+          return two(keys(1), keys(1));
+        })(fresh());
+      },
+      reused));
+  CHECK(reports([&] { grad([&](Array x, Array k) { return sum(x * two(k(0), k(0))); })(1.f, random::split(fresh(), 2)); }, reused));
+  const Array captured = random::split(fresh(), 3);
+  CHECK(reports([&] { jit([&] { return two(captured(1), captured(1)); })(); }, reused));
+  const auto other = [&](Array k) {
+    const auto [a, b] = random::split<2>(k(3));
+    return two(k(0), k(1)) + draw(k(2)) + two(a, b);
+  };
+  CHECK_NOTHROW(of(other)(fresh()));
+  CHECK_NOTHROW(jit([&] { return two(captured(1), captured(2)); })());
+  // A call uses what its function uses of its keys.
+  const auto first = jit([](Array k) { return draw(k(0)); });
+  const auto second = jit([](Array k) { return draw(k(1)); });
+  const Array keys = random::split(fresh(), 3);
+  CHECK_NOTHROW(first(keys));
+  CHECK_NOTHROW(second(keys));
+  CHECK(reports([&] { first(keys); }, {"used before, by jit of"}));
+  CHECK(reports([&] { draw(keys(1)); }, {"normal", "used before, by jit of"}));
+  CHECK_NOTHROW(draw(keys(2)));
+  const Array more = random::split(fresh(), 3);
+  CHECK_NOTHROW(jit([&](Array k) { return first(k) + second(k); })(more));
+  CHECK(reports([&] { jit([&](Array k) { return first(k) + first(k); })(random::split(fresh(), 3)); }, {"used before, by jit of"}));
+  CHECK_NOTHROW(cond(Array(true), [](Array k) { return draw(k(0)); }, [](Array k) { return draw(k(0)); }, random::split(fresh(), 2)));
+}
+
 TEST_CASE("a call of a function that samples uses its key") {
   const On on;
   const auto drawn = jit(draw);

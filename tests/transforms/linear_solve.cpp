@@ -84,8 +84,19 @@ TEST_CASE("what custom_linear_solve refuses") {
   CHECK(refuses<DTypeError>([&] { custom_linear_solve(twice, array({1, 2}), half); }, {"i32[2]", "floating"}));
   auto ruled =
       custom_vjp(twice, [](Array x) { return std::pair{2 * x, std::tuple{}}; }, [](std::tuple<>, Array ct) { return std::tuple{2 * ct}; });
-  CHECK(refuses<TracerError>([&] { custom_linear_solve(ruled, ones(2), half, half); },
-                             {"custom_vjp_call", "transposed", "linear_solve.cpp:"}));
+  CHECK(refuses<TracerError>(
+      [&] { custom_linear_solve(ruled, ones(2), half, half); },
+      {"custom_vjp_call", "transposed system of custom_linear_solve", "needs a point", "without the rule", "linear_solve.cpp:"}));
+}
+
+TEST_CASE("a linear function with a custom_jvp rule is transposed by its body") {
+  auto steep = custom_jvp([](Array x) { return cumsum(x); },
+                          [](auto p, auto t) { return std::pair{cumsum(std::get<0>(p)), cumsum(std::get<0>(t))}; });
+  CHECK(near(std::get<0>(linear_transpose(steep, ones(3))(array({1.f, 2.f, 3.f}))), {6, 5, 3}));
+  auto by_map = [](auto map, Array b) { return linalg::solve(transpose(vmap(map)(eye(b.shape()[0]))), b); };
+  auto f = [=](Array b) { return custom_linear_solve(steep, b, by_map, by_map); };
+  CHECK(near(jacrev(f)(ones(3)), {1, 0, 0, -1, 1, 0, 0, -1, 1}));
+  CHECK(near(jit(jacrev(f))(ones(3)), {1, 0, 0, -1, 1, 0, 0, -1, 1}));
 }
 
 }  // namespace
