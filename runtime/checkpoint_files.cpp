@@ -22,6 +22,7 @@
 #include "core/mesh_axes.h"
 #include "core/npy.h"
 #include "core/trace.h"
+#include "runtime/accelerator.h"
 #include "runtime/blocks.h"
 #include "runtime/buffer.h"
 #include "runtime/process_world.h"
@@ -174,7 +175,7 @@ bool is_each_ones_own(const Array& x) {
   return !c || !c->placement || (several_processes() && all_local(sharding_of(*c).named().mesh().axes().device_ids));
 }
 std::uint32_t checksum_of(const Array& x) {
-  const Ref<Buffer> whole = whole_of(x, default_device_id());
+  const Ref<Buffer> whole = whole_of(x, processes().first_local());
   return checksum(whole->data(), whole->bytes());
 }
 
@@ -183,7 +184,7 @@ void add_parts(std::size_t leaf, const Array& x, int rank, std::vector<PartToWri
   const ConcreteArray* c = as_concrete(x);
   const std::vector<std::int64_t> zero(static_cast<std::size_t>(x.ndim()), 0), whole(x.shape().begin(), x.shape().end());
   if (is_each_ones_own(x)) {
-    if (rank == 0) out.push_back({leaf, zero, whole, whole_of(x, default_device_id())});
+    if (rank == 0) out.push_back({leaf, zero, whole, whole_of(x, processes().first_local())});
     return;
   }
   const NamedSharding s = sharding_of(*c).named();
@@ -195,7 +196,8 @@ void add_parts(std::size_t leaf, const Array& x, int rank, std::vector<PartToWri
     std::vector<std::int64_t> start = block_start(mesh, s.spec(), block, static_cast<std::int64_t>(k));
     if (std::find(seen.begin(), seen.end(), start) != seen.end()) continue;
     seen.push_back(start);
-    if (all.process_of(mesh.device_ids[k]) == rank) out.push_back({leaf, std::move(start), {block.begin(), block.end()}, c->shards[k]});
+    const int id = mesh.device_ids[k];
+    if (is_accelerator(id) || all.process_of(id) == rank) out.push_back({leaf, std::move(start), {block.begin(), block.end()}, on_host(c->shards[k])});
   }
 }
 
@@ -258,7 +260,7 @@ class Reader {
     for (const auto& [part, data] : kept_)
       if (part == &p) return data;
     const std::string path = fmt::format("{}/data-{}", folder_, p.process);
-    Ref<Buffer> data(new HostBuffer(p.bytes, default_device_id()));
+    Ref<Buffer> data(new HostBuffer(p.bytes, processes().first_local()));
     const int fd = open(path.c_str(), O_RDONLY | O_CLOEXEC);
     if (fd < 0) fail(path, std::strerror(errno), loc_);
     std::size_t done = 0;
@@ -431,7 +433,9 @@ std::vector<Array> load_leaves(const std::string& folder, const std::vector<std:
     const ConcreteArray* c = as_concrete(like[i]);
     const std::vector<std::int64_t> zero(static_cast<std::size_t>(aval.ndim()), 0);
     const auto read = [&](const std::vector<std::int64_t>& start, const Shape& box, int device) {
-      return read_box(parts[i], start, box, itemsize, device, reader, source, paths[i], loc);
+      const bool beyond = is_accelerator(device);
+      const Ref<Buffer> here = read_box(parts[i], start, box, itemsize, beyond ? processes().first_local() : device, reader, source, paths[i], loc);
+      return beyond ? moved(here, device) : here;
     };
     if (!c || !c->placement) {
       out.push_back(wrap_buffer(aval, read(zero, aval.shape, default_device_id())));

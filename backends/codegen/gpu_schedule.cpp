@@ -1,6 +1,7 @@
 #include "backends/codegen/gpu_schedule.h"
 
 #include <algorithm>
+#include <cstdlib>
 #include <numeric>
 
 namespace weft::detail {
@@ -46,6 +47,37 @@ class GpuScheduler {
     return std::any_of(t.parallel.begin(), t.parallel.end(), [&](int d) { return k_.sequential >> d & 1; });
   }
 
+  /// WEFT_CUDA_DETERMINISTIC: sums do not depend on the order in which threads come.
+  static bool deterministic() {
+    const char* v = std::getenv("WEFT_CUDA_DETERMINISTIC");
+    return v && *v && *v != '0';
+  }
+  bool sums_floats(const Nest& t) const {
+    return std::any_of(t.stores.begin(), t.stores.end(), [&](const Store& s) {
+      ScalarOp op = ScalarOp::add;
+      return atomic_operand(k_, s, op) >= 0 && op == ScalarOp::add && k_.args[static_cast<std::size_t>(s.arg)].dtype.is_floating();
+    });
+  }
+
+  /// Whether iterations of a loop never write the same element, whatever the other loops and the indices are: what is left of the position
+  /// is made of whole multiples of the loop's extent, and of parts that are smaller than its stride.
+  bool keeps_apart(const Nest& t, int dim) const {
+    if (k_.sequential >> dim & 1 || !t.reductions.empty() || !t.repeats.empty()) return false;
+    return std::all_of(t.stores.begin(), t.stores.end(), [&](const Store& s) {
+      const Affine& a = k_.dag.affine(s.position);
+      std::int64_t stride = 0, below = 0;
+      for (const AffineTerm& x : a.terms)
+        if (x.atom == dim) stride = x.coef;
+      if (stride <= 0) return false;
+      for (const AffineTerm& x : a.terms) {
+        if (x.atom == dim || x.coef % (stride * size(dim)) == 0) continue;
+        if (x.atom < 0) return false;
+        below += std::abs(x.coef) * (size(x.atom) - 1);
+      }
+      return below < stride;
+    });
+  }
+
   /// Bytes accessed with unit stride along the loop.
   double contiguous(int dim) const {
     double bytes = 0;
@@ -78,13 +110,14 @@ class GpuScheduler {
     const Nest& t = k_.nests[0];
     GpuNestSchedule& nest = s_.nests[0];
     if (in_order(t)) {
-      if (combines_atomically(k_)) {
+      if (combines_atomically(k_) && !(deterministic() && sums_floats(t))) {
         s_.atomic = true;
         s_.points.insert(s_.points.end(), t.parallel.begin(), t.parallel.end());
         sort_points();
         return;
       }
-      nest.in_order = t.parallel;
+      for (int d : t.parallel) (keeps_apart(t, d) ? s_.points : nest.in_order).push_back(d);
+      sort_points();
       s_.threads = size(s_.points) < kFewPoints * 64 ? 64 : 256;
       return;
     }

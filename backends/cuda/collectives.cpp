@@ -139,6 +139,9 @@ const Clique& clique_of(const std::vector<int>& mesh, const std::vector<int>& gr
   if (known_world == cliques().end()) {
     std::vector<int> ordinals;
     for (int id : mesh) ordinals.push_back(id - processes().num_devices());
+    for (int a : mesh)
+      for (int b : mesh)
+        if (a != b) device_of(a).share_memory_with(device_of(b));
     std::vector<nccl::Comm> comms(mesh.size());
     check_nccl(l.ncclCommInitAll(comms.data(), static_cast<int>(mesh.size()), ordinals.data()), "ncclCommInitAll", what);
     keep(mesh, std::move(comms));

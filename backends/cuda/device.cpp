@@ -131,6 +131,15 @@ void GpuDevice::free_for_use(Staging& s) {
   s.used = false;
 }
 
+void GpuDevice::share_memory_with(const GpuDevice& other) {
+  const std::string what = fmt::format("{}: sharing memory with {}", label(), other.label());
+  int can = 0;
+  check(driver().cuDeviceCanAccessPeer(&can, other.handle_, handle_), "cuDeviceCanAccessPeer", what);
+  if (!can) return;
+  const PoolAccess access{.device = other.handle_};
+  check(driver().cuMemPoolSetAccess(pool_, &access, 1), "cuMemPoolSetAccess", what);
+}
+
 void GpuDevice::upload(DevicePointer to, const void* from, std::size_t bytes) {
   if (bytes == 0) return;
   enter();

@@ -37,6 +37,9 @@ class GpuDevice {
   void release(DevicePointer p, std::size_t bytes) noexcept;
   MemoryStats memory_stats();
 
+  /// Lets another device work on this one's memory, if the hardware can: NCCL reads and writes arrays of devices of one process directly.
+  void share_memory_with(const GpuDevice& other);
+
   /// From host memory, through pinned memory where that pays; the caller's memory is free when this returns.
   void upload(DevicePointer to, const void* from, std::size_t bytes);
   /// Waits for the device.

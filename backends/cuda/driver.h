@@ -46,6 +46,12 @@ struct Copy2D {
   std::size_t width = 0, height = 0;
 };
 constexpr int kMemoryOfDevice = 2;
+constexpr int kPlaceDevice = 1, kReadAndWrite = 3;
+
+/// CUmemAccessDesc.
+struct PoolAccess {
+  int place_type = kPlaceDevice, device = 0, flags = kReadAndWrite;
+};
 
 // Name, parameters. All return a Result.
 #define WEFT_CUDA_DRIVER(F)                                                                                                   \
@@ -71,6 +77,8 @@ constexpr int kMemoryOfDevice = 2;
   F(cuEventSynchronize, (Event))                                                                                              \
   F(cuDeviceGetDefaultMemPool, (MemoryPool*, int))                                                                            \
   F(cuMemPoolSetAttribute, (MemoryPool, int, void*))                                                                          \
+  F(cuMemPoolSetAccess, (MemoryPool, const PoolAccess*, std::size_t))                                                         \
+  F(cuDeviceCanAccessPeer, (int*, int, int))                                                                                  \
   F(cuMemPoolTrimTo, (MemoryPool, std::size_t))                                                                               \
   F(cuMemAllocAsync, (DevicePointer*, std::size_t, Stream))                                                                   \
   F(cuMemFreeAsync, (DevicePointer, Stream))                                                                                  \

@@ -8,10 +8,12 @@
 #include "core/ops/call.h"
 #include "core/ops/control_run.h"
 #include "core/trace.h"
+#include "runtime/accelerator.h"
 #include "runtime/blocks.h"
 #include "runtime/buffer.h"
-#include "runtime/process_local.h"
 #include "runtime/device.h"
+#include "runtime/process_local.h"
+#include "runtime/processes.h"
 #include "runtime/nan_check.h"
 #include "runtime/spmd.h"
 
@@ -21,8 +23,19 @@ namespace {
 /// The elements as reference() reads them. Literals lie in the array object itself, which the caller keeps.
 HostTensor tensor_of(const Array& x) { return {x.aval(), const_cast<void*>(host_data(x))}; }
 
+/// What was computed on the host goes to the device.
+std::vector<Array> sent(std::vector<Array> results, int device) {
+  for (Array& r : results)
+    if (const ConcreteArray* c = as_concrete(r); c && c->buffer && c->buffer->on_host()) r = wrap_buffer(r.aval(), moved(c->buffer, device));
+  return results;
+}
+
 std::vector<Array> run_reference(const Primitive& op, const ParamsRef& params, std::span<const Array> inputs, std::span<const Aval> out_avals,
                                  int device, SourceLoc loc) {
+  if (is_accelerator(device)) {
+    const int host = processes().first_local();
+    return sent(run_reference(op, params, fetched(inputs, host), out_avals, host, loc), device);
+  }
   if (any_beyond_host(inputs)) return run_reference(op, params, fetched(inputs, device), out_avals, device, loc);
   std::vector<HostTensor> in, out;
   for (const Array& x : inputs) in.push_back(tensor_of(x));
@@ -98,6 +111,10 @@ std::vector<Array> interpret_eqn(const Primitive& op, const ParamsRef& params, s
 }
 
 std::vector<Array> interpret(const Jaxpr& j, std::span<const Array> inputs, int device, SourceLoc caller) {
+  if (is_accelerator(device)) {
+    const int host = processes().first_local();
+    return sent(interpret(j, fetched(inputs, host), host, caller), device);
+  }
   const JaxprData& d = j.data();
   std::vector<Array> values(d.avals.size());
   std::copy(d.consts.begin(), d.consts.end(), values.begin());

@@ -49,6 +49,8 @@ struct State {
   fake_cuda::Calls calls;
   State() { calls.fail_first("FAKE_CUDA_FAIL", 719); }
   std::map<DevicePointer, std::size_t> memory;
+  std::map<DevicePointer, int> owners;          // of each block of memory, the device
+  std::set<std::pair<int, int>> shared_memory;  // the first device's, with the second one
   std::map<std::size_t, std::vector<void*>> pool;  // memory that was given back, by its size: the last comes first, so that steps repeat themselves
   std::size_t pooled = 0;
   std::set<void*> pinned, modules, events, streams, graphs, execs, links;
@@ -74,6 +76,7 @@ int num_devices() {
 
 Result enter(const char* name) { return state().calls.enter(name); }
 
+int device_of(Context c) { return static_cast<int>(reinterpret_cast<std::intptr_t>(c)) - 1; }
 /// All transfers that wait.
 void flush() {
   for (void* s : state().streams) {
@@ -147,6 +150,13 @@ void fake_cuda_collective() {
   const std::lock_guard lock(state().mutex);
   ++state().collectives;
   flush();
+}
+bool fake_cuda_reaches(int device, const void* p) {
+  const std::lock_guard lock(state().mutex);
+  const auto at = state().owners.upper_bound(reinterpret_cast<DevicePointer>(p));
+  if (at == state().owners.begin()) return false;
+  const int owner = std::prev(at)->second;
+  return owner == device || state().shared_memory.count({owner, device}) > 0;
 }
 int fake_cuda_enqueue(Stream s, std::function<int()>* work) {
   const std::lock_guard lock(state().mutex);
@@ -268,6 +278,15 @@ Result cuEventSynchronize(Event e) {
 }
 Result cuDeviceGetDefaultMemPool(MemoryPool* p, int d) { ENTER(cuDeviceGetDefaultMemPool) return *p = reinterpret_cast<MemoryPool>(static_cast<std::intptr_t>(d + 1)), kSuccess; }
 Result cuMemPoolSetAttribute(MemoryPool, int, void*) { ENTER(cuMemPoolSetAttribute) return kSuccess; }
+Result cuMemPoolSetAccess(MemoryPool p, const PoolAccess* access, std::size_t n) {
+  ENTER(cuMemPoolSetAccess)
+  for (std::size_t i = 0; i < n; ++i) {
+    if (access[i].place_type != kPlaceDevice || access[i].flags != kReadAndWrite || access[i].device >= num_devices()) return kInvalid;
+    state().shared_memory.insert({device_of(reinterpret_cast<Context>(p)), access[i].device});
+  }
+  return kSuccess;
+}
+Result cuDeviceCanAccessPeer(int* can, int, int) { ENTER(cuDeviceCanAccessPeer) return *can = 1, kSuccess; }
 Result cuMemPoolTrimTo(MemoryPool, std::size_t) { ENTER(cuMemPoolTrimTo) return empty_pool(), kSuccess; }
 Result cuMemAllocAsync(DevicePointer* p, std::size_t n, Stream stream) {
   ENTER(cuMemAllocAsync)
@@ -284,6 +303,7 @@ Result cuMemAllocAsync(DevicePointer* p, std::size_t n, Stream stream) {
   std::memset(memory, 0xcd, n);  // nothing may rely on what new memory holds
   *p = reinterpret_cast<DevicePointer>(memory);
   s.memory[*p] = n, s.in_use += n;
+  s.owners[*p] = device_of(reinterpret_cast<FakeStream*>(stream)->context);
   return kSuccess;
 }
 Result cuMemFreeAsync(DevicePointer p, Stream stream) {
@@ -297,6 +317,7 @@ Result cuMemFreeAsync(DevicePointer p, Stream stream) {
   const std::size_t size = whole_pages(it->second);
   std::memset(reinterpret_cast<void*>(p), 0xdd, it->second);  // nor what memory holds that was given back
   s.pool[size].push_back(reinterpret_cast<void*>(p)), s.pooled += size;
+  s.owners.erase(p);
   s.memory.erase(it);
   if (s.pooled > kPooled) empty_pool();
   return injected;

@@ -93,7 +93,18 @@ void fold(const std::vector<Call>& group, void* out, std::size_t begin, std::siz
 
 constexpr int kInvalidUsage = 5;
 
+/// Devices of one process work on each other's arrays directly.
+bool all_reach(const std::vector<Call>& group) {
+  static const auto reaches = fake_cuda::driver_function<bool(int, const void*)>("fake_cuda_reaches");
+  for (const Call& c : group)
+    for (const Call& other : group)
+      for (const void* p : {c.in, static_cast<const void*>(c.out)})
+        if (p && c.count > 0 && !reaches(other.comm->device, p)) return false;
+  return true;
+}
+
 int run_clique(std::vector<Call> group) {
+  if (!all_reach(group)) return 1;
   const auto ranks = static_cast<std::size_t>(group[0].comm->clique->ranks);
   if (group[0].what == What::send || group[0].what == What::receive) {
     for (const Call& r : group) {

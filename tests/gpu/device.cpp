@@ -2,8 +2,12 @@
 #include <doctest/doctest.h>
 #include <weft/weft.h>
 
+#include <unistd.h>
+
 #include <atomic>
-#include <cstring>
+#include <filesystem>
+#include <iterator>
+#include <string>
 #include <thread>
 #include <vector>
 
@@ -99,6 +103,33 @@ TEST_CASE("gpu device: several threads at once") {
     });
   for (std::thread& t : threads) t.join();
   CHECK(wrong == 0);
+}
+
+TEST_CASE("gpu device: checkpoints of arrays that lie there") {
+  const std::filesystem::path folder = std::filesystem::temp_directory_path() / ("weft-gpu-checkpoint-" + std::to_string(::getpid()));
+  const Array x = device_put(samples({40, 6}, 1, float32), gpu());
+  const std::vector<Device> all = devices("cuda");
+  const Mesh mesh(all, {std::ssize(all)}, {"x"});
+  const Array rows = device_put(samples({4 * std::ssize(all), 3}, 2, float32), NamedSharding{mesh, P("x")});
+  save_checkpoint(folder.string(), std::pair{x, rows});
+  const auto scope = default_device(gpu());
+  const auto [a, b] = load_checkpoint(folder.string(), std::pair{x * 0.f, rows});
+  CHECK(a.devices() == std::vector{gpu()});
+  CHECK(close(device_get(a), device_get(x)));
+  CHECK(b.sharding() == rows.sharding());
+  CHECK(close(device_get(b), device_get(rows)));
+  std::filesystem::remove_all(folder);
+}
+
+TEST_CASE("gpu device: the interpreter as the default device's backend") {
+  const auto scope = default_device(gpu());
+  const auto step_by_step = disable_jit();
+  const auto f = jit([](Array x) { return sum(tanh(x) * x, 0) + linalg::det(x[0]); });
+  const Array x = samples({2, 3, 3}, 1, float32);
+  const Array y = f(x);
+  CHECK(y.devices() == std::vector{gpu()});
+  CHECK(close(device_get(y), sum(tanh(device_get(x)) * device_get(x), 0) + linalg::det(device_get(x)[0]), 1e-5));
+  CHECK(close(device_get(linalg::inv(x + 3.f * eye(3))), device_get(linalg::inv(device_put(x + 3.f * eye(3), devices("cpu")[0]))), 1e-4));
 }
 
 TEST_CASE("gpu device: what control flow reads back") {

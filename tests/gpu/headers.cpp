@@ -65,6 +65,8 @@ TEST_CASE("gpu headers: the driver's functions, structures and constants") {
                 kCaptureLast == CUDA_ERROR_STREAM_CAPTURE_WRONG_THREAD && kCaptureThreadLocal == CU_STREAM_CAPTURE_MODE_THREAD_LOCAL);
   static_assert(kJitErrorLog == CU_JIT_ERROR_LOG_BUFFER && kJitErrorLogBytes == CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES &&
                 kInputPtx == CU_JIT_INPUT_PTX);
+  static_assert(sizeof(PoolAccess) == sizeof(CUmemAccessDesc) && offsetof(PoolAccess, flags) == offsetof(CUmemAccessDesc, flags) &&
+                kPlaceDevice == CU_MEM_LOCATION_TYPE_DEVICE && kReadAndWrite == CU_MEM_ACCESS_FLAGS_PROT_READWRITE);
   static_assert(kMemoryOfDevice == CU_MEMORYTYPE_DEVICE);
 #else
   MESSAGE("cuda.h is not installed: not checked");

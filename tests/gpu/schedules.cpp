@@ -107,6 +107,12 @@ TEST_CASE("gpu schedules: scatters, gathers") {
   same([&](Xs x) { return x[0].at({x[2]}).add(x[1]); }, {noise({100, 64}, 1), noise({5000, 64}, 2), at}, 1e-4);
   same([&](Xs x) { return x[0].at({x[2]}).max(x[1]); }, {noise({100, 64}, 1), noise({5000, 64}, 2), at});
   same([&](Xs x) { return x[0].at({x[1]}).add(convert(ones({5000}), int32)); }, {convert(zeros({100}), int32), at});
+  // In the order of the indices, where updates are not combined, or may not be in any order.
+  same([&](Xs x) { return x[0].at({x[2]}).set(x[1]); }, {noise({100, 64}, 1), noise({5000, 64}, 2), at});
+  same([&](Xs x) { return x[0].at({x[2]}).multiply(x[1]); }, {noise({100, 3, 5}, 1), noise({50, 3, 5}, 2), at[slice(0, 50)]}, 1e-4);
+  setenv("WEFT_CUDA_DETERMINISTIC", "1", 1);
+  same([&](Xs x) { return x[0].at({x[2]}).add(x[1]); }, {noise({100, 64}, 1), noise({5000, 64}, 2), at}, 1e-6);
+  unsetenv("WEFT_CUDA_DETERMINISTIC");
   same([&](Xs x) { return take(x[0], x[1], 0); }, {noise({100, 64}, 1), at});
 }
 
