@@ -1,9 +1,10 @@
-// roofline [--seconds S]: what this machine can do at best, in the format of the benchmark: the streaming bandwidth of simple loops that
-// write past the cache, and oneDNN's own rate of products and convolutions with its own threads. Each line has the bytes or operations a
-// second too.
+// roofline [--seconds S]: what this machine can do at best, in the format of the benchmark: the bandwidth of simple loops over whole
+// registers, with stores through the caches and past them, by one thread and by all; and oneDNN's own rate of products and convolutions
+// with its own threads. Each line has the bytes or operations a second too. Then weft's own workloads as
+// shares of that.
 #include <fmt/format.h>
 #if defined(__SSE2__)
-#include <emmintrin.h>
+#include <immintrin.h>
 #endif
 
 #include <algorithm>
@@ -14,10 +15,13 @@
 #include <cstring>
 #include <dnnl.hpp>
 #include <functional>
+#include <map>
 #include <memory>
 #include <thread>
 #include <unordered_map>
 #include <vector>
+
+#include "shares.h"
 
 namespace {
 
@@ -28,7 +32,8 @@ struct Times {
   std::vector<double> rest;
 };
 
-void print(const std::string& name, Times t, const char* unit, double amount) {
+/// Returns the best rate.
+double print(const std::string& name, Times t, const char* unit, double amount) {
   std::sort(t.rest.begin(), t.rest.end());
   const double median = t.rest[t.rest.size() / 2];
   fmt::print(
@@ -36,6 +41,7 @@ void print(const std::string& name, Times t, const char* unit, double amount) {
       "[], \"{}\": {:.4g}}}\n",
       name, t.first, median, t.rest[0], unit, amount / median);
   std::fflush(stdout);
+  return amount / t.rest[0];
 }
 
 Times repeat(double seconds, const std::function<void()>& pass) {
@@ -54,8 +60,7 @@ Times repeat(double seconds, const std::function<void()>& pass) {
 /// Threads that wait for passes of a loop over [0, n), each with its own part of it.
 class Team {
  public:
-  explicit Team(std::size_t n)
-      : n_(n), parts_(std::max(1u, std::thread::hardware_concurrency())), gate_(static_cast<std::ptrdiff_t>(parts_)) {
+  Team(std::size_t n, unsigned parts) : n_(n), parts_(parts), gate_(static_cast<std::ptrdiff_t>(parts_)) {
     for (std::size_t i = 1; i < parts_; ++i)
       threads_.emplace_back([this, i] {
         for (;;) {
@@ -79,7 +84,7 @@ class Team {
   }
 
  private:
-  void part(std::size_t i) { (*pass_)(n_ * i / parts_ / 64 * 64, n_ * (i + 1) / parts_ / 64 * 64); }
+  void part(std::size_t i) { (*pass_)(n_* i / parts_ / 128 * 128, n_ * (i + 1) / parts_ / 128 * 128); }
   std::size_t n_, parts_;
   std::barrier<> gate_;
   const std::function<void(std::size_t, std::size_t)>* pass_ = nullptr;
@@ -93,50 +98,69 @@ Floats floats(std::size_t n) {
   return p;
 }
 
-/// Stores past the cache where the machine can.
-void store4(float* to, float a, float b, float c, float d) {
-#if defined(__SSE2__)
-  _mm_stream_ps(to, _mm_setr_ps(a, b, c, d));
+/// As many floats as a register holds.
+#if defined(__AVX512F__)
+constexpr std::size_t kLanes = 16;
+#elif defined(__AVX__)
+constexpr std::size_t kLanes = 8;
 #else
-  to[0] = a, to[1] = b, to[2] = c, to[3] = d;
+constexpr std::size_t kLanes = 4;
+#endif
+using Wide [[gnu::vector_size(kLanes * sizeof(float)), gnu::may_alias]] = float;
+
+Wide load(const float* from) { return *reinterpret_cast<const Wide*>(from); }
+
+/// Through the caches, or past them where the machine can.
+template <bool past>
+void store(float* to, Wide v) {
+#if defined(__AVX512F__)
+  if constexpr (past) return _mm512_stream_ps(to, v);
+#elif defined(__AVX__)
+  if constexpr (past) return _mm256_stream_ps(to, v);
+#elif defined(__SSE2__)
+  if constexpr (past) return _mm_stream_ps(to, v);
+#endif
+  *reinterpret_cast<Wide*>(to) = v;
+}
+
+/// z[i] = f(i) for whole registers.
+template <bool past, class F>
+void write(float* z, std::size_t begin, std::size_t end, F f) {
+  for (std::size_t i = begin; i < end; i += 4 * kLanes)
+    for (std::size_t k = 0; k < 4; ++k) store<past>(z + i + k * kLanes, f(i + k * kLanes));
+#if defined(__SSE2__)
+  if constexpr (past) _mm_sfence();
 #endif
 }
 
-void bandwidth(double seconds) {
+/// Returns the most of all loops.
+double bandwidth(double seconds, unsigned threads) {
+  double best = 0;
   const std::size_t n = 1 << 24;
   const Floats x = floats(n), y = floats(n), z = floats(n);
-  Team team(n);
+  Team team(n, threads);
   const double bytes = 4. * static_cast<double>(n);
+  const auto measure = [&](const char* name, double passes, const std::function<void(std::size_t, std::size_t)>& part) {
+    best = std::max(best, print(fmt::format("stream_{}_16M_{}", name, threads), repeat(seconds, [&] { team.run(part); }), "bytes_per_s",
+                                passes * bytes));
+  };
   float sink = 0;
-  print("stream_read_16M",
-        repeat(seconds,
-               [&] {
-                 team.run([&](std::size_t begin, std::size_t end) {
-                   float sum[16] = {};
-                   for (std::size_t i = begin; i < end; i += 16)
-                     for (std::size_t k = 0; k < 16; ++k) sum[k] += x[i + k];
-                   if (sum[3] < 0) sink = sum[3];
-                 });
-               }),
-        "bytes_per_s", bytes);
-  print("stream_copy_16M",
-        repeat(seconds,
-               [&] {
-                 team.run([&](std::size_t begin, std::size_t end) {
-                   for (std::size_t i = begin; i < end; i += 4) store4(&z[i], x[i], x[i + 1], x[i + 2], x[i + 3]);
-                 });
-               }),
-        "bytes_per_s", 2 * bytes);
-  print("stream_axpy_16M",
-        repeat(seconds,
-               [&] {
-                 team.run([&](std::size_t begin, std::size_t end) {
-                   for (std::size_t i = begin; i < end; i += 4)
-                     store4(&z[i], 2.5f * x[i] + y[i], 2.5f * x[i + 1] + y[i + 1], 2.5f * x[i + 2] + y[i + 2], 2.5f * x[i + 3] + y[i + 3]);
-                 });
-               }),
-        "bytes_per_s", 3 * bytes);
+  measure("read", 1, [&](std::size_t begin, std::size_t end) {
+    Wide sums[8] = {};
+    for (std::size_t i = begin; i < end; i += 8 * kLanes)
+      for (std::size_t k = 0; k < 8; ++k) sums[k] += load(&x[i + k * kLanes]);
+    Wide all = sums[0];
+    for (std::size_t k = 1; k < 8; ++k) all += sums[k];
+    if (all[0] < 0) sink = all[0];
+  });
+  const auto copy = [&](std::size_t i) { return load(&x[i]); };
+  const auto axpy = [&](std::size_t i) { return 2.5f * load(&x[i]) + load(&y[i]); };
+  measure("copy", 2, [&](std::size_t begin, std::size_t end) { write<true>(z.get(), begin, end, copy); });
+  measure("copy_cached", 2, [&](std::size_t begin, std::size_t end) { write<false>(z.get(), begin, end, copy); });
+  measure("axpy", 3, [&](std::size_t begin, std::size_t end) { write<true>(z.get(), begin, end, axpy); });
+  measure("axpy_cached", 3, [&](std::size_t begin, std::size_t end) { write<false>(z.get(), begin, end, axpy); });
   if (sink < 0) fmt::print(stderr, "{}\n", sink);
+  return best;
 }
 
 using dnnl::memory;
@@ -161,13 +185,17 @@ class Primitive {
   std::unordered_map<int, memory> arguments_;
 };
 
-void products(double seconds, const dnnl::engine& e) {
+/// Returns the rate of each size.
+std::map<int, double> products(double seconds, const dnnl::engine& e) {
+  std::map<int, double> rates;
   for (const memory::dim n : {256, 1024}) {
     const memory::desc m(memory::dims{n, n}, memory::data_type::f32, memory::dims{n, 1});
     const dnnl::matmul::primitive_desc d(dnnl::matmul::desc(m, m, m), e);
     Primitive p(dnnl::matmul(d), {{DNNL_ARG_SRC, m}, {DNNL_ARG_WEIGHTS, m}, {DNNL_ARG_DST, m}}, e);
-    print(fmt::format("onednn_matmul_{}", n), repeat(seconds, [&] { p.run(); }), "flops_per_s", 2. * static_cast<double>(n * n * n));
+    rates[static_cast<int>(n)] =
+        print(fmt::format("onednn_matmul_{}", n), repeat(seconds, [&] { p.run(); }), "flops_per_s", 2. * static_cast<double>(n * n * n));
   }
+  return rates;
 }
 
 void convolutions(double seconds, const dnnl::engine& e) {
@@ -198,8 +226,11 @@ int main(int argc, char** argv) {
   double seconds = 1;
   for (int i = 1; i + 1 < argc; i += 2)
     if (!std::strcmp(argv[i], "--seconds")) seconds = std::atof(argv[i + 1]);
-  bandwidth(seconds);
+  const unsigned all = std::max(1u, std::thread::hardware_concurrency());
+  double bytes_a_second = bandwidth(seconds, 1);
+  if (all > 1) bytes_a_second = std::max(bytes_a_second, bandwidth(seconds, all));
   const dnnl::engine engine(dnnl::engine::kind::cpu, 0);
-  products(seconds, engine);
+  const std::map<int, double> flops_a_second = products(seconds, engine);
   convolutions(seconds, engine);
+  shares(seconds, bytes_a_second, flops_a_second);
 }
