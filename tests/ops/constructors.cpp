@@ -49,7 +49,7 @@ TEST_CASE("literals") {
   CHECK(near(array({}), float32, {0}, {}));
   CHECK(near(array(7), int32, {}, {7}));
   CHECK((array({1}, int8) + array(7)).dtype() == int8);  // a lone number is weak
-  CHECK(near(array({-1, 300}, uint8), uint8, {2}, {255, 44}));
+  CHECK(near(array(std::vector<int>{-1, 300}, 2, uint8), uint8, {2}, {255, 44}));
   const Array x = array({1.f, 2.f});
   CHECK(near(array({x, x * 3}), float32, {2, 2}, {1, 2, 3, 6}));
   CHECK(near(array({{x[0], 5}, {6, x[1]}}), float32, {2, 2}, {1, 5, 6, 2}));
