@@ -189,13 +189,19 @@ KernelEmitter::Values KernelEmitter::loop(int dim, Value* low, Value* high, std:
   }
   ir_.SetInsertPoint(after);
   if (known) return results;
-  for (std::size_t i = 0; i < results.size(); ++i) {
-    llvm::PHINode* phi = ir_.CreatePHI(results[i]->getType(), 2);
-    phi->addIncoming(carried[i], entry->getParent());
-    phi->addIncoming(results[i], last);
-    results[i] = phi;
+  return either(carried, entry->getParent(), results, last);
+}
+
+/// What came out of one of two blocks.
+KernelEmitter::Values KernelEmitter::either(const Values& a, llvm::BasicBlock* from_a, const Values& b, llvm::BasicBlock* from_b) {
+  Values merged;
+  for (std::size_t i = 0; i < b.size(); ++i) {
+    llvm::PHINode* phi = ir_.CreatePHI(b[i]->getType(), 2);
+    phi->addIncoming(a[i], from_a);
+    phi->addIncoming(b[i], from_b);
+    merged.push_back(phi);
   }
-  return results;
+  return merged;
 }
 
 KernelEmitter::Values KernelEmitter::when(int dim, Value* at, Value* condition, Values carried, const Body& body) {
@@ -213,13 +219,7 @@ KernelEmitter::Values KernelEmitter::when(int dim, Value* at, Value* condition, 
   ir_.CreateBr(after);
   ir_.SetInsertPoint(after);
   if (always) return results;
-  for (std::size_t i = 0; i < results.size(); ++i) {
-    llvm::PHINode* phi = ir_.CreatePHI(results[i]->getType(), 2);
-    phi->addIncoming(carried[i], entry->getParent());
-    phi->addIncoming(results[i], last);
-    results[i] = phi;
-  }
-  return results;
+  return either(carried, entry->getParent(), results, last);
 }
 
 bool KernelEmitter::is_border(const Node& n, int dim) const {
@@ -380,7 +380,7 @@ void KernelEmitter::reduce(std::size_t number) {
             Value *v = get(r.value, copy), *p = get(r.position, copy);
             if (width > 1) v = builder_.splat(v, width), p = builder_.splat(p, width);
             if (keep) v = ir_.CreateSelect(keep, v, builder_.splat(fold_identity(builder_, r), width));
-            combine_arg(r, acc[slot], acc[slot + 1], v, p, false);
+            fold_arg(builder_, r, index_dtype(r), acc[slot], acc[slot + 1], v, p, false);
           }
         }
         next += each * static_cast<std::size_t>(partial);
@@ -405,7 +405,7 @@ void KernelEmitter::reduce(std::size_t number) {
         const std::size_t half = (value.size() + 1) / 2;
         for (std::size_t i = 0; i + half < value.size(); ++i) {
           if (arg)
-            combine_arg(r, value[i], position[i], value[i + half], position[i + half], true);
+            fold_arg(builder_, r, index_dtype(r), value[i], position[i], value[i + half], position[i + half], true);
           else
             value[i] = fold_combine(builder_, r, value[i], value[i + half]);
         }
@@ -455,28 +455,6 @@ Value* KernelEmitter::accumulate(const Reduction& r, Value* a, const Copy& copy,
   return fold_combine(builder_, r, a, v);
 }
 
-/// Takes (v, p) if v is more extreme, or the first NaN; `ties`: also if it is equal and stands further in front.
-void KernelEmitter::combine_arg(const Reduction& r, Value*& value, Value*& position, Value* v, Value* p, bool ties) {
-  const bool maximum = r.kind == Reduction::Kind::arg_max;
-  const DType pt = k_.dag[r.position].dtype;
-  Value *better = nullptr, *equal = nullptr;
-  if (r.dtype.is_floating()) {
-    Value *nan = ir_.CreateFCmpUNO(v, v), *had_nan = ir_.CreateFCmpUNO(value, value);
-    // Unordered comparisons hold for NaN: v wins if it is NaN and the old value is not.
-    better = ir_.CreateAnd(maximum ? ir_.CreateFCmpUGT(v, value) : ir_.CreateFCmpULT(v, value), ir_.CreateNot(had_nan));
-    equal = ir_.CreateOr(ir_.CreateFCmpOEQ(v, value), ir_.CreateAnd(nan, had_nan));
-  } else {
-    const bool with_sign = r.dtype.is_signed();
-    better = maximum ? (with_sign ? ir_.CreateICmpSGT(v, value) : ir_.CreateICmpUGT(v, value))
-                     : (with_sign ? ir_.CreateICmpSLT(v, value) : ir_.CreateICmpULT(v, value));
-    equal = ir_.CreateICmpEQ(v, value);
-  }
-  if (ties)
-    better = ir_.CreateOr(better, ir_.CreateAnd(equal, pt.is_signed() ? ir_.CreateICmpSLT(p, position) : ir_.CreateICmpULT(p, position)));
-  value = ir_.CreateSelect(better, v, value);
-  position = ir_.CreateSelect(better, p, position);
-}
-
 namespace {
 std::vector<int> upper_half(int lanes, int half) {
   std::vector<int> m;
@@ -493,8 +471,8 @@ Value* KernelEmitter::horizontal(const Reduction& r, Value* v) {
 void KernelEmitter::horizontal_arg(const Reduction& r, Value*& value, Value*& position) {
   const int lanes = VectorBuilder::lanes_of(value);
   for (int half = lanes / 2; half >= 1; half /= 2)
-    combine_arg(r, value, position, ir_.CreateShuffleVector(value, upper_half(lanes, half)),
-                ir_.CreateShuffleVector(position, upper_half(lanes, half)), true);
+    fold_arg(builder_, r, index_dtype(r), value, position, ir_.CreateShuffleVector(value, upper_half(lanes, half)),
+             ir_.CreateShuffleVector(position, upper_half(lanes, half)), true);
   if (lanes > 1) value = ir_.CreateExtractElement(value, std::uint64_t{0}), position = ir_.CreateExtractElement(position, std::uint64_t{0});
 }
 

@@ -45,6 +45,7 @@ class KernelEmitter {
   // Control flow.
   using Body = std::function<Values(Values)>;
   Values loop(int dim, Value* low, Value* high, std::int64_t step, int unroll, std::int64_t copy_step, Values carried, const Body& body);
+  Values either(const Values& a, llvm::BasicBlock* from_a, const Values& b, llvm::BasicBlock* from_b);
   Values when(int dim, Value* at, Value* condition, Values carried, const Body& body);
   Values run_loop(const LoopPlan& plan, Value* low, Value* high, Values carried, const Body& body);
   Values run_loops(std::span<const LoopPlan> plans, Values carried, const Body& body);
@@ -66,7 +67,7 @@ class KernelEmitter {
   bool store_pair(const Store& re, const Store& im, const Copy& copy, Value* real, Value* imag);
   Value* run_on(const Reduction& r, Value*& total, const Copy& copy, Value* keep);
   Value* accumulate(const Reduction& r, Value* a, const Copy& copy, bool vector, Value* keep);
-  void combine_arg(const Reduction& r, Value*& value, Value*& position, Value* v, Value* p, bool ties);
+  DType index_dtype(const Reduction& r) const { return k_.dag[r.position].dtype; }
   Value* horizontal(const Reduction& r, Value* v);
   void horizontal_arg(const Reduction& r, Value*& value, Value*& position);
 

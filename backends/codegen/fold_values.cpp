@@ -29,9 +29,7 @@ llvm::Value* fold_identity(const VectorBuilder& builder, const Reduction& r) {
 }
 
 llvm::Value* fold_combine(VectorBuilder& builder, const Reduction& r, llvm::Value* a, llvm::Value* b) {
-  const auto apply = [&](ScalarOp op) {
-    return builder.op(op, r.dtype, std::array{builder.wrap(a, r.dtype), builder.wrap(b, r.dtype)});
-  };
+  const auto apply = [&](ScalarOp op) { return builder.op(op, r.dtype, std::array{builder.wrap(a, r.dtype), builder.wrap(b, r.dtype)}); };
   switch (r.combiner) {
     case Combiner::sum:
       return apply(ScalarOp::add);
@@ -51,6 +49,29 @@ llvm::Value* fold_combine(VectorBuilder& builder, const Reduction& r, llvm::Valu
       break;
   }
   throw CompileError("codegen: internal error: no such fold");
+}
+
+void fold_arg(VectorBuilder& builder, const Reduction& r, DType index, llvm::Value*& value, llvm::Value*& position, llvm::Value* v,
+              llvm::Value* p, bool ties) {
+  using llvm::Value;
+  llvm::IRBuilder<>& ir = builder.ir();
+  const bool maximum = r.kind == Reduction::Kind::arg_max;
+  Value *better = nullptr, *equal = nullptr;
+  if (r.dtype.is_floating()) {
+    Value *nan = ir.CreateFCmpUNO(v, v), *had_nan = ir.CreateFCmpUNO(value, value);
+    // Unordered comparisons hold for NaN: v wins if it is NaN and the old value is not.
+    better = ir.CreateAnd(maximum ? ir.CreateFCmpUGT(v, value) : ir.CreateFCmpULT(v, value), ir.CreateNot(had_nan));
+    equal = ir.CreateOr(ir.CreateFCmpOEQ(v, value), ir.CreateAnd(nan, had_nan));
+  } else {
+    const bool with_sign = r.dtype.is_signed();
+    better = maximum ? (with_sign ? ir.CreateICmpSGT(v, value) : ir.CreateICmpUGT(v, value))
+                     : (with_sign ? ir.CreateICmpSLT(v, value) : ir.CreateICmpULT(v, value));
+    equal = ir.CreateICmpEQ(v, value);
+  }
+  if (ties)
+    better = ir.CreateOr(better, ir.CreateAnd(equal, index.is_signed() ? ir.CreateICmpSLT(p, position) : ir.CreateICmpULT(p, position)));
+  value = ir.CreateSelect(better, v, value);
+  position = ir.CreateSelect(better, p, position);
 }
 
 }  // namespace weft::detail

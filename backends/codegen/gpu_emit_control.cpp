@@ -28,7 +28,12 @@ std::uint64_t mask_of(std::span<const int> dims) {
 
 GpuEmitter::GpuEmitter(llvm::Module& module, const GpuLaunch& launch, const GpuTarget& target, const std::vector<char>& aliased,
                        const std::string& name)
-    : module_(module), k_(launch.kernel), s_(launch.schedule), name_(name), ir_(module.getContext()), builder_(ir_, module, gpu_features(target)),
+    : module_(module),
+      k_(launch.kernel),
+      s_(launch.schedule),
+      name_(name),
+      ir_(module.getContext()),
+      builder_(ir_, module, gpu_features(target)),
       threads_(ir_, module, target) {
   double all = 1;
   for (std::int64_t d : k_.dag.dims) all *= static_cast<double>(d);
@@ -40,7 +45,9 @@ GpuEmitter::GpuEmitter(llvm::Module& module, const GpuLaunch& launch, const GpuT
     const Node& node = k_.dag.nodes[n];
     bool written = node.kind == NodeKind::load && k_.args[static_cast<std::size_t>(node.integer)].written;
     bool pinned = written || node.kind == NodeKind::local;
-    const auto depend = [&](NodeId o) { pinned |= pinned_[static_cast<std::size_t>(o)] != 0, written |= reads_written_[static_cast<std::size_t>(o)] != 0; };
+    const auto depend = [&](NodeId o) {
+      pinned |= pinned_[static_cast<std::size_t>(o)] != 0, written |= reads_written_[static_cast<std::size_t>(o)] != 0;
+    };
     for (NodeId o : node.operands)
       if (o >= 0) depend(o);
     if (node.kind == NodeKind::index)
@@ -62,7 +69,8 @@ void GpuEmitter::prologue(const std::vector<char>& aliased) {
     if (!k_.args[a].scratch) parameters.push_back(a);
   const std::size_t count = parameters.size() + (s_.workspace ? 1 : 0);
   std::vector<llvm::Type*> types(threads_.emulated() ? 1 : count, pointer);
-  function_ = llvm::Function::Create(llvm::FunctionType::get(ir_.getVoidTy(), types, false), llvm::Function::ExternalLinkage, name_, module_);
+  function_ =
+      llvm::Function::Create(llvm::FunctionType::get(ir_.getVoidTy(), types, false), llvm::Function::ExternalLinkage, name_, module_);
   function_->setDoesNotThrow();
   llvm::BasicBlock* entry = llvm::BasicBlock::Create(context, "entry", function_);
   llvm::BasicBlock* body = llvm::BasicBlock::Create(context, "body", function_);
@@ -113,7 +121,8 @@ void GpuEmitter::prologue(const std::vector<char>& aliased) {
   std::size_t next = 0;
   Value* place = nullptr;
   if (s_.workspace)
-    place = ir_.CreateGEP(ir_.getInt8Ty(), given.back(), ir_.CreateMul(ir_.CreateZExt(team_, ir_.getInt64Ty()), ir_.getInt64(static_cast<std::uint64_t>(s_.scratch))));
+    place = ir_.CreateGEP(ir_.getInt8Ty(), given.back(),
+                          ir_.CreateMul(ir_.CreateZExt(team_, ir_.getInt64Ty()), ir_.getInt64(static_cast<std::uint64_t>(s_.scratch))));
   std::int64_t offset = 0;
   for (const KernelArg& a : k_.args) {
     if (!a.scratch) {
@@ -130,7 +139,8 @@ void GpuEmitter::prologue(const std::vector<char>& aliased) {
       memory->setAlignment(llvm::Align(16));
       args_.push_back(memory);
     } else {
-      Value* memory = threads_.shared(element, elements * static_cast<std::uint64_t>(teams_of_block), name_ + "_scratch" + std::to_string(num_shared_++));
+      Value* memory = threads_.shared(element, elements * static_cast<std::uint64_t>(teams_of_block),
+                                      name_ + "_scratch" + std::to_string(num_shared_++));
       args_.push_back(ir_.CreateGEP(element, memory, ir_.CreateMul(team_in_block, i32(a.elements))));
     }
   }
@@ -350,7 +360,8 @@ Value* GpuEmitter::steps_of(const Nest& t) {
   const auto d = static_cast<std::size_t>(t.reduce[0]);
   const LoopLimit& limit = k_.limits[d];
   if (limit.outer < 0) return number(size(t.reduce));
-  Value* left = ir_.CreateSub(number(limit.total), ir_.CreateMul(coordinate_[static_cast<std::size_t>(limit.outer)], number(k_.dag.dims[d])));
+  Value* left =
+      ir_.CreateSub(number(limit.total), ir_.CreateMul(coordinate_[static_cast<std::size_t>(limit.outer)], number(k_.dag.dims[d])));
   Value* outermost = ir_.CreateBinaryIntrinsic(llvm::Intrinsic::smin, number(k_.dag.dims[d]), left);
   return ir_.CreateMul(outermost, number(size(t.reduce) / k_.dag.dims[d]));
 }
@@ -424,7 +435,8 @@ void GpuEmitter::scan(std::size_t n) {
         Value* last = ir_.CreateICmpEQ(lane_, i32(31));
         Value* w = through_shared({v}, warp_, last, warps, ir_.CreateURem(lane_, i32(warps)))[0];
         for (int steps = 1; steps < warps; steps *= 2) w = below(w, steps, ir_.CreateURem(lane_, i32(warps)));
-        Value* before = threads_.exchange(GpuThreads::Exchange::from, w, ir_.CreateSelect(ir_.CreateICmpEQ(warp_, i32(0)), i32(0), ir_.CreateSub(warp_, i32(1))));
+        Value* before = threads_.exchange(GpuThreads::Exchange::from, w,
+                                          ir_.CreateSelect(ir_.CreateICmpEQ(warp_, i32(0)), i32(0), ir_.CreateSub(warp_, i32(1))));
         v = ir_.CreateSelect(ir_.CreateICmpEQ(warp_, i32(0)), v, fold_combine(builder_, r, before, v));
         all = threads_.exchange(GpuThreads::Exchange::from, w, i32(warps - 1));
       } else {
@@ -494,14 +506,15 @@ GpuEmitter::Values GpuEmitter::combine_team(const Reduction& r, Values v) {
   const std::int64_t warps = s_.team / 32;
   if (warps <= 1) return v;
   v = through_shared(v, warp_, ir_.CreateICmpEQ(lane_, i32(0)), warps, ir_.CreateURem(lane_, i32(warps)));
-  for (std::int64_t bits = warps / 2; bits >= 1; bits /= 2) v = combine_all(r, v, exchange(GpuThreads::Exchange::across, v, i32(bits)), true);
+  for (std::int64_t bits = warps / 2; bits >= 1; bits /= 2)
+    v = combine_all(r, v, exchange(GpuThreads::Exchange::across, v, i32(bits)), true);
   return v;
 }
 
 GpuEmitter::Values GpuEmitter::combine_all(const Reduction& r, const Values& a, const Values& b, bool ties) {
   if (width(r) == 1) return {fold_combine(builder_, r, a[0], b[0])};
   Value *value = a[0], *position = a[1];
-  combine_arg(r, value, position, b[0], b[1], ties);
+  fold_arg(builder_, r, k_.dag[r.position].dtype, value, position, b[0], b[1], ties);
   return {value, position};
 }
 
@@ -514,27 +527,6 @@ GpuEmitter::Values GpuEmitter::accumulate(const Reduction& r, const Values& a) {
   if (r.combiner == Combiner::sum && r.dtype.is_floating() && n.kind == NodeKind::op && n.op == ScalarOp::mul)
     return {ir_.CreateIntrinsic(llvm::Intrinsic::fma, {a[0]->getType()}, {get(n.operands[0]), get(n.operands[1]), a[0]})};
   return {fold_combine(builder_, r, a[0], get(r.value))};
-}
-
-/// Takes (v, p) if v is more extreme, or the first NaN; `ties`: also if it is equal and stands further in front.
-void GpuEmitter::combine_arg(const Reduction& r, Value*& value, Value*& position, Value* v, Value* p, bool ties) {
-  const bool maximum = r.kind == Reduction::Kind::arg_max;
-  const DType pt = k_.dag[r.position].dtype;
-  Value *better = nullptr, *equal = nullptr;
-  if (r.dtype.is_floating()) {
-    Value *nan = ir_.CreateFCmpUNO(v, v), *had_nan = ir_.CreateFCmpUNO(value, value);
-    better = ir_.CreateAnd(maximum ? ir_.CreateFCmpUGT(v, value) : ir_.CreateFCmpULT(v, value), ir_.CreateNot(had_nan));
-    equal = ir_.CreateOr(ir_.CreateFCmpOEQ(v, value), ir_.CreateAnd(nan, had_nan));
-  } else {
-    const bool with_sign = r.dtype.is_signed();
-    better = maximum ? (with_sign ? ir_.CreateICmpSGT(v, value) : ir_.CreateICmpUGT(v, value))
-                     : (with_sign ? ir_.CreateICmpSLT(v, value) : ir_.CreateICmpULT(v, value));
-    equal = ir_.CreateICmpEQ(v, value);
-  }
-  if (ties)
-    better = ir_.CreateOr(better, ir_.CreateAnd(equal, pt.is_signed() ? ir_.CreateICmpSLT(p, position) : ir_.CreateICmpULT(p, position)));
-  value = ir_.CreateSelect(better, v, value);
-  position = ir_.CreateSelect(better, p, position);
 }
 
 void emit_gpu_kernel(llvm::Module& module, const GpuLaunch& launch, const GpuTarget& target, const std::vector<char>& aliased,

@@ -45,7 +45,6 @@ class GpuEmitter {
   std::int64_t size(std::span<const int> dims) const;
   void sync_team();
 
-  void combine_arg(const Reduction& r, Value*& value, Value*& position, Value* v, Value* p, bool ties);
   Values combine_all(const Reduction& r, const Values& a, const Values& b, bool ties);
   Values accumulate(const Reduction& r, const Values& a);
   Values combine_team(const Reduction& r, Values v);

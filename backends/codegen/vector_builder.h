@@ -26,6 +26,7 @@ class VectorBuilder final : public KernelBuilder {
   VectorBuilder(llvm::IRBuilder<>& ir, llvm::Module& module, const VectorFeatures& features)
       : ir_(ir), module_(module), features_(features) {}
 
+  llvm::IRBuilder<>& ir() { return ir_; }
   /// The type of a value of the dtype in registers, or in memory.
   llvm::Type* type(DType t) const;
   llvm::Type* memory_type(DType t) const;

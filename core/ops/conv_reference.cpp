@@ -3,8 +3,9 @@
 #include <algorithm>
 
 #include "core/ops/conv.h"
-#include "core/storage.h"
+#include "core/ops/load_all.h"
 #include "core/ops/wrapping.h"
+#include "core/storage.h"
 
 namespace weft::detail {
 namespace {
@@ -45,28 +46,14 @@ void multiply(const V* weights, std::int64_t weights_stride, const V* patches, s
     std::int64_t k = 0;
     for (; k + 4 <= depth; k += 4) {
       const V *a = patches + k * kBlock, *b = a + kBlock, *c = b + kBlock, *d = c + kBlock;
-      for (std::int64_t s = 0; s < kBlock; ++s) out[s] += wrapping_mul(w[k], a[s]) + wrapping_mul(w[k + 1], b[s]) + wrapping_mul(w[k + 2], c[s]) + wrapping_mul(w[k + 3], d[s]);
+      for (std::int64_t s = 0; s < kBlock; ++s)
+        out[s] += wrapping_mul(w[k], a[s]) + wrapping_mul(w[k + 1], b[s]) + wrapping_mul(w[k + 2], c[s]) + wrapping_mul(w[k + 3], d[s]);
     }
     for (; k < depth; ++k)
       for (std::int64_t s = 0; s < kBlock; ++s) out[s] += wrapping_mul(w[k], patches[k * kBlock + s]);
   }
 }
 
-/// All elements in the type of the sums.
-template <class V>
-std::vector<V> load_all(const HostTensor& x) {
-  std::vector<V> values(static_cast<std::size_t>(x.aval.size()));
-  with_storage(x.aval.dtype, [&]<class T>() {
-    for (std::size_t i = 0; i < values.size(); ++i) {
-      const auto v = load_element(x.as<T>()[i]);
-      if constexpr (!is_complex_storage<T>)
-        values[i] = V(static_cast<std::conditional_t<std::is_same_v<V, std::uint64_t>, V, double>>(v));
-      else if constexpr (is_complex_storage<V>)
-        values[i] = v;
-    }
-  });
-  return values;
-}
 template <class V>
 void store_all(const std::vector<V>& values, const HostTensor& x) {
   with_storage(x.aval.dtype, [&]<class T>() {

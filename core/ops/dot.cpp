@@ -10,6 +10,7 @@
 #include "core/elementwise.h"
 #include "core/ops/common.h"
 #include "core/ops/fold.h"
+#include "core/ops/load_all.h"
 #include "core/ops/movement.h"
 #include "core/ops/registry.h"
 #include "core/ops/wrapping.h"
@@ -63,22 +64,6 @@ void check_dims(const OpContext& c, const char* what, const std::array<std::vect
                                      dims[0][i], m, dims[1][i], n),
                          "their sizes must be equal");
   }
-}
-
-/// All elements, as the type in which the product is computed: integers as 64 bits that wrap around.
-template <class V>
-std::vector<V> load_all(const HostTensor& x) {
-  std::vector<V> values(static_cast<std::size_t>(x.aval.size()));
-  with_storage(x.aval.dtype, [&]<class T>() {
-    for (std::size_t i = 0; i < values.size(); ++i) {
-      const auto v = load_element(x.as<T>()[i]);
-      if constexpr (!is_complex_storage<T>)
-        values[i] = V(static_cast<std::conditional_t<std::is_same_v<V, std::uint64_t>, V, double>>(v));
-      else if constexpr (is_complex_storage<V>)
-        values[i] = v;
-    }
-  });
-  return values;
 }
 
 struct DotGeneral {

@@ -15,12 +15,6 @@ namespace {
 constexpr int kLanes = 2;
 constexpr double kTolerance = 1e-9;
 
-Array argument(const Shape& shape) {
-  std::vector<double> v;
-  for (std::int64_t i = 0; i < shape.num_elements(); ++i) v.push_back(0.8 * std::sin(1.7 * static_cast<double>(i) + 0.4));
-  return array(v, shape);
-}
-
 /// A transform: 'j'it, 'v'map, 'g'rad (of the sum), for'w'ard derivative along cos(x), 'p'map.
 Fn transformed(char transform, const Fn& f) {
   switch (transform) {

@@ -1,6 +1,7 @@
 // Functions to which every composition of transforms is applied.
 #pragma once
 #include <algorithm>
+#include <cmath>
 #include <functional>
 #include <iterator>
 #include <string>
@@ -22,6 +23,13 @@ struct NestedFunction {
   bool forward = true;  ///< has a forward derivative
   bool smooth = true;   ///< its derivatives are those of its values
 };
+
+/// Of smooth values that differ.
+inline Array argument(const Shape& shape) {
+  std::vector<double> v;
+  for (std::int64_t i = 0; i < shape.num_elements(); ++i) v.push_back(0.8 * std::sin(1.7 * static_cast<double>(i) + 0.4));
+  return array(v, shape);
+}
 
 /// The first n devices; the host's, where there are not so many.
 inline std::vector<Device> some_devices(int n) {

@@ -12,12 +12,6 @@ namespace {
 constexpr int kRows = 2;
 constexpr double kTolerance = 1e-9;
 
-Array argument(const Shape& shape) {
-  std::vector<double> v;
-  for (std::int64_t i = 0; i < shape.num_elements(); ++i) v.push_back(0.8 * std::sin(1.7 * static_cast<double>(i) + 0.4));
-  return array(v, shape);
-}
-
 /// Of each row: by 'v'map, 'p'map, or 's'hard_map.
 Fn mapped(char by, const Fn& f) {
   if (by == 'v') return vmap(f);
@@ -35,7 +29,9 @@ Fn jitted(const Fn& f) { return jit(f); }
 Fn batched(const Fn& f) {
   return [f](Array x) { return vmap(f)(stack({x, 0.5 * x})); };
 }
-Fn gradient(const Fn& f) { return grad([f](Array x) { return sum(f(x)); }); }
+Fn gradient(const Fn& f) {
+  return grad([f](Array x) { return sum(f(x)); });
+}
 Fn tangent(const Fn& f) {
   return [f](Array x) { return jvp(f, std::tuple{x}, std::tuple{cos(x)}).second; };
 }
@@ -52,8 +48,9 @@ Fn scanned(const Fn& f) {
 Fn checkpointed(const Fn& f) {
   return grad([f](Array x) { return sum(checkpoint(f)(x)); });
 }
-constexpr Transform kTransforms[] = {{"jit", false, jitted},          {"vmap", false, batched},    {"grad", false, gradient},           {"jvp", true, tangent},
-                                     {"hessian", true, curvature}, {"scan", false, scanned}, {"checkpoint", false, checkpointed}};
+constexpr Transform kTransforms[] = {
+    {"jit", false, jitted},       {"vmap", false, batched}, {"grad", false, gradient},          {"jvp", true, tangent},
+    {"hessian", true, curvature}, {"scan", false, scanned}, {"checkpoint", false, checkpointed}};
 
 void check(const NestedFunction& n) {
   const Array x = argument(n.shape.inserted(0, kRows));
@@ -61,15 +58,18 @@ void check(const NestedFunction& n) {
     if (t.forward && !n.forward) continue;
     const Array inside = mapped('v', t.apply(n.f))(x), around = t.apply(mapped('v', n.f))(x);
     for (const char by : {'p', 's'}) {
-      CHECK_MESSAGE(tree::all_close(device_get(mapped(by, t.apply(n.f))(x)), inside, kTolerance, kTolerance), by << " of " << t.name << " of " << n.name);
-      CHECK_MESSAGE(tree::all_close(device_get(t.apply(mapped(by, n.f))(x)), around, kTolerance, kTolerance), t.name << " of " << by << " of " << n.name);
+      CHECK_MESSAGE(tree::all_close(device_get(mapped(by, t.apply(n.f))(x)), inside, kTolerance, kTolerance),
+                    by << " of " << t.name << " of " << n.name);
+      CHECK_MESSAGE(tree::all_close(device_get(t.apply(mapped(by, n.f))(x)), around, kTolerance, kTolerance),
+                    t.name << " of " << by << " of " << n.name);
     }
   }
 }
 
 const bool registered = [] {
   config.num_cpu_devices = 8;
-  for (const auto& list : {scalar_functions(), vector_functions(), matrix_functions(), indexing_functions(), tree_functions(), control_functions(), transforming_functions()})
+  for (const auto& list : {scalar_functions(), vector_functions(), matrix_functions(), indexing_functions(), tree_functions(),
+                           control_functions(), transforming_functions()})
     for (const NestedFunction& n : list) add_case("mapped over devices: " + n.name, [n] { check(n); }, __FILE__, __LINE__);
   return true;
 }();

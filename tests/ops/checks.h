@@ -7,6 +7,8 @@
 #include <string>
 #include <vector>
 
+#include "tests/ops/messages.h"
+
 namespace weft::test {
 
 inline bool near(const Array& x, const std::vector<double>& want, double tolerance = 1e-6) {
@@ -70,25 +72,6 @@ void check_vmap(F f, const Array& x) {
     for (int i = 0; i < moved.shape()[0]; ++i) parts.push_back(f(moved[i]));
     CHECK(close(vmap(f, {.in_axes = axis})(x), stack(parts), 1e-9));
   }
-}
-
-/// The message of the E that a call throws.
-template <class E, class F>
-std::string message(F&& f) {
-  try {
-    f();
-  } catch (const E& e) {
-    return e.what();
-  }
-  return "no error of this kind was thrown";
-}
-inline bool has(const std::string& text, const std::vector<std::string>& parts) {
-  for (const std::string& part : parts)
-    if (text.find(part) == std::string::npos) {
-      MESSAGE(text, " lacks ", part);
-      return false;
-    }
-  return true;
 }
 
 }  // namespace weft::test

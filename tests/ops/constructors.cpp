@@ -7,7 +7,10 @@
 #include <complex>
 #include <string>
 
+#include "tests/ops/messages.h"
+
 using namespace weft;
+using test::has, test::message;
 
 namespace {
 
@@ -16,23 +19,6 @@ bool near(const Array& x, DType dtype, const Shape& shape, const std::vector<dou
   bool same = x.dtype() == dtype && x.shape() == shape && got.size() == want.size();
   for (std::size_t i = 0; same && i < got.size(); ++i) same = std::abs(got[i] - want[i]) <= tolerance * (1 + std::abs(want[i]));
   return same;
-}
-template <class E, class F>
-std::string message(F&& f) {
-  try {
-    f();
-  } catch (const E& e) {
-    return e.what();
-  }
-  return "nothing was thrown";
-}
-bool has(const std::string& text, std::initializer_list<const char*> parts) {
-  for (const char* part : parts)
-    if (text.find(part) == std::string::npos) {
-      MESSAGE(text, " lacks ", part);
-      return false;
-    }
-  return true;
 }
 
 }  // namespace

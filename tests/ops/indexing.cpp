@@ -6,9 +6,11 @@
 #include <functional>
 #include <string>
 
-#include "core/trace.h"
+#include "tests/ops/messages.h"
+#include "tests/ops/staged.h"
 
 using namespace weft;
+using test::has, test::message, test::program_of, test::staged;
 
 namespace {
 
@@ -31,36 +33,6 @@ Array numbers(const Shape& shape, int seed = 0) {
 }
 const double kNaN = std::nan("");
 
-template <class E, class F>
-std::string message(F&& f) {
-  try {
-    f();
-  } catch (const E& e) {
-    return e.what();
-  }
-  return "nothing was thrown";
-}
-bool has(const std::string& text, std::initializer_list<std::string> parts) {
-  for (const std::string& part : parts)
-    if (text.find(part) == std::string::npos) {
-      MESSAGE(text, " lacks ", part);
-      return false;
-    }
-  return true;
-}
-
-/// The program of a function of arrays, traced without values.
-template <class F, class... A>
-Jaxpr program_of(F f, const A&... args) {
-  return detail::trace_jaxpr({"test", {Array(args).aval()...}, {}}, [&](std::span<const Array> in) {
-    return [&]<std::size_t... I>(std::index_sequence<I...>) { return std::vector<Array>{f(in[I]...)}; }(std::index_sequence_for<A...>{});
-  });
-}
-/// The function, run as its program.
-template <class F>
-auto staged(F f) {
-  return [f](const auto&... args) { return program_of(f, args...)(args...)[0]; };
-}
 const Array& cube() {  // element (i, j, k) is 12 i + 4 j + k
   static const Array x = reshape(arange(24), {2, 3, 4});
   return x;

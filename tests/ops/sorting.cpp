@@ -5,9 +5,11 @@
 #include <cmath>
 #include <limits>
 
-#include "core/trace.h"
+#include "tests/ops/messages.h"
+#include "tests/ops/staged.h"
 
 using namespace weft;
+using test::has, test::message, test::program_of, test::staged;
 
 namespace {
 
@@ -27,35 +29,6 @@ Array numbers(const Shape& shape) {
   std::vector<float> v(static_cast<std::size_t>(shape.num_elements()));
   for (std::size_t i = 0; i < v.size(); ++i) v[i] = static_cast<float>(static_cast<int>(i) * 37 % 101 - 50);
   return array(v, shape);
-}
-template <class E, class F>
-std::string message(F&& f) {
-  try {
-    f();
-  } catch (const E& e) {
-    return e.what();
-  }
-  return "nothing was thrown";
-}
-bool has(const std::string& text, std::initializer_list<std::string> parts) {
-  for (const std::string& part : parts)
-    if (text.find(part) == std::string::npos) {
-      MESSAGE(text, " lacks ", part);
-      return false;
-    }
-  return true;
-}
-/// The program of a function of arrays, traced without values.
-template <class F, class... A>
-Jaxpr program_of(F f, const A&... args) {
-  return detail::trace_jaxpr({"test", {Array(args).aval()...}, {}}, [&](std::span<const Array> in) {
-    return [&]<std::size_t... I>(std::index_sequence<I...>) { return std::vector<Array>{f(in[I]...)}; }(std::index_sequence_for<A...>{});
-  });
-}
-/// The function, run as its program.
-template <class F>
-auto staged(F f) {
-  return [f](const auto&... args) { return program_of(f, args...)(args...)[0]; };
 }
 
 }  // namespace

@@ -1,0 +1,27 @@
+// Reading arrays whole, for references that go over their elements many times.
+#pragma once
+#include <cstdint>
+#include <type_traits>
+#include <vector>
+
+#include "core/storage.h"
+
+namespace weft::detail {
+
+/// All elements, as the type in which the product is computed: integers as 64 bits that wrap around.
+template <class V>
+std::vector<V> load_all(const HostTensor& x) {
+  std::vector<V> values(static_cast<std::size_t>(x.aval.size()));
+  with_storage(x.aval.dtype, [&]<class T>() {
+    for (std::size_t i = 0; i < values.size(); ++i) {
+      const auto v = load_element(x.as<T>()[i]);
+      if constexpr (!is_complex_storage<T>)
+        values[i] = V(static_cast<std::conditional_t<std::is_same_v<V, std::uint64_t>, V, double>>(v));
+      else if constexpr (is_complex_storage<V>)
+        values[i] = v;
+    }
+  });
+  return values;
+}
+
+}  // namespace weft::detail
