@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cstring>
 #include <string_view>
 
 #include "backends/cpu/background.h"
@@ -28,10 +29,14 @@ void prepare_products() {
   (void)begun;
 }
 
-/// One piece's primitive.
+bool is_gemm(const dnnl::matmul::primitive_desc& d) { return std::string_view(d.impl_info_str()).starts_with("gemm"); }
+
+/// One piece's primitive. Some columns of a wider matrix, as a transposed operand, oneDNN would give to the kind of product that takes long
+/// to prepare, though it is no faster: they are laid side by side first.
 struct Piece {
   dnnl::matmul primitive;
   dnnl::memory::desc a, b, out, scratch;
+  std::int64_t packed_rows = 0, packed_columns = 0, packed_stride = 0;  // of a as it lies in memory; 0: it is not packed
 
   explicit Piece(const ProductStep& p) {
     dnnl::memory::dims da, db, dout, sa, sb, sout;
@@ -50,21 +55,43 @@ struct Piece {
     a = memory::desc(da, memory::data_type::f32, sa);
     b = memory::desc(db, memory::data_type::f32, sb);
     out = memory::desc(dout, memory::data_type::f32, sout);
-    dnnl::primitive_attr attributes;
-    attributes.set_scratchpad_mode(dnnl::scratchpad_mode::user);
-    const dnnl::matmul::primitive_desc description(dnnl::matmul::desc(a, b, out), attributes, library_engine());
+    dnnl::matmul::primitive_desc description = describe();
+    if (is_gemm(description) && p.batch.empty() && p.a_row == 1 && p.a_col > p.m) {
+      const memory::desc as_given = a;
+      a = memory::desc(da, memory::data_type::f32, memory::dims{1, p.m});
+      description = describe();
+      if (is_gemm(description))
+        a = as_given, description = describe();
+      else
+        packed_rows = p.k, packed_columns = p.m, packed_stride = p.a_col;
+    }
     scratch = description.scratchpad_desc();
-    if (std::string_view(description.impl_info_str()).starts_with("gemm")) prepare_products();
+    if (is_gemm(description)) prepare_products();
     primitive = dnnl::matmul(description);
   }
 
   void run(const float* x, const float* y, float* z) const {
+    const std::size_t own = (scratch.get_size() + 63) / 64 * 64;
+    char* const memory = static_cast<char*>(library_scratch(own + static_cast<std::size_t>(packed_rows * packed_columns) * sizeof(float)));
+    if (packed_rows > 0) {
+      auto* const packed = reinterpret_cast<float*>(memory + own);
+      for (std::int64_t r = 0; r < packed_rows; ++r)
+        std::memcpy(packed + r * packed_columns, x + r * packed_stride, static_cast<std::size_t>(packed_columns) * sizeof(float));
+      x = packed;
+    }
     const dnnl::memory ma(a, library_engine(), const_cast<float*>(x)), mb(b, library_engine(), const_cast<float*>(y)),
-        mo(out, library_engine(), z), ms(scratch, library_engine(), library_scratch(scratch.get_size()));
+        mo(out, library_engine(), z), ms(scratch, library_engine(), memory);
     const std::array<dnnl_exec_arg_t, 4> args{
         {{DNNL_ARG_SRC, ma.get()}, {DNNL_ARG_WEIGHTS, mb.get()}, {DNNL_ARG_DST, mo.get()}, {DNNL_ARG_SCRATCHPAD, ms.get()}}};
     if (dnnl_primitive_execute(primitive.get(), library_stream().get(), 4, args.data()) != dnnl_success)
       throw Error("dot_general: oneDNN could not run the product");
+  }
+
+ private:
+  dnnl::matmul::primitive_desc describe() const {
+    dnnl::primitive_attr attributes;
+    attributes.set_scratchpad_mode(dnnl::scratchpad_mode::user);
+    return {dnnl::matmul::desc(a, b, out), attributes, library_engine()};
   }
 };
 

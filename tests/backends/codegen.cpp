@@ -1,5 +1,6 @@
 // The CPU backend against the interpreter: fusions, types, shapes, and how many kernels come of it.
 #include <algorithm>
+#include <array>
 #include <functional>
 
 #include "backends/cpu/cpu_backend.h"
@@ -214,6 +215,15 @@ TEST_CASE("codegen: products that sum nothing melt into their readers") {
   CHECK(calls(same([](Xs x) { return outer(x[0], x[1]); }, {arange(0, 7) % 2 == 0, arange(0, 9) % 3 == 0})) >= 0);
 }
 
+TEST_CASE("codegen: transposed operands of products that are cut in pieces") {
+  for (const auto& [k, m, n] : {std::array{256, 256, 256}, {200, 300, 190}, {130, 513, 260}, {260, 190, 520}}) {
+    const Array a = samples({k, m}, 1, float32), b = samples({k, n}, 2, float32);
+    same([](Xs x) { return matmul(transpose(x[0]), x[1]); }, {a, b}, 1e-4);
+    same([](Xs x) { return matmul(transpose(x[0]), transpose(x[1])); }, {a, transpose(b)}, 1e-4);
+    // Some columns of a wider matrix.
+    same([](Xs x) { return matmul(transpose(x[0](slice(), slice(3, none))), x[1]); }, {a, b}, 1e-4);
+  }
+}
 TEST_CASE("codegen: a product of which the transpose is read is computed so") {
   const Array a = samples({200, 180}, 1, float32), b = samples({180, 190}, 2, float32);
   CHECK(calls(same([](Xs x) { return transpose(matmul(x[0], x[1])); }, {a, b}, 1e-4)) == 0);
