@@ -19,11 +19,11 @@ struct MemoryStats {
 /// One device: a copyable handle. Prints as `cpu:0`.
 class Device {
  public:
-  /// Position in devices().
+  /// Differs from that of every other device, of whatever platform; the host's come first.
   int id() const { return id_; }
   /// What hardware it is, e.g. the processor's model name.
   std::string kind() const;
-  /// "cpu".
+  /// "cpu" or "cuda".
   std::string platform() const;
   /// The process that drives it.
   int process_index() const;
@@ -38,7 +38,7 @@ class Device {
   int id_;
 };
 
-/// All devices, or those of one platform (JAX: jax.devices). Throws DeviceError for a platform that isn't there.
+/// A platform's; by default `cuda` if there is a GPU, else `cpu`, or WEFT_PLATFORM's (jax.devices). Throws DeviceError if it isn't there.
 std::vector<Device> devices(std::string_view platform = {}, SourceLoc loc = SourceLoc::here());
 /// Those that this process drives.
 std::vector<Device> local_devices(std::string_view platform = {}, SourceLoc loc = SourceLoc::here());
