@@ -130,7 +130,12 @@ Value* VectorBuilder::divide_integers(DType t, bool remainder, Value* a, Value* 
 /// LLVM 19 takes a lane of a quotient for 0 where it knows both operands as 0, as they are in lanes that a masked load leaves out: the
 /// selection that keeps 0 / 0 out of a fold would be dropped. It doesn't look through a fence, which costs nothing.
 static Value* fenced(llvm::IRBuilder<>& ir, Value* quotient, Value* a, Value* b) {
-  if (VectorBuilder::lanes_of(quotient) == 1 || llvm::isa<llvm::Constant>(a) || llvm::isa<llvm::Constant>(b)) return quotient;
+  const auto is_other_constant = [](Value* v) {
+    const auto* c = llvm::dyn_cast<llvm::Constant>(v);
+    const auto* one = c ? llvm::dyn_cast_or_null<llvm::ConstantFP>(c->getSplatValue()) : nullptr;
+    return one && !one->isZero();
+  };
+  if (VectorBuilder::lanes_of(quotient) == 1 || is_other_constant(a) || is_other_constant(b)) return quotient;
   return ir.CreateArithmeticFence(quotient, quotient->getType());
 }
 

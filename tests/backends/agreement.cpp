@@ -141,6 +141,25 @@ TEST_CASE("complex quotients of infinities and zeros are C's, products follow th
   }
 }
 
+TEST_CASE("folds of quotients by or of a zero that is known, over sizes that leave lanes without an element") {
+  for (int n : {7, 9, 10, 17, 33, 65}) {
+    for (const std::string& t : {std::string("f32"), std::string("f64")}) {
+      const std::string v = t + "[" + std::to_string(n) + "]";
+      const Array x = linspace(1., 2., n, t == "f32" ? float32 : float64);
+      for (const char* fold : {"reduce_sum", "reduce_max", "reduce_min", "reduce_prod"})
+        for (const std::string& quotient :
+             {"div 0.0:" + t + "[] a", "div -0.0:" + t + "[] a", "div a 0.0:" + t + "[]", "rem 0.0:" + t + "[] a", "rem a 0.0:" + t + "[]",
+              "div 2.0:" + t + "[] a", "div a 2.0:" + t + "[]"}) {
+          CAPTURE(quotient);
+          CAPTURE(fold);
+          CHECK(difference(
+                    "a:" + v + ". let b:" + v + " = " + quotient + "; c:" + t + "[] = " + fold + "[axes=(0,) out_sharding=None] b in (c,) ",
+                    Arrays{x}, 1e-5) == "");
+        }
+    }
+  }
+}
+
 TEST_CASE("lu of a matrix with a NaN: it goes where elimination takes it, as in JAX") {
   const double nan = std::nan("");
   const Jaxpr j = parse("{ lambda ; a:f64[3,2,2]. let b:f64[3,2,2] c:i32[3,2] d:i32[3,2] = lu a in (b, d) }");
