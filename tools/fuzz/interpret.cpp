@@ -2,13 +2,17 @@
 
 #include <algorithm>
 #include <cstring>
+#include <limits>
 #include <set>
 #include <string_view>
 
 #include "backends/interp/interp.h"
+#include "core/elementwise.h"
 #include "core/host.h"
+#include "core/numpy.h"
 #include "core/ops/call.h"
 #include "core/ops/control_run.h"
+#include "core/ops/reduce.h"
 #include "core/storage.h"
 #include "tools/fuzz/values.h"
 
@@ -33,10 +37,30 @@ std::vector<Array> run_eqn(Hook& hook, const Eqn& e, std::span<const Array> in, 
 
 /// Whether the operation's results are determined by its operands to the last bit.
 bool is_exact(const Primitive& op) {
-  static const std::set<std::string_view> exact = {
-      "abs",     "bitcast_convert_type", "ceil", "clamp",        "complex", "conj", "convert_element_type", "copy", "copy_p", "empty2",
-      "floor",   "imag",                 "max",  "min",          "name",    "neg",  "nextafter",            "real", "reduce_precision",
-      "round",   "select_n",             "sign", "stop_gradient", "rem"};
+  static const std::set<std::string_view> exact = {"abs",
+                                                   "bitcast_convert_type",
+                                                   "ceil",
+                                                   "clamp",
+                                                   "complex",
+                                                   "conj",
+                                                   "convert_element_type",
+                                                   "copy",
+                                                   "copy_p",
+                                                   "empty2",
+                                                   "floor",
+                                                   "imag",
+                                                   "max",
+                                                   "min",
+                                                   "name",
+                                                   "neg",
+                                                   "nextafter",
+                                                   "real",
+                                                   "reduce_precision",
+                                                   "round",
+                                                   "select_n",
+                                                   "sign",
+                                                   "stop_gradient",
+                                                   "rem"};
   switch (op.kind) {
     case Kind::movement:
     case Kind::concatenate:
@@ -86,7 +110,8 @@ Array disturb(const Array& x, Random& random) {
       if constexpr (is_complex_storage<T>) {
         // A part may be wrong by the last places of the modulus.
         using P = typename T::value_type;
-        const double epsilon = sizeof(P) == 4 ? 0x1p-23 : 0x1p-52, size = epsilon * kUlps * std::abs(std::complex<double>(v.real(), v.imag()));
+        const double epsilon = sizeof(P) == 4 ? 0x1p-23 : 0x1p-52,
+                     size = epsilon * kUlps * std::abs(std::complex<double>(v.real(), v.imag()));
         if (std::isfinite(size))
           v = T(static_cast<P>(v.real() + size * (2 * random.uniform() - 1)), static_cast<P>(v.imag() + size * (2 * random.uniform() - 1)));
       } else if constexpr (std::is_same_v<T, double>) {
@@ -104,19 +129,34 @@ Array disturb(const Array& x, Random& random) {
   return make_concrete(x.aval(), bytes.data());
 }
 
+double largest(DType t) {
+  return t == float16 ? 65504 : t == bfloat16 ? 0x1.fep127 : t == float32 ? 0x1.fffffep127 : 0x1.fffffffffffffp1023;
+}
+
+/// A sum whose terms, without their signs, are too much for its type: in another order it is infinite half way.
+Array too_large(const Array& x, const Array& result, const Eqn& e, Random& random) {
+  if (!x.dtype().is_floating()) return result;
+  const Array terms = sum(abs(convert(x, float64)), params_as<ReduceParams>(*e.params).axes);
+  const double infinity = random.below(2) == 0 ? std::numeric_limits<double>::infinity() : -std::numeric_limits<double>::infinity();
+  return convert(where((terms > largest(x.dtype())) & isfinite(result), infinity, convert(result, float64)), result.dtype());
+}
+
 struct Disturb final : Hook {
   Disturb(std::uint64_t seed, bool all) : random(seed), conversions(all) {}
   void before(const Eqn& e, std::vector<Array>& operands) override {
     exact = keeps_integers(*e.op) && std::all_of(operands.begin(), operands.end(), small_integers);
     if (adds_up(*e.op) && !exact)
       for (Array& x : operands) x = disturb(x, random);
+    if (e.op->name == "reduce_sum") summed = operands[0];
   }
   void after(const Eqn& e, std::vector<Array>& results) override {
     if (exact && std::all_of(results.begin(), results.end(), small_integers)) return;
     if (!is_exact(*e.op) || (conversions && e.op->name == "convert_element_type"))
       for (Array& x : results) x = disturb(x, random);
+    if (e.op->name == "reduce_sum") results[0] = too_large(summed, results[0], e, random);
   }
   Random random;
+  Array summed;
   bool conversions, exact = false;
 };
 
@@ -127,7 +167,9 @@ std::vector<Array> interpret_with(Hook& hook, const Jaxpr& program, std::span<co
   std::vector<Array> values(d.avals.size());
   std::copy(d.consts.begin(), d.consts.end(), values.begin());
   std::copy(inputs.begin(), inputs.end(), values.begin() + d.num_consts);
-  const auto value = [&](Atom a) { return a.is_literal() ? make_literal(d.literals[a.literal()].aval, d.literals[a.literal()].bits) : values[a.var()]; };
+  const auto value = [&](Atom a) {
+    return a.is_literal() ? make_literal(d.literals[a.literal()].aval, d.literals[a.literal()].bits) : values[a.var()];
+  };
   for (const Eqn& e : d.eqns) {
     std::vector<Array> in;
     std::vector<Aval> out_avals;
