@@ -421,7 +421,7 @@ void KernelEmitter::store_lanes(const Store& s, const Address& a, Value* v) {
   ir_.CreateMaskedScatter(v, pointers, align, mask_);
 }
 
-/// Both parts of complex numbers by one store, where they lie beside each other.
+/// Two values, such as the parts of complex numbers, by one store, where they lie beside each other.
 bool KernelEmitter::store_pair(const Store& re, const Store& im, const Copy& copy, Value* real, Value* imag) {
   if (re.arg != im.arg || mask_ || re.guard >= 0 || !varies(k_.dag[re.position].dims)) return false;
   const KernelArg& info = k_.args[static_cast<std::size_t>(re.arg)];
@@ -432,7 +432,8 @@ bool KernelEmitter::store_pair(const Store& re, const Store& im, const Copy& cop
   if (!a.pointer || !a.interleaved || a.odd) return false;
   std::vector<int> zip;
   for (int i = 0; i < lanes_; ++i) zip.push_back(i), zip.push_back(i + lanes_);
-  ir_.CreateAlignedStore(ir_.CreateShuffleVector(full(real), full(imag), zip), a.pointer, element_align(info.dtype));
+  Value *first = builder_.to_memory(full(real), info.dtype), *second = builder_.to_memory(full(imag), info.dtype);
+  ir_.CreateAlignedStore(ir_.CreateShuffleVector(first, second, zip), a.pointer, element_align(info.dtype));
   return true;
 }
 

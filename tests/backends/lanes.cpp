@@ -127,3 +127,21 @@ TEST_CASE("lanes: what a loop reads on a condition, it reads only there") {
     }
   }
 }
+
+TEST_CASE("lanes: pairs of elements beside each other, of each type") {
+  for (DType t : {bool_, int8, uint16, int32, int64, float16, bfloat16, float32, float64}) {
+    for (int n : {16, 33, 300}) {
+      const auto pairs = [](Xs x) {
+        const auto [end, steps] = scan([](const Array& c, None) { return std::pair{c, concatenate({c, where(c == c, c, c)}, 1)}; }, x[0], none,
+                                       {.length = 3});
+        return Arrays{end, steps};
+      };
+      same(pairs, {t == bool_ ? reshape(arange(0, n) % 3 != 0, {n, 1}) : convert(samples({n, 1}, 1) * 10., t)});
+    }
+  }
+  same(
+      [](Xs x) {
+        return Arrays{scan([](const Array& c, None) { return std::pair{c, ones({16, 2}, bool_)}; }, x[0], none, {.length = 1}).second};
+      },
+      {zeros({16, 1})});
+}
