@@ -106,7 +106,10 @@ Array disturb(const Array& x, Random& random) {
     for (std::size_t i = 0; i < bytes.size(); i += sizeof(T)) {
       T v;
       std::memcpy(&v, &bytes[i], sizeof(T));
-      const auto moved = [&](double d, double epsilon) { return d * (1 + kUlps * epsilon * (2 * random.uniform() - 1)); };
+      // Units in the last place are of one size below the smallest normal number.
+      const auto moved = [&](double d, double epsilon, double smallest) {
+        return d == 0 ? d : d * (1 + kUlps * epsilon * (2 * random.uniform() - 1)) + kUlps * smallest * (2 * random.uniform() - 1);
+      };
       if constexpr (is_complex_storage<T>) {
         // A part may be wrong by the last places of the modulus.
         using P = typename T::value_type;
@@ -115,13 +118,13 @@ Array disturb(const Array& x, Random& random) {
         if (std::isfinite(size))
           v = T(static_cast<P>(v.real() + size * (2 * random.uniform() - 1)), static_cast<P>(v.imag() + size * (2 * random.uniform() - 1)));
       } else if constexpr (std::is_same_v<T, double>) {
-        v = moved(v, 0x1p-52);
+        v = moved(v, 0x1p-52, 0x1p-1074);
       } else if constexpr (std::is_same_v<T, float>) {
-        v = static_cast<float>(moved(v, 0x1p-23));
+        v = static_cast<float>(moved(v, 0x1p-23, 0x1p-149));
       } else if constexpr (std::is_same_v<T, Float16>) {
-        v = Float16(moved(static_cast<float>(v), 0x1p-11));
+        v = Float16(moved(static_cast<float>(v), 0x1p-11, 0x1p-24));
       } else if constexpr (std::is_same_v<T, BFloat16>) {
-        v = BFloat16(moved(static_cast<float>(v), 0x1p-8));
+        v = BFloat16(moved(static_cast<float>(v), 0x1p-8, 0x1p-133));
       }
       std::memcpy(&bytes[i], &v, sizeof(T));
     }
