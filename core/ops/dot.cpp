@@ -182,10 +182,14 @@ struct DotGeneral {
       for (std::size_t n = 0; n < batch[0].size(); ++n)
         for (std::int64_t i : free[0])
           for (std::int64_t j : free[1]) {
-            V sum{};
-            for (std::size_t s = 0; s < steps[0].size(); ++s)
-              sum += wrapping_mul(a[static_cast<std::size_t>(batch[0][n] + i + steps[0][s])],
+            const auto product = [&](std::size_t s) {
+              return wrapping_mul(a[static_cast<std::size_t>(batch[0][n] + i + steps[0][s])],
                                   b[static_cast<std::size_t>(batch[1][n] + j + steps[1][s])]);
+            };
+            // A single product keeps the sign of its zero, which a sum from 0 would lose.
+            V sum{};
+            if (steps[0].size() == 1) sum = product(0);
+            for (std::size_t s = 0; steps[0].size() > 1 && s < steps[0].size(); ++s) sum += product(s);
             if constexpr (std::is_integral_v<T>)
               *out++ = static_cast<T>(sum);
             else

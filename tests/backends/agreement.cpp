@@ -190,3 +190,17 @@ TEST_CASE("what a kernel keeps of a dimension whose fast part is an outer loop h
             "start_indices=(0, 0)] x in (r, s, y) ",
             Arrays{a, c, e}, 1e-12) == "");
 }
+
+TEST_CASE("a product that sums nothing keeps the sign of its zero") {
+  const std::string dimensions = "dimension_numbers=(([], []), ([], [])) out_sharding=None precision=None preferred_element_type=None";
+  const Jaxpr j = parse("{ lambda ; a:f32[1] b:f32[3]. let c:f32[1,3] = dot_general[" + dimensions + "] a b in (c,) }");
+  const Array a = zeros({1}), b = array({1.f, -1.f, -0.f});
+  for (const char* backend : {"interp", "cpu"}) {
+    CAPTURE(backend);
+    const std::vector<float> c = tools::run_on(backend, "f", j, {a, b})[0].to_vector<float>();
+    CHECK(c == std::vector<float>{0, 0, 0});
+    CHECK(!std::signbit(c[0]));
+    CHECK(std::signbit(c[1]));
+    CHECK(std::signbit(c[2]));
+  }
+}
