@@ -1,6 +1,7 @@
 #include "tools/fuzz/interpret.h"
 
 #include <algorithm>
+#include <cmath>
 #include <cstring>
 #include <limits>
 #include <set>
@@ -150,9 +151,10 @@ Array nearly_equal(const Array& x, const Array& y) {
 /// A sum whose terms, without their signs, are too much for its type: in another order it is infinite half way.
 Array too_large(const Array& x, const Array& result, const Eqn& e, Random& random) {
   if (!x.dtype().is_floating()) return result;
-  const Array terms = sum(abs(convert(x, float64)), params_as<ReduceParams>(*e.params).axes);
+  const Array wide = convert(x, float64), sums = convert(result, float64);
+  const Array terms = sum(where(isfinite(wide), abs(wide), 0.), params_as<ReduceParams>(*e.params).axes);
   const double infinity = random.below(2) == 0 ? std::numeric_limits<double>::infinity() : -std::numeric_limits<double>::infinity();
-  return convert(where((terms > largest(x.dtype())) & isfinite(result), infinity, convert(result, float64)), result.dtype());
+  return convert(where(terms > largest(x.dtype()), where(isfinite(sums), infinity, std::nan("")), sums), result.dtype());
 }
 
 struct Disturb final : Hook {
