@@ -8,6 +8,7 @@
 
 #include "core/array_impl.h"
 #include "core/effects.h"
+#include "core/jaxpr_copy.h"
 #include "core/ops/control.h"
 #include "core/ops/reduce.h"
 #include "core/trace.h"
@@ -269,48 +270,45 @@ struct SpmdBody::Builder {
     if (eqns.empty()) return;
     Step step;
     Segment* const s = &step.segment;
-    std::map<Var, Atom> inside;
-    JaxprBuilder builder;
-    std::vector<bool> defined(d.avals.size());
+    JaxprCopy copy(out.body_);
+    std::vector<Var> inputs;
+    std::vector<bool> known(d.avals.size());
     for (const Eqn* e : eqns) {
       s->has_effects |= has_effects(*e);
       for (Atom a : e->inputs)
-        if (!a.is_literal() && !defined[a.var()] && !inside.count(a.var())) {
-          inside.emplace(a.var(), builder.add_input(d.avals[a.var()]));
+        if (!a.is_literal() && !known[a.var()]) {
+          known[a.var()] = true;
+          copy.add_input(a.var());
+          inputs.push_back(a.var());
           s->inputs.push_back(slot[a.var()]);
           s->in_avals.push_back(d.avals[a.var()]);
         }
-      for (Var v : e->outputs) defined[v] = true;
+      for (Var v : e->outputs) known[v] = true;
     }
     // A view and what it is of are two operands in one memory, which is not given away.
     std::vector<bool> given(s->inputs.size());
     bool any_given = false;
-    for (const auto& [v, atom] : inside)
-      if (dead[v] && std::count(s->inputs.begin(), s->inputs.end(), slot[v]) == 1) {
-        given[static_cast<std::size_t>(atom.var())] = any_given = true;
-        out.taken_.resize(donated.size());
-        out.taken_[root[v] - d.first_input()] = true;
-      }
+    for (std::size_t i = 0; i < inputs.size(); ++i) {
+      const Var v = inputs[i];
+      if (!dead[v] || std::count(s->inputs.begin(), s->inputs.end(), slot[v]) != 1) continue;
+      given[i] = any_given = true;
+      out.taken_.resize(donated.size());
+      out.taken_[root[v] - d.first_input()] = true;
+    }
     if (!any_given) given.clear();
     for (std::size_t i = 0; i < given.size(); ++i)
       if (given[i]) s->given.push_back(s->inputs[i]);
     std::vector<Atom> outputs;
     for (const Eqn* e : eqns) {
-      std::vector<Atom> in;
-      std::vector<Aval> avals;
-      for (Atom a : e->inputs) in.push_back(a.is_literal() ? builder.add_literal(d.literals[a.literal()]) : inside.at(a.var()));
-      for (Var v : e->outputs) avals.push_back(d.avals[v]);
-      const std::vector<Atom> results = builder.add_eqn(*e->op, e->params, std::move(in), avals, e->loc);
-      for (std::size_t k = 0; k < results.size(); ++k) {
-        inside.insert_or_assign(e->outputs[k], results[k]);
-        if (kept[e->outputs[k]]) {
-          slot[e->outputs[k]] = new_slot();
-          s->outputs.push_back(slot[e->outputs[k]]);
-          outputs.push_back(results[k]);
+      copy.add(*e);
+      for (Var v : e->outputs)
+        if (kept[v]) {
+          slot[v] = new_slot();
+          s->outputs.push_back(slot[v]);
+          outputs.push_back(Atom::var(v));
         }
-      }
     }
-    s->jaxpr = std::move(builder).finish(std::move(outputs));
+    s->jaxpr = std::move(copy).finish(outputs);
     s->executable = backend.compile(s->jaxpr, {name, given});
     const CostAnalysis cost = s->executable->cost_analysis();
     s->cost = cost.flops + cost.bytes_accessed;

@@ -1,6 +1,7 @@
 #include <algorithm>
 
 #include "core/effects.h"
+#include "core/jaxpr_copy.h"
 #include "core/rewrite.h"
 
 namespace weft::detail {
@@ -21,27 +22,11 @@ Jaxpr dce_program(const Jaxpr& j) {
   }
   if (std::all_of(keep.begin(), keep.end(), [](bool k) { return k; })) return j;
 
-  JaxprBuilder b;
-  std::vector<Atom> renamed(d.avals.size(), Atom::var(0));
-  for (int i = 0; i < d.num_consts; ++i) renamed[static_cast<std::size_t>(i)] = b.add_const(d.consts[static_cast<std::size_t>(i)]);
-  for (int i = 0; i < d.num_inputs; ++i) {
-    const std::size_t v = d.first_input() + static_cast<std::size_t>(i);
-    renamed[v] = b.add_input(d.avals[v]);
-  }
-  auto rename = [&](Atom a) { return a.is_literal() ? b.add_literal(d.literals[a.literal()]) : renamed[a.var()]; };
-  for (std::size_t i = 0; i < d.eqns.size(); ++i) {
-    if (!keep[i]) continue;
-    const Eqn& e = d.eqns[i];
-    std::vector<Atom> inputs;
-    for (Atom a : e.inputs) inputs.push_back(rename(a));
-    std::vector<Aval> avals;
-    for (Var v : e.outputs) avals.push_back(d.avals[v]);
-    const std::vector<Atom> out = b.add_eqn(*e.op, e.params, std::move(inputs), avals, e.loc);
-    for (std::size_t k = 0; k < out.size(); ++k) renamed[e.outputs[k]] = out[k];
-  }
-  std::vector<Atom> outputs;
-  for (Atom a : d.outputs) outputs.push_back(rename(a));
-  return std::move(b).finish(std::move(outputs));
+  JaxprCopy copy(j);
+  copy.add_inputs();
+  for (std::size_t i = 0; i < d.eqns.size(); ++i)
+    if (keep[i]) copy.add(d.eqns[i]);
+  return std::move(copy).finish(d.outputs);
 }
 
 }  // namespace weft::detail

@@ -6,6 +6,7 @@
 
 #include "core/array_impl.h"
 #include "core/effects.h"
+#include "core/jaxpr_copy.h"
 #include "core/ops/call.h"
 #include "core/ops/common.h"
 #include "core/ops/dot.h"
@@ -185,30 +186,16 @@ Recompute plan_recompute(const Jaxpr& primal, std::size_t num_out, const Policy&
     for (Atom a : e.inputs)
       if (!a.is_literal()) needed[a.var()] = true;
   }
-  JaxprBuilder b;
-  std::vector<Atom> renamed(d.avals.size(), Atom::var(0));
-  for (std::size_t i = 0; i < static_cast<std::size_t>(d.num_consts); ++i) renamed[i] = b.add_const(d.consts[i]);
-  for (Var v = d.first_input(); v < d.first_result(); ++v) renamed[v] = b.add_input(d.avals[v]);
+  JaxprCopy copy(primal);
+  copy.add_inputs();
   for (Var v = d.first_result(); v < d.avals.size(); ++v)
     if (is_saved[v]) {
       r.saved.push_back(Atom::var(v));
-      renamed[v] = b.add_input(d.avals[v]);
+      copy.add_input(v);
     }
-  auto rename = [&](Atom a) { return a.is_literal() ? b.add_literal(d.literals[a.literal()]) : renamed[a.var()]; };
-  for (std::size_t i = 0; i < d.eqns.size(); ++i) {
-    if (!again[i]) continue;
-    const Eqn& e = d.eqns[i];
-    std::vector<Atom> inputs;
-    for (Atom a : e.inputs) inputs.push_back(rename(a));
-    std::vector<Aval> avals;
-    for (Var v : e.outputs) avals.push_back(d.avals[v]);
-    const std::vector<Atom> out = b.add_eqn(*e.op, e.params, std::move(inputs), avals, e.loc);
-    for (std::size_t k = 0; k < out.size(); ++k)
-      if (!is_saved[e.outputs[k]]) renamed[e.outputs[k]] = out[k];
-  }
-  std::vector<Atom> residuals;
-  for (std::size_t i = num_out; i < d.outputs.size(); ++i) residuals.push_back(rename(d.outputs[i]));
-  r.program = std::move(b).finish(std::move(residuals));
+  for (std::size_t i = 0; i < d.eqns.size(); ++i)
+    if (again[i]) copy.add(d.eqns[i]);
+  r.program = std::move(copy).finish(std::span(d.outputs).subspan(num_out));
   return r;
 }
 

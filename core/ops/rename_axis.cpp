@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "core/array_impl.h"
+#include "core/jaxpr_copy.h"
 #include "core/trace.h"
 
 namespace weft::detail {
@@ -13,23 +14,10 @@ namespace {
 /// The same program with other parameters of its equations.
 template <class F>
 Jaxpr with_params(const Jaxpr& j, F&& params_of) {
-  const JaxprData& d = j.data();
-  JaxprBuilder b;
-  std::vector<Atom> atoms(d.avals.size(), Atom::var(0));
-  for (Var v = 0; v < d.first_input(); ++v) atoms[v] = b.add_const(d.consts[v]);
-  for (Var v = d.first_input(); v < d.first_result(); ++v) atoms[v] = b.add_input(d.avals[v]);
-  const auto read = [&](Atom a) { return a.is_literal() ? b.add_literal(d.literals[a.literal()]) : atoms[a.var()]; };
-  for (const Eqn& e : d.eqns) {
-    std::vector<Atom> in;
-    std::vector<Aval> avals;
-    for (Atom a : e.inputs) in.push_back(read(a));
-    for (Var v : e.outputs) avals.push_back(d.avals[v]);
-    const std::vector<Atom> out = b.add_eqn(*e.op, params_of(e), std::move(in), avals, e.loc);
-    for (std::size_t k = 0; k < out.size(); ++k) atoms[e.outputs[k]] = out[k];
-  }
-  std::vector<Atom> results;
-  for (Atom a : d.outputs) results.push_back(read(a));
-  return std::move(b).finish(std::move(results));
+  JaxprCopy copy(j);
+  copy.add_inputs();
+  for (const Eqn& e : j.eqns()) copy.add(e, params_of(e));
+  return std::move(copy).finish(j.data().outputs);
 }
 
 bool holds_programs(const Eqn& e) { return e.op->kind == Kind::call || e.op->kind == Kind::control; }
@@ -47,32 +35,37 @@ struct Names {
   }
 };
 
+template <class Params>
+ParamsRef renamed(const Eqn& e, const Names& names) {
+  Params p = params_as<Params>(*e.params);
+  if constexpr (requires { p.axes; })
+    names(p.axes);
+  else
+    names(p.axis_name);
+  return make_params(std::move(p));
+}
+
 ParamsRef renamed_collective(const Eqn& e, const Names& names) {
-  const auto changed = [&](auto p, auto member) {
-    names(p.*member);
-    return make_params(std::move(p));
-  };
   switch (collective_of(*e.op)) {
     case Collective::psum:
-      if (e.op->name == "psum_invariant") return changed(params_as<VaryParams>(*e.params), &VaryParams::axes);
-      [[fallthrough]];
+      return e.op->name == "psum_invariant" ? renamed<VaryParams>(e, names) : renamed<PsumParams>(e, names);
     case Collective::pmax:
     case Collective::pmin:
-      return changed(params_as<PsumParams>(*e.params), &PsumParams::axes);
+      return renamed<PsumParams>(e, names);
     case Collective::pvary:
-      return changed(params_as<VaryParams>(*e.params), &VaryParams::axes);
+      return renamed<VaryParams>(e, names);
     case Collective::all_gather:
-      return changed(params_as<AllGatherParams>(*e.params), &AllGatherParams::axis_name);
+      return renamed<AllGatherParams>(e, names);
     case Collective::reduce_scatter:
-      return changed(params_as<ReduceScatterParams>(*e.params), &ReduceScatterParams::axis_name);
+      return renamed<ReduceScatterParams>(e, names);
     case Collective::all_to_all:
-      return changed(params_as<AllToAllParams>(*e.params), &AllToAllParams::axis_name);
+      return renamed<AllToAllParams>(e, names);
     case Collective::ppermute:
-      return changed(params_as<PpermuteParams>(*e.params), &PpermuteParams::axis_name);
+      return renamed<PpermuteParams>(e, names);
     case Collective::pbroadcast:
-      return changed(params_as<PbroadcastParams>(*e.params), &PbroadcastParams::axis_name);
+      return renamed<PbroadcastParams>(e, names);
     case Collective::axis_index:
-      return changed(params_as<AxisIndexParams>(*e.params), &AxisIndexParams::axis_name);
+      return renamed<AxisIndexParams>(e, names);
   }
   return e.params;
 }

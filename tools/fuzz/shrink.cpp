@@ -6,6 +6,7 @@
 #include <set>
 
 #include "core/host.h"
+#include "core/jaxpr_copy.h"
 #include "core/ops/call.h"
 #include "core/ops/control.h"
 #include "core/rewrite.h"
@@ -174,31 +175,18 @@ class Shrinker {
     for (Atom a : d.outputs)
       if (!a.is_literal()) used.insert(a.var());
 
-    JaxprBuilder b;
-    std::vector<Atom> map(d.avals.size(), Atom::var(0));
+    JaxprCopy copy(best_.program);
     Case c{{}, best_.inputs, best_.stack};
-    for (Var v = 0; v < static_cast<Var>(d.num_inputs); ++v) map[v] = b.add_input(d.avals[v]);
+    copy.add_inputs();
     for (std::size_t i : removed)
       for (Var v : d.eqns[i].outputs)
         if (used.count(v)) {
-          Aval aval = d.avals[v];
-          map[v] = b.add_input(aval);
-          c.inputs.push_back(make_concrete(aval, bytes_of(values[v]).data()));
+          copy.add_input(v);
+          c.inputs.push_back(make_concrete(d.avals[v], bytes_of(values[v]).data()));
         }
-    const auto renamed = [&](Atom a) { return a.is_literal() ? b.add_literal(d.literals[a.literal()]) : map[a.var()]; };
-    for (std::size_t i = 0; i < d.eqns.size(); ++i) {
-      if (removed.count(i)) continue;
-      const Eqn& e = d.eqns[i];
-      std::vector<Atom> in;
-      std::vector<Aval> avals;
-      for (Atom a : e.inputs) in.push_back(renamed(a));
-      for (Var v : e.outputs) avals.push_back(d.avals[v]);
-      const std::vector<Atom> out = b.add_eqn(*e.op, e.params, in, avals, {});
-      for (std::size_t k = 0; k < out.size(); ++k) map[e.outputs[k]] = out[k];
-    }
-    std::vector<Atom> outputs;
-    for (Atom a : d.outputs) outputs.push_back(renamed(a));
-    c.program = dce_program(std::move(b).finish(outputs));
+    for (std::size_t i = 0; i < d.eqns.size(); ++i)
+      if (!removed.count(i)) copy.add(d.eqns[i]);
+    c.program = dce_program(std::move(copy).finish(d.outputs));
     return without_unused_inputs(std::move(c));
   }
 
@@ -353,23 +341,12 @@ class Shrinker {
         if (!a.is_literal()) used.insert(a.var());
     for (Atom a : d.outputs)
       if (!a.is_literal()) used.insert(a.var());
-    JaxprBuilder b;
-    std::vector<Atom> map(d.avals.size(), Atom::var(0));
+    JaxprCopy copy(c.program);
     Arrays inputs;
     for (Var v = 0; v < static_cast<Var>(d.num_inputs); ++v)
-      if (used.count(v)) map[v] = b.add_input(d.avals[v]), inputs.push_back(c.inputs[v]);
-    const auto renamed = [&](Atom a) { return a.is_literal() ? b.add_literal(d.literals[a.literal()]) : map[a.var()]; };
-    for (const Eqn& e : d.eqns) {
-      std::vector<Atom> in;
-      std::vector<Aval> avals;
-      for (Atom a : e.inputs) in.push_back(renamed(a));
-      for (Var v : e.outputs) avals.push_back(d.avals[v]);
-      const std::vector<Atom> out = b.add_eqn(*e.op, e.params, in, avals, {});
-      for (std::size_t k = 0; k < out.size(); ++k) map[e.outputs[k]] = out[k];
-    }
-    std::vector<Atom> outputs;
-    for (Atom a : d.outputs) outputs.push_back(renamed(a));
-    return {std::move(b).finish(outputs), inputs, {}};
+      if (used.count(v)) copy.add_input(v), inputs.push_back(c.inputs[v]);
+    for (const Eqn& e : d.eqns) copy.add(e);
+    return {std::move(copy).finish(d.outputs), inputs, {}};
   }
 
   /// A size replaced by a smaller one wherever its number stands in the text; what is no program then is passed over.
