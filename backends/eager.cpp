@@ -184,8 +184,7 @@ std::optional<std::vector<Array>> reshaped_in_place(const Primitive& op, const P
   const ConcreteArray* c = as_concrete(inputs[0]);
   if (!c || !c->buffer || !is_view(op, *params, c->aval, out[0])) return {};
   if (!c->placement) return std::vector<Array>{wrap_buffer(out[0], c->buffer)};
-  return std::vector<Array>{
-      Array(Ref<ArrayImpl>(new ConcreteArray(out[0], {c->buffer}, placement_of_result(c->placement, c->aval.ndim(), out[0].ndim()))))};
+  return std::vector<Array>{placed_as_operand(out[0], c->buffer, c->placement, c->aval.ndim())};
 }
 
 std::vector<Array> execute(const Primitive& op, const ParamsRef& params, std::span<const Array> inputs, std::span<const Aval> out_avals, SourceLoc loc) {
@@ -200,8 +199,7 @@ std::vector<Array> execute(const Primitive& op, const ParamsRef& params, std::sp
   if (!target.sharded) {
     std::vector<Array> results = run_on(op, params, inputs, out_avals, device, loc);
     for (Array& x : results)
-      x = Array(Ref<ArrayImpl>(new ConcreteArray(
-          x.aval(), {whole_of(x, device)}, placement_of_result(target.committed->placement, target.committed->aval.ndim(), x.ndim()))));
+      x = placed_as_operand(x.aval(), whole_of(x, device), target.committed->placement, target.committed->aval.ndim());
     return results;
   }
   if (auto results = run_by_blocks(op, params, inputs, out_avals, loc)) return *results;
@@ -233,8 +231,7 @@ std::optional<std::vector<Array>> run_compiled(const std::string& name, const Ja
   if (committed)
     for (Array& x : results)
       if (const ConcreteArray* c = as_concrete(x); c && !c->placement)
-        x = Array(Ref<ArrayImpl>(
-            new ConcreteArray(c->aval, {c->buffer}, placement_of_result(committed->placement, committed->aval.ndim(), c->aval.ndim()))));
+        x = placed_as_operand(c->aval, c->buffer, committed->placement, committed->aval.ndim());
   return results;
 }
 

@@ -32,10 +32,11 @@ Ref<const Placement> make_placement(const Sharding& s) {
   return recent[next++ % recent.size()] = Ref<const Placement>(new ShardedPlacement(s));
 }
 
-Ref<const Placement> placement_of_result(const Ref<const Placement>& operand, int operand_ndim, int ndim) {
+Array placed_as_operand(const Aval& aval, Ref<Buffer> buffer, const Ref<const Placement>& operand, int operand_ndim) {
   const Sharding& s = static_cast<const ShardedPlacement&>(*operand).sharding;
-  if (operand_ndim == ndim || s.is_single_device() || s.named().spec().trimmed().dims().empty()) return operand;
-  return make_placement(NamedSharding(s.named().mesh(), PartitionSpec()));
+  const bool as_it_is = operand_ndim == aval.ndim() || s.is_single_device() || s.named().spec().trimmed().dims().empty();
+  Ref<const Placement> placement = as_it_is ? operand : make_placement(NamedSharding(s.named().mesh(), PartitionSpec()));
+  return Array(Ref<ArrayImpl>(new ConcreteArray(aval, {std::move(buffer)}, std::move(placement))));
 }
 
 Sharding sharding_of(const ConcreteArray& x) {

@@ -16,9 +16,9 @@ class ShardedPlacement final : public Placement {
   const Sharding sharding;
 };
 Ref<const Placement> make_placement(const Sharding& s);
-/// The placement of a result with `ndim` dimensions of a program that runs on the one device where an operand lies: the operand's, but that
-/// a spec is only for arrays of as many dimensions as the operand's `operand_ndim`; others lie whole on the same mesh.
-Ref<const Placement> placement_of_result(const Ref<const Placement>& operand, int operand_ndim, int ndim);
+/// A result of what ran on the one device where an operand lies: placed as the operand is, but that a spec is only for arrays of as many
+/// dimensions as the operand's `operand_ndim`; others lie whole on the same mesh.
+Array placed_as_operand(const Aval& aval, Ref<Buffer> buffer, const Ref<const Placement>& operand, int operand_ndim);
 /// The sharding of a concrete array; of an uncommitted one, the device that it lies on.
 Sharding sharding_of(const ConcreteArray& x);
 

@@ -97,8 +97,7 @@ std::vector<Array> CompiledFunction::run(std::span<const Array> inputs, SourceLo
   if (placement)
     for (Array& x : results)
       if (const ConcreteArray* c = as_concrete(x); c && !c->placement)
-        x = Array(Ref<ArrayImpl>(
-            new ConcreteArray(c->aval, {c->buffer}, placement_of_result(placement, committed->aval.ndim(), c->aval.ndim()))));
+        x = placed_as_operand(c->aval, c->buffer, placement, committed->aval.ndim());
   return results;
 }
 
