@@ -2,9 +2,9 @@
 
 #include <array>
 #include <cmath>
-#include <limits>
 
 #include "backends/codegen/math/functions.h"
+#include "core/ops/special_functions.h"
 
 namespace weft::detail {
 
@@ -71,40 +71,6 @@ KernelValue expand_math(KernelBuilder& b, MathFunction f, std::span<const Kernel
   }
   return b.call_where(b.integer(bool_, 1), f, operands, operands[0]);
 }
-
-namespace {
-
-// The digamma function by its asymptotic series (Abramowitz and Stegun, 6.3.18) after the recurrence psi(x) = psi(x + 1) - 1 / x, and the
-// reflection formula for negative arguments.
-double digamma(double x) {
-  if (x <= 0) {
-    if (x == std::floor(x)) return std::numeric_limits<double>::quiet_NaN();
-    return digamma(1 - x) - M_PI / std::tan(M_PI * (x - std::round(x)));
-  }
-  double shift = 0;
-  for (; x < 10; ++x) shift -= 1 / x;
-  const double z = 1 / (x * x);
-  const double series = z * (1. / 12 - z * (1. / 120 - z * (1. / 252 - z * (1. / 240 - z * (1. / 132 - z * (691. / 32760 - z / 12))))));
-  return shift + std::log(x) - .5 / x - series;
-}
-
-// By Newton's method (with Halley's correction) on erf, from Giles' single-precision start.
-double erf_inv(double x) {
-  const double a = std::abs(x);
-  if (!(a < 1)) return a == 1 ? std::copysign(std::numeric_limits<double>::infinity(), x) : std::numeric_limits<double>::quiet_NaN();
-  if (x == 0) return x;
-  const double l = std::log1p(-x * x), t = 2 / (M_PI * .147) + l / 2;  // S. Winitzki, 2008: good to 2e-3
-  double y = std::copysign(std::sqrt(std::sqrt(t * t - l / .147) - t), x);
-  for (int i = 0; i < 3; ++i) {
-    // Near 1 the complement keeps the digits.
-    const double error = a < .5 ? std::erf(y) - x : ((1 - a) - std::erfc(std::abs(y))) * std::copysign(1., x);
-    const double step = error * std::sqrt(M_PI) / 2 * std::exp(y * y);
-    y -= step / (1 + y * step);
-  }
-  return y;
-}
-
-}  // namespace
 
 double library_math(MathFunction f, double x, double y) {
   switch (f) {
