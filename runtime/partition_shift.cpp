@@ -1,6 +1,7 @@
 // Turning round and shifting along a dimension that is divided: blocks stay with their devices, and only what crosses their borders is
 // sent.
 #include <algorithm>
+#include <limits>
 #include <map>
 
 #include "core/array_impl.h"
@@ -63,6 +64,7 @@ std::optional<Piece> assemble(const Partition& p, const Piece& base, int dim, co
     total += part.size;
   }
   if (total != size || shifts.empty() || shifts.size() > 2) return {};
+  if (size > std::numeric_limits<std::int32_t>::max()) return {};  // positions are int32
   LocScope scope(loc);
   for (auto& [by, y] : shifts) y = rotated(p, base, dim, by, loc);
   Array result;

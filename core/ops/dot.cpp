@@ -187,9 +187,9 @@ struct DotGeneral {
                                   b[static_cast<std::size_t>(batch[1][n] + j + steps[1][s])]);
             };
             // A single product keeps the sign of its zero, which a sum from 0 would lose.
-            V sum{};
-            if (steps[0].size() == 1) sum = product(0);
-            for (std::size_t s = 0; steps[0].size() > 1 && s < steps[0].size(); ++s) sum += product(s);
+            const bool single = steps[0].size() == 1;
+            V sum = single ? product(0) : V{};
+            for (std::size_t s = single ? 1 : 0; s < steps[0].size(); ++s) sum += product(s);
             if constexpr (std::is_integral_v<T>)
               *out++ = static_cast<T>(sum);
             else
