@@ -14,6 +14,7 @@ namespace weft::detail {
 namespace {
 
 std::atomic<std::int64_t> calls{0}, bytes_moved{0};
+std::atomic<std::int64_t> calls_in_turn{0}, bytes_in_turn{0};
 
 constexpr std::int64_t kChunkBytes = 256 << 10;      // of one operand: what one task joins
 constexpr std::int64_t kParallelBytes = 512 << 10;   // below this the caller does it alone
@@ -206,6 +207,14 @@ void count_collective(std::int64_t moved_bytes) {
   bytes_moved.fetch_add(moved_bytes, std::memory_order_relaxed);
 }
 
-CollectiveCounters collective_counters() { return {calls.load(std::memory_order_relaxed), bytes_moved.load(std::memory_order_relaxed)}; }
+void count_collective_in_turn(std::int64_t moved_bytes) {
+  calls_in_turn.store(calls_in_turn.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
+  bytes_in_turn.store(bytes_in_turn.load(std::memory_order_relaxed) + moved_bytes, std::memory_order_relaxed);
+}
+
+CollectiveCounters collective_counters() {
+  return {calls.load(std::memory_order_relaxed) + calls_in_turn.load(std::memory_order_relaxed),
+          bytes_moved.load(std::memory_order_relaxed) + bytes_in_turn.load(std::memory_order_relaxed)};
+}
 
 }  // namespace weft::detail

@@ -39,5 +39,7 @@ struct CollectiveCounters {
 CollectiveCounters collective_counters();
 /// Adds one to them.
 void count_collective(std::int64_t bytes_moved);
+/// The same, for callers that take turns: one thread at a time.
+void count_collective_in_turn(std::int64_t bytes_moved);
 
 }  // namespace weft::detail

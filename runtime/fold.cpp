@@ -69,7 +69,7 @@ inline void each(std::int64_t n, F f) {
 }
 
 template <class A, class Op>
-void fold_two(const A* __restrict a, const A* __restrict b, A* __restrict out, std::int64_t n, Op op) {
+void fold_pairs(const A* __restrict a, const A* __restrict b, A* __restrict out, std::int64_t n, Op op) {
   std::int64_t i = 0;
   for (; i + kUnit <= n; i += kUnit)
     for (std::int64_t k = 0; k < kUnit; ++k) out[i + k] = op(a[i + k], b[i + k]);
@@ -86,7 +86,7 @@ void fold(const FoldOrder& order, std::span<const void* const> sources, void* ta
       const auto operand = [&](int i) {
         return static_cast<const A*>(sources[static_cast<std::size_t>(program[static_cast<std::size_t>(i)])]) + begin;
       };
-      return fold_two(operand(0), operand(1), static_cast<A*>(target) + begin, end - begin, op);
+      return fold_pairs(operand(0), operand(1), static_cast<A*>(target) + begin, end - begin, op);
     }
   }
   for (std::int64_t at = begin; at < end; at += kBlock) {
@@ -125,10 +125,9 @@ void fold_half(const FoldOrder& order, std::span<const void* const> sources, boo
   fold<Half, float, Half>(order, sources, target, begin, end, op);
 }
 
-template <class Op>
-void fold_real(DType dtype, const FoldOrder& order, std::span<const void* const> sources, DType from, void* target, DType to,
-               std::int64_t begin, std::int64_t end, Op op) {
-  const auto as = [&]<class T>(T) { fold<T, T, T>(order, sources, target, begin, end, op); };
+/// f(T{}) for the C++ type of a dtype that is not complex.
+template <class F>
+auto with_type(DType dtype, F as) {
   switch (dtype.id()) {
     case 0:
       return as(false);
@@ -149,9 +148,9 @@ void fold_real(DType dtype, const FoldOrder& order, std::span<const void* const>
     case 8:
       return as(std::uint64_t{});
     case 9:
-      return fold_half<Float16>(order, sources, from == float32, target, to == float32, begin, end, op);
+      return as(Float16{});
     case 10:
-      return fold_half<BFloat16>(order, sources, from == float32, target, to == float32, begin, end, op);
+      return as(BFloat16{});
     case 11:
       return as(0.f);
     case 12:
@@ -160,6 +159,35 @@ void fold_real(DType dtype, const FoldOrder& order, std::span<const void* const>
       throw DTypeError("collective: a complex dtype has no order");
   }
 }
+
+template <class T>
+constexpr bool is_half = std::is_same_v<T, Float16> || std::is_same_v<T, BFloat16>;
+
+template <class Op>
+void fold_real(DType dtype, const FoldOrder& order, std::span<const void* const> sources, DType from, void* target, DType to,
+               std::int64_t begin, std::int64_t end, Op op) {
+  with_type(dtype, [&]<class T>(T) {
+    if constexpr (is_half<T>)
+      fold_half<T>(order, sources, from == float32, target, to == float32, begin, end, op);
+    else
+      fold<T, T, T>(order, sources, target, begin, end, op);
+  });
+}
+
+template <class Op>
+FoldTwo fold_two_real(DType dtype) {
+  return with_type(dtype, []<class T>(T) -> FoldTwo {
+    if constexpr (is_half<T>)
+      return nullptr;
+    else
+      return [](const void* a, const void* b, void* out, std::int64_t n) {
+        fold_pairs(static_cast<const T*>(a), static_cast<const T*>(b), static_cast<T*>(out), n, Op());
+      };
+  });
+}
+
+/// A signed sum is one of the bits.
+DType summed_as(DType dtype) { return dtype.is_signed() ? DType(dtype.id() + 4) : dtype; }
 
 }  // namespace
 
@@ -181,13 +209,26 @@ void fold_elements(Collective what, DType dtype, const FoldOrder& order, std::sp
                    void* target, DType target_dtype, std::int64_t begin, std::int64_t end) {
   if (what == Collective::pmax) return fold_real(dtype, order, sources, source_dtype, target, target_dtype, begin, end, Max());
   if (what == Collective::pmin) return fold_real(dtype, order, sources, source_dtype, target, target_dtype, begin, end, Min());
-  // A complex sum is one of the parts, a signed one of the bits.
+  // A complex sum is one of the parts.
   if (dtype.is_complex()) {
     const DType part = dtype.real_part();
     return fold_real(part, order, sources, part, target, part, 2 * begin, 2 * end, Sum());
   }
-  if (dtype.is_signed()) dtype = DType(dtype.id() + 4);
-  fold_real(dtype, order, sources, source_dtype, target, target_dtype, begin, end, Sum());
+  fold_real(summed_as(dtype), order, sources, source_dtype, target, target_dtype, begin, end, Sum());
+}
+
+FoldTwo fold_two(Collective what, DType dtype) {
+  if (what == Collective::pmax) return fold_two_real<Max>(dtype);
+  if (what == Collective::pmin) return fold_two_real<Min>(dtype);
+  if (dtype == complex64)
+    return [](const void* a, const void* b, void* out, std::int64_t n) {
+      fold_pairs(static_cast<const float*>(a), static_cast<const float*>(b), static_cast<float*>(out), 2 * n, Sum());
+    };
+  if (dtype == complex128)
+    return [](const void* a, const void* b, void* out, std::int64_t n) {
+      fold_pairs(static_cast<const double*>(a), static_cast<const double*>(b), static_cast<double*>(out), 2 * n, Sum());
+    };
+  return fold_two_real<Sum>(summed_as(dtype));
 }
 
 }  // namespace weft::detail

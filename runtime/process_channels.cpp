@@ -186,6 +186,17 @@ void CollectiveCall::add(const ProcessGroup& among, int peer, bool going, void* 
   if (going) ++num_sent_, bytes_sent_ += bytes;
 }
 
+// The message goes before anything else is done: until it is there the rest takes no time of its own.
+void CollectiveCall::exchange(const ProcessGroup& among, int peer, int place, const void* from, void* to, std::int64_t bytes) {
+  if (bytes == 0) return;
+  Transport& t = *world_.transport_;
+  const auto size = static_cast<std::size_t>(bytes);
+  const Transport::Piece going{const_cast<void*>(from), size}, coming{to, size};
+  messages_.push_back({t.send(among.channel, place, tag_, {&going, 1}), peer, false});
+  messages_.push_back({t.receive(among.channel, place, tag_, {&coming, 1}), peer, false});
+  ++num_sent_, bytes_sent_ += bytes;
+}
+
 void CollectiveCall::post_joints() {
   if (joints_.empty()) return;
   // What is short is sent first: it is under way while the rest is prepared. What is long has its place ready when it comes.

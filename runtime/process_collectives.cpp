@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <array>
-#include <bit>
 #include <cstring>
 
 #include "core/error.h"
@@ -12,6 +11,7 @@
 #include "runtime/blocks.h"
 #include "runtime/buffer.h"
 #include "runtime/fold.h"
+#include "runtime/process_parts.h"
 #include "runtime/process_world.h"
 #include "runtime/processes.h"
 #include "runtime/thread_pool.h"
@@ -32,20 +32,6 @@ std::uint64_t hash_text(std::string_view text) {
 
 Ref<Buffer> new_buffer(std::int64_t bytes, int device) { return Ref<Buffer>(new HostBuffer(static_cast<std::size_t>(bytes), device)); }
 char* address(const Ref<Buffer>& b) { return static_cast<char*>(b->data()); }
-
-/// One group of a collective, as this process sees it.
-struct Group {
-  std::vector<int> positions, owners;  ///< in order of the index along the axes; which process each belongs to
-  std::vector<int> mine;               ///< indices in the group
-  std::vector<int> ranks;              ///< the processes that have some, in order
-  ProcessGroup* channel = nullptr;     ///< of those; null if it is this one alone
-  int my_rank = 0;                     ///< position in `ranks`
-  int device = 0;                      ///< the first of this process's in it
-  SplitFold fold;
-  bool whole_parts = true;  ///< each part of the fold is one device's
-  int my_part = -1;         ///< of the fold
-  int steps = 0;            ///< where each process has one part and their number is a power of two: its logarithm; else 0
-};
 
 /// A fold over [begin, end), by several threads if it is long.
 void fold_range(Collective what, DType dtype, const FoldOrder& order, std::span<const void* const> sources, DType from, void* target,
@@ -73,24 +59,8 @@ class ProcessCollective final : public ReadyCollective {
     int num_joint = 0;
     bool one_part_each = true;
     for (const std::vector<int>& positions : plan.groups) {
-      Group g;
-      g.positions = positions;
-      for (std::size_t i = 0; i < positions.size(); ++i) {
-        g.owners.push_back(all.process_of(device_ids_[static_cast<std::size_t>(positions[i])]));
-        if (g.owners.back() == all.index) g.mine.push_back(static_cast<int>(i));
-      }
+      SharedGroup g = group_of_processes(positions, device_ids_, world_);
       if (g.mine.empty()) continue;
-      g.ranks = processes_at(device_ids_, positions);
-      if (g.ranks.size() > 1) g.channel = &world_.group(g.ranks);
-      g.my_rank = static_cast<int>(std::find(g.ranks.begin(), g.ranks.end(), all.index) - g.ranks.begin());
-      g.device = device_of(g, g.mine[0]);
-      g.fold = split_fold(g.owners);
-      for (const PartialFold& p : g.fold.parts) g.whole_parts &= p.end - p.begin == 1;
-      const std::size_t n = g.fold.parts.size();
-      for (std::size_t p = 0; p < n; ++p)
-        if (g.fold.parts[p].owner == all.index) g.my_part = static_cast<int>(p);
-      if (n == g.ranks.size() && std::has_single_bit(n) && g.fold.order.program == balanced_order(static_cast<int>(n)).program)
-        g.steps = std::countr_zero(n);
       if (g.channel) ++num_joint, one_part_each &= g.steps > 0;
       groups_.push_back(std::move(g));
     }
@@ -106,6 +76,10 @@ class ProcessCollective final : public ReadyCollective {
     for (const auto& [from, to] : plan.perm) all_of_it += fmt::format(" {}>{}", from, to);
     label_.signature = hash_text(all_of_it);
     sums_ = plan.what == Collective::psum || plan.what == Collective::pmax || plan.what == Collective::pmin;
+    out_bytes_ = plan.out.bytes();
+    is_large_ = plan.in.bytes() > kSmallSum || out_bytes_ > kSmallSum;
+    if (sums_ && plan.in.bytes() <= kSmallSum)
+      for (SharedGroup& g : groups_) prepare_doubling(g, plan);
     joins_ = !(sums_ && num_joint == 1 && one_part_each);
   }
 
@@ -115,7 +89,8 @@ class ProcessCollective final : public ReadyCollective {
     taken_ = 0;
     sent_ = 0;
     if (sums_ || plan_.what == Collective::reduce_scatter)
-      for (std::size_t i = 0; i < groups_.size(); ++i) local_parts(groups_[i], in, parts_[i]);
+      for (std::size_t i = 0; i < groups_.size(); ++i)
+        if (groups_[i].leaf < 0) local_parts(groups_[i], in, parts_[i]);
     if (sums_) {
       sum(call, in, out);
     } else {
@@ -140,18 +115,17 @@ class ProcessCollective final : public ReadyCollective {
       }
     }
     for (std::vector<Ref<Buffer>>& p : parts_) std::fill(p.begin(), p.end(), Ref<Buffer>());
-    if (plan_.in.bytes() > kSmallSum || plan_.out.bytes() > kSmallSum) kept_.clear();
-    count_collective(sent_);
+    if (is_large_) kept_.clear();
+    count_collective_in_turn(sent_);
   }
 
  private:
-  int device_of(const Group& g, int index) const { return device_ids_[at(g, index)]; }
-  static std::size_t at(const Group& g, int index) { return static_cast<std::size_t>(g.positions[static_cast<std::size_t>(index)]); }
-  bool is_mine(const Group& g, int index) const { return g.owners[static_cast<std::size_t>(index)] == world_.rank(); }
+  int device_of(const SharedGroup& g, int index) const { return device_ids_[at(g, index)]; }
+  static std::size_t at(const SharedGroup& g, int index) { return static_cast<std::size_t>(g.positions[static_cast<std::size_t>(index)]); }
+  bool is_mine(const SharedGroup& g, int index) const { return g.owners[static_cast<std::size_t>(index)] == world_.rank(); }
   Collective fold_kind() const { return plan_.what == Collective::reduce_scatter ? Collective::psum : plan_.what; }
-  DType part_dtype(const Group& g) const { return g.whole_parts ? plan_.in.dtype : partial_dtype(plan_.in.dtype); }
 
-  void send(CollectiveCall& call, const Group& g, int to, const void* data, std::int64_t bytes) {
+  void send(CollectiveCall& call, const SharedGroup& g, int to, const void* data, std::int64_t bytes) {
     call.send(*g.channel, to, data, bytes);
     sent_ += bytes;
   }
@@ -163,14 +137,14 @@ class ProcessCollective final : public ReadyCollective {
     return b;
   }
   void wait(CollectiveCall& call, std::span<const Ref<Buffer>> in, std::span<const Ref<Buffer>> out) { call.wait({in, out, kept_}); }
-  static void give_to_mine(const Group& g, Ref<Buffer> value, std::span<Ref<Buffer>> out) {
+  static void give_to_mine(const SharedGroup& g, Ref<Buffer> value, std::span<Ref<Buffer>> out) {
     for (std::size_t i = 1; i < g.mine.size(); ++i) out[at(g, g.mine[i])] = value;
     out[at(g, g.mine[0])] = std::move(value);
   }
 
   /// The parts of the fold that are this process's; null for the others'.
-  void local_parts(const Group& g, std::span<const Ref<Buffer>> in, std::vector<Ref<Buffer>>& parts) {
-    const DType to = part_dtype(g);
+  void local_parts(const SharedGroup& g, std::span<const Ref<Buffer>> in, std::vector<Ref<Buffer>>& parts) {
+    const DType to = g.part_dtype(plan_.in.dtype);
     parts.resize(g.fold.parts.size());
     for (std::size_t k = 0; k < parts.size(); ++k) {
       const PartialFold& p = g.fold.parts[k];
@@ -191,12 +165,12 @@ class ProcessCollective final : public ReadyCollective {
   void sum(CollectiveCall& call, std::span<const Ref<Buffer>> in, std::span<Ref<Buffer>> out) {
     bool small = false, large = false, direct = false;
     for (std::size_t k = 0; k < groups_.size(); ++k) {
-      const Group& g = groups_[k];
-      if (g.ranks.size() == 1 && part_dtype(g) == plan_.in.dtype) {
+      const SharedGroup& g = groups_[k];
+      if (g.ranks.size() == 1 && g.part_dtype(plan_.in.dtype) == plan_.in.dtype) {
         totals_[k] = parts_[k][0];
         continue;
       }
-      const bool doubling = g.steps > 0 && plan_.in.bytes() <= kSmallSum;
+      const bool doubling = !g.doubling.empty();
       if (!doubling) totals_[k] = new_buffer(plan_.in.bytes(), g.device);
       (doubling ? small : g.steps > 0 ? large : direct) = true;
     }
@@ -207,13 +181,11 @@ class ProcessCollective final : public ReadyCollective {
   }
 
   int max_steps() const {
-    return std::max_element(groups_.begin(), groups_.end(), [](const Group& a, const Group& b) { return a.steps < b.steps; })->steps;
+    return std::max_element(groups_.begin(), groups_.end(), [](const SharedGroup& a, const SharedGroup& b) { return a.steps < b.steps; })
+        ->steps;
   }
-  DType dtype_before(const Group& g, int step) const { return step == 0 ? part_dtype(g) : partial_dtype(plan_.in.dtype); }
-  DType dtype_after(const Group& g, int step) const { return step + 1 == g.steps ? plan_.in.dtype : partial_dtype(plan_.in.dtype); }
-  int partner(const Group& g, int step) const { return g.fold.parts[static_cast<std::size_t>(g.my_part ^ (1 << step))].owner; }
   /// What this process and its partner have, in the order of the tree.
-  static std::array<const void*, 2> in_order(const Group& g, int step, const void* own, const void* other) {
+  static std::array<const void*, 2> in_order(const SharedGroup& g, int step, const void* own, const void* other) {
     if (g.my_part >> step & 1) return {other, own};
     return {own, other};
   }
@@ -227,34 +199,50 @@ class ProcessCollective final : public ReadyCollective {
   void sum_by_doubling(CollectiveCall& call, std::span<const Ref<Buffer>> in, std::span<Ref<Buffer>> out, std::vector<Ref<Buffer>>& totals,
                        std::vector<std::vector<Ref<Buffer>>>& parts) {
     // Addresses: counting references takes longer than the rest of a short sum. What they point at is in `in`, `totals` and `kept_`.
-    for (std::size_t k = 0; k < groups_.size(); ++k)
-      if (groups_[k].steps > 0) own_[k] = address(parts[k][static_cast<std::size_t>(groups_[k].my_part)]);
-    for (int step = 0; step < max_steps(); ++step) {
+    for (std::size_t k = 0; k < groups_.size(); ++k) {
+      const SharedGroup& g = groups_[k];
+      if (!g.doubling.empty()) own_[k] = address(g.leaf < 0 ? parts[k][static_cast<std::size_t>(g.my_part)] : in[at(g, g.leaf)]);
+    }
+    for (int i = 0, n = max_steps(); i < n; ++i) {
+      const auto step = static_cast<std::size_t>(i);
       for (std::size_t k = 0; k < groups_.size(); ++k) {
-        const Group& g = groups_[k];
-        if (step >= g.steps) continue;
-        const int peer = partner(g, step);
-        const std::int64_t bytes = plan_.in.size() * dtype_before(g, step).itemsize();
-        const bool is_short = bytes <= kShort;
-        if (is_short) send(call, g, peer, own_[k], bytes);
-        other_[k] = address(scratch(bytes, g.device));
-        call.receive(*g.channel, peer, other_[k], bytes);
-        if (!is_short) send(call, g, peer, own_[k], bytes);
-        if (step + 1 < g.steps) continue;
-        give_to_mine(g, {}, out);  // what was there is given back while the message is under way
-        totals[k] = new_buffer(plan_.in.bytes(), g.device);
+        const SharedGroup& g = groups_[k];
+        if (step >= g.doubling.size()) continue;
+        const SumStep& s = g.doubling[step];
+        other_[k] = address(scratch(s.bytes, g.device));
+        if (!joins_ && s.bytes <= kShort) {
+          call.exchange(*g.channel, s.peer, s.place, own_[k], other_[k], s.bytes);
+          sent_ += s.bytes;
+        } else {
+          call.receive(*g.channel, s.peer, other_[k], s.bytes);
+          send(call, g, s.peer, own_[k], s.bytes);
+        }
+        if (step + 1 == g.doubling.size()) totals[k] = result_of(g, out);  // while the message is under way
       }
       wait(call, in, totals);
       for (std::size_t k = 0; k < groups_.size(); ++k) {
-        const Group& g = groups_[k];
-        if (step >= g.steps) continue;
-        const DType to = dtype_after(g, step);
-        char* const sum = address(step + 1 == g.steps ? totals[k] : scratch(plan_.in.size() * to.itemsize(), g.device));
-        fold_range(fold_kind(), plan_.in.dtype, two(), in_order(g, step, own_[k], other_[k]), dtype_before(g, step), sum, to, 0,
-                   plan_.in.size());
+        const SharedGroup& g = groups_[k];
+        if (step >= g.doubling.size()) continue;
+        const SumStep& s = g.doubling[step];
+        char* const sum = address(step + 1 == g.doubling.size() ? totals[k] : scratch(s.sum_bytes, g.device));
+        if (s.fold) {
+          s.fold(s.right ? other_[k] : own_[k], s.right ? own_[k] : other_[k], sum, plan_.in.size());
+        } else {
+          fold_range(fold_kind(), plan_.in.dtype, two(), in_order(g, i, own_[k], other_[k]), s.before, sum, s.after, 0, plan_.in.size());
+        }
         own_[k] = sum;
       }
     }
+  }
+
+  /// Memory for a group's result: what `out` has, if nobody else does and it fits.
+  Ref<Buffer> result_of(const SharedGroup& g, std::span<Ref<Buffer>> out) const {
+    for (std::size_t i = 1; i < g.mine.size(); ++i) out[at(g, g.mine[i])] = {};
+    Ref<Buffer> old = std::move(out[at(g, g.mine[0])]);
+    const bool fits =
+        old && old->on_host() && old->exclusive() && old->device_id() == g.device && old->bytes() == static_cast<std::size_t>(out_bytes_);
+    if (!fits) old = {}, old = new_buffer(out_bytes_, g.device);
+    return old;
   }
 
   // The same tree, of which each process sums a part of the elements, half as many in each step; then the parts are put together the other
@@ -279,41 +267,42 @@ class ProcessCollective final : public ReadyCollective {
     }
     for (int step = 0; step < max_steps(); ++step) {
       for (std::size_t k = 0; k < groups_.size(); ++k) {
-        const Group& g = groups_[k];
+        const SharedGroup& g = groups_[k];
         if (step >= g.steps) continue;
         const bool right = (g.my_part >> step & 1) != 0;
-        const std::int64_t item = dtype_before(g, step).itemsize();
+        const std::int64_t item = g.dtype_before(step, plan_.in.dtype).itemsize();
         const Range mine = half(ranges[k].back(), right), theirs = half(ranges[k].back(), !right);
         other[k] = scratch(mine.size() * item, g.device);
-        call.receive(*g.channel, partner(g, step), other[k]->data(), mine.size() * item);
-        send(call, g, partner(g, step), address(own[k]) + (theirs.begin - begins[k]) * item, theirs.size() * item);
+        call.receive(*g.channel, g.partner(step), other[k]->data(), mine.size() * item);
+        send(call, g, g.partner(step), address(own[k]) + (theirs.begin - begins[k]) * item, theirs.size() * item);
         ranges[k].push_back(mine);
       }
       wait(call, in, own);
       for (std::size_t k = 0; k < groups_.size(); ++k) {
-        const Group& g = groups_[k];
+        const SharedGroup& g = groups_[k];
         if (step >= g.steps) continue;
         const Range mine = ranges[k].back();
-        const DType to = dtype_after(g, step);
+        const DType to = g.dtype_after(step, plan_.in.dtype);
         const bool last = step + 1 == g.steps;
         const Ref<Buffer> sum = last ? totals[k] : scratch(mine.size() * to.itemsize(), g.device);
         char* const target = address(sum) + (last ? mine.begin * to.itemsize() : 0);
         fold_range(fold_kind(), plan_.in.dtype, two(),
-                   in_order(g, step, address(own[k]) + (mine.begin - begins[k]) * dtype_before(g, step).itemsize(), other[k]->data()),
-                   dtype_before(g, step), target, to, 0, mine.size());
+                   in_order(g, step, address(own[k]) + (mine.begin - begins[k]) * g.dtype_before(step, plan_.in.dtype).itemsize(),
+                            other[k]->data()),
+                   g.dtype_before(step, plan_.in.dtype), target, to, 0, mine.size());
         own[k] = sum;
         begins[k] = mine.begin;
       }
     }
     for (int step = max_steps() - 1; step >= 0; --step) {
       for (std::size_t k = 0; k < groups_.size(); ++k) {
-        const Group& g = groups_[k];
+        const SharedGroup& g = groups_[k];
         if (step >= g.steps) continue;
         const std::int64_t item = plan_.in.dtype.itemsize();
         const bool right = (g.my_part >> step & 1) != 0;
         const Range before = ranges[k][static_cast<std::size_t>(step)], mine = half(before, right), theirs = half(before, !right);
-        call.receive(*g.channel, partner(g, step), address(totals[k]) + theirs.begin * item, theirs.size() * item);
-        send(call, g, partner(g, step), address(totals[k]) + mine.begin * item, mine.size() * item);
+        call.receive(*g.channel, g.partner(step), address(totals[k]) + theirs.begin * item, theirs.size() * item);
+        send(call, g, g.partner(step), address(totals[k]) + mine.begin * item, mine.size() * item);
       }
       wait(call, in, totals);
     }
@@ -328,7 +317,7 @@ class ProcessCollective final : public ReadyCollective {
     struct Share {
       std::int64_t begin = 0, end = 0;
     };
-    const auto share_of = [&](const Group& g, std::size_t rank) -> Share {
+    const auto share_of = [&](const SharedGroup& g, std::size_t rank) -> Share {
       if (small) return {0, size};
       const auto n = static_cast<std::int64_t>(g.ranks.size());
       const std::int64_t each = ((size + n - 1) / n + kAlignment - 1) / kAlignment * kAlignment;
@@ -337,8 +326,8 @@ class ProcessCollective final : public ReadyCollective {
     const auto skipped = [&](std::size_t k) { return groups_[k].steps > 0 || totals[k].get() == parts[k][0].get(); };
     for (std::size_t k = 0; k < groups_.size(); ++k) {
       if (skipped(k)) continue;
-      const Group& g = groups_[k];
-      const std::int64_t item = part_dtype(g).itemsize();
+      const SharedGroup& g = groups_[k];
+      const std::int64_t item = g.part_dtype(plan_.in.dtype).itemsize();
       const Share own = share_of(g, static_cast<std::size_t>(g.my_rank));
       for (std::size_t p = 0; p < parts[k].size(); ++p) {
         const int owner = g.fold.parts[p].owner;
@@ -357,14 +346,14 @@ class ProcessCollective final : public ReadyCollective {
     wait(call, in, totals);
     for (std::size_t k = 0; k < groups_.size(); ++k) {
       if (skipped(k)) continue;
-      const Group& g = groups_[k];
-      const std::int64_t item = part_dtype(g).itemsize(), bytes = plan_.in.dtype.itemsize();
+      const SharedGroup& g = groups_[k];
+      const std::int64_t item = g.part_dtype(plan_.in.dtype).itemsize(), bytes = plan_.in.dtype.itemsize();
       const Share own = share_of(g, static_cast<std::size_t>(g.my_rank));
       std::vector<const void*> sources;
       for (std::size_t p = 0; p < parts[k].size(); ++p)
         sources.push_back(address(parts[k][p]) + (g.fold.parts[p].owner == world_.rank() ? own.begin * item : 0));
-      fold_range(fold_kind(), plan_.in.dtype, g.fold.order, sources, part_dtype(g), address(totals[k]) + own.begin * bytes, plan_.in.dtype,
-                 0, own.end - own.begin);
+      fold_range(fold_kind(), plan_.in.dtype, g.fold.order, sources, g.part_dtype(plan_.in.dtype), address(totals[k]) + own.begin * bytes,
+                 plan_.in.dtype, 0, own.end - own.begin);
       if (small) continue;
       for (std::size_t r = 0; r < g.ranks.size(); ++r) {
         if (g.ranks[r] == world_.rank()) continue;
@@ -392,8 +381,8 @@ class ProcessCollective final : public ReadyCollective {
                std::vector<std::vector<Ref<Buffer>>>& parts) {
     std::vector<std::vector<Ref<Buffer>>> sliced(groups_.size());  // parts with each member's slice in one piece
     for (std::size_t k = 0; k < groups_.size(); ++k) {
-      const Group& g = groups_[k];
-      const std::int64_t item = part_dtype(g).itemsize(), slice = plan_.out.size() * item;
+      const SharedGroup& g = groups_[k];
+      const std::int64_t item = g.part_dtype(plan_.in.dtype).itemsize(), slice = plan_.out.size() * item;
       const auto n = static_cast<std::int64_t>(g.positions.size());
       const Around a = around(plan_.in.shape, plan_.dim, item);
       const std::int64_t row = plan_.in.shape[plan_.dim] / n * a.inner;
@@ -416,13 +405,14 @@ class ProcessCollective final : public ReadyCollective {
     }
     wait(call, in, out);
     for (std::size_t k = 0; k < groups_.size(); ++k) {
-      const Group& g = groups_[k];
-      const std::int64_t slice = plan_.out.size() * part_dtype(g).itemsize();
+      const SharedGroup& g = groups_[k];
+      const std::int64_t slice = plan_.out.size() * g.part_dtype(plan_.in.dtype).itemsize();
       for (int i : g.mine) {
         std::vector<const void*> sources;
         for (const Ref<Buffer>& p : sliced[k]) sources.push_back(address(p) + i * slice);
         Ref<Buffer>& o = out[at(g, i)] = new_buffer(plan_.out.bytes(), device_of(g, i));
-        fold_range(Collective::psum, plan_.in.dtype, g.fold.order, sources, part_dtype(g), o->data(), plan_.in.dtype, 0, plan_.out.size());
+        fold_range(Collective::psum, plan_.in.dtype, g.fold.order, sources, g.part_dtype(plan_.in.dtype), o->data(), plan_.in.dtype, 0,
+                   plan_.out.size());
       }
     }
   }
@@ -434,7 +424,7 @@ class ProcessCollective final : public ReadyCollective {
     for (int d = 0; d < plan_.dim; ++d) outer *= plan_.in.shape[d];
     const std::int64_t row = outer == 0 ? 0 : plan_.in.bytes() / outer;
     for (std::size_t k = 0; k < groups_.size(); ++k) {
-      const Group& g = groups_[k];
+      const SharedGroup& g = groups_[k];
       all[k] = new_buffer(plan_.out.bytes(), g.device);
       for (std::size_t i = 0; i < g.positions.size(); ++i) {
         const auto index = static_cast<int>(i);
@@ -453,7 +443,7 @@ class ProcessCollective final : public ReadyCollective {
     }
     wait(call, in, all);
     for (std::size_t k = 0; k < groups_.size(); ++k) {
-      const Group& g = groups_[k];
+      const SharedGroup& g = groups_[k];
       const auto n = static_cast<std::int64_t>(g.positions.size());
       for (std::int64_t i = 0; i < n && row > 0; ++i)
         if (const Ref<Buffer>& b = blocks[k][static_cast<std::size_t>(i)])
@@ -485,7 +475,7 @@ class ProcessCollective final : public ReadyCollective {
       return s;
     };
     for (std::size_t k = 0; k < groups_.size(); ++k) {
-      const Group& g = groups_[k];
+      const SharedGroup& g = groups_[k];
       const auto n = static_cast<int>(g.positions.size());
       const Shape part = plan_.in.shape.with(plan_.dim, plan_.in.shape[plan_.dim] / n);
       const std::int64_t bytes = part.num_elements() * item;
@@ -516,14 +506,14 @@ class ProcessCollective final : public ReadyCollective {
     }
     wait(call, in, out);
     for (const Incoming& m : incoming) {
-      const Group& g = groups_[m.group];
+      const SharedGroup& g = groups_[m.group];
       const Shape part = plan_.in.shape.with(plan_.dim, plan_.in.shape[plan_.dim] / static_cast<std::int64_t>(g.positions.size()));
       copy_box(address(m.all) + m.offset, part, zero, out[at(g, m.to)]->data(), plan_.out.shape, join_start(m.from, part), part, item);
     }
   }
 
   void permute(CollectiveCall& call, std::span<const Ref<Buffer>> in, std::span<Ref<Buffer>> out) {
-    for (const Group& g : groups_) {
+    for (const SharedGroup& g : groups_) {
       for (const auto& [from, to] : plan_.perm) {
         const bool have = is_mine(g, from), want = is_mine(g, to);
         if (have && want) {
@@ -548,7 +538,7 @@ class ProcessCollective final : public ReadyCollective {
   void broadcast(CollectiveCall& call, std::span<const Ref<Buffer>> in, std::span<Ref<Buffer>> out) {
     std::vector<Ref<Buffer>> values(groups_.size());
     for (std::size_t k = 0; k < groups_.size(); ++k) {
-      const Group& g = groups_[k];
+      const SharedGroup& g = groups_[k];
       if (is_mine(g, plan_.source)) {
         values[k] = in[at(g, plan_.source)];
         for (int r : g.ranks)
@@ -567,10 +557,12 @@ class ProcessCollective final : public ReadyCollective {
   ProcessWorld& world_;
   ProcessGroup* everyone_;                   // all processes of the mesh
   std::array<ProcessLayout*, 2> layouts_{};  // of the mesh's axes, and of this collective
-  std::vector<Group> groups_;                // those in which this process has devices
+  std::vector<SharedGroup> groups_;          // those in which this process has devices
   CollectiveLabel label_;
   bool sums_;
-  bool joins_;  // several messages of a process may go together
+  bool joins_;             // several messages of a process may go together
+  bool is_large_ = false;  // keeps no memory for the next call
+  std::int64_t out_bytes_ = 0;
   // Of the call that is running; there is one at a time in a process.
   std::vector<std::vector<Ref<Buffer>>> parts_;  // for each group
   std::vector<Ref<Buffer>> totals_;

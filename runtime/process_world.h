@@ -157,6 +157,8 @@ class CollectiveCall {
   /// Over that of some of its processes.
   void send(const ProcessGroup& among, int to, const void* data, std::int64_t bytes);
   void receive(const ProcessGroup& among, int from, void* data, std::int64_t bytes);
+  /// Both over the channel, at once, whether messages are joined or not: for what is short. `place`: the peer's in `among`.
+  void exchange(const ProcessGroup& among, int peer, int place, const void* from, void* to, std::int64_t bytes);
   /// Waits until all messages so far are through. Throws DistributedError: then `keep` are kept for ever, as messages may still come.
   void wait(std::initializer_list<std::span<const Ref<Buffer>>> keep);
 
@@ -188,8 +190,8 @@ class CollectiveCall {
   std::vector<Message>& messages_;
   bool joins_ = false;
   std::vector<Joint> joints_;
-  std::int64_t num_sent_ = 0, bytes_sent_ = 0;
-  int rounds_ = 0;
+  int num_sent_ = 0, rounds_ = 0;
+  std::int64_t bytes_sent_ = 0;
 };
 
 }  // namespace weft::detail

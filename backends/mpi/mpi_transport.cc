@@ -79,15 +79,27 @@ class MpiTransport final : public Transport {
     return static_cast<Channel>(channels_.size()) - 1;
   }
   Request send(Channel channel, int to, int tag, std::span<const Piece> pieces) override {
-    const Layout l(pieces);
     MPI_Request m;
-    check(MPI_Isend(l.address, l.count, l.type, to, tag, channels_[static_cast<std::size_t>(channel)], &m), "MPI_Isend");
+    if (is_plain(pieces)) {
+      check(
+          MPI_Isend(pieces[0].data, static_cast<int>(pieces[0].bytes), MPI_BYTE, to, tag, channels_[static_cast<std::size_t>(channel)], &m),
+          "MPI_Isend");
+      return store(m);
+    }
+    const Layout l(pieces);
+    check(MPI_Isend(MPI_BOTTOM, 1, l.type, to, tag, channels_[static_cast<std::size_t>(channel)], &m), "MPI_Isend");
     return store(m);
   }
   Request receive(Channel channel, int from, int tag, std::span<const Piece> pieces) override {
-    const Layout l(pieces);
     MPI_Request m;
-    check(MPI_Irecv(l.address, l.count, l.type, from, tag, channels_[static_cast<std::size_t>(channel)], &m), "MPI_Irecv");
+    if (is_plain(pieces)) {
+      check(MPI_Irecv(pieces[0].data, static_cast<int>(pieces[0].bytes), MPI_BYTE, from, tag, channels_[static_cast<std::size_t>(channel)],
+                      &m),
+            "MPI_Irecv");
+      return store(m);
+    }
+    const Layout l(pieces);
+    check(MPI_Irecv(MPI_BOTTOM, 1, l.type, from, tag, channels_[static_cast<std::size_t>(channel)], &m), "MPI_Irecv");
     return store(m);
   }
   bool test(Request& request) override {
@@ -110,14 +122,12 @@ class MpiTransport final : public Transport {
   }
 
  private:
-  /// Pieces in MPI's terms: bytes in one place, or else a type of absolute addresses.
+  static constexpr std::size_t kMost = std::size_t{1} << 30;  // MPI counts in int
+  static bool is_plain(std::span<const Piece> pieces) { return pieces.size() == 1 && pieces[0].bytes <= kMost; }
+
+  /// Pieces in MPI's terms: a type of absolute addresses.
   struct Layout {
     explicit Layout(std::span<const Piece> pieces) {
-      constexpr std::size_t kMost = std::size_t{1} << 30;  // MPI counts in int
-      if (pieces.size() == 1 && pieces[0].bytes <= kMost) {
-        address = pieces[0].data, count = static_cast<int>(pieces[0].bytes);
-        return;
-      }
       std::vector<int> lengths;
       std::vector<MPI_Aint> addresses;
       for (const Piece& p : pieces)
@@ -127,20 +137,13 @@ class MpiTransport final : public Transport {
         }
       check(MPI_Type_create_hindexed(static_cast<int>(lengths.size()), lengths.data(), addresses.data(), MPI_BYTE, &type),
             "MPI_Type_create_hindexed");
-      made = true;
       check(MPI_Type_commit(&type), "MPI_Type_commit");
-      count = 1;
     }
     // A message under way keeps the type.
-    ~Layout() {
-      if (made) MPI_Type_free(&type);
-    }
+    ~Layout() { MPI_Type_free(&type); }
     Layout(const Layout&) = delete;
     Layout& operator=(const Layout&) = delete;
-    void* address = MPI_BOTTOM;
-    int count = 0;
-    MPI_Datatype type = MPI_BYTE;
-    bool made = false;
+    MPI_Datatype type = MPI_DATATYPE_NULL;
   };
 
   std::vector<MPI_Comm> channels_;

@@ -4,6 +4,8 @@
 
 #include <unistd.h>
 #include <algorithm>
+#include <array>
+#include <bit>
 #include <csignal>
 #include <cstdio>
 #include <cstdlib>
@@ -12,8 +14,10 @@
 #include <map>
 #include <thread>
 
-#include "runtime/collectives.h"
+#include "runtime/buffer.h"
+#include "runtime/collective_engine.h"
 #include "runtime/process_world.h"
+#include "runtime/processes.h"
 #include "tools/programs.h"
 
 using namespace weft;
@@ -329,6 +333,44 @@ void bits() {
   if (me == 0) fmt::print("bits{}\n", text);
 }
 
+// A short sum writes into the memory of the last result that it is handed, unless somebody else has it or it doesn't fit.
+void memory_of_results() {
+  using namespace detail;
+  std::vector<int> ids;
+  for (int i = 0; i < device_count(); ++i) ids.push_back(i);
+  const std::vector<std::size_t> here = local_positions(ids);
+  const std::size_t first = here[0];
+  for (const DType dtype : {float32, bfloat16}) {
+    CollectivePlan plan;
+    plan.operation = "psum", plan.axes = {"i"};
+    plan.groups = {ids};
+    plan.in = plan.out = Aval{Shape{3}, dtype, false};
+    const auto join = collective_engine(ids).prepare(plan, ids, std::array{static_cast<std::int64_t>(ids.size())});
+    std::vector<Ref<Buffer>> in(ids.size()), out(ids.size());
+    const auto run = [&](float each, const std::string& what) {
+      const Array x = device_get(full({3}, each, dtype));
+      for (std::size_t k : here) {
+        in[k] = Ref<Buffer>(new HostBuffer(static_cast<std::size_t>(plan.in.bytes()), ids[k]));
+        std::memcpy(in[k]->data(), host_data(x), in[k]->bytes());
+      }
+      join->run(in, out);
+      for (std::size_t k : here) same(wrap_buffer(plan.out, out[k]), full({3}, each * static_cast<float>(ids.size()), dtype), what);
+    };
+    run(1, "a sum");
+    const Ref<Buffer> kept = out[first];
+    run(2, "a sum while the last one is in use");
+    expect(out[first].get() != kept.get(), "a result that is in use was written again");
+    same(wrap_buffer(plan.out, kept), full({3}, static_cast<float>(ids.size()), dtype), "the sum before");
+    const bool by_doubling = process_count() > 1 && std::has_single_bit(static_cast<unsigned>(process_count()));
+    const Buffer* const last = out[first].get();
+    run(3, "a sum over the last one");
+    if (by_doubling) expect(out[first].get() == last, "a result that nobody uses was not written again");
+    for (Ref<Buffer>& o : out) o = Ref<Buffer>(new HostBuffer(64, ids[first]));
+    run(4, "a sum over another result's memory");
+    counts(static_cast<std::int64_t>(out[first]->bytes()), plan.out.bytes(), "bytes of the result");
+  }
+}
+
 /// Without MPI: processes know of each other, work for themselves, save together; what needs messages says what is missing.
 void without_transport(const std::string& folder) {
   const int local = local_device_count();
@@ -505,6 +547,7 @@ int main(int argc, char** argv) {
     if (what == "all" || what == "programs") programs();
     if (what == "all" || what == "collectives") collectives();
     if (what == "all" || what == "channels") channels();
+    if (what == "all" || what == "results") memory_of_results();
     if (what == "bits") bits();
     if (what == "golden") golden(argv[2]);
     if (what == "save") save(argv[2], std::atoi(argv[3]));
