@@ -13,6 +13,7 @@
 #include "runtime/accelerator.h"
 #include "runtime/blocks.h"
 #include "runtime/buffer.h"
+#include "runtime/nan_check.h"
 #include "runtime/processes.h"
 
 namespace weft::detail {
@@ -54,6 +55,13 @@ SpmdProgram::SpmdProgram(const ShardMapParams& params, Backend& backend, const s
       fitting_(in_avals_.size()),
       local_(local_positions(mesh_.axes().device_ids)) {
   for (const PartitionSpec& s : params_.out_specs.specs) placements_.push_back(make_placement(NamedSharding(mesh_, s)));
+  const std::vector<int>& ids = mesh_.axes().device_ids;
+  if (local_.empty() || !is_accelerator(ids[0])) return;
+  for (const Array& constant : flat_.consts) {
+    constants_.emplace_back(ids.size());
+    for (std::size_t k : local_) constants_.back()[k] = buffer_on(constant, ids[k]);
+  }
+  if (local_.size() == ids.size() && body_.only_communicates()) replay_ = make_mapped_replay(ids);
 }
 
 DeviceBuffers SpmdProgram::operand(std::size_t i, const Array& x, SourceLoc loc) {
@@ -148,14 +156,18 @@ std::vector<Array> SpmdProgram::run(std::span<const Array> inputs, SourceLoc loc
   if (local_.empty())
     throw DeviceError(fmt::format("shard_map: none of the mesh's devices, {}, is this process's; only the processes that have some may run it", fmt::join(mesh_.devices(), ", ")),
                       loc);
-  for (const Array& constant : flat_.consts) in.push_back(on_each_local(whole_of(constant, mesh.device_ids[local_[0]])));
+  in.insert(in.end(), constants_.begin(), constants_.end());
+  if (constants_.empty())
+    for (const Array& constant : flat_.consts) in.push_back(on_each_local(whole_of(constant, mesh.device_ids[local_[0]])));
   const std::size_t first = in.size();
   in.resize(first + inputs.size());
   for (std::size_t i = 0; i < inputs.size(); ++i)
     if (!body_.takes(first + i)) in[first + i] = operand(i, inputs[i], loc);
   for (std::size_t i = 0; i < inputs.size(); ++i)  // when no other operand can be refused any more
     if (body_.takes(first + i)) in[first + i] = taken_operand(i, inputs[i], loc);
-  std::vector<DeviceBuffers> results = body_.run(in);
+  std::vector<DeviceBuffers> results = replay_ && !config.debug_nans
+                                           ? replay_->run(std::move(in), [&](const auto& values, bool one_thread) { return body_.run(values, one_thread); })
+                                           : body_.run(in);
   std::vector<Array> out;
   out.reserve(results.size());
   for (std::size_t i = 0; i < results.size(); ++i) {

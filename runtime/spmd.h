@@ -2,6 +2,7 @@
 #pragma once
 #include <atomic>
 
+#include "runtime/mapped_replay.h"
 #include "runtime/sharding.h"
 #include "runtime/spmd_body.h"
 
@@ -35,6 +36,8 @@ class SpmdProgram final : public RefCounted {
   std::vector<std::atomic<const Placement*>> fitting_;           // of each operand, the last placement that needed no copy
   std::vector<Ref<const Placement>> keep_alive_;
   std::vector<std::size_t> local_;  // positions of this process's devices
+  std::vector<DeviceBuffers> constants_;                         // of a program beyond the host's devices: on each of them
+  std::unique_ptr<MappedReplay> replay_;                         // null: it runs step by step
 };
 
 /// The program of a shard_map equation, compiled once for equal parameters.

@@ -12,6 +12,7 @@
 #include "core/ops/control.h"
 #include "core/ops/reduce.h"
 #include "core/trace.h"
+#include "runtime/accelerator.h"
 #include "runtime/blocks.h"
 #include "runtime/buffer.h"
 #include "runtime/processes.h"
@@ -403,6 +404,10 @@ SpmdBody::SpmdBody(const Jaxpr& body, const MeshAxes& mesh, std::vector<std::str
                    const std::vector<bool>& donated)
     : body_(body), mesh_(mesh), free_axes_(std::move(free_axes)), device_ids_(mesh.device_ids), num_devices_(device_ids_.size()), local_(local_positions(device_ids_)) {
   Builder(*this, backend, name, donated).build();
+  // Devices beyond the host's read what never changes from their own memory.
+  for (auto& [slot, value] : constants_)
+    for (std::size_t k : local_)
+      if (is_accelerator(device_ids_[k])) value[k] = moved(value[k], device_ids_[k]);
 }
 
 }  // namespace weft::detail

@@ -27,8 +27,10 @@ class SpmdBody {
   /// `donated`: for each input, whether its memory may be written; empty: none.
   SpmdBody(const Jaxpr& body, const MeshAxes& mesh, std::vector<std::string> free_axes, Backend& backend, const std::string& name,
            const std::vector<bool>& donated = {});
-  /// One value for each input; results likewise. Thread-safe.
-  std::vector<DeviceBuffers> run(std::span<const DeviceBuffers> inputs) const;
+  /// One value for each input; results likewise. Thread-safe. `one_thread`: the calling one does it all.
+  std::vector<DeviceBuffers> run(std::span<const DeviceBuffers> inputs, bool one_thread = false) const;
+  /// Whether its own steps join devices, and nothing in it speaks to the user's program.
+  bool only_communicates() const;
 
   /// Whether an input's memory is taken for a result, so that nobody else may have it.
   bool takes(std::size_t input) const { return input < taken_.size() && taken_[input]; }
@@ -64,7 +66,7 @@ class SpmdBody {
   /// Values are kept in slots; a slot holds one buffer for each device.
   using Slots = std::vector<Ref<Buffer>>;
   std::span<Ref<Buffer>> at(Slots& slots, int slot) const { return {slots.data() + static_cast<std::size_t>(slot) * num_devices_, num_devices_}; }
-  void run_segment(const Segment& s, Slots& slots) const;
+  void run_segment(const Segment& s, Slots& slots, bool one_thread) const;
   void own_given(const Segment& s, std::span<const std::size_t> leader, Slots& slots) const;
   void check_collective(const Step& s, Slots& slots) const;
   void run_scan(const Step& s, Slots& slots) const;

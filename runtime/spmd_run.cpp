@@ -62,7 +62,7 @@ void SpmdBody::own_given(const Segment& s, std::span<const std::size_t> leader, 
     }
 }
 
-void SpmdBody::run_segment(const Segment& s, Slots& slots) const {
+void SpmdBody::run_segment(const Segment& s, Slots& slots, bool one_thread) const {
   // Devices with the same operands have the same results: one of them computes.
   std::vector<std::size_t> leader(num_devices_), leaders;
   for (std::size_t k : local_) {
@@ -89,7 +89,7 @@ void SpmdBody::run_segment(const Segment& s, Slots& slots) const {
     for (std::size_t n = 0; n < s.outputs.size(); ++n) at(slots, s.outputs[n])[k] = buffer_of(results[n], device_ids_[k]);
   };
   const auto n = static_cast<std::int64_t>(leaders.size());
-  const bool serial = s.has_effects || s.cost * static_cast<double>(n) < kTooLittleToFork || (n < num_threads() && s.cost > kWorthAllThreads);
+  const bool serial = one_thread || s.has_effects || s.cost * static_cast<double>(n) < kTooLittleToFork || (n < num_threads() && s.cost > kWorthAllThreads);
   if (serial)
     for (std::int64_t i = 0; i < n; ++i) run_on(i);
   else
@@ -215,13 +215,20 @@ void SpmdBody::check_collective(const Step& s, Slots& slots) const {
   check_made_finite(*s.eqn.op, tensors(s.inputs[0], s.plan.in), tensors(s.outputs[0], s.plan.out), s.eqn.loc);
 }
 
-std::vector<DeviceBuffers> SpmdBody::run(std::span<const DeviceBuffers> inputs) const {
+bool SpmdBody::only_communicates() const {
+  return std::any_of(steps_.begin(), steps_.end(), [](const Step& s) { return s.kind == Step::Kind::collective; }) &&
+         std::all_of(steps_.begin(), steps_.end(), [](const Step& s) {
+           return s.kind == Step::Kind::collective || (s.kind == Step::Kind::segment && !s.segment.has_effects);
+         });
+}
+
+std::vector<DeviceBuffers> SpmdBody::run(std::span<const DeviceBuffers> inputs, bool one_thread) const {
   Slots slots(static_cast<std::size_t>(num_slots_) * num_devices_);
   for (const auto& [slot, value] : constants_) set(slot, value, slots);
   for (std::size_t i = 0; i < inputs.size(); ++i) set(input_slots_[i], inputs[i], slots);
   for (const Step& s : steps_) {
     switch (s.kind) {
-      case Step::Kind::segment: run_segment(s.segment, slots); break;
+      case Step::Kind::segment: run_segment(s.segment, slots, one_thread); break;
       case Step::Kind::collective:
         s.join->run(at(slots, s.inputs[0]), at(slots, s.outputs[0]));
         if (config.debug_nans) check_collective(s, slots);

@@ -13,6 +13,7 @@
 #include "core/ops/shard_map.h"
 #include "core/rewrite.h"
 #include "core/trace.h"
+#include "runtime/blocks.h"
 #include "runtime/device.h"
 #include "runtime/executable.h"
 #include "runtime/global_arrays.h"
@@ -101,8 +102,10 @@ std::vector<Array> run_on(const std::string& platform, const std::string& name, 
     if (inputs[i].shape() != wanted[i].shape || inputs[i].dtype() != wanted[i].dtype)
       throw ShapeError(fmt::format("{}: in{} is {}, the program's input is {}", name, i, detail::to_string(inputs[i].aval()),
                                    detail::to_string(wanted[i])));
-  const int device = platform == "cuda" ? devices("cuda")[0].id() : detail::default_device_id();
-  return detail::backend(platform).compile(program, {.name = name})->call(inputs, device);
+  const int device = devices(platform == "cuda" ? "cuda" : "cpu")[0].id();
+  // The host's backends read the host's memory.
+  const std::vector<Array> here = platform == "cuda" ? inputs : detail::fetched(inputs, device);
+  return detail::backend(platform).compile(program, {.name = name})->call(here, device);
 }
 
 std::string difference(const Array& got, const Array& want, const Array* wide, Tolerance tolerance) {

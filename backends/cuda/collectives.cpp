@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <atomic>
 #include <chrono>
 #include <cstdlib>
 #include <deque>
@@ -13,6 +14,7 @@
 #include <thread>
 
 #include "backends/cuda/nccl.h"
+#include "backends/cuda/supply.h"
 #include "core/error.h"
 #include "runtime/accelerator.h"
 #include "runtime/blocks.h"
@@ -125,6 +127,16 @@ bool takes_too_long(GpuDevice& device, const std::string& what) {
   return limit > 0 && first.seen && std::chrono::duration<double>(now - *first.seen).count() > limit;
 }
 
+struct Keepers {
+  std::recursive_mutex mutex;
+  std::vector<KeepsCollectives*> all;
+  std::atomic<std::uint64_t> aborted{0};
+};
+Keepers& keepers() {
+  static auto& k = *new Keepers;
+  return k;
+}
+
 /// Communicators of the mesh's devices are made when they first communicate; those of groups are split from them. All devices are this
 /// process's, so that no two processes can make them in different orders.
 const Clique& clique_of(const std::vector<int>& mesh, const std::vector<int>& group, const std::string& what) {
@@ -167,16 +179,6 @@ const Clique& clique_of(const std::vector<int>& mesh, const std::vector<int>& gr
   return keep(group, std::move(comms));
 }
 
-/// After a failure nothing can be done with the communicators but to abort them; the next collective makes new ones.
-void abort_all() {
-  const std::lock_guard lock(cliques_mutex());
-  for (auto& [key, c] : cliques())
-    for (nccl::Comm comm : c.comms) library().ncclCommAbort(comm);
-  cliques().clear();
-  const std::lock_guard also(running_mutex());
-  running().clear();
-}
-
 /// NCCL's type, and how many of it an element is; -1: it has none.
 int nccl_type(DType t, std::int64_t& count) {
   if (t.is_complex()) count *= 2, t = t.real_part();
@@ -217,6 +219,8 @@ class Join {
 
   void run() {
     const std::size_t n = at_.size();
+    const bool first = plan_.groups.empty() || static_cast<std::size_t>(plan_.groups[0][0]) == at_[0];
+    if (Supply* s = gpus_[0]->supply()) s->communicated(first, static_cast<std::int64_t>(n - 1) * plan_.in.bytes());
     if (n == 1 && plan_.what != Collective::ppermute && plan_.in.shape == plan_.out.shape) {
       out_[at_[0]] = in_[at_[0]];
       return;
@@ -257,12 +261,16 @@ class Join {
   }
   const Ref<Buffer>& operand(std::size_t k) const { return in_[at_[k]]; }
 
+  /// Whether this becomes a part of graphs: events in these are not to be asked for, and communicators that these hold not aborted. Who
+  /// captures does that.
+  bool captured() const { return gpus_[0]->supply() && gpus_[0]->supply()->mode() == Supply::Mode::capturing; }
+
   /// The devices' communicators; where making them fails, all are aborted.
   Clique clique() const {
     try {
       return clique_of(mesh_, ids_, what_);
     } catch (const DistributedError&) {
-      abort_all();
+      if (!captured()) abort_communicators();
       throw;
     }
   }
@@ -272,16 +280,8 @@ class Join {
   void grouped(const char* const& call, F f) {
     const Library& l = library();
     const Clique c = clique();
-    std::vector<std::unique_ptr<Mark>> begin;
-    for (GpuDevice* g : gpus_) {
-      std::size_t known = 0;
-      {
-        const std::lock_guard lock(running_mutex());
-        known = running()[g].size();
-      }
-      if (known > kManyRunning) takes_too_long(*g, what_);
-      begin.push_back(std::make_unique<Mark>(*g, what_));
-    }
+    std::optional<WatchedCollective> watched;
+    if (!captured()) watched.emplace(gpus_, what_);
     check_nccl(l.ncclGroupStart(), "ncclGroupStart", what_);
     int status = nccl::kSuccess;
     for (std::size_t k = 0; k < size() && status == nccl::kSuccess; ++k) {
@@ -289,14 +289,11 @@ class Join {
       status = f(k, c.comms[k], gpus_[k]->stream());
     }
     const int end = l.ncclGroupEnd();
-    if (status != nccl::kSuccess || (end != nccl::kSuccess && end != nccl::kInProgress)) abort_all();
+    if (status != nccl::kSuccess || (end != nccl::kSuccess && end != nccl::kInProgress))
+      if (!captured()) abort_communicators();
     check_nccl(status, call, what_);
     check_nccl(end, "ncclGroupEnd", what_);
-    for (std::size_t k = 0; k < size(); ++k) {
-      auto ended = std::make_unique<Mark>(*gpus_[k], what_);
-      const std::lock_guard lock(running_mutex());
-      running()[gpus_[k]].push_back({std::move(begin[k]), std::move(ended), {}});
-    }
+    if (watched) watched->begun();
   }
 
   /// The elements' type, and how many there are in so many bytes of it.
@@ -460,6 +457,52 @@ class Join {
 
 }  // namespace
 
+WatchedCollective::WatchedCollective(const std::vector<GpuDevice*>& devices, std::string what) : devices_(devices), what_(std::move(what)) {
+  for (GpuDevice* g : devices_) {
+    std::size_t known = 0;
+    {
+      const std::lock_guard lock(running_mutex());
+      known = running()[g].size();
+    }
+    if (known > kManyRunning) takes_too_long(*g, what_);
+    begin_.push_back(std::make_unique<Mark>(*g, what_));
+  }
+}
+
+void WatchedCollective::begun() {
+  for (std::size_t k = 0; k < devices_.size(); ++k) {
+    auto ended = std::make_unique<Mark>(*devices_[k], what_);
+    const std::lock_guard lock(running_mutex());
+    running()[devices_[k]].push_back({std::move(begin_[k]), std::move(ended), {}});
+  }
+}
+
+KeepsCollectives::KeepsCollectives(std::function<void()> drop) : drop_(std::move(drop)) {
+  const std::lock_guard lock(keepers().mutex);
+  keepers().all.push_back(this);
+}
+KeepsCollectives::~KeepsCollectives() {
+  const std::lock_guard lock(keepers().mutex);
+  std::erase(keepers().all, this);
+}
+
+std::uint64_t communicators_aborted() { return keepers().aborted; }
+
+void abort_communicators() {
+  {
+    // NCCL waits for graphs that hold a communicator before that goes.
+    const std::lock_guard lock(keepers().mutex);
+    ++keepers().aborted;
+    for (const KeepsCollectives* k : keepers().all) k->drop();
+  }
+  const std::lock_guard lock(cliques_mutex());
+  for (auto& [key, c] : cliques())
+    for (nccl::Comm comm : c.comms) library().ncclCommAbort(comm);
+  cliques().clear();
+  const std::lock_guard also(running_mutex());
+  running().clear();
+}
+
 void join_group(const CollectivePlan& plan, const std::vector<int>& group, std::span<const Ref<Buffer>> in, std::span<Ref<Buffer>> out,
                 std::span<const int> device_ids) {
   Join(plan, group, in, out, device_ids).run();
@@ -497,12 +540,12 @@ void wait_for_collectives(GpuDevice& device, const std::string& what) {
         }
     }
     if (failed != nccl::kSuccess) {
-      abort_all();
+      abort_communicators();
       throw DistributedError(
           fmt::format("{}: NCCL reports {} of a collective that runs; its communicators are aborted", what, status_text(failed)));
     }
     if (late) {
-      abort_all();
+      abort_communicators();
       throw DistributedError(fmt::format(
           "{}: a collective has not ended after {} seconds (WEFT_COLLECTIVE_TIMEOUT); its communicators are aborted", what, time_limit()));
     }

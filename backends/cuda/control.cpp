@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "backends/cuda/executable.h"
+#include "backends/cuda/supply.h"
 #include "core/error.h"
 
 namespace weft::detail::cuda {
@@ -124,6 +125,7 @@ void GpuExecutable::while_loop(OnDevice& d, const ControlStep& c, const Addresse
     Addresses inputs(operands.begin(), operands.begin() + a);
     inputs.insert(inputs.end(), k.now.begin(), k.now.end());
     program(d, condition, inputs, {predicate}, offset(scratch, c.arena));
+    if (Supply* supply = d.device->supply()) supply->needs_host();
     std::uint8_t go_on = 0;
     d.device->download(&go_on, predicate, 1);
     if (!go_on) break;
@@ -136,6 +138,7 @@ void GpuExecutable::while_loop(OnDevice& d, const ControlStep& c, const Addresse
 }
 
 void GpuExecutable::branch(OnDevice& d, const ControlStep& c, const Addresses& operands, const Addresses& results, DevicePointer scratch) {
+  if (Supply* supply = d.device->supply()) supply->needs_host();
   std::int32_t index = 0;
   d.device->download(&index, operands[0], sizeof index);
   index = std::clamp(index, 0, static_cast<std::int32_t>(c.programs.size()) - 1);

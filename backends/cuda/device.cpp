@@ -7,6 +7,7 @@
 
 #include "backends/cuda/collectives.h"
 #include "backends/cuda/ptx.h"
+#include "backends/cuda/supply.h"
 #include "core/error.h"
 #include "runtime/accelerator.h"
 #include "runtime/processes.h"
@@ -227,7 +228,19 @@ const std::vector<GpuDevice*>& devices() {
 
 GpuDevice& device_of(int id) { return *devices().at(static_cast<std::size_t>(id - processes().num_devices())); }
 
-GpuBuffer::GpuBuffer(GpuDevice& device, std::size_t bytes) : device_(device), bytes_(bytes), pointer_(device.allocate(bytes, "an array")) {}
+GpuBuffer::GpuBuffer(GpuDevice& device, std::size_t bytes) : device_(device), bytes_(bytes) {
+  const std::lock_guard lock(device.order());
+  Supply* s = device.supply();
+  owned_ = !s || s->mode() == Supply::Mode::noting;
+  pointer_ = owned_ ? device.allocate(bytes, "an array") : 0;
+  if (s) pointer_ = s->take(device, bytes, pointer_);
+}
+
+GpuBuffer::~GpuBuffer() {
+  const std::lock_guard lock(device_.order());
+  if (Supply* s = device_.supply()) s->released(device_, pointer_);
+  if (owned_) device_.release(pointer_, bytes_);
+}
 
 namespace {
 
@@ -243,12 +256,14 @@ class CudaDevices final : public Accelerators {
   Ref<Buffer> allocate(std::size_t bytes, int id) override { return Ref<Buffer>(new GpuBuffer(device_of(id), bytes)); }
   Ref<Buffer> upload(const void* from, std::size_t bytes, int id) override {
     GpuDevice& d = device_of(id);
+    needs_host(d);
     Ref<Buffer> out(new GpuBuffer(d, bytes));
     d.upload(static_cast<GpuBuffer&>(*out).pointer(), from, bytes);
     return out;
   }
   void download(const Ref<Buffer>& from, void* to) override {
     auto& b = static_cast<GpuBuffer&>(*from);
+    needs_host(device_of(b.device_id()));
     device_of(b.device_id()).download(to, b.pointer(), b.bytes());
   }
   Ref<Buffer> copy(const Ref<Buffer>& from, int id) override {
@@ -263,6 +278,7 @@ class CudaDevices final : public Accelerators {
       check(driver().cuMemcpyDtoDAsync_v2(to, b.pointer(), b.bytes(), target.stream()), "cuMemcpyDtoDAsync", what);
       return out;
     }
+    needs_host(source), needs_host(target);
     // The target waits for what makes the source's contents, and the source for the copy: its memory may be given back.
     const std::scoped_lock lock(source.order(), target.order());
     wait_for(target, source, what);
@@ -274,6 +290,7 @@ class CudaDevices final : public Accelerators {
   }
   void wait(const Ref<Buffer>& buffer) override {
     GpuDevice& d = device_of(buffer->device_id());
+    needs_host(d);
     wait_watching(d, d.label() + ": waiting for an array");
   }
   void join(const CollectivePlan& plan, const std::vector<int>& group, std::span<const Ref<Buffer>> in, std::span<Ref<Buffer>> out,
@@ -282,6 +299,10 @@ class CudaDevices final : public Accelerators {
   }
 
  private:
+  static void needs_host(GpuDevice& d) {
+    const std::lock_guard lock(d.order());
+    if (d.supply()) d.supply()->needs_host();
+  }
   static void wait_for(GpuDevice& who, GpuDevice& whom, const std::string& what) {
     const Mark there(whom, what);
     who.enter();

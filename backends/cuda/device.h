@@ -12,6 +12,8 @@
 
 namespace weft::detail::cuda {
 
+class Supply;
+
 /// One device. All its work goes through one stream, so that memory, copies and kernels are in order without further ado.
 class GpuDevice {
  public:
@@ -49,6 +51,9 @@ class GpuDevice {
 
   /// Held while calls that belong together are put into the stream.
   std::recursive_mutex& order() { return order_; }
+  /// What says where arrays lie, while a mapped program runs that is to be replayed; or null. Under order().
+  Supply* supply() const { return supply_; }
+  void set_supply(Supply* s) { supply_ = s; }
 
  private:
   /// A piece of pinned memory.
@@ -72,6 +77,7 @@ class GpuDevice {
   Stream stream_ = nullptr;
   MemoryPool pool_ = nullptr;
   std::recursive_mutex order_;
+  Supply* supply_ = nullptr;
   static constexpr int kSmall = 16;
   Staging staging_[2], small_[kSmall];
   int next_small_ = 0;
@@ -100,7 +106,7 @@ GpuDevice& device_of(int id);
 class GpuBuffer final : public Buffer {
  public:
   GpuBuffer(GpuDevice& device, std::size_t bytes);
-  ~GpuBuffer() override { device_.release(pointer_, bytes_); }
+  ~GpuBuffer() override;
   void* data() override { return reinterpret_cast<void*>(pointer_); }
   std::size_t bytes() const override { return bytes_; }
   int device_id() const override { return device_.id(); }
@@ -110,6 +116,7 @@ class GpuBuffer final : public Buffer {
  private:
   GpuDevice& device_;
   std::size_t bytes_;
+  bool owned_ = true;
   DevicePointer pointer_;
 };
 

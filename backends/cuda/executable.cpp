@@ -14,6 +14,7 @@
 #include "backends/cuda/cuda_backend.h"
 #include "backends/cuda/expand.h"
 #include "backends/cuda/nvtx.h"
+#include "backends/cuda/supply.h"
 #include "core/error.h"
 #include "runtime/accelerator.h"
 #include "runtime/blocks.h"
@@ -263,8 +264,8 @@ std::vector<Array> GpuExecutable::call(std::span<const Array> inputs, int device
   }
   {
     const std::lock_guard lock(gpu.order());
-    gpu.enter();  // inputs may have come from other devices
-    if (capturable_)
+    gpu.enter();                       // inputs may have come from other devices
+    if (capturable_ && !gpu.supply())  // else whoever supplies captures
       run_captured(d, at);
     else
       run_steps(d, program_, at);
@@ -379,6 +380,7 @@ void GpuExecutable::launch(OnDevice& d, const KernelProgram& p, const Step& s, c
   parameters.push_back(nullptr);  // as a mark: the driver knows how many there are
   const auto k = static_cast<std::size_t>(s.number);
   for (std::size_t i = 0; i < code_.kernels[k].size(); ++i) {
+    if (Supply* supply = d.device->supply()) supply->launched();
     const GpuFunction& f = code_.kernels[k][i];
     const auto what = [&] { return fmt::format("{}: {} of {}", d.device->label(), f.name, name_); };
     const Result r =
@@ -403,6 +405,7 @@ void GpuExecutable::product(OnDevice& d, const KernelProgram& p, const Step& s, 
 
 /// On the host: the operands go there, the results come back.
 void GpuExecutable::opaque(OnDevice& d, const KernelProgram& p, const Step& s, const Addresses& at) {
+  if (Supply* supply = d.device->supply()) supply->needs_host();
   const Eqn& e = p.jaxpr.data().eqns[static_cast<std::size_t>(s.number)];
   std::vector<std::vector<std::byte>> memory;
   std::vector<HostTensor> tensors;

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cstdlib>
 #include <cstring>
+#include <deque>
 #include <functional>
 #include <map>
 #include <memory>
@@ -12,6 +13,7 @@
 #include <set>
 #include <string>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include "backends/cuda/driver.h"
@@ -31,16 +33,30 @@ constexpr Result kInvalid = 1, kNotFound = 500, kIllegal = 400, kLaunchFailed = 
 struct FakeModule {
   std::unique_ptr<fake_cuda::Emulated> code;
 };
+/// What several streams do together, when all have come to it.
+struct Together {
+  std::vector<Stream> streams;
+  std::function<int()> run;
+};
+struct Work {
+  std::function<Result()> run;
+  std::shared_ptr<Together> together;  // instead
+};
 struct FakeGraph {
-  std::vector<std::function<Result()>> work;
+  std::vector<Work> work;
 };
 struct FakeStream {
   Context context = nullptr;
-  std::vector<std::function<void()>> transfers;  // not made yet
+  std::vector<std::function<void()>> transfers{};  // not made yet
+  std::deque<Work> work{};                         // behind what waits for other streams
+  FakeGraph* capturing = nullptr;
+  std::thread::id capturer{};
+  bool invalid_capture = false;
 };
 struct FakeEvent {
   Context context = nullptr;
   int collectives = 0;  // before it
+  Stream stream = nullptr;
 };
 thread_local Context current = nullptr;
 
@@ -51,7 +67,8 @@ struct State {
   std::map<DevicePointer, std::size_t> memory;
   std::map<DevicePointer, int> owners;          // of each block of memory, the device
   std::set<std::pair<int, int>> shared_memory;  // the first device's, with the second one
-  std::map<std::size_t, std::vector<void*>> pool;  // memory that was given back, by its size: the last comes first, so that steps repeat themselves
+  // Memory that was given back, by its device and its size: the last comes first, so that steps repeat themselves.
+  std::map<std::pair<int, std::size_t>, std::vector<void*>> pool;
   std::size_t pooled = 0;
   std::set<void*> pinned, modules, events, streams, graphs, execs, links;
   int contexts = 0;
@@ -59,10 +76,6 @@ struct State {
   std::size_t in_use = 0;
   int busy = 0;  // so often an event behind the last collective is not yet reached
   int collectives = 0;
-  FakeGraph* capturing = nullptr;
-  Stream captured = nullptr;  // the stream whose work is
-  std::thread::id capturer;
-  bool invalid_capture = false;
 };
 State& state() {
   static State& s = *new State;  // calls come until the process ends
@@ -77,10 +90,45 @@ int num_devices() {
 Result enter(const char* name) { return state().calls.enter(name); }
 
 int device_of(Context c) { return static_cast<int>(reinterpret_cast<std::intptr_t>(c)) - 1; }
+FakeStream& of(void* s) { return *static_cast<FakeStream*>(s); }
+bool is_stream(Stream s) { return state().streams.count(s) > 0; }
+/// Whether the stream waits for others.
+bool is_blocked(Stream s) { return is_stream(s) && !of(s).work.empty(); }
+
+/// What streams have to do, as far as they come; the first thing that fails.
+Result progress() {
+  State& s = state();
+  Result result = kSuccess;
+  for (bool any = true; any;) {
+    any = false;
+    for (void* each : s.streams) {
+      std::deque<Work>& work = of(each).work;
+      while (!work.empty()) {
+        const Work w = work.front();
+        Result r = kSuccess;
+        if (w.together) {
+          const auto& all = w.together->streams;
+          if (!std::all_of(all.begin(), all.end(), [&](Stream o) { return is_blocked(o) && of(o).work.front().together == w.together; })) break;
+          for (Stream o : all) of(o).work.pop_front();
+          ++s.collectives;
+          r = w.together->run() == 0 ? kSuccess : kLaunchFailed;
+        } else {
+          work.pop_front();
+          r = w.run();
+        }
+        any = true;
+        if (result == kSuccess) result = r;
+      }
+    }
+  }
+  return result;
+}
 /// All transfers that wait.
 void flush() {
+  progress();
   for (void* s : state().streams) {
-    auto& transfers = static_cast<FakeStream*>(s)->transfers;
+    if (!of(s).work.empty()) continue;
+    auto& transfers = of(s).transfers;
     for (auto& f : transfers) f();
     transfers.clear();
   }
@@ -88,26 +136,34 @@ void flush() {
 /// What the driver says to a call that uses the stream.
 Result may_use(Stream s) {
   if (!current) return kInvalidContext;
-  if (!state().streams.count(s)) return kIllegal;
-  return reinterpret_cast<FakeStream*>(s)->context == current ? kSuccess : kIllegal;
+  if (!is_stream(s)) return kIllegal;
+  return of(s).context == current ? kSuccess : kIllegal;
 }
 /// And to one that may not be made by a thread that captures: it makes what is captured useless.
 Result not_while_capturing() {
-  State& s = state();
-  if (!s.capturing || s.capturer != std::this_thread::get_id()) return kSuccess;
-  s.invalid_capture = true;
-  return kCaptureUnsupported;
+  Result r = kSuccess;
+  for (void* s : state().streams)
+    if (of(s).capturing && of(s).capturer == std::this_thread::get_id()) of(s).invalid_capture = true, r = kCaptureUnsupported;
+  return r;
 }
+bool captures(Stream s) { return is_stream(s) && of(s).capturing; }
 /// Nor by any thread, with the stream that is captured.
-bool captures(Stream s);
-Result not_captured(Stream s) { return captures(s) ? (state().invalid_capture = true, kCaptureUnsupported) : kSuccess; }
+Result not_captured(Stream s) { return captures(s) ? (of(s).invalid_capture = true, kCaptureUnsupported) : kSuccess; }
 
-/// Does it now, or when the graph that is being captured runs.
-bool captures(Stream s) { return state().capturing && state().captured == s; }
+/// Does it now, or when the graph that is being captured runs, or when the stream goes on.
 Result now_or_later(Stream s, std::function<Result()> f) {
-  if (!captures(s)) return flush(), f();
-  state().capturing->work.push_back(std::move(f));
-  return kSuccess;
+  if (captures(s)) return of(s).capturing->work.push_back({std::move(f), nullptr}), kSuccess;
+  flush();
+  if (is_blocked(s)) return of(s).work.push_back({std::move(f), nullptr}), kSuccess;
+  return f();
+}
+/// For whoever waits.
+Result arrives(Stream s) {
+  flush();
+  if (!is_stream(s)) return kIllegal;
+  if (!is_blocked(s)) return kSuccess;
+  std::fprintf(stderr, "fake driver: a stream waits for others, which do not come\n");
+  return kLaunchFailed;
 }
 
 std::size_t whole_pages(std::size_t n) { return (n + 255) / 256 * 256; }
@@ -124,6 +180,20 @@ bool is_memory(DevicePointer p, std::size_t bytes) {
   if (it == s.memory.begin()) return bytes == 0;
   --it;
   return p + bytes <= it->first + it->second;
+}
+
+Result give_back(DevicePointer p) {
+  State& s = state();
+  const auto it = s.memory.find(p);
+  if (it == s.memory.end()) return kIllegal;
+  s.in_use -= it->second;
+  const std::size_t size = whole_pages(it->second);
+  std::memset(reinterpret_cast<void*>(p), 0xdd, it->second);  // nor what memory holds that was given back
+  s.pool[{s.owners[p], size}].push_back(reinterpret_cast<void*>(p)), s.pooled += size;
+  s.owners.erase(p);
+  s.memory.erase(it);
+  if (s.pooled > kPooled) empty_pool();
+  return kSuccess;
 }
 
 }  // namespace
@@ -157,6 +227,39 @@ bool fake_cuda_reaches(int device, const void* p) {
   if (at == state().owners.begin()) return false;
   const int owner = std::prev(at)->second;
   return owner == device || state().shared_memory.count({owner, device}) > 0;
+}
+/// A collective of several streams: now, or as part of the graphs that all of them are captured into.
+int fake_cuda_join(const Stream* streams, int n, std::function<int()>* work) {
+  const std::lock_guard lock(state().mutex);
+  const auto together = std::make_shared<Together>(Together{{streams, streams + n}, *work});
+  delete work;
+  const auto captured = std::count_if(streams, streams + n, captures);
+  if (captured != 0 && captured != n) return kInvalid;
+  flush();
+  for (int i = 0; i < n; ++i) {
+    if (captured > 0)
+      of(streams[i]).capturing->work.push_back({nullptr, together});
+    else
+      of(streams[i]).work.push_back({nullptr, together});
+  }
+  return captured > 0 ? kSuccess : progress();
+}
+/// Collectives that wait for others end without a result.
+void fake_cuda_abort_collectives() {
+  const std::lock_guard lock(state().mutex);
+  const auto holds = [](const FakeGraph& g) { return std::any_of(g.work.begin(), g.work.end(), [](const Work& w) { return w.together != nullptr; }); };
+  bool held = false;
+  for (void* g : state().graphs) held |= holds(*static_cast<FakeGraph*>(g));
+  for (void* g : state().execs) held |= holds(*static_cast<FakeGraph*>(g));
+  for (void* s : state().streams) held |= of(s).capturing && holds(*of(s).capturing);
+  if (held) {
+    std::fprintf(stderr, "fake driver: a communicator is aborted that a graph holds: NCCL would wait for ever\n");
+    std::abort();
+  }
+  for (void* s : state().streams)
+    for (Work& w : of(s).work)
+      if (w.together) w = {[] { return kSuccess; }, nullptr};
+  flush();
 }
 int fake_cuda_enqueue(Stream s, std::function<int()>* work) {
   const std::lock_guard lock(state().mutex);
@@ -230,7 +333,7 @@ Result cuCtxSetCurrent(Context c) { ENTER(cuCtxSetCurrent) return current = c, k
 Result cuStreamCreate(Stream* s, unsigned) {
   ENTER(cuStreamCreate)
   if (!current) return kInvalidContext;
-  return *s = reinterpret_cast<Stream>(new FakeStream{current, {}}), state().streams.insert(*s), kSuccess;
+  return *s = reinterpret_cast<Stream>(new FakeStream{current}), state().streams.insert(*s), kSuccess;
 }
 Result cuStreamDestroy_v2(Stream s) {
   ENTER_TO_DESTROY(cuStreamDestroy_v2)
@@ -242,8 +345,7 @@ Result cuStreamSynchronize(Stream s) {
   ENTER(cuStreamSynchronize)
   NEEDS(not_while_capturing())
   NEEDS(not_captured(s))
-  flush();
-  return state().streams.count(s) ? kSuccess : kIllegal;
+  return arrives(s);
 }
 Result cuStreamWaitEvent(Stream s, Event e, unsigned) {
   ENTER(cuStreamWaitEvent)
@@ -255,7 +357,7 @@ Result cuStreamWaitEvent(Stream s, Event e, unsigned) {
 Result cuEventCreate(Event* e, unsigned) {
   ENTER(cuEventCreate)
   if (!current) return kInvalidContext;
-  return *e = reinterpret_cast<Event>(new FakeEvent{current, 0}), state().events.insert(*e), kSuccess;
+  return *e = reinterpret_cast<Event>(new FakeEvent{current}), state().events.insert(*e), kSuccess;
 }
 Result cuEventDestroy_v2(Event e) {
   ENTER_TO_DESTROY(cuEventDestroy_v2)
@@ -268,13 +370,15 @@ Result cuEventRecord(Event e, Stream s) {
   NEEDS(may_use(s))
   NEEDS(not_captured(s))
   if (!state().events.count(e) || reinterpret_cast<FakeEvent*>(e)->context != current) return kIllegal;
-  return reinterpret_cast<FakeEvent*>(e)->collectives = state().collectives, kSuccess;
+  flush();
+  return *reinterpret_cast<FakeEvent*>(e) = {current, state().collectives, s}, kSuccess;
 }
 Result cuEventSynchronize(Event e) {
   ENTER(cuEventSynchronize)
   NEEDS(not_while_capturing())
-  flush();
-  return state().events.count(e) ? kSuccess : kIllegal;
+  if (!state().events.count(e)) return kIllegal;
+  const Stream s = reinterpret_cast<FakeEvent*>(e)->stream;
+  return s ? arrives(s) : kSuccess;
 }
 Result cuDeviceGetDefaultMemPool(MemoryPool* p, int d) { ENTER(cuDeviceGetDefaultMemPool) return *p = reinterpret_cast<MemoryPool>(static_cast<std::intptr_t>(d + 1)), kSuccess; }
 Result cuMemPoolSetAttribute(MemoryPool, int, void*) { ENTER(cuMemPoolSetAttribute) return kSuccess; }
@@ -294,7 +398,8 @@ Result cuMemAllocAsync(DevicePointer* p, std::size_t n, Stream stream) {
   NEEDS(not_captured(stream))
   if (s.in_use + n > kMemory) return kOutOfMemory;
   void* memory = nullptr;
-  if (std::vector<void*>& kept = s.pool[whole_pages(n)]; !kept.empty()) {
+  const int device = device_of(reinterpret_cast<FakeStream*>(stream)->context);
+  if (std::vector<void*>& kept = s.pool[{device, whole_pages(n)}]; !kept.empty()) {
     memory = kept.back();
     kept.pop_back(), s.pooled -= whole_pages(n);
   } else {
@@ -303,35 +408,32 @@ Result cuMemAllocAsync(DevicePointer* p, std::size_t n, Stream stream) {
   std::memset(memory, 0xcd, n);  // nothing may rely on what new memory holds
   *p = reinterpret_cast<DevicePointer>(memory);
   s.memory[*p] = n, s.in_use += n;
-  s.owners[*p] = device_of(reinterpret_cast<FakeStream*>(stream)->context);
+  s.owners[*p] = device;
   return kSuccess;
 }
 Result cuMemFreeAsync(DevicePointer p, Stream stream) {
   ENTER_TO_DESTROY(cuMemFreeAsync)
-  State& s = state();
   NEEDS(not_captured(stream))
   flush();
-  const auto it = s.memory.find(p);
-  if (it == s.memory.end()) return kIllegal;
-  s.in_use -= it->second;
-  const std::size_t size = whole_pages(it->second);
-  std::memset(reinterpret_cast<void*>(p), 0xdd, it->second);  // nor what memory holds that was given back
-  s.pool[size].push_back(reinterpret_cast<void*>(p)), s.pooled += size;
-  s.owners.erase(p);
-  s.memory.erase(it);
-  if (s.pooled > kPooled) empty_pool();
-  return injected;
+  if (is_blocked(stream)) return of(stream).work.push_back({[=] { return give_back(p); }, nullptr}), injected;
+  return give_back(p) == kSuccess ? injected : kIllegal;
 }
 Result cuMemGetInfo_v2(std::size_t* left, std::size_t* total) { ENTER(cuMemGetInfo_v2) return *left = kMemory - state().in_use, *total = kMemory, kSuccess; }
 Result cuMemAllocHost_v2(void** p, std::size_t n) { ENTER(cuMemAllocHost_v2) NEEDS(not_while_capturing()) return *p = std::malloc(n), state().pinned.insert(*p), kSuccess; }
 Result cuMemFreeHost(void* p) { ENTER(cuMemFreeHost) flush(); return state().pinned.erase(p) ? (std::free(p), kSuccess) : kIllegal; }
+static void transfer(Stream s, std::function<void()> f) {
+  if (is_blocked(s))
+    of(s).work.push_back({[f] { return f(), kSuccess; }, nullptr});
+  else
+    of(s).transfers.push_back(std::move(f));
+}
 // The host's memory is read and written when the device comes to it: no earlier than at the next call that uses the stream, or waits.
 Result cuMemcpyHtoDAsync_v2(DevicePointer to, const void* from, std::size_t n, Stream s) {
   ENTER(cuMemcpyHtoDAsync_v2)
   NEEDS(may_use(s))
   NEEDS(not_captured(s))
   if (!is_memory(to, n)) return kInvalid;
-  reinterpret_cast<FakeStream*>(s)->transfers.push_back([=] { std::memcpy(reinterpret_cast<void*>(to), from, n); });
+  transfer(s, [=] { std::memcpy(reinterpret_cast<void*>(to), from, n); });
   return kSuccess;
 }
 Result cuMemcpyDtoHAsync_v2(void* to, DevicePointer from, std::size_t n, Stream s) {
@@ -340,7 +442,7 @@ Result cuMemcpyDtoHAsync_v2(void* to, DevicePointer from, std::size_t n, Stream 
   NEEDS(not_captured(s))
   if (!is_memory(from, n)) return kInvalid;
   std::memset(to, 0xee, n);
-  reinterpret_cast<FakeStream*>(s)->transfers.push_back([=] { std::memcpy(to, reinterpret_cast<const void*>(from), n); });
+  transfer(s, [=] { std::memcpy(to, reinterpret_cast<const void*>(from), n); });
   return kSuccess;
 }
 Result cuMemcpyDtoDAsync_v2(DevicePointer to, DevicePointer from, std::size_t n, Stream s) {
@@ -372,6 +474,7 @@ Result cuEventQuery(Event e) {
   ENTER(cuEventQuery)
   if (!state().events.count(e)) return kIllegal;
   flush();
+  if (is_blocked(reinterpret_cast<FakeEvent*>(e)->stream)) return kNotReady;
   return state().busy > 0 && reinterpret_cast<FakeEvent*>(e)->collectives == state().collectives ? (--state().busy, kNotReady) : kSuccess;
 }
 Result cuMemcpyPeerAsync(DevicePointer to, Context, DevicePointer from, Context, std::size_t n, Stream s) {
@@ -437,7 +540,7 @@ Result cuLaunchKernel(Function f, unsigned blocks, unsigned, unsigned, unsigned 
   if (state().skips_kernels && !captures(s)) return kSuccess;
   if (!captures(s)) flush();
   std::vector<DevicePointer> values;
-  if (!captures(s)) {
+  if (!captures(s) && !is_blocked(s)) {
     try {
       fake_cuda::run(reinterpret_cast<void*>(f), blocks, threads, parameters);
     } catch (const std::exception& e) {
@@ -467,26 +570,21 @@ Result cuLaunchKernel(Function f, unsigned blocks, unsigned, unsigned, unsigned 
 Result cuStreamBeginCapture_v2(Stream s, int) {
   ENTER(cuStreamBeginCapture_v2)
   NEEDS(may_use(s))
-  if (state().capturing) return kInvalid;
+  if (captures(s)) return kInvalid;
   flush();
-  state().capturing = new FakeGraph, state().captured = s, state().capturer = std::this_thread::get_id(), state().invalid_capture = false;
+  FakeStream& stream = of(s);
+  stream.capturing = new FakeGraph, stream.capturer = std::this_thread::get_id(), stream.invalid_capture = false;
   return kSuccess;
 }
 Result cuStreamEndCapture(Stream s, Graph* g) {
   ENTER_TO_DESTROY(cuStreamEndCapture)
-  if (!state().capturing || !captures(s)) return kInvalid;
-  if (state().capturer != std::this_thread::get_id()) return kWrongThread;
+  if (!captures(s)) return kInvalid;
+  FakeStream& stream = of(s);
+  if (stream.capturer != std::this_thread::get_id()) return kWrongThread;
   *g = nullptr;
-  if (state().invalid_capture) {
-    delete state().capturing;
-    state().capturing = nullptr;
-    return kCaptureInvalidated;
-  }
-  if (injected == kSuccess)
-    *g = reinterpret_cast<Graph>(state().capturing), state().graphs.insert(*g);
-  else
-    delete state().capturing;
-  state().capturing = nullptr;
+  std::unique_ptr<FakeGraph> captured(std::exchange(stream.capturing, nullptr));
+  if (stream.invalid_capture) return kCaptureInvalidated;
+  if (injected == kSuccess) *g = reinterpret_cast<Graph>(captured.release()), state().graphs.insert(*g);
   return injected;
 }
 Result cuGraphInstantiateWithFlags(GraphExec* e, Graph g, unsigned long long) {
@@ -500,9 +598,8 @@ Result cuGraphLaunch(GraphExec e, Stream s) {
   NEEDS(may_use(s))
   flush();
   if (!state().execs.count(e)) return kIllegal;
-  for (auto& f : reinterpret_cast<FakeGraph*>(e)->work)
-    if (const Result r = f(); r != kSuccess) return r;
-  return kSuccess;
+  for (const Work& w : reinterpret_cast<FakeGraph*>(e)->work) of(s).work.push_back(w);
+  return progress();
 }
 Result cuGraphExecDestroy(GraphExec e) {
   ENTER_TO_DESTROY(cuGraphExecDestroy)

@@ -3,7 +3,9 @@
 #include <algorithm>
 #include <cstdint>
 #include <cstring>
+#include <functional>
 #include <map>
+#include <memory>
 #include <set>
 #include <string>
 #include <vector>
@@ -32,6 +34,7 @@ struct Call {
   std::size_t count;
   int type, op, peer;
   FakeComm* comm;
+  Stream stream;
 };
 
 struct Split {
@@ -144,6 +147,18 @@ int run_clique(std::vector<Call> group) {
   return 0;
 }
 
+/// Carries a clique's calls out when all streams come to them.
+template <class Join>
+int join_clique(Join join, const std::vector<Call>& group) {
+  std::vector<Stream> streams;
+  for (const Call& c : group)
+    if (std::find(streams.begin(), streams.end(), c.stream) == streams.end()) streams.push_back(c.stream);
+  int status = 0;
+  const auto done = std::make_shared<int>(0);
+  status = join(streams.data(), static_cast<int>(streams.size()), new std::function<int()>([group, done] { return *done = run_clique(group); }));
+  return *done != 0 ? *done : status != 0 ? kInvalidUsage : 0;
+}
+
 int add(const char* name, Call c) {
   if (const int r = counted().enter(name)) return r;
   if (!comms.count(c.comm)) return 4;
@@ -209,6 +224,8 @@ int ncclCommSplit(nccl::Comm c, int color, int key, nccl::Comm* made, void*) {
 }
 int ncclCommAbort(nccl::Comm c) {
   const int injected = counted().enter("ncclCommAbort");
+  static const auto abort_collectives = fake_cuda::driver_function<void()>("fake_cuda_abort_collectives");
+  abort_collectives();
   return comms.erase(of(c)) ? injected : 4;
 }
 int ncclCommGetAsyncError(nccl::Comm, int* status) { ENTER(ncclCommGetAsyncError) return *status = async_error, async_error = 0, 0; }
@@ -222,30 +239,31 @@ int ncclGroupEnd() {
   splits.clear();
   ENTER(ncclGroupEnd)
   static const auto flush = fake_cuda::driver_function<void()>("fake_cuda_collective");
-  flush();
+  static const auto join = fake_cuda::driver_function<int(const Stream*, int, std::function<int()>*)>("fake_cuda_join");
+  if (!split.empty()) flush();
   if (!split.empty())
     if (const int status = run_splits(split)) return status;
   for (auto& [clique, group] : by_clique)
-    if (const int status = run_clique(group)) return status;
+    if (const int status = join_clique(join, group)) return status;
   return 0;
 }
-int ncclAllReduce(const void* in, void* out, std::size_t n, int type, int op, nccl::Comm c, Stream) {
-  return add("ncclAllReduce", {What::reduce, in, out, n, type, op, 0, of(c)});
+int ncclAllReduce(const void* in, void* out, std::size_t n, int type, int op, nccl::Comm c, Stream stream) {
+  return add("ncclAllReduce", {What::reduce, in, out, n, type, op, 0, of(c), stream});
 }
-int ncclAllGather(const void* in, void* out, std::size_t n, int type, nccl::Comm c, Stream) {
-  return add("ncclAllGather", {What::gather, in, out, n, type, 0, 0, of(c)});
+int ncclAllGather(const void* in, void* out, std::size_t n, int type, nccl::Comm c, Stream stream) {
+  return add("ncclAllGather", {What::gather, in, out, n, type, 0, 0, of(c), stream});
 }
-int ncclReduceScatter(const void* in, void* out, std::size_t n, int type, int op, nccl::Comm c, Stream) {
-  return add("ncclReduceScatter", {What::scatter, in, out, n, type, op, 0, of(c)});
+int ncclReduceScatter(const void* in, void* out, std::size_t n, int type, int op, nccl::Comm c, Stream stream) {
+  return add("ncclReduceScatter", {What::scatter, in, out, n, type, op, 0, of(c), stream});
 }
-int ncclBroadcast(const void* in, void* out, std::size_t n, int type, int root, nccl::Comm c, Stream) {
-  return add("ncclBroadcast", {What::broadcast, in, out, n, type, 0, root, of(c)});
+int ncclBroadcast(const void* in, void* out, std::size_t n, int type, int root, nccl::Comm c, Stream stream) {
+  return add("ncclBroadcast", {What::broadcast, in, out, n, type, 0, root, of(c), stream});
 }
-int ncclSend(const void* in, std::size_t n, int type, int peer, nccl::Comm c, Stream) {
-  return add("ncclSend", {What::send, in, nullptr, n, type, 0, peer, of(c)});
+int ncclSend(const void* in, std::size_t n, int type, int peer, nccl::Comm c, Stream stream) {
+  return add("ncclSend", {What::send, in, nullptr, n, type, 0, peer, of(c), stream});
 }
-int ncclRecv(void* out, std::size_t n, int type, int peer, nccl::Comm c, Stream) {
-  return add("ncclRecv", {What::receive, nullptr, out, n, type, 0, peer, of(c)});
+int ncclRecv(void* out, std::size_t n, int type, int peer, nccl::Comm c, Stream stream) {
+  return add("ncclRecv", {What::receive, nullptr, out, n, type, 0, peer, of(c), stream});
 }
 
 }  // extern "C"

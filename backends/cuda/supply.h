@@ -1,0 +1,63 @@
+// Where the arrays of a mapped program lie that is to be replayed: what one run of it allocates on its devices is written down, and given
+// at the same places to the runs that follow.
+#pragma once
+#include <cstdint>
+#include <map>
+#include <utility>
+#include <vector>
+
+#include "backends/cuda/device.h"
+
+namespace weft::detail::cuda {
+
+/// While a device has one (GpuDevice::supply), its new arrays are noted by it, or lie where it says. Used under the device's order().
+class Supply {
+ public:
+  enum class Mode { noting, giving, capturing };
+  struct Piece {
+    std::size_t bytes = 0;
+    DevicePointer at = 0;  ///< in the run that was noted
+    int born = 0, died = -1;
+    bool result = false;
+    std::int64_t offset = 0;  ///< of one that is no result: in the program's own memory
+  };
+  /// What one run has allocated on a device, in order.
+  using Pieces = std::vector<Piece>;
+
+  explicit Supply(std::vector<GpuDevice*> devices);
+  Supply(std::vector<GpuDevice*> devices, const std::vector<Pieces>& known, std::vector<std::vector<DevicePointer>> places, bool capturing);
+  ~Supply();
+  Supply(const Supply&) = delete;
+  Supply& operator=(const Supply&) = delete;
+
+  Mode mode() const { return mode_; }
+  /// Where the device's next array lies; it has been allocated at `noted`, if this one only takes notes.
+  DevicePointer take(const GpuDevice& device, std::size_t bytes, DevicePointer noted);
+  void released(const GpuDevice& device, DevicePointer p);
+  /// The run needs the host's memory, or a look at values: it can't be replayed.
+  void needs_host() { repeatable_ = false; }
+  void launched() { ++launches_; }
+  void communicated(bool first_group, std::int64_t bytes);
+
+  bool repeatable() const;
+  const std::vector<Pieces>& pieces() const { return pieces_; }
+  int collectives() const { return collectives_; }
+  std::int64_t moved_bytes() const { return moved_bytes_; }
+
+ private:
+  std::size_t number_of(const GpuDevice& device) const;
+
+  const std::vector<GpuDevice*> devices_;
+  Mode mode_ = Mode::noting;
+  std::vector<Pieces> pieces_;
+  std::vector<std::vector<DevicePointer>> places_;
+  std::vector<std::size_t> next_;
+  bool repeatable_ = true;
+  int events_ = 0, launches_ = 0, collectives_ = 0;
+  std::int64_t moved_bytes_ = 0;
+};
+
+/// Places in one piece of memory for what is no result; its size.
+std::int64_t place_pieces(Supply::Pieces& pieces);
+
+}  // namespace weft::detail::cuda
