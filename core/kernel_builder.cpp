@@ -90,16 +90,37 @@ V infinite_quotient(KernelBuilder& k, V a, V b, V quotient) {
 }
 }  // namespace
 
+namespace {
+/// Powers of 2 that bring an operand of a quotient away from the ends of the type's range.
+struct QuotientScale {
+  V factor, inverse;
+  QuotientScale(KernelBuilder& k, V z) {
+    const V re = k.abs(k.real(z)), im = k.abs(k.imag(z)), size = k.max(re, im);
+    const bool wide = size.dtype == float64;
+    const auto number = [&](double v) { return k.constant(size.dtype, v); };
+    const double up = wide ? 0x1p120 : 0x1p48;
+    const V is_large = k.gt(size, number(wide ? 0x1p1020 : 0x1p124)), is_small = k.lt(size, number(wide ? 0x1p-900 : 0x1p-70));
+    const auto choose = [&](double if_large, double if_small) {
+      return k.select(is_large, number(if_large), k.select(is_small, number(if_small), number(1)));
+    };
+    factor = choose(0x1p-4, up), inverse = choose(0x1p4, 1 / up);
+  }
+};
+}  // namespace
+
 V KernelBuilder::div(V a, V b) {
   if (!a.dtype.is_complex()) return arithmetic(ScalarOp::div, {a, b});
-  // Smith, Algorithm 116: Complex division, 1962. Divides by the divisor's larger part, so that squares don't overflow.
-  const V ar = real(a), ai = imag(a), br = real(b), bi = imag(b);
+  // Smith, Algorithm 116: Complex division, 1962, which divides by the divisor's larger part so that squares don't overflow; scaled before,
+  // as sums overflow too and small ratios lose their places (Baudin and Smith, A robust complex division in Scilab, 2012).
+  const QuotientScale of_a(*this, a), of_b(*this, b);
+  const V ar = mul(real(a), of_a.factor), ai = mul(imag(a), of_a.factor), br = mul(real(b), of_b.factor), bi = mul(imag(b), of_b.factor);
   const V real_is_larger = ge(abs(br), abs(bi));
   const V large = select(real_is_larger, br, bi), small = select(real_is_larger, bi, br);
   const V x = select(real_is_larger, ar, ai), y = select(real_is_larger, ai, ar);
   const V zero = constant(br.dtype, 0);
   const V ratio = select(eq(large, zero), zero, div(small, large)), scale = add(large, mul(small, ratio));
-  const V re = div(add(x, mul(y, ratio)), scale), im = div(sub(y, mul(x, ratio)), scale);
+  const V scaled_back = mul(of_b.factor, of_a.inverse);
+  const V re = mul(div(add(x, mul(y, ratio)), scale), scaled_back), im = mul(div(sub(y, mul(x, ratio)), scale), scaled_back);
   return infinite_quotient(*this, a, b, pair(re, select(real_is_larger, im, neg(im))));
 }
 

@@ -1,4 +1,6 @@
 // Addition, multiplication, division, minimum and maximum.
+#include <algorithm>
+
 #include "core/elementwise.h"
 #include "core/ops/elementwise.h"
 #include "core/ops/promotion.h"
@@ -99,6 +101,10 @@ struct Div : Binary<Div> {
     if constexpr (is_integer_type<T>) {
       if (y == 0) return static_cast<T>(-1);
       if (std::is_signed_v<T> && y == static_cast<T>(-1)) return wrapping_neg(x);
+    }
+    if constexpr (is_complex_storage<T>) {
+      // Sums of two parts overflow before the quotient does.
+      if (std::max(std::abs(x.real()), std::abs(x.imag())) > 0x1p1020) return x * 0x1p-4 / y * 0x1p4;
     }
     return static_cast<T>(x / y);
   }

@@ -1,12 +1,15 @@
-// Functions of complex numbers by formulas on their parts, for elementwise lowering.
+// Functions of complex numbers by formulas on their parts, for elementwise lowering. Infinities, zeros and NaN give what annex G of ISO C
+// says, signs that it leaves open included as glibc has them.
 #pragma once
 #include "core/kernel_builder.h"
 
 namespace weft::detail {
 
 KernelValue complex_exp(KernelBuilder& b, KernelValue z);
+KernelValue complex_expm1(KernelBuilder& b, KernelValue z);
 /// The principal branch: log of the modulus, and the angle.
 KernelValue complex_log(KernelBuilder& b, KernelValue z);
+KernelValue complex_log1p(KernelBuilder& b, KernelValue z);
 /// The root with a real part that is not negative.
 KernelValue complex_sqrt(KernelBuilder& b, KernelValue z);
 KernelValue complex_sin(KernelBuilder& b, KernelValue z);

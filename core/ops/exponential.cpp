@@ -7,6 +7,7 @@
 #include "core/ops/elementwise.h"
 #include "core/ops/promotion.h"
 #include "core/ops/stop_gradient.h"
+#include "core/ops/wrapping.h"
 #include "core/trace.h"
 
 namespace weft {
@@ -30,7 +31,10 @@ struct Exp2 : Unary<Exp2> {
   static std::complex<double> ref(std::complex<double> z) { return std::exp(z * std::numbers::ln2); }
   static Array partial(const Array& t, const Array&, const Array& y) { return std::numbers::ln2 * (t * y); }
   static V kernel(KernelBuilder& b, V x) { return b.math(MathFunction::exp2, x); }
-  static V complex_kernel(KernelBuilder& b, V z) { return complex_exp(b, b.mul(z, b.constant(z.dtype, std::numbers::ln2))); }
+  static V complex_kernel(KernelBuilder& b, V z) {
+    const V ln2 = b.constant(z.dtype.real_part(), std::numbers::ln2);
+    return complex_exp(b, b.complex(b.mul(b.real(z), ln2), b.mul(b.imag(z), ln2)));
+  }
 };
 struct Expm1 : Unary<Expm1> {
   static constexpr std::string_view name = "expm1", doc = "exp(x) - 1, accurate near 0.";
@@ -38,16 +42,12 @@ struct Expm1 : Unary<Expm1> {
   static double ref(double x) { return std::expm1(x); }
   static std::complex<double> ref(std::complex<double> z) {
     const double half = std::sin(z.imag() / 2);
-    return {std::expm1(z.real()) * std::cos(z.imag()) - 2 * half * half, std::exp(z.real()) * std::sin(z.imag())};
+    const double im = z.imag() == 0 ? z.imag() : std::exp(z.real()) * std::sin(z.imag());
+    return {std::expm1(z.real()) * std::cos(z.imag()) - 2 * half * half, im};
   }
   static Array partial(const Array& t, const Array&, const Array& y) { return t * (y + 1); }
   static V kernel(KernelBuilder& b, V x) { return b.math(MathFunction::expm1, x); }
-  static V complex_kernel(KernelBuilder& b, V z) {
-    const V re = b.real(z), im = b.imag(z), half = b.math(MathFunction::sin, b.mul(im, b.constant(im.dtype, 0.5)));
-    const V product = b.mul(b.math(MathFunction::expm1, re), b.math(MathFunction::cos, im));
-    return b.complex(b.sub(product, b.mul(b.constant(im.dtype, 2), b.mul(half, half))),
-                     b.mul(b.math(MathFunction::exp, re), b.math(MathFunction::sin, im)));
-  }
+  static V complex_kernel(KernelBuilder& b, V z) { return complex_expm1(b, z); }
 };
 struct Log : Unary<Log> {
   static constexpr std::string_view name = "log", doc = "Natural logarithm.";
@@ -64,15 +64,12 @@ struct Log1p : Unary<Log1p> {
   static constexpr Domain domain{-0.9, 4};
   static double ref(double x) { return std::log1p(x); }
   static std::complex<double> ref(std::complex<double> z) {
+    if (!(std::abs(z.real()) < 0.5 && std::abs(z.imag()) < 0.5)) return std::log(1. + z);
     return {0.5 * std::log1p(z.real() * (2 + z.real()) + z.imag() * z.imag()), std::atan2(z.imag(), 1 + z.real())};
   }
   static Array partial(const Array& t, const Array& x, const Array&) { return t / (x + 1); }
   static V kernel(KernelBuilder& b, V x) { return b.math(MathFunction::log1p, x); }
-  static V complex_kernel(KernelBuilder& b, V z) {
-    const V re = b.real(z), im = b.imag(z), excess = b.fma(re, b.add(b.constant(re.dtype, 2), re), b.mul(im, im));
-    return b.complex(b.mul(b.constant(re.dtype, 0.5), b.math(MathFunction::log1p, excess)),
-                     b.math(MathFunction::atan2, im, b.add(b.constant(re.dtype, 1), re)));
-  }
+  static V complex_kernel(KernelBuilder& b, V z) { return complex_log1p(b, z); }
 };
 struct Logistic : Unary<Logistic> {
   static constexpr std::string_view name = "logistic", doc = "1 / (1 + exp(-x)).";
@@ -113,13 +110,6 @@ struct Cbrt : Unary<Cbrt> {
   static V kernel(KernelBuilder& b, V x) { return b.math(MathFunction::cbrt, x); }
 };
 
-template <class T>
-T multiply_wrapping(T a, T b) {
-  if constexpr (std::is_integral_v<T>)
-    return static_cast<T>(static_cast<std::uint64_t>(a) * static_cast<std::uint64_t>(b));
-  else
-    return a * b;
-}
 /// By squaring; `one` and `multiply` say what is multiplied.
 template <class T, class Multiply>
 T power_by_squaring(T base, unsigned exponent, T one, Multiply&& multiply) {
@@ -138,7 +128,7 @@ T power_by_squaring(T base, unsigned exponent, T one, Multiply&& multiply) {
 struct Square : Unary<Square> {
   static constexpr std::string_view name = "square", doc = "x * x.";
   static constexpr unsigned dtypes = kNumber;
-  static auto ref(auto x) { return multiply_wrapping(x, x); }
+  static auto ref(auto x) { return wrapping_mul(x, x); }
   static Array partial(const Array& t, const Array& x, const Array&) { return t * (2 * x); }
   static constexpr bool kernel_takes_complex = true;
   static V kernel(KernelBuilder& b, V x) { return b.mul(x, x); }
@@ -162,7 +152,7 @@ struct IntegerPow : Unary<IntegerPow> {
   static unsigned magnitude(int y) { return y < 0 ? 0u - static_cast<unsigned>(y) : static_cast<unsigned>(y); }
   template <class T>
   static T ref(T x, const Params& p) {
-    const T power = power_by_squaring(x, magnitude(p.y), T(1), [](T a, T b) { return multiply_wrapping(a, b); });
+    const T power = power_by_squaring(x, magnitude(p.y), T(1), [](T a, T b) { return wrapping_mul(a, b); });
     if constexpr (std::is_integral_v<T>)
       return power;
     else

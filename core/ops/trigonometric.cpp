@@ -13,7 +13,11 @@ using V = KernelValue;
 struct Sin : Unary<Sin> {
   static constexpr std::string_view name = "sin", doc = "Sine.";
   static constexpr unsigned dtypes = kInexact;
-  static auto ref(auto x) { return std::sin(x); }
+  static double ref(double x) { return std::sin(x); }
+  static std::complex<double> ref(std::complex<double> z) {
+    const std::complex<double> y = std::sinh(std::complex<double>(-z.imag(), z.real()));
+    return {y.imag(), -y.real()};
+  }
   static Array partial(const Array& t, const Array& x, const Array&) { return t * weft::cos(x); }
   static V kernel(KernelBuilder& b, V x) { return b.math(MathFunction::sin, x); }
   static V complex_kernel(KernelBuilder& b, V z) { return complex_sin(b, z); }
