@@ -126,3 +126,42 @@ TEST_CASE("a difference is told from what rounding makes") {
   CHECK(differing(whole, x, {array({1, 2})}, {array({1, 2})}) == "");
   CHECK(differing(whole, x, {array({1, 3})}, {array({1, 2})}) != "");
 }
+
+namespace {
+std::string difference(const Jaxpr& j, const Arrays& x, const Array& got) {
+  return differing(j, x, {got}, tools::run_on("interp", "f", j, x));
+}
+}  // namespace
+
+TEST_CASE("a product that overflows may be finite in a sum, NaN of complex numbers, 0 as a reciprocal: beside it, faults are seen") {
+  const float inf = std::numeric_limits<float>::infinity(), nan = std::numeric_limits<float>::quiet_NaN(), huge = 0x1p100f;
+  const Jaxpr sum =
+      parse("{ lambda ; a:f32[2,2] b:f32[2,2]. let c:f32[2,2] = mul a b; d:f32[2] = reduce_sum[axes=(1,) out_sharding=None] c in (d,) }");
+  const Arrays terms{array({{huge, -huge}, {1.f, 2.f}}), array({{huge, huge}, {3.f, 4.f}})};
+  CHECK(difference(sum, terms, array({0.f, 11.f})) == "");
+  CHECK(difference(sum, terms, array({nan, 11.f})) == "");
+  CHECK(difference(sum, terms, array({0.f, 11.001f})) != "");
+  CHECK(difference(sum, terms, array({nan, nan})) != "");
+  CHECK(difference(sum, terms, array({nan, inf})) != "");
+
+  const Jaxpr product = parse("{ lambda ; a:c64[2] b:c64[2]. let c:c64[2] = mul a b in (c,) }");
+  const Arrays factors{complex(array({huge, 1.f}), array({-huge, 0.f})), complex(array({huge, 2.f}), array({-huge, 1.f}))};
+  CHECK(difference(product, factors, complex(array({nan, 2.f}), array({-inf, 1.f}))) == "");
+  CHECK(difference(product, factors, complex(array({nan, 2.f}), array({-inf, 1.001f}))) != "");
+  CHECK(difference(product, factors, complex(array({nan, 2.f}), array({-inf, nan}))) != "");
+  // A real factor: the imaginary part does not overflow, and stays.
+  const Arrays scaled{complex(array({huge, 1.f}), array({1.f, 0.f})), complex(array({huge, 2.f}), array({0.f, 1.f}))};
+  CHECK(difference(product, scaled, complex(array({nan, 2.f}), array({huge, 1.f}))) == "");
+  CHECK(difference(product, scaled, complex(array({inf, 2.f}), array({nan, 1.f}))) != "");
+
+  for (const std::string type : {"f32", "c64"}) {
+    const Jaxpr reciprocal = parse("{ lambda ; a:" + type + "[3]. let b:" + type + "[3] = integer_pow[y=-2] a; c:" + type +
+                                   "[3] = mul a b; d:" + type + "[3] = mul a c in (d,) }");
+    const auto of = [&](float a, float b, float c) { return convert(array({a, b, c}), type == "f32" ? float32 : complex64); };
+    const Arrays x{of(0x1.8p64f, 0x1p62f, 2.f)};
+    CHECK(difference(reciprocal, x, of(0.f, 1.f, 1.f)) == "");
+    CHECK(difference(reciprocal, x, of(1.f, 1.f, 1.f)) == "");
+    CHECK(difference(reciprocal, x, of(0.f, 0.f, 1.f)) != "");
+    CHECK(difference(reciprocal, x, of(0.f, 1.f, 1.001f)) != "");
+  }
+}

@@ -8,6 +8,7 @@
 #include <string_view>
 
 #include "backends/interp/interp.h"
+#include "core/constructors.h"
 #include "core/elementwise.h"
 #include "core/host.h"
 #include "core/numpy.h"
@@ -157,24 +158,66 @@ Array too_large(const Array& x, const Array& result, const Eqn& e, Random& rando
   return convert(where(terms > largest(x.dtype()), where(isfinite(sums), infinity, std::nan("")), sums), result.dtype());
 }
 
+bool is_product(const Primitive& op) { return op.name == "mul" || op.name == "square" || op.name == "integer_pow"; }
+double exponent_of(const Eqn& e) {
+  if (e.op->name != "integer_pow") return 2;
+  const Array two[] = {full(Shape{}, 2., float64)};
+  const Aval out[] = {two[0].aval()};
+  return std::log2(interpret_eqn(*e.op, e.params, two, out, 0, e.loc)[0].item<double>());
+}
+Array moduli(const Array& part) { return abs(convert(part, float64)); }
+
+/// A product that is too much for its type. Fused with a sum it is finite half way; of complex numbers, parts are infinite, or NaN as the
+/// difference of two infinities; and its reciprocal is 0, not a number below the smallest normal one.
+Array overflowed(const Eqn& e, const std::vector<Array>& in, const Array& x, Random& random) {
+  if (!x.dtype().is_inexact()) return x;
+  const double limit = largest(x.dtype().real_part()), power = exponent_of(e), infinity = std::numeric_limits<double>::infinity();
+  if (power < 0) {
+    const Array size = x.dtype().is_complex() ? maximum(moduli(real(in[0])), moduli(imag(in[0]))) : moduli(in[0]);
+    return where(2 * pow(size, -power) > limit, 0, x);
+  }
+  if (!x.dtype().is_complex()) {
+    Array finite = isfinite(in[0]);
+    if (in.size() > 1) finite = finite & isfinite(in[1]);
+    return where(isinf(x) & finite, convert(where(x > 0, limit, -limit), x.dtype()), x);
+  }
+  Array re_terms, im_terms;
+  if (power == 2) {
+    const Array &a = in[0], &b = in.back();
+    const Array ar = moduli(real(a)), ai = moduli(imag(a)), br = moduli(real(b)), bi = moduli(imag(b));
+    re_terms = maximum(ar * br, ai * bi), im_terms = maximum(ar * bi, ai * br);
+  } else {
+    re_terms = im_terms = 2 * pow(maximum(moduli(real(in[0])), moduli(imag(in[0]))), power);
+  }
+  const double sign = random.chance(0.5) ? infinity : -infinity;
+  const auto part = [&](const Array& p, const Array& terms) {
+    return where(terms > limit, convert(where(isnan(p), sign, std::nan("")), p.dtype()), p);
+  };
+  return complex(part(real(x), re_terms), part(imag(x), im_terms));
+}
+
 struct Disturb final : Hook {
-  Disturb(std::uint64_t seed, bool all) : random(seed), conversions(all) {}
+  Disturb(std::uint64_t seed, bool large, bool all) : random(seed), overflows(large), conversions(all) {}
   void before(const Eqn& e, std::vector<Array>& operands) override {
     exact = keeps_integers(*e.op) && std::all_of(operands.begin(), operands.end(), small_integers);
     if (adds_up(*e.op) && !exact)
       for (Array& x : operands) x = disturb(x, random);
-    if (e.op->name == "reduce_sum") summed = operands[0];
+    if (e.op->name == "reduce_sum" || is_product(*e.op)) operands_before = operands;
     if (compares(*e.op) && random.chance(0.5)) operands[1] = nearly_equal(operands[0], operands[1]);
   }
   void after(const Eqn& e, std::vector<Array>& results) override {
     if (exact && std::all_of(results.begin(), results.end(), small_integers)) return;
     if (!is_exact(*e.op) || (conversions && e.op->name == "convert_element_type"))
       for (Array& x : results) x = disturb(x, random);
-    if (e.op->name == "reduce_sum") results[0] = too_large(summed, results[0], e, random);
+    if (!overflows) return;
+    // Half of what may happen only, as a later one may undo it.
+    if (random.chance(0.5)) return;
+    if (e.op->name == "reduce_sum") results[0] = too_large(operands_before[0], results[0], e, random);
+    if (is_product(*e.op)) results[0] = overflowed(e, operands_before, results[0], random);
   }
   Random random;
-  Array summed;
-  bool conversions, exact = false;
+  std::vector<Array> operands_before;
+  bool overflows, conversions, exact = false;
 };
 
 }  // namespace
@@ -211,8 +254,8 @@ std::vector<Array> all_values(const Jaxpr& program, std::span<const Array> input
   return interpret_with(none, with_outputs(program, outputs), inputs);
 }
 
-std::vector<Array> disturbed(const Jaxpr& program, std::span<const Array> inputs, std::uint64_t seed, bool conversions) {
-  Disturb hook(seed, conversions);
+std::vector<Array> disturbed(const Jaxpr& program, std::span<const Array> inputs, std::uint64_t seed, bool overflows, bool conversions) {
+  Disturb hook(seed, overflows, conversions);
   return interpret_with(hook, program, inputs);
 }
 
