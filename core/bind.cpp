@@ -116,8 +116,7 @@ std::vector<Array> bind_primitive(const Primitive& op, ParamsRef params, std::sp
     if (std::optional<std::vector<Array>> noted = add_noted_eqn(*target, op, params, inputs, out, loc)) return std::move(*noted);
     if (!config.debug_key_reuse) return target->add_eqn(op, std::move(params), inputs, out, loc);
     std::vector<Array> results = target->add_eqn(op, params, inputs, out, loc);
-    if (inputs.size() == 1 && results.size() == 1 && avals[0].dtype.is_key() && out[0].dtype.is_key())
-      note_key_part(op, *params, inputs[0], results[0]);
+    note_key_eqn(op, params, inputs, results);
     return results;
   }
   return host().execute(op, params, inputs, out, loc);

@@ -12,6 +12,7 @@
 #include "core/ops/call.h"
 #include "core/ops/control.h"
 #include "core/trace.h"
+#include "core/value_numbers.h"
 
 namespace weft::detail {
 namespace {
@@ -76,20 +77,22 @@ struct TraceUses {
   std::map<Var, std::pair<TracedKeys, std::vector<std::int64_t>>> parts;
   std::map<std::pair<TracedKeys, std::int64_t>, Use> traced;
   std::map<std::uint64_t, Use> values;
+  ValueNumbers numbers;
 };
 TraceUses& uses_of(Trace& now) {
   thread_local std::vector<TraceUses> all;
   std::erase_if(all, [](const TraceUses& u) { return !u.trace->live(); });
   const auto uses = std::find_if(all.begin(), all.end(), [&](const TraceUses& u) { return u.trace.get() == &now; });
-  return uses != all.end() ? *uses : *all.insert(all.end(), TraceUses{Ref<Trace>(&now), {}, {}, {}});
+  return uses != all.end() ? *uses : *all.insert(all.end(), TraceUses{Ref<Trace>(&now), {}, {}, {}, {}});
 }
 
 void note_in_trace(Trace& now, const Array& keys, const Positions& which, const std::string& user, SourceLoc loc) {
   TraceUses& uses = uses_of(now);
   if (const TracedArray* t = as_traced(keys)) {
-    TracedKeys whole{t->trace.get(), t->var};
+    const Var var = t->trace.get() == &now ? uses.numbers.first(t->var) : t->var;
+    TracedKeys whole{t->trace.get(), var};
     std::set<std::int64_t> elements;
-    const auto part = t->trace.get() == &now ? uses.parts.find(t->var) : uses.parts.end();
+    const auto part = t->trace.get() == &now ? uses.parts.find(var) : uses.parts.end();
     for (std::size_t i = 0; i < which.size(); ++i)
       if (which[i])
         elements.insert(part != uses.parts.end() ? part->second.second[i] : which.size() > kMostParts ? 0 : static_cast<std::int64_t>(i));
@@ -179,17 +182,21 @@ std::vector<Positions> used_keys(const Jaxpr& j) {
 
 void note_key_use(const Array& key, const std::string& user, SourceLoc loc) { note(key, all_of(key.aval()), user, loc); }
 
-void note_key_part(const Primitive& op, const ParamsBase& params, const Array& keys, const Array& part) {
-  const TracedArray *whole = as_traced(keys), *t = as_traced(part);
+void note_key_eqn(const Primitive& op, const ParamsRef& params, std::span<const Array> inputs, std::span<const Array> results) {
+  const TracedArray* t = results.empty() ? nullptr : as_traced(results[0]);
   if (!t) return;
-  std::vector<std::int64_t> from = moved_from(op, params, keys.aval(), part.aval());
-  if (from.empty()) return;
   Trace& now = *t->trace;
   TraceUses& uses = uses_of(now);
+  uses.numbers.note(now, op, params, inputs, results);
+  if (inputs.size() != 1 || results.size() != 1 || !inputs[0].dtype().is_key() || !results[0].dtype().is_key()) return;
+  const Array& keys = inputs[0];
+  std::vector<std::int64_t> from = moved_from(op, *params, keys.aval(), results[0].aval());
+  if (from.empty()) return;
   TracedKeys root{};
-  if (whole) {
-    root = {whole->trace.get(), whole->var};
-    if (const auto found = uses.parts.find(whole->var); whole->trace.get() == &now && found != uses.parts.end()) {
+  if (const TracedArray* whole = as_traced(keys)) {
+    const bool here = whole->trace.get() == &now;
+    root = {whole->trace.get(), here ? uses.numbers.first(whole->var) : whole->var};
+    if (const auto found = uses.parts.find(root.second); here && found != uses.parts.end()) {
       root = found->second.first;
       for (std::int64_t& i : from) i = found->second.second[static_cast<std::size_t>(i)];
     }

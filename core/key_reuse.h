@@ -11,8 +11,9 @@ namespace weft::detail {
 /// value anywhere in the process, a traced one in the function that is being traced.
 void note_key_use(const Array& key, const std::string& user, SourceLoc loc);
 
-/// Notes that `part`, which is traced, holds some of `keys`, moved by an operation: `keys(0)` twice is one key.
-void note_key_part(const Primitive& op, const ParamsBase& params, const Array& keys, const Array& part);
+/// Notes a traced equation: its results may hold some of its operand's keys, moved (`keys(0)` twice is one key), or what an equation
+/// before it gave (`keys(i)` twice, for a traced i).
+void note_key_eqn(const Primitive& op, const ParamsRef& params, std::span<const Array> inputs, std::span<const Array> results);
 
 /// Notes a use of each of the program's constants and inputs that it gives to a sampler.
 void note_key_uses(const Jaxpr& program, std::span<const Array> inputs, const std::string& user, SourceLoc loc);

@@ -98,6 +98,36 @@ TEST_CASE("a key of an array of keys that a traced function uses twice") {
   CHECK_NOTHROW(cond(Array(true), [](Array k) { return draw(k(0)); }, [](Array k) { return draw(k(0)); }, random::split(fresh(), 2)));
 }
 
+TEST_CASE("a key that is cut out at a traced position, or folded with a traced number, twice") {
+  const On on;
+  const std::vector<std::string> reused{"normal", "used before, by normal at", "key_reuse.cpp"};
+  const auto two = [](Array a, Array b) { return draw(a) + draw(b); };
+  const auto of = [](auto f) { return [f](Array k) { return jit(f)(random::split(k, 4), Array(1), Array(2)); }; };
+  CHECK(reports([&] { of([&](Array k, Array i, Array) { return two(k(i), k(i)); })(fresh()); }, reused));
+  CHECK(reports([&] { of([&](Array k, Array i, Array j) { return two(k(i + j), k(i + j)); })(fresh()); }, reused));
+  CHECK(reports([&] { of([&](Array k, Array i, Array) { return two(take(k, i), take(k, i)); })(fresh()); }, reused));
+  CHECK(reports([&] { of([&](Array k, Array i, Array) { return two(random::fold_in(k(0), i), random::fold_in(k(0), i)); })(fresh()); },
+                reused));
+  const Array captured = random::split(fresh(), 3);
+  CHECK(reports([&] { jit([&](Array i) { return two(captured(i), captured(i)); })(Array(1)); }, reused));
+  const auto in_loop = [&](Array k) {
+    return fori_loop(0, 3, [=](Array i, Array x) { return x + random::normal(k(i)) + random::normal(k(i)); }, 0.f);
+  };
+  CHECK(reports([&] { in_loop(random::split(fresh(), 3)); }, reused));
+
+  CHECK_NOTHROW(of([&](Array k, Array i, Array j) { return two(k(i), k(j)); })(fresh()));
+  CHECK_NOTHROW(of([&](Array k, Array i, Array) { return two(k(i), k(i + 1)); })(fresh()));
+  CHECK_NOTHROW(of([&](Array k, Array i, Array) { return two(random::fold_in(k(0), i), random::fold_in(k(1), i)); })(fresh()));
+  CHECK_NOTHROW(of([&](Array k, Array i, Array) { return two(random::fold_in(k(i), 1), random::fold_in(k(i), 2)); })(fresh()));
+  CHECK_NOTHROW(of([&](Array k, Array i, Array) {
+    return cond(i > 0, [=] { return draw(k(i)); }, [=] { return draw(k(i)); });
+  })(fresh()));
+  CHECK_NOTHROW(of([&](Array k, Array i, Array) { return hessian([=](Array x) { return sum(x * checkpoint(draw)(k(i))); })(1.f); })(fresh()));
+  CHECK_NOTHROW(jit([&](Array k) {
+    return fori_loop(0, 3, [=](Array i, Array x) { return x + random::normal(k(i)); }, 0.f);
+  })(random::split(fresh(), 3)));
+}
+
 TEST_CASE("a call of a function that samples uses its key") {
   const On on;
   const auto drawn = jit(draw);
