@@ -80,6 +80,7 @@ const void* fixed_memory(const FixedPointer& f) {
 CpuExecutable::CpuExecutable(const Jaxpr& j, const CompileOptions& options)
     : name_(options.name), donated_(options.donated), program_(form_program(simplify(j), {native_vector_bytes(), true}, options.donated)) {
   for (const Kernel& k : program_.kernels) schedules_.push_back(make_schedule(k, native_vector_bytes()));
+  const ProductPreparation preparation;
   for (const ProductStep& p : program_.products) products_.push_back(make_product(p));
   add_opaque(program_);
   const auto quality = [](double slack) { return slack > kWorthGoodCode ? CodeQuality::good : CodeQuality::quick; };

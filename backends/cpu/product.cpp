@@ -3,9 +3,10 @@
 #include <algorithm>
 #include <array>
 #include <cstring>
+#include <future>
+#include <mutex>
 #include <string_view>
 
-#include "backends/cpu/background.h"
 #include "backends/cpu/dnnl_tools.h"
 #include "core/error.h"
 #include "runtime/thread_pool.h"
@@ -13,20 +14,28 @@
 namespace weft::detail {
 namespace {
 
+/// The one preparation of the process, once it has begun.
+struct Preparing {
+  std::mutex mutex;
+  std::shared_future<void> done;
+};
+Preparing& preparing() {
+  static auto& only = *new Preparing;
+  return only;
+}
+
 /// oneDNN makes the code of some of its products when the first of them runs, which takes it tens of milliseconds: have it do that while
 /// the rest of the program is compiled.
 void prepare_products() {
-  static const bool begun = [] {
-    in_background([] {
-      forbid_library_threads();
-      constexpr int n = 16;
-      const std::array<float, n * n> a{};
-      std::array<float, n * n> out{};
-      dnnl_sgemm('N', 'N', n, n, n, 1, a.data(), n, a.data(), n, 0, out.data(), n);
-    });
-    return true;
-  }();
-  (void)begun;
+  const std::lock_guard lock(preparing().mutex);
+  if (preparing().done.valid()) return;
+  preparing().done = std::async(std::launch::async, [] {
+    forbid_library_threads();
+    constexpr int n = 16;
+    const std::array<float, n * n> a{};
+    std::array<float, n * n> out{};
+    dnnl_sgemm('N', 'N', n, n, n, 1, a.data(), n, a.data(), n, 0, out.data(), n);
+  });
 }
 
 bool is_gemm(const dnnl::matmul::primitive_desc& d) { return std::string_view(d.impl_info_str()).starts_with("gemm"); }
@@ -148,6 +157,15 @@ class LibraryProduct final : public Product {
 };
 
 }  // namespace
+
+ProductPreparation::~ProductPreparation() {
+  std::shared_future<void> done;
+  {
+    const std::lock_guard lock(preparing().mutex);
+    done = preparing().done;
+  }
+  if (done.valid()) done.wait();
+}
 
 std::unique_ptr<Product> make_product(const ProductStep& p) {
   try {
