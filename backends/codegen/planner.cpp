@@ -5,6 +5,7 @@
 
 #include "backends/codegen/cost.h"
 #include "core/ops/dot.h"
+#include "core/ops/dot_expand.h"
 #include "core/ops/movement.h"
 #include "core/ops/reduce.h"
 #include "core/ops/scatter.h"
@@ -142,13 +143,14 @@ bool KernelPlanner::needs_memory(const Eqn& e, int operand) const {
     case Kind::dot: {
       if (j_.avals[e.outputs[0]].dtype.is_bool()) return true;
       // An element is read once for each of the other operand's free elements.
-      const double other = static_cast<double>(j_.avals[e.outputs[0]].size()) * 1.0 /
-                           std::max<double>(1, static_cast<double>(j_.aval(e.inputs[static_cast<std::size_t>(operand)]).size()));
+      const Aval avals[] = {j_.aval(e.inputs[0]), j_.aval(e.inputs[1])}, &other = avals[1 - operand];
+      const std::vector<int> free = dot_free_dims(params_as<DotParams>(*e.params).dimension_numbers, 1 - operand, other.ndim());
+      const bool again = std::any_of(free.begin(), free.end(), [&](int d) { return other.shape[d] > 1; });
       const Atom a = e.inputs[static_cast<std::size_t>(operand)];
       const int by = defined_by_[a.var()];
       if (by < 0 || !injective_[static_cast<std::size_t>(by)]) return true;
       const Kind k = j_.eqns[static_cast<std::size_t>(by)].op->kind;
-      return other > 1 && k != Kind::movement;
+      return again && (k != Kind::movement || (operand == 1 && worth_turning(e, avals) && is_turned(a.var())));
     }
     case Kind::scatter:
       return !is_kernel_scatter(e);

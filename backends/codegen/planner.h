@@ -76,6 +76,7 @@ class KernelPlanner {
   void choose_roots();
   void name_outputs();
   bool needs_memory(const Eqn& reader, int operand) const;
+  bool is_turned(Var v) const;
   bool product_is_kernel(const Eqn& e) const;
   bool is_library_dtype(DType a, DType b, DType out) const;
   bool is_kernel_scatter(const Eqn& e) const;

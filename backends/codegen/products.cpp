@@ -44,6 +44,19 @@ bool KernelPlanner::product_is_kernel(const Eqn& e) const {
   return m < 4 || n < 4 || k < 4 || m * n * k <= kLibraryAbove;
 }
 
+/// Whether neighbours along the last dimension, along which vectors of products go, lie apart in the memory that movements read them from.
+bool KernelPlanner::is_turned(Var v) const {
+  const Aval& a = j_.avals[v];
+  if (a.ndim() == 0 || a.dtype.is_complex() || a.shape.back() * a.dtype.itemsize() < target_.vector_bytes) return false;
+  Dag dag;
+  std::vector<NodeId> at;
+  for (const std::int64_t size : a.shape) at.push_back(dag.index_dim(dag.add_dim(size)));
+  MovementReader reader(j_, defined_by_, is_root_, dag);
+  Expressions(j_, defined_by_, dag, reader, 1000).at(Atom::var(v), at);
+  std::int64_t stride = 0;
+  return reader.reads == 1 && reader.plain && (!dag.stride(reader.position, a.ndim() - 1, stride) || stride != 1);
+}
+
 bool KernelPlanner::try_library_product(const Eqn& e) {
   const DotDimensions& dims = params_as<DotParams>(*e.params).dimension_numbers;
   Dag dag;

@@ -150,7 +150,9 @@ class Simplifier {
     }
     if (e.op->kind == Kind::dot) {
       const Aval avals[] = {aval(in[0]), aval(in[1])};
-      if (const std::optional<Jaxpr> expansion = expand_dot(e, avals)) return run(expansion->data(), std::move(in), loc);
+      std::optional<Jaxpr> expansion = expand_dot(e, avals);
+      if (!expansion) expansion = turn_dot(e, avals);
+      if (expansion) return run(expansion->data(), std::move(in), loc);
     }
     if (e.op->kind == Kind::cumulative) {
       const Aval avals[] = {aval(in[0])};

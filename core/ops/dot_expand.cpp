@@ -1,5 +1,6 @@
 #include "core/ops/dot_expand.h"
 
+#include <algorithm>
 #include <array>
 #include <numeric>
 
@@ -12,6 +13,9 @@
 
 namespace weft::detail {
 namespace {
+
+constexpr std::int64_t kFewElements = 8;
+constexpr std::int64_t kShortSum = 256;  // bytes; longer sums are as fast along vectors, which are added up at their end
 
 /// Batch dimensions, then free ones, those of the other operand left out.
 Array batch_and_free(const Array& x, const DotDimensions& dims, std::size_t k) {
@@ -43,6 +47,37 @@ std::optional<Jaxpr> expand_dot(const Eqn& eqn, std::span<const Aval> in) {
     std::iota(first.begin(), first.end(), 0), std::iota(second.begin(), second.end(), 0);
     for (int d = num_batch; d < operands[1].ndim(); ++d) second.push_back(shape.size()), shape.push_back(operands[1].shape()[d]);
     return std::vector<Array>{broadcast_in_dim(operands[0], shape, first, {}) * broadcast_in_dim(operands[1], shape, second, {})};
+  });
+}
+
+bool worth_turning(const Eqn& dot, std::span<const Aval> in) {
+  const DotDimensions& dims = params_as<DotParams>(*dot.params).dimension_numbers;
+  const auto elements = [&](std::size_t k, const std::vector<int>& list) {
+    std::int64_t n = 1;
+    for (int d : list) n *= in[k].shape[d];
+    return n;
+  };
+  if (in[1].dtype.is_complex() || in[1].dtype.is_bool()) return false;
+  for (std::size_t k = 0; k < 2; ++k)
+    if (elements(k, dot_free_dims(dims, static_cast<int>(k), in[k].ndim())) < kFewElements) return false;
+  return elements(1, dims.contracting[1]) * in[1].dtype.itemsize() <= kShortSum;
+}
+
+std::optional<Jaxpr> turn_dot(const Eqn& eqn, std::span<const Aval> in) {
+  const auto& [dims, preferred] = params_as<DotParams>(*eqn.params);
+  const int ndim = in[1].ndim();
+  const std::vector<int>& summed = dims.contracting[1];
+  if (std::find(summed.begin(), summed.end(), ndim - 1) == summed.end() || !worth_turning(eqn, in)) return {};
+  std::vector<int> permutation = dims.batch[1];
+  permutation.insert(permutation.end(), summed.begin(), summed.end());
+  for (int d : dot_free_dims(dims, 1, ndim)) permutation.push_back(d);
+  DotParams turned{dims, preferred};
+  std::iota(turned.dimension_numbers.batch[1].begin(), turned.dimension_numbers.batch[1].end(), 0);
+  std::iota(turned.dimension_numbers.contracting[1].begin(), turned.dimension_numbers.contracting[1].end(),
+            static_cast<int>(dims.batch[1].size()));
+  return trace_jaxpr({"dot_general", {in.begin(), in.end()}, {}}, [&](std::span<const Array> x) {
+    const Array operands[] = {x[0], permute(x[1], permutation, eqn.loc)};
+    return bind_primitive(*eqn.op, make_params(turned), operands, eqn.loc);
   });
 }
 

@@ -1,0 +1,45 @@
+// Products in kernels whose second operand has to be turned.
+#include <doctest/doctest.h>
+
+#include "tests/backends/agree.h"
+
+using namespace weft;
+using namespace weft::test;
+
+namespace {
+bool has(const std::string& text, const char* part) { return text.find(part) != std::string::npos; }
+}  // namespace
+
+TEST_CASE("turned products: the second operand of short sums is read in order") {
+  const Arrays rows = {values({4, 40, 32}, 1), values({4, 48, 32}, 2)}, long_rows = {values({4, 40, 300}, 1), values({4, 48, 300}, 2)};
+  for (const auto& f : {+[](Xs x) { return Arrays{einsum("bij,bkj->bik", x[0], x[1])}; },
+                        +[](Xs x) { return Arrays{matmul(x[0], transpose(x[1], {0, 2, 1}))}; }}) {
+    // Its rows are laid across lanes once, before all rows of the first operand are multiplied with them.
+    CHECK(has(same(f, rows), " scratch, 32 read, 32 written"));
+    CHECK_FALSE(has(same(f, long_rows), " scratch"));
+  }
+  same([](Xs x) { return Arrays{nn::softmax(matmul(x[0], transpose(x[1], {0, 2, 1})) / 4.f, -1)}; }, rows);
+  const Array heads = values({2, 40, 3 * 64}, 3);
+  const auto attention = [](Xs x) {
+    const std::vector<Array> parts = split(x[0], 3, -1);
+    const auto by_head = [](const Array& a) { return transpose(reshape(a, {2, 40, 2, 32}), {0, 2, 1, 3}); };
+    const Array q = by_head(parts[0]), k = by_head(parts[1]), v = by_head(parts[2]);
+    return Arrays{matmul(nn::softmax(matmul(q, transpose(k, {0, 1, 3, 2})), -1), v)};
+  };
+  same(attention, {heads});
+  const auto slope = [&](Xs x) { return Arrays{grad([&](const Array& y) { return sum(sin(attention({y})[0])); })(x[0])}; };
+  same(slope, {heads}, 1e-4);
+}
+
+TEST_CASE("turned products: of all types, in any order of the dimensions, with long and short sums") {
+  for (const DType t : {float64, float16, bfloat16, int32, uint8, complex64})
+    for (const std::int64_t k : {1, 7, 33, 300}) {
+      CAPTURE(t.name());
+      CAPTURE(k);
+      const Arrays x = {convert(values({3, 9, k}, 1) * 4.f, t), convert(values({17, k, 3}, 2) * 4.f, t)};
+      const double tolerance = t == bfloat16 ? 0.1 : t == float16 ? 1e-2 : 1e-4;
+      same([](Xs a) { return Arrays{einsum("bij,kjb->bik", a[0], a[1])}; }, x, tolerance);
+      same([](Xs a) { return Arrays{einsum("bij,kjb->bki", a[0], a[1])}; }, x, tolerance);
+      same([](Xs a) { return Arrays{einsum("bij,kjb->ik", a[0], a[1])}; }, x, tolerance);
+    }
+}
