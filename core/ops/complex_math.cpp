@@ -98,6 +98,17 @@ V complex_log1p(KernelBuilder& b, V z) {
   const V is_near = b.bit_and(b.lt(b.abs(re), half), b.lt(b.abs(im), half));
   return log_with_excess(b, b.complex(b.add(number(b, re, 1), re), im), is_near, excess);
 }
+V complex_pow(KernelBuilder& b, V x, V y) {
+  const V log = complex_log(b, x), re = b.real(y), im = b.imag(y), zero = number(b, re, 0), one = number(b, re, 1);
+  const V nan = number(b, re, std::numeric_limits<double>::quiet_NaN());
+  // A real exponent's imaginary part is 0 also beside infinities.
+  const auto times_im = [&](V part) { return b.select(is_zero(b, im), zero, b.mul(im, part)); };
+  const V power =
+      complex_exp(b, b.complex(b.sub(b.mul(re, b.real(log)), times_im(b.imag(log))), b.add(b.mul(re, b.imag(log)), times_im(b.real(log)))));
+  const V positive = b.gt(re, zero), of_zero = b.complex(b.select(positive, zero, nan), b.select(positive, zero, nan));
+  const V nothing = b.bit_and(is_zero(b, re), is_zero(b, im)), x_zero = b.bit_and(is_zero(b, b.real(x)), is_zero(b, b.imag(x)));
+  return b.select(nothing, b.complex(one, zero), b.select(x_zero, of_zero, power));
+}
 V complex_sqrt(KernelBuilder& b, V z) {
   const V given_im = b.imag(z);
   const Magnitude m(b, b.real(z), given_im);

@@ -10,6 +10,8 @@ KernelValue complex_expm1(KernelBuilder& b, KernelValue z);
 /// The principal branch: log of the modulus, and the angle.
 KernelValue complex_log(KernelBuilder& b, KernelValue z);
 KernelValue complex_log1p(KernelBuilder& b, KernelValue z);
+/// x to the y: 1 where y is 0; NaN where x is 0 and y's real part is not positive.
+KernelValue complex_pow(KernelBuilder& b, KernelValue x, KernelValue y);
 /// The root with a real part that is not negative.
 KernelValue complex_sqrt(KernelBuilder& b, KernelValue z);
 KernelValue complex_sin(KernelBuilder& b, KernelValue z);

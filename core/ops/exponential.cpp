@@ -1,4 +1,5 @@
 // Exponentials, logarithms, powers and roots.
+#include <limits>
 #include <numbers>
 
 #include "core/elementwise.h"
@@ -192,8 +193,13 @@ struct Pow : Binary<Pow> {
   }
   static double ref(double x, double y) { return std::pow(x, y); }
   static std::complex<double> ref(std::complex<double> x, std::complex<double> y) {
-    if (x == 0.) return y == 0. ? 1. : 0.;
-    return y.imag() == 0 ? std::pow(x, y.real()) : std::pow(x, y);
+    const double nan = std::numeric_limits<double>::quiet_NaN();
+    if (y == 0.) return 1.;
+    if (x == 0.) return y.real() > 0 ? std::complex<double>(0.) : std::complex<double>(nan, nan);
+    if (x.imag() == 0 && x.real() > 0 && y.imag() == 0) return std::pow(x.real(), y.real());
+    const std::complex<double> l = std::log(x);
+    if (y.imag() == 0) return std::exp(y.real() * l);
+    return std::exp(wrapping_mul(y, l));
   }
   static void reference(const ReferenceContext& c) {
     if (!c.in[1].aval.dtype.is_integer()) return Binary::reference(c);
@@ -227,9 +233,7 @@ struct Pow : Binary<Pow> {
   }
   static V complex_kernel(KernelBuilder& b, V x, V y) {
     if (y.dtype.is_integer()) y = b.convert(y, x.dtype);
-    const V zero = b.constant(x.dtype, 0), one = b.constant(x.dtype, 1);
-    const V power = complex_exp(b, b.mul(y, complex_log(b, x)));
-    return b.select(b.eq(x, zero), b.select(b.eq(y, zero), one, zero), power);
+    return complex_pow(b, x, y);
   }
 };
 

@@ -3,6 +3,7 @@
 #include <doctest/doctest.h>
 #include <weft/weft.h>
 
+#include <algorithm>
 #include <array>
 #include <cmath>
 #include <complex>
@@ -182,6 +183,30 @@ TEST_CASE("exponentials times small sines do not overflow before them") {
     const std::vector<Complex> narrow = run("cpu", op, complex64, {{z}}), wide = run("cpu", op, complex128, {{op[0] == 'e' ? -w : w}});
     CHECK(narrow[0].real() == doctest::Approx(f(z).real()).epsilon(1e-5));
     CHECK(wide[0].real() == doctest::Approx(f(op[0] == 'e' ? -w : w).real()).epsilon(1e-12));
+  }
+}
+
+TEST_CASE("complex powers of zeros, infinities and NaN, as JAX and NumPy have them") {
+  std::vector<Complex> bases, exponents;
+  for (const Complex& x : corner_points())
+    for (const Complex y : {Complex{0, 0}, {1, 0}, {2, 0}, {0.5, 0}, {-1, 0}, {-0.5, 0}, {1, 1}, {0, 1}, {-2, 0.5}})
+      bases.push_back(x), exponents.push_back(y);
+  for (const DType dtype : {complex64, complex128}) {
+    const std::vector<Complex> want = run("interp", "pow", dtype, {bases, exponents}), got = run("cpu", "pow", dtype, {bases, exponents});
+    const double tolerance = dtype == complex64 ? 1e-6 : 1e-14;
+    for (std::size_t i = 0; i < bases.size(); ++i) {
+      const std::string title = std::string(dtype.name()) + " number " + std::to_string(i);
+      // Infinities have the signs of an angle's sine and cosine, whose last place may decide about them.
+      const auto same = [&](double a, double b) {
+        return (std::isinf(a) && std::isinf(b)) || Wanted{b}.is(a, tolerance * std::max(1., std::abs(want[i])));
+      };
+      CHECK_MESSAGE((same(got[i].real(), want[i].real()) && same(got[i].imag(), want[i].imag())),
+                    title << ": " << bases[i] << " to the " << exponents[i] << " is " << got[i] << ", wanted " << want[i]);
+      if (exponents[i] == 0.) CHECK_MESSAGE(want[i] == 1., title);
+      if (bases[i] == 0. && exponents[i].real() > 0) CHECK_MESSAGE(want[i] == 0., title);
+      if (bases[i] == 0. && exponents[i] != 0. && exponents[i].real() <= 0)
+        CHECK_MESSAGE((std::isnan(want[i].real()) && std::isnan(want[i].imag())), title);
+    }
   }
 }
 
