@@ -81,7 +81,10 @@ CpuExecutable::CpuExecutable(const Jaxpr& j, const CompileOptions& options)
     : name_(options.name), donated_(options.donated), program_(form_program(simplify(j), {native_vector_bytes(), true}, options.donated)) {
   for (const Kernel& k : program_.kernels) schedules_.push_back(make_schedule(k, native_vector_bytes()));
   const ProductPreparation preparation;
-  for (const ProductStep& p : program_.products) products_.push_back(make_product(p));
+  products_.resize(program_.products.size());
+  parallel_for(static_cast<std::int64_t>(products_.size()), [&](std::int64_t i) {
+    products_[static_cast<std::size_t>(i)] = make_product(program_.products[static_cast<std::size_t>(i)]);
+  });
   add_opaque(program_);
   const auto quality = [](double slack) { return slack > kWorthGoodCode ? CodeQuality::good : CodeQuality::quick; };
   Qualities qualities;

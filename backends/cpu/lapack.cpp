@@ -7,13 +7,26 @@
 #define lapack_complex_float std::complex<float>
 #define lapack_complex_double std::complex<double>
 #include <lapacke.h>
+#include <sys/stat.h>
 
 #include <algorithm>
 #include <cmath>
 #include <vector>
 
+extern "C" __attribute__((weak)) int blas_thread_shutdown_();  // in no header of OpenBLAS
+
 namespace weft::detail::lapack {
 namespace {
+
+// OpenBLAS starts a thread for every processor when it is loaded; they look for work for a tenth of a second, and that is when a program
+// compiles and first runs. As weft never gives them any they are ended; OpenBLAS starts them again for whoever does. Only where the process
+// has no other threads: one of those might be in OpenBLAS just now.
+void end_library_threads() {
+  struct stat tasks{};
+  if (&blas_thread_shutdown_ == nullptr || stat("/proc/self/task", &tasks) != 0) return;
+  if (static_cast<int>(tasks.st_nlink) - 2 == openblas_get_num_threads()) blas_thread_shutdown_();
+}
+[[maybe_unused]] const bool ended = (end_library_threads(), true);
 
 void use_one_thread() {
   static const bool done = (openblas_set_num_threads(1), true);
@@ -92,8 +105,8 @@ bool lu(T* a, int m, int n, std::int32_t* pivots) {
   std::vector<T> columns(area(m, n));
   transpose(a, m, n, columns.data());
   std::vector<lapack_int> from_one(static_cast<std::size_t>(std::min(m, n)));
-  // A positive code tells of a zero on the diagonal of U: the factors are right none the less. The form without a check for NaN: as in JAX a
-  // NaN goes where elimination takes it.
+  // A positive code tells of a zero on the diagonal of U: the factors are right none the less. The form without a check for NaN: as in JAX
+  // a NaN goes where elimination takes it.
   if (Routines<T>::getrf(LAPACK_COL_MAJOR, m, n, columns.data(), m, from_one.data()) < 0) return false;
   transpose(columns.data(), n, m, a);
   std::transform(from_one.begin(), from_one.end(), pivots, [](lapack_int p) { return static_cast<std::int32_t>(p - 1); });

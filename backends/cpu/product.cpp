@@ -123,7 +123,8 @@ class LibraryProduct final : public Product {
         const std::int64_t rest = cut(p.batch[0].size, 1);
         piece.batch[0].size = piece_, last.batch[0].size = rest;
         step_a_ = p.batch[0].stride_a * piece_, step_b_ = p.batch[0].stride_b * piece_, step_out_ = p.batch[0].stride_out * piece_;
-      } else if (p.m >= p.n) {
+      } else if (p.m >= p.n || (wanted == 2 && p.m >= 128 && p.n <= 4 * p.m)) {
+        // Rows rather than columns: what lies between other columns oneDNN leaves to its older kind of product.
         const std::int64_t rest = cut(p.m, 64);
         piece.m = piece_, last.m = rest;
         step_a_ = p.a_row * piece_, step_out_ = p.out_row * piece_;

@@ -1,5 +1,7 @@
 #include "runtime/thread_pool.h"
 
+#include <sys/stat.h>
+
 #include <atomic>
 #include <stdexcept>
 #include <thread>
@@ -7,6 +9,20 @@
 #include "tests/runtime/devices.h"
 
 using namespace weft::detail;
+
+namespace {
+
+int threads_of_process() {
+  struct stat tasks {};
+  return stat("/proc/self/task", &tasks) == 0 ? static_cast<int>(tasks.st_nlink) - 2 : 0;
+}
+[[maybe_unused]] const int threads_before_main = threads_of_process();
+
+}  // namespace
+
+#ifndef __SANITIZE_THREAD__  // which has a thread of its own
+TEST_CASE("a program that is linked with the library has no threads but its own before main") { CHECK(threads_before_main == 1); }
+#endif
 
 TEST_CASE("every index is run once") {
   for (std::int64_t n : {0, 1, 2, 7, 1000}) {
