@@ -59,7 +59,12 @@ struct alignas(64) Account {
 struct Pool {
   std::mutex mutex;
   std::array<FreeBlock*, kSmallClasses> small{};
-  std::array<std::vector<void*>, kClasses> large;
+  struct Kept {
+    void* block;
+    std::uint64_t since;
+  };
+  std::array<std::vector<Kept>, kClasses> large;  // of each class: since when, oldest first
+  std::uint64_t clock = 0;
   char* slab = nullptr;
   std::size_t slab_left = 0;
   std::atomic<std::int64_t> cached{0};  // of large blocks
@@ -88,7 +93,7 @@ void* Pool::large_block(int c) {
     std::lock_guard lock(mutex);
     auto& blocks = large[static_cast<std::size_t>(c)];
     if (!blocks.empty()) {
-      void* p = blocks.back();
+      void* p = blocks.back().block;
       blocks.pop_back();
       cached.fetch_sub(static_cast<std::int64_t>(class_bytes(c)), std::memory_order_relaxed);
       return p;
@@ -126,14 +131,16 @@ FreeBlock* Pool::small_blocks(int c, int count) {
   return chain;
 }
 
+// What has lain about longest goes first: a program that now works with other sizes must not lose these to those of before.
 void Pool::trim(std::int64_t keep) {
-  for (int c = kClasses - 1; c >= 0 && cached.load(std::memory_order_relaxed) > keep; --c) {
-    auto& blocks = large[static_cast<std::size_t>(c)];
-    while (!blocks.empty() && cached.load(std::memory_order_relaxed) > keep) {
-      std::free(blocks.back());
-      blocks.pop_back();
-      cached.fetch_sub(static_cast<std::int64_t>(class_bytes(c)), std::memory_order_relaxed);
-    }
+  while (cached.load(std::memory_order_relaxed) > keep) {
+    std::vector<Kept>* oldest = nullptr;
+    for (std::vector<Kept>& blocks : large)
+      if (!blocks.empty() && (!oldest || blocks.front().since < oldest->front().since)) oldest = &blocks;
+    if (!oldest) return;
+    std::free(oldest->front().block);
+    oldest->erase(oldest->begin());
+    cached.fetch_sub(static_cast<std::int64_t>(class_bytes(static_cast<int>(oldest - large.data()))), std::memory_order_relaxed);
   }
 }
 
@@ -237,7 +244,7 @@ void release_host(void* p, std::size_t bytes, int device) noexcept {
   all.total.fetch_sub(size, std::memory_order_relaxed);
   std::lock_guard lock(all.mutex);
   try {
-    all.large[static_cast<std::size_t>(c)].push_back(p);
+    all.large[static_cast<std::size_t>(c)].push_back({p, ++all.clock});
     all.cached.fetch_add(size, std::memory_order_relaxed);
   } catch (...) {
     std::free(p);

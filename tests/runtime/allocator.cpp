@@ -14,8 +14,8 @@ using namespace weft::test;
 
 TEST_CASE("blocks are aligned, of their size, and apart from each other") {
   std::vector<std::pair<char*, std::size_t>> blocks;
-  for (std::size_t bytes : {std::size_t{0}, std::size_t{1}, std::size_t{64}, std::size_t{65}, std::size_t{500}, std::size_t{513}, std::size_t{4096},
-                            std::size_t{40000}, std::size_t{1} << 20, (std::size_t{3} << 20) + 7}) {
+  for (std::size_t bytes : {std::size_t{0}, std::size_t{1}, std::size_t{64}, std::size_t{65}, std::size_t{500}, std::size_t{513},
+                            std::size_t{4096}, std::size_t{40000}, std::size_t{1} << 20, (std::size_t{3} << 20) + 7}) {
     char* p = static_cast<char*>(allocate_host(bytes, 0));
     CHECK(reinterpret_cast<std::uintptr_t>(p) % kBufferAlignment == 0);
     std::memset(p, static_cast<int>(blocks.size() + 1), bytes);
@@ -41,6 +41,21 @@ TEST_CASE("released blocks are used again") {
   CHECK(host_cached_bytes() == 0);
 }
 
+TEST_CASE("where too much is kept, the oldest goes: a program that goes on with other sizes has its blocks again") {
+  // More than was ever in use before, and never touched.
+  const std::size_t bytes = std::size_t{24} << 20, other = std::size_t{40} << 20;
+  std::vector<void*> blocks;
+  for (int i = 0; i < 64; ++i) blocks.push_back(allocate_host(bytes, 0));
+  for (void* p : blocks) release_host(p, bytes, 0);
+  release_host(allocate_host(other, 0), other, 0);
+  const std::int64_t kept = host_cached_bytes();
+  void* again = allocate_host(other, 0);
+  CHECK(host_cached_bytes() <= kept - static_cast<std::int64_t>(other));
+  release_host(again, other, 0);
+  trim_host_cache();
+  CHECK(host_cached_bytes() == 0);
+}
+
 TEST_CASE("each device's bytes are counted") {
   const AllocatorStats before = host_allocator_stats(5);
   {
@@ -62,7 +77,9 @@ TEST_CASE("each device's bytes are counted") {
 TEST_CASE("foreign memory is given back to whom it belongs") {
   int released = 0;
   float values[2] = {1, 2};
-  { const Ref<Buffer> b(new BorrowedBuffer(values, sizeof values, 0, [](void* n) { ++*static_cast<int*>(n); }, &released)); }
+  {
+    const Ref<Buffer> b(new BorrowedBuffer(values, sizeof values, 0, [](void* n) { ++*static_cast<int*>(n); }, &released));
+  }
   CHECK(released == 1);
 }
 
