@@ -60,6 +60,7 @@ class KernelEmitter {
   // Nests.
   void nest(std::size_t number);
   void reduce(std::size_t number);
+  void fold_rows(std::size_t number);  // emit_rows.cpp
   void repeat(const Repeat& r);
   void store_all(std::size_t number, bool in_reduction);
   void store_all(const std::vector<const Store*>& stores);

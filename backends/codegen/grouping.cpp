@@ -63,7 +63,7 @@ void KernelPlanner::place(int root) {
   Group g;
   g.roots = {root};
   g.outer.emplace_back();
-  for (std::size_t k = 0; k < r.parallel.size(); ++k) {
+  for (std::size_t k = 0; k < (r.by_rows ? 1 : r.parallel.size()); ++k) {
     g.sizes.push_back(r.parallel[k].size);
     g.outer[0].push_back(static_cast<int>(k));
   }
@@ -140,6 +140,9 @@ std::optional<std::vector<int>> KernelPlanner::align(const Group& g, int root) c
   if (!depends) {
     // Beside one another: where the spaces are the same, and something is saved by it.
     const bool small = g.work + r.work() < kSmall;
+    const Root& first = roots_[static_cast<std::size_t>(g.roots[0])];
+    if (first.by_rows && r.by_rows && shares && first.chunks == r.chunks && first.chunk == r.chunk && first.points() == r.points())
+      return std::vector<int>{0};
     if (g.sizes.size() != r.parallel.size()) return small ? std::optional(std::vector<int>(g.sizes.size(), -1)) : std::nullopt;
     bool same = true;
     for (std::size_t k = 0; k < g.sizes.size(); ++k) {
@@ -160,7 +163,7 @@ std::optional<std::vector<int>> KernelPlanner::align(const Group& g, int root) c
 
 bool KernelPlanner::worthwhile(const Group& g, const Root& r, const std::vector<int>& alignment) const {
   double points = 1, inner = 1;
-  bool same = r.parallel.size() == g.sizes.size(), prefix = true;
+  bool same = (r.by_rows ? 1 : r.parallel.size()) == g.sizes.size(), prefix = true;
   int next = 0;
   for (std::size_t k = 0; k < g.sizes.size(); ++k) {
     same &= alignment[k] == static_cast<int>(k);
@@ -172,6 +175,8 @@ bool KernelPlanner::worthwhile(const Group& g, const Root& r, const std::vector<
   const double work = g.work + r.work();
   if (work < kSmall) return true;
   if (points < 64) return false;
+  // The parts of a split fold are made to be computed side by side.
+  if (r.stage == Root::Stage::combine && std::find(g.roots.begin(), g.roots.end(), root_of_[r.partial]) != g.roots.end()) return false;
   // Reading along columns pays only if a column's neighbourhood stays in the cache.
   inner = r.points() / std::max(points, 1.0);
   if (!prefix) return inner * 256 <= kTileBytes;

@@ -13,9 +13,11 @@
 namespace weft::detail {
 namespace {
 
-constexpr double kCheap = 10;                  // recomputing this much per element costs less than storing and reading it
-constexpr std::size_t kMaxNodes = 2000;        // of one root's expression
-constexpr int kMany = 2;                       // so many readers count as any number
+constexpr double kCheap = 10;            // recomputing this much per element costs less than storing and reading it
+constexpr std::size_t kMaxNodes = 2000;  // of one root's expression
+constexpr int kMany = 2;                 // so many readers count as any number
+constexpr std::int64_t kRowChunks = 64;  // into so many pieces rows of large matrices are cut for column folds
+constexpr std::int64_t kLargeBytes = 24 << 20, kMaxColumnBytes = 64 << 10;
 constexpr std::int64_t kSplitAbove = 1 << 16;  // folds of more elements per result are split into chunks
 
 /// Movements whose results' elements are the operand's in the same order, perhaps repeated: their operand is in memory rather than they.
@@ -279,6 +281,14 @@ static std::int64_t chunk_length(std::int64_t length, std::int64_t rest) {
   return wanted;
 }
 
+/// Sums of columns and the like, of more than the caches hold: rows are read in order if each thread takes some of them.
+bool KernelPlanner::is_large_column_fold(const Eqn& e, const Root& r, std::int64_t steps) const {
+  if (r.kind != Root::Kind::fold || r.reduce.size() != 1 || avals_[e.outputs[0]].dtype.is_bool()) return false;
+  const Aval &in = j_.aval(e.inputs[0]), &out = avals_[e.outputs[0]];
+  return params_as<ReduceParams>(*e.params).axes[0] != in.ndim() - 1 && out.size() > 512 && out.bytes() <= kMaxColumnBytes &&
+         steps >= 8 * kRowChunks && in.bytes() >= kLargeBytes;
+}
+
 void KernelPlanner::add_fold(int eqn) {
   const Eqn& e = j_.eqns[static_cast<std::size_t>(eqn)];
   const Aval &in = j_.aval(e.inputs[0]), &out = avals_[e.outputs[0]];
@@ -308,13 +318,15 @@ void KernelPlanner::add_fold(int eqn) {
 
   std::int64_t steps = 1;
   for (std::int64_t s : r.reduce) steps *= s;
-  if (r.kind == Root::Kind::fold && !r.reduce.empty() && steps * out.size() >= kSplitAbove && out.size() <= 512) {
+  const bool by_rows = is_large_column_fold(e, r, steps);
+  if (r.kind == Root::Kind::fold && !r.reduce.empty() && ((steps * out.size() >= kSplitAbove && out.size() <= 512) || by_rows)) {
     const std::int64_t rest = steps / r.reduce[0] * out.size();
-    const std::int64_t chunk = chunk_length(r.reduce[0], rest);
+    const std::int64_t chunk = by_rows ? std::max<std::int64_t>(r.reduce[0] / kRowChunks, 1) : chunk_length(r.reduce[0], rest);
     const std::int64_t chunks = (r.reduce[0] + chunk - 1) / chunk;
     if (chunks > 1) {
       Root parts = r;
       parts.stage = Root::Stage::chunks;
+      parts.by_rows = by_rows;
       parts.chunks = chunks, parts.chunk = chunk, parts.chunk_total = r.reduce[0];
       const DType held = out.dtype == float16 || out.dtype == bfloat16 ? float32 : out.dtype;
       parts.var = static_cast<Var>(avals_.size());

@@ -26,6 +26,7 @@ struct Root {
   Var partial = 0;                     ///< of combine: the partial results
   std::int64_t chunks = 1, chunk = 0;  ///< how many, and of how many steps each (the last may have fewer)
   std::int64_t chunk_total = 0;        ///< steps of all together
+  bool by_rows = false;                ///< of chunks: only the chunks are an outer loop
 
   // The loops: those of the value's dimensions, a dimension perhaps split into several loops (slowest first), and folding ones.
   struct Dim {
@@ -84,6 +85,7 @@ class KernelPlanner {
   void absorb_epilogue(std::size_t eqn);  // epilogues.cpp
   void make_roots();
   void add_fold(int eqn);
+  bool is_large_column_fold(const Eqn& e, const Root& r, std::int64_t steps) const;
   void add_scatter(int eqn);
   void build_alone(Root& r);
   void split_for_reshapes(Root& r);

@@ -12,6 +12,9 @@ namespace {
 constexpr double kForkCycles = 60e3;  // a kernel with less work than this runs on one thread
 constexpr double kTaskCycles = 30e3;  // of a task
 constexpr std::int64_t kMaxLaneScratch = 256 * 1024;
+constexpr int kRows = 8, kColumnVectors = 8;  // of a column fold: rows at a time; columns that registers hold
+constexpr std::int64_t kMaxAccumulators = 64 * 1024;
+constexpr double kBeyondCaches = 24 << 20;  // bytes that are not in the caches when they are needed again
 
 struct Nodes {
   std::vector<NodeId> all;  // of one nest
@@ -241,10 +244,41 @@ class Scheduler {
     return true;
   }
 
+  /// Columns of a matrix that is not in the cache: a few rows at a time, if accumulators of all columns are. Else each row gives a piece of
+  /// a page, which hardware does not prefetch.
+  bool go_by_rows(std::size_t i) {
+    const Nest& t = k_.nests[i];
+    NestSchedule& s = schedule_.nests[i];
+    if (nest_vector_[i] < 0 || t.reduce.size() != 1 || t.reductions.empty() || k_.cost.bytes < kBeyondCaches) return false;
+    if (std::find(t.parallel.begin(), t.parallel.end(), nest_vector_[i]) == t.parallel.end() || runs_singly(t.reduce[0])) return false;
+    std::int64_t points = 1, bytes = 0;
+    for (int d : t.parallel) points *= (size(d) + schedule_.lanes - 1) / schedule_.lanes * schedule_.lanes;
+    for (const Reduction& r : t.reductions) {
+      if (r.kind != Reduction::Kind::fold || r.running || r.dtype.is_bool()) return false;
+      bytes += points * r.dtype.itemsize();
+    }
+    if (std::any_of(t.stores.begin(), t.stores.end(), [](const Store& store) { return store.in_reduction; })) return false;
+    if (points <= kColumnVectors * schedule_.lanes || size(t.reduce[0]) < kRows || bytes > kMaxAccumulators) return false;
+    bool in_order = false;
+    for (NodeId id : nodes_[i].all) {
+      std::int64_t along = 0, down = 0;
+      const Node& n = k_.dag[id];
+      if (n.kind != NodeKind::load || k_.args[static_cast<std::size_t>(n.integer)].scratch) continue;
+      in_order |= k_.dag.stride(n.operands[0], nest_vector_[i], along) && along == 1 && k_.dag.stride(n.operands[0], t.reduce[0], down) &&
+                  down >= size(nest_vector_[i]);
+    }
+    if (!in_order) return false;
+    s.by_rows = true;
+    s.reduce[0].unroll = kRows;
+    s.parallel.back().unroll = 2;
+    return true;
+  }
+
   void unroll() {
     const bool single =
         std::all_of(k_.nests.begin() + 1, k_.nests.end(), [](const Nest& t) { return t.parallel.empty() && t.reduce.empty(); });
     for (std::size_t i = 0; i < k_.nests.size(); ++i) {
+      if (go_by_rows(i)) continue;
       if (tile(i, single && i == 0)) {
         if (single && i == 0) return;
         continue;
@@ -262,29 +296,36 @@ class Scheduler {
     lanes.unroll = repeats ? (all < 60 && size(lanes.dim) >= 2 * schedule_.lanes ? 2 : 1) : by_work(all, lanes);
   }
   /// Where some access is contiguous along another outer loop than the lanes, that loop is unrolled as far as there are lanes: squares of
-  /// elements are turned in registers.
+  /// elements are turned in registers. Where memory is far, the innermost loop is the one along which more is read in order: what is
+  /// written a cache line here and there need not be awaited.
   void turn_squares() {
     const std::int64_t lanes = schedule_.lanes;
     if (k_.nests.size() != 1 || schedule_.vector_dim < 0 || !k_.nests[0].repeats.empty() || !k_.nests[0].parallel.empty() ||
         !k_.nests[0].reduce.empty())
       return;
     if (static_cast<std::int64_t>(nodes_[0].all.size()) * lanes > 1500 || size(schedule_.vector_dim) < lanes) return;
-    int other = -1;
-    const auto look = [&](NodeId position) {
+    int other = -1, loads = 0;
+    const auto look = [&](NodeId position, bool is_load) {
       std::int64_t along = 0, s = 0;
       if (!k_.dag.stride(position, schedule_.vector_dim, along) || (along >= -1 && along <= 2)) return;
       for (const LoopPlan& l : schedule_.outer)
-        if (!l.vector && size(l.dim) >= lanes && k_.dag.stride(position, l.dim, s) && s == 1) other = l.dim;
+        if (!l.vector && size(l.dim) >= lanes && k_.dag.stride(position, l.dim, s) && s == 1) other = l.dim, loads += is_load;
     };
-    for (NodeId id : nodes_[0].all)
-      if (k_.dag[id].kind == NodeKind::load && k_.dag[id].operands[1] < 0) look(k_.dag[id].operands[0]);
-    for (const Store& s : k_.nests[0].stores) look(s.position);
+    int along_lanes = 0;
+    for (NodeId id : nodes_[0].all) {
+      const Node& n = k_.dag[id];
+      if (n.kind != NodeKind::load) continue;
+      if (n.operands[1] < 0) look(n.operands[0], true);
+      std::int64_t s = 0;
+      along_lanes += k_.dag.stride(n.operands[0], schedule_.vector_dim, s) && s == 1;
+    }
+    for (const Store& s : k_.nests[0].stores) look(s.position, false);
     if (other < 0) return;
     std::vector<LoopPlan> loops;
     for (const LoopPlan& l : schedule_.outer)
       if (l.dim != other && !l.vector) loops.push_back(l);
-    loops.push_back({other, static_cast<int>(lanes), false});
     loops.push_back({schedule_.vector_dim, 1, true});
+    loops.insert(loops.end() - (loads > along_lanes && k_.cost.bytes >= kBeyondCaches ? 0 : 1), {other, static_cast<int>(lanes), false});
     schedule_.outer = std::move(loops);
   }
 

@@ -14,6 +14,8 @@ struct LoopPlan {
 };
 struct NestSchedule {
   std::vector<LoopPlan> parallel, reduce;
+  /// The folding loop runs outside of the parallel ones, so that what they read is read in order; accumulators of all points are in memory.
+  bool by_rows = false;
 };
 struct Schedule {
   int lanes = 1;

@@ -286,6 +286,30 @@ TEST_CASE("codegen: large results go past the caches") {
   same([](Xs v) { return std::vector<Array>{v[0] + 1.f, cumsum(v[0] + 1.f, 1)}; }, {x}, 1e-4);
 }
 
+TEST_CASE("codegen: columns of large matrices are folded row by row, in pieces") {
+  // 1537 rows and 4100 columns are no whole number of pieces, nor of vectors.
+  const Array x = samples({1537, 4100}, 1, float32), y = samples({1537, 1}, 2, float32), n = astype(x * 1000, int32);
+  std::string text = same([](Xs v) { return sum(v[0] * v[1], 0); }, {x, y}, 1e-4);
+  CHECK(text.find("nest for i1 < 4100 fold i2 < 24") != std::string::npos);
+  CHECK(calls(text) == 2);
+  same([](Xs v) { return std::vector<Array>{max(v[0], 0), min(v[0], 0), sum(v[0], 0)}; }, {n});
+  // Of what is read once; others that read other rows or columns go on alone.
+  CHECK(calls(same([](Xs v) { return std::vector<Array>{sum(v[0], 0), sum(v[0] * v[0], 0) * 2.f}; }, {x}, 1e-4)) <= 3);
+  same([](Xs v) { return std::vector<Array>{sum(v[0], 0), sum(v[0], 1), v[0] - mean(v[0], 0)}; }, {x}, 1e-4);
+  const Array wide = samples({400, 16, 1000}, 3, float32);
+  same([](Xs v) { return std::vector<Array>{sum(v[0], 0), sum(v[0], 1), sum(v[0], {0, 1}), sum(v[0], {0, 2})}; }, {wide}, 1e-4);
+  same([](Xs v) { return sum(complex(v[0], v[1]), 0); }, {x, y}, 1e-4);
+}
+
+TEST_CASE("codegen: large transposes read in order") {
+  const Array x = samples({2063, 3001}, 1, float32), y = samples({3001, 2063}, 2, float32), z = samples({2048, 1664}, 3, float64);
+  same([](Xs v) { return transpose(v[0]) + 1.f; }, {x});
+  same([](Xs v) { return transpose(v[0]) * v[1]; }, {x, y});
+  same([](Xs v) { return std::vector<Array>{transpose(v[0]) * v[1], v[0] + 1.f}; }, {x, y});
+  same([](Xs v) { return transpose(v[0]) * 2.; }, {z});
+  same([](Xs v) { return transpose(reshape(v[0], {128, 16, 1664}), {1, 2, 0}) * 2.; }, {z});
+}
+
 TEST_CASE("codegen: indices that are computed") {
   const Array x = samples({30, 7}, 1, float32), i = array({3, 29, 0, -1, 12, 12});
   CHECK(calls(same([](Xs v) { return take(v[0], v[1], 0) * 2.f; }, {x, i})) == 1);
