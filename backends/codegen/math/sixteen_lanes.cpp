@@ -51,6 +51,21 @@ class Sixteen {
     return ir_.CreateBinaryIntrinsic(id::copysign, y, x);
   }
 
+  Value* tanh(Value* x) {
+    Value* a = ir_.CreateUnaryIntrinsic(id::fabs, x);
+    // From here on the result is 1 to the last place. The second operand comes out if either is NaN.
+    a = call(id::x86_avx512_min_ps_512, {number(9.02), a, rounding()});
+    // Half octaves from 1/16 on; what is below belongs to the first.
+    Value* above = ir_.CreateSub(bits(a), integer(0x3d800000));
+    Value* at = ir_.CreateLShr(ir_.CreateBinaryIntrinsic(id::smax, above, integer(0)), integer(22));
+    Value* r = sub(a, lookup(tables::tanh_centers, at));
+    const float* const rows[] = {tables::tanh_5, tables::tanh_4, tables::tanh_3, tables::tanh_2, tables::tanh_1};
+    Value* y = lookup(tables::tanh_6, at);
+    for (const float* row : rows) y = fma(y, r, lookup(row, at));
+    y = fma(y, r, ir_.CreateSelect(ir_.CreateFCmpOLT(a, number(0x1.8p-4)), r, lookup(tables::tanh_0, at)));
+    return ir_.CreateBinaryIntrinsic(id::copysign, y, x);
+  }
+
   Value* log(Value* x) { return log_of(x, nullptr); }
 
   Value* log1p(Value* x) {
@@ -121,6 +136,8 @@ Value* sixteen_lane_math(llvm::IRBuilder<>& ir, MathFunction f, Value* x) {
         return s.exp(v);
       case MathFunction::erf:
         return s.erf(v);
+      case MathFunction::tanh:
+        return s.tanh(v);
       case MathFunction::log:
         return s.log(v);
       case MathFunction::log1p:
