@@ -18,18 +18,29 @@ extern "C" __attribute__((weak)) int blas_thread_shutdown_();  // in no header o
 namespace weft::detail::lapack {
 namespace {
 
+int threads_of_process() {
+  struct stat tasks{};
+  return stat("/proc/self/task", &tasks) == 0 ? static_cast<int>(tasks.st_nlink) - 2 : -1;
+}
+void end_library_threads() {
+  if (&blas_thread_shutdown_ != nullptr) blas_thread_shutdown_();
+}
+
 // OpenBLAS starts a thread for every processor when it is loaded; they look for work for a tenth of a second, and that is when a program
 // compiles and first runs. As weft never gives them any they are ended; OpenBLAS starts them again for whoever does. Only where the process
 // has no other threads: one of those might be in OpenBLAS just now.
-void end_library_threads() {
-  struct stat tasks{};
-  if (&blas_thread_shutdown_ == nullptr || stat("/proc/self/task", &tasks) != 0) return;
-  if (static_cast<int>(tasks.st_nlink) - 2 == openblas_get_num_threads()) blas_thread_shutdown_();
-}
-[[maybe_unused]] const bool ended = (end_library_threads(), true);
+[[maybe_unused]] const bool ended = [] {
+  if (threads_of_process() == openblas_get_num_threads()) end_library_threads();
+  return true;
+}();
 
 void use_one_thread() {
-  static const bool done = (openblas_set_num_threads(1), true);
+  static const bool done = [] {
+    const int before = threads_of_process(), others = openblas_get_num_threads() - 1;
+    openblas_set_num_threads(1);  // which starts them, if there are none
+    if (threads_of_process() == before + others) end_library_threads();
+    return true;
+  }();
   static_cast<void>(done);
 }
 

@@ -13,7 +13,7 @@ using namespace weft::detail;
 namespace {
 
 int threads_of_process() {
-  struct stat tasks {};
+  struct stat tasks{};
   return stat("/proc/self/task", &tasks) == 0 ? static_cast<int>(tasks.st_nlink) - 2 : 0;
 }
 [[maybe_unused]] const int threads_before_main = threads_of_process();
@@ -23,6 +23,13 @@ int threads_of_process() {
 #ifndef __SANITIZE_THREAD__  // which has a thread of its own
 TEST_CASE("a program that is linked with the library has no threads but its own before main") { CHECK(threads_before_main == 1); }
 #endif
+
+TEST_CASE("linear algebra leaves no threads behind") {
+  parallel_for(64, [](std::int64_t) {});  // the pool has its threads now
+  const int before = threads_of_process();
+  weft::linalg::svdvals(weft::ones({40, 40})).block_until_ready();
+  CHECK(threads_of_process() == before);
+}
 
 TEST_CASE("every index is run once") {
   for (std::int64_t n : {0, 1, 2, 7, 1000}) {
