@@ -2,6 +2,7 @@
 #include <cmath>
 
 #include "backends/codegen/planner.h"
+#include "core/ops/reduce.h"
 #include "core/ops/scatter.h"
 
 namespace weft::detail {
@@ -175,8 +176,12 @@ bool KernelPlanner::worthwhile(const Group& g, const Root& r, const std::vector<
   const double work = g.work + r.work();
   if (work < kSmall) return true;
   if (points < 64) return false;
-  // The parts of a split fold are made to be computed side by side.
-  if (r.stage == Root::Stage::combine && std::find(g.roots.begin(), g.roots.end(), root_of_[r.partial]) != g.roots.end()) return false;
+  // The parts of a split fold of columns are made to be computed side by side; those of a row lie behind one another.
+  if (r.stage == Root::Stage::combine && std::find(g.roots.begin(), g.roots.end(), root_of_[r.partial]) != g.roots.end()) {
+    const Eqn& e = j_.eqns[static_cast<std::size_t>(r.eqn)];
+    const std::vector<int>& axes = params_as<ReduceParams>(*e.params).axes;
+    if (std::find(axes.begin(), axes.end(), j_.aval(e.inputs[0]).ndim() - 1) == axes.end()) return false;
+  }
   // Reading along columns pays only if a column's neighbourhood stays in the cache.
   inner = r.points() / std::max(points, 1.0);
   if (!prefix) return inner * 256 <= kTileBytes;

@@ -299,6 +299,10 @@ TEST_CASE("codegen: columns of large matrices are folded row by row, in pieces")
   const Array wide = samples({400, 16, 1000}, 3, float32);
   same([](Xs v) { return std::vector<Array>{sum(v[0], 0), sum(v[0], 1), sum(v[0], {0, 1}), sum(v[0], {0, 2})}; }, {wide}, 1e-4);
   same([](Xs v) { return sum(complex(v[0], v[1]), 0); }, {x, y}, 1e-4);
+  // Pieces of rows lie behind one another: their sums stay within a kernel.
+  const Array rows = samples({128, 4096}, 4, float32), columns = samples({8192, 128}, 5, float32);
+  CHECK(calls(same([](Xs v) { return sum(v[0], 1); }, {rows}, 1e-4)) == 1);
+  CHECK(calls(same([](Xs v) { return sum(v[0], 0); }, {columns}, 1e-4)) == 2);
 }
 
 TEST_CASE("codegen: large transposes read in order") {
