@@ -77,7 +77,7 @@ const char* fake_cublaslt_name(int k) {
   return names[k];
 }
 
-int cublasLtCreate(lt::Handle* h) { ENTER(cublasLtCreate) return *h = reinterpret_cast<lt::Handle>(&live), 0; }
+int cublasLtCreate(lt::Handle* h) { ENTER(cublasLtCreate); return *h = reinterpret_cast<lt::Handle>(&live), 0; }
 int cublasLtMatmulDescCreate(lt::Description* d, int compute, int scale) {
   ENTER(cublasLtMatmulDescCreate)
   const bool wide = compute == lt::kCompute64;

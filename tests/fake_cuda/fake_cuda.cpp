@@ -296,29 +296,30 @@ Result cuInit(unsigned) {
   fake_cuda::check_memory_by([](std::uintptr_t p, std::size_t bytes) { return is_memory(p, bytes); });
   return kSuccess;
 }
-Result cuDriverGetVersion(int* v) { ENTER(cuDriverGetVersion) return *v = 13000, kSuccess; }
+Result cuDriverGetVersion(int* v) { ENTER(cuDriverGetVersion); return *v = 13000, kSuccess; }
 Result cuGetErrorName(Result r, const char** name) {
-  switch (r) {
-    case kSuccess: *name = "CUDA_SUCCESS"; break;
-    case kInvalid: *name = "CUDA_ERROR_INVALID_VALUE"; break;
-    case kOutOfMemory: *name = "CUDA_ERROR_OUT_OF_MEMORY"; break;
-    case kNotFound: *name = "CUDA_ERROR_NOT_FOUND"; break;
-    case kLaunchFailed: *name = "CUDA_ERROR_LAUNCH_FAILED"; break;
-    case kIllegalAddress: *name = "CUDA_ERROR_ILLEGAL_ADDRESS"; break;
-    case kInvalidContext: *name = "CUDA_ERROR_INVALID_CONTEXT"; break;
-    case kIllegal: *name = "CUDA_ERROR_INVALID_HANDLE"; break;
-    case kCaptureUnsupported: *name = "CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED"; break;
-    case kCaptureInvalidated: *name = "CUDA_ERROR_STREAM_CAPTURE_INVALIDATED"; break;
-    default: *name = "CUDA_ERROR_UNKNOWN";
-  }
+  static const std::map<Result, const char*> names = {
+      {kSuccess, "CUDA_SUCCESS"},
+      {kInvalid, "CUDA_ERROR_INVALID_VALUE"},
+      {kOutOfMemory, "CUDA_ERROR_OUT_OF_MEMORY"},
+      {kNotFound, "CUDA_ERROR_NOT_FOUND"},
+      {kLaunchFailed, "CUDA_ERROR_LAUNCH_FAILED"},
+      {kIllegalAddress, "CUDA_ERROR_ILLEGAL_ADDRESS"},
+      {kInvalidContext, "CUDA_ERROR_INVALID_CONTEXT"},
+      {kIllegal, "CUDA_ERROR_INVALID_HANDLE"},
+      {kCaptureUnsupported, "CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED"},
+      {kCaptureInvalidated, "CUDA_ERROR_STREAM_CAPTURE_INVALIDATED"},
+  };
+  const auto known = names.find(r);
+  *name = known == names.end() ? "CUDA_ERROR_UNKNOWN" : known->second;
   return kSuccess;
 }
 Result cuGetErrorString(Result, const char** text) { return *text = "as the test wants it", kSuccess; }
-Result cuDeviceGetCount(int* n) { ENTER(cuDeviceGetCount) return *n = num_devices(), kSuccess; }
-Result cuDeviceGet(int* d, int i) { ENTER(cuDeviceGet) return *d = i, i < num_devices() ? kSuccess : kInvalid; }
-Result cuDeviceGetName(char* name, int n, int) { ENTER(cuDeviceGetName) return std::strncpy(name, "Fake GPU", static_cast<std::size_t>(n)), kSuccess; }
-Result cuDeviceTotalMem_v2(std::size_t* n, int) { ENTER(cuDeviceTotalMem_v2) return *n = kMemory, kSuccess; }
-Result cuDeviceGetAttribute(int* v, int what, int) { ENTER(cuDeviceGetAttribute) return *v = what == kAttributeMultiprocessors ? 2 : 0, kSuccess; }
+Result cuDeviceGetCount(int* n) { ENTER(cuDeviceGetCount); return *n = num_devices(), kSuccess; }
+Result cuDeviceGet(int* d, int i) { ENTER(cuDeviceGet); return *d = i, i < num_devices() ? kSuccess : kInvalid; }
+Result cuDeviceGetName(char* name, int n, int) { ENTER(cuDeviceGetName); return std::strncpy(name, "Fake GPU", static_cast<std::size_t>(n)), kSuccess; }
+Result cuDeviceTotalMem_v2(std::size_t* n, int) { ENTER(cuDeviceTotalMem_v2); return *n = kMemory, kSuccess; }
+Result cuDeviceGetAttribute(int* v, int what, int) { ENTER(cuDeviceGetAttribute); return *v = what == kAttributeMultiprocessors ? 2 : 0, kSuccess; }
 Result cuDevicePrimaryCtxRetain(Context* c, int d) {
   ENTER(cuDevicePrimaryCtxRetain)
   ++state().contexts;
@@ -329,7 +330,7 @@ Result cuDevicePrimaryCtxRelease_v2(int) {
   --state().contexts;
   return injected;
 }
-Result cuCtxSetCurrent(Context c) { ENTER(cuCtxSetCurrent) return current = c, kSuccess; }
+Result cuCtxSetCurrent(Context c) { ENTER(cuCtxSetCurrent); return current = c, kSuccess; }
 Result cuStreamCreate(Stream* s, unsigned) {
   ENTER(cuStreamCreate)
   if (!current) return kInvalidContext;
@@ -380,8 +381,8 @@ Result cuEventSynchronize(Event e) {
   const Stream s = reinterpret_cast<FakeEvent*>(e)->stream;
   return s ? arrives(s) : kSuccess;
 }
-Result cuDeviceGetDefaultMemPool(MemoryPool* p, int d) { ENTER(cuDeviceGetDefaultMemPool) return *p = reinterpret_cast<MemoryPool>(static_cast<std::intptr_t>(d + 1)), kSuccess; }
-Result cuMemPoolSetAttribute(MemoryPool, int, void*) { ENTER(cuMemPoolSetAttribute) return kSuccess; }
+Result cuDeviceGetDefaultMemPool(MemoryPool* p, int d) { ENTER(cuDeviceGetDefaultMemPool); return *p = reinterpret_cast<MemoryPool>(static_cast<std::intptr_t>(d + 1)), kSuccess; }
+Result cuMemPoolSetAttribute(MemoryPool, int, void*) { ENTER(cuMemPoolSetAttribute); return kSuccess; }
 Result cuMemPoolSetAccess(MemoryPool p, const PoolAccess* access, std::size_t n) {
   ENTER(cuMemPoolSetAccess)
   for (std::size_t i = 0; i < n; ++i) {
@@ -390,8 +391,8 @@ Result cuMemPoolSetAccess(MemoryPool p, const PoolAccess* access, std::size_t n)
   }
   return kSuccess;
 }
-Result cuDeviceCanAccessPeer(int* can, int, int) { ENTER(cuDeviceCanAccessPeer) return *can = 1, kSuccess; }
-Result cuMemPoolTrimTo(MemoryPool, std::size_t) { ENTER(cuMemPoolTrimTo) return empty_pool(), kSuccess; }
+Result cuDeviceCanAccessPeer(int* can, int, int) { ENTER(cuDeviceCanAccessPeer); return *can = 1, kSuccess; }
+Result cuMemPoolTrimTo(MemoryPool, std::size_t) { ENTER(cuMemPoolTrimTo); return empty_pool(), kSuccess; }
 Result cuMemAllocAsync(DevicePointer* p, std::size_t n, Stream stream) {
   ENTER(cuMemAllocAsync)
   State& s = state();
@@ -418,9 +419,9 @@ Result cuMemFreeAsync(DevicePointer p, Stream stream) {
   if (is_blocked(stream)) return of(stream).work.push_back({[=] { return give_back(p); }, nullptr}), injected;
   return give_back(p) == kSuccess ? injected : kIllegal;
 }
-Result cuMemGetInfo_v2(std::size_t* left, std::size_t* total) { ENTER(cuMemGetInfo_v2) return *left = kMemory - state().in_use, *total = kMemory, kSuccess; }
-Result cuMemAllocHost_v2(void** p, std::size_t n) { ENTER(cuMemAllocHost_v2) NEEDS(not_while_capturing()) return *p = std::malloc(n), state().pinned.insert(*p), kSuccess; }
-Result cuMemFreeHost(void* p) { ENTER(cuMemFreeHost) flush(); return state().pinned.erase(p) ? (std::free(p), kSuccess) : kIllegal; }
+Result cuMemGetInfo_v2(std::size_t* left, std::size_t* total) { ENTER(cuMemGetInfo_v2); return *left = kMemory - state().in_use, *total = kMemory, kSuccess; }
+Result cuMemAllocHost_v2(void** p, std::size_t n) { ENTER(cuMemAllocHost_v2); NEEDS(not_while_capturing()); return *p = std::malloc(n), state().pinned.insert(*p), kSuccess; }
+Result cuMemFreeHost(void* p) { ENTER(cuMemFreeHost); flush(); return state().pinned.erase(p) ? (std::free(p), kSuccess) : kIllegal; }
 static void transfer(Stream s, std::function<void()> f) {
   if (is_blocked(s))
     of(s).work.push_back({[f] { return f(), kSuccess; }, nullptr});

@@ -204,7 +204,7 @@ const char* fake_nccl_name(int k) {
 #define ENTER(name) \
   if (const int r = counted().enter(#name)) return r;
 
-int ncclGetVersion(int* v) { ENTER(ncclGetVersion) return *v = 22809, 0; }
+int ncclGetVersion(int* v) { ENTER(ncclGetVersion); return *v = 22809, 0; }
 const char* ncclGetErrorString(int status) { return status == 6 ? "remote error" : "an error"; }
 int ncclCommInitAll(nccl::Comm* c, int n, const int* devices) {
   ENTER(ncclCommInitAll)
@@ -228,8 +228,8 @@ int ncclCommAbort(nccl::Comm c) {
   abort_collectives();
   return comms.erase(of(c)) ? injected : 4;
 }
-int ncclCommGetAsyncError(nccl::Comm, int* status) { ENTER(ncclCommGetAsyncError) return *status = async_error, async_error = 0, 0; }
-int ncclGroupStart() { ENTER(ncclGroupStart) return ++depth, 0; }
+int ncclCommGetAsyncError(nccl::Comm, int* status) { ENTER(ncclCommGetAsyncError); return *status = async_error, async_error = 0, 0; }
+int ncclGroupStart() { ENTER(ncclGroupStart); return ++depth, 0; }
 int ncclGroupEnd() {
   if (--depth > 0) return 0;
   std::map<Clique*, std::vector<Call>> by_clique;

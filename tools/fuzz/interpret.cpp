@@ -39,30 +39,11 @@ std::vector<Array> run_eqn(Hook& hook, const Eqn& e, std::span<const Array> in, 
 
 /// Whether the operation's results are determined by its operands to the last bit.
 bool is_exact(const Primitive& op) {
-  static const std::set<std::string_view> exact = {"abs",
-                                                   "bitcast_convert_type",
-                                                   "ceil",
-                                                   "clamp",
-                                                   "complex",
-                                                   "conj",
-                                                   "convert_element_type",
-                                                   "copy",
-                                                   "copy_p",
-                                                   "empty2",
-                                                   "floor",
-                                                   "imag",
-                                                   "max",
-                                                   "min",
-                                                   "name",
-                                                   "neg",
-                                                   "nextafter",
-                                                   "real",
-                                                   "reduce_precision",
-                                                   "round",
-                                                   "select_n",
-                                                   "sign",
-                                                   "stop_gradient",
-                                                   "rem"};
+  // clang-format off
+  static const std::set<std::string_view> exact = {
+      "abs", "bitcast_convert_type", "ceil", "clamp", "complex", "conj", "convert_element_type", "copy", "copy_p", "empty2", "floor",
+      "imag", "max", "min", "name", "neg", "nextafter", "real", "reduce_precision", "round", "select_n", "sign", "stop_gradient", "rem"};
+  // clang-format on
   switch (op.kind) {
     case Kind::movement:
     case Kind::concatenate:

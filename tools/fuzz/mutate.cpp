@@ -13,11 +13,13 @@ namespace weft::fuzz {
 namespace {
 
 const std::vector<std::string>& pieces() {
+  // clang-format off
   static const std::vector<std::string> all = {
       "{", "}", "(", ")", "[", "]", ",", ";", ":", ".", "=", " ", "\n", "-", "0", "1", "-1", "2", "65", "99999999999", "9223372036854775807", "-9223372036854775808",
       "1e400", "nan", "inf", "None", "True", "False", "lambda", "let", "in", "f32[]", "f32[0]", "f32[-1]", "i32[2,3]", "bf16[3]", "c64[2]", "bool[]", "key<fry>[]",
       "f32[1000000000000]", "f32[4294967296,4294967296]", "1.0:f32[]", "axes=(0,)", "axes=()", "shape=(3,)", "dimension=1", "sin", "add", "reduce_sum", "dot_general",
       "jaxpr={ lambda ; . let  in () }", "'", "\"", "\\", "\x80", std::string(1, '\0'), "#", "_", "a", "b", "frozenset(", "np.float32(", "limit_indices=(1,)"};
+  // clang-format on
   return all;
 }
 
