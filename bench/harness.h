@@ -4,8 +4,8 @@
 #include <weft/weft.h>
 
 #include <algorithm>
-#include <optional>
 #include <chrono>
+#include <optional>
 #include <string>
 #include <type_traits>
 #include <vector>

@@ -34,9 +34,7 @@ struct Orbit {
 };
 Array mandelbrot(Array re, Array im) {
   return while_loop([](const Orbit& s) { return (s.steps < 200) & (s.re * s.re + s.im * s.im < 4.f); },
-                    [&](const Orbit& s) {
-                      return Orbit{s.re * s.re - s.im * s.im + re, 2.f * s.re * s.im + im, s.steps + 1};
-                    },
+                    [&](const Orbit& s) { return Orbit{s.re * s.re - s.im * s.im + re, 2.f * s.re * s.im + im, s.steps + 1}; },
                     Orbit{0.f, 0.f, 0})
       .steps;
 }
@@ -92,19 +90,10 @@ void loop_workloads(const Options& o) {
   workload(o, "nbody_grad_64_100steps", bodies(64), jit([](Array q, Array v, Array m) { return grad<0, 1>(nbody_energy)(q, v, m); }));
 
   workload(
-      o, "mandelbrot_vmap_512",
-      [] {
-        return std::tuple{linspace(-2, 0.6, 512), linspace(-1.2, 1.2, 512)};
-      },
+      o, "mandelbrot_vmap_512", [] { return std::tuple{linspace(-2, 0.6, 512), linspace(-1.2, 1.2, 512)}; },
       jit([](Array x, Array y) { return vmap([=](Array b) { return vmap([=](Array a) { return mandelbrot(a, b); })(x); })(y); }));
-  workload(
-      o, "heat_1024_200steps",
-      [] {
-        return std::tuple{fill({1024, 1024})};
-      },
-      jit(heat));
-  workload(
-      o, "chain_1000ops", [] { return std::tuple{fill(16)}; }, jit(chain));
+  workload(o, "heat_1024_200steps", [] { return std::tuple{fill({1024, 1024})}; }, jit(heat));
+  workload(o, "chain_1000ops", [] { return std::tuple{fill(16)}; }, jit(chain));
 
   workload(
       o, "scan_16leaves_f32x8_10k",
@@ -123,20 +112,13 @@ void loop_workloads(const Options& o) {
       }));
   workload(
       o, "kalman_6x3_1000_grad",
-      [] {
-        return std::tuple{0.9f * eye(6) + fill({6, 6}, .02), fill({3, 6}, 1, 0, 1), 0.1f * eye(6), eye(3), fill({1000, 3}, 1, 0, 2)};
-      },
+      [] { return std::tuple{0.9f * eye(6) + fill({6, 6}, .02), fill({3, 6}, 1, 0, 1), 0.1f * eye(6), eye(3), fill({1000, 3}, 1, 0, 2)}; },
       jit([](Array F, Array H, Array Q, Array R, Array zs) { return value_and_grad<0, 1>(kalman)(F, H, Q, R, zs); }));
   workload(
-      o, "solve_4x4_batch_10k",
-      [] {
-        return std::tuple{fill({10000, 4, 4}) + 2 * eye(4), fill({10000, 4, 1}, 1, 0, 1)};
-      },
+      o, "solve_4x4_batch_10k", [] { return std::tuple{fill({10000, 4, 4}) + 2 * eye(4), fill({10000, 4, 1}, 1, 0, 1)}; },
       jit([](Array a, Array b) { return linalg::solve(a, b); }));
-  workload(
-      o, "pendulum_shooting_hessian_50", [] { return std::tuple{fill(50, 4)}; }, jit(hessian(pendulum_cost)));
-  workload(
-      o, "pendulum_shooting_grad_200", [] { return std::tuple{fill(200, 4)}; }, jit(value_and_grad(pendulum_cost)));
+  workload(o, "pendulum_shooting_hessian_50", [] { return std::tuple{fill(50, 4)}; }, jit(hessian(pendulum_cost)));
+  workload(o, "pendulum_shooting_grad_200", [] { return std::tuple{fill(200, 4)}; }, jit(value_and_grad(pendulum_cost)));
 }
 
 }  // namespace bench

@@ -1,6 +1,6 @@
 // bench [--only a,b] [--seconds S] [--pmap N] [--device D]: runs the workloads that the peers run, and prints one JSON object a line.
-#include <cstdio>
 #include <cstdint>
+#include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <sstream>
@@ -31,8 +31,10 @@ weft::Array class_labels(int n, int k) {
 void print_line(const std::string& name, double first, double median, double least, const std::vector<double>& checksum) {
   std::string sums;
   for (double s : checksum) sums += fmt::format("{}{:.17g}", sums.empty() ? "" : ", ", s);
-  fmt::print("{{\"peer\": \"weft\", \"workload\": \"{}\", \"first_call_s\": {:.9g}, \"median_s\": {:.9g}, \"min_s\": {:.9g}, \"checksum\": [{}]}}\n", name, first,
-             median, least, sums);
+  fmt::print(
+      "{{\"peer\": \"weft\", \"workload\": \"{}\", \"first_call_s\": {:.9g}, \"median_s\": {:.9g}, \"min_s\": {:.9g}, \"checksum\": "
+      "[{}]}}\n",
+      name, first, median, least, sums);
   std::fflush(stdout);
 }
 

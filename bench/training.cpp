@@ -19,8 +19,8 @@ Gpt gpt_params(int layers, int d, int vocabulary, int t, unsigned seed = 7) {
   Gpt p{{}, zeros(d), ones(d), fill({t, d}, s, 0, seed + 1), fill({vocabulary, d}, s, 0, seed)};
   for (int l = 0; l < layers; ++l) {
     const unsigned q = seed + 10 + 10 * static_cast<unsigned>(l);
-    p.blocks.push_back({fill({d, 4 * d}, s, 0, q + 2), zeros(4 * d), zeros(d), ones(d), zeros(d), ones(d), fill({4 * d, d}, s / 2, 0, q + 3), zeros(d),
-                        fill({d, d}, s, 0, q + 1), fill({d, 3 * d}, s, 0, q)});
+    p.blocks.push_back({fill({d, 4 * d}, s, 0, q + 2), zeros(4 * d), zeros(d), ones(d), zeros(d), ones(d),
+                        fill({4 * d, d}, s / 2, 0, q + 3), zeros(d), fill({d, d}, s, 0, q + 1), fill({d, 3 * d}, s, 0, q)});
   }
   return p;
 }
@@ -85,22 +85,27 @@ auto mlp_step() {
 }  // namespace
 
 void training_workloads(const Options& o) {
-  workload(o, "mlp_step_b256", [] { return std::tuple{mlp_params({64, 256, 256, 10}), fill({256, 64}), class_labels(256, 10)}; }, mlp_step());
+  workload(
+      o, "mlp_step_b256", [] { return std::tuple{mlp_params({64, 256, 256, 10}), fill({256, 64}), class_labels(256, 10)}; }, mlp_step());
   workload(o, "mlp_step_b1", [] { return std::tuple{mlp_params({64, 32, 10}), fill({1, 64}), class_labels(1, 10)}; }, mlp_step());
-  workload(o, "per_example_grads_b256", [] { return std::tuple{mlp_params({64, 128, 10}), fill({256, 64}), class_labels(256, 10)}; },
-           jit([](const Mlp& p, const Array& x, const Array& y) {
-             auto one = [](const Mlp& q, Array image, Array label) { return mlp_loss(q, expand_dims(image, 0), expand_dims(label, 0)); };
-             return vmap(grad(one), {.in_axes = {none, 0, 0}})(p, x, y);
-           }));
-  workload(o, "gpt_step_4x128_b8_t64", [] { return std::tuple{gpt_params(4, 128, 96, 64), tokens(8, 64, 96)}; },
-           jit([](const Gpt& p, const Array& t) {
-             const auto [value, slope] = value_and_grad(gpt_loss)(p, t);
-             return std::pair{sgd(p, slope, .1f), value};
-           }));
+  workload(
+      o, "per_example_grads_b256", [] { return std::tuple{mlp_params({64, 128, 10}), fill({256, 64}), class_labels(256, 10)}; },
+      jit([](const Mlp& p, const Array& x, const Array& y) {
+        auto one = [](const Mlp& q, Array image, Array label) { return mlp_loss(q, expand_dims(image, 0), expand_dims(label, 0)); };
+        return vmap(grad(one), {.in_axes = {none, 0, 0}})(p, x, y);
+      }));
+  workload(
+      o, "gpt_step_4x128_b8_t64", [] { return std::tuple{gpt_params(4, 128, 96, 64), tokens(8, 64, 96)}; },
+      jit([](const Gpt& p, const Array& t) {
+        const auto [value, slope] = value_and_grad(gpt_loss)(p, t);
+        return std::pair{sgd(p, slope, .1f), value};
+      }));
   workload(
       o, "cnn_step_b64_28x28",
       [] {
-        const Cnn p{{fill({3, 3, 1, 16}, .6), zeros(16)}, {fill({3, 3, 16, 32}, .2, 0, 1), zeros(32)}, {fill({7 * 7 * 32, 10}, .05, 0, 2), zeros(10)}};
+        const Cnn p{{fill({3, 3, 1, 16}, .6), zeros(16)},
+                    {fill({3, 3, 16, 32}, .2, 0, 1), zeros(32)},
+                    {fill({7 * 7 * 32, 10}, .05, 0, 2), zeros(10)}};
         return std::tuple{p, fill({64, 28, 28, 1}, 1, 0, 3), class_labels(64, 10)};
       },
       jit([](const Cnn& p, const Array& x, const Array& y) {

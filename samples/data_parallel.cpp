@@ -1,5 +1,5 @@
-// Data-parallel training: each of eight devices has a slice of the batch and a copy of the parameters, and pmean averages the gradients. The
-// steps are those of one device on the whole batch.
+// Data-parallel training: each of eight devices has a slice of the batch and a copy of the parameters, and pmean averages the gradients.
+// The steps are those of one device on the whole batch.
 #include <fmt/format.h>
 #include <weft/weft.h>
 

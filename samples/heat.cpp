@@ -34,8 +34,8 @@ int main() {
   const Array start = where(random::uniform(random::key(3), {64, 64}) > .9f, 1.f, 0.f);
   const Array many = jit(shard_map(with_halo, {.mesh = mesh, .in_specs = P("rows"), .out_specs = P("rows")}))(start);
   const Array one = jit(on_one)(start);
-  fmt::print("heat {:.3f} at the start, {:.3f} after {} steps; from {:.4f} to {:.4f}\n", sum(start).item<float>(), sum(device_get(many)).item<float>(),
-             kSteps, min(device_get(many)).item<float>(), max(device_get(many)).item<float>());
+  fmt::print("heat {:.3f} at the start, {:.3f} after {} steps; from {:.4f} to {:.4f}\n", sum(start).item<float>(),
+             sum(device_get(many)).item<float>(), kSteps, min(device_get(many)).item<float>(), max(device_get(many)).item<float>());
   const bool same = tree::all_close(device_get(many), one, 1e-4, 1e-5);
   fmt::print("{} devices and one {}\n", kDevices, same ? "agree" : "DIFFER");
   return same ? 0 : 1;

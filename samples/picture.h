@@ -14,12 +14,14 @@ namespace picture {
 class Svg {
  public:
   Svg(int width, int height)
-      : text_(fmt::format("<svg xmlns='http://www.w3.org/2000/svg' width='{0}' height='{1}' viewBox='0 0 {0} {1}' font-family='sans-serif'>\n"
-                          "<rect width='{0}' height='{1}' fill='white'/>\n",
-                          width, height)) {}
+      : text_(
+            fmt::format("<svg xmlns='http://www.w3.org/2000/svg' width='{0}' height='{1}' viewBox='0 0 {0} {1}' font-family='sans-serif'>\n"
+                        "<rect width='{0}' height='{1}' fill='white'/>\n",
+                        width, height)) {}
 
   void label(double x, double y, const std::string& words, const char* colour = "#222", int size = 13, const char* anchor = "start") {
-    text_ += fmt::format("<text x='{:.1f}' y='{:.1f}' font-size='{}' fill='{}' text-anchor='{}'>{}</text>\n", x, y, size, colour, anchor, words);
+    text_ +=
+        fmt::format("<text x='{:.1f}' y='{:.1f}' font-size='{}' fill='{}' text-anchor='{}'>{}</text>\n", x, y, size, colour, anchor, words);
   }
   void line(double x0, double y0, double x1, double y1, const char* colour = "#999") {
     text_ += fmt::format("<line x1='{:.1f}' y1='{:.1f}' x2='{:.1f}' y2='{:.1f}' stroke='{}'/>\n", x0, y0, x1, y1, colour);
@@ -28,11 +30,13 @@ class Svg {
     text_ += fmt::format("<rect x='{:.1f}' y='{:.1f}' width='{:.1f}' height='{:.1f}' fill='{}'/>\n", x, y, w, h, fill);
   }
   /// A curve through (i, values[i]) in the box, the vertical scale from 0 to `top`.
-  void curve(const std::vector<double>& values, double x, double y, double w, double h, double top, const char* colour, const char* dashes = "") {
+  void curve(const std::vector<double>& values, double x, double y, double w, double h, double top, const char* colour,
+             const char* dashes = "") {
     text_ += fmt::format("<polyline fill='none' stroke='{}' stroke-width='1.8' stroke-dasharray='{}' points='", colour, dashes);
     for (std::size_t i = 0; i < values.size(); ++i)
-      text_ += fmt::format("{:.1f},{:.1f} ", x + w * static_cast<double>(i) / static_cast<double>(std::max<std::size_t>(1, values.size() - 1)),
-                           y + h * (1 - std::min(values[i] / top, 1.0)));
+      text_ +=
+          fmt::format("{:.1f},{:.1f} ", x + w * static_cast<double>(i) / static_cast<double>(std::max<std::size_t>(1, values.size() - 1)),
+                      y + h * (1 - std::min(values[i] / top, 1.0)));
     text_ += "'/>\n";
   }
   /// Lines from point to point, an area, and a dot.

@@ -1,5 +1,6 @@
-// Ring attention: queries, keys and values are divided along the sequence. The keys and values go around the ring of devices; each device keeps a
-// running maximum, sum and weighted sum, so that none ever has the whole row of scores (Liu et al. 2023, Milakov and Gimelshein 2018).
+// Ring attention: queries, keys and values are divided along the sequence. The keys and values go around the ring of devices; each device
+// keeps a running maximum, sum and weighted sum, so that none ever has the whole row of scores (Liu et al. 2023, Milakov and Gimelshein
+// 2018).
 #include <fmt/format.h>
 #include <weft/weft.h>
 
@@ -25,7 +26,8 @@ int main() {
     auto step = [&](Array t, const Running& r) {
       // At step t the block here is the one of the device t places behind; later positions are masked (causal).
       const Array theirs = (me - t + kDevices) % kDevices * rows + arange(rows);
-      const Array scores = where(expand_dims(own, 1) >= expand_dims(theirs, 0), matmul(q, transpose(r.k)) / std::sqrt(float{kWidth}), -1e30f);
+      const Array scores =
+          where(expand_dims(own, 1) >= expand_dims(theirs, 0), matmul(q, transpose(r.k)) / std::sqrt(float{kWidth}), -1e30f);
       const Array largest = maximum(r.largest, max(scores, 1)), scale = exp(r.largest - largest);
       const Array weights = exp(scores - expand_dims(largest, 1));
       return Running{largest, r.total * scale + sum(weights, 1), r.weighted * expand_dims(scale, 1) + matmul(weights, r.v),
@@ -47,7 +49,7 @@ int main() {
   const bool values = tree::all_close(device_get(jit(divided)(q, k, v)), whole(q, k, v), 1e-4, 1e-5);
   const auto slopes = jit(grad<0, 1, 2>(loss(divided)))(q, k, v);
   const bool gradients = tree::all_close(device_get(slopes), jit(grad<0, 1, 2>(loss(whole)))(q, k, v), 1e-3, 1e-4);
-  fmt::print("causal attention over {} positions on {} devices: values {}, gradients {}\n", kLength, kDevices,
-             values ? "agree" : "DIFFER", gradients ? "agree" : "DIFFER");
+  fmt::print("causal attention over {} positions on {} devices: values {}, gradients {}\n", kLength, kDevices, values ? "agree" : "DIFFER",
+             gradients ? "agree" : "DIFFER");
   return values && gradients ? 0 : 1;
 }

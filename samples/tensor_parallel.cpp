@@ -1,5 +1,5 @@
-// A tensor-parallel perceptron on a mesh of 2 x 4 devices: the batch is divided over the rows of the mesh, the hidden units over its columns. The
-// first layer needs no communication, the second one psum; the gradients come out divided as the weights are.
+// A tensor-parallel perceptron on a mesh of 2 x 4 devices: the batch is divided over the rows of the mesh, the hidden units over its
+// columns. The first layer needs no communication, the second one psum; the gradients come out divided as the weights are.
 #include <fmt/format.h>
 #include <weft/weft.h>
 
@@ -17,14 +17,17 @@ int main() {
   const Array x = random::normal(k3, {32, 16});
 
   auto layer = [](const Weights& w, Array v) { return matmul(nn::gelu(matmul(v, w.in)), w.out); };
-  auto divided = shard_map([&](const Weights& w, Array v) { return psum(layer(w, v), "model"); },
-                           {.mesh = mesh, .in_specs = {{P(none, "model"), P("model", none)}, P("data", none)}, .out_specs = P("data", none)});
+  auto divided =
+      shard_map([&](const Weights& w, Array v) { return psum(layer(w, v), "model"); },
+                {.mesh = mesh, .in_specs = {{P(none, "model"), P("model", none)}, P("data", none)}, .out_specs = P("data", none)});
   auto loss = [](auto f) { return [=](const Weights& w, Array v) { return mean(square(f(w, v) - 1)); }; };
 
-  const Weights placed{device_put(dense.in, NamedSharding{mesh, P(none, "model")}), device_put(dense.out, NamedSharding{mesh, P("model", none)})};
+  const Weights placed{device_put(dense.in, NamedSharding{mesh, P(none, "model")}),
+                       device_put(dense.out, NamedSharding{mesh, P("model", none)})};
   const auto [value, slope] = jit(value_and_grad(loss(divided)))(placed, x);
   const auto [wanted, wanted_slope] = jit(value_and_grad(loss(layer)))(dense, x);
-  fmt::print("loss {:.5f} on 8 devices, {:.5f} on one; the gradient of the first weights lies so:\n", value.item<float>(), wanted.item<float>());
+  fmt::print("loss {:.5f} on 8 devices, {:.5f} on one; the gradient of the first weights lies so:\n", value.item<float>(),
+             wanted.item<float>());
   visualize_array_sharding(slope.in);
   const bool same = tree::all_close(device_get(slope), wanted_slope, 1e-3, 1e-5) && slope.in.sharding() == placed.in.sharding();
   fmt::print("gradients {}\n", same ? "agree" : "DIFFER");

@@ -14,11 +14,8 @@ TEST_CASE("lanes: whole programs of small arrays, a point a lane") {
     CHECK(text.find("kernel1") == std::string::npos);
     same([&](Xs x) { return Arrays{vmap(grad([](Array v) { return sum(sin(v) * v(0)) + max(v); }))(x[0])}; }, {values({n, 5}, 1)}, 1e-4);
     same([&](Xs x) { return Arrays{matmul(x[0], x[1]), cumsum(x[0], 1)}; }, {values({n, 4}, 1), values({4, 6}, 2)}, 1e-4);
-    same(
-        [&](Xs x) {
-          return Arrays{linalg::solve(x[0] + 3 * eye(3), x[1]), sum(x[1], 1)};
-        },
-        {values({n, 3, 3}, 1), values({n, 3, 2}, 2)}, 1e-3);
+    same([&](Xs x) { return Arrays{linalg::solve(x[0] + 3 * eye(3), x[1]), sum(x[1], 1)}; }, {values({n, 3, 3}, 1), values({n, 3, 2}, 2)},
+         1e-3);
     // What mixes the points is no such program.
     same([&](Xs x) { return Arrays{x[0] - mean(x[0], 0), cumsum(x[0], 0)}; }, {values({n, 3}, 1)}, 1e-4);
     same([&](Xs x) { return Arrays{flip(sum(x[0], 1), 0), sum(x[0], 1)}; }, {values({n, 6}, 1)}, 1e-4);
@@ -35,11 +32,8 @@ TEST_CASE("lanes: borders of stencils") {
     same(star, {values({3, n}, 1)});
     same(star, {astype(values({n, 7}, 1), float64)});
     // Wide borders, one side only, and a fold along a padded dimension.
-    same(
-        [](Xs x) {
-          return Arrays{pad(x[0], 5)(slice(none, -10)) + x[0], pad(x[0], 40)(slice(80, none)) * x[0], roll(x[0], 3) * 2.f};
-        },
-        {values({n}, 1)});
+    same([](Xs x) { return Arrays{pad(x[0], 5)(slice(none, -10)) + x[0], pad(x[0], 40)(slice(80, none)) * x[0], roll(x[0], 3) * 2.f}; },
+         {values({n}, 1)});
     same([](Xs x) { return Arrays{sum(pad(x[0], 1)(slice(2, none)) * x[0]), max(roll(x[0], 1) - x[0])}; }, {values({n}, 1)}, 1e-4);
   }
 }
@@ -50,11 +44,8 @@ TEST_CASE("lanes: folds of a few elements") {
       const double tolerance = t == float16 ? 2e-3 : t == bfloat16 ? 2e-2 : 1e-5;
       same([](Xs x) { return Arrays{sum(x[0], -1), max(x[0], -1), min(x[0], 0), prod(x[0], -1)}; }, {samples({n, 37, n}, 1, t)}, tolerance);
     }
-    same(
-        [](Xs x) {
-          return Arrays{any(x[0] > 0, -1), all(x[0] > 0, 0), sum(exp(x[0]), 0) * x[0], mean(x[0] * x[0], {0, 1})};
-        },
-        {values({n, n}, 1)});
+    same([](Xs x) { return Arrays{any(x[0] > 0, -1), all(x[0] > 0, 0), sum(exp(x[0]), 0) * x[0], mean(x[0] * x[0], {0, 1})}; },
+         {values({n, n}, 1)});
     same([](Xs x) { return Arrays{abs(sum(complex(x[0], x[0] * 2), 0)), sum(x[0] > 0, 1)}; }, {values({n, 20}, 1)});
   }
   // Distances: nothing of the size of all pairs and components is stored.
@@ -85,11 +76,9 @@ TEST_CASE("lanes: one mathematical function many times") {
 TEST_CASE("lanes: carries that are overwritten where they are") {
   // One is the same for all lanes: no lane may see another one's result.
   const Jaxpr j = make_jaxpr([](Array c, Array v) {
-    const auto end = scan(
-                         [](const std::pair<Array, Array>& s, None) {
-                           return std::pair<std::pair<Array, Array>, None>{{s.first * 2 + 1, s.second + s.first}, none};
-                         },
-                         std::pair{c, v}, none, {.length = 3})
+    const auto end = scan([](const std::pair<Array, Array>& s,
+                             None) { return std::pair<std::pair<Array, Array>, None>{{s.first * 2 + 1, s.second + s.first}, none}; },
+                          std::pair{c, v}, none, {.length = 3})
                          .first;
     return end;
   })(array(1.f), ones(64));
@@ -132,8 +121,8 @@ TEST_CASE("lanes: pairs of elements beside each other, of each type") {
   for (DType t : {bool_, int8, uint16, int32, int64, float16, bfloat16, float32, float64}) {
     for (int n : {16, 33, 300}) {
       const auto pairs = [](Xs x) {
-        const auto [end, steps] = scan([](const Array& c, None) { return std::pair{c, concatenate({c, where(c == c, c, c)}, 1)}; }, x[0], none,
-                                       {.length = 3});
+        const auto [end, steps] =
+            scan([](const Array& c, None) { return std::pair{c, concatenate({c, where(c == c, c, c)}, 1)}; }, x[0], none, {.length = 3});
         return Arrays{end, steps};
       };
       same(pairs, {t == bool_ ? reshape(arange(0, n) % 3 != 0, {n, 1}) : convert(samples({n, 1}, 1) * 10., t)});

@@ -23,22 +23,16 @@ TEST_CASE("loops: carries that change places, stay, or are overwritten") {
     // Each takes the other's place: neither may be overwritten early.
     same(
         [&](Xs x) {
-          const Two end = scan(
-                              [](const Two& c, None) {
-                                return std::pair<Two, None>{{c.b, c.a}, none};
-                              },
-                              Two{x[0], x[1]}, none, {.length = length})
-                              .first;
+          const Two end =
+              scan([](const Two& c, None) { return std::pair<Two, None>{{c.b, c.a}, none}; }, Two{x[0], x[1]}, none, {.length = length})
+                  .first;
           return Arrays{end.a, end.b};
         },
         {values({5}, 1), values({5}, 2)});
     same(
         [&](Xs x) {
-          const Two end = scan(
-                              [](const Two& c, None) {
-                                return std::pair<Two, None>{{c.b, c.a + c.b}, none};
-                              },
-                              Two{x[0], x[1]}, none, {.length = length})
+          const Two end = scan([](const Two& c, None) { return std::pair<Two, None>{{c.b, c.a + c.b}, none}; }, Two{x[0], x[1]}, none,
+                               {.length = length})
                               .first;
           return Arrays{end.a, end.b};
         },
@@ -46,23 +40,17 @@ TEST_CASE("loops: carries that change places, stay, or are overwritten") {
     // One is kept, one becomes a constant, one is read elsewhere than it is written.
     same(
         [&](Xs x) {
-          const Three end = scan(
-                                [&](const Three& c, None) {
-                                  return std::pair<Three, None>{{c.a, zeros(7), roll(c.c, 2) * 0.5f + c.b + c.a}, none};
-                                },
-                                Three{x[0], x[1], x[2]}, none, {.length = length})
-                                .first;
+          const Three end =
+              scan([&](const Three& c, None) { return std::pair<Three, None>{{c.a, zeros(7), roll(c.c, 2) * 0.5f + c.b + c.a}, none}; },
+                   Three{x[0], x[1], x[2]}, none, {.length = length})
+                  .first;
           return Arrays{end.a, end.b, end.c};
         },
         {values({7}, 1), values({7}, 2), values({7}, 3)});
     same(
         [&](Xs x) {
-          return Arrays{scan(
-                            [](Array c, None) {
-                              return std::pair<Array, None>{tanh(c) + 1, none};
-                            },
-                            x[0], none, {.length = length})
-                            .first};
+          return Arrays{
+              scan([](Array c, None) { return std::pair<Array, None>{tanh(c) + 1, none}; }, x[0], none, {.length = length}).first};
         },
         {values({33}, 1)});
   }
@@ -84,11 +72,8 @@ TEST_CASE("loops: slices in, slices out, forward and backward") {
           {values({n, 3}, 1), values({n, 2, 4}, 2), values({3}, 3), values({3}, 4)});
       same(
           [&](Xs x) {
-            return Arrays{scan(
-                              [](Array c, Array in) {
-                                return std::pair<Array, Array>{c + 1, ones({2, 2}) * in};
-                              },
-                              array(0), x[0], {.reverse = reverse})
+            return Arrays{scan([](Array c, Array in) { return std::pair<Array, Array>{c + 1, ones({2, 2}) * in}; }, array(0), x[0],
+                               {.reverse = reverse})
                               .second};
           },
           {values({n}, 1)});
@@ -99,36 +84,20 @@ TEST_CASE("loops: while") {
   same(
       [](Xs x) {
         const Two end = while_loop([](const Two& c) { return sum(c.a) < 100; },
-                                   [](const Two& c) {
-                                     return Two{c.a * 1.5f + 0.1f, c.b + 1};
-                                   },
-                                   Two{x[0], array(0)});
+                                   [](const Two& c) { return Two{c.a * 1.5f + 0.1f, c.b + 1}; }, Two{x[0], array(0)});
         return Arrays{end.a, end.b};
       },
       {abs(values({4}, 1))});
   // No step at all; limits that are no constants; the loop's number in the body.
   same([](Xs x) { return Arrays{while_loop([](Array) { return array(false); }, [](Array c) { return c * 2; }, x[0])}; }, {values({4}, 1)});
-  same(
-      [](Xs x) {
-        return Arrays{fori_loop(
-            x[1], x[2], [](Array i, Array c) { return c + i * c; }, x[0])};
-      },
-      {values({4}, 1), array(2), array(6)});
-  same(
-      [](Xs x) {
-        return Arrays{fori_loop(
-            x[1], x[2], [](Array, Array c) { return roll(c, 1); }, x[0])};
-      },
-      {values({4}, 1), array(0), array(3)});
+  same([](Xs x) { return Arrays{fori_loop(x[1], x[2], [](Array i, Array c) { return c + i * c; }, x[0])}; },
+       {values({4}, 1), array(2), array(6)});
+  same([](Xs x) { return Arrays{fori_loop(x[1], x[2], [](Array, Array c) { return roll(c, 1); }, x[0])}; },
+       {values({4}, 1), array(0), array(3)});
   for (int steps : {0, 1, 2, 3})
     same(
         [&](Xs x) {
-          const Two end = fori_loop(
-              0, x[2],
-              [](Array, const Two& c) {
-                return Two{c.b, c.a + c.b};
-              },
-              Two{x[0], x[1]});
+          const Two end = fori_loop(0, x[2], [](Array, const Two& c) { return Two{c.b, c.a + c.b}; }, Two{x[0], x[1]});
           return Arrays{end.a, end.b};
         },
         {values({3}, 1), values({3}, 2), array(steps)});
@@ -138,15 +107,9 @@ TEST_CASE("loops: branches") {
   for (int which : {-3, 0, 1, 2, 9})
     same(
         [](Xs x) {
-          const std::vector<std::function<Two(Array, Array)>> branches{[](Array a, Array b) {
-                                                                         return Two{a, b * 2};
-                                                                       },
-                                                                       [](Array, Array b) {
-                                                                         return Two{b, b};
-                                                                       },
-                                                                       [](Array a, Array b) {
-                                                                         return Two{sin(a) + sum(b), zeros(6)};
-                                                                       }};
+          const std::vector<std::function<Two(Array, Array)>> branches{[](Array a, Array b) { return Two{a, b * 2}; },
+                                                                       [](Array, Array b) { return Two{b, b}; },
+                                                                       [](Array a, Array b) { return Two{sin(a) + sum(b), zeros(6)}; }};
           const Two r = switch_(x[2], branches, x[0], x[1]);
           return Arrays{r.a, r.b};
         },
@@ -155,8 +118,7 @@ TEST_CASE("loops: branches") {
       [](Xs x) {
         return Arrays{scan(
                           [](Array c, Array go) {
-                            const Array next = cond(
-                                go > 0, [](Array v) { return exp(-v); }, [](Array v) { return v; }, c);
+                            const Array next = cond(go > 0, [](Array v) { return exp(-v); }, [](Array v) { return v; }, c);
                             return std::pair<Array, Array>{next, next};
                           },
                           x[0], x[1])
@@ -171,8 +133,7 @@ TEST_CASE("loops: loops in loops") {
       [](Xs x) {
         return Arrays{scan(
                           [&](Array c, Array row) {
-                            const Array inner = fori_loop(
-                                0, 3, [&](Array i, Array v) { return v * 0.5f + row * i; }, c);
+                            const Array inner = fori_loop(0, 3, [&](Array i, Array v) { return v * 0.5f + row * i; }, c);
                             const Array until =
                                 while_loop([](Array v) { return sum(v * v) > 1; }, [](Array v) { return v * 0.7f; }, inner + 3);
                             return std::pair<Array, Array>{until, inner};
@@ -188,14 +149,11 @@ TEST_CASE("loops: loops in loops") {
   same(
       [](Xs x) {
         return Arrays{grad([&](Array v) {
-          return sum(scan(
-                         [](Array c, Array row) {
-                           return std::pair<Array, None>{fori_loop(
-                                                             0, 3, [&](Array, Array u) { return sin(u) * row; }, c),
-                                                         none};
-                         },
-                         v, x[1])
-                         .first);
+          return sum(
+              scan([](Array c,
+                      Array row) { return std::pair<Array, None>{fori_loop(0, 3, [&](Array, Array u) { return sin(u) * row; }, c), none}; },
+                   v, x[1])
+                  .first);
         })(x[0])};
       },
       {values({5}, 1), values({4, 5}, 2)});
@@ -203,19 +161,11 @@ TEST_CASE("loops: loops in loops") {
 
 TEST_CASE("loops: large bodies, products and reference functions within") {
   // Enough work for several threads.
-  same(
-      [](Xs x) {
-        return Arrays{fori_loop(
-            0, 3, [](Array, Array u) { return u * 0.5f + roll(u, 1, 1) * 0.25f; }, x[0])};
-      },
-      {values({300, 1000}, 1)});
+  same([](Xs x) { return Arrays{fori_loop(0, 3, [](Array, Array u) { return u * 0.5f + roll(u, 1, 1) * 0.25f; }, x[0])}; },
+       {values({300, 1000}, 1)});
   // A product by the library.
-  same(
-      [](Xs x) {
-        return Arrays{fori_loop(
-            0, 3, [&](Array, Array u) { return matmul(u, x[1]) * 0.01f; }, x[0])};
-      },
-      {values({200, 200}, 1), values({200, 200}, 2)}, 1e-4);
+  same([](Xs x) { return Arrays{fori_loop(0, 3, [&](Array, Array u) { return matmul(u, x[1]) * 0.01f; }, x[0])}; },
+       {values({200, 200}, 1), values({200, 200}, 2)}, 1e-4);
   same(
       [](Xs x) {
         return Arrays{scan([](Array c, Array row) { return std::pair<Array, Array>{sort(c + row), argsort(c)}; }, x[0], x[1]).second};
@@ -223,12 +173,8 @@ TEST_CASE("loops: large bodies, products and reference functions within") {
       {values({9}, 1), values({4, 9}, 2)});
   same(
       [](Xs x) {
-        return Arrays{scan(
-                          [](Array c, Array row) {
-                            return std::pair<Array, None>{linalg::solve(c, row), none};
-                          },
-                          x[0] + 3 * eye(3), x[1])
-                          .first};
+        return Arrays{
+            scan([](Array c, Array row) { return std::pair<Array, None>{linalg::solve(c, row), none}; }, x[0] + 3 * eye(3), x[1]).first};
       },
       {values({3, 3}, 1), values({4, 3, 3}, 2)}, 1e-4);
 }
@@ -259,12 +205,8 @@ TEST_CASE("loops: an exception within a loop comes out of the call") {
 }
 
 TEST_CASE("loops: the code is one function") {
-  const std::string code = same(
-      [](Xs x) {
-        return Arrays{fori_loop(
-            0, 100, [](Array, Array c) { return sin(c) * 2; }, x[0])};
-      },
-      {values({8}, 1)}, 1e-4, "llvm");
+  const std::string code =
+      same([](Xs x) { return Arrays{fori_loop(0, 100, [](Array, Array c) { return sin(c) * 2; }, x[0])}; }, {values({8}, 1)}, 1e-4, "llvm");
   CHECK(code.find("define i32 @control0(") != std::string::npos);
   CHECK(code.find("@kernel") == std::string::npos);
 }
@@ -276,9 +218,7 @@ TEST_CASE("loops: lanes that end one by one") {
         [](Xs x) {
           auto steps = [](Array re, Array im) {
             const Three end = while_loop([](const Three& s) { return (s.c < 50) & (s.a * s.a + s.b * s.b < 4.f); },
-                                         [&](const Three& s) {
-                                           return Three{s.a * s.a - s.b * s.b + re, 2.f * s.a * s.b + im, s.c + 1};
-                                         },
+                                         [&](const Three& s) { return Three{s.a * s.a - s.b * s.b + re, 2.f * s.a * s.b + im, s.c + 1}; },
                                          Three{0.f, 0.f, 0});
             return end.c;
           };
@@ -291,10 +231,7 @@ TEST_CASE("loops: lanes that end one by one") {
   same(
       [](Xs x) {
         const Two end = vmap([](Array v) {
-          return while_loop([](const Two& s) { return sum(s.a) < 10; },
-                            [](const Two& s) {
-                              return Two{s.a * 1.5f + 1, s.b - s.a(0)};
-                            },
+          return while_loop([](const Two& s) { return sum(s.a) < 10; }, [](const Two& s) { return Two{s.a * 1.5f + 1, s.b - s.a(0)}; },
                             Two{v, 0.f});
         })(x[0]);
         return Arrays{end.a, end.b};
@@ -328,8 +265,7 @@ TEST_CASE("loops: small state in registers") {
   same(
       [](Xs x) {
         auto step = [&](Array c, Array in) {
-          const Array inner = fori_loop(
-              0, 3, [&](Array i, Array v) { return v * 0.5f + dynamic_slice(c, {i}, {1}); }, c);
+          const Array inner = fori_loop(0, 3, [&](Array i, Array v) { return v * 0.5f + dynamic_slice(c, {i}, {1}); }, c);
           const Array until = while_loop([](Array v) { return sum(v * v) > 1; }, [](Array v) { return v * 0.7f; }, inner + in);
           return std::pair<Array, Array>{matmul(x[2], until), cumsum(until) + max(until)};
         };
@@ -340,12 +276,10 @@ TEST_CASE("loops: small state in registers") {
   // A scan of a counter and a flag: types other than float.
   same(
       [](Xs x) {
-        const Three end = scan(
-                              [](const Three& c, Array in) {
-                                return std::pair<Three, None>{{c.a + 1, c.b | (in > 0.5f), where(c.b, c.c, c.a)}, none};
-                              },
-                              Three{array(0), array(false), array(-1)}, x[0])
-                              .first;
+        const Three end =
+            scan([](const Three& c, Array in) { return std::pair<Three, None>{{c.a + 1, c.b | (in > 0.5f), where(c.b, c.c, c.a)}, none}; },
+                 Three{array(0), array(false), array(-1)}, x[0])
+                .first;
         return Arrays{end.a, end.b, end.c};
       },
       {values({12}, 1)});

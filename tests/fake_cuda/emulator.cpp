@@ -173,17 +173,17 @@ void emulated_access(std::uintptr_t at, std::uint32_t bytes, std::uint32_t align
   if (at % align == 0 && ((is_memory && is_memory(at, bytes)) || lies_in(globals(), at, bytes) || is_own(at))) return;
   const Block& b = state();
   if (bad_access().empty())
-    bad_access() = std::string(at % align == 0 ? "an illegal address" : "a misaligned address") + (writes ? " is written" : " is read") + ": " +
-                   std::to_string(bytes) + " bytes aligned to " + std::to_string(align) + " by thread " + std::to_string(b.now) + " of block " +
-                   std::to_string(b.block);
+    bad_access() = std::string(at % align == 0 ? "an illegal address" : "a misaligned address") + (writes ? " is written" : " is read") +
+                   ": " + std::to_string(bytes) + " bytes aligned to " + std::to_string(align) + " by thread " + std::to_string(b.now) +
+                   " of block " + std::to_string(b.block);
 }
 /// Puts a check in front of each access but those of a thread's own memory and of the parameters.
 void add_checks(llvm::Module& module) {
   llvm::LLVMContext& context = module.getContext();
   llvm::IRBuilder<> ir(context);
   const llvm::DataLayout& layout = module.getDataLayout();
-  const llvm::FunctionCallee check =
-      module.getOrInsertFunction("weft_emulated_access", ir.getVoidTy(), ir.getInt64Ty(), ir.getInt32Ty(), ir.getInt32Ty(), ir.getInt32Ty());
+  const llvm::FunctionCallee check = module.getOrInsertFunction("weft_emulated_access", ir.getVoidTy(), ir.getInt64Ty(), ir.getInt32Ty(),
+                                                                ir.getInt32Ty(), ir.getInt32Ty());
   std::vector<llvm::Instruction*> accesses;
   for (llvm::Function& f : module)
     for (llvm::Instruction& i : llvm::instructions(f))
@@ -248,7 +248,8 @@ class Loaded final : public Emulated {
     jit_ = check(llvm::orc::LLJITBuilder().create());
     llvm::orc::SymbolMap own;
     const auto define = [&](const char* name, auto* f) {
-      own[jit_->mangleAndIntern(name)] = {llvm::orc::ExecutorAddr::fromPtr(f), llvm::JITSymbolFlags::Exported | llvm::JITSymbolFlags::Callable};
+      own[jit_->mangleAndIntern(name)] = {llvm::orc::ExecutorAddr::fromPtr(f),
+                                          llvm::JITSymbolFlags::Exported | llvm::JITSymbolFlags::Callable};
     };
     define("weft_emulated_thread", &emulated_thread);
     define("weft_emulated_block", &emulated_block);

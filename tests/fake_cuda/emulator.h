@@ -16,8 +16,8 @@ class Emulated {
 /// LLVM's text. Throws std::runtime_error if it is none.
 std::unique_ptr<Emulated> load(const std::string& text);
 /// Runs a kernel that find() gave; `parameters` as cuLaunchKernel takes them.
-/// FAKE_CUDA_ORDER: `up`, `down` or `mixed`, the order in which threads and blocks take their turns. FAKE_CUDA_CHECK=1: std::runtime_error for
-/// accesses of memory that there is not, or that are not aligned as the code says.
+/// FAKE_CUDA_ORDER: `up`, `down` or `mixed`, the order in which threads and blocks take their turns. FAKE_CUDA_CHECK=1: std::runtime_error
+/// for accesses of memory that there is not, or that are not aligned as the code says.
 void run(void* kernel, unsigned blocks, unsigned threads, void** parameters);
 /// What says whether so many bytes at an address are memory of a device.
 void check_memory_by(bool (*there)(std::uintptr_t, std::size_t));

@@ -40,18 +40,29 @@ fake_cuda::Calls& calls() {
 FakeLayout& of(lt::Layout l) { return *reinterpret_cast<FakeLayout*>(l); }
 double read(const void* p, int type, std::int64_t at) {
   switch (type) {
-    case lt::kFloat64: return static_cast<const double*>(p)[at];
-    case lt::kFloat16: return static_cast<float>(static_cast<const weft::detail::Float16*>(p)[at]);
-    case lt::kBFloat16: return static_cast<float>(static_cast<const weft::detail::BFloat16*>(p)[at]);
-    default: return static_cast<const float*>(p)[at];
+    case lt::kFloat64:
+      return static_cast<const double*>(p)[at];
+    case lt::kFloat16:
+      return static_cast<float>(static_cast<const weft::detail::Float16*>(p)[at]);
+    case lt::kBFloat16:
+      return static_cast<float>(static_cast<const weft::detail::BFloat16*>(p)[at]);
+    default:
+      return static_cast<const float*>(p)[at];
   }
 }
 void write(void* p, int type, std::int64_t at, double v) {
   switch (type) {
-    case lt::kFloat64: static_cast<double*>(p)[at] = v; return;
-    case lt::kFloat16: static_cast<weft::detail::Float16*>(p)[at] = weft::detail::Float16(static_cast<float>(v)); return;
-    case lt::kBFloat16: static_cast<weft::detail::BFloat16*>(p)[at] = weft::detail::BFloat16(static_cast<float>(v)); return;
-    default: static_cast<float*>(p)[at] = static_cast<float>(v);
+    case lt::kFloat64:
+      static_cast<double*>(p)[at] = v;
+      return;
+    case lt::kFloat16:
+      static_cast<weft::detail::Float16*>(p)[at] = weft::detail::Float16(static_cast<float>(v));
+      return;
+    case lt::kBFloat16:
+      static_cast<weft::detail::BFloat16*>(p)[at] = weft::detail::BFloat16(static_cast<float>(v));
+      return;
+    default:
+      static_cast<float*>(p)[at] = static_cast<float>(v);
   }
 }
 }  // namespace
@@ -77,7 +88,10 @@ const char* fake_cublaslt_name(int k) {
   return names[k];
 }
 
-int cublasLtCreate(lt::Handle* h) { ENTER(cublasLtCreate); return *h = reinterpret_cast<lt::Handle>(&live), 0; }
+int cublasLtCreate(lt::Handle* h) {
+  ENTER(cublasLtCreate);
+  return *h = reinterpret_cast<lt::Handle>(&live), 0;
+}
 int cublasLtMatmulDescCreate(lt::Description* d, int compute, int scale) {
   ENTER(cublasLtMatmulDescCreate)
   const bool wide = compute == lt::kCompute64;
@@ -134,8 +148,8 @@ int cublasLtMatmulPreferenceDestroy(lt::Preference p) {
   delete reinterpret_cast<FakePreference*>(p);
   return --live, injected;
 }
-int cublasLtMatmulAlgoGetHeuristic(lt::Handle, lt::Description, lt::Layout, lt::Layout, lt::Layout, lt::Layout, lt::Preference p, int, lt::Heuristic* h,
-                                   int* found) {
+int cublasLtMatmulAlgoGetHeuristic(lt::Handle, lt::Description, lt::Layout, lt::Layout, lt::Layout, lt::Layout, lt::Preference p, int,
+                                   lt::Heuristic* h, int* found) {
   ENTER(cublasLtMatmulAlgoGetHeuristic)
   const FakePreference& preference = *reinterpret_cast<FakePreference*>(p);
   *h = {}, *found = 1;
@@ -144,9 +158,9 @@ int cublasLtMatmulAlgoGetHeuristic(lt::Handle, lt::Description, lt::Layout, lt::
   h->workspace = h->algorithm.data[4] = preference.workspace;
   return 0;
 }
-int cublasLtMatmul(lt::Handle, lt::Description d, const void* alpha, const void* a, lt::Layout la, const void* b, lt::Layout lb, const void* beta,
-                   const void* c, lt::Layout, void* out, lt::Layout lout, const lt::Algorithm* algorithm, void* workspace, std::size_t workspace_bytes,
-                   Stream stream) {
+int cublasLtMatmul(lt::Handle, lt::Description d, const void* alpha, const void* a, lt::Layout la, const void* b, lt::Layout lb,
+                   const void* beta, const void* c, lt::Layout, void* out, lt::Layout lout, const lt::Algorithm* algorithm, void* workspace,
+                   std::size_t workspace_bytes, Stream stream) {
   ENTER(cublasLtMatmul)
   const FakeDescription description = *reinterpret_cast<FakeDescription*>(d);
   last_compute = description.compute, last_epilogue = description.epilogue;
@@ -162,24 +176,26 @@ int cublasLtMatmul(lt::Handle, lt::Description d, const void* alpha, const void*
   const std::uint64_t m = turn_a ? A.columns : A.rows, k = turn_a ? A.rows : A.columns, n = turn_b ? B.rows : B.columns;
   if (C.rows != m || C.columns != n || (turn_b ? B.columns : B.rows) != k || A.batch != C.batch || B.batch != C.batch) return 7;
   static const auto enqueue = fake_cuda::driver_function<int(Stream, std::function<int()>*)>("fake_cuda_enqueue");
-  return enqueue(stream, new std::function<int()>([=] {
-    for (std::int32_t batch = 0; batch < C.batch; ++batch)
-      for (std::uint64_t j = 0; j < n; ++j)
-        for (std::uint64_t i = 0; i < m; ++i) {
-          double sum = 0;
-          for (std::uint64_t t = 0; t < k; ++t) {
-            const auto ai = static_cast<std::int64_t>(turn_a ? t : i), aj = static_cast<std::int64_t>(turn_a ? i : t);
-            const auto bi = static_cast<std::int64_t>(turn_b ? j : t), bj = static_cast<std::int64_t>(turn_b ? t : j);
-            sum += read(a, A.type, batch * A.stride + ai + aj * A.distance) * read(b, B.type, batch * B.stride + bi + bj * B.distance);
-          }
-          sum *= scale;
-          if (description.epilogue & lt::kBias) sum += read(description.bias, C.type, static_cast<std::int64_t>(i));
-          if (description.epilogue & lt::kRelu) sum = sum > 0 ? sum : 0;
-          if (description.epilogue & lt::kGelu) sum = 0.5 * sum * (1 + std::tanh(0.7978845608028654 * (sum + 0.044715 * sum * sum * sum)));
-          write(out, C.type, batch * C.stride + static_cast<std::int64_t>(i) + static_cast<std::int64_t>(j) * C.distance, sum);
-        }
-    return 0;
-  }));
+  return enqueue(
+      stream, new std::function<int()>([=] {
+        for (std::int32_t batch = 0; batch < C.batch; ++batch)
+          for (std::uint64_t j = 0; j < n; ++j)
+            for (std::uint64_t i = 0; i < m; ++i) {
+              double sum = 0;
+              for (std::uint64_t t = 0; t < k; ++t) {
+                const auto ai = static_cast<std::int64_t>(turn_a ? t : i), aj = static_cast<std::int64_t>(turn_a ? i : t);
+                const auto bi = static_cast<std::int64_t>(turn_b ? j : t), bj = static_cast<std::int64_t>(turn_b ? t : j);
+                sum += read(a, A.type, batch * A.stride + ai + aj * A.distance) * read(b, B.type, batch * B.stride + bi + bj * B.distance);
+              }
+              sum *= scale;
+              if (description.epilogue & lt::kBias) sum += read(description.bias, C.type, static_cast<std::int64_t>(i));
+              if (description.epilogue & lt::kRelu) sum = sum > 0 ? sum : 0;
+              if (description.epilogue & lt::kGelu)
+                sum = 0.5 * sum * (1 + std::tanh(0.7978845608028654 * (sum + 0.044715 * sum * sum * sum)));
+              write(out, C.type, batch * C.stride + static_cast<std::int64_t>(i) + static_cast<std::int64_t>(j) * C.distance, sum);
+            }
+        return 0;
+      }));
 }
 
 }  // extern "C"

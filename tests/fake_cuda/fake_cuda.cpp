@@ -1,7 +1,7 @@
-// A CUDA driver for tests: the entry points that weft calls, on the host's memory. It counts calls and objects, fails where a test wants it,
-// and runs kernels by the emulator. FAKE_CUDA_DEVICES: how many devices it has (2). Transfers between host and device happen as late as a driver
-// may do them, everything else at once. What a driver refuses is refused: streams and events of another context than the thread's, calls that
-// may not be made while a stream is captured, launches beyond a device's limits.
+// A CUDA driver for tests: the entry points that weft calls, on the host's memory. It counts calls and objects, fails where a test wants
+// it, and runs kernels by the emulator. FAKE_CUDA_DEVICES: how many devices it has (2). Transfers between host and device happen as late as
+// a driver may do them, everything else at once. What a driver refuses is refused: streams and events of another context than the thread's,
+// calls that may not be made while a stream is captured, launches beyond a device's limits.
 #include <algorithm>
 #include <cstdlib>
 #include <cstring>
@@ -108,7 +108,8 @@ Result progress() {
         Result r = kSuccess;
         if (w.together) {
           const auto& all = w.together->streams;
-          if (!std::all_of(all.begin(), all.end(), [&](Stream o) { return is_blocked(o) && of(o).work.front().together == w.together; })) break;
+          if (!std::all_of(all.begin(), all.end(), [&](Stream o) { return is_blocked(o) && of(o).work.front().together == w.together; }))
+            break;
           for (Stream o : all) of(o).work.pop_front();
           ++s.collectives;
           r = w.together->run() == 0 ? kSuccess : kLaunchFailed;
@@ -198,8 +199,8 @@ Result give_back(DevicePointer p) {
 
 }  // namespace
 
-#define ENTER(name)                                  \
-  const std::lock_guard lock(state().mutex);         \
+#define ENTER(name)                          \
+  const std::lock_guard lock(state().mutex); \
   if (const Result r = enter(#name); r != kSuccess) return r;
 
 #define NEEDS(condition) \
@@ -247,7 +248,9 @@ int fake_cuda_join(const Stream* streams, int n, std::function<int()>* work) {
 /// Collectives that wait for others end without a result.
 void fake_cuda_abort_collectives() {
   const std::lock_guard lock(state().mutex);
-  const auto holds = [](const FakeGraph& g) { return std::any_of(g.work.begin(), g.work.end(), [](const Work& w) { return w.together != nullptr; }); };
+  const auto holds = [](const FakeGraph& g) {
+    return std::any_of(g.work.begin(), g.work.end(), [](const Work& w) { return w.together != nullptr; });
+  };
   bool held = false;
   for (void* g : state().graphs) held |= holds(*static_cast<FakeGraph*>(g));
   for (void* g : state().execs) held |= holds(*static_cast<FakeGraph*>(g));
@@ -271,15 +274,15 @@ void fake_cuda_skip_kernels(bool skip) { state().skips_kernels = skip; }
 int fake_cuda_live(const char* kind) {
   State& s = state();
   const std::string k = kind;
-  const std::size_t n = k == "memory"   ? s.memory.size()
-                        : k == "pinned" ? s.pinned.size()
-                        : k == "module" ? s.modules.size()
-                        : k == "event"  ? s.events.size()
-                        : k == "stream" ? s.streams.size()
-                        : k == "graph"  ? s.graphs.size()
-                        : k == "link"   ? s.links.size()
+  const std::size_t n = k == "memory"    ? s.memory.size()
+                        : k == "pinned"  ? s.pinned.size()
+                        : k == "module"  ? s.modules.size()
+                        : k == "event"   ? s.events.size()
+                        : k == "stream"  ? s.streams.size()
+                        : k == "graph"   ? s.graphs.size()
+                        : k == "link"    ? s.links.size()
                         : k == "context" ? static_cast<std::size_t>(s.contexts)
-                                        : s.execs.size();
+                                         : s.execs.size();
   return static_cast<int>(n);
 }
 const char* fake_cuda_name(int k) {
@@ -296,7 +299,10 @@ Result cuInit(unsigned) {
   fake_cuda::check_memory_by([](std::uintptr_t p, std::size_t bytes) { return is_memory(p, bytes); });
   return kSuccess;
 }
-Result cuDriverGetVersion(int* v) { ENTER(cuDriverGetVersion); return *v = 13000, kSuccess; }
+Result cuDriverGetVersion(int* v) {
+  ENTER(cuDriverGetVersion);
+  return *v = 13000, kSuccess;
+}
 Result cuGetErrorName(Result r, const char** name) {
   static const std::map<Result, const char*> names = {
       {kSuccess, "CUDA_SUCCESS"},
@@ -315,11 +321,26 @@ Result cuGetErrorName(Result r, const char** name) {
   return kSuccess;
 }
 Result cuGetErrorString(Result, const char** text) { return *text = "as the test wants it", kSuccess; }
-Result cuDeviceGetCount(int* n) { ENTER(cuDeviceGetCount); return *n = num_devices(), kSuccess; }
-Result cuDeviceGet(int* d, int i) { ENTER(cuDeviceGet); return *d = i, i < num_devices() ? kSuccess : kInvalid; }
-Result cuDeviceGetName(char* name, int n, int) { ENTER(cuDeviceGetName); return std::strncpy(name, "Fake GPU", static_cast<std::size_t>(n)), kSuccess; }
-Result cuDeviceTotalMem_v2(std::size_t* n, int) { ENTER(cuDeviceTotalMem_v2); return *n = kMemory, kSuccess; }
-Result cuDeviceGetAttribute(int* v, int what, int) { ENTER(cuDeviceGetAttribute); return *v = what == kAttributeMultiprocessors ? 2 : 0, kSuccess; }
+Result cuDeviceGetCount(int* n) {
+  ENTER(cuDeviceGetCount);
+  return *n = num_devices(), kSuccess;
+}
+Result cuDeviceGet(int* d, int i) {
+  ENTER(cuDeviceGet);
+  return *d = i, i < num_devices() ? kSuccess : kInvalid;
+}
+Result cuDeviceGetName(char* name, int n, int) {
+  ENTER(cuDeviceGetName);
+  return std::strncpy(name, "Fake GPU", static_cast<std::size_t>(n)), kSuccess;
+}
+Result cuDeviceTotalMem_v2(std::size_t* n, int) {
+  ENTER(cuDeviceTotalMem_v2);
+  return *n = kMemory, kSuccess;
+}
+Result cuDeviceGetAttribute(int* v, int what, int) {
+  ENTER(cuDeviceGetAttribute);
+  return *v = what == kAttributeMultiprocessors ? 2 : 0, kSuccess;
+}
 Result cuDevicePrimaryCtxRetain(Context* c, int d) {
   ENTER(cuDevicePrimaryCtxRetain)
   ++state().contexts;
@@ -330,7 +351,10 @@ Result cuDevicePrimaryCtxRelease_v2(int) {
   --state().contexts;
   return injected;
 }
-Result cuCtxSetCurrent(Context c) { ENTER(cuCtxSetCurrent); return current = c, kSuccess; }
+Result cuCtxSetCurrent(Context c) {
+  ENTER(cuCtxSetCurrent);
+  return current = c, kSuccess;
+}
 Result cuStreamCreate(Stream* s, unsigned) {
   ENTER(cuStreamCreate)
   if (!current) return kInvalidContext;
@@ -381,8 +405,14 @@ Result cuEventSynchronize(Event e) {
   const Stream s = reinterpret_cast<FakeEvent*>(e)->stream;
   return s ? arrives(s) : kSuccess;
 }
-Result cuDeviceGetDefaultMemPool(MemoryPool* p, int d) { ENTER(cuDeviceGetDefaultMemPool); return *p = reinterpret_cast<MemoryPool>(static_cast<std::intptr_t>(d + 1)), kSuccess; }
-Result cuMemPoolSetAttribute(MemoryPool, int, void*) { ENTER(cuMemPoolSetAttribute); return kSuccess; }
+Result cuDeviceGetDefaultMemPool(MemoryPool* p, int d) {
+  ENTER(cuDeviceGetDefaultMemPool);
+  return *p = reinterpret_cast<MemoryPool>(static_cast<std::intptr_t>(d + 1)), kSuccess;
+}
+Result cuMemPoolSetAttribute(MemoryPool, int, void*) {
+  ENTER(cuMemPoolSetAttribute);
+  return kSuccess;
+}
 Result cuMemPoolSetAccess(MemoryPool p, const PoolAccess* access, std::size_t n) {
   ENTER(cuMemPoolSetAccess)
   for (std::size_t i = 0; i < n; ++i) {
@@ -391,8 +421,14 @@ Result cuMemPoolSetAccess(MemoryPool p, const PoolAccess* access, std::size_t n)
   }
   return kSuccess;
 }
-Result cuDeviceCanAccessPeer(int* can, int, int) { ENTER(cuDeviceCanAccessPeer); return *can = 1, kSuccess; }
-Result cuMemPoolTrimTo(MemoryPool, std::size_t) { ENTER(cuMemPoolTrimTo); return empty_pool(), kSuccess; }
+Result cuDeviceCanAccessPeer(int* can, int, int) {
+  ENTER(cuDeviceCanAccessPeer);
+  return *can = 1, kSuccess;
+}
+Result cuMemPoolTrimTo(MemoryPool, std::size_t) {
+  ENTER(cuMemPoolTrimTo);
+  return empty_pool(), kSuccess;
+}
 Result cuMemAllocAsync(DevicePointer* p, std::size_t n, Stream stream) {
   ENTER(cuMemAllocAsync)
   State& s = state();
@@ -419,9 +455,20 @@ Result cuMemFreeAsync(DevicePointer p, Stream stream) {
   if (is_blocked(stream)) return of(stream).work.push_back({[=] { return give_back(p); }, nullptr}), injected;
   return give_back(p) == kSuccess ? injected : kIllegal;
 }
-Result cuMemGetInfo_v2(std::size_t* left, std::size_t* total) { ENTER(cuMemGetInfo_v2); return *left = kMemory - state().in_use, *total = kMemory, kSuccess; }
-Result cuMemAllocHost_v2(void** p, std::size_t n) { ENTER(cuMemAllocHost_v2); NEEDS(not_while_capturing()); return *p = std::malloc(n), state().pinned.insert(*p), kSuccess; }
-Result cuMemFreeHost(void* p) { ENTER(cuMemFreeHost); flush(); return state().pinned.erase(p) ? (std::free(p), kSuccess) : kIllegal; }
+Result cuMemGetInfo_v2(std::size_t* left, std::size_t* total) {
+  ENTER(cuMemGetInfo_v2);
+  return *left = kMemory - state().in_use, *total = kMemory, kSuccess;
+}
+Result cuMemAllocHost_v2(void** p, std::size_t n) {
+  ENTER(cuMemAllocHost_v2);
+  NEEDS(not_while_capturing());
+  return *p = std::malloc(n), state().pinned.insert(*p), kSuccess;
+}
+Result cuMemFreeHost(void* p) {
+  ENTER(cuMemFreeHost);
+  flush();
+  return state().pinned.erase(p) ? (std::free(p), kSuccess) : kIllegal;
+}
 static void transfer(Stream s, std::function<void()> f) {
   if (is_blocked(s))
     of(s).work.push_back({[f] { return f(), kSuccess; }, nullptr});
@@ -457,11 +504,13 @@ Result cuMemcpy2DAsync_v2(const Copy2D* c, Stream s) {
   NEEDS(may_use(s))
   const Copy2D d = *c;
   const auto last = [](std::size_t pitch, const Copy2D& x) { return (x.height - 1) * pitch + x.width; };
-  if (d.source_type != kMemoryOfDevice || d.target_type != kMemoryOfDevice || d.source_pitch < d.width || d.target_pitch < d.width) return kInvalid;
+  if (d.source_type != kMemoryOfDevice || d.target_type != kMemoryOfDevice || d.source_pitch < d.width || d.target_pitch < d.width)
+    return kInvalid;
   if (!is_memory(d.source, last(d.source_pitch, d)) || !is_memory(d.target, last(d.target_pitch, d))) return kInvalid;
   return now_or_later(s, [d] {
     for (std::size_t i = 0; i < d.height; ++i)
-      std::memcpy(reinterpret_cast<char*>(d.target) + i * d.target_pitch, reinterpret_cast<const char*>(d.source) + i * d.source_pitch, d.width);
+      std::memcpy(reinterpret_cast<char*>(d.target) + i * d.target_pitch, reinterpret_cast<const char*>(d.source) + i * d.source_pitch,
+                  d.width);
     return kSuccess;
   });
 }
@@ -534,7 +583,8 @@ Result cuModuleGetFunction(Function* f, Module m, const char* name) {
   *f = reinterpret_cast<Function>(reinterpret_cast<FakeModule*>(m)->code->find(name));
   return *f ? kSuccess : kNotFound;
 }
-Result cuLaunchKernel(Function f, unsigned blocks, unsigned, unsigned, unsigned threads, unsigned, unsigned, unsigned, Stream s, void** parameters, void**) {
+Result cuLaunchKernel(Function f, unsigned blocks, unsigned, unsigned, unsigned threads, unsigned, unsigned, unsigned, Stream s,
+                      void** parameters, void**) {
   ENTER(cuLaunchKernel)
   NEEDS(may_use(s))
   if (blocks == 0 || blocks > 0x7fffffff || threads == 0 || threads > 1024) return kInvalid;

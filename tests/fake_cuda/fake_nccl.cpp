@@ -1,5 +1,5 @@
-// An NCCL for tests: the calls of a group are carried out at its end, on the memory of the fake driver. It checks that every rank of a clique
-// takes part, with the same count and type.
+// An NCCL for tests: the calls of a group are carried out at its end, on the memory of the fake driver. It checks that every rank of a
+// clique takes part, with the same count and type.
 #include <algorithm>
 #include <cstdint>
 #include <cstring>
@@ -55,13 +55,17 @@ fake_cuda::Calls& counted() {
 std::size_t size_of(int type) {
   switch (type) {
     case nccl::kInt8:
-    case nccl::kUint8: return 1;
+    case nccl::kUint8:
+      return 1;
     case nccl::kFloat16:
-    case nccl::kBFloat16: return 2;
+    case nccl::kBFloat16:
+      return 2;
     case nccl::kInt32:
     case nccl::kUint32:
-    case nccl::kFloat32: return 4;
-    default: return 8;
+    case nccl::kFloat32:
+      return 4;
+    default:
+      return 8;
   }
 }
 
@@ -81,16 +85,26 @@ void fold_as(int op, const std::vector<Call>& group, void* out, std::size_t begi
 void fold(const std::vector<Call>& group, void* out, std::size_t begin, std::size_t count) {
   const int op = group[0].op;
   switch (group[0].type) {
-    case nccl::kInt8: return fold_as<std::int8_t, std::int8_t>(op, group, out, begin, count);
-    case nccl::kUint8: return fold_as<std::uint8_t, std::uint8_t>(op, group, out, begin, count);
-    case nccl::kInt32: return fold_as<std::int32_t, std::int64_t>(op, group, out, begin, count);
-    case nccl::kUint32: return fold_as<std::uint32_t, std::uint32_t>(op, group, out, begin, count);
-    case nccl::kInt64: return fold_as<std::int64_t, std::int64_t>(op, group, out, begin, count);
-    case nccl::kUint64: return fold_as<std::uint64_t, std::uint64_t>(op, group, out, begin, count);
-    case nccl::kFloat16: return fold_as<weft::detail::Float16, float>(op, group, out, begin, count);
-    case nccl::kBFloat16: return fold_as<weft::detail::BFloat16, float>(op, group, out, begin, count);
-    case nccl::kFloat32: return fold_as<float, float>(op, group, out, begin, count);
-    case nccl::kFloat64: return fold_as<double, double>(op, group, out, begin, count);
+    case nccl::kInt8:
+      return fold_as<std::int8_t, std::int8_t>(op, group, out, begin, count);
+    case nccl::kUint8:
+      return fold_as<std::uint8_t, std::uint8_t>(op, group, out, begin, count);
+    case nccl::kInt32:
+      return fold_as<std::int32_t, std::int64_t>(op, group, out, begin, count);
+    case nccl::kUint32:
+      return fold_as<std::uint32_t, std::uint32_t>(op, group, out, begin, count);
+    case nccl::kInt64:
+      return fold_as<std::int64_t, std::int64_t>(op, group, out, begin, count);
+    case nccl::kUint64:
+      return fold_as<std::uint64_t, std::uint64_t>(op, group, out, begin, count);
+    case nccl::kFloat16:
+      return fold_as<weft::detail::Float16, float>(op, group, out, begin, count);
+    case nccl::kBFloat16:
+      return fold_as<weft::detail::BFloat16, float>(op, group, out, begin, count);
+    case nccl::kFloat32:
+      return fold_as<float, float>(op, group, out, begin, count);
+    case nccl::kFloat64:
+      return fold_as<double, double>(op, group, out, begin, count);
   }
 }
 
@@ -129,7 +143,8 @@ int run_clique(std::vector<Call> group) {
   std::vector<Call> sorted(ranks);
   for (const Call& c : group) sorted[static_cast<std::size_t>(c.comm->rank)] = c;
   for (const Call& c : sorted)
-    if (!c.comm || c.what != group[0].what || c.count != group[0].count || c.type != group[0].type || c.op != group[0].op) return kInvalidUsage;
+    if (!c.comm || c.what != group[0].what || c.count != group[0].count || c.type != group[0].type || c.op != group[0].op)
+      return kInvalidUsage;
   const std::size_t bytes = group[0].count * size_of(group[0].type);
   // In place is allowed, so that results wait until all are computed.
   std::vector<std::vector<char>> results;
@@ -155,7 +170,8 @@ int join_clique(Join join, const std::vector<Call>& group) {
     if (std::find(streams.begin(), streams.end(), c.stream) == streams.end()) streams.push_back(c.stream);
   int status = 0;
   const auto done = std::make_shared<int>(0);
-  status = join(streams.data(), static_cast<int>(streams.size()), new std::function<int()>([group, done] { return *done = run_clique(group); }));
+  status =
+      join(streams.data(), static_cast<int>(streams.size()), new std::function<int()>([group, done] { return *done = run_clique(group); }));
   return *done != 0 ? *done : status != 0 ? kInvalidUsage : 0;
 }
 
@@ -170,7 +186,8 @@ FakeComm* of(nccl::Comm c) { return reinterpret_cast<FakeComm*>(c); }
 /// All ranks of the parent take part; those of a color make a clique, in the order of their keys.
 int run_splits(std::vector<Split> all) {
   if (static_cast<int>(all.size()) != all[0].parent->clique->ranks) return kInvalidUsage;
-  std::stable_sort(all.begin(), all.end(), [](const Split& a, const Split& b) { return std::pair(a.color, a.key) < std::pair(b.color, b.key); });
+  std::stable_sort(all.begin(), all.end(),
+                   [](const Split& a, const Split& b) { return std::pair(a.color, a.key) < std::pair(b.color, b.key); });
   std::map<int, Clique*> cliques;
   for (const Split& s : all) {
     if (s.color == nccl::kNoColor) continue;
@@ -204,7 +221,10 @@ const char* fake_nccl_name(int k) {
 #define ENTER(name) \
   if (const int r = counted().enter(#name)) return r;
 
-int ncclGetVersion(int* v) { ENTER(ncclGetVersion); return *v = 22809, 0; }
+int ncclGetVersion(int* v) {
+  ENTER(ncclGetVersion);
+  return *v = 22809, 0;
+}
 const char* ncclGetErrorString(int status) { return status == 6 ? "remote error" : "an error"; }
 int ncclCommInitAll(nccl::Comm* c, int n, const int* devices) {
   ENTER(ncclCommInitAll)
@@ -228,8 +248,14 @@ int ncclCommAbort(nccl::Comm c) {
   abort_collectives();
   return comms.erase(of(c)) ? injected : 4;
 }
-int ncclCommGetAsyncError(nccl::Comm, int* status) { ENTER(ncclCommGetAsyncError); return *status = async_error, async_error = 0, 0; }
-int ncclGroupStart() { ENTER(ncclGroupStart); return ++depth, 0; }
+int ncclCommGetAsyncError(nccl::Comm, int* status) {
+  ENTER(ncclCommGetAsyncError);
+  return *status = async_error, async_error = 0, 0;
+}
+int ncclGroupStart() {
+  ENTER(ncclGroupStart);
+  return ++depth, 0;
+}
 int ncclGroupEnd() {
   if (--depth > 0) return 0;
   std::map<Clique*, std::vector<Call>> by_clique;

@@ -50,9 +50,9 @@ TEST_CASE("constants that rules of custom functions hold too are neither mapped 
   const Array table = array({1.f, 2.f, 3.f});
   auto by_vjp = custom_vjp([=](Array x) { return sin(x) * table; }, [=](Array x) { return std::pair{sin(x) * table, x}; },
                            [=](Array x, Array ct) { return std::tuple{cos(x) * table * ct}; });
-  auto by_jvp = custom_jvp([=](Array x) { return sin(x) * table; }, [=](auto x, auto dx) {
-    return std::pair{sin(std::get<0>(x)) * table, cos(std::get<0>(x)) * table * std::get<0>(dx)};
-  });
+  auto by_jvp =
+      custom_jvp([=](Array x) { return sin(x) * table; },
+                 [=](auto x, auto dx) { return std::pair{sin(std::get<0>(x)) * table, cos(std::get<0>(x)) * table * std::get<0>(dx)}; });
   for (const bool reverse : {true, false}) {
     const Jaxpr j = make_jaxpr([&](Array x) { return reverse ? by_vjp(x) : by_jvp(x); })(ones(3));
     const Applied hoisted = without_constants(j, {array({.1f, .2f, .3f})});
@@ -107,7 +107,8 @@ TEST_CASE("a failing program is made small") {
   // A stand-in for a bug: whatever contains a tanh fails.
   const Case c = parse_case(
       "# input f32[4,6] 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20 21 22 23 24\n"
-      "{ lambda ; a:f32[4,6]. let b:f32[4,6] = sin a; c:f32[4,6] = jit[name=f jaxpr={ lambda ; d:f32[4,6]. let e:f32[4,6] = exp d; f:f32[4,6] "
+      "{ lambda ; a:f32[4,6]. let b:f32[4,6] = sin a; c:f32[4,6] = jit[name=f jaxpr={ lambda ; d:f32[4,6]. let e:f32[4,6] = exp d; "
+      "f:f32[4,6] "
       "= tanh e in (f,) }] b; g:f32[4] = reduce_sum[axes=(1,)] c; h:f32[4,6] = cos c in (g, h, b) }");
   const Case small = shrunk(c, [](const Case& candidate) { return candidate.program.to_string().find("tanh") != std::string::npos; }, 20);
   CHECK(small.program.to_string() == parse("{ lambda ; a:f32[1,1]. let b:f32[1,1] = tanh a in (b,) }").to_string());

@@ -31,7 +31,8 @@ int check_expansions(const Jaxpr& j, std::span<const Array> args) {
     const Array expanded = detail::eval_jaxpr(detail::expand_random(e, avals), in)[0];
     CAPTURE(e.op->name);
     CHECK(expanded.aval() == out[0].aval());
-    CHECK((out[0].dtype().is_key() ? same_keys(expanded, out[0]) : expanded.to_vector<std::uint64_t>() == out[0].to_vector<std::uint64_t>()));
+    CHECK(
+        (out[0].dtype().is_key() ? same_keys(expanded, out[0]) : expanded.to_vector<std::uint64_t>() == out[0].to_vector<std::uint64_t>()));
     ++checked;
   }
   return checked;
@@ -76,7 +77,9 @@ TEST_CASE("arrays of keys are moved like any other") {
 TEST_CASE("keys pass through programs") {
   const Array k = key(8), ks = random::split(k, 4);
   const Array other = key(9);
-  auto both = [&](const Array& a, const Array& flag) { return random::bits(cond(flag, [](Array x) { return random::split(x)[0]; }, [&](Array) { return other; }, a)); };
+  auto both = [&](const Array& a, const Array& flag) {
+    return random::bits(cond(flag, [](Array x) { return random::split(x)[0]; }, [&](Array) { return other; }, a));
+  };
   CHECK(jit(both)(k, array({true})[0]).item<std::uint32_t>() == random::bits(random::split(k)[0]).item<std::uint32_t>());
   CHECK(jit(both)(k, array({false})[0]).item<std::uint32_t>() == random::bits(other).item<std::uint32_t>());
   // A condition for each lane chooses between keys.
@@ -88,8 +91,8 @@ TEST_CASE("keys pass through programs") {
   CHECK(j()[0].to_vector<std::uint32_t>() == random::bits(other, 2).to_vector<std::uint32_t>());
   const Jaxpr all = make_jaxpr([](const Array& a, const Array& seed) {
     const Array c = key(seed);
-    return std::tuple{random::wrap_key_data(random::key_data(a)), random::split(c, {2, 2}), vmap([](Array x) { return random::fold_in(x, 3); })(a),
-                      vmap([](Array x) { return random::gamma(x, 2., {2}); })(a)};
+    return std::tuple{random::wrap_key_data(random::key_data(a)), random::split(c, {2, 2}),
+                      vmap([](Array x) { return random::fold_in(x, 3); })(a), vmap([](Array x) { return random::gamma(x, 2., {2}); })(a)};
   })(ks, 5);
   CHECK(parse(all.to_string()).to_string() == all.to_string());
   CHECK(all.to_string().find("random_fold_in a 3:u32[]") != std::string::npos);
@@ -162,7 +165,8 @@ TEST_CASE("moments") {
   CHECK(has_moments(random::t(k, 12., n), 0, 1.2));
   CHECK(has_moments(random::pareto(k, 8., n), 8. / 7, 8. / (49 * 6)));
   CHECK(has_moments(random::lognormal(k, .3, n), std::exp(.045), (std::exp(.09) - 1) * std::exp(.09)));
-  CHECK(has_moments(random::weibull_min(k, 2., 1.5, n), 2 * std::tgamma(5. / 3), 4 * (std::tgamma(7. / 3) - std::pow(std::tgamma(5. / 3), 2))));
+  CHECK(has_moments(random::weibull_min(k, 2., 1.5, n), 2 * std::tgamma(5. / 3),
+                    4 * (std::tgamma(7. / 3) - std::pow(std::tgamma(5. / 3), 2))));
   CHECK(has_moments(random::rayleigh(k, 2., n), 2 * std::sqrt(pi / 2), (4 - pi) / 2 * 4));
   CHECK(has_moments(random::triangular(k, 0., 1., 3., n), 4. / 3, 7. / 18));
   CHECK(has_moments(random::geometric(k, .25, n), 4, 12));
@@ -179,17 +183,20 @@ TEST_CASE("samples are differentiable by their parameters") {
   const Array k = key(6);
   for (double a : {.1, .7, 3., 45., 2000.}) {
     // At a fixed uniform number the variate moves as its distribution function says; the mean of the derivative is that of the mean: 1.
-    const Array slope = vmap([](Array one, Array shape) { return grad([&](const Array& s) { return random::gamma(one, s, none, float64); })(shape); })(
-        random::split(k, 4000), full(4000, a, float64));
+    const Array slope = vmap([](Array one, Array shape) {
+      return grad([&](const Array& s) { return random::gamma(one, s, none, float64); })(shape);
+    })(random::split(k, 4000), full(4000, a, float64));
     CHECK(mean(slope).item<double>() == doctest::Approx(1).epsilon(.15));
-    const Array log_slope = vmap([](Array one, Array shape) { return grad([&](const Array& s) { return random::loggamma(one, s, none, float64); })(shape); })(
-        random::split(k, 4000), full(4000, a, float64));
+    const Array log_slope = vmap([](Array one, Array shape) {
+      return grad([&](const Array& s) { return random::loggamma(one, s, none, float64); })(shape);
+    })(random::split(k, 4000), full(4000, a, float64));
     CHECK(mean(log_slope).item<double>() == doctest::Approx(polygamma(1, full({}, a, float64)).item<double>()).epsilon(.15));
   }
   const Array slope = grad([&](const Array& a) { return sum(random::beta(k, a, 2., 500, float64)); })(array({3.}, float64)[0]);
   CHECK(slope.item<double>() / 500 == doctest::Approx(2. / 25).epsilon(.2));
   CHECK(near(grad([&](const Array& s) { return sum(s * random::normal(k, 3)); })(1.f), {sum(random::normal(k, 3)).item<double>()}));
-  CHECK(near(grad([&](const Array& s) { return sum(random::uniform(k, 3, float32, 0., s)); })(2.f), {sum(random::uniform(k, 3)).item<double>()}));
+  CHECK(near(grad([&](const Array& s) { return sum(random::uniform(k, 3, float32, 0., s)); })(2.f),
+             {sum(random::uniform(k, 3)).item<double>()}));
 }
 
 TEST_CASE("initializers") {
@@ -211,7 +218,8 @@ TEST_CASE("initializers") {
 
 TEST_CASE("mistakes") {
   const Array k = key(0), ks = random::split(k, 3);
-  CHECK(has(message<DTypeError>([&] { random::normal(ones(3), 2); }), {"normal", "f32[3]", "is not a key", "random::key(seed)", "random_keys.cpp"}));
+  CHECK(has(message<DTypeError>([&] { random::normal(ones(3), 2); }),
+            {"normal", "f32[3]", "is not a key", "random::key(seed)", "random_keys.cpp"}));
   CHECK(has(message<DTypeError>([&] { random::split(random::key_data(k)); }), {"split", "u32[2]", "wrap_key_data"}));
   CHECK(has(message<ShapeError>([&] { random::normal(ks, 2); }), {"normal", "key<fry>[3]", "vmap"}));
   CHECK(has(message<DTypeError>([&] { k + 1; }), {"add", "key<fry>[]", "i32[]", "key_data"}));

@@ -86,23 +86,14 @@ std::vector<SampleText> traced_samples() {
                    t);
              }),
       sample("all_gather", kAny, [](DType t) { return on_devices([](Array v) { return all_gather(v, "i"); }, t); }),
-      sample("all_to_all", kAny,
-             [](DType t) {
-               return on_devices([](Array v) { return all_to_all(v, "i", 0, 1); }, t, {2, 2, 3});
-             }),
+      sample("all_to_all", kAny, [](DType t) { return on_devices([](Array v) { return all_to_all(v, "i", 0, 1); }, t, {2, 2, 3}); }),
       sample("axis_index", kNumber, [](DType t) { return on_devices([](Array v) { return v + convert(axis_index("i"), v.dtype()); }, t); }),
       sample("pbroadcast", kAny, [](DType t) { return on_devices([](Array v) { return pbroadcast(v, "i", 1); }, t); }),
       sample("pmax", kReal, [](DType t) { return on_devices([](Array v) { return pmax(v, "i"); }, t); }),
       sample("pmin", kReal, [](DType t) { return on_devices([](Array v) { return pmin(v, "i"); }, t); }),
-      sample("ppermute", kAny,
-             [](DType t) {
-               return on_devices([](Array v) { return ppermute(v, "i", {{0, 1}}); }, t);
-             }),
+      sample("ppermute", kAny, [](DType t) { return on_devices([](Array v) { return ppermute(v, "i", {{0, 1}}); }, t); }),
       sample("psum", kNumber, [](DType t) { return on_devices([](Array v) { return v * psum(v, "i"); }, t); }),
-      sample("reduce_scatter", kNumber,
-             [](DType t) {
-               return on_devices([](Array v) { return psum_scatter(v * v, "i"); }, t, {2, 2, 3});
-             }),
+      sample("reduce_scatter", kNumber, [](DType t) { return on_devices([](Array v) { return psum_scatter(v * v, "i"); }, t, {2, 2, 3}); }),
       sample("shard_map", kNumber, [](DType t) { return on_devices([](Array v) { return v * v; }, t); }),
       sample("shard_map", kAny, [](DType t) { return on_devices([](Array v) { return flip(v); }, t); }),
   };

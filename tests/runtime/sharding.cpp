@@ -88,7 +88,8 @@ TEST_CASE("operations follow placed arrays") {
   const Array on_three = device_put(a, devices()[3]);
   CHECK((on_three + 1).devices() == std::vector{devices()[3]});
   CHECK((a * on_three).devices() == std::vector{devices()[3]});
-  CHECK(has(error_of<DeviceError>([&] { on_three + device_put(a, devices()[1]); }), "add: operands are committed to different devices, cpu:3 and cpu:1"));
+  CHECK(has(error_of<DeviceError>([&] { on_three + device_put(a, devices()[1]); }),
+            "add: operands are committed to different devices, cpu:3 and cpu:1"));
   CHECK(has(error_of<DeviceError>([&] { on_three + s; }), "cpu:3"));
 }
 

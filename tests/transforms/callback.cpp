@@ -126,12 +126,12 @@ TEST_CASE("a callback that doesn't keep its promise") {
   CHECK(refuses<ShapeError>([&] { jit([&](Array v) { return pure_callback(wide, scalar, v); })(1.f); },
                             {"pure_callback", "f32[2]", "f32[]", "callback.cpp"}));
   CHECK(refuses<DTypeError>([&] { pure_callback([](Array v) { return convert(v, int32); }, scalar, 1.f); }, {"i32[]", "f32[]"}));
-  CHECK(refuses<PytreeError>([&] { pure_callback([](Array v) { return std::vector{v, v}; }, std::vector<ShapeDtypeStruct>{scalar}, 1.f); }, {"2", "1"}));
+  CHECK(refuses<PytreeError>([&] { pure_callback([](Array v) { return std::vector{v, v}; }, std::vector<ShapeDtypeStruct>{scalar}, 1.f); },
+                             {"2", "1"}));
   // What a callback throws comes through, and the program runs again.
   bool fail = true;
-  auto moody = jit([&](Array v) {
-    return pure_callback([&](Array a) { return fail ? throw std::out_of_range("moody") : a + 1; }, scalar, v * 2);
-  });
+  auto moody =
+      jit([&](Array v) { return pure_callback([&](Array a) { return fail ? throw std::out_of_range("moody") : a + 1; }, scalar, v * 2); });
   CHECK_THROWS_AS(moody(1.f), std::out_of_range);
   fail = false;
   CHECK(near(moody(1.f), {3}));
@@ -164,11 +164,12 @@ TEST_CASE("io_callback runs once for each time that the program comes to it") {
   CHECK(seen == std::vector<float>{3, 4, 9, 3, 4, 9});
   seen.clear();
   jit([&](Array xs) {
-    return scan([&](Array c, Array x) {
-             io_callback(note, scalar, x);
-             return std::pair{c, none};
-           },
-           0.f, xs)
+    return scan(
+               [&](Array c, Array x) {
+                 io_callback(note, scalar, x);
+                 return std::pair{c, none};
+               },
+               0.f, xs)
         .first;
   })(array({1.f, 2.f, 3.f}));
   CHECK(seen == std::vector<float>{1, 2, 3});
@@ -241,9 +242,8 @@ TEST_CASE("debug::print under vmap: a line for each lane, with its label") {
   const Array xs = array({1.f, 2.f});
   CHECK(printed([&] { vmap(f, {.in_axes = {0, none}})(xs, 5); }) == "[lane 0] 1.0 5\n[lane 1] 2.0 5\n");
   CHECK(printed([&] { jit(vmap(f, {.in_axes = {0, none}, .axis_name = "i"}))(xs, 5); }) == "[i=0] 1.0 5\n[i=1] 2.0 5\n");
-  CHECK(printed([&] {
-          vmap(vmap(f, {.in_axes = {0, none}}), {.in_axes = {none, 0}, .axis_name = "row"})(xs, array({7, 8}));
-        }) == "[row=0, lane 0] 1.0 7\n[row=0, lane 1] 2.0 7\n[row=1, lane 0] 1.0 8\n[row=1, lane 1] 2.0 8\n");
+  CHECK(printed([&] { vmap(vmap(f, {.in_axes = {0, none}}), {.in_axes = {none, 0}, .axis_name = "row"})(xs, array({7, 8})); }) ==
+        "[row=0, lane 0] 1.0 7\n[row=0, lane 1] 2.0 7\n[row=1, lane 0] 1.0 8\n[row=1, lane 1] 2.0 8\n");
   // What is the same for all lanes is printed once.
   CHECK(printed([&] {
           vmap([](Array x) {
@@ -253,11 +253,12 @@ TEST_CASE("debug::print under vmap: a line for each lane, with its label") {
         }) == "once\n");
   CHECK(printed([&] {
           vmap([](Array x) {
-            return scan([](Array c, Array k) {
-                     debug::print("{}", c + k);
-                     return std::pair{c, none};
-                   },
-                   x, array({10.f, 20.f}))
+            return scan(
+                       [](Array c, Array k) {
+                         debug::print("{}", c + k);
+                         return std::pair{c, none};
+                       },
+                       x, array({10.f, 20.f}))
                 .first;
           })(xs);
         }) == "[lane 0] 11.0\n[lane 1] 12.0\n[lane 0] 21.0\n[lane 1] 22.0\n");
@@ -285,14 +286,14 @@ TEST_CASE("debug::print under derivatives: the primal values, once") {
           auto [y, push] = linearize(f, 1.f);
           push(1.f), push(2.f);
         }) == once);
-  CHECK(printed([&] {
-          grad([&](Array x) { return fori_loop(0, 2, [&](Array, Array c) { return f(c); }, x); })(1.f);
-        }) == "y = 0.841\ny = 0.650\n");
+  CHECK(printed([&] { grad([&](Array x) { return fori_loop(0, 2, [&](Array, Array c) { return f(c); }, x); })(1.f); }) ==
+        "y = 0.841\ny = 0.650\n");
   // A tangent has a value going forward only.
-  auto ruled = custom_jvp([](Array x) { return x; }, [](auto primals, auto tangents) {
-    debug::print("dx = {}", std::get<0>(tangents));
-    return std::pair{std::get<0>(primals), std::get<0>(tangents)};
-  });
+  auto ruled = custom_jvp([](Array x) { return x; },
+                          [](auto primals, auto tangents) {
+                            debug::print("dx = {}", std::get<0>(tangents));
+                            return std::pair{std::get<0>(primals), std::get<0>(tangents)};
+                          });
   CHECK(printed([&] { jvp(ruled, std::tuple{1.f}, std::tuple{5.f}); }) == "dx = 5.0\n");
   CHECK(refuses<TracerError>([&] { grad(ruled)(1.f); }, {"debug_print", "reverse", "callback.cpp"}));
 }
@@ -306,23 +307,26 @@ TEST_CASE("debug::print under pmap: labelled with the device") {
   };
   const std::string text = printed([&] { pmap(f, {.axis_name = "i"})(array({1.f, 2.f})); });
   CHECK(text == "[cpu:0] 1.0\n[cpu:1] 2.0\n[cpu:0] sum 3.0\n[cpu:1] sum 3.0\n");
-  CHECK(printed([&] { pmap(vmap([](Array x) {
-          debug::print("{}", x);
-          return x;
-        }))(array({{1.f, 2.f}, {3.f, 4.f}})); }) == "[cpu:0, lane 0] 1.0\n[cpu:0, lane 1] 2.0\n[cpu:1, lane 0] 3.0\n[cpu:1, lane 1] 4.0\n");
+  CHECK(printed([&] {
+          pmap(vmap([](Array x) {
+            debug::print("{}", x);
+            return x;
+          }))(array({{1.f, 2.f}, {3.f, 4.f}}));
+        }) == "[cpu:0, lane 0] 1.0\n[cpu:0, lane 1] 2.0\n[cpu:1, lane 0] 3.0\n[cpu:1, lane 1] 4.0\n");
 }
 
 TEST_CASE("debug::print in branches and loops") {
   auto f = [](Array x) {
-    return cond(x > 0,
-                [&] {
-                  debug::print("positive");
-                  return x;
-                },
-                [&] {
-                  debug::print("negative");
-                  return -x;
-                });
+    return cond(
+        x > 0,
+        [&] {
+          debug::print("positive");
+          return x;
+        },
+        [&] {
+          debug::print("negative");
+          return -x;
+        });
   };
   CHECK(printed([&] { jit(f)(1.f), jit(f)(-1.f); }) == "positive\nnegative\n");
   CHECK(printed([&] { f(1.f), f(-1.f); }) == "positive\nnegative\n");
@@ -341,7 +345,8 @@ TEST_CASE("debug::callback knows its lane") {
   std::vector<std::string> labels;
   float total = 0;
   auto f = [&](Array x) {
-    debug::callback([&](Array v, int scale) { labels.push_back(debug::label()), total += v.item<float>() * static_cast<float>(scale); }, x, 2);
+    debug::callback([&](Array v, int scale) { labels.push_back(debug::label()), total += v.item<float>() * static_cast<float>(scale); }, x,
+                    2);
     return x;
   };
   jit(vmap(f))(array({1.f, 2.f}));

@@ -53,10 +53,13 @@ TEST_CASE("debug_nans names the operation that made the first NaN or infinity, a
   auto loop = [](Array x) { return fori_loop(0, 3, [](Array, Array c) { return logarithm(c); }, x); };
   CHECK(refuses<Error>([&] { jit(loop)(0.1f); }, {"log: makes nan", kLine}));
   CHECK(refuses<Error>([&] { loop(0.1f); }, {"log: makes nan", kLine}));
-  CHECK(refuses<Error>([&] { jit([](Array x) { return cond(x < 0, logarithm, [](Array a) { return a; }, x); })(-3.f); }, {"log: makes nan", kLine}));
+  CHECK(refuses<Error>([&] { jit([](Array x) { return cond(x < 0, logarithm, [](Array a) { return a; }, x); })(-3.f); },
+                       {"log: makes nan", kLine}));
   CHECK(refuses<Error>([&] { jit(jit(checkpoint(logarithm)))(-1.f); }, {"log: makes nan", kLine}));
-  CHECK(refuses<Error>([&] { jit([](Array x) { return exp(x.at(0).set(1000.f)); })(zeros(2)); }, {"exp: makes inf, element [0] of f32[2] out of 1000.0"}));
-  CHECK(refuses<Error>([&] { pmap([](Array x) { return psum(x, "i"); }, {.axis_name = "i"})(array({3e38f, 3e38f})); }, {"psum: makes inf"}));
+  CHECK(refuses<Error>([&] { jit([](Array x) { return exp(x.at(0).set(1000.f)); })(zeros(2)); },
+                       {"exp: makes inf, element [0] of f32[2] out of 1000.0"}));
+  CHECK(
+      refuses<Error>([&] { pmap([](Array x) { return psum(x, "i"); }, {.axis_name = "i"})(array({3e38f, 3e38f})); }, {"psum: makes inf"}));
   // Complex numbers and the small types too.
   CHECK(refuses<Error>([&] { convert(array({1e6f}), float16); }, {"convert_element_type: makes inf"}));
   CHECK(refuses<Error>([&] { convert(array({1.f}), complex64) / 0.f; }, {"div"}));
@@ -68,14 +71,17 @@ TEST_CASE("debug_nans on several devices, in loops, rules and factorisations") {
   const Array x = array({1.f, 2.f, 3.f, -4.f, 5.f, 6.f, 7.f, 8.f});
   auto blocks = shard_map([](Array a) { return logarithm(a); }, {.mesh = mesh, .in_specs = {P("x")}, .out_specs = P("x")});
   CHECK(refuses<Error>([&] { blocks(x); }, {"log: makes nan, element [0] of f32[1] out of -8.0 on cpu:3", kLine}));
-  CHECK(refuses<Error>([&] { jit(logarithm)(device_put(x, NamedSharding{mesh, P("x")})); }, {"log: makes nan", "out of -8.0 on cpu:3", kLine}));
+  CHECK(refuses<Error>([&] { jit(logarithm)(device_put(x, NamedSharding{mesh, P("x")})); },
+                       {"log: makes nan", "out of -8.0 on cpu:3", kLine}));
   auto steps = [](Array a) { return scan([](Array c, auto) { return std::pair{logarithm(c), none}; }, a, none, {.length = 3}).first; };
   CHECK(refuses<Error>([&] { pmap(steps)(x); }, {"log: makes nan", "on cpu:3", kLine}));
-  CHECK(refuses<Error>([&] { while_loop([](Array a) { return a < 100; }, [](Array a) { return logarithm(a) - 200; }, -1.f); }, {"log: makes nan", kLine}));
-  auto ruled = custom_jvp([](Array a) { return sin(a); }, [](auto p, auto t) {
-    const Array& a = std::get<0>(p);
-    return std::pair{sin(a), std::get<0>(t) / (a - a)};
-  });
+  CHECK(refuses<Error>([&] { while_loop([](Array a) { return a < 100; }, [](Array a) { return logarithm(a) - 200; }, -1.f); },
+                       {"log: makes nan", kLine}));
+  auto ruled = custom_jvp([](Array a) { return sin(a); },
+                          [](auto p, auto t) {
+                            const Array& a = std::get<0>(p);
+                            return std::pair{sin(a), std::get<0>(t) / (a - a)};
+                          });
   CHECK(refuses<Error>([&] { jit(grad(ruled))(1.f); }, {"div: makes inf", "debugging.cpp"}));
   CHECK(refuses<Error>([&] { jit([](Array a) { return linalg::cholesky(a); })(-eye(2)); }, {"cholesky: makes nan", "debugging.cpp"}));
   // Each lane and device runs its callbacks at most once.
@@ -159,7 +165,8 @@ TEST_CASE("a traced value that is kept beyond its function is found where it lea
   auto clean = [](Array x) {
     const auto [y, pull] = vjp([x](Array a) { return sin(a) * x; }, x);
     auto inner = jit([x](Array a) { return a * x; });
-    auto ruled = custom_jvp([](Array a) { return a; }, [](auto primals, auto tangents) { return std::pair{std::get<0>(primals), std::get<0>(tangents)}; });
+    auto ruled = custom_jvp([](Array a) { return a; },
+                            [](auto primals, auto tangents) { return std::pair{std::get<0>(primals), std::get<0>(tangents)}; });
     auto body = [&](Array c, Array k) { return std::pair{c * k + x, inner(c)}; };
     return std::get<0>(pull(y)) + ruled(inner(y)) + sum(scan(body, x, arange(3, float32)).second) + grad(inner)(x) + checkpoint(inner)(x);
   };
@@ -181,9 +188,11 @@ TEST_CASE("a traced value that is kept is found in maps over devices, loops and 
   const Mesh mesh = make_mesh({8}, {"x"});
   CHECK(refuses<LeakedTracerError>([&] { pmap(leaks)(ones(8)); }, {"pmap of", "mul", "debugging.cpp"}));
   kept = Array();
-  CHECK(refuses<LeakedTracerError>([&] { shard_map(leaks, {.mesh = mesh, .in_specs = {P("x")}, .out_specs = P("x")})(ones(8)); }, {"shard_map of", "mul"}));
+  CHECK(refuses<LeakedTracerError>([&] { shard_map(leaks, {.mesh = mesh, .in_specs = {P("x")}, .out_specs = P("x")})(ones(8)); },
+                                   {"shard_map of", "mul"}));
   kept = Array();
-  CHECK(refuses<LeakedTracerError>([&] { while_loop([&](Array x) { return leaks(x) < 3; }, [](Array x) { return x + 1; }, 0.f); }, {"while_loop of", "mul"}));
+  CHECK(refuses<LeakedTracerError>([&] { while_loop([&](Array x) { return leaks(x) < 3; }, [](Array x) { return x + 1; }, 0.f); },
+                                   {"while_loop of", "mul"}));
   kept = Array();
   auto ruled = custom_jvp(leaks, [](auto p, auto t) { return std::pair{std::get<0>(p), std::get<0>(t)}; });
   CHECK(refuses<LeakedTracerError>([&] { jit(ruled)(1.f); }, {"custom_jvp of", "mul"}));

@@ -33,23 +33,47 @@ void check_against_vmap(F f, const Array& x) {
 
 TEST_CASE("collectives agree with those of vmap, and so do their derivatives") {
   const Array x = rows(8, 8);
-  SUBCASE("psum") { check_against_vmap([](Array a) { return a / (3 + psum(a * a, "i")); }, x); }
-  SUBCASE("pmean") { check_against_vmap([](Array a) { return a - pmean(a, "i"); }, x); }
-  SUBCASE("pmax") { check_against_vmap([](Array a) { return a * pmax(a, "i") + pmin(a, "i"); }, x); }
-  SUBCASE("all_gather") { check_against_vmap([](Array a) { return all_gather(a * a, "i", {.axis = 1})(slice(), slice(1, 7, 3)); }, x); }
-  SUBCASE("all_gather tiled") { check_against_vmap([](Array a) { return all_gather(a * a, "i", {.tiled = true}) * sum(a); }, x); }
-  SUBCASE("psum_scatter") { check_against_vmap([](Array a) { return psum_scatter(a * a, "i") * a; }, x); }
-  SUBCASE("psum_scatter tiled") { check_against_vmap([](Array a) { return psum_scatter(concatenate({a, 2 * a}), "i", {.tiled = true}); }, x); }
-  SUBCASE("all_to_all") { check_against_vmap([](Array a) { return all_to_all(a * a, "i", 0, 0) * a; }, x); }
+  SUBCASE("psum") {
+    check_against_vmap([](Array a) { return a / (3 + psum(a * a, "i")); }, x);
+  }
+  SUBCASE("pmean") {
+    check_against_vmap([](Array a) { return a - pmean(a, "i"); }, x);
+  }
+  SUBCASE("pmax") {
+    check_against_vmap([](Array a) { return a * pmax(a, "i") + pmin(a, "i"); }, x);
+  }
+  SUBCASE("all_gather") {
+    check_against_vmap([](Array a) { return all_gather(a * a, "i", {.axis = 1})(slice(), slice(1, 7, 3)); }, x);
+  }
+  SUBCASE("all_gather tiled") {
+    check_against_vmap([](Array a) { return all_gather(a * a, "i", {.tiled = true}) * sum(a); }, x);
+  }
+  SUBCASE("psum_scatter") {
+    check_against_vmap([](Array a) { return psum_scatter(a * a, "i") * a; }, x);
+  }
+  SUBCASE("psum_scatter tiled") {
+    check_against_vmap([](Array a) { return psum_scatter(concatenate({a, 2 * a}), "i", {.tiled = true}); }, x);
+  }
+  SUBCASE("all_to_all") {
+    check_against_vmap([](Array a) { return all_to_all(a * a, "i", 0, 0) * a; }, x);
+  }
   SUBCASE("all_to_all of other axes") {
     check_against_vmap([](Array a) { return all_to_all(stack({a, a * a, 3 * a}), "i", 1, 0); }, x);
     check_against_vmap([](Array a) { return all_to_all(stack({a, a * a, 3 * a}, 1), "i", 0, 1); }, x);
     check_against_vmap([](Array a) { return all_to_all(reshape(a, {1, 8}), "i", 1, 0, {.tiled = true}); }, x);
   }
-  SUBCASE("ppermute") { check_against_vmap([](Array a) { return a * ppermute(a, "i", {{0, 3}, {3, 1}, {5, 5}, {7, 0}}); }, x); }
-  SUBCASE("pshuffle") { check_against_vmap([](Array a) { return a * pshuffle(a, "i", {7, 6, 5, 4, 0, 1, 2, 3}); }, x); }
-  SUBCASE("pbroadcast") { check_against_vmap([](Array a) { return a * pbroadcast(a, "i", 5); }, x); }
-  SUBCASE("axis_index") { check_against_vmap([](Array a) { return a * (axis_index("i") + axis_size("i")); }, x); }
+  SUBCASE("ppermute") {
+    check_against_vmap([](Array a) { return a * ppermute(a, "i", {{0, 3}, {3, 1}, {5, 5}, {7, 0}}); }, x);
+  }
+  SUBCASE("pshuffle") {
+    check_against_vmap([](Array a) { return a * pshuffle(a, "i", {7, 6, 5, 4, 0, 1, 2, 3}); }, x);
+  }
+  SUBCASE("pbroadcast") {
+    check_against_vmap([](Array a) { return a * pbroadcast(a, "i", 5); }, x);
+  }
+  SUBCASE("axis_index") {
+    check_against_vmap([](Array a) { return a * (axis_index("i") + axis_size("i")); }, x);
+  }
 }
 
 TEST_CASE("collectives of every dtype") {
@@ -70,7 +94,8 @@ TEST_CASE("collectives of every dtype") {
 }
 
 TEST_CASE("every collective takes every dtype, as vmap's do, with gradients where there are some") {
-  for (DType t : {bool_, int8, int16, int32, int64, uint8, uint16, uint32, uint64, float16, bfloat16, float32, float64, complex64, complex128}) {
+  for (DType t :
+       {bool_, int8, int16, int32, int64, uint8, uint16, uint32, uint64, float16, bfloat16, float32, float64, complex64, complex128}) {
     CAPTURE(t.name());
     const Array x = convert(reshape(arange(32) * 7 % 5, {4, 8}), t);
     const auto same = [&](auto f) {
@@ -78,22 +103,31 @@ TEST_CASE("every collective takes every dtype, as vmap's do, with gradients wher
       // Over one axis of a mesh of two, of blocks.
       const Mesh mesh = make_mesh({4, 2}, {"i", "j"});
       auto blocks = [&](Array a) { return tree::map([](Array y) { return expand_dims(y, 0); }, f(a[0])); };
-      CHECK(tree::all_close(device_get(shard_map(blocks, {.mesh = mesh, .in_specs = P("i"), .out_specs = P("i"), .check_vma = false})(x)), vmap(f, {.axis_name = "i"})(x)));
+      CHECK(tree::all_close(device_get(shard_map(blocks, {.mesh = mesh, .in_specs = P("i"), .out_specs = P("i"), .check_vma = false})(x)),
+                            vmap(f, {.axis_name = "i"})(x)));
     };
     same([](Array a) {
-      return std::tuple{all_gather(a, "i"), all_gather(a, "i", {.tiled = true}), all_to_all(reshape(a, {4, 2}), "i", 0, 0), all_to_all(a, "i", 0, 0, {.tiled = true}),
-                        ppermute(a, "i", {{0, 1}, {1, 3}}), pshuffle(a, "i", {1, 0, 3, 2}), pbroadcast(a, "i", 2), pswapaxes(reshape(a, {4, 2}), "i", 0)};
+      return std::tuple{all_gather(a, "i"),
+                        all_gather(a, "i", {.tiled = true}),
+                        all_to_all(reshape(a, {4, 2}), "i", 0, 0),
+                        all_to_all(a, "i", 0, 0, {.tiled = true}),
+                        ppermute(a, "i", {{0, 1}, {1, 3}}),
+                        pshuffle(a, "i", {1, 0, 3, 2}),
+                        pbroadcast(a, "i", 2),
+                        pswapaxes(reshape(a, {4, 2}), "i", 0)};
     });
     same([](Array a) { return std::tuple{psum(a, "i"), psum_scatter(reshape(a, {4, 2}), "i"), psum_scatter(a, "i", {.tiled = true})}; });
     if (!t.is_complex()) same([](Array a) { return std::tuple{pmax(a, "i"), pmin(a, "i")}; });
     if (!t.is_bool()) same([](Array a) { return std::tuple{pmean(a, "i")}; });
     if (t != float32 && t != float64 && !t.is_complex()) continue;
     auto all = [](Array a) {
-      return psum_scatter(a * a, "i", {.tiled = true}) * 2 + sum(all_gather(a, "i") * all_to_all(reshape(a * a, {4, 2}), "i", 0, 0)(slice(), slice(0, 1)), {0, 1}) +
+      return psum_scatter(a * a, "i", {.tiled = true}) * 2 +
+             sum(all_gather(a, "i") * all_to_all(reshape(a * a, {4, 2}), "i", 0, 0)(slice(), slice(0, 1)), {0, 1}) +
              sum(ppermute(a, "i", {{0, 1}, {1, 3}}) * pbroadcast(a, "i", 2));
     };
     const auto energy = [](auto f) { return [=](Array v) { return sum(real(f(v) * conj(f(v)))); }; };
-    CHECK(tree::all_close(device_get(grad(energy(pmap(all, {.axis_name = "i"})))(x)), grad(energy(vmap(all, {.axis_name = "i"})))(x), 1e-4, 1e-4));
+    CHECK(tree::all_close(device_get(grad(energy(pmap(all, {.axis_name = "i"})))(x)), grad(energy(vmap(all, {.axis_name = "i"})))(x), 1e-4,
+                          1e-4));
   }
 }
 
@@ -207,16 +241,24 @@ TEST_CASE("maps within maps share the devices, with and without names") {
 
 TEST_CASE("loops with collectives inside, and maps inside loops") {
   const Array x = rows(8, 3);
-  auto diffuse = [](Array a) { return scan([](Array c, None) { return std::pair{(c + pmean(c, "i")) / 2, sum(c)}; }, a, none, {.length = 4}); };
+  auto diffuse = [](Array a) {
+    return scan([](Array c, None) { return std::pair{(c + pmean(c, "i")) / 2, sum(c)}; }, a, none, {.length = 4});
+  };
   const auto [last, sums] = pmap(diffuse, {.axis_name = "i"})(x);
   const auto [want_last, want_sums] = vmap(diffuse, {.axis_name = "i"})(x);
   CHECK(near(last, want_last.to_vector<double>()));
   CHECK(near(sums, want_sums.to_vector<double>()));
-  auto until = [](Array a) { return while_loop([](Array c) { return pmax(max(c), "i") < 10; }, [](Array c) { return c + psum(c * c, "i"); }, a); };
+  auto until = [](Array a) {
+    return while_loop([](Array c) { return pmax(max(c), "i") < 10; }, [](Array c) { return c + psum(c * c, "i"); }, a);
+  };
   CHECK(near(pmap(until, {.axis_name = "i"})(x), vmap(until, {.axis_name = "i"})(x).to_vector<double>()));
-  auto stray = [](Array a) { return while_loop([](Array c) { return max(c) < 10; }, [](Array c) { return c + 1 + 0 * psum(c, "i"); }, 5 * a); };
+  auto stray = [](Array a) {
+    return while_loop([](Array c) { return max(c) < 10; }, [](Array c) { return c + 1 + 0 * psum(c, "i"); }, 5 * a);
+  };
   CHECK(has(error_of<Error>([&] { pmap(stray, {.axis_name = "i"})(x); }), "the devices disagree on the condition"));
-  auto steps = [&](Array a) { return fori_loop(0, 3, [&](Array, Array c) { return pmap([](Array r) { return r / 2 + psum(r, "i"); }, {.axis_name = "i"})(c); }, a); };
+  auto steps = [&](Array a) {
+    return fori_loop(0, 3, [&](Array, Array c) { return pmap([](Array r) { return r / 2 + psum(r, "i"); }, {.axis_name = "i"})(c); }, a);
+  };
   auto plain = [&](Array a) { return fori_loop(0, 3, [&](Array, Array c) { return c / 2 + sum(c, 0, keepdims); }, a); };
   CHECK(near(jit(steps)(x), plain(x).to_vector<double>(), 1e-4));
 }
@@ -242,13 +284,17 @@ TEST_CASE("mistakes") {
   CHECK(has(error_of<AxisError>([&] { pmap([](Array a) { return psum(a, "k"); }, {.axis_name = "i"})(x); }), "in scope: `i`"));
   CHECK(has(error_of<AxisError>([&] { psum(x, "i"); }), "psum"));
   CHECK(has(error_of<AxisError>([&] { vmap([](Array a) { return ppermute(a, "i", {{0, 9}}); }, {.axis_name = "i"})(x); }), "(0, 9)"));
-  CHECK(has(error_of<AxisError>([&] { pmap([](Array a) { return ppermute(a, "i", {{0, 1}, {2, 1}}); }, {.axis_name = "i"})(x); }), "twice"));
-  CHECK(has(error_of<AxisError>([&] { pmap([](Array a) { return psum(a, "i", {.axis_index_groups = {{0, 1}, {2}}}); }, {.axis_name = "i"})(x); }), "different sizes"));
+  CHECK(
+      has(error_of<AxisError>([&] { pmap([](Array a) { return ppermute(a, "i", {{0, 1}, {2, 1}}); }, {.axis_name = "i"})(x); }), "twice"));
+  CHECK(has(
+      error_of<AxisError>([&] { pmap([](Array a) { return psum(a, "i", {.axis_index_groups = {{0, 1}, {2}}}); }, {.axis_name = "i"})(x); }),
+      "different sizes"));
   CHECK(has(error_of<ShapeError>([&] { pmap([](Array a) { return all_to_all(a, "i", 0, 0); }, {.axis_name = "i"})(x); }), "all_to_all"));
   CHECK(has(error_of<ShapeError>([&] { pmap([](Array a) { return psum_scatter(a, "i"); }, {.axis_name = "i"})(x); }), "reduce_scatter"));
   const Array elsewhere = device_put(rows(2, 3), devices()[5]);
   for (const char* part : {"args[1]", "f32[2,3]", "cpu:5", "cpu:0, cpu:1"})
-    for (int k = 0; k < 2; ++k) CHECK(has(error_of<DeviceError>([&] { pmap([](Array a, Array b) { return a + b; })(rows(2, 3), elsewhere); }), part));
+    for (int k = 0; k < 2; ++k)
+      CHECK(has(error_of<DeviceError>([&] { pmap([](Array a, Array b) { return a + b; })(rows(2, 3), elsewhere); }), part));
   const Mesh two({devices()[2], devices()[3]}, {2}, {"k"});
   auto on_two = shard_map([](Array a) { return a; }, {.mesh = make_mesh({2}, {"i"}), .in_specs = P("i"), .out_specs = P("i")});
   on_two(rows(2, 3));

@@ -76,7 +76,8 @@ TEST_CASE("messages name the place") {
   CHECK(refuses<PytreeError>([&] { tree::map([](Array a, Array) { return a; }, net(), n); }, {"tree::map", "trees[0].layers", "2", "1"}));
   n = net();
   n.options.depth = 4;
-  CHECK(refuses<PytreeError>([&] { tree::map([](Array a, Array) { return a; }, net(), n); }, {"trees[0].options.depth is 0", "trees[1].options.depth is 4"}));
+  CHECK(refuses<PytreeError>([&] { tree::map([](Array a, Array) { return a; }, net(), n); },
+                             {"trees[0].options.depth is 0", "trees[1].options.depth is 4"}));
   CHECK(refuses<PytreeError>([&] { tree::unflatten(tree::structure(net()), {ones(1)}); }, {"12", "1"}));
   const std::vector<std::string> paths = detail::leaf_paths(detail::skeleton_of_args(std::tuple{net(), std::vector<Array>(2), Counter(1)}));
   CHECK(paths[3] == "args[0].layers[1].b");

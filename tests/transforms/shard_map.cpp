@@ -65,43 +65,65 @@ TEST_CASE("a mapped function is the function of whole arrays, with and without c
   const Array a = rows(4, 8), b = rows(8, 4);
   for (const bool check : {true, false}) {
     CAPTURE(check);
-    check_same(shard_map([](Array v) { return v * v; }, {.mesh = grid(), .in_specs = P("x", "y"), .out_specs = P("x", "y"), .check_vma = check}),
-               [](Array v) { return v * v; }, a);
-    check_same(shard_map([](Array l, Array r) { return psum(matmul(l, r), "y"); },
-                         {.mesh = grid(), .in_specs = {P("x", "y"), P("y", none)}, .out_specs = P("x", none), .check_vma = check}),
-               [](Array l, Array r) { return matmul(l, r); }, a, b);
-    check_same(shard_map([](Array v, Array w) { return tanh(v) * sum(w); }, {.mesh = grid(), .in_specs = {P({"x", "y"}, none), P()}, .out_specs = P({"x", "y"}), .check_vma = check}),
-               [](Array v, Array w) { return tanh(v) * sum(w); }, b, a);
-    check_same(shard_map([](Array v) { return pmean(sum(v * v, 0), {"x", "y"}); }, {.mesh = grid(), .in_specs = P({"x", "y"}), .out_specs = P(), .check_vma = check}),
-               [](Array v) { return mean(v * v, 0); }, b);
-    check_same(shard_map([](Array v) { return v / (3 + psum(sum(v * v), "i")) + psum_scatter(all_gather(v, "i", {.tiled = true}), "i", {.tiled = true}); },
-                         {.mesh = ring(), .in_specs = P("i"), .out_specs = P("i"), .check_vma = check}),
-               [](Array v) { return v / (3 + sum(v * v)) + 8 * v; }, b);
-    check_same(shard_map([](Array v) { return ppermute(v * v, "i", {{0, 1}, {1, 2}, {2, 3}, {3, 4}, {4, 5}, {5, 6}, {6, 7}, {7, 0}}) + pbroadcast(v, "i", 3); },
-                         {.mesh = ring(), .in_specs = P("i"), .out_specs = P("i"), .check_vma = check}),
-               [](Array v) { return roll(v * v, 1, 0) + v(slice(3, 4)); }, b);
-    check_same(shard_map([](Array v) { return v * pmax(max(v), "i") - pmin(v, "i"); }, {.mesh = ring(), .in_specs = P("i"), .out_specs = P("i"), .check_vma = check}),
-               [](Array v) { return v * max(v) - min(v, 0, keepdims); }, b);
-    check_same(shard_map([](Array v) { return all_to_all(v * v, "i", 1, 0, {.tiled = true}); }, {.mesh = ring(), .in_specs = P("i"), .out_specs = P(none, "i"), .check_vma = check}),
-               [](Array v) { return v * v; }, rows(8, 16));
+    check_same(
+        shard_map([](Array v) { return v * v; }, {.mesh = grid(), .in_specs = P("x", "y"), .out_specs = P("x", "y"), .check_vma = check}),
+        [](Array v) { return v * v; }, a);
+    check_same(
+        shard_map([](Array l, Array r) { return psum(matmul(l, r), "y"); },
+                  {.mesh = grid(), .in_specs = {P("x", "y"), P("y", none)}, .out_specs = P("x", none), .check_vma = check}),
+        [](Array l, Array r) { return matmul(l, r); }, a, b);
+    check_same(
+        shard_map([](Array v, Array w) { return tanh(v) * sum(w); },
+                  {.mesh = grid(), .in_specs = {P({"x", "y"}, none), P()}, .out_specs = P({"x", "y"}), .check_vma = check}),
+        [](Array v, Array w) { return tanh(v) * sum(w); }, b, a);
+    check_same(
+        shard_map([](Array v) { return pmean(sum(v * v, 0), {"x", "y"}); },
+                  {.mesh = grid(), .in_specs = P({"x", "y"}), .out_specs = P(), .check_vma = check}),
+        [](Array v) { return mean(v * v, 0); }, b);
+    check_same(
+        shard_map(
+            [](Array v) {
+              return v / (3 + psum(sum(v * v), "i")) + psum_scatter(all_gather(v, "i", {.tiled = true}), "i", {.tiled = true});
+            },
+            {.mesh = ring(), .in_specs = P("i"), .out_specs = P("i"), .check_vma = check}),
+        [](Array v) { return v / (3 + sum(v * v)) + 8 * v; }, b);
+    check_same(
+        shard_map(
+            [](Array v) {
+              return ppermute(v * v, "i", {{0, 1}, {1, 2}, {2, 3}, {3, 4}, {4, 5}, {5, 6}, {6, 7}, {7, 0}}) + pbroadcast(v, "i", 3);
+            },
+            {.mesh = ring(), .in_specs = P("i"), .out_specs = P("i"), .check_vma = check}),
+        [](Array v) { return roll(v * v, 1, 0) + v(slice(3, 4)); }, b);
+    check_same(
+        shard_map([](Array v) { return v * pmax(max(v), "i") - pmin(v, "i"); },
+                  {.mesh = ring(), .in_specs = P("i"), .out_specs = P("i"), .check_vma = check}),
+        [](Array v) { return v * max(v) - min(v, 0, keepdims); }, b);
+    check_same(
+        shard_map([](Array v) { return all_to_all(v * v, "i", 1, 0, {.tiled = true}); },
+                  {.mesh = ring(), .in_specs = P("i"), .out_specs = P(none, "i"), .check_vma = check}),
+        [](Array v) { return v * v; }, rows(8, 16));
   }
 }
 
 TEST_CASE("what the function closes over is replicated, and differentiated") {
   const Array a = rows(8, 2), w = rows(2, 2);
   const auto mapped = [&](Array p) {
-    return sum(shard_map([=](Array v) { return tanh(matmul(v, p)); }, {.mesh = ring(), .in_specs = P("i"), .out_specs = P("i")})(a) * cos(a));
+    return sum(shard_map([=](Array v) { return tanh(matmul(v, p)); }, {.mesh = ring(), .in_specs = P("i"), .out_specs = P("i")})(a) *
+               cos(a));
   };
   const auto whole = [&](Array p) { return sum(tanh(matmul(a, p)) * cos(a)); };
   CHECK(tree::all_close(grad(mapped)(w), grad(whole)(w), 1e-4, 1e-5));
   CHECK(tree::all_close(jit(grad(mapped))(w), grad(whole)(w), 1e-4, 1e-5));
-  CHECK(tree::all_close(hessian([&](Array p) { return mapped(reshape(p, {2, 2})); })(reshape(w, {4})), hessian([&](Array p) { return whole(reshape(p, {2, 2})); })(reshape(w, {4})), 1e-3, 1e-4));
+  CHECK(tree::all_close(hessian([&](Array p) { return mapped(reshape(p, {2, 2})); })(reshape(w, {4})),
+                        hessian([&](Array p) { return whole(reshape(p, {2, 2})); })(reshape(w, {4})), 1e-3, 1e-4));
   CHECK(tree::all_close(vmap(mapped)(stack({w, 2 * w})), stack({whole(w), whole(2 * w)}), 1e-4, 1e-5));
 }
 
 TEST_CASE("gradients inside: of a replicated value they are summed over the devices, of a sum they are not") {
   const Array w = rows(1, 3)[0], x = rows(8, 3);
-  auto map = [&](auto f, Specs in, Specs out, bool check) { return shard_map(f, {.mesh = ring(), .in_specs = in, .out_specs = out, .check_vma = check}); };
+  auto map = [&](auto f, Specs in, Specs out, bool check) {
+    return shard_map(f, {.mesh = ring(), .in_specs = in, .out_specs = out, .check_vma = check});
+  };
   auto local = [](Array p, Array v) { return grad([=](Array q) { return sum(sin(q * v)); })(p); };
   const Array all = sum(cos(w * x) * x, 0);
   CHECK(tree::all_close(map(local, {P(), P("i")}, P(), true)(w, x), all, 1e-4, 1e-5));
@@ -117,7 +139,9 @@ TEST_CASE("gradients inside: of a replicated value they are summed over the devi
   CHECK(tree::all_close(map(through_jit, {P(), P("i")}, P(), true)(w, x), all, 1e-4, 1e-5));
   auto through_vmap = [&](Array p, Array v) { return sum(vmap(local, {.in_axes = {none, 0}})(p, v), 0); };
   CHECK(tree::all_close(map(through_vmap, {P(), P("i")}, P(), true)(w, x), all, 1e-4, 1e-5));
-  auto through_checkpoint = [&](Array p, Array v) { return grad([=](Array q) { return checkpoint([=](Array r) { return sum(sin(r * v)); })(q); })(p); };
+  auto through_checkpoint = [&](Array p, Array v) {
+    return grad([=](Array q) { return checkpoint([=](Array r) { return sum(sin(r * v)); })(q); })(p);
+  };
   CHECK(tree::all_close(map(through_checkpoint, {P(), P("i")}, P(), true)(w, x), all, 1e-4, 1e-5));
   auto train = [&](Array p, Array v) {
     return scan([&](Array q, None) { return std::pair{q - 0.01f * local(q, v), None()}; }, p, none, {.length = 3}).first;
@@ -132,27 +156,34 @@ TEST_CASE("loops and branches keep apart what varies and what doesn't") {
   const Array x = rows(8, 3);
   auto map = [&](auto f) { return shard_map(f, {.mesh = ring(), .in_specs = P("i"), .out_specs = P("i")}); };
   // A carry that starts replicated and becomes varying.
-  auto mix = [](Array v) { return scan([&](Array c, None) { return std::pair{c * 0.5f + v, None()}; }, zeros({1, 3}), none, {.length = 3}).first; };
+  auto mix = [](Array v) {
+    return scan([&](Array c, None) { return std::pair{c * 0.5f + v, None()}; }, zeros({1, 3}), none, {.length = 3}).first;
+  };
   auto mix_whole = [](Array v) { return v * 1.75f; };
   check_same(map(mix), mix_whole, x);
   auto count = [](Array v) { return fori_loop(0, 4, [&](Array i, Array c) { return c + convert(i, float32) * psum(v, "i"); }, v); };
   check_same(map(count), [](Array v) { return v + 6 * sum(v, 0, keepdims); }, x);
-  auto until = [](Array v) { return while_loop([](Array c) { return max(abs(c)) < 4; }, [](Array c) { return c * 2; }, v, {.max_steps = 20}); };
+  auto until = [](Array v) {
+    return while_loop([](Array c) { return max(abs(c)) < 4; }, [](Array c) { return c * 2; }, v, {.max_steps = 20});
+  };
   const auto each = [&](Array v) { return vmap([&](Array r) { return until(expand_dims(r, 0))[0]; })(v); };
   CHECK(tree::all_close(map(until)(x), each(x), 1e-4, 1e-5));
-  CHECK(tree::all_close(grad([&](Array v) { return sum(map(until)(v) * x); })(x), grad([&](Array v) { return sum(each(v) * x); })(x), 1e-4, 1e-4));
+  CHECK(tree::all_close(grad([&](Array v) { return sum(map(until)(v) * x); })(x), grad([&](Array v) { return sum(each(v) * x); })(x), 1e-4,
+                        1e-4));
   auto branch = [](Array v) { return cond(sum(v) > 0, [](Array c) { return c * 3; }, [](Array c) { return zeros_like(c); }, v); };
   CHECK(tree::all_close(map(branch)(x), where(sum(x, 1, keepdims) > 0, 3 * x, zeros({8, 3})), 1e-5, 1e-5));
   auto agreed = [](Array v) { return v + cond(psum(sum(v), "i") > 0, [] { return Array(1.f); }, [] { return Array(2.f); }); };
   CHECK(tree::all_close(map(agreed)(x), x + (sum(x).item<float>() > 0 ? 1 : 2), 1e-5, 1e-5));
   // Functions with derivative rules of their own.
-  auto cube = custom_jvp([](Array v, Array w) { return v * v * v * w; }, [](std::tuple<Array, Array> p, std::tuple<Array, Array> t) {
-    const auto& [v, w] = p;
-    return std::pair{v * v * v * w, 3 * v * v * w * std::get<0>(t) + v * v * v * std::get<1>(t)};
-  });
+  auto cube = custom_jvp([](Array v, Array w) { return v * v * v * w; },
+                         [](std::tuple<Array, Array> p, std::tuple<Array, Array> t) {
+                           const auto& [v, w] = p;
+                           return std::pair{v * v * v * w, 3 * v * v * w * std::get<0>(t) + v * v * v * std::get<1>(t)};
+                         });
   const Array w = rows(1, 3)[0];
   auto rule = [&](Array p, Array v) { return grad([&](Array q) { return sum(cube(v, q)); })(p); };
-  CHECK(tree::all_close(shard_map(rule, {.mesh = ring(), .in_specs = {P(), P("i")}, .out_specs = P()})(w, x), sum(x * x * x, 0), 1e-4, 1e-5));
+  CHECK(
+      tree::all_close(shard_map(rule, {.mesh = ring(), .in_specs = {P(), P("i")}, .out_specs = P()})(w, x), sum(x * x * x, 0), 1e-4, 1e-5));
 }
 
 TEST_CASE("results that may differ between devices must say so") {
@@ -179,21 +210,30 @@ TEST_CASE("maps within maps") {
   auto inner = [](Array v) { return v / (2 + psum(sum(v * v), "x")) + psum(v, "y") + pmax(axis_index("y"), "y"); };
   auto columns = smap(inner, {.in_axes = 1, .out_axes = 1, .axis_name = "y"});
   auto both = smap(columns, {.in_axes = 0, .out_axes = 0, .axis_name = "x"});
-  auto plain = shard_map([](Array v) { return v / (2 + psum(sum(v * v), "x")) + psum(v, "y") + pmax(axis_index("y"), "y"); }, {.mesh = grid(), .in_specs = P("x", "y"), .out_specs = P("x", "y")});
+  auto plain = shard_map([](Array v) { return v / (2 + psum(sum(v * v), "x")) + psum(v, "y") + pmax(axis_index("y"), "y"); },
+                         {.mesh = grid(), .in_specs = P("x", "y"), .out_specs = P("x", "y")});
   CHECK(tree::all_close(both(a), plain(a), 1e-4, 1e-5));
   CHECK(tree::all_close(jit(both)(a), plain(a), 1e-4, 1e-5));
-  CHECK(tree::all_close(grad([&](Array v) { return sum(both(v) * a); })(a), grad([&](Array v) { return sum(plain(v) * a); })(a), 1e-4, 1e-4));
+  CHECK(
+      tree::all_close(grad([&](Array v) { return sum(both(v) * a); })(a), grad([&](Array v) { return sum(plain(v) * a); })(a), 1e-4, 1e-4));
   CHECK(both(a).devices().size() == 8);
   // shard_map without a mesh takes the one in scope; a map over other axes runs within a device's program.
-  CHECK(tree::all_close(shard_map([](Array v) { return psum(v, {"x", "y"}); }, {.in_specs = P({"x", "y"}), .out_specs = P()})(arange(8, float32)), array({28.f})));
+  CHECK(tree::all_close(
+      shard_map([](Array v) { return psum(v, {"x", "y"}); }, {.in_specs = P({"x", "y"}), .out_specs = P()})(arange(8, float32)),
+      array({28.f})));
   const Mesh two = make_mesh({2}, {"k"});
-  auto within = [&](Array v) { return shard_map([](Array u) { return u - psum(u, "k"); }, {.mesh = two, .in_specs = P("k"), .out_specs = P("k")})(v) + psum(v, "x"); };
+  auto within = [&](Array v) {
+    return shard_map([](Array u) { return u - psum(u, "k"); }, {.mesh = two, .in_specs = P("k"), .out_specs = P("k")})(v) + psum(v, "x");
+  };
   auto outer = shard_map(within, {.mesh = make_mesh({2}, {"x"}), .in_specs = P(none, "x"), .out_specs = P(none, "x")});
   const Array halves = concatenate({a(slice(2), slice()) + a(slice(2, 4), slice()), a(slice(2), slice()) + a(slice(2, 4), slice())});
   const Array across = a(slice(), slice(4)) + a(slice(), slice(4, 8));
   CHECK(tree::all_close(outer(a), a - halves + concatenate({across, across}, 1), 1e-5, 1e-5));
   // In pmap, and around it.
-  CHECK(near(pmap([&](Array r) { return shard_map([](Array u) { return psum(u, "k"); }, {.mesh = two, .in_specs = P("k"), .out_specs = P()})(r); })(rows(3, 2)), sum(rows(3, 2), 1).to_vector<double>()));
+  CHECK(near(pmap([&](Array r) {
+               return shard_map([](Array u) { return psum(u, "k"); }, {.mesh = two, .in_specs = P("k"), .out_specs = P()})(r);
+             })(rows(3, 2)),
+             sum(rows(3, 2), 1).to_vector<double>()));
 }
 
 TEST_CASE("specs follow the trees of arguments and results") {
@@ -207,10 +247,17 @@ TEST_CASE("specs follow the trees of arguments and results") {
   CHECK(near(p.b, {2, 4}));
   CHECK(near(s, {2}));
   CHECK(mapped.lower(Pair{arange(4, float32), array({2.f})}, rows(3, 8)).as_text("jaxpr").find("psum_invariant") != std::string::npos);
-  CHECK(tree::all_close(mapped.lower(p.b.shape() == Shape{2} ? Pair{arange(4, float32), array({2.f})} : p, rows(3, 8)).compile()(Pair{arange(4, float32), array({2.f})}, rows(3, 8)).second, s));
+  CHECK(tree::all_close(mapped.lower(p.b.shape() == Shape{2} ? Pair{arange(4, float32), array({2.f})} : p, rows(3, 8))
+                            .compile()(Pair{arange(4, float32), array({2.f})}, rows(3, 8))
+                            .second,
+                        s));
   const auto message = error_of<ShardingError>([&] { mapped(Pair{arange(3, float32), array({2.f})}, rows(3, 8)); });
   for (const char* part : {"in_specs", "args[0].w", "f32[3]", "'x'"}) CHECK(has(message, part));
-  CHECK(has(error_of<PytreeError>([&] { shard_map(f, {.mesh = grid(), .in_specs = {P(), P(), P()}, .out_specs = P()})(p, rows(3, 8)); }), "in_specs"));
-  CHECK(has(error_of<ShardingError>([&] { shard_map([](Array v) { return v; }, {.in_specs = P(), .out_specs = P()})(ones(2)); }), "use_mesh"));
-  CHECK(has(error_of<ShardingError>([&] { shard_map([](Array v) { return v; }, {.mesh = ring(), .in_specs = P("k"), .out_specs = P()})(ones(8)); }), "`k`"));
+  CHECK(has(error_of<PytreeError>([&] { shard_map(f, {.mesh = grid(), .in_specs = {P(), P(), P()}, .out_specs = P()})(p, rows(3, 8)); }),
+            "in_specs"));
+  CHECK(has(error_of<ShardingError>([&] { shard_map([](Array v) { return v; }, {.in_specs = P(), .out_specs = P()})(ones(2)); }),
+            "use_mesh"));
+  CHECK(has(error_of<ShardingError>(
+                [&] { shard_map([](Array v) { return v; }, {.mesh = ring(), .in_specs = P("k"), .out_specs = P()})(ones(8)); }),
+            "`k`"));
 }

@@ -56,7 +56,8 @@ TEST_CASE("reductions and products communicate over the axes that they sum over"
   check_sharded([](Array v) { return nn::softmax(v); }, {"pmax", "psum"}, a);
   check_sharded([](Array v, Array w) { return matmul(v, w); }, {"psum"}, a, b);
   CHECK(jit(weft::matmul)(a, b).sharding() == NamedSharding(mesh, P("x", none)));
-  const Array columns = device_put(rows(8, 8), NamedSharding{mesh, P(none, "y")}), tall = device_put(rows(4, 8), NamedSharding{mesh, P("x", none)});
+  const Array columns = device_put(rows(8, 8), NamedSharding{mesh, P(none, "y")}),
+              tall = device_put(rows(4, 8), NamedSharding{mesh, P("x", none)});
   check_sharded([](Array v, Array w) { return matmul(v, w); }, {}, tall, columns);
   check_sharded([](Array v, Array w) { return matmul(v, w); }, {"all_gather"}, a, columns);
   check_sharded([](Array v) { return argmax(v, 1); }, {"all_gather"}, a);
@@ -206,7 +207,8 @@ TEST_CASE("constraints move data") {
   const NamedSharding blocks{mesh, P("x", "y")}, by_rows{mesh, P({"x", "y"}, none)}, by_columns{mesh, P(none, {"x", "y"})};
   const Array a = device_put(rows(8, 8), by_rows);
   check_sharded([&](Array v) { return with_sharding_constraint(v * 2, by_columns) + 1; }, {"all_gather"}, a);
-  check_sharded([&](Array v) { return with_sharding_constraint(v * 2, NamedSharding{mesh, P("x", none)}); }, {"all_gather"}, device_put(rows(8, 8), blocks));
+  check_sharded([&](Array v) { return with_sharding_constraint(v * 2, NamedSharding{mesh, P("x", none)}); }, {"all_gather"},
+                device_put(rows(8, 8), blocks));
   check_sharded([&](Array v) { return with_sharding_constraint(v * 2, blocks); }, {"all_to_all"}, a);
   check_sharded([&](Array v) { return with_sharding_constraint(v * 2, NamedSharding{mesh, P()}); }, {"all_gather"}, a);
   // Of an array that lies in one place, too.
@@ -214,7 +216,8 @@ TEST_CASE("constraints move data") {
   CHECK(jit([&](Array v) { return with_sharding_constraint(v * v, blocks); })(whole).sharding() == blocks);
   CHECK(jit([](Array v) { return v + 1; }, {.in_shardings = blocks, .out_shardings = by_rows})(whole).sharding() == by_rows);
   CHECK(tree::all_close(jit([](Array v) { return v + 1; }, {.in_shardings = blocks, .out_shardings = by_rows})(whole), whole + 1));
-  const std::string text = jit([](Array v) { return v + 1; }, {.in_shardings = blocks, .out_shardings = by_rows}).lower(whole).as_text("jaxpr");
+  const std::string text =
+      jit([](Array v) { return v + 1; }, {.in_shardings = blocks, .out_shardings = by_rows}).lower(whole).as_text("jaxpr");
   CHECK(has(text, "shard_map"));
   // With other transforms, and eagerly.
   auto f = [&](Array v) { return sum(sin(with_sharding_constraint(v, blocks))); };
@@ -236,7 +239,9 @@ TEST_CASE("whole training steps, loops and branches run as one program") {
   CHECK(tree::all_close(device_get(jit(steps)(w, x)), steps(device_get(w), device_get(x)), 1e-4, 1e-5));
   auto halved = [](Array v) { return while_loop([](Array c) { return max(c) > 0.1f; }, [](Array c) { return c / 2; }, v); };
   CHECK(tree::all_close(jit(halved)(x), halved(device_get(x))));
-  auto either = [](Array v) { return cond(sum(v) > 0, [](Array c) { return c * 2; }, [](Array c) { return transpose(transpose(c)) - 1; }, v); };
+  auto either = [](Array v) {
+    return cond(sum(v) > 0, [](Array c) { return c * 2; }, [](Array c) { return transpose(transpose(c)) - 1; }, v);
+  };
   CHECK(tree::all_close(jit(either)(x), either(device_get(x))));
   // What has no rule of its own runs on whole operands.
   CHECK(tree::all_close(jit([](Array v) { return sort(v, 0) + flip(v) + v(slice(1, 3), slice())(0); })(x), [&] {
@@ -262,6 +267,7 @@ TEST_CASE("arguments that don't fit together are refused by name") {
   message = error_of<DeviceError>([&] { jit(plus)(a, device_put(rows(4, 8), devices()[3])); });
   for (const char* part : {"args[0]", "args[1]", "cpu:3"}) CHECK(has(message, part));
   CHECK(!error_of<ShardingError>([&] { jit(plus)(a, device_put(rows(4, 8), NamedSharding{small, P("x")})); }).empty());
-  CHECK(has(error_of<ShardingError>([&] { jit([&](Array v) { return with_sharding_constraint(v, NamedSharding{other, P("x")}); })(a); }), "sharding_constraint"));
+  CHECK(has(error_of<ShardingError>([&] { jit([&](Array v) { return with_sharding_constraint(v, NamedSharding{other, P("x")}); })(a); }),
+            "sharding_constraint"));
   CHECK(has(error_of<ShardingError>([&] { with_sharding_constraint(ones(3), NamedSharding{mesh, P("x")}); }), "with_sharding_constraint"));
 }

@@ -1,4 +1,5 @@
-// What maps over devices promise besides values: memory that is handed on, devices that are used, bytes that are moved, errors that end a call.
+// What maps over devices promise besides values: memory that is handed on, devices that are used, bytes that are moved, errors that end a
+// call.
 #include "tests/runtime/devices.h"
 
 #include <complex>
@@ -48,7 +49,8 @@ TEST_CASE("donated arguments that lie as they are needed give their memory to th
   const Array part = kept[0];
   step(kept);
   CHECK(near(part(slice(2)), {1, 1}));
-  CHECK(has(error_of<Error>([&] { pmap([](Array a, Array b) { return a + b; }, {.devices = two, .donate_argnums = {0}})(y, y); }), "passed twice"));
+  CHECK(has(error_of<Error>([&] { pmap([](Array a, Array b) { return a + b; }, {.devices = two, .donate_argnums = {0}})(y, y); }),
+            "passed twice"));
 }
 
 TEST_CASE("a training step takes the memory of its replicated parameters, step by step, without copies") {
@@ -153,11 +155,22 @@ TEST_CASE("wherever a device throws, the call ends with its error, and the next 
       CHECK(near(device_get(f(ones(8)))(0), {8}));
     }
   };
-  check(pmap([&](Array a) { return scan([&](Array c, None) { return std::pair{psum(checked(c), "i") / 8, c}; }, a, none, {.length = 2}).first * 8; }, {.axis_name = "i"}));
-  check(pmap([&](Array a) { return while_loop([](Array c) { return pmax(c, "i") < 8; }, [&](Array c) { return psum(checked(c), "i"); }, a); }, {.axis_name = "i"}));
-  check(pmap([&](Array a) { return cond(pmin(a, "i") < 2, [&](Array c) { return psum(checked(c), "i"); }, [](Array c) { return psum(c, "i"); }, a); }, {.axis_name = "i"}));
+  check(pmap(
+      [&](Array a) {
+        return scan([&](Array c, None) { return std::pair{psum(checked(c), "i") / 8, c}; }, a, none, {.length = 2}).first * 8;
+      },
+      {.axis_name = "i"}));
+  check(
+      pmap([&](Array a) { return while_loop([](Array c) { return pmax(c, "i") < 8; }, [&](Array c) { return psum(checked(c), "i"); }, a); },
+           {.axis_name = "i"}));
+  check(pmap(
+      [&](Array a) {
+        return cond(pmin(a, "i") < 2, [&](Array c) { return psum(checked(c), "i"); }, [](Array c) { return psum(c, "i"); }, a);
+      },
+      {.axis_name = "i"}));
   check(jit(pmap([&](Array a) { return psum(checked(a), "i"); }, {.axis_name = "i"})));
-  check(shard_map([&](Array a) { return psum(expand_dims(checked(a[0]), 0), "i"); }, {.mesh = mesh, .in_specs = P("i"), .out_specs = P("i"), .check_vma = false}));
+  check(shard_map([&](Array a) { return psum(expand_dims(checked(a[0]), 0), "i"); },
+                  {.mesh = mesh, .in_specs = P("i"), .out_specs = P("i"), .check_vma = false}));
   // In a collective's neighbour, and in a program without collectives.
   check(pmap([&](Array a) { return ppermute(psum(a, "i"), "i", {{0, 0}}) + 0 * checked(a); }, {.axis_name = "i"}));
   CHECK(has(error_of<std::exception>([&] { pmap(checked)(arange(8, float32)); }), "three is too many"));
@@ -172,20 +185,29 @@ TEST_CASE("a collective that not all devices reach is an error at once, which na
   constexpr int kLine = __LINE__;
   const auto summed = [](Array c) { return psum(c, "i"); };
   const std::string there = "spmd.cpp:" + std::to_string(kLine + 1);
-  names(message([&](Array a) { return cond(a < 6, summed, [](Array c) { return c; }, a); }), {"cond", "the branch", "psum over `i`", there, "wait there for cpu:6", "pmax or psum"});
-  names(message([&](Array a) { return cond(a < 1, [](Array c) { return c; }, summed, a); }), {"cond", "psum over `i`", there, "wait there for cpu:0"});
-  names(message([&](Array a) { return switch_(convert(a, int32), std::tuple{summed, [](Array c) { return c; }, summed}, a); }), {"it is 0 on cpu:0 and 1 on cpu:1", there, "wait there for cpu:1"});
-  names(message([&](Array a) { return while_loop([](Array c) { return c < 5; }, [&](Array c) { return c + 1 + 0 * summed(c); }, a); }), {"while", "the condition", "psum over `i`", there, "wait there for cpu:5"});
+  names(message([&](Array a) { return cond(a < 6, summed, [](Array c) { return c; }, a); }),
+        {"cond", "the branch", "psum over `i`", there, "wait there for cpu:6", "pmax or psum"});
+  names(message([&](Array a) { return cond(a < 1, [](Array c) { return c; }, summed, a); }),
+        {"cond", "psum over `i`", there, "wait there for cpu:0"});
+  names(message([&](Array a) { return switch_(convert(a, int32), std::tuple{summed, [](Array c) { return c; }, summed}, a); }),
+        {"it is 0 on cpu:0 and 1 on cpu:1", there, "wait there for cpu:1"});
+  names(message([&](Array a) { return while_loop([](Array c) { return c < 5; }, [&](Array c) { return c + 1 + 0 * summed(c); }, a); }),
+        {"while", "the condition", "psum over `i`", there, "wait there for cpu:5"});
   // Different numbers of trips.
-  names(message([&](Array a) { return fori_loop(0, convert(a, int32), [&](Array, Array c) { return summed(c); }, a); }), {"while", "wait there for cpu:0"});
+  names(message([&](Array a) { return fori_loop(0, convert(a, int32), [&](Array, Array c) { return summed(c); }, a); }),
+        {"while", "wait there for cpu:0"});
   // Within another loop, and in the loop's condition.
   names(message([&](Array a) {
-          return scan([&](Array c, None) { return std::pair{cond(c < 4, summed, [](Array v) { return v; }, c), c}; }, a, none, {.length = 3}).first;
+          return scan([&](Array c, None) { return std::pair{cond(c < 4, summed, [](Array v) { return v; }, c), c}; }, a, none,
+                      {.length = 3})
+              .first;
         }),
         {"cond", there, "wait there for cpu:4"});
-  names(message([&](Array a) { return while_loop([&](Array c) { return c + 0 * summed(c) < 3; }, [](Array c) { return c + 1; }, a); }), {"while", there, "wait there for cpu:3"});
+  names(message([&](Array a) { return while_loop([&](Array c) { return c + 0 * summed(c) < 3; }, [](Array c) { return c + 1; }, a); }),
+        {"while", there, "wait there for cpu:3"});
   // Where no collective is inside, each device goes its own way; and one predicate for all is right.
-  CHECK(near(pmap([](Array a) { return cond(a < 6, [](Array c) { return c * 2; }, [](Array c) { return c; }, a); }, {.axis_name = "i"})(x), {0, 2, 4, 6, 8, 10, 6, 7}));
+  CHECK(near(pmap([](Array a) { return cond(a < 6, [](Array c) { return c * 2; }, [](Array c) { return c; }, a); }, {.axis_name = "i"})(x),
+             {0, 2, 4, 6, 8, 10, 6, 7}));
   CHECK(near(pmap([&](Array a) { return cond(pmax(a, "i") < 8, summed, [](Array c) { return c; }, a); }, {.axis_name = "i"})(x)[0], {28}));
 }
 
@@ -225,7 +247,8 @@ TEST_CASE("collectives on every number of devices agree with vmap, and their gra
       const Array slope = device_get(grad(loss(by_devices))(x));
       CHECK(tree::all_close(slope, grad(loss(by_lanes))(x), 1e-11, 1e-11));
       const Array direction = cos(x);
-      const double h = 1e-6, difference = ((loss(by_lanes)(x + h * direction) - loss(by_lanes)(x - h * direction)) / (2 * h)).item<double>();
+      const double h = 1e-6,
+                   difference = ((loss(by_lanes)(x + h * direction) - loss(by_lanes)(x - h * direction)) / (2 * h)).item<double>();
       CHECK(std::abs(difference - sum(slope * direction).item<double>()) < 1e-6 * (1 + std::abs(difference)));
     }
   }
@@ -299,10 +322,12 @@ TEST_CASE("groups, and complex numbers, with gradients") {
     return v * reshape(broadcast_to(sums, {4, 2, 4}), {8, 4});
   };
   CHECK(tree::all_close(device_get(pmap(grouped, {.axis_name = "i"})(x)), plain(x), 1e-12, 1e-12));
-  CHECK(tree::all_close(device_get(grad([&](Array v) { return sum(sin(pmap(grouped, {.axis_name = "i"})(v))); })(x)), grad([&](Array v) { return sum(sin(plain(v))); })(x), 1e-11, 1e-11));
+  CHECK(tree::all_close(device_get(grad([&](Array v) { return sum(sin(pmap(grouped, {.axis_name = "i"})(v))); })(x)),
+                        grad([&](Array v) { return sum(sin(plain(v))); })(x), 1e-11, 1e-11));
   const auto others = [&](Array a) {
-    return std::tuple{pmax(a, "i", {.axis_index_groups = groups}), all_gather(a, "i", {.axis_index_groups = groups}), psum_scatter(a, "i", {.axis_index_groups = groups}),
-                      all_to_all(a, "i", 0, 0, {.axis_index_groups = groups}), pmean(a, "i", {.axis_index_groups = groups})};
+    return std::tuple{pmax(a, "i", {.axis_index_groups = groups}), all_gather(a, "i", {.axis_index_groups = groups}),
+                      psum_scatter(a, "i", {.axis_index_groups = groups}), all_to_all(a, "i", 0, 0, {.axis_index_groups = groups}),
+                      pmean(a, "i", {.axis_index_groups = groups})};
   };
   const auto [largest, gathered, scattered, exchanged, average] = pmap(others, {.axis_name = "i"})(x);
   const Array odd = x(slice(1, none, 2));
@@ -313,11 +338,17 @@ TEST_CASE("groups, and complex numbers, with gradients") {
   CHECK(tree::all_close(device_get(average)[7], mean(odd, 0), 1e-12, 1e-12));
 
   const Array z = convert(x, complex128) * Array(std::complex<double>(1, 2)) + cos(x);
-  const auto mixed = [](Array a) { return a * psum(a, "i") + all_gather(a * a, "i")(0) + ppermute(a, "i", {{0, 1}, {1, 0}}) + pbroadcast(a, "i", 2) * psum_scatter(concatenate({a, a}), "i")(newaxis); };
+  const auto mixed = [](Array a) {
+    return a * psum(a, "i") + all_gather(a * a, "i")(0) + ppermute(a, "i", {{0, 1}, {1, 0}}) +
+           pbroadcast(a, "i", 2) * psum_scatter(concatenate({a, a}), "i")(newaxis);
+  };
   CHECK(tree::all_close(device_get(pmap(mixed, {.axis_name = "i"})(z)), vmap(mixed, {.axis_name = "i"})(z), 1e-12, 1e-12));
   const auto energy = [&](auto f) { return [=](Array v) { return sum(abs(f(v)) * abs(f(v))); }; };
-  CHECK(tree::all_close(device_get(grad(energy(pmap(mixed, {.axis_name = "i"})))(z)), grad(energy(vmap(mixed, {.axis_name = "i"})))(z), 1e-9, 1e-9));
+  CHECK(tree::all_close(device_get(grad(energy(pmap(mixed, {.axis_name = "i"})))(z)), grad(energy(vmap(mixed, {.axis_name = "i"})))(z),
+                        1e-9, 1e-9));
   const Array flags = x > 0;
-  const auto logic = [](Array a) { return std::tuple{psum(a, "i"), pmax(a, "i"), pmin(a, "i"), all_gather(a, "i"), ppermute(a, "i", {{0, 1}}), pbroadcast(a, "i", 3)}; };
+  const auto logic = [](Array a) {
+    return std::tuple{psum(a, "i"), pmax(a, "i"), pmin(a, "i"), all_gather(a, "i"), ppermute(a, "i", {{0, 1}}), pbroadcast(a, "i", 3)};
+  };
   CHECK(tree::all_close(device_get(pmap(logic, {.axis_name = "i"})(flags)), vmap(logic, {.axis_name = "i"})(flags)));
 }

@@ -35,11 +35,14 @@ std::vector<std::uint64_t> results() {
   const auto loss = [](Array w, Array v) { return mean(square(tanh(matmul(v, w)))); };
   const auto step = [=](Array w, Array v) { return w - .1f * pmean(grad(loss)(w, v), "i"); };
   const Array w = numbers({64, 96}), v = numbers({8, 40, 64});
-  const auto loop = [=](Array c, Array u) { return scan([=](Array p, None) { return std::pair{step(p, u), loss(p, u)}; }, c, none, {.length = 3}); };
+  const auto loop = [=](Array c, Array u) {
+    return scan([=](Array p, None) { return std::pair{step(p, u), loss(p, u)}; }, c, none, {.length = 3});
+  };
   const auto [last, losses] = pmap(loop, {.in_axes = {none, 0}, .axis_name = "i"})(w, v);
   std::vector<std::uint64_t> out{bits_of(last), bits_of(losses)};
   out.push_back(bits_of(pmap([](Array a) { return psum(a, "i"); }, {.axis_name = "i"})(numbers({8, 300000}))));
-  out.push_back(bits_of(pmap([](Array a) { return psum_scatter(a * a, "i", {.tiled = true}) + pmax(sum(a), "i"); }, {.axis_name = "i"})(numbers({8, 4096}))));
+  out.push_back(bits_of(
+      pmap([](Array a) { return psum_scatter(a * a, "i", {.tiled = true}) + pmax(sum(a), "i"); }, {.axis_name = "i"})(numbers({8, 4096}))));
   out.push_back(bits_of(jit(grad(loss))(put(w, P(none, "m")), put(numbers({320, 64}), P("b")))));
   out.push_back(bits_of(jit([](Array a) { return sum(nn::softmax(a), 0) + mean(a); })(put(numbers({512, 1000}), P("b", "m")))));
   out.push_back(bits_of(jit([](Array a) { return linalg::inv(a + 4 * eye(16)); })(put(numbers({8, 16, 16}), P("b")))));
@@ -71,8 +74,8 @@ TEST_CASE("results have the same bits for every number of threads, and in every 
   for (const std::uint64_t bits : results()) wanted << bits << " ";
   for (const int threads : {1, 2, 3, 4, 7}) {
     const std::string file = "/tmp/weft-bits-" + std::to_string(::getpid());
-    const std::string command = fmt::format("WEFT_NUM_THREADS={} WEFT_BITS_FILE={} {} --no-skip --test-case='[child]*' >/dev/null 2>&1", threads, file,
-                                            std::filesystem::read_symlink("/proc/self/exe").string());
+    const std::string command = fmt::format("WEFT_NUM_THREADS={} WEFT_BITS_FILE={} {} --no-skip --test-case='[child]*' >/dev/null 2>&1",
+                                            threads, file, std::filesystem::read_symlink("/proc/self/exe").string());
     REQUIRE(std::system(command.c_str()) == 0);
     std::ifstream in(file);
     std::ostringstream got;

@@ -25,7 +25,8 @@ TEST_CASE("check_close names the worst element, its path and the distance in ulp
   CHECK_NOTHROW(check_close(1, 1));
   CHECK(refuses<Error>([] { check_close(array({1.f, 2.f, 3.f}), array({1.f, 2.1f, 3.01f})); },
                        {"check_close: result(1) is 2, wanted 2.1: a difference of 0.1", "ulp", "2 of 3 elements", "testing.cpp"}));
-  CHECK(refuses<Error>([] { check_close(array({1.f}), array({std::nextafter(1.f, 2.f)}), {.rtol = 0, .atol = 0}); }, {"result(0)", ", 1 ulp"}));
+  CHECK(refuses<Error>([] { check_close(array({1.f}), array({std::nextafter(1.f, 2.f)}), {.rtol = 0, .atol = 0}); },
+                       {"result(0)", ", 1 ulp"}));
   CHECK(refuses<Error>([] { check_close(array({1e-45f}), array({-1e-45f}), {.rtol = 0, .atol = 0}); }, {", 2 ulp"}));
   const Pair a{{{ones({2, 2}), 1.f}, {ones(3), 2.f}}, 3.f};
   Pair b = a;
@@ -53,7 +54,8 @@ TEST_CASE("check_laws passes functions that obey them") {
   CHECK_NOTHROW(check_laws([](Array z) { return z * z + conj(z); }, convert(array({1.f, 2.f}), complex64)));
   auto loop = [](Array x) { return while_loop([](Array c) { return c < 10; }, [](Array c) { return c * c; }, x); };
   CHECK_NOTHROW(check_laws(loop, {.reverse = false}, 1.5f));
-  auto clipped = custom_vjp([](Array x) { return x * 2; }, [](Array x) { return std::pair{x * 2, none}; }, [](None, Array ct) { return std::tuple{ct * 2}; });
+  auto clipped = custom_vjp([](Array x) { return x * 2; }, [](Array x) { return std::pair{x * 2, none}; },
+                            [](None, Array ct) { return std::tuple{ct * 2}; });
   CHECK_NOTHROW(check_laws(clipped, {.order = 1, .forward = false}, 1.5f));
 }
 
@@ -66,9 +68,9 @@ TEST_CASE("check_laws finds what is wrong") {
                               [](Array x, Array ct) { return std::tuple{ct * x}; });
   CHECK(refuses<Error>([&] { check_laws(wrong_vjp, {.forward = false}, array({0.5f, 0.7f})); }, {"transpose", "testing.cpp"}));
   // A second derivative that is not the first one's.
-  auto wrong_second = custom_jvp([](Array x) { return sin(x); }, [](auto p, auto t) {
-    return std::pair{sin(std::get<0>(p)), cos(stop_gradient(std::get<0>(p))) * std::get<0>(t)};
-  });
+  auto wrong_second =
+      custom_jvp([](Array x) { return sin(x); },
+                 [](auto p, auto t) { return std::pair{sin(std::get<0>(p)), cos(stop_gradient(std::get<0>(p))) * std::get<0>(t)}; });
   CHECK_NOTHROW(check_laws(wrong_second, {.order = 1}, 0.5f));
   CHECK(refuses<Error>([&] { check_laws(wrong_second, 0.5f); }, {"second derivative", "limit of differences"}));
   // Something that only happens while it is traced.

@@ -29,8 +29,8 @@ bool is_refusal(const std::string& kind, const std::string& message) {
   const auto has = [&](const char* part) { return message.find(part) != std::string::npos; };
   if (kind == "jvp") return has("not differentiable:") || has("custom_vjp");
   if (kind == "linearize" || kind == "vjp" || kind == "grad")
-    return has("not differentiable:") || has("max_steps") || has("no reverse derivative") || has("unique_indices") || has("may overlap in part") ||
-           has("custom_vjp");
+    return has("not differentiable:") || has("max_steps") || has("no reverse derivative") || has("unique_indices") ||
+           has("may overlap in part") || has("custom_vjp");
   return false;
 }
 

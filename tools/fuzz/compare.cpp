@@ -18,8 +18,8 @@ namespace {
 
 using Parts = std::vector<double>;
 
-constexpr double kUlps = 32;     // that are no difference
-constexpr double kTimes = 16;    // what a disturbance may change more
+constexpr double kUlps = 32;   // that are no difference
+constexpr double kTimes = 16;  // what a disturbance may change more
 constexpr int kRuns = 8, kMoreRuns = 40;
 
 double epsilon(DType t) {
@@ -78,7 +78,8 @@ CompareCounts& compare_counts() {
   return counts;
 }
 
-std::string differing(const Jaxpr& program, const std::vector<Array>& inputs, const std::vector<Array>& got, const std::vector<Array>& want) {
+std::string differing(const Jaxpr& program, const std::vector<Array>& inputs, const std::vector<Array>& got,
+                      const std::vector<Array>& want) {
   ++compare_counts().compared;
   if (got.size() != want.size()) return fmt::format("{} results, wanted {}", got.size(), want.size());
   std::vector<Compared> all;
@@ -121,8 +122,8 @@ std::string differing(const Jaxpr& program, const std::vector<Array>& inputs, co
     const Compared& c = all[k];
     for (std::size_t i = 0; i < c.want.size(); ++i) {
       if (c.wrong_at(i))
-        return fmt::format("result {} ({}): element {} is {:.17g}, wanted {:.17g} within {:.3g}", k, to_string(want[k].aval()), i, c.got[i], c.want[i],
-                           c.limit[i]);
+        return fmt::format("result {} ({}): element {} is {:.17g}, wanted {:.17g} within {:.3g}", k, to_string(want[k].aval()), i, c.got[i],
+                           c.want[i], c.limit[i]);
       ill = ill || (c.limit[i] > 0.05 * std::max(size_at(c.want, i, c.complex), 1.) && epsilon(c.dtype) < 1e-6);
     }
   }

@@ -157,7 +157,8 @@ void Generator::scanned() {
     const auto cut = out.begin() + static_cast<std::ptrdiff_t>(carried);
     return std::pair(Arrays(out.begin(), cut), Arrays(cut, out.end()));
   };
-  ScanOptions options{.length = xs.empty() ? n : static_cast<int>(xs[0].shape()[0]), .reverse = random_.coin(), .unroll = random_.pick({1, 1, 2, 3})};
+  ScanOptions options{
+      .length = xs.empty() ? n : static_cast<int>(xs[0].shape()[0]), .reverse = random_.coin(), .unroll = random_.pick({1, 1, 2, 3})};
   const auto [last, ys] = scan(step, init, xs, options);
   for (const Array& y : last) keep(y);
   for (const Array& y : ys) keep(y);

@@ -157,12 +157,13 @@ void Generator::gathered() {
       result = result.inserted(at, k);
       for (int d = 0; d <= x.ndim(); ++d)
         if (d != at) offset.push_back(d);
-      const Jaxpr j = parse("{ lambda ; a:" + to_string(x.aval()) + " b:" + to_string(i.aval()) + ". let c:" + to_string(Aval{result, x.dtype()}) +
-                            " = gather[dimension_numbers=GatherDimensionNumbers(offset_dims=" + list_text(offset) +
-                            ", collapsed_slice_dims=(), start_index_map=(" + std::to_string(axis) +
-                            ",), operand_batching_dims=(), start_indices_batching_dims=()) fill_value=" + (x.dtype().is_bool() ? "None" : "0") +
-                            " indices_are_sorted=False mode=GatherScatterMode." + mode + " slice_sizes=" + list_text(sizes) +
-                            " unique_indices=False] a b in (c,) }");
+      const Jaxpr j =
+          parse("{ lambda ; a:" + to_string(x.aval()) + " b:" + to_string(i.aval()) + ". let c:" + to_string(Aval{result, x.dtype()}) +
+                " = gather[dimension_numbers=GatherDimensionNumbers(offset_dims=" + list_text(offset) +
+                ", collapsed_slice_dims=(), start_index_map=(" + std::to_string(axis) +
+                ",), operand_batching_dims=(), start_indices_batching_dims=()) fill_value=" + (x.dtype().is_bool() ? "None" : "0") +
+                " indices_are_sorted=False mode=GatherScatterMode." + mode + " slice_sizes=" + list_text(sizes) +
+                " unique_indices=False] a b in (c,) }");
       return keep(j(x, i)[0]);
     }
   }
@@ -184,7 +185,8 @@ void Generator::scattered() {
   const Array updates = fitted(pick(), {x.shape().with(0, static_cast<std::int64_t>(at.size())), x.dtype()});
   switch (random_.below(x.dtype().is_complex() ? 3 : x.dtype().is_bool() ? 1 : 5)) {
     case 0:
-      return keep(x.at(random_.coin() || !once ? array(std::vector<int>{at[0]}) : where).set(at.size() == 1 ? updates : updates(slice(0, 1))));
+      return keep(
+          x.at(random_.coin() || !once ? array(std::vector<int>{at[0]}) : where).set(at.size() == 1 ? updates : updates(slice(0, 1))));
     case 1:
       return keep(x.at(where).add(updates));
     case 2:

@@ -35,8 +35,9 @@ void Generator::reduced() {
       return keep(x.size() > 0 ? argmin(x, axes[0]) : x);
     case 7: {
       if (t.is_floating()) return keep(logsumexp(tame(x), axes, options));
-      const Jaxpr j = parse("{ lambda ; a:" + to_string(x.aval()) + ". let b:" + to_string(Aval{x.shape().erased(axes[0]), t}) + " = " +
-                            random_.pick({"reduce_and", "reduce_or", "reduce_xor"}) + "[axes=(" + std::to_string(axes[0]) + ",)] a in (b,) }");
+      const Jaxpr j =
+          parse("{ lambda ; a:" + to_string(x.aval()) + ". let b:" + to_string(Aval{x.shape().erased(axes[0]), t}) + " = " +
+                random_.pick({"reduce_and", "reduce_or", "reduce_xor"}) + "[axes=(" + std::to_string(axes[0]) + ",)] a in (b,) }");
       return keep(j(x)[0]);
     }
     case 8:
@@ -94,9 +95,10 @@ void Generator::folded_quotient() {
 void Generator::cumulative() {
   const Array x = pick_positive_size();
   if (x.dtype().is_bool()) return keep(cumsum(x, axis_of(x)));
-  const std::vector<std::string> names = x.dtype().is_complex()   ? std::vector<std::string>{"cumsum", "cumprod"}
-                                         : x.dtype().is_integer() ? std::vector<std::string>{"cumsum", "cumprod", "cummax", "cummin"}
-                                                                  : std::vector<std::string>{"cumsum", "cumprod", "cummax", "cummin", "cumlogsumexp"};
+  const std::vector<std::string> names = x.dtype().is_complex() ? std::vector<std::string>{"cumsum", "cumprod"}
+                                         : x.dtype().is_integer()
+                                             ? std::vector<std::string>{"cumsum", "cumprod", "cummax", "cummin"}
+                                             : std::vector<std::string>{"cumsum", "cumprod", "cummax", "cummin", "cumlogsumexp"};
   const std::string name = random_.pick(names), type = to_string(Aval{x.shape(), x.dtype()});
   const Jaxpr j = parse("{ lambda ; a:" + type + ". let b:" + type + " = " + name + "[axis=" + std::to_string(axis_of(x)) +
                         " reverse=" + (random_.coin() ? "True" : "False") + "] a in (b,) }");
@@ -192,14 +194,16 @@ void Generator::sorted() {
       const Array y = partner(x, true);
       const std::string type = to_string(Aval{x.shape(), x.dtype()});
       const int keys = random_.between(1, 2);
-      const Jaxpr j = parse("{ lambda ; a:" + type + " b:" + type + ". let c:" + type + " d:" + type + " = sort[dimension=" + std::to_string(axis) +
-                            " is_stable=True num_keys=" + std::to_string(keys) + "] a b in (c, d) }");
+      const Jaxpr j =
+          parse("{ lambda ; a:" + type + " b:" + type + ". let c:" + type + " d:" + type + " = sort[dimension=" + std::to_string(axis) +
+                " is_stable=True num_keys=" + std::to_string(keys) + "] a b in (c, d) }");
       const Arrays both = j(x, y);
       keep(both[0]);
       return keep(both[1]);
     }
     default:
-      return keep(bincount(ravel(as(x.dtype().is_integer() ? x : fitted(x, {x.shape(), int32}), int32)), {.length = random_.between(1, 9)}));
+      return keep(
+          bincount(ravel(as(x.dtype().is_integer() ? x : fitted(x, {x.shape(), int32}), int32)), {.length = random_.between(1, 9)}));
   }
 }
 
@@ -245,8 +249,10 @@ void Generator::convolution() {
   const int spatial = x.ndim() - 2;
   const auto features = static_cast<int>(x.shape()[1]), batch = static_cast<int>(x.shape()[0]);
   ConvOptions options;
-  if (features % 2 == 0 && random_.coin()) options.feature_group_count = random_.coin() ? 2 : features;
-  else if (batch % 2 == 0 && random_.coin()) options.batch_group_count = 2;
+  if (features % 2 == 0 && random_.coin())
+    options.feature_group_count = random_.coin() ? 2 : features;
+  else if (batch % 2 == 0 && random_.coin())
+    options.batch_group_count = 2;
   const int outputs = options.feature_group_count * options.batch_group_count * random_.between(1, 3);
   if (outputs > 40) return;
   const bool same = random_.coin();
@@ -276,7 +282,8 @@ void Generator::fourier() {
 
 void Generator::matrices() {
   Array x = pick_matrix(2);
-  if (!x.dtype().is_inexact() || x.dtype() == float16 || x.dtype() == bfloat16) x = fitted(x, {x.shape(), random_.pick({float32, float64})});
+  if (!x.dtype().is_inexact() || x.dtype() == float16 || x.dtype() == bfloat16)
+    x = fitted(x, {x.shape(), random_.pick({float32, float64})});
   const int n = static_cast<int>(std::min<std::int64_t>(x.shape().back(), 8));
   Shape s = x.shape();
   while (s.size() > 3) s = s.erased(0);

@@ -93,7 +93,9 @@ Array Generator::pick_positive_size() {
 }
 Array Generator::pick_matrix(int min_ndim) {
   Array x = pick_positive_size();
-  while (x.ndim() < min_ndim) x = x.size() < 40 && random_.coin() ? broadcast_to(x, x.shape().inserted(0, random_.between(1, 3))) : expand_dims(x, random_.below(x.ndim() + 1));
+  while (x.ndim() < min_ndim)
+    x = x.size() < 40 && random_.coin() ? broadcast_to(x, x.shape().inserted(0, random_.between(1, 3)))
+                                        : expand_dims(x, random_.below(x.ndim() + 1));
   return x;
 }
 
@@ -218,7 +220,9 @@ void Generator::elementwise() {
     const ElementwiseInfo& info = random_.pick(infos);
     const std::string_view name = info.op->name;
     if (name == "polygamma" || name == "bitcast_convert_type" ||
-        (options_.special && (name == "complex" || name.ends_with("_to") || name == "nextafter")) || (options_.differentiable && !info.op->not_differentiable.empty())) continue;
+        (options_.special && (name == "complex" || name.ends_with("_to") || name == "nextafter")) ||
+        (options_.differentiable && !info.op->not_differentiable.empty()))
+      continue;
     Array x = pick();
     if (!(kind_of(x.dtype()) & info.dtypes)) {
       if (!(info.dtypes & (kFloating | kInteger))) continue;
@@ -228,7 +232,8 @@ void Generator::elementwise() {
     Arrays in;
     for (int k = 0; k < info.operands; ++k) {
       Array y = k == 0 ? x : partner(x, name == "clamp" || info.predicate_first);
-      if (y.dtype().is_inexact() && (limited || random_.chance(0.3))) y = within(y, std::max(info.domain.lo, -8.), std::min(info.domain.hi, 8.));
+      if (y.dtype().is_inexact() && (limited || random_.chance(0.3)))
+        y = within(y, std::max(info.domain.lo, -8.), std::min(info.domain.hi, 8.));
       in.push_back(y);
     }
     if (name == "clamp") in = {minimum(in[0], in[2]), in[1], maximum(in[0], in[2])};
@@ -286,7 +291,7 @@ void Generator::choose() {
   Array c = x.dtype().is_complex() ? real(x) : x;
   Array d = y.dtype().is_complex() ? real(y) : y;
   if (c.dtype().is_bool()) return keep(random_.coin() ? (x & y) : where(x, fitted(pick(), {x.shape(), dtype()}), Array(1)));
-  const Array less = random_.pick({c < d, c >= d, c > as(Array(0), c.dtype()), c == d});
+  const Array less = random_.pick({c<d, c >= d, c> as(Array(0), c.dtype()), c == d});
   switch (random_.below(4)) {
     case 0:
       return keep(where(less, x, y));
@@ -330,7 +335,8 @@ void Generator::bits() {
       const Array f = pick();
       if (!f.dtype().is_floating() || f.dtype() == float64) return keep(population_count(x));
       const Array number = where(isnan(f), as(Array(0), f.dtype()), f);
-      return keep(bitcast_convert(number, f.dtype().itemsize() == 2 ? int16 : int32) & as(Array(-16), f.dtype().itemsize() == 2 ? int16 : int32));
+      return keep(bitcast_convert(number, f.dtype().itemsize() == 2 ? int16 : int32) &
+                  as(Array(-16), f.dtype().itemsize() == 2 ? int16 : int32));
     }
     default:
       return keep(bitcast_convert(x, width == 8    ? random_.pick({int8, uint8})

@@ -15,10 +15,10 @@
 namespace weft::fuzz {
 
 struct GeneratorOptions {
-  int steps = 10;           ///< operations of the outermost program, about
-  int depth = 2;            ///< of sub-programs within each other
-  int largest = 600;        ///< elements of an array
-  bool heavy = true;        ///< with factorisations, Fourier transforms, convolutions, sorts
+  int steps = 10;               ///< operations of the outermost program, about
+  int depth = 2;                ///< of sub-programs within each other
+  int largest = 600;            ///< elements of an array
+  bool heavy = true;            ///< with factorisations, Fourier transforms, convolutions, sorts
   bool differentiable = false;  ///< only what has derivatives of any order in both modes
   /// Inputs may be infinite or NaN: without complex numbers, whose operations on such have no agreed results, and without what reads a
   /// NaN's sign.
@@ -39,12 +39,12 @@ class Generator {
  private:
   // Which values.
   const Array& pick();
-  Array pick_inexact();   ///< floating or complex
+  Array pick_inexact();  ///< floating or complex
   Array pick_floating();
-  Array pick_number();    ///< no bool
+  Array pick_number();  ///< no bool
   Array pick_integer();
-  Array pick_matrix(int min_ndim);  ///< of that many dimensions at least, none of size 0
-  Array pick_positive_size();       ///< at least one dimension and one element
+  Array pick_matrix(int min_ndim);                         ///< of that many dimensions at least, none of size 0
+  Array pick_positive_size();                              ///< at least one dimension and one element
   Array partner(const Array& x, bool same_shape = false);  ///< of x's dtype, with a shape that broadcasts to x's
   Array as(const Array& x, DType dtype);
   Array fitted(const Array& x, const detail::Aval& aval);  ///< x's elements in a value of that type

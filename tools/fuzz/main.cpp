@@ -38,7 +38,7 @@ constexpr double kSeconds = 40;        // of the processor, for one program
 constexpr double kWallSeconds = 900;   // for one that waits for something
 constexpr double kShrinkSeconds = 20;  // of the processor, for making a failing one small
 
-constexpr long kBatch = 200;           // programs that one process runs
+constexpr long kBatch = 200;  // programs that one process runs
 
 struct Options {
   std::uint64_t seed = 1;
@@ -123,7 +123,8 @@ bool check_and_report(const Options& o, const std::string& title, const Case& c)
   if (o.shrink) {
     report(o, title + " unshrunk", f, small);  // to make it small may fail
     if (const Failure again = check_case(small); again.kind != f.kind) small = c;
-    small = shrunk(small, [&](const Case& candidate) { return ends_soon(candidate) && check_case(candidate).kind == f.kind; }, kShrinkSeconds);
+    small =
+        shrunk(small, [&](const Case& candidate) { return ends_soon(candidate) && check_case(candidate).kind == f.kind; }, kShrinkSeconds);
     if (const Failure last = check_case(small)) f = last;
   }
   report(o, title, f, small);
@@ -211,7 +212,8 @@ int run_many(const Options& o) {
         });
     fmt::print("{}: {}\n", title_of(program), how);
   }
-  fmt::print("{} comparisons, {} of them of sensitive results, {} without meaning\n", s->counts.compared, s->counts.disturbed, s->counts.ill_conditioned);
+  fmt::print("{} comparisons, {} of them of sensitive results, {} without meaning\n", s->counts.compared, s->counts.disturbed,
+             s->counts.ill_conditioned);
   fmt::print("{} programs, {} failed\n", s->done, s->failed);
   return s->failed == 0 ? 0 : 1;
 }
@@ -220,7 +222,9 @@ int run_calls(const Options& o) {
   fmt::print("seed {}\n", o.seed);
   auto* const s = new (mmap(nullptr, sizeof(Shared), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0)) Shared;
   while (s->current + 1 < o.calls) {
-    const auto told = [](void* shared, const char* name) { std::strncpy(static_cast<Shared*>(shared)->name, name, sizeof(Shared::name) - 1); };
+    const auto told = [](void* shared, const char* name) {
+      std::strncpy(static_cast<Shared*>(shared)->name, name, sizeof(Shared::name) - 1);
+    };
     const int status = in_child(kWallSeconds, [&] {
       rlimit limit{std::size_t{8} << 30, std::size_t{8} << 30};
       setrlimit(RLIMIT_AS, &limit);
@@ -291,7 +295,9 @@ std::optional<Options> read_options(int argc, char** argv) {
 int main(int argc, char** argv) {
   const std::optional<Options> o = read_options(argc, argv);
   if (!o) {
-    fmt::print(stderr, "usage: weft-fuzz --seed S --count N [--shrink] [--out DIR] | --program P [--shrink] | --replay FILE [--shrink] | --texts N --seed S | --calls N --seed S\n");
+    fmt::print(stderr,
+               "usage: weft-fuzz --seed S --count N [--shrink] [--out DIR] | --program P [--shrink] | --replay FILE [--shrink] | --texts N "
+               "--seed S | --calls N --seed S\n");
     return 2;
   }
   if (!o->replay.empty()) return replay(*o);

@@ -41,7 +41,8 @@ std::string mutated(std::string s, const std::vector<std::string>& others, Rando
         while (i < s.size() && !std::isdigit(static_cast<unsigned char>(s[i]))) ++i;
         std::size_t n2 = 0;
         while (i + n2 < s.size() && std::isdigit(static_cast<unsigned char>(s[i + n2]))) ++n2;
-        if (n2) s.replace(i, n2, r.pick({"0", "1", "2", "3", "4", "7", "17", "64", "-1", "-3", "1000000", "2147483648", "9223372036854775807"}));
+        if (n2)
+          s.replace(i, n2, r.pick({"0", "1", "2", "3", "4", "7", "17", "64", "-1", "-3", "1000000", "2147483648", "9223372036854775807"}));
         break;
       }
       case 4: {
@@ -93,7 +94,8 @@ long mutate_texts(std::uint64_t seed, long count) {
         what = std::string("parsed, but: ") + e.what();
       }
     } catch (const Error& e) {
-      if (std::string_view(e.what()).find("parse: line") == std::string_view::npos && std::string_view(e.what()).find(".cpp:") == std::string_view::npos)
+      if (std::string_view(e.what()).find("parse: line") == std::string_view::npos &&
+          std::string_view(e.what()).find(".cpp:") == std::string_view::npos)
         what = std::string("the error has no place: ") + e.what();
     } catch (const std::exception& e) {
       what = std::string("an error that is not weft's: ") + e.what();

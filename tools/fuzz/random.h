@@ -24,9 +24,13 @@ class Random {
   /// In [0, 1).
   double uniform() { return static_cast<double>(bits() >> 11) * 0x1p-53; }
   template <class T>
-  const T& pick(const std::vector<T>& list) { return list[static_cast<std::size_t>(below(static_cast<std::int64_t>(list.size())))]; }
+  const T& pick(const std::vector<T>& list) {
+    return list[static_cast<std::size_t>(below(static_cast<std::int64_t>(list.size())))];
+  }
   template <class T>
-  T pick(std::initializer_list<T> list) { return list.begin()[below(static_cast<std::int64_t>(list.size()))]; }
+  T pick(std::initializer_list<T> list) {
+    return list.begin()[below(static_cast<std::int64_t>(list.size()))];
+  }
   /// 0, ..., n - 1 in any order.
   std::vector<int> permutation(int n) {
     std::vector<int> p(static_cast<std::size_t>(n));

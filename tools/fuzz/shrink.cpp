@@ -30,8 +30,7 @@ struct Steps final : Hook {
 
 class Shrinker {
  public:
-  Shrinker(Case c, const Fails& fails, double seconds)
-      : best_(std::move(c)), fails_(fails), end_(cpu_seconds() + seconds) {}
+  Shrinker(Case c, const Fails& fails, double seconds) : best_(std::move(c)), fails_(fails), end_(cpu_seconds() + seconds) {}
 
   Case run() {
     if (best_.program.data().num_consts > 0)
@@ -62,7 +61,8 @@ class Shrinker {
     for (int who : {RUSAGE_SELF, RUSAGE_CHILDREN}) {
       rusage u{};
       getrusage(who, &u);
-      sum += static_cast<double>(u.ru_utime.tv_sec + u.ru_stime.tv_sec) + 1e-6 * static_cast<double>(u.ru_utime.tv_usec + u.ru_stime.tv_usec);
+      sum +=
+          static_cast<double>(u.ru_utime.tv_sec + u.ru_stime.tv_sec) + 1e-6 * static_cast<double>(u.ru_utime.tv_usec + u.ru_stime.tv_usec);
     }
     return sum;
   }
@@ -192,16 +192,17 @@ class Shrinker {
 
   /// An equation left out, its result taken to be an operand of its type.
   Case bypassed(std::size_t i) const {
-    return {rewritten(best_.program, [&](std::size_t at, const Eqn& e, std::span<const Array> in, std::vector<Array>& out) {
-              if (at != i) return false;
-              const Aval want = best_.program.data().avals[e.outputs[0]];
-              for (const Array& x : in)
-                if (e.outputs.size() == 1 && x.aval() == want) {
-                  out = {x};
-                  return true;
-                }
-              throw Error("no operand is like the result");
-            }),
+    return {rewritten(best_.program,
+                      [&](std::size_t at, const Eqn& e, std::span<const Array> in, std::vector<Array>& out) {
+                        if (at != i) return false;
+                        const Aval want = best_.program.data().avals[e.outputs[0]];
+                        for (const Array& x : in)
+                          if (e.outputs.size() == 1 && x.aval() == want) {
+                            out = {x};
+                            return true;
+                          }
+                        throw Error("no operand is like the result");
+                      }),
             best_.inputs, best_.stack};
   }
 
@@ -214,7 +215,9 @@ class Shrinker {
     return dce_program(trace_jaxpr({"shrunk", {avals.begin(), avals.end()}, {}}, [&](std::span<const Array> args) {
       Arrays values(args.begin(), args.end());
       values.resize(d.avals.size());
-      const auto value = [&](Atom a) { return a.is_literal() ? make_literal(d.literals[a.literal()].aval, d.literals[a.literal()].bits) : values[a.var()]; };
+      const auto value = [&](Atom a) {
+        return a.is_literal() ? make_literal(d.literals[a.literal()].aval, d.literals[a.literal()].bits) : values[a.var()];
+      };
       for (std::size_t i = 0; i < d.eqns.size(); ++i) {
         const Eqn& e = d.eqns[i];
         Arrays in, out;
@@ -289,7 +292,8 @@ class Shrinker {
     const Jaxpr j = rewritten(best_.program, [&](std::size_t k, const Eqn& e, std::span<const Array> in, std::vector<Array>& out) {
       if (k != i) return false;
       if (e.op->name.starts_with("custom_")) throw Error("its rules would stay what they are");
-      const ParamsRef params = e.op->params_map_jaxprs(*e.params, [](const Jaxpr& body, void* c) { return without_one(body, *static_cast<Target*>(c)); }, &target);
+      const ParamsRef params = e.op->params_map_jaxprs(
+          *e.params, [](const Jaxpr& body, void* c) { return without_one(body, *static_cast<Target*>(c)); }, &target);
       out = bind_primitive(*e.op, params, in, {});
       return true;
     });
@@ -312,15 +316,17 @@ class Shrinker {
         Array y;
         for (const Array& x : in)
           if (x.aval() == want) y = x;
-        if (y.is_empty_handle()) y = bind_primitive(*find_primitive("broadcast_in_dim"), parse_zeros(want), std::vector<Array>{make_literal(Number(1), want.dtype)}, {})[0];
+        if (y.is_empty_handle())
+          y = bind_primitive(*find_primitive("broadcast_in_dim"), parse_zeros(want),
+                             std::vector<Array>{make_literal(Number(1), want.dtype)}, {})[0];
         out.push_back(y);
       }
       return true;
     });
   }
   static ParamsRef parse_zeros(const Aval& a) {
-    const Jaxpr j = parse("{ lambda ; a:" + to_string(Aval{{}, a.dtype}) + ". let b:" + to_string(Aval{a.shape, a.dtype}) + " = broadcast_in_dim[broadcast_dimensions=() shape=" +
-                          to_string(a.shape) + "] a in (b,) }");
+    const Jaxpr j = parse("{ lambda ; a:" + to_string(Aval{{}, a.dtype}) + ". let b:" + to_string(Aval{a.shape, a.dtype}) +
+                          " = broadcast_in_dim[broadcast_dimensions=() shape=" + to_string(a.shape) + "] a in (b,) }");
     return j.eqns()[0].params;
   }
 
@@ -355,7 +361,8 @@ class Shrinker {
     const std::string text = best_.program.to_string();
     std::set<long> sizes;
     for (std::size_t i = 0; i < text.size(); ++i)
-      if (std::isdigit(static_cast<unsigned char>(text[i])) && (i == 0 || !std::isalnum(static_cast<unsigned char>(text[i - 1])))) sizes.insert(std::strtol(&text[i], nullptr, 10));
+      if (std::isdigit(static_cast<unsigned char>(text[i])) && (i == 0 || !std::isalnum(static_cast<unsigned char>(text[i - 1]))))
+        sizes.insert(std::strtol(&text[i], nullptr, 10));
     for (auto at = sizes.rbegin(); at != sizes.rend() && in_time(); ++at)
       for (const long to : {1L, 2L, 3L, *at / 2, *at - 1})
         if (to < *at && to > 0 && attempt([&] { return resized(*at, to); })) {
@@ -368,7 +375,8 @@ class Shrinker {
     const std::string text = best_.program.to_string();
     std::string changed;
     for (std::size_t i = 0; i < text.size();) {
-      const bool starts = std::isdigit(static_cast<unsigned char>(text[i])) && (i == 0 || (!std::isalnum(static_cast<unsigned char>(text[i - 1])) && text[i - 1] != '.'));
+      const bool starts = std::isdigit(static_cast<unsigned char>(text[i])) &&
+                          (i == 0 || (!std::isalnum(static_cast<unsigned char>(text[i - 1])) && text[i - 1] != '.'));
       std::size_t n = 0;
       while (i + n < text.size() && std::isdigit(static_cast<unsigned char>(text[i + n]))) ++n;
       if (starts && text.substr(i, n) == std::to_string(from) && (i + n >= text.size() || text[i + n] != '.')) {

@@ -95,7 +95,8 @@ Applied apply_vjp(const Applied& before, Random& random, bool grad) {
     const auto [results, residuals] = reverse.push(args.first(avals.size()));
     Arrays cotangents(args.begin() + static_cast<std::ptrdiff_t>(avals.size()), args.end());
     for (std::size_t k = 0; grad && k < results.size(); ++k)
-      if (reverse.active()[k]) cotangents.push_back(convert(results[k].dtype().is_complex() ? conj(results[k]) : cos(results[k]), results[k].dtype()));
+      if (reverse.active()[k])
+        cotangents.push_back(convert(results[k].dtype().is_complex() ? conj(results[k]) : cos(results[k]), results[k].dtype()));
     return joined(results, reverse.pull(residuals, cotangents));
   });
   return out;
@@ -159,7 +160,9 @@ Array stacked(const Arrays& lanes, int dim) {
   for (std::size_t l = 0; l < lanes.size(); ++l) {
     const std::vector<std::byte> part = bytes_of(lanes[l]);
     for_each_run(lane, dim, static_cast<std::int64_t>(lanes.size()), static_cast<std::int64_t>(l),
-                 [&](std::size_t to, std::size_t from, std::size_t n) { std::copy_n(part.begin() + static_cast<std::ptrdiff_t>(from), n, bytes.begin() + static_cast<std::ptrdiff_t>(to)); });
+                 [&](std::size_t to, std::size_t from, std::size_t n) {
+                   std::copy_n(part.begin() + static_cast<std::ptrdiff_t>(from), n, bytes.begin() + static_cast<std::ptrdiff_t>(to));
+                 });
   }
   return make_concrete(all, bytes.data());
 }
@@ -168,8 +171,9 @@ Array lane_of(const Array& x, int dim, std::int64_t lane) {
   const Aval one{x.shape().erased(dim), x.dtype()};
   const std::vector<std::byte> all = bytes_of(x);
   std::vector<std::byte> bytes(static_cast<std::size_t>(one.bytes()));
-  for_each_run(one, dim, x.shape()[dim], lane,
-               [&](std::size_t from, std::size_t to, std::size_t n) { std::copy_n(all.begin() + static_cast<std::ptrdiff_t>(from), n, bytes.begin() + static_cast<std::ptrdiff_t>(to)); });
+  for_each_run(one, dim, x.shape()[dim], lane, [&](std::size_t from, std::size_t to, std::size_t n) {
+    std::copy_n(all.begin() + static_cast<std::ptrdiff_t>(from), n, bytes.begin() + static_cast<std::ptrdiff_t>(to));
+  });
   return make_concrete(one, bytes.data());
 }
 
@@ -194,7 +198,8 @@ std::vector<Transform> parse_stack(std::string_view text) {
 std::vector<Transform> random_stack(Random& random) {
   std::vector<Transform> out;
   for (int n = random.pick({0, 0, 1, 1, 1, 2, 2, 3}); n > 0; --n)
-    out.push_back({random.pick({"jvp", "grad", "grad", "vjp", "vjp", "linearize", "vmap", "vmap", "vmap", "jit", "remat", "dce"}), random.bits() % 100000});
+    out.push_back({random.pick({"jvp", "grad", "grad", "vjp", "vjp", "linearize", "vmap", "vmap", "vmap", "jit", "remat", "dce"}),
+                   random.bits() % 100000});
   return out;
 }
 
@@ -253,7 +258,8 @@ std::string broken_pairing(const Transform& t, const Applied& point, const Appli
     return std::pair(paired(cotangents, slopes), paired(back, tangents));
   };
   const Arrays forward_inputs = joined(inputs, tangents);
-  const auto [lhs, rhs] = sides(tools::run_on("interp", "jvp", forward.jaxpr, forward_inputs), tools::run_on("interp", "vjp", after.program, after.inputs));
+  const auto [lhs, rhs] =
+      sides(tools::run_on("interp", "jvp", forward.jaxpr, forward_inputs), tools::run_on("interp", "vjp", after.program, after.inputs));
   if (!std::isfinite(lhs.second) || !std::isfinite(rhs.second)) return {};
   const double difference = std::abs(lhs.first - rhs.first);
   if (difference <= 1e-12 * (lhs.second + rhs.second)) return {};
@@ -265,7 +271,8 @@ std::string broken_pairing(const Transform& t, const Applied& point, const Appli
     limit = std::max({limit, 16 * std::abs(l.first - lhs.first), 16 * std::abs(r.first - rhs.first)});
     if (!(difference > limit)) return {};
   }
-  return fmt::format("paired with tangents, the cotangents give {:.17g}, the forward derivative {:.17g}; within {:.3g}", rhs.first, lhs.first, limit);
+  return fmt::format("paired with tangents, the cotangents give {:.17g}, the forward derivative {:.17g}; within {:.3g}", rhs.first,
+                     lhs.first, limit);
 }
 
 }  // namespace

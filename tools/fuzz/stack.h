@@ -25,8 +25,8 @@ std::vector<Transform> random_stack(Random& random);
 struct Applied {
   Jaxpr program;
   Arrays inputs;
-  /// How many of the first inputs were constants: rules of custom functions hold them too, so that they stay what they are. They aren't mapped, nor
-  /// differentiated by.
+  /// How many of the first inputs were constants: rules of custom functions hold them too, so that they stay what they are. They aren't
+  /// mapped, nor differentiated by.
   std::size_t fixed = 0;
 };
 /// The transformed program, with the arguments that it takes more or other than the given ones. Throws what the transform throws.

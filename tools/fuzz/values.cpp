@@ -38,7 +38,8 @@ T value_of(Random& r, Values values) {
     return real_value<T>(r, values);
   } else {
     using L = std::numeric_limits<T>;
-    if (r.chance(values == Values::special ? 0.3 : 0.02)) return r.pick({L::min(), L::max(), static_cast<T>(L::max() / 2 + 1), static_cast<T>(r.bits())});
+    if (r.chance(values == Values::special ? 0.3 : 0.02))
+      return r.pick({L::min(), L::max(), static_cast<T>(L::max() / 2 + 1), static_cast<T>(r.bits())});
     return static_cast<T>(r.between(L::is_signed ? -6 : 0, 9));
   }
 }
@@ -112,7 +113,8 @@ Array parse_value(std::string_view text) {
         v = static_cast<T>(read_real(at));
       } else {
         char* end = nullptr;
-        v = static_cast<T>(std::is_unsigned_v<T> ? std::strtoull(at, &end, 10) : static_cast<unsigned long long>(std::strtoll(at, &end, 10)));
+        v = static_cast<T>(std::is_unsigned_v<T> ? std::strtoull(at, &end, 10)
+                                                 : static_cast<unsigned long long>(std::strtoll(at, &end, 10)));
         if (end == at) throw Error(fmt::format("expected an integer at `{:.20}`", at));
         at = end;
       }

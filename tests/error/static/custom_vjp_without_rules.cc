@@ -1,4 +1,6 @@
 // refused: custom_vjp
 #include <weft/weft.h>
 using namespace weft;
-Array program() { return grad(custom_vjp([](Array x) { return x; }))(1.f); }
+Array program() {
+  return grad(custom_vjp([](Array x) { return x; }))(1.f);
+}

@@ -1,4 +1,6 @@
 // refused: scan's function returns std::pair
 #include <weft/weft.h>
 using namespace weft;
-auto program() { return scan([](Array c, Array x) { return c + x; }, 0.f, ones(3)); }
+auto program() {
+  return scan([](Array c, Array x) { return c + x; }, 0.f, ones(3));
+}

@@ -9,4 +9,6 @@ class Mode {
  private:
   int n_;
 };
-Array program() { return jit([](Array x, Mode m) { return x * m.n(); })(1.f, Mode(2)); }
+Array program() {
+  return jit([](Array x, Mode m) { return x * m.n(); })(1.f, Mode(2));
+}
