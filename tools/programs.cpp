@@ -18,6 +18,7 @@
 #include "runtime/executable.h"
 #include "runtime/global_arrays.h"
 #include "tools/json.h"
+#include "tools/walk.h"
 
 namespace weft::tools {
 namespace {
@@ -67,6 +68,26 @@ std::vector<double> rounded(const Array& wide, DType dtype) {
   detail::convert_elements(values.data(), float64, narrow.data(), dtype, n);
   detail::convert_elements(narrow.data(), dtype, values.data(), float64, n);
   return values;
+}
+
+/// The program with its maps over devices on these instead of the first ones.
+Jaxpr placed_on(const Jaxpr& program, const std::vector<int>& device_ids) {
+  using namespace detail;
+  const auto inside = [](const Jaxpr& j, void* ids) { return placed_on(j, *static_cast<const std::vector<int>*>(ids)); };
+  const JaxprData& d = program.data();
+  return trace_jaxpr({"placed_on", {d.input_avals().begin(), d.input_avals().end()}, {}}, [&](std::span<const Array> args) {
+    return walk(program, args, [&](const Eqn& e, const std::vector<Array>& in) {
+      ParamsRef params = e.params;
+      if (is_shard_map(*e.op)) {
+        auto p = params_as<ShardMapParams>(*e.params);
+        p.mesh.device_ids = device_ids;
+        params = make_params<ShardMapParams>(std::move(p));
+      } else if (e.op->kind == Kind::call || e.op->kind == Kind::control) {
+        params = e.op->params_map_jaxprs(*e.params, inside, const_cast<std::vector<int>*>(&device_ids));
+      }
+      return bind_primitive(*e.op, std::move(params), in, e.loc);
+    });
+  });
 }
 
 }  // namespace
@@ -122,39 +143,6 @@ std::string difference(const Array& got, const Array& want, const Array* wide, T
   if (wide && !tolerance.exact) truth = rounded(*wide, want.dtype());
   return first_difference<double>(got, want, [&](std::size_t i, double g, double w) {
     return near(g, w, tolerance) || (!truth.empty() && near(g, truth[i], tolerance));
-  });
-}
-
-Jaxpr placed_on(const Jaxpr& program, const std::vector<int>& device_ids) {
-  using namespace detail;
-  struct Context {
-    const std::vector<int>& ids;
-  } context{device_ids};
-  const auto inside = [](const Jaxpr& j, void* c) { return placed_on(j, static_cast<Context*>(c)->ids); };
-  const JaxprData& d = program.data();
-  return trace_jaxpr({"placed_on", {d.input_avals().begin(), d.input_avals().end()}, {}}, [&](std::span<const Array> args) {
-    std::vector<Array> values(d.avals.size());
-    std::copy(d.consts.begin(), d.consts.end(), values.begin());
-    std::copy(args.begin(), args.end(), values.begin() + d.num_consts);
-    const auto read = [&](Atom a) {
-      return a.is_literal() ? make_literal(d.literals[a.literal()].aval, d.literals[a.literal()].bits) : values[a.var()];
-    };
-    for (const Eqn& e : d.eqns) {
-      std::vector<Array> in, out;
-      for (Atom a : e.inputs) in.push_back(read(a));
-      if (is_shard_map(*e.op)) {
-        auto p = params_as<ShardMapParams>(*e.params);
-        p.mesh.device_ids = device_ids;
-        out = bind_primitive(*e.op, make_params<ShardMapParams>(std::move(p)), in, e.loc);
-      } else {
-        const bool holds_programs = e.op->kind == Kind::call || e.op->kind == Kind::control;
-        out = bind_primitive(*e.op, holds_programs ? e.op->params_map_jaxprs(*e.params, inside, &context) : e.params, in, e.loc);
-      }
-      for (std::size_t k = 0; k < out.size(); ++k) values[e.outputs[k]] = out[k];
-    }
-    std::vector<Array> results;
-    for (Atom a : d.outputs) results.push_back(read(a));
-    return results;
   });
 }
 

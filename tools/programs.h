@@ -33,9 +33,6 @@ struct Tolerance {
 /// `wide` is given, the same in float64, each element may agree with either.
 std::string difference(const Array& got, const Array& want, const Array* wide, Tolerance tolerance);
 
-/// The program with its maps over devices on these instead of the first ones.
-Jaxpr placed_on(const Jaxpr& program, const std::vector<int>& device_ids);
-
 /// Runs one program of the folder and compares its results; what is wrong, or an empty text. `exact` lists results whose floats must be
 /// equal; `device_ids`, if there are any, are where its maps run.
 std::string check_program(const std::string& folder, const ProgramEntry& entry, const std::string& platform,

@@ -17,6 +17,7 @@
 #include "core/ops/reduce.h"
 #include "core/storage.h"
 #include "tools/fuzz/values.h"
+#include "tools/walk.h"
 
 namespace weft::fuzz {
 
@@ -204,31 +205,18 @@ struct Disturb final : Hook {
 }  // namespace
 
 std::vector<Array> interpret_with(Hook& hook, const Jaxpr& program, std::span<const Array> inputs) {
-  const JaxprData& d = program.data();
-  std::vector<Array> values(d.avals.size());
-  std::copy(d.consts.begin(), d.consts.end(), values.begin());
-  std::copy(inputs.begin(), inputs.end(), values.begin() + d.num_consts);
-  const auto value = [&](Atom a) {
-    return a.is_literal() ? make_literal(d.literals[a.literal()].aval, d.literals[a.literal()].bits) : values[a.var()];
-  };
-  for (const Eqn& e : d.eqns) {
-    std::vector<Array> in;
+  return tools::walk(program, inputs, [&](const Eqn& e, std::vector<Array> in) {
     std::vector<Aval> out_avals;
-    for (Atom a : e.inputs) in.push_back(value(a));
-    for (Var v : e.outputs) out_avals.push_back(d.avals[v]);
+    for (Var v : e.outputs) out_avals.push_back(program.data().avals[v]);
     hook.before(e, in);
     std::vector<Array> results = run_eqn(hook, e, in, out_avals);
     hook.after(e, results);
-    for (std::size_t k = 0; k < results.size(); ++k) values[e.outputs[k]] = std::move(results[k]);
-  }
-  std::vector<Array> out;
-  for (Atom a : d.outputs) out.push_back(value(a));
-  return out;
+    return results;
+  });
 }
 
 std::vector<Array> all_values(const Jaxpr& program, std::span<const Array> inputs) {
-  struct Record final : Hook {
-  } none;
+  Hook none;
   const JaxprData& d = program.data();
   std::vector<Atom> outputs;
   for (std::size_t v = 0; v < d.avals.size(); ++v) outputs.push_back(Atom::var(static_cast<Var>(v)));

@@ -8,7 +8,7 @@
 
 namespace weft::fuzz {
 
-/// Called before (`results` empty) and behind each equation; may replace values by others of their types.
+/// Called before and behind each equation; may replace values by others of their types.
 struct Hook {
   virtual ~Hook() = default;
   virtual void before(const Eqn&, std::vector<Array>& /*operands*/) {}

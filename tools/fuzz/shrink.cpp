@@ -13,6 +13,7 @@
 #include "core/trace.h"
 #include "tools/fuzz/interpret.h"
 #include "tools/fuzz/values.h"
+#include "tools/walk.h"
 
 namespace weft::fuzz {
 
@@ -213,21 +214,12 @@ class Shrinker {
     if (d.num_consts > 0) throw Error("has constants");
     const auto avals = d.input_avals();
     return dce_program(trace_jaxpr({"shrunk", {avals.begin(), avals.end()}, {}}, [&](std::span<const Array> args) {
-      Arrays values(args.begin(), args.end());
-      values.resize(d.avals.size());
-      const auto value = [&](Atom a) {
-        return a.is_literal() ? make_literal(d.literals[a.literal()].aval, d.literals[a.literal()].bits) : values[a.var()];
-      };
-      for (std::size_t i = 0; i < d.eqns.size(); ++i) {
-        const Eqn& e = d.eqns[i];
-        Arrays in, out;
-        for (Atom a : e.inputs) in.push_back(value(a));
-        if (!change(i, e, in, out)) out = bind_primitive(*e.op, e.params, in, {});
-        for (std::size_t k = 0; k < out.size(); ++k) values[e.outputs[k]] = out[k];
-      }
-      Arrays out;
-      for (Atom a : d.outputs) out.push_back(value(a));
-      return out;
+      std::size_t i = 0;
+      return tools::walk(j, args, [&](const Eqn& e, const Arrays& in) {
+        Arrays out;
+        if (!change(i++, e, in, out)) out = bind_primitive(*e.op, e.params, in, {});
+        return out;
+      });
     }));
   }
 
