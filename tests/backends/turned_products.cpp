@@ -6,10 +6,6 @@
 using namespace weft;
 using namespace weft::test;
 
-namespace {
-bool has(const std::string& text, const char* part) { return text.find(part) != std::string::npos; }
-}  // namespace
-
 TEST_CASE("turned products: the second operand of short sums is read in order") {
   const Arrays rows = {values({4, 40, 32}, 1), values({4, 48, 32}, 2)}, long_rows = {values({4, 40, 300}, 1), values({4, 48, 300}, 2)};
   for (const auto& f : {+[](Xs x) { return Arrays{einsum("bij,bkj->bik", x[0], x[1])}; },

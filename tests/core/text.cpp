@@ -7,8 +7,10 @@
 
 #include "core/primitive.h"
 #include "core/text.h"
+#include "tests/messages.h"
 
 using namespace weft;
+using test::has;
 using namespace weft::detail;
 
 namespace {
@@ -89,15 +91,9 @@ detail::Literal read_back(const std::string& text, DType dtype) {
   CHECK(r.at_end());
   return l;
 }
-std::string message_of(const Jaxpr& j) {
-  try {
-    j.check();
-  } catch (const Error& e) {
-    return e.what();
-  }
-  return "no error";
+std::string complaint(const Jaxpr& j) {
+  return test::message_of<Error>([&] { j.check(); });
 }
-#define CHECK_HAS(text, part) CHECK_MESSAGE((text).find(part) != std::string::npos, (text))
 
 }  // namespace
 
@@ -120,9 +116,9 @@ TEST_CASE("names go on after z, and no variable is called as a definition is") {
   for (int i = 0; i < 800; ++i) text += " x" + std::to_string(i + 1) + ":f32[] = sin x" + std::to_string(i);
   const Jaxpr j = parse(text + " in (x800,) }");
   const std::string printed = j.to_string();
-  CHECK_HAS(printed, "\n    z:f32[] = sin y\n    ba:f32[] = sin z\n");
-  CHECK_HAS(printed, "\n    in:f32[] = sin im\n    io:f32[] = sin in\n");
-  CHECK_HAS(printed, "\n    zz:f32[] = sin zy\n    baa:f32[] = sin zz\n");
+  CHECK(has(printed, "\n    z:f32[] = sin y\n    ba:f32[] = sin z\n"));
+  CHECK(has(printed, "\n    in:f32[] = sin im\n    io:f32[] = sin in\n"));
+  CHECK(has(printed, "\n    zz:f32[] = sin zy\n    baa:f32[] = sin zz\n"));
   CHECK(parse(printed) == j);
 
   const Jaxpr shared = parse(
@@ -225,13 +221,13 @@ TEST_CASE("the checker shows the equation that is wrong, its line, and those aro
   Atom x = b.add_input(three);
   for (int i = 0; i < 20; ++i)
     x = b.add_eqn(sine, none, {x}, std::span(i == 12 ? &four : &three, 1), SourceLoc::at("model.cpp", 100 + i))[0];
-  const std::string message = message_of(std::move(b).finish({x}));
-  CHECK_HAS(message, "the results are declared as f32[4], but sin gives f32[3]");
-  CHECK_HAS(message, "in equation 12: n:f32[4] = sin m");
-  CHECK_HAS(message, "at model.cpp:112");
-  CHECK_HAS(message, "\n    ...\n    i:f32[3] = sin h\n");
-  CHECK_HAS(message, "\n>   n:f32[4] = sin m\n");
-  CHECK_HAS(message, "\n    s:f32[3] = sin r\n    ...\n");
+  const std::string message = complaint(std::move(b).finish({x}));
+  CHECK(has(message, "the results are declared as f32[4], but sin gives f32[3]"));
+  CHECK(has(message, "in equation 12: n:f32[4] = sin m"));
+  CHECK(has(message, "at model.cpp:112"));
+  CHECK(has(message, "\n    ...\n    i:f32[3] = sin h\n"));
+  CHECK(has(message, "\n>   n:f32[4] = sin m\n"));
+  CHECK(has(message, "\n    s:f32[3] = sin r\n    ...\n"));
   CHECK(message.find("h:f32[3] = ") == std::string::npos);
 }
 
@@ -252,10 +248,10 @@ TEST_CASE("the checker refuses sub-programs with constants, and what is wrong in
     const std::vector<Atom> out = b.add_eqn(*e.op, params, {}, std::span(&three, 1), {});
     return std::move(b).finish(out);
   };
-  CHECK_HAS(message_of(replaced(with_constant)), "has constants");
+  CHECK(has(complaint(replaced(with_constant)), "has constants"));
   JaxprBuilder wrong;
   const Atom y =
       wrong.add_eqn(*find_primitive("add"), make_params(NoParams{}),
                     {wrong.add_literal(literal_of(float32, 0)), wrong.add_literal(literal_of(float32, 0))}, std::span(&three, 1), {})[0];
-  CHECK_HAS(message_of(replaced(std::move(wrong).finish({y}))), "add gives f32[]");
+  CHECK(has(complaint(replaced(std::move(wrong).finish({y}))), "add gives f32[]"));
 }

@@ -13,6 +13,7 @@
 
 #include "core/error.h"
 #include "tests/fake_cuda/control.h"
+#include "tests/messages.h"
 
 namespace weft::test {
 
@@ -78,16 +79,5 @@ inline int run_again(const std::string& test, const std::string& variable, const
   unsetenv(variable.c_str()), unsetenv("WEFT_TEST_CHILD");
   return status;
 }
-
-template <class E>
-std::string message_of(const std::function<void()>& f) {
-  try {
-    f();
-  } catch (const E& e) {
-    return e.what();
-  }
-  return {};
-}
-inline bool has(const std::string& text, std::string_view part) { return text.find(part) != std::string::npos; }
 
 }  // namespace weft::test

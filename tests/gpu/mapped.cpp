@@ -135,7 +135,7 @@ TEST_CASE("gpu graphs: collectives that fail while they are captured or replayed
       const std::string message = message_of<DistributedError>(run);
       fake_nccl().fail(nullptr, 0, 0);
       if (message.empty()) continue;  // it is not called so often
-      CHECK_MESSAGE(has(message, std::string(call) + " gives ncclInternalError (3)"), message);
+      CHECK_MESSAGE(has(message, {std::string(call) + " gives ncclInternalError (3)"}), message);
       captured += fake_driver().calls("cuStreamBeginCapture_v2") == 2;
       CHECK(live("graph") == 0);
       CHECK(close(run(), device_get(vmap([=](Array a) { return psum(a * factor, "i") + a; }, {.axis_name = "i"})(device_get(x))), 1e-5));

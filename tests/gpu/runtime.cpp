@@ -183,7 +183,8 @@ TEST_CASE("gpu runtime: every call that fails is an error that names it, nothing
         l.fake.fail(nullptr, 0, 0);
         INFO(call << " number " << n << ": " << message);
         // What destroys objects has nobody to tell.
-        const bool silent = call == "cuMemFreeAsync" || has(call, "Destroy") || call == "cuModuleUnload" || call == "ncclCommAbort";
+        const bool silent =
+            call == "cuMemFreeAsync" || call.find("Destroy") != std::string::npos || call == "cuModuleUnload" || call == "ncclCommAbort";
         if (!failed) {
           CHECK(has(call, "Graph"));
         } else if (!silent && message.empty()) {
@@ -191,7 +192,7 @@ TEST_CASE("gpu runtime: every call that fails is an error that names it, nothing
         } else if (!silent) {
           ++failures;
           CHECK(has(message, l.said));
-          CHECK(has(message, call.substr(0, call.find("_v"))));
+          CHECK(has(message, {call.substr(0, call.find("_v"))}));
         }
         CHECK(everything() == want);
         // The map is kept, with graphs for up to four sets of arrays on each device.
@@ -213,7 +214,7 @@ TEST_CASE("gpu start: child") {
       add(device_put(ones({3}), devices("cuda")[0])).block_until_ready();
       throw Error("it did not fail");
     });
-    CHECK_MESSAGE(has(message, name), message);
+    CHECK_MESSAGE(has(message, {name}), message);
     CHECK_MESSAGE(has(message, "CUDA_ERROR_LAUNCH_FAILED"), message);
     CHECK(live("stream") == 0);
     CHECK(live("context") == 0);

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "tests/ops/messages.h"
+#include "tests/messages.h"
 
 namespace weft::test {
 

@@ -174,23 +174,23 @@ TEST_CASE("vmap of contractions") {
 
 TEST_CASE("mistakes in contractions") {
   const Array a = ones({3, 4}), b = ones({3, 5});
-  CHECK(has(message<ShapeError>([&] { matmul(a, b); }), {"matmul", "f32[3,4]", "f32[3,5]", "dot.cpp"}));
-  CHECK(has(message<ShapeError>([&] { matmul(a, 2.f); }), {"matmul", "f32[3,4]", "f32[]"}));
-  CHECK(has(message<ShapeError>([&] { matmul(ones({2, 3, 4}), ones({3, 4, 5})); }), {"matmul", "f32[2,3,4]", "f32[3,4,5]"}));
-  CHECK(has(message<ShapeError>([&] { dot(a, ones(3)); }), {"dot", "f32[3,4]", "f32[3]"}));
-  CHECK(has(message<ShapeError>([&] { vdot(a, b); }), {"vdot", "12", "15"}));
-  CHECK(has(message<AxisError>([&] { tensordot(a, b, {{{2}, {0}}}); }), {"tensordot", "2", "f32[3,4]"}));
-  CHECK(has(message<AxisError>([&] { tensordot(a, b, 3); }), {"tensordot", "3", "f32[3,4]"}));
-  CHECK(has(message<ShapeError>([&] { einsum("ij,jk->ik", a, b); }), {"einsum", "j", "f32[3,4]", "f32[3,5]", "dot.cpp"}));
-  CHECK(has(message<ShapeError>([&] { einsum("ijk->i", a); }), {"einsum", "3", "f32[3,4]"}));
-  CHECK(has(message<ShapeError>([&] { einsum("ij->ik", a); }), {"einsum", "'k'"}));
-  CHECK(has(message<ShapeError>([&] { einsum("ij,jk", a); }), {"einsum", "2", "1"}));
-  CHECK(has(message<Error>([&] { einsum("i1->i", a); }), {"einsum", "'1'"}));
-  CHECK(
-      has(message<ShapeError>([&] { dot_general(ones({2, 3, 4}), ones({5, 4, 6}), {.contracting = {{{2}, {1}}}, .batch = {{{0}, {0}}}}); }),
-          {"dot_general", "batch", "f32[2,3,4]", "f32[5,4,6]"}));
-  CHECK(has(message<AxisError>([&] { dot_general(a, b, {.contracting = {{{2}, {0}}}}); }), {"dot_general", "2", "f32[3,4]"}));
-  CHECK(has(message<DTypeError>([&] { dot_general(a, a, {.contracting = {{{0}, {0}}}}, {.preferred_element_type = int32}); }),
+  CHECK(has(message_of<ShapeError>([&] { matmul(a, b); }), {"matmul", "f32[3,4]", "f32[3,5]", "dot.cpp"}));
+  CHECK(has(message_of<ShapeError>([&] { matmul(a, 2.f); }), {"matmul", "f32[3,4]", "f32[]"}));
+  CHECK(has(message_of<ShapeError>([&] { matmul(ones({2, 3, 4}), ones({3, 4, 5})); }), {"matmul", "f32[2,3,4]", "f32[3,4,5]"}));
+  CHECK(has(message_of<ShapeError>([&] { dot(a, ones(3)); }), {"dot", "f32[3,4]", "f32[3]"}));
+  CHECK(has(message_of<ShapeError>([&] { vdot(a, b); }), {"vdot", "12", "15"}));
+  CHECK(has(message_of<AxisError>([&] { tensordot(a, b, {{{2}, {0}}}); }), {"tensordot", "2", "f32[3,4]"}));
+  CHECK(has(message_of<AxisError>([&] { tensordot(a, b, 3); }), {"tensordot", "3", "f32[3,4]"}));
+  CHECK(has(message_of<ShapeError>([&] { einsum("ij,jk->ik", a, b); }), {"einsum", "j", "f32[3,4]", "f32[3,5]", "dot.cpp"}));
+  CHECK(has(message_of<ShapeError>([&] { einsum("ijk->i", a); }), {"einsum", "3", "f32[3,4]"}));
+  CHECK(has(message_of<ShapeError>([&] { einsum("ij->ik", a); }), {"einsum", "'k'"}));
+  CHECK(has(message_of<ShapeError>([&] { einsum("ij,jk", a); }), {"einsum", "2", "1"}));
+  CHECK(has(message_of<Error>([&] { einsum("i1->i", a); }), {"einsum", "'1'"}));
+  CHECK(has(
+      message_of<ShapeError>([&] { dot_general(ones({2, 3, 4}), ones({5, 4, 6}), {.contracting = {{{2}, {1}}}, .batch = {{{0}, {0}}}}); }),
+      {"dot_general", "batch", "f32[2,3,4]", "f32[5,4,6]"}));
+  CHECK(has(message_of<AxisError>([&] { dot_general(a, b, {.contracting = {{{2}, {0}}}}); }), {"dot_general", "2", "f32[3,4]"}));
+  CHECK(has(message_of<DTypeError>([&] { dot_general(a, a, {.contracting = {{{0}, {0}}}}, {.preferred_element_type = int32}); }),
             {"dot_general", "int32"}));
 }
 

@@ -6,11 +6,11 @@
 #include <functional>
 #include <string>
 
-#include "tests/ops/messages.h"
+#include "tests/messages.h"
 #include "tests/ops/staged.h"
 
 using namespace weft;
-using test::has, test::message, test::program_of, test::staged;
+using test::has, test::message_of, test::program_of, test::staged;
 
 namespace {
 
@@ -108,7 +108,7 @@ TEST_CASE("masks") {
   CHECK(near(x.at(x < 0).set(array({7.f, 8.f})), {4}, {3, 7, 4, 8}));
   // A traced mask has no shape to give, but can be updated through.
   CHECK(near(staged([](Array a) { return a.at(a < 0).multiply(-2); })(x), {4}, {3, 2, 4, 10}));
-  CHECK(has(message<ConcretizationError>([&] { staged([](Array a) { return a(a > 0); })(x); }), {"bool[4]", "where"}));
+  CHECK(has(message_of<ConcretizationError>([&] { staged([](Array a) { return a(a > 0); })(x); }), {"bool[4]", "where"}));
 }
 
 TEST_CASE("out of bounds") {
@@ -121,13 +121,13 @@ TEST_CASE("out of bounds") {
   CHECK(near(take(convert(array({1, 2}), uint8), array({5})), {1}, {255}));
   auto at = staged([](Array a, Array k) { return a(k); });
   CHECK((near(at(x, 7), {}, {40}) && near(at(x, -2), {}, {30}) && near(at(x, -9), {}, {10})));
-  CHECK(has(message<AxisError>([&] { x(4); }), {"position 4", "axis 0", "f32[4]", "indexing.cpp"}));
-  CHECK(has(message<AxisError>([&] { x(0, 0); }), {"2 dimensions", "f32[4]"}));
-  CHECK(has(message<AxisError>([&] { x(ellipsis, ellipsis); }), {"ellipsis"}));
-  CHECK(has(message<ShapeError>([&] { cube()(array({0, 1}), array({0, 1, 2})); }), {"i32[2]", "i32[3]"}));
-  CHECK(has(message<ShapeError>([&] { x(array({true, false})); }), {"bool[2]", "f32[4]"}));
-  CHECK(has(message<DTypeError>([&] { x(array({1.f})); }), {"f32[1]"}));
-  CHECK(has(message<ShapeError>([&] { x(slice(0, 3, 0)); }), {"step"}));
+  CHECK(has(message_of<AxisError>([&] { x(4); }), {"position 4", "axis 0", "f32[4]", "indexing.cpp"}));
+  CHECK(has(message_of<AxisError>([&] { x(0, 0); }), {"2 dimensions", "f32[4]"}));
+  CHECK(has(message_of<AxisError>([&] { x(ellipsis, ellipsis); }), {"ellipsis"}));
+  CHECK(has(message_of<ShapeError>([&] { cube()(array({0, 1}), array({0, 1, 2})); }), {"i32[2]", "i32[3]"}));
+  CHECK(has(message_of<ShapeError>([&] { x(array({true, false})); }), {"bool[2]", "f32[4]"}));
+  CHECK(has(message_of<DTypeError>([&] { x(array({1.f})); }), {"f32[1]"}));
+  CHECK(has(message_of<ShapeError>([&] { x(slice(0, 3, 0)); }), {"step"}));
 }
 
 TEST_CASE("updates") {
@@ -152,8 +152,8 @@ TEST_CASE("updates") {
   CHECK(near(staged([](Array a, Array k) { return a.at(k).set(0); })(x, 9), {7}, {1, 2, 3, 4, 5, 6, 7}));
   CHECK(near(staged([](Array a, Array k) { return a.at(k).set(0); })(x, -2), {7}, {1, 2, 3, 4, 5, 0, 7}));
   CHECK(near(array({true, false}).at(1).set(true), {2}, {1, 1}));
-  CHECK(has(message<ShapeError>([&] { x.at(slice(0, 2)).set(v); }), {"at().set", "f32[5]", "(2,)", "f32[7]"}));
-  CHECK(has(message<DTypeError>([&] { arange(3).at(0).set(1.5); }), {"f32[]", "int32", "convert"}));
+  CHECK(has(message_of<ShapeError>([&] { x.at(slice(0, 2)).set(v); }), {"at().set", "f32[5]", "(2,)", "f32[7]"}));
+  CHECK(has(message_of<DTypeError>([&] { arange(3).at(0).set(1.5); }), {"f32[]", "int32", "convert"}));
 }
 
 TEST_CASE("take, take_along_axis, one_hot") {
@@ -168,8 +168,8 @@ TEST_CASE("take, take_along_axis, one_hot") {
   CHECK(near(take_along_axis(x(slice(0, 1)), array({{1}, {2}}), 1), {2, 1}, {1, 2}));
   CHECK(near(one_hot(array({1, -1, 3}), 3), {3, 3}, {0, 1, 0, 0, 0, 0, 0, 0, 0}));
   CHECK(one_hot(array({{0}}), 2, bfloat16).dtype() == bfloat16);
-  CHECK(has(message<AxisError>([&] { take(x, array({0}), 2); }), {"take", "f32[3,4]"}));
-  CHECK(has(message<ShapeError>([&] { take_along_axis(x, array({0})); }), {"take_along_axis", "i32[1]", "f32[3,4]"}));
+  CHECK(has(message_of<AxisError>([&] { take(x, array({0}), 2); }), {"take", "f32[3,4]"}));
+  CHECK(has(message_of<ShapeError>([&] { take_along_axis(x, array({0})); }), {"take_along_axis", "i32[1]", "f32[3,4]"}));
 }
 
 TEST_CASE("gather and scatter") {
@@ -179,8 +179,8 @@ TEST_CASE("gather and scatter") {
   CHECK(near(scatter(x, array({{1}, {0}}), -u(slice(2)), rows), {4, 3}, {-1, -1, -1, -1, -1, -1, 6, 7, 8, 9, 10, 11}));
   const GatherDimensionNumbers blocks{.offset_dims = {1, 2}, .start_index_map = {0, 1}};
   CHECK(near(gather(x, array({{0, 0}, {2, 1}, {3, 0}}), blocks, {2, 2}), {3, 2, 2}, {0, 1, 3, 4, 7, 8, 10, 11, kNaN, kNaN, kNaN, kNaN}));
-  CHECK(has(message<ShapeError>([&] { gather(x, array({{0}}), blocks, {2, 2}); }), {"gather", "f32[4,3]", "i32[1,1]"}));
-  CHECK(has(message<ShapeError>([&] { scatter(x, i, ones({3, 3}), rows); }), {"scatter", "f32[3,3]", "i32[4,1]"}));
+  CHECK(has(message_of<ShapeError>([&] { gather(x, array({{0}}), blocks, {2, 2}); }), {"gather", "f32[4,3]", "i32[1,1]"}));
+  CHECK(has(message_of<ShapeError>([&] { scatter(x, i, ones({3, 3}), rows); }), {"scatter", "f32[3,3]", "i32[4,1]"}));
   for (DType t : {bool_, int8, uint16, int64, float16, bfloat16, float64, complex64})
     CHECK(equal(scatter_add(convert(x % 2, t), i, convert(u, t), rows), convert(scatter_add(x % 2, i, u, rows), t)));
 }
@@ -194,10 +194,10 @@ TEST_CASE("dynamic slices move inside") {
   CHECK(near(dynamic_slice(x, {array({1, 2})}, {1, 1}), {1, 1}, {6}));
   CHECK(near(dynamic_update_slice(x, array({{-1, -2}}), {9, -1}), {3, 4}, {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, -1, -2}));
   CHECK(near(dynamic_update_slice(array(5), array(6), {}), {}, {6}));
-  CHECK(has(message<ShapeError>([&] { dynamic_slice(x, {0, 0}, {2, 5}); }), {"dynamic_slice", "(2, 5)", "(3, 4)", "i32[3,4]"}));
-  CHECK(has(message<ShapeError>([&] { dynamic_slice(x, {0}, {2, 2}); }), {"dynamic_slice", "1 start", "i32[3,4]"}));
-  CHECK(
-      has(message<DTypeError>([&] { dynamic_update_slice(ones(4), ones(2, int32), {0}); }), {"dynamic_update_slice", "float32", "int32"}));
+  CHECK(has(message_of<ShapeError>([&] { dynamic_slice(x, {0, 0}, {2, 5}); }), {"dynamic_slice", "(2, 5)", "(3, 4)", "i32[3,4]"}));
+  CHECK(has(message_of<ShapeError>([&] { dynamic_slice(x, {0}, {2, 2}); }), {"dynamic_slice", "1 start", "i32[3,4]"}));
+  CHECK(has(message_of<DTypeError>([&] { dynamic_update_slice(ones(4), ones(2, int32), {0}); }),
+            {"dynamic_update_slice", "float32", "int32"}));
 }
 
 namespace {

@@ -33,8 +33,8 @@ TEST_CASE("multivariate_normal and orthogonal") {
   const Array wide = random::orthogonal(k, 2, 2, float32, 3);
   CHECK(wide.shape() == Shape{2, 2, 3});
   CHECK(near(wide(0, 0), {-0.89982092, 0.23798478, -0.36563033}, 1e-5));
-  CHECK(has(message<Error>([&] { random::multivariate_normal(k, mean, cov, none, float32, {.method = "lu"}); }), {"lu", "cholesky"}));
-  CHECK(has(message<ShapeError>([&] { random::multivariate_normal(k, mean, eye(3)); }), {"f32[2]", "f32[3,3]"}));
+  CHECK(has(message_of<Error>([&] { random::multivariate_normal(k, mean, cov, none, float32, {.method = "lu"}); }), {"lu", "cholesky"}));
+  CHECK(has(message_of<ShapeError>([&] { random::multivariate_normal(k, mean, eye(3)); }), {"f32[2]", "f32[3,3]"}));
 }
 
 TEST_CASE("binomial and multinomial") {
@@ -60,9 +60,9 @@ TEST_CASE("binomial and multinomial") {
   const Array many = jit([](Array q) { return random::binomial(q, 40.f, .3f, 20000); })(k);
   CHECK(mean(many).item<double>() == doctest::Approx(12).epsilon(.01));
   CHECK(var(many).item<double>() == doctest::Approx(8.4).epsilon(.05));
-  CHECK(has(message<DTypeError>([&] { random::binomial(k, 3, .5f, 2, int32); }), {"binomial", "int32"}));
-  CHECK(has(message<ShapeError>([&] { random::binomial(k, ones(3), .5f, 2); }), {"binomial", "f32[3]", "(2,)"}));
-  CHECK(has(message<ShapeError>([&] { random::multinomial(k, 3.f, .5f); }), {"multinomial", "last axis"}));
+  CHECK(has(message_of<DTypeError>([&] { random::binomial(k, 3, .5f, 2, int32); }), {"binomial", "int32"}));
+  CHECK(has(message_of<ShapeError>([&] { random::binomial(k, ones(3), .5f, 2); }), {"binomial", "f32[3]", "(2,)"}));
+  CHECK(has(message_of<ShapeError>([&] { random::multinomial(k, 3.f, .5f); }), {"multinomial", "last axis"}));
 }
 
 }  // namespace weft::test

@@ -3,6 +3,7 @@
 #include "core/array_impl.h"
 #include "core/ops/random.h"
 #include "core/primitive.h"
+#include "tools/walk.h"
 
 using namespace weft;
 using namespace weft::test;
@@ -14,27 +15,20 @@ bool same_keys(const Array& a, const Array& b) { return close(random::key_data(a
 
 /// Each equation on keys against its expansion, on its own operands.
 int check_expansions(const Jaxpr& j, std::span<const Array> args) {
-  const auto& d = j.data();
-  std::vector<Array> values(d.avals.size());
-  for (std::size_t i = 0; i < args.size(); ++i) values[static_cast<std::size_t>(d.num_consts) + i] = args[i];
   int checked = 0;
-  for (const Eqn& e : d.eqns) {
-    std::vector<Array> in;
-    std::vector<detail::Aval> avals;
-    for (detail::Atom a : e.inputs) {
-      in.push_back(a.is_literal() ? detail::make_literal(d.literals[a.literal()].aval, d.literals[a.literal()].bits) : values[a.var()]);
-      avals.push_back(in.back().aval());
-    }
+  tools::walk(j, args, [&](const Eqn& e, const std::vector<Array>& in) {
     const std::vector<Array> out = detail::bind_primitive(*e.op, e.params, in, {});
-    for (std::size_t i = 0; i < out.size(); ++i) values[e.outputs[i]] = out[i];
-    if (e.op->kind != detail::Kind::random) continue;
+    if (e.op->kind != detail::Kind::random) return out;
+    std::vector<detail::Aval> avals;
+    for (const Array& x : in) avals.push_back(x.aval());
     const Array expanded = detail::eval_jaxpr(detail::expand_random(e, avals), in)[0];
     CAPTURE(e.op->name);
     CHECK(expanded.aval() == out[0].aval());
     CHECK(
         (out[0].dtype().is_key() ? same_keys(expanded, out[0]) : expanded.to_vector<std::uint64_t>() == out[0].to_vector<std::uint64_t>()));
     ++checked;
-  }
+    return out;
+  });
   return checked;
 }
 
@@ -213,35 +207,35 @@ TEST_CASE("initializers") {
   CHECK(close(init::zeros()(k, {2, 3}), zeros({2, 3}), 0));
   CHECK(init::he_normal()(k, {4, 4}, bfloat16).dtype() == bfloat16);
   CHECK(close(init::normal()(k, 3), random::normal(k, 3) * .01f, 0));
-  CHECK(has(message<ShapeError>([&] { init::he_normal()(k, 3); }), {"(3,)", "two axes"}));
+  CHECK(has(message_of<ShapeError>([&] { init::he_normal()(k, 3); }), {"(3,)", "two axes"}));
 }
 
 TEST_CASE("mistakes") {
   const Array k = key(0), ks = random::split(k, 3);
-  CHECK(has(message<DTypeError>([&] { random::normal(ones(3), 2); }),
+  CHECK(has(message_of<DTypeError>([&] { random::normal(ones(3), 2); }),
             {"normal", "f32[3]", "is not a key", "random::key(seed)", "random_keys.cpp"}));
-  CHECK(has(message<DTypeError>([&] { random::split(random::key_data(k)); }), {"split", "u32[2]", "wrap_key_data"}));
-  CHECK(has(message<ShapeError>([&] { random::normal(ks, 2); }), {"normal", "key<fry>[3]", "vmap"}));
-  CHECK(has(message<DTypeError>([&] { k + 1; }), {"add", "key<fry>[]", "i32[]", "key_data"}));
-  CHECK(has(message<DTypeError>([&] { ks + ks; }), {"add", "key<fry>"}));
-  CHECK(has(message<DTypeError>([&] { exp(k); }), {"exp", "key<fry>"}));
-  CHECK(has(message<DTypeError>([&] { sum(ks); }), {"reduce_sum", "key<fry>[3]"}));
-  CHECK(has(message<DTypeError>([&] { sort(ks); }), {"sort", "key<fry>[3]", "order"}));
-  CHECK(has(message<DTypeError>([&] { convert(ks, float32); }), {"key<fry>"}));
-  CHECK(has(message<DTypeError>([&] { where(array({true, false, true}), ks, 0); }), {"key<fry>[3]"}));
-  CHECK(has(message<DTypeError>([&] { ks.at(0).set(1.f); }), {"key<fry>", "f32[]"}));
-  CHECK(has(message<DTypeError>([&] { ks.to_vector<int>(); }), {"to_vector", "key<fry>[3]", "key_data"}));
-  CHECK(has(message<DTypeError>([&] { save("keys.npy", ks); }), {"save", "key<fry>[3]", "key_data"}));
-  CHECK(has(message<DTypeError>([&] { random::uniform(k, 2, int32); }), {"uniform", "int32"}));
-  CHECK(has(message<DTypeError>([&] { random::bits(k, 2, int32); }), {"bits", "int32"}));
-  CHECK(has(message<DTypeError>([&] { random::randint(k, 2, 0, 4, float32); }), {"randint", "float32"}));
-  CHECK(has(message<ShapeError>([&] { random::uniform(k, 2, float32, ones(3)); }), {"uniform", "f32[3]", "(2,)"}));
-  CHECK(has(message<ShapeError>([&] { random::choice(k, 3, 4, {.replace = false}); }), {"choice", "4", "3"}));
-  CHECK(has(message<ShapeError>([&] { random::choice(k, 3, 4, {.p = ones(2)}); }), {"choice", "f32[2]", "3"}));
-  CHECK(has(message<DTypeError>([&] { random::bernoulli(k, 1); }), {"bernoulli", "i32[]"}));
-  CHECK(has(message<DTypeError>([&] { random::wrap_key_data(ones(2)); }), {"wrap_key_data", "f32[2]", "uint32"}));
-  CHECK(has(message<ShapeError>([&] { random::fold_in(k, arange(3)); }), {"fold_in", "i32[3]", "vmap"}));
-  CHECK(has(message<Error>([&] { parse("{ lambda ; a:key<rbg>[]. let in (a,) }"); }), {"key<fry>", "rbg", "line 1"}));
+  CHECK(has(message_of<DTypeError>([&] { random::split(random::key_data(k)); }), {"split", "u32[2]", "wrap_key_data"}));
+  CHECK(has(message_of<ShapeError>([&] { random::normal(ks, 2); }), {"normal", "key<fry>[3]", "vmap"}));
+  CHECK(has(message_of<DTypeError>([&] { k + 1; }), {"add", "key<fry>[]", "i32[]", "key_data"}));
+  CHECK(has(message_of<DTypeError>([&] { ks + ks; }), {"add", "key<fry>"}));
+  CHECK(has(message_of<DTypeError>([&] { exp(k); }), {"exp", "key<fry>"}));
+  CHECK(has(message_of<DTypeError>([&] { sum(ks); }), {"reduce_sum", "key<fry>[3]"}));
+  CHECK(has(message_of<DTypeError>([&] { sort(ks); }), {"sort", "key<fry>[3]", "order"}));
+  CHECK(has(message_of<DTypeError>([&] { convert(ks, float32); }), {"key<fry>"}));
+  CHECK(has(message_of<DTypeError>([&] { where(array({true, false, true}), ks, 0); }), {"key<fry>[3]"}));
+  CHECK(has(message_of<DTypeError>([&] { ks.at(0).set(1.f); }), {"key<fry>", "f32[]"}));
+  CHECK(has(message_of<DTypeError>([&] { ks.to_vector<int>(); }), {"to_vector", "key<fry>[3]", "key_data"}));
+  CHECK(has(message_of<DTypeError>([&] { save("keys.npy", ks); }), {"save", "key<fry>[3]", "key_data"}));
+  CHECK(has(message_of<DTypeError>([&] { random::uniform(k, 2, int32); }), {"uniform", "int32"}));
+  CHECK(has(message_of<DTypeError>([&] { random::bits(k, 2, int32); }), {"bits", "int32"}));
+  CHECK(has(message_of<DTypeError>([&] { random::randint(k, 2, 0, 4, float32); }), {"randint", "float32"}));
+  CHECK(has(message_of<ShapeError>([&] { random::uniform(k, 2, float32, ones(3)); }), {"uniform", "f32[3]", "(2,)"}));
+  CHECK(has(message_of<ShapeError>([&] { random::choice(k, 3, 4, {.replace = false}); }), {"choice", "4", "3"}));
+  CHECK(has(message_of<ShapeError>([&] { random::choice(k, 3, 4, {.p = ones(2)}); }), {"choice", "f32[2]", "3"}));
+  CHECK(has(message_of<DTypeError>([&] { random::bernoulli(k, 1); }), {"bernoulli", "i32[]"}));
+  CHECK(has(message_of<DTypeError>([&] { random::wrap_key_data(ones(2)); }), {"wrap_key_data", "f32[2]", "uint32"}));
+  CHECK(has(message_of<ShapeError>([&] { random::fold_in(k, arange(3)); }), {"fold_in", "i32[3]", "vmap"}));
+  CHECK(has(message_of<Error>([&] { parse("{ lambda ; a:key<rbg>[]. let in (a,) }"); }), {"key<fry>", "rbg", "line 1"}));
 }
 
 TEST_CASE("a key that is used twice is reported on request") {
@@ -249,7 +243,7 @@ TEST_CASE("a key that is used twice is reported on request") {
   const Array k = key(987654321);
   const int first = __LINE__ + 1;
   random::normal(k, 2);
-  const std::string text = message<Error>([&] { random::uniform(k); });
+  const std::string text = message_of<Error>([&] { random::uniform(k); });
   CHECK(has(text, {"uniform", "normal", "random_keys.cpp:" + std::to_string(first), "split"}));
   const auto [a, b] = random::split<2>(key(987654322));
   CHECK_NOTHROW(random::normal(a));

@@ -96,5 +96,5 @@ TEST_CASE("blocks may be released by another thread than the one that allocated 
 }
 
 TEST_CASE("memory that isn't there is an error") {
-  CHECK(has(error_of<DeviceError>([] { allocate_host(std::size_t{1} << 60, 2); }), "cpu:2"));
+  CHECK(has(message_of<DeviceError>([] { allocate_host(std::size_t{1} << 60, 2); }), "cpu:2"));
 }

@@ -12,9 +12,11 @@
 
 #include "core/error.h"
 #include "runtime/control_wire.h"
+#include "tests/messages.h"
 
 using namespace weft;
 using namespace weft::detail;
+using test::message_of, test::refuses;
 
 namespace {
 
@@ -34,15 +36,6 @@ struct Watcher final : ProcessState {
   }
 };
 constexpr Seconds kLong(20);
-
-std::string error_of(auto f) {
-  try {
-    f();
-  } catch (const DistributedError& e) {
-    return e.what();
-  }
-  return {};
-}
 
 /// Whether the server ends the connection.
 bool is_closed(const Socket& s) {
@@ -116,15 +109,15 @@ TEST_CASE("those that don't belong are not let in") {
   ControlServer server({"127.0.0.1", 0}, "secret", 2);
   Watcher a, b;
   const Address where = server.address();
-  CHECK(error_of([&] { ControlClient(where, "Secret", 1, 2, &b, kLong); }).find("the token is not the coordinator's") != std::string::npos);
-  CHECK(error_of([&] { ControlClient(where, "", 1, 2, &b, kLong); }).find("token") != std::string::npos);
-  CHECK(error_of([&] { ControlClient(where, "secret", 1, 3, &b, kLong); }).find("a job of 2 processes") != std::string::npos);
+  CHECK(refuses<DistributedError>([&] { ControlClient(where, "Secret", 1, 2, &b, kLong); }, {"the token is not the coordinator's"}));
+  CHECK(refuses<DistributedError>([&] { ControlClient(where, "", 1, 2, &b, kLong); }, {"token"}));
+  CHECK(refuses<DistributedError>([&] { ControlClient(where, "secret", 1, 3, &b, kLong); }, {"a job of 2 processes"}));
   const ControlClient second(where, "secret", 1, 2, &b, kLong);
-  CHECK(error_of([&] { ControlClient(where, "secret", 1, 2, &b, kLong); }).find("process 1 is there already") != std::string::npos);
-  CHECK(error_of([&] { ControlClient({"127.0.0.1", 1}, "", 1, 2, &b, Seconds(0.1)); }).find("finds no coordinator") != std::string::npos);
-  CHECK(error_of([&] { ControlServer({"127.0.0.1", where.port}, "", 2); }).find("can't listen") != std::string::npos);
+  CHECK(refuses<DistributedError>([&] { ControlClient(where, "secret", 1, 2, &b, kLong); }, {"process 1 is there already"}));
+  CHECK(refuses<DistributedError>([&] { ControlClient({"127.0.0.1", 1}, "", 1, 2, &b, Seconds(0.1)); }, {"finds no coordinator"}));
+  CHECK(refuses<DistributedError>([&] { ControlServer({"127.0.0.1", where.port}, "", 2); }, {"can't listen"}));
   for (const char* bad : {"", "nowhere", ":7", "host:", "host:x", "host:70000"})
-    CHECK(error_of([&] { parse_address(bad); }).find("host:port") != std::string::npos);
+    CHECK(refuses<DistributedError>([&] { parse_address(bad); }, {"host:port"}));
   CHECK(parse_address("[::1]:80").host == "::1");
 }
 

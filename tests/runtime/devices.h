@@ -6,6 +6,8 @@
 #include <cmath>
 #include <vector>
 
+#include "tests/messages.h"
+
 namespace weft::test {
 
 inline const bool eight_devices = [] {
@@ -19,22 +21,6 @@ inline bool near(const Array& x, const std::vector<double>& want, double toleran
   for (std::size_t i = 0; same && i < got.size(); ++i) same = std::abs(got[i] - want[i]) <= tolerance * (1 + std::abs(want[i]));
   if (!same) MESSAGE(fmt::format("{}", device_get(x)));
   return same;
-}
-
-/// The message of what f throws, if it is an E.
-template <class E, class F>
-std::string error_of(F&& f) {
-  try {
-    f();
-  } catch (const E& e) {
-    return e.what();
-  }
-  return {};
-}
-inline bool has(const std::string& text, const std::string& part) {
-  if (text.find(part) != std::string::npos) return true;
-  MESSAGE(text);
-  return false;
 }
 
 }  // namespace weft::test

@@ -12,9 +12,9 @@ TEST_CASE("devices") {
   CHECK(local_device_count("cpu") == 8);
   CHECK(process_index() == 0);
   CHECK(process_count() == 1);
-  CHECK(has(error_of<DeviceError>([] { devices("tpu"); }), "`tpu`"));
+  CHECK(has(message_of<DeviceError>([] { devices("tpu"); }), "`tpu`"));
   config.num_cpu_devices = 4;
-  CHECK(has(error_of<DeviceError>([] { devices(); }), "first used"));
+  CHECK(has(message_of<DeviceError>([] { devices(); }), "first used"));
   config.num_cpu_devices = 8;
 }
 
@@ -39,12 +39,12 @@ TEST_CASE("meshes") {
   CHECK(mesh.axis_names() == std::vector<std::string>{"x", "y"});
   CHECK(mesh == Mesh(devices(), {2, 4}, {"x", "y"}));
   CHECK_FALSE(mesh == Mesh(devices(), {4, 2}, {"x", "y"}));
-  CHECK(has(error_of<ShardingError>([] { make_mesh({3, 4}, {"x", "y"}); }), "12 devices, there are 8"));
-  CHECK(has(error_of<ShardingError>([] { make_mesh({2, 4}, {"x"}); }), "1 names"));
-  CHECK(has(error_of<ShardingError>([] { make_mesh({2, 4}, {"x", "x"}); }), "twice"));
-  CHECK(has(error_of<ShardingError>([] { Mesh({devices()[0], devices()[0]}, {2}, {"x"}); }), "cpu:0"));
-  CHECK(has(error_of<ShardingError>([&] { NamedSharding(mesh, P("z")); }), "`z`"));
-  CHECK(has(error_of<ShardingError>([&] { NamedSharding(mesh, P("x", "x")); }), "twice"));
+  CHECK(has(message_of<ShardingError>([] { make_mesh({3, 4}, {"x", "y"}); }), "12 devices, there are 8"));
+  CHECK(has(message_of<ShardingError>([] { make_mesh({2, 4}, {"x"}); }), "1 names"));
+  CHECK(has(message_of<ShardingError>([] { make_mesh({2, 4}, {"x", "x"}); }), "twice"));
+  CHECK(has(message_of<ShardingError>([] { Mesh({devices()[0], devices()[0]}, {2}, {"x"}); }), "cpu:0"));
+  CHECK(has(message_of<ShardingError>([&] { NamedSharding(mesh, P("z")); }), "`z`"));
+  CHECK(has(message_of<ShardingError>([&] { NamedSharding(mesh, P("x", "x")); }), "twice"));
 }
 
 TEST_CASE("placed arrays are divided, and read back whole") {
@@ -68,8 +68,8 @@ TEST_CASE("placed arrays are divided, and read back whole") {
   }
   CHECK(device_put(a, NamedSharding(mesh, P("x"))).addressable_shards()[5].replica_id == 1);
   CHECK(device_put(a, NamedSharding(mesh, P())).is_fully_replicated());
-  CHECK(has(error_of<ShardingError>([&] { device_put(arange(6), NamedSharding(mesh, P("y"))); }), "no multiple of 4"));
-  CHECK(has(error_of<ShardingError>([&] { device_put(arange(8), NamedSharding(mesh, P("y", "x"))); }), "divides 2 dimensions"));
+  CHECK(has(message_of<ShardingError>([&] { device_put(arange(6), NamedSharding(mesh, P("y"))); }), "no multiple of 4"));
+  CHECK(has(message_of<ShardingError>([&] { device_put(arange(8), NamedSharding(mesh, P("y", "x"))); }), "divides 2 dimensions"));
 }
 
 TEST_CASE("operations follow placed arrays") {
@@ -88,9 +88,9 @@ TEST_CASE("operations follow placed arrays") {
   const Array on_three = device_put(a, devices()[3]);
   CHECK((on_three + 1).devices() == std::vector{devices()[3]});
   CHECK((a * on_three).devices() == std::vector{devices()[3]});
-  CHECK(has(error_of<DeviceError>([&] { on_three + device_put(a, devices()[1]); }),
+  CHECK(has(message_of<DeviceError>([&] { on_three + device_put(a, devices()[1]); }),
             "add: operands are committed to different devices, cpu:3 and cpu:1"));
-  CHECK(has(error_of<DeviceError>([&] { on_three + s; }), "cpu:3"));
+  CHECK(has(message_of<DeviceError>([&] { on_three + s; }), "cpu:3"));
 }
 
 TEST_CASE("a spec over one device is not handed to results of other ranks") {
@@ -136,6 +136,6 @@ TEST_CASE("rows on devices") {
   const auto [a, b] = device_put_replicated(std::pair{array({1, 2}), 3.f}, two);
   CHECK(near(a, {1, 2, 1, 2}));
   CHECK(near(b, {3, 3}));
-  CHECK(has(error_of<DeviceError>([&] { device_put_sharded({x, x, x}, two); }), "3 shards for 2 devices"));
-  CHECK(has(error_of<ShapeError>([&] { device_put_sharded({ones(2), ones(3)}, two); }), "f32[3]"));
+  CHECK(has(message_of<DeviceError>([&] { device_put_sharded({x, x, x}, two); }), "3 shards for 2 devices"));
+  CHECK(has(message_of<ShapeError>([&] { device_put_sharded({ones(2), ones(3)}, two); }), "f32[3]"));
 }

@@ -6,6 +6,8 @@
 #include <string>
 #include <vector>
 
+#include "tests/messages.h"
+
 namespace weft::test {
 
 inline bool near(const Array& x, const std::vector<double>& want, double tolerance = 1e-5) {
@@ -14,24 +16,5 @@ inline bool near(const Array& x, const std::vector<double>& want, double toleran
   for (std::size_t i = 0; same && i < got.size(); ++i) same = std::abs(got[i] - want[i]) <= tolerance * (1 + std::abs(want[i]));
   return same;
 }
-
-/// Whether a program throws an E whose message holds all parts.
-template <class E, class F>
-bool refuses(F&& program, const std::vector<std::string>& parts) {
-  try {
-    program();
-    MESSAGE("not refused");
-    return false;
-  } catch (const E& e) {
-    for (const std::string& part : parts)
-      if (std::string(e.what()).find(part) == std::string::npos) {
-        MESSAGE("no `", part, "` in: ", e.what());
-        return false;
-      }
-    return true;
-  }
-}
-
-inline bool has(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
 
 }  // namespace weft::test

@@ -255,7 +255,7 @@ TEST_CASE("loops with collectives inside, and maps inside loops") {
   auto stray = [](Array a) {
     return while_loop([](Array c) { return max(c) < 10; }, [](Array c) { return c + 1 + 0 * psum(c, "i"); }, 5 * a);
   };
-  CHECK(has(error_of<Error>([&] { pmap(stray, {.axis_name = "i"})(x); }), "the devices disagree on the condition"));
+  CHECK(has(message_of<Error>([&] { pmap(stray, {.axis_name = "i"})(x); }), "the devices disagree on the condition"));
   auto steps = [&](Array a) {
     return fori_loop(0, 3, [&](Array, Array c) { return pmap([](Array r) { return r / 2 + psum(r, "i"); }, {.axis_name = "i"})(c); }, a);
   };
@@ -271,35 +271,35 @@ TEST_CASE("more rows than devices run in rounds") {
   CHECK(near(same, transpose(x).to_vector<double>()));
   const auto loss = [&](Array a) { return sum(pmap([](Array r) { return sum(r * r * r); }, {.chunk = true})(a)); };
   CHECK(near(grad(loss)(x), (3 * x * x).to_vector<double>(), 1e-4));
-  CHECK(has(error_of<AxisError>([&] { pmap([](Array a) { return psum(a, "i"); }, {.axis_name = "i", .chunk = true})(x); }), "rounds"));
+  CHECK(has(message_of<AxisError>([&] { pmap([](Array a) { return psum(a, "i"); }, {.axis_name = "i", .chunk = true})(x); }), "rounds"));
 }
 
 TEST_CASE("mistakes") {
   const Array x = rows(8, 3);
-  const std::string many = error_of<DeviceError>([&] { pmap([](Array a) { return a; })(rows(20, 3)); });
+  const std::string many = message_of<DeviceError>([&] { pmap([](Array a) { return a; })(rows(20, 3)); });
   for (const char* part : {"pmap", "f32[20,3]", "20 rows", "8 devices", "chunk"}) CHECK(has(many, part));
-  CHECK(has(error_of<ShapeError>([&] { pmap([](Array a, Array b) { return a + b; })(x, rows(7, 3)); }), "different sizes"));
-  CHECK(has(error_of<AxisError>([&] { pmap([](Array a) { return a; }, {.in_axes = 2})(x); }), "in_axes maps axis 2"));
-  CHECK(has(error_of<AxisError>([&] { pmap([](Array a) { return a; }, {.out_axes = 3})(x); }), "out_axes"));
-  CHECK(has(error_of<AxisError>([&] { pmap([](Array a) { return psum(a, "k"); }, {.axis_name = "i"})(x); }), "in scope: `i`"));
-  CHECK(has(error_of<AxisError>([&] { psum(x, "i"); }), "psum"));
-  CHECK(has(error_of<AxisError>([&] { vmap([](Array a) { return ppermute(a, "i", {{0, 9}}); }, {.axis_name = "i"})(x); }), "(0, 9)"));
-  CHECK(
-      has(error_of<AxisError>([&] { pmap([](Array a) { return ppermute(a, "i", {{0, 1}, {2, 1}}); }, {.axis_name = "i"})(x); }), "twice"));
-  CHECK(has(
-      error_of<AxisError>([&] { pmap([](Array a) { return psum(a, "i", {.axis_index_groups = {{0, 1}, {2}}}); }, {.axis_name = "i"})(x); }),
-      "different sizes"));
-  CHECK(has(error_of<ShapeError>([&] { pmap([](Array a) { return all_to_all(a, "i", 0, 0); }, {.axis_name = "i"})(x); }), "all_to_all"));
-  CHECK(has(error_of<ShapeError>([&] { pmap([](Array a) { return psum_scatter(a, "i"); }, {.axis_name = "i"})(x); }), "reduce_scatter"));
+  CHECK(has(message_of<ShapeError>([&] { pmap([](Array a, Array b) { return a + b; })(x, rows(7, 3)); }), "different sizes"));
+  CHECK(has(message_of<AxisError>([&] { pmap([](Array a) { return a; }, {.in_axes = 2})(x); }), "in_axes maps axis 2"));
+  CHECK(has(message_of<AxisError>([&] { pmap([](Array a) { return a; }, {.out_axes = 3})(x); }), "out_axes"));
+  CHECK(has(message_of<AxisError>([&] { pmap([](Array a) { return psum(a, "k"); }, {.axis_name = "i"})(x); }), "in scope: `i`"));
+  CHECK(has(message_of<AxisError>([&] { psum(x, "i"); }), "psum"));
+  CHECK(has(message_of<AxisError>([&] { vmap([](Array a) { return ppermute(a, "i", {{0, 9}}); }, {.axis_name = "i"})(x); }), "(0, 9)"));
+  CHECK(has(message_of<AxisError>([&] { pmap([](Array a) { return ppermute(a, "i", {{0, 1}, {2, 1}}); }, {.axis_name = "i"})(x); }),
+            "twice"));
+  CHECK(has(message_of<AxisError>(
+                [&] { pmap([](Array a) { return psum(a, "i", {.axis_index_groups = {{0, 1}, {2}}}); }, {.axis_name = "i"})(x); }),
+            "different sizes"));
+  CHECK(has(message_of<ShapeError>([&] { pmap([](Array a) { return all_to_all(a, "i", 0, 0); }, {.axis_name = "i"})(x); }), "all_to_all"));
+  CHECK(has(message_of<ShapeError>([&] { pmap([](Array a) { return psum_scatter(a, "i"); }, {.axis_name = "i"})(x); }), "reduce_scatter"));
   const Array elsewhere = device_put(rows(2, 3), devices()[5]);
   for (const char* part : {"args[1]", "f32[2,3]", "cpu:5", "cpu:0, cpu:1"})
     for (int k = 0; k < 2; ++k)
-      CHECK(has(error_of<DeviceError>([&] { pmap([](Array a, Array b) { return a + b; })(rows(2, 3), elsewhere); }), part));
+      CHECK(has(message_of<DeviceError>([&] { pmap([](Array a, Array b) { return a + b; })(rows(2, 3), elsewhere); }), part));
   const Mesh two({devices()[2], devices()[3]}, {2}, {"k"});
   auto on_two = shard_map([](Array a) { return a; }, {.mesh = make_mesh({2}, {"i"}), .in_specs = P("i"), .out_specs = P("i")});
   on_two(rows(2, 3));
   for (const char* part : {"args[0]", "'k': 2", "cpu:0, cpu:1"})
-    CHECK(has(error_of<DeviceError>([&] { on_two(device_put(rows(2, 3), NamedSharding{two, P("k")})); }), part));
+    CHECK(has(message_of<DeviceError>([&] { on_two(device_put(rows(2, 3), NamedSharding{two, P("k")})); }), part));
   // The library goes on.
   CHECK(near(pmap([](Array a) { return a; })(x), x.to_vector<double>()));
 }

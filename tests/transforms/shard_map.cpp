@@ -190,13 +190,13 @@ TEST_CASE("results that may differ between devices must say so") {
   auto map = [&](auto f, Specs in, Specs out) { return shard_map(f, {.mesh = grid(), .in_specs = in, .out_specs = out}); };
   const Array a = rows(4, 8);
   auto same = [](Array v) { return v; };
-  std::string message = error_of<ShardingError>([&] { map(same, P("x", "y"), P("x"))(a); });
+  std::string message = message_of<ShardingError>([&] { map(same, P("x", "y"), P("x"))(a); });
   for (const char* part : {"shard_map", "out_specs", "`y`", "f32[2,2]", "check_vma", "shard_map.cpp"}) CHECK(has(message, part));
   CHECK(tree::all_close(map([](Array v) { return psum(v, "y"); }, P("x", "y"), P("x"))(a), sum(reshape(a, {4, 4, 2}), 1), 1e-5, 1e-5));
-  CHECK(has(error_of<ShardingError>([&] { map([](Array v) { return psum(v, "x"); }, P("x", "y"), P("x"))(a); }), "`y`"));
-  CHECK(has(error_of<ShardingError>([&] { map([](Array v) { return pvary(v, "x"); }, P(), P())(a); }), "`x`"));
-  CHECK(has(error_of<ShardingError>([&] { map([](Array v) { return v + axis_index("x"); }, P(), P())(a); }), "`x`"));
-  CHECK(has(error_of<ShardingError>([&] { map([](Array v) { return all_gather(v, "y"); }, P(none, "y"), P())(a); }), "`y`"));
+  CHECK(has(message_of<ShardingError>([&] { map([](Array v) { return psum(v, "x"); }, P("x", "y"), P("x"))(a); }), "`y`"));
+  CHECK(has(message_of<ShardingError>([&] { map([](Array v) { return pvary(v, "x"); }, P(), P())(a); }), "`x`"));
+  CHECK(has(message_of<ShardingError>([&] { map([](Array v) { return v + axis_index("x"); }, P(), P())(a); }), "`x`"));
+  CHECK(has(message_of<ShardingError>([&] { map([](Array v) { return all_gather(v, "y"); }, P(none, "y"), P())(a); }), "`y`"));
   // What is the same may be said to be divided: every device gives its copy.
   CHECK(map([](Array v) { return sum(v, 0, keepdims); }, P(), P("x"))(a).shape() == Shape{2, 8});
   // A psum of what is the same counts it once for each device.
@@ -251,13 +251,13 @@ TEST_CASE("specs follow the trees of arguments and results") {
                             .compile()(Pair{arange(4, float32), array({2.f})}, rows(3, 8))
                             .second,
                         s));
-  const auto message = error_of<ShardingError>([&] { mapped(Pair{arange(3, float32), array({2.f})}, rows(3, 8)); });
+  const auto message = message_of<ShardingError>([&] { mapped(Pair{arange(3, float32), array({2.f})}, rows(3, 8)); });
   for (const char* part : {"in_specs", "args[0].w", "f32[3]", "'x'"}) CHECK(has(message, part));
-  CHECK(has(error_of<PytreeError>([&] { shard_map(f, {.mesh = grid(), .in_specs = {P(), P(), P()}, .out_specs = P()})(p, rows(3, 8)); }),
+  CHECK(has(message_of<PytreeError>([&] { shard_map(f, {.mesh = grid(), .in_specs = {P(), P(), P()}, .out_specs = P()})(p, rows(3, 8)); }),
             "in_specs"));
-  CHECK(has(error_of<ShardingError>([&] { shard_map([](Array v) { return v; }, {.in_specs = P(), .out_specs = P()})(ones(2)); }),
+  CHECK(has(message_of<ShardingError>([&] { shard_map([](Array v) { return v; }, {.in_specs = P(), .out_specs = P()})(ones(2)); }),
             "use_mesh"));
-  CHECK(has(error_of<ShardingError>(
+  CHECK(has(message_of<ShardingError>(
                 [&] { shard_map([](Array v) { return v; }, {.mesh = ring(), .in_specs = P("k"), .out_specs = P()})(ones(8)); }),
             "`k`"));
 }

@@ -91,7 +91,7 @@ TEST_CASE("threads join large arrays, and each has errors of its own") {
         join([](Array a) { return all_to_all(reshape(a, {8, 5120}), "i", 0, 0) + ppermute(reshape(a, {8, 5120}), "i", {{0, 1}, {1, 3}}); },
              numbers({8, 40960})));
     const auto stray = [](Array a) { return cond(a < 6, [](Array c) { return psum(c, "i"); }, [](Array c) { return c; }, a); };
-    CHECK(has(error_of<DistributedError>([&] { join(stray, arange(8, float32)); }), "wait there for cpu:6"));
+    CHECK(has(message_of<DistributedError>([&] { join(stray, arange(8, float32)); }), "wait there for cpu:6"));
     const auto thrown = [](Array a) {
       return psum(pure_callback(
                       [](Array v) {
@@ -101,7 +101,7 @@ TEST_CASE("threads join large arrays, and each has errors of its own") {
                       ShapeDtypeStruct{{}, float32}, a),
                   "i");
     };
-    CHECK(has(error_of<std::exception>([&] { join(thrown, arange(8, float32)); }), "three is too many"));
+    CHECK(has(message_of<std::exception>([&] { join(thrown, arange(8, float32)); }), "three is too many"));
     out.push_back(join(thrown, ones(8)));
     return out;
   });
