@@ -3,52 +3,18 @@
 #include <array>
 #include <functional>
 
-#include "backends/cpu/cpu_backend.h"
-#include "core/array_impl.h"
 #include "core/ops/reduce.h"
-#include "runtime/executable.h"
-#include "tests/ops/checks.h"
+#include "tests/backends/agree.h"
 
 using namespace weft;
-using namespace weft::test;
+using test::Arrays, test::near, test::samples, test::Xs;
 
 namespace {
 
-std::string describe(const std::vector<double>& got, const std::vector<double>& want, double tolerance) {
-  for (std::size_t i = 0; i < want.size(); ++i) {
-    const bool same = got[i] == want[i] || (std::isnan(got[i]) && std::isnan(want[i])) ||
-                      std::abs(got[i] - want[i]) <= tolerance * (1 + std::abs(want[i]));
-    if (!same)
-      return "element " + std::to_string(i) + " of " + std::to_string(want.size()) + ": got " + std::to_string(got[i]) + ", wanted " +
-             std::to_string(want[i]);
-  }
-  return {};
-}
-
-/// Real parts, then imaginary parts.
-std::vector<double> numbers(const Array& x) {
-  if (!x.dtype().is_complex()) return x.to_vector<double>();
-  std::vector<double> v = real(x).to_vector<double>(), im = imag(x).to_vector<double>();
-  v.insert(v.end(), im.begin(), im.end());
-  return v;
-}
-
-/// Compiles the function for the arguments, compares with the interpreter, and gives the text of the kernels.
+/// What is small and has few roundings agrees better than loops do.
 template <class F>
-std::string same(F f, const std::vector<Array>& args, double tolerance = 2e-6) {
-  const Jaxpr j = make_jaxpr([&](const std::vector<Array>& xs) { return f(xs); })(args);
-  detail::CpuBackend backend;
-  const auto cpu = backend.compile(j, {"f"});
-  const auto oracle = detail::backend("interp").compile(j, {"f"});
-  const std::vector<Array> got = cpu->call(args, 0), want = oracle->call(args, 0);
-  CHECK(got.size() == want.size());
-  for (std::size_t k = 0; k < want.size(); ++k) {
-    CHECK(got[k].aval() == want[k].aval());
-    const std::string problem = describe(numbers(got[k]), numbers(want[k]), tolerance);
-    INFO(j.to_string(), cpu->as_text("kernels"));
-    CHECK(problem == "");
-  }
-  return cpu->as_text("kernels");
+std::string same(F f, const Arrays& args, double tolerance = 2e-6) {
+  return test::same(f, args, tolerance);
 }
 
 /// Kernels that are called.
@@ -63,8 +29,6 @@ int calls(const std::string& kernels) {
   }
   return n;
 }
-
-using Xs = const std::vector<Array>&;
 
 }  // namespace
 
