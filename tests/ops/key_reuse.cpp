@@ -84,6 +84,11 @@ TEST_CASE("a key of an array of keys that a traced function uses twice") {
   CHECK(refuses<Error>([&] { first(keys); }, {"used before, by jit of"}));
   CHECK(refuses<Error>([&] { draw(keys(1)); }, {"normal", "used before, by jit of"}));
   CHECK_NOTHROW(draw(keys(2)));
+  const auto both = jit([](Array k) { return draw(k(0)) + draw(k(1)); });
+  const Array pair = random::split(fresh(), 3);
+  CHECK_NOTHROW(both(pair));
+  for (int i : {0, 1}) CHECK(refuses<Error>([&] { draw(pair(i)); }, {"used before, by jit of"}));
+  CHECK_NOTHROW(draw(pair(2)));
   const Array more = random::split(fresh(), 3);
   CHECK_NOTHROW(jit([&](Array k) { return first(k) + second(k); })(more));
   CHECK(refuses<Error>([&] { jit([&](Array k) { return first(k) + first(k); })(random::split(fresh(), 3)); }, {"used before, by jit of"}));

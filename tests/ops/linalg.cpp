@@ -2,6 +2,7 @@
 #include <weft/weft.h>
 
 #include <cmath>
+#include <complex>
 #include <limits>
 #include <random>
 
@@ -98,4 +99,27 @@ TEST_CASE("a NaN on the diagonal never becomes a number again") {
     CHECK(isnan(linalg::det(convert(array({{nan, 1.f}, {2.f, 3.f}}), t))).item<bool>());
     CHECK(all(isnan(linalg::cholesky(convert(array({{nan, 0.f}, {0.f, 3.f}}), t))) == array({{true, false}, {true, true}})).item<bool>());
   }
+}
+
+TEST_CASE("factors and solutions that aren't finite are right where they are") {
+  const float nan = std::nanf(""), inf = std::numeric_limits<float>::infinity();
+  for (const DType t : {float32, float64, complex64, complex128}) {
+    const auto is = [](const Array& got, const Array& wanted) {
+      const Array equal = got == convert(wanted, got.dtype()), both_nan = isnan(got) & isnan(wanted);
+      return all(equal | both_nan).item<bool>();
+    };
+    // A column of zeros is not divided by its pivot.
+    const Array singular = array({{0.f, 1.f}, {0.f, nan}});
+    CHECK(is(detail::lu_factors(convert(singular, t), {}).lu, singular));
+    // A diagonal of ones is not looked at.
+    const Array lower = convert(array({{2.f, 0.f}, {1.f, 2.f}}), t), b = convert(array({{1.f}, {nan}}), t);
+    CHECK(is(linalg::triangular_solve(lower, b, {.left_side = true, .lower = true, .unit_diagonal = true}), array({{1.f}, {nan}})));
+    CHECK(is(linalg::triangular_solve(lower, b, {.left_side = true, .lower = true}), array({{.5f}, {nan}})));
+    const Array l = tril(detail::cholesky_factor(convert(array({{4.f, 2.f}, {2.f, inf}}), t), {}));
+    CHECK(is(real(l), array({{2.f, 0.f}, {1.f, inf}})));
+  }
+  const std::complex<float> c(1, 1), none = 0;
+  const Array hermitian =
+      array({{std::complex<float>(2), std::conj(c), none}, {c, std::complex<float>(3), none}, {none, none, std::complex<float>(inf)}});
+  CHECK(std::abs(real(detail::cholesky_factor(hermitian, {})(1, 1)).item<float>() - std::sqrt(2.f)) < 1e-6f);
 }

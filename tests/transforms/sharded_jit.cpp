@@ -3,6 +3,8 @@
 
 #include <algorithm>
 
+#include "core/array_impl.h"
+#include "core/ops/movement.h"
 #include "runtime/collectives.h"
 
 using namespace weft;
@@ -164,6 +166,17 @@ TEST_CASE("shifts along a divided dimension send what crosses the borders of blo
   // What is not the same length as the divided value is gathered.
   check_sharded([](Array v) { return v(slice(1, none)) - v(slice(0, 15)); }, {"all_gather"}, put(rows(16, 8), P("b")));
   check_sharded([](Array v) { return concatenate({v, v}); }, {"all_gather"}, put(rows(16, 8), P("b")));
+  // What looks like a shift and is none: parts of two values, every second row, rows set apart.
+  const Array plain = put(rows(16, 8), P("b"));
+  check_sharded([](Array v) { return concatenate({v(slice(1, none)), (v * 2)(slice(0, 1))}); }, {"all_gather"}, plain);
+  check_sharded([](Array v) { return concatenate({v(slice(0, none, 2)), v(slice(1, none, 2))}); }, {"all_gather"}, plain);
+  const auto padded = [](Array v, const detail::PaddingConfig& config) {
+    return detail::pad_with(v, detail::make_literal(7, v.dtype()), config, {});
+  };
+  check_sharded([&](Array v) { return padded(v(slice(0, 8)), {{4, 4, 1}, {0, 0, 0}}); }, {"all_gather"}, plain);
+  // Padding that takes rows away.
+  stays([&](Array v) { return padded(v, {{-3, 3, 0}, {0, 0, 0}}); }, plain);
+  stays([&](Array v) { return padded(v(slice(2, none)), {{-1, 3, 0}, {0, 0, 0}}); }, plain);
   // Numbers of other types.
   for (DType t : {bool_, int8, bfloat16, complex64}) {
     const Array x = put(convert(rows(16, 8) * 5, t), P("b"));

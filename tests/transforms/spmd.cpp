@@ -308,6 +308,13 @@ TEST_CASE("groups of a vmap's lanes are as those of devices, with gradients") {
     CHECK(tree::all_close(vmap(total, {.axis_name = "i"})(v), t.is_bool() ? 4 * convert(v, int32) : wanted));
   }
   CHECK(has(message_of<AxisError>([&] { vmap(total, {.axis_name = "i"})(arange(8)); }), "axis_index_groups hold the position"));
+  const auto refused = [](const AxisIndexGroups& groups, const char* why) {
+    const auto f = [=](Array a) { return psum(a, "i", {.axis_index_groups = groups}); };
+    return test::refuses<AxisError>([&] { vmap(f, {.axis_name = "i"})(arange(4)); }, {"psum", "axis_index_groups", why});
+  };
+  CHECK(refused({{0, 1, 2}, {3}}, "are of different sizes"));
+  CHECK(refused({{0, 1}, {1, 3}}, "hold the position 1 twice"));
+  CHECK(refused({{0, 3}}, "leave out the position 1; each must stand in one group"));
 }
 
 TEST_CASE("groups, and complex numbers, with gradients") {

@@ -1,0 +1,96 @@
+// Compiled folds of every kind, dtype and size against what they must be: each begins with a value that changes nothing, also in lanes
+// that the last vector hasn't got.
+#include <doctest/doctest.h>
+#include <weft/weft.h>
+
+#include <cmath>
+#include <limits>
+#include <string>
+#include <vector>
+
+using namespace weft;
+
+namespace {
+
+constexpr int kSizes[] = {1, 3, 7, 16, 17, 33, 65, 1000, 70000};
+
+/// The least or greatest value there is.
+Array extreme(DType t, bool least) {
+  if (t.is_floating()) return convert(array(least ? -INFINITY : INFINITY), t);
+  if (t.is_bool()) return array(!least);
+  const int bits = 8 * t.itemsize();
+  if (!t.is_signed()) return convert(least ? array(0, uint64) : array(~0ull >> (64 - bits), uint64), t);
+  const auto lowest = std::numeric_limits<std::int64_t>::min() >> (64 - bits);
+  return convert(array(least ? lowest : ~lowest, int64), t);
+}
+
+/// Over all elements, down the columns and along the rows.
+template <class F>
+void check_fold(F f, const Array& element, const Array& wanted, int n) {
+  const auto equal = [&](const Array& got) {
+    CHECK(got.dtype() == wanted.dtype());
+    CHECK(all(got == wanted).item<bool>());
+  };
+  equal(jit([&](const Array& x) { return f(x, 0); })(full({n}, element)));
+  equal(jit([&](const Array& x) { return f(x, 0); })(full({n, 5}, element)));
+  equal(jit([&](const Array& x) { return f(x, 1); })(full({3, n}, element)));
+}
+
+const auto maximum_of = [](const Array& x, int axis) { return max(x, axis); };
+const auto minimum_of = [](const Array& x, int axis) { return min(x, axis); };
+
+}  // namespace
+
+TEST_CASE("folds of the least and greatest values there are give those") {
+  for (DType t : {int8, uint8, int16, uint16, int32, uint32, int64, uint64, float16, bfloat16, float32, float64})
+    for (int n : kSizes) {
+      const std::string name(t.name());
+      CAPTURE(name);
+      CAPTURE(n);
+      check_fold(maximum_of, extreme(t, true), extreme(t, true), n);
+      check_fold(minimum_of, extreme(t, false), extreme(t, false), n);
+      check_fold([](const Array& x, int axis) { return prod(x, axis); }, convert(array(1), t), prod(convert(ones(1), t)), n);
+    }
+}
+
+TEST_CASE("folds of booleans, all true or all false") {
+  for (int n : kSizes)
+    for (const bool v : {false, true}) {
+      CAPTURE(n);
+      const Array b = array(v);
+      check_fold([](const Array& x, int axis) { return all(x, axis); }, b, b, n);
+      check_fold([](const Array& x, int axis) { return any(x, axis); }, b, b, n);
+      check_fold(maximum_of, b, b, n);
+      check_fold(minimum_of, b, b, n);
+    }
+}
+
+TEST_CASE("folds to a position: the first of equal ones, NaN before all numbers") {
+  const auto positions = jit([](const Array& x) { return std::tuple{argmax(x, 0), argmin(x, 0), argmax(x), argmin(x)}; });
+  for (DType t : {int8, uint8, int32, uint64, float16, float32, float64})
+    for (int n : {5, 17, 33, 1000, 70000}) {
+      const std::string name(t.name());
+      CAPTURE(name);
+      CAPTURE(n);
+      const auto check = [&](const Array& x, int largest, int least) {
+        for (const Array& y : {x, stack({x, x, x}, 1)}) {
+          const auto [high, low, first_high, first_low] = positions(y);
+          CHECK(all(high == largest).item<bool>());
+          CHECK(all(low == least).item<bool>());
+          const int lanes = y.ndim() == 2 ? 3 : 1;
+          CHECK(first_high.item<int>() == largest * lanes);
+          CHECK(first_low.item<int>() == least * lanes);
+        }
+      };
+      for (const bool least : {true, false}) check(full({n}, extreme(t, least)), 0, 0);
+      const int late = n - 2;
+      const Array one = full({n}, convert(array(1), t));
+      check(one.at({array({late, n - 1})}).set(2), late, 0);
+      check(one.at({array({late, n - 1})}).set(0), 0, late);
+      if (!t.is_floating()) continue;
+      const Array nan = convert(array(NAN), t);
+      check(one.at({array({late, n - 1})}).set(nan), late, late);
+      check(one.at(3).set(extreme(t, false)).at(late).set(extreme(t, true)).at(n - 1).set(nan), n - 1, n - 1);
+      check(full({n}, nan), 0, 0);
+    }
+}
