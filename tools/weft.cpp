@@ -1,11 +1,14 @@
-// weft run f.jaxpr --inputs in.npz --outputs out.npz [--backend interp|cpu|cuda]    runs a program in JAX's notation
-// weft check DIR [--backend interp|cpu|cuda]                                        runs the programs that DIR/index.json lists and
-// compares their results weft devices                                                                      says which GPUs and which of
-// NVIDIA's libraries there are
+// weft run f.jaxpr --inputs in.npz --outputs out.npz [--backend interp|cpu|cuda]
+// weft check DIR [--backend interp|cpu|cuda]
+// weft devices
 //
-// run: the inputs are in0, in1, ... and the constants const0, ... in in.npz; the results are written as out0, out1, ... to out.npz.
-// check: prints a line for each program that fails and closes with `N passed, N failed`. The layout of DIR is told in tools/programs.h.
-// A program over several devices takes as many as it needs; run reads WEFT_NUM_CPU_DEVICES.
+// run: runs a program in JAX's notation. The inputs are in0, in1, ... and the constants const0, ... in in.npz; the results are written as
+// out0, out1, ... to out.npz. A program over several devices needs WEFT_NUM_CPU_DEVICES.
+//
+// check: runs the programs that DIR/index.json lists, on as many devices as they need, and compares their results; prints a line for each
+// that fails and closes with `N passed, N failed`. The layout of DIR is told in tools/programs.h.
+//
+// devices: says which GPUs and which of NVIDIA's libraries there are.
 #include <fmt/format.h>
 
 #include <algorithm>
