@@ -1,4 +1,5 @@
-// bench [--only a,b] [--seconds S] [--pmap N] [--device D]: runs the workloads that the peers run, and prints one JSON object a line.
+// weft-bench [--only a,b] [--seconds S] [--pmap N] [--device D]: runs the workloads that the peers run, and prints one JSON object a line.
+// weft-bench --rates D [--shrink N]: a table of bandwidths and rates instead (rates.cpp).
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
@@ -44,22 +45,23 @@ int main(int argc, char** argv) {
   // As the peers do: code is compiled anew, unless asked for otherwise.
   setenv("WEFT_CACHE", "off", 0);
   bench::Options o;
-  for (int i = 1; i + 1 < argc; i += 2) {
-    if (!std::strcmp(argv[i], "--only")) {
+  for (int i = 1; i < argc; i += 2) {
+    const bool last = i + 1 == argc;
+    if (!last && !std::strcmp(argv[i], "--only")) {
       std::stringstream names(argv[i + 1]);
       for (std::string name; std::getline(names, name, ',');) o.only.push_back(name);
-    } else if (!std::strcmp(argv[i], "--seconds")) {
+    } else if (!last && !std::strcmp(argv[i], "--seconds")) {
       o.seconds = std::atof(argv[i + 1]);
-    } else if (!std::strcmp(argv[i], "--pmap")) {
+    } else if (!last && !std::strcmp(argv[i], "--pmap")) {
       o.pmap = std::atoi(argv[i + 1]);
-    } else if (!std::strcmp(argv[i], "--device")) {
+    } else if (!last && !std::strcmp(argv[i], "--device")) {
       o.platform = argv[i + 1];
-    } else if (!std::strcmp(argv[i], "--rates")) {
+    } else if (!last && !std::strcmp(argv[i], "--rates")) {
       o.platform = argv[i + 1], o.rates = true;
-    } else if (!std::strcmp(argv[i], "--shrink")) {
+    } else if (!last && !std::strcmp(argv[i], "--shrink")) {
       o.shrink = std::atoi(argv[i + 1]);
     } else {
-      fmt::print(stderr, "usage: bench [--only a,b] [--seconds S] [--pmap N] [--device cpu|cuda] [--rates cpu|cuda [--shrink N]]\n");
+      fmt::print(stderr, "usage: weft-bench [--only a,b] [--seconds S] [--pmap N] [--device cpu|cuda] [--rates cpu|cuda [--shrink N]]\n");
       return 2;
     }
   }

@@ -232,8 +232,10 @@ void convolutions(double seconds, const dnnl::engine& e) {
 
 int main(int argc, char** argv) {
   double seconds = 1;
-  for (int i = 1; i + 1 < argc; i += 2)
-    if (!std::strcmp(argv[i], "--seconds")) seconds = std::atof(argv[i + 1]);
+  if (argc == 3 && !std::strcmp(argv[1], "--seconds"))
+    seconds = std::atof(argv[2]);
+  else if (argc > 1)
+    return fmt::print(stderr, "usage: roofline [--seconds S]\n"), 2;
   const unsigned all = std::max(1u, std::thread::hardware_concurrency());
   std::map<std::string, double> bytes_a_second;
   bandwidth(seconds, 1, bytes_a_second);

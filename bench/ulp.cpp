@@ -203,8 +203,10 @@ int main(int argc, char** argv) {
       samples = std::strtoull(argv[++i], nullptr, 10);
     else if (a == "--dtype" && i + 1 < argc)
       dtype_wanted = argv[++i];
-    else
+    else if (!a.starts_with("--"))
       only.push_back(a);
+    else
+      return fmt::print(stderr, "usage: ulp [--stride N] [--random N] [--dtype float32|float64] [NAME...]\n"), 2;
   }
 #define WEFT_ULP(name, lo, hi)                                                                    \
   one(                                                                                            \

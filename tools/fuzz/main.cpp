@@ -260,7 +260,7 @@ int replay(const Options& o) {
   return failed ? 1 : 0;
 }
 
-std::optional<Options> read_options(int argc, char** argv) {
+std::optional<Options> read_options(int argc, char** argv) try {
   Options o;
   for (int i = 1; i < argc; ++i) {
     const std::string word = argv[i];
@@ -290,6 +290,8 @@ std::optional<Options> read_options(int argc, char** argv) {
       return {};
   }
   return o;
+} catch (const std::logic_error&) {  // a number that is none, or too large
+  return {};
 }
 
 int main(int argc, char** argv) {
@@ -297,7 +299,7 @@ int main(int argc, char** argv) {
   if (!o) {
     fmt::print(stderr,
                "usage: weft-fuzz --seed S --count N [--shrink] [--out DIR] | --program P [--shrink] | --replay FILE [--shrink] | --texts N "
-               "--seed S | --calls N --seed S\n");
+               "--seed S | --calls N --seed S | --call P\n");
     return 2;
   }
   if (!o->replay.empty()) return replay(*o);
@@ -308,7 +310,11 @@ int main(int argc, char** argv) {
     fmt::print("{}\n", wrong.empty() ? "nothing is wrong" : wrong);
     return wrong.empty() ? 0 : 1;
   }
-  if (o->program) return run_program(*o, *o->program) ? 1 : 0;
+  if (o->program) {
+    const bool failed = run_program(*o, *o->program);
+    if (!failed) fmt::print("nothing is wrong\n");
+    return failed ? 1 : 0;
+  }
   return run_many(*o);
 }
 
