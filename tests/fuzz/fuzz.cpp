@@ -28,6 +28,7 @@ TEST_CASE("random programs under random stacks of transforms do the same on the 
     const Failure f = check_case(c);
     CHECK_MESSAGE(!f, f.kind << ": " << f.message << "\n" << print_case(c));
   }
+  CHECK(count > 10);
   MESSAGE(count << " programs of seed " << seed << "; more: weft-fuzz --seed S --count N --shrink");
 }
 
