@@ -12,17 +12,14 @@
 #include <thread>
 #include <vector>
 
+#include "tests/folder.h"
+
 using weft::detail::CodeCache;
 namespace fs = std::filesystem;
 
 namespace {
 
-struct Folder {
-  Folder() {
-    std::string name = (fs::temp_directory_path() / "weft-cache-").string() + std::string(6, 'X');
-    path = mkdtemp(name.data());
-  }
-  ~Folder() { fs::remove_all(path); }
+struct Folder : weft::test::Folder {
   std::vector<fs::path> files() const {
     std::vector<fs::path> all;
     for (const auto& e : fs::directory_iterator(path)) all.push_back(e.path());
@@ -33,7 +30,6 @@ struct Folder {
     for (const fs::path& p : files()) sum += static_cast<std::int64_t>(fs::file_size(p));
     return sum;
   }
-  std::string path;
 };
 std::string read(const fs::path& p) {
   std::ifstream in(p, std::ios::binary);

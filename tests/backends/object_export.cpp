@@ -3,26 +3,15 @@
 #include <weft/weft.h>
 
 #include <cstdlib>
-#include <filesystem>
 #include <functional>
 
+#include "tests/folder.h"
 #include "tests/ops/checks.h"
 
 using namespace weft;
 using namespace weft::test;
 
 namespace {
-
-namespace fs = std::filesystem;
-
-struct Folder {
-  Folder() {
-    std::string name = (fs::temp_directory_path() / "weft-export-").string() + std::string(6, 'X');
-    path = mkdtemp(name.data());
-  }
-  ~Folder() { fs::remove_all(path); }
-  std::string path;
-};
 
 using Arrays = std::vector<Array>;
 

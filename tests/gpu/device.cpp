@@ -2,10 +2,7 @@
 #include <doctest/doctest.h>
 #include <weft/weft.h>
 
-#include <unistd.h>
-
 #include <atomic>
-#include <filesystem>
 #include <iterator>
 #include <string>
 #include <thread>
@@ -15,6 +12,7 @@
 #include "core/error.h"
 #include "runtime/accelerator.h"
 #include "runtime/device.h"
+#include "tests/folder.h"
 #include "tests/ops/checks.h"
 
 namespace weft::test {
@@ -106,19 +104,18 @@ TEST_CASE("gpu device: several threads at once") {
 }
 
 TEST_CASE("gpu device: checkpoints of arrays that lie there") {
-  const std::filesystem::path folder = std::filesystem::temp_directory_path() / ("weft-gpu-checkpoint-" + std::to_string(::getpid()));
+  const Folder folder;
   const Array x = device_put(samples({40, 6}, 1, float32), gpu());
   const std::vector<Device> all = devices("cuda");
   const Mesh mesh(all, {std::ssize(all)}, {"x"});
   const Array rows = device_put(samples({4 * std::ssize(all), 3}, 2, float32), NamedSharding{mesh, P("x")});
-  save_checkpoint(folder.string(), std::pair{x, rows});
+  save_checkpoint(folder.path, std::pair{x, rows});
   const auto scope = default_device(gpu());
-  const auto [a, b] = load_checkpoint(folder.string(), std::pair{x * 0.f, rows});
+  const auto [a, b] = load_checkpoint(folder.path, std::pair{x * 0.f, rows});
   CHECK(a.devices() == std::vector{gpu()});
   CHECK(close(device_get(a), device_get(x)));
   CHECK(b.sharding() == rows.sharding());
   CHECK(close(device_get(b), device_get(rows)));
-  std::filesystem::remove_all(folder);
 }
 
 TEST_CASE("gpu device: the interpreter as the default device's backend") {

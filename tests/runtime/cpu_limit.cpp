@@ -10,6 +10,7 @@
 #include <thread>
 
 #include "runtime/thread_pool.h"
+#include "tests/folder.h"
 #include "tests/runtime/devices.h"
 
 using namespace weft;
@@ -18,17 +19,11 @@ namespace fs = std::filesystem;
 
 namespace {
 
-struct Groups {
-  Groups() {
-    std::string name = (fs::temp_directory_path() / "weft-groups-").string() + std::string(6, 'X');
-    root = mkdtemp(name.data());
+struct Groups : test::Folder {
+  void write(const std::string& file, const std::string& text) const {
+    fs::create_directories(fs::path(path + "/" + file).parent_path());
+    std::ofstream(path + "/" + file) << text;
   }
-  ~Groups() { fs::remove_all(root); }
-  void write(const std::string& path, const std::string& text) const {
-    fs::create_directories(fs::path(root + "/" + path).parent_path());
-    std::ofstream(root + "/" + path) << text;
-  }
-  std::string root;
 };
 
 /// How often threads other than this one went to sleep.
@@ -85,34 +80,34 @@ TEST_CASE("tells its number of threads" * doctest::skip()) { std::printf("thread
 
 TEST_CASE("quotas of control groups count, also those of groups around") {
   const Groups g;
-  CHECK(cgroup_processors(g.root, "0::/a/b\n") == 0);
+  CHECK(cgroup_processors(g.path, "0::/a/b\n") == 0);
   g.write("a/b/cpu.max", "max 100000\n");
-  CHECK(cgroup_processors(g.root, "0::/a/b\n") == 0);
+  CHECK(cgroup_processors(g.path, "0::/a/b\n") == 0);
   g.write("a/cpu.max", "250000 100000\n");
-  CHECK(cgroup_processors(g.root, "0::/a/b\n") == 3);
+  CHECK(cgroup_processors(g.path, "0::/a/b\n") == 3);
   g.write("a/b/cpu.max", "150000 100000\n");
-  CHECK(cgroup_processors(g.root, "0::/a/b\n") == 2);
-  CHECK(cgroup_processors(g.root, "0::/\n") == 0);
+  CHECK(cgroup_processors(g.path, "0::/a/b\n") == 2);
+  CHECK(cgroup_processors(g.path, "0::/\n") == 0);
   g.write("cpu.max", "50000 100000\n");
-  CHECK(cgroup_processors(g.root, "0::/a/b\n") == 1);
-  CHECK(cgroup_processors(g.root, "0::/\n") == 1);
+  CHECK(cgroup_processors(g.path, "0::/a/b\n") == 1);
+  CHECK(cgroup_processors(g.path, "0::/\n") == 1);
   // A group that is not to be seen from within a container.
-  CHECK(cgroup_processors(g.root, "0::/elsewhere/c\n") == 1);
+  CHECK(cgroup_processors(g.path, "0::/elsewhere/c\n") == 1);
 }
 
 TEST_CASE("quotas of the older control groups") {
   const Groups g;
   const std::string groups = "4:memory:/m\n3:cpu,cpuacct:/a\n0::/\nnonsense\n";
-  CHECK(cgroup_processors(g.root, groups) == 0);
+  CHECK(cgroup_processors(g.path, groups) == 0);
   g.write("cpu,cpuacct/a/cpu.cfs_quota_us", "-1\n");
   g.write("cpu,cpuacct/a/cpu.cfs_period_us", "100000\n");
-  CHECK(cgroup_processors(g.root, groups) == 0);
+  CHECK(cgroup_processors(g.path, groups) == 0);
   g.write("cpu,cpuacct/a/cpu.cfs_quota_us", "400000\n");
-  CHECK(cgroup_processors(g.root, groups) == 4);
+  CHECK(cgroup_processors(g.path, groups) == 4);
   const Groups short_name;
   short_name.write("cpu/a/cpu.cfs_quota_us", "100001\n");
   short_name.write("cpu/a/cpu.cfs_period_us", "100000\n");
-  CHECK(cgroup_processors(short_name.root, groups) == 2);
+  CHECK(cgroup_processors(short_name.path, groups) == 2);
 }
 
 TEST_CASE("the affinity mask counts") {
