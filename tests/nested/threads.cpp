@@ -6,6 +6,7 @@
 #include <thread>
 
 #include "functions.h"
+#include "tests/together.h"
 
 using namespace weft;
 
@@ -13,25 +14,9 @@ namespace {
 
 constexpr int kThreads = 8;
 
-/// Runs body(number) on all threads, which start together; rethrows what the first of them threw.
 template <class F>
 void together(F body) {
-  std::atomic<int> ready = 0;
-  std::exception_ptr failures[kThreads];
-  std::vector<std::thread> threads;
-  for (int t = 0; t < kThreads; ++t)
-    threads.emplace_back([&, t] {
-      ++ready;
-      while (ready < kThreads) std::this_thread::yield();
-      try {
-        body(t);
-      } catch (...) {
-        failures[t] = std::current_exception();
-      }
-    });
-  for (std::thread& t : threads) t.join();
-  for (const std::exception_ptr& e : failures)
-    if (e) std::rethrow_exception(e);
+  test::together(kThreads, body);
 }
 
 bool is(const Array& x, double want) { return x.to_vector<double>() == std::vector<double>(static_cast<std::size_t>(x.size()), want); }

@@ -1,10 +1,9 @@
 // Several of the user's threads use the library at once: the same functions and different ones, compiled and mapped, with results as from
 // one thread.
-#include <atomic>
 #include <functional>
-#include <thread>
 
 #include "tests/runtime/devices.h"
+#include "tests/together.h"
 
 using namespace weft;
 using namespace weft::test;
@@ -16,20 +15,9 @@ Array numbers(const Shape& s) { return sin(reshape(arange(static_cast<int>(s.num
 /// What each of the threads gets from f, begun by all at about the same time.
 std::vector<std::vector<std::vector<float>>> on_threads(int count, const std::function<std::vector<Array>(int)>& f) {
   std::vector<std::vector<std::vector<float>>> out(static_cast<std::size_t>(count));
-  std::atomic<int> here = 0;
-  std::vector<std::thread> threads;
-  for (int t = 0; t < count; ++t)
-    threads.emplace_back([&, t] {
-      ++here;
-      while (here < count) std::this_thread::yield();
-      try {
-        for (const Array& x : f(t)) out[static_cast<std::size_t>(t)].push_back(device_get(x).to_vector<float>());
-      } catch (const std::exception& e) {
-        out[static_cast<std::size_t>(t)].clear();
-        MESSAGE(e.what());
-      }
-    });
-  for (std::thread& t : threads) t.join();
+  together(count, [&](int t) {
+    for (const Array& x : f(t)) out[static_cast<std::size_t>(t)].push_back(device_get(x).to_vector<float>());
+  });
   return out;
 }
 
