@@ -272,6 +272,15 @@ TEST_CASE("powers and angles of float64 are right to two units in the last place
     try_both(any, any * (1 + unit(random)));
     try_both(unit(random), unit(random));
   }
+  for (DType dtype : {float32, float64}) {  // the largest numbers there are
+    const double largest = dtype == float32 ? std::numeric_limits<float>::max() : std::numeric_limits<double>::max();
+    for (const double y : {largest, -largest, largest / 3, largest / 1e7})
+      for (const double x : {largest, -largest, -largest / 3, largest / 1e7}) {
+        e.clear();
+        const double ry = e.floating(e.input(dtype, y)), rx = e.floating(e.input(dtype, x));
+        CHECK(ulps(dtype, e.floating(e.math(MathFunction::atan2, e.input(dtype, y), e.input(dtype, x))), atan2l(ry, rx)) <= 2);
+      }
+  }
   for (DType dtype : {float32, float64})  // the smallest numbers there are
     for (int i = 1; i < 12; ++i)
       for (int k = 1; k < 12; ++k) {

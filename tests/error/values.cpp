@@ -28,6 +28,9 @@ TEST_CASE("a literal that its dtype can't hold") {
   check<DTypeError>([] { return array({{1, 2}, {-1, 2}}, uint8); }, {"array: -1", "uint8", "0 to 2^8 - 1"});
   check<DTypeError>([] { return array({1e10f, 2.f}, int32); }, {"array: 1", "int32"});
   check<DTypeError>([] { return array(std::nan(""), int64); }, {"array: nan", "int64"});
+  check<DTypeError>([] { return array(256., uint8); }, {"array: 256", "uint8"});
+  check<DTypeError>([] { return array(-2147483649., int32); }, {"array: -2147483649", "int32"});
+  check<DTypeError>([] { return array(0x1p63, int64); }, {"array: 9.2", "int64"});
   check<DTypeError>([] { return array(18446744073709551615ull, int64); }, {"18446744073709551615", "int64", "2^63 - 1"});
 }
 
@@ -48,5 +51,7 @@ TEST_CASE("an argument that is empty, donated twice, or donated and passed") {
   check<Error>([&] { return donating({x, x}, ones(3)); },
                {"step: args[0]", "first and args[0]", "second are one array, f32[3]", "donate a copy"});
   check<Error>([&] { return donating({x, ones(3)}, x); }, {"step: args[0]", "args[1] are one array"});
+  const auto compiled = jit([](Array a, Array b) { return a + b; }, {.donate_argnums = {0}}).lower(ones(3), ones(3)).compile();
+  check<Error>([&] { return compiled(x, x); }, {"args[0] and args[1] are one array", "donate a copy"});
   CHECK(donating({x, ones(3)}, ones(3)).to_vector<float>() == std::vector<float>{3, 3, 3});
 }
