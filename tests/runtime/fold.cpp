@@ -27,7 +27,8 @@ TEST_CASE("two operands at once have the bits of the general fold") {
         a[i] = static_cast<char>(dtype.is_bool() ? i % 2 : i * 7919 >> 3);
         b[i] = static_cast<char>(dtype.is_bool() ? i / 2 % 2 : i * i * 104729 >> 5);
       }
-      std::memset(a + bytes - static_cast<std::size_t>(dtype.itemsize()), dtype.is_bool() ? 1 : -1, static_cast<std::size_t>(dtype.itemsize()));
+      std::memset(a + bytes - static_cast<std::size_t>(dtype.itemsize()), dtype.is_bool() ? 1 : -1,
+                  static_cast<std::size_t>(dtype.itemsize()));
       const void* const sources[] = {a, b};
       fold_elements(what, dtype, two, sources, dtype, wanted, dtype, 0, n);
       fold(a, b, got, n);

@@ -20,9 +20,10 @@ std::vector<Array> interpret_with(Hook& hook, const Jaxpr& program, std::span<co
 std::vector<Array> all_values(const Jaxpr& program, std::span<const Array> inputs);
 
 /// The program's results where each operation that rounds is wrong by some units in the last place: as a backend may compute it that works
-/// in another order. What differs from the undisturbed results is ill-conditioned. `overflows`: sums and products that are too much for their
-/// type half way, too, and give infinities, NaN or numbers by the order. `conversions`: those to narrower floats too, whose rounding no backend
-/// may change, but a law of real numbers doesn't know.
-std::vector<Array> disturbed(const Jaxpr& program, std::span<const Array> inputs, std::uint64_t seed, bool overflows, bool conversions = false);
+/// in another order. What differs from the undisturbed results is ill-conditioned. `overflows`: sums and products that are too much for
+/// their type half way, too, and give infinities, NaN or numbers by the order. `conversions`: those to narrower floats too, whose rounding
+/// no backend may change, but a law of real numbers doesn't know.
+std::vector<Array> disturbed(const Jaxpr& program, std::span<const Array> inputs, std::uint64_t seed, bool overflows,
+                             bool conversions = false);
 
 }  // namespace weft::fuzz

@@ -266,7 +266,8 @@ std::string broken_pairing(const Transform& t, const Applied& point, const Appli
   if (after.program.to_string().find("reduce_precision[") != std::string::npos) return {};  // it rounds as coarsely as it is told
   double limit = 1e-12 * (lhs.second + rhs.second) + 1e-300;
   for (std::uint64_t run = 0; run < 12; ++run) {
-    const auto [l, r] = sides(disturbed(forward.jaxpr, forward_inputs, run, true, true), disturbed(after.program, after.inputs, run + 100, true, true));
+    const auto [l, r] =
+        sides(disturbed(forward.jaxpr, forward_inputs, run, true, true), disturbed(after.program, after.inputs, run + 100, true, true));
     if (!std::isfinite(l.first) || !std::isfinite(r.first)) return {};  // beside the point it has no value
     limit = std::max({limit, 16 * std::abs(l.first - lhs.first), 16 * std::abs(r.first - rhs.first)});
     if (!(difference > limit)) return {};
