@@ -1,6 +1,8 @@
 // Values of kernels for GPUs: expressions, positions, loads and stores.
 #include <llvm/IR/Module.h>
 
+#include <array>
+
 #include "backends/codegen/gpu_emitter.h"
 #include "core/error.h"
 
@@ -162,7 +164,8 @@ Value* GpuEmitter::load(NodeId id) {
   Value* v = llvm::PoisonValue::get(type);
   for (unsigned i = 0; i < lanes; ++i)
     v = ir_.CreateInsertElement(
-        v, one(ir_.CreateExtractElement(at, std::uint64_t{i}), guard ? ir_.CreateExtractElement(guard, std::uint64_t{i}) : nullptr), std::uint64_t{i});
+        v, one(ir_.CreateExtractElement(at, std::uint64_t{i}), guard ? ir_.CreateExtractElement(guard, std::uint64_t{i}) : nullptr),
+        std::uint64_t{i});
   return builder_.from_memory(v, n.dtype);
 }
 
@@ -182,11 +185,53 @@ void GpuEmitter::store_atomic(const Store& s) {
   ScalarOp op = ScalarOp::add;
   Value* v = get(atomic_operand(k_, s, op));
   const DType t = k_.args[static_cast<std::size_t>(s.arg)].dtype;
+  Value* where = address(s.arg, get(s.position));
+  const bool orders = op == ScalarOp::min || op == ScalarOp::max;
+  if (t.itemsize() < 4 || (op != ScalarOp::add && !(orders && !t.is_floating()))) return exchange_atomic(op, t, where, v);
   using Op = llvm::AtomicRMWInst;
   const auto how = op == ScalarOp::add   ? (t.is_floating() ? Op::FAdd : Op::Add)
                    : op == ScalarOp::max ? (t.is_signed() ? Op::Max : Op::UMax)
                                          : (t.is_signed() ? Op::Min : Op::UMin);
-  ir_.CreateAtomicRMW(how, address(s.arg, get(s.position)), v, llvm::MaybeAlign(), llvm::AtomicOrdering::Monotonic);
+  ir_.CreateAtomicRMW(how, where, v, llvm::MaybeAlign(), llvm::AtomicOrdering::Monotonic);
+}
+
+/// Computes with what is there, until nobody else has changed it meanwhile.
+void GpuEmitter::exchange_atomic(ScalarOp op, DType t, Value* where, Value* v) {
+  llvm::LLVMContext& context = module_.getContext();
+  llvm::Type* memory = builder_.memory_type(t);
+  llvm::Type* bits = ir_.getIntNTy(memory->getPrimitiveSizeInBits());
+  const llvm::Align align(static_cast<std::uint64_t>(t.itemsize()));
+  llvm::LoadInst* first = ir_.CreateAlignedLoad(bits, where, align);
+  first->setAtomic(llvm::AtomicOrdering::Monotonic);
+  llvm::BasicBlock* before = ir_.GetInsertBlock();
+  llvm::BasicBlock* again = llvm::BasicBlock::Create(context, "exchange", function_);
+  llvm::BasicBlock* after = llvm::BasicBlock::Create(context, "next", function_);
+  llvm::Instruction* entry = ir_.CreateBr(again);
+  ir_.SetInsertPoint(again);
+  llvm::PHINode* there = ir_.CreatePHI(bits, 2);
+  there->addIncoming(first, before);
+  scopes_.push_back({0, entry, {}});
+  const DType in = t == float16 || t == bfloat16 ? float32 : t;
+  KernelValue old = builder_.wrap(builder_.from_memory(ir_.CreateBitCast(there, memory), t), t);
+  if (in != t) old = builder_.wrap(builder_.op(ScalarOp::convert, in, std::array{old}), in);
+  const KernelValue operand = builder_.wrap(v, in);
+  const auto whole = [&](Value* x) {
+    if (in != t) x = builder_.op(ScalarOp::convert, t, std::array{builder_.wrap(x, in)});
+    return ir_.CreateBitCast(builder_.to_memory(x, t), bits);
+  };
+  Value* made = whole(builder_.op(op, in, std::array{old, operand}));
+  if (t.is_floating() && (op == ScalarOp::min || op == ScalarOp::max)) {
+    // Zeros of both signs are equal; which one stays must not depend on who comes first.
+    Value* a = there;
+    Value* b = whole(v);
+    Value* equal = builder_.op(ScalarOp::eq, bool_, std::array{old, operand});
+    made = ir_.CreateSelect(equal, op == ScalarOp::max ? ir_.CreateAnd(a, b) : ir_.CreateOr(a, b), made);
+  }
+  scopes_.pop_back();
+  llvm::Value* tried = ir_.CreateAtomicCmpXchg(where, there, made, align, llvm::AtomicOrdering::Monotonic, llvm::AtomicOrdering::Monotonic);
+  there->addIncoming(ir_.CreateExtractValue(tried, 0), ir_.GetInsertBlock());
+  ir_.CreateCondBr(ir_.CreateExtractValue(tried, 1), after, again);
+  ir_.SetInsertPoint(after);
 }
 
 void GpuEmitter::store_all(std::size_t number, bool in_reduction, Value* condition) {

@@ -67,6 +67,7 @@ class GpuEmitter {
   void store_all(std::span<const Store* const> stores, Value* condition);
   void store(const Store& s, Value* v);
   void store_atomic(const Store& s);
+  void exchange_atomic(ScalarOp op, DType t, Value* where, Value* v);
   int level_of(NodeId n) const;
   bool varies(std::uint64_t dims) const { return s_.lanes > 1 && (dims >> s_.points.back() & 1); }
   llvm::Type* index_type() { return wide_ ? ir_.getInt64Ty() : ir_.getInt32Ty(); }

@@ -47,15 +47,16 @@ class GpuScheduler {
     return std::any_of(t.parallel.begin(), t.parallel.end(), [&](int d) { return k_.sequential >> d & 1; });
   }
 
-  /// WEFT_CUDA_DETERMINISTIC: sums do not depend on the order in which threads come.
+  /// WEFT_CUDA_DETERMINISTIC: sums and products do not depend on the order in which threads come.
   static bool deterministic() {
     const char* v = std::getenv("WEFT_CUDA_DETERMINISTIC");
     return v && *v && *v != '0';
   }
-  bool sums_floats(const Nest& t) const {
+  bool rounds(const Nest& t) const {
     return std::any_of(t.stores.begin(), t.stores.end(), [&](const Store& s) {
       ScalarOp op = ScalarOp::add;
-      return atomic_operand(k_, s, op) >= 0 && op == ScalarOp::add && k_.args[static_cast<std::size_t>(s.arg)].dtype.is_floating();
+      return atomic_operand(k_, s, op) >= 0 && (op == ScalarOp::add || op == ScalarOp::mul) &&
+             k_.args[static_cast<std::size_t>(s.arg)].dtype.is_floating();
     });
   }
 
@@ -110,7 +111,7 @@ class GpuScheduler {
     const Nest& t = k_.nests[0];
     GpuNestSchedule& nest = s_.nests[0];
     if (in_order(t)) {
-      if (combines_atomically(k_) && !(deterministic() && sums_floats(t))) {
+      if (combines_atomically(k_) && !(deterministic() && rounds(t))) {
         s_.atomic = true;
         s_.points.insert(s_.points.end(), t.parallel.begin(), t.parallel.end());
         sort_points();
@@ -315,13 +316,32 @@ bool shares_locals(const Kernel& k) {
 }  // namespace
 
 NodeId atomic_operand(const Kernel& k, const Store& s, ScalarOp& op) {
-  const Node& v = k.dag[s.value];
+  const DType stored = k.args[static_cast<std::size_t>(s.arg)].dtype;
+  const bool small = stored == float16 || stored == bfloat16;
+  // Small floats are converted, combined, and converted back.
+  const auto widened = [&](NodeId n, DType from, DType to) {
+    const Node& c = k.dag[n];
+    return c.kind == NodeKind::op && c.op == ScalarOp::convert && c.dtype == to && k.dag[c.operands[0]].dtype == from ? c.operands[0] : -1;
+  };
+  const NodeId combined = small ? widened(s.value, float32, stored) : s.value;
+  if (combined < 0) return -1;
+  const Node& v = k.dag[combined];
   if (v.kind != NodeKind::op) return -1;
-  const bool four_or_eight = v.dtype.itemsize() >= 4 && !v.dtype.is_complex();
-  const bool sums = v.op == ScalarOp::add, orders = (v.op == ScalarOp::min || v.op == ScalarOp::max) && !v.dtype.is_floating();
-  if (!four_or_eight || (!sums && !orders)) return -1;
+  switch (v.op) {
+    case ScalarOp::add:
+    case ScalarOp::mul:
+    case ScalarOp::min:
+    case ScalarOp::max:
+    case ScalarOp::bit_and:
+    case ScalarOp::bit_or:
+      break;
+    default:
+      return -1;
+  }
   for (int i = 0; i < 2; ++i) {
-    const Node& old = k.dag[v.operands[static_cast<std::size_t>(i)]];
+    const NodeId read = small ? widened(v.operands[static_cast<std::size_t>(i)], stored, float32) : v.operands[static_cast<std::size_t>(i)];
+    if (read < 0) continue;
+    const Node& old = k.dag[read];
     if (old.kind != NodeKind::load || old.integer != s.arg || old.operands[0] != s.position) continue;
     op = v.op;
     return v.operands[static_cast<std::size_t>(1 - i)];

@@ -43,10 +43,10 @@ struct GpuLaunch {
 /// `aligned`: all arguments begin at whole vectors of 16 bytes.
 std::vector<GpuLaunch> gpu_launches(const Kernel& k, bool aligned);
 
-/// Whether all stores of the kernel combine by an operation that the hardware has atomically, so that the order of the loops that update one
-/// element does not matter (but for the rounding of sums).
+/// Whether all stores of the kernel combine with what is there by an operation of which the order does not matter (but for the rounding of
+/// sums and products): by the hardware's atomic operations, or by comparing and exchanging.
 bool combines_atomically(const Kernel& k);
-/// The value that an atomic store combines with what is there, and by which operation.
+/// The value that an atomic store combines with what is there, and by which operation; small floats are combined as float32. -1: it can't.
 NodeId atomic_operand(const Kernel& k, const Store& s, ScalarOp& op);
 
 }  // namespace weft::detail

@@ -134,9 +134,10 @@ class KernelFormer final : public LeafReader {
     const Aval& aval = p_.avals_[r.var];
     const int arg = argument(p_.buffer_of(r.var), aval.dtype, aval.size());
     kernel_.args[static_cast<std::size_t>(arg)].written = true;
-    const IndexedGeometry g =
-        scatter_geometry(scatter_params(*e.op, *e.params).dimension_numbers, aval.ndim(), p_.j_.aval(e.inputs[2]).shape);
-    for (std::size_t k = 0; k < r.parallel.size(); ++k) {
+    const ScatterParams params = scatter_params(*e.op, *e.params);
+    const bool any_order = params.unique_indices && p_.target_.unordered_scatters;
+    const IndexedGeometry g = scatter_geometry(params.dimension_numbers, aval.ndim(), p_.j_.aval(e.inputs[2]).shape);
+    for (std::size_t k = 0; k < r.parallel.size() && !any_order; ++k) {
       const bool indexed = std::find(g.batch_dims.begin(), g.batch_dims.end(), r.parallel[k].value_dim) != g.batch_dims.end();
       if (indexed && std::find(kernel_.outer.begin(), kernel_.outer.end(), loops[k]) == kernel_.outer.end())
         kernel_.sequential |= std::uint64_t{1} << loops[k];

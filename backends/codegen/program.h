@@ -129,6 +129,7 @@ struct TargetTraits {
   bool external_products = true;  ///< large float32 products go to a library
   bool all_products = false;      ///< and those of the other floating dtypes, with a bias
   bool gelu_epilogues = false, relu_epilogues = false;
+  bool unordered_scatters = false;  ///< those of which it is promised that no index comes twice are made in any order
   Expansion expansion = nullptr;
 };
 

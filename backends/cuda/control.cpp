@@ -1,7 +1,9 @@
-// Loops and branches on a device: the host drives them. A scan needs nothing from the device; the condition of a while loop and the choice
-// of a branch are read back.
+// Loops and branches on a device. A scan needs nothing from the device. The condition of a while loop and the choice of a branch are read
+// back by the host, or decide within a graph.
 #include <algorithm>
+#include <deque>
 
+#include "backends/cuda/conditions.h"
 #include "backends/cuda/executable.h"
 #include "backends/cuda/supply.h"
 #include "core/error.h"
@@ -116,6 +118,7 @@ void GpuExecutable::scan(OnDevice& d, const ControlStep& c, const Addresses& ope
 
 void GpuExecutable::while_loop(OnDevice& d, const ControlStep& c, const Addresses& operands, const Addresses& results,
                                DevicePointer scratch) {
+  if (d.capturing) return while_loop_in_graph(d, c, operands, results, scratch);
   const KernelProgram &condition = c.programs[0], &body = c.programs[1];
   const std::ptrdiff_t a = c.cond_consts, b = a + c.num_consts;
   const auto copy_here = [&](DevicePointer to, DevicePointer from, std::int64_t bytes) { copy(d, to, from, bytes); };
@@ -137,7 +140,50 @@ void GpuExecutable::while_loop(OnDevice& d, const ControlStep& c, const Addresse
   for (std::size_t i = 0; i < k.now.size(); ++i) copy(d, results[i], k.now[i], k.bytes[i]);
 }
 
+/// Every iteration is the same graph: what comes round lies in the results, and is copied there.
+void GpuExecutable::while_loop_in_graph(OnDevice& d, const ControlStep& c, const Addresses& operands, const Addresses& results,
+                                        DevicePointer scratch) {
+  const KernelProgram &condition = c.programs[0], &body = c.programs[1];
+  const JaxprData& data = body.jaxpr.data();
+  const std::ptrdiff_t a = c.cond_consts, b = a + c.num_consts;
+  Addresses now, next;
+  std::vector<std::int64_t> bytes;
+  for (std::size_t i = 0; i < static_cast<std::size_t>(c.num_carry); ++i) {
+    bytes.push_back(data.aval(data.outputs[i]).bytes());
+    const bool kept = c.carry[i].place == Place::kept;
+    now.push_back(kept ? operands[static_cast<std::size_t>(b) + i] : results[i]);
+    next.push_back(c.carry[i].place == Place::swapped ? offset(scratch, c.carry[i].spare) : now.back());
+    copy(d, results[i], operands[static_cast<std::size_t>(b) + i], bytes.back());
+  }
+  const auto with = [&](std::ptrdiff_t from, std::ptrdiff_t to) {
+    Addresses inputs(operands.begin() + from, operands.begin() + to);
+    inputs.insert(inputs.end(), now.begin(), now.end());
+    return inputs;
+  };
+  const DevicePointer predicate = offset(scratch, c.predicate);
+  GraphCondition go_on(*d.device, name_);
+  const auto ask = [&] {
+    program(d, condition, with(0, a), {predicate}, offset(scratch, c.arena));
+    go_on.set_by_byte(predicate);
+  };
+  ask();
+  go_on.run(kConditionWhile, [&] {
+    program(d, body, with(a, b), next, offset(scratch, c.arena));
+    for (std::size_t i = 0; i < now.size(); ++i) copy(d, now[i], next[i], bytes[i]);
+    ask();
+  });
+}
+
 void GpuExecutable::branch(OnDevice& d, const ControlStep& c, const Addresses& operands, const Addresses& results, DevicePointer scratch) {
+  if (d.capturing) {
+    const auto last = static_cast<std::int64_t>(c.programs.size()) - 1;
+    std::deque<GraphCondition> chosen;
+    for (std::int64_t k = 0; k <= last; ++k) chosen.emplace_back(*d.device, name_).set_by_index(operands[0], k, last);
+    for (std::size_t k = 0; k < c.programs.size(); ++k)
+      chosen[k].run(kConditionIf,
+                    [&] { program(d, c.programs[k], {operands.begin() + 1, operands.end()}, results, offset(scratch, c.arena)); });
+    return;
+  }
   if (Supply* supply = d.device->supply()) supply->needs_host();
   std::int32_t index = 0;
   d.device->download(&index, operands[0], sizeof index);

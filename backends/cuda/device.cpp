@@ -6,6 +6,7 @@
 #include <cstring>
 
 #include "backends/cuda/collectives.h"
+#include "backends/cuda/conditions.h"
 #include "backends/cuda/ptx.h"
 #include "backends/cuda/supply.h"
 #include "core/error.h"
@@ -68,6 +69,31 @@ void GpuDevice::enter_to_destroy() noexcept {
   } catch (const Error&) {
     // Nobody to tell; the calls that follow name the stream or the module.
   }
+}
+
+const GpuDevice::ConditionKernels& GpuDevice::condition_kernels() {
+  if (conditions_) return condition_kernels_;
+  const Driver& d = driver();
+  const std::string what = label() + ": loading the kernels that set conditions", code = condition_code(target_);
+  Module module = nullptr;
+  check(d.cuModuleLoadDataEx(&module, code.c_str(), 0, nullptr, nullptr), "cuModuleLoadDataEx", what);
+  ConditionKernels found;
+  const char* missing = "weft_go_on";
+  Result r = d.cuModuleGetFunction(&found.go_on, module, missing);
+  if (r == kSuccess) missing = "weft_chosen", r = d.cuModuleGetFunction(&found.chosen, module, missing);
+  if (r != kSuccess) d.cuModuleUnload(module);
+  check(r, "cuModuleGetFunction", what);
+  conditions_ = module;
+  return condition_kernels_ = found;
+}
+
+void GpuDevice::begin_inner() {
+  if (inner_ == inner_streams_.size()) {
+    Stream made = nullptr;
+    check(driver().cuStreamCreate(&made, kStreamNonBlocking), "cuStreamCreate", label());
+    inner_streams_.push_back(made);
+  }
+  ++inner_;
 }
 
 DevicePointer GpuDevice::allocate(std::size_t bytes, const std::string& what) {

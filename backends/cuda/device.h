@@ -27,7 +27,8 @@ class GpuDevice {
   std::string label() const;  ///< cuda:0
   const GpuTarget& target() const { return target_; }
   int multiprocessors() const { return multiprocessors_; }
-  Stream stream() const { return stream_; }
+  /// Where all work goes; while a graph within a graph is captured, the stream for that.
+  Stream stream() const { return inner_ > 0 ? inner_streams_[inner_ - 1] : stream_; }
   Context context() const { return context_; }
   /// Makes it the calling thread's current device. Others may change that behind weft's back: it is set each time.
   void enter();
@@ -41,6 +42,16 @@ class GpuDevice {
 
   /// Lets another device work on this one's memory, if the hardware can: NCCL reads and writes arrays of devices of one process directly.
   void share_memory_with(const GpuDevice& other);
+
+  /// The kernels that set conditions of graphs, loaded at the first call.
+  struct ConditionKernels {
+    Function go_on = nullptr;   ///< whether a byte is not 0
+    Function chosen = nullptr;  ///< whether a clamped index is a number
+  };
+  const ConditionKernels& condition_kernels();
+  /// Directs work to another stream, which captures, and back. Under order().
+  void begin_inner();
+  void end_inner() { --inner_; }
 
   /// From host memory, through pinned memory where that pays; the caller's memory is free when this returns.
   void upload(DevicePointer to, const void* from, std::size_t bytes);
@@ -78,6 +89,10 @@ class GpuDevice {
   MemoryPool pool_ = nullptr;
   std::recursive_mutex order_;
   Supply* supply_ = nullptr;
+  std::vector<Stream> inner_streams_;
+  std::size_t inner_ = 0;
+  Module conditions_ = nullptr;
+  ConditionKernels condition_kernels_;
   static constexpr int kSmall = 16;
   Staging staging_[2], small_[kSmall];
   int next_small_ = 0;

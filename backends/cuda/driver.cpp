@@ -12,6 +12,8 @@
 namespace weft::detail::cuda {
 namespace {
 
+constexpr int kConditionsSince = 12040;
+
 struct Opened {
   Driver driver;
   std::string problem;  ///< empty: it works
@@ -40,6 +42,12 @@ Opened open() {
     return o;
   }
   o.driver.cuDriverGetVersion(&o.driver.version);
+  o.driver.has_conditions = o.driver.version >= kConditionsSince;
+#define WEFT_LOOK_UP(name, parameters)                                              \
+  o.driver.name = reinterpret_cast<decltype(o.driver.name)>(dlsym(library, #name)); \
+  o.driver.has_conditions &= o.driver.name != nullptr;
+  WEFT_CUDA_CONDITIONS(WEFT_LOOK_UP)
+#undef WEFT_LOOK_UP
   return o;
 }
 

@@ -20,6 +20,8 @@ using Graph = struct GraphHandle*;
 using GraphExec = struct GraphExecHandle*;
 using MemoryPool = struct MemoryPoolHandle*;
 using LinkState = struct LinkStateHandle*;
+using Node = struct NodeHandle*;
+using Condition = std::uint64_t;  // CUgraphConditionalHandle
 
 constexpr Result kSuccess = 0, kOutOfMemory = 2, kNotReady = 600;
 constexpr int kAttributeMultiprocessors = 16, kAttributeMajor = 75, kAttributeMinor = 76;
@@ -27,6 +29,9 @@ constexpr int kPoolReleaseThreshold = 4;
 constexpr unsigned kStreamNonBlocking = 1, kEventNoTiming = 2;
 constexpr int kCaptureThreadLocal = 1;
 constexpr Result kCaptureUnsupported = 900, kCaptureLast = 908;  // what can go wrong with captures
+constexpr int kCaptureGoesOn = 1, kNodeConditional = 13, kConditionIf = 0, kConditionWhile = 1;
+constexpr unsigned kSetDependencies = 1;
+constexpr Result kNotSupported = 801;
 constexpr int kJitErrorLog = 5, kJitErrorLogBytes = 6, kInputPtx = 1;
 
 /// CUDA_MEMCPY2D.
@@ -51,6 +56,17 @@ constexpr int kPlaceDevice = 1, kReadAndWrite = 3;
 /// CUmemAccessDesc.
 struct PoolAccess {
   int place_type = kPlaceDevice, device = 0, flags = kReadAndWrite;
+};
+
+/// CUgraphNodeParams of a conditional node: the rest is zero.
+struct ConditionalNode {
+  int type = kNodeConditional, reserved[3] = {};
+  Condition condition = 0;
+  int kind = kConditionIf;
+  unsigned size = 1;
+  Graph* bodies = nullptr;  // by the driver
+  Context context = nullptr;
+  long long rest[25] = {}, reserved_too = 0;
 };
 
 // Name, parameters. All return a Result.
@@ -107,11 +123,21 @@ struct PoolAccess {
   F(cuGraphExecDestroy, (GraphExec))                                                                                          \
   F(cuGraphDestroy, (Graph))
 
+// What drivers have since CUDA 12.4: graphs with conditions that kernels set.
+#define WEFT_CUDA_CONDITIONS(F)                                                                                                    \
+  F(cuStreamGetCaptureInfo_v3, (Stream, int*, std::uint64_t*, Graph*, const Node**, const void**, std::size_t*))                   \
+  F(cuStreamUpdateCaptureDependencies_v2, (Stream, Node*, const void*, std::size_t, unsigned))                                     \
+  F(cuStreamBeginCaptureToGraph, (Stream, Graph, const Node*, const void*, std::size_t, int))                                      \
+  F(cuGraphConditionalHandleCreate, (Condition*, Graph, Context, unsigned, unsigned))                                              \
+  F(cuGraphAddNode_v2, (Node*, Graph, const Node*, const void*, std::size_t, ConditionalNode*))
+
 struct Driver {
 #define WEFT_DECLARE(name, parameters) Result(*name) parameters = nullptr;
   WEFT_CUDA_DRIVER(WEFT_DECLARE)
+  WEFT_CUDA_CONDITIONS(WEFT_DECLARE)
 #undef WEFT_DECLARE
   int version = 0;
+  bool has_conditions = false;
 };
 
 /// The driver, opened at the first call; WEFT_LIBCUDA names another file than libcuda.so.1. Throws DeviceError saying why there is none.

@@ -29,7 +29,13 @@ constexpr int kWorthCapturing = 3;      // launches
 constexpr int kMaxCaptured = 4096;      // launches of one graph
 constexpr std::size_t kGraphsKept = 4;  // of a program on a device
 
-/// How often the program launches something, or copies; -1: it depends on values, or needs the host.
+bool has_conditions(const KernelProgram& p) {
+  return std::any_of(p.controls.begin(), p.controls.end(), [](const ControlStep& c) {
+    return c.kind != ControlStep::Kind::scan || std::any_of(c.programs.begin(), c.programs.end(), &has_conditions);
+  });
+}
+
+/// How often the program launches something, or copies, once through each loop that depends on values; -1: it needs the host.
 int launches_of(const KernelProgram& p, const GpuCode& code) {
   int n = static_cast<int>(p.outputs.size());
   for (const Step& s : p.steps) {
@@ -44,10 +50,14 @@ int launches_of(const KernelProgram& p, const GpuCode& code) {
         return -1;
       case Step::Kind::control: {
         const ControlStep& c = p.controls[static_cast<std::size_t>(s.number)];
-        if (c.kind != ControlStep::Kind::scan || c.length > kMaxCaptured) return -1;
-        const int body = launches_of(c.programs[0], code);
-        if (body < 0) return -1;
-        n += static_cast<int>(c.length) * body;
+        const bool scan = c.kind == ControlStep::Kind::scan;
+        if (scan ? c.length > kMaxCaptured : !driver().has_conditions) return -1;
+        for (const KernelProgram& part : c.programs) {
+          const int body = launches_of(part, code);
+          if (body < 0) return -1;
+          // Of a loop's condition there are two, and of all that comes round copies; each branch has a kernel for its condition.
+          n += scan ? static_cast<int>(c.length) * body : 2 * (body + 1) + c.num_carry;
+        }
       }
     }
     if (n > kMaxCaptured) return -1;
@@ -165,17 +175,26 @@ LoadedCode::~LoadedCode() {
   driver().cuModuleUnload(module_);
 }
 
+namespace {
+void forget(const CapturedGraph& g) {
+  if (g.graph) driver().cuGraphExecDestroy(g.graph);
+  if (g.source) driver().cuGraphDestroy(g.source);
+}
+}  // namespace
+
 GpuExecutable::OnDevice::~OnDevice() {
   device->enter_to_destroy();
   const std::lock_guard lock(device->order());
   if (!graphs.empty()) driver().cuStreamSynchronize(device->stream());
-  for (const CapturedGraph& g : graphs)
-    if (g.graph) driver().cuGraphExecDestroy(g.graph);
+  for (const CapturedGraph& g : graphs) forget(g);
   for (const auto& [pointer, bytes] : owned) device->release(pointer, bytes);
 }
 
 GpuExecutable::GpuExecutable(const Jaxpr& j, const CompileOptions& options, const GpuTarget& target)
-    : name_(options.name), program_(plan(simplify(j, &expand_for_gpu), options.donated)), code_(compile_for_gpu(program_, target, "")) {
+    : name_(options.name),
+      program_(plan(simplify(j, &expand_for_gpu), options.donated)),
+      code_(compile_for_gpu(program_, target, "")),
+      has_conditions_(has_conditions(program_)) {
   capturable_ = launches_of(program_, code_) >= kWorthCapturing && !synchronous();
 }
 
@@ -301,7 +320,7 @@ void GpuExecutable::run_captured(OnDevice& d, const Addresses& at) {
     if (d.graphs.size() == kGraphsKept) {
       if (d.graphs.back().graph) {
         check(cu.cuStreamSynchronize(stream), "cuStreamSynchronize", name_);
-        cu.cuGraphExecDestroy(d.graphs.back().graph);
+        forget(d.graphs.back());
       }
       d.graphs.pop_back();
     }
@@ -322,31 +341,39 @@ void GpuExecutable::run_captured(OnDevice& d, const Addresses& at) {
 bool GpuExecutable::capture(OnDevice& d, const Addresses& at, CapturedGraph& g) {
   const Driver& cu = driver();
   const Stream stream = d.device->stream();
+  if (has_conditions_) d.device->condition_kernels();  // modules are not loaded while a stream is captured
   check(cu.cuStreamBeginCapture_v2(stream, kCaptureThreadLocal), "cuStreamBeginCapture", name_);
   Graph graph = nullptr;
   std::exception_ptr problem;
+  d.capturing = true;
   try {
     run_steps(d, program_, at);
   } catch (...) {
     problem = std::current_exception();
   }
-  const Result ended = cu.cuStreamEndCapture(stream, &graph);
-  if (ended >= kCaptureUnsupported && ended <= kCaptureLast) {
+  d.capturing = false;
+  const auto give_up = [&](const char* call, Result r) {
     const char* why = nullptr;
-    cu.cuGetErrorName(ended, &why);
-    fmt::print(stderr, "weft: warning: {}: {} is not replayed as a CUDA graph: cuStreamEndCapture gives {}\n", d.device->label(), name_,
+    cu.cuGetErrorName(r, &why);
+    fmt::print(stderr, "weft: warning: {}: {} is not replayed as a CUDA graph: {} gives {}\n", d.device->label(), name_, call,
                why ? why : "an unknown code");
     capturable_ = false;
     return false;
-  }
+  };
+  const Result ended = cu.cuStreamEndCapture(stream, &graph);
+  if (ended >= kCaptureUnsupported && ended <= kCaptureLast) return give_up("cuStreamEndCapture", ended);
   if (problem) {
     if (graph) cu.cuGraphDestroy(graph);
     std::rethrow_exception(problem);
   }
   check(ended, "cuStreamEndCapture", name_);
   const Result r = cu.cuGraphInstantiateWithFlags(&g.graph, graph, 0);
-  cu.cuGraphDestroy(graph);
+  if (r == kSuccess && has_conditions_)
+    g.source = graph;
+  else
+    cu.cuGraphDestroy(graph);
   if (r != kSuccess) g.graph = nullptr;
+  if (r == kNotSupported && has_conditions_) return give_up("cuGraphInstantiate", r);
   check(r, "cuGraphInstantiateWithFlags", name_);
   return true;
 }

@@ -33,6 +33,7 @@ class LoadedCode {
 struct CapturedGraph {
   std::vector<DevicePointer> addresses;
   GraphExec graph = nullptr;  ///< null: seen once, not captured yet
+  Graph source = nullptr;     ///< kept where it holds conditions
 };
 
 class GpuExecutable final : public Executable {
@@ -53,7 +54,8 @@ class GpuExecutable final : public Executable {
     std::map<std::pair<const KernelProgram*, BufferId>, DevicePointer> fixed;  ///< constants and literals
     std::vector<std::unique_ptr<GpuProduct>> products;
     DevicePointer arena = 0, workspace = 0;
-    std::vector<CapturedGraph> graphs;                         ///< the most recently used first
+    std::vector<CapturedGraph> graphs;  ///< the most recently used first
+    bool capturing = false;
     std::vector<std::pair<DevicePointer, std::size_t>> owned;  ///< memory
     ~OnDevice();
   };
@@ -68,6 +70,7 @@ class GpuExecutable final : public Executable {
   void control(OnDevice& d, const KernelProgram& p, const Step& s, const Addresses& at);
   void scan(OnDevice& d, const ControlStep& c, const Addresses& operands, const Addresses& results, DevicePointer scratch);
   void while_loop(OnDevice& d, const ControlStep& c, const Addresses& operands, const Addresses& results, DevicePointer scratch);
+  void while_loop_in_graph(OnDevice& d, const ControlStep& c, const Addresses& operands, const Addresses& results, DevicePointer scratch);
   void branch(OnDevice& d, const ControlStep& c, const Addresses& operands, const Addresses& results, DevicePointer scratch);
   void program(OnDevice& d, const KernelProgram& p, const Addresses& inputs, const Addresses& outputs, DevicePointer arena);
   void copy(OnDevice& d, DevicePointer to, DevicePointer from, std::int64_t bytes);
@@ -78,6 +81,7 @@ class GpuExecutable final : public Executable {
   KernelProgram program_;
   GpuCode code_;
   std::atomic<bool> capturable_{false};
+  const bool has_conditions_;
   std::mutex mutex_;
   std::map<int, std::unique_ptr<OnDevice>> on_;
 };

@@ -123,6 +123,15 @@ std::optional<Jaxpr> expand_for_gpu(const Eqn& e, std::span<const Aval> in) {
     const auto& p = params_as<TopKLargest::Params>(*e.params);
     return p.k == 0 ? std::optional<Jaxpr>() : traced([&](std::span<const Array> xs) { return top_k_by_rounds(p, xs[0]); });
   }
+  if (e.op == &primitive_of<Scatter>) {
+    const auto& p = params_as<Scatter::Params>(*e.params);
+    if (!has_scatter_of_last_updates(p, in)) return {};
+    return traced([&](std::span<const Array> xs) -> std::vector<Array> { return {scatter_of_last_updates(p, xs[0], xs[1], xs[2])}; });
+  }
+  if (e.op == &primitive_of<ScatterSub> && !in[0].dtype.is_bool())
+    return traced([&](std::span<const Array> xs) -> std::vector<Array> {
+      return {bind_one<ScatterAdd>(params_as<ScatterParams>(*e.params), {xs[0], xs[1], -xs[2]}, {})};
+    });
   if (e.op->name == "fft") {
     const auto& p = params_as<FftParams>(*e.params);
     if (!has_fft_by_products(p)) return {};

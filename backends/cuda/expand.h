@@ -6,12 +6,13 @@
 #include "core/jaxpr.h"
 #include "core/ops/conv.h"
 #include "core/ops/fft.h"
+#include "core/ops/scatter.h"
 #include "core/ops/sort.h"
 
 namespace weft::detail {
 
-/// The program of an equation: convolutions, sorting, the largest elements, Fourier transforms. Nothing for others, for empty arrays, and
-/// for transforms of lengths with large prime factors. Its constants are tables.
+/// The program of an equation: convolutions, sorting, the largest elements, Fourier transforms, scatters. Nothing for others, for empty
+/// arrays, and for transforms of lengths with large prime factors. Its constants are tables.
 std::optional<Jaxpr> expand_for_gpu(const Eqn& e, std::span<const Aval> in);
 
 // The families.
@@ -22,6 +23,10 @@ Array convolution_by_product(const ConvParams& p, const Array& lhs, const Array&
 /// that are no power of two). The order is total, positions decide among equal keys, so that it is stable.
 std::vector<Array> sort_by_rounds(const Sort::Params& p, std::span<const Array> operands);
 std::vector<Array> top_k_by_rounds(const TopKLargest::Params& p, const Array& x);
+/// Of updates to one place only the last one is made, so that they can be made in any order. Not for windows that may meet in part, nor for
+/// so few updates that it does not pay.
+bool has_scatter_of_last_updates(const Scatter::Params& p, std::span<const Aval> in);
+Array scatter_of_last_updates(const Scatter::Params& p, const Array& operand, const Array& indices, const Array& updates);
 /// Whether the lengths have small prime factors only.
 bool has_fft_by_products(const FftParams& p);
 /// The mixed-radix algorithm, each step a product with a small matrix of roots of one (Cooley and Tukey 1965).

@@ -248,7 +248,7 @@ GpuTarget default_gpu_target() {
 
 TargetTraits gpu_traits() {
   TargetTraits t;
-  t.external_products = t.all_products = t.gelu_epilogues = true;
+  t.external_products = t.all_products = t.gelu_epilogues = t.unordered_scatters = true;
   const char* relu = std::getenv("WEFT_CUDA_RELU_EPILOGUE");
   t.relu_epilogues = relu && *relu && *relu != '0';
   t.expansion = &expand_for_gpu;

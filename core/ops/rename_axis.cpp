@@ -83,15 +83,24 @@ void rename_own_axis(ShardMapParams& p, const std::string& from, const std::stri
     }
 }
 
-Jaxpr without_shadowing(const Jaxpr& j, const std::vector<std::string>& around);
-ShardMapParams without_shadowing(ShardMapParams p, std::vector<std::string> around) {
-  const auto taken = [&](const std::string& name) { return std::count(around.begin(), around.end(), name) > 0; };
-  if (const std::string own = p.mesh.names[0]; p.mesh.names.size() == 1 && p.mesh.device_ids.empty() && taken(own)) {
+/// Names of axes of the maps around: all of their meshes', and those that they have.
+struct Around {
+  std::vector<std::string> names, manual;
+};
+Jaxpr without_shadowing(const Jaxpr& j, const Around& around);
+ShardMapParams without_shadowing(ShardMapParams p, Around around) {
+  const auto taken = [&](const std::string& name) { return std::count(around.names.begin(), around.names.end(), name) > 0; };
+  // On the same devices it may be an axis that is left to this map, but none that a map around has already.
+  const auto is_new = [&](const std::string& name) {
+    return p.mesh.device_ids.empty() || std::count(around.manual.begin(), around.manual.end(), name) > 0;
+  };
+  if (const std::string own = p.mesh.names[0]; p.mesh.names.size() == 1 && taken(own) && is_new(own)) {
     int k = 2;
     while (taken(fmt::format("{}_{}", own, k))) ++k;
     rename_own_axis(p, own, fmt::format("{}_{}", own, k));
   }
-  around.insert(around.end(), p.mesh.names.begin(), p.mesh.names.end());
+  around.names.insert(around.names.end(), p.mesh.names.begin(), p.mesh.names.end());
+  for (const std::string& name : p.manual_axes()) around.manual.push_back(name);
   p.jaxpr = without_shadowing(p.jaxpr, around);
   return p;
 }
@@ -108,15 +117,13 @@ bool has_maps(const Jaxpr& j) {
   });
 }
 
-Jaxpr without_shadowing(const Jaxpr& j, const std::vector<std::string>& around) {
+Jaxpr without_shadowing(const Jaxpr& j, const Around& around) {
   if (!has_maps(j)) return j;
   return with_params(j, [&](const Eqn& e) {
     if (is_shard_map(*e.op)) return make_params(without_shadowing(params_as<ShardMapParams>(*e.params), around));
     if (!holds_programs(e)) return e.params;
-    const auto inside = [](const Jaxpr& body, void* c) {
-      return without_shadowing(body, *static_cast<const std::vector<std::string>*>(c));
-    };
-    return e.op->params_map_jaxprs(*e.params, inside, const_cast<std::vector<std::string>*>(&around));
+    const auto inside = [](const Jaxpr& body, void* c) { return without_shadowing(body, *static_cast<const Around*>(c)); };
+    return e.op->params_map_jaxprs(*e.params, inside, const_cast<Around*>(&around));
   });
 }
 
@@ -139,6 +146,6 @@ Jaxpr rename_axis(const Jaxpr& j, const std::string& from, const std::string& to
   });
 }
 
-ShardMapParams without_shadowing(const ShardMapParams& p) { return without_shadowing(p, std::vector<std::string>{}); }
+ShardMapParams without_shadowing(const ShardMapParams& p) { return without_shadowing(p, Around{}); }
 
 }  // namespace weft::detail

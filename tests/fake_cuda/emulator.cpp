@@ -144,6 +144,9 @@ unsigned turn(unsigned i, unsigned n, unsigned round) {
   return static_cast<unsigned>((i * step + 7u * round) % n);
 }
 
+void (*set_condition)(std::uint64_t, std::uint32_t) = nullptr;
+void emulated_set_condition(std::uint64_t condition, std::uint32_t value) { set_condition(condition, value); }
+
 // FAKE_CUDA_CHECK=1: each access of a kernel must be aligned as the code says, and lie in memory that there is.
 bool checks() {
   static const bool on = std::getenv("FAKE_CUDA_CHECK") != nullptr;
@@ -257,6 +260,7 @@ class Loaded final : public Emulated {
     define("weft_emulated_sync_block", &emulated_sync_block);
     define("weft_emulated_sync_warp", &emulated_sync_warp);
     define("weft_emulated_exchange", &emulated_exchange);
+    define("weft_emulated_set_condition", &emulated_set_condition);
     define("weft_emulated_access", &emulated_access);
     define("weft_library_math", &weft_library_math);
     check(jit_->getMainJITDylib().define(llvm::orc::absoluteSymbols(std::move(own))));
@@ -347,6 +351,7 @@ void run(void* kernel, unsigned blocks, unsigned threads, void** parameters) {
   if (!bad_access().empty()) throw std::runtime_error(bad_access());
 }
 
+void set_conditions_by(void (*set)(std::uint64_t, std::uint32_t)) { set_condition = set; }
 void check_memory_by(bool (*there)(std::uintptr_t, std::size_t)) { is_memory = there; }
 
 }  // namespace fake_cuda

@@ -22,4 +22,7 @@ void run(void* kernel, unsigned blocks, unsigned threads, void** parameters);
 /// What says whether so many bytes at an address are memory of a device.
 void check_memory_by(bool (*there)(std::uintptr_t, std::size_t));
 
+/// What kernels call that set a graph's condition.
+void set_conditions_by(void (*set)(std::uint64_t, std::uint32_t));
+
 }  // namespace fake_cuda

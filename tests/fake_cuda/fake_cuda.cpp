@@ -44,12 +44,17 @@ struct Work {
 };
 struct FakeGraph {
   std::vector<Work> work;
+  std::vector<std::shared_ptr<FakeGraph>> bodies{};  // of conditional nodes
+  bool inner = false;                                // a body
 };
+/// The node that was added last; so many there are.
+Node node_of(const FakeGraph& g) { return reinterpret_cast<Node>(g.work.size()); }
 struct FakeStream {
   Context context = nullptr;
   std::vector<std::function<void()>> transfers{};  // not made yet
   std::deque<Work> work{};                         // behind what waits for other streams
   FakeGraph* capturing = nullptr;
+  Node behind = nullptr;  // what is captured next comes after this
   std::thread::id capturer{};
   bool invalid_capture = false;
 };
@@ -70,6 +75,8 @@ struct State {
   // Memory that was given back, by its device and its size: the last comes first, so that steps repeat themselves.
   std::map<std::pair<int, std::size_t>, std::vector<void*>> pool;
   std::size_t pooled = 0;
+  std::map<Condition, unsigned> conditions;
+  std::map<Condition, Context> condition_contexts;
   std::set<void*> pinned, modules, events, streams, graphs, execs, links;
   int contexts = 0;
   bool skips_kernels = false;
@@ -151,9 +158,20 @@ bool captures(Stream s) { return is_stream(s) && of(s).capturing; }
 /// Nor by any thread, with the stream that is captured.
 Result not_captured(Stream s) { return captures(s) ? (of(s).invalid_capture = true, kCaptureUnsupported) : kSuccess; }
 
+/// What is captured must come after all that is there: else a device could do both at once.
+Result add_node(Stream s, Work w) {
+  FakeStream& stream = of(s);
+  if (stream.behind != node_of(*stream.capturing)) {
+    std::fprintf(stderr, "fake driver: a node of a graph that nothing waits for\n");
+    return stream.invalid_capture = true, kInvalid;
+  }
+  stream.capturing->work.push_back(std::move(w));
+  return stream.behind = node_of(*stream.capturing), kSuccess;
+}
+
 /// Does it now, or when the graph that is being captured runs, or when the stream goes on.
 Result now_or_later(Stream s, std::function<Result()> f) {
-  if (captures(s)) return of(s).capturing->work.push_back({std::move(f), nullptr}), kSuccess;
+  if (captures(s)) return add_node(s, {std::move(f), nullptr});
   flush();
   if (is_blocked(s)) return of(s).work.push_back({std::move(f), nullptr}), kSuccess;
   return f();
@@ -239,7 +257,7 @@ int fake_cuda_join(const Stream* streams, int n, std::function<int()>* work) {
   flush();
   for (int i = 0; i < n; ++i) {
     if (captured > 0)
-      of(streams[i]).capturing->work.push_back({nullptr, together});
+      add_node(streams[i], {nullptr, together});
     else
       of(streams[i]).work.push_back({nullptr, together});
   }
@@ -288,7 +306,7 @@ int fake_cuda_live(const char* kind) {
 const char* fake_cuda_name(int k) {
   static const char* const names[] = {
 #define NAME(name, parameters) #name,
-      WEFT_CUDA_DRIVER(NAME)
+      WEFT_CUDA_DRIVER(NAME) WEFT_CUDA_CONDITIONS(NAME)
 #undef NAME
           nullptr};
   return names[k];
@@ -296,6 +314,10 @@ const char* fake_cuda_name(int k) {
 
 Result cuInit(unsigned) {
   ENTER(cuInit)
+  fake_cuda::set_conditions_by([](std::uint64_t c, std::uint32_t value) {
+    if (!state().conditions.count(c)) std::abort();  // a device would fail then
+    state().conditions[c] = value;
+  });
   fake_cuda::check_memory_by([](std::uintptr_t p, std::size_t bytes) { return is_memory(p, bytes); });
   return kSuccess;
 }
@@ -624,7 +646,7 @@ Result cuStreamBeginCapture_v2(Stream s, int) {
   if (captures(s)) return kInvalid;
   flush();
   FakeStream& stream = of(s);
-  stream.capturing = new FakeGraph, stream.capturer = std::this_thread::get_id(), stream.invalid_capture = false;
+  stream.capturing = new FakeGraph, stream.behind = nullptr, stream.capturer = std::this_thread::get_id(), stream.invalid_capture = false;
   return kSuccess;
 }
 Result cuStreamEndCapture(Stream s, Graph* g) {
@@ -633,6 +655,11 @@ Result cuStreamEndCapture(Stream s, Graph* g) {
   FakeStream& stream = of(s);
   if (stream.capturer != std::this_thread::get_id()) return kWrongThread;
   *g = nullptr;
+  if (stream.capturing->inner) {
+    if (injected == kSuccess) *g = reinterpret_cast<Graph>(stream.capturing);
+    stream.capturing = nullptr;
+    return stream.invalid_capture ? kCaptureInvalidated : injected;
+  }
   std::unique_ptr<FakeGraph> captured(std::exchange(stream.capturing, nullptr));
   if (stream.invalid_capture) return kCaptureInvalidated;
   if (injected == kSuccess) *g = reinterpret_cast<Graph>(captured.release()), state().graphs.insert(*g);
@@ -651,6 +678,59 @@ Result cuGraphLaunch(GraphExec e, Stream s) {
   if (!state().execs.count(e)) return kIllegal;
   for (const Work& w : reinterpret_cast<FakeGraph*>(e)->work) of(s).work.push_back(w);
   return progress();
+}
+Result cuStreamGetCaptureInfo_v3(Stream s, int* status, std::uint64_t* id, Graph* g, const Node** behind, const void** edges, std::size_t* n) {
+  ENTER(cuStreamGetCaptureInfo_v3)
+  *status = !captures(s) ? 0 : of(s).invalid_capture ? 2 : kCaptureGoesOn, *id = 1;
+  if (*status != kCaptureGoesOn) return kSuccess;
+  *g = reinterpret_cast<Graph>(of(s).capturing), *behind = &of(s).behind, *edges = nullptr, *n = of(s).behind ? 1 : 0;
+  return kSuccess;
+}
+Result cuStreamUpdateCaptureDependencies_v2(Stream s, Node* nodes, const void*, std::size_t n, unsigned flags) {
+  ENTER(cuStreamUpdateCaptureDependencies_v2)
+  if (!captures(s) || n != 1 || flags != kSetDependencies) return kInvalid;
+  return of(s).behind = nodes[0], kSuccess;
+}
+Result cuStreamBeginCaptureToGraph(Stream s, Graph g, const Node*, const void*, std::size_t n, int) {
+  ENTER(cuStreamBeginCaptureToGraph)
+  NEEDS(may_use(s))
+  auto* graph = reinterpret_cast<FakeGraph*>(g);
+  if (captures(s) || !graph->inner || n != 0) return kInvalid;
+  FakeStream& stream = of(s);
+  stream.capturing = graph, stream.behind = nullptr, stream.capturer = std::this_thread::get_id(), stream.invalid_capture = false;
+  return kSuccess;
+}
+Result cuGraphConditionalHandleCreate(Condition* c, Graph, Context context, unsigned value, unsigned flags) {
+  ENTER(cuGraphConditionalHandleCreate)
+  if (flags > 1 || context != current) return kInvalid;
+  *c = state().conditions.size() + 1;
+  state().conditions[*c] = value, state().condition_contexts[*c] = context;
+  return kSuccess;
+}
+Result cuGraphAddNode_v2(Node* made, Graph g, const Node* behind, const void* edges, std::size_t n, ConditionalNode* node) {
+  ENTER(cuGraphAddNode_v2)
+  State& s = state();
+  auto& graph = *reinterpret_cast<FakeGraph*>(g);
+  const bool zero = std::all_of(std::begin(node->rest), std::end(node->rest), [](long long v) { return v == 0; }) && node->reserved_too == 0;
+  if (node->type != kNodeConditional || node->size != 1 || !zero || edges || n > 1 || (n == 1 ? behind[0] : nullptr) != node_of(graph)) return kInvalid;
+  const Condition c = node->condition;
+  if (!s.conditions.count(c) || s.condition_contexts[c] != node->context || node->context != current) return kInvalid;
+  const auto body = std::make_shared<FakeGraph>();
+  body->inner = true;
+  graph.bodies.push_back(body);
+  static thread_local Graph given[1];
+  given[0] = reinterpret_cast<Graph>(body.get()), node->bodies = given;
+  const bool loop = node->kind == kConditionWhile;
+  graph.work.push_back({[body, c, loop] {
+    const auto& value = state().conditions[c];
+    while (value != 0) {
+      for (const Work& w : body->work)
+        if (const Result r = w.run(); r != kSuccess) return r;
+      if (!loop) break;
+    }
+    return kSuccess;
+  }, nullptr});
+  return *made = node_of(graph), kSuccess;
 }
 Result cuGraphExecDestroy(GraphExec e) {
   ENTER_TO_DESTROY(cuGraphExecDestroy)

@@ -47,6 +47,21 @@ TEST_CASE("gpu headers: the driver's functions, structures and constants") {
 #ifdef WEFT_HAS_CUDA_HEADERS
 #define CHECK_FUNCTION(name, parameters) static_assert(Alike<std::remove_reference_t<decltype(::name)>, int parameters>::value, #name);
   WEFT_CUDA_DRIVER(CHECK_FUNCTION)
+#if CUDA_VERSION >= 13000
+  WEFT_CUDA_CONDITIONS(CHECK_FUNCTION)
+  static_assert(sizeof(ConditionalNode) == sizeof(CUgraphNodeParams) &&
+                offsetof(ConditionalNode, type) == offsetof(CUgraphNodeParams, type) &&
+                offsetof(ConditionalNode, condition) == offsetof(CUgraphNodeParams, conditional.handle) &&
+                offsetof(ConditionalNode, kind) == offsetof(CUgraphNodeParams, conditional.type) &&
+                offsetof(ConditionalNode, size) == offsetof(CUgraphNodeParams, conditional.size) &&
+                offsetof(ConditionalNode, bodies) == offsetof(CUgraphNodeParams, conditional.phGraph_out) &&
+                offsetof(ConditionalNode, context) == offsetof(CUgraphNodeParams, conditional.ctx) &&
+                offsetof(ConditionalNode, reserved_too) == offsetof(CUgraphNodeParams, reserved2));
+  static_assert(sizeof(Condition) == sizeof(CUgraphConditionalHandle) && kNodeConditional == CU_GRAPH_NODE_TYPE_CONDITIONAL &&
+                kConditionIf == CU_GRAPH_COND_TYPE_IF && kConditionWhile == CU_GRAPH_COND_TYPE_WHILE &&
+                kCaptureGoesOn == CU_STREAM_CAPTURE_STATUS_ACTIVE && kSetDependencies == CU_STREAM_SET_CAPTURE_DEPENDENCIES &&
+                kNotSupported == CUDA_ERROR_NOT_SUPPORTED);
+#endif
 #undef CHECK_FUNCTION
   static_assert(sizeof(Copy2D) == sizeof(CUDA_MEMCPY2D) && offsetof(Copy2D, source) == offsetof(CUDA_MEMCPY2D, srcDevice) &&
                 offsetof(Copy2D, source_pitch) == offsetof(CUDA_MEMCPY2D, srcPitch) &&

@@ -86,6 +86,7 @@ TEST_CASE("gpu runtime: donated memory is used again") {
 }
 
 TEST_CASE("gpu runtime: a step that repeats itself is replayed as a graph") {
+  const int graphs = live("graph");
   // Several kernels: rows are folded again and again.
   const auto f = jit(
       [](Array x) {
@@ -105,7 +106,7 @@ TEST_CASE("gpu runtime: a step that repeats itself is replayed as a graph") {
   CHECK(fake_driver().calls("cuGraphLaunch") >= 2);
   const Array got = device_get(x), scale = max(abs(y));
   CHECK(max(abs(got - y) / scale).item<float>() < 1e-4);
-  CHECK(live("graph") == 0);
+  CHECK(live("graph") == graphs);
 }
 
 TEST_CASE("gpu runtime: out of memory leaves everything usable") {
