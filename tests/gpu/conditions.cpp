@@ -136,7 +136,7 @@ TEST_CASE("gpu conditions: every call that fails is an error that names it, and 
         INFO(call << " number " << n << ": " << message);
         if (fake_driver().calls(call) >= n) {
           const std::string name = call;
-          CHECK(has(message, name.substr(0, name.find("_v"))));
+          CHECK(has(message, {name.substr(0, name.find("_v"))}));
           CHECK(has(message, "CUDA_ERROR_LAUNCH_FAILED (719)"));
           ++failures;
         }
