@@ -39,8 +39,10 @@ Expr acosh(Expr x) {
 }
 
 Expr atanh(Expr x) {
-  const Expr a = abs(x);
-  const Expr y = log1p(a * 2. / (1. - a)) * .5;
+  // 2a / (1 - a), for small numbers as 2a and the smaller part that is added to it (fdlibm's atanh does the same).
+  const Expr a = abs(x), twice = a * 2., small = a < .5;
+  const Expr part = select(small, twice * a, twice) / (1. - a);
+  const Expr y = log1p(select(small, twice + part, part)) * .5;
   return copysign(select(a == 1., x.constant(kInf), select(a > 1., x.constant(kNan), y)), x);
 }
 
