@@ -59,12 +59,13 @@ constexpr const char* kPtx = R"(
 }
 )";
 
-// Parameters come as addresses of each.
+// Parameters come as addresses of each; read as pointers they are told from memory, whose accesses the emulator checks.
 constexpr const char* kEmulated = R"(
 declare void @weft_emulated_set_condition(i64, i32)
 define void @weft_go_on(ptr %parameters) {
   %a0 = load ptr, ptr %parameters
-  %condition = load i64, ptr %a0
+  %condition_bits = load ptr, ptr %a0
+  %condition = ptrtoint ptr %condition_bits to i64
   %p1 = getelementptr ptr, ptr %parameters, i64 1
   %a1 = load ptr, ptr %p1
   %place = load ptr, ptr %a1
@@ -78,16 +79,19 @@ declare i32 @llvm.smax.i32(i32, i32)
 declare i32 @llvm.smin.i32(i32, i32)
 define void @weft_chosen(ptr %parameters) {
   %a0 = load ptr, ptr %parameters
-  %condition = load i64, ptr %a0
+  %condition_bits = load ptr, ptr %a0
+  %condition = ptrtoint ptr %condition_bits to i64
   %p1 = getelementptr ptr, ptr %parameters, i64 1
   %a1 = load ptr, ptr %p1
   %place = load ptr, ptr %a1
   %p2 = getelementptr ptr, ptr %parameters, i64 2
   %a2 = load ptr, ptr %p2
-  %number = load i64, ptr %a2
+  %number_bits = load ptr, ptr %a2
+  %number = ptrtoint ptr %number_bits to i64
   %p3 = getelementptr ptr, ptr %parameters, i64 3
   %a3 = load ptr, ptr %p3
-  %last = load i64, ptr %a3
+  %last_bits = load ptr, ptr %a3
+  %last = ptrtoint ptr %last_bits to i64
   %index = load i32, ptr %place
   %top = trunc i64 %last to i32
   %not_below = call i32 @llvm.smax.i32(i32 %index, i32 0)
