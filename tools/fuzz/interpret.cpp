@@ -131,6 +131,9 @@ Array nearly_equal(const Array& x, const Array& y) {
   return where(abs(x - y) <= abs(x) * (4 * kUlps * epsilon), x, y);
 }
 
+/// NaN of the other sign, which no operation that makes one promises and a total order tells apart.
+Array other_nans(const Array& x, Random& random) { return x.dtype().is_floating() && random.chance(0.5) ? where(isnan(x), -x, x) : x; }
+
 /// A sum whose terms, without their signs, are too much for its type: in another order it is infinite half way.
 Array too_large(const Array& x, const Array& result, const Eqn& e, Random& random) {
   if (!x.dtype().is_floating()) return result;
@@ -186,6 +189,8 @@ struct Disturb final : Hook {
       for (Array& x : operands) x = disturb(x, random);
     if (e.op->name == "reduce_sum" || is_product(*e.op)) operands_before = operands;
     if (compares(*e.op) && random.chance(0.5)) operands[1] = nearly_equal(operands[0], operands[1]);
+    if (e.op->name == "lt_to" || e.op->name == "le_to")
+      for (Array& x : operands) x = other_nans(x, random);
   }
   void after(const Eqn& e, std::vector<Array>& results) override {
     if (exact && std::all_of(results.begin(), results.end(), small_integers)) return;
