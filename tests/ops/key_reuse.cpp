@@ -174,6 +174,13 @@ TEST_CASE("one branch uses a key, a loop's body uses it in every step") {
                    Carry{fresh(), 0.f});
       },
       {"while_loop", "hands it on unchanged"}));
+  // One key of the two of each step: the others are still to be used, but all of them not.
+  const auto firsts = [](Array rows) { return scan([](Array c, Array row) { return std::pair{c, draw(row(0))}; }, 0.f, rows).second; };
+  const auto second = [](Array rows) { return draw(rows(1)(1)); };
+  CHECK_NOTHROW(jit([&](Array rows) { return std::pair{firsts(rows), second(rows)}; })(random::split(fresh(), {3, 2})));
+  const auto both = [](Array rows) { return scan([](Array c, Array row) { return std::pair{c, vmap(draw)(row)}; }, 0.f, rows).second; };
+  CHECK(refuses<Error>([&] { jit([&](Array rows) { return std::pair{both(rows), second(rows)}; })(random::split(fresh(), {3, 2})); },
+                       {"normal", "by scan at"}));
   // The carry changes its type, so that the body is traced twice.
   CHECK_NOTHROW(scan([q = fresh()](Array c, Array x) { return std::pair{c * x, random::normal(random::fold_in(q, 3))}; }, 1, ones(3)));
 }
