@@ -4,6 +4,8 @@
 #include <cstdlib>
 #include <numeric>
 
+#include "core/environment.h"
+
 namespace weft::detail {
 namespace {
 
@@ -48,10 +50,7 @@ class GpuScheduler {
   }
 
   /// WEFT_CUDA_DETERMINISTIC: sums and products do not depend on the order in which threads come.
-  static bool deterministic() {
-    const char* v = std::getenv("WEFT_CUDA_DETERMINISTIC");
-    return v && *v && *v != '0';
-  }
+  static bool deterministic() { return is_switched_on("WEFT_CUDA_DETERMINISTIC"); }
   bool rounds(const Nest& t) const {
     return std::any_of(t.stores.begin(), t.stores.end(), [&](const Store& s) {
       ScalarOp op = ScalarOp::add;

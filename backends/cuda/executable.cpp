@@ -3,7 +3,6 @@
 #include <fmt/core.h>
 
 #include <algorithm>
-#include <cstdlib>
 #include <cstring>
 #include <exception>
 
@@ -15,6 +14,7 @@
 #include "backends/cuda/expand.h"
 #include "backends/cuda/nvtx.h"
 #include "backends/cuda/supply.h"
+#include "core/environment.h"
 #include "core/error.h"
 #include "runtime/accelerator.h"
 #include "runtime/blocks.h"
@@ -98,10 +98,7 @@ SourceLoc line_of(const KernelProgram& p, const Step& s) {
 }
 
 bool synchronous() {
-  static const bool on = [] {
-    const char* v = std::getenv("WEFT_CUDA_SYNC");
-    return v && *v && *v != '0';
-  }();
+  static const bool on = is_switched_on("WEFT_CUDA_SYNC");
   return on;
 }
 

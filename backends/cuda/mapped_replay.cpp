@@ -17,6 +17,7 @@
 #include "backends/cuda/collectives.h"
 #include "backends/cuda/nvtx.h"
 #include "backends/cuda/supply.h"
+#include "core/environment.h"
 #include "core/error.h"
 #include "runtime/accelerator.h"
 #include "runtime/blocks.h"
@@ -27,11 +28,6 @@ namespace {
 
 constexpr std::size_t kGraphsKept = 4;
 constexpr const char* kWhat = "a mapped program";
-
-bool synchronous() {
-  const char* v = std::getenv("WEFT_CUDA_SYNC");
-  return v && *v && *v != '0';
-}
 
 /// A thread that launches a device's graphs. A launch may wait until the devices before it have come to a collective, which these do only
 /// when all are launched: NCCL's documentation warns of one thread that launches for several devices.
@@ -334,7 +330,7 @@ class Replay final : public MappedReplay {
 
   const std::vector<int> ids_;
   std::vector<GpuDevice*> devices_, in_order_;
-  std::atomic<bool> possible_{!synchronous()};
+  std::atomic<bool> possible_{!is_switched_on("WEFT_CUDA_SYNC")};
   std::mutex mutex_;
   bool noted_ = false;
   std::vector<Supply::Pieces> pieces_;  ///< of each device

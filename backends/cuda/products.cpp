@@ -9,6 +9,7 @@
 #include <mutex>
 
 #include "backends/cuda/cublaslt.h"
+#include "core/environment.h"
 #include "core/error.h"
 
 namespace weft::detail::cuda {
@@ -75,10 +76,7 @@ void check_product(int status, const char* call, const std::string& what, Source
   if (status != 0) throw DeviceError(fmt::format("{}: {} gives {} ({})", what, call, status_name(status), status), loc);
 }
 
-bool allows_tf32() {
-  const char* v = std::getenv("WEFT_CUDA_TF32");
-  return v && *v && *v != '0';
-}
+bool allows_tf32() { return is_switched_on("WEFT_CUDA_TF32"); }
 
 /// What a device keeps for all products.
 struct Shared {

@@ -23,6 +23,7 @@
 
 #include "backends/cpu/code_cache.h"
 #include "backends/cuda/expand.h"
+#include "core/environment.h"
 #include "core/error.h"
 
 extern "C" {
@@ -249,8 +250,7 @@ GpuTarget default_gpu_target() {
 TargetTraits gpu_traits() {
   TargetTraits t;
   t.external_products = t.all_products = t.gelu_epilogues = t.unordered_scatters = true;
-  const char* relu = std::getenv("WEFT_CUDA_RELU_EPILOGUE");
-  t.relu_epilogues = relu && *relu && *relu != '0';
+  t.relu_epilogues = is_switched_on("WEFT_CUDA_RELU_EPILOGUE");
   t.expansion = &expand_for_gpu;
   return t;
 }
