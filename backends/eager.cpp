@@ -78,7 +78,8 @@ Array local_operand(const Array& x, const MeshAxes& mesh, const PartitionSpec& s
   const auto k = static_cast<std::size_t>(position);
   if (c && !c->buffer && x.ndim() > 0) {
     const Sharding s = sharding_of(*c);
-    if (same_division(s.named().mesh().axes(), s.named().spec(), mesh, spec, x.shape())) return wrap_buffer(x.aval().with_shape(block), c->shards[k]);
+    if (same_division(s.named().mesh().axes(), s.named().spec(), mesh, spec, x.shape()))
+      return wrap_buffer(x.aval().with_shape(block), c->shards[k]);
   }
   return wrap_buffer(x.aval().with_shape(block), box_of(x, start, block, mesh.device_ids[k]));
 }
@@ -115,8 +116,8 @@ bool is_compiled(const Primitive& op, const ParamsRef& params, std::span<const A
 }
 
 /// On operands that each lie in one place: small work by the reference function, large work as a program of one equation, compiled once.
-std::vector<Array> run_on(const Primitive& op, const ParamsRef& params, std::span<const Array> inputs, std::span<const Aval> out_avals, int device,
-                          SourceLoc loc) {
+std::vector<Array> run_on(const Primitive& op, const ParamsRef& params, std::span<const Array> inputs, std::span<const Aval> out_avals,
+                          int device, SourceLoc loc) {
   // On a GPU everything is compiled that can be, so that it stays there.
   const bool elsewhere = is_accelerator(device) && !config.debug_nans && op.reference && !op.has_effects;
   if (!elsewhere && !is_compiled(op, params, inputs, out_avals)) return interpret_eqn(op, params, inputs, out_avals, device, loc);
@@ -137,7 +138,8 @@ std::vector<Array> run_on(const Primitive& op, const ParamsRef& params, std::spa
 std::optional<std::vector<Array>> run_by_blocks(const Primitive& op, const ParamsRef& params, std::span<const Array> inputs,
                                                 std::span<const Aval> out_avals, SourceLoc loc) {
   if (op.kind != Kind::elementwise || out_avals.size() != 1) return {};
-  const auto lead = std::find_if(inputs.begin(), inputs.end(), [&](const Array& x) { return is_sharded(x) && x.shape() == out_avals[0].shape; });
+  const auto lead =
+      std::find_if(inputs.begin(), inputs.end(), [&](const Array& x) { return is_sharded(x) && x.shape() == out_avals[0].shape; });
   if (lead == inputs.end()) return {};
   const ConcreteArray& c = *as_concrete(*lead);
   const Sharding where = sharding_of(c);
@@ -173,13 +175,16 @@ std::optional<std::vector<Array>> slice_one_shard(const Primitive& op, const Par
       start[d] = p.start_indices[d] - begin[d];
     }
     if (inside && !c.shards[k]) throw_not_addressable(x);
-    if (inside) return std::vector<Array>{wrap_buffer(out, box_of(wrap_buffer(x.aval().with_shape(block), c.shards[k]), start, out.shape, mesh.device_ids[k]))};
+    if (inside)
+      return std::vector<Array>{
+          wrap_buffer(out, box_of(wrap_buffer(x.aval().with_shape(block), c.shards[k]), start, out.shape, mesh.device_ids[k]))};
   }
   return {};
 }
 
 /// Another shape of the same elements, where they are.
-std::optional<std::vector<Array>> reshaped_in_place(const Primitive& op, const ParamsRef& params, std::span<const Array> inputs, std::span<const Aval> out) {
+std::optional<std::vector<Array>> reshaped_in_place(const Primitive& op, const ParamsRef& params, std::span<const Array> inputs,
+                                                    std::span<const Aval> out) {
   if (inputs.size() != 1 || out.size() != 1) return {};
   const ConcreteArray* c = as_concrete(inputs[0]);
   if (!c || !c->buffer || !is_view(op, *params, c->aval, out[0])) return {};
@@ -187,14 +192,16 @@ std::optional<std::vector<Array>> reshaped_in_place(const Primitive& op, const P
   return std::vector<Array>{placed_as_operand(out[0], c->buffer, c->placement, c->aval.ndim())};
 }
 
-std::vector<Array> execute(const Primitive& op, const ParamsRef& params, std::span<const Array> inputs, std::span<const Aval> out_avals, SourceLoc loc) {
+std::vector<Array> execute(const Primitive& op, const ParamsRef& params, std::span<const Array> inputs, std::span<const Aval> out_avals,
+                           SourceLoc loc) {
   if (auto results = reshaped_in_place(op, params, inputs, out_avals)) return *results;
   const Target target = target_of(op, inputs, loc);
   if (!target.committed) return run_on(op, params, inputs, out_avals, default_device_id(), loc);
   const Sharding where = sharding_of(*target.committed);
   const std::vector<std::size_t> here = local_positions(where.named().mesh().axes().device_ids);
   if (here.empty())
-    throw DeviceError(fmt::format("{}: its operands lie on {}, of which none is this process's", op.name, target.committed->placement->describe()), loc);
+    throw DeviceError(
+        fmt::format("{}: its operands lie on {}, of which none is this process's", op.name, target.committed->placement->describe()), loc);
   const int device = where.named().mesh().axes().device_ids[here[0]];
   if (!target.sharded) {
     std::vector<Array> results = run_on(op, params, inputs, out_avals, device, loc);
@@ -208,7 +215,9 @@ std::vector<Array> execute(const Primitive& op, const ParamsRef& params, std::sp
   std::vector<Array> gathered;
   // What belongs to several processes is gathered by all of them: each computes the result.
   for (const Array& x : inputs)
-    gathered.push_back(is_sharded(x) ? has_remote_shards(*as_concrete(x)) ? allgather_array(x, false, loc) : wrap_buffer(x.aval(), whole_of(x, device)) : x);
+    gathered.push_back(is_sharded(x) ? has_remote_shards(*as_concrete(x)) ? allgather_array(x, false, loc)
+                                                                          : wrap_buffer(x.aval(), whole_of(x, device))
+                                     : x);
   std::vector<Array> results = run_on(op, params, gathered, out_avals, device, loc);
   const Sharding everywhere(NamedSharding(where.named().mesh(), PartitionSpec()));
   const Ref<const Placement> placement = make_placement(everywhere);
@@ -237,8 +246,8 @@ std::optional<std::vector<Array>> run_compiled(const std::string& name, const Ja
 
 }  // namespace
 
-std::vector<Array> execute_eagerly(const Primitive& op, const ParamsRef& params, std::span<const Array> inputs, std::span<const Aval> out_avals,
-                                   SourceLoc loc) {
+std::vector<Array> execute_eagerly(const Primitive& op, const ParamsRef& params, std::span<const Array> inputs,
+                                   std::span<const Aval> out_avals, SourceLoc loc) {
   if (op.kind == Kind::call) {
     const std::vector<ParamText> list = op.params_list(*params);
     const auto body = std::find_if(list.begin(), list.end(), [](const ParamText& p) { return p.jaxpr != nullptr; });

@@ -6,7 +6,7 @@ namespace weft::detail {
 
 /// Runs one primitive on concrete arrays and literals of any placement. Uncommitted operands follow committed ones; operands committed to
 /// different devices throw DeviceError.
-std::vector<Array> execute_eagerly(const Primitive& op, const ParamsRef& params, std::span<const Array> inputs, std::span<const Aval> out_avals,
-                                   SourceLoc loc);
+std::vector<Array> execute_eagerly(const Primitive& op, const ParamsRef& params, std::span<const Array> inputs,
+                                   std::span<const Aval> out_avals, SourceLoc loc);
 
 }  // namespace weft::detail

@@ -31,7 +31,8 @@ Array make_literal(const Number& value, DType dtype, bool weak) {
       convert_elements(parts, complex128, bits.data(), dtype, 1);
     }
   }
-  const bool same_kind = value.kind == Number::Kind::floating ? dtype.is_floating() : value.kind == Number::Kind::complex && dtype.is_complex();
+  const bool same_kind =
+      value.kind == Number::Kind::floating ? dtype.is_floating() : value.kind == Number::Kind::complex && dtype.is_complex();
   return Array(Ref<ArrayImpl>(new LiteralArray(Aval{{}, dtype, weak}, bits, weak && same_kind ? std::optional(value) : std::nullopt)));
 }
 
@@ -83,11 +84,13 @@ Array value_or_throw(const Array& x, const char* operation, SourceLoc loc) {
   Array value = concrete_or_empty(x);
   if (!value.is_empty_handle()) return value;
   const auto [maker, line] = t->trace->origin(t->var);
-  const std::string what = maker.empty() ? fmt::format("an input {}", to_string(aval)) : fmt::format("the result {} of {}", to_string(aval), maker);
-  throw ConcretizationError(fmt::format("{}: {} has no value yet: it is traced ({}). Use cond, where or while_loop instead of a C++ branch or loop on it, "
-                                        "declare the parameter as int, bool, ... if it is a constant, or compute it outside of the transform",
-                                        operation, what, t->trace->what()),
-                            loc ? loc : line);
+  const std::string what =
+      maker.empty() ? fmt::format("an input {}", to_string(aval)) : fmt::format("the result {} of {}", to_string(aval), maker);
+  throw ConcretizationError(
+      fmt::format("{}: {} has no value yet: it is traced ({}). Use cond, where or while_loop instead of a C++ branch or loop on it, "
+                  "declare the parameter as int, bool, ... if it is a constant, or compute it outside of the transform",
+                  operation, what, t->trace->what()),
+      loc ? loc : line);
 }
 
 // A host address of the elements, gathered into `storage` if they aren't in one place on the host.
@@ -104,14 +107,18 @@ const void* elements(const Array& x, std::vector<std::byte>& storage, SourceLoc 
 }  // namespace
 
 void throw_donated(const Array& x, const char* operation, SourceLoc loc) {
-  throw Error(fmt::format("{}: the array {} was donated to a jitted function (donate_argnums), which has taken its memory; keep a copy, or don't donate it",
-                          operation, to_string(x.aval())),
-              loc);
+  throw Error(
+      fmt::format(
+          "{}: the array {} was donated to a jitted function (donate_argnums), which has taken its memory; keep a copy, or don't donate it",
+          operation, to_string(x.aval())),
+      loc);
 }
 
 void read_elements(const Array& x, DType as, void* out, const char* operation, SourceLoc loc) {
   if (x.dtype().is_key() != as.is_key())
-    throw DTypeError(fmt::format("{}: {} holds keys, which are no numbers; random::key_data gives their uint32 parts", operation, to_string(x.aval())), loc);
+    throw DTypeError(
+        fmt::format("{}: {} holds keys, which are no numbers; random::key_data gives their uint32 parts", operation, to_string(x.aval())),
+        loc);
   const Array value = value_or_throw(x, operation, loc);
   std::vector<std::byte> storage;
   convert_elements(elements(value, storage, loc), value.dtype(), out, as, value.size());
@@ -120,7 +127,9 @@ void read_elements(const Array& x, DType as, void* out, const char* operation, S
 const void* host_elements(const Array& x, DType as, SourceLoc loc) {
   const Aval& aval = x.aval();
   if (aval.dtype != as)
-    throw DTypeError(fmt::format("data: asked for {} elements of {}; use data<T>() of just its dtype, or to_vector<T>(), which converts", as.name(), to_string(aval)), loc);
+    throw DTypeError(fmt::format("data: asked for {} elements of {}; use data<T>() of just its dtype, or to_vector<T>(), which converts",
+                                 as.name(), to_string(aval)),
+                     loc);
   const Array value = value_or_throw(x, "data", loc);
   if (!as_traced(x)) {
     if (const LiteralArray* literal = as_literal(value)) return literal->bits.data();
@@ -129,7 +138,9 @@ const void* host_elements(const Array& x, DType as, SourceLoc loc) {
       return c->buffer->data();
     }
   }
-  throw Error(fmt::format("data: the elements of {} don't lie in one piece of host memory; use to_vector<T>(), or device_get first", to_string(aval)), loc);
+  throw Error(fmt::format("data: the elements of {} don't lie in one piece of host memory; use to_vector<T>(), or device_get first",
+                          to_string(aval)),
+              loc);
 }
 
 }  // namespace detail
@@ -148,7 +159,8 @@ const Array& Array::block_until_ready() const {
 }
 
 Array::operator bool() const {
-  if (size() != 1) throw ShapeError(fmt::format("bool: {} has {} elements, which is no condition; use any or all", to_string(aval()), size()));
+  if (size() != 1)
+    throw ShapeError(fmt::format("bool: {} has {} elements, which is no condition; use any or all", to_string(aval()), size()));
   bool value = false;
   read_elements(*this, bool_, &value, "bool", effective_loc({}));
   return value;

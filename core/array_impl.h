@@ -17,9 +17,9 @@ using ScalarBits = std::array<std::byte, 16>;
 /// One device's memory. The runtime derives from it; the memory is given back when the last handle goes.
 class Buffer : public RefCounted {
  public:
-  virtual void* data() = 0;             ///< address in the device's memory; a host address for host devices
+  virtual void* data() = 0;  ///< address in the device's memory; a host address for host devices
   virtual std::size_t bytes() const = 0;
-  virtual int device_id() const = 0;    ///< index in devices()
+  virtual int device_id() const = 0;  ///< index in devices()
   virtual bool on_host() const = 0;
   /// Whether nobody but the one handle can see the memory, so that it may be written again.
   virtual bool exclusive() const { return unique(); }
@@ -33,7 +33,7 @@ class Placement : public RefCounted {
 
 struct LiteralArray final : ArrayImpl {
   LiteralArray(Aval a, ScalarBits b, std::optional<Number> n = {}) : ArrayImpl(Kind::literal, std::move(a)), bits(b), number(n) {}
-  alignas(16) const ScalarBits bits;  // read in place as the element that it holds
+  alignas(16) const ScalarBits bits;   // read in place as the element that it holds
   const std::optional<Number> number;  ///< of a weak float: the C++ number that it was made of, for conversion to a wider dtype
 };
 
@@ -43,9 +43,9 @@ struct ConcreteArray final : ArrayImpl {
       : ArrayImpl(Kind::concrete, std::move(a)), shards(std::move(s)), placement(std::move(p)) {
     if (shards.size() == 1) buffer = shards[0];
   }
-  Ref<Buffer> buffer;                ///< all elements in row-major order, when they lie in one place; null when sharded
-  std::vector<Ref<Buffer>> shards;   ///< one a device, in the placement's order; empty when uncommitted
-  Ref<const Placement> placement;    ///< null: uncommitted, follows what it is used with
+  Ref<Buffer> buffer;               ///< all elements in row-major order, when they lie in one place; null when sharded
+  std::vector<Ref<Buffer>> shards;  ///< one a device, in the placement's order; empty when uncommitted
+  Ref<const Placement> placement;   ///< null: uncommitted, follows what it is used with
 };
 
 struct TracedArray final : ArrayImpl {

@@ -42,16 +42,14 @@ void check_keys(const OpContext& c) {
     case Kind::cumulative:
     case Kind::dot:
     case Kind::convolution:
-    case Kind::reduce_window:
-      break;
+    case Kind::reduce_window: break;
     case Kind::scatter:
       if (c.op.combiner) break;
       return;
     case Kind::collective:
       if (c.op.name.starts_with("p") && (c.op.name.starts_with("psum") || c.op.name == "pmax" || c.op.name == "pmin")) break;
       return;
-    default:
-      return;
+    default: return;
   }
   for (const Aval& a : c.in)
     if (a.dtype.is_key())

@@ -34,7 +34,8 @@ BoundAxis bound(const char* op, const AxisName& axis) {
                                                 : fmt::format("in scope: `{}`", fmt::join(scope, "`, `"))),
                       loc);
     }
-    if (std::count(b.names.begin(), b.names.end(), name) > 1) throw AxisError(fmt::format("{}: the axis `{}` is named twice", op, name), loc);
+    if (std::count(b.names.begin(), b.names.end(), name) > 1)
+      throw AxisError(fmt::format("{}: the axis `{}` is named twice", op, name), loc);
     b.size *= frame->size;
   }
   return b;
@@ -43,11 +44,14 @@ BoundAxis bound(const char* op, const AxisName& axis) {
 /// Checks the groups against the axis, and makes `size` that of a group.
 IndexGroups groups_of(const char* op, const AxisIndexGroups& groups, BoundAxis& axis) {
   if (groups.empty()) return {};
-  const auto fail = [&](const std::string& problem) { throw AxisError(fmt::format("{}: axis_index_groups {}", op, problem), effective_loc(axis.loc)); };
+  const auto fail = [&](const std::string& problem) {
+    throw AxisError(fmt::format("{}: axis_index_groups {}", op, problem), effective_loc(axis.loc));
+  };
   if (axis.names.size() != 1) fail("are groups of one axis; several are named");
   std::vector<int> seen(static_cast<std::size_t>(axis.size));
   for (const auto& group : groups) {
-    if (group.size() != groups[0].size()) fail(fmt::format("are of different sizes, {} and {}; make them equal", groups[0].size(), group.size()));
+    if (group.size() != groups[0].size())
+      fail(fmt::format("are of different sizes, {} and {}; make them equal", groups[0].size(), group.size()));
     for (int i : group) {
       if (i < 0 || i >= axis.size) fail(fmt::format("hold the position {}, the axis `{}` has {}", i, axis.names[0], axis.size));
       if (seen[static_cast<std::size_t>(i)]++) fail(fmt::format("hold the position {} twice", i));
@@ -64,10 +68,12 @@ bool is_number(const Array& x) { return as_literal(x) && x.aval().weak; }
 // Under check_vma the derivative of an extremum depends on whether its result counts as one value, which is known only where that is noted.
 void check_extremum(const char* op, const BoundAxis& b) {
   if (varying_over(b.names) && !notes_varying())
-    throw Error(fmt::format("{}: over `{}` in a function with a derivative rule of its own, or in one that the library calls, inside a shard_map; set "
-                            "check_vma = false in the shard_map",
-                            op, fmt::join(b.names, "`, `")),
-                effective_loc(b.loc));
+    throw Error(
+        fmt::format(
+            "{}: over `{}` in a function with a derivative rule of its own, or in one that the library calls, inside a shard_map; set "
+            "check_vma = false in the shard_map",
+            op, fmt::join(b.names, "`, `")),
+        effective_loc(b.loc));
 }
 
 }  // namespace
@@ -125,7 +131,8 @@ Array psum_scatter_of(const Array& x, const AxisName& axis, const PsumScatterOpt
   return bind_reduce_scatter(terms, {groups, b.names, b.size, d, options.tiled}, b.loc);
 }
 
-Array all_to_all_of(const Array& x, const AxisName& axis, int split_axis, int concat_axis, const AllToAllOptions& options, const char* name) {
+Array all_to_all_of(const Array& x, const AxisName& axis, int split_axis, int concat_axis, const AllToAllOptions& options,
+                    const char* name) {
   BoundAxis b = bound(name, axis);
   const SourceLoc loc = effective_loc(b.loc);
   const IndexGroups groups = groups_of(name, options.axis_index_groups, b);
@@ -133,8 +140,8 @@ Array all_to_all_of(const Array& x, const AxisName& axis, int split_axis, int co
   int concat = normalize_axis(concat_axis, x.ndim(), name, x.aval(), b.loc);
   if (b.names.size() != 1) throw AxisError(fmt::format("{}: over several axes at once; exchange along one axis at a time", name), loc);
   if (!options.tiled && x.shape()[split] != b.size)
-    throw ShapeError(fmt::format("{}: dimension {} of {} has size {}, the axis `{}` has {}; make them equal, or use tiled = true", name, split,
-                                 to_string(x.aval()), x.shape()[split], b.names[0], b.size),
+    throw ShapeError(fmt::format("{}: dimension {} of {} has size {}, the axis `{}` has {}; make them equal, or use tiled = true", name,
+                                 split, to_string(x.aval()), x.shape()[split], b.names[0], b.size),
                      loc);
   LocScope scope(b.loc);
   Array y = x;
@@ -159,18 +166,21 @@ Array ppermute_of(const Array& x, const AxisName& axis, const std::vector<std::p
   for (const auto& [from, to] : perm)
     for (int i : {from, to})
       if (i < 0 || i >= b.size)
-        throw AxisError(fmt::format("{}: perm holds ({}, {}), the axis `{}` has {} positions", name, from, to, fmt::join(b.names, "`, `"), b.size),
-                        effective_loc(b.loc));
+        throw AxisError(
+            fmt::format("{}: perm holds ({}, {}), the axis `{}` has {} positions", name, from, to, fmt::join(b.names, "`, `"), b.size),
+            effective_loc(b.loc));
   if (std::string_view(name) == "pshuffle" && static_cast<std::int64_t>(perm.size()) != b.size)
-    throw AxisError(fmt::format("pshuffle: perm has {} entries, the axis `{}` has {} positions", perm.size(), fmt::join(b.names, "`, `"), b.size),
-                    effective_loc(b.loc));
+    throw AxisError(
+        fmt::format("pshuffle: perm has {} entries, the axis `{}` has {} positions", perm.size(), fmt::join(b.names, "`, `"), b.size),
+        effective_loc(b.loc));
   return bind_ppermute(x, {b.names, perm}, b.loc);
 }
 
 Array pbroadcast_of(const Array& x, const AxisName& axis, int source) {
   const BoundAxis b = bound("pbroadcast", axis);
   if (source < 0 || source >= b.size)
-    throw AxisError(fmt::format("pbroadcast: source is {}, the axis `{}` has {} positions", source, fmt::join(b.names, "`, `"), b.size), effective_loc(b.loc));
+    throw AxisError(fmt::format("pbroadcast: source is {}, the axis `{}` has {} positions", source, fmt::join(b.names, "`, `"), b.size),
+                    effective_loc(b.loc));
   return bind_pbroadcast(x, {b.names, source}, b.loc);
 }
 

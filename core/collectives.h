@@ -50,7 +50,8 @@ Array pmax_of(const Array& x, const AxisName& axis, const GroupOptions& options)
 Array pmin_of(const Array& x, const AxisName& axis, const GroupOptions& options);
 Array all_gather_of(const Array& x, const AxisName& axis, const AllGatherOptions& options);
 Array psum_scatter_of(const Array& x, const AxisName& axis, const PsumScatterOptions& options);
-Array all_to_all_of(const Array& x, const AxisName& axis, int split_axis, int concat_axis, const AllToAllOptions& options, const char* name);
+Array all_to_all_of(const Array& x, const AxisName& axis, int split_axis, int concat_axis, const AllToAllOptions& options,
+                    const char* name);
 Array ppermute_of(const Array& x, const AxisName& axis, const std::vector<std::pair<int, int>>& perm, const char* name);
 Array pbroadcast_of(const Array& x, const AxisName& axis, int source);
 Array pvary_of(const Array& x, const AxisName& axis);

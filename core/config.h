@@ -9,7 +9,8 @@ struct Config {
   /// Whether the operation that makes the first NaN or infinity out of finite numbers throws Error, which names it and its line; also
   /// inside jit, vmap, pmap and control flow, whose programs are then interpreted (jax_debug_nans, jax_debug_infs).
   bool debug_nans = false;
-  /// Whether a key of random numbers that is used twice is an Error, also in functions that are traced; it names both lines (jax_debug_key_reuse).
+  /// Whether a key of random numbers that is used twice is an Error, also in functions that are traced; it names both lines
+  /// (jax_debug_key_reuse).
   bool debug_key_reuse = false;
   /// Whether a function that keeps a traced value beyond its end throws LeakedTracerError there and then, with the line that made the
   /// value, instead of where the value is used (jax_check_tracer_leaks).

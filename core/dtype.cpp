@@ -14,21 +14,21 @@ struct Names {
   int itemsize;
 };
 constexpr std::array<Names, DType::count + 1> kNames = {{{"bool", "bool", 1},
-                                                     {"int8", "i8", 1},
-                                                     {"int16", "i16", 2},
-                                                     {"int32", "i32", 4},
-                                                     {"int64", "i64", 8},
-                                                     {"uint8", "u8", 1},
-                                                     {"uint16", "u16", 2},
-                                                     {"uint32", "u32", 4},
-                                                     {"uint64", "u64", 8},
-                                                     {"float16", "f16", 2},
-                                                     {"bfloat16", "bf16", 2},
-                                                     {"float32", "f32", 4},
-                                                     {"float64", "f64", 8},
-                                                     {"complex64", "c64", 8},
-                                                     {"complex128", "c128", 16},
-                                                     {"key<fry>", "key<fry>", 8}}};
+                                                         {"int8", "i8", 1},
+                                                         {"int16", "i16", 2},
+                                                         {"int32", "i32", 4},
+                                                         {"int64", "i64", 8},
+                                                         {"uint8", "u8", 1},
+                                                         {"uint16", "u16", 2},
+                                                         {"uint32", "u32", 4},
+                                                         {"uint64", "u64", 8},
+                                                         {"float16", "f16", 2},
+                                                         {"bfloat16", "bf16", 2},
+                                                         {"float32", "f32", 4},
+                                                         {"float64", "f64", 8},
+                                                         {"complex64", "c64", 8},
+                                                         {"complex128", "c128", 16},
+                                                         {"key<fry>", "key<fry>", 8}}};
 
 // The promotion lattice: all dtypes and the three weak types, each with the edges to its next larger types.
 enum Node { b1, i1, i2, i4, i8, u1, u2, u4, u8, f2, bf, f4, f8, c8, c16, weak_int, weak_float, weak_complex, kNodes };

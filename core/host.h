@@ -11,8 +11,8 @@ class Host {
  public:
   virtual ~Host() = default;
   /// Executes one primitive on concrete arrays and literals.
-  virtual std::vector<Array> execute(const Primitive& op, const ParamsRef& params, std::span<const Array> inputs, std::span<const Aval> out_avals,
-                                     SourceLoc loc) = 0;
+  virtual std::vector<Array> execute(const Primitive& op, const ParamsRef& params, std::span<const Array> inputs,
+                                     std::span<const Aval> out_avals, SourceLoc loc) = 0;
   /// Uninitialised memory on the current default device (host memory if that is a host device).
   virtual Ref<Buffer> allocate(std::size_t bytes) = 0;
   /// Waits for the array's value.

@@ -91,12 +91,9 @@ std::vector<Array> mask_positions(const Array& mask, SourceLoc loc) {
 int dims_of(const Index& i) {
   switch (i.kind()) {
     case Index::Kind::position:
-    case Index::Kind::slice:
-      return 1;
-    case Index::Kind::array:
-      return i.as_array().dtype().is_bool() ? i.as_array().ndim() : 1;
-    default:
-      return 0;
+    case Index::Kind::slice: return 1;
+    case Index::Kind::array: return i.as_array().dtype().is_bool() ? i.as_array().ndim() : 1;
+    default: return 0;
   }
 }
 
@@ -366,16 +363,11 @@ enum class Update { set, add, multiply, min, max };
 
 Array combine(Update update, const Array& x, const Array& v) {
   switch (update) {
-    case Update::set:
-      return v;
-    case Update::add:
-      return x + v;
-    case Update::multiply:
-      return x * v;
-    case Update::min:
-      return minimum(x, v);
-    case Update::max:
-      return maximum(x, v);
+    case Update::set: return v;
+    case Update::add: return x + v;
+    case Update::multiply: return x * v;
+    case Update::min: return minimum(x, v);
+    case Update::max: return maximum(x, v);
   }
   return v;
 }
@@ -384,9 +376,10 @@ Array combine(Update update, const Array& x, const Array& v) {
 Array converted(const Array& v, DType dtype, const char* operation, SourceLoc loc) {
   auto rank = [](DType d) { return d.is_complex() ? 2 : d.is_floating() ? 1 : 0; };
   if (v.dtype().is_key() != dtype.is_key())
-    throw DTypeError(fmt::format("{}: a value {} can't be put into an array of {}; random::wrap_key_data makes keys, random::key_data numbers",
-                                 operation, to_string(v.aval()), dtype.name()),
-                     loc);
+    throw DTypeError(
+        fmt::format("{}: a value {} can't be put into an array of {}; random::wrap_key_data makes keys, random::key_data numbers",
+                    operation, to_string(v.aval()), dtype.name()),
+        loc);
   if (rank(v.dtype()) > rank(dtype))
     throw DTypeError(fmt::format("{}: a value {} can't be put into an array of {} without loss; convert one of them", operation,
                                  to_string(v.aval()), dtype.name()),
@@ -435,14 +428,10 @@ Array update_index(const Array& x, const std::vector<Index>& indices, const Arg&
   switch (update) {
     case Update::set:
       return bind_one<Scatter>({s.dimension_numbers, s.indices_are_sorted, s.mode, s.unique_indices, {}}, {x, p.indices, y}, loc);
-    case Update::add:
-      return bind_one<ScatterAdd>(s, {x, p.indices, y}, loc);
-    case Update::multiply:
-      return bind_one<ScatterMul>(s, {x, p.indices, y}, loc);
-    case Update::min:
-      return bind_one<ScatterMin>(s, {x, p.indices, y}, loc);
-    case Update::max:
-      return bind_one<ScatterMax>(s, {x, p.indices, y}, loc);
+    case Update::add: return bind_one<ScatterAdd>(s, {x, p.indices, y}, loc);
+    case Update::multiply: return bind_one<ScatterMul>(s, {x, p.indices, y}, loc);
+    case Update::min: return bind_one<ScatterMin>(s, {x, p.indices, y}, loc);
+    case Update::max: return bind_one<ScatterMax>(s, {x, p.indices, y}, loc);
   }
   return x;
 }

@@ -33,7 +33,8 @@ std::vector<ShapeDtypeStruct> Jaxpr::out_avals() const { return structs(data_->o
 std::vector<Array> Jaxpr::run(std::vector<Arg> args, SourceLoc loc) const {
   const auto inputs = data_->input_avals();
   if (args.size() != inputs.size())
-    throw ShapeError("jaxpr: called with " + std::to_string(args.size()) + " arguments, it has " + std::to_string(inputs.size()) + " inputs", loc);
+    throw ShapeError(
+        "jaxpr: called with " + std::to_string(args.size()) + " arguments, it has " + std::to_string(inputs.size()) + " inputs", loc);
   std::vector<Array> arrays;
   for (std::size_t i = 0; i < args.size(); ++i) {
     Array x = args[i].array();
@@ -42,7 +43,9 @@ std::vector<Array> Jaxpr::run(std::vector<Arg> args, SourceLoc loc) const {
     if (const LiteralArray* literal = as_literal(x); literal && literal->aval.weak && want.shape.empty())
       x = make_literal(number_of(*literal), want.dtype, want.weak);
     if (x.shape() != want.shape || x.dtype() != want.dtype)
-      throw ShapeError("jaxpr: args[" + std::to_string(i) + "] is " + detail::to_string(x.aval()) + ", the program's input is " + detail::to_string(want), loc);
+      throw ShapeError("jaxpr: args[" + std::to_string(i) + "] is " + detail::to_string(x.aval()) + ", the program's input is " +
+                           detail::to_string(want),
+                       loc);
     arrays.push_back(x);
   }
   return eval_jaxpr(*this, arrays);
@@ -163,7 +166,9 @@ std::vector<Array> eval_jaxpr(const Jaxpr& j, std::span<const Array> args) {
   std::vector<Array> values(d.avals.size());
   std::copy(d.consts.begin(), d.consts.end(), values.begin());
   std::copy(args.begin(), args.end(), values.begin() + d.num_consts);
-  auto read = [&](Atom a) { return a.is_literal() ? make_literal(d.literals[a.literal()].aval, d.literals[a.literal()].bits) : values[a.var()]; };
+  auto read = [&](Atom a) {
+    return a.is_literal() ? make_literal(d.literals[a.literal()].aval, d.literals[a.literal()].bits) : values[a.var()];
+  };
   std::vector<Array> inputs;
   for (std::uint32_t i = 0; i < d.eqns.size(); ++i) {
     const Eqn& e = d.eqns[i];

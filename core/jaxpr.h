@@ -122,7 +122,9 @@ struct JaxprData : RefCounted {
   const Aval& aval(Atom a) const { return a.is_literal() ? literals[a.literal()].aval : avals[a.var()]; }
   Var first_input() const { return static_cast<Var>(num_consts); }
   Var first_result() const { return static_cast<Var>(num_consts + num_inputs); }
-  std::span<const Aval> input_avals() const { return std::span(avals).subspan(static_cast<std::size_t>(num_consts), static_cast<std::size_t>(num_inputs)); }
+  std::span<const Aval> input_avals() const {
+    return std::span(avals).subspan(static_cast<std::size_t>(num_consts), static_cast<std::size_t>(num_inputs));
+  }
   std::vector<Aval> output_avals() const;
 };
 
@@ -135,7 +137,8 @@ class JaxprBuilder {
   Atom add_const(const Array& value);
   Atom add_literal(const Literal& literal);
   /// Appends an equation with results of the given types.
-  std::vector<Atom> add_eqn(const Primitive& op, ParamsRef params, std::vector<Atom> inputs, std::span<const Aval> out_avals, SourceLoc loc);
+  std::vector<Atom> add_eqn(const Primitive& op, ParamsRef params, std::vector<Atom> inputs, std::span<const Aval> out_avals,
+                            SourceLoc loc);
   const Aval& aval(Atom a) const;
   /// Freezes. Variables are renumbered so that constants stand first; unused constants are dropped.
   Jaxpr finish(std::vector<Atom> outputs) &&;

@@ -10,22 +10,74 @@ namespace weft::detail {
 /// Operations on real scalars of one dtype. float16 and bfloat16 never reach these: KernelBuilder computes them in float32 and rounds.
 enum class ScalarOp {
   // arithmetic, floating or integer (integers wrap; division by zero is guarded by the primitives' lowering)
-  add, sub, mul, div, rem, neg, abs, min, max,  // floating min and max give NaN if an operand is NaN
-  fma,                                           // floating: a * b + c, rounded once
-  sqrt, floor, ceil, round_even, trunc, copysign,
+  add,
+  sub,
+  mul,
+  div,
+  rem,
+  neg,
+  abs,
+  min,
+  max,  // floating min and max give NaN if an operand is NaN
+  fma,  // floating: a * b + c, rounded once
+  sqrt,
+  floor,
+  ceil,
+  round_even,
+  trunc,
+  copysign,
   // comparisons, giving bool; on NaN all false but ne
-  eq, ne, lt, le, gt, ge,
-  select,                                        // select(bool, if true, if false)
+  eq,
+  ne,
+  lt,
+  le,
+  gt,
+  ge,
+  select,  // select(bool, if true, if false)
   // bits: bool or integer
-  bit_and, bit_or, bit_xor, bit_not, shl, shr_logical, shr_arithmetic, popcount, clz,
-  convert,                                       // value conversion: to int truncates, out of range saturates, NaN gives 0; to bool is x != 0
-  bitcast,                                       // same size
+  bit_and,
+  bit_or,
+  bit_xor,
+  bit_not,
+  shl,
+  shr_logical,
+  shr_arithmetic,
+  popcount,
+  clz,
+  convert,  // value conversion: to int truncates, out of range saturates, NaN gives 0; to bool is x != 0
+  bitcast,  // same size
 };
 
 /// Functions that expand to polynomials in the operations above (backends/codegen/math).
 enum class MathFunction {
-  exp, exp2, expm1, log, log1p, log2, tanh, logistic, sin, cos, tan, asin, acos, atan, atan2, sinh, cosh, asinh, acosh, atanh,
-  pow, erf, erfc, erf_inv, lgamma, digamma, cbrt, rsqrt,
+  exp,
+  exp2,
+  expm1,
+  log,
+  log1p,
+  log2,
+  tanh,
+  logistic,
+  sin,
+  cos,
+  tan,
+  asin,
+  acos,
+  atan,
+  atan2,
+  sinh,
+  cosh,
+  asinh,
+  acosh,
+  atanh,
+  pow,
+  erf,
+  erfc,
+  erf_inv,
+  lgamma,
+  digamma,
+  cbrt,
+  rsqrt,
 };
 
 /// A node of an expression. A complex value is a pair of real nodes.
@@ -50,7 +102,7 @@ class KernelBuilder {
   V div(V a, V b);
   V rem(V a, V b);  ///< C's fmod and %: the dividend's sign
   V neg(V a);
-  V abs(V a);       ///< of a complex value: its modulus
+  V abs(V a);  ///< of a complex value: its modulus
   V min(V a, V b);
   V max(V a, V b);
   V fma(V a, V b, V c);
@@ -71,7 +123,7 @@ class KernelBuilder {
   V bit_or(V a, V b);
   V bit_xor(V a, V b);
   V bit_not(V a);
-  V shl(V a, V b);            ///< the shift count is less than the width; likewise below
+  V shl(V a, V b);  ///< the shift count is less than the width; likewise below
   V shr_logical(V a, V b);
   V shr_arithmetic(V a, V b);
   V popcount(V a);
@@ -84,8 +136,8 @@ class KernelBuilder {
   /// A real function; float16 and bfloat16 are computed in float32.
   V math(MathFunction f, V a);
   V math(MathFunction f, V a, V b);
-  /// Where the condition holds the library's function, element by element, else `fast`: for arguments that are rare or hard. Cheap as long as
-  /// the condition holds nowhere. The operands are of float32 or float64.
+  /// Where the condition holds the library's function, element by element, else `fast`: for arguments that are rare or hard. Cheap as long
+  /// as the condition holds nowhere. The operands are of float32 or float64.
   virtual V call_where(V condition, MathFunction f, std::span<const V> operands, V fast) = 0;
 
  protected:

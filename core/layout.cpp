@@ -26,9 +26,7 @@ std::string Layout::format(std::size_t width) const {
   std::vector<std::size_t> nests, marked_lines;
   std::vector<bool> flat{false};
   for (const Item& item : items_) switch (item.kind) {
-      case Item::text:
-        out += item.s;
-        break;
+      case Item::text: out += item.s; break;
       case Item::brk:
         if (flat.back()) {
           out += item.s;
@@ -46,15 +44,9 @@ std::string Layout::format(std::size_t width) const {
         indent -= nests.back();
         nests.pop_back();
         break;
-      case Item::group:
-        flat.push_back(flat.back() || out.size() - line_begin + item.size <= width);
-        break;
-      case Item::end_group:
-        flat.pop_back();
-        break;
-      case Item::mark:
-        marked_lines.push_back(line_begin);
-        break;
+      case Item::group: flat.push_back(flat.back() || out.size() - line_begin + item.size <= width); break;
+      case Item::end_group: flat.pop_back(); break;
+      case Item::mark: marked_lines.push_back(line_begin); break;
     }
   for (const std::size_t at : marked_lines)
     if (at < out.size() && out[at] == ' ') out[at] = '>';

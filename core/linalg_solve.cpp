@@ -189,12 +189,9 @@ Array det(Arg a) {
   const Array x = matrix_operand(a, "det", true);
   auto at = [&](int i, int j) { return x(ellipsis, i, j); };
   switch (x.shape().back()) {
-    case 0:
-      return ones(Shape(x.shape().begin(), x.shape().end() - 2), x.dtype());
-    case 1:
-      return at(0, 0);
-    case 2:
-      return at(0, 0) * at(1, 1) - at(0, 1) * at(1, 0);
+    case 0: return ones(Shape(x.shape().begin(), x.shape().end() - 2), x.dtype());
+    case 1: return at(0, 0);
+    case 2: return at(0, 0) * at(1, 1) - at(0, 1) * at(1, 0);
     case 3:
       return at(0, 0) * at(1, 1) * at(2, 2) + at(0, 1) * at(1, 2) * at(2, 0) + at(0, 2) * at(1, 0) * at(2, 1) -
              at(0, 2) * at(1, 1) * at(2, 0) - at(0, 0) * at(1, 2) * at(2, 1) - at(0, 1) * at(1, 0) * at(2, 2);

@@ -130,7 +130,8 @@ std::string spec_problem(const MeshAxes& mesh, const PartitionSpec& spec) {
   std::vector<std::string> seen;
   for (const auto& dim : spec.dims())
     for (const std::string& a : dim) {
-      if (mesh.find(a) < 0) return fmt::format("{} names the axis `{}`, which the mesh {} doesn't have", to_string(spec), a, print_param(mesh));
+      if (mesh.find(a) < 0)
+        return fmt::format("{} names the axis `{}`, which the mesh {} doesn't have", to_string(spec), a, print_param(mesh));
       if (std::count(seen.begin(), seen.end(), a)) return fmt::format("{} names the axis `{}` twice", to_string(spec), a);
       seen.push_back(a);
     }
@@ -144,8 +145,8 @@ std::string spec_problem(const MeshAxes& mesh, const PartitionSpec& spec, const 
     return fmt::format("{} divides {} dimensions, the shape {} has {}", to_string(spec), s.dims().size(), to_string(shape), shape.size());
   for (int d = 0; d < shape.size(); ++d)
     if (const std::int64_t n = mesh.size_of(s.axes_of(d)); shape[d] % n != 0)
-      return fmt::format("{} divides dimension {} of the shape {} into {} parts, and {} is no multiple of {}", to_string(spec), d, to_string(shape), n,
-                         shape[d], n);
+      return fmt::format("{} divides dimension {} of the shape {} into {} parts, and {} is no multiple of {}", to_string(spec), d,
+                         to_string(shape), n, shape[d], n);
   return {};
 }
 

@@ -18,8 +18,9 @@ namespace {
 
 double count(Initializer::Fan fan, const Shape& shape, SourceLoc loc) {
   if (shape.size() < 2)
-    throw ShapeError(fmt::format("initializer: weights of shape {} have no axes of inputs and of outputs; they need two axes", to_string(shape)),
-                     effective_loc(loc));
+    throw ShapeError(
+        fmt::format("initializer: weights of shape {} have no axes of inputs and of outputs; they need two axes", to_string(shape)),
+        effective_loc(loc));
   double window = 1;
   for (int d = 0; d < shape.size() - 2; ++d) window *= static_cast<double>(shape[d]);
   const double in = window * static_cast<double>(shape[shape.size() - 2]), out = window * static_cast<double>(shape.back());
@@ -36,16 +37,11 @@ Array Initializer::operator()(Arg key, Shape shape, DType dtype) const {
   const SourceLoc loc = key.where();
   auto number = [&](double v) { return constant_of(dtype, v); };
   switch (kind_) {
-    case Kind::constant:
-      return full(shape, Arg(scale_, loc), dtype);
-    case Kind::normal:
-      return random::normal(key, shape, dtype) * number(scale_);
-    case Kind::uniform:
-      return random::uniform(key, shape, dtype) * number(scale_);
-    case Kind::truncated_normal:
-      return random::truncated_normal(key, lower_, upper_, shape, dtype) * number(scale_);
-    default:
-      break;
+    case Kind::constant: return full(shape, Arg(scale_, loc), dtype);
+    case Kind::normal: return random::normal(key, shape, dtype) * number(scale_);
+    case Kind::uniform: return random::uniform(key, shape, dtype) * number(scale_);
+    case Kind::truncated_normal: return random::truncated_normal(key, lower_, upper_, shape, dtype) * number(scale_);
+    default: break;
   }
   const Array variance = number(scale_ / count(fan_, shape, loc));
   if (kind_ == Kind::scaled_normal) return random::normal(key, shape, dtype) * sqrt(variance);

@@ -12,8 +12,8 @@ namespace weft::detail {
 
 class ParamReader;  // core/parse: the value of one parameter, being read
 
-// How a parameter's value is written in a Jaxpr's text, read back, and hashed: one overload a type, here for all types that parameters have.
-// A new parameter type adds its three overloads in core/param_types.cpp (or beside the type, found by argument-dependent lookup).
+// How a parameter's value is written in a Jaxpr's text, read back, and hashed: one overload a type, here for all types that parameters
+// have. A new parameter type adds its three overloads in core/param_types.cpp (or beside the type, found by argument-dependent lookup).
 std::string print_param(bool v);
 std::string print_param(int v);
 std::string print_param(std::int64_t v);

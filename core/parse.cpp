@@ -32,15 +32,9 @@ bool is_space(char c) { return c == ' ' || c == '\n' || c == '\t' || c == '\r'; 
 std::size_t skip_brackets(std::string_view s, std::size_t at, std::size_t end) {
   std::string open;
   for (; at < end; ++at) switch (const char c = s[at]) {
-      case '(':
-        open += ')';
-        break;
-      case '[':
-        open += ']';
-        break;
-      case '{':
-        open += '}';
-        break;
+      case '(': open += ')'; break;
+      case '[': open += ']'; break;
+      case '{': open += '}'; break;
       case ')':
       case ']':
       case '}':
@@ -53,8 +47,7 @@ std::size_t skip_brackets(std::string_view s, std::size_t at, std::size_t end) {
         while (++at < end && s[at] != c)
           if (s[at] == '\\') ++at;
         break;
-      default:
-        break;
+      default: break;
     }
   return std::string_view::npos;
 }

@@ -11,7 +11,8 @@
 //       static KernelValue lower(KernelBuilder&, ...);                 // by kind, see LowerContext
 //     };
 //
-// make_primitive<Op>() checks at compile time that nothing is missing; opting out is written down as a constant (`not_differentiable`, ...).
+// make_primitive<Op>() checks at compile time that nothing is missing; opting out is written down as a constant (`not_differentiable`,
+// ...).
 #pragma once
 #include <optional>
 #include <span>
@@ -28,14 +29,14 @@ namespace weft::detail {
 
 /// What a primitive is to a backend: each kind has one emitter. Closed; primitives are open.
 enum class Kind {
-  elementwise,           ///< results at an index depend on the operands at that index; lower()
-  movement,              ///< each element of each result is one operand element or a fill value: movement()
-  concatenate,           ///< movement of several operands, each to a part of the result: movement()
-  iota,                  ///< no operands: elements computed from the index
-  reduce,                ///< one or more axes folded by an associative operation
-  arg_reduce,            ///< position of the extremum
-  cumulative,            ///< running fold along an axis
-  dot,                   ///< dot_general
+  elementwise,  ///< results at an index depend on the operands at that index; lower()
+  movement,     ///< each element of each result is one operand element or a fill value: movement()
+  concatenate,  ///< movement of several operands, each to a part of the result: movement()
+  iota,         ///< no operands: elements computed from the index
+  reduce,       ///< one or more axes folded by an associative operation
+  arg_reduce,   ///< position of the extremum
+  cumulative,   ///< running fold along an axis
+  dot,          ///< dot_general
   convolution,
   gather,
   scatter,
@@ -43,13 +44,13 @@ enum class Kind {
   dynamic_update_slice,
   reduce_window,
   sort,
-  random,                ///< counter-based bits
-  call,                  ///< runs one sub-program once: jit, remat, custom_jvp_call, ...
-  control,               ///< scan, while, cond
-  spmd,                  ///< shard_map
-  collective,            ///< communicates over named axes
-  library,               ///< executed by a library routine or by reference()
-  effect,                ///< callbacks
+  random,      ///< counter-based bits
+  call,        ///< runs one sub-program once: jit, remat, custom_jvp_call, ...
+  control,     ///< scan, while, cond
+  spmd,        ///< shard_map
+  collective,  ///< communicates over named axes
+  library,     ///< executed by a library routine or by reference()
+  effect,      ///< callbacks
 };
 
 /// A tangent or cotangent; nullopt is a symbolic zero.
@@ -60,7 +61,9 @@ struct HostTensor {
   Aval aval;
   void* data = nullptr;
   template <class T>
-  T* as() const { return static_cast<T*>(data); }
+  T* as() const {
+    return static_cast<T*>(data);
+  }
 };
 
 struct OpContext {
@@ -69,7 +72,9 @@ struct OpContext {
   std::span<const Aval> in;
   SourceLoc loc;
   template <class P>
-  const P& get() const { return params_as<P>(params); }
+  const P& get() const {
+    return params_as<P>(params);
+  }
   /// Throws E: `<op>: <problem>; <remedy>` with the operands' types and the user's line.
   template <class E>
   [[noreturn]] void fail(const std::string& problem, const std::string& remedy = {}) const {
@@ -86,7 +91,9 @@ struct JvpContext {
   std::span<const Tangent> tangents;  ///< one for each operand
   SourceLoc loc;
   template <class P>
-  const P& get() const { return params_as<P>(*params); }
+  const P& get() const {
+    return params_as<P>(*params);
+  }
 };
 /// Results of a rule that computes primals and tangents together.
 struct JvpResult {
@@ -108,7 +115,9 @@ struct TransposeContext {
   std::span<const Operand> in;
   SourceLoc loc;
   template <class P>
-  const P& get() const { return params_as<P>(*params); }
+  const P& get() const {
+    return params_as<P>(*params);
+  }
 };
 
 inline constexpr int kNotMapped = -1;
@@ -122,11 +131,14 @@ struct BatchContext {
   const Primitive& op;
   const ParamsRef& params;
   std::span<const Array> in;
-  std::span<const int> dims;  ///< where the mapped axis is in each operand, or kNotMapped; at least one is mapped, unless the axis is named in params
+  std::span<const int>
+      dims;  ///< where the mapped axis is in each operand, or kNotMapped; at least one is mapped, unless the axis is named in params
   const MappedAxis& axis;
   SourceLoc loc;
   template <class P>
-  const P& get() const { return params_as<P>(*params); }
+  const P& get() const {
+    return params_as<P>(*params);
+  }
 };
 struct BatchResult {
   std::vector<Array> out;
@@ -138,22 +150,24 @@ struct ReferenceContext {
   std::span<const HostTensor> in;
   std::span<const HostTensor> out;  ///< to be filled
   template <class P>
-  const P& get() const { return params_as<P>(params); }
+  const P& get() const {
+    return params_as<P>(params);
+  }
 };
 
-/// Where an element of a movement's operand comes to lie: operand coordinate d is ((scale * result coordinate[out_dim] + offset) / divisor),
-/// modulo `modulus` if that is not 0, or just offset if out_dim is -1. Where `guarded`, a coordinate out of range or not divisible means the
-/// fill value (operand 1 of pad).
+/// Where an element of a movement's operand comes to lie: operand coordinate d is ((scale * result coordinate[out_dim] + offset) /
+/// divisor), modulo `modulus` if that is not 0, or just offset if out_dim is -1. Where `guarded`, a coordinate out of range or not
+/// divisible means the fill value (operand 1 of pad).
 struct MovementDim {
   int out_dim = -1;
   std::int64_t scale = 0, offset = 0, divisor = 1;
-  std::int64_t modulus = 0;       ///< only of tile
+  std::int64_t modulus = 0;  ///< only of tile
 };
 struct Movement {
   std::vector<MovementDim> dims;  ///< one for each dimension of the operand
   bool guarded = false;
-  bool reshape = false;           ///< instead of dims: the element with the same row-major position
-  std::vector<int> order = {};    ///< of a reshape: the operand's dimensions, slowest first, that the position counts; empty: in order
+  bool reshape = false;         ///< instead of dims: the element with the same row-major position
+  std::vector<int> order = {};  ///< of a reshape: the operand's dimensions, slowest first, that the position counts; empty: in order
   /// Of a concatenate kind: the operand holds the result elements whose coordinate `part_dim` is in [part_begin, part_end).
   int part_dim = -1;
   std::int64_t part_begin = 0, part_end = 0;
@@ -169,17 +183,19 @@ struct Primitive {
   int num_operands = -1;  ///< checked before abstract_eval sees them; -1: that checks itself
 
   void (*abstract_eval)(const OpContext&, std::vector<Aval>& out);
-  std::vector<Tangent> (*jvp)(const JvpContext&);         ///< null: jvp_call, or not differentiable
-  JvpResult (*jvp_call)(const JvpContext&);               ///< primals and tangents at once
-  JvpResult (*linearize_call)(const JvpContext&);         ///< the same, the tangents' part as equations that are linear in the tangents
-  std::string_view not_differentiable;                    ///< why there is no derivative; empty if there is one or it is zero
+  std::vector<Tangent> (*jvp)(const JvpContext&);  ///< null: jvp_call, or not differentiable
+  JvpResult (*jvp_call)(const JvpContext&);        ///< primals and tangents at once
+  JvpResult (*linearize_call)(const JvpContext&);  ///< the same, the tangents' part as equations that are linear in the tangents
+  std::string_view not_differentiable;             ///< why there is no derivative; empty if there is one or it is zero
   std::vector<Tangent> (*transpose)(const TransposeContext&);  ///< null: not linear in any operand
   BatchResult (*batch)(const BatchContext&);
-  void (*reference)(const ReferenceContext&);             ///< null: executed by its kind (call, control, spmd, collective, effect)
-  KernelValue (*lower)(KernelBuilder&, const ParamsBase&, std::span<const KernelValue>);  ///< elementwise; id -1 where there is no lowering for the operands' dtypes: then run reference()
+  void (*reference)(const ReferenceContext&);  ///< null: executed by its kind (call, control, spmd, collective, effect)
+  KernelValue (*lower)(
+      KernelBuilder&, const ParamsBase&,
+      std::span<const KernelValue>);  ///< elementwise; id -1 where there is no lowering for the operands' dtypes: then run reference()
   /// Kind movement: from operand 0 to result `which`. Kind concatenate: from operand `which` to result 0.
   Movement (*movement)(const ParamsBase&, std::span<const Aval> in, const Aval& out, int which);
-  std::optional<Combiner> combiner;                       ///< reduce, cumulative
+  std::optional<Combiner> combiner;  ///< reduce, cumulative
   /// Kind call: the program of all operands that gives the results, where that is not the first sub-program as it stands.
   Jaxpr (*call_body)(const ParamsBase&, std::span<const Aval> in);
 
@@ -191,21 +207,36 @@ struct Primitive {
 
 namespace contract {
 template <class Op>
-concept HasKind = requires { { Op::kind } -> std::convertible_to<Kind>; };
+concept HasKind = requires {
+  { Op::kind } -> std::convertible_to<Kind>;
+};
 template <class Op>
-concept HasJvp = requires(const JvpContext& c) { { Op::jvp(c) } -> std::same_as<std::vector<Tangent>>; };
+concept HasJvp = requires(const JvpContext& c) {
+  { Op::jvp(c) } -> std::same_as<std::vector<Tangent>>;
+};
 template <class Op>
-concept HasJvpCall = requires(const JvpContext& c) { { Op::jvp_call(c) } -> std::same_as<JvpResult>; { Op::linearize_call(c) } -> std::same_as<JvpResult>; };
+concept HasJvpCall = requires(const JvpContext& c) {
+  { Op::jvp_call(c) } -> std::same_as<JvpResult>;
+  { Op::linearize_call(c) } -> std::same_as<JvpResult>;
+};
 template <class Op>
-concept HasTranspose = requires(const TransposeContext& c) { { Op::transpose(c) } -> std::same_as<std::vector<Tangent>>; };
+concept HasTranspose = requires(const TransposeContext& c) {
+  { Op::transpose(c) } -> std::same_as<std::vector<Tangent>>;
+};
 template <class Op>
-concept HasBatch = requires(const BatchContext& c) { { Op::batch(c) } -> std::same_as<BatchResult>; };
+concept HasBatch = requires(const BatchContext& c) {
+  { Op::batch(c) } -> std::same_as<BatchResult>;
+};
 template <class Op>
 concept HasReference = requires(const ReferenceContext& c) { Op::reference(c); };
 template <class Op>
-concept HasLower = requires(KernelBuilder& b, const typename Op::Params& p, std::span<const KernelValue> v) { { Op::lower(b, p, v) } -> std::same_as<KernelValue>; };
+concept HasLower = requires(KernelBuilder& b, const typename Op::Params& p, std::span<const KernelValue> v) {
+  { Op::lower(b, p, v) } -> std::same_as<KernelValue>;
+};
 template <class Op>
-concept HasMovement = requires(const typename Op::Params& p, std::span<const Aval> in, const Aval& out) { { Op::movement(p, in, out, 0) } -> std::same_as<Movement>; };
+concept HasMovement = requires(const typename Op::Params& p, std::span<const Aval> in, const Aval& out) {
+  { Op::movement(p, in, out, 0) } -> std::same_as<Movement>;
+};
 /// Kinds that have no reference() because the interpreter runs them by their structure.
 constexpr bool executed_by_kind(Kind k) {
   return k == Kind::call || k == Kind::control || k == Kind::spmd || k == Kind::collective || k == Kind::effect;
@@ -218,15 +249,21 @@ constexpr Primitive make_primitive() {
   using P = typename Op::Params;
   static_assert(!std::string_view(Op::name).empty(), "weft: a primitive needs a name, as it is written in a Jaxpr");
   static_assert(!std::string_view(Op::doc).empty(), "weft: a primitive needs a doc sentence");
-  static_assert(contract::HasKind<Op>, "weft: a primitive needs a kind: `static constexpr Kind kind`, or derive from a kind base (Unary, ...)");
+  static_assert(contract::HasKind<Op>,
+                "weft: a primitive needs a kind: `static constexpr Kind kind`, or derive from a kind base (Unary, ...)");
   static_assert(requires(const OpContext& c) { Op::abstract_eval(c); }, "weft: a primitive needs abstract_eval(const OpContext&)");
-  static_assert(contract::HasJvp<Op> || contract::HasJvpCall<Op> || requires { Op::not_differentiable; } || requires { Op::zero_tangent; },
-                "weft: a primitive needs jvp(const JvpContext&), or jvp_call and linearize_call, or `zero_tangent`, or `not_differentiable = \"why\"`");
-  static_assert(contract::HasTranspose<Op> || requires { Op::not_linear; },
-                "weft: a primitive needs transpose(const TransposeContext&), or says `static constexpr bool not_linear = true`");
+  static_assert(
+      contract::HasJvp<Op> || contract::HasJvpCall<Op> || requires { Op::not_differentiable; } || requires { Op::zero_tangent; },
+      "weft: a primitive needs jvp(const JvpContext&), or jvp_call and linearize_call, or `zero_tangent`, or `not_differentiable = "
+      "\"why\"`");
+  static_assert(
+      contract::HasTranspose<Op> || requires { Op::not_linear; },
+      "weft: a primitive needs transpose(const TransposeContext&), or says `static constexpr bool not_linear = true`");
   static_assert(contract::HasBatch<Op>, "weft: a primitive needs batch(const BatchContext&)");
-  static_assert(contract::HasReference<Op> || contract::executed_by_kind(Op::kind), "weft: a primitive needs reference(const ReferenceContext&)");
-  static_assert(Op::kind != Kind::elementwise || contract::HasLower<Op>, "weft: an elementwise primitive needs lower(KernelBuilder&, const Params&, operands)");
+  static_assert(contract::HasReference<Op> || contract::executed_by_kind(Op::kind),
+                "weft: a primitive needs reference(const ReferenceContext&)");
+  static_assert(Op::kind != Kind::elementwise || contract::HasLower<Op>,
+                "weft: an elementwise primitive needs lower(KernelBuilder&, const Params&, operands)");
   static_assert((Op::kind != Kind::movement && Op::kind != Kind::concatenate) || contract::HasMovement<Op>,
                 "weft: a movement primitive needs movement(const Params&, in avals, out aval, int which)");
 
@@ -252,7 +289,9 @@ constexpr Primitive make_primitive() {
   if constexpr (contract::HasLower<Op>)
     t.lower = [](KernelBuilder& b, const ParamsBase& p, std::span<const KernelValue> v) { return Op::lower(b, params_as<P>(p), v); };
   if constexpr (contract::HasMovement<Op>)
-    t.movement = [](const ParamsBase& p, std::span<const Aval> in, const Aval& out, int which) { return Op::movement(params_as<P>(p), in, out, which); };
+    t.movement = [](const ParamsBase& p, std::span<const Aval> in, const Aval& out, int which) {
+      return Op::movement(params_as<P>(p), in, out, which);
+    };
   if constexpr (requires { Op::combiner; }) t.combiner = Op::combiner;
   if constexpr (requires { Op::call_body; }) t.call_body = Op::call_body;
   t.params_equal = ParamFunctions<P>::equal;

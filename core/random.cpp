@@ -88,8 +88,9 @@ Array uniform(Arg key, Shape shape, DType dtype, Arg minval, Arg maxval) {
   check_floating(dtype, "uniform", key.where());
   sample_shape(shape, {minval, maxval}, "uniform", key.where());
   const SourceLoc loc = key.where();
-  return sampled("_uniform", shape, {sampling_key(key, "uniform"), parameter(minval, dtype), parameter(maxval, dtype)},
-                 [&](std::span<const Array> in) { return draw_uniform(in[0], shape, dtype, in[1], in[2], loc); }, loc);
+  return sampled(
+      "_uniform", shape, {sampling_key(key, "uniform"), parameter(minval, dtype), parameter(maxval, dtype)},
+      [&](std::span<const Array> in) { return draw_uniform(in[0], shape, dtype, in[1], in[2], loc); }, loc);
 }
 
 Array normal(Arg key, Shape shape, DType dtype) {
@@ -97,8 +98,9 @@ Array normal(Arg key, Shape shape, DType dtype) {
   const SourceLoc loc = key.where();
   if (!dtype.is_complex()) {
     check_floating(dtype, "normal", loc);
-    return sampled("_normal", shape, {sampling_key(key, "normal")},
-                   [&](std::span<const Array> in) { return draw_normal(in[0], shape, dtype, loc); }, loc);
+    return sampled(
+        "_normal", shape, {sampling_key(key, "normal")}, [&](std::span<const Array> in) { return draw_normal(in[0], shape, dtype, loc); },
+        loc);
   }
   const std::vector<Array> keys = split_key(sampling_key(key, "normal"), 2, loc);
   const DType part = dtype.real_part();
@@ -111,15 +113,17 @@ Array exponential(Arg key, Shape shape, DType dtype) {
   const LocScope scope(key.where());
   const SourceLoc loc = key.where();
   check_floating(dtype, "exponential", loc);
-  return sampled("_exponential", shape, {sampling_key(key, "exponential")},
-                 [&](std::span<const Array> in) { return draw_exponential(in[0], shape, dtype, loc); }, loc);
+  return sampled(
+      "_exponential", shape, {sampling_key(key, "exponential")},
+      [&](std::span<const Array> in) { return draw_exponential(in[0], shape, dtype, loc); }, loc);
 }
 Array gumbel(Arg key, Shape shape, DType dtype) {
   const LocScope scope(key.where());
   const SourceLoc loc = key.where();
   check_floating(dtype, "gumbel", loc);
-  return sampled("_gumbel", shape, {sampling_key(key, "gumbel")},
-                 [&](std::span<const Array> in) { return draw_gumbel(in[0], shape, dtype, loc); }, loc);
+  return sampled(
+      "_gumbel", shape, {sampling_key(key, "gumbel")}, [&](std::span<const Array> in) { return draw_gumbel(in[0], shape, dtype, loc); },
+      loc);
 }
 Array laplace(Arg key, Shape shape, DType dtype) {
   const LocScope scope(key.where());

@@ -93,8 +93,8 @@ std::int64_t count_of(const Arg& x, const char* sampler) {
     throw DTypeError(fmt::format("{}: {} is neither an integer nor an array with an axis", sampler, to_string(x.aval())), loc);
   const Array value = concrete_or_empty(x.array());
   if (value.is_empty_handle())
-    throw ConcretizationError(fmt::format("{}: the number of things {} is traced; it decides the result's shape, so it must be a constant", sampler,
-                                          to_string(x.aval())),
+    throw ConcretizationError(fmt::format("{}: the number of things {} is traced; it decides the result's shape, so it must be a constant",
+                                          sampler, to_string(x.aval())),
                               loc);
   return value.item<std::int64_t>(loc);
 }
@@ -115,8 +115,9 @@ Array bernoulli(Arg key, Arg p, OptionalShape shape) {
   if (!p.aval().dtype.is_floating())
     throw DTypeError(fmt::format("bernoulli: the probability is {}, not a float", to_string(p.aval())), effective_loc(p.where()));
   const Shape all = sample_shape(shape, {p}, "bernoulli", key.where());
-  return sampled("_bernoulli", all, {sampling_key(key, "bernoulli"), p.array()},
-                 [&](std::span<const Array> in) { return draw_uniform(in[0], all, in[1].dtype(), 0, 1, key.where()) < in[1]; }, key.where());
+  return sampled(
+      "_bernoulli", all, {sampling_key(key, "bernoulli"), p.array()},
+      [&](std::span<const Array> in) { return draw_uniform(in[0], all, in[1].dtype(), 0, 1, key.where()) < in[1]; }, key.where());
 }
 
 Array randint(Arg key, Shape shape, Arg minval, Arg maxval, DType dtype) {
@@ -127,8 +128,9 @@ Array randint(Arg key, Shape shape, Arg minval, Arg maxval, DType dtype) {
   sample_shape(shape, {minval, maxval}, "randint", loc);
   const Array k = sampling_key(key, "randint"), low = integer_bound(minval), high = integer_bound(maxval);
   if (dtype.itemsize() >= 4)
-    return sampled("_randint", shape, {k, low, high},
-                   [&](std::span<const Array> in) { return draw_integers(in[0], shape, in[1], in[2], dtype, loc); }, loc);
+    return sampled(
+        "_randint", shape, {k, low, high}, [&](std::span<const Array> in) { return draw_integers(in[0], shape, in[1], in[2], dtype, loc); },
+        loc);
   // Narrow integers are drawn as int32, where one beyond the highest is a bound like any other.
   auto bound = [&](const Array& x, Wide highest_bound) {
     if (const auto known = known_integer(x)) return literal_of(std::clamp(*known, lowest(dtype), highest_bound), int32);
@@ -156,7 +158,8 @@ Array choice(Arg key, Arg a, Shape shape, ChoiceOptions options) {
     for (std::int64_t size : shape) out.push_back(size);
     for (int d = axis + 1; d < a.aval().ndim(); ++d) out.push_back(a.aval().shape[d]);
   }
-  if (draws > 0 && n <= 0) throw ShapeError(fmt::format("choice: there is nothing to choose from in {}", to_string(a.aval())), effective_loc(loc));
+  if (draws > 0 && n <= 0)
+    throw ShapeError(fmt::format("choice: there is nothing to choose from in {}", to_string(a.aval())), effective_loc(loc));
   if (!options.replace && draws > n)
     throw ShapeError(fmt::format("choice: {} draws without replacement from {} things", draws, n), effective_loc(loc));
   const Array k = sampling_key(key, "choice");
@@ -172,7 +175,8 @@ Array choice(Arg key, Arg a, Shape shape, ChoiceOptions options) {
   } else {
     const Array p = to_inexact(Arg(*options.p, loc));
     if (p.ndim() != 1 || p.shape()[0] != n)
-      throw ShapeError(fmt::format("choice: the probabilities {} must be one for each of the {} things", to_string(p.aval()), n), effective_loc(loc));
+      throw ShapeError(fmt::format("choice: the probabilities {} must be one for each of the {} things", to_string(p.aval()), n),
+                       effective_loc(loc));
     if (options.replace) {
       const Array sums = cumsum(p);
       const Array r = sums[-1] * (1 - draw_uniform(k, shape, p.dtype(), 0, 1, loc));

@@ -26,8 +26,8 @@ Shape broadcast_all(std::initializer_list<Arg> parameters, const char* sampler, 
     for (int d = 1; d <= std::min(all.size(), s.size()); ++d) {
       const std::int64_t a = all[all.size() - d], b = s[s.size() - d];
       if (a != b && a != 1 && b != 1)
-        throw ShapeError(fmt::format("{}: the parameter {} doesn't broadcast with those before it, of shape {}", sampler, to_string(x.aval()),
-                                     to_string(all)),
+        throw ShapeError(fmt::format("{}: the parameter {} doesn't broadcast with those before it, of shape {}", sampler,
+                                     to_string(x.aval()), to_string(all)),
                          loc);
       joined[joined.size() - d] = a == 1 ? b : a;
     }
@@ -48,7 +48,8 @@ Array sampling_key(const Arg& key, const char* sampler) {
                      loc);
   }
   if (aval.ndim() != 0)
-    throw ShapeError(fmt::format("{}: takes one key, not the {} of {}; map over them with vmap", sampler, aval.size(), to_string(aval)), loc);
+    throw ShapeError(fmt::format("{}: takes one key, not the {} of {}; map over them with vmap", sampler, aval.size(), to_string(aval)),
+                     loc);
   if (config.debug_key_reuse) note_key_use(key.array(), sampler, loc);
   return key.array();
 }

@@ -1,4 +1,5 @@
-// What the samplers share: checks of their arguments, and the draws that others are made of. The draws take one key that is checked already.
+// What the samplers share: checks of their arguments, and the draws that others are made of. The draws take one key that is checked
+// already.
 #pragma once
 #include <functional>
 #include <span>

@@ -1,5 +1,6 @@
 // The rewrites of whole programs that rules of higher-order primitives (jit, scan, cond, shard_map, ...) need for their sub-programs.
-// Declared here because rules live in core; defined in transforms/, one file each. All take programs without constants; results may have some, of rules' own.
+// Declared here because rules live in core; defined in transforms/, one file each. All take programs without constants; results may have
+// some, of rules' own.
 #pragma once
 #include "core/primitive.h"
 
@@ -21,7 +22,7 @@ struct LinearizedProgram {
 LinearizedProgram linearize_program(const Jaxpr& j, const std::vector<bool>& nonzero);
 
 struct TransposedProgram {
-  Jaxpr jaxpr;  ///< (known inputs, cotangents of the outputs that have one) -> cotangents of the linear inputs that have one
+  Jaxpr jaxpr;                ///< (known inputs, cotangents of the outputs that have one) -> cotangents of the linear inputs that have one
   std::vector<bool> nonzero;  ///< for each linear input, in order: whether it has a cotangent
 };
 /// Reverse of a program that is linear in the inputs where `linear[i]`.

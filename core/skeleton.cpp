@@ -15,10 +15,8 @@ void collect_paths(const Skeleton& tree, const std::string& prefix, std::vector<
 
 std::string kind_of(const Skeleton& s) {
   switch (s.kind) {
-    case Skeleton::Kind::leaf:
-      return "an array";
-    case Skeleton::Kind::fixed:
-      return s.text.empty() ? "a static value" : s.text;
+    case Skeleton::Kind::leaf: return "an array";
+    case Skeleton::Kind::fixed: return s.text.empty() ? "a static value" : s.text;
     case Skeleton::Kind::node:
       return s.text.empty() ? fmt::format("a tree of {} {}", s.children.size(), s.children.size() == 1 ? "element" : "elements") : s.text;
   }

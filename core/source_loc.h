@@ -8,7 +8,9 @@ class SourceLoc {
  public:
   /// No location: for what the library itself makes.
   constexpr SourceLoc() = default;
-  static constexpr SourceLoc here(const char* file = __builtin_FILE(), int line = __builtin_LINE()) { return SourceLoc(Known{}, file, line); }
+  static constexpr SourceLoc here(const char* file = __builtin_FILE(), int line = __builtin_LINE()) {
+    return SourceLoc(Known{}, file, line);
+  }
   /// A location read from text; `file` must outlive every use (a string literal or an interned name).
   static constexpr SourceLoc at(const char* file, int line) { return SourceLoc(Known{}, file, line); }
   constexpr const char* file() const { return file_; }

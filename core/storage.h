@@ -12,36 +12,21 @@ namespace weft::detail {
 template <class F>
 decltype(auto) with_storage(DType dtype, F&& f) {
   switch (dtype.id()) {
-    case 0:
-      return f.template operator()<bool>();
-    case 1:
-      return f.template operator()<std::int8_t>();
-    case 2:
-      return f.template operator()<std::int16_t>();
-    case 3:
-      return f.template operator()<std::int32_t>();
-    case 4:
-      return f.template operator()<std::int64_t>();
-    case 5:
-      return f.template operator()<std::uint8_t>();
-    case 6:
-      return f.template operator()<std::uint16_t>();
-    case 7:
-      return f.template operator()<std::uint32_t>();
-    case 8:
-      return f.template operator()<std::uint64_t>();
-    case 9:
-      return f.template operator()<Float16>();
-    case 10:
-      return f.template operator()<BFloat16>();
-    case 11:
-      return f.template operator()<float>();
-    case 12:
-      return f.template operator()<double>();
-    case 13:
-      return f.template operator()<std::complex<float>>();
-    case 14:
-      return f.template operator()<std::complex<double>>();
+    case 0: return f.template operator()<bool>();
+    case 1: return f.template operator()<std::int8_t>();
+    case 2: return f.template operator()<std::int16_t>();
+    case 3: return f.template operator()<std::int32_t>();
+    case 4: return f.template operator()<std::int64_t>();
+    case 5: return f.template operator()<std::uint8_t>();
+    case 6: return f.template operator()<std::uint16_t>();
+    case 7: return f.template operator()<std::uint32_t>();
+    case 8: return f.template operator()<std::uint64_t>();
+    case 9: return f.template operator()<Float16>();
+    case 10: return f.template operator()<BFloat16>();
+    case 11: return f.template operator()<float>();
+    case 12: return f.template operator()<double>();
+    case 13: return f.template operator()<std::complex<float>>();
+    case 14: return f.template operator()<std::complex<double>>();
     default:  // keys are moved and compared as they lie in memory
       return f.template operator()<std::uint64_t>();
   }

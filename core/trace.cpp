@@ -84,9 +84,11 @@ void Trace::check_released() {
   const std::lock_guard lock(mutex_);
   for (const auto& [var, w] : watched_)
     if (w.alive > 0)
-      throw LeakedTracerError(what_ + ": a value " + to_string(w.aval) + " of it" + (w.origin.first.empty() ? ", an input," : ", made by " + w.origin.first + ",") +
-                                  " is still held after the function has returned (config.check_tracer_leaks is on); return it instead of keeping it outside",
-                              w.origin.second);
+      throw LeakedTracerError(
+          what_ + ": a value " + to_string(w.aval) + " of it" +
+              (w.origin.first.empty() ? ", an input," : ", made by " + w.origin.first + ",") +
+              " is still held after the function has returned (config.check_tracer_leaks is on); return it instead of keeping it outside",
+          w.origin.second);
 }
 
 Ref<Trace> Trace::companion_of(Trace& primal, std::string what) {
@@ -109,7 +111,8 @@ Atom Trace::lift(const Array& x) {
     captured_.emplace(x.impl().get(), std::pair{x, a});
     return a;
   };
-  if (const ConcreteArray* c = as_concrete(x); c && c->aval.shape.empty() && !c->aval.dtype.is_key() && !c->placement && c->buffer && c->buffer->on_host()) {
+  if (const ConcreteArray* c = as_concrete(x);
+      c && c->aval.shape.empty() && !c->aval.dtype.is_key() && !c->placement && c->buffer && c->buffer->on_host()) {
     host().wait(*c);
     Literal literal{c->aval, {}};
     std::copy_n(static_cast<const std::byte*>(c->buffer->data()), c->aval.dtype.itemsize(), literal.bits.begin());
@@ -212,8 +215,9 @@ void check_not_leaked(const Array& x, const char* operation, SourceLoc loc) {
   if (!t) return;
   const Trace* owner = t->trace->primal_trace() ? t->trace->primal_trace() : t->trace.get();
   if (owner->live() && on_this_threads_stack(owner)) return;
-  throw LeakedTracerError(std::string(operation) + ": an operand " + to_string(x.aval()) + " is a traced value of a program that is over (" +
-                              t->trace->what() + "); return it from that function instead of keeping it outside",
+  throw LeakedTracerError(std::string(operation) + ": an operand " + to_string(x.aval()) +
+                              " is a traced value of a program that is over (" + t->trace->what() +
+                              "); return it from that function instead of keeping it outside",
                           effective_loc(loc));
 }
 

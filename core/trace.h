@@ -26,7 +26,8 @@ class Trace : public RefCounted {
   /// A new input. With a value (concrete, or traced by an outer trace) the trace can compute values on demand.
   Array add_input(const Aval& aval, const Array& value = {});
   /// Appends an equation; operands of other traces become constants of this one.
-  std::vector<Array> add_eqn(const Primitive& op, ParamsRef params, std::span<const Array> inputs, std::span<const Aval> out_avals, SourceLoc loc);
+  std::vector<Array> add_eqn(const Primitive& op, ParamsRef params, std::span<const Array> inputs, std::span<const Aval> out_avals,
+                             SourceLoc loc);
   /// The operand that stands for an array: a variable of this trace, a literal, or a captured constant.
   Atom lift(const Array& x);
   /// Freezes what was traced. The trace is over: its arrays are leaked from here on.
@@ -39,7 +40,8 @@ class Trace : public RefCounted {
   std::pair<std::string, SourceLoc> origin(Var v) const;
   const std::string& what() const { return what_; }
   bool live() const { return live_; }
-  /// The trace that this one rides on, if it is the linear companion of one: an operation on any of its arrays is staged here, all else there.
+  /// The trace that this one rides on, if it is the linear companion of one: an operation on any of its arrays is staged here, all else
+  /// there.
   Trace* primal_trace() const { return primal_; }
   static Ref<Trace> companion_of(Trace& primal, std::string what);
 
@@ -120,10 +122,10 @@ void check_not_leaked(const Array& x, const char* operation, SourceLoc loc);
 
 /// Traces `body` with one input for each aval. The heart of every transform.
 struct TraceRequest {
-  std::string what;                       ///< for messages: "grad of loss"
+  std::string what;  ///< for messages: "grad of loss"
   std::vector<Aval> inputs;
-  std::vector<Array> values;              ///< one for each input, or none at all: without values nothing can be computed on demand
-  std::vector<AxisFrame> axes = {};       ///< named axes to bring into scope
+  std::vector<Array> values;         ///< one for each input, or none at all: without values nothing can be computed on demand
+  std::vector<AxisFrame> axes = {};  ///< named axes to bring into scope
 };
 Jaxpr trace_jaxpr(const TraceRequest& request, const std::function<std::vector<Array>(std::span<const Array>)>& body);
 

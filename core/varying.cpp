@@ -34,7 +34,8 @@ class NotingTrace final : public Trace {
     of_vars_[v] = varying;
   }
   /// A value is marked once for the same axes, so that its cotangents are added before they are summed over devices.
-  std::map<std::tuple<bool, std::uintptr_t, Varying>, Var> marked;  // by variable, or by address of another trace's value, which is captured here
+  std::map<std::tuple<bool, std::uintptr_t, Varying>, Var>
+      marked;  // by variable, or by address of another trace's value, which is captured here
 
  private:
   std::vector<Varying> of_vars_;
@@ -179,7 +180,8 @@ std::optional<EqnVarying> mark_programs(const Primitive& op, const ParamsBase& p
       VaryingList& out;
     } context{in, r.out};
     r.params = op.params_map_jaxprs(
-        params, [](const Jaxpr& j, void* c) { return mark_program(j, static_cast<Context*>(c)->in, static_cast<Context*>(c)->out); }, &context);
+        params, [](const Jaxpr& j, void* c) { return mark_program(j, static_cast<Context*>(c)->in, static_cast<Context*>(c)->out); },
+        &context);
     return r;
   }
   if (&op == &primitive_of<Scan>) {
@@ -241,8 +243,8 @@ std::optional<EqnVarying> rule(const Primitive& op, const ParamsBase& params, co
     if (common & marked) {
       if (strict) return {};
       if (std::optional<EqnVarying> r = mark_programs(op, params, in)) return r;
-      throw Error(fmt::format("{}: which of its values vary over `{}` can't be told; set check_vma = false in the shard_map around it", op.name,
-                              fmt::join(names_of(common & marked), "`, `")),
+      throw Error(fmt::format("{}: which of its values vary over `{}` can't be told; set check_vma = false in the shard_map around it",
+                              op.name, fmt::join(names_of(common & marked), "`, `")),
                   loc);
     }
     return EqnVarying{VaryingList(in.size(), common), VaryingList(out_avals.size(), common), {}};

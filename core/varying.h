@@ -1,6 +1,7 @@
-// Which values differ between the devices of a mesh: what shard_map's check_vma is about (JAX: varying manual axes). While the body of such a
-// map is traced, each value has the set of axes over which it may differ. An operation on values of different sets gets pvary equations for its
-// operands, so that the transpose of the program sums cotangents just where a value that all devices share meets ones that they don't.
+// Which values differ between the devices of a mesh: what shard_map's check_vma is about (JAX: varying manual axes). While the body of such
+// a map is traced, each value has the set of axes over which it may differ. An operation on values of different sets gets pvary equations
+// for its operands, so that the transpose of the program sums cotangents just where a value that all devices share meets ones that they
+// don't.
 #pragma once
 #include <cstdint>
 #include <optional>

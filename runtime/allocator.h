@@ -1,4 +1,5 @@
-// Memory of the host devices. All host devices share one machine's memory, so blocks are recycled among them; what each holds is counted apart.
+// Memory of the host devices. All host devices share one machine's memory, so blocks are recycled among them; what each holds is counted
+// apart.
 #pragma once
 #include <cstddef>
 #include <cstdint>

@@ -144,7 +144,8 @@ Ref<Buffer> box_of(const Array& x, std::span<const std::int64_t> start, const Sh
     if (!c) return moved(box_of(x, start, box, 0), device);
     std::vector<Ref<Buffer>> shards;
     for (const Ref<Buffer>& b : c->shards) shards.push_back(b ? on_host(b) : b);
-    if (beyond) return moved(box_of(Array(Ref<ArrayImpl>(new ConcreteArray(aval, std::move(shards), c->placement))), start, box, 0), device);
+    if (beyond)
+      return moved(box_of(Array(Ref<ArrayImpl>(new ConcreteArray(aval, std::move(shards), c->placement))), start, box, 0), device);
     return moved(box_of(x, start, box, 0), device);
   }
   if (c && c->buffer && in_one_piece(aval.shape, box)) {
@@ -172,7 +173,8 @@ Ref<Buffer> box_of(const Array& x, std::span<const std::int64_t> start, const Sh
     if (!c->shards[k]) continue;
     const std::vector<std::int64_t> begin = block_start(mesh, s.spec(), block, static_cast<std::int64_t>(k));
     // One of the devices that have this part: the first, or the first of this process's.
-    if (spread ? std::find(seen.begin(), seen.end(), begin) != seen.end() : mesh.coordinate(static_cast<std::int64_t>(k), replicated) != 0) continue;
+    if (spread ? std::find(seen.begin(), seen.end(), begin) != seen.end() : mesh.coordinate(static_cast<std::int64_t>(k), replicated) != 0)
+      continue;
     if (spread) seen.push_back(begin);
     // The part of the box that this shard holds.
     Shape part = box;
@@ -194,7 +196,8 @@ Ref<Buffer> box_of(const Array& x, std::span<const std::int64_t> start, const Sh
 }
 
 void throw_not_addressable(const Array& x) {
-  throw DeviceError(fmt::format("{} lies in part on devices of other processes ({}): its elements can't be read here. process_allgather(x) gives them to all processes, "
+  throw DeviceError(fmt::format("{} lies in part on devices of other processes ({}): its elements can't be read here. process_allgather(x) "
+                                "gives them to all processes, "
                                 "x.addressable_shards() are those of this one",
                                 to_string(x.aval()), as_concrete(x)->placement->describe()),
                     effective_loc({}));

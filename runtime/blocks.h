@@ -1,5 +1,5 @@
-// Blocks of arrays: cutting them out, and putting them together. The memory of all host devices is one, so what lies in one piece is shared,
-// not copied.
+// Blocks of arrays: cutting them out, and putting them together. The memory of all host devices is one, so what lies in one piece is
+// shared, not copied.
 #pragma once
 #include "core/array_impl.h"
 #include "core/mesh_axes.h"
@@ -25,8 +25,8 @@ Sharding sharding_of(const ConcreteArray& x);
 /// Copies a box of elements between two row-major arrays.
 void copy_box(const void* from, const Shape& from_shape, std::span<const std::int64_t> from_start, void* to, const Shape& to_shape,
               std::span<const std::int64_t> to_start, const Shape& box, std::int64_t itemsize);
-/// The elements of a box of a concrete array or literal, for `device`: a view where they lie in one piece, else a copy. Throws DeviceError if other
-/// processes have them.
+/// The elements of a box of a concrete array or literal, for `device`: a view where they lie in one piece, else a copy. Throws DeviceError
+/// if other processes have them.
 Ref<Buffer> box_of(const Array& x, std::span<const std::int64_t> start, const Shape& box, int device);
 /// Whether some of its parts are other processes'.
 bool has_remote_shards(const ConcreteArray& x);

@@ -197,7 +197,8 @@ void add_parts(std::size_t leaf, const Array& x, int rank, std::vector<PartToWri
     if (std::find(seen.begin(), seen.end(), start) != seen.end()) continue;
     seen.push_back(start);
     const int id = mesh.device_ids[k];
-    if (is_accelerator(id) || all.process_of(id) == rank) out.push_back({leaf, std::move(start), {block.begin(), block.end()}, on_host(c->shards[k])});
+    if (is_accelerator(id) || all.process_of(id) == rank)
+      out.push_back({leaf, std::move(start), {block.begin(), block.end()}, on_host(c->shards[k])});
   }
 }
 
@@ -434,7 +435,8 @@ std::vector<Array> load_leaves(const std::string& folder, const std::vector<std:
     const std::vector<std::int64_t> zero(static_cast<std::size_t>(aval.ndim()), 0);
     const auto read = [&](const std::vector<std::int64_t>& start, const Shape& box, int device) {
       const bool beyond = is_accelerator(device);
-      const Ref<Buffer> here = read_box(parts[i], start, box, itemsize, beyond ? processes().first_local() : device, reader, source, paths[i], loc);
+      const Ref<Buffer> here =
+          read_box(parts[i], start, box, itemsize, beyond ? processes().first_local() : device, reader, source, paths[i], loc);
       return beyond ? moved(here, device) : here;
     };
     if (!c || !c->placement) {

@@ -8,7 +8,8 @@ namespace {
 
 class InProcessCollective final : public ReadyCollective {
  public:
-  InProcessCollective(CollectivePlan plan, std::span<const int> device_ids) : plan_(std::move(plan)), device_ids_(device_ids.begin(), device_ids.end()) {}
+  InProcessCollective(CollectivePlan plan, std::span<const int> device_ids)
+      : plan_(std::move(plan)), device_ids_(device_ids.begin(), device_ids.end()) {}
   void run(std::span<const Ref<Buffer>> in, std::span<Ref<Buffer>> out) override { run_collective(plan_, in, out, device_ids_); }
 
  private:
@@ -19,7 +20,8 @@ class InProcessCollective final : public ReadyCollective {
 class InProcessEngine final : public CollectiveEngine {
  public:
   std::string_view name() const override { return "in-process"; }
-  std::unique_ptr<ReadyCollective> prepare(const CollectivePlan& plan, std::span<const int> device_ids, std::span<const std::int64_t>) override {
+  std::unique_ptr<ReadyCollective> prepare(const CollectivePlan& plan, std::span<const int> device_ids,
+                                           std::span<const std::int64_t>) override {
     return std::make_unique<InProcessCollective>(plan, device_ids);
   }
 };

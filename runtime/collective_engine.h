@@ -1,5 +1,5 @@
-// Who joins the values of a mesh's devices: the process itself for its own host devices, several processes over a transport, or a library of
-// the devices' maker. An engine is chosen by where the devices are, when a program is made.
+// Who joins the values of a mesh's devices: the process itself for its own host devices, several processes over a transport, or a library
+// of the devices' maker. An engine is chosen by where the devices are, when a program is made.
 #pragma once
 #include <memory>
 #include <string_view>
@@ -12,8 +12,9 @@ namespace weft::detail {
 class ReadyCollective {
  public:
   virtual ~ReadyCollective() = default;
-  /// in[k] is what the device at position k has, out[k] what it gets; both null for a device of another process. Returns when `out` may be used
-  /// on the devices. All processes whose devices are in the mesh call it, in one order. Throws DistributedError if one of them fails or stays away.
+  /// in[k] is what the device at position k has, out[k] what it gets; both null for a device of another process. Returns when `out` may be
+  /// used on the devices. All processes whose devices are in the mesh call it, in one order. Throws DistributedError if one of them fails
+  /// or stays away.
   virtual void run(std::span<const Ref<Buffer>> in, std::span<Ref<Buffer>> out) = 0;
 };
 
@@ -22,7 +23,8 @@ class CollectiveEngine {
   virtual ~CollectiveEngine() = default;
   /// "in-process", "mpi", ...
   virtual std::string_view name() const = 0;
-  /// `device_ids` are those of the mesh's positions, `mesh_shape` the sizes of its axes. All processes make their collectives ready in one order.
+  /// `device_ids` are those of the mesh's positions, `mesh_shape` the sizes of its axes. All processes make their collectives ready in one
+  /// order.
   virtual std::unique_ptr<ReadyCollective> prepare(const CollectivePlan& plan, std::span<const int> device_ids,
                                                    std::span<const std::int64_t> mesh_shape) = 0;
 };

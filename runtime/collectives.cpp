@@ -16,8 +16,8 @@ namespace {
 std::atomic<std::int64_t> calls{0}, bytes_moved{0};
 std::atomic<std::int64_t> calls_in_turn{0}, bytes_in_turn{0};
 
-constexpr std::int64_t kChunkBytes = 256 << 10;      // of one operand: what one task joins
-constexpr std::int64_t kParallelBytes = 512 << 10;   // below this the caller does it alone
+constexpr std::int64_t kChunkBytes = 256 << 10;     // of one operand: what one task joins
+constexpr std::int64_t kParallelBytes = 512 << 10;  // below this the caller does it alone
 
 /// f(begin, end) over [0, n), in chunks of a fixed size.
 template <class F>
@@ -43,8 +43,8 @@ Ref<Buffer> fold_group(const CollectivePlan& plan, std::span<const Ref<Buffer>> 
   const std::int64_t chunk = kChunkBytes / plan.in.dtype.itemsize();
   const bool parallel = plan.in.bytes() * static_cast<std::int64_t>(group.size()) > kParallelBytes;
   for_chunks(plan.in.size(), chunk, parallel, [&](std::int64_t begin, std::int64_t end) {
-    fold_elements(plan.what == Collective::reduce_scatter ? Collective::psum : plan.what, plan.in.dtype, order, sources, plan.in.dtype, total->data(), plan.in.dtype, begin,
-                  end);
+    fold_elements(plan.what == Collective::reduce_scatter ? Collective::psum : plan.what, plan.in.dtype, order, sources, plan.in.dtype,
+                  total->data(), plan.in.dtype, begin, end);
   });
   return total;
 }
@@ -108,8 +108,8 @@ void exchange_group(const CollectivePlan& plan, std::span<const Ref<Buffer>> in,
     from_start[static_cast<std::size_t>(plan.dim)] = k * part[plan.dim];
     for (std::int64_t j = 0; j < n; ++j) {
       to_start[static_cast<std::size_t>(plan.concat_dim)] = j * part[plan.concat_dim];
-      copy_box(in[static_cast<std::size_t>(group[static_cast<std::size_t>(j)])]->data(), plan.in.shape, from_start, out[to]->data(), plan.out.shape, to_start,
-               part, itemsize);
+      copy_box(in[static_cast<std::size_t>(group[static_cast<std::size_t>(j)])]->data(), plan.in.shape, from_start, out[to]->data(),
+               plan.out.shape, to_start, part, itemsize);
     }
   };
   if (plan.out.bytes() * n > kParallelBytes)
@@ -124,8 +124,8 @@ void give_to_all(const Ref<Buffer>& value, std::span<Ref<Buffer>> out, const std
 
 }  // namespace
 
-CollectivePlan plan_collective(const Primitive& op, const ParamsBase& params, const Aval& in, const Aval& out, const std::vector<std::vector<int>>& groups,
-                               SourceLoc loc) {
+CollectivePlan plan_collective(const Primitive& op, const ParamsBase& params, const Aval& in, const Aval& out,
+                               const std::vector<std::vector<int>>& groups, SourceLoc loc) {
   CollectivePlan plan;
   plan.operation = std::string(op.name);
   plan.axes = collective_axes(op, params);
@@ -147,7 +147,8 @@ CollectivePlan plan_collective(const Primitive& op, const ParamsBase& params, co
   return plan;
 }
 
-void run_collective(const CollectivePlan& plan, std::span<const Ref<Buffer>> in, std::span<Ref<Buffer>> out, std::span<const int> device_ids) {
+void run_collective(const CollectivePlan& plan, std::span<const Ref<Buffer>> in, std::span<Ref<Buffer>> out,
+                    std::span<const int> device_ids) {
   std::int64_t moved_bytes = 0;
   for (const std::vector<int>& group : plan.groups) {
     const auto n = static_cast<std::int64_t>(group.size());
@@ -155,7 +156,8 @@ void run_collective(const CollectivePlan& plan, std::span<const Ref<Buffer>> in,
     const int first = device_ids[at(0)];
     if (is_accelerator(first)) {
       std::vector<Ref<Buffer>> there(in.begin(), in.end());
-      for (int k : group) there[static_cast<std::size_t>(k)] = moved(there[static_cast<std::size_t>(k)], device_ids[static_cast<std::size_t>(k)]);
+      for (int k : group)
+        there[static_cast<std::size_t>(k)] = moved(there[static_cast<std::size_t>(k)], device_ids[static_cast<std::size_t>(k)]);
       accelerators().join(plan, group, there, out, device_ids);
       moved_bytes += (n - 1) * plan.in.bytes();
       continue;

@@ -67,8 +67,7 @@ struct ControlClient::Impl {
 
   void handle(ControlMessage m) {
     switch (m.type) {
-      case ControlType::tell_state:
-        return post({ControlType::state, m.id, {state->describe()}});
+      case ControlType::tell_state: return post({ControlType::state, m.id, {state->describe()}});
       case ControlType::failed:
         if (m.fields.size() == 2) fail(split_ranks(m.fields[0], count), m.fields[1]);
         return;
@@ -83,8 +82,7 @@ struct ControlClient::Impl {
         news.notify_all();
         return;
       }
-      default:
-        return;
+      default: return;
     }
   }
 

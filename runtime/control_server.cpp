@@ -211,8 +211,7 @@ struct ControlServer::Impl {
         answer_queries(false);
         tell_if_over();
         return true;
-      default:
-        return false;
+      default: return false;
     }
   }
 

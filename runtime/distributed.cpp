@@ -226,10 +226,11 @@ void initialize(InitializeOptions o, SourceLoc given) {
   const bool by_slurm = tasks.value_or(1) > 1;
   if (!o.num_processes && !o.process_id && (started_by_mpi() || (by_slurm && o.coordinator_address.empty()))) {
     const auto alone = [&](const char* why) {
-      throw DistributedError(fmt::format("distributed::initialize: srun started {} processes, but {}; start them with srun --mpi=pmix, or with "
-                                         "mpirun, or give a coordinator's address (WEFT_COORDINATOR)",
-                                         *tasks, why),
-                             loc);
+      throw DistributedError(
+          fmt::format("distributed::initialize: srun started {} processes, but {}; start them with srun --mpi=pmix, or with "
+                      "mpirun, or give a coordinator's address (WEFT_COORDINATOR)",
+                      *tasks, why),
+          loc);
     };
     if (!started_by_mpi()) alone("it gave MPI no way to find them");  // MPI itself would end the process
     transport = open_mpi(loc);

@@ -23,8 +23,8 @@ struct MemoryAnalysis {
 namespace detail {
 
 struct CompileOptions {
-  std::string name;                 ///< of the function, for symbols, profiles and messages
-  std::vector<bool> donated = {};   ///< for each input (constants not counted): its buffer may be reused for outputs; empty: none
+  std::string name;                ///< of the function, for symbols, profiles and messages
+  std::vector<bool> donated = {};  ///< for each input (constants not counted): its buffer may be reused for outputs; empty: none
 };
 
 /// A compiled program for one device of a backend. Thread-safe: may be called by any number of threads at once.

@@ -129,34 +129,20 @@ void fold_half(const FoldOrder& order, std::span<const void* const> sources, boo
 template <class F>
 auto with_type(DType dtype, F as) {
   switch (dtype.id()) {
-    case 0:
-      return as(false);
-    case 1:
-      return as(std::int8_t{});
-    case 2:
-      return as(std::int16_t{});
-    case 3:
-      return as(std::int32_t{});
-    case 4:
-      return as(std::int64_t{});
-    case 5:
-      return as(std::uint8_t{});
-    case 6:
-      return as(std::uint16_t{});
-    case 7:
-      return as(std::uint32_t{});
-    case 8:
-      return as(std::uint64_t{});
-    case 9:
-      return as(Float16{});
-    case 10:
-      return as(BFloat16{});
-    case 11:
-      return as(0.f);
-    case 12:
-      return as(0.0);
-    default:
-      throw DTypeError("collective: a complex dtype has no order");
+    case 0: return as(false);
+    case 1: return as(std::int8_t{});
+    case 2: return as(std::int16_t{});
+    case 3: return as(std::int32_t{});
+    case 4: return as(std::int64_t{});
+    case 5: return as(std::uint8_t{});
+    case 6: return as(std::uint16_t{});
+    case 7: return as(std::uint32_t{});
+    case 8: return as(std::uint64_t{});
+    case 9: return as(Float16{});
+    case 10: return as(BFloat16{});
+    case 11: return as(0.f);
+    case 12: return as(0.0);
+    default: throw DTypeError("collective: a complex dtype has no order");
   }
 }
 

@@ -24,7 +24,10 @@ namespace {
 const ConcreteArray* value_of(const Array& x, const char* operation, SourceLoc loc) {
   if (as_literal(x)) return nullptr;
   const ConcreteArray* c = as_concrete(x);
-  if (!c) throw ConcretizationError(fmt::format("{}: {} is {} and has no elements yet", operation, detail::to_string(x.aval()), as_traced(x) ? "traced" : "abstract"), loc);
+  if (!c)
+    throw ConcretizationError(
+        fmt::format("{}: {} is {} and has no elements yet", operation, detail::to_string(x.aval()), as_traced(x) ? "traced" : "abstract"),
+        loc);
   return c;
 }
 
@@ -40,13 +43,17 @@ std::vector<std::size_t> positions_here(const MeshAxes& mesh, const char* operat
 
 void check_block(const Array& block, const Aval& want, std::size_t which, const char* operation, SourceLoc loc) {
   if (block.shape() != want.shape)
-    throw ShapeError(fmt::format("{}: block {} is {}, it must be {}", operation, which, detail::to_string(block.aval()), detail::to_string(want)), loc);
+    throw ShapeError(
+        fmt::format("{}: block {} is {}, it must be {}", operation, which, detail::to_string(block.aval()), detail::to_string(want)), loc);
   if (block.dtype() != want.dtype)
-    throw DTypeError(fmt::format("{}: block {} is {}, the first is {}", operation, which, detail::to_string(block.aval()), detail::to_string(want)), loc);
+    throw DTypeError(
+        fmt::format("{}: block {} is {}, the first is {}", operation, which, detail::to_string(block.aval()), detail::to_string(want)),
+        loc);
 }
 
 /// Coordinates along each dimension's axes of this process's devices, in order.
-std::vector<std::vector<std::int64_t>> coordinates_here(const MeshAxes& mesh, const PartitionSpec& spec, int ndim, const std::vector<std::size_t>& here) {
+std::vector<std::vector<std::int64_t>> coordinates_here(const MeshAxes& mesh, const PartitionSpec& spec, int ndim,
+                                                        const std::vector<std::size_t>& here) {
   std::vector<std::vector<std::int64_t>> list;
   for (int d = 0; d < ndim; ++d) {
     std::set<std::int64_t> some;
@@ -94,7 +101,8 @@ Array make_array_from_process_local_data(const NamedSharding& s, const Array& lo
   const std::vector<std::vector<std::int64_t>> mine = coordinates_here(mesh, s.spec(), local.ndim(), here);
   Shape whole = global_shape.value_or(local.shape());
   if (whole.size() != local.ndim())
-    throw ShardingError(fmt::format("{}: {} for a global shape {} of another rank", name, detail::to_string(local.aval()), detail::to_string(whole)), loc);
+    throw ShardingError(
+        fmt::format("{}: {} for a global shape {} of another rank", name, detail::to_string(local.aval()), detail::to_string(whole)), loc);
   std::vector<bool> has_all(mine.size());
   for (int d = 0; d < whole.size(); ++d) {
     const auto i = static_cast<std::size_t>(d);
@@ -102,17 +110,20 @@ Array make_array_from_process_local_data(const NamedSharding& s, const Array& lo
     const std::int64_t n = local.shape()[d];
     if (!global_shape) {
       if (n % held != 0)
-        throw ShardingError(fmt::format("{}: dimension {} of {} is divided over {} devices of this process, which don't divide it", name, d, detail::to_string(local.aval()), held), loc);
+        throw ShardingError(fmt::format("{}: dimension {} of {} is divided over {} devices of this process, which don't divide it", name, d,
+                                        detail::to_string(local.aval()), held),
+                            loc);
       whole = whole.with(d, n / held * parts);
       continue;
     }
     has_all[i] = n == whole[d];
     if (!has_all[i] && (whole[d] % parts != 0 || n != whole[d] / parts * held))
-      throw ShardingError(fmt::format("{}: dimension {} of the local data has {} rows, the global shape {} and {} of {} parts here make {}", name, d, n, detail::to_string(whole),
-                                      held, parts, whole[d] / parts * held),
+      throw ShardingError(fmt::format("{}: dimension {} of the local data has {} rows, the global shape {} and {} of {} parts here make {}",
+                                      name, d, n, detail::to_string(whole), held, parts, whole[d] / parts * held),
                           loc);
   }
-  if (const std::string problem = spec_problem(mesh, s.spec(), whole); !problem.empty()) throw ShardingError(fmt::format("{}: {}", name, problem), loc);
+  if (const std::string problem = spec_problem(mesh, s.spec(), whole); !problem.empty())
+    throw ShardingError(fmt::format("{}: {}", name, problem), loc);
   const Shape block = block_shape(mesh, s.spec(), whole);
   std::vector<Ref<Buffer>> shards(mesh.device_ids.size());
   for (std::size_t k : here) {
@@ -132,9 +143,11 @@ Array make_array_from_single_device_arrays(const Shape& shape, const NamedShardi
   const char* const name = "make_array_from_single_device_arrays";
   const MeshAxes& mesh = s.mesh().axes();
   const std::vector<std::size_t> here = positions_here(mesh, name, loc);
-  if (const std::string problem = spec_problem(mesh, s.spec(), shape); !problem.empty()) throw ShardingError(fmt::format("{}: {}", name, problem), loc);
+  if (const std::string problem = spec_problem(mesh, s.spec(), shape); !problem.empty())
+    throw ShardingError(fmt::format("{}: {}", name, problem), loc);
   if (arrays.size() != here.size())
-    throw ShardingError(fmt::format("{}: {} arrays for {} devices of this process in the mesh; give one for each", name, arrays.size(), here.size()), loc);
+    throw ShardingError(
+        fmt::format("{}: {} arrays for {} devices of this process in the mesh; give one for each", name, arrays.size(), here.size()), loc);
   const Shape block = block_shape(mesh, s.spec(), shape);
   std::vector<Ref<Buffer>> shards(mesh.device_ids.size());
   for (std::size_t i = 0; i < here.size(); ++i) {
@@ -142,7 +155,9 @@ Array make_array_from_single_device_arrays(const Shape& shape, const NamedShardi
     check_block(arrays[i], {block, arrays[0].dtype(), false}, i, name, loc);
     const int device = mesh.device_ids[here[i]];
     if (c && c->placement && c->buffer && c->buffer->device_id() != device)
-      throw DeviceError(fmt::format("{}: array {} lies on {}, its place is {}", name, i, Device::of_id(c->buffer->device_id()), Device::of_id(device)), loc);
+      throw DeviceError(
+          fmt::format("{}: array {} lies on {}, its place is {}", name, i, Device::of_id(c->buffer->device_id()), Device::of_id(device)),
+          loc);
     shards[here[i]] = whole_of(arrays[i], device);
   }
   return array_of(arrays[0].aval().with_shape(shape), std::move(shards), s);
@@ -161,9 +176,12 @@ void sync_global_devices(const std::string& name, SourceLoc given) {
   std::string others;
   for (std::size_t r = 0; r < all.size(); ++r) {
     const char* other = static_cast<const char*>(all[r]->data());
-    if (std::strncmp(other, own.name, sizeof own.name) != 0) others += fmt::format("{}process {} is at `{}`", others.empty() ? "" : ", ", r, other);
+    if (std::strncmp(other, own.name, sizeof own.name) != 0)
+      others += fmt::format("{}process {} is at `{}`", others.empty() ? "" : ", ", r, other);
   }
-  if (!others.empty()) throw DistributedError(fmt::format("sync_global_devices: process {} is at `{}`, {}; all must come to the same point", process_index(), name, others), loc);
+  if (!others.empty())
+    throw DistributedError(
+        fmt::format("sync_global_devices: process {} is at `{}`, {}; all must come to the same point", process_index(), name, others), loc);
 }
 
 namespace detail {
@@ -173,7 +191,8 @@ Array array_from_callback(const Shape& shape, const NamedSharding& s, FunctionRe
   const char* const name = "make_array_from_callback";
   const MeshAxes& mesh = s.mesh().axes();
   const std::vector<std::size_t> here = positions_here(mesh, name, loc);
-  if (const std::string problem = spec_problem(mesh, s.spec(), shape); !problem.empty()) throw ShardingError(fmt::format("{}: {}", name, problem), loc);
+  if (const std::string problem = spec_problem(mesh, s.spec(), shape); !problem.empty())
+    throw ShardingError(fmt::format("{}: {}", name, problem), loc);
   const Shape block = block_shape(mesh, s.spec(), shape);
   std::vector<Ref<Buffer>> shards(mesh.device_ids.size());
   std::vector<std::vector<std::int64_t>> starts;
@@ -186,7 +205,8 @@ Array array_from_callback(const Shape& shape, const NamedSharding& s, FunctionRe
       continue;
     }
     std::vector<Slice> index;
-    for (int d = 0; d < shape.size(); ++d) index.push_back(slice(starts.back()[static_cast<std::size_t>(d)], starts.back()[static_cast<std::size_t>(d)] + block[d]));
+    for (int d = 0; d < shape.size(); ++d)
+      index.push_back(slice(starts.back()[static_cast<std::size_t>(d)], starts.back()[static_cast<std::size_t>(d)] + block[d]));
     const Array x = part(index);
     value_of(x, name, loc);
     if (!dtype) dtype = x.dtype();
@@ -208,7 +228,9 @@ Mesh local_mesh(const Mesh& mesh, const char* operation, SourceLoc loc) {
     product *= sizes.back();
   }
   if (product != static_cast<std::int64_t>(here.size()))
-    throw ShardingError(fmt::format("{}: the devices of process {} are no block of the mesh {}; put each process's devices side by side", operation, process_index(), print_param(m)), loc);
+    throw ShardingError(fmt::format("{}: the devices of process {} are no block of the mesh {}; put each process's devices side by side",
+                                    operation, process_index(), print_param(m)),
+                        loc);
   std::vector<Device> devices;
   for (std::size_t k : here) devices.push_back(Device::of_id(m.device_ids[k]));
   return Mesh(std::move(devices), Shape(sizes), m.names, loc);
@@ -218,7 +240,8 @@ Array host_local_to_global(const Array& x, const Mesh& mesh, const PartitionSpec
   const SourceLoc loc = effective_loc(given);
   const NamedSharding s(mesh, spec, loc);
   const ConcreteArray* c = value_of(x, "host_local_array_to_global_array", loc);
-  if (c && has_remote_shards(*c)) throw ShardingError(fmt::format("host_local_array_to_global_array: {} is global already", to_string(x.aval())), loc);
+  if (c && has_remote_shards(*c))
+    throw ShardingError(fmt::format("host_local_array_to_global_array: {} is global already", to_string(x.aval())), loc);
   return make_array_from_process_local_data(s, x, {}, loc);
 }
 
@@ -227,7 +250,8 @@ Array global_to_host_local(const Array& x, const Mesh& mesh, const PartitionSpec
   const char* const name = "global_array_to_host_local_array";
   value_of(x, name, loc);
   const NamedSharding s(mesh, spec, loc);
-  if (const std::string problem = spec_problem(mesh.axes(), spec, x.shape()); !problem.empty()) throw ShardingError(fmt::format("{}: {}", name, problem), loc);
+  if (const std::string problem = spec_problem(mesh.axes(), spec, x.shape()); !problem.empty())
+    throw ShardingError(fmt::format("{}: {}", name, problem), loc);
   const Mesh local = local_mesh(mesh, name, loc);
   const Array divided = shard_array(x, s);
   std::vector<Ref<Buffer>> shards;
@@ -245,7 +269,8 @@ Array allgather_array(const Array& x, bool tiled, SourceLoc given) {
     const Array everywhere = redistribute(x, NamedSharding(mesh, PartitionSpec()));
     return wrap_buffer(aval, as_concrete(everywhere)->shards.at(local_positions(mesh.axes().device_ids).at(0)));
   }
-  if (tiled && x.ndim() == 0) throw ShapeError(fmt::format("process_allgather: {} has no dimension to join along; leave `tiled` out", to_string(aval)), loc);
+  if (tiled && x.ndim() == 0)
+    throw ShapeError(fmt::format("process_allgather: {} has no dimension to join along; leave `tiled` out", to_string(aval)), loc);
   const Ref<Buffer> own = whole_of(x, default_device_id());
   std::vector<Ref<Buffer>> all{own};
   if (process_world())
@@ -263,7 +288,9 @@ Array broadcast_array(const Array& x, bool is_source, SourceLoc given) {
   const SourceLoc loc = effective_loc(given);
   const ConcreteArray* c = value_of(x, "broadcast_one_to_all", loc);
   const Aval aval{x.shape(), x.dtype(), false};
-  if (c && has_remote_shards(*c)) throw ShardingError(fmt::format("broadcast_one_to_all: {} is spread over several processes; give each process's own array", to_string(aval)), loc);
+  if (c && has_remote_shards(*c))
+    throw ShardingError(
+        fmt::format("broadcast_one_to_all: {} is spread over several processes; give each process's own array", to_string(aval)), loc);
   const Ref<Buffer> own = whole_of(x, default_device_id());
   if (!process_world()) return wrap_buffer(aval, own);
   // Who the source is, then its elements.
@@ -279,7 +306,9 @@ Array broadcast_array(const Array& x, bool is_source, SourceLoc given) {
     if (value) sources.push_back(static_cast<int>(r));
   }
   if (sources.size() != 1)
-    throw DistributedError(fmt::format("broadcast_one_to_all: {} processes say that they are the source ({}); one must", sources.size(), fmt::join(sources, ", ")), loc);
+    throw DistributedError(fmt::format("broadcast_one_to_all: {} processes say that they are the source ({}); one must", sources.size(),
+                                       fmt::join(sources, ", ")),
+                           loc);
   ProcessWorld& world = *process_world();
   const CollectiveLabel label = label_of(text, "value", loc);
   CollectiveCall call(world, world.group(everybody()), label);
@@ -333,7 +362,9 @@ Array redistribute(const Array& x, const NamedSharding& s) {
   ids.insert(ids.end(), target.device_ids.begin(), target.device_ids.end());
   const std::vector<int> ranks = processes().processes_of(ids);
   const std::string what = fmt::format("moving {}", to_string(x.aval()));
-  const CollectiveLabel label = label_of(what, fmt::format("{} of {} to {} of {}", to_string(from.spec()), print_param(source), to_string(s.spec()), print_param(target)), loc);
+  const CollectiveLabel label = label_of(
+      what, fmt::format("{} of {} to {} of {}", to_string(from.spec()), print_param(source), to_string(s.spec()), print_param(target)),
+      loc);
   ProcessWorld& world = *process_world();
   const int me = world.rank();
   CollectiveCall call(world, world.group(ranks), label);
@@ -350,7 +381,9 @@ Array redistribute(const Array& x, const NamedSharding& s) {
   const std::vector<std::int64_t> zero(static_cast<std::size_t>(shape.size()), 0);
   const int device = default_device_id();
   for (std::size_t w = 0; w < want.size(); ++w)
-    if (want[w].here) blocks[w] = Ref<Buffer>(new HostBuffer(static_cast<std::size_t>(target_block.num_elements() * item), target.device_ids[want[w].position]));
+    if (want[w].here)
+      blocks[w] =
+          Ref<Buffer>(new HostBuffer(static_cast<std::size_t>(target_block.num_elements() * item), target.device_ids[want[w].position]));
   for (std::size_t w = 0; w < want.size(); ++w)
     for (const Part& h : have) {
       Shape box = shape;
@@ -358,7 +391,8 @@ Array redistribute(const Array& x, const NamedSharding& s) {
       bool any = true;
       for (int d = 0; d < shape.size(); ++d) {
         const auto i = static_cast<std::size_t>(d);
-        const std::int64_t low = std::max(want[w].begin[i], h.begin[i]), high = std::min(want[w].begin[i] + target_block[d], h.begin[i] + source_block[d]);
+        const std::int64_t low = std::max(want[w].begin[i], h.begin[i]),
+                           high = std::min(want[w].begin[i] + target_block[d], h.begin[i] + source_block[d]);
         any &= low < high;
         box[d] = high - low, at[i] = low - h.begin[i], to[i] = low - want[w].begin[i];
       }
@@ -387,7 +421,8 @@ Array redistribute(const Array& x, const NamedSharding& s) {
   std::vector<Ref<Buffer>> shards(target.device_ids.size());
   for (std::size_t k : local_positions(target.device_ids)) {
     const std::vector<std::int64_t> begin = block_start(target, s.spec(), target_block, static_cast<std::int64_t>(k));
-    const auto w = static_cast<std::size_t>(std::find_if(want.begin(), want.end(), [&](const Part& p) { return p.begin == begin; }) - want.begin());
+    const auto w =
+        static_cast<std::size_t>(std::find_if(want.begin(), want.end(), [&](const Part& p) { return p.begin == begin; }) - want.begin());
     shards[k] = shared_with(blocks[w], target.device_ids[k]);
   }
   return array_of(x.aval(), std::move(shards), s);

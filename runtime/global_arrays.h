@@ -20,24 +20,25 @@ Array redistribute(const Array& x, const NamedSharding& s);
 Mesh local_mesh(const Mesh& mesh, const char* operation, SourceLoc loc);
 }  // namespace detail
 
-/// A global array of which each process gives the part that its devices hold, in one piece (jax.make_array_from_process_local_data). Along a
-/// dimension where `local` has all of the global shape's rows, the process's own are taken. Without `global_shape` it follows from the local
-/// one: `local` holds this process's part of every divided dimension. Throws ShardingError if the shapes don't fit.
+/// A global array of which each process gives the part that its devices hold, in one piece (jax.make_array_from_process_local_data). Along
+/// a dimension where `local` has all of the global shape's rows, the process's own are taken. Without `global_shape` it follows from the
+/// local one: `local` holds this process's part of every divided dimension. Throws ShardingError if the shapes don't fit.
 Array make_array_from_process_local_data(const NamedSharding& sharding, const Array& local, std::optional<Shape> global_shape = {},
                                          SourceLoc loc = SourceLoc::here());
-/// A global array of parts that lie on this process's devices already, one for each in the mesh's order (jax.make_array_from_single_device_arrays);
-/// nothing is copied. Throws ShardingError if they are not as many, ShapeError or DTypeError if one is no block, DeviceError for one that lies
-/// elsewhere.
+/// A global array of parts that lie on this process's devices already, one for each in the mesh's order
+/// (jax.make_array_from_single_device_arrays); nothing is copied. Throws ShardingError if they are not as many, ShapeError or DTypeError if
+/// one is no block, DeviceError for one that lies elsewhere.
 Array make_array_from_single_device_arrays(const Shape& shape, const NamedSharding& sharding, const std::vector<Array>& arrays,
                                            SourceLoc loc = SourceLoc::here());
-/// A global array whose parts `part(index)` gives, asked once for each part that this process has (jax.make_array_from_callback). `index` is one
-/// slice for each dimension. Throws ShapeError for a part of another shape, DTypeError if parts have different dtypes.
+/// A global array whose parts `part(index)` gives, asked once for each part that this process has (jax.make_array_from_callback). `index`
+/// is one slice for each dimension. Throws ShapeError for a part of another shape, DTypeError if parts have different dtypes.
 template <class F>
 Array make_array_from_callback(const Shape& shape, const NamedSharding& sharding, F&& part, SourceLoc loc = SourceLoc::here()) {
   return detail::array_from_callback(shape, sharding, [&](const std::vector<Slice>& index) -> Array { return part(index); }, loc);
 }
 
-/// The arrays of a tree, each process's own, as parts of global arrays that are divided over a mesh (jax's host_local_array_to_global_array).
+/// The arrays of a tree, each process's own, as parts of global arrays that are divided over a mesh (jax's
+/// host_local_array_to_global_array).
 template <class T>
 T host_local_array_to_global_array(const T& tree, const Mesh& mesh, const PartitionSpec& spec, SourceLoc loc = SourceLoc::here()) {
   return detail::map_leaves(tree, [&](const Array& x) { return detail::host_local_to_global(x, mesh, spec, loc); });
@@ -51,13 +52,14 @@ T global_array_to_host_local_array(const T& tree, const Mesh& mesh, const Partit
 struct ProcessAllgatherOptions {
   bool tiled = false;
 };
-/// On all processes: of an array that one process has, the processes' arrays, stacked along a new first dimension, or with `tiled` joined along
-/// the first; of a global array, all of it (jax's process_allgather). All processes call it.
+/// On all processes: of an array that one process has, the processes' arrays, stacked along a new first dimension, or with `tiled` joined
+/// along the first; of a global array, all of it (jax's process_allgather). All processes call it.
 template <class T>
 T process_allgather(const T& tree, ProcessAllgatherOptions options = {}, SourceLoc loc = SourceLoc::here()) {
   return detail::map_leaves(tree, [&](const Array& x) { return detail::allgather_array(x, options.tiled, loc); });
 }
-/// The arrays of the one process that is the source, on all (jax's broadcast_one_to_all). All processes call it, with arrays of the same types.
+/// The arrays of the one process that is the source, on all (jax's broadcast_one_to_all). All processes call it, with arrays of the same
+/// types.
 template <class T>
 T broadcast_one_to_all(const T& tree, std::optional<bool> is_source = {}, SourceLoc loc = SourceLoc::here()) {
   const bool source = is_source.value_or(process_index() == 0);

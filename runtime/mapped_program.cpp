@@ -27,7 +27,8 @@ Array in_one_place(const Array& x, int device) {
 
 class MappedProgram final : public Executable {
  public:
-  MappedProgram(Backend& backend, const Jaxpr& original, const Jaxpr& flat, const CompileOptions& options) : original_(original), jaxpr_(flat) {
+  MappedProgram(Backend& backend, const Jaxpr& original, const Jaxpr& flat, const CompileOptions& options)
+      : original_(original), jaxpr_(flat) {
     const JaxprData& d = jaxpr_.data();
     std::vector<const Eqn*> run;
     for (const Eqn& e : d.eqns) {
@@ -41,7 +42,8 @@ class MappedProgram final : public Executable {
       Step s;
       s.eqn = &e;
       if (e.op->kind == Kind::collective)
-        throw AxisError(fmt::format("{}: it names an axis that is not bound; call it inside the vmap, pmap or shard_map that does", e.op->name), e.loc);
+        throw AxisError(
+            fmt::format("{}: it names an axis that is not bound; call it inside the vmap, pmap or shard_map that does", e.op->name), e.loc);
       if (is_process_local(*e.op)) {
         s.move = std::make_unique<ProcessMove>(*e.op, *e.params, e.loc);
       } else if (e.op->kind == Kind::spmd) {
@@ -65,7 +67,9 @@ class MappedProgram final : public Executable {
     std::vector<Array> values(d.avals.size());
     std::copy(d.consts.begin(), d.consts.end(), values.begin());
     std::copy(inputs.begin(), inputs.end(), values.begin() + d.num_consts);
-    const auto read = [&](Atom a) { return a.is_literal() ? make_literal(d.literals[a.literal()].aval, d.literals[a.literal()].bits) : values[a.var()]; };
+    const auto read = [&](Atom a) {
+      return a.is_literal() ? make_literal(d.literals[a.literal()].aval, d.literals[a.literal()].bits) : values[a.var()];
+    };
     std::vector<Array> in;
     for (const Step& s : steps_) {
       in.clear();
@@ -125,7 +129,8 @@ class MappedProgram final : public Executable {
     return m;
   }
   Object export_object(const std::string& name) const override {
-    throw CompileError("export_object: " + name + " runs on several devices, which no object file can hold; export the function that is mapped");
+    throw CompileError("export_object: " + name +
+                       " runs on several devices, which no object file can hold; export the function that is mapped");
   }
 
  private:

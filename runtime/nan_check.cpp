@@ -66,7 +66,8 @@ std::string position_text(const Shape& shape, std::int64_t i) {
 [[noreturn]] void report(const Primitive& op, std::span<const HostTensor> in, const HostTensor& out, std::int64_t at, SourceLoc loc) {
   std::string message = fmt::format("{}: makes {}", op.name, element_text(out, at));
   if (out.aval.ndim() > 0) message += fmt::format(", element [{}] of {}", position_text(out.aval.shape, at), to_string(out.aval));
-  const bool here = std::all_of(in.begin(), in.end(), [&](const HostTensor& x) { return x.aval.shape == out.aval.shape || x.aval.size() == 1; });
+  const bool here =
+      std::all_of(in.begin(), in.end(), [&](const HostTensor& x) { return x.aval.shape == out.aval.shape || x.aval.size() == 1; });
   for (std::size_t k = 0; k < in.size(); ++k) {
     message += k ? ", " : " out of ";
     message += here ? element_text(in[k], in[k].aval.size() == 1 ? 0 : at) : to_string(in[k].aval);

@@ -114,9 +114,10 @@ class Partitioner {
   Piece constraint(const Eqn& e, const Piece& x) {
     const SpecOnMesh& s = params_as<ShardingConstraintParams>(*e.params).sharding;
     if (!same_mesh(s.mesh, p_.mesh()))
-      throw ShardingError(fmt::format("sharding_constraint: {} on the mesh {}, in a program whose arguments are divided over the mesh {}; use one mesh",
-                                      to_string(s.spec), print_param(s.mesh), print_param(p_.mesh())),
-                          e.loc);
+      throw ShardingError(
+          fmt::format("sharding_constraint: {} on the mesh {}, in a program whose arguments are divided over the mesh {}; use one mesh",
+                      to_string(s.spec), print_param(s.mesh), print_param(p_.mesh())),
+          e.loc);
     return p_.divide(x, dims_of(s.spec, x.whole.size()), e.loc);
   }
 
@@ -177,7 +178,9 @@ class Partitioner {
   static bool adopt(std::vector<DimAxes>& carry, const std::vector<DimAxes>& out) {
     bool changed = false;
     for (std::size_t k = 0; k < carry.size(); ++k) {
-      const auto divided = [](const DimAxes& axes) { return std::any_of(axes.begin(), axes.end(), [](const auto& dim) { return !dim.empty(); }); };
+      const auto divided = [](const DimAxes& axes) {
+        return std::any_of(axes.begin(), axes.end(), [](const auto& dim) { return !dim.empty(); });
+      };
       if (divided(carry[k]) || !divided(out[k])) continue;
       carry[k] = out[k];
       changed = true;
@@ -187,7 +190,8 @@ class Partitioner {
 
   Pieces scan(const Eqn& e, const Pieces& in) {
     Scan::Params q = params_as<Scan::Params>(*e.params);
-    const auto consts = static_cast<std::size_t>(q.num_consts), num_carry = static_cast<std::size_t>(q.num_carry), fixed = consts + num_carry;
+    const auto consts = static_cast<std::size_t>(q.num_consts), num_carry = static_cast<std::size_t>(q.num_carry),
+               fixed = consts + num_carry;
     std::vector<DimAxes> body_in, carry;
     for (std::size_t i = 0; i < in.size(); ++i) body_in.push_back(i < fixed ? in[i].axes : without_first(in[i].axes));
     carry.assign(body_in.begin() + static_cast<std::ptrdiff_t>(consts), body_in.begin() + static_cast<std::ptrdiff_t>(fixed));
@@ -198,7 +202,8 @@ class Partitioner {
       again = adopt(carry, body.out);
     }
     std::vector<Array> operands;
-    for (std::size_t i = 0; i < in.size(); ++i) operands.push_back(p_.divide(in[i], i < fixed ? body_in[i] : with_first(body_in[i]), e.loc).block);
+    for (std::size_t i = 0; i < in.size(); ++i)
+      operands.push_back(p_.divide(in[i], i < fixed ? body_in[i] : with_first(body_in[i]), e.loc).block);
     q.jaxpr = body.jaxpr;
     const std::vector<Array> out = bind_all<Scan>(q, operands, e.loc);
     Pieces results;
@@ -273,7 +278,8 @@ std::optional<Jaxpr> partition(const Jaxpr& j, const MeshAxes& mesh, const std::
   q.in_specs.specs = in_specs;
   TraceRequest request{"jit", {}, {}};
   for (std::size_t i = 0; i < mesh.names.size(); ++i) request.axes.push_back({mesh.names[i], static_cast<int>(mesh.sizes[i])});
-  for (std::size_t i = 0; i < avals.size(); ++i) request.inputs.push_back(avals[i].with_shape(block_shape(mesh, in_specs[i], avals[i].shape)));
+  for (std::size_t i = 0; i < avals.size(); ++i)
+    request.inputs.push_back(avals[i].with_shape(block_shape(mesh, in_specs[i], avals[i].shape)));
   const Hoisted body = hoist_consts(trace_jaxpr(request, [&](std::span<const Array> args) {
     Pieces inputs;
     for (std::size_t i = 0; i < args.size(); ++i) inputs.push_back({args[i], avals[i].shape, dims_of(in_specs[i], avals[i].ndim()), {}});

@@ -57,7 +57,9 @@ Piece Partition::divide(const Piece& x, const DimAxes& wanted, SourceLoc loc) co
     while (num_common(from) < now[from].size()) {
       const std::string axis = now[from].back();
       std::size_t to = 0;
-      while (to < now.size() && !(to != from && num_common(to) == now[to].size() && now[to].size() < wanted[to].size() && wanted[to][now[to].size()] == axis)) ++to;
+      while (to < now.size() &&
+             !(to != from && num_common(to) == now[to].size() && now[to].size() < wanted[to].size() && wanted[to][now[to].size()] == axis))
+        ++to;
       if (to == now.size()) break;
       const std::int64_t n = parts({axis});
       if (block.shape()[static_cast<int>(to)] % n != 0) break;
@@ -72,7 +74,8 @@ Piece Partition::divide(const Piece& x, const DimAxes& wanted, SourceLoc loc) co
       now[d].resize(kept);
     }
   DimAxes cut(now.size());
-  for (std::size_t d = 0; d < now.size(); ++d) cut[d].assign(wanted[d].begin() + static_cast<std::ptrdiff_t>(now[d].size()), wanted[d].end());
+  for (std::size_t d = 0; d < now.size(); ++d)
+    cut[d].assign(wanted[d].begin() + static_cast<std::ptrdiff_t>(now[d].size()), wanted[d].end());
   block = weft::detail::block_of(block, PartitionSpec(cut), mesh_, loc);
   return {block, x.whole, wanted, {}};
 }
@@ -102,10 +105,12 @@ DimAxes common_division(const Partition& p, const Pieces& in, const Shape& out) 
   std::vector<const Piece*> order;
   for (const Piece& x : in)
     if (x.whole.size() == out.size()) order.push_back(&x);
-  std::stable_sort(order.begin(), order.end(), [](const Piece* a, const Piece* b) { return a->whole.num_elements() > b->whole.num_elements(); });
+  std::stable_sort(order.begin(), order.end(),
+                   [](const Piece* a, const Piece* b) { return a->whole.num_elements() > b->whole.num_elements(); });
   for (const Piece* x : order)
     for (std::size_t d = 0; d < axes.size(); ++d)
-      if (axes[d].empty() && x->whole[static_cast<int>(d)] == out[static_cast<int>(d)] && p.parts(x->axes[d]) > 1) axes[d] = unused(x->axes[d], axes);
+      if (axes[d].empty() && x->whole[static_cast<int>(d)] == out[static_cast<int>(d)] && p.parts(x->axes[d]) > 1)
+        axes[d] = unused(x->axes[d], axes);
   return axes;
 }
 
@@ -153,8 +158,8 @@ Maybe broadcast(const Partition& p, const Eqn& e, const Piece& x) {
   return one(std::move(r));
 }
 
-/// Dimensions of operand and result fall into groups of the same number of elements; what divides the first of a group goes over to the first of
-/// the other side, if that can be divided so.
+/// Dimensions of operand and result fall into groups of the same number of elements; what divides the first of a group goes over to the
+/// first of the other side, if that can be divided so.
 Maybe reshape(const Partition& p, const Eqn& e, const Piece& x) {
   const auto& q = params_as<ReshapeParams>(*e.params);
   if (q.dimensions) return {};
@@ -199,7 +204,8 @@ Maybe move(const Partition& p, const Eqn& e, const Pieces& in) {
   if (e.op->name == "slice") {
     SliceParams q = params_as<SliceParams>(*e.params);
     std::vector<bool> keep;
-    for (std::size_t d = 0; d < n; ++d) keep.push_back(q.start_indices[d] == 0 && q.limit_indices[d] == x.whole[static_cast<int>(d)] && (!q.strides || (*q.strides)[d] == 1));
+    for (std::size_t d = 0; d < n; ++d)
+      keep.push_back(q.start_indices[d] == 0 && q.limit_indices[d] == x.whole[static_cast<int>(d)] && (!q.strides || (*q.strides)[d] == 1));
     const Piece y = keeping(p, x, keep, e.loc);
     for (std::size_t d = 0; d < n; ++d)
       if (keep[d]) q.limit_indices[d] = y.block.shape()[static_cast<int>(d)];
@@ -301,8 +307,8 @@ Maybe arg_reduce(const Partition& p, const Eqn& e, const Piece& x) {
   return one(p.of_block(bind_like(e, std::span(&y.block, 1)), axes));
 }
 
-/// Batch dimensions and those that stay keep their division, where one axis isn't wanted for two; over contracted dimensions that are divided
-/// each device has a part of the sum.
+/// Batch dimensions and those that stay keep their division, where one axis isn't wanted for two; over contracted dimensions that are
+/// divided each device has a part of the sum.
 Maybe dot(const Partition& p, const Eqn& e, const Pieces& in) {
   const DotDimensions& dims = params_as<DotParams>(*e.params).dimension_numbers;
   std::array<DimAxes, 2> wanted{DimAxes(in[0].axes.size()), DimAxes(in[1].axes.size())};

@@ -20,7 +20,7 @@ struct Piece {
   Array block;
   Shape whole;
   DimAxes axes;
-  std::optional<Array> scalar = {};  ///< if all elements are this one
+  std::optional<Array> scalar = {};     ///< if all elements are this one
   std::shared_ptr<const Cut> cut = {};  ///< if it is a part of a divided value
 
   bool divided() const;

@@ -166,20 +166,13 @@ std::optional<std::vector<Piece>> partition_windows(const Partition& p, const Eq
                                                     std::span<const Aval> out) {
   const int ndim = in[0].whole.size();
   switch (e.op->kind) {
-    case Kind::convolution:
-      return convolution(p, e, in);
-    case Kind::gather:
-      return gather(p, e, in, out[0]);
-    case Kind::scatter:
-      return scatter(p, e, in);
-    case Kind::dynamic_slice:
-      return dynamic_slice(p, e, in);
-    case Kind::dynamic_update_slice:
-      return dynamic_update_slice(p, e, in);
-    case Kind::reduce_window:
-      return windows(p, e, in, without_windows(params_as<ReduceWindowParams>(*e.params), ndim));
-    default:
-      break;
+    case Kind::convolution: return convolution(p, e, in);
+    case Kind::gather: return gather(p, e, in, out[0]);
+    case Kind::scatter: return scatter(p, e, in);
+    case Kind::dynamic_slice: return dynamic_slice(p, e, in);
+    case Kind::dynamic_update_slice: return dynamic_update_slice(p, e, in);
+    case Kind::reduce_window: return windows(p, e, in, without_windows(params_as<ReduceWindowParams>(*e.params), ndim));
+    default: break;
   }
   if (e.op->name == "select_and_scatter_add") return windows(p, e, in, without_windows(params_as<SelectAndScatterParams>(*e.params), ndim));
   if (e.op->name == "select_and_gather_add") return windows(p, e, in, without_windows(params_as<SelectAndGatherParams>(*e.params), ndim));

@@ -95,23 +95,12 @@ class ProcessCollective final : public ReadyCollective {
       sum(call, in, out);
     } else {
       switch (plan_.what) {
-        case Collective::reduce_scatter:
-          scatter(call, in, out, parts_);
-          break;
-        case Collective::all_gather:
-          gather(call, in, out);
-          break;
-        case Collective::all_to_all:
-          exchange(call, in, out);
-          break;
-        case Collective::ppermute:
-          permute(call, in, out);
-          break;
-        case Collective::pbroadcast:
-          broadcast(call, in, out);
-          break;
-        default:
-          throw Error("internal error: not a join");
+        case Collective::reduce_scatter: scatter(call, in, out, parts_); break;
+        case Collective::all_gather: gather(call, in, out); break;
+        case Collective::all_to_all: exchange(call, in, out); break;
+        case Collective::ppermute: permute(call, in, out); break;
+        case Collective::pbroadcast: broadcast(call, in, out); break;
+        default: throw Error("internal error: not a join");
       }
     }
     for (std::vector<Ref<Buffer>>& p : parts_) std::fill(p.begin(), p.end(), Ref<Buffer>());

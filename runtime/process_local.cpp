@@ -16,7 +16,10 @@ const ProcessLocalParams& checked(const ParamsBase& params, SourceLoc loc) {
 }  // namespace
 
 ProcessMove::ProcessMove(const Primitive& op, const ParamsBase& params, SourceLoc loc)
-    : to_global_(makes_global(op)), mesh_(mesh_of(checked(params, loc).mesh)), spec_(params_as<ProcessLocalParams>(params).spec[0]), here_(local_positions(mesh_.axes().device_ids)) {}
+    : to_global_(makes_global(op)),
+      mesh_(mesh_of(checked(params, loc).mesh)),
+      spec_(params_as<ProcessLocalParams>(params).spec[0]),
+      here_(local_positions(mesh_.axes().device_ids)) {}
 
 Array ProcessMove::run(const Array& x, SourceLoc loc) {
   const ConcreteArray* c = as_concrete(x);
@@ -50,6 +53,8 @@ Array ProcessMove::run(const Array& x, SourceLoc loc) {
   return out;
 }
 
-Array run_process_local(const Primitive& op, const ParamsBase& params, const Array& x, SourceLoc loc) { return ProcessMove(op, params, loc).run(x, loc); }
+Array run_process_local(const Primitive& op, const ParamsBase& params, const Array& x, SourceLoc loc) {
+  return ProcessMove(op, params, loc).run(x, loc);
+}
 
 }  // namespace weft::detail

@@ -15,7 +15,9 @@ struct Processes {
   /// Those of several devices, in order, each once.
   std::vector<int> processes_of(std::span<const int> devices) const;
   /// Devices beyond the hosts' (GPUs) are each process's own.
-  bool is_local(int device) const { return (device >= first_local() && device < first_device[static_cast<std::size_t>(index) + 1]) || device >= num_devices(); }
+  bool is_local(int device) const {
+    return (device >= first_local() && device < first_device[static_cast<std::size_t>(index) + 1]) || device >= num_devices();
+  }
 };
 /// Fixes the number of host devices.
 const Processes& processes();

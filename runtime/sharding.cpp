@@ -17,7 +17,8 @@ namespace weft {
 using namespace detail;
 
 NamedSharding::NamedSharding(Mesh mesh, PartitionSpec spec, SourceLoc loc) : mesh_(std::move(mesh)), spec_(std::move(spec)) {
-  if (const std::string problem = spec_problem(mesh_.axes(), spec_); !problem.empty()) throw ShardingError("NamedSharding: " + problem, loc);
+  if (const std::string problem = spec_problem(mesh_.axes(), spec_); !problem.empty())
+    throw ShardingError("NamedSharding: " + problem, loc);
 }
 
 Sharding::Sharding(Device d) : named_(Mesh({d}, {}, {}), PartitionSpec()), single_(true) {}
@@ -36,8 +37,8 @@ const ConcreteArray* placed(const Array& x, const char* operation) {
   if (as_literal(x)) return nullptr;
   const ConcreteArray* c = as_concrete(x);
   if (!c)
-    throw ConcretizationError(fmt::format("{}: {} is {} and lies on no device; ask an array that a function returned", operation, detail::to_string(x.aval()),
-                                          as_traced(x) ? "traced" : "abstract"),
+    throw ConcretizationError(fmt::format("{}: {} is {} and lies on no device; ask an array that a function returned", operation,
+                                          detail::to_string(x.aval()), as_traced(x) ? "traced" : "abstract"),
                               effective_loc({}));
   return c;
 }
@@ -67,7 +68,8 @@ std::vector<Shard> Array::addressable_shards() const {
     if (c && !c->shards.empty() && !c->shards[k]) continue;
     std::vector<Slice> index;
     const std::vector<std::int64_t> start = block_start(mesh, s.spec(), block, position);
-    for (int d = 0; d < ndim(); ++d) index.push_back(slice(start[static_cast<std::size_t>(d)], start[static_cast<std::size_t>(d)] + block[d]));
+    for (int d = 0; d < ndim(); ++d)
+      index.push_back(slice(start[static_cast<std::size_t>(d)], start[static_cast<std::size_t>(d)] + block[d]));
     const Ref<Buffer> buffer = !c ? whole_of(*this, mesh.device_ids[k]) : c->shards.empty() ? c->buffer : c->shards[k];
     out.push_back({Device::of_id(mesh.device_ids[k]), std::move(index), static_cast<int>(mesh.coordinate(position, replicated)),
                    commit(aval().with_shape(block), buffer)});
@@ -80,7 +82,10 @@ namespace {
 
 void check_local(const Device& d, const char* operation, SourceLoc loc) {
   if (!processes().is_local(d.id()))
-    throw DeviceError(fmt::format("{}: {} is process {}'s; a process puts arrays on its own devices (local_devices()), or over a mesh that all share", operation, d, d.process_index()), loc);
+    throw DeviceError(
+        fmt::format("{}: {} is process {}'s; a process puts arrays on its own devices (local_devices()), or over a mesh that all share",
+                    operation, d, d.process_index()),
+        loc);
 }
 
 }  // namespace
@@ -120,7 +125,9 @@ Array put_rows(std::span<const Array> rows, const std::vector<Device>& devices, 
     placed(rows[i], operation);
     const Aval& aval = rows[i].aval();
     if (aval.shape != first.shape || aval.dtype != first.dtype)
-      throw ShapeError(fmt::format("{}: shards[0] is {}, shards[{}] is {}; all must have one shape and dtype", operation, to_string(first), i, to_string(aval)), loc);
+      throw ShapeError(fmt::format("{}: shards[0] is {}, shards[{}] is {}; all must have one shape and dtype", operation, to_string(first),
+                                   i, to_string(aval)),
+                       loc);
     check_local(devices[i], operation, loc);
     shards.push_back(whole_of(rows[i], devices[i].id()));
   }

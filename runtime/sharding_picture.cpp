@@ -28,7 +28,8 @@ struct Cells {
 Cells cells_of(const Array& x, SourceLoc given) {
   const SourceLoc loc = effective_loc(given);
   if (x.ndim() == 0 || x.ndim() > 2)
-    throw ShapeError(fmt::format("visualize_array_sharding: {} has {} dimensions; only arrays of one or two can be shown", detail::to_string(x.aval()), x.ndim()),
+    throw ShapeError(fmt::format("visualize_array_sharding: {} has {} dimensions; only arrays of one or two can be shown",
+                                 detail::to_string(x.aval()), x.ndim()),
                      loc);
   Cells c;
   if (x.ndim() == 2) c.rows = x.shape()[0];
@@ -71,10 +72,13 @@ std::string visualize_array_sharding(const Array& x, SourceLoc loc) {
 
 void save_array_sharding(const Array& x, const std::string& path, SourceLoc loc) {
   const Cells c = cells_of(x, loc);
-  if (!path.ends_with(".svg")) throw IoError(fmt::format("save_array_sharding: {} has no known format; end it in .svg", path), effective_loc(loc));
+  if (!path.ends_with(".svg"))
+    throw IoError(fmt::format("save_array_sharding: {} has no known format; end it in .svg", path), effective_loc(loc));
   constexpr double kSize = 480, kRow = 32;
-  const double height = x.ndim() == 1 ? kRow : kSize * static_cast<double>(c.rows) / static_cast<double>(std::max<std::int64_t>(c.columns, 1));
-  std::string text = fmt::format("<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {0:.0f} {1:.0f}\" width=\"{0:.0f}\" height=\"{1:.0f}\">\n", kSize, height);
+  const double height =
+      x.ndim() == 1 ? kRow : kSize * static_cast<double>(c.rows) / static_cast<double>(std::max<std::int64_t>(c.columns, 1));
+  std::string text = fmt::format(
+      "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {0:.0f} {1:.0f}\" width=\"{0:.0f}\" height=\"{1:.0f}\">\n", kSize, height);
   const double w = kSize / static_cast<double>(c.column_starts.size()), h = height / static_cast<double>(c.row_starts.size());
   for (std::size_t i = 0; i < c.row_starts.size(); ++i)
     for (std::size_t j = 0; j < c.column_starts.size(); ++j) {
@@ -82,8 +86,8 @@ void save_array_sharding(const Array& x, const std::string& path, SourceLoc loc)
       text += fmt::format(
           "<rect x=\"{:.2f}\" y=\"{:.2f}\" width=\"{:.2f}\" height=\"{:.2f}\" fill=\"hsl({}, 60%, 80%)\" stroke=\"black\"/>"
           "<text x=\"{:.2f}\" y=\"{:.2f}\" font-size=\"12\" text-anchor=\"middle\" dominant-baseline=\"middle\">{}</text>\n",
-          static_cast<double>(j) * w, static_cast<double>(i) * h, w, h, ids[0] * 47 % 360, (static_cast<double>(j) + .5) * w, (static_cast<double>(i) + .5) * h,
-          label_of(ids));
+          static_cast<double>(j) * w, static_cast<double>(i) * h, w, h, ids[0] * 47 % 360, (static_cast<double>(j) + .5) * w,
+          (static_cast<double>(i) + .5) * h, label_of(ids));
     }
   std::ofstream out(path, std::ios::binary);
   out << text << "</svg>\n";

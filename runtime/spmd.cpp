@@ -82,8 +82,8 @@ DeviceBuffers SpmdProgram::operand(std::size_t i, const Array& x, SourceLoc loc)
     }
     const std::vector<int>& ids = now.mesh().axes().device_ids;
     if (std::none_of(ids.begin(), ids.end(), [&](int id) { return std::count(mesh.device_ids.begin(), mesh.device_ids.end(), id) > 0; }))
-      throw DeviceError(fmt::format("shard_map: operand {} is committed to {}, the program runs on {}; move it with device_put", i, c->placement->describe(),
-                                    fmt::join(mesh_.devices(), ", ")),
+      throw DeviceError(fmt::format("shard_map: operand {} is committed to {}, the program runs on {}; move it with device_put", i,
+                                    c->placement->describe(), fmt::join(mesh_.devices(), ", ")),
                         loc);
   }
   if (c && has_remote_shards(*c)) return as_concrete(shard_array(x, NamedSharding(mesh_, spec)))->shards;
@@ -154,8 +154,10 @@ std::vector<Array> SpmdProgram::run(std::span<const Array> inputs, SourceLoc loc
   std::vector<DeviceBuffers> in;
   in.reserve(flat_.consts.size() + inputs.size());
   if (local_.empty())
-    throw DeviceError(fmt::format("shard_map: none of the mesh's devices, {}, is this process's; only the processes that have some may run it", fmt::join(mesh_.devices(), ", ")),
-                      loc);
+    throw DeviceError(
+        fmt::format("shard_map: none of the mesh's devices, {}, is this process's; only the processes that have some may run it",
+                    fmt::join(mesh_.devices(), ", ")),
+        loc);
   in.insert(in.end(), constants_.begin(), constants_.end());
   if (constants_.empty())
     for (const Array& constant : flat_.consts) in.push_back(on_each_local(whole_of(constant, mesh.device_ids[local_[0]])));
@@ -165,9 +167,10 @@ std::vector<Array> SpmdProgram::run(std::span<const Array> inputs, SourceLoc loc
     if (!body_.takes(first + i)) in[first + i] = operand(i, inputs[i], loc);
   for (std::size_t i = 0; i < inputs.size(); ++i)  // when no other operand can be refused any more
     if (body_.takes(first + i)) in[first + i] = taken_operand(i, inputs[i], loc);
-  std::vector<DeviceBuffers> results = replay_ && !config.debug_nans
-                                           ? replay_->run(std::move(in), [&](const auto& values, bool one_thread) { return body_.run(values, one_thread); })
-                                           : body_.run(in);
+  std::vector<DeviceBuffers> results =
+      replay_ && !config.debug_nans
+          ? replay_->run(std::move(in), [&](const auto& values, bool one_thread) { return body_.run(values, one_thread); })
+          : body_.run(in);
   std::vector<Array> out;
   out.reserve(results.size());
   for (std::size_t i = 0; i < results.size(); ++i) {
@@ -193,14 +196,18 @@ Ref<SpmdProgram> spmd_program(const ParamsRef& params, Backend& given, const std
   const bool beyond = !ids.empty() && is_accelerator(ids[0]);
   for (int id : ids)
     if (is_accelerator(id) != beyond) throw DeviceError("shard_map: a mesh of devices of several platforms");
-  Backend& backend = beyond && given.platform() == "cpu" ? detail::backend("cuda") : !beyond && given.platform() == "cuda" ? detail::backend("cpu") : given;
+  Backend& backend = beyond && given.platform() == "cpu"     ? detail::backend("cuda")
+                     : !beyond && given.platform() == "cuda" ? detail::backend("cpu")
+                                                             : given;
   // What is taken for results is the host's memory only.
   const std::vector<bool> donated = beyond ? std::vector<bool>() : given_away;
   const std::uint64_t key = structural_hash(p.jaxpr);
   const auto find = [&]() -> Ref<SpmdProgram> {
     const auto [begin, end] = cache->equal_range(key);
     for (auto e = begin; e != end; ++e)
-      if (e->second.backend == &backend && e->second.donated == donated && (e->second.params.get() == params.get() || params_as<ShardMapParams>(*e->second.params) == p)) return e->second.program;
+      if (e->second.backend == &backend && e->second.donated == donated &&
+          (e->second.params.get() == params.get() || params_as<ShardMapParams>(*e->second.params) == p))
+        return e->second.program;
     return {};
   };
   {

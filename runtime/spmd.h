@@ -31,13 +31,13 @@ class SpmdProgram final : public RefCounted {
   Mesh mesh_;
   Hoisted flat_;
   SpmdBody body_;
-  std::vector<Aval> in_avals_, out_avals_;  // of blocks, and of whole results
-  std::vector<Ref<const Placement>> placements_;                 // of the results
-  std::vector<std::atomic<const Placement*>> fitting_;           // of each operand, the last placement that needed no copy
+  std::vector<Aval> in_avals_, out_avals_;              // of blocks, and of whole results
+  std::vector<Ref<const Placement>> placements_;        // of the results
+  std::vector<std::atomic<const Placement*>> fitting_;  // of each operand, the last placement that needed no copy
   std::vector<Ref<const Placement>> keep_alive_;
-  std::vector<std::size_t> local_;  // positions of this process's devices
-  std::vector<DeviceBuffers> constants_;                         // of a program beyond the host's devices: on each of them
-  std::unique_ptr<MappedReplay> replay_;                         // null: it runs step by step
+  std::vector<std::size_t> local_;        // positions of this process's devices
+  std::vector<DeviceBuffers> constants_;  // of a program beyond the host's devices: on each of them
+  std::unique_ptr<MappedReplay> replay_;  // null: it runs step by step
 };
 
 /// The program of a shard_map equation, compiled once for equal parameters.

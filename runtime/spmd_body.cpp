@@ -46,7 +46,9 @@ std::vector<Array> bind_split_reduction(const Eqn& e, std::span<const Array> in)
   std::vector<Array> out;
   for (const Array& x : in) {
     const Collective what = collective_of(*e.op);
-    Array y = what == Collective::psum ? reduce_sum(x, positions, e.loc) : what == Collective::pmax ? reduce_max(x, positions, e.loc) : reduce_min(x, positions, e.loc);
+    Array y = what == Collective::psum   ? reduce_sum(x, positions, e.loc)
+              : what == Collective::pmax ? reduce_max(x, positions, e.loc)
+                                         : reduce_min(x, positions, e.loc);
     if (!named.axes.empty()) y = bind_primitive(*e.op, make_params(PsumParams(named)), std::span(&y, 1), e.loc)[0];
     out.push_back(y);
   }
@@ -78,13 +80,17 @@ Jaxpr without_marks(const Jaxpr& j, void*) {
   return trace_jaxpr({"shard_map", {d.input_avals().begin(), d.input_avals().end()}, {}}, [&](std::span<const Array> args) {
     std::vector<Array> values(d.avals.size());
     std::copy(args.begin(), args.end(), values.begin());
-    const auto read = [&](Atom a) { return a.is_literal() ? make_literal(d.literals[a.literal()].aval, d.literals[a.literal()].bits) : values[a.var()]; };
+    const auto read = [&](Atom a) {
+      return a.is_literal() ? make_literal(d.literals[a.literal()].aval, d.literals[a.literal()].bits) : values[a.var()];
+    };
     for (const Eqn& e : d.eqns) {
       std::vector<Array> in;
       for (Atom a : e.inputs) in.push_back(read(a));
       const bool holds_programs = e.op->kind == Kind::call || e.op->kind == Kind::control;
       const std::vector<Array> out =
-          is_mark(e) ? in : bind_primitive(*e.op, holds_programs ? e.op->params_map_jaxprs(*e.params, without_marks, nullptr) : e.params, in, e.loc);
+          is_mark(e)
+              ? in
+              : bind_primitive(*e.op, holds_programs ? e.op->params_map_jaxprs(*e.params, without_marks, nullptr) : e.params, in, e.loc);
       for (std::size_t k = 0; k < e.outputs.size(); ++k) values[e.outputs[k]] = out[k];
     }
     std::vector<Array> results;
@@ -98,7 +104,9 @@ std::vector<Array> eval_flat(const Jaxpr& j, std::span<const Array> args) {
   std::vector<Array> values(d.avals.size());
   std::copy(d.consts.begin(), d.consts.end(), values.begin());
   std::copy(args.begin(), args.end(), values.begin() + d.num_consts);
-  const auto read = [&](Atom a) { return a.is_literal() ? make_literal(d.literals[a.literal()].aval, d.literals[a.literal()].bits) : values[a.var()]; };
+  const auto read = [&](Atom a) {
+    return a.is_literal() ? make_literal(d.literals[a.literal()].aval, d.literals[a.literal()].bits) : values[a.var()];
+  };
   for (const Eqn& e : d.eqns) {
     std::vector<Array> in, out;
     for (Atom a : e.inputs) in.push_back(read(a));
@@ -143,7 +151,8 @@ Hoisted flatten_spmd(const Jaxpr& body, const MeshAxes& mesh, const std::vector<
   };
   Jaxpr j = flat(body);
   // Maps in it may hold calls that communicate with these devices, and those maps again.
-  while (std::any_of(j.eqns().begin(), j.eqns().end(), [](const Eqn& e) { return is_shard_map(*e.op); })) j = flat(unroll_nested_maps(j, mesh, free_axes));
+  while (std::any_of(j.eqns().begin(), j.eqns().end(), [](const Eqn& e) { return is_shard_map(*e.op); }))
+    j = flat(unroll_nested_maps(j, mesh, free_axes));
   Hoisted h = hoist_consts(dce_program(j));
   return h;
 }
@@ -173,7 +182,8 @@ struct SpmdBody::Builder {
     const auto known = literal_slots.find(index);
     if (known != literal_slots.end()) return known->second;
     const Literal& l = d.literals[index];
-    const Ref<Buffer> value(new HostBuffer(static_cast<std::size_t>(l.aval.bytes()), out.device_ids_[out.local_.empty() ? 0 : out.local_[0]]));
+    const Ref<Buffer> value(
+        new HostBuffer(static_cast<std::size_t>(l.aval.bytes()), out.device_ids_[out.local_.empty() ? 0 : out.local_[0]]));
     std::memcpy(value->data(), l.bits.data(), value->bytes());
     DeviceBuffers on_each(out.num_devices_);
     for (std::size_t k : out.local_) on_each[k] = value;
@@ -183,7 +193,9 @@ struct SpmdBody::Builder {
 
   /// The same bytes under another type: no work where the operand lies in memory anyway.
   bool is_view(const Eqn& e) const {
-    if (e.op->kind != detail::Kind::collective) return e.inputs.size() == 1 && e.outputs.size() == 1 && weft::detail::is_view(*e.op, *e.params, d.aval(e.inputs[0]), d.avals[e.outputs[0]]);
+    if (e.op->kind != detail::Kind::collective)
+      return e.inputs.size() == 1 && e.outputs.size() == 1 &&
+             weft::detail::is_view(*e.op, *e.params, d.aval(e.inputs[0]), d.avals[e.outputs[0]]);
     if (e.op->name != "axis_index")
       return out.mesh_.size_of(collective_axes(*e.op, *e.params)) == 1 && d.avals[e.outputs[0]].size() == d.aval(e.inputs[0]).size();
     return false;
@@ -197,7 +209,8 @@ struct SpmdBody::Builder {
         throw AxisError(fmt::format("{}: the axis name `{}` is not one of the mesh's, {}", e.op->name, a, print_param(out.mesh_)), e.loc);
     for (const std::string& a : out.mesh_.names)
       if (!std::count(axes.begin(), axes.end(), a)) others.push_back(a);
-    std::vector<std::vector<int>> groups(static_cast<std::size_t>(out.mesh_.size_of(others)), std::vector<int>(static_cast<std::size_t>(out.mesh_.size_of(axes))));
+    std::vector<std::vector<int>> groups(static_cast<std::size_t>(out.mesh_.size_of(others)),
+                                         std::vector<int>(static_cast<std::size_t>(out.mesh_.size_of(axes))));
     for (std::size_t k = 0; k < out.num_devices_; ++k)
       groups[static_cast<std::size_t>(out.mesh_.coordinate(static_cast<std::int64_t>(k), others))]
             [static_cast<std::size_t>(out.mesh_.coordinate(static_cast<std::int64_t>(k), axes))] = static_cast<int>(k);
@@ -233,7 +246,8 @@ struct SpmdBody::Builder {
     for (Var v : e.outputs) s.outputs.push_back(slot[v]);
     const auto sub = [&](const Jaxpr& j) {
       const Hoisted h = flatten_spmd(j, out.mesh_, out.free_axes_);
-      if (!h.consts.empty()) throw Error(fmt::format("{}: internal error: the body of a loop that communicates has constants", e.op->name), e.loc);
+      if (!h.consts.empty())
+        throw Error(fmt::format("{}: internal error: the body of a loop that communicates has constants", e.op->name), e.loc);
       s.bodies.push_back(std::make_shared<SpmdBody>(h.jaxpr, out.mesh_, out.free_axes_, backend, name));
     };
     if (e.op == &primitive_of<Scan>) {
@@ -388,7 +402,8 @@ struct SpmdBody::Builder {
   }
 
   DeviceBuffers positions(const std::string& axis, SourceLoc loc) {
-    if (out.mesh_.find(axis) < 0) throw AxisError(fmt::format("axis_index: the axis name `{}` is not one of the mesh's, {}", axis, print_param(out.mesh_)), loc);
+    if (out.mesh_.find(axis) < 0)
+      throw AxisError(fmt::format("axis_index: the axis name `{}` is not one of the mesh's, {}", axis, print_param(out.mesh_)), loc);
     DeviceBuffers values;
     values.resize(out.num_devices_);
     for (std::size_t k : out.local_) {
@@ -402,7 +417,12 @@ struct SpmdBody::Builder {
 
 SpmdBody::SpmdBody(const Jaxpr& body, const MeshAxes& mesh, std::vector<std::string> free_axes, Backend& backend, const std::string& name,
                    const std::vector<bool>& donated)
-    : body_(body), mesh_(mesh), free_axes_(std::move(free_axes)), device_ids_(mesh.device_ids), num_devices_(device_ids_.size()), local_(local_positions(device_ids_)) {
+    : body_(body),
+      mesh_(mesh),
+      free_axes_(std::move(free_axes)),
+      device_ids_(mesh.device_ids),
+      num_devices_(device_ids_.size()),
+      local_(local_positions(device_ids_)) {
   Builder(*this, backend, name, donated).build();
   // Devices beyond the host's read what never changes from their own memory.
   for (auto& [slot, value] : constants_)

@@ -1,5 +1,5 @@
-// A program that runs on all devices of a mesh: cut at its collectives into segments, which one scheduler runs for each device as tasks of the
-// one pool. A collective is a join between them; no thread waits for another.
+// A program that runs on all devices of a mesh: cut at its collectives into segments, which one scheduler runs for each device as tasks of
+// the one pool. A collective is a join between them; no thread waits for another.
 #pragma once
 #include <memory>
 #include <optional>
@@ -60,12 +60,14 @@ class SpmdBody {
     std::vector<int> inputs, outputs;  ///< slots
     Eqn eqn;                           ///< of a collective, a loop or a branch
     std::vector<std::shared_ptr<SpmdBody>> bodies;
-    std::vector<int> dies;             ///< slots that are not needed after it
+    std::vector<int> dies;  ///< slots that are not needed after it
   };
   struct Builder;
   /// Values are kept in slots; a slot holds one buffer for each device.
   using Slots = std::vector<Ref<Buffer>>;
-  std::span<Ref<Buffer>> at(Slots& slots, int slot) const { return {slots.data() + static_cast<std::size_t>(slot) * num_devices_, num_devices_}; }
+  std::span<Ref<Buffer>> at(Slots& slots, int slot) const {
+    return {slots.data() + static_cast<std::size_t>(slot) * num_devices_, num_devices_};
+  }
   void run_segment(const Segment& s, Slots& slots, bool one_thread) const;
   void own_given(const Segment& s, std::span<const std::size_t> leader, Slots& slots) const;
   void check_collective(const Step& s, Slots& slots) const;
@@ -74,8 +76,8 @@ class SpmdBody {
   void run_cond(const Step& s, Slots& slots) const;
   DeviceBuffers value(int slot, Slots& slots) const;
   void set(int slot, const DeviceBuffers& value, Slots& slots) const;
-  /// A scalar that steers the program of a loop or a branch: the same on all devices, or a DistributedError that says which collective the others
-  /// would wait in, and for which device.
+  /// A scalar that steers the program of a loop or a branch: the same on all devices, or a DistributedError that says which collective the
+  /// others would wait in, and for which device.
   std::int32_t agreed(const DeviceBuffers& value, DType dtype, const Step& step) const;
   /// The first that it comes to, in it or in a loop or branch of it; or null.
   const Step* first_collective() const;
@@ -88,7 +90,7 @@ class SpmdBody {
   std::vector<std::size_t> local_;  ///< positions of this process's devices; slots of the others hold nothing
   int num_slots_ = 0;
   std::vector<int> input_slots_, output_slots_;
-  std::vector<bool> taken_;  ///< of the inputs
+  std::vector<bool> taken_;                               ///< of the inputs
   std::vector<std::pair<int, DeviceBuffers>> constants_;  ///< slots that never change: literals, positions along axes
   std::vector<Step> steps_;
 };

@@ -19,8 +19,8 @@
 namespace weft::detail {
 namespace {
 
-constexpr double kTooLittleToFork = 40000;   // bytes and operations that take less time than waking other threads
-constexpr double kWorthAllThreads = 4e6;     // of one device: its kernels use all threads, one device after the other
+constexpr double kTooLittleToFork = 40000;  // bytes and operations that take less time than waking other threads
+constexpr double kWorthAllThreads = 4e6;    // of one device: its kernels use all threads, one device after the other
 
 Ref<Buffer> buffer_of(const Array& x, int device) {
   const ConcreteArray* c = as_concrete(x);
@@ -39,7 +39,9 @@ DeviceBuffers SpmdBody::value(int slot, Slots& slots) const {
   const auto part = at(slots, slot);
   return {part.begin(), part.end()};
 }
-void SpmdBody::set(int slot, const DeviceBuffers& value, Slots& slots) const { std::copy(value.begin(), value.end(), at(slots, slot).begin()); }
+void SpmdBody::set(int slot, const DeviceBuffers& value, Slots& slots) const {
+  std::copy(value.begin(), value.end(), at(slots, slot).begin());
+}
 
 // Memory that a device gives away must hold no other value that is still wanted: another device's, or a view of it.
 void SpmdBody::own_given(const Segment& s, std::span<const std::size_t> leader, Slots& slots) const {
@@ -89,7 +91,8 @@ void SpmdBody::run_segment(const Segment& s, Slots& slots, bool one_thread) cons
     for (std::size_t n = 0; n < s.outputs.size(); ++n) at(slots, s.outputs[n])[k] = buffer_of(results[n], device_ids_[k]);
   };
   const auto n = static_cast<std::int64_t>(leaders.size());
-  const bool serial = one_thread || s.has_effects || s.cost * static_cast<double>(n) < kTooLittleToFork || (n < num_threads() && s.cost > kWorthAllThreads);
+  const bool serial =
+      one_thread || s.has_effects || s.cost * static_cast<double>(n) < kTooLittleToFork || (n < num_threads() && s.cost > kWorthAllThreads);
   if (serial)
     for (std::int64_t i = 0; i < n; ++i) run_on(i);
   else
@@ -134,11 +137,12 @@ std::int32_t SpmdBody::agreed(const DeviceBuffers& value, DType dtype, const Ste
       waits = fmt::format("{} over `{}`{} would wait there for {} for ever; ", join->plan.operation, fmt::join(join->plan.axes, "`, `"),
                           at ? fmt::format(" ({}:{})", at.file(), at.line()) : std::string(), name(missing));
     }
-    throw DistributedError(
-        fmt::format("{}: the devices disagree on {}: it is {} on {} and {} on {}; {}where collectives are inside, all must take one path: reduce it over the axis "
-                    "first, with pmax or psum",
-                    step.eqn.op->name, dtype.is_bool() ? "the condition" : "the branch", read(there), name(there), read(missing), name(missing), waits),
-        step.eqn.loc);
+    throw DistributedError(fmt::format("{}: the devices disagree on {}: it is {} on {} and {} on {}; {}where collectives are inside, all "
+                                       "must take one path: reduce it over the axis "
+                                       "first, with pmax or psum",
+                                       step.eqn.op->name, dtype.is_bool() ? "the condition" : "the branch", read(there), name(there),
+                                       read(missing), name(missing), waits),
+                           step.eqn.loc);
   }
   return read(first);
 }
@@ -154,7 +158,8 @@ void SpmdBody::run_scan(const Step& step, Slots& slots) const {
   std::vector<DeviceBuffers> args(in.begin(), in.begin() + static_cast<std::ptrdiff_t>(fixed)), ys;
   for (std::size_t i = num_carry; i < out_avals.size(); ++i) {
     ys.emplace_back(num_devices_);
-    for (std::size_t k : local_) ys.back()[k] = Ref<Buffer>(new HostBuffer(static_cast<std::size_t>(out_avals[i].bytes() * p.length), device_ids_[k]));
+    for (std::size_t k : local_)
+      ys.back()[k] = Ref<Buffer>(new HostBuffer(static_cast<std::size_t>(out_avals[i].bytes() * p.length), device_ids_[k]));
   }
   for (std::int64_t t = 0; t < p.length; ++t) {
     const std::int64_t row = p.reverse ? p.length - 1 - t : t;
@@ -172,7 +177,8 @@ void SpmdBody::run_scan(const Step& step, Slots& slots) const {
       const auto bytes = static_cast<std::size_t>(out_avals[num_carry + i].bytes());
       if (bytes == 0) continue;
       for (std::size_t k : local_)
-        std::memcpy(static_cast<char*>(ys[i][k]->data()) + static_cast<std::size_t>(row) * bytes, on_host(out[num_carry + i][k])->data(), bytes);
+        std::memcpy(static_cast<char*>(ys[i][k]->data()) + static_cast<std::size_t>(row) * bytes, on_host(out[num_carry + i][k])->data(),
+                    bytes);
     }
   }
   for (std::size_t i = 0; i < num_carry; ++i) set(step.outputs[i], args[fixed - num_carry + i], slots);
@@ -256,10 +262,13 @@ std::string SpmdBody::as_text(std::string_view form) const {
 
 CostAnalysis SpmdBody::cost_analysis() const {
   CostAnalysis total;
-  const auto add = [&](const CostAnalysis& c, double times) { total.flops += times * c.flops, total.bytes_accessed += times * c.bytes_accessed; };
+  const auto add = [&](const CostAnalysis& c, double times) {
+    total.flops += times * c.flops, total.bytes_accessed += times * c.bytes_accessed;
+  };
   for (const Step& s : steps_) {
     if (s.kind == Step::Kind::segment) add(s.segment.executable->cost_analysis(), static_cast<double>(num_devices_));
-    for (const auto& body : s.bodies) add(body->cost_analysis(), s.kind == Step::Kind::scan ? static_cast<double>(params_as<Scan::Params>(*s.eqn.params).length) : 1);
+    for (const auto& body : s.bodies)
+      add(body->cost_analysis(), s.kind == Step::Kind::scan ? static_cast<double>(params_as<Scan::Params>(*s.eqn.params).length) : 1);
   }
   return total;
 }

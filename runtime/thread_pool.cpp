@@ -20,8 +20,8 @@
 namespace weft::detail {
 namespace {
 
-constexpr int kSlots = 8;       // loops that run at once, from different threads; more than that run on their caller alone
-constexpr int kSpins = 2000;    // before a thread sleeps: about 20 to 50 microseconds
+constexpr int kSlots = 8;     // loops that run at once, from different threads; more than that run on their caller alone
+constexpr int kSpins = 2000;  // before a thread sleeps: about 20 to 50 microseconds
 
 thread_local bool in_task = false;
 
@@ -35,7 +35,9 @@ void pause_briefly() {
 void futex_wait(std::atomic<std::uint32_t>& word, std::uint32_t expected) {
   syscall(SYS_futex, &word, FUTEX_WAIT_PRIVATE, expected, nullptr, nullptr, 0);
 }
-void futex_wake(std::atomic<std::uint32_t>& word, int threads) { syscall(SYS_futex, &word, FUTEX_WAKE_PRIVATE, threads, nullptr, nullptr, 0); }
+void futex_wake(std::atomic<std::uint32_t>& word, int threads) {
+  syscall(SYS_futex, &word, FUTEX_WAKE_PRIVATE, threads, nullptr, nullptr, 0);
+}
 
 // A running loop. A thread joins by raising `state` while kOpen is set; the slot is reused only when all have left.
 struct alignas(64) Slot {

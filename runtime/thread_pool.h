@@ -19,8 +19,7 @@ bool in_parallel_region();
 template <class F>
 void parallel_for(std::int64_t n, F&& f) {
   using Fn = std::remove_reference_t<F>;
-  parallel_for(
-      n, [](void* context, std::int64_t i) { (*static_cast<Fn*>(context))(i); }, const_cast<void*>(static_cast<const void*>(&f)));
+  parallel_for(n, [](void* context, std::int64_t i) { (*static_cast<Fn*>(context))(i); }, const_cast<void*>(static_cast<const void*>(&f)));
 }
 
 /// Nested loops run inline within this scope, as if inside a task: for callers that already have one thread a task.

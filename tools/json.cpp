@@ -61,8 +61,7 @@ class Reader {
         value.kind = Json::Kind::string;
         value.string = read_string();
         break;
-      default:
-        read_plain(value);
+      default: read_plain(value);
     }
     --depth_;
     return value;

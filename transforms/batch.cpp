@@ -25,7 +25,9 @@ BatchedValues batch(const Jaxpr& j, const MappedAxis& axis, std::span<const Arra
   std::copy(d.consts.begin(), d.consts.end(), values.begin());
   std::copy(args.begin(), args.end(), values.begin() + d.num_consts);
   std::copy(in_dims.begin(), in_dims.end(), dims.begin() + d.num_consts);
-  auto value = [&](Atom a) { return a.is_literal() ? make_literal(d.literals[a.literal()].aval, d.literals[a.literal()].bits) : values[a.var()]; };
+  auto value = [&](Atom a) {
+    return a.is_literal() ? make_literal(d.literals[a.literal()].aval, d.literals[a.literal()].bits) : values[a.var()];
+  };
   auto dim = [&](Atom a) { return a.is_literal() ? kNotMapped : dims[a.var()]; };
   std::vector<Array> in;
   std::vector<int> eqn_dims;
@@ -51,11 +53,13 @@ BatchedValues batch(const Jaxpr& j, const MappedAxis& axis, std::span<const Arra
 
 }  // namespace
 
-BatchedProgram batch_program(const Jaxpr& j, const MappedAxis& axis, const std::vector<int>& in_dims, const std::optional<std::vector<int>>& out_dims) {
+BatchedProgram batch_program(const Jaxpr& j, const MappedAxis& axis, const std::vector<int>& in_dims,
+                             const std::optional<std::vector<int>>& out_dims) {
   const auto in_avals = j.data().input_avals();
   TraceRequest request{"vmap", {}, {}};
   for (std::size_t i = 0; i < in_dims.size(); ++i)
-    request.inputs.push_back(in_dims[i] == kNotMapped ? in_avals[i] : in_avals[i].with_shape(in_avals[i].shape.inserted(in_dims[i], axis.size)));
+    request.inputs.push_back(in_dims[i] == kNotMapped ? in_avals[i]
+                                                      : in_avals[i].with_shape(in_avals[i].shape.inserted(in_dims[i], axis.size)));
   BatchedProgram program;
   program.jaxpr = trace_jaxpr(request, [&](std::span<const Array> args) {
     BatchedValues r = batch(j, axis, args, in_dims);

@@ -105,7 +105,8 @@ void flat_debug_print(const Text& format, std::span<const Skeleton> trees, std::
       index = static_cast<std::size_t>(std::stoi(number));
     else
       fail(fmt::format("the field `{{{}}}` is no `{{}}` and no number", field));
-    if (index >= args.size()) fail(fmt::format("field {} has no argument; {} {} given", index, args.size(), args.size() == 1 ? "is" : "are"));
+    if (index >= args.size())
+      fail(fmt::format("field {} has no argument; {} {} given", index, args.size(), args.size() == 1 ? "is" : "are"));
     used[index] = true;
     const PrintArg& arg = args[index];
     if (arg.tree.kind == Skeleton::Kind::leaf) {

@@ -132,9 +132,9 @@ struct DebugCallbackFunction : Callable<DebugCallbackFunction> {
 }  // namespace detail
 
 /// `pure_callback(f, shapes, args...)`: f of the arguments as an operation of a program, called with concrete arrays when the program runs
-/// (jax.pure_callback). `shapes` is a tree like f's result, of ShapeDtypeStructs. f has no side effects: it may be called more or less often
-/// than written, also not at all. It has no derivative (TracerError) but by a custom_jvp or custom_vjp around it. A result that is not as
-/// promised throws ShapeError or DTypeError when the program runs. `pure_callback(f, shapes, {.vmap_method = "..."}, args...)`.
+/// (jax.pure_callback). `shapes` is a tree like f's result, of ShapeDtypeStructs. f has no side effects: it may be called more or less
+/// often than written, also not at all. It has no derivative (TracerError) but by a custom_jvp or custom_vjp around it. A result that is
+/// not as promised throws ShapeError or DTypeError when the program runs. `pure_callback(f, shapes, {.vmap_method = "..."}, args...)`.
 inline constexpr detail::CallbackWithResult<PureCallbackOptions, detail::flat_pure_callback> pure_callback{};
 /// The same for an f with side effects: called once each time that the program comes to it, in the program's order
 /// (jax.experimental.io_callback). `io_callback(f, shapes, {.ordered = true}, args...)`.

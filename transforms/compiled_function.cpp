@@ -106,8 +106,8 @@ void CompiledFunction::check_given_once(std::span<const Array> inputs, FunctionR
     for (std::size_t k = 0; k < inputs.size(); ++k)
       if (donated_[i] && as_concrete(inputs[i]) && k != i && inputs[k].impl() == inputs[i].impl()) {
         const std::vector<std::string> names = leaf_paths(paths());
-        throw Error(fmt::format("{}: {} and {} are one array, {}, which is donated and passed twice; donate a copy", name_, names[std::min(i, k)],
-                                names[std::max(i, k)], to_string(inputs[i].aval())),
+        throw Error(fmt::format("{}: {} and {} are one array, {}, which is donated and passed twice; donate a copy", name_,
+                                names[std::min(i, k)], names[std::max(i, k)], to_string(inputs[i].aval())),
                     loc);
       }
 }

@@ -47,7 +47,7 @@ class CompiledFunction final : public Program {
   bool captures_tracers_ = false, captures_placed_ = false, plain_ = false;
   std::mutex mutex_;
   Ref<Executable> owner_, checked_;
-  std::string platform_;              // of owner_
+  std::string platform_;                           // of owner_
   std::map<std::string, Ref<Executable>> others_;  // of other platforms
   std::atomic<Executable*> executable_{nullptr};
 };

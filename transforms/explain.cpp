@@ -11,10 +11,8 @@ std::string type_text(const Aval& a) { return to_string(a) + (a.weak ? " (weak)"
 
 std::string tree_text(const Skeleton& s) {
   switch (s.kind) {
-    case Skeleton::Kind::leaf:
-      return "an array";
-    case Skeleton::Kind::fixed:
-      return s.text.empty() ? "a static value" : s.text;
+    case Skeleton::Kind::leaf: return "an array";
+    case Skeleton::Kind::fixed: return s.text.empty() ? "a static value" : s.text;
     case Skeleton::Kind::node:
       return !s.text.empty() ? s.text : fmt::format("a tree of {} {}", s.children.size(), s.children.size() == 1 ? "element" : "elements");
   }
@@ -26,7 +24,8 @@ class Comparison {
  public:
   Comparison(const Signature& before, const Signature& now) : before_(before), now_(now) {
     compare(before.arguments, now.arguments, "");
-    if (before.axes != now.axes) differences.push_back(fmt::format("mapped axes around the call: {} -> {}", text(before.axes), text(now.axes)));
+    if (before.axes != now.axes)
+      differences.push_back(fmt::format("mapped axes around the call: {} -> {}", text(before.axes), text(now.axes)));
     if (differences.empty()) differences.push_back("a static value of the arguments");
   }
   std::vector<std::string> differences;
@@ -38,8 +37,8 @@ class Comparison {
       if (!(x == y)) add(path, type_text(x), type_text(y));
       return;
     }
-    const bool same_labels =
-        std::equal(a.children.begin(), a.children.end(), b.children.begin(), b.children.end(), [](const Skeleton& x, const Skeleton& y) { return x.label == y.label; });
+    const bool same_labels = std::equal(a.children.begin(), a.children.end(), b.children.begin(), b.children.end(),
+                                        [](const Skeleton& x, const Skeleton& y) { return x.label == y.label; });
     if (a.kind != b.kind || a.text != b.text || !same_labels) {
       add(path, tree_text(a), tree_text(b));
       leaf_a_ += a.num_leaves(), leaf_b_ += b.num_leaves();

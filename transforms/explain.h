@@ -10,7 +10,7 @@ namespace weft::detail {
 /// What a traced program is kept for.
 struct Signature {
   Skeleton arguments;
-  std::vector<Aval> avals;  ///< of the arguments' leaves
+  std::vector<Aval> avals;                        ///< of the arguments' leaves
   std::vector<std::pair<std::string, int>> axes;  ///< named axes in scope
 };
 /// One line: what is different from the signature before that is most like it, `argument 2: f32[8,3] -> f32[9,3]`.

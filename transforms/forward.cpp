@@ -36,7 +36,9 @@ JvpResult forward(const Jaxpr& j, std::span<const Array> primals, std::span<cons
   std::copy(d.consts.begin(), d.consts.end(), values.begin());
   std::copy(primals.begin(), primals.end(), values.begin() + d.num_consts);
   std::copy(tangents.begin(), tangents.end(), slopes.begin() + d.num_consts);
-  auto value = [&](Atom a) { return a.is_literal() ? make_literal(d.literals[a.literal()].aval, d.literals[a.literal()].bits) : values[a.var()]; };
+  auto value = [&](Atom a) {
+    return a.is_literal() ? make_literal(d.literals[a.literal()].aval, d.literals[a.literal()].bits) : values[a.var()];
+  };
   auto slope = [&](Atom a) { return a.is_literal() ? Tangent() : slopes[a.var()]; };
   std::vector<Array> in;
   std::vector<Tangent> in_tangents;

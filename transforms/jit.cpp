@@ -262,10 +262,12 @@ class Cache final : public JitCache {
         const ConcreteArray* x = as_concrete(c.leaves.span()[i]);
         if (!x || !x->placement) continue;
         const std::vector<Device> there = sharding_of(*x).device_set();
-        if (std::any_of(there.begin(), there.end(), [&](const Device& device) { return std::count(mesh.begin(), mesh.end(), device) > 0; })) continue;
-        throw DeviceError(fmt::format("map over devices: {}, {}, is committed to {}, and the function runs on {}; move it with device_put or reshard",
-                                      leaf_paths(c.function().arguments())[i], to_string(x->aval), x->placement->describe(), fmt::join(mesh, ", ")),
-                          c.loc);
+        if (std::any_of(there.begin(), there.end(), [&](const Device& device) { return std::count(mesh.begin(), mesh.end(), device) > 0; }))
+          continue;
+        throw DeviceError(
+            fmt::format("map over devices: {}, {}, is committed to {}, and the function runs on {}; move it with device_put or reshard",
+                        leaf_paths(c.function().arguments())[i], to_string(x->aval), x->placement->describe(), fmt::join(mesh, ", ")),
+            c.loc);
       }
     }
   }

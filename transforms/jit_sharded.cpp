@@ -21,17 +21,18 @@ const ConcreteArray* placed(const Array& x) {
   return c && c->placement ? c : nullptr;
 }
 
-[[noreturn]] void throw_places(const CompiledFunction& f, std::span<const Array> inputs, std::size_t num_consts, std::size_t first, std::size_t other,
-                               const std::string& where, FunctionRef<Skeleton()> arguments, SourceLoc loc) {
+[[noreturn]] void throw_places(const CompiledFunction& f, std::span<const Array> inputs, std::size_t num_consts, std::size_t first,
+                               std::size_t other, const std::string& where, FunctionRef<Skeleton()> arguments, SourceLoc loc) {
   const std::vector<std::string> paths = leaf_paths(arguments());
   const auto name = [&](std::size_t i) {
-    return fmt::format("{}, {},", i < num_consts ? std::string("a value that it captures") : paths[i - num_consts], to_string(inputs[i].aval()));
+    return fmt::format("{}, {},", i < num_consts ? std::string("a value that it captures") : paths[i - num_consts],
+                       to_string(inputs[i].aval()));
   };
   const ConcreteArray& b = *placed(inputs[other]);
-  const std::string message =
-      first == inputs.size()
-          ? fmt::format("jit of {}: {} lies on {}, and the function divides values over {}", f.name(), name(other), b.placement->describe(), where)
-          : fmt::format("jit of {}: {} is divided as {}, and {} lies on {}", f.name(), name(first), where, name(other), b.placement->describe());
+  const std::string message = first == inputs.size() ? fmt::format("jit of {}: {} lies on {}, and the function divides values over {}",
+                                                                   f.name(), name(other), b.placement->describe(), where)
+                                                     : fmt::format("jit of {}: {} is divided as {}, and {} lies on {}", f.name(),
+                                                                   name(first), where, name(other), b.placement->describe());
   const std::string remedy = "; move one with device_put or reshard";
   if (b.buffer) throw DeviceError(message + remedy, loc);
   throw ShardingError(message + remedy, loc);
@@ -39,7 +40,8 @@ const ConcreteArray* placed(const Array& x) {
 
 }  // namespace
 
-Ref<CompiledFunction> ShardedPrograms::find(const CompiledFunction& f, std::span<const Array> arguments_given, FunctionRef<Skeleton()> arguments, SourceLoc loc) {
+Ref<CompiledFunction> ShardedPrograms::find(const CompiledFunction& f, std::span<const Array> arguments_given,
+                                            FunctionRef<Skeleton()> arguments, SourceLoc loc) {
   const auto divided = [](const Array& x) { return placed(x) && !placed(x)->buffer; };
   if (std::none_of(arguments_given.begin(), arguments_given.end(), divided)) {
     const std::lock_guard lock(mutex_);
@@ -139,8 +141,8 @@ CompiledFunction* ShardedPrograms::same_as_last(std::span<const Array> inputs, C
   return function;
 }
 
-Jaxpr with_constraints(const Jaxpr& j, const std::vector<std::optional<weft::Placement>>& in, const std::vector<std::optional<weft::Placement>>& out,
-                       SourceLoc loc) {
+Jaxpr with_constraints(const Jaxpr& j, const std::vector<std::optional<weft::Placement>>& in,
+                       const std::vector<std::optional<weft::Placement>>& out, SourceLoc loc) {
   const auto divides = [](const std::optional<weft::Placement>& p) { return p && p->sharding().named().mesh().size() > 1; };
   if (std::none_of(in.begin(), in.end(), divides) && std::none_of(out.begin(), out.end(), divides)) return j;
   const auto constrain = [&](std::vector<Array> values, const std::vector<std::optional<weft::Placement>>& where) {
@@ -152,9 +154,8 @@ Jaxpr with_constraints(const Jaxpr& j, const std::vector<std::optional<weft::Pla
     return values;
   };
   const auto avals = j.data().input_avals();
-  return trace_jaxpr({"jit", {avals.begin(), avals.end()}, {}}, [&](std::span<const Array> args) {
-    return constrain(eval_jaxpr(j, constrain({args.begin(), args.end()}, in)), out);
-  });
+  return trace_jaxpr({"jit", {avals.begin(), avals.end()}, {}},
+                     [&](std::span<const Array> args) { return constrain(eval_jaxpr(j, constrain({args.begin(), args.end()}, in)), out); });
 }
 
 }  // namespace weft::detail

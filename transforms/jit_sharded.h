@@ -16,8 +16,9 @@ namespace weft::detail {
 /// The partitioned programs of one traced function: one for each mesh, and each division of its arguments. Thread-safe.
 class ShardedPrograms {
  public:
-  /// The program for these arguments. Null if none of them is divided and the function doesn't divide values itself, or if it holds what can't be
-  /// partitioned. Throws DeviceError for arguments on other devices, ShardingError for ones over another mesh, naming both and the arguments.
+  /// The program for these arguments. Null if none of them is divided and the function doesn't divide values itself, or if it holds what
+  /// can't be partitioned. Throws DeviceError for arguments on other devices, ShardingError for ones over another mesh, naming both and the
+  /// arguments.
   Ref<CompiledFunction> find(const CompiledFunction& f, std::span<const Array> inputs, FunctionRef<Skeleton()> arguments, SourceLoc loc);
   /// What find() gave last, or `whole` where that was nothing, if these arguments lie as those did and it runs on arrays wherever they lie;
   /// else null. It lives as long as this object.
@@ -45,7 +46,7 @@ class ShardedPrograms {
 };
 
 /// The program with its inputs and results divided where a placement says so, by sharding_constraint equations.
-Jaxpr with_constraints(const Jaxpr& j, const std::vector<std::optional<weft::Placement>>& in, const std::vector<std::optional<weft::Placement>>& out,
-                       SourceLoc loc);
+Jaxpr with_constraints(const Jaxpr& j, const std::vector<std::optional<weft::Placement>>& in,
+                       const std::vector<std::optional<weft::Placement>>& out, SourceLoc loc);
 
 }  // namespace weft::detail

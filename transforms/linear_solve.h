@@ -25,8 +25,8 @@ constexpr bool keeps_type = std::is_same_v<out_t<F, B>, B>;
 /// mode solves for the tangent, reverse mode needs transpose_solve(vecmat, b), which solves with the transposed map. b is any tree; the
 /// functions return trees like it. Throws PytreeError, ShapeError or DTypeError where they don't.
 template <class M, class B, class S, class T>
-requires(!std::is_same_v<T, LinearSolveOptions>) detail::traced_t<B> custom_linear_solve(M matvec, const B& b, S solve, T transpose_solve,
-                                                                                         SourceLoc loc = SourceLoc::here()) {
+  requires(!std::is_same_v<T, LinearSolveOptions>)
+detail::traced_t<B> custom_linear_solve(M matvec, const B& b, S solve, T transpose_solve, SourceLoc loc = SourceLoc::here()) {
   using Tree = detail::traced_t<B>;
   const Tree rhs = detail::to_traced(b);
   auto vecmat = [&](const Tree& x) { return std::get<0>(linear_transpose(matvec, rhs)(x)); };

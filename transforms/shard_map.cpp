@@ -58,19 +58,23 @@ class SpecsOfAxes final : public SpecMaker {
   }
   std::vector<std::string> axes(const Mesh& m, SourceLoc loc) const override {
     if (m.axes().find(options_.axis_name) < 0)
-      throw ShardingError(fmt::format("smap: axis_name is `{}`, which is no axis of the mesh {}", options_.axis_name, print_param(m.axes())), loc);
+      throw ShardingError(
+          fmt::format("smap: axis_name is `{}`, which is no axis of the mesh {}", options_.axis_name, print_param(m.axes())), loc);
     return {options_.axis_name};
   }
 
  private:
-  std::vector<PartitionSpec> resolve(const Axes& prefix, const Skeleton& tree, std::span<const Aval> avals, const char* option, SourceLoc loc) const {
+  std::vector<PartitionSpec> resolve(const Axes& prefix, const Skeleton& tree, std::span<const Aval> avals, const char* option,
+                                     SourceLoc loc) const {
     std::vector<PartitionSpec> out;
     resolve_prefix(prefix, tree, {"smap", option, loc}, [&](const Axes& entry) {
       const Aval& aval = avals[out.size()];
       if (entry.is_none()) return out.push_back({});
       const int n = aval.ndim(), axis = entry.axis() < 0 ? entry.axis() + n : entry.axis();
       if (axis < 0 || axis >= n)
-        throw AxisError(fmt::format("smap: {} names axis {} of {}, which is {}", option, entry.axis(), leaf_paths(tree)[out.size()], to_string(aval)), loc);
+        throw AxisError(
+            fmt::format("smap: {} names axis {} of {}, which is {}", option, entry.axis(), leaf_paths(tree)[out.size()], to_string(aval)),
+            loc);
       std::vector<std::vector<std::string>> dims(static_cast<std::size_t>(axis) + 1);
       dims.back() = {options_.axis_name};
       out.push_back(PartitionSpec(std::move(dims)));
@@ -91,7 +95,8 @@ class ShardMapProgram final : public ProgramMaker {
     p.newly_manual_axes.names = specs_->axes(mesh_, f.loc);
     for (const std::string& axis : p.newly_manual_axes.names)
       if (find_axis(axis))
-        throw AxisError(fmt::format("{}: the axis `{}` of its mesh is in scope already, of a map around it; map over another axis", specs_->name(), axis),
+        throw AxisError(fmt::format("{}: the axis `{}` of its mesh is in scope already, of a map around it; map over another axis",
+                                    specs_->name(), axis),
                         f.loc);
     const std::vector<PartitionSpec> in_specs = specs_->in_specs(f);
     TraceRequest request{fmt::format("{} of {}", specs_->name(), f.name), {}, {}};
@@ -99,7 +104,8 @@ class ShardMapProgram final : public ProgramMaker {
     for (std::size_t i = 0; i < f.args.size(); ++i) {
       const Aval& aval = f.args[i].aval();
       if (const std::string problem = spec_problem(p.mesh, in_specs[i], aval.shape); !problem.empty())
-        throw ShardingError(fmt::format("{}: in_specs: {} is {}: {}", specs_->name(), leaf_paths(f.arguments())[i], to_string(aval), problem), f.loc);
+        throw ShardingError(
+            fmt::format("{}: in_specs: {} is {}: {}", specs_->name(), leaf_paths(f.arguments())[i], to_string(aval), problem), f.loc);
       request.inputs.push_back(aval.with_shape(block_shape(p.mesh, in_specs[i], aval.shape)));
     }
 
@@ -134,7 +140,8 @@ class ShardMapProgram final : public ProgramMaker {
       for (std::size_t i = 0; i < out.size(); ++i) {
         const Aval& block = out[i].aval();
         const auto fail = [&](const std::string& problem) {
-          throw ShardingError(fmt::format("{}: out_specs: {} is {} on each device: {}", specs_->name(), leaf_paths(f.result())[i], to_string(block), problem),
+          throw ShardingError(fmt::format("{}: out_specs: {} is {} on each device: {}", specs_->name(), leaf_paths(f.result())[i],
+                                          to_string(block), problem),
                               f.loc);
         };
         if (const std::string problem = spec_problem(p.mesh, out_specs[i]); !problem.empty()) fail(problem);
@@ -143,9 +150,11 @@ class ShardMapProgram final : public ProgramMaker {
         if (!p.check_vma) continue;
         const Varying named = varying_over(named_axes(out_specs[i]));
         if (const Varying wrong = varying_of(out[i]) & varying_over(p.manual_axes()) & ~named)
-          fail(fmt::format("{} says that it is the same on all devices of `{}`, but it may differ there; name the axis in the spec, make it the same (by "
-                           "psum, pmean, pmax), or set check_vma = false if it is",
-                           to_string(out_specs[i]), fmt::join(names_of(wrong), "`, `")));
+          fail(
+              fmt::format("{} says that it is the same on all devices of `{}`, but it may differ there; name the axis in the spec, make it "
+                          "the same (by "
+                          "psum, pmean, pmax), or set check_vma = false if it is",
+                          to_string(out_specs[i]), fmt::join(names_of(wrong), "`, `")));
         out[i] = vary_over(out[i], named, f.loc);
       }
       return out;
@@ -162,7 +171,10 @@ class Caches final : public ShardMapCaches {
 
   Ref<JitCache> find(SourceLoc loc) {
     const Mesh* const mesh = specs_->mesh ? &*specs_->mesh : mesh_in_scope();
-    if (!mesh) throw ShardingError(fmt::format("{}: there is no mesh; {}enter one with use_mesh", specs_->name(), std::string_view(specs_->name()) == "smap" ? "" : "give one, or "), effective_loc(loc));
+    if (!mesh)
+      throw ShardingError(fmt::format("{}: there is no mesh; {}enter one with use_mesh", specs_->name(),
+                                      std::string_view(specs_->name()) == "smap" ? "" : "give one, or "),
+                          effective_loc(loc));
     const std::lock_guard lock(mutex_);
     for (const auto& [known, cache] : caches_)
       if (known == *mesh) return cache;

@@ -128,8 +128,8 @@ std::string difference_of(std::span<const Array> got, std::span<const Array> wan
     place += ")";
   }
   if (aval.dtype.is_inexact() && std::isfinite(worst.difference)) ulps = fmt::format(", {:.0f} ulp", worst.ulps);
-  return fmt::format("{} is {}, wanted {}: a difference of {:.3g}{} ({} of {} elements are not close)", place, worst.got, worst.want, worst.difference,
-                     ulps, worst.bad, worst.total);
+  return fmt::format("{} is {}, wanted {}: a difference of {:.3g}{} ({} of {} elements are not close)", place, worst.got, worst.want,
+                     worst.difference, ulps, worst.bad, worst.total);
 }
 
 /// Numbers in [-1, 1] that depend on the seed and the position only, as an array of a's type.
@@ -190,12 +190,14 @@ class LawChecker {
     throw Error(fmt::format("check_laws: {}: it is not so that {}: {}", f_.name, law, how), f_.loc);
   }
   /// Both are computed, in different orders: the tolerance is that of the dtype, relative to the largest element.
-  void agree(const std::string& law, const List& got, const List& want, const std::vector<std::string>& paths, std::optional<double> tolerance = {}) const {
+  void agree(const std::string& law, const List& got, const List& want, const std::vector<std::string>& paths,
+             std::optional<double> tolerance = {}) const {
     if (got.size() != want.size()) broken(law, fmt::format("{} arrays instead of {}", got.size(), want.size()));
     for (std::size_t k = 0; k < got.size(); ++k) {
       const double scale = want[k].dtype().is_inexact() ? largest(want[k]) : 0;
       const double t = tolerance.value_or(default_tolerance(want[k].dtype()));
-      const std::string how = difference_of(std::span(&got[k], 1), std::span(&want[k], 1), {paths[k]}, t, t * std::max(scale, tolerance ? 1.0 : 1e-30));
+      const std::string how =
+          difference_of(std::span(&got[k], 1), std::span(&want[k], 1), {paths[k]}, t, t * std::max(scale, tolerance ? 1.0 : 1e-30));
       if (!how.empty()) broken(law, how);
     }
   }
@@ -333,9 +335,7 @@ class LawChecker {
       for (std::size_t k = 0; k < y.size(); ++k) s = s + sum(real(y[k] * weights[k]));
       return s;
     };
-    const auto gradient = [this, loss](const List& all) {
-      return grad([&](const List& x) { return loss(x, all); })(chosen(all, active_));
-    };
+    const auto gradient = [this, loss](const List& all) { return grad([&](const List& x) { return loss(x, all); })(chosen(all, active_)); };
     const List at = gradient(args_);
     agree("jit of the gradient gives what it gives", jit(gradient)(args_), at, paths);
     agree("the gradient of jit gives what the gradient gives",
@@ -373,8 +373,8 @@ class LawChecker {
 
 }  // namespace
 
-void check_close_leaves(std::span<const Array> got, std::span<const Array> want, const std::vector<std::string>& paths, const CloseOptions& options,
-                        SourceLoc loc) {
+void check_close_leaves(std::span<const Array> got, std::span<const Array> want, const std::vector<std::string>& paths,
+                        const CloseOptions& options, SourceLoc loc) {
   const std::string how = difference_of(got, want, paths, options.rtol, options.atol);
   if (!how.empty()) throw Error("check_close: " + how, loc);
 }

@@ -23,8 +23,8 @@ struct LawOptions {
 
 namespace detail {
 
-void check_close_leaves(std::span<const Array> got, std::span<const Array> want, const std::vector<std::string>& paths, const CloseOptions& options,
-                        SourceLoc loc);
+void check_close_leaves(std::span<const Array> got, std::span<const Array> want, const std::vector<std::string>& paths,
+                        const CloseOptions& options, SourceLoc loc);
 void flat_check_laws(FlatFunction& f, const LawOptions& options);
 
 struct CheckLaws : Callable<CheckLaws> {
@@ -71,7 +71,8 @@ void check_close(const T& got, const U& want, CloseOptions options = {}, SourceL
   static_assert(std::is_same_v<detail::traced_t<T>, detail::traced_t<U>>, "weft: check_close compares trees of one type");
   const auto &a = detail::to_traced(got), &b = detail::to_traced(want);
   detail::check_same_structure("check_close", a, "got", b, "wanted", loc);
-  detail::check_close_leaves(detail::leaves_of(a), detail::leaves_of(b), detail::leaf_paths(detail::skeleton_of(a, "result")), options, loc);
+  detail::check_close_leaves(detail::leaves_of(a), detail::leaves_of(b), detail::leaf_paths(detail::skeleton_of(a, "result")), options,
+                             loc);
 }
 
 /// `check_laws(f, args...)`, or `check_laws(f, {.order = 1}, args...)`: throws Error, naming the law and the worst element, unless at these
@@ -79,7 +80,8 @@ void check_close(const T& got, const U& want, CloseOptions options = {}, SourceL
 /// - jit of f gives what f gives;
 /// - vmap gives what a loop over the lanes gives (of three lanes, whose floating-point arguments differ), and pmap what vmap gives;
 /// - the forward derivative is the limit of differences, and the reverse one its transpose;
-/// - nested transforms agree in every order: jit of vmap and vmap of jit, vmap of the gradient and a loop of gradients, jit of the gradient,
+/// - nested transforms agree in every order: jit of vmap and vmap of jit, vmap of the gradient and a loop of gradients, jit of the
+/// gradient,
 ///   second derivatives forward over reverse and reverse over forward.
 /// f is called many times; it should be smooth around its arguments. Integer arguments and results take no part in derivatives.
 inline constexpr detail::CheckLaws check_laws{};

@@ -13,7 +13,8 @@ namespace {
 
 class Transposer {
  public:
-  Transposer(const Jaxpr& j, const std::vector<bool>& linear) : d_(j.data()), depends_(d_.avals.size()), values_(d_.avals.size()), cotangents_(d_.avals.size()) {
+  Transposer(const Jaxpr& j, const std::vector<bool>& linear)
+      : d_(j.data()), depends_(d_.avals.size()), values_(d_.avals.size()), cotangents_(d_.avals.size()) {
     for (std::size_t i = 0; i < linear.size(); ++i) depends_[d_.first_input() + i] = linear[i];
     for (const Eqn& e : d_.eqns) {
       const bool any = std::any_of(e.inputs.begin(), e.inputs.end(), [&](Atom a) { return is_linear(a); });
@@ -28,10 +29,11 @@ class Transposer {
     for (auto e = d_.eqns.rbegin(); e != d_.eqns.rend(); ++e) {
       if (!e->outputs.empty() && depends_[e->outputs[0]]) transpose_eqn(*e);
       if (e->outputs.empty() && has_effects(*e) && std::any_of(e->inputs.begin(), e->inputs.end(), [&](Atom a) { return is_linear(a); }))
-        throw TracerError(fmt::format("{}: an operand is a tangent, which has no value in reverse mode; take the derivative forward (jvp, jacfwd), or "
-                                      "leave the callback out of the derivative's rule",
-                                      e->op->name),
-                          effective_loc(e->loc));
+        throw TracerError(
+            fmt::format("{}: an operand is a tangent, which has no value in reverse mode; take the derivative forward (jvp, jacfwd), or "
+                        "leave the callback out of the derivative's rule",
+                        e->op->name),
+            effective_loc(e->loc));
     }
     std::vector<Tangent> out;
     for (int i = 0; i < d_.num_inputs; ++i)
@@ -41,7 +43,9 @@ class Transposer {
 
  private:
   bool is_linear(Atom a) const { return !a.is_literal() && depends_[a.var()]; }
-  Array value(Atom a) const { return a.is_literal() ? make_literal(d_.literals[a.literal()].aval, d_.literals[a.literal()].bits) : values_[a.var()]; }
+  Array value(Atom a) const {
+    return a.is_literal() ? make_literal(d_.literals[a.literal()].aval, d_.literals[a.literal()].bits) : values_[a.var()];
+  }
 
   void forward_known(std::span<const Array> known) {
     std::copy(d_.consts.begin(), d_.consts.end(), values_.begin());
@@ -79,7 +83,9 @@ class Transposer {
     if (!any) return;
     LocScope scope(e.loc);
     if (!e.op->transpose)
-      throw TracerError(fmt::format("{}: not linear in its operands, so it can't be transposed; differentiate with grad or vjp instead", e.op->name), effective_loc(e.loc));
+      throw TracerError(
+          fmt::format("{}: not linear in its operands, so it can't be transposed; differentiate with grad or vjp instead", e.op->name),
+          effective_loc(e.loc));
     std::vector<Operand> operands;
     for (Atom a : e.inputs) operands.push_back({d_.aval(a), is_linear(a) ? std::nullopt : std::optional(value(a))});
     const std::vector<Tangent> back = e.op->transpose({*e.op, e.params, cotangents, out_avals, operands, e.loc});

@@ -7,35 +7,23 @@ namespace weft::detail {
 double node_cost(const Node& n) {
   const double wide = n.dtype.itemsize() == 8 ? 2 : 1;
   switch (n.kind) {
-    case NodeKind::load:
-      return wide;
+    case NodeKind::load: return wide;
     case NodeKind::index_div:
-    case NodeKind::index_mod:
-      return 8;
-    case NodeKind::index_below:
-      return 2;
-    case NodeKind::math:
-      return (n.function == MathFunction::rsqrt ? 10 : n.function <= MathFunction::logistic ? 24 : 48) * wide;
+    case NodeKind::index_mod: return 8;
+    case NodeKind::index_below: return 2;
+    case NodeKind::math: return (n.function == MathFunction::rsqrt ? 10 : n.function <= MathFunction::logistic ? 24 : 48) * wide;
     case NodeKind::op:
       switch (n.op) {
-        case ScalarOp::div:
-          return 10 * wide * (n.dtype.is_floating() ? 1 : 6);
-        case ScalarOp::rem:
-          return 60 * wide;
-        case ScalarOp::sqrt:
-          return 12 * wide;
+        case ScalarOp::div: return 10 * wide * (n.dtype.is_floating() ? 1 : 6);
+        case ScalarOp::rem: return 60 * wide;
+        case ScalarOp::sqrt: return 12 * wide;
         case ScalarOp::min:
-        case ScalarOp::max:
-          return n.dtype.is_floating() ? 3 * wide : wide;
-        case ScalarOp::convert:
-          return 2 * wide;
-        case ScalarOp::bitcast:
-          return 0;
-        default:
-          return wide;
+        case ScalarOp::max: return n.dtype.is_floating() ? 3 * wide : wide;
+        case ScalarOp::convert: return 2 * wide;
+        case ScalarOp::bitcast: return 0;
+        default: return wide;
       }
-    default:
-      return 0;
+    default: return 0;
   }
 }
 
@@ -66,18 +54,12 @@ double equation_cost(const JaxprData& j, const Eqn& e) {
       return cost;
     }
     case Kind::movement:
-    case Kind::reduce:
-      return 0.5;
-    case Kind::concatenate:
-      return 3 * static_cast<double>(e.inputs.size());
-    case Kind::iota:
-      return 1;
-    case Kind::gather:
-      return 16;
-    case Kind::dynamic_slice:
-      return 1;
-    default:
-      return 4;
+    case Kind::reduce: return 0.5;
+    case Kind::concatenate: return 3 * static_cast<double>(e.inputs.size());
+    case Kind::iota: return 1;
+    case Kind::gather: return 16;
+    case Kind::dynamic_slice: return 1;
+    default: return 4;
   }
 }
 

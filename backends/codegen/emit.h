@@ -34,10 +34,12 @@ struct FixedPointer {
 /// Adds `int32 name(void* const* buffers, void* const* table)` to the module: runs the control step, a step of `program`, on the memory of
 /// its buffers. The result is 0, or something else if a call of the library failed. Kernels that run on several threads, products and
 /// reference functions are calls of
-///   void weft_run_blocks(kernel function, args, blocks, grain)
-///   void weft_run_steps(kernel function, three times args, args each, blocks, radius, tile, iterations): a stepped kernel (stepped_kernel.h)
-///   int32 weft_run_product(product, a, b, out)
-///   int32 weft_run_opaque(equation, buffers)
+/// - void weft_run_blocks(kernel function, args, blocks, grain)
+/// - void weft_run_steps(kernel function, three times args, args each, blocks, radius, tile, iterations): a stepped kernel
+///   (stepped_kernel.h)
+/// - int32 weft_run_product(product, a, b, out)
+/// - int32 weft_run_opaque(equation, buffers)
+///
 /// All else is one function; kernels are expanded in it unless they are large. Gives the pointers that the table has to hold.
 std::vector<FixedPointer> emit_control(llvm::Module& module, const KernelProgram& root, const std::vector<Schedule>& schedules,
                                        const KernelProgram& program, const Step& step, const VectorFeatures& features,

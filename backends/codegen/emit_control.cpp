@@ -129,9 +129,7 @@ class ControlEmitter {
     for (BufferId b : s.buffers)
       if (b >= 0) args.push_back(at[static_cast<std::size_t>(b)]);
     switch (s.kind) {
-      case Step::Kind::kernel:
-        kernel(s.number, args);
-        break;
+      case Step::Kind::kernel: kernel(s.number, args); break;
       case Step::Kind::product: {
         args.insert(args.begin(), fixed(FixedPointer::Kind::product, &root_, s.number));
         check(ir_.CreateCall(library("weft_run_product", status, {pointer, pointer, pointer, pointer}), args));
@@ -141,9 +139,7 @@ class ControlEmitter {
         check(ir_.CreateCall(library("weft_run_opaque", status, {pointer, pointer}),
                              {fixed(FixedPointer::Kind::opaque, &p, number), pointers(args)}));
         break;
-      case Step::Kind::control:
-        control(p, s, at);
-        break;
+      case Step::Kind::control: control(p, s, at); break;
     }
   }
 
@@ -189,15 +185,9 @@ class ControlEmitter {
       (static_cast<int>(i) < c.num_inputs ? operands : results).push_back(at[static_cast<std::size_t>(s.buffers[i])]);
     Value* scratch = c.scratch_bytes > 0 ? at[static_cast<std::size_t>(s.buffers.back())] : llvm::Constant::getNullValue(ir_.getPtrTy());
     switch (c.kind) {
-      case ControlStep::Kind::scan:
-        scan(c, operands, results, scratch);
-        break;
-      case ControlStep::Kind::while_loop:
-        while_loop(c, operands, results, scratch);
-        break;
-      case ControlStep::Kind::cond:
-        cond(c, operands, results, scratch);
-        break;
+      case ControlStep::Kind::scan: scan(c, operands, results, scratch); break;
+      case ControlStep::Kind::while_loop: while_loop(c, operands, results, scratch); break;
+      case ControlStep::Kind::cond: cond(c, operands, results, scratch); break;
     }
   }
 
@@ -232,12 +222,8 @@ class ControlEmitter {
       const auto n = static_cast<std::size_t>(i);
       k.phis.push_back({});
       switch (c.carry[n].place) {
-        case Place::kept:
-          k.now.push_back(k.start[n]), k.next.push_back(k.start[n]);
-          break;
-        case Place::in_place:
-          k.now.push_back(k.result[n]), k.next.push_back(k.result[n]);
-          break;
+        case Place::kept: k.now.push_back(k.start[n]), k.next.push_back(k.start[n]); break;
+        case Place::in_place: k.now.push_back(k.result[n]), k.next.push_back(k.result[n]); break;
         case Place::swapped: {
           const std::array<Value*, 3> from{k.start[n], first[n], second[n]};
           for (std::size_t j = 0; j < 3; ++j) {

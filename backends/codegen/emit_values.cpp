@@ -75,10 +75,8 @@ Value* KernelEmitter::compute(NodeId n, const Copy& copy) {
       return math_counts_[static_cast<std::size_t>(node.function)] > kMaxExpansions ? call_math(node.function, operands)
                                                                                     : builder_.math_op(node.function, operands);
     }
-    case NodeKind::load:
-      return load(n, copy);
-    case NodeKind::index:
-      return affine_value(n, copy);
+    case NodeKind::load: return load(n, copy);
+    case NodeKind::index: return affine_value(n, copy);
     case NodeKind::index_div:
     case NodeKind::index_mod: {
       Value* v = get(node.operands[0], copy);
@@ -97,8 +95,7 @@ Value* KernelEmitter::compute(NodeId n, const Copy& copy) {
       if (node.dtype.is_bool()) return ir_.CreateICmpNE(v, llvm::Constant::getNullValue(v->getType()));
       return node.dtype.is_floating() ? ir_.CreateSIToFP(v, t) : ir_.CreateSExtOrTrunc(v, t);
     }
-    default:
-      throw CompileError("codegen: internal error: a node that has no value");
+    default: throw CompileError("codegen: internal error: a node that has no value");
   }
 }
 

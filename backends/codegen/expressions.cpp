@@ -53,53 +53,33 @@ std::int64_t folded_elements(const JaxprData& j, const Eqn& e) {
 bool combine(Dag& dag, Combiner c, KernelValue a, KernelValue b, KernelValue& out) {
   if (a.dtype.is_complex() && c != Combiner::sum) return false;
   switch (c) {
-    case Combiner::sum:
-      out = a.dtype.is_bool() ? dag.bit_or(a, b) : dag.add(a, b);
-      return true;
-    case Combiner::prod:
-      out = a.dtype.is_bool() ? dag.bit_and(a, b) : dag.mul(a, b);
-      return true;
-    case Combiner::max:
-      out = a.dtype.is_bool() ? dag.bit_or(a, b) : dag.max(a, b);
-      return true;
-    case Combiner::min:
-      out = a.dtype.is_bool() ? dag.bit_and(a, b) : dag.min(a, b);
-      return true;
-    case Combiner::logical_and:
-      out = dag.bit_and(a, b);
-      return true;
-    case Combiner::logical_or:
-      out = dag.bit_or(a, b);
-      return true;
-    case Combiner::bit_xor:
-      out = dag.bit_xor(a, b);
-      return true;
-    case Combiner::logsumexp:
-      break;
+    case Combiner::sum: out = a.dtype.is_bool() ? dag.bit_or(a, b) : dag.add(a, b); return true;
+    case Combiner::prod: out = a.dtype.is_bool() ? dag.bit_and(a, b) : dag.mul(a, b); return true;
+    case Combiner::max: out = a.dtype.is_bool() ? dag.bit_or(a, b) : dag.max(a, b); return true;
+    case Combiner::min: out = a.dtype.is_bool() ? dag.bit_and(a, b) : dag.min(a, b); return true;
+    case Combiner::logical_and: out = dag.bit_and(a, b); return true;
+    case Combiner::logical_or: out = dag.bit_or(a, b); return true;
+    case Combiner::bit_xor: out = dag.bit_xor(a, b); return true;
+    case Combiner::logsumexp: break;
   }
   return false;
 }
 
 bool is_injective(const JaxprData& j, const Eqn& e) {
   switch (e.op->kind) {
-    case Kind::elementwise:
-      return e.outputs.size() == 1 && e.op->lower && can_lower(j, e);
+    case Kind::elementwise: return e.outputs.size() == 1 && e.op->lower && can_lower(j, e);
     case Kind::movement:
-    case Kind::concatenate:
-      return e.op->movement != nullptr;
+    case Kind::concatenate: return e.op->movement != nullptr;
     case Kind::iota:
     case Kind::dynamic_slice:
-    case Kind::dynamic_update_slice:
-      return true;
-    case Kind::gather:
-      return e.op == &primitive_of<Gather>;
+    case Kind::dynamic_update_slice: return true;
+    case Kind::gather: return e.op == &primitive_of<Gather>;
     case Kind::reduce: {
       if (!e.op->combiner || *e.op->combiner == Combiner::logsumexp) return false;
       const std::int64_t n = folded_elements(j, e);
       return n == 1 || (n > 1 && n <= kMaxFolded && (*e.op->combiner == Combiner::sum || !j.aval(e.inputs[0]).dtype.is_complex()));
     }
-    default:
-      return false;
+    default: return false;
   }
 }
 
@@ -125,26 +105,18 @@ KernelValue Expressions::at(Atom a, std::span<const NodeId> coords) {
 KernelValue Expressions::compute(Var v, std::span<const NodeId> coords) {
   const Eqn& e = j_.eqns[static_cast<std::size_t>(defined_by_[v])];
   switch (e.op->kind) {
-    case Kind::elementwise:
-      return elementwise(e, coords);
-    case Kind::movement:
-      return movement(e, coords, static_cast<int>(v - e.outputs[0]));
-    case Kind::concatenate:
-      return concatenate(e, coords);
+    case Kind::elementwise: return elementwise(e, coords);
+    case Kind::movement: return movement(e, coords, static_cast<int>(v - e.outputs[0]));
+    case Kind::concatenate: return concatenate(e, coords);
     case Kind::iota: {
       const IotaParams& p = params_as<IotaParams>(*e.params);
       return dag_.value_of(coords[static_cast<std::size_t>(p.dimension)], p.dtype);
     }
-    case Kind::gather:
-      return gather(e, coords);
-    case Kind::dynamic_slice:
-      return dynamic_slice(e, coords);
-    case Kind::dynamic_update_slice:
-      return dynamic_update_slice(e, coords);
-    case Kind::reduce:
-      return fold(e, coords);
-    default:
-      throw CompileError("codegen: internal error: " + std::string(e.op->name) + " is no expression", e.loc);
+    case Kind::gather: return gather(e, coords);
+    case Kind::dynamic_slice: return dynamic_slice(e, coords);
+    case Kind::dynamic_update_slice: return dynamic_update_slice(e, coords);
+    case Kind::reduce: return fold(e, coords);
+    default: throw CompileError("codegen: internal error: " + std::string(e.op->name) + " is no expression", e.loc);
   }
 }
 
@@ -194,14 +166,10 @@ KernelValue Expressions::literal(const Literal& l) {
                         dag_.constant(float32, static_cast<double>(read(float{}, 1))));
   if (t == complex128) return dag_.complex(dag_.constant(float64, read(double{})), dag_.constant(float64, read(double{}, 1)));
   switch (t.itemsize()) {
-    case 1:
-      return dag_.integer(t, t.is_signed() ? read(std::int8_t{}) : read(std::uint8_t{}));
-    case 2:
-      return dag_.integer(t, t.is_signed() ? read(std::int16_t{}) : read(std::uint16_t{}));
-    case 4:
-      return dag_.integer(t, t.is_signed() ? std::int64_t{read(std::int32_t{})} : std::int64_t{read(std::uint32_t{})});
-    default:
-      return dag_.integer(t, read(std::int64_t{}));
+    case 1: return dag_.integer(t, t.is_signed() ? read(std::int8_t{}) : read(std::uint8_t{}));
+    case 2: return dag_.integer(t, t.is_signed() ? read(std::int16_t{}) : read(std::uint16_t{}));
+    case 4: return dag_.integer(t, t.is_signed() ? std::int64_t{read(std::int32_t{})} : std::int64_t{read(std::uint32_t{})});
+    default: return dag_.integer(t, read(std::int64_t{}));
   }
 }
 

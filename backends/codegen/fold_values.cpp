@@ -19,34 +19,23 @@ llvm::Value* fold_identity(const VectorBuilder& builder, const Reduction& r) {
     return llvm::ConstantInt::get(t, maximum ? llvm::APInt::getZero(bits) : llvm::APInt::getAllOnes(bits));
   }
   switch (r.combiner) {
-    case Combiner::prod:
-      return r.dtype.is_floating() ? llvm::ConstantFP::get(t, 1) : llvm::ConstantInt::get(t, 1);
-    case Combiner::logical_and:
-      return llvm::Constant::getAllOnesValue(t);
-    default:
-      return llvm::Constant::getNullValue(t);
+    case Combiner::prod: return r.dtype.is_floating() ? llvm::ConstantFP::get(t, 1) : llvm::ConstantInt::get(t, 1);
+    case Combiner::logical_and: return llvm::Constant::getAllOnesValue(t);
+    default: return llvm::Constant::getNullValue(t);
   }
 }
 
 llvm::Value* fold_combine(VectorBuilder& builder, const Reduction& r, llvm::Value* a, llvm::Value* b) {
   const auto apply = [&](ScalarOp op) { return builder.op(op, r.dtype, std::array{builder.wrap(a, r.dtype), builder.wrap(b, r.dtype)}); };
   switch (r.combiner) {
-    case Combiner::sum:
-      return apply(ScalarOp::add);
-    case Combiner::prod:
-      return apply(ScalarOp::mul);
-    case Combiner::max:
-      return apply(ScalarOp::max);
-    case Combiner::min:
-      return apply(ScalarOp::min);
-    case Combiner::logical_and:
-      return apply(ScalarOp::bit_and);
-    case Combiner::logical_or:
-      return apply(ScalarOp::bit_or);
-    case Combiner::bit_xor:
-      return apply(ScalarOp::bit_xor);
-    case Combiner::logsumexp:
-      break;
+    case Combiner::sum: return apply(ScalarOp::add);
+    case Combiner::prod: return apply(ScalarOp::mul);
+    case Combiner::max: return apply(ScalarOp::max);
+    case Combiner::min: return apply(ScalarOp::min);
+    case Combiner::logical_and: return apply(ScalarOp::bit_and);
+    case Combiner::logical_or: return apply(ScalarOp::bit_or);
+    case Combiner::bit_xor: return apply(ScalarOp::bit_xor);
+    case Combiner::logsumexp: break;
   }
   throw CompileError("codegen: internal error: no such fold");
 }

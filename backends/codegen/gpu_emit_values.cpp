@@ -61,10 +61,8 @@ Value* GpuEmitter::compute(NodeId n) {
         if (o >= 0) operands.push_back(builder_.wrap(get(o), k_.dag[o].dtype));
       return node.kind == NodeKind::op ? builder_.op(node.op, node.dtype, operands) : builder_.math_op(node.function, operands);
     }
-    case NodeKind::load:
-      return load(n);
-    case NodeKind::index:
-      return affine(n);
+    case NodeKind::load: return load(n);
+    case NodeKind::index: return affine(n);
     case NodeKind::index_div:
     case NodeKind::index_mod: {
       Value* v = index(node.operands[0]);
@@ -82,8 +80,7 @@ Value* GpuEmitter::compute(NodeId n) {
       if (node.dtype.is_bool()) return ir_.CreateICmpNE(v, llvm::Constant::getNullValue(v->getType()));
       return node.dtype.is_floating() ? ir_.CreateSIToFP(v, t) : ir_.CreateSExtOrTrunc(v, t);
     }
-    default:
-      throw CompileError("codegen: internal error: a node that has no value");
+    default: throw CompileError("codegen: internal error: a node that has no value");
   }
 }
 

@@ -14,7 +14,8 @@ namespace weft::detail {
 
 class GpuEmitter {
  public:
-  GpuEmitter(llvm::Module& module, const GpuLaunch& launch, const GpuTarget& target, const std::vector<char>& aliased, const std::string& name);
+  GpuEmitter(llvm::Module& module, const GpuLaunch& launch, const GpuTarget& target, const std::vector<char>& aliased,
+             const std::string& name);
   void run();
 
  private:
@@ -89,14 +90,14 @@ class GpuEmitter {
   std::vector<char> pinned_;  // nodes that depend on what the kernel itself computes
   std::vector<char> reads_written_;
   std::unordered_map<int, NodeId> local_nodes_;
-  std::size_t nest_level_ = 0;   // values that are pinned are not computed outside of it
-  bool keep_inside_ = false;     // loads of memory that changes from one iteration to the next stay in their loop
+  std::size_t nest_level_ = 0;  // values that are pinned are not computed outside of it
+  bool keep_inside_ = false;    // loads of memory that changes from one iteration to the next stay in their loop
   bool wide_ = false;
-  Value* rank_ = nullptr;        // the thread's number in its team
-  Value* lane_ = nullptr;        // and in its warp
-  Value* warp_ = nullptr;        // and the warp's in its block
-  Value* team_ = nullptr;        // the team's number on the device
-  Value* exists_ = nullptr;      // whether the point is one, where a team takes part though it has none
+  Value* rank_ = nullptr;    // the thread's number in its team
+  Value* lane_ = nullptr;    // and in its warp
+  Value* warp_ = nullptr;    // and the warp's in its block
+  Value* team_ = nullptr;    // the team's number on the device
+  Value* exists_ = nullptr;  // whether the point is one, where a team takes part though it has none
   int num_shared_ = 0;
   std::map<std::pair<llvm::Type*, std::int64_t>, std::vector<Value*>> fold_memory_;  // used again by the next fold
 };

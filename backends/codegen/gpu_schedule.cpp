@@ -332,10 +332,8 @@ NodeId atomic_operand(const Kernel& k, const Store& s, ScalarOp& op) {
     case ScalarOp::min:
     case ScalarOp::max:
     case ScalarOp::bit_and:
-    case ScalarOp::bit_or:
-      break;
-    default:
-      return -1;
+    case ScalarOp::bit_or: break;
+    default: return -1;
   }
   for (int i = 0; i < 2; ++i) {
     const NodeId read = small ? widened(v.operands[static_cast<std::size_t>(i)], stored, float32) : v.operands[static_cast<std::size_t>(i)];

@@ -15,20 +15,20 @@ struct GpuNestSchedule {
 };
 
 struct GpuSchedule {
-  std::vector<int> points;     ///< loops over points, the last one fastest
-  int lanes = 1;               ///< consecutive points of the last of these loops that one thread takes as a vector
-  int team = 1;                ///< threads of a point: 1, 32, or a block's
+  std::vector<int> points;  ///< loops over points, the last one fastest
+  int lanes = 1;            ///< consecutive points of the last of these loops that one thread takes as a vector
+  int team = 1;             ///< threads of a point: 1, 32, or a block's
   /// The team's threads belong to different warps, and a warp's threads to different points: folds along strided axes read whole lines.
   bool columns = false;
-  int threads = 256;           ///< of a block
-  std::int64_t teams = 1;      ///< points, or vectors of them, that there are work for
+  int threads = 256;       ///< of a block
+  std::int64_t teams = 1;  ///< points, or vectors of them, that there are work for
   std::vector<GpuNestSchedule> nests;
-  bool atomic = false;         ///< stores combine atomically with what is there
+  bool atomic = false;  ///< stores combine atomically with what is there
   /// A block takes a tile of kTile x kTile points of the last two loops: these loads, which lie side by side along the last but one, go
   /// through shared memory. `teams` counts tiles.
   std::vector<NodeId> crosswise;
   static constexpr std::int64_t kTile = 32;
-  std::int64_t scratch = 0;    ///< bytes of one team's scratch
+  std::int64_t scratch = 0;  ///< bytes of one team's scratch
   /// Scratch lies in memory of the device that the launch is given, `scratch` bytes for each team that runs.
   bool workspace = false;
 

@@ -62,15 +62,16 @@ Value* GpuThreads::exchange(Exchange kind, Value* v, Value* lane) {
   }
   Value* low = exchange32(kind, ir_.CreateTrunc(whole, ir_.getInt32Ty()), lane);
   Value* high = exchange32(kind, ir_.CreateTrunc(ir_.CreateLShr(whole, ir_.getInt64(32)), ir_.getInt32Ty()), lane);
-  Value* joined = ir_.CreateOr(ir_.CreateZExt(low, ir_.getInt64Ty()), ir_.CreateShl(ir_.CreateZExt(high, ir_.getInt64Ty()), ir_.getInt64(32)));
+  Value* joined =
+      ir_.CreateOr(ir_.CreateZExt(low, ir_.getInt64Ty()), ir_.CreateShl(ir_.CreateZExt(high, ir_.getInt64Ty()), ir_.getInt64(32)));
   return ir_.CreateBitCast(joined, type);
 }
 
 Value* GpuThreads::shared(llvm::Type* element, std::uint64_t count, const std::string& name) {
   // Emulated, a block's threads run on one thread of the host.
   llvm::Type* type = llvm::ArrayType::get(element, count);
-  auto* memory = new llvm::GlobalVariable(module_, type, false, llvm::GlobalValue::InternalLinkage, llvm::UndefValue::get(type), name, nullptr,
-                                          llvm::GlobalValue::NotThreadLocal, target_.emulated ? 0 : 3);
+  auto* memory = new llvm::GlobalVariable(module_, type, false, llvm::GlobalValue::InternalLinkage, llvm::UndefValue::get(type), name,
+                                          nullptr, llvm::GlobalValue::NotThreadLocal, target_.emulated ? 0 : 3);
   memory->setAlignment(llvm::Align(16));
   return memory;
 }

@@ -12,12 +12,13 @@ class GpuThreads {
  public:
   GpuThreads(llvm::IRBuilder<>& ir, llvm::Module& module, const GpuTarget& target) : ir_(ir), module_(module), target_(target) {}
 
-  llvm::Value* thread();      ///< within its block
+  llvm::Value* thread();  ///< within its block
   llvm::Value* block();
   llvm::Value* num_blocks();
   void sync_block();
   void sync_warp();
-  enum class Exchange { across, up, from };  ///< with the lane whose number differs in the given bits; from so many lanes below; from a lane
+  /// With the lane whose number differs in the given bits; from so many lanes below; from a lane.
+  enum class Exchange { across, up, from };
   /// The value of another lane of the warp; of any type up to 64 bits.
   llvm::Value* exchange(Exchange kind, llvm::Value* v, llvm::Value* lane);
   /// Memory that the block's threads share.

@@ -144,12 +144,9 @@ std::string text(const Kernel& k, NodeId id) {
     case NodeKind::constant:
       return n.dtype.is_floating() ? fmt::format("{}:{}", n.floating, n.dtype.short_name())
                                    : fmt::format("{}:{}", n.integer, n.dtype.short_name());
-    case NodeKind::index:
-      return text(k.dag, k.dag.affine(id));
-    case NodeKind::local:
-      return fmt::format("l{}", n.integer);
-    default:
-      return fmt::format("%{}", id);
+    case NodeKind::index: return text(k.dag, k.dag.affine(id));
+    case NodeKind::local: return fmt::format("l{}", n.integer);
+    default: return fmt::format("%{}", id);
   }
 }
 
@@ -199,20 +196,11 @@ std::string to_string(const Kernel& k) {
       switch (n.kind) {
         case NodeKind::constant:
         case NodeKind::index:
-        case NodeKind::local:
-          return;
-        case NodeKind::index_div:
-          s += name + fmt::format("({}) / {}\n", text(k, n.operands[0]), n.integer);
-          return;
-        case NodeKind::index_mod:
-          s += name + fmt::format("({}) % {}\n", text(k, n.operands[0]), n.integer);
-          return;
-        case NodeKind::index_below:
-          s += name + fmt::format("0 <= {} < {}\n", text(k, n.operands[0]), n.integer);
-          return;
-        case NodeKind::index_value:
-          s += name + fmt::format("index {}\n", text(k, n.operands[0]));
-          return;
+        case NodeKind::local: return;
+        case NodeKind::index_div: s += name + fmt::format("({}) / {}\n", text(k, n.operands[0]), n.integer); return;
+        case NodeKind::index_mod: s += name + fmt::format("({}) % {}\n", text(k, n.operands[0]), n.integer); return;
+        case NodeKind::index_below: s += name + fmt::format("0 <= {} < {}\n", text(k, n.operands[0]), n.integer); return;
+        case NodeKind::index_value: s += name + fmt::format("index {}\n", text(k, n.operands[0])); return;
         case NodeKind::load:
           s += name + fmt::format("a{}[{}]", n.integer, text(k, n.operands[0])) +
                (n.operands[1] >= 0 ? " if " + text(k, n.operands[1]) : "") + "\n";

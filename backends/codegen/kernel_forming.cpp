@@ -150,20 +150,11 @@ class KernelFormer final : public LeafReader {
       dag_.nodes[static_cast<std::size_t>(dag_.real(old).id)].dims |= kernel_.sequential;
       if (aval.dtype.is_complex()) dag_.nodes[static_cast<std::size_t>(dag_.imag(old).id)].dims |= kernel_.sequential;
       switch (*e.op->combiner) {
-        case Combiner::sum:
-          value = dag_.add(old, value);
-          break;
-        case Combiner::prod:
-          value = dag_.mul(old, value);
-          break;
-        case Combiner::max:
-          value = dag_.max(old, value);
-          break;
-        case Combiner::min:
-          value = dag_.min(old, value);
-          break;
-        default:
-          throw CompileError("codegen: internal error: a scatter that does not combine so", e.loc);
+        case Combiner::sum: value = dag_.add(old, value); break;
+        case Combiner::prod: value = dag_.mul(old, value); break;
+        case Combiner::max: value = dag_.max(old, value); break;
+        case Combiner::min: value = dag_.min(old, value); break;
+        default: throw CompileError("codegen: internal error: a scatter that does not combine so", e.loc);
       }
     }
     std::vector<Store>& stores = nest(n).stores;

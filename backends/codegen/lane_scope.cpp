@@ -49,16 +49,11 @@ KernelValue LaneScope::compute(Var v, std::span<const NodeId> at, NodeId guard) 
   const Eqn& e = *definition(Atom::var(v));
   if (j_.avals[v].dtype.is_complex()) throw NotLanes();
   switch (e.op->kind) {
-    case Kind::reduce:
-      return reduce(e, at);
-    case Kind::dot:
-      return dot(e, at);
-    case Kind::cumulative:
-      return cumulative(e, at, guard);
-    case Kind::library:
-      return matrix(e, v, at, guard);
-    default:
-      throw NotLanes();
+    case Kind::reduce: return reduce(e, at);
+    case Kind::dot: return dot(e, at);
+    case Kind::cumulative: return cumulative(e, at, guard);
+    case Kind::library: return matrix(e, v, at, guard);
+    default: throw NotLanes();
   }
 }
 

@@ -18,8 +18,8 @@ struct LaneKernel {
 /// own; else nothing.
 std::optional<LaneKernel> form_lane_kernel(const JaxprData& j, const Eqn& e);
 
-/// One kernel for the whole program, if all its results have the same leading dimension and each point of it can be computed on its own from
-/// small arrays; else nothing. `buffers` are inputs, constants and results.
+/// One kernel for the whole program, if all its results have the same leading dimension and each point of it can be computed on its own
+/// from small arrays; else nothing. `buffers` are inputs, constants and results.
 std::optional<LaneKernel> form_lane_program(const JaxprData& j);
 
 /// Factors and solutions of small real matrices, written out in scalar operations. Matrices are row-major.

@@ -184,16 +184,12 @@ std::string buffer_text(const KernelProgram& p, BufferId b) {
   const BufferInfo& info = p.buffers[static_cast<std::size_t>(b)];
   const std::string type = to_string(info.aval);
   switch (info.role) {
-    case BufferInfo::Role::input:
-      return fmt::format("in{}:{}", info.number, type);
-    case BufferInfo::Role::constant:
-      return fmt::format("const{}:{}", info.number, type);
-    case BufferInfo::Role::literal:
-      return fmt::format("literal{}:{}", info.number, type);
+    case BufferInfo::Role::input: return fmt::format("in{}:{}", info.number, type);
+    case BufferInfo::Role::constant: return fmt::format("const{}:{}", info.number, type);
+    case BufferInfo::Role::literal: return fmt::format("literal{}:{}", info.number, type);
     case BufferInfo::Role::output:
       return fmt::format("out{}:{}", info.number, type) + (info.reuses_input >= 0 ? fmt::format("@in{}", info.reuses_input) : "");
-    case BufferInfo::Role::temporary:
-      return fmt::format("temp@{}:{}", info.offset, type);
+    case BufferInfo::Role::temporary: return fmt::format("temp@{}:{}", info.offset, type);
   }
   return type;
 }
@@ -204,15 +200,9 @@ std::string control_text(const ControlStep& c, const KernelProgram& root, const 
   std::string s;
   for (std::size_t i = 0; i < c.programs.size(); ++i) {
     switch (c.kind) {
-      case ControlStep::Kind::scan:
-        s += fmt::format("{}{} times{}:\n", indent, c.length, c.reverse ? ", from the last" : "");
-        break;
-      case ControlStep::Kind::while_loop:
-        s += indent + (i == 0 ? "while:\n" : "do:\n");
-        break;
-      case ControlStep::Kind::cond:
-        s += fmt::format("{}branch {}:\n", indent, i);
-        break;
+      case ControlStep::Kind::scan: s += fmt::format("{}{} times{}:\n", indent, c.length, c.reverse ? ", from the last" : ""); break;
+      case ControlStep::Kind::while_loop: s += indent + (i == 0 ? "while:\n" : "do:\n"); break;
+      case ControlStep::Kind::cond: s += fmt::format("{}branch {}:\n", indent, i); break;
     }
     s += steps_text(c.programs[i], root, indent + "  ");
   }
@@ -225,9 +215,7 @@ std::string steps_text(const KernelProgram& p, const KernelProgram& root, const 
     s += indent;
     const ControlStep* control = nullptr;
     switch (step.kind) {
-      case Step::Kind::kernel:
-        s += root.kernels[static_cast<std::size_t>(step.number)].name;
-        break;
+      case Step::Kind::kernel: s += root.kernels[static_cast<std::size_t>(step.number)].name; break;
       case Step::Kind::product: {
         const ProductStep& m = root.products[static_cast<std::size_t>(step.number)];
         s += fmt::format("product m={} n={} k={}", m.m, m.n, m.k);
@@ -241,9 +229,7 @@ std::string steps_text(const KernelProgram& p, const KernelProgram& root, const 
         control = &p.controls[static_cast<std::size_t>(step.number)];
         s += std::string(p.jaxpr.data().eqns[static_cast<std::size_t>(control->eqn)].op->name);
         break;
-      case Step::Kind::opaque:
-        s += std::string(p.jaxpr.data().eqns[static_cast<std::size_t>(step.number)].op->name);
-        break;
+      case Step::Kind::opaque: s += std::string(p.jaxpr.data().eqns[static_cast<std::size_t>(step.number)].op->name); break;
     }
     s += " (";
     for (std::size_t i = 0; i < step.buffers.size(); ++i) s += (i ? ", " : "") + buffer_text(p, step.buffers[i]);

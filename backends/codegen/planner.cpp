@@ -136,12 +136,10 @@ bool KernelPlanner::needs_memory(const Eqn& e, int operand) const {
     return std::find(lanes->buffers.begin(), lanes->buffers.end(), e.inputs[static_cast<std::size_t>(operand)].var()) !=
            lanes->buffers.end();
   switch (e.op->kind) {
-    case Kind::reduce:
-      return !e.op->combiner || !can_fold(*e.op->combiner, j_.aval(e.inputs[0]).dtype);
+    case Kind::reduce: return !e.op->combiner || !can_fold(*e.op->combiner, j_.aval(e.inputs[0]).dtype);
     case Kind::cumulative:
       return !e.op->combiner || !can_fold(*e.op->combiner, j_.aval(e.inputs[0]).dtype) || j_.aval(e.inputs[0]).dtype.is_complex();
-    case Kind::arg_reduce:
-      return params_as<ArgReduceParams>(*e.params).axes.size() != 1 || j_.aval(e.inputs[0]).dtype.is_complex();
+    case Kind::arg_reduce: return params_as<ArgReduceParams>(*e.params).axes.size() != 1 || j_.aval(e.inputs[0]).dtype.is_complex();
     case Kind::dot: {
       if (j_.avals[e.outputs[0]].dtype.is_bool()) return true;
       // An element is read once for each of the other operand's free elements.
@@ -154,10 +152,8 @@ bool KernelPlanner::needs_memory(const Eqn& e, int operand) const {
       const Kind k = j_.eqns[static_cast<std::size_t>(by)].op->kind;
       return again && (k != Kind::movement || (operand == 1 && worth_turning(e, avals) && is_turned(a.var())));
     }
-    case Kind::scatter:
-      return !is_kernel_scatter(e);
-    default:
-      return true;
+    case Kind::scatter: return !is_kernel_scatter(e);
+    default: return true;
   }
 }
 

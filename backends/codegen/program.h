@@ -105,19 +105,11 @@ std::vector<Address> buffer_addresses(const KernelProgram& p, const std::vector<
     const BufferInfo& info = p.buffers[b];
     const auto number = static_cast<std::size_t>(info.number);
     switch (info.role) {
-      case BufferInfo::Role::input:
-        at[b] = inputs[number];
-        break;
-      case BufferInfo::Role::output:
-        at[b] = outputs[number];
-        break;
-      case BufferInfo::Role::temporary:
-        at[b] = temporary(std::max<std::int64_t>(info.offset, 0));
-        break;
+      case BufferInfo::Role::input: at[b] = inputs[number]; break;
+      case BufferInfo::Role::output: at[b] = outputs[number]; break;
+      case BufferInfo::Role::temporary: at[b] = temporary(std::max<std::int64_t>(info.offset, 0)); break;
       case BufferInfo::Role::constant:
-      case BufferInfo::Role::literal:
-        at[b] = fixed(static_cast<BufferId>(b));
-        break;
+      case BufferInfo::Role::literal: at[b] = fixed(static_cast<BufferId>(b)); break;
     }
   }
   return at;

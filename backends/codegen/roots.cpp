@@ -17,8 +17,7 @@ DType accumulator(DType t) { return t == float16 || t == bfloat16 ? float32 : t;
 KernelValue identity(Dag& dag, Combiner c, DType t) {
   const double infinity = std::numeric_limits<double>::infinity();
   switch (c) {
-    case Combiner::prod:
-      return dag.constant(t, 1);
+    case Combiner::prod: return dag.constant(t, 1);
     case Combiner::max:
     case Combiner::min: {
       const bool low = c == Combiner::max;
@@ -29,10 +28,8 @@ KernelValue identity(Dag& dag, Combiner c, DType t) {
       const std::int64_t lowest = bits == 64 ? std::numeric_limits<std::int64_t>::min() : -(std::int64_t{1} << (bits - 1));
       return dag.integer(t, low ? lowest : ~lowest);
     }
-    case Combiner::logical_and:
-      return t.is_bool() ? dag.boolean(true) : dag.integer(t, -1);
-    default:
-      return dag.constant(t, 0);
+    case Combiner::logical_and: return t.is_bool() ? dag.boolean(true) : dag.integer(t, -1);
+    default: return dag.constant(t, 0);
   }
 }
 
@@ -92,12 +89,8 @@ RootBody build_root(const JaxprData& j, const std::vector<Aval>& avals, const Ro
   const bool nothing = std::any_of(r.reduce.begin(), r.reduce.end(), [](std::int64_t s) { return s == 0; });
 
   switch (r.kind) {
-    case Root::Kind::map:
-      f.body.value = expressions.compute(r.var, coords);
-      break;
-    case Root::Kind::copy:
-      f.body.value = expressions.at(e.inputs[0], coords);
-      break;
+    case Root::Kind::map: f.body.value = expressions.compute(r.var, coords); break;
+    case Root::Kind::copy: f.body.value = expressions.at(e.inputs[0], coords); break;
     case Root::Kind::scatter: {
       Expressions::Place place = expressions.scatter_place(e, coords);
       f.body.value = expressions.at(e.inputs[2], coords);

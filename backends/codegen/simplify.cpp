@@ -166,7 +166,8 @@ class Simplifier {
     if (expansion_) {
       std::vector<Aval> avals;
       for (Atom a : in) avals.push_back(aval(a));
-      if (const std::optional<Jaxpr> expansion = expansion_(e, avals)) return run(expansion->data(), with_tables(expansion->data(), std::move(in)), loc);
+      if (const std::optional<Jaxpr> expansion = expansion_(e, avals))
+        return run(expansion->data(), with_tables(expansion->data(), std::move(in)), loc);
     }
     if (std::optional<Atom> folded = fold(e, in, out_avals)) return {*folded};
     std::uint64_t h = reinterpret_cast<std::uintptr_t>(e.op);

@@ -65,21 +65,16 @@ KernelValue VectorBuilder::emit(ScalarOp op, DType result, std::span<const V> op
     x[i] = op == ScalarOp::select && i == 0 ? v : splat(v, lanes);
   }
   switch (op) {
-    case ScalarOp::select:
-      return wrap(ir_.CreateSelect(x[0], x[1], x[2]), result);
-    case ScalarOp::convert:
-      return wrap(convert_value(x[0], operands[0].dtype, result), result);
-    case ScalarOp::bitcast:
-      return wrap(ir_.CreateBitCast(x[0], with_lanes(type(result), x[0])), result);
+    case ScalarOp::select: return wrap(ir_.CreateSelect(x[0], x[1], x[2]), result);
+    case ScalarOp::convert: return wrap(convert_value(x[0], operands[0].dtype, result), result);
+    case ScalarOp::bitcast: return wrap(ir_.CreateBitCast(x[0], with_lanes(type(result), x[0])), result);
     case ScalarOp::eq:
     case ScalarOp::ne:
     case ScalarOp::lt:
     case ScalarOp::le:
     case ScalarOp::gt:
-    case ScalarOp::ge:
-      return wrap(compare(op, operands[0].dtype, x[0], x[1]), bool_);
-    default:
-      return wrap(arithmetic(op, operands[0].dtype, x[0], x[1], x[2]), result);
+    case ScalarOp::ge: return wrap(compare(op, operands[0].dtype, x[0], x[1]), bool_);
+    default: return wrap(arithmetic(op, operands[0].dtype, x[0], x[1], x[2]), result);
   }
 }
 
@@ -143,19 +138,14 @@ Value* VectorBuilder::arithmetic(ScalarOp op, DType t, Value* a, Value* b, Value
   const bool fp = t.is_floating();
   const auto unary = [&](llvm::Intrinsic::ID id) { return ir_.CreateUnaryIntrinsic(id, a); };
   switch (op) {
-    case ScalarOp::add:
-      return fp ? ir_.CreateFAdd(a, b) : ir_.CreateAdd(a, b);
-    case ScalarOp::sub:
-      return fp ? ir_.CreateFSub(a, b) : ir_.CreateSub(a, b);
-    case ScalarOp::mul:
-      return fp ? ir_.CreateFMul(a, b) : ir_.CreateMul(a, b);
-    case ScalarOp::div:
-      return fp ? fenced(ir_, ir_.CreateFDiv(a, b), a, b) : divide_integers(t, false, a, b);
+    case ScalarOp::add: return fp ? ir_.CreateFAdd(a, b) : ir_.CreateAdd(a, b);
+    case ScalarOp::sub: return fp ? ir_.CreateFSub(a, b) : ir_.CreateSub(a, b);
+    case ScalarOp::mul: return fp ? ir_.CreateFMul(a, b) : ir_.CreateMul(a, b);
+    case ScalarOp::div: return fp ? fenced(ir_, ir_.CreateFDiv(a, b), a, b) : divide_integers(t, false, a, b);
     case ScalarOp::rem:
       if (fp && features_.gpu != VectorFeatures::Gpu::none) return gpu_remainder(a, b);
       return fp ? fenced(ir_, ir_.CreateFRem(a, b), a, b) : divide_integers(t, true, a, b);
-    case ScalarOp::neg:
-      return fp ? ir_.CreateFNeg(a) : ir_.CreateNeg(a);
+    case ScalarOp::neg: return fp ? ir_.CreateFNeg(a) : ir_.CreateNeg(a);
     case ScalarOp::abs:
       if (fp) return unary(llvm::Intrinsic::fabs);
       return t.is_signed() ? ir_.CreateBinaryIntrinsic(llvm::Intrinsic::abs, a, ir_.getFalse()) : a;
@@ -165,40 +155,23 @@ Value* VectorBuilder::arithmetic(ScalarOp op, DType t, Value* a, Value* b, Value
     case ScalarOp::max:
       if (fp) return extremum(true, a, b);
       return ir_.CreateBinaryIntrinsic(t.is_signed() ? llvm::Intrinsic::smax : llvm::Intrinsic::umax, a, b);
-    case ScalarOp::fma:
-      return ir_.CreateIntrinsic(llvm::Intrinsic::fma, {a->getType()}, {a, b, c});
-    case ScalarOp::sqrt:
-      return unary(llvm::Intrinsic::sqrt);
-    case ScalarOp::floor:
-      return unary(llvm::Intrinsic::floor);
-    case ScalarOp::ceil:
-      return unary(llvm::Intrinsic::ceil);
-    case ScalarOp::round_even:
-      return unary(llvm::Intrinsic::roundeven);
-    case ScalarOp::trunc:
-      return unary(llvm::Intrinsic::trunc);
-    case ScalarOp::copysign:
-      return ir_.CreateBinaryIntrinsic(llvm::Intrinsic::copysign, a, b);
-    case ScalarOp::bit_and:
-      return ir_.CreateAnd(a, b);
-    case ScalarOp::bit_or:
-      return ir_.CreateOr(a, b);
-    case ScalarOp::bit_xor:
-      return ir_.CreateXor(a, b);
-    case ScalarOp::bit_not:
-      return ir_.CreateNot(a);
-    case ScalarOp::shl:
-      return ir_.CreateShl(a, b);
-    case ScalarOp::shr_logical:
-      return ir_.CreateLShr(a, b);
-    case ScalarOp::shr_arithmetic:
-      return ir_.CreateAShr(a, b);
-    case ScalarOp::popcount:
-      return unary(llvm::Intrinsic::ctpop);
-    case ScalarOp::clz:
-      return ir_.CreateBinaryIntrinsic(llvm::Intrinsic::ctlz, a, ir_.getFalse());
-    default:
-      return a;
+    case ScalarOp::fma: return ir_.CreateIntrinsic(llvm::Intrinsic::fma, {a->getType()}, {a, b, c});
+    case ScalarOp::sqrt: return unary(llvm::Intrinsic::sqrt);
+    case ScalarOp::floor: return unary(llvm::Intrinsic::floor);
+    case ScalarOp::ceil: return unary(llvm::Intrinsic::ceil);
+    case ScalarOp::round_even: return unary(llvm::Intrinsic::roundeven);
+    case ScalarOp::trunc: return unary(llvm::Intrinsic::trunc);
+    case ScalarOp::copysign: return ir_.CreateBinaryIntrinsic(llvm::Intrinsic::copysign, a, b);
+    case ScalarOp::bit_and: return ir_.CreateAnd(a, b);
+    case ScalarOp::bit_or: return ir_.CreateOr(a, b);
+    case ScalarOp::bit_xor: return ir_.CreateXor(a, b);
+    case ScalarOp::bit_not: return ir_.CreateNot(a);
+    case ScalarOp::shl: return ir_.CreateShl(a, b);
+    case ScalarOp::shr_logical: return ir_.CreateLShr(a, b);
+    case ScalarOp::shr_arithmetic: return ir_.CreateAShr(a, b);
+    case ScalarOp::popcount: return unary(llvm::Intrinsic::ctpop);
+    case ScalarOp::clz: return ir_.CreateBinaryIntrinsic(llvm::Intrinsic::ctlz, a, ir_.getFalse());
+    default: return a;
   }
 }
 

@@ -90,7 +90,7 @@ CodeCache::CodeCache(std::string folder, std::int64_t limit) : folder_(std::move
   std::error_code error;
   fs::create_directories(fs::path(folder_).parent_path(), error);
   mkdir(folder_.c_str(), 0700);
-  struct stat s {};
+  struct stat s{};
   if (stat(folder_.c_str(), &s) != 0 || !S_ISDIR(s.st_mode) || !is_own(s)) folder_.clear();
 }
 
@@ -117,7 +117,7 @@ std::string CodeCache::get(std::initializer_list<std::string_view> words, Functi
 
 std::optional<std::string> CodeCache::load(const std::string& path, std::string_view key) const {
   const File file(open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW));
-  struct stat s {};
+  struct stat s{};
   if (!file || fstat(file.descriptor(), &s) != 0 || !S_ISREG(s.st_mode) || !is_own(s)) return {};
   std::array<char, kHeader> header;
   if (static_cast<std::size_t>(s.st_size) < kHeader || !file.read_all(header.data(), kHeader)) return {};

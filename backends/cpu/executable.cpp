@@ -57,12 +57,9 @@ double slack(const ControlStep& c, const std::vector<Schedule>& schedules) {
     }
   }
   switch (c.kind) {
-    case ControlStep::Kind::scan:
-      return sum * static_cast<double>(c.length);
-    case ControlStep::Kind::while_loop:
-      return sum * kGuessedTrips;
-    case ControlStep::Kind::cond:
-      return sum / static_cast<double>(std::max<std::size_t>(1, c.programs.size()));
+    case ControlStep::Kind::scan: return sum * static_cast<double>(c.length);
+    case ControlStep::Kind::while_loop: return sum * kGuessedTrips;
+    case ControlStep::Kind::cond: return sum / static_cast<double>(std::max<std::size_t>(1, c.programs.size()));
   }
   return sum;
 }
@@ -133,12 +130,9 @@ void CpuExecutable::add_opaque(const KernelProgram& p) {
 
 void* CpuExecutable::resolve(const FixedPointer& f) const {
   switch (f.kind) {
-    case FixedPointer::Kind::product:
-      return products_[static_cast<std::size_t>(f.number)].get();
-    case FixedPointer::Kind::opaque:
-      return static_cast<ReferenceCall*>(opaque_.at({f.program, f.number}).get());
-    case FixedPointer::Kind::memory:
-      break;
+    case FixedPointer::Kind::product: return products_[static_cast<std::size_t>(f.number)].get();
+    case FixedPointer::Kind::opaque: return static_cast<ReferenceCall*>(opaque_.at({f.program, f.number}).get());
+    case FixedPointer::Kind::memory: break;
   }
   return const_cast<void*>(fixed_memory(f));  // the program keeps it, and no step writes to it
 }
@@ -195,16 +189,10 @@ std::vector<Array> CpuExecutable::call(std::span<const Array> inputs, int device
   for (std::size_t b = 0; b < program_.buffers.size(); ++b) {
     const BufferInfo& info = program_.buffers[b];
     switch (info.role) {
-      case BufferInfo::Role::input:
-        addresses[b] = const_cast<void*>(host_data(inputs[static_cast<std::size_t>(info.number)]));
-        break;
+      case BufferInfo::Role::input: addresses[b] = const_cast<void*>(host_data(inputs[static_cast<std::size_t>(info.number)])); break;
       case BufferInfo::Role::constant:
-      case BufferInfo::Role::literal:
-        addresses[b] = fixed_[b];
-        break;
-      case BufferInfo::Role::temporary:
-        addresses[b] = arena.memory + std::max<std::int64_t>(info.offset, 0);
-        break;
+      case BufferInfo::Role::literal: addresses[b] = fixed_[b]; break;
+      case BufferInfo::Role::temporary: addresses[b] = arena.memory + std::max<std::int64_t>(info.offset, 0); break;
       case BufferInfo::Role::output: {
         Ref<Buffer>& r = results[static_cast<std::size_t>(info.number)];
         const ConcreteArray* reused = info.reuses_input >= 0 ? as_concrete(inputs[static_cast<std::size_t>(info.reuses_input)]) : nullptr;
@@ -249,17 +237,13 @@ void CpuExecutable::run(void* const* addresses) const {
   for (std::size_t i = 0; i < program_.steps.size(); ++i) {
     const Step& s = program_.steps[i];
     switch (s.kind) {
-      case Step::Kind::kernel:
-        run_kernel(code, s, addresses);
-        break;
+      case Step::Kind::kernel: run_kernel(code, s, addresses); break;
       case Step::Kind::product:
         products_[static_cast<std::size_t>(s.number)]->run(static_cast<const float*>(addresses[s.buffers[0]]),
                                                            static_cast<const float*>(addresses[s.buffers[1]]),
                                                            static_cast<float*>(addresses[s.buffers[2]]));
         break;
-      case Step::Kind::control:
-        run_control(code, s, addresses);
-        break;
+      case Step::Kind::control: run_control(code, s, addresses); break;
       case Step::Kind::opaque: {
         SmallArray<void*, 32> buffers(s.buffers.size());
         for (std::size_t k = 0; k < s.buffers.size(); ++k) buffers[k] = addresses[s.buffers[k]];
@@ -324,14 +308,10 @@ Executable::Object CpuExecutable::export_object(const std::string& name) const {
   const auto pointer = [&](BufferId b) -> Pointer {
     const BufferInfo& info = p.buffers[static_cast<std::size_t>(b)];
     switch (info.role) {
-      case BufferInfo::Role::input:
-        return {Pointer::Kind::input, info.number};
-      case BufferInfo::Role::output:
-        return {Pointer::Kind::output, info.number};
-      case BufferInfo::Role::temporary:
-        return {Pointer::Kind::arena, std::max<std::int64_t>(info.offset, 0)};
-      default:
-        break;
+      case BufferInfo::Role::input: return {Pointer::Kind::input, info.number};
+      case BufferInfo::Role::output: return {Pointer::Kind::output, info.number};
+      case BufferInfo::Role::temporary: return {Pointer::Kind::arena, std::max<std::int64_t>(info.offset, 0)};
+      default: break;
     }
     int& number = constant_of[static_cast<std::size_t>(b)];
     if (number < 0) number = constants.add(fixed_memory({FixedPointer::Kind::memory, &p, b}), info.aval.bytes());

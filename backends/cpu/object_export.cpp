@@ -101,12 +101,9 @@ class ObjectWriter {
     const auto value = [&](const ObjectCall::Pointer& p) -> Value* {
       const auto index = static_cast<std::uint64_t>(p.index);
       switch (p.kind) {
-        case ObjectCall::Pointer::Kind::arena:
-          return ir_.CreateConstGEP1_64(ir_.getInt8Ty(), arena, index);
-        case ObjectCall::Pointer::Kind::constant:
-          return data_[static_cast<std::size_t>(p.index)];
-        default:
-          break;
+        case ObjectCall::Pointer::Kind::arena: return ir_.CreateConstGEP1_64(ir_.getInt8Ty(), arena, index);
+        case ObjectCall::Pointer::Kind::constant: return data_[static_cast<std::size_t>(p.index)];
+        default: break;
       }
       Value* array = entry->getArg(p.kind == ObjectCall::Pointer::Kind::input ? 0 : 1);
       return ir_.CreateLoad(pointer, ir_.CreateConstGEP1_64(pointer, array, index));
@@ -155,7 +152,8 @@ class ObjectWriter {
   /// Runs all blocks of each iteration, with its pointers: those of the first one, of odd ones, of even ones.
   void define_steps(llvm::Function* f) {
     // (function, pointers, pointers each, blocks, radius, tile, iterations)
-    BasicBlock *entry = ir_.GetInsertBlock(), *loop = BasicBlock::Create(context_, "loop", f), *end = BasicBlock::Create(context_, "end", f);
+    BasicBlock *entry = ir_.GetInsertBlock(), *loop = BasicBlock::Create(context_, "loop", f),
+               *end = BasicBlock::Create(context_, "end", f);
     ir_.CreateBr(loop);
     ir_.SetInsertPoint(loop);
     llvm::PHINode* i = ir_.CreatePHI(ir_.getInt64Ty(), 2);

@@ -215,20 +215,11 @@ class SortStep final : public NativeStep {
         });
       };
       switch (sizes_[k]) {
-        case 1:
-          fetch.template operator()<std::uint8_t>();
-          break;
-        case 2:
-          fetch.template operator()<std::uint16_t>();
-          break;
-        case 4:
-          fetch.template operator()<std::uint32_t>();
-          break;
-        case 8:
-          fetch.template operator()<std::uint64_t>();
-          break;
-        default:
-          fetch.template operator()<std::complex<double>>();
+        case 1: fetch.template operator()<std::uint8_t>(); break;
+        case 2: fetch.template operator()<std::uint16_t>(); break;
+        case 4: fetch.template operator()<std::uint32_t>(); break;
+        case 8: fetch.template operator()<std::uint64_t>(); break;
+        default: fetch.template operator()<std::complex<double>>();
       }
     }
   }

@@ -189,14 +189,10 @@ int nccl_type(DType t, std::int64_t& count) {
   if (t == float64) return nccl::kFloat64;
   if (t.is_floating()) return -1;
   switch (t.itemsize()) {
-    case 1:
-      return t.is_signed() ? nccl::kInt8 : nccl::kUint8;
-    case 4:
-      return t.is_signed() ? nccl::kInt32 : nccl::kUint32;
-    case 8:
-      return t.is_signed() ? nccl::kInt64 : nccl::kUint64;
-    default:
-      return -1;
+    case 1: return t.is_signed() ? nccl::kInt8 : nccl::kUint8;
+    case 4: return t.is_signed() ? nccl::kInt32 : nccl::kUint32;
+    case 8: return t.is_signed() ? nccl::kInt64 : nccl::kUint64;
+    default: return -1;
   }
 }
 
@@ -226,24 +222,15 @@ class Join {
       return;
     }
     switch (plan_.what) {
-      case Collective::psum:
-        return reduce(nccl::kSum);
-      case Collective::pmax:
-        return reduce(nccl::kMax);
-      case Collective::pmin:
-        return reduce(nccl::kMin);
-      case Collective::all_gather:
-        return gather();
-      case Collective::reduce_scatter:
-        return scatter();
-      case Collective::all_to_all:
-        return exchange();
-      case Collective::ppermute:
-        return permute();
-      case Collective::pbroadcast:
-        return broadcast();
-      default:
-        throw Error("internal error: not a join");
+      case Collective::psum: return reduce(nccl::kSum);
+      case Collective::pmax: return reduce(nccl::kMax);
+      case Collective::pmin: return reduce(nccl::kMin);
+      case Collective::all_gather: return gather();
+      case Collective::reduce_scatter: return scatter();
+      case Collective::all_to_all: return exchange();
+      case Collective::ppermute: return permute();
+      case Collective::pbroadcast: return broadcast();
+      default: throw Error("internal error: not a join");
     }
   }
 

@@ -51,12 +51,9 @@ void GpuExecutable::control(OnDevice& d, const KernelProgram& p, const Step& s, 
     (static_cast<int>(i) < c.num_inputs ? operands : results).push_back(at[static_cast<std::size_t>(s.buffers[i])]);
   const DevicePointer scratch = c.scratch_bytes > 0 ? at[static_cast<std::size_t>(s.buffers.back())] : 0;
   switch (c.kind) {
-    case ControlStep::Kind::scan:
-      return scan(d, c, operands, results, scratch);
-    case ControlStep::Kind::while_loop:
-      return while_loop(d, c, operands, results, scratch);
-    case ControlStep::Kind::cond:
-      return branch(d, c, operands, results, scratch);
+    case ControlStep::Kind::scan: return scan(d, c, operands, results, scratch);
+    case ControlStep::Kind::while_loop: return while_loop(d, c, operands, results, scratch);
+    case ControlStep::Kind::cond: return branch(d, c, operands, results, scratch);
   }
 }
 
@@ -72,9 +69,7 @@ Carried begin_carry(const ControlStep& c, const KernelProgram& body, std::span<c
     k.bytes.push_back(data.aval(data.outputs[i]).bytes());
     k.now.push_back(start[i]);
     switch (c.carry[i].place) {
-      case Place::kept:
-        k.next.push_back(start[i]), k.other.push_back(start[i]);
-        break;
+      case Place::kept: k.next.push_back(start[i]), k.other.push_back(start[i]); break;
       case Place::in_place:
         copy(results[i], start[i], k.bytes[i]);
         k.now.back() = results[i];

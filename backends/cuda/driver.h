@@ -124,11 +124,11 @@ struct ConditionalNode {
   F(cuGraphDestroy, (Graph))
 
 // What drivers have since CUDA 12.4: graphs with conditions that kernels set.
-#define WEFT_CUDA_CONDITIONS(F)                                                                                                    \
-  F(cuStreamGetCaptureInfo_v3, (Stream, int*, std::uint64_t*, Graph*, const Node**, const void**, std::size_t*))                   \
-  F(cuStreamUpdateCaptureDependencies_v2, (Stream, Node*, const void*, std::size_t, unsigned))                                     \
-  F(cuStreamBeginCaptureToGraph, (Stream, Graph, const Node*, const void*, std::size_t, int))                                      \
-  F(cuGraphConditionalHandleCreate, (Condition*, Graph, Context, unsigned, unsigned))                                              \
+#define WEFT_CUDA_CONDITIONS(F)                                                                                  \
+  F(cuStreamGetCaptureInfo_v3, (Stream, int*, std::uint64_t*, Graph*, const Node**, const void**, std::size_t*)) \
+  F(cuStreamUpdateCaptureDependencies_v2, (Stream, Node*, const void*, std::size_t, unsigned))                   \
+  F(cuStreamBeginCaptureToGraph, (Stream, Graph, const Node*, const void*, std::size_t, int))                    \
+  F(cuGraphConditionalHandleCreate, (Condition*, Graph, Context, unsigned, unsigned))                            \
   F(cuGraphAddNode_v2, (Node*, Graph, const Node*, const void*, std::size_t, ConditionalNode*))
 
 struct Driver {

@@ -40,14 +40,9 @@ int launches_of(const KernelProgram& p, const GpuCode& code) {
   int n = static_cast<int>(p.outputs.size());
   for (const Step& s : p.steps) {
     switch (s.kind) {
-      case Step::Kind::kernel:
-        n += static_cast<int>(code.kernels[static_cast<std::size_t>(s.number)].size());
-        break;
-      case Step::Kind::product:
-        ++n;
-        break;
-      case Step::Kind::opaque:
-        return -1;
+      case Step::Kind::kernel: n += static_cast<int>(code.kernels[static_cast<std::size_t>(s.number)].size()); break;
+      case Step::Kind::product: ++n; break;
+      case Step::Kind::opaque: return -1;
       case Step::Kind::control: {
         const ControlStep& c = p.controls[static_cast<std::size_t>(s.number)];
         const bool scan = c.kind == ControlStep::Kind::scan;
@@ -259,16 +254,10 @@ std::vector<Array> GpuExecutable::call(std::span<const Array> inputs, int device
     const BufferInfo& info = program_.buffers[b];
     const auto number = static_cast<std::size_t>(info.number);
     switch (info.role) {
-      case BufferInfo::Role::input:
-        at[b] = address(here[number]);
-        break;
+      case BufferInfo::Role::input: at[b] = address(here[number]); break;
       case BufferInfo::Role::constant:
-      case BufferInfo::Role::literal:
-        at[b] = d.fixed.at({&program_, static_cast<BufferId>(b)});
-        break;
-      case BufferInfo::Role::temporary:
-        at[b] = d.arena + static_cast<DevicePointer>(std::max<std::int64_t>(info.offset, 0));
-        break;
+      case BufferInfo::Role::literal: at[b] = d.fixed.at({&program_, static_cast<BufferId>(b)}); break;
+      case BufferInfo::Role::temporary: at[b] = d.arena + static_cast<DevicePointer>(std::max<std::int64_t>(info.offset, 0)); break;
       case BufferInfo::Role::output: {
         Ref<Buffer>& r = results[number];
         r = info.reuses_input >= 0 ? here[static_cast<std::size_t>(info.reuses_input)]
@@ -378,18 +367,10 @@ bool GpuExecutable::capture(OnDevice& d, const Addresses& at, CapturedGraph& g) 
 void GpuExecutable::run_steps(OnDevice& d, const KernelProgram& p, const Addresses& at) {
   for (const Step& s : p.steps) {
     switch (s.kind) {
-      case Step::Kind::kernel:
-        launch(d, p, s, at);
-        break;
-      case Step::Kind::product:
-        product(d, p, s, at);
-        break;
-      case Step::Kind::opaque:
-        opaque(d, p, s, at);
-        break;
-      case Step::Kind::control:
-        control(d, p, s, at);
-        break;
+      case Step::Kind::kernel: launch(d, p, s, at); break;
+      case Step::Kind::product: product(d, p, s, at); break;
+      case Step::Kind::opaque: opaque(d, p, s, at); break;
+      case Step::Kind::control: control(d, p, s, at); break;
     }
   }
 }

@@ -50,26 +50,16 @@ const Library& library() {
 
 const char* status_name(int status) {
   switch (status) {
-    case 1:
-      return "CUBLAS_STATUS_NOT_INITIALIZED";
-    case 3:
-      return "CUBLAS_STATUS_ALLOC_FAILED";
-    case 7:
-      return "CUBLAS_STATUS_INVALID_VALUE";
-    case 8:
-      return "CUBLAS_STATUS_ARCH_MISMATCH";
-    case 11:
-      return "CUBLAS_STATUS_MAPPING_ERROR";
-    case 13:
-      return "CUBLAS_STATUS_EXECUTION_FAILED";
-    case 14:
-      return "CUBLAS_STATUS_INTERNAL_ERROR";
-    case 15:
-      return "CUBLAS_STATUS_NOT_SUPPORTED";
-    case 16:
-      return "CUBLAS_STATUS_LICENSE_ERROR";
-    default:
-      return "an unknown status";
+    case 1: return "CUBLAS_STATUS_NOT_INITIALIZED";
+    case 3: return "CUBLAS_STATUS_ALLOC_FAILED";
+    case 7: return "CUBLAS_STATUS_INVALID_VALUE";
+    case 8: return "CUBLAS_STATUS_ARCH_MISMATCH";
+    case 11: return "CUBLAS_STATUS_MAPPING_ERROR";
+    case 13: return "CUBLAS_STATUS_EXECUTION_FAILED";
+    case 14: return "CUBLAS_STATUS_INTERNAL_ERROR";
+    case 15: return "CUBLAS_STATUS_NOT_SUPPORTED";
+    case 16: return "CUBLAS_STATUS_LICENSE_ERROR";
+    default: return "an unknown status";
   }
 }
 void check_product(int status, const char* call, const std::string& what, SourceLoc loc = {}) {

@@ -151,14 +151,10 @@ std::vector<std::vector<char>> aliased_arguments(const KernelProgram& p) {
   const auto place = [&](BufferId b) -> Place {
     const BufferInfo& info = p.buffers[static_cast<std::size_t>(b)];
     switch (info.role) {
-      case BufferInfo::Role::input:
-        return {info.number, 0, 1};
-      case BufferInfo::Role::output:
-        return info.reuses_input >= 0 ? Place{info.reuses_input, 0, 1} : Place{};
-      case BufferInfo::Role::temporary:
-        return {-2, info.offset, info.offset + info.aval.bytes()};
-      default:
-        return {};
+      case BufferInfo::Role::input: return {info.number, 0, 1};
+      case BufferInfo::Role::output: return info.reuses_input >= 0 ? Place{info.reuses_input, 0, 1} : Place{};
+      case BufferInfo::Role::temporary: return {-2, info.offset, info.offset + info.aval.bytes()};
+      default: return {};
     }
   };
   for (const Step& s : p.steps) {

@@ -12,9 +12,9 @@
 #include "runtime/blocks.h"
 #include "runtime/buffer.h"
 #include "runtime/device.h"
+#include "runtime/nan_check.h"
 #include "runtime/process_local.h"
 #include "runtime/processes.h"
-#include "runtime/nan_check.h"
 #include "runtime/spmd.h"
 
 namespace weft::detail {
@@ -26,12 +26,13 @@ HostTensor tensor_of(const Array& x) { return {x.aval(), const_cast<void*>(host_
 /// What was computed on the host goes to the device.
 std::vector<Array> sent(std::vector<Array> results, int device) {
   for (Array& r : results)
-    if (const ConcreteArray* c = as_concrete(r); c && c->buffer && c->buffer->on_host()) r = wrap_buffer(r.aval(), moved(c->buffer, device));
+    if (const ConcreteArray* c = as_concrete(r); c && c->buffer && c->buffer->on_host())
+      r = wrap_buffer(r.aval(), moved(c->buffer, device));
   return results;
 }
 
-std::vector<Array> run_reference(const Primitive& op, const ParamsRef& params, std::span<const Array> inputs, std::span<const Aval> out_avals,
-                                 int device, SourceLoc loc) {
+std::vector<Array> run_reference(const Primitive& op, const ParamsRef& params, std::span<const Array> inputs,
+                                 std::span<const Aval> out_avals, int device, SourceLoc loc) {
   if (is_accelerator(device)) {
     const int host = processes().first_local();
     return sent(run_reference(op, params, fetched(inputs, host), out_avals, host, loc), device);
@@ -86,8 +87,8 @@ class InterpExecutable final : public Executable {
 
 }  // namespace
 
-std::vector<Array> interpret_eqn(const Primitive& op, const ParamsRef& params, std::span<const Array> inputs, std::span<const Aval> out_avals,
-                                 int device, SourceLoc loc) {
+std::vector<Array> interpret_eqn(const Primitive& op, const ParamsRef& params, std::span<const Array> inputs,
+                                 std::span<const Aval> out_avals, int device, SourceLoc loc) {
   if (op.reference) return run_reference(op, params, inputs, out_avals, device, loc);
   switch (op.kind) {
     case Kind::call: {
@@ -105,8 +106,7 @@ std::vector<Array> interpret_eqn(const Primitive& op, const ParamsRef& params, s
         if (x.is_fully_addressable()) x = wrap_buffer(x.aval(), whole_of(x, device));
       return results;
     }
-    default:
-      throw Error(fmt::format("{}: has no reference implementation that the interpreter could run", op.name), loc);
+    default: throw Error(fmt::format("{}: has no reference implementation that the interpreter could run", op.name), loc);
   }
 }
 
@@ -125,7 +125,9 @@ std::vector<Array> interpret(const Jaxpr& j, std::span<const Array> inputs, int 
       if (!a.is_literal()) last_use[a.var()] = i;
   for (Atom a : d.outputs)
     if (!a.is_literal()) last_use[a.var()] = d.eqns.size();
-  const auto value = [&](Atom a) { return a.is_literal() ? make_literal(d.literals[a.literal()].aval, d.literals[a.literal()].bits) : values[a.var()]; };
+  const auto value = [&](Atom a) {
+    return a.is_literal() ? make_literal(d.literals[a.literal()].aval, d.literals[a.literal()].bits) : values[a.var()];
+  };
 
   std::vector<Array> in;
   std::vector<Aval> out_avals;

@@ -6,8 +6,8 @@
 namespace weft::detail {
 
 /// Runs one equation of any kind on concrete arrays and literals; results are uncommitted arrays in the memory of host device `device`.
-std::vector<Array> interpret_eqn(const Primitive& op, const ParamsRef& params, std::span<const Array> inputs, std::span<const Aval> out_avals,
-                                 int device, SourceLoc loc);
+std::vector<Array> interpret_eqn(const Primitive& op, const ParamsRef& params, std::span<const Array> inputs,
+                                 std::span<const Aval> out_avals, int device, SourceLoc loc);
 /// Runs a program on concrete arrays and literals. Equations without a line of their own count as the caller's.
 std::vector<Array> interpret(const Jaxpr& j, std::span<const Array> inputs, int device, SourceLoc caller = {});
 

@@ -101,19 +101,21 @@ void for_each_lane(const Lanes& lanes, std::span<const HostTensor> in, F&& f) {
 }
 
 /// Runs a callback that has results for each lane.
-void run_callback(const std::string& op, const CallbackParam& callback, const Lanes& lanes, const TypeList& results, const ReferenceContext& c) {
+void run_callback(const std::string& op, const CallbackParam& callback, const Lanes& lanes, const TypeList& results,
+                  const ReferenceContext& c) {
   for_each_lane(lanes, c.in, [&](std::span<const Array> operands, std::int64_t number) {
     std::vector<Array> out = callback.function->call(operands);
     if (out.size() != results.avals.size())
-      throw PytreeError(fmt::format("{}: {} returned {} arrays; the shapes it was given promise {}", op, callback.name, out.size(), results.avals.size()),
-                        callback.loc);
+      throw PytreeError(
+          fmt::format("{}: {} returned {} arrays; the shapes it was given promise {}", op, callback.name, out.size(), results.avals.size()),
+          callback.loc);
     for (std::size_t k = 0; k < out.size(); ++k) {
       const Aval& want = results.avals[k];
       if (const LiteralArray* literal = as_literal(out[k]); literal && literal->aval.weak && want.shape.empty())
         out[k] = make_literal(number_of(*literal), want.dtype);
-      const std::string message =
-          fmt::format("{}: {} returned {} where it was to return {}; make the callback's result and the shape that is given for it the same", op,
-                      callback.name, to_string(out[k].aval()), to_string(want));
+      const std::string message = fmt::format(
+          "{}: {} returned {} where it was to return {}; make the callback's result and the shape that is given for it the same", op,
+          callback.name, to_string(out[k].aval()), to_string(want));
       if (out[k].shape() != want.shape) throw ShapeError(message, callback.loc);
       if (out[k].dtype() != want.dtype) throw DTypeError(message, callback.loc);
       read_elements(out[k], want.dtype, c.out[k].as<std::byte>() + number * want.bytes(), op.c_str(), callback.loc);
@@ -181,9 +183,10 @@ struct IoCallback {
   static BatchResult batch(const BatchContext& c) {
     Params p = c.get<Params>();
     if (p.ordered)
-      throw TracerError("io_callback: an ordered one can't be mapped by vmap, as its calls would need an order among the lanes; leave out "
-                        "{.ordered = true}, or loop over the lanes with scan or map",
-                        c.loc);
+      throw TracerError(
+          "io_callback: an ordered one can't be mapped by vmap, as its calls would need an order among the lanes; leave out "
+          "{.ordered = true}, or loop over the lanes with scan or map",
+          c.loc);
     const std::vector<Array> in = add_lanes(c, p.lanes);
     std::vector<int> dims(p.result_avals.avals.size(), 0);
     return {bind_all<IoCallback>(std::move(p), in, c.loc), std::move(dims)};
@@ -256,7 +259,8 @@ struct DebugPrint {
   static std::vector<Aval> abstract_eval(const OpContext& c) {
     std::size_t fields = 0;
     fill_in(c.get<Params>().fmt, [&](const std::string&) { return ++fields, std::string(); });
-    if (fields != c.in.size()) c.fail<Error>(fmt::format("its text has {} fields for {} operands", fields, c.in.size()), "give one {} for each");
+    if (fields != c.in.size())
+      c.fail<Error>(fmt::format("its text has {} fields for {} operands", fields, c.in.size()), "give one {} for each");
     return {};
   }
   static BatchResult batch(const BatchContext& c) {
@@ -319,7 +323,8 @@ std::string callback_label() {
 }
 
 PrimitiveList callback_primitives() {
-  static constexpr std::array list{&primitive_of<DebugCallback>, &primitive_of<DebugPrint>, &primitive_of<IoCallback>, &primitive_of<PureCallback>};
+  static constexpr std::array list{&primitive_of<DebugCallback>, &primitive_of<DebugPrint>, &primitive_of<IoCallback>,
+                                   &primitive_of<PureCallback>};
   return list;
 }
 

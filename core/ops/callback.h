@@ -58,8 +58,8 @@ struct DebugPrintParams {
   friend bool operator==(const DebugPrintParams&, const DebugPrintParams&) = default;
 };
 
-/// `vmap_method`: "sequential", one call for each lane; "expand_dims", one call with the lanes in front of every operand, of size 1 where it
-/// is the same for all; "broadcast_all", the same with all operands repeated. Throws Error for another one.
+/// `vmap_method`: "sequential", one call for each lane; "expand_dims", one call with the lanes in front of every operand, of size 1 where
+/// it is the same for all; "broadcast_all", the same with all operands repeated. Throws Error for another one.
 std::vector<Array> bind_pure_callback(PureCallbackParams p, std::span<const Array> in, SourceLoc loc);
 std::vector<Array> bind_io_callback(IoCallbackParams p, std::span<const Array> in, SourceLoc loc);
 void bind_debug_callback(DebugCallbackParams p, std::span<const Array> in, SourceLoc loc);

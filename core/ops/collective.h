@@ -1,5 +1,5 @@
-// Primitives that communicate over named axes: of vmap, where they turn into reductions and moves along the mapped dimension, and of pmap and
-// shard_map, where devices exchange data. Names and parameters as JAX prints them.
+// Primitives that communicate over named axes: of vmap, where they turn into reductions and moves along the mapped dimension, and of pmap
+// and shard_map, where devices exchange data. Names and parameters as JAX prints them.
 #pragma once
 #include <optional>
 #include <string>

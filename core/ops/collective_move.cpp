@@ -16,7 +16,8 @@ namespace weft::detail {
 namespace {
 
 [[noreturn]] void fail_unbound(std::string_view op, const std::string& axis) {
-  throw AxisError(fmt::format("{}: the axis name `{}` is not bound here; call it inside the vmap, pmap or shard_map that names it", op, axis));
+  throw AxisError(
+      fmt::format("{}: the axis name `{}` is not bound here; call it inside the vmap, pmap or shard_map that names it", op, axis));
 }
 
 /// Dimension d of x, of size outer * inner, as two.
@@ -24,7 +25,9 @@ Array split_dim(const Array& x, int d, std::int64_t outer, SourceLoc loc) {
   return reshape_to(x, x.shape().with(d, x.shape()[d] / outer).inserted(d, outer), loc);
 }
 /// Dimensions d and d + 1 as one.
-Array merge_dims(const Array& x, int d, SourceLoc loc) { return reshape_to(x, x.shape().with(d, x.shape()[d] * x.shape()[d + 1]).erased(d + 1), loc); }
+Array merge_dims(const Array& x, int d, SourceLoc loc) {
+  return reshape_to(x, x.shape().with(d, x.shape()[d] * x.shape()[d + 1]).erased(d + 1), loc);
+}
 
 /// Linear primitives of one operand: the tangent goes the operand's way.
 template <class Self>
@@ -77,7 +80,8 @@ struct AllGather : LinearCollective<AllGather> {
     const std::vector<std::string> before(p.axis_name.begin(), here), behind(here + 1, p.axis_name.end());
     const std::int64_t others = p.axis_size / c.axis.size;
     if (!before.empty() && !behind.empty())
-      throw AxisError(fmt::format("{}: the mapped axis `{}` stands between others; gather over one axis at a time", c.op.name, c.axis.name), c.loc);
+      throw AxisError(fmt::format("{}: the mapped axis `{}` stands between others; gather over one axis at a time", c.op.name, c.axis.name),
+                      c.loc);
     if (!behind.empty()) x = bind_all_gather(x, {d + mapped, {}, behind, others, true}, c.loc);
     x = mapped ? move_axis(x, 0, d, c.loc) : broadcast_batch_dim(x, c.axis.size, d, c.loc);
     x = merge_dims(x, d, c.loc);
@@ -96,9 +100,11 @@ struct ReduceScatter : LinearCollective<ReduceScatter> {
     const int d = p.scatter_dimension;
     if (d < 0 || d >= in.size()) c.fail<AxisError>(fmt::format("axis {} is out of range", d));
     if (!p.tiled && in[d] != p.axis_size)
-      c.fail<ShapeError>(fmt::format("dimension {} has size {}, the axis has {}", d, in[d], p.axis_size), "make them equal, or use tiled = true");
+      c.fail<ShapeError>(fmt::format("dimension {} has size {}, the axis has {}", d, in[d], p.axis_size),
+                         "make them equal, or use tiled = true");
     if (in[d] % p.axis_size != 0)
-      c.fail<ShapeError>(fmt::format("dimension {} of size {} can't be divided among {} devices", d, in[d], p.axis_size), "pad it to a multiple");
+      c.fail<ShapeError>(fmt::format("dimension {} of size {} can't be divided among {} devices", d, in[d], p.axis_size),
+                         "pad it to a multiple");
     return c.in[0].with_shape(p.tiled ? in.with(d, in[d] / p.axis_size) : in.erased(d));
   }
   static Array transposed(const Array& ct, const TransposeContext& c) {
@@ -117,7 +123,8 @@ struct ReduceScatter : LinearCollective<ReduceScatter> {
     if (p.axis_name.size() != 1)
       throw AxisError(fmt::format("{}: over several axes, one of them of a vmap; scatter over one axis at a time", c.op.name), c.loc);
     LocScope scope(c.loc);
-    const Array total = c.dims[0] == kNotMapped ? c.in[0] * scalar_like(c.in[0], static_cast<double>(c.axis.size)) : reduce_sum(c.in[0], {c.dims[0]}, c.loc);
+    const Array total = c.dims[0] == kNotMapped ? c.in[0] * scalar_like(c.in[0], static_cast<double>(c.axis.size))
+                                                : reduce_sum(c.in[0], {c.dims[0]}, c.loc);
     return {{p.tiled ? split_dim(total, d, c.axis.size, c.loc) : total}, {d}};
   }
   static void reference(const ReferenceContext& c) { fail_unbound(name, c.get<Params>().axis_name[0]); }
@@ -125,7 +132,8 @@ struct ReduceScatter : LinearCollective<ReduceScatter> {
 
 struct AllToAll {
   static constexpr int num_operands = 1;
-  static constexpr std::string_view name = "all_to_all", doc = "Part j of a dimension goes to device j; what is received is put together along another.";
+  static constexpr std::string_view name = "all_to_all",
+                                    doc = "Part j of a dimension goes to device j; what is received is put together along another.";
   static constexpr Kind kind = Kind::collective;
   using Params = AllToAllParams;
   /// The number of devices; a JAX text leaves it to the context.
@@ -145,7 +153,8 @@ struct AllToAll {
     if (p.split_axis == p.concat_axis && p.axis_size == 0) return c.in[0];
     const std::int64_t n = group_size(c);
     if (in[p.split_axis] % n != 0)
-      c.fail<ShapeError>(fmt::format("dimension {} of size {} can't be divided among {} devices", p.split_axis, in[p.split_axis], n), "pad it to a multiple");
+      c.fail<ShapeError>(fmt::format("dimension {} of size {} can't be divided among {} devices", p.split_axis, in[p.split_axis], n),
+                         "pad it to a multiple");
     const Shape split = in.with(p.split_axis, in[p.split_axis] / n);
     return c.in[0].with_shape(split.with(p.concat_axis, split[p.concat_axis] * n));
   }
@@ -168,9 +177,9 @@ struct AllToAll {
     }
     if (p.axis_index_groups) return batch_in_groups<AllToAll, Params>(c, [](Params& q) { q.split_axis += 1, q.concat_axis += 1; });
     Array x = materialize_batch_dim(c.in[0], c.dims[0], c.axis.size, 0, c.loc);  // (from, ..., split, ...)
-    x = split_dim(x, p.split_axis + 1, c.axis.size, c.loc);                        // (from, ..., to, part, ...)
-    x = move_axis(x, p.split_axis + 1, 0, c.loc);                                  // (to, from, ..., part, ...)
-    x = move_axis(x, 1, p.concat_axis + 1, c.loc);                                 // (to, ..., from, concat, ...)
+    x = split_dim(x, p.split_axis + 1, c.axis.size, c.loc);                      // (from, ..., to, part, ...)
+    x = move_axis(x, p.split_axis + 1, 0, c.loc);                                // (to, from, ..., part, ...)
+    x = move_axis(x, 1, p.concat_axis + 1, c.loc);                               // (to, ..., from, concat, ...)
     return {{merge_dims(x, p.concat_axis + 1, c.loc)}, {0}};
   }
   static void reference(const ReferenceContext& c) { fail_unbound(name, c.get<Params>().axis_name); }
@@ -200,11 +209,13 @@ struct Ppermute : LinearCollective<Ppermute> {
   static BatchResult batch(const BatchContext& c) {
     const auto& p = c.get<Params>();
     if (!names_axis(c)) return {{bind_ppermute(c.in[0], p, c.loc)}, {c.dims[0]}};
-    if (p.axis_name.size() != 1) throw AxisError(fmt::format("{}: over several axes, one of them of a vmap; permute along one axis at a time", c.op.name), c.loc);
+    if (p.axis_name.size() != 1)
+      throw AxisError(fmt::format("{}: over several axes, one of them of a vmap; permute along one axis at a time", c.op.name), c.loc);
     const auto n = static_cast<int>(c.axis.size);
     std::vector<int> source(static_cast<std::size_t>(n), -1);
     for (const auto& [from, to] : p.perm) {
-      if (from >= n || to >= n) throw AxisError(fmt::format("{}: perm holds ({}, {}), the axis `{}` has {} devices", c.op.name, from, to, c.axis.name, n), c.loc);
+      if (from >= n || to >= n)
+        throw AxisError(fmt::format("{}: perm holds ({}, {}), the axis `{}` has {} devices", c.op.name, from, to, c.axis.name, n), c.loc);
       source[static_cast<std::size_t>(to)] = from;
     }
     const Array x = materialize_batch_dim(c.in[0], c.dims[0], c.axis.size, 0, c.loc);
@@ -229,13 +240,15 @@ struct Pbroadcast : LinearCollective<Pbroadcast> {
   static constexpr std::string_view name = "pbroadcast", doc = "One device's operand, on all devices of named axes.";
   using Params = PbroadcastParams;
   static Aval abstract_eval(const OpContext& c) {
-    if (c.get<Params>().source < 0) c.fail<AxisError>(fmt::format("source is {}", c.get<Params>().source), "it is a position along the axis");
+    if (c.get<Params>().source < 0)
+      c.fail<AxisError>(fmt::format("source is {}", c.get<Params>().source), "it is a position along the axis");
     return c.in[0];
   }
   /// All cotangents meet at the source.
   static Array transposed(const Array& ct, const TransposeContext& c) {
     const auto& p = c.get<Params>();
-    if (p.axis_name.size() != 1) throw AxisError("pbroadcast: the derivative over several axes at once; broadcast along one axis at a time", c.loc);
+    if (p.axis_name.size() != 1)
+      throw AxisError("pbroadcast: the derivative over several axes at once; broadcast along one axis at a time", c.loc);
     LocScope scope(c.loc);
     const Array here = bind_axis_index(p.axis_name[0], c.loc) == Array(p.source);
     return bind_psum(ct, p.axis_name, {}, c.loc) * convert(here, ct.dtype());
@@ -243,7 +256,8 @@ struct Pbroadcast : LinearCollective<Pbroadcast> {
   static BatchResult batch(const BatchContext& c) {
     const auto& p = c.get<Params>();
     if (!names_axis(c)) return {{bind_pbroadcast(c.in[0], p, c.loc)}, {c.dims[0]}};
-    if (p.axis_name.size() != 1) throw AxisError(fmt::format("{}: over several axes, one of them of a vmap; broadcast along one axis at a time", c.op.name), c.loc);
+    if (p.axis_name.size() != 1)
+      throw AxisError(fmt::format("{}: over several axes, one of them of a vmap; broadcast along one axis at a time", c.op.name), c.loc);
     if (p.source >= c.axis.size)
       throw AxisError(fmt::format("{}: source is {}, the axis `{}` has {} devices", c.op.name, p.source, c.axis.name, c.axis.size), c.loc);
     if (c.dims[0] == kNotMapped) return {{c.in[0]}, {kNotMapped}};
@@ -278,10 +292,17 @@ Collective collective_of(const Primitive& op) {
     std::string_view name;
     Collective what;
   };
-  static constexpr Entry entries[] = {{"psum", Collective::psum},         {"psum_invariant", Collective::psum}, {"pmax", Collective::pmax},
-                                      {"pmin", Collective::pmin},         {"pvary", Collective::pvary},         {"all_gather", Collective::all_gather},
-                                      {"reduce_scatter", Collective::reduce_scatter}, {"all_to_all", Collective::all_to_all},
-                                      {"ppermute", Collective::ppermute}, {"pbroadcast", Collective::pbroadcast}, {"axis_index", Collective::axis_index}};
+  static constexpr Entry entries[] = {{"psum", Collective::psum},
+                                      {"psum_invariant", Collective::psum},
+                                      {"pmax", Collective::pmax},
+                                      {"pmin", Collective::pmin},
+                                      {"pvary", Collective::pvary},
+                                      {"all_gather", Collective::all_gather},
+                                      {"reduce_scatter", Collective::reduce_scatter},
+                                      {"all_to_all", Collective::all_to_all},
+                                      {"ppermute", Collective::ppermute},
+                                      {"pbroadcast", Collective::pbroadcast},
+                                      {"axis_index", Collective::axis_index}};
   for (const Entry& e : entries)
     if (e.name == op.name) return e.what;
   throw Error(fmt::format("{}: internal error: not a collective", op.name));
@@ -326,7 +347,9 @@ const IndexGroups* collective_groups(const Primitive& op, const ParamsBase& para
 }
 
 Array bind_all_gather(const Array& x, AllGatherParams params, SourceLoc loc) { return bind_one<AllGather>(std::move(params), {x}, loc); }
-Array bind_reduce_scatter(const Array& x, ReduceScatterParams params, SourceLoc loc) { return bind_one<ReduceScatter>(std::move(params), {x}, loc); }
+Array bind_reduce_scatter(const Array& x, ReduceScatterParams params, SourceLoc loc) {
+  return bind_one<ReduceScatter>(std::move(params), {x}, loc);
+}
 Array bind_all_to_all(const Array& x, AllToAllParams params, SourceLoc loc) { return bind_one<AllToAll>(std::move(params), {x}, loc); }
 Array bind_ppermute(const Array& x, PpermuteParams params, SourceLoc loc) { return bind_one<Ppermute>(std::move(params), {x}, loc); }
 Array bind_pbroadcast(const Array& x, PbroadcastParams params, SourceLoc loc) { return bind_one<Pbroadcast>(std::move(params), {x}, loc); }

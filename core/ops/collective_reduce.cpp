@@ -85,7 +85,8 @@ struct ReduceOverAxes {
 
   static BatchResult batch(const BatchContext& c) {
     const auto& p = c.get<PsumParams>();
-    const bool over_this = std::any_of(p.axes.begin(), p.axes.end(), [&](const AxisRef& a) { return a.is_named() && a.name == c.axis.name; });
+    const bool over_this =
+        std::any_of(p.axes.begin(), p.axes.end(), [&](const AxisRef& a) { return a.is_named() && a.name == c.axis.name; });
     if (over_this && p.axis_index_groups) return batch_in_groups<Self, PsumParams>(c, [](PsumParams&) {});
     BatchResult r;
     for (std::size_t i = 0; i < c.in.size(); ++i) {
@@ -114,7 +115,8 @@ struct ReduceOverAxes {
   static void reference(const ReferenceContext& c) {
     const auto& p = c.get<PsumParams>();
     if (const std::vector<std::string> names = names_of(p.axes); !names.empty())
-      throw AxisError(fmt::format("{}: the axis name `{}` is not bound here; call it inside the vmap, pmap or shard_map that names it", Self::name, names[0]));
+      throw AxisError(fmt::format("{}: the axis name `{}` is not bound here; call it inside the vmap, pmap or shard_map that names it",
+                                  Self::name, names[0]));
     const Primitive* local = find_primitive(Self::local_name);
     const ParamsRef params = make_params(ReduceParams{positions_of(p.axes)});
     for (std::size_t i = 0; i < c.in.size(); ++i) {
@@ -211,7 +213,8 @@ std::vector<std::string> without(std::vector<std::string> names, const std::stri
 
 /// The sum as a value that is known to be the same on all devices of the axes: JAX's psum where check_vma is on.
 struct PsumInvariant {
-  static constexpr std::string_view name = "psum_invariant", doc = "Sum over named axes, the result marked as the same on all their devices.";
+  static constexpr std::string_view name = "psum_invariant",
+                                    doc = "Sum over named axes, the result marked as the same on all their devices.";
   static constexpr Kind kind = Kind::collective;
   using Params = VaryParams;
   static std::vector<Aval> abstract_eval(const OpContext& c) { return {c.in.begin(), c.in.end()}; }
@@ -270,7 +273,8 @@ struct Pvary {
   }
 };
 
-constexpr const Primitive* kPrimitives[] = {&primitive_of<Psum>, &primitive_of<Pmax>, &primitive_of<Pmin>, &primitive_of<PsumInvariant>, &primitive_of<Pvary>};
+constexpr const Primitive* kPrimitives[] = {&primitive_of<Psum>, &primitive_of<Pmax>, &primitive_of<Pmin>, &primitive_of<PsumInvariant>,
+                                            &primitive_of<Pvary>};
 
 }  // namespace
 
@@ -285,7 +289,9 @@ Array bind_pmax(const Array& x, const std::vector<std::string>& axes, const Inde
 Array bind_pmin(const Array& x, const std::vector<std::string>& axes, const IndexGroups& groups, SourceLoc loc) {
   return bind_one<Pmin>({named(axes), groups}, {x}, loc);
 }
-Array bind_psum_invariant(const Array& x, const std::vector<std::string>& axes, SourceLoc loc) { return bind_one<PsumInvariant>({axes}, {x}, loc); }
+Array bind_psum_invariant(const Array& x, const std::vector<std::string>& axes, SourceLoc loc) {
+  return bind_one<PsumInvariant>({axes}, {x}, loc);
+}
 Array bind_pvary(const Array& x, const std::vector<std::string>& axes, SourceLoc loc) { return bind_one<Pvary>({axes}, {x}, loc); }
 
 }  // namespace weft::detail

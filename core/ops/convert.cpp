@@ -184,7 +184,8 @@ std::vector<ElementwiseInfo> convert_infos() {
 
 Array convert_element_type(const Array& x, DType dtype, bool weak, SourceLoc loc) {
   if (x.dtype() == dtype && x.aval().weak == weak) return x;
-  if (const LiteralArray* literal = as_literal(x); literal && !dtype.is_key()) return make_literal(number_of(*literal), dtype, weak && !dtype.is_bool());
+  if (const LiteralArray* literal = as_literal(x); literal && !dtype.is_key())
+    return make_literal(number_of(*literal), dtype, weak && !dtype.is_bool());
   return bind_one<ConvertElementType>({.new_dtype = dtype, .weak_type = weak}, {x}, loc);
 }
 

@@ -17,38 +17,26 @@ constexpr std::int64_t kBeside = 16;                        // rows that are sho
 
 Array reduced(Combiner c, const Array& x, int axis) {
   switch (c) {
-    case Combiner::prod:
-      return reduce_prod(x, {axis});
-    case Combiner::max:
-      return reduce_max(x, {axis});
-    case Combiner::min:
-      return reduce_min(x, {axis});
-    default:
-      return reduce_sum(x, {axis});
+    case Combiner::prod: return reduce_prod(x, {axis});
+    case Combiner::max: return reduce_max(x, {axis});
+    case Combiner::min: return reduce_min(x, {axis});
+    default: return reduce_sum(x, {axis});
   }
 }
 Array running(Combiner c, const Array& x, int axis, bool reverse) {
   switch (c) {
-    case Combiner::prod:
-      return cumulative_prod(x, axis, reverse);
-    case Combiner::max:
-      return cumulative_max(x, axis, reverse);
-    case Combiner::min:
-      return cumulative_min(x, axis, reverse);
-    default:
-      return cumulative_sum(x, axis, reverse);
+    case Combiner::prod: return cumulative_prod(x, axis, reverse);
+    case Combiner::max: return cumulative_max(x, axis, reverse);
+    case Combiner::min: return cumulative_min(x, axis, reverse);
+    default: return cumulative_sum(x, axis, reverse);
   }
 }
 Array both(Combiner c, const Array& x, const Array& y) {
   switch (c) {
-    case Combiner::prod:
-      return x * y;
-    case Combiner::max:
-      return maximum(x, y);
-    case Combiner::min:
-      return minimum(x, y);
-    default:
-      return x + y;
+    case Combiner::prod: return x * y;
+    case Combiner::max: return maximum(x, y);
+    case Combiner::min: return minimum(x, y);
+    default: return x + y;
   }
 }
 

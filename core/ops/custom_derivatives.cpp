@@ -205,7 +205,9 @@ struct CustomJvpCall {
     return checked(c, std::move(values));
   }
   /// Of a linear function, by its body: the rule has no transpose (as in JAX).
-  static std::vector<Tangent> transpose(const TransposeContext& c) { return transpose_of_call(c, c.get<Params>().call_jaxpr, bind_closed_call); }
+  static std::vector<Tangent> transpose(const TransposeContext& c) {
+    return transpose_of_call(c, c.get<Params>().call_jaxpr, bind_closed_call);
+  }
   static BatchResult batch(const BatchContext& c) {
     const Params& p = c.get<Params>();
     const BatchedProgram b = batch_body(c, p.call_jaxpr);
@@ -367,10 +369,11 @@ struct CustomVjpCall {
     const Params& p = c.get<Params>();
     if (!p.fwd.rule) return transpose_of_call(c, p.call_jaxpr, bind_closed_call);
     throw TracerError(
-        fmt::format("custom_vjp_call: {} can't be transposed as a linear function (by linear_transpose, or for the transposed system of "
-                    "custom_linear_solve): its rule needs a point to run fwd at, and its body may have another derivative; give the function "
-                    "without the rule, whose body is transposed, or with a custom_jvp rule",
-                    p.name),
+        fmt::format(
+            "custom_vjp_call: {} can't be transposed as a linear function (by linear_transpose, or for the transposed system of "
+            "custom_linear_solve): its rule needs a point to run fwd at, and its body may have another derivative; give the function "
+            "without the rule, whose body is transposed, or with a custom_jvp rule",
+            p.name),
         c.loc);
   }
   static BatchResult batch(const BatchContext& c) {

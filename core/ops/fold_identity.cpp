@@ -25,14 +25,10 @@ Array identity_of(DType dtype) {
 
 Array identity_of(Combiner c, DType dtype) {
   switch (c) {
-    case Combiner::prod:
-      return identity_of<Combiner::prod>(dtype);
-    case Combiner::max:
-      return identity_of<Combiner::max>(dtype);
-    case Combiner::min:
-      return identity_of<Combiner::min>(dtype);
-    default:
-      return identity_of<Combiner::sum>(dtype);
+    case Combiner::prod: return identity_of<Combiner::prod>(dtype);
+    case Combiner::max: return identity_of<Combiner::max>(dtype);
+    case Combiner::min: return identity_of<Combiner::min>(dtype);
+    default: return identity_of<Combiner::sum>(dtype);
   }
 }
 

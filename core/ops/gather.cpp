@@ -56,7 +56,8 @@ void read_param(ParamReader& r, FillValue& v) {
 FillValue default_fill(DType dtype) {
   if (dtype.is_bool()) return FillValue::of(1);
   if (dtype.is_signed()) return FillValue::of(-(std::int64_t{1} << (8 * dtype.itemsize() - 2)) * 2);
-  if (dtype.is_unsigned() || dtype.is_key()) return FillValue::of(dtype.itemsize() == 8 ? -1 : (std::int64_t{1} << (8 * dtype.itemsize())) - 1);
+  if (dtype.is_unsigned() || dtype.is_key())
+    return FillValue::of(dtype.itemsize() == 8 ? -1 : (std::int64_t{1} << (8 * dtype.itemsize())) - 1);
   return FillValue::of_real(std::numeric_limits<double>::quiet_NaN());
 }
 

@@ -65,7 +65,11 @@ constexpr const Primitive* kPrimitives[] = {&primitive_of<HostLocalToGlobal>, &p
 PrimitiveList process_local_primitives() { return kPrimitives; }
 bool is_process_local(const Primitive& op) { return &op == kPrimitives[0] || &op == kPrimitives[1]; }
 bool makes_global(const Primitive& op) { return &op == kPrimitives[0]; }
-Array bind_host_local_to_global(const Array& x, ProcessLocalParams params, SourceLoc loc) { return bind_one<HostLocalToGlobal>(std::move(params), {x}, loc); }
-Array bind_global_to_host_local(const Array& x, ProcessLocalParams params, SourceLoc loc) { return bind_one<GlobalToHostLocal>(std::move(params), {x}, loc); }
+Array bind_host_local_to_global(const Array& x, ProcessLocalParams params, SourceLoc loc) {
+  return bind_one<HostLocalToGlobal>(std::move(params), {x}, loc);
+}
+Array bind_global_to_host_local(const Array& x, ProcessLocalParams params, SourceLoc loc) {
+  return bind_one<GlobalToHostLocal>(std::move(params), {x}, loc);
+}
 
 }  // namespace weft::detail

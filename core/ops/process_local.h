@@ -6,9 +6,9 @@
 namespace weft::detail {
 
 struct ProcessLocalParams {
-  MeshAxes mesh;      ///< of one axis: the devices of all processes, each process's side by side
+  MeshAxes mesh;  ///< of one axis: the devices of all processes, each process's side by side
   int processes = 1;
-  SpecList spec;      ///< one: how the global array is divided
+  SpecList spec;  ///< one: how the global array is divided
   friend bool operator==(const ProcessLocalParams&, const ProcessLocalParams&) = default;
 };
 

@@ -115,7 +115,8 @@ double gamma_derivative(double a, double x) {
 }
 
 struct RandomGammaGrad : Elementwise<RandomGammaGrad, 2> {
-  static constexpr std::string_view name = "random_gamma_grad", doc = "The derivative of a gamma variate (operand 1) by its shape parameter.";
+  static constexpr std::string_view name = "random_gamma_grad",
+                                    doc = "The derivative of a gamma variate (operand 1) by its shape parameter.";
   static constexpr unsigned dtypes = kFloating;
   static constexpr std::string_view not_differentiable = "the second derivative of a gamma variate by its shape parameter is not known";
   static double ref(double a, double x) { return gamma_derivative(a, x); }
@@ -133,7 +134,8 @@ struct RandomGamma {
   static Aval abstract_eval(const OpContext& c) {
     if (c.in.size() != 2) c.fail<Error>(fmt::format("takes keys and shape parameters, not {} operands", c.in.size()));
     if (!c.in[0].dtype.is_key()) c.fail<DTypeError>(fmt::format("{} is not a key", to_string(c.in[0])), "make one with random::key(seed)");
-    if (!c.in[1].dtype.is_floating()) c.fail<DTypeError>("the shape parameters are " + std::string(c.in[1].dtype.name()), "they must be floats");
+    if (!c.in[1].dtype.is_floating())
+      c.fail<DTypeError>("the shape parameters are " + std::string(c.in[1].dtype.name()), "they must be floats");
     bool prefix = c.in[0].ndim() <= c.in[1].ndim();
     for (int d = 0; prefix && d < c.in[0].ndim(); ++d) prefix = c.in[0].shape[d] == c.in[1].shape[d];
     if (!prefix) c.fail<ShapeError>("the keys' dimensions must be the first ones of the shape parameters");

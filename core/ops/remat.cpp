@@ -28,22 +28,14 @@ Policy save_from_both_policies(const Policy& a, const Policy& b) { return Policy
 
 std::string print_param(const Policy& v) {
   switch (v.kind()) {
-    case Policy::Kind::nothing:
-      return "None";
-    case Policy::Kind::everything:
-      return "everything_saveable";
-    case Policy::Kind::dots:
-      return "dots_saveable";
-    case Policy::Kind::dots_with_no_batch_dims:
-      return "dots_with_no_batch_dims_saveable";
-    case Policy::Kind::names:
-      return "save_only_these_names" + detail::print_param(v.names());
-    case Policy::Kind::other_names:
-      return "save_any_names_but_these" + detail::print_param(v.names());
-    case Policy::Kind::all_but_names:
-      return "save_anything_except_these_names" + detail::print_param(v.names());
-    case Policy::Kind::either:
-      return "save_from_both_policies(" + print_param(v.parts()[0]) + ", " + print_param(v.parts()[1]) + ")";
+    case Policy::Kind::nothing: return "None";
+    case Policy::Kind::everything: return "everything_saveable";
+    case Policy::Kind::dots: return "dots_saveable";
+    case Policy::Kind::dots_with_no_batch_dims: return "dots_with_no_batch_dims_saveable";
+    case Policy::Kind::names: return "save_only_these_names" + detail::print_param(v.names());
+    case Policy::Kind::other_names: return "save_any_names_but_these" + detail::print_param(v.names());
+    case Policy::Kind::all_but_names: return "save_anything_except_these_names" + detail::print_param(v.names());
+    case Policy::Kind::either: return "save_from_both_policies(" + print_param(v.parts()[0]) + ", " + print_param(v.parts()[1]) + ")";
   }
   return {};
 }
@@ -135,18 +127,13 @@ bool saveable(const Policy& policy, const Eqn& e, const std::multimap<Var, std::
   };
   const bool is_name = e.op == &primitive_of<Name>;
   switch (policy.kind()) {
-    case Policy::Kind::nothing:
-      return false;
-    case Policy::Kind::everything:
-      return true;
-    case Policy::Kind::dots:
-      return e.op->kind == Kind::dot || e.op->kind == Kind::convolution;
+    case Policy::Kind::nothing: return false;
+    case Policy::Kind::everything: return true;
+    case Policy::Kind::dots: return e.op->kind == Kind::dot || e.op->kind == Kind::convolution;
     case Policy::Kind::dots_with_no_batch_dims:
       return e.op->kind == Kind::dot && params_as<DotParams>(*e.params).dimension_numbers.batch[0].empty();
-    case Policy::Kind::names:
-      return is_name && listed(params_as<NameParams>(*e.params).name);
-    case Policy::Kind::other_names:
-      return is_name && !listed(params_as<NameParams>(*e.params).name);
+    case Policy::Kind::names: return is_name && listed(params_as<NameParams>(*e.params).name);
+    case Policy::Kind::other_names: return is_name && !listed(params_as<NameParams>(*e.params).name);
     case Policy::Kind::all_but_names:
       return std::none_of(e.outputs.begin(), e.outputs.end(), [&](Var v) {
         const auto [first, last] = names.equal_range(v);

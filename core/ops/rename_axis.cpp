@@ -47,25 +47,16 @@ ParamsRef renamed(const Eqn& e, const Names& names) {
 
 ParamsRef renamed_collective(const Eqn& e, const Names& names) {
   switch (collective_of(*e.op)) {
-    case Collective::psum:
-      return e.op->name == "psum_invariant" ? renamed<VaryParams>(e, names) : renamed<PsumParams>(e, names);
+    case Collective::psum: return e.op->name == "psum_invariant" ? renamed<VaryParams>(e, names) : renamed<PsumParams>(e, names);
     case Collective::pmax:
-    case Collective::pmin:
-      return renamed<PsumParams>(e, names);
-    case Collective::pvary:
-      return renamed<VaryParams>(e, names);
-    case Collective::all_gather:
-      return renamed<AllGatherParams>(e, names);
-    case Collective::reduce_scatter:
-      return renamed<ReduceScatterParams>(e, names);
-    case Collective::all_to_all:
-      return renamed<AllToAllParams>(e, names);
-    case Collective::ppermute:
-      return renamed<PpermuteParams>(e, names);
-    case Collective::pbroadcast:
-      return renamed<PbroadcastParams>(e, names);
-    case Collective::axis_index:
-      return renamed<AxisIndexParams>(e, names);
+    case Collective::pmin: return renamed<PsumParams>(e, names);
+    case Collective::pvary: return renamed<VaryParams>(e, names);
+    case Collective::all_gather: return renamed<AllGatherParams>(e, names);
+    case Collective::reduce_scatter: return renamed<ReduceScatterParams>(e, names);
+    case Collective::all_to_all: return renamed<AllToAllParams>(e, names);
+    case Collective::ppermute: return renamed<PpermuteParams>(e, names);
+    case Collective::pbroadcast: return renamed<PbroadcastParams>(e, names);
+    case Collective::axis_index: return renamed<AxisIndexParams>(e, names);
   }
   return e.params;
 }

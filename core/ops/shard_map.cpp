@@ -33,7 +33,8 @@ auto with_axes(const ShardMapParams& p, F&& f) {
   return f();
 }
 
-Jaxpr trace_blocks(const ShardMapParams& p, std::vector<Aval> inputs, const std::function<std::vector<Array>(std::span<const Array>)>& body) {
+Jaxpr trace_blocks(const ShardMapParams& p, std::vector<Aval> inputs,
+                   const std::function<std::vector<Array>(std::span<const Array>)>& body) {
   return trace_jaxpr({"shard_map", std::move(inputs), {}, frames_of(p)}, body);
 }
 
@@ -73,7 +74,8 @@ struct ShardMap {
     const std::vector<Aval> body_out = p.jaxpr.data().output_avals();
     if (p.jaxpr.data().num_consts != 0) c.fail<Error>("its body has constants; they must be operands");
     if (body_in.size() != c.in.size() || p.in_specs.size() != c.in.size())
-      c.fail<ShardingError>(fmt::format("{} operands, {} in_specs, and a body of {} inputs", c.in.size(), p.in_specs.size(), body_in.size()));
+      c.fail<ShardingError>(
+          fmt::format("{} operands, {} in_specs, and a body of {} inputs", c.in.size(), p.in_specs.size(), body_in.size()));
     if (body_out.size() != p.out_specs.size())
       c.fail<ShardingError>(fmt::format("{} out_specs for a body of {} results", p.out_specs.size(), body_out.size()));
     for (std::size_t i = 0; i < c.in.size(); ++i) {
@@ -81,13 +83,16 @@ struct ShardMap {
         c.fail<ShardingError>("in_specs: " + problem);
       const Shape block = block_shape(p.mesh, p.in_specs[i], c.in[i].shape);
       if (block != body_in[i].shape || c.in[i].dtype != body_in[i].dtype)
-        c.fail<ShardingError>(fmt::format("operand {} gives blocks {}, the body takes {}", i, to_string(c.in[i].with_shape(block)), to_string(body_in[i])));
+        c.fail<ShardingError>(
+            fmt::format("operand {} gives blocks {}, the body takes {}", i, to_string(c.in[i].with_shape(block)), to_string(body_in[i])));
     }
     std::vector<Aval> out;
     for (std::size_t i = 0; i < body_out.size(); ++i) {
-      if (const std::string problem = spec_problem(p.mesh, p.out_specs[i]); !problem.empty()) c.fail<ShardingError>("out_specs: " + problem);
+      if (const std::string problem = spec_problem(p.mesh, p.out_specs[i]); !problem.empty())
+        c.fail<ShardingError>("out_specs: " + problem);
       if (static_cast<int>(p.out_specs[i].trimmed().dims().size()) > body_out[i].ndim())
-        c.fail<ShardingError>(fmt::format("out_specs: {} is for more dimensions than the body's {} has", to_string(p.out_specs[i]), to_string(body_out[i])));
+        c.fail<ShardingError>(
+            fmt::format("out_specs: {} is for more dimensions than the body's {} has", to_string(p.out_specs[i]), to_string(body_out[i])));
       out.push_back(body_out[i].with_shape(whole_shape(p.mesh, p.out_specs[i], body_out[i].shape)));
     }
     return out;
@@ -130,7 +135,8 @@ JvpResult ShardMap::linearize_call(const JvpContext& c) {
   for (std::size_t i = 0; i < operand.size(); ++i) {
     const Atom a = d.outputs[num_out + i];
     residual_avals.push_back(d.aval(a));
-    if (!a.is_literal() && a.var() >= d.first_input() && a.var() < d.first_result()) operand[i] = static_cast<int>(a.var() - d.first_input());
+    if (!a.is_literal() && a.var() >= d.first_input() && a.var() < d.first_result())
+      operand[i] = static_cast<int>(a.var() - d.first_input());
   }
   const auto as_row = [&](std::size_t i) { return operand[i] < 0 && residual_avals[i].ndim() == 0; };
 
@@ -171,8 +177,8 @@ JvpResult ShardMap::linearize_call(const JvpContext& c) {
   return r;
 }
 
-// Without marks (check_vma off), the cotangent of a value that several devices hold alike is the sum of what they have of it. So a replicated
-// result's cotangent is dealt out in equal parts, and a replicated operand's is summed over the devices.
+// Without marks (check_vma off), the cotangent of a value that several devices hold alike is the sum of what they have of it. So a
+// replicated result's cotangent is dealt out in equal parts, and a replicated operand's is summed over the devices.
 std::vector<Tangent> ShardMap::transpose(const TransposeContext& c) {
   const auto& p = c.get<Params>();
   std::vector<bool> linear;
@@ -225,8 +231,10 @@ BatchResult ShardMap::batch(const BatchContext& c) {
   if (!over.empty() && p.mesh.find(over) >= 0) {
     const std::int64_t n = p.mesh.size_of(over);
     if (axis.size % n != 0)
-      throw ShardingError(fmt::format("shard_map: the mapped axis has size {}, which spmd_axis_name divides over the {} devices of the mesh axis `{}`", axis.size, n, over),
-                          c.loc);
+      throw ShardingError(
+          fmt::format("shard_map: the mapped axis has size {}, which spmd_axis_name divides over the {} devices of the mesh axis `{}`",
+                      axis.size, n, over),
+          c.loc);
     axis.size /= n;
     axis.spmd_name.clear();
   }
@@ -238,7 +246,8 @@ BatchResult ShardMap::batch(const BatchContext& c) {
   for (std::size_t i = 0; i < dims.size(); ++i)
     if (dims[i] != kNotMapped) q.in_specs.specs[i] = with_dim(p.in_specs[i], dims[i], divided ? over : std::string());
   for (std::size_t i = 0; i < program.out_dims.size(); ++i)
-    if (program.out_dims[i] != kNotMapped) q.out_specs.specs[i] = with_dim(p.out_specs[i], program.out_dims[i], divided ? over : std::string());
+    if (program.out_dims[i] != kNotMapped)
+      q.out_specs.specs[i] = with_dim(p.out_specs[i], program.out_dims[i], divided ? over : std::string());
   return {bind_shard_map(std::move(q), c.in, c.loc), program.out_dims};
 }
 
@@ -295,7 +304,8 @@ std::vector<Array> run_as_vmap(const ShardMapParams& p, std::span<const Array> i
         const int at = mapped + d;
         const std::int64_t n = p.mesh.size_of(axis);
         x = reshape_to(x, x.shape().with(at, x.shape()[at] / n).inserted(at, n), loc);
-        const auto place = std::find_if(order.begin(), order.end(), [&](const std::string& other) { return p.mesh.find(other) > p.mesh.find(axis); });
+        const auto place =
+            std::find_if(order.begin(), order.end(), [&](const std::string& other) { return p.mesh.find(other) > p.mesh.find(axis); });
         x = move_axis(x, at, static_cast<int>(place - order.begin()), loc);
         order.insert(place, axis);
         ++mapped;
@@ -376,7 +386,8 @@ const ShardMapParams* find_nested_map(const Jaxpr& j, const MeshAxes& mesh) {
   for (const Eqn& e : j.eqns()) {
     if (is_shard_map(*e.op)) {
       const auto& p = params_as<ShardMapParams>(*e.params);
-      const bool other = p.mesh.device_ids.empty() && std::none_of(p.mesh.names.begin(), p.mesh.names.end(), [&](const std::string& a) { return mesh.find(a) >= 0; });
+      const bool other = p.mesh.device_ids.empty() &&
+                         std::none_of(p.mesh.names.begin(), p.mesh.names.end(), [&](const std::string& a) { return mesh.find(a) >= 0; });
       if (other) return &p;
       if (const ShardMapParams* inner = find_nested_map(p.jaxpr, mesh)) return inner;
       continue;
@@ -413,7 +424,9 @@ Jaxpr unroll_nested_maps(const Jaxpr& j, const MeshAxes& mesh, const std::vector
     std::vector<Array> values(d.avals.size());
     std::copy(d.consts.begin(), d.consts.end(), values.begin());
     std::copy(args.begin(), args.end(), values.begin() + d.num_consts);
-    const auto read = [&](Atom a) { return a.is_literal() ? make_literal(d.literals[a.literal()].aval, d.literals[a.literal()].bits) : values[a.var()]; };
+    const auto read = [&](Atom a) {
+      return a.is_literal() ? make_literal(d.literals[a.literal()].aval, d.literals[a.literal()].bits) : values[a.var()];
+    };
     for (const Eqn& e : d.eqns) {
       std::vector<Array> in;
       for (Atom a : e.inputs) in.push_back(read(a));

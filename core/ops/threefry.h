@@ -1,5 +1,6 @@
-// The generator: Threefry-2x32 with 20 rounds (Salmon, Moraes, Dror and Shaw, Parallel Random Numbers: As Easy as 1, 2, 3, SC 2011), counted
-// as JAX counts with jax_threefry_partitionable: element i of a draw is the cipher of the 64-bit number i, whatever the draw's size.
+// The generator: Threefry-2x32 with 20 rounds (Salmon, Moraes, Dror and Shaw, Parallel Random Numbers: As Easy as 1, 2, 3, SC 2011),
+// counted as JAX counts with jax_threefry_partitionable: element i of a draw is the cipher of the 64-bit number i, whatever the draw's
+// size.
 #pragma once
 #include <bit>
 #include <cstdint>

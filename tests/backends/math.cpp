@@ -45,62 +45,38 @@ class Evaluator : public KernelBuilder {
     auto whole = [&](std::int64_t x) { return push(result, {0, result == int32 ? static_cast<std::int32_t>(x) : x}); };
     auto order = [&](auto compare) { return push(bool_, {0, in.is_floating() ? compare(a.f, b.f) : compare(a.i, b.i)}); };
     switch (op) {
-      case ScalarOp::add:
-        return result.is_floating() ? real(a.f + b.f) : whole(a.i + b.i);
-      case ScalarOp::sub:
-        return result.is_floating() ? real(a.f - b.f) : whole(a.i - b.i);
-      case ScalarOp::mul:
-        return result.is_floating() ? real(a.f * b.f) : whole(a.i * b.i);
-      case ScalarOp::div:
-        return real(a.f / b.f);
-      case ScalarOp::neg:
-        return real(-a.f);
-      case ScalarOp::abs:
-        return real(std::abs(a.f));
-      case ScalarOp::min:
-        return real(std::isnan(a.f) ? a.f : std::isnan(b.f) ? b.f : std::min(a.f, b.f));
-      case ScalarOp::max:
-        return real(std::isnan(a.f) ? a.f : std::isnan(b.f) ? b.f : std::max(a.f, b.f));
+      case ScalarOp::add: return result.is_floating() ? real(a.f + b.f) : whole(a.i + b.i);
+      case ScalarOp::sub: return result.is_floating() ? real(a.f - b.f) : whole(a.i - b.i);
+      case ScalarOp::mul: return result.is_floating() ? real(a.f * b.f) : whole(a.i * b.i);
+      case ScalarOp::div: return real(a.f / b.f);
+      case ScalarOp::neg: return real(-a.f);
+      case ScalarOp::abs: return real(std::abs(a.f));
+      case ScalarOp::min: return real(std::isnan(a.f) ? a.f : std::isnan(b.f) ? b.f : std::min(a.f, b.f));
+      case ScalarOp::max: return real(std::isnan(a.f) ? a.f : std::isnan(b.f) ? b.f : std::max(a.f, b.f));
       case ScalarOp::fma:
         return narrow ? real(std::fmaf(static_cast<float>(a.f), static_cast<float>(b.f), static_cast<float>(c.f)))
                       : real(std::fma(a.f, b.f, c.f));
-      case ScalarOp::sqrt:
-        return real(std::sqrt(a.f));
-      case ScalarOp::trunc:
-        return real(std::trunc(a.f));
-      case ScalarOp::copysign:
-        return real(std::copysign(a.f, b.f));
-      case ScalarOp::eq:
-        return order([](auto x, auto y) { return x == y; });
-      case ScalarOp::ne:
-        return order([](auto x, auto y) { return x != y; });
-      case ScalarOp::lt:
-        return order([](auto x, auto y) { return x < y; });
-      case ScalarOp::gt:
-        return order([](auto x, auto y) { return x > y; });
-      case ScalarOp::select:
-        return push(result, a.i ? b : c);
-      case ScalarOp::bit_and:
-        return whole(a.i & b.i);
-      case ScalarOp::bit_or:
-        return whole(a.i | b.i);
-      case ScalarOp::bit_xor:
-        return whole(a.i ^ b.i);
-      case ScalarOp::bit_not:
-        return whole(result.is_bool() ? !a.i : ~a.i);
-      case ScalarOp::shl:
-        return whole(static_cast<std::int64_t>(static_cast<std::uint64_t>(a.i) << b.i));
-      case ScalarOp::shr_arithmetic:
-        return whole(a.i >> b.i);
+      case ScalarOp::sqrt: return real(std::sqrt(a.f));
+      case ScalarOp::trunc: return real(std::trunc(a.f));
+      case ScalarOp::copysign: return real(std::copysign(a.f, b.f));
+      case ScalarOp::eq: return order([](auto x, auto y) { return x == y; });
+      case ScalarOp::ne: return order([](auto x, auto y) { return x != y; });
+      case ScalarOp::lt: return order([](auto x, auto y) { return x < y; });
+      case ScalarOp::gt: return order([](auto x, auto y) { return x > y; });
+      case ScalarOp::select: return push(result, a.i ? b : c);
+      case ScalarOp::bit_and: return whole(a.i & b.i);
+      case ScalarOp::bit_or: return whole(a.i | b.i);
+      case ScalarOp::bit_xor: return whole(a.i ^ b.i);
+      case ScalarOp::bit_not: return whole(result.is_bool() ? !a.i : ~a.i);
+      case ScalarOp::shl: return whole(static_cast<std::int64_t>(static_cast<std::uint64_t>(a.i) << b.i));
+      case ScalarOp::shr_arithmetic: return whole(a.i >> b.i);
       case ScalarOp::convert:
         return result.is_floating() ? real(in.is_floating() ? a.f : static_cast<double>(a.i)) : whole(static_cast<std::int64_t>(a.f));
       case ScalarOp::bitcast:
         if (result == int32) return whole(std::bit_cast<std::int32_t>(static_cast<float>(a.f)));
         if (result == int64) return whole(std::bit_cast<std::int64_t>(a.f));
         return real(result == float32 ? std::bit_cast<float>(static_cast<std::int32_t>(a.i)) : std::bit_cast<double>(a.i));
-      default:
-        FAIL("an operation that the evaluator doesn't know");
-        return v[0];
+      default: FAIL("an operation that the evaluator doesn't know"); return v[0];
     }
   }
 

@@ -190,17 +190,10 @@ TEST_CASE("a damaged text is an Error, or still a program") {
     for (std::size_t edits = 1 + below(3); edits > 0; --edits) {
       const std::size_t at = below(t.size());
       switch (below(4)) {
-        case 0:
-          t.erase(at, 1 + below(4));
-          break;
-        case 1:
-          t.insert(at, pieces[below(std::size(pieces))]);
-          break;
-        case 2:
-          t[at] = static_cast<char>(below(128));
-          break;
-        default:
-          t.insert(at, t.substr(below(t.size()), below(40)));
+        case 0: t.erase(at, 1 + below(4)); break;
+        case 1: t.insert(at, pieces[below(std::size(pieces))]); break;
+        case 2: t[at] = static_cast<char>(below(128)); break;
+        default: t.insert(at, t.substr(below(t.size()), below(40)));
       }
     }
     try {

@@ -40,29 +40,18 @@ fake_cuda::Calls& calls() {
 FakeLayout& of(lt::Layout l) { return *reinterpret_cast<FakeLayout*>(l); }
 double read(const void* p, int type, std::int64_t at) {
   switch (type) {
-    case lt::kFloat64:
-      return static_cast<const double*>(p)[at];
-    case lt::kFloat16:
-      return static_cast<float>(static_cast<const weft::detail::Float16*>(p)[at]);
-    case lt::kBFloat16:
-      return static_cast<float>(static_cast<const weft::detail::BFloat16*>(p)[at]);
-    default:
-      return static_cast<const float*>(p)[at];
+    case lt::kFloat64: return static_cast<const double*>(p)[at];
+    case lt::kFloat16: return static_cast<float>(static_cast<const weft::detail::Float16*>(p)[at]);
+    case lt::kBFloat16: return static_cast<float>(static_cast<const weft::detail::BFloat16*>(p)[at]);
+    default: return static_cast<const float*>(p)[at];
   }
 }
 void write(void* p, int type, std::int64_t at, double v) {
   switch (type) {
-    case lt::kFloat64:
-      static_cast<double*>(p)[at] = v;
-      return;
-    case lt::kFloat16:
-      static_cast<weft::detail::Float16*>(p)[at] = weft::detail::Float16(static_cast<float>(v));
-      return;
-    case lt::kBFloat16:
-      static_cast<weft::detail::BFloat16*>(p)[at] = weft::detail::BFloat16(static_cast<float>(v));
-      return;
-    default:
-      static_cast<float*>(p)[at] = static_cast<float>(v);
+    case lt::kFloat64: static_cast<double*>(p)[at] = v; return;
+    case lt::kFloat16: static_cast<weft::detail::Float16*>(p)[at] = weft::detail::Float16(static_cast<float>(v)); return;
+    case lt::kBFloat16: static_cast<weft::detail::BFloat16*>(p)[at] = weft::detail::BFloat16(static_cast<float>(v)); return;
+    default: static_cast<float*>(p)[at] = static_cast<float>(v);
   }
 }
 }  // namespace

@@ -55,17 +55,13 @@ fake_cuda::Calls& counted() {
 std::size_t size_of(int type) {
   switch (type) {
     case nccl::kInt8:
-    case nccl::kUint8:
-      return 1;
+    case nccl::kUint8: return 1;
     case nccl::kFloat16:
-    case nccl::kBFloat16:
-      return 2;
+    case nccl::kBFloat16: return 2;
     case nccl::kInt32:
     case nccl::kUint32:
-    case nccl::kFloat32:
-      return 4;
-    default:
-      return 8;
+    case nccl::kFloat32: return 4;
+    default: return 8;
   }
 }
 
@@ -85,26 +81,16 @@ void fold_as(int op, const std::vector<Call>& group, void* out, std::size_t begi
 void fold(const std::vector<Call>& group, void* out, std::size_t begin, std::size_t count) {
   const int op = group[0].op;
   switch (group[0].type) {
-    case nccl::kInt8:
-      return fold_as<std::int8_t, std::int8_t>(op, group, out, begin, count);
-    case nccl::kUint8:
-      return fold_as<std::uint8_t, std::uint8_t>(op, group, out, begin, count);
-    case nccl::kInt32:
-      return fold_as<std::int32_t, std::int64_t>(op, group, out, begin, count);
-    case nccl::kUint32:
-      return fold_as<std::uint32_t, std::uint32_t>(op, group, out, begin, count);
-    case nccl::kInt64:
-      return fold_as<std::int64_t, std::int64_t>(op, group, out, begin, count);
-    case nccl::kUint64:
-      return fold_as<std::uint64_t, std::uint64_t>(op, group, out, begin, count);
-    case nccl::kFloat16:
-      return fold_as<weft::detail::Float16, float>(op, group, out, begin, count);
-    case nccl::kBFloat16:
-      return fold_as<weft::detail::BFloat16, float>(op, group, out, begin, count);
-    case nccl::kFloat32:
-      return fold_as<float, float>(op, group, out, begin, count);
-    case nccl::kFloat64:
-      return fold_as<double, double>(op, group, out, begin, count);
+    case nccl::kInt8: return fold_as<std::int8_t, std::int8_t>(op, group, out, begin, count);
+    case nccl::kUint8: return fold_as<std::uint8_t, std::uint8_t>(op, group, out, begin, count);
+    case nccl::kInt32: return fold_as<std::int32_t, std::int64_t>(op, group, out, begin, count);
+    case nccl::kUint32: return fold_as<std::uint32_t, std::uint32_t>(op, group, out, begin, count);
+    case nccl::kInt64: return fold_as<std::int64_t, std::int64_t>(op, group, out, begin, count);
+    case nccl::kUint64: return fold_as<std::uint64_t, std::uint64_t>(op, group, out, begin, count);
+    case nccl::kFloat16: return fold_as<weft::detail::Float16, float>(op, group, out, begin, count);
+    case nccl::kBFloat16: return fold_as<weft::detail::BFloat16, float>(op, group, out, begin, count);
+    case nccl::kFloat32: return fold_as<float, float>(op, group, out, begin, count);
+    case nccl::kFloat64: return fold_as<double, double>(op, group, out, begin, count);
   }
 }
 

@@ -18,16 +18,11 @@ constexpr double kTolerance = 1e-9;
 /// A transform: 'j'it, 'v'map, 'g'rad (of the sum), for'w'ard derivative along cos(x), 'p'map.
 Fn transformed(char transform, const Fn& f) {
   switch (transform) {
-    case 'j':
-      return jit(f);
-    case 'v':
-      return vmap(f);
-    case 'g':
-      return grad([f](Array x) { return sum(f(x)); });
-    case 'w':
-      return [f](Array x) { return jvp(f, std::tuple{x}, std::tuple{cos(x)}).second; };
-    default:
-      return pmap(f, {.devices = device_count() < 8 ? devices("cpu") : std::vector<Device>{}});
+    case 'j': return jit(f);
+    case 'v': return vmap(f);
+    case 'g': return grad([f](Array x) { return sum(f(x)); });
+    case 'w': return [f](Array x) { return jvp(f, std::tuple{x}, std::tuple{cos(x)}).second; };
+    default: return pmap(f, {.devices = device_count() < 8 ? devices("cpu") : std::vector<Device>{}});
   }
 }
 
@@ -51,8 +46,7 @@ Fn reference(char transform, const Fn& f) {
         }
         return reshape(stack(partials), x.shape());
       };
-    default:
-      return [f](Array x) { return slope(f, x, cos(x)); };
+    default: return [f](Array x) { return slope(f, x, cos(x)); };
   }
 }
 

@@ -108,52 +108,29 @@ class EvalBuilder final : public KernelBuilder {
     auto value = [&](double v) { return push(float_node(t, v)); };
     auto truth = [&](bool v) { return push(int_node(bool_, v)); };
     switch (op) {
-      case add:
-        return value(a + b);
-      case sub:
-        return value(a - b);
-      case mul:
-        return value(a * b);
-      case div:
-        return value(a / b);
-      case rem:
-        return value(std::fmod(a, b));
-      case neg:
-        return value(-a);
-      case ScalarOp::abs:
-        return value(std::abs(a));
-      case min:
-        return value(std::isnan(a) || std::isnan(b) ? NAN : std::min(a, b));
-      case max:
-        return value(std::isnan(a) || std::isnan(b) ? NAN : std::max(a, b));
-      case ScalarOp::fma:
-        return value(std::fma(a, b, c));
-      case ScalarOp::sqrt:
-        return value(std::sqrt(a));
-      case ScalarOp::floor:
-        return value(std::floor(a));
-      case ScalarOp::ceil:
-        return value(std::ceil(a));
-      case round_even:
-        return value(std::nearbyint(a));
-      case ScalarOp::trunc:
-        return value(std::trunc(a));
-      case ScalarOp::copysign:
-        return value(std::copysign(a, b));
-      case eq:
-        return truth(a == b);
-      case ne:
-        return truth(a != b);
-      case lt:
-        return truth(a < b);
-      case le:
-        return truth(a <= b);
-      case gt:
-        return truth(a > b);
-      case ge:
-        return truth(a >= b);
-      default:
-        throw std::logic_error("not an operation on floats");
+      case add: return value(a + b);
+      case sub: return value(a - b);
+      case mul: return value(a * b);
+      case div: return value(a / b);
+      case rem: return value(std::fmod(a, b));
+      case neg: return value(-a);
+      case ScalarOp::abs: return value(std::abs(a));
+      case min: return value(std::isnan(a) || std::isnan(b) ? NAN : std::min(a, b));
+      case max: return value(std::isnan(a) || std::isnan(b) ? NAN : std::max(a, b));
+      case ScalarOp::fma: return value(std::fma(a, b, c));
+      case ScalarOp::sqrt: return value(std::sqrt(a));
+      case ScalarOp::floor: return value(std::floor(a));
+      case ScalarOp::ceil: return value(std::ceil(a));
+      case round_even: return value(std::nearbyint(a));
+      case ScalarOp::trunc: return value(std::trunc(a));
+      case ScalarOp::copysign: return value(std::copysign(a, b));
+      case eq: return truth(a == b);
+      case ne: return truth(a != b);
+      case lt: return truth(a < b);
+      case le: return truth(a <= b);
+      case gt: return truth(a > b);
+      case ge: return truth(a >= b);
+      default: throw std::logic_error("not an operation on floats");
     }
   }
   V integral(ScalarOp op, DType t, Node x, Node y) {
@@ -168,117 +145,64 @@ class EvalBuilder final : public KernelBuilder {
       throw std::logic_error("a shift is out of range");
     const std::uint64_t mask = width == 64 ? ~std::uint64_t{0} : (std::uint64_t{1} << width) - 1;
     switch (op) {
-      case add:
-        return value(u + w);
-      case sub:
-        return value(u - w);
-      case mul:
-        return value(u * w);
-      case div:
-        return value(x.dtype.is_signed() ? static_cast<std::uint64_t>(a / b) : u / w);
-      case rem:
-        return value(x.dtype.is_signed() ? static_cast<std::uint64_t>(a % b) : u % w);
-      case neg:
-        return value(0 - u);
-      case ScalarOp::abs:
-        return value(a < 0 ? 0 - u : u);
-      case min:
-        return value(less ? u : w);
-      case max:
-        return value(less ? w : u);
-      case eq:
-        return value(a == b);
-      case ne:
-        return value(a != b);
-      case lt:
-        return value(less);
-      case le:
-        return value(less || a == b);
-      case gt:
-        return value(!less && a != b);
-      case ge:
-        return value(!less);
-      case ScalarOp::bit_and:
-        return value(u & w);
-      case ScalarOp::bit_or:
-        return value(u | w);
-      case bit_xor:
-        return value(u ^ w);
-      case bit_not:
-        return value(x.dtype.is_bool() ? !u : ~u);
-      case shl:
-        return value(u << w);
-      case shr_logical:
-        return value((u & mask) >> w);
-      case shr_arithmetic:
-        return value(static_cast<std::uint64_t>(static_cast<std::int64_t>(u << (64 - width)) >> (64 - width) >> w));
-      case popcount:
-        return value(static_cast<std::uint64_t>(std::popcount(u & mask)));
-      case clz:
-        return value(static_cast<std::uint64_t>(std::countl_zero(u & mask) - (64 - width)));
-      default:
-        throw std::logic_error("not an operation on integers");
+      case add: return value(u + w);
+      case sub: return value(u - w);
+      case mul: return value(u * w);
+      case div: return value(x.dtype.is_signed() ? static_cast<std::uint64_t>(a / b) : u / w);
+      case rem: return value(x.dtype.is_signed() ? static_cast<std::uint64_t>(a % b) : u % w);
+      case neg: return value(0 - u);
+      case ScalarOp::abs: return value(a < 0 ? 0 - u : u);
+      case min: return value(less ? u : w);
+      case max: return value(less ? w : u);
+      case eq: return value(a == b);
+      case ne: return value(a != b);
+      case lt: return value(less);
+      case le: return value(less || a == b);
+      case gt: return value(!less && a != b);
+      case ge: return value(!less);
+      case ScalarOp::bit_and: return value(u & w);
+      case ScalarOp::bit_or: return value(u | w);
+      case bit_xor: return value(u ^ w);
+      case bit_not: return value(x.dtype.is_bool() ? !u : ~u);
+      case shl: return value(u << w);
+      case shr_logical: return value((u & mask) >> w);
+      case shr_arithmetic: return value(static_cast<std::uint64_t>(static_cast<std::int64_t>(u << (64 - width)) >> (64 - width) >> w));
+      case popcount: return value(static_cast<std::uint64_t>(std::popcount(u & mask)));
+      case clz: return value(static_cast<std::uint64_t>(std::countl_zero(u & mask) - (64 - width)));
+      default: throw std::logic_error("not an operation on integers");
     }
   }
   static double function(MathFunction f, double x, double y) {
     using enum MathFunction;
     switch (f) {
-      case MathFunction::exp:
-        return std::exp(x);
-      case MathFunction::exp2:
-        return std::exp2(x);
-      case MathFunction::expm1:
-        return std::expm1(x);
-      case MathFunction::log:
-        return std::log(x);
-      case MathFunction::log1p:
-        return std::log1p(x);
-      case MathFunction::log2:
-        return std::log2(x);
-      case MathFunction::tanh:
-        return std::tanh(x);
-      case logistic:
-        return 1 / (1 + std::exp(-x));
-      case MathFunction::sin:
-        return std::sin(x);
-      case MathFunction::cos:
-        return std::cos(x);
-      case MathFunction::tan:
-        return std::tan(x);
-      case MathFunction::asin:
-        return std::asin(x);
-      case MathFunction::acos:
-        return std::acos(x);
-      case MathFunction::atan:
-        return std::atan(x);
-      case MathFunction::atan2:
-        return std::atan2(x, y);
-      case MathFunction::sinh:
-        return std::sinh(x);
-      case MathFunction::cosh:
-        return std::cosh(x);
-      case MathFunction::asinh:
-        return std::asinh(x);
-      case MathFunction::acosh:
-        return std::acosh(x);
-      case MathFunction::atanh:
-        return std::atanh(x);
-      case MathFunction::pow:
-        return std::pow(x, y);
-      case MathFunction::erf:
-        return std::erf(x);
-      case MathFunction::erfc:
-        return std::erfc(x);
-      case MathFunction::erf_inv:
-        return detail::erf_inv(x);
-      case MathFunction::lgamma:
-        return std::lgamma(x);
-      case MathFunction::digamma:
-        return detail::digamma(x);
-      case MathFunction::cbrt:
-        return std::cbrt(x);
-      case rsqrt:
-        return 1 / std::sqrt(x);
+      case MathFunction::exp: return std::exp(x);
+      case MathFunction::exp2: return std::exp2(x);
+      case MathFunction::expm1: return std::expm1(x);
+      case MathFunction::log: return std::log(x);
+      case MathFunction::log1p: return std::log1p(x);
+      case MathFunction::log2: return std::log2(x);
+      case MathFunction::tanh: return std::tanh(x);
+      case logistic: return 1 / (1 + std::exp(-x));
+      case MathFunction::sin: return std::sin(x);
+      case MathFunction::cos: return std::cos(x);
+      case MathFunction::tan: return std::tan(x);
+      case MathFunction::asin: return std::asin(x);
+      case MathFunction::acos: return std::acos(x);
+      case MathFunction::atan: return std::atan(x);
+      case MathFunction::atan2: return std::atan2(x, y);
+      case MathFunction::sinh: return std::sinh(x);
+      case MathFunction::cosh: return std::cosh(x);
+      case MathFunction::asinh: return std::asinh(x);
+      case MathFunction::acosh: return std::acosh(x);
+      case MathFunction::atanh: return std::atanh(x);
+      case MathFunction::pow: return std::pow(x, y);
+      case MathFunction::erf: return std::erf(x);
+      case MathFunction::erfc: return std::erfc(x);
+      case MathFunction::erf_inv: return detail::erf_inv(x);
+      case MathFunction::lgamma: return std::lgamma(x);
+      case MathFunction::digamma: return detail::digamma(x);
+      case MathFunction::cbrt: return std::cbrt(x);
+      case rsqrt: return 1 / std::sqrt(x);
     }
     return NAN;
   }

@@ -62,92 +62,54 @@ class Generator {
   Array step(const Array& x) {
     switch (below(x.ndim() == 0 ? 4 : 20)) {
       case 0:
-      case 1:
-        return unary(x);
-      case 2:
-        return binary(x, partner(x));
-      case 3:
-        return where(x > 0.1, x, partner(x));
-      case 4:
-        return x.ndim() > 1 ? permute(x, permutation(x.ndim()), {}) : flip(x, 0);
-      case 5:
-        return reshaped(x);
-      case 6:
-        return sliced(x);
-      case 7:
-        return padded(x);
-      case 8:
-        return concatenate({x, sin(x)}, below(x.ndim()));
+      case 1: return unary(x);
+      case 2: return binary(x, partner(x));
+      case 3: return where(x > 0.1, x, partner(x));
+      case 4: return x.ndim() > 1 ? permute(x, permutation(x.ndim()), {}) : flip(x, 0);
+      case 5: return reshaped(x);
+      case 6: return sliced(x);
+      case 7: return padded(x);
+      case 8: return concatenate({x, sin(x)}, below(x.ndim()));
       case 9:
-      case 10:
-        return reduced(x);
-      case 11:
-        return cumulative(x);
-      case 12:
-        return product(x);
-      case 13:
-        return gathered(x);
-      case 14:
-        return scattered(x);
-      case 15:
-        return converted(x);
-      case 16:
-        return x.size() < 500 ? broadcast_to(x, x.shape().inserted(0, 1 + below(4))) : x(0);
-      case 17:
-        return nn::softmax(2. * x, below(x.ndim()));
-      case 18:
-        return controlled(x);
-      default:
-        return sort(x, below(x.ndim()));
+      case 10: return reduced(x);
+      case 11: return cumulative(x);
+      case 12: return product(x);
+      case 13: return gathered(x);
+      case 14: return scattered(x);
+      case 15: return converted(x);
+      case 16: return x.size() < 500 ? broadcast_to(x, x.shape().inserted(0, 1 + below(4))) : x(0);
+      case 17: return nn::softmax(2. * x, below(x.ndim()));
+      case 18: return controlled(x);
+      default: return sort(x, below(x.ndim()));
     }
   }
 
   Array unary(const Array& x) {
     switch (below(13)) {
-      case 0:
-        return sin(x);
-      case 1:
-        return tanh(2. * x);
-      case 2:
-        return exp(-abs(x));
-      case 3:
-        return log1p(abs(x));
-      case 4:
-        return sqrt(1. + x * x);
-      case 5:
-        return -x;
-      case 6:
-        return sigmoid(3. * x);
-      case 7:
-        return floor(3. * x) + x;
-      case 8:
-        return sign(x) * x;
-      case 9:
-        return erf(x);
-      case 10:
-        return integer_pow(sin(x), 3);
-      case 11:
-        return clip(x, -0.6, 0.7);
-      default:
-        return rsqrt(2. + x);
+      case 0: return sin(x);
+      case 1: return tanh(2. * x);
+      case 2: return exp(-abs(x));
+      case 3: return log1p(abs(x));
+      case 4: return sqrt(1. + x * x);
+      case 5: return -x;
+      case 6: return sigmoid(3. * x);
+      case 7: return floor(3. * x) + x;
+      case 8: return sign(x) * x;
+      case 9: return erf(x);
+      case 10: return integer_pow(sin(x), 3);
+      case 11: return clip(x, -0.6, 0.7);
+      default: return rsqrt(2. + x);
     }
   }
   Array binary(const Array& x, const Array& y) {
     switch (below(7)) {
-      case 0:
-        return x + y;
-      case 1:
-        return x - y;
-      case 2:
-        return x * y;
-      case 3:
-        return x / (2. + abs(y));
-      case 4:
-        return maximum(x, y);
-      case 5:
-        return atan2(x, 1.5 + y);
-      default:
-        return hypot(x, 0.5 + y);
+      case 0: return x + y;
+      case 1: return x - y;
+      case 2: return x * y;
+      case 3: return x / (2. + abs(y));
+      case 4: return maximum(x, y);
+      case 5: return atan2(x, 1.5 + y);
+      default: return hypot(x, 0.5 + y);
     }
   }
   std::vector<int> permutation(int n) {
@@ -187,31 +149,21 @@ class Generator {
       if (d != axes[0] && below(3) == 0) axes.push_back(d);
     const ReduceOptions options{.keepdims = coin()};
     switch (below(6)) {
-      case 0:
-        return sin(sum(x, axes, options));
-      case 1:
-        return mean(x, axes, options);
-      case 2:
-        return max(x, axes, options);
-      case 3:
-        return min(x, axes, options);
-      case 4:
-        return sin(prod(1.1 * cos(x), axes, options));
-      default:
-        return 0.3 * logsumexp(x, axes, options);
+      case 0: return sin(sum(x, axes, options));
+      case 1: return mean(x, axes, options);
+      case 2: return max(x, axes, options);
+      case 3: return min(x, axes, options);
+      case 4: return sin(prod(1.1 * cos(x), axes, options));
+      default: return 0.3 * logsumexp(x, axes, options);
     }
   }
   Array cumulative(const Array& x) {
     const int axis = below(x.ndim());
     switch (below(4)) {
-      case 0:
-        return sin(cumsum(x, axis));
-      case 1:
-        return cummax(x, axis);
-      case 2:
-        return flip(0.2 * cumlogsumexp(flip(x, axis), axis), axis);
-      default:
-        return cumprod(cos(0.5 * x), axis);
+      case 0: return sin(cumsum(x, axis));
+      case 1: return cummax(x, axis);
+      case 2: return flip(0.2 * cumlogsumexp(flip(x, axis), axis), axis);
+      default: return cumprod(cos(0.5 * x), axis);
     }
   }
   Array product(const Array& x) {
@@ -236,24 +188,17 @@ class Generator {
   }
   Array converted(const Array& x) {
     switch (below(3)) {
-      case 0:
-        return convert(convert(x, float32) * 1.5f, float64);
-      case 1:
-        return convert(convert(4. * x, int32) % 3, float64) + x;
-      default:
-        return x * convert(iota(int32, x.shape(), below(x.ndim())) > 1, float64);
+      case 0: return convert(convert(x, float32) * 1.5f, float64);
+      case 1: return convert(convert(4. * x, int32) % 3, float64) + x;
+      default: return x * convert(iota(int32, x.shape(), below(x.ndim())) > 1, float64);
     }
   }
   Array controlled(const Array& x) {
     switch (below(4)) {
-      case 0:
-        return cond(sum(x) > 0.1, [](Array v) { return sin(v); }, [](Array v) { return v * 0.5; }, x);
-      case 1:
-        return fori_loop(0, 3, [](Array i, Array c) { return 0.5 * sin(c) + 0.1 * convert(i, float64); }, x);
-      case 2:
-        return scan([](Array c, Array s) { return std::pair{tanh(c + s), c * s}; }, cos(x[0]), x).second;
-      default:
-        return map([](Array v) { return v - mean(v); }, x);
+      case 0: return cond(sum(x) > 0.1, [](Array v) { return sin(v); }, [](Array v) { return v * 0.5; }, x);
+      case 1: return fori_loop(0, 3, [](Array i, Array c) { return 0.5 * sin(c) + 0.1 * convert(i, float64); }, x);
+      case 2: return scan([](Array c, Array s) { return std::pair{tanh(c + s), c * s}; }, cos(x[0]), x).second;
+      default: return map([](Array v) { return v - mean(v); }, x);
     }
   }
 

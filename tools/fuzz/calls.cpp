@@ -62,20 +62,13 @@ class Arguments {
   const char* padding() { return r.pick({"VALID", "SAME", "SAME_LOWER", "same", ""}); }
   Index index() {
     switch (r.below(7)) {
-      case 0:
-        return Index(axis());
-      case 1:
-        return Index(slice(small(), small()));
-      case 2:
-        return Index(slice(none, small(), small()));
-      case 3:
-        return Index(newaxis);
-      case 4:
-        return Index(ellipsis);
-      case 5:
-        return Index::absent();
-      default:
-        return Index(x());
+      case 0: return Index(axis());
+      case 1: return Index(slice(small(), small()));
+      case 2: return Index(slice(none, small(), small()));
+      case 3: return Index(newaxis);
+      case 4: return Index(ellipsis);
+      case 5: return Index::absent();
+      default: return Index(x());
     }
   }
 

@@ -66,24 +66,15 @@ std::vector<Aval> types_of(const Arrays& xs) {
 void Generator::control() {
   switch (random_.below(10)) {
     case 0:
-    case 1:
-      return branches();
-    case 2:
-      return counted_loop();
-    case 3:
-      return options_.differentiable ? counted_loop() : while_loop_of_counter();
-    case 4:
-      return scanned();
-    case 5:
-      return mapped();
-    case 6:
-      return called();
-    case 7:
-      return ruled();
-    case 8:
-      return derived();
-    default:
-      return prefixes();
+    case 1: return branches();
+    case 2: return counted_loop();
+    case 3: return options_.differentiable ? counted_loop() : while_loop_of_counter();
+    case 4: return scanned();
+    case 5: return mapped();
+    case 6: return called();
+    case 7: return ruled();
+    case 8: return derived();
+    default: return prefixes();
   }
 }
 
@@ -183,9 +174,7 @@ void Generator::called() {
   const Body f = new_body({});
   Arrays out;
   switch (random_.below(4)) {
-    case 0:
-      out = jit(f)(in);
-      break;
+    case 0: out = jit(f)(in); break;
     case 1: {  // the same function twice: one body, two calls
       const auto g = jit(f);
       out = g(in);
@@ -194,11 +183,8 @@ void Generator::called() {
       for (const Array& y : g(again)) out.push_back(y);
       break;
     }
-    case 2:
-      out = checkpoint(f)(in);
-      break;
-    default:
-      out = checkpoint(f, {.policy = policies::dots_saveable})(in);
+    case 2: out = checkpoint(f)(in); break;
+    default: out = checkpoint(f, {.policy = policies::dots_saveable})(in);
   }
   for (const Array& y : out) keep(y);
 }
@@ -229,8 +215,7 @@ void Generator::derived() {
   f.options.depth = std::min(f.options.depth, 1);
   const auto loss = [f](const Array& v) { return f.scalar({v}); };
   switch (random_.below(6)) {
-    case 0:
-      return keep(tame(grad(loss)(x)));
+    case 0: return keep(tame(grad(loss)(x)));
     case 1: {
       const auto [y, slope] = value_and_grad(loss)(x);
       keep(y);
@@ -253,8 +238,7 @@ void Generator::derived() {
       if (x.size() > 12) x = ravel(x)(slice(0, 5));
       return keep(tame(random_.coin() ? jacfwd(loss)(x) : hessian(loss)(x)));
     }
-    default:
-      return keep(tame(jvp([loss](const Array& v) { return grad(loss)(v); }, std::tuple(x), std::tuple(sin(x))).second));
+    default: return keep(tame(jvp([loss](const Array& v) { return grad(loss)(v); }, std::tuple(x), std::tuple(sin(x))).second));
   }
 }
 

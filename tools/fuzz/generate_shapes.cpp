@@ -22,10 +22,8 @@ void Generator::movement() {
   if (n == 0) return keep(random_.coin() ? broadcast_to(x, shape()) : expand_dims(x, 0));
   switch (random_.below(10)) {
     case 0:
-    case 1:
-      return keep(permute(x, random_.permutation(n), {}));
-    case 2:
-      return keep(ravel(x));
+    case 1: return keep(permute(x, random_.permutation(n), {}));
+    case 2: return keep(ravel(x));
     case 3: {
       const int axis = axis_of(x);
       for (int k : random_.coin() ? std::vector<int>{2, 3, 5} : std::vector<int>{4, 11, 13, 8})
@@ -41,10 +39,8 @@ void Generator::movement() {
       const int axis = random_.below(n - 1);
       return keep(reshape(x, x.shape().with(axis, x.shape()[axis] * x.shape()[axis + 1]).erased(axis + 1)));
     }
-    case 5:
-      return keep(reverse(x, {axis_of(x)}, {}));
-    case 6:
-      return keep(roll(x, random_.between(-3, 4), axis_of(x)));
+    case 5: return keep(reverse(x, {axis_of(x)}, {}));
+    case 6: return keep(roll(x, random_.between(-3, 4), axis_of(x)));
     case 7: {
       // In front, behind or between: any increasing dimensions.
       Shape s = x.shape();
@@ -71,14 +67,12 @@ void Generator::join() {
   if (x.ndim() == 0) return keep(stack({x, partner(x, true), x}));
   const int axis = axis_of(x);
   switch (random_.below(4)) {
-    case 0:
-      return keep(concatenate({x, partner(x, true)}, axis));
+    case 0: return keep(concatenate({x, partner(x, true)}, axis));
     case 1: {
       const Array y = fitted(pick(), {x.shape().with(axis, random_.pick({0, 1, 2, 5})), x.dtype()});
       return keep(concatenate({y, x, random_.coin() ? y : x}, axis));
     }
-    case 2:
-      return keep(stack({x, partner(x, true)}, random_.below(x.ndim() + 1)));
+    case 2: return keep(stack({x, partner(x, true)}, random_.below(x.ndim() + 1)));
     default: {
       const int n = static_cast<int>(x.shape()[axis]);
       const int a = random_.below(n + 1), b = random_.between(a, n);
@@ -187,14 +181,10 @@ void Generator::scattered() {
     case 0:
       return keep(
           x.at(random_.coin() || !once ? array(std::vector<int>{at[0]}) : where).set(at.size() == 1 ? updates : updates(slice(0, 1))));
-    case 1:
-      return keep(x.at(where).add(updates));
-    case 2:
-      return keep(options_.differentiable ? x.at(where).add(updates * Array(2)) : x.at(where).multiply(updates));
-    case 3:
-      return keep(x.at(where).max(updates));
-    default:
-      return keep(x.at(where).min(updates));
+    case 1: return keep(x.at(where).add(updates));
+    case 2: return keep(options_.differentiable ? x.at(where).add(updates * Array(2)) : x.at(where).multiply(updates));
+    case 3: return keep(x.at(where).max(updates));
+    default: return keep(x.at(where).min(updates));
   }
 }
 
@@ -206,10 +196,8 @@ void Generator::made() {
       if (s.empty()) s = {4};
       return keep(t.is_bool() ? iota(int32, s, 0) > Array(1) : iota(t, s, random_.below(s.size())));
     }
-    case 1:
-      return keep(full(shape(), Array(random_.pick({1, 0, 2})), t));
-    case 2:
-      return keep(eye(random_.between(1, 5), random_.between(1, 5), random_.between(-1, 2), t));
+    case 1: return keep(full(shape(), Array(random_.pick({1, 0, 2})), t));
+    case 2: return keep(eye(random_.between(1, 5), random_.between(1, 5), random_.between(-1, 2), t));
     default:
       return keep(one_hot(as(fitted(pick_integer(), {Shape{random_.between(1, 4)}, int32}), int32), random_.between(1, 5), floating()));
   }

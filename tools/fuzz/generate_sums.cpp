@@ -19,20 +19,13 @@ void Generator::reduced() {
   const DType t = x.dtype();
   if (t.is_bool()) return keep(random_.pick({any(x, axes, options), all(x, axes, options), sum(x, axes, options)}));
   switch (random_.below(t.is_integer() ? 8 : t.is_complex() ? 3 : 11)) {
-    case 0:
-      return keep(t.is_inexact() ? tame(sum(x, axes, options)) : sum(x, axes, options));
-    case 1:
-      return keep(mean(x, axes, options));
-    case 2:
-      return keep(t.is_inexact() ? prod(within(x, 0.6, 1.4), axes, options) : prod(x, axes, options));
-    case 3:
-      return keep(x.size() > 0 ? max(x, axes, options) : x);
-    case 4:
-      return keep(x.size() > 0 ? min(x, axes, options) : x);
-    case 5:
-      return keep(x.size() > 0 ? argmax(x, axes[0]) : x);
-    case 6:
-      return keep(x.size() > 0 ? argmin(x, axes[0]) : x);
+    case 0: return keep(t.is_inexact() ? tame(sum(x, axes, options)) : sum(x, axes, options));
+    case 1: return keep(mean(x, axes, options));
+    case 2: return keep(t.is_inexact() ? prod(within(x, 0.6, 1.4), axes, options) : prod(x, axes, options));
+    case 3: return keep(x.size() > 0 ? max(x, axes, options) : x);
+    case 4: return keep(x.size() > 0 ? min(x, axes, options) : x);
+    case 5: return keep(x.size() > 0 ? argmax(x, axes[0]) : x);
+    case 6: return keep(x.size() > 0 ? argmin(x, axes[0]) : x);
     case 7: {
       if (t.is_floating()) return keep(logsumexp(tame(x), axes, options));
       const Jaxpr j =
@@ -40,12 +33,9 @@ void Generator::reduced() {
                 random_.pick({"reduce_and", "reduce_or", "reduce_xor"}) + "[axes=(" + std::to_string(axes[0]) + ",)] a in (b,) }");
       return keep(j(x)[0]);
     }
-    case 8:
-      return keep(sqrt(Array(0.1) + var(tame(x), axes, options)));
-    case 9:
-      return keep(sum(x, axes, {.keepdims = options.keepdims, .where = x > Array(0)}));
-    default:
-      return keep(x - mean(x, axes, keepdims));
+    case 8: return keep(sqrt(Array(0.1) + var(tame(x), axes, options)));
+    case 9: return keep(sum(x, axes, {.keepdims = options.keepdims, .where = x > Array(0)}));
+    default: return keep(x - mean(x, axes, keepdims));
   }
 }
 
@@ -69,26 +59,16 @@ void Generator::folded_quotient() {
   if (axes.empty()) axes.push_back(random_.below(s.size()));
   const ReduceOptions options{.keepdims = random_.coin()};
   switch (random_.below(integers ? 5 : t.is_complex() ? 3 : 10)) {
-    case 0:
-      return keep(sum(q, axes, options));
-    case 1:
-      return keep(sum(broadcast_to(Array(1) / below, s) * q, axes, options));
-    case 2:
-      return keep(mean(q, axes, options));
-    case 3:
-      return keep(max(q, axes, options));
-    case 4:
-      return keep(argmin(q, axes[0]));
-    case 5:
-      return keep(min(log(broadcast_to(below, s)) * tame(above), axes, options));
-    case 6:
-      return keep(prod(within(q, 0.6, 1.4), axes, options));
-    case 7:
-      return keep(logsumexp(q, axes, options));
-    case 8:
-      return keep(nn::softmax(q, axes[0]));
-    default:
-      return keep(sum(rsqrt(broadcast_to(below, s)) * above, axes, options));
+    case 0: return keep(sum(q, axes, options));
+    case 1: return keep(sum(broadcast_to(Array(1) / below, s) * q, axes, options));
+    case 2: return keep(mean(q, axes, options));
+    case 3: return keep(max(q, axes, options));
+    case 4: return keep(argmin(q, axes[0]));
+    case 5: return keep(min(log(broadcast_to(below, s)) * tame(above), axes, options));
+    case 6: return keep(prod(within(q, 0.6, 1.4), axes, options));
+    case 7: return keep(logsumexp(q, axes, options));
+    case 8: return keep(nn::softmax(q, axes[0]));
+    default: return keep(sum(rsqrt(broadcast_to(below, s)) * above, axes, options));
   }
 }
 
@@ -112,16 +92,13 @@ void Generator::softmax() {
   if (!x.dtype().is_floating()) x = fitted(x, {x.shape(), floating()});
   const int axis = axis_of(x);
   switch (random_.below(4)) {
-    case 0:
-      return keep(nn::softmax(Array(2) * x, axis));
-    case 1:
-      return keep(nn::log_softmax(tame(x), axis));
+    case 0: return keep(nn::softmax(Array(2) * x, axis));
+    case 1: return keep(nn::log_softmax(tame(x), axis));
     case 2: {
       const Array d = x - mean(x, axis, keepdims);
       return keep(d * rsqrt(Array(0.1) + mean(d * d, axis, keepdims)));
     }
-    default:
-      return keep(random_.pick({nn::gelu(x), nn::silu(x), nn::relu(x)}));
+    default: return keep(random_.pick({nn::gelu(x), nn::silu(x), nn::relu(x)}));
   }
 }
 
@@ -176,10 +153,8 @@ void Generator::sorted() {
   const int axis = axis_of(x);
   if (x.dtype().is_complex()) return keep(sort(x, axis));
   switch (random_.below(6)) {
-    case 0:
-      return keep(sort(x, axis));
-    case 1:
-      return keep(argsort(x, axis));
+    case 0: return keep(sort(x, axis));
+    case 1: return keep(argsort(x, axis));
     case 2: {
       if (x.dtype().is_bool()) return keep(sort(x, axis));
       const TopK top = top_k(x, random_.between(1, static_cast<int>(x.shape().back())));
@@ -221,12 +196,9 @@ void Generator::windows() {
   }
   const PoolOptions options{.strides = strides, .padding = random_.pick({"VALID", "SAME", "SAME_LOWER"})};
   switch (random_.below(options_.differentiable ? 3 : 5)) {
-    case 0:
-      return keep(max_pool(x, window, options));
-    case 1:
-      return keep(min_pool(x, window, options));
-    case 2:
-      return keep(avg_pool(x, window, options));
+    case 0: return keep(max_pool(x, window, options));
+    case 1: return keep(min_pool(x, window, options));
+    case 2: return keep(avg_pool(x, window, options));
     case 3: {
       Shape all = window.inserted(0, 1), ones_(std::vector<int>(static_cast<std::size_t>(x.ndim()), 1));
       all.push_back(random_.between(1, 2));
@@ -300,24 +272,17 @@ void Generator::matrices() {
   const Array a = Array(0.3) * values(x, s) + Array(n) * eye(n, n, 0, x.dtype());
   const Array b = values(pick(), s.with(s.size() - 1, random_.between(1, 3)));
   switch (which) {
-    case 0:
-      return keep(linalg::solve(a, b));
-    case 1:
-      return keep(linalg::triangular_solve(a, b, {.lower = random_.coin(), .transpose_a = random_.coin()}));
+    case 0: return keep(linalg::solve(a, b));
+    case 1: return keep(linalg::triangular_solve(a, b, {.lower = random_.coin(), .transpose_a = random_.coin()}));
     case 2: {
       const Array l = swapaxes(a, -1, -2);
       return keep(tame(linalg::cholesky(matmul(a, complex ? conj(l) : l))));
     }
-    case 3:
-      return keep(linalg::inv(a));
-    case 4:
-      return keep(linalg::qr(a).r / Array(n));
-    case 5:
-      return keep(linalg::slogdet(a).logabsdet);
-    case 6:
-      return keep(linalg::lu(a).u / Array(n));
-    default:
-      return keep(linalg::svdvals(a + as(tri(n, n, 0, float32), x.dtype())) / Array(n));
+    case 3: return keep(linalg::inv(a));
+    case 4: return keep(linalg::qr(a).r / Array(n));
+    case 5: return keep(linalg::slogdet(a).logabsdet);
+    case 6: return keep(linalg::lu(a).u / Array(n));
+    default: return keep(linalg::svdvals(a + as(tri(n, n, 0, float32), x.dtype())) / Array(n));
   }
 }
 
@@ -325,18 +290,12 @@ void Generator::drawn() {
   Array data = fitted(pick_integer(), {Shape{2}, uint32});
   Array key = random::wrap_key_data(data);
   switch (random_.below(6)) {
-    case 0:
-      return keep(random::bits(key, shape(), random_.pick({uint8, uint16, uint32, uint64})));
-    case 1:
-      return keep(random::uniform(key, shape(), floating()));
-    case 2:
-      return keep(random::normal(key, shape(), random_.pick({float32, float64})));
-    case 3:
-      return keep(random::randint(random::fold_in(key, scalar_index(100)), shape(), -5, 20, random_.pick({int32, uint8, int64})));
-    case 4:
-      return keep(random::key_data(random::split(key, random_.between(1, 3))));
-    default:
-      return keep(random::bernoulli(random::split(key, 2)(1), 0.4, shape()));
+    case 0: return keep(random::bits(key, shape(), random_.pick({uint8, uint16, uint32, uint64})));
+    case 1: return keep(random::uniform(key, shape(), floating()));
+    case 2: return keep(random::normal(key, shape(), random_.pick({float32, float64})));
+    case 3: return keep(random::randint(random::fold_in(key, scalar_index(100)), shape(), -5, 20, random_.pick({int32, uint8, int64})));
+    case 4: return keep(random::key_data(random::split(key, random_.between(1, 3))));
+    default: return keep(random::bernoulli(random::split(key, 2)(1), 0.4, shape()));
   }
 }
 

@@ -143,14 +143,10 @@ Array Generator::tame(const Array& x) {
   if (!x.dtype().is_inexact()) return x;
   if (x.dtype().is_complex()) return x / (Array(1) + abs(x));
   switch (random_.below(4)) {
-    case 0:
-      return tanh(x);
-    case 1:
-      return x / (Array(1) + abs(x));
-    case 2:
-      return Array(2) * clip(x, -3, 3) * Array(0.25);
-    default:
-      return sin(x);
+    case 0: return tanh(x);
+    case 1: return x / (Array(1) + abs(x));
+    case 2: return Array(2) * clip(x, -3, 3) * Array(0.25);
+    default: return sin(x);
   }
 }
 
@@ -257,32 +253,19 @@ void Generator::combine() {
   const Array y = partner(x);
   const bool whole = x.dtype().is_integer(), complex = x.dtype().is_complex();
   switch (random_.below(whole ? 9 : complex ? 6 : 13)) {
-    case 0:
-      return keep(x + y);
-    case 1:
-      return keep(x - y);
-    case 2:
-      return keep(whole ? x * y : tame(x * y));
-    case 3:
-      return keep(whole ? div(x, y) : x / (Array(2) + abs(y)));
-    case 4:
-      return keep(whole ? rem(x, y) : x * Array(random_.pick({0.5, -1.25, 2., 0.1})));
-    case 5:
-      return keep(integer_pow(whole ? x : tame(x), random_.between(whole ? 0 : -1, 4) + (whole ? 0 : 2)));
-    case 6:
-      return keep(whole ? floor_divide(x, y) : minimum(x, y));
-    case 7:
-      return keep(whole ? remainder(x, y) : maximum(x, y));
-    case 8:
-      return keep(whole ? maximum(x, minimum(y, Array(random_.between(0, 5)))) : atan2(x, Array(1.5) + abs(y)));
-    case 9:
-      return keep(hypot(x, Array(0.5) + abs(y)));
-    case 10:
-      return keep(logaddexp(tame(x), tame(y)));
-    case 11:
-      return keep(pow(within(x, 0.3, 2.5), tame(y)));
-    default:
-      return keep(rem(x, Array(0.75) + abs(y)));
+    case 0: return keep(x + y);
+    case 1: return keep(x - y);
+    case 2: return keep(whole ? x * y : tame(x * y));
+    case 3: return keep(whole ? div(x, y) : x / (Array(2) + abs(y)));
+    case 4: return keep(whole ? rem(x, y) : x * Array(random_.pick({0.5, -1.25, 2., 0.1})));
+    case 5: return keep(integer_pow(whole ? x : tame(x), random_.between(whole ? 0 : -1, 4) + (whole ? 0 : 2)));
+    case 6: return keep(whole ? floor_divide(x, y) : minimum(x, y));
+    case 7: return keep(whole ? remainder(x, y) : maximum(x, y));
+    case 8: return keep(whole ? maximum(x, minimum(y, Array(random_.between(0, 5)))) : atan2(x, Array(1.5) + abs(y)));
+    case 9: return keep(hypot(x, Array(0.5) + abs(y)));
+    case 10: return keep(logaddexp(tame(x), tame(y)));
+    case 11: return keep(pow(within(x, 0.3, 2.5), tame(y)));
+    default: return keep(rem(x, Array(0.75) + abs(y)));
   }
 }
 
@@ -293,16 +276,13 @@ void Generator::choose() {
   if (c.dtype().is_bool()) return keep(random_.coin() ? (x & y) : where(x, fitted(pick(), {x.shape(), dtype()}), Array(1)));
   const Array less = random_.pick({c<d, c >= d, c> as(Array(0), c.dtype()), c == d});
   switch (random_.below(4)) {
-    case 0:
-      return keep(where(less, x, y));
-    case 1:
-      return keep(where(less, x, as(Array(0), x.dtype())));
+    case 0: return keep(where(less, x, y));
+    case 1: return keep(where(less, x, as(Array(0), x.dtype())));
     case 2: {
       const Array which = clip(as(c, int32), 0, 2);
       return keep(select_n(which, x, y, x));
     }
-    default:
-      return keep(less);
+    default: return keep(less);
   }
 }
 
@@ -319,18 +299,12 @@ void Generator::bits() {
   const Array x = pick_integer(), y = partner(x);
   const int width = 8 * x.dtype().itemsize();
   switch (random_.below(8)) {
-    case 0:
-      return keep(x & y);
-    case 1:
-      return keep(x | ~y);
-    case 2:
-      return keep(x ^ y);
-    case 3:
-      return keep(x << (y & as(Array(random_.pick({3, 7, width - 1})), x.dtype())));
-    case 4:
-      return keep(x >> as(Array(random_.below(width + 2)), x.dtype()));
-    case 5:
-      return keep(shift_right_logical(x, abs(y)));
+    case 0: return keep(x & y);
+    case 1: return keep(x | ~y);
+    case 2: return keep(x ^ y);
+    case 3: return keep(x << (y & as(Array(random_.pick({3, 7, width - 1})), x.dtype())));
+    case 4: return keep(x >> as(Array(random_.below(width + 2)), x.dtype()));
+    case 5: return keep(shift_right_logical(x, abs(y)));
     case 6: {
       const Array f = pick();
       if (!f.dtype().is_floating() || f.dtype() == float64) return keep(population_count(x));
@@ -354,22 +328,14 @@ void Generator::complex_parts() {
     return keep(complex(as(x, part), as(partner(x), part)));
   }
   switch (random_.below(8)) {
-    case 0:
-      return keep(abs(x));
-    case 1:
-      return keep(conj(x));
-    case 2:
-      return keep(exp(tame(x)));
-    case 3:
-      return keep(sin(tame(x)));
-    case 4:
-      return keep(sqrt(Array(2) + tame(x)));
-    case 5:
-      return keep(log(Array(2) + tame(x)));
-    case 6:
-      return keep(real(x));
-    default:
-      return keep(tanh(tame(x)));
+    case 0: return keep(abs(x));
+    case 1: return keep(conj(x));
+    case 2: return keep(exp(tame(x)));
+    case 3: return keep(sin(tame(x)));
+    case 4: return keep(sqrt(Array(2) + tame(x)));
+    case 5: return keep(log(Array(2) + tame(x)));
+    case 6: return keep(real(x));
+    default: return keep(tanh(tame(x)));
   }
 }
 

@@ -56,14 +56,11 @@ bool is_exact(const Primitive& op) {
     case Kind::random:
     case Kind::call:
     case Kind::control:
-    case Kind::arg_reduce:
-      return true;
+    case Kind::arg_reduce: return true;
     case Kind::reduce:
     case Kind::cumulative:
-    case Kind::scatter:
-      return op.name == "scatter" || op.combiner == Combiner::max || op.combiner == Combiner::min;
-    default:
-      return exact.count(op.name) > 0;
+    case Kind::scatter: return op.name == "scatter" || op.combiner == Combiner::max || op.combiner == Combiner::min;
+    default: return exact.count(op.name) > 0;
   }
 }
 

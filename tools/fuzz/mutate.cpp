@@ -27,15 +27,9 @@ std::string mutated(std::string s, const std::vector<std::string>& others, Rando
   for (int n = r.between(1, 4); n > 0 && !s.empty(); --n) {
     const auto at = static_cast<std::size_t>(r.below(static_cast<std::int64_t>(s.size())));
     switch (r.below(8)) {
-      case 0:
-        s.erase(at, static_cast<std::size_t>(r.between(1, 12)));
-        break;
-      case 1:
-        s.insert(at, r.pick(pieces()));
-        break;
-      case 2:
-        s[at] = static_cast<char>(r.below(128));
-        break;
+      case 0: s.erase(at, static_cast<std::size_t>(r.between(1, 12))); break;
+      case 1: s.insert(at, r.pick(pieces())); break;
+      case 2: s[at] = static_cast<char>(r.below(128)); break;
       case 3: {  // a number becomes another one
         std::size_t i = at;
         while (i < s.size() && !std::isdigit(static_cast<unsigned char>(s[i]))) ++i;
@@ -51,16 +45,13 @@ std::string mutated(std::string s, const std::vector<std::string>& others, Rando
         s.insert(at, other.substr(from, static_cast<std::size_t>(r.between(1, 60))));
         break;
       }
-      case 5:
-        s.resize(at);
-        break;
+      case 5: s.resize(at); break;
       case 6: {  // a word becomes another one of the text
         const auto from = static_cast<std::size_t>(r.below(static_cast<std::int64_t>(s.size())));
         s.replace(at, static_cast<std::size_t>(r.between(1, 6)), s.substr(from, static_cast<std::size_t>(r.between(1, 6))));
         break;
       }
-      default:
-        s.insert(at, s.substr(at, static_cast<std::size_t>(r.between(1, 40))));
+      default: s.insert(at, s.substr(at, static_cast<std::size_t>(r.between(1, 40))));
     }
   }
   return s;

@@ -132,18 +132,12 @@ Value* sixteen_lane_math(llvm::IRBuilder<>& ir, MathFunction f, Value* x) {
   const auto emit = [&](Value* v) -> Value* {
     Sixteen s(ir);
     switch (f) {
-      case MathFunction::exp:
-        return s.exp(v);
-      case MathFunction::erf:
-        return s.erf(v);
-      case MathFunction::tanh:
-        return s.tanh(v);
-      case MathFunction::log:
-        return s.log(v);
-      case MathFunction::log1p:
-        return s.log1p(v);
-      default:
-        return nullptr;
+      case MathFunction::exp: return s.exp(v);
+      case MathFunction::erf: return s.erf(v);
+      case MathFunction::tanh: return s.tanh(v);
+      case MathFunction::log: return s.log(v);
+      case MathFunction::log1p: return s.log1p(v);
+      default: return nullptr;
     }
   };
   const auto* vector = llvm::dyn_cast<llvm::FixedVectorType>(x->getType());
