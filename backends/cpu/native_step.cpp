@@ -11,6 +11,7 @@ std::unique_ptr<NativeStep> make_native_step(const Primitive& op, const ParamsBa
   if (&op == &primitive_of<Sort>) return make_sort(params, operands);
   if (&op == &primitive_of<TopKLargest>) return make_top_k(params, operands);
   if (op.kind == Kind::convolution) return make_convolution(params, operands, results[0]);
+  if (op.name == "fft") return make_fft(params, operands[0], results[0]);
   return nullptr;
 }
 

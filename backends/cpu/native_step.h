@@ -22,6 +22,7 @@ std::unique_ptr<NativeStep> make_native_step(const Primitive& op, const ParamsBa
 // The families, each nullptr for what it can't do.
 std::unique_ptr<NativeStep> make_sort(const ParamsBase& params, std::span<const Aval> operands);
 std::unique_ptr<NativeStep> make_convolution(const ParamsBase& params, std::span<const Aval> operands, const Aval& result);
+std::unique_ptr<NativeStep> make_fft(const ParamsBase& params, const Aval& operand, const Aval& result);
 std::unique_ptr<NativeStep> make_top_k(const ParamsBase& params, std::span<const Aval> operands);
 
 }  // namespace weft::detail
