@@ -67,6 +67,11 @@ Value* GpuThreads::exchange(Exchange kind, Value* v, Value* lane) {
   return ir_.CreateBitCast(joined, type);
 }
 
+Value* GpuThreads::alike(Value* v) {
+  if (target_.emulated) return call("weft_emulated_alike", ir_.getInt32Ty(), {v});
+  return ir_.CreateIntrinsic(llvm::Intrinsic::nvvm_match_any_sync_i32, {}, {ir_.getInt32(~0u), v});
+}
+
 Value* GpuThreads::shared(llvm::Type* element, std::uint64_t count, const std::string& name) {
   // Emulated, a block's threads run on one thread of the host.
   llvm::Type* type = llvm::ArrayType::get(element, count);

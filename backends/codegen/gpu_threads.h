@@ -21,6 +21,8 @@ class GpuThreads {
   enum class Exchange { across, up, from };
   /// The value of another lane of the warp; of any type up to 64 bits.
   llvm::Value* exchange(Exchange kind, llvm::Value* v, llvm::Value* lane);
+  /// Which lanes of the warp have the same value, of 32 bits: a bit for each.
+  llvm::Value* alike(llvm::Value* v);
   /// Memory that the block's threads share.
   llvm::Value* shared(llvm::Type* element, std::uint64_t count, const std::string& name);
   unsigned global_space() const { return target_.emulated ? 0 : 1; }

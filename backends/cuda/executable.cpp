@@ -35,6 +35,12 @@ bool has_conditions(const KernelProgram& p) {
   });
 }
 
+std::vector<Aval> operand_types(const KernelProgram& p, const Eqn& e) {
+  std::vector<Aval> in;
+  for (Atom a : e.inputs) in.push_back(p.jaxpr.data().aval(a));
+  return in;
+}
+
 /// How often the program launches something, or copies, once through each loop that depends on values; -1: it needs the host.
 int launches_of(const KernelProgram& p, const GpuCode& code) {
   int n = static_cast<int>(p.outputs.size());
@@ -42,7 +48,13 @@ int launches_of(const KernelProgram& p, const GpuCode& code) {
     switch (s.kind) {
       case Step::Kind::kernel: n += static_cast<int>(code.kernels[static_cast<std::size_t>(s.number)].size()); break;
       case Step::Kind::product: ++n; break;
-      case Step::Kind::opaque: return -1;
+      case Step::Kind::opaque: {
+        const Eqn& e = p.jaxpr.data().eqns[static_cast<std::size_t>(s.number)];
+        const int launches = device_launches(e, operand_types(p, e));
+        if (launches < 0) return -1;
+        n += launches;
+        break;
+      }
       case Step::Kind::control: {
         const ControlStep& c = p.controls[static_cast<std::size_t>(s.number)];
         const bool scan = c.kind == ControlStep::Kind::scan;
@@ -136,7 +148,7 @@ std::string assemble(const std::string& image, const std::string& what) {
 }  // namespace
 
 LoadedCode::LoadedCode(GpuDevice& device, const GpuCode& code, const std::string& name) : device_(device) {
-  if (code.kernels.empty()) return;
+  if (code.kernels.empty() && code.others.empty()) return;
   device.enter();
   const Driver& d = driver();
   const std::string what = fmt::format("{}: loading the kernels of {}", device.label(), name);
@@ -153,6 +165,9 @@ LoadedCode::LoadedCode(GpuDevice& device, const GpuCode& code, const std::string
               fmt::format("{}: {} of {}", device.label(), f.name, name));
       }
     }
+    for (const auto& [own, full] : code.others)
+      check(d.cuModuleGetFunction(&others[own], module_, full.c_str()), "cuModuleGetFunction",
+            fmt::format("{}: {} of {}", device.label(), full, name));
   } catch (...) {
     d.cuModuleUnload(module_);
     throw;
@@ -210,6 +225,8 @@ GpuExecutable::OnDevice& GpuExecutable::on(GpuDevice& device) {
   std::int64_t workspace = 0;
   for (const auto& kernel : code_.kernels)
     for (const GpuFunction& f : kernel) workspace = std::max(workspace, workspace_for(f.schedule, device));
+  add_steps(*made, program_);
+  for (const auto& [place, step] : made->steps) workspace = std::max(workspace, step->workspace_bytes());
   made->workspace = take(workspace, "scratch memory");
   add_fixed(*made, program_);
   d = std::move(made);
@@ -235,6 +252,19 @@ void GpuExecutable::add_fixed(OnDevice& d, const KernelProgram& p) {
   }
   for (const ControlStep& c : p.controls)
     for (const KernelProgram& part : c.programs) add_fixed(d, part);
+}
+
+void GpuExecutable::add_steps(OnDevice& d, const KernelProgram& p) {
+  for (const Step& s : p.steps) {
+    if (s.kind != Step::Kind::opaque) continue;
+    const Eqn& e = p.jaxpr.data().eqns[static_cast<std::size_t>(s.number)];
+    std::vector<Aval> out;
+    for (Var v : e.outputs) out.push_back(p.jaxpr.data().avals[v]);
+    if (auto step = make_device_step(*d.device, d.code->others, e, operand_types(p, e), out, name_))
+      d.steps[{&p, s.number}] = std::move(step);
+  }
+  for (const ControlStep& c : p.controls)
+    for (const KernelProgram& part : c.programs) add_steps(d, part);
 }
 
 std::vector<Array> GpuExecutable::call(std::span<const Array> inputs, int device) {
@@ -408,8 +438,16 @@ void GpuExecutable::product(OnDevice& d, const KernelProgram& p, const Step& s, 
                                                       [&] { return line_of(p, s); });
 }
 
-/// On the host: the operands go there, the results come back.
+/// Where the device has nothing for it, on the host: the operands go there, the results come back.
 void GpuExecutable::opaque(OnDevice& d, const KernelProgram& p, const Step& s, const Addresses& at) {
+  if (const auto own = d.steps.find({&p, s.number}); own != d.steps.end()) {
+    Addresses places;
+    for (BufferId b : s.buffers) places.push_back(at[static_cast<std::size_t>(b)]);
+    return own->second->run(places, d.workspace, [&] {
+      const SourceLoc own_line = p.jaxpr.data().eqns[static_cast<std::size_t>(s.number)].loc;
+      return own_line ? own_line : line_of(p, s);
+    });
+  }
   if (Supply* supply = d.device->supply()) supply->needs_host();
   const Eqn& e = p.jaxpr.data().eqns[static_cast<std::size_t>(s.number)];
   std::vector<std::vector<std::byte>> memory;

@@ -8,6 +8,7 @@
 
 #include "backends/codegen/program.h"
 #include "backends/cuda/device.h"
+#include "backends/cuda/device_step.h"
 #include "backends/cuda/products.h"
 #include "backends/cuda/ptx.h"
 #include "core/primitive.h"
@@ -23,6 +24,7 @@ class LoadedCode {
   LoadedCode(const LoadedCode&) = delete;
   LoadedCode& operator=(const LoadedCode&) = delete;
   std::vector<std::vector<Function>> kernels;  ///< of each kernel, its launches
+  NamedKernels others;
 
  private:
   GpuDevice& device_;
@@ -53,6 +55,7 @@ class GpuExecutable final : public Executable {
     std::unique_ptr<LoadedCode> code;
     std::map<std::pair<const KernelProgram*, BufferId>, DevicePointer> fixed;  ///< constants and literals
     std::vector<std::unique_ptr<GpuProduct>> products;
+    std::map<std::pair<const KernelProgram*, int>, std::unique_ptr<DeviceStep>> steps;  ///< of equations without kernels
     DevicePointer arena = 0, workspace = 0;
     std::vector<CapturedGraph> graphs;  ///< the most recently used first
     bool capturing = false;
@@ -63,6 +66,7 @@ class GpuExecutable final : public Executable {
 
   OnDevice& on(GpuDevice& device);
   void add_fixed(OnDevice& d, const KernelProgram& p);
+  void add_steps(OnDevice& d, const KernelProgram& p);
   void run_steps(OnDevice& d, const KernelProgram& p, const Addresses& at);
   void launch(OnDevice& d, const KernelProgram& p, const Step& s, const Addresses& at);
   void product(OnDevice& d, const KernelProgram& p, const Step& s, const Addresses& at);

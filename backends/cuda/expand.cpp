@@ -118,10 +118,10 @@ std::optional<Jaxpr> expand_for_gpu(const Eqn& e, std::span<const Aval> in) {
     return traced([&](std::span<const Array> xs) -> std::vector<Array> { return {convolution_in_pieces(p, xs[0], xs[1])}; });
   }
   if (e.op == &primitive_of<Sort>)
-    return traced([&](std::span<const Array> xs) { return sort_by_rounds(params_as<Sort::Params>(*e.params), xs); });
+    return traced([&](std::span<const Array> xs) { return sort_on_gpu(params_as<Sort::Params>(*e.params), xs); });
   if (e.op == &primitive_of<TopKLargest>) {
     const auto& p = params_as<TopKLargest::Params>(*e.params);
-    return p.k == 0 ? std::optional<Jaxpr>() : traced([&](std::span<const Array> xs) { return top_k_by_rounds(p, xs[0]); });
+    return p.k == 0 ? std::optional<Jaxpr>() : traced([&](std::span<const Array> xs) { return top_k_on_gpu(p, xs[0]); });
   }
   if (e.op == &primitive_of<Scatter>) {
     const auto& p = params_as<Scatter::Params>(*e.params);

@@ -19,6 +19,9 @@ std::optional<Jaxpr> expand_for_gpu(const Eqn& e, std::span<const Aval> in);
 
 /// A product of the kernel and of the windows, laid out as a matrix.
 Array convolution_by_product(const ConvParams& p, const Array& lhs, const Array& rhs);
+/// Sorting, and the largest elements: of long lines by the digits of unsigned codes (RadixOrder), of short ones by rounds.
+std::vector<Array> sort_on_gpu(const Sort::Params& p, std::span<const Array> operands);
+std::vector<Array> top_k_on_gpu(const TopKLargest::Params& p, const Array& x);
 /// Bitonic sorting of any length: O(log(n)^2) rounds in each of which every element meets one other (Batcher 1968; Lang's form for lengths
 /// that are no power of two). The order is total, positions decide among equal keys, so that it is stable.
 std::vector<Array> sort_by_rounds(const Sort::Params& p, std::span<const Array> operands);

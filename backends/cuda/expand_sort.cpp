@@ -2,6 +2,7 @@
 #include <bit>
 
 #include "backends/cuda/expand.h"
+#include "backends/cuda/radix.h"
 #include "core/constructors.h"
 #include "core/elementwise.h"
 #include "core/ops/common.h"
@@ -80,7 +81,93 @@ std::vector<Array> sorted(std::vector<Array> state, int axis, bool descending) {
   return bind_all<Scan>({.jaxpr = round, .length = rounds, .num_carry = carried, .num_consts = 0}, state, {});
 }
 
+constexpr std::int64_t kFewInRounds = 128;  // elements of a line, which few rounds sort
+
+Array unsigned_like(const Array& codes, std::uint64_t v) { return make_literal(Number(v), codes.dtype(), false); }
+
+/// Unsigned numbers of 32 or 64 bits in the order of real ones, of which the low `bits` count: those of NaN are the greatest, those of -0
+/// and 0 are equal. `descending`: in the opposite order.
+Array codes_of(const Array& x, bool descending, int& bits) {
+  const DType t = x.dtype();
+  bits = 8 * t.itemsize();
+  const DType narrow = bits == 8 ? uint8 : bits == 16 ? uint16 : bits == 32 ? uint32 : uint64, wide = bits == 64 ? uint64 : uint32;
+  const std::uint64_t sign = std::uint64_t{1} << (bits - 1), all = sign | (sign - 1);
+  Array code = t.is_bool() ? convert(x, wide) : convert(bitcast_convert(x, narrow), wide);
+  if (t.is_floating()) {
+    const std::uint64_t infinity = t == float16 ? 0x7c00 : t == bfloat16 ? 0x7f80 : t == float32 ? 0x7f800000 : 0x7ff0000000000000;
+    const Array magnitude = code & unsigned_like(code, all ^ sign), zero = unsigned_like(code, 0);
+    const Array negative = (code & unsigned_like(code, sign)) != zero;
+    code = where(negative, code ^ unsigned_like(code, all), code | unsigned_like(code, sign));
+    code = where(magnitude == zero, unsigned_like(code, sign), code);
+    code = where(magnitude > unsigned_like(code, infinity), unsigned_like(code, all), code);
+  } else if (t.is_signed()) {
+    code = code ^ unsigned_like(code, sign);
+  }
+  return descending ? code ^ unsigned_like(code, all) : code;
+}
+/// The integer or bool whose code it is.
+Array number_of(const Array& code, DType t) {
+  const int bits = 8 * t.itemsize();
+  if (t.is_bool()) return code != unsigned_like(code, 0);
+  const DType narrow = bits == 8 ? uint8 : bits == 16 ? uint16 : bits == 32 ? uint32 : uint64;
+  const Array own = t.is_signed() ? code ^ unsigned_like(code, std::uint64_t{1} << (bits - 1)) : code;
+  return bitcast_convert(convert(own, narrow), t);
+}
+
+/// Lines along an axis, one below the other, and back.
+struct AsLines {
+  AsLines(const Shape& s, int along) : shape(s.erased(along).inserted(s.size() - 1, s[along])), axis(along) {}
+  Array lines(const Array& x) const {
+    return reshape_to(move_axis(x, axis, x.ndim() - 1, {}), {shape.num_elements() / shape.back(), shape.back()}, {});
+  }
+  Array back(const Array& x) const { return move_axis(reshape_to(x, shape, {}), shape.size() - 1, axis, {}); }
+  Shape shape;
+  int axis;
+};
+
+/// The positions of an axis in the order of the keys, the last key first: each pass keeps the order of those behind it.
+Array ordered_positions(std::span<const Array> keys, int axis, bool descending) {
+  const AsLines as(keys[0].shape(), axis);
+  std::optional<Array> positions;
+  for (std::size_t k = keys.size(); k-- > 0;) {
+    const std::vector<Array> parts = parts_of(keys[k]);
+    for (std::size_t part = parts.size(); part-- > 0;) {
+      RadixOrder::Params p;
+      Array codes = as.lines(codes_of(parts[part], descending, p.bits));
+      if (positions) codes = gather_along(codes, *positions, 1, {});
+      positions = positions ? bind_one<RadixOrder>(p, {codes, *positions}, {}) : bind_one<RadixOrder>(p, {codes}, {});
+    }
+  }
+  return as.back(*positions);
+}
+
+bool goes_by_digits(const Shape& shape, int axis) { return shape[axis] > kFewInRounds && shape[axis] < (std::int64_t{1} << 31); }
+
+std::vector<Array> sort_by_digits(const Sort::Params& p, std::span<const Array> operands) {
+  const DType t = operands[0].dtype();
+  if (operands.size() == 1 && (t.is_integer() || t.is_bool())) {
+    const AsLines as(operands[0].shape(), p.dimension);
+    RadixOrder::Params codes_alone{.positions = false};
+    const Array codes = as.lines(codes_of(operands[0], false, codes_alone.bits));
+    return {as.back(number_of(bind_one<RadixOrder>(codes_alone, {codes}, {}), t))};
+  }
+  const Array positions = ordered_positions(operands.first(static_cast<std::size_t>(p.num_keys)), p.dimension, false);
+  std::vector<Array> result;
+  for (const Array& x : operands) result.push_back(gather_along(x, positions, p.dimension, {}));
+  return result;
+}
+
 }  // namespace
+
+std::vector<Array> sort_on_gpu(const Sort::Params& p, std::span<const Array> operands) {
+  return goes_by_digits(operands[0].shape(), p.dimension) ? sort_by_digits(p, operands) : sort_by_rounds(p, operands);
+}
+
+std::vector<Array> top_k_on_gpu(const TopKLargest::Params& p, const Array& x) {
+  if (!goes_by_digits(x.shape(), p.axis)) return top_k_by_rounds(p, x);
+  const Array positions = slice_axis(ordered_positions(std::span(&x, 1), p.axis, true), p.axis, 0, p.k, {});
+  return {gather_along(x, positions, p.axis, {}), positions};
+}
 
 std::vector<Array> sort_by_rounds(const Sort::Params& p, std::span<const Array> operands) {
   const auto keys = static_cast<std::size_t>(p.num_keys);

@@ -21,8 +21,10 @@
 #include <cstdlib>
 #include <filesystem>
 
+#include "backends/codegen/gpu_radix.h"
 #include "backends/cpu/code_cache.h"
 #include "backends/cuda/expand.h"
+#include "backends/cuda/radix.h"
 #include "core/environment.h"
 #include "core/error.h"
 
@@ -176,6 +178,27 @@ std::vector<std::vector<char>> aliased_arguments(const KernelProgram& p) {
   return aliased;
 }
 
+/// Kernels that equations without kernels of their own are made of.
+void emit_others(llvm::Module& module, const KernelProgram& p, const GpuTarget& target, const std::string& prefix) {
+  for (const Step& s : p.steps) {
+    if (s.kind != Step::Kind::opaque) continue;
+    const Eqn& e = p.jaxpr.data().eqns[static_cast<std::size_t>(s.number)];
+    if (e.op != &primitive_of<RadixOrder>) continue;
+    const int bits = 8 * p.jaxpr.data().aval(e.inputs[0]).dtype.itemsize();
+    if (!module.getFunction(prefix + RadixKernels::move_name(bits))) emit_radix_kernels(module, target, bits, prefix);
+  }
+  for (const ControlStep& c : p.controls)
+    for (const KernelProgram& part : c.programs) emit_others(module, part, target, prefix);
+}
+std::vector<std::pair<std::string, std::string>> others_in(const llvm::Module& module, const std::string& prefix) {
+  std::vector<std::pair<std::string, std::string>> names;
+  std::vector<std::string> known{RadixKernels::sum_name()};
+  for (int bits : {32, 64}) known.push_back(RadixKernels::count_name(bits)), known.push_back(RadixKernels::move_name(bits));
+  for (const std::string& name : known)
+    if (module.getFunction(prefix + name)) names.emplace_back(name, prefix + name);
+  return names;
+}
+
 std::unique_ptr<llvm::Module> build_module(llvm::LLVMContext& context, const KernelProgram& p, const GpuTarget& target,
                                            llvm::TargetMachine* machine, const std::string& prefix,
                                            std::vector<std::vector<GpuFunction>>& functions) {
@@ -197,6 +220,7 @@ std::unique_ptr<llvm::Module> build_module(llvm::LLVMContext& context, const Ker
       functions.back().push_back({name, launch.schedule});
     }
   }
+  emit_others(*module, p, target, prefix);
   verify(*module);
   return module;
 }
@@ -274,11 +298,14 @@ GpuCode compile_for_gpu(const KernelProgram& p, const GpuTarget& target, const s
   GpuCode code;
   llvm::LLVMContext context;
   if (target.emulated) {
-    code.image = text_of(*build_module(context, p, target, nullptr, prefix, code.kernels));
+    const auto module = build_module(context, p, target, nullptr, prefix, code.kernels);
+    code.others = others_in(*module, prefix);
+    code.image = text_of(*module);
     return code;
   }
   const auto machine = make_machine(target);
   const auto module = build_module(context, p, target, machine.get(), prefix, code.kernels);
+  code.others = others_in(*module, prefix);
   llvm::SmallVector<char, 0> bitcode;
   llvm::raw_svector_ostream written(bitcode);
   llvm::WriteBitcodeToFile(*module, written);

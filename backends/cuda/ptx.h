@@ -16,6 +16,8 @@ struct GpuFunction {
 struct GpuCode {
   std::string image;                              ///< PTX; emulated: LLVM's text for the host
   std::vector<std::vector<GpuFunction>> kernels;  ///< of each kernel of the program
+  /// What other steps launch: names without and with the prefix.
+  std::vector<std::pair<std::string, std::string>> others;
 };
 
 /// The architecture that code is made for where no device says it: WEFT_CUDA_ARCH (80, sm_90), else sm_80.

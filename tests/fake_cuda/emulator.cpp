@@ -125,6 +125,18 @@ std::uint32_t emulated_exchange(std::uint32_t v, std::uint32_t kind, std::uint32
   return got;
 }
 
+std::uint32_t emulated_alike(std::uint32_t v) {
+  Block& b = state();
+  const unsigned first = b.now / 32 * 32;
+  b.slots[b.now] = v;
+  emulated_sync_warp();
+  std::uint32_t mask = 0;
+  for (unsigned lane = 0; lane < 32; ++lane)
+    if (b.slots[first + lane] == v) mask |= 1u << lane;
+  emulated_sync_warp();
+  return mask;
+}
+
 /// The order in which the threads of a block, and the blocks, take their turns. On a device there is none: results must not depend on it.
 enum class Order { up, down, mixed };
 Order order() {
@@ -235,7 +247,7 @@ class Loaded final : public Emulated {
       for (const llvm::Instruction& i : llvm::instructions(f))
         if (const auto* call = llvm::dyn_cast<llvm::CallInst>(&i); call && call->getCalledFunction()) {
           const llvm::StringRef name = call->getCalledFunction()->getName();
-          meets |= name.starts_with("weft_emulated_sync") || name == "weft_emulated_exchange";
+          meets |= name.starts_with("weft_emulated_sync") || name == "weft_emulated_exchange" || name == "weft_emulated_alike";
         }
       meets_[f.getName().str()] = meets;
     }
@@ -260,6 +272,7 @@ class Loaded final : public Emulated {
     define("weft_emulated_sync_block", &emulated_sync_block);
     define("weft_emulated_sync_warp", &emulated_sync_warp);
     define("weft_emulated_exchange", &emulated_exchange);
+    define("weft_emulated_alike", &emulated_alike);
     define("weft_emulated_set_condition", &emulated_set_condition);
     define("weft_emulated_access", &emulated_access);
     define("weft_library_math", &weft_library_math);

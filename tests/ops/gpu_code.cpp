@@ -99,6 +99,17 @@ TEST_CASE("gpu code: the samples of all operations") {
   }
 }
 
+TEST_CASE("gpu code: sorting by digits") {
+  for (const int architecture : {80, 90}) {
+    Assembler assembler(architecture);
+    for (const DType t : {bool_, uint8, int16, float16, bfloat16, float32, float64, complex64, int64})
+      assembler.add(make_jaxpr([](Array x) { return std::pair{sort(x), argsort(x)}; })(convert(ones({3, 5000}), t)), "sort");
+    assembler.add(make_jaxpr([](Array x) { return top_k(x, 40).values; })(ones({3, 500})), "top_k");
+    assembler.flush();
+    CHECK(assembler.programs_with_kernels() == 10);
+  }
+}
+
 TEST_CASE("gpu code: as_text") {
   const auto f = jit([](Array x) { return tanh(x) * 2.f; });
   const std::string text = f.lower(ones({1 << 20})).as_text("ptx");

@@ -1,0 +1,33 @@
+// Steps of a program on a device that are neither kernels of the planner's nor products: equations that the device's own code, or one of
+// NVIDIA's libraries, computes. All other equations without kernels go by the host.
+#pragma once
+#include <map>
+#include <memory>
+#include <span>
+#include <string>
+
+#include "backends/cuda/device.h"
+#include "core/function_ref.h"
+#include "core/jaxpr.h"
+
+namespace weft::detail::cuda {
+
+class DeviceStep {
+ public:
+  virtual ~DeviceStep() = default;
+  /// Scratch memory that run() needs, which no other step uses meanwhile.
+  virtual std::int64_t workspace_bytes() const { return 0; }
+  /// Puts the work into the device's stream. `at`: the operands, then the results. `line`: the user's, for errors.
+  virtual void run(std::span<const DevicePointer> at, DevicePointer workspace, FunctionRef<SourceLoc()> line) = 0;
+};
+
+/// Kernels of a program's code that are no kernels of the planner's, by name.
+using NamedKernels = std::map<std::string, Function>;
+
+/// How many launches an equation without kernels takes on the device; -1: they cannot be captured; -2: the device has nothing for it.
+int device_launches(const Eqn& e, std::span<const Aval> in);
+/// The step, made ready; null where the device has nothing for it. `name`: of the program, for messages.
+std::unique_ptr<DeviceStep> make_device_step(GpuDevice& device, const NamedKernels& kernels, const Eqn& e, std::span<const Aval> in,
+                                             std::span<const Aval> out, const std::string& name);
+
+}  // namespace weft::detail::cuda
