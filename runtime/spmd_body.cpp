@@ -8,6 +8,7 @@
 
 #include "core/array_impl.h"
 #include "core/effects.h"
+#include "core/elementwise.h"
 #include "core/jaxpr_copy.h"
 #include "core/ops/control.h"
 #include "core/ops/reduce.h"
@@ -33,8 +34,22 @@ bool eqn_communicates(const Eqn& e) {
   return false;
 }
 
+/// NCCL has no 16-bit integers: GPUs fold those in 32 bits, of which the lower half is what 16 would give.
+std::vector<Array> bind_join(const Primitive& op, const ParamsRef& params, std::span<const Array> in, SourceLoc loc, bool on_gpus) {
+  const auto is_narrow = [](const Array& x) { return x.dtype() == int16 || x.dtype() == uint16; };
+  const Collective what = on_gpus ? collective_of(op) : Collective::pvary;
+  const bool folds = what == Collective::psum || what == Collective::pmax || what == Collective::pmin || what == Collective::reduce_scatter;
+  if (!folds || std::none_of(in.begin(), in.end(), is_narrow)) return bind_primitive(op, params, in, loc);
+  std::vector<Array> wide;
+  for (const Array& x : in) wide.push_back(is_narrow(x) ? convert(x, int32) : x);
+  std::vector<Array> out = bind_primitive(op, params, wide, loc);
+  for (std::size_t i = 0; i < out.size(); ++i)
+    if (is_narrow(in[i])) out[i] = convert(out[i], in[i].dtype());
+  return out;
+}
+
 /// A reduction over names and positions as one over positions, then one over names.
-std::vector<Array> bind_split_reduction(const Eqn& e, std::span<const Array> in) {
+std::vector<Array> bind_split_reduction(const Eqn& e, std::span<const Array> in, bool on_gpus) {
   const auto& p = params_as<PsumParams>(*e.params);
   std::vector<int> positions;
   PsumParams named{{}, p.axis_index_groups};
@@ -49,7 +64,7 @@ std::vector<Array> bind_split_reduction(const Eqn& e, std::span<const Array> in)
     Array y = what == Collective::psum   ? reduce_sum(x, positions, e.loc)
               : what == Collective::pmax ? reduce_max(x, positions, e.loc)
                                          : reduce_min(x, positions, e.loc);
-    if (!named.axes.empty()) y = bind_primitive(*e.op, make_params(PsumParams(named)), std::span(&y, 1), e.loc)[0];
+    if (!named.axes.empty()) y = bind_join(*e.op, make_params(PsumParams(named)), std::span(&y, 1), e.loc, on_gpus)[0];
     out.push_back(y);
   }
   return out;
@@ -99,7 +114,7 @@ Jaxpr without_marks(const Jaxpr& j, void*) {
   });
 }
 
-std::vector<Array> eval_flat(const Jaxpr& j, std::span<const Array> args) {
+std::vector<Array> eval_flat(const Jaxpr& j, std::span<const Array> args, bool on_gpus) {
   const JaxprData& d = j.data();
   std::vector<Array> values(d.avals.size());
   std::copy(d.consts.begin(), d.consts.end(), values.begin());
@@ -112,13 +127,16 @@ std::vector<Array> eval_flat(const Jaxpr& j, std::span<const Array> args) {
     for (Atom a : e.inputs) in.push_back(read(a));
     if (e.op->kind == Kind::call && eqn_communicates(e)) {
       const std::vector<ParamText> params = e.op->params_list(*e.params);
-      out = eval_flat(*std::find_if(params.begin(), params.end(), [](const ParamText& p) { return p.jaxpr != nullptr; })->jaxpr, in);
+      out =
+          eval_flat(*std::find_if(params.begin(), params.end(), [](const ParamText& p) { return p.jaxpr != nullptr; })->jaxpr, in, on_gpus);
     } else if (is_mark(e)) {
       out = in;
     } else if (e.op->kind == Kind::call || e.op->kind == Kind::control) {
       out = bind_primitive(*e.op, e.op->params_map_jaxprs(*e.params, without_marks, nullptr), in, e.loc);
     } else if (has_positions(e)) {
-      out = bind_split_reduction(e, in);
+      out = bind_split_reduction(e, in, on_gpus);
+    } else if (e.op->kind == Kind::collective) {
+      out = bind_join(*e.op, e.params, in, e.loc, on_gpus);
     } else {
       out = bind_primitive(*e.op, e.params, in, e.loc);
     }
@@ -141,13 +159,14 @@ bool communicates(const Jaxpr& j) { return std::any_of(j.eqns().begin(), j.eqns(
 
 Jaxpr flatten_calls(const Jaxpr& j) {
   const std::vector<Aval> avals(j.data().input_avals().begin(), j.data().input_avals().end());
-  return dce_program(trace_jaxpr({"jit", avals, {}, {}}, [&](std::span<const Array> args) { return eval_flat(j, args); }));
+  return dce_program(trace_jaxpr({"jit", avals, {}, {}}, [&](std::span<const Array> args) { return eval_flat(j, args, false); }));
 }
 
 Hoisted flatten_spmd(const Jaxpr& body, const MeshAxes& mesh, const std::vector<std::string>& free_axes) {
+  const bool on_gpus = !mesh.device_ids.empty() && is_accelerator(mesh.device_ids[0]);
   const auto flat = [&](const Jaxpr& j) {
     const std::vector<Aval> avals(j.data().input_avals().begin(), j.data().input_avals().end());
-    return trace_jaxpr({"shard_map", avals, {}, frames_of(mesh)}, [&](std::span<const Array> args) { return eval_flat(j, args); });
+    return trace_jaxpr({"shard_map", avals, {}, frames_of(mesh)}, [&](std::span<const Array> args) { return eval_flat(j, args, on_gpus); });
   };
   Jaxpr j = flat(body);
   // Maps in it may hold calls that communicate with these devices, and those maps again.
