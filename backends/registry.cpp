@@ -11,6 +11,7 @@
 #include "runtime/buffer.h"
 #include "runtime/device.h"
 #include "runtime/mapped_program.h"
+#include "runtime/processes.h"
 
 namespace weft::detail {
 namespace {
@@ -23,7 +24,7 @@ class LocalHost final : public Host {
   }
   Ref<Buffer> allocate(std::size_t bytes) override {
     const int id = default_device_id();
-    return Ref<Buffer>(new HostBuffer(bytes, is_accelerator(id) ? 0 : id));
+    return Ref<Buffer>(new HostBuffer(bytes, is_accelerator(id) ? processes().first_local() : id));
   }
   void wait(const ConcreteArray& x) override {
     if (x.buffer && !x.buffer->on_host()) accelerators().wait(x.buffer);

@@ -80,7 +80,7 @@ void copy_box(const void* from, const Shape& from_shape, std::span<const std::in
 
 Ref<Buffer> on_host(const Ref<Buffer>& buffer) {
   if (buffer->on_host()) return buffer;
-  Ref<Buffer> out(new HostBuffer(buffer->bytes(), 0));
+  Ref<Buffer> out(new HostBuffer(buffer->bytes(), processes().first_local()));
   accelerators().download(buffer, out->data());
   return out;
 }
@@ -140,13 +140,15 @@ Ref<Buffer> box_of(const Array& x, std::span<const std::int64_t> start, const Sh
   if (is_accelerator(device) || beyond || any_beyond_host({&x, 1})) {
     // Whole arrays and shards move as they are; everything else is cut out on the host.
     if (c && c->buffer && box == aval.shape) return moved(c->buffer, device);
-    if (c && c->buffer) return moved(box_of(wrap_buffer(aval, on_host(c->buffer)), start, box, 0), device);
-    if (!c) return moved(box_of(x, start, box, 0), device);
+    if (c && c->buffer) return moved(box_of(wrap_buffer(aval, on_host(c->buffer)), start, box, processes().first_local()), device);
+    if (!c) return moved(box_of(x, start, box, processes().first_local()), device);
     std::vector<Ref<Buffer>> shards;
     for (const Ref<Buffer>& b : c->shards) shards.push_back(b ? on_host(b) : b);
     if (beyond)
-      return moved(box_of(Array(Ref<ArrayImpl>(new ConcreteArray(aval, std::move(shards), c->placement))), start, box, 0), device);
-    return moved(box_of(x, start, box, 0), device);
+      return moved(
+          box_of(Array(Ref<ArrayImpl>(new ConcreteArray(aval, std::move(shards), c->placement))), start, box, processes().first_local()),
+          device);
+    return moved(box_of(x, start, box, processes().first_local()), device);
   }
   if (c && c->buffer && in_one_piece(aval.shape, box)) {
     const std::vector<std::int64_t> strides = row_major_strides(aval.shape);

@@ -197,8 +197,7 @@ void add_parts(std::size_t leaf, const Array& x, int rank, std::vector<PartToWri
     if (std::find(seen.begin(), seen.end(), start) != seen.end()) continue;
     seen.push_back(start);
     const int id = mesh.device_ids[k];
-    if (is_accelerator(id) || all.process_of(id) == rank)
-      out.push_back({leaf, std::move(start), {block.begin(), block.end()}, on_host(c->shards[k])});
+    if (all.process_of(id) == rank) out.push_back({leaf, std::move(start), {block.begin(), block.end()}, on_host(c->shards[k])});
   }
 }
 

@@ -1,5 +1,6 @@
 #include "runtime/collective_engine.h"
 
+#include "runtime/accelerator.h"
 #include "runtime/process_collectives.h"
 #include "runtime/processes.h"
 
@@ -17,19 +18,25 @@ class InProcessCollective final : public ReadyCollective {
   std::vector<int> device_ids_;
 };
 
+/// Of this process's devices, and of devices that join themselves, whosever they are.
 class InProcessEngine final : public CollectiveEngine {
  public:
-  std::string_view name() const override { return "in-process"; }
+  explicit InProcessEngine(std::string_view name) : name_(name) {}
+  std::string_view name() const override { return name_; }
   std::unique_ptr<ReadyCollective> prepare(const CollectivePlan& plan, std::span<const int> device_ids,
                                            std::span<const std::int64_t>) override {
     return std::make_unique<InProcessCollective>(plan, device_ids);
   }
+
+ private:
+  std::string_view name_;
 };
 
 }  // namespace
 
 CollectiveEngine& collective_engine(std::span<const int> device_ids) {
-  static InProcessEngine in_process;
+  static InProcessEngine in_process("in-process"), nccl("nccl");
+  if (!device_ids.empty() && is_accelerator(device_ids[0])) return nccl;
   if (all_local({device_ids.begin(), device_ids.end()})) return in_process;
   return process_engine();
 }

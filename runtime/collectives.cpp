@@ -156,10 +156,13 @@ void run_collective(const CollectivePlan& plan, std::span<const Ref<Buffer>> in,
     const int first = device_ids[at(0)];
     if (is_accelerator(first)) {
       std::vector<Ref<Buffer>> there(in.begin(), in.end());
-      for (int k : group)
-        there[static_cast<std::size_t>(k)] = moved(there[static_cast<std::size_t>(k)], device_ids[static_cast<std::size_t>(k)]);
+      bool any = false;  // of this process's
+      for (int k : group) {
+        Ref<Buffer>& x = there[static_cast<std::size_t>(k)];
+        if (x) x = moved(x, device_ids[static_cast<std::size_t>(k)]), any = true;
+      }
       accelerators().join(plan, group, there, out, device_ids);
-      moved_bytes += (n - 1) * plan.in.bytes();
+      if (any) moved_bytes += (n - 1) * plan.in.bytes();
       continue;
     }
     switch (plan.what) {

@@ -27,7 +27,8 @@ struct CollectivePlan {
 CollectivePlan plan_collective(const Primitive& op, const ParamsBase& params, const Aval& in, const Aval& out,
                                const std::vector<std::vector<int>>& groups, SourceLoc loc = {});
 
-/// Joins: in[k] is what the device at position k has, out[k] what it gets; `device_ids` are those of the positions. Sums are taken in the
+/// Joins: in[k] is what the device at position k has, out[k] what it gets; `device_ids` are those of the positions. Of GPUs some may be
+/// other processes', where in[k] is null. Sums are taken in the
 /// order of a balanced tree over the group, so that results depend neither on threads nor on processes.
 void run_collective(const CollectivePlan& plan, std::span<const Ref<Buffer>> in, std::span<Ref<Buffer>> out,
                     std::span<const int> device_ids);

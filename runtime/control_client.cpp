@@ -195,6 +195,21 @@ std::optional<std::string> ControlClient::get(const std::string& key, Seconds ti
   return std::move(m->fields[0]);
 }
 
+std::uint32_t ControlClient::ask_for(const std::string& key) {
+  const std::lock_guard lock(impl_->mutex);
+  const std::uint32_t id = impl_->next_id++;
+  impl_->out += encode({ControlType::get, id, {key}});
+  impl_->nudge();
+  return id;
+}
+
+std::optional<std::string> ControlClient::answer_to(std::uint32_t question) {
+  const std::lock_guard lock(impl_->mutex);
+  const auto answer = impl_->answers.find(question);
+  if (answer == impl_->answers.end() || answer->second.fields.size() != 1) return {};
+  return answer->second.fields[0];
+}
+
 std::vector<std::optional<std::string>> ControlClient::ask_all(Seconds timeout) {
   std::vector<std::optional<std::string>> states(static_cast<std::size_t>(impl_->count));
   const auto ms = static_cast<long>(timeout.count() * 1000);

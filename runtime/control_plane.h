@@ -54,6 +54,9 @@ class ControlClient {
   void erase(const std::string& key);
   /// Waits until somebody has set it; nullopt after `timeout`, or if the store is lost.
   std::optional<std::string> get(const std::string& key, Seconds timeout);
+  /// Asks for a key without waiting. Its value comes to answer_to() when somebody has set it.
+  std::uint32_t ask_for(const std::string& key);
+  std::optional<std::string> answer_to(std::uint32_t question);
   /// All processes' states: nullopt for one that doesn't answer in `timeout`. All nullopt but this one's if the store doesn't answer.
   std::vector<std::optional<std::string>> ask_all(Seconds timeout);
   /// Tells the others that this process has given up: who is missing, and why.

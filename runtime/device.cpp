@@ -1,8 +1,11 @@
 #include "runtime/device.h"
 
+#include <fmt/format.h>
+
 #include <atomic>
 #include <cstdlib>
 #include <fstream>
+#include <string_view>
 
 #include "core/error.h"
 #include "runtime/accelerator.h"
@@ -56,18 +59,26 @@ namespace {
 
 std::atomic<bool> found_accelerators{false};
 
-/// As in JAX, what says nothing else goes to the first GPU, where there is one; WEFT_PLATFORM chooses otherwise. Several processes have no
-/// GPUs.
+/// As in JAX, what says nothing else goes to the first GPU, where there is one; WEFT_PLATFORM chooses otherwise. Of several processes each
+/// must have one.
 bool prefers_gpu() {
   static const bool is = [] {
     const char* given = std::getenv("WEFT_PLATFORM");
     const std::string_view platform = given ? given : "";
     if (!platform.empty() && platform != "cpu" && platform != "cuda")
       throw DeviceError(fmt::format("WEFT_PLATFORM is `{}`; it can be `cpu` or `cuda`", platform));
-    if (platform == "cpu" || (platform.empty() && several_processes())) return false;
-    if (platform == "cuda" && several_processes())
-      throw DeviceError(
-          "WEFT_PLATFORM is `cuda`, but several processes have no devices of this platform; only a program of one process has");
+    if (platform == "cpu") return false;
+    if (several_processes()) {
+      const Processes& p = processes();
+      std::vector<int> without;
+      for (int r = 0; r < p.count; ++r)
+        if (p.num_accelerators(r) == 0) without.push_back(r);
+      if (without.empty()) return found_accelerators = true;
+      if (platform.empty()) return false;
+      throw DeviceError(fmt::format("WEFT_PLATFORM is `cuda`, but of {} processes {} {} no such device{}", p.count,
+                                    fmt::join(without, ", "), without.size() == 1 ? "has" : "have",
+                                    p.num_accelerators(p.index) == 0 ? ": " + accelerators().why_none() : std::string()));
+    }
     if (accelerators().count() == 0) {
       if (platform.empty()) return false;
       throw DeviceError("WEFT_PLATFORM is `cuda`, but there is no such device: " + accelerators().why_none());
@@ -82,7 +93,12 @@ bool prefers_gpu() {
 
 int default_device_id() {
   if (default_device_of_thread >= 0) return default_device_of_thread;
-  return prefers_gpu() ? processes().num_devices() : processes().first_local();
+  return prefers_gpu() ? processes().first_local_accelerator() : processes().first_local();
+}
+
+bool keeps_to_the_host() {
+  const char* given = std::getenv("WEFT_PLATFORM");
+  return given && std::string_view(given) == "cpu";
 }
 
 bool has_accelerators() { return found_accelerators.load(std::memory_order_relaxed); }
@@ -96,56 +112,62 @@ std::string to_string(const Device& d) {
 }  // namespace detail
 
 std::string Device::kind() const {
-  if (detail::is_accelerator(id_)) return detail::accelerators().kind(id_);
+  if (detail::is_accelerator(id_)) {
+    const detail::Processes& p = detail::processes();
+    return p.is_local(id_) ? detail::accelerators().kind(id_) : p.accelerator_kinds.at(static_cast<std::size_t>(id_ - p.num_devices()));
+  }
   static const std::string name = processor_name();
   return name;
 }
 
 std::string Device::platform() const { return detail::is_accelerator(id_) ? "cuda" : "cpu"; }
-int Device::process_index() const { return detail::is_accelerator(id_) ? weft::process_index() : detail::processes().process_of(id_); }
+int Device::process_index() const { return detail::processes().process_of(id_); }
 
 MemoryStats Device::memory_stats() const {
-  if (detail::is_accelerator(id_)) return detail::accelerators().memory_stats(id_);
+  if (detail::is_accelerator(id_)) {
+    if (!detail::processes().is_local(id_))
+      throw DeviceError(fmt::format("memory_stats: {} is process {}'s; a process knows of its own devices, which local_devices() lists",
+                                    *this, process_index()));
+    return detail::accelerators().memory_stats(id_);
+  }
   const detail::AllocatorStats s = detail::host_allocator_stats(id_);
   return {s.bytes_in_use, s.peak_bytes_in_use, detail::host_memory_limit()};
 }
 
 namespace {
 
-/// The host devices with these ids, and this process's others.
-std::vector<Device> devices_between(const char* operation, int begin, int end, std::string_view platform, SourceLoc loc) {
+std::vector<Device> devices_of(const char* operation, bool only_local, std::string_view platform, SourceLoc loc) {
   if (!platform.empty() && platform != "cpu" && platform != "cuda")
     throw DeviceError(fmt::format("{}: there is no device of platform `{}`; there are `cpu` and `cuda`", operation, platform), loc);
   detail::num_host_devices();  // throws if it was changed since
   if (platform.empty()) platform = detail::prefers_gpu() ? "cuda" : "cpu";
-  std::vector<Device> list;
-  if (platform != "cuda")
+  const detail::Processes& p = detail::processes();
+  const auto between = [](int begin, int end) {
+    std::vector<Device> list;
     for (int i = begin; i < end; ++i) list.push_back(Device::of_id(i));
-  if (platform == "cpu") return list;
-  if (detail::several_processes()) {
-    if (platform == "cuda")
-      throw DeviceError(
-          fmt::format("{}: several processes have no devices of platform `cuda`; only a program of one process has", operation), loc);
     return list;
-  }
-  const int more = detail::accelerators().count();
-  if (platform == "cuda" && more == 0)
-    throw DeviceError(fmt::format("{}: there is no device of platform `cuda`: {}", operation, detail::accelerators().why_none()), loc);
-  if (more > 0) detail::found_accelerators = true;
-  for (int i = 0; i < more; ++i) list.push_back(Device::of_id(detail::processes().num_devices() + i));
-  return list;
+  };
+  if (platform == "cpu")
+    return only_local ? between(p.first_local(), p.first_local() + p.num_local_devices()) : between(0, p.num_devices());
+  const int first = only_local ? p.first_local_accelerator() : p.num_devices();
+  const int end = !detail::several_processes() ? first + detail::accelerators().count()
+                  : only_local                 ? first + p.num_accelerators(p.index)
+                                               : p.first_accelerator.back();
+  if (end == first)
+    throw DeviceError(fmt::format("{}: there is no device of platform `cuda`: {}", operation,
+                                  detail::several_processes() && detail::keeps_to_the_host()
+                                      ? std::string("with WEFT_PLATFORM=cpu a process among several has none")
+                                      : detail::accelerators().why_none()),
+                      loc);
+  detail::found_accelerators = true;
+  return between(first, end);
 }
 
 }  // namespace
 
-std::vector<Device> devices(std::string_view platform, SourceLoc loc) {
-  return devices_between("devices", 0, detail::processes().num_devices(), platform, loc);
-}
+std::vector<Device> devices(std::string_view platform, SourceLoc loc) { return devices_of("devices", false, platform, loc); }
 
-std::vector<Device> local_devices(std::string_view platform, SourceLoc loc) {
-  const detail::Processes& p = detail::processes();
-  return devices_between("local_devices", p.first_local(), p.first_local() + p.num_local_devices(), platform, loc);
-}
+std::vector<Device> local_devices(std::string_view platform, SourceLoc loc) { return devices_of("local_devices", true, platform, loc); }
 
 int device_count(std::string_view platform) { return static_cast<int>(devices(platform).size()); }
 int local_device_count(std::string_view platform) { return static_cast<int>(local_devices(platform).size()); }

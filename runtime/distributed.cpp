@@ -12,8 +12,10 @@
 
 #include "core/error.h"
 #include "core/trace.h"
+#include "runtime/accelerator.h"
 #include "runtime/control_plane.h"
 #include "runtime/device.h"
+#include "runtime/local_accelerators.h"
 #include "runtime/process_world.h"
 #include "runtime/processes.h"
 
@@ -157,6 +159,42 @@ Joined meet_by_mpi(Transport& t, const std::string& coordinator, Clock::time_poi
   return j;
 }
 
+/// What a process tells the others of its devices: how many of the host's, and the kinds of the others; or what is wrong with it.
+struct DevicesOfOne {
+  int hosts = 0;
+  std::vector<std::string> accelerators;
+};
+constexpr char kBetween = '\x1f';
+
+std::string text_of(const DevicesOfOne& d) {
+  std::string text = std::to_string(d.hosts);
+  for (const std::string& kind : d.accelerators) text += kBetween + kind;
+  return text;
+}
+DevicesOfOne read_devices(const std::string& text) {
+  DevicesOfOne d;
+  d.hosts = std::atoi(text.c_str());
+  for (std::size_t at = text.find(kBetween); at != std::string::npos;) {
+    const std::size_t end = text.find(kBetween, at + 1);
+    d.accelerators.push_back(text.substr(at + 1, end == std::string::npos ? end : end - at - 1));
+    at = end;
+  }
+  return d;
+}
+
+/// Takes this process's share of the machine's GPUs.
+DevicesOfOne take_devices(bool launched, SourceLoc loc) {
+  DevicesOfOne d;
+  d.hosts = num_host_devices();
+  if (keeps_to_the_host()) return d;
+  const std::vector<std::string> found = accelerators().found();
+  if (found.empty()) return d;
+  const std::vector<int> places = local_accelerators(static_cast<int>(found.size()), launched, loc);
+  for (int i : places) d.accelerators.push_back(found[static_cast<std::size_t>(i)]);
+  accelerators().choose(places);
+  return d;
+}
+
 bool is_loopback(const std::string& host) { return host == "localhost" || host == "::1" || host.rfind("127.", 0) == 0; }
 
 /// Before the world is there: no collective can run yet.
@@ -166,6 +204,8 @@ class Joining final : public ProcessState {
     ProcessWorld* w = world.load(std::memory_order_acquire);
     return w ? w->describe()
              : std::string(
+                   "0\x1f"
+                   "0\x1f"
                    "0\x1f"
                    "0\x1f"
                    "0\x1f"
@@ -222,6 +262,7 @@ void initialize(InitializeOptions o, SourceLoc given) {
   Transport* transport = nullptr;
   Joined joined;
   int rank = 0, size = 1;
+  bool launched = false;  // by what says which of a machine's processes this one is
   const std::optional<int> tasks = slurm_tasks(loc);
   const bool by_slurm = tasks.value_or(1) > 1;
   if (!o.num_processes && !o.process_id && (started_by_mpi() || (by_slurm && o.coordinator_address.empty()))) {
@@ -234,10 +275,12 @@ void initialize(InitializeOptions o, SourceLoc given) {
     };
     if (!started_by_mpi()) alone("it gave MPI no way to find them");  // MPI itself would end the process
     transport = open_mpi(loc);
+    launched = true;
     rank = transport->rank(), size = transport->size();
     if (size == 1 && by_slurm) alone("MPI finds only this one");
     if (size > 1) joined = meet_by_mpi(*transport, o.coordinator_address, deadline, loc);
   } else if (!o.coordinator_address.empty()) {
+    launched = by_slurm && !o.num_processes && !o.process_id;
     if (!o.num_processes && by_slurm) o.num_processes = tasks;
     if (!o.process_id && by_slurm) o.process_id = number_in<int>("SLURM_PROCID", loc);
     if (!o.num_processes || !o.process_id)
@@ -269,17 +312,31 @@ void initialize(InitializeOptions o, SourceLoc given) {
   }
   static Joining state;
   auto client = std::make_unique<ControlClient>(joined.address, joined.token, rank, size, &state, Seconds(start_timeout));
-  client->set(fmt::format("devices/{}", rank), std::to_string(num_host_devices()));
+  const std::string own = fmt::format("devices/{}", rank);
+  try {
+    client->set(own, text_of(take_devices(launched, loc)));
+  } catch (const Error& e) {
+    client->set(own, std::string("!") + e.what());
+    client->get(own, Seconds(1));  // until it is there for the others
+    // Who keeps the store stays until they have read it.
+    for (int r = 1; r < size && rank == 0; ++r) client->get(fmt::format("devices/{}", r), Seconds(10));
+    if (rank == 0) client->leave_failed(Seconds(10));
+    throw;
+  }
   std::vector<int> counts;
+  std::vector<std::vector<std::string>> kinds;
   for (int r = 0; r < size; ++r) {
     const std::optional<std::string> text =
         client->get(fmt::format("devices/{}", r), std::max(Seconds(0.1), Seconds(deadline - Clock::now())));
     if (!text)
       throw DistributedError(fmt::format("distributed::initialize: process {} of {} did not come within {:.3g} s", r, size, start_timeout),
                              loc);
-    counts.push_back(std::atoi(text->c_str()));
+    if (!text->empty() && (*text)[0] == '!')
+      throw DistributedError(fmt::format("distributed::initialize: process {} can't take its devices: {}", r, text->substr(1)), loc);
+    DevicesOfOne d = read_devices(*text);
+    counts.push_back(d.hosts), kinds.push_back(std::move(d.accelerators));
   }
-  set_processes(rank, counts);
+  set_processes(rank, counts, kinds);
   world.store(new ProcessWorld(std::move(joined.server), std::move(client), transport, rank, size, Seconds(timeout), check),
               std::memory_order_release);
   initialized = true;

@@ -10,8 +10,10 @@
 #include "core/error.h"
 #include "core/mesh_axes.h"
 #include "core/trace.h"
+#include "runtime/accelerator.h"
 #include "runtime/blocks.h"
 #include "runtime/buffer.h"
+#include "runtime/process_exchange.h"
 #include "runtime/process_world.h"
 #include "runtime/processes.h"
 
@@ -75,16 +77,16 @@ std::uint64_t hash_of(const std::string& text) {
 }
 CollectiveLabel label_of(const std::string& text, const std::string& more, SourceLoc loc) { return {text, hash_of(text + more), loc}; }
 
-/// The processes' buffers, all of one size; in order of their ranks.
+/// The processes' buffers, all of one size, in host memory; in order of their ranks.
 std::vector<Ref<Buffer>> gather_bytes(const Ref<Buffer>& own, const CollectiveLabel& label) {
   ProcessWorld& world = *process_world();
   std::vector<Ref<Buffer>> all;
-  CollectiveCall call(world, world.group(everybody()), label);
+  ProcessExchange call(world, everybody(), label);
   for (int r = 0; r < world.size(); ++r) {
     all.push_back(r == world.rank() ? own : Ref<Buffer>(new HostBuffer(own->bytes(), own->device_id())));
     if (r == world.rank()) continue;
-    call.receive(r, all.back()->data(), static_cast<std::int64_t>(own->bytes()));
-    call.send(r, own->data(), static_cast<std::int64_t>(own->bytes()));
+    call.receive(r, all.back());
+    call.send(r, own);
   }
   call.wait({all});
   return all;
@@ -170,7 +172,7 @@ void sync_global_devices(const std::string& name, SourceLoc given) {
     char name[256] = {};
   } own;
   std::memcpy(own.name, name.data(), std::min(name.size(), sizeof own.name - 1));
-  const Ref<Buffer> buffer(new HostBuffer(sizeof own, default_device_id()));
+  const Ref<Buffer> buffer(new HostBuffer(sizeof own, processes().first_local()));
   std::memcpy(buffer->data(), &own, sizeof own);
   const std::vector<Ref<Buffer>> all = gather_bytes(buffer, label_of("sync_global_devices", "", loc));
   std::string others;
@@ -271,17 +273,18 @@ Array allgather_array(const Array& x, bool tiled, SourceLoc given) {
   }
   if (tiled && x.ndim() == 0)
     throw ShapeError(fmt::format("process_allgather: {} has no dimension to join along; leave `tiled` out", to_string(aval)), loc);
-  const Ref<Buffer> own = whole_of(x, default_device_id());
+  const int device = default_device_id(), host = processes().first_local();
+  const Ref<Buffer> own = on_host(whole_of(x, host));
   std::vector<Ref<Buffer>> all{own};
   if (process_world())
     all = gather_bytes(own, label_of(fmt::format("process_allgather of {}", to_string(aval)), "", loc));
   else if (c && c->placement && (tiled || sharding_of(*c).named().mesh().size() > 1))
-    return wrap_buffer(aval, own);
+    return wrap_buffer(aval, moved(own, device));
   const auto n = static_cast<std::int64_t>(all.size());
-  const Ref<Buffer> joined(new HostBuffer(own->bytes() * all.size(), default_device_id()));
+  const Ref<Buffer> joined(new HostBuffer(own->bytes() * all.size(), host));
   for (std::size_t i = 0; i < all.size(); ++i)
     if (own->bytes() > 0) std::memcpy(static_cast<char*>(joined->data()) + i * own->bytes(), all[i]->data(), own->bytes());
-  return wrap_buffer(aval.with_shape(tiled ? x.shape().with(0, x.shape()[0] * n) : x.shape().inserted(0, n)), joined);
+  return wrap_buffer(aval.with_shape(tiled ? x.shape().with(0, x.shape()[0] * n) : x.shape().inserted(0, n)), moved(joined, device));
 }
 
 Array broadcast_array(const Array& x, bool is_source, SourceLoc given) {
@@ -291,10 +294,11 @@ Array broadcast_array(const Array& x, bool is_source, SourceLoc given) {
   if (c && has_remote_shards(*c))
     throw ShardingError(
         fmt::format("broadcast_one_to_all: {} is spread over several processes; give each process's own array", to_string(aval)), loc);
-  const Ref<Buffer> own = whole_of(x, default_device_id());
-  if (!process_world()) return wrap_buffer(aval, own);
+  const int device = default_device_id(), host = processes().first_local();
+  const Ref<Buffer> own = on_host(whole_of(x, host));
+  if (!process_world()) return wrap_buffer(aval, moved(own, device));
   // Who the source is, then its elements.
-  const Ref<Buffer> flag(new HostBuffer(8, default_device_id()));
+  const Ref<Buffer> flag(new HostBuffer(8, host));
   const std::uint64_t mark = is_source ? 1 : 0;
   std::memcpy(flag->data(), &mark, sizeof mark);
   const std::string text = fmt::format("broadcast_one_to_all of {}", to_string(aval));
@@ -311,20 +315,22 @@ Array broadcast_array(const Array& x, bool is_source, SourceLoc given) {
                            loc);
   ProcessWorld& world = *process_world();
   const CollectiveLabel label = label_of(text, "value", loc);
-  CollectiveCall call(world, world.group(everybody()), label);
-  const Ref<Buffer> value = is_source ? own : Ref<Buffer>(new HostBuffer(own->bytes(), default_device_id()));
-  const auto bytes = static_cast<std::int64_t>(own->bytes());
+  ProcessExchange call(world, everybody(), label);
+  const Ref<Buffer> value = is_source ? own : Ref<Buffer>(new HostBuffer(own->bytes(), host));
   if (is_source) {
     for (int r = 0; r < world.size(); ++r)
-      if (r != world.rank()) call.send(r, value->data(), bytes);
+      if (r != world.rank()) call.send(r, value);
   } else {
-    call.receive(sources[0], value->data(), bytes);
+    call.receive(sources[0], value);
   }
   call.wait({std::span(&value, 1)});
-  return wrap_buffer(aval, value);
+  return wrap_buffer(aval, moved(value, device));
 }
 
 namespace {
+
+/// The host device whose memory stands in for that of a device.
+int host_of(int device) { return is_accelerator(device) ? processes().first_local() : device; }
 
 /// Different parts of an array, and the processes that have each; the first of them gives it to those that don't.
 struct Part {
@@ -367,8 +373,7 @@ Array redistribute(const Array& x, const NamedSharding& s) {
       loc);
   ProcessWorld& world = *process_world();
   const int me = world.rank();
-  CollectiveCall call(world, world.group(ranks), label);
-  call.join_messages();
+  ProcessExchange call(world, ranks, label);
 
   struct Incoming {
     Ref<Buffer> data;
@@ -377,13 +382,16 @@ Array redistribute(const Array& x, const NamedSharding& s) {
     std::vector<std::int64_t> to;
   };
   std::vector<Incoming> incoming;
-  std::vector<Ref<Buffer>> kept(c.shards.begin(), c.shards.end()), blocks(want.size());
+  // On the host, wherever the devices are.
+  std::vector<Ref<Buffer>> here;
+  for (const Ref<Buffer>& b : c.shards) here.push_back(b ? on_host(b) : b);
+  std::vector<Ref<Buffer>> kept(here), blocks(want.size());
   const std::vector<std::int64_t> zero(static_cast<std::size_t>(shape.size()), 0);
-  const int device = default_device_id();
+  const int device = processes().first_local();
   for (std::size_t w = 0; w < want.size(); ++w)
     if (want[w].here)
-      blocks[w] =
-          Ref<Buffer>(new HostBuffer(static_cast<std::size_t>(target_block.num_elements() * item), target.device_ids[want[w].position]));
+      blocks[w] = Ref<Buffer>(
+          new HostBuffer(static_cast<std::size_t>(target_block.num_elements() * item), host_of(target.device_ids[want[w].position])));
   for (std::size_t w = 0; w < want.size(); ++w)
     for (const Part& h : have) {
       Shape box = shape;
@@ -399,10 +407,10 @@ Array redistribute(const Array& x, const NamedSharding& s) {
       if (!any) continue;
       const std::int64_t bytes = box.num_elements() * item;
       if (want[w].here && h.here) {
-        copy_box(c.shards[h.position]->data(), source_block, at, blocks[w]->data(), target_block, to, box, item);
+        copy_box(here[h.position]->data(), source_block, at, blocks[w]->data(), target_block, to, box, item);
       } else if (want[w].here) {
         const Ref<Buffer> data = kept.emplace_back(Ref<Buffer>(new HostBuffer(static_cast<std::size_t>(bytes), device)));
-        call.receive(h.owners[0], data->data(), bytes);
+        call.receive(h.owners[0], data);
         incoming.push_back({data, w, box, to});
       }
       if (h.owners[0] != me) continue;
@@ -411,9 +419,9 @@ Array redistribute(const Array& x, const NamedSharding& s) {
         if (std::count(h.owners.begin(), h.owners.end(), r)) continue;
         if (!going) {
           going = kept.emplace_back(Ref<Buffer>(new HostBuffer(static_cast<std::size_t>(bytes), device)));
-          copy_box(c.shards[h.position]->data(), source_block, at, going->data(), box, zero, box, item);
+          copy_box(here[h.position]->data(), source_block, at, going->data(), box, zero, box, item);
         }
-        call.send(r, going->data(), bytes);
+        call.send(r, going);
       }
     }
   call.wait({kept, blocks});

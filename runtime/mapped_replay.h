@@ -1,5 +1,6 @@
 // A mapped program on devices beyond the host's that does the same again and again: defined in backends/cuda, bound at link time.
 #pragma once
+#include <cstddef>
 #include <functional>
 #include <memory>
 #include <vector>
@@ -18,7 +19,8 @@ class MappedReplay {
   /// Thread-safe.
   virtual Values run(Values inputs, const Steps& steps) = 0;
 };
-/// For a program with collectives over these devices.
-std::unique_ptr<MappedReplay> make_mapped_replay(std::vector<int> device_ids);
+/// For a program with collectives over these devices. The first inputs are the same buffers at each call. Where some of the devices are
+/// other processes', all processes that have some call it alike.
+std::unique_ptr<MappedReplay> make_mapped_replay(std::vector<int> device_ids, std::size_t num_constants);
 
 }  // namespace weft::detail

@@ -43,6 +43,7 @@ int processors() {
 struct State {
   bool there = false, left = false, silent = false;
   std::uint64_t group = 0, calls = 0, signature = 0;  ///< of the collective that it is in; group 0: in none
+  std::uint64_t put_group = 0, put_calls = 0;         ///< of the last one that it put into its devices' streams
   std::string text;
 };
 constexpr char kSeparator = '\x1f';
@@ -53,7 +54,7 @@ State read_state(const std::optional<std::string>& answer) {
   if ((*answer)[0] == '=') return s.left = true, s;
   if ((*answer)[0] != '+') return s;
   s.there = true;
-  std::uint64_t* const numbers[] = {&s.group, &s.calls, &s.signature};
+  std::uint64_t* const numbers[] = {&s.group, &s.calls, &s.signature, &s.put_group, &s.put_calls};
   std::size_t at = 1;
   for (std::uint64_t* n : numbers) {
     const std::size_t end = answer->find(kSeparator, at);
@@ -107,33 +108,66 @@ const CollectiveLabel* ProcessWorld::keep(const CollectiveLabel& label) {
   return label.kept = &labels_.emplace_back(label);
 }
 
-void ProcessWorld::set_now(const CollectiveLabel* label, std::uint64_t group, std::uint64_t calls) {
-  const std::uint64_t version = now_.version.load(std::memory_order_relaxed);
-  now_.version.store(version + 1, std::memory_order_relaxed);
+void ProcessWorld::write(Now& now, const CollectiveLabel* label, std::uint64_t group, std::uint64_t calls) {
+  const std::uint64_t version = now.version.load(std::memory_order_relaxed);
+  now.version.store(version + 1, std::memory_order_relaxed);
   std::atomic_thread_fence(std::memory_order_release);
-  now_.label.store(label, std::memory_order_relaxed);
-  now_.group.store(group, std::memory_order_relaxed);
-  now_.calls.store(calls, std::memory_order_relaxed);
-  now_.version.store(version + 2, std::memory_order_release);
+  now.label.store(label, std::memory_order_relaxed);
+  now.group.store(group, std::memory_order_relaxed);
+  now.calls.store(calls, std::memory_order_relaxed);
+  now.version.store(version + 2, std::memory_order_release);
+}
+
+ProcessWorld::Seen ProcessWorld::read(const Now& now) {
+  for (;;) {
+    const std::uint64_t version = now.version.load(std::memory_order_acquire);
+    const Seen seen{now.label.load(std::memory_order_relaxed), now.group.load(std::memory_order_relaxed),
+                    now.calls.load(std::memory_order_relaxed)};
+    std::atomic_thread_fence(std::memory_order_acquire);
+    if (version % 2 == 0 && version == now.version.load(std::memory_order_relaxed)) return seen;
+    std::this_thread::yield();
+  }
+}
+
+void ProcessWorld::put(const CollectiveLabel& label, std::uint64_t processes, std::uint64_t calls) {
+  const std::lock_guard lock(running_);
+  write(put_, keep(label), processes, calls);
+}
+
+ProcessWorld::Late ProcessWorld::late_for(const std::vector<int>& ranks, std::uint64_t processes, std::uint64_t calls) {
+  const std::vector<std::optional<std::string>> answers = control().ask_all(Seconds(1));
+  Late late;
+  for (int r : ranks) {
+    if (r == rank_) continue;
+    const State s = read_state(answers[static_cast<std::size_t>(r)]);
+    if (s.there && s.put_group == processes && s.put_calls >= calls) continue;
+    late.processes.push_back(r);
+    late.left |= s.left || (!s.there && !s.silent);
+    late.text += fmt::format("{}process {} {}", late.text.empty() ? "" : "; ", r,
+                             s.left     ? std::string("has finished the program")
+                             : s.silent ? std::string("does not answer")
+                             : !s.there ? std::string("has ended")
+                                        : "is " + s.text);
+  }
+  return late;
 }
 
 std::string ProcessWorld::describe() {
-  const CollectiveLabel* label;
-  std::uint64_t group, calls;
-  for (;;) {
-    const std::uint64_t version = now_.version.load(std::memory_order_acquire);
-    label = now_.label.load(std::memory_order_relaxed);
-    group = now_.group.load(std::memory_order_relaxed);
-    calls = now_.calls.load(std::memory_order_relaxed);
-    std::atomic_thread_fence(std::memory_order_acquire);
-    if (version % 2 == 0 && version == now_.version.load(std::memory_order_relaxed)) break;
-    std::this_thread::yield();
-  }
-  if (group != 0)
-    return fmt::format("{:x}{}{:x}{}{:x}{}in {}{}", group, kSeparator, calls, kSeparator, label->signature, kSeparator, label->text,
-                       place(label->loc));
-  return fmt::format("0{}0{}0{}in no collective; {}", kSeparator, kSeparator, kSeparator,
-                     label ? fmt::format("its last was {}{}", label->text, place(label->loc)) : std::string("it has not come to one yet"));
+  const Seen now = read(now_), last = read(put_);
+  const auto numbers = [&](std::uint64_t group, std::uint64_t calls, std::uint64_t signature) {
+    std::string text;
+    for (std::uint64_t n : {group, calls, signature, last.group, last.calls}) text += fmt::format("{:x}{}", n, kSeparator);
+    return text;
+  };
+  const std::string between_devices =
+      last.label ? fmt::format("; its last between GPUs was {}{}", last.label->text, place(last.label->loc)) : std::string();
+  if (now.group != 0)
+    return fmt::format("{}in {}{}", numbers(now.group, now.calls, now.label->signature), now.label->text, place(now.label->loc));
+  return numbers(0, 0, 0) + "in no collective" +
+         (now.label    ? fmt::format("; its last was {}{}", now.label->text, place(now.label->loc))
+          : last.label ? std::string()
+                       : std::string("; it has not come to one yet")) +
+         between_devices;
 }
 
 void ProcessWorld::on_failure(const std::vector<int>& missing, const std::string& report) {

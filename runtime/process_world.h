@@ -76,6 +76,18 @@ class ProcessWorld final : public ProcessState {
     const CollectiveLabel& label_;
     std::uint64_t number_;
   };
+  /// A collective between devices has been put into their streams, which sends no messages of its own: the `calls`th of those processes.
+  void put(const CollectiveLabel& label, std::uint64_t processes, std::uint64_t calls);
+  struct Late {
+    std::vector<int> processes;
+    std::string text;   ///< what each does instead
+    bool left = false;  ///< one of them has finished the program, or is gone
+  };
+  /// Who of some processes has not come to it.
+  Late late_for(const std::vector<int>& ranks, std::uint64_t processes, std::uint64_t calls);
+  [[noreturn]] void throw_earlier_failure(const CollectiveLabel& label);
+  /// Tells all that this process has given up, and throws.
+  [[noreturn]] void give_up(const CollectiveLabel& label, const std::vector<int>& missing, const std::string& why);
   std::string describe() override;
   void on_failure(const std::vector<int>& missing, const std::string& report) override;
 
@@ -103,9 +115,13 @@ class ProcessWorld final : public ProcessState {
   };
   /// An equal label that lives as long as the process.
   const CollectiveLabel* keep(const CollectiveLabel& label);
-  void set_now(const CollectiveLabel* label, std::uint64_t group, std::uint64_t calls);
-  [[noreturn]] void throw_earlier_failure(const CollectiveLabel& label);
-  [[noreturn]] void give_up(const CollectiveLabel& label, const std::vector<int>& missing, const std::string& why);
+  void set_now(const CollectiveLabel* label, std::uint64_t group, std::uint64_t calls) { write(now_, label, group, calls); }
+  static void write(Now& now, const CollectiveLabel* label, std::uint64_t group, std::uint64_t calls);
+  struct Seen {
+    const CollectiveLabel* label;
+    std::uint64_t group, calls;
+  };
+  static Seen read(const Now& now);
 
   std::unique_ptr<ControlServer> server_;
   std::unique_ptr<ControlClient> client_;
@@ -122,6 +138,7 @@ class ProcessWorld final : public ProcessState {
   std::int64_t num_messages_ = 0;
   std::array<char, 64> tokens_{};  // what processes send each other before a channel is opened
   Now now_;
+  Now put_;                             // the last collective that was put into devices' streams
   std::deque<CollectiveLabel> labels_;  // of all collectives so far
   std::mutex state_;                    // guards what follows
   std::vector<int> missing_;

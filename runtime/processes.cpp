@@ -14,7 +14,9 @@ std::atomic<const Processes*> joined{nullptr};
 }  // namespace
 
 int Processes::process_of(int device) const {
-  return static_cast<int>(std::upper_bound(first_device.begin(), first_device.end(), device) - first_device.begin()) - 1;
+  if (device >= num_devices() && first_accelerator.empty()) return index;
+  const std::vector<int>& first = device < num_devices() ? first_device : first_accelerator;
+  return static_cast<int>(std::upper_bound(first.begin(), first.end(), device) - first.begin()) - 1;
 }
 
 std::vector<int> Processes::processes_of(std::span<const int> devices) const {
@@ -43,11 +45,17 @@ bool several_processes() {
 
 bool devices_were_used() { return used.load(std::memory_order_acquire); }
 
-void set_processes(int index, const std::vector<int>& device_counts) {
+void set_processes(int index, const std::vector<int>& device_counts, const std::vector<std::vector<std::string>>& accelerator_kinds) {
   auto* p = new Processes;  // lives as long as the process
   p->index = index, p->count = static_cast<int>(device_counts.size());
   p->first_device = {0};
   for (int n : device_counts) p->first_device.push_back(p->first_device.back() + n);
+  p->first_accelerator = {p->num_devices()};
+  for (std::size_t r = 0; r < device_counts.size(); ++r) {
+    if (r < accelerator_kinds.size())
+      p->accelerator_kinds.insert(p->accelerator_kinds.end(), accelerator_kinds[r].begin(), accelerator_kinds[r].end());
+    p->first_accelerator.push_back(p->num_devices() + static_cast<int>(p->accelerator_kinds.size()));
+  }
   joined.store(p, std::memory_order_release);
 }
 

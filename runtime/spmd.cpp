@@ -61,7 +61,7 @@ SpmdProgram::SpmdProgram(const ShardMapParams& params, Backend& backend, const s
     constants_.emplace_back(ids.size());
     for (std::size_t k : local_) constants_.back()[k] = buffer_on(constant, ids[k]);
   }
-  if (local_.size() == ids.size() && body_.only_communicates()) replay_ = make_mapped_replay(ids);
+  if (body_.only_communicates()) replay_ = make_mapped_replay(ids, flat_.consts.size());
 }
 
 DeviceBuffers SpmdProgram::operand(std::size_t i, const Array& x, SourceLoc loc) {

@@ -1,15 +1,14 @@
 #include "backends/cuda/collectives.h"
 
-#include <dlfcn.h>
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <atomic>
 #include <chrono>
 #include <cstdlib>
 #include <deque>
 #include <map>
 #include <memory>
+#include <mutex>
 #include <optional>
 #include <thread>
 
@@ -19,79 +18,19 @@
 #include "runtime/accelerator.h"
 #include "runtime/blocks.h"
 #include "runtime/buffer.h"
+#include "runtime/device_world.h"
 #include "runtime/processes.h"
 
 namespace weft::detail::cuda {
 namespace {
 
 constexpr double kTimeLimit = 600;        // seconds
-constexpr std::size_t kManyRunning = 64;  // more collectives of a device than these are looked through
-
-struct Library {
-#define WEFT_DECLARE(name, parameters) int(*name) parameters = nullptr;
-  WEFT_NCCL(WEFT_DECLARE)
-#undef WEFT_DECLARE
-  const char* (*ncclGetErrorString)(int) = nullptr;
-  std::string problem;
-};
-
-const Library& library() {
-  static const Library l = [] {
-    Library r;
-    const char* given = std::getenv("WEFT_LIBNCCL");
-    const std::string path = given ? given : "libnccl.so.2";
-    void* file = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
-    if (!file) {
-      const char* reason = dlerror();
-      r.problem =
-          fmt::format("collectives between GPUs need NCCL: {}; install it, or set WEFT_LIBNCCL to its path", reason ? reason : path);
-      return r;
-    }
-#define WEFT_LOOK_UP(name, parameters)                             \
-  r.name = reinterpret_cast<decltype(r.name)>(dlsym(file, #name)); \
-  if (!r.name && r.problem.empty()) r.problem = fmt::format("{} is too old: it has no {}", path, #name);
-    WEFT_NCCL(WEFT_LOOK_UP)
-#undef WEFT_LOOK_UP
-    r.ncclGetErrorString = reinterpret_cast<decltype(r.ncclGetErrorString)>(dlsym(file, "ncclGetErrorString"));
-    return r;
-  }();
-  return l;
-}
-
-const char* status_name(int status) {
-  static constexpr const char* kNames[] = {"ncclSuccess",         "ncclUnhandledCudaError", "ncclSystemError", "ncclInternalError",
-                                           "ncclInvalidArgument", "ncclInvalidUsage",       "ncclRemoteError", "ncclInProgress"};
-  return status >= 0 && status < static_cast<int>(std::size(kNames)) ? kNames[status] : "an unknown status";
-}
-std::string status_text(int status) {
-  const Library& l = library();
-  return fmt::format("{} ({}){}", status_name(status), status,
-                     l.ncclGetErrorString ? fmt::format(": {}", l.ncclGetErrorString(status)) : "");
-}
-void check_nccl(int status, const char* call, const std::string& what) {
-  if (status != nccl::kSuccess && status != nccl::kInProgress)
-    throw DistributedError(fmt::format("{}: {} gives {}", what, call, status_text(status)));
-}
-
-/// The communicators of a group of devices, in the group's order: one for each.
-struct Clique {
-  std::vector<nccl::Comm> comms;
-};
-
-std::mutex& cliques_mutex() {
-  static std::mutex m;
-  return m;
-}
-/// By the mesh's devices, then the group's.
-using CliqueKey = std::pair<std::vector<int>, std::vector<int>>;
-std::map<CliqueKey, Clique>& cliques() {
-  static auto& all = *new std::map<CliqueKey, Clique>;
-  return all;
-}
+constexpr std::size_t kManyRunning = 64;  // more collectives of a device than these are looked through; among several processes, waited for
 
 /// A collective in a device's stream, between two marks.
 struct Running {
   std::unique_ptr<Mark> begin, end;
+  std::shared_ptr<const WatchedCollective::What> what;
   std::optional<std::chrono::steady_clock::time_point> seen;  ///< when it was first seen to have begun
 };
 std::mutex& running_mutex() {
@@ -104,6 +43,7 @@ std::map<GpuDevice*, std::deque<Running>>& running() {
 }
 
 double time_limit() {
+  if (process_world()) return process_world()->timeout().count();
   const char* given = std::getenv("WEFT_COLLECTIVE_TIMEOUT");
   return given && *given ? std::atof(given) : kTimeLimit;
 }
@@ -114,69 +54,24 @@ bool reached(const Mark& m, const std::string& what) {
   return r != kNotReady;
 }
 
-/// Forgets what has ended. Whether the first that has not takes too long.
-bool takes_too_long(GpuDevice& device, const std::string& what) {
+/// Forgets what has ended. The first that has not, if it takes too long; else null.
+std::shared_ptr<const WatchedCollective::What> takes_too_long(GpuDevice& device, const std::string& what) {
   const std::lock_guard lock(running_mutex());
   std::deque<Running>& list = running()[&device];
   while (!list.empty() && reached(*list.front().end, what)) list.pop_front();
-  if (list.empty()) return false;
+  if (list.empty()) return nullptr;
   Running& first = list.front();
   const auto now = std::chrono::steady_clock::now();
   if (!first.seen && reached(*first.begin, what)) first.seen = now;
   const double limit = time_limit();
-  return limit > 0 && first.seen && std::chrono::duration<double>(now - *first.seen).count() > limit;
+  return limit > 0 && first.seen && std::chrono::duration<double>(now - *first.seen).count() > limit ? first.what : nullptr;
 }
 
-struct Keepers {
-  std::recursive_mutex mutex;
-  std::vector<KeepsCollectives*> all;
-  std::atomic<std::uint64_t> aborted{0};
-};
-Keepers& keepers() {
-  static auto& k = *new Keepers;
-  return k;
-}
-
-/// Communicators of the mesh's devices are made when they first communicate; those of groups are split from them. All devices are this
-/// process's, so that no two processes can make them in different orders.
-const Clique& clique_of(const std::vector<int>& mesh, const std::vector<int>& group, const std::string& what) {
-  const Library& l = library();
-  if (!l.problem.empty()) throw DistributedError(what + ": " + l.problem);
-  const std::lock_guard lock(cliques_mutex());
-  if (const auto known = cliques().find({mesh, group}); known != cliques().end()) return known->second;
-  const auto keep = [&](const std::vector<int>& ids, std::vector<nccl::Comm> comms) -> const Clique& {
-    return cliques()[{mesh, ids}] = Clique{std::move(comms)};
-  };
-  const auto known_world = cliques().find({mesh, mesh});
-  if (known_world == cliques().end()) {
-    std::vector<int> ordinals;
-    for (int id : mesh) ordinals.push_back(id - processes().num_devices());
-    for (int a : mesh)
-      for (int b : mesh)
-        if (a != b) device_of(a).share_memory_with(device_of(b));
-    std::vector<nccl::Comm> comms(mesh.size());
-    check_nccl(l.ncclCommInitAll(comms.data(), static_cast<int>(mesh.size()), ordinals.data()), "ncclCommInitAll", what);
-    keep(mesh, std::move(comms));
-  }
-  const Clique& world = cliques().at({mesh, mesh});
-  if (group == mesh) return world;
-  std::vector<nccl::Comm> parts(mesh.size());
-  check_nccl(l.ncclGroupStart(), "ncclGroupStart", what);
-  int status = nccl::kSuccess;
-  for (std::size_t k = 0; k < mesh.size() && status == nccl::kSuccess; ++k) {
-    const auto at = std::find(group.begin(), group.end(), mesh[k]);
-    status =
-        l.ncclCommSplit(world.comms[k], at == group.end() ? nccl::kNoColor : 0, static_cast<int>(at - group.begin()), &parts[k], nullptr);
-  }
-  const int end = l.ncclGroupEnd();
-  std::vector<nccl::Comm> comms;
-  for (int id : group) comms.push_back(parts[static_cast<std::size_t>(std::find(mesh.begin(), mesh.end(), id) - mesh.begin())]);
-  if (status != nccl::kSuccess || end != nccl::kSuccess)
-    for (nccl::Comm c : comms)
-      if (c) l.ncclCommAbort(c);
-  check_nccl(status, "ncclCommSplit", what);
-  check_nccl(end, "ncclGroupEnd", what);
-  return keep(group, std::move(comms));
+/// After a failure: communicators are aborted, and what ran is forgotten.
+void give_up(const std::string& why) {
+  abort_communicators(why);
+  const std::lock_guard lock(running_mutex());
+  running().clear();
 }
 
 /// NCCL's type, and how many of it an element is; -1: it has none.
@@ -196,17 +91,47 @@ int nccl_type(DType t, std::int64_t& count) {
   }
 }
 
+using GroupCall = std::function<int(std::size_t, nccl::Comm, Stream, const char*&)>;
+
+/// One group of NCCL's calls. Throws DistributedError, before anything is aborted.
+void call_as_group(const std::vector<GpuDevice*>& gpus, const std::vector<nccl::Comm>& comms, const std::vector<int>& processes,
+                   const CollectiveLabel& label, GroupCall f) {
+  struct Said {
+    const char* call = "ncclGroupStart";
+  };
+  const auto said = std::make_shared<Said>();
+  const int status = guarded(processes, label, [gpus, comms, said, f = std::move(f)] {
+    const nccl::Library& l = nccl::library();
+    int result = l.ncclGroupStart();
+    if (result != nccl::kSuccess) return result;
+    for (std::size_t k = 0; k < gpus.size() && result == nccl::kSuccess; ++k) {
+      gpus[k]->enter();
+      result = f(k, comms[k], gpus[k]->stream(), said->call);
+    }
+    const int end = l.ncclGroupEnd();
+    if (result == nccl::kSuccess && end != nccl::kSuccess && end != nccl::kInProgress) said->call = "ncclGroupEnd", result = end;
+    return result;
+  });
+  nccl::check(status, said->call, label.text, label.loc);
+}
+
 class Join {
  public:
   Join(const CollectivePlan& plan, const std::vector<int>& group, std::span<const Ref<Buffer>> in, std::span<Ref<Buffer>> out,
        std::span<const int> device_ids)
-      : plan_(plan), in_(in), out_(out), mesh_(device_ids.begin(), device_ids.end()) {
-    for (int k : group) {
-      at_.push_back(static_cast<std::size_t>(k));
-      ids_.push_back(device_ids[at_.back()]);
-      gpus_.push_back(&device_of(ids_.back()));
+      : plan_(plan), in_(in), out_(out), mesh_(device_ids.begin(), device_ids.end()), size_(group.size()) {
+    for (std::size_t rank = 0; rank < group.size(); ++rank) {
+      const auto position = static_cast<std::size_t>(group[rank]);
+      if (!processes().is_local(mesh_[position])) continue;
+      at_.push_back(position);
+      ranks_.push_back(rank);
+      gpus_.push_back(&device_of(mesh_[position]));
     }
-    what_ = fmt::format("a collective of {} over the devices {}", to_string(plan.in), fmt::join(ids_, ", "));
+    if (gpus_.empty()) return;
+    which_ = static_cast<std::size_t>(std::find(plan.groups.begin(), plan.groups.end(), group) - plan.groups.begin());
+    label_.text = fmt::format("{} over `{}` of {} between GPUs", plan.operation, fmt::join(plan.axes, "`, `"), to_string(plan.in));
+    label_.signature = std::hash<std::string>()(label_.text);
+    label_.loc = plan.loc;
     // In a fixed order, so that two joins do not wait for each other.
     std::vector<GpuDevice*> sorted = gpus_;
     std::sort(sorted.begin(), sorted.end(), [](GpuDevice* a, GpuDevice* b) { return a->id() < b->id(); });
@@ -214,11 +139,10 @@ class Join {
   }
 
   void run() {
-    const std::size_t n = at_.size();
-    const bool first = plan_.groups.empty() || static_cast<std::size_t>(plan_.groups[0][0]) == at_[0];
-    if (Supply* s = gpus_[0]->supply()) s->communicated(first, static_cast<std::int64_t>(n - 1) * plan_.in.bytes());
-    if (n == 1 && plan_.what != Collective::ppermute && plan_.in.shape == plan_.out.shape) {
-      out_[at_[0]] = in_[at_[0]];
+    if (gpus_.empty()) return;
+    if (Supply* s = gpus_[0]->supply()) s->communicated(first_here(), static_cast<std::int64_t>(size_ - 1) * plan_.in.bytes());
+    if (size_ == 1 && (plan_.what != Collective::ppermute || !plan_.perm.empty())) {
+      out_[at_[0]] = in_[at_[0]];  // the same bytes, in whatever shape
       return;
     }
     switch (plan_.what) {
@@ -235,9 +159,19 @@ class Join {
   }
 
  private:
+  /// Of each device's operand and result.
+  using Places = std::vector<std::pair<DevicePointer, DevicePointer>>;
   static DevicePointer pointer(const Ref<Buffer>& b) { return static_cast<GpuBuffer&>(*b).pointer(); }
   static void* address(DevicePointer p) { return reinterpret_cast<void*>(p); }
-  std::size_t size() const { return at_.size(); }
+  /// Of this process's devices in the group.
+  std::size_t here() const { return at_.size(); }
+  /// Whether no group before this one has devices of this process.
+  bool first_here() const {
+    for (std::size_t g = 0; g < which_; ++g)
+      for (int k : plan_.groups[g])
+        if (processes().is_local(mesh_[static_cast<std::size_t>(k)])) return false;
+    return true;
+  }
   Ref<Buffer> memory(std::size_t k, std::int64_t bytes) const {
     return Ref<Buffer>(new GpuBuffer(*gpus_[k], static_cast<std::size_t>(bytes)));
   }
@@ -252,34 +186,24 @@ class Join {
   /// captures does that.
   bool captured() const { return gpus_[0]->supply() && gpus_[0]->supply()->mode() == Supply::Mode::capturing; }
 
-  /// The devices' communicators; where making them fails, all are aborted.
-  Clique clique() const {
+  /// f(k, communicator, stream, call) for each of this process's devices, as one group; it says what it calls last. Where it fails,
+  /// all communicators are aborted.
+  void grouped(GroupCall f) {
+    if (captured()) return call_grouped({}, std::move(f));
+    const std::vector<int> processes = processes_across(mesh_);
+    before_collective(gpus_, label_, processes);
     try {
-      return clique_of(mesh_, ids_, what_);
-    } catch (const DistributedError&) {
-      if (!captured()) abort_communicators();
+      call_grouped(processes, std::move(f));
+    } catch (const DistributedError& e) {
+      give_up(e.what());
       throw;
     }
   }
-
-  /// f(k, communicator, stream) for each device, as one group. `call`: what f calls, or has called last.
-  template <class F>
-  void grouped(const char* const& call, F f) {
-    const Library& l = library();
-    const Clique c = clique();
+  void call_grouped(const std::vector<int>& processes, GroupCall f) {
+    const std::vector<nccl::Comm> comms = communicators_of(mesh_, plan_.groups, which_, label_);
     std::optional<WatchedCollective> watched;
-    if (!captured()) watched.emplace(gpus_, what_);
-    check_nccl(l.ncclGroupStart(), "ncclGroupStart", what_);
-    int status = nccl::kSuccess;
-    for (std::size_t k = 0; k < size() && status == nccl::kSuccess; ++k) {
-      gpus_[k]->enter();
-      status = f(k, c.comms[k], gpus_[k]->stream());
-    }
-    const int end = l.ncclGroupEnd();
-    if (status != nccl::kSuccess || (end != nccl::kSuccess && end != nccl::kInProgress))
-      if (!captured()) abort_communicators();
-    check_nccl(status, call, what_);
-    check_nccl(end, "ncclGroupEnd", what_);
+    if (!captured()) watched.emplace(gpus_, label_, processes);
+    call_as_group(gpus_, comms, processes, label_, std::move(f));
     if (watched) watched->begun();
   }
 
@@ -288,16 +212,19 @@ class Join {
     std::int64_t count = bytes / plan_.in.dtype.itemsize();
     type = nccl_type(plan_.in.dtype, count);
     if (type < 0)
-      throw DistributedError(fmt::format("{}: NCCL has no {}; convert it to a wider dtype first", what_, plan_.in.dtype.name()));
+      throw DistributedError(fmt::format("{}: NCCL has no {}; convert it to a wider dtype first", label_.text, plan_.in.dtype.name()),
+                             plan_.loc);
     return static_cast<std::size_t>(count);
   }
 
   void reduce(int op) {
     int type = 0;
     const std::size_t count = count_of(plan_.in.bytes(), type);
-    for (std::size_t k = 0; k < size(); ++k) result(k);
-    grouped("ncclAllReduce", [&](std::size_t k, nccl::Comm comm, Stream stream) {
-      return library().ncclAllReduce(address(pointer(operand(k))), address(pointer(out_[at_[k]])), count, type, op, comm, stream);
+    Places places;
+    for (std::size_t k = 0; k < here(); ++k) places.emplace_back(pointer(operand(k)), pointer(result(k)));
+    grouped([=](std::size_t k, nccl::Comm comm, Stream stream, const char*& call) {
+      call = "ncclAllReduce";
+      return nccl::library().ncclAllReduce(address(places[k].first), address(places[k].second), count, type, op, comm, stream);
     });
   }
 
@@ -311,7 +238,7 @@ class Join {
     c.source = from, c.source_pitch = static_cast<std::size_t>(from_stride);
     c.target = to, c.target_pitch = static_cast<std::size_t>(to_stride);
     c.width = static_cast<std::size_t>(row), c.height = static_cast<std::size_t>(rows);
-    check(driver().cuMemcpy2DAsync_v2(&c, gpus_[k]->stream()), "cuMemcpy2DAsync", what_);
+    check(driver().cuMemcpy2DAsync_v2(&c, gpus_[k]->stream()), "cuMemcpy2DAsync", label_.text);
   }
 
   static std::int64_t before(const Shape& s, int dim) {
@@ -321,33 +248,36 @@ class Join {
   }
 
   void gather() {
-    const auto n = static_cast<std::int64_t>(size());
+    const auto n = static_cast<std::int64_t>(size_);
     const std::int64_t outer = before(plan_.in.shape, plan_.dim), bytes = plan_.in.bytes();
     const bool direct = outer <= 1;
     std::vector<Ref<Buffer>> all;
-    for (std::size_t k = 0; k < size(); ++k) {
+    for (std::size_t k = 0; k < here(); ++k) {
       result(k);
       all.push_back(direct ? out_[at_[k]] : memory(k, plan_.out.bytes()));
     }
-    grouped("ncclAllGather", [&](std::size_t k, nccl::Comm comm, Stream stream) {
-      return library().ncclAllGather(address(pointer(operand(k))), address(pointer(all[k])), static_cast<std::size_t>(bytes), nccl::kUint8,
-                                     comm, stream);
+    Places places;
+    for (std::size_t k = 0; k < here(); ++k) places.emplace_back(pointer(operand(k)), pointer(all[k]));
+    grouped([=](std::size_t k, nccl::Comm comm, Stream stream, const char*& call) {
+      call = "ncclAllGather";
+      return nccl::library().ncclAllGather(address(places[k].first), address(places[k].second), static_cast<std::size_t>(bytes),
+                                           nccl::kUint8, comm, stream);
     });
     if (direct) return;
     const std::int64_t row = bytes / outer;
-    for (std::size_t k = 0; k < size(); ++k)
+    for (std::size_t k = 0; k < here(); ++k)
       for (std::int64_t j = 0; j < n; ++j)
         copy_rows(k, pointer(all[k]) + static_cast<DevicePointer>(j * bytes), row,
                   pointer(out_[at_[k]]) + static_cast<DevicePointer>(j * row), n * row, row, outer);
   }
 
   void scatter() {
-    const auto n = static_cast<std::int64_t>(size());
+    const auto n = static_cast<std::int64_t>(size_);
     const std::int64_t outer = before(plan_.in.shape, plan_.dim), each = plan_.in.bytes() / n;
     int type = 0;
     const std::size_t count = count_of(each, type);
     std::vector<Ref<Buffer>> packed;
-    for (std::size_t k = 0; k < size(); ++k) {
+    for (std::size_t k = 0; k < here(); ++k) {
       result(k);
       packed.push_back(outer <= 1 ? operand(k) : memory(k, plan_.in.bytes()));
       if (outer <= 1) continue;
@@ -356,19 +286,21 @@ class Join {
         copy_rows(k, pointer(operand(k)) + static_cast<DevicePointer>(j * row), n * row,
                   pointer(packed[k]) + static_cast<DevicePointer>(j * each), row, row, outer);
     }
-    grouped("ncclReduceScatter", [&](std::size_t k, nccl::Comm comm, Stream stream) {
-      return library().ncclReduceScatter(address(pointer(packed[k])), address(pointer(out_[at_[k]])), count, type, nccl::kSum, comm,
-                                         stream);
+    Places places;
+    for (std::size_t k = 0; k < here(); ++k) places.emplace_back(pointer(packed[k]), pointer(out_[at_[k]]));
+    grouped([=](std::size_t k, nccl::Comm comm, Stream stream, const char*& call) {
+      call = "ncclReduceScatter";
+      return nccl::library().ncclReduceScatter(address(places[k].first), address(places[k].second), count, type, nccl::kSum, comm, stream);
     });
   }
 
   void exchange() {
-    const auto n = static_cast<std::int64_t>(size());
+    const auto n = static_cast<std::int64_t>(size_);
     const std::int64_t each = plan_.in.bytes() / n;
     const Shape part = plan_.in.shape.with(plan_.dim, plan_.in.shape[plan_.dim] / n);
     const std::int64_t split_rows = before(part, plan_.dim), concat_rows = before(part, plan_.concat_dim);
     std::vector<Ref<Buffer>> outgoing, incoming;
-    for (std::size_t k = 0; k < size(); ++k) {
+    for (std::size_t k = 0; k < here(); ++k) {
       result(k);
       outgoing.push_back(memory(k, plan_.in.bytes())), incoming.push_back(memory(k, plan_.in.bytes()));
       const std::int64_t row = split_rows == 0 ? 0 : each / split_rows;
@@ -376,47 +308,50 @@ class Join {
         copy_rows(k, pointer(operand(k)) + static_cast<DevicePointer>(j * row), n * row,
                   pointer(outgoing[k]) + static_cast<DevicePointer>(j * each), row, row, split_rows);
     }
-    const Library& l = library();
-    const char* called = "ncclSend";
-    grouped(called, [&](std::size_t k, nccl::Comm comm, Stream stream) {
+    Places places;
+    for (std::size_t k = 0; k < here(); ++k) places.emplace_back(pointer(outgoing[k]), pointer(incoming[k]));
+    grouped([=](std::size_t k, nccl::Comm comm, Stream stream, const char*& call) {
+      const nccl::Library& l = nccl::library();
+      const auto bytes = static_cast<std::size_t>(each);
       for (std::int64_t j = 0; j < n; ++j) {
         const auto at = static_cast<DevicePointer>(j * each);
-        called = "ncclSend";
-        int status =
-            l.ncclSend(address(pointer(outgoing[k]) + at), static_cast<std::size_t>(each), nccl::kUint8, static_cast<int>(j), comm, stream);
+        call = "ncclSend";
+        int status = l.ncclSend(address(places[k].first + at), bytes, nccl::kUint8, static_cast<int>(j), comm, stream);
         if (status == nccl::kSuccess)
-          called = "ncclRecv", status = l.ncclRecv(address(pointer(incoming[k]) + at), static_cast<std::size_t>(each), nccl::kUint8,
-                                                   static_cast<int>(j), comm, stream);
+          call = "ncclRecv", status = l.ncclRecv(address(places[k].second + at), bytes, nccl::kUint8, static_cast<int>(j), comm, stream);
         if (status != nccl::kSuccess) return status;
       }
       return nccl::kSuccess;
     });
     const std::int64_t row = concat_rows == 0 ? 0 : each / concat_rows;
-    for (std::size_t k = 0; k < size(); ++k)
+    for (std::size_t k = 0; k < here(); ++k)
       for (std::int64_t j = 0; j < n; ++j)
         copy_rows(k, pointer(incoming[k]) + static_cast<DevicePointer>(j * each), row,
                   pointer(out_[at_[k]]) + static_cast<DevicePointer>(j * row), n * row, row, concat_rows);
   }
 
   void permute() {
-    const Library& l = library();
     const auto bytes = static_cast<std::size_t>(plan_.in.bytes());
-    std::vector<char> given(size());
+    std::vector<char> given(size_);
     for (const auto& [from, to] : plan_.perm) given[static_cast<std::size_t>(to)] = 1;
-    for (std::size_t k = 0; k < size(); ++k) {
+    for (std::size_t k = 0; k < here(); ++k) {
       result(k);
-      if (given[k]) continue;
+      if (given[ranks_[k]]) continue;
       gpus_[k]->enter();
-      check(driver().cuMemsetD8Async(pointer(out_[at_[k]]), 0, bytes, gpus_[k]->stream()), "cuMemsetD8Async", what_);
+      check(driver().cuMemsetD8Async(pointer(out_[at_[k]]), 0, bytes, gpus_[k]->stream()), "cuMemsetD8Async", label_.text);
     }
-    const char* called = "ncclSend";
-    grouped(called, [&](std::size_t k, nccl::Comm comm, Stream stream) {
-      for (const auto& [from, to] : plan_.perm) {
+    if (size_ == 1) return;  // to nobody, from nobody
+    Places places;
+    for (std::size_t k = 0; k < here(); ++k) places.emplace_back(pointer(operand(k)), pointer(out_[at_[k]]));
+    grouped([=, perm = plan_.perm, ranks = ranks_](std::size_t k, nccl::Comm comm, Stream stream, const char*& call) {
+      const nccl::Library& l = nccl::library();
+      for (const auto& [from, to] : perm) {
         int status = nccl::kSuccess;
-        called = "ncclSend";
-        if (static_cast<std::size_t>(from) == k) status = l.ncclSend(address(pointer(operand(k))), bytes, nccl::kUint8, to, comm, stream);
-        if (status == nccl::kSuccess && static_cast<std::size_t>(to) == k)
-          called = "ncclRecv", status = l.ncclRecv(address(pointer(out_[at_[k]])), bytes, nccl::kUint8, from, comm, stream);
+        call = "ncclSend";
+        if (static_cast<std::size_t>(from) == ranks[k])
+          status = l.ncclSend(address(places[k].first), bytes, nccl::kUint8, to, comm, stream);
+        if (status == nccl::kSuccess && static_cast<std::size_t>(to) == ranks[k])
+          call = "ncclRecv", status = l.ncclRecv(address(places[k].second), bytes, nccl::kUint8, from, comm, stream);
         if (status != nccl::kSuccess) return status;
       }
       return nccl::kSuccess;
@@ -424,10 +359,12 @@ class Join {
   }
 
   void broadcast() {
-    for (std::size_t k = 0; k < size(); ++k) result(k);
-    grouped("ncclBroadcast", [&](std::size_t k, nccl::Comm comm, Stream stream) {
-      return library().ncclBroadcast(address(pointer(operand(k))), address(pointer(out_[at_[k]])),
-                                     static_cast<std::size_t>(plan_.in.bytes()), nccl::kUint8, plan_.source, comm, stream);
+    Places places;
+    for (std::size_t k = 0; k < here(); ++k) places.emplace_back(pointer(operand(k)), pointer(result(k)));
+    grouped([=, bytes = static_cast<std::size_t>(plan_.in.bytes()), source = plan_.source](std::size_t k, nccl::Comm comm, Stream stream,
+                                                                                           const char*& call) {
+      call = "ncclBroadcast";
+      return nccl::library().ncclBroadcast(address(places[k].first), address(places[k].second), bytes, nccl::kUint8, source, comm, stream);
     });
   }
 
@@ -435,71 +372,145 @@ class Join {
   std::span<const Ref<Buffer>> in_;
   std::span<Ref<Buffer>> out_;
   const std::vector<int> mesh_;
-  std::vector<std::size_t> at_;
-  std::vector<int> ids_;
+  const std::size_t size_;               // of the group
+  std::size_t which_ = 0;                // it is among the plan's
+  std::vector<std::size_t> at_, ranks_;  // of this process's devices: positions in the mesh, and in the group
   std::vector<GpuDevice*> gpus_;
   std::vector<std::unique_lock<std::recursive_mutex>> locks_;
-  std::string what_;
+  CollectiveLabel label_;
 };
 
 }  // namespace
 
-WatchedCollective::WatchedCollective(const std::vector<GpuDevice*>& devices, std::string what) : devices_(devices), what_(std::move(what)) {
+namespace {
+
+/// The first collective that the device runs, or waits to run; null where no more than so many do.
+std::shared_ptr<const WatchedCollective::What> first_running(GpuDevice& device, std::size_t at_most) {
+  const std::lock_guard lock(running_mutex());
+  const std::deque<Running>& list = running()[&device];
+  return list.size() <= at_most ? nullptr : list.front().what;
+}
+
+/// What went wrong with the collectives, if anything did: throws DistributedError.
+void look_for_faults(const WatchedCollective::What& first, bool late, const std::string& what) {
+  const SourceLoc loc = first.label.loc;
+  DeviceWorld* const world = first.across.empty() ? nullptr : device_world();
+  if (world) world->look(first.label);
+  if (const int failed = asynchronous_error(); failed != nccl::kSuccess) {
+    // Where a process is gone that is the reason, and says more.
+    for (int i = 0; i < 20 && world; ++i) {
+      world->look(first.label);
+      std::this_thread::sleep_for(std::chrono::milliseconds(25));
+    }
+    throw DistributedError(fmt::format("{}: NCCL reports {} of a collective that runs ({}); its communicators are aborted", what,
+                                       nccl::status_text(failed), first.label.text),
+                           loc);
+  }
+  if (!late) return;
+  if (world) world->expect(first.across, first.label, first.calls);
+  throw DistributedError(fmt::format("{}: a collective has not ended after {} seconds (WEFT_COLLECTIVE_TIMEOUT): {}; its communicators are "
+                                     "aborted",
+                                     what, time_limit(), first.label.text),
+                         loc);
+}
+
+}  // namespace
+
+WatchedCollective::WatchedCollective(const std::vector<GpuDevice*>& devices, const CollectiveLabel& label, const std::vector<int>& across)
+    : devices_(devices) {
+  std::uint64_t calls = 0;
+  if (!across.empty()) {
+    device_world()->put(across, label);
+    calls = device_world()->calls(across);
+  }
+  what_ = std::make_shared<const What>(What{label, across, calls});
   for (GpuDevice* g : devices_) {
     std::size_t known = 0;
     {
       const std::lock_guard lock(running_mutex());
       known = running()[g].size();
     }
-    if (known > kManyRunning) takes_too_long(*g, what_);
-    begin_.push_back(std::make_unique<Mark>(*g, what_));
+    if (known > kManyRunning) takes_too_long(*g, label.text);
+    begin_.push_back(std::make_unique<Mark>(*g, label.text));
   }
 }
 
 void WatchedCollective::begun() {
   for (std::size_t k = 0; k < devices_.size(); ++k) {
-    auto ended = std::make_unique<Mark>(*devices_[k], what_);
+    auto ended = std::make_unique<Mark>(*devices_[k], what_->label.text);
     const std::lock_guard lock(running_mutex());
-    running()[devices_[k]].push_back({std::move(begin_[k]), std::move(ended), {}});
+    running()[devices_[k]].push_back({std::move(begin_[k]), std::move(ended), what_, {}});
   }
 }
 
-KeepsCollectives::KeepsCollectives(std::function<void()> drop) : drop_(std::move(drop)) {
-  const std::lock_guard lock(keepers().mutex);
-  keepers().all.push_back(this);
-}
-KeepsCollectives::~KeepsCollectives() {
-  const std::lock_guard lock(keepers().mutex);
-  std::erase(keepers().all, this);
-}
-
-std::uint64_t communicators_aborted() { return keepers().aborted; }
-
-void abort_communicators() {
-  {
-    // NCCL waits for graphs that hold a communicator before that goes.
-    const std::lock_guard lock(keepers().mutex);
-    ++keepers().aborted;
-    for (const KeepsCollectives* k : keepers().all) k->drop();
+void before_collective(const std::vector<GpuDevice*>& devices, const CollectiveLabel& label, const std::vector<int>& across) {
+  if (across.empty()) return;
+  for (GpuDevice* g : devices) wait_for_collectives(*g, label.text, kManyRunning);
+  try {
+    device_world()->look(label);
+  } catch (const DistributedError& e) {
+    give_up(e.what());
+    throw;
   }
-  const std::lock_guard lock(cliques_mutex());
-  for (auto& [key, c] : cliques())
-    for (nccl::Comm comm : c.comms) library().ncclCommAbort(comm);
-  cliques().clear();
-  const std::lock_guard also(running_mutex());
-  running().clear();
 }
+
+void give_up_collectives(const std::string& why) { give_up(why); }
 
 void join_group(const CollectivePlan& plan, const std::vector<int>& group, std::span<const Ref<Buffer>> in, std::span<Ref<Buffer>> out,
                 std::span<const int> device_ids) {
   Join(plan, group, in, out, device_ids).run();
 }
 
+void exchange_messages(std::span<const int> device_ids, std::span<const Accelerators::DeviceMessage> going,
+                       std::span<const Accelerators::DeviceMessage> coming, const CollectiveLabel& label) {
+  const std::vector<int> mesh(device_ids.begin(), device_ids.end());
+  std::vector<int> all;
+  GpuDevice* mine = nullptr;
+  for (std::size_t k = 0; k < mesh.size(); ++k) {
+    all.push_back(static_cast<int>(k));
+    if (processes().is_local(mesh[k])) mine = &device_of(mesh[k]);
+  }
+  struct Message {
+    bool goes;
+    int place;
+    DevicePointer at;
+    std::size_t bytes;
+  };
+  std::vector<Message> messages;
+  const auto add = [&](std::span<const Accelerators::DeviceMessage> list, bool goes) {
+    for (const Accelerators::DeviceMessage& m : list)
+      messages.push_back({goes, static_cast<int>(m.place), static_cast<GpuBuffer&>(*m.memory).pointer(), m.memory->bytes()});
+  };
+  add(going, true), add(coming, false);
+  const std::lock_guard lock(mine->order());
+  const std::vector<int> processes = processes_across(mesh);
+  before_collective({mine}, label, processes);
+  try {
+    const std::vector<nccl::Comm> comms = communicators_of(mesh, {all}, 0, label);
+    WatchedCollective watched({mine}, label, processes);
+    call_as_group({mine}, comms, processes, label, [messages](std::size_t, nccl::Comm comm, Stream stream, const char*& call) {
+      const nccl::Library& l = nccl::library();
+      for (const Message& m : messages) {
+        auto* const at = reinterpret_cast<void*>(m.at);
+        call = m.goes ? "ncclSend" : "ncclRecv";
+        const int status = m.goes ? l.ncclSend(at, m.bytes, nccl::kUint8, m.place, comm, stream)
+                                  : l.ncclRecv(at, m.bytes, nccl::kUint8, m.place, comm, stream);
+        if (status != nccl::kSuccess) return status;
+      }
+      return nccl::kSuccess;
+    });
+    watched.begun();
+  } catch (const DistributedError& e) {
+    give_up(e.what());
+    throw;
+  }
+}
+
 std::string collectives_version() {
-  const Library& l = library();
+  const nccl::Library& l = nccl::library();
   int v = 0;
   if (!l.problem.empty()) return l.problem;
-  check_nccl(l.ncclGetVersion(&v), "ncclGetVersion", "NCCL");
+  nccl::check(l.ncclGetVersion(&v), "ncclGetVersion", "NCCL");
   return fmt::format("{}.{}.{}", v / 10000, v / 100 % 100, v % 100);
 }
 
@@ -508,33 +519,17 @@ void wait_watching(GpuDevice& device, const std::string& what) {
   device.wait(what);
 }
 
-void wait_for_collectives(GpuDevice& device, const std::string& what) {
+void wait_for_collectives(GpuDevice& device, const std::string& what, std::size_t at_most) {
   const auto begin = std::chrono::steady_clock::now();
   for (;;) {
-    const bool late = takes_too_long(device, what);
-    {
-      const std::lock_guard lock(running_mutex());
-      if (running()[&device].empty()) return;
-    }
-    int failed = nccl::kSuccess;
-    {
-      const std::lock_guard lock(cliques_mutex());
-      for (auto& [key, c] : cliques())
-        for (nccl::Comm comm : c.comms) {
-          int status = nccl::kSuccess;
-          library().ncclCommGetAsyncError(comm, &status);
-          if (status != nccl::kSuccess && status != nccl::kInProgress) failed = status;
-        }
-    }
-    if (failed != nccl::kSuccess) {
-      abort_communicators();
-      throw DistributedError(
-          fmt::format("{}: NCCL reports {} of a collective that runs; its communicators are aborted", what, status_text(failed)));
-    }
-    if (late) {
-      abort_communicators();
-      throw DistributedError(fmt::format(
-          "{}: a collective has not ended after {} seconds (WEFT_COLLECTIVE_TIMEOUT); its communicators are aborted", what, time_limit()));
+    const auto late = takes_too_long(device, what);
+    const auto first = late ? late : first_running(device, at_most);
+    if (!first) return;
+    try {
+      look_for_faults(*first, late != nullptr, what);
+    } catch (const DistributedError& e) {
+      give_up(e.what());
+      throw;
     }
     if (std::chrono::steady_clock::now() - begin > std::chrono::milliseconds(1)) std::this_thread::sleep_for(std::chrono::microseconds(50));
   }

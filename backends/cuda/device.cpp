@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <optional>
 
 #include "backends/cuda/collectives.h"
 #include "backends/cuda/conditions.h"
@@ -59,7 +60,7 @@ void GpuDevice::give_up() noexcept {
   d.cuDevicePrimaryCtxRelease_v2(handle_);
 }
 
-std::string GpuDevice::label() const { return fmt::format("cuda:{}", ordinal_); }
+std::string GpuDevice::label() const { return fmt::format("cuda:{}", id_ - processes().num_devices()); }
 
 void GpuDevice::enter() { check(driver().cuCtxSetCurrent(context_), "cuCtxSetCurrent", label()); }
 
@@ -238,13 +239,34 @@ Mark::Mark(GpuDevice& device, const std::string& what) {
 }
 Mark::~Mark() { driver().cuEventDestroy_v2(event_); }
 
+namespace {
+
+/// Places among the driver's devices of those that this process drives; not set: all.
+std::optional<std::vector<int>>& chosen() {
+  static auto& list = *new std::optional<std::vector<int>>;
+  return list;
+}
+
+/// How many the driver has; 0 where there is none.
+int driver_devices() {
+  std::string problem;
+  int n = 0;
+  if (has_driver(problem)) check(driver().cuDeviceGetCount(&n), "cuDeviceGetCount", "cuda");
+  return n;
+}
+
+}  // namespace
+
 const std::vector<GpuDevice*>& devices() {
   static const std::vector<GpuDevice*>& all = *new std::vector<GpuDevice*>([] {
     std::vector<std::unique_ptr<GpuDevice>> made;
-    std::string problem;
-    int n = 0;
-    if (has_driver(problem)) check(driver().cuDeviceGetCount(&n), "cuDeviceGetCount", "cuda");
-    for (int i = 0; i < n; ++i) made.push_back(std::make_unique<GpuDevice>(i, processes().num_devices() + i));
+    const int first = processes().first_local_accelerator();
+    std::vector<int> places;
+    if (chosen())
+      places = *chosen();
+    else if (!several_processes())
+      for (int i = 0, n = driver_devices(); i < n; ++i) places.push_back(i);
+    for (int place : places) made.push_back(std::make_unique<GpuDevice>(place, first + static_cast<int>(made.size())));
     std::vector<GpuDevice*> list;
     for (auto& d : made) list.push_back(d.release());
     return list;
@@ -252,7 +274,10 @@ const std::vector<GpuDevice*>& devices() {
   return all;
 }
 
-GpuDevice& device_of(int id) { return *devices().at(static_cast<std::size_t>(id - processes().num_devices())); }
+GpuDevice& device_of(int id) {
+  if (!processes().is_local(id)) throw DeviceError(fmt::format("{} is process {}'s", Device::of_id(id), processes().process_of(id)));
+  return *devices().at(static_cast<std::size_t>(id - processes().first_local_accelerator()));
+}
 
 GpuBuffer::GpuBuffer(GpuDevice& device, std::size_t bytes) : device_(device), bytes_(bytes) {
   const std::lock_guard lock(device.order());
@@ -272,6 +297,18 @@ namespace {
 
 class CudaDevices final : public Accelerators {
  public:
+  std::vector<std::string> found() override {
+    std::vector<std::string> kinds;
+    for (int i = 0, n = driver_devices(); i < n; ++i) {
+      int handle = 0;
+      char name[256] = {};
+      check(driver().cuDeviceGet(&handle, i), "cuDeviceGet", "cuda");
+      check(driver().cuDeviceGetName(name, sizeof name, handle), "cuDeviceGetName", "cuda");
+      kinds.emplace_back(name);
+    }
+    return kinds;
+  }
+  void choose(std::vector<int> places) override { chosen() = std::move(places); }
   int count() override { return static_cast<int>(devices().size()); }
   std::string why_none() override {
     std::string problem;
@@ -322,6 +359,10 @@ class CudaDevices final : public Accelerators {
   void join(const CollectivePlan& plan, const std::vector<int>& group, std::span<const Ref<Buffer>> in, std::span<Ref<Buffer>> out,
             std::span<const int> device_ids) override {
     join_group(plan, group, in, out, device_ids);
+  }
+  void exchange(std::span<const int> device_ids, std::span<const DeviceMessage> going, std::span<const DeviceMessage> coming,
+                const CollectiveLabel& label) override {
+    exchange_messages(device_ids, going, coming, label);
   }
 
  private:

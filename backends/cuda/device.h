@@ -23,6 +23,7 @@ class GpuDevice {
   GpuDevice& operator=(const GpuDevice&) = delete;
 
   int id() const { return id_; }
+  int ordinal() const { return ordinal_; }  ///< among the driver's
   const std::string& name() const { return name_; }
   std::string label() const;  ///< cuda:0
   const GpuTarget& target() const { return target_; }

@@ -1,5 +1,6 @@
 // Mapped programs as graphs, one for each device: kernels, products and NCCL's calls of a step are captured from all devices' streams at
-// once, and replayed where arrays lie as they lay then.
+// once, and replayed where arrays lie as they lay then. Several processes must capture and replay alike, so that it can't depend on where
+// each one's arrays lie: there a program has places of its own for what it is given and what it makes, and arrays are copied.
 #include "runtime/mapped_replay.h"
 
 #include <fmt/core.h>
@@ -22,6 +23,8 @@
 #include "runtime/accelerator.h"
 #include "runtime/blocks.h"
 #include "runtime/collectives.h"
+#include "runtime/device_world.h"
+#include "runtime/processes.h"
 
 namespace weft::detail::cuda {
 namespace {
@@ -90,17 +93,28 @@ struct Graphs {
 
 class Replay final : public MappedReplay {
  public:
-  explicit Replay(const std::vector<int>& device_ids) : ids_(device_ids) {
+  Replay(const std::vector<int>& mesh, std::size_t num_constants)
+      : mesh_size_(mesh.size()), here_(local_positions(mesh)), across_(processes_across(mesh)), num_constants_(num_constants) {
+    for (std::size_t position : here_) ids_.push_back(mesh[position]);
     for (int id : ids_) devices_.push_back(&device_of(id));
+    label_.text = fmt::format("{} over {} devices", kWhat, mesh_size_);
+    label_.signature = std::hash<std::string>()(label_.text);
     in_order_ = devices_;
     std::sort(in_order_.begin(), in_order_.end(), [](GpuDevice* a, GpuDevice* b) { return a->id() < b->id(); });
   }
 
   Values run(Values inputs, const Steps& steps) override {
-    if (!possible_) return steps(inputs, false);
+    if (!possible_ && across_.empty()) return steps(inputs, false);
     for (auto& value : inputs)
-      for (std::size_t k = 0; k < ids_.size(); ++k) value[k] = moved(value[k], ids_[k]);
+      for (std::size_t k = 0; k < ids_.size(); ++k) at(value, k) = moved(at(value, k), ids_[k]);
     const std::lock_guard mine(mutex_);
+    before_collective(devices_, label_, across_);
+    // After a failure all processes begin again, wherever each was.
+    if (const std::uint64_t now = communicators_aborted(); !across_.empty() && now != begun_) {
+      begun_ = now;
+      possible_ = true, noted_ = false;
+    }
+    if (!possible_) return steps(inputs, false);
     std::vector<std::unique_lock<std::recursive_mutex>> locks;
     for (GpuDevice* d : in_order_) locks.emplace_back(d->order());
     if (std::any_of(devices_.begin(), devices_.end(), [](GpuDevice* d) { return d->supply() != nullptr; })) return steps(inputs, true);
@@ -122,6 +136,9 @@ class Replay final : public MappedReplay {
   };
   using Places = std::vector<std::vector<DevicePointer>>;
 
+  /// Of the k-th of this process's devices.
+  Ref<Buffer>& at(std::vector<Ref<Buffer>>& value, std::size_t k) const { return value[here_[k]]; }
+  const Ref<Buffer>& at(const std::vector<Ref<Buffer>>& value, std::size_t k) const { return value[here_[k]]; }
   static DevicePointer pointer(const Ref<Buffer>& b) { return static_cast<GpuBuffer&>(*b).pointer(); }
 
   /// The first run shows what is allocated, and whether all of it is the devices' work.
@@ -131,19 +148,20 @@ class Replay final : public MappedReplay {
     {
       Supply supply(devices_);
       results = steps(inputs, true);
-      if (!supply.repeatable()) {
-        possible_ = false;
-        return results;
-      }
+      const bool repeatable = supply.repeatable() && !is_switched_on("WEFT_CUDA_SYNC");
+      possible_ = across_.empty() ? repeatable : all_say(repeatable);
+      if (!possible_) return results;
       pieces = supply.pieces();
       collectives_ = supply.collectives(), moved_bytes_ = supply.moved_bytes();
     }
     sources_.clear();
     for (const auto& value : results)
-      for (std::size_t k = 0; k < ids_.size(); ++k) sources_.push_back(source_of(value[k], inputs, pieces));
+      for (std::size_t k = 0; k < ids_.size(); ++k) sources_.push_back(source_of(at(value, k), inputs, pieces));
     sizes_.clear();
     for (Supply::Pieces& p : pieces) sizes_.push_back(place_pieces(p));
     pieces_ = std::move(pieces);
+    own_memory_.reset();
+    given_.clear(), made_.clear();
     noted_ = true;
     return results;
   }
@@ -151,7 +169,7 @@ class Replay final : public MappedReplay {
   Source source_of(const Ref<Buffer>& b, const Values& inputs, std::vector<Supply::Pieces>& pieces) const {
     for (std::size_t i = 0; i < inputs.size(); ++i)
       for (std::size_t k = 0; k < ids_.size(); ++k)
-        if (inputs[i][k].get() == b.get()) return {Source::Kind::input, i, k, {}};
+        if (at(inputs[i], k).get() == b.get()) return {Source::Kind::input, i, k, {}};
     for (std::size_t k = 0; k < ids_.size(); ++k)
       for (std::size_t n = pieces[k].size(); n-- > 0;)
         if (Supply::Piece& p = pieces[k][n]; p.died < 0 && b->device_id() == ids_[k] && p.at == pointer(b)) {
@@ -168,12 +186,13 @@ class Replay final : public MappedReplay {
         memory.push_back(Ref<Buffer>(new GpuBuffer(*devices_[k], static_cast<std::size_t>(sizes_[k]))));
       own_memory_ = std::move(memory);
     }
+    if (!across_.empty()) return repeat_in_place(inputs, steps);
     // The results are new arrays.
     Places places(ids_.size());
     std::vector<std::vector<Ref<Buffer>>> made(ids_.size());
     std::vector<DevicePointer> addresses;
     for (const auto& value : inputs)
-      for (const Ref<Buffer>& b : value) addresses.push_back(pointer(b));
+      for (std::size_t k = 0; k < ids_.size(); ++k) addresses.push_back(pointer(at(value, k)));
     for (std::size_t k = 0; k < ids_.size(); ++k) {
       made[k] = new_results(k);
       for (std::size_t n = 0; n < pieces_[k].size(); ++n) {
@@ -191,14 +210,79 @@ class Replay final : public MappedReplay {
       const Supply supply(devices_, pieces_, places, false);
       steps(inputs, true);
     }
-    Values results(sources_.size() / ids_.size(), std::vector<Ref<Buffer>>(ids_.size()));
+    return results_of(inputs, made);
+  }
+
+  Values results_of(const Values& inputs, const std::vector<std::vector<Ref<Buffer>>>& made) const {
+    Values results(sources_.size() / ids_.size(), std::vector<Ref<Buffer>>(mesh_size_));
     for (std::size_t i = 0; i < sources_.size(); ++i) {
       const Source& s = sources_[i];
-      results[i / ids_.size()][i % ids_.size()] = s.kind == Source::Kind::input   ? inputs[s.value][s.device]
-                                                  : s.kind == Source::Kind::piece ? made[s.device][s.value]
-                                                                                  : s.buffer;
+      at(results[i / ids_.size()], i % ids_.size()) = s.kind == Source::Kind::input   ? at(inputs[s.value], s.device)
+                                                      : s.kind == Source::Kind::piece ? made[s.device][s.value]
+                                                                                      : s.buffer;
     }
     return results;
+  }
+
+  /// The same where all processes must do it alike: always in the same memory, captured at the second time.
+  Values repeat_in_place(const Values& inputs, const Steps& steps) {
+    if (given_.empty() && made_.empty()) {
+      given_ = inputs, made_.resize(ids_.size());
+      for (std::size_t k = 0; k < ids_.size(); ++k) {
+        for (std::size_t i = num_constants_; i < inputs.size(); ++i)
+          at(given_[i], k) = Ref<Buffer>(new GpuBuffer(*devices_[k], at(inputs[i], k)->bytes()));
+        for (const Supply::Piece& p : pieces_[k])
+          made_[k].push_back(p.result ? Ref<Buffer>(new GpuBuffer(*devices_[k], p.bytes)) : Ref<Buffer>());
+      }
+    }
+    Places places(ids_.size());
+    for (std::size_t k = 0; k < ids_.size(); ++k) {
+      for (std::size_t i = num_constants_; i < inputs.size(); ++i) copy(k, at(inputs[i], k), at(given_[i], k));
+      for (std::size_t n = 0; n < pieces_[k].size(); ++n)
+        places[k].push_back(made_[k][n] ? pointer(made_[k][n])
+                                        : pointer((*own_memory_)[k]) + static_cast<DevicePointer>(pieces_[k][n].offset));
+    }
+    auto [ready, capture_now] = look_up({}, communicators_aborted());
+    if (!ready && capture_now) {
+      try {
+        ready = capture(given_, places, steps);
+        possible_ = device_world()->all_say(across_, label_, "the graphs of a mapped program", ready != nullptr);
+      } catch (const Error& e) {
+        ready.reset();
+        give_up_collectives(e.what());  // the others wait for what this one says
+        throw;
+      }
+      if (!possible_) ready.reset();
+      if (ready) keep({}, ready);
+    }
+    if (ready) {
+      launch(std::move(ready));
+    } else {
+      const Supply supply(devices_, pieces_, places, false);
+      steps(given_, true);
+    }
+    std::vector<std::vector<Ref<Buffer>>> made(ids_.size());
+    for (std::size_t k = 0; k < ids_.size(); ++k)
+      for (const Ref<Buffer>& b : made_[k]) {
+        made[k].push_back(b ? Ref<Buffer>(new GpuBuffer(*devices_[k], b->bytes())) : b);
+        if (b) copy(k, b, made[k].back());
+      }
+    return results_of(inputs, made);
+  }
+  void copy(std::size_t k, const Ref<Buffer>& from, const Ref<Buffer>& to) const {
+    if (from->bytes() == 0) return;
+    devices_[k]->enter();
+    check(driver().cuMemcpyDtoDAsync_v2(pointer(to), pointer(from), from->bytes(), devices_[k]->stream()), "cuMemcpyDtoDAsync",
+          fmt::format("{}: {}", devices_[k]->label(), kWhat));
+  }
+  /// Whether all processes do.
+  bool all_say(bool yes) const {
+    try {
+      return device_world()->all_say(across_, label_, "the first run of a mapped program", yes);
+    } catch (const DistributedError& e) {
+      give_up_collectives(e.what());
+      throw;
+    }
   }
 
   /// Memory for what are results among a device's pieces. Where several have one size, the first one lies lowest: what the pool gives in
@@ -304,16 +388,15 @@ class Replay final : public MappedReplay {
   [[noreturn]] static void give_up_after(std::exception_ptr problem) {
     try {
       std::rethrow_exception(problem);
-    } catch (const DistributedError&) {
-      abort_communicators();
+    } catch (const DistributedError& e) {
+      give_up_collectives(e.what());
       throw;
     }
   }
 
   void launch(std::shared_ptr<Graphs> graphs) {
-    const std::string what = fmt::format("{} over {} devices", kWhat, ids_.size());
     const ProfilerRange range(kWhat);
-    WatchedCollective watched(devices_, what);
+    WatchedCollective watched(devices_, label_, across_);
     for (std::size_t k = 0; k < ids_.size(); ++k) launcher_of(*devices_[k]).launch(graphs->of_device[k]);
     std::optional<std::size_t> bad;
     Result failed = kSuccess;
@@ -321,16 +404,22 @@ class Replay final : public MappedReplay {
       if (const Result r = launcher_of(*devices_[k]).wait(); r != kSuccess && !bad) bad = k, failed = r;
     if (bad) {
       graphs.reset();
-      abort_communicators();  // the others would wait for it
-      check(failed, "cuGraphLaunch", fmt::format("{}: {}", devices_[*bad]->label(), what));
+      const std::string what = fmt::format("{}: {}", devices_[*bad]->label(), label_.text);
+      give_up_collectives(what + ": cuGraphLaunch fails");  // the others would wait for it
+      check(failed, "cuGraphLaunch", what);
     }
     watched.begun();
     for (int i = 0; i < collectives_; ++i) count_collective(i == 0 ? moved_bytes_ : 0);
   }
 
-  const std::vector<int> ids_;
+  const std::size_t mesh_size_;
+  const std::vector<std::size_t> here_;  ///< positions in the mesh of this process's devices, of which the rest is
+  const std::vector<int> across_;        ///< the processes; empty: this one alone
+  const std::size_t num_constants_;      ///< inputs that are always the same buffers
+  CollectiveLabel label_;
+  std::vector<int> ids_;
   std::vector<GpuDevice*> devices_, in_order_;
-  std::atomic<bool> possible_{!is_switched_on("WEFT_CUDA_SYNC")};
+  std::atomic<bool> possible_{!is_switched_on("WEFT_CUDA_SYNC") || !across_.empty()};
   std::mutex mutex_;
   bool noted_ = false;
   std::vector<Supply::Pieces> pieces_;  ///< of each device
@@ -339,6 +428,9 @@ class Replay final : public MappedReplay {
   int collectives_ = 0;
   std::int64_t moved_bytes_ = 0;
   std::optional<std::vector<Ref<Buffer>>> own_memory_;
+  std::uint64_t begun_ = communicators_aborted();  ///< among several processes: how often communicators had been aborted then
+  Values given_;                                   ///< among several: where inputs are copied to,
+  std::vector<std::vector<Ref<Buffer>>> made_;     ///< and of each device the pieces that are results
   std::mutex graphs_mutex_;
   std::vector<Known> known_;  ///< the most recently used first
   const KeepsCollectives keeps_{[this] {
@@ -351,5 +443,7 @@ class Replay final : public MappedReplay {
 }  // namespace weft::detail::cuda
 
 namespace weft::detail {
-std::unique_ptr<MappedReplay> make_mapped_replay(std::vector<int> device_ids) { return std::make_unique<cuda::Replay>(device_ids); }
+std::unique_ptr<MappedReplay> make_mapped_replay(std::vector<int> device_ids, std::size_t num_constants) {
+  return std::make_unique<cuda::Replay>(device_ids, num_constants);
+}
 }  // namespace weft::detail

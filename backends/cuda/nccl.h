@@ -1,6 +1,7 @@
 // What weft calls of NCCL, after its public documentation: the library is looked up when the first collective needs it.
 #pragma once
 #include <cstddef>
+#include <string>
 
 #include "backends/cuda/driver.h"
 
@@ -12,6 +13,10 @@ constexpr int kInt8 = 0, kUint8 = 1, kInt32 = 2, kUint32 = 3, kInt64 = 4, kUint6
               kBFloat16 = 9;
 constexpr int kSum = 0, kMax = 2, kMin = 3;
 constexpr int kNoColor = -1;
+/// What one process makes and all others of a communicator are given.
+struct UniqueId {
+  char bytes[128];
+};
 
 }  // namespace weft::detail::cuda::nccl
 
@@ -19,6 +24,8 @@ constexpr int kNoColor = -1;
 #define WEFT_NCCL(F)                                                                    \
   F(ncclGetVersion, (int*))                                                             \
   F(ncclCommInitAll, (nccl::Comm*, int, const int*))                                    \
+  F(ncclGetUniqueId, (nccl::UniqueId*))                                                 \
+  F(ncclCommInitRank, (nccl::Comm*, int, nccl::UniqueId, int))                          \
   F(ncclCommSplit, (nccl::Comm, int, int, nccl::Comm*, void*))                          \
   F(ncclCommAbort, (nccl::Comm))                                                        \
   F(ncclCommGetAsyncError, (nccl::Comm, int*))                                          \
@@ -30,3 +37,22 @@ constexpr int kNoColor = -1;
   F(ncclBroadcast, (const void*, void*, std::size_t, int, int, nccl::Comm, Stream))     \
   F(ncclSend, (const void*, std::size_t, int, int, nccl::Comm, Stream))                 \
   F(ncclRecv, (void*, std::size_t, int, int, nccl::Comm, Stream))
+
+namespace weft::detail::cuda::nccl {
+
+struct Library {
+#define WEFT_DECLARE(name, parameters) int(*name) parameters = nullptr;
+  WEFT_NCCL(WEFT_DECLARE)
+#undef WEFT_DECLARE
+  const char* (*ncclGetErrorString)(int) = nullptr;
+  std::string problem;  ///< empty: it is there
+};
+/// Opened at the first call.
+const Library& library();
+/// The same. Throws DistributedError if it is not there.
+const Library& library_for(const std::string& what, SourceLoc loc = {});
+std::string status_text(int status);
+/// Throws DistributedError for what is neither success nor under way.
+void check(int status, const char* call, const std::string& what, SourceLoc loc = {});
+
+}  // namespace weft::detail::cuda::nccl

@@ -18,53 +18,25 @@
 #include "runtime/collective_engine.h"
 #include "runtime/process_world.h"
 #include "runtime/processes.h"
+#include "tests/distributed/worker.h"
 #include "tools/programs.h"
 
 using namespace weft;
+using namespace weft::test;
 
 namespace {
-
-int failures = 0;
-
-void expect(bool good, const std::string& what) {
-  if (good) return;
-  ++failures;
-  std::fprintf(stderr, "process %d: %s\n", process_index(), what.c_str());
-}
-template <class A, class B>
-void equal(const A& got, const B& want, const std::string& what) {
-  expect(got == want, fmt::format("{}: {}, wanted {}", what, got, want));
-}
-void counts(std::int64_t got, std::int64_t want, const std::string& what) {
-  expect(got == want, fmt::format("{}: {}, wanted {}", what, got, want));
-}
-void same(const Array& got, const Array& want, const std::string& what) {
-  const std::string wrong = tools::difference(got, want, nullptr, {0, 0, true});
-  expect(wrong.empty(), what + ": " + wrong);
-}
-template <class F>
-std::string error_of(F f) {
-  try {
-    f();
-  } catch (const Error& e) {
-    return e.what();
-  }
-  return "no error";
-}
-void says(const std::string& message, const std::string& part) {
-  expect(message.find(part) != std::string::npos, fmt::format("no `{}` in the message `{}`", part, message));
-}
-
-Array numbers(Shape shape, DType dtype = float32) { return convert(reshape(arange(static_cast<int>(shape.num_elements())), shape), dtype); }
 
 // devices() and what processes know of each other.
 void topology() {
   const int n = process_count(), local = local_device_count();
   equal(device_count(), n * local, "device_count");
   const std::vector<Device> mine = local_devices();
-  for (int i = 0; i < local; ++i) equal(mine[static_cast<std::size_t>(i)].id(), process_index() * local + i, "id");
-  for (const Device& d : devices()) equal(d.process_index(), d.id() / local, "process_index");
-  equal(array({1, 2}).devices()[0].id(), mine[0].id(), "the default device");
+  const int first = devices()[0].id();
+  for (int i = 0; i < local; ++i) equal(mine[static_cast<std::size_t>(i)].id(), first + process_index() * local + i, "id");
+  for (const Device& d : devices()) equal(d.process_index(), (d.id() - first) / local, "process_index");
+  const bool on_gpus = mine[0].platform() != "cpu";
+  equal((on_gpus ? jit([](Array x) { return x + 1; })(array({1, 2})) : array({1, 2})).devices()[0].id(), mine[0].id(),
+        "the default device");
   if (n > 1) {
     const Device other = devices()[static_cast<std::size_t>((process_index() + 1) % n * local)];
     says(error_of([&] { device_put(1.f, other); }), "local_devices()");
@@ -555,6 +527,11 @@ int main(int argc, char** argv) {
     if (what == "fault") faulty(argv[2], std::atoi(argv[3]), argv[4]);
     if (what == "tcp" || what == "arguments") topology(), without_transport(argv[2]);
     if (what == "counted") counted();
+    if (what == "gpus") {
+      topology(), arrays(), programs(), collectives();
+      gpus(argv[2]);
+    }
+    if (what == "gpu failures") gpu_failures();
   } catch (const std::exception& e) {
     std::fprintf(stderr, "process %d: uncaught: %s\n", process_index(), e.what());
     return 1;

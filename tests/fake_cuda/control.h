@@ -25,6 +25,8 @@ int fake_cublaslt_live();
 int fake_nccl_live();
 /// Whether a device may read and write the memory at an address.
 bool fake_cuda_reaches(int device, const void* p);
+/// The device of the calling thread's context; -1: it has none.
+int fake_cuda_current_device();
 /// Makes the transfers that wait, for a collective that works on the devices' memory.
 void fake_cuda_collective();
 /// So many queries of events that were recorded after the last collective say that they are not yet reached.

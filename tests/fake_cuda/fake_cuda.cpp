@@ -41,9 +41,12 @@ int fake_cuda_join(const Stream* streams, int n, std::function<int()>* work) {
     if (captured > 0)
       add_node(streams[i], {nullptr, together});
     else
-      of(streams[i]).work.push_back({nullptr, together});
+      push(streams[i], {nullptr, together});
   }
-  return captured > 0 ? kSuccess : progress();
+  if (captured > 0) return kSuccess;
+  const Result r = progress();
+  state().failed = kSuccess;  // it is told here
+  return r;
 }
 /// Collectives that wait for others end without a result.
 void fake_cuda_abort_collectives() {
@@ -62,6 +65,7 @@ void fake_cuda_abort_collectives() {
   for (void* s : state().streams)
     for (Work& w : of(s).work)
       if (w.together) w = {[] { return kSuccess; }, nullptr};
+  state().failed = kSuccess;
   flush();
 }
 int fake_cuda_enqueue(Stream s, std::function<int()>* work) {
@@ -70,6 +74,7 @@ int fake_cuda_enqueue(Stream s, std::function<int()>* work) {
   NEEDS(may_use(s))
   return now_or_later(s, *owned);
 }
+int fake_cuda_current_device() { return current ? device_of(current) : -1; }
 void fake_cuda_skip_kernels(bool skip) { state().skips_kernels = skip; }
 int fake_cuda_live(const char* kind) {
   State& s = state();
@@ -181,7 +186,10 @@ Result cuStreamWaitEvent(Stream s, Event e, unsigned) {
   NEEDS(may_use(s))
   NEEDS(not_captured(s))
   flush();
-  return state().events.count(e) ? kSuccess : kIllegal;
+  if (!state().events.count(e)) return kIllegal;
+  const FakeEvent now = *reinterpret_cast<FakeEvent*>(e);
+  if (!is_reached(now)) push(s, {[] { return kSuccess; }, nullptr, [now] { return is_reached(now); }});
+  return kSuccess;
 }
 Result cuEventCreate(Event* e, unsigned) {
   ENTER(cuEventCreate)
@@ -200,14 +208,14 @@ Result cuEventRecord(Event e, Stream s) {
   NEEDS(not_captured(s))
   if (!state().events.count(e) || reinterpret_cast<FakeEvent*>(e)->context != current) return kIllegal;
   flush();
-  return *reinterpret_cast<FakeEvent*>(e) = {current, state().collectives, s}, kSuccess;
+  return *reinterpret_cast<FakeEvent*>(e) = {current, state().collectives, s, of(s).queued}, kSuccess;
 }
 Result cuEventSynchronize(Event e) {
   ENTER(cuEventSynchronize)
   NEEDS(not_while_capturing())
   if (!state().events.count(e)) return kIllegal;
-  const Stream s = reinterpret_cast<FakeEvent*>(e)->stream;
-  return s ? arrives(s) : kSuccess;
+  const FakeEvent now = *reinterpret_cast<FakeEvent*>(e);
+  return now.stream ? arrives(now.stream, now.after) : kSuccess;
 }
 Result cuDeviceGetDefaultMemPool(MemoryPool* p, int d) {
   ENTER(cuDeviceGetDefaultMemPool);
@@ -256,7 +264,7 @@ Result cuMemFreeAsync(DevicePointer p, Stream stream) {
   ENTER_TO_DESTROY(cuMemFreeAsync)
   NEEDS(not_captured(stream))
   flush();
-  if (is_blocked(stream)) return of(stream).work.push_back({[=] { return give_back(p); }, nullptr}), injected;
+  if (is_blocked(stream)) return push(stream, {[=] { return give_back(p); }, nullptr}), injected;
   return give_back(p) == kSuccess ? injected : kIllegal;
 }
 Result cuMemGetInfo_v2(std::size_t* left, std::size_t* total) {
@@ -275,7 +283,7 @@ Result cuMemFreeHost(void* p) {
 }
 static void transfer(Stream s, std::function<void()> f) {
   if (is_blocked(s))
-    of(s).work.push_back({[f] { return f(), kSuccess; }, nullptr});
+    push(s, {[f] { return f(), kSuccess; }, nullptr});
   else
     of(s).transfers.push_back(std::move(f));
 }
@@ -328,15 +336,15 @@ Result cuEventQuery(Event e) {
   ENTER(cuEventQuery)
   if (!state().events.count(e)) return kIllegal;
   flush();
-  if (is_blocked(reinterpret_cast<FakeEvent*>(e)->stream)) return kNotReady;
+  if (const Result r = std::exchange(state().failed, kSuccess); r != kSuccess) return r;
+  if (!is_reached(*reinterpret_cast<FakeEvent*>(e))) return kNotReady;
   return state().busy > 0 && reinterpret_cast<FakeEvent*>(e)->collectives == state().collectives ? (--state().busy, kNotReady) : kSuccess;
 }
 Result cuMemcpyPeerAsync(DevicePointer to, Context, DevicePointer from, Context, std::size_t n, Stream s) {
   ENTER(cuMemcpyPeerAsync)
   NEEDS(not_captured(s))
-  flush();
   if (!is_memory(to, n) || !is_memory(from, n)) return kInvalid;
-  return std::memcpy(reinterpret_cast<void*>(to), reinterpret_cast<const void*>(from), n), kSuccess;
+  return now_or_later(s, [=] { return std::memcpy(reinterpret_cast<void*>(to), reinterpret_cast<const void*>(from), n), kSuccess; });
 }
 
 }  // extern "C"

@@ -44,7 +44,7 @@ Result cuGraphLaunch(GraphExec e, Stream s) {
   NEEDS(may_use(s))
   flush();
   if (!state().execs.count(e)) return kIllegal;
-  for (const Work& w : reinterpret_cast<FakeGraph*>(e)->work) of(s).work.push_back(w);
+  for (const Work& w : reinterpret_cast<FakeGraph*>(e)->work) push(s, w);
   return progress();
 }
 Result cuStreamGetCaptureInfo_v3(Stream s, int* status, std::uint64_t* id, Graph* g, const Node** behind, const void** edges,

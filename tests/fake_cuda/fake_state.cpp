@@ -1,6 +1,8 @@
 #include "fake_state.h"
 
 #include <algorithm>
+#include <atomic>
+#include <chrono>
 #include <cstdlib>
 #include <cstring>
 
@@ -16,25 +18,56 @@ int num_devices() {
   return n ? std::atoi(n) : 2;
 }
 
+namespace {
+
+/// What waits for other processes goes on when they come, whatever the program does meanwhile.
+void go_on_by_itself() {
+  static std::atomic<bool>& ends = *new std::atomic<bool>(false);
+  std::atexit([] {
+    const std::lock_guard lock(state().mutex);
+    ends = true;
+  });
+  std::thread([] {
+    for (;;) {
+      std::this_thread::sleep_for(std::chrono::milliseconds(2));
+      const std::lock_guard lock(state().mutex);
+      if (ends) return;
+      if (state().waits_for_processes) flush();
+    }
+  }).detach();
+}
+
+}  // namespace
+
 Result progress() {
   State& s = state();
   Result result = kSuccess;
   for (bool any = true; any;) {
     any = false;
+    s.waits_for_processes = false;
     for (void* each : s.streams) {
       std::deque<Work>& work = of(each).work;
       while (!work.empty()) {
         const Work w = work.front();
         Result r = kSuccess;
+        if (w.ready && !w.ready()) break;
         if (w.together) {
           const auto& all = w.together->streams;
           if (!std::all_of(all.begin(), all.end(), [&](Stream o) { return is_blocked(o) && of(o).work.front().together == w.together; }))
             break;
-          for (Stream o : all) of(o).work.pop_front();
+          const int status = w.together->run();
+          if (status == kNotYet) {
+            s.waits_for_processes = true;
+            static std::once_flag once;
+            std::call_once(once, go_on_by_itself);
+            break;
+          }
+          for (Stream o : all) pop(o);
           ++s.collectives;
-          r = w.together->run() == 0 ? kSuccess : kLaunchFailed;
+          r = status == 0 ? kSuccess : kLaunchFailed;
+          if (r != kSuccess) s.failed = r;
         } else {
-          work.pop_front();
+          pop(each);
           r = w.run();
         }
         any = true;
@@ -79,13 +112,26 @@ Result add_node(Stream s, Work w) {
 Result now_or_later(Stream s, std::function<Result()> f) {
   if (captures(s)) return add_node(s, {std::move(f), nullptr});
   flush();
-  if (is_blocked(s)) return of(s).work.push_back({std::move(f), nullptr}), kSuccess;
+  if (is_blocked(s)) return push(s, {std::move(f), nullptr}), kSuccess;
   return f();
 }
 Result arrives(Stream s) {
-  flush();
-  if (!is_stream(s)) return kIllegal;
-  if (!is_blocked(s)) return kSuccess;
+  if (!is_stream(s)) return flush(), kIllegal;
+  return arrives(s, of(s).queued);
+}
+Result arrives(Stream s, std::uint64_t after) {
+  const auto begin = std::chrono::steady_clock::now();
+  for (;;) {
+    flush();
+    if (const Result r = std::exchange(state().failed, kSuccess); r != kSuccess) return r;
+    if (!is_stream(s)) return kIllegal;
+    if (of(s).done >= after) return kSuccess;
+    if (!state().waits_for_processes || std::chrono::steady_clock::now() - begin > std::chrono::seconds(20)) break;
+    // Others may use the driver meanwhile; the caller has locked it once.
+    state().mutex.unlock();
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    state().mutex.lock();
+  }
   std::fprintf(stderr, "fake driver: a stream waits for others, which do not come\n");
   return kLaunchFailed;
 }

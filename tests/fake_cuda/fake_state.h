@@ -16,6 +16,7 @@
 #include "backends/cuda/driver.h"
 #include "calls.h"
 #include "emulator.h"
+#include "fake_meeting.h"
 
 namespace fake_cuda {
 
@@ -29,7 +30,7 @@ constexpr Result kInvalid = 1, kNotFound = 500, kIllegal = 400, kLaunchFailed = 
 struct FakeModule {
   std::unique_ptr<Emulated> code;
 };
-/// What several streams do together, when all have come to it.
+/// What several streams do together, when all have come to it: a status, or kNotYet while other processes have not come.
 struct Together {
   std::vector<Stream> streams;
   std::function<int()> run;
@@ -37,6 +38,7 @@ struct Together {
 struct Work {
   std::function<Result()> run;
   std::shared_ptr<Together> together;  // instead
+  std::function<bool()> ready{};       // whether it can be done yet
 };
 struct FakeGraph {
   std::vector<Work> work;
@@ -49,6 +51,7 @@ struct FakeStream {
   Context context = nullptr;
   std::vector<std::function<void()>> transfers{};  // not made yet
   std::deque<Work> work{};                         // behind what waits for other streams
+  std::uint64_t queued = 0, done = 0;              // so much of it has been there, and is done
   FakeGraph* capturing = nullptr;
   Node behind = nullptr;  // what is captured next comes after this
   std::thread::id capturer{};
@@ -58,6 +61,7 @@ struct FakeEvent {
   Context context = nullptr;
   int collectives = 0;  // before it
   Stream stream = nullptr;
+  std::uint64_t after = 0;  // what was in the stream's queue
 };
 inline thread_local Context current = nullptr;
 
@@ -79,6 +83,8 @@ struct State {
   std::size_t in_use = 0;
   int busy = 0;  // so often an event behind the last collective is not yet reached
   int collectives = 0;
+  bool waits_for_processes = false;  // some collective does
+  Result failed = kSuccess;          // a collective with other processes, which nobody has been told yet
 };
 State& state();
 
@@ -88,6 +94,10 @@ inline FakeStream& of(void* s) { return *static_cast<FakeStream*>(s); }
 inline bool is_stream(Stream s) { return state().streams.count(s) > 0; }
 /// Whether the stream waits for others.
 inline bool is_blocked(Stream s) { return is_stream(s) && !of(s).work.empty(); }
+/// Behind what is there.
+inline void push(void* s, Work w) { of(s).work.push_back(std::move(w)), ++of(s).queued; }
+inline void pop(void* s) { of(s).work.pop_front(), ++of(s).done; }
+inline bool is_reached(const FakeEvent& e) { return !e.stream || !is_stream(e.stream) || of(e.stream).done >= e.after; }
 inline bool captures(Stream s) { return is_stream(s) && of(s).capturing; }
 
 /// What streams have to do, as far as they come; the first thing that fails.
@@ -104,8 +114,9 @@ Result not_captured(Stream s);
 Result add_node(Stream s, Work w);
 /// Does it now, or when the graph that is being captured runs, or when the stream goes on.
 Result now_or_later(Stream s, std::function<Result()> f);
-/// For whoever waits.
+/// For whoever waits, for all that is in the stream, or a part of it. Other processes are waited for, but not for ever.
 Result arrives(Stream s);
+Result arrives(Stream s, std::uint64_t after);
 
 inline std::size_t whole_pages(std::size_t n) { return (n + 255) / 256 * 256; }
 void empty_pool();

@@ -24,8 +24,9 @@ namespace {
 
 /// Whether an argument of one type is passed as one of the other is.
 template <class A, class B>
-constexpr bool passes_alike = sizeof(A) == sizeof(B) && std::is_pointer_v<A> == std::is_pointer_v<B> &&
-                              std::is_floating_point_v<A> == std::is_floating_point_v<B> && !std::is_class_v<A> && !std::is_class_v<B>;
+constexpr bool passes_alike =
+    sizeof(A) == sizeof(B) && std::is_pointer_v<A> == std::is_pointer_v<B> && std::is_floating_point_v<A> == std::is_floating_point_v<B> &&
+    std::is_class_v<A> == std::is_class_v<B> && std::is_trivially_copyable_v<A> && std::is_trivially_copyable_v<B>;
 
 template <class Theirs, class Ours>
 struct Alike : std::false_type {};

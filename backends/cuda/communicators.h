@@ -1,0 +1,46 @@
+// NCCL's communicators: who has one with whom, in one process or several, and when all are given up.
+#pragma once
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "backends/cuda/nccl.h"
+#include "runtime/process_world.h"
+
+namespace weft::detail::cuda {
+
+/// The processes of some devices, in order; empty if all are this one's.
+std::vector<int> processes_across(const std::vector<int>& device_ids);
+
+/// Of one of the groups of positions into which a collective divides a mesh's devices: a communicator for each of this process's devices in
+/// it, in the group's order. Made at the first use: the mesh's, then by one split those of all groups. Where the mesh has devices of
+/// several processes, all of these call it, in one order; they agree on what they make before they make it. Throws DistributedError.
+std::vector<nccl::Comm> communicators_of(const std::vector<int>& mesh, const std::vector<std::vector<int>>& groups, std::size_t which,
+                                         const CollectiveLabel& label);
+
+/// f's status. Among several processes f may wait for others for ever: a thread of its own calls it, which is left behind if one of them
+/// is gone, has given up, or does not come in time; then throws DistributedError.
+int guarded(const std::vector<int>& processes, const CollectiveLabel& label, std::function<int()> f);
+
+/// Whoever keeps graphs in which communicators are used has one of these: `drop` is called before these are aborted.
+class KeepsCollectives {
+ public:
+  explicit KeepsCollectives(std::function<void()> drop);
+  ~KeepsCollectives();
+  KeepsCollectives(const KeepsCollectives&) = delete;
+  KeepsCollectives& operator=(const KeepsCollectives&) = delete;
+  void drop() const { drop_(); }
+
+ private:
+  std::function<void()> drop_;
+};
+/// How often communicators have been aborted: what was captured before holds no more.
+std::uint64_t communicators_aborted();
+/// After a failure nothing can be done with communicators but to abort them; the next collective makes new ones. `why` is told to the other
+/// processes, which abort theirs; empty: they know.
+void abort_communicators(const std::string& why);
+/// An error that NCCL reports of one of them, or 0.
+int asynchronous_error();
+
+}  // namespace weft::detail::cuda

@@ -1,0 +1,53 @@
+// What the checks of a distributed test say, and those that live in other files.
+#pragma once
+#include <weft/weft.h>
+
+#include <cstdint>
+#include <cstdio>
+#include <string>
+
+#include "tools/programs.h"
+
+namespace weft::test {
+
+inline int failures = 0;
+
+inline void expect(bool good, const std::string& what) {
+  if (good) return;
+  ++failures;
+  std::fprintf(stderr, "process %d: %s\n", process_index(), what.c_str());
+}
+template <class A, class B>
+void equal(const A& got, const B& want, const std::string& what) {
+  expect(got == want, fmt::format("{}: {}, wanted {}", what, got, want));
+}
+inline void counts(std::int64_t got, std::int64_t want, const std::string& what) {
+  expect(got == want, fmt::format("{}: {}, wanted {}", what, got, want));
+}
+inline void same(const Array& got, const Array& want, const std::string& what) {
+  const std::string wrong = tools::difference(got, want, nullptr, {0, 0, true});
+  expect(wrong.empty(), what + ": " + wrong);
+}
+template <class F>
+std::string error_of(F f) {
+  try {
+    f();
+  } catch (const Error& e) {
+    return e.what();
+  }
+  return "no error";
+}
+inline void says(const std::string& message, const std::string& part) {
+  expect(message.find(part) != std::string::npos, fmt::format("no `{}` in the message `{}`", part, message));
+}
+
+inline Array numbers(Shape shape, DType dtype = float32) {
+  return convert(reshape(arange(static_cast<int>(shape.num_elements())), shape), dtype);
+}
+
+/// Devices beyond the hosts' of several processes: what they know of each other, groups, replays, checkpoints in a folder.
+void gpus(const std::string& folder);
+/// Each entry point of the libraries fails once on one process: all hear of it, and go on.
+void gpu_failures();
+
+}  // namespace weft::test

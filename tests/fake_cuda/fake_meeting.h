@@ -1,0 +1,80 @@
+// Where the ranks of a fake communicator meet that are several processes': a folder, in which each leaves files for the others. Waits are
+// bounded: FAKE_NCCL_WAIT seconds (20).
+#pragma once
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <chrono>
+#include <cstdio>
+#include <cstdlib>
+#include <fstream>
+#include <iterator>
+#include <mutex>
+#include <set>
+#include <string>
+#include <thread>
+
+namespace fake_cuda {
+
+constexpr int kNotYet = -1;  ///< what a collective says while other processes have not come to it
+
+class Folder {
+ public:
+  /// A new one, in TMPDIR; empty if there can be none.
+  static std::string make() {
+    const char* top = std::getenv("TMPDIR");
+    std::string path = std::string(top ? top : "/tmp") + "/fake_nccl_XXXXXX";
+    return mkdtemp(path.data()) ? path : std::string();
+  }
+  explicit Folder(std::string path) : path_(std::move(path)) { mkdir(path_.c_str(), 0700); }
+  const std::string& path() const { return path_; }
+
+  /// Appears to the others whole.
+  void write(const std::string& name, const std::string& bytes) {
+    const std::string hidden = path_ + "/." + name;
+    std::ofstream(hidden, std::ios::binary) << bytes;
+    {
+      const std::lock_guard lock(mutex_);
+      own_.insert(name);
+    }
+    std::rename(hidden.c_str(), (path_ + "/" + name).c_str());
+  }
+  bool has(const std::string& name) const { return access((path_ + "/" + name).c_str(), F_OK) == 0; }
+  std::string read(const std::string& name) const {
+    std::ifstream in(path_ + "/" + name, std::ios::binary);
+    return {std::istreambuf_iterator<char>(in), {}};
+  }
+  void remove(const std::string& name) {
+    const std::lock_guard lock(mutex_);
+    own_.erase(name);
+    unlink((path_ + "/" + name).c_str());
+  }
+  /// Whether another process has left it in time.
+  bool wait_for(const std::string& name, const char* call) const {
+    const char* given = std::getenv("FAKE_NCCL_WAIT");
+    const auto until =
+        std::chrono::steady_clock::now() + std::chrono::milliseconds(given ? static_cast<int>(1000 * std::atof(given)) : 20000);
+    while (!has(name)) {
+      if (std::chrono::steady_clock::now() > until) {
+        std::fprintf(stderr, "fake NCCL: %s: no `%s` has come; the real one would wait for ever\n", call, name.c_str());
+        return false;
+      }
+      std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    }
+    return true;
+  }
+  /// This process's files go; with the last one's the folder.
+  void leave() {
+    const std::lock_guard lock(mutex_);
+    for (const std::string& name : own_) unlink((path_ + "/" + name).c_str());
+    own_.clear();
+    rmdir(path_.c_str());
+  }
+
+ private:
+  const std::string path_;
+  std::mutex mutex_;
+  std::set<std::string> own_;
+};
+
+}  // namespace fake_cuda
