@@ -2,9 +2,6 @@
 // functions are linked into the module before code is generated.
 #include <llvm/IR/Module.h>
 
-#include <array>
-#include <limits>
-
 #include "backends/codegen/math/functions.h"
 #include "backends/codegen/math/math.h"
 #include "backends/codegen/vector_builder.h"
@@ -21,37 +18,8 @@ const char* device_function(MathFunction f) {
     case MathFunction::sin: return "sin";
     case MathFunction::cos: return "cos";
     case MathFunction::tan: return "tan";
-    case MathFunction::asin: return "asin";
-    case MathFunction::acos: return "acos";
-    case MathFunction::atan: return "atan";
-    case MathFunction::atan2: return "atan2";
-    case MathFunction::pow: return "pow";
-    case MathFunction::cbrt: return "cbrt";
-    case MathFunction::erf: return "erf";
-    case MathFunction::erfc: return "erfc";
-    case MathFunction::erf_inv: return "erfinv";
-    case MathFunction::lgamma: return "lgamma";
     default: return nullptr;
   }
-}
-
-/// The asymptotic series (Abramowitz and Stegun, 6.3.18) after the recurrence psi(x) = psi(x + 1) - 1 / x, and the reflection formula.
-Expr digamma(Expr x) {
-  KernelBuilder& b = *x.b;
-  const Expr zero = x.constant(0), whole = {&b, b.floor(x.v)};
-  const Expr reflected = {&b, b.le(x.v, zero.v)};
-  Expr z = select(reflected, 1. - x, x), shift = zero;
-  for (int i = 0; i < 10; ++i) {
-    const Expr small = z < 10.;
-    shift = select(small, shift - 1. / z, shift);
-    z = select(small, z + 1., z);
-  }
-  const Expr w = 1. / (z * z);
-  const Expr series = w * polynomial(w, std::array{1. / 12, -1. / 120, 1. / 252, -1. / 240, 1. / 132, -691. / 32760, 1. / 12});
-  const Expr y = shift + math::log(z) - .5 / z - series;
-  const Expr turned = y - x.constant(3.14159265358979323846) / math::tan((x - whole) * 3.14159265358979323846);
-  const Expr nan = x.constant(std::numeric_limits<double>::quiet_NaN());
-  return select(reflected, select(x == whole, nan, turned), y);
 }
 
 }  // namespace
@@ -60,7 +28,6 @@ Expr digamma(Expr x) {
 Value* VectorBuilder::gpu_function(MathFunction f, DType t, std::span<Value* const> operands) {
   if (t == float32 && (f == MathFunction::sin || f == MathFunction::cos || f == MathFunction::tan))
     return (*this)[math::circular_of_huge_f32(f, {this, wrap(operands[0], t)}).v];
-  const bool narrow = t == float32;
   if (features_.gpu == VectorFeatures::Gpu::emulated) {
     llvm::Type* d = ir_.getDoubleTy();
     const llvm::FunctionCallee library =
@@ -70,19 +37,16 @@ Value* VectorBuilder::gpu_function(MathFunction f, DType t, std::span<Value* con
     Value* result = ir_.CreateCall(library, {ir_.getInt32(static_cast<unsigned>(f)), x, y});
     return ir_.CreateFPTrunc(result, operands[0]->getType());
   }
-  if (f == MathFunction::digamma) {
-    const Expr x{this, wrap(ir_.CreateFPExt(operands[0], ir_.getDoubleTy()), float64)};
-    return ir_.CreateFPTrunc((*this)[digamma(x).v], operands[0]->getType());
-  }
   const char* name = device_function(f);
   if (!name) throw CompileError("codegen: internal error: a function that no GPU has");
   const std::vector<llvm::Type*> types(operands.size(), operands[0]->getType());
-  const llvm::FunctionCallee function = module_.getOrInsertFunction(std::string("__nv_") + name + (narrow ? "f" : ""),
-                                                                    llvm::FunctionType::get(operands[0]->getType(), types, false));
+  const llvm::FunctionCallee function =
+      module_.getOrInsertFunction(std::string("__nv_") + name, llvm::FunctionType::get(operands[0]->getType(), types, false));
   return ir_.CreateCall(function, llvm::ArrayRef<Value*>(operands.data(), operands.size()));
 }
 
 KernelValue VectorBuilder::gpu_call_where(V condition, MathFunction f, std::span<const V> operands, V fast) {
+  if (f == MathFunction::lgamma) return fast;  // which lacks digits next to zeros only
   Value* where = (*this)[condition];
   int lanes = std::max(lanes_of(where), lanes_of((*this)[fast]));
   for (V v : operands) lanes = std::max(lanes, lanes_of((*this)[v]));

@@ -17,15 +17,9 @@ namespace {
 using llvm::BasicBlock;
 using llvm::Value;
 
-// What the C library has, with one and with two arguments.
-constexpr std::pair<MathFunction, const char*> kUnary[] = {
-    {MathFunction::exp, "exp"},       {MathFunction::exp2, "exp2"},   {MathFunction::expm1, "expm1"}, {MathFunction::log, "log"},
-    {MathFunction::log1p, "log1p"},   {MathFunction::log2, "log2"},   {MathFunction::tanh, "tanh"},   {MathFunction::sin, "sin"},
-    {MathFunction::cos, "cos"},       {MathFunction::tan, "tan"},     {MathFunction::asin, "asin"},   {MathFunction::acos, "acos"},
-    {MathFunction::atan, "atan"},     {MathFunction::sinh, "sinh"},   {MathFunction::cosh, "cosh"},   {MathFunction::asinh, "asinh"},
-    {MathFunction::acosh, "acosh"},   {MathFunction::atanh, "atanh"}, {MathFunction::erf, "erf"},     {MathFunction::erfc, "erfc"},
-    {MathFunction::lgamma, "lgamma"}, {MathFunction::cbrt, "cbrt"}};
-constexpr std::pair<MathFunction, const char*> kBinary[] = {{MathFunction::atan2, "atan2"}, {MathFunction::pow, "pow"}};
+// What kernels leave to the library: the C library has it.
+constexpr std::pair<MathFunction, const char*> kLibrary[] = {
+    {MathFunction::sin, "sin"}, {MathFunction::cos, "cos"}, {MathFunction::tan, "tan"}, {MathFunction::lgamma, "lgamma"}};
 
 class ObjectWriter {
  public:
@@ -210,7 +204,7 @@ class ObjectWriter {
       const auto* number = call ? llvm::dyn_cast<llvm::ConstantInt>(call->getArgOperand(0)) : nullptr;
       if (!number) continue;
       const auto function = static_cast<MathFunction>(number->getZExtValue());
-      if (function == MathFunction::erf_inv || function == MathFunction::digamma)
+      if (std::none_of(std::begin(kLibrary), std::end(kLibrary), [&](const auto& f) { return f.first == function; }))
         throw CompileError("export_object: " + name_ + " computes " + std::string(name_of(function)) + ", which the C library has not");
     }
   }
@@ -218,25 +212,15 @@ class ObjectWriter {
   void define_math(llvm::Function* f) {
     require_known_functions(f);
     llvm::Type* t = ir_.getDoubleTy();
-    Value *x = f->getArg(1), *y = f->getArg(2);
+    Value* x = f->getArg(1);
     BasicBlock* other = BasicBlock::Create(context_, "other", f);
     llvm::SwitchInst* choice = ir_.CreateSwitch(f->getArg(0), other);
-    const auto add = [&](MathFunction function, const auto& body) {
+    for (const auto& [function, symbol] : kLibrary) {
       BasicBlock* b = BasicBlock::Create(context_, "function", f);
       choice->addCase(ir_.getInt32(static_cast<unsigned>(function)), b);
       ir_.SetInsertPoint(b);
-      ir_.CreateRet(body());
-    };
-    const auto call = [&](const char* symbol, std::initializer_list<Value*> args) {
-      return ir_.CreateCall(
-          module_->getOrInsertFunction(symbol, llvm::FunctionType::get(t, std::vector<llvm::Type*>(args.size(), t), false)),
-          std::vector<Value*>(args));
-    };
-    for (const auto& [function, symbol] : kUnary) add(function, [&, symbol = symbol] { return call(symbol, {x}); });
-    for (const auto& [function, symbol] : kBinary) add(function, [&, symbol = symbol] { return call(symbol, {x, y}); });
-    llvm::Constant* one = llvm::ConstantFP::get(t, 1);
-    add(MathFunction::logistic, [&] { return ir_.CreateFDiv(one, ir_.CreateFAdd(one, call("exp", {ir_.CreateFNeg(x)}))); });
-    add(MathFunction::rsqrt, [&] { return ir_.CreateFDiv(one, ir_.CreateUnaryIntrinsic(llvm::Intrinsic::sqrt, x)); });
+      ir_.CreateRet(ir_.CreateCall(module_->getOrInsertFunction(symbol, llvm::FunctionType::get(t, {t}, false)), {x}));
+    }
     ir_.SetInsertPoint(other);
     ir_.CreateRet(x);
   }

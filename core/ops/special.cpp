@@ -42,7 +42,7 @@ struct Lgamma : Unary<Lgamma> {
   static constexpr Domain domain{0.2, 5};
   static double ref(double x) {
     int sign = 0;  // lgamma itself writes a global variable
-    return ::lgamma_r(x, &sign);
+    return static_cast<double>(::lgammal_r(x, &sign));
   }
   static Array partial(const Array& t, const Array& x, const Array&) { return t * weft::digamma(x); }
   static V kernel(KernelBuilder& b, V x) { return b.math(MathFunction::lgamma, x); }

@@ -32,11 +32,26 @@ double hurwitz_zeta(double s, double x) {
   return sum;
 }
 
+constexpr long double kDigammaTerms[] = {1.L / 12, -1.L / 120, 1.L / 252, -1.L / 240, 1.L / 132, -691.L / 32760, 1.L / 12, -3617.L / 8160};
+
+/// psi(x) less psi of its zero next to x, term by term, so that each is proportional to the distance.
+double digamma_near_zero(long double x) {
+  long double zero = 1.46163214496836234128L, sum = 0;
+  const long double distance = (x - zero) + 1.82570963159634838e-20L;
+  for (; zero < 16; zero += 1, x += 1) sum += distance / (zero * x);
+  const long double u = 1 / (x * x), v = 1 / (zero * zero);
+  long double value = 0, slope = 0;  // of the series at v, and between v and u
+  for (std::size_t k = std::size(kDigammaTerms); k-- > 0;) slope = slope * u + value, value = value * v + kDigammaTerms[k];
+  slope = slope * u + value;
+  return static_cast<double>(sum + std::log1p(distance / zero) + distance / (2 * x * zero) + slope * distance * (x + zero) * u * v);
+}
+
 }  // namespace
 
 // By the asymptotic series (Abramowitz and Stegun, 6.3.18) after the recurrence psi(x) = psi(x + 1) - 1 / x, and the reflection formula for
-// negative arguments. In more digits than those of the result, which are lost around its zeros.
+// negative arguments. In more digits than those of the result, which are lost around its negative zeros.
 double digamma(double given) {
+  if (std::abs(given - 1.46) < .2) return digamma_near_zero(given);
   long double x = given, reflected = 0, sum = 0;
   if (x <= 0) {
     if (x == std::floor(x)) return kNan;
@@ -46,9 +61,8 @@ double digamma(double given) {
   }
   if (std::isinf(x)) return static_cast<double>(x);
   for (; x < 16; x += 1) sum -= 1 / x;
-  constexpr long double kTerms[] = {1.L / 12, -1.L / 120, 1.L / 252, -1.L / 240, 1.L / 132, -691.L / 32760, 1.L / 12, -3617.L / 8160};
   long double power = 1, series = 0;
-  for (const long double term : kTerms) series += term * (power /= x * x);
+  for (const long double term : kDigammaTerms) series += term * (power /= x * x);
   return static_cast<double>(sum + (std::log(x) - 0.5L / x - series) - reflected);
 }
 

@@ -43,8 +43,8 @@ Expr erf_f32(Expr x) {
 }
 
 Expr erf_f64(Expr x) {
-  const Expr a = abs(x);
-  const Expr large = copysign(1. - erfc_tail(min(a, x.constant(6.5))), x);
+  const Expr a = abs(x), u = min(a, x.constant(6));
+  const Expr large = copysign(1. - exp_of_small(u * polynomial(u, erf_large_f64)), x);
   return select(x != x, x, select(a < 1., erf_small(x), large));
 }
 
@@ -59,7 +59,22 @@ Expr erf_inv_f32(Expr x) {
   const Expr w = -log(fma(-x, x, 1.));
   const Expr central = polynomial(w - 2.5, erf_inv_central_f32);
   const Expr tail = polynomial(sqrt(w) - 3., erf_inv_tail_f32);
-  const Expr y = fma(x, select(w < 5., central, tail), x), a = abs(x);
+  const Expr a = abs(x), y = copysign(fma(a, select(w < 5., central, tail), a), x);
+  return select(a == 1., copysign(x.constant(kInf), x), select(a > 1., x.constant(kNan), y));
+}
+
+Expr erf_inv_f64(Expr x) {
+  // x (1 + a quotient in x^2); beyond .843 r + a quotient in r, exp(-r^2) = 1 - |x| (the ranges are those of M. Wichura, Algorithm AS 241,
+  // Applied Statistics 37, 1988).
+  const Expr a = abs(x), central = a < .843;
+  const Expr t = fma(-x, x, .710649), zero = x.constant(0);
+  const auto [log_high, log_low] = log_plus(1. - a, 0, zero);
+  // The root with what rounding it and the logarithm lost, over 2 r to an eighth: by its bits.
+  const Expr r = sqrt(-log_high), half_inverse = (r.as_bits().integer(0x7fce623822fc16e6) - r.as_bits()).as_float();
+  const Expr r_low = (fma(-r, r, -log_high) - log_low) * half_inverse;
+  const Expr top = select(central, polynomial(t, erf_inv_central_top_f64), polynomial(r, erf_inv_tail_top_f64));
+  const Expr bottom = select(central, polynomial(t, erf_inv_central_bottom_f64), polynomial(r, erf_inv_tail_bottom_f64));
+  const Expr quotient = top / bottom, y = copysign(select(central, fma(a, quotient, a), (quotient + r_low) + r), x);
   return select(a == 1., copysign(x.constant(kInf), x), select(a > 1., x.constant(kNan), y));
 }
 

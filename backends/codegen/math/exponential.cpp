@@ -72,17 +72,18 @@ Split split_exponent(Expr x) {
   return {m - 1., k.to(wide ? float64 : float32)};
 }
 
-// log(1 + f) + k ln 2 + c for the parts above.
-Expr log_of_parts(Expr f, Expr k, Expr c) {
+// log(1 + f) + k ln 2 + c for the parts above, but for k times the upper part of ln 2.
+Expr rest_of_log(Expr f, Expr k, Expr c) {
   const Format form = format(f);
   const Expr half_square = f * f * .5;
   if (!f.is_double()) {
     const Expr tail = f * f * f * polynomial(f, log_f32);
-    return fma(k, form.ln2_high, f - (half_square - (tail + fma(k, form.ln2_low, c))));
+    return f - (half_square - (tail + fma(k, form.ln2_low, c)));
   }
   const Expr s = f / (f + 2.), z = s * s, r = z * polynomial(z, log_f64);
-  return fma(k, form.ln2_high, -(half_square - fma(s, half_square + r, fma(k, form.ln2_low, c)) - f));
+  return -(half_square - fma(s, half_square + r, fma(k, form.ln2_low, c)) - f);
 }
+Expr log_of_parts(Expr f, Expr k, Expr c) { return fma(k, format(f).ln2_high, rest_of_log(f, k, c)); }
 
 Expr log_special(Expr x, Expr y) {
   y = select(x == kInf, x, y);
@@ -147,6 +148,17 @@ Expr log(Expr x) {
   const Expr tiny = x < (wide ? 0x1p-1022 : 0x1p-126);
   const auto [f, k] = split_exponent(select(tiny, x * (wide ? 0x1p54 : 0x1p24), x));
   return log_special(x, log_of_parts(f, select(tiny, k - (wide ? 54. : 24.), k), x.constant(0)));
+}
+
+Sum log_plus(Expr x, double base, Expr c) {
+  const bool wide = x.is_double();
+  const Expr tiny = x < (wide ? 0x1p-1022 : 0x1p-126);
+  const auto [f, k0] = split_exponent(select(tiny, x * (wide ? 0x1p54 : 0x1p24), x));
+  const Expr k = select(tiny, k0 - (wide ? 54. : 24.), k0);
+  // The first part is exact. Their sum by Knuth's, as either may be the larger.
+  const Expr first = fma(k, format(x).ln2_high, x.constant(base)), second = rest_of_log(f, k, c);
+  const Expr sum = first + second, back = sum - first;
+  return {sum, (first - (sum - back)) + (second - back)};
 }
 
 Expr log1p(Expr x) {

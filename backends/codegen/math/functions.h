@@ -16,6 +16,12 @@ Expr exp_of_small(Expr x);
 Expr exp2(Expr x);
 Expr expm1(Expr x);
 Expr log(Expr x);
+/// high is the rounded sum, low what that lost.
+struct Sum {
+  Expr high, low;
+};
+/// log(x) + base + c for a positive number x and a base of few digits.
+Sum log_plus(Expr x, double base, Expr c);
 Expr log1p(Expr x);
 Expr log2(Expr x);
 Expr tanh(Expr x);
@@ -48,5 +54,12 @@ Expr erf_f32(Expr x);
 Expr erf_f64(Expr x);
 Expr erfc(Expr x);
 Expr erf_inv_f32(Expr x);
+Expr erf_inv_f64(Expr x);
+
+/// By way of float64.
+Expr lgamma_f32(Expr x);
+/// Calls the library next to the zeros of negative arguments.
+Expr lgamma_f64(Expr x);
+Expr digamma_f64(Expr x);
 
 }  // namespace weft::detail::math

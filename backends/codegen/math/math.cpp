@@ -37,13 +37,11 @@ KernelValue expand_math(KernelBuilder& b, MathFunction f, std::span<const Kernel
     case MathFunction::cbrt: return (narrow ? math::cbrt_f32(x) : math::cbrt_f64(x)).v;
     case MathFunction::erf: return (narrow ? math::erf_f32(x) : math::erf_f64(x)).v;
     case MathFunction::erfc: return math::erfc(x).v;
-    case MathFunction::erf_inv:
-      if (narrow) return math::erf_inv_f32(x).v;
-      break;
-    case MathFunction::lgamma:
-    case MathFunction::digamma: break;
+    case MathFunction::erf_inv: return (narrow ? math::erf_inv_f32(x) : math::erf_inv_f64(x)).v;
+    case MathFunction::lgamma: return (narrow ? math::lgamma_f32(x) : math::lgamma_f64(x)).v;
+    case MathFunction::digamma: return (narrow ? math::digamma_f64(x.to(float64)).to(float32) : math::digamma_f64(x)).v;
   }
-  return b.call_where(b.integer(bool_, 1), f, operands, operands[0]);
+  return operands[0];
 }
 
 double library_math(MathFunction f, double x, double y) {
@@ -72,7 +70,10 @@ double library_math(MathFunction f, double x, double y) {
     case MathFunction::erf: return std::erf(x);
     case MathFunction::erfc: return std::erfc(x);
     case MathFunction::erf_inv: return erf_inv(x);
-    case MathFunction::lgamma: return std::lgamma(x);
+    case MathFunction::lgamma: {
+      int sign = 0;
+      return static_cast<double>(::lgammal_r(x, &sign));  // that of double loses 7 units next to its zeros
+    }
     case MathFunction::digamma: return digamma(x);
     case MathFunction::cbrt: return std::cbrt(x);
     case MathFunction::rsqrt: return 1 / std::sqrt(x);
