@@ -1,5 +1,6 @@
 // Which products go to a library, and with what strides: transposes of operands are absorbed.
 #include <algorithm>
+#include <limits>
 
 #include "backends/codegen/movement_reader.h"
 #include "backends/codegen/planner.h"
@@ -8,7 +9,17 @@
 namespace weft::detail {
 namespace {
 
-constexpr double kLibraryAbove = 160. * 160 * 160;  // multiplications
+constexpr double kLibraryAbove = 160. * 160 * 160;      // multiplications
+constexpr double kLibraryAboveWide = 600. * 600 * 600;  // of float64 on the host: kernels are faster as long as a matrix is in the cache
+
+/// BLAS wants rows, or columns, of which none reaches into the next.
+bool suits_blas(const ProductStep& p) {
+  constexpr std::int64_t most = std::numeric_limits<std::int32_t>::max();
+  const auto apart = [&](std::int64_t row, std::int64_t column, std::int64_t rows, std::int64_t columns) {
+    return column == 1 ? row >= columns && row <= most : column >= rows && column <= most;
+  };
+  return apart(p.a_row, p.a_col, p.m, p.k) && apart(p.b_row, p.b_col, p.k, p.n) && p.out_row >= p.n && std::max({p.m, p.n, p.k}) <= most;
+}
 
 struct Loops {
   std::vector<std::int64_t> size, stride_a, stride_b, stride_out;
@@ -27,8 +38,9 @@ struct Loops {
 
 bool KernelPlanner::is_library_dtype(DType a, DType b, DType out) const {
   if (a != b) return false;
-  if (a == float32 || !target_.all_products) return a == float32 && out == float32;
-  return a == float64 ? out == float64 : (a == float16 || a == bfloat16) && (out == a || out == float32);
+  if (a == float32 || a == float64) return out == a && (a == float32 || target_.all_products || target_.blas_products);
+  if (a.is_complex()) return out == a && target_.blas_products;
+  return target_.all_products && (a == float16 || a == bfloat16) && (out == a || out == float32);
 }
 
 bool KernelPlanner::product_is_kernel(const Eqn& e) const {
@@ -41,7 +53,8 @@ bool KernelPlanner::product_is_kernel(const Eqn& e) const {
   for (int d : dims.contracting[0]) k *= static_cast<double>(a.shape[d]);
   const double m = static_cast<double>(a.size()) / std::max(1.0, batch * k), n = static_cast<double>(b.size()) / std::max(1.0, batch * k);
   // Products with vectors are bound by memory; those that fit in the cache run as fast in a kernel, which can take in what surrounds them.
-  return m < 4 || n < 4 || k < 4 || m * n * k <= kLibraryAbove;
+  const bool wide = a.dtype == float64 && target_.blas_products;
+  return m < 4 || n < 4 || k < 4 || m * n * k <= (wide ? kLibraryAboveWide : kLibraryAbove);
 }
 
 /// Whether neighbours along the last dimension, along which vectors of products go, lie apart in the memory that movements read them from.
@@ -121,6 +134,7 @@ bool KernelPlanner::try_library_product(const Eqn& e) {
   p.a_offset = offset[0], p.b_offset = offset[1];
   // One of the two strides of each matrix must be 1.
   if ((p.a_row != 1 && p.a_col != 1) || (p.b_row != 1 && p.b_col != 1)) return false;
+  if (a.dtype != float32 && target_.blas_products && !suits_blas(p)) return false;
   for (std::size_t g : {3u, 0u, 1u}) {
     const Loops& l = groups[g];
     const std::size_t n = l.size.size() - (g == 3 ? 0 : 1);

@@ -35,6 +35,12 @@ struct ProductStep {
   std::int64_t out_row = 0;                         ///< stride along m; 1 along n
   bool bias = false;                                ///< n elements of the result's dtype are added to each row
   Activation activation = Activation::none;         ///< of what is then stored
+  /// Of numbers that are real: a product of complex ones takes four of theirs.
+  double flops() const {
+    double count = (dtype.is_complex() ? 8.0 : 2.0) * static_cast<double>(m) * static_cast<double>(n) * static_cast<double>(k);
+    for (const Batch& b : batch) count *= static_cast<double>(b.size);
+    return count;
+  }
 };
 
 struct Step {
@@ -119,7 +125,8 @@ std::vector<Address> buffer_addresses(const KernelProgram& p, const std::vector<
 struct TargetTraits {
   int vector_bytes = 64;
   bool external_products = true;  ///< large float32 products go to a library
-  bool all_products = false;      ///< and those of the other floating dtypes, with a bias
+  bool blas_products = true;      ///< and those of float64 and complex numbers
+  bool all_products = false;      ///< and those of all floating dtypes, with a bias
   bool gelu_epilogues = false, relu_epilogues = false;
   bool unordered_scatters = false;  ///< those of which it is promised that no index comes twice are made in any order
   Expansion expansion = nullptr;

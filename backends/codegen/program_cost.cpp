@@ -25,11 +25,7 @@ CostAnalysis cost_of(const KernelProgram& p, const KernelProgram& root) {
     }
     for (BufferId b : s.buffers)
       if (b >= 0) cost.bytes_accessed += static_cast<double>(p.buffers[static_cast<std::size_t>(b)].aval.bytes());
-    if (s.kind != Step::Kind::product) continue;
-    const ProductStep& m = root.products[static_cast<std::size_t>(s.number)];
-    double flops = 2.0 * static_cast<double>(m.m) * static_cast<double>(m.n) * static_cast<double>(m.k);
-    for (const ProductStep::Batch& b : m.batch) flops *= static_cast<double>(b.size);
-    cost.flops += flops;
+    if (s.kind == Step::Kind::product) cost.flops += root.products[static_cast<std::size_t>(s.number)].flops();
   }
   return cost;
 }

@@ -26,7 +26,7 @@ extern "C" void weft_library_lanes(int, int, int, std::uint64_t, const void*, co
 extern "C" double weft_library_math(int, double, double);
 extern "C" void weft_run_blocks(void*, void* const*, std::int64_t, std::int64_t);
 extern "C" void weft_run_steps(void*, void* const*, std::int64_t, std::int64_t, std::int64_t, std::int64_t, std::int64_t);
-extern "C" std::int32_t weft_run_product(const void*, const float*, const float*, float*);
+extern "C" std::int32_t weft_run_product(const void*, const void*, const void*, void*);
 extern "C" std::int32_t weft_run_opaque(const void*, void* const*);
 
 namespace weft::detail {

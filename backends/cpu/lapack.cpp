@@ -7,42 +7,15 @@
 #define lapack_complex_float std::complex<float>
 #define lapack_complex_double std::complex<double>
 #include <lapacke.h>
-#include <sys/stat.h>
 
 #include <algorithm>
 #include <cmath>
 #include <vector>
 
-extern "C" __attribute__((weak)) int blas_thread_shutdown_();  // in no header of OpenBLAS
+#include "backends/cpu/openblas.h"
 
 namespace weft::detail::lapack {
 namespace {
-
-int threads_of_process() {
-  struct stat tasks{};
-  return stat("/proc/self/task", &tasks) == 0 ? static_cast<int>(tasks.st_nlink) - 2 : -1;
-}
-void end_library_threads() {
-  if (&blas_thread_shutdown_ != nullptr) blas_thread_shutdown_();
-}
-
-// OpenBLAS starts a thread for every processor when it is loaded; they look for work for a tenth of a second, and that is when a program
-// compiles and first runs. As weft never gives them any they are ended; OpenBLAS starts them again for whoever does. Only where the process
-// has no other threads: one of those might be in OpenBLAS just now.
-[[maybe_unused]] const bool ended = [] {
-  if (threads_of_process() == openblas_get_num_threads()) end_library_threads();
-  return true;
-}();
-
-void use_one_thread() {
-  static const bool done = [] {
-    const int before = threads_of_process(), others = openblas_get_num_threads() - 1;
-    openblas_set_num_threads(1);  // which starts them, if there are none
-    if (threads_of_process() == before + others) end_library_threads();
-    return true;
-  }();
-  static_cast<void>(done);
-}
 
 template <class T>
 struct Routines;
@@ -105,13 +78,13 @@ std::size_t area(int m, int n) { return static_cast<std::size_t>(m) * static_cas
 // What LAPACK sees is conj(a), whose upper factor u has u^T u = a, and u^T is what lies in memory.
 template <class T>
 bool cholesky(T* a, int n) {
-  use_one_thread();
+  use_one_blas_thread();
   return n == 0 || Routines<T>::potrf(LAPACK_COL_MAJOR, 'U', n, a, n) == 0;
 }
 
 template <class T>
 bool lu(T* a, int m, int n, std::int32_t* pivots) {
-  use_one_thread();
+  use_one_blas_thread();
   if (m == 0 || n == 0) return true;
   std::vector<T> columns(area(m, n));
   transpose(a, m, n, columns.data());
@@ -126,7 +99,7 @@ bool lu(T* a, int m, int n, std::int32_t* pivots) {
 
 template <class T>
 void triangular_solve(const T* a, T* b, int m, int n, TriangularForm form) {
-  use_one_thread();
+  use_one_blas_thread();
   if (m == 0 || n == 0) return;
   const T one(1);
   const auto alpha = [&] {
@@ -149,7 +122,7 @@ bool all_finite(const T* a, std::size_t count) {
 // What LAPACK sees is conj(a): the same values, and the vectors' conjugates.
 template <class T>
 bool eigh(T* a, int n, bool lower, Real<T>* values) {
-  use_one_thread();
+  use_one_blas_thread();
   if (n == 0) return true;
   if (!all_finite(a, area(n, n))) return false;
   if (Routines<T>::syevd(LAPACK_COL_MAJOR, 'V', lower ? 'U' : 'L', n, a, n, values) != 0) return false;
@@ -163,7 +136,7 @@ bool eigh(T* a, int n, bool lower, Real<T>* values) {
 // What LAPACK sees is a^T = conj(vh)^H s u^T: it gives u^T's rows where it thinks of vh, and so u lies in memory.
 template <class T>
 bool svd(T* a, int m, int n, bool vectors, bool full, Real<T>* s, T* u, T* vh) {
-  use_one_thread();
+  use_one_blas_thread();
   if (m == 0 || n == 0) return true;
   if (!all_finite(a, area(m, n))) return false;
   const int columns = full ? m : std::min(m, n);
@@ -172,7 +145,7 @@ bool svd(T* a, int m, int n, bool vectors, bool full, Real<T>* s, T* u, T* vh) {
 
 template <class T>
 bool qr(const T* a, int m, int n, int columns, T* q, T* r) {
-  use_one_thread();
+  use_one_blas_thread();
   const int k = std::min(m, n);
   std::vector<T> factors(area(m, std::max(n, columns))), taus(static_cast<std::size_t>(std::max(k, 1)));
   transpose(a, m, n, factors.data());

@@ -67,7 +67,7 @@ extern "C" void weft_run_steps(void* kernel, void* const* args, std::int64_t num
     });
   }
 }
-extern "C" std::int32_t weft_run_product(const void* product, const float* a, const float* b, float* out) {
+extern "C" std::int32_t weft_run_product(const void* product, const void* a, const void* b, void* out) {
   return guarded([&] { static_cast<const Product*>(product)->run(a, b, out); });
 }
 extern "C" std::int32_t weft_run_opaque(const void* call, void* const* buffers) {

@@ -104,57 +104,32 @@ struct Piece {
   }
 };
 
-class LibraryProduct final : public Product {
+class OneDnnProduct final : public Product {
  public:
-  explicit LibraryProduct(const ProductStep& p) : whole_(p) {
+  explicit OneDnnProduct(const ProductStep& p) : a_offset_(p.a_offset), b_offset_(p.b_offset), pieces_(cut_product(p)) {
     forbid_library_threads();
-    double flops = 2.0 * static_cast<double>(p.m) * static_cast<double>(p.n) * static_cast<double>(p.k);
-    for (const ProductStep::Batch& b : p.batch) flops *= static_cast<double>(b.size);
-    // Each piece packs its operands anew: a few large ones, but more than one as soon as that pays.
-    const auto wanted = static_cast<std::int64_t>(flops < 5e8 ? std::clamp(flops / 8e6, 1.0, 2.0) : std::clamp(flops / 1e9, 2.0, 64.0));
-    ProductStep piece = p, last = p;
-    const auto cut = [&](std::int64_t length, std::int64_t unit) {
-      piece_ = std::max(unit, (length + wanted - 1) / wanted / unit * unit);
-      pieces_ = (length + piece_ - 1) / piece_;
-      return length - (pieces_ - 1) * piece_;
-    };
-    if (wanted > 1) {
-      if (!p.batch.empty() && (p.batch[0].size >= wanted || p.batch[0].size >= 8)) {
-        const std::int64_t rest = cut(p.batch[0].size, 1);
-        piece.batch[0].size = piece_, last.batch[0].size = rest;
-        step_a_ = p.batch[0].stride_a * piece_, step_b_ = p.batch[0].stride_b * piece_, step_out_ = p.batch[0].stride_out * piece_;
-      } else if (p.m >= p.n || (wanted == 2 && p.m >= 128 && p.n <= 4 * p.m)) {
-        // Rows rather than columns: what lies between other columns oneDNN leaves to its older kind of product.
-        const std::int64_t rest = cut(p.m, 64);
-        piece.m = piece_, last.m = rest;
-        step_a_ = p.a_row * piece_, step_out_ = p.out_row * piece_;
-      } else {
-        const std::int64_t rest = cut(p.n, 128);
-        piece.n = piece_, last.n = rest;
-        step_b_ = p.b_col * piece_, step_out_ = piece_;
-      }
-    }
-    if (pieces_ > 1) main_ = std::make_unique<Piece>(piece);
-    last_ = std::make_unique<Piece>(last);
+    if (pieces_.pieces > 1) main_ = std::make_unique<Piece>(pieces_.piece);
+    last_ = std::make_unique<Piece>(pieces_.last);
   }
 
-  void run(const float* a, const float* b, float* out) const override {
-    a += whole_.a_offset, b += whole_.b_offset;
-    if (pieces_ == 1) {
+  void run(const void* left, const void* right, void* result) const override {
+    const float *const a = static_cast<const float*>(left) + a_offset_, *const b = static_cast<const float*>(right) + b_offset_;
+    auto* const out = static_cast<float*>(result);
+    if (pieces_.pieces == 1) {
       forbid_library_threads();
       last_->run(a, b, out);
       return;
     }
-    parallel_for(pieces_, [&](std::int64_t i) {
+    parallel_for(pieces_.pieces, [&](std::int64_t i) {
       forbid_library_threads();
-      (i + 1 == pieces_ ? *last_ : *main_).run(a + i * step_a_, b + i * step_b_, out + i * step_out_);
+      (i + 1 == pieces_.pieces ? *last_ : *main_).run(a + i * pieces_.step_a, b + i * pieces_.step_b, out + i * pieces_.step_out);
     });
   }
 
  private:
-  const ProductStep whole_;
+  const std::int64_t a_offset_, b_offset_;
+  const ProductPieces pieces_;
   std::unique_ptr<Piece> main_, last_;
-  std::int64_t pieces_ = 1, piece_ = 0, step_a_ = 0, step_b_ = 0, step_out_ = 0;
 };
 
 }  // namespace
@@ -168,9 +143,36 @@ ProductPreparation::~ProductPreparation() {
   if (done.valid()) done.wait();
 }
 
+ProductPieces cut_product(const ProductStep& p) {
+  const double flops = p.flops();
+  // Each piece packs its operands anew: a few large ones, but more than one as soon as that pays.
+  const auto wanted = static_cast<std::int64_t>(flops < 5e8 ? std::clamp(flops / 8e6, 1.0, 2.0) : std::clamp(flops / 1e9, 2.0, 64.0));
+  ProductPieces r{p, p};
+  if (wanted == 1) return r;
+  std::int64_t length = 0;
+  const auto cut = [&](std::int64_t whole, std::int64_t unit) {
+    length = std::max(unit, (whole + wanted - 1) / wanted / unit * unit);
+    r.pieces = (whole + length - 1) / length;
+    return whole - (r.pieces - 1) * length;
+  };
+  if (!p.batch.empty() && (p.batch[0].size >= wanted || p.batch[0].size >= 8)) {
+    r.last.batch[0].size = cut(p.batch[0].size, 1), r.piece.batch[0].size = length;
+    r.step_a = p.batch[0].stride_a * length, r.step_b = p.batch[0].stride_b * length, r.step_out = p.batch[0].stride_out * length;
+  } else if (p.m >= p.n || (wanted == 2 && p.m >= 128 && p.n <= 4 * p.m)) {
+    // Rows rather than columns: what lies between other columns oneDNN leaves to its older kind of product.
+    r.last.m = cut(p.m, 64), r.piece.m = length;
+    r.step_a = p.a_row * length, r.step_out = p.out_row * length;
+  } else {
+    r.last.n = cut(p.n, 128), r.piece.n = length;
+    r.step_b = p.b_col * length, r.step_out = length;
+  }
+  return r;
+}
+
 std::unique_ptr<Product> make_product(const ProductStep& p) {
+  if (p.dtype != float32) return make_blas_product(p);
   try {
-    return std::make_unique<LibraryProduct>(p);
+    return std::make_unique<OneDnnProduct>(p);
   } catch (const dnnl::error& e) {
     throw CompileError(std::string("dot_general: oneDNN has no such product: ") + e.what());
   }

@@ -1,4 +1,4 @@
-// Matrix products by oneDNN.
+// Matrix products by libraries: of float32 by oneDNN, of float64 and complex numbers by OpenBLAS.
 #pragma once
 #include <memory>
 
@@ -11,7 +11,7 @@ class Product {
  public:
   virtual ~Product() = default;
   /// The pieces are cut by the sizes only and run as tasks of the process's thread pool; each piece's inner sums stay whole.
-  virtual void run(const float* a, const float* b, float* out) const = 0;
+  virtual void run(const void* a, const void* b, void* out) const = 0;
 };
 /// Products that are made while it lives have the library prepare itself on a thread of its own; its end waits for that: a library at work
 /// while the process ends would use what is there no more.
@@ -23,6 +23,14 @@ class ProductPreparation {
   ProductPreparation& operator=(const ProductPreparation&) = delete;
 };
 
+/// A product cut by its sizes: `pieces` products, all but the last like `piece`, whose operands and results lie so many elements apart.
+struct ProductPieces {
+  ProductStep piece, last;
+  std::int64_t pieces = 1, step_a = 0, step_b = 0, step_out = 0;
+};
+ProductPieces cut_product(const ProductStep& p);
+
 std::unique_ptr<Product> make_product(const ProductStep& p);
+std::unique_ptr<Product> make_blas_product(const ProductStep& p);
 
 }  // namespace weft::detail

@@ -269,6 +269,7 @@ GpuTarget default_gpu_target() {
 
 TargetTraits gpu_traits() {
   TargetTraits t;
+  t.blas_products = false;
   t.external_products = t.all_products = t.gelu_epilogues = t.unordered_scatters = true;
   t.relu_epilogues = is_switched_on("WEFT_CUDA_RELU_EPILOGUE");
   t.expansion = &expand_for_gpu;

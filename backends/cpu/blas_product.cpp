@@ -1,0 +1,74 @@
+#include <cblas.h>
+
+#include <array>
+#include <complex>
+
+#include "backends/cpu/openblas.h"
+#include "backends/cpu/product.h"
+#include "core/error.h"
+#include "runtime/thread_pool.h"
+
+namespace weft::detail {
+namespace {
+
+/// A row-major matrix as BLAS is told of it: as it lies in memory, or its transpose.
+struct Matrix {
+  CBLAS_TRANSPOSE transposed;
+  blasint stride;
+  Matrix(std::int64_t row, std::int64_t column)
+      : transposed(column == 1 ? CblasNoTrans : CblasTrans), stride(static_cast<blasint>(column == 1 ? row : column)) {}
+};
+
+template <class T>
+void multiply(const ProductStep& p, const T* a, const T* b, T* out) {
+  const Matrix left(p.a_row, p.a_col), right(p.b_row, p.b_col);
+  const auto m = static_cast<blasint>(p.m), n = static_cast<blasint>(p.n), k = static_cast<blasint>(p.k),
+             row = static_cast<blasint>(p.out_row);
+  const T one(1), zero(0);
+  if constexpr (std::is_same_v<T, double>)
+    cblas_dgemm(CblasRowMajor, left.transposed, right.transposed, m, n, k, one, a, left.stride, b, right.stride, zero, out, row);
+  else if constexpr (std::is_same_v<T, std::complex<float>>)
+    cblas_cgemm(CblasRowMajor, left.transposed, right.transposed, m, n, k, &one, a, left.stride, b, right.stride, &zero, out, row);
+  else
+    cblas_zgemm(CblasRowMajor, left.transposed, right.transposed, m, n, k, &one, a, left.stride, b, right.stride, &zero, out, row);
+}
+
+template <class T>
+void multiply_all(const ProductStep& p, std::size_t batch, const T* a, const T* b, T* out) {
+  if (batch == p.batch.size()) return multiply(p, a, b, out);
+  const ProductStep::Batch& loop = p.batch[batch];
+  for (std::int64_t i = 0; i < loop.size; ++i)
+    multiply_all(p, batch + 1, a + i * loop.stride_a, b + i * loop.stride_b, out + i * loop.stride_out);
+}
+
+template <class T>
+class BlasProduct final : public Product {
+ public:
+  explicit BlasProduct(const ProductStep& p) : a_offset_(p.a_offset), b_offset_(p.b_offset), pieces_(cut_product(p)) {
+    use_one_blas_thread();
+  }
+
+  void run(const void* left, const void* right, void* result) const override {
+    const T *const a = static_cast<const T*>(left) + a_offset_, *const b = static_cast<const T*>(right) + b_offset_;
+    auto* const out = static_cast<T*>(result);
+    const ProductPieces& c = pieces_;
+    parallel_for(c.pieces, [&](std::int64_t i) {
+      multiply_all(i + 1 == c.pieces ? c.last : c.piece, 0, a + i * c.step_a, b + i * c.step_b, out + i * c.step_out);
+    });
+  }
+
+ private:
+  const std::int64_t a_offset_, b_offset_;
+  const ProductPieces pieces_;
+};
+
+}  // namespace
+
+std::unique_ptr<Product> make_blas_product(const ProductStep& p) {
+  if (p.dtype == float64) return std::make_unique<BlasProduct<double>>(p);
+  if (p.dtype == complex64) return std::make_unique<BlasProduct<std::complex<float>>>(p);
+  if (p.dtype == complex128) return std::make_unique<BlasProduct<std::complex<double>>>(p);
+  throw CompileError("dot_general: OpenBLAS has no product of " + std::string(p.dtype.name()));
+}
+
+}  // namespace weft::detail

@@ -1,0 +1,39 @@
+#include "backends/cpu/openblas.h"
+
+#include <cblas.h>
+#include <sys/stat.h>
+
+extern "C" __attribute__((weak)) int blas_thread_shutdown_();  // in no header of OpenBLAS
+
+namespace weft::detail {
+namespace {
+
+int threads_of_process() {
+  struct stat tasks{};
+  return stat("/proc/self/task", &tasks) == 0 ? static_cast<int>(tasks.st_nlink) - 2 : -1;
+}
+void end_library_threads() {
+  if (&blas_thread_shutdown_ != nullptr) blas_thread_shutdown_();
+}
+
+// OpenBLAS starts a thread for every processor when it is loaded; they look for work for a tenth of a second, and that is when a program
+// compiles and first runs. As weft never gives them any they are ended; OpenBLAS starts them again for whoever does. Only where the process
+// has no other threads: one of those might be in OpenBLAS just now.
+[[maybe_unused]] const bool ended = [] {
+  if (threads_of_process() == openblas_get_num_threads()) end_library_threads();
+  return true;
+}();
+
+}  // namespace
+
+void use_one_blas_thread() {
+  static const bool done = [] {
+    const int before = threads_of_process(), others = openblas_get_num_threads() - 1;
+    openblas_set_num_threads(1);  // which starts them, if there are none
+    if (threads_of_process() == before + others) end_library_threads();
+    return true;
+  }();
+  static_cast<void>(done);
+}
+
+}  // namespace weft::detail

@@ -1,0 +1,60 @@
+// Products that libraries compute: of float64 and complex numbers by BLAS.
+#include <doctest/doctest.h>
+
+#include "tests/backends/agree.h"
+#include "tests/messages.h"
+
+using namespace weft;
+using namespace weft::test;
+
+namespace {
+
+Array numbers(Shape shape, unsigned seed, DType t) {
+  const Array x = convert(values(shape, seed), t.is_complex() ? t.real_part() : t);
+  return t.is_complex() ? complex(x, convert(values(shape, seed + 100), t.real_part())) : x;
+}
+bool by_library(const std::string& kernels) { return has(kernels, "product m="); }
+
+}  // namespace
+
+TEST_CASE("library products: complex matrices as they lie, turned, in parts, of a batch") {
+  for (const DType t : {complex64, complex128}) {
+    CAPTURE(t.name());
+    const double tolerance = t == complex64 ? 1e-4 : 1e-12;
+    const Arrays x = {numbers({180, 170}, 1, t), numbers({170, 190}, 2, t), numbers({180, 190}, 3, t)};
+    for (const auto& f : {+[](Xs a) { return Arrays{matmul(a[0], a[1])}; }, +[](Xs a) { return Arrays{matmul(transpose(a[0]), a[2])}; },
+                          +[](Xs a) { return Arrays{matmul(a[2], transpose(a[1]))}; },
+                          +[](Xs a) { return Arrays{matmul(transpose(a[1]), transpose(a[0]))}; },
+                          +[](Xs a) { return Arrays{matmul(conj(transpose(a[0])), a[2])}; },
+                          +[](Xs a) { return Arrays{sin(matmul(a[0](slice(3, none)), a[1])) + 1.f}; },
+                          +[](Xs a) { return Arrays{matmul(a[0], a[1](slice(), slice(5, 180)))}; },
+                          +[](Xs a) { return Arrays{grad([&](const Array& b) { return real(sum(matmul(a[0], b))); })(a[1])}; }})
+      CHECK(by_library(same(f, x, tolerance)));
+  }
+  const Arrays many = {numbers({3, 170, 165}, 1, complex64), numbers({3, 165, 171}, 2, complex64)};
+  CHECK(by_library(same([](Xs a) { return Arrays{matmul(a[0], a[1])}; }, many, 1e-4)));
+  CHECK(by_library(same([](Xs a) { return Arrays{einsum("bij,bjk->ibk", a[0], a[1])}; }, many, 1e-4)));
+  CHECK(by_library(same([](Xs a) { return Arrays{matmul(a[0], a[1][0])}; }, many, 1e-4)));
+  CHECK(by_library(same(
+      [](Xs a) { return Arrays{vmap([](const Array& l, const Array& r) { return matmul(l, r); }, {.in_axes = {0, none}})(a[0], a[1][1])}; },
+      many, 1e-4)));
+}
+
+TEST_CASE("library products: float64 only where matrices are larger than the caches") {
+  const Arrays small = {numbers({200, 220}, 1, float64), numbers({220, 210}, 2, float64)},
+               large = {numbers({610, 620}, 1, float64), numbers({620, 605}, 2, float64)};
+  const auto product = [](Xs a) { return Arrays{matmul(a[0], a[1])}; };
+  CHECK_FALSE(by_library(same(product, small, 1e-12)));
+  CHECK(by_library(same(product, large, 1e-12)));
+  CHECK(by_library(same([](Xs a) { return Arrays{matmul(transpose(a[1]), transpose(a[0]))}; }, large, 1e-12)));
+}
+
+TEST_CASE("library products: rows that reach into one another are none of BLAS") {
+  // Windows of a signal as a matrix: each row is the one before, one element on.
+  const Arrays x = {numbers({400}, 1, complex64), numbers({200, 180}, 2, complex64)};
+  const auto f = [](Xs a) {
+    const Array rows = expand_dims(arange(200), 1), columns = expand_dims(arange(200), 0);
+    return Arrays{matmul(a[0](rows + columns), a[1])};
+  };
+  same(f, x, 1e-4);
+}
