@@ -253,7 +253,66 @@ KernelValue Dag::both(V a, V b) {
   return bit_and(a, b);
 }
 
+namespace {
+
+constexpr std::int64_t kMost = std::int64_t{1} << 31;  // products of such numbers, and sums of a few of them, don't overflow
+
+bool fits(std::int64_t low, std::int64_t high, DType dtype) {
+  const int bits = 8 * static_cast<int>(dtype.itemsize());
+  const std::int64_t most = bits == 64 ? kMost * kMost : (std::int64_t{1} << (bits - (dtype.is_unsigned() ? 0 : 1))) - 1;
+  return high <= most && low >= (dtype.is_unsigned() ? 0 : -most - 1);
+}
+
+}  // namespace
+
+std::optional<NodeId> Dag::position_of(V value) {
+  const Node& n = (*this)[value.id];
+  if (!n.dtype.is_integer()) return {};
+  if (n.kind == NodeKind::constant && -kMost <= n.integer && n.integer <= kMost && fits(n.integer, n.integer, n.dtype)) return index(n.integer);
+  if (n.kind != NodeKind::index_value) return {};
+  const std::int64_t low = (*this)[n.operands[0]].low, high = (*this)[n.operands[0]].high;
+  return low >= -kMost && high <= kMost && fits(low, high, n.dtype) ? std::optional(n.operands[0]) : std::nullopt;
+}
+
+std::optional<KernelValue> Dag::emit_of_positions(ScalarOp op, DType result, std::span<const V> v) {
+  std::array<NodeId, 2> at{-1, -1};
+  if (v.size() > at.size()) return {};
+  for (std::size_t i = 0; i < v.size(); ++i) {
+    const std::optional<NodeId> n = position_of(v[i]);
+    if (!n) return {};
+    at[i] = *n;
+  }
+  const std::int64_t low = (*this)[at[0]].low, high = (*this)[at[0]].high;
+  const auto as_result = [&](NodeId n) {
+    return fits((*this)[n].low, (*this)[n].high, result) ? std::optional(value_of(n, result)) : std::nullopt;
+  };
+  if (op == ScalarOp::convert) return result.is_integer() ? as_result(at[0]) : std::nullopt;
+  if (v.size() != 2) return {};
+  const std::int64_t other_low = (*this)[at[1]].low, other_high = (*this)[at[1]].high;
+  const auto known = [&](bool yes, bool no) -> std::optional<V> {
+    return yes ? std::optional(boolean(true)) : no ? std::optional(boolean(false)) : std::nullopt;
+  };
+  switch (op) {
+    case ScalarOp::add: return as_result(combine(at[0], 1, at[1], 1));
+    case ScalarOp::sub: return as_result(combine(at[0], 1, at[1], -1));
+    case ScalarOp::mul: {
+      std::int64_t factor = 0;
+      if (as_constant(at[1], factor)) return as_result(scale(at[0], factor));
+      if (as_constant(at[0], factor)) return as_result(scale(at[1], factor));
+      return {};
+    }
+    case ScalarOp::min: return high <= other_low ? std::optional(v[0]) : low >= other_high ? std::optional(v[1]) : std::nullopt;
+    case ScalarOp::max: return low >= other_high ? std::optional(v[0]) : high <= other_low ? std::optional(v[1]) : std::nullopt;
+    case ScalarOp::lt: return known(high < other_low, low >= other_high);
+    case ScalarOp::le: return known(high <= other_low, low > other_high);
+    case ScalarOp::gt: return known(low > other_high, high <= other_low);
+    case ScalarOp::ge: return known(low >= other_high, high < other_low);
+    default: return {};
+  }
+}
+
 KernelValue Dag::emit(ScalarOp op, DType result, std::span<const V> v) {
+  if (const std::optional<V> value = emit_of_positions(op, result, v)) return *value;
   if (op == ScalarOp::select) {
     if (v[1].id == v[2].id || is_true(v[0])) return v[1];
     if (is_false(v[0])) return v[2];

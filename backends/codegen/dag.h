@@ -6,6 +6,7 @@
 #pragma once
 #include <array>
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <unordered_map>
 #include <vector>
@@ -110,6 +111,10 @@ class Dag final : public KernelBuilder {
   NodeId find(const Node& n) const;  ///< -1: there is none
   NodeId intern(const Node& n);
   NodeId intern(Affine a);
+  /// The position that an integer is the value of, if it is one.
+  std::optional<NodeId> position_of(V value);
+  /// The value of an integer operation on positions, as one of a position or a constant, where its bounds tell that it does not overflow.
+  std::optional<V> emit_of_positions(ScalarOp op, DType result, std::span<const V> operands);
   void bound(const Affine& a, std::int64_t& low, std::int64_t& high) const;
   /// a = divisor * quotient + rest with 0 <= rest < divisor, as far as that needs no division. False if some is needed.
   bool split(NodeId a, std::int64_t divisor, NodeId& quotient, NodeId& rest);
