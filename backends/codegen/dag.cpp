@@ -268,7 +268,8 @@ bool fits(std::int64_t low, std::int64_t high, DType dtype) {
 std::optional<NodeId> Dag::position_of(V value) {
   const Node& n = (*this)[value.id];
   if (!n.dtype.is_integer()) return {};
-  if (n.kind == NodeKind::constant && -kMost <= n.integer && n.integer <= kMost && fits(n.integer, n.integer, n.dtype)) return index(n.integer);
+  if (n.kind == NodeKind::constant && -kMost <= n.integer && n.integer <= kMost && fits(n.integer, n.integer, n.dtype))
+    return index(n.integer);
   if (n.kind != NodeKind::index_value) return {};
   const std::int64_t low = (*this)[n.operands[0]].low, high = (*this)[n.operands[0]].high;
   return low >= -kMost && high <= kMost && fits(low, high, n.dtype) ? std::optional(n.operands[0]) : std::nullopt;

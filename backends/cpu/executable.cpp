@@ -11,6 +11,7 @@
 #include "backends/codegen/simplify.h"
 #include "backends/cpu/background.h"
 #include "backends/cpu/cpu_backend.h"
+#include "backends/cpu/expand.h"
 #include "backends/cpu/object_export.h"
 #include "backends/cuda/ptx.h"
 #include "core/error.h"
@@ -72,10 +73,17 @@ const void* fixed_memory(const FixedPointer& f) {
   return info.role == BufferInfo::Role::constant ? host_data(data.consts[number]) : data.literals[number].bits.data();
 }
 
+TargetTraits traits() {
+  TargetTraits t;
+  t.vector_bytes = native_vector_bytes();
+  t.expansion = &expand_for_cpu;
+  return t;
+}
+
 }  // namespace
 
 CpuExecutable::CpuExecutable(const Jaxpr& j, const CompileOptions& options)
-    : name_(options.name), donated_(options.donated), program_(form_program(simplify(j), {native_vector_bytes(), true}, options.donated)) {
+    : name_(options.name), donated_(options.donated), program_(form_program(simplify(j, &expand_for_cpu), traits(), options.donated)) {
   for (const Kernel& k : program_.kernels) schedules_.push_back(make_schedule(k, native_vector_bytes()));
   const ProductPreparation preparation;
   products_.resize(program_.products.size());
@@ -239,9 +247,7 @@ void CpuExecutable::run(void* const* addresses) const {
     switch (s.kind) {
       case Step::Kind::kernel: run_kernel(code, s, addresses); break;
       case Step::Kind::product:
-        products_[static_cast<std::size_t>(s.number)]->run(static_cast<const float*>(addresses[s.buffers[0]]),
-                                                           static_cast<const float*>(addresses[s.buffers[1]]),
-                                                           static_cast<float*>(addresses[s.buffers[2]]));
+        products_[static_cast<std::size_t>(s.number)]->run(addresses[s.buffers[0]], addresses[s.buffers[1]], addresses[s.buffers[2]]);
         break;
       case Step::Kind::control: run_control(code, s, addresses); break;
       case Step::Kind::opaque: {

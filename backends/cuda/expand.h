@@ -4,7 +4,6 @@
 #include <span>
 
 #include "core/jaxpr.h"
-#include "core/ops/conv.h"
 #include "core/ops/fft.h"
 #include "core/ops/scatter.h"
 #include "core/ops/sort.h"
@@ -17,8 +16,6 @@ std::optional<Jaxpr> expand_for_gpu(const Eqn& e, std::span<const Aval> in);
 
 // The families.
 
-/// A product of the kernel and of the windows, laid out as a matrix.
-Array convolution_by_product(const ConvParams& p, const Array& lhs, const Array& rhs);
 /// Sorting, and the largest elements: of long lines by the digits of unsigned codes (RadixOrder), of short ones by rounds.
 std::vector<Array> sort_on_gpu(const Sort::Params& p, std::span<const Array> operands);
 std::vector<Array> top_k_on_gpu(const TopKLargest::Params& p, const Array& x);

@@ -5,7 +5,9 @@
 #include "backends/cpu/cpu_backend.h"
 #include "backends/cpu/native_step.h"
 #include "core/array_impl.h"
+#include "core/ops/conv_expand.h"
 #include "runtime/executable.h"
+#include "tests/messages.h"
 #include "tests/ops/checks.h"
 
 using namespace weft;
@@ -55,7 +57,7 @@ struct Case {
   ConvOptions options;
 };
 /// The result, and its gradients in both operands.
-Comparison compare_all(const Case& k) {
+Comparison compare_all(const Case& k, DType t = float32) {
   const auto conv = [&](const Array& x, const Array& kernel) { return conv_general_dilated(x, kernel, k.strides, k.padding, k.options); };
   return compare(
       [&](Xs in) {
@@ -63,7 +65,7 @@ Comparison compare_all(const Case& k) {
         const auto [dx, dk] = pull(out * out);
         return std::vector<Array>{out, dx, dk};
       },
-      {samples(k.x, 1, float32), samples(k.kernel, 2, float32)});
+      {samples(k.x, 1, t), samples(k.kernel, 2, t)});
 }
 
 }  // namespace
@@ -116,8 +118,50 @@ TEST_CASE("convolutions: strides, dilations, paddings and groups") {
     const Comparison c = compare_all(k);
     CHECK(c.error < 2e-6);
     fast += c.fast;
+    const Comparison wide = compare_all(k, float64);
+    CHECK(wide.error < 1e-14);
+    CHECK_FALSE(has(wide.kernels, "conv_general_dilated"));
   }
   CHECK(fast > 60);
+}
+
+TEST_CASE("convolutions: of one channel they are kernels, in float32 too") {
+  const auto f = [](Xs in) { return std::vector{convolve(in[0], in[1]), convolve(in[0], in[1], "same")}; };
+  for (DType t : {float32, float64, complex64, int32}) {
+    const Comparison c = compare(f, {samples({301}, 1, t), samples({17}, 2, t)});
+    CHECK(c.error < 1e-6);
+    CHECK_FALSE(has(c.kernels, "conv_general_dilated"));
+    // Whether a tap lies in the padding is all there is to know of it.
+    CHECK_FALSE(has(c.kernels, " max "));
+  }
+}
+
+TEST_CASE("convolutions: windows of the batch and of the positions in pieces are those of the whole") {
+  for (const Case& k :
+       {Case{"batch", {6, 3, 9, 8}, {4, 3, 3, 2}, {2, 1}, {{1, 1}, {0, 2}}, {}},
+        Case{"positions", {1, 3, 19, 8}, {4, 3, 3, 2}, {2, 1}, {{1, 1}, {0, 2}}, {.lhs_dilation = {2, 1}, .rhs_dilation = {2, 2}}},
+        Case{"both",
+             {2, 9, 8, 4},
+             {3, 2, 2, 6},
+             {1, 1},
+             {{1, 1}, {0, 2}},
+             {.dimension_numbers = {"NHWC", "HWIO", "NHWC"}, .feature_group_count = 2}},
+        Case{"groups of the batch", {6, 2, 9, 8}, {6, 2, 3, 2}, {1, 1}, {{1, 1}, {0, 0}}, {.batch_group_count = 3}}}) {
+    const std::vector<Array> x = {samples(k.x, 1, float64), samples(k.kernel, 2, float64)};
+    const Jaxpr j = make_jaxpr(
+        [&](const std::vector<Array>& in) { return std::vector{conv_general_dilated(in[0], in[1], k.strides, k.padding, k.options)}; })(x);
+    const Eqn& e = j.data().eqns.back();
+    CAPTURE(k.title);
+    REQUIRE(e.op->kind == detail::Kind::convolution);
+    const detail::Aval operands[] = {x[0].aval(), x[1].aval()};
+    const Array want = eval_jaxpr(j, x)[0];
+    for (const double most_bytes : {1e9, 8000., 3000., 1000.}) {
+      const std::optional<Jaxpr> program = detail::expand_convolution(e, operands, most_bytes);
+      if (!program) continue;
+      CHECK(allclose(eval_jaxpr(*program, x)[0], want, {.rtol = 1e-12, .atol = 1e-12}).item<bool>());
+    }
+    CHECK_FALSE(detail::expand_convolution(e, operands, 1.).has_value());
+  }
 }
 
 TEST_CASE("convolutions: vmap, second derivatives and other dtypes") {

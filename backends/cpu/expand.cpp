@@ -1,0 +1,28 @@
+#include "backends/cpu/expand.h"
+
+#include "backends/cpu/native_step.h"
+#include "core/ops/conv.h"
+#include "core/ops/conv_expand.h"
+#include "core/primitive.h"
+
+namespace weft::detail {
+namespace {
+
+constexpr double kMostWindowBytes = 64e6;
+
+/// Whether oneDNN has code for it, and good code.
+bool is_for_library(const Eqn& e, std::span<const Aval> in) {
+  const auto& p = params_as<ConvParams>(*e.params);
+  const auto& [l, r, o] = p.dimension_numbers;
+  const bool one_channel = p.batch_group_count == 1 && in[0].shape[l[1]] == 1 && in[1].shape[r[0]] == 1;
+  return in[0].dtype == float32 && !one_channel && make_native_step(*e.op, *e.params, in, infer(*e.op, *e.params, in, {})) != nullptr;
+}
+
+}  // namespace
+
+std::optional<Jaxpr> expand_for_cpu(const Eqn& e, std::span<const Aval> in) {
+  if (e.op->kind == Kind::convolution && !is_for_library(e, in)) return expand_convolution(e, in, kMostWindowBytes);
+  return {};
+}
+
+}  // namespace weft::detail
