@@ -1,5 +1,6 @@
 #include "backends/cpu/code_generator.h"
 
+#include <llvm/ADT/StringSet.h>
 #include <llvm/Analysis/TargetTransformInfo.h>
 #include <llvm/IR/LegacyPassManager.h>
 #include <llvm/IR/Module.h>
@@ -7,6 +8,8 @@
 #include <llvm/MC/MCSubtargetInfo.h>
 #include <llvm/MC/TargetRegistry.h>
 #include <llvm/Pass.h>
+#include <llvm/PassInfo.h>
+#include <llvm/PassRegistry.h>
 #include <llvm/Support/CommandLine.h>
 #include <llvm/Support/TargetSelect.h>
 #include <llvm/Support/raw_ostream.h>
@@ -34,6 +37,47 @@ llvm::TargetMachine& thread_machine(CodeQuality quality) {
   if (!m) m = make_machine(processor(), quality == CodeQuality::quick ? llvm::CodeGenOptLevel::None : llvm::CodeGenOptLevel::Less);
   return *m;
 }
+
+/// Passes for what kernels never have: exceptions, garbage collection, threads' variables, tiles, x87 numbers, comparisons of memory,
+/// debug information, counters, protection against attacks. Each costs some microseconds all the same.
+constexpr const char* kIdlePasses[] = {
+    // Of the intermediate code.
+    "expand-large-div-rem", "expand-large-fp-convert", "atomic-expand", "lower-amx-intrinsics", "lower-amx-type", "gc-lowering",
+    "shadow-stack-gc-lowering", "lower-constant-intrinsics", "expandvp", "post-inline-ee-instrument", "expand-reductions",
+    "indirectbr-expand", "dwarf-eh-prepare", "callbrprepare", "safe-stack", "stack-protector", "debug-ata", "mergeicmps", "expand-memcmp",
+    "consthoist", "replace-with-veclib", "partially-inline-libcalls", "tlshoist", "x86-partial-reduction",
+    // Of the machine's.
+    "x86argumentstackrebase", "localstackalloc", "x86-slh", "fastpretileconfig", "fasttileconfig", "tilepreconfig", "tileconfig",
+    "lowertilecopy", "x86-codegen", "removeredundantdebugvalues", "fixup-statepoint-caller-saved", "machine-opt-remark-emitter", "kcfi",
+    "gc-analysis", "fentry-insert", "xray-instrumentation", "patchable-function", "funclet-layout", "stackmap-liveness", "livedebugvalues",
+    "machine-sanmd", "stack-frame-layout", "x86-seses", "x86-return-thunks", "cfi-instr-inserter", "x86-lvi-ret", "x86-lvi-load",
+    "pseudo-probe-inserter", "unpack-mi-bundles", "x86-domain-reassignment", "regallocscoringpass", "post-RA-sched"};
+
+/// Takes all passes but the idle ones.
+class BusyPasses final : public llvm::legacy::PassManagerBase {
+ public:
+  explicit BusyPasses(llvm::legacy::PassManager& to) : to_(to) {}
+  void add(llvm::Pass* pass) override {
+    const llvm::PassInfo* info = llvm::PassRegistry::getPassRegistry()->getPassInfo(pass->getPassID());
+    if (info && idle().contains(info->getPassArgument()))
+      delete pass;
+    else
+      to_.add(pass);
+  }
+
+ private:
+  static const llvm::StringSet<>& idle() {
+    // Never destroyed: a thread may compile while the process ends.
+    static const llvm::StringSet<>& passes = *[] {
+      auto* names = new llvm::StringSet<>;
+      if (llvm::Triple(processor().triple).isX86())
+        for (const char* name : kIdlePasses) names->insert(name);
+      return names;
+    }();
+    return passes;
+  }
+  llvm::legacy::PassManager& to_;
+};
 
 }  // namespace
 
@@ -95,7 +139,8 @@ std::string generate(llvm::Module& module, CodeQuality quality, bool assembly) {
   // Mathematical functions of one argument share their reductions, across the branches to the library that they contain.
   passes.add(llvm::createEarlyCSEPass());
   const auto type = assembly ? llvm::CodeGenFileType::AssemblyFile : llvm::CodeGenFileType::ObjectFile;
-  if (thread_machine(quality).addPassesToEmitFile(passes, os, nullptr, type, /*DisableVerify=*/true))
+  BusyPasses busy(passes);
+  if (thread_machine(quality).addPassesToEmitFile(busy, os, nullptr, type, /*DisableVerify=*/true))
     throw CompileError("cpu: this processor's code generator cannot write files");
   passes.run(module);
   return std::string(out.data(), out.size());
