@@ -336,6 +336,10 @@ void KernelEmitter::turn(Values& square) {
       b = ir_.CreateShuffleVector(a, b, high);
       a = upper;
     }
+    // The code generator's time for a chain of such steps grows fast with its length.
+    if (half == 4)
+      for (Value*& v : square)
+        if (v->getType()->isFPOrFPVectorTy()) v = ir_.CreateArithmeticFence(v, v->getType());
   }
 }
 
