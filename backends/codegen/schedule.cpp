@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <utility>
 
 #include "backends/codegen/cost.h"
 
@@ -339,7 +340,7 @@ class Scheduler {
   }
 
   void estimate_slack() {
-    double factor = 0.15;
+    double factor = 0.3;
     for (std::size_t i = 0; i < k_.nests.size(); ++i) {
       if (!k_.nests[i].repeats.empty()) factor = std::max(factor, 6.0);
       if (k_.nests[i].reductions.empty()) continue;
@@ -393,5 +394,20 @@ class Scheduler {
 }  // namespace
 
 Schedule make_schedule(const Kernel& k, int vector_bytes) { return Scheduler(k, vector_bytes).run(); }
+
+Schedule lean_schedule(Schedule s) {
+  int dropped = 1;
+  const auto drop = [&](LoopPlan& l) { dropped *= std::exchange(l.unroll, 1); };
+  for (LoopPlan& l : s.outer)
+    if (l.vector || l.unroll != s.lanes) drop(l);
+  bool folds = false;
+  for (NestSchedule& n : s.nests) {
+    for (LoopPlan& l : n.parallel) drop(l);
+    folds |= !n.reduce.empty();
+  }
+  // A single sum waits for itself at each step.
+  if (folds && dropped > 1) s.slack *= std::min(dropped, 5);
+  return s;
+}
 
 }  // namespace weft::detail

@@ -35,4 +35,7 @@ struct Schedule {
 
 Schedule make_schedule(const Kernel& k, int vector_bytes);
 
+/// The same blocks and the same sums by less code: loops are unrolled only where sums or squares depend on it.
+Schedule lean_schedule(Schedule s);
+
 }  // namespace weft::detail

@@ -1,5 +1,6 @@
 #include "backends/cpu/background.h"
 
+#include <atomic>
 #include <condition_variable>
 #include <deque>
 #include <mutex>
@@ -8,12 +9,15 @@
 namespace weft::detail {
 namespace {
 
+std::atomic<bool> is_ending{false};
+
 class Worker {
  public:
   ~Worker() {
     {
       const std::lock_guard lock(mutex_);
       ending_ = true;
+      is_ending = true;
     }
     wake_.notify_all();
     if (thread_.joinable()) thread_.join();
@@ -58,5 +62,7 @@ void in_background(std::function<void()> job) {
   static Worker worker;  // made after what its jobs use, so ended before that
   worker.add(std::move(job));
 }
+
+bool background_is_ending() { return is_ending; }
 
 }  // namespace weft::detail

@@ -115,6 +115,14 @@ std::string CodeCache::get(std::initializer_list<std::string_view> words, Functi
   return code;
 }
 
+std::optional<std::string> CodeCache::find(std::initializer_list<std::string_view> words) {
+  if (!enabled()) return {};
+  const std::string key = hash_of(words);
+  std::optional<std::string> code = load(folder_ + "/" + hexadecimal(key), key);
+  hits_ += code.has_value();
+  return code;
+}
+
 std::optional<std::string> CodeCache::load(const std::string& path, std::string_view key) const {
   const File file(open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW));
   struct stat s{};

@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <cstdlib>
 #include <cstring>
-#include <limits>
 
 #include "backends/codegen/program_cost.h"
 #include "backends/codegen/simplify.h"
@@ -22,9 +21,6 @@
 
 namespace weft::detail {
 namespace {
-
-constexpr double kWorthGoodCode = 5e4;              // cycles wasted by each run of a kernel for which better code is made at once
-constexpr std::int64_t kCompileCycles = 5'000'000;  // what making better code of a kernel costs
 
 /// Bits of scratch for small calls without an allocation.
 template <class T, std::size_t N>
@@ -45,25 +41,6 @@ class SmallArray {
 };
 
 constexpr std::size_t kOwnArena = 1 << 20;  // bytes of temporaries up to which a program keeps them between calls
-
-constexpr double kGuessedTrips = 100;  // of loops that end when they like
-
-/// Cycles that quick code for the control step wastes.
-double slack(const ControlStep& c, const std::vector<Schedule>& schedules) {
-  double sum = 0;
-  for (const KernelProgram& p : c.programs) {
-    for (const Step& s : p.steps) {
-      if (s.kind == Step::Kind::kernel) sum += schedules[static_cast<std::size_t>(s.number)].slack + 20;
-      if (s.kind == Step::Kind::control) sum += slack(p.controls[static_cast<std::size_t>(s.number)], schedules);
-    }
-  }
-  switch (c.kind) {
-    case ControlStep::Kind::scan: return sum * static_cast<double>(c.length);
-    case ControlStep::Kind::while_loop: return sum * kGuessedTrips;
-    case ControlStep::Kind::cond: return sum / static_cast<double>(std::max<std::size_t>(1, c.programs.size()));
-  }
-  return sum;
-}
 
 /// A constant or literal.
 const void* fixed_memory(const FixedPointer& f) {
@@ -91,26 +68,11 @@ CpuExecutable::CpuExecutable(const Jaxpr& j, const CompileOptions& options)
     products_[static_cast<std::size_t>(i)] = make_product(program_.products[static_cast<std::size_t>(i)]);
   });
   add_opaque(program_);
-  const auto quality = [](double slack) { return slack > kWorthGoodCode ? CodeQuality::good : CodeQuality::quick; };
-  Qualities qualities;
-  for (const Schedule& s : schedules_) qualities.kernels.push_back(quality(s.slack));
-  for (const ControlStep& c : program_.controls) qualities.controls.push_back(quality(slack(c, schedules_)));
-  for (const Step& s : program_.steps) {
-    const auto n = static_cast<std::size_t>(s.number);
-    if (s.kind == Step::Kind::kernel && qualities.kernels[n] == CodeQuality::quick)
-      waste_ += static_cast<std::int64_t>(schedules_[n].slack) + 1;
-    if (s.kind == Step::Kind::control && qualities.controls[n] == CodeQuality::quick)
-      waste_ += static_cast<std::int64_t>(slack(program_.controls[n], schedules_)) + 1;
-  }
-  patience_ = waste_ > 0 ? kCompileCycles * static_cast<std::int64_t>(schedules_.size()) : std::numeric_limits<std::int64_t>::max();
-  // What is good already stays.
-  better_.kernels.resize(schedules_.size()), better_.controls.resize(program_.controls.size());
-  for (std::size_t i = 0; i < schedules_.size(); ++i)
-    if (qualities.kernels[i] == CodeQuality::quick) better_.kernels[i] = CodeQuality::good;
-  for (std::size_t i = 0; i < program_.controls.size(); ++i)
-    if (qualities.controls[i] == CodeQuality::quick) better_.controls[i] = CodeQuality::good;
-  first_code_ = compile_program(program_, schedules_, qualities, [this](const FixedPointer& f) { return resolve(f); });
+  first_code_ =
+      compile_program(program_, schedules_, first_qualities(program_, schedules_), [this](const FixedPointer& f) { return resolve(f); });
   code_ = first_code_.get();
+  better_ = improvement(program_, schedules_, first_code_->made);
+  patience_ = better_.patience;
   fixed_.resize(program_.buffers.size());
   for (std::size_t b = 0; b < program_.buffers.size(); ++b)
     if (const BufferInfo::Role role = program_.buffers[b].role; role == BufferInfo::Role::constant || role == BufferInfo::Role::literal)
@@ -151,11 +113,13 @@ void CpuExecutable::improve() {
   in_background([self = Ref<CpuExecutable>(this)] {
     if (self->unique()) return;  // nobody will call it again
     const SerialScope alone;     // the program runs meanwhile
-    auto code = compile_program(self->program_, self->schedules_, self->better_, [&](const FixedPointer& f) { return self->resolve(f); });
+    const Qualities& better = self->better_.better;
+    auto code = compile_program(
+        self->program_, self->schedules_, better, [&](const FixedPointer& f) { return self->resolve(f); }, background_is_ending);
     for (std::size_t i = 0; i < code->functions.size(); ++i)
-      if (!self->better_.kernels[i]) code->functions[i] = self->first_code_->functions[i];
+      if (!better.kernels[i]) code->functions[i] = self->first_code_->functions[i];
     for (std::size_t i = 0; i < code->controls.size(); ++i)
-      if (!self->better_.controls[i]) code->controls[i] = self->first_code_->controls[i];
+      if (!better.controls[i]) code->controls[i] = self->first_code_->controls[i];
     self->better_code_ = std::move(code);
     self->code_.store(self->better_code_.get(), std::memory_order_release);
   });
@@ -210,9 +174,10 @@ std::vector<Array> CpuExecutable::call(std::span<const Array> inputs, int device
       }
     }
   }
-  if (waste_ > 0 && patience_.load(std::memory_order_relaxed) > 0 && patience_.fetch_sub(waste_, std::memory_order_relaxed) <= waste_)
-    improve();
   run(addresses.data());
+  if (better_.waste > 0 && patience_.load(std::memory_order_relaxed) > 0 &&
+      patience_.fetch_sub(better_.waste, std::memory_order_relaxed) <= better_.waste)
+    improve();
 
   std::vector<Array> out;
   out.reserve(program_.outputs.size());

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "backends/codegen/program.h"
+#include "backends/cpu/code_quality.h"
 #include "backends/cpu/jit.h"
 #include "backends/cpu/native_step.h"
 #include "backends/cpu/product.h"
@@ -50,9 +51,8 @@ class CpuExecutable final : public Executable {
   // Code is made quickly at first; once better code would have paid for its making, it is made in the background and takes over.
   std::atomic<const NativeCode*> code_{nullptr};
   std::unique_ptr<NativeCode> first_code_, better_code_;
-  Qualities better_;                       ///< what is made again
+  Improvement better_;
   std::atomic<std::int64_t> patience_{0};  ///< cycles that quick code may still waste
-  std::int64_t waste_ = 0;                 ///< of a call
   std::vector<std::unique_ptr<Product>> products_;
   std::map<std::pair<const KernelProgram*, int>, std::unique_ptr<Opaque>> opaque_;  // by program and step
   std::vector<void*> fixed_;                                                        // addresses of constants and literals, by buffer

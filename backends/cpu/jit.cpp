@@ -14,11 +14,11 @@
 #include <cstring>
 #include <span>
 
-#include "backends/codegen/cost.h"
 #include "backends/codegen/emit.h"
 #include "backends/codegen/signature.h"
 #include "backends/cpu/code_cache.h"
 #include "backends/cpu/code_generator.h"
+#include "backends/cpu/code_quality.h"
 #include "core/error.h"
 #include "runtime/thread_pool.h"
 
@@ -42,7 +42,7 @@ void check(llvm::Error e, const char* what) {
 }
 
 // Another one for each change of generate() or of a machine's options that changes code.
-constexpr std::string_view kGenerator = "2";
+constexpr std::string_view kGenerator = "3";
 
 llvm::orc::LLJIT& jit() {
   // Never destroyed: code may be in use when the process ends.
@@ -121,31 +121,6 @@ struct Unit {
 
 constexpr double kUnitWork = 1500;  // of emission and code generation, about ten times what an object file costs in itself
 
-/// About how many instructions are emitted for a kernel.
-double emission_work(const Kernel& k, const Schedule& s) {
-  double nodes = 0, copies = 1;
-  const std::vector<char> live = live_nodes(k);
-  for (std::size_t i = 0; i < live.size(); ++i)
-    if (live[i]) nodes += 1 + node_cost(k.dag.nodes[i]);
-  const auto unroll = [](const std::vector<LoopPlan>& loops) {
-    double n = 1;
-    for (const LoopPlan& l : loops) n *= l.unroll;
-    return n;
-  };
-  for (const NestSchedule& n : s.nests) copies = std::max(copies, unroll(n.parallel) * unroll(n.reduce));
-  return nodes * (1 + copies * unroll(s.outer));
-}
-double emission_work(const ControlStep& c, const KernelProgram& root, const std::vector<Schedule>& schedules) {
-  double sum = 100;
-  for (const KernelProgram& p : c.programs) {
-    for (const Step& s : p.steps)
-      if (const auto n = static_cast<std::size_t>(s.number); s.kind == Step::Kind::kernel)
-        sum += emission_work(root.kernels[n], schedules[n]);
-    for (const ControlStep& inner : p.controls) sum += emission_work(inner, root, schedules);
-  }
-  return sum;
-}
-
 /// Depends on the program only, so that another process finds the same units in the cache.
 std::vector<Unit> cut(const KernelProgram& p, const std::vector<Schedule>& schedules, const Qualities& qualities) {
   std::vector<Unit> units;
@@ -179,11 +154,19 @@ const Step& control_step(const KernelProgram& p, int number) {
   return *std::find_if(p.steps.begin(), p.steps.end(), [&](const Step& s) { return s.kind == Step::Kind::control && s.number == number; });
 }
 
+/// The schedules for code of each quality.
+struct Schedules {
+  const std::vector<Schedule>& good;
+  std::vector<Schedule> quick;
+  const std::vector<Schedule>& of(CodeQuality q) const { return q == CodeQuality::good ? good : quick; }
+};
+
 /// The unit's object file, from the cache where it is there. Units of kernels are known by what they are made of; those of control steps by
 /// LLVM's intermediate code, which says all that the code depends on but for the processor and how code is generated for it.
-/// `tables`: of the program's control steps; those of the unit are filled in.
-std::string object_of(const Unit& u, const KernelProgram& p, const std::vector<Schedule>& schedules,
-                      std::vector<std::vector<FixedPointer>>& tables) {
+/// `tables`: of the program's control steps; those of the unit are filled in. nothing: it is not in the cache, and not to be `made`.
+std::optional<std::string> object_of(const Unit& u, const KernelProgram& p, const Schedules& all, bool made,
+                                     std::vector<std::vector<FixedPointer>>& tables) {
+  const std::vector<Schedule>& schedules = all.of(u.quality);
   llvm::LLVMContext context;
   std::unique_ptr<llvm::Module> module;
   const auto emit = [&] {
@@ -202,7 +185,10 @@ std::string object_of(const Unit& u, const KernelProgram& p, const std::vector<S
     return generate(*module, u.quality);
   };
   CodeCache& cache = CodeCache::of_process();
-  if (!cache.enabled()) return make();
+  if (!cache.enabled()) return made ? std::optional(make()) : std::nullopt;
+  const auto find = [&](std::initializer_list<std::string_view> words) {
+    return made ? std::optional(cache.get(words, make)) : cache.find(words);
+  };
   const Processor& host = processor();
   const std::string_view quality = u.quality == CodeQuality::good ? "good" : "quick";
   if (u.controls.empty() && !build_id().empty()) {
@@ -212,17 +198,15 @@ std::string object_of(const Unit& u, const KernelProgram& p, const std::vector<S
       plan.push_back(static_cast<std::int64_t>(one.size()));
       plan.insert(plan.end(), one.begin(), one.end());
     }
-    return cache.get({build_id(), LLVM_VERSION_STRING, host.triple, host.cpu, host.features, quality,
-                      std::string_view(reinterpret_cast<const char*>(plan.data()), plan.size() * sizeof plan[0])},
-                     make);
+    return find({build_id(), LLVM_VERSION_STRING, host.triple, host.cpu, host.features, quality,
+                 std::string_view(reinterpret_cast<const char*>(plan.data()), plan.size() * sizeof plan[0])});
   }
   emit();
   llvm::SmallVector<char, 0> bitcode;
   llvm::raw_svector_ostream os(bitcode);
   llvm::WriteBitcodeToFile(*module, os);
-  return cache.get(
-      {kGenerator, LLVM_VERSION_STRING, host.triple, host.cpu, host.features, quality, std::string_view(bitcode.data(), bitcode.size())},
-      make);
+  return find(
+      {kGenerator, LLVM_VERSION_STRING, host.triple, host.cpu, host.features, quality, std::string_view(bitcode.data(), bitcode.size())});
 }
 
 /// Code with name spaces of its own.
@@ -261,18 +245,33 @@ class LinkedCode final : public NativeCode {
 int native_vector_bytes() { return processor().vectors.vector_bytes; }
 
 std::unique_ptr<NativeCode> compile_program(const KernelProgram& p, const std::vector<Schedule>& schedules, const Qualities& qualities,
-                                            const std::function<void*(const FixedPointer&)>& resolve) {
-  const std::vector<Unit> units = cut(p, schedules, qualities);
+                                            const std::function<void*(const FixedPointer&)>& resolve, const std::function<bool()>& stop) {
+  std::vector<Unit> units = cut(p, schedules, qualities);
   auto code = std::make_unique<LinkedCode>(units.size());
   code->functions.resize(p.kernels.size());
   code->controls.resize(p.controls.size());
+  code->made = qualities;
+  Schedules all{schedules, {}};
+  if (std::any_of(units.begin(), units.end(), [](const Unit& u) { return u.quality == CodeQuality::quick; }))
+    all.quick = quick_schedules(p, schedules);
   std::vector<std::vector<FixedPointer>> tables(p.controls.size());
   parallel_for(static_cast<std::int64_t>(units.size()), [&](std::int64_t number) {
-    const Unit& u = units[static_cast<std::size_t>(number)];
+    if (stop && stop()) throw CompileError("cpu: compiling was stopped");
+    Unit& u = units[static_cast<std::size_t>(number)];
     std::vector<std::string> names;
     for (std::size_t i = 0; i < u.kernels.size(); ++i) names.push_back(kernel_symbol(i));
     for (std::size_t i = 0; i < u.controls.size(); ++i) names.push_back(control_symbol(i));
-    const auto addresses = code->link(static_cast<std::size_t>(number), object_of(u, p, schedules, tables), names);
+    std::optional<std::string> object;
+    if (u.quality == CodeQuality::quick) {
+      // What an earlier process found worth good code has it at once.
+      u.quality = CodeQuality::good;
+      object = object_of(u, p, all, false, tables);
+      if (!object) u.quality = CodeQuality::quick;
+    }
+    if (!object) object = object_of(u, p, all, true, tables);
+    const auto addresses = code->link(static_cast<std::size_t>(number), *object, names);
+    for (const int k : u.kernels) code->made.kernels[static_cast<std::size_t>(k)] = u.quality;
+    for (const int c : u.controls) code->made.controls[static_cast<std::size_t>(c)] = u.quality;
     std::size_t next = 0;
     for (const int k : u.kernels) code->functions[static_cast<std::size_t>(k)] = addresses[next++].toPtr<KernelFunction>();
     for (const int c : u.controls) code->controls[static_cast<std::size_t>(c)].function = addresses[next++].toPtr<ControlFunction>();

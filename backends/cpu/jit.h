@@ -26,6 +26,11 @@ enum class CodeQuality { quick, good };
 /// Runs a control step on its buffers; `table` as emit_control says. 0, or something else if a call of the library threw.
 using ControlFunction = std::int32_t (*)(void* const* buffers, void* const* table);
 
+/// The quality of each kernel that the program itself runs, and of each of its control steps; nothing: it is left out.
+struct Qualities {
+  std::vector<std::optional<CodeQuality>> kernels, controls;
+};
+
 /// Code in memory, freed with the object.
 class NativeCode {
  public:
@@ -36,15 +41,14 @@ class NativeCode {
     std::vector<void*> table;
   };
   std::vector<Control> controls;  ///< one for each control step of the program itself
+  Qualities made;                 ///< good where good code was in the cache, though quick code was asked for
 };
 
-/// The quality of each kernel that the program itself runs, and of each of its control steps; nothing: it is left out.
-struct Qualities {
-  std::vector<std::optional<CodeQuality>> kernels, controls;
-};
-/// Large programs are compiled by several threads. `resolve` gives the pointers for the tables.
+/// Large programs are compiled by several threads. `resolve` gives the pointers for the tables. Where `stop` says so, it ends with a
+/// CompileError soon.
 std::unique_ptr<NativeCode> compile_program(const KernelProgram& p, const std::vector<Schedule>& schedules, const Qualities& qualities,
-                                            const std::function<void*(const FixedPointer&)>& resolve);
+                                            const std::function<void*(const FixedPointer&)>& resolve,
+                                            const std::function<bool()>& stop = {});
 
 /// What compile_program would emit: "llvm" or "asm".
 std::string code_as_text(const KernelProgram& p, const std::vector<Schedule>& schedules, bool assembly);

@@ -1,0 +1,32 @@
+// Which code of a program is made quickly, which well: the first call should end soon, and many calls too.
+#pragma once
+#include <vector>
+
+#include "backends/codegen/program.h"
+#include "backends/codegen/schedule.h"
+#include "backends/cpu/jit.h"
+
+namespace weft::detail {
+
+/// About how many instructions of LLVM's are emitted for it as it is scheduled.
+double emission_work(const Kernel& k, const Schedule& s);
+double emission_work(const ControlStep& c, const KernelProgram& root, const std::vector<Schedule>& schedules);
+
+/// The schedules that quick code has: lean ones where the code saved is worth more than the time that it wastes.
+std::vector<Schedule> quick_schedules(const KernelProgram& p, const std::vector<Schedule>& schedules);
+
+/// Cycles that each run of the step takes longer by quick code than by good code.
+double slack(const ControlStep& c, const std::vector<Schedule>& schedules);
+
+/// Good is what wastes more in its first run by quick code than good code takes longer to make.
+Qualities first_qualities(const KernelProgram& p, const std::vector<Schedule>& schedules);
+
+/// What is left to be made better.
+struct Improvement {
+  Qualities better;           ///< good for all that is quick
+  std::int64_t waste = 0;     ///< cycles of each call that quick code wastes
+  std::int64_t patience = 0;  ///< cycles that making it better costs
+};
+Improvement improvement(const KernelProgram& p, const std::vector<Schedule>& schedules, const Qualities& made);
+
+}  // namespace weft::detail
