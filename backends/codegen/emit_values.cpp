@@ -8,10 +8,6 @@
 
 namespace weft::detail {
 
-namespace {
-constexpr int kMaxExpansions = 24;  // of one mathematical function in a kernel
-}  // namespace
-
 using llvm::Value;
 
 int KernelEmitter::level_of(std::uint64_t dims, bool pinned) const {

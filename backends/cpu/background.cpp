@@ -1,5 +1,7 @@
 #include "backends/cpu/background.h"
 
+#include <unistd.h>
+
 #include <atomic>
 #include <condition_variable>
 #include <deque>
@@ -13,7 +15,8 @@ std::atomic<bool> is_ending{false};
 
 class Worker {
  public:
-  ~Worker() {
+  ~Worker() { end(); }
+  void end() {
     {
       const std::lock_guard lock(mutex_);
       ending_ = true;
@@ -59,7 +62,14 @@ class Worker {
 }  // namespace
 
 void in_background(std::function<void()> job) {
-  static Worker worker;  // made after what its jobs use, so ended before that
+  static Worker worker;
+  // Jobs make static objects of the compiler's, which the process's end would take from under them: the main thread's own objects go first.
+  struct MainThread {
+    ~MainThread() {
+      if (getpid() == gettid()) worker.end();
+    }
+  };
+  thread_local const MainThread end;
   worker.add(std::move(job));
 }
 

@@ -1,8 +1,13 @@
 #include "backends/cpu/code_quality.h"
 
 #include <algorithm>
+#include <cmath>
+#include <limits>
+#include <map>
 
 #include "backends/codegen/cost.h"
+#include "backends/codegen/emit.h"
+#include "runtime/thread_pool.h"
 
 namespace weft::detail {
 namespace {
@@ -13,6 +18,10 @@ constexpr double kGuessedTrips = 100;  // of loops that end when they like
 constexpr double kQuickInstruction = 25e3;
 constexpr double kGoodInstruction = 45e3;
 constexpr double kGoodFunction = 1e6;
+
+// Cycles that an interpreted instruction takes. Interpreting is to take much less than making quick code does.
+constexpr double kInterpreted = 40;
+constexpr double kWorthInterpreting = 0.2;
 
 double price(double work) { return kGoodFunction + kGoodInstruction * work; }
 
@@ -35,11 +44,31 @@ void count_runs(const KernelProgram& p, double times, std::vector<double>& runs)
 
 }  // namespace
 
-double emission_work(const Kernel& k, const Schedule& s) {
-  double nodes = 0, copies = 1;
+/// Functions that a kernel has many times are emitted once, and called.
+static double emitted_nodes(const Kernel& k) {
+  constexpr double kCall = 3;
+  struct Function {
+    int count = 0;
+    double cost = 0;
+  };
+  double sum = 0;
+  std::map<MathFunction, Function> functions;
   const std::vector<char> live = live_nodes(k);
-  for (std::size_t i = 0; i < live.size(); ++i)
-    if (live[i]) nodes += 1 + node_cost(k.dag.nodes[i]);
+  for (std::size_t i = 0; i < live.size(); ++i) {
+    const Node& n = k.dag.nodes[i];
+    if (!live[i]) continue;
+    if (n.kind != NodeKind::math)
+      sum += 1 + node_cost(n);
+    else
+      ++functions[n.function].count, functions[n.function].cost = 1 + node_cost(n);
+  }
+  for (const auto& [_, f] : functions) sum += f.count > kMaxExpansions ? f.cost + kCall * f.count : f.cost * f.count;
+  return sum;
+}
+
+double emission_work(const Kernel& k, const Schedule& s) {
+  double copies = 1;
+  const double nodes = emitted_nodes(k);
   const auto unroll = [](const std::vector<LoopPlan>& loops) {
     double n = 1;
     for (const LoopPlan& l : loops) n *= l.unroll;
@@ -84,11 +113,36 @@ std::vector<Schedule> quick_schedules(const KernelProgram& p, const std::vector<
   return quick;
 }
 
+/// About how many cycles it takes to interpret the kernel; infinite if it can't be said.
+static double interpreting(const Kernel& k, const Schedule& s) {
+  double instructions = 0;
+  double nodes = 0;
+  const std::vector<char> live = live_nodes(k);
+  for (std::size_t i = 0; i < live.size(); ++i)
+    if (live[i]) nodes += 1 + node_cost(k.dag.nodes[i]);
+  double outer = 1;
+  const auto trips = [&](const std::vector<LoopPlan>& loops) {
+    double n = 1;
+    for (const LoopPlan& l : loops)
+      n *= std::ceil(static_cast<double>(k.dag.dims[static_cast<std::size_t>(l.dim)]) / (l.vector ? s.lanes : 1));
+    return n;
+  };
+  outer = trips(s.outer);
+  for (std::size_t i = 0; i < k.nests.size(); ++i) {
+    if (!k.nests[i].repeats.empty()) return std::numeric_limits<double>::infinity();
+    instructions += outer * trips(s.nests[i].parallel) * trips(s.nests[i].reduce) * nodes;
+  }
+  return kInterpreted * instructions;
+}
+
 Qualities first_qualities(const KernelProgram& p, const std::vector<Schedule>& schedules) {
   Qualities q;
   const auto choose = [](double waste, double work) { return waste > price(work) ? CodeQuality::good : CodeQuality::quick; };
-  for (std::size_t i = 0; i < schedules.size(); ++i)
-    q.kernels.push_back(choose(schedules[i].slack, emission_work(p.kernels[i], schedules[i])));
+  for (std::size_t i = 0; i < schedules.size(); ++i) {
+    const double work = emission_work(p.kernels[i], schedules[i]);
+    const bool interpreted = interpreting(p.kernels[i], schedules[i]) < kWorthInterpreting * kQuickInstruction * work;
+    q.kernels.push_back(interpreted ? CodeQuality::interpreted : choose(schedules[i].slack, work));
+  }
   for (const ControlStep& c : p.controls) q.controls.push_back(choose(slack(c, schedules), emission_work(c, p, schedules)));
   return q;
 }
@@ -100,18 +154,19 @@ Improvement improvement(const KernelProgram& p, const std::vector<Schedule>& sch
   double waste = 0, cost = 0;
   for (const Step& s : p.steps) {
     const auto n = static_cast<std::size_t>(s.number);
-    if (s.kind == Step::Kind::kernel && made.kernels[n] == CodeQuality::quick) {
-      waste += quick[n].slack + 1;
+    if (s.kind == Step::Kind::kernel && made.kernels[n] != CodeQuality::good) {
+      waste += made.kernels[n] == CodeQuality::interpreted ? interpreting(p.kernels[n], schedules[n]) : quick[n].slack + 1;
       if (!r.better.kernels[n]) cost += price(emission_work(p.kernels[n], schedules[n]));
       r.better.kernels[n] = CodeQuality::good;
     }
-    if (s.kind == Step::Kind::control && made.controls[n] == CodeQuality::quick) {
+    if (s.kind == Step::Kind::control && made.controls[n] != CodeQuality::good) {
       waste += slack(p.controls[n], quick) + 1;
       cost += price(emission_work(p.controls[n], p, schedules));
       r.better.controls[n] = CodeQuality::good;
     }
   }
-  r.waste = static_cast<std::int64_t>(waste), r.patience = static_cast<std::int64_t>(cost);
+  // A thread that has nothing else to do begins sooner.
+  r.waste = static_cast<std::int64_t>(waste), r.patience = static_cast<std::int64_t>(num_threads() > 1 ? cost / 10 : cost);
   return r;
 }
 

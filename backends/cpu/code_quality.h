@@ -25,7 +25,7 @@ Qualities first_qualities(const KernelProgram& p, const std::vector<Schedule>& s
 struct Improvement {
   Qualities better;           ///< good for all that is quick
   std::int64_t waste = 0;     ///< cycles of each call that quick code wastes
-  std::int64_t patience = 0;  ///< cycles that making it better costs
+  std::int64_t patience = 0;  ///< cycles that may be wasted before it is made better
 };
 Improvement improvement(const KernelProgram& p, const std::vector<Schedule>& schedules, const Qualities& made);
 

@@ -247,6 +247,7 @@ void CpuExecutable::run_kernel(const NativeCode& code, const Step& s, void* cons
   for (BufferId b : s.buffers)
     if (b >= 0) args[n++] = addresses[b];
   const KernelFunction f = code.functions[k];
+  if (!f) return code.interpreted[k]->run(args.data(), 0, schedule.num_blocks);
   if (schedule.grain == 0 || schedule.grain >= schedule.num_blocks || num_threads() == 1) {
     f(args.data(), 0, schedule.num_blocks);
     return;

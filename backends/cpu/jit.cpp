@@ -13,6 +13,7 @@
 #include <atomic>
 #include <cstring>
 #include <span>
+#include <utility>
 
 #include "backends/codegen/emit.h"
 #include "backends/codegen/signature.h"
@@ -209,6 +210,21 @@ std::optional<std::string> object_of(const Unit& u, const KernelProgram& p, cons
       {kGenerator, LLVM_VERSION_STRING, host.triple, host.cpu, host.features, quality, std::string_view(bitcode.data(), bitcode.size())});
 }
 
+/// Whether all of the unit's kernels can be run without machine code; then they are in `code`.
+bool interpret(const Unit& u, const KernelProgram& p, const std::vector<Schedule>& schedules, NativeCode& code) {
+  llvm::LLVMContext context;
+  const auto module = new_module(context, "weft", CodeQuality::quick);
+  std::vector<std::unique_ptr<InterpretedCode>> made;
+  for (std::size_t i = 0; i < u.kernels.size(); ++i) {
+    const auto k = static_cast<std::size_t>(u.kernels[i]);
+    emit_kernel(*module, p.kernels[k], schedules[k], processor().vectors, kernel_symbol(i));
+    made.push_back(InterpretedCode::of(*module->getFunction(kernel_symbol(i))));
+    if (!made.back()) return false;
+  }
+  for (std::size_t i = 0; i < u.kernels.size(); ++i) code.interpreted[static_cast<std::size_t>(u.kernels[i])] = std::move(made[i]);
+  return true;
+}
+
 /// Code with name spaces of its own.
 class LinkedCode final : public NativeCode {
  public:
@@ -249,10 +265,11 @@ std::unique_ptr<NativeCode> compile_program(const KernelProgram& p, const std::v
   std::vector<Unit> units = cut(p, schedules, qualities);
   auto code = std::make_unique<LinkedCode>(units.size());
   code->functions.resize(p.kernels.size());
+  code->interpreted.resize(p.kernels.size());
   code->controls.resize(p.controls.size());
   code->made = qualities;
   Schedules all{schedules, {}};
-  if (std::any_of(units.begin(), units.end(), [](const Unit& u) { return u.quality == CodeQuality::quick; }))
+  if (std::any_of(units.begin(), units.end(), [](const Unit& u) { return u.quality != CodeQuality::good; }))
     all.quick = quick_schedules(p, schedules);
   std::vector<std::vector<FixedPointer>> tables(p.controls.size());
   parallel_for(static_cast<std::int64_t>(units.size()), [&](std::int64_t number) {
@@ -262,11 +279,15 @@ std::unique_ptr<NativeCode> compile_program(const KernelProgram& p, const std::v
     for (std::size_t i = 0; i < u.kernels.size(); ++i) names.push_back(kernel_symbol(i));
     for (std::size_t i = 0; i < u.controls.size(); ++i) names.push_back(control_symbol(i));
     std::optional<std::string> object;
-    if (u.quality == CodeQuality::quick) {
+    if (u.quality != CodeQuality::good) {
       // What an earlier process found worth good code has it at once.
-      u.quality = CodeQuality::good;
+      const CodeQuality asked = std::exchange(u.quality, CodeQuality::good);
       object = object_of(u, p, all, false, tables);
-      if (!object) u.quality = CodeQuality::quick;
+      if (!object) u.quality = asked;
+    }
+    if (u.quality == CodeQuality::interpreted) {
+      if (interpret(u, p, all.quick, *code)) return;
+      u.quality = CodeQuality::quick;
     }
     if (!object) object = object_of(u, p, all, true, tables);
     const auto addresses = code->link(static_cast<std::size_t>(number), *object, names);

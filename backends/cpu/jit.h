@@ -10,6 +10,7 @@
 #include "backends/codegen/emit.h"
 #include "backends/codegen/program.h"
 #include "backends/codegen/schedule.h"
+#include "backends/cpu/interpreted_code.h"
 
 namespace weft::detail {
 
@@ -21,7 +22,8 @@ using KernelFunction = void (*)(void* const* args, std::int64_t begin, std::int6
 int native_vector_bytes();
 
 /// How much the code generator tries: quick takes a third of the time, and keeps little in registers from one loop iteration to the next.
-enum class CodeQuality { quick, good };
+/// Of what is interpreted no machine code is made at all.
+enum class CodeQuality { quick, good, interpreted };
 
 /// Runs a control step on its buffers; `table` as emit_control says. 0, or something else if a call of the library threw.
 using ControlFunction = std::int32_t (*)(void* const* buffers, void* const* table);
@@ -35,7 +37,8 @@ struct Qualities {
 class NativeCode {
  public:
   virtual ~NativeCode() = default;
-  std::vector<KernelFunction> functions;  ///< one for each kernel; null for those that only sub-programs run
+  std::vector<KernelFunction> functions;  ///< one for each kernel; null for those that only sub-programs run, or that are interpreted
+  std::vector<std::unique_ptr<InterpretedCode>> interpreted;
   struct Control {
     ControlFunction function = nullptr;
     std::vector<void*> table;
