@@ -18,6 +18,7 @@ constexpr std::size_t kMaxNodes = 2000;  // of one root's expression
 constexpr int kMany = 2;                 // so many readers count as any number
 constexpr std::int64_t kRowChunks = 64;  // into so many pieces rows of large matrices are cut for column folds
 constexpr std::int64_t kLargeBytes = 24 << 20, kMaxColumnBytes = 64 << 10;
+constexpr std::int64_t kMinPart = 8;           // of a loop that is cut from within a longer row
 constexpr std::int64_t kSplitAbove = 1 << 16;  // folds of more elements per result are split into chunks
 
 /// Movements whose results' elements are the operand's in the same order, perhaps repeated: their operand is in memory rather than they.
@@ -449,15 +450,18 @@ void KernelPlanner::build_alone(Root& r) {
   }
 }
 
-/// A quotient or remainder of one loop of the root's value by a divisor of its size disappears when the loop is split in two.
+/// A quotient or remainder by a divisor of a loop's size disappears when the loop is split in two, if the others move by its multiples.
 void KernelPlanner::split_for_reshapes(Root& r) {
   const Dag& dag = *r.dag;
   if (r.parallel.size() + r.reduce.size() > 12) return;
   for (const Node& n : dag.nodes) {
     if (n.kind != NodeKind::index_div && n.kind != NodeKind::index_mod) continue;
     const Affine& a = dag.affine(n.operands[0]);
-    if (a.terms.size() != 1 || a.terms[0].atom < 0 || a.terms[0].coef != 1 || a.constant != 0) continue;
-    const auto loop = static_cast<std::size_t>(a.terms[0].atom);
+    const auto is_rest = [&](const AffineTerm& t) { return t.coef % n.integer != 0; };
+    const auto rest = std::find_if(a.terms.begin(), a.terms.end(), is_rest);
+    if (a.constant != 0 || rest == a.terms.end() || std::count_if(a.terms.begin(), a.terms.end(), is_rest) != 1) continue;
+    if (rest->atom < 0 || rest->coef != 1 || (a.terms.size() > 1 && n.integer < kMinPart)) continue;
+    const auto loop = static_cast<std::size_t>(rest->atom);
     if (loop >= r.parallel.size()) continue;
     Root::Dim& d = r.parallel[loop];
     if (d.size % n.integer != 0 || n.integer <= 1 || n.integer >= d.size) continue;

@@ -105,6 +105,21 @@ TEST_CASE("codegen: movements melt into their readers") {
   CHECK(calls(same([](Xs v) { return astype(arange(0, 12)(slice(), newaxis), float32) * v[0]; }, {x})) == 1);
 }
 
+TEST_CASE("codegen: loops are cut where dimensions are joined and divided") {
+  const auto join = [](const Array& x, Shape shape) { return reshape(transpose(x, {0, 2, 1, 3}), shape); };
+  for (const std::int64_t width : {1, 2, 5, 8, 12, 16, 32, 40}) {
+    const Array heads = samples({3, 4, 6, width}, 1, float32), bias = samples({4 * width}, 2, float32);
+    const std::string text = same([&](Xs x) { return join(x[0], {18, 4 * width}) * x[1]; }, {heads, bias});
+    CHECK(calls(text) == 1);
+    if (width >= 8) CHECK(text.find(" / ") == std::string::npos);
+    same([&](Xs x) { return join(x[0], {3, 6, 4 * width}) + 1.f; }, {heads});
+    same([&](Xs x) { return Arrays{join(x[0], {72 * width}), sum(join(x[0], {18, 4 * width}), 1)}; }, {heads});
+    same([&](Xs x) { return transpose(reshape(x[0], {3, 6, 4, width}), {0, 2, 1, 3}) - 1.f; }, {reshape(heads, {18, 4 * width})});
+  }
+  // From the middle of a row on, a loop stays whole.
+  same([](Xs x) { return reshape(transpose(x[0]), {192})(slice(8, 168)) + 1.f; }, {samples({12, 16}, 3, float32)});
+}
+
 TEST_CASE("codegen: reductions") {
   const Array x = samples({33, 70}, 1, float32), t = samples({5, 33, 18}, 2, float32);
   for (Axis axis : {Axis(0), Axis(1), Axis({0, 1})}) {
