@@ -381,8 +381,11 @@ void KernelEmitter::reduce(std::size_t number) {
             // Positions grow along the loop, so that the first of equals is kept.
             Value *v = get(r.value, copy), *p = get(r.position, copy);
             if (width > 1) v = builder_.splat(v, width), p = builder_.splat(p, width);
-            if (keep) v = ir_.CreateSelect(keep, v, builder_.splat(fold_identity(builder_, r), width));
-            fold_arg(builder_, r, index_dtype(r), acc[slot], acc[slot + 1], v, p, false);
+            if (keep) {
+              v = ir_.CreateSelect(keep, v, builder_.splat(fold_identity(builder_, r), width));
+              if (r.kind == Reduction::Kind::complex_product) p = ir_.CreateSelect(keep, p, llvm::Constant::getNullValue(p->getType()));
+            }
+            fold_two(builder_, r, index_dtype(r), acc[slot], acc[slot + 1], v, p, false);
           }
         }
         next += each * static_cast<std::size_t>(partial);
@@ -407,7 +410,7 @@ void KernelEmitter::reduce(std::size_t number) {
         const std::size_t half = (value.size() + 1) / 2;
         for (std::size_t i = 0; i + half < value.size(); ++i) {
           if (arg)
-            fold_arg(builder_, r, index_dtype(r), value[i], position[i], value[i + half], position[i + half], true);
+            fold_two(builder_, r, index_dtype(r), value[i], position[i], value[i + half], position[i + half], true);
           else
             value[i] = fold_combine(builder_, r, value[i], value[i + half]);
         }
@@ -475,7 +478,7 @@ Value* KernelEmitter::horizontal(const Reduction& r, Value* v) {
 void KernelEmitter::horizontal_arg(const Reduction& r, Value*& value, Value*& position) {
   const int lanes = VectorBuilder::lanes_of(value);
   for (int half = lanes / 2; half >= 1; half /= 2)
-    fold_arg(builder_, r, index_dtype(r), value, position, ir_.CreateShuffleVector(value, upper_half(lanes, half)),
+    fold_two(builder_, r, index_dtype(r), value, position, ir_.CreateShuffleVector(value, upper_half(lanes, half)),
              ir_.CreateShuffleVector(position, upper_half(lanes, half)), true);
   if (lanes > 1) value = ir_.CreateExtractElement(value, std::uint64_t{0}), position = ir_.CreateExtractElement(position, std::uint64_t{0});
 }

@@ -40,10 +40,17 @@ llvm::Value* fold_combine(VectorBuilder& builder, const Reduction& r, llvm::Valu
   throw CompileError("codegen: internal error: no such fold");
 }
 
-void fold_arg(VectorBuilder& builder, const Reduction& r, DType index, llvm::Value*& value, llvm::Value*& position, llvm::Value* v,
+void fold_two(VectorBuilder& builder, const Reduction& r, DType index, llvm::Value*& value, llvm::Value*& position, llvm::Value* v,
               llvm::Value* p, bool ties) {
   using llvm::Value;
   llvm::IRBuilder<>& ir = builder.ir();
+  if (r.kind == Reduction::Kind::complex_product) {
+    const KernelValue a = builder.wrap(value, r.dtype), b = builder.wrap(position, r.dtype), c = builder.wrap(v, r.dtype),
+                      d = builder.wrap(p, r.dtype);
+    const KernelValue re = builder.sub(builder.mul(a, c), builder.mul(b, d)), im = builder.add(builder.mul(a, d), builder.mul(b, c));
+    value = builder[re], position = builder[im];
+    return;
+  }
   const bool maximum = r.kind == Reduction::Kind::arg_max;
   Value *better = nullptr, *equal = nullptr;
   if (r.dtype.is_floating()) {

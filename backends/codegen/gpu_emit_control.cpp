@@ -514,7 +514,7 @@ GpuEmitter::Values GpuEmitter::combine_team(const Reduction& r, Values v) {
 GpuEmitter::Values GpuEmitter::combine_all(const Reduction& r, const Values& a, const Values& b, bool ties) {
   if (width(r) == 1) return {fold_combine(builder_, r, a[0], b[0])};
   Value *value = a[0], *position = a[1];
-  fold_arg(builder_, r, k_.dag[r.position].dtype, value, position, b[0], b[1], ties);
+  fold_two(builder_, r, k_.dag[r.position].dtype, value, position, b[0], b[1], ties);
   return {value, position};
 }
 

@@ -221,8 +221,10 @@ std::string to_string(const Kernel& k) {
       constexpr std::string_view names[] = {"sum", "prod", "max", "min", "and", "or", "xor", "logsumexp"};
       const std::string_view what = r.kind == Reduction::Kind::fold      ? names[static_cast<std::size_t>(r.combiner)]
                                     : r.kind == Reduction::Kind::arg_max ? "argmax"
-                                                                         : "argmin";
-      s += fmt::format("    l{} = {} {} {}{}\n", r.local, r.dtype.short_name(), what, text(k, r.value), r.running ? " (running)" : "");
+                                    : r.kind == Reduction::Kind::arg_min ? "argmin"
+                                                                         : "complex prod";
+      s += fmt::format("    l{} = {} {} {}{}{}\n", r.local, r.dtype.short_name(), what, text(k, r.value),
+                       r.kind == Reduction::Kind::complex_product ? " " + text(k, r.position) : "", r.running ? " (running)" : "");
     }
     const auto repeat = [&](auto&& self, const Repeat& r, const std::string& indent) -> void {
       for (const Repeat::Carried& c : r.carried) {

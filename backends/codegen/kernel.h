@@ -22,13 +22,13 @@ struct KernelArg {
 
 /// A fold over a nest's reducing loops.
 struct Reduction {
-  enum class Kind { fold, arg_max, arg_min };
+  enum class Kind { fold, arg_max, arg_min, complex_product };
   Kind kind = Kind::fold;
   Combiner combiner = Combiner::sum;
   DType dtype = float32;  ///< of the accumulator
   NodeId value = -1;
   int local = -1;        ///< where the result goes; of an arg_max and arg_min the extremum, its position follows in local + 1
-  NodeId position = -1;  ///< arg_max, arg_min: the position as a number
+  NodeId position = -1;  ///< arg_max, arg_min: the position as a number; complex_product: the imaginary part, its result in local + 1
   bool running = false;  ///< the local is read within the loop, after each step: a cumulative operation
 };
 

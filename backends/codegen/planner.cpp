@@ -38,7 +38,7 @@ bool keeps_order(const JaxprData& j, const Eqn& e) {
 /// Combiners that a vector accumulator can hold, for the dtype.
 bool can_fold(Combiner c, DType t) {
   if (c == Combiner::logsumexp) return false;
-  return !t.is_complex() || c == Combiner::sum;
+  return !t.is_complex() || c == Combiner::sum || c == Combiner::prod;
 }
 
 }  // namespace
@@ -139,7 +139,8 @@ bool KernelPlanner::needs_memory(const Eqn& e, int operand) const {
   switch (e.op->kind) {
     case Kind::reduce: return !e.op->combiner || !can_fold(*e.op->combiner, j_.aval(e.inputs[0]).dtype);
     case Kind::cumulative:
-      return !e.op->combiner || !can_fold(*e.op->combiner, j_.aval(e.inputs[0]).dtype) || j_.aval(e.inputs[0]).dtype.is_complex();
+      return !e.op->combiner || !can_fold(*e.op->combiner, j_.aval(e.inputs[0]).dtype) ||
+             (j_.aval(e.inputs[0]).dtype.is_complex() && *e.op->combiner != Combiner::sum);
     case Kind::arg_reduce: return params_as<ArgReduceParams>(*e.params).axes.size() != 1 || j_.aval(e.inputs[0]).dtype.is_complex();
     case Kind::dot: {
       if (j_.avals[e.outputs[0]].dtype.is_bool()) return true;

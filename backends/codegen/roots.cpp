@@ -51,9 +51,21 @@ struct Folder {
     body.reductions.push_back(r);
     return dag.local(r.local, v.dtype, local_dims);
   }
-  KernelValue fold_any(Combiner c, KernelValue v) {
-    if (!v.dtype.is_complex()) return fold(c, v);
-    const KernelValue re = fold(c, dag.real(v)), im = fold(c, dag.imag(v));
+  KernelValue complex_product(KernelValue v) {
+    Reduction r;
+    r.kind = Reduction::Kind::complex_product;
+    r.combiner = Combiner::prod;
+    r.dtype = v.dtype.real_part();
+    r.value = dag.real(v).id, r.position = dag.imag(v).id;
+    r.local = static_cast<int>(locals.size());
+    locals.insert(locals.end(), 2, r.dtype);
+    body.reductions.push_back(r);
+    return dag.complex(dag.local(r.local, r.dtype, local_dims), dag.local(r.local + 1, r.dtype, local_dims));
+  }
+  KernelValue fold_any(Combiner c, KernelValue v, bool running = false) {
+    if (!v.dtype.is_complex()) return fold(c, v, running);
+    if (c == Combiner::prod) return complex_product(v);
+    const KernelValue re = fold(c, dag.real(v), running), im = fold(c, dag.imag(v), running);
     return dag.complex(re, im);
   }
 };
@@ -154,7 +166,7 @@ RootBody build_root(const JaxprData& j, const std::vector<Aval>& avals, const Ro
       const KernelValue element = expressions.at(e.inputs[0], coords);
       const std::uint64_t saved = f.local_dims;
       f.local_dims |= reduce.empty() ? 0 : std::uint64_t{1} << reduce[0];
-      f.body.value = dag.convert(f.fold(*e.op->combiner, dag.convert(element, accumulator(element.dtype)), true), aval.dtype);
+      f.body.value = dag.convert(f.fold_any(*e.op->combiner, dag.convert(element, accumulator(element.dtype)), true), aval.dtype);
       f.local_dims = saved;
       break;
     }
