@@ -133,6 +133,11 @@ NodeId Dag::combine(NodeId a, std::int64_t ka, NodeId b, std::int64_t kb) {
 }
 
 bool Dag::split(NodeId a, std::int64_t divisor, NodeId& quotient, NodeId& rest) {
+  return split_off(a, divisor, quotient, rest) && (*this)[rest].high < divisor;
+}
+
+/// The same, but the rest, which is not negative, may be the divisor or more.
+bool Dag::split_off(NodeId a, std::int64_t divisor, NodeId& quotient, NodeId& rest) {
   const Node& n = (*this)[a];
   if (n.high < divisor) {  // valid positions are never negative
     quotient = index(0), rest = a;
@@ -150,7 +155,7 @@ bool Dag::split(NodeId a, std::int64_t divisor, NodeId& quotient, NodeId& rest) 
   r.constant = f.constant - q.constant * divisor;
   std::int64_t low = 0, high = 0;
   bound(r, low, high);
-  if (low < 0 || high >= divisor) return false;
+  if (low < 0) return false;
   quotient = intern(std::move(q)), rest = intern(std::move(r));
   return true;
 }
@@ -164,6 +169,7 @@ NodeId Dag::divide(NodeId a, std::int64_t divisor) {
     const std::int64_t g = std::gcd(t.coef, divisor);
     if (g > 1 && g < divisor && split(a, g, q, r)) return divide(q, divisor / g);
   }
+  if (split_off(a, divisor, q, r) && r != a) return add(q, divide(r, divisor));
   Node n;
   n.kind = NodeKind::index_div;
   n.operands[0] = a, n.integer = divisor;
@@ -178,6 +184,7 @@ NodeId Dag::modulo(NodeId a, std::int64_t divisor) {
     const std::int64_t g = std::gcd(t.coef, divisor);
     if (g > 1 && g < divisor && split(a, g, q, r)) return combine(modulo(q, divisor / g), g, r, 1);
   }
+  if (split_off(a, divisor, q, r) && r != a) return modulo(r, divisor);
   Node n;
   n.kind = NodeKind::index_mod;
   n.operands[0] = a, n.integer = divisor;

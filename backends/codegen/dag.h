@@ -118,6 +118,7 @@ class Dag final : public KernelBuilder {
   void bound(const Affine& a, std::int64_t& low, std::int64_t& high) const;
   /// a = divisor * quotient + rest with 0 <= rest < divisor, as far as that needs no division. False if some is needed.
   bool split(NodeId a, std::int64_t divisor, NodeId& quotient, NodeId& rest);
+  bool split_off(NodeId a, std::int64_t divisor, NodeId& quotient, NodeId& rest);
   std::int64_t atom_low(int atom) const { return atom >= 0 ? 0 : (*this)[~atom].low; }
   std::int64_t atom_high(int atom) const { return atom >= 0 ? dims[static_cast<std::size_t>(atom)] - 1 : (*this)[~atom].high; }
   std::unordered_multimap<std::uint64_t, NodeId> table_;

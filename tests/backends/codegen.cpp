@@ -156,6 +156,17 @@ TEST_CASE("codegen: rows are normalised in one kernel") {
   }
 }
 
+TEST_CASE("codegen: merged dimensions are loops of their own") {
+  for (int n : {3, 30}) {
+    const std::string kernels = same([](Xs v) { return kron(v[0], v[1]); }, {samples({n, n + 1}, 1), samples({n + 2, n}, 2)}, 1e-12);
+    CHECK(kernels.find(" / ") == std::string::npos);
+    CHECK(kernels.find(" % ") == std::string::npos);
+  }
+  same([](Xs v) { return reshape(transpose(v[0], {2, 0, 1}), {7, -1}); }, {samples({9, 14, 10}, 1)}, 1e-12);
+  same([](Xs v) { return reshape(pad(v[0], {{1, 2}, {0, 3}}), {4, -1}); }, {samples({9, 15}, 1)}, 1e-12);
+  same([](Xs v) { return reshape(roll(v[0], 3, 1), {6, 25, 2})(slice(), slice(1, 24, 3)); }, {samples({10, 30}, 1)}, 1e-12);
+}
+
 TEST_CASE("codegen: several results share a kernel") {
   const Array x = samples({50, 30}, 1, float32);
   CHECK(calls(same([](Xs v) { return std::vector<Array>{v[0] * 2.f, exp(v[0]), v[0] + exp(v[0])}; }, {x})) == 1);
