@@ -202,6 +202,74 @@ TEST_CASE("pooling: windows are expressions of kernels") {
   CHECK(all({3, 3}, {2, 2}, "SAME").error < 1e-6);
   CHECK(all({3, 2}, {1, 1}, "VALID").error < 1e-6);
   CHECK(all({5, 7}, {2, 3}, "SAME").error < 1e-6);
+  const Comparison overlapping = all({3, 3}, {2, 2}, "SAME");
+  CHECK(overlapping.error < 1e-6);
+  CHECK(overlapping.kernels.find("select_and") == std::string::npos);
+  CHECK(all({3, 3}, {1, 2}, "SAME").error < 1e-6);
+  CHECK(all({4, 5}, {3, 2}, "VALID").error < 1e-6);
+  CHECK(all({2, 3}, {4, 5}, "SAME").error < 1e-6);
+  CHECK(all({3, 2}, {2, 1}, "SAME_LOWER").error < 1e-6);
+}
+
+TEST_CASE("pooling: large windows, one dimension after the other and in pieces") {
+  using Config = std::vector<std::pair<int, int>>;
+  const auto sums = [](Array a, Array b) { return a + b; };
+  const auto maxima = [](Array a, Array b) { return maximum(a, b); };
+  const auto minima = [](Array a, Array b) { return minimum(a, b); };
+  for (DType t : {float64, float32, float16, int32, complex128}) {
+    const Array x = convert(samples({2, 75, 43}, 1) * 8., t) * convert(t.is_complex() ? weft::complex(array(1.), array(2.)) : array(1.), t);
+    const auto all = [&](const Shape& window, const Shape& strides, const Config& padding, const ReduceWindowOptions& o = {}) {
+      const Comparison c = compare(
+          [&](Xs in) {
+            const Array total = reduce_window(in[0], convert(array(0), t), sums, window, strides, padding, o);
+            if (t.is_complex()) return std::vector<Array>{real(total), imag(total)};
+            if (t != float64 && t != float32) return std::vector<Array>{total};
+            const Array least = convert(array(-INFINITY), t);
+            return std::vector<Array>{total, reduce_window(in[0], least, maxima, window, strides, padding, o),
+                                      reduce_window(in[0], -least, minima, window, strides, padding, o)};
+          },
+          {x});
+      CHECK(c.error < (t == float16 ? 2e-3 : t == float32 ? 2e-5 : 1e-13));
+      CHECK(c.kernels.find("reduce_window") == std::string::npos);
+    };
+    all({1, 7, 7}, {1, 1, 1}, {{0, 0}, {3, 3}, {3, 3}});
+    all({1, 17, 1}, {1, 1, 1}, {{0, 0}, {0, 0}, {0, 0}});
+    all({1, 35, 20}, {1, 3, 2}, {{0, 0}, {4, 0}, {-1, 9}});
+    all({2, 33, 43}, {1, 5, 1}, {{0, 0}, {0, 0}, {0, 0}});
+    all({1, 25, 20}, {1, 25, 20}, {{0, 0}, {0, 0}, {0, 0}});
+    all({1, 19, 5}, {1, 1, 4}, {{0, 0}, {2, 1}, {0, 0}}, {.base_dilation = {1, 1, 2}, .window_dilation = {1, 3, 2}});
+  }
+}
+
+TEST_CASE("pooling: choices among padding, equal elements, infinities and NaN, where windows overlap") {
+  const float inf = std::numeric_limits<float>::infinity(), nan = std::nanf("");
+  const Array x = array(
+      std::vector<float>{1, 1, 1, 1, 2, -inf, -inf, -inf, -inf, -inf, nan, 2, 3, nan, 0, -0.f, inf, inf, 4, nan, 5, 5, -inf, -inf, -inf},
+      {1, 5, 5, 1});
+  for (const std::string padding : {"VALID", "SAME", "SAME_LOWER"})
+    for (const int window : {2, 3, 4})
+      for (const int stride : {1, 2, 3}) {
+        CAPTURE(window);
+        CAPTURE(stride);
+        CAPTURE(padding);
+        const auto f = [&](const Array& v) {
+          const PoolOptions o{.strides = {stride, stride}, .padding = padding};
+          return std::vector{max_pool(v, {window, window}, o), min_pool(v, {window, window}, o)};
+        };
+        const Comparison c = compare(
+            [&](Xs in) {
+              const auto [out, pull] = vjp(f, in[0]);
+              const std::vector<Array> ct{cos(arange(0., static_cast<double>(out[0].size()))),
+                                          sin(arange(0., static_cast<double>(out[0].size())))};
+              const Array back = std::get<0>(
+                  pull(std::vector{astype(reshape(ct[0], out[0].shape()), float32), astype(reshape(ct[1], out[0].shape()), float32)}));
+              const auto tangents = jvp(f, std::tuple{in[0]}, std::tuple{reshape(astype(arange(1., 26.), float32), {1, 5, 5, 1})}).second;
+              return std::vector<Array>{back, tangents[0], tangents[1]};
+            },
+            {x});
+        CHECK(c.error < 1e-6);
+        CHECK(c.kernels.find("select_and") == std::string::npos);
+      }
 }
 
 TEST_CASE("convolutions: an infinity or NaN in the kernel over padding and holes") {
