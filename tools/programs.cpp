@@ -38,8 +38,10 @@ bool near(double got, double want, double limit) {
 }
 bool near(double got, double want, Tolerance t) { return near(got, want, t.atol + t.rtol * std::abs(want)); }
 bool near(const Complex& got, const Complex& want, Tolerance t) {
+  const double size = std::abs(want);
   const auto part = [&](double g, double w) {
-    return std::isfinite(g) && std::isfinite(w) ? std::abs(g - w) <= t.atol + t.rtol * std::abs(want) : near(g, w, t);
+    return std::isfinite(g) && std::isfinite(w) ? std::abs(g - w) <= t.atol + t.rtol * (std::isnan(size) ? std::abs(w) : size)
+                                                : near(g, w, t);
   };
   return part(got.real(), want.real()) && part(got.imag(), want.imag());
 }

@@ -376,6 +376,15 @@ void KernelEmitter::store(const Store& s, const Copy& copy, Value* value) {
     ir_.CreateAlignedStore(builder_.to_memory(value, info.dtype), p, align);
     return;
   }
+  if (guard && VectorBuilder::lanes_of(guard) == 1 && !mask_ && a.pointer && a.stride == 1 && !streams(s)) {
+    // All lanes or none; what a masked store wrote, processors can't hand on to a load.
+    llvm::BasicBlock& entry = function_->getEntryBlock();
+    llvm::AllocaInst* elsewhere =
+        llvm::IRBuilder<>(&entry, entry.begin()).CreateAlloca(llvm::FixedVectorType::get(element, static_cast<unsigned>(lanes_)));
+    elsewhere->setAlignment(llvm::Align(64));
+    ir_.CreateAlignedStore(builder_.to_memory(full(value), info.dtype), ir_.CreateSelect(guard, a.pointer, elsewhere), align);
+    return;
+  }
   Value* const saved_mask = mask_;
   if (guard) mask_ = mask_ ? ir_.CreateAnd(mask_, full(guard)) : full(guard);
   store_lanes(s, a, builder_.to_memory(full(value), info.dtype));

@@ -5,6 +5,7 @@
 #include <numeric>
 
 #include "backends/codegen/planner.h"
+#include "backends/codegen/unite_parts.h"
 #include "core/ops/scatter.h"
 #include "core/shape.h"
 
@@ -449,6 +450,7 @@ void KernelPlanner::form_steps() {
     if (item.group >= 0) {
       std::vector<BufferId> buffers;
       Kernel k = KernelFormer(*this, groups_[static_cast<std::size_t>(item.group)]).run(buffers);
+      unite_parts(k);
       collapse_loops(k);
       k.cost = estimate_cost(k, target_.vector_bytes);
       step = {Step::Kind::kernel, table_.add(std::move(k)), std::move(buffers)};

@@ -50,6 +50,10 @@ class Scheduler {
     std::int64_t longest = 1;
     for (std::int64_t d : k_.dag.dims) longest = std::max(longest, d);
     while (schedule_.lanes > 4 && schedule_.lanes / 2 >= longest) schedule_.lanes /= 2;
+    if (goes_by_pairs()) {
+      plan_pairs();
+      return std::move(schedule_);
+    }
     choose_vector_loops();
     for (std::size_t n = 0; n < k_.nests.size(); ++n) plan_nest(n);
     plan_outer();
@@ -179,6 +183,76 @@ class Scheduler {
     if (schedule_.vector_dim >= 0) nest_vector_.assign(n, -1);
   }
 
+  /// Elements of two numbers (the parts of complex ones), the innermost loop, that lie here and there in some array along each other loop.
+  bool goes_by_pairs() const {
+    const Nest& t = k_.nests[0];
+    if (k_.nests.size() != 1 || !t.reduce.empty() || !t.repeats.empty() || vector_bytes_ < 16) return false;
+    const std::vector<int>& loops = t.parallel.empty() ? k_.outer : t.parallel;
+    if (loops.empty() || size(loops.back()) != 2) return false;
+    std::vector<NodeId> positions;
+    for (NodeId id : nodes_[0].all)
+      if (const Node& n = k_.dag[id]; n.kind == NodeKind::load && (n.dims >> loops.back() & 1)) positions.push_back(n.operands[0]);
+    for (const Store& s : t.stores) positions.push_back(s.position);
+    const auto strides = [&](int d, auto&& allowed) {
+      return std::all_of(positions.begin(), positions.end(), [&](NodeId p) {
+        std::int64_t s = 0;
+        return k_.dag.stride(p, d, s) && allowed(s);
+      });
+    };
+    if (!strides(loops.back(), [](std::int64_t s) { return s == 1; })) return false;
+    std::vector<int> others = k_.outer;
+    others.insert(others.end(), t.parallel.begin(), t.parallel.end());
+    return std::none_of(others.begin(), others.end(), [&](int d) {
+      return d != loops.back() && !runs_singly(d) && strides(d, [](std::int64_t s) { return s >= -2 && s <= 2; });
+    });
+  }
+  /// A vector is a pair. The loops along which pairs are neighbours in memory come last, a line of the cache at a time: those along which
+  /// they are read so innermost.
+  void plan_pairs() {
+    const Nest& t = k_.nests[0];
+    const bool in_nest = !t.parallel.empty();
+    std::vector<int> loops = in_nest ? t.parallel : k_.outer;
+    const int pair = loops.back();
+    loops.pop_back();
+    schedule_.lanes = 2;
+    const auto neighbours = [&](NodeId position, int dim) {
+      std::int64_t s = 0;
+      return k_.dag.stride(position, dim, s) && s == 2;
+    };
+    std::vector<LoopPlan> plans, written, read;
+    for (int d : loops) {
+      bool reads = false, writes = false;
+      for (NodeId id : nodes_[0].all)
+        if (const Node& n = k_.dag[id]; n.kind == NodeKind::load && (n.dims >> pair & 1)) reads |= neighbours(n.operands[0], d);
+      for (const Store& s : t.stores) writes |= neighbours(s.position, d);
+      const int line = 64 / (2 * k_.args[static_cast<std::size_t>(t.stores[0].arg)].dtype.itemsize());
+      const LoopPlan plan{d, runs_singly(d) || in_nest ? 1 : static_cast<int>(std::min<std::int64_t>(line, size(d))), false};
+      if (in_nest)
+        plans.push_back(plan);
+      else if (writes)
+        written.push_back(plan);
+      else if (reads)
+        read.push_back(plan);
+      else
+        plans.push_back({d, 1, false});
+    }
+    plans.insert(plans.end(), written.begin(), written.end());
+    plans.insert(plans.end(), read.begin(), read.end());
+    plans.push_back({pair, 1, true});
+    NestSchedule nest;
+    if (in_nest) {
+      for (int d : k_.outer) schedule_.outer.push_back({d, 1, false});
+      nest.parallel = std::move(plans);
+    } else {
+      schedule_.outer = std::move(plans);
+      schedule_.vector_dim = pair;
+    }
+    nest_vector_.assign(1, in_nest ? pair : -1);
+    schedule_.nests.push_back(std::move(nest));
+    plan_tasks();
+    estimate_slack();
+  }
+
   void plan_nest(std::size_t i) {
     const Nest& t = k_.nests[i];
     NestSchedule s;
@@ -230,7 +304,12 @@ class Scheduler {
     };
     bool by_points = schedule_.vector_dim >= 0;
     for (LoopPlan* l : loops)
-      if (l->vector) take(*l, size(l->dim) / schedule_.lanes, shared_loads(i, l->dim) > 0 ? 4 : 8), by_points = true;
+      if (l->vector)  // far memory is read in longer pieces of rows
+        take(*l, size(l->dim) / schedule_.lanes,
+             shared_loads(i, l->dim) > 0      ? 4
+             : k_.cost.bytes >= kBeyondCaches ? 16
+                                              : 8),
+            by_points = true;
     bool shares = false;
     for (int round = 0; round < (by_points ? 1 : 2); ++round) {
       LoopPlan* shared = nullptr;

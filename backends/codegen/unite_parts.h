@@ -1,0 +1,17 @@
+// Complex elements whose parts need not be told apart.
+#pragma once
+#include "backends/codegen/kernel.h"
+
+namespace weft::detail {
+
+/// A kernel that does the same with real as with imaginary parts (moves, sums, differences, choices) has no need of two vectors, which
+/// would have to be taken out of memory where they alternate:
+/// - elements of two 32-bit parts that are only moved are moved as one of 64 bits;
+/// - else the kernel works on real elements: a loop along which complex elements lie side by side becomes one of twice as many steps, and
+/// where
+///   there is none, parts are a loop of two steps of their own, the innermost.
+///
+/// Leaves the kernel as it is where neither applies.
+void unite_parts(Kernel& k);
+
+}  // namespace weft::detail
