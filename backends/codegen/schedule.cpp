@@ -13,6 +13,8 @@ namespace {
 constexpr double kForkCycles = 60e3;  // a kernel with less work than this runs on one thread
 constexpr double kTaskCycles = 30e3;  // of a task
 constexpr std::int64_t kMaxLaneScratch = 256 * 1024;
+constexpr std::int64_t kMaxColumnScratch = 640 * 1024;
+constexpr double kColumnBytes = 4 << 20;
 constexpr int kRows = 8, kColumnVectors = 8;  // of a column fold: rows at a time; columns that registers hold
 constexpr std::int64_t kMaxAccumulators = 64 * 1024;
 constexpr double kBeyondCaches = 24 << 20;  // bytes that are not in the caches when they are needed again
@@ -373,7 +375,33 @@ class Scheduler {
     // Lanes that wait for others cost more than latency; of a few operations two vectors side by side are faster than one.
     const bool repeats = std::any_of(k_.nests.begin(), k_.nests.end(), [](const Nest& t) { return !t.repeats.empty(); });
     LoopPlan& lanes = schedule_.outer.back();
-    lanes.unroll = repeats ? (all < 60 && size(lanes.dim) >= 2 * schedule_.lanes ? 2 : 1) : by_work(all, lanes);
+    lanes.unroll =
+        repeats ? (all < 60 && size(lanes.dim) >= 2 * schedule_.lanes ? 2 : 1) : std::max(by_work(all, lanes), columns_together());
+  }
+  /// Columns of a matrix that are gone through several times: so many vectors side by side that a good piece of each row is read at a time,
+  /// as far as their scratch memory stays in the second cache.
+  int columns_together() const {
+    std::int64_t scratch = 0;
+    for (const KernelArg& a : k_.args)
+      if (a.scratch) scratch += a.elements * a.dtype.itemsize();
+    if (scratch == 0 || k_.cost.bytes < kColumnBytes) return 1;
+    bool columns = false;
+    for (std::size_t i = 0; i < k_.nests.size(); ++i) {
+      std::vector<int> loops = k_.nests[i].parallel;
+      loops.insert(loops.end(), k_.nests[i].reduce.begin(), k_.nests[i].reduce.end());
+      for (NodeId id : nodes_[i].all) {
+        const Node& n = k_.dag[id];
+        std::int64_t along = 0, down = 0;
+        if (n.kind != NodeKind::load || k_.args[static_cast<std::size_t>(n.integer)].scratch || loops.empty()) continue;
+        columns |= k_.dag.stride(n.operands[0], schedule_.vector_dim, along) && along == 1 &&
+                   k_.dag.stride(n.operands[0], loops.back(), down) && down * n.dtype.itemsize() >= 1024;
+      }
+    }
+    int n = 1;
+    while (columns && n < 4 && 2 * n * schedule_.lanes * scratch <= kMaxColumnScratch &&
+           2 * n * schedule_.lanes <= size(schedule_.vector_dim))
+      n *= 2;
+    return n;
   }
   /// Where some access is contiguous along another outer loop than the lanes, that loop is unrolled as far as there are lanes: squares of
   /// elements are turned in registers. Where memory is far, the innermost loop is the one along which more is read in order: what is

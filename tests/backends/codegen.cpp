@@ -156,6 +156,13 @@ TEST_CASE("codegen: rows are normalised in one kernel") {
   }
 }
 
+TEST_CASE("codegen: columns of large matrices are normalised several vectors at a time") {
+  const auto normalised = [](Xs v) { return nn::softmax(v[0], 0); };
+  same(normalised, {samples({301, 1003}, 1)}, 1e-12);
+  same(normalised, {samples({901, 1203}, 2, float32)});
+  same([](Xs v) { return v[0] * rsqrt(sum(square(v[0]), 1, keepdims)); }, {samples({3, 301, 517}, 3)}, 1e-12);
+}
+
 TEST_CASE("codegen: merged dimensions are loops of their own") {
   for (int n : {3, 30}) {
     const std::string kernels = same([](Xs v) { return kron(v[0], v[1]); }, {samples({n, n + 1}, 1), samples({n + 2, n}, 2)}, 1e-12);
