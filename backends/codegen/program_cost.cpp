@@ -1,5 +1,7 @@
 #include "backends/codegen/program_cost.h"
 
+#include "core/ops/fft.h"
+
 namespace weft::detail {
 namespace {
 
@@ -26,6 +28,11 @@ CostAnalysis cost_of(const KernelProgram& p, const KernelProgram& root) {
     for (BufferId b : s.buffers)
       if (b >= 0) cost.bytes_accessed += static_cast<double>(p.buffers[static_cast<std::size_t>(b)].aval.bytes());
     if (s.kind == Step::Kind::product) cost.flops += root.products[static_cast<std::size_t>(s.number)].flops();
+    if (s.kind == Step::Kind::opaque) {
+      const Eqn& e = p.jaxpr.data().eqns[static_cast<std::size_t>(s.number)];
+      if (is_fft(*e.op) || is_fft_along(*e.op))
+        cost.flops += fft_flops(*e.op, *e.params, p.jaxpr.data().aval(e.inputs[0]), p.jaxpr.data().aval(Atom::var(e.outputs[0])));
+    }
   }
   return cost;
 }

@@ -10,6 +10,7 @@
 #include "core/effects.h"
 #include "core/ops/cumulative_expand.h"
 #include "core/ops/dot_expand.h"
+#include "core/ops/fft.h"
 #include "core/ops/movement.h"
 #include "core/ops/random.h"
 #include "core/ops/remat.h"
@@ -48,6 +49,7 @@ class Simplifier {
         for (Atom a : e.inputs) mark(a);
     }
     turn_products(kept, live);
+    spare_transposes(kept, live);
     JaxprBuilder b;
     std::vector<std::optional<Atom>> renamed(avals_.size()), literals(literals_.size());
     for (int i = 0; i < j.num_inputs; ++i)
@@ -95,6 +97,32 @@ class Simplifier {
       kept[found->second] = 0;
       e = Eqn{dot.op, std::move(params), {dot.inputs[1], dot.inputs[0]}, e.outputs, dot.loc};
       products.emplace(e.outputs[0], i);
+    }
+  }
+
+  /// A Fourier transform between two transposes, as front ends make it of one along other axes than the last ones.
+  void spare_transposes(std::vector<char>& kept, std::vector<int>& times_read) {
+    std::unordered_map<Var, std::size_t> made_by;
+    const auto maker = [&](Atom a) {
+      const auto found = a.is_literal() ? made_by.end() : made_by.find(a.var());
+      return found == made_by.end() ? nullptr : &eqns_[found->second];
+    };
+    for (std::size_t i = 0; i < eqns_.size(); ++i) {
+      Eqn& e = eqns_[i];
+      if (!kept[i]) continue;
+      if (is_fft(*e.op) || e.op->name == "transpose") made_by.emplace(e.outputs[0], i);
+      if (e.op->name != "transpose") continue;
+      const Eqn* fft = maker(e.inputs[0]);
+      if (!fft || !is_fft(*fft->op) || times_read[fft->outputs[0]] != 1) continue;
+      const Eqn* before = maker(fft->inputs[0]);
+      if (!before || before->op->name != "transpose") continue;
+      const auto along = fft_without_transposes(params_as<FftParams>(*fft->params), params_as<TransposeParams>(*before->params).permutation,
+                                                params_as<TransposeParams>(*e.params).permutation);
+      if (!along) continue;
+      kept[made_by[fft->outputs[0]]] = 0;
+      if (--times_read[before->outputs[0]] == 0) kept[made_by[before->outputs[0]]] = 0;
+      e = Eqn{along->op, along->params, before->inputs, e.outputs, fft->loc};
+      made_by.erase(e.outputs[0]);
     }
   }
 

@@ -23,6 +23,7 @@ std::unique_ptr<NativeStep> make_native_step(const Primitive& op, const ParamsBa
 std::unique_ptr<NativeStep> make_sort(const ParamsBase& params, std::span<const Aval> operands);
 std::unique_ptr<NativeStep> make_convolution(const ParamsBase& params, std::span<const Aval> operands, const Aval& result);
 std::unique_ptr<NativeStep> make_fft(const ParamsBase& params, const Aval& operand, const Aval& result);
+std::unique_ptr<NativeStep> make_fft_along(const ParamsBase& params, const Aval& operand);
 std::unique_ptr<NativeStep> make_top_k(const ParamsBase& params, std::span<const Aval> operands);
 
 }  // namespace weft::detail

@@ -48,6 +48,11 @@ std::optional<Jaxpr> expand_for_gpu(const Eqn& e, std::span<const Aval> in) {
     if (!has_fft_by_products(p)) return {};
     return traced([&](std::span<const Array> xs) -> std::vector<Array> { return {fft_by_products(p, xs[0])}; });
   }
+  if (is_fft_along(*e.op)) {
+    const auto& p = params_as<FftAlongParams>(*e.params);
+    if (!has_fft_by_products({p.fft_lengths, p.fft_type})) return {};
+    return traced([&](std::span<const Array> xs) -> std::vector<Array> { return {fft_between_transposes(p, xs[0], {})}; });
+  }
   return {};
 }
 

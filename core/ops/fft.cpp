@@ -3,6 +3,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <cmath>
 #include <map>
 #include <numeric>
 
@@ -156,14 +158,102 @@ struct Fft {
   }
 };
 
+/// Dimensions with those axes behind all others.
+std::vector<int> axes_last(int ndim, const std::vector<int>& axes) {
+  std::vector<int> order;
+  for (int d = 0; d < ndim; ++d)
+    if (std::find(axes.begin(), axes.end(), d) == axes.end()) order.push_back(d);
+  order.insert(order.end(), axes.begin(), axes.end());
+  return order;
+}
+std::vector<int> inverse_order(const std::vector<int>& order) {
+  std::vector<int> inverse(order.size());
+  for (std::size_t i = 0; i < order.size(); ++i) inverse[static_cast<std::size_t>(order[i])] = static_cast<int>(i);
+  return inverse;
+}
+
+struct FftAlongOp {
+  static constexpr int num_operands = 1;
+  static constexpr std::string_view name = "fft_along", doc = "Complex discrete Fourier transform along some dimensions.";
+  static constexpr Kind kind = Kind::library;
+  using Params = FftAlongParams;
+
+  static Aval abstract_eval(const OpContext& c) {
+    const auto& [axes, lengths, type] = c.get<Params>();
+    const Aval& x = c.in[0];
+    if (!x.dtype.is_complex()) c.fail<DTypeError>("not defined for " + std::string(x.dtype.name()), "convert to a complex dtype first");
+    if (type != FftType::fft && type != FftType::ifft) c.fail<Error>("it is no complex transform", "use fft");
+    if (axes.empty() || axes.size() != lengths.size()) c.fail<AxisError>("axes and lengths differ in number", "give one to each");
+    for (std::size_t i = 0; i < axes.size(); ++i) {
+      if (axes[i] < (i == 0 ? 0 : axes[i - 1] + 1) || axes[i] >= x.ndim())
+        c.fail<AxisError>(fmt::format("axis {} is not one of them, or not in order", axes[i]), "name increasing axes");
+      if (x.shape[axes[i]] != lengths[i])
+        c.fail<ShapeError>(fmt::format("dimension {} has size {}, and fft_lengths say {}", axes[i], x.shape[axes[i]], lengths[i]),
+                           "pad or slice it first");
+    }
+    return x;
+  }
+  static std::vector<Tangent> jvp(const JvpContext& c) { return {bind_primitive(c.op, c.params, std::span(&*c.tangents[0], 1), c.loc)[0]}; }
+  static std::vector<Tangent> transpose(const TransposeContext& c) {
+    if (!c.cotangents[0]) return {Tangent()};
+    return {bind_primitive(c.op, c.params, std::span(&*c.cotangents[0], 1), c.loc)[0]};
+  }
+  static BatchResult batch(const BatchContext& c) {
+    Params p = c.get<Params>();
+    for (int& a : p.axes) ++a;
+    return {{bind_one<FftAlongOp>(std::move(p), {move_batch_dim(c.in[0], c.dims[0], 0, c.loc)}, c.loc)}, {0}};
+  }
+  static void reference(const ReferenceContext& c) {
+    const Params& p = c.get<Params>();
+    const Aval& x = c.in[0].aval;
+    const std::vector<int> order = axes_last(x.ndim(), p.axes);
+    Shape shape = x.shape;
+    for (int d = 0; d < x.ndim(); ++d) shape[d] = x.shape[order[static_cast<std::size_t>(d)]];
+    std::vector<std::byte> moved(static_cast<std::size_t>(x.bytes())), result(moved.size());
+    const HostTensor from{x.with_shape(shape), moved.data()}, to{x.with_shape(shape), result.data()};
+    const Primitive& transpose = *find_primitive("transpose");
+    transpose.reference({*make_params(TransposeParams{order}), c.in, std::span(&from, 1)});
+    Fft::reference({*make_params(FftParams{p.fft_lengths, p.fft_type}), std::span(&from, 1), std::span(&to, 1)});
+    transpose.reference({*make_params(TransposeParams{inverse_order(order)}), std::span(&to, 1), c.out});
+  }
+};
+
 }  // namespace
+
+bool is_fft(const Primitive& op) { return &op == &primitive_of<Fft>; }
+bool is_fft_along(const Primitive& op) { return &op == &primitive_of<FftAlongOp>; }
+
+double fft_flops(const Primitive& op, const ParamsBase& params, const Aval& in, const Aval& out) {
+  const std::vector<std::int64_t>& lengths =
+      is_fft(op) ? params_as<FftParams>(params).fft_lengths : params_as<FftAlongParams>(params).fft_lengths;
+  double log = 0;
+  for (std::int64_t n : lengths) log += std::log2(static_cast<double>(n));
+  const bool is_real = !in.dtype.is_complex() || !out.dtype.is_complex();
+  return (is_real ? 2.5 : 5) * log * static_cast<double>(out.dtype.is_complex() ? in.size() : out.size());
+}
+
+Array fft_between_transposes(const FftAlongParams& p, const Array& x, SourceLoc loc) {
+  const std::vector<int> order = axes_last(x.ndim(), p.axes);
+  return permute(fft_of(permute(x, order, loc), p.fft_type, p.fft_lengths, loc), inverse_order(order), loc);
+}
+
+std::optional<FftAlong> fft_without_transposes(const FftParams& p, const std::vector<int>& before, const std::vector<int>& after) {
+  if ((p.fft_type != FftType::fft && p.fft_type != FftType::ifft) || after != inverse_order(before)) return {};
+  std::vector<std::pair<int, std::int64_t>> axes;
+  const std::size_t first = before.size() - p.fft_lengths.size();
+  for (std::size_t i = 0; i < p.fft_lengths.size(); ++i) axes.emplace_back(before[first + i], p.fft_lengths[i]);
+  std::sort(axes.begin(), axes.end());
+  FftAlongParams along{{}, {}, p.fft_type};
+  for (const auto& [axis, length] : axes) along.axes.push_back(axis), along.fft_lengths.push_back(length);
+  return FftAlong{&primitive_of<FftAlongOp>, make_params(std::move(along))};
+}
 
 Array fft_of(const Array& x, FftType type, std::vector<std::int64_t> lengths, SourceLoc loc) {
   return bind_one<Fft>({std::move(lengths), type}, {x}, loc);
 }
 
 PrimitiveList fft_primitives() {
-  static constexpr const Primitive* list[] = {&primitive_of<Fft>};
+  static constexpr const Primitive* list[] = {&primitive_of<Fft>, &primitive_of<FftAlongOp>};
   return list;
 }
 

@@ -2,6 +2,7 @@
 #pragma once
 #include <complex>
 #include <memory>
+#include <optional>
 #include <vector>
 
 #include "core/primitive.h"
@@ -21,6 +22,27 @@ struct FftParams {
 
 /// The transform over the last fft_lengths.size() dimensions; inverse ones are divided by the number of elements.
 Array fft_of(const Array& x, FftType type, std::vector<std::int64_t> lengths, SourceLoc loc);
+
+/// A complex transform along any dimensions, by increasing numbers: what a program's simplification makes of one between two transposes,
+/// for routines that need no elements moved. No user's program has it.
+struct FftAlongParams {
+  std::vector<int> axes;
+  std::vector<std::int64_t> fft_lengths;
+  FftType fft_type = FftType::fft;  ///< or ifft
+  friend bool operator==(const FftAlongParams&, const FftAlongParams&) = default;
+};
+bool is_fft(const Primitive& op);
+bool is_fft_along(const Primitive& op);
+/// Of either: 5 n log2(n) for complex signals of n elements, half of that for real ones.
+double fft_flops(const Primitive& op, const ParamsBase& params, const Aval& in, const Aval& out);
+/// The same by fft.
+Array fft_between_transposes(const FftAlongParams& p, const Array& x, SourceLoc loc);
+struct FftAlong {
+  const Primitive* op;
+  ParamsRef params;
+};
+/// Of a transform whose operand and result are permuted; nothing where it is no complex one along dimensions of the operand's own.
+std::optional<FftAlong> fft_without_transposes(const FftParams& p, const std::vector<int>& before, const std::vector<int>& after);
 
 /// A plan for sequences of n complex numbers: by the prime factors of n while they are small, else as a convolution (Bluestein).
 class FourierTransform {

@@ -12,6 +12,7 @@
 
 #include "core/ops/fft.h"
 #include "runtime/buffer.h"
+#include "runtime/executable.h"
 #include "runtime/thread_pool.h"
 #include "samples.h"
 #include "tools/programs.h"
@@ -126,6 +127,30 @@ TEST_CASE("compiled transforms along any axes of operands that are computed or t
         }
       }
     }
+}
+
+TEST_CASE("a transform along another axis than the last one moves no elements") {
+  const Array z = sample_array({{6, 5, 4}, complex64}, {-1, 1}, 0, 1, 3);
+  const auto steps = [&](auto f) { return detail::backend("cpu").compile(program(f, {z}), {"f"})->as_text("kernels"); };
+  CHECK(steps([](Array x) { return fft::fft(x, 0); }).starts_with("fft_along"));
+  CHECK(steps([](Array x) { return fft::ifftn(x, {.axes = {2, 0}}); }).starts_with("fft_along"));
+  CHECK(steps([](Array x) { return fft::fftn(x); }).starts_with("fft "));
+  // What else reads the operand turned, or the result as it comes, still has it.
+  CHECK(difference_of_backends([](Array x) { return transpose(x)(0) + sum(transpose(fft::fft(transpose(x)))); }, z) < 1e-6);
+  for (const Shape& shape : {Shape{7, 1, 1}, Shape{1, 7, 1}, Shape{1, 1, 1}, Shape{1, 3, 2}}) {
+    const Array x = sample_array({shape, complex64}, {-1, 1}, 0, 1, 3);
+    CHECK(difference_of_backends([](Array a) { return fft::ifftn(a, {.axes = {2, 0}}); }, x) < 1e-6);
+    CHECK(difference_of_backends([](Array a) { return fft::fftn(a, {.axes = {1, 0}}); }, x) < 1e-6);
+    CHECK(difference_of_backends([](Array a) { return fft::fft(a, 0); }, x) < 1e-6);
+  }
+}
+
+TEST_CASE("the cost of transforms is counted") {
+  const auto flops = [](auto f, const Array& x) { return detail::backend("cpu").compile(program(f, {x}), {"f"})->cost_analysis().flops; };
+  CHECK(flops([](Array x) { return fft::fft(x); }, zeros({3, 16}, complex64)) == 3 * 5 * 16 * 4);
+  CHECK(flops([](Array x) { return fft::ifft(x, 0); }, zeros({16, 3}, complex64)) == 3 * 5 * 16 * 4);
+  CHECK(flops([](Array x) { return fft::rfftn(x); }, zeros({8, 16}, float32)) == 2.5 * 128 * 7);
+  CHECK(flops([](Array x) { return fft::irfft(x); }, zeros({9}, complex64)) == 2.5 * 16 * 4);
 }
 
 TEST_CASE("derivatives and batches of compiled transforms") {

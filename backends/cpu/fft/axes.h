@@ -19,7 +19,7 @@ class LastAxis {
  private:
   void run_blocks(std::int64_t first, std::int64_t last, const T* in, T* out, T scale) const;
   void run_line(const T* in, T* out, T scale) const;
-  T* transform_block(T* block, T* other, const T* in, int count) const;
+  void run_block(T* block, T* other, const T* in, T* out, int count, T scale) const;
   void run_real_line(const T* in, T* out) const;
   void run_inverse_real_line(const T* in, T* out, T scale) const;
 
@@ -40,12 +40,12 @@ class InnerAxis {
  public:
   InnerAxis(std::int64_t n, std::int64_t inner, std::int64_t outer);
   /// `out` may be `in`.
-  void run(const T* in, T* out, bool inverse) const;
+  void run(const T* in, T* out, bool inverse, T scale) const;
 
  private:
-  void run_blocks(std::int64_t first, std::int64_t last, const T* in, T* out, bool inverse) const;
-  void run_mixed(std::int64_t first, std::int64_t last, const T* in, T* out, bool inverse) const;
-  void run_lines(std::int64_t first, std::int64_t last, const T* in, T* out, bool inverse) const;
+  void run_blocks(std::int64_t first, std::int64_t last, const T* in, T* out, bool inverse, T scale) const;
+  void run_mixed(std::int64_t first, std::int64_t last, const T* in, T* out, bool inverse, T scale) const;
+  void run_lines(std::int64_t first, std::int64_t last, const T* in, T* out, bool inverse, T scale) const;
 
   std::int64_t n_, inner_, outer_;
   bool mixed_ = false;  // a block's lines are of different outer positions

@@ -49,59 +49,40 @@ void LastAxis<T>::run(const T* in, T* out, T scale) const {
 template <class T>
 void LastAxis<T>::run_blocks(std::int64_t first, std::int64_t last, const T* in, T* out, T scale) const {
   const std::int64_t lanes = loops_.lanes, size = 2 * lanes * std::max(lanes_->capacity(), by_halves_ ? half_ + 1 : n_);
-  const bool inverse = type_ == FftType::ifft || type_ == FftType::irfft;
   const Scratch<T> memory(2 * size);
   for (std::int64_t b = first; b < last; ++b) {
     const auto count = static_cast<int>(std::min(lanes, lines_ - b * lanes));
-    const T* result = transform_block(memory.get(), memory.get() + size, in + b * lanes * in_stride_, count);
-    T* to = out + b * lanes * out_stride_;
-    if (type_ != FftType::irfft) {
-      loops_.store_lines(result, to, type_ == FftType::rfft ? half_ + 1 : n_, out_stride_, count, inverse, scale);
-    } else if (by_halves_) {
-      loops_.store_lines(result, to, half_, out_stride_, count, true, scale);
-    } else {
-      // Swapped: the real parts are behind.
-      for (int l = 0; l < count; ++l)
-        for (std::int64_t j = 0; j < n_; ++j) to[l * out_stride_ + j] = result[2 * lanes * j + lanes + l] * scale;
-    }
+    run_block(memory.get(), memory.get() + size, in + b * lanes * in_stride_, out + b * lanes * out_stride_, count, scale);
   }
 }
 
 template <class T>
-T* LastAxis<T>::transform_block(T* block, T* other, const T* in, int count) const {
-  const std::int64_t lanes = loops_.lanes;
+void LastAxis<T>::run_block(T* block, T* other, const T* in, T* out, int count, T scale) const {
   switch (type_) {
     case FftType::fft:
-    case FftType::ifft: loops_.load_lines(block, in, n_, in_stride_, count, type_ == FftType::ifft); break;
-    case FftType::rfft:
-      if (by_halves_) {
+    case FftType::ifft: {
+      const bool inverse = type_ == FftType::ifft;
+      loops_.load_lines(block, in, n_, in_stride_, count, inverse);
+      return loops_.store_lines(lanes_->run(block, other), out, n_, out_stride_, count, inverse, scale);
+    }
+    case FftType::rfft: {
+      if (by_halves_)
         loops_.load_lines(block, in, half_, in_stride_, count, false);
-        T* result = lanes_->run(block, other);
-        loops_.split_real(result, half_, roots_.data());
-        return result;
-      }
-      for (std::int64_t l = 0; l < lanes; ++l)
-        for (std::int64_t j = 0; j < n_; ++j)
-          block[2 * lanes * j + l] = l < count ? in[l * in_stride_ + j] : T(0), block[2 * lanes * j + lanes + l] = T(0);
-      break;
+      else
+        loops_.load_real_lines(block, in, n_, in_stride_, count);
+      T* result = lanes_->run(block, other);
+      if (by_halves_) loops_.split_real(result, half_, roots_.data());
+      return loops_.store_lines(result, out, half_ + 1, out_stride_, count, false, scale);
+    }
     case FftType::irfft:
+      loops_.load_lines(block, in, half_ + 1, in_stride_, count, !by_halves_);
       if (by_halves_) {
-        loops_.load_lines(block, in, half_ + 1, in_stride_, count, false);
         loops_.join_real(block, half_, roots_.data());
-        break;
+        return loops_.store_lines(lanes_->run(block, other), out, half_, out_stride_, count, true, scale);
       }
-      // The other half of the spectrum is the conjugate of the first, backwards. The imaginary part of what is its own mirror image doesn't
-      // count.
-      loops_.load_lines(block, in, half_ + 1, in_stride_, count, true);
-      std::fill(block, block + lanes, T(0));
-      for (std::int64_t k = 1; k <= half_; ++k)
-        for (std::int64_t l = 0; l < lanes; ++l) {
-          block[2 * lanes * (n_ - k) + l] = -block[2 * lanes * k + l];
-          block[2 * lanes * (n_ - k) + lanes + l] = block[2 * lanes * k + lanes + l];
-        }
-      break;
+      loops_.complete_swapped(block, n_);
+      return loops_.store_swapped_real_lines(lanes_->run(block, other), out, n_, out_stride_, count, scale);
   }
-  return lanes_->run(block, other);
 }
 
 template <class T>

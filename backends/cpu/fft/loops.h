@@ -43,6 +43,13 @@ struct FftLoops {
   /// begin, end <= half / 2 + 1.
   void (*split_real_line)(T* line, std::int64_t half, const T* roots, std::int64_t begin, std::int64_t end) = nullptr;
   void (*join_real_line)(T* to, const T* from, std::int64_t half, const T* roots, std::int64_t begin, std::int64_t end) = nullptr;
+  // For real signals of odd length. Two of them could be one complex signal, but then the errors of each would be as large as those of the
+  // larger one.
+  void (*load_real_lines)(T* block, const T* from, std::int64_t n, std::int64_t stride, int count) = nullptr;
+  void (*store_swapped_real_lines)(const T* block, T* to, std::int64_t n, std::int64_t stride, int count, T scale) = nullptr;
+  /// The spectrum of a real signal of odd length n, swapped, from its first n / 2 + 1 elements. The imaginary part of the first doesn't
+  /// count.
+  void (*complete_swapped)(T* block, std::int64_t n) = nullptr;
 };
 
 // nullptr where the processor has no such instructions.

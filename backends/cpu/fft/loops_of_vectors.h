@@ -177,6 +177,49 @@ void store_lines(const T* block, T* to, std::int64_t n, std::int64_t stride, int
 }
 
 template <class T>
+void load_real_lines(T* block, const T* from, std::int64_t n, std::int64_t stride, int count) {
+  constexpr int L = kLanes<T>;
+  const T* rows[L];
+  for (int r = 0; r < L; ++r) rows[r] = from + (r < count ? r : count - 1) * stride;
+  const Vector<T> zero = {};
+  std::int64_t j = 0;
+  for (; j + L <= n; j += L) {
+    Vector<T> v[L];
+    WEFT_UNROLLED for (int r = 0; r < L; ++r) v[r] = vector_at(rows[r] + j);
+    transpose_square<T>(v);
+    WEFT_UNROLLED for (int c = 0; c < L; ++c) put_pair<T>(block, j + c, {v[c], zero});
+  }
+  for (; j < n; ++j)
+    for (int r = 0; r < L; ++r) block[2 * L * j + r] = rows[r][j], block[2 * L * j + L + r] = T(0);
+}
+
+template <class T>
+void store_swapped_real_lines(const T* block, T* to, std::int64_t n, std::int64_t stride, int count, T scale) {
+  constexpr int L = kLanes<T>;
+  std::int64_t j = 0;
+  for (; j + L <= n; j += L) {
+    Vector<T> v[L];
+    WEFT_UNROLLED for (int c = 0; c < L; ++c) v[c] = pair_at(block, j + c).im * scale;
+    transpose_square<T>(v);
+    WEFT_UNROLLED for (int r = 0; r < L; ++r) {
+      if (r < count) put_vector(to + r * stride + j, v[r]);
+    }
+  }
+  for (; j < n; ++j)
+    for (int r = 0; r < count; ++r) to[r * stride + j] = block[2 * L * j + L + r] * scale;
+}
+
+template <class T>
+void complete_swapped(T* block, std::int64_t n) {
+  const Vector<T> zero = {};
+  put_pair<T>(block, 0, {zero, pair_at(block, std::int64_t{0}).im});
+  for (std::int64_t k = 1; k <= n / 2; ++k) {
+    const Pair<T> p = pair_at(block, k);
+    put_pair<T>(block, n - k, {-p.re, p.im});
+  }
+}
+
+template <class T>
 void load_columns(T* block, const T* from, std::int64_t n, std::int64_t stride, int count, bool swapped) {
   constexpr int L = kLanes<T>;
   const int first = swapped ? L : 0, second = L - first;
@@ -486,8 +529,9 @@ void join_real_line(T* to, const T* from, std::int64_t half, const T* roots, std
 }
 
 template <class T>
-constexpr FftLoops<T> kLoops = {kLanes<T>,        load_lines<T>,      store_lines<T>,   load_columns<T>, store_columns<T>,
-                                run_pass<T>,      multiply<T>,        split_real<T>,    join_real<T>,    transpose<T>,
-                                multiply_line<T>, split_real_line<T>, join_real_line<T>};
+constexpr FftLoops<T> kLoops = {kLanes<T>,          load_lines<T>,      store_lines<T>,    load_columns<T>,    store_columns<T>,
+                                run_pass<T>,        multiply<T>,        split_real<T>,     join_real<T>,       transpose<T>,
+                                multiply_line<T>,   split_real_line<T>, join_real_line<T>, load_real_lines<T>, store_swapped_real_lines<T>,
+                                complete_swapped<T>};
 
 }  // namespace weft::detail::WEFT_FFT_SPACE

@@ -50,13 +50,13 @@ class FftStep final : public NativeStep {
   void run_item(const T* in, T* out) const {
     if (type_ != FftType::irfft) {
       last_->run(in, out, scale_);
-      for (const auto& axis : others_) axis->run(out, out, type_ == FftType::ifft);
+      for (const auto& axis : others_) axis->run(out, out, type_ == FftType::ifft, T(1));
       return;
     }
     if (others_.empty()) return last_->run(in, out, scale_);
     const Scratch<T> work(work_);
     const T* from = in;
-    for (const auto& axis : others_) axis->run(from, work.get(), true), from = work.get();
+    for (const auto& axis : others_) axis->run(from, work.get(), true, T(1)), from = work.get();
     last_->run(from, out, scale_);
   }
 
@@ -68,7 +68,47 @@ class FftStep final : public NativeStep {
   std::vector<std::unique_ptr<InnerAxis<T>>> others_;
 };
 
+/// Along any axes.
+template <class T>
+class FftAlongStep final : public NativeStep {
+ public:
+  FftAlongStep(const FftAlongParams& p, const Aval& x) : inverse_(p.fft_type == FftType::ifft) {
+    double size = 1;
+    for (std::int64_t n : p.fft_lengths) size *= static_cast<double>(n);
+    if (inverse_) scale_ = static_cast<T>(1 / size);
+    for (std::size_t i = p.axes.size(); i-- > 0;) {
+      const int axis = p.axes[i];
+      std::int64_t inner = 1;
+      for (int d = axis + 1; d < x.ndim(); ++d) inner *= x.shape[d];
+      const std::int64_t n = p.fft_lengths[i], outer = x.size() / n / inner;
+      if (n == 1 && (i > 0 || last_ || !others_.empty())) continue;
+      if (inner == 1)
+        last_ = std::make_unique<LastAxis<T>>(p.fft_type, n, outer);
+      else
+        others_.push_back(std::make_unique<InnerAxis<T>>(n, inner, outer));
+    }
+  }
+  void run(std::span<void* const> addresses) const override {
+    const T* from = static_cast<const T*>(addresses[0]);
+    T *to = static_cast<T*>(addresses[1]), scale = scale_;
+    if (last_) last_->run(from, to, scale), from = to, scale = 1;
+    for (const auto& axis : others_) axis->run(from, to, inverse_, scale), from = to, scale = 1;
+  }
+
+ private:
+  bool inverse_;
+  T scale_ = 1;
+  std::unique_ptr<LastAxis<T>> last_;
+  std::vector<std::unique_ptr<InnerAxis<T>>> others_;
+};
+
 }  // namespace
+
+std::unique_ptr<NativeStep> make_fft_along(const ParamsBase& params, const Aval& operand) {
+  const auto& p = params_as<FftAlongParams>(params);
+  if (operand.dtype == complex128) return std::make_unique<FftAlongStep<double>>(p, operand);
+  return std::make_unique<FftAlongStep<float>>(p, operand);
+}
 
 std::unique_ptr<NativeStep> make_fft(const ParamsBase& params, const Aval& operand, const Aval& result) {
   const auto& p = params_as<FftParams>(params);
