@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <limits>
 
+#include "backends/codegen/overlap.h"
 #include "core/error.h"
 
 namespace weft::detail {
@@ -38,7 +39,7 @@ KernelEmitter::KernelEmitter(llvm::Module& module, const Kernel& k, const Schedu
       for (const AffineTerm& t : k.dag.affines[static_cast<std::size_t>(node.affine)].terms)
         pinned |= t.atom < 0 && pinned_[static_cast<std::size_t>(~t.atom)];
     pinned_[n] = pinned;
-    if (node.kind == NodeKind::math && live[n]) ++math_counts_[static_cast<std::size_t>(node.function)];
+    if (node.kind == NodeKind::math && live[n]) ++math_counts_[static_cast<std::size_t>(node.function)], has_functions_ = true;
     if (node.kind == NodeKind::local) local_nodes_[static_cast<int>(node.integer)] = static_cast<NodeId>(n);
   }
   ranges_.resize(k.dag.dims.size());
@@ -52,7 +53,15 @@ llvm::AllocaInst* KernelEmitter::reserve(const KernelArg& a) {
   return memory;
 }
 
+void KernelEmitter::overlap(const llvm::DenseSet<const llvm::BasicBlock*>& older) {
+  if (!has_functions_) return;
+  for (llvm::BasicBlock& block : *function_)
+    if (!older.contains(&block)) overlap_chains(block);
+}
+
 llvm::BasicBlock* KernelEmitter::run_inline(llvm::BasicBlock* at, std::span<Value* const> args) {
+  llvm::DenseSet<const llvm::BasicBlock*> older;
+  for (const llvm::BasicBlock& block : *function_) older.insert(&block);
   std::size_t next = 0;
   for (const KernelArg& a : k_.args) {
     if (!a.scratch) {
@@ -70,6 +79,7 @@ llvm::BasicBlock* KernelEmitter::run_inline(llvm::BasicBlock* at, std::span<Valu
   ir_.SetInsertPoint(body);
   outer_loops();
   if (streamed_) ir_.CreateFence(llvm::AtomicOrdering::SequentiallyConsistent);
+  overlap(older);
   return ir_.GetInsertBlock();
 }
 
@@ -122,6 +132,7 @@ void KernelEmitter::run() {
   // Others may read the results as soon as this returns.
   if (streamed_) ir_.CreateFence(llvm::AtomicOrdering::SequentiallyConsistent);
   ir_.CreateRetVoid();
+  overlap({entry});
 }
 
 void KernelEmitter::outer_loops() {
@@ -359,6 +370,18 @@ void KernelEmitter::reduce(std::size_t number) {
     for_each_copy([&](const Copy& c) {
       if (std::all_of(c.begin(), c.begin() + static_cast<std::ptrdiff_t>(outside), [](int i) { return i == 0; })) inner.push_back(c);
     });
+    const bool running = std::any_of(t.reductions.begin(), t.reductions.end(), [](const Reduction& r) { return r.running; });
+    if (has_functions_ && !running && copies.size() * inner.size() * t.reductions.size() <= kMostAtOnce) {
+      // In front of all stores, so that they may be computed side by side.
+      for (const Copy& c : copies)
+        for (Copy copy : inner) {
+          std::copy(c.begin(), c.end(), copy.begin());
+          for (const Reduction& r : t.reductions) {
+            const bool fused = is_fused(r, across ? mask_ : nullptr);
+            for (int i = 0; i < (fused ? 2 : 1); ++i) get(fused ? k_.dag[r.value].operands[static_cast<std::size_t>(i)] : r.value, copy);
+          }
+        }
+    }
     std::size_t next = 0;
     for (const Reduction& r : t.reductions) {
       const std::size_t each = r.kind == Reduction::Kind::fold ? 1 : 2;
@@ -449,10 +472,16 @@ Value* KernelEmitter::run_on(const Reduction& r, Value*& total, const Copy& copy
   return result;
 }
 
+bool KernelEmitter::is_fused(const Reduction& r, Value* keep) const {
+  const Node& n = k_.dag[r.value];
+  return r.kind == Reduction::Kind::fold && r.combiner == Combiner::sum && r.dtype.is_floating() && features_.fma &&
+         n.kind == NodeKind::op && n.op == ScalarOp::mul && !keep;
+}
+
 Value* KernelEmitter::accumulate(const Reduction& r, Value* a, const Copy& copy, bool vector, Value* keep) {
   const int width = vector ? VectorBuilder::lanes_of(a) : 1;
-  const Node& n = k_.dag[r.value];
-  if (r.combiner == Combiner::sum && r.dtype.is_floating() && features_.fma && n.kind == NodeKind::op && n.op == ScalarOp::mul && !keep) {
+  if (is_fused(r, keep)) {
+    const Node& n = k_.dag[r.value];
     Value* x = builder_.splat(get(n.operands[0], copy), width);
     Value* y = builder_.splat(get(n.operands[1], copy), width);
     return ir_.CreateIntrinsic(llvm::Intrinsic::fma, {a->getType()}, {x, y, a});

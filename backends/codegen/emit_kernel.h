@@ -4,6 +4,7 @@
 // of that. Loops may be unrolled: then one loop body stands for several iterations ("copies"), and a value exists once for each
 // combination of copies of the loops that it depends on.
 #pragma once
+#include <llvm/ADT/DenseSet.h>
 #include <llvm/ADT/STLFunctionalExtras.h>
 
 #include <array>
@@ -16,6 +17,8 @@
 #include "backends/codegen/vector_builder.h"
 
 namespace weft::detail {
+
+constexpr std::size_t kMostAtOnce = 8;  // values that are computed side by side, as registers hold so many
 
 class KernelEmitter {
  public:
@@ -54,6 +57,8 @@ class KernelEmitter {
   void inside(int dim, std::int64_t& low, std::int64_t& high) const;
   bool is_border(const Node& n, int dim) const;
   void outer_loops();
+  /// In all blocks but the older ones, if the kernel has functions, whose chains are long.
+  void overlap(const llvm::DenseSet<const llvm::BasicBlock*>& older);
   llvm::AllocaInst* reserve(const KernelArg& a);
   void for_each_copy(const std::function<void(const Copy&)>& f) const;
 
@@ -68,6 +73,8 @@ class KernelEmitter {
   bool store_pair(const Store& re, const Store& im, const Copy& copy, Value* real, Value* imag);
   Value* run_on(const Reduction& r, Value*& total, const Copy& copy, Value* keep);
   Value* accumulate(const Reduction& r, Value* a, const Copy& copy, bool vector, Value* keep);
+  /// Whether the fold multiplies and adds in one step.
+  bool is_fused(const Reduction& r, Value* keep) const;
   DType index_dtype(const Reduction& r) const { return k_.dag[r.position].dtype; }
   Value* horizontal(const Reduction& r, Value* v);
   void horizontal_arg(const Reduction& r, Value*& value, Value*& position);
@@ -76,6 +83,8 @@ class KernelEmitter {
   Value* get(NodeId n, const Copy& copy);
   Value* compute(NodeId n, const Copy& copy);
   Value* call_math(MathFunction f, std::span<const KernelValue> operands);
+  bool is_share_of_sum(const Node& n) const;
+  Value* share_of_sum(const Node& n, const Copy& copy);
   Value* load(NodeId id, const Copy& copy);
   Value* affine_value(NodeId n, const Copy& copy);  ///< i64, or a vector of index_type(); so are the values of all index nodes
   Value* lane_index(NodeId n, const Copy& copy);    ///< of an atom: a vector of index_type(), or i64
@@ -122,7 +131,8 @@ class KernelEmitter {
   std::vector<char> pinned_;  // nodes that depend on what the kernel computes in earlier nests
   std::map<int, NodeId> local_nodes_;
   std::array<int, 64> math_counts_{};  // of each mathematical function: its nodes
-  int lanes_ = 1;                      // of the open vector loop, else 1
+  bool has_functions_ = false;
+  int lanes_ = 1;  // of the open vector loop, else 1
   int vector_dim_ = 0;
   Value* mask_ = nullptr;  // lanes that exist, in the last vector of a loop
   int base_level_ = 0;     // the innermost outer loop

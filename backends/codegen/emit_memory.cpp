@@ -469,6 +469,12 @@ void KernelEmitter::store_all(const std::vector<const Store*>& stores) {
     for_each_copy([&](const Copy& copy) {
       for (const Store* s : stores) all[copy].push_back(get(s->value, copy));
     });
+  std::size_t copies = 0;
+  for_each_copy([&](const Copy&) { ++copies; });
+  if (has_functions_ && !squares && copies * stores.size() <= kMostAtOnce)
+    for_each_copy([&](const Copy& copy) {
+      for (const Store* s : stores) get(s->value, copy);
+    });
   for_each_copy([&](const Copy& copy) {
     Values values;
     if (!squares)
