@@ -4,9 +4,14 @@
 #include <algorithm>
 
 #include "backends/codegen/emit_kernel.h"
+#include "backends/codegen/math/sixteen_lanes.h"
 #include "core/error.h"
 
 namespace weft::detail {
+
+namespace {
+constexpr std::int64_t kLongRow = 1024;
+}  // namespace
 
 using llvm::Value;
 
@@ -64,6 +69,7 @@ Value* KernelEmitter::compute(NodeId n, const Copy& copy) {
       if (node.kind == NodeKind::op && node.op == ScalarOp::select)
         if (const auto* c = llvm::dyn_cast<llvm::Constant>(get(node.operands[0], copy)); c && c->isAllOnesValue())
           return get(node.operands[1], copy);
+      if (is_share_of_sum(node)) return share_of_sum(node, copy);
       std::vector<KernelValue> operands;
       for (NodeId o : node.operands)
         if (o >= 0) operands.push_back(builder_.wrap(get(o, copy), k_.dag[o].dtype));
@@ -117,6 +123,52 @@ Value* KernelEmitter::call_math(MathFunction f, std::span<const KernelValue> ope
     ir.CreateRet(builder.math_op(f, parameters));
   }
   return ir_.CreateCall(function, args);
+}
+
+/// A term of a sum over that sum, whose terms are all at least 0: a softmax.
+bool KernelEmitter::is_share_of_sum(const Node& n) const {
+  if (n.kind != NodeKind::op || n.op != ScalarOp::div || n.dtype != float32 || !features_.lookups || lanes_ != 16 || !varies(n.dims))
+    return false;
+  const Node &x = k_.dag[n.operands[0]], &s = k_.dag[n.operands[1]];
+  if (s.kind != NodeKind::local) return false;
+  // Beside short rows the next ones' work hides how long quotients take.
+  std::int64_t row = 1;
+  for (std::size_t d = 0; d < k_.dag.dims.size(); ++d)
+    if ((n.dims & ~s.dims) >> d & 1) row *= k_.dag.dims[d];
+  if (row < kLongRow) return false;
+  for (const Nest& t : k_.nests)
+    for (const Reduction& r : t.reductions) {
+      if (r.local != s.integer || r.running || r.kind != Reduction::Kind::fold || r.combiner != Combiner::sum || !t.parallel.empty())
+        continue;
+      const Node& term = k_.dag[r.value];
+      if (term.kind != NodeKind::math || (term.function != MathFunction::exp && term.function != MathFunction::exp2)) return false;
+      // The terms may be in scratch, which holds nothing else.
+      if (x.kind != NodeKind::load || x.operands[1] >= 0 || !k_.args[static_cast<std::size_t>(x.integer)].scratch) return false;
+      for (const Nest& other : k_.nests)
+        for (const Store& store : other.stores)
+          if (store.arg == x.integer && (store.value != r.value || &other != &t)) return false;
+      return true;
+    }
+  return false;
+}
+
+Value* KernelEmitter::share_of_sum(const Node& n, const Copy& copy) {
+  const NodeId sum = n.operands[1];
+  const int level = level_of(k_.dag[sum].dims, true);
+  auto& memo = frames_[static_cast<std::size_t>(level)].memo;
+  SixteenDivisors s;
+  Value** const parts[] = {&s.down, &s.mantissa, &s.inverse};
+  const auto part = [&](int i) { return key(sum, copy, i + 1); };
+  if (const auto found = memo.find(part(0)); found != memo.end()) {
+    for (int i = 0; i < 3; ++i) *parts[i] = memo.at(part(i));
+  } else {
+    at_level(level, [&] {
+      s = sixteen_lane_divisors(ir_, full(get(sum, copy)));
+      return s.down;
+    });
+    for (int i = 0; i < 3; ++i) memo.emplace(part(i), *parts[i]);
+  }
+  return sixteen_lane_quotient(ir_, full(get(n.operands[0], copy)), s);
 }
 
 Value* KernelEmitter::lane_numbers() {

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <array>
 #include <functional>
+#include <limits>
 
 #include "core/ops/reduce.h"
 #include "tests/backends/agree.h"
@@ -172,6 +173,52 @@ TEST_CASE("codegen: merged dimensions are loops of their own") {
   same([](Xs v) { return reshape(transpose(v[0], {2, 0, 1}), {7, -1}); }, {samples({9, 14, 10}, 1)}, 1e-12);
   same([](Xs v) { return reshape(pad(v[0], {{1, 2}, {0, 3}}), {4, -1}); }, {samples({9, 15}, 1)}, 1e-12);
   same([](Xs v) { return reshape(roll(v[0], 3, 1), {6, 25, 2})(slice(), slice(1, 24, 3)); }, {samples({10, 30}, 1)}, 1e-12);
+}
+
+TEST_CASE("codegen: shares of long rows' sums are rounded once") {
+  const float inf = std::numeric_limits<float>::infinity(), nan = std::numeric_limits<float>::quiet_NaN();
+  const auto shares = [](Xs v) {
+    const Array e = exp(v[0]), s = sum(e, -1, keepdims);
+    return Arrays{e / s, s};
+  };
+  for (const std::int64_t n : {17, 1023, 1024, 1031, 1500, 1600}) {
+    // Ordinary rows, some of which underflow; sums that are as small and as large as numbers are, 0, infinite and NaN.
+    std::vector<Array> rows{samples({n}, 1, float32) * 5.f, samples({n}, 2, float32) * 100.f - 20.f, samples({n}, 3, float32) * 400.f};
+    for (const float v : {-100.f, -103.f, -88.f, 80.9f, 88.f, -inf}) rows.push_back(samples({n}, 4, float32) * .1f + v);
+    for (const float v : {nan, inf, 0.f}) rows.push_back(where(arange(0, n) == 5, array(v), array(v == 0.f ? -inf : 1.f)));
+    const Array x = stack(rows);
+    const auto exe = detail::CpuBackend().compile(make_jaxpr([&](const Arrays& xs) { return shares(xs); })(Arrays{x}), {"f"});
+    const std::vector<Array> got = exe->call(Arrays{x}, 0);
+    const std::vector<double> e = jit([](Array v) { return exp(v); })(x).to_vector<double>(), s = got[1].to_vector<double>(),
+                              q = got[0].to_vector<double>();
+    const std::string code = exe->as_text("llvm");
+    const bool has_lookups = code.find("scalef") != std::string::npos;  // AVX-512
+    CHECK((code.find("getmant") != std::string::npos) == (n >= 1024 && has_lookups));
+    int wrong = 0;
+    for (std::size_t k = 0; k < q.size(); ++k) {
+      const double exact = e[k] / s[k / static_cast<std::size_t>(n)], want = static_cast<double>(static_cast<float>(exact));
+      const double away = exact < 0x1p-100 && exact > 0 ? std::max(want * 0x1p-23, 0x1p-149) : 0;
+      wrong += std::isnan(want) ? !std::isnan(q[k]) : !(std::abs(q[k] - want) <= away);
+    }
+    INFO(n);
+    CHECK(wrong == 0);
+  }
+}
+
+TEST_CASE("codegen: functions of several vectors side by side, in place") {
+  const auto f = [](Array x) { return exp(-x * x) + tanh(x) * .5f; };
+  const auto roots = [](Array x) { return rsqrt(x * x + 1.f); };
+  for (const std::int64_t n : {15, 16, 33, 48, 64, 79, 80, 127, 128, 145, 1000}) {
+    const Array x = samples({n}, 1, float32);
+    const std::vector<double> want = jit(f)(x).to_vector<double>(), want_roots = jit(roots)(x).to_vector<double>();
+    for (const bool is_root : {false, true}) {
+      const Jaxpr j = is_root ? make_jaxpr(roots)(x) : make_jaxpr(f)(x);
+      const Array mine = array(x.to_vector<float>(), {n});
+      const Array got = detail::CpuBackend().compile(j, {"f", {true}})->call(Arrays{mine}, 0)[0];
+      CHECK(got.to_vector<double>() == (is_root ? want_roots : want));
+    }
+    same([](Xs v) { return Arrays{exp(v[0]), sum(exp(v[0] * 2.f)), max(exp(v[0])), sum(exp(v[0]) * v[0])}; }, {x}, 1e-5);
+  }
 }
 
 TEST_CASE("codegen: several results share a kernel") {

@@ -55,14 +55,13 @@ class Sixteen {
     Value* a = ir_.CreateUnaryIntrinsic(id::fabs, x);
     // From here on the result is 1 to the last place. The second operand comes out if either is NaN.
     a = call(id::x86_avx512_min_ps_512, {number(9.02), a, rounding()});
-    // Half octaves from 1/16 on; what is below belongs to the first.
-    Value* above = ir_.CreateSub(bits(a), integer(0x3d800000));
-    Value* at = ir_.CreateLShr(ir_.CreateBinaryIntrinsic(id::smax, above, integer(0)), integer(22));
-    Value* r = sub(a, lookup(tables::tanh_centers, at));
-    const float* const rows[] = {tables::tanh_5, tables::tanh_4, tables::tanh_3, tables::tanh_2, tables::tanh_1};
-    Value* y = lookup(tables::tanh_6, at);
-    for (const float* row : rows) y = fma(y, r, lookup(row, at));
-    y = fma(y, r, ir_.CreateSelect(ir_.CreateFCmpOLT(a, number(0x1.8p-4)), r, lookup(tables::tanh_0, at)));
+    // Half octaves from 1/16 on; what is below belongs to the first. The low bits of 1/16 say which element is its own.
+    constexpr int first = 6;
+    Value* at = ir_.CreateLShr(ir_.CreateBinaryIntrinsic(id::smax, bits(a), integer(0x3d800000)), integer(22));
+    Value* r = sub(a, lookup(tables::tanh_centers, at, first));
+    const float* const rows[] = {tables::tanh_5, tables::tanh_4, tables::tanh_3, tables::tanh_2, tables::tanh_1, tables::tanh_0};
+    Value* y = lookup(tables::tanh_6, at, first);
+    for (const float* row : rows) y = fma(y, r, lookup(row, at, first));
     return ir_.CreateBinaryIntrinsic(id::copysign, y, x);
   }
 
@@ -76,6 +75,21 @@ class Sixteen {
     Value* y = log_of(u, lost);
     y = ir_.CreateSelect(ir_.CreateFCmpOEQ(x, number(HUGE_VAL)), x, y);
     return ir_.CreateBinaryIntrinsic(id::copysign, y, x);
+  }
+
+  SixteenDivisors divisors(Value* s) {
+    Value* all = ir_.getInt16(0xffff);
+    constexpr unsigned one_to_two = 0, sign_of_source = 0 << 2;
+    Value* m = call(id::x86_avx512_mask_getmant_ps_512, {s, ir_.getInt32(one_to_two | sign_of_source), number(0), all, rounding()});
+    Value* k = call(id::x86_avx512_mask_getexp_ps_512, {s, number(0), all, rounding()});
+    return {ir_.CreateFNeg(k), m, ir_.CreateFDiv(number(1), m)};
+  }
+  /// By the product with the rounded inverse and one correction (P. Markstein, Computation of elementary functions on the IBM RISC
+  /// System/6000 processor, 1990), both operands scaled by the power of two that the divisor has.
+  Value* quotient(Value* x, const SixteenDivisors& s) {
+    x = scale(x, s.down);
+    Value* q = mul(x, s.inverse);
+    return fma(fma(ir_.CreateFNeg(q), s.mantissa, x), s.inverse, q);
   }
 
  private:
@@ -109,9 +123,11 @@ class Sixteen {
   Value* mul(Value* a, Value* b) { return ir_.CreateFMul(a, b); }
   Value* fma(Value* a, Value* b, Value* c) { return ir_.CreateIntrinsic(id::fma, {floats_}, {a, b, c}); }
   Value* bits(Value* v) { return ir_.CreateBitCast(v, ints_); }
-  /// The row's element that the low four bits say.
-  Value* lookup(const float* row, Value* at) {
-    return call(id::x86_avx512_permvar_sf_512, {llvm::ConstantDataVector::get(ir_.getContext(), llvm::ArrayRef<float>(row, 16)), at});
+  /// The row's element that the low four bits say, of which `first` stands for the first.
+  Value* lookup(const float* row, Value* at, int first = 0) {
+    float turned[16];
+    std::rotate_copy(row, row + (16 - first) % 16, row + 16, turned);
+    return call(id::x86_avx512_permvar_sf_512, {llvm::ConstantDataVector::get(ir_.getContext(), llvm::ArrayRef<float>(turned, 16)), at});
   }
   /// v 2^n, n rounded down, rounded once.
   Value* scale(Value* v, Value* n) { return call(id::x86_avx512_mask_scalef_ps_512, {v, n, number(0), ir_.getInt16(0xffff), rounding()}); }
@@ -127,6 +143,9 @@ class Sixteen {
 };
 
 }  // namespace
+
+SixteenDivisors sixteen_lane_divisors(llvm::IRBuilder<>& ir, Value* s) { return Sixteen(ir).divisors(s); }
+Value* sixteen_lane_quotient(llvm::IRBuilder<>& ir, Value* x, const SixteenDivisors& s) { return Sixteen(ir).quotient(x, s); }
 
 Value* sixteen_lane_math(llvm::IRBuilder<>& ir, MathFunction f, Value* x) {
   const auto emit = [&](Value* v) -> Value* {

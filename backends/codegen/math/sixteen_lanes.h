@@ -11,4 +11,13 @@ namespace weft::detail {
 /// sixteen, so that results don't depend on it.
 llvm::Value* sixteen_lane_math(llvm::IRBuilder<>& ir, MathFunction f, llvm::Value* x);
 
+/// What quotients by the same sixteen divisors share.
+struct SixteenDivisors {
+  llvm::Value *down = nullptr, *mantissa = nullptr, *inverse = nullptr;
+};
+SixteenDivisors sixteen_lane_divisors(llvm::IRBuilder<>& ir, llvm::Value* s);
+/// x / s for 0 <= x <= s, rounded once where it is at least 2^-100, elsewhere at most one unit in the last place away; NaN and infinities
+/// as the quotient has them.
+llvm::Value* sixteen_lane_quotient(llvm::IRBuilder<>& ir, llvm::Value* x, const SixteenDivisors& s);
+
 }  // namespace weft::detail
