@@ -2,8 +2,10 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdlib>
 #include <limits>
 #include <map>
+#include <string_view>
 
 #include "backends/codegen/cost.h"
 #include "backends/codegen/emit.h"
@@ -136,11 +138,16 @@ static double interpreting(const Kernel& k, const Schedule& s) {
 }
 
 Qualities first_qualities(const KernelProgram& p, const std::vector<Schedule>& schedules) {
+  const char* const given = std::getenv("WEFT_CODE");
+  const std::string_view least = given ? given : "";
   Qualities q;
-  const auto choose = [](double waste, double work) { return waste > price(work) ? CodeQuality::good : CodeQuality::quick; };
+  const auto choose = [&](double waste, double work) {
+    return waste > price(work) || least == "good" ? CodeQuality::good : CodeQuality::quick;
+  };
   for (std::size_t i = 0; i < schedules.size(); ++i) {
     const double work = emission_work(p.kernels[i], schedules[i]);
-    const bool interpreted = interpreting(p.kernels[i], schedules[i]) < kWorthInterpreting * kQuickInstruction * work;
+    const bool interpreted =
+        least != "good" && least != "quick" && interpreting(p.kernels[i], schedules[i]) < kWorthInterpreting * kQuickInstruction * work;
     q.kernels.push_back(interpreted ? CodeQuality::interpreted : choose(schedules[i].slack, work));
   }
   for (const ControlStep& c : p.controls) q.controls.push_back(choose(slack(c, schedules), emission_work(c, p, schedules)));
