@@ -178,6 +178,15 @@ Array overflowed(const Eqn& e, const std::vector<Array>& in, const Array& x, Ran
   return complex(part(real(x), re_terms), part(imag(x), im_terms));
 }
 
+/// Products of many complex numbers that are too much for their type: which parts are infinite, and which NaN, their order decides.
+Array overflowed_fold(const Array& x, Random& random) {
+  if (!x.dtype().is_complex()) return x;
+  const Array finite = isfinite(real(x)) & isfinite(imag(x));
+  const double infinity = std::numeric_limits<double>::infinity(), sign = random.chance(0.5) ? infinity : -infinity;
+  const auto part = [&](const Array& p) { return where(finite, p, convert(where(isnan(p), sign, std::nan("")), p.dtype())); };
+  return complex(part(real(x)), part(imag(x)));
+}
+
 struct Disturb final : Hook {
   Disturb(std::uint64_t seed, bool large, bool all) : random(seed), overflows(large), conversions(all) {}
   void before(const Eqn& e, std::vector<Array>& operands) override {
@@ -198,6 +207,7 @@ struct Disturb final : Hook {
     if (random.chance(0.5)) return;
     if (e.op->name == "reduce_sum") results[0] = too_large(operands_before[0], results[0], e, random);
     if (is_product(*e.op)) results[0] = overflowed(e, operands_before, results[0], random);
+    if (e.op->name == "reduce_prod" || e.op->name == "cumprod") results[0] = overflowed_fold(results[0], random);
   }
   Random random;
   std::vector<Array> operands_before;
