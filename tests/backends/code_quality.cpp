@@ -1,7 +1,5 @@
 // A function's first calls may be interpreted or run by quick code, later ones by good code: nobody can tell by the results.
 #include <doctest/doctest.h>
-#include <spawn.h>
-#include <sys/wait.h>
 #include <weft/weft.h>
 
 #include <chrono>
@@ -9,6 +7,8 @@
 #include <functional>
 #include <string>
 #include <vector>
+
+#include "tests/backends/ends_well.h"
 
 using namespace weft;
 
@@ -67,9 +67,8 @@ TEST_CASE("interpreted, quick and good code give the same bits") {
 }
 
 TEST_CASE("a program ends well at any time while better code is made") {
-  constexpr const char* kChild = "WEFT_TEST_ENDS_AFTER";  // milliseconds
-  if (const char* wait = std::getenv(kChild)) {
-    const double end = seconds() + std::atoi(wait) * 1e-3;
+  if (const std::optional<int> wait = test::ends_after()) {
+    const double end = seconds() + *wait * 1e-3;
     do {
       const float c = unseen();
       const auto f = jit([&](const Array& a) { return exp(sin(a) * c) + tanh(a); });
@@ -77,16 +76,5 @@ TEST_CASE("a program ends well at any time while better code is made") {
     } while (seconds() < end);
     std::exit(0);
   }
-  std::string name = "test", words = "-tc=a program ends well at any time while better code is made";
-  char* args[] = {name.data(), words.data(), nullptr};
-  for (int wait = 0; wait < 60; wait += 4) {
-    CAPTURE(wait);
-    setenv(kChild, std::to_string(wait).c_str(), 1);
-    pid_t child = 0;
-    REQUIRE(posix_spawn(&child, "/proc/self/exe", nullptr, nullptr, args, environ) == 0);
-    int status = 0;
-    waitpid(child, &status, 0);
-    CHECK(status == 0);
-  }
-  unsetenv(kChild);
+  test::check_ends("a program ends well at any time while better code is made", 60, 4);
 }

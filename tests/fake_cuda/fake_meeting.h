@@ -4,6 +4,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <atomic>
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>
@@ -22,9 +23,13 @@ class Folder {
  public:
   /// A new one, in TMPDIR; empty if there can be none.
   static std::string make() {
+    static std::atomic<int> made{0};
     const char* top = std::getenv("TMPDIR");
-    std::string path = std::string(top ? top : "/tmp") + "/fake_nccl_XXXXXX";
-    return mkdtemp(path.data()) ? path : std::string();
+    const std::string start = std::string(top ? top : "/tmp") + "/fake_nccl_" + std::to_string(getpid()) + "_";
+    // A process of this number that was killed may have left some.
+    for (int tries = 0; tries < 1000; ++tries)
+      if (const std::string path = start + std::to_string(made++); mkdir(path.c_str(), 0700) == 0) return path;
+    return {};
   }
   explicit Folder(std::string path) : path_(std::move(path)) { mkdir(path_.c_str(), 0700); }
   const std::string& path() const { return path_; }
