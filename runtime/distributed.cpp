@@ -195,6 +195,43 @@ DevicesOfOne take_devices(bool launched, SourceLoc loc) {
   return d;
 }
 
+/// Those of all processes, by rank.
+struct DevicesOfAll {
+  std::vector<int> hosts;
+  std::vector<std::vector<std::string>> accelerators;
+};
+
+/// Takes this process's devices and learns of the others'. If one can't take its own, all fail with its reason.
+DevicesOfAll meet_for_devices(ControlClient& client, int rank, int size, bool launched, Seconds timeout, SourceLoc loc) {
+  const Clock::time_point deadline = Clock::now() + std::chrono::duration_cast<Clock::duration>(timeout);
+  const auto key = [](int r) { return fmt::format("devices/{}", r); };
+  try {
+    client.set(key(rank), text_of(take_devices(launched, loc)));
+  } catch (const Error& e) {
+    client.set(key(rank), std::string("!") + e.what());
+    client.get(key(rank), Seconds(1));  // until it is there for the others
+    throw;
+  }
+  DevicesOfAll all;
+  for (int r = 0; r < size; ++r) {
+    const std::optional<std::string> text = client.get(key(r), std::max(Seconds(0.1), Seconds(deadline - Clock::now())));
+    if (!text && Clock::now() < deadline)
+      throw DistributedError(
+          "distributed::initialize: process 0, which keeps the job's key-value store, has ended while the processes met; its own output "
+          "says why",
+          loc);
+    if (!text)
+      throw DistributedError(fmt::format("distributed::initialize: process {} of {} did not come within {:.3g} s (initialization_timeout)",
+                                         r, size, timeout.count()),
+                             loc);
+    if (!text->empty() && (*text)[0] == '!')
+      throw DistributedError(fmt::format("distributed::initialize: process {} can't take its devices: {}", r, text->substr(1)), loc);
+    DevicesOfOne d = read_devices(*text);
+    all.hosts.push_back(d.hosts), all.accelerators.push_back(std::move(d.accelerators));
+  }
+  return all;
+}
+
 bool is_loopback(const std::string& host) { return host == "localhost" || host == "::1" || host.rfind("127.", 0) == 0; }
 
 /// Before the world is there: no collective can run yet.
@@ -312,31 +349,15 @@ void initialize(InitializeOptions o, SourceLoc given) {
   }
   static Joining state;
   auto client = std::make_unique<ControlClient>(joined.address, joined.token, rank, size, &state, Seconds(start_timeout));
-  const std::string own = fmt::format("devices/{}", rank);
+  DevicesOfAll devices;
   try {
-    client->set(own, text_of(take_devices(launched, loc)));
-  } catch (const Error& e) {
-    client->set(own, std::string("!") + e.what());
-    client->get(own, Seconds(1));  // until it is there for the others
-    // Who keeps the store stays until they have read it.
-    for (int r = 1; r < size && rank == 0; ++r) client->get(fmt::format("devices/{}", r), Seconds(10));
-    if (rank == 0) client->leave_failed(Seconds(10));
+    devices = meet_for_devices(*client, rank, size, launched, Seconds(deadline - Clock::now()), loc);
+  } catch (...) {
+    // Who keeps the store stays until the others have read why; one that never came is not waited for any longer.
+    if (rank == 0) client->leave_failed(Clock::now() < deadline ? Seconds(10) : Seconds(1));
     throw;
   }
-  std::vector<int> counts;
-  std::vector<std::vector<std::string>> kinds;
-  for (int r = 0; r < size; ++r) {
-    const std::optional<std::string> text =
-        client->get(fmt::format("devices/{}", r), std::max(Seconds(0.1), Seconds(deadline - Clock::now())));
-    if (!text)
-      throw DistributedError(fmt::format("distributed::initialize: process {} of {} did not come within {:.3g} s", r, size, start_timeout),
-                             loc);
-    if (!text->empty() && (*text)[0] == '!')
-      throw DistributedError(fmt::format("distributed::initialize: process {} can't take its devices: {}", r, text->substr(1)), loc);
-    DevicesOfOne d = read_devices(*text);
-    counts.push_back(d.hosts), kinds.push_back(std::move(d.accelerators));
-  }
-  set_processes(rank, counts, kinds);
+  set_processes(rank, devices.hosts, devices.accelerators);
   world.store(new ProcessWorld(std::move(joined.server), std::move(client), transport, rank, size, Seconds(timeout), check),
               std::memory_order_release);
   initialized = true;

@@ -159,12 +159,16 @@ for how in ("kill", "stop", "loop", "exit", "throw"):
 check("ids: no such", 2, ["topology"], lambda r: dict(WEFT_LOCAL_DEVICE_IDS="7" if r == 1 else "0"), FAKE_CUDA_DEVICES="2",
       expected=["process 1 can't take its devices: WEFT_LOCAL_DEVICE_IDS is `7`", "WEFT_LOCAL_DEVICE_IDS is `7`; it must list different numbers of GPUs of this machine, which are 0 to 1"])
 check("ids: twice the same", 2, ["topology"], lambda r: dict(WEFT_LOCAL_DEVICE_IDS="1,1"), FAKE_CUDA_DEVICES="2", expected="WEFT_LOCAL_DEVICE_IDS is `1,1`")
-check("ids: a driver that fails", 2, ["topology"], lambda r: dict(FAKE_CUDA_FAIL="cuDeviceGetCount") if r == 1 else {},
-      expected=["process 1 can't take its devices: cuda: cuDeviceGetCount gives", "cuDeviceGetCount gives CUDA_ERROR_LAUNCH_FAILED"])
+for one in range(2):
+    check(f"ids: a driver that fails, of process {one}", 2, ["topology"], lambda r: dict(FAKE_CUDA_FAIL="cuDeviceGetCount") if r == one else dict(WORKER_LATE="1"),
+          expected=["cuDeviceGetCount gives CUDA_ERROR_LAUNCH_FAILED" if r == one else f"process {one} can't take its devices: cuda: cuDeviceGetCount gives" for r in range(2)])
 check("ids: by Slurm's number on the machine", 2, ["gpus", "TOP/run"],
       lambda r: dict(SLURM_PROCID=str(r), SLURM_LOCALID=str(r), SLURM_STEP_NUM_TASKS="2", WEFT_NUM_PROCESSES="", WEFT_PROCESS_ID=""), FAKE_CUDA_DEVICES="2")
-check("ids: more processes than GPUs", 3, ["topology"],
-      lambda r: dict(SLURM_PROCID=str(r), SLURM_LOCALID=str(r), SLURM_STEP_NUM_TASKS="3", WEFT_NUM_PROCESSES="", WEFT_PROCESS_ID=""), FAKE_CUDA_DEVICES="2", expected="Start no more processes than GPUs")
+# Whoever comes last must still learn why, also from the process that keeps the store and has failed before.
+for last in range(4):
+    check(f"ids: more processes than GPUs, {last} comes last", 4, ["topology"],
+          lambda r: dict(SLURM_PROCID=str(r), SLURM_LOCALID=str(r), SLURM_STEP_NUM_TASKS="4", WEFT_NUM_PROCESSES="", WEFT_PROCESS_ID="", WORKER_LATE="1" if r == last else "0"),
+          FAKE_CUDA_DEVICES="2", expected="Start no more processes than GPUs")
 check("platform: one keeps to the host", 2, ["topology"], lambda r: dict(WEFT_PLATFORM="cpu") if r == 1 else {}, FAKE_CUDA_DEVICES="2")
 check("platform: one insists", 2, ["topology"], lambda r: dict(WEFT_PLATFORM="cpu" if r == 1 else "cuda"), FAKE_CUDA_DEVICES="2",
       expected=["WEFT_PLATFORM is `cuda`, but of 2 processes 1 has no such device", None])

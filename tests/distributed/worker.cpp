@@ -507,6 +507,7 @@ void load(const std::string& folder, int last) {
 int main(int argc, char** argv) {
   const std::string what = argc > 1 ? argv[1] : "";
   try {
+    if (const char* late = std::getenv("WORKER_LATE")) std::this_thread::sleep_for(std::chrono::duration<double>(std::atof(late)));
     if (what == "arguments")  // a folder, the coordinator's address, the number of processes and this one's
       distributed::initialize({.coordinator_address = argv[3],
                                .num_processes = std::atoi(argv[4]),
