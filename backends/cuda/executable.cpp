@@ -192,7 +192,7 @@ void forget(const CapturedGraph& g) {
 GpuExecutable::OnDevice::~OnDevice() {
   device->enter_to_destroy();
   const std::lock_guard lock(device->order());
-  if (!graphs.empty()) driver().cuStreamSynchronize(device->stream());
+  if (!graphs.empty() || !steps.empty()) driver().cuStreamSynchronize(device->stream());  // libraries may work with the host's memory
   for (const CapturedGraph& g : graphs) forget(g);
   for (const auto& [pointer, bytes] : owned) device->release(pointer, bytes);
 }

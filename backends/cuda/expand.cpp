@@ -43,6 +43,7 @@ std::optional<Jaxpr> expand_for_gpu(const Eqn& e, std::span<const Aval> in) {
     return traced([&](std::span<const Array> xs) -> std::vector<Array> {
       return {bind_one<ScatterAdd>(params_as<ScatterParams>(*e.params), {xs[0], xs[1], -xs[2]}, {})};
     });
+  if (has_algebra(e, in)) return traced([&](std::span<const Array> xs) { return algebra_on_gpu(e, xs); });
   if (e.op->name == "fft") {
     const auto& p = params_as<FftParams>(*e.params);
     if (!has_fft_by_products(p)) return {};

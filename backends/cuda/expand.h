@@ -10,8 +10,9 @@
 
 namespace weft::detail {
 
-/// The program of an equation: convolutions, sorting, the largest elements, Fourier transforms, scatters. Nothing for others, for empty
-/// arrays, and for transforms of lengths with large prime factors. Its constants are tables.
+/// The program of an equation: convolutions, sorting, the largest elements, Fourier transforms, scatters, and linear algebra where there
+/// are libraries for it. Nothing for others, for empty arrays, and for transforms of lengths with large prime factors. Its constants are
+/// tables.
 std::optional<Jaxpr> expand_for_gpu(const Eqn& e, std::span<const Aval> in);
 
 // The families.
@@ -27,6 +28,9 @@ std::vector<Array> top_k_by_rounds(const TopKLargest::Params& p, const Array& x)
 /// so few updates that it does not pay.
 bool has_scatter_of_last_updates(const Scatter::Params& p, std::span<const Aval> in);
 Array scatter_of_last_updates(const Scatter::Params& p, const Array& operand, const Array& indices, const Array& updates);
+/// Whether cuSOLVER and cuBLAS are there for the factorisation or solution, and it is none of a matrix that kernels take.
+bool has_algebra(const Eqn& e, std::span<const Aval> in);
+std::vector<Array> algebra_on_gpu(const Eqn& e, std::span<const Array> in);
 /// Whether the lengths have small prime factors only.
 bool has_fft_by_products(const FftParams& p);
 /// The mixed-radix algorithm, each step a product with a small matrix of roots of one (Cooley and Tukey 1965).

@@ -21,10 +21,12 @@
 #include <cstdlib>
 #include <filesystem>
 
+#include "backends/codegen/gpu_algebra.h"
 #include "backends/codegen/gpu_radix.h"
 #include "backends/cpu/code_cache.h"
 #include "backends/cuda/expand.h"
 #include "backends/cuda/radix.h"
+#include "backends/cuda/solver.h"
 #include "core/environment.h"
 #include "core/error.h"
 
@@ -183,6 +185,8 @@ void emit_others(llvm::Module& module, const KernelProgram& p, const GpuTarget& 
   for (const Step& s : p.steps) {
     if (s.kind != Step::Kind::opaque) continue;
     const Eqn& e = p.jaxpr.data().eqns[static_cast<std::size_t>(s.number)];
+    if (e.op == &primitive_of<SolverCall> && !module.getFunction(prefix + AlgebraKernels::places_name()))
+      emit_algebra_kernels(module, target, prefix);
     if (e.op != &primitive_of<RadixOrder>) continue;
     const int bits = 8 * p.jaxpr.data().aval(e.inputs[0]).dtype.itemsize();
     if (!module.getFunction(prefix + RadixKernels::move_name(bits))) emit_radix_kernels(module, target, bits, prefix);
@@ -192,7 +196,7 @@ void emit_others(llvm::Module& module, const KernelProgram& p, const GpuTarget& 
 }
 std::vector<std::pair<std::string, std::string>> others_in(const llvm::Module& module, const std::string& prefix) {
   std::vector<std::pair<std::string, std::string>> names;
-  std::vector<std::string> known{RadixKernels::sum_name()};
+  std::vector<std::string> known{RadixKernels::sum_name(), AlgebraKernels::places_name(), AlgebraKernels::pivots_name()};
   for (int bits : {32, 64}) known.push_back(RadixKernels::count_name(bits)), known.push_back(RadixKernels::move_name(bits));
   for (const std::string& name : known)
     if (module.getFunction(prefix + name)) names.emplace_back(name, prefix + name);

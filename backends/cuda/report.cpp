@@ -6,6 +6,7 @@
 #include "backends/cuda/device.h"
 #include "backends/cuda/products.h"
 #include "backends/cuda/ptx.h"
+#include "backends/cuda/solver.h"
 #include "core/error.h"
 #include "runtime/accelerator.h"
 
@@ -26,6 +27,7 @@ std::string gpu_report() {
   const std::string libdevice = libdevice_path();
   text += fmt::format("driver: CUDA {}.{}\n", v / 1000, v % 1000 / 10);
   text += fmt::format("cuBLASLt: {}\n", cuda::products_version());
+  text += fmt::format("cuSOLVER: {}\n", cuda::solver_version());
   text += fmt::format("NCCL: {}\n", cuda::collectives_version());
   text += fmt::format("libdevice: {}\n", libdevice.empty() ? "none" : libdevice);
   return text;

@@ -29,6 +29,16 @@ bool fake_cuda_reaches(int device, const void* p) {
   const int owner = std::prev(at)->second;
   return owner == device || state().shared_memory.count({owner, device}) > 0;
 }
+void* fake_cuda_current() { return current; }
+bool fake_cuda_usable(void* stream) {
+  const std::lock_guard lock(state().mutex);
+  const auto s = static_cast<Stream>(stream);
+  return may_use(s) == kSuccess && !captures(s);
+}
+bool fake_cuda_has_memory(const void* p, unsigned long bytes) {
+  const std::lock_guard lock(state().mutex);
+  return p && is_memory(reinterpret_cast<DevicePointer>(p), bytes);
+}
 /// A collective of several streams: now, or as part of the graphs that all of them are captured into.
 int fake_cuda_join(const Stream* streams, int n, std::function<int()>* work) {
   const std::lock_guard lock(state().mutex);

@@ -29,7 +29,7 @@ F* function_of(const char* variable, const char* name) {
   return f;
 }
 
-/// What all three fakes offer.
+/// What all fakes offer.
 struct Fake {
   Fake(const char* variable, const std::string& prefix)
       : fail(function_of<decltype(fake_cuda_fail)>(variable, (prefix + "fail").c_str())),
@@ -51,6 +51,10 @@ inline const Fake& fake_cublaslt() {
 }
 inline const Fake& fake_nccl() {
   static const Fake f("WEFT_LIBNCCL", "fake_nccl_");
+  return f;
+}
+inline const Fake& fake_cusolver() {
+  static const Fake f("WEFT_LIBCUSOLVER", "fake_cusolver_");
   return f;
 }
 inline int live(const char* kind) { return function_of<decltype(fake_cuda_live)>("WEFT_LIBCUDA", "fake_cuda_live")(kind); }

@@ -7,6 +7,7 @@
 #include <type_traits>
 
 #include "backends/cuda/cublaslt.h"
+#include "backends/cuda/cusolver.h"
 #include "backends/cuda/driver.h"
 #include "backends/cuda/nccl.h"
 
@@ -15,6 +16,9 @@
 #endif
 #ifdef WEFT_HAS_CUBLASLT_HEADER
 #include <cublasLt.h>
+#endif
+#ifdef WEFT_HAS_CUSOLVER_HEADER
+#include <cusolverDn.h>
 #endif
 #ifdef WEFT_HAS_NCCL_HEADER
 #include <nccl.h>
@@ -111,6 +115,26 @@ TEST_CASE("gpu headers: cuBLASLt") {
                 lt::kMinAlignmentA + 3 == CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_D_BYTES);
 #else
   MESSAGE("cublasLt.h is not installed: not checked");
+#endif
+}
+
+TEST_CASE("gpu headers: cuSOLVER and cuBLAS") {
+#ifdef WEFT_HAS_CUSOLVER_HEADER
+#define CHECK_FUNCTION(name, parameters) static_assert(Alike<std::remove_reference_t<decltype(::name)>, int parameters>::value, #name);
+  WEFT_CUSOLVER(CHECK_FUNCTION)
+  WEFT_CUBLAS(CHECK_FUNCTION)
+#if CUDA_VERSION >= 12060
+  WEFT_CUSOLVER_LATER(CHECK_FUNCTION)
+#endif
+#undef CHECK_FUNCTION
+  static_assert(solver::kFloat32 == CUDA_R_32F && solver::kFloat64 == CUDA_R_64F && solver::kComplex64 == CUDA_C_32F &&
+                solver::kComplex128 == CUDA_C_64F);
+  static_assert(solver::kLower == CUBLAS_FILL_MODE_LOWER && solver::kUpper == CUBLAS_FILL_MODE_UPPER && solver::kLeft == CUBLAS_SIDE_LEFT &&
+                solver::kRight == CUBLAS_SIDE_RIGHT && solver::kAsIs == CUBLAS_OP_N && solver::kTransposed == CUBLAS_OP_T &&
+                solver::kAdjoint == CUBLAS_OP_C && solver::kNonUnit == CUBLAS_DIAG_NON_UNIT && solver::kUnit == CUBLAS_DIAG_UNIT);
+  static_assert(solver::kValues == CUSOLVER_EIG_MODE_NOVECTOR && solver::kVectors == CUSOLVER_EIG_MODE_VECTOR);
+#else
+  MESSAGE("cusolverDn.h is not installed: not checked");
 #endif
 }
 

@@ -1,0 +1,146 @@
+// Linear algebra by routines for column-major matrices: a row-major one is the transpose of what they see.
+#include <algorithm>
+#include <limits>
+
+#include "backends/cuda/expand.h"
+#include "backends/cuda/solver.h"
+#include "core/constructors.h"
+#include "core/elementwise.h"
+#include "core/ops/common.h"
+#include "core/ops/linalg_common.h"
+#include "core/ops/movement.h"
+#include "core/ops/reduce.h"
+
+namespace weft::detail {
+namespace {
+
+constexpr std::int64_t kInLanes = 64;  // elements of matrices that kernels factor, a matrix a thread
+
+Array not_a_number(const Array& x) { return scalar_like(x, std::numeric_limits<double>::quiet_NaN()); }
+/// NaN where `bad` (count) says so.
+Array spoiled(const Array& x, const Array& bad) {
+  return where(broadcast_in_dim(bad, x.shape(), {0}, {}), fill_shape(not_a_number(x), x.shape(), {}), x);
+}
+
+class Matrices3 {
+ public:
+  explicit Matrices3(const Aval& a) : leading_(a.shape.begin(), a.shape.end() - 2) {}
+  /// (..., m, n) as (count, m, n).
+  Array flat(const Array& x) const {
+    const Shape& s = x.shape();
+    return reshape_to(x, {Shape(leading_).num_elements(), s[s.size() - 2], s.back()}, {});
+  }
+  /// (count, ...) with the leading dimensions.
+  Array back(const Array& x) const {
+    Shape s = leading_;
+    for (int d = 1; d < x.ndim(); ++d) s.push_back(x.shape()[d]);
+    return reshape_to(x, s, {});
+  }
+
+ private:
+  Shape leading_;
+};
+
+std::vector<Array> call(SolverCall::Params p, std::initializer_list<Array> in) {
+  return bind_all<SolverCall>(std::move(p), std::span(in.begin(), in.size()), {});
+}
+
+std::vector<Array> cholesky(const Array& x) {
+  const Matrices3 m(x.aval());
+  // The lower triangle is the upper one of what the routine sees, a's conjugate; its factor's transpose lies in memory.
+  const std::vector<Array> r = call({.routine = "potrf", .upper = true}, {m.flat(x)});
+  const Shape& s = r[0].shape();
+  const Array diagonal = diagonal_of(r[0], {});
+  const Array bad = (r[1] != scalar_like(r[1], 0)) | reduce_or(diagonal != diagonal, {1});
+  const Array lower = iota_array(int32, s, 1, {}) >= iota_array(int32, s, 2, {});
+  return {m.back(where(lower, spoiled(r[0], bad), fill_shape(scalar_like(r[0], 0), s, {})))};
+}
+
+std::vector<Array> lu(const Array& x) {
+  const Matrices3 m(x.aval());
+  const std::vector<Array> r = call({.routine = "getrf"}, {transposed(m.flat(x))});
+  return {m.back(transposed(r[0])), m.back(r[1]), m.back(r[2])};
+}
+
+std::vector<Array> qr(const Array& x, const QrParams& p) {
+  const Matrices3 batch(x.aval());
+  const std::int64_t m = x.shape()[x.ndim() - 2], n = x.shape().back(), columns = p.full_matrices ? m : std::min(m, n);
+  const std::vector<Array> r = call({.routine = "geqrf"}, {transposed(batch.flat(x))});
+  Array reflectors = slice_axis(r[0], 1, 0, std::min(n, columns), {});
+  if (columns > n) reflectors = pad_with(reflectors, scalar_like(reflectors, 0), {{}, {0, columns - n, 0}, {}}, {});
+  const std::vector<Array> q = call({.routine = "orgqr"}, {reflectors, r[1]});
+  const Array upper = triu(slice_axis(transposed(r[0]), 1, 0, columns, {}));
+  return {batch.back(transposed(q[0])), batch.back(upper)};
+}
+
+/// Which of the matrices have elements that are not finite, or whose modulus is not: iterations on them may never end.
+Array not_finite(const Array& x) { return reduce_or(~isfinite(abs(x)), {1, 2}); }
+Array zeroed(const Array& x, const Array& bad) {
+  return where(broadcast_in_dim(bad, x.shape(), {0}, {}), fill_shape(scalar_like(x, 0), x.shape(), {}), x);
+}
+
+std::vector<Array> eigh(const Array& x, const EighParams& p) {
+  const Matrices3 m(x.aval());
+  const Array a = m.flat(x), infinite = not_finite(a);
+  // Seen is a's conjugate: the values are the same, the vectors conjugated.
+  const std::vector<Array> r = call({.routine = "syevd", .upper = p.lower}, {zeroed(a, infinite)});
+  const Array bad = infinite | (r[2] != scalar_like(r[2], 0));
+  return {m.back(spoiled(conjugate(transposed(r[0])), bad)), m.back(spoiled(r[1], bad))};
+}
+
+std::vector<Array> svd(const Array& x, const SvdParams& p) {
+  const Matrices3 m(x.aval());
+  Array a = m.flat(x);
+  const Array infinite = not_finite(a);
+  a = zeroed(a, infinite);
+  // The routine wants no more columns than rows. Of a wide matrix it sees the transpose: u and vh change places, and lie as they should.
+  const bool turned = a.shape()[1] > a.shape()[2];
+  const std::vector<Array> r = call({.routine = "gesvd", .vectors = p.compute_uv, .full = p.full_matrices}, {turned ? transposed(a) : a});
+  const Array bad = infinite | (r.back() != scalar_like(r.back(), 0));
+  std::vector<Array> out{m.back(spoiled(r[0], bad))};
+  if (!p.compute_uv) return out;
+  out.push_back(m.back(spoiled(turned ? transposed(r[1]) : r[2], bad)));
+  out.push_back(m.back(spoiled(turned ? transposed(r[2]) : r[1], bad)));
+  return out;
+}
+
+std::vector<Array> triangular_solve(Array a, const Array& b, const TriangularSolveParams& p) {
+  const Matrices3 m(b.aval());
+  const bool adjoint = p.transpose_a && p.conjugate_a && a.dtype().is_complex();
+  if (p.conjugate_a && !adjoint) a = conjugate(a);
+  // op(a) x = b is x^T op(a)^T = b^T, and the transposes are what is seen.
+  return {m.back(call({.routine = "trsm",
+                       .upper = p.lower,
+                       .right = p.left_side,
+                       .turn = adjoint         ? 2
+                               : p.transpose_a ? 1
+                                               : 0,
+                       .unit_diagonal = p.unit_diagonal},
+                      {m.flat(a), m.flat(b)})[0])};
+}
+
+std::int64_t elements(const Aval& a) { return a.shape.back() * a.shape[a.ndim() - 2]; }
+
+}  // namespace
+
+bool has_algebra(const Eqn& e, std::span<const Aval> in) {
+  const bool small_kinds = e.op->name == "cholesky" || e.op->name == "lu" || e.op->name == "triangular_solve";
+  if (!small_kinds && e.op->name != "eigh" && e.op->name != "svd" && e.op->name != "qr") return false;
+  const bool lanes =
+      small_kinds && !in[0].dtype.is_complex() && std::all_of(in.begin(), in.end(), [](const Aval& a) { return elements(a) <= kInLanes; });
+  const bool large = std::any_of(in.begin(), in.end(), [](const Aval& a) {
+    return std::any_of(a.shape.begin(), a.shape.end(), [](std::int64_t n) { return n > std::numeric_limits<std::int32_t>::max(); });
+  });
+  return !lanes && !large && cuda::has_solver();
+}
+
+std::vector<Array> algebra_on_gpu(const Eqn& e, std::span<const Array> in) {
+  if (e.op->name == "cholesky") return cholesky(in[0]);
+  if (e.op->name == "lu") return lu(in[0]);
+  if (e.op->name == "qr") return qr(in[0], params_as<QrParams>(*e.params));
+  if (e.op->name == "eigh") return eigh(in[0], params_as<EighParams>(*e.params));
+  if (e.op->name == "svd") return svd(in[0], params_as<SvdParams>(*e.params));
+  return triangular_solve(in[0], in[1], params_as<TriangularSolveParams>(*e.params));
+}
+
+}  // namespace weft::detail
