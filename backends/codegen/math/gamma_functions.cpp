@@ -14,7 +14,6 @@ namespace {
 using namespace coefficients;
 
 constexpr double kInf = std::numeric_limits<double>::infinity(), kNan = std::numeric_limits<double>::quiet_NaN();
-constexpr double kPi = 3.14159265358979323846;
 
 /// x less the nearest integer.
 Expr fraction(Expr x) { return x - Expr{x.b, x.b->round_even(x.v)}; }
