@@ -208,7 +208,7 @@ KernelValue Dag::below(NodeId a, std::int64_t limit) {
   if ((*this)[a].high < 0 || (*this)[a].low >= limit) return boolean(false);
   Node n;
   n.kind = NodeKind::index_below, n.dtype = bool_;
-  n.operands[0] = a, n.integer = limit;
+  n.operands[0] = a, n.integer = std::min(limit, (*this)[a].high + 1);  // which fits wherever the position does
   return operand(intern(n));
 }
 KernelValue Dag::value_of(NodeId a, DType dtype) {

@@ -25,3 +25,16 @@ TEST_CASE("positions: indices that are known to lie inside are positions") {
          {x});
   }
 }
+
+TEST_CASE("positions: loops and limits beyond 32 bits, of which little is asked for") {
+  for (const std::int64_t n : {(std::int64_t{1} << 31) + 3, std::int64_t{1} << 32, (std::int64_t{1} << 32) + 5}) {
+    CAPTURE(n);
+    const auto begin_of = [n](Array v) { return pad(broadcast_to(v, Shape{n}), {{2, 0}}, 7.f)(slice(0, 40)); };
+    CHECK(jit(begin_of)(array(2.f)).to_vector<double>() ==
+          jit([](Array v) { return pad(broadcast_to(v, {38}), {{2, 0}}, 7.f); })(array(2.f)).to_vector<double>());
+    const auto end_of = [n](Array v) { return pad(broadcast_to(v, Shape{n}), {{0, 2}}, 7.f)(slice(n - 38, n + 2)); };
+    CHECK(jit(end_of)(array(2.f)).to_vector<double>() ==
+          jit([](Array v) { return pad(broadcast_to(v, {38}), {{0, 2}}, 7.f); })(array(2.f)).to_vector<double>());
+    CHECK(jit([n] { return iota(int64, Shape{n})(slice(n - 40, n)) % 1000; })().to_vector<std::int64_t>()[39] == (n - 1) % 1000);
+  }
+}
