@@ -33,8 +33,8 @@ struct Stage {
 class CompiledBase {
  public:
   explicit CompiledBase(Ref<Program> p) : program_(std::move(p)) {}
-  /// "jaxpr" (after simplification), "kernels", "llvm", "asm"; "ptx" for GPUs. Throws CompileError for a form that the backend doesn't
-  /// have.
+  /// "jaxpr" (after simplification), "kernels", "llvm", "asm"; "ptx" for GPUs; "quality": how good the code of each step is by now. Throws
+  /// CompileError for a form that the backend doesn't have.
   std::string as_text(std::string_view form = "kernels") const { return text_of(*program_, form); }
   CostAnalysis cost_analysis() const;
   MemoryAnalysis memory_analysis() const;

@@ -1,5 +1,7 @@
 #include "backends/cpu/code_quality.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cmath>
 #include <cstdlib>
@@ -9,6 +11,7 @@
 
 #include "backends/codegen/cost.h"
 #include "backends/codegen/emit.h"
+#include "core/error.h"
 #include "runtime/thread_pool.h"
 
 namespace weft::detail {
@@ -44,10 +47,8 @@ void count_runs(const KernelProgram& p, double times, std::vector<double>& runs)
     for (const KernelProgram& inner : c.programs) count_runs(inner, times * trips(c), runs);
 }
 
-}  // namespace
-
 /// Functions that a kernel has many times are emitted once, and called.
-static double emitted_nodes(const Kernel& k) {
+double emitted_nodes(const Kernel& k) {
   constexpr double kCall = 3;
   struct Function {
     int count = 0;
@@ -67,6 +68,28 @@ static double emitted_nodes(const Kernel& k) {
   for (const auto& [_, f] : functions) sum += f.count > kMaxExpansions ? f.cost + kCall * f.count : f.cost * f.count;
   return sum;
 }
+
+/// About how many cycles it takes to interpret the kernel; infinite if it can't be said.
+double interpreting(const Kernel& k, const Schedule& s) {
+  double instructions = 0, nodes = 0;
+  const std::vector<char> live = live_nodes(k);
+  for (std::size_t i = 0; i < live.size(); ++i)
+    if (live[i]) nodes += 1 + node_cost(k.dag.nodes[i]);
+  const auto trips = [&](const std::vector<LoopPlan>& loops) {
+    double n = 1;
+    for (const LoopPlan& l : loops)
+      n *= std::ceil(static_cast<double>(k.dag.dims[static_cast<std::size_t>(l.dim)]) / (l.vector ? s.lanes : 1));
+    return n;
+  };
+  const double outer = trips(s.outer);
+  for (std::size_t i = 0; i < k.nests.size(); ++i) {
+    if (!k.nests[i].repeats.empty()) return std::numeric_limits<double>::infinity();
+    instructions += outer * trips(s.nests[i].parallel) * trips(s.nests[i].reduce) * nodes;
+  }
+  return kInterpreted * instructions;
+}
+
+}  // namespace
 
 double emission_work(const Kernel& k, const Schedule& s) {
   double copies = 1;
@@ -115,31 +138,11 @@ std::vector<Schedule> quick_schedules(const KernelProgram& p, const std::vector<
   return quick;
 }
 
-/// About how many cycles it takes to interpret the kernel; infinite if it can't be said.
-static double interpreting(const Kernel& k, const Schedule& s) {
-  double instructions = 0;
-  double nodes = 0;
-  const std::vector<char> live = live_nodes(k);
-  for (std::size_t i = 0; i < live.size(); ++i)
-    if (live[i]) nodes += 1 + node_cost(k.dag.nodes[i]);
-  double outer = 1;
-  const auto trips = [&](const std::vector<LoopPlan>& loops) {
-    double n = 1;
-    for (const LoopPlan& l : loops)
-      n *= std::ceil(static_cast<double>(k.dag.dims[static_cast<std::size_t>(l.dim)]) / (l.vector ? s.lanes : 1));
-    return n;
-  };
-  outer = trips(s.outer);
-  for (std::size_t i = 0; i < k.nests.size(); ++i) {
-    if (!k.nests[i].repeats.empty()) return std::numeric_limits<double>::infinity();
-    instructions += outer * trips(s.nests[i].parallel) * trips(s.nests[i].reduce) * nodes;
-  }
-  return kInterpreted * instructions;
-}
-
 Qualities first_qualities(const KernelProgram& p, const std::vector<Schedule>& schedules) {
   const char* const given = std::getenv("WEFT_CODE");
   const std::string_view least = given ? given : "";
+  if (!least.empty() && least != "quick" && least != "good")
+    throw CompileError(fmt::format("WEFT_CODE is `{}`; it can be `quick` or `good`", least));
   Qualities q;
   const auto choose = [&](double waste, double work) {
     return waste > price(work) || least == "good" ? CodeQuality::good : CodeQuality::quick;

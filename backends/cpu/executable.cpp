@@ -72,7 +72,7 @@ CpuExecutable::CpuExecutable(const Jaxpr& j, const CompileOptions& options)
       compile_program(program_, schedules_, first_qualities(program_, schedules_), [this](const FixedPointer& f) { return resolve(f); });
   code_ = first_code_.get();
   better_ = improvement(program_, schedules_, first_code_->made);
-  patience_ = better_.patience;
+  patience_.renew(better_.patience);
   fixed_.resize(program_.buffers.size());
   for (std::size_t b = 0; b < program_.buffers.size(); ++b)
     if (const BufferInfo::Role role = program_.buffers[b].role; role == BufferInfo::Role::constant || role == BufferInfo::Role::literal)
@@ -175,9 +175,7 @@ std::vector<Array> CpuExecutable::call(std::span<const Array> inputs, int device
     }
   }
   run(addresses.data());
-  if (better_.waste > 0 && patience_.load(std::memory_order_relaxed) > 0 &&
-      patience_.fetch_sub(better_.waste, std::memory_order_relaxed) <= better_.waste)
-    improve();
+  if (patience_.ends_with(better_.waste)) improve();
 
   std::vector<Array> out;
   out.reserve(program_.outputs.size());
@@ -261,7 +259,25 @@ std::string CpuExecutable::as_text(std::string_view form) const {
   if (form == "kernels") return to_string(program_);
   if (form == "llvm" || form == "asm") return code_as_text(program_, schedules_, form == "asm");
   if (form == "ptx") return ptx_text(program_.jaxpr, donated_, default_gpu_target(), "");
-  throw CompileError(fmt::format("as_text: there is no form `{}`; there are `jaxpr`, `kernels`, `llvm`, `asm` and `ptx`", form));
+  if (form == "quality") return quality_text();
+  throw CompileError(fmt::format("as_text: there is no form `{}`; there are `jaxpr`, `kernels`, `llvm`, `asm`, `ptx` and `quality`", form));
+}
+
+/// A line for each step that is code: what it is by now.
+std::string CpuExecutable::quality_text() const {
+  const bool improved = code_.load(std::memory_order_acquire) != first_code_.get();
+  std::string text;
+  for (const Step& s : program_.steps) {
+    if (s.kind != Step::Kind::kernel && s.kind != Step::Kind::control) continue;
+    const auto n = static_cast<std::size_t>(s.number);
+    const bool is_kernel = s.kind == Step::Kind::kernel;
+    const CodeQuality made = improved ? CodeQuality::good : *(is_kernel ? first_code_->made.kernels : first_code_->made.controls)[n];
+    text += fmt::format("{}: {}\n", is_kernel ? program_.kernels[n].name : fmt::format("loop or branch {}", n),
+                        made == CodeQuality::good    ? "good"
+                        : made == CodeQuality::quick ? "quick"
+                                                     : "interpreted");
+  }
+  return text;
 }
 
 CostAnalysis CpuExecutable::cost_analysis() const { return program_cost(program_); }

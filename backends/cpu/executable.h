@@ -9,6 +9,7 @@
 #include "backends/cpu/code_quality.h"
 #include "backends/cpu/jit.h"
 #include "backends/cpu/native_step.h"
+#include "backends/cpu/patience.h"
 #include "backends/cpu/product.h"
 #include "core/primitive.h"
 #include "runtime/executable.h"
@@ -41,6 +42,7 @@ class CpuExecutable final : public Executable {
   void add_opaque(const KernelProgram& p);
   void* resolve(const FixedPointer& f) const;
   void improve();
+  std::string quality_text() const;
   char* take_arena(int device);
   void give_back(char* arena, int device);
 
@@ -52,7 +54,7 @@ class CpuExecutable final : public Executable {
   std::atomic<const NativeCode*> code_{nullptr};
   std::unique_ptr<NativeCode> first_code_, better_code_;
   Improvement better_;
-  std::atomic<std::int64_t> patience_{0};  ///< cycles that quick code may still waste
+  Patience patience_;
   std::vector<std::unique_ptr<Product>> products_;
   std::map<std::pair<const KernelProgram*, int>, std::unique_ptr<Opaque>> opaque_;  // by program and step
   std::vector<void*> fixed_;                                                        // addresses of constants and literals, by buffer

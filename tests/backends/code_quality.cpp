@@ -1,16 +1,24 @@
 // A function's first calls may be interpreted or run by quick code, later ones by good code: nobody can tell by the results.
 #include <doctest/doctest.h>
-#include <weft/weft.h>
 
+#include <atomic>
+#include <barrier>
 #include <chrono>
 #include <cstdlib>
+#include <cstring>
 #include <functional>
 #include <string>
 #include <vector>
 
+#include "backends/cpu/patience.h"
+#include "runtime/buffer.h"
+#include "tests/backends/agree.h"
 #include "tests/backends/ends_well.h"
+#include "tests/messages.h"
+#include "tests/together.h"
 
 using namespace weft;
+using namespace weft::test;
 
 namespace {
 
@@ -25,16 +33,45 @@ float unseen() {
 
 using Function = std::function<Array(const Array&, float)>;
 
-/// Calls the function until better code had time to come, and compares each result with the first.
-void check_all_alike(const Function& f, const Array& x) {
+struct Code {
+  detail::Ref<detail::Executable> program;
+  Array result;
+  std::string quality;
+};
+/// What is compiled where WEFT_CODE is this, and its first call.
+Code compiled(const Jaxpr& j, const Array& x, const char* least) {
+  const char* const before = std::getenv("WEFT_CODE");
+  const std::string kept = before ? before : "";
+  struct Restore {
+    const std::string& value;
+    ~Restore() { setenv("WEFT_CODE", value.c_str(), 1); }
+  } restore{kept};
+  setenv("WEFT_CODE", least, 1);
+  detail::Ref<detail::Executable> program = detail::CpuBackend().compile(j, {"f"});
+  std::string quality = program->as_text("quality");
+  return {program, program->call(Arrays{x}, 0)[0], quality};
+}
+
+bool says(const std::string& quality, const char* word) { return quality.find(word) != std::string::npos; }
+
+bool same_bits(const Array& a, const Array& b) {
+  return a.aval() == b.aval() && std::memcmp(detail::host_data(a), detail::host_data(b), static_cast<std::size_t>(a.aval().bytes())) == 0;
+}
+
+/// Compares the results by code of each quality. Whether some of it was interpreted at first.
+bool check_all_alike(const Function& f, const Array& x) {
   const float c = unseen();
-  const auto g = jit([&](const Array& a) { return f(a, c); });
-  const Array first = g(x);
-  for (const double end = seconds() + 0.15; seconds() < end;)
-    for (int i = 0; i < 20; ++i) REQUIRE(all(g(x) == first).item<bool>());
+  const Jaxpr j = make_jaxpr([&](const Array& a) { return f(a, c); })(x);
+  const Code first = compiled(j, x, ""), quick = compiled(j, x, "quick"), good = compiled(j, x, "good");
+  CHECK_FALSE(says(quick.quality, "interpreted"));
+  CHECK_FALSE(says(good.quality, "interpreted"));
+  CHECK_FALSE(says(good.quality, "quick"));
+  CHECK(same_bits(first.result, good.result));
+  CHECK(same_bits(quick.result, good.result));
   // And what the operations give one by one.
   const Array eager = f(x, c);
-  CHECK(max(abs(convert(first, float64) - convert(eager, float64))).item<double>() < 2e-4);
+  CHECK(max(abs(convert(good.result, float64) - convert(eager, float64))).item<double>() < 2e-4);
+  return says(first.quality, "interpreted");
 }
 
 Array wave(Shape shape, DType t = float32) { return sin(reshape(convert(arange(shape.num_elements()), t), shape) * array(0.37, t)); }
@@ -62,8 +99,47 @@ TEST_CASE("interpreted, quick and good code give the same bits") {
     for (const Array& x : {wave({1, 5}), wave({1, 16}), wave({3, 37}), wave({40, 33})}) {
       CAPTURE(name);
       CAPTURE(x.shape().num_elements());
-      check_all_alike(f, x);
+      const bool interpreted = check_all_alike(f, x);
+      if (x.size() < 20) CHECK(interpreted);
     }
+}
+
+TEST_CASE("a quality of code that there is not is refused") {
+  const Jaxpr j = make_jaxpr([](const Array& a) { return a + 1; })(wave({3}));
+  CHECK(refuses<CompileError>([&] { compiled(j, wave({3}), "best"); }, {"WEFT_CODE is `best`; it can be `quick` or `good`"}));
+}
+
+TEST_CASE("code that is called again and again becomes good, and its results stay what they were") {
+  const Array x = wave({200});
+  const float c = unseen();
+  const Code code = compiled(make_jaxpr([&](const Array& a) { return exp(sin(a) * c) + tanh(a); })(x), x, "");
+  REQUIRE(code.quality == "kernel0: interpreted\n");
+  constexpr double kMost = 300;  // of what takes a hundredth of a second
+  for (const double end = seconds() + kMost; code.program->as_text("quality") != "kernel0: good\n" && seconds() < end;)
+    code.program->call(Arrays{x}, 0);
+  CHECK(code.program->as_text("quality") == "kernel0: good\n");
+  CHECK(same_bits(code.program->call(Arrays{x}, 0)[0], code.result));
+}
+
+TEST_CASE("patience ends once, however many lose it at a time") {
+  constexpr int kThreads = 4, kRounds = 3000;
+  detail::Patience patience;
+  std::atomic<int> ends = 0, wrong = 0;
+  std::barrier start(kThreads), stop(kThreads);
+  test::together(kThreads, [&](int t) {
+    for (int round = 0; round < kRounds; ++round) {
+      if (t == 0) patience.renew(10), ends = 0;
+      start.arrive_and_wait();
+      for (int k = 0; k < 5; ++k) ends += patience.ends_with(3);
+      stop.arrive_and_wait();
+      if (t == 0) wrong += ends != 1;
+    }
+  });
+  CHECK(wrong == 0);
+  CHECK_FALSE(detail::Patience(10).ends_with(0));
+  CHECK_FALSE(detail::Patience(10).ends_with(9));
+  CHECK(detail::Patience(10).ends_with(10));
+  CHECK_FALSE(detail::Patience().ends_with(1));
 }
 
 TEST_CASE("a program ends well at any time while better code is made") {
