@@ -8,7 +8,7 @@
 #include <llvm/IR/IntrinsicInst.h>
 #include <llvm/IR/Module.h>
 
-#include <cmath>
+#include <algorithm>
 #include <cstdlib>
 #include <cstring>
 #include <deque>
@@ -42,73 +42,80 @@ struct Step {
   int callee = -1;
 };
 
-class Code final : public InterpretedCode {
- public:
-  explicit Code(const llvm::Function& f) : layout_(f.getParent()->getDataLayout()) { read(f); }
+/// What is run: nothing of LLVM's, which is gone by then.
+struct Code {
+  Code() = default;
+  Code(const Code&) = delete;
+  Code& operator=(const Code&) = delete;
+  void run(char* m) const;
 
-  void run(void* const* args, std::int64_t begin, std::int64_t end) const override {
-    Frame frame(*this);
-    std::memcpy(frame.memory + parameters_.at(0), &args, sizeof args);
-    std::memcpy(frame.memory + parameters_.at(1), &begin, sizeof begin);
-    std::memcpy(frame.memory + parameters_.at(2), &end, sizeof end);
-    run(frame.memory);
+  std::vector<Step> steps;
+  std::vector<Edge> edges;
+  std::vector<std::unique_ptr<Code>> callees;
+  std::deque<std::vector<int>> tables;  ///< of steps
+  // Frames: constants first.
+  std::vector<char> constants;
+  std::vector<int> parameters;
+  int size = 0, aside = 0, aside_bytes = 0, result = 0, result_bytes = 0;
+};
+
+struct Frame {
+  explicit Frame(const Code& c) : memory(static_cast<char*>(std::aligned_alloc(kAlign, static_cast<std::size_t>(c.size)))) {
+    if (!memory) throw std::bad_alloc();
+    std::memcpy(memory, c.constants.data(), c.constants.size());
   }
-  std::size_t num_parameters() const { return parameters_.size(); }
+  ~Frame() { std::free(memory); }
+  Frame(const Frame&) = delete;
+  Frame& operator=(const Frame&) = delete;
+  char* const memory;
+};
+
+void follow(const Edge& e, char* m, char* aside) {
+  if (!e.crossing) {
+    for (const Copy& c : e.copies) std::memcpy(m + c.to, m + c.from, static_cast<std::size_t>(c.bytes));
+    return;
+  }
+  const char* from = aside;
+  for (const Copy& c : e.copies) std::memcpy(aside, m + c.from, static_cast<std::size_t>(c.bytes)), aside += c.bytes;
+  for (const Copy& c : e.copies) std::memcpy(m + c.to, from, static_cast<std::size_t>(c.bytes)), from += c.bytes;
+}
+
+void Code::run(char* m) const {
+  const Step* s = steps.data();
+  for (;;) {
+    switch (s->kind) {
+      case Step::Kind::plain:
+        s->op.run(s->op, m);
+        ++s;
+        continue;
+      case Step::Kind::branch:
+      case Step::Kind::jump: {
+        const Edge& e = edges[static_cast<std::size_t>(s->edges[s->kind == Step::Kind::branch && !m[s->op.a] ? 1 : 0])];
+        follow(e, m, m + aside);
+        s = steps.data() + e.target;
+        continue;
+      }
+      case Step::Kind::call: {
+        const Code& f = *callees[static_cast<std::size_t>(s->callee)];
+        const Frame inner(f);
+        for (const Copy& c : edges[static_cast<std::size_t>(s->edges[0])].copies)
+          std::memcpy(inner.memory + c.to, m + c.from, static_cast<std::size_t>(c.bytes));
+        f.run(inner.memory);
+        if (f.result_bytes > 0) std::memcpy(m + s->op.out, inner.memory + f.result, static_cast<std::size_t>(f.result_bytes));
+        ++s;
+        continue;
+      }
+      case Step::Kind::done: return;
+    }
+  }
+}
+
+/// Makes code of a function. Throws Unknown.
+class Reader {
+ public:
+  Reader(const llvm::Function& f, Code& code) : layout_(f.getParent()->getDataLayout()), code_(code) { read(f); }
 
  private:
-  struct Frame {
-    explicit Frame(const Code& c) : memory(static_cast<char*>(std::aligned_alloc(kAlign, static_cast<std::size_t>(c.size_)))) {
-      if (!memory) throw std::bad_alloc();
-      std::memcpy(memory, c.constants_.data(), c.constants_.size());
-    }
-    ~Frame() { std::free(memory); }
-    Frame(const Frame&) = delete;
-    Frame& operator=(const Frame&) = delete;
-    char* const memory;
-  };
-
-  void follow(const Edge& e, char* m) const {
-    if (!e.crossing) {
-      for (const Copy& c : e.copies) std::memcpy(m + c.to, m + c.from, static_cast<std::size_t>(c.bytes));
-      return;
-    }
-    char* aside = m + aside_;
-    for (const Copy& c : e.copies) std::memcpy(aside, m + c.from, static_cast<std::size_t>(c.bytes)), aside += c.bytes;
-    aside = m + aside_;
-    for (const Copy& c : e.copies) std::memcpy(m + c.to, aside, static_cast<std::size_t>(c.bytes)), aside += c.bytes;
-  }
-
-  void run(char* m) const {
-    const Step* s = steps_.data();
-    for (;;) {
-      switch (s->kind) {
-        case Step::Kind::plain:
-          s->op.run(s->op, m);
-          ++s;
-          continue;
-        case Step::Kind::branch:
-        case Step::Kind::jump: {
-          const Edge& e = edges_[static_cast<std::size_t>(s->edges[s->kind == Step::Kind::branch && !m[s->op.a] ? 1 : 0])];
-          follow(e, m);
-          s = steps_.data() + e.target;
-          continue;
-        }
-        case Step::Kind::call: {
-          const Code& f = *callees_[static_cast<std::size_t>(s->callee)];
-          Frame inner(f);
-          const Edge& e = edges_[static_cast<std::size_t>(s->edges[0])];
-          for (const Copy& c : e.copies) std::memcpy(inner.memory + c.to, m + c.from, static_cast<std::size_t>(c.bytes));
-          f.run(inner.memory);
-          if (f.result_bytes_ > 0) std::memcpy(m + s->op.out, inner.memory + f.result_, static_cast<std::size_t>(f.result_bytes_));
-          ++s;
-          continue;
-        }
-        case Step::Kind::done: return;
-      }
-    }
-  }
-
-  // Making.
   int bytes_of(llvm::Type* t) const {
     const auto element = [&](llvm::Type* e) -> int {
       if (e->isIntegerTy(1)) return 1;
@@ -125,9 +132,9 @@ class Code final : public InterpretedCode {
     return v ? static_cast<int>(v->getNumElements()) : 1;
   }
   int reserve(int bytes) {
-    const int at = size_;
-    size_ += (bytes + kAlign - 1) / kAlign * kAlign;
-    if (size_ > (1 << 22)) throw Unknown();
+    const int at = code_.size;
+    code_.size += (bytes + kAlign - 1) / kAlign * kAlign;
+    if (code_.size > (1 << 22)) throw Unknown();
     return at;
   }
   void put(const llvm::Constant* c, char* to) const {
@@ -161,27 +168,27 @@ class Code final : public InterpretedCode {
         for (const llvm::Value* v : i.operands())
           if (const auto* c = llvm::dyn_cast<llvm::Constant>(v); c && !llvm::isa<llvm::GlobalValue>(c) && !places_.count(c)) {
             const int at = places_[c] = reserve(bytes_of(c->getType()));
-            constants_.resize(static_cast<std::size_t>(size_));
-            put(c, constants_.data() + at);
+            code_.constants.resize(static_cast<std::size_t>(code_.size));
+            put(c, code_.constants.data() + at);
           }
   }
 
   void read(const llvm::Function& f) {
     if (f.isDeclaration()) throw Unknown();
     read_constants(f);
-    for (const llvm::Argument& a : f.args()) parameters_.push_back(places_[&a] = reserve(bytes_of(a.getType())));
-    if (!f.getReturnType()->isVoidTy()) result_ = reserve(result_bytes_ = bytes_of(f.getReturnType()));
+    for (const llvm::Argument& a : f.args()) code_.parameters.push_back(places_[&a] = reserve(bytes_of(a.getType())));
+    if (!f.getReturnType()->isVoidTy()) code_.result = reserve(code_.result_bytes = bytes_of(f.getReturnType()));
     for (const llvm::BasicBlock& b : f)
       for (const llvm::Instruction& i : b)
         if (!i.getType()->isVoidTy()) places_[&i] = reserve(bytes_of(i.getType()));
     std::map<const llvm::BasicBlock*, int> starts;
     for (const llvm::BasicBlock& b : f) {
-      starts[&b] = static_cast<int>(steps_.size());
+      starts[&b] = static_cast<int>(code_.steps.size());
       for (const llvm::Instruction& i : b)
         if (!llvm::isa<llvm::PHINode>(i)) read(i);
     }
     for (const auto& [edge, from, to] : jumps_) {
-      Edge& e = edges_[static_cast<std::size_t>(edge)];
+      Edge& e = code_.edges[static_cast<std::size_t>(edge)];
       e.target = starts.at(to);
       int aside = 0;
       for (const llvm::PHINode& p : to->phis()) {
@@ -190,14 +197,14 @@ class Code final : public InterpretedCode {
         e.copies.push_back(c);
         aside += c.bytes;
       }
-      aside_bytes_ = std::max(aside_bytes_, aside);
+      code_.aside_bytes = std::max(code_.aside_bytes, aside);
     }
-    aside_ = reserve(aside_bytes_ + 1);
+    code_.aside = reserve(code_.aside_bytes + 1);
   }
 
   int add_edge(const llvm::BasicBlock* from, const llvm::BasicBlock* to) {
-    edges_.emplace_back();
-    jumps_.push_back({static_cast<int>(edges_.size()) - 1, from, to});
+    code_.edges.emplace_back();
+    jumps_.push_back({static_cast<int>(code_.edges.size()) - 1, from, to});
     return jumps_.back().edge;
   }
 
@@ -207,13 +214,11 @@ class Code final : public InterpretedCode {
     s.op.run = run;
     if (!i.getType()->isVoidTy()) s.op.out = places_.at(&i), s.op.lanes = lanes_of(i.getType());
     int* const at[] = {&s.op.a, &s.op.b, &s.op.c};
-    unsigned n = 0;
-    for (const llvm::Value* v : i.operands()) {
-      if (n == 3 || llvm::isa<llvm::GlobalValue>(v) || llvm::isa<llvm::BasicBlock>(v)) break;
-      *at[n++] = place(v);
-    }
-    steps_.push_back(s);
-    return steps_.back();
+    const auto* call = llvm::dyn_cast<llvm::CallInst>(&i);
+    const unsigned n = std::min(3u, call ? call->arg_size() : i.getNumOperands());
+    for (unsigned k = 0; k < n; ++k) *at[k] = place(i.getOperand(k));
+    code_.steps.push_back(s);
+    return code_.steps.back();
   }
 
   void read(const llvm::Instruction& i) {
@@ -267,16 +272,16 @@ class Code final : public InterpretedCode {
       s.kind = b->isConditional() ? Step::Kind::branch : Step::Kind::jump;
       if (b->isConditional()) s.op.a = place(b->getCondition()), s.edges[1] = add_edge(b->getParent(), b->getSuccessor(1));
       s.edges[0] = add_edge(b->getParent(), b->getSuccessor(0));
-      steps_.push_back(s);
+      code_.steps.push_back(s);
     } else if (const auto* r = llvm::dyn_cast<llvm::ReturnInst>(&i)) {
       if (const llvm::Value* v = r->getReturnValue()) {
         Step s;
-        s.op.run = in::copy, s.op.out = result_, s.op.a = place(v), s.op.number = result_bytes_;
-        steps_.push_back(s);
+        s.op.run = in::copy, s.op.out = code_.result, s.op.a = place(v), s.op.number = code_.result_bytes;
+        code_.steps.push_back(s);
       }
       Step s;
       s.kind = Step::Kind::done;
-      steps_.push_back(s);
+      code_.steps.push_back(s);
     } else if (llvm::isa<llvm::FenceInst>(i)) {
     } else if (const auto* c = llvm::dyn_cast<llvm::CallInst>(&i)) {
       read_call(*c);
@@ -310,7 +315,7 @@ class Code final : public InterpretedCode {
     if (bytes > 1 << 20) throw Unknown();
     Step s;
     s.op.run = interpreted::address_of, s.op.out = places_.at(&a), s.op.number = reserve(static_cast<int>(bytes));
-    steps_.push_back(s);
+    code_.steps.push_back(s);
   }
 
   void read_address(const llvm::GetElementPtrInst& g) {
@@ -361,22 +366,22 @@ class Code final : public InterpretedCode {
       add(c, in::library(f->getName())).op.table = keep(std::move(arguments));
       return;
     }
-    const auto [known, is_new] = functions_.try_emplace(f, static_cast<int>(callees_.size()));
-    if (is_new) callees_.push_back(std::make_unique<Code>(*f));
+    const auto [known, is_new] = functions_.try_emplace(f, static_cast<int>(code_.callees.size()));
+    if (is_new) Reader(*f, *code_.callees.emplace_back(std::make_unique<Code>()));
     Step s;
     s.kind = Step::Kind::call;
     s.callee = known->second;
-    const Code& callee = *callees_[static_cast<std::size_t>(s.callee)];
+    const Code& callee = *code_.callees[static_cast<std::size_t>(s.callee)];
     if (each > 0) s.op.out = places_.at(&c);
-    edges_.emplace_back();
-    s.edges[0] = static_cast<int>(edges_.size()) - 1;
+    code_.edges.emplace_back();
+    s.edges[0] = static_cast<int>(code_.edges.size()) - 1;
     for (unsigned k = 0; k < c.arg_size(); ++k)
-      edges_.back().copies.push_back({callee.parameters_.at(k), place(c.getArgOperand(k)), bytes_of(c.getArgOperand(k)->getType())});
-    steps_.push_back(s);
+      code_.edges.back().copies.push_back({callee.parameters.at(k), place(c.getArgOperand(k)), bytes_of(c.getArgOperand(k)->getType())});
+    code_.steps.push_back(s);
   }
   const int* keep(std::vector<int> places) {
-    tables_.push_back(std::move(places));
-    return tables_.back().data();
+    code_.tables.push_back(std::move(places));
+    return code_.tables.back().data();
   }
 
   struct Jump {
@@ -384,23 +389,32 @@ class Code final : public InterpretedCode {
     const llvm::BasicBlock *from, *to;
   };
   const llvm::DataLayout& layout_;
+  Code& code_;
   std::unordered_map<const llvm::Value*, int> places_;
   std::map<const llvm::Function*, int> functions_;
   std::vector<Jump> jumps_;
-  std::vector<char> constants_;
-  std::vector<int> parameters_;
-  std::vector<Step> steps_;
-  std::vector<Edge> edges_;
-  std::vector<std::unique_ptr<Code>> callees_;
-  std::deque<std::vector<int>> tables_;
-  int size_ = 0, aside_ = 0, aside_bytes_ = 0, result_ = 0, result_bytes_ = 0;
+};
+
+class Interpreted final : public InterpretedCode {
+ public:
+  explicit Interpreted(const llvm::Function& f) { Reader(f, code_); }
+  void run(void* const* args, std::int64_t begin, std::int64_t end) const override {
+    const Frame frame(code_);
+    std::memcpy(frame.memory + code_.parameters.at(0), &args, sizeof args);
+    std::memcpy(frame.memory + code_.parameters.at(1), &begin, sizeof begin);
+    std::memcpy(frame.memory + code_.parameters.at(2), &end, sizeof end);
+    code_.run(frame.memory);
+  }
+
+ private:
+  Code code_;
 };
 
 }  // namespace
 
 std::unique_ptr<InterpretedCode> InterpretedCode::of(const llvm::Function& f) {
   try {
-    return std::make_unique<Code>(f);
+    return std::make_unique<Interpreted>(f);
   } catch (const Unknown&) {
     return nullptr;
   }
