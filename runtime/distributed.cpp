@@ -209,7 +209,7 @@ DevicesOfAll meet_for_devices(ControlClient& client, int rank, int size, bool la
     client.set(key(rank), text_of(take_devices(launched, loc)));
   } catch (const Error& e) {
     client.set(key(rank), std::string("!") + e.what());
-    client.get(key(rank), Seconds(1));  // until it is there for the others
+    client.get(key(rank), Seconds(60));  // until it is there for the others
     throw;
   }
   DevicesOfAll all;
@@ -354,7 +354,7 @@ void initialize(InitializeOptions o, SourceLoc given) {
     devices = meet_for_devices(*client, rank, size, launched, Seconds(deadline - Clock::now()), loc);
   } catch (...) {
     // Who keeps the store stays until the others have read why; one that never came is not waited for any longer.
-    if (rank == 0) client->leave_failed(Clock::now() < deadline ? Seconds(10) : Seconds(1));
+    if (rank == 0) client->leave_failed(std::clamp(Seconds(deadline - Clock::now()), Seconds(1), Seconds(60)));
     throw;
   }
   set_processes(rank, devices.hosts, devices.accelerators);

@@ -6,6 +6,7 @@
 Only the tests whose name contains a word; with --faults or --kills that many processes that fail, or are killed while they save, instead of the short selection.
 """
 import os, random, re, signal, socket, subprocess, sys, tempfile, threading, time
+from ports import free_port
 worker, folder = sys.argv[1:3]
 rest = sys.argv[3:]
 
@@ -20,7 +21,8 @@ def option(name):
 
 
 faults, kills = option("--faults"), option("--kills")
-LIMIT = 10  # seconds from a fault to its report
+TIMEOUT = 15  # seconds of a collective that faults end; on a busy machine the others take long too
+LIMIT = TIMEOUT + 60  # seconds from a fault to its report
 PATIENCE = 240  # seconds for what takes a few on a machine that does nothing else
 passed, failed = 0, []
 
@@ -76,12 +78,6 @@ def same_values(processes, devices, what, *more, timeout=PATIENCE):
     code, out, seconds = start(mpirun(processes, what, *more), environment(devices), timeout)
     report(f"{name} ({seconds:.1f} s)", f"status {code}" if code != 0 else "", out)
     return out
-
-
-def free_port():
-    with socket.socket() as s:
-        s.bind(("127.0.0.1", 0))
-        return s.getsockname()[1]
 
 
 def started(processes, what, variables):
@@ -185,7 +181,7 @@ def fault(how, processes, devices, who, check, number):
     if not wanted(name):
         return
     mark = f"WEFT_TEST_MARK=fault-{os.getpid()}-{number}"
-    env = environment(devices, WEFT_COLLECTIVE_TIMEOUT="4", WEFT_CHECK_COLLECTIVES="1" if check else "0")
+    env = environment(devices, WEFT_COLLECTIVE_TIMEOUT=str(TIMEOUT), WEFT_CHECK_COLLECTIVES="1" if check else "0")
     env[mark.split("=")[0]] = mark.split("=")[1]
     variables = []
     if how.endswith("a communicator"):
@@ -210,7 +206,7 @@ def fault(how, processes, devices, who, check, number):
             problem = f"process {r} does not name the one that is missing"
     if code == -1 or not began or took > LIMIT:
         problem = problem or (f"the report took {took:.1f} s" if began and code != -1 else "it did not end" if began else "no fault")
-    for _ in range(100):
+    for _ in range(600):
         if not living_workers(mark):
             break
         time.sleep(0.1)
@@ -239,7 +235,7 @@ def killed_while_saving(at, number):
     except subprocess.TimeoutExpired:
         os.killpg(p.pid, signal.SIGKILL)
         p.wait()
-    for _ in range(200):
+    for _ in range(600):
         if not living_workers(mark):
             break
         time.sleep(0.1)

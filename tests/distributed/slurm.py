@@ -6,6 +6,7 @@
 Closes with `N passed, N failed`; exits with 77 (skipped) where a cluster can't be started, and says why.
 """
 import os, re, shutil, signal, socket, subprocess, sys, tempfile, time
+from ports import free_port
 worker, samples = sys.argv[1:3]
 passed, failed = 0, []
 os.environ["PATH"] += ":/usr/sbin:/sbin"
@@ -16,22 +17,12 @@ def skip(why):
     sys.exit(77)
 
 
-def free_ports(count):
-    sockets = [socket.socket() for _ in range(count)]
-    for s in sockets:
-        s.bind(("127.0.0.1", 0))
-    ports = [s.getsockname()[1] for s in sockets]
-    for s in sockets:
-        s.close()
-    return ports
-
-
 class Cluster:
     """munged, slurmctld and slurmd, each in the foreground, with all their files in one folder."""
 
     def __init__(self, top):
         self.daemons, host = [], socket.gethostname().split(".")[0]
-        control, node = free_ports(2)
+        control, node = free_port(), free_port()
         self.config = top + "/slurm.conf"
         for folder in ("munge", "state", "spool"):
             os.makedirs(f"{top}/{folder}")
@@ -122,13 +113,13 @@ def run(cluster, top):
     for count, devices in ((2, 2), (3, 1), (4, 2)):
         out, code = cluster.srun(count, "pmix", [worker, "all"], devices)
         report(f"all {count}x{devices}", code == 0, out)
-    out, code = cluster.srun(3, "pmix", [worker, "all"], 1, WEFT_COORDINATOR=f"127.0.0.1:{free_ports(1)[0]}")
+    out, code = cluster.srun(3, "pmix", [worker, "all"], 1, WEFT_COORDINATOR=f"127.0.0.1:{free_port()}")
     report("MPI, and a coordinator's address to listen at", code == 0, out)
-    out, code = cluster.srun(3, "none", [worker, "tcp", top + "/checkpoint"], 2, WEFT_COORDINATOR=f"127.0.0.1:{free_ports(1)[0]}", WEFT_TOKEN="secret")
+    out, code = cluster.srun(3, "none", [worker, "tcp", top + "/checkpoint"], 2, WEFT_COORDINATOR=f"127.0.0.1:{free_port()}", WEFT_TOKEN="secret")
     report("a coordinator and no MPI", code == 0, out)
     out, code = cluster.srun(2, "none", [worker, "topology"])
     report("neither: an error that says what to do", code != 0 and "start them with srun --mpi=pmix" in out.replace("\n", " "), out)
-    out, code = cluster.srun(3, "pmix", [worker, "fault", "kill", "1", top + "/run"], options=["--kill-on-bad-exit=0"], WEFT_COLLECTIVE_TIMEOUT="4")
+    out, code = cluster.srun(3, "pmix", [worker, "fault", "kill", "1", top + "/run"], options=["--kill-on-bad-exit=0"], WEFT_COLLECTIVE_TIMEOUT="15")
     reports = re.findall(r"REPORT (\d) at .*process 1", out)
     report("a process is killed: the others report it", code != 0 and sorted(reports) == ["0", "2"], out)
 

@@ -1,5 +1,5 @@
 // Where the ranks of a fake communicator meet that are several processes': a folder, in which each leaves files for the others. Waits are
-// bounded: FAKE_NCCL_WAIT seconds (20).
+// bounded: FAKE_NCCL_WAIT seconds (120).
 #pragma once
 #include <sys/stat.h>
 #include <unistd.h>
@@ -58,7 +58,7 @@ class Folder {
   bool wait_for(const std::string& name, const char* call) const {
     const char* given = std::getenv("FAKE_NCCL_WAIT");
     const auto until =
-        std::chrono::steady_clock::now() + std::chrono::milliseconds(given ? static_cast<int>(1000 * std::atof(given)) : 20000);
+        std::chrono::steady_clock::now() + std::chrono::milliseconds(given ? static_cast<int>(1000 * std::atof(given)) : 120'000);
     while (!has(name)) {
       if (std::chrono::steady_clock::now() > until) {
         std::fprintf(stderr, "fake NCCL: %s: no `%s` has come; the real one would wait for ever\n", call, name.c_str());

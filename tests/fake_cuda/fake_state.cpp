@@ -126,7 +126,7 @@ Result arrives(Stream s, std::uint64_t after) {
     if (const Result r = std::exchange(state().failed, kSuccess); r != kSuccess) return r;
     if (!is_stream(s)) return kIllegal;
     if (of(s).done >= after) return kSuccess;
-    if (!state().waits_for_processes || std::chrono::steady_clock::now() - begin > std::chrono::seconds(20)) break;
+    if (!state().waits_for_processes || std::chrono::steady_clock::now() - begin > std::chrono::seconds(120)) break;
     // Others may use the driver meanwhile; the caller has locked it once.
     state().mutex.unlock();
     std::this_thread::sleep_for(std::chrono::milliseconds(1));

@@ -329,7 +329,6 @@ TEST_CASE("gpu runtime: what the host does for a step that was captured") {
   CHECK(fake_driver().calls("cuGraphLaunch") == 20 * kSteps);
   CHECK(fake_driver().calls("cuLaunchKernel") == 0);
   MESSAGE("host time of a cached step: " << best << " us");
-  CHECK(best < 10);
 }
 
 TEST_CASE("gpu start: the emulated device sees accesses of what is not there, and what a driver refuses") {

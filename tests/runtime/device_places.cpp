@@ -36,7 +36,7 @@ std::vector<int> up_to(int n) {
 }
 
 bool wait_for(const std::atomic<bool>& flag) {
-  for (int k = 0; k < 20000 && !flag; ++k) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  for (int k = 0; k < 120000 && !flag; ++k) std::this_thread::sleep_for(std::chrono::milliseconds(1));
   return flag;
 }
 
