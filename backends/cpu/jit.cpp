@@ -1,5 +1,6 @@
 #include "backends/cpu/jit.h"
 
+#include <dlfcn.h>
 #include <elf.h>
 #include <link.h>
 #include <llvm/Bitcode/BitcodeWriter.h>
@@ -20,6 +21,7 @@
 #include "backends/cpu/code_cache.h"
 #include "backends/cpu/code_generator.h"
 #include "backends/cpu/code_quality.h"
+#include "backends/cpu/object_loader.h"
 #include "core/error.h"
 #include "runtime/thread_pool.h"
 
@@ -45,6 +47,31 @@ void check(llvm::Error e, const char* what) {
 // Another one for each change of generate() or of a machine's options that changes code.
 constexpr std::string_view kGenerator = "3";
 
+struct LibrarySymbol {
+  const char* name;
+  void* address;
+};
+/// What code calls of this library and, for moving memory, of the C library.
+const auto& library_symbols() {
+  static const LibrarySymbol symbols[] = {{"weft_library_lanes", reinterpret_cast<void*>(&weft_library_lanes)},
+                                          {"weft_library_math", reinterpret_cast<void*>(&weft_library_math)},
+                                          {"weft_run_blocks", reinterpret_cast<void*>(&weft_run_blocks)},
+                                          {"weft_run_steps", reinterpret_cast<void*>(&weft_run_steps)},
+                                          {"weft_run_product", reinterpret_cast<void*>(&weft_run_product)},
+                                          {"weft_run_opaque", reinterpret_cast<void*>(&weft_run_opaque)},
+                                          {"memcpy", reinterpret_cast<void*>(&std::memcpy)},
+                                          {"memmove", reinterpret_cast<void*>(&std::memmove)},
+                                          {"memset", reinterpret_cast<void*>(&std::memset)}};
+  return symbols;
+}
+
+constexpr auto library_address = [](const char* name) -> void* {
+  for (const LibrarySymbol& s : library_symbols())
+    if (!std::strcmp(s.name, name)) return s.address;
+  return dlsym(RTLD_DEFAULT, name);
+};
+
+/// The linker for what LoadedObject doesn't know.
 llvm::orc::LLJIT& jit() {
   // Never destroyed: code may be in use when the process ends.
   static llvm::orc::LLJIT* instance = [] {
@@ -52,16 +79,9 @@ llvm::orc::LLJIT& jit() {
     auto machine = llvm::orc::JITTargetMachineBuilder(llvm::Triple(processor().triple));
     auto j = check(llvm::orc::LLJITBuilder().setJITTargetMachineBuilder(std::move(machine)).create(), "cannot start the linker");
     llvm::orc::SymbolMap own;
-    const auto define = [&](const char* name, auto* f) {
-      own[j->mangleAndIntern(name)] = {llvm::orc::ExecutorAddr::fromPtr(f),
-                                       llvm::JITSymbolFlags::Exported | llvm::JITSymbolFlags::Callable};
-    };
-    define("weft_library_lanes", &weft_library_lanes);
-    define("weft_library_math", &weft_library_math);
-    define("weft_run_blocks", &weft_run_blocks);
-    define("weft_run_steps", &weft_run_steps);
-    define("weft_run_product", &weft_run_product);
-    define("weft_run_opaque", &weft_run_opaque);
+    for (const LibrarySymbol& s : library_symbols())
+      own[j->mangleAndIntern(s.name)] = {llvm::orc::ExecutorAddr::fromPtr(s.address),
+                                         llvm::JITSymbolFlags::Exported | llvm::JITSymbolFlags::Callable};
     check(j->getMainJITDylib().define(llvm::orc::absoluteSymbols(std::move(own))), "cannot define symbols");
     return j.release();
   }();
@@ -228,31 +248,41 @@ bool interpret(const Unit& u, const KernelProgram& p, const std::vector<Schedule
 /// Code with name spaces of its own.
 class LinkedCode final : public NativeCode {
  public:
-  explicit LinkedCode(std::size_t units) : libraries_(units) {}
+  explicit LinkedCode(std::size_t units) : objects_(units), libraries_(units) {}
   ~LinkedCode() override {
     for (llvm::orc::JITDylib* l : libraries_)
       if (l) llvm::consumeError(jit().getExecutionSession().removeJITDylib(*l));
   }
   /// The addresses of functions of an object file. For different units from several threads at once.
-  std::vector<llvm::orc::ExecutorAddr> link(std::size_t unit, const std::string& object, const std::vector<std::string>& names) {
+  std::vector<void*> link(std::size_t unit, const std::string& object, const std::vector<std::string>& names) {
+    std::vector<void*> addresses;
+    if (!(objects_[unit] = LoadedObject::of(object, library_address))) return link_by_llvm(unit, object, names);
+    for (const std::string& n : names) addresses.push_back(objects_[unit]->find(n));
+    if (std::find(addresses.begin(), addresses.end(), nullptr) != addresses.end())
+      throw CompileError("cpu: internal error: an object file lacks a function");
+    return addresses;
+  }
+
+ private:
+  std::vector<void*> link_by_llvm(std::size_t unit, const std::string& object, const std::vector<std::string>& names) {
     static std::atomic<std::uint64_t> counter{0};
     llvm::orc::LLJIT& j = jit();
     llvm::orc::ExecutionSession& session = j.getExecutionSession();
     llvm::orc::JITDylib& library = session.createBareJITDylib("weft" + std::to_string(counter++));
     libraries_[unit] = &library;
     library.addToLinkOrder(j.getMainJITDylib());
-    library.addToLinkOrder(*j.getProcessSymbolsJITDylib());  // memcpy and its like
+    library.addToLinkOrder(*j.getProcessSymbolsJITDylib());
     llvm::SmallVector<char, 0> bytes(object.begin(), object.end());
     check(j.addObjectFile(library, std::make_unique<llvm::SmallVectorMemoryBuffer>(std::move(bytes), "weft", false)), "cannot link");
     llvm::orc::SymbolLookupSet wanted;
     for (const std::string& n : names) wanted.add(j.mangleAndIntern(n));
     const llvm::orc::SymbolMap found = check(session.lookup(llvm::orc::makeJITDylibSearchOrder(&library), wanted), "cannot link");
-    std::vector<llvm::orc::ExecutorAddr> addresses;
-    for (const std::string& n : names) addresses.push_back(found.lookup(j.mangleAndIntern(n)).getAddress());
+    std::vector<void*> addresses;
+    for (const std::string& n : names) addresses.push_back(found.lookup(j.mangleAndIntern(n)).getAddress().toPtr<void*>());
     return addresses;
   }
 
- private:
+  std::vector<std::unique_ptr<LoadedObject>> objects_;
   std::vector<llvm::orc::JITDylib*> libraries_;
 };
 
@@ -294,8 +324,9 @@ std::unique_ptr<NativeCode> compile_program(const KernelProgram& p, const std::v
     for (const int k : u.kernels) code->made.kernels[static_cast<std::size_t>(k)] = u.quality;
     for (const int c : u.controls) code->made.controls[static_cast<std::size_t>(c)] = u.quality;
     std::size_t next = 0;
-    for (const int k : u.kernels) code->functions[static_cast<std::size_t>(k)] = addresses[next++].toPtr<KernelFunction>();
-    for (const int c : u.controls) code->controls[static_cast<std::size_t>(c)].function = addresses[next++].toPtr<ControlFunction>();
+    for (const int k : u.kernels) code->functions[static_cast<std::size_t>(k)] = reinterpret_cast<KernelFunction>(addresses[next++]);
+    for (const int c : u.controls)
+      code->controls[static_cast<std::size_t>(c)].function = reinterpret_cast<ControlFunction>(addresses[next++]);
   });
   for (std::size_t i = 0; i < tables.size(); ++i)
     for (const FixedPointer& f : tables[i]) code->controls[i].table.push_back(resolve(f));

@@ -1,0 +1,33 @@
+// Brings machine code of object files into memory: what the code generator writes for kernels needs no more of a linker than this.
+#pragma once
+#include <cstddef>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/function_ref.h"
+
+namespace weft::detail {
+
+/// The code and the constants of one object file, in memory that can be read and run, until the object goes.
+class LoadedObject {
+ public:
+  /// `address` gives what other libraries have by their symbols' names; null: there is none. nullptr: the file is for another processor,
+  /// isn't whole, or holds something that isn't known here (data that is written to, an unusual relocation).
+  static std::unique_ptr<LoadedObject> of(std::string_view file, FunctionRef<void*(const char* name)> address);
+  ~LoadedObject();
+  LoadedObject(const LoadedObject&) = delete;
+  LoadedObject& operator=(const LoadedObject&) = delete;
+  /// Where a symbol that the file defines for others is; null: it doesn't.
+  void* find(std::string_view name) const;
+
+ private:
+  friend class ObjectLoader;
+  LoadedObject() = default;
+  void* memory_ = nullptr;
+  std::size_t bytes_ = 0;
+  std::vector<std::pair<std::string, void*>> symbols_;
+};
+
+}  // namespace weft::detail
