@@ -5,7 +5,6 @@
 
 #include "backends/cuda/conditions.h"
 #include "backends/cuda/executable.h"
-#include "backends/cuda/supply.h"
 #include "core/error.h"
 
 namespace weft::detail::cuda {
@@ -123,7 +122,6 @@ void GpuExecutable::while_loop(OnDevice& d, const ControlStep& c, const Addresse
     Addresses inputs(operands.begin(), operands.begin() + a);
     inputs.insert(inputs.end(), k.now.begin(), k.now.end());
     program(d, condition, inputs, {predicate}, offset(scratch, c.arena));
-    if (Supply* supply = d.device->supply()) supply->needs_host();
     std::uint8_t go_on = 0;
     d.device->download(&go_on, predicate, 1);
     if (!go_on) break;
@@ -179,7 +177,6 @@ void GpuExecutable::branch(OnDevice& d, const ControlStep& c, const Addresses& o
                     [&] { program(d, c.programs[k], {operands.begin() + 1, operands.end()}, results, offset(scratch, c.arena)); });
     return;
   }
-  if (Supply* supply = d.device->supply()) supply->needs_host();
   std::int32_t index = 0;
   d.device->download(&index, operands[0], sizeof index);
   index = std::clamp(index, 0, static_cast<std::int32_t>(c.programs.size()) - 1);

@@ -201,8 +201,9 @@ GpuExecutable::GpuExecutable(const Jaxpr& j, const CompileOptions& options, cons
     : name_(options.name),
       program_(plan(simplify(j, &expand_for_gpu), options.donated)),
       code_(compile_for_gpu(program_, target, "")),
-      has_conditions_(has_conditions(program_)) {
-  capturable_ = launches_of(program_, code_) >= kWorthCapturing && !synchronous();
+      has_conditions_(has_conditions(program_)),
+      launches_(launches_of(program_, code_)) {
+  capturable_ = launches_ >= kWorthCapturing && !synchronous();
 }
 
 GpuExecutable::~GpuExecutable() = default;
@@ -299,8 +300,10 @@ std::vector<Array> GpuExecutable::call(std::span<const Array> inputs, int device
   }
   {
     const std::lock_guard lock(gpu.order());
-    gpu.enter();                       // inputs may have come from other devices
-    if (capturable_ && !gpu.supply())  // else whoever supplies captures
+    gpu.enter();                        // inputs may have come from other devices
+    if (Supply* supply = gpu.supply())  // whoever supplies captures
+      run_supplied(d, at, *supply);
+    else if (capturable_)
       run_captured(d, at);
     else
       run_steps(d, program_, at);
@@ -324,6 +327,26 @@ std::vector<Array> GpuExecutable::call(std::span<const Array> inputs, int device
     }
   }
   return out;
+}
+
+/// As a part of a mapped program.
+void GpuExecutable::run_supplied(OnDevice& d, const Addresses& at, Supply& supply) {
+  if (launches_ < 0)
+    supply.needs_host();
+  else
+    supply.launched(launches_);
+  d.capturing = supply.mode() == Supply::Mode::capturing;
+  if (has_conditions_ && launches_ >= 0 && !d.capturing) {
+    supply.uses_conditions();
+    d.device->condition_kernels();  // modules are not loaded while a stream is captured
+  }
+  try {
+    run_steps(d, program_, at);
+  } catch (...) {
+    d.capturing = false;
+    throw;
+  }
+  d.capturing = false;
 }
 
 /// A call with arrays that lie where those of an earlier one lay is a replay: memory comes back from the pool, so that training loops
@@ -415,7 +438,6 @@ void GpuExecutable::launch(OnDevice& d, const KernelProgram& p, const Step& s, c
   parameters.push_back(nullptr);  // as a mark: the driver knows how many there are
   const auto k = static_cast<std::size_t>(s.number);
   for (std::size_t i = 0; i < code_.kernels[k].size(); ++i) {
-    if (Supply* supply = d.device->supply()) supply->launched();
     const GpuFunction& f = code_.kernels[k][i];
     const auto what = [&] { return fmt::format("{}: {} of {}", d.device->label(), f.name, name_); };
     const Result r =
@@ -448,7 +470,6 @@ void GpuExecutable::opaque(OnDevice& d, const KernelProgram& p, const Step& s, c
       return own_line ? own_line : line_of(p, s);
     });
   }
-  if (Supply* supply = d.device->supply()) supply->needs_host();
   const Eqn& e = p.jaxpr.data().eqns[static_cast<std::size_t>(s.number)];
   std::vector<std::vector<std::byte>> memory;
   std::vector<HostTensor> tensors;

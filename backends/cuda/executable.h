@@ -78,6 +78,7 @@ class GpuExecutable final : public Executable {
   void branch(OnDevice& d, const ControlStep& c, const Addresses& operands, const Addresses& results, DevicePointer scratch);
   void program(OnDevice& d, const KernelProgram& p, const Addresses& inputs, const Addresses& outputs, DevicePointer arena);
   void copy(OnDevice& d, DevicePointer to, DevicePointer from, std::int64_t bytes);
+  void run_supplied(OnDevice& d, const Addresses& at, Supply& supply);
   void run_captured(OnDevice& d, const Addresses& at);
   bool capture(OnDevice& d, const Addresses& at, CapturedGraph& g);
 
@@ -86,6 +87,7 @@ class GpuExecutable final : public Executable {
   GpuCode code_;
   std::atomic<bool> capturable_{false};
   const bool has_conditions_;
+  const int launches_;  ///< -1: it needs the host
   std::mutex mutex_;
   std::map<int, std::unique_ptr<OnDevice>> on_;
 };

@@ -84,10 +84,13 @@ Launcher& launcher_of(GpuDevice& device) {
 /// The executable graphs of all devices for one call.
 struct Graphs {
   std::vector<GraphExec> of_device;
+  std::vector<Graph> sources;       ///< kept where they have conditional nodes
   std::uint64_t communicators = 0;  ///< how often these had been aborted when it was captured
   ~Graphs() {
     for (GraphExec g : of_device)
       if (g) driver().cuGraphExecDestroy(g);
+    for (Graph g : sources)
+      if (g) driver().cuGraphDestroy(g);
   }
 };
 
@@ -153,6 +156,7 @@ class Replay final : public MappedReplay {
       if (!possible_) return results;
       pieces = supply.pieces();
       collectives_ = supply.collectives(), moved_bytes_ = supply.moved_bytes();
+      conditions_ = supply.conditions();
     }
     sources_.clear();
     for (const auto& value : results)
@@ -359,15 +363,20 @@ class Replay final : public MappedReplay {
       const Result ended = d.cuStreamEndCapture(devices_[k]->stream(), &graphs[k]);
       if (ended != kSuccess && failed == kSuccess) failed = ended, call = "cuStreamEndCapture", where = k;
     }
-    const bool refused = failed >= kCaptureUnsupported && failed <= kCaptureLast;
+    bool refused = failed >= kCaptureUnsupported && failed <= kCaptureLast;
     for (std::size_t k = 0; k < ids_.size() && failed == kSuccess && !problem; ++k) {
       GraphExec exec = nullptr;
       failed = d.cuGraphInstantiateWithFlags(&exec, graphs[k], 0);
       if (failed == kSuccess) made->of_device.push_back(exec);
       call = "cuGraphInstantiateWithFlags", where = k;
     }
-    for (Graph g : graphs)
-      if (g) d.cuGraphDestroy(g);
+    refused |= conditions_ && failed == kNotSupported;
+    if (conditions_ && failed == kSuccess && !problem) {
+      made->sources = graphs;
+    } else {
+      for (Graph g : graphs)
+        if (g) d.cuGraphDestroy(g);
+    }
     if (refused) {
       const char* why = nullptr;
       d.cuGetErrorName(failed, &why);
@@ -427,6 +436,7 @@ class Replay final : public MappedReplay {
   std::vector<Source> sources_;         ///< of each result, for each device
   int collectives_ = 0;
   std::int64_t moved_bytes_ = 0;
+  bool conditions_ = false;  ///< loops or branches that depend on values
   std::optional<std::vector<Ref<Buffer>>> own_memory_;
   std::uint64_t begun_ = communicators_aborted();  ///< among several processes: how often communicators had been aborted then
   Values given_;                                   ///< among several: where inputs are copied to,

@@ -6,7 +6,6 @@
 #include <numeric>
 
 #include "backends/codegen/gpu_radix.h"
-#include "backends/cuda/supply.h"
 #include "core/environment.h"
 #include "core/error.h"
 
@@ -111,7 +110,6 @@ class RadixStep final : public DeviceStep {
 
  private:
   void launch(Function f, const char* kernel, std::int64_t blocks, std::vector<DevicePointer> values, FunctionRef<SourceLoc()> line) {
-    if (Supply* supply = device_.supply()) supply->launched();
     std::vector<void*> parameters;
     for (DevicePointer& v : values) parameters.push_back(&v);
     parameters.push_back(nullptr);  // as a mark, as for all kernels

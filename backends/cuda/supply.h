@@ -36,7 +36,10 @@ class Supply {
   void released(const GpuDevice& device, DevicePointer p);
   /// The run needs the host's memory, or a look at values: it can't be replayed.
   void needs_host() { repeatable_ = false; }
-  void launched() { ++launches_; }
+  /// What depends on values in it is a part of graphs, as conditional nodes.
+  void uses_conditions() { conditions_ = true; }
+  bool conditions() const { return conditions_; }
+  void launched(int count) { launches_ += count; }
   void communicated(bool first_group, std::int64_t bytes);
 
   bool repeatable() const;
@@ -52,7 +55,7 @@ class Supply {
   std::vector<Pieces> pieces_;
   std::vector<std::vector<DevicePointer>> places_;
   std::vector<std::size_t> next_;
-  bool repeatable_ = true;
+  bool repeatable_ = true, conditions_ = false;
   int events_ = 0, launches_ = 0, collectives_ = 0;
   std::int64_t moved_bytes_ = 0;
 };

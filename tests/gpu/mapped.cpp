@@ -104,7 +104,7 @@ TEST_CASE("gpu graphs: what needs the host on the way is not replayed") {
   const auto f = pmap(
       [](Array a) {
         const Array b = while_loop([](Array v) { return sum(v) > 1.f; }, [](Array v) { return v * 0.5f; }, abs(a));
-        return psum(linalg::cholesky(eye(3) * (1.f + sum(b))), "i");
+        return psum(abs(fft::fft(b(slice(0, 67)))), "i");  // of a prime length, by the host
       },
       {.axis_name = "i", .devices = two()});
   const Array x = samples({2, 3000}, 1, float32);
@@ -198,6 +198,103 @@ TEST_CASE("gpu graphs: a mapped step that a driver does not capture is launched 
   CHECK(fake_driver().calls("cuStreamEndCapture") == 2);
   CHECK(fake_driver().calls("cuGraphLaunch") == 0);
   CHECK(live("graph") == graphs);
+}
+
+namespace {
+
+/// A loop and a branch, with a collective in between; too much for one kernel each.
+Array loop_and_branch(Array a) {
+  const Array b = while_loop([](Array v) { return sum(v) > 7.f; }, [](Array v) { return sort(v) * 0.5f; }, abs(a));
+  const Array total = psum(b, "i");
+  return cond(sum(b) > 3.5f, [](Array v) { return sort(v) - 1.f; }, [](Array v) { return -v; }, total) + a;
+}
+Array on_two(const Array& x) { return device_put(x, NamedSharding{Mesh(two(), {2}, {"i"}), P("i")}); }
+Array rows(int seed) { return stack({samples({50}, seed, float32) * 3.f, samples({50}, seed + 6, float32)}); }
+
+}  // namespace
+
+TEST_CASE("gpu graphs: loops and branches of a mapped step that depend on values are conditional nodes") {
+  const auto mapped = pmap(loop_and_branch, {.axis_name = "i", .devices = two()});
+  const auto want = vmap(loop_and_branch, {.axis_name = "i"});
+  for (int turn = 0; turn < 2; ++turn) {
+    const Array x = rows(1 + turn), there = on_two(x);
+    for (int i = 0; i < 4; ++i) CHECK(close(device_get(mapped(there)), want(x), 1e-5));
+    reset_calls();
+    for (int i = 0; i < 3; ++i) CHECK(close(device_get(mapped(there)), want(x), 1e-5));
+    if (!std::getenv("WEFT_LIBCUDA") || !std::getenv("WEFT_LIBNCCL")) continue;
+    CHECK(fake_driver().calls("cuGraphLaunch") == 6);
+    CHECK(fake_driver().calls("cuLaunchKernel") == 0);
+    CHECK(fake_nccl().calls("ncclAllReduce") == 0);
+  }
+}
+
+TEST_CASE("gpu graphs: a mapped step whose loop takes many turns is replayed") {
+  const auto f = [](Array a) {
+    const auto turn = [](const std::pair<Array, Array>& c) { return std::pair{sort(-c.first), c.second + 1}; };
+    return psum(while_loop([](const std::pair<Array, Array>& c) { return c.second < 2001; }, turn, std::pair{a, Array(0)}).first, "i");
+  };
+  const auto mapped = pmap(f, {.axis_name = "i", .devices = two()});
+  const Array x = samples({2, 5}, 1, float32), there = on_two(x), want = vmap(f, {.axis_name = "i"})(x);
+  reset_calls();
+  for (int i = 0; i < 4; ++i) CHECK(close(device_get(mapped(there)), want, 1e-5));
+  if (!std::getenv("WEFT_LIBCUDA")) return;
+  CHECK(fake_driver().calls("cuGraphLaunch") >= 2);
+  CHECK(fake_driver().calls("cuLaunchKernel") > 4096);  // at first, while the host looks at each turn
+}
+
+TEST_CASE(
+    "gpu graphs: each call that fails while a loop of a mapped step is captured is an error that names it, and all works afterwards") {
+  if (!std::getenv("WEFT_LIBCUDA")) return;
+  const auto mapped = pmap(loop_and_branch, {.axis_name = "i", .devices = two()});
+  const Array x = rows(1), want = vmap(loop_and_branch, {.axis_name = "i"})(x);
+  std::vector<Array> elsewhere;  // what lies at a new place is captured anew
+  int failures = 0;
+  for (const char* call : {"cuStreamGetCaptureInfo_v3", "cuStreamUpdateCaptureDependencies_v2", "cuStreamBeginCaptureToGraph",
+                           "cuGraphConditionalHandleCreate", "cuGraphAddNode_v2", "cuStreamEndCapture", "cuGraphInstantiateWithFlags",
+                           "cuStreamBeginCapture_v2"})
+    for (int n = 1; n <= 6; ++n) {
+      const Array& there = elsewhere.emplace_back(on_two(x));
+      CHECK(close(device_get(mapped(there)), want, 1e-5));
+      const int graphs = live("graph"), execs = live("exec");
+      fake_driver().reset();
+      fake_driver().fail(call, n, 719);
+      const std::string message = message_of<DeviceError>([&] {
+        for (int i = 0; i < 3; ++i) mapped(there).block_until_ready();
+      });
+      fake_driver().fail(nullptr, 0, 0);
+      INFO(call << " number " << n << ": " << message);
+      if (fake_driver().calls(call) >= n) {
+        const std::string name = call;
+        CHECK(has(message, {name.substr(0, name.find("_v"))}));
+        CHECK(has(message, "CUDA_ERROR_LAUNCH_FAILED (719)"));
+        CHECK(live("graph") == graphs);
+        CHECK(live("exec") == execs);
+        ++failures;
+      }
+      fake_driver().reset();
+      for (int i = 0; i < 4; ++i) CHECK(close(device_get(mapped(there)), want, 1e-5));
+      CHECK(fake_driver().calls("cuGraphLaunch") >= 4);
+    }
+  CHECK(failures >= 30);
+}
+
+TEST_CASE("gpu graphs: a mapped step with loops where a driver has no conditional nodes or refuses them") {
+  const char* here = "gpu graphs: a mapped step with loops where a driver has no conditional nodes or refuses them";
+  if (!std::getenv("WEFT_LIBCUDA") || !std::getenv("WEFT_LIBNCCL")) return;
+  const bool old = std::getenv("WEFT_TEST_CHILD") != nullptr;
+  const auto f = [](Array a) { return loop_and_branch(a + 1.f); };  // another program than that above, which is captured already
+  const Array x = rows(1), there = on_two(x), want = vmap(f, {.axis_name = "i"})(x);
+  const auto mapped = pmap(f, {.axis_name = "i", .devices = two()});
+  for (int i = 0; i < 2; ++i) CHECK(close(device_get(mapped(there)), want, 1e-5));
+  reset_calls();
+  if (!old) fake_driver().fail("cuGraphInstantiateWithFlags", 2, 801);
+  for (int i = 0; i < 4; ++i) CHECK(close(device_get(mapped(there)), want, 1e-5));
+  fake_driver().fail(nullptr, 0, 0);
+  CHECK(fake_nccl().calls("ncclAllReduce") == (old ? 8 : 10));  // two of them captured in vain
+  if (old)
+    CHECK(fake_driver().calls("cuGraphLaunch") == 0);
+  else
+    CHECK(run_again(here, "FAKE_CUDA_VERSION", "12030") == 0);
 }
 
 }  // namespace weft::test
