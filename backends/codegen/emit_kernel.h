@@ -101,6 +101,7 @@ class KernelEmitter {
     bool odd = false;          ///< the second of a pair; then the pointer is that of the first
   };
   Address address(int arg, NodeId position, const Copy& copy);
+  void fetch_ahead(int arg, NodeId position, const Address& a, bool is_store);
   void store_lanes(const Store& s, const Address& a, Value* v);
   bool in_parts(int kept) const;
   Value* load_parts(llvm::FixedVectorType* type, Value* pointer, int kept, llvm::Align align);

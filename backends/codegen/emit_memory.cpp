@@ -15,7 +15,8 @@ namespace {
 // Results that no cache holds until they are read again, as a core has but a part of the last level, and the kernel reads other memory too.
 constexpr std::int64_t kStreamingBytes = 8 << 20;
 constexpr double kStreamingTotal = 16 << 20;
-constexpr int kFewLanes = 8;  // that are gathered or scattered one by one
+constexpr std::int64_t kFarRow = 1024, kRowsAhead = 16;  // bytes between rows; rows that are fetched ahead
+constexpr int kFewLanes = 8;                             // that are gathered or scattered one by one
 
 std::vector<int> every_second(int lanes, int first) {
   std::vector<int> m;
@@ -227,6 +228,7 @@ Value* KernelEmitter::load(NodeId id, const Copy& copy) {
   llvm::FixedVectorType* type = llvm::FixedVectorType::get(element, static_cast<unsigned>(lanes_));
   Value* mask = mask_;
   Address a = address(arg, n.operands[0], copy);
+  fetch_ahead(arg, n.operands[0], a, false);
   if (guard && VectorBuilder::lanes_of(guard) == 1 && a.pointer && a.stride == 1 &&
       k_.args[static_cast<std::size_t>(arg)].elements >= lanes_) {
     // All lanes or none: where there is nothing, what is read elsewhere is not used.
@@ -359,6 +361,18 @@ bool KernelEmitter::streams(const Store& s) const {
   return true;
 }
 
+/// Rows lie pages apart, so that hardware fetches none ahead.
+void KernelEmitter::fetch_ahead(int arg, NodeId position, const Address& a, bool is_store) {
+  const KernelArg& info = k_.args[static_cast<std::size_t>(arg)];
+  std::int64_t down = 0;
+  const int dim = frames_.back().dim;
+  if (!s_.fetches_rows || info.scratch || dim < 0 || dim == vector_dim_ || !a.pointer || a.stride != 1) return;
+  if (!k_.dag.stride(position, dim, down) || down * info.dtype.itemsize() < kFarRow) return;
+  Value* row = ir_.CreateGEP(builder_.memory_type(info.dtype), a.pointer, i64(kRowsAhead * down));
+  const auto number = [&](unsigned n) { return ir_.getInt32(n); };
+  ir_.CreateIntrinsic(llvm::Intrinsic::prefetch, {row->getType()}, {row, number(is_store ? 1 : 0), number(3), number(1)});
+}
+
 void KernelEmitter::store(const Store& s, const Copy& copy, Value* value) {
   const KernelArg& info = k_.args[static_cast<std::size_t>(s.arg)];
   llvm::Type* element = builder_.memory_type(info.dtype);
@@ -397,6 +411,7 @@ void KernelEmitter::store_lanes(const Store& s, const Address& a, Value* v) {
   llvm::Type* element = builder_.memory_type(info.dtype);
   const llvm::Align align = element_align(info.dtype);
   const int kept = first_lanes(mask_);
+  fetch_ahead(s.arg, s.position, a, true);
   if (a.pointer && a.stride == 1) {
     if (in_parts(kept)) {
       store_parts(v, a.pointer, kept, align);

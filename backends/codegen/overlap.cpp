@@ -74,7 +74,8 @@ void overlap_chains(llvm::BasicBlock& block) {
     Entry e{&i, {}, latency(i), -1};
     for (const llvm::Use& u : i.operands())
       if (const auto found = numbers.find(u.get()); found != numbers.end()) e.needs.push_back(found->second);
-    if (i.mayReadOrWriteMemory()) {
+    const auto* call = llvm::dyn_cast<llvm::IntrinsicInst>(&i);
+    if (i.mayReadOrWriteMemory() && !(call && call->getIntrinsicID() == llvm::Intrinsic::prefetch)) {
       if (written) e.needs.push_back(write);
       if (i.mayWriteToMemory()) {
         e.needs.insert(e.needs.end(), reads.begin(), reads.end());

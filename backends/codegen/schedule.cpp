@@ -375,8 +375,9 @@ class Scheduler {
     // Lanes that wait for others cost more than latency; of a few operations two vectors side by side are faster than one.
     const bool repeats = std::any_of(k_.nests.begin(), k_.nests.end(), [](const Nest& t) { return !t.repeats.empty(); });
     LoopPlan& lanes = schedule_.outer.back();
-    lanes.unroll =
-        repeats ? (all < 60 && size(lanes.dim) >= 2 * schedule_.lanes ? 2 : 1) : std::max(by_work(all, lanes), columns_together());
+    const int columns = repeats ? 1 : columns_together();
+    schedule_.fetches_rows = columns > 1;
+    lanes.unroll = repeats ? (all < 60 && size(lanes.dim) >= 2 * schedule_.lanes ? 2 : 1) : std::max(by_work(all, lanes), columns);
   }
   /// Columns of a matrix that are gone through several times: so many vectors side by side that a good piece of each row is read at a time,
   /// as far as their scratch memory stays in the second cache.

@@ -29,6 +29,8 @@ struct Schedule {
   std::int64_t num_blocks = 1;
   /// How many blocks one task takes; 0: all, the kernel is not worth a fork.
   std::int64_t grain = 0;
+  /// Columns of far memory are gone through: what inner loops read and write rows apart is fetched ahead.
+  bool fetches_rows = false;
   /// Cycles that a whole run takes longer if the code generator keeps nothing in registers across iterations.
   double slack = 0;
 };

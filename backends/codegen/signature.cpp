@@ -72,7 +72,7 @@ std::vector<std::int64_t> code_signature(const Kernel& k, const Schedule& s) {
     size(loops.size());
     for (const LoopPlan& l : loops) v.insert(v.end(), {l.dim, l.unroll, l.vector});
   };
-  v.insert(v.end(), {s.lanes, s.vector_dim, s.task_loops, s.num_blocks, s.grain});
+  v.insert(v.end(), {s.lanes, s.vector_dim, s.task_loops, s.num_blocks, s.grain, s.fetches_rows});
   plans(s.outer);
   size(s.nests.size());
   for (const NestSchedule& n : s.nests) plans(n.parallel), plans(n.reduce);

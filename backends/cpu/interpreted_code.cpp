@@ -341,6 +341,7 @@ class Reader {
       llvm::Type* t = c.getType()->getScalarType();
       switch (f->getIntrinsicID()) {
         case llvm::Intrinsic::arithmetic_fence: add(c, in::copy).op.number = bytes_of(c.getType()); return;
+        case llvm::Intrinsic::prefetch: return;
         case llvm::Intrinsic::masked_load:
         case llvm::Intrinsic::masked_gather: {
           if (t->isIntegerTy(1)) throw Unknown();
