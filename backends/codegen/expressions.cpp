@@ -292,10 +292,15 @@ Expressions::Place Expressions::locate(const IndexedGeometry& g, const Shape& op
       position = clamped_start(start, limit);
       if (check) {
         const KernelValue wide = start.dtype.itemsize() < 4 ? dag_.convert(start, int32) : start;
-        KernelValue valid = dag_.boolean(true);
-        if (wide.dtype.itemsize() == 8 || limit <= 0x7fffffff) valid = dag_.le(wide, dag_.integer(wide.dtype, limit));
-        if (!wide.dtype.is_unsigned()) valid = dag_.both(valid, dag_.ge(wide, dag_.integer(wide.dtype, 0)));
-        place.inside = dag_.both(place.inside, valid);
+        const KernelValue zero = dag_.integer(wide.dtype, 0), last = dag_.integer(wide.dtype, limit);
+        KernelValue below = dag_.boolean(true), above = below;
+        if (wide.dtype.itemsize() == 8 || limit <= 0x7fffffff) below = dag_.le(wide, last);
+        if (!wide.dtype.is_unsigned()) above = dag_.ge(wide, zero);
+        // What is clamped anyway is compared once.
+        const auto is_compared = [&](KernelValue v) { return dag_[v.id].kind == NodeKind::op; };
+        place.inside =
+            dag_.both(place.inside, is_compared(below) && is_compared(above) ? dag_.eq(dag_.max(dag_.min(wide, last), zero), wide)
+                                                                             : dag_.both(below, above));
       }
     }
     if (dim.window_dim >= 0) position = dag_.add(position, coords[static_cast<std::size_t>(dim.window_dim)]);

@@ -146,7 +146,8 @@ class KernelFormer final : public LeafReader {
     const NodeId position = row_major_position(dag_, aval.shape, body.coords), guard = dag_.is_true(body.inside) ? -1 : body.inside.id;
     KernelValue value = body.value;
     if (e.op->combiner) {
-      const KernelValue old = load(arg, aval.dtype, position, guard);
+      const bool always_inside = dag_[position].low >= 0 && dag_[position].high < aval.size();
+      const KernelValue old = load(arg, aval.dtype, position, always_inside ? -1 : guard);
       // Read anew for each update, also where its position stays the same.
       dag_.nodes[static_cast<std::size_t>(dag_.real(old).id)].dims |= kernel_.sequential;
       if (aval.dtype.is_complex()) dag_.nodes[static_cast<std::size_t>(dag_.imag(old).id)].dims |= kernel_.sequential;
