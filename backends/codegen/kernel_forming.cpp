@@ -4,6 +4,7 @@
 #include <map>
 #include <numeric>
 
+#include "backends/codegen/after_folds.h"
 #include "backends/codegen/planner.h"
 #include "backends/codegen/unite_parts.h"
 #include "core/ops/scatter.h"
@@ -454,6 +455,10 @@ void KernelPlanner::form_steps() {
       unite_parts(k);
       collapse_loops(k);
       k.cost = estimate_cost(k, target_.vector_bytes);
+      if (target_.vectors_after_folds && split_after_folds(k, target_.vector_bytes)) {
+        k.cost = estimate_cost(k, target_.vector_bytes);
+        buffers.resize(k.args.size(), -1);
+      }
       step = {Step::Kind::kernel, table_.add(std::move(k)), std::move(buffers)};
     } else if (const std::optional<LibraryProduct>& product = library_[static_cast<std::size_t>(item.eqn)]) {
       step = {Step::Kind::product,

@@ -128,7 +128,8 @@ struct TargetTraits {
   bool blas_products = true;      ///< and those of float64 and complex numbers
   bool all_products = false;      ///< and those of all floating dtypes, with a bias
   bool gelu_epilogues = false, relu_epilogues = false;
-  bool unordered_scatters = false;  ///< those of which it is promised that no index comes twice are made in any order
+  bool unordered_scatters = false;   ///< those of which it is promised that no index comes twice are made in any order
+  bool vectors_after_folds = false;  ///< what follows folds along vectors runs by vectors of its own
   Expansion expansion = nullptr;
 };
 

@@ -53,6 +53,7 @@ const void* fixed_memory(const FixedPointer& f) {
 TargetTraits traits() {
   TargetTraits t;
   t.vector_bytes = native_vector_bytes();
+  t.vectors_after_folds = true;
   t.expansion = &expand_for_cpu;
   return t;
 }

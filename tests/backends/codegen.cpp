@@ -142,6 +142,39 @@ TEST_CASE("codegen: reductions") {
   same([](Xs v) { return sum(v[0] * 2.f, 0); }, {samples({30011, 5}, 1, float32)}, 1e-4);
 }
 
+TEST_CASE("codegen: what follows folds runs by vectors") {
+  const auto nests = [](const std::string& kernels) {
+    std::size_t n = 0;
+    for (std::size_t at = kernels.find("  nest"); at != std::string::npos; at = kernels.find("  nest", at + 1)) ++n;
+    return n;
+  };
+  const auto layer = [](Xs v) { return tanh(matmul(v[0], v[1]) + v[2]); };
+  const auto of = [](std::int64_t rows, std::int64_t columns, DType t) {
+    return Arrays{samples({rows, columns}, 1, t), samples({columns}, 2, t), samples({rows}, 3, t)};
+  };
+  // All rows at once, in blocks, and numbers of rows that nothing divides.
+  for (DType t : {float32, float64})
+    for (const std::int64_t rows : {16, 64, 67, 500, 512, 1000, 1024, 2048})
+      CHECK(nests(same(layer, of(rows, 101, t), t == float32 ? 1e-5 : 1e-12)) == 2);
+  same(layer, of(521, 33, float32));
+  // Where most time goes into the folds, or rows are too few, or nothing dear follows, there is nothing to gain.
+  CHECK(nests(same(layer, of(64, 4000, float32), 1e-4)) == 1);
+  CHECK(nests(same(layer, of(3, 100, float32))) == 1);
+  CHECK(nests(same([](Xs v) { return matmul(v[0], v[1]) + v[2]; }, of(64, 33, float32))) == 1);
+  // Several folds, several results, a batch; what is read by points and by rows.
+  const Array x = samples({5, 64, 20}, 1);
+  CHECK(nests(same(
+            [](Xs v) {
+              const Array s = sum(v[0] * v[0], -1), m = max(v[0], -1), i = astype(arange(0, 64), float64);
+              return Arrays{exp(m) / (s + 1.), log(s + 1.) * i, s};
+            },
+            {x}, 1e-12)) == 2);
+  same([](Xs v) { return where(v[0](slice(), slice(), 0) > 0., sin(sum(v[0], -1)), cos(sum(v[0] * 2., -1))); }, {x}, 1e-12);
+  same([](Xs v) { return abs(exp(sum(v[0], -1))); }, {samples({64, 20}, 1, complex64)}, 1e-4);
+  same([](Xs v) { return Arrays{scan([&](Array c, Array in) { return std::pair{tanh(matmul(v[0], c) + in), c}; }, v[1](0), v[1]).second}; },
+       {samples({64, 64}, 1) * .2, samples({20, 64}, 2)}, 1e-10);
+}
+
 TEST_CASE("codegen: rows are normalised in one kernel") {
   for (const Shape& s : {Shape{40, 100}, Shape{3, 17}, Shape{100, 4}, Shape{2, 3, 1000}}) {
     const Array x = samples(s, 1, float32);
@@ -381,6 +414,13 @@ TEST_CASE("codegen: scatters update a copy in order") {
   same([](Xs v) { return v[0](v[2], 0).at(v[1]).set(v[0](v[2], 1)); }, {x, arange(0, 9) % 9, i});
   for (DType t : {int8, int64, uint16, float16, bfloat16, float64, complex64})
     same([](Xs v) { return v[0].at(v[1]).add(v[2]); }, {astype(x * 9.f, t), i, astype(rows * 9.f, t)}, 1e-2);
+  // The bounds of the indices' own type, and beyond those of positions.
+  for (DType t : {int8, uint8, int32, uint32, int64, uint64}) {
+    const bool wide = t == int64 || t == uint64;
+    const Array far = astype(wide ? array({3, 1ll << 40, 29, 1ll << 62, 30}) : array({3, 127, 29, 30, 0}), t);
+    same([](Xs v) { return v[0].at(v[1]).add(v[2]); }, {x, far, rows(slice(0, 5))});
+    same([](Xs v) { return take(v[0], v[1], 0); }, {x, t.is_signed() ? where(far == 3, array(-1, t), far) : far});
+  }
   same([](Xs v) { return grad([&](Array a) { return sum(square(take(a, v[1], 0))); })(v[0]); }, {x, i});
   same([](Xs v) { return vmap([](Array a, Array k) { return a.at(k).add(2.f); })(v[0], v[1]); }, {x, arange(0, 30) % 7});
   same([](Xs v) { return v[0].at(v[1]).add(v[2]); },
