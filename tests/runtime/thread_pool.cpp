@@ -20,9 +20,7 @@ int threads_of_process() {
 
 }  // namespace
 
-#ifndef __SANITIZE_THREAD__  // which has a thread of its own
 TEST_CASE("a program that is linked with the library has no threads but its own before main") { CHECK(threads_before_main == 1); }
-#endif
 
 TEST_CASE("linear algebra leaves no threads behind") {
   parallel_for(64, [](std::int64_t) {});  // the pool has its threads now
