@@ -27,6 +27,9 @@ struct Options {
   std::optional<weft::Device> device;  ///< where inputs lie
   bool rates = false;                  ///< bandwidths and rates instead
   int shrink = 0;                      ///< their sizes are divided by 2 to this
+  std::string gpt2 = {};               ///< the size of GPT-2 to train instead
+  int batch = 0;                       ///< and the texts at once; 0: as many as the size has
+  std::string text = {};               ///< nothing is run: its code in this form
   bool wants(const std::string& name) const { return only.empty() || std::find(only.begin(), only.end(), name) != only.end(); }
 };
 
@@ -80,6 +83,7 @@ void workload(const Options& o, const std::string& name, MakeInputs make_inputs,
 void elementwise_workloads(const Options& o);
 void product_workloads(const Options& o);
 void rates(const Options& o);
+void gpt2(const Options& o);
 void training_workloads(const Options& o);
 void science_workloads(const Options& o);
 void library_workloads(const Options& o);

@@ -1,5 +1,7 @@
 // weft-bench [--only a,b] [--seconds S] [--pmap N] [--device D]: runs the workloads that the peers run, and prints one JSON object a line.
 // weft-bench --rates D [--shrink N]: a table of bandwidths and rates instead (rates.cpp).
+// weft-bench --gpt2 124m|small [--device D] [--batch N] [--seconds S] [--text FORM]: training of GPT-2 instead (gpt2.cpp); or its code as
+// Compiled::as_text has it: `jaxpr`, `kernels`, `ptx`. With 0 seconds there is one step.
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
@@ -60,8 +62,16 @@ int main(int argc, char** argv) {
       o.platform = argv[i + 1], o.rates = true;
     } else if (!last && !std::strcmp(argv[i], "--shrink")) {
       o.shrink = std::atoi(argv[i + 1]);
+    } else if (!last && !std::strcmp(argv[i], "--gpt2")) {
+      o.gpt2 = argv[i + 1];
+    } else if (!last && !std::strcmp(argv[i], "--batch")) {
+      o.batch = std::atoi(argv[i + 1]);
+    } else if (!last && !std::strcmp(argv[i], "--text")) {
+      o.text = argv[i + 1];
     } else {
-      fmt::print(stderr, "usage: weft-bench [--only a,b] [--seconds S] [--pmap N] [--device cpu|cuda] [--rates cpu|cuda [--shrink N]]\n");
+      fmt::print(stderr,
+                 "usage: weft-bench [--only a,b] [--seconds S] [--pmap N] [--device cpu|cuda] [--rates cpu|cuda [--shrink N]] "
+                 "[--gpt2 124m|small [--batch N] [--text FORM]]\n");
       return 2;
     }
   }
@@ -75,8 +85,8 @@ int main(int argc, char** argv) {
     const auto scope = weft::default_device(*o.device);
     // As the peers do: the first call of the process, which sets up the compiler, is not timed.
     weft::jit([](weft::Array x) { return x * 3; })(1.f).block_until_ready();
-    if (o.rates) {
-      bench::rates(o);
+    if (o.rates || !o.gpt2.empty()) {
+      o.rates ? bench::rates(o) : bench::gpt2(o);
       return 0;
     }
     bench::elementwise_workloads(o);

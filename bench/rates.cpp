@@ -86,6 +86,17 @@ void rates(const Options& o) {
       "random normal numbers, float32", 4. * n, [n](Array seed) { return random::normal(random::key(seed), {n}); },
       device_put(array(1), device));
 
+  const auto sorting = [&](const std::string& name, auto f, const Array& keys) {
+    const auto compiled = jit(f);
+    const double t = seconds_of([&] { return compiled(keys); });
+    row(name, t, fmt::format("{:.2f} Gkeys/s", static_cast<double>(keys.size()) / t / 1e9), "");
+  };
+  const Array keys = convert(x * 1e9f, int32);
+  sorting("sort, float32", [](Array a) { return sort(a); }, x);
+  sorting("sort, int32", [](Array a) { return sort(a); }, keys);
+  sorting("argsort, float32", [](Array a) { return argsort(a); }, x);
+  sorting("sort of rows, float32", [](Array a) { return sort(a); }, table);
+
   for (const int size : {1024, 4096, 8192}) {
     const int m = std::max(64, size >> shrink);
     const Array a = device_put(fill({m, m}), device), b = device_put(fill({m, m}, 1, 0, 2), device);

@@ -92,6 +92,19 @@ def benchmarks():
     lines("weft-bench --pmap", [1], times, "bench/weft-bench", "--pmap", "2", "--only", "pmap2_psum_16", "--seconds", "0.01")
     code, out, err = run("bench/weft-bench", "--rates", "cpu", "--shrink", "12")
     check("weft-bench --rates --shrink", code == 0 and len(re.findall(r" us +[0-9.]+ [GT]", out)) >= 20 and "launch of one kernel" in out, code, out, err)
+    # The first losses of `bench/gpt2.py small` with JAX 0.10.2 on the CPU: each step takes 0.14 off.
+    found = lines("weft-bench --gpt2", [1], times, "bench/weft-bench", "--gpt2", "small", "--seconds", "0.01")
+    check("GPT-2's losses are JAX's", all(abs(a - b) < 5e-3 for o in found for a, b in zip(o["checksum"], (5.549586, 5.397477, 5.260392), strict=True)), found)
+    found = lines("weft-bench --gpt2 --batch --seconds 0", [1], times, "bench/weft-bench", "--gpt2", "small", "--batch", "1", "--seconds", "0")
+    check("one step", all(len(o["checksum"]) == 1 and o["workload"].endswith("_b1") for o in found), found)
+    ptxas = os.environ.get("WEFT_PTXAS", "/usr/local/cuda/bin/ptxas")
+    for arch in ("sm_80", "sm_90"):
+        code, out, err = run("bench/weft-bench", "--gpt2", "124m", "--text", "ptx", WEFT_CUDA_ARCH=arch)
+        check(f"weft-bench --gpt2 --text, {arch}", code == 0 and f".target {arch}" in out and out.count(".entry") > 30, code, out[:200], err)
+        if os.path.exists(ptxas):
+            p = subprocess.run([ptxas, f"-arch={arch}", "-O1", "-o", "/dev/null", "-"], input=out, capture_output=True, text=True)
+            check(f"GPT-2's kernels assemble for {arch}", p.returncode == 0, p.stderr[:1000])
+    refused("weft-bench --gpt2", 1, "the sizes are", "bench/weft-bench", "--gpt2", "large")
     refused("weft-bench --device", 1, "there is no CUDA driver", "bench/weft-bench", "--device", "cuda")
     found = lines("ulp --stride --dtype NAME", [3], ["function", "ulp"], "bench/ulp", "--stride", "100003", "--dtype", "float32", "exp", "erf", "tanh")
     found += lines("ulp --random", [1], ["function", "ulp"], "bench/ulp", "--random", "1000", "--dtype", "float64", "atan2")
