@@ -9,9 +9,11 @@
 #include "backends/codegen/program_cost.h"
 #include "backends/codegen/simplify.h"
 #include "backends/cpu/background.h"
+#include "backends/cpu/code_cache.h"
 #include "backends/cpu/cpu_backend.h"
 #include "backends/cpu/expand.h"
 #include "backends/cpu/object_export.h"
+#include "backends/cpu/stored_program.h"
 #include "backends/cuda/ptx.h"
 #include "core/error.h"
 #include "runtime/allocator.h"
@@ -60,24 +62,87 @@ TargetTraits traits() {
 
 }  // namespace
 
-CpuExecutable::CpuExecutable(const Jaxpr& j, const CompileOptions& options)
-    : name_(options.name), donated_(options.donated), program_(form_program(simplify(j, &expand_for_cpu), traits(), options.donated)) {
-  for (const Kernel& k : program_.kernels) schedules_.push_back(make_schedule(k, native_vector_bytes()));
+CpuExecutable::CpuExecutable(const Jaxpr& j, const CompileOptions& options) : name_(options.name), donated_(options.donated) {
+  const Jaxpr simplified = simplify(j, &expand_for_cpu);
+  if (load(simplified)) return;
+  plan_ = make_plan(simplified);
   const ProductPreparation preparation;
-  products_.resize(program_.products.size());
-  parallel_for(static_cast<std::int64_t>(products_.size()), [&](std::int64_t i) {
-    products_[static_cast<std::size_t>(i)] = make_product(program_.products[static_cast<std::size_t>(i)]);
-  });
-  add_opaque(program_);
-  first_code_ =
-      compile_program(program_, schedules_, first_qualities(program_, schedules_), [this](const FixedPointer& f) { return resolve(f); });
+  prepare_calls();
+  first_code_ = compile_program(plan_.program, plan_.schedules, first_qualities(plan_.program, plan_.schedules),
+                                [this](const FixedPointer& f) { return resolve(f); });
   code_ = first_code_.get();
-  better_ = improvement(program_, schedules_, first_code_->made);
+  better_ = improvement(plan_.program, plan_.schedules, first_code_->made);
   patience_.renew(better_.patience);
-  fixed_.resize(program_.buffers.size());
-  for (std::size_t b = 0; b < program_.buffers.size(); ++b)
-    if (const BufferInfo::Role role = program_.buffers[b].role; role == BufferInfo::Role::constant || role == BufferInfo::Role::literal)
-      fixed_[b] = resolve({FixedPointer::Kind::memory, &program_, static_cast<int>(b)});
+  if (better_.waste == 0) store();
+}
+
+CpuExecutable::Plan CpuExecutable::make_plan(const Jaxpr& simplified) const {
+  Plan p{form_program(simplified, traits(), donated_), {}};
+  for (const Kernel& k : p.program.kernels) p.schedules.push_back(make_schedule(k, native_vector_bytes()));
+  return p;
+}
+
+const CpuExecutable::Plan& CpuExecutable::whole_plan() const {
+  if (!is_stored_) return plan_;
+  std::call_once(formed_, [&] { whole_plan_ = std::make_unique<const Plan>(make_plan(plan_.program.jaxpr)); });
+  return *whole_plan_;
+}
+
+/// Takes all from the cache, if it is there.
+bool CpuExecutable::load(const Jaxpr& simplified) {
+  CodeCache& cache = CodeCache::of_process();
+  const std::string identity = cache.enabled() ? code_identity() : std::string();
+  if (identity.empty()) return false;
+  const std::optional<std::string> key = program_key(simplified, donated_);
+  if (!key) return false;
+  const std::optional<std::string> bytes = cache.find({identity, *key});
+  std::optional<StoredProgram> stored = bytes ? read_program(*bytes, simplified) : std::nullopt;
+  if (!stored) {
+    key_ = *key;
+    return false;
+  }
+  plan_ = {std::move(stored->program), std::move(stored->schedules)};
+  is_stored_ = true;
+  const ProductPreparation preparation;
+  prepare_calls();
+  for (auto& table : stored->tables)
+    for (FixedPointer& f : table)
+      if (!f.program) f.program = &plan_.program;
+  first_code_ = link_program(plan_.schedules.size(), stored->objects, stored->tables, [this](const FixedPointer& f) { return resolve(f); });
+  code_ = first_code_.get();
+  return true;
+}
+
+/// All code is good: the cache keeps the program.
+void CpuExecutable::store() {
+  if (key_.empty()) return;
+  std::vector<const ObjectCode*> objects;
+  std::vector<std::vector<FixedPointer>> tables(plan_.program.controls.size());
+  for (NativeCode* code : {first_code_.get(), better_code_.get()}) {
+    if (!code) continue;
+    for (const ObjectCode& o : code->objects) {
+      objects.push_back(&o);
+      for (const int c : o.controls) tables[static_cast<std::size_t>(c)] = code->tables[static_cast<std::size_t>(c)];
+    }
+  }
+  if (!objects.empty())
+    CodeCache::of_process().get({code_identity(), key_}, [&] { return write_program(plan_.program, plan_.schedules, objects, tables); });
+  for (NativeCode* code : {first_code_.get(), better_code_.get()})
+    if (code) code->objects.clear();
+  key_.clear();
+}
+
+/// Makes products, calls of the library and addresses.
+void CpuExecutable::prepare_calls() {
+  const KernelProgram& p = plan_.program;
+  products_.resize(p.products.size());
+  parallel_for(static_cast<std::int64_t>(products_.size()),
+               [&](std::int64_t i) { products_[static_cast<std::size_t>(i)] = make_product(p.products[static_cast<std::size_t>(i)]); });
+  add_opaque(p);
+  fixed_.resize(p.buffers.size());
+  for (std::size_t b = 0; b < p.buffers.size(); ++b)
+    if (const BufferInfo::Role role = p.buffers[b].role; role == BufferInfo::Role::constant || role == BufferInfo::Role::literal)
+      fixed_[b] = resolve({FixedPointer::Kind::memory, &p, static_cast<int>(b)});
 }
 
 /// Prepares the calls of the steps that are no code of a program and its sub-programs.
@@ -116,19 +181,20 @@ void CpuExecutable::improve() {
     const SerialScope alone;     // the program runs meanwhile
     const Qualities& better = self->better_.better;
     auto code = compile_program(
-        self->program_, self->schedules_, better, [&](const FixedPointer& f) { return self->resolve(f); }, background_is_ending);
+        self->plan_.program, self->plan_.schedules, better, [&](const FixedPointer& f) { return self->resolve(f); }, background_is_ending);
     for (std::size_t i = 0; i < code->functions.size(); ++i)
       if (!better.kernels[i]) code->functions[i] = self->first_code_->functions[i];
     for (std::size_t i = 0; i < code->controls.size(); ++i)
       if (!better.controls[i]) code->controls[i] = self->first_code_->controls[i];
     self->better_code_ = std::move(code);
     self->code_.store(self->better_code_.get(), std::memory_order_release);
+    self->store();
   });
 }
 
 /// Memory for the temporaries of a call. What is small stays with the program; what is large is shared with all others.
 char* CpuExecutable::take_arena(int device) {
-  const auto bytes = static_cast<std::size_t>(program_.arena_bytes);
+  const auto bytes = static_cast<std::size_t>(plan_.program.arena_bytes);
   if (bytes == 0) return nullptr;
   if (bytes > kOwnArena) return static_cast<char*>(allocate_host(bytes, device));
   if (char* a = arena_.exchange(nullptr, std::memory_order_acquire)) return a;
@@ -137,14 +203,14 @@ char* CpuExecutable::take_arena(int device) {
   return a;
 }
 void CpuExecutable::give_back(char* arena, int device) {
-  const auto bytes = static_cast<std::size_t>(program_.arena_bytes);
+  const auto bytes = static_cast<std::size_t>(plan_.program.arena_bytes);
   if (bytes > kOwnArena) return release_host(arena, bytes, device);
   // What another call gave back meanwhile was written by its thread.
   if (char* other = arena_.exchange(arena, std::memory_order_acq_rel)) std::free(other);
 }
 
 std::vector<Array> CpuExecutable::call(std::span<const Array> inputs, int device) {
-  const JaxprData& data = program_.jaxpr.data();
+  const JaxprData& data = plan_.program.jaxpr.data();
   if (inputs.size() != static_cast<std::size_t>(data.num_inputs))
     throw Error(fmt::format("{}: internal error: called with {} inputs, compiled for {}", name_, inputs.size(), data.num_inputs));
   if (any_beyond_host(inputs)) return call(fetched(inputs, device), device);
@@ -157,10 +223,10 @@ std::vector<Array> CpuExecutable::call(std::span<const Array> inputs, int device
     }
   } arena{this, device, take_arena(device)};
 
-  SmallArray<void*, 64> addresses(program_.buffers.size());
-  SmallArray<Ref<Buffer>, 8> results(program_.outputs.size());
-  for (std::size_t b = 0; b < program_.buffers.size(); ++b) {
-    const BufferInfo& info = program_.buffers[b];
+  SmallArray<void*, 64> addresses(plan_.program.buffers.size());
+  SmallArray<Ref<Buffer>, 8> results(plan_.program.outputs.size());
+  for (std::size_t b = 0; b < plan_.program.buffers.size(); ++b) {
+    const BufferInfo& info = plan_.program.buffers[b];
     switch (info.role) {
       case BufferInfo::Role::input: addresses[b] = const_cast<void*>(host_data(inputs[static_cast<std::size_t>(info.number)])); break;
       case BufferInfo::Role::constant:
@@ -179,10 +245,10 @@ std::vector<Array> CpuExecutable::call(std::span<const Array> inputs, int device
   if (patience_.ends_with(better_.waste)) improve();
 
   std::vector<Array> out;
-  out.reserve(program_.outputs.size());
-  for (std::size_t k = 0; k < program_.outputs.size(); ++k) {
-    const ProgramOutput& o = program_.outputs[k];
-    const BufferInfo& info = program_.buffers[static_cast<std::size_t>(o.buffer)];
+  out.reserve(plan_.program.outputs.size());
+  for (std::size_t k = 0; k < plan_.program.outputs.size(); ++k) {
+    const ProgramOutput& o = plan_.program.outputs[k];
+    const BufferInfo& info = plan_.program.buffers[static_cast<std::size_t>(o.buffer)];
     const Aval& aval = data.aval(data.outputs[k]);
     if (o.same_as >= 0 && out[static_cast<std::size_t>(o.same_as)].aval() == aval) {
       out.push_back(out[static_cast<std::size_t>(o.same_as)]);
@@ -206,8 +272,8 @@ std::vector<Array> CpuExecutable::call(std::span<const Array> inputs, int device
 
 void CpuExecutable::run(void* const* addresses) const {
   const NativeCode& code = *code_.load(std::memory_order_acquire);
-  for (std::size_t i = 0; i < program_.steps.size(); ++i) {
-    const Step& s = program_.steps[i];
+  for (std::size_t i = 0; i < plan_.program.steps.size(); ++i) {
+    const Step& s = plan_.program.steps[i];
     switch (s.kind) {
       case Step::Kind::kernel: run_kernel(code, s, addresses); break;
       case Step::Kind::product:
@@ -217,7 +283,7 @@ void CpuExecutable::run(void* const* addresses) const {
       case Step::Kind::opaque: {
         SmallArray<void*, 32> buffers(s.buffers.size());
         for (std::size_t k = 0; k < s.buffers.size(); ++k) buffers[k] = addresses[s.buffers[k]];
-        opaque_.at({&program_, static_cast<int>(i)})->run(buffers.data());
+        opaque_.at({&plan_.program, static_cast<int>(i)})->run(buffers.data());
         break;
       }
     }
@@ -240,7 +306,7 @@ void CpuExecutable::run_control(const NativeCode& code, const Step& s, void* con
 
 void CpuExecutable::run_kernel(const NativeCode& code, const Step& s, void* const* addresses) const {
   const auto k = static_cast<std::size_t>(s.number);
-  const Schedule& schedule = schedules_[k];
+  const Schedule& schedule = plan_.schedules[k];
   SmallArray<void*, 32> args(s.buffers.size());
   std::size_t n = 0;
   for (BufferId b : s.buffers)
@@ -256,24 +322,25 @@ void CpuExecutable::run_kernel(const NativeCode& code, const Step& s, void* cons
 }
 
 std::string CpuExecutable::as_text(std::string_view form) const {
-  if (form == "jaxpr") return program_.jaxpr.to_string();
-  if (form == "kernels") return to_string(program_);
-  if (form == "llvm" || form == "asm") return code_as_text(program_, schedules_, form == "asm");
-  if (form == "ptx") return ptx_text(program_.jaxpr, donated_, default_gpu_target(), "");
+  if (form == "jaxpr") return plan_.program.jaxpr.to_string();
+  if (form == "kernels") return to_string(whole_plan().program);
+  if (form == "llvm" || form == "asm") return code_as_text(whole_plan().program, whole_plan().schedules, form == "asm");
+  if (form == "ptx") return ptx_text(plan_.program.jaxpr, donated_, default_gpu_target(), "");
   if (form == "quality") return quality_text();
   throw CompileError(fmt::format("as_text: there is no form `{}`; there are `jaxpr`, `kernels`, `llvm`, `asm`, `ptx` and `quality`", form));
 }
 
 /// A line for each step that is code: what it is by now.
 std::string CpuExecutable::quality_text() const {
+  const KernelProgram& p = whole_plan().program;
   const bool improved = code_.load(std::memory_order_acquire) != first_code_.get();
   std::string text;
-  for (const Step& s : program_.steps) {
+  for (const Step& s : p.steps) {
     if (s.kind != Step::Kind::kernel && s.kind != Step::Kind::control) continue;
     const auto n = static_cast<std::size_t>(s.number);
     const bool is_kernel = s.kind == Step::Kind::kernel;
     const CodeQuality made = improved ? CodeQuality::good : *(is_kernel ? first_code_->made.kernels : first_code_->made.controls)[n];
-    text += fmt::format("{}: {}\n", is_kernel ? program_.kernels[n].name : fmt::format("loop or branch {}", n),
+    text += fmt::format("{}: {}\n", is_kernel ? p.kernels[n].name : fmt::format("loop or branch {}", n),
                         made == CodeQuality::good    ? "good"
                         : made == CodeQuality::quick ? "quick"
                                                      : "interpreted");
@@ -281,13 +348,13 @@ std::string CpuExecutable::quality_text() const {
   return text;
 }
 
-CostAnalysis CpuExecutable::cost_analysis() const { return program_cost(program_); }
+CostAnalysis CpuExecutable::cost_analysis() const { return program_cost(whole_plan().program); }
 
-MemoryAnalysis CpuExecutable::memory_analysis() const { return program_memory(program_); }
+MemoryAnalysis CpuExecutable::memory_analysis() const { return program_memory(plan_.program); }
 
 Executable::Object CpuExecutable::export_object(const std::string& name) const {
   // A program without products by a library and without donated inputs.
-  const KernelProgram p = form_program(program_.jaxpr, {native_vector_bytes(), false}, {});
+  const KernelProgram p = form_program(plan_.program.jaxpr, {native_vector_bytes(), false}, {});
   std::vector<Schedule> schedules;
   for (const Kernel& k : p.kernels) schedules.push_back(make_schedule(k, native_vector_bytes()));
   const JaxprData& data = p.jaxpr.data();

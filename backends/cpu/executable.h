@@ -3,6 +3,8 @@
 #include <atomic>
 #include <map>
 #include <memory>
+#include <mutex>
+#include <string>
 #include <vector>
 
 #include "backends/codegen/program.h"
@@ -36,6 +38,16 @@ class CpuExecutable final : public Executable {
     std::unique_ptr<NativeStep> native;
     void run(void* const* buffers) const override;
   };
+  /// What code is made from.
+  struct Plan {
+    KernelProgram program;
+    std::vector<Schedule> schedules;
+  };
+  Plan make_plan(const Jaxpr& simplified) const;
+  const Plan& whole_plan() const;
+  bool load(const Jaxpr& simplified);
+  void store();
+  void prepare_calls();
   void run(void* const* addresses) const;
   void run_kernel(const NativeCode& code, const Step& s, void* const* addresses) const;
   void run_control(const NativeCode& code, const Step& s, void* const* addresses) const;
@@ -48,8 +60,11 @@ class CpuExecutable final : public Executable {
 
   const std::string name_;
   const std::vector<bool> donated_;
-  KernelProgram program_;
-  std::vector<Schedule> schedules_;
+  Plan plan_;
+  bool is_stored_ = false;  ///< the plan comes from the cache, and lacks the kernels
+  mutable std::once_flag formed_;
+  mutable std::unique_ptr<const Plan> whole_plan_;
+  std::string key_;  ///< under which the cache is to keep the program once all of its code is good; empty: it isn't
   // Code is made quickly at first; once better code would have paid for its making, it is made in the background and takes over.
   std::atomic<const NativeCode*> code_{nullptr};
   std::unique_ptr<NativeCode> first_code_, better_code_;

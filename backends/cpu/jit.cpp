@@ -248,19 +248,28 @@ bool interpret(const Unit& u, const KernelProgram& p, const std::vector<Schedule
 /// Code with name spaces of its own.
 class LinkedCode final : public NativeCode {
  public:
-  explicit LinkedCode(std::size_t units) : objects_(units), libraries_(units) {}
+  LinkedCode(std::size_t units, std::size_t num_kernels, std::size_t num_controls) : loaded_(units), libraries_(units) {
+    functions.resize(num_kernels), interpreted.resize(num_kernels), controls.resize(num_controls);
+  }
   ~LinkedCode() override {
     for (llvm::orc::JITDylib* l : libraries_)
       if (l) llvm::consumeError(jit().getExecutionSession().removeJITDylib(*l));
   }
-  /// The addresses of functions of an object file. For different units from several threads at once.
-  std::vector<void*> link(std::size_t unit, const std::string& object, const std::vector<std::string>& names) {
+  /// Takes the functions of an object file. For different units from several threads at once.
+  void link(std::size_t unit, const ObjectCode& object) {
+    std::vector<std::string> names;
+    for (std::size_t i = 0; i < object.kernels.size(); ++i) names.push_back(kernel_symbol(i));
+    for (std::size_t i = 0; i < object.controls.size(); ++i) names.push_back(control_symbol(i));
     std::vector<void*> addresses;
-    if (!(objects_[unit] = LoadedObject::of(object, library_address))) return link_by_llvm(unit, object, names);
-    for (const std::string& n : names) addresses.push_back(objects_[unit]->find(n));
+    loaded_[unit] = LoadedObject::of(object.file, library_address);
+    if (!loaded_[unit]) addresses = link_by_llvm(unit, object.file, names);
+    for (std::size_t i = addresses.size(); i < names.size(); ++i) addresses.push_back(loaded_[unit]->find(names[i]));
     if (std::find(addresses.begin(), addresses.end(), nullptr) != addresses.end())
       throw CompileError("cpu: internal error: an object file lacks a function");
-    return addresses;
+    std::size_t next = 0;
+    for (const int k : object.kernels) functions[static_cast<std::size_t>(k)] = reinterpret_cast<KernelFunction>(addresses[next++]);
+    for (const int c : object.controls)
+      controls[static_cast<std::size_t>(c)].function = reinterpret_cast<ControlFunction>(addresses[next++]);
   }
 
  private:
@@ -282,7 +291,7 @@ class LinkedCode final : public NativeCode {
     return addresses;
   }
 
-  std::vector<std::unique_ptr<LoadedObject>> objects_;
+  std::vector<std::unique_ptr<LoadedObject>> loaded_;
   std::vector<llvm::orc::JITDylib*> libraries_;
 };
 
@@ -293,11 +302,10 @@ int native_vector_bytes() { return processor().vectors.vector_bytes; }
 std::unique_ptr<NativeCode> compile_program(const KernelProgram& p, const std::vector<Schedule>& schedules, const Qualities& qualities,
                                             const std::function<void*(const FixedPointer&)>& resolve, const std::function<bool()>& stop) {
   std::vector<Unit> units = cut(p, schedules, qualities);
-  auto code = std::make_unique<LinkedCode>(units.size());
-  code->functions.resize(p.kernels.size());
-  code->interpreted.resize(p.kernels.size());
-  code->controls.resize(p.controls.size());
+  auto code = std::make_unique<LinkedCode>(units.size(), p.kernels.size(), p.controls.size());
   code->made = qualities;
+  const bool keeps = CodeCache::of_process().enabled();
+  code->objects.resize(units.size());
   Schedules all{schedules, {}};
   if (std::any_of(units.begin(), units.end(), [](const Unit& u) { return u.quality != CodeQuality::good; }))
     all.quick = quick_schedules(p, schedules);
@@ -305,9 +313,6 @@ std::unique_ptr<NativeCode> compile_program(const KernelProgram& p, const std::v
   parallel_for(static_cast<std::int64_t>(units.size()), [&](std::int64_t number) {
     if (stop && stop()) throw CompileError("cpu: compiling was stopped");
     Unit& u = units[static_cast<std::size_t>(number)];
-    std::vector<std::string> names;
-    for (std::size_t i = 0; i < u.kernels.size(); ++i) names.push_back(kernel_symbol(i));
-    for (std::size_t i = 0; i < u.controls.size(); ++i) names.push_back(control_symbol(i));
     std::optional<std::string> object;
     if (u.quality != CodeQuality::good) {
       // What an earlier process found worth good code has it at once.
@@ -320,17 +325,38 @@ std::unique_ptr<NativeCode> compile_program(const KernelProgram& p, const std::v
       u.quality = CodeQuality::quick;
     }
     if (!object) object = object_of(u, p, all, true, tables);
-    const auto addresses = code->link(static_cast<std::size_t>(number), *object, names);
+    ObjectCode made{std::move(*object), u.kernels, u.controls};
+    code->link(static_cast<std::size_t>(number), made);
     for (const int k : u.kernels) code->made.kernels[static_cast<std::size_t>(k)] = u.quality;
     for (const int c : u.controls) code->made.controls[static_cast<std::size_t>(c)] = u.quality;
-    std::size_t next = 0;
-    for (const int k : u.kernels) code->functions[static_cast<std::size_t>(k)] = reinterpret_cast<KernelFunction>(addresses[next++]);
-    for (const int c : u.controls)
-      code->controls[static_cast<std::size_t>(c)].function = reinterpret_cast<ControlFunction>(addresses[next++]);
+    if (keeps && u.quality == CodeQuality::good) code->objects[static_cast<std::size_t>(number)] = std::move(made);
   });
   for (std::size_t i = 0; i < tables.size(); ++i)
     for (const FixedPointer& f : tables[i]) code->controls[i].table.push_back(resolve(f));
+  std::erase_if(code->objects, [](const ObjectCode& o) { return o.file.empty(); });
+  code->tables = std::move(tables);
   return code;
+}
+
+std::unique_ptr<NativeCode> link_program(std::size_t kernels, const std::vector<ObjectCode>& objects,
+                                         const std::vector<std::vector<FixedPointer>>& tables,
+                                         const std::function<void*(const FixedPointer&)>& resolve) {
+  auto code = std::make_unique<LinkedCode>(objects.size(), kernels, tables.size());
+  code->made.kernels.assign(kernels, CodeQuality::good), code->made.controls.assign(tables.size(), CodeQuality::good);
+  for (std::size_t i = 0; i < objects.size(); ++i) code->link(i, objects[i]);
+  for (std::size_t i = 0; i < tables.size(); ++i)
+    for (const FixedPointer& f : tables[i]) code->controls[i].table.push_back(resolve(f));
+  return code;
+}
+
+std::string code_identity() {
+  if (build_id().empty()) return {};
+  std::string all;
+  for (const std::string_view part :
+       {std::string_view(build_id()), std::string_view(LLVM_VERSION_STRING), std::string_view(processor().triple),
+        std::string_view(processor().cpu), std::string_view(processor().features)})
+    all.append(std::to_string(part.size())).append(" ").append(part);
+  return all;
 }
 
 std::string code_as_text(const KernelProgram& p, const std::vector<Schedule>& schedules, bool assembly) {

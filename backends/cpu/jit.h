@@ -33,6 +33,12 @@ struct Qualities {
   std::vector<std::optional<CodeQuality>> kernels, controls;
 };
 
+/// An object file: functions `kernel0`, `kernel1`, ... of these kernels, then `control0`, ... of these control steps.
+struct ObjectCode {
+  std::string file;
+  std::vector<int> kernels, controls;
+};
+
 /// Code in memory, freed with the object.
 class NativeCode {
  public:
@@ -45,6 +51,9 @@ class NativeCode {
   };
   std::vector<Control> controls;  ///< one for each control step of the program itself
   Qualities made;                 ///< good where good code was in the cache, though quick code was asked for
+  // For the cache of code, where there is one: what is good.
+  std::vector<ObjectCode> objects;
+  std::vector<std::vector<FixedPointer>> tables;  ///< of control steps
 };
 
 /// Large programs are compiled by several threads. `resolve` gives the pointers for the tables. Where `stop` says so, it ends with a
@@ -52,6 +61,15 @@ class NativeCode {
 std::unique_ptr<NativeCode> compile_program(const KernelProgram& p, const std::vector<Schedule>& schedules, const Qualities& qualities,
                                             const std::function<void*(const FixedPointer&)>& resolve,
                                             const std::function<bool()>& stop = {});
+
+/// Code that compile_program made, of a program with that many kernels.
+std::unique_ptr<NativeCode> link_program(std::size_t kernels, const std::vector<ObjectCode>& objects,
+                                         const std::vector<std::vector<FixedPointer>>& tables,
+                                         const std::function<void*(const FixedPointer&)>& resolve);
+
+/// All that code depends on beside a program: the build of this library and of the code generator, and the processor. Empty: that can't be
+/// said.
+std::string code_identity();
 
 /// What compile_program would emit: "llvm" or "asm".
 std::string code_as_text(const KernelProgram& p, const std::vector<Schedule>& schedules, bool assembly);
