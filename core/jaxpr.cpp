@@ -92,6 +92,7 @@ std::vector<Atom> JaxprBuilder::add_eqn(const Primitive& op, ParamsRef params, s
   eqn.inputs = std::move(inputs);
   eqn.loc = loc;
   std::vector<Atom> out;
+  out.reserve(out_avals.size()), eqn.outputs.reserve(out_avals.size());
   for (const Aval& aval : out_avals) {
     const Var v = new_var(aval, static_cast<int>(eqns_.size()));
     eqn.outputs.push_back(v);
@@ -114,6 +115,7 @@ Jaxpr JaxprBuilder::finish(std::vector<Atom> outputs) && {
 
   auto data = make_ref<JaxprData>();
   std::vector<Var> renamed(avals_.size());
+  data->avals.reserve(avals_.size());
   auto define = [&](Var v) {
     renamed[v] = static_cast<Var>(data->avals.size());
     data->avals.push_back(std::move(avals_[v]));

@@ -15,6 +15,7 @@ void JaxprCopy::add_inputs() {
 void JaxprCopy::add(const Eqn& e, ParamsRef params) {
   std::vector<Atom> in;
   std::vector<Aval> avals;
+  in.reserve(e.inputs.size()), avals.reserve(e.outputs.size());
   for (Atom a : e.inputs) in.push_back((*this)(a));
   for (Var v : e.outputs) avals.push_back(from_.avals[v]);
   const std::vector<Atom> out = builder_.add_eqn(*e.op, params ? std::move(params) : e.params, std::move(in), avals, e.loc);

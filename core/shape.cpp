@@ -35,7 +35,12 @@ Shape::Shape(Shape&& o) noexcept : size_(o.size_), heap_(o.heap_) {
   o.size_ = 0;
 }
 Shape& Shape::operator=(const Shape& o) {
-  if (this != &o) *this = Shape(o);
+  if (heap_ || o.heap_) {
+    if (this != &o) *this = Shape(o);
+    return *this;
+  }
+  size_ = o.size_;
+  std::copy(o.inline_, o.inline_ + kInline, inline_);
   return *this;
 }
 Shape& Shape::operator=(Shape&& o) noexcept {

@@ -138,9 +138,11 @@ Atom Trace::lift(const Array& x) {
 std::vector<Array> Trace::add_eqn(const Primitive& op, ParamsRef params, std::span<const Array> inputs, std::span<const Aval> out_avals,
                                   SourceLoc loc) {
   std::vector<Atom> atoms;
+  atoms.reserve(inputs.size());
   for (const Array& x : inputs) atoms.push_back(lift(x));
   const std::vector<Atom> results = builder_.add_eqn(op, std::move(params), std::move(atoms), out_avals, loc);
   std::vector<Array> out;
+  out.reserve(results.size());
   for (std::size_t i = 0; i < results.size(); ++i)
     out.push_back(Array(Ref<ArrayImpl>(new TracedArray(out_avals[i], Ref<Trace>(this), results[i].var()))));
   return out;
