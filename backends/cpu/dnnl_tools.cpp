@@ -1,6 +1,7 @@
 #include "backends/cpu/dnnl_tools.h"
 
 #include <dlfcn.h>
+#include <sys/mman.h>
 
 #include <cstdlib>
 #include <memory>
@@ -28,8 +29,13 @@ void* library_scratch(std::size_t bytes) {
   thread_local std::unique_ptr<char, decltype(&std::free)> memory(nullptr, &std::free);
   thread_local std::size_t size = 0;
   if (bytes > size) {
-    size = (bytes + 4095) / 4096 * 4096;
-    memory.reset(static_cast<char*>(std::aligned_alloc(64, size)));
+    // Much of it is one huge page, which is mapped in a third of the time that its 512 small ones take.
+    constexpr std::size_t huge = 2 << 20;
+    const std::size_t page = bytes > huge / 4 ? huge : 4096;
+    size = (bytes + page - 1) / page * page;
+    memory.reset();
+    memory.reset(static_cast<char*>(std::aligned_alloc(page, size)));
+    if (page == huge && memory) madvise(memory.get(), size, MADV_HUGEPAGE);  // only advice
   }
   return memory.get();
 }
