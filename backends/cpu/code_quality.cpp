@@ -24,6 +24,10 @@ constexpr double kQuickInstruction = 25e3;
 constexpr double kGoodInstruction = 45e3;
 constexpr double kGoodFunction = 1e6;
 
+// Cycles for which good code is made before the program gets it, and how many times it gets some at most.
+constexpr double kStage = 30e6;
+constexpr double kMostStages = 8;
+
 // Cycles that an interpreted instruction takes. Interpreting is to take much less than making quick code does.
 constexpr double kInterpreted = 40;
 constexpr double kWorthInterpreting = 0.2;
@@ -159,21 +163,40 @@ Qualities first_qualities(const KernelProgram& p, const std::vector<Schedule>& s
 
 Improvement improvement(const KernelProgram& p, const std::vector<Schedule>& schedules, const Qualities& made) {
   const std::vector<Schedule> quick = quick_schedules(p, schedules);
-  Improvement r;
-  r.better.kernels.resize(schedules.size()), r.better.controls.resize(p.controls.size());
+  struct Part {
+    bool is_kernel = true;
+    std::size_t number = 0;
+    double waste = 0, cost = 0;
+  };
+  std::map<std::pair<Step::Kind, std::size_t>, Part> parts;  // a kernel may be several steps
   double waste = 0, cost = 0;
+  const auto add = [&](const Step& s, double wasted, auto&& costs) {
+    const auto [at, is_new] = parts.emplace(std::pair(s.kind, static_cast<std::size_t>(s.number)), Part());
+    Part& part = at->second;
+    if (is_new) part = {s.kind == Step::Kind::kernel, static_cast<std::size_t>(s.number), 0, costs()}, cost += part.cost;
+    part.waste += wasted, waste += wasted;
+  };
   for (const Step& s : p.steps) {
     const auto n = static_cast<std::size_t>(s.number);
-    if (s.kind == Step::Kind::kernel && made.kernels[n] != CodeQuality::good) {
-      waste += made.kernels[n] == CodeQuality::interpreted ? interpreting(p.kernels[n], schedules[n]) : quick[n].slack + 1;
-      if (!r.better.kernels[n]) cost += price(emission_work(p.kernels[n], schedules[n]));
-      r.better.kernels[n] = CodeQuality::good;
+    if (s.kind == Step::Kind::kernel && made.kernels[n] != CodeQuality::good)
+      add(s, made.kernels[n] == CodeQuality::interpreted ? interpreting(p.kernels[n], schedules[n]) : quick[n].slack + 1,
+          [&] { return price(emission_work(p.kernels[n], schedules[n])); });
+    if (s.kind == Step::Kind::control && made.controls[n] != CodeQuality::good)
+      add(s, slack(p.controls[n], quick) + 1, [&] { return price(emission_work(p.controls[n], p, schedules)); });
+  }
+  std::vector<Part> order;
+  for (const auto& [_, part] : parts) order.push_back(part);
+  std::stable_sort(order.begin(), order.end(), [](const Part& a, const Part& b) { return a.waste * b.cost > b.waste * a.cost; });
+  Improvement r;
+  double stage_cost = 0;
+  for (const Part& part : order) {
+    if (r.stages.empty() || stage_cost > std::max(kStage, cost / kMostStages)) {
+      Qualities& stage = r.stages.emplace_back();
+      stage.kernels.resize(schedules.size()), stage.controls.resize(p.controls.size());
+      stage_cost = 0;
     }
-    if (s.kind == Step::Kind::control && made.controls[n] != CodeQuality::good) {
-      waste += slack(p.controls[n], quick) + 1;
-      cost += price(emission_work(p.controls[n], p, schedules));
-      r.better.controls[n] = CodeQuality::good;
-    }
+    (part.is_kernel ? r.stages.back().kernels : r.stages.back().controls)[part.number] = CodeQuality::good;
+    stage_cost += part.cost;
   }
   // A thread that has nothing else to do begins sooner.
   r.waste = static_cast<std::int64_t>(waste), r.patience = static_cast<std::int64_t>(num_threads() > 1 ? cost / 10 : cost);

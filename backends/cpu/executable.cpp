@@ -118,17 +118,18 @@ void CpuExecutable::store() {
   if (key_.empty()) return;
   std::vector<const ObjectCode*> objects;
   std::vector<std::vector<FixedPointer>> tables(plan_.program.controls.size());
-  for (NativeCode* code : {first_code_.get(), better_code_.get()}) {
-    if (!code) continue;
-    for (const ObjectCode& o : code->objects) {
+  const auto add = [&](const NativeCode& code) {
+    for (const ObjectCode& o : code.objects) {
       objects.push_back(&o);
-      for (const int c : o.controls) tables[static_cast<std::size_t>(c)] = code->tables[static_cast<std::size_t>(c)];
+      for (const int c : o.controls) tables[static_cast<std::size_t>(c)] = code.tables[static_cast<std::size_t>(c)];
     }
-  }
+  };
+  add(*first_code_);
+  for (const auto& code : better_code_) add(*code);
   if (!objects.empty())
     CodeCache::of_process().get({code_identity(), key_}, [&] { return write_program(plan_.program, plan_.schedules, objects, tables); });
-  for (NativeCode* code : {first_code_.get(), better_code_.get()})
-    if (code) code->objects.clear();
+  first_code_->objects.clear();
+  for (const auto& code : better_code_) code->objects.clear();
   key_.clear();
 }
 
@@ -179,15 +180,18 @@ void CpuExecutable::improve() {
   in_background([self = Ref<CpuExecutable>(this)] {
     if (self->unique()) return;  // nobody will call it again
     const SerialScope alone;     // the program runs meanwhile
-    const Qualities& better = self->better_.better;
-    auto code = compile_program(
-        self->plan_.program, self->plan_.schedules, better, [&](const FixedPointer& f) { return self->resolve(f); }, background_is_ending);
-    for (std::size_t i = 0; i < code->functions.size(); ++i)
-      if (!better.kernels[i]) code->functions[i] = self->first_code_->functions[i];
-    for (std::size_t i = 0; i < code->controls.size(); ++i)
-      if (!better.controls[i]) code->controls[i] = self->first_code_->controls[i];
-    self->better_code_ = std::move(code);
-    self->code_.store(self->better_code_.get(), std::memory_order_release);
+    for (const Qualities& stage : self->better_.stages) {
+      const NativeCode& before = *self->code_.load(std::memory_order_relaxed);
+      auto code = compile_program(
+          self->plan_.program, self->plan_.schedules, stage, [&](const FixedPointer& f) { return self->resolve(f); }, background_is_ending);
+      for (std::size_t i = 0; i < code->functions.size(); ++i)
+        if (!stage.kernels[i]) code->functions[i] = before.functions[i], code->made.kernels[i] = before.made.kernels[i];
+      for (std::size_t i = 0; i < code->controls.size(); ++i)
+        if (!stage.controls[i]) code->controls[i] = before.controls[i], code->made.controls[i] = before.made.controls[i];
+      // Calls that are under way go on with what was before.
+      self->better_code_.push_back(std::move(code));
+      self->code_.store(self->better_code_.back().get(), std::memory_order_release);
+    }
     self->store();
   });
 }
@@ -312,7 +316,7 @@ void CpuExecutable::run_kernel(const NativeCode& code, const Step& s, void* cons
   for (BufferId b : s.buffers)
     if (b >= 0) args[n++] = addresses[b];
   const KernelFunction f = code.functions[k];
-  if (!f) return code.interpreted[k]->run(args.data(), 0, schedule.num_blocks);
+  if (!f) return first_code_->interpreted[k]->run(args.data(), 0, schedule.num_blocks);
   if (schedule.grain == 0 || schedule.grain >= schedule.num_blocks || num_threads() == 1) {
     f(args.data(), 0, schedule.num_blocks);
     return;
@@ -333,13 +337,13 @@ std::string CpuExecutable::as_text(std::string_view form) const {
 /// A line for each step that is code: what it is by now.
 std::string CpuExecutable::quality_text() const {
   const KernelProgram& p = whole_plan().program;
-  const bool improved = code_.load(std::memory_order_acquire) != first_code_.get();
+  const Qualities& all = code_.load(std::memory_order_acquire)->made;
   std::string text;
   for (const Step& s : p.steps) {
     if (s.kind != Step::Kind::kernel && s.kind != Step::Kind::control) continue;
     const auto n = static_cast<std::size_t>(s.number);
     const bool is_kernel = s.kind == Step::Kind::kernel;
-    const CodeQuality made = improved ? CodeQuality::good : *(is_kernel ? first_code_->made.kernels : first_code_->made.controls)[n];
+    const CodeQuality made = *(is_kernel ? all.kernels : all.controls)[n];
     text += fmt::format("{}: {}\n", is_kernel ? p.kernels[n].name : fmt::format("loop or branch {}", n),
                         made == CodeQuality::good    ? "good"
                         : made == CodeQuality::quick ? "quick"

@@ -67,7 +67,8 @@ class CpuExecutable final : public Executable {
   std::string key_;  ///< under which the cache is to keep the program once all of its code is good; empty: it isn't
   // Code is made quickly at first; once better code would have paid for its making, it is made in the background and takes over.
   std::atomic<const NativeCode*> code_{nullptr};
-  std::unique_ptr<NativeCode> first_code_, better_code_;
+  std::unique_ptr<NativeCode> first_code_;
+  std::vector<std::unique_ptr<NativeCode>> better_code_;  ///< the last one is run; of those before it there may be calls under way
   Improvement better_;
   Patience patience_;
   std::vector<std::unique_ptr<Product>> products_;
