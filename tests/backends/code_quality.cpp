@@ -10,6 +10,8 @@
 #include <string>
 #include <vector>
 
+#include "backends/codegen/simplify.h"
+#include "backends/cpu/code_quality.h"
 #include "backends/cpu/patience.h"
 #include "runtime/buffer.h"
 #include "tests/backends/agree.h"
@@ -119,6 +121,54 @@ TEST_CASE("code that is called again and again becomes good, and its results sta
     code.program->call(Arrays{x}, 0);
   CHECK(code.program->as_text("quality") == "kernel0: good\n");
   CHECK(same_bits(code.program->call(Arrays{x}, 0)[0], code.result));
+}
+
+TEST_CASE("good code takes over in parts: each kernel once, and the results stay what they were") {
+  const float c = unseen();
+  constexpr int kResults = 24;
+  const auto f = [&](const Array& x) {
+    Arrays out;
+    for (int k = 0; k < kResults; ++k) {
+      const Array part = x(slice(none, 40 * (k + 1)));
+      out.push_back(erf(sin(part * c) + tanh(part) * (k + 2)) + digamma(exp(part) + 1) * cos(part * 30));
+    }
+    return out;
+  };
+  const Array x = wave({40 * kResults});
+  const Jaxpr j = make_jaxpr(f)(x);
+  const detail::KernelProgram p = detail::form_program(detail::simplify(j, nullptr), {detail::native_vector_bytes()}, {});
+  std::vector<detail::Schedule> schedules;
+  for (const detail::Kernel& k : p.kernels) schedules.push_back(detail::make_schedule(k, detail::native_vector_bytes()));
+  detail::Qualities made;
+  made.kernels.assign(p.kernels.size(), detail::CodeQuality::interpreted);
+  made.kernels[1] = detail::CodeQuality::good;
+  const detail::Improvement i = detail::improvement(p, schedules, made);
+  const std::size_t kernels = p.kernels.size();
+  REQUIRE(kernels > 2);
+  CHECK(i.stages.size() > 1);
+  std::vector<std::size_t> stage_of(kernels, i.stages.size());
+  for (std::size_t s = 0; s < i.stages.size(); ++s)
+    for (std::size_t k = 0; k < kernels; ++k)
+      if (i.stages[s].kernels[k]) {
+        CHECK(*i.stages[s].kernels[k] == detail::CodeQuality::good);
+        CHECK(stage_of[k] == i.stages.size());
+        stage_of[k] = s;
+      }
+  for (std::size_t k = 0; k < kernels; ++k) CHECK((stage_of[k] < i.stages.size()) == (k != 1));
+  // Whatever part of it is good by now, the results are the same.
+  const Code code = compiled(j, x, "");
+  const Arrays first = code.program->call(Arrays{x}, 0);
+  constexpr double kMost = 300;  // of what takes less than a second
+  bool same = true;
+  const auto all_good = [&] {
+    return !says(code.program->as_text("quality"), "quick") && !says(code.program->as_text("quality"), "interpreted");
+  };
+  for (const double end = seconds() + kMost; !all_good() && seconds() < end;) {
+    const Arrays now = code.program->call(Arrays{x}, 0);
+    for (std::size_t k = 0; k < now.size(); ++k) same &= same_bits(now[k], first[k]);
+  }
+  CHECK(all_good());
+  CHECK(same);
 }
 
 TEST_CASE("patience ends once, however many lose it at a time") {
