@@ -72,9 +72,12 @@ KernelEmitter::Address KernelEmitter::address(int arg, NodeId position, const Co
     if (lanes_ > 1 && t.atom == vector_dim_) out.stride = t.coef;
     even &= t.coef % 2 == 0;
   }
-  // Scratch has a slot for each copy of the outer point, a vector wide where lanes are outer points.
-  const std::int64_t width = s_.vector_dim >= 0 ? s_.lanes : 1, stride = width * slots();
-  if (info.scratch && stride > 1) {
+  // Scratch has a slot for each copy of the outer point: a vector wide where lanes are outer points, else one behind the other.
+  const bool by_lanes = s_.vector_dim >= 0;
+  const std::int64_t width = by_lanes ? s_.lanes : 1, stride = width * slots();
+  const std::int64_t slot_at =
+      info.scratch && !by_lanes && stride > 1 ? llvm::cast<llvm::ConstantInt>(copy_slot(copy))->getSExtValue() * info.elements : 0;
+  if (info.scratch && by_lanes && stride > 1) {
     Value* index = get(position, copy);
     Value* slot = ir_.CreateMul(copy_slot(copy), i64(width));
     if (VectorBuilder::lanes_of(index) == 1) {
@@ -89,9 +92,11 @@ KernelEmitter::Address KernelEmitter::address(int arg, NodeId position, const Co
   }
   if (!regular) {
     out.indices = get(position, copy);
+    if (slot_at > 0)
+      out.indices = ir_.CreateAdd(out.indices, llvm::ConstantInt::get(out.indices->getType(), static_cast<std::uint64_t>(slot_at)));
     return out;
   }
-  std::int64_t fixed = a.constant;
+  std::int64_t fixed = a.constant + slot_at;
   std::uint64_t outer_dims = 0;
   bool pinned = false;
   std::vector<std::int64_t> outer_key{arg};

@@ -15,7 +15,9 @@ constexpr double kTaskCycles = 30e3;  // of a task
 constexpr std::int64_t kMaxLaneScratch = 256 * 1024;
 constexpr std::int64_t kMaxColumnScratch = 640 * 1024;
 constexpr double kColumnBytes = 4 << 20;
-constexpr int kRows = 8, kColumnVectors = 8;  // of a column fold: rows at a time; columns that registers hold
+constexpr int kRows = 8, kColumnVectors = 8;                        // of a column fold: rows at a time; columns that registers hold
+constexpr std::int64_t kRowsTogether = 4, kRowScratch = 64 * 1024;  // of a product whose left operand's rows are in scratch
+constexpr std::size_t kFewNodes = 40;
 constexpr std::int64_t kMaxAccumulators = 64 * 1024;
 constexpr double kBeyondCaches = 24 << 20;  // bytes that are not in the caches when they are needed again
 
@@ -356,12 +358,50 @@ class Scheduler {
     return true;
   }
 
+  /// The nest that multiplies each row of something that was computed before by a matrix, and costs more than all else: several rows are
+  /// gone through together then, as in a product of matrices that are there. -1: there is none.
+  int product_of_rows() const {
+    if (schedule_.vector_dim >= 0 || schedule_.outer.empty() || k_.nests.size() == 1) return -1;
+    const int rows = schedule_.outer.back().dim;
+    if (runs_singly(rows) || size(rows) < 2 * kRowsTogether) return -1;
+    int heavy = -1;
+    double most = 0, others = 0;
+    std::size_t nodes = 0;
+    for (std::size_t i = 0; i < k_.nests.size(); ++i) {
+      const Nest& t = k_.nests[i];
+      if (!t.repeats.empty() || is_running(t)) return -1;
+      nodes += nodes_[i].all.size();
+      double steps = work(i);
+      for (int d : t.parallel) steps *= static_cast<double>(size(d));
+      for (int d : t.reduce) steps *= static_cast<double>(size(d));
+      if (steps > most)
+        others += most, most = steps, heavy = static_cast<int>(i);
+      else
+        others += steps;
+    }
+    std::int64_t scratch = 0;
+    for (const KernelArg& a : k_.args)
+      if (a.scratch) scratch += a.elements * a.dtype.itemsize();
+    const auto h = static_cast<std::size_t>(heavy);
+    const bool lanes = nest_vector_[h] >= 0 &&
+                       std::find(k_.nests[h].parallel.begin(), k_.nests[h].parallel.end(), nest_vector_[h]) != k_.nests[h].parallel.end();
+    const bool apart = lanes && shared_loads(h, nest_vector_[h]) > 0 && shared_loads(h, rows) > 0;
+    const bool small = nodes <= kFewNodes && kRowsTogether * scratch <= kRowScratch;
+    return apart && small && most > 8 * others && !has_functions() ? heavy : -1;
+  }
+  bool has_functions() const {
+    return std::any_of(nodes_.begin(), nodes_.end(), [&](const Nodes& n) {
+      return std::any_of(n.all.begin(), n.all.end(), [&](NodeId id) { return k_.dag[id].kind == NodeKind::math; });
+    });
+  }
+
   void unroll() {
+    const int product = product_of_rows();
     const bool single =
         std::all_of(k_.nests.begin() + 1, k_.nests.end(), [](const Nest& t) { return t.parallel.empty() && t.reduce.empty(); });
     for (std::size_t i = 0; i < k_.nests.size(); ++i) {
       if (go_by_rows(i)) continue;
-      if (tile(i, single && i == 0)) {
+      if (tile(i, (single && i == 0) || static_cast<int>(i) == product)) {
         if (single && i == 0) return;
         continue;
       }

@@ -279,6 +279,22 @@ TEST_CASE("codegen: products") {
   }
 }
 
+TEST_CASE("codegen: products whose left operand is computed go by several rows") {
+  // All rows in fours, some left, columns that are no whole vectors, a batch; positions that are computed in the operand.
+  for (const std::int64_t rows : {64, 67, 200})
+    for (const std::int64_t columns : {32, 70, 200}) {
+      const Arrays args{samples({rows, 90}, 1), samples({90, columns}, 2)};
+      CHECK(calls(same([](Xs v) { return matmul(tril(v[0]), v[1]); }, args, 1e-12)) == 1);
+      same([](Xs v) { return matmul(v[0] * 2. - 1., v[1]) + 1.; }, args, 1e-12);
+      same([](Xs v) { return matmul(roll(v[0], 7, 1) + v[0], v[1]); }, args, 1e-12);
+    }
+  same([](Xs v) { return matmul(v[0] * 2., v[1]); }, {samples({3, 70, 40}, 1), samples({3, 40, 50}, 2)}, 1e-12);
+  same([](Xs v) { return matmul(nn::one_hot(v[0], 100, float64), v[1]); }, {arange(0, 150) * 7 % 103, samples({100, 64}, 2)}, 1e-12);
+  same([](Xs v) { return matmul(take(v[0], v[2], 1) * 2., v[1]); }, {samples({150, 30}, 1), samples({90, 64}, 2), arange(0, 90) * 7 % 30},
+       1e-12);
+  same([](Xs v) { return matmul(v[0] * v[0], v[1]); }, {samples({150, 60}, 1, complex128), samples({60, 64}, 2, complex128)}, 1e-12);
+}
+
 TEST_CASE("codegen: products that sum nothing melt into their readers") {
   for (DType t : {float32, float64, bfloat16, float16, int8, complex64}) {
     const Array a = astype(samples({5, 40}, 1) * 5., t), b = astype(samples({5, 60}, 2) * 5., t);
