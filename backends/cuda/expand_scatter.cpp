@@ -7,6 +7,7 @@
 #include "core/ops/index_rules.h"
 #include "core/ops/movement.h"
 #include "core/ops/reduce.h"
+#include "core/permutation.h"
 #include "core/trace.h"
 
 namespace weft::detail {
@@ -112,10 +113,8 @@ Array scatter_of_last_updates(const Scatter::Params& p, const Array& operand, co
 
   // Back to where the updates are; those that others follow go nowhere.
   Shape sizes(std::vector<std::int64_t>(order.size()));
-  std::vector<int> back(order.size());
-  for (std::size_t k = 0; k < order.size(); ++k)
-    sizes[static_cast<int>(k)] = all[order[k]], back[static_cast<std::size_t>(order[k])] = static_cast<int>(k);
-  const Array stays = permute(reshape_to(last, sizes, {}), back, {}) & inside;
+  for (std::size_t k = 0; k < order.size(); ++k) sizes[static_cast<int>(k)] = all[order[k]];
+  const Array stays = permute(reshape_to(last, sizes, {}), inverse_permutation(order), {}) & inside;
   std::vector<Array> columns;
   for (const Array& start : starts)
     columns.push_back(reshape_to(where(stays, start, scalar_of(type, -1)), all.inserted(all.size(), 1), {}));

@@ -9,6 +9,7 @@
 #include "core/ops/dot.h"
 #include "core/ops/gather.h"
 #include "core/ops/movement.h"
+#include "core/permutation.h"
 #include "core/trace.h"
 
 namespace weft::detail {
@@ -91,9 +92,7 @@ Array by_product(const ConvParams& p, const Array& lhs, const Array& rhs) {
   order = features_last ? std::vector<int>{1, 0, 2 + spatial} : std::vector<int>{2, 0, 1};
   for (int d = 0; d < spatial; ++d) order.push_back((features_last ? 2 : 3) + d);
   y = reshape_to(permute(y, order, {}), together, {});
-  std::vector<int> back(o.size());
-  for (std::size_t i = 0; i < o.size(); ++i) back[static_cast<std::size_t>(o[i])] = static_cast<int>(i);
-  return permute(y, back, {});
+  return permute(y, inverse_permutation(o), {});
 }
 
 /// Bytes of the matrix of all windows.

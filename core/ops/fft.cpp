@@ -13,6 +13,7 @@
 #include "core/ops/common.h"
 #include "core/ops/movement.h"
 #include "core/ops/registry.h"
+#include "core/permutation.h"
 #include "core/storage.h"
 #include "core/text.h"
 
@@ -166,11 +167,6 @@ std::vector<int> axes_last(int ndim, const std::vector<int>& axes) {
   order.insert(order.end(), axes.begin(), axes.end());
   return order;
 }
-std::vector<int> inverse_order(const std::vector<int>& order) {
-  std::vector<int> inverse(order.size());
-  for (std::size_t i = 0; i < order.size(); ++i) inverse[static_cast<std::size_t>(order[i])] = static_cast<int>(i);
-  return inverse;
-}
 
 struct FftAlongOp {
   static constexpr int num_operands = 1;
@@ -214,7 +210,7 @@ struct FftAlongOp {
     const Primitive& transpose = *find_primitive("transpose");
     transpose.reference({*make_params(TransposeParams{order}), c.in, std::span(&from, 1)});
     Fft::reference({*make_params(FftParams{p.fft_lengths, p.fft_type}), std::span(&from, 1), std::span(&to, 1)});
-    transpose.reference({*make_params(TransposeParams{inverse_order(order)}), std::span(&to, 1), c.out});
+    transpose.reference({*make_params(TransposeParams{inverse_permutation(order)}), std::span(&to, 1), c.out});
   }
 };
 
@@ -234,11 +230,11 @@ double fft_flops(const Primitive& op, const ParamsBase& params, const Aval& in, 
 
 Array fft_between_transposes(const FftAlongParams& p, const Array& x, SourceLoc loc) {
   const std::vector<int> order = axes_last(x.ndim(), p.axes);
-  return permute(fft_of(permute(x, order, loc), p.fft_type, p.fft_lengths, loc), inverse_order(order), loc);
+  return permute(fft_of(permute(x, order, loc), p.fft_type, p.fft_lengths, loc), inverse_permutation(order), loc);
 }
 
 std::optional<FftAlong> fft_without_transposes(const FftParams& p, const std::vector<int>& before, const std::vector<int>& after) {
-  if ((p.fft_type != FftType::fft && p.fft_type != FftType::ifft) || after != inverse_order(before)) return {};
+  if ((p.fft_type != FftType::fft && p.fft_type != FftType::ifft) || after != inverse_permutation(before)) return {};
   std::vector<std::pair<int, std::int64_t>> axes;
   const std::size_t first = before.size() - p.fft_lengths.size();
   for (std::size_t i = 0; i < p.fft_lengths.size(); ++i) axes.emplace_back(before[first + i], p.fft_lengths[i]);

@@ -8,6 +8,7 @@
 #include "core/ops/movement_rules.h"
 #include "core/ops/reduce.h"
 #include "core/ops/registry.h"
+#include "core/permutation.h"
 
 namespace weft::detail {
 namespace {
@@ -38,11 +39,6 @@ bool is_identity(const std::vector<int>& permutation) {
   for (std::size_t i = 0; i < permutation.size(); ++i)
     if (permutation[i] != static_cast<int>(i)) return false;
   return true;
-}
-std::vector<int> inverse(const std::vector<int>& permutation) {
-  std::vector<int> out(permutation.size());
-  for (std::size_t i = 0; i < permutation.size(); ++i) out[at(permutation[i])] = static_cast<int>(i);
-  return out;
 }
 Shape permuted(const Shape& shape, const std::vector<int>& permutation) {
   Shape out = shape;
@@ -137,7 +133,7 @@ struct Reshape : LinearMovement {
     return transpose_one(c, [&](const Array& ct, const Shape& in) {
       const auto& p = c.get<Params>();
       if (!p.dimensions) return reshape_to(ct, in, c.loc);
-      return permute(reshape_to(ct, permuted(in, *p.dimensions), c.loc), inverse(*p.dimensions), c.loc);
+      return permute(reshape_to(ct, permuted(in, *p.dimensions), c.loc), inverse_permutation(*p.dimensions), c.loc);
     });
   }
   static BatchResult batch(const BatchContext& c) {
@@ -175,7 +171,8 @@ struct Transpose : LinearMovement {
     return c.in[0].with_shape(permuted(c.in[0].shape, c.get<Params>().permutation));
   }
   static std::vector<Tangent> transpose(const TransposeContext& c) {
-    return transpose_one(c, [&](const Array& ct, const Shape&) { return permute(ct, inverse(c.get<Params>().permutation), c.loc); });
+    return transpose_one(
+        c, [&](const Array& ct, const Shape&) { return permute(ct, inverse_permutation(c.get<Params>().permutation), c.loc); });
   }
   static BatchResult batch(const BatchContext& c) {
     const int dim = c.dims[0];
@@ -191,7 +188,7 @@ struct Transpose : LinearMovement {
   }
   static Movement movement(const Params& p, std::span<const Aval>, const Aval&, int) {
     Movement m;
-    for (int d : inverse(p.permutation)) m.dims.push_back(same_dim(d));
+    for (int d : inverse_permutation(p.permutation)) m.dims.push_back(same_dim(d));
     return m;
   }
 };

@@ -5,6 +5,7 @@
 #include "core/ops/movement.h"
 #include "core/ops/scatter.h"
 #include "core/ops/sort.h"
+#include "core/permutation.h"
 #include "core/trace.h"
 
 namespace weft::detail {
@@ -87,12 +88,10 @@ Array products_of_others(const ScatterParams& p, const Shape& x, const Array& in
   std::vector<int> permutation = g.batch_dims;
   for (const IndexedDim& d : g.dims)
     if (d.window_dim >= 0) permutation.push_back(d.window_dim);
-  std::vector<int> inverse_permutation(permutation.size());
-  for (std::size_t d = 0; d < permutation.size(); ++d) inverse_permutation[static_cast<std::size_t>(permutation[d])] = static_cast<int>(d);
   const Array moved = permute(updates, permutation, loc);
   const Array rows = take_rows(reshape_to(moved, {n, updates.size() / n}, loc), order, loc);
   const Array others = running_product(rows, first, 1, loc) * running_product(rows, last, -1, loc);
-  return permute(reshape_to(take_rows(others, back, loc), moved.shape(), loc), inverse_permutation, loc);
+  return permute(reshape_to(take_rows(others, back, loc), moved.shape(), loc), inverse_permutation(permutation), loc);
 }
 
 }  // namespace weft::detail
