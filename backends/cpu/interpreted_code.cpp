@@ -118,7 +118,7 @@ class Reader {
  private:
   int bytes_of(llvm::Type* t) const {
     const auto element = [&](llvm::Type* e) -> int {
-      if (e->isIntegerTy(1)) return 1;
+      if (interpreted::is_bool_or_mask(e)) return 1;
       if (e->isPointerTy() || e->isFloatTy() || e->isDoubleTy() || e->isIntegerTy(8) || e->isIntegerTy(16) || e->isIntegerTy(32) ||
           e->isIntegerTy(64))
         return static_cast<int>(layout_.getTypeStoreSize(e).getFixedValue());

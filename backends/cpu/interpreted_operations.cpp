@@ -180,6 +180,7 @@ template <class F>
 Run truths2(llvm::Type* t) {
   return t->isFloatTy() ? map2<std::uint8_t, float, F> : t->isDoubleTy() ? map2<std::uint8_t, double, F> : nullptr;
 }
+bool is_mask(const llvm::Type* t) { return t->isIntegerTy(2) || t->isIntegerTy(4); }
 int bits_of(llvm::Type* t) { return t->isPointerTy() ? 64 : t->isIntegerTy() ? static_cast<int>(t->getIntegerBitWidth()) : 0; }
 template <class F>
 Run integers1(llvm::Type* t) {
@@ -347,6 +348,8 @@ Run wide_instruction(const llvm::CallInst&) { return nullptr; }
 
 }  // namespace
 
+bool is_bool_or_mask(const llvm::Type* t) { return t->isIntegerTy(1) || is_mask(t); }
+
 Run binary(llvm::Instruction::BinaryOps op, llvm::Type* t) {
   using I = llvm::Instruction;
   const bool truth = t->isIntegerTy(1);
@@ -375,8 +378,8 @@ Run negate(llvm::Type* t) { return floats1<FNeg>(t); }
 Run compare(llvm::CmpInst::Predicate p, llvm::Type* t) {
   using C = llvm::CmpInst;
   switch (p) {
-    case C::ICMP_EQ: return integer_truths2<Eq>(t, true);
-    case C::ICMP_NE: return integer_truths2<Ne>(t, true);
+    case C::ICMP_EQ: return is_mask(t) ? map2<std::uint8_t, std::uint8_t, Eq> : integer_truths2<Eq>(t, true);
+    case C::ICMP_NE: return is_mask(t) ? map2<std::uint8_t, std::uint8_t, Ne> : integer_truths2<Ne>(t, true);
     case C::ICMP_ULT: return integer_truths2<ULt>(t, true);
     case C::ICMP_ULE: return integer_truths2<ULe>(t, true);
     case C::ICMP_UGT: return integer_truths2<UGt>(t, true);
@@ -410,7 +413,7 @@ Run cast(llvm::Instruction::CastOps op, llvm::Type* from, llvm::Type* to) {
       if (to->isIntegerTy(1)) return with_integer<false>(from, [](auto f) -> Run { return map1<std::uint8_t, decltype(f), LowBit>; });
       return cast_integer<false>(from, to);
     case I::ZExt:
-      if (from->isIntegerTy(1))
+      if (is_bool_or_mask(from))
         return with_integer<false>(to, [](auto t) -> Run { return map1<decltype(t), std::uint8_t, Convert<decltype(t)>>; });
       return cast_integer<false>(from, to);
     case I::SExt:

@@ -18,6 +18,9 @@ struct Op {
   const int* table = nullptr;
 };
 
+/// One truth value, or those of two or four lanes as a number; the latter are only compared and widened.
+bool is_bool_or_mask(const llvm::Type* t);
+
 // What does the operation; nullptr if it isn't known. Types are those of elements.
 Run binary(llvm::Instruction::BinaryOps op, llvm::Type* t);
 Run negate(llvm::Type* t);

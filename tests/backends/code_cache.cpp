@@ -71,6 +71,21 @@ TEST_CASE("code cache: an entry is found again, by another cache over the folder
   CHECK(folder.files().size() == 3);
 }
 
+TEST_CASE("code cache: looking for an entry makes none") {
+  const Folder folder;
+  CodeCache c(folder.path, kMuch);
+  CHECK_FALSE(c.find({"a", "v1"}).has_value());
+  CHECK(folder.files().empty());
+  get(c, "a", "code");
+  CHECK(c.find({"a", "v1"}) == "code");
+  CHECK(c.hits() == 1);
+  CHECK_FALSE(c.find({"av", "1"}).has_value());
+  write(folder.files()[0], "damaged");
+  CHECK_FALSE(c.find({"a", "v1"}).has_value());
+  CHECK(c.hits() == 1);
+  CHECK_FALSE(CodeCache("", kMuch).find({"a", "v1"}).has_value());
+}
+
 TEST_CASE("code cache: damaged entries are made anew and replaced") {
   const Folder folder;
   CodeCache c(folder.path, kMuch);

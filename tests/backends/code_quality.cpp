@@ -1,21 +1,25 @@
 // A function's first calls may be interpreted or run by quick code, later ones by good code: nobody can tell by the results.
 #include <doctest/doctest.h>
+#include <fmt/format.h>
 
 #include <atomic>
 #include <barrier>
 #include <chrono>
 #include <cstdlib>
 #include <cstring>
+#include <filesystem>
 #include <functional>
 #include <string>
 #include <vector>
 
 #include "backends/codegen/simplify.h"
+#include "backends/cpu/code_cache.h"
 #include "backends/cpu/code_quality.h"
 #include "backends/cpu/patience.h"
 #include "runtime/buffer.h"
 #include "tests/backends/agree.h"
 #include "tests/backends/ends_well.h"
+#include "tests/folder.h"
 #include "tests/messages.h"
 #include "tests/together.h"
 
@@ -81,7 +85,7 @@ Array wave(Shape shape, DType t = float32) { return sin(reshape(convert(arange(s
 }  // namespace
 
 TEST_CASE("interpreted, quick and good code give the same bits") {
-  const std::vector<std::pair<const char*, Function>> functions{
+  const std::vector<std::pair<std::string, Function>> functions{
       {"arithmetic", [](const Array& x, float c) { return x * c + 1 / (x + 3) - sqrt(abs(x)); }},
       {"functions", [](const Array& x, float c) { return tanh(x * c) + sin(x) * exp(x) + log1p(abs(x)) + erf(x); }},
       {"large angles", [](const Array& x, float c) { return cos(x * (c * 1e6f)); }},
@@ -91,6 +95,18 @@ TEST_CASE("interpreted, quick and good code give the same bits") {
          const Array n = convert(x * (1000 * c), int32);
          return convert((n << 3) ^ (n >> 2) ^ minimum(n, array(17)), float32) * 1e-6f;
        }},
+      {"comparisons",
+       [](const Array& x, float c) {
+         const Array n = convert(x * (1000 * c), int32);
+         return where((n > -300) & (n <= 200), x * c, -x) + where(isnan(sqrt(x)), array(c), sqrt(abs(x))) +
+                where(convert(n, uint32) > 2000000000, array(2.f), x);
+       }},
+      {"conversions",
+       [](const Array& x, float c) {
+         const Array large = x * (c * 1e30f), nan = sqrt(-abs(x) - c);
+         return convert(convert(large, int32), float32) * 1e-10f + convert(convert(large, uint32), float32) * 1e-10f +
+                convert(convert(nan, int32), float32) + convert(convert(x * (100 * c), int8), float32) * 0.01f;
+       }},
       {"sums", [](const Array& x, float c) { return exp(x * c - max(x, -1, keepdims)) / sum(exp(x), -1, keepdims); }},
       {"positions", [](const Array& x, float c) { return convert(argmax(x * c, -1), float32); }},
       {"running sums", [](const Array& x, float c) { return cumsum(x * c, x.ndim() - 1); }},
@@ -98,7 +114,7 @@ TEST_CASE("interpreted, quick and good code give the same bits") {
       {"products", [](const Array& x, float c) { return einsum("ij,ik->jk", x * c, x); }},
   };
   for (const auto& [name, f] : functions)
-    for (const Array& x : {wave({1, 5}), wave({1, 16}), wave({3, 37}), wave({40, 33})}) {
+    for (const Array& x : {wave({1, 3}), wave({1, 5}), wave({1, 16}), wave({3, 37}), wave({40, 33})}) {
       CAPTURE(name);
       CAPTURE(x.shape().num_elements());
       const bool interpreted = check_all_alike(f, x);
@@ -109,6 +125,26 @@ TEST_CASE("interpreted, quick and good code give the same bits") {
 TEST_CASE("a quality of code that there is not is refused") {
   const Jaxpr j = make_jaxpr([](const Array& a) { return a + 1; })(wave({3}));
   CHECK(refuses<CompileError>([&] { compiled(j, wave({3}), "best"); }, {"WEFT_CODE is `best`; it can be `quick` or `good`"}));
+}
+
+TEST_CASE("good code that an earlier program left in the cache is used from the first call on") {
+  const bool has_cache = std::getenv("WEFT_TEST_CACHE") != nullptr;  // of the process that this one starts, as tests have none
+  if (!has_cache) {
+    const test::Folder own;
+    const std::string self = std::filesystem::read_symlink("/proc/self/exe").string();
+    const std::string command = fmt::format(
+        "WEFT_TEST_CACHE=1 WEFT_CACHE=on WEFT_CACHE_DIR={}/code {} -tc='good code that an earlier*' >/dev/null", own.path, self);
+    CHECK(std::system(command.c_str()) == 0);
+    return;
+  }
+  REQUIRE(detail::CodeCache::of_process().enabled());
+  const Array x = wave({200});
+  const float c = unseen();
+  const Jaxpr j = make_jaxpr([&](const Array& a) { return exp(cos(a) * c); })(x);
+  CHECK(compiled(j, x, "").quality == "kernel0: interpreted\n");
+  CHECK(compiled(j, x, "good").quality == "kernel0: good\n");
+  CHECK(compiled(j, x, "quick").quality == "kernel0: good\n");
+  CHECK(compiled(j, x, "").quality == "kernel0: good\n");
 }
 
 TEST_CASE("code that is called again and again becomes good, and its results stay what they were") {
