@@ -18,7 +18,8 @@ bool suits_blas(const ProductStep& p) {
   const auto apart = [&](std::int64_t row, std::int64_t column, std::int64_t rows, std::int64_t columns) {
     return column == 1 ? row >= columns && row <= most : column >= rows && column <= most;
   };
-  return apart(p.a_row, p.a_col, p.m, p.k) && apart(p.b_row, p.b_col, p.k, p.n) && p.out_row >= p.n && std::max({p.m, p.n, p.k}) <= most;
+  return apart(p.a_row, p.a_col, p.m, p.k) && apart(p.b_row, p.b_col, p.k, p.n) && p.out_row >= p.n &&
+         std::max({p.m, p.n, p.k, p.out_row}) <= most;
 }
 
 struct Loops {

@@ -41,6 +41,36 @@ TEST_CASE("complex parts: moved elements") {
     }
 }
 
+TEST_CASE("complex parts: sums and differences with constants whose parts differ, and in several nests of a kernel") {
+  for (DType t : {complex64, complex128})
+    for (const int n : {3, 8, 17, 40}) {
+      CAPTURE(n);
+      const Array a = complex_values({9, n}, 1, t), b = complex_values({9, n}, 2, t), above = samples({9, n}, 5, float32);
+      const Array two = convert(weft::complex(array(1.), array(2.)), t);
+      same([&](Xs v) { return pad(v[0] - v[1], {{1, 2}, {3, 0}}, two); }, {a, b});
+      same([&](Xs v) { return where(v[2] > 0, v[0] + v[1], two); }, {a, b, above});
+      same([&](Xs v) { return v[0] - two; }, {a});
+      same([](Xs v) { return where(real(v[0]) > 0, v[0], v[1]); }, {a, b});
+      same([](Xs v) { return where(imag(v[0]) > 0, v[0] - v[1], v[1]); }, {a, b});
+      same([](Xs v) { return concatenate({v[0] + v[1], v[0], v[1] - v[0]}, 0); }, {a, b});
+      same([](Xs v) { return concatenate({v[0] + v[1], v[0], v[1] - v[0]}, 1); }, {a, b});
+      same([](Xs v) { return Arrays{sum(v[0], 0), sum(v[1] - v[0], 0), v[0] + v[1]}; }, {a, b}, 1e-5);
+      same([](Xs v) { return pad(v[0] + v[1], {{0, 0}, {2, 3}}) - pad(v[0], {{0, 0}, {4, 1}}); }, {a, b});
+      same([](Xs v) { return where(arange(v[0].shape()[1]) % 3 == 1, v[0] + v[1], v[0]); }, {a, b});
+    }
+}
+
+TEST_CASE("complex parts: made of real numbers that lie beside each other, from even and from odd places on") {
+  for (DType t : {float32, float64}) {
+    const Array x = samples({43}, 1, t), rows = samples({7, 9}, 2, t);
+    for (const int first : {0, 1, 2, 3})
+      same([&](Xs v) { return weft::complex(v[0](slice(first, 38, 2)), v[0](slice(first + 1, 39, 2))); }, {x});
+    for (const int first : {0, 1, 4})
+      same([&](Xs v) { return weft::complex(v[0](slice(), slice(first, 8, 2)), v[0](slice(), slice(first + 1, 9, 2))); }, {rows});
+    same([](Xs v) { return Arrays{real(v[0]), imag(v[0]), v[0]}; }, {complex_values({21}, 3, t == float32 ? complex64 : complex128)});
+  }
+}
+
 TEST_CASE("complex parts: moves are of whole elements, or of a row of parts") {
   const auto joined = [](Xs v) { return concatenate({v[0], v[1]}, 1); };
   CHECK(holds(same(joined, {complex_values({7, 30}, 1, complex64), complex_values({7, 41}, 2, complex64)}), "a2: i64[497]"));

@@ -57,4 +57,17 @@ TEST_CASE("library products: rows that reach into one another are none of BLAS")
     return Arrays{matmul(a[0](rows + columns), a[1])};
   };
   same(f, x, 1e-4);
+  // All rows, or all columns, are one; they go backwards; or every other one is left out.
+  for (const DType t : {complex64, complex128}) {
+    const double tolerance = t == complex64 ? 1e-4 : 1e-12;
+    const Arrays y = {numbers({1, 170}, 1, t), numbers({170, 190}, 2, t), numbers({180, 1}, 3, t), numbers({180, 340}, 4, t)};
+    for (const auto& g : {+[](Xs a) { return Arrays{matmul(broadcast_to(a[0], {180, 170}), a[1])}; },
+                          +[](Xs a) { return Arrays{matmul(broadcast_to(a[2], {180, 170}), a[1])}; },
+                          +[](Xs a) { return Arrays{matmul(transpose(a[1]), transpose(broadcast_to(a[0], {180, 170})))}; },
+                          +[](Xs a) { return Arrays{matmul(flip(a[3](slice(), slice(0, 170)), 0), a[1])}; },
+                          +[](Xs a) { return Arrays{matmul(flip(a[3](slice(), slice(0, 170)), 1), a[1])}; },
+                          +[](Xs a) { return Arrays{matmul(a[3](slice(), slice(0, 340, 2)), a[1])}; },
+                          +[](Xs a) { return Arrays{matmul(a[3](slice(0, 180), slice(3, 173)), flip(a[1], 1))}; }})
+      same(g, y, tolerance);
+  }
 }

@@ -190,13 +190,14 @@ TEST_CASE("transforms have the same bits for any number of threads") {
   }
 }
 
-TEST_CASE("transforms by the vectors of other processors" * doctest::timeout(300)) {
+TEST_CASE("transforms by the vectors of other processors") {
   if (std::getenv("WEFT_CPU")) return;
   const std::string self = std::filesystem::read_symlink("/proc/self/exe").string();
   for (const char* cpu : {"x86-64", "haswell"}) {
     const std::string command =
         fmt::format("WEFT_CPU={} {} -tc='compiled transforms of each*,compiled transforms over*' >/dev/null 2>&1", cpu, self);
 #ifdef __x86_64__
+    if (cpu == std::string("haswell") && !__builtin_cpu_supports("avx2")) continue;
     CHECK(std::system(command.c_str()) == 0);
 #endif
   }
