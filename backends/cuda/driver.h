@@ -90,6 +90,7 @@ struct ConditionalNode {
   F(cuEventCreate, (Event*, unsigned))                                                                                        \
   F(cuEventDestroy_v2, (Event))                                                                                               \
   F(cuEventRecord, (Event, Stream))                                                                                           \
+  F(cuEventElapsedTime, (float*, Event, Event))                                                                               \
   F(cuEventSynchronize, (Event))                                                                                              \
   F(cuDeviceGetDefaultMemPool, (MemoryPool*, int))                                                                            \
   F(cuMemPoolSetAttribute, (MemoryPool, int, void*))                                                                          \

@@ -5,17 +5,22 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <limits>
 #include <map>
 #include <mutex>
 
+#include "backends/cpu/code_cache.h"
 #include "backends/cuda/cublaslt.h"
 #include "core/environment.h"
 #include "core/error.h"
+#include "runtime/device.h"
 
 namespace weft::detail::cuda {
 namespace {
 
 constexpr std::size_t kWorkspaceBytes = std::size_t{32} << 20;
+constexpr int kCandidates = 8, kTimedRuns = 3;
+constexpr std::int64_t kMaxTimedBytes = std::int64_t{1} << 30;  // of operands that are made to be timed
 
 struct Library {
 #define WEFT_DECLARE(name, parameters) int(*name) parameters = nullptr;
@@ -68,13 +73,26 @@ void check_product(int status, const char* call, const std::string& what, Source
 
 bool allows_tf32() { return is_switched_on("WEFT_CUDA_TF32"); }
 
+/// Whether algorithms are timed. Several processes would not agree on one.
+bool times_algorithms() {
+  const char* v = std::getenv("WEFT_CUDA_TUNE");
+  return !(v && *v == '0') && !is_switched_on("WEFT_CUDA_DETERMINISTIC") && process_count() == 1;
+}
+
 /// What a device keeps for all products.
 struct Shared {
   lt::Handle handle = nullptr;
   DevicePointer workspace = 0;
-  std::map<std::string, lt::Heuristic> chosen;  ///< algorithms, by what was asked
-  std::mutex mutex;
 };
+/// The algorithms that were chosen, by the kind of device and what was asked: equal devices give equal bits.
+struct Choices {
+  std::mutex mutex;
+  std::map<std::string, lt::Algorithm> made;
+};
+Choices& choices() {
+  static Choices& c = *new Choices;
+  return c;
+}
 Shared& shared_of(GpuDevice& device) {
   static std::mutex mutex;
   static std::map<GpuDevice*, Shared>& all = *new std::map<GpuDevice*, Shared>;
@@ -110,15 +128,12 @@ class LtProduct final : public GpuProduct {
   void run(DevicePointer a, DevicePointer b, DevicePointer out, DevicePointer bias, FunctionRef<SourceLoc()> line) override {
     const auto in_bytes = static_cast<DevicePointer>(p_.dtype.itemsize()), out_bytes = static_cast<DevicePointer>(p_.out_dtype.itemsize());
     a += static_cast<DevicePointer>(p_.a_offset) * in_bytes, b += static_cast<DevicePointer>(p_.b_offset) * in_bytes;
-    const double one_wide = 1, zero_wide = 0;
-    const float one = 1, zero = 0;
-    const bool wide = p_.dtype == float64;
-    const Library& l = library();
     const auto checked = [&](int status, const char* call) {
       if (status != 0) check_product(status, call, what_, line());
     };
     if (p_.bias)
-      checked(l.cublasLtMatmulDescSetAttribute(description_, lt::kBiasPointer, &bias, sizeof bias), "cublasLtMatmulDescSetAttribute");
+      checked(library().cublasLtMatmulDescSetAttribute(description_, lt::kBiasPointer, &bias, sizeof bias),
+              "cublasLtMatmulDescSetAttribute");
     // The innermost batch dimension is the library's, the others are a loop.
     const std::size_t loops = p_.batch.empty() ? 0 : p_.batch.size() - 1;
     std::vector<std::int64_t> at(loops, 0);
@@ -130,14 +145,8 @@ class LtProduct final : public GpuProduct {
         z += static_cast<DevicePointer>(at[i] * p_.batch[i].stride_out) * out_bytes;
       }
       const bool whole = ((x | y | z) % kWholeVectors) == 0;
-      const lt::Heuristic& chosen = algorithm(whole ? kWholeVectors : static_cast<std::uint32_t>(std::min(in_bytes, out_bytes)));
-      // Row-major, so that the library sees the transposes of all: out^T = b^T a^T.
-      checked(l.cublasLtMatmul(shared_.handle, description_, wide ? static_cast<const void*>(&one_wide) : &one,
-                               reinterpret_cast<const void*>(y), layout_[0], reinterpret_cast<const void*>(x), layout_[1],
-                               wide ? static_cast<const void*>(&zero_wide) : &zero, reinterpret_cast<const void*>(z), layout_[2],
-                               reinterpret_cast<void*>(z), layout_[2], &chosen.algorithm, reinterpret_cast<void*>(shared_.workspace),
-                               kWorkspaceBytes, device_.stream()),
-              "cublasLtMatmul");
+      const lt::Algorithm& chosen = algorithm(whole ? kWholeVectors : static_cast<std::uint32_t>(std::min(in_bytes, out_bytes)));
+      checked(multiply(x, y, z, chosen), "cublasLtMatmul");
       std::size_t i = loops;
       while (i > 0 && ++at[i - 1] == p_.batch[i - 1].size) at[--i] = 0;
       if (i == 0) return;
@@ -179,13 +188,35 @@ class LtProduct final : public GpuProduct {
                   what_);
   }
 
+  int multiply(DevicePointer a, DevicePointer b, DevicePointer out, const lt::Algorithm& algorithm) {
+    const double one_wide = 1, zero_wide = 0;
+    const float one = 1, zero = 0;
+    const bool wide = p_.dtype == float64;
+    // Row-major, so that the library sees the transposes of all: out^T = b^T a^T.
+    return library().cublasLtMatmul(shared_.handle, description_, wide ? static_cast<const void*>(&one_wide) : &one,
+                                    reinterpret_cast<const void*>(b), layout_[0], reinterpret_cast<const void*>(a), layout_[1],
+                                    wide ? static_cast<const void*>(&zero_wide) : &zero, reinterpret_cast<const void*>(out), layout_[2],
+                                    reinterpret_cast<void*>(out), layout_[2], &algorithm, reinterpret_cast<void*>(shared_.workspace),
+                                    kWorkspaceBytes, device_.stream());
+  }
+
   /// The algorithm for operands whose addresses are multiples of so many bytes.
-  const lt::Heuristic& algorithm(std::uint32_t alignment) {
-    const lt::Heuristic*& known = alignment == kWholeVectors ? whole_ : any_;
+  const lt::Algorithm& algorithm(std::uint32_t alignment) {
+    const lt::Algorithm*& known = alignment == kWholeVectors ? whole_ : any_;
     if (known) return *known;
-    const std::lock_guard lock(shared_.mutex);
-    const std::string question = fmt::format("{} {}", question_, alignment);
-    if (const auto asked = shared_.chosen.find(question); asked != shared_.chosen.end()) return *(known = &asked->second);
+    const std::lock_guard order(device_.order());  // first, as those have it who run a product
+    const std::lock_guard lock(choices().mutex);
+    const int count = times_algorithms() && alignment == kWholeVectors ? kCandidates : 1;
+    const std::string question = fmt::format("{} {} {} {} {} {}", device_.name(), device_.target().architecture, device_.multiprocessors(),
+                                             question_, alignment, count);
+    if (const auto made = choices().made.find(question); made != choices().made.end()) return *(known = &made->second);
+    const std::vector<lt::Algorithm> proposed = ask(alignment, count);
+    const lt::Algorithm& chosen = proposed.size() == 1 ? proposed[0] : fastest(proposed, question);
+    return *(known = &choices().made.emplace(question, chosen).first->second);
+  }
+
+  /// What the library proposes, the most promising first.
+  std::vector<lt::Algorithm> ask(std::uint32_t alignment, int count) {
     const Library& l = library();
     lt::Preference preference = nullptr;
     check_product(l.cublasLtMatmulPreferenceCreate(&preference), "cublasLtMatmulPreferenceCreate", what_);
@@ -195,16 +226,85 @@ class LtProduct final : public GpuProduct {
     for (int side = lt::kMinAlignmentA; status == 0 && side < lt::kMinAlignmentA + 4; ++side)
       status = l.cublasLtMatmulPreferenceSetAttribute(preference, side, &alignment, sizeof alignment);
     int found = 0;
-    lt::Heuristic answer;
+    std::vector<lt::Heuristic> answers(static_cast<std::size_t>(count));
     if (status == 0) {
       call = "cublasLtMatmulAlgoGetHeuristic";
-      status = l.cublasLtMatmulAlgoGetHeuristic(shared_.handle, description_, layout_[0], layout_[1], layout_[2], layout_[2], preference, 1,
-                                                &answer, &found);
+      status = l.cublasLtMatmulAlgoGetHeuristic(shared_.handle, description_, layout_[0], layout_[1], layout_[2], layout_[2], preference,
+                                                count, answers.data(), &found);
     }
     l.cublasLtMatmulPreferenceDestroy(preference);
     check_product(status, call, what_);
-    if (found == 0 || answer.state != 0) throw DeviceError(what_ + ": cuBLASLt has no algorithm for it");
-    return *(known = &shared_.chosen.emplace(question, answer).first->second);
+    answers.resize(static_cast<std::size_t>(found));
+    std::vector<lt::Algorithm> proposed;
+    for (const lt::Heuristic& answer : answers)
+      if (answer.state == 0) proposed.push_back(answer.algorithm);
+    if (proposed.empty()) throw DeviceError(what_ + ": cuBLASLt has no algorithm for it");
+    return proposed;
+  }
+
+  struct NoMemory {};
+
+  /// The fastest, as this process or an earlier one has found; the first one, where there is no memory to find out.
+  const lt::Algorithm& fastest(const std::vector<lt::Algorithm>& proposed, const std::string& question) {
+    const auto bytes_of = [](const lt::Algorithm& a) { return std::string(reinterpret_cast<const char*>(&a), sizeof a); };
+    std::string best;
+    try {
+      best = CodeCache::of_process().get({"cublaslt algorithm 1", std::to_string(driver().version), products_version(), question},
+                                         [&] { return bytes_of(proposed[timed(proposed)]); });
+    } catch (const NoMemory&) {
+    }
+    for (const lt::Algorithm& a : proposed)
+      if (bytes_of(a) == best) return a;
+    return proposed[0];
+  }
+
+  /// The number of the fastest, with operands of these shapes that hold anything.
+  std::size_t timed(const std::vector<lt::Algorithm>& proposed) {
+    struct Tools {
+      GpuDevice& device;
+      std::size_t bytes;
+      DevicePointer memory = 0;
+      Event begin = nullptr, end = nullptr;
+      ~Tools() {
+        if (begin) driver().cuEventDestroy_v2(begin);
+        if (end) driver().cuEventDestroy_v2(end);
+        if (memory) device.release(memory, bytes);
+      }
+    };
+    const auto whole = [](std::int64_t elements, DType t) { return (elements * t.itemsize() + 255) / 256 * 256; };
+    const ProductStep::Batch batch = p_.batch.empty() ? ProductStep::Batch{} : p_.batch.back();
+    const std::int64_t last = batch.size - 1,
+                       a = whole((p_.m - 1) * p_.a_row + (p_.k - 1) * p_.a_col + last * batch.stride_a + 1, p_.dtype),
+                       b = whole((p_.k - 1) * p_.b_row + (p_.n - 1) * p_.b_col + last * batch.stride_b + 1, p_.dtype),
+                       out = whole((p_.m - 1) * p_.out_row + p_.n + last * batch.stride_out, p_.out_dtype);
+    if (a + b + out > kMaxTimedBytes) throw NoMemory();
+    Tools tools{device_, static_cast<std::size_t>(a + b + out)};
+    try {
+      tools.memory = device_.allocate(tools.bytes, "operands to time " + what_);
+    } catch (const DeviceError&) {
+      throw NoMemory();
+    }
+    const Driver& d = driver();
+    check(d.cuEventCreate(&tools.begin, 0), "cuEventCreate", what_);
+    check(d.cuEventCreate(&tools.end, 0), "cuEventCreate", what_);
+    std::size_t best = 0;
+    float least = std::numeric_limits<float>::infinity();
+    for (std::size_t k = 0; k < proposed.size(); ++k) {
+      const auto run = [&] {
+        const DevicePointer x = tools.memory, y = x + static_cast<DevicePointer>(a);
+        return multiply(x, y, y + static_cast<DevicePointer>(b), proposed[k]);
+      };
+      if (run() != 0) continue;  // if none can, the first one says so when it is needed
+      check(d.cuEventRecord(tools.begin, device_.stream()), "cuEventRecord", what_);
+      int status = 0;
+      for (int i = 0; status == 0 && i < kTimedRuns; ++i) status = run();
+      check(d.cuEventRecord(tools.end, device_.stream()), "cuEventRecord", what_);
+      check(d.cuEventSynchronize(tools.end), "cuEventSynchronize", what_);
+      float milliseconds = 0;
+      check(d.cuEventElapsedTime(&milliseconds, tools.begin, tools.end), "cuEventElapsedTime", what_);
+      if (status == 0 && milliseconds < least) least = milliseconds, best = k;
+    }
+    return best;
   }
 
   void layout(std::size_t which, DType t, std::uint64_t rows, std::uint64_t columns, std::int64_t distance, std::int64_t batch,
@@ -232,7 +332,7 @@ class LtProduct final : public GpuProduct {
   std::string what_, question_;
   lt::Description description_ = nullptr;
   lt::Layout layout_[3] = {nullptr, nullptr, nullptr};
-  const lt::Heuristic *whole_ = nullptr, *any_ = nullptr;
+  const lt::Algorithm *whole_ = nullptr, *any_ = nullptr;
 };
 
 }  // namespace

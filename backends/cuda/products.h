@@ -13,8 +13,10 @@ bool has_products();
 /// Its version, or that there is none.
 std::string products_version();
 
-/// One product, made ready for a device: descriptions of the matrices, and the algorithm that the library's heuristic chose for them, once
-/// in a process. float32 is computed as such; WEFT_CUDA_TF32=1 allows TF32. Narrower floats are summed in float32.
+/// One product, made ready for a device: descriptions of the matrices, and an algorithm, chosen once in a process for devices of a kind.
+/// It is the fastest of those that the library proposes, and kept in the cache of code; among several processes, with WEFT_CUDA_TUNE=0
+/// or WEFT_CUDA_DETERMINISTIC=1 it is the first one. float32 is computed as such; WEFT_CUDA_TF32=1 allows TF32. Narrower floats are
+/// summed in float32.
 class GpuProduct {
  public:
   virtual ~GpuProduct() = default;

@@ -167,10 +167,20 @@ std::string refused(F f) {
   return {};
 }
 
+/// Several algorithms are proposed (FAKE_CUBLASLT_CANDIDATES): none is timed, since each process could find another one the fastest.
+void products() {
+  const auto count = fake<int(const char*)>("WEFT_LIBCUBLASLT", "fake_cublaslt_calls");
+  const int before = count ? count("cublasLtMatmul") : 0;
+  const Array x = sin(numbers({200, 200})), y = jit([](Array a) { return matmul(a, a); })(device_put(x, local_devices()[0]));
+  y.block_until_ready();
+  if (count) counts(count("cublasLtMatmul") - before, 1, "products");
+}
+
 }  // namespace
 
 void gpus(const std::string& folder) {
   topology();
+  products();
   groups();
   replays();
   checkpoints(folder);

@@ -17,7 +17,7 @@ passed, failed = 0, []
 
 def environment(top, **more):
     env = {k: v for k, v in os.environ.items() if not k.startswith(("WEFT_", "NCCL_", "FAKE_", "SLURM_", "OMPI_"))}
-    env.update(WEFT_LIBCUDA=libcuda, WEFT_LIBCUBLASLT=libcublaslt, WEFT_LIBNCCL=libnccl, WEFT_NUM_CPU_DEVICES="2", WEFT_NUM_THREADS="1", WEFT_CACHE_DIR=top + "/cache",
+    env.update(WEFT_LIBCUDA=libcuda, WEFT_LIBCUBLASLT=libcublaslt, WEFT_LIBNCCL=libnccl, FAKE_CUBLASLT_CANDIDATES="4", WEFT_NUM_CPU_DEVICES="2", WEFT_NUM_THREADS="1", WEFT_CACHE_DIR=top + "/cache",
                TMPDIR=top, OMPI_ALLOW_RUN_AS_ROOT="1", OMPI_ALLOW_RUN_AS_ROOT_CONFIRM="1")
     env.update(more)
     return env

@@ -44,6 +44,13 @@ void fake_cuda_collective();
 void fake_cuda_busy(int queries);
 /// Launches do nothing from now on, to time what is around them.
 void fake_cuda_skip_kernels(bool skip);
+/// So many milliseconds pass, as far as events can tell.
+void fake_cuda_advance(double milliseconds);
+/// How many algorithms are proposed for a product (1, or FAKE_CUBLASLT_CANDIDATES); which of them takes half the time of the others, and
+/// which does not run.
+void fake_cublaslt_candidates(int count, int fastest, int failing);
+/// The number of the algorithm of the last product.
+int fake_cublaslt_last_candidate();
 /// The status that the next question for an asynchronous error gives.
 void fake_nccl_async_error(int status);
 /// How products were computed last: cuBLASLt's compute type and epilogue.

@@ -1,6 +1,8 @@
 // A cuBLASLt for tests: products by plain loops on the host's memory, as the fake driver's memory is. Knows what weft asks for.
+#include <algorithm>
 #include <cmath>
 #include <cstdint>
+#include <cstdlib>
 #include <cstring>
 #include <functional>
 #include <map>
@@ -27,7 +29,9 @@ struct FakePreference {
   std::uint64_t workspace = 0;
   std::uint32_t alignment[4] = {256, 256, 256, 256};  // of a, b, c and d
 };
-int live = 0, last_compute = 0, last_epilogue = 0;
+int live = 0, last_compute = 0, last_epilogue = 0, last_candidate = 0;
+int fastest = 0, failing = -1;
+int candidates = std::getenv("FAKE_CUBLASLT_CANDIDATES") ? std::atoi(std::getenv("FAKE_CUBLASLT_CANDIDATES")) : 1;
 fake_cuda::Calls& calls() {
   static fake_cuda::Calls& c = *[] {
     auto* made = new fake_cuda::Calls;
@@ -54,6 +58,14 @@ void write(void* p, int type, std::int64_t at, double v) {
     default: static_cast<float*>(p)[at] = static_cast<float>(v);
   }
 }
+std::size_t size_of(int type) { return type == lt::kFloat64 ? 8 : type == lt::kFloat32 ? 4 : 2; }
+/// Whether all elements lie in a device's memory.
+bool is_there(const void* p, const FakeLayout& l) {
+  static const auto has = fake_cuda::driver_function<decltype(fake_cuda_has_memory)>("fake_cuda_has_memory");
+  const std::int64_t last =
+      static_cast<std::int64_t>(l.rows) - 1 + (static_cast<std::int64_t>(l.columns) - 1) * l.distance + (l.batch - 1) * l.stride;
+  return has(p, static_cast<std::size_t>(last + 1) * size_of(l.type));
+}
 }  // namespace
 
 #define ENTER(name) \
@@ -66,6 +78,8 @@ void fake_cublaslt_fail(const char* call, int n, int code) { calls().fail(call, 
 int fake_cublaslt_calls(const char* call) { return calls().count(call); }
 void fake_cublaslt_reset_calls() { calls().reset(); }
 int fake_cublaslt_live() { return live; }
+void fake_cublaslt_candidates(int count, int best, int bad) { candidates = count, fastest = best, failing = bad; }
+int fake_cublaslt_last_candidate() { return last_candidate; }
 int fake_cublaslt_last_compute() { return last_compute; }
 int fake_cublaslt_last_epilogue() { return last_epilogue; }
 const char* fake_cublaslt_name(int k) {
@@ -137,14 +151,19 @@ int cublasLtMatmulPreferenceDestroy(lt::Preference p) {
   delete reinterpret_cast<FakePreference*>(p);
   return --live, injected;
 }
-int cublasLtMatmulAlgoGetHeuristic(lt::Handle, lt::Description, lt::Layout, lt::Layout, lt::Layout, lt::Layout, lt::Preference p, int,
-                                   lt::Heuristic* h, int* found) {
+int cublasLtMatmulAlgoGetHeuristic(lt::Handle, lt::Description, lt::Layout, lt::Layout, lt::Layout, lt::Layout, lt::Preference p,
+                                   int wanted, lt::Heuristic* h, int* found) {
   ENTER(cublasLtMatmulAlgoGetHeuristic)
   const FakePreference& preference = *reinterpret_cast<FakePreference*>(p);
-  *h = {}, *found = 1;
-  // The algorithm holds for what was asked.
-  for (int i = 0; i < 4; ++i) h->algorithm.data[i] = preference.alignment[i];
-  h->workspace = h->algorithm.data[4] = preference.workspace;
+  if (wanted < 1) return 7;
+  *found = std::min(wanted, candidates);
+  for (int k = 0; k < *found; ++k) {
+    // The algorithm holds for what was asked.
+    h[k] = {};
+    for (int i = 0; i < 4; ++i) h[k].algorithm.data[i] = preference.alignment[i];
+    h[k].workspace = h[k].algorithm.data[4] = preference.workspace;
+    h[k].algorithm.data[5] = static_cast<std::uint64_t>(k);
+  }
   return 0;
 }
 int cublasLtMatmul(lt::Handle, lt::Description d, const void* alpha, const void* a, lt::Layout la, const void* b, lt::Layout lb,
@@ -153,6 +172,10 @@ int cublasLtMatmul(lt::Handle, lt::Description d, const void* alpha, const void*
   ENTER(cublasLtMatmul)
   const FakeDescription description = *reinterpret_cast<FakeDescription*>(d);
   last_compute = description.compute, last_epilogue = description.epilogue;
+  last_candidate = static_cast<int>(algorithm->data[5]);
+  if (last_candidate == failing) return 15;
+  static const auto advance = fake_cuda::driver_function<decltype(fake_cuda_advance)>("fake_cuda_advance");
+  advance(last_candidate == fastest ? 1 : 2);
   if (description.epilogue & lt::kBias && !description.bias) return 7;
   const double scale = read(alpha, description.scale, 0);
   if (read(beta, description.scale, 0) != 0) return 7;
@@ -164,6 +187,7 @@ int cublasLtMatmul(lt::Handle, lt::Description d, const void* alpha, const void*
   const bool turn_a = description.turn[0] == lt::kTransposed, turn_b = description.turn[1] == lt::kTransposed;
   const std::uint64_t m = turn_a ? A.columns : A.rows, k = turn_a ? A.rows : A.columns, n = turn_b ? B.rows : B.columns;
   if (C.rows != m || C.columns != n || (turn_b ? B.columns : B.rows) != k || A.batch != C.batch || B.batch != C.batch) return 7;
+  if (!is_there(a, A) || !is_there(b, B) || !is_there(out, C)) return 7;
   static const auto enqueue = fake_cuda::driver_function<int(Stream, std::function<int()>*)>("fake_cuda_enqueue");
   return enqueue(
       stream, new std::function<int()>([=] {

@@ -85,6 +85,10 @@ int fake_cuda_enqueue(Stream s, std::function<int()>* work) {
   return now_or_later(s, *owned);
 }
 int fake_cuda_current_device() { return current ? device_of(current) : -1; }
+void fake_cuda_advance(double milliseconds) {
+  const std::lock_guard lock(state().mutex);
+  state().time += milliseconds;
+}
 void fake_cuda_skip_kernels(bool skip) { state().skips_kernels = skip; }
 int fake_cuda_live(const char* kind) {
   State& s = state();
@@ -202,10 +206,12 @@ Result cuStreamWaitEvent(Stream s, Event e, unsigned) {
   if (!is_reached(now)) push(s, {[] { return kSuccess; }, nullptr, [now] { return is_reached(now); }});
   return kSuccess;
 }
-Result cuEventCreate(Event* e, unsigned) {
+Result cuEventCreate(Event* e, unsigned flags) {
   ENTER(cuEventCreate)
   if (!current) return kInvalidContext;
-  return *e = reinterpret_cast<Event>(new FakeEvent{current}), state().events.insert(*e), kSuccess;
+  auto* made = new FakeEvent{current};
+  made->timed = !(flags & kEventNoTiming);
+  return *e = reinterpret_cast<Event>(made), state().events.insert(*e), kSuccess;
 }
 Result cuEventDestroy_v2(Event e) {
   ENTER_TO_DESTROY(cuEventDestroy_v2)
@@ -219,7 +225,16 @@ Result cuEventRecord(Event e, Stream s) {
   NEEDS(not_captured(s))
   if (!state().events.count(e) || reinterpret_cast<FakeEvent*>(e)->context != current) return kIllegal;
   flush();
-  return *reinterpret_cast<FakeEvent*>(e) = {current, state().collectives, s, of(s).queued}, kSuccess;
+  FakeEvent& event = *reinterpret_cast<FakeEvent*>(e);
+  return event = {current, state().collectives, s, of(s).queued, state().time, event.timed}, kSuccess;
+}
+Result cuEventElapsedTime(float* milliseconds, Event a, Event b) {
+  ENTER(cuEventElapsedTime)
+  if (!state().events.count(a) || !state().events.count(b)) return kIllegal;
+  const auto &begin = *reinterpret_cast<FakeEvent*>(a), &end = *reinterpret_cast<FakeEvent*>(b);
+  if (!begin.timed || !end.timed || !begin.stream || !end.stream) return kIllegal;
+  if (!is_reached(begin) || !is_reached(end)) return kNotReady;
+  return *milliseconds = static_cast<float>(end.time - begin.time), kSuccess;
 }
 Result cuEventSynchronize(Event e) {
   ENTER(cuEventSynchronize)

@@ -62,6 +62,8 @@ struct FakeEvent {
   int collectives = 0;  // before it
   Stream stream = nullptr;
   std::uint64_t after = 0;  // what was in the stream's queue
+  double time = 0;          // milliseconds
+  bool timed = false;
 };
 inline thread_local Context current = nullptr;
 
@@ -81,7 +83,8 @@ struct State {
   int contexts = 0;
   bool skips_kernels = false;
   std::size_t in_use = 0;
-  int busy = 0;  // so often an event behind the last collective is not yet reached
+  double time = 0;  // milliseconds that the libraries say have passed
+  int busy = 0;     // so often an event behind the last collective is not yet reached
   int collectives = 0;
   bool waits_for_processes = false;  // some collective does
   Result failed = kSuccess;          // a collective with other processes, which nobody has been told yet

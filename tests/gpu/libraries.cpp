@@ -7,6 +7,7 @@
 #include "core/array_impl.h"
 #include "runtime/device.h"
 #include "runtime/executable.h"
+#include "tests/folder.h"
 #include "tests/gpu/fake.h"
 #include "tests/ops/checks.h"
 #include "tests/ops/program_checks.h"
@@ -143,6 +144,114 @@ TEST_CASE("gpu products: the same question is asked of the library once") {
   run(2);
   CHECK(fake_cublaslt().calls("cublasLtMatmul") == 1);
   CHECK(fake_cublaslt().calls("cublasLtMatmulAlgoGetHeuristic") == 0);
+}
+
+TEST_CASE("gpu products: of several algorithms the fastest is taken, once for all devices of a kind") {
+  auto* candidates = function_of<void(int, int, int)>("WEFT_LIBCUBLASLT", "fake_cublaslt_candidates");
+  if (!candidates) return;
+  auto* last = function_of<int()>("WEFT_LIBCUBLASLT", "fake_cublaslt_last_candidate");
+  std::int64_t n = 161;
+  float shift = 0;
+  // How many products a program takes that is compiled anew.
+  const auto products = [&](const Device& device) {
+    shift += 1;
+    const auto f = jit([shift](Array x) { return tanh(matmul(x, x)) + shift; });
+    const Array x = samples({n, n}, 1, float32), there = device_put(x, device);
+    fake_cublaslt().reset();
+    const Array y = f(there);
+    const int calls = fake_cublaslt().calls("cublasLtMatmul");
+    CHECK(close(device_get(y), tanh(matmul(x, x)) + shift, 1e-5));
+    return calls;
+  };
+  for (const int best : {0, 7}) {
+    candidates(20, best, -1), ++n;
+    CHECK(products(two()[0]) == 8 * 4 + 1);
+    CHECK(last() == best);
+    candidates(20, 5, -1);
+    for (const Device& device : two()) {
+      CHECK(products(device) == 1);
+      CHECK(last() == best);
+    }
+  }
+  candidates(3, 0, 0), ++n;
+  CHECK(products(two()[0]) == 1 + 2 * 4 + 1);  // the first one does not run
+  CHECK(last() == 1);
+  candidates(3, 2, -1);
+  for (const auto& [variable, value] : {std::pair{"WEFT_CUDA_TUNE", "0"}, std::pair{"WEFT_CUDA_DETERMINISTIC", "1"}}) {
+    ++n;
+    setenv(variable, value, 1);
+    CHECK(products(two()[0]) == 1);
+    CHECK(last() == 0);
+    unsetenv(variable);
+  }
+  // Layouts, epilogues and batches: what is timed lies within memory.
+  const auto f =
+      jit([](Array a, Array b, Array c) { return nn::gelu(matmul(transpose(a, {0, 1, 3, 2}), transpose(b, {0, 1, 3, 2})) + c); });
+  std::vector<Array> xs{samples({2, 3, 180, 170}, 1, float16), samples({2, 3, 190, 180}, 2, float16), samples({190}, 3, float16)};
+  const Array want = f(xs[0], xs[1], xs[2]);
+  for (Array& x : xs) x = device_put(x, two()[0]);
+  CHECK(close(device_get(f(xs[0], xs[1], xs[2])), want, 2e-2));
+  CHECK(last() == 2);
+  candidates(1, 0, -1);
+}
+
+TEST_CASE("gpu products: calls that fail while algorithms are timed") {
+  auto* candidates = function_of<void(int, int, int)>("WEFT_LIBCUBLASLT", "fake_cublaslt_candidates");
+  if (!candidates) return;
+  auto* last = function_of<int()>("WEFT_LIBCUBLASLT", "fake_cublaslt_last_candidate");
+  candidates(2, 1, -1);
+  const Device gpu = devices("cuda")[0];
+  // All pinned memory has been used, with its events.
+  for (const std::int64_t bytes : {std::int64_t{4}, std::int64_t{1} << 22})
+    for (int i = 0; i < 20; ++i) device_put(zeros({bytes / 4}), gpu).block_until_ready();
+  std::int64_t n = 171;
+  for (const std::string call : {"cuEventCreate", "cuEventRecord", "cuEventSynchronize", "cuEventElapsedTime"}) {
+    INFO(call);
+    ++n;
+    const Array x = device_put(samples({n, n}, 1, float32), gpu);
+    const auto f = jit([](Array a) { return matmul(a, a); });
+    x.block_until_ready();
+    const Alive before;
+    fake_driver().fail(call.c_str(), 1, 719);
+    CHECK(has(message_of<DeviceError>([&] { f(x).block_until_ready(); }), {call + " gives", "719", "a product of"}));
+    fake_driver().fail(nullptr, 0, 0);
+    CHECK_MESSAGE(Alive() == before, before.text() << "; then " << Alive().text());
+    CHECK(close(device_get(f(x)), matmul(device_get(x), device_get(x)), 1e-5));
+    CHECK(last() == 1);
+  }
+  // Without memory for operands, or when products fail, the first one that can is taken.
+  const auto first_of = [&](auto fail) {
+    const Array x = device_put(samples({++n, n}, 1, float32), gpu);
+    const auto f = jit([](Array a) { return matmul(a, a); });
+    x.block_until_ready();
+    fail();
+    f(x).block_until_ready();
+    fake_driver().fail(nullptr, 0, 0), fake_cublaslt().fail(nullptr, 0, 0);
+    return last();
+  };
+  CHECK(first_of([] { fake_driver().fail("cuMemAllocAsync", 1, 719); }) == 0);
+  CHECK(first_of([] { fake_cublaslt().fail("cublasLtMatmul", 4 + 3, 15); }) == 0);  // the fastest, while it is timed
+  candidates(1, 0, -1);
+}
+
+TEST_CASE("gpu products: the choice of an algorithm is kept in files") {
+  const std::string here = "gpu products: the choice of an algorithm is kept in files";
+  auto* candidates = function_of<void(int, int, int)>("WEFT_LIBCUBLASLT", "fake_cublaslt_candidates");
+  if (!candidates) return;
+  if (!std::getenv("WEFT_TEST_CHILD")) {
+    const Folder folder;
+    setenv("WEFT_CACHE", "1", 1), setenv("WEFT_CACHE_DIR", folder.path.c_str(), 1);
+    for (const char* round : {"first", "second"}) CHECK(run_again(here, "WEFT_TEST_ROUND", round) == 0);
+    unsetenv("WEFT_CACHE_DIR"), setenv("WEFT_CACHE", "0", 1);
+    return;
+  }
+  const bool again = std::string(std::getenv("WEFT_TEST_ROUND")) == "second";
+  candidates(4, again ? 1 : 3, -1);
+  const Array x = device_put(samples({180, 190}, 1, float32), devices("cuda")[0]),
+              y = device_put(samples({190, 200}, 1, float32), devices("cuda")[0]);
+  jit([](Array a, Array b) { return matmul(a, b); })(x, y).block_until_ready();
+  CHECK(fake_cublaslt().calls("cublasLtMatmul") == (again ? 1 : 4 * 4 + 1));
+  CHECK(function_of<int()>("WEFT_LIBCUBLASLT", "fake_cublaslt_last_candidate")() == 3);
 }
 
 TEST_CASE("gpu products: a library that fails while it is asked") {
