@@ -26,6 +26,22 @@ TEST_CASE("positions: indices that are known to lie inside are positions") {
   }
 }
 
+TEST_CASE("positions: comparisons and choices at the ends of what positions can be") {
+  const Array x = values({20}, 1);
+  for (const int border : {-1, 0, 1, 18, 19, 20}) {
+    CAPTURE(border);
+    const auto chosen = [&](const auto& holds) { same([&](Xs v) { return where(holds(arange(20)), v[0], -v[0] + 1); }, {x}); };
+    chosen([&](Array n) { return n < border; });
+    chosen([&](Array n) { return n <= border; });
+    chosen([&](Array n) { return n > border; });
+    chosen([&](Array n) { return n >= border; });
+    chosen([&](Array n) { return minimum(n, border) < maximum(n, border); });
+    same([&](Xs v) { return v[0] + convert(minimum(arange(20), border) * 100 + maximum(arange(20), border), float32); }, {x});
+  }
+  same([](Xs v) { return v[0] + convert(maximum(arange(20), arange(20) * 2) - minimum(arange(20), arange(20) * 2), float32); }, {x});
+  same([](Xs v) { return where(arange(20) >= arange(20) * 2, v[0], -v[0]) + where(arange(20) < arange(20) * 2, 1.f, v[0]); }, {x});
+}
+
 TEST_CASE("positions: loops and limits beyond 32 bits, of which little is asked for") {
   for (const std::int64_t n : {(std::int64_t{1} << 31) + 3, std::int64_t{1} << 32, (std::int64_t{1} << 32) + 5}) {
     CAPTURE(n);
