@@ -8,6 +8,7 @@
 #include "core/error.h"
 #include "core/mesh_axes.h"
 #include "core/trace.h"
+#include "runtime/accelerator.h"
 #include "runtime/blocks.h"
 #include "runtime/buffer.h"
 #include "runtime/processes.h"
@@ -108,8 +109,9 @@ Array device_put_array(const Array& x, const weft::Placement& where, SourceLoc g
 Array device_get_array(const Array& x, SourceLoc) {
   if (as_literal(x)) return x;
   const ConcreteArray* c = placed(x, "device_get");
-  if (!c->placement) return x;
-  return wrap_buffer(x.aval(), whole_of(x, default_device_id()));
+  if (!c->placement && c->buffer && c->buffer->on_host()) return x;
+  const int device = default_device_id();
+  return wrap_buffer(x.aval(), whole_of(x, is_accelerator(device) ? processes().first_local() : device));
 }
 
 void throw_row_count(const char* operation, std::size_t rows, std::size_t devices, SourceLoc loc) {

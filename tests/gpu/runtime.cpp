@@ -50,6 +50,19 @@ TEST_CASE("gpu runtime: arrays go there and come back") {
   }
 }
 
+TEST_CASE("gpu runtime: device_get brings to the host what is nowhere by request, too") {
+  const auto scope = default_device(gpu());
+  for (const DType t : {float32, float16}) {
+    const Array x = tanh(samples({1000}, 1, t));
+    REQUIRE(x.devices() == std::vector<Device>{gpu()});
+    const Array here = device_get(x);
+    CHECK(here.devices()[0].platform() == "cpu");
+    CHECK(here.to_vector<float>() == x.to_vector<float>());
+    CHECK((here + 1).devices() == std::vector<Device>{gpu()});
+    if (t == float32) CHECK(here.data<float>()[7] == x.to_vector<float>()[7]);
+  }
+}
+
 TEST_CASE("gpu runtime: operations follow their operands") {
   const Array x = device_put(samples({1000}, 1, float32), gpu(1));
   const Array y = tanh(x) * 2.f;
