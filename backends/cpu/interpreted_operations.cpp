@@ -277,9 +277,11 @@ void store_masked(const Op& o, char* m) {
 template <class Index, bool pointers, bool indices>
 void add_index(const Op& o, char* m) {
   const Index* index = at<Index>(m, o.b);
-  const std::int64_t* pointer = at<std::int64_t>(m, o.a);
-  std::int64_t* r = at<std::int64_t>(m, o.out);
-  for (int i = 0; i < o.lanes; ++i) r[i] = pointer[pointers ? i : 0] + static_cast<std::int64_t>(index[indices ? i : 0]) * o.number;
+  // Unsigned: places that a condition keeps from being read may lie anywhere.
+  const std::uint64_t *pointer = at<std::uint64_t>(m, o.a), stride = static_cast<std::uint64_t>(o.number);
+  std::uint64_t* r = at<std::uint64_t>(m, o.out);
+  for (int i = 0; i < o.lanes; ++i)
+    r[i] = pointer[pointers ? i : 0] + static_cast<std::uint64_t>(static_cast<std::int64_t>(index[indices ? i : 0])) * stride;
 }
 
 void call_lanes(const Op& o, char* m) {
