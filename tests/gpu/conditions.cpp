@@ -10,6 +10,7 @@
 #include "backends/cuda/device.h"
 #include "core/array_impl.h"
 #include "core/error.h"
+#include "tests/gpu/failures.h"
 #include "tests/gpu/fake.h"
 #include "tests/ops/checks.h"
 
@@ -127,19 +128,7 @@ TEST_CASE("gpu conditions: every call that fails is an error that names it, and 
         const Alive before;
         const Array want = device_get(f(x));
         const Alive compiled;
-        fake_driver().reset();
-        fake_driver().fail(call, n, 719);
-        const std::string message = message_of<DeviceError>([&] {
-          for (int i = 0; i < 3; ++i) f(x).block_until_ready();
-        });
-        fake_driver().fail(nullptr, 0, 0);
-        INFO(call << " number " << n << ": " << message);
-        if (fake_driver().calls(call) >= n) {
-          const std::string name = call;
-          CHECK(has(message, {name.substr(0, name.find("_v"))}));
-          CHECK(has(message, "CUDA_ERROR_LAUNCH_FAILED (719)"));
-          ++failures;
-        }
+        if (fails_and_says_so(call, n, [&] { f(x).block_until_ready(); })) ++failures;
         for (int i = 0; i < 4; ++i) CHECK(near(device_get(f(x)), want, 1e-5));
         CHECK(Alive().memory == compiled.memory);
       }

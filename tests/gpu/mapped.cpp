@@ -8,6 +8,7 @@
 #include "core/array_impl.h"
 #include "core/error.h"
 #include "runtime/collectives.h"
+#include "tests/gpu/failures.h"
 #include "tests/gpu/fake.h"
 #include "tests/ops/checks.h"
 #include "tests/ops/program_checks.h"
@@ -256,17 +257,7 @@ TEST_CASE(
       const Array& there = elsewhere.emplace_back(on_two(x));
       CHECK(close(device_get(mapped(there)), want, 1e-5));
       const int graphs = live("graph"), execs = live("exec");
-      fake_driver().reset();
-      fake_driver().fail(call, n, 719);
-      const std::string message = message_of<DeviceError>([&] {
-        for (int i = 0; i < 3; ++i) mapped(there).block_until_ready();
-      });
-      fake_driver().fail(nullptr, 0, 0);
-      INFO(call << " number " << n << ": " << message);
-      if (fake_driver().calls(call) >= n) {
-        const std::string name = call;
-        CHECK(has(message, {name.substr(0, name.find("_v"))}));
-        CHECK(has(message, "CUDA_ERROR_LAUNCH_FAILED (719)"));
+      if (fails_and_says_so(call, n, [&] { mapped(there).block_until_ready(); })) {
         CHECK(live("graph") == graphs);
         CHECK(live("exec") == execs);
         ++failures;
