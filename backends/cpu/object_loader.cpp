@@ -16,7 +16,7 @@ namespace {
 /// The file holds what isn't known here.
 struct Unknown {};
 
-constexpr std::size_t kStub = 16;  // a jump to an address that follows it
+constexpr std::size_t kJump = 16;  // a jump to an address that follows it
 constexpr std::size_t kLargest = std::size_t{1} << 30;
 
 /// Whether it is part of the running program. Unwinders aren't told of it: no exception passes through emitted code.
@@ -98,11 +98,11 @@ class ObjectLoader {
       end += s.sh_size;
       if (end > kLargest) throw Unknown();
     }
-    stubs_ = round_up(end, kStub);
+    jumps_ = round_up(end, kJump);
     std::size_t outside = 0;
     for (std::size_t i = 1; i < symbols_.size(); ++i)
       if (symbols_[i].st_shndx == SHN_UNDEF) outside_[i] = outside++;
-    addresses_ = stubs_ + outside * kStub;
+    addresses_ = jumps_ + outside * kJump;
     to_.bytes_ = round_up(std::max<std::size_t>(1, addresses_ + outside * sizeof(void*)), static_cast<std::size_t>(getpagesize()));
   }
   std::string_view section_name(const Elf64_Shdr& s) const {
@@ -121,8 +121,8 @@ class ObjectLoader {
     for (const auto& [symbol, number] : outside_) {
       void* const target = address_(name_of(symbols_[symbol]));
       if (!target) throw Unknown();
-      std::memcpy(at(stubs_ + number * kStub), "\xff\x25\x00\x00\x00\x00", 6);  // jmp *(%rip)
-      std::memcpy(at(stubs_ + number * kStub + 6), &target, sizeof target);
+      std::memcpy(at(jumps_ + number * kJump), "\xff\x25\x00\x00\x00\x00", 6);  // jmp *(%rip)
+      std::memcpy(at(jumps_ + number * kJump + 6), &target, sizeof target);
       std::memcpy(at(addresses_ + number * sizeof target), &target, sizeof target);
     }
   }
@@ -156,7 +156,7 @@ class ObjectLoader {
           if (outside && type != R_X86_64_64) throw Unknown();
           value = outside ? read_address(found->second) : reinterpret_cast<std::int64_t>(value_of(symbol));
           break;
-        case R_X86_64_PLT32: value = reinterpret_cast<std::int64_t>(outside ? at(stubs_ + found->second * kStub) : value_of(symbol)); break;
+        case R_X86_64_PLT32: value = reinterpret_cast<std::int64_t>(outside ? at(jumps_ + found->second * kJump) : value_of(symbol)); break;
         case R_X86_64_GOTPCREL:
         case R_X86_64_GOTPCRELX:
         case R_X86_64_REX_GOTPCRELX:
@@ -185,8 +185,8 @@ class ObjectLoader {
   std::vector<Elf64_Sym> symbols_;
   std::string_view names_;
   std::vector<std::size_t> places_;             // of sections in memory
-  std::map<std::size_t, std::size_t> outside_;  // symbols of other libraries: which stub and address are theirs
-  std::size_t stubs_ = 0, addresses_ = 0;
+  std::map<std::size_t, std::size_t> outside_;  // symbols of other libraries: which jump and address are theirs
+  std::size_t jumps_ = 0, addresses_ = 0;
 };
 
 std::unique_ptr<LoadedObject> LoadedObject::of(std::string_view file, FunctionRef<void*(const char*)> address) {
