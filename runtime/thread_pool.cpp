@@ -39,33 +39,56 @@ void futex_wake(std::atomic<std::uint32_t>& word, int threads) {
   syscall(SYS_futex, &word, FUTEX_WAKE_PRIVATE, threads, nullptr, nullptr, 0);
 }
 
+/// A part of a running loop's tasks: neighbours, so that each thread goes through memory in order, far from the others.
+struct alignas(64) Part {
+  std::atomic<std::int64_t> next{0}, end{0};
+  bool has_more() const { return next.load(std::memory_order_relaxed) < end.load(std::memory_order_relaxed); }
+};
+
 // A running loop. A thread joins by raising `state` while kOpen is set; the slot is reused only when all have left.
 struct alignas(64) Slot {
   static constexpr std::uint32_t kOpen = 1u << 31;
   std::atomic<bool> taken{false};
   std::atomic<std::uint32_t> state{0};  // kOpen | threads inside, the caller not counted
-  alignas(64) std::atomic<std::int64_t> next{0};
-  std::atomic<std::int64_t> n{0};
+  std::vector<Part> parts{static_cast<std::size_t>(num_threads())};
+  std::atomic<std::size_t> num_parts{0};  // of this loop
   void (*task)(void*, std::int64_t) = nullptr;
   void* context = nullptr;
   std::atomic<bool> failed{false};
   std::exception_ptr error;
 
-  void work() {
-    for (;;) {
-      const std::int64_t i = next.fetch_add(1, std::memory_order_relaxed);
-      if (i >= n.load(std::memory_order_relaxed)) return;
-      try {
-        task(context, i);
-      } catch (...) {
-        if (!failed.exchange(true)) error = std::current_exception();
+  void set(std::int64_t n) {
+    const std::int64_t count = std::min(n, static_cast<std::int64_t>(parts.size()));
+    for (std::int64_t p = 0; p < count; ++p) {
+      parts[static_cast<std::size_t>(p)].next.store(n * p / count, std::memory_order_relaxed);
+      parts[static_cast<std::size_t>(p)].end.store(n * (p + 1) / count, std::memory_order_relaxed);
+    }
+    num_parts.store(static_cast<std::size_t>(count), std::memory_order_relaxed);
+  }
+  bool has_more() const {
+    const std::size_t count = num_parts.load(std::memory_order_relaxed);
+    return std::any_of(parts.begin(), parts.begin() + static_cast<std::ptrdiff_t>(count), [](const Part& p) { return p.has_more(); });
+  }
+  /// A thread's own part first, then what others have left.
+  void work(std::size_t thread) {
+    const std::size_t count = num_parts.load(std::memory_order_relaxed);
+    for (std::size_t k = 0; k < count; ++k)
+      for (Part& part = parts[(thread + k) % count]; part.has_more();) {
+        const std::int64_t i = part.next.fetch_add(1, std::memory_order_relaxed);
+        if (i < part.end.load(std::memory_order_relaxed)) run(i);
       }
+  }
+  void run(std::int64_t i) {
+    try {
+      task(context, i);
+    } catch (...) {
+      if (!failed.exchange(true)) error = std::current_exception();
     }
   }
   bool enter() {
     std::uint32_t s = state.load(std::memory_order_relaxed);
     while (s & kOpen) {
-      if (next.load(std::memory_order_relaxed) >= n.load(std::memory_order_relaxed)) return false;
+      if (!has_more()) return false;
       if (state.compare_exchange_weak(s, s + 1, std::memory_order_acquire, std::memory_order_relaxed)) return true;
     }
     return false;
@@ -99,13 +122,13 @@ void run_inline(std::int64_t n, void (*task)(void*, std::int64_t), void* context
 class Pool {
  public:
   Pool() {
-    for (int i = 1; i < num_threads(); ++i) std::thread([this] { serve(); }).detach();
+    for (std::size_t i = 1; i < static_cast<std::size_t>(num_threads()); ++i) std::thread([this, i] { serve(i); }).detach();
   }
   void run(std::int64_t n, void (*task)(void*, std::int64_t), void* context);
 
  private:
-  void serve();
-  bool help();
+  void serve(std::size_t thread);
+  bool help(std::size_t thread);
   std::array<Slot, kSlots> slots_;
   alignas(64) std::atomic<std::uint32_t> epoch_{0};
   std::atomic<int> sleeping_{0};
@@ -115,22 +138,22 @@ Pool& pool() {
   return *p;
 }
 
-bool Pool::help() {
+bool Pool::help(std::size_t thread) {
   bool helped = false;
   for (Slot& slot : slots_)
     if (slot.enter()) {
-      slot.work();
+      slot.work(thread);
       slot.leave();
       helped = true;
     }
   return helped;
 }
 
-void Pool::serve() {
+void Pool::serve(std::size_t thread) {
   in_task = true;
   for (;;) {
     const std::uint32_t seen = epoch_.load(std::memory_order_acquire);
-    if (help()) continue;
+    if (help(thread)) continue;
     int spins = 0;
     while (spins < kSpins && epoch_.load(std::memory_order_relaxed) == seen) pause_briefly(), ++spins;
     if (spins < kSpins) continue;
@@ -148,15 +171,14 @@ void Pool::run(std::int64_t n, void (*task)(void*, std::int64_t), void* context)
       break;
     }
   if (!slot) return run_inline(n, task, context);
-  slot->n.store(n, std::memory_order_relaxed);
+  slot->set(n);
   slot->task = task, slot->context = context, slot->error = nullptr;
   slot->failed.store(false, std::memory_order_relaxed);
-  slot->next.store(0, std::memory_order_relaxed);
   slot->state.store(Slot::kOpen, std::memory_order_release);
   epoch_.fetch_add(1);
   if (const int asleep = sleeping_.load(); asleep > 0) futex_wake(epoch_, static_cast<int>(std::min<std::int64_t>(asleep, n - 1)));
 
-  slot->work();
+  slot->work(0);
   std::uint32_t inside = slot->state.fetch_and(~Slot::kOpen, std::memory_order_acq_rel) & ~Slot::kOpen;
   for (int spins = 0; inside != 0; ++spins) {
     if (spins < kSpins)

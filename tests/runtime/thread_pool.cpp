@@ -2,7 +2,10 @@
 
 #include <sys/stat.h>
 
+#include <algorithm>
 #include <atomic>
+#include <map>
+#include <mutex>
 #include <stdexcept>
 #include <thread>
 
@@ -34,6 +37,29 @@ TEST_CASE("every index is run once") {
     std::vector<std::atomic<int>> runs(static_cast<std::size_t>(n));
     parallel_for(n, [&](std::int64_t i) { ++runs[static_cast<std::size_t>(i)]; });
     for (const auto& r : runs) REQUIRE(r == 1);
+  }
+}
+
+TEST_CASE("a thread that is done goes on with what others have left, each part in order") {
+  if (num_threads() < 2) return;
+  constexpr std::int64_t n = 64;
+  std::atomic<std::int64_t> others{0};
+  std::mutex mutex;
+  std::map<std::thread::id, std::vector<std::int64_t>> orders;
+  parallel_for(n, [&](std::int64_t i) {
+    {
+      const std::lock_guard lock(mutex);
+      orders[std::this_thread::get_id()].push_back(i);
+    }
+    if (i > 0)
+      ++others;
+    else
+      while (others < n - 1) std::this_thread::yield();
+  });
+  for (const auto& [thread, order] : orders) {
+    int parts = 1;
+    for (std::size_t i = 1; i < order.size(); ++i) parts += order[i] < order[i - 1];
+    CHECK(parts <= num_threads());
   }
 }
 
