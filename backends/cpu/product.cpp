@@ -171,6 +171,7 @@ ProductPieces cut_product(const ProductStep& p) {
 
 std::unique_ptr<Product> make_product(const ProductStep& p) {
   if (p.dtype != float32) return make_blas_product(p);
+  if (auto tiled = make_tiled_product(p)) return tiled;
   try {
     return std::make_unique<OneDnnProduct>(p);
   } catch (const dnnl::error& e) {

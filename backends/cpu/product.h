@@ -32,5 +32,7 @@ ProductPieces cut_product(const ProductStep& p);
 
 std::unique_ptr<Product> make_product(const ProductStep& p);
 std::unique_ptr<Product> make_blas_product(const ProductStep& p);
+/// Null where weft's own code is not for it, or not for this processor.
+std::unique_ptr<Product> make_tiled_product(const ProductStep& p);
 
 }  // namespace weft::detail

@@ -1,0 +1,81 @@
+// Products of float32 by tiles that stay in registers.
+#include <doctest/doctest.h>
+#include <fmt/format.h>
+
+#include <cmath>
+
+#include "backends/cpu/product.h"
+#include "tests/backends/agree.h"
+
+using namespace weft;
+using namespace weft::test;
+using namespace weft::detail;
+
+namespace {
+
+struct Sizes {
+  std::int64_t m, n, k;
+};
+
+/// Matrices as they lie or turned, with `gap` elements between their lines; the result's gaps must stay as they are.
+void check_product(const Sizes& s, bool a_turned, bool b_turned, std::int64_t gap) {
+  ProductStep p;
+  p.m = s.m, p.n = s.n, p.k = s.k;
+  p.a_row = a_turned ? 1 : s.k + gap, p.a_col = a_turned ? s.m + gap : 1;
+  p.b_row = b_turned ? 1 : s.n + gap, p.b_col = b_turned ? s.k + gap : 1;
+  p.out_row = s.n + gap, p.a_offset = gap, p.b_offset = 2 * gap;
+  const std::unique_ptr<Product> product = make_tiled_product(p);
+  if (!product) return;  // the processor has no registers for it
+  // Whole numbers, so that sums are exact in any order. What is not read is no number.
+  const auto numbers = [](std::size_t count) { return std::vector<float>(count, std::nanf("")); };
+  std::vector<float> a = numbers(static_cast<std::size_t>((s.m + gap) * (s.k + gap) + gap)),
+                     b = numbers(static_cast<std::size_t>((s.k + gap) * (s.n + gap) + 2 * gap)),
+                     out(static_cast<std::size_t>(s.m * p.out_row), -1.f);
+  const auto at_a = [&](std::int64_t i, std::int64_t k) -> float& { return a[static_cast<std::size_t>(gap + i * p.a_row + k * p.a_col)]; };
+  const auto at_b = [&](std::int64_t k, std::int64_t j) -> float& {
+    return b[static_cast<std::size_t>(2 * gap + k * p.b_row + j * p.b_col)];
+  };
+  for (std::int64_t k = 0; k < s.k; ++k) {
+    for (std::int64_t i = 0; i < s.m; ++i) at_a(i, k) = static_cast<float>((i * 7 + k * 5) % 11 - 5);
+    for (std::int64_t j = 0; j < s.n; ++j) at_b(k, j) = static_cast<float>((k * 3 + j * 13) % 9 - 4);
+  }
+  product->run(a.data(), b.data(), out.data());
+  int wrong = 0;
+  for (std::int64_t i = 0; i < s.m; ++i)
+    for (std::int64_t j = 0; j < p.out_row; ++j) {
+      float sum = j < s.n ? 0 : -1;
+      for (std::int64_t k = 0; k < s.k && j < s.n; ++k) sum += at_a(i, k) * at_b(k, j);
+      wrong += out[static_cast<std::size_t>(i * p.out_row + j)] != sum;
+    }
+  CAPTURE(fmt::format("{} x {} x {}, turned: {}, {}; gap {}", s.m, s.n, s.k, a_turned, b_turned, gap));
+  CHECK(wrong == 0);
+}
+
+}  // namespace
+
+TEST_CASE("tiled products: all layouts, whole and partial tiles, sums and columns in several blocks") {
+  for (const Sizes& s : {Sizes{48, 32, 64},
+                         {61, 33, 17},
+                         {64, 16, 100},
+                         {83, 47, 31},
+                         {50, 1, 40},
+                         {53, 97, 129},
+                         {59, 20, 1030},
+                         {52, 500, 513},
+                         {300, 65, 90},
+                         {130, 280, 70},
+                         {60, 7000, 3},
+                         {2000, 10, 20}})
+    for (const bool a_turned : {false, true})
+      for (const bool b_turned : {false, true})
+        for (const std::int64_t gap : {0, 3}) check_product(s, a_turned, b_turned, gap);
+}
+
+TEST_CASE("tiled products: in programs, with gradients") {
+  const Arrays x = {values({190, 173}, 1), values({173, 210}, 2), values({3, 64, 600}, 3), values({600, 170}, 4)};
+  for (const auto& f :
+       {+[](Xs a) { return Arrays{matmul(a[0], a[1])}; }, +[](Xs a) { return Arrays{matmul(transpose(a[1]), transpose(a[0]))}; },
+        +[](Xs a) { return Arrays{matmul(a[2], a[3]), matmul(a[0](slice(), slice(5, 173)), a[1](slice(5, none)))}; },
+        +[](Xs a) { return Arrays{grad([&](const Array& w) { return sum(tanh(matmul(a[2], w) / 8.f)); })(a[3])}; }})
+    CHECK(has(same(f, x, 1e-3), "product m="));
+}
