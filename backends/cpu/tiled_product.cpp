@@ -1,6 +1,6 @@
-// Products of float32 for processors with registers of 64 bytes, by code of weft's own. Tiles of 12 x 32 elements stay in registers; the
-// right operand is copied, 32 columns at a time, into panels that lie together, and the left one is read where it is, along either stride.
-// Goto, van de Geijn, "Anatomy of high-performance matrix multiplication" (2008).
+// Products of float32 for processors with registers of 64 bytes, by code of weft's own. Tiles of 12 x 32 elements stay in registers. The
+// left operand is read where it is, along either stride; the right one too, or copied into panels of 32 columns. Goto, van de Geijn,
+// "Anatomy of high-performance matrix multiplication" (2008).
 #include <algorithm>
 
 #include "backends/cpu/dnnl_tools.h"
@@ -27,13 +27,13 @@ constexpr std::int64_t kDepth = 512;                                    // the l
 constexpr std::int64_t kAhead = 32;                                     // rows of a turned left operand are fetched so early
 constexpr std::int64_t kBlock = 96 << 10;                               // elements of the right operand that stay in the second cache
 
-using Tile = void (*)(const float* a, std::int64_t stride, const float* panel, std::int64_t depth, float* out, std::int64_t out_row,
-                      bool add, __mmask16 last);
+using Tile = void (*)(const float* a, std::int64_t stride, const float* panel, std::int64_t panel_row, std::int64_t depth, float* out,
+                      std::int64_t out_row, bool add, __mmask16 last);
 
 /// A tile of M rows and N vectors. The left operand's neighbours lie along k, or (`turned`) along m; the other stride is given.
 template <int M, int N, bool turned>
-void tile(const float* a, std::int64_t stride, const float* panel, std::int64_t depth, float* out, std::int64_t out_row, bool add,
-          __mmask16 last) {
+void tile(const float* a, std::int64_t stride, const float* panel, std::int64_t panel_row, std::int64_t depth, float* out,
+          std::int64_t out_row, bool add, __mmask16 last) {
   __m512 sum[M][N];
   const auto mask = [&](int j) -> __mmask16 { return j == N - 1 ? last : 0xffff; };
 #pragma GCC unroll 16
@@ -44,7 +44,7 @@ void tile(const float* a, std::int64_t stride, const float* panel, std::int64_t 
     if (turned) _mm_prefetch(a + (k + kAhead) * stride + M - 1, _MM_HINT_T0);
     __m512 b[N];
 #pragma GCC unroll 2
-    for (int j = 0; j < N; ++j) b[j] = _mm512_loadu_ps(panel + k * kColumns + j * kLanes);
+    for (int j = 0; j < N; ++j) b[j] = _mm512_loadu_ps(panel + k * panel_row + j * kLanes);
 #pragma GCC unroll 16
     for (int i = 0; i < M; ++i) {
       const __m512 x = _mm512_set1_ps(turned ? a[k * stride + i] : a[i * stride + k]);
@@ -127,24 +127,28 @@ void multiply(const ProductStep& p, const float* a, const float* b, float* out, 
   const std::int64_t parts = (p.k + kDepth - 1) / kDepth, depth = (p.k + parts - 1) / parts;
   const std::int64_t block = kBlock / depth / kColumns * kColumns;
   const bool turned = p.a_row == 1;
+  // Whole rows of the right operand are read as fast where they are, if all of them stay in the second cache.
+  const bool in_place = p.b_col == 1 && p.n % kColumns == 0 && p.n * p.k <= kBlock;
   const std::int64_t stride = turned ? p.a_col : p.a_row;
   for (std::int64_t k = 0; k < p.k; k += depth) {
     const std::int64_t sums = std::min(depth, p.k - k);
     for (std::int64_t n = 0; n < p.n; n += block) {
       const std::int64_t columns = std::min(block, p.n - n);
-      for (std::int64_t j = 0; j < columns; j += kColumns)
+      for (std::int64_t j = 0; !in_place && j < columns; j += kColumns)
         fill_panel(b + k * p.b_row + (n + j) * p.b_col, p.b_row, p.b_col, sums, std::min(kColumns, columns - j), panels + j * sums);
       for (std::int64_t i = 0; i < p.m; i += kRows) {
         const float* const rows = a + i * p.a_row + k * p.a_col;
         float* const to = out + i * p.out_row + n;
+        const float* const right = in_place ? b + k * p.b_row + n : panels;
+        const std::int64_t next = in_place ? 1 : sums, right_row = in_place ? p.b_row : kColumns;
         const std::int64_t count = std::min(kRows, p.m - i) - 1;
         for (std::int64_t j = 0; j < columns; j += kColumns) {
           const std::int64_t width = columns - j;
           if (width > kLanes)
-            (turned ? kTiles<2, true> : kTiles<2, false>)[count](rows, stride, panels + j * sums, sums, to + j, p.out_row, k > 0,
+            (turned ? kTiles<2, true> : kTiles<2, false>)[count](rows, stride, right + j * next, right_row, sums, to + j, p.out_row, k > 0,
                                                                  first_lanes(width - kLanes));
           else
-            (turned ? kTiles<1, true> : kTiles<1, false>)[count](rows, stride, panels + j * sums, sums, to + j, p.out_row, k > 0,
+            (turned ? kTiles<1, true> : kTiles<1, false>)[count](rows, stride, right + j * next, right_row, sums, to + j, p.out_row, k > 0,
                                                                  first_lanes(width));
         }
       }
@@ -207,8 +211,10 @@ class TiledProduct final : public Product {
 
 std::unique_ptr<Product> make_tiled_product(const ProductStep& p) {
   static const bool possible = native_vector_bytes() >= 64;
-  // oneDNN is as good with matrices that are larger than the caches, and better with batches and with few rows.
+  // oneDNN is as good with matrices that are larger than the caches, and better with batches, with few rows, and a few percent with long
+  // rows that lie as it likes them.
   if (!possible || p.dtype != float32 || !p.batch.empty() || p.m < 4 * kRows || p.flops() > 3e8) return nullptr;
+  if (p.a_col == 1 && p.b_col == 1 && p.k >= 256 && p.n % kColumns == 0 && p.flops() > 1.6e7) return nullptr;
   return std::make_unique<TiledProduct>(p);
 }
 

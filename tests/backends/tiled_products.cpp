@@ -55,6 +55,9 @@ void check_product(const Sizes& s, bool a_turned, bool b_turned, std::int64_t ga
 
 TEST_CASE("tiled products: all layouts, whole and partial tiles, sums and columns in several blocks") {
   for (const Sizes& s : {Sizes{48, 32, 64},
+                         {75, 96, 70},
+                         {49, 64, 600},
+                         {51, 512, 300},
                          {61, 33, 17},
                          {64, 16, 100},
                          {83, 47, 31},
