@@ -177,3 +177,24 @@ TEST_CASE("a product that overflows may be finite in a sum, NaN of complex numbe
     CHECK(difference(reciprocal, x, of(0.f, 1.f, 1.001f)) != "");
   }
 }
+
+TEST_CASE("what rounding leaves of a sum that cancels may be zero elsewhere, and equal to another; other elements may not") {
+  const auto flipped = [](const Jaxpr& j, const Array& x, const Array& places) {
+    const Array want = tools::run_on("interp", "f", j, {x})[0];
+    CHECK(any(want & places).item<bool>() == false);
+    return difference(j, {x}, want | places);
+  };
+  // The second elements of the rows' transforms are zero but for rounding.
+  const Jaxpr waves = parse(
+      "{ lambda ; a:f32[2,3]. let b:c64[2,2] = fft[fft_lengths=(3,) fft_type=2] a; c:c64[2,2] = mul (0.5+0j):c64[] b; d:f32[2,2] = real "
+      "c; e:f32[2,2] = rev[dimensions=(0,)] d; f:bool[2,2] = eq d e in (f,) }");
+  const Array rows = array({{4.f, 4.f, 4.f}, {7.f, 7.f, 7.f}});
+  CHECK(flipped(waves, rows, array({{false, true}, {false, true}})) == "");
+  CHECK(flipped(waves, rows, array({{true, false}, {false, false}})) != "");
+  // So are sums of numbers and of their negatives.
+  const Jaxpr folds = parse(
+      "{ lambda ; a:f32[2,3]. let b:f32[2] = reduce_sum[axes=(1,) out_sharding=None] a; c:f32[2] = rev[dimensions=(0,)] b; d:bool[2] = eq "
+      "b c in (d,) }");
+  CHECK(flipped(folds, array({{.7f, .1f, -.8f}, {.9f, .3f, -1.2f}}), array({true, true})) == "");
+  CHECK(flipped(folds, array({{.7f, .1f, -.8f}, {.9f, .3f, -1.1999f}}), array({true, true})) != "");
+}

@@ -83,6 +83,8 @@ bool adds_up(const Primitive& op) { return op.kind != Kind::elementwise && !is_e
 Array disturb(const Array& x, Random& random) {
   if (!x.dtype().is_inexact()) return x;
   std::vector<std::byte> bytes = bytes_of(x);
+  // Parts of complex numbers that are zero may stay so, as real numbers do, or become last places of the other part.
+  const bool keeps_zeros = x.dtype().is_complex() && random.chance(0.5);
   with_storage(x.dtype(), [&]<class T>() {
     for (std::size_t i = 0; i < bytes.size(); i += sizeof(T)) {
       T v;
@@ -96,8 +98,10 @@ Array disturb(const Array& x, Random& random) {
         using P = typename T::value_type;
         const double epsilon = sizeof(P) == 4 ? 0x1p-23 : 0x1p-52,
                      size = epsilon * kUlps * std::abs(std::complex<double>(v.real(), v.imag()));
-        if (std::isfinite(size))
-          v = T(static_cast<P>(v.real() + size * (2 * random.uniform() - 1)), static_cast<P>(v.imag() + size * (2 * random.uniform() - 1)));
+        const auto near = [&](P part) {
+          return part == 0 && keeps_zeros ? part : static_cast<P>(part + size * (2 * random.uniform() - 1));
+        };
+        if (std::isfinite(size)) v = T(near(v.real()), near(v.imag()));
       } else if constexpr (std::is_same_v<T, double>) {
         v = moved(v, 0x1p-52, 0x1p-1074);
       } else if constexpr (std::is_same_v<T, float>) {
@@ -178,6 +182,32 @@ Array overflowed(const Eqn& e, const std::vector<Array>& in, const Array& x, Ran
   return complex(part(real(x), re_terms), part(imag(x), im_terms));
 }
 
+/// Whether its results are sums of many terms, which may cancel.
+bool sums_up(const Primitive& op) {
+  switch (op.kind) {
+    case Kind::reduce:
+    case Kind::cumulative:
+    case Kind::dot:
+    case Kind::convolution:
+    case Kind::scatter:
+    case Kind::reduce_window: return !is_exact(op);
+    default: return op.name == "fft";
+  }
+}
+
+/// Zero, maybe, where nothing is left of a sum but what rounding makes: where it changes by more than it is when its terms are disturbed
+/// again. In another order it may be zero, which comparisons and signs tell from any other number.
+Array cancelled(const Array& x, const Array& again, double chance, Random& random) {
+  if (x.dtype().is_complex())
+    return complex(cancelled(real(x), real(again), chance, random), cancelled(imag(x), imag(again), chance, random));
+  if (!x.dtype().is_floating()) return x;
+  std::vector<double> v = x.to_vector<double>();
+  const std::vector<double> w = again.to_vector<double>();
+  for (std::size_t i = 0; i < v.size(); ++i)
+    if (std::abs(v[i] - w[i]) > std::abs(v[i]) && random.chance(chance)) v[i] = 0;
+  return array(v, x.shape(), x.dtype());
+}
+
 /// Products of many complex numbers that are too much for their type: which parts are infinite, and which NaN, their order decides.
 Array overflowed_fold(const Array& x, Random& random) {
   if (!x.dtype().is_complex()) return x;
@@ -191,6 +221,7 @@ struct Disturb final : Hook {
   Disturb(std::uint64_t seed, bool large, bool all) : random(seed), overflows(large), conversions(all) {}
   void before(const Eqn& e, std::vector<Array>& operands) override {
     exact = keeps_integers(*e.op) && std::all_of(operands.begin(), operands.end(), small_integers);
+    if (sums_up(*e.op)) again = operands;
     if (adds_up(*e.op) && !exact)
       for (Array& x : operands) x = disturb(x, random);
     if (e.op->name == "reduce_sum" || is_product(*e.op)) operands_before = operands;
@@ -202,6 +233,7 @@ struct Disturb final : Hook {
     if (exact && std::all_of(results.begin(), results.end(), small_integers)) return;
     if (!is_exact(*e.op) || (conversions && e.op->name == "convert_element_type"))
       for (Array& x : results) x = disturb(x, random);
+    if (const double chance = random.pick({0., 0., .5, 1.}); chance > 0 && sums_up(*e.op)) cancel(e, chance, results[0]);
     if (!overflows) return;
     // Half of what may happen only, as a later one may undo it.
     if (random.chance(0.5)) return;
@@ -209,8 +241,14 @@ struct Disturb final : Hook {
     if (is_product(*e.op)) results[0] = overflowed(e, operands_before, results[0], random);
     if (e.op->name == "reduce_prod" || e.op->name == "cumprod") results[0] = overflowed_fold(results[0], random);
   }
+  void cancel(const Eqn& e, double chance, Array& result) {
+    for (Array& x : again) x = disturb(x, random);
+    Hook none;
+    const Aval out[] = {result.aval()};
+    result = cancelled(result, run_eqn(none, e, again, out)[0], chance, random);
+  }
   Random random;
-  std::vector<Array> operands_before;
+  std::vector<Array> operands_before, again;
   bool overflows, conversions, exact = false;
 };
 
