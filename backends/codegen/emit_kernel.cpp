@@ -1,6 +1,7 @@
 // Control flow of emitted kernels: loops, nests and folds.
 #include "backends/codegen/emit_kernel.h"
 
+#include <llvm/IR/IntrinsicsX86.h>
 #include <llvm/IR/Module.h>
 
 #include <algorithm>
@@ -350,7 +351,8 @@ void KernelEmitter::reduce(std::size_t number) {
   const Nest& t = k_.nests[number];
   const std::vector<LoopPlan>& plans = s_.nests[number].reduce;
   const bool across = !plans.empty() && plans.back().vector;
-  const int partial = across ? plans.back().unroll : 1;
+  const bool running = std::any_of(t.reductions.begin(), t.reductions.end(), [](const Reduction& r) { return r.running; });
+  const int partial = across && !running ? plans.back().unroll : 1;
   const std::size_t outside = frames_.size();
   std::vector<Copy> copies;
   for_each_copy([&](const Copy& c) { copies.push_back(c); });
@@ -370,7 +372,6 @@ void KernelEmitter::reduce(std::size_t number) {
     for_each_copy([&](const Copy& c) {
       if (std::all_of(c.begin(), c.begin() + static_cast<std::ptrdiff_t>(outside), [](int i) { return i == 0; })) inner.push_back(c);
     });
-    const bool running = std::any_of(t.reductions.begin(), t.reductions.end(), [](const Reduction& r) { return r.running; });
     if (has_functions_ && !running && copies.size() * inner.size() * t.reductions.size() <= kMostAtOnce) {
       // In front of all stores, so that they may be computed side by side.
       for (const Copy& c : copies)
@@ -468,7 +469,11 @@ Value* KernelEmitter::run_on(const Reduction& r, Value*& total, const Copy& copy
     v = fold_combine(builder_, r, v, ir_.CreateShuffleVector(nothing, v, shifted));
   }
   Value* const result = fold_combine(builder_, r, total, v);
-  total = fold_combine(builder_, r, total, ir_.CreateShuffleVector(v, std::vector<int>(static_cast<std::size_t>(lanes), lanes - 1)));
+  // LLVM would take two instructions to spread the last lane of sixteen.
+  Value* last = features_.lookups && v->getType() == llvm::FixedVectorType::get(ir_.getFloatTy(), 16)
+                    ? ir_.CreateIntrinsic(llvm::Intrinsic::x86_avx512_permvar_sf_512, {}, {v, builder_.splat(ir_.getInt32(15), lanes)})
+                    : ir_.CreateShuffleVector(v, std::vector<int>(static_cast<std::size_t>(lanes), lanes - 1));
+  total = fold_combine(builder_, r, total, last);
   return result;
 }
 

@@ -407,7 +407,7 @@ class Scheduler {
       }
       NestSchedule& s = schedule_.nests[i];
       std::vector<LoopPlan>& loops = s.reduce.empty() ? s.parallel : s.reduce;
-      if (!loops.empty() && loops.back().vector && !is_running(k_.nests[i])) loops.back().unroll = by_work(work(i), loops.back());
+      if (!loops.empty() && loops.back().vector) loops.back().unroll = by_work(work(i), loops.back());
     }
     double all = 0;
     for (std::size_t i = 0; i < k_.nests.size(); ++i) all += work(i);
