@@ -366,6 +366,13 @@ void KernelEmitter::reduce(std::size_t number) {
       if (r.kind != Reduction::Kind::fold)
         carried.push_back(builder_.splat(llvm::Constant::getNullValue(builder_.type(k_.dag[r.position].dtype)), width));
     }
+  // Behind them: for some folds, each copy of the result, which lanes have seen a NaN.
+  std::vector<std::size_t> flags;
+  for (const Reduction& r : t.reductions) {
+    flags.push_back(carried.size());
+    if (across && flags_nans(r))
+      carried.insert(carried.end(), copies.size(), builder_.splat(llvm::Constant::getNullValue(ir_.getInt1Ty()), width));
+  }
   carried = run_loops(plans, std::move(carried), [&](Values acc) {
     // The copies of the folding loops in this body.
     std::vector<Copy> inner;
@@ -384,9 +391,12 @@ void KernelEmitter::reduce(std::size_t number) {
         }
     }
     std::size_t next = 0;
-    for (const Reduction& r : t.reductions) {
+    for (std::size_t number_of_fold = 0; number_of_fold < t.reductions.size(); ++number_of_fold) {
+      const Reduction& r = t.reductions[number_of_fold];
       const std::size_t each = r.kind == Reduction::Kind::fold ? 1 : 2;
-      for (const Copy& c : copies) {
+      for (std::size_t number_of_copy = 0; number_of_copy < copies.size(); ++number_of_copy) {
+        const Copy& c = copies[number_of_copy];
+        Values seen;
         for (std::size_t u = 0; u < inner.size(); ++u) {
           Copy copy = inner[u];
           std::copy(c.begin(), c.end(), copy.begin());
@@ -399,6 +409,10 @@ void KernelEmitter::reduce(std::size_t number) {
             else
               result = acc[slot] = accumulate(r, acc[slot], copy, width > 1, nullptr);
             frames_.back().memo[key(local_nodes_.at(r.local), copy)] = result;
+          } else if (across && flags_nans(r)) {
+            seen.push_back(builder_.splat(get(r.value, copy), width));
+            if (keep) seen.back() = ir_.CreateSelect(keep, seen.back(), builder_.splat(fold_identity(builder_, r), width));
+            acc[slot] = join(r, acc[slot], seen.back(), true);
           } else if (each == 1) {
             acc[slot] = accumulate(r, acc[slot], copy, width > 1, keep);
           } else {
@@ -412,6 +426,11 @@ void KernelEmitter::reduce(std::size_t number) {
             fold_two(builder_, r, index_dtype(r), acc[slot], acc[slot + 1], v, p, false);
           }
         }
+        // One comparison for two vectors.
+        for (std::size_t u = 0; u < seen.size(); u += 2) {
+          Value*& flag = acc[flags[number_of_fold] + number_of_copy];
+          flag = ir_.CreateOr(flag, ir_.CreateFCmpUNO(seen[u], seen[std::min(u + 1, seen.size() - 1)]));
+        }
         next += each * static_cast<std::size_t>(partial);
       }
     }
@@ -420,10 +439,11 @@ void KernelEmitter::reduce(std::size_t number) {
   });
 
   std::size_t next = 0;
-  for (const Reduction& r : t.reductions) {
-    const bool arg = r.kind != Reduction::Kind::fold;
+  for (std::size_t number_of_fold = 0; number_of_fold < t.reductions.size(); ++number_of_fold) {
+    const Reduction& r = t.reductions[number_of_fold];
+    const bool arg = r.kind != Reduction::Kind::fold, flagged = across && flags_nans(r);
     const std::size_t each = arg ? 2 : 1;
-    for (const Copy& c : copies) {
+    for (std::size_t number_of_copy = 0; number_of_copy < copies.size(); ++number_of_copy) {
       // Partial accumulators pairwise, then the lanes.
       Values value, position;
       for (int u = 0; u < partial; ++u, next += each) {
@@ -436,16 +456,21 @@ void KernelEmitter::reduce(std::size_t number) {
           if (arg)
             fold_two(builder_, r, index_dtype(r), value[i], position[i], value[i + half], position[i + half], true);
           else
-            value[i] = fold_combine(builder_, r, value[i], value[i + half]);
+            value[i] = join(r, value[i], value[i + half], flagged);
         }
         value.resize(half);
         if (arg) position.resize(half);
       }
       if (across && arg) horizontal_arg(r, value[0], position[0]);
-      if (across && !arg) value[0] = horizontal(r, value[0]);
+      if (across && !arg) value[0] = horizontal(r, value[0], flagged);
+      if (flagged) {
+        Value* flag = carried[flags[number_of_fold] + number_of_copy];
+        flag = ir_.CreateBitCast(flag, ir_.getIntNTy(static_cast<unsigned>(width)));
+        value[0] = ir_.CreateSelect(ir_.CreateIsNotNull(flag), llvm::ConstantFP::getNaN(value[0]->getType()), value[0]);
+      }
       const auto set = [&](int local, Value* v) {
         const auto node = local_nodes_.find(local);
-        if (node != local_nodes_.end()) frames_.back().memo[key(node->second, c)] = v;
+        if (node != local_nodes_.end()) frames_.back().memo[key(node->second, copies[number_of_copy])] = v;
       };
       if (r.running) continue;
       set(r.local, value[0]);
@@ -504,9 +529,17 @@ std::vector<int> upper_half(int lanes, int half) {
 }
 }  // namespace
 
-Value* KernelEmitter::horizontal(const Reduction& r, Value* v) {
+bool KernelEmitter::flags_nans(const Reduction& r) const {
+  return features_.lookups && !r.running && r.kind == Reduction::Kind::fold && (r.combiner == Combiner::max || r.combiner == Combiner::min) &&
+         (r.dtype == float32 || r.dtype == float64);
+}
+Value* KernelEmitter::join(const Reduction& r, Value* a, Value* b, bool flagged) {
+  if (!flagged) return fold_combine(builder_, r, a, b);
+  return ir_.CreateSelect(r.combiner == Combiner::max ? ir_.CreateFCmpOGT(a, b) : ir_.CreateFCmpOLT(a, b), a, b);
+}
+Value* KernelEmitter::horizontal(const Reduction& r, Value* v, bool flagged) {
   const int lanes = VectorBuilder::lanes_of(v);
-  for (int half = lanes / 2; half >= 1; half /= 2) v = fold_combine(builder_, r, v, ir_.CreateShuffleVector(v, upper_half(lanes, half)));
+  for (int half = lanes / 2; half >= 1; half /= 2) v = join(r, v, ir_.CreateShuffleVector(v, upper_half(lanes, half)), flagged);
   return lanes > 1 ? ir_.CreateExtractElement(v, std::uint64_t{0}) : v;
 }
 void KernelEmitter::horizontal_arg(const Reduction& r, Value*& value, Value*& position) {

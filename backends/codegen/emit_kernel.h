@@ -76,7 +76,11 @@ class KernelEmitter {
   /// Whether the fold multiplies and adds in one step.
   bool is_fused(const Reduction& r, Value* keep) const;
   DType index_dtype(const Reduction& r) const { return k_.dag[r.position].dtype; }
-  Value* horizontal(const Reduction& r, Value* v);
+  /// Whether lanes that have seen a NaN are noted beside the extremum of what is no NaN, which takes fewer instructions than an extremum
+  /// that is NaN from there on. For folds across lanes.
+  bool flags_nans(const Reduction& r) const;
+  Value* join(const Reduction& r, Value* a, Value* b, bool flagged);
+  Value* horizontal(const Reduction& r, Value* v, bool flagged);
   void horizontal_arg(const Reduction& r, Value*& value, Value*& position);
 
   // Values.
