@@ -530,8 +530,8 @@ std::vector<int> upper_half(int lanes, int half) {
 }  // namespace
 
 bool KernelEmitter::flags_nans(const Reduction& r) const {
-  return features_.lookups && !r.running && r.kind == Reduction::Kind::fold && (r.combiner == Combiner::max || r.combiner == Combiner::min) &&
-         (r.dtype == float32 || r.dtype == float64);
+  return features_.lookups && !r.running && r.kind == Reduction::Kind::fold &&
+         (r.combiner == Combiner::max || r.combiner == Combiner::min) && (r.dtype == float32 || r.dtype == float64);
 }
 Value* KernelEmitter::join(const Reduction& r, Value* a, Value* b, bool flagged) {
   if (!flagged) return fold_combine(builder_, r, a, b);

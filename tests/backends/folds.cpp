@@ -8,7 +8,10 @@
 #include <string>
 #include <vector>
 
+#include "tests/backends/agree.h"
+
 using namespace weft;
+using namespace weft::test;
 
 namespace {
 
@@ -50,6 +53,20 @@ TEST_CASE("folds of the least and greatest values there are give those") {
       check_fold(maximum_of, extreme(t, true), extreme(t, true), n);
       check_fold(minimum_of, extreme(t, false), extreme(t, false), n);
       check_fold([](const Array& x, int axis) { return prod(x, axis); }, convert(array(1), t), prod(convert(ones(1), t)), n);
+    }
+}
+
+TEST_CASE("the extremum of a row with a NaN at any place is NaN, and of no other row") {
+  for (const DType t : {float32, float64, bfloat16})
+    for (const int n : {5, 16, 33, 130, 200}) {
+      const Array at = arange(0, n + 1), numbers = convert(arange(0, n) % 7 - 3, t);
+      const Array rows = where(expand_dims(at, 1) == arange(0, n), convert(array(std::nanf("")), t), numbers);
+      for (const bool least : {false, true}) {
+        const std::string program = same([&](Xs v) { return least ? min(v[0], 1) : max(v[0], 1); }, {rows}, 0, "quality");
+        if (n >= 130) CHECK(program.find("interpreted") == std::string::npos);
+      }
+      const Array nans = jit([](const Array& x) { return isnan(max(x, 1)); })(rows);
+      CHECK(all(nans == (at < n)).item<bool>());
     }
 }
 
