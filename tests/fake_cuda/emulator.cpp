@@ -260,7 +260,10 @@ class Loaded final : public Emulated {
         g.setLinkage(llvm::GlobalValue::ExternalLinkage);
       }
     }
-    jit_ = check(llvm::orc::LLJITBuilder().create());
+    // Tests run most kernels once: what counts is how soon there is code.
+    auto machine = check(llvm::orc::JITTargetMachineBuilder::detectHost());
+    machine.setCodeGenOptLevel(llvm::CodeGenOptLevel::None);
+    jit_ = check(llvm::orc::LLJITBuilder().setJITTargetMachineBuilder(std::move(machine)).create());
     llvm::orc::SymbolMap own;
     const auto define = [&](const char* name, auto* f) {
       own[jit_->mangleAndIntern(name)] = {llvm::orc::ExecutorAddr::fromPtr(f),
@@ -343,7 +346,15 @@ void run_block(Block& b) {
 
 }  // namespace
 
-std::unique_ptr<Emulated> load(const std::string& text) { return std::make_unique<Loaded>(text); }
+std::shared_ptr<Emulated> load(const std::string& text) {
+  // Devices, and programs one after the other, have much code in common.
+  constexpr std::size_t kKept = 200;
+  static std::map<std::string, std::shared_ptr<Emulated>>& known = *new std::map<std::string, std::shared_ptr<Emulated>>;
+  if (known.size() == kKept) known.clear();
+  std::shared_ptr<Emulated>& code = known[text];
+  if (!code) code = std::make_shared<Loaded>(text);
+  return code;
+}
 
 void run(void* kernel, unsigned blocks, unsigned threads, void** parameters) {
   Block& b = state();

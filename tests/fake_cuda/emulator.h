@@ -13,8 +13,8 @@ class Emulated {
   /// The address of a kernel; null: there is none of this name.
   virtual void* find(const std::string& name) = 0;
 };
-/// LLVM's text. Throws std::runtime_error if it is none.
-std::unique_ptr<Emulated> load(const std::string& text);
+/// LLVM's text; the same for the same text. Throws std::runtime_error if it is none.
+std::shared_ptr<Emulated> load(const std::string& text);
 /// Runs a kernel that find() gave; `parameters` as cuLaunchKernel takes them.
 /// FAKE_CUDA_ORDER: `up`, `down` or `mixed`, the order in which threads and blocks take their turns. FAKE_CUDA_CHECK=1: std::runtime_error
 /// for accesses of memory that there is not, or that are not aligned as the code says.

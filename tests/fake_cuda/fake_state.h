@@ -28,7 +28,7 @@ constexpr Result kInvalid = 1, kNotFound = 500, kIllegal = 400, kLaunchFailed = 
                  kCaptureInvalidated = 901, kWrongThread = 908;
 
 struct FakeModule {
-  std::unique_ptr<Emulated> code;
+  std::shared_ptr<Emulated> code;
 };
 /// What several streams do together, when all have come to it: a status, or kNotYet while other processes have not come.
 struct Together {
