@@ -1,6 +1,5 @@
 #include "backends/cuda/products.h"
 
-#include <dlfcn.h>
 #include <fmt/core.h>
 
 #include <algorithm>
@@ -11,6 +10,7 @@
 
 #include "backends/cpu/code_cache.h"
 #include "backends/cuda/cublaslt.h"
+#include "backends/cuda/math_library.h"
 #include "core/environment.h"
 #include "core/error.h"
 #include "runtime/device.h"
@@ -33,13 +33,7 @@ struct Library {
 const Library& library() {
   static const Library l = [] {
     Library r;
-    const char* given = std::getenv("WEFT_LIBCUBLASLT");
-    void* file = nullptr;
-    if (given)
-      file = dlopen(given, RTLD_NOW | RTLD_LOCAL);
-    else
-      for (const char* name : {"libcublasLt.so.13", "libcublasLt.so.12", "libcublasLt.so"})
-        if (!file) file = dlopen(name, RTLD_NOW | RTLD_LOCAL);
+    void* const file = open_library("WEFT_LIBCUBLASLT", {"libcublasLt.so.13", "libcublasLt.so.12", "libcublasLt.so"});
     if (!file) return r;
     r.there = true;
 #define WEFT_LOOK_UP(name, parameters)                             \
@@ -94,14 +88,10 @@ Choices& choices() {
   return c;
 }
 Shared& shared_of(GpuDevice& device) {
-  static std::mutex mutex;
-  static std::map<GpuDevice*, Shared>& all = *new std::map<GpuDevice*, Shared>;
-  const std::lock_guard lock(mutex);
-  Shared& s = all[&device];
-  device.enter();
-  if (!s.handle) check_product(library().cublasLtCreate(&s.handle), "cublasLtCreate", device.label());
-  if (!s.workspace) s.workspace = device.allocate(kWorkspaceBytes, "the products' scratch memory");
-  return s;
+  return kept_by<Shared>(device, [&](Shared& s) {
+    if (!s.handle) check_product(library().cublasLtCreate(&s.handle), "cublasLtCreate", device.label());
+    if (!s.workspace) s.workspace = device.allocate(kWorkspaceBytes, "the products' scratch memory");
+  });
 }
 
 int data_type(DType t) { return t == float64 ? lt::kFloat64 : t == float16 ? lt::kFloat16 : t == bfloat16 ? lt::kBFloat16 : lt::kFloat32; }

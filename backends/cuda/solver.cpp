@@ -1,15 +1,13 @@
 #include "backends/cuda/solver.h"
 
-#include <dlfcn.h>
 #include <fmt/core.h>
 
 #include <algorithm>
 #include <complex>
-#include <cstdlib>
-#include <mutex>
 
 #include "backends/codegen/gpu_algebra.h"
 #include "backends/cuda/cusolver.h"
+#include "backends/cuda/math_library.h"
 #include "backends/cuda/supply.h"
 #include "core/environment.h"
 #include "core/error.h"
@@ -54,18 +52,11 @@ struct Library {
   bool there = false, has_later = false;
 };
 
-void* open(const char* variable, std::initializer_list<const char*> names) {
-  if (const char* given = std::getenv(variable)) return dlopen(given, RTLD_NOW | RTLD_LOCAL);
-  for (const char* name : names)
-    if (void* file = dlopen(name, RTLD_NOW | RTLD_LOCAL)) return file;
-  return nullptr;
-}
-
 const Library& library() {
   static const Library l = [] {
     Library r;
-    void* const blas = open("WEFT_LIBCUBLAS", {"libcublas.so.13", "libcublas.so.12", "libcublas.so"});
-    void* const own = blas ? open("WEFT_LIBCUSOLVER", {"libcusolver.so.12", "libcusolver.so.11", "libcusolver.so"}) : nullptr;
+    void* const blas = open_library("WEFT_LIBCUBLAS", {"libcublas.so.13", "libcublas.so.12", "libcublas.so"});
+    void* const own = blas ? open_library("WEFT_LIBCUSOLVER", {"libcusolver.so.12", "libcusolver.so.11", "libcusolver.so"}) : nullptr;
     if (!own) return r;
     bool found = true;
     void* file = own;
@@ -115,15 +106,11 @@ struct Shared {
   solver::BlasHandle blas = nullptr;
 };
 Shared& shared_of(GpuDevice& device) {
-  static std::mutex mutex;
-  static std::map<GpuDevice*, Shared>& all = *new std::map<GpuDevice*, Shared>;
-  const std::lock_guard lock(mutex);
-  Shared& s = all[&device];
-  device.enter();
-  if (!s.handle) check_call(library().cusolverDnCreate(&s.handle), "cusolverDnCreate", device.label());
-  if (!s.params) check_call(library().cusolverDnCreateParams(&s.params), "cusolverDnCreateParams", device.label());
-  if (!s.blas) check_call(library().cublasCreate_v2(&s.blas), "cublasCreate_v2", device.label());
-  return s;
+  return kept_by<Shared>(device, [&](Shared& s) {
+    if (!s.handle) check_call(library().cusolverDnCreate(&s.handle), "cusolverDnCreate", device.label());
+    if (!s.params) check_call(library().cusolverDnCreateParams(&s.params), "cusolverDnCreateParams", device.label());
+    if (!s.blas) check_call(library().cublasCreate_v2(&s.blas), "cublasCreate_v2", device.label());
+  });
 }
 
 int data_type(DType t) {
