@@ -52,7 +52,7 @@ void gpt2(const Options& o) {
     // No memory is taken for the parameters.
     const gpt::Gpt shapes = gpt::shapes(size.layers, size.width, size.words, size.context);
     const State s{shapes, shapes, shapes, Array(ShapeDtypeStruct{{}, float32})};
-    fmt::print("{}", step.lower(s, Array(ShapeDtypeStruct{{batch, size.context}, int32})).as_text(o.text));
+    prints_text(o, "gpt2_" + o.gpt2, step, s, Array(ShapeDtypeStruct{{batch, size.context}, int32}));
     return;
   }
   State s{gpt::gpt_params(size.layers, size.width, size.words, size.context), {}, {}, array(0.f)};

@@ -29,12 +29,20 @@ struct Options {
   int shrink = 0;                      ///< their sizes are divided by 2 to this
   std::string gpt2 = {};               ///< the size of GPT-2 to train instead
   int batch = 0;                       ///< and the texts at once; 0: as many as the size has
-  std::string text = {};               ///< nothing is run: its code in this form
+  std::string text = {};               ///< nothing is run: the code in this form instead
   bool wants(const std::string& name) const { return only.empty() || std::find(only.begin(), only.end(), name) != only.end(); }
 };
 
 /// Prints one result line.
 void print_line(const std::string& name, double first, double median, double least, const std::vector<double>& checksum);
+
+/// Prints the code of a jitted or mapped function after its name, if that is what was asked for.
+template <class F, class... A>
+bool prints_text(const Options& o, const std::string& name, const F& f, const A&... args) {
+  if (o.text.empty()) return false;
+  fmt::print("// program {}\n{}\n", name, f.lower(args...).as_text(o.text));
+  return true;
+}
 
 /// Arrays and trees of arrays go to the device; numbers stay.
 template <class T>
@@ -47,6 +55,7 @@ template <class MakeInputs, class F>
 void workload(const Options& o, const std::string& name, MakeInputs make_inputs, F f) {
   if (!o.wants(name)) return;
   auto inputs = make_inputs();
+  if (std::apply([&](const auto&... x) { return prints_text(o, name, f, x...); }, inputs)) return;
   if (o.platform != "cpu") std::apply([&](auto&... x) { (move_to(x, *o.device), ...); }, inputs);
   auto call = [&] { return std::apply([&](const auto&... x) { return f(x...); }, inputs); };
   auto sync = [](const auto& result) {

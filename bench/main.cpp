@@ -1,7 +1,8 @@
 // weft-bench [--only a,b] [--seconds S] [--pmap N] [--device D]: runs the workloads that the peers run, and prints one JSON object a line.
 // weft-bench --rates D [--shrink N]: a table of bandwidths and rates instead (rates.cpp).
-// weft-bench --gpt2 124m|small [--device D] [--batch N] [--seconds S] [--text FORM]: training of GPT-2 instead (gpt2.cpp); or its code as
-// Compiled::as_text has it: `jaxpr`, `kernels`, `ptx`. With 0 seconds there is one step.
+// weft-bench --gpt2 124m|small [--device D] [--batch N] [--seconds S]: training of GPT-2 instead (gpt2.cpp). With 0 seconds there is one
+// step. Each with --text FORM: nothing is run; the code of each program after a line `// program NAME`, as Compiled::as_text has it:
+// `jaxpr`, `kernels`, `ptx`.
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
@@ -71,7 +72,7 @@ int main(int argc, char** argv) {
     } else {
       fmt::print(stderr,
                  "usage: weft-bench [--only a,b] [--seconds S] [--pmap N] [--device cpu|cuda] [--rates cpu|cuda [--shrink N]] "
-                 "[--gpt2 124m|small [--batch N] [--text FORM]]\n");
+                 "[--gpt2 124m|small [--batch N]] [--text FORM]\n");
       return 2;
     }
   }

@@ -42,14 +42,19 @@ void rates(const Options& o) {
   const Device device = *o.device;
   const int shrink = o.shrink;
   const int n = (1 << 26) >> shrink, rows = std::max(32, (1 << 14) >> shrink), columns = std::max(64, 4096 >> shrink);
-  const Array x = device_put(fill({n}, 4), device), y = device_put(fill({n}, 4, 0, 1), device);
-  const Array table = device_put(fill({rows, columns}, 4), device), scale = device_put(fill({columns}, 1, 1), device);
-  const Array half = convert(x, bfloat16), half_table = convert(table, bfloat16);
-  fmt::print("{} ({}): {} numbers, tables of {} x {}\n", device, device.kind(), n, rows, columns);
+  const bool runs = o.text.empty();
+  // No memory is taken for what is not run.
+  const auto given = [&](Shape shape, auto... how) {
+    return runs ? device_put(fill(shape, how...), device) : Array(ShapeDtypeStruct{shape, float32});
+  };
+  const auto converted = [&](const Array& a, DType t) { return runs ? convert(a, t) : Array(ShapeDtypeStruct{a.shape(), t}); };
+  const Array x = given({n}, 4), y = given({n}, 4, 0, 1), table = given({rows, columns}, 4), scale = given({columns}, 1, 1);
+  const Array half = converted(x, bfloat16), half_table = converted(table, bfloat16);
+  if (runs) fmt::print("{} ({}): {} numbers, tables of {} x {}\n", device, device.kind(), n, rows, columns);
 
   // The device's own copy; on the host, the best of the kernels below stands for it.
   double own = 0;
-  if (device.platform() == "cuda") {
+  if (runs && device.platform() == "cuda") {
     const auto buffer = weft::detail::whole_of(x, device.id());
     const double t =
         seconds_of([&] { return weft::detail::wrap_buffer(x.aval(), weft::detail::accelerators().copy(buffer, device.id())); });
@@ -58,6 +63,7 @@ void rates(const Options& o) {
   }
   const auto bandwidth = [&](const std::string& name, double bytes, auto f, auto... args) {
     const auto compiled = jit(f);
+    if (prints_text(o, name, compiled, args...)) return;
     const double t = seconds_of([&] { return compiled(args...); });
     row(name, t, fmt::format("{:.1f} GB/s", bytes / t / 1e9), own > 0 ? fmt::format("{:.0f} %", 100 * bytes / t / own) : "");
   };
@@ -88,10 +94,11 @@ void rates(const Options& o) {
 
   const auto sorting = [&](const std::string& name, auto f, const Array& keys) {
     const auto compiled = jit(f);
+    if (prints_text(o, name, compiled, keys)) return;
     const double t = seconds_of([&] { return compiled(keys); });
     row(name, t, fmt::format("{:.2f} Gkeys/s", static_cast<double>(keys.size()) / t / 1e9), "");
   };
-  const Array keys = convert(x * 1e9f, int32);
+  const Array keys = runs ? convert(x * 1e9f, int32) : converted(x, int32);
   sorting("sort, float32", [](Array a) { return sort(a); }, x);
   sorting("sort, int32", [](Array a) { return sort(a); }, keys);
   sorting("argsort, float32", [](Array a) { return argsort(a); }, x);
@@ -99,17 +106,20 @@ void rates(const Options& o) {
 
   for (const int size : {1024, 4096, 8192}) {
     const int m = std::max(64, size >> shrink);
-    const Array a = device_put(fill({m, m}), device), b = device_put(fill({m, m}, 1, 0, 2), device);
+    const Array a = given({m, m}), b = given({m, m}, 1, 0, 2);
     for (const DType t : {float32, bfloat16, float16}) {
-      const Array p = convert(a, t), q = convert(b, t);
+      const Array p = converted(a, t), q = converted(b, t);
       const auto f = jit([](Array u, Array v) { return matmul(u, v); });
+      const std::string name = fmt::format("product of {0} x {0}, {1}", m, t.name());
+      if (prints_text(o, name, f, p, q)) continue;
       const double s = seconds_of([&] { return f(p, q); });
-      row(fmt::format("product of {0} x {0}, {1}", m, t.name()), s, fmt::format("{:.2f} TFLOP/s", 2. * m * m * m / s / 1e12), "");
+      row(name, s, fmt::format("{:.2f} TFLOP/s", 2. * m * m * m / s / 1e12), "");
     }
   }
 
   // What a call costs the host, which does not wait.
-  const auto host = [&](const std::string& name, const std::function<Array()>& call) {
+  const auto host = [&](const std::string& name, const auto& f, const Array& argument, const std::function<Array()>& call) {
+    if (prints_text(o, name, f, argument)) return;
     for (int i = 0; i < 5; ++i) call().block_until_ready();
     std::vector<double> times;
     Array last;
@@ -122,17 +132,17 @@ void rates(const Options& o) {
     std::sort(times.begin(), times.end());
     row(name, times[times.size() / 2], "of the host", "");
   };
-  const Array small = device_put(fill({64, 64}), device);
+  const Array small = given({64, 64});
+  Array state = given({64, 64});
   const auto one = jit([](Array a) { return a + 1.f; });
-  host("launch of one kernel", [&] { return one(small); });
+  host("launch of one kernel", one, small, [&] { return one(small); });
   const auto many = jit(
       [](Array a) {
         for (int i = 0; i < 20; ++i) a = a - 1e-3f * sum(a, 0) + 1e-3f * sum(a, 1, {.keepdims = true});
         return a;
       },
       {.donate_argnums = {0}});
-  Array state = device_put(fill({64, 64}), device);
-  host("launch of a step of 40 sums", [&] { return state = many(state); });
+  host("launch of a step of 40 sums", many, state, [&] { return state = many(state); });
 }
 
 }  // namespace bench
