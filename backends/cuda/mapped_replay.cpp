@@ -393,12 +393,13 @@ class Replay final : public MappedReplay {
     return made;
   }
 
-  /// Communicators that failed while they were captured are aborted now that no graph holds them.
-  [[noreturn]] static void give_up_after(std::exception_ptr problem) {
+  /// Communicators that failed while they were captured are aborted now that no graph holds them. Among several processes whoever asked for
+  /// the graphs does that, once: each time is one more that the others hear of.
+  [[noreturn]] void give_up_after(std::exception_ptr problem) const {
     try {
       std::rethrow_exception(problem);
     } catch (const DistributedError& e) {
-      give_up_collectives(e.what());
+      if (across_.empty()) give_up_collectives(e.what());
       throw;
     }
   }

@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <chrono>
 #include <cstdlib>
+#include <functional>
+#include <string>
 #include <thread>
 #include <vector>
 
@@ -167,6 +169,13 @@ std::string refused(F f) {
   return {};
 }
 
+/// What there is of the fake libraries' things.
+std::string all_live() {
+  std::string text = fmt::format("{} communicators", fake<int()>("WEFT_LIBNCCL", "fake_nccl_live")());
+  for (const char* kind : {"memory", "graph", "exec", "module"}) text += fmt::format(", {} {}", live(kind), kind);
+  return text;
+}
+
 /// Several algorithms are proposed (FAKE_CUBLASLT_CANDIDATES): none is timed, since each process could find another one the fastest.
 void products() {
   const auto count = fake<int(const char*)>("WEFT_LIBCUBLASLT", "fake_cublaslt_calls");
@@ -176,11 +185,24 @@ void products() {
   if (count) counts(count("cublasLtMatmul") - before, 1, "products");
 }
 
+/// Linear algebra of each process on its own devices, by their library where there is one.
+void algebra() {
+  const auto count = fake<int(const char*)>("WEFT_LIBCUSOLVER", "fake_cusolver_calls");
+  const int before = count ? count("cusolverDnXpotrf") : 0;
+  const int all = device_count();
+  const Array a = sin(numbers({all, 70, 70})), hermitian = matmul(a, swapaxes(a, 1, 2)) + 70 * eye(70);
+  const auto factor = [](Array x) { return linalg::cholesky(x); };
+  const Array factors = pmap(factor)(own_rows(hermitian));
+  close(device_get(factors), own_rows(vmap(factor)(device_put(hermitian, local_devices("cpu")[0]))), "Cholesky factors");
+  if (count) counts(count("cusolverDnXpotrf") - before, local_device_count(), "factorisations by the devices' library");
+}
+
 }  // namespace
 
 void gpus(const std::string& folder) {
   topology();
   products();
+  algebra();
   groups();
   replays();
   checkpoints(folder);
@@ -310,6 +332,85 @@ void gpu_failures() {
     ends_together("groups that differ");
   }
   counts(live("graph"), 0, "graphs");
+  sync_global_devices("the end");
+}
+
+void gpu_collective_failures() {
+  const auto fail = fake<void(const char*, int, int)>("WEFT_LIBNCCL", "fake_nccl_fail");
+  const int n = process_count(), me = process_index(), local = local_device_count();
+  const Mesh mesh = make_mesh({n, local}, {"p", "d"});
+  const auto there = device_put(numbers({n * n, local * 2}) / 3, NamedSharding{mesh, P("p", "d")});
+  constexpr int kRuns = 5;  // with the third one a program is a graph
+  struct Kind {
+    std::string operation;
+    std::vector<std::string> calls;
+    std::function<Array(Array)> f;
+  };
+  std::vector<std::pair<int, int>> ring;
+  for (int p = 0; p < n; ++p) ring.emplace_back(p, (p + 1) % n);
+  const Kind kinds[] = {
+      {"psum", {"ncclAllReduce"}, [](Array a) { return psum(a, "p"); }},
+      {"all_gather", {"ncclAllGather"}, [](Array a) { return all_gather(a, "p", {.tiled = true}); }},
+      {"reduce_scatter", {"ncclReduceScatter"}, [](Array a) { return psum_scatter(a, "p", {.tiled = true}); }},
+      {"pbroadcast", {"ncclBroadcast"}, [n](Array a) { return pbroadcast(a, "p", n - 1); }},
+      {"ppermute", {"ncclSend", "ncclRecv"}, [&](Array a) { return ppermute(a, "p", ring); }},
+      {"all_to_all", {"ncclSend", "ncclRecv"}, [](Array a) { return all_to_all(a, "p", 0, 0, {.tiled = true}); }},
+      // process_allgather, which is no program: messages between the first devices of all processes.
+      {"moving", {"ncclSend", "ncclRecv"}, {}},
+  };
+  // All communicators are given up, and with them the graphs: what comes then is run, noted and captured anew.
+  const auto begin_anew = [&] {
+    apart();
+    if (me == 0) fail("ncclSend", 1, 3);
+    expect(!refused([] { sync_global_devices("no communicators"); }).empty(), "nothing was given up");
+    if (me == 0) fail(nullptr, 0, 0);
+    apart();
+  };
+  int failed = 0;
+  const int events = live("event");
+  for (const Kind& kind : kinds) {
+    const auto g = jit(shard_map([&](Array a) { return kind.f ? kind.f(a) : a; },
+                                 {.mesh = mesh, .in_specs = {P("p", "d")}, .out_specs = P("p", "d"), .check_vma = false}));
+    const auto run = [&] {
+      if (!kind.f) return process_allgather(there);
+      const Array y = g(there);
+      y.block_until_ready();
+      return device_get(y.addressable_shards()[0].data);
+    };
+    for (const std::string& call : kind.calls) {
+      begin_anew();
+      const int calls = nccl_calls(call.c_str());
+      Array wanted;
+      for (int i = 0; i < kRuns; ++i) wanted = run();
+      const int number = nccl_calls(call.c_str()) - calls;
+      expect(number >= (kind.f ? 3 : kRuns), fmt::format("{} calls of {} by {}", number, call, kind.operation));
+      apart();
+      const std::string before = all_live();
+      for (int who = 0; who < n; ++who)
+        for (int k = 1; k <= number; ++k, ++failed) {
+          const std::string what = fmt::format("{} number {} of {} of process {}", call, k, kind.operation, who);
+          begin_anew();
+          if (me == who) fail(call.c_str(), k, 3);
+          // The others hear of it at the latest at their next.
+          std::string message;
+          for (int i = 0; i < kRuns + 2 && message.empty(); ++i) message = refused(run);
+          if (me == who) fail(nullptr, 0, 0);
+          const std::string part = me == who ? call + " gives ncclInternalError (3)" : fmt::format("process {} gave up", who);
+          expect(message.find(part) != std::string::npos, fmt::format("{}: no `{}` in the message `{}`", what, part, message));
+          if (me == who) says(message, kind.operation + (kind.f ? " over `p` of f32[" : " f32["));
+          apart();
+          const std::string wrong = refused([&] {
+            for (int i = 0; i < kRuns; ++i) same(run(), wanted, "after " + what);
+          });
+          expect(wrong.empty(), fmt::format("after {}: {}", what, wrong));
+          apart();
+          test::equal(all_live(), before, "what is there after " + what);
+        }
+    }
+  }
+  // Two for each collective that a device has not been found to be done with, which are 64 at most.
+  expect(live("event") <= events + 128 * local, fmt::format("{} events, before {} failures {}", live("event"), failed, events));
+  std::fprintf(stderr, "%d calls have failed, %d events\n", failed, live("event"));
   sync_global_devices("the end");
 }
 

@@ -1,14 +1,14 @@
 #!/usr/bin/env python3
 """Runs the parts of tests/distributed/worker.cpp that are about GPUs in several real processes, on the fake libraries of the tests; closes with `N passed, N failed`.
 
-    gpus.py WORKER LIBCUDA LIBCUBLASLT LIBNCCL [NAME...]
+    gpus.py WORKER LIBCUDA LIBCUBLASLT LIBNCCL LIBCUSOLVER [NAME...]
 
-Only the tests whose name contains a word.
+LIBCUSOLVER is cuBLAS too. Only the tests whose name contains a word.
 """
 import os, re, shutil, signal, subprocess, sys, tempfile, time
 from ports import free_port
-worker, libcuda, libcublaslt, libnccl = sys.argv[1:5]
-words = sys.argv[5:]
+worker, libcuda, libcublaslt, libnccl, libcusolver = sys.argv[1:6]
+words = sys.argv[6:]
 PATIENCE = 240  # seconds for what takes a few on a machine that does nothing else
 TIMEOUT = 15  # seconds of a collective that faults end; on a busy machine the others take long too
 LIMIT = TIMEOUT + 60  # seconds from a fault to its report
@@ -17,7 +17,7 @@ passed, failed = 0, []
 
 def environment(top, **more):
     env = {k: v for k, v in os.environ.items() if not k.startswith(("WEFT_", "NCCL_", "FAKE_", "SLURM_", "OMPI_"))}
-    env.update(WEFT_LIBCUDA=libcuda, WEFT_LIBCUBLASLT=libcublaslt, WEFT_LIBNCCL=libnccl, FAKE_CUBLASLT_CANDIDATES="4", WEFT_NUM_CPU_DEVICES="2", WEFT_NUM_THREADS="1", WEFT_CACHE_DIR=top + "/cache",
+    env.update(WEFT_LIBCUDA=libcuda, WEFT_LIBCUBLASLT=libcublaslt, WEFT_LIBNCCL=libnccl, WEFT_LIBCUSOLVER=libcusolver, WEFT_LIBCUBLAS=libcusolver, FAKE_CUBLASLT_CANDIDATES="4", WEFT_NUM_CPU_DEVICES="2", WEFT_NUM_THREADS="1", WEFT_CACHE_DIR=top + "/cache",
                TMPDIR=top, OMPI_ALLOW_RUN_AS_ROOT="1", OMPI_ALLOW_RUN_AS_ROOT_CONFIRM="1")
     env.update(more)
     return env
@@ -149,6 +149,9 @@ check("one gpu for two: 2.28 takes no variable", 2, ["collectives"], FAKE_CUDA_D
 # Failures that all survive, at each entry point.
 check("failures 2x2", 2, ["gpu failures"], ids(2), FAKE_CUDA_DEVICES="4", WEFT_COLLECTIVE_TIMEOUT="120")
 check("failures 3x1", 3, ["gpu failures"], ids(1), FAKE_CUDA_DEVICES="3", WEFT_COLLECTIVE_TIMEOUT="120")
+# Each single call of a collective.
+check("each call fails 2x2", 2, ["gpu collective failures"], ids(2), FAKE_CUDA_DEVICES="4", WEFT_COLLECTIVE_TIMEOUT="120")
+check("each call fails 3x1", 3, ["gpu collective failures"], ids(1), FAKE_CUDA_DEVICES="3", WEFT_COLLECTIVE_TIMEOUT="120")
 # And those that nobody does.
 for how in ("kill", "stop", "loop", "exit", "throw"):
     fault(how, 3, 1)

@@ -533,6 +533,7 @@ int main(int argc, char** argv) {
       gpus(argv[2]);
     }
     if (what == "gpu failures") gpu_failures();
+    if (what == "gpu collective failures") gpu_collective_failures();
   } catch (const std::exception& e) {
     std::fprintf(stderr, "process %d: uncaught: %s\n", process_index(), e.what());
     return 1;

@@ -49,5 +49,7 @@ inline Array numbers(Shape shape, DType dtype = float32) {
 void gpus(const std::string& folder);
 /// Each entry point of the libraries fails once on one process: all hear of it, and go on.
 void gpu_failures();
+/// The same of each single call that a collective makes, the first or in a graph, of each process.
+void gpu_collective_failures();
 
 }  // namespace weft::test
