@@ -14,6 +14,7 @@
 #include <set>
 #include <string>
 #include <thread>
+#include <vector>
 
 namespace fake_cuda {
 
@@ -54,17 +55,17 @@ class Folder {
     own_.erase(name);
     unlink((path_ + "/" + name).c_str());
   }
-  /// Whether another process has left it in time.
-  bool wait_for(const std::string& name, const char* call) const {
-    const char* given = std::getenv("FAKE_NCCL_WAIT");
-    const auto until =
-        std::chrono::steady_clock::now() + std::chrono::milliseconds(given ? static_cast<int>(1000 * std::atof(given)) : 120'000);
-    while (!has(name)) {
-      if (std::chrono::steady_clock::now() > until) {
-        std::fprintf(stderr, "fake NCCL: %s: no `%s` has come; the real one would wait for ever\n", call, name.c_str());
-        return false;
-      }
-      std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  /// What all ranks have written as `prefix` with their number, when all have read it: from then on each may leave. False: not in time.
+  bool read_of_all(const std::string& prefix, int ranks, const std::vector<int>& own, const char* call, std::vector<std::string>& texts) {
+    for (int r = 0; r < ranks; ++r) {
+      const std::string name = prefix + std::to_string(r);
+      if (!wait_for(name, call, [&] { return has(name); })) return false;
+      texts.push_back(read(name));
+    }
+    for (int r : own) write("read." + prefix + std::to_string(r), "");
+    for (int r = 0; r < ranks; ++r) {
+      const std::string name = prefix + std::to_string(r), done = "read." + name;
+      if (!wait_for(done, call, [&] { return has(done) || !has(name); })) return false;
     }
     return true;
   }
@@ -77,6 +78,21 @@ class Folder {
   }
 
  private:
+  template <class F>
+  static bool wait_for(const std::string& name, const char* call, F there) {
+    const char* given = std::getenv("FAKE_NCCL_WAIT");
+    const auto until =
+        std::chrono::steady_clock::now() + std::chrono::milliseconds(given ? static_cast<int>(1000 * std::atof(given)) : 120'000);
+    while (!there()) {
+      if (std::chrono::steady_clock::now() > until) {
+        std::fprintf(stderr, "fake NCCL: %s: no `%s` has come; the real one would wait for ever\n", call, name.c_str());
+        return false;
+      }
+      std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    }
+    return true;
+  }
+
   const std::string path_;
   std::mutex mutex_;
   std::set<std::string> own_;

@@ -334,17 +334,20 @@ bool shares_gpus() {
 int run_remote_splits(const std::vector<Split>& all) {
   Clique& parent = *all[0].parent->clique;
   const std::string prefix = "split." + std::to_string(parent.splits++) + ".";
-  for (const Split& s : all)
-    parent.folder->write(prefix + std::to_string(s.parent->rank), std::to_string(s.color) + " " + std::to_string(s.key));
+  std::vector<int> own;
+  for (const Split& s : all) {
+    own.push_back(s.parent->rank);
+    parent.folder->write(prefix + std::to_string(own.back()), std::to_string(s.color) + " " + std::to_string(s.key));
+  }
+  std::vector<std::string> texts;
+  if (!parent.folder->read_of_all(prefix, parent.ranks, own, "ncclCommSplit", texts)) return kSystemError;
   struct Place {
     int color, key, rank;
   };
   std::vector<Place> places;
   for (int r = 0; r < parent.ranks; ++r) {
-    const std::string file = prefix + std::to_string(r);
-    if (!parent.folder->wait_for(file, "ncclCommSplit")) return kSystemError;
     Place p{0, 0, r};
-    std::sscanf(parent.folder->read(file).c_str(), "%d %d", &p.color, &p.key);
+    std::sscanf(texts[static_cast<std::size_t>(r)].c_str(), "%d %d", &p.color, &p.key);
     places.push_back(p);
   }
   std::map<int, Clique*> cliques;
@@ -387,17 +390,19 @@ int run_inits(const std::vector<Init>& all) {
   const char* host = std::getenv("NCCL_HOSTID");
   char name[256] = "";
   gethostname(name, sizeof name - 1);
+  std::vector<int> own;
   for (const Init& i : all) {
+    own.push_back(i.rank);
     if (i.rank < 0 || i.rank >= i.ranks || i.folder != all[0].folder) return kInvalidArgument;
     const std::string file = "init." + std::to_string(i.rank);
     if (folder->has(file)) return kInvalidUsage;  // there is one of this rank
     folder->write(file, std::to_string(i.ranks) + " " + std::to_string(i.device) + "@" + (host ? host : name));
   }
+  std::vector<std::string> texts;
+  if (!folder->read_of_all("init.", all[0].ranks, own, "ncclCommInitRank", texts)) return kSystemError;
   std::set<std::string> gpus;
   for (int r = 0; r < all[0].ranks; ++r) {
-    const std::string file = "init." + std::to_string(r);
-    if (!folder->wait_for(file, "ncclCommInitRank")) return kSystemError;
-    const std::string text = folder->read(file);
+    const std::string& text = texts[static_cast<std::size_t>(r)];
     const std::size_t space = text.find(' ');
     if (std::atoi(text.c_str()) != all[0].ranks) {
       std::fprintf(stderr, "fake NCCL: rank %d says that there are %s ranks, here it is %d\n", r, text.substr(0, space).c_str(),
