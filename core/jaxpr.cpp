@@ -52,6 +52,9 @@ std::vector<Array> Jaxpr::run(std::vector<Arg> args, SourceLoc loc) const {
 }
 
 namespace detail {
+namespace {
+constexpr std::size_t kFew = 48;
+}
 
 std::vector<Aval> JaxprData::output_avals() const {
   std::vector<Aval> out;
@@ -59,7 +62,8 @@ std::vector<Aval> JaxprData::output_avals() const {
   return out;
 }
 
-JaxprBuilder::JaxprBuilder() = default;
+// Most programs of a derivative's passes have some tens of equations.
+JaxprBuilder::JaxprBuilder() { avals_.reserve(kFew), defined_by_.reserve(kFew), eqns_.reserve(kFew); }
 
 Var JaxprBuilder::new_var(const Aval& aval, int eqn) {
   avals_.push_back(aval);
@@ -105,6 +109,16 @@ std::vector<Atom> JaxprBuilder::add_eqn(const Primitive& op, ParamsRef params, s
 const Aval& JaxprBuilder::aval(Atom a) const { return a.is_literal() ? literals_[a.literal()].aval : avals_[a.var()]; }
 
 Jaxpr JaxprBuilder::finish(std::vector<Atom> outputs) && {
+  auto data = make_ref<JaxprData>();
+  data->num_inputs = static_cast<int>(inputs_.size());
+  if (consts_.empty() && (inputs_.empty() || inputs_.back() + 1 == inputs_.size())) {
+    // Inputs come first, then results in their order: all have their numbers already.
+    data->avals = std::move(avals_);
+    data->eqns = std::move(eqns_);
+    data->literals = std::move(literals_);
+    data->outputs = std::move(outputs);
+    return Jaxpr(Ref<const JaxprData>(data));
+  }
   std::vector<bool> used(avals_.size());
   auto use = [&](Atom a) {
     if (!a.is_literal()) used[a.var()] = true;
@@ -113,7 +127,6 @@ Jaxpr JaxprBuilder::finish(std::vector<Atom> outputs) && {
     for (Atom a : e.inputs) use(a);
   for (Atom a : outputs) use(a);
 
-  auto data = make_ref<JaxprData>();
   std::vector<Var> renamed(avals_.size());
   data->avals.reserve(avals_.size());
   auto define = [&](Var v) {
@@ -127,7 +140,6 @@ Jaxpr JaxprBuilder::finish(std::vector<Atom> outputs) && {
     }
   data->num_consts = static_cast<int>(data->consts.size());
   for (Var v : inputs_) define(v);
-  data->num_inputs = static_cast<int>(inputs_.size());
   for (Eqn& e : eqns_)
     for (Var v : e.outputs) define(v);
   auto rename = [&](Atom a) { return a.is_literal() ? a : Atom::var(renamed[a.var()]); };
@@ -153,37 +165,6 @@ Hoisted hoist_consts(const Jaxpr& j) {
   data->outputs = d.outputs;
   data->literals = d.literals;
   return {Jaxpr(Ref<const JaxprData>(data)), d.consts};
-}
-
-std::vector<Array> eval_jaxpr(const Jaxpr& j, std::span<const Array> args) {
-  const JaxprData& d = j.data();
-  // Each value is let go after its last use, so that a long program executed step by step holds no more than it needs.
-  std::vector<std::uint32_t> last_use(d.avals.size(), 0);
-  for (std::uint32_t i = 0; i < d.eqns.size(); ++i)
-    for (Atom a : d.eqns[i].inputs)
-      if (!a.is_literal()) last_use[a.var()] = i;
-  for (Atom a : d.outputs)
-    if (!a.is_literal()) last_use[a.var()] = static_cast<std::uint32_t>(d.eqns.size());
-
-  std::vector<Array> values(d.avals.size());
-  std::copy(d.consts.begin(), d.consts.end(), values.begin());
-  std::copy(args.begin(), args.end(), values.begin() + d.num_consts);
-  auto read = [&](Atom a) {
-    return a.is_literal() ? make_literal(d.literals[a.literal()].aval, d.literals[a.literal()].bits) : values[a.var()];
-  };
-  std::vector<Array> inputs;
-  for (std::uint32_t i = 0; i < d.eqns.size(); ++i) {
-    const Eqn& e = d.eqns[i];
-    inputs.clear();
-    for (Atom a : e.inputs) inputs.push_back(read(a));
-    std::vector<Array> results = bind_primitive(*e.op, e.params, inputs, e.loc);
-    for (std::size_t k = 0; k < results.size(); ++k) values[e.outputs[k]] = std::move(results[k]);
-    for (Atom a : e.inputs)
-      if (!a.is_literal() && last_use[a.var()] == i) values[a.var()] = Array();
-  }
-  std::vector<Array> out;
-  for (Atom a : d.outputs) out.push_back(read(a));
-  return out;
 }
 
 }  // namespace detail

@@ -2,6 +2,9 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
+#include "core/needed.h"
 #include "core/trace.h"
 #include "transforms/differentiate.h"
 
@@ -53,35 +56,32 @@ FlatGradient flat_gradient(FlatFunction& f, std::span<const int> argnums, bool w
                      f.loc);
   check_output(f, l->out_avals[0], options, operation);
 
-  // One program of all that is wanted, so that what only unwanted results or tangents need is never computed.
-  std::vector<bool> loss_only(l->out_avals.size(), false);
-  loss_only[0] = true;
+  // What only unwanted results or tangents need is never computed.
   std::optional<TransposedProgram> transposed;
-  if (l->nonzero_out[0]) transposed = transpose_linearized(*l, loss_only);
-  const std::size_t first = want_value ? 0 : 1, last = want_aux ? l->out_avals.size() : 1;
-  const Jaxpr program =
-      trace_jaxpr({fmt::format("{} of {}", operation, f.name), avals_of(l->point), {}}, [&](std::span<const Array> point) {
-        const std::vector<Array> values = eval_jaxpr(l->primal, point);
-        const auto begin = values.begin();
-        std::vector<Array> out;
-        for (std::size_t i = first; i < last; ++i) out.push_back(values[i]);
-        if (transposed) {
-          std::vector<Array> inputs(begin + static_cast<std::ptrdiff_t>(l->out_avals.size()), values.end());
-          inputs.push_back(make_literal(Number(1), l->out_avals[0].dtype));
-          const std::vector<Array> gradients = eval_jaxpr(transposed->jaxpr, inputs);
-          out.insert(out.end(), gradients.begin(), gradients.end());
-        }
-        return out;
-      });
-  const std::vector<Array> values = eval_jaxpr(dce_program(program), l->point);
+  std::optional<Needed> backward;
+  const std::size_t outs = l->out_avals.size(), first = want_value ? 0 : 1, last = want_aux ? outs : 1;
+  std::vector<bool> wanted(l->primal.data().outputs.size());
+  std::fill(wanted.begin() + static_cast<std::ptrdiff_t>(first), wanted.begin() + static_cast<std::ptrdiff_t>(last), true);
+  if (l->nonzero_out[0]) {
+    std::vector<bool> loss_only(outs, false);
+    loss_only[0] = true;
+    transposed = transpose_linearized(*l, loss_only);
+    backward = needed_of(transposed->jaxpr);
+    for (std::size_t i = outs; i < wanted.size(); ++i) wanted[i] = backward->input(transposed->jaxpr, i - outs);
+  }
+  const std::vector<Array> values = eval_needed(l->primal, needed_of(l->primal, wanted), l->point);
+  std::vector<Array> gradients;
+  if (transposed) {
+    std::vector<Array> inputs(values.begin() + static_cast<std::ptrdiff_t>(outs), values.end());
+    inputs.push_back(make_literal(Number(1), l->out_avals[0].dtype));
+    gradients = eval_needed(transposed->jaxpr, *backward, inputs);
+  }
 
   FlatGradient r;
-  std::size_t next = 0;
-  r.results.resize(l->out_avals.size());
-  for (std::size_t i = first; i < last; ++i) r.results[i] = values[next++];
+  r.results.resize(outs);
+  for (std::size_t i = first; i < last; ++i) r.results[i] = values[i];
   LocScope scope(f.loc);
-  const std::vector<Array> cotangents =
-      transposed ? all_cotangents(*l, *transposed, std::span(values).subspan(next), f.loc) : std::vector<Array>();
+  const std::vector<Array> cotangents = transposed ? all_cotangents(*l, *transposed, gradients, f.loc) : std::vector<Array>();
   for (const int n : argnums)
     for (std::size_t i = f.offsets[static_cast<std::size_t>(n)]; i < f.offsets[static_cast<std::size_t>(n) + 1]; ++i)
       r.gradients.push_back(transposed ? cotangents[i] : zero_tangent(l->in_avals[i], f.loc));

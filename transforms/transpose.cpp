@@ -1,6 +1,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <utility>
 
 #include "core/array_impl.h"
 #include "core/effects.h"
@@ -71,22 +72,21 @@ class Transposer {
   }
 
   void transpose_eqn(const Eqn& e) {
+    if (std::none_of(e.outputs.begin(), e.outputs.end(), [&](Var v) { return cotangents_[v].has_value(); })) return;
     std::vector<Tangent> cotangents;
     std::vector<Aval> out_avals;
-    bool any = false;
+    cotangents.reserve(e.outputs.size()), out_avals.reserve(e.outputs.size());
     for (Var v : e.outputs) {
-      cotangents.push_back(cotangents_[v]);
+      cotangents.push_back(std::exchange(cotangents_[v], std::nullopt));
       out_avals.push_back(d_.avals[v]);
-      any |= cotangents_[v].has_value();
-      cotangents_[v].reset();
     }
-    if (!any) return;
     LocScope scope(e.loc);
     if (!e.op->transpose)
       throw TracerError(
           fmt::format("{}: not linear in its operands, so it can't be transposed; differentiate with grad or vjp instead", e.op->name),
           effective_loc(e.loc));
     std::vector<Operand> operands;
+    operands.reserve(e.inputs.size());
     for (Atom a : e.inputs) operands.push_back({d_.aval(a), is_linear(a) ? std::nullopt : std::optional(value(a))});
     const std::vector<Tangent> back = e.op->transpose({*e.op, e.params, cotangents, out_avals, operands, e.loc});
     for (std::size_t i = 0; i < e.inputs.size(); ++i)

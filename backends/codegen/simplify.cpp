@@ -29,6 +29,7 @@ std::uint64_t mix(std::uint64_t h, std::uint64_t v) {
 class Simplifier {
  public:
   Simplifier(const JaxprData& j, Expansion expansion) : expansion_(expansion) {
+    avals_.reserve(j.avals.size()), eqns_.reserve(j.eqns.size());
     avals_.assign(j.avals.begin(), j.avals.begin() + j.num_consts + j.num_inputs);
     std::vector<Atom> env;
     for (Var v = 0; v < avals_.size(); ++v) env.push_back(Atom::var(v));
@@ -68,6 +69,7 @@ class Simplifier {
       if (!kept[i]) continue;
       const Eqn& e = eqns_[i];
       std::vector<Atom> in;
+      in.reserve(e.inputs.size());
       for (Atom a : e.inputs) in.push_back(rename(a));
       std::vector<Aval> out;
       for (Var v : e.outputs) out.push_back(avals_[v]);
@@ -141,6 +143,7 @@ class Simplifier {
     auto resolve = [&](Atom a) { return a.is_literal() ? literal(j.literals[a.literal()]) : env[a.var()]; };
     for (const Eqn& e : j.eqns) {
       std::vector<Atom> in;
+      in.reserve(e.inputs.size());
       for (Atom a : e.inputs) in.push_back(resolve(a));
       std::vector<Aval> out_avals;
       for (Var v : e.outputs) out_avals.push_back(j.avals[v]);
@@ -152,11 +155,16 @@ class Simplifier {
     return out;
   }
 
+  std::vector<Aval> types_of(const std::vector<Atom>& in) const {
+    std::vector<Aval> types;
+    types.reserve(in.size());
+    for (Atom a : in) types.push_back(aval(a));
+    return types;
+  }
+
   std::vector<Atom> add(const Eqn& e, std::vector<Atom> in, const std::vector<Aval>& out_avals, SourceLoc loc) {
     if (e.op->call_body) {
-      std::vector<Aval> types;
-      for (Atom a : in) types.push_back(aval(a));
-      const Jaxpr body = e.op->call_body(*e.params, types);
+      const Jaxpr body = e.op->call_body(*e.params, types_of(in));
       return run(body.data(), std::move(in), loc);
     }
     if (recomputes(e)) {
@@ -171,9 +179,7 @@ class Simplifier {
         if (p.jaxpr && p.jaxpr->data().num_inputs == static_cast<int>(in.size()) && p.jaxpr->data().num_consts == 0)
           return run(p.jaxpr->data(), std::move(in), loc);
     if (e.op->kind == Kind::random) {
-      std::vector<Aval> avals;
-      for (Atom a : in) avals.push_back(aval(a));
-      const Jaxpr expansion = expand_random(e, avals);
+      const Jaxpr expansion = expand_random(e, types_of(in));
       return run(expansion.data(), std::move(in), loc);
     }
     if (e.op->kind == Kind::dot) {
@@ -187,16 +193,11 @@ class Simplifier {
       if (const std::optional<Jaxpr> expansion = expand_cumulative(e, avals)) return run(expansion->data(), std::move(in), loc);
     }
     if (e.op->kind == Kind::reduce_window || e.op->kind == Kind::library) {
-      std::vector<Aval> avals;
-      for (Atom a : in) avals.push_back(aval(a));
-      if (const std::optional<Jaxpr> expansion = expand_window(e, avals)) return run(expansion->data(), std::move(in), loc);
+      if (const std::optional<Jaxpr> expansion = expand_window(e, types_of(in))) return run(expansion->data(), std::move(in), loc);
     }
-    if (expansion_) {
-      std::vector<Aval> avals;
-      for (Atom a : in) avals.push_back(aval(a));
-      if (const std::optional<Jaxpr> expansion = expansion_(e, avals))
+    if (expansion_)
+      if (const std::optional<Jaxpr> expansion = expansion_(e, types_of(in)))
         return run(expansion->data(), with_tables(expansion->data(), std::move(in)), loc);
-    }
     if (std::optional<Atom> folded = fold(e, in, out_avals)) return {*folded};
     std::uint64_t h = reinterpret_cast<std::uintptr_t>(e.op);
     for (Atom a : in) h = mix(h, a.is_literal() ? ~std::uint64_t{a.literal()} : a.var());
