@@ -1,4 +1,4 @@
-// Work that nobody waits for: better code for what turns out to be used a lot.
+// Work that nobody waits for: better code for what turns out to be used a lot, and files for other processes.
 #pragma once
 #include <functional>
 
@@ -7,7 +7,12 @@ namespace weft::detail {
 /// Runs the job on the process's one background thread, after those given before. Jobs that have not begun when the process ends are
 /// dropped; what a job throws is dropped too.
 void in_background(std::function<void()> job);
-/// Whether the process is at its end and waits for the job that is running.
+/// The same for what should be done before the process ends: before all jobs of the other kind, and at the process's end for a fifth of a
+/// second more. Dropped where very many are waiting.
+void soon_in_background(std::function<void()> job);
+/// Whether the process is at its end: a job of the first kind is to finish.
 bool background_is_ending();
+/// Whether a job of the second kind is.
+bool background_has_ended();
 
 }  // namespace weft::detail

@@ -115,6 +115,12 @@ std::string CodeCache::get(std::initializer_list<std::string_view> words, Functi
   return code;
 }
 
+void CodeCache::put(std::initializer_list<std::string_view> words, std::string_view code) {
+  if (!enabled()) return;
+  const std::string key = hash_of(words);
+  store(folder_ + "/" + hexadecimal(key), key, code);
+}
+
 std::optional<std::string> CodeCache::find(std::initializer_list<std::string_view> words) {
   if (!enabled()) return {};
   const std::string key = hash_of(words);

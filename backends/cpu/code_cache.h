@@ -25,6 +25,8 @@ class CodeCache {
   bool enabled() const { return !folder_.empty(); }
   /// The code that was stored under these words, or what `make` gives, which is then stored.
   std::string get(std::initializer_list<std::string_view> words, FunctionRef<std::string()> make);
+  /// Stores this code, in place of what was there.
+  void put(std::initializer_list<std::string_view> words, std::string_view code);
   /// The code that was stored under these words, if there is any.
   std::optional<std::string> find(std::initializer_list<std::string_view> words);
   std::int64_t hits() const { return hits_; }

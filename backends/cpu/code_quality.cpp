@@ -142,19 +142,23 @@ std::vector<Schedule> quick_schedules(const KernelProgram& p, const std::vector<
   return quick;
 }
 
-Qualities first_qualities(const KernelProgram& p, const std::vector<Schedule>& schedules) {
+std::optional<CodeQuality> least_quality() {
   const char* const given = std::getenv("WEFT_CODE");
   const std::string_view least = given ? given : "";
-  if (!least.empty() && least != "quick" && least != "good")
-    throw CompileError(fmt::format("WEFT_CODE is `{}`; it can be `quick` or `good`", least));
+  if (least.empty()) return {};
+  if (least != "quick" && least != "good") throw CompileError(fmt::format("WEFT_CODE is `{}`; it can be `quick` or `good`", least));
+  return least == "good" ? CodeQuality::good : CodeQuality::quick;
+}
+
+Qualities first_qualities(const KernelProgram& p, const std::vector<Schedule>& schedules) {
+  const std::optional<CodeQuality> least = least_quality();
   Qualities q;
   const auto choose = [&](double waste, double work) {
-    return waste > price(work) || least == "good" ? CodeQuality::good : CodeQuality::quick;
+    return waste > price(work) || least == CodeQuality::good ? CodeQuality::good : CodeQuality::quick;
   };
   for (std::size_t i = 0; i < schedules.size(); ++i) {
     const double work = emission_work(p.kernels[i], schedules[i]);
-    const bool interpreted =
-        least != "good" && least != "quick" && interpreting(p.kernels[i], schedules[i]) < kWorthInterpreting * kQuickInstruction * work;
+    const bool interpreted = !least && interpreting(p.kernels[i], schedules[i]) < kWorthInterpreting * kQuickInstruction * work;
     q.kernels.push_back(interpreted ? CodeQuality::interpreted : choose(schedules[i].slack, work));
   }
   for (const ControlStep& c : p.controls) q.controls.push_back(choose(slack(c, schedules), emission_work(c, p, schedules)));

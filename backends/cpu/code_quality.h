@@ -1,5 +1,6 @@
 // Which code of a program is made quickly, which well: the first call should end soon, and many calls too.
 #pragma once
+#include <optional>
 #include <vector>
 
 #include "backends/codegen/program.h"
@@ -17,6 +18,9 @@ std::vector<Schedule> quick_schedules(const KernelProgram& p, const std::vector<
 
 /// Cycles that each run of the step takes longer by quick code than by good code.
 double slack(const ControlStep& c, const std::vector<Schedule>& schedules);
+
+/// How good WEFT_CODE says that code is to be at least; nothing: it doesn't say. Throws CompileError if there is no such quality.
+std::optional<CodeQuality> least_quality();
 
 /// Good is what wastes more in its first run by quick code than good code takes longer to make.
 Qualities first_qualities(const KernelProgram& p, const std::vector<Schedule>& schedules);

@@ -73,7 +73,9 @@ CpuExecutable::CpuExecutable(const Jaxpr& j, const CompileOptions& options) : na
   code_ = first_code_.get();
   better_ = improvement(plan_.program, plan_.schedules, first_code_->made);
   patience_.renew(better_.patience);
+  if (key_.empty()) first_code_->objects.clear();
   if (better_.waste == 0) store();
+  keeps_ = !key_.empty();
 }
 
 CpuExecutable::Plan CpuExecutable::make_plan(const Jaxpr& simplified) const {
@@ -97,10 +99,8 @@ bool CpuExecutable::load(const Jaxpr& simplified) {
   if (!key) return false;
   const std::optional<std::string> bytes = cache.find({identity, *key});
   std::optional<StoredProgram> stored = bytes ? read_program(*bytes, simplified) : std::nullopt;
-  if (!stored) {
-    key_ = *key;
-    return false;
-  }
+  if (!stored || stored->waste > 0) key_ = *key;
+  if (!stored || (stored->waste > 0 && least_quality() == CodeQuality::good)) return false;
   plan_ = {std::move(stored->program), std::move(stored->schedules)};
   is_stored_ = true;
   const ProductPreparation preparation;
@@ -110,26 +110,66 @@ bool CpuExecutable::load(const Jaxpr& simplified) {
       if (!f.program) f.program = &plan_.program;
   first_code_ = link_program(plan_.schedules.size(), stored->objects, stored->tables, [this](const FixedPointer& f) { return resolve(f); });
   code_ = first_code_.get();
+  if (stored->waste > 0) {
+    first_code_->objects = std::move(stored->objects), first_code_->tables = std::move(stored->tables);
+    better_.waste = stored->waste;
+    patience_.renew(stored->patience);
+  }
   return true;
 }
 
-/// All code is good: the cache keeps the program.
+/// Soon after the first call, so that the next process has machine code at once, though not the best.
+void CpuExecutable::keep() {
+  soon_in_background([self = Ref<CpuExecutable>(this)] {
+    const SerialScope alone;  // the program runs meanwhile
+    const Qualities& made = self->code_.load(std::memory_order_relaxed)->made;
+    Qualities quick;
+    quick.controls.resize(made.controls.size());
+    for (const auto& k : made.kernels)
+      quick.kernels.push_back(k == CodeQuality::interpreted ? std::optional(CodeQuality::quick) : std::nullopt);
+    if (std::any_of(quick.kernels.begin(), quick.kernels.end(), [](const auto& k) { return k.has_value(); }))
+      self->make_better(self->plan_, quick, background_has_ended);
+    self->store();
+  });
+}
+
+/// The cache keeps the program as it is, if it keeps none that is better.
 void CpuExecutable::store() {
   if (key_.empty()) return;
+  const Qualities& made = code_.load(std::memory_order_relaxed)->made;
+  if (std::find(made.kernels.begin(), made.kernels.end(), CodeQuality::interpreted) != made.kernels.end()) return;
+  const Improvement left = improvement(whole_plan().program, whole_plan().schedules, made);
+  const std::string identity = code_identity();
+  CodeCache& cache = CodeCache::of_process();
+  const std::optional<std::string> there = cache.find({identity, key_});
+  const std::optional<std::int64_t> waste_there = there ? stored_waste(*there) : std::nullopt;
   std::vector<const ObjectCode*> objects;
   std::vector<std::vector<FixedPointer>> tables(plan_.program.controls.size());
-  const auto add = [&](const NativeCode& code) {
-    for (const ObjectCode& o : code.objects) {
+  const auto add = [&](const NativeCode& some) {
+    for (const ObjectCode& o : some.objects) {
       objects.push_back(&o);
-      for (const int c : o.controls) tables[static_cast<std::size_t>(c)] = code.tables[static_cast<std::size_t>(c)];
+      for (const int c : o.controls) tables[static_cast<std::size_t>(c)] = some.tables[static_cast<std::size_t>(c)];
     }
   };
   add(*first_code_);
-  for (const auto& code : better_code_) add(*code);
-  if (!objects.empty())
-    CodeCache::of_process().get({code_identity(), key_}, [&] { return write_program(plan_.program, plan_.schedules, objects, tables); });
+  for (const auto& some : better_code_) add(*some);
+  // Not what was replaced as a whole.
+  std::vector<char> kernels(plan_.schedules.size()), controls(tables.size());
+  const auto is_first = [](std::vector<char>& seen, const std::vector<int>& numbers) {
+    bool any = false;
+    for (const int n : numbers) any |= !std::exchange(seen[static_cast<std::size_t>(n)], 1);
+    return any;
+  };
+  const auto replaced = std::remove_if(objects.rbegin(), objects.rend(), [&](const ObjectCode* o) {
+    const bool of_kernels = is_first(kernels, o->kernels), of_controls = is_first(controls, o->controls);
+    return !of_kernels && !of_controls;
+  });
+  objects.erase(objects.begin(), replaced.base());
+  if (!objects.empty() && (!waste_there || *waste_there > left.waste))
+    cache.put({identity, key_}, write_program(plan_.program, left.waste, left.patience, plan_.schedules, objects, tables));
+  if (left.waste > 0) return;
   first_code_->objects.clear();
-  for (const auto& code : better_code_) code->objects.clear();
+  for (const auto& some : better_code_) some->objects.clear();
   key_.clear();
 }
 
@@ -165,7 +205,9 @@ void CpuExecutable::add_opaque(const KernelProgram& p) {
     for (const KernelProgram& part : c.programs) add_opaque(part);
 }
 
-void* CpuExecutable::resolve(const FixedPointer& f) const {
+void* CpuExecutable::resolve(const FixedPointer& given) const {
+  FixedPointer f = given;
+  if (const auto own = own_part_.find(f.program); own != own_part_.end()) f.program = own->second;
   switch (f.kind) {
     case FixedPointer::Kind::product: return products_[static_cast<std::size_t>(f.number)].get();
     case FixedPointer::Kind::opaque: return static_cast<ReferenceCall*>(opaque_.at({f.program, f.number}).get());
@@ -180,20 +222,48 @@ void CpuExecutable::improve() {
   in_background([self = Ref<CpuExecutable>(this)] {
     if (self->unique()) return;  // nobody will call it again
     const SerialScope alone;     // the program runs meanwhile
-    for (const Qualities& stage : self->better_.stages) {
-      const NativeCode& before = *self->code_.load(std::memory_order_relaxed);
-      auto code = compile_program(
-          self->plan_.program, self->plan_.schedules, stage, [&](const FixedPointer& f) { return self->resolve(f); }, background_is_ending);
-      for (std::size_t i = 0; i < code->functions.size(); ++i)
-        if (!stage.kernels[i]) code->functions[i] = before.functions[i], code->made.kernels[i] = before.made.kernels[i];
-      for (std::size_t i = 0; i < code->controls.size(); ++i)
-        if (!stage.controls[i]) code->controls[i] = before.controls[i], code->made.controls[i] = before.made.controls[i];
-      // Calls that are under way go on with what was before.
-      self->better_code_.push_back(std::move(code));
-      self->code_.store(self->better_code_.back().get(), std::memory_order_release);
+    const Plan* plan = self->plan_to_improve();
+    if (!plan) return;
+    try {
+      for (const Qualities& stage : self->better_.stages) self->make_better(*plan, stage, background_is_ending);
+    } catch (...) {
+      // What has become better is kept.
     }
     self->store();
   });
+}
+
+/// The plan with its kernels; null: it can't be told to be the one that the program runs by.
+const CpuExecutable::Plan* CpuExecutable::plan_to_improve() {
+  if (!is_stored_) return &plan_;
+  const Plan& whole = whole_plan();
+  const auto text = [](const Plan& p) { return write_program(p.program, 0, 0, p.schedules, {}, {}); };
+  if (text(whole) != text(plan_)) return nullptr;
+  const auto pair = [&](auto& self, const KernelProgram& a, const KernelProgram& b) -> void {
+    own_part_.emplace(&a, &b);
+    for (std::size_t c = 0; c < a.controls.size(); ++c)
+      for (std::size_t i = 0; i < a.controls[c].programs.size(); ++i) self(self, a.controls[c].programs[i], b.controls[c].programs[i]);
+  };
+  pair(pair, whole.program, plan_.program);
+  better_.stages = improvement(whole.program, whole.schedules, code_.load(std::memory_order_relaxed)->made).stages;
+  return &whole;
+}
+
+/// Makes part of the code anew, and has it take over. On the background thread.
+void CpuExecutable::make_better(const Plan& plan, const Qualities& wanted, const std::function<bool()>& stop) {
+  const NativeCode& before = *code_.load(std::memory_order_relaxed);
+  auto code = compile_program(plan.program, plan.schedules, wanted, [this](const FixedPointer& f) { return resolve(f); }, stop);
+  for (auto& table : code->tables)
+    for (FixedPointer& f : table)
+      if (const auto own = own_part_.find(f.program); own != own_part_.end()) f.program = own->second;
+  for (std::size_t i = 0; i < code->functions.size(); ++i)
+    if (!wanted.kernels[i]) code->functions[i] = before.functions[i], code->made.kernels[i] = before.made.kernels[i];
+  for (std::size_t i = 0; i < code->controls.size(); ++i)
+    if (!wanted.controls[i]) code->controls[i] = before.controls[i], code->made.controls[i] = before.made.controls[i];
+  if (key_.empty()) code->objects.clear();
+  // Calls that are under way go on with what was before.
+  better_code_.push_back(std::move(code));
+  code_.store(better_code_.back().get(), std::memory_order_release);
 }
 
 /// Memory for the temporaries of a call. What is small stays with the program; what is large is shared with all others.
@@ -246,6 +316,7 @@ std::vector<Array> CpuExecutable::call(std::span<const Array> inputs, int device
     }
   }
   run(addresses.data());
+  if (keeps_.load(std::memory_order_relaxed) && keeps_.exchange(false)) keep();
   if (patience_.ends_with(better_.waste)) improve();
 
   std::vector<Array> out;

@@ -46,6 +46,7 @@ class CpuExecutable final : public Executable {
   Plan make_plan(const Jaxpr& simplified) const;
   const Plan& whole_plan() const;
   bool load(const Jaxpr& simplified);
+  void keep();
   void store();
   void prepare_calls();
   void run(void* const* addresses) const;
@@ -54,6 +55,8 @@ class CpuExecutable final : public Executable {
   void add_opaque(const KernelProgram& p);
   void* resolve(const FixedPointer& f) const;
   void improve();
+  void make_better(const Plan& plan, const Qualities& wanted, const std::function<bool()>& stop);
+  const Plan* plan_to_improve();
   std::string quality_text() const;
   char* take_arena(int device);
   void give_back(char* arena, int device);
@@ -64,7 +67,8 @@ class CpuExecutable final : public Executable {
   bool is_stored_ = false;  ///< the plan comes from the cache, and lacks the kernels
   mutable std::once_flag formed_;
   mutable std::unique_ptr<const Plan> whole_plan_;
-  std::string key_;  ///< under which the cache is to keep the program once all of its code is good; empty: it isn't
+  std::string key_;                 ///< under which the cache is to keep the program; empty: it isn't, or has it whose code is all good
+  std::atomic<bool> keeps_{false};  ///< once it was called: as it is, for the next process
   // Code is made quickly at first; once better code would have paid for its making, it is made in the background and takes over.
   std::atomic<const NativeCode*> code_{nullptr};
   std::unique_ptr<NativeCode> first_code_;
@@ -73,6 +77,7 @@ class CpuExecutable final : public Executable {
   Patience patience_;
   std::vector<std::unique_ptr<Product>> products_;
   std::map<std::pair<const KernelProgram*, int>, std::unique_ptr<Opaque>> opaque_;  // by program and step
+  std::map<const KernelProgram*, const KernelProgram*> own_part_;                   // for each part of whole_plan_, once that is improved
   std::vector<void*> fixed_;                                                        // addresses of constants and literals, by buffer
   std::atomic<char*> arena_{nullptr};
 };

@@ -325,11 +325,11 @@ std::unique_ptr<NativeCode> compile_program(const KernelProgram& p, const std::v
       u.quality = CodeQuality::quick;
     }
     if (!object) object = object_of(u, p, all, true, tables);
-    ObjectCode made{std::move(*object), u.kernels, u.controls};
+    ObjectCode made{std::move(*object), u.kernels, u.controls, u.quality};
     code->link(static_cast<std::size_t>(number), made);
     for (const int k : u.kernels) code->made.kernels[static_cast<std::size_t>(k)] = u.quality;
     for (const int c : u.controls) code->made.controls[static_cast<std::size_t>(c)] = u.quality;
-    if (keeps && u.quality == CodeQuality::good) code->objects[static_cast<std::size_t>(number)] = std::move(made);
+    if (keeps) code->objects[static_cast<std::size_t>(number)] = std::move(made);
   });
   for (std::size_t i = 0; i < tables.size(); ++i)
     for (const FixedPointer& f : tables[i]) code->controls[i].table.push_back(resolve(f));
@@ -342,8 +342,13 @@ std::unique_ptr<NativeCode> link_program(std::size_t kernels, const std::vector<
                                          const std::vector<std::vector<FixedPointer>>& tables,
                                          const std::function<void*(const FixedPointer&)>& resolve) {
   auto code = std::make_unique<LinkedCode>(objects.size(), kernels, tables.size());
-  code->made.kernels.assign(kernels, CodeQuality::good), code->made.controls.assign(tables.size(), CodeQuality::good);
-  for (std::size_t i = 0; i < objects.size(); ++i) code->link(i, objects[i]);
+  code->made.kernels.resize(kernels), code->made.controls.resize(tables.size());
+  for (std::size_t i = 0; i < objects.size(); ++i) {
+    const ObjectCode& o = objects[i];
+    code->link(i, o);
+    for (const int k : o.kernels) code->made.kernels[static_cast<std::size_t>(k)] = o.quality;
+    for (const int c : o.controls) code->made.controls[static_cast<std::size_t>(c)] = o.quality;
+  }
   for (std::size_t i = 0; i < tables.size(); ++i)
     for (const FixedPointer& f : tables[i]) code->controls[i].table.push_back(resolve(f));
   return code;

@@ -33,10 +33,11 @@ struct Qualities {
   std::vector<std::optional<CodeQuality>> kernels, controls;
 };
 
-/// An object file: functions `kernel0`, `kernel1`, ... of these kernels, then `control0`, ... of these control steps.
+/// An object file, all in one quality: functions `kernel0`, `kernel1`, ... of these kernels, then `control0`, ... of these control steps.
 struct ObjectCode {
   std::string file;
   std::vector<int> kernels, controls;
+  CodeQuality quality = CodeQuality::good;
 };
 
 /// Code in memory, freed with the object.
@@ -51,7 +52,7 @@ class NativeCode {
   };
   std::vector<Control> controls;  ///< one for each control step of the program itself
   Qualities made;                 ///< good where good code was in the cache, though quick code was asked for
-  // For the cache of code, where there is one: what is good.
+  // For the cache of code, where there is one: what is machine code.
   std::vector<ObjectCode> objects;
   std::vector<std::vector<FixedPointer>> tables;  ///< of control steps
 };

@@ -196,9 +196,10 @@ std::optional<std::string> program_key(const Jaxpr& simplified, const std::vecto
   return w.take();
 }
 
-std::string write_program(const KernelProgram& p, const std::vector<Schedule>& schedules, const std::vector<const ObjectCode*>& objects,
-                          const std::vector<std::vector<FixedPointer>>& tables) {
+std::string write_program(const KernelProgram& p, std::int64_t waste, std::int64_t patience, const std::vector<Schedule>& schedules,
+                          const std::vector<const ObjectCode*>& objects, const std::vector<std::vector<FixedPointer>>& tables) {
   Writer w;
+  w.put(waste), w.put(patience);
   write(w, p);
   w.put(p.products);
   w.put(schedules.size());
@@ -215,10 +216,19 @@ std::string write_program(const KernelProgram& p, const std::vector<Schedule>& s
   return w.take();
 }
 
+std::optional<std::int64_t> stored_waste(std::string_view bytes) {
+  try {
+    return Reader(bytes).get<std::int64_t>();
+  } catch (const Damaged&) {
+    return {};
+  }
+}
+
 std::optional<StoredProgram> read_program(std::string_view bytes, const Jaxpr& simplified) {
   try {
     Reader r(bytes);
     StoredProgram s;
+    r.get(s.waste), r.get(s.patience);
     s.program = read(r, simplified);
     r.get(s.program.products);
     s.schedules.resize(r.count());

@@ -1,6 +1,8 @@
 // A function's first calls may be interpreted or run by quick code, later ones by good code: nobody can tell by the results.
 #include <doctest/doctest.h>
 #include <fmt/format.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include <atomic>
 #include <barrier>
@@ -226,6 +228,24 @@ TEST_CASE("patience ends once, however many lose it at a time") {
   CHECK_FALSE(detail::Patience(10).ends_with(9));
   CHECK(detail::Patience(10).ends_with(10));
   CHECK_FALSE(detail::Patience().ends_with(1));
+}
+
+TEST_CASE("a process that was forked while there is a background thread ends well") {
+  const Array x = wave({200});
+  const float c = unseen();
+  const Code code = compiled(make_jaxpr([&](const Array& a) { return exp(sin(a) * c) - tanh(a); })(x), x, "");
+  constexpr double kMost = 300;  // of what takes a hundredth of a second
+  for (const double end = seconds() + kMost; code.program->as_text("quality") != "kernel0: good\n" && seconds() < end;)
+    code.program->call(Arrays{x}, 0);
+  const pid_t child = fork();
+  REQUIRE(child >= 0);
+  if (child == 0) {
+    alarm(60);  // ends it where it would wait for ever
+    std::exit(0);
+  }
+  int status = 1;
+  waitpid(child, &status, 0);
+  CHECK(status == 0);
 }
 
 TEST_CASE("a program ends well at any time while better code is made") {
