@@ -20,6 +20,7 @@
 #include "runtime/blocks.h"
 #include "runtime/buffer.h"
 #include "runtime/thread_pool.h"
+#include "runtime/warm_memory.h"
 
 namespace weft::detail {
 namespace {
@@ -67,6 +68,8 @@ CpuExecutable::CpuExecutable(const Jaxpr& j, const CompileOptions& options) : na
   if (load(simplified)) return;
   plan_ = make_plan(simplified);
   const ProductPreparation preparation;
+  products_.resize(plan_.program.products.size());
+  parallel_for(static_cast<std::int64_t>(products_.size()), [&](std::int64_t i) { prepare_product(static_cast<std::size_t>(i)); });
   prepare_calls();
   first_code_ = compile_program(plan_.program, plan_.schedules, first_qualities(plan_.program, plan_.schedules),
                                 [this](const FixedPointer& f) { return resolve(f); });
@@ -104,6 +107,14 @@ bool CpuExecutable::load(const Jaxpr& simplified) {
   plan_ = {std::move(stored->program), std::move(stored->schedules)};
   is_stored_ = true;
   const ProductPreparation preparation;
+  // Threads that have oneDNN make code wait for each other most of the time.
+  WarmMemory memory;
+  plan_memory(memory);
+  products_.resize(plan_.program.products.size());
+  parallel_for(1 + memory.pieces(), [&](std::int64_t i) {
+    if (i > 0) return memory.map(i - 1);
+    for (std::size_t k = 0; k < products_.size(); ++k) prepare_product(k);
+  });
   prepare_calls();
   for (auto& table : stored->tables)
     for (FixedPointer& f : table)
@@ -173,12 +184,18 @@ void CpuExecutable::store() {
   key_.clear();
 }
 
-/// Makes products, calls of the library and addresses.
+/// What a call takes from the allocator.
+void CpuExecutable::plan_memory(WarmMemory& memory) const {
+  if (static_cast<std::size_t>(plan_.program.arena_bytes) > kOwnArena) memory.add(static_cast<std::size_t>(plan_.program.arena_bytes));
+  for (const BufferInfo& b : plan_.program.buffers)
+    if (b.role == BufferInfo::Role::output && b.reuses_input < 0) memory.add(static_cast<std::size_t>(b.aval.bytes()));
+}
+
+void CpuExecutable::prepare_product(std::size_t number) { products_[number] = make_product(plan_.program.products[number]); }
+
+/// Makes calls of the library, and addresses.
 void CpuExecutable::prepare_calls() {
   const KernelProgram& p = plan_.program;
-  products_.resize(p.products.size());
-  parallel_for(static_cast<std::int64_t>(products_.size()),
-               [&](std::int64_t i) { products_[static_cast<std::size_t>(i)] = make_product(p.products[static_cast<std::size_t>(i)]); });
   add_opaque(p);
   fixed_.resize(p.buffers.size());
   for (std::size_t b = 0; b < p.buffers.size(); ++b)

@@ -18,6 +18,8 @@
 
 namespace weft::detail {
 
+class WarmMemory;
+
 class CpuExecutable final : public Executable {
  public:
   CpuExecutable(const Jaxpr& j, const CompileOptions& options);
@@ -48,6 +50,8 @@ class CpuExecutable final : public Executable {
   bool load(const Jaxpr& simplified);
   void keep();
   void store();
+  void plan_memory(WarmMemory& memory) const;
+  void prepare_product(std::size_t number);
   void prepare_calls();
   void run(void* const* addresses) const;
   void run_kernel(const NativeCode& code, const Step& s, void* const* addresses) const;
