@@ -8,6 +8,7 @@
 #endif
 
 #if defined(__linux__)
+#include <sched.h>
 #include <sys/mman.h>
 #endif
 
@@ -21,6 +22,7 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <thread>
 #include <unordered_map>
@@ -62,12 +64,37 @@ Times repeat(double seconds, const std::function<void()>& pass) {
   return t;
 }
 
+/// Keeps the calling thread on one of the processors that it may run on: two threads that wait for each other often would be put on one.
+/// Ends as it began.
+class OnProcessor {
+ public:
+#if defined(__linux__)
+  explicit OnProcessor(unsigned number) {
+    sched_getaffinity(0, sizeof before_, &before_);
+    const unsigned skipped = number % static_cast<unsigned>(std::max(1, CPU_COUNT(&before_)));
+    unsigned seen = 0;
+    cpu_set_t one;
+    CPU_ZERO(&one);
+    for (int cpu = 0; cpu < CPU_SETSIZE; ++cpu)
+      if (CPU_ISSET(cpu, &before_) && seen++ == skipped) CPU_SET(cpu, &one);
+    sched_setaffinity(0, sizeof one, &one);
+  }
+  ~OnProcessor() { sched_setaffinity(0, sizeof before_, &before_); }
+
+ private:
+  cpu_set_t before_;
+#else
+  explicit OnProcessor(unsigned) {}
+#endif
+};
+
 /// Threads that wait for passes of a loop over [0, n), each with its own part of it.
 class Team {
  public:
   Team(std::size_t n, unsigned parts) : n_(n), parts_(parts), gate_(static_cast<std::ptrdiff_t>(parts_)) {
-    for (std::size_t i = 1; i < parts_; ++i)
+    for (unsigned i = 1; i < parts; ++i)
       threads_.emplace_back([this, i] {
+        const OnProcessor here(i);
         for (;;) {
           gate_.arrive_and_wait();
           if (!pass_) return;
@@ -75,6 +102,7 @@ class Team {
           gate_.arrive_and_wait();
         }
       });
+    first_.emplace(0);  // threads begin where the one is that starts them
   }
   ~Team() {
     pass_ = nullptr;
@@ -94,6 +122,7 @@ class Team {
   std::barrier<> gate_;
   const std::function<void(std::size_t, std::size_t)>* pass_ = nullptr;
   std::vector<std::thread> threads_;
+  std::optional<OnProcessor> first_;
 };
 
 using Floats = std::unique_ptr<float[], decltype(&std::free)>;
