@@ -229,6 +229,18 @@ class KernelFormer final : public LeafReader {
     return true;
   }
 
+  /// Whether rows that are shorter than a vector would be written while others are folded: vectors go along the parallel loops there, so
+  /// that each of their elements would go to another row.
+  bool scatters_rows(const Root& r, int n) {
+    const Nest& t = nest(n);
+    if (r.reduce.empty() == t.reduce.empty() || reads_from(r, n)) return false;
+    const std::vector<int>& loops = t.reduce.empty() ? t.parallel : t.reduce;
+    const bool written = t.reduce.empty() ? !t.stores.empty() : p_.read_elsewhere_[r.var] != 0;
+    const std::size_t folded = t.reduce.empty() ? r.reduce.size() : t.reduce.size(), all = t.parallel.size() + t.reduce.size();
+    return written && all > folded &&
+           dag_.dims[static_cast<std::size_t>(loops.back())] * p_.avals_[r.var].dtype.itemsize() < p_.target_.vector_bytes;
+  }
+
   static LoopLimit limit_of(const Root& r, std::span<const int> parallel) {
     if (r.stage != Root::Stage::chunks) return {};
     return r.chunk_total % r.chunk == 0 ? LoopLimit{} : LoopLimit{parallel[0], r.chunk_total};
@@ -282,6 +294,7 @@ class KernelFormer final : public LeafReader {
           if (!limits_agree) continue;
         }
         if (!fits(r, n, epilogue ? Level::parallel : Level::body, all)) continue;
+        if (!epilogue && scatters_rows(r, n)) continue;
         chosen = n;
         parallel = mapped;
         if (!epilogue) {

@@ -260,6 +260,32 @@ TEST_CASE("codegen: several results share a kernel") {
   CHECK(calls(same([](Xs v) { return std::vector<Array>{v[0] * 2.f, sum(v[0], 1), max(v[0], 1)}; }, {x})) == 1);
 }
 
+TEST_CASE("codegen: short rows are written in order, not among folds along them") {
+  const Array a = samples({20, 48}, 1, float32), b = samples({20, 10}, 2, float32), w = samples({10, 48}, 3, float32);
+  const auto nests = [](const std::string& kernels) {
+    int n = 0;
+    for (std::size_t at = kernels.find("nest"); at != std::string::npos; at = kernels.find("nest", at + 1)) ++n;
+    return n;
+  };
+  // Rows of 10 elements beside sums of 10 for each of 48 lanes, in either order; rows of 16 fill vectors.
+  const auto both = [](Xs v) {
+    return std::vector<Array>{expand_dims(v[0], 2) * expand_dims(v[1], 1), sum(expand_dims(v[1], 1) * transpose(v[2]), 2)};
+  };
+  const auto turned = [&](Xs v) {
+    const std::vector<Array> r = both(v);
+    return std::vector<Array>{r[1], r[0]};
+  };
+  CHECK(nests(same(both, {a, b, w})) == 2);
+  CHECK(nests(same(turned, {a, b, w})) == 2);
+  CHECK(nests(same(both, {a, samples({20, 16}, 2, float32), samples({16, 48}, 3, float32)})) == 1);
+  // Rows that the fold itself reads stay with it.
+  const auto needed = [](Xs v) {
+    const Array rows = exp(expand_dims(v[0], 2) * expand_dims(v[1], 1));
+    return std::vector<Array>{rows, sum(rows, 2)};
+  };
+  CHECK(nests(same(needed, {a, b})) == 1);
+}
+
 TEST_CASE("codegen: products") {
   const Array a = samples({40, 50}, 1, float32), b = samples({50, 60}, 2, float32), v = samples({50}, 3, float32);
   same([](Xs x) { return matmul(x[0], x[1]); }, {a, b}, 1e-5);
