@@ -185,6 +185,12 @@ class Simplifier {
     if (e.op->kind == Kind::dot) {
       const Aval avals[] = {aval(in[0]), aval(in[1])};
       std::optional<Jaxpr> expansion = expand_dot(e, avals);
+      if (!expansion) {
+        const Eqn dot = before_transposes(e, in);
+        const Aval before[] = {aval(dot.inputs[0]), aval(dot.inputs[1])};
+        expansion = fold_dot(dot, before);
+        if (expansion) in = dot.inputs;
+      }
       if (!expansion) expansion = turn_dot(e, avals);
       if (expansion) return run(expansion->data(), std::move(in), loc);
     }
@@ -215,8 +221,28 @@ class Simplifier {
       copy.outputs.push_back(static_cast<Var>(avals_.size()));
       avals_.push_back(a);
     }
+    if (e.op->name == "transpose") transposes_.emplace(copy.outputs[0], eqns_.size());
     eqns_.push_back(std::move(copy));
     return as_atoms(eqns_.back().outputs);
+  }
+
+  /// The same product of what transposes gave its operands of, as far as that doesn't permute the result.
+  Eqn before_transposes(const Eqn& product, const std::vector<Atom>& in) const {
+    Eqn dot{product.op, product.params, in, {}, product.loc};
+    for (int k = 0; k < 2;) {
+      Atom& operand = dot.inputs[static_cast<std::size_t>(k)];
+      const auto found = operand.is_literal() ? transposes_.end() : transposes_.find(operand.var());
+      ParamsRef params;
+      if (found != transposes_.end())
+        params = dot_before_transpose(dot, k, params_as<TransposeParams>(*eqns_[found->second].params).permutation);
+      if (params) {
+        dot.params = std::move(params);
+        operand = eqns_[found->second].inputs[0];
+      } else {
+        ++k;
+      }
+    }
+    return dot;
   }
 
   /// What a program takes: its constants, which become ones of the whole, and these.
@@ -271,6 +297,7 @@ class Simplifier {
   std::vector<Atom> outputs_;
   std::vector<std::pair<Var, Array>> tables_;  // constants of expansions
   std::unordered_multimap<std::uint64_t, std::size_t> seen_;
+  std::unordered_map<Var, std::size_t> transposes_;
 };
 
 }  // namespace

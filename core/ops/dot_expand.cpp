@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <map>
 #include <numeric>
 
 #include "core/array_impl.h"
@@ -15,7 +16,15 @@ namespace weft::detail {
 namespace {
 
 constexpr std::int64_t kFewElements = 8;
-constexpr std::int64_t kShortSum = 256;  // bytes; longer sums are as fast along vectors, which are added up at their end
+constexpr std::int64_t kShortSum = 256;        // bytes; longer sums are as fast along vectors, which are added up at their end
+constexpr std::int64_t kLargeBytes = 2 << 20;  // of operands: more than caches keep
+constexpr std::int64_t kFewResults = 512;
+
+std::int64_t elements(const Aval& a, const std::vector<int>& dims) {
+  std::int64_t n = 1;
+  for (int d : dims) n *= a.shape[d];
+  return n;
+}
 
 /// Batch dimensions, then free ones, those of the other operand left out.
 Array batch_and_free(const Array& x, const DotDimensions& dims, std::size_t k) {
@@ -50,17 +59,63 @@ std::optional<Jaxpr> expand_dot(const Eqn& eqn, std::span<const Aval> in) {
   });
 }
 
+std::optional<Jaxpr> fold_dot(const Eqn& eqn, std::span<const Aval> in) {
+  const auto& [dims, preferred] = params_as<DotParams>(*eqn.params);
+  const DType common = promote_types(in[0].weak_dtype(), in[1].weak_dtype()).dtype, dtype = preferred.value_or(common);
+  if (dtype.is_complex() || dtype.is_bool() || in[0].bytes() + in[1].bytes() < kLargeBytes) return {};
+  const DType held = dtype == float16 || dtype == bfloat16 ? float32 : dtype;
+  for (std::size_t k = 0; k < 2; ++k) {
+    const Aval &matrix = in[k], &vector = in[1 - k];
+    const std::vector<int>&summed = dims.contracting[k], ones = dot_free_dims(dims, static_cast<int>(1 - k), vector.ndim());
+    const bool down_columns = std::find(summed.begin(), summed.end(), matrix.ndim() - 1) == summed.end();
+    if (elements(vector, ones) != 1 || (!down_columns && matrix.size() / elements(matrix, summed) > kFewResults)) continue;
+    std::map<int, int> shared;  // from the matrix's dimensions to the vector's
+    for (const auto* pairs : {&dims.batch, &dims.contracting})
+      for (std::size_t i = 0; i < (*pairs)[k].size(); ++i) shared.emplace((*pairs)[k][i], (*pairs)[1 - k][i]);
+    const LocScope scope(eqn.loc);
+    return trace_jaxpr({std::string(eqn.op->name), {in.begin(), in.end()}, {}}, [&](std::span<const Array> x) {
+      std::vector<int> at, order, wanted = dims.batch[k], result;
+      for (const auto& [to, from] : shared) at.push_back(to), order.push_back(from);
+      std::vector<int> last(ones.size());
+      std::iota(last.begin(), last.end(), static_cast<int>(order.size()));
+      order.insert(order.end(), ones.begin(), ones.end());
+      const Array row = squeeze_axes(permute(convert(x[1 - k], held), order, {}), last, {});
+      const Array sums = reduce_sum(convert(x[k], held) * broadcast_in_dim(row, matrix.shape, at, {}), summed, {});
+      const std::vector<int> free = dot_free_dims(dims, static_cast<int>(k), matrix.ndim());
+      wanted.insert(wanted.end(), free.begin(), free.end());
+      for (int d : wanted)
+        result.push_back(d - static_cast<int>(std::count_if(summed.begin(), summed.end(), [&](int s) { return s < d; })));
+      Shape shape;
+      for (int d : dims.batch[k]) shape.push_back(matrix.shape[d]);
+      for (std::size_t operand : {0u, 1u})
+        for (int d : dot_free_dims(dims, static_cast<int>(operand), in[operand].ndim())) shape.push_back(in[operand].shape[d]);
+      return std::vector<Array>{convert(reshape_to(permute(sums, result, {}), shape, {}), dtype)};
+    });
+  }
+  return {};
+}
+
+ParamsRef dot_before_transpose(const Eqn& dot, int operand, const std::vector<int>& permutation) {
+  DotParams p = params_as<DotParams>(*dot.params);
+  const auto before = [&](std::vector<int> list) {
+    for (int& d : list) d = permutation[static_cast<std::size_t>(d)];
+    return list;
+  };
+  const std::vector<int> free = before(dot_free_dims(p.dimension_numbers, operand, static_cast<int>(permutation.size())));
+  if (!std::is_sorted(free.begin(), free.end())) return {};
+  for (auto* pairs : {&p.dimension_numbers.batch, &p.dimension_numbers.contracting}) {
+    std::vector<int>& list = (*pairs)[static_cast<std::size_t>(operand)];
+    list = before(std::move(list));
+  }
+  return make_params(std::move(p));
+}
+
 bool worth_turning(const Eqn& dot, std::span<const Aval> in) {
   const DotDimensions& dims = params_as<DotParams>(*dot.params).dimension_numbers;
-  const auto elements = [&](std::size_t k, const std::vector<int>& list) {
-    std::int64_t n = 1;
-    for (int d : list) n *= in[k].shape[d];
-    return n;
-  };
   if (in[1].dtype.is_complex() || in[1].dtype.is_bool()) return false;
   for (std::size_t k = 0; k < 2; ++k)
-    if (elements(k, dot_free_dims(dims, static_cast<int>(k), in[k].ndim())) < kFewElements) return false;
-  return elements(1, dims.contracting[1]) * in[1].dtype.itemsize() <= kShortSum;
+    if (elements(in[k], dot_free_dims(dims, static_cast<int>(k), in[k].ndim())) < kFewElements) return false;
+  return elements(in[1], dims.contracting[1]) * in[1].dtype.itemsize() <= kShortSum;
 }
 
 std::optional<Jaxpr> turn_dot(const Eqn& eqn, std::span<const Aval> in) {
