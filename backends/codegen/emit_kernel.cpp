@@ -41,6 +41,7 @@ KernelEmitter::KernelEmitter(llvm::Module& module, const Kernel& k, const Schedu
         pinned |= t.atom < 0 && pinned_[static_cast<std::size_t>(~t.atom)];
     pinned_[n] = pinned;
     if (node.kind == NodeKind::math && live[n]) ++math_counts_[static_cast<std::size_t>(node.function)], has_functions_ = true;
+    if (node.kind == NodeKind::load && live[n] && !pinned && node.operands[1] < 0) loads_.push_back(static_cast<NodeId>(n));
     if (node.kind == NodeKind::local) local_nodes_[static_cast<int>(node.integer)] = static_cast<NodeId>(n);
   }
   ranges_.resize(k.dag.dims.size());

@@ -106,6 +106,7 @@ class KernelEmitter {
   };
   Address address(int arg, NodeId position, const Copy& copy);
   void fetch_ahead(int arg, NodeId position, const Address& a, bool is_store);
+  static llvm::Align element_align(DType t) { return llvm::Align(static_cast<std::uint64_t>(t.itemsize())); }
   void store_lanes(const Store& s, const Address& a, Value* v);
   bool in_parts(int kept) const;
   Value* load_parts(llvm::FixedVectorType* type, Value* pointer, int kept, llvm::Align align);
@@ -116,6 +117,10 @@ class KernelEmitter {
   Values load_rows(int arg, NodeId position, const Copy& first);
   void store_rows(const Store& s, const Copy& first, const Values& columns);
   void turn(Values& square);
+  /// Where lanes read several elements of records that lie apart: all of those, each record read as a vector. Null elsewhere.
+  Value* load_record(NodeId id, const Address& a, const Copy& copy);
+  /// The first so many elements of each lane's record, the first of which begins here; element by element.
+  Values load_columns(DType t, std::int64_t stride, Value* first, int kept);
   int existing_lanes() const;
   bool streams(const Store& s) const;
   Value* copy_slot(const Copy& copy) const;
@@ -133,7 +138,8 @@ class KernelEmitter {
   llvm::Function* function_ = nullptr;
   std::vector<Frame> frames_;
   std::vector<Value*> args_;
-  std::vector<char> pinned_;  // nodes that depend on what the kernel computes in earlier nests
+  std::vector<char> pinned_;   // nodes that depend on what the kernel computes in earlier nests
+  std::vector<NodeId> loads_;  // that are not guarded, of memory that the kernel doesn't write
   std::map<int, NodeId> local_nodes_;
   std::array<int, 64> math_counts_{};  // of each mathematical function: its nodes
   bool has_functions_ = false;

@@ -28,7 +28,6 @@ std::vector<int> reversed(int lanes) {
   for (int i = lanes; i-- > 0;) m.push_back(i);
   return m;
 }
-llvm::Align element_align(DType t) { return llvm::Align(static_cast<std::uint64_t>(t.itemsize())); }
 
 /// How many lanes a mask keeps, if that is known and they are the first ones; else -1.
 int first_lanes(const Value* mask) {
@@ -269,6 +268,8 @@ Value* KernelEmitter::load(NodeId id, const Copy& copy) {
     for (int l = 0; l < kept; ++l)
       v = ir_.CreateInsertElement(v, ir_.CreateAlignedLoad(element, ir_.CreateGEP(element, a.pointer, i64(l * a.stride + a.odd)), align),
                                   static_cast<std::uint64_t>(l));
+  } else if (Value* element_of_record = guard ? nullptr : load_record(id, a, copy)) {
+    return element_of_record;
   } else {
     Value* pointers = nullptr;
     if (a.indices) {
@@ -284,70 +285,6 @@ Value* KernelEmitter::load(NodeId id, const Copy& copy) {
     v = ir_.CreateMaskedGather(type, pointers, align, mask, zero);
   }
   return builder_.from_memory(v, n.dtype);
-}
-
-int KernelEmitter::square_frame(int arg, NodeId position) const {
-  std::int64_t along = 0, s = 0;
-  if (lanes_ == 1 || k_.args[static_cast<std::size_t>(arg)].scratch || (mask_ && !llvm::isa<llvm::Constant>(mask_))) return -1;
-  if (!k_.dag.stride(position, vector_dim_, along) || (along >= -1 && along <= 2)) return -1;
-  for (std::size_t i = 0; i < frames_.size(); ++i)
-    if (frames_[i].unroll == lanes_ && frames_[i].step == 1 && frames_[i].dim >= 0 && frames_[i].dim != vector_dim_ &&
-        k_.dag.stride(position, frames_[i].dim, s) && s == 1)
-      return static_cast<int>(i);
-  return -1;
-}
-
-int KernelEmitter::existing_lanes() const {
-  if (!mask_) return lanes_;
-  int n = 0;
-  for (int i = 0; i < lanes_; ++i) n += llvm::cast<llvm::Constant>(mask_)->getAggregateElement(static_cast<unsigned>(i))->isOneValue();
-  return n;
-}
-
-KernelEmitter::Values KernelEmitter::load_rows(int arg, NodeId position, const Copy& first) {
-  const DType t = k_.args[static_cast<std::size_t>(arg)].dtype;
-  llvm::Type* element = builder_.memory_type(t);
-  llvm::Type* type = llvm::FixedVectorType::get(element, static_cast<unsigned>(lanes_));
-  const Address a = address(arg, position, first);
-  Values rows;
-  for (int l = 0; l < lanes_; ++l)
-    rows.push_back(l < existing_lanes()
-                       ? ir_.CreateAlignedLoad(type, ir_.CreateGEP(element, a.pointer, i64(l * a.stride)), element_align(t))
-                       : static_cast<Value*>(llvm::Constant::getNullValue(type)));
-  return rows;
-}
-
-void KernelEmitter::store_rows(const Store& s, const Copy& first, const Values& columns) {
-  const DType t = k_.args[static_cast<std::size_t>(s.arg)].dtype;
-  llvm::Type* element = builder_.memory_type(t);
-  Values rows;
-  for (Value* v : columns) rows.push_back(builder_.to_memory(full(v), t));
-  turn(rows);
-  const Address a = address(s.arg, s.position, first);
-  for (int l = 0; l < existing_lanes(); ++l)
-    ir_.CreateAlignedStore(rows[static_cast<std::size_t>(l)], ir_.CreateGEP(element, a.pointer, i64(l * a.stride)), element_align(t));
-}
-
-/// Element (i, k) becomes (k, i): blocks of half the size change places, then blocks within them.
-void KernelEmitter::turn(Values& square) {
-  for (int half = lanes_ / 2; half >= 1; half /= 2) {
-    std::vector<int> low, high;
-    for (int l = 0; l < lanes_; ++l) {
-      low.push_back(l & half ? lanes_ + l - half : l);
-      high.push_back(l & half ? lanes_ + l : l + half);
-    }
-    for (int i = 0; i < lanes_; ++i) {
-      if (i & half) continue;
-      Value *&a = square[static_cast<std::size_t>(i)], *&b = square[static_cast<std::size_t>(i + half)];
-      Value* upper = ir_.CreateShuffleVector(a, b, low);
-      b = ir_.CreateShuffleVector(a, b, high);
-      a = upper;
-    }
-    // The code generator's time for a chain of such steps grows fast with its length.
-    if (half == 4)
-      for (Value*& v : square)
-        if (v->getType()->isFPOrFPVectorTy()) v = ir_.CreateArithmeticFence(v, v->getType());
-  }
 }
 
 /// Whether the store should go past the caches: to a large result, whole aligned vectors.

@@ -96,6 +96,16 @@ class Scheduler {
     return std::any_of(t.reductions.begin(), t.reductions.end(), [](const Reduction& r) { return r.running; });
   }
 
+  /// Whether lanes along the given outer loop, which lie apart, fold neighbours in memory: as many steps as there are lanes read a square,
+  /// which is turned in registers.
+  bool reads_squares(const Nest& t, NodeId position, int vector) const {
+    std::int64_t along = 0, s = 0;
+    if (std::find(k_.outer.begin(), k_.outer.end(), vector) == k_.outer.end() || k_.cost.bytes < kWorthTurning * 4) return false;
+    if (t.reduce.empty() || is_running(t) || runs_singly(t.reduce.back()) || size(t.reduce.back()) < schedule_.lanes) return false;
+    if (!k_.dag.stride(position, vector, along) || (along >= -1 && along <= 2)) return false;
+    return k_.dag.stride(position, t.reduce.back(), s) && s == 1;
+  }
+
   /// The cost of a nest if the given loop of it (or of the outer ones) is run by vectors; -1: none is.
   double cost(std::size_t nest, int vector) const {
     const Nest& t = k_.nests[nest];
@@ -127,6 +137,10 @@ class Scheduler {
       if (stride == 1 || stride == 0) return 1.0;
       if (stride == -1) return 1.5;
       if (stride == 2) return 3.0;
+      if (!is_store && reads_squares(t, position, vector)) {
+        const auto all = static_cast<double>(size(t.reduce.back())), turned = lanes * std::floor(all / lanes);
+        return (turned * (1 + std::log2(lanes)) + (all - turned) * lanes * 0.8) / all;
+      }
       return lanes * (is_store ? 1.2 : 0.8);
     };
     double total = 0;
@@ -307,6 +321,14 @@ class Scheduler {
       room /= l.unroll;
     };
     bool by_points = schedule_.vector_dim >= 0;
+    if (by_points && std::any_of(nodes_[i].all.begin(), nodes_[i].all.end(), [&](NodeId id) {
+          const Node& n = k_.dag[id];
+          return n.kind == NodeKind::load && n.operands[1] < 0 && !k_.args[static_cast<std::size_t>(n.integer)].scratch &&
+                 reads_squares(t, n.operands[0], schedule_.vector_dim);
+        })) {
+      s.reduce.back().unroll = schedule_.lanes;
+      return true;
+    }
     for (LoopPlan* l : loops)
       if (l->vector)  // far memory is read in longer pieces of rows
         take(*l, size(l->dim) / schedule_.lanes,
@@ -551,8 +573,11 @@ Schedule lean_schedule(Schedule s) {
   bool folds = false;
   for (NestSchedule& n : s.nests) {
     for (LoopPlan& l : n.parallel) drop(l);
+    if (s.vector_dim >= 0)
+      for (LoopPlan& l : n.reduce) drop(l);
     folds |= !n.reduce.empty();
   }
+  s.turns_records = false;
   // A single sum waits for itself at each step.
   if (folds && dropped > 1) s.slack *= std::min(dropped, 5);
   return s;

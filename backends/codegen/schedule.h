@@ -31,9 +31,14 @@ struct Schedule {
   std::int64_t grain = 0;
   /// Columns of far memory are gone through: what inner loops read and write rows apart is fetched ahead.
   bool fetches_rows = false;
+  /// Records that lanes read are turned in registers.
+  bool turns_records = true;
   /// Cycles that a whole run takes longer if the code generator keeps nothing in registers across iterations.
   double slack = 0;
 };
+
+/// Fewer elements than this are fetched one by one, where they lie apart: turning records of them in registers takes more code.
+inline constexpr double kWorthTurning = 4096;
 
 Schedule make_schedule(const Kernel& k, int vector_bytes);
 

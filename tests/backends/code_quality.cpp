@@ -20,6 +20,7 @@
 #include "backends/cpu/patience.h"
 #include "runtime/buffer.h"
 #include "tests/backends/agree.h"
+#include "tests/backends/code_from.h"
 #include "tests/backends/ends_well.h"
 #include "tests/folder.h"
 #include "tests/messages.h"
@@ -48,13 +49,7 @@ struct Code {
 };
 /// What is compiled where WEFT_CODE is this, and its first call.
 Code compiled(const Jaxpr& j, const Array& x, const char* least) {
-  const char* const before = std::getenv("WEFT_CODE");
-  const std::string kept = before ? before : "";
-  struct Restore {
-    const std::string& value;
-    ~Restore() { setenv("WEFT_CODE", value.c_str(), 1); }
-  } restore{kept};
-  setenv("WEFT_CODE", least, 1);
+  const CodeFrom code(least);
   detail::Ref<detail::Executable> program = detail::CpuBackend().compile(j, {"f"});
   std::string quality = program->as_text("quality");
   return {program, program->call(Arrays{x}, 0)[0], quality};
