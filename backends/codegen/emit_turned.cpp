@@ -81,10 +81,7 @@ Value* KernelEmitter::load_record(NodeId id, const Address& a, const Copy& copy)
   const Affine& position = k_.dag.affine(n.operands[0]);
   if (!s_.turns_records || !a.pointer || a.stride <= 2 || (mask_ && !llvm::isa<llvm::Constant>(mask_))) return nullptr;
   if (std::find(loads_.begin(), loads_.end(), id) == loads_.end()) return nullptr;
-  double elements = 1;
-  for (std::size_t d = 0; d < k_.dag.dims.size(); ++d)
-    if (n.dims >> d & 1) elements *= static_cast<double>(k_.dag.dims[d]);
-  if (elements < kWorthTurning) return nullptr;
+  if (points_along(k_, n.dims) < kWorthTurning) return nullptr;
   std::vector<std::pair<std::int64_t, NodeId>> record;  // where its elements are
   for (NodeId other : loads_) {
     const Affine& at = k_.dag.affine(k_.dag[other].operands[0]);

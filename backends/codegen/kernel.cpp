@@ -46,6 +46,15 @@ std::vector<int> repeat_dims(const Nest& t) {
   return dims;
 }
 
+double points_along(const Kernel& k, std::uint64_t dims) {
+  for (const Nest& t : k.nests)
+    for (int d : repeat_dims(t)) dims &= ~(std::uint64_t{1} << d);
+  double points = 1;
+  for (std::size_t d = 0; d < k.dag.dims.size(); ++d)
+    if (dims >> d & 1) points *= static_cast<double>(k.dag.dims[d]);
+  return points;
+}
+
 std::vector<char> live_nodes(const Kernel& k) {
   std::vector<char> live(k.dag.nodes.size());
   auto mark = [&](NodeId n) {

@@ -100,7 +100,8 @@ class Scheduler {
   /// which is turned in registers.
   bool reads_squares(const Nest& t, NodeId position, int vector) const {
     std::int64_t along = 0, s = 0;
-    if (std::find(k_.outer.begin(), k_.outer.end(), vector) == k_.outer.end() || k_.cost.bytes < kWorthTurning * 4) return false;
+    if (std::find(k_.outer.begin(), k_.outer.end(), vector) == k_.outer.end() || points_along(k_, k_.dag[position].dims) < kWorthTurning)
+      return false;
     if (t.reduce.empty() || is_running(t) || runs_singly(t.reduce.back()) || size(t.reduce.back()) < schedule_.lanes) return false;
     if (!k_.dag.stride(position, vector, along) || (along >= -1 && along <= 2)) return false;
     return k_.dag.stride(position, t.reduce.back(), s) && s == 1;
