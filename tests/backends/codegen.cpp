@@ -4,6 +4,7 @@
 #include <functional>
 #include <limits>
 
+#include "backends/cpu/jit.h"
 #include "core/ops/reduce.h"
 #include "tests/backends/agree.h"
 
@@ -275,8 +276,9 @@ TEST_CASE("codegen: short rows are written in order, not among folds along them"
     const std::vector<Array> r = both(v);
     return std::vector<Array>{r[1], r[0]};
   };
-  CHECK(nests(same(both, {a, b, w})) == 2);
-  CHECK(nests(same(turned, {a, b, w})) == 2);
+  const int apart = detail::native_vector_bytes() > 40 ? 2 : 1;
+  CHECK(nests(same(both, {a, b, w})) == apart);
+  CHECK(nests(same(turned, {a, b, w})) == apart);
   CHECK(nests(same(both, {a, samples({20, 16}, 2, float32), samples({16, 48}, 3, float32)})) == 1);
   // Rows that the fold itself reads stay with it.
   const auto needed = [](Xs v) {
