@@ -210,7 +210,7 @@ class TiledProduct final : public Product {
 }  // namespace
 
 std::unique_ptr<Product> make_tiled_product(const ProductStep& p) {
-  static const bool possible = native_vector_bytes() >= 64;
+  static const bool possible = native_vector_bytes() >= 64 && __builtin_cpu_supports("avx512f");
   // oneDNN is as good with matrices that are larger than the caches, and better with batches, with few rows, and a few percent with long
   // rows that lie as it likes them.
   if (!possible || p.dtype != float32 || !p.batch.empty() || p.m < 4 * kRows || p.flops() > 3e8) return nullptr;

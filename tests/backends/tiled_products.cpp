@@ -4,6 +4,7 @@
 
 #include <cmath>
 
+#include "backends/cpu/jit.h"
 #include "backends/cpu/product.h"
 #include "tests/backends/agree.h"
 
@@ -25,6 +26,7 @@ void check_product(const Sizes& s, bool a_turned, bool b_turned, std::int64_t ga
   p.b_row = b_turned ? 1 : s.n + gap, p.b_col = b_turned ? s.k + gap : 1;
   p.out_row = s.n + gap, p.a_offset = gap, p.b_offset = 2 * gap;
   const std::unique_ptr<Product> product = make_tiled_product(p);
+  CHECK((product != nullptr) == (native_vector_bytes() >= 64));
   if (!product) return;  // the processor has no registers for it
   // Whole numbers, so that sums are exact in any order. What is not read is no number.
   const auto numbers = [](std::size_t count) { return std::vector<float>(count, std::nanf("")); };
