@@ -7,6 +7,7 @@
 
 #include "backends/interp/interp.h"
 #include "core/effects.h"
+#include "core/ops/call.h"
 #include "core/ops/movement.h"
 #include "core/trace.h"
 #include "runtime/accelerator.h"
@@ -249,14 +250,13 @@ std::optional<std::vector<Array>> run_compiled(const std::string& name, const Ja
 std::vector<Array> execute_eagerly(const Primitive& op, const ParamsRef& params, std::span<const Array> inputs,
                                    std::span<const Aval> out_avals, SourceLoc loc) {
   if (op.kind == Kind::call) {
-    const std::vector<ParamText> list = op.params_list(*params);
-    const auto body = std::find_if(list.begin(), list.end(), [](const ParamText& p) { return p.jaxpr != nullptr; });
-    if (body != list.end()) {
-      EagerScope eager;
-      if (op.name == "jit" && !config.debug_nans)
-        if (auto results = run_compiled(list[0].text, *body->jaxpr, inputs)) return *results;
-      return eval_jaxpr(*body->jaxpr, inputs);
-    }
+    std::vector<Aval> types;
+    for (const Array& x : inputs) types.push_back(x.aval());
+    EagerScope eager;
+    const Jaxpr body = executed_body(op, *params, types);
+    if (op.name == "jit" && !config.debug_nans)
+      if (auto results = run_compiled(params_as<JitParams>(*params).name, body, inputs)) return *results;
+    return eval_jaxpr(body, inputs);
   }
   if (is_process_local(op)) return {run_process_local(op, *params, inputs[0], loc)};
   if (op.kind == Kind::spmd) {

@@ -1,11 +1,16 @@
 // Which backend serves which platform, and what core needs of the layers above it.
 #include <fmt/core.h>
 
+#include "backends/common/other_targets.h"
 #include "backends/cpu/cpu_backend.h"
 #include "backends/cuda/cuda_backend.h"
+#include "backends/cuda/ptx.h"
 #include "backends/eager.h"
 #include "backends/interp/interp.h"
+#include "core/float_environment.h"
 #include "core/host.h"
+#include "core/nesting.h"
+#include "core/process_wide.h"
 #include "runtime/accelerator.h"
 #include "runtime/blocks.h"
 #include "runtime/buffer.h"
@@ -20,6 +25,7 @@ class LocalHost final : public Host {
  public:
   std::vector<Array> execute(const Primitive& op, const ParamsRef& params, std::span<const Array> inputs, std::span<const Aval> out_avals,
                              SourceLoc loc) override {
+    const StandardFloats floats;
     return execute_eagerly(op, params, inputs, out_avals, loc);
   }
   Ref<Buffer> allocate(std::size_t bytes) override {
@@ -35,12 +41,35 @@ class LocalHost final : public Host {
   void read(const ConcreteArray& x, void* out, SourceLoc) override { read_all(x, out); }
 };
 
+/// The host's programs, of which PTX is kept on demand too.
+class HostBackend final : public Backend {
+ public:
+  std::string_view platform() const override { return inner_.platform(); }
+  Ref<Executable> compile(const Jaxpr& j, const CompileOptions& options) override {
+    keep_ptx(j, options.donated, options.name);
+    return inner_.compile(j, options);
+  }
+
+ private:
+  CpuBackend inner_;
+};
+
+// Bytes that planning and LLVM are given: they follow long chains of operations by recursion.
+constexpr std::size_t kCompilerStack = 4 << 20;
+
 /// A backend that also takes programs with shard_map in them.
 template <class B>
 class WithMaps final : public Backend {
  public:
   std::string_view platform() const override { return inner_.platform(); }
-  Ref<Executable> compile(const Jaxpr& j, const CompileOptions& options) override { return compile_with_maps(inner_, j, options); }
+  Ref<Executable> compile(const Jaxpr& j, const CompileOptions& options) override {
+    Ref<Executable> made;
+    with_stack(kCompilerStack, [&] {
+      const StandardFloats floats;  // constants are folded
+      made = compile_with_maps(inner_, j, options);
+    });
+    return made;
+  }
 
  private:
   B inner_;
@@ -49,18 +78,24 @@ class WithMaps final : public Backend {
 }  // namespace
 
 Host& host() {
-  static LocalHost host;
+  static auto& host = process_wide<LocalHost>();
   return host;
 }
 
 Backend& backend(std::string_view platform) {
-  static WithMaps<InterpBackend> interp;
-  static WithMaps<CpuBackend> cpu;
-  static WithMaps<cuda::CudaBackend> cuda;
+  static auto& interp = process_wide<WithMaps<InterpBackend>>();
+  static auto& cpu = process_wide<WithMaps<HostBackend>>();
+  static auto& cuda = process_wide<WithMaps<cuda::CudaBackend>>();
   if (platform == "cpu") return cpu;
   if (platform == "interp") return interp;
   if (platform == "cuda") return cuda;
-  throw DeviceError(fmt::format("there is no backend `{}`; there are `cpu`, `cuda` and `interp`", platform));
+  throw DeviceError(fmt::format("unknown backend '{}'; available: 'cpu', 'cuda', 'interp'", platform));
+}
+
+std::span<const TargetText> other_target_texts() {
+  static constexpr TargetText texts[] = {
+      {"ptx", [](const Jaxpr& program, const std::vector<bool>& donated) { return ptx_text(program, donated, default_gpu_target(), ""); }}};
+  return texts;
 }
 
 }  // namespace weft::detail

@@ -7,7 +7,7 @@
 
 #include "core/array_impl.h"
 #include "core/convert_elements.h"
-#include "core/error.h"
+#include "core/error_context.h"
 #include "core/host.h"
 #include "core/primitive.h"
 #include "core/trace.h"
@@ -15,7 +15,7 @@
 namespace weft {
 namespace detail {
 
-void throw_empty_array() { throw Error("an Array that was default-constructed holds nothing; assign a value to it first"); }
+void throw_empty_array(SourceLoc loc) { throw Error(kEmptyArray, effective_loc(loc)); }
 
 Ref<ArrayImpl> make_scalar(const Number& value) { return make_literal(value, value.default_dtype(), true).impl(); }
 
@@ -119,9 +119,11 @@ void read_elements(const Array& x, DType as, void* out, const char* operation, S
     throw DTypeError(
         fmt::format("{}: {} holds keys, which are no numbers; random::key_data gives their uint32 parts", operation, to_string(x.aval())),
         loc);
-  const Array value = value_or_throw(x, operation, loc);
-  std::vector<std::byte> storage;
-  convert_elements(elements(value, storage, loc), value.dtype(), out, as, value.size());
+  guarded(operation, loc, [&] {
+    const Array value = value_or_throw(x, operation, loc);
+    std::vector<std::byte> storage;
+    convert_elements(elements(value, storage, loc), value.dtype(), out, as, value.size());
+  });
 }
 
 const void* host_elements(const Array& x, DType as, SourceLoc loc) {

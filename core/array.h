@@ -34,7 +34,7 @@ struct ArrayImpl : RefCounted {
   const Kind kind;
 };
 Ref<ArrayImpl> make_scalar(const Number& value);
-[[noreturn]] void throw_empty_array();
+[[noreturn]] void throw_empty_array(SourceLoc loc);
 /// Copies the elements to `out`, converted to the dtype; waits for them, and throws where there are no values.
 void read_elements(const Array& x, DType as, void* out, const char* operation, SourceLoc loc);
 /// The address of the elements on the host; throws DTypeError if the dtype is not just `as`.
@@ -138,7 +138,7 @@ class Array {
   /// For the library: what the handle points to, and its abstract value.
   const detail::Ref<detail::ArrayImpl>& impl() const { return impl_; }
   const detail::Aval& aval() const {
-    if (!impl_) detail::throw_empty_array();
+    if (!impl_) detail::throw_empty_array({});
     return impl_->aval;
   }
 
@@ -153,8 +153,11 @@ class Arg {
   Arg(const Array& x, SourceLoc loc = SourceLoc::here()) : array_(x), loc_(loc) {}
   template <Scalar T>
   Arg(T x, SourceLoc loc = SourceLoc::here()) : array_(x, loc), loc_(loc) {}
-  const Array& array() const { return array_; }
-  const detail::Aval& aval() const { return array_.aval(); }
+  const Array& array() const {
+    if (array_.is_empty_handle()) detail::throw_empty_array(loc_);
+    return array_;
+  }
+  const detail::Aval& aval() const { return array().aval(); }
   SourceLoc where() const { return loc_; }
 
  private:

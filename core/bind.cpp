@@ -2,8 +2,10 @@
 
 #include <algorithm>
 
+#include "core/error_context.h"
 #include "core/host.h"
 #include "core/key_reuse.h"
+#include "core/nesting.h"
 #include "core/primitive.h"
 #include "core/varying.h"
 
@@ -86,10 +88,18 @@ Trace* staging_trace(const Primitive& op, std::span<const Array> inputs, SourceL
   return target;
 }
 
-}  // namespace
+/// Within a handler: what was thrown, on, as an error about this operation and its operands.
+[[noreturn]] void rethrow_about(const Primitive& op, std::span<const Array> inputs, SourceLoc loc) {
+  try {
+    rethrow_as_error(op.name.data(), loc);
+  } catch (Error& e) {
+    ErrorContext::name_operands(e, inputs);
+    throw;
+  }
+}
 
-std::vector<Array> bind_primitive(const Primitive& op, ParamsRef params, std::span<const Array> inputs, SourceLoc given) {
-  const SourceLoc loc = effective_loc(given);
+std::vector<Array> bind_checked(const Primitive& op, ParamsRef params, std::span<const Array> inputs, SourceLoc loc) {
+  check_nesting("calls");
   Aval small[4];
   std::vector<Aval> large;
   std::span<Aval> avals;
@@ -100,6 +110,7 @@ std::vector<Array> bind_primitive(const Primitive& op, ParamsRef params, std::sp
     avals = large;
   }
   for (std::size_t i = 0; i < inputs.size(); ++i) {
+    if (inputs[i].is_empty_handle()) throw_empty_array(loc);
     avals[i] = inputs[i].aval();
     if (is_donated(inputs[i])) throw_donated(inputs[i], std::string(op.name).c_str(), loc);
     if (inputs[i].impl()->kind == ArrayImpl::Kind::abstract)
@@ -118,6 +129,17 @@ std::vector<Array> bind_primitive(const Primitive& op, ParamsRef params, std::sp
     return results;
   }
   return host().execute(op, params, inputs, out, loc);
+}
+
+}  // namespace
+
+std::vector<Array> bind_primitive(const Primitive& op, ParamsRef params, std::span<const Array> inputs, SourceLoc given) {
+  const SourceLoc loc = effective_loc(given);
+  try {
+    return bind_checked(op, std::move(params), inputs, loc);
+  } catch (...) {
+    rethrow_about(op, inputs, loc);
+  }
 }
 
 }  // namespace weft::detail

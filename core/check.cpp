@@ -2,7 +2,9 @@
 #include <optional>
 #include <set>
 
+#include "core/nesting.h"
 #include "core/primitive.h"
+#include "core/sealed_program.h"
 #include "core/text.h"
 #include "core/trace.h"
 
@@ -22,6 +24,7 @@ std::string types_text(std::span<const Aval> avals) {
 class Checker {
  public:
   void check(const Jaxpr& j) {
+    check_nesting("programs inside programs", nesting_depth(j));
     if (!seen_.insert(&j.data()).second) return;
     const JaxprData& d = j.data();
     check_variables(j);
@@ -78,7 +81,7 @@ class Checker {
     try {
       out = infer(*e.op, *e.params, in, {});
     } catch (const Error& error) {
-      fail_at(j, index, error.what());
+      fail_at(j, index, error.message());
     }
     bool same = out.size() == declared.size();
     for (std::size_t k = 0; same && k < out.size(); ++k) same = same_type(out[k], declared[k]);

@@ -27,15 +27,17 @@ class Policy {
 };
 
 namespace policies {
+// None is ever destroyed.
+
 /// Nothing but the inputs.
-inline const Policy nothing_saveable{};
+inline const Policy& nothing_saveable = *new Policy;
 /// Everything: as without checkpoint.
-inline const Policy everything_saveable{Policy::Kind::everything};
+inline const Policy& everything_saveable = *new Policy(Policy::Kind::everything);
 /// Results of matrix products and convolutions.
-inline const Policy dots_saveable{Policy::Kind::dots}, checkpoint_dots = dots_saveable;
+inline const Policy &dots_saveable = *new Policy(Policy::Kind::dots), &checkpoint_dots = dots_saveable;
 /// Results of matrix products without batch dimensions.
-inline const Policy dots_with_no_batch_dims_saveable{Policy::Kind::dots_with_no_batch_dims},
-    checkpoint_dots_with_no_batch_dims = dots_with_no_batch_dims_saveable;
+inline const Policy &dots_with_no_batch_dims_saveable = *new Policy(Policy::Kind::dots_with_no_batch_dims),
+                    &checkpoint_dots_with_no_batch_dims = dots_with_no_batch_dims_saveable;
 /// Values that checkpoint_name has given one of these names.
 Policy save_only_these_names(std::initializer_list<const char*> names);
 /// Values that checkpoint_name has given any other name.

@@ -128,7 +128,7 @@ Array psum_scatter_of(const Array& x, const AxisName& axis, const PsumScatterOpt
   const IndexGroups groups = groups_of("psum_scatter", options.axis_index_groups, b);
   const int d = normalize_axis(options.scatter_dimension, x.ndim(), "psum_scatter", x.aval(), b.loc);
   const Array terms = x.dtype().is_bool() ? convert(x, int32) : x;  // counted, as by psum
-  return bind_reduce_scatter(terms, {groups, b.names, b.size, d, options.tiled}, b.loc);
+  return bind_reduce_scatter(terms, {groups, b.names, b.size, d, options.tiled}, b.loc.of(CalledAs::psum_scatter));
 }
 
 Array all_to_all_of(const Array& x, const AxisName& axis, int split_axis, int concat_axis, const AllToAllOptions& options,
@@ -151,7 +151,8 @@ Array all_to_all_of(const Array& x, const AxisName& axis, int split_axis, int co
     y = insert_axes(x, {concat}, b.loc);
     if (concat <= split) ++split;
   }
-  y = bind_all_to_all(y, {groups, b.names[0], b.size, concat, split, options.tiled}, b.loc);
+  y = bind_all_to_all(y, {groups, b.names[0], b.size, concat, split, options.tiled},
+                      std::string_view(name) == "pswapaxes" ? b.loc.of(CalledAs::pswapaxes) : b.loc);
   return !options.tiled && split != concat ? squeeze_axes(y, {split}, b.loc) : y;
 }
 
@@ -173,7 +174,7 @@ Array ppermute_of(const Array& x, const AxisName& axis, const std::vector<std::p
     throw AxisError(
         fmt::format("pshuffle: perm has {} entries, the axis `{}` has {} positions", perm.size(), fmt::join(b.names, "`, `"), b.size),
         effective_loc(b.loc));
-  return bind_ppermute(x, {b.names, perm}, b.loc);
+  return bind_ppermute(x, {b.names, perm}, std::string_view(name) == "pshuffle" ? b.loc.of(CalledAs::pshuffle) : b.loc);
 }
 
 Array pbroadcast_of(const Array& x, const AxisName& axis, int source) {

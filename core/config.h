@@ -18,6 +18,9 @@ struct Config {
   /// Whether jit says on stderr what is different from the calls before each time that it traces a function again
   /// (jax_explain_cache_misses).
   bool explain_recompiles = false;
+  /// How many programs one jitted function keeps, for as many combinations of shapes, dtypes and static values; beyond it the one that was
+  /// not used for longest goes, and is traced and compiled again when it is called for. 0: as WEFT_JIT_CACHE_SIZE says, else 4096.
+  int jit_cache_size = 0;
 };
 inline Config config;
 

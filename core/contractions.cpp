@@ -6,6 +6,7 @@
 #include <numeric>
 
 #include "core/elementwise.h"
+#include "core/error_context.h"
 #include "core/ops/common.h"
 #include "core/ops/contract.h"
 #include "core/ops/dot.h"
@@ -56,8 +57,8 @@ std::pair<Array, Array> promoted(const Arg& a, const Arg& b) {
 namespace {
 
 [[noreturn]] void mismatch(const char* operation, const Arg& a, const Arg& b, const std::string& problem) {
-  throw ShapeError(fmt::format("{}: {} and {}: {}", operation, to_string(a.aval()), to_string(b.aval()), problem),
-                   effective_loc(a.where()));
+  throw_about<ShapeError>(fmt::format("{}: {} and {}: {}", operation, to_string(a.aval()), to_string(b.aval()), problem),
+                          effective_loc(a.where()), std::array{a.array(), b.array()});
 }
 
 /// The product over pairs of dimensions, their sizes checked.

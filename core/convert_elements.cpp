@@ -5,6 +5,7 @@
 #include <limits>
 #include <type_traits>
 
+#include "core/float_environment.h"
 #include "core/storage.h"
 
 namespace weft::detail {
@@ -60,6 +61,7 @@ void convert_all(const void* from, void* to, std::int64_t n) {
 
 void convert_elements(const void* from, DType from_dtype, void* to, DType to_dtype, std::int64_t n) {
   if (n == 0) return;
+  const StandardFloats floats;
   with_storage(from_dtype, [&]<class From>() { with_storage(to_dtype, [&]<class To>() { convert_all<From, To>(from, to, n); }); });
 }
 

@@ -6,6 +6,7 @@
 #include "core/constructors.h"
 #include "core/error.h"
 #include "core/host.h"
+#include "core/sizes.h"
 #include "core/trace.h"
 
 namespace weft {
@@ -34,6 +35,8 @@ struct DLManagedTensor {
   void (*deleter)(DLManagedTensor*);
 };
 constexpr std::int32_t kCpu = 1, kCudaHost = 3;
+// No library has tensors of more.
+constexpr std::int32_t kMostDimensions = 1024;
 
 DType dtype_of(const DLDataType& t, SourceLoc loc) {
   struct Entry {
@@ -60,7 +63,12 @@ Array from_dlpack(void* managed_tensor, SourceLoc loc) {
     throw DeviceError(fmt::format("from_dlpack: the tensor lies on a device of type {}; copy it to the host first", t.device.device_type),
                       loc);
   const DType dtype = dtype_of(t.dtype, loc);
+  if (t.ndim < 0 || t.ndim > kMostDimensions || (t.ndim > 0 && !t.shape))
+    throw ShapeError(fmt::format("from_dlpack: a tensor of {} dimensions{}", t.ndim, t.ndim > 0 && !t.shape ? " without a shape" : ""),
+                     loc);
   const Shape shape(t.shape, t.shape + t.ndim);
+  if (!detail::checked_bytes({shape.begin(), shape.end()}, dtype.itemsize()))
+    throw ShapeError(fmt::format("from_dlpack: a tensor of the shape {} is not possible", detail::to_string(shape)), loc);
   const auto size = static_cast<std::size_t>(dtype.itemsize());
   const std::vector<std::int64_t> row_major = detail::row_major_strides(shape);
   const std::vector<std::int64_t> strides = t.strides ? std::vector<std::int64_t>(t.strides, t.strides + t.ndim) : row_major;

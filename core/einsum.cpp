@@ -127,8 +127,11 @@ class Einsum {
           at->second = n;
           where_found[label] = k;
         } else if (n != at->second && n != 1) {
-          fail<ShapeError>(fmt::format("{} has size {} in {} and size {} in {}; they must be equal, or 1", name_of(label), at->second,
-                                       to_string(operands_[where_found[label]].aval()), n, to_string(operands_[k].aval())));
+          std::string all;
+          for (const Arg& x : operands_) all += (all.empty() ? "" : ", ") + to_string(x.aval());
+          fail<ShapeError>(fmt::format("{} has size {} in {} and size {} in {}; they must be equal, or 1{}", name_of(label), at->second,
+                                       to_string(operands_[where_found[label]].aval()), n, to_string(operands_[k].aval()),
+                                       operands_.size() > 2 ? "; operands: " + all : ""));
         }
       }
   }

@@ -2,20 +2,32 @@
 #include <stdexcept>
 #include <string>
 
+#include "core/ref.h"
 #include "core/source_loc.h"
 
 namespace weft {
 
-/// Base of all that the library throws. what() is the whole message: what was wrong with the actual shapes and dtypes,
-/// the user's file and line, and what would be right.
+namespace detail {
+class ErrorContext;
+}
+
+/// Base of all that the library throws; exceptions of the user's own, thrown in functions that the library calls, pass through unchanged.
+/// Copies share what they tell.
 class Error : public std::runtime_error {
  public:
   explicit Error(const std::string& message, SourceLoc where = {});
+  /// The whole text: the message, the user's line, where the operands come from, the transforms that were being traced, and the user's
+  /// functions that were running (WEFT_TRACEBACK=0 leaves these out, WEFT_TRACEBACK=full also lists the library's).
+  const char* what() const noexcept override;
+  /// What was wrong with the actual shapes and dtypes, and what would be right: the first line of what().
+  std::string message() const { return std::runtime_error::what(); }
   /// The line of the user's own call, where known.
-  SourceLoc where() const { return where_; }
+  SourceLoc where() const noexcept;
 
  private:
-  SourceLoc where_;
+  friend class detail::ErrorContext;
+  detail::ErrorContext* context() const;  // null where there was no memory for it
+  detail::Ref<detail::RefCounted> context_;
 };
 
 /// Shapes that don't fit together, or don't fit the operation.
@@ -60,6 +72,17 @@ class PytreeError : public Error {
 };
 /// A device that isn't there, or devices that may not be mixed.
 class DeviceError : public Error {
+ public:
+  using Error::Error;
+};
+/// Memory that a device, or the process, could not be given. It is no std::bad_alloc: an object with two bases std::exception would be
+/// caught by no `catch (const std::exception&)`.
+class MemoryError : public DeviceError {
+ public:
+  using DeviceError::DeviceError;
+};
+/// Something else that the operating system refused: a thread, a file descriptor, a lock.
+class SystemError : public Error {
  public:
   using Error::Error;
 };

@@ -7,6 +7,7 @@
 #include "core/constructors.h"
 #include "core/elementwise.h"
 #include "core/error.h"
+#include "core/float_environment.h"
 #include "core/ops/common.h"
 #include "core/ops/fft.h"
 #include "core/ops/movement.h"
@@ -37,8 +38,9 @@ double scale_of(const Request& r, const Arg& x) {
   double n = 1;
   for (std::int64_t length : r.lengths) n *= static_cast<double>(length);
   if (r.norm == "backward") return 1;
-  if (r.norm == "ortho") return is_inverse(r.type) ? std::sqrt(n) : 1 / std::sqrt(n);
-  if (r.norm == "forward") return is_inverse(r.type) ? n : 1 / n;
+  if (r.norm == "ortho")
+    return is_inverse(r.type) ? detail::standard([&] { return std::sqrt(n); }) : detail::standard([&] { return 1 / std::sqrt(n); });
+  if (r.norm == "forward") return is_inverse(r.type) ? n : detail::standard([&] { return 1 / n; });
   throw Error(fmt::format("{}: there is no norm `{}`; it is backward, ortho or forward", r.name, r.norm), detail::effective_loc(x.where()));
 }
 
@@ -171,7 +173,7 @@ Array fftfreq(int n, double d, DType dtype, SourceLoc loc) {
   check_frequencies("fftfreq", n, dtype, loc);
   LocScope scope(loc);
   const Array k = arange(n, dtype);
-  return where(k < static_cast<double>((n + 1) / 2), k, k - static_cast<double>(n)) / (d * n);
+  return where(k < static_cast<double>((n + 1) / 2), k, k - static_cast<double>(n)) / detail::standard([&] { return d * n; });
 }
 Array rfftfreq(int n, double d, DType dtype, SourceLoc loc) {
   check_frequencies("rfftfreq", n, dtype, loc);

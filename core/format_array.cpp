@@ -11,6 +11,7 @@
 #include <tuple>
 
 #include "core/array_impl.h"
+#include "core/float_environment.h"
 #include "core/format.h"
 #include "core/storage.h"
 #include "core/text.h"
@@ -348,6 +349,7 @@ class ArrayPrinter {
 
 namespace {
 std::string text_of(const Array& x, std::string_view spec) {
+  const StandardFloats floats;
   if (x.is_empty_handle()) return "<empty>";
   if (x.impl()->kind == ArrayImpl::Kind::traced) return "Traced<" + to_string(x.aval()) + ">";
   if (x.impl()->kind == ArrayImpl::Kind::abstract) return "Abstract<" + to_string(x.aval()) + ">";

@@ -3,7 +3,9 @@
 #include <map>
 
 #include "core/array_impl.h"
+#include "core/nesting.h"
 #include "core/primitive.h"
+#include "core/sealed_program.h"
 
 namespace weft {
 namespace detail {
@@ -40,6 +42,7 @@ class Hasher {
 class ProgramHasher {
  public:
   std::uint64_t hash(const Jaxpr& j) {
+    check_nesting("programs inside programs", nesting_depth(j));
     if (const auto at = known_.find(&j.data()); at != known_.end()) return at->second;
     const JaxprData& d = j.data();
     Hasher h;
@@ -135,6 +138,7 @@ std::uint64_t structural_hash(const Jaxpr& j) { return ProgramHasher().hash(j); 
 using namespace detail;
 
 bool operator==(const Jaxpr& x, const Jaxpr& y) {
+  check_nesting("programs inside programs", nesting_depth(x));
   if (x.data_ == y.data_) return true;
   const JaxprData &a = x.data(), &b = y.data();
   if (a.num_consts != b.num_consts || a.num_inputs != b.num_inputs || a.avals.size() != b.avals.size() || a.eqns.size() != b.eqns.size())

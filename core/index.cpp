@@ -121,7 +121,7 @@ std::vector<Entry> spell_out(const Array& x, const std::vector<Index>& indices, 
       out.push_back(position_entry(i.position(), dim, aval, loc));
       ++dim;
     } else if (const Array a = i.as_array(); a.dtype().is_bool()) {
-      if (a.ndim() == 0) throw DTypeError("index: a single bool is no index; use where(condition, x, other)", loc);
+      if (a.ndim() == 0) throw DTypeError("index: a bool is not a valid index; use where(condition, x, other)", loc);
       for (int d = 0; d < a.ndim(); ++d)
         if (a.shape()[d] != aval.shape[dim + d])
           throw ShapeError(fmt::format("index: the mask {} doesn't fit {} from axis {} on; it must have its sizes there",
@@ -130,7 +130,7 @@ std::vector<Entry> spell_out(const Array& x, const std::vector<Index>& indices, 
       for (Array& p : mask_positions(a, loc)) out.push_back({.kind = Entry::Kind::array, .array = std::move(p)});
       dim += a.ndim();
     } else if (const LiteralArray* number = as_literal(a)) {
-      out.push_back(position_entry(number_of(*number).integer, dim, aval, loc));
+      out.push_back(position_entry(position_of(number_of(*number)), dim, aval, loc));
       ++dim;
     } else {
       const Entry::Kind kind = a.ndim() == 0 ? Entry::Kind::scalar : Entry::Kind::array;

@@ -14,6 +14,16 @@ namespace detail {
 struct ArrayImpl;
 }
 
+namespace detail {
+/// An integer as a position: an unsigned one is never negative, it is beyond every end.
+template <std::integral T>
+constexpr std::int64_t as_position(T i) {
+  if constexpr (std::is_unsigned_v<T> && sizeof(T) == sizeof(std::int64_t))
+    if (i > static_cast<T>(INT64_MAX)) return INT64_MAX;
+  return static_cast<std::int64_t>(i);
+}
+}  // namespace detail
+
 /// A range of positions along an axis, with Python's meaning of negative and absent bounds.
 class Slice {
  public:
@@ -21,7 +31,7 @@ class Slice {
     std::optional<std::int64_t> value;
     Bound(None) {}
     template <std::integral T>
-    Bound(T v) : value(v) {}
+    Bound(T v) : value(detail::as_position(v)) {}
   };
   Slice(Bound start, Bound stop, Bound step) : start_(start.value), stop_(stop.value), step_(step.value) {}
   const std::optional<std::int64_t>& start() const { return start_; }
@@ -44,7 +54,7 @@ class Index {
  public:
   enum class Kind { absent, position, slice, newaxis, ellipsis, array };
   template <std::integral T>
-  Index(T i, SourceLoc loc = SourceLoc::here()) : kind_(Kind::position), position_(static_cast<std::int64_t>(i)), loc_(loc) {}
+  Index(T i, SourceLoc loc = SourceLoc::here()) : kind_(Kind::position), position_(detail::as_position(i)), loc_(loc) {}
   Index(const Array& indices, SourceLoc loc = SourceLoc::here());
   Index(Slice s, SourceLoc loc = SourceLoc::here()) : kind_(Kind::slice), slice_(s), loc_(loc) {}
   Index(None, SourceLoc loc = SourceLoc::here()) : kind_(Kind::newaxis), loc_(loc) {}

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <limits>
 
 #include "core/array_impl.h"
 #include "core/elementwise.h"
@@ -22,11 +23,25 @@ DType type_of_indices(const Aval& x) {
   return int32;
 }
 
+Array saturated(const Array& i, DType dtype, SourceLoc loc) {
+  const DType from = i.dtype();
+  const std::int64_t highest = dtype == int64 ? std::numeric_limits<std::int64_t>::max() : std::numeric_limits<std::int32_t>::max();
+  Array x = i;
+  if (from == uint64 || (dtype == int32 && (from == uint32 || from == int64)))
+    x = minimum(Arg(x, loc), Arg(make_literal(Number(highest), from), loc));
+  if (dtype == int32 && from == int64) x = maximum(Arg(x, loc), Arg(make_literal(Number(-highest - 1), from), loc));
+  return convert(Arg(x, loc), dtype);
+}
+
+std::int64_t position_of(const Number& n) {
+  return n.kind == Number::Kind::unsigned_integer && n.integer < 0 ? std::numeric_limits<std::int64_t>::max() : n.integer;
+}
+
 Array index_type(const Array& i, SourceLoc loc) {
   const DType dtype = i.dtype();
   if (!dtype.is_integer()) throw DTypeError(fmt::format("index: {} is no index; use integers", to_string(i.aval())), loc);
   const bool wide = dtype == int64 || dtype == uint64 || dtype == uint32;
-  return convert(Arg(i, loc), wide ? int64 : int32);
+  return saturated(i, wide ? int64 : int32, loc);
 }
 
 Array wrap_negative(const Array& i, std::int64_t size, SourceLoc loc) {
@@ -70,7 +85,7 @@ std::vector<Array> start_operands(const char* operation, const Array& x, const A
     Array& a = given[static_cast<std::size_t>(d)];
     const std::int64_t n = x.shape()[d];
     if (const LiteralArray* number = as_literal(a)) {
-      const std::int64_t v = number_of(*number).integer;
+      const std::int64_t v = position_of(number_of(*number));
       // Beyond either end it makes no difference how far.
       a = make_literal(Number(std::clamp<std::int64_t>(v < 0 ? v + n : v, -1, n)), type);
     } else {

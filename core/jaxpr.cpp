@@ -4,6 +4,8 @@
 
 #include "core/error.h"
 #include "core/primitive.h"
+#include "core/process_wide.h"
+#include "core/sealed_program.h"
 #include "core/trace.h"
 
 namespace weft {
@@ -13,7 +15,7 @@ using namespace detail;
 std::string Eqn::primitive() const { return std::string(op->name); }
 
 Jaxpr::Jaxpr() {
-  static const Jaxpr empty = JaxprBuilder().finish({});
+  static const auto& empty = process_wide<Jaxpr>(JaxprBuilder().finish({}));
   data_ = empty.data_;
 }
 
@@ -109,7 +111,7 @@ std::vector<Atom> JaxprBuilder::add_eqn(const Primitive& op, ParamsRef params, s
 const Aval& JaxprBuilder::aval(Atom a) const { return a.is_literal() ? literals_[a.literal()].aval : avals_[a.var()]; }
 
 Jaxpr JaxprBuilder::finish(std::vector<Atom> outputs) && {
-  auto data = make_ref<JaxprData>();
+  const Ref<JaxprData> data = new_program();
   data->num_inputs = static_cast<int>(inputs_.size());
   if (consts_.empty() && (inputs_.empty() || inputs_.back() + 1 == inputs_.size())) {
     // Inputs come first, then results in their order: all have their numbers already.
@@ -117,7 +119,7 @@ Jaxpr JaxprBuilder::finish(std::vector<Atom> outputs) && {
     data->eqns = std::move(eqns_);
     data->literals = std::move(literals_);
     data->outputs = std::move(outputs);
-    return Jaxpr(Ref<const JaxprData>(data));
+    return seal_program(data);
   }
   std::vector<bool> used(avals_.size());
   auto use = [&](Atom a) {
@@ -151,20 +153,20 @@ Jaxpr JaxprBuilder::finish(std::vector<Atom> outputs) && {
   data->eqns = std::move(eqns_);
   data->literals = std::move(literals_);
   data->outputs = std::move(outputs);
-  return Jaxpr(Ref<const JaxprData>(data));
+  return seal_program(data);
 }
 
 Hoisted hoist_consts(const Jaxpr& j) {
   const JaxprData& d = j.data();
   if (d.num_consts == 0) return {j, {}};
   // Constants already stand in front of the inputs, so that only the counts change.
-  auto data = make_ref<JaxprData>();
+  const Ref<JaxprData> data = new_program();
   data->avals = d.avals;
   data->num_inputs = d.num_consts + d.num_inputs;
   data->eqns = d.eqns;
   data->outputs = d.outputs;
   data->literals = d.literals;
-  return {Jaxpr(Ref<const JaxprData>(data)), d.consts};
+  return {seal_program(data), d.consts};
 }
 
 }  // namespace detail

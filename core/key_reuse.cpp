@@ -9,8 +9,12 @@
 #include <set>
 
 #include "core/array_impl.h"
+#include "core/nesting.h"
 #include "core/ops/call.h"
 #include "core/ops/control.h"
+#include "core/process_wide.h"
+#include "core/sealed_program.h"
+#include "core/thread_object.h"
 #include "core/trace.h"
 #include "core/value_numbers.h"
 
@@ -61,7 +65,7 @@ std::vector<std::uint64_t> words_of(const Array& keys, const Positions& which, c
 
 void note_value(const Array& keys, const Positions& which, const std::string& user, SourceLoc loc) {
   static std::mutex mutex;
-  static std::map<std::uint64_t, Use> uses;
+  static auto& uses = process_wide<std::map<std::uint64_t, Use>>();
   for (const std::uint64_t words : words_of(keys, which, user, loc)) {
     const std::lock_guard lock(mutex);
     const auto [at, is_new] = uses.try_emplace(words, Use{user, loc});
@@ -80,7 +84,7 @@ struct TraceUses {
   ValueNumbers numbers;
 };
 TraceUses& uses_of(Trace& now) {
-  thread_local std::vector<TraceUses> all;
+  auto& all = of_thread<std::vector<TraceUses>>();
   std::erase_if(all, [](const TraceUses& u) { return !u.trace->live(); });
   const auto uses = std::find_if(all.begin(), all.end(), [&](const TraceUses& u) { return u.trace.get() == &now; });
   return uses != all.end() ? *uses : *all.insert(all.end(), TraceUses{Ref<Trace>(&now), {}, {}, {}, {}});
@@ -130,6 +134,7 @@ Positions of_operand(const Aval& operand, const Positions& inner) {
 
 /// Which keys among constants and inputs a program gives to samplers.
 std::vector<Positions> used_keys(const Jaxpr& j) {
+  check_nesting("programs inside programs", nesting_depth(j));
   const JaxprData& d = j.data();
   std::vector<Positions> used(d.avals.size());
   for (std::size_t v = 0; v < used.size(); ++v)

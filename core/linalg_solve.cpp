@@ -16,6 +16,7 @@
 #include "core/ops/linear_solve.h"
 #include "core/ops/movement.h"
 #include "core/ops/stop_gradient.h"
+#include "core/process_wide.h"
 #include "core/reductions.h"
 #include "core/shaping.h"
 #include "core/sorting.h"
@@ -196,7 +197,7 @@ Array det(Arg a) {
       return at(0, 0) * at(1, 1) * at(2, 2) + at(0, 1) * at(1, 2) * at(2, 0) + at(0, 2) * at(1, 0) * at(2, 1) -
              at(0, 2) * at(1, 1) * at(2, 0) - at(0, 0) * at(1, 2) * at(2, 1) - at(0, 1) * at(1, 0) * at(2, 2);
     default: {
-      static const detail::Ref<const detail::JvpRule> rule = detail::make_ref<detail::DetRule>();
+      static const auto& rule = detail::process_wide<detail::Ref<const detail::JvpRule>>(detail::make_ref<detail::DetRule>());
       return detail::with_rule("det", x, rule, detail::det_by_lu, a.where())[0];
     }
   }
@@ -204,7 +205,7 @@ Array det(Arg a) {
 
 Slogdet slogdet(Arg a) {
   LocScope scope(a.where());
-  static const detail::Ref<const detail::JvpRule> rule = detail::make_ref<detail::SlogdetRule>();
+  static const auto& rule = detail::process_wide<detail::Ref<const detail::JvpRule>>(detail::make_ref<detail::SlogdetRule>());
   const std::vector<Array> r = detail::with_rule("slogdet", matrix_operand(a, "slogdet", true), rule, detail::slogdet_by_lu, a.where());
   return {r[0], r[1]};
 }

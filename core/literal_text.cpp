@@ -5,6 +5,7 @@
 #include <cstdlib>
 #include <cstring>
 
+#include "core/float_environment.h"
 #include "core/storage.h"
 #include "core/text.h"
 
@@ -143,6 +144,7 @@ T read_integer(ParamReader& r) {
 }  // namespace
 
 std::string print_literal(const Literal& literal) {
+  const StandardFloats floats;
   return with_storage(literal.aval.dtype, [&]<class T>() -> std::string {
     T v;
     std::memcpy(&v, literal.bits.data(), sizeof v);

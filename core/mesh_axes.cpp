@@ -3,13 +3,15 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <limits>
 
+#include "core/process_wide.h"
 #include "core/text.h"
 
 namespace weft {
 
 const std::vector<std::string>& PartitionSpec::axes_of(int d) const {
-  static const std::vector<std::string> no_axes;
+  static const auto& no_axes = detail::process_wide<std::vector<std::string>>();
   return d < static_cast<int>(dims_.size()) ? dims_[static_cast<std::size_t>(d)] : no_axes;
 }
 
@@ -75,6 +77,7 @@ std::string print_param(const MeshAxes& v) {
 
 void read_param(ParamReader& r, MeshAxes& v) {
   v = {};
+  std::int64_t devices = 1;
   if (!r.accept("AbstractMesh")) r.expect("Mesh");
   r.expect("(");
   while (!r.accept(")")) {
@@ -83,6 +86,9 @@ void read_param(ParamReader& r, MeshAxes& v) {
       v.names.push_back(r.read_string());
       r.expect(":");
       v.sizes.push_back(r.read_int());
+      // Positions in a mesh are ints.
+      if (v.sizes.back() < 1 || __builtin_mul_overflow(devices, v.sizes.back(), &devices) || devices > std::numeric_limits<int>::max())
+        r.fail("an axis of " + std::to_string(v.sizes.back()) + " devices is not possible");
     } else {
       const std::string field = r.read_identifier();
       r.expect("=");

@@ -11,7 +11,9 @@ std::vector<AxisFrame> axes_of_mesh(std::string_view text) {
   while (r.peek() == '\'') {
     std::string name = r.read_string();
     r.expect(":");
-    axes.push_back({std::move(name), static_cast<int>(r.read_int())});
+    int size = 0;
+    read_param(r, size);
+    axes.push_back({std::move(name), size});
     r.accept(",");
   }
   return axes;

@@ -4,13 +4,16 @@
 
 #include "core/array_impl.h"
 #include "core/effects.h"
+#include "core/nesting.h"
 #include "core/primitive.h"
+#include "core/sealed_program.h"
 
 namespace weft::detail {
 namespace {
 
 /// `needed`: null for all.
 std::vector<Array> eval(const Jaxpr& j, const Needed* needed, std::span<const Array> args) {
+  check_nesting("programs inside programs", nesting_depth(j));
   const JaxprData& d = j.data();
   const auto is_needed = [&](std::size_t eqn) { return !needed || needed->eqns[eqn]; };
   const auto is_wanted = [&](std::size_t output) { return !needed || needed->outputs[output]; };

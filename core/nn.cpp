@@ -8,6 +8,7 @@
 
 #include "core/contractions.h"
 #include "core/elementwise.h"
+#include "core/float_environment.h"
 #include "core/indexing.h"
 #include "core/ops/common.h"
 #include "core/ops/movement.h"
@@ -174,7 +175,7 @@ Array dot_product_attention(Arg q, Arg k, Arg v, AttentionOptions options) {
   if (s[0] != t[0] || s[3] != t[3]) fail("q and k must agree in batch and size of a head");
   if (t[2] == 0 || s[2] % t[2] != 0) fail("the number of q's heads must be a multiple of that of k's");
   const std::int64_t length = s[1], groups = s[2] / t[2], heads = t[2];
-  const double scale = options.scale.value_or(1 / std::sqrt(static_cast<double>(s[3])));
+  const double scale = options.scale ? *options.scale : detail::standard([&] { return 1 / std::sqrt(static_cast<double>(s[3])); });
   query = detail::reshape_to(query, {s[0], length, heads, groups, s[3]}, loc);
   Array scores = einsum("btkgh,bskh->bkgts", query, key) * scale;
   // (B, N, T, S) beside the scores, whose heads are two dimensions.

@@ -7,6 +7,7 @@
 #include "core/constructors.h"
 #include "core/elementwise.h"
 #include "core/error.h"
+#include "core/float_environment.h"
 #include "core/random_draws.h"
 #include "core/trace.h"
 
@@ -43,7 +44,7 @@ Array Initializer::operator()(Arg key, Shape shape, DType dtype) const {
     case Kind::truncated_normal: return random::truncated_normal(key, lower_, upper_, shape, dtype) * number(scale_);
     default: break;
   }
-  const Array variance = number(scale_ / count(fan_, shape, loc));
+  const Array variance = number(standard([&] { return scale_ / count(fan_, shape, loc); }));
   if (kind_ == Kind::scaled_normal) return random::normal(key, shape, dtype) * sqrt(variance);
   if (kind_ == Kind::scaled_uniform) return random::uniform(key, shape, dtype, -1) * sqrt(3 * variance);
   return random::truncated_normal(key, -2, 2, shape, dtype) * (sqrt(variance) / number(kTruncatedDeviation));

@@ -1,14 +1,14 @@
 #include "core/npy.h"
 
 #include <algorithm>
-#include <cerrno>
-#include <cstdio>
 #include <cstring>
-#include <initializer_list>
+#include <optional>
 
-#include "core/error.h"
+#include "core/boundary.h"
+#include "core/files.h"
 #include "core/host.h"
 #include "core/io.h"
+#include "core/sizes.h"
 #include "core/text.h"
 
 namespace weft {
@@ -62,7 +62,7 @@ Header read_header(std::string_view bytes, const std::string& name, SourceLoc lo
     }
     if (!has_descr || !has_order || !has_shape) r.fail("the header lacks descr, fortran_order or shape");
   } catch (const Error& e) {
-    fail(name, std::string("in the header: ") + e.what(), loc);
+    fail(name, std::string("in the header: ") + e.message(), loc);
   }
   return h;
 }
@@ -88,7 +88,7 @@ void to_c_order(const Shape& shape, std::size_t itemsize, const char* in, char* 
     stride[static_cast<std::size_t>(i)] = n;
     n *= static_cast<std::size_t>(shape[i]);
   }
-  std::vector<std::int64_t> index(stride.size(), 0);
+  std::vector<std::int64_t> index(static_cast<std::size_t>(shape.size()));
   std::size_t from = 0;
   for (std::size_t to = 0; to < n; to += itemsize) {
     std::memcpy(out + to, in + from, itemsize);
@@ -107,12 +107,9 @@ Array decode_npy(std::string_view bytes, const std::string& name, SourceLoc loc)
   const Header h = read_header(bytes, name, loc);
   const DType dtype = dtype_of(h, name, loc);
   const auto itemsize = static_cast<std::size_t>(dtype.itemsize());
-  bool empty = false;
-  for (const std::int64_t d : h.shape) empty |= d == 0;
-  std::size_t size = empty ? 0 : itemsize;
-  for (const std::int64_t d : h.shape)
-    if (__builtin_mul_overflow(empty ? 0 : size, static_cast<std::size_t>(d), &size))
-      fail(name, "the shape " + to_string(h.shape) + " is not possible", loc);
+  const std::optional<std::int64_t> bytes_of_shape = checked_bytes({h.shape.begin(), h.shape.end()}, dtype.itemsize());
+  if (!bytes_of_shape) fail(name, "the shape " + to_string(h.shape) + " is not possible", loc);
+  const auto size = static_cast<std::size_t>(*bytes_of_shape);
   if (size > bytes.size() - h.data_begin)
     fail(name,
          "the file is cut short: " + to_string(Aval{h.shape, dtype}) + " has " + std::to_string(size) + " bytes, there are " +
@@ -167,54 +164,18 @@ std::string npy_data(const Array& x, SourceLoc loc) {
   return data;
 }
 
-std::string read_file(const std::string& path, SourceLoc loc) {
-  std::FILE* f = std::fopen(path.c_str(), "rb");
-  if (!f) throw IoError("load: " + path + ": " + std::strerror(errno), loc);
-  std::string s;
-  std::size_t size = 0;
-  // A size known beforehand saves copies; a pipe or a device has none.
-  if (std::fseek(f, 0, SEEK_END) == 0) {
-    if (const long end = std::ftell(f); end > 0 && end < (1L << 46)) size = static_cast<std::size_t>(end);
-    std::rewind(f);
-  }
-  errno = 0;
-  try {
-    s.resize(std::max<std::size_t>(size + 1, 4096));
-    std::size_t used = 0;
-    for (std::size_t n; (n = std::fread(s.data() + used, 1, s.size() - used, f)) > 0;) {
-      used += n;
-      if (used == s.size()) s.resize(2 * s.size());
-    }
-    s.resize(used);
-  } catch (...) {
-    std::fclose(f);
-    throw;
-  }
-  const bool failed = std::ferror(f) != 0;
-  const int error = errno;
-  std::fclose(f);
-  if (failed) throw IoError("load: " + path + ": " + std::strerror(error), loc);
-  return s;
-}
-
-void write_file(const std::string& path, std::initializer_list<std::string_view> pieces, SourceLoc loc) {
-  errno = 0;
-  std::FILE* f = std::fopen(path.c_str(), "wb");
-  bool good = f != nullptr;
-  for (const std::string_view p : pieces) good = good && std::fwrite(p.data(), 1, p.size(), f) == p.size();
-  const int error = errno;
-  if (f && std::fclose(f) != 0) good = false;
-  if (good) return;
-  if (f) std::remove(path.c_str());
-  throw IoError("save: " + path + ": " + std::strerror(error ? error : errno), loc);
-}
-
 }  // namespace detail
 
 using namespace detail;
 
-Array load(const std::string& path, SourceLoc loc) { return decode_npy(read_file(path, loc), path, loc); }
+Array load(const std::string& path, SourceLoc loc) try { return decode_npy(read_file(path, loc), path, loc); } catch (...) {
+  detail::rethrow_as_error("load", loc);
+}
 
-void save(const std::string& path, const Array& x, SourceLoc loc) { write_file(path, {npy_header(x.aval()), npy_data(x, loc)}, loc); }
+void save(const std::string& path, const Array& x, SourceLoc loc) try {
+  write_file(path, {npy_header(x.aval()), npy_data(x, loc)}, loc);
+} catch (...) {
+  detail::rethrow_as_error("save", loc);
+}
 
 }  // namespace weft

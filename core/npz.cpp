@@ -5,7 +5,8 @@
 #include <limits>
 
 #include "core/array_impl.h"
-#include "core/error.h"
+#include "core/boundary.h"
+#include "core/files.h"
 #include "core/host.h"
 #include "core/io.h"
 #include "core/npy.h"
@@ -139,8 +140,8 @@ void put(std::string& s, std::uint64_t v, int bytes) {
 
 using namespace detail;
 
-std::map<std::string, Array> load_npz(const std::string& path, SourceLoc loc) {
-  const std::string file = read_file(path, loc);
+std::map<std::string, Array> load_npz(const std::string& path, SourceLoc loc) try {
+  const std::string file = read_file(path, loc, "load_npz");
   const Bytes bytes(file, path, loc);
   std::map<std::string, Array> arrays;
   for (const Entry& e : read_directory(bytes)) {
@@ -154,9 +155,11 @@ std::map<std::string, Array> load_npz(const std::string& path, SourceLoc loc) {
     arrays.insert_or_assign(name, std::move(x));
   }
   return arrays;
+} catch (...) {
+  detail::rethrow_as_error("load_npz", loc);
 }
 
-void save_npz(const std::string& path, const std::map<std::string, Array>& arrays, SourceLoc loc) {
+void save_npz(const std::string& path, const std::map<std::string, Array>& arrays, SourceLoc loc) try {
   constexpr std::uint64_t kLimit = std::numeric_limits<std::uint32_t>::max();
   constexpr std::uint64_t kDate = 1 << 5 | 1;  // the first day that the format knows, so that equal arrays give equal files
   std::string file, directory;
@@ -184,11 +187,13 @@ void save_npz(const std::string& path, const std::map<std::string, Array>& array
   put(end, kEnd, 4), put(end, 0, 4), put(end, arrays.size(), 2), put(end, arrays.size(), 2), put(end, directory.size(), 4),
       put(end, file.size(), 4);
   put(end, 0, 2);
-  write_file(path, {file, directory, end}, loc);
+  write_file(path, {file, directory, end}, loc, "save_npz");
+} catch (...) {
+  detail::rethrow_as_error("save_npz", loc);
 }
 
-Jaxpr load_jaxpr(const std::string& path, const std::string& constants, SourceLoc loc) {
-  const std::string text = read_file(path, loc);
+Jaxpr load_jaxpr(const std::string& path, const std::string& constants, SourceLoc loc) try {
+  const std::string text = read_file(path, loc, "load_jaxpr");
   std::vector<Array> values;
   if (!constants.empty()) {
     const std::map<std::string, Array> arrays = load_npz(constants, loc);
@@ -199,13 +204,15 @@ Jaxpr load_jaxpr(const std::string& path, const std::string& constants, SourceLo
     try {
       return parse_program(text, values, path, {});
     } catch (const Error& e) {
-      throw Error("load_jaxpr: " + path + ": " + e.what(), loc);
+      throw Error("load_jaxpr: " + path + ": " + e.message(), loc);
     }
   }();
   if (values.empty() && !j.data().consts.empty())
     throw IoError("load_jaxpr: " + path + ": the program has constants; give the .npz file that holds their values as const0, const1, ...",
                   loc);
   return j;
+} catch (...) {
+  detail::rethrow_as_error("load_jaxpr", loc);
 }
 
 }  // namespace weft

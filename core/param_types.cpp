@@ -3,6 +3,7 @@
 #include <cmath>
 #include <limits>
 
+#include "core/rank.h"
 #include "core/text.h"
 
 namespace weft::detail {
@@ -314,6 +315,7 @@ void read_param(ParamReader& r, Shape& v) {
   read_vector(r, dims);
   for (const std::int64_t d : dims)
     if (d < 0) r.fail("the size " + std::to_string(d) + " is negative");
+  if (dims.size() > static_cast<std::size_t>(kMaxRank)) r.fail("an array has at most " + std::to_string(kMaxRank) + " dimensions");
   v = Shape(dims);
 }
 void read_param(ParamReader& r, std::vector<int>& v) { read_vector(r, v); }

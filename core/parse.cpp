@@ -14,9 +14,13 @@
 #include <set>
 
 #include "core/array_impl.h"
+#include "core/float_environment.h"
 #include "core/known_constants.h"
+#include "core/nesting.h"
+#include "core/ops/bitcast.h"
 #include "core/ops/control.h"
 #include "core/primitive.h"
+#include "core/rank.h"
 #include "core/text.h"
 #include "core/text_tables.h"
 #include "core/trace.h"
@@ -107,6 +111,7 @@ class ProgramReader {
 
   /// A program in braces, with definitions in front or without, or a defined one's name.
   Jaxpr read_value(ParamReader& r, bool outermost = false) {
+    check_nesting("programs inside programs", depth_);
     if (++depth_ > 500) r.fail("programs are nested too deeply");
     Scope scope{{}, scope_};
     Scope* const saved = scope_;
@@ -337,6 +342,7 @@ class ProgramReader {
     while (!r.accept("]")) {
       const std::int64_t n = r.read_int();
       if (n < 0 || __builtin_mul_overflow(bytes, n ? n : 1, &bytes)) r.fail("the size " + std::to_string(n) + " is not possible");
+      if (aval.shape.size() == kMaxRank) r.fail("an array has at most " + std::to_string(kMaxRank) + " dimensions");
       aval.shape.push_back(n);
       if (r.peek() != ']') r.expect(",");
     }
@@ -392,11 +398,13 @@ class ProgramReader {
 
     std::vector<Aval> in, out;
     for (Atom a : inputs) in.push_back(body.builder.aval(a));
+    if (name == kBitcastName && in.size() == 1 && in[0].dtype.itemsize() != params_as<BitcastParams>(*params).new_dtype.itemsize())
+      op = &bitcast_between_sizes();
     const std::size_t end = r.offset();
     try {
       out = infer(*op, *params, in, {});
     } catch (const Error& e) {
-      fail_at(r, begin, e.what());
+      fail_at(r, begin, e.message());
     }
     if (out.size() != binders.size())
       fail_at(r, begin, name + " has " + std::to_string(out.size()) + " results, " + std::to_string(binders.size()) + " are declared");
@@ -571,10 +579,11 @@ Jaxpr ParamReader::read_jaxpr() {
 }
 
 Jaxpr parse_program(std::string_view text, std::span<const Array> consts, const std::string& name, SourceLoc loc) {
+  const StandardFloats floats;
   try {
     return ProgramReader(text, consts, interned(name)).read_text();
   } catch (const Error& e) {
-    throw Error(e.what(), loc);
+    throw Error(e.message(), loc);
   }
 }
 

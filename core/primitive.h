@@ -45,7 +45,7 @@ enum class Kind {
   reduce_window,
   sort,
   random,      ///< counter-based bits
-  call,        ///< runs one sub-program once: jit, remat, custom_jvp_call, ...
+  call,        ///< runs a program once: a sub-program (jit, remat, custom_jvp_call, ...), or one made of it (reduce by a program, ...)
   control,     ///< scan, while, cond
   spmd,        ///< shard_map
   collective,  ///< communicates over named axes
@@ -102,10 +102,24 @@ struct JvpResult {
 };
 
 /// An operand of an equation being transposed: linear (its cotangent is asked for), or a known value.
-struct Operand {
+class Operand {
+ public:
+  Operand(const Eqn& eqn, std::size_t position, const Aval& type, std::optional<Array> known)
+      : aval(type), eqn_(&eqn), position_(position), value_(std::move(known)) {}
   Aval aval;
-  std::optional<Array> value;  ///< absent: linear
-  bool is_linear() const { return !value; }
+  bool is_linear() const { return !value_; }
+  /// The value of an operand that a rule must know. Throws TracerError, with the operation and its line, where the operand is linear: then
+  /// the program is not.
+  const Array& known() const {
+    if (!value_) throw_not_linear();
+    return *value_;
+  }
+
+ private:
+  [[noreturn]] void throw_not_linear() const;
+  const Eqn* eqn_;
+  std::size_t position_;
+  std::optional<Array> value_;
 };
 struct TransposeContext {
   const Primitive& op;
@@ -196,7 +210,9 @@ struct Primitive {
   /// Kind movement: from operand 0 to result `which`. Kind concatenate: from operand `which` to result 0.
   Movement (*movement)(const ParamsBase&, std::span<const Aval> in, const Aval& out, int which);
   std::optional<Combiner> combiner;  ///< reduce, cumulative
-  /// Kind call: the program of all operands that gives the results, where that is not the first sub-program as it stands.
+  /// Kind call has one of these two. The sub-program that gives the results when it is run on the operands as they are:
+  const Jaxpr& (*body)(const ParamsBase&);
+  /// or the program of all operands that gives the results, made for them; its sub-programs are parts of that.
   Jaxpr (*call_body)(const ParamsBase&, std::span<const Aval> in);
 
   bool (*params_equal)(const ParamsBase&, const ParamsBase&);
@@ -237,6 +253,14 @@ template <class Op>
 concept HasMovement = requires(const typename Op::Params& p, std::span<const Aval> in, const Aval& out) {
   { Op::movement(p, in, out, 0) } -> std::same_as<Movement>;
 };
+template <class Op>
+concept RunsBody = requires(const typename Op::Params& p) {
+  { Op::body(p) } -> std::same_as<const Jaxpr&>;
+};
+template <class Op>
+concept MakesBody = requires(const ParamsBase& p, std::span<const Aval> in) {
+  { Op::call_body(p, in) } -> std::same_as<Jaxpr>;
+};
 /// Kinds that have no reference() because the interpreter runs them by their structure.
 constexpr bool executed_by_kind(Kind k) {
   return k == Kind::call || k == Kind::control || k == Kind::spmd || k == Kind::collective || k == Kind::effect;
@@ -266,6 +290,9 @@ constexpr Primitive make_primitive() {
                 "weft: an elementwise primitive needs lower(KernelBuilder&, const Params&, operands)");
   static_assert((Op::kind != Kind::movement && Op::kind != Kind::concatenate) || contract::HasMovement<Op>,
                 "weft: a movement primitive needs movement(const Params&, in avals, out aval, int which)");
+  static_assert(Op::kind != Kind::call || contract::RunsBody<Op> != contract::MakesBody<Op>,
+                "weft: a primitive of kind call needs either `static const Jaxpr& body(const Params&)`, the sub-program that is run on its "
+                "operands as they are, or `static Jaxpr call_body(const ParamsBase&, in avals)`, a program made for its operands");
 
   Primitive t{};
   t.name = Op::name, t.doc = Op::doc, t.kind = Op::kind;
@@ -293,7 +320,9 @@ constexpr Primitive make_primitive() {
       return Op::movement(params_as<P>(p), in, out, which);
     };
   if constexpr (requires { Op::combiner; }) t.combiner = Op::combiner;
-  if constexpr (requires { Op::call_body; }) t.call_body = Op::call_body;
+  if constexpr (Op::kind == Kind::call && contract::RunsBody<Op>)
+    t.body = [](const ParamsBase& p) -> const Jaxpr& { return Op::body(params_as<P>(p)); };
+  if constexpr (Op::kind == Kind::call && contract::MakesBody<Op>) t.call_body = Op::call_body;
   t.params_equal = ParamFunctions<P>::equal;
   t.params_list = ParamFunctions<P>::list;
   t.params_map_jaxprs = ParamFunctions<P>::map_jaxprs;

@@ -8,7 +8,9 @@
 
 #include "core/format.h"
 #include "core/layout.h"
+#include "core/nesting.h"
 #include "core/primitive.h"
+#include "core/sealed_program.h"
 #include "core/text.h"
 #include "core/text_tables.h"
 #include "core/trace.h"
@@ -205,6 +207,7 @@ class Printer {
   }
 
   void program(const Jaxpr& j, Names& names, const EqnRange* range) {
+    check_nesting("programs inside programs", nesting_depth(j));
     const JaxprData& d = j.data();
     name_inputs(d, names);
     // Only the outermost program's unused results are called `_`.
@@ -293,7 +296,7 @@ class Printer {
       binders(d, e.outputs.front(), e.outputs.back() + 1, names);
       out_.text(" = ");
     }
-    out_.text(e.op->name);
+    out_.text(name_in_text(e.op->name));
     params(d, e, names);
     out_.text(" ");
     atoms(d, e.inputs, names, "");

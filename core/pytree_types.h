@@ -1,122 +1,58 @@
 // Which C++ types are trees of arrays, and what a transformed function sees of them.
 #pragma once
-#include <array>
-#include <map>
-#include <optional>
-#include <string>
-#include <tuple>
-#include <type_traits>
-#include <utility>
-#include <vector>
-
-#include "core/array.h"
-#include "core/reflect.h"
-
-/// Written inside a class that is no aggregate, or has more than 16 fields: makes it a pytree of the named fields.
-#define WEFT_PYTREE(Type, ...)                                             \
-  auto weft_fields() { return std::tie(__VA_ARGS__); }                     \
-  auto weft_fields() const { return std::tie(__VA_ARGS__); }               \
-  static constexpr const char* weft_field_names() { return #__VA_ARGS__; } \
-  static constexpr const char* weft_type_name() { return #Type; }
+#include "core/pytree_kinds.h"
 
 namespace weft::detail {
 
-template <class T>
-concept Registered = requires(T& t) { t.weft_fields(); };
-
-// Std containers of pytrees, and how to rebuild one over other elements.
+// The classes of std that are rebuilt over other elements: map<M> is the class whose elements are M of these.
 template <class T>
 struct Container : std::false_type {};
 template <class... T>
 struct Container<std::tuple<T...>> : std::true_type {
   template <template <class> class M>
   using map = std::tuple<M<T>...>;
-  template <template <class> class P>
-  static constexpr bool any = (P<T>::value || ... || false);
 };
 template <class A, class B>
 struct Container<std::pair<A, B>> : std::true_type {
   template <template <class> class M>
   using map = std::pair<M<A>, M<B>>;
-  template <template <class> class P>
-  static constexpr bool any = P<A>::value || P<B>::value;
-};
-template <class T>
-struct Container<std::vector<T>> : std::true_type {
-  template <template <class> class M>
-  using map = std::vector<M<T>>;
-  template <template <class> class P>
-  static constexpr bool any = P<T>::value;
 };
 template <class T, std::size_t N>
 struct Container<std::array<T, N>> : std::true_type {
   template <template <class> class M>
   using map = std::array<M<T>, N>;
-  template <template <class> class P>
-  static constexpr bool any = P<T>::value;
 };
-template <class T>
-struct Container<std::map<std::string, T>> : std::true_type {
+// An allocator belongs to its element type: a container of other elements has the default one.
+template <template <class...> class C, class T, class... Rest>
+  requires(tree_kind<C<T, Rest...>> == TreeKind::sequence || tree_kind<C<T, Rest...>> == TreeKind::optional)
+struct Container<C<T, Rest...>> : std::true_type {
   template <template <class> class M>
-  using map = std::map<std::string, M<T>>;
-  template <template <class> class P>
-  static constexpr bool any = P<T>::value;
+  using map = std::conditional_t<std::is_same_v<M<T>, T>, C<T, Rest...>, C<M<T>>>;
 };
-template <class T>
-struct Container<std::optional<T>> : std::true_type {
+template <template <class...> class C, class K, class T, class Less, class Allocator>
+  requires(tree_kind<C<K, T, Less, Allocator>> == TreeKind::map && requires { typename C<K, T, Less, Allocator>::key_compare; })
+struct Container<C<K, T, Less, Allocator>> : std::true_type {
   template <template <class> class M>
-  using map = std::optional<M<T>>;
-  template <template <class> class P>
-  static constexpr bool any = P<T>::value;
+  using map = std::conditional_t<std::is_same_v<M<T>, T>, C<K, T, Less, Allocator>, C<K, M<T>, Less>>;
 };
-template <class T>
-inline constexpr bool is_vector = false;
-template <class T>
-inline constexpr bool is_vector<std::vector<T>> = true;
-template <class T>
-inline constexpr bool is_optional = false;
-template <class T>
-inline constexpr bool is_optional<std::optional<T>> = true;
-template <class T>
-inline constexpr bool is_map = false;
-template <class T>
-inline constexpr bool is_map<std::map<std::string, T>> = true;
-template <class T>
-inline constexpr bool is_std_array = false;
-template <class T, std::size_t N>
-inline constexpr bool is_std_array<std::array<T, N>> = true;
-
-/// Whether a T can hold an Array: only such types are traced, all others are static.
-template <class T>
-struct HasArrays;
-template <class Tuple>
-struct AnyFieldHasArrays;
-template <class... T>
-struct AnyFieldHasArrays<std::tuple<T&...>> : std::bool_constant<(HasArrays<std::remove_const_t<T>>::value || ... || false)> {};
-template <class T>
-struct HasArrays {
-  static constexpr bool compute() {
-    if constexpr (std::is_same_v<T, Array> || std::is_same_v<T, ShapeDtypeStruct>)
-      return true;
-    else if constexpr (!std::is_class_v<T> || std::is_empty_v<T>)
-      return false;
-    else if constexpr (Container<T>::value)
-      return Container<T>::template any<HasArrays>;
-    else if constexpr (Registered<T>)
-      return AnyFieldHasArrays<decltype(std::declval<T&>().weft_fields())>::value;
-    else if constexpr (std::is_aggregate_v<T>)
-      return AnyFieldHasArrays<decltype(fields_of(std::declval<T&>()))>::value;
-    else
-      return false;
-  }
-  static constexpr bool value = compute();
+template <template <class...> class C, class K, class T, class Hash, class Equal, class Allocator>
+  requires(tree_kind<C<K, T, Hash, Equal, Allocator>> == TreeKind::map && requires { typename C<K, T, Hash, Equal, Allocator>::hasher; })
+struct Container<C<K, T, Hash, Equal, Allocator>> : std::true_type {
+  template <template <class> class M>
+  using map = std::conditional_t<std::is_same_v<M<T>, T>, C<K, T, Hash, Equal, Allocator>, C<K, M<T>, Hash, Equal>>;
 };
 
-/// What a callable sees of an argument: numbers become arrays, also inside std containers; all else keeps its type.
+/// What a callable sees of an argument: numbers become arrays, also inside containers; all else keeps its type, the
+/// numbers of a struct, a variant or behind a pointer too.
 template <class T>
 struct TracedType {
   using type = T;
 };
+// Elements of a std::tie or a forward_as_tuple.
+template <class T>
+struct TracedType<T&> : TracedType<std::remove_const_t<T>> {};
+template <class T>
+struct TracedType<T&&> : TracedType<std::remove_const_t<T>> {};
 template <class T>
 using traced_element_t = typename TracedType<T>::type;
 template <Scalar T>
@@ -165,6 +101,10 @@ struct KeptType {
 };
 template <>
 struct KeptType<const char*> {
+  using type = std::string;
+};
+template <>
+struct KeptType<std::string_view> {
   using type = std::string;
 };
 template <>

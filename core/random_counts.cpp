@@ -8,6 +8,7 @@
 #include "core/constructors.h"
 #include "core/elementwise.h"
 #include "core/error.h"
+#include "core/float_environment.h"
 #include "core/indexing.h"
 #include "core/ops/common.h"
 #include "core/ops/control_common.h"
@@ -83,6 +84,7 @@ Array poisson_by_rejection(const Array& key, const Array& lam, const Shape& shap
 
 /// log(k!) minus Stirling's first terms, for k = 0, 1, ..., 9.
 Array stirling_remainders(DType dtype) {
+  const StandardFloats floats;
   std::vector<double> values;
   double log_factorial = 0;
   for (int k = 0; k < 10; ++k) {

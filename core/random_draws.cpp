@@ -6,7 +6,9 @@
 
 #include "core/config.h"
 #include "core/elementwise.h"
+#include "core/float_environment.h"
 #include "core/key_reuse.h"
+#include "core/ops/arithmetic.h"
 #include "core/ops/call.h"
 #include "core/ops/common.h"
 #include "core/ops/movement.h"
@@ -18,6 +20,12 @@
 namespace weft::detail {
 namespace {
 
+std::string list_of(std::initializer_list<Arg> parameters) {
+  std::string out;
+  for (const Arg& x : parameters) out += (out.empty() ? "" : ", ") + to_string(x.aval());
+  return out;
+}
+
 Shape broadcast_all(std::initializer_list<Arg> parameters, const char* sampler, SourceLoc loc) {
   Shape all;
   for (const Arg& x : parameters) {
@@ -26,8 +34,8 @@ Shape broadcast_all(std::initializer_list<Arg> parameters, const char* sampler, 
     for (int d = 1; d <= std::min(all.size(), s.size()); ++d) {
       const std::int64_t a = all[all.size() - d], b = s[s.size() - d];
       if (a != b && a != 1 && b != 1)
-        throw ShapeError(fmt::format("{}: the parameter {} doesn't broadcast with those before it, of shape {}", sampler,
-                                     to_string(x.aval()), to_string(all)),
+        throw ShapeError(fmt::format("{}: the parameter {} doesn't broadcast with those before it, of shape {}; the parameters are {}",
+                                     sampler, to_string(x.aval()), to_string(all), list_of(parameters)),
                          loc);
       joined[joined.size() - d] = a == 1 ? b : a;
     }
@@ -129,12 +137,17 @@ double value_of(const Array& x) {
 
 Array draw_uniform(const Array& key, const Shape& shape, DType dtype, const Array& minval, const Array& maxval, SourceLoc loc) {
   const Array fraction = draw_fraction(key, shape, dtype, loc);
+  Array width;
   if (as_literal(minval) && as_literal(maxval)) {
     const double low = value_of(minval), high = value_of(maxval);
     if (low == 0 && high == 1) return fraction;
-    return maximum(minval, fraction * constant_of(dtype, value_of(constant_of(dtype, high - low))) + minval);
+    width = constant_of(dtype, standard([&] { return high - low; }));
+  } else {
+    width = maxval - minval;
   }
-  return maximum(minval, fraction * (maxval - minval) + minval);
+  // XLA contracts JAX's product and sum, but for those of 16 bits.
+  if (dtype.itemsize() < 4) return maximum(minval, fraction * width + minval);
+  return maximum(minval, mul_add(fraction, width, minval, loc));
 }
 Array draw_uniform(const Array& key, const Shape& shape, DType dtype, double minval, double maxval, SourceLoc loc) {
   return draw_uniform(key, shape, dtype, constant_of(dtype, minval), constant_of(dtype, maxval), loc);

@@ -13,7 +13,7 @@ struct ReduceOptions {
   int ddof = 0;                     ///< var and std_: the divisor is the number of elements less ddof
   std::optional<Array> where = {};  ///< a mask that broadcasts to x: only elements where it is true take part
 };
-inline const ReduceOptions keepdims{.keepdims = true};
+inline const ReduceOptions& keepdims = *new ReduceOptions{.keepdims = true};  // never destroyed
 
 // Reductions over one axis, several (`{0, 2}`) or all of them (`none`), with jax.numpy's meaning: without an axis given, over all. An axis
 // that x hasn't got, or that is given twice, is an AxisError. The maximum, the minimum and their positions propagate NaN.

@@ -1,9 +1,12 @@
+// What the compiler knows of an aggregate: its fields, as references and by name.
 #pragma once
 #include <cstddef>
 #include <string_view>
 #include <tuple>
 #include <type_traits>
 #include <utility>
+
+#include "core/field_bindings.h"
 
 namespace weft::detail {
 
@@ -14,7 +17,7 @@ namespace weft::detail {
 #pragma clang diagnostic ignored "-Wundefined-var-template"
 #endif
 
-// One conversion to everything counts the initialisers that an aggregate takes. Not constexpr: it is never defined.
+// One conversion to everything counts the initialisers that an aggregate takes.
 template <class Owner>
 struct AnyField {
   template <class T>
@@ -27,83 +30,157 @@ struct AnyBase {
     requires(std::is_base_of_v<B, Owner> && !std::is_same_v<B, Owner>)
   operator B() const;
 };
+/// Of an empty base, also to make one.
+template <class Owner>
+struct EmptyBase {
+  template <class B>
+    requires(std::is_base_of_v<B, Owner> && !std::is_same_v<B, Owner> && std::is_empty_v<B>)
+  operator B() const {
+    return B();
+  }
+};
 template <class T, std::size_t>
 using repeat_t = T;
 template <class T, std::size_t... I>
 constexpr bool takes_initialisers(std::index_sequence<I...>) {
   return requires { T{repeat_t<AnyField<T>, I>{}...}; };
 }
-inline constexpr std::size_t max_fields = 16;
-template <class T, std::size_t N = max_fields + 1>
-constexpr std::size_t count_fields() {
-  if constexpr (N == 0)
-    return 0;
-  else if constexpr (takes_initialisers<T>(std::make_index_sequence<N>{}))
+template <class T, std::size_t N>
+inline constexpr bool takes = takes_initialisers<T>(std::make_index_sequence<N>());
+
+/// More initialisers than this are not counted: an aggregate takes one for each element of a C array.
+inline constexpr std::size_t max_initialisers = 1024;
+inline constexpr std::size_t uncounted = ~std::size_t{0};
+// An aggregate takes any number of initialisers from that of the last field that needs one to that of all fields.
+template <class T, std::size_t N = 0>
+constexpr std::size_t least_initialisers() {
+  if constexpr (takes<T, N>)
     return N;
+  else if constexpr (N < 4 * max_fields)
+    return least_initialisers<T, N + 1>();
   else
-    return count_fields<T, N - 1>();
+    return uncounted;
+}
+template <class T, std::size_t Taken, std::size_t Refused>
+constexpr std::size_t most_initialisers_between() {
+  constexpr std::size_t middle = Taken + (Refused - Taken) / 2;
+  if constexpr (middle == Taken)
+    return Taken;
+  else if constexpr (takes<T, middle>)
+    return most_initialisers_between<T, middle, Refused>();
+  else
+    return most_initialisers_between<T, Taken, middle>();
+}
+template <class T, std::size_t Taken, std::size_t Step = 1>
+constexpr std::size_t most_initialisers() {
+  if constexpr (Taken + Step > max_initialisers)
+    return uncounted;
+  else if constexpr (takes<T, Taken + Step>)
+    return most_initialisers<T, Taken + Step, 2 * Step>();
+  else
+    return most_initialisers_between<T, Taken, Taken + Step>();
+}
+template <class T>
+constexpr std::size_t count_initialisers() {
+  constexpr std::size_t least = least_initialisers<T>();
+  if constexpr (least == uncounted)
+    return uncounted;
+  else
+    return most_initialisers<T, least>();
+}
+template <class T>
+inline constexpr std::size_t initialiser_count = count_initialisers<T>();
+
+/// Whether T takes `Before` initialisers, then `{}` for one whole field, then `After` more.
+template <class T, std::size_t... Before, std::size_t... After>
+constexpr bool takes_braces(std::index_sequence<Before...>, std::index_sequence<After...>) {
+  return requires { T{repeat_t<AnyField<T>, Before>{}..., {}, repeat_t<AnyField<T>, After>{}...}; };
+}
+template <class T, std::size_t Before, std::size_t After>
+inline constexpr bool takes_braces_at = takes_braces<T>(std::make_index_sequence<Before>(), std::make_index_sequence<After>());
+// Whether each initialiser is for one field: there is no brace elision between parentheses, and no initialiser for an array.
+template <class T, std::size_t... I>
+constexpr bool takes_fields(std::index_sequence<I...>) {
+  return requires { T(repeat_t<AnyField<T>, I>{}...); };
+}
+/// How many initialisers the field takes that `Before` initialisers stand before: more than one for a C array of several elements.
+template <class T, std::size_t Before, std::size_t Total, std::size_t N = 1>
+constexpr std::size_t initialisers_of_field() {
+  if constexpr (takes_braces_at<T, Before, Total - Before - N>)
+    return N;
+  else if constexpr (Before + N < Total)
+    return initialisers_of_field<T, Before, Total, N + 1>();
+  else
+    return 1;  // of a type that braces don't initialise
+}
+template <class T, std::size_t Before, std::size_t Total>
+constexpr std::size_t fields_after() {
+  if constexpr (Before >= Total)
+    return 0;
+  else
+    return 1 + fields_after<T, Before + initialisers_of_field<T, Before, Total>(), Total>();
+}
+/// Empty bases, which are initialised before the fields.
+template <class T, std::size_t... I>
+constexpr bool takes_empty_bases(std::index_sequence<I...>) {
+  return requires { T{repeat_t<EmptyBase<T>, I>{}...}; };
+}
+template <class T, std::size_t N = 0>
+constexpr std::size_t count_empty_bases() {
+  if constexpr (N < max_fields && takes_empty_bases<T>(std::make_index_sequence<N + 1>()))
+    return count_empty_bases<T, N + 1>();
+  else
+    return N;
+}
+struct AnythingElse {};  // from which a field is initialised that takes whatever it is given, as a std::any
+template <class T>
+inline constexpr bool has_base = requires { T{AnyBase<T>{}}; } && !requires { T{AnythingElse{}}; };
+template <class T>
+constexpr std::size_t empty_bases() {
+  if constexpr (has_base<T>)
+    return count_empty_bases<T>();
+  else
+    return 0;
+}
+template <class T>
+inline constexpr std::size_t empty_base_count = empty_bases<T>();
+template <class T, std::size_t... Empty>
+constexpr bool takes_base_after(std::index_sequence<Empty...>) {
+  return requires { T{repeat_t<EmptyBase<T>, Empty>{}..., AnyBase<T>{}}; };
+}
+/// Whether an aggregate has a base with members, whose fields can't be bound together with its own.
+template <class T>
+constexpr bool has_full_base() {
+  if constexpr (has_base<T>)
+    return takes_base_after<T>(std::make_index_sequence<empty_base_count<T>>());
+  else
+    return false;
+}
+template <class T>
+constexpr std::size_t count_fields() {
+  constexpr std::size_t n = initialiser_count<T>;
+  if constexpr (n == uncounted || n == 0)
+    return n;
+  else if constexpr (takes_fields<T>(std::make_index_sequence<n>()))
+    return n - empty_base_count<T>;
+  else
+    return fields_after<T, empty_base_count<T>, n>();
 }
 template <class T>
 inline constexpr std::size_t field_count = count_fields<T>();
 
-// The fields of an aggregate as a tuple of references.
+/// The fields of an aggregate as a tuple of references.
 template <class T>
 constexpr auto fields_of(T& t) {
   using U = std::remove_const_t<T>;
-  constexpr std::size_t n = field_count<U>;
-  static_assert(n <= max_fields, "weft: a pytree struct has at most 16 fields; use WEFT_PYTREE(Type, fields...) for more");
-  static_assert(!requires { U{AnyBase<U>{}}; }, "weft: a pytree struct has no base class; use WEFT_PYTREE(Type, fields...)");
-  if constexpr (n == 0) {
-    return std::tie();
-  } else if constexpr (n == 1) {
-    auto& [a] = t;
-    return std::tie(a);
-  } else if constexpr (n == 2) {
-    auto& [a, b] = t;
-    return std::tie(a, b);
-  } else if constexpr (n == 3) {
-    auto& [a, b, c] = t;
-    return std::tie(a, b, c);
-  } else if constexpr (n == 4) {
-    auto& [a, b, c, d] = t;
-    return std::tie(a, b, c, d);
-  } else if constexpr (n == 5) {
-    auto& [a, b, c, d, e] = t;
-    return std::tie(a, b, c, d, e);
-  } else if constexpr (n == 6) {
-    auto& [a, b, c, d, e, f] = t;
-    return std::tie(a, b, c, d, e, f);
-  } else if constexpr (n == 7) {
-    auto& [a, b, c, d, e, f, g] = t;
-    return std::tie(a, b, c, d, e, f, g);
-  } else if constexpr (n == 8) {
-    auto& [a, b, c, d, e, f, g, h] = t;
-    return std::tie(a, b, c, d, e, f, g, h);
-  } else if constexpr (n == 9) {
-    auto& [a, b, c, d, e, f, g, h, i] = t;
-    return std::tie(a, b, c, d, e, f, g, h, i);
-  } else if constexpr (n == 10) {
-    auto& [a, b, c, d, e, f, g, h, i, j] = t;
-    return std::tie(a, b, c, d, e, f, g, h, i, j);
-  } else if constexpr (n == 11) {
-    auto& [a, b, c, d, e, f, g, h, i, j, k] = t;
-    return std::tie(a, b, c, d, e, f, g, h, i, j, k);
-  } else if constexpr (n == 12) {
-    auto& [a, b, c, d, e, f, g, h, i, j, k, l] = t;
-    return std::tie(a, b, c, d, e, f, g, h, i, j, k, l);
-  } else if constexpr (n == 13) {
-    auto& [a, b, c, d, e, f, g, h, i, j, k, l, m] = t;
-    return std::tie(a, b, c, d, e, f, g, h, i, j, k, l, m);
-  } else if constexpr (n == 14) {
-    auto& [a, b, c, d, e, f, g, h, i, j, k, l, m, o] = t;
-    return std::tie(a, b, c, d, e, f, g, h, i, j, k, l, m, o);
-  } else if constexpr (n == 15) {
-    auto& [a, b, c, d, e, f, g, h, i, j, k, l, m, o, p] = t;
-    return std::tie(a, b, c, d, e, f, g, h, i, j, k, l, m, o, p);
-  } else {
-    auto& [a, b, c, d, e, f, g, h, i, j, k, l, m, o, p, q] = t;
-    return std::tie(a, b, c, d, e, f, g, h, i, j, k, l, m, o, p, q);
-  }
+  static_assert(!has_full_base<U>() && field_count<U> <= max_fields);
+  return bind_members<field_count<U>, U>(t);
+}
+
+/// How the compiler spells a type, in a sentence of its own.
+template <class T>
+constexpr std::string_view spell_type() {
+  return __PRETTY_FUNCTION__;
 }
 
 // The fields' names, for messages, without a macro: a pointer to a member of an object that is declared only is a constant, and

@@ -25,7 +25,7 @@ struct TransposedProgram {
   Jaxpr jaxpr;                ///< (known inputs, cotangents of the outputs that have one) -> cotangents of the linear inputs that have one
   std::vector<bool> nonzero;  ///< for each linear input, in order: whether it has a cotangent
 };
-/// Reverse of a program that is linear in the inputs where `linear[i]`.
+/// Reverse of a program that is linear in the inputs where `linear[i]`. Throws TracerError if it is not.
 TransposedProgram transpose_program(const Jaxpr& j, const std::vector<bool>& linear, const std::vector<bool>& has_cotangent);
 
 struct BatchedProgram {

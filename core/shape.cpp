@@ -1,10 +1,26 @@
 #include "core/shape.h"
 
 #include <algorithm>
+#include <limits>
+#include <string>
+
+#include "core/error.h"
+#include "core/rank.h"
+#include "core/trace.h"
 
 namespace weft {
 
+namespace {
+/// A number of dimensions; of too many, as many as an int holds.
+int clamped(std::size_t n) { return static_cast<int>(std::min<std::size_t>(n, std::numeric_limits<int>::max())); }
+int clamped(std::ptrdiff_t n) { return clamped(static_cast<std::size_t>(n)); }
+}  // namespace
+
 void Shape::reserve_exact(int n) {
+  if (n > detail::kMaxRank)
+    throw ShapeError(std::to_string(n) + " dimensions; an array has at most " + std::to_string(detail::kMaxRank) +
+                         "; reshape it to fewer (each vmap that is nested in another adds one)",
+                     detail::effective_loc({}));
   if (n > kInline) {
     auto* grown = new std::int64_t[static_cast<std::size_t>(n)]();
     std::copy(begin(), end(), grown);
@@ -14,18 +30,21 @@ void Shape::reserve_exact(int n) {
 }
 
 Shape::Shape(const std::int64_t* first, const std::int64_t* last) {
-  reserve_exact(static_cast<int>(last - first));
-  size_ = static_cast<int>(last - first);
+  const int n = clamped(last - first);
+  reserve_exact(n);
+  size_ = n;
   std::copy(first, last, begin());
 }
 Shape::Shape(std::initializer_list<Dim> dims) {
-  reserve_exact(static_cast<int>(dims.size()));
-  size_ = static_cast<int>(dims.size());
+  const int n = clamped(dims.size());
+  reserve_exact(n);
+  size_ = n;
   std::transform(dims.begin(), dims.end(), begin(), [](Dim d) { return d.value; });
 }
 Shape::Shape(const std::vector<int>& dims) {
-  reserve_exact(static_cast<int>(dims.size()));
-  size_ = static_cast<int>(dims.size());
+  const int n = clamped(dims.size());
+  reserve_exact(n);
+  size_ = n;
   std::copy(dims.begin(), dims.end(), begin());
 }
 Shape::Shape(const std::vector<std::int64_t>& dims) : Shape(dims.data(), dims.data() + dims.size()) {}
@@ -50,7 +69,11 @@ Shape& Shape::operator=(Shape&& o) noexcept {
   return *this;
 }
 
-void Shape::push_back(std::int64_t d) { *this = inserted(size_, d); }
+void Shape::push_back(std::int64_t d) {
+  // The place to grow into is there below kInline; beyond, shapes have few dimensions to be copied.
+  if (size_ >= kInline) reserve_exact(size_ + 1);
+  begin()[size_++] = d;
+}
 
 Shape Shape::inserted(int at, std::int64_t d) const {
   std::vector<std::int64_t> dims(begin(), end());

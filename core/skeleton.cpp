@@ -2,7 +2,11 @@
 
 #include <fmt/core.h>
 
+#include <algorithm>
+
 #include "core/error.h"
+#include "core/pytree.h"
+#include "core/trace.h"
 
 namespace weft::detail {
 namespace {
@@ -15,7 +19,7 @@ void collect_paths(const Skeleton& tree, const std::string& prefix, std::vector<
 
 std::string kind_of(const Skeleton& s) {
   switch (s.kind) {
-    case Skeleton::Kind::leaf: return "an array";
+    case Skeleton::Kind::leaf: return s.text.empty() ? "an array" : s.text;
     case Skeleton::Kind::fixed: return s.text.empty() ? "a static value" : s.text;
     case Skeleton::Kind::node:
       return s.text.empty() ? fmt::format("a tree of {} {}", s.children.size(), s.children.size() == 1 ? "element" : "elements") : s.text;
@@ -44,7 +48,9 @@ std::size_t Skeleton::num_leaves() const {
 
 std::string describe_number(double v) { return fmt::format("{}", v); }
 std::string describe_text(std::string_view s) { return fmt::format("\"{}\"", s); }
+std::string describe_alternative(std::size_t i) { return fmt::format("alternative {} of its variant", i); }
 std::string label_of_position(std::size_t i) { return fmt::format("[{}]", i); }
+std::string label_of_number(std::int64_t i) { return fmt::format("[{}]", i); }
 std::string label_of_key(std::string_view key) { return fmt::format("[\"{}\"]", key); }
 std::string label_of_field(std::string_view name) { return fmt::format(".{}", name); }
 std::string label_of_field(std::string_view names, std::size_t i) {
@@ -66,6 +72,19 @@ std::string structure_difference(const Skeleton& a, const Skeleton& b) { return 
 void throw_structure_mismatch(const std::string& what, const Skeleton& a, const Skeleton& b, SourceLoc loc) {
   const std::string d = structure_difference(a, b);
   throw PytreeError(fmt::format("{}: trees of different structure: {}", what, d.empty() ? "their static fields are not equal" : d), loc);
+}
+
+void throw_too_deep() {
+  throw PytreeError(
+      fmt::format("a pytree is more than {} levels deep, or its pointers lead in a circle; keep a long chain in a vector", kMaxTreeDepth),
+      effective_loc({}));
+}
+void throw_valueless() {
+  throw PytreeError("a std::variant in a pytree holds nothing, as an exception was thrown while it was assigned to");
+}
+
+void sort_pointers(std::vector<const void*>& pointers, bool (*less)(const void* a, const void* b)) {
+  std::sort(pointers.begin(), pointers.end(), less);
 }
 
 }  // namespace weft::detail

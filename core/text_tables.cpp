@@ -1,5 +1,7 @@
 #include "core/text_tables.h"
 
+#include "core/ops/bitcast.h"
+
 namespace weft::detail {
 namespace {
 
@@ -115,6 +117,8 @@ std::vector<FixedParam> added_params(std::string_view primitive) {
     if (e.primitive == primitive) out.push_back({e.param, e.text});
   return out;
 }
+
+std::string_view name_in_text(std::string_view primitive) { return primitive == bitcast_between_sizes().name ? kBitcastName : primitive; }
 
 bool is_identity(std::string_view primitive) {
   // Placement of values is the caller's affair, and no pass moves equations across a barrier's operands.

@@ -14,6 +14,8 @@ struct FixedParam {
 std::vector<FixedParam> added_params(std::string_view primitive);
 /// Of a scatter: the operation of the program that JAX prints as its update_jaxpr; empty for other primitives.
 std::string_view update_operation(std::string_view primitive);
+/// The name that a primitive has in a text. Two primitives of one name there are told apart by their operands.
+std::string_view name_in_text(std::string_view primitive);
 /// Whether JAX's primitive gives its operands as they are, and weft has none for it.
 bool is_identity(std::string_view primitive);
 /// Whether a parameter that the primitive does not have is accepted: it is about what weft decides otherwise (placement, precision of

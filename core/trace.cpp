@@ -1,13 +1,17 @@
 #include "core/trace.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <set>
 
 #include "core/config.h"
 #include "core/effects.h"
-#include "core/error.h"
+#include "core/error_context.h"
 #include "core/host.h"
+#include "core/nesting.h"
 #include "core/primitive.h"
+#include "core/thread_object.h"
 #include "core/varying.h"
 
 namespace weft::detail {
@@ -18,10 +22,7 @@ struct ThreadState {
   std::vector<Trace*> stack;
   SourceLoc loc;
 };
-ThreadState& thread_state() {
-  thread_local ThreadState state;
-  return state;
-}
+ThreadState& thread_state() { return of_thread<ThreadState>(); }
 
 bool on_this_threads_stack(const Trace* t) {
   const auto& stack = thread_state().stack;
@@ -41,6 +42,7 @@ TraceScope::TraceScope(Ref<Trace> trace) : trace_(std::move(trace)) { thread_sta
 TraceScope::~TraceScope() {
   thread_state().stack.pop_back();
   trace_->live_ = false;
+  trace_->input_names_ = nullptr;  // it refers to the function that was traced
 }
 
 EagerScope::EagerScope() { thread_state().stack.push_back(nullptr); }
@@ -51,6 +53,16 @@ LocScope::LocScope(SourceLoc loc) : saved_(thread_state().loc) {
 }
 LocScope::~LocScope() { thread_state().loc = saved_; }
 SourceLoc effective_loc(SourceLoc loc) { return thread_state().loc ? thread_state().loc : loc; }
+
+int open_traces() { return static_cast<int>(thread_state().stack.size()); }
+
+std::vector<TransformCall> transforms_in_progress() {
+  std::vector<TransformCall> out;
+  const auto& stack = thread_state().stack;
+  for (auto t = stack.rbegin(); t != stack.rend(); ++t)
+    if (*t && (*t)->where()) out.push_back({(*t)->what(), (*t)->where()});
+  return out;
+}
 
 Trace* current_trace() { return thread_state().stack.empty() ? nullptr : thread_state().stack.back(); }
 
@@ -159,9 +171,38 @@ Jaxpr Trace::finish(std::span<const Array> outputs) {
 
 std::pair<std::string, SourceLoc> Trace::origin(Var v) const {
   const int index = builder_.defining_eqn(v);
+  const auto i = static_cast<std::size_t>(index);
   if (index < 0) return {};
-  const Eqn& e = builder_.eqns()[static_cast<std::size_t>(index)];
-  return {e.primitive(), e.loc};
+  if (i < builder_.eqns().size()) return {builder_.eqns()[i].primitive(), builder_.eqns()[i].loc};
+  if (i < origins_.size()) return {std::string(origins_[i].first->name), origins_[i].second};
+  return {};
+}
+
+void Trace::keep_origins(const Jaxpr& program) {
+  for (const Eqn& e : program.data().eqns) origins_.emplace_back(e.op, e.loc);
+}
+
+std::string Trace::provenance(Var v) const {
+  if (!live() || !on_this_threads_stack(this)) return {};
+  const auto line_of = [](SourceLoc loc) { return loc ? fmt::format(" at {}:{}", loc.file(), loc.line()) : std::string(); };
+  std::string made;
+  for (Var at = v;;) {
+    const int index = builder_.defining_eqn(at);
+    if (index < 0) {
+      if (!input_names_) return made;
+      const std::vector<std::string> names = input_names_();
+      const std::string name = at < names.size() ? names[at] : std::string();
+      if (name.empty()) return made;
+      const std::string path = what_.empty() ? name : fmt::format("{} of {}", name, what_);
+      return at == v ? "is " + path : fmt::format("{}, from {}", made, path);
+    }
+    const Eqn& e = builder_.eqns()[static_cast<std::size_t>(index)];
+    if (made.empty()) made = fmt::format("was made by {}{}", e.op->name, line_of(e.loc));
+    // An argument that was only rearranged or converted is still known by its path.
+    const bool rearranged = e.op->kind == Kind::movement || e.op->name == "convert_element_type";
+    if (!rearranged || e.inputs.empty() || e.inputs[0].is_literal()) return made;
+    at = e.inputs[0].var();
+  }
 }
 
 Array Trace::value_of(Var wanted) {
@@ -216,27 +257,46 @@ void check_not_leaked(const Array& x, const char* operation, SourceLoc loc) {
   const TracedArray* t = as_traced(x);
   if (!t) return;
   const Trace* owner = t->trace->primal_trace() ? t->trace->primal_trace() : t->trace.get();
-  if (owner->live() && on_this_threads_stack(owner)) return;
-  throw LeakedTracerError(std::string(operation) + ": an operand " + to_string(x.aval()) +
-                              " is a traced value of a program that is over (" + t->trace->what() +
-                              "); return it from that function instead of keeping it outside",
-                          effective_loc(loc));
+  const bool here = on_this_threads_stack(owner);
+  if (owner->live() && here) return;
+  if (owner->live())
+    throw LeakedTracerError(
+        fmt::format(
+            "{}: an operand {} is being traced by another thread ({}); a traced value belongs to the thread that traces it: compute "
+            "with it there, or give the other thread an array with a value",
+            operation, to_string(x.aval()), owner->what()),
+        effective_loc(loc));
+  const auto [maker, line] = t->trace->origin(t->var);
+  const std::string made = maker.empty() ? std::string() : fmt::format(", made by {}", maker);
+  throw LeakedTracerError(
+      fmt::format("{}: an operand {} is a traced value of a program that is over ({}){}{}; return it from that function instead of keeping "
+                  "it outside",
+                  operation, to_string(x.aval()), t->trace->what(), made, line ? fmt::format(" at {}:{}", line.file(), line.line()) : ""),
+      effective_loc(loc));
 }
 
 Jaxpr trace_jaxpr(const TraceRequest& request, const std::function<std::vector<Array>(std::span<const Array>)>& body) {
-  Ref<Trace> trace = take_noting_trace(request.what);
-  if (!trace) trace = make_ref<Trace>(request.what);
-  trace->axes = request.axes;
-  std::vector<Array> inputs;
-  for (std::size_t i = 0; i < request.inputs.size(); ++i)
-    inputs.push_back(trace->add_input(request.inputs[i], request.values.empty() ? Array() : request.values[i]));
-  TraceScope scope(trace);
-  std::vector<Array> outputs = body(inputs);
-  for (const Array& x : outputs) check_not_leaked(x, request.what.c_str(), {});
-  Jaxpr program = trace->finish(outputs);
-  inputs.clear(), outputs.clear();
-  trace->check_released();
-  return program;
+  return guarded(request.what.empty() ? "trace" : request.what.c_str(), request.where, [&] {
+    check_nesting("functions traced inside functions", open_traces());
+    Ref<Trace> trace = take_noting_trace(request.what);
+    if (!trace) trace = make_ref<Trace>(request.what);
+    trace->axes = request.axes;
+    trace->where_ = request.where;
+    trace->input_names_ = request.input_names;
+    Jaxpr program;
+    {
+      std::vector<Array> inputs;
+      for (std::size_t i = 0; i < request.inputs.size(); ++i)
+        inputs.push_back(trace->add_input(request.inputs[i], request.values.empty() ? Array() : request.values[i]));
+      TraceScope scope(trace);
+      std::vector<Array> outputs = body(inputs);
+      for (const Array& x : outputs) check_not_leaked(x, request.what.c_str(), {});
+      program = trace->finish(outputs);
+    }
+    if (!trace->unique()) trace->keep_origins(program);  // somebody holds an array of it
+    trace->check_released();
+    return program;
+  });
 }
 
 }  // namespace weft::detail

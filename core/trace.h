@@ -1,5 +1,6 @@
 // Tracing: the one kind of tracer, and the thread's stack of traces (the only hidden state of the library).
 #pragma once
+#include <atomic>
 #include <functional>
 #include <map>
 #include <mutex>
@@ -16,6 +17,11 @@ struct AxisFrame {
   std::string name;
   int size;
 };
+
+struct TraceRequest;
+
+/// The paths of a traced function's inputs, as messages name them: `args[0].layers[1].w`.
+using InputNames = std::function<std::vector<std::string>()>;
 
 /// A program being traced.
 class Trace : public RefCounted {
@@ -36,10 +42,16 @@ class Trace : public RefCounted {
   /// The value of one of this trace's arrays, computed from the inputs' values; empty if there is none to be had.
   Array value_of(Var v);
 
-  /// What made one of this trace's arrays: the primitive's name (empty for an input) and the user's line.
+  /// What made one of this trace's arrays: the primitive's name (empty for an input) and the user's line. After the end it is known of
+  /// arrays that somebody kept.
   std::pair<std::string, SourceLoc> origin(Var v) const;
+  /// Where one of this trace's arrays comes from, for messages, while it is being traced by this thread: the path of the input that it
+  /// is, or that it was made of by rearranging; else the operation and the line that made it. Empty: nothing is known.
+  std::string provenance(Var v) const;
   const std::string& what() const { return what_; }
-  bool live() const { return live_; }
+  /// The user's call of the transform, where known.
+  SourceLoc where() const { return where_; }
+  bool live() const { return live_.load(std::memory_order_relaxed); }
   /// The trace that this one rides on, if it is the linear companion of one: an operation on any of its arrays is staged here, all else
   /// there.
   Trace* primal_trace() const { return primal_; }
@@ -54,6 +66,7 @@ class Trace : public RefCounted {
  private:
   friend class TraceScope;
   friend struct TracedArray;
+  friend Jaxpr trace_jaxpr(const TraceRequest& request, const std::function<std::vector<Array>(std::span<const Array>)>& body);
   /// Counts the handles' objects of a variable, if they are watched.
   void count(const TracedArray& x, int change);
 
@@ -62,9 +75,15 @@ class Trace : public RefCounted {
     Aval aval;
     std::pair<std::string, SourceLoc> origin;
   };
+  /// Remembers what made each array of the finished program.
+  void keep_origins(const Jaxpr& program);
+
   JaxprBuilder builder_;
   std::string what_;
-  bool live_ = true;
+  SourceLoc where_;
+  InputNames input_names_;                                       // only while it is live
+  std::atomic<bool> live_ = true;                                // other threads may ask
+  std::vector<std::pair<const Primitive*, SourceLoc>> origins_;  // of each equation, once it is over and an array of it was kept
   Trace* primal_ = nullptr;
   std::map<Var, Array> values_;  // of inputs, and what was computed on demand
   std::map<const ArrayImpl*, std::pair<Array, Atom>> captured_;
@@ -109,6 +128,13 @@ class [[nodiscard]] LocScope {
 /// The scope's line if one is active, else `loc`.
 SourceLoc effective_loc(SourceLoc loc);
 
+/// What the thread traces, innermost first, for messages. Only what the user called: what passes trace for themselves has no line.
+struct TransformCall {
+  std::string what;
+  SourceLoc where;
+};
+std::vector<TransformCall> transforms_in_progress();
+
 /// The thread's current trace, or null where operations are executed.
 Trace* current_trace();
 /// The named axis in scope, innermost first, or null.
@@ -126,6 +152,8 @@ struct TraceRequest {
   std::vector<Aval> inputs;
   std::vector<Array> values;         ///< one for each input, or none at all: without values nothing can be computed on demand
   std::vector<AxisFrame> axes = {};  ///< named axes to bring into scope
+  SourceLoc where = {};              ///< the user's call of the transform; none for what the library traces for itself
+  InputNames input_names = {};       ///< of a function of the user's
 };
 Jaxpr trace_jaxpr(const TraceRequest& request, const std::function<std::vector<Array>(std::span<const Array>)>& body);
 

@@ -6,10 +6,13 @@
 #include <map>
 #include <tuple>
 
+#include "core/nesting.h"
 #include "core/ops/call.h"
 #include "core/ops/control.h"
 #include "core/ops/remat.h"
 #include "core/ops/shard_map.h"
+#include "core/sealed_program.h"
+#include "core/thread_object.h"
 
 namespace weft::detail {
 namespace {
@@ -18,10 +21,7 @@ struct ThreadState {
   std::vector<std::string> axes;
   std::optional<std::vector<Varying>> next;  // inputs of the trace to come
 };
-ThreadState& state() {
-  thread_local ThreadState s;
-  return s;
-}
+ThreadState& state() { return of_thread<ThreadState>(); }
 
 /// A trace of a user's function in the body of a checked map.
 class NotingTrace final : public Trace {
@@ -67,6 +67,7 @@ void each_program(const Primitive& op, const ParamsBase& params, F&& f) {
 
 /// Axes that equations in the program communicate over, and those that it marks.
 void find_axes(const Jaxpr& j, Varying& spoken_of, Varying& marked) {
+  check_nesting("programs inside programs", nesting_depth(j));
   for (const Eqn& e : j.eqns()) {
     if (e.op->kind == Kind::collective) {
       const Varying v = varying_over(collective_axes(*e.op, *e.params));
@@ -254,6 +255,7 @@ std::optional<EqnVarying> rule(const Primitive& op, const ParamsBase& params, co
 }
 
 std::optional<VaryingList> infer_program(const Jaxpr& j, const VaryingList& in) {
+  check_nesting("programs inside programs", nesting_depth(j));
   const JaxprData& d = j.data();
   VaryingList of(d.avals.size());
   std::copy(in.begin(), in.end(), of.begin() + d.num_consts);

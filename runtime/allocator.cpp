@@ -15,6 +15,8 @@
 #include <vector>
 
 #include "core/error.h"
+#include "core/thread_object.h"
+#include "runtime/process_end.h"
 
 namespace weft::detail {
 namespace {
@@ -57,7 +59,7 @@ struct alignas(64) Account {
 };
 
 struct Pool {
-  std::mutex mutex;
+  ProcessMutex mutex{1};
   std::array<FreeBlock*, kSmallClasses> small{};
   struct Kept {
     void* block;
@@ -159,25 +161,23 @@ void give_back(int c, FreeBlock* first) {
   last->next = pool().small[static_cast<std::size_t>(c)];
   pool().small[static_cast<std::size_t>(c)] = first;
 }
-struct ThreadExit {
-  ~ThreadExit() {
-    for (int c = 0; c < kSmallClasses; ++c) {
-      if (cache.head[c]) give_back(c, cache.head[c]);
-      cache.head[c] = nullptr, cache.count[c] = 0;
-    }
-    cache.closed = true;
+void close_cache(ThreadNode*) {
+  for (int c = 0; c < kSmallClasses; ++c) {
+    if (cache.head[c]) give_back(c, cache.head[c]);
+    cache.head[c] = nullptr, cache.count[c] = 0;
   }
-};
+  cache.closed = true;
+}
 void register_thread() {
-  static thread_local ThreadExit on_exit;
-  (void)on_exit;
+  static constinit thread_local ThreadNode end{close_cache};
+  at_thread_end(&end);
   cache.registered = true;
 }
 
 Account& account(int device) { return pool().accounts[static_cast<std::size_t>(device) % kMaxDevices]; }
 
 [[noreturn]] void out_of_memory(std::size_t bytes, int device) {
-  throw DeviceError(fmt::format("out of memory: {} bytes asked of cpu:{}, {} bytes in use on it", bytes, device,
+  throw MemoryError(fmt::format("out of memory: {} bytes asked of cpu:{}, {} bytes in use on it", bytes, device,
                                 account(device).in_use.load(std::memory_order_relaxed)));
 }
 

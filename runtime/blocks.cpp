@@ -8,6 +8,8 @@
 
 #include "core/error.h"
 #include "core/ops/movement.h"
+#include "core/rules.h"
+#include "core/thread_object.h"
 #include "core/trace.h"
 #include "runtime/accelerator.h"
 #include "runtime/buffer.h"
@@ -23,8 +25,11 @@ std::string ShardedPlacement::describe() const {
 
 // Equal shardings that are made in turn are one object, so that whoever knows it need not compare.
 Ref<const Placement> make_placement(const Sharding& s) {
-  thread_local std::array<Ref<const Placement>, 4> recent;
-  thread_local std::size_t next = 0;
+  struct Recent {
+    std::array<Ref<const Placement>, 4> list;
+    std::size_t next = 0;
+  };
+  auto& [recent, next] = of_thread<Recent>();
   for (const Ref<const Placement>& p : recent)
     if (p)
       if (const Sharding& known = static_cast<const ShardedPlacement&>(*p).sharding; known == s && known.named().spec() == s.named().spec())
@@ -252,9 +257,11 @@ bool has_remote_shards(const ConcreteArray& x) {
 }
 
 bool is_view(const Primitive& op, const ParamsBase& params, const Aval& in, const Aval& out) {
-  if (op.name == "squeeze" || op.name == "stop_gradient") return true;
-  if (op.name == "reshape") return !params_as<ReshapeParams>(params).dimensions;
-  return op.name == "broadcast_in_dim" && in.size() == out.size();
+  if (op.kind == Kind::elementwise && op.num_operands == 1 && find_rule<IdentityTransform>(op)) return true;
+  if (op.kind != Kind::movement || in.size() != out.size()) return false;
+  const Movement m = op.movement(params, std::span(&in, 1), out, 0);
+  if (m.reshape) return m.order.empty();
+  return keeps_order(m, in.shape, out.shape);
 }
 
 Array commit(const Aval& aval, Ref<Buffer> buffer) {

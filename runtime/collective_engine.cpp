@@ -1,5 +1,6 @@
 #include "runtime/collective_engine.h"
 
+#include "core/process_wide.h"
 #include "runtime/accelerator.h"
 #include "runtime/process_collectives.h"
 #include "runtime/processes.h"
@@ -35,7 +36,7 @@ class InProcessEngine final : public CollectiveEngine {
 }  // namespace
 
 CollectiveEngine& collective_engine(std::span<const int> device_ids) {
-  static InProcessEngine in_process("in-process"), nccl("nccl");
+  static auto &in_process = process_wide<InProcessEngine>("in-process"), &nccl = process_wide<InProcessEngine>("nccl");
   if (!device_ids.empty() && is_accelerator(device_ids[0])) return nccl;
   if (all_local({device_ids.begin(), device_ids.end()})) return in_process;
   return process_engine();

@@ -6,9 +6,13 @@
 
 #include <algorithm>
 #include <atomic>
+#include <cerrno>
 #include <condition_variable>
+#include <cstdlib>
+#include <cstring>
 #include <map>
 #include <mutex>
+#include <new>
 #include <thread>
 
 #include "core/error.h"
@@ -29,6 +33,8 @@ struct ControlClient::Impl {
   std::map<std::uint32_t, ControlMessage> answers;
   std::uint32_t next_id = 1;
   bool lost = false, failed = false, all_left = false, leaving = false, stop = false;
+  Heartbeat heartbeat;
+  Clock::time_point heard = Clock::now();
   std::thread thread;
 
   void post(const ControlMessage& m) {
@@ -95,10 +101,23 @@ struct ControlClient::Impl {
     if (!stop) fail({0}, "process 0, which keeps the job's key-value store, has ended");
   }
 
+  /// Sends heartbeats, and looks whether there were none of process 0's for too long. The connection stays: process 0 may go on.
+  void look_for_silence() {
+    const Clock::time_point now = Clock::now();
+    if (heartbeat.look(now)) post({ControlType::heartbeat, 0, {}});
+    if (heartbeat.slept()) heard = now;
+    if (heartbeat.is_overdue(now, heard))
+      fail({0},
+           fmt::format("process 0, which keeps the job's key-value store, has given no sign of life for {:.3g} s: it is stopped, or its "
+                       "machine or network is down (WEFT_HEARTBEAT_TIMEOUT)",
+                       heartbeat.timeout().count()));
+  }
+
   void run() {
     for (bool bad = false;;) {
       while (std::optional<ControlMessage> m = decode(in, kMaxMessage, bad)) handle(std::move(*m));
       if (bad) return connection_lost();
+      look_for_silence();
       bool unsent;
       {
         const std::lock_guard lock(mutex);
@@ -111,7 +130,7 @@ struct ControlClient::Impl {
         if (stop) return;
       }
       pollfd fds[2] = {{wake.fd(), POLLIN, 0}, {socket.fd(), static_cast<short>(POLLIN | (unsent ? POLLOUT : 0)), 0}};
-      poll(fds, 2, -1);
+      poll(fds, 2, heartbeat.wait());
       if (fds[0].revents) {
         std::uint64_t ignored;
         [[maybe_unused]] const auto n = read(wake.fd(), &ignored, sizeof ignored);
@@ -121,6 +140,7 @@ struct ControlClient::Impl {
       const ssize_t n = recv(socket.fd(), bytes, sizeof bytes, 0);
       if (n < 0 && (errno == EAGAIN || errno == EINTR)) continue;
       if (n <= 0) return connection_lost();
+      heard = Clock::now();
       in.append(bytes, static_cast<std::size_t>(n));
     }
   }
@@ -131,7 +151,8 @@ ControlClient::ControlClient(const Address& server, const std::string& token, in
     : impl_(new Impl) {
   impl_->rank = rank, impl_->count = num_processes, impl_->state = state;
   const Clock::time_point deadline = Clock::now() + std::chrono::duration_cast<Clock::duration>(timeout);
-  const std::string hello = encode({ControlType::hello, 0, {"weft-control-1", token, std::to_string(rank), std::to_string(num_processes)}});
+  const std::string hello =
+      encode({ControlType::hello, 0, {std::string(kControlProtocol), token, std::to_string(rank), std::to_string(num_processes)}});
   std::string problem;
   // One try: whether it was let in. A connection that is cut without a word is tried again: the store may just have had too many.
   const auto join = [&](Clock::time_point until) {
@@ -148,7 +169,12 @@ ControlClient::ControlClient(const Address& server, const std::string& token, in
       if (n > 0) in.append(bytes, static_cast<std::size_t>(n));
       answer = decode(in, kMaxMessage, bad);
     }
-    if (answer && answer->type == ControlType::welcome) return true;
+    if (answer && answer->type == ControlType::welcome) {
+      const long silence = answer->fields.empty() ? 0 : std::strtol(answer->fields[0].c_str(), nullptr, 10);
+      impl_->heartbeat = Heartbeat(Seconds(static_cast<double>(silence) / 1000));
+      impl_->heard = Clock::now();
+      return true;
+    }
     problem = fmt::format("the coordinator at {}:{} doesn't take process {}: {}", server.host, server.port, rank,
                           answer && answer->type == ControlType::refused && !answer->fields.empty()
                               ? answer->fields[0]
@@ -172,6 +198,7 @@ ControlClient::ControlClient(const Address& server, const std::string& token, in
     std::this_thread::sleep_for(std::chrono::milliseconds(50));
   }
   impl_->wake = Socket(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
+  if (!impl_->wake) throw DistributedError(fmt::format("distributed::initialize: no descriptor can be had: {}", std::strerror(errno)));
   impl_->thread = std::thread([impl = impl_.get()] { impl->run(); });
 }
 

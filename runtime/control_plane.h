@@ -1,5 +1,5 @@
-// How processes find each other and notice that one is gone: a key-value store in process 0, over TCP. It carries what starting takes, what
-// each process is doing when one asks, and who failed; never data.
+// How processes find each other and notice that one is gone or stopped: a key-value store in process 0, over TCP. It carries what starting
+// takes, what each process is doing when one asks, and who failed; never data.
 #pragma once
 #include <chrono>
 #include <cstdint>
@@ -24,8 +24,9 @@ Address parse_address(const std::string& text);
 /// begin with the token, and bounds what it reads: no client can make it fail or grow without limit.
 class ControlServer {
  public:
-  /// Port 0: any free one. Throws DistributedError if the address can't be had.
-  ControlServer(const Address& bind_to, std::string token, int num_processes);
+  /// Port 0: any free one. A process of which nothing is heard for `heartbeat` is reported as failed; 0: never. Throws DistributedError if
+  /// the address can't be had.
+  ControlServer(const Address& bind_to, std::string token, int num_processes, Seconds heartbeat = Seconds(8));
   ~ControlServer();
   Address address() const;
 

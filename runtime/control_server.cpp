@@ -6,8 +6,11 @@
 
 #include <algorithm>
 #include <atomic>
+#include <cerrno>
+#include <cstring>
 #include <list>
 #include <map>
+#include <new>
 #include <thread>
 
 #include "core/error.h"
@@ -19,13 +22,14 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 constexpr auto kHelloTime = std::chrono::seconds(10);
+constexpr auto kNoDescriptor = std::chrono::milliseconds(100);
 constexpr std::size_t kMaxStore = 64 << 20, kMaxBacklog = 16 << 20, kMaxStrangers = 64;
 
 struct Connection {
   Socket socket;
   std::string in, out;
   int rank = -1;  ///< -1: a stranger, until it has said hello
-  Clock::time_point since = Clock::now();
+  Clock::time_point since = Clock::now(), heard = since;
   bool closing = false;  ///< after what is in `out`
 };
 struct WaitingGet {
@@ -62,13 +66,21 @@ struct ControlServer::Impl {
   std::uint32_t next_query = 1;
   enum class Rank { unknown, there, left, left_failed, gone };
   std::vector<Rank> ranks;
-  std::vector<bool> given_up;  // those that others have reported as missing
+  std::vector<bool> given_up;        // those that others have reported as missing, or that are silent
+  Clock::time_point accept_again{};  // until then those that wait outside are not looked at
+  Heartbeat heartbeat;
   std::thread thread;
 
-  Impl(const Address& a, std::string t, int n)
-      : host(a.host), token(std::move(t)), count(n), ranks(static_cast<std::size_t>(n), Rank::unknown), given_up(ranks.size()) {
+  Impl(const Address& a, std::string t, int n, Seconds silence)
+      : host(a.host),
+        token(std::move(t)),
+        count(n),
+        ranks(static_cast<std::size_t>(n), Rank::unknown),
+        given_up(ranks.size()),
+        heartbeat(silence) {
     listener = listen_on(a.host, a.port, port);
     wake = Socket(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
+    if (!wake) throw DistributedError(fmt::format("distributed::initialize: no descriptor can be had: {}", std::strerror(errno)));
     thread = std::thread([this] { serve(); });
   }
   ~Impl() {
@@ -132,7 +144,7 @@ struct ControlServer::Impl {
   bool handle(Connection& c, ControlMessage m) {
     const std::size_t n = m.fields.size();
     if (c.rank < 0) {
-      if (m.type != ControlType::hello || n != 4 || m.fields[0] != "weft-control-1") return false;
+      if (m.type != ControlType::hello || n != 4 || m.fields[0] != kControlProtocol) return false;
       const std::vector<int> rank = split_ranks(m.fields[2], count);
       std::string problem;
       if (!same_secret(m.fields[1], token))
@@ -150,7 +162,7 @@ struct ControlServer::Impl {
       }
       c.rank = rank[0];
       state_of(c) = Rank::there;
-      send(c, {ControlType::welcome, 0, {}});
+      send(c, {ControlType::welcome, 0, {std::to_string(static_cast<long>(1000 * heartbeat.timeout().count()))}});
       return true;
     }
     switch (m.type) {
@@ -211,7 +223,28 @@ struct ControlServer::Impl {
         answer_queries(false);
         tell_if_over();
         return true;
+      case ControlType::heartbeat: return n == 0;
       default: return false;
+    }
+  }
+
+  /// Sends heartbeats, and reports the processes of which there were none for too long.
+  void look_for_silence() {
+    const Clock::time_point now = Clock::now();
+    if (heartbeat.look(now)) send_all({ControlType::heartbeat, 0, {}});
+    if (heartbeat.slept())
+      for (Connection& c : connections) c.heard = now;
+    for (Connection& c : connections) {
+      if (c.rank < 0 || state_of(c) != Rank::there || given_up[static_cast<std::size_t>(c.rank)] || !heartbeat.is_overdue(now, c.heard))
+        continue;
+      given_up[static_cast<std::size_t>(c.rank)] = true;
+      send_all({ControlType::failed,
+                0,
+                {std::to_string(c.rank),
+                 fmt::format("process {} has given no sign of life for {:.3g} s: it is stopped, or its machine or network "
+                             "is down (WEFT_HEARTBEAT_TIMEOUT)",
+                             c.rank, heartbeat.timeout().count())}});
+      tell_if_over();
     }
   }
 
@@ -225,6 +258,7 @@ struct ControlServer::Impl {
         return;
       }
       c.in.append(bytes, static_cast<std::size_t>(n));
+      c.heard = Clock::now();
       bool bad = false;
       while (!c.closing) {
         std::optional<ControlMessage> m = decode(c.in, c.rank < 0 ? kMaxHello : kMaxMessage, bad);
@@ -251,7 +285,11 @@ struct ControlServer::Impl {
   void accept_all() {
     for (;;) {
       Socket s(accept4(listener.fd(), nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK));
-      if (!s) return;
+      if (!s) {
+        // Whoever waits is still there; without a descriptor or memory for it, asking again at once would find the same.
+        if (errno != EAGAIN && errno != EINTR && errno != ECONNABORTED) accept_again = Clock::now() + kNoDescriptor;
+        return;
+      }
       // Too many that have not said who they are: the one that has had most time for it goes.
       const auto is_stranger = [](const Connection& c) { return c.rank < 0 && !c.closing; };
       if (static_cast<std::size_t>(std::count_if(connections.begin(), connections.end(), is_stranger)) >=
@@ -283,29 +321,41 @@ struct ControlServer::Impl {
       if (stop && until == Clock::time_point{}) until = Clock::now() + std::chrono::seconds(1);
       const bool unsent = std::any_of(connections.begin(), connections.end(), [](const Connection& c) { return !c.out.empty(); });
       if (stop && (!unsent || Clock::now() > until)) return;
-      std::vector<pollfd> fds{{wake.fd(), POLLIN, 0}, {listener.fd(), POLLIN, 0}};
-      std::vector<Connection*> of;
-      for (Connection& c : connections)
-        fds.push_back({c.socket.fd(), static_cast<short>(POLLIN | (c.out.empty() ? 0 : POLLOUT)), 0}), of.push_back(&c);
-      const bool strangers = std::any_of(connections.begin(), connections.end(), [](const Connection& c) { return c.rank < 0; });
-      poll(fds.data(), fds.size(), !queries.empty() ? 50 : strangers || stop ? 500 : -1);
-      if (fds[0].revents) {
-        std::uint64_t ignored;
-        [[maybe_unused]] const auto n = read(wake.fd(), &ignored, sizeof ignored);
+      try {
+        serve_once();
+      } catch (const std::bad_alloc&) {
+        // What could not be answered is asked again, or its asker gives up.
+        poll(nullptr, 0, 10);
       }
-      for (std::size_t i = 0; i < of.size(); ++i)
-        if (fds[i + 2].revents & (POLLIN | POLLHUP | POLLERR)) read_from(*of[i]);
-      if (fds[1].revents) accept_all();
-      answer_queries(true);
-      for (Connection& c : connections) write_to(c);
-      close_some();
-      for (Connection& c : connections) write_to(c);
     }
+  }
+
+  void serve_once() {
+    const bool accepts = Clock::now() >= accept_again;
+    std::vector<pollfd> fds{{wake.fd(), POLLIN, 0}, {listener.fd(), static_cast<short>(accepts ? POLLIN : 0), 0}};
+    std::vector<Connection*> of;
+    for (Connection& c : connections)
+      fds.push_back({c.socket.fd(), static_cast<short>(POLLIN | (c.out.empty() ? 0 : POLLOUT)), 0}), of.push_back(&c);
+    const bool strangers = std::any_of(connections.begin(), connections.end(), [](const Connection& c) { return c.rank < 0; });
+    const int wait = !queries.empty() ? 50 : !accepts ? 100 : strangers || stop ? 500 : -1, beat = heartbeat.wait();
+    poll(fds.data(), fds.size(), wait < 0 ? beat : beat < 0 ? wait : std::min(wait, beat));
+    if (fds[0].revents) {
+      std::uint64_t ignored;
+      [[maybe_unused]] const auto n = read(wake.fd(), &ignored, sizeof ignored);
+    }
+    for (std::size_t i = 0; i < of.size(); ++i)
+      if (fds[i + 2].revents & (POLLIN | POLLHUP | POLLERR)) read_from(*of[i]);
+    if (fds[1].revents) accept_all();
+    answer_queries(true);
+    look_for_silence();
+    for (Connection& c : connections) write_to(c);
+    close_some();
+    for (Connection& c : connections) write_to(c);
   }
 };
 
-ControlServer::ControlServer(const Address& bind_to, std::string token, int num_processes)
-    : impl_(new Impl(bind_to, std::move(token), num_processes)) {}
+ControlServer::ControlServer(const Address& bind_to, std::string token, int num_processes, Seconds heartbeat)
+    : impl_(new Impl(bind_to, std::move(token), num_processes, heartbeat)) {}
 ControlServer::~ControlServer() = default;
 Address ControlServer::address() const { return {impl_->host, impl_->port}; }
 

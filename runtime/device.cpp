@@ -7,7 +7,9 @@
 #include <fstream>
 #include <string_view>
 
+#include "core/environment.h"
 #include "core/error.h"
+#include "core/process_wide.h"
 #include "runtime/accelerator.h"
 #include "runtime/allocator.h"
 #include "runtime/processes.h"
@@ -19,14 +21,7 @@ thread_local int default_device_of_thread = -1;  // the first of this process
 
 int wanted_host_devices() {
   int n = config.num_cpu_devices;
-  if (n == Config{}.num_cpu_devices)
-    if (const char* text = std::getenv("WEFT_NUM_CPU_DEVICES")) {
-      char* end = nullptr;
-      const long value = std::strtol(text, &end, 10);
-      if (*text == 0 || *end != 0 || value < 1 || value > 1024)
-        throw DeviceError(fmt::format("WEFT_NUM_CPU_DEVICES is `{}`; it must be a number from 1 to 1024", text));
-      n = static_cast<int>(value);
-    }
+  if (n == Config{}.num_cpu_devices) n = static_cast<int>(detail::integer_in_environment("WEFT_NUM_CPU_DEVICES", 1, 1024).value_or(n));
   if (n < 1 || n > 1024) throw DeviceError(fmt::format("config.num_cpu_devices is {}; it must be from 1 to 1024", n));
   return n;
 }
@@ -116,7 +111,7 @@ std::string Device::kind() const {
     const detail::Processes& p = detail::processes();
     return p.is_local(id_) ? detail::accelerators().kind(id_) : p.accelerator_kinds.at(static_cast<std::size_t>(id_ - p.num_devices()));
   }
-  static const std::string name = processor_name();
+  static const auto& name = detail::process_wide<std::string>(processor_name());
   return name;
 }
 
@@ -138,7 +133,7 @@ namespace {
 
 std::vector<Device> devices_of(const char* operation, bool only_local, std::string_view platform, SourceLoc loc) {
   if (!platform.empty() && platform != "cpu" && platform != "cuda")
-    throw DeviceError(fmt::format("{}: there is no device of platform `{}`; there are `cpu` and `cuda`", operation, platform), loc);
+    throw DeviceError(fmt::format("{}: unknown platform '{}'; available: 'cpu', 'cuda'", operation, platform), loc);
   detail::num_host_devices();  // throws if it was changed since
   if (platform.empty()) platform = detail::prefers_gpu() ? "cuda" : "cpu";
   const detail::Processes& p = detail::processes();

@@ -101,6 +101,8 @@ DeviceWorld::Verdict DeviceWorld::come(const std::vector<int>& ranks, const Coll
     } else {
       try {
         told = with(yes, tell ? tell() : std::string());
+      } catch (const Error& e) {
+        told = fmt::format("!process {}: {}", ranks[0], e.message());
       } catch (const std::exception& e) {
         told = fmt::format("!process {}: {}", ranks[0], e.what());
       }

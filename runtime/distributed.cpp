@@ -2,15 +2,18 @@
 
 #include <dlfcn.h>
 #include <fmt/format.h>
+#include <sys/random.h>
 #include <unistd.h>
 
-#include <charconv>
 #include <cstdlib>
 #include <cstring>
-#include <fstream>
+#include <limits>
 #include <thread>
 
+#include "core/boundary.h"
+#include "core/environment.h"
 #include "core/error.h"
+#include "core/process_wide.h"
 #include "core/trace.h"
 #include "runtime/accelerator.h"
 #include "runtime/control_plane.h"
@@ -37,10 +40,13 @@ template <class T>
 std::optional<T> number_in(const char* name, SourceLoc loc) {
   const std::optional<std::string> text = variable(name);
   if (!text) return {};
-  T value{};
-  const auto [end, problem] = std::from_chars(text->data(), text->data() + text->size(), value);
-  if (problem != std::errc() || end != text->data() + text->size() || value < T(0))
-    throw DistributedError(fmt::format("distributed::initialize: {} is `{}`, which is not a number", name, *text), loc);
+  std::optional<T> value;
+  if constexpr (std::is_integral_v<T>) {
+    if (const auto n = integer_of(*text, 0, std::numeric_limits<T>::max())) value = static_cast<T>(*n);
+  } else {
+    value = number_of(*text, 0, kLongestTime);
+  }
+  if (!value) throw DistributedError(fmt::format("distributed::initialize: {} is `{}`, which is not a number", name, *text), loc);
   return value;
 }
 
@@ -53,10 +59,17 @@ std::optional<int> slurm_tasks(SourceLoc loc) {
   return number_in<int>("SLURM_STEP_NUM_TASKS", loc);
 }
 
-std::string random_token() {
-  std::ifstream source("/dev/urandom", std::ios::binary);
-  unsigned char bytes[16] = {};
-  source.read(reinterpret_cast<char*>(bytes), sizeof bytes);
+/// How long a process may give no sign of life. Process 0's counts, and it tells the others.
+Seconds heartbeat_timeout(SourceLoc loc) { return Seconds(number_in<double>("WEFT_HEARTBEAT_TIMEOUT", loc).value_or(8)); }
+
+std::string random_token(SourceLoc loc) {
+  unsigned char bytes[16];
+  for (std::size_t done = 0; done < sizeof bytes;) {
+    const ssize_t n = getrandom(bytes + done, sizeof bytes - done, 0);
+    if (n < 0 && errno != EINTR)
+      throw DistributedError(fmt::format("distributed::initialize: no random token can be had: {}", std::strerror(errno)), loc);
+    if (n > 0) done += static_cast<std::size_t>(n);
+  }
   std::string token;
   for (unsigned char b : bytes) token += fmt::format("{:02x}", b);
   return token;
@@ -146,8 +159,8 @@ Joined meet_by_mpi(Transport& t, const std::string& coordinator, Clock::time_poi
     one_host &= host_name() == name;
   }
   const Address bind_to = !coordinator.empty() ? parse_address(coordinator) : Address{one_host ? "127.0.0.1" : host_name(), 0};
-  j.token = random_token();
-  j.server = std::make_unique<ControlServer>(bind_to, j.token, t.size());
+  j.token = random_token(loc);
+  j.server = std::make_unique<ControlServer>(bind_to, j.token, t.size(), heartbeat_timeout(loc));
   j.address = j.server->address();
   std::strncpy(m.host, j.address.host.c_str(), sizeof m.host - 1);
   std::strncpy(m.token, j.token.c_str(), sizeof m.token - 1);
@@ -173,7 +186,8 @@ std::string text_of(const DevicesOfOne& d) {
 }
 DevicesOfOne read_devices(const std::string& text) {
   DevicesOfOne d;
-  d.hosts = std::atoi(text.c_str());
+  // 0 is what no process has.
+  d.hosts = static_cast<int>(integer_of(std::string_view(text).substr(0, text.find(kBetween)), 1, 1024).value_or(0));
   for (std::size_t at = text.find(kBetween); at != std::string::npos;) {
     const std::size_t end = text.find(kBetween, at + 1);
     d.accelerators.push_back(text.substr(at + 1, end == std::string::npos ? end : end - at - 1));
@@ -208,7 +222,7 @@ DevicesOfAll meet_for_devices(ControlClient& client, int rank, int size, bool la
   try {
     client.set(key(rank), text_of(take_devices(launched, loc)));
   } catch (const Error& e) {
-    client.set(key(rank), std::string("!") + e.what());
+    client.set(key(rank), std::string("!") + e.message());
     client.get(key(rank), Seconds(60));  // until it is there for the others
     throw;
   }
@@ -227,12 +241,12 @@ DevicesOfAll meet_for_devices(ControlClient& client, int rank, int size, bool la
     if (!text->empty() && (*text)[0] == '!')
       throw DistributedError(fmt::format("distributed::initialize: process {} can't take its devices: {}", r, text->substr(1)), loc);
     DevicesOfOne d = read_devices(*text);
+    if (d.hosts == 0)
+      throw DistributedError(fmt::format("distributed::initialize: process {} tells of `{}`, which are no devices", r, *text), loc);
     all.hosts.push_back(d.hosts), all.accelerators.push_back(std::move(d.accelerators));
   }
   return all;
 }
-
-bool is_loopback(const std::string& host) { return host == "localhost" || host == "::1" || host.rfind("127.", 0) == 0; }
 
 /// Before the world is there: no collective can run yet.
 class Joining final : public ProcessState {
@@ -268,7 +282,7 @@ namespace distributed {
 
 using namespace detail;
 
-void initialize(InitializeOptions o, SourceLoc given) {
+void initialize(InitializeOptions o, SourceLoc given) try {
   const SourceLoc loc = effective_loc(given);
   if (initialized.load()) throw DistributedError("distributed::initialize: it was called before; call it once, at the start", loc);
   if (devices_were_used())
@@ -281,8 +295,11 @@ void initialize(InitializeOptions o, SourceLoc given) {
   const double timeout = o.timeout ? *o.timeout : number_in<double>("WEFT_COLLECTIVE_TIMEOUT", loc).value_or(60);
   const double start_timeout = o.initialization_timeout.value_or(120);
   const bool check = o.check_collectives ? *o.check_collectives : number_in<int>("WEFT_CHECK_COLLECTIVES", loc).value_or(0) != 0;
+  for (const double t : {timeout, start_timeout})
+    if (!(t > 0 && t <= kLongestTime))
+      throw DistributedError(
+          fmt::format("distributed::initialize: a timeout of {} s; it must be positive and at most {} s", t, kLongestTime), loc);
   const auto deadline = Clock::now() + std::chrono::duration_cast<Clock::duration>(Seconds(start_timeout));
-  if (timeout <= 0 || start_timeout <= 0) throw DistributedError("distributed::initialize: a timeout must be positive", loc);
 
   if (const std::optional<std::string> text = variable("WEFT_DRY_RUN")) {
     const DryRunSettings dry = parse_dry_run(*text);
@@ -329,11 +346,16 @@ void initialize(InitializeOptions o, SourceLoc given) {
     if (size < 1 || rank < 0 || rank >= size)
       throw DistributedError(fmt::format("distributed::initialize: there is no process {} of {}", rank, size), loc);
     joined.address = parse_address(o.coordinator_address), joined.token = o.token;
-    if (o.token.empty() && !is_loopback(joined.address.host))
+    // Other users of the machine reach the loopback too.
+    if (o.token.empty() && size > 1)
       throw DistributedError(
-          "distributed::initialize: the coordinator listens on a network; give all processes one secret as `token` (WEFT_TOKEN)", loc);
+          "distributed::initialize: anybody could join the job; give all processes one secret as `token` (WEFT_TOKEN), such as `openssl "
+          "rand "
+          "-hex 16` prints",
+          loc);
     if (rank == 0)
-      joined.server = std::make_unique<ControlServer>(joined.address, joined.token, size), joined.address = joined.server->address();
+      joined.server = std::make_unique<ControlServer>(joined.address, joined.token, size, heartbeat_timeout(loc)),
+      joined.address = joined.server->address();
   } else if (o.num_processes.value_or(1) != 1) {
     throw DistributedError(
         fmt::format("distributed::initialize: {} processes, and no coordinator address to meet at (WEFT_COORDINATOR)", *o.num_processes),
@@ -347,7 +369,7 @@ void initialize(InitializeOptions o, SourceLoc given) {
     initialized = true;
     return;
   }
-  static Joining state;
+  static auto& state = process_wide<Joining>();
   auto client = std::make_unique<ControlClient>(joined.address, joined.token, rank, size, &state, Seconds(start_timeout));
   DevicesOfAll devices;
   try {
@@ -362,6 +384,8 @@ void initialize(InitializeOptions o, SourceLoc given) {
               std::memory_order_release);
   initialized = true;
   std::atexit(end_world);
+} catch (...) {
+  detail::rethrow_as_error("distributed::initialize", given);
 }
 
 bool is_initialized() { return initialized.load() && !(process_world() && process_world()->has_ended()); }

@@ -7,6 +7,7 @@
 #include <cstdlib>
 #include <cstring>
 
+#include "core/environment.h"
 #include "core/error.h"
 
 namespace weft::detail {
@@ -41,7 +42,8 @@ DryRunSettings parse_dry_run(const std::string& text) {
   };
   bool good = number(s.processes) && skip("x") && number(s.devices);
   while (good && at != end) good = skip(",") && ((skip("latency=") && number(s.latency)) || (skip("bandwidth=") && number(s.bandwidth)));
-  if (!good || s.processes < 1 || s.processes > (1 << 20) || s.devices < 1 || s.devices > 1024 || s.latency < 0 || s.bandwidth < 0)
+  if (!good || s.processes < 1 || s.processes > (1 << 20) || s.devices < 1 || s.devices > 1024 ||
+      !(s.latency >= 0 && s.latency <= kLongestTime) || !(s.bandwidth >= 0 && s.bandwidth <= 1e18))
     throw DistributedError(
         fmt::format("distributed::initialize: WEFT_DRY_RUN is `{}`; write processes x devices, and if you like latency in seconds and "
                     "bandwidth in bytes a "

@@ -6,8 +6,10 @@
 #include <map>
 
 #include "core/array_impl.h"
+#include "core/nesting.h"
 #include "core/ops/control_run.h"
 #include "core/ops/process_local.h"
+#include "core/sealed_program.h"
 #include "core/trace.h"
 #include "runtime/blocks.h"
 #include "runtime/buffer.h"
@@ -213,6 +215,7 @@ class MappedProgram final : public Executable {
 }  // namespace
 
 Ref<Executable> compile_with_maps(Backend& backend, const Jaxpr& j, const CompileOptions& options) {
+  check_nesting("programs inside programs", nesting_depth(j));
   if (!communicates(j)) return backend.compile(j, options);
   const Jaxpr flat = flatten_calls(j);
   if (!communicates(flat)) return backend.compile(flat, options);

@@ -7,6 +7,7 @@
 
 #include "core/error.h"
 #include "core/mesh_axes.h"
+#include "core/thread_object.h"
 #include "runtime/processes.h"
 
 namespace weft {
@@ -70,10 +71,10 @@ Mesh make_mesh(Shape shape, std::vector<std::string> names, SourceLoc loc) {
 }
 
 namespace {
-std::vector<Mesh>& meshes_in_scope() {
-  thread_local std::vector<Mesh> stack;
-  return stack;
-}
+struct Scoped {
+  std::vector<Mesh> meshes;
+};
+std::vector<Mesh>& meshes_in_scope() { return detail::of_thread<Scoped>().meshes; }
 }  // namespace
 
 Scope use_mesh(const Mesh& mesh) {

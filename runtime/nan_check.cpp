@@ -6,6 +6,7 @@
 #include <cmath>
 #include <vector>
 
+#include "core/error_context.h"
 #include "core/ops/callback.h"
 #include "core/storage.h"
 #include "core/text.h"
@@ -73,7 +74,9 @@ std::string position_text(const Shape& shape, std::int64_t i) {
     message += here ? element_text(in[k], in[k].aval.size() == 1 ? 0 : at) : to_string(in[k].aval);
   }
   if (const std::string where = callback_label(); !where.empty()) message += " on " + where;
-  throw Error(message + " (config.debug_nans is on)", loc);
+  Error error(message + " (config.debug_nans is on)", loc);
+  ErrorContext::concern_equation(error);
+  throw error;
 }
 
 }  // namespace

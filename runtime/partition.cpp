@@ -7,19 +7,19 @@
 #include "core/array_impl.h"
 #include "core/effects.h"
 #include "core/error.h"
+#include "core/nesting.h"
 #include "core/ops/call.h"
 #include "core/ops/control.h"
 #include "core/ops/process_local.h"
 #include "core/ops/shard_map.h"
 #include "core/ops/sharding_constraint.h"
 #include "core/rewrite.h"
+#include "core/sealed_program.h"
 #include "core/trace.h"
-#include "runtime/partition_value.h"
+#include "runtime/partition_rules.h"
 
 namespace weft::detail {
 namespace {
-
-using Pieces = std::vector<Piece>;
 
 template <class F>
 void each_program(const Eqn& e, F&& f) {
@@ -36,6 +36,7 @@ bool same_mesh(const MeshAxes& a, const MeshAxes& b) {
 
 /// Whether every equation can run in a program of a device of the mesh.
 bool can_partition(const Jaxpr& j, const MeshAxes& mesh) {
+  check_nesting("programs inside programs", nesting_depth(j));
   for (const Eqn& e : j.eqns()) {
     if (has_effects(e) || e.op->kind == Kind::effect || e.op->kind == Kind::collective || is_process_local(*e.op)) return false;
     if (is_shard_map(*e.op)) {
@@ -54,9 +55,9 @@ class Partitioner {
  public:
   explicit Partitioner(const MeshAxes& mesh) : p_(mesh) {}
 
-  Pieces run(const Jaxpr& j, const Pieces& inputs) {
+  ShardedValues run(const Jaxpr& j, const ShardedValues& inputs) {
     const JaxprData& d = j.data();
-    Pieces values(d.avals.size());
+    ShardedValues values(d.avals.size());
     for (std::size_t i = 0; i < d.consts.size(); ++i) values[i] = p_.replicated(d.consts[i]);
     std::copy(inputs.begin(), inputs.end(), values.begin() + d.num_consts);
     const auto read = [&](Atom a) {
@@ -64,80 +65,82 @@ class Partitioner {
     };
     for (const Eqn& e : d.eqns) {
       LocScope scope(e.loc);
-      Pieces in;
+      ShardedValues in;
       std::vector<Aval> out;
       for (Atom a : e.inputs) in.push_back(read(a));
       for (Var v : e.outputs) out.push_back(d.avals[v]);
-      Pieces results = eqn(e, in, out);
+      ShardedValues results = eqn(e, in, out);
       for (std::size_t k = 0; k < results.size(); ++k) values[e.outputs[k]] = std::move(results[k]);
     }
-    Pieces results;
+    ShardedValues results;
     for (Atom a : d.outputs) results.push_back(read(a));
     return results;
   }
 
  private:
-  Pieces eqn(const Eqn& e, const Pieces& in, std::span<const Aval> out) {
+  ShardedValues eqn(const Eqn& e, const ShardedValues& in, std::span<const Aval> out) {
     if (is_sharding_constraint(*e.op)) return {constraint(e, in[0])};
     if (is_shard_map(*e.op)) return map(e, in);
     const bool moves = e.op->kind == Kind::movement || e.op->kind == Kind::concatenate;
-    const auto has_part = [&](const Piece& x) { return x.divided() || (moves && x.cut); };
-    if (std::none_of(in.begin(), in.end(), has_part) && !speaks_of_sharding(e)) return undivided(e, in);
+    const auto is_sharded = [&](const ShardedValue& x) { return x.is_sharded() || (moves && x.slice); };
+    if (std::none_of(in.begin(), in.end(), is_sharded) && !holds_shardings(e)) return replicated(e, in);
     if (e.op->kind == Kind::call) return call(e, in);
     if (e.op == &primitive_of<Scan>) return scan(e, in);
     if (e.op == &primitive_of<While>) return while_loop(e, in);
     if (e.op == &primitive_of<Cond>) return cond(e, in);
-    if (std::optional<Pieces> results = partition_eqn(p_, e, in, out)) return std::move(*results);
-    Pieces wholes;
-    for (const Piece& x : in) wholes.push_back(p_.whole(x, e.loc));
-    return undivided(e, wholes);
+    if (std::optional<ShardedValues> results = partition_eqn({p_, e, in, out})) return std::move(*results);
+    ShardedValues wholes;
+    for (const ShardedValue& x : in) wholes.push_back(p_.gathered(x, e.loc));
+    return replicated(e, wholes);
   }
 
   /// All devices do the same.
-  Pieces undivided(const Eqn& e, const Pieces& in) {
+  ShardedValues replicated(const Eqn& e, const ShardedValues& in) {
     std::vector<Array> blocks;
-    for (const Piece& x : in) blocks.push_back(x.block);
-    Pieces results;
+    for (const ShardedValue& x : in) blocks.push_back(x.block);
+    ShardedValues results;
     for (const Array& y : bind_primitive(*e.op, e.params, blocks, e.loc)) results.push_back(p_.replicated(y));
-    if (e.op->name == "broadcast_in_dim" && in[0].whole.size() == 0) results[0].scalar = in[0].block;
+    if (e.op->kind == Kind::movement && in.size() == 1 && in[0].whole.size() == 0)
+      for (ShardedValue& y : results) y.scalar = in[0].block;
     return results;
   }
 
-  static bool speaks_of_sharding(const Eqn& e) {
+  static bool holds_shardings(const Eqn& e) {
     bool any = false;
     each_program(e, [&](const Jaxpr& inner) {
-      for (const Eqn& one : inner.eqns()) any = any || is_sharding_constraint(*one.op) || is_shard_map(*one.op) || speaks_of_sharding(one);
+      for (const Eqn& one : inner.eqns()) any = any || is_sharding_constraint(*one.op) || is_shard_map(*one.op) || holds_shardings(one);
     });
     return any;
   }
 
-  Piece constraint(const Eqn& e, const Piece& x) {
+  ShardedValue constraint(const Eqn& e, const ShardedValue& x) {
     const SpecOnMesh& s = params_as<ShardingConstraintParams>(*e.params).sharding;
     if (!same_mesh(s.mesh, p_.mesh()))
       throw ShardingError(
-          fmt::format("sharding_constraint: {} on the mesh {}, in a program whose arguments are divided over the mesh {}; use one mesh",
+          fmt::format("sharding_constraint: {} on the mesh {}, in a program whose arguments are sharded over the mesh {}; use one mesh",
                       to_string(s.spec), print_param(s.mesh), print_param(p_.mesh())),
           e.loc);
-    return p_.divide(x, dims_of(s.spec, x.whole.size()), e.loc);
+    return p_.reshard(x, dims_of(s.spec, x.whole.size()), e.loc);
   }
 
-  Pieces map(const Eqn& e, const Pieces& in) {
+  ShardedValues map(const Eqn& e, const ShardedValues& in) {
     const auto& q = params_as<ShardMapParams>(*e.params);
     std::vector<Array> blocks;
-    for (std::size_t i = 0; i < in.size(); ++i) blocks.push_back(p_.divide(in[i], dims_of(q.in_specs[i], in[i].whole.size()), e.loc).block);
+    for (std::size_t i = 0; i < in.size(); ++i)
+      blocks.push_back(p_.reshard(in[i], dims_of(q.in_specs[i], in[i].whole.size()), e.loc).block);
     const std::vector<Array> out = eval_jaxpr(q.jaxpr, blocks);
-    Pieces results;
+    ShardedValues results;
     for (std::size_t i = 0; i < out.size(); ++i) results.push_back(p_.of_block(out[i], dims_of(q.out_specs[i], out[i].ndim())));
     return results;
   }
 
-  Pieces call(const Eqn& e, const Pieces& in) {
+  ShardedValues call(const Eqn& e, const ShardedValues& in) {
     std::vector<Aval> avals;
-    for (const Piece& x : in) avals.push_back(x.aval());
+    for (const ShardedValue& x : in) avals.push_back(x.aval());
     return run(executed_body(*e.op, *e.params, avals), in);
   }
 
-  /// A program of blocks, with results divided as wanted (as they come where nothing is said).
+  /// A program of blocks, with results sharded as wanted (as they come where nothing is said).
   struct Sub {
     Jaxpr jaxpr;
     std::vector<DimAxes> out;
@@ -148,12 +151,12 @@ class Partitioner {
     for (std::size_t i = 0; i < in.size(); ++i) blocks.push_back(avals[i].with_shape(p_.block_of(avals[i].shape, in[i])));
     Sub s;
     const Jaxpr traced = trace_jaxpr({what, std::move(blocks), {}}, [&](std::span<const Array> args) {
-      Pieces inputs;
+      ShardedValues inputs;
       for (std::size_t i = 0; i < args.size(); ++i) inputs.push_back({args[i], avals[i].shape, in[i], {}});
       std::vector<Array> out;
-      Pieces results = run(j, inputs);
+      ShardedValues results = run(j, inputs);
       for (std::size_t i = 0; i < results.size(); ++i) {
-        const Piece y = i < wanted.size() ? p_.divide(results[i], wanted[i], loc) : results[i];
+        const ShardedValue y = i < wanted.size() ? p_.reshard(results[i], wanted[i], loc) : results[i];
         s.out.push_back(results[i].axes);
         out.push_back(y.block);
       }
@@ -174,21 +177,21 @@ class Partitioner {
     return axes;
   }
 
-  /// A carry that starts undivided is divided as the body gives it back; others keep their division.
+  /// A carry that starts replicated is sharded as the body gives it back; others keep their sharding.
   static bool adopt(std::vector<DimAxes>& carry, const std::vector<DimAxes>& out) {
     bool changed = false;
     for (std::size_t k = 0; k < carry.size(); ++k) {
-      const auto divided = [](const DimAxes& axes) {
+      const auto is_sharded = [](const DimAxes& axes) {
         return std::any_of(axes.begin(), axes.end(), [](const auto& dim) { return !dim.empty(); });
       };
-      if (divided(carry[k]) || !divided(out[k])) continue;
+      if (is_sharded(carry[k]) || !is_sharded(out[k])) continue;
       carry[k] = out[k];
       changed = true;
     }
     return changed;
   }
 
-  Pieces scan(const Eqn& e, const Pieces& in) {
+  ShardedValues scan(const Eqn& e, const ShardedValues& in) {
     Scan::Params q = params_as<Scan::Params>(*e.params);
     const auto consts = static_cast<std::size_t>(q.num_consts), num_carry = static_cast<std::size_t>(q.num_carry),
                fixed = consts + num_carry;
@@ -203,19 +206,19 @@ class Partitioner {
     }
     std::vector<Array> operands;
     for (std::size_t i = 0; i < in.size(); ++i)
-      operands.push_back(p_.divide(in[i], i < fixed ? body_in[i] : with_first(body_in[i]), e.loc).block);
+      operands.push_back(p_.reshard(in[i], i < fixed ? body_in[i] : with_first(body_in[i]), e.loc).block);
     q.jaxpr = body.jaxpr;
     const std::vector<Array> out = bind_all<Scan>(q, operands, e.loc);
-    Pieces results;
+    ShardedValues results;
     for (std::size_t k = 0; k < out.size(); ++k) results.push_back(p_.of_block(out[k], k < num_carry ? carry[k] : with_first(body.out[k])));
     return results;
   }
 
-  Pieces while_loop(const Eqn& e, const Pieces& in) {
+  ShardedValues while_loop(const Eqn& e, const ShardedValues& in) {
     While::Params q = params_as<While::Params>(*e.params);
     const auto a = static_cast<std::size_t>(q.cond_nconsts), b = static_cast<std::size_t>(q.body_nconsts);
     std::vector<DimAxes> axes;
-    for (const Piece& x : in) axes.push_back(x.axes);
+    for (const ShardedValue& x : in) axes.push_back(x.axes);
     const auto at = [&](std::size_t i) { return axes.begin() + static_cast<std::ptrdiff_t>(i); };
     std::vector<DimAxes> carry(at(a + b), axes.end());
     Sub body;
@@ -229,15 +232,15 @@ class Partitioner {
     cond_in.insert(cond_in.end(), carry.begin(), carry.end());
     const Sub stop = sub("while", q.cond_jaxpr, cond_in, {DimAxes()}, e.loc);
     std::vector<Array> operands;
-    for (std::size_t i = 0; i < in.size(); ++i) operands.push_back(p_.divide(in[i], i < a + b ? axes[i] : carry[i - a - b], e.loc).block);
+    for (std::size_t i = 0; i < in.size(); ++i) operands.push_back(p_.reshard(in[i], i < a + b ? axes[i] : carry[i - a - b], e.loc).block);
     q.body_jaxpr = body.jaxpr, q.cond_jaxpr = stop.jaxpr;
     const std::vector<Array> out = bind_all<While>(q, operands, e.loc);
-    Pieces results;
+    ShardedValues results;
     for (std::size_t k = 0; k < out.size(); ++k) results.push_back(p_.of_block(out[k], carry[k]));
     return results;
   }
 
-  Pieces cond(const Eqn& e, const Pieces& in) {
+  ShardedValues cond(const Eqn& e, const ShardedValues& in) {
     Cond::Params q = params_as<Cond::Params>(*e.params);
     std::vector<DimAxes> branch_in, out_axes;
     for (std::size_t i = 1; i < in.size(); ++i) branch_in.push_back(in[i].axes);
@@ -246,10 +249,10 @@ class Partitioner {
       if (out_axes.empty()) out_axes = s.out;
       j = s.jaxpr;
     }
-    std::vector<Array> operands{p_.whole(in[0], e.loc).block};
+    std::vector<Array> operands{p_.gathered(in[0], e.loc).block};
     for (std::size_t i = 1; i < in.size(); ++i) operands.push_back(in[i].block);
     const std::vector<Array> out = bind_all<Cond>(q, operands, e.loc);
-    Pieces results;
+    ShardedValues results;
     for (std::size_t k = 0; k < out.size(); ++k) results.push_back(p_.of_block(out[k], out_axes[k]));
     return results;
   }
@@ -260,6 +263,7 @@ class Partitioner {
 }  // namespace
 
 const MeshAxes* constrained_mesh(const Jaxpr& j) {
+  check_nesting("programs inside programs", nesting_depth(j));
   for (const Eqn& e : j.eqns()) {
     if (is_sharding_constraint(*e.op)) return &params_as<ShardingConstraintParams>(*e.params).sharding.mesh;
     const MeshAxes* inner = nullptr;
@@ -281,10 +285,10 @@ std::optional<Jaxpr> partition(const Jaxpr& j, const MeshAxes& mesh, const std::
   for (std::size_t i = 0; i < avals.size(); ++i)
     request.inputs.push_back(avals[i].with_shape(block_shape(mesh, in_specs[i], avals[i].shape)));
   const Hoisted body = hoist_consts(trace_jaxpr(request, [&](std::span<const Array> args) {
-    Pieces inputs;
+    ShardedValues inputs;
     for (std::size_t i = 0; i < args.size(); ++i) inputs.push_back({args[i], avals[i].shape, dims_of(in_specs[i], avals[i].ndim()), {}});
     std::vector<Array> out;
-    for (const Piece& y : Partitioner(mesh).run(j, inputs)) {
+    for (const ShardedValue& y : Partitioner(mesh).run(j, inputs)) {
       out.push_back(y.block);
       q.out_specs.specs.push_back(PartitionSpec(y.axes).trimmed());
     }

@@ -1,5 +1,5 @@
-// Turning round and shifting along a dimension that is divided: blocks stay with their devices, and only what crosses their borders is
-// sent.
+// Movements along a sharded dimension that reverse or shift a value: blocks stay with their devices, and only what crosses the borders
+// of blocks is sent. Whether an operation does that is read from its Movement.
 #include <algorithm>
 #include <limits>
 #include <map>
@@ -10,7 +10,7 @@
 #include "core/ops/common.h"
 #include "core/ops/movement.h"
 #include "core/trace.h"
-#include "runtime/partition_value.h"
+#include "runtime/partition_rules.h"
 
 namespace weft::detail {
 namespace {
@@ -26,7 +26,7 @@ Array from_device(const Partition& p, const Array& x, const std::vector<std::str
 }
 
 /// The block of y where y[i] = x[(i + by) % size] along `dim`.
-Array rotated(const Partition& p, const Piece& x, int dim, std::int64_t by, SourceLoc loc) {
+Array rotated(const Partition& p, const ShardedValue& x, int dim, std::int64_t by, SourceLoc loc) {
   const std::int64_t size = x.whole[dim], block = x.block.shape()[dim];
   by = ((by % size) + size) % size;
   const std::int64_t devices = by / block, inside = by % block;
@@ -55,10 +55,10 @@ struct Part {
 };
 
 /// The parts put together, as long as the base is. Nothing if that takes more than two shifts.
-std::optional<Piece> assemble(const Partition& p, const Piece& base, int dim, const std::vector<Part>& parts, SourceLoc loc) {
+std::optional<ShardedValue> assemble(const Partition& p, const ShardedValue& base, int dim, const std::vector<Part>& parts, SourceLoc loc) {
   const std::int64_t size = base.whole[dim];
   std::int64_t total = 0;
-  std::map<std::int64_t, Array> shifts;  // by how far the base is turned
+  std::map<std::int64_t, Array> shifts;  // by how far the base is rotated
   for (const Part& part : parts) {
     if (!part.fill && part.size > 0) shifts[((part.start - total) % size + size) % size] = {};
     total += part.size;
@@ -91,89 +91,114 @@ std::optional<Piece> assemble(const Partition& p, const Piece& base, int dim, co
   return p.of_block(result, base.axes);
 }
 
-bool divided_along(const Partition& p, const Piece& x, int dim) { return p.parts(x.axes[static_cast<std::size_t>(dim)]) > 1; }
+bool is_sharded_along(const Partition& p, const ShardedValue& x, int dim) { return p.parts(x.axes[static_cast<std::size_t>(dim)]) > 1; }
 
-std::optional<Piece> turned(const Partition& p, const Piece& x, const std::vector<int>& dims, SourceLoc loc) {
-  Array y = reverse(x.block, dims, loc);
-  for (int d : dims) {
-    const std::vector<std::string>& axes = x.axes[static_cast<std::size_t>(d)];
-    const std::int64_t n = p.parts(axes);
-    if (n == 1) continue;
-    std::vector<std::pair<int, int>> perm;
-    for (int k = 0; k < n; ++k) perm.push_back({k, static_cast<int>(n) - 1 - k});
-    y = bind_ppermute(y, {axes, std::move(perm)}, loc);
-  }
-  return p.of_block(y, x.axes);
+/// Whether each dimension of the operand is one of the result, at the same place.
+bool is_aligned(const Movement& m) {
+  for (std::size_t d = 0; d < m.dims.size(); ++d)
+    if (m.dims[d].out_dim != static_cast<int>(d)) return false;
+  return !m.reshape;
 }
 
-/// The one dimension where a slice takes less than all, or -1.
-int cut_dim(const SliceParams& q, const Shape& whole) {
+bool reverses(const MovementDim& m, std::int64_t size) { return m.scale == -1 && m.offset == size - 1 && m.divisor == 1 && m.modulus == 0; }
+bool shifts(const MovementDim& m) { return m.scale == 1 && m.divisor == 1 && m.modulus == 0; }
+
+/// The only dimension along which an aligned movement doesn't keep all positions, or -1.
+int only_moved_dim(const Movement& m, const Shape& in, const Shape& out) {
   int dim = -1;
-  for (int d = 0; d < whole.size(); ++d) {
-    const auto i = static_cast<std::size_t>(d);
-    if (q.strides && (*q.strides)[i] != 1) return -1;
-    if (q.start_indices[i] == 0 && q.limit_indices[i] == whole[d]) continue;
+  for (int d = 0; d < in.size(); ++d) {
+    if (keeps_dim(m.dims[static_cast<std::size_t>(d)], in[d], out)) continue;
     if (dim >= 0) return -1;
     dim = d;
   }
   return dim;
 }
 
-std::optional<Piece> put_together(const Partition& p, const std::vector<Piece>& in, int dim, SourceLoc loc) {
-  const Piece* base = nullptr;
+std::optional<ShardedValue> reversed(const PartitionContext& c, const Movement& m) {
+  const ShardedValue& x = c.in[0];
+  std::vector<int> dims;
+  for (int d = 0; d < x.whole.size(); ++d) {
+    const MovementDim& dim = m.dims[static_cast<std::size_t>(d)];
+    if (reverses(dim, x.whole[d]))
+      dims.push_back(d);
+    else if (!keeps_dim(dim, x.whole[d], c.out[0].shape))
+      return {};
+  }
+  if (dims.empty()) return {};
+  Array y = c.bind(std::span(&x.block, 1))[0];
+  for (int d : dims) {
+    const std::vector<std::string>& axes = x.axes[static_cast<std::size_t>(d)];
+    const std::int64_t n = c.partition.parts(axes);
+    if (n == 1) continue;
+    std::vector<std::pair<int, int>> perm;
+    for (int k = 0; k < n; ++k) perm.push_back({k, static_cast<int>(n) - 1 - k});
+    y = bind_ppermute(y, {axes, std::move(perm)}, c.eqn.loc);
+  }
+  return c.partition.of_block(y, x.axes);
+}
+
+/// The operand with scalars before and after, or cut off there, along one dimension.
+std::optional<ShardedValue> padded(const PartitionContext& c, const Movement& m) {
+  const ShardedValue &x = c.in[0], &fill = c.in[1];
+  const int dim = only_moved_dim(m, x.whole, c.out[0].shape);
+  if (dim < 0 || !shifts(m.dims[static_cast<std::size_t>(dim)])) return {};
+  const std::int64_t low = -m.dims[static_cast<std::size_t>(dim)].offset, high = c.out[0].shape[dim] - x.whole[dim] - low;
+  ShardedValue base = x;
+  std::int64_t start = 0;
+  if (x.slice && x.slice->dim == dim) base = *x.slice->base, start = x.slice->start;
+  if (!is_sharded_along(c.partition, base, dim)) return {};
+  const std::int64_t dropped = std::max<std::int64_t>(-low, 0),
+                     kept = x.whole[dim] + std::min<std::int64_t>(low, 0) + std::min<std::int64_t>(high, 0);
+  if (kept <= 0) return {};
+  return assemble(
+      c.partition, base, dim,
+      {{0, std::max<std::int64_t>(low, 0), fill.block}, {start + dropped, kept, {}}, {0, std::max<std::int64_t>(high, 0), fill.block}},
+      c.eqn.loc);
+}
+
+/// Slices of one value, and scalars, one after another along the dimension that the slices were taken along.
+std::optional<ShardedValue> concatenated(const PartitionContext& c, int dim) {
+  const ShardedValue* base = nullptr;
   std::vector<Part> parts;
-  for (const Piece& x : in) {
+  for (const ShardedValue& x : c.in) {
     Part part{0, x.whole[dim], x.scalar};
     if (!x.scalar) {
-      if (!x.cut || x.cut->dim != dim) return {};
-      if (!base) base = x.cut->base.get();
-      if (base->block.impl() != x.cut->base->block.impl() || base->axes != x.cut->base->axes) return {};
-      part.start = x.cut->start;
+      if (!x.slice || x.slice->dim != dim) return {};
+      if (!base) base = x.slice->base.get();
+      if (base->block.impl() != x.slice->base->block.impl() || base->axes != x.slice->base->axes) return {};
+      part.start = x.slice->start;
     }
     parts.push_back(std::move(part));
   }
-  if (!base || !divided_along(p, *base, dim)) return {};
-  return assemble(p, *base, dim, parts, loc);
-}
-
-std::optional<Piece> padded(const Partition& p, const Piece& x, const Piece& fill, const PaddingConfig& config, SourceLoc loc) {
-  int dim = -1;
-  for (std::size_t d = 0; d < config.size(); ++d) {
-    if (config[d] == PadDim()) continue;
-    if (dim >= 0 || config[d].interior != 0) return {};
-    dim = static_cast<int>(d);
-  }
-  if (dim < 0) return {};
-  const PadDim& c = config[static_cast<std::size_t>(dim)];
-  Piece base = x;
-  std::int64_t start = 0;
-  if (x.cut && x.cut->dim == dim) base = *x.cut->base, start = x.cut->start;
-  if (!divided_along(p, base, dim)) return {};
-  const std::int64_t dropped = std::max<std::int64_t>(-c.low, 0),
-                     kept = x.whole[dim] + std::min<std::int64_t>(c.low, 0) + std::min<std::int64_t>(c.high, 0);
-  if (kept <= 0) return {};
-  return assemble(
-      p, base, dim,
-      {{0, std::max<std::int64_t>(c.low, 0), fill.block}, {start + dropped, kept, {}}, {0, std::max<std::int64_t>(c.high, 0), fill.block}},
-      loc);
+  if (!base || !is_sharded_along(c.partition, *base, dim)) return {};
+  return assemble(c.partition, *base, dim, parts, c.eqn.loc);
 }
 
 }  // namespace
 
-std::optional<Piece> partition_shift(const Partition& p, const Eqn& e, const std::vector<Piece>& in) {
-  if (e.op->name == "rev") return turned(p, in[0], params_as<RevParams>(*e.params).dimensions, e.loc);
-  if (e.op->name == "concatenate") return put_together(p, in, params_as<ConcatenateParams>(*e.params).dimension, e.loc);
-  if (e.op->name == "pad") return padded(p, in[0], in[1], params_as<PadParams>(*e.params).padding_config, e.loc);
-  return {};
+bool keeps_dim(const MovementDim& m, std::int64_t size, const Shape& out) {
+  return m.out_dim >= 0 && m.scale == 1 && m.offset == 0 && m.divisor == 1 && (m.modulus == 0 || m.modulus == size) &&
+         out[m.out_dim] == size;
 }
 
-std::shared_ptr<const Cut> cut_of(const Partition& p, const Eqn& e, const Piece& x) {
-  const auto& q = params_as<SliceParams>(*e.params);
-  const int dim = cut_dim(q, x.whole);
-  if (dim < 0) return {};
-  const std::int64_t start = q.start_indices[static_cast<std::size_t>(dim)];
-  if (x.cut && x.cut->dim == dim) return std::make_shared<const Cut>(Cut{x.cut->base, dim, x.cut->start + start});
-  return divided_along(p, x, dim) ? std::make_shared<const Cut>(Cut{std::make_shared<const Piece>(x), dim, start}) : nullptr;
+std::optional<ShardedValue> partition_shift(const PartitionContext& c) {
+  if (c.out.size() != 1) return {};
+  const Movement m = movement_of(c, 0);
+  if (!is_aligned(m)) return {};
+  if (c.eqn.op->kind == Kind::concatenate) return concatenated(c, m.part_dim);
+  if (m.guarded) return c.in.size() == 2 ? padded(c, m) : std::nullopt;
+  return c.in.size() == 1 ? reversed(c, m) : std::nullopt;
+}
+
+std::shared_ptr<const ShardedSlice> slice_of(const PartitionContext& c, const Movement& m, const Shape& out) {
+  const ShardedValue& x = c.in[0];
+  if (m.guarded || !is_aligned(m)) return {};
+  const int dim = only_moved_dim(m, x.whole, out);
+  if (dim < 0 || !shifts(m.dims[static_cast<std::size_t>(dim)])) return {};
+  const std::int64_t start = m.dims[static_cast<std::size_t>(dim)].offset;
+  if (x.slice && x.slice->dim == dim) return std::make_shared<const ShardedSlice>(ShardedSlice{x.slice->base, dim, x.slice->start + start});
+  if (!is_sharded_along(c.partition, x, dim)) return {};
+  return std::make_shared<const ShardedSlice>(ShardedSlice{std::make_shared<const ShardedValue>(x), dim, start});
 }
 
 }  // namespace weft::detail

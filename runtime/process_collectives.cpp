@@ -8,6 +8,7 @@
 
 #include "core/error.h"
 #include "core/mesh_axes.h"
+#include "core/process_wide.h"
 #include "runtime/blocks.h"
 #include "runtime/buffer.h"
 #include "runtime/fold.h"
@@ -179,7 +180,7 @@ class ProcessCollective final : public ReadyCollective {
     return {own, other};
   }
   const FoldOrder& two() const {
-    static const FoldOrder order = balanced_order(2);
+    static const auto& order = process_wide<FoldOrder>(balanced_order(2));
     return order;
   }
 
@@ -573,7 +574,7 @@ class ProcessEngine final : public CollectiveEngine {
 }  // namespace
 
 CollectiveEngine& process_engine() {
-  static ProcessEngine engine;
+  static auto& engine = process_wide<ProcessEngine>();
   return engine;
 }
 

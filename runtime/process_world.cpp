@@ -9,6 +9,7 @@
 #include <cstring>
 #include <fstream>
 #include <iterator>
+#include <system_error>
 #include <thread>
 
 #include "core/error.h"
@@ -179,14 +180,19 @@ void ProcessWorld::on_failure(const std::vector<int>& missing, const std::string
   failed_.store(true, std::memory_order_release);
   if (std::find(missing.begin(), missing.end(), rank_) == missing.end()) return;
   // The others have given up on this process: it may not stay behind for ever.
-  std::thread([this] {
+  const auto end_later = [this] {
     std::this_thread::sleep_for(timeout_);
     if (noticed_.load()) return;
     std::fprintf(stderr, "weft: process %d did not come to a collective that the others waited for, and they have given up; it ends (%s)\n",
                  rank_, failure_.c_str());
     std::fflush(nullptr);
     std::_Exit(1);
-  }).detach();
+  };
+  try {
+    std::thread(end_later).detach();
+  } catch (const std::system_error&) {
+    // Without a thread it learns of it at its next collective.
+  }
 }
 
 void ProcessWorld::throw_earlier_failure(const CollectiveLabel& label) {

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <atomic>
 
+#include "core/process_wide.h"
 #include "runtime/device.h"
 
 namespace weft::detail {
@@ -29,12 +30,12 @@ std::vector<int> Processes::processes_of(std::span<const int> devices) const {
 
 const Processes& processes() {
   if (const Processes* p = joined.load(std::memory_order_acquire)) return *p;
-  static const Processes alone = [] {
+  static const auto& alone = process_wide_from([] {
     Processes p;
     p.first_device = {0, num_host_devices()};
     used.store(true, std::memory_order_release);
     return p;
-  }();
+  });
   return alone;
 }
 

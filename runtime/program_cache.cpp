@@ -5,6 +5,9 @@
 #include <mutex>
 #include <unordered_map>
 
+#include "core/process_wide.h"
+#include "runtime/process_end.h"
+
 namespace weft::detail {
 namespace {
 
@@ -50,7 +53,7 @@ class Cache {
     entries_.erase(last);
   }
   static constexpr std::size_t kCapacity = 1024;
-  std::mutex mutex_;
+  ProcessMutex mutex_{0};
   std::list<std::shared_ptr<Entry>> entries_;
   std::unordered_multimap<std::uint64_t, std::list<std::shared_ptr<Entry>>::iterator> index_;
 };
@@ -59,7 +62,8 @@ class Cache {
 
 Ref<Executable> cached_executable(std::string_view platform, const Jaxpr& j, const CompileOptions& options) {
   if (j.data().num_consts > 0) return backend(platform).compile(j, options);
-  static Cache& cache = *new Cache;  // never destroyed: executables may be in use until the process ends
+  static auto& cache = process_wide<Cache>();
+  const LibraryUse use;  // before the entry is locked
   const std::shared_ptr<Entry> e = cache.find_or_add(platform, j, options);
   std::call_once(e->compiled, [&] { e->executable = backend(platform).compile(j, options); });
   return e->executable;

@@ -5,7 +5,7 @@
 #include <algorithm>
 
 #include "core/array_impl.h"
-#include "core/error.h"
+#include "core/boundary.h"
 #include "core/mesh_axes.h"
 #include "core/trace.h"
 #include "runtime/accelerator.h"
@@ -91,7 +91,7 @@ void check_local(const Device& d, const char* operation, SourceLoc loc) {
 
 }  // namespace
 
-Array device_put_array(const Array& x, const weft::Placement& where, SourceLoc given) {
+Array device_put_array(const Array& x, const weft::Placement& where, SourceLoc given) try {
   const SourceLoc loc = effective_loc(given);
   if (as_traced(x)) return x;
   if (!as_literal(x)) placed(x, "device_put");
@@ -104,6 +104,8 @@ Array device_put_array(const Array& x, const weft::Placement& where, SourceLoc g
   if (const std::string problem = spec_problem(s.named().mesh().axes(), s.named().spec(), x.shape()); !problem.empty())
     throw ShardingError(fmt::format("device_put: {}: {}", to_string(x.aval()), problem), loc);
   return shard_array(x, s.named());
+} catch (...) {
+  rethrow_as_error("device_put", given);
 }
 
 Array device_get_array(const Array& x, SourceLoc) {

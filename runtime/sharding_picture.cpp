@@ -4,10 +4,10 @@
 
 #include <algorithm>
 #include <cstdio>
-#include <fstream>
 #include <map>
 
 #include "core/error.h"
+#include "core/files.h"
 #include "core/mesh_axes.h"
 #include "core/trace.h"
 #include "runtime/blocks.h"
@@ -89,9 +89,7 @@ void save_array_sharding(const Array& x, const std::string& path, SourceLoc loc)
           static_cast<double>(j) * w, static_cast<double>(i) * h, w, h, ids[0] * 47 % 360, (static_cast<double>(j) + .5) * w,
           (static_cast<double>(i) + .5) * h, label_of(ids));
     }
-  std::ofstream out(path, std::ios::binary);
-  out << text << "</svg>\n";
-  if (!out.flush()) throw IoError("save_array_sharding: can't write " + path, effective_loc(loc));
+  write_file(path, {text, "</svg>\n"}, effective_loc(loc), "save_array_sharding");
 }
 
 }  // namespace weft

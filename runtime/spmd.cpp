@@ -10,6 +10,7 @@
 
 #include "core/array_impl.h"
 #include "core/error.h"
+#include "core/float_environment.h"
 #include "runtime/accelerator.h"
 #include "runtime/blocks.h"
 #include "runtime/buffer.h"
@@ -150,6 +151,7 @@ DeviceBuffers SpmdProgram::on_each_local(const Ref<Buffer>& value) const {
 }
 
 std::vector<Array> SpmdProgram::run(std::span<const Array> inputs, SourceLoc loc) {
+  const StandardFloats floats;
   const MeshAxes& mesh = mesh_.axes();
   std::vector<DeviceBuffers> in;
   in.reserve(flat_.consts.size() + inputs.size());

@@ -10,8 +10,11 @@
 #include "core/effects.h"
 #include "core/elementwise.h"
 #include "core/jaxpr_copy.h"
+#include "core/nesting.h"
+#include "core/ops/call.h"
 #include "core/ops/control.h"
 #include "core/ops/reduce.h"
+#include "core/sealed_program.h"
 #include "core/trace.h"
 #include "runtime/accelerator.h"
 #include "runtime/blocks.h"
@@ -77,6 +80,7 @@ bool has_positions(const Eqn& e) {
 }
 
 bool has_marks(const Jaxpr& j) {
+  check_nesting("programs inside programs", nesting_depth(j));
   const auto& eqns = j.eqns();
   return std::any_of(eqns.begin(), eqns.end(), [](const Eqn& e) {
     if (is_mark(e)) return true;
@@ -115,6 +119,7 @@ Jaxpr without_marks(const Jaxpr& j, void*) {
 }
 
 std::vector<Array> eval_flat(const Jaxpr& j, std::span<const Array> args, bool on_gpus) {
+  check_nesting("programs inside programs", nesting_depth(j));
   const JaxprData& d = j.data();
   std::vector<Array> values(d.avals.size());
   std::copy(d.consts.begin(), d.consts.end(), values.begin());
@@ -126,9 +131,9 @@ std::vector<Array> eval_flat(const Jaxpr& j, std::span<const Array> args, bool o
     std::vector<Array> in, out;
     for (Atom a : e.inputs) in.push_back(read(a));
     if (e.op->kind == Kind::call && eqn_communicates(e)) {
-      const std::vector<ParamText> params = e.op->params_list(*e.params);
-      out =
-          eval_flat(*std::find_if(params.begin(), params.end(), [](const ParamText& p) { return p.jaxpr != nullptr; })->jaxpr, in, on_gpus);
+      std::vector<Aval> avals;
+      for (const Array& x : in) avals.push_back(x.aval());
+      out = eval_flat(executed_body(*e.op, *e.params, avals), in, on_gpus);
     } else if (is_mark(e)) {
       out = in;
     } else if (e.op->kind == Kind::call || e.op->kind == Kind::control) {
@@ -155,7 +160,10 @@ std::vector<AxisFrame> frames_of(const MeshAxes& mesh) {
 
 }  // namespace
 
-bool communicates(const Jaxpr& j) { return std::any_of(j.eqns().begin(), j.eqns().end(), eqn_communicates); }
+bool communicates(const Jaxpr& j) {
+  check_nesting("programs inside programs", nesting_depth(j));
+  return std::any_of(j.eqns().begin(), j.eqns().end(), eqn_communicates);
+}
 
 Jaxpr flatten_calls(const Jaxpr& j) {
   const std::vector<Aval> avals(j.data().input_avals().begin(), j.data().input_avals().end());
@@ -350,6 +358,7 @@ struct SpmdBody::Builder {
   }
 
   void build() {
+    check_nesting("programs inside programs", nesting_depth(out.body_));
     for (int i = 0; i < d.num_inputs; ++i) {
       const Var v = d.first_input() + static_cast<Var>(i);
       slot[v] = new_slot();

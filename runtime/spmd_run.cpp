@@ -6,8 +6,10 @@
 
 #include "core/array_impl.h"
 #include "core/error.h"
+#include "core/nesting.h"
 #include "core/ops/callback.h"
 #include "core/ops/control.h"
+#include "core/sealed_program.h"
 #include "runtime/accelerator.h"
 #include "runtime/blocks.h"
 #include "runtime/buffer.h"
@@ -229,6 +231,7 @@ bool SpmdBody::only_communicates() const {
 }
 
 std::vector<DeviceBuffers> SpmdBody::run(std::span<const DeviceBuffers> inputs, bool one_thread) const {
+  check_nesting("programs inside programs", nesting_depth(body_));
   Slots slots(static_cast<std::size_t>(num_slots_) * num_devices_);
   for (const auto& [slot, value] : constants_) set(slot, value, slots);
   for (std::size_t i = 0; i < inputs.size(); ++i) set(input_slots_[i], inputs[i], slots);

@@ -10,12 +10,16 @@
 #include <atomic>
 #include <cstdlib>
 #include <exception>
+#include <system_error>
 #include <thread>
 #include <utility>
 #include <vector>
 
+#include "core/environment.h"
 #include "core/error.h"
+#include "core/float_environment.h"
 #include "runtime/cpu_limit.h"
+#include "runtime/process_end.h"
 
 namespace weft::detail {
 namespace {
@@ -99,13 +103,7 @@ struct alignas(64) Slot {
 };
 
 int wanted_threads() {
-  if (const char* text = std::getenv("WEFT_NUM_THREADS")) {
-    char* end = nullptr;
-    const long value = std::strtol(text, &end, 10);
-    if (*text == 0 || *end != 0 || value < 1 || value > 1024)
-      throw Error(fmt::format("WEFT_NUM_THREADS is `{}`; it must be a number from 1 to 1024", text));
-    return static_cast<int>(value);
-  }
+  if (const auto wanted = integer_in_environment("WEFT_NUM_THREADS", 1, 1024)) return static_cast<int>(*wanted);
   return usable_processors();
 }
 
@@ -122,7 +120,11 @@ void run_inline(std::int64_t n, void (*task)(void*, std::int64_t), void* context
 class Pool {
  public:
   Pool() {
-    for (std::size_t i = 1; i < static_cast<std::size_t>(num_threads()); ++i) std::thread([this, i] { serve(i); }).detach();
+    try {
+      for (std::size_t i = 1; i < static_cast<std::size_t>(num_threads()); ++i) std::thread([this, i] { serve(i); }).detach();
+    } catch (const std::exception&) {
+      // The system gives no more: those that there are, and the caller itself, do all tasks.
+    }
   }
   void run(std::int64_t n, void (*task)(void*, std::int64_t), void* context);
 
@@ -151,6 +153,7 @@ bool Pool::help(std::size_t thread) {
 
 void Pool::serve(std::size_t thread) {
   in_task = true;
+  restore_standard_floats();  // threads begin with what their maker had set
   for (;;) {
     const std::uint32_t seen = epoch_.load(std::memory_order_acquire);
     if (help(thread)) continue;
@@ -206,7 +209,8 @@ SerialScope::~SerialScope() { in_task = saved_; }
 
 void parallel_for(std::int64_t n, void (*task)(void*, std::int64_t), void* context) {
   if (n <= 0) return;
-  if (n == 1 || in_task || num_threads() == 1) return run_inline(n, task, context);
+  const StandardFloats floats;  // as the pool's threads have
+  if (n == 1 || in_task || num_threads() == 1 || process_has_ended()) return run_inline(n, task, context);
   SerialScope scope;
   pool().run(n, task, context);
 }

@@ -1,6 +1,7 @@
 #include "tools/json.h"
 
 #include <cctype>
+#include <charconv>
 #include <cstdlib>
 
 #include "core/error.h"
@@ -97,7 +98,11 @@ class Reader {
       ++end;
     if (end == at_) fail("expected a value");
     value.kind = Json::Kind::number;
-    value.number = std::strtod(std::string(text_.substr(at_, end - at_)).c_str(), nullptr);
+    const char* const begin = text_.data() + at_;
+    const auto [stop, problem] = std::from_chars(begin, text_.data() + end, value.number);
+    if (problem == std::errc::invalid_argument || stop != text_.data() + end) fail("expected a number");
+    // Of one out of range C's function tells whether it is too large or too small.
+    if (problem == std::errc::result_out_of_range) value.number = std::strtod(std::string(begin, stop).c_str(), nullptr);
     at_ = end;
   }
   std::string read_string() {
@@ -123,7 +128,8 @@ class Reader {
       return;
     }
     if (c != 'u' || at_ + 4 > text_.size()) fail("an unknown escape");
-    const unsigned code = static_cast<unsigned>(std::strtoul(std::string(text_.substr(at_, 4)).c_str(), nullptr, 16));
+    unsigned code = 0;
+    if (std::from_chars(text_.data() + at_, text_.data() + at_ + 4, code, 16).ptr != text_.data() + at_ + 4) fail("an unknown escape");
     at_ += 4;
     if (code < 0x80) {
       s += static_cast<char>(code);

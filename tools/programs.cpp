@@ -8,8 +8,8 @@
 
 #include "core/convert_elements.h"
 #include "core/error.h"
+#include "core/files.h"
 #include "core/io.h"
-#include "core/npy.h"
 #include "core/ops/shard_map.h"
 #include "core/rewrite.h"
 #include "core/trace.h"
@@ -105,7 +105,7 @@ std::vector<ProgramEntry> read_index(const std::string& folder) {
   } catch (const IoError&) {
     throw;
   } catch (const Error& e) {
-    throw IoError(path + ": " + e.what());
+    throw IoError(path + ": " + e.message());
   }
   return entries;
 }

@@ -13,6 +13,7 @@
 
 #include <algorithm>
 #include <cstdio>
+#include <cstdlib>
 #include <map>
 #include <optional>
 #include <string>
@@ -99,6 +100,7 @@ int main(int argc, char** argv) {
 }  // namespace weft::tools
 
 int main(int argc, char** argv) {
+  setenv("WEFT_TRACEBACK", "0", 0);  // its own functions tell nobody anything
   try {
     return weft::tools::main(argc, argv);
   } catch (const std::exception& error) {

@@ -45,12 +45,28 @@ constexpr unsigned find_mask() {
     return ~0u;
 }
 
+/// How many parameters a function has; -1 where that isn't one number (a generic or an overloaded call operator).
+template <class F>
+inline constexpr int parameter_count = -1;
+template <class R, class... P>
+inline constexpr int parameter_count<R (*)(P...)> = sizeof...(P);
+template <class R, class C, class... P>
+inline constexpr int parameter_count<R (C::*)(P...)> = sizeof...(P);
+template <class R, class C, class... P>
+inline constexpr int parameter_count<R (C::*)(P...) const> = sizeof...(P);
+template <class F>
+  requires requires { &F::operator(); }
+inline constexpr int parameter_count<F> = parameter_count<decltype(&F::operator())>;
+
 template <class F, class Indices, class... A>
 struct CallImpl;
 template <class F, std::size_t... I, class... A>
 struct CallImpl<F, std::index_sequence<I...>, A...> {
   static constexpr unsigned mask = find_mask<typename Innermost<F>::type, 0, A...>();
-  static_assert(mask != ~0u,
+  static constexpr int wanted = parameter_count<typename Innermost<F>::type>;
+  static constexpr bool other_number = mask == ~0u && wanted >= 0 && wanted != static_cast<int>(sizeof...(A));
+  static_assert(!other_number, "weft: the function is called with another number of arguments than it has parameters");
+  static_assert(mask != ~0u || other_number,
                 "weft: the function can't be called with these arguments: numbers arrive as weft::Array, or as they are "
                 "where the parameter is declared int, double, bool, ...");
   /// The types with which the function is called.
@@ -75,10 +91,6 @@ struct StageOf<Stage, Out, std::tuple<P...>> {
   using type = Stage<Out, P...>;
 };
 
-template <class T>
-constexpr std::string_view spell_type() {
-  return __PRETTY_FUNCTION__;
-}
 std::string function_name(std::string_view spelled_type);
 /// For messages and printed programs: `<lambda>`, or the type's name.
 template <class F>
@@ -108,9 +120,9 @@ decltype(auto) apply_at(SourceLoc loc, F& f, std::tuple<P...> args) {
             else
               return (v);
           };
-          return f(located(p)...);
+          return calling_user([&]() -> decltype(auto) { return f(located(p)...); });
         } else {
-          return f(std::move(p)...);
+          return calling_user([&]() -> decltype(auto) { return f(std::move(p)...); });
         }
       },
       args);

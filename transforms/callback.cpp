@@ -6,6 +6,8 @@
 #include <cstdio>
 
 #include "core/error.h"
+#include "core/error_context.h"
+#include "core/nesting.h"
 #include "core/ops/callback.h"
 #include "core/trace.h"
 
@@ -16,7 +18,10 @@ namespace {
 struct Adapter final : CallbackFunction {
   explicit Adapter(Ref<const FlatCallback> f) : function(std::move(f)) {}
   const Ref<const FlatCallback> function;
-  std::vector<Array> call(std::span<const Array> leaves) const override { return function->call(leaves); }
+  std::vector<Array> call(std::span<const Array> leaves) const override {
+    check_nesting("callbacks inside callbacks");
+    return calling_user([&] { return function->call(leaves); });
+  }
 };
 CallbackParam param_of(const CallbackCall& c) { return {c.name, make_ref<Adapter>(c.function)}; }
 

@@ -56,6 +56,8 @@ class CallbackOf final : public FlatCallback {
   static decltype(auto) as_parameter(const K& kept) {
     if constexpr (std::is_same_v<T, K>)
       return (kept);
+    else if constexpr (std::is_same_v<T, std::string_view>)
+      return T(kept);
     else
       return const_cast<T>(kept.c_str());  // text, kept as a std::string
   }
@@ -110,7 +112,7 @@ struct CallbackWithResult : Callable<CallbackWithResult<Options, Flat>> {
     static_assert(std::is_convertible_v<out_t<G, A...>, Result>, "weft: a callback returns what the shapes that it is given promise");
     const Result result = to_traced(shapes);
     const Params params = [&]<std::size_t... I>(std::index_sequence<I...>) {
-      return Params{pass_as<std::tuple_element_t<I, Params>>(args)...};
+      return Params{as_copy(pass_as<std::tuple_element_t<I, Params>>(args))...};
     }(std::index_sequence_for<A...>());
     const CallbackCall c = callback_call<Result, G>(f, params, loc);
     const std::vector<Array> out = Flat(c, leaves_of(result), options);
@@ -123,7 +125,7 @@ struct DebugCallbackFunction : Callable<DebugCallbackFunction> {
     using G = value_t<F>;
     using Params = params_t<G, A...>;
     const Params params = [&]<std::size_t... I>(std::index_sequence<I...>) {
-      return Params{pass_as<std::tuple_element_t<I, Params>>(args)...};
+      return Params{as_copy(pass_as<std::tuple_element_t<I, Params>>(args))...};
     }(std::index_sequence_for<A...>());
     flat_debug_callback(callback_call<None, G>(f, params, loc));
   }

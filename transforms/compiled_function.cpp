@@ -3,16 +3,17 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <fstream>
 
 #include "core/array_impl.h"
-#include "core/error.h"
+#include "core/boundary.h"
+#include "core/files.h"
 #include "core/host.h"
 #include "core/ops/call.h"
 #include "core/trace.h"
 #include "runtime/accelerator.h"
 #include "runtime/blocks.h"
 #include "runtime/device.h"
+#include "runtime/process_end.h"
 #include "runtime/program_cache.h"
 #include "transforms/differentiate.h"
 #include "transforms/jit_counts.h"
@@ -44,6 +45,7 @@ Executable& CompiledFunction::executable_on(int device) {
   if (first && !has_accelerators()) return *first;
   const std::string platform = Device::of_id(device).platform();
   if (first && platform == platform_) return *first;
+  const LibraryUse use;  // before the lock: a process that is copied meanwhile would find it taken
   const std::lock_guard lock(mutex_);
   Ref<Executable>& wanted = !owner_ || platform == platform_ ? owner_ : others_[platform];
   if (!wanted) {
@@ -180,25 +182,22 @@ std::vector<Array> run_program(Program& p, std::vector<Array> args, FunctionRef<
 
 CostAnalysis CompiledBase::cost_analysis() const { return static_cast<CompiledFunction&>(*program_).executable().cost_analysis(); }
 MemoryAnalysis CompiledBase::memory_analysis() const { return static_cast<CompiledFunction&>(*program_).executable().memory_analysis(); }
-
-namespace {
-void write_file(const std::string& path, const std::string& contents, SourceLoc loc) {
-  std::ofstream out(path, std::ios::binary);
-  out.write(contents.data(), static_cast<std::streamsize>(contents.size()));
-  if (!out.flush()) throw IoError("export_object: can't write " + path, loc);
-}
-}  // namespace
 }  // namespace detail
 
-void export_object(const detail::CompiledBase& compiled, const std::string& name, SourceLoc loc) {
+void export_object(const detail::CompiledBase& compiled, const std::string& name, SourceLoc loc) try {
   const std::size_t slash = name.rfind('/');
   const std::string symbol = slash == std::string::npos ? name : name.substr(slash + 1);
   const auto is_name = [](char c) { return std::isalnum(static_cast<unsigned char>(c)) || c == '_'; };
   if (symbol.empty() || std::isdigit(static_cast<unsigned char>(symbol[0])) || !std::all_of(symbol.begin(), symbol.end(), is_name))
     throw CompileError("export_object: `" + symbol + "` is no name for a C function", loc);
   const auto object = static_cast<detail::CompiledFunction&>(compiled.program()).executable().export_object(symbol);
-  detail::write_file(name + ".o", object.object, loc);
-  detail::write_file(name + ".h", object.header, loc);
+  // The two belong together: neither takes its place before both are whole.
+  detail::NewFile code("export_object", name + ".o", loc), header("export_object", name + ".h", loc);
+  code.write(object.object), header.write(object.header);
+  code.finish(), header.finish();
+  code.place(), header.place();
+} catch (...) {
+  detail::rethrow_as_error("export_object", loc);
 }
 
 }  // namespace weft

@@ -12,8 +12,10 @@
 #include "core/ops/collective.h"
 #include "core/ops/common.h"
 #include "core/ops/control.h"
+#include "core/ops/index_rules.h"
 #include "core/ops/promotion.h"
 #include "core/varying.h"
+#include "transforms/differentiate.h"
 
 namespace weft::detail {
 namespace {
@@ -50,7 +52,7 @@ struct Marks {
 Jaxpr trace_function(const char* what, FlatFunction& f, std::vector<Aval> inputs, Marks& marks) {
   std::optional<InputsVary> varying;
   if (marks.noted) varying.emplace(marks.in);
-  return trace_jaxpr({fmt::format("{} of {}", what, f.name), std::move(inputs), {}}, [&](std::span<const Array> leaves) {
+  return trace_jaxpr(request_for(f, what, std::move(inputs)), [&](std::span<const Array> leaves) {
     std::vector<Array> results = f.run(leaves);
     if (!marks.noted) return results;
     marks.out = varying_of(results);
@@ -150,7 +152,7 @@ Array index_of_switch(const Array& which, SourceLoc loc) {
   if (!which.shape().empty() || !which.dtype().is_integer())
     throw DTypeError(fmt::format("switch_: the index is {}, it must be one integer", to_string(which.aval())), loc);
   LocScope scope(loc);
-  return convert(which, int32);
+  return saturated(which, int32, loc);
 }
 
 std::vector<Array> flat_cond(const char* what, const Array& index, const std::vector<FlatFunction*>& branches, SourceLoc loc) {
@@ -321,7 +323,8 @@ std::vector<Array> flat_fori(const Array& lower, const Array& upper, FlatFunctio
     const std::int64_t n = std::max<std::int64_t>(0, upper.item<std::int64_t>() - lower.item<std::int64_t>());
     operands.push_back(typed(first, counter));
     operands.insert(operands.end(), starts.begin(), starts.end());
-    results = bind_all<Scan>({step, n, static_cast<int>(carry.size()) + 1, static_cast<int>(consts), false, 1}, operands, loc);
+    results = bind_all<Scan>({step, n, static_cast<int>(carry.size()) + 1, static_cast<int>(consts), false, 1}, operands,
+                             loc.of(CalledAs::fori_loop));
   } else {
     // The upper bound is a constant of the condition.
     std::vector<Aval> cond_inputs{counter, counter};
@@ -332,7 +335,7 @@ std::vector<Array> flat_fori(const Array& lower, const Array& upper, FlatFunctio
     all.insert(all.end(), operands.begin(), operands.end());
     all.push_back(typed(first, counter));
     all.insert(all.end(), starts.begin(), starts.end());
-    results = bind_all<While>({step, static_cast<int>(consts), cond, 1, options.max_steps.value_or(0)}, all, loc);
+    results = bind_all<While>({step, static_cast<int>(consts), cond, 1, options.max_steps.value_or(0)}, all, loc.of(CalledAs::fori_loop));
   }
   results.erase(results.begin());
   return results;
@@ -374,7 +377,7 @@ std::vector<Array> flat_scan(const char* what, FlatFunction& body, const ScanOpt
   check_carry({what, leaf_paths(renamed(body.arguments().children[0], "init"))}, carry, traced.data().output_avals(), loc);
   const Hoisted b = hoist_consts(converting(traced, carry));
   std::vector<Array> operands = b.consts;
-  LocScope scope(loc);
+  LocScope scope(std::string_view(what) == "map" ? loc.of(CalledAs::map) : loc);
   for (std::size_t i = 0; i < carry.size(); ++i) operands.push_back(marks.start(with_type(init[i], carry[i]), i, loc));
   operands.insert(operands.end(), xs.begin(), xs.end());
   if (config.debug_key_reuse) note_loop_keys(b.jaxpr, {b.consts.size(), b.consts.size(), num_carry}, operands, what, loc);
@@ -397,6 +400,12 @@ Array interleave(const Array& even, const Array& odd, int axis) {
   return a == b ? pairs : concatenate({pairs, strided_part(even, axis, b, a, 1)}, axis);
 }
 
+std::vector<std::string> types_of(const std::vector<Array>& xs) {
+  std::vector<std::string> out;
+  for (const Array& x : xs) out.push_back(to_string(x.aval()));
+  return out;
+}
+
 int associative_axis(const std::vector<Array>& leaves, int axis, SourceLoc loc) {
   if (leaves.empty()) throw PytreeError("associative_scan: there are no arrays to scan", loc);
   for (const Array& x : leaves) {
@@ -405,8 +414,7 @@ int associative_axis(const std::vector<Array>& leaves, int axis, SourceLoc loc) 
     const int a = axis < 0 ? axis + x.ndim() : axis, first = axis < 0 ? axis + leaves[0].ndim() : axis;
     if (x.shape()[a] != leaves[0].shape()[first])
       throw ShapeError(
-          fmt::format("associative_scan: axis {} has different sizes in {} and {}", axis, to_string(leaves[0].aval()), to_string(x.aval())),
-          loc);
+          fmt::format("associative_scan: axis {} has different sizes in the arrays {}", axis, fmt::join(types_of(leaves), ", ")), loc);
   }
   return axis < 0 ? axis + leaves[0].ndim() : axis;
 }

@@ -42,7 +42,7 @@ int associative_axis(const std::vector<Array>& leaves, int axis, SourceLoc loc);
 template <class F, class T>
 T associative_scan_tree(F& f, const T& xs, int axis) {
   const std::int64_t n = leaves_of(xs)[0].shape()[axis];
-  if (n < 2) return xs;
+  if (n < 2) return as_copy(xs);
   auto part = [&](const T& t, std::int64_t start, std::int64_t stop, std::int64_t step) {
     return map_leaves(t, [&](const Array& x) { return strided_part(x, axis, start, stop, step); });
   };
@@ -55,7 +55,7 @@ T associative_scan_tree(F& f, const T& xs, int axis) {
   const T odd = associative_scan_tree(f, combine(part(xs, 0, n - 1, 2), part(xs, 1, n, 2)), axis);
   T even = part(xs, 0, 1, 1);
   if (n > 2) {
-    const T before = n % 2 == 0 ? part(odd, 0, n / 2 - 1, 1) : odd;
+    const T before = n % 2 == 0 ? part(odd, 0, n / 2 - 1, 1) : T(as_copy(odd));
     even = two(even, combine(before, part(xs, 2, n, 2)), [&](const Array& a, const Array& b) { return concatenate({a, b}, axis); });
   }
   return two(even, odd, [&](const Array& a, const Array& b) { return interleave(a, b, axis); });
@@ -177,7 +177,9 @@ detail::traced_t<Xs> associative_scan(F f, const Xs& xs, AssociativeScanOptions 
   static_assert(std::is_same_v<T, detail::out_t<F, T, T>>, "weft: associative_scan combines two elements into one of the same type");
   const T all = detail::to_traced(xs);
   const int axis = detail::associative_axis(detail::leaves_of(all), options.axis, loc);
-  auto turned = [&](const T& t) { return options.reverse ? detail::map_leaves(t, [&](const Array& x) { return flip(x, axis); }) : t; };
+  auto turned = [&](const T& t) {
+    return options.reverse ? detail::map_leaves(t, [&](const Array& x) { return flip(x, axis); }) : T(detail::as_copy(t));
+  };
   return turned(detail::associative_scan_tree(f, turned(all), axis));
 }
 

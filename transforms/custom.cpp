@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include "core/error_context.h"
+#include "core/nesting.h"
 #include "core/ops/custom_derivatives.h"
 #include "core/ops/remat.h"
 #include "core/ops/stop_gradient.h"
@@ -15,7 +17,7 @@ struct JvpAdapter final : JvpRule {
   explicit JvpAdapter(Ref<const FlatJvpRule> r) : rule(std::move(r)) {}
   const Ref<const FlatJvpRule> rule;
   std::vector<Array> apply(std::span<const Array> primals, std::span<const Array> tangents, SourceLoc loc) const override {
-    return rule->apply(primals, tangents, loc);
+    return calling_user([&] { return rule->apply(primals, tangents, loc); });
   }
 };
 struct BackwardAdapter final : BackwardRule {
@@ -23,7 +25,7 @@ struct BackwardAdapter final : BackwardRule {
   const Ref<const FlatBackward> rule;
   std::vector<Tangent> apply(std::span<const Array> residuals, std::span<const Array> cotangents, SourceLoc) const override {
     std::vector<Tangent> out;
-    for (const Array& x : rule->apply(residuals, cotangents)) out.emplace_back(x);
+    for (const Array& x : calling_user([&] { return rule->apply(residuals, cotangents); })) out.emplace_back(x);
     return out;
   }
 };
@@ -31,26 +33,32 @@ struct VjpAdapter final : VjpRule {
   explicit VjpAdapter(Ref<const FlatVjpRule> r) : rule(std::move(r)) {}
   const Ref<const FlatVjpRule> rule;
   Forward forward(std::span<const Array> primals, SourceLoc loc) const override {
-    FlatForward f = rule->forward(primals, loc);
+    FlatForward f = calling_user([&] { return rule->forward(primals, loc); });
     return {std::move(f.results), std::move(f.residuals), make_ref<BackwardAdapter>(std::move(f.backward))};
   }
 };
 
+/// Where nothing is traced the function is called as it is.
+std::vector<Array> run_untraced(FlatFunction& f) {
+  check_nesting("functions inside functions");
+  return f.run(f.args);
+}
+
 }  // namespace
 
 std::vector<Array> flat_custom_jvp(FlatFunction& f, Ref<const FlatJvpRule> rule, const std::string& rule_name) {
-  if (!current_trace()) return f.run(f.args);
+  if (!current_trace()) return run_untraced(f);
   return bind_custom_jvp(f.name, trace_flat(f, "custom_jvp", true), {rule_name, make_ref<JvpAdapter>(std::move(rule))}, f.args, f.loc);
 }
 
 std::vector<Array> flat_custom_vjp(FlatFunction& f, Ref<const FlatVjpRule> rule, const std::string& fwd_name, const std::string& bwd_name) {
-  if (!current_trace()) return f.run(f.args);
+  if (!current_trace()) return run_untraced(f);
   return bind_custom_vjp(f.name, trace_flat(f, "custom_vjp", true), {fwd_name, make_ref<VjpAdapter>(std::move(rule))}, bwd_name, f.args,
                          f.loc);
 }
 
 std::vector<Array> flat_checkpoint(FlatFunction& f, const Policy& policy, bool prevent_cse) {
-  if (!current_trace()) return f.run(f.args);
+  if (!current_trace()) return run_untraced(f);
   return bind_remat(trace_flat(f, "checkpoint", true), policy, prevent_cse, f.args, f.loc);
 }
 

@@ -3,9 +3,11 @@
 #include <fmt/format.h>
 
 #include "core/elementwise.h"
+#include "core/error.h"
 #include "core/key_reuse.h"
 #include "core/ops/common.h"
 #include "core/ops/movement.h"
+#include "core/trace.h"
 #include "core/varying.h"
 
 namespace weft::detail {
@@ -16,8 +18,15 @@ std::vector<Aval> avals_of(std::span<const Array> xs) {
   return out;
 }
 
+TraceRequest request_for(const FlatFunction& f, std::string_view operation, std::vector<Aval> inputs) {
+  TraceRequest request{fmt::format("{} of {}", operation, f.name), std::move(inputs), {}};
+  request.where = f.loc;
+  request.input_names = [&f] { return leaf_paths(f.arguments()); };
+  return request;
+}
+
 Jaxpr trace_flat(FlatFunction& f, const char* operation, bool with_values) {
-  TraceRequest request{fmt::format("{} of {}", operation, f.name), avals_of(f.args), {}};
+  TraceRequest request = request_for(f, operation, avals_of(f.args));
   if (with_values) request.values = f.args;
   // A function with a derivative rule of its own knows nothing of marks; what goes into it is marked instead.
   std::optional<InputsVary> varying;
@@ -37,6 +46,15 @@ Array zero_tangent(const Aval& aval, SourceLoc loc) {
   return fill_shape(make_literal(Number(0), dtype), aval.shape, loc);
 }
 
+void check_linear_types(const char* operation, std::span<const Aval> in, std::span<const Aval> out, SourceLoc loc) {
+  for (const auto& [what, avals] : {std::pair("argument", in), std::pair("result", out)})
+    for (std::size_t i = 0; i < avals.size(); ++i)
+      if (!avals[i].dtype.is_inexact())
+        throw DTypeError(fmt::format("{}: {} {} is {}; a linear function takes and gives floating or complex numbers", operation, what, i,
+                                     to_string(avals[i])),
+                         effective_loc(loc));
+}
+
 std::vector<bool> inexact_leaves(std::span<const Array> args) {
   std::vector<bool> out;
   for (const Array& x : args) out.push_back(x.dtype().is_inexact());
@@ -53,7 +71,7 @@ Ref<Linearized> linearize_flat(FlatFunction& f, std::vector<bool> active, const 
   std::vector<bool> nonzero(l->point.size(), false);
   nonzero.insert(nonzero.end(), active.begin(), active.end());
   l->point.insert(l->point.end(), f.args.begin(), f.args.end());
-  LinearizedProgram p = linearize_program(h.jaxpr, nonzero);
+  LinearizedProgram p = in_transform(operation, f, [&] { return linearize_program(h.jaxpr, nonzero); });
   l->primal = p.primal;
   l->linear = p.linear;
   l->nonzero_out = p.nonzero_out;

@@ -2,19 +2,36 @@
 #pragma once
 #include <optional>
 
+#include "core/error_context.h"
 #include "core/rewrite.h"
+#include "core/trace.h"
 #include "transforms/flat.h"
 #include "transforms/vjp.h"
 
 namespace weft::detail {
 
 std::vector<Aval> avals_of(std::span<const Array> xs);
+/// What traces a function of the user's: `jit of step`, with inputs of these types.
+TraceRequest request_for(const FlatFunction& f, std::string_view operation, std::vector<Aval> inputs);
+/// Runs a pass over the program of f: an error in it is told to be inside this transform of f.
+template <class Pass>
+decltype(auto) in_transform(const char* operation, const FlatFunction& f, Pass&& pass) {
+  try {
+    return pass();
+  } catch (Error& e) {
+    ErrorContext::add_transform(e, operation, f.name, f.loc);
+    throw;
+  }
+}
 /// Traces a flat function; with values, a bool or a number asked of a traced value is computed on demand.
 Jaxpr trace_flat(FlatFunction& f, const char* operation, bool with_values);
 /// A number passed where an array of another dtype is wanted takes that dtype, as it would in an expression.
 Array convert_weak(const Array& x, const Aval& want);
 /// The (co)tangent of something that has none: zeros of its own dtype if it is inexact, else of bool, which stands for JAX's float0.
 Array zero_tangent(const Aval& aval, SourceLoc loc);
+
+/// Throws DTypeError unless all arguments and results of a function that should be linear are floating or complex.
+void check_linear_types(const char* operation, std::span<const Aval> in, std::span<const Aval> out, SourceLoc loc);
 
 /// A function linearized at a point.
 struct Linearized final : LinearState {

@@ -63,7 +63,7 @@ class FlatCall final : public FlatFunction {
  private:
   template <std::size_t... I>
   FlatCall(F& f, SourceLoc where, std::index_sequence<I...>, const A&... args)
-      : FlatFunction(name_of_function<F>(), where), params{pass_as<std::tuple_element_t<I, Params>>(args)...}, f_(f) {
+      : FlatFunction(name_of_function<F>(), where), params{as_copy(pass_as<std::tuple_element_t<I, Params>>(args))...}, f_(f) {
     offsets.push_back(0);
     (
         [&] {

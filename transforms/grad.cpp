@@ -65,7 +65,7 @@ FlatGradient flat_gradient(FlatFunction& f, std::span<const int> argnums, bool w
   if (l->nonzero_out[0]) {
     std::vector<bool> loss_only(outs, false);
     loss_only[0] = true;
-    transposed = transpose_linearized(*l, loss_only);
+    transposed = in_transform(operation, f, [&] { return transpose_linearized(*l, loss_only); });
     backward = needed_of(transposed->jaxpr);
     for (std::size_t i = outs; i < wanted.size(); ++i) wanted[i] = backward->input(transposed->jaxpr, i - outs);
   }

@@ -11,7 +11,7 @@ struct Gradient {
   using type = std::tuple<std::tuple_element_t<N, Tuple>...>;
   static_assert((HasArrays<std::tuple_element_t<N, Tuple>>::value && ...), "weft: grad of an argument that holds no arrays");
   static constexpr int argnums[] = {N...};
-  static type of(const Tuple& params) { return type{std::get<N>(params)...}; }
+  static type of(const Tuple& params) { return type{as_copy(std::get<N>(params))...}; }
 };
 template <class Tuple, int N>
 struct Gradient<Tuple, N> {
@@ -27,7 +27,7 @@ struct Gradient<Tuple> : Gradient<Tuple, 0> {};
 /// The Jacobian's type: Out with each Array replaced by an In.
 template <class Out, class In>
 struct Jacobian {
-  static_assert(std::is_same_v<In, Array> && std::is_aggregate_v<Out>,
+  static_assert(std::is_same_v<In, Array>,
                 "weft: a Jacobian from a struct to a struct has no C++ type: flatten one of them with tree::ravel");
   using type = Out;
 };

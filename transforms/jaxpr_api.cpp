@@ -66,6 +66,7 @@ Jaxpr transpose_jaxpr(const Jaxpr& j, SourceLoc loc) {
   std::vector<bool> linear(h.consts.size(), false);
   linear.resize(h.consts.size() + inputs.size(), true);
   const std::vector<Aval> outputs = j.data().output_avals();
+  check_linear_types("transpose_jaxpr", inputs, outputs, loc);
   const TransposedProgram p = transpose_program(h.jaxpr, linear, std::vector<bool>(outputs.size(), true));
   return trace_jaxpr({"transpose_jaxpr", outputs, {}}, [&](std::span<const Array> args) {
     const std::vector<Array> some = eval_jaxpr(p.jaxpr, concat(h.consts, args));

@@ -1,6 +1,7 @@
 #include "transforms/jit.h"
 
 #include <fmt/format.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <condition_variable>
@@ -8,13 +9,18 @@
 #include <thread>
 
 #include "core/array_impl.h"
+#include "core/boundary.h"
+#include "core/environment.h"
 #include "core/error.h"
 #include "core/key_reuse.h"
+#include "core/nesting.h"
 #include "core/ops/call.h"
 #include "core/ops/shard_map.h"
 #include "core/resolve_prefix.h"
 #include "core/varying.h"
 #include "runtime/blocks.h"
+#include "runtime/pinned.h"
+#include "runtime/recently_used.h"
 #include "transforms/compiled_function.h"
 #include "transforms/differentiate.h"
 #include "transforms/explain.h"
@@ -30,12 +36,14 @@ thread_local bool jit_disabled = false;
 /// One program: everything is fixed once it is ready.
 struct Entry : RefCounted {
   const void* type_tag = nullptr;
+  std::size_t hash = 0;  // of type_tag and avals
   std::vector<Aval> avals;
   std::vector<AxisFrame> axes;   // in scope when it was traced: a program may depend on their sizes
   std::vector<Varying> varying;  // of the arguments, in a shard_map that checks it: the program has marks of it
   Ref<const Structure> arguments;
   Skeleton tree{Skeleton::Kind::node};  // of the arguments, for explanations
   std::thread::id tracer;               // who traces it now
+  pid_t process = 0;                    // of that thread: a copy of the process has no such thread
   bool ready = false;
   Ref<CompiledFunction> function;
   Ref<const Structure> result;
@@ -61,8 +69,22 @@ bool same_avals(const std::vector<Aval>& avals, std::span<const Array> leaves) {
     if (!(avals[i] == leaves[i].aval())) return false;
   return true;
 }
+std::size_t hash_of(const JitCall& c, std::span<const Array> leaves) {
+  std::size_t h = std::hash<const void*>()(c.type_tag);
+  const auto add = [&](std::int64_t v) { h = (h ^ static_cast<std::size_t>(v)) * 0x9e3779b97f4a7c15u; };
+  for (const Array& x : leaves) {
+    add(x.dtype().id());
+    for (const std::int64_t n : x.shape()) add(n);
+  }
+  return h ^ h >> 32;
+}
 bool matches(const Entry& e, const JitCall& c, std::span<const Array> leaves) {
   return e.type_tag == c.type_tag && same_avals(e.avals, leaves) && c.same_arguments(*e.arguments);
+}
+
+std::size_t most_programs() {
+  static const std::int64_t by_environment = integer_in_environment("WEFT_JIT_CACHE_SIZE", 1, std::int64_t{1} << 40).value_or(4096);
+  return static_cast<std::size_t>(config.jit_cache_size > 0 ? config.jit_cache_size : by_environment);
 }
 
 /// Whether the executable can take them as they are.
@@ -100,10 +122,14 @@ class Cache final : public JitCache {
     name_ = options_.name.empty() ? std::move(function) : options_.name;
   }
 
+  /// Programs that made way while a thread still ran them go with the function.
+  ~Cache() override { drop_retired(); }
+
   JitResult call(JitCall& c) {
     const auto leaves = c.leaves.span();
     // The fast path: the program of the last call, run without a lock.
-    if (Entry* e = last_.load(std::memory_order_acquire); e && !config.debug_key_reuse && !current_trace() && matches(*e, c, leaves)) {
+    const PinnedObject last(last_);
+    if (auto* e = static_cast<Entry*>(last.get()); e && !config.debug_key_reuse && !current_trace() && matches(*e, c, leaves)) {
       CompiledFunction* function = nullptr;
       if (maker_ ? e->function->takes_placed() && all_concrete(leaves) : all_uncommitted(leaves))
         function = e->function.get();
@@ -123,6 +149,8 @@ class Cache final : public JitCache {
     if (config.debug_key_reuse) note_key_uses(e->function->jaxpr(), leaves, (maker_ ? "pmap of " : "jit of ") + name_, c.loc);
     return {run(*e, c), e->result};
   }
+
+  const std::string& name() const { return name_; }
 
   /// The program that a call would run: of divided arguments, the partitioned one.
   std::pair<Ref<Program>, Ref<const Structure>> program(JitCall& c) {
@@ -144,12 +172,16 @@ class Cache final : public JitCache {
                                 leaf_paths(c.function().arguments())[i]),
                     c.loc);
     std::unique_lock lock(mutex_);
+    const std::size_t hash = hash_of(c, leaves);
+    // The fast path has used it until now.
+    if (auto* last = static_cast<Entry*>(last_.load(std::memory_order_relaxed)))
+      programs_.find(last->hash, [&](const Entry& known) { return &known == last; });
     for (;;) {
-      const auto found = std::find_if(entries_.begin(), entries_.end(), [&](const Ref<Entry>& e) {
-        return same_axes(e->axes, axes) && e->varying == varying && matches(*e, c, leaves);
+      const Ref<Entry> e = programs_.find(hash, [&](const Entry& known) {
+        return (known.ready || known.process == getpid()) && same_axes(known.axes, axes) && known.varying == varying &&
+               matches(known, c, leaves);
       });
-      if (found == entries_.end()) break;
-      const Ref<Entry> e = *found;
+      if (!e) break;
       if (e->ready) {
         jit_counts().hits.fetch_add(1, std::memory_order_relaxed);
         if (e->plain && e->axes.empty()) last_.store(e.get(), std::memory_order_release);
@@ -162,13 +194,16 @@ class Cache final : public JitCache {
     }
     const auto e = make_ref<Entry>();
     e->type_tag = c.type_tag;
+    e->hash = hash;
     for (const Array& x : leaves) e->avals.push_back(x.aval());
     e->axes = axes;
     e->varying = varying;
     e->arguments = c.keep_arguments();
     e->tracer = std::this_thread::get_id();
+    e->process = getpid();
     const std::string again = config.explain_recompiles ? explain(*e, c) : std::string();
-    entries_.push_back(e);
+    const std::size_t most = most_programs();
+    programs_.add(hash, e);
     lock.unlock();
     if (!again.empty()) std::fputs(again.c_str(), stderr);
     try {
@@ -182,7 +217,12 @@ class Cache final : public JitCache {
     e->ready = true;
     // A program that captured values of a trace that goes on now means nothing elsewhere.
     if (e->function->captures_tracers()) drop(e);
+    std::vector<Ref<Entry>> gone;
+    while (Ref<Entry> old = programs_.take_oldest(most, [&](const Entry& some) { return some.ready && &some != last_.load(); }))
+      gone.push_back(std::move(old));
     traced_.notify_all();
+    lock.unlock();
+    for (Ref<Entry>& old : gone) retire(std::move(old));
     return e;
   }
 
@@ -191,8 +231,10 @@ class Cache final : public JitCache {
   std::string explain(const Entry& e, JitCall& c) {
     const Signature now{c.function().arguments(), e.avals, axes_of(e)};
     std::vector<Signature> before;
-    for (const Ref<Entry>& other : entries_)
-      if (other->ready) before.push_back({other->tree, other->avals, axes_of(*other)});
+    programs_.each([&](const Entry& other) {
+      if (other.ready) before.push_back({other.tree, other.avals, axes_of(other)});
+    });
+    std::reverse(before.begin(), before.end());
     return before.empty() ? std::string() : explain_retracing((maker_ ? "pmap of " : "jit of ") + name_, before, now, c.loc);
   }
   static std::vector<std::pair<std::string, int>> axes_of(const Entry& e) {
@@ -202,7 +244,7 @@ class Cache final : public JitCache {
   }
 
   void drop(const Ref<Entry>& e) {
-    std::erase_if(entries_, [&](const Ref<Entry>& other) { return other == e; });
+    programs_.remove(e);
     traced_.notify_all();
   }
 
@@ -210,7 +252,8 @@ class Cache final : public JitCache {
     ++jit_counts().traces;
     FlatFunction& f = c.function();
     e.tree = f.arguments();
-    TraceRequest request{fmt::format("jit of {}", name_), e.avals, {}};
+    TraceRequest request = request_for(f, "jit", e.avals);
+    request.what = fmt::format("jit of {}", name_);
     const auto traced = [&] {
       const InputsVary varying(f.args);
       return trace_jaxpr(request, [&](std::span<const Array> leaves) { return f.run(leaves); });
@@ -309,8 +352,8 @@ class Cache final : public JitCache {
   std::string name_;
   std::mutex mutex_;
   std::condition_variable traced_;
-  std::vector<Ref<Entry>> entries_;
-  std::atomic<Entry*> last_{nullptr};  // one of entries_, which are never removed once they are ready and plain
+  RecentlyUsed<Entry> programs_;
+  std::atomic<RefCounted*> last_{nullptr};  // one of programs_, which stays there as long
 };
 
 }  // namespace
@@ -318,10 +361,20 @@ class Cache final : public JitCache {
 Ref<JitCache> JitCache::make(JitOptions options, std::string function, Ref<const ProgramMaker> maker) {
   return Ref<JitCache>(new Cache(std::move(options), std::move(function), std::move(maker)));
 }
-JitResult JitCache::call(JitCall& c) { return static_cast<Cache*>(this)->call(c); }
+JitResult JitCache::call(JitCall& c) {
+  auto* cache = static_cast<Cache*>(this);
+  try {
+    return cache->call(c);
+  } catch (...) {
+    rethrow_as_error(cache->name().c_str(), c.loc);
+  }
+}
 std::pair<Ref<Program>, Ref<const Structure>> JitCache::program(JitCall& c) { return static_cast<Cache*>(this)->program(c); }
 
-bool jit_is_disabled() { return jit_disabled; }
+bool jit_is_disabled() {
+  if (jit_disabled) check_nesting("functions inside functions");
+  return jit_disabled;
+}
 
 JitCounters jit_counters() { return {jit_counts().traces, jit_counts().compiles, jit_counts().hits}; }
 

@@ -101,6 +101,8 @@ Ref<CompiledFunction> ShardedPrograms::find(const CompiledFunction& f, std::span
       });
       program = make_ref<CompiledFunction>(f.name(), own, f.donated(), -1);
     }
+    constexpr std::size_t kMost = 256;
+    if (entries_.size() >= kMost) entries_.erase(entries_.begin());  // those that known_ has are kept by it
     entries_.push_back({mesh, specs, program});
   }
   if (program && misplaced < inputs.size()) throw_places(f, inputs, num_consts, first, misplaced, where, arguments, loc);

@@ -23,7 +23,7 @@ FlatJvp flat_jvp(FlatFunction& f, std::vector<Array> tangents, const Skeleton& t
   const Hoisted h = hoist_consts(trace_flat(f, "jvp", true));
   std::vector<bool> nonzero(h.consts.size(), false);
   nonzero.insert(nonzero.end(), active.begin(), active.end());
-  const JvpProgram program = jvp_program(h.jaxpr, nonzero);
+  const JvpProgram program = in_transform("jvp", f, [&] { return jvp_program(h.jaxpr, nonzero); });
   std::vector<Array> inputs = h.consts;
   inputs.insert(inputs.end(), f.args.begin(), f.args.end());
   for (std::size_t i = 0; i < active.size(); ++i)

@@ -6,6 +6,7 @@
 #include "core/ops/common.h"
 #include "core/ops/linear_solve.h"
 #include "core/trace.h"
+#include "transforms/differentiate.h"
 
 namespace weft::detail {
 namespace {
@@ -14,7 +15,9 @@ namespace {
 LinearMap trace_map(const char* what, FlatFunction& f, SourceLoc loc) {
   std::vector<Aval> b;
   for (const Array& x : f.args) b.push_back(x.aval());
-  Jaxpr j = trace_jaxpr({fmt::format("{} of custom_linear_solve", what), b, {}}, [&](std::span<const Array> in) { return f.run(in); });
+  TraceRequest request = request_for(f, what, b);
+  request.what = fmt::format("{} of custom_linear_solve", what);
+  Jaxpr j = trace_jaxpr(request, [&](std::span<const Array> in) { return f.run(in); });
 
   Skeleton given = f.arguments(), returned = f.result();
   returned.label = fmt::format("result of {}", what);

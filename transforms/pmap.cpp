@@ -7,9 +7,11 @@
 #include <set>
 
 #include "core/error.h"
+#include "core/nesting.h"
 #include "core/ops/movement.h"
 #include "core/ops/process_local.h"
 #include "core/ops/shard_map.h"
+#include "core/sealed_program.h"
 #include "core/trace.h"
 #include "runtime/spmd_body.h"
 #include "transforms/differentiate.h"
@@ -59,7 +61,8 @@ class PmapProgram final : public ProgramMaker {
     const auto devices = static_cast<std::int64_t>(options_.devices.empty() ? local_devices().size() : local_ones(f.loc).size());
     if (rows > devices && !options_.chunk) throw_too_many_rows(f, dims, rows, devices);
 
-    TraceRequest request{fmt::format("pmap of {}", f.name), {}, {}, {{options_.axis_name, static_cast<int>(rows * num_processes())}}};
+    TraceRequest request = request_for(f, "pmap", {});
+    request.axes = {{options_.axis_name, static_cast<int>(rows * num_processes())}};
     for (std::size_t i = 0; i < f.args.size(); ++i) {
       const Aval& aval = f.args[i].aval();
       request.inputs.push_back(dims[i] == kNotMapped ? aval : aval.with_shape(aval.shape.erased(dims[i])));
@@ -175,6 +178,7 @@ class PmapProgram final : public ProgramMaker {
   }
 
   bool names_axis(const Jaxpr& j) const {
+    check_nesting("programs inside programs", nesting_depth(j));
     for (const Eqn& e : j.eqns()) {
       if (e.op->kind == Kind::collective) {
         const std::vector<std::string> axes = collective_axes(*e.op, *e.params);

@@ -99,7 +99,7 @@ class ShardMapProgram final : public ProgramMaker {
                                     specs_->name(), axis),
                         f.loc);
     const std::vector<PartitionSpec> in_specs = specs_->in_specs(f);
-    TraceRequest request{fmt::format("{} of {}", specs_->name(), f.name), {}, {}};
+    TraceRequest request = request_for(f, specs_->name(), {});
     for (const std::string& axis : p.newly_manual_axes.names) request.axes.push_back({axis, static_cast<int>(p.mesh.size_of(axis))});
     for (std::size_t i = 0; i < f.args.size(); ++i) {
       const Aval& aval = f.args[i].aval();

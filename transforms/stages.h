@@ -53,7 +53,7 @@ class Compiled : public detail::CompiledBase {
   explicit Compiled(detail::Stage<Out, P...> stage) : CompiledBase(stage.program), stage_(std::move(stage)) {}
   /// Throws PytreeError, ShapeError or DTypeError for arguments of other structure, static values, shapes or dtypes.
   Out operator()(const P&... args, SourceLoc loc = SourceLoc::here()) const {
-    const std::tuple<P...> given(args...);
+    const std::tuple<P...> given(detail::as_copy(args)...);
     auto paths = [&] { return detail::skeleton_of_args(given); };
     if (!detail::same_arguments(stage_.arguments->value, given))
       detail::throw_structure_mismatch("compiled function", detail::skeleton_of_args(stage_.arguments->value), paths(), loc);

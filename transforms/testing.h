@@ -81,8 +81,7 @@ void check_close(const T& got, const U& want, CloseOptions options = {}, SourceL
 /// - vmap gives what a loop over the lanes gives (of three lanes, whose floating-point arguments differ), and pmap what vmap gives;
 /// - the forward derivative is the limit of differences, and the reverse one its transpose;
 /// - nested transforms agree in every order: jit of vmap and vmap of jit, vmap of the gradient and a loop of gradients, jit of the
-/// gradient,
-///   second derivatives forward over reverse and reverse over forward.
+///   gradient, second derivatives forward over reverse and reverse over forward.
 /// f is called many times; it should be smooth around its arguments. Integer arguments and results take no part in derivatives.
 inline constexpr detail::CheckLaws check_laws{};
 

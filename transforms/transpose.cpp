@@ -5,13 +5,35 @@
 
 #include "core/array_impl.h"
 #include "core/effects.h"
+#include "core/error_context.h"
 #include "core/ops/common.h"
 #include "core/rewrite.h"
 #include "core/trace.h"
+#include "transforms/separate.h"
 
 namespace weft::detail {
 namespace {
 
+std::string operand_text(std::size_t position, const Aval& type) {
+  return fmt::format("operand {}, {}, which depends", position, to_string(type));
+}
+[[noreturn]] void throw_not_linear(const Eqn& e, const std::string& in_what) {
+  TracerError error(
+      fmt::format("{}: not linear in {} on the input; only a linear function can be transposed: differentiate with grad or vjp "
+                  "instead",
+                  e.op->name, in_what),
+      effective_loc(e.loc));
+  ErrorContext::concern_equation(error);
+  throw error;
+}
+
+}  // namespace
+
+void Operand::throw_not_linear() const { detail::throw_not_linear(*eqn_, operand_text(position_, aval)); }
+
+namespace {
+
+/// Of a program whose equations' results all depend on linear inputs, or none does (see separated).
 class Transposer {
  public:
   Transposer(const Jaxpr& j, const std::vector<bool>& linear)
@@ -81,16 +103,28 @@ class Transposer {
       out_avals.push_back(d_.avals[v]);
     }
     LocScope scope(e.loc);
-    if (!e.op->transpose)
-      throw TracerError(
-          fmt::format("{}: not linear in its operands, so it can't be transposed; differentiate with grad or vjp instead", e.op->name),
-          effective_loc(e.loc));
+    if (!e.op->transpose) throw_not_linear(e, "its operands, which depend");
     std::vector<Operand> operands;
     operands.reserve(e.inputs.size());
-    for (Atom a : e.inputs) operands.push_back({d_.aval(a), is_linear(a) ? std::nullopt : std::optional(value(a))});
+    for (std::size_t i = 0; i < e.inputs.size(); ++i) {
+      const Atom a = e.inputs[i];
+      // What has no tangents can't hand a cotangent on: it came of rounding, comparing, ...
+      if (is_linear(a) && !d_.aval(a).dtype.is_inexact()) throw_not_linear(e, operand_text(i, d_.aval(a)));
+      operands.emplace_back(e, i, d_.aval(a), is_linear(a) ? std::nullopt : std::optional(value(a)));
+    }
     const std::vector<Tangent> back = e.op->transpose({*e.op, e.params, cotangents, out_avals, operands, e.loc});
     for (std::size_t i = 0; i < e.inputs.size(); ++i)
-      if (back[i]) accumulate(e.inputs[i], *back[i]);
+      if (back[i])
+        accumulate(e.inputs[i], *back[i]);
+      else if (is_linear(e.inputs[i]) && always_hands_on(e))
+        throw_not_linear(e, operand_text(i, d_.aval(e.inputs[i])));
+  }
+
+  /// Whether an operand that the equation is linear in has a cotangent wherever the result has one. Programs, and rules of the user's, may
+  /// ignore an operand.
+  static bool always_hands_on(const Eqn& e) {
+    return e.outputs.size() == 1 && e.op->kind != Kind::call && e.op->kind != Kind::control && e.op->kind != Kind::spmd &&
+           e.op->kind != Kind::library;
   }
 
   const JaxprData& d_;
@@ -101,7 +135,8 @@ class Transposer {
 
 }  // namespace
 
-TransposedProgram transpose_program(const Jaxpr& j, const std::vector<bool>& linear, const std::vector<bool>& has_cotangent) {
+TransposedProgram transpose_program(const Jaxpr& given, const std::vector<bool>& linear, const std::vector<bool>& has_cotangent) {
+  const Jaxpr j = separated(given, linear);
   const auto in_avals = j.data().input_avals();
   const std::vector<Aval> out_avals = j.data().output_avals();
   TraceRequest request{"transpose", {}, {}};

@@ -48,6 +48,7 @@ FlatLinear flat_linear_transpose(FlatFunction& f) {
   auto l = make_ref<Linearized>();
   l->in_avals = avals_of(f.args);
   l->out_avals = traced.data().output_avals();
+  check_linear_types("linear_transpose", l->in_avals, l->out_avals, f.loc);
   l->num_primary = l->out_avals.size();
   l->linear = h.jaxpr;
   l->residuals = std::move(h.consts);

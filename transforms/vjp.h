@@ -44,7 +44,7 @@ class Push {
   Push(Ref<const LinearState> state, const Out& out, std::tuple<P...> args)
       : state_(std::move(state)), out_(without_leaves(out)), args_(std::move(args)) {}
   Out operator()(const P&... tangents, SourceLoc loc = SourceLoc::here()) const {
-    const std::tuple<P...> given(tangents...);
+    const std::tuple<P...> given(as_copy(tangents)...);
     auto paths = [&] {
       Skeleton s = skeleton_of_args(given);
       s.label = "tangents";
@@ -109,7 +109,8 @@ inline constexpr detail::LinearizeFunction<detail::Pull, detail::flat_vjp> vjp{}
 /// `auto [y, push] = linearize(f, x, ...)`: the result and the derivative at x, a function from tangents to the result's (jax.linearize).
 inline constexpr detail::LinearizeFunction<detail::Push, detail::flat_linearize> linearize{};
 /// `linear_transpose(f, x, ...)`: of a linear f, its transpose: from a cotangent of the result to a std::tuple of the arguments'. Only
-/// the shapes and dtypes of x matter (jax.linear_transpose).
+/// the shapes and dtypes of x matter (jax.linear_transpose). What doesn't depend on x may be anything: a loop's counter, a mask. Throws
+/// TracerError with the operation and its line where f is not linear, DTypeError for arguments or results that are integers.
 inline constexpr detail::LinearTranspose linear_transpose{};
 
 }  // namespace weft

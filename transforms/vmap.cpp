@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <map>
+
 #include "core/error.h"
 #include "core/key_reuse.h"
 #include "core/ops/common.h"
@@ -28,21 +30,43 @@ std::vector<int> resolve_in_axes(const FlatFunction& f, const Axes& in_axes, con
   return dims;
 }
 
+namespace {
+/// The arguments of which the mapped axes have different sizes: of many of one size and one of another, that is the odd one.
+[[noreturn]] void throw_sizes_differ(const FlatFunction& f, const std::vector<int>& dims, const char* operation) {
+  const std::vector<std::string> paths = leaf_paths(f.arguments());
+  constexpr std::size_t kTold = 8;  // of those of one size
+  std::map<std::int64_t, std::vector<std::size_t>> by_size;
+  std::vector<std::string> told;
+  for (std::size_t i = 0; i < dims.size(); ++i) {
+    if (dims[i] == kNotMapped) continue;
+    const std::int64_t size = f.args[i].shape()[dims[i]];
+    std::vector<std::size_t>& of_size = by_size[size];
+    of_size.push_back(i);
+    if (of_size.size() <= kTold)
+      told.push_back(fmt::format("{} is {}, whose axis {} has size {}", paths[i], to_string(f.args[i].aval()), dims[i], size));
+  }
+  const std::string last = told.back();
+  told.pop_back();
+  std::string odd;
+  std::size_t most = 0;
+  for (const auto& [size, which] : by_size) most = std::max(most, which.size());
+  if (by_size.size() == 2 && most > 1)
+    for (const auto& [size, which] : by_size)
+      if (which.size() == 1) odd = fmt::format("; {} is the odd one", paths[which[0]]);
+  throw ShapeError(
+      fmt::format("{}: the mapped axes have different sizes: {}, and {}{}; give none in in_axes for an argument that is not mapped",
+                  operation, fmt::join(told, ", "), last, odd),
+      f.loc);
+}
+}  // namespace
+
 std::int64_t mapped_size(const FlatFunction& f, const std::vector<int>& dims, const std::optional<int>& given, const char* operation) {
   std::size_t first = dims.size();
   for (std::size_t i = 0; i < dims.size(); ++i) {
     if (dims[i] == kNotMapped) continue;
     const std::int64_t size = f.args[i].shape()[dims[i]];
     if (first == dims.size()) first = i;
-    if (const std::int64_t other = f.args[first].shape()[dims[first]]; size != other) {
-      const std::vector<std::string> paths = leaf_paths(f.arguments());
-      throw ShapeError(
-          fmt::format("{}: the mapped axes have different sizes: {} is {}, whose axis {} has size {}, and {} is {}, whose axis {} has "
-                      "size {}; give none in in_axes for an argument that is not mapped",
-                      operation, paths[first], to_string(f.args[first].aval()), dims[first], other, paths[i], to_string(f.args[i].aval()),
-                      dims[i], size),
-          f.loc);
-    }
+    if (size != f.args[first].shape()[dims[first]]) throw_sizes_differ(f, dims, operation);
     if (given && size != *given)
       throw ShapeError(fmt::format("{}: axis_size is {}, but {} is {}, whose mapped axis {} has size {}", operation, *given,
                                    leaf_paths(f.arguments())[i], to_string(f.args[i].aval()), dims[i], size),
@@ -83,7 +107,7 @@ std::vector<Array> flat_vmap(FlatFunction& f, const VmapOptions& options) {
   const std::vector<int> arg_dims = resolve_in_axes(f, options.in_axes, "vmap");
   const MappedAxis axis{options.axis_name, mapped_size(f, arg_dims, options.axis_size, "vmap"), options.spmd_axis_name};
 
-  TraceRequest request{fmt::format("vmap of {}", f.name), {}, {}};
+  TraceRequest request = request_for(f, "vmap", {});
   for (std::size_t i = 0; i < f.args.size(); ++i) {
     const Aval& aval = f.args[i].aval();
     request.inputs.push_back(arg_dims[i] == kNotMapped ? aval : aval.with_shape(aval.shape.erased(arg_dims[i])));
@@ -100,7 +124,7 @@ std::vector<Array> flat_vmap(FlatFunction& f, const VmapOptions& options) {
   const Skeleton tree = f.result();
   const PrefixNames names{"vmap", "out_axes", f.loc};
   const std::vector<std::optional<int>> wanted = resolve_added_axes(options.out_axes, tree, out_avals, names);
-  const BatchedProgram batched = batch_program(h.jaxpr, axis, dims);
+  const BatchedProgram batched = in_transform("vmap", f, [&] { return batch_program(h.jaxpr, axis, dims); });
   check_unmapped(wanted, batched.out_dims, tree, out_avals, names);
   std::vector<Array> inputs = h.consts;
   inputs.insert(inputs.end(), f.args.begin(), f.args.end());

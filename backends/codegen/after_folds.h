@@ -4,10 +4,10 @@
 
 namespace weft::detail {
 
-/// A kernel that folds along its vectors and then computes something dear from each single result (`tanh(m @ v + x)`) does that for one
-/// element at a time. Here a block of folds comes first, whose results are kept in scratch, and then what follows as a nest that runs over
-/// the block by vectors. False, with the kernel as it was, where it is of another form or
-/// that would not pay.
+/// Vectorises the epilogue of a reduction. A kernel that reduces along its vectors and then computes something expensive from each single
+/// result (`tanh(m @ v + x)`) does the latter for one element at a time. Here the kernel reduces a block of rows first, with the results in
+/// scratch memory, and then computes the epilogue in a loop over the block, by vectors. False, with the kernel as it was, where it has
+/// another form or where that would not pay.
 bool split_after_folds(Kernel& k, int vector_bytes);
 
 }  // namespace weft::detail

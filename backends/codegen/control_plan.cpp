@@ -1,4 +1,6 @@
 // Loops and branches: their sub-programs become programs of their own, whose inputs and outputs lie in the step's memory.
+#include <fmt/format.h>
+
 #include <algorithm>
 
 #include "backends/codegen/planner.h"
@@ -88,7 +90,7 @@ ControlStep plan_control(const Eqn& e, const TargetTraits& target, KernelTable& 
   else if (e.op == &primitive_of<Cond>)
     c = planner.cond(params_as<Cond::Params>(*e.params));
   else
-    throw CompileError("cpu: " + std::string(e.op->name) + " has no implementation on this backend", e.loc);
+    throw CompileError(fmt::format("{}: not implemented on the {} backend", e.op->name, target.platform), e.loc);
   c.num_inputs = static_cast<int>(e.inputs.size());
   return c;
 }

@@ -8,6 +8,8 @@
 #include "backends/codegen/emit_kernel.h"
 #include "backends/codegen/stepped_kernel.h"
 #include "core/error.h"
+#include "core/nesting.h"
+#include "core/sealed_program.h"
 
 namespace weft::detail {
 namespace {
@@ -20,6 +22,7 @@ constexpr std::size_t kMaxInlineNodes = 1500;    // of one kernel
 constexpr std::size_t kMaxRepeatedNodes = 60;    // of one that is run in several places
 constexpr std::size_t kMaxFunctionNodes = 6000;  // of all kernels of a function
 constexpr std::int64_t kMaxInlineScratch = 1 << 14;
+constexpr int kMaxOpen = 16;  // loops and branches inside of one another in a function: LLVM's passes take more than linear time in them
 
 class ControlEmitter {
  public:
@@ -28,8 +31,17 @@ class ControlEmitter {
       : module_(module), root_(root), schedules_(schedules), features_(features), name_(name), ir_(module.getContext()) {}
 
   std::vector<FixedPointer> run(const KernelProgram& program, const Step& step) {
-    function_ =
-        make_function(module_, features_, name_, llvm::FunctionType::get(ir_.getInt32Ty(), {ir_.getPtrTy(), ir_.getPtrTy()}, false));
+    count_uses(program.controls[static_cast<std::size_t>(step.number)]);
+    begin_function(name_);
+    finish_function(program, step);
+    return std::move(table_);
+  }
+
+ private:
+  using Place = ControlStep::Carry::Place;
+
+  void begin_function(const std::string& name) {
+    function_ = make_function(module_, features_, name, llvm::FunctionType::get(ir_.getInt32Ty(), {ir_.getPtrTy(), ir_.getPtrTy()}, false));
     entry_ = new_block("entry");
     BasicBlock* body = new_block("body");
     failed_ = new_block("failed");
@@ -38,19 +50,40 @@ class ControlEmitter {
     ir_.SetInsertPoint(entry_);
     ir_.CreateBr(body);
     ir_.SetInsertPoint(body);
+  }
+  /// The function's body is the step, whose buffers are its first argument.
+  void finish_function(const KernelProgram& program, const Step& step) {
     Values buffers(program.buffers.size());
     for (std::size_t i = 0; i < step.buffers.size(); ++i)
       buffers[static_cast<std::size_t>(step.buffers[i])] =
           ir_.CreateLoad(ir_.getPtrTy(), ir_.CreateConstGEP1_64(ir_.getPtrTy(), function_->getArg(0), i));
-    count_uses(program.controls[static_cast<std::size_t>(step.number)]);
     control(program, step, buffers);
     ir_.CreateRet(ir_.getInt32(0));
     if (failed_->use_empty()) failed_->eraseFromParent();
-    return std::move(table_);
   }
 
- private:
-  using Place = ControlStep::Carry::Place;
+  /// A loop or a branch that stands deep inside of others, as a function of its own.
+  void call_apart(const KernelProgram& p, const Step& s, const Values& at) {
+    Values given;
+    for (BufferId b : s.buffers) given.push_back(at[static_cast<std::size_t>(b)]);
+    Value* const arguments = pointers(given);
+    const auto outside = ir_.saveIP();
+    llvm::Function* const outer = function_;
+    BasicBlock *const entry = entry_, *const failed = failed_;
+    auto fixed = std::exchange(fixed_, {});
+    Value* const array = std::exchange(array_, nullptr);
+    const std::size_t array_size = std::exchange(array_size_, 0), nodes = std::exchange(nodes_, 0);
+    const Step* const done = std::exchange(done_, nullptr);
+    begin_function(name_ + ".part" + std::to_string(parts_++));
+    llvm::Function* const part = function_;
+    part->setLinkage(llvm::GlobalValue::InternalLinkage);
+    part->addFnAttr(llvm::Attribute::NoInline);
+    finish_function(p, s);
+    function_ = outer, entry_ = entry, failed_ = failed;
+    fixed_ = std::move(fixed), array_ = array, array_size_ = array_size, nodes_ = nodes, done_ = done;
+    ir_.restoreIP(outside);
+    check(ir_.CreateCall(part, {arguments, function_->getArg(1)}));
+  }
 
   void count_uses(const ControlStep& c) {
     for (const KernelProgram& p : c.programs) {
@@ -178,7 +211,15 @@ class ControlEmitter {
   }
 
   void control(const KernelProgram& p, const Step& s, const Values& at) {
+    check_nesting("programs inside programs", nesting_depth(p.jaxpr));
     const ControlStep& c = p.controls[static_cast<std::size_t>(s.number)];
+    if (open_ == kMaxOpen) {
+      open_ = 0;
+      call_apart(p, s, at);
+      open_ = kMaxOpen;
+      return;
+    }
+    ++open_;
     Values operands, results;
     const std::size_t end = s.buffers.size() - (c.scratch_bytes > 0 ? 1 : 0);
     for (std::size_t i = 0; i < end; ++i)
@@ -189,6 +230,7 @@ class ControlEmitter {
       case ControlStep::Kind::while_loop: while_loop(c, operands, results, scratch); break;
       case ControlStep::Kind::cond: cond(c, operands, results, scratch); break;
     }
+    --open_;
   }
 
   /// Where the carried values are during a loop.
@@ -379,6 +421,7 @@ class ControlEmitter {
   const Step* done_ = nullptr;  // a step of the open body that is not part of the loop
   Value* array_ = nullptr;
   std::size_t array_size_ = 0, nodes_ = 0;
+  int open_ = 0, parts_ = 0;  // loops and branches that are open in the function; functions beside the first
 };
 
 }  // namespace

@@ -30,6 +30,7 @@ std::uint64_t KernelEmitter::key(NodeId n, const Copy& copy, int variant) const 
     if (frames_[i].unroll == 1 || !(dims >> frames_[i].dim & 1)) continue;
     which = which * static_cast<std::uint64_t>(frames_[i].unroll) + static_cast<std::uint64_t>(i < copy.size() ? copy[i] : 0);
   }
+  if (which >> 20 || variant >> 4) throw CompileError("codegen: internal error: more copies of a loop's body than can be told apart");
   return static_cast<std::uint64_t>(n) << 24 | static_cast<std::uint64_t>(variant) << 20 | which;
 }
 

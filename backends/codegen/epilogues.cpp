@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstring>
+#include <numbers>
 
 #include "backends/codegen/movement_reader.h"
 #include "backends/codegen/planner.h"
@@ -24,31 +25,30 @@ class Neighbours {
   bool is(Atom a, std::string_view op) const { return eqn_of(a) && eqn_of(a)->op->name == op; }
   bool read_only_by(Var v, std::size_t times) const { return readers_[v].size() == times; }
 
-  /// A literal, repeated or not.
-  std::optional<double> number(Atom a) const {
+  /// Whether it is a literal, repeated or not, that is this number as its dtype holds it: formulas are told by their very constants.
+  bool is_number(Atom a, double want) const {
     while (const Eqn* e = eqn_of(a)) {
-      if (e->op->kind != Kind::movement || e->inputs.size() != 1) return {};
+      if (e->op->kind != Kind::movement || e->inputs.size() != 1) return false;
       a = e->inputs[0];
     }
-    if (!a.is_literal()) return {};
+    if (!a.is_literal()) return false;
     const Literal& l = j_.literals[a.literal()];
-    if (!l.aval.dtype.is_floating()) return {};
-    double v = 0;
+    bool same = false;
     with_storage(l.aval.dtype, [&]<class T>() {
       if constexpr (is_floating_storage<T>) {
         T t;
         std::memcpy(&t, l.bits.data(), sizeof t);
-        v = static_cast<double>(load_element(t));
+        same = load_element(t) == load_element(store_element<T>(want));
       }
     });
-    return v;
+    return same;
   }
-  /// The other operand of a commutative operation on a number near `v`.
+  /// The other operand of a commutative operation on the number `v`.
   std::optional<Atom> with_number(Atom a, std::string_view op, double v) const {
     const Eqn* e = eqn_of(a);
     if (!e || e->op->name != op) return {};
     for (const std::size_t k : {0u, 1u})
-      if (const auto n = number(e->inputs[k]); n && std::abs(*n - v) <= 0.01 * std::abs(v)) return e->inputs[1 - k];
+      if (is_number(e->inputs[k], v)) return e->inputs[1 - k];
     return {};
   }
 
@@ -60,7 +60,7 @@ class Neighbours {
       const auto sum = with_number(e.inputs[1 - k], "mul", 0.5);
       const auto bent = sum ? with_number(*sum, "add", 1) : sum;
       if (!bent || !is(*bent, "tanh")) continue;
-      const auto inner = with_number(eqn_of(*bent)->inputs[0], "mul", 0.7978845608);
+      const auto inner = with_number(eqn_of(*bent)->inputs[0], "mul", std::sqrt(2 / std::numbers::pi));
       if (!inner || !is(*inner, "add")) continue;
       const Eqn& both = *eqn_of(*inner);
       for (const std::size_t i : {0u, 1u}) {
@@ -73,7 +73,7 @@ class Neighbours {
   }
   /// max(x, 0), or x where it is not <= 0, as nn::relu writes it.
   bool is_relu(const Eqn& e, Var x) const {
-    const auto zero = [&](Atom a) { return number(a) == 0.; };
+    const auto zero = [&](Atom a) { return is_number(a, 0); };
     if (e.op->name == "max")
       return (e.inputs[0] == Atom::var(x) && zero(e.inputs[1])) || (e.inputs[1] == Atom::var(x) && zero(e.inputs[0]));
     if (e.op->name != "select_n" || e.inputs.size() != 3 || e.inputs[1] != Atom::var(x) || !zero(e.inputs[2])) return false;

@@ -73,7 +73,7 @@ bool is_injective(const JaxprData& j, const Eqn& e) {
     case Kind::iota:
     case Kind::dynamic_slice:
     case Kind::dynamic_update_slice: return true;
-    case Kind::gather: return e.op == &primitive_of<Gather>;
+    case Kind::gather: return true;
     case Kind::reduce: {
       if (!e.op->combiner || *e.op->combiner == Combiner::logsumexp) return false;
       const std::int64_t n = folded_elements(j, e);

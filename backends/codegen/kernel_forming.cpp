@@ -1,4 +1,6 @@
 // From groups of roots to kernels and steps.
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <functional>
 #include <map>
@@ -7,7 +9,9 @@
 #include "backends/codegen/after_folds.h"
 #include "backends/codegen/planner.h"
 #include "backends/codegen/unite_parts.h"
+#include "core/nesting.h"
 #include "core/ops/scatter.h"
+#include "core/sealed_program.h"
 #include "core/shape.h"
 
 namespace weft::detail {
@@ -390,12 +394,15 @@ BufferId KernelPlanner::buffer_of(Var v) {
     info.role = BufferInfo::Role::input, info.number = static_cast<int>(v) - j_.num_consts;
   else if (is_output_[v]) {
     info.role = BufferInfo::Role::output;
-    for (std::size_t k = j_.outputs.size(); k-- > 0;) {
-      if (j_.outputs[k].is_literal()) continue;
-      const Var output = j_.outputs[k].var();
-      const auto same = same_memory_.find(output);
-      if (output == v || (same != same_memory_.end() && same->second == v)) info.number = static_cast<int>(k);
-    }
+    if (output_numbers_.empty())
+      for (std::size_t k = 0; k < j_.outputs.size(); ++k) {
+        if (j_.outputs[k].is_literal()) continue;
+        const Var output = j_.outputs[k].var();
+        output_numbers_.emplace(output, static_cast<int>(k));
+        if (const auto same = same_memory_.find(output); same != same_memory_.end())
+          output_numbers_.emplace(same->second, static_cast<int>(k));
+      }
+    if (const auto number = output_numbers_.find(v); number != output_numbers_.end()) info.number = number->second;
   }
   id = static_cast<BufferId>(program_.buffers.size());
   program_.buffers.push_back(std::move(info));
@@ -485,7 +492,7 @@ void KernelPlanner::form_steps() {
     } else {
       const Eqn& e = j_.eqns[static_cast<std::size_t>(item.eqn)];
       if (!e.op->reference && e.op->kind != Kind::control)
-        throw CompileError("cpu: " + std::string(e.op->name) + " has no implementation on this backend", e.loc);
+        throw CompileError(fmt::format("{}: not implemented on the {} backend", e.op->name, target_.platform), e.loc);
       step = {e.op->kind == Kind::control ? Step::Kind::control : Step::Kind::opaque, item.eqn, {}};
       for (Atom a : e.inputs) step.buffers.push_back(buffer_of(a));
       for (Var v : e.outputs) step.buffers.push_back(buffer_of(v));
@@ -506,17 +513,18 @@ void KernelPlanner::add_lanes(LaneKernel lanes) {
 }
 
 void KernelPlanner::add_outputs() {
+  std::unordered_map<BufferId, int> first;
   for (std::size_t k = 0; k < j_.outputs.size(); ++k) {
-    ProgramOutput out{buffer_of(j_.outputs[k]), -1};
-    for (std::size_t l = 0; l < k && out.same_as < 0; ++l)
-      if (program_.outputs[l].buffer == out.buffer) out.same_as = static_cast<int>(l);
-    program_.outputs.push_back(out);
+    const BufferId buffer = buffer_of(j_.outputs[k]);
+    const auto [seen, is_new] = first.emplace(buffer, static_cast<int>(k));
+    program_.outputs.push_back({buffer, is_new ? -1 : seen->second});
   }
   // Inputs keep their numbers though nothing may read them.
   program_.jaxpr = jaxpr_;
 }
 
 KernelProgram plan_program(const Jaxpr& simplified, const TargetTraits& target, KernelTable& table, const std::vector<int>& donated) {
+  check_nesting("programs inside programs", nesting_depth(simplified));
   KernelProgram p = KernelPlanner(simplified, target, table).run();
   plan_memory(p, table.kernels, donated);
   return p;

@@ -9,6 +9,7 @@
 #include "core/effects.h"
 #include "core/ops/control.h"
 #include "core/ops/linalg.h"
+#include "core/sealed_program.h"
 #include "core/shape.h"
 
 namespace weft::detail {
@@ -40,7 +41,7 @@ class Former : public LanePoint {
   LaneKernel run_program() {
     batch_shape = program_batch();
     open_batch();
-    LaneScope top(*this, j_);
+    LaneScope top(*this, j_, std::make_shared<const Definitions>(j_));
     for (Var v = 0; v < j_.first_result(); ++v)
       top.set(v, [this, v](std::span<const NodeId> at, NodeId guard) { return memory(v)(at, guard); });
     kernel.nests.emplace_back();
@@ -53,11 +54,11 @@ class Former : public LanePoint {
     return {std::move(kernel), std::move(buffers_)};
   }
 
-  LaneKernel run() {
+  LaneKernel run(std::shared_ptr<const Definitions> known) {
     const bool loop = e_->op->kind == Kind::control;
     batch_shape = loop ? loop_batch() : matrix_batch();
     open_batch();
-    LaneScope top(*this, j_, [this](Var v) { return computes(v) ? LaneScope::Source() : memory(v); });
+    LaneScope top(*this, j_, std::move(known), [this](Var v) { return computes(v) ? LaneScope::Source() : memory(v); });
     kernel.nests.emplace_back();
     if (loop)
       control(top, *e_, kernel.nests[0].repeats, 0, true);
@@ -68,6 +69,7 @@ class Former : public LanePoint {
 
   Dag& dag() { return kernel.dag; }
   int add_dim(std::int64_t size) {
+    if (dag().dims.size() >= Dag::kMaxDims) throw NotLanes();
     kernel.limits.emplace_back();
     return dag().add_dim(size);
   }
@@ -266,7 +268,7 @@ class Former : public LanePoint {
   LaneScope& open(const Jaxpr& simplified) {
     if (has_effects(simplified)) throw NotLanes();
     programs_.push_back(simplified);
-    scopes_.push_back(std::make_unique<LaneScope>(*this, simplified.data()));
+    scopes_.push_back(std::make_unique<LaneScope>(*this, simplified.data(), std::make_shared<const Definitions>(simplified.data())));
     return *scopes_.back();
   }
 
@@ -402,14 +404,16 @@ std::optional<LaneKernel> form_lane_program(const JaxprData& j) {
   return {};
 }
 
-std::optional<LaneKernel> form_lane_kernel(const JaxprData& j, const Eqn& e) {
+std::optional<LaneKernel> form_lane_kernel(const JaxprData& j, const Eqn& e, std::shared_ptr<const Definitions>& known) {
   if (!is_small_algebra(e) && e.op != &primitive_of<Scan> && e.op != &primitive_of<While>) return {};
+  if (nesting_depth(e) > Dag::kMaxDims) return {};  // it has more loops than a kernel may have
   for (Var v : e.outputs)
     if (j.avals[v].size() == 0) return {};
   for (Atom a : e.inputs)
     if (j.aval(a).size() == 0) return {};
   try {
-    LaneKernel k = Former(j, &e).run();
+    if (!known) known = std::make_shared<const Definitions>(j);
+    LaneKernel k = Former(j, &e).run(known);
     if (k.kernel.dag.nodes.size() > kMaxLaneNodes) return {};
     return k;
   } catch (const NotLanes&) {

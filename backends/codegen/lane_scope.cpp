@@ -3,28 +3,29 @@
 #include <algorithm>
 
 #include "core/ops/dot.h"
-#include "core/ops/linalg.h"
 #include "core/ops/reduce.h"
 
 namespace weft::detail {
 
-bool is_small_algebra(const Eqn& e) { return e.op->name == "lu" || e.op->name == "cholesky" || e.op->name == "triangular_solve"; }
+bool is_small_algebra(const Eqn& e) { return find_rule<MatrixElementRules>(*e.op) != nullptr; }
 
-LaneScope::LaneScope(LanePoint& point, const JaxprData& j, std::function<Source(Var)> memory)
-    : point_(point),
-      j_(j),
-      defined_by_(j.avals.size(), -1),
-      expressions_(j, defined_by_, point.kernel.dag, *this, kMaxLaneNodes),
-      memory_(std::move(memory)) {
+Definitions::Definitions(const JaxprData& j) : defined_by(j.avals.size(), -1) {
   for (std::size_t i = 0; i < j.eqns.size(); ++i) {
-    for (Var v : j.eqns[i].outputs) defined_by_[v] = static_cast<int>(i);
-    injective_.push_back(j.eqns[i].op->kind != Kind::reduce && is_injective(j, j.eqns[i]));
+    for (Var v : j.eqns[i].outputs) defined_by[v] = static_cast<int>(i);
+    injective.push_back(j.eqns[i].op->kind != Kind::reduce && is_injective(j, j.eqns[i]));
   }
 }
 
+LaneScope::LaneScope(LanePoint& point, const JaxprData& j, std::shared_ptr<const Definitions> known, std::function<Source(Var)> memory)
+    : point_(point),
+      j_(j),
+      known_(std::move(known)),
+      expressions_(j, known_->defined_by, point.kernel.dag, *this, kMaxLaneNodes),
+      memory_(std::move(memory)) {}
+
 bool LaneScope::is_leaf(Var v) {
-  const int by = defined_by_[v];
-  if (sources_.count(v) > 0 || by < 0 || !injective_[static_cast<std::size_t>(by)]) return true;
+  const int by = known_->defined_by[v];
+  if (sources_.count(v) > 0 || by < 0 || !known_->injective[static_cast<std::size_t>(by)]) return true;
   const Kind kind = j_.eqns[static_cast<std::size_t>(by)].op->kind;
   return memory_ && kind != Kind::movement && kind != Kind::iota;
 }
@@ -36,7 +37,7 @@ KernelValue LaneScope::read(Var v, std::span<const NodeId> at, NodeId guard) {
       set(v, std::move(s));
       return sources_.at(v)(at, guard);
     }
-  if (defined_by_[v] < 0) throw NotLanes();
+  if (known_->defined_by[v] < 0) throw NotLanes();
   std::tuple<Var, NodeId, std::vector<NodeId>> key{v, guard, {at.begin(), at.end()}};
   if (const auto known = memo_.find(key); known != memo_.end()) return known->second;
   if (point_.kernel.dag.nodes.size() > kMaxLaneNodes) throw NotLanes();
@@ -177,26 +178,18 @@ Elements LaneScope::matrix_of(Atom a, std::vector<NodeId> batch) {
 KernelValue LaneScope::matrix(const Eqn& e, Var v, std::span<const NodeId> at, NodeId guard) {
   Dag& dag = point_.kernel.dag;
   const Aval& in = j_.aval(e.inputs[0]);
-  if (!is_small_algebra(e) || (in.dtype != float32 && in.dtype != float64)) throw NotLanes();
+  MatrixElementRules::Function* const rule = find_rule<MatrixElementRules>(*e.op);
+  if (!rule || (in.dtype != float32 && in.dtype != float64)) throw NotLanes();
   const int leading = in.ndim() - 2;
   std::vector<NodeId> batch(at.begin(), at.begin() + leading);
   std::vector<Elements>& results = matrices_[{&e, guard, batch}];
   if (results.empty()) {
-    const Elements a = matrix_of(e.inputs[0], batch);
-    const auto rows = static_cast<std::size_t>(in.shape[leading]), columns = static_cast<std::size_t>(in.shape.back());
-    if (e.op->name == "lu") {
-      LuElements f = lu_elements(dag, a, rows, columns);
-      results = {std::move(f.lu), std::move(f.pivots), std::move(f.permutation)};
-    } else if (e.op->name == "cholesky") {
-      results = {cholesky_elements(dag, a, rows)};
-    } else if (e.op->name == "triangular_solve") {
-      const TriangularSolveParams& p = params_as<TriangularSolveParams>(*e.params);
-      const Shape& b = j_.aval(e.inputs[1]).shape;
-      results = {triangular_elements(dag, a, matrix_of(e.inputs[1], batch), static_cast<std::size_t>(b[leading]),
-                                     static_cast<std::size_t>(b.back()), p.left_side, p.lower, p.transpose_a, p.unit_diagonal)};
-    } else {
-      throw NotLanes();
+    std::vector<MatrixElements> operands;
+    for (Atom operand : e.inputs) {
+      const Shape& s = j_.aval(operand).shape;
+      operands.push_back({matrix_of(operand, batch), static_cast<std::size_t>(s[leading]), static_cast<std::size_t>(s.back())});
     }
+    results = rule(dag, *e.params, operands);
   }
   const auto number = static_cast<std::size_t>(v - e.outputs[0]);
   std::int64_t element = 0;

@@ -2,6 +2,7 @@
 #pragma once
 #include <functional>
 #include <map>
+#include <memory>
 #include <tuple>
 
 #include "backends/codegen/expressions.h"
@@ -25,6 +26,13 @@ struct LanePoint {
   NodeId lane_condition = -1;  ///< of a loop that each lane leaves on its own: true in the open iteration
 };
 
+/// What is known of a program's equations, whichever point is open: found once for all the kernels that are formed of it.
+struct Definitions {
+  explicit Definitions(const JaxprData& j);
+  std::vector<int> defined_by;  ///< of each variable: its equation, -1: none
+  std::vector<char> injective;  ///< of each equation: an element of its result depends on few of its operands'
+};
+
 /// The values of a program's variables at a point.
 class LaneScope final : public LeafReader {
  public:
@@ -33,7 +41,7 @@ class LaneScope final : public LeafReader {
 
   /// `memory`: of the program around the loop, whose values are in memory but for those that are only moved; gives nothing for what is
   /// computed here.
-  LaneScope(LanePoint& point, const JaxprData& j, std::function<Source(Var)> memory = {});
+  LaneScope(LanePoint& point, const JaxprData& j, std::shared_ptr<const Definitions> known, std::function<Source(Var)> memory = {});
   bool is_leaf(Var v) override;
   KernelValue read(Var v, std::span<const NodeId> at, NodeId guard) override;
   KernelValue at(Atom a, std::span<const NodeId> coords) { return expressions_.at(a, coords); }
@@ -44,7 +52,7 @@ class LaneScope final : public LeafReader {
   void set(Var v, Source s) { sources_[v] = std::move(s); }
   const JaxprData& jaxpr() const { return j_; }
   const Eqn* definition(Atom a) const {
-    const int by = a.is_literal() ? -1 : defined_by_[a.var()];
+    const int by = a.is_literal() ? -1 : known_->defined_by[a.var()];
     return by < 0 ? nullptr : &j_.eqns[static_cast<std::size_t>(by)];
   }
 
@@ -58,8 +66,7 @@ class LaneScope final : public LeafReader {
 
   LanePoint& point_;
   const JaxprData& j_;
-  std::vector<int> defined_by_;
-  std::vector<char> injective_;
+  const std::shared_ptr<const Definitions> known_;
   Expressions expressions_;
   std::map<Var, Source> sources_;
   std::function<Source(Var)> memory_;

@@ -1,11 +1,13 @@
 // Kernels of small work: each point of a batch (or a single one) computes all elements of small arrays one by one, in registers, through
 // loops too. Reductions, products and factorisations of a few elements are written out.
 #pragma once
+#include <memory>
 #include <optional>
 #include <vector>
 
 #include "backends/codegen/kernel.h"
 #include "core/jaxpr.h"
+#include "core/rules.h"
 
 namespace weft::detail {
 
@@ -14,23 +16,25 @@ struct LaneKernel {
   std::vector<Var> buffers;  ///< of each argument: an operand or a result of the equation
 };
 
+struct Definitions;
+
 /// A kernel for a loop, or for a factorisation or triangular system, if its arrays are small enough and every point can be computed on its
-/// own; else nothing.
-std::optional<LaneKernel> form_lane_kernel(const JaxprData& j, const Eqn& e);
+/// own; else nothing. `known`: of the program, made for the first equation that asks for it.
+std::optional<LaneKernel> form_lane_kernel(const JaxprData& j, const Eqn& e, std::shared_ptr<const Definitions>& known);
 
 /// One kernel for the whole program, if all its results have the same leading dimension and each point of it can be computed on its own
 /// from small arrays; else nothing. `buffers` are inputs, constants and results.
 std::optional<LaneKernel> form_lane_program(const JaxprData& j);
 
-/// Factors and solutions of small real matrices, written out in scalar operations. Matrices are row-major.
+/// The elements of a small array, row-major.
 using Elements = std::vector<KernelValue>;
-struct LuElements {
-  Elements lu, pivots, permutation;
+struct MatrixElements {
+  Elements elements;
+  std::size_t rows = 0, columns = 0;
 };
-LuElements lu_elements(Dag& dag, Elements a, std::size_t rows, std::size_t columns);
-Elements cholesky_elements(Dag& dag, const Elements& a, std::size_t n);
-/// op(a) x = b, or x op(a) = b where `left` is false; `lower` tells which triangle of a is read.
-Elements triangular_elements(Dag& dag, const Elements& a, Elements b, std::size_t rows, std::size_t columns, bool left, bool lower,
-                             bool transpose, bool unit_diagonal);
+/// Rules of operations on matrices that are written out in scalar operations: the elements of each result, from those of the operands.
+struct MatrixElementRules {
+  using Function = std::vector<Elements>(Dag& dag, const ParamsBase& params, std::span<const MatrixElements> operands);
+};
 
 }  // namespace weft::detail

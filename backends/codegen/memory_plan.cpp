@@ -3,11 +3,15 @@
 
 #include <algorithm>
 #include <limits>
+#include <map>
 #include <numeric>
+#include <set>
 #include <unordered_map>
 #include <utility>
 
 #include "backends/codegen/program.h"
+#include "core/nesting.h"
+#include "core/sealed_program.h"
 
 namespace weft::detail {
 namespace {
@@ -72,6 +76,48 @@ struct Block {
   std::vector<BufferId> buffers;  ///< one after the other, each in the place of the one before
 };
 
+/// Places blocks in the order of their lives: each into the smallest gap between those that are alive when it comes to life, the lowest of
+/// equal ones; how much memory it takes.
+std::int64_t place_by_life(const std::vector<Block>& blocks, std::vector<std::int64_t>& offsets) {
+  std::map<std::int64_t, std::int64_t> taken;            // begin and end of those that are alive, which are disjoint
+  std::set<std::pair<std::int64_t, std::int64_t>> gaps;  // between them: size and begin
+  std::multimap<int, std::size_t> ending;                // by their last step
+  std::int64_t total = 0;
+  offsets.assign(blocks.size(), -1);
+  const auto end_before = [&](auto it) { return it == taken.begin() ? 0 : std::prev(it)->second; };
+  const auto add_gap = [&](std::int64_t from, std::int64_t to) {
+    if (to > from) gaps.emplace(to - from, from);
+  };
+  const auto drop_gap = [&](std::int64_t from, std::int64_t to) { gaps.erase({to - from, from}); };
+  for (std::size_t i = 0; i < blocks.size(); ++i) {
+    const Block& b = blocks[i];
+    while (!ending.empty() && ending.begin()->first < b.first) {
+      const auto over = taken.find(offsets[ending.begin()->second]);
+      ending.erase(ending.begin());
+      const std::int64_t from = end_before(over);
+      drop_gap(from, over->first);
+      const auto next = std::next(over);
+      if (next != taken.end()) {
+        drop_gap(over->second, next->first);
+        add_gap(from, next->first);
+      }
+      taken.erase(over);
+    }
+    const auto gap = gaps.lower_bound({b.size, 0});
+    const std::int64_t at = gap != gaps.end() ? gap->second : taken.empty() ? 0 : taken.rbegin()->second;
+    if (gap != gaps.end()) {
+      const std::int64_t to = gap->second + gap->first;
+      gaps.erase(gap);
+      add_gap(at + b.size, to);
+    }
+    taken.emplace(at, at + b.size);
+    ending.emplace(b.last, i);
+    offsets[i] = at;
+    total = std::max(total, at + b.size);
+  }
+  return total;
+}
+
 /// Gives each block, in the given order, the smallest gap among those placed before that are alive with it; how much memory it takes.
 std::int64_t place(const std::vector<Block>& blocks, const std::vector<std::size_t>& order, std::vector<std::int64_t>& offsets) {
   std::vector<std::pair<std::int64_t, std::int64_t>> taken;  // begin and end
@@ -119,16 +165,21 @@ void plan_memory(KernelProgram& p, const std::vector<Kernel>& kernels, const std
   };
 
   // Outputs in the memory of donated inputs that nothing reads any more.
+  std::vector<std::size_t> inputs;
+  for (std::size_t i = 0; i < p.buffers.size(); ++i)
+    if (const auto n = static_cast<std::size_t>(p.buffers[i].number);
+        p.buffers[i].role == BufferInfo::Role::input && n < donated.size() && donated[n] != kNotDonated)
+      inputs.push_back(i);
   std::vector<char> taken(p.buffers.size());
   for (const ProgramOutput& o : p.outputs) taken[static_cast<std::size_t>(o.buffer)] = 1;  // an input that is also a result stays
   for (std::size_t b = 0; b < p.buffers.size(); ++b) {
     BufferInfo& out = p.buffers[b];
     if (out.role != BufferInfo::Role::output || out.aval.size() == 0 || life[b].last < 0) continue;
-    for (std::size_t i = 0; i < p.buffers.size() && out.reuses_input < 0; ++i) {
+    for (const std::size_t i : inputs) {
+      if (out.reuses_input >= 0) break;
       const BufferInfo& in = p.buffers[i];
-      if (in.role != BufferInfo::Role::input || taken[i] || in.aval.bytes() != out.aval.bytes()) continue;
-      const int to = static_cast<std::size_t>(in.number) < donated.size() ? donated[static_cast<std::size_t>(in.number)] : kNotDonated;
-      if (to != kDonated && to != out.number) continue;
+      const int to = donated[static_cast<std::size_t>(in.number)];
+      if (taken[i] || in.aval.bytes() != out.aval.bytes() || (to != kDonated && to != out.number)) continue;
       const bool over = life[i].last < life[b].first ||
                         (life[i].last == life[b].first && overwritable(p.steps[static_cast<std::size_t>(life[b].first)],
                                                                        static_cast<BufferId>(i), static_cast<BufferId>(b)));
@@ -168,7 +219,7 @@ void plan_memory(KernelProgram& p, const std::vector<Kernel>& kernels, const std
   std::vector<std::size_t> turns(blocks.size());
   std::iota(turns.begin(), turns.end(), std::size_t{0});
   std::vector<std::int64_t> offsets, other;
-  p.arena_bytes = place(blocks, turns, offsets);
+  p.arena_bytes = place_by_life(blocks, offsets);
   if (blocks.size() <= kManyBlocks) {
     std::stable_sort(turns.begin(), turns.end(), [&](std::size_t a, std::size_t b) { return blocks[a].size > blocks[b].size; });
     if (const std::int64_t total = place(blocks, turns, other); total < p.arena_bytes) p.arena_bytes = total, offsets = other;
@@ -210,6 +261,7 @@ std::string control_text(const ControlStep& c, const KernelProgram& root, const 
 }
 
 std::string steps_text(const KernelProgram& p, const KernelProgram& root, const std::string& indent) {
+  check_nesting("programs inside programs", nesting_depth(p.jaxpr));
   std::string s;
   for (const Step& step : p.steps) {
     s += indent;

@@ -21,18 +21,25 @@ constexpr std::int64_t kLargeBytes = 24 << 20, kMaxColumnBytes = 64 << 10;
 constexpr std::int64_t kMinPart = 8;           // of a loop that is cut from within a longer row
 constexpr std::int64_t kSplitAbove = 1 << 16;  // folds of more elements per result are split into chunks
 
+/// The movement of an operation with one operand and one result.
+std::optional<Movement> only_movement(const JaxprData& j, const Eqn& e) {
+  if (e.op->kind != Kind::movement || e.inputs.size() != 1 || e.outputs.size() != 1) return {};
+  return e.op->movement(*e.params, std::array{j.aval(e.inputs[0])}, j.avals[e.outputs[0]], 0);
+}
 /// Movements whose results' elements are the operand's in the same order, perhaps repeated: their operand is in memory rather than they.
 bool keeps_order(const JaxprData& j, const Eqn& e) {
-  if (e.op->name == "transpose") {
-    int last = -1;
-    for (int d : params_as<TransposeParams>(*e.params).permutation) {
-      if (j.aval(e.inputs[0]).shape[d] == 1) continue;
-      if (d < last) return false;
-      last = d;
-    }
-    return true;
-  }
-  return e.op->name == "reshape" || e.op->name == "squeeze" || e.op->name == "broadcast_in_dim";
+  const std::optional<Movement> m = only_movement(j, e);
+  return m && (m->reshape || keeps_order(*m, j.aval(e.inputs[0]).shape, j.avals[e.outputs[0]].shape));
+}
+/// Movements that take a part of their operand, of which other parts may be read through other equations.
+bool takes_part(const JaxprData& j, const Eqn& e) {
+  const std::optional<Movement> m = only_movement(j, e);
+  if (!m || m->reshape) return false;
+  for (std::size_t d = 0; d < m->dims.size(); ++d)
+    if (const MovementDim& dim = m->dims[d];
+        dim.out_dim >= 0 && dim.modulus == 0 && j.avals[e.outputs[0]].shape[dim.out_dim] < j.aval(e.inputs[0]).shape[static_cast<int>(d)])
+      return true;
+  return false;
 }
 
 /// Combiners that a vector accumulator can hold, for the dtype.
@@ -71,7 +78,9 @@ KernelProgram KernelPlanner::run() {
     make_roots();
     again = false;
     const std::vector<char> before = is_root_;
+    cut_.clear();
     for (Root& r : roots_) build_alone(r);
+    cut_values();
     again = before != is_root_;
   }
   group();
@@ -84,7 +93,9 @@ void KernelPlanner::classify() {
   is_output_.assign(avals_.size(), 0);
   library_.resize(j_.eqns.size());
   absorbed_.assign(j_.eqns.size(), 0);
-  for (const Eqn& e : j_.eqns) lanes_.push_back(form_lane_kernel(j_, e));
+  lanes_.reserve(j_.eqns.size());
+  std::shared_ptr<const Definitions> known;
+  for (const Eqn& e : j_.eqns) lanes_.push_back(form_lane_kernel(j_, e, known));
   for (Var v = 0; v < j_.first_result(); ++v) is_root_[v] = 1;
   for (Atom a : j_.outputs)
     if (!a.is_literal()) is_root_[a.var()] = is_output_[a.var()] = 1;
@@ -109,6 +120,7 @@ void KernelPlanner::classify() {
     for (std::size_t i = 0; i < j_.eqns.size(); ++i)
       if (j_.eqns[i].op->kind == Kind::dot && library_[i]) absorb_epilogue(i);
   cost_.assign(avals_.size(), 0);
+  own_cost_.assign(j_.eqns.size(), -1);
 }
 
 /// An output that is but another shape of what a fold, a product or a step of its own gives is the memory of that.
@@ -131,11 +143,22 @@ void KernelPlanner::name_outputs() {
   }
 }
 
+/// Folds over more dimensions than a kernel can have loops are computed by the reference.
+bool KernelPlanner::has_too_many_loops(const Eqn& e) const {
+  if (e.op->kind != Kind::reduce && e.op->kind != Kind::dot) return false;
+  const bool dot = e.op->kind == Kind::dot;
+  std::size_t loops = 2;  // a split fold has one more, and so has what tells real parts from imaginary ones
+  for (const std::int64_t n : j_.avals[e.outputs[0]].shape) loops += dot || n != 1;
+  loops += dot ? params_as<DotParams>(*e.params).dimension_numbers.contracting[0].size() : params_as<ReduceParams>(*e.params).axes.size();
+  return loops > Dag::kMaxDims;
+}
+
 /// Whether an equation that is no expression reads this operand from memory.
 bool KernelPlanner::needs_memory(const Eqn& e, int operand) const {
   if (const std::optional<LaneKernel>& lanes = lanes_[static_cast<std::size_t>(&e - j_.eqns.data())])
     return std::find(lanes->buffers.begin(), lanes->buffers.end(), e.inputs[static_cast<std::size_t>(operand)].var()) !=
            lanes->buffers.end();
+  if (has_too_many_loops(e)) return true;
   switch (e.op->kind) {
     case Kind::reduce: return !e.op->combiner || !can_fold(*e.op->combiner, j_.aval(e.inputs[0]).dtype);
     case Kind::cumulative:
@@ -162,10 +185,10 @@ bool KernelPlanner::needs_memory(const Eqn& e, int operand) const {
 /// Scatters that overwrite, or combine by one of the folds.
 bool KernelPlanner::is_kernel_scatter(const Eqn& e) const {
   if (e.op->kind != Kind::scatter) return false;
-  if (e.op == &primitive_of<Scatter>) return !params_as<Scatter::Params>(*e.params).update_jaxpr.jaxpr;
+  if (!e.op->combiner) return !params_as<Scatter::Params>(*e.params).update_jaxpr.jaxpr;
   // Sums of bools are not sums of bytes.
   const DType dtype = j_.avals[e.outputs[0]].dtype;
-  return e.op->combiner && !dtype.is_bool() && can_fold(*e.op->combiner, dtype);
+  return !dtype.is_bool() && can_fold(*e.op->combiner, dtype);
 }
 
 void KernelPlanner::choose_roots() {
@@ -173,7 +196,8 @@ void KernelPlanner::choose_roots() {
   for (std::size_t i = 0; i < j_.eqns.size(); ++i) {
     const Eqn& e = j_.eqns[i];
     if (!injective_[i]) continue;
-    double cost = equation_cost(j_, e);
+    if (own_cost_[i] < 0) own_cost_[i] = equation_cost(j_, e);
+    double cost = own_cost_[i];
     const double times = e.op->kind == Kind::reduce ? static_cast<double>(folded_elements(j_, e)) : 1;
     cost *= times;
     for (Atom a : e.inputs)
@@ -209,7 +233,7 @@ void KernelPlanner::choose_roots() {
       if (a.is_literal()) continue;
       Owners& o = owners[a.var()];
       if (e.outputs.empty()) continue;
-      const bool anew = e.op->name == "slice";
+      const bool anew = takes_part(j_, e);
       if (!injective_[i]) {
         double points = static_cast<double>(j_.aval(e.inputs[0]).size());
         if (e.op->kind == Kind::dot) points *= static_cast<double>(j_.aval(e.inputs[1]).size());
@@ -242,18 +266,14 @@ void KernelPlanner::make_roots() {
     if (injective_[i]) {
       for (Var v : e.outputs) {
         if (!is_root_[v] || avals_[v].size() == 0) continue;
-        Root r;
-        r.var = v, r.eqn = static_cast<int>(i);
-        for (int d = 0; d < avals_[v].ndim(); ++d)
-          if (avals_[v].shape[d] != 1) r.parallel.push_back({d, avals_[v].shape[d], 1});
         items_.push_back({static_cast<int>(roots_.size()), -1, -1});
-        roots_.push_back(std::move(r));
+        roots_.push_back(map_root(v));
       }
       continue;
     }
     const Kind kind = e.op->kind;
     bool folds = kind == Kind::reduce || kind == Kind::arg_reduce || kind == Kind::cumulative || kind == Kind::dot;
-    if (kind == Kind::dot ? avals_[e.outputs[0]].dtype.is_bool() : folds && needs_memory(e, 0)) folds = false;
+    if (kind == Kind::dot ? avals_[e.outputs[0]].dtype.is_bool() || has_too_many_loops(e) : folds && needs_memory(e, 0)) folds = false;
     if (is_kernel_scatter(e)) {
       if (avals_[e.outputs[0]].size() != 0) add_scatter(static_cast<int>(i));
     } else if (!folds) {
@@ -406,7 +426,34 @@ class RecordingReader final : public LeafReader {
 
 }  // namespace
 
+/// Builds the root's expression on its own. What is too large is cut until it is not; what is cut off is left to cut_values.
 void KernelPlanner::build_alone(Root& r) {
+  while (!try_build(r)) {
+  }
+}
+
+/// Makes what was cut off small enough, too, at once: a chain of operations would else be cut in one place each time that all roots are
+/// chosen anew.
+void KernelPlanner::cut_values() {
+  while (!cut_.empty()) {
+    const Var v = cut_.back();
+    cut_.pop_back();
+    Root r = map_root(v);
+    build_alone(r);
+  }
+}
+
+/// An equation's result as a root that is computed element by element.
+Root KernelPlanner::map_root(Var v) const {
+  Root r;
+  r.var = v, r.eqn = defined_by_[v];
+  for (int d = 0; d < avals_[v].ndim(); ++d)
+    if (avals_[v].shape[d] != 1) r.parallel.push_back({d, avals_[v].shape[d], 1});
+  return r;
+}
+
+/// False: the expression was too large; one of its values is a root from now on.
+bool KernelPlanner::try_build(Root& r) {
   for (int attempt = 0; attempt < 4; ++attempt) {
     r.reads.clear();
     r.dag = std::make_shared<Dag>();
@@ -434,7 +481,8 @@ void KernelPlanner::build_alone(Root& r) {
         throw CompileError("codegen: an expression is too large to compile: " +
                            std::string(j_.eqns[static_cast<std::size_t>(r.eqn)].op->name));
       is_root_[cut] = 1;
-      return;
+      cut_.push_back(cut);
+      return false;
     }
     // Values computed at several places for each point are better stored once.
     for (const auto& [v, times] : expressions.evaluations())
@@ -444,11 +492,12 @@ void KernelPlanner::build_alone(Root& r) {
     r.cycles_per_point = 0;
     for (const Node& n : dag.nodes) r.cycles_per_point += node_cost(n);
     r.cycles_per_point = std::max(0.05, r.cycles_per_point / 16);  // kernels are the same for all machines
-    if (attempt == 3) return;
+    if (attempt == 3) return true;
     const std::size_t loops = r.parallel.size();
     split_for_reshapes(r);
-    if (r.parallel.size() == loops) return;
+    if (r.parallel.size() == loops) return true;
   }
+  return true;
 }
 
 /// A quotient or remainder by a divisor of a loop's size disappears when the loop is split in two, if the others move by its multiples.

@@ -77,6 +77,7 @@ class KernelPlanner {
   void choose_roots();
   void name_outputs();
   bool needs_memory(const Eqn& reader, int operand) const;
+  bool has_too_many_loops(const Eqn& e) const;
   bool is_turned(Var v) const;
   bool product_is_kernel(const Eqn& e) const;
   bool is_library_dtype(DType a, DType b, DType out) const;
@@ -88,6 +89,9 @@ class KernelPlanner {
   bool is_large_column_fold(const Eqn& e, const Root& r, std::int64_t steps) const;
   void add_scatter(int eqn);
   void build_alone(Root& r);
+  void cut_values();
+  bool try_build(Root& r);
+  Root map_root(Var v) const;
   void split_for_reshapes(Root& r);
 
   // grouping.cpp: which roots share a kernel.
@@ -115,7 +119,9 @@ class KernelPlanner {
   std::vector<char> injective_;  // of each equation
   std::vector<char> is_root_;    // of each variable: it is in memory, or the result of a nest
   std::vector<char> is_output_;
-  std::vector<double> cost_;  // of computing one element of a variable from memory
+  std::vector<double> cost_;      // of computing one element of a variable from memory
+  std::vector<double> own_cost_;  // of each equation, its operands aside; -1: not known yet
+  std::vector<Var> cut_;          // values that became roots since because an expression was too large
   struct LibraryProduct {
     ProductStep step;
     Var a = 0, b = 0, bias = 0;
@@ -137,8 +143,9 @@ class KernelPlanner {
 
   KernelProgram program_;
   std::vector<BufferId> buffers_;
-  std::unordered_map<Var, Var> same_memory_;    // outputs that are other shapes of these
-  std::unordered_map<Var, Var> shares_buffer_;  // the copy that a scatter works on is its result
+  std::unordered_map<Var, int> output_numbers_;  // of each output, and of what is its memory: the first of its results
+  std::unordered_map<Var, Var> same_memory_;     // outputs that are other shapes of these
+  std::unordered_map<Var, Var> shares_buffer_;   // the copy that a scatter works on is its result
   std::vector<BufferId> literal_buffers_;
   KernelTable& table_;
 };

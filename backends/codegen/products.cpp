@@ -73,6 +73,7 @@ bool KernelPlanner::is_turned(Var v) const {
 
 bool KernelPlanner::try_library_product(const Eqn& e) {
   const DotDimensions& dims = params_as<DotParams>(*e.params).dimension_numbers;
+  if (has_too_many_loops(e)) return false;
   Dag dag;
   // One loop for each dimension: batch, free ones of a, free ones of b, contracting.
   std::vector<int> batch, free[2], contracted;

@@ -131,6 +131,7 @@ struct TargetTraits {
   bool unordered_scatters = false;   ///< those of which it is promised that no index comes twice are made in any order
   bool vectors_after_folds = false;  ///< what follows folds along vectors runs by vectors of its own
   Expansion expansion = nullptr;
+  const char* platform = "cpu";  ///< for messages
 };
 
 /// Cuts a simplified program into kernels, library steps, loops and branches. `donated[i]`: input i's memory may be overwritten.

@@ -1,12 +1,15 @@
 #include "backends/codegen/program_cost.h"
 
+#include "core/nesting.h"
 #include "core/ops/fft.h"
+#include "core/sealed_program.h"
 
 namespace weft::detail {
 namespace {
 
 /// `root`: the outermost program, which has the tables.
 CostAnalysis cost_of(const KernelProgram& p, const KernelProgram& root) {
+  check_nesting("programs inside programs", nesting_depth(p.jaxpr));
   CostAnalysis cost;
   for (const Step& s : p.steps) {
     if (s.kind == Step::Kind::control) {

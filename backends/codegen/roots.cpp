@@ -151,7 +151,7 @@ RootBody build_root(const JaxprData& j, const std::vector<Aval>& avals, const Ro
       KernelValue element = expressions.at(e.inputs[0], at);
       element = dag.convert(element, element.dtype.is_bool() ? uint8 : accumulator(element.dtype));
       Reduction fold;
-      fold.kind = e.op->name == "argmax" ? Reduction::Kind::arg_max : Reduction::Kind::arg_min;
+      fold.kind = e.op->combiner == Combiner::max ? Reduction::Kind::arg_max : Reduction::Kind::arg_min;
       fold.dtype = element.dtype;
       fold.value = element.id;
       fold.position = dag.value_of(steps[0], p.index_dtype).id;

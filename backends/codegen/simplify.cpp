@@ -8,6 +8,7 @@
 
 #include "core/array_impl.h"
 #include "core/effects.h"
+#include "core/nesting.h"
 #include "core/ops/cumulative_expand.h"
 #include "core/ops/dot_expand.h"
 #include "core/ops/fft.h"
@@ -24,6 +25,10 @@ std::uint64_t mix(std::uint64_t h, std::uint64_t v) {
   h ^= v + 0x9e3779b97f4a7c15ull + (h << 6) + (h >> 2);
   return h * 0xff51afd7ed558ccdull;
 }
+
+constexpr std::size_t kCrowded = 8;  // equations of one hash, beyond which their parameters count in it
+
+constexpr std::size_t kMaxParts = 64;  // operands that one equation concatenates
 
 /// Rewrites in one pass from front to back; equations refer to the pass's own numbering (constants and inputs first).
 class Simplifier {
@@ -89,12 +94,14 @@ class Simplifier {
       Eqn& e = eqns_[i];
       if (!kept[i]) continue;
       if (e.op->kind == Kind::dot) products.emplace(e.outputs[0], i);
-      if (e.op->name != "transpose" || e.inputs[0].is_literal()) continue;
+      if (e.op->kind != Kind::movement || e.inputs[0].is_literal()) continue;
       const auto found = products.find(e.inputs[0].var());
       if (found == products.end() || times_read[found->first] != 1) continue;
+      const std::optional<std::vector<int>> permutation = permutation_of(e);
+      if (!permutation) continue;
       const Eqn& dot = eqns_[found->second];
       const Aval avals[] = {aval(dot.inputs[0]), aval(dot.inputs[1])};
-      ParamsRef params = swapped_dot(dot, avals, params_as<TransposeParams>(*e.params).permutation);
+      ParamsRef params = swapped_dot(dot, avals, *permutation);
       if (!params) continue;
       kept[found->second] = 0;
       e = Eqn{dot.op, std::move(params), {dot.inputs[1], dot.inputs[0]}, e.outputs, dot.loc};
@@ -112,14 +119,15 @@ class Simplifier {
     for (std::size_t i = 0; i < eqns_.size(); ++i) {
       Eqn& e = eqns_[i];
       if (!kept[i]) continue;
-      if (is_fft(*e.op) || e.op->name == "transpose") made_by.emplace(e.outputs[0], i);
-      if (e.op->name != "transpose") continue;
+      if (is_fft(*e.op) || e.op->kind == Kind::movement) made_by.emplace(e.outputs[0], i);
+      if (e.op->kind != Kind::movement) continue;
       const Eqn* fft = maker(e.inputs[0]);
       if (!fft || !is_fft(*fft->op) || times_read[fft->outputs[0]] != 1) continue;
       const Eqn* before = maker(fft->inputs[0]);
-      if (!before || before->op->name != "transpose") continue;
-      const auto along = fft_without_transposes(params_as<FftParams>(*fft->params), params_as<TransposeParams>(*before->params).permutation,
-                                                params_as<TransposeParams>(*e.params).permutation);
+      if (!before || before->op->kind != Kind::movement) continue;
+      const std::optional<std::vector<int>> first = permutation_of(*before), last = permutation_of(e);
+      if (!first || !last) continue;
+      const auto along = fft_without_transposes(params_as<FftParams>(*fft->params), *first, *last);
       if (!along) continue;
       kept[made_by[fft->outputs[0]]] = 0;
       if (--times_read[before->outputs[0]] == 0) kept[made_by[before->outputs[0]]] = 0;
@@ -131,14 +139,28 @@ class Simplifier {
   const Aval& aval(Atom a) const { return a.is_literal() ? literals_[a.literal()].aval : avals_[a.var()]; }
 
   Atom literal(const Literal& l) {
-    const auto found = std::find(literals_.begin(), literals_.end(), l);
-    if (found != literals_.end()) return Atom::literal(static_cast<std::uint32_t>(found - literals_.begin()));
+    std::uint64_t halves[2];
+    std::memcpy(halves, l.bits.data(), sizeof halves);
+    const std::uint64_t h = mix(mix(static_cast<std::uint64_t>(l.aval.dtype.id()), halves[0]), halves[1]);
+    const auto [first, last] = known_literals_.equal_range(h);
+    for (auto it = first; it != last; ++it)
+      if (literals_[it->second] == l) return Atom::literal(it->second);
+    const auto number = static_cast<std::uint32_t>(literals_.size());
+    known_literals_.emplace(h, number);
     literals_.push_back(l);
-    return Atom::literal(static_cast<std::uint32_t>(literals_.size() - 1));
+    return Atom::literal(number);
+  }
+
+  /// A hash of the parameters' text, for the many equations of one operation on the same operands: slices of one array, say.
+  static std::uint64_t hash_of_params(const Eqn& e) {
+    std::uint64_t h = 0;
+    for (const ParamText& p : e.op->params_list(*e.params)) h = mix(h, std::hash<std::string>()(p.text));
+    return h;
   }
 
   /// Appends the program's equations; `env` gives its constants and inputs. `loc`: of the call, for equations without a line.
   std::vector<Atom> run(const JaxprData& j, std::vector<Atom> env, SourceLoc loc) {
+    check_nesting("programs inside programs");
     env.resize(j.avals.size(), Atom::var(0));
     auto resolve = [&](Atom a) { return a.is_literal() ? literal(j.literals[a.literal()]) : env[a.var()]; };
     for (const Eqn& e : j.eqns) {
@@ -174,10 +196,8 @@ class Simplifier {
       seen_ = std::move(outside);
       return results;
     }
-    if (e.op->kind == Kind::call)
-      for (const ParamText& p : e.op->params_list(*e.params))
-        if (p.jaxpr && p.jaxpr->data().num_inputs == static_cast<int>(in.size()) && p.jaxpr->data().num_consts == 0)
-          return run(p.jaxpr->data(), std::move(in), loc);
+    if (e.op->body) return run(e.op->body(*e.params).data(), std::move(in), loc);
+    if (e.op->kind == Kind::concatenate && in.size() > kMaxParts) return concatenate_by_parts(e, std::move(in), out_avals, loc);
     if (e.op->kind == Kind::random) {
       const Jaxpr expansion = expand_random(e, types_of(in));
       return run(expansion.data(), std::move(in), loc);
@@ -208,12 +228,12 @@ class Simplifier {
     std::uint64_t h = reinterpret_cast<std::uintptr_t>(e.op);
     for (Atom a : in) h = mix(h, a.is_literal() ? ~std::uint64_t{a.literal()} : a.var());
     if (!has_effects(e)) {
-      const auto [first, last] = seen_.equal_range(h);
-      for (auto it = first; it != last; ++it) {
-        const Eqn& other = eqns_[it->second];
-        if (other.op == e.op && other.inputs == in && same_types(other, out_avals) && e.op->params_equal(*other.params, *e.params))
-          return as_atoms(other.outputs);
+      const Eqn* same = find_same(h, e, in, out_avals);
+      if (!same && seen_.count(h) >= kCrowded) {
+        h = mix(h, hash_of_params(e));
+        same = find_same(h, e, in, out_avals);
       }
+      if (same) return as_atoms(same->outputs);
     }
     seen_.emplace(h, eqns_.size());
     Eqn copy{e.op, e.params, std::move(in), {}, loc};
@@ -221,9 +241,35 @@ class Simplifier {
       copy.outputs.push_back(static_cast<Var>(avals_.size()));
       avals_.push_back(a);
     }
-    if (e.op->name == "transpose") transposes_.emplace(copy.outputs[0], eqns_.size());
+    if (permutation_of(copy)) transposes_.emplace(copy.outputs[0], eqns_.size());
     eqns_.push_back(std::move(copy));
     return as_atoms(eqns_.back().outputs);
+  }
+
+  /// Of many operands, which would be asked one after the other where each element comes from: several together, then those.
+  std::vector<Atom> concatenate_by_parts(const Eqn& e, std::vector<Atom> in, const std::vector<Aval>& out_avals, SourceLoc loc) {
+    const int along = params_as<ConcatenateParams>(*e.params).dimension;
+    std::vector<Atom> parts;
+    for (std::size_t i = 0; i < in.size(); i += kMaxParts) {
+      const std::vector<Atom> some(in.begin() + static_cast<std::ptrdiff_t>(i),
+                                   in.begin() + static_cast<std::ptrdiff_t>(std::min(i + kMaxParts, in.size())));
+      Aval part = out_avals[0];
+      part.shape[along] = 0;
+      for (Atom a : some) part.shape[along] += aval(a).shape[along];
+      parts.push_back(some.size() == 1 ? some[0] : add(e, some, {part}, loc)[0]);
+    }
+    return add(e, std::move(parts), out_avals, loc);
+  }
+
+  /// An equation of the hash that computes the same; null if there is none.
+  const Eqn* find_same(std::uint64_t h, const Eqn& e, const std::vector<Atom>& in, const std::vector<Aval>& out_avals) const {
+    const auto [first, last] = seen_.equal_range(h);
+    for (auto it = first; it != last; ++it) {
+      const Eqn& other = eqns_[it->second];
+      if (other.op == e.op && other.inputs == in && same_types(other, out_avals) && e.op->params_equal(*other.params, *e.params))
+        return &other;
+    }
+    return nullptr;
   }
 
   /// The same product of what transposes gave its operands of, as far as that doesn't permute the result.
@@ -233,8 +279,7 @@ class Simplifier {
       Atom& operand = dot.inputs[static_cast<std::size_t>(k)];
       const auto found = operand.is_literal() ? transposes_.end() : transposes_.find(operand.var());
       ParamsRef params;
-      if (found != transposes_.end())
-        params = dot_before_transpose(dot, k, params_as<TransposeParams>(*eqns_[found->second].params).permutation);
+      if (found != transposes_.end()) params = dot_before_transpose(dot, k, *permutation_of(eqns_[found->second]));
       if (params) {
         dot.params = std::move(params);
         operand = eqns_[found->second].inputs[0];
@@ -255,6 +300,12 @@ class Simplifier {
     }
     env.insert(env.end(), in.begin(), in.end());
     return env;
+  }
+
+  /// Of a movement that is a transpose.
+  std::optional<std::vector<int>> permutation_of(const Eqn& e) const {
+    if (e.op->kind != Kind::movement || e.inputs.size() != 1 || e.outputs.size() != 1) return {};
+    return weft::detail::permutation_of(*e.op, *e.params, aval(e.inputs[0]), avals_[e.outputs[0]]);
   }
 
   /// Whether the equation is the derivative of a checkpointed function.
@@ -294,6 +345,7 @@ class Simplifier {
   std::vector<Aval> avals_;
   std::vector<Eqn> eqns_;
   std::vector<Literal> literals_;
+  std::unordered_multimap<std::uint64_t, std::uint32_t> known_literals_;  // by hash
   std::vector<Atom> outputs_;
   std::vector<std::pair<Var, Array>> tables_;  // constants of expansions
   std::unordered_multimap<std::uint64_t, std::size_t> seen_;

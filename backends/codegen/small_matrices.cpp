@@ -1,10 +1,16 @@
-// Dense algebra of a few elements, as expressions.
+// Factorisations and triangular systems of small real matrices, written out in scalar operations.
 #include <limits>
 #include <utility>
 
 #include "backends/codegen/lanes.h"
+#include "core/ops/linalg.h"
 
 namespace weft::detail {
+namespace {
+
+struct LuElements {
+  Elements lu, pivots, permutation;
+};
 
 /// Doolittle's factorisation with interchanges of rows, as LAPACK's getf2.
 LuElements lu_elements(Dag& dag, Elements a, std::size_t rows, std::size_t columns) {
@@ -63,6 +69,7 @@ Elements cholesky_elements(Dag& dag, const Elements& a, std::size_t n) {
   return l;
 }
 
+/// op(a) x = b, or x op(a) = b where `left` is false; `lower` tells which triangle of a is read.
 Elements triangular_elements(Dag& dag, const Elements& a, Elements b, std::size_t rows, std::size_t columns, bool left, bool lower,
                              bool transpose, bool unit_diagonal) {
   const std::size_t n = left ? rows : columns, others = left ? columns : rows;
@@ -85,4 +92,19 @@ Elements triangular_elements(Dag& dag, const Elements& a, Elements b, std::size_
   return b;
 }
 
+const RuleOf<MatrixElementRules> lu_rule(lu_primitive(), [](Dag& dag, const ParamsBase&, std::span<const MatrixElements> in) {
+  LuElements f = lu_elements(dag, in[0].elements, in[0].rows, in[0].columns);
+  return std::vector<Elements>{std::move(f.lu), std::move(f.pivots), std::move(f.permutation)};
+});
+const RuleOf<MatrixElementRules> cholesky_rule(cholesky_primitive(), [](Dag& dag, const ParamsBase&, std::span<const MatrixElements> in) {
+  return std::vector<Elements>{cholesky_elements(dag, in[0].elements, in[0].rows)};
+});
+const RuleOf<MatrixElementRules> triangular_solve_rule(triangular_solve_primitive(), [](Dag& dag, const ParamsBase& params,
+                                                                                        std::span<const MatrixElements> in) {
+  const auto& p = params_as<TriangularSolveParams>(params);
+  return std::vector<Elements>{triangular_elements(dag, in[0].elements, in[1].elements, in[1].rows, in[1].columns, p.left_side, p.lower,
+                                                   p.transpose_a, p.unit_diagonal)};
+});
+
+}  // namespace
 }  // namespace weft::detail

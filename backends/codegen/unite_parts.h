@@ -7,9 +7,8 @@ namespace weft::detail {
 /// A kernel that does the same with real as with imaginary parts (moves, sums, differences, choices) has no need of two vectors, which
 /// would have to be taken out of memory where they alternate:
 /// - elements of two 32-bit parts that are only moved are moved as one of 64 bits;
-/// - else the kernel works on real elements: a loop along which complex elements lie side by side becomes one of twice as many steps, and
-/// where
-///   there is none, parts are a loop of two steps of their own, the innermost.
+/// - else the kernel works on real elements: a loop along which complex elements are contiguous becomes one of twice as many steps; where
+///   there is none, the two parts become the innermost loop.
 ///
 /// Leaves the kernel as it is where neither applies.
 void unite_parts(Kernel& k);

@@ -9,52 +9,63 @@
 #include <deque>
 #include <limits>
 #include <mutex>
+#include <system_error>
 #include <thread>
+
+#include "core/float_environment.h"
+#include "runtime/process_end.h"
 
 namespace weft::detail {
 namespace {
 
+class Worker;
+Worker& worker();
+
 using Clock = std::chrono::steady_clock;
 
 constexpr std::size_t kMostSoon = 256;
-constexpr Clock::duration kLongestEnd = std::chrono::milliseconds(200);
+constexpr Clock::duration kLongestEnd = std::chrono::milliseconds(200), kLongestStop = std::chrono::seconds(1);
 
 std::atomic<bool> is_ending{false};
 std::atomic<Clock::rep> last_moment{std::numeric_limits<Clock::rep>::max()};
 
-// Never destroyed: a child that was forked must neither join its thread nor drop what that waits on.
+/// With a thread that is never joined: it sleeps when the process ends, and a child that was forked has none.
 class Worker {
  public:
-  /// `longest`: what is left to be done soon is done for so long.
-  void end(Clock::duration longest) {
-    if (getpid() != process_) return;  // a child that was forked has no such thread
-    {
-      const std::lock_guard lock(mutex_);
-      if (!ending_) last_moment = (Clock::now() + longest).time_since_epoch().count();
-      ending_ = true;
-      is_ending = true;
-    }
+  /// What is left to be done soon is done for a moment; then the job that runs is asked to stop, and waited for.
+  void end() {
+    if (getpid() != process_) return;
+    std::unique_lock lock(mutex_);
+    const Clock::time_point moment = Clock::now() + kLongestEnd;
+    last_moment = moment.time_since_epoch().count();
+    is_ending = true;
     wake_.notify_all();
-    if (thread_.joinable()) thread_.join();
+    idle_.wait_until(lock, moment + kLongestStop, [&] { return !busy_ && (soon_.empty() || background_has_ended()); });
   }
   void add(std::function<void()> job, bool soon) {
     if (getpid() != process_) return;
     const std::lock_guard lock(mutex_);
-    if (ending_ || (soon && soon_.size() >= kMostSoon)) return;
+    if (is_ending || (soon && soon_.size() >= kMostSoon)) return;
     (soon ? soon_ : jobs_).push_back(std::move(job));
-    if (!thread_.joinable()) thread_ = std::thread([this] { work(); });
+    try {
+      if (!started_) std::thread([this] { work(); }).detach();
+      started_ = true;
+    } catch (const std::system_error&) {  // there is no thread to be had: perhaps next time
+      jobs_.clear(), soon_.clear();
+    }
     wake_.notify_one();
   }
 
  private:
-  void work() {
+  [[noreturn]] void work() {
+    restore_standard_floats();
     std::unique_lock lock(mutex_);
     for (;;) {
-      wake_.wait(lock, [&] { return ending_ || !jobs_.empty() || !soon_.empty(); });
-      if (ending_ && (soon_.empty() || background_has_ended())) return;
+      wake_.wait(lock, [&] { return is_ending ? !soon_.empty() && !background_has_ended() : !jobs_.empty() || !soon_.empty(); });
       std::deque<std::function<void()>>& from = soon_.empty() ? jobs_ : soon_;
       std::function<void()> job = std::move(from.front());
       from.pop_front();
+      busy_ = true;
       lock.unlock();
       try {
         job();
@@ -63,36 +74,31 @@ class Worker {
       }
       job = nullptr;
       lock.lock();
+      busy_ = false;
+      idle_.notify_all();
     }
   }
 
   std::mutex mutex_;
-  std::condition_variable wake_;
+  std::condition_variable wake_, idle_;
   std::deque<std::function<void()>> jobs_, soon_;
   const pid_t process_ = getpid();
-  std::thread thread_;
-  bool ending_ = false;
+  bool started_ = false, busy_ = false;
 };
 
-void add(std::function<void()> job, bool soon) {
-  static Worker& worker = *new Worker;
-  static const struct Process {
-    ~Process() { worker.end({}); }
-  } process;
-  // Jobs make static objects of the compiler's, which the process's end would take from under them: the main thread's own objects go first.
-  struct MainThread {
-    ~MainThread() {
-      if (getpid() == gettid()) worker.end(kLongestEnd);
-    }
-  };
-  thread_local const MainThread end;
-  worker.add(std::move(job), soon);
+Worker& worker() {
+  static auto& w = *[] {
+    auto* made = new Worker;  // never destroyed
+    at_process_end([] { worker().end(); });
+    return made;
+  }();
+  return w;
 }
 
 }  // namespace
 
-void in_background(std::function<void()> job) { add(std::move(job), false); }
-void soon_in_background(std::function<void()> job) { add(std::move(job), true); }
+void in_background(std::function<void()> job) { worker().add(std::move(job), false); }
+void soon_in_background(std::function<void()> job) { worker().add(std::move(job), true); }
 
 bool background_is_ending() { return is_ending; }
 bool background_has_ended() { return Clock::now().time_since_epoch().count() > last_moment; }

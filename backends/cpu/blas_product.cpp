@@ -6,6 +6,7 @@
 #include "backends/cpu/openblas.h"
 #include "backends/cpu/product.h"
 #include "core/error.h"
+#include "runtime/process_end.h"
 #include "runtime/thread_pool.h"
 
 namespace weft::detail {
@@ -53,6 +54,7 @@ class BlasProduct final : public Product {
     auto* const out = static_cast<T*>(result);
     const ProductPieces& c = pieces_;
     parallel_for(c.pieces, [&](std::int64_t i) {
+      const LibraryUse use;
       multiply_all(i + 1 == c.pieces ? c.last : c.piece, 0, a + i * c.step_a, b + i * c.step_b, out + i * c.step_out);
     });
   }

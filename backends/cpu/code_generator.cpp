@@ -11,15 +11,21 @@
 #include <llvm/PassInfo.h>
 #include <llvm/PassRegistry.h>
 #include <llvm/Support/CommandLine.h>
+#include <llvm/Support/ErrorHandling.h>
 #include <llvm/Support/TargetSelect.h>
 #include <llvm/Support/raw_ostream.h>
 #include <llvm/Target/TargetMachine.h>
 #include <llvm/TargetParser/Host.h>
 #include <llvm/Transforms/Scalar.h>
 
+#include <algorithm>
 #include <cstdlib>
+#include <new>
 
 #include "core/error.h"
+#include "core/process_wide.h"
+#include "core/thread_object.h"
+#include "runtime/process_end.h"
 
 namespace weft::detail {
 namespace {
@@ -32,13 +38,19 @@ std::unique_ptr<llvm::TargetMachine> make_machine(const Processor& p, llvm::Code
 }
 
 llvm::TargetMachine& thread_machine(CodeQuality quality) {
-  thread_local std::unique_ptr<llvm::TargetMachine> machines[2];
-  auto& m = machines[static_cast<int>(quality)];
+  struct Machines {
+    ~Machines() {
+      const LibraryUse use;
+      for (auto& m : of) m.reset();
+    }
+    std::unique_ptr<llvm::TargetMachine> of[2];
+  };
+  auto& m = of_thread<Machines>().of[static_cast<int>(quality)];
   if (!m) m = make_machine(processor(), quality == CodeQuality::quick ? llvm::CodeGenOptLevel::None : llvm::CodeGenOptLevel::Less);
   return *m;
 }
 
-/// Passes for what kernels never have: exceptions, garbage collection, threads' variables, tiles, x87 numbers, comparisons of memory,
+/// Passes for what kernels never have: exceptions, garbage collection, threads' variables, tiles, comparisons of memory,
 /// debug information, counters, protection against attacks. Each costs some microseconds all the same.
 constexpr const char* kIdlePasses[] = {
     // Of the intermediate code.
@@ -48,18 +60,24 @@ constexpr const char* kIdlePasses[] = {
     "consthoist", "replace-with-veclib", "partially-inline-libcalls", "tlshoist", "x86-partial-reduction",
     // Of the machine's.
     "x86argumentstackrebase", "localstackalloc", "x86-slh", "fastpretileconfig", "fasttileconfig", "tilepreconfig", "tileconfig",
-    "lowertilecopy", "x86-codegen", "removeredundantdebugvalues", "fixup-statepoint-caller-saved", "machine-opt-remark-emitter", "kcfi",
-    "gc-analysis", "fentry-insert", "xray-instrumentation", "patchable-function", "funclet-layout", "stackmap-liveness", "livedebugvalues",
+    "lowertilecopy", "removeredundantdebugvalues", "fixup-statepoint-caller-saved", "machine-opt-remark-emitter", "kcfi", "gc-analysis",
+    "fentry-insert", "xray-instrumentation", "patchable-function", "funclet-layout", "stackmap-liveness", "livedebugvalues",
     "machine-sanmd", "stack-frame-layout", "x86-seses", "x86-return-thunks", "cfi-instr-inserter", "x86-lvi-ret", "x86-lvi-load",
     "pseudo-probe-inserter", "unpack-mi-bundles", "x86-domain-reassignment", "regallocscoringpass", "post-RA-sched"};
+
+/// Makes instructions of long double's; only exported code has any.
+constexpr const char* kX87Pass = "x86-codegen";
+bool has_long_double(const llvm::Module& module) {
+  return std::any_of(module.begin(), module.end(), [](const llvm::Function& f) { return f.getReturnType()->isX86_FP80Ty(); });
+}
 
 /// Takes all passes but the idle ones.
 class BusyPasses final : public llvm::legacy::PassManagerBase {
  public:
-  explicit BusyPasses(llvm::legacy::PassManager& to) : to_(to) {}
+  BusyPasses(llvm::legacy::PassManager& to, bool long_double) : to_(to), long_double_(long_double) {}
   void add(llvm::Pass* pass) override {
     const llvm::PassInfo* info = llvm::PassRegistry::getPassRegistry()->getPassInfo(pass->getPassID());
-    if (info && idle().contains(info->getPassArgument()))
+    if (info && (idle().contains(info->getPassArgument()) || (!long_double_ && info->getPassArgument() == kX87Pass)))
       delete pass;
     else
       to_.add(pass);
@@ -77,12 +95,15 @@ class BusyPasses final : public llvm::legacy::PassManagerBase {
     return passes;
   }
   llvm::legacy::PassManager& to_;
+  const bool long_double_;
 };
 
 }  // namespace
 
 const Processor& processor() {
-  static const Processor p = [] {
+  static const auto& p = process_wide_from([] {
+    // LLVM would end the process where it can't have memory.
+    llvm::install_bad_alloc_error_handler([](void*, const char*, bool) { throw std::bad_alloc(); });
     llvm::InitializeNativeTarget();
     llvm::InitializeNativeTargetAsmPrinter();
     Processor r;
@@ -113,7 +134,7 @@ const Processor& processor() {
       r.vectors.half_conversions = r.vectors.fma = llvm::Triple(r.triple).isAArch64();
     }
     return r;
-  }();
+  });
   return p;
 }
 
@@ -139,7 +160,7 @@ std::string generate(llvm::Module& module, CodeQuality quality, bool assembly) {
   // Mathematical functions of one argument share their reductions, across the branches to the library that they contain.
   passes.add(llvm::createEarlyCSEPass());
   const auto type = assembly ? llvm::CodeGenFileType::AssemblyFile : llvm::CodeGenFileType::ObjectFile;
-  BusyPasses busy(passes);
+  BusyPasses busy(passes, has_long_double(module));
   if (thread_machine(quality).addPassesToEmitFile(busy, os, nullptr, type, /*DisableVerify=*/true))
     throw CompileError("cpu: this processor's code generator cannot write files");
   passes.run(module);

@@ -12,6 +12,8 @@
 #include "backends/codegen/cost.h"
 #include "backends/codegen/emit.h"
 #include "core/error.h"
+#include "core/nesting.h"
+#include "core/sealed_program.h"
 #include "runtime/thread_pool.h"
 
 namespace weft::detail {
@@ -45,6 +47,7 @@ double trips(const ControlStep& c) {
 
 /// How often each kernel runs.
 void count_runs(const KernelProgram& p, double times, std::vector<double>& runs) {
+  check_nesting("programs inside programs", nesting_depth(p.jaxpr));
   for (const Step& s : p.steps)
     if (s.kind == Step::Kind::kernel) runs[static_cast<std::size_t>(s.number)] += times;
   for (const ControlStep& c : p.controls)
@@ -108,6 +111,7 @@ double emission_work(const Kernel& k, const Schedule& s) {
 }
 
 double emission_work(const ControlStep& c, const KernelProgram& root, const std::vector<Schedule>& schedules) {
+  check_nesting("programs inside programs");
   double sum = 100;
   for (const KernelProgram& p : c.programs) {
     for (const Step& s : p.steps)
@@ -119,6 +123,7 @@ double emission_work(const ControlStep& c, const KernelProgram& root, const std:
 }
 
 double slack(const ControlStep& c, const std::vector<Schedule>& schedules) {
+  check_nesting("programs inside programs");
   double sum = 0;
   for (const KernelProgram& p : c.programs) {
     for (const Step& s : p.steps) {

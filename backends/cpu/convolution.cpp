@@ -10,11 +10,12 @@
 #include <cstring>
 #include <optional>
 
+#include "backends/common/native_step.h"
 #include "backends/cpu/dnnl_tools.h"
-#include "backends/cpu/native_step.h"
 #include "backends/cpu/scratch.h"
 #include "core/error.h"
 #include "core/ops/conv.h"
+#include "runtime/process_end.h"
 #include "runtime/thread_pool.h"
 
 namespace weft::detail {
@@ -223,6 +224,7 @@ class Piece {
     return dnnl::reorder(dnnl::reorder::primitive_desc(library_engine(), from, library_engine(), to));
   }
   static void execute(const dnnl::primitive& p, const std::array<dnnl_exec_arg_t, 2>& args) {
+    const LibraryUse use;
     check(dnnl_primitive_execute(p.get(), library_stream().get(), 2, args.data()));
   }
   static void check(dnnl_status_t status) {
@@ -331,6 +333,7 @@ class Convolution final : public NativeStep {
   template <class F>
   void in_pieces(F&& f) const {
     const auto one = [&](std::int64_t i) {
+      const LibraryUse use;
       forbid_library_threads();
       f(last_ && i + 1 == pieces_ ? *last_ : *main_, i);
     };
@@ -369,9 +372,8 @@ class Convolution final : public NativeStep {
   Dims rhs_strides_;
 };
 
-}  // namespace
-
-std::unique_ptr<NativeStep> make_convolution(const ParamsBase& params, std::span<const Aval> operands, const Aval& result) {
+std::unique_ptr<NativeStep> make_convolution(const ParamsBase& params, std::span<const Aval> operands, std::span<const Aval> results) {
+  const Aval& result = results[0];
   const auto& p = params_as<ConvParams>(params);
   if (operands[0].dtype != float32 || result.dtype != float32 || operands[0].size() == 0 || operands[1].size() == 0) return nullptr;
   double window = 1, positions = 1;
@@ -395,4 +397,7 @@ std::unique_ptr<NativeStep> make_convolution(const ParamsBase& params, std::span
   return best;
 }
 
+const RuleOf<NativeStepRules> convolution_step(convolution_primitive(), make_convolution);
+
+}  // namespace
 }  // namespace weft::detail

@@ -6,6 +6,9 @@
 #include <cstdlib>
 #include <memory>
 
+#include "core/process_wide.h"
+#include "core/thread_object.h"
+
 namespace weft::detail {
 
 void forbid_library_threads() {
@@ -18,16 +21,21 @@ void forbid_library_threads() {
 }
 
 const dnnl::engine& library_engine() {
-  static const dnnl::engine e(dnnl::engine::kind::cpu, 0);
+  static const auto& e = process_wide<dnnl::engine>(dnnl::engine::kind::cpu, 0u);
   return e;
 }
 const dnnl::stream& library_stream() {
-  thread_local const dnnl::stream s(library_engine());
-  return s;
+  struct Stream {
+    dnnl::stream s{library_engine()};
+  };
+  return of_thread<Stream>().s;
 }
 void* library_scratch(std::size_t bytes) {
-  thread_local std::unique_ptr<char, decltype(&std::free)> memory(nullptr, &std::free);
-  thread_local std::size_t size = 0;
+  struct Scratch {
+    std::unique_ptr<char, decltype(&std::free)> memory{nullptr, &std::free};
+    std::size_t size = 0;
+  };
+  auto& [memory, size] = of_thread<Scratch>();
   if (bytes > size) {
     // Much of it is one huge page, which is mapped in a third of the time that its 512 small ones take.
     constexpr std::size_t huge = 2 << 20;

@@ -8,17 +8,21 @@
 
 #include "backends/codegen/program_cost.h"
 #include "backends/codegen/simplify.h"
+#include "backends/common/code_cache.h"
+#include "backends/common/other_targets.h"
 #include "backends/cpu/background.h"
-#include "backends/cpu/code_cache.h"
 #include "backends/cpu/cpu_backend.h"
 #include "backends/cpu/expand.h"
 #include "backends/cpu/object_export.h"
 #include "backends/cpu/stored_program.h"
-#include "backends/cuda/ptx.h"
 #include "core/error.h"
+#include "core/float_environment.h"
+#include "core/nesting.h"
+#include "core/sealed_program.h"
 #include "runtime/allocator.h"
 #include "runtime/blocks.h"
 #include "runtime/buffer.h"
+#include "runtime/process_end.h"
 #include "runtime/thread_pool.h"
 #include "runtime/warm_memory.h"
 
@@ -43,7 +47,9 @@ class SmallArray {
   T* data_;
 };
 
-constexpr std::size_t kOwnArena = 1 << 20;  // bytes of temporaries up to which a program keeps them between calls
+constexpr std::size_t kOwnArena = 1 << 20;    // bytes of temporaries up to which a program keeps them between calls
+constexpr std::size_t kOwnArenas = 64 << 20;  // of all programs together
+std::atomic<std::size_t> own_arenas{0};
 
 /// A constant or literal.
 const void* fixed_memory(const FixedPointer& f) {
@@ -64,9 +70,11 @@ TargetTraits traits() {
 }  // namespace
 
 CpuExecutable::CpuExecutable(const Jaxpr& j, const CompileOptions& options) : name_(options.name), donated_(options.donated) {
+  const LibraryUse use;
   const Jaxpr simplified = simplify(j, &expand_for_cpu);
   if (load(simplified)) return;
   plan_ = make_plan(simplified);
+  reserve_arena();
   const ProductPreparation preparation;
   products_.resize(plan_.program.products.size());
   parallel_for(static_cast<std::int64_t>(products_.size()), [&](std::int64_t i) { prepare_product(static_cast<std::size_t>(i)); });
@@ -89,6 +97,7 @@ CpuExecutable::Plan CpuExecutable::make_plan(const Jaxpr& simplified) const {
 
 const CpuExecutable::Plan& CpuExecutable::whole_plan() const {
   if (!is_stored_) return plan_;
+  const LibraryUse use;  // a process that is copied in the midst of it would never have the plan
   std::call_once(formed_, [&] { whole_plan_ = std::make_unique<const Plan>(make_plan(plan_.program.jaxpr)); });
   return *whole_plan_;
 }
@@ -106,6 +115,7 @@ bool CpuExecutable::load(const Jaxpr& simplified) {
   if (!stored || (stored->waste > 0 && least_quality() == CodeQuality::good)) return false;
   plan_ = {std::move(stored->program), std::move(stored->schedules)};
   is_stored_ = true;
+  reserve_arena();
   const ProductPreparation preparation;
   // Threads that have oneDNN make code wait for each other most of the time.
   WarmMemory memory;
@@ -186,7 +196,7 @@ void CpuExecutable::store() {
 
 /// What a call takes from the allocator.
 void CpuExecutable::plan_memory(WarmMemory& memory) const {
-  if (static_cast<std::size_t>(plan_.program.arena_bytes) > kOwnArena) memory.add(static_cast<std::size_t>(plan_.program.arena_bytes));
+  if (!has_arena_ && plan_.program.arena_bytes > 0) memory.add(static_cast<std::size_t>(plan_.program.arena_bytes));
   for (const BufferInfo& b : plan_.program.buffers)
     if (b.role == BufferInfo::Role::output && b.reuses_input < 0) memory.add(static_cast<std::size_t>(b.aval.bytes()));
 }
@@ -205,6 +215,7 @@ void CpuExecutable::prepare_calls() {
 
 /// Prepares the calls of the steps that are no code of a program and its sub-programs.
 void CpuExecutable::add_opaque(const KernelProgram& p) {
+  check_nesting("programs inside programs", nesting_depth(p.jaxpr));
   for (std::size_t i = 0; i < p.steps.size(); ++i) {
     const Step& s = p.steps[i];
     if (s.kind != Step::Kind::opaque) continue;
@@ -233,7 +244,10 @@ void* CpuExecutable::resolve(const FixedPointer& given) const {
   return const_cast<void*>(fixed_memory(f));  // the program keeps it, and no step writes to it
 }
 
-CpuExecutable::~CpuExecutable() { std::free(arena_.load()); }
+CpuExecutable::~CpuExecutable() {
+  std::free(arena_.load());
+  if (has_arena_) own_arenas -= static_cast<std::size_t>(plan_.program.arena_bytes);
+}
 
 void CpuExecutable::improve() {
   in_background([self = Ref<CpuExecutable>(this)] {
@@ -268,6 +282,7 @@ const CpuExecutable::Plan* CpuExecutable::plan_to_improve() {
 
 /// Makes part of the code anew, and has it take over. On the background thread.
 void CpuExecutable::make_better(const Plan& plan, const Qualities& wanted, const std::function<bool()>& stop) {
+  const LibraryUse use;
   const NativeCode& before = *code_.load(std::memory_order_relaxed);
   auto code = compile_program(plan.program, plan.schedules, wanted, [this](const FixedPointer& f) { return resolve(f); }, stop);
   for (auto& table : code->tables)
@@ -283,11 +298,19 @@ void CpuExecutable::make_better(const Plan& plan, const Qualities& wanted, const
   code_.store(better_code_.back().get(), std::memory_order_release);
 }
 
-/// Memory for the temporaries of a call. What is small stays with the program; what is large is shared with all others.
+/// Whether the program keeps the memory of its temporaries between calls: where that is little, and all programs together keep little.
+void CpuExecutable::reserve_arena() {
+  const auto bytes = static_cast<std::size_t>(plan_.program.arena_bytes);
+  if (bytes == 0 || bytes > kOwnArena) return;
+  has_arena_ = own_arenas.fetch_add(bytes) + bytes <= kOwnArenas;
+  if (!has_arena_) own_arenas -= bytes;
+}
+
+/// Memory for the temporaries of a call: the program's own, or what all share.
 char* CpuExecutable::take_arena(int device) {
   const auto bytes = static_cast<std::size_t>(plan_.program.arena_bytes);
   if (bytes == 0) return nullptr;
-  if (bytes > kOwnArena) return static_cast<char*>(allocate_host(bytes, device));
+  if (!has_arena_) return static_cast<char*>(allocate_host(bytes, device));
   if (char* a = arena_.exchange(nullptr, std::memory_order_acquire)) return a;
   auto* a = static_cast<char*>(std::aligned_alloc(64, (bytes + 63) / 64 * 64));
   if (!a) throw DeviceError(fmt::format("{}: no memory for {} bytes of temporaries", name_, bytes));
@@ -295,12 +318,13 @@ char* CpuExecutable::take_arena(int device) {
 }
 void CpuExecutable::give_back(char* arena, int device) {
   const auto bytes = static_cast<std::size_t>(plan_.program.arena_bytes);
-  if (bytes > kOwnArena) return release_host(arena, bytes, device);
+  if (!has_arena_) return release_host(arena, bytes, device);
   // What another call gave back meanwhile was written by its thread.
   if (char* other = arena_.exchange(arena, std::memory_order_acq_rel)) std::free(other);
 }
 
 std::vector<Array> CpuExecutable::call(std::span<const Array> inputs, int device) {
+  const StandardFloats floats;
   const JaxprData& data = plan_.program.jaxpr.data();
   if (inputs.size() != static_cast<std::size_t>(data.num_inputs))
     throw Error(fmt::format("{}: internal error: called with {} inputs, compiled for {}", name_, inputs.size(), data.num_inputs));
@@ -417,7 +441,8 @@ std::string CpuExecutable::as_text(std::string_view form) const {
   if (form == "jaxpr") return plan_.program.jaxpr.to_string();
   if (form == "kernels") return to_string(whole_plan().program);
   if (form == "llvm" || form == "asm") return code_as_text(whole_plan().program, whole_plan().schedules, form == "asm");
-  if (form == "ptx") return ptx_text(plan_.program.jaxpr, donated_, default_gpu_target(), "");
+  for (const TargetText& other : other_target_texts())
+    if (form == other.form) return other.text(plan_.program.jaxpr, donated_);
   if (form == "quality") return quality_text();
   throw CompileError(fmt::format("as_text: there is no form `{}`; there are `jaxpr`, `kernels`, `llvm`, `asm`, `ptx` and `quality`", form));
 }
@@ -445,8 +470,9 @@ CostAnalysis CpuExecutable::cost_analysis() const { return program_cost(whole_pl
 MemoryAnalysis CpuExecutable::memory_analysis() const { return program_memory(plan_.program); }
 
 Executable::Object CpuExecutable::export_object(const std::string& name) const {
+  const LibraryUse use;
   // A program without products by a library and without donated inputs.
-  const KernelProgram p = form_program(plan_.program.jaxpr, {native_vector_bytes(), false}, {});
+  const KernelProgram p = form_program(plan_.program.jaxpr, {.vector_bytes = native_vector_bytes(), .external_products = false}, {});
   std::vector<Schedule> schedules;
   for (const Kernel& k : p.kernels) schedules.push_back(make_schedule(k, native_vector_bytes()));
   const JaxprData& data = p.jaxpr.data();
@@ -499,7 +525,6 @@ Executable::Object CpuExecutable::export_object(const std::string& name) const {
 }
 
 Ref<Executable> CpuBackend::compile(const Jaxpr& j, const CompileOptions& options) {
-  keep_ptx(j, options.donated, options.name);
   return Ref<Executable>(new CpuExecutable(j, options));
 }
 

@@ -8,9 +8,9 @@
 #include <vector>
 
 #include "backends/codegen/program.h"
+#include "backends/common/native_step.h"
 #include "backends/cpu/code_quality.h"
 #include "backends/cpu/jit.h"
-#include "backends/cpu/native_step.h"
 #include "backends/cpu/patience.h"
 #include "backends/cpu/product.h"
 #include "core/primitive.h"
@@ -51,6 +51,7 @@ class CpuExecutable final : public Executable {
   void keep();
   void store();
   void plan_memory(WarmMemory& memory) const;
+  void reserve_arena();
   void prepare_product(std::size_t number);
   void prepare_calls();
   void run(void* const* addresses) const;
@@ -83,6 +84,7 @@ class CpuExecutable final : public Executable {
   std::map<std::pair<const KernelProgram*, int>, std::unique_ptr<Opaque>> opaque_;  // by program and step
   std::map<const KernelProgram*, const KernelProgram*> own_part_;                   // for each part of whole_plan_, once that is improved
   std::vector<void*> fixed_;                                                        // addresses of constants and literals, by buffer
+  bool has_arena_ = false;                                                          ///< of its own
   std::atomic<char*> arena_{nullptr};
 };
 

@@ -1,6 +1,6 @@
 #include "backends/cpu/expand.h"
 
-#include "backends/cpu/native_step.h"
+#include "backends/common/native_step.h"
 #include "core/ops/conv.h"
 #include "core/ops/conv_expand.h"
 #include "core/primitive.h"

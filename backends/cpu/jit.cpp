@@ -18,11 +18,13 @@
 
 #include "backends/codegen/emit.h"
 #include "backends/codegen/signature.h"
-#include "backends/cpu/code_cache.h"
+#include "backends/common/code_cache.h"
 #include "backends/cpu/code_generator.h"
 #include "backends/cpu/code_quality.h"
 #include "backends/cpu/object_loader.h"
 #include "core/error.h"
+#include "core/process_wide.h"
+#include "runtime/process_end.h"
 #include "runtime/thread_pool.h"
 
 extern "C" void weft_library_lanes(int, int, int, std::uint64_t, const void*, const void*, void*);
@@ -102,7 +104,7 @@ const std::string& build_id() {
     std::uintptr_t inside;
     std::string found;
   };
-  static const std::string id = [] {
+  static const auto& id = process_wide_from([] {
     Search search{reinterpret_cast<std::uintptr_t>(&native_vector_bytes), {}};
     dl_iterate_phdr(
         [](dl_phdr_info* info, std::size_t, void* data) {
@@ -129,7 +131,7 @@ const std::string& build_id() {
         },
         &search);
     return search.found;
-  }();
+  });
   return id;
 }
 
@@ -310,8 +312,8 @@ std::unique_ptr<NativeCode> compile_program(const KernelProgram& p, const std::v
   if (std::any_of(units.begin(), units.end(), [](const Unit& u) { return u.quality != CodeQuality::good; }))
     all.quick = quick_schedules(p, schedules);
   std::vector<std::vector<FixedPointer>> tables(p.controls.size());
-  parallel_for(static_cast<std::int64_t>(units.size()), [&](std::int64_t number) {
-    if (stop && stop()) throw CompileError("cpu: compiling was stopped");
+  const auto make = [&](std::int64_t number) {
+    if (process_has_ended() || (stop && stop())) throw CompileError("cpu: compiling was stopped");
     Unit& u = units[static_cast<std::size_t>(number)];
     std::optional<std::string> object;
     if (u.quality != CodeQuality::good) {
@@ -330,7 +332,13 @@ std::unique_ptr<NativeCode> compile_program(const KernelProgram& p, const std::v
     for (const int k : u.kernels) code->made.kernels[static_cast<std::size_t>(k)] = u.quality;
     for (const int c : u.controls) code->made.controls[static_cast<std::size_t>(c)] = u.quality;
     if (keeps) code->objects[static_cast<std::size_t>(number)] = std::move(made);
-  });
+  };
+  try {
+    parallel_for(static_cast<std::int64_t>(units.size()), make);
+  } catch (...) {
+    hold_if_ended();
+    throw;
+  }
   for (std::size_t i = 0; i < tables.size(); ++i)
     for (const FixedPointer& f : tables[i]) code->controls[i].table.push_back(resolve(f));
   std::erase_if(code->objects, [](const ObjectCode& o) { return o.file.empty(); });
@@ -365,6 +373,7 @@ std::string code_identity() {
 }
 
 std::string code_as_text(const KernelProgram& p, const std::vector<Schedule>& schedules, bool assembly) {
+  const LibraryUse use;
   llvm::LLVMContext context;
   const auto module = new_module(context, "", CodeQuality::good);
   const std::vector<char> called = called_kernels(p);

@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "backends/cpu/openblas.h"
+#include "runtime/process_end.h"
 
 namespace weft::detail::lapack {
 namespace {
@@ -78,12 +79,14 @@ std::size_t area(int m, int n) { return static_cast<std::size_t>(m) * static_cas
 // What LAPACK sees is conj(a), whose upper factor u has u^T u = a, and u^T is what lies in memory.
 template <class T>
 bool cholesky(T* a, int n) {
+  const LibraryUse use;
   use_one_blas_thread();
   return n == 0 || Routines<T>::potrf(LAPACK_COL_MAJOR, 'U', n, a, n) == 0;
 }
 
 template <class T>
 bool lu(T* a, int m, int n, std::int32_t* pivots) {
+  const LibraryUse use;
   use_one_blas_thread();
   if (m == 0 || n == 0) return true;
   std::vector<T> columns(area(m, n));
@@ -99,6 +102,7 @@ bool lu(T* a, int m, int n, std::int32_t* pivots) {
 
 template <class T>
 void triangular_solve(const T* a, T* b, int m, int n, TriangularForm form) {
+  const LibraryUse use;
   use_one_blas_thread();
   if (m == 0 || n == 0) return;
   const T one(1);
@@ -122,6 +126,7 @@ bool all_finite(const T* a, std::size_t count) {
 // What LAPACK sees is conj(a): the same values, and the vectors' conjugates.
 template <class T>
 bool eigh(T* a, int n, bool lower, Real<T>* values) {
+  const LibraryUse use;
   use_one_blas_thread();
   if (n == 0) return true;
   if (!all_finite(a, area(n, n))) return false;
@@ -136,6 +141,7 @@ bool eigh(T* a, int n, bool lower, Real<T>* values) {
 // What LAPACK sees is a^T = conj(vh)^H s u^T: it gives u^T's rows where it thinks of vh, and so u lies in memory.
 template <class T>
 bool svd(T* a, int m, int n, bool vectors, bool full, Real<T>* s, T* u, T* vh) {
+  const LibraryUse use;
   use_one_blas_thread();
   if (m == 0 || n == 0) return true;
   if (!all_finite(a, area(m, n))) return false;
@@ -145,6 +151,7 @@ bool svd(T* a, int m, int n, bool vectors, bool full, Real<T>* s, T* u, T* vh) {
 
 template <class T>
 bool qr(const T* a, int m, int n, int columns, T* q, T* r) {
+  const LibraryUse use;
   use_one_blas_thread();
   const int k = std::min(m, n);
   std::vector<T> factors(area(m, std::max(n, columns))), taus(static_cast<std::size_t>(std::max(k, 1)));

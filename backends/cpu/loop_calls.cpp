@@ -4,15 +4,16 @@
 
 #include "backends/cpu/jit.h"
 #include "backends/cpu/product.h"
+#include "core/thread_object.h"
 #include "runtime/thread_pool.h"
 
 namespace weft::detail {
 namespace {
 
-std::exception_ptr& failure() {
-  thread_local std::exception_ptr e;
-  return e;
-}
+struct Failure {
+  std::exception_ptr error;
+};
+std::exception_ptr& failure() { return of_thread<Failure>().error; }
 
 template <class F>
 std::int32_t guarded(F&& f) {

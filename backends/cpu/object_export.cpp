@@ -1,6 +1,7 @@
 #include "backends/cpu/object_export.h"
 
 #include <llvm/IR/Module.h>
+#include <llvm/TargetParser/Triple.h>
 
 #include <algorithm>
 #include <map>
@@ -17,9 +18,9 @@ namespace {
 using llvm::BasicBlock;
 using llvm::Value;
 
-// What kernels leave to the library: the C library has it.
+// What kernels leave to the library: the C library has it, in long double with all digits that double has.
 constexpr std::pair<MathFunction, const char*> kLibrary[] = {
-    {MathFunction::sin, "sin"}, {MathFunction::cos, "cos"}, {MathFunction::tan, "tan"}, {MathFunction::lgamma, "lgamma"}};
+    {MathFunction::sin, "sinl"}, {MathFunction::cos, "cosl"}, {MathFunction::tan, "tanl"}, {MathFunction::lgamma, "lgammal"}};
 
 class ObjectWriter {
  public:
@@ -211,7 +212,9 @@ class ObjectWriter {
 
   void define_math(llvm::Function* f) {
     require_known_functions(f);
-    llvm::Type* t = ir_.getDoubleTy();
+    // long double.
+    llvm::Type* t =
+        llvm::Triple(module_->getTargetTriple()).isX86() ? llvm::Type::getX86_FP80Ty(context_) : llvm::Type::getFP128Ty(context_);
     Value* x = f->getArg(1);
     BasicBlock* other = BasicBlock::Create(context_, "other", f);
     llvm::SwitchInst* choice = ir_.CreateSwitch(f->getArg(0), other);
@@ -219,7 +222,8 @@ class ObjectWriter {
       BasicBlock* b = BasicBlock::Create(context_, "function", f);
       choice->addCase(ir_.getInt32(static_cast<unsigned>(function)), b);
       ir_.SetInsertPoint(b);
-      ir_.CreateRet(ir_.CreateCall(module_->getOrInsertFunction(symbol, llvm::FunctionType::get(t, {t}, false)), {x}));
+      Value* y = ir_.CreateCall(module_->getOrInsertFunction(symbol, llvm::FunctionType::get(t, {t}, false)), {ir_.CreateFPExt(x, t)});
+      ir_.CreateRet(ir_.CreateFPTrunc(y, ir_.getDoubleTy()));
     }
     ir_.SetInsertPoint(other);
     ir_.CreateRet(x);

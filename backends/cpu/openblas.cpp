@@ -3,6 +3,10 @@
 #include <cblas.h>
 #include <sys/stat.h>
 
+#include <atomic>
+#include <thread>
+#include <vector>
+
 extern "C" __attribute__((weak)) int blas_thread_shutdown_();  // in no header of OpenBLAS
 
 namespace weft::detail {
@@ -24,11 +28,31 @@ void end_library_threads() {
   return true;
 }();
 
+/// Starts as many threads at once, and ends them; throws std::system_error where they can't be had. OpenBLAS interrupts the process
+/// (SIGINT) where it can't start its own, as under a limit of memory.
+void try_threads(int n) {
+  std::atomic<bool> end{false};
+  std::vector<std::thread> threads;
+  const auto end_all = [&] {
+    end = true;
+    end.notify_all();
+    for (std::thread& t : threads) t.join();
+  };
+  try {
+    for (int i = 0; i < n; ++i) threads.emplace_back([&] { end.wait(false); });
+  } catch (...) {
+    end_all();
+    throw;
+  }
+  end_all();
+}
+
 }  // namespace
 
 void use_one_blas_thread() {
   static const bool done = [] {
     const int before = threads_of_process(), others = openblas_get_num_threads() - 1;
+    if (others > 0) try_threads(others);
     openblas_set_num_threads(1);  // which starts them, if there are none
     if (threads_of_process() == before + others) end_library_threads();
     return true;

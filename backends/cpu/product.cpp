@@ -6,9 +6,12 @@
 #include <future>
 #include <mutex>
 #include <string_view>
+#include <system_error>
 
 #include "backends/cpu/dnnl_tools.h"
 #include "core/error.h"
+#include "core/float_environment.h"
+#include "runtime/process_end.h"
 #include "runtime/thread_pool.h"
 
 namespace weft::detail {
@@ -29,13 +32,20 @@ Preparing& preparing() {
 void prepare_products() {
   const std::lock_guard lock(preparing().mutex);
   if (preparing().done.valid()) return;
-  preparing().done = std::async(std::launch::async, [] {
+  const auto prepare = [] {
+    const LibraryUse use;
+    restore_standard_floats();
     forbid_library_threads();
     constexpr int n = 16;
     const std::array<float, n * n> a{};
     std::array<float, n * n> out{};
     dnnl_sgemm('N', 'N', n, n, n, 1, a.data(), n, a.data(), n, 0, out.data(), n);
-  });
+  };
+  try {
+    preparing().done = std::async(std::launch::async, prepare);
+  } catch (const std::system_error&) {
+    // There is no thread for it: the first product takes longer.
+  }
 }
 
 bool is_gemm(const dnnl::matmul::primitive_desc& d) { return std::string_view(d.impl_info_str()).starts_with("gemm"); }
@@ -80,6 +90,7 @@ struct Piece {
   }
 
   void run(const float* x, const float* y, float* z) const {
+    const LibraryUse use;
     const std::size_t own = (scratch.get_size() + 63) / 64 * 64;
     char* const memory = static_cast<char*>(library_scratch(own + static_cast<std::size_t>(packed_rows * packed_columns) * sizeof(float)));
     if (packed_rows > 0) {
@@ -134,6 +145,8 @@ class OneDnnProduct final : public Product {
 
 }  // namespace
 
+// What the end needs is made at the beginning: there it may fail.
+ProductPreparation::ProductPreparation() { preparing(); }
 ProductPreparation::~ProductPreparation() {
   std::shared_future<void> done;
   {

@@ -17,7 +17,7 @@ class Product {
 /// while the process ends would use what is there no more.
 class ProductPreparation {
  public:
-  ProductPreparation() = default;
+  ProductPreparation();
   ~ProductPreparation();
   ProductPreparation(const ProductPreparation&) = delete;
   ProductPreparation& operator=(const ProductPreparation&) = delete;

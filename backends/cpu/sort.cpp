@@ -6,7 +6,7 @@
 #include <limits>
 #include <type_traits>
 
-#include "backends/cpu/native_step.h"
+#include "backends/common/native_step.h"
 #include "backends/cpu/radix_sort.h"
 #include "backends/cpu/scratch.h"
 #include "core/ops/sort.h"
@@ -289,18 +289,19 @@ class TopKStep final : public NativeStep {
 
 bool fits(const Aval& x, int dim) { return x.shape[dim] < std::numeric_limits<std::int32_t>::max(); }
 
-}  // namespace
-
-std::unique_ptr<NativeStep> make_sort(const ParamsBase& params, std::span<const Aval> operands) {
+const Rule<NativeStepRules, Sort> sort_step([](const ParamsBase& params, std::span<const Aval> operands,
+                                               std::span<const Aval>) -> std::unique_ptr<NativeStep> {
   const auto& p = params_as<Sort::Params>(params);
   if (!fits(operands[0], p.dimension)) return nullptr;
   return std::make_unique<SortStep>(p, operands);
-}
-
-std::unique_ptr<NativeStep> make_top_k(const ParamsBase& params, std::span<const Aval> operands) {
+});
+const Rule<NativeStepRules, TopKLargest> top_k_step([](const ParamsBase& params, std::span<const Aval> operands,
+                                                       std::span<const Aval>) -> std::unique_ptr<NativeStep> {
   const auto& p = params_as<TopKLargest::Params>(params);
   if (!fits(operands[0], p.axis)) return nullptr;
   return std::make_unique<TopKStep>(p, operands[0]);
-}
+});
+
+}  // namespace
 
 }  // namespace weft::detail

@@ -8,9 +8,11 @@
 
 #include "backends/codegen/simplify.h"
 #include "backends/cpu/expand.h"
+#include "core/nesting.h"
 #include "core/ops/control.h"
 #include "core/primitive.h"
 #include "core/reflect.h"
+#include "core/sealed_program.h"
 
 namespace weft::detail {
 namespace {
@@ -103,6 +105,7 @@ class KeyWriter {
   explicit KeyWriter(Writer& to) : to_(to) {}
   /// False: an operation is not the library's own, so that its name says nothing.
   bool add(const Jaxpr& j) {
+    check_nesting("programs inside programs", nesting_depth(j));
     // Sub-programs may be one: they are written once.
     const auto [at, is_new] = known_.emplace(&j.data(), known_.size());
     to_.put(at->second);
@@ -160,6 +163,7 @@ std::vector<Jaxpr> programs_of(const Eqn& e) {
 }
 
 void write(Writer& w, const KernelProgram& p) {
+  check_nesting("programs inside programs", nesting_depth(p.jaxpr));
   w.put(p.buffers), w.put(p.steps), w.put(p.outputs), w.put(p.arena_bytes), w.put(p.controls.size());
   for (const ControlStep& c : p.controls) {
     w.put(c.eqn);
@@ -167,13 +171,15 @@ void write(Writer& w, const KernelProgram& p) {
   }
 }
 KernelProgram read(Reader& r, const Jaxpr& simplified) {
+  check_nesting("programs inside programs", nesting_depth(simplified));
   KernelProgram p;
   p.jaxpr = simplified;
   r.get(p.buffers), r.get(p.steps), r.get(p.outputs), r.get(p.arena_bytes);
   p.controls.resize(r.count());
   for (ControlStep& c : p.controls) {
     r.get(c.eqn);
-    for (const Jaxpr& j : programs_of(simplified.data().eqns.at(static_cast<std::size_t>(c.eqn))))
+    if (c.eqn < 0 || static_cast<std::size_t>(c.eqn) >= simplified.data().eqns.size()) throw Damaged();
+    for (const Jaxpr& j : programs_of(simplified.data().eqns[static_cast<std::size_t>(c.eqn)]))
       c.programs.push_back(read(r, simplify(j, &expand_for_cpu)));
   }
   return p;
@@ -182,6 +188,7 @@ KernelProgram read(Reader& r, const Jaxpr& simplified) {
 /// All of a program's loops' and branches' programs, in the order of their writing.
 template <class Visit>
 void each_part(const KernelProgram& p, Visit&& visit) {
+  check_nesting("programs inside programs", nesting_depth(p.jaxpr));
   for (const ControlStep& c : p.controls)
     for (const KernelProgram& part : c.programs) visit(part), each_part(part, visit);
 }
@@ -241,13 +248,17 @@ std::optional<StoredProgram> read_program(std::string_view bytes, const Jaxpr& s
       table.resize(r.count());
       for (FixedPointer& f : table) {
         r.get(f.kind);
-        f.program = parts.at(r.get<std::size_t>());
+        const auto part = r.get<std::size_t>();
+        if (part >= parts.size()) throw Damaged();
+        f.program = parts[part];
         r.get(f.number);
       }
     }
     if (!r.at_end()) return {};
     return s;
   } catch (const Damaged&) {
+    return {};
+  } catch (const Error&) {  // a shape or a program that can't be
     return {};
   }
 }

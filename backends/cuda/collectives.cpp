@@ -14,6 +14,7 @@
 
 #include "backends/cuda/nccl.h"
 #include "backends/cuda/supply.h"
+#include "core/environment.h"
 #include "core/error.h"
 #include "runtime/accelerator.h"
 #include "runtime/blocks.h"
@@ -44,8 +45,7 @@ std::map<GpuDevice*, std::deque<Running>>& running() {
 
 double time_limit() {
   if (process_world()) return process_world()->timeout().count();
-  const char* given = std::getenv("WEFT_COLLECTIVE_TIMEOUT");
-  return given && *given ? std::atof(given) : kTimeLimit;
+  return number_in_environment("WEFT_COLLECTIVE_TIMEOUT", 0, kLongestTime).value_or(kTimeLimit);
 }
 
 bool reached(const Mark& m, const std::string& what) {
@@ -195,7 +195,7 @@ class Join {
     try {
       call_grouped(processes, std::move(f));
     } catch (const DistributedError& e) {
-      give_up(e.what());
+      give_up(e.message());
       throw;
     }
   }
@@ -449,7 +449,7 @@ void before_collective(const std::vector<GpuDevice*>& devices, const CollectiveL
   try {
     device_world()->look(label);
   } catch (const DistributedError& e) {
-    give_up(e.what());
+    give_up(e.message());
     throw;
   }
 }
@@ -501,7 +501,7 @@ void exchange_messages(std::span<const int> device_ids, std::span<const Accelera
     });
     watched.begun();
   } catch (const DistributedError& e) {
-    give_up(e.what());
+    give_up(e.message());
     throw;
   }
 }
@@ -528,7 +528,7 @@ void wait_for_collectives(GpuDevice& device, const std::string& what, std::size_
     try {
       look_for_faults(*first, late != nullptr, what);
     } catch (const DistributedError& e) {
-      give_up(e.what());
+      give_up(e.message());
       throw;
     }
     if (std::chrono::steady_clock::now() - begin > std::chrono::milliseconds(1)) std::this_thread::sleep_for(std::chrono::microseconds(50));

@@ -11,6 +11,7 @@
 #include "backends/cuda/ptx.h"
 #include "backends/cuda/supply.h"
 #include "core/error.h"
+#include "core/process_wide.h"
 #include "runtime/accelerator.h"
 #include "runtime/processes.h"
 
@@ -108,7 +109,7 @@ DevicePointer GpuDevice::allocate(std::size_t bytes, const std::string& what) {
     if (d.cuStreamSynchronize(stream_) == kSuccess && d.cuMemPoolTrimTo(pool_, 0) == kSuccess) r = d.cuMemAllocAsync(&p, size, stream_);
     if (r == kOutOfMemory) {
       const MemoryStats s = memory_stats();
-      throw DeviceError(fmt::format(
+      throw MemoryError(fmt::format(
           "{}: out of memory: {} bytes for {} (cuMemAllocAsync gives CUDA_ERROR_OUT_OF_MEMORY); {} bytes of {} are in use by arrays",
           label(), bytes, what, s.bytes_in_use, s.bytes_limit));
     }
@@ -382,7 +383,7 @@ class CudaDevices final : public Accelerators {
 
 namespace weft::detail {
 Accelerators& accelerators() {
-  static cuda::CudaDevices devices;
+  static auto& devices = process_wide<cuda::CudaDevices>();
   return devices;
 }
 }  // namespace weft::detail

@@ -4,18 +4,33 @@
 #include "backends/cuda/solver.h"
 
 namespace weft::detail::cuda {
+namespace {
+
+const Rule<DeviceLaunchRules, RadixOrder> radix_order_launches([](const Eqn& e, std::span<const Aval> in) {
+  return radix_launches(params_as<RadixOrder::Params>(*e.params), in[0]);
+});
+const Rule<DeviceStepRules, RadixOrder> radix_order_step([](GpuDevice& device, const NamedKernels& kernels, const Eqn& e,
+                                                            std::span<const Aval> in, std::span<const Aval>, const std::string& name) {
+  return make_radix_step(device, kernels, params_as<RadixOrder::Params>(*e.params), in, name);
+});
+
+const Rule<DeviceLaunchRules, SolverCall> solver_launches([](const Eqn&, std::span<const Aval>) { return -1; });
+const Rule<DeviceStepRules, SolverCall> solver_step([](GpuDevice& device, const NamedKernels& kernels, const Eqn& e,
+                                                       std::span<const Aval> in, std::span<const Aval> out, const std::string& name) {
+  return make_solver_step(device, kernels, params_as<SolverCall::Params>(*e.params), in, out, name);
+});
+
+}  // namespace
 
 int device_launches(const Eqn& e, std::span<const Aval> in) {
-  if (e.op == &primitive_of<RadixOrder>) return radix_launches(params_as<RadixOrder::Params>(*e.params), in[0]);
-  if (e.op == &primitive_of<SolverCall>) return -1;
-  return -2;
+  DeviceLaunchRules::Function* const rule = find_rule<DeviceLaunchRules>(*e.op);
+  return rule ? rule(e, in) : -2;
 }
 
 std::unique_ptr<DeviceStep> make_device_step(GpuDevice& device, const NamedKernels& kernels, const Eqn& e, std::span<const Aval> in,
                                              std::span<const Aval> out, const std::string& name) {
-  if (e.op == &primitive_of<RadixOrder>) return make_radix_step(device, kernels, params_as<RadixOrder::Params>(*e.params), in, name);
-  if (e.op == &primitive_of<SolverCall>) return make_solver_step(device, kernels, params_as<SolverCall::Params>(*e.params), in, out, name);
-  return nullptr;
+  DeviceStepRules::Function* const rule = find_rule<DeviceStepRules>(*e.op);
+  return rule ? rule(device, kernels, e, in, out, name) : nullptr;
 }
 
 }  // namespace weft::detail::cuda

@@ -9,6 +9,7 @@
 #include "backends/cuda/device.h"
 #include "core/function_ref.h"
 #include "core/jaxpr.h"
+#include "core/rules.h"
 
 namespace weft::detail::cuda {
 
@@ -23,6 +24,15 @@ class DeviceStep {
 
 /// Kernels of a program's code that are no kernels of the planner's, by name.
 using NamedKernels = std::map<std::string, Function>;
+
+/// The rules that make steps, and say how many launches they take; an operation has both or neither.
+struct DeviceLaunchRules {
+  using Function = int(const Eqn& e, std::span<const Aval> in);
+};
+struct DeviceStepRules {
+  using Function = std::unique_ptr<DeviceStep>(GpuDevice& device, const NamedKernels& kernels, const Eqn& e, std::span<const Aval> in,
+                                               std::span<const Aval> out, const std::string& name);
+};
 
 /// How many launches an equation without kernels takes on the device; -1: they cannot be captured; -2: the device has nothing for it.
 int device_launches(const Eqn& e, std::span<const Aval> in);

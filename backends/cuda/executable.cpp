@@ -8,14 +8,17 @@
 
 #include "backends/codegen/program_cost.h"
 #include "backends/codegen/simplify.h"
-#include "backends/cpu/code_cache.h"
-#include "backends/cpu/native_step.h"
+#include "backends/common/code_cache.h"
+#include "backends/common/native_step.h"
 #include "backends/cuda/cuda_backend.h"
 #include "backends/cuda/expand.h"
 #include "backends/cuda/nvtx.h"
 #include "backends/cuda/supply.h"
 #include "core/environment.h"
 #include "core/error.h"
+#include "core/float_environment.h"
+#include "core/nesting.h"
+#include "core/sealed_program.h"
 #include "runtime/accelerator.h"
 #include "runtime/blocks.h"
 #include "runtime/buffer.h"
@@ -43,6 +46,7 @@ std::vector<Aval> operand_types(const KernelProgram& p, const Eqn& e) {
 
 /// How often the program launches something, or copies, once through each loop that depends on values; -1: it needs the host.
 int launches_of(const KernelProgram& p, const GpuCode& code) {
+  check_nesting("programs inside programs", nesting_depth(p.jaxpr));
   int n = static_cast<int>(p.outputs.size());
   for (const Step& s : p.steps) {
     switch (s.kind) {
@@ -235,6 +239,7 @@ GpuExecutable::OnDevice& GpuExecutable::on(GpuDevice& device) {
 }
 
 void GpuExecutable::add_fixed(OnDevice& d, const KernelProgram& p) {
+  check_nesting("programs inside programs", nesting_depth(p.jaxpr));
   const JaxprData& data = p.jaxpr.data();
   for (std::size_t b = 0; b < p.buffers.size(); ++b) {
     const BufferInfo& info = p.buffers[b];
@@ -256,6 +261,7 @@ void GpuExecutable::add_fixed(OnDevice& d, const KernelProgram& p) {
 }
 
 void GpuExecutable::add_steps(OnDevice& d, const KernelProgram& p) {
+  check_nesting("programs inside programs", nesting_depth(p.jaxpr));
   for (const Step& s : p.steps) {
     if (s.kind != Step::Kind::opaque) continue;
     const Eqn& e = p.jaxpr.data().eqns[static_cast<std::size_t>(s.number)];
@@ -269,6 +275,7 @@ void GpuExecutable::add_steps(OnDevice& d, const KernelProgram& p) {
 }
 
 std::vector<Array> GpuExecutable::call(std::span<const Array> inputs, int device) {
+  const StandardFloats floats;
   const ProfilerRange range(name_.c_str());
   const JaxprData& data = program_.jaxpr.data();
   if (inputs.size() != static_cast<std::size_t>(data.num_inputs))

@@ -6,6 +6,7 @@
 #include <numeric>
 
 #include "core/elementwise.h"
+#include "core/environment.h"
 #include "core/ops/conv_expand.h"
 #include "core/trace.h"
 
@@ -15,46 +16,53 @@ namespace {
 bool is_empty(const Aval& a) { return a.size() == 0; }
 
 /// How large a matrix of windows may be.
-double most_window_bytes() {
-  const char* given = std::getenv("WEFT_CUDA_WINDOW_BYTES");
-  return given && std::atof(given) > 0 ? std::atof(given) : 256e6;
-}
+double most_window_bytes() { return number_in_environment("WEFT_CUDA_WINDOW_BYTES", 1, 1e18).value_or(256e6); }
+
+const Rule<GpuExpansionRules, Sort> sort_expansion([](const Eqn& e, std::span<const Aval> in) -> std::optional<Jaxpr> {
+  return expansion_of(e, in, [&](std::span<const Array> xs) { return sort_on_gpu(params_as<Sort::Params>(*e.params), xs); });
+});
+const Rule<GpuExpansionRules, TopKLargest> top_k_expansion([](const Eqn& e, std::span<const Aval> in) -> std::optional<Jaxpr> {
+  const auto& p = params_as<TopKLargest::Params>(*e.params);
+  if (p.k == 0) return {};
+  return expansion_of(e, in, [&](std::span<const Array> xs) { return top_k_on_gpu(p, xs[0]); });
+});
+const Rule<GpuExpansionRules, Scatter> scatter_expansion([](const Eqn& e, std::span<const Aval> in) -> std::optional<Jaxpr> {
+  const auto& p = params_as<Scatter::Params>(*e.params);
+  if (!has_scatter_of_last_updates(p, in)) return {};
+  return expansion_of(e, in,
+                      [&](std::span<const Array> xs) -> std::vector<Array> { return {scatter_of_last_updates(p, xs[0], xs[1], xs[2])}; });
+});
+const Rule<GpuExpansionRules, ScatterSub> scatter_sub_expansion([](const Eqn& e, std::span<const Aval> in) -> std::optional<Jaxpr> {
+  if (in[0].dtype.is_bool()) return {};
+  return expansion_of(e, in, [&](std::span<const Array> xs) -> std::vector<Array> {
+    return {bind_one<ScatterAdd>(params_as<ScatterParams>(*e.params), {xs[0], xs[1], -xs[2]}, {})};
+  });
+});
+const RuleOf<GpuExpansionRules> fft_expansion(fft_primitive(), [](const Eqn& e, std::span<const Aval> in) -> std::optional<Jaxpr> {
+  const auto& p = params_as<FftParams>(*e.params);
+  if (!has_fft_by_products(p)) return {};
+  return expansion_of(e, in, [&](std::span<const Array> xs) -> std::vector<Array> { return {fft_by_products(p, xs[0])}; });
+});
+const RuleOf<GpuExpansionRules> fft_along_expansion(fft_along_primitive(),
+                                                    [](const Eqn& e, std::span<const Aval> in) -> std::optional<Jaxpr> {
+                                                      const auto& p = params_as<FftAlongParams>(*e.params);
+                                                      if (!has_fft_by_products({p.fft_lengths, p.fft_type})) return {};
+                                                      return expansion_of(e, in, [&](std::span<const Array> xs) -> std::vector<Array> {
+                                                        return {fft_between_transposes(p, xs[0], {})};
+                                                      });
+                                                    });
 
 }  // namespace
 
+Jaxpr expansion_of(const Eqn& e, std::span<const Aval> in, FunctionRef<std::vector<Array>(std::span<const Array>)> body) {
+  return trace_jaxpr({std::string(e.op->name), {in.begin(), in.end()}, {}}, body);
+}
+
 std::optional<Jaxpr> expand_for_gpu(const Eqn& e, std::span<const Aval> in) {
   if (std::any_of(in.begin(), in.end(), is_empty)) return {};
-  const auto traced = [&](const std::function<std::vector<Array>(std::span<const Array>)>& body) {
-    return trace_jaxpr({std::string(e.op->name), {in.begin(), in.end()}, {}}, body);
-  };
   if (e.op->kind == Kind::convolution) return expand_convolution(e, in, most_window_bytes());
-  if (e.op == &primitive_of<Sort>)
-    return traced([&](std::span<const Array> xs) { return sort_on_gpu(params_as<Sort::Params>(*e.params), xs); });
-  if (e.op == &primitive_of<TopKLargest>) {
-    const auto& p = params_as<TopKLargest::Params>(*e.params);
-    return p.k == 0 ? std::optional<Jaxpr>() : traced([&](std::span<const Array> xs) { return top_k_on_gpu(p, xs[0]); });
-  }
-  if (e.op == &primitive_of<Scatter>) {
-    const auto& p = params_as<Scatter::Params>(*e.params);
-    if (!has_scatter_of_last_updates(p, in)) return {};
-    return traced([&](std::span<const Array> xs) -> std::vector<Array> { return {scatter_of_last_updates(p, xs[0], xs[1], xs[2])}; });
-  }
-  if (e.op == &primitive_of<ScatterSub> && !in[0].dtype.is_bool())
-    return traced([&](std::span<const Array> xs) -> std::vector<Array> {
-      return {bind_one<ScatterAdd>(params_as<ScatterParams>(*e.params), {xs[0], xs[1], -xs[2]}, {})};
-    });
-  if (has_algebra(e, in)) return traced([&](std::span<const Array> xs) { return algebra_on_gpu(e, xs); });
-  if (e.op->name == "fft") {
-    const auto& p = params_as<FftParams>(*e.params);
-    if (!has_fft_by_products(p)) return {};
-    return traced([&](std::span<const Array> xs) -> std::vector<Array> { return {fft_by_products(p, xs[0])}; });
-  }
-  if (is_fft_along(*e.op)) {
-    const auto& p = params_as<FftAlongParams>(*e.params);
-    if (!has_fft_by_products({p.fft_lengths, p.fft_type})) return {};
-    return traced([&](std::span<const Array> xs) -> std::vector<Array> { return {fft_between_transposes(p, xs[0], {})}; });
-  }
-  return {};
+  GpuExpansionRules::Function* const rule = find_rule<GpuExpansionRules>(*e.op);
+  return rule ? rule(e, in) : std::nullopt;
 }
 
 }  // namespace weft::detail

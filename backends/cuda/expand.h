@@ -3,12 +3,21 @@
 #include <optional>
 #include <span>
 
+#include "core/function_ref.h"
 #include "core/jaxpr.h"
 #include "core/ops/fft.h"
 #include "core/ops/scatter.h"
 #include "core/ops/sort.h"
+#include "core/rules.h"
 
 namespace weft::detail {
+
+/// The rules that expand operations: the program, or nothing where the equation stays as it is.
+struct GpuExpansionRules {
+  using Function = std::optional<Jaxpr>(const Eqn& e, std::span<const Aval> in);
+};
+/// The program that computes the equation by `body`.
+Jaxpr expansion_of(const Eqn& e, std::span<const Aval> in, FunctionRef<std::vector<Array>(std::span<const Array>)> body);
 
 /// The program of an equation: convolutions, sorting, the largest elements, Fourier transforms, scatters, and linear algebra where there
 /// are libraries for it. Nothing for others, for empty arrays, and for transforms of lengths with large prime factors. Its constants are
@@ -28,9 +37,6 @@ std::vector<Array> top_k_by_rounds(const TopKLargest::Params& p, const Array& x)
 /// so few updates that it does not pay.
 bool has_scatter_of_last_updates(const Scatter::Params& p, std::span<const Aval> in);
 Array scatter_of_last_updates(const Scatter::Params& p, const Array& operand, const Array& indices, const Array& updates);
-/// Whether cuSOLVER and cuBLAS are there for the factorisation or solution, and it is none of a matrix that kernels take.
-bool has_algebra(const Eqn& e, std::span<const Aval> in);
-std::vector<Array> algebra_on_gpu(const Eqn& e, std::span<const Array> in);
 /// Whether the lengths have small prime factors only.
 bool has_fft_by_products(const FftParams& p);
 /// The mixed-radix algorithm, each step a product with a small matrix of roots of one (Cooley and Tukey 1965).

@@ -121,26 +121,52 @@ std::vector<Array> triangular_solve(Array a, const Array& b, const TriangularSol
 
 std::int64_t elements(const Aval& a) { return a.shape.back() * a.shape[a.ndim() - 2]; }
 
-}  // namespace
-
-bool has_algebra(const Eqn& e, std::span<const Aval> in) {
-  const bool small_kinds = e.op->name == "cholesky" || e.op->name == "lu" || e.op->name == "triangular_solve";
-  if (!small_kinds && e.op->name != "eigh" && e.op->name != "svd" && e.op->name != "qr") return false;
-  const bool lanes =
-      small_kinds && !in[0].dtype.is_complex() && std::all_of(in.begin(), in.end(), [](const Aval& a) { return elements(a) <= kInLanes; });
-  const bool large = std::any_of(in.begin(), in.end(), [](const Aval& a) {
+/// Whether cuSOLVER and cuBLAS are there, for matrices of sizes that they take.
+bool has_routine(std::span<const Aval> in) {
+  const bool too_large = std::any_of(in.begin(), in.end(), [](const Aval& a) {
     return std::any_of(a.shape.begin(), a.shape.end(), [](std::int64_t n) { return n > std::numeric_limits<std::int32_t>::max(); });
   });
-  return !lanes && !large && cuda::has_solver();
+  return !too_large && cuda::has_solver();
+}
+/// Of an operation that kernels compute for small real matrices, a matrix a thread.
+bool has_routine_for_large(std::span<const Aval> in) {
+  const bool in_lanes =
+      !in[0].dtype.is_complex() && std::all_of(in.begin(), in.end(), [](const Aval& a) { return elements(a) <= kInLanes; });
+  return !in_lanes && has_routine(in);
 }
 
-std::vector<Array> algebra_on_gpu(const Eqn& e, std::span<const Array> in) {
-  if (e.op->name == "cholesky") return cholesky(in[0]);
-  if (e.op->name == "lu") return lu(in[0]);
-  if (e.op->name == "qr") return qr(in[0], params_as<QrParams>(*e.params));
-  if (e.op->name == "eigh") return eigh(in[0], params_as<EighParams>(*e.params));
-  if (e.op->name == "svd") return svd(in[0], params_as<SvdParams>(*e.params));
-  return triangular_solve(in[0], in[1], params_as<TriangularSolveParams>(*e.params));
-}
+using Arrays = std::vector<Array>;
 
+const RuleOf<GpuExpansionRules> cholesky_expansion(cholesky_primitive(),
+                                                   [](const Eqn& e, std::span<const Aval> in) -> std::optional<Jaxpr> {
+                                                     if (!has_routine_for_large(in)) return {};
+                                                     return expansion_of(
+                                                         e, in, [](std::span<const Array> xs) -> Arrays { return cholesky(xs[0]); });
+                                                   });
+const RuleOf<GpuExpansionRules> lu_expansion(lu_primitive(), [](const Eqn& e, std::span<const Aval> in) -> std::optional<Jaxpr> {
+  if (!has_routine_for_large(in)) return {};
+  return expansion_of(e, in, [](std::span<const Array> xs) -> Arrays { return lu(xs[0]); });
+});
+const RuleOf<GpuExpansionRules> triangular_solve_expansion(triangular_solve_primitive(),
+                                                           [](const Eqn& e, std::span<const Aval> in) -> std::optional<Jaxpr> {
+                                                             if (!has_routine_for_large(in)) return {};
+                                                             return expansion_of(e, in, [&](std::span<const Array> xs) -> Arrays {
+                                                               return triangular_solve(xs[0], xs[1],
+                                                                                       params_as<TriangularSolveParams>(*e.params));
+                                                             });
+                                                           });
+const RuleOf<GpuExpansionRules> qr_expansion(qr_primitive(), [](const Eqn& e, std::span<const Aval> in) -> std::optional<Jaxpr> {
+  if (!has_routine(in)) return {};
+  return expansion_of(e, in, [&](std::span<const Array> xs) -> Arrays { return qr(xs[0], params_as<QrParams>(*e.params)); });
+});
+const RuleOf<GpuExpansionRules> eigh_expansion(eigh_primitive(), [](const Eqn& e, std::span<const Aval> in) -> std::optional<Jaxpr> {
+  if (!has_routine(in)) return {};
+  return expansion_of(e, in, [&](std::span<const Array> xs) -> Arrays { return eigh(xs[0], params_as<EighParams>(*e.params)); });
+});
+const RuleOf<GpuExpansionRules> svd_expansion(svd_primitive(), [](const Eqn& e, std::span<const Aval> in) -> std::optional<Jaxpr> {
+  if (!has_routine(in)) return {};
+  return expansion_of(e, in, [&](std::span<const Array> xs) -> Arrays { return svd(xs[0], params_as<SvdParams>(*e.params)); });
+});
+
+}  // namespace
 }  // namespace weft::detail

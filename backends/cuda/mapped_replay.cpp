@@ -20,6 +20,7 @@
 #include "backends/cuda/supply.h"
 #include "core/environment.h"
 #include "core/error.h"
+#include "core/float_environment.h"
 #include "runtime/accelerator.h"
 #include "runtime/blocks.h"
 #include "runtime/collectives.h"
@@ -52,6 +53,7 @@ class Launcher {
 
  private:
   void serve() {
+    restore_standard_floats();
     std::unique_lock lock(mutex_);
     for (;;) {
       changed_.wait(lock, [this] { return graph_ != nullptr; });
@@ -253,7 +255,7 @@ class Replay final : public MappedReplay {
         possible_ = device_world()->all_say(across_, label_, "the graphs of a mapped program", ready != nullptr);
       } catch (const Error& e) {
         ready.reset();
-        give_up_collectives(e.what());  // the others wait for what this one says
+        give_up_collectives(e.message());  // the others wait for what this one says
         throw;
       }
       if (!possible_) ready.reset();
@@ -284,7 +286,7 @@ class Replay final : public MappedReplay {
     try {
       return device_world()->all_say(across_, label_, "the first run of a mapped program", yes);
     } catch (const DistributedError& e) {
-      give_up_collectives(e.what());
+      give_up_collectives(e.message());
       throw;
     }
   }
@@ -399,7 +401,7 @@ class Replay final : public MappedReplay {
     try {
       std::rethrow_exception(problem);
     } catch (const DistributedError& e) {
-      if (across_.empty()) give_up_collectives(e.what());
+      if (across_.empty()) give_up_collectives(e.message());
       throw;
     }
   }

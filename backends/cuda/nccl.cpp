@@ -7,11 +7,12 @@
 #include <iterator>
 
 #include "core/error.h"
+#include "core/process_wide.h"
 
 namespace weft::detail::cuda::nccl {
 
 const Library& library() {
-  static const Library l = [] {
+  static const auto& l = process_wide_from([] {
     Library r;
     const char* given = std::getenv("WEFT_LIBNCCL");
     const std::string path = given ? given : "libnccl.so.2";
@@ -29,7 +30,7 @@ const Library& library() {
 #undef WEFT_LOOK_UP
     r.ncclGetErrorString = reinterpret_cast<decltype(r.ncclGetErrorString)>(dlsym(file, "ncclGetErrorString"));
     return r;
-  }();
+  });
   return l;
 }
 

@@ -8,7 +8,7 @@
 #include <map>
 #include <mutex>
 
-#include "backends/cpu/code_cache.h"
+#include "backends/common/code_cache.h"
 #include "backends/cuda/cublaslt.h"
 #include "backends/cuda/math_library.h"
 #include "core/environment.h"

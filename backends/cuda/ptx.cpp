@@ -23,12 +23,16 @@
 
 #include "backends/codegen/gpu_algebra.h"
 #include "backends/codegen/gpu_radix.h"
-#include "backends/cpu/code_cache.h"
+#include "backends/common/code_cache.h"
 #include "backends/cuda/expand.h"
 #include "backends/cuda/radix.h"
 #include "backends/cuda/solver.h"
 #include "core/environment.h"
 #include "core/error.h"
+#include "core/nesting.h"
+#include "core/process_wide.h"
+#include "core/sealed_program.h"
+#include "runtime/process_end.h"
 
 extern "C" {
 void LLVMInitializeNVPTXTargetInfo();
@@ -75,18 +79,18 @@ void link_libdevice(llvm::Module& module) {
   for (const llvm::Function& f : module)
     if (f.isDeclaration() && f.getName().starts_with("__nv_")) needed.push_back(f.getName().str());
   if (needed.empty()) return;
-  static const std::string path = libdevice_path();
+  static const auto& path = process_wide<std::string>(libdevice_path());
   if (path.empty())
     throw CompileError(
         fmt::format("cuda: the function {} comes from NVIDIA's libdevice.10.bc, which was not found; it is part of the CUDA toolkit "
                     "(nvvm/libdevice). Set WEFT_LIBDEVICE to its path",
                     needed[0].substr(5)));
-  static const std::unique_ptr<llvm::MemoryBuffer> bytes = [] {
+  static const llvm::MemoryBuffer& bytes = [&]() -> llvm::MemoryBuffer& {
     auto file = llvm::MemoryBuffer::getFile(path);
     if (!file) throw CompileError("cuda: cannot read " + path + ": " + file.getError().message());
-    return std::move(*file);
+    return *file->release();
   }();
-  auto library = llvm::getOwningLazyBitcodeModule(llvm::MemoryBuffer::getMemBuffer(bytes->getMemBufferRef(), false), module.getContext());
+  auto library = llvm::getOwningLazyBitcodeModule(llvm::MemoryBuffer::getMemBuffer(bytes.getMemBufferRef(), false), module.getContext());
   if (!library) throw CompileError("cuda: cannot read " + path + ": " + llvm::toString(library.takeError()));
   (*library)->setTargetTriple(module.getTargetTriple());
   (*library)->setDataLayout(module.getDataLayout());
@@ -116,6 +120,7 @@ void optimise(llvm::Module& module, llvm::TargetMachine& machine) {
 
 /// Kernels that read or write slices of a scan which do not all begin at whole vectors.
 void mark_unaligned(const ControlStep& c, std::vector<char>& aligned, bool within) {
+  check_nesting("programs inside programs");
   for (const KernelProgram& p : c.programs) {
     bool unaligned = within;
     if (c.kind == ControlStep::Kind::scan) {
@@ -134,6 +139,7 @@ void mark_unaligned(const ControlStep& c, std::vector<char>& aligned, bool withi
 
 /// Kernels of loops and branches work in place on what the loop carries.
 void mark_control(const ControlStep& c, std::vector<std::vector<char>>& aliased) {
+  check_nesting("programs inside programs");
   for (const KernelProgram& p : c.programs) {
     for (const Step& s : p.steps)
       if (s.kind == Step::Kind::kernel) {
@@ -180,16 +186,27 @@ std::vector<std::vector<char>> aliased_arguments(const KernelProgram& p) {
   return aliased;
 }
 
-/// Kernels that equations without kernels of their own are made of.
+/// The rules that emit code for operations that the planner forms no kernels of.
+struct DeviceCodeRules {
+  using Function = void(llvm::Module& module, const GpuTarget& target, const JaxprData& j, const Eqn& e, const std::string& prefix);
+};
+const Rule<DeviceCodeRules, SolverCall> solver_code([](llvm::Module& module, const GpuTarget& target, const JaxprData&, const Eqn&,
+                                                       const std::string& prefix) {
+  if (!module.getFunction(prefix + AlgebraKernels::places_name())) emit_algebra_kernels(module, target, prefix);
+});
+const Rule<DeviceCodeRules, RadixOrder> radix_code([](llvm::Module& module, const GpuTarget& target, const JaxprData& j, const Eqn& e,
+                                                      const std::string& prefix) {
+  const int bits = 8 * j.aval(e.inputs[0]).dtype.itemsize();
+  if (!module.getFunction(prefix + RadixKernels::move_name(bits))) emit_radix_kernels(module, target, bits, prefix);
+});
+
+/// Code of equations without kernels of their own.
 void emit_others(llvm::Module& module, const KernelProgram& p, const GpuTarget& target, const std::string& prefix) {
+  check_nesting("programs inside programs", nesting_depth(p.jaxpr));
   for (const Step& s : p.steps) {
     if (s.kind != Step::Kind::opaque) continue;
     const Eqn& e = p.jaxpr.data().eqns[static_cast<std::size_t>(s.number)];
-    if (e.op == &primitive_of<SolverCall> && !module.getFunction(prefix + AlgebraKernels::places_name()))
-      emit_algebra_kernels(module, target, prefix);
-    if (e.op != &primitive_of<RadixOrder>) continue;
-    const int bits = 8 * p.jaxpr.data().aval(e.inputs[0]).dtype.itemsize();
-    if (!module.getFunction(prefix + RadixKernels::move_name(bits))) emit_radix_kernels(module, target, bits, prefix);
+    if (DeviceCodeRules::Function* const rule = find_rule<DeviceCodeRules>(*e.op)) rule(module, target, p.jaxpr.data(), e, prefix);
   }
   for (const ControlStep& c : p.controls)
     for (const KernelProgram& part : c.programs) emit_others(module, part, target, prefix);
@@ -273,6 +290,7 @@ GpuTarget default_gpu_target() {
 
 TargetTraits gpu_traits() {
   TargetTraits t;
+  t.platform = "cuda";
   t.blas_products = false;
   t.external_products = t.all_products = t.gelu_epilogues = t.unordered_scatters = true;
   t.relu_epilogues = is_switched_on("WEFT_CUDA_RELU_EPILOGUE");
@@ -300,6 +318,7 @@ std::string libdevice_path() {
 }
 
 GpuCode compile_for_gpu(const KernelProgram& p, const GpuTarget& target, const std::string& prefix) {
+  const LibraryUse use;
   GpuCode code;
   llvm::LLVMContext context;
   if (target.emulated) {
@@ -321,6 +340,7 @@ GpuCode compile_for_gpu(const KernelProgram& p, const GpuTarget& target, const s
 }
 
 std::string gpu_llvm_text(const KernelProgram& p, const GpuTarget& target) {
+  const LibraryUse use;
   llvm::LLVMContext context;
   const auto machine = make_machine(target);
   std::vector<std::vector<GpuFunction>> functions;

@@ -1,12 +1,11 @@
 #include <fmt/core.h>
-#include <unistd.h>
 
 #include <cstdlib>
 #include <filesystem>
-#include <fstream>
 
 #include "backends/cuda/ptx.h"
 #include "core/error.h"
+#include "core/files.h"
 #include "runtime/spmd_body.h"
 
 namespace weft::detail {
@@ -21,14 +20,9 @@ void keep_ptx(const Jaxpr& j, const std::vector<bool>& donated, const std::strin
     try {
       text = ptx_text(j, donated, {architecture, false}, "");
     } catch (const Error& e) {
-      text = fmt::format("error: {}: {}\n", name, e.what());
+      text = fmt::format("error: {}: {}\n", name, e.message());
     }
-    // Several processes may write the same program.
-    std::filesystem::path aside = file;
-    aside += fmt::format(".{}", getpid());
-    std::ofstream(aside) << text;
-    std::error_code ignored;
-    std::filesystem::rename(aside, file, ignored);
+    write_file(file, {text}, {}, "WEFT_PTX_DIR", {Sync::none});
   }
 }
 

@@ -5,8 +5,12 @@
 #include <algorithm>
 #include <cstring>
 
+#include "core/float_environment.h"
+#include "core/nesting.h"
 #include "core/ops/call.h"
 #include "core/ops/control_run.h"
+#include "core/process_wide.h"
+#include "core/sealed_program.h"
 #include "core/trace.h"
 #include "runtime/accelerator.h"
 #include "runtime/blocks.h"
@@ -54,7 +58,10 @@ std::vector<Array> run_reference(const Primitive& op, const ParamsRef& params, s
 class InterpExecutable final : public Executable {
  public:
   explicit InterpExecutable(const Jaxpr& j) : jaxpr_(j) {}
-  std::vector<Array> call(std::span<const Array> inputs, int device) override { return interpret(jaxpr_, inputs, device); }
+  std::vector<Array> call(std::span<const Array> inputs, int device) override {
+    const StandardFloats floats;
+    return interpret(jaxpr_, inputs, device);
+  }
   std::string as_text(std::string_view form) const override {
     if (form == "jaxpr") return jaxpr_.to_string();
     throw CompileError(fmt::format("as_text: the interpreter has no form `{}`; it has `jaxpr`", form));
@@ -100,7 +107,7 @@ std::vector<Array> interpret_eqn(const Primitive& op, const ParamsRef& params, s
       return run_control(op, *params, inputs, [&](const Jaxpr& j, std::span<const Array> args) { return interpret(j, args, device, loc); });
     case Kind::spmd: {
       if (is_process_local(op)) return {run_process_local(op, *params, inputs[0], loc)};
-      static InterpBackend segments;
+      static auto& segments = process_wide<InterpBackend>();
       std::vector<Array> results = spmd_program(params, segments)->run(inputs, loc);
       for (Array& x : results)
         if (x.is_fully_addressable()) x = wrap_buffer(x.aval(), whole_of(x, device));
@@ -111,6 +118,7 @@ std::vector<Array> interpret_eqn(const Primitive& op, const ParamsRef& params, s
 }
 
 std::vector<Array> interpret(const Jaxpr& j, std::span<const Array> inputs, int device, SourceLoc caller) {
+  check_nesting("programs inside programs", nesting_depth(j));
   if (is_accelerator(device)) {
     const int host = processes().first_local();
     return sent(interpret(j, fetched(inputs, host), host, caller), device);

@@ -1,4 +1,6 @@
 // Addition, multiplication, division, minimum and maximum.
+#include "core/ops/arithmetic.h"
+
 #include <algorithm>
 
 #include "core/elementwise.h"
@@ -71,12 +73,34 @@ struct Mul : Binary<Mul> {
     std::vector<Tangent> out(2);
     if (!c.cotangents[0]) return out;
     const Array& ct = *c.cotangents[0];
-    if (c.in[0].is_linear()) out[0] = unbroadcast(ct * *c.in[1].value, c.in[0].aval, c.loc);
-    if (c.in[1].is_linear()) out[1] = unbroadcast(*c.in[0].value * ct, c.in[1].aval, c.loc);
+    if (c.in[0].is_linear()) out[0] = unbroadcast(ct * c.in[1].known(), c.in[0].aval, c.loc);
+    if (c.in[1].is_linear()) out[1] = unbroadcast(c.in[0].known() * ct, c.in[1].aval, c.loc);
     return out;
   }
   static constexpr bool kernel_takes_complex = true;
   static V kernel(KernelBuilder& b, V x, V y) { return b.mul(x, y); }
+};
+
+/// Rounded once: what random::uniform computes, as XLA contracts JAX's multiplication and addition there.
+struct MulAdd : Elementwise<MulAdd, 3> {
+  static constexpr std::string_view name = "mul_add", doc = "x * y + z, rounded once.";
+  static constexpr unsigned dtypes = kFloating;
+  template <class T>
+  static T stored_ref(T x, T y, T z) {
+    if constexpr (std::is_floating_point_v<T>)
+      return std::fma(x, y, z);
+    else
+      return T(std::fma(static_cast<float>(x), static_cast<float>(y), static_cast<float>(z)));
+  }
+  static std::vector<Tangent> jvp(const JvpContext& c) {
+    Tangent sum;
+    const auto add = [&](const Array& t) { sum = add_tangents(sum, broadcast_tangent(t, c.out[0], c.loc), c.loc); };
+    if (c.tangents[0]) add(*c.tangents[0] * c.in[1]);
+    if (c.tangents[1]) add(c.in[0] * *c.tangents[1]);
+    if (c.tangents[2]) add(*c.tangents[2]);
+    return {sum};
+  }
+  static V kernel(KernelBuilder& b, V x, V y, V z) { return b.fma(x, y, z); }
 };
 
 /// Divisors by which an integer division can't trap: 1 in place of 0 and -1. Division by -1 is a negation (of the least number, itself).
@@ -112,7 +136,7 @@ struct Div : Binary<Div> {
   static Array partial_y(const Array& t, const Array& x, const Array& y, const Array&) { return -t * x * integer_pow(y, -2); }
   static std::vector<Tangent> transpose(const TransposeContext& c) {
     if (!c.cotangents[0]) return {std::nullopt, std::nullopt};
-    return {unbroadcast(*c.cotangents[0] / *c.in[1].value, c.in[0].aval, c.loc), std::nullopt};
+    return {unbroadcast(*c.cotangents[0] / c.in[1].known(), c.in[0].aval, c.loc), std::nullopt};
   }
   static constexpr bool kernel_takes_complex = true;
   static V kernel(KernelBuilder& b, V x, V y) {
@@ -203,7 +227,12 @@ struct Min : Extremum<Min> {
 
 }  // namespace
 
-std::vector<ElementwiseInfo> arithmetic_infos() { return elementwise_info_list<Add, AddAny, Div, Max, Min, Mul, Neg, Rem, Sub>(); }
+std::vector<ElementwiseInfo> arithmetic_infos() { return elementwise_info_list<Add, AddAny, Div, Max, Min, Mul, MulAdd, Neg, Rem, Sub>(); }
+
+Array mul_add(const Array& x, const Array& y, const Array& z, SourceLoc loc) {
+  const Arg operands[] = {Arg(x, loc), Arg(y, loc), Arg(z, loc)};
+  return bind_all<MulAdd>({}, promote_ranks("mul_add", operands), loc)[0];
+}
 
 Array add_any(const Array& a, const Array& b, SourceLoc loc) { return bind_one<AddAny>({}, {a, b}, loc); }
 

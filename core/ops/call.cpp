@@ -3,7 +3,9 @@
 #include <algorithm>
 
 #include "core/array_impl.h"
+#include "core/nesting.h"
 #include "core/ops/registry.h"
+#include "core/sealed_program.h"
 #include "core/trace.h"
 
 namespace weft::detail {
@@ -33,17 +35,13 @@ std::vector<Aval> call_types(const OpContext& c, const Jaxpr& body) {
   return body.data().output_avals();
 }
 
-// What follows the body among the sub-programs (derivative rules) plays no part in the value.
 Jaxpr executed_body(const Primitive& op, const ParamsBase& params, std::span<const Aval> in) {
-  if (op.call_body) return op.call_body(params, in);
-  for (const ParamText& p : op.params_list(params))
-    if (p.jaxpr) return *p.jaxpr;
-  throw Error(std::string(op.name) + ": internal error: a call without a sub-program");
+  return op.body ? op.body(params) : op.call_body(params, in);
 }
 
 Jaxpr with_outputs(const Jaxpr& j, std::vector<Atom> outputs) {
   const JaxprData& d = j.data();
-  auto data = make_ref<JaxprData>();
+  const Ref<JaxprData> data = new_program();
   data->avals = d.avals;
   data->num_consts = d.num_consts;
   data->num_inputs = d.num_inputs;
@@ -51,7 +49,7 @@ Jaxpr with_outputs(const Jaxpr& j, std::vector<Atom> outputs) {
   data->literals = d.literals;
   data->consts = d.consts;
   data->outputs = std::move(outputs);
-  return Jaxpr(Ref<const JaxprData>(data));
+  return seal_program(data);
 }
 
 namespace {
@@ -115,7 +113,7 @@ std::vector<Tangent> transpose_of_call(const TransposeContext& c, const Jaxpr& b
   std::vector<Array> inputs;
   for (const Operand& o : c.in) {
     linear.push_back(o.is_linear());
-    if (o.value) inputs.push_back(*o.value);
+    if (!o.is_linear()) inputs.push_back(o.known());
   }
   const TransposedProgram t = transpose_program(body, linear, present(c.cotangents));
   std::vector<Tangent> some = scatter_tangents(bind_hoisted(bind, c.params, t.jaxpr, concat({}, inputs, c.cotangents), c.loc), t.nonzero);
@@ -164,6 +162,7 @@ struct ClosedCall : CallRules<ClosedCall> {
 };
 
 std::vector<Array> eval_inlined(const Jaxpr& j, std::span<const Array> args) {
+  check_nesting("programs inside programs", nesting_depth(j));
   const JaxprData& d = j.data();
   std::vector<Array> values(d.avals.size());
   std::copy(d.consts.begin(), d.consts.end(), values.begin());

@@ -9,12 +9,14 @@
 #include <cstring>
 
 #include "core/array_impl.h"
+#include "core/float_environment.h"
 #include "core/format.h"
 #include "core/host.h"
 #include "core/ops/common.h"
 #include "core/ops/movement.h"
 #include "core/ops/registry.h"
 #include "core/text.h"
+#include "core/thread_object.h"
 #include "core/trace.h"
 
 namespace weft::detail {
@@ -32,10 +34,7 @@ namespace {
 struct Label {
   std::string device, lane;
 };
-Label& label() {
-  thread_local Label l;
-  return l;
-}
+Label& label() { return of_thread<Label>(); }
 
 /// The lane's part of the label while a callback runs for it.
 class LaneLabel {
@@ -69,6 +68,28 @@ std::vector<Aval> result_types(const Lanes& lanes, const TypeList& of_one) {
   return out;
 }
 
+/// Fails unless the lanes are those of the operands: a text may say anything of them.
+void check_lanes(const OpContext& c, const Lanes& lanes) {
+  const std::size_t rank = lanes.sizes.size();
+  if (lanes.names.size() != rank || (rank > 0 && lanes.mapped.size() != c.in.size()))
+    c.fail<Error>(
+        fmt::format("its lanes have {} names, {} sizes, and are told of {} operands", lanes.names.size(), rank, lanes.mapped.size()));
+  if (rank == 0) return;
+  for (std::size_t i = 0; i < c.in.size(); ++i) {
+    const Shape& shape = c.in[i].shape;
+    const std::vector<int>& axes = lanes.mapped[i];
+    bool fits = axes.size() <= static_cast<std::size_t>(shape.size());
+    for (std::size_t k = 0; fits && k < axes.size(); ++k)
+      fits = axes[k] >= 0 && static_cast<std::size_t>(axes[k]) < rank &&
+             shape[static_cast<int>(k)] == lanes.sizes[static_cast<std::size_t>(axes[k])];
+    if (!fits) c.fail<ShapeError>(fmt::format("operand {} is not divided among its lanes", i));
+  }
+}
+void check_callback(const OpContext& c, const CallbackParam& callback, const Lanes& lanes) {
+  if (!callback.function) c.fail<Error>("has no function to call", "a text holds none");
+  check_lanes(c, lanes);
+}
+
 /// Calls `f(operands, lane number)` for each lane, in order, with concrete operands of one lane.
 template <class F>
 void for_each_lane(const Lanes& lanes, std::span<const HostTensor> in, F&& f) {
@@ -96,6 +117,10 @@ void for_each_lane(const Lanes& lanes, std::span<const HostTensor> in, F&& f) {
       operands.push_back(make_concrete(aval, in[i].as<const std::byte>() + row * aval.bytes()));
     }
     const LaneLabel scope(lanes, lane);
+    // What a callback has set is not what the rest is computed with.
+    struct Restored {
+      ~Restored() { restore_standard_floats(); }
+    } restored;
     f(operands, number);
   }
 }
@@ -146,7 +171,11 @@ struct PureCallback {
       "a C++ function that is called back has no derivative; give the function around it a rule with custom_jvp or custom_vjp, or hold it "
       "constant with stop_gradient";
   using Params = PureCallbackParams;
-  static std::vector<Aval> abstract_eval(const OpContext& c) { return result_types(c.get<Params>().lanes, c.get<Params>().result_avals); }
+  static std::vector<Aval> abstract_eval(const OpContext& c) {
+    const Params& p = c.get<Params>();
+    check_callback(c, p.callback, p.lanes);
+    return result_types(p.lanes, p.result_avals);
+  }
   static BatchResult batch(const BatchContext& c) {
     Params p = c.get<Params>();
     std::vector<Array> in;
@@ -179,7 +208,11 @@ struct IoCallback {
       "a C++ function that is called back has no derivative; give the function around it a rule with custom_jvp or custom_vjp, or pass it "
       "stop_gradient of its operands";
   using Params = IoCallbackParams;
-  static std::vector<Aval> abstract_eval(const OpContext& c) { return result_types(c.get<Params>().lanes, c.get<Params>().result_avals); }
+  static std::vector<Aval> abstract_eval(const OpContext& c) {
+    const Params& p = c.get<Params>();
+    check_callback(c, p.callback, p.lanes);
+    return result_types(p.lanes, p.result_avals);
+  }
   static BatchResult batch(const BatchContext& c) {
     Params p = c.get<Params>();
     if (p.ordered)
@@ -204,7 +237,10 @@ struct DebugCallback {
   static constexpr bool not_linear = true;
   static constexpr bool zero_tangent = true;
   using Params = DebugCallbackParams;
-  static std::vector<Aval> abstract_eval(const OpContext&) { return {}; }
+  static std::vector<Aval> abstract_eval(const OpContext& c) {
+    check_callback(c, c.get<Params>().callback, c.get<Params>().lanes);
+    return {};
+  }
   static BatchResult batch(const BatchContext& c) {
     Params p = c.get<Params>();
     const std::vector<Array> in = add_lanes(c, p.lanes);
@@ -257,8 +293,25 @@ struct DebugPrint {
   static constexpr bool zero_tangent = true;
   using Params = DebugPrintParams;
   static std::vector<Aval> abstract_eval(const OpContext& c) {
+    const Params& p = c.get<Params>();
+    check_lanes(c, p.lanes);
     std::size_t fields = 0;
-    fill_in(c.get<Params>().fmt, [&](const std::string&) { return ++fields, std::string(); });
+    // A specification that can't be right is reported where the line is known, not when the program runs.
+    fill_in(p.fmt, [&](const std::string& field) {
+      const std::size_t i = fields++;
+      if (i >= c.in.size() || field == "{}") return std::string();
+      const Aval& a = c.in[i];
+      const std::size_t in_front = p.lanes.sizes.empty() ? 0 : p.lanes.mapped[i].size();
+      if (static_cast<std::size_t>(a.ndim()) > in_front) {
+        if (field != "{:}") c.fail<Error>(fmt::format("{} is a format of scalars, its operand is {}", field, to_string(a)), "use {}");
+        return std::string();
+      }
+      try {
+        return formatted(field, make_literal(Number(0), a.dtype));
+      } catch (const fmt::format_error& e) {
+        c.fail<Error>(fmt::format("{} does not fit {}: {}", field, to_string(a), e.what()));
+      }
+    });
     if (fields != c.in.size())
       c.fail<Error>(fmt::format("its text has {} fields for {} operands", fields, c.in.size()), "give one {} for each");
     return {};
@@ -308,7 +361,7 @@ void bind_debug_print(std::string text, std::span<const Array> in, SourceLoc loc
     } catch (const fmt::format_error& e) {
       throw Error(fmt::format("debug::print: {} does not fit {}: {}", field, to_string(x.aval()), e.what()), loc);
     } catch (const Error& e) {
-      throw Error(e.what(), loc);
+      throw Error(e.message(), loc);
     }
   });
   bind_all<DebugPrint>({std::move(text), {}}, in, loc);

@@ -28,7 +28,7 @@ void read_param(ParamReader& r, AxisRefs& v) {
     if (c == '\'' || c == '"')
       v.push_back({r.read_string(), -1});
     else
-      v.push_back({{}, static_cast<int>(r.read_int())});
+      read_param(r, v.emplace_back().position);
   });
 }
 

@@ -91,6 +91,16 @@ V complex_expm1(KernelBuilder& b, V z) {
   const V sine = b.mul(b.mul(b.math(M::exp, s.x), b.math(M::sin, im)), s.scale);
   return b.complex(b.sub(product, b.mul(number(b, im, 2), b.mul(half, half))), b.select(is_zero(b, im), im, sine));
 }
+V complex_logistic(KernelBuilder& b, V z) {
+  // Of what doesn't overflow: y / (1 + y), y = exp(w), or 1 / (1 + y).
+  const V one = b.constant(z.dtype, 1), negative = b.lt(b.real(z), number(b, b.real(z), 0));
+  const V w = b.select(negative, z, b.neg(z)), re = b.real(w), im = b.imag(w), y = complex_exp(b, w);
+  // 1 + y is (exp(re) - 1) cos(im) + 2 cos(im / 2)^2 in its real part, which next to a pole keeps its digits.
+  const V half = b.math(M::cos, b.mul(im, number(b, im, 0.5)));
+  const V near = b.add(b.mul(b.math(M::expm1, re), b.math(M::cos, im)), b.mul(number(b, im, 2), b.mul(half, half)));
+  const V sum = b.add(one, y), below = b.select(b.gt(re, number(b, re, -1)), b.complex(near, b.imag(y)), sum);
+  return b.div(b.select(negative, y, one), below);
+}
 V complex_log(KernelBuilder& b, V z) { return log_with_excess(b, z, b.constant(bool_, 0), b.real(z)); }
 V complex_log1p(KernelBuilder& b, V z) {
   const V re = b.real(z), im = b.imag(z), half = number(b, re, 0.5);

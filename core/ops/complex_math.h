@@ -7,6 +7,7 @@ namespace weft::detail {
 
 KernelValue complex_exp(KernelBuilder& b, KernelValue z);
 KernelValue complex_expm1(KernelBuilder& b, KernelValue z);
+KernelValue complex_logistic(KernelBuilder& b, KernelValue z);
 /// The principal branch: log of the modulus, and the angle.
 KernelValue complex_log(KernelBuilder& b, KernelValue z);
 KernelValue complex_log1p(KernelBuilder& b, KernelValue z);

@@ -44,6 +44,9 @@ struct While {
 While::Params while_lanes(const While::Params& p, const std::vector<Aval>& cond_consts, const std::vector<Aval>& body_consts,
                           const std::vector<Aval>& carry);
 
+/// A loop with a bound on its steps as a program of scans, which has a reverse.
+Jaxpr bounded_while(const While::Params& p, std::span<const Array> in, SourceLoc loc);
+
 /// Runs body `length` times over the leading axis of xs, handing on a carry and stacking ys. Operands: constants, carry, xs; the body takes
 /// them (one slice of each x) and gives (carry, ys) (jax.lax.scan).
 struct Scan {

@@ -137,7 +137,7 @@ std::vector<Tangent> Cond::transpose(const TransposeContext& c) {
     if (c.in[i].is_linear())
       linear_avals.push_back(c.in[i].aval);
     else
-      in.push_back(*c.in[i].value);
+      in.push_back(c.in[i].known());
   }
   append(in, nonzero_tangents(c.cotangents));
   Params params;

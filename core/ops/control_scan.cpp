@@ -5,6 +5,7 @@
 
 #include "core/ops/control.h"
 #include "core/ops/control_common.h"
+#include "core/ops/operand_parts.h"
 
 namespace weft::detail {
 namespace {
@@ -37,24 +38,14 @@ std::vector<bool> part(const std::vector<bool>& v, std::size_t from, std::size_t
 }
 std::size_t count_true(const std::vector<bool>& v) { return static_cast<std::size_t>(std::count(v.begin(), v.end(), true)); }
 
-// Which carries have a tangent in the end: those that start with one, and those that the body gives one. `nonzero_out` finds by the mode's
-// own rules which results of the body do: a function may have a reverse rule only.
-template <class F>
-std::vector<bool> carry_with_tangents(const std::vector<bool>& consts, std::vector<bool> carry, const std::vector<bool>& xs,
-                                      F&& nonzero_out) {
-  for (bool changed = true; changed;) {
-    changed = false;
-    const std::vector<bool> out = nonzero_out(joined(consts, carry, xs));
-    for (std::size_t i = 0; i < carry.size(); ++i)
-      if (out[i] && !carry[i]) carry[i] = changed = true;
-  }
-  return carry;
-}
-
 }  // namespace
 
 std::vector<Aval> Scan::abstract_eval(const OpContext& c) {
   const Params& p = c.get<Params>();
+  check_parts(c, {p.num_consts, p.num_carry}, c.in.size());
+  check_parts(c, {p.num_consts, p.num_carry}, p.jaxpr.data().input_avals().size(), "inputs of the body");
+  check_parts(c, {p.num_carry}, p.jaxpr.data().outputs.size(), "results of the body");
+  if (p.length < 0) c.fail<ShapeError>(fmt::format("a length of {} is not possible", p.length));
   const Counts n = count(p);
   const auto in = p.jaxpr.data().input_avals();
   if (in.size() != c.in.size()) c.fail<PytreeError>(fmt::format("the body takes {} operands, given {}", in.size(), c.in.size()));
@@ -79,8 +70,8 @@ JvpResult Scan::jvp_call(const JvpContext& c) {
   const Counts n = count(p);
   const std::vector<bool> given = nonzero(c.tangents);
   const std::vector<bool> consts = part(given, 0, n.consts), xs = part(given, n.consts + n.carry, n.xs);
-  const std::vector<bool> carry = carry_with_tangents(consts, part(given, n.consts, n.carry), xs,
-                                                      [&](const std::vector<bool>& in) { return jvp_program(p.jaxpr, in).nonzero_out; });
+  const std::vector<bool> carry = carry_with_tangents(
+      part(given, n.consts, n.carry), [&](const std::vector<bool>& k) { return jvp_program(p.jaxpr, joined(consts, k, xs)).nonzero_out; });
   const std::vector<bool> nonzero_in = joined(consts, carry, xs);
   std::vector<bool> wanted = jvp_program(p.jaxpr, nonzero_in).nonzero_out;
   std::copy(carry.begin(), carry.end(), wanted.begin());
@@ -117,8 +108,9 @@ JvpResult Scan::linearize_call(const JvpContext& c) {
   const Counts n = count(p);
   const std::vector<bool> given = nonzero(c.tangents);
   const std::vector<bool> consts = part(given, 0, n.consts), xs = part(given, n.consts + n.carry, n.xs);
-  const std::vector<bool> carry = carry_with_tangents(
-      consts, part(given, n.consts, n.carry), xs, [&](const std::vector<bool>& in) { return linearize_program(p.jaxpr, in).nonzero_out; });
+  const std::vector<bool> carry = carry_with_tangents(part(given, n.consts, n.carry), [&](const std::vector<bool>& k) {
+    return linearize_program(p.jaxpr, joined(consts, k, xs)).nonzero_out;
+  });
   const std::vector<bool> nonzero_in = joined(consts, carry, xs);
   const LinearizedProgram lin = linearize_program(p.jaxpr, nonzero_in);
   std::vector<bool> wanted = lin.nonzero_out;
@@ -196,14 +188,9 @@ JvpResult Scan::linearize_call(const JvpContext& c) {
 std::vector<Tangent> Scan::transpose(const TransposeContext& c) {
   const Params& p = c.get<Params>();
   const Counts n = count(p);
-  // A carry that the loop changes linearly is linear even where it starts from a known value (zeros).
+  // All carries depend on what is transposed (see separated), also those that start from a known value (zeros).
   std::vector<bool> linear;
   for (std::size_t i = 0; i < c.in.size(); ++i) linear.push_back(c.in[i].is_linear() || (i >= n.consts && i < n.consts + n.carry));
-  for (std::size_t i = n.consts; i < n.consts + n.carry; ++i)
-    if (!c.in[i].aval.dtype.is_inexact())
-      throw TracerError(
-          fmt::format("scan: can't be transposed with a carry {} that is not linear; use grad or vjp", to_string(c.in[i].aval)),
-          effective_loc(c.loc));
   const std::vector<bool> const_linear = part(linear, 0, n.consts), x_linear = part(linear, n.consts + n.carry, n.xs);
   std::vector<bool> has = nonzero(c.cotangents);
   std::fill(has.begin(), has.begin() + static_cast<std::ptrdiff_t>(n.carry), true);
@@ -216,7 +203,7 @@ std::vector<Tangent> Scan::transpose(const TransposeContext& c) {
     if (linear[i])
       linear_avals.push_back(body_in[i]);
     else
-      (i < n.consts ? known_consts : known_xs).push_back(*c.in[i].value);
+      (i < n.consts ? known_consts : known_xs).push_back(c.in[i].known());
     if (i < n.consts && linear[i]) const_cts.push_back(zeros_of(c.in[i].aval, c.loc));
   }
   for (std::size_t i = 0; i < n.carry; ++i) carry_cts.push_back(instantiate(c.cotangents[i], c.out_avals[i], c.loc));

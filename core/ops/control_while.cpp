@@ -7,6 +7,7 @@
 #include "core/elementwise.h"
 #include "core/ops/control.h"
 #include "core/ops/control_common.h"
+#include "core/ops/operand_parts.h"
 #include "core/ops/remat.h"
 #include "core/reductions.h"
 #include "core/shaping.h"
@@ -15,6 +16,7 @@ namespace weft::detail {
 
 std::vector<Aval> While::abstract_eval(const OpContext& c) {
   const Params& p = c.get<Params>();
+  check_parts(c, {p.cond_nconsts, p.body_nconsts}, c.in.size());
   const std::size_t consts = static_cast<std::size_t>(p.cond_nconsts + p.body_nconsts);
   const std::vector<Aval> pred = p.cond_jaxpr.data().output_avals();
   if (pred.size() != 1 || pred[0].dtype != bool_ || !pred[0].shape.empty())
@@ -27,6 +29,18 @@ std::vector<Aval> While::abstract_eval(const OpContext& c) {
     if (!same_type(out[i], c.in[consts + i]))
       c.fail<ShapeError>(fmt::format("the carry starts as {} and the body makes it {}", to_string(c.in[consts + i]), to_string(out[i])),
                          "a carry keeps its type");
+  const auto check_inputs = [&](const char* of, const Jaxpr& j, std::span<const Aval> own) {
+    const auto want = j.data().input_avals();
+    std::vector<Aval> given(own.begin(), own.end());
+    given.insert(given.end(), c.in.begin() + static_cast<std::ptrdiff_t>(consts), c.in.end());
+    if (want.size() != given.size()) c.fail<PytreeError>(fmt::format("the {} takes {} operands, given {}", of, want.size(), given.size()));
+    for (std::size_t i = 0; i < want.size(); ++i)
+      if (!same_type(want[i], given[i]))
+        c.fail<ShapeError>(fmt::format("the {} takes {} as operand {}, given {}", of, to_string(want[i]), i, to_string(given[i])));
+  };
+  const auto cond_consts = static_cast<std::size_t>(p.cond_nconsts), body_consts = static_cast<std::size_t>(p.body_nconsts);
+  check_inputs("condition", p.cond_jaxpr, c.in.first(cond_consts));
+  check_inputs("body", p.body_jaxpr, c.in.subspan(cond_consts, body_consts));
   return out;
 }
 
@@ -55,16 +69,10 @@ JvpResult While::jvp_call(const JvpContext& c) {
   const Operands in = split(p, c.in);
   const std::size_t a = in.cond_consts.size(), b = in.body_consts.size(), n = in.carry.size();
   const std::vector<bool> consts = nonzero(c.tangents.subspan(a, b));
-  // A carry has a tangent if its start has one, or if the body gives it one.
-  std::vector<bool> carry = nonzero(c.tangents.subspan(a + b));
-  for (bool changed = true; changed;) {
-    std::vector<bool> given = consts;
-    given.insert(given.end(), carry.begin(), carry.end());
-    const std::vector<bool> out = jvp_program(p.body_jaxpr, given).nonzero_out;
-    changed = false;
-    for (std::size_t i = 0; i < n; ++i)
-      if (out[i] && !carry[i]) carry[i] = changed = true;
-  }
+  const std::vector<bool> carry = carry_with_tangents(nonzero(c.tangents.subspan(a + b)), [&](std::vector<bool> of) {
+    of.insert(of.begin(), consts.begin(), consts.end());
+    return jvp_program(p.body_jaxpr, of).nonzero_out;
+  });
   std::vector<bool> given = consts;
   given.insert(given.end(), carry.begin(), carry.end());
   const Jaxpr body = jvp_with_outputs(p.body_jaxpr, given, carry);
@@ -96,11 +104,9 @@ JvpResult While::jvp_call(const JvpContext& c) {
   return result;
 }
 
-namespace {
-
 // The loop as a scan over scans of about the square root of its bound each, the inner ones recomputed in reverse: what is kept grows as
 // that root. Steps after the condition has failed do nothing.
-Jaxpr bounded(const While::Params& p, std::span<const Array> in, SourceLoc loc) {
+Jaxpr bounded_while(const While::Params& p, std::span<const Array> in, SourceLoc loc) {
   const Operands o = split(p, in);
   const std::size_t consts = o.cond_consts.size() + o.body_consts.size(), n = o.carry.size();
   const std::vector<Aval> avals = avals_of(in);
@@ -126,17 +132,26 @@ Jaxpr bounded(const While::Params& p, std::span<const Array> in, SourceLoc loc) 
   return make_program("while_loop", avals, [&](std::span<const Array> a) { return scan(recomputed, outer, a); });
 }
 
-}  // namespace
-
 JvpResult While::linearize_call(const JvpContext& c) {
   const Params& p = c.get<Params>();
+  const std::size_t before = static_cast<std::size_t>(p.cond_nconsts + p.body_nconsts);
+  const std::vector<bool> given = nonzero(c.tangents);
+  const std::vector<bool> consts(given.begin() + p.cond_nconsts, given.begin() + static_cast<std::ptrdiff_t>(before));
+  const std::vector<bool> carry =
+      carry_with_tangents({given.begin() + static_cast<std::ptrdiff_t>(before), given.end()}, [&](std::vector<bool> of) {
+        of.insert(of.begin(), consts.begin(), consts.end());
+        return linearize_program(p.body_jaxpr, of).nonzero_out;
+      });
+  // Where no carry has a tangent, as with counts and draws by rejection, nothing of the steps need be kept.
+  if (std::find(carry.begin(), carry.end(), true) == carry.end())
+    return {bind_primitive(c.op, c.params, c.in, c.loc), std::vector<Tangent>(carry.size())};
   if (p.max_steps <= 0)
     throw TracerError(
         "while_loop: reverse-mode differentiation needs the number of steps to be bounded, as every step's values are kept; give the bound "
         "with "
         "{.max_steps = n}, use scan or fori_loop with constant bounds, or differentiate forward with jvp or jacfwd",
         effective_loc(c.loc));
-  const LinearizedProgram lin = linearize_program(bounded(p, c.in, c.loc), nonzero(c.tangents));
+  const LinearizedProgram lin = linearize_program(bounded_while(p, c.in, c.loc), nonzero(c.tangents));
   std::vector<Array> r = eval_jaxpr(lin.primal, c.in);
   const std::size_t num_out = lin.nonzero_out.size();
   std::vector<Array> in(r.begin() + static_cast<std::ptrdiff_t>(num_out), r.end());

@@ -122,10 +122,8 @@ struct Conv {
   static std::vector<Tangent> transpose(const TransposeContext& c) {
     std::vector<Tangent> out(2);
     if (!c.cotangents[0]) return out;
-    if (c.in[0].is_linear() && c.in[1].is_linear())
-      throw TracerError("conv_general_dilated: both operands depend on the linear input, so it can't be transposed", c.loc);
     const std::size_t k = c.in[0].is_linear() ? 0 : 1;
-    const Array& known = *c.in[1 - k].value;
+    const Array& known = c.in[1 - k].known();
     const Array ct = cotangent_like(*c.cotangents[0], known);
     const Array result = k == 0 ? transpose_lhs(c, ct, known) : transpose_rhs(c, ct, known);
     out[k] = cotangent_like(result, c.in[k].aval);
@@ -204,6 +202,8 @@ struct Conv {
 };
 
 }  // namespace
+
+const Primitive& convolution_primitive() { return primitive_of<Conv>; }
 
 Array convolve_of(const Array& lhs, const Array& rhs, ConvParams params, SourceLoc loc) {
   return bind_one<Conv>(std::move(params), {lhs, rhs}, loc);

@@ -35,4 +35,6 @@ Array convolve_of(const Array& lhs, const Array& rhs, ConvParams params, SourceL
 /// The values, computed block by block as products of matrices (core/ops/conv_reference.cpp).
 void conv_reference(const ReferenceContext& c);
 
+const Primitive& convolution_primitive();
+
 }  // namespace weft::detail

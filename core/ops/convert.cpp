@@ -6,6 +6,7 @@
 #include "core/constructors.h"
 #include "core/convert_elements.h"
 #include "core/elementwise.h"
+#include "core/ops/bitcast.h"
 #include "core/ops/elementwise.h"
 #include "core/ops/promotion.h"
 #include "core/shaping.h"
@@ -48,12 +49,8 @@ struct ConvertElementType : LinearUnary<ConvertElementType> {
   static V kernel(KernelBuilder& b, V x, const Params& p) { return b.convert(x, p.new_dtype); }
 };
 
-struct BitcastParams {
-  DType new_dtype = float32;
-  friend bool operator==(const BitcastParams&, const BitcastParams&) = default;
-};
 struct BitcastConvertType : Unary<BitcastConvertType> {
-  static constexpr std::string_view name = "bitcast_convert_type", doc = "The same bits as another dtype of the same size.";
+  static constexpr std::string_view name = kBitcastName, doc = "The same bits as another dtype of the same size.";
   static constexpr unsigned dtypes = kInteger | kFloating;
   static constexpr bool zero_tangent = true;
   using Params = BitcastParams;
@@ -171,15 +168,14 @@ struct Copy : LinearUnary<Copy> {
   static V kernel(KernelBuilder&, V x) { return x; }
 };
 
-DType unsigned_of_size(int bytes) { return bytes == 1 ? uint8 : bytes == 2 ? uint16 : bytes == 4 ? uint32 : uint64; }
-Array same_size_bitcast(const Array& x, DType dtype, SourceLoc loc) {
-  return x.dtype() == dtype ? x : bind_one<BitcastConvertType>({.new_dtype = dtype}, {x}, loc);
-}
-
 }  // namespace
 
 std::vector<ElementwiseInfo> convert_infos() {
   return elementwise_info_list<BitcastConvertType, ConvertElementType, Copy, ReducePrecision>();
+}
+
+Array bitcast_elements(const Array& x, DType dtype, SourceLoc loc) {
+  return x.dtype() == dtype ? x : bind_one<BitcastConvertType>({.new_dtype = dtype}, {x}, loc);
 }
 
 Array convert_element_type(const Array& x, DType dtype, bool weak, SourceLoc loc) {
@@ -195,28 +191,6 @@ using namespace detail;
 
 Array convert(Arg x, DType dtype) { return convert_element_type(x.array(), dtype, false, x.where()); }
 Array astype(Arg x, DType dtype) { return convert(x, dtype); }
-
-Array bitcast_convert(Arg x, DType dtype) {
-  const LocScope scope(x.where());
-  const Array v = x.array();
-  const int from = v.dtype().itemsize(), to = dtype.itemsize();
-  if (from == to || v.dtype().is_complex() || v.dtype().is_bool() || dtype.is_complex() || dtype.is_bool())
-    return same_size_bitcast(v, dtype, x.where());
-  // Through unsigned integers, the lowest part first.
-  const Array bits = same_size_bitcast(v, unsigned_of_size(from), x.where());
-  const int small = std::min(from, to), count = std::max(from, to) / small;
-  if (to < from) {
-    const Array amount = iota(bits.dtype(), Shape{count}, 0, x.where()) * (8 * small);
-    return same_size_bitcast(convert(shift_right_logical(expand_dims(bits, bits.ndim()), amount), unsigned_of_size(to)), dtype, x.where());
-  }
-  if (v.ndim() == 0 || v.shape().back() != count)
-    throw ShapeError("bitcast_convert: " + to_string(v.aval()) + " as " + std::string(dtype.name()) + " takes a last dimension of size " +
-                         std::to_string(count),
-                     effective_loc(x.where()));
-  const Array amount = iota(unsigned_of_size(to), Shape{count}, 0, x.where()) * (8 * small);
-  const Array shifted = convert(bits, unsigned_of_size(to)) << amount;
-  return same_size_bitcast(reduce_sum(shifted, {v.ndim() - 1}, x.where()), dtype, x.where());
-}
 
 Array reduce_precision(Arg x, int exponent_bits, int mantissa_bits) {
   return bind_one<ReducePrecision>({.exponent_bits = exponent_bits, .mantissa_bits = mantissa_bits}, {to_inexact(x)}, x.where());

@@ -8,15 +8,17 @@
 #include "core/array_impl.h"
 #include "core/elementwise.h"
 #include "core/ops/common.h"
+#include "core/ops/operand_parts.h"
 #include "core/ops/registry.h"
+#include "core/process_wide.h"
 #include "core/text.h"
 #include "core/trace.h"
 
 namespace weft::detail {
 
-std::string print_param(const RuleParam<JvpRule>& v) { return v.name; }
-std::string print_param(const RuleParam<VjpRule>& v) { return v.name; }
-std::string print_param(const RuleParam<BackwardRule>& v) { return v.name; }
+std::string print_param(const RuleParam<JvpRule>& v) { return print_param(v.name); }
+std::string print_param(const RuleParam<VjpRule>& v) { return print_param(v.name); }
+std::string print_param(const RuleParam<BackwardRule>& v) { return print_param(v.name); }
 void read_param(ParamReader& r, RuleParam<JvpRule>& v) { v.name = r.read_string(); }
 void read_param(ParamReader& r, RuleParam<VjpRule>& v) { v.name = r.read_string(); }
 void read_param(ParamReader& r, RuleParam<BackwardRule>& v) { v.name = r.read_string(); }
@@ -169,7 +171,11 @@ struct CustomJvpCall {
   static constexpr std::string_view name = "custom_jvp_call", doc = "A function with its own rule for forward derivatives.";
   static constexpr Kind kind = Kind::call;
   using Params = CustomJvpParams;
-  static std::vector<Aval> abstract_eval(const OpContext& c) { return call_types(c, c.get<Params>().call_jaxpr); }
+  static const Jaxpr& body(const Params& p) { return p.call_jaxpr; }
+  static std::vector<Aval> abstract_eval(const OpContext& c) {
+    check_parts(c, {c.get<Params>().num_consts}, c.in.size());
+    return call_types(c, c.get<Params>().call_jaxpr);
+  }
 
   static JvpResult jvp_call(const JvpContext& c) {
     const Ref<const JvpRule> rule = rule_of(c.get<Params>());
@@ -224,7 +230,7 @@ struct CustomJvpCall {
     std::vector<Array> primals, tangents;
   };
   static Ref<const JvpRule> rule_of(const Params& p) {
-    static const Ref<const JvpRule> relu = make_ref<ReluRule>();
+    static const auto& relu = process_wide<Ref<const JvpRule>>(make_ref<ReluRule>());
     if (p.jvp.rule) return p.jvp.rule;
     return p.name == "relu" ? relu : p.name == "logaddexp" ? logaddexp_rule() : nullptr;
   }
@@ -275,12 +281,17 @@ struct CustomLin {
   static constexpr Kind kind = Kind::library;
   static constexpr std::string_view not_differentiable = "it is the derivative of a custom_vjp function, which has a reverse rule only";
   using Params = CustomLinParams;
-  static std::vector<Aval> abstract_eval(const OpContext& c) { return c.get<Params>().out_types.avals; }
+  static std::vector<Aval> abstract_eval(const OpContext& c) {
+    const Params& p = c.get<Params>();
+    check_parts(c, {p.num_res}, c.in.size());
+    if (!p.bwd.rule) c.fail<Error>("has no rule", "a text holds none");
+    return p.out_types.avals;
+  }
   static std::vector<Tangent> transpose(const TransposeContext& c) {
     const Params& p = c.get<Params>();
     const auto num_res = static_cast<std::size_t>(p.num_res);
     std::vector<Array> residuals, cotangents;
-    for (std::size_t i = 0; i < num_res; ++i) residuals.push_back(c.in[i].value.value());
+    for (std::size_t i = 0; i < num_res; ++i) residuals.push_back(c.in[i].known());
     for (std::size_t i = 0; i < c.cotangents.size(); ++i)
       cotangents.push_back(c.cotangents[i] ? *c.cotangents[i] : zeros_like_tangent(c.out_avals[i], c.loc));
     std::vector<Tangent> back = p.bwd.rule->apply(residuals, cotangents, c.loc);
@@ -326,7 +337,11 @@ struct CustomVjpCall {
   static constexpr std::string_view name = "custom_vjp_call", doc = "A function with its own rule for reverse derivatives.";
   static constexpr Kind kind = Kind::call;
   using Params = CustomVjpParams;
-  static std::vector<Aval> abstract_eval(const OpContext& c) { return call_types(c, c.get<Params>().call_jaxpr); }
+  static const Jaxpr& body(const Params& p) { return p.call_jaxpr; }
+  static std::vector<Aval> abstract_eval(const OpContext& c) {
+    check_parts(c, {c.get<Params>().num_consts}, c.in.size());
+    return call_types(c, c.get<Params>().call_jaxpr);
+  }
 
   static JvpResult jvp_call(const JvpContext& c) {
     const Params& p = c.get<Params>();
@@ -391,7 +406,7 @@ struct CustomVjpCall {
 }  // namespace
 
 Ref<const JvpRule> logaddexp_rule() {
-  static const Ref<const JvpRule> rule = make_ref<LogaddexpRule>();
+  static const auto& rule = process_wide<Ref<const JvpRule>>(make_ref<LogaddexpRule>());
   return rule;
 }
 

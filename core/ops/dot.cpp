@@ -116,9 +116,7 @@ struct DotGeneral {
     if (!c.cotangents[0]) return out;
     const auto& [dims, preferred] = c.get<Params>();
     const std::size_t k = c.in[0].is_linear() ? 0 : 1, other = 1 - k;
-    if (c.in[other].is_linear())
-      throw TracerError("dot_general: both operands depend on the linear input, so it can't be transposed", c.loc);
-    const Array& known = *c.in[other].value;
+    const Array& known = c.in[other].known();
     const std::vector<int> free = dot_free_dims(dims, static_cast<int>(k), c.in[k].aval.ndim());
     const std::vector<int> known_free = dot_free_dims(dims, static_cast<int>(other), known.ndim());
     const int num_batch = static_cast<int>(dims.batch[0].size());

@@ -102,7 +102,7 @@ std::vector<Tangent> DynamicSlice::transpose(const TransposeContext& c) {
   std::vector<Tangent> out(c.in.size());
   if (!c.cotangents[0]) return out;
   std::vector<Array> operands{zeros_of(c.in[0].aval, c.loc), *c.cotangents[0]};
-  for (std::size_t i = 1; i < c.in.size(); ++i) operands.push_back(*c.in[i].value);
+  for (std::size_t i = 1; i < c.in.size(); ++i) operands.push_back(c.in[i].known());
   out[0] = bind_all<DynamicUpdateSlice>({}, operands, c.loc)[0];
   return out;
 }
@@ -154,7 +154,7 @@ std::vector<Tangent> DynamicUpdateSlice::transpose(const TransposeContext& c) {
   std::vector<Tangent> out(c.in.size());
   if (!c.cotangents[0]) return out;
   std::vector<Array> starts;
-  for (std::size_t i = 2; i < c.in.size(); ++i) starts.push_back(*c.in[i].value);
+  for (std::size_t i = 2; i < c.in.size(); ++i) starts.push_back(c.in[i].known());
   if (c.in[0].is_linear()) {
     std::vector<Array> operands{*c.cotangents[0], zeros_of(c.in[1].aval, c.loc)};
     operands.insert(operands.end(), starts.begin(), starts.end());

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "core/ops/registry.h"
+#include "core/process_wide.h"
 #include "core/shaping.h"
 
 namespace weft::detail {
@@ -42,7 +43,7 @@ Array broadcast_tangent(const Array& t, const Array& like, SourceLoc loc) {
 }
 
 const std::vector<ElementwiseInfo>& elementwise_infos() {
-  static const std::vector<ElementwiseInfo> all = [] {
+  static const auto& all = process_wide_from([] {
     std::vector<ElementwiseInfo> list;
     for (auto* family : {exponential_infos, trigonometric_infos, special_infos, rounding_infos, arithmetic_infos, comparison_infos,
                          bit_infos, complex_infos, convert_infos, select_infos}) {
@@ -50,16 +51,16 @@ const std::vector<ElementwiseInfo>& elementwise_infos() {
       list.insert(list.end(), some.begin(), some.end());
     }
     return list;
-  }();
+  });
   return all;
 }
 
 PrimitiveList elementwise_primitives() {
-  static const std::vector<const Primitive*> list = [] {
+  static const auto& list = process_wide_from([] {
     std::vector<const Primitive*> ops;
     for (const ElementwiseInfo& info : elementwise_infos()) ops.push_back(info.op);
     return ops;
-  }();
+  });
   return list;
 }
 

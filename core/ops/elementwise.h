@@ -4,9 +4,9 @@
 //       static constexpr std::string_view name = "tanh", doc = "Hyperbolic tangent.";
 //       static constexpr unsigned dtypes = kInexact;                   // what it is defined for
 //       static constexpr Domain domain{-4, 4};                         // where generated tests sample it
-//       static auto ref(auto x) { return std::tanh(x); }               // on double or std::complex<double>; on integers and bool as they
-//       are static Array partial(const Array& t, const Array& x, const Array& y) { ... }   // the tangent of the result y static
-//       KernelValue kernel(KernelBuilder& b, KernelValue x) { ... }
+//       static auto ref(auto x) { return std::tanh(x); }               // of double or std::complex<double>; of integers and bool as such
+//       static Array partial(const Array& t, const Array& x, const Array& y) { ... }    // the tangent of the result y
+//       static KernelValue kernel(KernelBuilder& b, KernelValue x) { ... }
 //     };
 //
 // `ref`, `partial` and `kernel` may take the Params as one more argument.
@@ -230,14 +230,15 @@ ParamsRef sample_params(DType t) {
 }
 template <class Op>
 ElementwiseInfo elementwise_info() {
+  constexpr bool partly_differentiable = requires { Op::partly_differentiable; };
+  constexpr bool predicate_first = requires { Op::predicate_first; };
   return {.op = &primitive_of<Op>,
           .operands = Op::operands,
           .dtypes = Op::dtypes,
           .domain = Op::domain,
-          .differentiable = primitive_of<Op>.jvp != nullptr && !requires {Op::partly_differentiable;
-}
-, .predicate_first = requires { Op::predicate_first; }, .params = sample_params<Op>
-};  // namespace weft::detail
+          .differentiable = primitive_of<Op>.jvp != nullptr && !partly_differentiable,
+          .predicate_first = predicate_first,
+          .params = sample_params<Op>};
 }
 template <class... Ops>
 std::vector<ElementwiseInfo> elementwise_info_list() {

@@ -75,13 +75,23 @@ struct Log1p : Unary<Log1p> {
 struct Logistic : Unary<Logistic> {
   static constexpr std::string_view name = "logistic", doc = "1 / (1 + exp(-x)).";
   static constexpr unsigned dtypes = kInexact;
-  static auto ref(auto x) { return 1. / (1. + std::exp(-x)); }
+  static double ref(double x) {
+    if (!(x < 0)) return 1 / (1 + std::exp(-x));
+    const double y = std::exp(x);  // does not overflow
+    return y / (1 + y);
+  }
+  static std::complex<double> ref(std::complex<double> z) {
+    const std::complex<double> w = z.real() < 0 ? z : -z, y = std::exp(w);
+    std::complex<double> d = 1. + y;
+    if (w.real() > -1) {  // next to a pole it cancels
+      const double half = std::cos(w.imag() / 2);
+      d = {std::expm1(w.real()) * std::cos(w.imag()) + 2 * half * half, y.imag()};
+    }
+    return (z.real() < 0 ? y : 1.) / d;
+  }
   static Array partial(const Array& t, const Array&, const Array& y) { return t * y * (1 - y); }
   static V kernel(KernelBuilder& b, V x) { return b.math(MathFunction::logistic, x); }
-  static V complex_kernel(KernelBuilder& b, V z) {
-    const V one = b.constant(z.dtype, 1);
-    return b.div(one, b.add(one, complex_exp(b, b.neg(z))));
-  }
+  static V complex_kernel(KernelBuilder& b, V z) { return complex_logistic(b, z); }
 };
 
 struct Sqrt : Unary<Sqrt> {
@@ -106,7 +116,7 @@ struct Cbrt : Unary<Cbrt> {
   static constexpr std::string_view name = "cbrt", doc = "Cube root, of negative numbers too.";
   static constexpr unsigned dtypes = kFloating;
   static constexpr Domain domain{0.1, 4};
-  static double ref(double x) { return std::cbrt(x); }
+  static double ref(double x) { return static_cast<double>(std::cbrt(static_cast<long double>(x))); }  // of double it loses 3 units
   static Array partial(const Array& t, const Array&, const Array& y) { return t * (1. / 3 * integer_pow(y, -2)); }
   static V kernel(KernelBuilder& b, V x) { return b.math(MathFunction::cbrt, x); }
 };

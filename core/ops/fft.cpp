@@ -13,6 +13,7 @@
 #include "core/ops/common.h"
 #include "core/ops/movement.h"
 #include "core/ops/registry.h"
+#include "core/partition_rule.h"
 #include "core/permutation.h"
 #include "core/storage.h"
 #include "core/text.h"
@@ -214,8 +215,14 @@ struct FftAlongOp {
   }
 };
 
+const PartitionRule<Fft> fft_partition([](const PartitionContext& c) {
+  return partition_batched(c, c.in[0].whole.size() - static_cast<int>(c.get<FftParams>().fft_lengths.size()));
+});
+
 }  // namespace
 
+const Primitive& fft_primitive() { return primitive_of<Fft>; }
+const Primitive& fft_along_primitive() { return primitive_of<FftAlongOp>; }
 bool is_fft(const Primitive& op) { return &op == &primitive_of<Fft>; }
 bool is_fft_along(const Primitive& op) { return &op == &primitive_of<FftAlongOp>; }
 

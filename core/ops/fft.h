@@ -31,6 +31,8 @@ struct FftAlongParams {
   FftType fft_type = FftType::fft;  ///< or ifft
   friend bool operator==(const FftAlongParams&, const FftAlongParams&) = default;
 };
+const Primitive& fft_primitive();
+const Primitive& fft_along_primitive();
 bool is_fft(const Primitive& op);
 bool is_fft_along(const Primitive& op);
 /// Of either: 5 n log2(n) for complex signals of n elements, half of that for real ones.

@@ -255,7 +255,7 @@ std::vector<Tangent> Gather::transpose(const TransposeContext& c) {
   const Params& p = c.get<Params>();
   const Array zeros = zeros_of(c.in[0].aval, c.loc);
   return {bind_one<ScatterAdd>({inverse(p.dimension_numbers), p.indices_are_sorted, p.mode, p.unique_indices},
-                               {zeros, *c.in[1].value, *c.cotangents[0]}, c.loc),
+                               {zeros, c.in[1].known(), *c.cotangents[0]}, c.loc),
           std::nullopt};
 }
 

@@ -1,13 +1,18 @@
 // What functions that take positions share: their dtype, and negative ones.
 #pragma once
 #include "core/array.h"
+#include "core/scalar.h"
 
 namespace weft::detail {
 
 /// The dtype of positions in an array of this type: int32 while that suffices.
 DType type_of_indices(const Aval& x);
-/// Positions in a dtype that indices are computed in: narrow and unsigned integers are converted to a signed type that holds them. Throws
-/// DTypeError for anything but integers.
+/// Integers as a signed dtype; those that it hasn't become its nearest, so that a position beyond the end stays beyond it.
+Array saturated(const Array& i, DType dtype, SourceLoc loc);
+/// A number's value as a position. Unsigned numbers are never negative.
+std::int64_t position_of(const Number& n);
+/// Positions in a dtype that indices are computed in: narrow and unsigned integers are converted to a signed type that holds them, or
+/// saturate. Throws DTypeError for anything but integers.
 Array index_type(const Array& i, SourceLoc loc);
 /// Negative positions counted from the end of an axis of the given size.
 Array wrap_negative(const Array& i, std::int64_t size, SourceLoc loc);

@@ -29,6 +29,14 @@ struct QrParams {
   friend bool operator==(const QrParams&, const QrParams&) = default;
 };
 
+// The primitives.
+const Primitive& cholesky_primitive();
+const Primitive& lu_primitive();
+const Primitive& triangular_solve_primitive();
+const Primitive& eigh_primitive();
+const Primitive& svd_primitive();
+const Primitive& qr_primitive();
+
 /// The lower factor of a Hermitian matrix, read below the diagonal; zeros above.
 Array cholesky_factor(const Array& a, SourceLoc loc);
 struct LuFactors {

@@ -8,6 +8,7 @@
 #include "core/ops/linalg_common.h"
 #include "core/ops/movement.h"
 #include "core/ops/registry.h"
+#include "core/partition_rule.h"
 #include "core/reductions.h"
 
 namespace weft::detail {
@@ -189,7 +190,15 @@ struct Qr {
   }
 };
 
+const PartitionRule<Eigh> eigh_partition([](const PartitionContext& c) { return partition_batched(c, c.in[0].whole.size() - 2); });
+const PartitionRule<Svd> svd_partition([](const PartitionContext& c) { return partition_batched(c, c.in[0].whole.size() - 2); });
+const PartitionRule<Qr> qr_partition([](const PartitionContext& c) { return partition_batched(c, c.in[0].whole.size() - 2); });
+
 }  // namespace
+
+const Primitive& eigh_primitive() { return primitive_of<Eigh>; }
+const Primitive& svd_primitive() { return primitive_of<Svd>; }
+const Primitive& qr_primitive() { return primitive_of<Qr>; }
 
 Eigen eigh_of(const Array& a, SourceLoc loc) {
   std::vector<Array> r = bind_all<Eigh>({}, std::span(&a, 1), loc);

@@ -12,6 +12,7 @@
 #include "core/ops/linalg_elimination.h"
 #include "core/ops/movement.h"
 #include "core/ops/registry.h"
+#include "core/partition_rule.h"
 
 namespace weft::detail {
 namespace {
@@ -157,11 +158,10 @@ struct TriangularSolve {
     return {out};
   }
   static std::vector<Tangent> transpose(const TransposeContext& c) {
-    if (c.in[0].is_linear()) throw TracerError("triangular_solve: not linear in its matrix; differentiate with grad or vjp instead", c.loc);
     if (!c.cotangents[0]) return {Tangent(), Tangent()};
     Params p = c.get<Params>();
     p.transpose_a = !p.transpose_a;
-    return {Tangent(), solve_triangular(*c.in[0].value, *c.cotangents[0], p, c.loc)};
+    return {Tangent(), solve_triangular(c.in[0].known(), *c.cotangents[0], p, c.loc)};
   }
   /// With one matrix for all, the mapped right-hand sides are more columns (or rows).
   static BatchResult batch(const BatchContext& c) {
@@ -208,7 +208,17 @@ struct TriangularSolve {
   }
 };
 
+const PartitionRule<Cholesky> cholesky_partition([](const PartitionContext& c) { return partition_batched(c, c.in[0].whole.size() - 2); });
+const PartitionRule<Lu> lu_partition([](const PartitionContext& c) { return partition_batched(c, c.in[0].whole.size() - 2); });
+const PartitionRule<TriangularSolve> triangular_solve_partition([](const PartitionContext& c) {
+  return partition_batched(c, c.in[0].whole.size() - 2);
+});
+
 }  // namespace
+
+const Primitive& cholesky_primitive() { return primitive_of<Cholesky>; }
+const Primitive& lu_primitive() { return primitive_of<Lu>; }
+const Primitive& triangular_solve_primitive() { return primitive_of<TriangularSolve>; }
 
 Array cholesky_factor(const Array& a, SourceLoc loc) { return bind_one<Cholesky>({}, {a}, loc); }
 LuFactors lu_factors(const Array& a, SourceLoc loc) {

@@ -8,6 +8,7 @@
 #include "core/elementwise.h"
 #include "core/ops/call.h"
 #include "core/ops/common.h"
+#include "core/ops/operand_parts.h"
 #include "core/ops/registry.h"
 #include "core/text.h"
 #include "core/trace.h"
@@ -58,9 +59,9 @@ struct CustomLinearSolve {
 
   static std::vector<Aval> abstract_eval(const OpContext& c) {
     const Params& p = c.get<Params>();
-    std::size_t captured = 0;
-    for (std::size_t n : sizes_of(p.const_lengths)) captured += n;
-    if (p.jaxprs.size() != 4 || captured > c.in.size()) c.fail<Error>("its programs don't fit its operands");
+    const LinearSolveCounts& n = p.const_lengths;
+    check_parts(c, {n.matvec, n.vecmat, n.solve, n.transpose_solve}, c.in.size());
+    if (p.jaxprs.size() != 4) c.fail<Error>("its programs don't fit its operands");
     const Split<Aval> in(p, c.in);
     for (std::size_t k = 0; k < 4; ++k) {
       const JaxprData& d = p.jaxprs[k].data();
@@ -114,11 +115,7 @@ struct CustomLinearSolve {
     std::size_t captured = 0;
     for (std::size_t n : sizes_of(p.const_lengths)) captured += n;
     std::vector<Array> known;
-    for (std::size_t i = 0; i < captured; ++i) {
-      if (c.in[i].is_linear())
-        throw TracerError("custom_linear_solve: not linear in its matrix; differentiate with grad or vjp instead", effective_loc(c.loc));
-      known.push_back(*c.in[i].value);
-    }
+    for (std::size_t i = 0; i < captured; ++i) known.push_back(c.in[i].known());
     const auto n = p.const_lengths;
     const Split<Array> parts(p, known);
     Params q{{n.vecmat, n.matvec, n.transpose_solve, n.solve}, {p.jaxprs[1], p.jaxprs[0], p.jaxprs[3], p.jaxprs[2]}};

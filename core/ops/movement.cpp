@@ -8,6 +8,7 @@
 #include "core/ops/movement_rules.h"
 #include "core/ops/reduce.h"
 #include "core/ops/registry.h"
+#include "core/partition_rule.h"
 #include "core/permutation.h"
 
 namespace weft::detail {
@@ -362,7 +363,51 @@ struct Tile : LinearMovement {
   }
 };
 
+const BlockParamsRule<BroadcastInDim> broadcast_block([](const ParamsBase& p, const Shape&, const Shape& out) {
+  BroadcastInDimParams q = params_as<BroadcastInDimParams>(p);
+  q.shape = out;
+  return make_params(std::move(q));
+});
+const BlockParamsRule<Reshape> reshape_block([](const ParamsBase&, const Shape&, const Shape& out) {
+  return make_params(ReshapeParams{{}, out});
+});
+/// Dimensions that stay sharded are whole in the slice.
+const BlockParamsRule<Slice> slice_block([](const ParamsBase& p, const Shape& in, const Shape& out) {
+  SliceParams q = params_as<SliceParams>(p);
+  for (int d = 0; d < in.size(); ++d)
+    if (q.start_indices[at(d)] == 0 && Slice::stride(q, d) == 1 && out[d] == in[d]) q.limit_indices[at(d)] = in[d];
+  return make_params(std::move(q));
+});
+
 }  // namespace
+
+bool keeps_order(const Movement& m, const Shape& in, const Shape& out) {
+  if (m.reshape || m.guarded) return false;
+  int last = -1;
+  for (std::size_t d = 0; d < m.dims.size(); ++d) {
+    const std::int64_t size = in[static_cast<int>(d)];
+    const MovementDim& dim = m.dims[d];
+    if (size == 1) continue;
+    if (dim.out_dim <= last || dim.scale != 1 || dim.offset != 0 || dim.divisor != 1 || out[dim.out_dim] != size) return false;
+    last = dim.out_dim;
+  }
+  return true;
+}
+
+std::optional<std::vector<int>> permutation_of(const Primitive& op, const ParamsBase& params, const Aval& in, const Aval& out) {
+  if (op.kind != Kind::movement || in.ndim() != out.ndim() || in.ndim() == 0) return {};
+  const Movement m = op.movement(params, std::span(&in, 1), out, 0);
+  if (m.reshape || m.guarded) return {};
+  std::vector<int> permutation(m.dims.size(), -1);
+  for (std::size_t d = 0; d < m.dims.size(); ++d) {
+    const MovementDim& dim = m.dims[d];
+    const std::int64_t size = in.shape[static_cast<int>(d)];
+    if (dim.out_dim < 0 || dim.scale != 1 || dim.offset != 0 || dim.divisor != 1 || out.shape[dim.out_dim] != size) return {};
+    if (permutation[at(dim.out_dim)] >= 0) return {};
+    permutation[at(dim.out_dim)] = static_cast<int>(d);
+  }
+  return permutation;
+}
 
 Array broadcast_in_dim(const Array& x, const Shape& shape, const std::vector<int>& broadcast_dimensions, SourceLoc loc) {
   if (x.shape() == shape && is_identity(broadcast_dimensions)) return x;

@@ -99,4 +99,9 @@ Array iota_array(DType dtype, const Shape& shape, int dimension, SourceLoc loc);
 /// All elements equal to a scalar.
 Array fill_shape(const Array& scalar, const Shape& shape, SourceLoc loc);
 
+/// Whether a movement (not a reshape) keeps the elements' row-major order: all of them, each once or repeated.
+bool keeps_order(const Movement& m, const Shape& in, const Shape& out);
+/// The permutation that the equation's one movement is; nothing if it is another one.
+std::optional<std::vector<int>> permutation_of(const Primitive& op, const ParamsBase& params, const Aval& in, const Aval& out);
+
 }  // namespace weft::detail

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include "core/error_context.h"
 #include "core/shaping.h"
 #include "core/trace.h"
 
@@ -38,17 +39,31 @@ void check_keys(std::string_view operation, std::span<const Arg> operands) {
                        effective_loc(x.where()));
 }
 
+/// Operands k and i differ along axis -d.
+[[noreturn]] void throw_unfit(std::string_view operation, std::span<const Arg> operands, std::size_t k, std::size_t i, int d) {
+  const Shape &a = operands[k].aval().shape, &b = operands[i].aval().shape;
+  const bool all_told = operands.size() == 2;
+  std::string list;
+  std::vector<Array> arrays;
+  for (std::size_t n = 0; n < operands.size(); ++n) {
+    list += n == 0 ? "" : n + 1 == operands.size() ? " and " : ", ";
+    list += to_string(operands[n].aval());
+    arrays.push_back(operands[n].array());
+  }
+  const std::string which = all_told ? std::string("their sizes")
+                                     : fmt::format("the sizes of {} and {},", to_string(operands[k].aval()), to_string(operands[i].aval()));
+  throw_about<ShapeError>(fmt::format("{}: {} can't be broadcast together: {} {} and {} along axis -{}{} are neither equal nor 1",
+                                      operation, list, which, a[a.size() - d], b[b.size() - d], d, all_told ? "" : ","),
+                          effective_loc(operands[i].where()), arrays);
+}
+
 void check_shapes(std::string_view operation, std::span<const Arg> operands) {
   for (std::size_t i = 0; i < operands.size(); ++i)
     for (std::size_t k = 0; k < i; ++k) {
       const Shape &a = operands[k].aval().shape, &b = operands[i].aval().shape;
       for (int d = 1; d <= std::min(a.size(), b.size()); ++d) {
         const std::int64_t m = a[a.size() - d], n = b[b.size() - d];
-        if (m != n && m != 1 && n != 1)
-          throw ShapeError(
-              fmt::format("{}: {} and {} can't be broadcast together: their sizes {} and {} along axis -{} are neither equal nor 1",
-                          operation, to_string(operands[k].aval()), to_string(operands[i].aval()), m, n, d),
-              effective_loc(operands[i].where()));
+        if (m != n && m != 1 && n != 1) throw_unfit(operation, operands, k, i, d);
       }
     }
 }
@@ -73,6 +88,8 @@ Array to_inexact(const Arg& x) {
   return convert_element_type(x.array(), t.dtype, t.weak, x.where());
 }
 Array to_numeric(const Arg& x) { return x.aval().dtype.is_bool() ? convert_element_type(x.array(), int32, false, x.where()) : x.array(); }
+
+void check_broadcast(std::string_view operation, std::span<const Arg> operands) { check_shapes(operation, operands); }
 
 std::vector<Array> promote_ranks(std::string_view operation, std::span<const Arg> operands) {
   check_shapes(operation, operands);

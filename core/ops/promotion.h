@@ -24,6 +24,8 @@ std::array<Array, 2> promote_operands(std::string_view operation, const Arg& x, 
 /// The same, converted to inexact_dtype.
 std::array<Array, 2> promote_inexact(std::string_view operation, const Arg& x, const Arg& y);
 /// Only the ranks.
+/// Throws ShapeError, which names all operands, if they can't be broadcast together.
+void check_broadcast(std::string_view operation, std::span<const Arg> operands);
 std::vector<Array> promote_ranks(std::string_view operation, std::span<const Arg> operands);
 
 /// Whether it is a C++ integer (weakly typed), and if so its value.

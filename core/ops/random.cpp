@@ -9,6 +9,7 @@
 #include "core/ops/random_params.h"
 #include "core/ops/registry.h"
 #include "core/ops/threefry.h"
+#include "core/partition_rule.h"
 
 namespace weft::detail {
 namespace {
@@ -172,6 +173,9 @@ struct RandomBits {
     });
   }
 };
+
+// The words of a key lie along the last dimension.
+const PartitionRule<RandomWrap> wrap_partition([](const PartitionContext& c) { return partition_batched(c, c.in[0].whole.size() - 1); });
 
 }  // namespace
 

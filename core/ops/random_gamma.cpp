@@ -13,6 +13,7 @@
 #include "core/ops/registry.h"
 #include "core/ops/special_functions.h"
 #include "core/ops/threefry.h"
+#include "core/partition_rule.h"
 
 namespace weft::detail {
 namespace {
@@ -168,6 +169,8 @@ struct RandomGamma {
     });
   }
 };
+
+const PartitionRule<RandomGamma> gamma_partition([](const PartitionContext& c) { return partition_batched(c, c.in[0].whole.size()); });
 
 }  // namespace
 

@@ -186,6 +186,7 @@ struct ReduceXor : BitReduce<ReduceXor, Combiner::bit_xor> {
 /// The position of an extremum.
 template <class Op, Combiner C>
 struct ArgReduce {
+  static constexpr Combiner combiner = C;
   static constexpr int num_operands = 1;
   static constexpr Kind kind = Kind::arg_reduce;
   static constexpr bool not_linear = true, zero_tangent = true;

@@ -3,11 +3,13 @@
 #include <algorithm>
 
 #include "core/ops/process_local.h"
+#include "core/process_wide.h"
 
 namespace weft::detail {
 
 namespace {
-constexpr PrimitiveList (*kFamilies[])() = {call_primitives,
+constexpr PrimitiveList (*kFamilies[])() = {bitcast_primitives,
+                                            call_primitives,
                                             callback_primitives,
                                             collective_move_primitives,
                                             collective_reduction_primitives,
@@ -44,7 +46,7 @@ constexpr PrimitiveList (*kFamilies[])() = {call_primitives,
 }  // namespace
 
 const std::vector<const Primitive*>& all_primitives() {
-  static const std::vector<const Primitive*> all = [] {
+  static const auto& all = process_wide_from([] {
     std::vector<const Primitive*> list;
     for (PrimitiveList (*family)() : kFamilies) {
       const PrimitiveList some = family();
@@ -52,7 +54,7 @@ const std::vector<const Primitive*>& all_primitives() {
     }
     std::sort(list.begin(), list.end(), [](const Primitive* a, const Primitive* b) { return a->name < b->name; });
     return list;
-  }();
+  });
   return all;
 }
 

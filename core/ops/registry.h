@@ -4,6 +4,7 @@
 
 namespace weft::detail {
 
+PrimitiveList bitcast_primitives();
 PrimitiveList call_primitives();
 PrimitiveList callback_primitives();
 PrimitiveList collective_move_primitives();

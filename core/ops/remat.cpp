@@ -191,6 +191,7 @@ struct Remat {
                                     doc = "A sub-program whose derivative computes its values again instead of keeping them.";
   static constexpr Kind kind = Kind::call;
   using Params = RematParams;
+  static const Jaxpr& body(const Params& p) { return p.jaxpr; }
   static std::vector<Aval> abstract_eval(const OpContext& c) { return call_types(c, c.get<Params>().jaxpr); }
   static std::vector<Array> bind(const ParamsRef& params, Jaxpr body, std::span<const Array> inputs, SourceLoc loc) {
     RematParams p = params_as<Params>(*params);

@@ -6,6 +6,8 @@
 
 #include "core/array_impl.h"
 #include "core/jaxpr_copy.h"
+#include "core/nesting.h"
+#include "core/sealed_program.h"
 #include "core/trace.h"
 
 namespace weft::detail {
@@ -14,6 +16,7 @@ namespace {
 /// The same program with other parameters of its equations.
 template <class F>
 Jaxpr with_params(const Jaxpr& j, F&& params_of) {
+  check_nesting("programs inside programs", nesting_depth(j));
   JaxprCopy copy(j);
   copy.add_inputs();
   for (const Eqn& e : j.eqns()) copy.add(e, params_of(e));
@@ -97,6 +100,7 @@ ShardMapParams without_shadowing(ShardMapParams p, Around around) {
 }
 
 bool has_maps(const Jaxpr& j) {
+  check_nesting("programs inside programs", nesting_depth(j));
   const auto& eqns = j.eqns();
   return std::any_of(eqns.begin(), eqns.end(), [](const Eqn& e) {
     if (is_shard_map(*e.op)) return true;

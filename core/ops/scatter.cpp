@@ -154,7 +154,7 @@ std::vector<Tangent> jvp_extremum(const JvpContext& c) {
 }
 
 Tangent transposed_updates(const TransposeContext& c, const Array& cotangent) {
-  return gather_updates(c.get<ScatterParams>(), cotangent, *c.in[1].value, c.in[2].aval.shape, c.get<ScatterParams>().mode, c.loc);
+  return gather_updates(c.get<ScatterParams>(), cotangent, c.in[1].known(), c.in[2].aval.shape, c.get<ScatterParams>().mode, c.loc);
 }
 
 }  // namespace
@@ -208,7 +208,7 @@ std::vector<Tangent> Scatter::transpose(const TransposeContext& c) {
   if (!c.cotangents[0]) return {std::nullopt, std::nullopt, std::nullopt};
   if (!p.unique_indices || p.update_jaxpr.jaxpr)
     throw TracerError("scatter: can be transposed only where unique_indices is true and there is no update function", effective_loc(c.loc));
-  const Array &t = *c.cotangents[0], &indices = *c.in[1].value;
+  const Array &t = *c.cotangents[0], &indices = c.in[1].known();
   std::vector<Tangent> out(3);
   if (c.in[0].is_linear()) out[0] = bind_one<Scatter>(p, {t, indices, zeros_of(c.in[2].aval, c.loc)}, c.loc);
   if (c.in[2].is_linear())
@@ -295,12 +295,12 @@ std::vector<Tangent> ScatterMul::transpose(const TransposeContext& c) {
   std::vector<Tangent> out(3);
   if (!c.cotangents[0]) return out;
   if (c.in[0].is_linear()) {
-    out[0] = bind_one<ScatterMul>(p, {*c.cotangents[0], *c.in[1].value, *c.in[2].value}, c.loc);
+    out[0] = bind_one<ScatterMul>(p, {*c.cotangents[0], c.in[1].known(), c.in[2].known()}, c.loc);
   } else {
     if (!p.unique_indices)
       throw TracerError("scatter-mul: can be transposed by the updates only where no position is repeated (unique_indices)",
                         effective_loc(c.loc));
-    out[2] = transposed_updates(c, *c.cotangents[0] * *c.in[0].value);
+    out[2] = transposed_updates(c, *c.cotangents[0] * c.in[0].known());
   }
   return out;
 }

@@ -3,6 +3,7 @@
 
 #include "core/elementwise.h"
 #include "core/ops/elementwise.h"
+#include "core/ops/index_rules.h"
 #include "core/ops/promotion.h"
 #include "core/trace.h"
 
@@ -50,7 +51,7 @@ struct SelectN {
     const Array& ct = *c.cotangents[0];
     for (std::size_t i = 1; i < c.in.size(); ++i) {
       if (!c.in[i].is_linear()) continue;
-      std::vector<Array> in{*c.in[0].value};
+      std::vector<Array> in{c.in[0].known()};
       for (std::size_t k = 1; k < c.in.size(); ++k) in.push_back(k == i ? ct : scalar_like(ct, 0));
       out[i] = unbroadcast(bind_all<SelectN>({}, in, c.loc)[0], c.in[i].aval, c.loc);
     }
@@ -128,7 +129,7 @@ Array select_cases(const Arg& which, const Arg* cases, int count) {
   const LocScope scope(which.where());
   const DType dtype = which.aval().dtype;
   // Other integers than int32 are converted; anything else is left for the primitive to refuse.
-  const Array number = dtype.is_integer() ? convert_element_type(which.array(), int32, which.aval().weak, which.where()) : which.array();
+  const Array number = dtype.is_integer() && dtype != int32 ? saturated(which.array(), int32, which.where()) : which.array();
   return select_promoted("select_n", Arg(number, which.where()), std::span(cases, static_cast<std::size_t>(count)));
 }
 
@@ -138,6 +139,7 @@ using namespace detail;
 
 Array where(Arg condition, Arg x, Arg y) {
   const LocScope scope(condition.where());
+  check_broadcast("where", std::array{condition, x, y});  // in the order in which they were given
   const Array which = condition.aval().dtype.is_bool() ? condition.array() : condition.array() != 0;
   const Arg cases[] = {y, x};
   return select_promoted("where", Arg(which, condition.where()), cases);

@@ -8,6 +8,7 @@
 #include "core/ops/movement.h"
 #include "core/ops/registry.h"
 #include "core/ops/window_params.h"
+#include "core/partition_rule.h"
 #include "core/text.h"
 
 namespace weft::detail {
@@ -78,10 +79,6 @@ struct SelectAndAdd {
     const Array b = materialize_batch_dim(c.in[1], c.dims[1], c.axis.size, 0, c.loc);
     return {{bind_one<Op>(with_unit_window(c.get<typename Op::Params>(), 0), {a, b}, c.loc)}, {0}};
   }
-  static void check_linear(const TransposeContext& c) {
-    if (c.in[1].is_linear())
-      throw TracerError(std::string(c.op.name) + ": not linear in its second operand, so it can't be transposed", c.loc);
-  }
 };
 
 struct SelectAndGatherAdd : SelectAndAdd<SelectAndGatherAdd> {
@@ -96,13 +93,12 @@ struct SelectAndGatherAdd : SelectAndAdd<SelectAndGatherAdd> {
     return c.in[0].with_shape(window_shape(windows_of(p, c.in[1].shape)));
   }
   static std::vector<Tangent> transpose(const TransposeContext& c) {
-    check_linear(c);
     if (!c.cotangents[0]) return {Tangent(), Tangent()};
     const Params& p = c.get<Params>();
     if (std::any_of(p.window_dilation.begin(), p.window_dilation.end(), [](std::int64_t d) { return d != 1; }))
       throw TracerError("reduce_window: maxima and minima over dilated windows have no reverse derivative; use jvp", c.loc);
     // The holes are filled with what is never chosen.
-    Array x = *c.in[1].value;
+    Array x = c.in[1].known();
     PaddingConfig holes;
     for (std::int64_t d : p.base_dilation) holes.push_back({0, 0, d - 1});
     const bool dilated = std::any_of(p.base_dilation.begin(), p.base_dilation.end(), [](std::int64_t d) { return d != 1; });
@@ -150,11 +146,10 @@ struct SelectAndScatterAdd : SelectAndAdd<SelectAndScatterAdd> {
     return c.in[0].with_shape(c.in[1].shape);
   }
   static std::vector<Tangent> transpose(const TransposeContext& c) {
-    check_linear(c);
     if (!c.cotangents[0]) return {Tangent(), Tangent()};
     const Params& p = c.get<Params>();
     const std::vector<std::int64_t> ones(p.window_dimensions.size(), 1);
-    return {select_and_gather_add(*c.cotangents[0], *c.in[1].value,
+    return {select_and_gather_add(*c.cotangents[0], c.in[1].known(),
                                   {ones, p.padding, p.select_prim, ones, p.window_dimensions, p.window_strides}, c.loc),
             Tangent()};
   }
@@ -178,6 +173,14 @@ struct SelectAndScatterAdd : SelectAndAdd<SelectAndScatterAdd> {
     });
   }
 };
+
+const PartitionRule<SelectAndGatherAdd> select_and_gather_partition([](const PartitionContext& c) {
+  return partition_keeping(c, without_windows(c.get<SelectAndGatherAdd::Params>()));
+});
+
+const PartitionRule<SelectAndScatterAdd> select_and_scatter_partition([](const PartitionContext& c) {
+  return partition_keeping(c, without_windows(c.get<SelectAndScatterAdd::Params>()));
+});
 
 }  // namespace
 

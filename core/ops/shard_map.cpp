@@ -7,10 +7,12 @@
 #include "core/array_impl.h"
 #include "core/elementwise.h"
 #include "core/indexing.h"
+#include "core/nesting.h"
 #include "core/ops/common.h"
 #include "core/ops/movement.h"
 #include "core/ops/rename_axis.h"
 #include "core/ops/sharding_constraint.h"
+#include "core/sealed_program.h"
 #include "core/text.h"
 #include "core/varying.h"
 
@@ -190,7 +192,7 @@ std::vector<Tangent> ShardMap::transpose(const TransposeContext& c) {
   q.in_specs.specs.clear(), q.out_specs.specs.clear();
   std::vector<Array> inputs;
   for (std::size_t i = 0; i < c.in.size(); ++i)
-    if (!linear[i]) inputs.push_back(*c.in[i].value), q.in_specs.specs.push_back(p.in_specs[i]);
+    if (!linear[i]) inputs.push_back(c.in[i].known()), q.in_specs.specs.push_back(p.in_specs[i]);
   const std::size_t num_known = inputs.size();
   SpecVector cotangent_specs = chosen(p.out_specs.specs, has_cotangent);
   q.in_specs.specs = joined(q.in_specs.specs, cotangent_specs);
@@ -383,6 +385,7 @@ std::vector<Array> run_over_free_axes(const ShardMapParams& p, std::span<const A
 namespace {
 /// The first map in the program, also in one that it calls or maps, that has other axes than the mesh.
 const ShardMapParams* find_nested_map(const Jaxpr& j, const MeshAxes& mesh) {
+  check_nesting("programs inside programs", nesting_depth(j));
   for (const Eqn& e : j.eqns()) {
     if (is_shard_map(*e.op)) {
       const auto& p = params_as<ShardMapParams>(*e.params);

@@ -11,6 +11,7 @@
 #include "core/ops/index_rules.h"
 #include "core/ops/movement.h"
 #include "core/ops/registry.h"
+#include "core/partition_rule.h"
 #include "core/storage.h"
 
 namespace weft::detail {
@@ -58,6 +59,13 @@ void copy_element(const HostTensor& from, std::int64_t i, const HostTensor& to, 
   const auto size = static_cast<std::size_t>(from.aval.dtype.itemsize());
   std::memcpy(to.as<std::byte>() + static_cast<std::size_t>(j) * size, from.as<std::byte>() + static_cast<std::size_t>(i) * size, size);
 }
+
+const PartitionRule<Sort> sort_partition([](const PartitionContext& c) { return partition_along(c, c.get<Sort::Params>().dimension); });
+const PartitionRule<TopKLargest> top_k_partition([](const PartitionContext& c) -> std::optional<ShardedValues> {
+  const int last = c.in[0].whole.size() - 1;
+  if (c.get<TopKLargest::Params>().axis != last) return {};
+  return partition_batched(c, last);
+});
 
 }  // namespace
 

@@ -66,6 +66,20 @@ double digamma(double given) {
   return static_cast<double>(sum + (std::log(x) - 0.5L / x - series) - reflected);
 }
 
+namespace {
+/// glibc 2.36 is off by 2 units for arguments above 1.05e8, and by 140,000 for those next to multiples of pi/2.
+bool is_large(double x) { return std::abs(x) > 0x1p26; }
+}  // namespace
+
+double precise_sin(double x) { return is_large(x) ? static_cast<double>(std::sin(static_cast<long double>(x))) : std::sin(x); }
+double precise_cos(double x) { return is_large(x) ? static_cast<double>(std::cos(static_cast<long double>(x))) : std::cos(x); }
+double precise_tan(double x) { return is_large(x) ? static_cast<double>(std::tan(static_cast<long double>(x))) : std::tan(x); }
+
+double precise_lgamma(double x) {
+  int sign = 0;  // lgamma itself writes a global variable
+  return static_cast<double>(::lgammal_r(x, &sign));
+}
+
 double polygamma(double n, double x) {
   if (n < 0 || n != std::floor(n)) return kNan;
   if (n == 0) return digamma(x);

@@ -4,6 +4,7 @@
 
 #include "core/ops/common.h"
 #include "core/ops/registry.h"
+#include "core/rules.h"
 
 namespace weft::detail {
 namespace {
@@ -21,6 +22,8 @@ struct StopGradient {
   }
   static KernelValue lower(KernelBuilder&, const Params&, std::span<const KernelValue> v) { return v[0]; }
 };
+
+const Rule<IdentityTransform, StopGradient> stop_gradient_is_identity([] {});
 
 }  // namespace
 

@@ -3,6 +3,7 @@
 #include "core/ops/complex_math.h"
 #include "core/ops/elementwise.h"
 #include "core/ops/promotion.h"
+#include "core/ops/special_functions.h"
 
 namespace weft {
 namespace detail {
@@ -13,7 +14,7 @@ using V = KernelValue;
 struct Sin : Unary<Sin> {
   static constexpr std::string_view name = "sin", doc = "Sine.";
   static constexpr unsigned dtypes = kInexact;
-  static double ref(double x) { return std::sin(x); }
+  static double ref(double x) { return precise_sin(x); }
   static std::complex<double> ref(std::complex<double> z) {
     const std::complex<double> y = std::sinh(std::complex<double>(-z.imag(), z.real()));
     return {y.imag(), -y.real()};
@@ -25,7 +26,8 @@ struct Sin : Unary<Sin> {
 struct Cos : Unary<Cos> {
   static constexpr std::string_view name = "cos", doc = "Cosine.";
   static constexpr unsigned dtypes = kInexact;
-  static auto ref(auto x) { return std::cos(x); }
+  static double ref(double x) { return precise_cos(x); }
+  static std::complex<double> ref(std::complex<double> z) { return std::cos(z); }
   static Array partial(const Array& t, const Array& x, const Array&) { return -(t * weft::sin(x)); }
   static V kernel(KernelBuilder& b, V x) { return b.math(MathFunction::cos, x); }
   static V complex_kernel(KernelBuilder& b, V z) { return complex_cos(b, z); }
@@ -34,7 +36,8 @@ struct Tan : Unary<Tan> {
   static constexpr std::string_view name = "tan", doc = "Tangent.";
   static constexpr unsigned dtypes = kInexact;
   static constexpr Domain domain{-1.2, 1.2};
-  static auto ref(auto x) { return std::tan(x); }
+  static double ref(double x) { return precise_tan(x); }
+  static std::complex<double> ref(std::complex<double> z) { return std::tan(z); }
   static Array partial(const Array& t, const Array&, const Array& y) { return t * (1 + square(y)); }
   static V kernel(KernelBuilder& b, V x) { return b.math(MathFunction::tan, x); }
   static V complex_kernel(KernelBuilder& b, V z) { return over_i(b, complex_tanh(b, times_i(b, z))); }

@@ -1,13 +1,18 @@
 // Compiled code in files: found again, never trusted blindly, bounded, and safe to share.
-#include "backends/cpu/code_cache.h"
+#include "backends/common/code_cache.h"
 
 #include <doctest/doctest.h>
+#include <signal.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <atomic>
+#include <chrono>
 #include <filesystem>
 #include <fstream>
+#include <functional>
 #include <iterator>
 #include <thread>
 #include <vector>
@@ -20,9 +25,12 @@ namespace fs = std::filesystem;
 namespace {
 
 struct Folder : weft::test::Folder {
+  std::string own() const { return path + "/weft-code"; }
+  /// The entries.
   std::vector<fs::path> files() const {
     std::vector<fs::path> all;
-    for (const auto& e : fs::directory_iterator(path)) all.push_back(e.path());
+    for (const auto& e : fs::directory_iterator(own()))
+      if (e.path().filename() != "CACHEDIR.TAG") all.push_back(e.path());
     return all;
   }
   std::int64_t bytes() const {
@@ -160,4 +168,125 @@ TEST_CASE("code cache: where it can't or mustn't be used, code is made") {
   get(c, "a", "code");
   chmod(folder.files()[0].c_str(), 0666);
   CHECK(get(c, "a", "code").made);
+}
+
+TEST_CASE("code cache: files of others are never removed, wherever the cache is put") {
+  const Folder folder;
+  const std::string measurements(200000, 'x'), name(64, 'a');
+  write(folder.path + "/thesis.tex", "my thesis"), write(folder.path + "/" + name, measurements);
+  CodeCache first(folder.path, 20000);
+  get(first, "a", "code");
+  // Also not in its own folder.
+  write(folder.own() + "/notes.new", measurements), write(folder.own() + "/" + name, measurements);
+  fs::create_directory(folder.own() + "/" + std::string(64, 'b'));
+  fs::create_symlink(folder.path + "/thesis.tex", folder.own() + "/" + std::string(64, 'c'));
+  for (const char* theirs : {"/thesis.tex", "/weft-code/notes.new"})
+    fs::last_write_time(folder.path + theirs, fs::file_time_type::clock::now() - std::chrono::hours(1000));
+  CodeCache second(folder.path, 20000);
+  for (int i = 0; i < 100; ++i) get(second, "k" + std::to_string(i), std::string(900, 'x'));
+  CHECK(read(folder.path + "/thesis.tex") == "my thesis");
+  CHECK(read(folder.path + "/" + name) == measurements);
+  CHECK(read(folder.own() + "/notes.new") == measurements);
+  CHECK(read(folder.own() + "/" + name) == measurements);
+  CHECK(fs::is_symlink(folder.own() + "/" + std::string(64, 'c')));
+  CHECK(folder.files().size() < 40);
+}
+
+TEST_CASE("code cache: a folder of its name that it didn't make is left alone") {
+  const Folder folder;
+  fs::create_directory(folder.own());
+  chmod(folder.own().c_str(), 0700);
+  write(folder.own() + "/source.cpp", "code of another kind");
+  CodeCache c(folder.path, kMuch);
+  CHECK_FALSE(c.enabled());
+  CHECK(get(c, "a", "code").made);
+  CHECK(folder.files().size() == 1);
+  CHECK_FALSE(fs::exists(folder.own() + "/CACHEDIR.TAG"));
+  // An empty one is as good as its own, and so is one whose tag is lost.
+  fs::remove(folder.own() + "/source.cpp");
+  CodeCache again(folder.path, kMuch);
+  CHECK(again.enabled());
+  CHECK(read(folder.own() + "/CACHEDIR.TAG").starts_with("Signature: 8a477f597d28d172789f06886806bc55"));
+  get(again, "a", "code");
+  fs::remove(folder.own() + "/CACHEDIR.TAG");
+  CodeCache third(folder.path, kMuch);
+  CHECK_FALSE(get(third, "a", "code").made);
+  CHECK(fs::exists(folder.own() + "/CACHEDIR.TAG"));
+}
+
+TEST_CASE("code cache: what is no file in an entry's place doesn't hang or vanish") {
+  const Folder folder;
+  CodeCache c(folder.path, kMuch);
+  get(c, "a", "code");
+  const fs::path file = folder.files()[0];
+  const auto replaced_by = [&](const std::function<void()>& make) {
+    fs::remove(file);
+    make();
+    CHECK(get(c, "a", "code").made);
+    CHECK(get(c, "a", "code").made);
+    CodeCache other(folder.path, 4000);
+    for (int i = 0; i < 10; ++i) get(other, "k" + std::to_string(i), std::string(900, 'x'));
+    CHECK(fs::exists(fs::symlink_status(file)));
+    CHECK_FALSE(fs::is_regular_file(fs::symlink_status(file)));
+  };
+  replaced_by([&] { REQUIRE(mkfifo(file.c_str(), 0600) == 0); });
+  replaced_by([&] { fs::create_directory(file); });
+  fs::remove(file);
+  CHECK(get(c, "a", "code").made);
+  CHECK_FALSE(get(c, "a", "code").made);
+}
+
+TEST_CASE("code cache: what a process left that died is removed, and entries of other versions go like its own") {
+  const Folder folder;
+  {
+    CodeCache make(folder.path, kMuch);
+  }
+  const fs::path dead = folder.own() + "/.weft-12345-0-ff.new", later = folder.own() + "/" + std::string(64, 'd');
+  write(dead, "half an entry"), write(later, "weft code 99\n" + std::string(5000, 'x'));
+  fs::last_write_time(later, fs::file_time_type::clock::now() - std::chrono::hours(1));
+  CodeCache c(folder.path, 4000);
+  get(c, "a", std::string(900, 'x'));
+  CHECK_FALSE(fs::exists(dead));
+  CHECK_FALSE(fs::exists(later));
+  CHECK_FALSE(get(c, "a", "").made);
+}
+
+TEST_CASE("code cache: processes that share it, and remove while others read") {
+  const Folder folder;
+  std::vector<pid_t> children;
+  for (int p = 0; p < 3; ++p) {
+    children.push_back(fork());
+    if (children.back() != 0) continue;
+    int wrong = 0;
+    CodeCache c(folder.path, 8000);
+    for (int i = 0; i < 300; ++i) {
+      const std::string code(static_cast<std::size_t>(900 + i % 11), static_cast<char>('a' + i % 11));
+      wrong += get(c, "k" + std::to_string(i % 11), code).code != code;
+    }
+    _exit(wrong != 0);
+  }
+  for (const pid_t child : children) {
+    int status = 0;
+    waitpid(child, &status, 0);
+    CHECK(status == 0);
+  }
+  for (const fs::path& p : folder.files()) CHECK(p.filename().string().size() == 64);
+  CHECK(folder.bytes() <= 12000);
+}
+
+TEST_CASE("code cache: a full disk leaves nothing behind") {
+  const Folder folder;
+  CodeCache c(folder.path, kMuch);
+  get(c, "a", "code");
+  auto* const handler = signal(SIGXFSZ, SIG_IGN);
+  rlimit before{};
+  getrlimit(RLIMIT_FSIZE, &before);
+  const rlimit full{200, before.rlim_max};
+  setrlimit(RLIMIT_FSIZE, &full);
+  CHECK(get(c, "b", std::string(5000, 'x')).made);
+  setrlimit(RLIMIT_FSIZE, &before);
+  signal(SIGXFSZ, handler);
+  CHECK(folder.files().size() == 1);
+  CHECK(get(c, "b", "code").made);
+  CHECK_FALSE(get(c, "b", "code").made);
 }

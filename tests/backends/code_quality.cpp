@@ -15,7 +15,7 @@
 #include <vector>
 
 #include "backends/codegen/simplify.h"
-#include "backends/cpu/code_cache.h"
+#include "backends/common/code_cache.h"
 #include "backends/cpu/code_quality.h"
 #include "backends/cpu/patience.h"
 #include "runtime/buffer.h"

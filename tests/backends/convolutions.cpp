@@ -2,8 +2,8 @@
 #include <cmath>
 #include <random>
 
+#include "backends/common/native_step.h"
 #include "backends/cpu/cpu_backend.h"
-#include "backends/cpu/native_step.h"
 #include "core/array_impl.h"
 #include "core/ops/conv_expand.h"
 #include "runtime/executable.h"

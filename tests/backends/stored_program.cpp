@@ -18,7 +18,7 @@
 #include <thread>
 
 #include "backends/codegen/simplify.h"
-#include "backends/cpu/code_cache.h"
+#include "backends/common/code_cache.h"
 #include "backends/cpu/cpu_backend.h"
 #include "backends/cpu/expand.h"
 #include "backends/cpu/jit.h"
@@ -165,7 +165,8 @@ std::vector<Case> cases() {
 
 std::vector<fs::path> files() {
   std::vector<fs::path> all;
-  for (const auto& e : fs::directory_iterator(std::getenv("WEFT_CACHE_DIR"))) all.push_back(e.path());
+  for (const auto& e : fs::directory_iterator(std::string(std::getenv("WEFT_CACHE_DIR")) + "/weft-code"))
+    if (e.path().filename() != "CACHEDIR.TAG") all.push_back(e.path());
   std::sort(all.begin(), all.end());
   return all;
 }

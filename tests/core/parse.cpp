@@ -232,3 +232,15 @@ TEST_CASE("the constants of the matrix exponential's program are known") {
   CHECK(has(refusal(text("_calc_P_Q1", "3.5")), "has no constants"));
   CHECK(has(refusal(text("_calc", "3.925724744796753")), "has no constants"));
 }
+
+TEST_CASE("bitcast_convert_type between dtypes of different sizes is read and printed as it is") {
+  for (const std::string text : {"{ lambda ; a:i64[4]. let\n    b:u32[4,2] = bitcast_convert_type[new_dtype=uint32] a\n  in (b,) }",
+                                 "{ lambda ; a:u8[3,4]. let\n    b:f32[3] = bitcast_convert_type[new_dtype=float32] a\n  in (b,) }"}) {
+    const Jaxpr j = parse(text);
+    CHECK(j.to_string() == text);
+    CHECK(parse(j.to_string()) == j);
+  }
+  const Jaxpr j = parse("{ lambda ; a:i64[2]. let b:u32[2,2] = bitcast_convert_type[new_dtype=uint32] a in (b,) }");
+  CHECK(j(array({1LL << 32, -1LL}, int64))[0].to_vector<std::uint32_t>() == std::vector<std::uint32_t>{0, 1, ~0u, ~0u});
+  CHECK_THROWS_AS(parse("{ lambda ; a:u8[3]. let b:f32[] = bitcast_convert_type[new_dtype=float32] a in (b,) }"), Error);
+}

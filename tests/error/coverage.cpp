@@ -2,7 +2,7 @@
 #include <cstdlib>
 #include <map>
 
-#include "core/npy.h"
+#include "core/files.h"
 #include "refused.h"
 #include "tools/json.h"
 

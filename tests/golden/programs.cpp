@@ -10,8 +10,8 @@
 #include <sstream>
 
 #include "core/error.h"
+#include "core/files.h"
 #include "core/io.h"
-#include "core/npy.h"
 #include "runtime/device.h"
 #include "tests/named_cases.h"
 #include "tools/json.h"

@@ -9,7 +9,7 @@
 #include <set>
 
 #include "core/error.h"
-#include "core/npy.h"
+#include "core/files.h"
 #include "program_checks.h"
 #include "samples.h"
 

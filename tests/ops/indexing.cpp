@@ -316,3 +316,38 @@ TEST_CASE("programs are text") {
     CHECK(equal(staged(c.f)(x, u, k), c.f(x, u, k), 0));
   }
 }
+
+TEST_CASE("unsigned positions are never negative, and none becomes a smaller one") {
+  const Array x = arange(5);
+  const std::uint64_t half = std::uint64_t{1} << 63, all = ~std::uint64_t{0};
+  const auto ints = [](const Array& y) { return y.to_vector<int>(); };
+  const std::vector<int> same = {0, 1, 2, 3, 4};
+  for (const bool jitted : {false, true}) {
+    CAPTURE(jitted);
+    const auto run = [&](auto f, const Array& i) { return jitted ? jit(f)(i) : f(i); };
+    for (const Array& i : {array({half, all}, uint64), array({all - 1, half + 3}, uint64), array({std::uint64_t{1} << 32, all}, uint64)}) {
+      CHECK(ints(run([&](Array k) { return x.at(k).add(9); }, i)) == same);
+      CHECK(ints(run([&](Array k) { return x.at(k).set(9); }, i)) == same);
+      CHECK(ints(run([&](Array k) { return x.at(k).multiply(9); }, i)) == same);
+      CHECK(ints(run([&](Array k) { return take(x, k); }, i)) == std::vector<int>{INT32_MIN, INT32_MIN});
+      CHECK(ints(run([&](Array k) { return nn::one_hot(k, 3, int32); }, i)) == std::vector<int>(6, 0));
+    }
+    CHECK(ints(run([&](Array k) { return take(x, k); }, array({0xffffffffu, 2u}, uint32))) == std::vector<int>{INT32_MIN, 2});
+    for (const std::uint64_t v : {half, all, std::uint64_t{1} << 32}) {
+      const Array i = array(v, uint64);
+      CHECK(ints(run([&](Array k) { return dynamic_slice(x, {k}, {2}); }, i)) == std::vector<int>{3, 4});
+      CHECK(ints(run([&](Array k) { return dynamic_update_slice(x, array({7}), {k}); }, i)) == std::vector<int>{0, 1, 2, 3, 7});
+      if (jitted) CHECK(run([&](Array k) { return x(k); }, i).item<int>() == 4);  // read inside, as JAX does
+      CHECK(run([&](Array k) { return switch_(k, std::tuple{[](Array y) { return y; }, [](Array y) { return 10 * y; }}, array(3)); }, i)
+                .item<int>() == 30);
+    }
+    CHECK(run([&](Array k) { return switch_(k, std::tuple{[](Array y) { return y; }, [](Array y) { return 10 * y; }}, array(3)); },
+              array(std::int64_t{1} << 32, int64))
+              .item<int>() == 30);
+  }
+  CHECK(ints(dynamic_slice(x, {Array(half)}, {2})) == std::vector<int>{3, 4});
+  CHECK_THROWS_AS(x(all), AxisError);
+  CHECK_THROWS_AS(x(Array(half)), AxisError);
+  CHECK(ints(x(slice(1, all))) == std::vector<int>{1, 2, 3, 4});
+  CHECK(ints(x(slice(0, std::string::npos))) == same);
+}

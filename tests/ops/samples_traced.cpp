@@ -33,6 +33,8 @@ SampleText sample(std::string_view op, unsigned dtypes, Jaxpr (*trace)(DType), b
 
 std::vector<SampleText> traced_samples() {
   return {
+      {"bitcast_convert_parts", kInteger | kFloating, "", 0, 2, false, 0,
+       [](DType t) { return traced([=](Array v) { return bitcast_convert(v, t.itemsize() == 1 ? int16 : uint8); }, t, {3, 2}); }},
       sample("custom_jvp_call", kNumber,
              [](DType t) {
                auto rule = [](std::tuple<Array> x, std::tuple<Array> dx) {

@@ -3,10 +3,13 @@
 
 #include <doctest/doctest.h>
 #include <poll.h>
+#include <sys/eventfd.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
 #include <atomic>
+#include <ctime>
 #include <random>
 #include <thread>
 
@@ -89,6 +92,44 @@ TEST_CASE("a process that ends without leaving is reported to the others") {
   CHECK(!first.leave(kLong));
 }
 
+TEST_CASE("a process that gives no sign of life is reported") {
+  Watcher a, b;
+  SUBCASE("one of the others") {
+    ControlServer server({"127.0.0.1", 0}, "", 2, Seconds(0.5));
+    ControlClient first(server.address(), "", 0, 2, &a, kLong);
+    const Socket silent = connect_to("127.0.0.1", server.address().port);
+    const std::string hello = encode({ControlType::hello, 0, {std::string(kControlProtocol), "", "1", "2"}});
+    CHECK(send(silent.fd(), hello.data(), hello.size(), 0) == static_cast<ssize_t>(hello.size()));
+    CHECK(a.wait());
+    CHECK(a.missing == std::vector<int>{1});
+    CHECK(a.report.find("process 1 has given no sign of life for 0.5 s") != std::string::npos);
+  }
+  SUBCASE("process 0") {
+    int port = 0;
+    const Socket listener = listen_on("127.0.0.1", 0, port);
+    std::thread server([&] {
+      pollfd fd{listener.fd(), POLLIN, 0};
+      poll(&fd, 1, 120000);
+      static Socket connection;
+      connection = Socket(accept(listener.fd(), nullptr, nullptr));
+      const std::string welcome = encode({ControlType::welcome, 0, {"500"}});
+      CHECK(send(connection.fd(), welcome.data(), welcome.size(), 0) == static_cast<ssize_t>(welcome.size()));
+    });
+    const ControlClient second({"127.0.0.1", port}, "", 1, 2, &b, kLong);
+    server.join();
+    CHECK(b.wait());
+    CHECK(b.missing == std::vector<int>{0});
+    CHECK(b.report.find("no sign of life") != std::string::npos);
+  }
+  SUBCASE("nobody who is only busy") {
+    ControlServer server({"127.0.0.1", 0}, "", 2, Seconds(2));
+    ControlClient first(server.address(), "", 0, 2, &a, kLong), second(server.address(), "", 1, 2, &b, kLong);
+    std::this_thread::sleep_for(std::chrono::milliseconds(2500));  // longer than without heartbeats is allowed
+    CHECK(!a.failed);
+    CHECK(!b.failed);
+  }
+}
+
 TEST_CASE("a report of failure reaches the others, and so does the end of the store") {
   Watcher a, b;
   auto server = std::make_unique<ControlServer>(Address{"127.0.0.1", 0}, "", 2);
@@ -127,7 +168,7 @@ TEST_CASE("no client can make the store fail") {
   Watcher a, b;
   ControlClient good(where, "secret", 0, 2, &a, kLong);
   std::mt19937 random(7);
-  const std::string hello = encode({ControlType::hello, 0, {"weft-control-1", "secret", "1", "2"}});
+  const std::string hello = encode({ControlType::hello, 0, {std::string(kControlProtocol), "secret", "1", "2"}});
   for (int round = 0; round < 60; ++round) {
     const Socket s = connect_to(where.host, where.port);
     REQUIRE(s);
@@ -170,7 +211,7 @@ TEST_CASE("a crowd of clients that say nothing, or say it slowly, keeps nobody o
   stop = true;
   more.join();
   // One that sends its greeting a byte at a time.
-  const std::string hello = encode({ControlType::hello, 0, {"weft-control-1", "secret", "1", "2"}});
+  const std::string hello = encode({ControlType::hello, 0, {std::string(kControlProtocol), "secret", "1", "2"}});
   const Socket slow = connect_to(where.host, where.port);
   REQUIRE(slow);
   for (char c : hello) {
@@ -198,7 +239,7 @@ TEST_CASE("a greeting that is longer than any, or without end, is cut off") {
   ControlServer server({"127.0.0.1", 0}, "secret", 2);
   const Address where = server.address();
   const Socket s = connect_to(where.host, where.port);
-  const std::string much = encode({ControlType::hello, 0, {"weft-control-1", std::string(100000, 'x'), "1", "2"}});
+  const std::string much = encode({ControlType::hello, 0, {std::string(kControlProtocol), std::string(100000, 'x'), "1", "2"}});
   for (int i = 0; i < 100; ++i)
     if (send(s.fd(), much.data(), much.size(), MSG_NOSIGNAL) < 0 && errno != EAGAIN) break;
   CHECK(is_closed(s));
@@ -214,7 +255,7 @@ TEST_CASE("a process that has the token and sends anything at all can hurt only 
     {
       const Socket s = connect_to(where.host, where.port);
       REQUIRE(s);
-      std::string bytes = encode({ControlType::hello, 0, {"weft-control-1", "secret", "1", "3"}});
+      std::string bytes = encode({ControlType::hello, 0, {std::string(kControlProtocol), "secret", "1", "3"}});
       for (int i = 0; i < 50; ++i) {
         ControlMessage m{static_cast<ControlType>(random() % 16), static_cast<std::uint32_t>(random() % 5), {}};
         for (std::uint32_t n = random() % 4; n > 0; --n)
@@ -249,4 +290,35 @@ TEST_CASE("values that are set again or erased leave room for others") {
   CHECK(client.get("end", kLong) == "reached");
   CHECK(!client.get("99", Seconds(0.05)));
   CHECK(!a.failed);
+}
+
+TEST_CASE("a coordinator that has no descriptor left rests, and lets in who waits once it has one") {
+  ControlServer server({"127.0.0.1", 0}, "secret", 1);
+  rlimit before{};
+  getrlimit(RLIMIT_NOFILE, &before);
+  const rlimit now{static_cast<rlim_t>(Socket(eventfd(0, EFD_CLOEXEC)).fd()) + 3, before.rlim_max};
+  setrlimit(RLIMIT_NOFILE, &now);
+  std::vector<Socket> all;
+  for (int fd; (fd = eventfd(0, EFD_CLOEXEC)) >= 0;) all.emplace_back(fd);
+  REQUIRE_FALSE(all.empty());
+  all.pop_back();
+  // It takes the last one: there is none for the coordinator's end.
+  const Socket second = connect_to("127.0.0.1", server.address().port);
+  REQUIRE(second);
+  const auto processor = [] {
+    timespec t{};
+    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t);
+    return static_cast<double>(t.tv_sec) + 1e-9 * static_cast<double>(t.tv_nsec);
+  };
+  const double start = processor();
+  std::this_thread::sleep_for(std::chrono::milliseconds(500));
+  const double used = processor() - start;
+  setrlimit(RLIMIT_NOFILE, &before);
+  CHECK(used < .25);
+  const std::string words = encode({ControlType::hello, 0, {std::string(kControlProtocol), "secret", "0", "1"}});
+  REQUIRE(::send(second.fd(), words.data(), words.size(), MSG_NOSIGNAL) == static_cast<ssize_t>(words.size()));
+  char answer[64];
+  pollfd p{second.fd(), POLLIN, 0};
+  REQUIRE(poll(&p, 1, 60000) == 1);
+  CHECK(::recv(second.fd(), answer, sizeof answer, 0) > 0);
 }

@@ -12,7 +12,7 @@ TEST_CASE("devices") {
   CHECK(local_device_count("cpu") == 8);
   CHECK(process_index() == 0);
   CHECK(process_count() == 1);
-  CHECK(has(message_of<DeviceError>([] { devices("tpu"); }), "`tpu`"));
+  CHECK(has(message_of<DeviceError>([] { devices("tpu"); }), "'tpu'"));
   config.num_cpu_devices = 4;
   CHECK(has(message_of<DeviceError>([] { devices(); }), "first used"));
   config.num_cpu_devices = 8;

@@ -62,7 +62,7 @@ def weft(top):
         check(f"weft check of {name} results", code == status and out.rstrip().endswith(says), code, out, err)
     refused("weft check of no folder", 1, "index.json: No such file", "tools/weft", "check", top + "/nothing")
     refused("weft devices without a driver", 1, "there is no CUDA driver", "tools/weft", "devices")
-    refused("weft with another backend", 1, "there is no backend `gpu`", "tools/weft", "run", *program, f"{top}/no.npz", "--backend", "gpu")
+    refused("weft with another backend", 1, "unknown backend 'gpu'", "tools/weft", "run", *program, f"{top}/no.npz", "--backend", "gpu")
     for words in ([], ["run", program[0]], ["check"], ["mend", "x"], ["check", cases, "--seconds", "1"], ["check", cases, "--backend"]):
         refused(f"weft {' '.join(words)}", 2, "usage: weft run", "tools/weft", *words)
 

@@ -8,6 +8,7 @@ bool all_near(const Array& x, const Array& want, double tolerance) {
   return x.shape() == want.shape() && near(x, want.to_vector<double>(), tolerance);
 }
 
+const bool kDevicesSet = (config.num_cpu_devices = 8, true);
 const Array kMatrix = array({{4.f, 1.f, 0.f}, {2.f, 5.f, 1.f}, {0.f, -1.f, 3.f}});
 
 /// The x with a x = b by Jacobi's iteration, which alone would be differentiated step by step, and not at all in reverse mode.
@@ -100,3 +101,14 @@ TEST_CASE("a linear function with a custom_jvp rule is transposed by its body") 
 }
 
 }  // namespace
+
+TEST_CASE("a solver within a map over devices may communicate") {
+  const Array b = array({{1.f, 2.f}, {3.f, 5.f}});
+  // (I + the sum over the devices) x = b, of two devices.
+  auto solved = [](Array c) {
+    return custom_linear_solve([](Array v) { return v + psum(v, "i"); }, c, [](auto, Array d) { return d - psum(d, "i") / 3; });
+  };
+  const Array want = array({{1.f - 4.f / 3, 2.f - 7.f / 3}, {3.f - 4.f / 3, 5.f - 7.f / 3}});
+  CHECK(all_near(vmap(solved, {.axis_name = "i"})(b), want, 1e-5));
+  CHECK(all_near(pmap(solved, {.axis_name = "i"})(b), want, 1e-5));
+}

@@ -246,6 +246,17 @@ const std::vector<Call>& all_calls() {
          const Array x = a.x();
          return one(std::get<0>(vjp([](const Array& v) { return sin(v); }, x).second(a.x())));
        }},
+      {"linear_transpose",
+       [](A& a) {
+         const auto f = linear_transpose([](const Array& u, const Array& v) { return u * v + fori_loop(0, 2, [](Array, Array c) { return c * 2; }, u); },
+                                         a.x(), a.x());
+         return one(std::get<0>(f(a.x())));
+       }},
+      {"linear_transpose of a product",
+       [](A& a) {
+         const Array y = a.x();
+         return one(std::get<0>(linear_transpose([&](const Array& v) { return v * y; }, a.x())(a.x())));
+       }},
       {"jit", [](A& a) { return one(jit([](const Array& u, const Array& v) { return matmul(u, v) + u; })(a.x(), a.x())); }},
       {"jit donated", [](A& a) { return one(jit([](const Array& u) { return u + u; }, {.donate_argnums = {a.small()}})(a.x() + 0)); }},
       {"a Jaxpr called",

@@ -7,6 +7,7 @@
 #include "tools/fuzz/compare.h"
 #include "tools/fuzz/generator.h"
 #include "tools/fuzz/values.h"
+#include "tools/modes.h"
 
 namespace weft::fuzz {
 
@@ -34,12 +35,30 @@ bool is_refusal(const std::string& kind, const std::string& message) {
   return false;
 }
 
+/// Beside the interpreter and the CPU backend, which every program goes through.
+std::vector<const tools::Mode*> further_modes() {
+  std::vector<const tools::Mode*> out;
+  for (const tools::Mode& m : tools::modes())
+    if (m.name != "interp" && m.name != "cpu") out.push_back(&m);
+  return out;
+}
+
+/// The program executed in another way, of which the interpreter's results are known. Where lanes are mapped, there is a second one.
+std::string broken_mode(const tools::Mode& mode, const Applied& now, const Arrays& want) {
+  std::vector<Arrays> lanes{now.inputs};
+  if (mode.maps) lanes.push_back(tools::other_lane(now.inputs));
+  const std::vector<Arrays> got = mode.run(tools::function_of(now.program), lanes);
+  if (std::string wrong = differing(now.program, lanes[0], got[0], want); !wrong.empty() || !mode.maps) return wrong;
+  return differing(now.program, lanes[1], got[1], tools::run_on("interp", "program", now.program, lanes[1]));
+}
+
 }  // namespace
 
 std::string print_case(const Case& c) {
   std::string s;
   if (!c.stack.empty()) s += "# transforms " + print_stack(c.stack) + "\n";
   if (c.fixed > 0) s += fmt::format("# fixed {}\n", c.fixed);
+  if (!c.mode.empty()) s += fmt::format("# mode {}\n", c.mode);
   for (const Array& x : c.inputs) s += "# input " + print_value(x) + "\n";
   return s + c.program.to_string() + "\n";
 }
@@ -49,6 +68,7 @@ Case parse_case(std::string_view text) {
     const std::size_t end = std::min(text.find('\n'), text.size() - 1);
     const std::string_view line = text.substr(0, end);
     if (line.substr(0, 13) == "# transforms ") c.stack = parse_stack(line.substr(13));
+    if (line.substr(0, 7) == "# mode ") c.mode = line.substr(7);
     if (line.substr(0, 8) == "# fixed ") c.fixed = std::stoul(std::string(line.substr(8)));
     if (line.substr(0, 8) == "# input ") c.inputs.push_back(parse_value(line.substr(8)));
     text.remove_prefix(end + 1);
@@ -65,6 +85,8 @@ Case random_case(std::uint64_t seed) {
   if (random.chance(0.03)) options.largest = 20000;
   options.heavy = random.chance(0.7);
   Case c;
+  const std::vector<const tools::Mode*> modes = further_modes();
+  c.mode = modes[seed % modes.size()]->name;
   c.stack = random_stack(random);
   const Values values = random.chance(0.12) ? Values::special : Values::tame;
   options.special = values == Values::special;
@@ -113,7 +135,7 @@ Failure check_case(const Case& c, Case* reached) {
         now.fixed += next.fixed;
       }
     }
-    if (reached) *reached = {now.program, now.inputs, {}, now.fixed};
+    if (reached) *reached = {now.program, now.inputs, {}, now.fixed, c.mode};
     doing = "interp";
     const Arrays want = tools::run_on("interp", "program", now.program, now.inputs);
     const std::vector<Aval> avals = now.program.data().output_avals();
@@ -124,6 +146,11 @@ Failure check_case(const Case& c, Case* reached) {
     const Arrays got = tools::run_on("cpu", "program", now.program, now.inputs);
     doing = "compare";
     if (std::string wrong = differing(now.program, now.inputs, got, want); !wrong.empty()) return {doing, wrong};
+    for (const tools::Mode* mode : further_modes()) {
+      if (!(c.mode.empty() || c.mode == mode->name) || !tools::runs(*mode, now.inputs)) continue;
+      doing = mode->name;
+      if (std::string wrong = broken_mode(*mode, now, want); !wrong.empty()) return {doing, wrong};
+    }
   } catch (const std::exception& e) {
     return {doing, e.what()};
   }

@@ -205,7 +205,9 @@ void Generator::windows() {
       std::vector<int> dilation;
       for (int d = 0; d < x.ndim(); ++d) dilation.push_back(random_.between(1, 2));
       const Array init = as(Array(0), x.dtype());
-      return keep(reduce_window(x, init, [](const Array& a, const Array& b) { return a + b; }, all, ones_, "SAME",
+      const bool known = random_.coin();  // what the function is, or any function
+      const auto join = [=](const Array& a, const Array& b) { return known ? a + b : maximum(a, b) + Array(0); };
+      return keep(reduce_window(x, init, join, all, ones_, "SAME",
                                 {.base_dilation = random_.coin() ? dilation : std::vector<int>{}, .window_dilation = dilation}));
     }
     default:

@@ -25,6 +25,7 @@
 #include <thread>
 
 #include "core/error.h"
+#include "core/files.h"
 #include "tools/fuzz/calls.h"
 #include "tools/fuzz/check.h"
 #include "tools/fuzz/compare.h"
@@ -74,7 +75,6 @@ std::string read_text(const std::string& path) {
   s << in.rdbuf();
   return s.str();
 }
-void write_text(const std::string& path, const std::string& text) { std::ofstream(path) << text; }
 
 /// A child that does the work; its exit status. Past the time it is killed.
 template <class F>
@@ -109,7 +109,7 @@ void report(const Options& o, const std::string& title, const Failure& f, const 
     std::string name = title;
     for (char& ch : name)
       if (ch == ' ') ch = '_';
-    write_text(o.out + "/" + name + ".jaxpr", text);
+    detail::write_file(o.out + "/" + name + ".jaxpr", {text}, {}, "weft-fuzz");
   }
   std::fflush(stdout);
 }
@@ -135,15 +135,18 @@ bool check_and_report(const Options& o, const std::string& title, const Case& c)
 void report_crash(const Options& o, const std::string& title, const std::string& how, const Case& c) {
   Case small = c;
   if (o.shrink) {
-    const std::string path = fmt::format("/tmp/weft-fuzz.{}.jaxpr", getpid());
+    // A file without a name, which the child opens by that of its descriptor.
+    const detail::Descriptor file(memfd_create("weft-fuzz", MFD_CLOEXEC));
+    const std::string path = fmt::format("/proc/{}/fd/{}", getpid(), file.get());
     small = shrunk(
         c,
         [&](const Case& candidate) {
-          write_text(path, print_case(candidate));
+          const std::string text = print_case(candidate);
+          if (ftruncate(file.get(), 0) != 0 || pwrite(file.get(), text.data(), text.size(), 0) != static_cast<ssize_t>(text.size()))
+            throw IoError("weft-fuzz: no memory for a file");
           return WIFSIGNALED(replay_in_child(path));
         },
         kShrinkSeconds);
-    std::remove(path.c_str());
   }
   report(o, title, {how, "the process ended"}, small);
 }
@@ -322,6 +325,7 @@ int main(int argc, char** argv) {
 }  // namespace weft::fuzz
 
 int main(int argc, char** argv) {
+  setenv("WEFT_TRACEBACK", "0", 0);  // its own functions tell nobody anything
   try {
     return weft::fuzz::main(argc, argv);
   } catch (const std::exception& error) {

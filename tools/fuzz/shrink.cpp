@@ -71,6 +71,7 @@ class Shrinker {
   bool accept(Case c) {
     if (!in_time()) return false;
     c.fixed = std::max(c.fixed, best_.fixed);
+    c.mode = best_.mode;
     try {
       c.program.check();
       if (!fails_(c)) return false;

@@ -5,6 +5,7 @@
 #include <limits>
 
 #include "backends/codegen/math/coefficients.h"
+#include "backends/codegen/math/constants.h"
 #include "backends/codegen/math/functions.h"
 
 namespace weft::detail::math {
@@ -17,7 +18,10 @@ constexpr double kInf = std::numeric_limits<double>::infinity(), kNan = std::num
 // erf(x) for small x: the one in 2 / sqrt(pi) is added last, so that only its product with x is rounded twice.
 Expr erf_small(Expr x) {
   const Expr z = x * x;
-  return fma(x, fma(z, polynomial(z, x.is_double() ? std::span<const double>(erf_small_f64) : erf_small_f32), .1283791670955125739), x);
+  return fma(
+      x,
+      fma(z, polynomial(z, x.is_double() ? std::span<const double>(erf_small_f64) : erf_small_f32), constants::two_over_root_pi_less_one),
+      x);
 }
 
 // erfc(c) for c from 0.45 up to where it is too small for a number. What rounding the polynomial's last sum, the quotient and the square

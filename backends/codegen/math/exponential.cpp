@@ -4,6 +4,7 @@
 #include <optional>
 
 #include "backends/codegen/math/coefficients.h"
+#include "backends/codegen/math/constants.h"
 #include "backends/codegen/math/functions.h"
 
 namespace weft::detail::math {
@@ -11,7 +12,7 @@ namespace {
 
 using namespace coefficients;
 
-constexpr double kLog2e = 1.4426950408889634074;
+constexpr double kLog2e = constants::log2e_f64[0];
 constexpr double kInf = std::numeric_limits<double>::infinity(), kNan = std::numeric_limits<double>::quiet_NaN();
 
 struct Format {
@@ -21,8 +22,8 @@ struct Format {
 };
 Format format(Expr x) {
   // ln 2 in two parts; the upper one has trailing zeros, so that its product with an exponent is exact.
-  if (x.is_double()) return {52, 1023, 6755399441055744., 0x1.62e42fefa3800p-1, 0x1.ef35793c76730p-45};
-  return {23, 127, 12582912., 0x1.62e4p-1, 0x1.7f7d1cf79abcap-20};
+  if (x.is_double()) return {52, 1023, 6755399441055744., constants::ln2_f64[0], constants::ln2_f64[1]};
+  return {23, 127, 12582912., constants::ln2_f32[0], constants::ln2_f32[1]};
 }
 
 struct Rounded {
@@ -66,7 +67,7 @@ struct Split {
 Split split_exponent(Expr x) {
   const Format form = format(x);
   const bool wide = x.is_double();
-  const Expr root_half = x.constant(std::sqrt(.5)).as_bits();
+  const Expr root_half = x.constant(constants::root_half).as_bits();
   const Expr bits = x.as_bits(), k = sar(bits - root_half, form.mantissa_bits);
   const Expr m = (bits - shl(k, form.mantissa_bits)).as_float();
   return {m - 1., k.to(wide ? float64 : float32)};
@@ -178,7 +179,7 @@ Expr log2(Expr x) {
   const Expr k = select(tiny, k0 - (wide ? 54. : 24.), k0);
   const Expr y = log_of_parts(f, x.constant(0), x.constant(0));
   // log2(e) in two parts: the product is rounded once.
-  const double high = wide ? 0x1.71547652b82fep+0 : 0x1.715476p+0, low = wide ? 0x1.777d0ffda0d24p-56 : kLog2e - 0x1.715476p+0;
+  const auto& [high, low] = wide ? constants::log2e_f64 : constants::log2e_f32;
   return log_special(x, fma(y, high, k) + y * low);
 }
 

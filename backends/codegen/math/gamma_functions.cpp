@@ -6,6 +6,7 @@
 #include <limits>
 
 #include "backends/codegen/math/coefficients.h"
+#include "backends/codegen/math/constants.h"
 #include "backends/codegen/math/functions.h"
 
 namespace weft::detail::math {
@@ -51,7 +52,7 @@ Reflected lgamma_parts(Expr x) {
   const Expr v = u - 1., p = u * v, p_low = fma(u, v, -p) + u * (u - (v + 1.));
   const Expr near = fma(p, .4375, fma(p, quotient, p_low * (quotient + .4375)));
   // (y - 1/2) (log y - 1) + log(2 pi) / 2 - 1/2 + ...
-  const Expr w = quotient * quotient, series = fma(quotient, polynomial(w, lgamma_series_f64), .41893853320467274178);
+  const Expr w = quotient * quotient, series = fma(quotient, polynomial(w, lgamma_series_f64), constants::lgamma_constant);
   const auto [log_high, log_low] = log_plus(y, -1, x.constant(0));
   const Expr factor = y - .5, y_low = select(below, a - (y - 1.), x.constant(0));
   const Expr rest = fma(factor, log_low, fma(y_low, log_high + 1., series)), above = select(far, fma(factor, log_high, rest), near);

@@ -3,6 +3,7 @@
 #include <limits>
 
 #include "backends/codegen/math/coefficients.h"
+#include "backends/codegen/math/constants.h"
 #include "backends/codegen/math/functions.h"
 
 namespace weft::detail::math {
@@ -23,7 +24,7 @@ Expr cosh(Expr x) {
 Expr asinh(Expr x) {
   const Expr a = abs(x), big = a > (x.is_double() ? 1e150 : 1e18);
   const Expr root = sqrt(a * a + 1.);
-  const Expr y = select(big, log(a) + std::log(2.), log1p(a + a * a / (root + 1.)));
+  const Expr y = select(big, log(a) + constants::ln2, log1p(a + a * a / (root + 1.)));
   return copysign(select(a == kInf, a, y), x);
 }
 
@@ -34,7 +35,7 @@ Expr acosh(Expr x) {
   const Expr root_low = (fma(-root, root, square) + square_low) / (root * 2.);
   const Expr u = root + t, u_low = (root - u) + t + select(root == 0., root, root_low);
   const Expr near = log1p(u) + select(x < 2., u_low / (u + 1.), x.constant(0));
-  const Expr y = select(big, log(x) + std::log(2.), near);
+  const Expr y = select(big, log(x) + constants::ln2, near);
   return select(x < 1., x.constant(kNan), select(x == kInf, x, y));
 }
 

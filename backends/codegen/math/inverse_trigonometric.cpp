@@ -5,14 +5,13 @@
 #include <limits>
 
 #include "backends/codegen/math/coefficients.h"
+#include "backends/codegen/math/constants.h"
 #include "backends/codegen/math/functions.h"
 
 namespace weft::detail::math {
 namespace {
 
-constexpr double kPi = 3.14159265358979323846, kHalfPiLow = 6.123233995736766036e-17;  // pi/2 = kPi / 2 + kHalfPiLow
-constexpr double kHalfPiLowNarrow = kPi / 2 - static_cast<float>(kPi / 2);
-constexpr double kTanEighth = .41421356237309504880;  // tan(pi/8)
+constexpr double kPi = constants::pi, kHalfPiLow = constants::half_pi_f64[1], kHalfPiLowNarrow = constants::half_pi_f32[1];
 constexpr double kInf = std::numeric_limits<double>::infinity();
 
 /// (asin(t) - t) / t for 0 <= t <= 1/2, z = t^2.
@@ -37,7 +36,7 @@ Expr angle_of(Expr a, Expr b) {
                             select(larger < (wide ? 0x1p-960 : 0x1p-80), a.constant(0x1p60), one));
   const Expr both = (a == kInf) & (b == kInf);
   a = select(both, a.constant(1), a * scale), b = select(both, b.constant(1), b * scale);
-  const Expr middle = a > b * .5, big = b < a * kTanEighth;
+  const Expr middle = a > b * .5, big = b < a * constants::tan_eighth_pi;
   const Expr u = select(big, -b, select(middle, a - b, a)), d = select(big, a, select(middle, a + b, b));
   const Expr t = select(d == 0., a.constant(0), u / d), z = t * t;
   const Expr zero = a.constant(0);

@@ -54,9 +54,9 @@ double library_math(MathFunction f, double x, double y) {
     case MathFunction::log2: return std::log2(x);
     case MathFunction::tanh: return std::tanh(x);
     case MathFunction::logistic: return 1 / (1 + std::exp(-x));
-    case MathFunction::sin: return std::sin(x);
-    case MathFunction::cos: return std::cos(x);
-    case MathFunction::tan: return std::tan(x);
+    case MathFunction::sin: return precise_sin(x);
+    case MathFunction::cos: return precise_cos(x);
+    case MathFunction::tan: return precise_tan(x);
     case MathFunction::asin: return std::asin(x);
     case MathFunction::acos: return std::acos(x);
     case MathFunction::atan: return std::atan(x);
@@ -70,10 +70,7 @@ double library_math(MathFunction f, double x, double y) {
     case MathFunction::erf: return std::erf(x);
     case MathFunction::erfc: return std::erfc(x);
     case MathFunction::erf_inv: return erf_inv(x);
-    case MathFunction::lgamma: {
-      int sign = 0;
-      return static_cast<double>(::lgammal_r(x, &sign));  // that of double loses 7 units next to its zeros
-    }
+    case MathFunction::lgamma: return precise_lgamma(x);
     case MathFunction::digamma: return digamma(x);
     case MathFunction::cbrt: return std::cbrt(x);
     case MathFunction::rsqrt: return 1 / std::sqrt(x);

@@ -3,6 +3,7 @@
 #include <limits>
 
 #include "backends/codegen/math/coefficients.h"
+#include "backends/codegen/math/constants.h"
 #include "backends/codegen/math/functions.h"
 
 namespace weft::detail::math {
@@ -28,22 +29,22 @@ Pair product(Expr a, Expr b) {
 /// are taken in two parts (as in fdlibm's pow; Sun Microsystems, 1993).
 Pair precise_log(Expr x) {
   const Expr tiny = x < 0x1p-1022, normal = select(tiny, x * 0x1p54, x);
-  const Expr root_half = x.constant(std::sqrt(.5)).as_bits(), bits = normal.as_bits(), exponent = sar(bits - root_half, 52);
+  const Expr root_half = x.constant(constants::root_half).as_bits(), bits = normal.as_bits(), exponent = sar(bits - root_half, 52);
   const Expr f = (bits - shl(exponent, 52)).as_float() - 1., k = exponent.to(float64) - select(tiny, x.constant(54), x.constant(0));
   const auto [d, d_low] = fast_sum(x.constant(2), f);
   const Expr inverse = 1. / d, s = f * inverse, s_low = fma(-s, d_low, fma(-s, d, f)) * inverse;
   const auto [z, z_lost] = product(s, s);
   const Expr z_low = fma(s * 2., s_low, z_lost);
-  constexpr double kThird = 0x1.5555555555555p-1, kThirdLow = 0x1.5555555555555p-55;  // 2/3
-  const auto [c, c_lost] = product(z, x.constant(kThird));
-  const Expr rest = fma(z * z, polynomial(z, coefficients::log_rest_f64), fma(z, kThirdLow, fma(z_low, kThird, c_lost)));
+  const auto& [third, third_low] = constants::two_thirds;
+  const auto [c, c_lost] = product(z, x.constant(third));
+  const Expr rest = fma(z * z, polynomial(z, coefficients::log_rest_f64), fma(z, third_low, fma(z_low, third, c_lost)));
   const auto [w, w_low] = fast_sum(c, rest);
   const auto [v, v_lost] = product(s, w);
   const auto [m, m_lost] = fast_sum(s * 2., v);
   const Expr m_low = m_lost + fma(s_low, 2., fma(s, w_low, fma(s_low, w, v_lost)));
-  constexpr double kLn2 = 0x1.62e42fefa3800p-1, kLn2Low = 0x1.ef35793c76730p-45;
-  const auto [h, h_lost] = fast_sum(k * kLn2, m);
-  const auto [high, low] = fast_sum(select(k == 0., m, h), select(k == 0., m_low, h_lost + fma(k, kLn2Low, m_low)));
+  const auto& [ln2, ln2_low] = constants::ln2_f64;
+  const auto [h, h_lost] = fast_sum(k * ln2, m);
+  const auto [high, low] = fast_sum(select(k == 0., m, h), select(k == 0., m_low, h_lost + fma(k, ln2_low, m_low)));
   return {select(x == 0., x.constant(-kInf), select(x == kInf, x, high)), select((x == 0.) | (x == kInf), x.constant(0), low)};
 }
 

@@ -10,6 +10,7 @@
 #include <cmath>
 #include <vector>
 
+#include "backends/codegen/math/constants.h"
 #include "backends/codegen/math/tables.h"
 
 namespace weft::detail {
@@ -26,9 +27,9 @@ class Sixteen {
   Value* exp(Value* x) {
     // x = n ln 2 + r, n a multiple of 1/16: adding 1.5 * 2^19 rounds to one, whose fraction then stands in the low bits.
     const double magic = 0x1.8p19;
-    Value* shifted = fma(x, number(1.4426950408889634074), number(magic));
+    Value* shifted = fma(x, number(constants::log2e_f64[0]), number(magic));
     Value* n = sub(shifted, number(magic));
-    Value* r = fma(n, number(-0x1.7f7d1cf79abcap-20), fma(n, number(-0x1.62e4p-1), x));
+    Value* r = fma(n, number(-constants::ln2_f32[1]), fma(n, number(-constants::ln2_f32[0]), x));
     // Where x is too large for a remainder, any small one will do: n decides. So it does where x is NaN.
     r = at_most_one(r);
     Value* two_to = lookup(tables::two_to_sixteenths, bits(shifted));
@@ -110,7 +111,7 @@ class Sixteen {
     }
     Value* p = number(tables::log_rest[4]);
     for (int i = 3; i >= 0; --i) p = fma(p, r, number(tables::log_rest[i]));
-    Value* sum = fma(k, number(0.693147180559945309417), lookup(tables::logarithms, at));
+    Value* sum = fma(k, number(constants::ln2), lookup(tables::logarithms, at));
     return add(sum, fma(mul(r, r), p, r));
   }
 

@@ -5,6 +5,7 @@
 #include <limits>
 
 #include "backends/codegen/math/coefficients.h"
+#include "backends/codegen/math/constants.h"
 #include "backends/codegen/math/functions.h"
 
 namespace weft::detail::math {
@@ -12,7 +13,8 @@ namespace {
 
 using namespace coefficients;
 
-constexpr double kPi = 3.14159265358979323846;
+using constants::half_pi_f32;
+using constants::half_pi_f64;
 
 struct Quadrant {
   Expr r, n;  // x = n pi/2 + r
@@ -21,10 +23,9 @@ struct Quadrant {
 Quadrant reduce_by_half_pi(Expr x) {
   const bool wide = x.is_double();
   const double magic = wide ? 6755399441055744. : 12582912.;
-  const Expr shifted = fma(x, .63661977236758134308, x.constant(magic));
+  const Expr shifted = fma(x, constants::two_over_pi, x.constant(magic));
   const Expr n = shifted - magic;
-  const double first = wide ? 0x1.921fb54442d18p+0 : 0x1.921fb6p+0, second = wide ? 0x1.1a62633145c06p-54 : -0x1.777a5cp-25,
-               third = wide ? 0x1.c1cd129024e08p-106 : -0x1.ee59dap-50;
+  const auto& [first, second, third] = wide ? half_pi_f64 : half_pi_f32;
   const Expr high = fma(n, -first, x), middle = fma(n, -second, high), r = fma(n, -third, middle);
   // high - n second in two parts, by Knuth's sum of two numbers of any size, less what is in r.
   const Expr p = n * second, p_low = fma(n, second, -p), s = high - p, back = s - high, s_low = (high - (s - back)) - (p + back);
@@ -81,10 +82,9 @@ Expr circular_of_huge_f32(MathFunction f, Expr x) {
   // The first of the bits, counted from 32 zeros in front of the point; clamped, so that small x do no harm where nobody looks.
   const Expr exponent = down(bits, wide(23));
   const Expr first = max(exponent, wide(145)) - wide(120), word = down(first, wide(5)), shift = first & wide(31);
-  constexpr std::uint64_t two_over_pi[] = {0, 0xa2f9836e, 0x4e441529, 0xfc2757d1, 0xf534ddc0, 0xdb629599, 0x3c439041, 0xfe5163ab};
   const auto word_at = [&](std::size_t n) {
-    Expr w = wide(two_over_pi[n]);
-    for (std::size_t k = 1; k < 5; ++k) w = select(word == wide(k), wide(two_over_pi[k + n]), w);
+    Expr w = wide(constants::two_over_pi_bits[n]);
+    for (std::size_t k = 1; k < 5; ++k) w = select(word == wide(k), wide(constants::two_over_pi_bits[k + n]), w);
     return w;
   };
   const Expr w0 = word_at(0), w1 = word_at(1), w2 = word_at(2), w3 = word_at(3);
@@ -96,7 +96,7 @@ Expr circular_of_huge_f32(MathFunction f, Expr x) {
   const Expr turns = m * join(high, middle) + down(m * low, wide(32));
   const Expr n = down(turns + wide(std::uint64_t{1} << 61), wide(62)) & wide(3);
   const Expr rest = turns - up(n, wide(62));
-  const Expr r = (Expr{&b, b.bitcast(rest.v, int64)}.to(float64) * (kPi / 2 * 0x1p-62)).to(float32);
+  const Expr r = (Expr{&b, b.bitcast(rest.v, int64)}.to(float64) * (half_pi_f64[0] * 0x1p-62)).to(float32);
   const Expr s = sin_polynomial(r), c = cos_polynomial(r);
   const Expr odd = bit(n, 1), second = bit(n, 2);
   const Expr nan = x - x;  // of infinity
@@ -119,17 +119,16 @@ Expr asin_f32(Expr x) {
   const Expr a = abs(x), outer = a > kOuter;
   const Expr z = select(outer, (1. - a) * .5, a * a), t = select(outer, sqrt(z), a);
   const Expr p = asin_polynomial(t, z);
-  return copysign(select(outer, x.constant(kPi / 2) - (p * 2. - x.constant(kPi / 2 - static_cast<float>(kPi / 2))), p), x);
+  return copysign(select(outer, half_pi_f32[0] - (p * 2. - half_pi_f32[1]), p), x);
 }
 
 Expr acos_f32(Expr x) {
   const Expr a = abs(x), outer = a > kOuter;
   const Expr z = select(outer, (1. - a) * .5, a * a), t = select(outer, sqrt(z), a);
   const Expr p = asin_polynomial(t, z);
-  const Expr low = x.constant(kPi / 2 - static_cast<float>(kPi / 2));
-  const Expr inner = x.constant(kPi / 2) - (copysign(p, x) - low);
+  const Expr inner = half_pi_f32[0] - (copysign(p, x) - half_pi_f32[1]);
   const Expr twice = p * 2.;
-  return select(outer, select(x < 0., x.constant(kPi) - (twice - low * 2.), twice), inner);
+  return select(outer, select(x < 0., 2 * half_pi_f32[0] - (twice - 2 * half_pi_f32[1]), twice), inner);
 }
 
 }  // namespace weft::detail::math

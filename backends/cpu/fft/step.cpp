@@ -2,9 +2,9 @@
 // there.
 #include <numeric>
 
+#include "backends/common/native_step.h"
 #include "backends/cpu/fft/axes.h"
 #include "backends/cpu/fft/ranges.h"
-#include "backends/cpu/native_step.h"
 #include "backends/cpu/scratch.h"
 
 namespace weft::detail {
@@ -102,18 +102,23 @@ class FftAlongStep final : public NativeStep {
   std::vector<std::unique_ptr<InnerAxis<T>>> others_;
 };
 
+const RuleOf<NativeStepRules> fft_along_step(fft_along_primitive(),
+                                             [](const ParamsBase& params, std::span<const Aval> operands,
+                                                std::span<const Aval>) -> std::unique_ptr<NativeStep> {
+                                               const auto& p = params_as<FftAlongParams>(params);
+                                               if (operands[0].dtype == complex128)
+                                                 return std::make_unique<FftAlongStep<double>>(p, operands[0]);
+                                               return std::make_unique<FftAlongStep<float>>(p, operands[0]);
+                                             });
+const RuleOf<NativeStepRules> fft_step(fft_primitive(),
+                                       [](const ParamsBase& params, std::span<const Aval> operands,
+                                          std::span<const Aval> results) -> std::unique_ptr<NativeStep> {
+                                         const auto& p = params_as<FftParams>(params);
+                                         if (operands[0].dtype.real_part() == float64)
+                                           return std::make_unique<FftStep<double>>(p, operands[0], results[0]);
+                                         return std::make_unique<FftStep<float>>(p, operands[0], results[0]);
+                                       });
+
 }  // namespace
-
-std::unique_ptr<NativeStep> make_fft_along(const ParamsBase& params, const Aval& operand) {
-  const auto& p = params_as<FftAlongParams>(params);
-  if (operand.dtype == complex128) return std::make_unique<FftAlongStep<double>>(p, operand);
-  return std::make_unique<FftAlongStep<float>>(p, operand);
-}
-
-std::unique_ptr<NativeStep> make_fft(const ParamsBase& params, const Aval& operand, const Aval& result) {
-  const auto& p = params_as<FftParams>(params);
-  if (operand.dtype.real_part() == float64) return std::make_unique<FftStep<double>>(p, operand, result);
-  return std::make_unique<FftStep<float>>(p, operand, result);
-}
 
 }  // namespace weft::detail

@@ -1,4 +1,4 @@
-// refused: the function can't be called with these arguments
+// refused: another number of arguments
 #include <weft/weft.h>
 using namespace weft;
 Array program() {

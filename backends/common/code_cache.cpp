@@ -1,4 +1,4 @@
-#include "backends/cpu/code_cache.h"
+#include "backends/common/code_cache.h"
 
 #include <fcntl.h>
 #include <llvm/Support/BLAKE3.h>
@@ -7,16 +7,17 @@
 
 #include <algorithm>
 #include <array>
-#include <cerrno>
 #include <cstdlib>
 #include <cstring>
-#include <filesystem>
+#include <ctime>
+#include <utility>
 #include <vector>
+
+#include "core/environment.h"
+#include "core/own_folder.h"
 
 namespace weft::detail {
 namespace {
-
-namespace fs = std::filesystem;
 
 constexpr std::string_view kMagic = "weft code 1\n";
 constexpr std::size_t kHash = 32;
@@ -42,38 +43,13 @@ std::string hexadecimal(std::string_view bytes) {
 /// Whether only this user can have written it.
 bool is_own(const struct stat& s) { return s.st_uid == geteuid() && (s.st_mode & (S_IWGRP | S_IWOTH)) == 0; }
 
-class File {
- public:
-  explicit File(int descriptor) : descriptor_(descriptor) {}
-  ~File() {
-    if (descriptor_ >= 0) close(descriptor_);
-  }
-  File(const File&) = delete;
-  File& operator=(const File&) = delete;
-  explicit operator bool() const { return descriptor_ >= 0; }
-  int descriptor() const { return descriptor_; }
-  bool read_all(char* to, std::size_t n) const {
-    while (n > 0) {
-      const ssize_t got = read(descriptor_, to, n);
-      if (got < 0 && errno == EINTR) continue;
-      if (got <= 0) return false;
-      to += got, n -= static_cast<std::size_t>(got);
-    }
-    return true;
-  }
-  bool write_all(std::string_view s) const {
-    while (!s.empty()) {
-      const ssize_t put = write(descriptor_, s.data(), s.size());
-      if (put < 0 && errno == EINTR) continue;
-      if (put <= 0) return false;
-      s.remove_prefix(static_cast<std::size_t>(put));
-    }
-    return true;
-  }
-
- private:
-  int descriptor_;
-};
+bool is_entry_name(std::string_view name) {
+  return name.size() == 2 * kHash && name.find_first_not_of("0123456789abcdef") == std::string_view::npos;
+}
+constexpr OwnKind kOwn{"CACHEDIR.TAG", "Signature: 8a477f597d28d172789f06886806bc55\n# weft code", is_entry_name, "weft code "};
+constexpr std::string_view kTag =
+    "Signature: 8a477f597d28d172789f06886806bc55\n# weft code: this folder is a cache of compiled code, made by weft. It may be removed "
+    "at any time.\n# https://bford.info/cachedir/\n";
 
 std::string folder_of_environment() {
   if (const char* on = std::getenv("WEFT_CACHE"); on && (!std::strcmp(on, "0") || !std::strcmp(on, "off"))) return {};
@@ -85,20 +61,24 @@ std::string folder_of_environment() {
 
 }  // namespace
 
-CodeCache::CodeCache(std::string folder, std::int64_t limit) : folder_(std::move(folder)), limit_(limit) {
-  if (folder_.empty()) return;
-  std::error_code error;
-  fs::create_directories(fs::path(folder_).parent_path(), error);
-  mkdir(folder_.c_str(), 0700);
-  struct stat s{};
-  if (stat(folder_.c_str(), &s) != 0 || !S_ISDIR(s.st_mode) || !is_own(s)) folder_.clear();
+CodeCache::CodeCache(std::string folder, std::int64_t limit) : limit_(limit) {
+  if (folder.empty()) return;
+  try {
+    const std::string own = folder + "/weft-code";
+    make_folders(own, {}, "cache", 0700);
+    for (const std::string& f : {folder, own}) {
+      struct stat s{};
+      if (stat(f.c_str(), &s) != 0 || !is_own(s)) return;
+    }
+    if (OwnFolder::mark(own, kOwn, kTag, {Sync::file})) folder_ = own;
+  } catch (const std::exception&) {  // it can't be made
+  }
 }
 
 CodeCache& CodeCache::of_process() {
-  static CodeCache cache = [] {
-    std::int64_t megabytes = 256;
-    if (const char* text = std::getenv("WEFT_CACHE_MB")) megabytes = std::max(0LL, std::atoll(text));
-    return CodeCache(folder_of_environment(), megabytes << 20);
+  static auto& cache = *[] {
+    const std::int64_t megabytes = integer_in_environment("WEFT_CACHE_MB", 0, std::int64_t{1} << 40).value_or(256);
+    return new CodeCache(folder_of_environment(), megabytes << 20);  // never destroyed
   }();
   return cache;
 }
@@ -129,12 +109,12 @@ std::optional<std::string> CodeCache::find(std::initializer_list<std::string_vie
   return code;
 }
 
-std::optional<std::string> CodeCache::load(const std::string& path, std::string_view key) const {
-  const File file(open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW));
+std::optional<std::string> CodeCache::load(const std::string& path, std::string_view key) const try {
+  const Descriptor file = open_regular(path, Links::refuse);
   struct stat s{};
-  if (!file || fstat(file.descriptor(), &s) != 0 || !S_ISREG(s.st_mode) || !is_own(s)) return {};
+  if (!file || fstat(file.get(), &s) != 0 || !is_own(s) || s.st_size < static_cast<off_t>(kHeader)) return {};
   std::array<char, kHeader> header;
-  if (static_cast<std::size_t>(s.st_size) < kHeader || !file.read_all(header.data(), kHeader)) return {};
+  if (read_at(file, header.data(), kHeader, 0) != static_cast<ssize_t>(kHeader)) return {};
   const std::string_view all(header.data(), kHeader);
   std::uint64_t size = 0;
   std::memcpy(&size, header.data() + kMagic.size() + 2 * kHash, sizeof size);
@@ -142,29 +122,23 @@ std::optional<std::string> CodeCache::load(const std::string& path, std::string_
       size != static_cast<std::size_t>(s.st_size) - kHeader)
     return {};
   std::string code(size, '\0');
-  if (!file.read_all(code.data(), size) || hash_of({code}) != all.substr(kMagic.size() + kHash, kHash)) return {};
-  futimens(file.descriptor(), nullptr);  // used now
+  if (read_at(file, code.data(), size, kHeader) != static_cast<ssize_t>(size) ||
+      hash_of({code}) != all.substr(kMagic.size() + kHash, kHash))
+    return {};
+  futimens(file.get(), nullptr);  // used now
   return code;
+} catch (const std::exception&) {  // no memory for it
+  return {};
 }
 
-void CodeCache::store(const std::string& path, std::string_view key, std::string_view code) {
-  static std::atomic<std::uint64_t> counter{0};
+void CodeCache::store(const std::string& path, std::string_view key, std::string_view code) try {
   const auto bytes = static_cast<std::int64_t>(kHeader + code.size());
   if (bytes > limit_) return;
-  const std::string aside = path + "." + std::to_string(getpid()) + "." + std::to_string(counter++) + ".new";
   const std::uint64_t size = code.size();
   std::string header(kMagic);
   header.append(key).append(hash_of({code})).append(reinterpret_cast<const char*>(&size), sizeof size);
-  bool written = false;
-  {
-    const File file(open(aside.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600));
-    if (!file) return;
-    written = file.write_all(header) && file.write_all(code);
-  }
-  if (!written || rename(aside.c_str(), path.c_str()) != 0) {
-    unlink(aside.c_str());
-    return;
-  }
+  // Its own hash says whether it is whole: nothing waits for the disk.
+  write_file(path, {header, code}, {}, "cache", {Sync::none, Target::regular, Attributes::fresh, 0600});
   // Files are counted at the first entry and then each time that much has been written that it could matter.
   const std::int64_t before = written_.load();
   if (before < 0 || before + bytes > limit_ / 16) {
@@ -173,38 +147,33 @@ void CodeCache::store(const std::string& path, std::string_view key, std::string
   } else {
     written_ += bytes;
   }
+} catch (const std::exception&) {  // a full disk, no memory: it is made again when it is needed again
 }
 
 void CodeCache::remove_old() {
   struct Entry {
-    fs::file_time_type used;
+    std::pair<std::time_t, long> used;
     std::int64_t bytes;
-    fs::path path;
+    std::string name;
   };
+  const std::optional<OwnFolder> own = OwnFolder::open(folder_, kOwn);
+  const auto names = own ? names_in(own->descriptor()) : std::nullopt;
+  if (!names) return;
   std::vector<Entry> entries;
   std::int64_t total = 0;
-  std::error_code error;
-  const auto now = fs::file_time_type::clock::now();
-  for (fs::directory_iterator it(folder_, error), end; !error && it != end; it.increment(error)) {
-    std::error_code gone;  // another process may remove it meanwhile
-    const auto bytes = it->file_size(gone);
-    if (gone) continue;
-    const auto used = it->last_write_time(gone);
-    if (gone) continue;
-    // What a process that died left behind.
-    if (it->path().extension() == ".new") {
-      if (now - used > std::chrono::hours(1)) fs::remove(it->path(), gone);
+  for (const std::string& name : *names) {
+    if (own->remove_abandoned(name)) continue;
+    struct stat s{};  // another process may have removed it meanwhile
+    if (!is_entry_name(name) || fstatat(own->descriptor().get(), name.c_str(), &s, AT_SYMLINK_NOFOLLOW) != 0 || !S_ISREG(s.st_mode))
       continue;
-    }
-    entries.push_back({used, static_cast<std::int64_t>(bytes), it->path()});
-    total += entries.back().bytes;
+    entries.push_back({{s.st_mtim.tv_sec, s.st_mtim.tv_nsec}, s.st_size, name});
+    total += s.st_size;
   }
   if (total <= limit_) return;
   std::sort(entries.begin(), entries.end(), [](const Entry& a, const Entry& b) { return a.used < b.used; });
   for (const Entry& e : entries) {
     if (total <= limit_ / 4 * 3) break;
-    fs::remove(e.path, error);
-    total -= e.bytes;
+    if (own->remove(e.name)) total -= e.bytes;
   }
 }
 

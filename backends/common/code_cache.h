@@ -1,8 +1,10 @@
 // Compiled code kept in files, so that another process need not make it again.
 //
-// An entry is a file named by the hash of all that its code depends on. It holds that hash, the code's size and the code's own hash, and is
-// used only if all fit. Files are written aside and renamed, so that readers and other writers never see half of one. What can't be read,
-// written or trusted counts as missing. The folder must belong to the user and not be writable by others; else there is no cache.
+// They lie in a folder of the cache's own, `weft-code` below the one that the user names, which a CACHEDIR.TAG marks as weft's
+// (https://bford.info/cachedir/): backup tools pass over it, and nothing outside of it is ever removed. An entry is a file named by the
+// hash of all that its code depends on. It holds that hash, the code's size and the code's own hash, and is used only if all fit. Files are
+// written aside and renamed, so that readers and other writers, of other versions of weft too, never see half of one. What can't be read,
+// written or trusted counts as missing. Both folders must belong to the user and not be writable by others; else there is no cache.
 #pragma once
 #include <atomic>
 #include <cstdint>
@@ -36,7 +38,7 @@ class CodeCache {
   void store(const std::string& path, std::string_view key, std::string_view code);
   void remove_old();
 
-  std::string folder_;
+  std::string folder_;  ///< the cache's own
   const std::int64_t limit_;
   std::atomic<std::int64_t> hits_{0}, written_{-1};  ///< bytes since files were last counted; -1: never
 };

@@ -3,7 +3,7 @@
 #include <memory>
 #include <span>
 
-#include "core/primitive.h"
+#include "core/rules.h"
 
 namespace weft::detail {
 
@@ -15,15 +15,13 @@ class NativeStep {
   virtual void run(std::span<void* const> addresses) const = 0;
 };
 
+/// The rules that make steps: each by the routine for its operation (`Rule<NativeStepRules, Sort>`). nullptr for what the routine can't do.
+struct NativeStepRules {
+  using Function = std::unique_ptr<NativeStep>(const ParamsBase& params, std::span<const Aval> operands, std::span<const Aval> results);
+};
+
 /// nullptr: there is no routine; the operation's reference does it.
 std::unique_ptr<NativeStep> make_native_step(const Primitive& op, const ParamsBase& params, std::span<const Aval> operands,
                                              std::span<const Aval> results);
-
-// The families, each nullptr for what it can't do.
-std::unique_ptr<NativeStep> make_sort(const ParamsBase& params, std::span<const Aval> operands);
-std::unique_ptr<NativeStep> make_convolution(const ParamsBase& params, std::span<const Aval> operands, const Aval& result);
-std::unique_ptr<NativeStep> make_fft(const ParamsBase& params, const Aval& operand, const Aval& result);
-std::unique_ptr<NativeStep> make_fft_along(const ParamsBase& params, const Aval& operand);
-std::unique_ptr<NativeStep> make_top_k(const ParamsBase& params, std::span<const Aval> operands);
 
 }  // namespace weft::detail

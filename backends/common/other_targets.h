@@ -1,0 +1,18 @@
+// Code that other targets would run for a program of the host's, as text. backends/registry.cpp, which knows all targets, defines it.
+#pragma once
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/jaxpr.h"
+
+namespace weft::detail {
+
+struct TargetText {
+  std::string_view form;  ///< as `as_text` is given it
+  std::string (*text)(const Jaxpr& program, const std::vector<bool>& donated);
+};
+std::span<const TargetText> other_target_texts();
+
+}  // namespace weft::detail

@@ -1,0 +1,186 @@
+// Large programs: the work of compiling grows as the number of equations does. Work is counted, not timed: allocations by all threads, and
+// the instructions of this one where the system counts them.
+#include <doctest/doctest.h>
+#include <linux/perf_event.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+#include <weft/weft.h>
+
+#include <atomic>
+#include <cstdlib>
+#include <cstring>
+#include <functional>
+#include <map>
+#include <new>
+
+using namespace weft;
+
+namespace {
+std::atomic<std::uint64_t> allocations{0};
+}
+
+// Those of the library's code are these, too.
+[[gnu::noinline]] void* operator new(std::size_t n) {
+  allocations.fetch_add(1, std::memory_order_relaxed);
+  if (void* p = std::malloc(n ? n : 1)) return p;
+  throw std::bad_alloc();
+}
+[[gnu::noinline]] void operator delete(void* p) noexcept { std::free(p); }
+[[gnu::noinline]] void operator delete(void* p, std::size_t) noexcept { std::free(p); }
+
+namespace {
+
+/// Instructions of this thread in user mode; -1 where the system doesn't count them for us.
+class Instructions {
+ public:
+  Instructions() {
+    perf_event_attr a{};
+    a.type = PERF_TYPE_HARDWARE, a.size = sizeof a, a.config = PERF_COUNT_HW_INSTRUCTIONS;
+    a.exclude_kernel = a.exclude_hv = 1;
+    file_ = static_cast<int>(syscall(SYS_perf_event_open, &a, 0, -1, -1, 0));
+  }
+  ~Instructions() {
+    if (file_ >= 0) close(file_);
+  }
+  double count() const {
+    std::uint64_t n = 0;
+    return file_ >= 0 && read(file_, &n, sizeof n) == sizeof n ? static_cast<double>(n) : -1;
+  }
+
+ private:
+  int file_ = -1;
+};
+
+struct Work {
+  double allocations, instructions;
+};
+Work work_of(const std::function<void()>& f) {
+  static const Instructions counter;
+  const double instructions = counter.count();
+  const std::uint64_t before = allocations.load();
+  f();
+  const double count = static_cast<double>(allocations.load() - before);
+  return {count, instructions < 0 ? -1 : counter.count() - instructions};
+}
+
+Array mixed(Array x, int n) {
+  for (int i = 0; i < n / 4; ++i) {
+    x = sin(x) * 1.01f;
+    x = x + (i % 3 == 0 ? cumsum(x) : i % 3 == 1 ? flip(x, 0) : sum(x));
+    x = tanh(x);
+  }
+  return sum(x);
+}
+Array chain(Array x, int n) {
+  for (int i = 0; i < n / 2; ++i) x = x * 1.0001f + 0.5f;
+  return x;
+}
+
+/// Each compiles and runs a program of about n equations.
+const std::map<std::string, std::function<void(int n)>> kPrograms = {
+    {"a chain of scalar operations", [](int n) { jit([n](Array x) { return chain(x, n); })(1.f); }},
+    {"a chain with as many constants",
+     [](int n) {
+       jit([n](Array x) {
+         for (int i = 0; i < n / 2; ++i) x = x * (1 + 1e-6f * static_cast<float>(i)) + 0.5f * static_cast<float>(i);
+         return x;
+       })(1.f);
+     }},
+    {"a chain on vectors", [](int n) { jit([n](Array x) { return chain(x, n); })(ones(100)); }},
+    {"its derivative", [](int n) { jit(grad([n](Array x) { return chain(x, n); }))(1.f); }},
+    {"its batch", [](int n) { jit(vmap([n](Array x) { return chain(x, n); }))(ones(20)); }},
+    {"a chain that reads itself twice",
+     [](int n) {
+       jit([n](Array x) {
+         for (int i = 0; i < n / 2; ++i) x = x * x + x;
+         return x;
+       })(0.1f);
+     }},
+    {"distinct operations", [](int n) { jit([n](Array x) { return mixed(x, n); })(ones(50)); }},
+    {"their derivative", [](int n) { jit(grad([n](Array x) { return mixed(x, n / 4); }))(ones(50)); }},
+    {"independent equations, many inputs and results",
+     [](int n) {
+       jit([](std::vector<Array> x) {
+         for (std::size_t i = 0; i < x.size(); ++i) x[i] = sin(x[i]) * static_cast<float>(i);
+         return x;
+       })(std::vector<Array>(static_cast<std::size_t>(n / 2), Array(1.f)));
+     }},
+    {"slices of one array",
+     [](int n) {
+       jit([n](Array x) {
+         Array s = 0.f;
+         for (int i = 0; i < n / 3; ++i) s = s + x(i);
+         return s;
+       })(ones(n));
+     }},
+    {"an array of many parts",
+     [](int n) {
+       jit([n](Array x) {
+         std::vector<Array> parts;
+         for (int i = 0; i < n / 3; ++i) parts.push_back(x(i) * 2);
+         return stack(parts);
+       })(ones(n));
+     }},
+    {"calls of a jitted function",
+     [](int n) {
+       auto f = jit([](Array x) { return sin(x) + 1; });
+       jit([n, &f](Array x) {
+         for (int i = 0; i < n; ++i) x = f(x);
+         return x;
+       })(ones(8));
+     }},
+    {"a loop with a long body",
+     [](int n) {
+       jit([n](Array x) { return scan([n](Array c, None) { return std::pair{chain(c, n), none}; }, x, none, {.length = 2}).first; })(
+           ones(4));
+     }},
+    {"many loops",
+     [](int n) {
+       jit([n](Array x) {
+         for (int i = 0; i < n / 4; ++i) x = fori_loop(0, 3, [](Array, Array y) { return y * 0.5f + 1.f; }, x);
+         return x;
+       })(ones(4));
+     }},
+    {"many sums",
+     [](int n) {
+       jit([n](Array x) {
+         Array s = 0.f;
+         for (int i = 0; i < n / 3; ++i) s = s + sum(x * static_cast<float>(i));
+         return s;
+       })(ones(30));
+     }},
+};
+
+}  // namespace
+
+TEST_CASE("compiling takes work in proportion to the number of equations") {
+  kPrograms.at("distinct operations")(100);  // what is made once for the process
+  for (const auto& [name, compile] : kPrograms) {
+    CAPTURE(name);
+    const Work small = work_of([&] { compile(1500); }), large = work_of([&] { compile(6000); });
+    // Four times as many. What is quadratic would take sixteen times as much.
+    CHECK(large.allocations < 7 * small.allocations);
+    if (small.instructions > 0) CHECK(large.instructions < 7 * small.instructions);
+  }
+}
+
+TEST_CASE("a program that is cut into many kernels gives the bits of its operations one by one") {
+  const auto same = [](const Array& a, const Array& b) {
+    const std::vector<float> x = a.to_vector<float>(), y = b.to_vector<float>();
+    return x.size() == y.size() && std::memcmp(x.data(), y.data(), x.size() * sizeof(float)) == 0;
+  };
+  float expected = 1;
+  for (int i = 0; i < 4000; ++i) {
+    volatile const float product = expected * 1.0001f;
+    expected = product + 0.5f;
+  }
+  CHECK(jit([](Array x) { return chain(x, 8000); })(1.f).item<float>() == expected);
+  const Array x = linspace(0.f, 1.f, 40);
+  CHECK(same(jit([](Array a) { return chain(a, 8000); })(x), chain(x, 8000)));
+  const auto parts = [](Array a) {
+    std::vector<Array> list;
+    for (int i = 0; i < 300; ++i) list.push_back(a(slice(i % 30, i % 30 + 1 + i % 3)) * static_cast<float>(i));
+    return concatenate(list);
+  };
+  CHECK(same(jit(parts)(x), parts(x)));
+}

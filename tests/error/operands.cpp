@@ -1,0 +1,67 @@
+// Errors about several operands that don't fit name all of them; those about traced values say where the value comes from.
+#include <doctest/doctest.h>
+#include <weft/weft.h>
+
+#include <thread>
+
+#include "tests/messages.h"
+
+using namespace weft;
+using test::has;
+using test::message_of;
+
+namespace {
+std::string line(int n) { return "operands.cpp:" + std::to_string(n); }
+}  // namespace
+
+TEST_CASE("three operands that don't fit are all named, and where they come from") {
+  const Array a = ones(2), b = ones(3), c = ones(4);
+  CHECK(has(message_of<ShapeError>([&] { (void)where(a > 0, b, c); }), {"where: bool[2], f32[3] and f32[4]", line(__LINE__)}));
+  CHECK(has(message_of<ShapeError>([&] { (void)clamp(a, b, c); }), {"clamp", "f32[2]", "f32[3]", "f32[4]"}));
+  CHECK(has(message_of<ShapeError>([&] { (void)clip(b, a, c); }), {"f32[2]", "f32[3]"}));
+  CHECK(has(message_of<ShapeError>([&] { (void)concatenate({ones({2, 2}), ones({2, 3}), ones({3, 4})}, 1); }),
+            {"concatenate", "f32[2,2]", "f32[2,3]", "f32[3,4]"}));
+  CHECK(has(message_of<ShapeError>([&] { (void)stack({a, b, c}); }), {"f32[2]", "f32[3]", "f32[4]"}));
+  CHECK(has(message_of<ShapeError>([&] { (void)einsum("i,i,i->", a, b, c); }), {"einsum", "f32[2]", "f32[3]", "f32[4]"}));
+  CHECK(has(message_of<ShapeError>([&] { (void)select_n(convert(ones(2), int32), a, b, c); }), {"select_n", "f32[2]", "f32[3]", "f32[4]"}));
+  const std::string text = message_of<ShapeError>([&] { jit([](Array m, Array x, Array y) { return where(m > 0, x, y); })(a, b, c); });
+  CHECK(has(text, {"operand 1, bool[2], was made by gt at ", "operand 2, f32[3], is args[1] of jit of <lambda>",
+                   "operand 3, f32[4], is args[2] of jit of <lambda>"}));
+}
+
+TEST_CASE("vmap names the argument whose size is the odd one") {
+  const auto call = [](std::int64_t second) {
+    return message_of<ShapeError>(
+        [=] { vmap([](Array a, Array b, Array c) { return a + b + c; })(ones({3, 2}), ones({second, 2}), ones({3, 2})); });
+  };
+  CHECK(has(call(5),
+            {"args[0] is f32[3,2]", "args[1] is f32[5,2], whose axis 0 has size 5", "and args[2] is f32[3,2]", "args[1] is the odd one"}));
+}
+
+TEST_CASE("a leaked value is named by the line that made it") {
+  Array kept;
+  const int made = __LINE__ + 1;
+  auto keep = [&](Array x) { return kept = x * 2.f, x; };
+  jit(keep, {.name = "keeper"})(ones(3));
+  const int used = __LINE__ + 1;
+  const std::string text = message_of<LeakedTracerError>([&] { (void)(kept + 1.f); });
+  CHECK(has(text, {"add: an operand f32[3]", "of a program that is over (jit of keeper), made by mul at ", line(made), line(used)}));
+  // Also where it captured something, so that its variables were numbered anew.
+  const Array other = ones(3);
+  const int again = __LINE__ + 1;
+  auto capture = [&](Array x) { return kept = sin(x + other), x + other; };
+  jit(capture)(ones(3));
+  CHECK(has(message_of<LeakedTracerError>([&] { (void)cos(kept); }), {"cos", "made by sin at ", line(again)}));
+}
+
+TEST_CASE("a value that another thread is tracing is not called one of a program that is over") {
+  std::string text;
+  const int used = __LINE__ + 1;
+  const auto use = [&](const Array& x) { text = message_of<LeakedTracerError>([&] { (void)(x + 1.f); }); };
+  auto f = [&](Array x) {
+    std::thread([&] { use(x); }).join();
+    return x;
+  };
+  jit(f, {.name = "busy"})(ones(3));
+  CHECK(has(text, {"add: an operand f32[3] is being traced by another thread (jit of busy)", line(used)}));
+}

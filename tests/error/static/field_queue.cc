@@ -1,0 +1,12 @@
+// refused: no arrays are found in this type of the standard library
+#include <weft/weft.h>
+
+#include <queue>
+using namespace weft;
+struct Model {
+  Array w;
+  std::queue<Array> waiting;
+};
+Array program(const Model& m) {
+  return jit([](const Model& m) { return sum(m.w); })(m);
+}
