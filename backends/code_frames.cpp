@@ -9,8 +9,8 @@
 #include <mutex>
 #include <string_view>
 
-#include "core/process_wide.h"
-#include "core/stack_trace.h"
+#include "weft/core/base/process_wide.h"
+#include "weft/core/errors/stack_trace.h"
 
 namespace weft::detail {
 namespace {

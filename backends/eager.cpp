@@ -1,26 +1,26 @@
-#include "backends/eager.h"
+#include "weft/backends/eager.h"
 
 #include <fmt/core.h>
 
 #include <algorithm>
 #include <cmath>
 
-#include "backends/interp/interp.h"
-#include "core/effects.h"
-#include "core/ops/call.h"
-#include "core/ops/movement.h"
-#include "core/trace.h"
-#include "runtime/accelerator.h"
-#include "runtime/blocks.h"
-#include "runtime/buffer.h"
-#include "runtime/device.h"
-#include "runtime/divided_call.h"
-#include "runtime/executable.h"
-#include "runtime/global_arrays.h"
-#include "runtime/process_local.h"
-#include "runtime/processes.h"
-#include "runtime/program_cache.h"
-#include "runtime/spmd.h"
+#include "weft/backends/interp/interp.h"
+#include "weft/core/ir/effects.h"
+#include "weft/core/ops/control/call.h"
+#include "weft/core/ops/movement/movement.h"
+#include "weft/core/trace/trace.h"
+#include "weft/runtime/host/accelerator.h"
+#include "weft/runtime/host/blocks.h"
+#include "weft/runtime/host/buffer.h"
+#include "weft/runtime/host/device.h"
+#include "weft/runtime/host/executable.h"
+#include "weft/runtime/host/program_cache.h"
+#include "weft/runtime/processes/process_local.h"
+#include "weft/runtime/processes/processes.h"
+#include "weft/runtime/sharded/divided_call.h"
+#include "weft/runtime/sharded/global_arrays.h"
+#include "weft/runtime/sharded/spmd.h"
 
 namespace weft::detail {
 namespace {

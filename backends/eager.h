@@ -1,6 +1,6 @@
 // Execution of single primitives, for operations outside of any trace: where they run, and on which parts of sharded operands.
 #pragma once
-#include "core/primitive.h"
+#include "weft/core/ir/primitive.h"
 
 namespace weft::detail {
 

@@ -1,22 +1,22 @@
 // Which backend serves which platform, and what core needs of the layers above it.
 #include <fmt/core.h>
 
-#include "backends/common/other_targets.h"
-#include "backends/cpu/cpu_backend.h"
-#include "backends/cuda/cuda_backend.h"
-#include "backends/cuda/ptx.h"
-#include "backends/eager.h"
-#include "backends/interp/interp.h"
-#include "core/float_environment.h"
-#include "core/host.h"
-#include "core/nesting.h"
-#include "core/process_wide.h"
-#include "runtime/accelerator.h"
-#include "runtime/blocks.h"
-#include "runtime/buffer.h"
-#include "runtime/device.h"
-#include "runtime/mapped_program.h"
-#include "runtime/processes.h"
+#include "weft/backends/common/other_targets.h"
+#include "weft/backends/cpu/cpu_backend.h"
+#include "weft/backends/cuda/cuda_backend.h"
+#include "weft/backends/cuda/ptx.h"
+#include "weft/backends/eager.h"
+#include "weft/backends/interp/interp.h"
+#include "weft/core/array/host.h"
+#include "weft/core/base/float_environment.h"
+#include "weft/core/base/nesting.h"
+#include "weft/core/base/process_wide.h"
+#include "weft/runtime/host/accelerator.h"
+#include "weft/runtime/host/blocks.h"
+#include "weft/runtime/host/buffer.h"
+#include "weft/runtime/host/device.h"
+#include "weft/runtime/processes/processes.h"
+#include "weft/runtime/sharded/mapped_program.h"
 
 namespace weft::detail {
 namespace {

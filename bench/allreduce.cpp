@@ -12,9 +12,9 @@
 #include <cstdlib>
 #include <vector>
 
-#include "runtime/buffer.h"
-#include "runtime/collective_engine.h"
-#include "runtime/processes.h"
+#include "weft/runtime/host/buffer.h"
+#include "weft/runtime/host/collective_engine.h"
+#include "weft/runtime/processes/processes.h"
 
 using namespace weft;
 

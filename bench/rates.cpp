@@ -2,11 +2,11 @@
 // products run, and what a launch costs the host. A table for people. Sizes are divided by 2^N.
 #include <functional>
 
-#include "core/array_impl.h"
 #include "harness.h"
-#include "runtime/accelerator.h"
-#include "runtime/blocks.h"
-#include "runtime/buffer.h"
+#include "weft/core/array/array_impl.h"
+#include "weft/runtime/host/accelerator.h"
+#include "weft/runtime/host/blocks.h"
+#include "weft/runtime/host/buffer.h"
 
 namespace bench {
 namespace {

@@ -12,10 +12,10 @@
 #include <chrono>
 #include <vector>
 
-#include "runtime/buffer.h"
-#include "runtime/collective_engine.h"
-#include "runtime/fold.h"
-#include "runtime/processes.h"
+#include "weft/runtime/host/buffer.h"
+#include "weft/runtime/host/collective_engine.h"
+#include "weft/runtime/host/fold.h"
+#include "weft/runtime/processes/processes.h"
 
 using namespace weft;
 

@@ -4,7 +4,7 @@
 #include <charconv>
 #include <cstdlib>
 
-#include "core/error.h"
+#include "weft/core/errors/error.h"
 
 namespace weft::tools {
 namespace {

@@ -2,15 +2,15 @@
 
 #include <fmt/format.h>
 
-#include "core/elementwise.h"
-#include "core/error.h"
-#include "core/indexing.h"
-#include "core/shaping.h"
-#include "core/trace.h"
 #include "tools/programs.h"
-#include "transforms/control_flow.h"
-#include "transforms/jit.h"
-#include "transforms/vmap.h"
+#include "weft/core/array/indexing.h"
+#include "weft/core/errors/error.h"
+#include "weft/core/functions/elementwise.h"
+#include "weft/core/functions/shaping.h"
+#include "weft/core/trace/trace.h"
+#include "weft/transforms/control/control_flow.h"
+#include "weft/transforms/jit/jit.h"
+#include "weft/transforms/maps/vmap.h"
 
 namespace weft::tools {
 namespace {

@@ -6,19 +6,19 @@
 #include <cmath>
 #include <complex>
 
-#include "core/convert_elements.h"
-#include "core/error.h"
-#include "core/files.h"
-#include "core/io.h"
-#include "core/ops/shard_map.h"
-#include "core/rewrite.h"
-#include "core/trace.h"
-#include "runtime/blocks.h"
-#include "runtime/device.h"
-#include "runtime/executable.h"
-#include "runtime/global_arrays.h"
 #include "tools/json.h"
 #include "tools/walk.h"
+#include "weft/core/array/convert_elements.h"
+#include "weft/core/base/files.h"
+#include "weft/core/errors/error.h"
+#include "weft/core/io/io.h"
+#include "weft/core/ir/rewrite.h"
+#include "weft/core/ops/collective/shard_map.h"
+#include "weft/core/trace/trace.h"
+#include "weft/runtime/host/blocks.h"
+#include "weft/runtime/host/device.h"
+#include "weft/runtime/host/executable.h"
+#include "weft/runtime/sharded/global_arrays.h"
 
 namespace weft::tools {
 namespace {

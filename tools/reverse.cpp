@@ -2,8 +2,8 @@
 
 #include <algorithm>
 
-#include "core/ops/common.h"
-#include "core/trace.h"
+#include "weft/core/ops/common.h"
+#include "weft/core/trace/trace.h"
 
 namespace weft::tools {
 

@@ -3,7 +3,7 @@
 #include <span>
 #include <vector>
 
-#include "core/rewrite.h"
+#include "weft/core/ir/rewrite.h"
 
 namespace weft::tools {
 

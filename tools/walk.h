@@ -5,8 +5,8 @@
 #include <utility>
 #include <vector>
 
-#include "core/array_impl.h"
-#include "core/jaxpr.h"
+#include "weft/core/array/array_impl.h"
+#include "weft/core/ir/jaxpr.h"
 
 namespace weft::tools {
 

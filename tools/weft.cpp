@@ -19,11 +19,11 @@
 #include <string>
 #include <vector>
 
-#include "backends/cuda/report.h"
-#include "core/error.h"
-#include "core/io.h"
-#include "runtime/device.h"
 #include "tools/programs.h"
+#include "weft/backends/cuda/report.h"
+#include "weft/core/errors/error.h"
+#include "weft/core/io/io.h"
+#include "weft/runtime/host/device.h"
 
 namespace weft::tools {
 namespace {

@@ -1,7 +1,7 @@
 // With which types a transformed function calls the user's: which arguments are traced, which are static, and what comes back.
 #pragma once
-#include "core/callable.h"
-#include "core/pytree.h"
+#include "weft/core/trace/callable.h"
+#include "weft/core/trees/pytree.h"
 
 namespace weft::detail {
 

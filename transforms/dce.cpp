@@ -1,8 +1,8 @@
 #include <algorithm>
 
-#include "core/jaxpr_copy.h"
-#include "core/needed.h"
-#include "core/rewrite.h"
+#include "weft/core/ir/jaxpr_copy.h"
+#include "weft/core/ir/needed.h"
+#include "weft/core/ir/rewrite.h"
 
 namespace weft::detail {
 

@@ -1,4 +1,4 @@
-#include "transforms/flat.h"
+#include "weft/transforms/flat.h"
 
 namespace weft::detail {
 

@@ -1,7 +1,7 @@
 // A C++ function over trees, seen as one over flat arrays: what the templates hand to the transforms, which are no templates.
 #pragma once
-#include "core/jaxpr.h"
-#include "transforms/call_types.h"
+#include "weft/core/ir/jaxpr.h"
+#include "weft/transforms/call_types.h"
 
 namespace weft::detail {
 

@@ -1,11 +1,11 @@
-#include "transforms/jaxpr_api.h"
+#include "weft/transforms/jaxpr_api.h"
 
-#include "core/array_impl.h"
-#include "core/error.h"
-#include "core/ops/common.h"
-#include "core/trace.h"
-#include "transforms/differentiate.h"
-#include "transforms/map_axes.h"
+#include "weft/core/array/array_impl.h"
+#include "weft/core/errors/error.h"
+#include "weft/core/ops/common.h"
+#include "weft/core/trace/trace.h"
+#include "weft/transforms/autodiff/differentiate.h"
+#include "weft/transforms/maps/map_axes.h"
 
 namespace weft {
 namespace detail {

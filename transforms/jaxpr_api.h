@@ -1,6 +1,6 @@
 #pragma once
-#include "transforms/flat.h"
-#include "transforms/options.h"
+#include "weft/transforms/flat.h"
+#include "weft/transforms/options.h"
 
 namespace weft {
 

@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "core/prefix.h"
+#include "weft/core/trees/prefix.h"
 
 namespace weft {
 

@@ -1,4 +1,4 @@
-#include "transforms/testing.h"
+#include "weft/transforms/testing.h"
 
 #include <fmt/format.h>
 
@@ -9,21 +9,21 @@
 #include <cstring>
 #include <limits>
 
-#include "core/convert_elements.h"
-#include "core/elementwise.h"
-#include "core/error.h"
-#include "core/half.h"
-#include "core/host.h"
-#include "core/reductions.h"
-#include "core/shaping.h"
-#include "core/storage.h"
-#include "runtime/device.h"
-#include "transforms/grad.h"
-#include "transforms/jit.h"
-#include "transforms/jvp.h"
-#include "transforms/pmap.h"
-#include "transforms/vjp.h"
-#include "transforms/vmap.h"
+#include "weft/core/array/convert_elements.h"
+#include "weft/core/array/half.h"
+#include "weft/core/array/host.h"
+#include "weft/core/array/storage.h"
+#include "weft/core/errors/error.h"
+#include "weft/core/functions/elementwise.h"
+#include "weft/core/functions/reductions.h"
+#include "weft/core/functions/shaping.h"
+#include "weft/runtime/host/device.h"
+#include "weft/transforms/autodiff/grad.h"
+#include "weft/transforms/autodiff/jvp.h"
+#include "weft/transforms/autodiff/vjp.h"
+#include "weft/transforms/jit/jit.h"
+#include "weft/transforms/maps/pmap.h"
+#include "weft/transforms/maps/vmap.h"
 
 namespace weft::detail {
 namespace {

@@ -3,7 +3,7 @@
 #pragma once
 #include <optional>
 
-#include "transforms/flat.h"
+#include "weft/transforms/flat.h"
 
 namespace weft {
 

@@ -1,4 +1,4 @@
-#include "backends/common/code_cache.h"
+#include "weft/backends/common/code_cache.h"
 
 #include <fcntl.h>
 #include <llvm/Support/BLAKE3.h>
@@ -13,8 +13,8 @@
 #include <utility>
 #include <vector>
 
-#include "core/environment.h"
-#include "core/own_folder.h"
+#include "weft/core/base/environment.h"
+#include "weft/core/base/own_folder.h"
 
 namespace weft::detail {
 namespace {

@@ -13,7 +13,7 @@
 #include <string>
 #include <string_view>
 
-#include "core/function_ref.h"
+#include "weft/core/base/function_ref.h"
 
 namespace weft::detail {
 

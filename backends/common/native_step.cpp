@@ -1,4 +1,4 @@
-#include "backends/common/native_step.h"
+#include "weft/backends/common/native_step.h"
 
 namespace weft::detail {
 

@@ -3,7 +3,7 @@
 #include <memory>
 #include <span>
 
-#include "core/rules.h"
+#include "weft/core/ir/rules.h"
 
 namespace weft::detail {
 

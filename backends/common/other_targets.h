@@ -5,7 +5,7 @@
 #include <string_view>
 #include <vector>
 
-#include "core/jaxpr.h"
+#include "weft/core/ir/jaxpr.h"
 
 namespace weft::detail {
 

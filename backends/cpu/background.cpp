@@ -1,4 +1,4 @@
-#include "backends/cpu/background.h"
+#include "weft/backends/cpu/background.h"
 
 #include <unistd.h>
 
@@ -12,8 +12,8 @@
 #include <system_error>
 #include <thread>
 
-#include "core/float_environment.h"
-#include "runtime/process_end.h"
+#include "weft/core/base/float_environment.h"
+#include "weft/runtime/host/process_end.h"
 
 namespace weft::detail {
 namespace {

@@ -3,11 +3,11 @@
 #include <array>
 #include <complex>
 
-#include "backends/cpu/openblas.h"
-#include "backends/cpu/product.h"
-#include "core/error.h"
-#include "runtime/process_end.h"
-#include "runtime/thread_pool.h"
+#include "weft/backends/cpu/openblas.h"
+#include "weft/backends/cpu/product.h"
+#include "weft/core/errors/error.h"
+#include "weft/runtime/host/process_end.h"
+#include "weft/runtime/host/thread_pool.h"
 
 namespace weft::detail {
 namespace {

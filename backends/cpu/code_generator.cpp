@@ -1,4 +1,4 @@
-#include "backends/cpu/code_generator.h"
+#include "weft/backends/cpu/code_generator.h"
 
 #include <llvm/ADT/StringSet.h>
 #include <llvm/Analysis/TargetTransformInfo.h>
@@ -22,10 +22,10 @@
 #include <cstdlib>
 #include <new>
 
-#include "core/error.h"
-#include "core/process_wide.h"
-#include "core/thread_object.h"
-#include "runtime/process_end.h"
+#include "weft/core/base/process_wide.h"
+#include "weft/core/base/thread_object.h"
+#include "weft/core/errors/error.h"
+#include "weft/runtime/host/process_end.h"
 
 namespace weft::detail {
 namespace {

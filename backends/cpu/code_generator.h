@@ -3,8 +3,8 @@
 #include <memory>
 #include <string>
 
-#include "backends/codegen/vector_builder.h"
-#include "backends/cpu/jit.h"
+#include "weft/backends/codegen/emit/vector_builder.h"
+#include "weft/backends/cpu/jit.h"
 
 namespace llvm {
 class Target;

@@ -1,4 +1,4 @@
-#include "backends/cpu/code_quality.h"
+#include "weft/backends/cpu/code_quality.h"
 
 #include <fmt/format.h>
 
@@ -9,12 +9,12 @@
 #include <map>
 #include <string_view>
 
-#include "backends/codegen/cost.h"
-#include "backends/codegen/emit.h"
-#include "core/error.h"
-#include "core/nesting.h"
-#include "core/sealed_program.h"
-#include "runtime/thread_pool.h"
+#include "weft/backends/codegen/emit/emit.h"
+#include "weft/backends/codegen/schedule/cost.h"
+#include "weft/core/base/nesting.h"
+#include "weft/core/errors/error.h"
+#include "weft/core/ir/sealed_program.h"
+#include "weft/runtime/host/thread_pool.h"
 
 namespace weft::detail {
 namespace {

@@ -3,9 +3,9 @@
 #include <optional>
 #include <vector>
 
-#include "backends/codegen/program.h"
-#include "backends/codegen/schedule.h"
-#include "backends/cpu/jit.h"
+#include "weft/backends/codegen/planner/program.h"
+#include "weft/backends/codegen/schedule/schedule.h"
+#include "weft/backends/cpu/jit.h"
 
 namespace weft::detail {
 

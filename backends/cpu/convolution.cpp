@@ -10,13 +10,13 @@
 #include <cstring>
 #include <optional>
 
-#include "backends/common/native_step.h"
-#include "backends/cpu/dnnl_tools.h"
-#include "backends/cpu/scratch.h"
-#include "core/error.h"
-#include "core/ops/conv.h"
-#include "runtime/process_end.h"
-#include "runtime/thread_pool.h"
+#include "weft/backends/common/native_step.h"
+#include "weft/backends/cpu/dnnl_tools.h"
+#include "weft/backends/cpu/scratch.h"
+#include "weft/core/errors/error.h"
+#include "weft/core/ops/product/conv.h"
+#include "weft/runtime/host/process_end.h"
+#include "weft/runtime/host/thread_pool.h"
 
 namespace weft::detail {
 namespace {

@@ -1,6 +1,6 @@
 // Compiles programs to native code for the host's processors.
 #pragma once
-#include "runtime/executable.h"
+#include "weft/runtime/host/executable.h"
 
 namespace weft::detail {
 

@@ -1,4 +1,4 @@
-#include "backends/cpu/dnnl_tools.h"
+#include "weft/backends/cpu/dnnl_tools.h"
 
 #include <dlfcn.h>
 #include <sys/mman.h>
@@ -6,8 +6,8 @@
 #include <cstdlib>
 #include <memory>
 
-#include "core/process_wide.h"
-#include "core/thread_object.h"
+#include "weft/core/base/process_wide.h"
+#include "weft/core/base/thread_object.h"
 
 namespace weft::detail {
 

@@ -1,4 +1,4 @@
-#include "backends/cpu/executable.h"
+#include "weft/backends/cpu/executable.h"
 
 #include <fmt/core.h>
 
@@ -6,25 +6,25 @@
 #include <cstdlib>
 #include <cstring>
 
-#include "backends/codegen/program_cost.h"
-#include "backends/codegen/simplify.h"
-#include "backends/common/code_cache.h"
-#include "backends/common/other_targets.h"
-#include "backends/cpu/background.h"
-#include "backends/cpu/cpu_backend.h"
-#include "backends/cpu/expand.h"
-#include "backends/cpu/object_export.h"
-#include "backends/cpu/stored_program.h"
-#include "core/error.h"
-#include "core/float_environment.h"
-#include "core/nesting.h"
-#include "core/sealed_program.h"
-#include "runtime/allocator.h"
-#include "runtime/blocks.h"
-#include "runtime/buffer.h"
-#include "runtime/process_end.h"
-#include "runtime/thread_pool.h"
-#include "runtime/warm_memory.h"
+#include "weft/backends/codegen/planner/simplify.h"
+#include "weft/backends/codegen/schedule/program_cost.h"
+#include "weft/backends/common/code_cache.h"
+#include "weft/backends/common/other_targets.h"
+#include "weft/backends/cpu/background.h"
+#include "weft/backends/cpu/cpu_backend.h"
+#include "weft/backends/cpu/expand.h"
+#include "weft/backends/cpu/object_export.h"
+#include "weft/backends/cpu/stored_program.h"
+#include "weft/core/base/float_environment.h"
+#include "weft/core/base/nesting.h"
+#include "weft/core/errors/error.h"
+#include "weft/core/ir/sealed_program.h"
+#include "weft/runtime/host/allocator.h"
+#include "weft/runtime/host/blocks.h"
+#include "weft/runtime/host/buffer.h"
+#include "weft/runtime/host/process_end.h"
+#include "weft/runtime/host/thread_pool.h"
+#include "weft/runtime/host/warm_memory.h"
 
 namespace weft::detail {
 namespace {

@@ -7,14 +7,14 @@
 #include <string>
 #include <vector>
 
-#include "backends/codegen/program.h"
-#include "backends/common/native_step.h"
-#include "backends/cpu/code_quality.h"
-#include "backends/cpu/jit.h"
-#include "backends/cpu/patience.h"
-#include "backends/cpu/product.h"
-#include "core/primitive.h"
-#include "runtime/executable.h"
+#include "weft/backends/codegen/planner/program.h"
+#include "weft/backends/common/native_step.h"
+#include "weft/backends/cpu/code_quality.h"
+#include "weft/backends/cpu/jit.h"
+#include "weft/backends/cpu/patience.h"
+#include "weft/backends/cpu/product.h"
+#include "weft/core/ir/primitive.h"
+#include "weft/runtime/host/executable.h"
 
 namespace weft::detail {
 

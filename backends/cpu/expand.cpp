@@ -1,9 +1,9 @@
-#include "backends/cpu/expand.h"
+#include "weft/backends/cpu/expand.h"
 
-#include "backends/common/native_step.h"
-#include "core/ops/conv.h"
-#include "core/ops/conv_expand.h"
-#include "core/primitive.h"
+#include "weft/backends/common/native_step.h"
+#include "weft/core/ir/primitive.h"
+#include "weft/core/ops/product/conv.h"
+#include "weft/core/ops/product/conv_expand.h"
 
 namespace weft::detail {
 namespace {

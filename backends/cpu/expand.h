@@ -3,7 +3,7 @@
 #include <optional>
 #include <span>
 
-#include "core/jaxpr.h"
+#include "weft/core/ir/jaxpr.h"
 
 namespace weft::detail {
 

@@ -1,4 +1,4 @@
-#include "backends/cpu/jit.h"
+#include "weft/backends/cpu/jit.h"
 
 #include <dlfcn.h>
 #include <elf.h>
@@ -16,16 +16,16 @@
 #include <span>
 #include <utility>
 
-#include "backends/codegen/emit.h"
-#include "backends/codegen/signature.h"
-#include "backends/common/code_cache.h"
-#include "backends/cpu/code_generator.h"
-#include "backends/cpu/code_quality.h"
-#include "backends/cpu/object_loader.h"
-#include "core/error.h"
-#include "core/process_wide.h"
-#include "runtime/process_end.h"
-#include "runtime/thread_pool.h"
+#include "weft/backends/codegen/emit/emit.h"
+#include "weft/backends/codegen/planner/signature.h"
+#include "weft/backends/common/code_cache.h"
+#include "weft/backends/cpu/code_generator.h"
+#include "weft/backends/cpu/code_quality.h"
+#include "weft/backends/cpu/object_loader.h"
+#include "weft/core/base/process_wide.h"
+#include "weft/core/errors/error.h"
+#include "weft/runtime/host/process_end.h"
+#include "weft/runtime/host/thread_pool.h"
 
 extern "C" void weft_library_lanes(int, int, int, std::uint64_t, const void*, const void*, void*);
 extern "C" double weft_library_math(int, double, double);

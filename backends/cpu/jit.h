@@ -7,10 +7,10 @@
 #include <string>
 #include <vector>
 
-#include "backends/codegen/emit.h"
-#include "backends/codegen/program.h"
-#include "backends/codegen/schedule.h"
-#include "backends/cpu/interpreted_code.h"
+#include "weft/backends/codegen/emit/emit.h"
+#include "weft/backends/codegen/planner/program.h"
+#include "weft/backends/codegen/schedule/schedule.h"
+#include "weft/backends/cpu/interpreted_code.h"
 
 namespace weft::detail {
 

@@ -1,6 +1,6 @@
-// core/lapack.h by LAPACK and BLAS, one thread a call: weft runs several matrices side by side. Routines want column-major matrices; a
+// core/base/lapack.h by LAPACK and BLAS, one thread a call: weft runs several matrices side by side. Routines want column-major matrices; a
 // row-major one is the transpose of what they see.
-#include "core/lapack.h"
+#include "weft/core/base/lapack.h"
 
 #include <cblas.h>
 
@@ -12,8 +12,8 @@
 #include <cmath>
 #include <vector>
 
-#include "backends/cpu/openblas.h"
-#include "runtime/process_end.h"
+#include "weft/backends/cpu/openblas.h"
+#include "weft/runtime/host/process_end.h"
 
 namespace weft::detail::lapack {
 namespace {

@@ -18,7 +18,7 @@
 #include <span>
 #include <string_view>
 
-#include "runtime/process_end.h"
+#include "weft/runtime/host/process_end.h"
 
 namespace weft::detail {
 namespace {

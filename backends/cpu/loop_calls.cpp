@@ -2,10 +2,10 @@
 #include <algorithm>
 #include <exception>
 
-#include "backends/cpu/jit.h"
-#include "backends/cpu/product.h"
-#include "core/thread_object.h"
-#include "runtime/thread_pool.h"
+#include "weft/backends/cpu/jit.h"
+#include "weft/backends/cpu/product.h"
+#include "weft/core/base/thread_object.h"
+#include "weft/runtime/host/thread_pool.h"
 
 namespace weft::detail {
 namespace {

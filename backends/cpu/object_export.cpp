@@ -1,4 +1,4 @@
-#include "backends/cpu/object_export.h"
+#include "weft/backends/cpu/object_export.h"
 
 #include <llvm/IR/Module.h>
 #include <llvm/TargetParser/Triple.h>
@@ -7,10 +7,10 @@
 #include <map>
 #include <utility>
 
-#include "backends/codegen/dag.h"
-#include "backends/codegen/emit.h"
-#include "backends/cpu/code_generator.h"
-#include "core/error.h"
+#include "weft/backends/codegen/emit/emit.h"
+#include "weft/backends/codegen/planner/dag.h"
+#include "weft/backends/cpu/code_generator.h"
+#include "weft/core/errors/error.h"
 
 namespace weft::detail {
 namespace {

@@ -3,7 +3,7 @@
 #include <string>
 #include <vector>
 
-#include "backends/cpu/jit.h"
+#include "weft/backends/cpu/jit.h"
 
 namespace weft::detail {
 

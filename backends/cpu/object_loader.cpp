@@ -1,4 +1,4 @@
-#include "backends/cpu/object_loader.h"
+#include "weft/backends/cpu/object_loader.h"
 
 #include <elf.h>
 #include <sys/mman.h>

@@ -6,7 +6,7 @@
 #include <string_view>
 #include <vector>
 
-#include "core/function_ref.h"
+#include "weft/core/base/function_ref.h"
 
 namespace weft::detail {
 

@@ -1,4 +1,4 @@
-#include "backends/cpu/openblas.h"
+#include "weft/backends/cpu/openblas.h"
 
 #include <cblas.h>
 #include <sys/stat.h>

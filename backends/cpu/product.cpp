@@ -1,4 +1,4 @@
-#include "backends/cpu/product.h"
+#include "weft/backends/cpu/product.h"
 
 #include <algorithm>
 #include <array>
@@ -8,11 +8,11 @@
 #include <string_view>
 #include <system_error>
 
-#include "backends/cpu/dnnl_tools.h"
-#include "core/error.h"
-#include "core/float_environment.h"
-#include "runtime/process_end.h"
-#include "runtime/thread_pool.h"
+#include "weft/backends/cpu/dnnl_tools.h"
+#include "weft/core/base/float_environment.h"
+#include "weft/core/errors/error.h"
+#include "weft/runtime/host/process_end.h"
+#include "weft/runtime/host/thread_pool.h"
 
 namespace weft::detail {
 namespace {

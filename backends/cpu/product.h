@@ -2,7 +2,7 @@
 #pragma once
 #include <memory>
 
-#include "backends/codegen/program.h"
+#include "weft/backends/codegen/planner/program.h"
 
 namespace weft::detail {
 

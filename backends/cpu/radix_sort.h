@@ -9,7 +9,7 @@
 #include <utility>
 #include <vector>
 
-#include "runtime/thread_pool.h"
+#include "weft/runtime/host/thread_pool.h"
 
 namespace weft::detail {
 

@@ -1,7 +1,7 @@
 #pragma once
 #include <cstddef>
 
-#include "runtime/allocator.h"
+#include "weft/runtime/host/allocator.h"
 
 namespace weft::detail {
 

@@ -6,11 +6,11 @@
 #include <limits>
 #include <type_traits>
 
-#include "backends/common/native_step.h"
-#include "backends/cpu/radix_sort.h"
-#include "backends/cpu/scratch.h"
-#include "core/ops/sort.h"
-#include "core/storage.h"
+#include "weft/backends/common/native_step.h"
+#include "weft/backends/cpu/radix_sort.h"
+#include "weft/backends/cpu/scratch.h"
+#include "weft/core/array/storage.h"
+#include "weft/core/ops/movement/sort.h"
 
 namespace weft::detail {
 namespace {

@@ -1,4 +1,4 @@
-#include "backends/cpu/stored_program.h"
+#include "weft/backends/cpu/stored_program.h"
 
 #include <cstring>
 #include <map>
@@ -6,13 +6,13 @@
 #include <type_traits>
 #include <unordered_map>
 
-#include "backends/codegen/simplify.h"
-#include "backends/cpu/expand.h"
-#include "core/nesting.h"
-#include "core/ops/control.h"
-#include "core/primitive.h"
-#include "core/reflect.h"
-#include "core/sealed_program.h"
+#include "weft/backends/codegen/planner/simplify.h"
+#include "weft/backends/cpu/expand.h"
+#include "weft/core/base/nesting.h"
+#include "weft/core/ir/primitive.h"
+#include "weft/core/ir/sealed_program.h"
+#include "weft/core/ops/control/control.h"
+#include "weft/core/trees/reflect.h"
 
 namespace weft::detail {
 namespace {

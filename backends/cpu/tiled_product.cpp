@@ -3,10 +3,10 @@
 // "Anatomy of high-performance matrix multiplication" (2008).
 #include <algorithm>
 
-#include "backends/cpu/dnnl_tools.h"
-#include "backends/cpu/jit.h"
-#include "backends/cpu/product.h"
-#include "runtime/thread_pool.h"
+#include "weft/backends/cpu/dnnl_tools.h"
+#include "weft/backends/cpu/jit.h"
+#include "weft/backends/cpu/product.h"
+#include "weft/runtime/host/thread_pool.h"
 
 #ifdef __x86_64__
 

@@ -1,4 +1,4 @@
-#include "backends/cuda/collectives.h"
+#include "weft/backends/cuda/collectives.h"
 
 #include <fmt/format.h>
 
@@ -12,15 +12,15 @@
 #include <optional>
 #include <thread>
 
-#include "backends/cuda/nccl.h"
-#include "backends/cuda/supply.h"
-#include "core/environment.h"
-#include "core/error.h"
-#include "runtime/accelerator.h"
-#include "runtime/blocks.h"
-#include "runtime/buffer.h"
-#include "runtime/device_world.h"
-#include "runtime/processes.h"
+#include "weft/backends/cuda/nccl.h"
+#include "weft/backends/cuda/supply.h"
+#include "weft/core/base/environment.h"
+#include "weft/core/errors/error.h"
+#include "weft/runtime/host/accelerator.h"
+#include "weft/runtime/host/blocks.h"
+#include "weft/runtime/host/buffer.h"
+#include "weft/runtime/processes/device_world.h"
+#include "weft/runtime/processes/processes.h"
 
 namespace weft::detail::cuda {
 namespace {

@@ -3,10 +3,10 @@
 #include <memory>
 #include <vector>
 
-#include "backends/cuda/communicators.h"
-#include "backends/cuda/device.h"
-#include "runtime/accelerator.h"
-#include "runtime/collectives.h"
+#include "weft/backends/cuda/communicators.h"
+#include "weft/backends/cuda/device.h"
+#include "weft/runtime/host/accelerator.h"
+#include "weft/runtime/host/collectives.h"
 
 namespace weft::detail::cuda {
 

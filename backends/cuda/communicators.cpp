@@ -1,4 +1,4 @@
-#include "backends/cuda/communicators.h"
+#include "weft/backends/cuda/communicators.h"
 
 #include <fmt/format.h>
 
@@ -12,10 +12,10 @@
 #include <mutex>
 #include <thread>
 
-#include "backends/cuda/device.h"
-#include "core/error.h"
-#include "runtime/device_world.h"
-#include "runtime/processes.h"
+#include "weft/backends/cuda/device.h"
+#include "weft/core/errors/error.h"
+#include "weft/runtime/processes/device_world.h"
+#include "weft/runtime/processes/processes.h"
 
 namespace weft::detail::cuda {
 namespace {

@@ -5,8 +5,8 @@
 #include <string>
 #include <vector>
 
-#include "backends/cuda/nccl.h"
-#include "runtime/process_world.h"
+#include "weft/backends/cuda/nccl.h"
+#include "weft/runtime/processes/process_world.h"
 
 namespace weft::detail::cuda {
 

@@ -1,4 +1,4 @@
-#include "backends/cuda/conditions.h"
+#include "weft/backends/cuda/conditions.h"
 
 #include <exception>
 

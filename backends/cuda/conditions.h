@@ -3,7 +3,7 @@
 #include <functional>
 #include <string>
 
-#include "backends/cuda/device.h"
+#include "weft/backends/cuda/device.h"
 
 namespace weft::detail::cuda {
 

@@ -3,9 +3,9 @@
 #include <algorithm>
 #include <deque>
 
-#include "backends/cuda/conditions.h"
-#include "backends/cuda/executable.h"
-#include "core/error.h"
+#include "weft/backends/cuda/conditions.h"
+#include "weft/backends/cuda/executable.h"
+#include "weft/core/errors/error.h"
 
 namespace weft::detail::cuda {
 namespace {

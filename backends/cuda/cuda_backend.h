@@ -1,6 +1,6 @@
 // Compiles programs for NVIDIA's GPUs.
 #pragma once
-#include "runtime/executable.h"
+#include "weft/runtime/host/executable.h"
 
 namespace weft::detail::cuda {
 

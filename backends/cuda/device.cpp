@@ -1,4 +1,4 @@
-#include "backends/cuda/device.h"
+#include "weft/backends/cuda/device.h"
 
 #include <fmt/core.h>
 
@@ -6,14 +6,14 @@
 #include <cstring>
 #include <optional>
 
-#include "backends/cuda/collectives.h"
-#include "backends/cuda/conditions.h"
-#include "backends/cuda/ptx.h"
-#include "backends/cuda/supply.h"
-#include "core/error.h"
-#include "core/process_wide.h"
-#include "runtime/accelerator.h"
-#include "runtime/processes.h"
+#include "weft/backends/cuda/collectives.h"
+#include "weft/backends/cuda/conditions.h"
+#include "weft/backends/cuda/ptx.h"
+#include "weft/backends/cuda/supply.h"
+#include "weft/core/base/process_wide.h"
+#include "weft/core/errors/error.h"
+#include "weft/runtime/host/accelerator.h"
+#include "weft/runtime/processes/processes.h"
 
 namespace weft::detail::cuda {
 namespace {

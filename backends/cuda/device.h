@@ -5,10 +5,10 @@
 #include <mutex>
 #include <vector>
 
-#include "backends/codegen/gpu_emit.h"
-#include "backends/cuda/driver.h"
-#include "core/array_impl.h"
-#include "runtime/device.h"
+#include "weft/backends/codegen/gpu/gpu_emit.h"
+#include "weft/backends/cuda/driver.h"
+#include "weft/core/array/array_impl.h"
+#include "weft/runtime/host/device.h"
 
 namespace weft::detail::cuda {
 

@@ -1,7 +1,7 @@
-#include "backends/cuda/device_step.h"
+#include "weft/backends/cuda/device_step.h"
 
-#include "backends/cuda/radix.h"
-#include "backends/cuda/solver.h"
+#include "weft/backends/cuda/radix.h"
+#include "weft/backends/cuda/solver.h"
 
 namespace weft::detail::cuda {
 namespace {

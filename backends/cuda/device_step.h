@@ -6,10 +6,10 @@
 #include <span>
 #include <string>
 
-#include "backends/cuda/device.h"
-#include "core/function_ref.h"
-#include "core/jaxpr.h"
-#include "core/rules.h"
+#include "weft/backends/cuda/device.h"
+#include "weft/core/base/function_ref.h"
+#include "weft/core/ir/jaxpr.h"
+#include "weft/core/ir/rules.h"
 
 namespace weft::detail::cuda {
 

@@ -1,4 +1,4 @@
-#include "backends/cuda/driver.h"
+#include "weft/backends/cuda/driver.h"
 
 #include <dlfcn.h>
 #include <fmt/core.h>
@@ -7,7 +7,7 @@
 #include <mutex>
 #include <optional>
 
-#include "core/error.h"
+#include "weft/core/errors/error.h"
 
 namespace weft::detail::cuda {
 namespace {

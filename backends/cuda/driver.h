@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <string>
 
-#include "core/source_loc.h"
+#include "weft/core/errors/source_loc.h"
 
 namespace weft::detail::cuda {
 

@@ -1,4 +1,4 @@
-#include "backends/cuda/executable.h"
+#include "weft/backends/cuda/executable.h"
 
 #include <fmt/core.h>
 
@@ -6,22 +6,22 @@
 #include <cstring>
 #include <exception>
 
-#include "backends/codegen/program_cost.h"
-#include "backends/codegen/simplify.h"
-#include "backends/common/code_cache.h"
-#include "backends/common/native_step.h"
-#include "backends/cuda/cuda_backend.h"
-#include "backends/cuda/expand.h"
-#include "backends/cuda/nvtx.h"
-#include "backends/cuda/supply.h"
-#include "core/environment.h"
-#include "core/error.h"
-#include "core/float_environment.h"
-#include "core/nesting.h"
-#include "core/sealed_program.h"
-#include "runtime/accelerator.h"
-#include "runtime/blocks.h"
-#include "runtime/buffer.h"
+#include "weft/backends/codegen/planner/simplify.h"
+#include "weft/backends/codegen/schedule/program_cost.h"
+#include "weft/backends/common/code_cache.h"
+#include "weft/backends/common/native_step.h"
+#include "weft/backends/cuda/cuda_backend.h"
+#include "weft/backends/cuda/expand.h"
+#include "weft/backends/cuda/nvtx.h"
+#include "weft/backends/cuda/supply.h"
+#include "weft/core/base/environment.h"
+#include "weft/core/base/float_environment.h"
+#include "weft/core/base/nesting.h"
+#include "weft/core/errors/error.h"
+#include "weft/core/ir/sealed_program.h"
+#include "weft/runtime/host/accelerator.h"
+#include "weft/runtime/host/blocks.h"
+#include "weft/runtime/host/buffer.h"
 
 namespace weft::detail::cuda {
 namespace {

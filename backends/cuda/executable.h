@@ -6,13 +6,13 @@
 #include <mutex>
 #include <vector>
 
-#include "backends/codegen/program.h"
-#include "backends/cuda/device.h"
-#include "backends/cuda/device_step.h"
-#include "backends/cuda/products.h"
-#include "backends/cuda/ptx.h"
-#include "core/primitive.h"
-#include "runtime/executable.h"
+#include "weft/backends/codegen/planner/program.h"
+#include "weft/backends/cuda/device.h"
+#include "weft/backends/cuda/device_step.h"
+#include "weft/backends/cuda/products.h"
+#include "weft/backends/cuda/ptx.h"
+#include "weft/core/ir/primitive.h"
+#include "weft/runtime/host/executable.h"
 
 namespace weft::detail::cuda {
 

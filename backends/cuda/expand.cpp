@@ -1,14 +1,14 @@
-#include "backends/cuda/expand.h"
+#include "weft/backends/cuda/expand.h"
 
 #include <algorithm>
 #include <cmath>
 #include <cstdlib>
 #include <numeric>
 
-#include "core/elementwise.h"
-#include "core/environment.h"
-#include "core/ops/conv_expand.h"
-#include "core/trace.h"
+#include "weft/core/base/environment.h"
+#include "weft/core/functions/elementwise.h"
+#include "weft/core/ops/product/conv_expand.h"
+#include "weft/core/trace/trace.h"
 
 namespace weft::detail {
 namespace {

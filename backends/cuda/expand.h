@@ -3,12 +3,12 @@
 #include <optional>
 #include <span>
 
-#include "core/function_ref.h"
-#include "core/jaxpr.h"
-#include "core/ops/fft.h"
-#include "core/ops/scatter.h"
-#include "core/ops/sort.h"
-#include "core/rules.h"
+#include "weft/core/base/function_ref.h"
+#include "weft/core/ir/jaxpr.h"
+#include "weft/core/ir/rules.h"
+#include "weft/core/ops/linalg/fft.h"
+#include "weft/core/ops/movement/scatter.h"
+#include "weft/core/ops/movement/sort.h"
 
 namespace weft::detail {
 

@@ -2,14 +2,14 @@
 #include <algorithm>
 #include <limits>
 
-#include "backends/cuda/expand.h"
-#include "backends/cuda/solver.h"
-#include "core/constructors.h"
-#include "core/elementwise.h"
-#include "core/ops/common.h"
-#include "core/ops/linalg_common.h"
-#include "core/ops/movement.h"
-#include "core/ops/reduce.h"
+#include "weft/backends/cuda/expand.h"
+#include "weft/backends/cuda/solver.h"
+#include "weft/core/array/constructors.h"
+#include "weft/core/functions/elementwise.h"
+#include "weft/core/ops/common.h"
+#include "weft/core/ops/linalg/linalg_common.h"
+#include "weft/core/ops/movement/movement.h"
+#include "weft/core/ops/reduce/reduce.h"
 
 namespace weft::detail {
 namespace {

@@ -2,12 +2,12 @@
 #include <complex>
 #include <numbers>
 
-#include "backends/cuda/expand.h"
-#include "core/constructors.h"
-#include "core/elementwise.h"
-#include "core/ops/common.h"
-#include "core/ops/dot.h"
-#include "core/ops/movement.h"
+#include "weft/backends/cuda/expand.h"
+#include "weft/core/array/constructors.h"
+#include "weft/core/functions/elementwise.h"
+#include "weft/core/ops/common.h"
+#include "weft/core/ops/movement/movement.h"
+#include "weft/core/ops/product/dot.h"
 
 namespace weft::detail {
 namespace {

@@ -1,14 +1,14 @@
 #include <algorithm>
 
-#include "backends/cuda/expand.h"
-#include "core/constructors.h"
-#include "core/elementwise.h"
-#include "core/ops/common.h"
-#include "core/ops/index_rules.h"
-#include "core/ops/movement.h"
-#include "core/ops/reduce.h"
-#include "core/permutation.h"
-#include "core/trace.h"
+#include "weft/backends/cuda/expand.h"
+#include "weft/core/array/constructors.h"
+#include "weft/core/functions/elementwise.h"
+#include "weft/core/ir/permutation.h"
+#include "weft/core/ops/common.h"
+#include "weft/core/ops/movement/index_rules.h"
+#include "weft/core/ops/movement/movement.h"
+#include "weft/core/ops/reduce/reduce.h"
+#include "weft/core/trace/trace.h"
 
 namespace weft::detail {
 namespace {

@@ -1,16 +1,16 @@
 #include <algorithm>
 #include <bit>
 
-#include "backends/cuda/expand.h"
-#include "backends/cuda/radix.h"
-#include "core/constructors.h"
-#include "core/elementwise.h"
-#include "core/ops/common.h"
-#include "core/ops/control.h"
-#include "core/ops/gather.h"
-#include "core/ops/index_rules.h"
-#include "core/ops/movement.h"
-#include "core/trace.h"
+#include "weft/backends/cuda/expand.h"
+#include "weft/backends/cuda/radix.h"
+#include "weft/core/array/constructors.h"
+#include "weft/core/functions/elementwise.h"
+#include "weft/core/ops/common.h"
+#include "weft/core/ops/control/control.h"
+#include "weft/core/ops/movement/gather.h"
+#include "weft/core/ops/movement/index_rules.h"
+#include "weft/core/ops/movement/movement.h"
+#include "weft/core/trace/trace.h"
 
 namespace weft::detail {
 namespace {

@@ -1,7 +1,7 @@
 // Mapped programs as graphs, one for each device: kernels, products and NCCL's calls of a step are captured from all devices' streams at
 // once, and replayed where arrays lie as they lay then. Several processes must capture and replay alike, so that it can't depend on where
 // each one's arrays lie: there a program has places of its own for what it is given and what it makes, and arrays are copied.
-#include "runtime/mapped_replay.h"
+#include "weft/runtime/sharded/mapped_replay.h"
 
 #include <fmt/core.h>
 
@@ -15,17 +15,17 @@
 #include <optional>
 #include <thread>
 
-#include "backends/cuda/collectives.h"
-#include "backends/cuda/nvtx.h"
-#include "backends/cuda/supply.h"
-#include "core/environment.h"
-#include "core/error.h"
-#include "core/float_environment.h"
-#include "runtime/accelerator.h"
-#include "runtime/blocks.h"
-#include "runtime/collectives.h"
-#include "runtime/device_world.h"
-#include "runtime/processes.h"
+#include "weft/backends/cuda/collectives.h"
+#include "weft/backends/cuda/nvtx.h"
+#include "weft/backends/cuda/supply.h"
+#include "weft/core/base/environment.h"
+#include "weft/core/base/float_environment.h"
+#include "weft/core/errors/error.h"
+#include "weft/runtime/host/accelerator.h"
+#include "weft/runtime/host/blocks.h"
+#include "weft/runtime/host/collectives.h"
+#include "weft/runtime/processes/device_world.h"
+#include "weft/runtime/processes/processes.h"
 
 namespace weft::detail::cuda {
 namespace {

@@ -7,7 +7,7 @@
 #include <map>
 #include <mutex>
 
-#include "backends/cuda/device.h"
+#include "weft/backends/cuda/device.h"
 
 namespace weft::detail::cuda {
 

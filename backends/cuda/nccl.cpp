@@ -1,4 +1,4 @@
-#include "backends/cuda/nccl.h"
+#include "weft/backends/cuda/nccl.h"
 
 #include <dlfcn.h>
 #include <fmt/format.h>
@@ -6,8 +6,8 @@
 #include <cstdlib>
 #include <iterator>
 
-#include "core/error.h"
-#include "core/process_wide.h"
+#include "weft/core/base/process_wide.h"
+#include "weft/core/errors/error.h"
 
 namespace weft::detail::cuda::nccl {
 

@@ -3,7 +3,7 @@
 #include <cstddef>
 #include <string>
 
-#include "backends/cuda/driver.h"
+#include "weft/backends/cuda/driver.h"
 
 namespace weft::detail::cuda::nccl {
 

@@ -1,4 +1,4 @@
-#include "backends/cuda/nvtx.h"
+#include "weft/backends/cuda/nvtx.h"
 
 #include <dlfcn.h>
 

@@ -1,4 +1,4 @@
-#include "backends/cuda/products.h"
+#include "weft/backends/cuda/products.h"
 
 #include <fmt/core.h>
 
@@ -8,12 +8,12 @@
 #include <map>
 #include <mutex>
 
-#include "backends/common/code_cache.h"
-#include "backends/cuda/cublaslt.h"
-#include "backends/cuda/math_library.h"
-#include "core/environment.h"
-#include "core/error.h"
-#include "runtime/device.h"
+#include "weft/backends/common/code_cache.h"
+#include "weft/backends/cuda/cublaslt.h"
+#include "weft/backends/cuda/math_library.h"
+#include "weft/core/base/environment.h"
+#include "weft/core/errors/error.h"
+#include "weft/runtime/host/device.h"
 
 namespace weft::detail::cuda {
 namespace {

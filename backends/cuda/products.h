@@ -2,9 +2,9 @@
 #pragma once
 #include <memory>
 
-#include "backends/codegen/program.h"
-#include "backends/cuda/device.h"
-#include "core/function_ref.h"
+#include "weft/backends/codegen/planner/program.h"
+#include "weft/backends/cuda/device.h"
+#include "weft/core/base/function_ref.h"
 
 namespace weft::detail::cuda {
 

@@ -1,4 +1,4 @@
-#include "backends/cuda/ptx.h"
+#include "weft/backends/cuda/ptx.h"
 
 #include <dlfcn.h>
 #include <fmt/core.h>
@@ -21,18 +21,18 @@
 #include <cstdlib>
 #include <filesystem>
 
-#include "backends/codegen/gpu_algebra.h"
-#include "backends/codegen/gpu_radix.h"
-#include "backends/common/code_cache.h"
-#include "backends/cuda/expand.h"
-#include "backends/cuda/radix.h"
-#include "backends/cuda/solver.h"
-#include "core/environment.h"
-#include "core/error.h"
-#include "core/nesting.h"
-#include "core/process_wide.h"
-#include "core/sealed_program.h"
-#include "runtime/process_end.h"
+#include "weft/backends/codegen/gpu/gpu_algebra.h"
+#include "weft/backends/codegen/gpu/gpu_radix.h"
+#include "weft/backends/common/code_cache.h"
+#include "weft/backends/cuda/expand.h"
+#include "weft/backends/cuda/radix.h"
+#include "weft/backends/cuda/solver.h"
+#include "weft/core/base/environment.h"
+#include "weft/core/base/nesting.h"
+#include "weft/core/base/process_wide.h"
+#include "weft/core/errors/error.h"
+#include "weft/core/ir/sealed_program.h"
+#include "weft/runtime/host/process_end.h"
 
 extern "C" {
 void LLVMInitializeNVPTXTargetInfo();

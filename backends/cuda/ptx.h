@@ -3,8 +3,8 @@
 #include <string>
 #include <vector>
 
-#include "backends/codegen/gpu_emit.h"
-#include "backends/codegen/program.h"
+#include "weft/backends/codegen/gpu/gpu_emit.h"
+#include "weft/backends/codegen/planner/program.h"
 
 namespace weft::detail {
 

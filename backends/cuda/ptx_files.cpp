@@ -3,10 +3,10 @@
 #include <cstdlib>
 #include <filesystem>
 
-#include "backends/cuda/ptx.h"
-#include "core/error.h"
-#include "core/files.h"
-#include "runtime/spmd_body.h"
+#include "weft/backends/cuda/ptx.h"
+#include "weft/core/base/files.h"
+#include "weft/core/errors/error.h"
+#include "weft/runtime/sharded/spmd_body.h"
 
 namespace weft::detail {
 

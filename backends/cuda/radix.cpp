@@ -1,13 +1,13 @@
-#include "backends/cuda/radix.h"
+#include "weft/backends/cuda/radix.h"
 
 #include <fmt/core.h>
 
 #include <algorithm>
 #include <numeric>
 
-#include "backends/codegen/gpu_radix.h"
-#include "core/environment.h"
-#include "core/error.h"
+#include "weft/backends/codegen/gpu/gpu_radix.h"
+#include "weft/core/base/environment.h"
+#include "weft/core/errors/error.h"
 
 namespace weft::detail {
 

@@ -1,7 +1,7 @@
 // Sorting codes on a device, least significant digit first.
 #pragma once
-#include "backends/cuda/device_step.h"
-#include "core/primitive.h"
+#include "weft/backends/cuda/device_step.h"
+#include "weft/core/ir/primitive.h"
 
 namespace weft::detail {
 

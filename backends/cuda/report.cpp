@@ -1,14 +1,14 @@
-#include "backends/cuda/report.h"
+#include "weft/backends/cuda/report.h"
 
 #include <fmt/core.h>
 
-#include "backends/cuda/collectives.h"
-#include "backends/cuda/device.h"
-#include "backends/cuda/products.h"
-#include "backends/cuda/ptx.h"
-#include "backends/cuda/solver.h"
-#include "core/error.h"
-#include "runtime/accelerator.h"
+#include "weft/backends/cuda/collectives.h"
+#include "weft/backends/cuda/device.h"
+#include "weft/backends/cuda/products.h"
+#include "weft/backends/cuda/ptx.h"
+#include "weft/backends/cuda/solver.h"
+#include "weft/core/errors/error.h"
+#include "weft/runtime/host/accelerator.h"
 
 namespace weft::detail {
 

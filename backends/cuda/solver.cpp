@@ -1,16 +1,16 @@
-#include "backends/cuda/solver.h"
+#include "weft/backends/cuda/solver.h"
 
 #include <fmt/core.h>
 
 #include <algorithm>
 #include <complex>
 
-#include "backends/codegen/gpu_algebra.h"
-#include "backends/cuda/cusolver.h"
-#include "backends/cuda/math_library.h"
-#include "backends/cuda/supply.h"
-#include "core/environment.h"
-#include "core/error.h"
+#include "weft/backends/codegen/gpu/gpu_algebra.h"
+#include "weft/backends/cuda/cusolver.h"
+#include "weft/backends/cuda/math_library.h"
+#include "weft/backends/cuda/supply.h"
+#include "weft/core/base/environment.h"
+#include "weft/core/errors/error.h"
 
 namespace weft::detail {
 

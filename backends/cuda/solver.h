@@ -1,7 +1,7 @@
 // Linear algebra by cuSOLVER and cuBLAS, opened when a program first needs them.
 #pragma once
-#include "backends/cuda/device_step.h"
-#include "core/primitive.h"
+#include "weft/backends/cuda/device_step.h"
+#include "weft/core/ir/primitive.h"
 
 namespace weft::detail {
 

@@ -1,8 +1,8 @@
-#include "backends/cuda/supply.h"
+#include "weft/backends/cuda/supply.h"
 
 #include <algorithm>
 
-#include "core/error.h"
+#include "weft/core/errors/error.h"
 
 namespace weft::detail::cuda {
 

@@ -6,7 +6,7 @@
 #include <utility>
 #include <vector>
 
-#include "backends/cuda/device.h"
+#include "weft/backends/cuda/device.h"
 
 namespace weft::detail::cuda {
 

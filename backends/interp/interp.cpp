@@ -1,25 +1,25 @@
-#include "backends/interp/interp.h"
+#include "weft/backends/interp/interp.h"
 
 #include <fmt/core.h>
 
 #include <algorithm>
 #include <cstring>
 
-#include "core/float_environment.h"
-#include "core/nesting.h"
-#include "core/ops/call.h"
-#include "core/ops/control_run.h"
-#include "core/process_wide.h"
-#include "core/sealed_program.h"
-#include "core/trace.h"
-#include "runtime/accelerator.h"
-#include "runtime/blocks.h"
-#include "runtime/buffer.h"
-#include "runtime/device.h"
-#include "runtime/nan_check.h"
-#include "runtime/process_local.h"
-#include "runtime/processes.h"
-#include "runtime/spmd.h"
+#include "weft/core/base/float_environment.h"
+#include "weft/core/base/nesting.h"
+#include "weft/core/base/process_wide.h"
+#include "weft/core/ir/sealed_program.h"
+#include "weft/core/ops/control/call.h"
+#include "weft/core/ops/control/control_run.h"
+#include "weft/core/trace/trace.h"
+#include "weft/runtime/host/accelerator.h"
+#include "weft/runtime/host/blocks.h"
+#include "weft/runtime/host/buffer.h"
+#include "weft/runtime/host/device.h"
+#include "weft/runtime/host/nan_check.h"
+#include "weft/runtime/processes/process_local.h"
+#include "weft/runtime/processes/processes.h"
+#include "weft/runtime/sharded/spmd.h"
 
 namespace weft::detail {
 namespace {

@@ -1,7 +1,7 @@
 // The oracle: evaluates a program equation by equation through each primitive's reference(). Slow and obvious.
 #pragma once
-#include "core/primitive.h"
-#include "runtime/executable.h"
+#include "weft/core/ir/primitive.h"
+#include "weft/runtime/host/executable.h"
 
 namespace weft::detail {
 

@@ -8,7 +8,7 @@
 #include <stdexcept>
 #include <vector>
 
-#include "runtime/transport.h"
+#include "weft/runtime/processes/transport.h"
 
 namespace {
 

@@ -1,12 +1,12 @@
-#include "core/ops/common.h"
+#include "weft/core/ops/common.h"
 
 #include <fmt/format.h>
 
 #include <numeric>
 
-#include "core/array_impl.h"
-#include "core/shaping.h"
-#include "core/trace.h"
+#include "weft/core/array/array_impl.h"
+#include "weft/core/functions/shaping.h"
+#include "weft/core/trace/trace.h"
 
 namespace weft::detail {
 

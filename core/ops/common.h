@@ -1,6 +1,6 @@
 // What the op families share: rules that many primitives have in common.
 #pragma once
-#include "core/primitive.h"
+#include "weft/core/ir/primitive.h"
 
 namespace weft::detail {
 
@@ -28,7 +28,7 @@ Array instantiate(const Tangent& t, const Aval& aval, SourceLoc loc);
 Tangent add_tangents(const Tangent& a, const Tangent& b, SourceLoc loc);
 Array add_any(const Array& a, const Array& b, SourceLoc loc);
 
-/// The primitive of the same name (core/ops/reduce.cpp), in x's dtype.
+/// The primitive of the same name (core/ops/reduce/reduce.cpp), in x's dtype.
 Array reduce_sum(const Array& x, const std::vector<int>& axes, SourceLoc loc);
 
 /// A scalar of x's dtype, as a literal operand for arithmetic in rules.

@@ -4,7 +4,7 @@
 #include <type_traits>
 #include <vector>
 
-#include "core/storage.h"
+#include "weft/core/array/storage.h"
 
 namespace weft::detail {
 

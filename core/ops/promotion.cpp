@@ -1,10 +1,10 @@
-#include "core/ops/promotion.h"
+#include "weft/core/ops/promotion.h"
 
 #include <fmt/format.h>
 
-#include "core/error_context.h"
-#include "core/shaping.h"
-#include "core/trace.h"
+#include "weft/core/errors/error_context.h"
+#include "weft/core/functions/shaping.h"
+#include "weft/core/trace/trace.h"
 
 namespace weft::detail {
 namespace {

@@ -2,8 +2,8 @@
 #pragma once
 #include <array>
 
-#include "core/array_impl.h"
-#include "core/primitive.h"
+#include "weft/core/array/array_impl.h"
+#include "weft/core/ir/primitive.h"
 
 namespace weft::detail {
 

@@ -1,9 +1,9 @@
-#include "core/ops/registry.h"
+#include "weft/core/ops/registry.h"
 
 #include <algorithm>
 
-#include "core/ops/process_local.h"
-#include "core/process_wide.h"
+#include "weft/core/base/process_wide.h"
+#include "weft/core/ops/collective/process_local.h"
 
 namespace weft::detail {
 

@@ -1,6 +1,6 @@
 // The lists of primitives, one a family. Keep sorted.
 #pragma once
-#include "core/primitive.h"
+#include "weft/core/ir/primitive.h"
 
 namespace weft::detail {
 

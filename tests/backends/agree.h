@@ -4,11 +4,11 @@
 #include <type_traits>
 #include <vector>
 
-#include "backends/cpu/cpu_backend.h"
-#include "core/array_impl.h"
-#include "runtime/executable.h"
 #include "tests/ops/checks.h"
 #include "tools/programs.h"
+#include "weft/backends/cpu/cpu_backend.h"
+#include "weft/core/array/array_impl.h"
+#include "weft/runtime/host/executable.h"
 
 namespace weft::test {
 

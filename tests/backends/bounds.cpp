@@ -1,8 +1,8 @@
 // Kernels that would leave their memory are refused.
 #include <doctest/doctest.h>
 
-#include "backends/codegen/kernel.h"
-#include "core/error.h"
+#include "weft/backends/codegen/planner/kernel.h"
+#include "weft/core/errors/error.h"
 
 using namespace weft;
 using namespace weft::detail;

@@ -1,5 +1,5 @@
 // Compiled code in files: found again, never trusted blindly, bounded, and safe to share.
-#include "backends/common/code_cache.h"
+#include "weft/backends/common/code_cache.h"
 
 #include <doctest/doctest.h>
 #include <signal.h>

@@ -14,17 +14,17 @@
 #include <string>
 #include <vector>
 
-#include "backends/codegen/simplify.h"
-#include "backends/common/code_cache.h"
-#include "backends/cpu/code_quality.h"
-#include "backends/cpu/patience.h"
-#include "runtime/buffer.h"
 #include "tests/backends/agree.h"
 #include "tests/backends/code_from.h"
 #include "tests/backends/ends_well.h"
 #include "tests/folder.h"
 #include "tests/messages.h"
 #include "tests/together.h"
+#include "weft/backends/codegen/planner/simplify.h"
+#include "weft/backends/common/code_cache.h"
+#include "weft/backends/cpu/code_quality.h"
+#include "weft/backends/cpu/patience.h"
+#include "weft/runtime/host/buffer.h"
 
 using namespace weft;
 using namespace weft::test;

@@ -4,9 +4,9 @@
 #include <functional>
 #include <limits>
 
-#include "backends/cpu/jit.h"
-#include "core/ops/reduce.h"
 #include "tests/backends/agree.h"
+#include "weft/backends/cpu/jit.h"
+#include "weft/core/ops/reduce/reduce.h"
 
 using namespace weft;
 using test::Arrays, test::near, test::samples, test::Xs;

@@ -2,13 +2,13 @@
 #include <cmath>
 #include <random>
 
-#include "backends/common/native_step.h"
-#include "backends/cpu/cpu_backend.h"
-#include "core/array_impl.h"
-#include "core/ops/conv_expand.h"
-#include "runtime/executable.h"
 #include "tests/messages.h"
 #include "tests/ops/checks.h"
+#include "weft/backends/common/native_step.h"
+#include "weft/backends/cpu/cpu_backend.h"
+#include "weft/core/array/array_impl.h"
+#include "weft/core/ops/product/conv_expand.h"
+#include "weft/runtime/host/executable.h"
 
 using namespace weft;
 using namespace weft::test;

@@ -6,9 +6,9 @@
 #include <cmath>
 #include <numbers>
 
-#include "backends/codegen/program.h"
-#include "backends/codegen/simplify.h"
-#include "backends/cuda/ptx.h"
+#include "weft/backends/codegen/planner/program.h"
+#include "weft/backends/codegen/planner/simplify.h"
+#include "weft/backends/cuda/ptx.h"
 
 using namespace weft;
 

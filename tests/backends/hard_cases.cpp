@@ -6,10 +6,10 @@
 #include <string>
 #include <vector>
 
-#include "core/array_impl.h"
-#include "runtime/executable.h"
 #include "tests/exact/exact.h"
 #include "tests/exact/hard_cases.h"
+#include "weft/core/array/array_impl.h"
+#include "weft/runtime/host/executable.h"
 
 using namespace weft;
 using detail::MathFunction;

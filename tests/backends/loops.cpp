@@ -1,9 +1,9 @@
 // Loops and branches as native code, against the interpreter.
 #include <functional>
 
-#include "core/ops/movement.h"
 #include "tests/backends/agree.h"
 #include "tests/messages.h"
+#include "weft/core/ops/movement/movement.h"
 
 using namespace weft;
 using namespace weft::test;

@@ -9,8 +9,8 @@
 #include <string>
 #include <vector>
 
-#include "backends/codegen/math/math.h"
-#include "core/ops/special_functions.h"
+#include "weft/backends/codegen/math/math.h"
+#include "weft/core/ops/elementwise/special_functions.h"
 
 using namespace weft;
 using namespace weft::detail;

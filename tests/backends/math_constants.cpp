@@ -7,10 +7,10 @@
 #include <string>
 #include <vector>
 
-#include "backends/codegen/math/coefficients.h"
-#include "backends/codegen/math/constants.h"
-#include "backends/codegen/math/tables.h"
 #include "tests/exact/exact.h"
+#include "weft/backends/codegen/math/coefficients.h"
+#include "weft/backends/codegen/math/constants.h"
+#include "weft/backends/codegen/math/tables.h"
 
 using namespace weft;
 using namespace weft::exact;

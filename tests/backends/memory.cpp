@@ -1,11 +1,11 @@
 // The memory of compiled programs: what is told before a call is what the call takes, and little more than what must be there at once.
 #include <algorithm>
 
-#include "backends/codegen/program.h"
-#include "backends/codegen/simplify.h"
-#include "backends/cpu/cpu_backend.h"
-#include "runtime/allocator.h"
 #include "tests/ops/checks.h"
+#include "weft/backends/codegen/planner/program.h"
+#include "weft/backends/codegen/planner/simplify.h"
+#include "weft/backends/cpu/cpu_backend.h"
+#include "weft/runtime/host/allocator.h"
 
 using namespace weft;
 using namespace weft::test;

@@ -3,12 +3,12 @@
 #include <cstring>
 #include <limits>
 
-#include "backends/cpu/cpu_backend.h"
-#include "core/ops/common.h"
-#include "core/ops/sort.h"
-#include "runtime/buffer.h"
-#include "runtime/executable.h"
 #include "tests/ops/checks.h"
+#include "weft/backends/cpu/cpu_backend.h"
+#include "weft/core/ops/common.h"
+#include "weft/core/ops/movement/sort.h"
+#include "weft/runtime/host/buffer.h"
+#include "weft/runtime/host/executable.h"
 
 using namespace weft;
 using namespace weft::test;

@@ -1,5 +1,5 @@
 // Object files brought into memory without a linker: the code runs as compiled, and what isn't known is refused.
-#include "backends/cpu/object_loader.h"
+#include "weft/backends/cpu/object_loader.h"
 
 #include <dlfcn.h>
 #include <doctest/doctest.h>

@@ -1,5 +1,5 @@
 // Compiled programs in the cache of code: found again as they were, and never taken for others.
-#include "backends/cpu/stored_program.h"
+#include "weft/backends/cpu/stored_program.h"
 
 #include <doctest/doctest.h>
 #include <spawn.h>
@@ -17,13 +17,13 @@
 #include <map>
 #include <thread>
 
-#include "backends/codegen/simplify.h"
-#include "backends/common/code_cache.h"
-#include "backends/cpu/cpu_backend.h"
-#include "backends/cpu/expand.h"
-#include "backends/cpu/jit.h"
-#include "backends/interp/interp.h"
 #include "tests/folder.h"
+#include "weft/backends/codegen/planner/simplify.h"
+#include "weft/backends/common/code_cache.h"
+#include "weft/backends/cpu/cpu_backend.h"
+#include "weft/backends/cpu/expand.h"
+#include "weft/backends/cpu/jit.h"
+#include "weft/backends/interp/interp.h"
 
 using namespace weft;
 using detail::CodeCache;

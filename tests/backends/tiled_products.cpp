@@ -4,9 +4,9 @@
 
 #include <cmath>
 
-#include "backends/cpu/jit.h"
-#include "backends/cpu/product.h"
 #include "tests/backends/agree.h"
+#include "weft/backends/cpu/jit.h"
+#include "weft/backends/cpu/product.h"
 
 using namespace weft;
 using namespace weft::test;

@@ -1,5 +1,5 @@
 // Files: what is written takes its place whole or not at all, what is no file of weft's is never removed.
-#include "core/files.h"
+#include "weft/core/base/files.h"
 
 #include <doctest/doctest.h>
 #include <fcntl.h>
@@ -19,10 +19,10 @@
 #include <thread>
 #include <vector>
 
-#include "core/error.h"
-#include "core/io.h"
-#include "core/own_folder.h"
 #include "tests/folder.h"
+#include "weft/core/base/own_folder.h"
+#include "weft/core/errors/error.h"
+#include "weft/core/io/io.h"
 #include "weft/weft.h"
 
 using namespace weft;

@@ -1,5 +1,5 @@
 // What nests too deeply is an Error, on the stack of whichever thread it runs, and never the end of the process.
-#include "core/nesting.h"
+#include "weft/core/base/nesting.h"
 
 #include <doctest/doctest.h>
 #include <pthread.h>
@@ -9,12 +9,12 @@
 #include <functional>
 #include <map>
 
-#include "core/ops/call.h"
-#include "core/primitive.h"
-#include "core/rank.h"
-#include "core/sealed_program.h"
-#include "core/text.h"
 #include "tests/messages.h"
+#include "weft/core/array/rank.h"
+#include "weft/core/ir/primitive.h"
+#include "weft/core/ir/sealed_program.h"
+#include "weft/core/ops/control/call.h"
+#include "weft/core/text/text.h"
 
 using namespace weft;
 using namespace weft::detail;

@@ -4,9 +4,9 @@
 #include <cmath>
 #include <random>
 
-#include "core/primitive.h"
-#include "core/text.h"
 #include "tests/messages.h"
+#include "weft/core/ir/primitive.h"
+#include "weft/core/text/text.h"
 
 using namespace weft;
 using test::has, test::message_of;

@@ -5,9 +5,9 @@
 #include <limits>
 #include <sstream>
 
-#include "core/primitive.h"
-#include "core/text.h"
 #include "tests/messages.h"
+#include "weft/core/ir/primitive.h"
+#include "weft/core/text/text.h"
 
 using namespace weft;
 using test::has;

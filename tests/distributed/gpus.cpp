@@ -10,9 +10,9 @@
 #include <thread>
 #include <vector>
 
-#include "runtime/collectives.h"
-#include "runtime/process_world.h"
 #include "tests/distributed/worker.h"
+#include "weft/runtime/host/collectives.h"
+#include "weft/runtime/processes/process_world.h"
 
 namespace weft::test {
 namespace {

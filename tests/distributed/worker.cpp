@@ -14,12 +14,12 @@
 #include <map>
 #include <thread>
 
-#include "runtime/buffer.h"
-#include "runtime/collective_engine.h"
-#include "runtime/process_world.h"
-#include "runtime/processes.h"
 #include "tests/distributed/worker.h"
 #include "tools/programs.h"
+#include "weft/runtime/host/buffer.h"
+#include "weft/runtime/host/collective_engine.h"
+#include "weft/runtime/processes/process_world.h"
+#include "weft/runtime/processes/processes.h"
 
 using namespace weft;
 using namespace weft::test;

@@ -13,8 +13,8 @@
 #include <string>
 #include <vector>
 
-#include "backends/codegen/overlap.h"
-#include "backends/cpu/interpreted_code.h"
+#include "weft/backends/codegen/emit/overlap.h"
+#include "weft/backends/cpu/interpreted_code.h"
 
 using namespace weft::detail;
 

@@ -2,9 +2,9 @@
 #include <cstdlib>
 #include <map>
 
-#include "core/files.h"
 #include "refused.h"
 #include "tools/json.h"
+#include "weft/core/base/files.h"
 
 namespace weft::test {
 

@@ -9,8 +9,8 @@
 #include <stdexcept>
 #include <system_error>
 
-#include "core/boundary.h"
 #include "tests/messages.h"
+#include "weft/core/errors/boundary.h"
 
 using namespace weft;
 using test::has;

@@ -1,6 +1,6 @@
 #include "refused.h"
 
-#include "core/trace.h"
+#include "weft/core/trace/trace.h"
 
 namespace weft::test {
 

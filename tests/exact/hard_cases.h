@@ -5,7 +5,7 @@
 #include <utility>
 #include <vector>
 
-#include "core/kernel_builder.h"
+#include "weft/core/ir/kernel_builder.h"
 
 namespace weft::exact {
 

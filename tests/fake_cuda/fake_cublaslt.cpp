@@ -7,10 +7,10 @@
 #include <functional>
 #include <map>
 
-#include "backends/cuda/cublaslt.h"
 #include "calls.h"
 #include "control.h"
-#include "core/half.h"
+#include "weft/backends/cuda/cublaslt.h"
+#include "weft/core/array/half.h"
 
 using namespace weft::detail::cuda;
 

@@ -13,9 +13,9 @@
 #include <functional>
 #include <vector>
 
-#include "backends/cuda/cusolver.h"
 #include "calls.h"
 #include "control.h"
+#include "weft/backends/cuda/cusolver.h"
 
 using namespace weft::detail::cuda;
 

@@ -17,11 +17,11 @@
 #include <utility>
 #include <vector>
 
-#include "backends/cuda/nccl.h"
 #include "calls.h"
 #include "control.h"
-#include "core/half.h"
 #include "fake_meeting.h"
+#include "weft/backends/cuda/nccl.h"
+#include "weft/core/array/half.h"
 
 using namespace weft::detail::cuda;
 

@@ -13,10 +13,10 @@
 #include <utility>
 #include <vector>
 
-#include "backends/cuda/driver.h"
 #include "calls.h"
 #include "emulator.h"
 #include "fake_meeting.h"
+#include "weft/backends/cuda/driver.h"
 
 namespace fake_cuda {
 

@@ -27,10 +27,10 @@
 #include <string>
 #include <vector>
 
-#include "backends/cpu/cpu_backend.h"
-#include "runtime/executable.h"
 #include "tests/faults/inject.h"
 #include "tests/folder.h"
+#include "weft/backends/cpu/cpu_backend.h"
+#include "weft/runtime/host/executable.h"
 #include "weft/weft.h"
 
 using namespace weft;

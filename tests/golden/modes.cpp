@@ -4,12 +4,12 @@
 
 #include <cstdlib>
 
-#include "core/error.h"
-#include "core/io.h"
-#include "runtime/device.h"
 #include "tests/named_cases.h"
 #include "tools/modes.h"
 #include "tools/programs.h"
+#include "weft/core/errors/error.h"
+#include "weft/core/io/io.h"
+#include "weft/runtime/host/device.h"
 
 namespace weft::test {
 namespace {

@@ -9,13 +9,13 @@
 #include <fstream>
 #include <sstream>
 
-#include "core/error.h"
-#include "core/files.h"
-#include "core/io.h"
-#include "runtime/device.h"
 #include "tests/named_cases.h"
 #include "tools/json.h"
 #include "tools/programs.h"
+#include "weft/core/base/files.h"
+#include "weft/core/errors/error.h"
+#include "weft/core/io/io.h"
+#include "weft/runtime/host/device.h"
 
 namespace weft::test {
 namespace {

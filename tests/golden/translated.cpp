@@ -4,8 +4,8 @@
 
 #include <cstdlib>
 
-#include "core/npy.h"
 #include "tools/programs.h"
+#include "weft/core/io/npy.h"
 
 namespace weft::test {
 namespace {

@@ -6,14 +6,14 @@
 #include <cstdlib>
 #include <limits>
 
-#include "core/array_impl.h"
-#include "core/ops/linalg.h"
-#include "core/ops/movement.h"
-#include "runtime/device.h"
-#include "runtime/executable.h"
 #include "tests/gpu/fake.h"
 #include "tests/ops/checks.h"
 #include "tests/ops/program_checks.h"
+#include "weft/core/array/array_impl.h"
+#include "weft/core/ops/linalg/linalg.h"
+#include "weft/core/ops/movement/movement.h"
+#include "weft/runtime/host/device.h"
+#include "weft/runtime/host/executable.h"
 
 namespace weft::test {
 namespace {

@@ -6,13 +6,13 @@
 #include <filesystem>
 #include <fstream>
 
-#include "backends/cuda/conditions.h"
-#include "backends/cuda/device.h"
-#include "core/array_impl.h"
-#include "core/error.h"
 #include "tests/gpu/failures.h"
 #include "tests/gpu/fake.h"
 #include "tests/ops/checks.h"
+#include "weft/backends/cuda/conditions.h"
+#include "weft/backends/cuda/device.h"
+#include "weft/core/array/array_impl.h"
+#include "weft/core/errors/error.h"
 
 namespace weft::test {
 namespace {

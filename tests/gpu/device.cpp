@@ -8,12 +8,12 @@
 #include <thread>
 #include <vector>
 
-#include "core/array_impl.h"
-#include "core/error.h"
-#include "runtime/accelerator.h"
-#include "runtime/device.h"
 #include "tests/folder.h"
 #include "tests/ops/checks.h"
+#include "weft/core/array/array_impl.h"
+#include "weft/core/errors/error.h"
+#include "weft/runtime/host/accelerator.h"
+#include "weft/runtime/host/device.h"
 
 namespace weft::test {
 namespace {

@@ -11,9 +11,9 @@
 #include <functional>
 #include <string>
 
-#include "core/error.h"
 #include "tests/fake_cuda/control.h"
 #include "tests/messages.h"
+#include "weft/core/errors/error.h"
 
 namespace weft::test {
 

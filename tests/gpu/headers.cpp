@@ -6,10 +6,10 @@
 #include <tuple>
 #include <type_traits>
 
-#include "backends/cuda/cublaslt.h"
-#include "backends/cuda/cusolver.h"
-#include "backends/cuda/driver.h"
-#include "backends/cuda/nccl.h"
+#include "weft/backends/cuda/cublaslt.h"
+#include "weft/backends/cuda/cusolver.h"
+#include "weft/backends/cuda/driver.h"
+#include "weft/backends/cuda/nccl.h"
 
 #ifdef WEFT_HAS_CUDA_HEADERS
 #include <cuda.h>

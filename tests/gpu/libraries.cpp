@@ -4,13 +4,13 @@
 
 #include <cstdlib>
 
-#include "core/array_impl.h"
-#include "runtime/device.h"
-#include "runtime/executable.h"
 #include "tests/folder.h"
 #include "tests/gpu/fake.h"
 #include "tests/ops/checks.h"
 #include "tests/ops/program_checks.h"
+#include "weft/core/array/array_impl.h"
+#include "weft/runtime/host/device.h"
+#include "weft/runtime/host/executable.h"
 
 namespace weft::test {
 namespace {

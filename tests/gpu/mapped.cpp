@@ -5,13 +5,13 @@
 #include <cstdlib>
 #include <thread>
 
-#include "core/array_impl.h"
-#include "core/error.h"
-#include "runtime/collectives.h"
 #include "tests/gpu/failures.h"
 #include "tests/gpu/fake.h"
 #include "tests/ops/checks.h"
 #include "tests/ops/program_checks.h"
+#include "weft/core/array/array_impl.h"
+#include "weft/core/errors/error.h"
+#include "weft/runtime/host/collectives.h"
 
 namespace weft::test {
 namespace {

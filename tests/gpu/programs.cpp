@@ -9,14 +9,14 @@
 #include <set>
 #include <sstream>
 
-#include "core/error.h"
-#include "core/io.h"
-#include "runtime/device.h"
-#include "runtime/executable.h"
-#include "runtime/spmd_body.h"
 #include "tests/ops/program_checks.h"
 #include "tests/ops/samples.h"
 #include "tools/programs.h"
+#include "weft/core/errors/error.h"
+#include "weft/core/io/io.h"
+#include "weft/runtime/host/device.h"
+#include "weft/runtime/host/executable.h"
+#include "weft/runtime/sharded/spmd_body.h"
 
 namespace weft::test {
 namespace {

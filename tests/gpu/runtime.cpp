@@ -7,12 +7,12 @@
 #include <filesystem>
 #include <string>
 
-#include "backends/cuda/device.h"
-#include "core/array_impl.h"
-#include "runtime/device.h"
-#include "runtime/executable.h"
 #include "tests/gpu/fake.h"
 #include "tests/ops/checks.h"
+#include "weft/backends/cuda/device.h"
+#include "weft/core/array/array_impl.h"
+#include "weft/runtime/host/device.h"
+#include "weft/runtime/host/executable.h"
 
 namespace weft::test {
 namespace {

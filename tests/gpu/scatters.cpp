@@ -4,14 +4,14 @@
 
 #include <cstdlib>
 
-#include "backends/codegen/gpu_schedule.h"
-#include "backends/cuda/ptx.h"
-#include "core/array_impl.h"
-#include "core/ops/scatter.h"
-#include "core/trace.h"
-#include "runtime/device.h"
-#include "runtime/executable.h"
 #include "tests/ops/program_checks.h"
+#include "weft/backends/codegen/schedule/gpu_schedule.h"
+#include "weft/backends/cuda/ptx.h"
+#include "weft/core/array/array_impl.h"
+#include "weft/core/ops/movement/scatter.h"
+#include "weft/core/trace/trace.h"
+#include "weft/runtime/host/device.h"
+#include "weft/runtime/host/executable.h"
 
 namespace weft::test {
 namespace {

@@ -2,12 +2,12 @@
 #include <doctest/doctest.h>
 #include <weft/weft.h>
 
-#include "backends/cuda/ptx.h"
-#include "core/array_impl.h"
-#include "runtime/device.h"
-#include "runtime/executable.h"
 #include "tests/ops/checks.h"
 #include "tests/ops/program_checks.h"
+#include "weft/backends/cuda/ptx.h"
+#include "weft/core/array/array_impl.h"
+#include "weft/runtime/host/device.h"
+#include "weft/runtime/host/executable.h"
 
 namespace weft::test {
 namespace {

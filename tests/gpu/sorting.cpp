@@ -5,15 +5,15 @@
 #include <cstdlib>
 #include <limits>
 
-#include "backends/cuda/ptx.h"
-#include "core/array_impl.h"
-#include "core/ops/sort.h"
-#include "core/primitive.h"
-#include "runtime/device.h"
-#include "runtime/executable.h"
 #include "tests/gpu/fake.h"
 #include "tests/ops/checks.h"
 #include "tests/ops/program_checks.h"
+#include "weft/backends/cuda/ptx.h"
+#include "weft/core/array/array_impl.h"
+#include "weft/core/ir/primitive.h"
+#include "weft/core/ops/movement/sort.h"
+#include "weft/runtime/host/device.h"
+#include "weft/runtime/host/executable.h"
 
 namespace weft::test {
 namespace {

@@ -6,7 +6,7 @@
 #include <cstdio>
 #include <functional>
 
-#include "runtime/buffer.h"
+#include "weft/runtime/host/buffer.h"
 #include "weft/weft.h"
 
 using namespace weft;

@@ -7,8 +7,8 @@
 #include <string>
 #include <vector>
 
-#include "core/array.h"
-#include "runtime/device.h"
+#include "weft/core/array/array.h"
+#include "weft/runtime/host/device.h"
 
 namespace weft::test {
 

@@ -8,10 +8,10 @@
 #include <map>
 #include <set>
 
-#include "core/error.h"
-#include "core/files.h"
 #include "program_checks.h"
 #include "samples.h"
+#include "weft/core/base/files.h"
+#include "weft/core/errors/error.h"
 
 namespace weft::test {
 

@@ -3,8 +3,8 @@
 #include <functional>
 #include <map>
 
-#include "core/trace.h"
 #include "tests/ops/checks.h"
+#include "weft/core/trace/trace.h"
 
 using namespace weft;
 using namespace weft::test;

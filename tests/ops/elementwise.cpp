@@ -6,9 +6,9 @@
 #include <complex>
 #include <limits>
 
-#include "core/half.h"
-#include "core/ops/special_functions.h"
 #include "tests/messages.h"
+#include "weft/core/array/half.h"
+#include "weft/core/ops/elementwise/special_functions.h"
 
 using namespace weft;
 using detail::promote_types;

@@ -5,9 +5,9 @@
 #include <algorithm>
 #include <random>
 
-#include "core/array_impl.h"
-#include "core/ops/elementwise.h"
 #include "eval_builder.h"
+#include "weft/core/array/array_impl.h"
+#include "weft/core/ops/elementwise/elementwise.h"
 
 using namespace weft;
 using namespace weft::detail;

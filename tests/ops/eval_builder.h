@@ -6,9 +6,9 @@
 #include <stdexcept>
 #include <vector>
 
-#include "core/half.h"
-#include "core/kernel_builder.h"
-#include "core/ops/special_functions.h"
+#include "weft/core/array/half.h"
+#include "weft/core/ir/kernel_builder.h"
+#include "weft/core/ops/elementwise/special_functions.h"
 
 namespace weft::detail {
 

@@ -10,12 +10,12 @@
 #include <filesystem>
 #include <limits>
 
-#include "core/ops/fft.h"
-#include "runtime/buffer.h"
-#include "runtime/executable.h"
-#include "runtime/thread_pool.h"
 #include "samples.h"
 #include "tools/programs.h"
+#include "weft/core/ops/linalg/fft.h"
+#include "weft/runtime/host/buffer.h"
+#include "weft/runtime/host/executable.h"
+#include "weft/runtime/host/thread_pool.h"
 
 using namespace weft;
 using namespace weft::test;

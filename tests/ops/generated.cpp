@@ -6,11 +6,11 @@
 #include <map>
 #include <set>
 
-#include "core/elementwise.h"
-#include "core/error.h"
-#include "core/trace.h"
 #include "program_checks.h"
 #include "samples.h"
+#include "weft/core/errors/error.h"
+#include "weft/core/functions/elementwise.h"
+#include "weft/core/trace/trace.h"
 
 namespace weft::test {
 

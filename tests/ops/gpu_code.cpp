@@ -10,12 +10,12 @@
 
 #include <unistd.h>
 
-#include "backends/cuda/ptx.h"
-#include "core/error.h"
-#include "core/io.h"
-#include "runtime/spmd_body.h"
 #include "samples.h"
 #include "tools/programs.h"
+#include "weft/backends/cuda/ptx.h"
+#include "weft/core/errors/error.h"
+#include "weft/core/io/io.h"
+#include "weft/runtime/sharded/spmd_body.h"
 
 namespace weft::test {
 namespace {

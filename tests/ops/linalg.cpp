@@ -6,8 +6,8 @@
 #include <limits>
 #include <random>
 
-#include "core/ops/linalg.h"
 #include "tools/programs.h"
+#include "weft/core/ops/linalg/linalg.h"
 
 using namespace weft;
 

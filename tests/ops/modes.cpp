@@ -3,12 +3,12 @@
 
 #include <complex>
 
-#include "core/elementwise.h"
-#include "core/error.h"
 #include "program_checks.h"
 #include "samples.h"
 #include "tools/modes.h"
 #include "tools/programs.h"
+#include "weft/core/errors/error.h"
+#include "weft/core/functions/elementwise.h"
 
 namespace weft::test {
 

@@ -5,8 +5,8 @@
 #include <cmath>
 #include <functional>
 
-#include "core/ops/movement.h"
-#include "core/trace.h"
+#include "weft/core/ops/movement/movement.h"
+#include "weft/core/trace/trace.h"
 
 using namespace weft;
 using detail::Movement;

@@ -6,15 +6,15 @@
 #include <complex>
 #include <set>
 
-#include "core/constructors.h"
-#include "core/elementwise.h"
-#include "core/reductions.h"
-#include "core/shaping.h"
-#include "core/trace.h"
-#include "runtime/executable.h"
 #include "samples.h"
 #include "tools/programs.h"
 #include "tools/reverse.h"
+#include "weft/core/array/constructors.h"
+#include "weft/core/functions/elementwise.h"
+#include "weft/core/functions/reductions.h"
+#include "weft/core/functions/shaping.h"
+#include "weft/core/trace/trace.h"
+#include "weft/runtime/host/executable.h"
 
 namespace weft::test {
 

@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "core/rewrite.h"
+#include "weft/core/ir/rewrite.h"
 
 namespace weft::test {
 

@@ -8,7 +8,7 @@
 #include <map>
 #include <string>
 
-#include "runtime/executable.h"
+#include "weft/runtime/host/executable.h"
 
 using namespace weft;
 

@@ -1,9 +1,9 @@
 // Keys as arrays, samplers under transforms, parametric distributions, and mistakes.
 #include "checks.h"
-#include "core/array_impl.h"
-#include "core/ops/random.h"
-#include "core/primitive.h"
 #include "tools/walk.h"
+#include "weft/core/array/array_impl.h"
+#include "weft/core/ir/primitive.h"
+#include "weft/core/ops/random/random.h"
 
 using namespace weft;
 using namespace weft::test;

@@ -5,9 +5,9 @@
 #include <algorithm>
 #include <random>
 
-#include "core/ops/common.h"
-#include "core/ops/movement.h"
-#include "core/trace.h"
+#include "weft/core/ops/common.h"
+#include "weft/core/ops/movement/movement.h"
+#include "weft/core/trace/trace.h"
 
 namespace weft::test {
 

@@ -1,5 +1,5 @@
 #pragma once
-#include "core/jaxpr.h"
+#include "weft/core/ir/jaxpr.h"
 
 namespace weft::test {
 

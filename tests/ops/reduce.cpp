@@ -4,8 +4,8 @@
 #include <complex>
 #include <limits>
 
-#include "core/ops/reduce.h"
-#include "core/trace.h"
+#include "weft/core/ops/reduce/reduce.h"
+#include "weft/core/trace/trace.h"
 
 using namespace weft;
 using namespace weft::test;

@@ -2,10 +2,10 @@
 #include <complex>
 #include <random>
 
-#include "core/constructors.h"
-#include "core/elementwise.h"
-#include "core/trace.h"
 #include "samples.h"
+#include "weft/core/array/constructors.h"
+#include "weft/core/functions/elementwise.h"
+#include "weft/core/trace/trace.h"
 
 namespace weft::test {
 

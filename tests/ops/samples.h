@@ -4,8 +4,8 @@
 #include <string>
 #include <vector>
 
-#include "core/jaxpr.h"
-#include "core/ops/elementwise.h"
+#include "weft/core/ir/jaxpr.h"
+#include "weft/core/ops/elementwise/elementwise.h"
 
 namespace weft::test {
 

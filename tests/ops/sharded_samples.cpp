@@ -5,12 +5,12 @@
 
 #include <optional>
 
-#include "core/array_impl.h"
-#include "core/ops/sharding_constraint.h"
-#include "core/rewrite.h"
-#include "core/trace.h"
 #include "program_checks.h"
 #include "samples.h"
+#include "weft/core/array/array_impl.h"
+#include "weft/core/ir/rewrite.h"
+#include "weft/core/ops/collective/sharding_constraint.h"
+#include "weft/core/trace/trace.h"
 
 namespace weft::test {
 

@@ -5,7 +5,7 @@
 #include <utility>
 #include <vector>
 
-#include "core/trace.h"
+#include "weft/core/trace/trace.h"
 
 namespace weft::test {
 

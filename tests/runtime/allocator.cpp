@@ -1,12 +1,12 @@
 // The caching allocator of the host devices, and buffers.
-#include "runtime/allocator.h"
+#include "weft/runtime/host/allocator.h"
 
 #include <cstdint>
 #include <cstring>
 #include <thread>
 
-#include "runtime/buffer.h"
 #include "tests/runtime/devices.h"
+#include "weft/runtime/host/buffer.h"
 
 using namespace weft;
 using namespace weft::detail;

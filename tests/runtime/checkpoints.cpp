@@ -14,8 +14,8 @@
 #include <iterator>
 #include <vector>
 
-#include "core/error.h"
 #include "tests/folder.h"
+#include "weft/core/errors/error.h"
 #include "weft/weft.h"
 
 using namespace weft;

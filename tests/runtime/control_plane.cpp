@@ -1,5 +1,5 @@
 // The key-value store by which processes meet: values, waiting, failures, and clients that mean no good.
-#include "runtime/control_plane.h"
+#include "weft/runtime/processes/control_plane.h"
 
 #include <doctest/doctest.h>
 #include <poll.h>
@@ -13,9 +13,9 @@
 #include <random>
 #include <thread>
 
-#include "core/error.h"
-#include "runtime/control_wire.h"
 #include "tests/messages.h"
+#include "weft/core/errors/error.h"
+#include "weft/runtime/processes/control_wire.h"
 
 using namespace weft;
 using namespace weft::detail;

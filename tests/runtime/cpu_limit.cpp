@@ -1,4 +1,4 @@
-#include "runtime/cpu_limit.h"
+#include "weft/runtime/host/cpu_limit.h"
 
 #include <sched.h>
 #include <unistd.h>
@@ -9,9 +9,9 @@
 #include <fstream>
 #include <thread>
 
-#include "runtime/thread_pool.h"
 #include "tests/folder.h"
 #include "tests/runtime/devices.h"
+#include "weft/runtime/host/thread_pool.h"
 
 using namespace weft;
 using namespace weft::detail;

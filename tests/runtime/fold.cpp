@@ -1,4 +1,4 @@
-#include "runtime/fold.h"
+#include "weft/runtime/host/fold.h"
 
 #include <cstring>
 #include <string>

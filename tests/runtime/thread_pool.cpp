@@ -1,4 +1,4 @@
-#include "runtime/thread_pool.h"
+#include "weft/runtime/host/thread_pool.h"
 
 #include <sys/stat.h>
 

@@ -1,7 +1,7 @@
 #include <functional>
 #include <map>
 
-#include "transforms/checks.h"
+#include "weft/transforms/checks.h"
 
 namespace {
 using namespace weft;

@@ -6,7 +6,7 @@
 #include <set>
 #include <thread>
 
-#include "transforms/checks.h"
+#include "weft/transforms/checks.h"
 
 namespace {
 using namespace weft;

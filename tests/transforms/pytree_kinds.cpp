@@ -9,7 +9,7 @@
 #include <unordered_set>
 #include <variant>
 
-#include "transforms/checks.h"
+#include "weft/transforms/checks.h"
 
 namespace {
 using namespace weft;

@@ -3,9 +3,9 @@
 
 #include <algorithm>
 
-#include "core/array_impl.h"
-#include "core/ops/movement.h"
-#include "runtime/collectives.h"
+#include "weft/core/array/array_impl.h"
+#include "weft/core/ops/movement/movement.h"
+#include "weft/runtime/host/collectives.h"
 
 using namespace weft;
 using namespace weft::test;

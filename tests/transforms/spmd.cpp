@@ -5,7 +5,7 @@
 #include <complex>
 #include <functional>
 
-#include "runtime/collectives.h"
+#include "weft/runtime/host/collectives.h"
 
 using namespace weft;
 using namespace weft::test;

@@ -1,4 +1,4 @@
-#include "transforms/checks.h"
+#include "weft/transforms/checks.h"
 
 namespace {
 using namespace weft;

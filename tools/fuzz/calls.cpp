@@ -7,9 +7,9 @@
 #include <functional>
 #include <vector>
 
-#include "core/error.h"
 #include "tools/fuzz/random.h"
 #include "tools/fuzz/values.h"
+#include "weft/core/errors/error.h"
 
 namespace weft::fuzz {
 

@@ -2,12 +2,12 @@
 
 #include <fmt/format.h>
 
-#include "core/error.h"
-#include "core/trace.h"
 #include "tools/fuzz/compare.h"
 #include "tools/fuzz/generator.h"
 #include "tools/fuzz/values.h"
 #include "tools/modes.h"
+#include "weft/core/errors/error.h"
+#include "weft/core/trace/trace.h"
 
 namespace weft::fuzz {
 

@@ -6,9 +6,9 @@
 #include <cmath>
 #include <complex>
 
-#include "core/elementwise.h"
 #include "tools/fuzz/interpret.h"
 #include "tools/fuzz/values.h"
+#include "weft/core/functions/elementwise.h"
 
 namespace weft::fuzz {
 

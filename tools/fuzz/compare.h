@@ -3,8 +3,8 @@
 #include <string>
 #include <vector>
 
-#include "core/jaxpr.h"
 #include "tools/programs.h"
+#include "weft/core/ir/jaxpr.h"
 
 namespace weft::fuzz {
 

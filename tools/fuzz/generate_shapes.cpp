@@ -1,8 +1,8 @@
 // Movement, joins, and positions that are computed.
 #include <weft/weft.h>
 
-#include "core/ops/movement.h"
 #include "tools/fuzz/generator.h"
+#include "weft/core/ops/movement/movement.h"
 
 namespace weft::fuzz {
 

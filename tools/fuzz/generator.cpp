@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <numeric>
 
-#include "core/ops/elementwise.h"
+#include "weft/core/ops/elementwise/elementwise.h"
 
 namespace weft::fuzz {
 

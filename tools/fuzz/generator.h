@@ -8,9 +8,9 @@
 #include <string>
 #include <vector>
 
-#include "core/array.h"
-#include "core/jaxpr.h"
 #include "tools/fuzz/random.h"
+#include "weft/core/array/array.h"
+#include "weft/core/ir/jaxpr.h"
 
 namespace weft::fuzz {
 

@@ -7,17 +7,17 @@
 #include <set>
 #include <string_view>
 
-#include "backends/interp/interp.h"
-#include "core/constructors.h"
-#include "core/elementwise.h"
-#include "core/host.h"
-#include "core/numpy.h"
-#include "core/ops/call.h"
-#include "core/ops/control_run.h"
-#include "core/ops/reduce.h"
-#include "core/storage.h"
 #include "tools/fuzz/values.h"
 #include "tools/walk.h"
+#include "weft/backends/interp/interp.h"
+#include "weft/core/array/constructors.h"
+#include "weft/core/array/host.h"
+#include "weft/core/array/storage.h"
+#include "weft/core/functions/elementwise.h"
+#include "weft/core/ops/control/call.h"
+#include "weft/core/ops/control/control_run.h"
+#include "weft/core/ops/reduce/reduce.h"
+#include "weft/library/numpy/numpy.h"
 
 namespace weft::fuzz {
 

@@ -3,8 +3,8 @@
 #include <functional>
 #include <vector>
 
-#include "core/jaxpr.h"
 #include "random.h"
+#include "weft/core/ir/jaxpr.h"
 
 namespace weft::fuzz {
 

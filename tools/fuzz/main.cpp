@@ -24,13 +24,13 @@
 #include <string>
 #include <thread>
 
-#include "core/error.h"
-#include "core/files.h"
 #include "tools/fuzz/calls.h"
 #include "tools/fuzz/check.h"
 #include "tools/fuzz/compare.h"
 #include "tools/fuzz/mutate.h"
 #include "tools/fuzz/shrink.h"
+#include "weft/core/base/files.h"
+#include "weft/core/errors/error.h"
 
 namespace weft::fuzz {
 namespace {

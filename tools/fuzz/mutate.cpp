@@ -5,8 +5,8 @@
 #include <string>
 #include <vector>
 
-#include "core/error.h"
 #include "tools/fuzz/check.h"
+#include "weft/core/errors/error.h"
 
 namespace weft::fuzz {
 

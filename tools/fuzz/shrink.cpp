@@ -5,15 +5,15 @@
 #include <algorithm>
 #include <set>
 
-#include "core/host.h"
-#include "core/jaxpr_copy.h"
-#include "core/ops/call.h"
-#include "core/ops/control.h"
-#include "core/rewrite.h"
-#include "core/trace.h"
 #include "tools/fuzz/interpret.h"
 #include "tools/fuzz/values.h"
 #include "tools/walk.h"
+#include "weft/core/array/host.h"
+#include "weft/core/ir/jaxpr_copy.h"
+#include "weft/core/ir/rewrite.h"
+#include "weft/core/ops/control/call.h"
+#include "weft/core/ops/control/control.h"
+#include "weft/core/trace/trace.h"
 
 namespace weft::fuzz {
 

@@ -7,18 +7,18 @@
 #include <complex>
 #include <sstream>
 
-#include "core/elementwise.h"
-#include "core/error.h"
-#include "core/host.h"
-#include "core/ops/call.h"
-#include "core/ops/common.h"
-#include "core/ops/remat.h"
-#include "core/rewrite.h"
-#include "core/trace.h"
 #include "tools/fuzz/compare.h"
 #include "tools/fuzz/interpret.h"
 #include "tools/fuzz/values.h"
 #include "tools/reverse.h"
+#include "weft/core/array/host.h"
+#include "weft/core/errors/error.h"
+#include "weft/core/functions/elementwise.h"
+#include "weft/core/ir/rewrite.h"
+#include "weft/core/ops/common.h"
+#include "weft/core/ops/control/call.h"
+#include "weft/core/ops/control/remat.h"
+#include "weft/core/trace/trace.h"
 
 namespace weft::fuzz {
 

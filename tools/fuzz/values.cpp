@@ -6,11 +6,11 @@
 #include <cstring>
 #include <limits>
 
-#include "core/error.h"
-#include "core/host.h"
-#include "core/jaxpr.h"
-#include "core/storage.h"
-#include "runtime/buffer.h"
+#include "weft/core/array/host.h"
+#include "weft/core/array/storage.h"
+#include "weft/core/errors/error.h"
+#include "weft/core/ir/jaxpr.h"
+#include "weft/runtime/host/buffer.h"
 
 namespace weft::fuzz {
 

@@ -2,8 +2,8 @@
 #pragma once
 #include <string>
 
-#include "core/array_impl.h"
 #include "random.h"
+#include "weft/core/array/array_impl.h"
 
 namespace weft::fuzz {
 

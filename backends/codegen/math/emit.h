@@ -3,7 +3,7 @@
 #include <initializer_list>
 #include <span>
 
-#include "core/kernel_builder.h"
+#include "weft/core/ir/kernel_builder.h"
 
 namespace weft::detail {
 

@@ -4,9 +4,9 @@
 #include <cmath>
 #include <limits>
 
-#include "backends/codegen/math/coefficients.h"
-#include "backends/codegen/math/constants.h"
-#include "backends/codegen/math/functions.h"
+#include "weft/backends/codegen/math/coefficients.h"
+#include "weft/backends/codegen/math/constants.h"
+#include "weft/backends/codegen/math/functions.h"
 
 namespace weft::detail::math {
 namespace {

@@ -2,7 +2,7 @@
 #pragma once
 #include <optional>
 
-#include "backends/codegen/math/emit.h"
+#include "weft/backends/codegen/math/emit.h"
 
 namespace weft::detail::math {
 

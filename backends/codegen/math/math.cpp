@@ -1,10 +1,10 @@
-#include "backends/codegen/math/math.h"
+#include "weft/backends/codegen/math/math.h"
 
 #include <array>
 #include <cmath>
 
-#include "backends/codegen/math/functions.h"
-#include "core/ops/special_functions.h"
+#include "weft/backends/codegen/math/functions.h"
+#include "weft/core/ops/elementwise/special_functions.h"
 
 namespace weft::detail {
 

@@ -3,7 +3,7 @@
 #pragma once
 #include <span>
 
-#include "core/kernel_builder.h"
+#include "weft/core/ir/kernel_builder.h"
 
 namespace weft::detail {
 

@@ -2,7 +2,7 @@
 // Table-driven implementation of the exponential function in IEEE floating-point arithmetic, ACM TOMS 15, 1989; the same for the logarithm,
 // TOMS 16, 1990). Infinities, NaN, zeros and subnormal numbers need no selections: the instructions that take numbers apart and scale them
 // do what is wanted.
-#include "backends/codegen/math/sixteen_lanes.h"
+#include "weft/backends/codegen/math/sixteen_lanes.h"
 
 #include <llvm/IR/IntrinsicsX86.h>
 
@@ -10,8 +10,8 @@
 #include <cmath>
 #include <vector>
 
-#include "backends/codegen/math/constants.h"
-#include "backends/codegen/math/tables.h"
+#include "weft/backends/codegen/math/constants.h"
+#include "weft/backends/codegen/math/tables.h"
 
 namespace weft::detail {
 namespace {

@@ -3,8 +3,8 @@
 #include <memory>
 #include <vector>
 
-#include "backends/cpu/fft/line.h"
-#include "core/ops/fft.h"
+#include "weft/backends/cpu/fft/line.h"
+#include "weft/core/ops/linalg/fft.h"
 
 namespace weft::detail {
 

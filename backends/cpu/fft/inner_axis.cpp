@@ -1,8 +1,8 @@
 #include <algorithm>
 
-#include "backends/cpu/fft/axes.h"
-#include "backends/cpu/fft/ranges.h"
-#include "backends/cpu/scratch.h"
+#include "weft/backends/cpu/fft/axes.h"
+#include "weft/backends/cpu/fft/ranges.h"
+#include "weft/backends/cpu/scratch.h"
 
 namespace weft::detail {
 

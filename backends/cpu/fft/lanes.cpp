@@ -1,10 +1,10 @@
-#include "backends/cpu/fft/lanes.h"
+#include "weft/backends/cpu/fft/lanes.h"
 
 #include <algorithm>
 #include <complex>
 
-#include "backends/cpu/fft/roots.h"
-#include "core/ops/fft.h"
+#include "weft/backends/cpu/fft/roots.h"
+#include "weft/core/ops/linalg/fft.h"
 
 namespace weft::detail {
 namespace {

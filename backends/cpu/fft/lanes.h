@@ -2,8 +2,8 @@
 #include <memory>
 #include <vector>
 
-#include "backends/cpu/fft/loops.h"
-#include "core/array.h"
+#include "weft/backends/cpu/fft/loops.h"
+#include "weft/core/array/array.h"
 
 namespace weft::detail {
 

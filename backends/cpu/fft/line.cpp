@@ -1,10 +1,10 @@
-#include "backends/cpu/fft/line.h"
+#include "weft/backends/cpu/fft/line.h"
 
 #include <algorithm>
 
-#include "backends/cpu/fft/ranges.h"
-#include "backends/cpu/fft/roots.h"
-#include "backends/cpu/scratch.h"
+#include "weft/backends/cpu/fft/ranges.h"
+#include "weft/backends/cpu/fft/roots.h"
+#include "weft/backends/cpu/scratch.h"
 
 namespace weft::detail {
 namespace {

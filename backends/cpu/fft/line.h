@@ -2,7 +2,7 @@
 #include <memory>
 #include <vector>
 
-#include "backends/cpu/fft/lanes.h"
+#include "weft/backends/cpu/fft/lanes.h"
 
 namespace weft::detail {
 

@@ -1,6 +1,6 @@
 // Vectors of 32 bytes.
-#include "backends/cpu/fft/loops.h"
-#include "backends/cpu/jit.h"
+#include "weft/backends/cpu/fft/loops.h"
+#include "weft/backends/cpu/jit.h"
 
 #ifdef __x86_64__
 
@@ -13,7 +13,7 @@
 
 #define WEFT_FFT_BYTES 32
 #define WEFT_FFT_SPACE fft_256
-#include "backends/cpu/fft/loops_of_vectors.h"
+#include "weft/backends/cpu/fft/loops_of_vectors.h"
 
 #ifdef __clang__
 #pragma clang attribute pop

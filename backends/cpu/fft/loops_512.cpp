@@ -1,6 +1,6 @@
 // Vectors of 64 bytes.
-#include "backends/cpu/fft/loops.h"
-#include "backends/cpu/jit.h"
+#include "weft/backends/cpu/fft/loops.h"
+#include "weft/backends/cpu/jit.h"
 
 #ifdef __x86_64__
 
@@ -13,7 +13,7 @@
 
 #define WEFT_FFT_BYTES 64
 #define WEFT_FFT_SPACE fft_512
-#include "backends/cpu/fft/loops_of_vectors.h"
+#include "weft/backends/cpu/fft/loops_of_vectors.h"
 
 #ifdef __clang__
 #pragma clang attribute pop

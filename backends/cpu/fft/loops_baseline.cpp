@@ -1,7 +1,7 @@
 // Vectors of 16 bytes, which every 64-bit processor has.
 #define WEFT_FFT_BYTES 16
 #define WEFT_FFT_SPACE fft_baseline
-#include "backends/cpu/fft/loops_of_vectors.h"
+#include "weft/backends/cpu/fft/loops_of_vectors.h"
 
 namespace weft::detail {
 template <>

@@ -1,6 +1,6 @@
 // The loops for vectors of WEFT_FFT_BYTES, in namespace WEFT_FFT_SPACE. Each file that includes this one compiles it for other
 // instructions, so nothing of it may be shared between them, and no library's template is used.
-#include "backends/cpu/fft/loops.h"
+#include "weft/backends/cpu/fft/loops.h"
 
 #ifdef __clang__
 #define WEFT_UNROLLED _Pragma("unroll")

@@ -1,7 +1,7 @@
 #pragma once
 #include <algorithm>
 
-#include "runtime/thread_pool.h"
+#include "weft/runtime/host/thread_pool.h"
 
 namespace weft::detail {
 

@@ -2,10 +2,10 @@
 // there.
 #include <numeric>
 
-#include "backends/common/native_step.h"
-#include "backends/cpu/fft/axes.h"
-#include "backends/cpu/fft/ranges.h"
-#include "backends/cpu/scratch.h"
+#include "weft/backends/common/native_step.h"
+#include "weft/backends/cpu/fft/axes.h"
+#include "weft/backends/cpu/fft/ranges.h"
+#include "weft/backends/cpu/scratch.h"
 
 namespace weft::detail {
 namespace {

@@ -9,8 +9,8 @@
 #include <cstring>
 #include <limits>
 
-#include "core/npy.h"
 #include "tests/fuzz/readers/readers.h"
+#include "weft/core/io/npy.h"
 
 namespace weft::fuzz {
 namespace {

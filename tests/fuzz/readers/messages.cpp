@@ -8,13 +8,13 @@
 #include <atomic>
 #include <thread>
 
-#include "core/environment.h"
-#include "core/error.h"
-#include "runtime/control_plane.h"
-#include "runtime/control_wire.h"
-#include "runtime/dry_run.h"
 #include "tests/fuzz/readers/readers.h"
 #include "tools/json.h"
+#include "weft/core/base/environment.h"
+#include "weft/core/errors/error.h"
+#include "weft/runtime/processes/control_plane.h"
+#include "weft/runtime/processes/control_wire.h"
+#include "weft/runtime/processes/dry_run.h"
 
 namespace weft::fuzz {
 namespace {

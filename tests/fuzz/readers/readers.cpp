@@ -10,7 +10,7 @@
 #include <fstream>
 #include <iterator>
 
-#include "core/error.h"
+#include "weft/core/errors/error.h"
 
 namespace weft::fuzz {
 

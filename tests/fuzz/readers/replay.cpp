@@ -8,8 +8,8 @@
 #include <cstring>
 #include <random>
 
-#include "core/error.h"
 #include "tests/fuzz/readers/readers.h"
+#include "weft/core/errors/error.h"
 
 using namespace weft::fuzz;
 namespace fs = std::filesystem;

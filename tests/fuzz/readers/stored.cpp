@@ -9,11 +9,11 @@
 #include <cstring>
 #include <map>
 
-#include "backends/codegen/simplify.h"
-#include "backends/common/code_cache.h"
-#include "backends/cpu/object_loader.h"
-#include "backends/cpu/stored_program.h"
 #include "tests/fuzz/readers/readers.h"
+#include "weft/backends/codegen/planner/simplify.h"
+#include "weft/backends/common/code_cache.h"
+#include "weft/backends/cpu/object_loader.h"
+#include "weft/backends/cpu/stored_program.h"
 
 namespace weft::fuzz {
 namespace {

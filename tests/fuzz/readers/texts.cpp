@@ -5,17 +5,17 @@
 #include <algorithm>
 #include <complex>
 
-#include "backends/codegen/program.h"
-#include "backends/codegen/schedule.h"
-#include "backends/codegen/simplify.h"
-#include "backends/interp/interp.h"
-#include "core/array_impl.h"
-#include "core/effects.h"
-#include "core/host.h"
-#include "core/ops/control.h"
-#include "core/primitive.h"
-#include "core/rewrite.h"
 #include "tests/fuzz/readers/readers.h"
+#include "weft/backends/codegen/planner/program.h"
+#include "weft/backends/codegen/planner/simplify.h"
+#include "weft/backends/codegen/schedule/schedule.h"
+#include "weft/backends/interp/interp.h"
+#include "weft/core/array/array_impl.h"
+#include "weft/core/array/host.h"
+#include "weft/core/ir/effects.h"
+#include "weft/core/ir/primitive.h"
+#include "weft/core/ir/rewrite.h"
+#include "weft/core/ops/control/control.h"
 
 namespace weft::fuzz {
 namespace {

@@ -1,0 +1,13 @@
+// What follows a fold, by vectors of its own.
+#pragma once
+#include "weft/backends/codegen/planner/kernel.h"
+
+namespace weft::detail {
+
+/// Vectorises the epilogue of a reduction. A kernel that reduces along its vectors and then computes something expensive from each single
+/// result (`tanh(m @ v + x)`) does the latter for one element at a time. Here the kernel reduces a block of rows first, with the results in
+/// scratch memory, and then computes the epilogue in a loop over the block, by vectors. False, with the kernel as it was, where it has
+/// another form or where that would not pay.
+bool split_after_folds(Kernel& k, int vector_bytes);
+
+}  // namespace weft::detail

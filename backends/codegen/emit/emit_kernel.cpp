@@ -1,0 +1,570 @@
+// Control flow of emitted kernels: loops, nests and folds.
+#include "weft/backends/codegen/emit/emit_kernel.h"
+
+#include <llvm/IR/IntrinsicsX86.h>
+#include <llvm/IR/Module.h>
+
+#include <algorithm>
+#include <limits>
+
+#include "weft/backends/codegen/emit/overlap.h"
+#include "weft/core/errors/error.h"
+
+namespace weft::detail {
+
+using llvm::Value;
+
+namespace {
+bool constant(Value* v, std::int64_t& out) {
+  const auto* c = llvm::dyn_cast<llvm::ConstantInt>(v);
+  if (c) out = c->getSExtValue();
+  return c != nullptr;
+}
+}  // namespace
+
+KernelEmitter::KernelEmitter(llvm::Module& module, const Kernel& k, const Schedule& s, const VectorFeatures& features,
+                             llvm::Function* function)
+    : module_(module), k_(k), s_(s), features_(features), ir_(module.getContext()), builder_(ir_, module, features), function_(function) {
+  // Sums on the way to a position may overflow, if it does not itself.
+  constexpr std::int64_t kNarrow = 0x40000000;
+  for (const KernelArg& a : k.args) wide_index_ |= a.elements >= kNarrow;
+  pinned_.resize(k.dag.nodes.size());
+  const std::vector<char> live = live_nodes(k);
+  for (std::size_t n = 0; n < k.dag.nodes.size(); ++n) {
+    const Node& node = k.dag.nodes[n];
+    if (live[n] && (node.kind == NodeKind::index || node.kind == NodeKind::index_div || node.kind == NodeKind::index_mod))
+      wide_index_ |= node.low <= -kNarrow || node.high >= kNarrow;
+    bool pinned = node.kind == NodeKind::local || (node.kind == NodeKind::load && k.args[static_cast<std::size_t>(node.integer)].written);
+    for (NodeId o : node.operands) pinned |= o >= 0 && pinned_[static_cast<std::size_t>(o)];
+    if (node.kind == NodeKind::index)
+      for (const AffineTerm& t : k.dag.affines[static_cast<std::size_t>(node.affine)].terms)
+        pinned |= t.atom < 0 && pinned_[static_cast<std::size_t>(~t.atom)];
+    pinned_[n] = pinned;
+    if (node.kind == NodeKind::math && live[n]) ++math_counts_[static_cast<std::size_t>(node.function)], has_functions_ = true;
+    if (node.kind == NodeKind::load && live[n] && !pinned && node.operands[1] < 0) loads_.push_back(static_cast<NodeId>(n));
+    if (node.kind == NodeKind::local) local_nodes_[static_cast<int>(node.integer)] = static_cast<NodeId>(n);
+  }
+  ranges_.resize(k.dag.dims.size());
+}
+
+llvm::AllocaInst* KernelEmitter::reserve(const KernelArg& a) {
+  const std::int64_t copies = std::int64_t{s_.vector_dim >= 0 ? s_.lanes : 1} * slots();
+  llvm::AllocaInst* memory =
+      ir_.CreateAlloca(llvm::ArrayType::get(builder_.memory_type(a.dtype), static_cast<std::uint64_t>(a.elements * copies)));
+  memory->setAlignment(llvm::Align(64));
+  return memory;
+}
+
+void KernelEmitter::overlap(const llvm::DenseSet<const llvm::BasicBlock*>& older) {
+  if (!has_functions_) return;
+  for (llvm::BasicBlock& block : *function_)
+    if (!older.contains(&block)) overlap_chains(block);
+}
+
+llvm::BasicBlock* KernelEmitter::run_inline(llvm::BasicBlock* at, std::span<Value* const> args) {
+  llvm::DenseSet<const llvm::BasicBlock*> older;
+  for (const llvm::BasicBlock& block : *function_) older.insert(&block);
+  std::size_t next = 0;
+  for (const KernelArg& a : k_.args) {
+    if (!a.scratch) {
+      args_.push_back(args[next++]);
+      continue;
+    }
+    llvm::BasicBlock& entry = function_->getEntryBlock();
+    ir_.SetInsertPoint(&entry, entry.begin());
+    args_.push_back(reserve(a));
+  }
+  llvm::BasicBlock* body = llvm::BasicBlock::Create(module_.getContext(), "kernel", function_);
+  ir_.SetInsertPoint(at);
+  frames_.emplace_back();
+  frames_.back().entry = ir_.CreateBr(body);
+  ir_.SetInsertPoint(body);
+  outer_loops();
+  if (streamed_) ir_.CreateFence(llvm::AtomicOrdering::SequentiallyConsistent);
+  overlap(older);
+  return ir_.GetInsertBlock();
+}
+
+void KernelEmitter::run() {
+  llvm::BasicBlock* entry = llvm::BasicBlock::Create(module_.getContext(), "entry", function_);
+  llvm::BasicBlock* body = llvm::BasicBlock::Create(module_.getContext(), "body", function_);
+  ir_.SetInsertPoint(entry);
+  std::uint64_t next = 0;
+  for (const KernelArg& a : k_.args) {
+    if (!a.scratch) {
+      Value* slot = ir_.CreateConstGEP1_64(ir_.getPtrTy(), function_->getArg(0), next++);
+      args_.push_back(ir_.CreateLoad(ir_.getPtrTy(), slot));
+      continue;
+    }
+    args_.push_back(reserve(a));
+  }
+  // What loops don't change is computed here; memory of slow paths is reserved in front.
+  llvm::Instruction* jump = ir_.CreateBr(body);
+  frames_.emplace_back();
+  frames_.back().entry = jump;
+  ir_.SetInsertPoint(body);
+
+  Value *begin = function_->getArg(1), *end = function_->getArg(2);
+  if (s_.task_loops == 0) {
+    outer_loops();
+  } else if (s_.task_loops == 1) {
+    const auto size = i64(k_.dag.dims[static_cast<std::size_t>(s_.outer[0].dim)]);
+    ranges_[static_cast<std::size_t>(s_.outer[0].dim)] = {
+        ir_.CreateMul(begin, i64(s_.block[0])),
+        ir_.CreateBinaryIntrinsic(llvm::Intrinsic::smin, ir_.CreateMul(end, i64(s_.block[0])), size)};
+    outer_loops();
+  } else {
+    loop(-1, begin, end, 1, 1, 0, {}, [&](Values v) {
+      Value* rest = frames_.back().iteration;
+      for (std::size_t i = static_cast<std::size_t>(s_.task_loops); i-- > 0;) {
+        const auto n = static_cast<std::uint64_t>(s_.blocks[i]);
+        Value* b = i == 0 ? rest : ir_.CreateURem(rest, ir_.getInt64(n));
+        rest = i == 0 ? rest : ir_.CreateUDiv(rest, ir_.getInt64(n));
+        const int dim = s_.outer[i].dim;
+        const std::int64_t size = k_.dag.dims[static_cast<std::size_t>(dim)];
+        Value* low = ir_.CreateMul(b, i64(s_.block[i]));
+        Value* high = ir_.CreateAdd(low, i64(s_.block[i]));
+        if (size % s_.block[i] != 0) high = ir_.CreateBinaryIntrinsic(llvm::Intrinsic::smin, high, i64(size));
+        ranges_[static_cast<std::size_t>(dim)] = {low, high};
+      }
+      outer_loops();
+      return v;
+    });
+  }
+  // Others may read the results as soon as this returns.
+  if (streamed_) ir_.CreateFence(llvm::AtomicOrdering::SequentiallyConsistent);
+  ir_.CreateRetVoid();
+  overlap({entry});
+}
+
+void KernelEmitter::outer_loops() {
+  run_loops(s_.outer, {}, [&](Values v) {
+    base_level_ = static_cast<int>(frames_.size()) - 1;
+    for (std::size_t n = 0; n < k_.nests.size(); ++n) nest(n);
+    return v;
+  });
+}
+
+void KernelEmitter::range(int dim, Value*& low, Value*& high) {
+  const auto d = static_cast<std::size_t>(dim);
+  low = i64(0), high = i64(k_.dag.dims[d]);
+  if (ranges_[d].first) low = ranges_[d].first, high = ranges_[d].second;
+  const LoopLimit& limit = k_.limits[d];
+  if (limit.outer < 0) return;
+  for (const Frame& f : frames_)
+    if (f.dim == limit.outer) {
+      Value* left = ir_.CreateSub(i64(limit.total), ir_.CreateMul(f.iteration, i64(k_.dag.dims[d])));
+      high = ir_.CreateBinaryIntrinsic(llvm::Intrinsic::smin, high, left);
+    }
+}
+
+/// `step`: of the loop; `copy_step`: between its copies.
+KernelEmitter::Values KernelEmitter::loop(int dim, Value* low, Value* high, std::int64_t step, int unroll, std::int64_t copy_step,
+                                          Values carried, const Body& body) {
+  std::int64_t l = 0, h = 0;
+  const bool known = constant(low, l) && constant(high, h);
+  if (known && l >= h) return carried;
+  llvm::BasicBlock* inside = llvm::BasicBlock::Create(module_.getContext(), "loop", function_);
+  llvm::BasicBlock* after = llvm::BasicBlock::Create(module_.getContext(), "next", function_);
+  llvm::Instruction* entry = known ? ir_.CreateBr(inside) : ir_.CreateCondBr(ir_.CreateICmpSLT(low, high), inside, after);
+  ir_.SetInsertPoint(inside);
+  Frame f;
+  f.dim = dim, f.unroll = unroll, f.step = copy_step, f.entry = entry;
+  const bool once = known && l + step >= h;
+  llvm::PHINode* iteration = nullptr;
+  std::vector<llvm::PHINode*> phis;
+  Values inner;
+  if (once) {
+    f.iteration = low;
+    inner = carried;
+  } else {
+    iteration = ir_.CreatePHI(ir_.getInt64Ty(), 2);
+    iteration->addIncoming(low, entry->getParent());
+    f.iteration = iteration;
+    for (Value* v : carried) {
+      phis.push_back(ir_.CreatePHI(v->getType(), 2));
+      phis.back()->addIncoming(v, entry->getParent());
+      inner.push_back(phis.back());
+    }
+  }
+  frames_.push_back(std::move(f));
+  Values results = body(inner);
+  frames_.pop_back();
+  llvm::BasicBlock* last = nullptr;
+  if (once) {
+    last = ir_.GetInsertBlock();
+    ir_.CreateBr(after);
+  } else {
+    Value* next = ir_.CreateAdd(iteration, i64(step));
+    last = ir_.GetInsertBlock();
+    ir_.CreateCondBr(ir_.CreateICmpSLT(next, high), inside, after);
+    iteration->addIncoming(next, last);
+    for (std::size_t i = 0; i < phis.size(); ++i) phis[i]->addIncoming(results[i], last);
+  }
+  ir_.SetInsertPoint(after);
+  if (known) return results;
+  return either(carried, entry->getParent(), results, last);
+}
+
+/// What came out of one of two blocks.
+KernelEmitter::Values KernelEmitter::either(const Values& a, llvm::BasicBlock* from_a, const Values& b, llvm::BasicBlock* from_b) {
+  Values merged;
+  for (std::size_t i = 0; i < b.size(); ++i) {
+    llvm::PHINode* phi = ir_.CreatePHI(b[i]->getType(), 2);
+    phi->addIncoming(a[i], from_a);
+    phi->addIncoming(b[i], from_b);
+    merged.push_back(phi);
+  }
+  return merged;
+}
+
+KernelEmitter::Values KernelEmitter::when(int dim, Value* at, Value* condition, Values carried, const Body& body) {
+  llvm::BasicBlock* inside = llvm::BasicBlock::Create(module_.getContext(), "tail", function_);
+  llvm::BasicBlock* after = llvm::BasicBlock::Create(module_.getContext(), "next", function_);
+  const bool always = llvm::isa<llvm::ConstantInt>(condition);
+  llvm::Instruction* entry = always ? ir_.CreateBr(inside) : ir_.CreateCondBr(condition, inside, after);
+  ir_.SetInsertPoint(inside);
+  Frame f;
+  f.dim = dim, f.iteration = at, f.entry = entry;
+  frames_.push_back(std::move(f));
+  Values results = body(carried);
+  frames_.pop_back();
+  llvm::BasicBlock* last = ir_.GetInsertBlock();
+  ir_.CreateBr(after);
+  ir_.SetInsertPoint(after);
+  if (always) return results;
+  return either(carried, entry->getParent(), results, last);
+}
+
+bool KernelEmitter::is_border(const Node& n, int dim) const {
+  if (n.kind != NodeKind::index_below) return false;
+  const Affine& a = k_.dag.affine(n.operands[0]);
+  return a.terms.size() == 1 && a.terms[0].atom == dim && a.terms[0].coef == 1;
+}
+void KernelEmitter::inside(int dim, std::int64_t& low, std::int64_t& high) const {
+  low = 0, high = k_.dag.dims[static_cast<std::size_t>(dim)];
+  for (const Node& n : k_.dag.nodes)
+    if (is_border(n, dim)) {
+      const std::int64_t offset = k_.dag.affine(n.operands[0]).constant;
+      low = std::max(low, -offset), high = std::min(high, n.integer - offset);
+    }
+}
+
+/// Whole unrolled bodies, then single iterations or vectors, then what is left of a vector.
+KernelEmitter::Values KernelEmitter::run_loop(const LoopPlan& plan, Value* low, Value* high, Values carried, const Body& body) {
+  const int dim = plan.dim;
+  const std::int64_t size = k_.dag.dims[static_cast<std::size_t>(dim)], lanes = plan.vector ? s_.lanes : 1;
+  const int saved_lanes = lanes_, saved_dim = vector_dim_;
+  if (plan.vector) lanes_ = s_.lanes, vector_dim_ = dim;
+  const auto rounded = [&](std::int64_t unit) {
+    Value* n = ir_.CreateSub(high, low);
+    return ir_.CreateAdd(low, ir_.CreateSub(n, ir_.CreateURem(n, i64(unit))));
+  };
+  // Between the borders, but for a vector at each end, nothing need be compared.
+  std::int64_t first = 0, last = 0, from = 0, to = 0;
+  if (plan.vector && inside_dim_ < 0 && constant(low, first) && constant(high, last) && first == 0 && last == size && size >= 8 * lanes &&
+      k_.limits[static_cast<std::size_t>(dim)].outer < 0) {
+    inside(dim, from, to);
+    to = to / lanes * lanes;
+    if ((from > 0 || to < size / lanes * lanes) && from <= lanes && to >= size - 2 * lanes) {
+      LoopPlan single = plan;
+      single.unroll = 1;
+      carried = run_loop(single, i64(0), i64(lanes), std::move(carried), body);
+      inside_dim_ = dim;
+      carried = run_loop(plan, i64(lanes), i64(to), std::move(carried), body);
+      inside_dim_ = -1;
+      lanes_ = saved_lanes, vector_dim_ = saved_dim;
+      return run_loop(single, i64(to), high, std::move(carried), body);
+    }
+  }
+  // Of a known range; blocks begin at whole unrolled bodies.
+  const std::int64_t extent = constant(low, first) && constant(high, last) ? last - first : size;
+  Value* at = low;
+  const bool limited = k_.limits[static_cast<std::size_t>(dim)].outer >= 0;
+  const std::int64_t unit = plan.unroll * lanes;
+  if (plan.unroll > 1 && extent >= unit) {
+    Value* end = extent % unit == 0 && !limited ? high : rounded(unit);
+    carried = loop(dim, at, end, unit, plan.unroll, lanes, std::move(carried), body);
+    at = end;
+  }
+  if (plan.unroll == 1 || extent % unit >= lanes || limited) {
+    Value* end = extent % lanes == 0 && !limited ? high : rounded(lanes);
+    if (extent >= lanes) carried = loop(dim, at, end, lanes, 1, lanes, std::move(carried), body), at = end;
+  }
+  if (plan.vector && (extent % lanes != 0 || limited)) {
+    Value* saved_mask = mask_;
+    std::int64_t a = 0, h = 0;
+    const bool known = constant(at, a) && constant(high, h);
+    if (!known || a < h) {
+      Value* condition = known ? static_cast<Value*>(ir_.getTrue()) : ir_.CreateICmpSLT(at, high);
+      if (limited && !known) {
+        Value* left = ir_.CreateTrunc(ir_.CreateSub(high, at), ir_.getInt32Ty());
+        std::vector<llvm::Constant*> numbers;
+        for (unsigned i = 0; i < static_cast<unsigned>(lanes); ++i) numbers.push_back(ir_.getInt32(i));
+        mask_ = ir_.CreateICmpSLT(llvm::ConstantVector::get(numbers), builder_.splat(left, static_cast<int>(lanes)));
+      } else {
+        // Blocks begin at whole vectors, so that what is left depends on the size only.
+        std::vector<llvm::Constant*> bits;
+        for (std::int64_t i = 0; i < lanes; ++i) bits.push_back(ir_.getInt1(i < extent % lanes));
+        mask_ = llvm::ConstantVector::get(bits);
+      }
+      carried = when(dim, at, condition, std::move(carried), body);
+      mask_ = saved_mask;
+    }
+  }
+  lanes_ = saved_lanes, vector_dim_ = saved_dim;
+  return carried;
+}
+
+KernelEmitter::Values KernelEmitter::run_loops(std::span<const LoopPlan> plans, Values carried, const Body& body) {
+  if (plans.empty()) return body(std::move(carried));
+  Value *low = nullptr, *high = nullptr;
+  range(plans[0].dim, low, high);
+  return run_loop(plans[0], low, high, std::move(carried), [&](Values v) { return run_loops(plans.subspan(1), std::move(v), body); });
+}
+
+void KernelEmitter::for_each_copy(const std::function<void(const Copy&)>& f) const {
+  const std::size_t frames = frames_.size();
+  Copy copy(frames, 0);
+  while (true) {
+    f(copy);
+    std::size_t i = frames;
+    while (i-- > 0) {
+      if (++copy[i] < frames_[i].unroll) break;
+      copy[i] = 0;
+      if (i == 0) return;
+    }
+    if (frames == 0) return;
+  }
+}
+
+void KernelEmitter::nest(std::size_t number) {
+  if (s_.nests[number].by_rows) return fold_rows(number);
+  run_loops(s_.nests[number].parallel, {}, [&](Values v) {
+    if (!k_.nests[number].reduce.empty() || !k_.nests[number].reductions.empty()) reduce(number);
+    for (const Repeat& r : k_.nests[number].repeats) repeat(r);
+    store_all(number, false);
+    return v;
+  });
+}
+
+void KernelEmitter::reduce(std::size_t number) {
+  const Nest& t = k_.nests[number];
+  const std::vector<LoopPlan>& plans = s_.nests[number].reduce;
+  const bool across = !plans.empty() && plans.back().vector;
+  const bool running = std::any_of(t.reductions.begin(), t.reductions.end(), [](const Reduction& r) { return r.running; });
+  const int partial = across && !running ? plans.back().unroll : 1;
+  const std::size_t outside = frames_.size();
+  std::vector<Copy> copies;
+  for_each_copy([&](const Copy& c) { copies.push_back(c); });
+
+  // Carried values: for each fold, each copy of the result, each partial accumulator: the accumulator, and its position.
+  Values carried;
+  const int width = across ? s_.lanes : lanes_;
+  for (const Reduction& r : t.reductions)
+    for (std::size_t c = 0; c < copies.size() * static_cast<std::size_t>(partial); ++c) {
+      carried.push_back(builder_.splat(fold_identity(builder_, r), width));
+      if (r.kind != Reduction::Kind::fold)
+        carried.push_back(builder_.splat(llvm::Constant::getNullValue(builder_.type(k_.dag[r.position].dtype)), width));
+    }
+  // Behind them: for some folds, each copy of the result, which lanes have seen a NaN.
+  std::vector<std::size_t> flags;
+  for (const Reduction& r : t.reductions) {
+    flags.push_back(carried.size());
+    if (across && flags_nans(r))
+      carried.insert(carried.end(), copies.size(), builder_.splat(llvm::Constant::getNullValue(ir_.getInt1Ty()), width));
+  }
+  carried = run_loops(plans, std::move(carried), [&](Values acc) {
+    // The copies of the folding loops in this body.
+    std::vector<Copy> inner;
+    for_each_copy([&](const Copy& c) {
+      if (std::all_of(c.begin(), c.begin() + static_cast<std::ptrdiff_t>(outside), [](int i) { return i == 0; })) inner.push_back(c);
+    });
+    if (has_functions_ && !running && copies.size() * inner.size() * t.reductions.size() <= kMostAtOnce) {
+      // In front of all stores, so that they may be computed side by side.
+      for (const Copy& c : copies)
+        for (Copy copy : inner) {
+          std::copy(c.begin(), c.end(), copy.begin());
+          for (const Reduction& r : t.reductions) {
+            const bool fused = is_fused(r, across ? mask_ : nullptr);
+            for (int i = 0; i < (fused ? 2 : 1); ++i) get(fused ? k_.dag[r.value].operands[static_cast<std::size_t>(i)] : r.value, copy);
+          }
+        }
+    }
+    std::size_t next = 0;
+    for (std::size_t number_of_fold = 0; number_of_fold < t.reductions.size(); ++number_of_fold) {
+      const Reduction& r = t.reductions[number_of_fold];
+      const std::size_t each = r.kind == Reduction::Kind::fold ? 1 : 2;
+      for (std::size_t number_of_copy = 0; number_of_copy < copies.size(); ++number_of_copy) {
+        const Copy& c = copies[number_of_copy];
+        Values seen;
+        for (std::size_t u = 0; u < inner.size(); ++u) {
+          Copy copy = inner[u];
+          std::copy(c.begin(), c.end(), copy.begin());
+          Value* keep = across ? mask_ : nullptr;
+          const std::size_t slot = next + (partial > 1 ? u * each : 0);
+          if (r.running) {
+            Value* result = nullptr;
+            if (across)
+              result = run_on(r, acc[slot], copy, keep);
+            else
+              result = acc[slot] = accumulate(r, acc[slot], copy, width > 1, nullptr);
+            frames_.back().memo[key(local_nodes_.at(r.local), copy)] = result;
+          } else if (across && flags_nans(r)) {
+            seen.push_back(builder_.splat(get(r.value, copy), width));
+            if (keep) seen.back() = ir_.CreateSelect(keep, seen.back(), builder_.splat(fold_identity(builder_, r), width));
+            acc[slot] = join(r, acc[slot], seen.back(), true);
+          } else if (each == 1) {
+            acc[slot] = accumulate(r, acc[slot], copy, width > 1, keep);
+          } else {
+            // Positions grow along the loop, so that the first of equals is kept.
+            Value *v = get(r.value, copy), *p = get(r.position, copy);
+            if (width > 1) v = builder_.splat(v, width), p = builder_.splat(p, width);
+            if (keep) {
+              v = ir_.CreateSelect(keep, v, builder_.splat(fold_identity(builder_, r), width));
+              if (r.kind == Reduction::Kind::complex_product) p = ir_.CreateSelect(keep, p, llvm::Constant::getNullValue(p->getType()));
+            }
+            fold_two(builder_, r, index_dtype(r), acc[slot], acc[slot + 1], v, p, false);
+          }
+        }
+        // One comparison for two vectors.
+        for (std::size_t u = 0; u < seen.size(); u += 2) {
+          Value*& flag = acc[flags[number_of_fold] + number_of_copy];
+          flag = ir_.CreateOr(flag, ir_.CreateFCmpUNO(seen[u], seen[std::min(u + 1, seen.size() - 1)]));
+        }
+        next += each * static_cast<std::size_t>(partial);
+      }
+    }
+    store_all(number, true);
+    return acc;
+  });
+
+  std::size_t next = 0;
+  for (std::size_t number_of_fold = 0; number_of_fold < t.reductions.size(); ++number_of_fold) {
+    const Reduction& r = t.reductions[number_of_fold];
+    const bool arg = r.kind != Reduction::Kind::fold, flagged = across && flags_nans(r);
+    const std::size_t each = arg ? 2 : 1;
+    for (std::size_t number_of_copy = 0; number_of_copy < copies.size(); ++number_of_copy) {
+      // Partial accumulators pairwise, then the lanes.
+      Values value, position;
+      for (int u = 0; u < partial; ++u, next += each) {
+        value.push_back(carried[next]);
+        if (arg) position.push_back(carried[next + 1]);
+      }
+      while (value.size() > 1) {
+        const std::size_t half = (value.size() + 1) / 2;
+        for (std::size_t i = 0; i + half < value.size(); ++i) {
+          if (arg)
+            fold_two(builder_, r, index_dtype(r), value[i], position[i], value[i + half], position[i + half], true);
+          else
+            value[i] = join(r, value[i], value[i + half], flagged);
+        }
+        value.resize(half);
+        if (arg) position.resize(half);
+      }
+      if (across && arg) horizontal_arg(r, value[0], position[0]);
+      if (across && !arg) value[0] = horizontal(r, value[0], flagged);
+      if (flagged) {
+        Value* flag = carried[flags[number_of_fold] + number_of_copy];
+        flag = ir_.CreateBitCast(flag, ir_.getIntNTy(static_cast<unsigned>(width)));
+        value[0] = ir_.CreateSelect(ir_.CreateIsNotNull(flag), llvm::ConstantFP::getNaN(value[0]->getType()), value[0]);
+      }
+      const auto set = [&](int local, Value* v) {
+        const auto node = local_nodes_.find(local);
+        if (node != local_nodes_.end()) frames_.back().memo[key(node->second, copies[number_of_copy])] = v;
+      };
+      if (r.running) continue;
+      set(r.local, value[0]);
+      if (arg) set(r.local + 1, position[0]);
+    }
+  }
+}
+
+/// A step of a running fold whose lanes follow one another: `total`, in all lanes, of the steps before comes to hold this vector too. Its
+/// lanes' results are the fold of neighbours at growing distances (Hillis, Steele: "Data parallel algorithms", 1986).
+Value* KernelEmitter::run_on(const Reduction& r, Value*& total, const Copy& copy, Value* keep) {
+  const int lanes = s_.lanes;
+  Value* nothing = builder_.splat(fold_identity(builder_, r), lanes);
+  // Lanes that move up past zeros would become vexpandps, which takes three times as long as moving them past anything else.
+  if (r.combiner == Combiner::sum && r.dtype.is_floating()) nothing = llvm::ConstantFP::getNegativeZero(nothing->getType());
+  Value* v = builder_.splat(get(r.value, copy), lanes);
+  if (keep) v = ir_.CreateSelect(keep, v, nothing);
+  for (int distance = 1; distance < lanes; distance *= 2) {
+    std::vector<int> shifted;
+    for (int i = 0; i < lanes; ++i) shifted.push_back(lanes + i - distance);
+    v = fold_combine(builder_, r, v, ir_.CreateShuffleVector(nothing, v, shifted));
+  }
+  Value* const result = fold_combine(builder_, r, total, v);
+  // LLVM would take two instructions to spread the last lane of sixteen.
+  Value* last = features_.lookups && v->getType() == llvm::FixedVectorType::get(ir_.getFloatTy(), 16)
+                    ? ir_.CreateIntrinsic(llvm::Intrinsic::x86_avx512_permvar_sf_512, {}, {v, builder_.splat(ir_.getInt32(15), lanes)})
+                    : ir_.CreateShuffleVector(v, std::vector<int>(static_cast<std::size_t>(lanes), lanes - 1));
+  total = fold_combine(builder_, r, total, last);
+  return result;
+}
+
+bool KernelEmitter::is_fused(const Reduction& r, Value* keep) const {
+  const Node& n = k_.dag[r.value];
+  return r.kind == Reduction::Kind::fold && r.combiner == Combiner::sum && r.dtype.is_floating() && features_.fma &&
+         n.kind == NodeKind::op && n.op == ScalarOp::mul && !keep;
+}
+
+Value* KernelEmitter::accumulate(const Reduction& r, Value* a, const Copy& copy, bool vector, Value* keep) {
+  const int width = vector ? VectorBuilder::lanes_of(a) : 1;
+  if (is_fused(r, keep)) {
+    const Node& n = k_.dag[r.value];
+    Value* x = builder_.splat(get(n.operands[0], copy), width);
+    Value* y = builder_.splat(get(n.operands[1], copy), width);
+    return ir_.CreateIntrinsic(llvm::Intrinsic::fma, {a->getType()}, {x, y, a});
+  }
+  Value* v = builder_.splat(get(r.value, copy), width);
+  if (keep) v = ir_.CreateSelect(keep, v, builder_.splat(fold_identity(builder_, r), width));
+  return fold_combine(builder_, r, a, v);
+}
+
+namespace {
+std::vector<int> upper_half(int lanes, int half) {
+  std::vector<int> m;
+  for (int i = 0; i < lanes; ++i) m.push_back(i < half ? i + half : -1);
+  return m;
+}
+}  // namespace
+
+bool KernelEmitter::flags_nans(const Reduction& r) const {
+  return features_.lookups && !r.running && r.kind == Reduction::Kind::fold &&
+         (r.combiner == Combiner::max || r.combiner == Combiner::min) && (r.dtype == float32 || r.dtype == float64);
+}
+Value* KernelEmitter::join(const Reduction& r, Value* a, Value* b, bool flagged) {
+  if (!flagged) return fold_combine(builder_, r, a, b);
+  return ir_.CreateSelect(r.combiner == Combiner::max ? ir_.CreateFCmpOGT(a, b) : ir_.CreateFCmpOLT(a, b), a, b);
+}
+Value* KernelEmitter::horizontal(const Reduction& r, Value* v, bool flagged) {
+  const int lanes = VectorBuilder::lanes_of(v);
+  for (int half = lanes / 2; half >= 1; half /= 2) v = join(r, v, ir_.CreateShuffleVector(v, upper_half(lanes, half)), flagged);
+  return lanes > 1 ? ir_.CreateExtractElement(v, std::uint64_t{0}) : v;
+}
+void KernelEmitter::horizontal_arg(const Reduction& r, Value*& value, Value*& position) {
+  const int lanes = VectorBuilder::lanes_of(value);
+  for (int half = lanes / 2; half >= 1; half /= 2)
+    fold_two(builder_, r, index_dtype(r), value, position, ir_.CreateShuffleVector(value, upper_half(lanes, half)),
+             ir_.CreateShuffleVector(position, upper_half(lanes, half)), true);
+  if (lanes > 1) value = ir_.CreateExtractElement(value, std::uint64_t{0}), position = ir_.CreateExtractElement(position, std::uint64_t{0});
+}
+
+llvm::Function* make_function(llvm::Module& module, const VectorFeatures& features, const std::string& name, llvm::FunctionType* type) {
+  llvm::Function* f = llvm::Function::Create(type, llvm::Function::ExternalLinkage, name, module);
+  f->setDoesNotThrow();
+  f->addFnAttr("prefer-vector-width", std::to_string(8 * features.vector_bytes));
+  f->addFnAttr("min-legal-vector-width", std::to_string(8 * features.vector_bytes));
+  return f;
+}
+
+void emit_kernel(llvm::Module& module, const Kernel& k, const Schedule& s, const VectorFeatures& features, const std::string& name) {
+  llvm::LLVMContext& context = module.getContext();
+  llvm::Type* number = llvm::Type::getInt64Ty(context);
+  llvm::FunctionType* type =
+      llvm::FunctionType::get(llvm::Type::getVoidTy(context), {llvm::PointerType::get(context, 0), number, number}, false);
+  KernelEmitter(module, k, s, features, make_function(module, features, name, type)).run();
+}
+
+}  // namespace weft::detail

@@ -1,0 +1,156 @@
+// The emitter's state: the loops that are open, and what has been computed in each. Includes LLVM: internal to the emitter.
+//
+// A value is emitted where it is first needed, but in the outermost open loop whose iterations it depends on: in front of the loop inside
+// of that. Loops may be unrolled: then one loop body stands for several iterations ("copies"), and a value exists once for each
+// combination of copies of the loops that it depends on.
+#pragma once
+#include <llvm/ADT/DenseSet.h>
+#include <llvm/ADT/STLFunctionalExtras.h>
+
+#include <array>
+#include <functional>
+#include <map>
+#include <unordered_map>
+
+#include "weft/backends/codegen/emit/emit.h"
+#include "weft/backends/codegen/emit/fold_values.h"
+#include "weft/backends/codegen/emit/vector_builder.h"
+
+namespace weft::detail {
+
+constexpr std::size_t kMostAtOnce = 8;  // values that are computed side by side, as registers hold so many
+
+class KernelEmitter {
+ public:
+  KernelEmitter(llvm::Module& module, const Kernel& k, const Schedule& s, const VectorFeatures& features, llvm::Function* function);
+  /// The function's body, as emit_kernel says.
+  void run();
+  /// All blocks, in the middle of the function: `args` are the pointers. Gives the block where it goes on.
+  llvm::BasicBlock* run_inline(llvm::BasicBlock* at, std::span<llvm::Value* const> args);
+
+ private:
+  using Value = llvm::Value;
+  using Values = std::vector<Value*>;
+  /// For each open loop: which of its copies.
+  using Copy = std::vector<int>;
+
+  /// An open loop, or a block that is run on a condition (then it stands for one iteration).
+  struct Frame {
+    int dim = -1;
+    Value* iteration = nullptr;  ///< the first copy's coordinate
+    int unroll = 1;
+    std::int64_t step = 1;               ///< between copies
+    llvm::Instruction* entry = nullptr;  ///< the branch into it: what is computed outside goes in front
+    std::unordered_map<std::uint64_t, Value*> memo;
+    std::map<std::vector<std::int64_t>, Value*> addresses;
+  };
+
+  // Control flow.
+  using Body = std::function<Values(Values)>;
+  Values loop(int dim, Value* low, Value* high, std::int64_t step, int unroll, std::int64_t copy_step, Values carried, const Body& body);
+  Values either(const Values& a, llvm::BasicBlock* from_a, const Values& b, llvm::BasicBlock* from_b);
+  Values when(int dim, Value* at, Value* condition, Values carried, const Body& body);
+  Values run_loop(const LoopPlan& plan, Value* low, Value* high, Values carried, const Body& body);
+  Values run_loops(std::span<const LoopPlan> plans, Values carried, const Body& body);
+  void range(int dim, Value*& low, Value*& high);
+  /// Where all comparisons of the loop's coordinate alone with a border hold.
+  void inside(int dim, std::int64_t& low, std::int64_t& high) const;
+  bool is_border(const Node& n, int dim) const;
+  void outer_loops();
+  /// In all blocks but the older ones, if the kernel has functions, whose chains are long.
+  void overlap(const llvm::DenseSet<const llvm::BasicBlock*>& older);
+  llvm::AllocaInst* reserve(const KernelArg& a);
+  void for_each_copy(const std::function<void(const Copy&)>& f) const;
+
+  // Nests.
+  void nest(std::size_t number);
+  void reduce(std::size_t number);
+  void fold_rows(std::size_t number);  // emit_rows.cpp
+  void repeat(const Repeat& r);
+  void store_all(std::size_t number, bool in_reduction);
+  void store_all(const std::vector<const Store*>& stores);
+  void store(const Store& s, const Copy& copy, Value* value);
+  bool store_pair(const Store& re, const Store& im, const Copy& copy, Value* real, Value* imag);
+  Value* run_on(const Reduction& r, Value*& total, const Copy& copy, Value* keep);
+  Value* accumulate(const Reduction& r, Value* a, const Copy& copy, bool vector, Value* keep);
+  /// Whether the fold multiplies and adds in one step.
+  bool is_fused(const Reduction& r, Value* keep) const;
+  DType index_dtype(const Reduction& r) const { return k_.dag[r.position].dtype; }
+  /// Whether lanes that have seen a NaN are noted beside the extremum of what is no NaN, which takes fewer instructions than an extremum
+  /// that is NaN from there on. For folds across lanes.
+  bool flags_nans(const Reduction& r) const;
+  Value* join(const Reduction& r, Value* a, Value* b, bool flagged);
+  Value* horizontal(const Reduction& r, Value* v, bool flagged);
+  void horizontal_arg(const Reduction& r, Value*& value, Value*& position);
+
+  // Values.
+  Value* get(NodeId n, const Copy& copy);
+  Value* compute(NodeId n, const Copy& copy);
+  Value* call_math(MathFunction f, std::span<const KernelValue> operands);
+  bool is_share_of_sum(const Node& n) const;
+  Value* share_of_sum(const Node& n, const Copy& copy);
+  Value* load(NodeId id, const Copy& copy);
+  Value* affine_value(NodeId n, const Copy& copy);  ///< i64, or a vector of index_type(); so are the values of all index nodes
+  Value* lane_index(NodeId n, const Copy& copy);    ///< of an atom: a vector of index_type(), or i64
+  Value* full(Value* v) { return builder_.splat(v, lanes_); }
+  bool varies(std::uint64_t dims) const { return lanes_ > 1 && (dims >> vector_dim_ & 1); }
+  int level_of(std::uint64_t dims, bool pinned) const;
+  std::uint64_t key(NodeId n, const Copy& copy, int variant = 0) const;
+  Value* at_level(int level, llvm::function_ref<Value*()> f);
+  struct Address {
+    Value* pointer = nullptr;  ///< of the first lane
+    std::int64_t stride = 0;   ///< between lanes
+    Value* indices = nullptr;  ///< instead: a vector of positions relative to the argument
+    bool interleaved = false;  ///< stride 2, all else even: pairs of elements
+    bool odd = false;          ///< the second of a pair; then the pointer is that of the first
+  };
+  Address address(int arg, NodeId position, const Copy& copy);
+  void fetch_ahead(int arg, NodeId position, const Address& a, bool is_store);
+  static llvm::Align element_align(DType t) { return llvm::Align(static_cast<std::uint64_t>(t.itemsize())); }
+  void store_lanes(const Store& s, const Address& a, Value* v);
+  bool in_parts(int kept) const;
+  Value* load_parts(llvm::FixedVectorType* type, Value* pointer, int kept, llvm::Align align);
+  void store_parts(Value* v, Value* pointer, int kept, llvm::Align align);
+  /// The open loop that is unrolled as far as there are lanes and along which the position is contiguous, if it is not along the lanes.
+  int square_frame(int arg, NodeId position) const;
+  /// The vectors at the position of the first copy and its successors along the lanes; then element k of each is copy k's.
+  Values load_rows(int arg, NodeId position, const Copy& first);
+  void store_rows(const Store& s, const Copy& first, const Values& columns);
+  void turn(Values& square);
+  /// Where lanes read several elements of records that lie apart: all of those, each record read as a vector. Null elsewhere.
+  Value* load_record(NodeId id, const Address& a, const Copy& copy);
+  /// The first so many elements of each lane's record, the first of which begins here; element by element.
+  Values load_columns(DType t, std::int64_t stride, Value* first, int kept);
+  int existing_lanes() const;
+  bool streams(const Store& s) const;
+  Value* copy_slot(const Copy& copy) const;
+  int slots() const;
+  llvm::Type* index_type() { return wide_index_ ? ir_.getInt64Ty() : ir_.getInt32Ty(); }
+  Value* lane_numbers();
+  Value* i64(std::int64_t v) { return ir_.getInt64(static_cast<std::uint64_t>(v)); }
+
+  llvm::Module& module_;
+  const Kernel& k_;
+  const Schedule& s_;
+  const VectorFeatures& features_;
+  llvm::IRBuilder<> ir_;
+  VectorBuilder builder_;
+  llvm::Function* function_ = nullptr;
+  std::vector<Frame> frames_;
+  std::vector<Value*> args_;
+  std::vector<char> pinned_;   // nodes that depend on what the kernel computes in earlier nests
+  std::vector<NodeId> loads_;  // that are not guarded, of memory that the kernel doesn't write
+  std::map<int, NodeId> local_nodes_;
+  std::array<int, 64> math_counts_{};  // of each mathematical function: its nodes
+  bool has_functions_ = false;
+  int lanes_ = 1;  // of the open vector loop, else 1
+  int vector_dim_ = 0;
+  Value* mask_ = nullptr;  // lanes that exist, in the last vector of a loop
+  int base_level_ = 0;     // the innermost outer loop
+  bool wide_index_ = false;
+  int inside_dim_ = -1;                            ///< a loop that is open where its coordinate is at no border
+  bool streamed_ = false;                          // some stores went past the caches
+  std::vector<std::pair<Value*, Value*>> ranges_;  // of loops that run over less than their size
+};
+
+}  // namespace weft::detail

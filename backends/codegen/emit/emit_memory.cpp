@@ -1,0 +1,458 @@
+// Memory of emitted kernels: addresses, loads and stores.
+#include <llvm/IR/Module.h>
+
+#include <algorithm>
+#include <bit>
+
+#include "weft/backends/codegen/emit/emit_kernel.h"
+
+namespace weft::detail {
+
+using llvm::Value;
+
+namespace {
+
+// Results that no cache holds until they are read again, as a core has but a part of the last level, and the kernel reads other memory too.
+constexpr std::int64_t kStreamingBytes = 8 << 20;
+constexpr double kStreamingTotal = 16 << 20;
+constexpr std::int64_t kFarRow = 1024, kRowsAhead = 16;  // bytes between rows; rows that are fetched ahead
+constexpr int kFewLanes = 8;                             // that are gathered or scattered one by one
+
+std::vector<int> every_second(int lanes, int first) {
+  std::vector<int> m;
+  for (int i = 0; i < lanes; ++i) m.push_back(2 * i + first);
+  return m;
+}
+std::vector<int> reversed(int lanes) {
+  std::vector<int> m;
+  for (int i = lanes; i-- > 0;) m.push_back(i);
+  return m;
+}
+
+/// How many lanes a mask keeps, if that is known and they are the first ones; else -1.
+int first_lanes(const Value* mask) {
+  const auto* c = llvm::dyn_cast_or_null<llvm::Constant>(mask);
+  if (!c) return -1;
+  const int lanes = static_cast<int>(llvm::cast<llvm::FixedVectorType>(c->getType())->getNumElements());
+  int kept = 0;
+  for (int i = 0; i < lanes; ++i) {
+    const llvm::Constant* one = c->getAggregateElement(static_cast<unsigned>(i));
+    if (!one || !(one->isOneValue() || one->isNullValue()) || (one->isOneValue() && kept < i)) return -1;
+    kept += one->isOneValue();
+  }
+  return kept;
+}
+
+}  // namespace
+
+int KernelEmitter::slots() const {
+  int n = 1;
+  for (const LoopPlan& l : s_.outer) n *= l.unroll;
+  return n;
+}
+/// Which of an outer point's scratch copies: a number below slots().
+Value* KernelEmitter::copy_slot(const Copy& copy) const {
+  std::uint64_t slot = 0;
+  for (std::size_t i = 0; i < frames_.size() && static_cast<int>(i) <= base_level_; ++i)
+    if (frames_[i].unroll > 1) slot = slot * static_cast<std::uint64_t>(frames_[i].unroll) + static_cast<std::uint64_t>(copy[i]);
+  return llvm::ConstantInt::get(llvm::Type::getInt64Ty(module_.getContext()), slot);
+}
+
+/// Splits a position into a part that is computed outside of the innermost loop that changes it, and constants.
+KernelEmitter::Address KernelEmitter::address(int arg, NodeId position, const Copy& copy) {
+  const Affine& a = k_.dag.affine(position);
+  const KernelArg& info = k_.args[static_cast<std::size_t>(arg)];
+  llvm::Type* element = builder_.memory_type(info.dtype);
+  Address out;
+  const bool lane_scratch = info.scratch && s_.vector_dim >= 0 && lanes_ > 1;
+  bool regular = true, even = true;
+  for (const AffineTerm& t : a.terms) {
+    if (t.atom < 0 && varies(k_.dag[~t.atom].dims)) regular = false;
+    if (lanes_ > 1 && t.atom == vector_dim_) out.stride = t.coef;
+    even &= t.coef % 2 == 0;
+  }
+  // Scratch has a slot for each copy of the outer point: a vector wide where lanes are outer points, else one behind the other.
+  const bool by_lanes = s_.vector_dim >= 0;
+  const std::int64_t width = by_lanes ? s_.lanes : 1, stride = width * slots();
+  const std::int64_t slot_at =
+      info.scratch && !by_lanes && stride > 1 ? llvm::cast<llvm::ConstantInt>(copy_slot(copy))->getSExtValue() * info.elements : 0;
+  if (info.scratch && by_lanes && stride > 1) {
+    Value* index = get(position, copy);
+    Value* slot = ir_.CreateMul(copy_slot(copy), i64(width));
+    if (VectorBuilder::lanes_of(index) == 1) {
+      out.pointer = ir_.CreateGEP(element, args_[static_cast<std::size_t>(arg)], ir_.CreateAdd(ir_.CreateMul(index, i64(stride)), slot));
+      out.stride = lane_scratch ? 1 : 0;
+      return out;
+    }
+    out.indices = ir_.CreateMul(index, llvm::ConstantInt::get(index->getType(), static_cast<std::uint64_t>(stride)));
+    out.indices = ir_.CreateAdd(out.indices, builder_.splat(ir_.CreateTrunc(slot, index_type()), lanes_));
+    if (lane_scratch) out.indices = ir_.CreateAdd(out.indices, lane_numbers());
+    return out;
+  }
+  if (!regular) {
+    out.indices = get(position, copy);
+    if (slot_at > 0)
+      out.indices = ir_.CreateAdd(out.indices, llvm::ConstantInt::get(out.indices->getType(), static_cast<std::uint64_t>(slot_at)));
+    return out;
+  }
+  std::int64_t fixed = a.constant + slot_at;
+  std::uint64_t outer_dims = 0;
+  bool pinned = false;
+  std::vector<std::int64_t> outer_key{arg};
+  const Frame* innermost = nullptr;
+  std::int64_t innermost_coef = 0;
+  for (std::size_t i = frames_.size(); i-- > 1 && !innermost;)
+    for (const AffineTerm& t : a.terms)
+      if (t.atom >= 0 && frames_[i].dim == t.atom) innermost = &frames_[i], innermost_coef = t.coef;
+  for (const AffineTerm& t : a.terms) {
+    if (t.atom >= 0) {
+      for (std::size_t i = 0; i < frames_.size(); ++i)
+        if (frames_[i].dim == t.atom && frames_[i].unroll > 1) fixed += t.coef * copy[i] * frames_[i].step;
+      if (innermost && innermost->dim == t.atom) continue;
+      outer_dims |= std::uint64_t{1} << t.atom;
+    } else {
+      outer_dims |= k_.dag[~t.atom].dims;
+      pinned |= pinned_[static_cast<std::size_t>(~t.atom)] != 0;
+      outer_key.push_back(static_cast<std::int64_t>(key(~t.atom, copy)));
+    }
+    outer_key.push_back(t.atom), outer_key.push_back(t.coef);
+  }
+  Value* outer = args_[static_cast<std::size_t>(arg)];
+  if (outer_key.size() > 1) {
+    const int level = level_of(outer_dims, pinned);
+    auto& addresses = frames_[static_cast<std::size_t>(level)].addresses;
+    const auto found = addresses.find(outer_key);
+    if (found != addresses.end()) {
+      outer = found->second;
+    } else {
+      outer = at_level(level, [&] {
+        Value* sum = nullptr;
+        for (const AffineTerm& t : a.terms) {
+          Value* v = nullptr;
+          if (t.atom < 0) {
+            v = lane_index(~t.atom, copy);
+          } else {
+            if (innermost && innermost->dim == t.atom) continue;
+            for (const Frame& f : frames_)
+              if (f.dim == t.atom) v = f.iteration;
+          }
+          v = ir_.CreateMul(v, i64(t.coef));
+          sum = sum ? ir_.CreateAdd(sum, v) : v;
+        }
+        return ir_.CreateGEP(element, outer, sum);
+      });
+      frames_[static_cast<std::size_t>(level)].addresses.emplace(outer_key, outer);
+    }
+  }
+  if (innermost)
+    outer = ir_.CreateGEP(element, outer,
+                          innermost_coef == 1 ? innermost->iteration : ir_.CreateMul(innermost->iteration, i64(innermost_coef)));
+  out.interleaved = out.stride == 2 && even && info.elements % 2 == 0;
+  out.odd = out.interleaved && (a.constant & 1);
+  if (out.odd) --fixed;
+  out.pointer = fixed == 0 ? outer : ir_.CreateGEP(element, outer, i64(fixed));
+  return out;
+}
+
+/// Whether so many first lanes are better accessed by smaller vectors than under a mask: what a masked store wrote, processors can't hand
+/// on to a load before it is in the cache.
+bool KernelEmitter::in_parts(int kept) const {
+  return kept > 0 && (std::popcount(static_cast<unsigned>(kept)) <= 2 || !features_.masked_memory);
+}
+
+Value* KernelEmitter::load_parts(llvm::FixedVectorType* type, Value* pointer, int kept, llvm::Align align) {
+  llvm::Type* element = type->getElementType();
+  const int lanes = static_cast<int>(type->getNumElements());
+  Value* v = llvm::Constant::getNullValue(type);
+  for (int at = 0, n = 0; at < kept; at += n) {
+    n = static_cast<int>(std::bit_floor(static_cast<unsigned>(kept - at)));
+    Value* from = ir_.CreateConstGEP1_64(element, pointer, static_cast<std::uint64_t>(at));
+    if (n == 1) {
+      v = ir_.CreateInsertElement(v, ir_.CreateAlignedLoad(element, from, align), static_cast<std::uint64_t>(at));
+      continue;
+    }
+    Value* part = ir_.CreateAlignedLoad(llvm::FixedVectorType::get(element, static_cast<unsigned>(n)), from, align);
+    std::vector<int> wide, mixed;
+    for (int l = 0; l < lanes; ++l) {
+      const bool inside = l >= at && l < at + n;
+      wide.push_back(inside ? l - at : -1);
+      mixed.push_back(inside ? lanes + l : l);
+    }
+    v = ir_.CreateShuffleVector(v, ir_.CreateShuffleVector(part, wide), mixed);
+  }
+  return v;
+}
+
+void KernelEmitter::store_parts(Value* v, Value* pointer, int kept, llvm::Align align) {
+  llvm::Type* element = llvm::cast<llvm::FixedVectorType>(v->getType())->getElementType();
+  for (int at = 0, n = 0; at < kept; at += n) {
+    n = static_cast<int>(std::bit_floor(static_cast<unsigned>(kept - at)));
+    std::vector<int> lanes;
+    for (int l = at; l < at + n; ++l) lanes.push_back(l);
+    Value* part = n == 1 ? ir_.CreateExtractElement(v, static_cast<std::uint64_t>(at)) : ir_.CreateShuffleVector(v, lanes);
+    ir_.CreateAlignedStore(part, ir_.CreateConstGEP1_64(element, pointer, static_cast<std::uint64_t>(at)), align);
+  }
+}
+
+Value* KernelEmitter::load(NodeId id, const Copy& copy) {
+  const Node& n = k_.dag[id];
+  const int arg = static_cast<int>(n.integer);
+  llvm::Type* element = builder_.memory_type(n.dtype);
+  const Node& position = k_.dag[n.operands[0]];
+  Value* guard = n.operands[1] >= 0 ? get(n.operands[1], copy) : nullptr;
+  if (const auto* c = guard ? llvm::dyn_cast<llvm::Constant>(guard) : nullptr; c && c->isAllOnesValue()) guard = nullptr;
+  const bool lane_scratch = k_.args[static_cast<std::size_t>(arg)].scratch && s_.vector_dim >= 0 && lanes_ > 1;
+  const llvm::Align align = element_align(n.dtype);
+  if (!varies(position.dims) && !lane_scratch) {
+    const Address a = address(arg, n.operands[0], copy);
+    Value* p = a.pointer;
+    if (guard) {
+      if (VectorBuilder::lanes_of(guard) > 1) {
+        Value* bits = ir_.CreateBitCast(guard, ir_.getIntNTy(static_cast<unsigned>(VectorBuilder::lanes_of(guard))));
+        guard = ir_.CreateICmpNE(bits, llvm::Constant::getNullValue(bits->getType()));
+      }
+      p = ir_.CreateSelect(guard, p, args_[static_cast<std::size_t>(arg)]);
+    }
+    return builder_.from_memory(ir_.CreateAlignedLoad(element, p, align), n.dtype);
+  }
+  if (const int f = guard ? -1 : square_frame(arg, n.operands[0]); f >= 0) {
+    const auto at = static_cast<std::size_t>(f);
+    Copy each = copy;
+    each[at] = 0;
+    Values square = load_rows(arg, n.operands[0], each);
+    turn(square);
+    auto& memo = frames_[static_cast<std::size_t>(level_of(n.dims, pinned_[static_cast<std::size_t>(id)]))].memo;
+    for (each[at] = 0; each[at] < lanes_; ++each[at]) {
+      Value*& v = square[static_cast<std::size_t>(each[at])];
+      v = builder_.from_memory(v, n.dtype);
+      if (each[at] != copy[at]) memo.emplace(key(id, each), v);
+    }
+    return square[static_cast<std::size_t>(copy[at])];
+  }
+  llvm::FixedVectorType* type = llvm::FixedVectorType::get(element, static_cast<unsigned>(lanes_));
+  Value* mask = mask_;
+  Address a = address(arg, n.operands[0], copy);
+  fetch_ahead(arg, n.operands[0], a, false);
+  if (guard && VectorBuilder::lanes_of(guard) == 1 && a.pointer && a.stride == 1 &&
+      k_.args[static_cast<std::size_t>(arg)].elements >= lanes_) {
+    // All lanes or none: where there is nothing, what is read elsewhere is not used.
+    a.pointer = ir_.CreateSelect(guard, a.pointer, args_[static_cast<std::size_t>(arg)]);
+  } else if (guard) {
+    guard = full(guard);
+    mask = mask ? ir_.CreateAnd(mask, guard) : guard;
+  }
+  const int kept = first_lanes(mask);
+  Value* v = nullptr;
+  llvm::Constant* zero = llvm::Constant::getNullValue(type);
+  if (a.pointer && a.stride == 1) {
+    v = in_parts(kept) ? load_parts(type, a.pointer, kept, align)
+        : mask         ? static_cast<Value*>(ir_.CreateMaskedLoad(type, a.pointer, align, mask, zero))
+                       : ir_.CreateAlignedLoad(type, a.pointer, align);
+  } else if (a.pointer && a.stride == -1) {
+    Value* first = ir_.CreateGEP(element, a.pointer, i64(1 - lanes_));
+    v = mask ? static_cast<Value*>(ir_.CreateMaskedLoad(type, first, align, ir_.CreateShuffleVector(mask, reversed(lanes_)), zero))
+             : ir_.CreateAlignedLoad(type, first, align);
+    v = ir_.CreateShuffleVector(v, reversed(lanes_));
+  } else if (a.pointer && a.interleaved && !mask) {
+    // Both parts of complex numbers share the load.
+    Frame& f = frames_.back();
+    Affine pair = k_.dag.affine(n.operands[0]);
+    std::vector<std::int64_t> wide_key{-1, arg, pair.constant - (a.odd ? 1 : 0)};
+    for (const AffineTerm& t : pair.terms) wide_key.push_back(t.atom), wide_key.push_back(t.coef);
+    for (int c : copy) wide_key.push_back(c);
+    Value*& both = f.addresses[wide_key];
+    if (!both) both = ir_.CreateAlignedLoad(llvm::FixedVectorType::get(element, static_cast<unsigned>(2 * lanes_)), a.pointer, align);
+    v = ir_.CreateShuffleVector(both, every_second(lanes_, a.odd));
+  } else if (a.pointer && kept > 0 && kept <= kFewLanes) {
+    v = zero;
+    for (int l = 0; l < kept; ++l)
+      v = ir_.CreateInsertElement(v, ir_.CreateAlignedLoad(element, ir_.CreateGEP(element, a.pointer, i64(l * a.stride + a.odd)), align),
+                                  static_cast<std::uint64_t>(l));
+  } else if (Value* element_of_record = guard ? nullptr : load_record(id, a, copy)) {
+    return element_of_record;
+  } else {
+    Value* pointers = nullptr;
+    if (a.indices) {
+      pointers = ir_.CreateGEP(element, args_[static_cast<std::size_t>(arg)], a.indices);
+    } else {
+      Value* first = a.odd ? ir_.CreateGEP(element, a.pointer, i64(1)) : a.pointer;
+      pointers =
+          ir_.CreateGEP(element, first,
+                        ir_.CreateMul(lane_numbers(),
+                                      builder_.splat(llvm::ConstantInt::get(index_type(), static_cast<std::uint64_t>(a.stride)), lanes_)));
+    }
+    if (!mask) mask = llvm::Constant::getAllOnesValue(llvm::FixedVectorType::get(ir_.getInt1Ty(), static_cast<unsigned>(lanes_)));
+    v = ir_.CreateMaskedGather(type, pointers, align, mask, zero);
+  }
+  return builder_.from_memory(v, n.dtype);
+}
+
+/// Whether the store should go past the caches: to a large result, whole aligned vectors.
+bool KernelEmitter::streams(const Store& s) const {
+  const KernelArg& info = k_.args[static_cast<std::size_t>(s.arg)];
+  const std::int64_t bytes = info.dtype.itemsize();
+  if (info.scratch || info.elements * bytes < kStreamingBytes || k_.cost.bytes < kStreamingTotal ||
+      lanes_ * bytes != features_.vector_bytes || mask_)
+    return false;
+  const Affine& a = k_.dag.affine(s.position);
+  if (a.constant * bytes % features_.vector_bytes != 0) return false;
+  for (const AffineTerm& t : a.terms)
+    if (t.atom != vector_dim_ && (t.atom < 0 || t.coef * bytes % features_.vector_bytes != 0)) return false;
+  for (const Node& n : k_.dag.nodes)
+    if (n.kind == NodeKind::load && n.integer == s.arg) return false;
+  return true;
+}
+
+/// Rows lie pages apart, so that hardware fetches none ahead.
+void KernelEmitter::fetch_ahead(int arg, NodeId position, const Address& a, bool is_store) {
+  const KernelArg& info = k_.args[static_cast<std::size_t>(arg)];
+  std::int64_t down = 0;
+  const int dim = frames_.back().dim;
+  if (!s_.fetches_rows || info.scratch || dim < 0 || dim == vector_dim_ || !a.pointer || a.stride != 1) return;
+  if (!k_.dag.stride(position, dim, down) || down * info.dtype.itemsize() < kFarRow) return;
+  Value* row = ir_.CreateGEP(builder_.memory_type(info.dtype), a.pointer, i64(kRowsAhead * down));
+  const auto number = [&](unsigned n) { return ir_.getInt32(n); };
+  ir_.CreateIntrinsic(llvm::Intrinsic::prefetch, {row->getType()}, {row, number(is_store ? 1 : 0), number(3), number(1)});
+}
+
+void KernelEmitter::store(const Store& s, const Copy& copy, Value* value) {
+  const KernelArg& info = k_.args[static_cast<std::size_t>(s.arg)];
+  llvm::Type* element = builder_.memory_type(info.dtype);
+  const llvm::Align align = element_align(info.dtype);
+  const bool lane_scratch = info.scratch && s_.vector_dim >= 0 && lanes_ > 1;
+  const Address a = address(s.arg, s.position, copy);
+  Value* guard = s.guard >= 0 ? get(s.guard, copy) : nullptr;
+  if (!varies(k_.dag[s.position].dims) && !lane_scratch) {
+    Value* p = a.pointer;
+    if (guard) {
+      // Elsewhere the value goes where nobody looks.
+      llvm::BasicBlock& entry = function_->getEntryBlock();
+      p = ir_.CreateSelect(guard, p, llvm::IRBuilder<>(&entry, entry.begin()).CreateAlloca(element));
+    }
+    ir_.CreateAlignedStore(builder_.to_memory(value, info.dtype), p, align);
+    return;
+  }
+  if (guard && VectorBuilder::lanes_of(guard) == 1 && !mask_ && a.pointer && a.stride == 1 && !streams(s)) {
+    // All lanes or none; what a masked store wrote, processors can't hand on to a load.
+    llvm::BasicBlock& entry = function_->getEntryBlock();
+    llvm::AllocaInst* elsewhere =
+        llvm::IRBuilder<>(&entry, entry.begin()).CreateAlloca(llvm::FixedVectorType::get(element, static_cast<unsigned>(lanes_)));
+    elsewhere->setAlignment(llvm::Align(64));
+    ir_.CreateAlignedStore(builder_.to_memory(full(value), info.dtype), ir_.CreateSelect(guard, a.pointer, elsewhere), align);
+    return;
+  }
+  Value* const saved_mask = mask_;
+  if (guard) mask_ = mask_ ? ir_.CreateAnd(mask_, full(guard)) : full(guard);
+  store_lanes(s, a, builder_.to_memory(full(value), info.dtype));
+  mask_ = saved_mask;
+}
+
+/// The mask in force applies.
+void KernelEmitter::store_lanes(const Store& s, const Address& a, Value* v) {
+  const KernelArg& info = k_.args[static_cast<std::size_t>(s.arg)];
+  llvm::Type* element = builder_.memory_type(info.dtype);
+  const llvm::Align align = element_align(info.dtype);
+  const int kept = first_lanes(mask_);
+  fetch_ahead(s.arg, s.position, a, true);
+  if (a.pointer && a.stride == 1) {
+    if (in_parts(kept)) {
+      store_parts(v, a.pointer, kept, align);
+    } else if (mask_) {
+      ir_.CreateMaskedStore(v, a.pointer, align, mask_);
+    } else if (streams(s)) {
+      llvm::StoreInst* store = ir_.CreateAlignedStore(v, a.pointer, llvm::Align(static_cast<std::uint64_t>(features_.vector_bytes)));
+      store->setMetadata(llvm::LLVMContext::MD_nontemporal,
+                         llvm::MDNode::get(module_.getContext(), llvm::ConstantAsMetadata::get(ir_.getInt32(1))));
+      streamed_ = true;
+    } else {
+      ir_.CreateAlignedStore(v, a.pointer, align);
+    }
+    return;
+  }
+  if (a.pointer && a.stride == -1 && !mask_) {
+    ir_.CreateAlignedStore(ir_.CreateShuffleVector(v, reversed(lanes_)), ir_.CreateGEP(element, a.pointer, i64(1 - lanes_)), align);
+    return;
+  }
+  if (a.pointer && kept > 0 && kept <= kFewLanes) {
+    for (int l = 0; l < kept; ++l)
+      ir_.CreateAlignedStore(ir_.CreateExtractElement(v, static_cast<std::uint64_t>(l)),
+                             ir_.CreateGEP(element, a.pointer, i64(l * a.stride + a.odd)), align);
+    return;
+  }
+  Value* pointers = nullptr;
+  if (a.indices) {
+    pointers = ir_.CreateGEP(element, args_[static_cast<std::size_t>(s.arg)], a.indices);
+  } else {
+    Value* first = a.odd ? ir_.CreateGEP(element, a.pointer, i64(1)) : a.pointer;
+    pointers = ir_.CreateGEP(
+        element, first,
+        ir_.CreateMul(lane_numbers(), builder_.splat(llvm::ConstantInt::get(index_type(), static_cast<std::uint64_t>(a.stride)), lanes_)));
+  }
+  ir_.CreateMaskedScatter(v, pointers, align, mask_);
+}
+
+/// Two values, such as the parts of complex numbers, by one store, where they lie beside each other.
+bool KernelEmitter::store_pair(const Store& re, const Store& im, const Copy& copy, Value* real, Value* imag) {
+  if (re.arg != im.arg || mask_ || re.guard >= 0 || !varies(k_.dag[re.position].dims)) return false;
+  const KernelArg& info = k_.args[static_cast<std::size_t>(re.arg)];
+  if (info.scratch || k_.dag.affine(im.position).constant != k_.dag.affine(re.position).constant + 1 ||
+      k_.dag.affine(im.position).terms != k_.dag.affine(re.position).terms)
+    return false;
+  const Address a = address(re.arg, re.position, copy);
+  if (!a.pointer || !a.interleaved || a.odd) return false;
+  std::vector<int> zip;
+  for (int i = 0; i < lanes_; ++i) zip.push_back(i), zip.push_back(i + lanes_);
+  Value *first = builder_.to_memory(full(real), info.dtype), *second = builder_.to_memory(full(imag), info.dtype);
+  ir_.CreateAlignedStore(ir_.CreateShuffleVector(first, second, zip), a.pointer, element_align(info.dtype));
+  return true;
+}
+
+void KernelEmitter::store_all(std::size_t number, bool in_reduction) {
+  std::vector<const Store*> stores;
+  for (const Store& s : k_.nests[number].stores)
+    if (s.in_reduction == in_reduction) stores.push_back(&s);
+  store_all(stores);
+}
+
+void KernelEmitter::store_all(const std::vector<const Store*>& stores) {
+  if (stores.empty()) return;
+  std::vector<int> square(stores.size(), -1);
+  bool squares = false;
+  for (std::size_t i = 0; i < stores.size(); ++i)
+    square[i] = stores[i]->guard < 0 ? square_frame(stores[i]->arg, stores[i]->position) : -1, squares |= square[i] >= 0;
+  // All values first: a store may overwrite what another one reads.
+  std::map<Copy, Values> all;
+  if (squares)
+    for_each_copy([&](const Copy& copy) {
+      for (const Store* s : stores) all[copy].push_back(get(s->value, copy));
+    });
+  std::size_t copies = 0;
+  for_each_copy([&](const Copy&) { ++copies; });
+  if (has_functions_ && !squares && copies * stores.size() <= kMostAtOnce)
+    for_each_copy([&](const Copy& copy) {
+      for (const Store* s : stores) get(s->value, copy);
+    });
+  for_each_copy([&](const Copy& copy) {
+    Values values;
+    if (!squares)
+      for (const Store* s : stores) values.push_back(get(s->value, copy));
+    for (std::size_t i = 0; i < stores.size(); ++i) {
+      if (square[i] >= 0) {
+        const auto f = static_cast<std::size_t>(square[i]);
+        if (copy[f] != 0) continue;
+        Values columns;
+        Copy each = copy;
+        for (; each[f] < lanes_; ++each[f]) columns.push_back(all[each][i]);
+        store_rows(*stores[i], copy, columns);
+      } else if (squares) {
+        store(*stores[i], copy, all[copy][i]);
+      } else if (i + 1 < stores.size() && store_pair(*stores[i], *stores[i + 1], copy, values[i], values[i + 1])) {
+        ++i;
+      } else {
+        store(*stores[i], copy, values[i]);
+      }
+    }
+  });
+}
+
+}  // namespace weft::detail

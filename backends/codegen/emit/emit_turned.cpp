@@ -1,0 +1,154 @@
+// What lies apart along the lanes: squares of elements, and records, are read by rows and turned in registers.
+#include <algorithm>
+
+#include "weft/backends/codegen/emit/emit_kernel.h"
+#include "weft/backends/codegen/schedule/schedule.h"
+
+namespace weft::detail {
+
+using llvm::Value;
+
+namespace {
+constexpr int kShortRecord = 5;  // elements; longer ones take more shuffles than rows do
+}
+
+int KernelEmitter::square_frame(int arg, NodeId position) const {
+  std::int64_t along = 0, s = 0;
+  if (lanes_ == 1 || k_.args[static_cast<std::size_t>(arg)].scratch || (mask_ && !llvm::isa<llvm::Constant>(mask_))) return -1;
+  if (!k_.dag.stride(position, vector_dim_, along) || (along >= -1 && along <= 2)) return -1;
+  for (std::size_t i = 0; i < frames_.size(); ++i)
+    if (frames_[i].unroll == lanes_ && frames_[i].step == 1 && frames_[i].dim >= 0 && frames_[i].dim != vector_dim_ &&
+        k_.dag.stride(position, frames_[i].dim, s) && s == 1)
+      return static_cast<int>(i);
+  return -1;
+}
+
+int KernelEmitter::existing_lanes() const {
+  if (!mask_) return lanes_;
+  int n = 0;
+  for (int i = 0; i < lanes_; ++i) n += llvm::cast<llvm::Constant>(mask_)->getAggregateElement(static_cast<unsigned>(i))->isOneValue();
+  return n;
+}
+
+KernelEmitter::Values KernelEmitter::load_rows(int arg, NodeId position, const Copy& first) {
+  const DType t = k_.args[static_cast<std::size_t>(arg)].dtype;
+  llvm::Type* element = builder_.memory_type(t);
+  llvm::Type* type = llvm::FixedVectorType::get(element, static_cast<unsigned>(lanes_));
+  const Address a = address(arg, position, first);
+  Values rows;
+  for (int l = 0; l < lanes_; ++l)
+    rows.push_back(l < existing_lanes()
+                       ? ir_.CreateAlignedLoad(type, ir_.CreateGEP(element, a.pointer, i64(l * a.stride)), element_align(t))
+                       : static_cast<Value*>(llvm::Constant::getNullValue(type)));
+  return rows;
+}
+
+void KernelEmitter::store_rows(const Store& s, const Copy& first, const Values& columns) {
+  const DType t = k_.args[static_cast<std::size_t>(s.arg)].dtype;
+  llvm::Type* element = builder_.memory_type(t);
+  Values rows;
+  for (Value* v : columns) rows.push_back(builder_.to_memory(full(v), t));
+  turn(rows);
+  const Address a = address(s.arg, s.position, first);
+  for (int l = 0; l < existing_lanes(); ++l)
+    ir_.CreateAlignedStore(rows[static_cast<std::size_t>(l)], ir_.CreateGEP(element, a.pointer, i64(l * a.stride)), element_align(t));
+}
+
+/// Element (i, k) becomes (k, i): blocks of half the size change places, then blocks within them.
+void KernelEmitter::turn(Values& square) {
+  for (int half = lanes_ / 2; half >= 1; half /= 2) {
+    std::vector<int> low, high;
+    for (int l = 0; l < lanes_; ++l) {
+      low.push_back(l & half ? lanes_ + l - half : l);
+      high.push_back(l & half ? lanes_ + l : l + half);
+    }
+    for (int i = 0; i < lanes_; ++i) {
+      if (i & half) continue;
+      Value *&a = square[static_cast<std::size_t>(i)], *&b = square[static_cast<std::size_t>(i + half)];
+      Value* upper = ir_.CreateShuffleVector(a, b, low);
+      b = ir_.CreateShuffleVector(a, b, high);
+      a = upper;
+    }
+    // The code generator's time for a chain of such steps grows fast with its length.
+    if (half == 4)
+      for (Value*& v : square)
+        if (v->getType()->isFPOrFPVectorTy()) v = ir_.CreateArithmeticFence(v, v->getType());
+  }
+}
+
+Value* KernelEmitter::load_record(NodeId id, const Address& a, const Copy& copy) {
+  const Node& n = k_.dag[id];
+  const Affine& position = k_.dag.affine(n.operands[0]);
+  if (!s_.turns_records || !a.pointer || a.stride <= 2 || (mask_ && !llvm::isa<llvm::Constant>(mask_))) return nullptr;
+  if (std::find(loads_.begin(), loads_.end(), id) == loads_.end()) return nullptr;
+  if (points_along(k_, n.dims) < kWorthTurning) return nullptr;
+  std::vector<std::pair<std::int64_t, NodeId>> record;  // where its elements are
+  for (NodeId other : loads_) {
+    const Affine& at = k_.dag.affine(k_.dag[other].operands[0]);
+    if (k_.dag[other].integer == n.integer && at.terms == position.terms) record.emplace_back(at.constant, other);
+  }
+  std::sort(record.begin(), record.end());
+  // As many at a time as there are lanes.
+  std::size_t first = 0, last = 0;
+  for (; last < record.size(); ++last) {
+    if (record[last].first < record[first].first + lanes_) continue;
+    if (record[last].first > position.constant) break;
+    first = last;
+  }
+  if (last - first < 2) return nullptr;
+  const std::int64_t start = record[first].first;
+  const Values columns =
+      load_columns(n.dtype, a.stride, ir_.CreateGEP(builder_.memory_type(n.dtype), a.pointer, i64(start - position.constant)),
+                   static_cast<int>(record[last - 1].first - start + 1));
+  auto& memo = frames_[static_cast<std::size_t>(level_of(n.dims, false))].memo;
+  Value* result = nullptr;
+  for (; first < last; ++first) {
+    const auto [at, node] = record[first];
+    Value* v = builder_.from_memory(columns[static_cast<std::size_t>(at - start)], n.dtype);
+    if (node == id)
+      result = v;
+    else
+      memo.emplace(key(node, copy), v);
+  }
+  return result;
+}
+
+KernelEmitter::Values KernelEmitter::load_columns(DType t, std::int64_t stride, Value* first, int kept) {
+  llvm::Type* element = builder_.memory_type(t);
+  llvm::FixedVectorType* type = llvm::FixedVectorType::get(element, static_cast<unsigned>(lanes_));
+  const llvm::Align align = element_align(t);
+  Values columns;
+  if (stride == kept && kept <= kShortRecord && existing_lanes() == lanes_) {
+    // Vectors one behind the other hold whole records.
+    Values parts;
+    for (int i = 0; i < kept; ++i) parts.push_back(ir_.CreateAlignedLoad(type, ir_.CreateGEP(element, first, i64(i * lanes_)), align));
+    for (int c = 0; c < kept; ++c) {
+      Value* column = parts[0];
+      for (int i = 1; i < kept; ++i) {
+        std::vector<int> from;
+        for (int l = 0; l < lanes_; ++l) {
+          const int at = l * kept + c, part = at / lanes_;
+          from.push_back(part == i ? lanes_ + at % lanes_ : i > 1 ? l : part == 0 ? at : -1);
+        }
+        column = ir_.CreateShuffleVector(column, parts[static_cast<std::size_t>(i)], from);
+      }
+      columns.push_back(column);
+    }
+    return columns;
+  }
+  llvm::Constant* const zero = llvm::Constant::getNullValue(type);
+  std::vector<llvm::Constant*> inside;
+  for (int l = 0; l < lanes_; ++l) inside.push_back(ir_.getInt1(l < kept));
+  columns.assign(static_cast<std::size_t>(lanes_), zero);
+  for (int l = 0; l < existing_lanes(); ++l) {
+    Value* row = ir_.CreateGEP(element, first, i64(l * stride));
+    columns[static_cast<std::size_t>(l)] = kept == lanes_ ? ir_.CreateAlignedLoad(type, row, align)
+                                           : in_parts(kept)
+                                               ? load_parts(type, row, kept, align)
+                                               : ir_.CreateMaskedLoad(type, row, align, llvm::ConstantVector::get(inside), zero);
+  }
+  turn(columns);
+  return columns;
+}
+
+}  // namespace weft::detail

@@ -1,0 +1,226 @@
+// Values of emitted kernels: expressions and positions.
+#include <llvm/IR/Module.h>
+
+#include <algorithm>
+
+#include "weft/backends/codegen/emit/emit_kernel.h"
+#include "weft/backends/codegen/math/sixteen_lanes.h"
+#include "weft/core/errors/error.h"
+
+namespace weft::detail {
+
+namespace {
+constexpr std::int64_t kLongRow = 1024;
+}  // namespace
+
+using llvm::Value;
+
+int KernelEmitter::level_of(std::uint64_t dims, bool pinned) const {
+  for (std::size_t i = frames_.size(); i-- > 1;)
+    if (frames_[i].dim >= 0 && (dims >> frames_[i].dim & 1))
+      return pinned ? std::max(static_cast<int>(i), base_level_) : static_cast<int>(i);
+  return pinned ? base_level_ : 0;
+}
+
+std::uint64_t KernelEmitter::key(NodeId n, const Copy& copy, int variant) const {
+  const std::uint64_t dims = n >= 0 ? k_.dag[n].dims : ~std::uint64_t{0};
+  std::uint64_t which = 0;
+  for (std::size_t i = 0; i < frames_.size(); ++i) {
+    // Loops that it doesn't depend on don't count: they may be unrolled otherwise where it is looked up again.
+    if (frames_[i].unroll == 1 || !(dims >> frames_[i].dim & 1)) continue;
+    which = which * static_cast<std::uint64_t>(frames_[i].unroll) + static_cast<std::uint64_t>(i < copy.size() ? copy[i] : 0);
+  }
+  if (which >> 20 || variant >> 4) throw CompileError("codegen: internal error: more copies of a loop's body than can be told apart");
+  return static_cast<std::uint64_t>(n) << 24 | static_cast<std::uint64_t>(variant) << 20 | which;
+}
+
+/// Runs f with the insertion point moved in front of the loop inside of the given level.
+Value* KernelEmitter::at_level(int level, llvm::function_ref<Value*()> f) {
+  if (static_cast<std::size_t>(level) + 1 >= frames_.size()) return f();
+  // The point to come back to is an instruction, where there is one: what is emitted in between may cut its block.
+  llvm::BasicBlock* block = ir_.GetInsertBlock();
+  llvm::Instruction* before = ir_.GetInsertPoint() == block->end() ? nullptr : &*ir_.GetInsertPoint();
+  ir_.SetInsertPoint(frames_[static_cast<std::size_t>(level) + 1].entry);
+  Value* v = f();
+  if (before)
+    ir_.SetInsertPoint(before);
+  else
+    ir_.SetInsertPoint(block);
+  return v;
+}
+
+Value* KernelEmitter::get(NodeId n, const Copy& copy) {
+  const Node& node = k_.dag[n];
+  if (node.kind == NodeKind::constant) return builder_.constant_value(node.dtype, node.floating, node.integer);
+  const int level = level_of(node.dims, pinned_[static_cast<std::size_t>(n)]);
+  auto& memo = frames_[static_cast<std::size_t>(level)].memo;
+  const std::uint64_t id = key(n, copy);
+  if (const auto found = memo.find(id); found != memo.end()) return found->second;
+  if (node.kind == NodeKind::local) throw CompileError("codegen: internal error: a fold is read before it is done");
+  Value* v = at_level(level, [&] { return compute(n, copy); });
+  frames_[static_cast<std::size_t>(level)].memo.emplace(id, v);
+  return v;
+}
+
+Value* KernelEmitter::compute(NodeId n, const Copy& copy) {
+  const Node& node = k_.dag[n];
+  switch (node.kind) {
+    case NodeKind::op:
+    case NodeKind::math: {
+      if (node.kind == NodeKind::op && node.op == ScalarOp::select)
+        if (const auto* c = llvm::dyn_cast<llvm::Constant>(get(node.operands[0], copy)); c && c->isAllOnesValue())
+          return get(node.operands[1], copy);
+      if (is_share_of_sum(node)) return share_of_sum(node, copy);
+      std::vector<KernelValue> operands;
+      for (NodeId o : node.operands)
+        if (o >= 0) operands.push_back(builder_.wrap(get(o, copy), k_.dag[o].dtype));
+      if (node.kind == NodeKind::op) return builder_.op(node.op, node.dtype, operands);
+      return math_counts_[static_cast<std::size_t>(node.function)] > kMaxExpansions ? call_math(node.function, operands)
+                                                                                    : builder_.math_op(node.function, operands);
+    }
+    case NodeKind::load: return load(n, copy);
+    case NodeKind::index: return affine_value(n, copy);
+    case NodeKind::index_div:
+    case NodeKind::index_mod: {
+      Value* v = get(node.operands[0], copy);
+      llvm::Constant* divisor = llvm::ConstantInt::get(v->getType(), static_cast<std::uint64_t>(node.integer));
+      return node.kind == NodeKind::index_div ? ir_.CreateUDiv(v, divisor) : ir_.CreateURem(v, divisor);
+    }
+    case NodeKind::index_below: {
+      if (inside_dim_ >= 0 && is_border(node, inside_dim_)) return ir_.getTrue();
+      Value* v = get(node.operands[0], copy);
+      return ir_.CreateICmpULT(v, llvm::ConstantInt::get(v->getType(), static_cast<std::uint64_t>(node.integer)));
+    }
+    case NodeKind::index_value: {
+      Value* v = get(node.operands[0], copy);
+      llvm::Type* t = builder_.type(node.dtype);
+      if (const int lanes = VectorBuilder::lanes_of(v); lanes > 1) t = llvm::FixedVectorType::get(t, static_cast<unsigned>(lanes));
+      if (node.dtype.is_bool()) return ir_.CreateICmpNE(v, llvm::Constant::getNullValue(v->getType()));
+      return node.dtype.is_floating() ? ir_.CreateSIToFP(v, t) : ir_.CreateSExtOrTrunc(v, t);
+    }
+    default: throw CompileError("codegen: internal error: a node that has no value");
+  }
+}
+
+/// The function as a function of the module, for kernels that have it many times.
+Value* KernelEmitter::call_math(MathFunction f, std::span<const KernelValue> operands) {
+  const DType t = operands[0].dtype;
+  Values args;
+  int lanes = 1;
+  for (KernelValue v : operands) lanes = std::max(lanes, VectorBuilder::lanes_of(builder_[v]));
+  for (KernelValue v : operands) args.push_back(builder_.splat(builder_[v], lanes));
+  const std::string name = "math_" + std::string(name_of(f)) + "_" + std::string(t.short_name()) + "x" + std::to_string(lanes);
+  llvm::Function* function = module_.getFunction(name);
+  if (!function) {
+    function = make_function(module_, features_, name,
+                             llvm::FunctionType::get(args[0]->getType(), std::vector<llvm::Type*>(args.size(), args[0]->getType()), false));
+    function->setLinkage(llvm::Function::InternalLinkage);
+    llvm::IRBuilder<> ir(llvm::BasicBlock::Create(module_.getContext(), "entry", function));
+    llvm::Instruction* jump = ir.CreateBr(llvm::BasicBlock::Create(module_.getContext(), "body", function));
+    ir.SetInsertPoint(jump->getSuccessor(0));
+    VectorBuilder builder(ir, module_, features_);
+    std::vector<KernelValue> parameters;
+    for (llvm::Argument& a : function->args()) parameters.push_back(builder.wrap(&a, t));
+    ir.CreateRet(builder.math_op(f, parameters));
+  }
+  return ir_.CreateCall(function, args);
+}
+
+/// A term of a sum over that sum, whose terms are all at least 0: a softmax.
+bool KernelEmitter::is_share_of_sum(const Node& n) const {
+  if (n.kind != NodeKind::op || n.op != ScalarOp::div || n.dtype != float32 || !features_.lookups || lanes_ != 16 || !varies(n.dims))
+    return false;
+  const Node &x = k_.dag[n.operands[0]], &s = k_.dag[n.operands[1]];
+  if (s.kind != NodeKind::local) return false;
+  // Beside short rows the next ones' work hides how long quotients take.
+  std::int64_t row = 1;
+  for (std::size_t d = 0; d < k_.dag.dims.size(); ++d)
+    if ((n.dims & ~s.dims) >> d & 1) row *= k_.dag.dims[d];
+  if (row < kLongRow) return false;
+  for (const Nest& t : k_.nests)
+    for (const Reduction& r : t.reductions) {
+      if (r.local != s.integer || r.running || r.kind != Reduction::Kind::fold || r.combiner != Combiner::sum || !t.parallel.empty())
+        continue;
+      const Node& term = k_.dag[r.value];
+      if (term.kind != NodeKind::math || (term.function != MathFunction::exp && term.function != MathFunction::exp2)) return false;
+      // The terms may be in scratch, which holds nothing else.
+      if (x.kind != NodeKind::load || x.operands[1] >= 0 || !k_.args[static_cast<std::size_t>(x.integer)].scratch) return false;
+      for (const Nest& other : k_.nests)
+        for (const Store& store : other.stores)
+          if (store.arg == x.integer && (store.value != r.value || &other != &t)) return false;
+      return true;
+    }
+  return false;
+}
+
+Value* KernelEmitter::share_of_sum(const Node& n, const Copy& copy) {
+  const NodeId sum = n.operands[1];
+  const int level = level_of(k_.dag[sum].dims, true);
+  auto& memo = frames_[static_cast<std::size_t>(level)].memo;
+  SixteenDivisors s;
+  Value** const parts[] = {&s.down, &s.mantissa, &s.inverse};
+  const auto part = [&](int i) { return key(sum, copy, i + 1); };
+  if (const auto found = memo.find(part(0)); found != memo.end()) {
+    for (int i = 0; i < 3; ++i) *parts[i] = memo.at(part(i));
+  } else {
+    at_level(level, [&] {
+      s = sixteen_lane_divisors(ir_, full(get(sum, copy)));
+      return s.down;
+    });
+    for (int i = 0; i < 3; ++i) memo.emplace(part(i), *parts[i]);
+  }
+  return sixteen_lane_quotient(ir_, full(get(n.operands[0], copy)), s);
+}
+
+Value* KernelEmitter::lane_numbers() {
+  std::vector<llvm::Constant*> numbers;
+  for (int i = 0; i < lanes_; ++i) numbers.push_back(llvm::ConstantInt::get(index_type(), static_cast<std::uint64_t>(i)));
+  return llvm::ConstantVector::get(numbers);
+}
+
+/// A term of an affine form that is a node.
+Value* KernelEmitter::lane_index(NodeId n, const Copy& copy) {
+  const Node& node = k_.dag[n];
+  if (node.kind == NodeKind::index_div || node.kind == NodeKind::index_mod) return get(n, copy);
+  // A computed integer, known to be small; it need not be widened first.
+  NodeId narrow = n;
+  if (!wide_index_ && node.kind == NodeKind::op && node.op == ScalarOp::convert && k_.dag[node.operands[0]].dtype.is_signed())
+    narrow = node.operands[0];
+  Value* v = get(varies(node.dims) ? narrow : n, copy);
+  if (VectorBuilder::lanes_of(v) == 1) return ir_.CreateSExtOrTrunc(v, ir_.getInt64Ty());
+  return ir_.CreateSExtOrTrunc(v, llvm::FixedVectorType::get(index_type(), static_cast<unsigned>(lanes_)));
+}
+
+Value* KernelEmitter::affine_value(NodeId n, const Copy& copy) {
+  const Node& node = k_.dag[n];
+  const Affine& a = k_.dag.affine(n);
+  Value* scalar = i64(a.constant);
+  Value* lanes = nullptr;
+  const bool vector = varies(node.dims);
+  const auto scaled = [&](Value* v, std::int64_t c) {
+    return c == 1 ? v : ir_.CreateMul(v, llvm::ConstantInt::get(v->getType(), static_cast<std::uint64_t>(c)));
+  };
+  const auto add_lanes = [&](Value* v) { lanes = lanes ? ir_.CreateAdd(lanes, v) : v; };
+  for (const AffineTerm& t : a.terms) {
+    if (t.atom < 0) {
+      Value* v = lane_index(~t.atom, copy);
+      if (VectorBuilder::lanes_of(v) > 1)
+        add_lanes(scaled(v, t.coef));
+      else
+        scalar = ir_.CreateAdd(scalar, scaled(v, t.coef));
+      continue;
+    }
+    for (std::size_t i = 0; i < frames_.size(); ++i) {
+      const Frame& f = frames_[i];
+      if (f.dim != t.atom) continue;
+      Value* at = f.unroll > 1 && copy[i] > 0 ? ir_.CreateAdd(f.iteration, i64(copy[i] * f.step)) : f.iteration;
+      scalar = ir_.CreateAdd(scalar, scaled(at, t.coef));
+      if (vector && t.atom == vector_dim_) add_lanes(scaled(lane_numbers(), t.coef));
+    }
+  }
+  if (!vector) return scalar;
+  Value* base = builder_.splat(ir_.CreateSExtOrTrunc(scalar, index_type()), lanes_);
+  return lanes ? ir_.CreateAdd(base, lanes) : base;
+}
+
+}  // namespace weft::detail

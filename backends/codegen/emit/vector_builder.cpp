@@ -1,0 +1,335 @@
+#include "weft/backends/codegen/emit/vector_builder.h"
+
+#include <llvm/IR/Intrinsics.h>
+#include <llvm/IR/MDBuilder.h>
+#include <llvm/IR/Module.h>
+
+#include "weft/backends/codegen/math/math.h"
+#include "weft/backends/codegen/math/sixteen_lanes.h"
+
+namespace weft::detail {
+
+using llvm::Value;
+
+llvm::Type* VectorBuilder::type(DType t) const {
+  if (t.is_bool()) return ir_.getInt1Ty();
+  if (t == float32) return ir_.getFloatTy();
+  if (t == float64) return ir_.getDoubleTy();
+  return ir_.getIntNTy(static_cast<unsigned>(8 * t.itemsize()));
+}
+llvm::Type* VectorBuilder::memory_type(DType t) const { return t.is_bool() ? ir_.getInt8Ty() : type(t); }
+
+int VectorBuilder::lanes_of(Value* v) {
+  const auto* t = llvm::dyn_cast<llvm::FixedVectorType>(v->getType());
+  return t ? static_cast<int>(t->getNumElements()) : 1;
+}
+Value* VectorBuilder::splat(Value* v, int lanes) {
+  return lanes > 1 && lanes_of(v) == 1 ? ir_.CreateVectorSplat(static_cast<unsigned>(lanes), v) : v;
+}
+llvm::Type* VectorBuilder::with_lanes(llvm::Type* t, Value* like) const {
+  const int n = lanes_of(like);
+  return n > 1 ? llvm::FixedVectorType::get(t, static_cast<unsigned>(n)) : t;
+}
+Value* VectorBuilder::same(Value* like, double v) { return llvm::ConstantFP::get(like->getType(), v); }
+Value* VectorBuilder::same(Value* like, std::uint64_t v) { return llvm::ConstantInt::get(like->getType(), v); }
+
+Value* VectorBuilder::from_memory(Value* v, DType t) {
+  return t.is_bool() ? ir_.CreateICmpNE(v, llvm::Constant::getNullValue(v->getType())) : v;
+}
+Value* VectorBuilder::to_memory(Value* v, DType t) { return t.is_bool() ? ir_.CreateZExt(v, with_lanes(ir_.getInt8Ty(), v)) : v; }
+
+KernelValue VectorBuilder::emit_constant(DType t, double floating, std::int64_t integer) {
+  if (t == float16 || t == bfloat16) {
+    llvm::APFloat f(floating);
+    bool lossy = false;
+    f.convert(t == float16 ? llvm::APFloat::IEEEhalf() : llvm::APFloat::BFloat(), llvm::APFloat::rmNearestTiesToEven, &lossy);
+    return wrap(ir_.getInt16(static_cast<std::uint16_t>(f.bitcastToAPInt().getZExtValue())), t);
+  }
+  if (t.is_floating()) return wrap(llvm::ConstantFP::get(type(t), floating), t);
+  return wrap(llvm::ConstantInt::get(type(t), static_cast<std::uint64_t>(integer)), t);
+}
+
+KernelValue VectorBuilder::emit_math(MathFunction f, std::span<const V> operands) {
+  if (features_.lookups && operands[0].dtype == float32)
+    if (Value* y = sixteen_lane_math(ir_, f, (*this)[operands[0]])) return wrap(y, float32);
+  return expand_math(*this, f, operands);
+}
+
+KernelValue VectorBuilder::emit(ScalarOp op, DType result, std::span<const V> operands) {
+  int lanes = 1;
+  for (V v : operands) lanes = std::max(lanes, lanes_of((*this)[v]));
+  Value* x[3] = {nullptr, nullptr, nullptr};
+  for (std::size_t i = 0; i < operands.size(); ++i) {
+    Value* v = (*this)[operands[i]];
+    // A uniform condition selects whole vectors.
+    x[i] = op == ScalarOp::select && i == 0 ? v : splat(v, lanes);
+  }
+  switch (op) {
+    case ScalarOp::select: return wrap(ir_.CreateSelect(x[0], x[1], x[2]), result);
+    case ScalarOp::convert: return wrap(convert_value(x[0], operands[0].dtype, result), result);
+    case ScalarOp::bitcast: return wrap(ir_.CreateBitCast(x[0], with_lanes(type(result), x[0])), result);
+    case ScalarOp::eq:
+    case ScalarOp::ne:
+    case ScalarOp::lt:
+    case ScalarOp::le:
+    case ScalarOp::gt:
+    case ScalarOp::ge: return wrap(compare(op, operands[0].dtype, x[0], x[1]), bool_);
+    default: return wrap(arithmetic(op, operands[0].dtype, x[0], x[1], x[2]), result);
+  }
+}
+
+Value* VectorBuilder::compare(ScalarOp op, DType t, Value* a, Value* b) {
+  using P = llvm::CmpInst::Predicate;
+  const int k = static_cast<int>(op) - static_cast<int>(ScalarOp::eq);
+  if (t.is_floating()) {
+    constexpr P predicates[] = {P::FCMP_OEQ, P::FCMP_UNE, P::FCMP_OLT, P::FCMP_OLE, P::FCMP_OGT, P::FCMP_OGE};
+    return ir_.CreateFCmp(predicates[k], a, b);
+  }
+  constexpr P with_sign[] = {P::ICMP_EQ, P::ICMP_NE, P::ICMP_SLT, P::ICMP_SLE, P::ICMP_SGT, P::ICMP_SGE};
+  constexpr P without[] = {P::ICMP_EQ, P::ICMP_NE, P::ICMP_ULT, P::ICMP_ULE, P::ICMP_UGT, P::ICMP_UGE};
+  return ir_.CreateICmp(t.is_signed() ? with_sign[k] : without[k], a, b);
+}
+
+/// A splat of a number that is not NaN.
+static bool is_number(Value* v) {
+  const auto* c = llvm::dyn_cast<llvm::Constant>(v);
+  if (c && c->getType()->isVectorTy()) c = c->getSplatValue();
+  const auto* f = llvm::dyn_cast_or_null<llvm::ConstantFP>(c);
+  return f && !f->isNaN();
+}
+
+/// NaN if either operand is. Three instructions; one where an operand is a known number.
+Value* VectorBuilder::extremum(bool maximum, Value* a, Value* b) {
+  if (is_number(b)) std::swap(a, b);
+  if (is_number(a)) return ir_.CreateSelect(maximum ? ir_.CreateFCmpOGT(a, b) : ir_.CreateFCmpOLT(a, b), a, b);
+  Value* chosen = ir_.CreateSelect(maximum ? ir_.CreateFCmpOGT(a, b) : ir_.CreateFCmpOLT(a, b), a, b);
+  return ir_.CreateSelect(ir_.CreateFCmpUNO(a, a), a, chosen);
+}
+
+/// Integers of up to 32 bits have exact quotients in float64, which divides whole vectors.
+Value* VectorBuilder::divide_integers(DType t, bool remainder, Value* a, Value* b) {
+  const bool is_signed = t.is_signed();
+  if (lanes_of(a) == 1 || t.itemsize() == 8 || features_.gpu != VectorFeatures::Gpu::none) {
+    if (remainder) return is_signed ? ir_.CreateSRem(a, b) : ir_.CreateURem(a, b);
+    return is_signed ? ir_.CreateSDiv(a, b) : ir_.CreateUDiv(a, b);
+  }
+  llvm::Type* floating = with_lanes(t.itemsize() == 4 ? ir_.getDoubleTy() : ir_.getFloatTy(), a);
+  Value* x = is_signed ? ir_.CreateSIToFP(a, floating) : ir_.CreateUIToFP(a, floating);
+  Value* y = is_signed ? ir_.CreateSIToFP(b, floating) : ir_.CreateUIToFP(b, floating);
+  // Wide enough for the one quotient that overflows, -2^31 / -1, which wraps around.
+  llvm::Type* wide = with_lanes(t.itemsize() == 4 ? ir_.getInt64Ty() : ir_.getInt32Ty(), a);
+  Value* quotient = ir_.CreateTrunc(ir_.CreateFPToSI(ir_.CreateFDiv(x, y), wide), a->getType());
+  return remainder ? ir_.CreateSub(a, ir_.CreateMul(quotient, b)) : quotient;
+}
+
+/// LLVM 19 takes a lane of a quotient for 0 where it knows both operands as 0, as they are in lanes that a masked load leaves out: the
+/// selection that keeps 0 / 0 out of a fold would be dropped. It doesn't look through a fence, which costs nothing.
+static Value* fenced(llvm::IRBuilder<>& ir, Value* quotient, Value* a, Value* b) {
+  const auto is_other_constant = [](Value* v) {
+    const auto* c = llvm::dyn_cast<llvm::Constant>(v);
+    const auto* one = c ? llvm::dyn_cast_or_null<llvm::ConstantFP>(c->getSplatValue()) : nullptr;
+    return one && !one->isZero();
+  };
+  if (VectorBuilder::lanes_of(quotient) == 1 || is_other_constant(a) || is_other_constant(b)) return quotient;
+  return ir.CreateArithmeticFence(quotient, quotient->getType());
+}
+
+Value* VectorBuilder::arithmetic(ScalarOp op, DType t, Value* a, Value* b, Value* c) {
+  const bool fp = t.is_floating();
+  const auto unary = [&](llvm::Intrinsic::ID id) { return ir_.CreateUnaryIntrinsic(id, a); };
+  switch (op) {
+    case ScalarOp::add: return fp ? ir_.CreateFAdd(a, b) : ir_.CreateAdd(a, b);
+    case ScalarOp::sub: return fp ? ir_.CreateFSub(a, b) : ir_.CreateSub(a, b);
+    case ScalarOp::mul: return fp ? ir_.CreateFMul(a, b) : ir_.CreateMul(a, b);
+    case ScalarOp::div: return fp ? fenced(ir_, ir_.CreateFDiv(a, b), a, b) : divide_integers(t, false, a, b);
+    case ScalarOp::rem:
+      if (fp && features_.gpu != VectorFeatures::Gpu::none) return gpu_remainder(a, b);
+      return fp ? fenced(ir_, ir_.CreateFRem(a, b), a, b) : divide_integers(t, true, a, b);
+    case ScalarOp::neg: return fp ? ir_.CreateFNeg(a) : ir_.CreateNeg(a);
+    case ScalarOp::abs:
+      if (fp) return unary(llvm::Intrinsic::fabs);
+      return t.is_signed() ? ir_.CreateBinaryIntrinsic(llvm::Intrinsic::abs, a, ir_.getFalse()) : a;
+    case ScalarOp::min:
+      if (fp) return extremum(false, a, b);
+      return ir_.CreateBinaryIntrinsic(t.is_signed() ? llvm::Intrinsic::smin : llvm::Intrinsic::umin, a, b);
+    case ScalarOp::max:
+      if (fp) return extremum(true, a, b);
+      return ir_.CreateBinaryIntrinsic(t.is_signed() ? llvm::Intrinsic::smax : llvm::Intrinsic::umax, a, b);
+    case ScalarOp::fma: return ir_.CreateIntrinsic(llvm::Intrinsic::fma, {a->getType()}, {a, b, c});
+    case ScalarOp::sqrt: return unary(llvm::Intrinsic::sqrt);
+    case ScalarOp::floor: return unary(llvm::Intrinsic::floor);
+    case ScalarOp::ceil: return unary(llvm::Intrinsic::ceil);
+    case ScalarOp::round_even: return unary(llvm::Intrinsic::roundeven);
+    case ScalarOp::trunc: return unary(llvm::Intrinsic::trunc);
+    case ScalarOp::copysign: return ir_.CreateBinaryIntrinsic(llvm::Intrinsic::copysign, a, b);
+    case ScalarOp::bit_and: return ir_.CreateAnd(a, b);
+    case ScalarOp::bit_or: return ir_.CreateOr(a, b);
+    case ScalarOp::bit_xor: return ir_.CreateXor(a, b);
+    case ScalarOp::bit_not: return ir_.CreateNot(a);
+    case ScalarOp::shl: return ir_.CreateShl(a, b);
+    case ScalarOp::shr_logical: return ir_.CreateLShr(a, b);
+    case ScalarOp::shr_arithmetic: return ir_.CreateAShr(a, b);
+    case ScalarOp::popcount: return unary(llvm::Intrinsic::ctpop);
+    case ScalarOp::clz: return ir_.CreateBinaryIntrinsic(llvm::Intrinsic::ctlz, a, ir_.getFalse());
+    default: return a;
+  }
+}
+
+Value* VectorBuilder::convert_value(Value* v, DType from, DType to) {
+  if (from == to) return v;
+  if (to.is_bool()) {
+    if (from == float16 || from == bfloat16)
+      return ir_.CreateICmpNE(ir_.CreateShl(v, same(v, std::uint64_t{1})), same(v, std::uint64_t{0}));
+    return from.is_floating() ? ir_.CreateFCmpUNE(v, same(v, 0.0)) : ir_.CreateICmpNE(v, same(v, std::uint64_t{0}));
+  }
+  if (from == float16) return convert_value(half_to_float(v), float32, to);
+  if (from == bfloat16) return convert_value(bfloat_to_float(v), float32, to);
+  if (to == float16 || to == bfloat16) {
+    // Rounded once: what float32 cannot hold goes through a float32 rounded to odd.
+    const bool wide = from == float64 || (!from.is_floating() && from.itemsize() >= 4);
+    Value* f = wide ? double_to_odd_float(convert_value(v, from, float64)) : convert_value(v, from, float32);
+    return to == float16 ? float_to_half(f) : float_to_bfloat(f);
+  }
+  llvm::Type* target = with_lanes(type(to), v);
+  if (from.is_floating()) {
+    if (to.is_floating()) return to == float64 ? ir_.CreateFPExt(v, target) : ir_.CreateFPTrunc(v, target);
+    return ir_.CreateIntrinsic(to.is_signed() ? llvm::Intrinsic::fptosi_sat : llvm::Intrinsic::fptoui_sat, {target, v->getType()}, {v});
+  }
+  if (to.is_floating()) return from.is_signed() ? ir_.CreateSIToFP(v, target) : ir_.CreateUIToFP(v, target);
+  return from.is_signed() ? ir_.CreateSExtOrTrunc(v, target) : ir_.CreateZExtOrTrunc(v, target);
+}
+
+Value* VectorBuilder::half_to_float(Value* v) {
+  llvm::Type* f = with_lanes(ir_.getFloatTy(), v);
+  if (features_.half_conversions) return ir_.CreateFPExt(ir_.CreateBitCast(v, with_lanes(ir_.getHalfTy(), v)), f);
+  llvm::Type* i = with_lanes(ir_.getInt32Ty(), v);
+  Value* bits = ir_.CreateZExt(v, i);
+  Value* sign = ir_.CreateShl(ir_.CreateAnd(bits, same(bits, std::uint64_t{0x8000})), same(bits, std::uint64_t{16}));
+  Value* rest = ir_.CreateShl(ir_.CreateAnd(bits, same(bits, std::uint64_t{0x7fff})), same(bits, std::uint64_t{13}));
+  // Scaling by 2^112 moves the exponent and makes subnormals normal; infinities and NaN are put right.
+  Value* scaled = ir_.CreateBitCast(ir_.CreateFMul(ir_.CreateBitCast(rest, f), llvm::ConstantFP::get(f, 0x1p112)), i);
+  Value* special = ir_.CreateICmpUGE(rest, same(rest, std::uint64_t{0x7c00} << 13));
+  Value* magnitude = ir_.CreateSelect(special, ir_.CreateOr(rest, same(rest, std::uint64_t{0x7f800000})), scaled);
+  return ir_.CreateBitCast(ir_.CreateOr(sign, magnitude), f);
+}
+
+Value* VectorBuilder::float_to_half(Value* v) {
+  llvm::Type* small = with_lanes(ir_.getInt16Ty(), v);
+  if (features_.half_conversions) return ir_.CreateBitCast(ir_.CreateFPTrunc(v, with_lanes(ir_.getHalfTy(), v)), small);
+  llvm::Type* i = with_lanes(ir_.getInt32Ty(), v);
+  Value* bits = ir_.CreateBitCast(v, i);
+  Value* sign = ir_.CreateAnd(ir_.CreateLShr(bits, same(bits, std::uint64_t{16})), same(bits, std::uint64_t{0x8000}));
+  Value* rest = ir_.CreateAnd(bits, same(bits, std::uint64_t{0x7fffffff}));
+  // Normal results: round to nearest even at bit 13, then rebase the exponent.
+  Value* odd = ir_.CreateAnd(ir_.CreateLShr(rest, same(rest, std::uint64_t{13})), same(rest, std::uint64_t{1}));
+  Value* rounded = ir_.CreateAdd(ir_.CreateAdd(rest, same(rest, std::uint64_t{0xfff})), odd);
+  Value* normal = ir_.CreateLShr(ir_.CreateSub(rounded, same(rest, std::uint64_t{112} << 23)), same(rest, std::uint64_t{13}));
+  // Subnormal ones: adding 0.5 leaves the rounded multiple of 2^-24 in the low bits.
+  Value* shifted = ir_.CreateBitCast(ir_.CreateFAdd(ir_.CreateBitCast(rest, v->getType()), same(v, 0.5)), i);
+  Value* tiny = ir_.CreateSub(shifted, same(rest, std::uint64_t{0x3f000000}));
+  Value* magnitude = ir_.CreateSelect(ir_.CreateICmpULT(rest, same(rest, std::uint64_t{0x38800000})), tiny, normal);
+  magnitude =
+      ir_.CreateSelect(ir_.CreateICmpUGE(rest, same(rest, std::uint64_t{0x477ff000})), same(rest, std::uint64_t{0x7c00}), magnitude);
+  magnitude =
+      ir_.CreateSelect(ir_.CreateICmpUGT(rest, same(rest, std::uint64_t{0x7f800000})), same(rest, std::uint64_t{0x7e00}), magnitude);
+  return ir_.CreateTrunc(ir_.CreateOr(sign, magnitude), small);
+}
+
+Value* VectorBuilder::bfloat_to_float(Value* v) {
+  Value* bits = ir_.CreateZExt(v, with_lanes(ir_.getInt32Ty(), v));
+  return ir_.CreateBitCast(ir_.CreateShl(bits, same(bits, std::uint64_t{16})), with_lanes(ir_.getFloatTy(), v));
+}
+
+Value* VectorBuilder::float_to_bfloat(Value* v) {
+  Value* bits = ir_.CreateBitCast(v, with_lanes(ir_.getInt32Ty(), v));
+  Value* high = ir_.CreateLShr(bits, same(bits, std::uint64_t{16}));
+  Value* odd = ir_.CreateAnd(high, same(high, std::uint64_t{1}));
+  Value* rounded =
+      ir_.CreateLShr(ir_.CreateAdd(ir_.CreateAdd(bits, same(bits, std::uint64_t{0x7fff})), odd), same(bits, std::uint64_t{16}));
+  Value* quiet = ir_.CreateOr(high, same(high, std::uint64_t{0x40}));
+  return ir_.CreateTrunc(ir_.CreateSelect(ir_.CreateFCmpUNO(v, v), quiet, rounded), with_lanes(ir_.getInt16Ty(), v));
+}
+
+/// The float32 towards zero, its last bit set where that isn't exact: rounding it again gives what rounding the float64 at once would.
+Value* VectorBuilder::double_to_odd_float(Value* v) {
+  llvm::Type* i = with_lanes(ir_.getInt32Ty(), v);
+  Value* nearest = ir_.CreateFPTrunc(v, with_lanes(ir_.getFloatTy(), v));
+  Value* back = ir_.CreateFPExt(nearest, v->getType());
+  Value* inexact = ir_.CreateFCmpONE(back, v);
+  Value* beyond =
+      ir_.CreateFCmpOGT(ir_.CreateUnaryIntrinsic(llvm::Intrinsic::fabs, back), ir_.CreateUnaryIntrinsic(llvm::Intrinsic::fabs, v));
+  Value* bits = ir_.CreateBitCast(nearest, i);
+  bits = ir_.CreateSub(bits, ir_.CreateZExt(beyond, i));
+  bits = ir_.CreateOr(bits, ir_.CreateZExt(inexact, i));
+  return ir_.CreateBitCast(bits, with_lanes(ir_.getFloatTy(), v));
+}
+
+KernelValue VectorBuilder::call_where(V condition, MathFunction f, std::span<const V> operands, V fast) {
+  if (features_.gpu != VectorFeatures::Gpu::none) return gpu_call_where(condition, f, operands, fast);
+  Value* where = (*this)[condition];
+  int lanes = std::max(lanes_of(where), lanes_of((*this)[fast]));
+  for (V v : operands) lanes = std::max(lanes, lanes_of((*this)[v]));
+  where = splat(where, lanes);
+  Value* quick = splat((*this)[fast], lanes);
+  llvm::Function* function = ir_.GetInsertBlock()->getParent();
+  llvm::LLVMContext& context = module_.getContext();
+
+  // Cut the block here: values may be emitted before code that is already there.
+  llvm::BasicBlock* before = ir_.GetInsertBlock();
+  llvm::Instruction* marker = ir_.CreateUnreachable();
+  llvm::BasicBlock* after = before->splitBasicBlock(marker, "after");
+  marker->eraseFromParent();
+  before->getTerminator()->eraseFromParent();
+  llvm::BasicBlock* slow = llvm::BasicBlock::Create(context, "library", function, after);
+
+  ir_.SetInsertPoint(before);
+  Value* bits = lanes > 1 ? ir_.CreateBitCast(where, ir_.getIntNTy(static_cast<unsigned>(lanes))) : where;
+  ir_.CreateCondBr(ir_.CreateICmpNE(bits, llvm::Constant::getNullValue(bits->getType())), slow, after,
+                   llvm::MDBuilder(context).createBranchWeights(1, 1000));
+
+  // The lanes go through memory, to one helper for all widths.
+  ir_.SetInsertPoint(slow);
+  llvm::BasicBlock& entry = function->getEntryBlock();
+  llvm::IRBuilder<> at_entry(&entry, entry.begin());
+  const auto spill = [&](Value* v) {
+    llvm::AllocaInst* slot = at_entry.CreateAlloca(v->getType());
+    slot->setAlignment(llvm::Align(64));
+    ir_.CreateAlignedStore(v, slot, llvm::Align(64));
+    return slot;
+  };
+  Value* result = spill(quick);
+  Value* x = spill(splat((*this)[operands[0]], lanes));
+  Value* y = operands.size() > 1 ? spill(splat((*this)[operands[1]], lanes)) : x;
+  llvm::PointerType* pointer = llvm::PointerType::get(context, 0);
+  llvm::FunctionCallee helper = module_.getOrInsertFunction(
+      "weft_library_lanes",
+      llvm::FunctionType::get(ir_.getVoidTy(),
+                              {ir_.getInt32Ty(), ir_.getInt32Ty(), ir_.getInt32Ty(), ir_.getInt64Ty(), pointer, pointer, pointer}, false));
+  ir_.CreateCall(helper, {ir_.getInt32(static_cast<unsigned>(f)), ir_.getInt32(static_cast<unsigned>(fast.dtype.itemsize())),
+                          ir_.getInt32(static_cast<unsigned>(lanes)), ir_.CreateZExt(bits, ir_.getInt64Ty()), x, y, result});
+  Value* loaded = ir_.CreateAlignedLoad(quick->getType(), result, llvm::Align(64));
+  ir_.CreateBr(after);
+
+  ir_.SetInsertPoint(after, after->begin());
+  llvm::PHINode* phi = ir_.CreatePHI(quick->getType(), 2);
+  phi->addIncoming(quick, before);
+  phi->addIncoming(loaded, slow);
+  if (llvm::Instruction* end = after->getTerminator())
+    ir_.SetInsertPoint(end);
+  else
+    ir_.SetInsertPoint(after);
+  return wrap(phi, fast.dtype);
+}
+
+}  // namespace weft::detail
+
+extern "C" void weft_library_lanes(int function, int bytes, int lanes, std::uint64_t where, const void* x, const void* y, void* result) {
+  for (int i = 0; i < lanes; ++i) {
+    if (!(where >> i & 1)) continue;
+    if (bytes == 4)
+      static_cast<float*>(result)[i] = static_cast<float>(weft_library_math(function, static_cast<double>(static_cast<const float*>(x)[i]),
+                                                                            static_cast<double>(static_cast<const float*>(y)[i])));
+    else
+      static_cast<double*>(result)[i] = weft_library_math(function, static_cast<const double*>(x)[i], static_cast<const double*>(y)[i]);
+  }
+}

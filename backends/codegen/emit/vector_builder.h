@@ -1,0 +1,81 @@
+// The scalar operations as LLVM IR, for single values or vectors of a fixed number of lanes. Includes LLVM: only for emitters.
+//
+// In registers bool is i1, float16 and bfloat16 are i16 (their bits), other types are themselves. In memory bool is i8.
+#pragma once
+#include <llvm/IR/IRBuilder.h>
+
+#include <vector>
+
+#include "weft/core/ir/kernel_builder.h"
+
+namespace weft::detail {
+
+/// What a processor can do, as far as emitted code differs.
+struct VectorFeatures {
+  int vector_bytes = 16;
+  bool masked_memory = false;     ///< masked loads and stores of all element sizes
+  bool half_conversions = false;  ///< float16 <-> float32
+  bool fma = false;
+  bool lookups = false;  ///< registers of sixteen float32, and lookups in them (AVX-512)
+  /// Code for a GPU, or for the host that runs it in a test: no library of the host, and division of integers as it is.
+  enum class Gpu { none, nvidia, emulated } gpu = Gpu::none;
+};
+
+class VectorBuilder final : public KernelBuilder {
+ public:
+  VectorBuilder(llvm::IRBuilder<>& ir, llvm::Module& module, const VectorFeatures& features)
+      : ir_(ir), module_(module), features_(features) {}
+
+  llvm::IRBuilder<>& ir() { return ir_; }
+  /// The type of a value of the dtype in registers, or in memory.
+  llvm::Type* type(DType t) const;
+  llvm::Type* memory_type(DType t) const;
+  static int lanes_of(llvm::Value* v);
+  llvm::Value* splat(llvm::Value* v, int lanes);
+  /// Between the forms that a value has in registers and in memory.
+  llvm::Value* from_memory(llvm::Value* v, DType t);
+  llvm::Value* to_memory(llvm::Value* v, DType t);
+
+  V wrap(llvm::Value* v, DType t) {
+    values_.push_back(v);
+    return {static_cast<int>(values_.size()) - 1, -1, t};
+  }
+  llvm::Value* operator[](V v) const { return values_[static_cast<std::size_t>(v.id)]; }
+
+  llvm::Value* op(ScalarOp o, DType result, std::span<const V> operands) { return (*this)[emit(o, result, operands)]; }
+  llvm::Value* math_op(MathFunction f, std::span<const V> operands) { return (*this)[emit_math(f, operands)]; }
+  llvm::Value* constant_value(DType t, double floating, std::int64_t integer) { return (*this)[emit_constant(t, floating, integer)]; }
+
+  V call_where(V condition, MathFunction f, std::span<const V> operands, V fast) override;
+
+ protected:
+  V emit(ScalarOp op, DType result, std::span<const V> operands) override;
+  V emit_constant(DType dtype, double floating, std::int64_t integer) override;
+  V emit_math(MathFunction f, std::span<const V> operands) override;
+
+ private:
+  llvm::Value* arithmetic(ScalarOp op, DType t, llvm::Value* a, llvm::Value* b, llvm::Value* c);
+  llvm::Value* compare(ScalarOp op, DType t, llvm::Value* a, llvm::Value* b);
+  llvm::Value* convert_value(llvm::Value* v, DType from, DType to);
+  llvm::Value* extremum(bool maximum, llvm::Value* a, llvm::Value* b);
+  llvm::Value* divide_integers(DType t, bool remainder, llvm::Value* a, llvm::Value* b);
+  llvm::Value* half_to_float(llvm::Value* v);
+  llvm::Value* float_to_half(llvm::Value* v);
+  llvm::Value* bfloat_to_float(llvm::Value* v);
+  llvm::Value* float_to_bfloat(llvm::Value* v);
+  llvm::Value* double_to_odd_float(llvm::Value* v);
+  // gpu_math.cpp
+  V gpu_call_where(V condition, MathFunction f, std::span<const V> operands, V fast);
+  llvm::Value* gpu_function(MathFunction f, DType t, std::span<llvm::Value* const> operands);
+  llvm::Value* gpu_remainder(llvm::Value* a, llvm::Value* b);
+  llvm::Type* with_lanes(llvm::Type* t, llvm::Value* like) const;
+  llvm::Value* same(llvm::Value* like, double v);
+  llvm::Value* same(llvm::Value* like, std::uint64_t v);
+
+  llvm::IRBuilder<>& ir_;
+  llvm::Module& module_;
+  const VectorFeatures features_;
+  std::vector<llvm::Value*> values_;
+};
+
+}  // namespace weft::detail

@@ -1,0 +1,405 @@
+#include "weft/backends/codegen/planner/dag.h"
+
+#include <algorithm>
+#include <bit>
+#include <numeric>
+#include <string_view>
+
+#include "weft/core/errors/error.h"
+
+namespace weft::detail {
+namespace {
+
+std::uint64_t mix(std::uint64_t h, std::uint64_t v) {
+  h ^= v + 0x9e3779b97f4a7c15ull + (h << 6) + (h >> 2);
+  return h * 0xff51afd7ed558ccdull;
+}
+std::int64_t floor_div(std::int64_t a, std::int64_t b) { return a / b - (a % b < 0); }
+
+}  // namespace
+
+int Dag::add_dim(std::int64_t size) {
+  if (dims.size() >= kMaxDims) throw CompileError("codegen: internal error: a kernel with more than 64 loops");
+  dims.push_back(size);
+  return static_cast<int>(dims.size()) - 1;
+}
+
+std::uint64_t Dag::hash(const Node& n) {
+  std::uint64_t h = mix(static_cast<std::uint64_t>(n.kind), static_cast<std::uint64_t>(n.dtype.id()));
+  if (n.kind == NodeKind::op) h = mix(h, static_cast<std::uint64_t>(n.op));
+  if (n.kind == NodeKind::math) h = mix(h, static_cast<std::uint64_t>(n.function));
+  for (NodeId o : n.operands) h = mix(h, static_cast<std::uint64_t>(o));
+  return mix(mix(h, static_cast<std::uint64_t>(n.integer)), std::bit_cast<std::uint64_t>(n.floating));
+}
+
+NodeId Dag::find(const Node& n) const {
+  const auto [first, last] = table_.equal_range(hash(n));
+  for (auto it = first; it != last; ++it) {
+    const Node& o = (*this)[it->second];
+    if (o.kind == n.kind && o.dtype == n.dtype && o.operands == n.operands && o.integer == n.integer &&
+        std::bit_cast<std::uint64_t>(o.floating) == std::bit_cast<std::uint64_t>(n.floating) && (n.kind != NodeKind::op || o.op == n.op) &&
+        (n.kind != NodeKind::math || o.function == n.function))
+      return it->second;
+  }
+  return -1;
+}
+
+NodeId Dag::intern(const Node& n) {
+  if (const NodeId same = find(n); same >= 0) return same;
+  Node copy = n;
+  for (NodeId o : n.operands)
+    if (o >= 0) copy.dims |= (*this)[o].dims;
+  nodes.push_back(copy);
+  table_.emplace(hash(n), static_cast<NodeId>(nodes.size()) - 1);
+  return static_cast<NodeId>(nodes.size()) - 1;
+}
+
+NodeId Dag::intern(Affine a) {
+  std::uint64_t h = mix(0x1dea, static_cast<std::uint64_t>(a.constant));
+  for (const AffineTerm& t : a.terms) h = mix(mix(h, static_cast<std::uint64_t>(t.atom)), static_cast<std::uint64_t>(t.coef));
+  const auto [first, last] = table_.equal_range(h);
+  for (auto it = first; it != last; ++it)
+    if ((*this)[it->second].kind == NodeKind::index && affine(it->second) == a) return it->second;
+  Node n;
+  n.kind = NodeKind::index;
+  n.affine = static_cast<int>(affines.size());
+  bound(a, n.low, n.high);
+  for (const AffineTerm& t : a.terms) n.dims |= t.atom >= 0 ? std::uint64_t{1} << t.atom : (*this)[~t.atom].dims;
+  affines.push_back(std::move(a));
+  nodes.push_back(n);
+  table_.emplace(h, static_cast<NodeId>(nodes.size()) - 1);
+  return static_cast<NodeId>(nodes.size()) - 1;
+}
+
+void Dag::bound(const Affine& a, std::int64_t& low, std::int64_t& high) const {
+  low = high = a.constant;
+  for (const AffineTerm& t : a.terms) {
+    const std::int64_t l = atom_low(t.atom), h = atom_high(t.atom);
+    low += t.coef * (t.coef > 0 ? l : h);
+    high += t.coef * (t.coef > 0 ? h : l);
+  }
+}
+
+NodeId Dag::index(std::int64_t constant) { return intern(Affine{constant, {}}); }
+NodeId Dag::index_dim(int dim) {
+  if (dims[static_cast<std::size_t>(dim)] == 1) return index(0);
+  return intern(Affine{0, {{dim, 1}}});
+}
+NodeId Dag::offset(NodeId a, std::int64_t constant) {
+  if (constant == 0) return a;
+  Affine f = affine(a);
+  f.constant += constant;
+  return intern(std::move(f));
+}
+NodeId Dag::scale(NodeId a, std::int64_t k) {
+  if (k == 1) return a;
+  if (k == 0) return index(0);
+  Affine f = affine(a);
+  f.constant *= k;
+  for (AffineTerm& t : f.terms) t.coef *= k;
+  return intern(std::move(f));
+}
+
+NodeId Dag::combine(NodeId a, std::int64_t ka, NodeId b, std::int64_t kb) {
+  const Affine &x = affine(a), &y = affine(b);
+  Affine sum;
+  sum.constant = x.constant * ka + y.constant * kb;
+  std::size_t i = 0, k = 0;
+  while (i < x.terms.size() || k < y.terms.size()) {
+    AffineTerm t;
+    if (k == y.terms.size() || (i < x.terms.size() && x.terms[i].atom < y.terms[k].atom)) {
+      t = {x.terms[i].atom, x.terms[i].coef * ka}, ++i;
+    } else if (i == x.terms.size() || y.terms[k].atom < x.terms[i].atom) {
+      t = {y.terms[k].atom, y.terms[k].coef * kb}, ++k;
+    } else {
+      t = {x.terms[i].atom, x.terms[i].coef * ka + y.terms[k].coef * kb}, ++i, ++k;
+    }
+    if (t.coef != 0) sum.terms.push_back(t);
+  }
+  // c * d * (e / d) + c * (e % d) is c * e.
+  for (const AffineTerm& t : sum.terms) {
+    if (t.atom >= 0 || (*this)[~t.atom].kind != NodeKind::index_mod) continue;
+    const Node mod = (*this)[~t.atom];
+    for (const AffineTerm& u : sum.terms) {
+      if (u.atom >= 0 || u.coef != t.coef * mod.integer) continue;
+      const Node& div = (*this)[~u.atom];
+      if (div.kind != NodeKind::index_div || div.operands[0] != mod.operands[0] || div.integer != mod.integer) continue;
+      const AffineTerm dropped_mod = t, dropped_div = u;
+      std::erase_if(sum.terms, [&](const AffineTerm& w) { return w == dropped_mod || w == dropped_div; });
+      return combine(intern(std::move(sum)), 1, mod.operands[0], dropped_mod.coef);
+    }
+  }
+  return intern(std::move(sum));
+}
+
+bool Dag::split(NodeId a, std::int64_t divisor, NodeId& quotient, NodeId& rest) {
+  return split_off(a, divisor, quotient, rest) && (*this)[rest].high < divisor;
+}
+
+/// The same, but the rest, which is not negative, may be the divisor or more.
+bool Dag::split_off(NodeId a, std::int64_t divisor, NodeId& quotient, NodeId& rest) {
+  const Node& n = (*this)[a];
+  if (n.high < divisor) {  // valid positions are never negative
+    quotient = index(0), rest = a;
+    return true;
+  }
+  Affine q, r;
+  const Affine f = affine(a);
+  for (const AffineTerm& t : f.terms) {
+    if (t.coef % divisor == 0)
+      q.terms.push_back({t.atom, t.coef / divisor});
+    else
+      r.terms.push_back(t);
+  }
+  q.constant = floor_div(f.constant, divisor);
+  r.constant = f.constant - q.constant * divisor;
+  std::int64_t low = 0, high = 0;
+  bound(r, low, high);
+  if (low < 0) return false;
+  quotient = intern(std::move(q)), rest = intern(std::move(r));
+  return true;
+}
+
+NodeId Dag::divide(NodeId a, std::int64_t divisor) {
+  if (divisor == 1) return a;
+  NodeId q = -1, r = -1;
+  if (split(a, divisor, q, r)) return q;
+  // Where all but a rest below g is a multiple of g, a divisor of the divisor: (g * q + r) / (g * d) is q / d.
+  for (const AffineTerm& t : Affine(affine(a)).terms) {
+    const std::int64_t g = std::gcd(t.coef, divisor);
+    if (g > 1 && g < divisor && split(a, g, q, r)) return divide(q, divisor / g);
+  }
+  if (split_off(a, divisor, q, r) && r != a) return add(q, divide(r, divisor));
+  Node n;
+  n.kind = NodeKind::index_div;
+  n.operands[0] = a, n.integer = divisor;
+  n.low = 0, n.high = std::max<std::int64_t>((*this)[a].high / divisor, 0);
+  return intern(Affine{0, {{~intern(n), 1}}});
+}
+NodeId Dag::modulo(NodeId a, std::int64_t divisor) {
+  if (divisor == 1) return index(0);
+  NodeId q = -1, r = -1;
+  if (split(a, divisor, q, r)) return r;
+  for (const AffineTerm& t : Affine(affine(a)).terms) {
+    const std::int64_t g = std::gcd(t.coef, divisor);
+    if (g > 1 && g < divisor && split(a, g, q, r)) return combine(modulo(q, divisor / g), g, r, 1);
+  }
+  if (split_off(a, divisor, q, r) && r != a) return modulo(r, divisor);
+  Node n;
+  n.kind = NodeKind::index_mod;
+  n.operands[0] = a, n.integer = divisor;
+  n.low = 0, n.high = divisor - 1;
+  return intern(Affine{0, {{~intern(n), 1}}});
+}
+
+NodeId Dag::index_of(V value, std::int64_t low, std::int64_t high) {
+  const Node& n = (*this)[value.id];
+  if (n.kind == NodeKind::constant) return index(n.integer);
+  if (n.kind == NodeKind::index_value && n.dtype.is_integer()) return n.operands[0];
+  if (low == high) return index(low);
+  const V wide = convert(value, int64);
+  Node& w = nodes[static_cast<std::size_t>(wide.id)];
+  w.low = low, w.high = high;
+  return intern(Affine{0, {{~wide.id, 1}}});
+}
+
+KernelValue Dag::below(NodeId a, std::int64_t limit) {
+  if ((*this)[a].low >= 0 && (*this)[a].high < limit) return boolean(true);
+  if ((*this)[a].high < 0 || (*this)[a].low >= limit) return boolean(false);
+  Node n;
+  n.kind = NodeKind::index_below, n.dtype = bool_;
+  n.operands[0] = a, n.integer = std::min(limit, (*this)[a].high + 1);  // which fits wherever the position does
+  return operand(intern(n));
+}
+KernelValue Dag::value_of(NodeId a, DType dtype) {
+  std::int64_t c = 0;
+  if (as_constant(a, c)) return integer(dtype, c);
+  if (dtype.is_complex()) return complex(value_of(a, dtype.real_part()), constant(dtype.real_part(), 0));
+  if (dtype == float16 || dtype == bfloat16) return convert(value_of(a, float32), dtype);
+  Node n;
+  n.kind = NodeKind::index_value, n.dtype = dtype;
+  n.operands[0] = a;
+  return operand(intern(n));
+}
+int Dag::as_dim(NodeId a) const {
+  const Affine& f = affine(a);
+  return f.constant == 0 && f.terms.size() == 1 && f.terms[0].coef == 1 && f.terms[0].atom >= 0 ? f.terms[0].atom : -1;
+}
+bool Dag::as_constant(NodeId a, std::int64_t& out) const {
+  const Affine& f = affine(a);
+  out = f.constant;
+  return f.terms.empty();
+}
+bool Dag::stride(NodeId a, int dim, std::int64_t& out) const {
+  out = 0;
+  for (const AffineTerm& t : affine(a).terms) {
+    if (t.atom == dim) out = t.coef;
+    if (t.atom < 0 && ((*this)[~t.atom].dims >> dim & 1)) return false;
+  }
+  return true;
+}
+
+KernelValue Dag::load(int argument, DType dtype, NodeId position, NodeId guard) {
+  Node n;
+  n.kind = NodeKind::load, n.dtype = dtype;
+  n.operands = {position, guard, -1};
+  n.integer = argument;
+  return operand(intern(n));
+}
+KernelValue Dag::local(int number, DType dtype, std::uint64_t depends_on) {
+  Node n;
+  n.kind = NodeKind::local, n.dtype = dtype;
+  n.integer = number;
+  const NodeId id = intern(n);
+  nodes[static_cast<std::size_t>(id)].dims = depends_on;
+  return operand(id);
+}
+KernelValue Dag::both(V a, V b) {
+  if (is_true(a) || is_false(b)) return b;
+  if (is_true(b) || is_false(a)) return a;
+  return bit_and(a, b);
+}
+
+namespace {
+
+constexpr std::int64_t kMost = std::int64_t{1} << 31;  // products of such numbers, and sums of a few of them, don't overflow
+
+bool fits(std::int64_t low, std::int64_t high, DType dtype) {
+  const int bits = 8 * static_cast<int>(dtype.itemsize());
+  const std::int64_t most = bits == 64 ? kMost * kMost : (std::int64_t{1} << (bits - (dtype.is_unsigned() ? 0 : 1))) - 1;
+  return high <= most && low >= (dtype.is_unsigned() ? 0 : -most - 1);
+}
+
+}  // namespace
+
+std::optional<NodeId> Dag::position_of(V value) {
+  const Node& n = (*this)[value.id];
+  if (!n.dtype.is_integer()) return {};
+  if (n.kind == NodeKind::constant && -kMost <= n.integer && n.integer <= kMost && fits(n.integer, n.integer, n.dtype))
+    return index(n.integer);
+  if (n.kind != NodeKind::index_value) return {};
+  const std::int64_t low = (*this)[n.operands[0]].low, high = (*this)[n.operands[0]].high;
+  return low >= -kMost && high <= kMost && fits(low, high, n.dtype) ? std::optional(n.operands[0]) : std::nullopt;
+}
+
+std::optional<KernelValue> Dag::emit_of_positions(ScalarOp op, DType result, std::span<const V> v) {
+  std::array<NodeId, 2> at{-1, -1};
+  if (v.size() > at.size()) return {};
+  for (std::size_t i = 0; i < v.size(); ++i) {
+    const std::optional<NodeId> n = position_of(v[i]);
+    if (!n) return {};
+    at[i] = *n;
+  }
+  const std::int64_t low = (*this)[at[0]].low, high = (*this)[at[0]].high;
+  const auto as_result = [&](NodeId n) {
+    return fits((*this)[n].low, (*this)[n].high, result) ? std::optional(value_of(n, result)) : std::nullopt;
+  };
+  if (op == ScalarOp::convert) return result.is_integer() ? as_result(at[0]) : std::nullopt;
+  if (v.size() != 2) return {};
+  const std::int64_t other_low = (*this)[at[1]].low, other_high = (*this)[at[1]].high;
+  const auto known = [&](bool yes, bool no) -> std::optional<V> {
+    return yes ? std::optional(boolean(true)) : no ? std::optional(boolean(false)) : std::nullopt;
+  };
+  switch (op) {
+    case ScalarOp::add: return as_result(combine(at[0], 1, at[1], 1));
+    case ScalarOp::sub: return as_result(combine(at[0], 1, at[1], -1));
+    case ScalarOp::mul: {
+      std::int64_t factor = 0;
+      if (as_constant(at[1], factor)) return as_result(scale(at[0], factor));
+      if (as_constant(at[0], factor)) return as_result(scale(at[1], factor));
+      return {};
+    }
+    case ScalarOp::min: return high <= other_low ? std::optional(v[0]) : low >= other_high ? std::optional(v[1]) : std::nullopt;
+    case ScalarOp::max: return low >= other_high ? std::optional(v[0]) : high <= other_low ? std::optional(v[1]) : std::nullopt;
+    case ScalarOp::lt: return known(high < other_low, low >= other_high);
+    case ScalarOp::le: return known(high <= other_low, low > other_high);
+    case ScalarOp::gt: return known(low > other_high, high <= other_low);
+    case ScalarOp::ge: return known(low >= other_high, high < other_low);
+    default: return {};
+  }
+}
+
+KernelValue Dag::emit(ScalarOp op, DType result, std::span<const V> v) {
+  if (const std::optional<V> value = emit_of_positions(op, result, v)) return *value;
+  if (op == ScalarOp::select) {
+    if (v[1].id == v[2].id || is_true(v[0])) return v[1];
+    if (is_false(v[0])) return v[2];
+  }
+  const Node& first = (*this)[v[0].id];
+  if (op == ScalarOp::convert && first.kind == NodeKind::constant) {
+    if (result == first.dtype) return v[0];
+    if (result.is_floating())
+      return constant(result, first.dtype.is_floating() ? first.floating
+                              : first.dtype == uint64   ? static_cast<double>(static_cast<std::uint64_t>(first.integer))
+                                                        : static_cast<double>(first.integer));
+    if (!first.dtype.is_floating() && !result.is_bool() && result.itemsize() >= first.dtype.itemsize())
+      return integer(result, first.integer);
+  }
+  if (v.size() == 2) {
+    const Node& second = (*this)[v[1].id];
+    const bool floating = first.dtype.is_floating();
+    const auto is_one = [&](const Node& n) { return n.kind == NodeKind::constant && (floating ? n.floating == 1 : n.integer == 1); };
+    if (op == ScalarOp::mul && is_one(second)) return v[0];
+    if (op == ScalarOp::mul && is_one(first)) return v[1];
+    if (op == ScalarOp::div && floating && is_one(second)) return v[0];
+    if (first.kind == NodeKind::constant && second.kind == NodeKind::constant && first.dtype.is_signed() && !floating) {
+      const std::int64_t a = first.integer, b = second.integer;
+      if (op == ScalarOp::eq) return boolean(a == b);
+      if (op == ScalarOp::ne) return boolean(a != b);
+      if (op == ScalarOp::lt) return boolean(a < b);
+      if (op == ScalarOp::le) return boolean(a <= b);
+      if (op == ScalarOp::gt) return boolean(a > b);
+      if (op == ScalarOp::ge) return boolean(a >= b);
+    }
+    if (op == ScalarOp::add && first.kind == NodeKind::constant && second.kind == NodeKind::constant && floating)
+      return constant(result, result == float64
+                                  ? first.floating + second.floating
+                                  : static_cast<double>(static_cast<float>(first.floating) + static_cast<float>(second.floating)));
+  }
+  Node n;
+  n.kind = NodeKind::op, n.op = op, n.dtype = result;
+  for (std::size_t i = 0; i < v.size(); ++i) n.operands[i] = v[i].id;
+  // Sums and products are the same in either order, but for which of two NaNs comes out.
+  if (op == ScalarOp::add || op == ScalarOp::mul || op == ScalarOp::bit_and || op == ScalarOp::bit_or || op == ScalarOp::bit_xor) {
+    Node turned = n;
+    std::swap(turned.operands[0], turned.operands[1]);
+    if (const NodeId same = find(turned); same >= 0) return operand(same);
+  }
+  return operand(intern(n));
+}
+KernelValue Dag::emit_constant(DType dtype, double floating, std::int64_t integer) {
+  Node n;
+  n.kind = NodeKind::constant, n.dtype = dtype;
+  if (dtype.is_floating())
+    n.floating = floating;
+  else
+    n.integer = integer;
+  return operand(intern(n));
+}
+KernelValue Dag::emit_math(MathFunction f, std::span<const V> v) {
+  Node n;
+  n.kind = NodeKind::math, n.function = f, n.dtype = v[0].dtype;
+  for (std::size_t i = 0; i < v.size(); ++i) n.operands[i] = v[i].id;
+  return operand(intern(n));
+}
+
+KernelValue Dag::call_where(V, MathFunction, std::span<const V>, V) {
+  throw CompileError("codegen: internal error: a graph holds functions unexpanded");
+}
+
+std::string_view name_of(ScalarOp op) {
+  constexpr std::string_view names[] = {
+      "add",      "sub",   "mul",     "div",        "rem",    "neg",      "abs",     "min", "max",         "fma",
+      "sqrt",     "floor", "ceil",    "round_even", "trunc",  "copysign", "eq",      "ne",  "lt",          "le",
+      "gt",       "ge",    "select",  "bit_and",    "bit_or", "bit_xor",  "bit_not", "shl", "shr_logical", "shr_arithmetic",
+      "popcount", "clz",   "convert", "bitcast"};
+  return names[static_cast<std::size_t>(op)];
+}
+std::string_view name_of(MathFunction f) {
+  constexpr std::string_view names[] = {"exp", "exp2", "expm1", "log",     "log1p",  "log2",    "tanh", "logistic", "sin",   "cos",
+                                        "tan", "asin", "acos",  "atan",    "atan2",  "sinh",    "cosh", "asinh",    "acosh", "atanh",
+                                        "pow", "erf",  "erfc",  "erf_inv", "lgamma", "digamma", "cbrt", "rsqrt"};
+  return names[static_cast<std::size_t>(f)];
+}
+
+}  // namespace weft::detail

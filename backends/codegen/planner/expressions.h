@@ -1,0 +1,100 @@
+// Values of a program's variables at an index, as scalar expressions: operations that compute or move single elements melt into
+// whoever reads them.
+#pragma once
+#include <unordered_map>
+#include <vector>
+
+#include "weft/backends/codegen/planner/dag.h"
+#include "weft/core/ir/jaxpr.h"
+#include "weft/core/ir/primitive.h"
+#include "weft/core/ops/movement/gather.h"
+
+namespace weft::detail {
+
+/// Whether an element of the equation's result is an expression of elements of its operands. Folds of a few elements are.
+bool is_injective(const JaxprData& j, const Eqn& e);
+/// How many elements of the operand a reduction folds into one.
+std::int64_t folded_elements(const JaxprData& j, const Eqn& e);
+/// One step of a fold; false if no expression can do it.
+bool combine(Dag& dag, Combiner c, KernelValue a, KernelValue b, KernelValue& out);
+
+/// Where the element at the coordinates lies in a row-major array.
+NodeId row_major_position(Dag& dag, const Shape& shape, std::span<const NodeId> coords);
+
+/// Where expressions end: variables that are read from memory, or computed elsewhere in the kernel.
+class LeafReader {
+ public:
+  virtual ~LeafReader() = default;
+  virtual bool is_leaf(Var v) = 0;
+  virtual KernelValue read(Var v, std::span<const NodeId> at, NodeId guard) = 0;
+};
+
+/// Thrown when an expression has too many operations for one kernel.
+struct ExpressionTooLarge {};
+
+class Expressions {
+ public:
+  static constexpr int kMaxDepth = 600;
+
+  /// `max_nodes`: of the graph; more are ExpressionTooLarge.
+  Expressions(const JaxprData& j, const std::vector<int>& defining_eqn, Dag& dag, LeafReader& leaves, std::size_t max_nodes)
+      : j_(j), defined_by_(defining_eqn), dag_(dag), leaves_(leaves), max_nodes_(max_nodes) {}
+
+  /// The operand's element at the position.
+  KernelValue at(Atom a, std::span<const NodeId> coords);
+  /// The same where the condition holds, else undefined: nothing is read there.
+  KernelValue guarded(KernelValue condition, Atom a, std::span<const NodeId> coords);
+  /// An element of a variable computed by its equation, though it may be a leaf.
+  KernelValue compute(Var v, std::span<const NodeId> coords);
+
+  /// Where an element of a scatter's updates goes: coordinates in the operand, valid where `inside` holds.
+  struct Place {
+    std::vector<NodeId> coords;
+    KernelValue inside;
+  };
+  Place scatter_place(const Eqn& e, std::span<const NodeId> coords);
+
+  /// How many different elements of a variable were computed for one point.
+  const std::unordered_map<Var, int>& evaluations() const { return evaluations_; }
+
+ private:
+  using Coords = std::vector<NodeId>;
+  KernelValue literal(const Literal& l);
+  KernelValue elementwise(const Eqn& e, std::span<const NodeId> coords);
+  KernelValue movement(const Eqn& e, std::span<const NodeId> coords, int which);
+  KernelValue concatenate(const Eqn& e, std::span<const NodeId> coords);
+  KernelValue gather(const Eqn& e, std::span<const NodeId> coords);
+  KernelValue fold(const Eqn& e, std::span<const NodeId> coords);
+  KernelValue dynamic_slice(const Eqn& e, std::span<const NodeId> coords);
+  KernelValue dynamic_update_slice(const Eqn& e, std::span<const NodeId> coords);
+  /// The element where the condition holds; what it reads is read only there.
+  Place locate(const IndexedGeometry& g, const Shape& operand, Atom indices, std::span<const NodeId> coords, bool check);
+  NodeId clamped_start(KernelValue start, std::int64_t limit);
+  NodeId linear(const Shape& shape, std::span<const NodeId> coords);
+  std::vector<Aval> operand_avals(const Eqn& e) const;
+
+  struct Key {
+    Var var;
+    NodeId guard;
+    Coords coords;
+    friend bool operator==(const Key&, const Key&) = default;
+  };
+  struct KeyHash {
+    std::size_t operator()(const Key& k) const {
+      std::size_t h = k.var * 0x9e3779b97f4a7c15ull + static_cast<std::size_t>(k.guard + 1);
+      for (NodeId n : k.coords) h = (h ^ static_cast<std::size_t>(n)) * 0x100000001b3ull;
+      return h;
+    }
+  };
+  const JaxprData& j_;
+  const std::vector<int>& defined_by_;
+  Dag& dag_;
+  LeafReader& leaves_;
+  NodeId guard_ = -1;
+  int depth_ = 0;
+  std::size_t max_nodes_;
+  std::unordered_map<Key, KernelValue, KeyHash> memo_;
+  std::unordered_map<Var, int> evaluations_;
+};
+
+}  // namespace weft::detail

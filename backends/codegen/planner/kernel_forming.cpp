@@ -1,0 +1,543 @@
+// From groups of roots to kernels and steps.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <functional>
+#include <map>
+#include <numeric>
+
+#include "weft/backends/codegen/emit/after_folds.h"
+#include "weft/backends/codegen/planner/planner.h"
+#include "weft/backends/codegen/planner/unite_parts.h"
+#include "weft/core/array/shape.h"
+#include "weft/core/base/nesting.h"
+#include "weft/core/ir/sealed_program.h"
+#include "weft/core/ops/movement/scatter.h"
+
+namespace weft::detail {
+
+namespace {
+constexpr std::int64_t kMaxScratchBytes = 64 * 1024;
+}
+
+/// Builds the kernel of one group.
+class KernelFormer final : public LeafReader {
+ public:
+  KernelFormer(KernelPlanner& planner, const Group& group)
+      : p_(planner), group_(group), dag_(kernel_.dag), expressions_(p_.j_, p_.defined_by_, dag_, *this, 100000) {}
+
+  Kernel run(std::vector<BufferId>& buffers) {
+    for (std::int64_t s : group_.sizes) kernel_.outer.push_back(add_dim(s));
+    for (std::size_t i = 0; i < group_.roots.size(); ++i) add(static_cast<int>(i));
+    buffers = std::move(buffers_);
+    return std::move(kernel_);
+  }
+
+  bool is_leaf(Var v) override { return p_.is_root_[v] != 0; }
+
+  KernelValue read(Var v, std::span<const NodeId> at, NodeId guard) override {
+    const Aval& aval = p_.avals_[v];
+    Member* m = find(v);
+    if (!m) return load(argument(p_.buffer_of(v), aval.dtype, aval.size()), aval.dtype, row_major_position(dag_, aval.shape, at), guard);
+    const bool same_nest = m->nest == nest_;
+    if (m->level == Level::outer && (!same_nest || level_ != Level::body || no_loops(nest_))) return m->value;
+    if (same_nest && m->level == level_ && std::equal(at.begin(), at.end(), m->coords.begin())) return m->value;
+    const Storage& s = storage(*m);
+    const KernelValue element =
+        load(s.arg, aval.dtype, s.scratch ? inner_position(*m, at) : row_major_position(dag_, aval.shape, at), guard);
+    // Each outer point has its own scratch.
+    const std::uint64_t outer = (std::uint64_t{1} << kernel_.outer.size()) - 1;
+    for (NodeId n : {element.id, element.imag})
+      if (n >= 0) dag_.nodes[static_cast<std::size_t>(n)].dims |= outer;
+    return element;
+  }
+
+ private:
+  /// Where a value may be used without going through memory: by all later nests, within the nest's parallel loops, or within all its loops.
+  enum class Level { outer, parallel, body };
+  struct Storage {
+    int arg = -1;
+    bool scratch = false;
+  };
+  struct Member {
+    Var var;
+    const Root* root;
+    int nest;
+    Level level;
+    KernelValue value;
+    std::vector<NodeId> coords;
+    std::vector<int> inner;  ///< loops of the root that are no outer loops
+    std::vector<int> outer;  ///< kernel loop for each of the root's loops that is an outer one, else -1
+    Storage storage;
+  };
+
+  int add_dim(std::int64_t size) {
+    const int d = dag_.add_dim(size);
+    kernel_.limits.emplace_back();
+    return d;
+  }
+  Member* find(Var v) {
+    for (Member& m : members_)
+      if (m.var == v) return &m;
+    return nullptr;
+  }
+  Nest& nest(int n) { return kernel_.nests[static_cast<std::size_t>(n)]; }
+  bool no_loops(int n) { return nest(n).parallel.empty() && nest(n).reduce.empty(); }
+
+  int argument(BufferId buffer, DType dtype, std::int64_t elements) {
+    const auto found = args_.find(buffer);
+    if (found != args_.end()) return found->second;
+    const int arg = static_cast<int>(kernel_.args.size());
+    kernel_.args.push_back({dtype.real_part(), elements * (dtype.is_complex() ? 2 : 1), false, false});
+    buffers_.push_back(buffer);
+    args_.emplace(buffer, arg);
+    return arg;
+  }
+
+  /// How far the elements that belong to one outer point lie apart, in each dimension: from the first to one behind the last. Where the
+  /// outer loop is the fast part of a dimension, that is more than their number.
+  std::vector<std::int64_t> inner_extents(const Member& m) {
+    const Aval& aval = p_.avals_[m.var];
+    std::vector<std::int64_t> extents(static_cast<std::size_t>(aval.ndim()), 1);
+    for (std::size_t k = 0; k < m.root->parallel.size(); ++k) {
+      const Root::Dim& loop = m.root->parallel[k];
+      if (m.outer[k] >= 0 || loop.value_dim < 0 || loop.value_dim >= aval.ndim()) continue;
+      std::int64_t& extent = extents[static_cast<std::size_t>(loop.value_dim)];
+      extent = std::max(extent, loop.size * loop.scale);
+    }
+    for (int d = 0; d < aval.ndim(); ++d) {
+      std::int64_t& extent = extents[static_cast<std::size_t>(d)];
+      if (m.root->kind == Root::Kind::cumulative && extent == 1 && !is_looped(m, d)) extent = aval.shape[d];
+    }
+    return extents;
+  }
+  /// The position among the elements that belong to one outer point.
+  NodeId inner_position(const Member& m, std::span<const NodeId> at) {
+    NodeId position = dag_.index(0);
+    const std::vector<std::int64_t> extents = inner_extents(m);
+    for (std::size_t d = 0; d < extents.size(); ++d) {
+      if (extents[d] == 1) continue;
+      NodeId c = at[d];
+      for (std::size_t k = 0; k < m.root->parallel.size(); ++k)
+        if (m.root->parallel[k].value_dim == static_cast<int>(d) && m.outer[k] >= 0)
+          c = dag_.combine(c, 1, dag_.index_dim(m.outer[k]), -m.root->parallel[k].scale);
+      position = dag_.combine(position, extents[d], c, 1);
+    }
+    return position;
+  }
+  static bool is_looped(const Member& m, int value_dim) {
+    return std::any_of(m.root->parallel.begin(), m.root->parallel.end(), [&](const Root::Dim& d) { return d.value_dim == value_dim; });
+  }
+
+  KernelValue load(int arg, DType dtype, NodeId position, NodeId guard) {
+    if (!dtype.is_complex()) return dag_.load(arg, dtype, position, guard);
+    const NodeId re = dag_.scale(position, 2);
+    return dag_.complex(dag_.load(arg, dtype.real_part(), re, guard), dag_.load(arg, dtype.real_part(), dag_.offset(re, 1), guard));
+  }
+  /// The element that a scatter updates: read, combined, and written back, in order of the indices.
+  void scatter(const Root& r, const RootBody& body, int n, std::span<const int> loops) {
+    const Eqn& e = p_.j_.eqns[static_cast<std::size_t>(r.eqn)];
+    const Aval& aval = p_.avals_[r.var];
+    const int arg = argument(p_.buffer_of(r.var), aval.dtype, aval.size());
+    kernel_.args[static_cast<std::size_t>(arg)].written = true;
+    const ScatterParams params = scatter_params(*e.op, *e.params);
+    const bool any_order = params.unique_indices && p_.target_.unordered_scatters;
+    const IndexedGeometry g = scatter_geometry(params.dimension_numbers, aval.ndim(), p_.j_.aval(e.inputs[2]).shape);
+    for (std::size_t k = 0; k < r.parallel.size() && !any_order; ++k) {
+      const bool indexed = std::find(g.batch_dims.begin(), g.batch_dims.end(), r.parallel[k].value_dim) != g.batch_dims.end();
+      if (indexed && std::find(kernel_.outer.begin(), kernel_.outer.end(), loops[k]) == kernel_.outer.end())
+        kernel_.sequential |= std::uint64_t{1} << loops[k];
+    }
+    const NodeId position = row_major_position(dag_, aval.shape, body.coords), guard = dag_.is_true(body.inside) ? -1 : body.inside.id;
+    KernelValue value = body.value;
+    if (e.op->combiner) {
+      const bool always_inside = dag_[position].low >= 0 && dag_[position].high < aval.size();
+      const KernelValue old = load(arg, aval.dtype, position, always_inside ? -1 : guard);
+      // Read anew for each update, also where its position stays the same.
+      dag_.nodes[static_cast<std::size_t>(dag_.real(old).id)].dims |= kernel_.sequential;
+      if (aval.dtype.is_complex()) dag_.nodes[static_cast<std::size_t>(dag_.imag(old).id)].dims |= kernel_.sequential;
+      switch (*e.op->combiner) {
+        case Combiner::sum: value = dag_.add(old, value); break;
+        case Combiner::prod: value = dag_.mul(old, value); break;
+        case Combiner::max: value = dag_.max(old, value); break;
+        case Combiner::min: value = dag_.min(old, value); break;
+        default: throw CompileError("codegen: internal error: a scatter that does not combine so", e.loc);
+      }
+    }
+    std::vector<Store>& stores = nest(n).stores;
+    if (!value.dtype.is_complex()) {
+      stores.push_back({arg, position, value.id, guard});
+      return;
+    }
+    const NodeId re = dag_.scale(position, 2);
+    stores.push_back({arg, re, dag_.real(value).id, guard});
+    stores.push_back({arg, dag_.offset(re, 1), dag_.imag(value).id, guard});
+  }
+
+  void store(Member& m, int arg, NodeId position) {
+    kernel_.args[static_cast<std::size_t>(arg)].written = true;
+    const bool body = m.level == Level::body;
+    std::vector<Store>& stores = nest(m.nest).stores;
+    if (!m.value.dtype.is_complex()) {
+      stores.push_back({arg, position, m.value.id, -1, body});
+      return;
+    }
+    const NodeId re = dag_.scale(position, 2);
+    stores.push_back({arg, re, dag_.real(m.value).id, -1, body});
+    stores.push_back({arg, dag_.offset(re, 1), dag_.imag(m.value).id, -1, body});
+  }
+
+  /// Memory for a value that a nest of this kernel reads: its buffer where it has one anyway, else scratch.
+  const Storage& storage(Member& m) {
+    if (m.storage.arg >= 0) return m.storage;
+    const Aval& aval = p_.avals_[m.var];
+    const std::vector<std::int64_t> extents = inner_extents(m);
+    const std::int64_t inner = std::accumulate(extents.begin(), extents.end(), std::int64_t{1}, std::multiplies<>());
+    if (inner * aval.dtype.itemsize() > kMaxScratchBytes) {
+      m.storage = {argument(p_.buffer_of(m.var), aval.dtype, aval.size()), false};
+      store(m, m.storage.arg, row_major_position(dag_, aval.shape, m.coords));
+      return m.storage;
+    }
+    m.storage = {static_cast<int>(kernel_.args.size()), true};
+    kernel_.args.push_back({aval.dtype.real_part(), inner * (aval.dtype.is_complex() ? 2 : 1), true, true});
+    buffers_.push_back(-1);
+    store(m, m.storage.arg, inner_position(m, m.coords));
+    return m.storage;
+  }
+
+  /// The read's coordinates over the kernel's loops, given those of the reader; empty if they are not affine in its loops.
+  std::vector<NodeId> translate(const Root& r, const Root::Read& read, std::span<const int> loops) {
+    std::vector<NodeId> out;
+    for (NodeId c : read.coords) {
+      const Affine& a = r.dag->affine(c);
+      NodeId sum = dag_.index(a.constant);
+      for (const AffineTerm& t : a.terms) {
+        if (t.atom < 0 || loops[static_cast<std::size_t>(t.atom)] < 0) return {};
+        sum = dag_.combine(sum, 1, dag_.index_dim(loops[static_cast<std::size_t>(t.atom)]), t.coef);
+      }
+      out.push_back(sum);
+    }
+    return out;
+  }
+
+  /// Whether the root may run inside nest n at the given level, its loops being the kernel's `loops`.
+  bool fits(const Root& r, int n, Level level, std::span<const int> loops) {
+    for (const Root::Read& read : r.reads) {
+      const Member* m = find(read.var);
+      if (!m || m->nest < n) continue;
+      if (m->nest > n) return false;
+      if (m->level == Level::outer && (level != Level::body || no_loops(n))) continue;
+      const Level available = level == Level::body && nest(n).reduce.empty() ? Level::parallel : level;
+      if (m->level != available || translate(r, read, loops) != m->coords) return false;
+    }
+    return true;
+  }
+
+  /// Whether rows that are shorter than a vector would be written while others are folded: vectors go along the parallel loops there, so
+  /// that each of their elements would go to another row.
+  bool scatters_rows(const Root& r, int n) {
+    const Nest& t = nest(n);
+    if (r.reduce.empty() == t.reduce.empty() || reads_from(r, n)) return false;
+    const std::vector<int>& loops = t.reduce.empty() ? t.parallel : t.reduce;
+    const bool written = t.reduce.empty() ? !t.stores.empty() : p_.read_elsewhere_[r.var] != 0;
+    const std::size_t folded = t.reduce.empty() ? r.reduce.size() : t.reduce.size(), all = t.parallel.size() + t.reduce.size();
+    return written && all > folded &&
+           dag_.dims[static_cast<std::size_t>(loops.back())] * p_.avals_[r.var].dtype.itemsize() < p_.target_.vector_bytes;
+  }
+
+  static LoopLimit limit_of(const Root& r, std::span<const int> parallel) {
+    if (r.stage != Root::Stage::chunks) return {};
+    return r.chunk_total % r.chunk == 0 ? LoopLimit{} : LoopLimit{parallel[0], r.chunk_total};
+  }
+
+  void add(int index) {
+    const Root& r = p_.roots_[static_cast<std::size_t>(group_.roots[static_cast<std::size_t>(index)])];
+    const std::vector<int>& outer = group_.outer[static_cast<std::size_t>(index)];
+    std::vector<int> parallel(r.parallel.size(), -1), inner;
+    for (std::size_t k = 0; k < outer.size(); ++k) parallel[static_cast<std::size_t>(outer[k])] = static_cast<int>(k);
+    for (std::size_t k = 0; k < parallel.size(); ++k)
+      if (parallel[k] < 0) inner.push_back(static_cast<int>(k));
+    Member m{r.var, &r, -1, Level::outer, {}, {}, inner, parallel, {}};
+
+    std::vector<std::int64_t> sizes;
+    for (int k : inner) sizes.push_back(r.parallel[static_cast<std::size_t>(k)].size);
+    for (std::int64_t s : r.reduce) sizes.push_back(std::max<std::int64_t>(s, 1));
+    const bool sequential = r.kind == Root::Kind::cumulative;
+    std::vector<int> reduce;
+    Level level = r.reduce.empty() ? Level::body : Level::parallel;
+    int chosen = -1;
+    for (int n = static_cast<int>(kernel_.nests.size()) - 1; n >= 0 && chosen < 0 && !sequential; --n) {
+      const Nest& candidate = nest(n);
+      if (std::any_of(candidate.reductions.begin(), candidate.reductions.end(), [](const Reduction& f) { return f.running; })) {
+        if (reads_from(r, n)) break;
+        continue;
+      }
+      std::vector<int> loops = candidate.parallel;
+      loops.insert(loops.end(), candidate.reduce.begin(), candidate.reduce.end());
+      // The same loops, or as what follows the folds.
+      for (const bool epilogue : {false, true}) {
+        if (epilogue && (!r.reduce.empty() || candidate.reduce.empty())) continue;
+        const std::vector<int>& along = epilogue ? candidate.parallel : loops;
+        if (along.size() != sizes.size()) continue;
+        if (!epilogue && !r.reduce.empty() && !candidate.reduce.empty() && r.reduce.size() != candidate.reduce.size()) continue;
+        bool same = true;
+        for (std::size_t k = 0; k < along.size(); ++k) same &= dag_.dims[static_cast<std::size_t>(along[k])] == sizes[k];
+        if (!same) continue;
+        std::vector<int> mapped = parallel;
+        for (std::size_t k = 0; k < inner.size(); ++k) mapped[static_cast<std::size_t>(inner[k])] = along[k];
+        std::vector<int> all = mapped;
+        all.insert(all.end(), along.begin() + static_cast<std::ptrdiff_t>(inner.size()), along.end());
+        if (!r.reduce.empty() || !epilogue) {
+          const LoopLimit limit = limit_of(r, mapped);
+          bool limits_agree = true;
+          for (std::size_t k = 0; k < along.size(); ++k) {
+            const LoopLimit& have = kernel_.limits[static_cast<std::size_t>(along[k])];
+            const bool is_chunk = k == inner.size() && !r.reduce.empty();
+            limits_agree &= have.outer == (is_chunk ? limit.outer : -1) && (have.outer < 0 || have.total == limit.total);
+          }
+          if (!limits_agree) continue;
+        }
+        if (!fits(r, n, epilogue ? Level::parallel : Level::body, all)) continue;
+        if (!epilogue && scatters_rows(r, n)) continue;
+        chosen = n;
+        parallel = mapped;
+        if (!epilogue) {
+          reduce.assign(along.begin() + static_cast<std::ptrdiff_t>(inner.size()), along.end());
+          if (!r.reduce.empty() && candidate.reduce.empty()) turn_into_reduction(n, inner.size());
+          level = r.reduce.empty() ? (nest(n).reduce.empty() ? Level::parallel : Level::body) : Level::parallel;
+        } else {
+          level = Level::parallel;
+        }
+        break;
+      }
+      if (chosen < 0 && reads_from(r, n)) break;
+    }
+    if (chosen < 0) {
+      chosen = static_cast<int>(kernel_.nests.size());
+      Nest fresh;
+      for (int k : inner) {
+        parallel[static_cast<std::size_t>(k)] = add_dim(r.parallel[static_cast<std::size_t>(k)].size);
+        fresh.parallel.push_back(parallel[static_cast<std::size_t>(k)]);
+      }
+      for (std::int64_t s : r.reduce) reduce.push_back(add_dim(std::max<std::int64_t>(s, 1)));
+      fresh.reduce = reduce;
+      if (!reduce.empty()) kernel_.limits[static_cast<std::size_t>(reduce[0])] = limit_of(r, parallel);
+      kernel_.nests.push_back(std::move(fresh));
+      level = sequential ? Level::body : Level::parallel;
+    }
+    nest_ = chosen;
+    // The level at which the expression is evaluated, then that of its result.
+    level_ = r.reduce.empty() ? level : Level::body;
+    if (level_ == Level::body && nest(chosen).reduce.empty()) level_ = Level::parallel;
+    std::uint64_t local_dims = (std::uint64_t{1} << kernel_.outer.size()) - 1;
+    for (int d : nest(chosen).parallel) local_dims |= std::uint64_t{1} << d;
+    RootBody body = build_root(p_.j_, p_.avals_, r, expressions_, *this, dag_, parallel, r.reduce.empty() ? std::span<const int>() : reduce,
+                               local_dims, kernel_.locals);
+    if (r.kind == Root::Kind::scatter) {
+      scatter(r, body, chosen, parallel);
+      return;
+    }
+    for (Reduction& f : body.reductions) nest(chosen).reductions.push_back(f);
+    m.nest = chosen;
+    m.value = body.value;
+    m.coords = root_coords(r, p_.avals_[r.var], dag_, parallel, r.reduce.empty() ? std::span<const int>() : reduce, p_.j_);
+    m.level = level;
+    if (m.level == Level::parallel && nest(chosen).parallel.empty()) m.level = Level::outer;
+    if (p_.read_elsewhere_[r.var]) {
+      const Aval& aval = p_.avals_[r.var];
+      m.storage = {argument(p_.buffer_of(r.var), aval.dtype, aval.size()), false};
+      store(m, m.storage.arg, row_major_position(dag_, aval.shape, m.coords));
+    }
+    members_.push_back(std::move(m));
+  }
+
+  bool reads_from(const Root& r, int n) {
+    return std::any_of(r.reads.begin(), r.reads.end(), [&](const Root::Read& read) {
+      const Member* m = find(read.var);
+      return m && m->nest == n;
+    });
+  }
+
+  /// A nest of parallel loops becomes one whose last loops fold: what it stores is stored within them.
+  void turn_into_reduction(int n, std::size_t num_parallel) {
+    Nest& t = nest(n);
+    t.reduce.assign(t.parallel.begin() + static_cast<std::ptrdiff_t>(num_parallel), t.parallel.end());
+    t.parallel.resize(num_parallel);
+    for (Store& s : t.stores) s.in_reduction = true;
+    for (Member& m : members_)
+      if (m.nest == n) m.level = Level::body;
+  }
+
+  KernelPlanner& p_;
+  const Group& group_;
+  Kernel kernel_;
+  Dag& dag_;
+  Expressions expressions_;
+  std::vector<Member> members_;
+  std::vector<BufferId> buffers_;
+  std::map<BufferId, int> args_;
+  int nest_ = 0;
+  Level level_ = Level::outer;
+};
+
+BufferId KernelPlanner::buffer_of(Var v) {
+  if (buffers_.size() < avals_.size()) buffers_.resize(avals_.size(), -1);
+  if (const auto same = same_memory_.find(v); same != same_memory_.end()) return buffer_of(same->second);
+  if (const auto shared = shares_buffer_.find(v); shared != shares_buffer_.end()) return buffer_of(shared->second);
+  BufferId& id = buffers_[v];
+  if (id >= 0) return id;
+  BufferInfo info;
+  info.aval = avals_[v];
+  if (v < j_.first_input())
+    info.role = BufferInfo::Role::constant, info.number = static_cast<int>(v);
+  else if (v < j_.first_result())
+    info.role = BufferInfo::Role::input, info.number = static_cast<int>(v) - j_.num_consts;
+  else if (is_output_[v]) {
+    info.role = BufferInfo::Role::output;
+    if (output_numbers_.empty())
+      for (std::size_t k = 0; k < j_.outputs.size(); ++k) {
+        if (j_.outputs[k].is_literal()) continue;
+        const Var output = j_.outputs[k].var();
+        output_numbers_.emplace(output, static_cast<int>(k));
+        if (const auto same = same_memory_.find(output); same != same_memory_.end())
+          output_numbers_.emplace(same->second, static_cast<int>(k));
+      }
+    if (const auto number = output_numbers_.find(v); number != output_numbers_.end()) info.number = number->second;
+  }
+  id = static_cast<BufferId>(program_.buffers.size());
+  program_.buffers.push_back(std::move(info));
+  return id;
+}
+
+BufferId KernelPlanner::buffer_of(Atom a) {
+  if (!a.is_literal()) return buffer_of(a.var());
+  literal_buffers_.resize(j_.literals.size(), -1);
+  BufferId& id = literal_buffers_[a.literal()];
+  if (id < 0) {
+    id = static_cast<BufferId>(program_.buffers.size());
+    program_.buffers.push_back({j_.literals[a.literal()].aval, BufferInfo::Role::literal, static_cast<int>(a.literal()), -1, -1});
+  }
+  return id;
+}
+
+int KernelTable::add(Kernel k) {
+  const std::uint64_t h = structural_hash(k);
+  const auto [first, last] = by_hash.equal_range(h);
+  for (auto it = first; it != last; ++it)
+    if (same_code(kernels[static_cast<std::size_t>(it->second)], k)) return it->second;
+  const int number = static_cast<int>(kernels.size());
+  k.name = "kernel" + std::to_string(number);
+  check_bounds(k);
+  by_hash.emplace(h, number);
+  kernels.push_back(std::move(k));
+  return number;
+}
+
+/// A loop or a branch, with the memory that its sub-programs share.
+void KernelPlanner::add_control(const Eqn& e, Step& step) {
+  ControlStep c = plan_control(e, target_, table_);
+  c.eqn = static_cast<int>(&e - j_.eqns.data());
+  if (c.scratch_bytes > 0) {
+    step.buffers.push_back(static_cast<BufferId>(program_.buffers.size()));
+    program_.buffers.push_back({Aval{Shape{c.scratch_bytes}, uint8}, BufferInfo::Role::temporary, 0, -1, -1});
+  }
+  step.number = static_cast<int>(program_.controls.size());
+  program_.controls.push_back(std::move(c));
+}
+
+void KernelPlanner::form_steps() {
+  read_elsewhere_.assign(avals_.size(), 0);
+  for (Var v = 0; v < is_output_.size(); ++v) read_elsewhere_[v] = is_output_[v];
+  for (std::size_t s = 0; s < steps_.size(); ++s) {
+    const Item& step = steps_[s];
+    if (step.group >= 0) {
+      for (int root : groups_[static_cast<std::size_t>(step.group)].roots)
+        if (const Root& r = roots_[static_cast<std::size_t>(root)]; r.kind == Root::Kind::scatter) read_elsewhere_[r.partial] = 1;
+      for (int root : groups_[static_cast<std::size_t>(step.group)].roots)
+        for (const Root::Read& read : roots_[static_cast<std::size_t>(root)].reads)
+          if (step_of_[read.var] != static_cast<int>(s)) read_elsewhere_[read.var] = 1;
+    } else if (const std::optional<LibraryProduct>& product = library_[static_cast<std::size_t>(step.eqn)]) {
+      read_elsewhere_[product->a] = read_elsewhere_[product->b] = 1;
+      if (product->step.bias) read_elsewhere_[product->bias] = 1;
+    } else if (const std::optional<LaneKernel>& lanes = lanes_[static_cast<std::size_t>(step.eqn)]) {
+      for (Var v : lanes->buffers) read_elsewhere_[v] = 1;
+    } else {
+      for (Atom a : j_.eqns[static_cast<std::size_t>(step.eqn)].inputs)
+        if (!a.is_literal()) read_elsewhere_[a.var()] = 1;
+    }
+  }
+  for (std::size_t s = 0; s < steps_.size(); ++s) {
+    const Item& item = steps_[s];
+    Step step;
+    if (item.group >= 0) {
+      std::vector<BufferId> buffers;
+      Kernel k = KernelFormer(*this, groups_[static_cast<std::size_t>(item.group)]).run(buffers);
+      unite_parts(k);
+      collapse_loops(k);
+      k.cost = estimate_cost(k, target_.vector_bytes);
+      if (target_.vectors_after_folds && split_after_folds(k, target_.vector_bytes)) {
+        k.cost = estimate_cost(k, target_.vector_bytes);
+        buffers.resize(k.args.size(), -1);
+      }
+      step = {Step::Kind::kernel, table_.add(std::move(k)), std::move(buffers)};
+    } else if (const std::optional<LibraryProduct>& product = library_[static_cast<std::size_t>(item.eqn)]) {
+      step = {Step::Kind::product,
+              static_cast<int>(table_.products.size()),
+              {buffer_of(product->a), buffer_of(product->b), buffer_of(j_.eqns[static_cast<std::size_t>(item.eqn)].outputs[0])}};
+      if (product->step.bias) step.buffers.push_back(buffer_of(product->bias));
+      table_.products.push_back(product->step);
+    } else if (std::optional<LaneKernel>& lanes = lanes_[static_cast<std::size_t>(item.eqn)]) {
+      add_lanes(std::move(*lanes));
+      continue;
+    } else {
+      const Eqn& e = j_.eqns[static_cast<std::size_t>(item.eqn)];
+      if (!e.op->reference && e.op->kind != Kind::control)
+        throw CompileError(fmt::format("{}: not implemented on the {} backend", e.op->name, target_.platform), e.loc);
+      step = {e.op->kind == Kind::control ? Step::Kind::control : Step::Kind::opaque, item.eqn, {}};
+      for (Atom a : e.inputs) step.buffers.push_back(buffer_of(a));
+      for (Var v : e.outputs) step.buffers.push_back(buffer_of(v));
+      if (step.kind == Step::Kind::control) add_control(e, step);
+    }
+    program_.steps.push_back(std::move(step));
+  }
+  add_outputs();
+}
+
+/// A kernel whose arguments are known by their variables.
+void KernelPlanner::add_lanes(LaneKernel lanes) {
+  collapse_loops(lanes.kernel);
+  lanes.kernel.cost = estimate_cost(lanes.kernel, target_.vector_bytes);
+  Step step{Step::Kind::kernel, table_.add(std::move(lanes.kernel)), {}};
+  for (Var v : lanes.buffers) step.buffers.push_back(buffer_of(v));
+  program_.steps.push_back(std::move(step));
+}
+
+void KernelPlanner::add_outputs() {
+  std::unordered_map<BufferId, int> first;
+  for (std::size_t k = 0; k < j_.outputs.size(); ++k) {
+    const BufferId buffer = buffer_of(j_.outputs[k]);
+    const auto [seen, is_new] = first.emplace(buffer, static_cast<int>(k));
+    program_.outputs.push_back({buffer, is_new ? -1 : seen->second});
+  }
+  // Inputs keep their numbers though nothing may read them.
+  program_.jaxpr = jaxpr_;
+}
+
+KernelProgram plan_program(const Jaxpr& simplified, const TargetTraits& target, KernelTable& table, const std::vector<int>& donated) {
+  check_nesting("programs inside programs", nesting_depth(simplified));
+  KernelProgram p = KernelPlanner(simplified, target, table).run();
+  plan_memory(p, table.kernels, donated);
+  return p;
+}
+
+KernelProgram form_program(const Jaxpr& simplified, const TargetTraits& target, const std::vector<bool>& donated) {
+  KernelTable table;
+  std::vector<int> to;
+  for (bool d : donated) to.push_back(d ? kDonated : kNotDonated);
+  KernelProgram p = plan_program(simplified, target, table, to);
+  p.kernels = std::move(table.kernels);
+  p.products = std::move(table.products);
+  return p;
+}
+
+}  // namespace weft::detail

@@ -1,0 +1,303 @@
+// Where temporaries lie: best fit into one arena, in place where a kernel overwrites what it alone still needs.
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <limits>
+#include <map>
+#include <numeric>
+#include <set>
+#include <unordered_map>
+#include <utility>
+
+#include "weft/backends/codegen/planner/program.h"
+#include "weft/core/base/nesting.h"
+#include "weft/core/ir/sealed_program.h"
+
+namespace weft::detail {
+namespace {
+
+constexpr std::int64_t kAlignment = 64;
+constexpr std::size_t kManyBlocks = 3000;  // for which a second try takes too long
+
+struct Life {
+  int first = std::numeric_limits<int>::max(), last = -1;
+};
+
+/// Whether the nest reads the argument.
+bool loads(const Kernel& k, const Nest& nest, int arg) {
+  std::vector<char> seen(k.dag.nodes.size());
+  std::vector<NodeId> stack = wanted_nodes(nest);
+  while (!stack.empty()) {
+    const NodeId n = stack.back();
+    stack.pop_back();
+    if (n < 0 || std::exchange(seen[static_cast<std::size_t>(n)], 1)) continue;
+    const Node& node = k.dag[n];
+    if (node.kind == NodeKind::load && node.integer == arg) return true;
+    stack.insert(stack.end(), node.operands.begin(), node.operands.end());
+    if (node.kind == NodeKind::index)
+      for (const AffineTerm& t : k.dag.affine(n).terms)
+        if (t.atom < 0) stack.push_back(~t.atom);
+  }
+  return false;
+}
+
+/// Whether the kernel may write `out` over `in`: each element is read only where it is written, in the last step that touches it.
+bool may_overwrite(const Kernel& k, int in, int out) {
+  const KernelArg &a = k.args[static_cast<std::size_t>(in)], &b = k.args[static_cast<std::size_t>(out)];
+  if (a.scratch || b.scratch || a.written || a.elements != b.elements || a.dtype.itemsize() != b.dtype.itemsize()) return false;
+  NodeId position = -1;
+  std::size_t nest = 0;
+  for (std::size_t n = 0; n < k.nests.size(); ++n)
+    for (const Store& s : k.nests[n].stores)
+      if (s.arg == out) {
+        if (position >= 0 || s.in_reduction) return false;
+        position = s.position, nest = n;
+      }
+  if (position < 0) return false;
+  for (std::size_t n = 0; n < k.nests.size(); ++n)
+    if (n != nest && loads(k, k.nests[n], in)) return false;
+  // What does not depend on an outer loop is read and written again by each of its points.
+  for (int d : k.outer)
+    if (k.dag.dims[static_cast<std::size_t>(d)] > 1 && !(k.dag[position].dims >> d & 1)) return false;
+  const std::vector<char> live = live_nodes(k);
+  for (std::size_t n = 0; n < k.dag.nodes.size(); ++n) {
+    const Node& node = k.dag.nodes[n];
+    if (!live[n] || node.kind != NodeKind::load) continue;
+    if (node.integer == out) return false;
+    if (node.integer == in && node.operands[0] != position) return false;
+  }
+  return true;
+}
+
+/// Something that takes memory from one step to another.
+struct Block {
+  std::int64_t size = 0;
+  int first = 0, last = 0;
+  std::vector<BufferId> buffers;  ///< one after the other, each in the place of the one before
+};
+
+/// Places blocks in the order of their lives: each into the smallest gap between those that are alive when it comes to life, the lowest of
+/// equal ones; how much memory it takes.
+std::int64_t place_by_life(const std::vector<Block>& blocks, std::vector<std::int64_t>& offsets) {
+  std::map<std::int64_t, std::int64_t> taken;            // begin and end of those that are alive, which are disjoint
+  std::set<std::pair<std::int64_t, std::int64_t>> gaps;  // between them: size and begin
+  std::multimap<int, std::size_t> ending;                // by their last step
+  std::int64_t total = 0;
+  offsets.assign(blocks.size(), -1);
+  const auto end_before = [&](auto it) { return it == taken.begin() ? 0 : std::prev(it)->second; };
+  const auto add_gap = [&](std::int64_t from, std::int64_t to) {
+    if (to > from) gaps.emplace(to - from, from);
+  };
+  const auto drop_gap = [&](std::int64_t from, std::int64_t to) { gaps.erase({to - from, from}); };
+  for (std::size_t i = 0; i < blocks.size(); ++i) {
+    const Block& b = blocks[i];
+    while (!ending.empty() && ending.begin()->first < b.first) {
+      const auto over = taken.find(offsets[ending.begin()->second]);
+      ending.erase(ending.begin());
+      const std::int64_t from = end_before(over);
+      drop_gap(from, over->first);
+      const auto next = std::next(over);
+      if (next != taken.end()) {
+        drop_gap(over->second, next->first);
+        add_gap(from, next->first);
+      }
+      taken.erase(over);
+    }
+    const auto gap = gaps.lower_bound({b.size, 0});
+    const std::int64_t at = gap != gaps.end() ? gap->second : taken.empty() ? 0 : taken.rbegin()->second;
+    if (gap != gaps.end()) {
+      const std::int64_t to = gap->second + gap->first;
+      gaps.erase(gap);
+      add_gap(at + b.size, to);
+    }
+    taken.emplace(at, at + b.size);
+    ending.emplace(b.last, i);
+    offsets[i] = at;
+    total = std::max(total, at + b.size);
+  }
+  return total;
+}
+
+/// Gives each block, in the given order, the smallest gap among those placed before that are alive with it; how much memory it takes.
+std::int64_t place(const std::vector<Block>& blocks, const std::vector<std::size_t>& order, std::vector<std::int64_t>& offsets) {
+  std::vector<std::pair<std::int64_t, std::int64_t>> taken;  // begin and end
+  std::int64_t total = 0;
+  offsets.assign(blocks.size(), -1);
+  for (std::size_t i : order) {
+    const Block& b = blocks[i];
+    taken.clear();
+    for (std::size_t k = 0; k < blocks.size(); ++k)
+      if (offsets[k] >= 0 && blocks[k].first <= b.last && b.first <= blocks[k].last)
+        taken.emplace_back(offsets[k], offsets[k] + blocks[k].size);
+    std::sort(taken.begin(), taken.end());
+    std::int64_t best = -1, best_gap = std::numeric_limits<std::int64_t>::max(), end = 0;
+    for (const auto& [from, to] : taken) {
+      const std::int64_t gap = from - end;
+      if (gap >= b.size && gap < best_gap) best = end, best_gap = gap;
+      end = std::max(end, to);
+    }
+    offsets[i] = best >= 0 ? best : end;
+    total = std::max(total, offsets[i] + b.size);
+  }
+  return total;
+}
+
+}  // namespace
+
+void plan_memory(KernelProgram& p, const std::vector<Kernel>& kernels, const std::vector<int>& donated) {
+  std::vector<Life> life(p.buffers.size());
+  for (std::size_t s = 0; s < p.steps.size(); ++s)
+    for (BufferId b : p.steps[s].buffers)
+      if (b >= 0) {
+        Life& l = life[static_cast<std::size_t>(b)];
+        l.first = std::min(l.first, static_cast<int>(s)), l.last = std::max(l.last, static_cast<int>(s));
+      }
+  const auto bytes = [&](BufferId b) { return p.buffers[static_cast<std::size_t>(b)].aval.bytes(); };
+  const auto overwritable = [&](const Step& step, BufferId in, BufferId out) {
+    if (step.kind != Step::Kind::kernel) return false;
+    const Kernel& k = kernels[static_cast<std::size_t>(step.number)];
+    int a = -1, b = -1;
+    for (std::size_t i = 0; i < step.buffers.size(); ++i) {
+      if (step.buffers[i] == in) a = static_cast<int>(i);
+      if (step.buffers[i] == out) b = static_cast<int>(i);
+    }
+    return a >= 0 && b >= 0 && may_overwrite(k, a, b);
+  };
+
+  // Outputs in the memory of donated inputs that nothing reads any more.
+  std::vector<std::size_t> inputs;
+  for (std::size_t i = 0; i < p.buffers.size(); ++i)
+    if (const auto n = static_cast<std::size_t>(p.buffers[i].number);
+        p.buffers[i].role == BufferInfo::Role::input && n < donated.size() && donated[n] != kNotDonated)
+      inputs.push_back(i);
+  std::vector<char> taken(p.buffers.size());
+  for (const ProgramOutput& o : p.outputs) taken[static_cast<std::size_t>(o.buffer)] = 1;  // an input that is also a result stays
+  for (std::size_t b = 0; b < p.buffers.size(); ++b) {
+    BufferInfo& out = p.buffers[b];
+    if (out.role != BufferInfo::Role::output || out.aval.size() == 0 || life[b].last < 0) continue;
+    for (const std::size_t i : inputs) {
+      if (out.reuses_input >= 0) break;
+      const BufferInfo& in = p.buffers[i];
+      const int to = donated[static_cast<std::size_t>(in.number)];
+      if (taken[i] || in.aval.bytes() != out.aval.bytes() || (to != kDonated && to != out.number)) continue;
+      const bool over = life[i].last < life[b].first ||
+                        (life[i].last == life[b].first && overwritable(p.steps[static_cast<std::size_t>(life[b].first)],
+                                                                       static_cast<BufferId>(i), static_cast<BufferId>(b)));
+      if (over) out.reuses_input = in.number, taken[i] = 1;
+    }
+  }
+
+  // Temporaries in the order in which they come to life, one in the place of another where a kernel may overwrite it.
+  std::vector<BufferId> order;
+  for (std::size_t b = 0; b < p.buffers.size(); ++b)
+    if (p.buffers[b].role == BufferInfo::Role::temporary && life[b].last >= 0) order.push_back(static_cast<BufferId>(b));
+  std::stable_sort(order.begin(), order.end(), [&](BufferId a, BufferId b) {
+    return life[static_cast<std::size_t>(a)].first < life[static_cast<std::size_t>(b)].first;
+  });
+  std::vector<Block> blocks;
+  std::unordered_multimap<int, std::size_t> ending;  // blocks by their last step
+  for (BufferId b : order) {
+    const Life& l = life[static_cast<std::size_t>(b)];
+    const std::int64_t size = std::max((bytes(b) + kAlignment - 1) / kAlignment * kAlignment, kAlignment);
+    const auto [from, to] = ending.equal_range(l.first);
+    const auto reusable = std::find_if(from, to, [&](const auto& e) {
+      const Block& x = blocks[e.second];
+      return x.size == size && overwritable(p.steps[static_cast<std::size_t>(l.first)], x.buffers.back(), b);
+    });
+    std::size_t number = blocks.size();
+    if (reusable != to) {
+      number = reusable->second;
+      ending.erase(reusable);
+      blocks[number].last = l.last;
+      blocks[number].buffers.push_back(b);
+    } else {
+      blocks.push_back({size, l.first, l.last, {b}});
+    }
+    ending.emplace(l.last, number);
+  }
+  // Which order wastes least depends on the program: that of their lives, or the largest first.
+  std::vector<std::size_t> turns(blocks.size());
+  std::iota(turns.begin(), turns.end(), std::size_t{0});
+  std::vector<std::int64_t> offsets, other;
+  p.arena_bytes = place_by_life(blocks, offsets);
+  if (blocks.size() <= kManyBlocks) {
+    std::stable_sort(turns.begin(), turns.end(), [&](std::size_t a, std::size_t b) { return blocks[a].size > blocks[b].size; });
+    if (const std::int64_t total = place(blocks, turns, other); total < p.arena_bytes) p.arena_bytes = total, offsets = other;
+  }
+  for (std::size_t i = 0; i < blocks.size(); ++i)
+    for (BufferId b : blocks[i].buffers) p.buffers[static_cast<std::size_t>(b)].offset = offsets[i];
+}
+
+namespace {
+
+std::string buffer_text(const KernelProgram& p, BufferId b) {
+  if (b < 0) return "scratch";
+  const BufferInfo& info = p.buffers[static_cast<std::size_t>(b)];
+  const std::string type = to_string(info.aval);
+  switch (info.role) {
+    case BufferInfo::Role::input: return fmt::format("in{}:{}", info.number, type);
+    case BufferInfo::Role::constant: return fmt::format("const{}:{}", info.number, type);
+    case BufferInfo::Role::literal: return fmt::format("literal{}:{}", info.number, type);
+    case BufferInfo::Role::output:
+      return fmt::format("out{}:{}", info.number, type) + (info.reuses_input >= 0 ? fmt::format("@in{}", info.reuses_input) : "");
+    case BufferInfo::Role::temporary: return fmt::format("temp@{}:{}", info.offset, type);
+  }
+  return type;
+}
+
+std::string steps_text(const KernelProgram& p, const KernelProgram& root, const std::string& indent);
+
+std::string control_text(const ControlStep& c, const KernelProgram& root, const std::string& indent) {
+  std::string s;
+  for (std::size_t i = 0; i < c.programs.size(); ++i) {
+    switch (c.kind) {
+      case ControlStep::Kind::scan: s += fmt::format("{}{} times{}:\n", indent, c.length, c.reverse ? ", from the last" : ""); break;
+      case ControlStep::Kind::while_loop: s += indent + (i == 0 ? "while:\n" : "do:\n"); break;
+      case ControlStep::Kind::cond: s += fmt::format("{}branch {}:\n", indent, i); break;
+    }
+    s += steps_text(c.programs[i], root, indent + "  ");
+  }
+  return s;
+}
+
+std::string steps_text(const KernelProgram& p, const KernelProgram& root, const std::string& indent) {
+  check_nesting("programs inside programs", nesting_depth(p.jaxpr));
+  std::string s;
+  for (const Step& step : p.steps) {
+    s += indent;
+    const ControlStep* control = nullptr;
+    switch (step.kind) {
+      case Step::Kind::kernel: s += root.kernels[static_cast<std::size_t>(step.number)].name; break;
+      case Step::Kind::product: {
+        const ProductStep& m = root.products[static_cast<std::size_t>(step.number)];
+        s += fmt::format("product m={} n={} k={}", m.m, m.n, m.k);
+        for (const ProductStep::Batch& b : m.batch) s += fmt::format(" batch={}", b.size);
+        if (m.dtype != float32) s += fmt::format(" {}", m.dtype.name());
+        if (m.bias) s += " bias";
+        if (m.activation != ProductStep::Activation::none) s += m.activation == ProductStep::Activation::gelu ? " gelu" : " relu";
+        break;
+      }
+      case Step::Kind::control:
+        control = &p.controls[static_cast<std::size_t>(step.number)];
+        s += std::string(p.jaxpr.data().eqns[static_cast<std::size_t>(control->eqn)].op->name);
+        break;
+      case Step::Kind::opaque: s += std::string(p.jaxpr.data().eqns[static_cast<std::size_t>(step.number)].op->name); break;
+    }
+    s += " (";
+    for (std::size_t i = 0; i < step.buffers.size(); ++i) s += (i ? ", " : "") + buffer_text(p, step.buffers[i]);
+    s += ")\n";
+    if (control) s += control_text(*control, root, indent + "  ");
+  }
+  return s;
+}
+
+}  // namespace
+
+std::string to_string(const KernelProgram& p) {
+  std::string s = steps_text(p, p, "");
+  s += fmt::format("arena {} bytes\n", p.arena_bytes);
+  for (const Kernel& k : p.kernels) s += "\n" + to_string(k);
+  return s;
+}
+
+}  // namespace weft::detail

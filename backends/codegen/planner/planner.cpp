@@ -1,0 +1,526 @@
+#include "weft/backends/codegen/planner/planner.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "weft/backends/codegen/schedule/cost.h"
+#include "weft/core/ops/movement/movement.h"
+#include "weft/core/ops/movement/scatter.h"
+#include "weft/core/ops/product/dot.h"
+#include "weft/core/ops/product/dot_expand.h"
+#include "weft/core/ops/reduce/reduce.h"
+
+namespace weft::detail {
+namespace {
+
+constexpr double kCheap = 10;            // recomputing this much per element costs less than storing and reading it
+constexpr std::size_t kMaxNodes = 2000;  // of one root's expression
+constexpr int kMany = 2;                 // so many readers count as any number
+constexpr std::int64_t kRowChunks = 64;  // into so many pieces rows of large matrices are cut for column folds
+constexpr std::int64_t kLargeBytes = 24 << 20, kMaxColumnBytes = 64 << 10;
+constexpr std::int64_t kMinPart = 8;           // of a loop that is cut from within a longer row
+constexpr std::int64_t kSplitAbove = 1 << 16;  // folds of more elements per result are split into chunks
+
+/// The movement of an operation with one operand and one result.
+std::optional<Movement> only_movement(const JaxprData& j, const Eqn& e) {
+  if (e.op->kind != Kind::movement || e.inputs.size() != 1 || e.outputs.size() != 1) return {};
+  return e.op->movement(*e.params, std::array{j.aval(e.inputs[0])}, j.avals[e.outputs[0]], 0);
+}
+/// Movements whose results' elements are the operand's in the same order, perhaps repeated: their operand is in memory rather than they.
+bool keeps_order(const JaxprData& j, const Eqn& e) {
+  const std::optional<Movement> m = only_movement(j, e);
+  return m && (m->reshape || keeps_order(*m, j.aval(e.inputs[0]).shape, j.avals[e.outputs[0]].shape));
+}
+/// Movements that take a part of their operand, of which other parts may be read through other equations.
+bool takes_part(const JaxprData& j, const Eqn& e) {
+  const std::optional<Movement> m = only_movement(j, e);
+  if (!m || m->reshape) return false;
+  for (std::size_t d = 0; d < m->dims.size(); ++d)
+    if (const MovementDim& dim = m->dims[d];
+        dim.out_dim >= 0 && dim.modulus == 0 && j.avals[e.outputs[0]].shape[dim.out_dim] < j.aval(e.inputs[0]).shape[static_cast<int>(d)])
+      return true;
+  return false;
+}
+
+/// Combiners that a vector accumulator can hold, for the dtype.
+bool can_fold(Combiner c, DType t) {
+  if (c == Combiner::logsumexp) return false;
+  return !t.is_complex() || c == Combiner::sum || c == Combiner::prod;
+}
+
+}  // namespace
+
+double Root::points() const {
+  double n = 1;
+  for (const Dim& d : parallel) n *= static_cast<double>(d.size);
+  for (std::int64_t s : reduce) n *= static_cast<double>(s);
+  return n;
+}
+
+KernelPlanner::KernelPlanner(const Jaxpr& j, const TargetTraits& target, KernelTable& table)
+    : jaxpr_(j), j_(jaxpr_.data()), target_(target), avals_(j_.avals), table_(table) {
+  defined_by_.assign(avals_.size(), -1);
+  for (std::size_t i = 0; i < j_.eqns.size(); ++i)
+    for (Var v : j_.eqns[i].outputs) defined_by_[v] = static_cast<int>(i);
+}
+
+KernelProgram KernelPlanner::run() {
+  if (std::optional<LaneKernel> lanes = form_lane_program(j_)) {
+    is_output_.assign(avals_.size(), 0);
+    for (Atom a : j_.outputs) is_output_[a.var()] = 1;
+    add_lanes(std::move(*lanes));
+    add_outputs();
+    return std::move(program_);
+  }
+  classify();
+  for (bool again = true; again;) {
+    choose_roots();
+    make_roots();
+    again = false;
+    const std::vector<char> before = is_root_;
+    cut_.clear();
+    for (Root& r : roots_) build_alone(r);
+    cut_values();
+    again = before != is_root_;
+  }
+  group();
+  form_steps();
+  return std::move(program_);
+}
+
+void KernelPlanner::classify() {
+  is_root_.assign(avals_.size(), 0);
+  is_output_.assign(avals_.size(), 0);
+  library_.resize(j_.eqns.size());
+  absorbed_.assign(j_.eqns.size(), 0);
+  lanes_.reserve(j_.eqns.size());
+  std::shared_ptr<const Definitions> known;
+  for (const Eqn& e : j_.eqns) lanes_.push_back(form_lane_kernel(j_, e, known));
+  for (Var v = 0; v < j_.first_result(); ++v) is_root_[v] = 1;
+  for (Atom a : j_.outputs)
+    if (!a.is_literal()) is_root_[a.var()] = is_output_[a.var()] = 1;
+  for (const Eqn& e : j_.eqns) injective_.push_back(is_injective(j_, e));
+  for (std::size_t i = 0; i < j_.eqns.size(); ++i) {
+    const Eqn& e = j_.eqns[i];
+    if (injective_[i]) continue;
+    for (Var v : e.outputs) is_root_[v] = 1;
+    if (lanes_[i])
+      for (Var v : lanes_[i]->buffers) is_root_[v] = 1;
+    if (e.op->kind == Kind::dot && !product_is_kernel(e)) {
+      if (try_library_product(e)) {
+        is_root_[library_[i]->a] = is_root_[library_[i]->b] = 1;
+        continue;
+      }
+    }
+    for (std::size_t k = 0; k < e.inputs.size(); ++k)
+      if (!e.inputs[k].is_literal() && needs_memory(e, static_cast<int>(k))) is_root_[e.inputs[k].var()] = 1;
+  }
+  name_outputs();
+  if (target_.all_products)
+    for (std::size_t i = 0; i < j_.eqns.size(); ++i)
+      if (j_.eqns[i].op->kind == Kind::dot && library_[i]) absorb_epilogue(i);
+  cost_.assign(avals_.size(), 0);
+  own_cost_.assign(j_.eqns.size(), -1);
+}
+
+/// An output that is but another shape of what a fold, a product or a step of its own gives is the memory of that.
+void KernelPlanner::name_outputs() {
+  for (Atom a : j_.outputs) {
+    if (a.is_literal()) continue;
+    Var v = a.var();
+    while (defined_by_[v] >= 0) {
+      const Eqn& e = j_.eqns[static_cast<std::size_t>(defined_by_[v])];
+      if (!injective_[static_cast<std::size_t>(defined_by_[v])] || !keeps_order(j_, e) || e.inputs[0].is_literal() ||
+          j_.aval(e.inputs[0]).size() != avals_[v].size())
+        break;
+      v = e.inputs[0].var();
+    }
+    const int by = defined_by_[v];
+    if (v == a.var() || by < 0 || injective_[static_cast<std::size_t>(by)] || is_output_[v] || same_memory_.contains(a.var())) continue;
+    is_output_[v] = 1;
+    is_root_[a.var()] = is_output_[a.var()] = 0;
+    same_memory_.emplace(a.var(), v);
+  }
+}
+
+/// Folds over more dimensions than a kernel can have loops are computed by the reference.
+bool KernelPlanner::has_too_many_loops(const Eqn& e) const {
+  if (e.op->kind != Kind::reduce && e.op->kind != Kind::dot) return false;
+  const bool dot = e.op->kind == Kind::dot;
+  std::size_t loops = 2;  // a split fold has one more, and so has what tells real parts from imaginary ones
+  for (const std::int64_t n : j_.avals[e.outputs[0]].shape) loops += dot || n != 1;
+  loops += dot ? params_as<DotParams>(*e.params).dimension_numbers.contracting[0].size() : params_as<ReduceParams>(*e.params).axes.size();
+  return loops > Dag::kMaxDims;
+}
+
+/// Whether an equation that is no expression reads this operand from memory.
+bool KernelPlanner::needs_memory(const Eqn& e, int operand) const {
+  if (const std::optional<LaneKernel>& lanes = lanes_[static_cast<std::size_t>(&e - j_.eqns.data())])
+    return std::find(lanes->buffers.begin(), lanes->buffers.end(), e.inputs[static_cast<std::size_t>(operand)].var()) !=
+           lanes->buffers.end();
+  if (has_too_many_loops(e)) return true;
+  switch (e.op->kind) {
+    case Kind::reduce: return !e.op->combiner || !can_fold(*e.op->combiner, j_.aval(e.inputs[0]).dtype);
+    case Kind::cumulative:
+      return !e.op->combiner || !can_fold(*e.op->combiner, j_.aval(e.inputs[0]).dtype) ||
+             (j_.aval(e.inputs[0]).dtype.is_complex() && *e.op->combiner != Combiner::sum);
+    case Kind::arg_reduce: return params_as<ArgReduceParams>(*e.params).axes.size() != 1 || j_.aval(e.inputs[0]).dtype.is_complex();
+    case Kind::dot: {
+      if (j_.avals[e.outputs[0]].dtype.is_bool()) return true;
+      // An element is read once for each of the other operand's free elements.
+      const Aval avals[] = {j_.aval(e.inputs[0]), j_.aval(e.inputs[1])}, &other = avals[1 - operand];
+      const std::vector<int> free = dot_free_dims(params_as<DotParams>(*e.params).dimension_numbers, 1 - operand, other.ndim());
+      const bool again = std::any_of(free.begin(), free.end(), [&](int d) { return other.shape[d] > 1; });
+      const Atom a = e.inputs[static_cast<std::size_t>(operand)];
+      const int by = defined_by_[a.var()];
+      if (by < 0 || !injective_[static_cast<std::size_t>(by)]) return true;
+      const Kind k = j_.eqns[static_cast<std::size_t>(by)].op->kind;
+      return again && (k != Kind::movement || (operand == 1 && worth_turning(e, avals) && is_turned(a.var())));
+    }
+    case Kind::scatter: return !is_kernel_scatter(e);
+    default: return true;
+  }
+}
+
+/// Scatters that overwrite, or combine by one of the folds.
+bool KernelPlanner::is_kernel_scatter(const Eqn& e) const {
+  if (e.op->kind != Kind::scatter) return false;
+  if (!e.op->combiner) return !params_as<Scatter::Params>(*e.params).update_jaxpr.jaxpr;
+  // Sums of bools are not sums of bytes.
+  const DType dtype = j_.avals[e.outputs[0]].dtype;
+  return !dtype.is_bool() && can_fold(*e.op->combiner, dtype);
+}
+
+void KernelPlanner::choose_roots() {
+  // The cost of computing an element, going forward.
+  for (std::size_t i = 0; i < j_.eqns.size(); ++i) {
+    const Eqn& e = j_.eqns[i];
+    if (!injective_[i]) continue;
+    if (own_cost_[i] < 0) own_cost_[i] = equation_cost(j_, e);
+    double cost = own_cost_[i];
+    const double times = e.op->kind == Kind::reduce ? static_cast<double>(folded_elements(j_, e)) : 1;
+    cost *= times;
+    for (Atom a : e.inputs)
+      if (!a.is_literal() && !is_root_[a.var()]) cost += times * cost_[a.var()];
+    for (Var v : e.outputs) cost_[v] = std::min(cost, 1e9);
+  }
+  // Who computes it, going backward: the roots that a value would melt into, and over how many points.
+  struct Owners {
+    std::vector<Var> roots;
+    double points = 0;
+  };
+  std::vector<Owners> owners(avals_.size());
+  // Elements that one root reads through different slices are computed for each of them.
+  auto own = [&](Owners& o, Var root, double points, bool anew) {
+    if (std::find(o.roots.begin(), o.roots.end(), root) != o.roots.end()) {
+      if (anew) o.points += points;
+      return;
+    }
+    if (o.roots.size() < kMany) o.roots.push_back(root);
+    o.points += points;
+  };
+  for (std::size_t i = j_.eqns.size(); i-- > 0;) {
+    const Eqn& e = j_.eqns[i];
+    for (Var v : e.outputs) {
+      Owners& o = owners[v];
+      if (is_root_[v] || !injective_[i]) continue;
+      // What is computed more than once for each element, for each point that reads it.
+      const double size = std::max<double>(1, static_cast<double>(avals_[v].size()));
+      const double wasted = cost_[v] * (1 - std::min(1.0, size / std::max(o.points, 1.0)));
+      if (cost_[v] > kCheap && !keeps_order(j_, e) && (o.roots.size() >= kMany || wasted > kCheap)) is_root_[v] = 1;
+    }
+    for (Atom a : e.inputs) {
+      if (a.is_literal()) continue;
+      Owners& o = owners[a.var()];
+      if (e.outputs.empty()) continue;
+      const bool anew = takes_part(j_, e);
+      if (!injective_[i]) {
+        double points = static_cast<double>(j_.aval(e.inputs[0]).size());
+        if (e.op->kind == Kind::dot) points *= static_cast<double>(j_.aval(e.inputs[1]).size());
+        own(o, e.outputs[0], points, false);
+        continue;
+      }
+      for (Var v : e.outputs) {
+        if (is_root_[v])
+          own(o, v, static_cast<double>(avals_[v].size()), anew);
+        else
+          for (Var r : owners[v].roots) own(o, r, owners[v].points / static_cast<double>(owners[v].roots.size()), anew);
+      }
+    }
+  }
+}
+
+void KernelPlanner::make_roots() {
+  roots_.clear();
+  items_.clear();
+  shares_buffer_.clear();
+  avals_.resize(j_.avals.size());
+  root_of_.assign(avals_.size(), -1);
+  for (std::size_t i = 0; i < j_.eqns.size(); ++i) {
+    const Eqn& e = j_.eqns[i];
+    if (absorbed_[i]) continue;
+    if (library_[i]) {
+      items_.push_back({-1, static_cast<int>(i), -1});
+      continue;
+    }
+    if (injective_[i]) {
+      for (Var v : e.outputs) {
+        if (!is_root_[v] || avals_[v].size() == 0) continue;
+        items_.push_back({static_cast<int>(roots_.size()), -1, -1});
+        roots_.push_back(map_root(v));
+      }
+      continue;
+    }
+    const Kind kind = e.op->kind;
+    bool folds = kind == Kind::reduce || kind == Kind::arg_reduce || kind == Kind::cumulative || kind == Kind::dot;
+    if (kind == Kind::dot ? avals_[e.outputs[0]].dtype.is_bool() || has_too_many_loops(e) : folds && needs_memory(e, 0)) folds = false;
+    if (is_kernel_scatter(e)) {
+      if (avals_[e.outputs[0]].size() != 0) add_scatter(static_cast<int>(i));
+    } else if (!folds) {
+      items_.push_back({-1, static_cast<int>(i), -1});
+    } else if (avals_[e.outputs[0]].size() != 0) {
+      add_fold(static_cast<int>(i));
+    }
+  }
+  root_of_.assign(avals_.size(), -1);
+  is_root_.resize(avals_.size(), 1);
+  is_output_.resize(avals_.size(), 0);
+  for (std::size_t k = 0; k < roots_.size(); ++k) root_of_[roots_[k].var] = static_cast<int>(k);
+}
+
+/// Steps of about 16K elements: the same for every machine and number of threads.
+static std::int64_t chunk_length(std::int64_t length, std::int64_t rest) {
+  const std::int64_t wanted = std::max<std::int64_t>(1, 16384 / std::max<std::int64_t>(rest, 1));
+  if (length < 2 * wanted) return length;
+  for (std::int64_t c = wanted; c <= 2 * wanted; ++c)
+    if (length % c == 0) return c;
+  for (std::int64_t c = wanted; c > wanted / 2; --c)
+    if (length % c == 0) return c;
+  return wanted;
+}
+
+/// Sums of columns and the like, of more than the caches hold: rows are read in order if each thread takes some of them.
+bool KernelPlanner::is_large_column_fold(const Eqn& e, const Root& r, std::int64_t steps) const {
+  if (r.kind != Root::Kind::fold || r.reduce.size() != 1 || avals_[e.outputs[0]].dtype.is_bool()) return false;
+  const Aval &in = j_.aval(e.inputs[0]), &out = avals_[e.outputs[0]];
+  return params_as<ReduceParams>(*e.params).axes[0] != in.ndim() - 1 && out.size() > 512 && out.bytes() <= kMaxColumnBytes &&
+         steps >= 8 * kRowChunks && in.bytes() >= kLargeBytes;
+}
+
+void KernelPlanner::add_fold(int eqn) {
+  const Eqn& e = j_.eqns[static_cast<std::size_t>(eqn)];
+  const Aval &in = j_.aval(e.inputs[0]), &out = avals_[e.outputs[0]];
+  Root r;
+  r.var = e.outputs[0], r.eqn = eqn;
+  switch (e.op->kind) {
+    case Kind::reduce:
+      r.kind = Root::Kind::fold;
+      for (int d : params_as<ReduceParams>(*e.params).axes) r.reduce.push_back(in.shape[d]);
+      break;
+    case Kind::arg_reduce:
+      r.kind = Root::Kind::arg_reduce;
+      r.reduce.push_back(in.shape[params_as<ArgReduceParams>(*e.params).axes[0]]);
+      break;
+    case Kind::cumulative:
+      r.kind = Root::Kind::cumulative;
+      r.reduce.push_back(in.shape[params_as<CumulativeParams>(*e.params).axis]);
+      break;
+    default: {
+      r.kind = Root::Kind::product;
+      for (int d : params_as<DotParams>(*e.params).dimension_numbers.contracting[0]) r.reduce.push_back(in.shape[d]);
+    }
+  }
+  for (int d = 0; d < out.ndim(); ++d)
+    if (out.shape[d] != 1 && !(r.kind == Root::Kind::cumulative && d == params_as<CumulativeParams>(*e.params).axis))
+      r.parallel.push_back({d, out.shape[d], 1});
+
+  std::int64_t steps = 1;
+  for (std::int64_t s : r.reduce) steps *= s;
+  const bool by_rows = is_large_column_fold(e, r, steps);
+  if (r.kind == Root::Kind::fold && !r.reduce.empty() && ((steps * out.size() >= kSplitAbove && out.size() <= 512) || by_rows)) {
+    const std::int64_t rest = steps / r.reduce[0] * out.size();
+    const std::int64_t chunk = by_rows ? std::max<std::int64_t>(r.reduce[0] / kRowChunks, 1) : chunk_length(r.reduce[0], rest);
+    const std::int64_t chunks = (r.reduce[0] + chunk - 1) / chunk;
+    if (chunks > 1) {
+      Root parts = r;
+      parts.stage = Root::Stage::chunks;
+      parts.by_rows = by_rows;
+      parts.chunks = chunks, parts.chunk = chunk, parts.chunk_total = r.reduce[0];
+      const DType held = out.dtype == float16 || out.dtype == bfloat16 ? float32 : out.dtype;
+      parts.var = static_cast<Var>(avals_.size());
+      avals_.push_back(Aval{out.shape.inserted(0, chunks), held});
+      for (Root::Dim& d : parts.parallel) ++d.value_dim;
+      parts.parallel.insert(parts.parallel.begin(), {0, chunks, 1});
+      parts.reduce[0] = chunk;
+      r.stage = Root::Stage::combine;
+      r.partial = parts.var;
+      r.chunks = chunks;
+      r.reduce = {chunks};
+      items_.push_back({static_cast<int>(roots_.size()), -1, -1});
+      roots_.push_back(std::move(parts));
+    }
+  }
+  items_.push_back({static_cast<int>(roots_.size()), -1, -1});
+  roots_.push_back(std::move(r));
+}
+
+/// First the operand is copied into the result's memory, then windows of it are updated in place. Loops over the indices come first:
+/// updates of one element keep their order.
+void KernelPlanner::add_scatter(int eqn) {
+  const Eqn& e = j_.eqns[static_cast<std::size_t>(eqn)];
+  Root copy;
+  copy.kind = Root::Kind::copy;
+  copy.eqn = eqn;
+  copy.var = static_cast<Var>(avals_.size());
+  avals_.push_back(avals_[e.outputs[0]]);
+  for (int d = 0; d < avals_[copy.var].ndim(); ++d)
+    if (avals_[copy.var].shape[d] != 1) copy.parallel.push_back({d, avals_[copy.var].shape[d], 1});
+  Root r;
+  r.kind = Root::Kind::scatter;
+  r.var = e.outputs[0], r.eqn = eqn, r.partial = copy.var;
+  shares_buffer_[copy.var] = r.var;
+  const Shape& updates = j_.aval(e.inputs[2]).shape;
+  const IndexedGeometry g = scatter_geometry(scatter_params(*e.op, *e.params).dimension_numbers, avals_[r.var].ndim(), updates);
+  for (const bool window : {false, true})
+    for (int d = 0; d < updates.size(); ++d) {
+      const bool in_window = std::find(g.batch_dims.begin(), g.batch_dims.end(), d) == g.batch_dims.end();
+      if (in_window == window && updates[d] != 1) r.parallel.push_back({d, updates[d], 1});
+    }
+  items_.push_back({static_cast<int>(roots_.size()), -1, -1});
+  roots_.push_back(std::move(copy));
+  if (updates.num_elements() == 0) {  // nothing is updated: the copy is the result
+    roots_.back().var = e.outputs[0];
+    return;
+  }
+  items_.push_back({static_cast<int>(roots_.size()), -1, -1});
+  roots_.push_back(std::move(r));
+}
+
+namespace {
+
+/// Records what a root's expression reads.
+class RecordingReader final : public LeafReader {
+ public:
+  RecordingReader(const std::vector<char>& is_root, const std::vector<Aval>& avals, Dag& dag, Root& root)
+      : is_root_(is_root), avals_(avals), dag_(dag), root_(root) {}
+  bool is_leaf(Var v) override { return is_root_[v] != 0; }
+  KernelValue read(Var v, std::span<const NodeId> at, NodeId guard) override {
+    std::vector<NodeId> coords(at.begin(), at.end());
+    const bool known =
+        std::any_of(root_.reads.begin(), root_.reads.end(), [&](const Root::Read& r) { return r.var == v && r.coords == coords; });
+    if (!known) root_.reads.push_back({v, coords});
+    const Aval& a = avals_[v];
+    const NodeId position = row_major_position(dag_, a.shape, coords);
+    if (!a.dtype.is_complex()) return dag_.load(static_cast<int>(v), a.dtype, position, guard);
+    const DType part = a.dtype.real_part();
+    const NodeId re = dag_.scale(position, 2);
+    return dag_.complex(dag_.load(static_cast<int>(v), part, re, guard), dag_.load(static_cast<int>(v), part, dag_.offset(re, 1), guard));
+  }
+
+ private:
+  const std::vector<char>& is_root_;
+  const std::vector<Aval>& avals_;
+  Dag& dag_;
+  Root& root_;
+};
+
+}  // namespace
+
+/// Builds the root's expression on its own. What is too large is cut until it is not; what is cut off is left to cut_values.
+void KernelPlanner::build_alone(Root& r) {
+  while (!try_build(r)) {
+  }
+}
+
+/// Makes what was cut off small enough, too, at once: a chain of operations would else be cut in one place each time that all roots are
+/// chosen anew.
+void KernelPlanner::cut_values() {
+  while (!cut_.empty()) {
+    const Var v = cut_.back();
+    cut_.pop_back();
+    Root r = map_root(v);
+    build_alone(r);
+  }
+}
+
+/// An equation's result as a root that is computed element by element.
+Root KernelPlanner::map_root(Var v) const {
+  Root r;
+  r.var = v, r.eqn = defined_by_[v];
+  for (int d = 0; d < avals_[v].ndim(); ++d)
+    if (avals_[v].shape[d] != 1) r.parallel.push_back({d, avals_[v].shape[d], 1});
+  return r;
+}
+
+/// False: the expression was too large; one of its values is a root from now on.
+bool KernelPlanner::try_build(Root& r) {
+  for (int attempt = 0; attempt < 4; ++attempt) {
+    r.reads.clear();
+    r.dag = std::make_shared<Dag>();
+    Dag& dag = *r.dag;
+    std::vector<int> parallel, reduce;
+    for (const Root::Dim& d : r.parallel) parallel.push_back(dag.add_dim(d.size));
+    for (std::int64_t s : r.reduce) reduce.push_back(dag.add_dim(std::max<std::int64_t>(s, 1)));
+    RecordingReader leaves(is_root_, avals_, dag, r);
+    Expressions expressions(j_, defined_by_, dag, leaves, kMaxNodes);
+    std::vector<DType> locals;
+    try {
+      const RootBody body = build_root(j_, avals_, r, expressions, leaves, dag, parallel, reduce, 0, locals);
+      (void)body;
+    } catch (const ExpressionTooLarge&) {
+      // Cut it in two: where something is computed several times, else in the middle.
+      Var cut = 0;
+      double best = -1;
+      for (const auto& [v, times] : expressions.evaluations()) {
+        if (is_root_[v] || avals_[v].size() == 0) continue;
+        const double half = std::abs(cost_[v] / std::max(1.0, cost_[r.var] == 0 ? 1e3 : cost_[r.var]) - 0.5);
+        const double score = times > 1 ? 1 + cost_[v] * (times - 1) : 1 / (1 + half) * 0.9;
+        if (cost_[v] > 0 && score > best) best = score, cut = v;
+      }
+      if (best < 0)
+        throw CompileError("codegen: an expression is too large to compile: " +
+                           std::string(j_.eqns[static_cast<std::size_t>(r.eqn)].op->name));
+      is_root_[cut] = 1;
+      cut_.push_back(cut);
+      return false;
+    }
+    // Values computed at several places for each point are better stored once.
+    for (const auto& [v, times] : expressions.evaluations())
+      if (times > 1 && !is_root_[v] && cost_[v] * (times - 1) > 4 * kCheap && avals_[v].size() > 1 &&
+          static_cast<double>(avals_[v].size()) <= 4 * r.points())
+        is_root_[v] = 1;
+    r.cycles_per_point = 0;
+    for (const Node& n : dag.nodes) r.cycles_per_point += node_cost(n);
+    r.cycles_per_point = std::max(0.05, r.cycles_per_point / 16);  // kernels are the same for all machines
+    if (attempt == 3) return true;
+    const std::size_t loops = r.parallel.size();
+    split_for_reshapes(r);
+    if (r.parallel.size() == loops) return true;
+  }
+  return true;
+}
+
+/// A quotient or remainder by a divisor of a loop's size disappears when the loop is split in two, if the others move by its multiples.
+void KernelPlanner::split_for_reshapes(Root& r) {
+  const Dag& dag = *r.dag;
+  if (r.parallel.size() + r.reduce.size() > 12) return;
+  for (const Node& n : dag.nodes) {
+    if (n.kind != NodeKind::index_div && n.kind != NodeKind::index_mod) continue;
+    const Affine& a = dag.affine(n.operands[0]);
+    const auto is_rest = [&](const AffineTerm& t) { return t.coef % n.integer != 0; };
+    const auto rest = std::find_if(a.terms.begin(), a.terms.end(), is_rest);
+    if (a.constant != 0 || rest == a.terms.end() || std::count_if(a.terms.begin(), a.terms.end(), is_rest) != 1) continue;
+    if (rest->atom < 0 || rest->coef != 1 || (a.terms.size() > 1 && n.integer < kMinPart)) continue;
+    const auto loop = static_cast<std::size_t>(rest->atom);
+    if (loop >= r.parallel.size()) continue;
+    Root::Dim& d = r.parallel[loop];
+    if (d.size % n.integer != 0 || n.integer <= 1 || n.integer >= d.size) continue;
+    Root::Dim fast = d;
+    fast.size = n.integer;
+    d.size /= n.integer, d.scale *= n.integer;
+    r.parallel.insert(r.parallel.begin() + static_cast<std::ptrdiff_t>(loop) + 1, fast);
+    return;
+  }
+}
+
+}  // namespace weft::detail

@@ -1,0 +1,173 @@
+// How kernels are formed. Internal to form_program.
+//
+// Values that are stored, folded or handed to a library are roots; everything else melts into the roots that read it. Each root is a loop
+// nest over its own space: one loop for each dimension of its value, and loops that fold. Roots join one kernel while the outer loops of
+// all of them run over the same points: a nest that reads what an earlier nest of the kernel computed must read it at its own outer point.
+#pragma once
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include "weft/backends/codegen/planner/expressions.h"
+#include "weft/backends/codegen/planner/lanes.h"
+#include "weft/backends/codegen/planner/program.h"
+
+namespace weft::detail {
+
+/// A value with a loop nest of its own. Beside the program's variables there are partial results of split folds, numbered after them.
+struct Root {
+  enum class Kind { map, fold, arg_reduce, cumulative, product, copy, scatter };
+  Kind kind = Kind::map;
+  Var var = 0;
+  int eqn = -1;
+  /// Splitting of a long fold: first the folds of chunks of its first axis, as partial results [chunks, ...], then the fold of those.
+  enum class Stage { whole, chunks, combine };
+  Stage stage = Stage::whole;
+  Var partial = 0;                     ///< of combine: the partial results
+  std::int64_t chunks = 1, chunk = 0;  ///< how many, and of how many steps each (the last may have fewer)
+  std::int64_t chunk_total = 0;        ///< steps of all together
+  bool by_rows = false;                ///< of chunks: only the chunks are an outer loop
+
+  // The loops: those of the value's dimensions, a dimension perhaps split into several loops (slowest first), and folding ones.
+  struct Dim {
+    int value_dim = 0;
+    std::int64_t size = 1, scale = 1;  ///< the dimension's coordinate is the sum of scale * loop
+  };
+  std::vector<Dim> parallel;
+  std::vector<std::int64_t> reduce;
+
+  // What its expression reads and costs, found by building it once on its own. Loops are numbered: parallel, then reducing ones.
+  struct Read {
+    Var var;
+    std::vector<NodeId> coords;
+  };
+  std::vector<Read> reads;
+  std::shared_ptr<Dag> dag;
+  double cycles_per_point = 1;
+  double points() const;
+  double work() const { return points() * cycles_per_point; }
+};
+
+/// Roots that share a kernel. `outer[r][k]` is the loop of root r that runs along the kernel's outer loop k.
+struct Group {
+  std::vector<int> roots;
+  std::vector<std::int64_t> sizes;
+  std::vector<std::vector<int>> outer;
+  double work = 0;
+  int nodes = 0;
+  bool closed = false;  ///< takes no more roots
+};
+
+/// The kernels and products of a program and of all its sub-programs.
+struct KernelTable {
+  std::vector<Kernel> kernels;
+  std::vector<ProductStep> products;
+  std::unordered_multimap<std::uint64_t, int> by_hash;
+  int add(Kernel k);  ///< its number; equal ones are one
+};
+
+class KernelPlanner {
+ public:
+  KernelPlanner(const Jaxpr& j, const TargetTraits& target, KernelTable& table);
+  KernelProgram run();
+
+ private:
+  // planner.cpp: which values are roots.
+  void classify();
+  void choose_roots();
+  void name_outputs();
+  bool needs_memory(const Eqn& reader, int operand) const;
+  bool has_too_many_loops(const Eqn& e) const;
+  bool is_turned(Var v) const;
+  bool product_is_kernel(const Eqn& e) const;
+  bool is_library_dtype(DType a, DType b, DType out) const;
+  bool is_kernel_scatter(const Eqn& e) const;
+  bool try_library_product(const Eqn& e);
+  void absorb_epilogue(std::size_t eqn);  // epilogues.cpp
+  void make_roots();
+  void add_fold(int eqn);
+  bool is_large_column_fold(const Eqn& e, const Root& r, std::int64_t steps) const;
+  void add_scatter(int eqn);
+  void build_alone(Root& r);
+  void cut_values();
+  bool try_build(Root& r);
+  Root map_root(Var v) const;
+  void split_for_reshapes(Root& r);
+
+  // grouping.cpp: which roots share a kernel.
+  void group();
+  void place(int root);
+  void place_scatter(int root);
+  bool join(int step, int root);
+  std::optional<std::vector<int>> align(const Group& g, int root) const;
+  bool worthwhile(const Group& g, const Root& r, const std::vector<int>& alignment) const;
+
+  // kernel_forming.cpp
+  friend class KernelFormer;
+  void form_steps();
+  BufferId buffer_of(Var v);
+  BufferId buffer_of(Atom a);
+  void add_control(const Eqn& e, Step& step);
+  void add_lanes(LaneKernel lanes);
+  void add_outputs();
+
+  const Jaxpr jaxpr_;
+  const JaxprData& j_;
+  const TargetTraits target_;
+  std::vector<Aval> avals_;  // of variables, then of partial results
+  std::vector<int> defined_by_;
+  std::vector<char> injective_;  // of each equation
+  std::vector<char> is_root_;    // of each variable: it is in memory, or the result of a nest
+  std::vector<char> is_output_;
+  std::vector<double> cost_;      // of computing one element of a variable from memory
+  std::vector<double> own_cost_;  // of each equation, its operands aside; -1: not known yet
+  std::vector<Var> cut_;          // values that became roots since because an expression was too large
+  struct LibraryProduct {
+    ProductStep step;
+    Var a = 0, b = 0, bias = 0;
+  };
+  std::vector<std::optional<LibraryProduct>> library_;  // of each equation
+  std::vector<char> absorbed_;                          // of each equation: a product further on computes it
+  std::vector<std::optional<LaneKernel>> lanes_;        // of each equation: a kernel of its own
+
+  std::vector<Root> roots_;
+  struct Item {
+    int root = -1, eqn = -1, group = -1;  // a root, or an equation that is a step of its own
+  };
+  std::vector<Item> items_;  // in an order of evaluation
+  std::vector<Item> steps_;
+  std::vector<Group> groups_;
+  std::vector<int> step_of_;  // of each variable in memory: the step that computes it, -1: an input
+  std::vector<int> root_of_;
+  std::vector<char> read_elsewhere_;  // of each variable: other steps than its own read it
+
+  KernelProgram program_;
+  std::vector<BufferId> buffers_;
+  std::unordered_map<Var, int> output_numbers_;  // of each output, and of what is its memory: the first of its results
+  std::unordered_map<Var, Var> same_memory_;     // outputs that are other shapes of these
+  std::unordered_map<Var, Var> shares_buffer_;   // the copy that a scatter works on is its result
+  std::vector<BufferId> literal_buffers_;
+  KernelTable& table_;
+};
+
+/// A program and its memory; `donated` as in plan_memory.
+KernelProgram plan_program(const Jaxpr& simplified, const TargetTraits& target, KernelTable& table, const std::vector<int>& donated);
+/// A loop or a branch and its sub-programs.
+ControlStep plan_control(const Eqn& e, const TargetTraits& target, KernelTable& table);
+
+/// The loops and the folds of a root's expression.
+struct RootBody {
+  KernelValue value;  ///< of a map: what to store; of others: what the locals make of it
+  std::vector<Reduction> reductions;
+  std::vector<NodeId> coords;  ///< of a scatter: where the value goes
+  KernelValue inside;          ///< and whether it goes anywhere
+};
+/// Builds a root's expression over the given loops (indices into the Dag's dimensions). Locals are numbered from `locals.size()` on.
+RootBody build_root(const JaxprData& j, const std::vector<Aval>& avals, const Root& r, Expressions& expressions, LeafReader& leaves,
+                    Dag& dag, std::span<const int> parallel, std::span<const int> reduce, std::uint64_t local_dims,
+                    std::vector<DType>& locals);
+/// The coordinates of the root's value in terms of its loops.
+std::vector<NodeId> root_coords(const Root& r, const Aval& aval, Dag& dag, std::span<const int> parallel, std::span<const int> reduce,
+                                const JaxprData& j);
+
+}  // namespace weft::detail

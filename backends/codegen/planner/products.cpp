@@ -1,0 +1,150 @@
+// Which products go to a library, and with what strides: transposes of operands are absorbed.
+#include <algorithm>
+#include <limits>
+
+#include "weft/backends/codegen/planner/movement_reader.h"
+#include "weft/backends/codegen/planner/planner.h"
+#include "weft/core/ops/product/dot.h"
+
+namespace weft::detail {
+namespace {
+
+constexpr double kLibraryAbove = 160. * 160 * 160;      // multiplications
+constexpr double kLibraryAboveWide = 600. * 600 * 600;  // of float64 on the host: kernels are faster as long as a matrix is in the cache
+
+/// BLAS wants rows, or columns, of which none reaches into the next.
+bool suits_blas(const ProductStep& p) {
+  constexpr std::int64_t most = std::numeric_limits<std::int32_t>::max();
+  const auto apart = [&](std::int64_t row, std::int64_t column, std::int64_t rows, std::int64_t columns) {
+    return column == 1 ? row >= columns && row <= most : column >= rows && column <= most;
+  };
+  return apart(p.a_row, p.a_col, p.m, p.k) && apart(p.b_row, p.b_col, p.k, p.n) && p.out_row >= p.n &&
+         std::max({p.m, p.n, p.k, p.out_row}) <= most;
+}
+
+struct Loops {
+  std::vector<std::int64_t> size, stride_a, stride_b, stride_out;
+  void add(std::int64_t s, std::int64_t a, std::int64_t b, std::int64_t out) {
+    if (s == 1) return;
+    // Loops that lie in one another in all operands are one.
+    if (!size.empty() && stride_a.back() == a * s && stride_b.back() == b * s && stride_out.back() == out * s) {
+      size.back() *= s, stride_a.back() = a, stride_b.back() = b, stride_out.back() = out;
+      return;
+    }
+    size.push_back(s), stride_a.push_back(a), stride_b.push_back(b), stride_out.push_back(out);
+  }
+};
+
+}  // namespace
+
+bool KernelPlanner::is_library_dtype(DType a, DType b, DType out) const {
+  if (a != b) return false;
+  if (a == float32 || a == float64) return out == a && (a == float32 || target_.all_products || target_.blas_products);
+  if (a.is_complex()) return out == a && target_.blas_products;
+  return target_.all_products && (a == float16 || a == bfloat16) && (out == a || out == float32);
+}
+
+bool KernelPlanner::product_is_kernel(const Eqn& e) const {
+  const Aval &a = j_.aval(e.inputs[0]), &b = j_.aval(e.inputs[1]), &out = j_.avals[e.outputs[0]];
+  if (!target_.external_products || !is_library_dtype(a.dtype, b.dtype, out.dtype)) return true;
+  if (e.inputs[0].is_literal() || e.inputs[1].is_literal() || out.size() == 0) return true;
+  const DotDimensions& dims = params_as<DotParams>(*e.params).dimension_numbers;
+  double batch = 1, k = 1;
+  for (int d : dims.batch[0]) batch *= static_cast<double>(a.shape[d]);
+  for (int d : dims.contracting[0]) k *= static_cast<double>(a.shape[d]);
+  const double m = static_cast<double>(a.size()) / std::max(1.0, batch * k), n = static_cast<double>(b.size()) / std::max(1.0, batch * k);
+  // Products with vectors are bound by memory; those that fit in the cache run as fast in a kernel, which can take in what surrounds them.
+  const bool wide = a.dtype == float64 && target_.blas_products;
+  return m < 4 || n < 4 || k < 4 || m * n * k <= (wide ? kLibraryAboveWide : kLibraryAbove);
+}
+
+/// Whether neighbours along the last dimension, along which vectors of products go, lie apart in the memory that movements read them from.
+bool KernelPlanner::is_turned(Var v) const {
+  const Aval& a = j_.avals[v];
+  if (a.ndim() == 0 || a.dtype.is_complex() || a.shape.back() * a.dtype.itemsize() < target_.vector_bytes) return false;
+  Dag dag;
+  std::vector<NodeId> at;
+  for (const std::int64_t size : a.shape) at.push_back(dag.index_dim(dag.add_dim(size)));
+  MovementReader reader(j_, defined_by_, is_root_, dag);
+  Expressions(j_, defined_by_, dag, reader, 1000).at(Atom::var(v), at);
+  std::int64_t stride = 0;
+  return reader.reads == 1 && reader.plain && (!dag.stride(reader.position, a.ndim() - 1, stride) || stride != 1);
+}
+
+bool KernelPlanner::try_library_product(const Eqn& e) {
+  const DotDimensions& dims = params_as<DotParams>(*e.params).dimension_numbers;
+  if (has_too_many_loops(e)) return false;
+  Dag dag;
+  // One loop for each dimension: batch, free ones of a, free ones of b, contracting.
+  std::vector<int> batch, free[2], contracted;
+  std::array<std::vector<NodeId>, 2> at;
+  for (std::size_t k = 0; k < 2; ++k) at[k].assign(static_cast<std::size_t>(j_.aval(e.inputs[k]).ndim()), dag.index(0));
+  const auto add = [&](std::int64_t size, std::vector<int>& list, int da, int db) {
+    const int loop = dag.add_dim(size);
+    list.push_back(loop);
+    if (da >= 0) at[0][static_cast<std::size_t>(da)] = dag.index_dim(loop);
+    if (db >= 0) at[1][static_cast<std::size_t>(db)] = dag.index_dim(loop);
+  };
+  const Aval &a = j_.aval(e.inputs[0]), &b = j_.aval(e.inputs[1]);
+  for (std::size_t i = 0; i < dims.batch[0].size(); ++i) add(a.shape[dims.batch[0][i]], batch, dims.batch[0][i], dims.batch[1][i]);
+  for (int d : dot_free_dims(dims, 0, a.ndim())) add(a.shape[d], free[0], d, -1);
+  for (int d : dot_free_dims(dims, 1, b.ndim())) add(b.shape[d], free[1], -1, d);
+  for (std::size_t i = 0; i < dims.contracting[0].size(); ++i)
+    add(a.shape[dims.contracting[0][i]], contracted, dims.contracting[0][i], dims.contracting[1][i]);
+
+  LibraryProduct product;
+  NodeId position[2];
+  std::int64_t offset[2];
+  for (std::size_t k = 0; k < 2; ++k) {
+    MovementReader reader(j_, defined_by_, is_root_, dag);
+    Expressions expressions(j_, defined_by_, dag, reader, 1000);
+    expressions.at(e.inputs[k], at[k]);
+    bool regular = reader.reads > 0 && reader.plain &&
+                   std::all_of(dag.affine(reader.position).terms.begin(), dag.affine(reader.position).terms.end(),
+                               [](const AffineTerm& t) { return t.atom >= 0 && t.coef > 0; });
+    if (!regular) {  // the operand as it is
+      reader.source = e.inputs[k].var();
+      reader.position = row_major_position(dag, j_.aval(e.inputs[k]).shape, at[k]);
+    }
+    position[k] = reader.position;
+    offset[k] = dag.affine(reader.position).constant;
+    (k == 0 ? product.a : product.b) = reader.source;
+  }
+  const auto stride = [&](std::size_t k, int loop) {
+    std::int64_t s = 0;
+    dag.stride(position[k], loop, s);
+    return s;
+  };
+  // Positions in the result, row-major in the order of the loops.
+  std::vector<std::int64_t> out_stride(dag.dims.size(), 0);
+  std::int64_t total = 1;
+  for (std::vector<int>* list : {&free[1], &free[0], &batch})
+    for (std::size_t i = list->size(); i-- > 0;)
+      out_stride[static_cast<std::size_t>((*list)[i])] = total, total *= dag.dims[static_cast<std::size_t>((*list)[i])];
+  Loops groups[4];  // m, n, k, batch
+  const auto collect = [&](const std::vector<int>& list, Loops& l) {
+    for (int d : list) l.add(dag.dims[static_cast<std::size_t>(d)], stride(0, d), stride(1, d), out_stride[static_cast<std::size_t>(d)]);
+  };
+  collect(batch, groups[3]), collect(free[0], groups[0]), collect(free[1], groups[1]), collect(contracted, groups[2]);
+  if (groups[2].size.size() != 1 || groups[1].size.empty() || groups[0].size.empty()) return false;
+  ProductStep& p = product.step;
+  p.dtype = a.dtype, p.out_dtype = j_.avals[e.outputs[0]].dtype;
+  p.k = groups[2].size[0], p.a_col = groups[2].stride_a[0], p.b_row = groups[2].stride_b[0];
+  p.m = groups[0].size.back(), p.a_row = groups[0].stride_a.back(), p.out_row = groups[0].stride_out.back();
+  p.n = groups[1].size.back(), p.b_col = groups[1].stride_b.back();
+  if (groups[1].stride_out.back() != 1) return false;
+  p.a_offset = offset[0], p.b_offset = offset[1];
+  // One of the two strides of each matrix must be 1.
+  if ((p.a_row != 1 && p.a_col != 1) || (p.b_row != 1 && p.b_col != 1)) return false;
+  if (a.dtype != float32 && target_.blas_products && !suits_blas(p)) return false;
+  for (std::size_t g : {3u, 0u, 1u}) {
+    const Loops& l = groups[g];
+    const std::size_t n = l.size.size() - (g == 3 ? 0 : 1);
+    for (std::size_t i = 0; i < n; ++i) p.batch.push_back({l.size[i], l.stride_a[i], l.stride_b[i], l.stride_out[i]});
+  }
+  if (p.batch.size() > 8) return false;
+  library_[static_cast<std::size_t>(&e - j_.eqns.data())] = product;
+  return true;
+}
+
+}  // namespace weft::detail

@@ -1,0 +1,359 @@
+#include "weft/backends/codegen/planner/simplify.h"
+
+#include <algorithm>
+#include <cstring>
+#include <optional>
+#include <unordered_map>
+#include <utility>
+
+#include "weft/core/array/array_impl.h"
+#include "weft/core/base/nesting.h"
+#include "weft/core/ir/effects.h"
+#include "weft/core/ir/primitive.h"
+#include "weft/core/ops/control/remat.h"
+#include "weft/core/ops/linalg/fft.h"
+#include "weft/core/ops/movement/movement.h"
+#include "weft/core/ops/product/dot_expand.h"
+#include "weft/core/ops/random/random.h"
+#include "weft/core/ops/reduce/cumulative_expand.h"
+#include "weft/core/ops/reduce/window_expand.h"
+
+namespace weft::detail {
+namespace {
+
+std::uint64_t mix(std::uint64_t h, std::uint64_t v) {
+  h ^= v + 0x9e3779b97f4a7c15ull + (h << 6) + (h >> 2);
+  return h * 0xff51afd7ed558ccdull;
+}
+
+constexpr std::size_t kCrowded = 8;  // equations of one hash, beyond which their parameters count in it
+
+constexpr std::size_t kMaxParts = 64;  // operands that one equation concatenates
+
+/// Rewrites in one pass from front to back; equations refer to the pass's own numbering (constants and inputs first).
+class Simplifier {
+ public:
+  Simplifier(const JaxprData& j, Expansion expansion) : expansion_(expansion) {
+    avals_.reserve(j.avals.size()), eqns_.reserve(j.eqns.size());
+    avals_.assign(j.avals.begin(), j.avals.begin() + j.num_consts + j.num_inputs);
+    std::vector<Atom> env;
+    for (Var v = 0; v < avals_.size(); ++v) env.push_back(Atom::var(v));
+    outputs_ = run(j, std::move(env), {});
+  }
+
+  Jaxpr finish(const JaxprData& j) && {
+    std::vector<int> live(avals_.size());  // how often it is read
+    auto mark = [&](Atom a) {
+      if (!a.is_literal()) ++live[a.var()];
+    };
+    for (Atom a : outputs_) mark(a);
+    std::vector<char> kept(eqns_.size());
+    for (std::size_t i = eqns_.size(); i-- > 0;) {
+      const Eqn& e = eqns_[i];
+      kept[i] = has_effects(e) || std::any_of(e.outputs.begin(), e.outputs.end(), [&](Var v) { return live[v] != 0; });
+      if (kept[i])
+        for (Atom a : e.inputs) mark(a);
+    }
+    turn_products(kept, live);
+    spare_transposes(kept, live);
+    JaxprBuilder b;
+    std::vector<std::optional<Atom>> renamed(avals_.size()), literals(literals_.size());
+    for (int i = 0; i < j.num_inputs; ++i)
+      renamed[j.first_input() + static_cast<Var>(i)] = b.add_input(avals_[j.first_input() + static_cast<Var>(i)]);
+    for (int i = 0; i < j.num_consts; ++i)
+      if (live[static_cast<Var>(i)]) renamed[static_cast<Var>(i)] = b.add_const(j.consts[static_cast<std::size_t>(i)]);
+    for (const auto& [v, value] : tables_)
+      if (live[v]) renamed[v] = b.add_const(value);
+    auto rename = [&](Atom a) {
+      if (!a.is_literal()) return *renamed[a.var()];
+      std::optional<Atom>& l = literals[a.literal()];
+      if (!l) l = b.add_literal(literals_[a.literal()]);
+      return *l;
+    };
+    for (std::size_t i = 0; i < eqns_.size(); ++i) {
+      if (!kept[i]) continue;
+      const Eqn& e = eqns_[i];
+      std::vector<Atom> in;
+      in.reserve(e.inputs.size());
+      for (Atom a : e.inputs) in.push_back(rename(a));
+      std::vector<Aval> out;
+      for (Var v : e.outputs) out.push_back(avals_[v]);
+      const std::vector<Atom> results = b.add_eqn(*e.op, e.params, std::move(in), out, e.loc);
+      for (std::size_t k = 0; k < results.size(); ++k) renamed[e.outputs[k]] = results[k];
+    }
+    std::vector<Atom> out;
+    for (Atom a : outputs_) out.push_back(rename(a));
+    return std::move(b).finish(std::move(out));
+  }
+
+ private:
+  /// A product of which only the transpose is read is computed that way, where it is the product of the operands in the other order.
+  void turn_products(std::vector<char>& kept, const std::vector<int>& times_read) {
+    std::unordered_map<Var, std::size_t> products;
+    for (std::size_t i = 0; i < eqns_.size(); ++i) {
+      Eqn& e = eqns_[i];
+      if (!kept[i]) continue;
+      if (e.op->kind == Kind::dot) products.emplace(e.outputs[0], i);
+      if (e.op->kind != Kind::movement || e.inputs[0].is_literal()) continue;
+      const auto found = products.find(e.inputs[0].var());
+      if (found == products.end() || times_read[found->first] != 1) continue;
+      const std::optional<std::vector<int>> permutation = permutation_of(e);
+      if (!permutation) continue;
+      const Eqn& dot = eqns_[found->second];
+      const Aval avals[] = {aval(dot.inputs[0]), aval(dot.inputs[1])};
+      ParamsRef params = swapped_dot(dot, avals, *permutation);
+      if (!params) continue;
+      kept[found->second] = 0;
+      e = Eqn{dot.op, std::move(params), {dot.inputs[1], dot.inputs[0]}, e.outputs, dot.loc};
+      products.emplace(e.outputs[0], i);
+    }
+  }
+
+  /// A Fourier transform between two transposes, as front ends make it of one along other axes than the last ones.
+  void spare_transposes(std::vector<char>& kept, std::vector<int>& times_read) {
+    std::unordered_map<Var, std::size_t> made_by;
+    const auto maker = [&](Atom a) {
+      const auto found = a.is_literal() ? made_by.end() : made_by.find(a.var());
+      return found == made_by.end() ? nullptr : &eqns_[found->second];
+    };
+    for (std::size_t i = 0; i < eqns_.size(); ++i) {
+      Eqn& e = eqns_[i];
+      if (!kept[i]) continue;
+      if (is_fft(*e.op) || e.op->kind == Kind::movement) made_by.emplace(e.outputs[0], i);
+      if (e.op->kind != Kind::movement) continue;
+      const Eqn* fft = maker(e.inputs[0]);
+      if (!fft || !is_fft(*fft->op) || times_read[fft->outputs[0]] != 1) continue;
+      const Eqn* before = maker(fft->inputs[0]);
+      if (!before || before->op->kind != Kind::movement) continue;
+      const std::optional<std::vector<int>> first = permutation_of(*before), last = permutation_of(e);
+      if (!first || !last) continue;
+      const auto along = fft_without_transposes(params_as<FftParams>(*fft->params), *first, *last);
+      if (!along) continue;
+      kept[made_by[fft->outputs[0]]] = 0;
+      if (--times_read[before->outputs[0]] == 0) kept[made_by[before->outputs[0]]] = 0;
+      e = Eqn{along->op, along->params, before->inputs, e.outputs, fft->loc};
+      made_by.erase(e.outputs[0]);
+    }
+  }
+
+  const Aval& aval(Atom a) const { return a.is_literal() ? literals_[a.literal()].aval : avals_[a.var()]; }
+
+  Atom literal(const Literal& l) {
+    std::uint64_t halves[2];
+    std::memcpy(halves, l.bits.data(), sizeof halves);
+    const std::uint64_t h = mix(mix(static_cast<std::uint64_t>(l.aval.dtype.id()), halves[0]), halves[1]);
+    const auto [first, last] = known_literals_.equal_range(h);
+    for (auto it = first; it != last; ++it)
+      if (literals_[it->second] == l) return Atom::literal(it->second);
+    const auto number = static_cast<std::uint32_t>(literals_.size());
+    known_literals_.emplace(h, number);
+    literals_.push_back(l);
+    return Atom::literal(number);
+  }
+
+  /// A hash of the parameters' text, for the many equations of one operation on the same operands: slices of one array, say.
+  static std::uint64_t hash_of_params(const Eqn& e) {
+    std::uint64_t h = 0;
+    for (const ParamText& p : e.op->params_list(*e.params)) h = mix(h, std::hash<std::string>()(p.text));
+    return h;
+  }
+
+  /// Appends the program's equations; `env` gives its constants and inputs. `loc`: of the call, for equations without a line.
+  std::vector<Atom> run(const JaxprData& j, std::vector<Atom> env, SourceLoc loc) {
+    check_nesting("programs inside programs");
+    env.resize(j.avals.size(), Atom::var(0));
+    auto resolve = [&](Atom a) { return a.is_literal() ? literal(j.literals[a.literal()]) : env[a.var()]; };
+    for (const Eqn& e : j.eqns) {
+      std::vector<Atom> in;
+      in.reserve(e.inputs.size());
+      for (Atom a : e.inputs) in.push_back(resolve(a));
+      std::vector<Aval> out_avals;
+      for (Var v : e.outputs) out_avals.push_back(j.avals[v]);
+      const std::vector<Atom> results = add(e, std::move(in), out_avals, e.loc ? e.loc : loc);
+      for (std::size_t k = 0; k < results.size(); ++k) env[e.outputs[k]] = results[k];
+    }
+    std::vector<Atom> out;
+    for (Atom a : j.outputs) out.push_back(resolve(a));
+    return out;
+  }
+
+  std::vector<Aval> types_of(const std::vector<Atom>& in) const {
+    std::vector<Aval> types;
+    types.reserve(in.size());
+    for (Atom a : in) types.push_back(aval(a));
+    return types;
+  }
+
+  std::vector<Atom> add(const Eqn& e, std::vector<Atom> in, const std::vector<Aval>& out_avals, SourceLoc loc) {
+    if (e.op->call_body) {
+      const Jaxpr body = e.op->call_body(*e.params, types_of(in));
+      return run(body.data(), std::move(in), loc);
+    }
+    if (recomputes(e)) {
+      // Merged with the values that it is to compute again it would keep them alive.
+      auto outside = std::exchange(seen_, {});
+      std::vector<Atom> results = run(params_as<RematParams>(*e.params).jaxpr.data(), std::move(in), loc);
+      seen_ = std::move(outside);
+      return results;
+    }
+    if (e.op->body) return run(e.op->body(*e.params).data(), std::move(in), loc);
+    if (e.op->kind == Kind::concatenate && in.size() > kMaxParts) return concatenate_by_parts(e, std::move(in), out_avals, loc);
+    if (e.op->kind == Kind::random) {
+      const Jaxpr expansion = expand_random(e, types_of(in));
+      return run(expansion.data(), std::move(in), loc);
+    }
+    if (e.op->kind == Kind::dot) {
+      const Aval avals[] = {aval(in[0]), aval(in[1])};
+      std::optional<Jaxpr> expansion = expand_dot(e, avals);
+      if (!expansion) {
+        const Eqn dot = before_transposes(e, in);
+        const Aval before[] = {aval(dot.inputs[0]), aval(dot.inputs[1])};
+        expansion = fold_dot(dot, before);
+        if (expansion) in = dot.inputs;
+      }
+      if (!expansion) expansion = turn_dot(e, avals);
+      if (expansion) return run(expansion->data(), std::move(in), loc);
+    }
+    if (e.op->kind == Kind::cumulative) {
+      const Aval avals[] = {aval(in[0])};
+      if (const std::optional<Jaxpr> expansion = expand_cumulative(e, avals)) return run(expansion->data(), std::move(in), loc);
+    }
+    if (e.op->kind == Kind::reduce_window || e.op->kind == Kind::library) {
+      if (const std::optional<Jaxpr> expansion = expand_window(e, types_of(in))) return run(expansion->data(), std::move(in), loc);
+    }
+    if (expansion_)
+      if (const std::optional<Jaxpr> expansion = expansion_(e, types_of(in)))
+        return run(expansion->data(), with_tables(expansion->data(), std::move(in)), loc);
+    if (std::optional<Atom> folded = fold(e, in, out_avals)) return {*folded};
+    std::uint64_t h = reinterpret_cast<std::uintptr_t>(e.op);
+    for (Atom a : in) h = mix(h, a.is_literal() ? ~std::uint64_t{a.literal()} : a.var());
+    if (!has_effects(e)) {
+      const Eqn* same = find_same(h, e, in, out_avals);
+      if (!same && seen_.count(h) >= kCrowded) {
+        h = mix(h, hash_of_params(e));
+        same = find_same(h, e, in, out_avals);
+      }
+      if (same) return as_atoms(same->outputs);
+    }
+    seen_.emplace(h, eqns_.size());
+    Eqn copy{e.op, e.params, std::move(in), {}, loc};
+    for (const Aval& a : out_avals) {
+      copy.outputs.push_back(static_cast<Var>(avals_.size()));
+      avals_.push_back(a);
+    }
+    if (permutation_of(copy)) transposes_.emplace(copy.outputs[0], eqns_.size());
+    eqns_.push_back(std::move(copy));
+    return as_atoms(eqns_.back().outputs);
+  }
+
+  /// Of many operands, which would be asked one after the other where each element comes from: several together, then those.
+  std::vector<Atom> concatenate_by_parts(const Eqn& e, std::vector<Atom> in, const std::vector<Aval>& out_avals, SourceLoc loc) {
+    const int along = params_as<ConcatenateParams>(*e.params).dimension;
+    std::vector<Atom> parts;
+    for (std::size_t i = 0; i < in.size(); i += kMaxParts) {
+      const std::vector<Atom> some(in.begin() + static_cast<std::ptrdiff_t>(i),
+                                   in.begin() + static_cast<std::ptrdiff_t>(std::min(i + kMaxParts, in.size())));
+      Aval part = out_avals[0];
+      part.shape[along] = 0;
+      for (Atom a : some) part.shape[along] += aval(a).shape[along];
+      parts.push_back(some.size() == 1 ? some[0] : add(e, some, {part}, loc)[0]);
+    }
+    return add(e, std::move(parts), out_avals, loc);
+  }
+
+  /// An equation of the hash that computes the same; null if there is none.
+  const Eqn* find_same(std::uint64_t h, const Eqn& e, const std::vector<Atom>& in, const std::vector<Aval>& out_avals) const {
+    const auto [first, last] = seen_.equal_range(h);
+    for (auto it = first; it != last; ++it) {
+      const Eqn& other = eqns_[it->second];
+      if (other.op == e.op && other.inputs == in && same_types(other, out_avals) && e.op->params_equal(*other.params, *e.params))
+        return &other;
+    }
+    return nullptr;
+  }
+
+  /// The same product of what transposes gave its operands of, as far as that doesn't permute the result.
+  Eqn before_transposes(const Eqn& product, const std::vector<Atom>& in) const {
+    Eqn dot{product.op, product.params, in, {}, product.loc};
+    for (int k = 0; k < 2;) {
+      Atom& operand = dot.inputs[static_cast<std::size_t>(k)];
+      const auto found = operand.is_literal() ? transposes_.end() : transposes_.find(operand.var());
+      ParamsRef params;
+      if (found != transposes_.end()) params = dot_before_transpose(dot, k, *permutation_of(eqns_[found->second]));
+      if (params) {
+        dot.params = std::move(params);
+        operand = eqns_[found->second].inputs[0];
+      } else {
+        ++k;
+      }
+    }
+    return dot;
+  }
+
+  /// What a program takes: its constants, which become ones of the whole, and these.
+  std::vector<Atom> with_tables(const JaxprData& j, std::vector<Atom> in) {
+    std::vector<Atom> env;
+    for (const Array& c : j.consts) {
+      tables_.emplace_back(static_cast<Var>(avals_.size()), c);
+      env.push_back(Atom::var(static_cast<Var>(avals_.size())));
+      avals_.push_back(c.aval());
+    }
+    env.insert(env.end(), in.begin(), in.end());
+    return env;
+  }
+
+  /// Of a movement that is a transpose.
+  std::optional<std::vector<int>> permutation_of(const Eqn& e) const {
+    if (e.op->kind != Kind::movement || e.inputs.size() != 1 || e.outputs.size() != 1) return {};
+    return weft::detail::permutation_of(*e.op, *e.params, aval(e.inputs[0]), avals_[e.outputs[0]]);
+  }
+
+  /// Whether the equation is the derivative of a checkpointed function.
+  static bool recomputes(const Eqn& e) {
+    if (e.op->name != "remat2") return false;
+    const RematParams& p = params_as<RematParams>(*e.params);
+    return p.differentiated && p.prevent_cse && p.jaxpr.data().num_consts == 0;
+  }
+  bool same_types(const Eqn& e, const std::vector<Aval>& out_avals) const {
+    if (e.outputs.size() != out_avals.size()) return false;
+    for (std::size_t k = 0; k < out_avals.size(); ++k)
+      if (!(avals_[e.outputs[k]] == out_avals[k])) return false;
+    return true;
+  }
+  static std::vector<Atom> as_atoms(const std::vector<Var>& vars) {
+    std::vector<Atom> atoms;
+    for (Var v : vars) atoms.push_back(Atom::var(v));
+    return atoms;
+  }
+
+  /// A scalar computed from literals, as a literal.
+  std::optional<Atom> fold(const Eqn& e, const std::vector<Atom>& in, const std::vector<Aval>& out_avals) {
+    if (e.op->kind != Kind::elementwise && e.op->kind != Kind::movement) return {};
+    if (out_avals.size() != 1 || out_avals[0].ndim() != 0 || e.op->has_effects || !e.op->reference) return {};
+    if (!std::all_of(in.begin(), in.end(), [](Atom a) { return a.is_literal(); })) return {};
+    std::vector<Literal> operands;
+    for (Atom a : in) operands.push_back(literals_[a.literal()]);
+    std::vector<HostTensor> tensors;
+    for (Literal& l : operands) tensors.push_back({l.aval, l.bits.data()});
+    Literal result{out_avals[0]};
+    const HostTensor out{result.aval, result.bits.data()};
+    e.op->reference({*e.params, tensors, std::span(&out, 1)});
+    return literal(result);
+  }
+
+  const Expansion expansion_;
+  std::vector<Aval> avals_;
+  std::vector<Eqn> eqns_;
+  std::vector<Literal> literals_;
+  std::unordered_multimap<std::uint64_t, std::uint32_t> known_literals_;  // by hash
+  std::vector<Atom> outputs_;
+  std::vector<std::pair<Var, Array>> tables_;  // constants of expansions
+  std::unordered_multimap<std::uint64_t, std::size_t> seen_;
+  std::unordered_map<Var, std::size_t> transposes_;
+};
+
+}  // namespace
+
+Jaxpr simplify(const Jaxpr& j, Expansion expansion) { return Simplifier(j.data(), expansion).finish(j.data()); }
+
+}  // namespace weft::detail

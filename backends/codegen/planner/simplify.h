@@ -1,0 +1,18 @@
+// What is done to a program before kernels are formed from it.
+#pragma once
+#include <optional>
+#include <span>
+
+#include "weft/core/ir/jaxpr.h"
+
+namespace weft::detail {
+
+/// A program that stands for an equation whose operands have these types, on some backend; nothing: the equation stays.
+using Expansion = std::optional<Jaxpr> (*)(const Eqn& e, std::span<const Aval> in);
+
+/// An equivalent program: calls replaced by their bodies, operations on keys of random numbers by those on integers that they are made of,
+/// equal equations computed once (but not what a checkpointed function's derivative computes again), equations of literals evaluated,
+/// unused ones removed. Inputs stay as they are. `expansion` is applied to all equations, but not within loops and branches.
+Jaxpr simplify(const Jaxpr& j, Expansion expansion = nullptr);
+
+}  // namespace weft::detail

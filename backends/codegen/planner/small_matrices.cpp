@@ -1,0 +1,110 @@
+// Factorisations and triangular systems of small real matrices, written out in scalar operations.
+#include <limits>
+#include <utility>
+
+#include "weft/backends/codegen/planner/lanes.h"
+#include "weft/core/ops/linalg/linalg.h"
+
+namespace weft::detail {
+namespace {
+
+struct LuElements {
+  Elements lu, pivots, permutation;
+};
+
+/// Doolittle's factorisation with interchanges of rows, as LAPACK's getf2.
+LuElements lu_elements(Dag& dag, Elements a, std::size_t rows, std::size_t columns) {
+  LuElements f;
+  const auto at = [&](std::size_t i, std::size_t k) -> KernelValue& { return a[i * columns + k]; };
+  for (std::size_t i = 0; i < rows; ++i) f.permutation.push_back(dag.integer(int32, static_cast<std::int64_t>(i)));
+  for (std::size_t k = 0; k < std::min(rows, columns); ++k) {
+    // The row with the largest element in the column; the first of equals.
+    KernelValue best = dag.abs(at(k, k)), pivot = dag.integer(int32, static_cast<std::int64_t>(k));
+    for (std::size_t i = k + 1; i < rows; ++i) {
+      const KernelValue size = dag.abs(at(i, k)), larger = dag.gt(size, best);
+      best = dag.select(larger, size, best);
+      pivot = dag.select(larger, dag.integer(int32, static_cast<std::int64_t>(i)), pivot);
+    }
+    for (std::size_t i = k + 1; i < rows; ++i) {
+      const KernelValue here = dag.eq(pivot, dag.integer(int32, static_cast<std::int64_t>(i)));
+      const auto interchange = [&](KernelValue& x, KernelValue& y) {
+        const KernelValue old = x;
+        x = dag.select(here, y, x);
+        y = dag.select(here, old, y);
+      };
+      for (std::size_t c = 0; c < columns; ++c) interchange(at(k, c), at(i, c));
+      interchange(f.permutation[k], f.permutation[i]);
+    }
+    f.pivots.push_back(pivot);
+    // A column of zeros stays.
+    const KernelValue zero = dag.constant(best.dtype, 0), regular = dag.ne(at(k, k), zero);
+    for (std::size_t i = k + 1; i < rows; ++i) {
+      at(i, k) = dag.select(regular, dag.div(at(i, k), at(k, k)), at(i, k));
+      const KernelValue factor = dag.neg(at(i, k));
+      for (std::size_t c = k + 1; c < columns; ++c) at(i, c) = dag.fma(factor, at(k, c), at(i, c));
+    }
+  }
+  f.lu = std::move(a);
+  return f;
+}
+
+Elements cholesky_elements(Dag& dag, const Elements& a, std::size_t n) {
+  Elements l = a;
+  const KernelValue zero = dag.constant(a[0].dtype, 0), nan = dag.constant(a[0].dtype, std::numeric_limits<double>::quiet_NaN());
+  KernelValue good = dag.boolean(true);
+  for (std::size_t k = 0; k < n; ++k) {
+    KernelValue d = a[k * n + k];
+    for (std::size_t c = 0; c < k; ++c) d = dag.fma(dag.neg(l[k * n + c]), l[k * n + c], d);
+    good = dag.both(good, dag.gt(d, zero));
+    d = dag.sqrt(d);
+    l[k * n + k] = d;
+    for (std::size_t i = k + 1; i < n; ++i) {
+      KernelValue v = a[i * n + k];
+      for (std::size_t c = 0; c < k; ++c) v = dag.fma(dag.neg(l[i * n + c]), l[k * n + c], v);
+      l[i * n + k] = dag.div(v, d);
+    }
+  }
+  for (std::size_t i = 0; i < n; ++i)
+    for (std::size_t c = 0; c < n; ++c) l[i * n + c] = c > i ? zero : dag.select(good, l[i * n + c], nan);
+  return l;
+}
+
+/// op(a) x = b, or x op(a) = b where `left` is false; `lower` tells which triangle of a is read.
+Elements triangular_elements(Dag& dag, const Elements& a, Elements b, std::size_t rows, std::size_t columns, bool left, bool lower,
+                             bool transpose, bool unit_diagonal) {
+  const std::size_t n = left ? rows : columns, others = left ? columns : rows;
+  // x op(a) = b is op(a)^T x^T = b^T.
+  if (!left) transpose = !transpose;
+  const bool forward = lower != transpose;
+  const auto element = [&](std::size_t i, std::size_t k) { return transpose ? a[k * n + i] : a[i * n + k]; };
+  const auto x = [&](std::size_t i, std::size_t c) -> KernelValue& { return left ? b[i * columns + c] : b[c * columns + i]; };
+  for (std::size_t step = 0; step < n; ++step) {
+    const std::size_t i = forward ? step : n - 1 - step;
+    for (std::size_t c = 0; c < others; ++c) {
+      KernelValue v = x(i, c);
+      for (std::size_t before = 0; before < step; ++before) {
+        const std::size_t k = forward ? before : n - 1 - before;
+        v = dag.fma(dag.neg(element(i, k)), x(k, c), v);
+      }
+      x(i, c) = unit_diagonal ? v : dag.div(v, element(i, i));
+    }
+  }
+  return b;
+}
+
+const RuleOf<MatrixElementRules> lu_rule(lu_primitive(), [](Dag& dag, const ParamsBase&, std::span<const MatrixElements> in) {
+  LuElements f = lu_elements(dag, in[0].elements, in[0].rows, in[0].columns);
+  return std::vector<Elements>{std::move(f.lu), std::move(f.pivots), std::move(f.permutation)};
+});
+const RuleOf<MatrixElementRules> cholesky_rule(cholesky_primitive(), [](Dag& dag, const ParamsBase&, std::span<const MatrixElements> in) {
+  return std::vector<Elements>{cholesky_elements(dag, in[0].elements, in[0].rows)};
+});
+const RuleOf<MatrixElementRules> triangular_solve_rule(triangular_solve_primitive(), [](Dag& dag, const ParamsBase& params,
+                                                                                        std::span<const MatrixElements> in) {
+  const auto& p = params_as<TriangularSolveParams>(params);
+  return std::vector<Elements>{triangular_elements(dag, in[0].elements, in[1].elements, in[1].rows, in[1].columns, p.left_side, p.lower,
+                                                   p.transpose_a, p.unit_diagonal)};
+});
+
+}  // namespace
+}  // namespace weft::detail

@@ -1,0 +1,52 @@
+// How a kernel is run by the threads of a GPU. A team of threads takes a point of the outer space: one thread, a warp, or a block. Within
+// the point, the loops of each nest are dealt to the team's threads, or run by each of them. Depends on the kernel only, so that results
+// do not depend on the device.
+#pragma once
+#include <vector>
+
+#include "weft/backends/codegen/planner/kernel.h"
+
+namespace weft::detail {
+
+struct GpuNestSchedule {
+  std::vector<int> in_order;  ///< loops that every thread of the team runs, slowest first
+  std::vector<int> dealt;     ///< loops whose iterations are dealt to the team's threads, the last one fastest
+  bool folds_across = false;  ///< the folding loops are dealt too: partial results are combined across the team
+};
+
+struct GpuSchedule {
+  std::vector<int> points;  ///< loops over points, the last one fastest
+  int lanes = 1;            ///< consecutive points of the last of these loops that one thread takes as a vector
+  int team = 1;             ///< threads of a point: 1, 32, or a block's
+  /// The team's threads belong to different warps, and a warp's threads to different points: folds along strided axes read whole lines.
+  bool columns = false;
+  int threads = 256;       ///< of a block
+  std::int64_t teams = 1;  ///< points, or vectors of them, that there are work for
+  std::vector<GpuNestSchedule> nests;
+  bool atomic = false;  ///< stores combine atomically with what is there
+  /// A block takes a tile of kTile x kTile points of the last two loops: these loads, which lie side by side along the last but one, go
+  /// through shared memory. `teams` counts tiles.
+  std::vector<NodeId> crosswise;
+  static constexpr std::int64_t kTile = 32;
+  std::int64_t scratch = 0;  ///< bytes of one team's scratch
+  /// Scratch lies in memory of the device that the launch is given, `scratch` bytes for each team that runs.
+  bool workspace = false;
+
+  std::int64_t blocks() const { return (teams * team + threads - 1) / threads; }
+};
+
+/// A kernel of the planner as one or more launches: nests that share nothing but memory may be launched apart.
+struct GpuLaunch {
+  Kernel kernel;
+  GpuSchedule schedule;
+};
+/// `aligned`: all arguments begin at whole vectors of 16 bytes.
+std::vector<GpuLaunch> gpu_launches(const Kernel& k, bool aligned);
+
+/// Whether all stores of the kernel combine with what is there by an operation of which the order does not matter (but for the rounding of
+/// sums and products): by the hardware's atomic operations, or by comparing and exchanging.
+bool combines_atomically(const Kernel& k);
+/// The value that an atomic store combines with what is there, and by which operation; small floats are combined as float32. -1: it can't.
+NodeId atomic_operand(const Kernel& k, const Store& s, ScalarOp& op);
+
+}  // namespace weft::detail

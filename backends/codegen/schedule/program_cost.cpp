@@ -1,0 +1,55 @@
+#include "weft/backends/codegen/schedule/program_cost.h"
+
+#include "weft/core/base/nesting.h"
+#include "weft/core/ir/sealed_program.h"
+#include "weft/core/ops/linalg/fft.h"
+
+namespace weft::detail {
+namespace {
+
+/// `root`: the outermost program, which has the tables.
+CostAnalysis cost_of(const KernelProgram& p, const KernelProgram& root) {
+  check_nesting("programs inside programs", nesting_depth(p.jaxpr));
+  CostAnalysis cost;
+  for (const Step& s : p.steps) {
+    if (s.kind == Step::Kind::control) {
+      const ControlStep& c = p.controls[static_cast<std::size_t>(s.number)];
+      const double times = c.kind == ControlStep::Kind::scan         ? static_cast<double>(c.length)
+                           : c.kind == ControlStep::Kind::while_loop ? 1
+                                                                     : 1 / static_cast<double>(c.programs.size());
+      for (const KernelProgram& part : c.programs) {
+        const CostAnalysis each = cost_of(part, root);
+        cost.flops += times * each.flops, cost.bytes_accessed += times * each.bytes_accessed;
+      }
+      continue;
+    }
+    if (s.kind == Step::Kind::kernel) {
+      const KernelCost& c = root.kernels[static_cast<std::size_t>(s.number)].cost;
+      cost.flops += c.flops, cost.bytes_accessed += c.bytes;
+      continue;
+    }
+    for (BufferId b : s.buffers)
+      if (b >= 0) cost.bytes_accessed += static_cast<double>(p.buffers[static_cast<std::size_t>(b)].aval.bytes());
+    if (s.kind == Step::Kind::product) cost.flops += root.products[static_cast<std::size_t>(s.number)].flops();
+    if (s.kind == Step::Kind::opaque) {
+      const Eqn& e = p.jaxpr.data().eqns[static_cast<std::size_t>(s.number)];
+      if (is_fft(*e.op) || is_fft_along(*e.op))
+        cost.flops += fft_flops(*e.op, *e.params, p.jaxpr.data().aval(e.inputs[0]), p.jaxpr.data().aval(Atom::var(e.outputs[0])));
+    }
+  }
+  return cost;
+}
+
+}  // namespace
+
+CostAnalysis program_cost(const KernelProgram& p) { return cost_of(p, p); }
+
+MemoryAnalysis program_memory(const KernelProgram& p) {
+  MemoryAnalysis m;
+  for (const Aval& a : p.jaxpr.data().input_avals()) m.argument_size_in_bytes += a.bytes();
+  for (const Aval& a : p.jaxpr.data().output_avals()) m.output_size_in_bytes += a.bytes();
+  m.temp_size_in_bytes = p.arena_bytes;
+  return m;
+}
+
+}  // namespace weft::detail

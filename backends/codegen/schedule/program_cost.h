@@ -1,0 +1,14 @@
+// What a program of kernels and steps is expected to cost.
+#pragma once
+#include "weft/backends/codegen/planner/program.h"
+#include "weft/runtime/host/executable.h"
+
+namespace weft::detail {
+
+/// Flops and bytes of all its steps; of branches the mean is taken, while loops count one iteration.
+CostAnalysis program_cost(const KernelProgram& p);
+
+/// Bytes of its arguments, its results, and what it takes for temporaries while it runs.
+MemoryAnalysis program_memory(const KernelProgram& p);
+
+}  // namespace weft::detail

@@ -1,0 +1,587 @@
+#include "weft/backends/codegen/schedule/schedule.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <utility>
+
+#include "weft/backends/codegen/schedule/cost.h"
+
+namespace weft::detail {
+namespace {
+
+constexpr double kForkCycles = 60e3;  // a kernel with less work than this runs on one thread
+constexpr double kTaskCycles = 30e3;  // of a task
+constexpr std::int64_t kMaxLaneScratch = 256 * 1024;
+constexpr std::int64_t kMaxColumnScratch = 640 * 1024;
+constexpr double kColumnBytes = 4 << 20;
+constexpr int kRows = 8, kColumnVectors = 8;                        // of a column fold: rows at a time; columns that registers hold
+constexpr std::int64_t kRowsTogether = 4, kRowScratch = 64 * 1024;  // of a product whose left operand's rows are in scratch
+constexpr std::size_t kFewNodes = 40;
+constexpr std::int64_t kMaxAccumulators = 64 * 1024;
+constexpr double kBeyondCaches = 24 << 20;  // bytes that are not in the caches when they are needed again
+
+struct Nodes {
+  std::vector<NodeId> all;  // of one nest
+};
+
+class Scheduler {
+ public:
+  Scheduler(const Kernel& k, int vector_bytes) : k_(k), vector_bytes_(vector_bytes) {
+    std::vector<char> seen(k.dag.nodes.size());
+    for (const Nest& t : k.nests) {
+      Nodes nodes;
+      std::fill(seen.begin(), seen.end(), 0);
+      std::vector<NodeId> stack = wanted_nodes(t);
+      while (!stack.empty()) {
+        const NodeId n = stack.back();
+        stack.pop_back();
+        if (n < 0 || seen[static_cast<std::size_t>(n)]) continue;
+        seen[static_cast<std::size_t>(n)] = 1;
+        nodes.all.push_back(n);
+        for (NodeId o : k.dag[n].operands) stack.push_back(o);
+        if (k.dag[n].kind == NodeKind::index)
+          for (const AffineTerm& a : k.dag.affine(n).terms)
+            if (a.atom < 0) stack.push_back(~a.atom);
+      }
+      nodes_.push_back(std::move(nodes));
+    }
+  }
+
+  Schedule run() {
+    schedule_.lanes = choose_lanes();
+    // No wider than the longest loop.
+    std::int64_t longest = 1;
+    for (std::int64_t d : k_.dag.dims) longest = std::max(longest, d);
+    while (schedule_.lanes > 4 && schedule_.lanes / 2 >= longest) schedule_.lanes /= 2;
+    if (goes_by_pairs()) {
+      plan_pairs();
+      return std::move(schedule_);
+    }
+    choose_vector_loops();
+    for (std::size_t n = 0; n < k_.nests.size(); ++n) plan_nest(n);
+    plan_outer();
+    unroll();
+    turn_squares();
+    plan_tasks();
+    estimate_slack();
+    return std::move(schedule_);
+  }
+
+ private:
+  std::int64_t size(int dim) const { return k_.dag.dims[static_cast<std::size_t>(dim)]; }
+
+  /// Whether its iterations run one by one: in order, or as loops inside have a limit that depends on them.
+  bool runs_singly(int dim) const {
+    if (k_.sequential >> dim & 1) return true;
+    return std::any_of(k_.limits.begin(), k_.limits.end(), [&](const LoopLimit& l) { return l.outer == dim; });
+  }
+
+  int choose_lanes() const {
+    double narrow = 0, wide = 0, small = 0;
+    for (const Nodes& nodes : nodes_)
+      for (NodeId id : nodes.all) {
+        const Node& n = k_.dag[id];
+        if (n.kind != NodeKind::op && n.kind != NodeKind::math && n.kind != NodeKind::load) continue;
+        if (n.dtype.is_bool() || n.dims == 0) continue;
+        const int bytes = n.dtype.itemsize();
+        (bytes == 8 ? wide : bytes == 4 ? narrow : small) += std::max(0.25, node_cost(n));
+      }
+    if (wide > narrow) return std::max(1, vector_bytes_ / 8);
+    if (narrow > 0 || wide > 0) return std::max(1, vector_bytes_ / 4);
+    return std::max(1, vector_bytes_ / (small > 0 ? 2 : 4));
+  }
+
+  bool is_running(const Nest& t) const {
+    return std::any_of(t.reductions.begin(), t.reductions.end(), [](const Reduction& r) { return r.running; });
+  }
+
+  /// Whether lanes along the given outer loop, which lie apart, fold neighbours in memory: as many steps as there are lanes read a square,
+  /// which is turned in registers.
+  bool reads_squares(const Nest& t, NodeId position, int vector) const {
+    std::int64_t along = 0, s = 0;
+    if (std::find(k_.outer.begin(), k_.outer.end(), vector) == k_.outer.end() || points_along(k_, k_.dag[position].dims) < kWorthTurning)
+      return false;
+    if (t.reduce.empty() || is_running(t) || runs_singly(t.reduce.back()) || size(t.reduce.back()) < schedule_.lanes) return false;
+    if (!k_.dag.stride(position, vector, along) || (along >= -1 && along <= 2)) return false;
+    return k_.dag.stride(position, t.reduce.back(), s) && s == 1;
+  }
+
+  /// The cost of a nest if the given loop of it (or of the outer ones) is run by vectors; -1: none is.
+  double cost(std::size_t nest, int vector) const {
+    const Nest& t = k_.nests[nest];
+    const double lanes = schedule_.lanes;
+    std::vector<int> loops;
+    const auto append = [&](const std::vector<int>& dims) {
+      bool has = false;
+      for (int d : dims)
+        if (d == vector)
+          has = true;
+        else
+          loops.push_back(d);
+      if (has) loops.push_back(vector);
+    };
+    append(k_.outer), append(t.parallel), append(t.reduce), append(repeat_dims(t));
+    const auto trips = [&](std::uint64_t dims) {
+      double n = 1, all = 1;
+      for (int d : loops) {
+        const auto s = static_cast<double>(size(d));
+        all *= d == vector ? std::ceil(s / lanes) : s;
+        if (dims >> d & 1) n = all;
+      }
+      return n;
+    };
+    const auto access = [&](NodeId position, std::uint64_t dims, bool is_store) {
+      if (vector < 0 || !(dims >> vector & 1)) return 1.0;
+      std::int64_t stride = 0;
+      if (!k_.dag.stride(position, vector, stride)) return lanes * 0.8;
+      if (stride == 1 || stride == 0) return 1.0;
+      if (stride == -1) return 1.5;
+      if (stride == 2) return 3.0;
+      if (!is_store && reads_squares(t, position, vector)) {
+        const auto all = static_cast<double>(size(t.reduce.back())), turned = lanes * std::floor(all / lanes);
+        return (turned * (1 + std::log2(lanes)) + (all - turned) * lanes * 0.8) / all;
+      }
+      return lanes * (is_store ? 1.2 : 0.8);
+    };
+    double total = 0;
+    for (NodeId id : nodes_[nest].all) {
+      const Node& n = k_.dag[id];
+      double c = node_cost(n);
+      if (n.kind == NodeKind::load) {
+        c *= access(n.operands[0], n.dims, false);
+        const KernelArg& arg = k_.args[static_cast<std::size_t>(n.integer)];
+        if (arg.scratch) c = node_cost(n);
+      }
+      total += c * trips(n.dims);
+    }
+    for (const Store& s : t.stores)
+      total += 2 * trips(k_.dag[s.position].dims) *
+               (k_.args[static_cast<std::size_t>(s.arg)].scratch ? 1 : access(s.position, k_.dag[s.position].dims, true));
+    double inner = 1, outer = 1;
+    for (int d : k_.outer) outer *= d == vector ? std::ceil(static_cast<double>(size(d)) / lanes) : static_cast<double>(size(d));
+    for (int d : t.parallel) outer *= d == vector ? std::ceil(static_cast<double>(size(d)) / lanes) : static_cast<double>(size(d));
+    for (int d : t.reduce) inner *= d == vector ? std::ceil(static_cast<double>(size(d)) / lanes) : static_cast<double>(size(d));
+    const bool across = std::find(t.reduce.begin(), t.reduce.end(), vector) != t.reduce.end();
+    for (const Reduction& r : t.reductions) {
+      const double along_lanes = across ? 3 * std::log2(lanes) : 0;
+      total += outer * inner * (r.kind == Reduction::Kind::fold ? 1 : 4) + (r.running ? inner : 1) * outer * along_lanes;
+    }
+    return total + outer * inner * 0.5;
+  }
+
+  void choose_vector_loops() {
+    const std::size_t n = k_.nests.size();
+    nest_vector_.assign(n, -1);
+    if (schedule_.lanes <= 1) return;
+    double inner_total = 0;
+    for (std::size_t i = 0; i < n; ++i) {
+      const Nest& t = k_.nests[i];
+      double best = cost(i, -1);
+      std::vector<int> loops = t.parallel;
+      loops.insert(loops.end(), t.reduce.begin(), t.reduce.end());
+      for (int d : loops) {
+        if (runs_singly(d)) continue;
+        const double c = cost(i, d);
+        if (c < best) best = c, nest_vector_[i] = d;
+      }
+      inner_total += best;
+    }
+    std::int64_t scratch = 0;
+    for (const KernelArg& a : k_.args)
+      if (a.scratch) scratch += a.elements * a.dtype.itemsize();
+    double best = inner_total;
+    for (int d : k_.outer) {
+      if (scratch * schedule_.lanes > kMaxLaneScratch) break;
+      if (runs_singly(d)) continue;
+      double total = 0;
+      for (std::size_t i = 0; i < n; ++i) total += cost(i, d);
+      if (total < best) best = total, schedule_.vector_dim = d;
+    }
+    total_cost_ = best;
+    if (schedule_.vector_dim >= 0) nest_vector_.assign(n, -1);
+  }
+
+  /// Elements of two numbers (the parts of complex ones), the innermost loop, that lie here and there in some array along each other loop.
+  bool goes_by_pairs() const {
+    const Nest& t = k_.nests[0];
+    if (k_.nests.size() != 1 || !t.reduce.empty() || !t.repeats.empty() || vector_bytes_ < 16) return false;
+    const std::vector<int>& loops = t.parallel.empty() ? k_.outer : t.parallel;
+    if (loops.empty() || size(loops.back()) != 2) return false;
+    std::vector<NodeId> positions;
+    for (NodeId id : nodes_[0].all)
+      if (const Node& n = k_.dag[id]; n.kind == NodeKind::load && (n.dims >> loops.back() & 1)) positions.push_back(n.operands[0]);
+    for (const Store& s : t.stores) positions.push_back(s.position);
+    const auto strides = [&](int d, auto&& allowed) {
+      return std::all_of(positions.begin(), positions.end(), [&](NodeId p) {
+        std::int64_t s = 0;
+        return k_.dag.stride(p, d, s) && allowed(s);
+      });
+    };
+    if (!strides(loops.back(), [](std::int64_t s) { return s == 1; })) return false;
+    std::vector<int> others = k_.outer;
+    others.insert(others.end(), t.parallel.begin(), t.parallel.end());
+    return std::none_of(others.begin(), others.end(), [&](int d) {
+      return d != loops.back() && !runs_singly(d) && strides(d, [](std::int64_t s) { return s >= -2 && s <= 2; });
+    });
+  }
+  /// A vector is a pair. The loops along which pairs are neighbours in memory come last, a line of the cache at a time: those along which
+  /// they are read so innermost.
+  void plan_pairs() {
+    const Nest& t = k_.nests[0];
+    const bool in_nest = !t.parallel.empty();
+    std::vector<int> loops = in_nest ? t.parallel : k_.outer;
+    const int pair = loops.back();
+    loops.pop_back();
+    schedule_.lanes = 2;
+    const auto neighbours = [&](NodeId position, int dim) {
+      std::int64_t s = 0;
+      return k_.dag.stride(position, dim, s) && s == 2;
+    };
+    std::vector<LoopPlan> plans, written, read;
+    for (int d : loops) {
+      bool reads = false, writes = false;
+      for (NodeId id : nodes_[0].all)
+        if (const Node& n = k_.dag[id]; n.kind == NodeKind::load && (n.dims >> pair & 1)) reads |= neighbours(n.operands[0], d);
+      for (const Store& s : t.stores) writes |= neighbours(s.position, d);
+      const int line = 64 / (2 * k_.args[static_cast<std::size_t>(t.stores[0].arg)].dtype.itemsize());
+      const LoopPlan plan{d, runs_singly(d) || in_nest ? 1 : static_cast<int>(std::min<std::int64_t>(line, size(d))), false};
+      if (in_nest)
+        plans.push_back(plan);
+      else if (writes)
+        written.push_back(plan);
+      else if (reads)
+        read.push_back(plan);
+      else
+        plans.push_back({d, 1, false});
+    }
+    plans.insert(plans.end(), written.begin(), written.end());
+    plans.insert(plans.end(), read.begin(), read.end());
+    plans.push_back({pair, 1, true});
+    NestSchedule nest;
+    if (in_nest) {
+      for (int d : k_.outer) schedule_.outer.push_back({d, 1, false});
+      nest.parallel = std::move(plans);
+    } else {
+      schedule_.outer = std::move(plans);
+      schedule_.vector_dim = pair;
+    }
+    nest_vector_.assign(1, in_nest ? pair : -1);
+    schedule_.nests.push_back(std::move(nest));
+    plan_tasks();
+    estimate_slack();
+  }
+
+  void plan_nest(std::size_t i) {
+    const Nest& t = k_.nests[i];
+    NestSchedule s;
+    const auto plan = [&](const std::vector<int>& dims, std::vector<LoopPlan>& out) {
+      for (int d : dims)
+        if (d != nest_vector_[i]) out.push_back({d, 1, false});
+      for (int d : dims)
+        if (d == nest_vector_[i]) out.push_back({d, 1, true});
+    };
+    plan(t.parallel, s.parallel), plan(t.reduce, s.reduce);
+    schedule_.nests.push_back(std::move(s));
+  }
+
+  void plan_outer() {
+    for (int d : k_.outer)
+      if (d != schedule_.vector_dim) schedule_.outer.push_back({d, 1, false});
+    if (schedule_.vector_dim >= 0) schedule_.outer.push_back({schedule_.vector_dim, 1, true});
+  }
+
+  /// The loads in a nest's innermost loops, and how many of them do not depend on the loop.
+  int shared_loads(std::size_t nest, int dim) const {
+    const Nest& t = k_.nests[nest];
+    std::uint64_t reduce = 0;
+    for (int d : t.reduce) reduce |= std::uint64_t{1} << d;
+    int count = 0;
+    for (NodeId id : nodes_[nest].all) {
+      const Node& n = k_.dag[id];
+      count += n.kind == NodeKind::load && (n.dims & reduce) && !(n.dims >> dim & 1);
+    }
+    return count;
+  }
+
+  /// Accumulators in a tile of points: vectors of them first, then points that share loads, then partial sums.
+  bool tile(std::size_t i, bool with_outer) {
+    const Nest& t = k_.nests[i];
+    NestSchedule& s = schedule_.nests[i];
+    const auto folds = static_cast<std::int64_t>(t.reductions.size());
+    std::int64_t steps = 1;
+    for (int d : t.reduce) steps *= size(d);
+    if (folds == 0 || steps < 4 || nodes_[i].all.size() >= 40 || is_running(t)) return false;
+    std::int64_t room = std::max<std::int64_t>(1, (vector_bytes_ >= 64 ? 32 : 16) / 2 / folds);
+    std::vector<LoopPlan*> loops;
+    for (LoopPlan& l : s.parallel) loops.push_back(&l);
+    if (with_outer)
+      for (LoopPlan& l : schedule_.outer) loops.push_back(&l);
+    const auto take = [&](LoopPlan& l, std::int64_t available, std::int64_t most) {
+      l.unroll = static_cast<int>(std::clamp<std::int64_t>(available, 1, std::min(most, room)));
+      room /= l.unroll;
+    };
+    bool by_points = schedule_.vector_dim >= 0;
+    if (by_points && std::any_of(nodes_[i].all.begin(), nodes_[i].all.end(), [&](NodeId id) {
+          const Node& n = k_.dag[id];
+          return n.kind == NodeKind::load && n.operands[1] < 0 && !k_.args[static_cast<std::size_t>(n.integer)].scratch &&
+                 reads_squares(t, n.operands[0], schedule_.vector_dim);
+        })) {
+      s.reduce.back().unroll = schedule_.lanes;
+      return true;
+    }
+    for (LoopPlan* l : loops)
+      if (l->vector)  // far memory is read in longer pieces of rows
+        take(*l, size(l->dim) / schedule_.lanes,
+             shared_loads(i, l->dim) > 0      ? 4
+             : k_.cost.bytes >= kBeyondCaches ? 16
+                                              : 8),
+            by_points = true;
+    bool shares = false;
+    for (int round = 0; round < (by_points ? 1 : 2); ++round) {
+      LoopPlan* shared = nullptr;
+      int most = 0;
+      for (LoopPlan* l : loops)
+        if (!l->vector && l->unroll == 1 && !runs_singly(l->dim) && shared_loads(i, l->dim) > most)
+          most = shared_loads(i, l->dim), shared = l;
+      if (shared && room > 1) take(*shared, size(shared->dim), by_points ? 6 : 4), shares = true;
+    }
+    LoopPlan* last = s.reduce.empty() ? nullptr : &s.reduce.back();
+    if (last && last->vector) take(*last, size(last->dim) / schedule_.lanes, shares ? 2 : 4);
+    return true;
+  }
+
+  /// Columns of a matrix that is not in the cache: a few rows at a time, if accumulators of all columns are. Else each row gives a piece of
+  /// a page, which hardware does not prefetch.
+  bool go_by_rows(std::size_t i) {
+    const Nest& t = k_.nests[i];
+    NestSchedule& s = schedule_.nests[i];
+    if (nest_vector_[i] < 0 || t.reduce.size() != 1 || t.reductions.empty() || k_.cost.bytes < kBeyondCaches) return false;
+    if (std::find(t.parallel.begin(), t.parallel.end(), nest_vector_[i]) == t.parallel.end() || runs_singly(t.reduce[0])) return false;
+    std::int64_t points = 1, bytes = 0;
+    for (int d : t.parallel) points *= (size(d) + schedule_.lanes - 1) / schedule_.lanes * schedule_.lanes;
+    for (const Reduction& r : t.reductions) {
+      if (r.kind != Reduction::Kind::fold || r.running || r.dtype.is_bool()) return false;
+      bytes += points * r.dtype.itemsize();
+    }
+    if (std::any_of(t.stores.begin(), t.stores.end(), [](const Store& store) { return store.in_reduction; })) return false;
+    if (points <= kColumnVectors * schedule_.lanes || size(t.reduce[0]) < kRows || bytes > kMaxAccumulators) return false;
+    bool in_order = false;
+    for (NodeId id : nodes_[i].all) {
+      std::int64_t along = 0, down = 0;
+      const Node& n = k_.dag[id];
+      if (n.kind != NodeKind::load || k_.args[static_cast<std::size_t>(n.integer)].scratch) continue;
+      in_order |= k_.dag.stride(n.operands[0], nest_vector_[i], along) && along == 1 && k_.dag.stride(n.operands[0], t.reduce[0], down) &&
+                  down >= size(nest_vector_[i]);
+    }
+    if (!in_order) return false;
+    s.by_rows = true;
+    s.reduce[0].unroll = kRows;
+    s.parallel.back().unroll = 2;
+    return true;
+  }
+
+  /// The nest that multiplies each row of something that was computed before by a matrix, and costs more than all else: several rows are
+  /// gone through together then, as in a product of matrices that are there. -1: there is none.
+  int product_of_rows() const {
+    if (schedule_.vector_dim >= 0 || schedule_.outer.empty() || k_.nests.size() == 1) return -1;
+    const int rows = schedule_.outer.back().dim;
+    if (runs_singly(rows) || size(rows) < 2 * kRowsTogether) return -1;
+    int heavy = -1;
+    double most = 0, others = 0;
+    std::size_t nodes = 0;
+    for (std::size_t i = 0; i < k_.nests.size(); ++i) {
+      const Nest& t = k_.nests[i];
+      if (!t.repeats.empty() || is_running(t)) return -1;
+      nodes += nodes_[i].all.size();
+      double steps = work(i);
+      for (int d : t.parallel) steps *= static_cast<double>(size(d));
+      for (int d : t.reduce) steps *= static_cast<double>(size(d));
+      if (steps > most)
+        others += most, most = steps, heavy = static_cast<int>(i);
+      else
+        others += steps;
+    }
+    std::int64_t scratch = 0;
+    for (const KernelArg& a : k_.args)
+      if (a.scratch) scratch += a.elements * a.dtype.itemsize();
+    const auto h = static_cast<std::size_t>(heavy);
+    const bool lanes = nest_vector_[h] >= 0 &&
+                       std::find(k_.nests[h].parallel.begin(), k_.nests[h].parallel.end(), nest_vector_[h]) != k_.nests[h].parallel.end();
+    const bool apart = lanes && shared_loads(h, nest_vector_[h]) > 0 && shared_loads(h, rows) > 0;
+    const bool small = nodes <= kFewNodes && kRowsTogether * scratch <= kRowScratch;
+    return apart && small && most > 8 * others && !has_functions() ? heavy : -1;
+  }
+  bool has_functions() const {
+    return std::any_of(nodes_.begin(), nodes_.end(), [&](const Nodes& n) {
+      return std::any_of(n.all.begin(), n.all.end(), [&](NodeId id) { return k_.dag[id].kind == NodeKind::math; });
+    });
+  }
+
+  void unroll() {
+    const int product = product_of_rows();
+    const bool single =
+        std::all_of(k_.nests.begin() + 1, k_.nests.end(), [](const Nest& t) { return t.parallel.empty() && t.reduce.empty(); });
+    for (std::size_t i = 0; i < k_.nests.size(); ++i) {
+      if (go_by_rows(i)) continue;
+      if (tile(i, (single && i == 0) || static_cast<int>(i) == product)) {
+        if (single && i == 0) return;
+        continue;
+      }
+      NestSchedule& s = schedule_.nests[i];
+      std::vector<LoopPlan>& loops = s.reduce.empty() ? s.parallel : s.reduce;
+      if (!loops.empty() && loops.back().vector) loops.back().unroll = by_work(work(i), loops.back());
+    }
+    double all = 0;
+    for (std::size_t i = 0; i < k_.nests.size(); ++i) all += work(i);
+    if (schedule_.vector_dim < 0) return;
+    // Lanes that wait for others cost more than latency; of a few operations two vectors side by side are faster than one.
+    const bool repeats = std::any_of(k_.nests.begin(), k_.nests.end(), [](const Nest& t) { return !t.repeats.empty(); });
+    LoopPlan& lanes = schedule_.outer.back();
+    const int columns = repeats ? 1 : columns_together();
+    schedule_.fetches_rows = columns > 1;
+    lanes.unroll = repeats ? (all < 60 && size(lanes.dim) >= 2 * schedule_.lanes ? 2 : 1) : std::max(by_work(all, lanes), columns);
+  }
+  /// Columns of a matrix that are gone through several times: so many vectors side by side that a good piece of each row is read at a time,
+  /// as far as their scratch memory stays in the second cache.
+  int columns_together() const {
+    std::int64_t scratch = 0;
+    for (const KernelArg& a : k_.args)
+      if (a.scratch) scratch += a.elements * a.dtype.itemsize();
+    if (scratch == 0 || k_.cost.bytes < kColumnBytes) return 1;
+    bool columns = false;
+    for (std::size_t i = 0; i < k_.nests.size(); ++i) {
+      std::vector<int> loops = k_.nests[i].parallel;
+      loops.insert(loops.end(), k_.nests[i].reduce.begin(), k_.nests[i].reduce.end());
+      for (NodeId id : nodes_[i].all) {
+        const Node& n = k_.dag[id];
+        std::int64_t along = 0, down = 0;
+        if (n.kind != NodeKind::load || k_.args[static_cast<std::size_t>(n.integer)].scratch || loops.empty()) continue;
+        columns |= k_.dag.stride(n.operands[0], schedule_.vector_dim, along) && along == 1 &&
+                   k_.dag.stride(n.operands[0], loops.back(), down) && down * n.dtype.itemsize() >= 1024;
+      }
+    }
+    int n = 1;
+    while (columns && n < 4 && 2 * n * schedule_.lanes * scratch <= kMaxColumnScratch &&
+           2 * n * schedule_.lanes <= size(schedule_.vector_dim))
+      n *= 2;
+    return n;
+  }
+  /// Where some access is contiguous along another outer loop than the lanes, that loop is unrolled as far as there are lanes: squares of
+  /// elements are turned in registers. Where memory is far, the innermost loop is the one along which more is read in order: what is
+  /// written a cache line here and there need not be awaited.
+  void turn_squares() {
+    const std::int64_t lanes = schedule_.lanes;
+    if (k_.nests.size() != 1 || schedule_.vector_dim < 0 || !k_.nests[0].repeats.empty() || !k_.nests[0].parallel.empty() ||
+        !k_.nests[0].reduce.empty())
+      return;
+    if (static_cast<std::int64_t>(nodes_[0].all.size()) * lanes > 1500 || size(schedule_.vector_dim) < lanes) return;
+    int other = -1, loads = 0;
+    const auto look = [&](NodeId position, bool is_load) {
+      std::int64_t along = 0, s = 0;
+      if (!k_.dag.stride(position, schedule_.vector_dim, along) || (along >= -1 && along <= 2)) return;
+      for (const LoopPlan& l : schedule_.outer)
+        if (!l.vector && size(l.dim) >= lanes && k_.dag.stride(position, l.dim, s) && s == 1) other = l.dim, loads += is_load;
+    };
+    int along_lanes = 0;
+    for (NodeId id : nodes_[0].all) {
+      const Node& n = k_.dag[id];
+      if (n.kind != NodeKind::load) continue;
+      if (n.operands[1] < 0) look(n.operands[0], true);
+      std::int64_t s = 0;
+      along_lanes += k_.dag.stride(n.operands[0], schedule_.vector_dim, s) && s == 1;
+    }
+    for (const Store& s : k_.nests[0].stores) look(s.position, false);
+    if (other < 0) return;
+    std::vector<LoopPlan> loops;
+    for (const LoopPlan& l : schedule_.outer)
+      if (l.dim != other && !l.vector) loops.push_back(l);
+    loops.push_back({schedule_.vector_dim, 1, true});
+    loops.insert(loops.end() - (loads > along_lanes && k_.cost.bytes >= kBeyondCaches ? 0 : 1), {other, static_cast<int>(lanes), false});
+    schedule_.outer = std::move(loops);
+  }
+
+  double work(std::size_t nest) const {
+    double w = 0;
+    for (NodeId id : nodes_[nest].all) w += node_cost(k_.dag[id]);
+    return w;
+  }
+  int by_work(double w, const LoopPlan& l) const {
+    return static_cast<int>(std::clamp<std::int64_t>(size(l.dim) / schedule_.lanes, 1, w < 20 ? 4 : w < 60 ? 2 : 1));
+  }
+
+  void estimate_slack() {
+    double factor = 0.3;
+    for (std::size_t i = 0; i < k_.nests.size(); ++i) {
+      if (!k_.nests[i].repeats.empty()) factor = std::max(factor, 6.0);
+      if (k_.nests[i].reductions.empty()) continue;
+      std::int64_t tile = 1;
+      for (const std::vector<LoopPlan>* loops : {&schedule_.outer, &schedule_.nests[i].parallel, &schedule_.nests[i].reduce})
+        for (const LoopPlan& l : *loops) tile *= l.unroll;
+      factor = std::max(factor, tile > 4 ? 6.0 : 1.5);
+    }
+    schedule_.slack = factor * k_.cost.cycles;
+  }
+
+  void plan_tasks() {
+    const double total = std::max(k_.cost.cycles, 1.0);
+    // The unit of a loop is what one pass of its unrolled body takes.
+    std::int64_t units = 1;
+    std::vector<std::int64_t> unit;
+    for (const LoopPlan& l : schedule_.outer) unit.push_back(static_cast<std::int64_t>(l.unroll) * (l.vector ? schedule_.lanes : 1));
+    for (std::size_t i = 0; i < schedule_.outer.size(); ++i) {
+      const std::int64_t n = (size(schedule_.outer[i].dim) + unit[i] - 1) / unit[i];
+      schedule_.task_loops = static_cast<int>(i) + 1;
+      schedule_.block.push_back(unit[i]);
+      schedule_.blocks.push_back(n);
+      units *= n;
+      if (units >= 256) break;
+    }
+    // A single loop of many small steps: larger blocks, of at least 1024 cycles.
+    if (!schedule_.block.empty()) {
+      const double each = total / static_cast<double>(units);
+      std::int64_t& block = schedule_.block.back();
+      std::int64_t& n = schedule_.blocks.back();
+      const auto factor = static_cast<std::int64_t>(std::clamp(std::ceil(1024 / each), 1.0, static_cast<double>(n)));
+      block *= factor;
+      units /= n;
+      n = (size(schedule_.outer[static_cast<std::size_t>(schedule_.task_loops) - 1].dim) + block - 1) / block;
+      units *= n;
+    }
+    schedule_.num_blocks = units;
+    if (total >= kForkCycles && units > 1)
+      schedule_.grain =
+          std::max<std::int64_t>(1, static_cast<std::int64_t>(static_cast<double>(units) * std::min(1.0, kTaskCycles / total)));
+  }
+
+  const Kernel& k_;
+  int vector_bytes_;
+  std::vector<Nodes> nodes_;
+  Schedule schedule_;
+  std::vector<int> nest_vector_;
+  double total_cost_ = 0;
+};
+
+}  // namespace
+
+Schedule make_schedule(const Kernel& k, int vector_bytes) { return Scheduler(k, vector_bytes).run(); }
+
+Schedule lean_schedule(Schedule s) {
+  int dropped = 1;
+  const auto drop = [&](LoopPlan& l) { dropped *= std::exchange(l.unroll, 1); };
+  for (LoopPlan& l : s.outer)
+    if (l.vector || l.unroll != s.lanes) drop(l);
+  bool folds = false;
+  for (NestSchedule& n : s.nests) {
+    for (LoopPlan& l : n.parallel) drop(l);
+    if (s.vector_dim >= 0)
+      for (LoopPlan& l : n.reduce) drop(l);
+    folds |= !n.reduce.empty();
+  }
+  s.turns_records = false;
+  // A single sum waits for itself at each step.
+  if (folds && dropped > 1) s.slack *= std::min(dropped, 5);
+  return s;
+}
+
+}  // namespace weft::detail

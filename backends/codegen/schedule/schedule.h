@@ -1,0 +1,48 @@
+// How a kernel is run by vectors and threads of a CPU: which loop becomes lanes, how far loops are unrolled, what one task of a parallel
+// loop is. Depends on the kernel and the vector size only, so that results do not depend on the number of threads.
+#pragma once
+#include <vector>
+
+#include "weft/backends/codegen/planner/kernel.h"
+
+namespace weft::detail {
+
+struct LoopPlan {
+  int dim = 0;
+  int unroll = 1;       ///< iterations (or vectors) side by side
+  bool vector = false;  ///< steps are vectors
+};
+struct NestSchedule {
+  std::vector<LoopPlan> parallel, reduce;
+  /// The folding loop runs outside of the parallel ones, so that what they read is read in order; accumulators of all points are in memory.
+  bool by_rows = false;
+};
+struct Schedule {
+  int lanes = 1;
+  std::vector<LoopPlan> outer;
+  std::vector<NestSchedule> nests;
+  int vector_dim = -1;  ///< of the outer loops; -1: each nest has its own, or none
+  // Tasks are blocks of the first `task_loops` outer loops.
+  int task_loops = 0;
+  std::vector<std::int64_t> block;   ///< iterations of each of these loops in a block
+  std::vector<std::int64_t> blocks;  ///< how many blocks along each
+  std::int64_t num_blocks = 1;
+  /// How many blocks one task takes; 0: all, the kernel is not worth a fork.
+  std::int64_t grain = 0;
+  /// Columns of far memory are gone through: what inner loops read and write rows apart is fetched ahead.
+  bool fetches_rows = false;
+  /// Records that lanes read are turned in registers.
+  bool turns_records = true;
+  /// Cycles that a whole run takes longer if the code generator keeps nothing in registers across iterations.
+  double slack = 0;
+};
+
+/// Fewer elements than this are fetched one by one, where they lie apart: turning records of them in registers takes more code.
+inline constexpr double kWorthTurning = 4096;
+
+Schedule make_schedule(const Kernel& k, int vector_bytes);
+
+/// The same blocks and the same sums by less code: loops are unrolled only where sums or squares depend on it.
+Schedule lean_schedule(Schedule s);
+
+}  // namespace weft::detail

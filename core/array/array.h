@@ -1,0 +1,192 @@
+#pragma once
+#include <cstdint>
+#include <initializer_list>
+#include <iosfwd>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "weft/core/array/aval.h"
+#include "weft/core/array/index.h"
+#include "weft/core/array/scalar.h"
+#include "weft/core/base/ref.h"
+#include "weft/core/errors/source_loc.h"
+
+namespace weft {
+
+class Arg;
+class AtIndex;
+class Device;
+class Sharding;
+struct Shard;
+
+namespace detail {
+/// What an Array points to. The four kinds are derived classes in core/array/array_impl.h.
+struct ArrayImpl : RefCounted {
+  enum class Kind : std::uint8_t {
+    literal,   ///< a scalar with its value in place, on no device yet
+    concrete,  ///< data on one or more devices
+    traced,    ///< a variable of a trace
+    abstract,  ///< a shape and a dtype only
+  };
+  ArrayImpl(Kind k, Aval a) : aval(std::move(a)), kind(k) {}
+  const Aval aval;
+  const Kind kind;
+};
+Ref<ArrayImpl> make_scalar(const Number& value);
+[[noreturn]] void throw_empty_array(SourceLoc loc);
+/// Copies the elements to `out`, converted to the dtype; waits for them, and throws where there are no values.
+void read_elements(const Array& x, DType as, void* out, const char* operation, SourceLoc loc);
+/// The address of the elements on the host; throws DTypeError if the dtype is not just `as`.
+const void* host_elements(const Array& x, DType as, SourceLoc loc);
+}  // namespace detail
+
+/// An immutable value handle: concrete, traced, or abstract (a shape and dtype only). Copying copies a pointer.
+class Array {
+ public:
+  /// Empty: holds nothing until it is assigned to.
+  Array() = default;
+  /// A number: a weakly typed scalar.
+  template <Scalar T>
+  Array(T value, SourceLoc = SourceLoc::here()) : impl_(detail::make_scalar(detail::Number(value))) {}
+  /// Abstract: only its shape and dtype can be read.
+  Array(const ShapeDtypeStruct& aval);
+  Array(const Array&) = default;
+  Array(Array&&) noexcept = default;
+  explicit Array(detail::Ref<detail::ArrayImpl> impl) : impl_(std::move(impl)) {}
+  Array& operator=(const Array&) & = default;  // an lvalue only: `x(0) = 1.f` doesn't compile
+  Array& operator=(Array&&) & noexcept = default;
+  void operator=(const Array&) && = delete;
+
+  /// Whether it holds nothing (was default-constructed).
+  bool is_empty_handle() const { return !impl_; }
+  const Shape& shape() const { return aval().shape; }
+  /// The shape over all devices and processes; shape() of an array that no process holds in part.
+  const Shape& global_shape() const { return aval().shape; }
+  DType dtype() const { return aval().dtype; }
+  int ndim() const { return aval().ndim(); }
+  std::int64_t size() const { return aval().size(); }
+  /// The one element, converted. Throws ShapeError if there are more, ConcretizationError if it is traced.
+  template <Scalar T>
+  T item(SourceLoc loc = SourceLoc::here()) const {
+    check_one_element(loc);
+    T value{};
+    detail::read_elements(*this, detail::storage_dtype<T>(), &value, "item", loc);
+    return value;
+  }
+  /// All elements in row-major order, converted.
+  template <Scalar T>
+  std::vector<T> to_vector(SourceLoc loc = SourceLoc::here()) const {
+    const std::size_t n = static_cast<std::size_t>(size());
+    if constexpr (std::is_same_v<T, bool>) {
+      std::vector<unsigned char> bytes(n);
+      detail::read_elements(*this, bool_, bytes.data(), "to_vector", loc);
+      return std::vector<bool>(bytes.begin(), bytes.end());
+    } else {
+      std::vector<T> values(n);
+      detail::read_elements(*this, detail::storage_dtype<T>(), values.data(), "to_vector", loc);
+      return values;
+    }
+  }
+  /// The elements where they lie, in row-major order, valid while an Array holds them. Throws DTypeError for another dtype.
+  template <Scalar T>
+  std::span<const T> data(SourceLoc loc = SourceLoc::here()) const {
+    return {static_cast<const T*>(detail::host_elements(*this, detail::storage_dtype<T>(), loc)), static_cast<std::size_t>(size())};
+  }
+  const Array& block_until_ready() const;
+  /// The value of a concrete scalar as a condition. Under grad, jvp and vjp of concrete inputs it is computed on demand; under jit, vmap,
+  /// scan, ... it throws ConcretizationError.
+  explicit operator bool() const;
+
+  Sharding sharding() const;
+  std::vector<Device> devices() const;
+  std::vector<Shard> addressable_shards() const;
+  bool is_fully_addressable() const;
+  bool is_fully_replicated() const;
+
+  Array operator()(Index a, Index b = Index::absent(), Index c = Index::absent(), Index d = Index::absent(), Index e = Index::absent(),
+                   Index f = Index::absent()) const;
+  Array operator[](Index i) const;
+  AtIndex at(Index a, Index b = Index::absent(), Index c = Index::absent(), Index d = Index::absent(), Index e = Index::absent(),
+             Index f = Index::absent()) const;
+
+  friend Array operator+(Arg a, Arg b);
+  friend Array operator-(Arg a, Arg b);
+  friend Array operator*(Arg a, Arg b);
+  friend Array operator/(Arg a, Arg b);
+  friend Array operator%(Arg a, Arg b);
+  friend Array operator==(Arg a, Arg b);
+  friend Array operator!=(Arg a, Arg b);
+  friend Array operator<(Arg a, Arg b);
+  friend Array operator<=(Arg a, Arg b);
+  friend Array operator>(Arg a, Arg b);
+  friend Array operator>=(Arg a, Arg b);
+  friend Array operator&(Arg a, Arg b);
+  friend Array operator|(Arg a, Arg b);
+  friend Array operator^(Arg a, Arg b);
+  friend Array operator<<(Arg a, Arg b);
+  friend Array operator>>(Arg a, Arg b);
+  friend Array operator-(Arg a);
+  friend Array operator+(Arg a);
+  friend Array operator~(Arg a);
+  Array& operator+=(Arg b) &;
+  Array& operator-=(Arg b) &;
+  Array& operator*=(Arg b) &;
+  Array& operator/=(Arg b) &;
+  friend std::ostream& operator<<(std::ostream& os, const Array& x);
+
+  /// For the library: what the handle points to, and its abstract value.
+  const detail::Ref<detail::ArrayImpl>& impl() const { return impl_; }
+  const detail::Aval& aval() const {
+    if (!impl_) detail::throw_empty_array({});
+    return impl_->aval;
+  }
+
+ private:
+  void check_one_element(SourceLoc loc) const;
+  detail::Ref<detail::ArrayImpl> impl_;
+};
+
+/// An operand: an Array or a number, and the line on which it was passed.
+class Arg {
+ public:
+  Arg(const Array& x, SourceLoc loc = SourceLoc::here()) : array_(x), loc_(loc) {}
+  template <Scalar T>
+  Arg(T x, SourceLoc loc = SourceLoc::here()) : array_(x, loc), loc_(loc) {}
+  const Array& array() const {
+    if (array_.is_empty_handle()) detail::throw_empty_array(loc_);
+    return array_;
+  }
+  const detail::Aval& aval() const { return array().aval(); }
+  SourceLoc where() const { return loc_; }
+
+ private:
+  Array array_;
+  SourceLoc loc_;
+};
+
+/// Several operands: `{x, y, 1.f}` or a vector.
+class Args {
+ public:
+  Args(std::initializer_list<Arg> xs) : args_(xs) {}
+  Args(const std::vector<Array>& xs, SourceLoc loc = SourceLoc::here());
+  const std::vector<Arg>& args() const { return args_; }
+
+ private:
+  std::vector<Arg> args_;
+};
+
+/// Text that begins a call with a pack of operands, and the line it was passed on.
+class Text {
+ public:
+  Text(const char* s, SourceLoc loc = SourceLoc::here()) : text_(s), loc_(loc) {}
+  Text(const std::string& s, SourceLoc loc = SourceLoc::here()) : text_(s), loc_(loc) {}
+  const std::string& str() const { return text_; }
+  SourceLoc where() const { return loc_; }
+
+ private:
+  std::string text_;
+  SourceLoc loc_;
+};
+
+}  // namespace weft

@@ -1,0 +1,27 @@
+#include "weft/core/array/array_ranges.h"
+
+#include <fmt/format.h>
+
+#include "weft/core/errors/error.h"
+#include "weft/core/trace/trace.h"
+
+namespace weft {
+
+RowIterator begin(const Array& x, SourceLoc loc) {
+  if (x.ndim() == 0)
+    throw ShapeError(fmt::format("iteration over an array {}, which has no axis; its one element is item<T>()", to_string(x.aval())),
+                     detail::effective_loc(loc));
+  return {x, 0};
+}
+RowIterator end(const Array& x) { return {x, x.shape()[0]}; }
+
+namespace detail {
+
+void throw_ragged(int depth, std::int64_t size, std::int64_t other, SourceLoc loc) {
+  throw ShapeError(
+      fmt::format("array: ragged rows: in dimension {} one has {} elements, another {}; all must have as many", depth, size, other),
+      effective_loc(loc));
+}
+
+}  // namespace detail
+}  // namespace weft

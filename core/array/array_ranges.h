@@ -1,0 +1,93 @@
+// Arrays and C++ ranges: a loop over an array's rows, an array of nested vectors.
+#pragma once
+#include <cstddef>
+#include <iterator>
+
+#include "weft/core/array/constructors.h"
+
+namespace weft {
+
+/// What `for (Array row : x)` goes by: the slices along the leading axis. Within a traced function the loop is unrolled.
+class RowIterator {
+ public:
+  using value_type = Array;
+  using difference_type = std::ptrdiff_t;
+  using iterator_concept = std::forward_iterator_tag;
+  using iterator_category = std::input_iterator_tag;  // rows are made when they are asked for
+
+  RowIterator() = default;
+  RowIterator(const Array& x, std::int64_t row) : array_(x), row_(row) {}
+  Array operator*() const { return array_[static_cast<int>(row_)]; }
+  RowIterator& operator++() {
+    ++row_;
+    return *this;
+  }
+  RowIterator operator++(int) {
+    RowIterator before = *this;
+    ++row_;
+    return before;
+  }
+  /// Of two iterators of one array.
+  friend bool operator==(const RowIterator& a, const RowIterator& b) { return a.row_ == b.row_; }
+
+ private:
+  Array array_;
+  std::int64_t row_ = 0;
+};
+/// Throws ShapeError if the array has no axis.
+RowIterator begin(const Array& x, SourceLoc loc = SourceLoc::here());
+RowIterator end(const Array& x);
+
+namespace detail {
+/// Whether R holds rows, of numbers or of rows, and how deep.
+template <class R>
+constexpr int nesting_of() {
+  if constexpr (NumberRange<R>)
+    return 1;
+  else if constexpr (requires(const R& r) { std::data(r), std::size(r); }) {
+    using Row = std::remove_cvref_t<decltype(*std::data(std::declval<const R&>()))>;
+    if constexpr (!std::is_same_v<Row, R> && !std::is_same_v<Row, Array> && !Scalar<Row> &&
+                  requires(const Row& r) { std::data(r), std::size(r); })
+      return nesting_of<Row>() == 0 ? 0 : nesting_of<Row>() + 1;
+  }
+  return 0;
+}
+[[noreturn]] void throw_ragged(int depth, std::int64_t size, std::int64_t other, SourceLoc loc);
+
+template <class R>
+auto first_number(const R& r) {
+  if constexpr (NumberRange<R>)
+    return std::remove_cvref_t<decltype(*std::data(r))>{};
+  else
+    return first_number(*std::data(r));
+}
+template <class R, class T>
+void flatten_rows(const R& rows, Shape& shape, int depth, std::vector<T>& out, SourceLoc loc) {
+  const auto n = static_cast<std::int64_t>(std::size(rows));
+  if (depth == shape.size()) shape.push_back(n);
+  if (shape[depth] != n) throw_ragged(depth, shape[depth], n, loc);
+  if constexpr (NumberRange<R>)
+    out.insert(out.end(), std::data(rows), std::data(rows) + std::size(rows));
+  else
+    for (const auto& row : rows) flatten_rows(row, shape, depth + 1, out, loc);
+}
+}  // namespace detail
+
+/// Numbers in rows, such as a vector of vectors.
+template <class R>
+concept NestedNumberRange = detail::nesting_of<R>() > 1;
+
+/// A copy of rows of numbers, as nested as they are. The dtype is that of the element type if none is given. Throws ShapeError if rows have
+/// different sizes.
+template <NestedNumberRange R>
+Array array(const R& rows, std::optional<DType> dtype = {}, SourceLoc loc = SourceLoc::here()) {
+  using T = decltype(detail::first_number(rows));
+  static_assert(!std::is_same_v<T, bool>, "weft: bools in rows; use unsigned char and give bool_ as the dtype");
+  std::vector<T> numbers;
+  Shape shape;
+  detail::flatten_rows(rows, shape, 0, numbers, loc);
+  while (shape.size() < detail::nesting_of<R>()) shape.push_back(0);
+  return array(numbers, shape, dtype, loc);
+}
+
+}  // namespace weft

@@ -1,0 +1,38 @@
+#pragma once
+#include <string>
+
+#include "weft/core/array/dtype.h"
+#include "weft/core/array/shape.h"
+
+namespace weft {
+
+/// A shape and a dtype without data: an argument of eval_shape, lower and pure_callback.
+struct ShapeDtypeStruct {
+  Shape shape;
+  DType dtype = float32;
+  friend bool operator==(const ShapeDtypeStruct&, const ShapeDtypeStruct&) = default;
+};
+
+namespace detail {
+
+/// An abstract value: all that a trace knows of an array.
+struct Aval {
+  Shape shape;
+  DType dtype = float32;
+  bool weak = false;  ///< a C++ number's type, which yields in promotion
+  int ndim() const { return shape.size(); }
+  std::int64_t size() const { return shape.num_elements(); }
+  std::int64_t bytes() const { return size() * dtype.itemsize(); }
+  WeakDType weak_dtype() const { return {dtype, weak}; }
+  /// The same with another shape, or another dtype.
+  Aval with_shape(Shape s) const { return {std::move(s), dtype, weak}; }
+  Aval with_dtype(DType d) const { return {shape, d, false}; }
+  friend bool operator==(const Aval&, const Aval&) = default;
+};
+
+/// As a Jaxpr writes it: `f32[3,4]`, `i32[]`.
+std::string to_string(const Aval& aval);
+std::string to_string(const ShapeDtypeStruct& aval);
+
+}  // namespace detail
+}  // namespace weft

@@ -1,0 +1,90 @@
+#pragma once
+#include <concepts>
+#include <initializer_list>
+#include <iterator>
+#include <optional>
+#include <type_traits>
+#include <vector>
+
+#include "weft/core/array/array.h"
+
+namespace weft {
+
+/// A nested literal of any depth: `{{1, 2}, {3, 4}}`. Its leaves are numbers or arrays.
+class Literal {
+ public:
+  template <Scalar T>
+  Literal(T v) : kind_(Kind::number), number_(v) {}
+  Literal(const Array& x) : kind_(Kind::array), array_(x) {}
+  Literal(std::initializer_list<Literal> rows) : kind_(Kind::rows), rows_(rows) {}
+
+  enum class Kind { number, array, rows };
+  Kind kind() const { return kind_; }
+  const detail::Number& number() const { return number_; }
+  const Array& as_array() const { return array_; }
+  const std::vector<Literal>& rows() const { return rows_; }
+
+ private:
+  Kind kind_;
+  detail::Number number_;
+  Array array_;
+  std::vector<Literal> rows_;
+};
+/// Numbers in a row: a span, vector, std::array, C array, ...
+template <class R>
+concept NumberRange = requires(const R& r) {
+  std::data(r);
+  std::size(r);
+} && Scalar<std::remove_cvref_t<decltype(*std::data(std::declval<const R&>()))>>;
+
+namespace detail {
+Array array_of_elements(const void* elements, DType dtype, std::int64_t count, const Shape& shape, std::optional<DType> as, SourceLoc loc);
+}  // namespace detail
+
+/// The numbers as given: int32 or float32 (bool, complex64) if no dtype is given. With arrays among the leaves they are stacked.
+/// Throws ShapeError if rows have different sizes.
+Array array(Literal values, std::optional<DType> dtype = {}, SourceLoc loc = SourceLoc::here());
+/// A copy of the numbers, row-major, in a shape. The dtype is that of the element type if none is given.
+template <NumberRange R>
+Array array(const R& values, Shape shape, std::optional<DType> dtype = {}, SourceLoc loc = SourceLoc::here()) {
+  using T = std::remove_cvref_t<decltype(*std::data(values))>;
+  static_assert(!std::is_same_v<T, long double> && sizeof(T) <= 16, "weft: long double has no dtype; use double");
+  return detail::array_of_elements(std::data(values), detail::storage_dtype<T>(), static_cast<std::int64_t>(std::size(values)), shape,
+                                   dtype, loc);
+}
+template <NumberRange R>
+Array array(const R& values, SourceLoc loc = SourceLoc::here()) {
+  return array(values, Shape(std::size(values)), {}, loc);
+}
+
+Array zeros(Shape shape, DType dtype = float32, SourceLoc loc = SourceLoc::here());
+Array ones(Shape shape, DType dtype = float32, SourceLoc loc = SourceLoc::here());
+/// All elements equal to `value`, which is broadcast if it is no scalar; of its dtype if none is given.
+Array full(Shape shape, Arg value, std::optional<DType> dtype = {});
+/// 0, 1, ... below `stop`: int32, or float32 if `stop` is a floating number.
+Array arange(detail::Number stop, std::optional<DType> dtype = {}, SourceLoc loc = SourceLoc::here());
+/// start, start + step, ... before `stop`, as jnp.arange: int32, or float32 if any number is floating.
+Array arange(detail::Number start, detail::Number stop, detail::Number step = 1, std::optional<DType> dtype = {},
+             SourceLoc loc = SourceLoc::here());
+/// `num` values from `start` to `stop`, both included, at equal distances along a new leading axis. Computed as jnp.linspace does.
+Array linspace(Arg start, Arg stop, int num = 50, std::optional<DType> dtype = {});
+/// Ones on the k-th diagonal of an n x m matrix (m = n by default), zeros elsewhere.
+Array eye(int n, std::optional<int> m = {}, int k = 0, DType dtype = float32, SourceLoc loc = SourceLoc::here());
+/// The same of an n x n matrix and its main diagonal: `eye(3, float64)`.
+Array eye(int n, DType dtype, SourceLoc loc = SourceLoc::here());
+/// Ones on and below the k-th diagonal.
+Array tri(int n, std::optional<int> m = {}, int k = 0, DType dtype = float32, SourceLoc loc = SourceLoc::here());
+/// x on and below the k-th diagonal of its last two axes, zeros above.
+Array tril(Arg x, int k = 0);
+/// x on and above the k-th diagonal of its last two axes, zeros below.
+Array triu(Arg x, int k = 0);
+Array zeros_like(Arg x, std::optional<DType> dtype = {});
+Array ones_like(Arg x, std::optional<DType> dtype = {});
+Array full_like(Arg x, Arg value, std::optional<DType> dtype = {});
+/// 0, 1, 2, ... along one dimension of the shape.
+Array iota(DType dtype, Shape shape, int dimension = 0, SourceLoc loc = SourceLoc::here());
+/// A copy of a DLPack tensor in host memory (a DLManagedTensor*, any strides); its deleter is called. Throws DTypeError or DeviceError, the
+/// tensor left to the caller, for an element type or a device that can't be read.
+Array from_dlpack(void* managed_tensor, SourceLoc loc = SourceLoc::here());
+
+}  // namespace weft

@@ -1,0 +1,227 @@
+#include "weft/core/array/indexing.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <limits>
+
+#include "weft/core/array/array_impl.h"
+#include "weft/core/functions/elementwise.h"
+#include "weft/core/ops/common.h"
+#include "weft/core/ops/movement/dynamic_slice.h"
+#include "weft/core/ops/movement/index_rules.h"
+#include "weft/core/ops/movement/movement.h"
+#include "weft/core/ops/movement/scatter.h"
+#include "weft/core/trace/trace.h"
+
+namespace weft {
+namespace detail {
+
+DType type_of_indices(const Aval& x) {
+  for (std::int64_t n : x.shape)
+    if (n > 0x7fffffff) return int64;
+  return int32;
+}
+
+Array saturated(const Array& i, DType dtype, SourceLoc loc) {
+  const DType from = i.dtype();
+  const std::int64_t highest = dtype == int64 ? std::numeric_limits<std::int64_t>::max() : std::numeric_limits<std::int32_t>::max();
+  Array x = i;
+  if (from == uint64 || (dtype == int32 && (from == uint32 || from == int64)))
+    x = minimum(Arg(x, loc), Arg(make_literal(Number(highest), from), loc));
+  if (dtype == int32 && from == int64) x = maximum(Arg(x, loc), Arg(make_literal(Number(-highest - 1), from), loc));
+  return convert(Arg(x, loc), dtype);
+}
+
+std::int64_t position_of(const Number& n) {
+  return n.kind == Number::Kind::unsigned_integer && n.integer < 0 ? std::numeric_limits<std::int64_t>::max() : n.integer;
+}
+
+Array index_type(const Array& i, SourceLoc loc) {
+  const DType dtype = i.dtype();
+  if (!dtype.is_integer()) throw DTypeError(fmt::format("index: {} is no index; use integers", to_string(i.aval())), loc);
+  const bool wide = dtype == int64 || dtype == uint64 || dtype == uint32;
+  return saturated(i, wide ? int64 : int32, loc);
+}
+
+Array wrap_negative(const Array& i, std::int64_t size, SourceLoc loc) {
+  const DType dtype = size > 0x7fffffff ? int64 : i.dtype();
+  const Array x = convert(Arg(i, loc), dtype);
+  return where(Arg(x < make_literal(Number(0), dtype), loc), x + make_literal(Number(size), dtype), x);
+}
+
+Array gather_along(const Array& x, const Array& positions, int dim, SourceLoc loc) {
+  GatherDimensionNumbers n{.collapsed_slice_dims = {dim}, .start_index_map = {dim}};
+  Shape windows;
+  for (int d = 0; d < x.ndim(); ++d) {
+    windows.push_back(std::min<std::int64_t>(x.shape()[d], 1));
+    if (d != dim) n.operand_batching_dims.push_back(d), n.start_indices_batching_dims.push_back(d);
+  }
+  if (positions.size() == 0) return zeros_of(x.aval().with_shape(positions.shape()), loc);
+  return bind_one<Gather>({n, {}, false, GatherScatterMode::promise_in_bounds, windows, true}, {x, insert_axes(positions, {x.ndim()}, loc)},
+                          loc);
+}
+
+namespace {
+
+// Starts of a dynamic slice, one operand for each dimension: numbers are made positive at once, others are wrapped when it runs.
+std::vector<Array> start_operands(const char* operation, const Array& x, const Args& start, SourceLoc loc) {
+  std::vector<Array> given;
+  for (const Arg& a : start.args()) given.push_back(a.array());
+  if (given.size() == 1 && given[0].ndim() == 1 && given[0].shape()[0] == x.ndim()) given = unstack_along(given[0], 0, loc);
+  if (given.size() != static_cast<std::size_t>(x.ndim()))
+    throw ShapeError(fmt::format("{}: {} start indices for {}, which has {} dimensions; one is needed for each", operation, given.size(),
+                                 to_string(x.aval()), x.ndim()),
+                     loc);
+  DType type = type_of_indices(x.aval());
+  for (Array& a : given) {
+    if (a.ndim() != 0) throw ShapeError(fmt::format("{}: the start index {} is no scalar", operation, to_string(a.aval())), loc);
+    if (!a.dtype().is_integer()) throw DTypeError(fmt::format("{}: the start index {} is no integer", operation, to_string(a.aval())), loc);
+    if (as_literal(a)) continue;
+    a = index_type(a, loc);
+    type = promote_types(type, a.dtype());
+  }
+  for (int d = 0; d < x.ndim(); ++d) {
+    Array& a = given[static_cast<std::size_t>(d)];
+    const std::int64_t n = x.shape()[d];
+    if (const LiteralArray* number = as_literal(a)) {
+      const std::int64_t v = position_of(number_of(*number));
+      // Beyond either end it makes no difference how far.
+      a = make_literal(Number(std::clamp<std::int64_t>(v < 0 ? v + n : v, -1, n)), type);
+    } else {
+      a = convert(Arg(wrap_negative(a, n, loc), loc), type);
+    }
+  }
+  return given;
+}
+
+std::vector<int> all_but(int ndim, int first, int last) {
+  std::vector<int> out;
+  for (int d = 0; d < ndim; ++d)
+    if (d < first || d >= last) out.push_back(d);
+  return out;
+}
+
+}  // namespace
+}  // namespace detail
+
+using namespace detail;
+
+Array take(Arg x, Arg indices, std::optional<int> axis) {
+  LocScope scope(x.where());
+  const SourceLoc loc = x.where();
+  const Array a = axis ? x.array() : reshape_to(x.array(), x.array().size(), loc);
+  const int dim = axis ? normalize_axis(*axis, a.ndim(), "take", a.aval(), loc) : 0;
+  if (!indices.array().dtype().is_integer())
+    throw DTypeError(fmt::format("take: the indices {} must be integers", to_string(indices.aval())), loc);
+  const Array i = wrap_negative(index_type(indices.array(), loc), a.shape()[dim], loc);
+  const int result_ndim = a.ndim() - 1 + i.ndim();
+  Shape windows = a.shape();
+  windows[dim] = 1;
+  if (a.shape()[dim] == 0) {
+    if (i.size() != 0) throw AxisError(fmt::format("take: axis {} of {} is empty", dim, to_string(a.aval())), loc);
+    std::vector<std::int64_t> shape(a.shape().begin(), a.shape().end());
+    shape.erase(shape.begin() + dim);
+    shape.insert(shape.begin() + dim, i.shape().begin(), i.shape().end());
+    return zeros_of(a.aval().with_shape(Shape(shape)), loc);
+  }
+  const GatherDimensionNumbers n{
+      .offset_dims = all_but(result_ndim, dim, dim + i.ndim()), .collapsed_slice_dims = {dim}, .start_index_map = {dim}};
+  return bind_one<Gather>({n, default_fill(a.dtype()), false, GatherScatterMode::fill_or_drop, windows, false},
+                          {a, insert_axes(i, {i.ndim()}, loc)}, loc);
+}
+
+Array take_along_axis(Arg x, Arg indices, int axis) {
+  LocScope scope(x.where());
+  const SourceLoc loc = x.where();
+  const Array a = x.array();
+  const int dim = normalize_axis(axis, a.ndim(), "take_along_axis", a.aval(), loc);
+  if (!indices.array().dtype().is_integer())
+    throw DTypeError(fmt::format("take_along_axis: the indices {} must be integers", to_string(indices.aval())), loc);
+  if (indices.array().ndim() != a.ndim())
+    throw ShapeError(
+        fmt::format("take_along_axis: the indices {} must have as many dimensions as {}", to_string(indices.aval()), to_string(a.aval())),
+        loc);
+  const Array i = wrap_negative(index_type(indices.array(), loc), a.shape()[dim], loc);
+  GatherDimensionNumbers n;
+  Shape windows, batch, result;
+  for (int d = 0; d < a.ndim(); ++d) {
+    const std::int64_t size = a.shape()[d], count = i.shape()[d];
+    result.push_back(d == dim || size == 1 ? count : size);
+    if (d == dim) {
+      n.collapsed_slice_dims.push_back(d), n.start_index_map.push_back(d);
+      windows.push_back(1), batch.push_back(count);
+    } else if (size == count) {
+      n.operand_batching_dims.push_back(d), n.start_indices_batching_dims.push_back(batch.size());
+      windows.push_back(std::min<std::int64_t>(size, 1)), batch.push_back(count);
+    } else if (count == 1) {
+      n.offset_dims.push_back(d);
+      windows.push_back(size);
+    } else if (size == 1) {
+      n.collapsed_slice_dims.push_back(d);
+      windows.push_back(1), batch.push_back(count);
+    } else {
+      throw ShapeError(
+          fmt::format("take_along_axis: the indices {} don't broadcast with {} along axis {}", to_string(i.aval()), to_string(a.aval()), d),
+          loc);
+    }
+  }
+  if (result.num_elements() == 0) return zeros_of(a.aval().with_shape(result), loc);
+  const Array vectors = reshape_to(i, batch.inserted(batch.size(), 1), loc);
+  return bind_one<Gather>({n, default_fill(a.dtype()), false, GatherScatterMode::fill_or_drop, windows, false}, {a, vectors}, loc);
+}
+
+Array gather(Arg x, Arg start_indices, GatherDimensionNumbers dimension_numbers, Shape slice_sizes) {
+  return bind_one<Gather>({std::move(dimension_numbers), default_fill(x.array().dtype()), false, GatherScatterMode::fill_or_drop,
+                           std::move(slice_sizes), false},
+                          {x.array(), start_indices.array()}, x.where());
+}
+
+namespace {
+// A number takes the operand's dtype.
+Array update_operand(const Arg& x, const Arg& updates) {
+  return updates.aval().weak && x.array().dtype() != updates.array().dtype() ? convert(updates, x.array().dtype()) : updates.array();
+}
+}  // namespace
+
+Array scatter(Arg x, Arg indices, Arg updates, ScatterDimensionNumbers dimension_numbers) {
+  LocScope scope(x.where());
+  return bind_one<Scatter>({std::move(dimension_numbers), false, GatherScatterMode::fill_or_drop, false, {}},
+                           {x.array(), indices.array(), update_operand(x, updates)}, x.where());
+}
+
+Array scatter_add(Arg x, Arg indices, Arg updates, ScatterDimensionNumbers dimension_numbers) {
+  LocScope scope(x.where());
+  return bind_one<ScatterAdd>({std::move(dimension_numbers), false, GatherScatterMode::fill_or_drop, false},
+                              {x.array(), indices.array(), update_operand(x, updates)}, x.where());
+}
+
+Array dynamic_slice(Arg x, Args start, Shape sizes) {
+  LocScope scope(x.where());
+  std::vector<Array> operands = start_operands("dynamic_slice", x.array(), start, x.where());
+  operands.insert(operands.begin(), x.array());
+  return bind_all<DynamicSlice>({std::move(sizes)}, operands, x.where())[0];
+}
+
+Array dynamic_update_slice(Arg x, Arg update, Args start) {
+  LocScope scope(x.where());
+  std::vector<Array> operands = start_operands("dynamic_update_slice", x.array(), start, x.where());
+  operands.insert(operands.begin(), {x.array(), update_operand(x, update)});
+  return bind_all<DynamicUpdateSlice>({}, operands, x.where())[0];
+}
+
+Array one_hot(Arg x, int num_classes, DType dtype) {
+  LocScope scope(x.where());
+  const SourceLoc loc = x.where();
+  if (num_classes < 0) throw ShapeError(fmt::format("one_hot: {} classes", num_classes), loc);
+  if (!x.array().dtype().is_integer())
+    throw DTypeError(fmt::format("one_hot: the positions {} must be integers", to_string(x.aval())), loc);
+  const Array i = index_type(x.array(), loc);
+  const int ndim = i.ndim();
+  Shape classes;
+  for (int d = 0; d < ndim; ++d) classes.push_back(1);
+  classes.push_back(num_classes);
+  return convert(Arg(insert_axes(i, {ndim}, loc) == iota_array(i.dtype(), classes, ndim, loc), loc), dtype);
+}
+
+}  // namespace weft

@@ -1,0 +1,69 @@
+#pragma once
+#include <optional>
+#include <vector>
+
+#include "weft/core/array/array.h"
+
+namespace weft {
+
+/// How a gather's operands fit together (XLA's Gather). The last dimension of the indices holds, for each window, its start along the
+/// dimensions of `start_index_map`. `offset_dims` are the result's dimensions that the windows span; its others are the indices'. The
+/// window's dimensions in `collapsed_slice_dims` have size 1 and are dropped. `operand_batching_dims` run along with
+/// `start_indices_batching_dims`.
+struct GatherDimensionNumbers {
+  std::vector<int> offset_dims = {}, collapsed_slice_dims = {}, start_index_map = {}, operand_batching_dims = {},
+                   start_indices_batching_dims = {};
+  friend bool operator==(const GatherDimensionNumbers&, const GatherDimensionNumbers&) = default;
+};
+/// The same for a scatter, whose updates are laid out as the gather's result: `update_window_dims` are its offset_dims,
+/// `inserted_window_dims` its collapsed_slice_dims, `scatter_dims_to_operand_dims` its start_index_map.
+struct ScatterDimensionNumbers {
+  std::vector<int> update_window_dims = {}, inserted_window_dims = {}, scatter_dims_to_operand_dims = {}, operand_batching_dims = {},
+                   scatter_indices_batching_dims = {};
+  friend bool operator==(const ScatterDimensionNumbers&, const ScatterDimensionNumbers&) = default;
+};
+
+/// The elements of x at an index, to be read, or replaced in a copy: result of `x.at(...)`. The value is converted to x's dtype, which must
+/// be of its kind (a float is no update of an int array: DTypeError), and broadcast to the indexed shape (ShapeError if it can't be).
+/// Positions that are repeated are updated repeatedly; positions out of bounds are not updated.
+class AtIndex {
+ public:
+  AtIndex(const Array& x, std::vector<Index> indices, SourceLoc loc) : x_(x), indices_(std::move(indices)), loc_(loc) {}
+  Array set(Arg v) const;
+  Array add(Arg v) const;
+  Array multiply(Arg v) const;
+  /// True division: the result is floating.
+  Array divide(Arg v) const;
+  Array min(Arg v) const;
+  Array max(Arg v) const;
+  /// The same as indexing x.
+  Array get() const;
+
+ private:
+  Array x_;
+  std::vector<Index> indices_;
+  SourceLoc loc_;
+};
+
+/// The elements (rows, ...) at `indices` along an axis, or of x flattened where the axis is `{}`. Negative indices count from the end;
+/// where an index is out of bounds the result is NaN (for integers the lowest, for unsigned the highest value), as jnp.take. Shape: x's
+/// with the axis replaced by the indices' shape. Throws AxisError, DTypeError where the indices are no integers.
+Array take(Arg x, Arg indices, std::optional<int> axis = {});
+/// One element for each index, along an axis; the other dimensions are those of x and of the indices, broadcast together. Out of bounds as
+/// take.
+Array take_along_axis(Arg x, Arg indices, int axis = -1);
+/// lax.gather: windows of `slice_sizes` at the given starts; NaN (see take) where a window is not wholly inside.
+Array gather(Arg x, Arg start_indices, GatherDimensionNumbers dimension_numbers, Shape slice_sizes);
+/// lax.scatter: x with windows replaced by the updates; windows that are not wholly inside are left out.
+Array scatter(Arg x, Arg indices, Arg updates, ScatterDimensionNumbers dimension_numbers);
+/// lax.scatter_add: x with the updates added.
+Array scatter_add(Arg x, Arg indices, Arg updates, ScatterDimensionNumbers dimension_numbers);
+/// The window of the given sizes that begins at `start`, one scalar for each dimension; a negative start counts from the end. The window is
+/// moved to lie inside x, as lax.dynamic_slice does.
+Array dynamic_slice(Arg x, Args start, Shape sizes);
+/// x with the window that begins at `start` replaced by `update`, of x's dtype and rank; moved to lie inside x.
+Array dynamic_update_slice(Arg x, Arg update, Args start);
+/// A new last axis of size `num_classes` with a one at the position that x gives, zeros elsewhere; all zeros where x is out of range.
+Array one_hot(Arg x, int num_classes, DType dtype = float32);
+
+}  // namespace weft

@@ -1,0 +1,79 @@
+#pragma once
+#include <concepts>
+#include <type_traits>
+
+#include "weft/core/array/dtype.h"
+
+namespace weft {
+
+struct None {
+  explicit constexpr None() = default;  // explicit: `{}` never means none by accident
+  friend constexpr bool operator==(None, None) { return true; }
+};
+inline constexpr None none{}, newaxis{};
+struct Ellipsis {
+  explicit constexpr Ellipsis() = default;
+};
+inline constexpr Ellipsis ellipsis{};
+struct HasAux {
+  explicit constexpr HasAux() = default;
+};
+inline constexpr HasAux has_aux{};
+
+template <class T>
+concept ComplexLike = requires(const T& z) {
+  typename T::value_type;
+  z.real();
+  z.imag();
+} && std::is_floating_point_v<typename T::value_type>;
+/// A C++ number that is a weakly typed array scalar. Characters are no numbers.
+template <class T>
+concept Scalar = (std::is_arithmetic_v<T> && !std::is_same_v<T, char> && !std::is_same_v<T, wchar_t>) || ComplexLike<T>;
+
+namespace detail {
+
+/// The dtype whose elements are stored as T.
+template <Scalar T>
+constexpr DType storage_dtype() {
+  if constexpr (std::is_same_v<T, bool>)
+    return bool_;
+  else if constexpr (ComplexLike<T>)
+    return sizeof(T) == 8 ? complex64 : complex128;
+  else if constexpr (std::is_floating_point_v<T>)
+    return sizeof(T) == 4 ? float32 : float64;
+  else
+    return DType((std::is_signed_v<T> ? 1 : 5) + (sizeof(T) == 1 ? 0 : sizeof(T) == 2 ? 1 : sizeof(T) == 4 ? 2 : 3));
+}
+
+/// Any C++ number, held without loss: how numbers cross into the non-template part of the library.
+struct Number {
+  enum class Kind { boolean, integer, unsigned_integer, floating, complex } kind = Kind::integer;
+  long long integer = 0;  ///< of a boolean or an integer; the bits of an unsigned one
+  double real = 0, imag = 0;
+  Number() = default;
+  template <Scalar T>
+  constexpr Number(T v) {
+    if constexpr (ComplexLike<T>) {
+      kind = Kind::complex, real = static_cast<double>(v.real()), imag = static_cast<double>(v.imag());
+    } else if constexpr (std::is_floating_point_v<T>) {
+      kind = Kind::floating, real = static_cast<double>(v);
+    } else {
+      kind = std::is_same_v<T, bool> ? Kind::boolean : std::is_signed_v<T> ? Kind::integer : Kind::unsigned_integer;
+      integer = static_cast<long long>(v), real = static_cast<double>(v);
+    }
+  }
+  /// The weak dtype of a C++ number in an expression: bool, int32, float32, complex64. An integer that int32 cannot hold is an int64.
+  constexpr DType default_dtype() const {
+    switch (kind) {
+      case Kind::boolean: return bool_;
+      case Kind::integer: return integer == static_cast<int>(integer) ? int32 : int64;
+      case Kind::unsigned_integer: return static_cast<unsigned long long>(integer) <= 0x7fffffffULL ? int32 : integer < 0 ? uint64 : int64;
+      case Kind::floating: return float32;
+      case Kind::complex: return complex64;
+    }
+    return float32;
+  }
+};
+
+}  // namespace detail
+}  // namespace weft

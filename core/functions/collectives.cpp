@@ -1,0 +1,208 @@
+#include "weft/core/functions/collectives.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "weft/core/array/array_impl.h"
+#include "weft/core/functions/elementwise.h"
+#include "weft/core/ops/collective/collective.h"
+#include "weft/core/ops/common.h"
+#include "weft/core/ops/movement/movement.h"
+#include "weft/core/trace/varying.h"
+
+namespace weft {
+namespace detail {
+namespace {
+
+/// The axis's names in scope, and how many positions they have together. Throws AxisError for one that isn't.
+struct BoundAxis {
+  std::vector<std::string> names;
+  std::int64_t size = 1;
+  SourceLoc loc;
+};
+BoundAxis bound(const char* op, const AxisName& axis) {
+  BoundAxis b{axis.names(), 1, axis.where()};
+  const SourceLoc loc = effective_loc(axis.where());
+  if (b.names.empty()) throw AxisError(fmt::format("{}: no axis is named", op), loc);
+  for (const std::string& name : b.names) {
+    const AxisFrame* frame = find_axis(name);
+    if (!frame) {
+      const std::vector<std::string> scope = axes_in_scope();
+      throw AxisError(fmt::format("{}: there is no axis named `{}` in scope; {}", op, name,
+                                  scope.empty() ? std::string("call it inside a vmap, pmap or shard_map with axis_name = \"" + name + "\"")
+                                                : fmt::format("in scope: `{}`", fmt::join(scope, "`, `"))),
+                      loc);
+    }
+    if (std::count(b.names.begin(), b.names.end(), name) > 1)
+      throw AxisError(fmt::format("{}: the axis `{}` is named twice", op, name), loc);
+    b.size *= frame->size;
+  }
+  return b;
+}
+
+/// Checks the groups against the axis, and makes `size` that of a group.
+IndexGroups groups_of(const char* op, const AxisIndexGroups& groups, BoundAxis& axis) {
+  if (groups.empty()) return {};
+  const auto fail = [&](const std::string& problem) {
+    throw AxisError(fmt::format("{}: axis_index_groups {}", op, problem), effective_loc(axis.loc));
+  };
+  if (axis.names.size() != 1) fail("are groups of one axis; several are named");
+  std::vector<int> seen(static_cast<std::size_t>(axis.size));
+  for (const auto& group : groups) {
+    if (group.size() != groups[0].size())
+      fail(fmt::format("are of different sizes, {} and {}; make them equal", groups[0].size(), group.size()));
+    for (int i : group) {
+      if (i < 0 || i >= axis.size) fail(fmt::format("hold the position {}, the axis `{}` has {}", i, axis.names[0], axis.size));
+      if (seen[static_cast<std::size_t>(i)]++) fail(fmt::format("hold the position {} twice", i));
+    }
+  }
+  for (std::size_t i = 0; i < seen.size(); ++i)
+    if (!seen[i]) fail(fmt::format("leave out the position {}; each must stand in one group", i));
+  axis.size = static_cast<std::int64_t>(groups[0].size());
+  return groups;
+}
+
+bool is_number(const Array& x) { return as_literal(x) && x.aval().weak; }
+
+// Under check_vma the derivative of an extremum depends on whether its result counts as one value, which is known only where that is noted.
+void check_extremum(const char* op, const BoundAxis& b) {
+  if (varying_over(b.names) && !notes_varying())
+    throw Error(
+        fmt::format(
+            "{}: over `{}` in a function with a derivative rule of its own, or in one that the library calls, inside a shard_map; set "
+            "check_vma = false in the shard_map",
+            op, fmt::join(b.names, "`, `")),
+        effective_loc(b.loc));
+}
+
+}  // namespace
+
+Array psum_of(const Array& x, const AxisName& axis, const GroupOptions& options) {
+  BoundAxis b = bound("psum", axis);
+  const IndexGroups groups = groups_of("psum", options.axis_index_groups, b);
+  if (is_number(x)) {
+    const Number n = number_of(*as_literal(x));
+    if (x.dtype().is_bool() || x.dtype().is_integer()) return Array(static_cast<long long>(n.integer) * b.size);
+    if (!x.dtype().is_complex()) return Array(n.real * static_cast<double>(b.size));
+  }
+  LocScope scope(b.loc);
+  const Array terms = x.dtype().is_bool() ? convert(x, int32) : x;
+  // Where it is noted what varies, the sum is known to be the same on all devices.
+  if (!groups && notes_varying() && varying_over(b.names)) return bind_psum_invariant(terms, b.names, b.loc);
+  return bind_psum(terms, b.names, groups, b.loc);
+}
+
+Array pmean_of(const Array& x, const AxisName& axis, const GroupOptions& options) {
+  BoundAxis b = bound("pmean", axis);
+  groups_of("pmean", options.axis_index_groups, b);
+  LocScope scope(b.loc);
+  if (is_number(x)) return x / Array(1);
+  return psum_of(x, axis, options) / Array(b.size);
+}
+
+Array pmax_of(const Array& x, const AxisName& axis, const GroupOptions& options) {
+  BoundAxis b = bound("pmax", axis);
+  if (x.dtype().is_complex()) throw DTypeError(fmt::format("pmax: {} has no order", to_string(x.aval())), effective_loc(b.loc));
+  const IndexGroups groups = groups_of("pmax", options.axis_index_groups, b);
+  check_extremum("pmax", b);
+  return is_number(x) ? x : bind_pmax(x, b.names, groups, b.loc);
+}
+Array pmin_of(const Array& x, const AxisName& axis, const GroupOptions& options) {
+  BoundAxis b = bound("pmin", axis);
+  if (x.dtype().is_complex()) throw DTypeError(fmt::format("pmin: {} has no order", to_string(x.aval())), effective_loc(b.loc));
+  const IndexGroups groups = groups_of("pmin", options.axis_index_groups, b);
+  check_extremum("pmin", b);
+  return is_number(x) ? x : bind_pmin(x, b.names, groups, b.loc);
+}
+
+Array all_gather_of(const Array& x, const AxisName& axis, const AllGatherOptions& options) {
+  BoundAxis b = bound("all_gather", axis);
+  const IndexGroups groups = groups_of("all_gather", options.axis_index_groups, b);
+  const int d = normalize_axis(options.axis, x.ndim() + !options.tiled, "all_gather", x.aval(), b.loc);
+  return bind_all_gather(x, {d, groups, b.names, b.size, options.tiled}, b.loc);
+}
+
+Array psum_scatter_of(const Array& x, const AxisName& axis, const PsumScatterOptions& options) {
+  BoundAxis b = bound("psum_scatter", axis);
+  const IndexGroups groups = groups_of("psum_scatter", options.axis_index_groups, b);
+  const int d = normalize_axis(options.scatter_dimension, x.ndim(), "psum_scatter", x.aval(), b.loc);
+  const Array terms = x.dtype().is_bool() ? convert(x, int32) : x;  // counted, as by psum
+  return bind_reduce_scatter(terms, {groups, b.names, b.size, d, options.tiled}, b.loc.of(CalledAs::psum_scatter));
+}
+
+Array all_to_all_of(const Array& x, const AxisName& axis, int split_axis, int concat_axis, const AllToAllOptions& options,
+                    const char* name) {
+  BoundAxis b = bound(name, axis);
+  const SourceLoc loc = effective_loc(b.loc);
+  const IndexGroups groups = groups_of(name, options.axis_index_groups, b);
+  int split = normalize_axis(split_axis, x.ndim(), name, x.aval(), b.loc);
+  int concat = normalize_axis(concat_axis, x.ndim(), name, x.aval(), b.loc);
+  if (b.names.size() != 1) throw AxisError(fmt::format("{}: over several axes at once; exchange along one axis at a time", name), loc);
+  if (!options.tiled && x.shape()[split] != b.size)
+    throw ShapeError(fmt::format("{}: dimension {} of {} has size {}, the axis `{}` has {}; make them equal, or use tiled = true", name,
+                                 split, to_string(x.aval()), x.shape()[split], b.names[0], b.size),
+                     loc);
+  LocScope scope(b.loc);
+  Array y = x;
+  if (!options.tiled && split != concat) {
+    // The received parts become a new dimension, whose position counts without the split one.
+    if (split < concat) ++concat;
+    y = insert_axes(x, {concat}, b.loc);
+    if (concat <= split) ++split;
+  }
+  y = bind_all_to_all(y, {groups, b.names[0], b.size, concat, split, options.tiled},
+                      std::string_view(name) == "pswapaxes" ? b.loc.of(CalledAs::pswapaxes) : b.loc);
+  return !options.tiled && split != concat ? squeeze_axes(y, {split}, b.loc) : y;
+}
+
+std::vector<std::pair<int, int>> pairs_of_shuffle(const std::vector<int>& perm) {
+  std::vector<std::pair<int, int>> pairs;
+  for (std::size_t i = 0; i < perm.size(); ++i) pairs.push_back({perm[i], static_cast<int>(i)});
+  return pairs;
+}
+
+Array ppermute_of(const Array& x, const AxisName& axis, const std::vector<std::pair<int, int>>& perm, const char* name) {
+  const BoundAxis b = bound(name, axis);
+  for (const auto& [from, to] : perm)
+    for (int i : {from, to})
+      if (i < 0 || i >= b.size)
+        throw AxisError(
+            fmt::format("{}: perm holds ({}, {}), the axis `{}` has {} positions", name, from, to, fmt::join(b.names, "`, `"), b.size),
+            effective_loc(b.loc));
+  if (std::string_view(name) == "pshuffle" && static_cast<std::int64_t>(perm.size()) != b.size)
+    throw AxisError(
+        fmt::format("pshuffle: perm has {} entries, the axis `{}` has {} positions", perm.size(), fmt::join(b.names, "`, `"), b.size),
+        effective_loc(b.loc));
+  return bind_ppermute(x, {b.names, perm}, std::string_view(name) == "pshuffle" ? b.loc.of(CalledAs::pshuffle) : b.loc);
+}
+
+Array pbroadcast_of(const Array& x, const AxisName& axis, int source) {
+  const BoundAxis b = bound("pbroadcast", axis);
+  if (source < 0 || source >= b.size)
+    throw AxisError(fmt::format("pbroadcast: source is {}, the axis `{}` has {} positions", source, fmt::join(b.names, "`, `"), b.size),
+                    effective_loc(b.loc));
+  return bind_pbroadcast(x, {b.names, source}, b.loc);
+}
+
+Array pvary_of(const Array& x, const AxisName& axis) {
+  const BoundAxis b = bound("pvary", axis);
+  if (is_number(x)) return x;
+  if (!varying_over(b.names)) return bind_pvary(x, b.names, b.loc);
+  return notes_varying() ? vary_over(x, varying_over(b.names), b.loc) : x;
+}
+
+}  // namespace detail
+
+Array axis_index(AxisName axis) {
+  const detail::BoundAxis b = detail::bound("axis_index", axis);
+  detail::LocScope scope(b.loc);
+  Array index = detail::bind_axis_index(b.names[0], b.loc);
+  for (std::size_t i = 1; i < b.names.size(); ++i)
+    index = index * Array(detail::find_axis(b.names[i])->size) + detail::bind_axis_index(b.names[i], b.loc);
+  return index;
+}
+
+int axis_size(AxisName axis) { return static_cast<int>(detail::bound("axis_size", axis).size); }
+
+}  // namespace weft

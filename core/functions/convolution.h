@@ -1,0 +1,103 @@
+#pragma once
+#include <initializer_list>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "weft/core/array/array.h"
+#include "weft/core/array/axis.h"
+#include "weft/core/base/function_ref.h"
+
+namespace weft {
+
+/// Padding of a window operation: "VALID" (none), "SAME" (so that there are ceil(size / stride) windows, the odd position behind),
+/// "SAME_LOWER" (the odd position before), or the number of positions before and after each dimension; negative numbers cut off.
+class Padding {
+ public:
+  Padding(const char* name) : name_(name) {}
+  Padding(const std::string& name) : name_(name) {}
+  Padding(std::initializer_list<std::pair<int, int>> per_axis) : widths_(per_axis) {}
+  Padding(const std::vector<std::pair<int, int>>& per_axis) : widths_(per_axis) {}
+  /// Empty where numbers are given.
+  const std::string& name() const { return name_; }
+  const std::vector<std::pair<int, int>>& widths() const { return widths_; }
+
+ private:
+  std::string name_;
+  std::vector<std::pair<int, int>> widths_;
+};
+
+/// What each dimension is, a letter each: N the batch, C features, O and I the kernel's output and input features, any others spatial
+/// dimensions, found in all three by their letters. The default ones stand for batch or outputs first, then features, for any number of
+/// dimensions.
+struct ConvDimensionNumbers {
+  std::string lhs = "NCHW", rhs = "OIHW", out = "NCHW";
+};
+struct ConvOptions {
+  std::vector<int> lhs_dilation = {}, rhs_dilation = {};  ///< one for each spatial dimension: n - 1 holes between neighbours
+  ConvDimensionNumbers dimension_numbers = {};
+  int feature_group_count = 1;  ///< groups of features that are convolved each with its own outputs
+  int batch_group_count = 1;    ///< groups of the batch that are convolved each with its own outputs
+  std::optional<DType> preferred_element_type = {};
+};
+/// jax.lax.conv_general_dilated: for each output position and output feature the sum of products of the kernel and the window of x there
+/// (the kernel is not turned round). Operands of different dtypes are promoted. Sizes that don't fit are a ShapeError.
+Array conv_general_dilated(Arg x, Arg kernel, Shape window_strides, Padding padding, ConvOptions options = {});
+/// The same of (batch, features, spatial ...) and (outputs, features, spatial ...), without options.
+Array conv(Arg x, Arg kernel, Shape window_strides, Padding padding);
+
+struct ConvTransposeOptions {
+  std::vector<int> rhs_dilation = {};
+  std::optional<ConvDimensionNumbers> dimension_numbers = {};  ///< absent: features last, ("NHWC", "HWIO", "NHWC")
+  bool transpose_kernel = false;  ///< the kernel is turned round, its features are swapped: the gradient of conv in its operand
+};
+/// jax.lax.conv_transpose: a convolution of x with holes, `strides` times as large with "SAME".
+Array conv_transpose(Arg x, Arg kernel, Shape strides, Padding padding, ConvTransposeOptions options = {});
+
+/// The convolution of two vectors, as numpy.convolve: mode is "full", "same" or "valid".
+Array convolve(Arg a, Arg v, const std::string& mode = "full");
+/// The same without turning v round, conjugated; mode "valid" if not given, as numpy.correlate.
+Array correlate(Arg a, Arg v, const std::string& mode = "valid");
+
+struct PoolOptions {
+  std::vector<int> strides = {};  ///< of each spatial dimension; empty: 1
+  Padding padding = "VALID";      ///< of the spatial dimensions
+};
+/// The maximum over windows of the spatial dimensions of (batch, spatial ..., features); the batch may be missing (flax.linen.max_pool).
+Array max_pool(Arg x, Shape window, PoolOptions options = {});
+/// The minimum, likewise.
+Array min_pool(Arg x, Shape window, PoolOptions options = {});
+/// The mean, in which padding counts as zeros.
+Array avg_pool(Arg x, Shape window, PoolOptions options = {});
+
+struct ReduceWindowOptions {
+  std::vector<int> base_dilation = {}, window_dilation = {};
+};
+namespace detail {
+using Combine = FunctionRef<std::vector<Array>(const std::vector<Array>& a, const std::vector<Array>& b)>;
+std::vector<Array> reduce_window_with(const std::vector<Arg>& xs, const std::vector<Arg>& init, Combine combine, const Shape& window,
+                                      const Shape& strides, const Padding& padding, const ReduceWindowOptions& options);
+std::vector<Array> reduce_with(const std::vector<Arg>& xs, const std::vector<Arg>& init, Combine combine, const Axis& dimensions);
+}  // namespace detail
+
+/// jax.lax.reduce_window: the elements under each window combined by `computation`, an associative function of two arrays, together with
+/// `init`, its neutral element; window and strides have an entry for each dimension. Padding counts as `init`.
+template <class F>
+Array reduce_window(Arg x, Arg init, F computation, Shape window, Shape strides, Padding padding, ReduceWindowOptions options = {}) {
+  auto combine = [&](const std::vector<Array>& a, const std::vector<Array>& b) { return std::vector<Array>{computation(a[0], b[0])}; };
+  return detail::reduce_window_with({x}, {init}, combine, window, strides, padding, options)[0];
+}
+/// jax.lax.reduce: the elements along the dimensions combined by `computation`, an associative and commutative function of two arrays.
+template <class F>
+Array reduce(Arg x, Arg init, F computation, Axis dimensions) {
+  auto combine = [&](const std::vector<Array>& a, const std::vector<Array>& b) { return std::vector<Array>{computation(a[0], b[0])}; };
+  return detail::reduce_with({x}, {init}, combine, dimensions)[0];
+}
+/// The same of several arrays together: `computation` takes two lists with a value of each, and gives one.
+template <class F>
+std::vector<Array> reduce(Args xs, Args init, F computation, Axis dimensions) {
+  return detail::reduce_with(xs.args(), init.args(), computation, dimensions);
+}
+
+}  // namespace weft

@@ -1,0 +1,14 @@
+// Operands brought to one dtype, for functions that join arrays.
+#pragma once
+#include <vector>
+
+#include "weft/core/array/array.h"
+
+namespace weft::detail {
+
+/// The dtype that all of these together give.
+WeakDType common_dtype(const std::vector<Array>& xs);
+/// All converted to their common dtype.
+std::vector<Array> promoted(std::vector<Array> xs, SourceLoc loc);
+
+}  // namespace weft::detail

@@ -1,0 +1,274 @@
+#include "weft/core/functions/reductions.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <limits>
+#include <numeric>
+
+#include "weft/core/array/array_impl.h"
+#include "weft/core/functions/elementwise.h"
+#include "weft/core/ops/common.h"
+#include "weft/core/ops/elementwise/stop_gradient.h"
+#include "weft/core/ops/movement/movement.h"
+#include "weft/core/ops/reduce/reduce.h"
+#include "weft/core/trace/trace.h"
+
+namespace weft {
+namespace detail {
+
+std::vector<int> resolve_axes(const Axis& axis, const Arg& x, const char* operation) {
+  const int ndim = x.array().ndim();
+  std::vector<int> axes(static_cast<std::size_t>(axis.is_none() ? ndim : 0));
+  std::iota(axes.begin(), axes.end(), 0);
+  for (int a : axis.axes()) axes.push_back(normalize_axis(a, ndim, operation, x.aval(), x.where()));
+  std::sort(axes.begin(), axes.end());
+  if (const auto twice = std::adjacent_find(axes.begin(), axes.end()); twice != axes.end())
+    throw AxisError(fmt::format("{}: axis {} of {} is given twice; name each axis once", operation, *twice, to_string(x.aval())),
+                    effective_loc(x.where()));
+  return axes;
+}
+
+Array as_dtype(const Array& x, DType dtype) { return x.dtype() == dtype ? x : convert(x, dtype); }
+
+namespace {
+
+/// What a call of a reduction asks for.
+struct Request {
+  const char* name;
+  const Arg& x;
+  std::vector<int> axes;
+  const ReduceOptions& options;
+
+  Request(const char* n, const Arg& a, const Axis& axis, const ReduceOptions& o)
+      : name(n), x(a), axes(resolve_axes(axis, a, n)), options(o) {}
+
+  [[noreturn]] void refuse(const std::string& what) const { throw Error(fmt::format("{}: {}", name, what), effective_loc(x.where())); }
+  void no_dtype() const {
+    if (options.dtype) refuse("takes no dtype: convert the argument or the result");
+  }
+  void no_ddof() const {
+    if (options.ddof != 0) refuse("takes no ddof, which is for var and std_");
+  }
+  void no_complex() const {
+    if (x.array().dtype().is_complex())
+      throw DTypeError(fmt::format("{}: {} has complex elements, which have no order; reduce abs(x) or real(x)", name, to_string(x.aval())),
+                       effective_loc(x.where()));
+  }
+
+  /// The elements that take no part replaced by `fill`.
+  Array masked(const Array& values, const Array& fill) const {
+    if (!options.where) return values;
+    const Array& mask = *options.where;
+    if (!mask.dtype().is_bool())
+      throw DTypeError(fmt::format("{}: the mask `where` is {}; it must be bool", name, to_string(mask.aval())), effective_loc(x.where()));
+    return where(checked_mask(), values, fill);
+  }
+  /// The number of elements that take part, as a scalar or with the axes kept.
+  Array count(DType dtype) const {
+    if (options.where) {
+      const Array full = weft::detail::broadcast_trailing(checked_mask(), x.array().shape(), x.where());
+      return keep(reduce_sum(convert(full, dtype), axes, x.where()), true);
+    }
+    std::int64_t n = 1;
+    for (int a : axes) n *= x.array().shape()[a];
+    return make_literal(Number(static_cast<double>(n)), dtype);
+  }
+  Array finish(const Array& reduced) const { return keep(reduced, options.keepdims); }
+  Array keep(const Array& reduced, bool kept) const { return kept ? insert_axes(reduced, axes, x.where()) : reduced; }
+  /// Gives up the size-1 axes where they aren't asked for.
+  Array drop(const Array& kept) const { return options.keepdims ? kept : squeeze_axes(kept, axes, x.where()); }
+
+ private:
+  Array checked_mask() const {
+    const Array& mask = *options.where;
+    const Shape &m = mask.shape(), &s = x.array().shape();
+    bool fits = m.size() <= s.size();
+    for (int i = 1; fits && i <= m.size(); ++i) fits = m[m.size() - i] == 1 || m[m.size() - i] == s[s.size() - i];
+    if (!fits)
+      throw ShapeError(
+          fmt::format("{}: the mask `where` is {}, which doesn't broadcast to {}", name, to_string(mask.aval()), to_string(x.aval())),
+          effective_loc(x.where()));
+    return mask;
+  }
+};
+
+/// The dtype in which sum and prod give their results.
+DType sum_dtype(DType d) {
+  if (d.is_bool() || (d.is_signed() && d.itemsize() < 4)) return int32;
+  if (d.is_unsigned() && d.itemsize() < 4) return uint32;
+  return d;
+}
+
+Array lowest(const Array& like) {
+  const DType d = like.dtype();
+  if (d.is_bool()) return make_literal(Number(false), bool_);
+  if (d.is_floating()) return scalar_like(like, -std::numeric_limits<double>::infinity());
+  if (d.is_unsigned()) return make_literal(Number(0), d);
+  return make_literal(Number(std::numeric_limits<long long>::min() >> (64 - 8 * d.itemsize())), d);
+}
+Array highest(const Array& like) {
+  const DType d = like.dtype();
+  if (d.is_bool()) return make_literal(Number(true), bool_);
+  if (d.is_floating()) return scalar_like(like, std::numeric_limits<double>::infinity());
+  if (d.is_unsigned()) return make_literal(Number(std::numeric_limits<unsigned long long>::max() >> (64 - 8 * d.itemsize())), d);
+  return make_literal(Number(std::numeric_limits<long long>::max() >> (64 - 8 * d.itemsize())), d);
+}
+
+using Fold = Array (*)(const Array&, const std::vector<int>&, SourceLoc);
+
+Array sum_or_prod(const Request& r, Fold fold, double identity) {
+  r.no_ddof();
+  const DType result = r.options.dtype.value_or(sum_dtype(r.x.array().dtype()));
+  const Array wide = as_dtype(r.x.array(), wide_dtype(result));
+  return r.finish(as_dtype(fold(r.masked(wide, scalar_like(wide, identity)), r.axes, r.x.where()), result));
+}
+
+Array extremum(const Request& r, Fold fold, Array (*identity)(const Array&)) {
+  r.no_ddof(), r.no_dtype(), r.no_complex();
+  const Array& x = r.x.array();
+  for (int a : r.axes)
+    if (x.shape()[a] == 0)
+      throw ShapeError(fmt::format("{}: axis {} of {} is empty; an extremum needs at least one element", r.name, a, to_string(x.aval())),
+                       effective_loc(r.x.where()));
+  return r.finish(fold(r.options.where ? r.masked(x, identity(x)) : x, r.axes, r.x.where()));
+}
+
+Array position(const char* name, const Arg& x, const Axis& axis, const ReduceOptions& options,
+               Array (*find)(const Array&, int, DType, SourceLoc)) {
+  const Request r(name, x, axis, options);
+  r.no_ddof(), r.no_complex();
+  if (options.where) r.refuse("takes no mask; put where(mask, x, fill) in its argument");
+  if (!axis.is_none() && r.axes.size() != 1)
+    throw AxisError(fmt::format("{}: takes one axis or none (the position in the flattened array), got {} axes of {}", name, r.axes.size(),
+                                to_string(x.aval())),
+                    effective_loc(x.where()));
+  const DType index = options.dtype.value_or(int32);
+  if (x.array().size() == 0 && (axis.is_none() || x.array().shape()[r.axes[0]] == 0))
+    throw ShapeError(fmt::format("{}: {} has no elements to search", name, to_string(x.aval())), effective_loc(x.where()));
+  if (axis.is_none()) return r.finish(find(reshape_to(x.array(), Shape{x.array().size()}, x.where()), 0, index, x.where()));
+  return r.finish(find(x.array(), r.axes[0], index, x.where()));
+}
+
+Array truth(const Request& r, Fold fold, bool identity) {
+  r.no_ddof(), r.no_dtype();
+  const Array& x = r.x.array();
+  const Array held = x.dtype().is_bool() ? x : Array(x != scalar_like(x, 0));
+  return r.finish(fold(r.masked(held, make_literal(Number(identity), bool_)), r.axes, r.x.where()));
+}
+
+Array mean_of(const Request& r, DType compute, bool kept) {
+  const Array x = as_dtype(r.x.array(), compute);
+  const Array total = reduce_sum(r.masked(x, scalar_like(x, 0)), r.axes, r.x.where());
+  const Array n = r.count(compute);
+  return r.options.where && !kept ? squeeze_axes(r.keep(total, true) / n, r.axes, r.x.where()) : r.keep(total, kept) / n;
+}
+
+Array variance(const Request& r) {
+  const DType given = r.options.dtype.value_or(inexact_dtype(r.x.array().dtype()));
+  if (!given.is_inexact() || (r.x.array().dtype().is_complex() && !given.is_complex()))
+    throw DTypeError(
+        fmt::format("{}: dtype {} can't hold the variance of {}; choose a floating type", r.name, given.name(), to_string(r.x.aval())),
+        effective_loc(r.x.where()));
+  const DType compute = wide_dtype(given);
+  const Array x = as_dtype(r.x.array(), compute);
+  const Array centred = x - mean_of(r, compute, true);
+  const Array squared = compute.is_complex() ? real(centred * conj(centred)) : square(centred);
+  const Array total = r.keep(reduce_sum(r.masked(squared, scalar_like(squared, 0)), r.axes, r.x.where()), true);
+  const Array divisor = r.options.where ? Array(r.count(squared.dtype()) - r.options.ddof) : Array();
+  Array result;
+  if (r.options.where) {
+    result = where(divisor > 0, total / divisor, std::numeric_limits<float>::quiet_NaN());
+  } else {
+    std::int64_t n = -r.options.ddof, size = 1;
+    for (int a : r.axes) size *= r.x.array().shape()[a];
+    n += size;
+    result = total / scalar_like(total, n > 0 ? static_cast<double>(n) : std::numeric_limits<double>::quiet_NaN());
+  }
+  return as_dtype(r.drop(result), given.real_part());
+}
+
+Array cumulative(const char* name, const Arg& x, int axis, bool is_sum, Array (*fold)(const Array&, int, bool, SourceLoc)) {
+  LocScope scope(x.where());
+  const int a = normalize_axis(axis, x.array().ndim(), name, x.aval(), x.where());
+  return fold(is_sum && x.array().dtype().is_bool() ? convert(x, int32) : x.array(), a, false, x.where());
+}
+
+}  // namespace
+}  // namespace detail
+
+using detail::LocScope;
+using detail::Request;
+
+Array sum(Arg x, Axis axis, ReduceOptions options) {
+  LocScope scope(x.where());
+  return detail::sum_or_prod({"sum", x, axis, options}, detail::reduce_sum, 0);
+}
+Array prod(Arg x, Axis axis, ReduceOptions options) {
+  LocScope scope(x.where());
+  return detail::sum_or_prod({"prod", x, axis, options}, detail::reduce_prod, 1);
+}
+Array mean(Arg x, Axis axis, ReduceOptions options) {
+  LocScope scope(x.where());
+  const Request r("mean", x, axis, options);
+  r.no_ddof();
+  const DType result = options.dtype.value_or(detail::inexact_dtype(x.array().dtype()));
+  return detail::as_dtype(detail::mean_of(r, detail::wide_dtype(result), options.keepdims), result);
+}
+Array var(Arg x, Axis axis, ReduceOptions options) {
+  LocScope scope(x.where());
+  return detail::variance({"var", x, axis, options});
+}
+Array std_(Arg x, Axis axis, ReduceOptions options) {
+  LocScope scope(x.where());
+  return sqrt(detail::variance({"std_", x, axis, options}));
+}
+Array max(Arg x, Axis axis, ReduceOptions options) {
+  LocScope scope(x.where());
+  return detail::extremum({"max", x, axis, options}, detail::reduce_max, detail::lowest);
+}
+Array min(Arg x, Axis axis, ReduceOptions options) {
+  LocScope scope(x.where());
+  return detail::extremum({"min", x, axis, options}, detail::reduce_min, detail::highest);
+}
+Array argmax(Arg x, Axis axis, ReduceOptions options) {
+  LocScope scope(x.where());
+  return detail::position("argmax", x, axis, options, detail::arg_max);
+}
+Array argmin(Arg x, Axis axis, ReduceOptions options) {
+  LocScope scope(x.where());
+  return detail::position("argmin", x, axis, options, detail::arg_min);
+}
+Array any(Arg x, Axis axis, ReduceOptions options) {
+  LocScope scope(x.where());
+  return detail::truth({"any", x, axis, options}, detail::reduce_or, false);
+}
+Array all(Arg x, Axis axis, ReduceOptions options) {
+  LocScope scope(x.where());
+  return detail::truth({"all", x, axis, options}, detail::reduce_and, true);
+}
+
+Array logsumexp(Arg x, Axis axis, ReduceOptions options) {
+  LocScope scope(x.where());
+  const Request r("logsumexp", x, axis, options);
+  r.no_ddof(), r.no_dtype();
+  const DType dtype = detail::inexact_dtype(x.array().dtype());
+  const Array values = detail::as_dtype(x.array(), dtype), zero = detail::scalar_like(values, 0);
+  const Array magnitude = dtype.is_complex() ? real(values) : values;
+  const Array top = r.keep(detail::reduce_max(r.masked(magnitude, detail::lowest(magnitude)), r.axes, x.where()), true);
+  const Array shift = detail::stop_gradient_of(where(isfinite(top), top, detail::scalar_like(top, 0)), x.where());
+  const Array scaled = exp(values - shift);
+  const Array total = r.keep(detail::reduce_sum(r.masked(scaled, zero), r.axes, x.where()), true);
+  return r.drop(log(total) + shift);
+}
+
+Array cumsum(Arg x, int axis) { return detail::cumulative("cumsum", x, axis, true, detail::cumulative_sum); }
+Array cumprod(Arg x, int axis) { return detail::cumulative("cumprod", x, axis, true, detail::cumulative_prod); }
+Array cummax(Arg x, int axis) { return detail::cumulative("cummax", x, axis, false, detail::cumulative_max); }
+Array cummin(Arg x, int axis) { return detail::cumulative("cummin", x, axis, false, detail::cumulative_min); }
+Array cumlogsumexp(Arg x, int axis) {
+  const Array values = x.array().dtype().is_inexact() ? x.array() : Array(convert(x, float32));
+  return detail::cumulative("cumlogsumexp", Arg(values, x.where()), axis, false, detail::cumulative_logsumexp);
+}
+
+}  // namespace weft

@@ -1,0 +1,71 @@
+#pragma once
+#include <optional>
+
+#include "weft/core/array/array.h"
+#include "weft/core/array/axis.h"
+
+namespace weft {
+
+/// Rare options of reductions.
+struct ReduceOptions {
+  std::optional<DType> dtype = {};  ///< of the computation and the result; of argmax and argmin, the index type
+  bool keepdims = false;            ///< the reduced axes stay, with size 1
+  int ddof = 0;                     ///< var and std_: the divisor is the number of elements less ddof
+  std::optional<Array> where = {};  ///< a mask that broadcasts to x: only elements where it is true take part
+};
+inline const ReduceOptions& keepdims = *new ReduceOptions{.keepdims = true};  // never destroyed
+
+// Reductions over one axis, several (`{0, 2}`) or all of them (`none`), with jax.numpy's meaning: without an axis given, over all. An axis
+// that x hasn't got, or that is given twice, is an AxisError. The maximum, the minimum and their positions propagate NaN.
+
+/// The sum. Small integers and bools are added as int32 or uint32; 16-bit floats in float32, and rounded once.
+Array sum(Arg x, Axis axis = none, ReduceOptions options = {});
+/// The product, with the same types as the sum.
+Array prod(Arg x, Axis axis = none, ReduceOptions options = {});
+/// The arithmetic mean: float32 for integers (float64 for 64-bit ones), NaN for none at all.
+Array mean(Arg x, Axis axis = none, ReduceOptions options = {});
+/// The variance: the mean of the squared distances from the mean, with divisor n - ddof; NaN where that isn't positive.
+Array var(Arg x, Axis axis = none, ReduceOptions options = {});
+/// The standard deviation, sqrt(var(x)).
+Array std_(Arg x, Axis axis = none, ReduceOptions options = {});
+/// The maximum. Its gradient is shared equally by ties. Of no elements: a ShapeError.
+Array max(Arg x, Axis axis = none, ReduceOptions options = {});
+/// The minimum, likewise.
+Array min(Arg x, Axis axis = none, ReduceOptions options = {});
+/// The first position of the maximum along one axis, or in the flattened array; int32.
+Array argmax(Arg x, Axis axis = none, ReduceOptions options = {});
+/// The first position of the minimum, likewise.
+Array argmin(Arg x, Axis axis = none, ReduceOptions options = {});
+/// Whether any element isn't 0.
+Array any(Arg x, Axis axis = none, ReduceOptions options = {});
+/// Whether no element is 0.
+Array all(Arg x, Axis axis = none, ReduceOptions options = {});
+/// log(sum(exp(x))) without overflow; all -inf gives -inf. As jax.nn.logsumexp.
+Array logsumexp(Arg x, Axis axis = none, ReduceOptions options = {});
+
+// Running reductions along an axis.
+
+/// The sum of the elements up to each. Bools are counted in int32.
+Array cumsum(Arg x, int axis = 0);
+/// The product of the elements up to each.
+Array cumprod(Arg x, int axis = 0);
+/// The maximum of the elements up to each.
+Array cummax(Arg x, int axis = 0);
+/// The minimum of the elements up to each.
+Array cummin(Arg x, int axis = 0);
+/// log(sum(exp(x))) of the elements up to each, without overflow.
+Array cumlogsumexp(Arg x, int axis = 0);
+
+namespace detail {
+/// The axes as positions in [0, ndim), all of them for `none`. Throws AxisError where one is out of range or given twice.
+std::vector<int> resolve_axes(const Axis& axis, const Arg& x, const char* operation);
+/// What an operation of floats takes and gives for this dtype: itself if it is floating or complex, else a float of 32 bits, or 64 for
+/// 64-bit integers.
+inline DType inexact_dtype(DType d) { return d.is_inexact() ? d : d.itemsize() == 8 ? float64 : float32; }
+/// float32 for 16-bit floats, in which sums are too coarse.
+inline DType wide_dtype(DType d) { return d == float16 || d == bfloat16 ? float32 : d; }
+/// convert(), or x itself where it has the dtype.
+Array as_dtype(const Array& x, DType dtype);
+}  // namespace detail
+
+}  // namespace weft

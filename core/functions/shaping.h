@@ -1,0 +1,78 @@
+#pragma once
+#include <concepts>
+#include <initializer_list>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "weft/core/array/array.h"
+#include "weft/core/array/axis.h"
+
+namespace weft {
+
+// Functions that move elements without computing with them. Negative axes count from the end; an axis that is not there is an AxisError.
+
+/// The same elements in row-major order. One size may be -1: what is left. Throws ShapeError if the numbers of elements differ.
+Array reshape(Arg x, Shape shape);
+/// The axes in the given order, or reversed. Throws AxisError unless each axis is named once.
+Array transpose(Arg x, Axis permutation = none);
+/// Two axes in each other's place.
+Array swapaxes(Arg x, int a, int b);
+/// The axes `source` come to stand at `destination`, the others keep their order.
+Array moveaxis(Arg x, Axis source, Axis destination);
+/// Without the given axes, or without all axes of size 1. Throws ShapeError if one has another size.
+Array squeeze(Arg x, Axis axis = none);
+/// With axes of size 1 that stand at `axis` in the result.
+Array expand_dims(Arg x, Axis axis);
+/// As one dimension.
+Array ravel(Arg x);
+/// To a shape, as NumPy broadcasts: elements are repeated along leading dimensions that x lacks and where its size is 1.
+Array broadcast_to(Arg x, Shape shape);
+/// One after another along an axis, in which alone their sizes may differ; dtypes are promoted.
+Array concatenate(Args xs, int axis = 0, SourceLoc loc = SourceLoc::here());
+/// One after another along a new axis; all have one shape, dtypes are promoted.
+Array stack(Args xs, int axis = 0, SourceLoc loc = SourceLoc::here());
+
+/// A number of equal sections, or the indices at which to cut.
+class Sections {
+ public:
+  template <std::integral T>
+  Sections(T n) : count_(static_cast<int>(n)) {}
+  Sections(std::initializer_list<int> at) : cuts_(at) {}
+  Sections(const std::vector<int>& at) : cuts_(at) {}
+  /// The number of equal sections, absent where indices are given.
+  std::optional<int> count() const { return count_; }
+  const std::vector<int>& cuts() const { return cuts_; }
+
+ private:
+  std::optional<int> count_;
+  std::vector<int> cuts_;
+};
+/// Consecutive pieces along an axis. Throws ShapeError if the axis can't be cut into that many equal sections.
+std::vector<Array> split(Arg x, Sections sections, int axis = 0);
+
+/// How many values to add around each axis: everywhere the same, the same before and after each axis, or a pair for each axis.
+class PadWidth {
+ public:
+  template <std::integral T>
+  PadWidth(T every) : widths_{{static_cast<int>(every), static_cast<int>(every)}} {}
+  PadWidth(int before, int after) : widths_{{before, after}} {}
+  PadWidth(std::initializer_list<std::pair<int, int>> per_axis) : widths_(per_axis) {}
+  /// Before and after each axis; a single pair stands for all axes.
+  const std::vector<std::pair<int, int>>& widths() const { return widths_; }
+
+ private:
+  std::vector<std::pair<int, int>> widths_;
+};
+/// With `value` (converted to x's dtype) around the elements, as jnp.pad's mode "constant".
+Array pad(Arg x, PadWidth width, Arg value = 0);
+/// The axes from the last position to the first.
+Array flip(Arg x, Axis axis = none);
+/// Each element moved `shift` positions on, the last ones to the front; without an axis, of the flattened array.
+Array roll(Arg x, Axis shift, Axis axis = none);
+/// Each element n times in a row along an axis, or of the flattened array.
+Array repeat(Arg x, int n, std::optional<int> axis = {});
+/// The whole array repeated along each axis; whichever of x and reps has fewer dimensions is given leading ones of 1.
+Array tile(Arg x, Shape reps);
+
+}  // namespace weft

@@ -1,0 +1,43 @@
+#pragma once
+#include <optional>
+#include <string>
+
+#include "weft/core/array/array.h"
+
+namespace weft {
+
+// Sorting and searching. Numbers ascend, NaN comes last, -0 equals 0; equal elements keep their order.
+
+/// x sorted along an axis.
+Array sort(Arg x, int axis = -1);
+/// The positions, as int32, that would sort x along an axis: `take_along_axis(x, argsort(x), -1)` is sorted.
+Array argsort(Arg x, int axis = -1);
+/// Result of top_k.
+struct TopK {
+  Array values, indices;
+};
+/// The k largest elements along the last axis, largest first, and their positions (int32); of equal ones the first comes first.
+TopK top_k(Arg x, int k);
+
+struct SearchOptions {
+  std::string side = "left";  ///< "left": in front of equal elements, "right": behind them
+};
+/// For each element of v the position (int32) where it is to be inserted into `sorted`, of one dimension, so that it stays sorted.
+Array searchsorted(Arg sorted, Arg v, SearchOptions options = {});
+
+struct UniqueOptions {
+  int size = 0;                          ///< of the result; 0: as many as there are, which takes x's value
+  std::optional<Array> fill_value = {};  ///< stands behind if there are fewer; default: the smallest element
+};
+/// The different elements of x, sorted; of more than `size`, the smallest.
+Array unique(Arg x, UniqueOptions options);
+
+struct BincountOptions {
+  std::optional<Array> weights = {};  ///< added up in place of ones; of x's shape
+  int minlength = 0;                  ///< the least size of the result where no length is given
+  std::optional<int> length = {};     ///< of the result; larger numbers are left out. Absent: the largest number + 1, which takes x's value
+};
+/// How often each of 0, 1, ... occurs in x, of integers and one dimension; negative numbers count as 0.
+Array bincount(Arg x, BincountOptions options = {});
+
+}  // namespace weft

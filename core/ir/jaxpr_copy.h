@@ -1,0 +1,33 @@
+// Programs made of the equations of another one.
+#pragma once
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "weft/core/ir/jaxpr.h"
+
+namespace weft::detail {
+
+/// Copies a program, or the parts of it that it is given, in the order in which they are given. The program must live as long.
+class JaxprCopy {
+ public:
+  /// Begins with the constants.
+  explicit JaxprCopy(const Jaxpr& from);
+  /// A variable of the program becomes the next input; whatever computes it is then passed over.
+  void add_input(Var v);
+  /// All inputs of the program.
+  void add_inputs();
+  /// An equation of the program, whose operands are there already; with parameters of its own if `params` is given.
+  void add(const Eqn& e, ParamsRef params = {});
+  /// What stands in the copy for an operand or a result of the program.
+  Atom operator()(Atom a);
+  /// Freezes: the copy has these results of the program.
+  Jaxpr finish(std::span<const Atom> outputs) &&;
+
+ private:
+  const JaxprData& from_;
+  JaxprBuilder builder_;
+  std::vector<std::optional<Atom>> atoms_;  // of the program's variables
+};
+
+}  // namespace weft::detail

@@ -1,0 +1,76 @@
+#include "weft/core/ir/needed.h"
+
+#include <algorithm>
+
+#include "weft/core/array/array_impl.h"
+#include "weft/core/base/nesting.h"
+#include "weft/core/ir/effects.h"
+#include "weft/core/ir/primitive.h"
+#include "weft/core/ir/sealed_program.h"
+
+namespace weft::detail {
+namespace {
+
+/// `needed`: null for all.
+std::vector<Array> eval(const Jaxpr& j, const Needed* needed, std::span<const Array> args) {
+  check_nesting("programs inside programs", nesting_depth(j));
+  const JaxprData& d = j.data();
+  const auto is_needed = [&](std::size_t eqn) { return !needed || needed->eqns[eqn]; };
+  const auto is_wanted = [&](std::size_t output) { return !needed || needed->outputs[output]; };
+  // Each value is let go after its last use, so that a long program executed step by step holds no more than it needs.
+  std::vector<std::uint32_t> last_use(d.avals.size(), 0);
+  for (std::uint32_t i = 0; i < d.eqns.size(); ++i)
+    if (is_needed(i))
+      for (Atom a : d.eqns[i].inputs)
+        if (!a.is_literal()) last_use[a.var()] = i;
+  for (std::size_t i = 0; i < d.outputs.size(); ++i)
+    if (const Atom a = d.outputs[i]; is_wanted(i) && !a.is_literal()) last_use[a.var()] = static_cast<std::uint32_t>(d.eqns.size());
+
+  std::vector<Array> values(d.avals.size());
+  std::copy(d.consts.begin(), d.consts.end(), values.begin());
+  std::copy(args.begin(), args.end(), values.begin() + d.num_consts);
+  const auto read = [&](Atom a) {
+    return a.is_literal() ? make_literal(d.literals[a.literal()].aval, d.literals[a.literal()].bits) : values[a.var()];
+  };
+  std::vector<Array> inputs;
+  for (std::uint32_t i = 0; i < d.eqns.size(); ++i) {
+    if (!is_needed(i)) continue;
+    const Eqn& e = d.eqns[i];
+    inputs.clear();
+    for (Atom a : e.inputs) inputs.push_back(read(a));
+    std::vector<Array> results = bind_primitive(*e.op, e.params, inputs, e.loc);
+    for (std::size_t k = 0; k < results.size(); ++k) values[e.outputs[k]] = std::move(results[k]);
+    for (Atom a : e.inputs)
+      if (!a.is_literal() && last_use[a.var()] == i) values[a.var()] = Array();
+  }
+  std::vector<Array> out(d.outputs.size());
+  for (std::size_t i = 0; i < out.size(); ++i)
+    if (is_wanted(i)) out[i] = read(d.outputs[i]);
+  return out;
+}
+
+}  // namespace
+
+Needed needed_of(const Jaxpr& j, std::vector<bool> outputs) {
+  const JaxprData& d = j.data();
+  if (outputs.empty()) outputs.assign(d.outputs.size(), true);
+  Needed n{std::move(outputs), std::vector<bool>(d.eqns.size()), std::vector<bool>(d.avals.size())};
+  const auto use = [&](Atom a) {
+    if (!a.is_literal()) n.vars[a.var()] = true;
+  };
+  for (std::size_t i = 0; i < d.outputs.size(); ++i)
+    if (n.outputs[i]) use(d.outputs[i]);
+  for (std::size_t i = d.eqns.size(); i-- > 0;) {
+    const Eqn& e = d.eqns[i];
+    n.eqns[i] = has_effects(e) || std::any_of(e.outputs.begin(), e.outputs.end(), [&](Var v) { return n.vars[v]; });
+    if (n.eqns[i])
+      for (Atom a : e.inputs) use(a);
+  }
+  return n;
+}
+
+std::vector<Array> eval_needed(const Jaxpr& j, const Needed& needed, std::span<const Array> args) { return eval(j, &needed, args); }
+
+std::vector<Array> eval_jaxpr(const Jaxpr& j, std::span<const Array> args) { return eval(j, nullptr, args); }
+
+}  // namespace weft::detail

@@ -1,0 +1,30 @@
+// Programs as they come to be and go: what is found out of each once, when its last equation is there, and its release.
+#pragma once
+#include "weft/core/ir/jaxpr.h"
+
+namespace weft::detail {
+
+/// Programs may be nested in one another as deep as this, whatever the stack: passes that follow them beyond the library's own control
+/// (LLVM's over nested loops) need a bound.
+inline constexpr int kMaxProgramDepth = 1000;
+
+/// What a program does beside computing its results, itself or in a program inside.
+struct ProgramEffects {
+  bool any = false;  ///< an equation with effects
+  bool calls_back = false;
+  bool performs_io = false;
+};
+
+/// The contents of a new program, to be filled in and sealed. Long chains of nested programs are released without recursion.
+Ref<JaxprData> new_program();
+/// Computes what depends on the equations. Throws Error if programs are nested too deeply.
+Jaxpr seal_program(Ref<JaxprData> data);
+
+/// How deep programs are nested in this one: 0 if it has none inside.
+int nesting_depth(const Jaxpr& j);
+/// Of the programs that are parameters of an equation, this level included; 0 if it has none.
+int nesting_depth(const Eqn& e);
+const ProgramEffects& effects_of(const Jaxpr& j);
+ProgramEffects effects_of(const Eqn& e);
+
+}  // namespace weft::detail

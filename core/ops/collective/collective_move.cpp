@@ -1,0 +1,358 @@
+// all_gather, reduce_scatter, all_to_all, ppermute, pbroadcast and axis_index.
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "weft/core/array/array_impl.h"
+#include "weft/core/functions/elementwise.h"
+#include "weft/core/ops/collective/collective.h"
+#include "weft/core/ops/collective/collective_groups.h"
+#include "weft/core/ops/common.h"
+#include "weft/core/ops/movement/movement.h"
+#include "weft/core/ops/reduce/reduce.h"
+#include "weft/core/trace/trace.h"
+
+namespace weft::detail {
+namespace {
+
+[[noreturn]] void fail_unbound(std::string_view op, const std::string& axis) {
+  throw AxisError(
+      fmt::format("{}: the axis name `{}` is not bound here; call it inside the vmap, pmap or shard_map that names it", op, axis));
+}
+
+/// Dimension d of x, of size outer * inner, as two.
+Array split_dim(const Array& x, int d, std::int64_t outer, SourceLoc loc) {
+  return reshape_to(x, x.shape().with(d, x.shape()[d] / outer).inserted(d, outer), loc);
+}
+/// Dimensions d and d + 1 as one.
+Array merge_dims(const Array& x, int d, SourceLoc loc) {
+  return reshape_to(x, x.shape().with(d, x.shape()[d] * x.shape()[d + 1]).erased(d + 1), loc);
+}
+
+/// Linear primitives of one operand: the tangent goes the operand's way.
+template <class Self>
+struct LinearCollective {
+  static constexpr int num_operands = 1;
+  static constexpr Kind kind = Kind::collective;
+  static std::vector<Tangent> jvp(const JvpContext& c) {
+    if (!c.tangents[0]) return {Tangent()};
+    return {bind_one<Self>(c.get<typename Self::Params>(), {*c.tangents[0]}, c.loc)};
+  }
+  static std::vector<Tangent> transpose(const TransposeContext& c) {
+    if (!c.cotangents[0]) return {Tangent()};
+    return {Self::transposed(*c.cotangents[0], c)};
+  }
+  static bool names_axis(const BatchContext& c) {
+    const auto& names = c.get<typename Self::Params>().axis_name;
+    return !c.axis.name.empty() && std::count(names.begin(), names.end(), c.axis.name) > 0;
+  }
+};
+
+struct AllGather : LinearCollective<AllGather> {
+  static constexpr std::string_view name = "all_gather", doc = "The operands of all devices of named axes, side by side.";
+  using Params = AllGatherParams;
+  static Aval abstract_eval(const OpContext& c) {
+    const auto& p = c.get<Params>();
+    const Shape& in = c.in[0].shape;
+    if (p.all_gather_dimension < 0 || p.all_gather_dimension >= in.size() + !p.tiled)
+      c.fail<AxisError>(fmt::format("axis {} is out of range", p.all_gather_dimension));
+    return c.in[0].with_shape(p.tiled ? in.with(p.all_gather_dimension, in[p.all_gather_dimension] * p.axis_size)
+                                      : in.inserted(p.all_gather_dimension, p.axis_size));
+  }
+  static Array transposed(const Array& ct, const TransposeContext& c) {
+    const auto& p = c.get<Params>();
+    return bind_reduce_scatter(ct, {p.axis_index_groups, p.axis_name, p.axis_size, p.all_gather_dimension, p.tiled}, c.loc);
+  }
+  static BatchResult batch(const BatchContext& c) {
+    const auto& p = c.get<Params>();
+    const int d = p.all_gather_dimension;
+    if (!names_axis(c)) {
+      AllGatherParams q = p;
+      q.all_gather_dimension += 1;
+      return {{bind_all_gather(move_batch_dim(c.in[0], c.dims[0], 0, c.loc), q, c.loc)}, {0}};
+    }
+    if (p.axis_index_groups) return batch_in_groups<AllGather, Params>(c, [](Params& q) { q.all_gather_dimension += 1; });
+    bool mapped = c.dims[0] != kNotMapped;
+    Array x = mapped ? move_batch_dim(c.in[0], c.dims[0], 0, c.loc) : c.in[0];
+    if (!p.tiled) x = insert_axes(x, {d + mapped}, c.loc);
+    // With several axes the last varies fastest: gather over those behind the mapped one, then over it, then over those before it.
+    const auto here = std::find(p.axis_name.begin(), p.axis_name.end(), c.axis.name);
+    const std::vector<std::string> before(p.axis_name.begin(), here), behind(here + 1, p.axis_name.end());
+    const std::int64_t others = p.axis_size / c.axis.size;
+    if (!before.empty() && !behind.empty())
+      throw AxisError(fmt::format("{}: the mapped axis `{}` stands between others; gather over one axis at a time", c.op.name, c.axis.name),
+                      c.loc);
+    if (!behind.empty()) x = bind_all_gather(x, {d + mapped, {}, behind, others, true}, c.loc);
+    x = mapped ? move_axis(x, 0, d, c.loc) : broadcast_batch_dim(x, c.axis.size, d, c.loc);
+    x = merge_dims(x, d, c.loc);
+    if (!before.empty()) x = bind_all_gather(x, {d, {}, before, others, true}, c.loc);
+    return {{x}, {kNotMapped}};
+  }
+  static void reference(const ReferenceContext& c) { fail_unbound(name, c.get<Params>().axis_name[0]); }
+};
+
+struct ReduceScatter : LinearCollective<ReduceScatter> {
+  static constexpr std::string_view name = "reduce_scatter", doc = "The sum over named axes, each device keeping its part of it.";
+  using Params = ReduceScatterParams;
+  static Aval abstract_eval(const OpContext& c) {
+    const auto& p = c.get<Params>();
+    const Shape& in = c.in[0].shape;
+    const int d = p.scatter_dimension;
+    if (d < 0 || d >= in.size()) c.fail<AxisError>(fmt::format("axis {} is out of range", d));
+    if (!p.tiled && in[d] != p.axis_size)
+      c.fail<ShapeError>(fmt::format("dimension {} has size {}, the axis has {}", d, in[d], p.axis_size),
+                         "make them equal, or use tiled = true");
+    if (in[d] % p.axis_size != 0)
+      c.fail<ShapeError>(fmt::format("dimension {} of size {} can't be divided among {} devices", d, in[d], p.axis_size),
+                         "pad it to a multiple");
+    return c.in[0].with_shape(p.tiled ? in.with(d, in[d] / p.axis_size) : in.erased(d));
+  }
+  static Array transposed(const Array& ct, const TransposeContext& c) {
+    const auto& p = c.get<Params>();
+    return bind_all_gather(ct, {p.scatter_dimension, p.axis_index_groups, p.axis_name, p.axis_size, p.tiled}, c.loc);
+  }
+  static BatchResult batch(const BatchContext& c) {
+    const auto& p = c.get<Params>();
+    const int d = p.scatter_dimension;
+    if (!names_axis(c)) {
+      ReduceScatterParams q = p;
+      q.scatter_dimension += 1;
+      return {{bind_reduce_scatter(move_batch_dim(c.in[0], c.dims[0], 0, c.loc), q, c.loc)}, {0}};
+    }
+    if (p.axis_index_groups) return batch_in_groups<ReduceScatter, Params>(c, [](Params& q) { q.scatter_dimension += 1; });
+    if (p.axis_name.size() != 1)
+      throw AxisError(fmt::format("{}: over several axes, one of them of a vmap; scatter over one axis at a time", c.op.name), c.loc);
+    LocScope scope(c.loc);
+    const Array total = c.dims[0] == kNotMapped ? c.in[0] * scalar_like(c.in[0], static_cast<double>(c.axis.size))
+                                                : reduce_sum(c.in[0], {c.dims[0]}, c.loc);
+    return {{p.tiled ? split_dim(total, d, c.axis.size, c.loc) : total}, {d}};
+  }
+  static void reference(const ReferenceContext& c) { fail_unbound(name, c.get<Params>().axis_name[0]); }
+};
+
+struct AllToAll {
+  static constexpr int num_operands = 1;
+  static constexpr std::string_view name = "all_to_all",
+                                    doc = "Part j of a dimension goes to device j; what is received is put together along another.";
+  static constexpr Kind kind = Kind::collective;
+  using Params = AllToAllParams;
+  /// The number of devices; a JAX text leaves it to the context.
+  static std::int64_t group_size(const OpContext& c) {
+    const auto& p = c.get<Params>();
+    if (p.axis_size != 0) return p.axis_size;
+    if (!p.tiled) return c.in[0].shape[p.split_axis];
+    if (p.axis_index_groups) return static_cast<std::int64_t>(p.axis_index_groups->front().size());
+    if (const AxisFrame* frame = find_axis(p.axis_name)) return frame->size;
+    c.fail<AxisError>(fmt::format("the size of the axis `{}` is not known", p.axis_name), "give it as axis_size");
+  }
+  static Aval abstract_eval(const OpContext& c) {
+    const auto& p = c.get<Params>();
+    const Shape& in = c.in[0].shape;
+    for (int d : {p.split_axis, p.concat_axis})
+      if (d < 0 || d >= in.size()) c.fail<AxisError>(fmt::format("axis {} is out of range", d));
+    if (p.split_axis == p.concat_axis && p.axis_size == 0) return c.in[0];
+    const std::int64_t n = group_size(c);
+    if (in[p.split_axis] % n != 0)
+      c.fail<ShapeError>(fmt::format("dimension {} of size {} can't be divided among {} devices", p.split_axis, in[p.split_axis], n),
+                         "pad it to a multiple");
+    const Shape split = in.with(p.split_axis, in[p.split_axis] / n);
+    return c.in[0].with_shape(split.with(p.concat_axis, split[p.concat_axis] * n));
+  }
+  static std::vector<Tangent> jvp(const JvpContext& c) {
+    if (!c.tangents[0]) return {Tangent()};
+    return {bind_one<AllToAll>(c.get<Params>(), {*c.tangents[0]}, c.loc)};
+  }
+  static std::vector<Tangent> transpose(const TransposeContext& c) {
+    if (!c.cotangents[0]) return {Tangent()};
+    AllToAllParams p = c.get<Params>();
+    if (p.axis_size == 0 && !p.tiled) p.axis_size = c.in[0].aval.shape[p.split_axis];
+    std::swap(p.split_axis, p.concat_axis);
+    return {bind_all_to_all(*c.cotangents[0], p, c.loc)};
+  }
+  static BatchResult batch(const BatchContext& c) {
+    AllToAllParams p = c.get<Params>();
+    if (p.axis_name != c.axis.name) {
+      p.split_axis += 1, p.concat_axis += 1;
+      return {{bind_all_to_all(move_batch_dim(c.in[0], c.dims[0], 0, c.loc), p, c.loc)}, {0}};
+    }
+    if (p.axis_index_groups) return batch_in_groups<AllToAll, Params>(c, [](Params& q) { q.split_axis += 1, q.concat_axis += 1; });
+    Array x = materialize_batch_dim(c.in[0], c.dims[0], c.axis.size, 0, c.loc);  // (from, ..., split, ...)
+    x = split_dim(x, p.split_axis + 1, c.axis.size, c.loc);                      // (from, ..., to, part, ...)
+    x = move_axis(x, p.split_axis + 1, 0, c.loc);                                // (to, from, ..., part, ...)
+    x = move_axis(x, 1, p.concat_axis + 1, c.loc);                               // (to, ..., from, concat, ...)
+    return {{merge_dims(x, p.concat_axis + 1, c.loc)}, {0}};
+  }
+  static void reference(const ReferenceContext& c) { fail_unbound(name, c.get<Params>().axis_name); }
+};
+
+struct Ppermute : LinearCollective<Ppermute> {
+  static constexpr std::string_view name = "ppermute", doc = "Each device's operand goes to another; a device that gets none has zeros.";
+  using Params = PpermuteParams;
+  static Aval abstract_eval(const OpContext& c) {
+    const auto& p = c.get<Params>();
+    std::vector<int> from, to;
+    for (const auto& [a, b] : p.perm) from.push_back(a), to.push_back(b);
+    for (std::vector<int>* side : {&from, &to}) {
+      std::sort(side->begin(), side->end());
+      if (const auto twice = std::adjacent_find(side->begin(), side->end()); twice != side->end())
+        c.fail<AxisError>(fmt::format("perm names the {} {} twice", side == &from ? "source" : "destination", *twice),
+                          "each device sends to one and receives from one at most");
+      if (!side->empty() && side->front() < 0) c.fail<AxisError>(fmt::format("perm holds the device {}", side->front()));
+    }
+    return c.in[0];
+  }
+  static Array transposed(const Array& ct, const TransposeContext& c) {
+    PpermuteParams p = c.get<Params>();
+    for (auto& [a, b] : p.perm) std::swap(a, b);
+    return bind_ppermute(ct, p, c.loc);
+  }
+  static BatchResult batch(const BatchContext& c) {
+    const auto& p = c.get<Params>();
+    if (!names_axis(c)) return {{bind_ppermute(c.in[0], p, c.loc)}, {c.dims[0]}};
+    if (p.axis_name.size() != 1)
+      throw AxisError(fmt::format("{}: over several axes, one of them of a vmap; permute along one axis at a time", c.op.name), c.loc);
+    const auto n = static_cast<int>(c.axis.size);
+    std::vector<int> source(static_cast<std::size_t>(n), -1);
+    for (const auto& [from, to] : p.perm) {
+      if (from >= n || to >= n)
+        throw AxisError(fmt::format("{}: perm holds ({}, {}), the axis `{}` has {} devices", c.op.name, from, to, c.axis.name, n), c.loc);
+      source[static_cast<std::size_t>(to)] = from;
+    }
+    const Array x = materialize_batch_dim(c.in[0], c.dims[0], c.axis.size, 0, c.loc);
+    // Neighbours that stay neighbours move together: a shift is two slices.
+    std::vector<Array> parts;
+    for (int i = 0; i < n;) {
+      const int first = source[static_cast<std::size_t>(i)];
+      int k = 1;
+      while (i + k < n && source[static_cast<std::size_t>(i + k)] == (first < 0 ? -1 : first + k)) ++k;
+      if (first < 0)
+        parts.push_back(zeros_of(x.aval().with_shape(x.shape().with(0, k)), c.loc));
+      else
+        parts.push_back(slice_axis(x, 0, first, first + k, c.loc));
+      i += k;
+    }
+    return {{parts.size() == 1 ? parts[0] : concatenate_along(parts, 0, c.loc)}, {0}};
+  }
+  static void reference(const ReferenceContext& c) { fail_unbound(name, c.get<Params>().axis_name[0]); }
+};
+
+struct Pbroadcast : LinearCollective<Pbroadcast> {
+  static constexpr std::string_view name = "pbroadcast", doc = "One device's operand, on all devices of named axes.";
+  using Params = PbroadcastParams;
+  static Aval abstract_eval(const OpContext& c) {
+    if (c.get<Params>().source < 0)
+      c.fail<AxisError>(fmt::format("source is {}", c.get<Params>().source), "it is a position along the axis");
+    return c.in[0];
+  }
+  /// All cotangents meet at the source.
+  static Array transposed(const Array& ct, const TransposeContext& c) {
+    const auto& p = c.get<Params>();
+    if (p.axis_name.size() != 1)
+      throw AxisError("pbroadcast: the derivative over several axes at once; broadcast along one axis at a time", c.loc);
+    LocScope scope(c.loc);
+    const Array here = bind_axis_index(p.axis_name[0], c.loc) == Array(p.source);
+    return bind_psum(ct, p.axis_name, {}, c.loc) * convert(here, ct.dtype());
+  }
+  static BatchResult batch(const BatchContext& c) {
+    const auto& p = c.get<Params>();
+    if (!names_axis(c)) return {{bind_pbroadcast(c.in[0], p, c.loc)}, {c.dims[0]}};
+    if (p.axis_name.size() != 1)
+      throw AxisError(fmt::format("{}: over several axes, one of them of a vmap; broadcast along one axis at a time", c.op.name), c.loc);
+    if (p.source >= c.axis.size)
+      throw AxisError(fmt::format("{}: source is {}, the axis `{}` has {} devices", c.op.name, p.source, c.axis.name, c.axis.size), c.loc);
+    if (c.dims[0] == kNotMapped) return {{c.in[0]}, {kNotMapped}};
+    return {{squeeze_axes(slice_axis(c.in[0], c.dims[0], p.source, p.source + 1, c.loc), {c.dims[0]}, c.loc)}, {kNotMapped}};
+  }
+  static void reference(const ReferenceContext& c) { fail_unbound(name, c.get<Params>().axis_name[0]); }
+};
+
+struct AxisIndex {
+  static constexpr int num_operands = 0;
+  static constexpr std::string_view name = "axis_index", doc = "The device's position along a named axis.";
+  static constexpr Kind kind = Kind::collective;
+  static constexpr bool zero_tangent = true, not_linear = true;
+  using Params = AxisIndexParams;
+  static Aval abstract_eval(const OpContext&) { return {{}, int32}; }
+  static BatchResult batch(const BatchContext& c) {
+    if (c.get<Params>().axis_name != c.axis.name) return {{bind_axis_index(c.get<Params>().axis_name, c.loc)}, {kNotMapped}};
+    return {{iota_array(int32, {c.axis.size}, 0, c.loc)}, {0}};
+  }
+  static void reference(const ReferenceContext& c) { fail_unbound(name, c.get<Params>().axis_name); }
+};
+
+constexpr const Primitive* kPrimitives[] = {&primitive_of<AllGather>, &primitive_of<ReduceScatter>, &primitive_of<AllToAll>,
+                                            &primitive_of<Ppermute>,  &primitive_of<Pbroadcast>,    &primitive_of<AxisIndex>};
+
+}  // namespace
+
+PrimitiveList collective_move_primitives() { return kPrimitives; }
+
+Collective collective_of(const Primitive& op) {
+  struct Entry {
+    std::string_view name;
+    Collective what;
+  };
+  static constexpr Entry entries[] = {{"psum", Collective::psum},
+                                      {"psum_invariant", Collective::psum},
+                                      {"pmax", Collective::pmax},
+                                      {"pmin", Collective::pmin},
+                                      {"pvary", Collective::pvary},
+                                      {"all_gather", Collective::all_gather},
+                                      {"reduce_scatter", Collective::reduce_scatter},
+                                      {"all_to_all", Collective::all_to_all},
+                                      {"ppermute", Collective::ppermute},
+                                      {"pbroadcast", Collective::pbroadcast},
+                                      {"axis_index", Collective::axis_index}};
+  for (const Entry& e : entries)
+    if (e.name == op.name) return e.what;
+  throw Error(fmt::format("{}: internal error: not a collective", op.name));
+}
+
+std::vector<std::string> collective_axes(const Primitive& op, const ParamsBase& params) {
+  switch (collective_of(op)) {
+    case Collective::psum:
+    case Collective::pmax:
+    case Collective::pmin: {
+      if (op.name == "psum_invariant") return params_as<VaryParams>(params).axes;
+      std::vector<std::string> names;
+      for (const AxisRef& a : params_as<PsumParams>(params).axes)
+        if (a.is_named()) names.push_back(a.name);
+      return names;
+    }
+    case Collective::pvary: return params_as<VaryParams>(params).axes;
+    case Collective::all_gather: return params_as<AllGatherParams>(params).axis_name;
+    case Collective::reduce_scatter: return params_as<ReduceScatterParams>(params).axis_name;
+    case Collective::all_to_all: return {params_as<AllToAllParams>(params).axis_name};
+    case Collective::ppermute: return params_as<PpermuteParams>(params).axis_name;
+    case Collective::pbroadcast: return params_as<PbroadcastParams>(params).axis_name;
+    case Collective::axis_index: return {params_as<AxisIndexParams>(params).axis_name};
+  }
+  return {};
+}
+
+const IndexGroups* collective_groups(const Primitive& op, const ParamsBase& params) {
+  const IndexGroups* groups = nullptr;
+  switch (collective_of(op)) {
+    case Collective::psum:
+    case Collective::pmax:
+    case Collective::pmin:
+      if (op.name != "psum_invariant") groups = &params_as<PsumParams>(params).axis_index_groups;
+      break;
+    case Collective::all_gather: groups = &params_as<AllGatherParams>(params).axis_index_groups; break;
+    case Collective::reduce_scatter: groups = &params_as<ReduceScatterParams>(params).axis_index_groups; break;
+    case Collective::all_to_all: groups = &params_as<AllToAllParams>(params).axis_index_groups; break;
+    default: break;
+  }
+  return groups && *groups ? groups : nullptr;
+}
+
+Array bind_all_gather(const Array& x, AllGatherParams params, SourceLoc loc) { return bind_one<AllGather>(std::move(params), {x}, loc); }
+Array bind_reduce_scatter(const Array& x, ReduceScatterParams params, SourceLoc loc) {
+  return bind_one<ReduceScatter>(std::move(params), {x}, loc);
+}
+Array bind_all_to_all(const Array& x, AllToAllParams params, SourceLoc loc) { return bind_one<AllToAll>(std::move(params), {x}, loc); }
+Array bind_ppermute(const Array& x, PpermuteParams params, SourceLoc loc) { return bind_one<Ppermute>(std::move(params), {x}, loc); }
+Array bind_pbroadcast(const Array& x, PbroadcastParams params, SourceLoc loc) { return bind_one<Pbroadcast>(std::move(params), {x}, loc); }
+Array bind_axis_index(const std::string& axis, SourceLoc loc) { return bind_one<AxisIndex>({axis}, {}, loc); }
+
+}  // namespace weft::detail

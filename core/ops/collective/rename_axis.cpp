@@ -1,0 +1,146 @@
+#include "weft/core/ops/collective/rename_axis.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "weft/core/array/array_impl.h"
+#include "weft/core/base/nesting.h"
+#include "weft/core/ir/jaxpr_copy.h"
+#include "weft/core/ir/sealed_program.h"
+#include "weft/core/trace/trace.h"
+
+namespace weft::detail {
+namespace {
+
+/// The same program with other parameters of its equations.
+template <class F>
+Jaxpr with_params(const Jaxpr& j, F&& params_of) {
+  check_nesting("programs inside programs", nesting_depth(j));
+  JaxprCopy copy(j);
+  copy.add_inputs();
+  for (const Eqn& e : j.eqns()) copy.add(e, params_of(e));
+  return std::move(copy).finish(j.data().outputs);
+}
+
+bool holds_programs(const Eqn& e) { return e.op->kind == Kind::call || e.op->kind == Kind::control; }
+
+struct Names {
+  const std::string &from, &to;
+  void operator()(std::string& name) const {
+    if (name == from) name = to;
+  }
+  void operator()(std::vector<std::string>& names) const {
+    for (std::string& name : names) (*this)(name);
+  }
+  void operator()(AxisRefs& axes) const {
+    for (AxisRef& a : axes) (*this)(a.name);
+  }
+};
+
+template <class Params>
+ParamsRef renamed(const Eqn& e, const Names& names) {
+  Params p = params_as<Params>(*e.params);
+  if constexpr (requires { p.axes; })
+    names(p.axes);
+  else
+    names(p.axis_name);
+  return make_params(std::move(p));
+}
+
+ParamsRef renamed_collective(const Eqn& e, const Names& names) {
+  switch (collective_of(*e.op)) {
+    case Collective::psum: return e.op->name == "psum_invariant" ? renamed<VaryParams>(e, names) : renamed<PsumParams>(e, names);
+    case Collective::pmax:
+    case Collective::pmin: return renamed<PsumParams>(e, names);
+    case Collective::pvary: return renamed<VaryParams>(e, names);
+    case Collective::all_gather: return renamed<AllGatherParams>(e, names);
+    case Collective::reduce_scatter: return renamed<ReduceScatterParams>(e, names);
+    case Collective::all_to_all: return renamed<AllToAllParams>(e, names);
+    case Collective::ppermute: return renamed<PpermuteParams>(e, names);
+    case Collective::pbroadcast: return renamed<PbroadcastParams>(e, names);
+    case Collective::axis_index: return renamed<AxisIndexParams>(e, names);
+  }
+  return e.params;
+}
+
+/// The map in `p` has the axis `from` under the name `to`.
+void rename_own_axis(ShardMapParams& p, const std::string& from, const std::string& to) {
+  const Names names{from, to};
+  p.jaxpr = rename_axis(p.jaxpr, from, to);
+  names(p.mesh.names), names(p.newly_manual_axes.names);
+  for (SpecList* list : {&p.in_specs, &p.out_specs})
+    for (PartitionSpec& spec : list->specs) {
+      std::vector<std::vector<std::string>> dims = spec.dims();
+      for (auto& axes : dims) names(axes);
+      spec = PartitionSpec(std::move(dims));
+    }
+}
+
+/// Names of axes of the maps around: all of their meshes', and those that they have.
+struct Around {
+  std::vector<std::string> names, manual;
+};
+Jaxpr without_shadowing(const Jaxpr& j, const Around& around);
+ShardMapParams without_shadowing(ShardMapParams p, Around around) {
+  const auto taken = [&](const std::string& name) { return std::count(around.names.begin(), around.names.end(), name) > 0; };
+  // On the same devices it may be an axis that is left to this map, but none that a map around has already.
+  const auto is_new = [&](const std::string& name) {
+    return p.mesh.device_ids.empty() || std::count(around.manual.begin(), around.manual.end(), name) > 0;
+  };
+  if (const std::string own = p.mesh.names[0]; p.mesh.names.size() == 1 && taken(own) && is_new(own)) {
+    int k = 2;
+    while (taken(fmt::format("{}_{}", own, k))) ++k;
+    rename_own_axis(p, own, fmt::format("{}_{}", own, k));
+  }
+  around.names.insert(around.names.end(), p.mesh.names.begin(), p.mesh.names.end());
+  for (const std::string& name : p.manual_axes()) around.manual.push_back(name);
+  p.jaxpr = without_shadowing(p.jaxpr, around);
+  return p;
+}
+
+bool has_maps(const Jaxpr& j) {
+  check_nesting("programs inside programs", nesting_depth(j));
+  const auto& eqns = j.eqns();
+  return std::any_of(eqns.begin(), eqns.end(), [](const Eqn& e) {
+    if (is_shard_map(*e.op)) return true;
+    if (!holds_programs(e)) return false;
+    const std::vector<ParamText> params = e.op->params_list(*e.params);
+    return std::any_of(params.begin(), params.end(), [](const ParamText& p) {
+      return (p.jaxpr && has_maps(*p.jaxpr)) || (p.jaxprs && std::any_of(p.jaxprs->begin(), p.jaxprs->end(), has_maps));
+    });
+  });
+}
+
+Jaxpr without_shadowing(const Jaxpr& j, const Around& around) {
+  if (!has_maps(j)) return j;
+  return with_params(j, [&](const Eqn& e) {
+    if (is_shard_map(*e.op)) return make_params(without_shadowing(params_as<ShardMapParams>(*e.params), around));
+    if (!holds_programs(e)) return e.params;
+    const auto inside = [](const Jaxpr& body, void* c) { return without_shadowing(body, *static_cast<const Around*>(c)); };
+    return e.op->params_map_jaxprs(*e.params, inside, const_cast<Around*>(&around));
+  });
+}
+
+}  // namespace
+
+Jaxpr rename_axis(const Jaxpr& j, const std::string& from, const std::string& to) {
+  const Names names{from, to};
+  return with_params(j, [&](const Eqn& e) {
+    if (e.op->kind == Kind::collective) return renamed_collective(e, names);
+    if (is_shard_map(*e.op)) {
+      ShardMapParams p = params_as<ShardMapParams>(*e.params);
+      if (p.mesh.find(from) < 0) p.jaxpr = rename_axis(p.jaxpr, from, to);
+      return make_params(std::move(p));
+    }
+    if (!holds_programs(e)) return e.params;
+    const auto inside = [](const Jaxpr& body, void* c) {
+      return rename_axis(body, static_cast<const Names*>(c)->from, static_cast<const Names*>(c)->to);
+    };
+    return e.op->params_map_jaxprs(*e.params, inside, const_cast<Names*>(&names));
+  });
+}
+
+ShardMapParams without_shadowing(const ShardMapParams& p) { return without_shadowing(p, Around{}); }
+
+}  // namespace weft::detail

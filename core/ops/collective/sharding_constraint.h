@@ -1,0 +1,29 @@
+// sharding_constraint: says how a value is divided over a mesh, in a program that runs on one (JAX: with_sharding_constraint).
+#pragma once
+#include "weft/core/ir/mesh_axes.h"
+#include "weft/core/ir/primitive.h"
+
+namespace weft::detail {
+
+/// A spec on a mesh; written as JAX writes a NamedSharding.
+struct SpecOnMesh {
+  MeshAxes mesh;
+  PartitionSpec spec;
+  friend bool operator==(const SpecOnMesh&, const SpecOnMesh&) = default;
+};
+std::string print_param(const SpecOnMesh& v);
+void read_param(ParamReader& r, SpecOnMesh& v);
+
+struct ShardingConstraintParams {
+  SpecOnMesh sharding;
+  friend bool operator==(const ShardingConstraintParams&, const ShardingConstraintParams&) = default;
+};
+
+PrimitiveList sharding_constraint_primitives();
+bool is_sharding_constraint(const Primitive& op);
+Array bind_sharding_constraint(const Array& x, SpecOnMesh sharding, SourceLoc loc);
+
+/// The spec with a dimension more, divided over `axis` (not at all if that is empty).
+PartitionSpec with_dim(const PartitionSpec& spec, int at, const std::string& axis);
+
+}  // namespace weft::detail

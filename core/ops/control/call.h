@@ -1,0 +1,49 @@
+// Primitives that run one sub-program, and what their rules share.
+#pragma once
+#include <string>
+#include <vector>
+
+#include "weft/core/ir/rewrite.h"
+
+namespace weft::detail {
+
+struct JitParams {
+  std::string name;
+  std::vector<bool> donated_invars = {};  ///< empty: none
+  Jaxpr jaxpr;
+  friend bool operator==(const JitParams&, const JitParams&) = default;
+};
+struct ClosedCallParams {
+  Jaxpr call_jaxpr;
+  friend bool operator==(const ClosedCallParams&, const ClosedCallParams&) = default;
+};
+
+/// Binds a jit of the program; its constants become leading operands.
+std::vector<Array> bind_jit(const std::string& name, const Jaxpr& j, std::vector<bool> donated, std::span<const Array> inputs,
+                            SourceLoc loc);
+
+std::vector<Array> bind_closed_call(const ParamsRef& params, Jaxpr body, std::span<const Array> inputs, SourceLoc loc);
+
+/// Checks the operands of a call against its body, and gives the body's result types.
+std::vector<Aval> call_types(const OpContext& c, const Jaxpr& body);
+
+/// The program that an equation of kind call runs on its operands.
+Jaxpr executed_body(const Primitive& op, const ParamsBase& params, std::span<const Aval> in);
+
+/// How a call is bound again with another body (without constants).
+using BindBody = std::vector<Array> (*)(const ParamsRef& params, Jaxpr body, std::span<const Array> inputs, SourceLoc loc);
+/// The rules of a call: the body rewritten, and bound again.
+JvpResult jvp_of_call(const JvpContext& c, const Jaxpr& body, BindBody bind);
+JvpResult linearize_of_call(const JvpContext& c, const Jaxpr& body, BindBody bind);
+std::vector<Tangent> transpose_of_call(const TransposeContext& c, const Jaxpr& body, BindBody bind);
+BatchResult batch_of_call(const BatchContext& c, const Jaxpr& body, BindBody bind);
+
+/// The same program with other outputs; its constants stay.
+Jaxpr with_outputs(const Jaxpr& j, std::vector<Atom> outputs);
+/// The same program with the bodies of jit and closed_call in place of the calls.
+Jaxpr inline_calls(const Jaxpr& j);
+/// `some` in the places where `which`, nothing elsewhere.
+std::vector<Tangent> scatter_tangents(std::span<const Array> some, const std::vector<bool>& which);
+std::vector<bool> present(std::span<const Tangent> tangents);
+
+}  // namespace weft::detail

@@ -1,0 +1,68 @@
+// What the rules of cond, while and scan share.
+#pragma once
+#include <functional>
+
+#include "weft/core/array/array_impl.h"
+#include "weft/core/ir/rewrite.h"
+#include "weft/core/ops/common.h"
+#include "weft/core/ops/control/control.h"
+#include "weft/core/trace/trace.h"
+
+namespace weft::detail {
+
+inline std::vector<Aval> avals_of(std::span<const Array> xs) {
+  std::vector<Aval> out;
+  for (const Array& x : xs) out.push_back(x.aval());
+  return out;
+}
+inline std::vector<bool> nonzero(std::span<const Tangent> ts) {
+  std::vector<bool> out;
+  for (const Tangent& t : ts) out.push_back(t.has_value());
+  return out;
+}
+inline bool same_type(const Aval& a, const Aval& b) { return a.shape == b.shape && a.dtype == b.dtype; }
+
+/// A program of the given inputs, traced from operations on arrays.
+inline Jaxpr make_program(const char* what, std::vector<Aval> inputs,
+                          const std::function<std::vector<Array>(std::span<const Array>)>& body) {
+  return trace_jaxpr({what, std::move(inputs), {}}, body);
+}
+
+/// The jvp of j with an output tangent wherever `wanted`, zeros where there is none: (inputs, nonzero tangents) -> (outputs, wanted
+/// tangents).
+Jaxpr jvp_with_outputs(const Jaxpr& j, const std::vector<bool>& nonzero_in, const std::vector<bool>& wanted);
+
+/// Which carries of a loop have a tangent in the end: those that start with one, and those that the body gives one. `nonzero_out` finds by
+/// the mode's own rules which results of the body do, given the carries that do: a function may have a reverse rule only.
+template <class F>
+std::vector<bool> carry_with_tangents(std::vector<bool> carry, F&& nonzero_out) {
+  for (bool changed = true; changed;) {
+    changed = false;
+    const std::vector<bool> out = nonzero_out(carry);
+    for (std::size_t i = 0; i < carry.size(); ++i)
+      if (out[i] && !carry[i]) carry[i] = changed = true;
+  }
+  return carry;
+}
+
+/// Applies a branch or a loop whose sub-programs may have constants, such as arrays that a custom rule made: they become operands.
+std::vector<Array> bind_cond(Cond::Params params, std::span<const Array> in, SourceLoc loc);
+std::vector<Array> bind_while(While::Params params, std::span<const Array> in, SourceLoc loc);
+std::vector<Array> bind_scan(Scan::Params params, std::span<const Array> in, SourceLoc loc);
+
+inline void append(std::vector<Array>& to, std::span<const Array> from) { to.insert(to.end(), from.begin(), from.end()); }
+inline std::vector<Array> nonzero_tangents(std::span<const Tangent> ts) {
+  std::vector<Array> out;
+  for (const Tangent& t : ts)
+    if (t) out.push_back(*t);
+  return out;
+}
+/// The indices of the true entries.
+inline std::vector<std::size_t> where_true(const std::vector<bool>& mask) {
+  std::vector<std::size_t> out;
+  for (std::size_t i = 0; i < mask.size(); ++i)
+    if (mask[i]) out.push_back(i);
+  return out;
+}
+
+}  // namespace weft::detail

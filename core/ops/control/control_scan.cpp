@@ -1,0 +1,287 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+
+#include "weft/core/ops/control/control.h"
+#include "weft/core/ops/control/control_common.h"
+#include "weft/core/ops/movement/operand_parts.h"
+
+namespace weft::detail {
+namespace {
+
+struct Counts {
+  std::size_t consts, carry, xs, ys;
+};
+Counts count(const Scan::Params& p) {
+  const std::size_t c = static_cast<std::size_t>(p.num_consts), k = static_cast<std::size_t>(p.num_carry);
+  return {c, k, static_cast<std::size_t>(p.jaxpr.data().num_inputs) - c - k, p.jaxpr.data().outputs.size() - k};
+}
+
+Aval stacked(const Aval& a, std::int64_t length) { return a.with_shape(a.shape.inserted(0, length)); }
+Aval slice_of(const Aval& a) { return a.with_shape(a.shape.erased(0)); }
+
+template <class T>
+std::vector<T> concat(std::initializer_list<std::span<const T>> parts) {
+  std::vector<T> out;
+  for (const auto& p : parts) out.insert(out.end(), p.begin(), p.end());
+  return out;
+}
+std::vector<bool> joined(const std::vector<bool>& a, const std::vector<bool>& b, const std::vector<bool>& c) {
+  std::vector<bool> out = a;
+  out.insert(out.end(), b.begin(), b.end());
+  out.insert(out.end(), c.begin(), c.end());
+  return out;
+}
+std::vector<bool> part(const std::vector<bool>& v, std::size_t from, std::size_t n) {
+  return {v.begin() + static_cast<std::ptrdiff_t>(from), v.begin() + static_cast<std::ptrdiff_t>(from + n)};
+}
+std::size_t count_true(const std::vector<bool>& v) { return static_cast<std::size_t>(std::count(v.begin(), v.end(), true)); }
+
+}  // namespace
+
+std::vector<Aval> Scan::abstract_eval(const OpContext& c) {
+  const Params& p = c.get<Params>();
+  check_parts(c, {p.num_consts, p.num_carry}, c.in.size());
+  check_parts(c, {p.num_consts, p.num_carry}, p.jaxpr.data().input_avals().size(), "inputs of the body");
+  check_parts(c, {p.num_carry}, p.jaxpr.data().outputs.size(), "results of the body");
+  if (p.length < 0) c.fail<ShapeError>(fmt::format("a length of {} is not possible", p.length));
+  const Counts n = count(p);
+  const auto in = p.jaxpr.data().input_avals();
+  if (in.size() != c.in.size()) c.fail<PytreeError>(fmt::format("the body takes {} operands, given {}", in.size(), c.in.size()));
+  std::vector<Aval> out = p.jaxpr.data().output_avals();
+  for (std::size_t i = 0; i < in.size(); ++i) {
+    const bool is_x = i >= n.consts + n.carry;
+    if (is_x && (c.in[i].shape.empty() || c.in[i].shape[0] != p.length))
+      c.fail<ShapeError>(fmt::format("xs must have a leading axis of length {}, not {}", p.length, to_string(c.in[i])));
+    const Aval given = is_x ? slice_of(c.in[i]) : c.in[i];
+    if (!same_type(given, in[i])) c.fail<ShapeError>(fmt::format("the body takes {}, given {}", to_string(in[i]), to_string(given)));
+  }
+  for (std::size_t i = 0; i < n.carry; ++i)
+    if (!same_type(out[i], in[n.consts + i]))
+      c.fail<ShapeError>(fmt::format("the carry starts as {} and the body makes it {}", to_string(in[n.consts + i]), to_string(out[i])),
+                         "a carry keeps its type");
+  for (std::size_t i = 0; i < n.ys; ++i) out[n.carry + i] = stacked(out[n.carry + i], p.length);
+  return out;
+}
+
+JvpResult Scan::jvp_call(const JvpContext& c) {
+  const Params& p = c.get<Params>();
+  const Counts n = count(p);
+  const std::vector<bool> given = nonzero(c.tangents);
+  const std::vector<bool> consts = part(given, 0, n.consts), xs = part(given, n.consts + n.carry, n.xs);
+  const std::vector<bool> carry = carry_with_tangents(
+      part(given, n.consts, n.carry), [&](const std::vector<bool>& k) { return jvp_program(p.jaxpr, joined(consts, k, xs)).nonzero_out; });
+  const std::vector<bool> nonzero_in = joined(consts, carry, xs);
+  std::vector<bool> wanted = jvp_program(p.jaxpr, nonzero_in).nonzero_out;
+  std::copy(carry.begin(), carry.end(), wanted.begin());
+  const Jaxpr body = jvp_with_outputs(p.jaxpr, nonzero_in, wanted);
+  const std::size_t dc = count_true(consts), dk = count_true(carry), dx = count_true(xs);
+  // The jvp's inputs are (consts, carry, xs, dconsts, dcarry, dxs), its outputs (carry, ys, dcarry, dys); a scan wants each kind together.
+  std::vector<Array> tangents;
+  for (std::size_t i : where_true(nonzero_in)) tangents.push_back(instantiate(c.tangents[i], c.in[i].aval(), c.loc));
+  const std::span<const Array> t(tangents);
+  const std::vector<Array> operands = concat<Array>({c.in.first(n.consts), t.first(dc), c.in.subspan(n.consts, n.carry), t.subspan(dc, dk),
+                                                     c.in.subspan(n.consts + n.carry), t.subspan(dc + dk)});
+  std::vector<Aval> inputs = avals_of(operands);
+  for (std::size_t i = n.consts + dc + n.carry + dk; i < inputs.size(); ++i) inputs[i] = slice_of(inputs[i]);
+  Params q = p;
+  q.num_consts = static_cast<int>(n.consts + dc), q.num_carry = static_cast<int>(n.carry + dk);
+  q.jaxpr = make_program("scan", inputs, [&](std::span<const Array> a) {
+    const std::size_t k = n.consts + dc, x = k + n.carry + dk;
+    const std::vector<Array> r =
+        eval_jaxpr(body, concat<Array>({a.first(n.consts), a.subspan(k, n.carry), a.subspan(x, n.xs), a.subspan(n.consts, dc),
+                                        a.subspan(k + n.carry, dk), a.subspan(x + n.xs, dx)}));
+    const std::span<const Array> s(r);
+    return concat<Array>({s.first(n.carry), s.subspan(n.carry + n.ys, dk), s.subspan(n.carry, n.ys), s.subspan(n.carry + n.ys + dk)});
+  });
+  const std::vector<Array> r = bind_scan(q, operands, c.loc);
+  const std::span<const Array> s(r);
+  JvpResult result{concat<Array>({s.first(n.carry), s.subspan(n.carry + dk, n.ys)}), std::vector<Tangent>(n.carry + n.ys)};
+  std::size_t next_carry = n.carry, next_y = n.carry + dk + n.ys;
+  for (std::size_t i : where_true(wanted)) result.tangents[i] = i < n.carry ? r[next_carry++] : r[next_y++];
+  return result;
+}
+
+JvpResult Scan::linearize_call(const JvpContext& c) {
+  const Params& p = c.get<Params>();
+  const Counts n = count(p);
+  const std::vector<bool> given = nonzero(c.tangents);
+  const std::vector<bool> consts = part(given, 0, n.consts), xs = part(given, n.consts + n.carry, n.xs);
+  const std::vector<bool> carry = carry_with_tangents(part(given, n.consts, n.carry), [&](const std::vector<bool>& k) {
+    return linearize_program(p.jaxpr, joined(consts, k, xs)).nonzero_out;
+  });
+  const std::vector<bool> nonzero_in = joined(consts, carry, xs);
+  const LinearizedProgram lin = linearize_program(p.jaxpr, nonzero_in);
+  std::vector<bool> wanted = lin.nonzero_out;
+  std::copy(carry.begin(), carry.end(), wanted.begin());
+  const std::size_t num_out = n.carry + n.ys, residuals = static_cast<std::size_t>(lin.num_residuals);
+
+  // A residual that is one of the body's constants, or a slice of xs, need not be stacked again.
+  const JaxprData& d = lin.primal.data();
+  struct Forwarded {
+    Array whole;
+    bool constant;
+  };
+  auto forwarded = [&](std::size_t k) -> std::optional<Forwarded> {
+    const Atom a = d.outputs[num_out + k];
+    if (a.is_literal() || a.var() >= d.first_result()) return {};
+    if (a.var() < d.first_input()) return Forwarded{d.consts[a.var()], true};
+    const std::size_t i = a.var() - d.first_input();
+    if (i >= n.consts && i < n.consts + n.carry) return {};
+    return Forwarded{c.in[i], i < n.consts};
+  };
+  std::vector<std::size_t> saved;
+  for (std::size_t k = 0; k < residuals; ++k)
+    if (!forwarded(k)) saved.push_back(k);
+
+  Params primal = p;
+  const auto body_in = p.jaxpr.data().input_avals();
+  primal.jaxpr = make_program("scan", {body_in.begin(), body_in.end()}, [&](std::span<const Array> a) {
+    const std::vector<Array> r = eval_jaxpr(lin.primal, a);
+    std::vector<Array> out(r.begin(), r.begin() + static_cast<std::ptrdiff_t>(num_out));
+    for (std::size_t k : saved) out.push_back(r[num_out + k]);
+    return out;
+  });
+  const std::vector<Array> r = bind_scan(primal, c.in, c.loc);
+  JvpResult result{{r.begin(), r.begin() + static_cast<std::ptrdiff_t>(num_out)}, std::vector<Tangent>(num_out)};
+
+  // The linear scan: (constant residuals, dconsts; dcarry; residuals of each step, dxs) -> (dcarry; dys).
+  std::vector<Array> constant, stepwise;
+  std::vector<std::pair<bool, std::size_t>> place(residuals);  // whether it is constant, and its position there
+  for (std::size_t k = 0, s = 0; k < residuals; ++k) {
+    const auto from = forwarded(k);
+    const bool is_constant = from && from->constant;
+    std::vector<Array>& group = is_constant ? constant : stepwise;
+    place[k] = {is_constant, group.size()};
+    group.push_back(from ? from->whole : r[num_out + s++]);
+  }
+  std::vector<Array> tangents;
+  for (std::size_t i : where_true(nonzero_in)) tangents.push_back(instantiate(c.tangents[i], c.in[i].aval(), c.loc));
+  const std::span<const Array> t(tangents);
+  const std::size_t dc = count_true(consts), dk = count_true(carry), rc = constant.size(), rs = stepwise.size();
+  const std::vector<Array> operands = concat<Array>({constant, t.first(dc), t.subspan(dc, dk), stepwise, t.subspan(dc + dk)});
+  std::vector<Aval> inputs = avals_of(operands);
+  for (std::size_t i = rc + dc + dk; i < inputs.size(); ++i) inputs[i] = slice_of(inputs[i]);
+  const std::vector<Aval> out_avals = p.jaxpr.data().output_avals();
+  Params q = p;
+  q.num_consts = static_cast<int>(rc + dc), q.num_carry = static_cast<int>(dk);
+  q.jaxpr = make_program("scan", inputs, [&](std::span<const Array> a) {
+    std::vector<Array> in;
+    for (const auto& [is_constant, at] : place) in.push_back(is_constant ? a[at] : a[rc + dc + dk + at]);
+    append(in, a.subspan(rc, dc + dk)), append(in, a.subspan(rc + dc + dk + rs));
+    const std::vector<Array> out = eval_jaxpr(lin.linear, in);
+    std::vector<Array> wanted_out;
+    std::size_t next = 0;
+    for (std::size_t i = 0; i < num_out; ++i) {
+      const Tangent slope = lin.nonzero_out[i] ? Tangent(out[next++]) : Tangent();
+      if (wanted[i]) wanted_out.push_back(instantiate(slope, out_avals[i], c.loc));
+    }
+    return wanted_out;
+  });
+  const std::vector<Array> slopes = bind_scan(q, operands, c.loc);
+  std::size_t next = 0;
+  for (std::size_t i : where_true(wanted)) result.tangents[i] = slopes[next++];
+  return result;
+}
+
+std::vector<Tangent> Scan::transpose(const TransposeContext& c) {
+  const Params& p = c.get<Params>();
+  const Counts n = count(p);
+  // All carries depend on what is transposed (see separated), also those that start from a known value (zeros).
+  std::vector<bool> linear;
+  for (std::size_t i = 0; i < c.in.size(); ++i) linear.push_back(c.in[i].is_linear() || (i >= n.consts && i < n.consts + n.carry));
+  const std::vector<bool> const_linear = part(linear, 0, n.consts), x_linear = part(linear, n.consts + n.carry, n.xs);
+  std::vector<bool> has = nonzero(c.cotangents);
+  std::fill(has.begin(), has.begin() + static_cast<std::ptrdiff_t>(n.carry), true);
+  const TransposedProgram body = transpose_program(p.jaxpr, linear, has);
+
+  std::vector<Array> known_consts, known_xs, const_cts, carry_cts, y_cts;
+  std::vector<Aval> linear_avals;  // of the body's linear inputs
+  const auto body_in = p.jaxpr.data().input_avals();
+  for (std::size_t i = 0; i < c.in.size(); ++i) {
+    if (linear[i])
+      linear_avals.push_back(body_in[i]);
+    else
+      (i < n.consts ? known_consts : known_xs).push_back(c.in[i].known());
+    if (i < n.consts && linear[i]) const_cts.push_back(zeros_of(c.in[i].aval, c.loc));
+  }
+  for (std::size_t i = 0; i < n.carry; ++i) carry_cts.push_back(instantiate(c.cotangents[i], c.out_avals[i], c.loc));
+  for (std::size_t i = n.carry; i < c.cotangents.size(); ++i)
+    if (c.cotangents[i]) y_cts.push_back(*c.cotangents[i]);
+  const std::size_t kc = known_consts.size(), kx = known_xs.size(), lc = const_cts.size();
+
+  // (known consts; cotangents of consts so far, of the carry; known xs, cotangents of ys) -> (the same cotangents; cotangents of xs)
+  const std::vector<Array> operands = concat<Array>({known_consts, const_cts, carry_cts, known_xs, y_cts});
+  std::vector<Aval> inputs = avals_of(operands);
+  for (std::size_t i = kc + lc + n.carry; i < inputs.size(); ++i) inputs[i] = slice_of(inputs[i]);
+  Params q = p;
+  q.reverse = !p.reverse;
+  q.num_consts = static_cast<int>(kc), q.num_carry = static_cast<int>(lc + n.carry);
+  q.jaxpr = make_program("scan", inputs, [&](std::span<const Array> a) {
+    const std::size_t x = kc + lc + n.carry;
+    const std::vector<Array> r =
+        eval_jaxpr(body.jaxpr, concat<Array>({a.first(kc), a.subspan(x, kx), a.subspan(kc + lc, n.carry), a.subspan(x + kx)}));
+    std::vector<Array> out;
+    std::size_t next = 0;
+    for (std::size_t k = 0; k < linear_avals.size(); ++k) {
+      const Tangent ct = body.nonzero[k] ? Tangent(r[next++]) : Tangent();
+      // Every step adds its part of a constant's cotangent; the carry's is handed on.
+      if (k < lc)
+        out.push_back(ct ? add_any(a[kc + k], *ct, c.loc) : a[kc + k]);
+      else
+        out.push_back(instantiate(ct, linear_avals[k], c.loc));
+    }
+    return out;
+  });
+  const std::vector<Array> r = bind_scan(q, operands, c.loc);
+  std::vector<Tangent> result(c.in.size());
+  std::size_t next = 0;
+  for (std::size_t i = 0; i < c.in.size(); ++i)
+    if (linear[i]) {
+      if (c.in[i].is_linear()) result[i] = r[next];
+      ++next;
+    }
+  return result;
+}
+
+BatchResult Scan::batch(const BatchContext& c) {
+  const Params& p = c.get<Params>();
+  const Counts n = count(p);
+  // Inside the body the mapped axis stands in front; in xs and ys it is behind the axis that is scanned over.
+  std::vector<Array> in(c.in.begin(), c.in.end());
+  std::vector<int> dims(c.dims.begin(), c.dims.end());
+  for (std::size_t i = 0; i < in.size(); ++i) {
+    if (dims[i] == kNotMapped) continue;
+    if (i >= n.consts + n.carry) in[i] = move_batch_dim(in[i], dims[i], 1, c.loc);
+    if (i >= n.consts && i < n.consts + n.carry) in[i] = move_batch_dim(in[i], dims[i], 0, c.loc);
+    if (i >= n.consts) dims[i] = 0;
+  }
+  std::vector<int> out_dims;
+  for (bool changed = true; changed;) {
+    changed = false;
+    out_dims = batch_program(p.jaxpr, c.axis, dims).out_dims;
+    for (std::size_t i = 0; i < n.carry; ++i)
+      if (out_dims[i] != kNotMapped && dims[n.consts + i] == kNotMapped) dims[n.consts + i] = 0, changed = true;
+  }
+  for (std::size_t i = 0; i < out_dims.size(); ++i) {
+    if (i < n.carry) out_dims[i] = dims[n.consts + i];
+    if (out_dims[i] != kNotMapped) out_dims[i] = 0;
+  }
+  for (std::size_t i = 0; i < n.carry; ++i)
+    if (dims[n.consts + i] == 0 && c.dims[n.consts + i] == kNotMapped)
+      in[n.consts + i] = broadcast_batch_dim(in[n.consts + i], c.axis.size, 0, c.loc);
+  Params q = p;
+  q.jaxpr = batch_program(p.jaxpr, c.axis, dims, out_dims).jaxpr;
+  BatchResult r{bind_scan(q, in, c.loc), out_dims};
+  for (std::size_t i = n.carry; i < r.dims.size(); ++i)
+    if (r.dims[i] != kNotMapped) r.dims[i] = 1;
+  return r;
+}
+
+PrimitiveList control_primitives() {
+  static constexpr std::array list{&primitive_of<Cond>, &primitive_of<Scan>, &primitive_of<While>};
+  return list;
+}
+
+}  // namespace weft::detail

@@ -1,0 +1,236 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "weft/core/functions/elementwise.h"
+#include "weft/core/functions/reductions.h"
+#include "weft/core/functions/shaping.h"
+#include "weft/core/ir/effects.h"
+#include "weft/core/ops/control/control.h"
+#include "weft/core/ops/control/control_common.h"
+#include "weft/core/ops/control/remat.h"
+#include "weft/core/ops/movement/operand_parts.h"
+
+namespace weft::detail {
+
+std::vector<Aval> While::abstract_eval(const OpContext& c) {
+  const Params& p = c.get<Params>();
+  check_parts(c, {p.cond_nconsts, p.body_nconsts}, c.in.size());
+  const std::size_t consts = static_cast<std::size_t>(p.cond_nconsts + p.body_nconsts);
+  const std::vector<Aval> pred = p.cond_jaxpr.data().output_avals();
+  if (pred.size() != 1 || pred[0].dtype != bool_ || !pred[0].shape.empty())
+    c.fail<DTypeError>(fmt::format("the condition gives {}, not bool[]", pred.empty() ? "nothing" : to_string(pred[0])),
+                       "reduce it with any or all");
+  const std::vector<Aval> out = p.body_jaxpr.data().output_avals();
+  if (consts + out.size() != c.in.size())
+    c.fail<PytreeError>(fmt::format("the body gives {} values for a carry of {}", out.size(), c.in.size() - consts));
+  for (std::size_t i = 0; i < out.size(); ++i)
+    if (!same_type(out[i], c.in[consts + i]))
+      c.fail<ShapeError>(fmt::format("the carry starts as {} and the body makes it {}", to_string(c.in[consts + i]), to_string(out[i])),
+                         "a carry keeps its type");
+  const auto check_inputs = [&](const char* of, const Jaxpr& j, std::span<const Aval> own) {
+    const auto want = j.data().input_avals();
+    std::vector<Aval> given(own.begin(), own.end());
+    given.insert(given.end(), c.in.begin() + static_cast<std::ptrdiff_t>(consts), c.in.end());
+    if (want.size() != given.size()) c.fail<PytreeError>(fmt::format("the {} takes {} operands, given {}", of, want.size(), given.size()));
+    for (std::size_t i = 0; i < want.size(); ++i)
+      if (!same_type(want[i], given[i]))
+        c.fail<ShapeError>(fmt::format("the {} takes {} as operand {}, given {}", of, to_string(want[i]), i, to_string(given[i])));
+  };
+  const auto cond_consts = static_cast<std::size_t>(p.cond_nconsts), body_consts = static_cast<std::size_t>(p.body_nconsts);
+  check_inputs("condition", p.cond_jaxpr, c.in.first(cond_consts));
+  check_inputs("body", p.body_jaxpr, c.in.subspan(cond_consts, body_consts));
+  return out;
+}
+
+namespace {
+
+struct Operands {
+  std::span<const Array> cond_consts, body_consts, carry;
+};
+Operands split(const While::Params& p, std::span<const Array> in) {
+  const std::size_t a = static_cast<std::size_t>(p.cond_nconsts), b = static_cast<std::size_t>(p.body_nconsts);
+  return {in.first(a), in.subspan(a, b), in.subspan(a + b)};
+}
+
+// The condition, which ignores the tangents that stand behind the carry.
+Jaxpr ignoring_tail(const Jaxpr& cond, const std::vector<Aval>& tail) {
+  const auto in = cond.data().input_avals();
+  std::vector<Aval> inputs(in.begin(), in.end());
+  inputs.insert(inputs.end(), tail.begin(), tail.end());
+  return make_program("while", inputs, [&](std::span<const Array> args) { return eval_jaxpr(cond, args.first(in.size())); });
+}
+
+}  // namespace
+
+JvpResult While::jvp_call(const JvpContext& c) {
+  const Params& p = c.get<Params>();
+  const Operands in = split(p, c.in);
+  const std::size_t a = in.cond_consts.size(), b = in.body_consts.size(), n = in.carry.size();
+  const std::vector<bool> consts = nonzero(c.tangents.subspan(a, b));
+  const std::vector<bool> carry = carry_with_tangents(nonzero(c.tangents.subspan(a + b)), [&](std::vector<bool> of) {
+    of.insert(of.begin(), consts.begin(), consts.end());
+    return jvp_program(p.body_jaxpr, of).nonzero_out;
+  });
+  std::vector<bool> given = consts;
+  given.insert(given.end(), carry.begin(), carry.end());
+  const Jaxpr body = jvp_with_outputs(p.body_jaxpr, given, carry);
+  // Its inputs are (consts, carry, dconsts, dcarry); a loop wants (consts, dconsts, carry, dcarry).
+  const std::vector<Array> const_tangents = nonzero_tangents(c.tangents.subspan(a, b));
+  std::vector<Array> carry_tangents;
+  for (std::size_t i : where_true(carry)) carry_tangents.push_back(instantiate(c.tangents[a + b + i], in.carry[i].aval(), c.loc));
+  std::vector<Aval> inputs = avals_of(in.body_consts);
+  for (const auto& part : {std::span<const Array>(const_tangents), in.carry, std::span<const Array>(carry_tangents)})
+    for (const Array& x : part) inputs.push_back(x.aval());
+  Params q;
+  q.max_steps = p.max_steps;
+  q.body_nconsts = static_cast<int>(b + const_tangents.size());
+  q.cond_nconsts = p.cond_nconsts;
+  q.body_jaxpr = make_program("while", inputs, [&](std::span<const Array> args) {
+    std::vector<Array> order(args.begin(), args.begin() + static_cast<std::ptrdiff_t>(b));
+    append(order, args.subspan(b + const_tangents.size(), n));
+    append(order, args.subspan(b, const_tangents.size()));
+    append(order, args.subspan(b + const_tangents.size() + n));
+    return eval_jaxpr(body, order);
+  });
+  q.cond_jaxpr = ignoring_tail(p.cond_jaxpr, avals_of(carry_tangents));
+  std::vector<Array> all(in.cond_consts.begin(), in.cond_consts.end());
+  append(all, in.body_consts), append(all, const_tangents), append(all, in.carry), append(all, carry_tangents);
+  const std::vector<Array> r = bind_while(q, all, c.loc);
+  JvpResult result{{r.begin(), r.begin() + static_cast<std::ptrdiff_t>(n)}, std::vector<Tangent>(n)};
+  std::size_t next = n;
+  for (std::size_t i : where_true(carry)) result.tangents[i] = r[next++];
+  return result;
+}
+
+// The loop as a scan over scans of about the square root of its bound each, the inner ones recomputed in reverse: what is kept grows as
+// that root. Steps after the condition has failed do nothing.
+Jaxpr bounded_while(const While::Params& p, std::span<const Array> in, SourceLoc loc) {
+  const Operands o = split(p, in);
+  const std::size_t consts = o.cond_consts.size() + o.body_consts.size(), n = o.carry.size();
+  const std::vector<Aval> avals = avals_of(in);
+  const std::vector<Aval> carry_avals = avals_of(o.carry);
+  const Jaxpr same = make_program("while_loop", avals_of(in.subspan(o.cond_consts.size())), [&](std::span<const Array> a) {
+    return std::vector<Array>(a.end() - static_cast<std::ptrdiff_t>(n), a.end());
+  });
+  const Jaxpr step = make_program("while_loop", avals, [&](std::span<const Array> a) {
+    std::vector<Array> for_cond(a.begin(), a.begin() + p.cond_nconsts);
+    append(for_cond, a.subspan(consts));
+    std::vector<Array> operands{convert(eval_jaxpr(p.cond_jaxpr, for_cond)[0], int32)};
+    append(operands, a.subspan(o.cond_consts.size()));
+    return bind_cond({{same, p.body_jaxpr}}, operands, loc);
+  });
+  const std::int64_t inner = std::max<std::int64_t>(1, static_cast<std::int64_t>(std::sqrt(p.max_steps))),
+                     outer = (p.max_steps + inner - 1) / inner;
+  auto scan = [&](const Jaxpr& body, std::int64_t length, std::span<const Array> operands) {
+    return bind_scan({body, length, static_cast<int>(n), static_cast<int>(consts), false, 1}, operands, loc);
+  };
+  const Jaxpr several = make_program("while_loop", avals, [&](std::span<const Array> a) { return scan(step, inner, a); });
+  const Jaxpr recomputed =
+      make_program("while_loop", avals, [&](std::span<const Array> a) { return bind_remat(several, {}, true, a, loc); });
+  return make_program("while_loop", avals, [&](std::span<const Array> a) { return scan(recomputed, outer, a); });
+}
+
+JvpResult While::linearize_call(const JvpContext& c) {
+  const Params& p = c.get<Params>();
+  const std::size_t before = static_cast<std::size_t>(p.cond_nconsts + p.body_nconsts);
+  const std::vector<bool> given = nonzero(c.tangents);
+  const std::vector<bool> consts(given.begin() + p.cond_nconsts, given.begin() + static_cast<std::ptrdiff_t>(before));
+  const std::vector<bool> carry =
+      carry_with_tangents({given.begin() + static_cast<std::ptrdiff_t>(before), given.end()}, [&](std::vector<bool> of) {
+        of.insert(of.begin(), consts.begin(), consts.end());
+        return linearize_program(p.body_jaxpr, of).nonzero_out;
+      });
+  // Where no carry has a tangent, as with counts and draws by rejection, nothing of the steps need be kept.
+  if (std::find(carry.begin(), carry.end(), true) == carry.end())
+    return {bind_primitive(c.op, c.params, c.in, c.loc), std::vector<Tangent>(carry.size())};
+  if (p.max_steps <= 0)
+    throw TracerError(
+        "while_loop: reverse-mode differentiation needs the number of steps to be bounded, as every step's values are kept; give the bound "
+        "with "
+        "{.max_steps = n}, use scan or fori_loop with constant bounds, or differentiate forward with jvp or jacfwd",
+        effective_loc(c.loc));
+  const LinearizedProgram lin = linearize_program(bounded_while(p, c.in, c.loc), nonzero(c.tangents));
+  std::vector<Array> r = eval_jaxpr(lin.primal, c.in);
+  const std::size_t num_out = lin.nonzero_out.size();
+  std::vector<Array> in(r.begin() + static_cast<std::ptrdiff_t>(num_out), r.end());
+  append(in, nonzero_tangents(c.tangents));
+  const std::vector<Array> slopes = eval_jaxpr(lin.linear, in);
+  r.resize(num_out);
+  JvpResult result{std::move(r), std::vector<Tangent>(num_out)};
+  std::size_t next = 0;
+  for (std::size_t i : where_true(lin.nonzero_out)) result.tangents[i] = slopes[next++];
+  return result;
+}
+
+While::Params while_lanes(const While::Params& p, const std::vector<Aval>& cond_consts, const std::vector<Aval>& body_consts,
+                          const std::vector<Aval>& carry) {
+  const std::size_t a = cond_consts.size(), b = body_consts.size();
+  std::vector<Aval> cond_inputs = cond_consts, body_inputs = cond_consts;
+  body_inputs.insert(body_inputs.end(), body_consts.begin(), body_consts.end());
+  for (std::vector<Aval>* inputs : {&cond_inputs, &body_inputs}) inputs->insert(inputs->end(), carry.begin(), carry.end());
+  While::Params q = p;
+  q.cond_jaxpr =
+      make_program("while", cond_inputs, [&](std::span<const Array> args) { return std::vector{any(eval_jaxpr(p.cond_jaxpr, args)[0])}; });
+  q.body_jaxpr = make_program("while", body_inputs, [&](std::span<const Array> args) {
+    std::vector<Array> for_cond(args.begin(), args.begin() + static_cast<std::ptrdiff_t>(a));
+    const auto old = args.subspan(a + b);
+    append(for_cond, old);
+    const Array go_on = eval_jaxpr(p.cond_jaxpr, for_cond)[0];
+    std::vector<Array> next = eval_jaxpr(p.body_jaxpr, args.subspan(a));
+    for (std::size_t i = 0; i < next.size(); ++i) {
+      Shape lanes = go_on.shape();
+      while (lanes.size() < next[i].ndim()) lanes.push_back(1);
+      next[i] = where(reshape(go_on, lanes), next[i], old[i]);
+    }
+    return next;
+  });
+  q.body_nconsts = static_cast<int>(a + b);
+  return q;
+}
+
+BatchResult While::batch(const BatchContext& c) {
+  const Params& p = c.get<Params>();
+  const Operands in = split(p, c.in);
+  const std::size_t a = in.cond_consts.size(), b = in.body_consts.size(), n = in.carry.size();
+  const std::vector<int> cond_dims(c.dims.begin(), c.dims.begin() + static_cast<std::ptrdiff_t>(a));
+  const std::vector<int> body_dims(c.dims.begin() + static_cast<std::ptrdiff_t>(a), c.dims.begin() + static_cast<std::ptrdiff_t>(a + b));
+  std::vector<int> carry(n);
+  for (std::size_t i = 0; i < n; ++i) carry[i] = c.dims[a + b + i] == kNotMapped ? kNotMapped : 0;
+  bool lanes_differ = false;
+  auto joined = [](std::vector<int> first, const std::vector<int>& second) {
+    first.insert(first.end(), second.begin(), second.end());
+    return first;
+  };
+  for (bool changed = true; changed;) {
+    changed = false;
+    lanes_differ = batch_program(p.cond_jaxpr, c.axis, joined(cond_dims, carry)).out_dims[0] != kNotMapped;
+    const std::vector<int> out = batch_program(p.body_jaxpr, c.axis, joined(body_dims, carry)).out_dims;
+    for (std::size_t i = 0; i < n; ++i)
+      if ((out[i] != kNotMapped || lanes_differ) && carry[i] == kNotMapped) carry[i] = 0, changed = true;
+  }
+  Params q;
+  q.max_steps = p.max_steps;
+  q.body_jaxpr = batch_program(p.body_jaxpr, c.axis, joined(body_dims, carry), carry).jaxpr;
+  q.cond_jaxpr = batch_program(p.cond_jaxpr, c.axis, joined(cond_dims, carry), std::vector<int>{lanes_differ ? 0 : kNotMapped}).jaxpr;
+  q.cond_nconsts = p.cond_nconsts, q.body_nconsts = p.body_nconsts;
+  std::vector<Array> starts;
+  for (std::size_t i = 0; i < n; ++i)
+    starts.push_back(carry[i] == kNotMapped ? in.carry[i] : materialize_batch_dim(in.carry[i], c.dims[a + b + i], c.axis.size, 0, c.loc));
+  std::vector<Array> all(in.cond_consts.begin(), in.cond_consts.end());
+  if (!lanes_differ) {
+    append(all, in.body_consts), append(all, starts);
+    return {bind_while(q, all, c.loc), carry};
+  }
+  if (performs_io(p.body_jaxpr) || performs_io(p.cond_jaxpr))
+    throw TracerError(
+        "while_loop: under vmap with a condition that differs from lane to lane all lanes go on until the last is done, so that an "
+        "io_callback would run for lanes that have ended; loop over the lanes with scan or map",
+        effective_loc(c.loc));
+  const Params lanes = while_lanes(q, avals_of(in.cond_consts), avals_of(in.body_consts), avals_of(starts));
+  append(all, in.cond_consts), append(all, in.body_consts), append(all, starts);
+  return {bind_while(lanes, all, c.loc), carry};
+}
+
+}  // namespace weft::detail

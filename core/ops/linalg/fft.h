@@ -1,0 +1,62 @@
+// The discrete Fourier transform.
+#pragma once
+#include <complex>
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include "weft/core/ir/primitive.h"
+
+namespace weft::detail {
+
+/// Written as the numbers 0 to 3, or by name.
+enum class FftType { fft, ifft, rfft, irfft };
+std::string print_param(FftType v);
+void read_param(ParamReader& r, FftType& v);
+
+struct FftParams {
+  std::vector<std::int64_t> fft_lengths;  ///< of the last dimensions, as the real or complex signal has them
+  FftType fft_type = FftType::fft;
+  friend bool operator==(const FftParams&, const FftParams&) = default;
+};
+
+/// The transform over the last fft_lengths.size() dimensions; inverse ones are divided by the number of elements.
+Array fft_of(const Array& x, FftType type, std::vector<std::int64_t> lengths, SourceLoc loc);
+
+/// A complex transform along any dimensions, by increasing numbers: what a program's simplification makes of one between two transposes,
+/// for routines that need no elements moved. No user's program has it.
+struct FftAlongParams {
+  std::vector<int> axes;
+  std::vector<std::int64_t> fft_lengths;
+  FftType fft_type = FftType::fft;  ///< or ifft
+  friend bool operator==(const FftAlongParams&, const FftAlongParams&) = default;
+};
+const Primitive& fft_primitive();
+const Primitive& fft_along_primitive();
+bool is_fft(const Primitive& op);
+bool is_fft_along(const Primitive& op);
+/// Of either: 5 n log2(n) for complex signals of n elements, half of that for real ones.
+double fft_flops(const Primitive& op, const ParamsBase& params, const Aval& in, const Aval& out);
+/// The same by fft.
+Array fft_between_transposes(const FftAlongParams& p, const Array& x, SourceLoc loc);
+struct FftAlong {
+  const Primitive* op;
+  ParamsRef params;
+};
+/// Of a transform whose operand and result are permuted; nothing where it is no complex one along dimensions of the operand's own.
+std::optional<FftAlong> fft_without_transposes(const FftParams& p, const std::vector<int>& before, const std::vector<int>& after);
+
+/// A plan for sequences of n complex numbers: by the prime factors of n while they are small, else as a convolution (Bluestein).
+class FourierTransform {
+ public:
+  explicit FourierTransform(std::int64_t n);
+  ~FourierTransform();
+  /// x[k] becomes the sum of x[j] exp(-2 pi i j k / n); the plan's memory is used, so one thread at a time.
+  void run(std::complex<double>* x);
+
+ private:
+  struct Plan;
+  std::unique_ptr<Plan> plan_;
+};
+
+}  // namespace weft::detail

@@ -1,0 +1,215 @@
+// eigh, svd, qr.
+#include <algorithm>
+
+#include "weft/core/array/constructors.h"
+#include "weft/core/functions/contractions.h"
+#include "weft/core/functions/elementwise.h"
+#include "weft/core/functions/reductions.h"
+#include "weft/core/ir/partition_rule.h"
+#include "weft/core/ops/common.h"
+#include "weft/core/ops/linalg/linalg_common.h"
+#include "weft/core/ops/movement/movement.h"
+#include "weft/core/ops/registry.h"
+
+namespace weft::detail {
+namespace {
+
+/// In x's dtype: of real numbers, complex ones where x is.
+Array like(const Array& x, const Array& real) { return as_dtype(real, x.dtype()); }
+/// A vector as the row, or the column, of a matrix.
+Array as_row(const Array& v, SourceLoc loc) { return insert_axes(v, {v.ndim() - 1}, loc); }
+Array as_column(const Array& v, SourceLoc loc) { return insert_axes(v, {v.ndim()}, loc); }
+
+struct Eigh {
+  static constexpr int num_operands = 1;
+  static constexpr std::string_view name = "eigh", doc = "Eigenvectors and ascending eigenvalues of a Hermitian matrix.";
+  static constexpr Kind kind = Kind::library;
+  static constexpr bool not_linear = true;
+  using Params = EighParams;
+
+  static std::vector<Aval> abstract_eval(const OpContext& c) {
+    check_matrix(c, 0, true);
+    const Aval& a = c.in[0];
+    return {{a.shape, a.dtype}, {matrix_shape(a.shape, {a.shape.back()}), a.dtype.real_part()}};
+  }
+  /// M. B. Giles, An extended collection of matrix derivative results for forward and reverse mode algorithmic differentiation, 2008,
+  /// section 3.1, with eigenvectors that keep their length.
+  static std::vector<Tangent> jvp(const JvpContext& c) {
+    const Array &v = c.out[0], w = like(v, c.out[1]), one = identity_like(v, v.shape().back());
+    // The reciprocal differences of eigenvalues, 0 on the diagonal without ever dividing by 0 there.
+    const Array f = integer_pow(one + as_row(w, c.loc) - as_column(w, c.loc), -1) - one;
+    const Array inner = matmul(matmul(adjoint(v), *c.tangents[0]), v);
+    return {matmul(v, f * inner), real(diagonal_of(inner, c.loc))};
+  }
+  static BatchResult batch(const BatchContext& c) { return batch_matrices(c); }
+  static void reference(const ReferenceContext& c) {
+    const Matrices m(c.in[0].aval.shape);
+    with_matrix_storage(c.in[0].aval.dtype, [&]<class T>() {
+      for (std::int64_t k = 0; k < m.count; ++k) {
+        T* vectors = c.out[0].as<T>() + k * m.size;
+        auto* values = c.out[1].as<lapack::Real<T>>() + k * m.rows;
+        std::copy_n(c.in[0].as<T>() + k * m.size, m.size, vectors);
+        if (lapack::eigh(vectors, m.rows, c.get<Params>().lower, values)) continue;
+        fill_nan(vectors, m.size);
+        fill_nan(values, m.rows);
+      }
+    });
+  }
+};
+
+struct Svd {
+  static constexpr int num_operands = 1;
+  static constexpr std::string_view name = "svd", doc = "Descending singular values of a matrix, and with compute_uv its singular vectors.";
+  static constexpr Kind kind = Kind::library;
+  static constexpr bool not_linear = true;
+  using Params = SvdParams;
+
+  static std::vector<Aval> abstract_eval(const OpContext& c) {
+    check_matrix(c, 0, false);
+    const Params& p = c.get<Params>();
+    const Aval& a = c.in[0];
+    const std::int64_t m = a.shape[a.ndim() - 2], n = a.shape.back(), k = std::min(m, n);
+    std::vector<Aval> out{{matrix_shape(a.shape, {k}), a.dtype.real_part()}};
+    if (p.compute_uv) {
+      out.push_back({matrix_shape(a.shape, {m, p.full_matrices ? m : k}), a.dtype});
+      out.push_back({matrix_shape(a.shape, {p.full_matrices ? n : k, n}), a.dtype});
+    }
+    return out;
+  }
+  /// Giles 2008, section 3.2, and for the vectors the formulas of jax.lax.linalg.svd. Values alone are differentiated with vectors too.
+  static JvpResult jvp_call(const JvpContext& c) {
+    const Params& p = c.get<Params>();
+    const Array &a = c.in[0], &da = *c.tangents[0];
+    const std::int64_t m = a.shape()[a.ndim() - 2], n = a.shape().back();
+    if (p.compute_uv && p.full_matrices && m != n)
+      throw TracerError("svd: the vectors of full_matrices have no derivative; pass full_matrices = false", c.loc);
+    const std::vector<Array> parts = svd_of(a, {.full_matrices = false}, c.loc);
+    const Array &s = parts[0], &u = parts[1], &vh = parts[2], uh = adjoint(u), v = adjoint(vh);
+    const Array ds_matrix = matmul(matmul(uh, da), v);
+    const Array ds = real(diagonal_of(ds_matrix, c.loc));
+    if (!p.compute_uv) return {{s}, {ds}};
+
+    const Array row = as_row(s, c.loc), column = as_column(s, c.loc);
+    auto reciprocal = [&](const Array& x) {  // 0 where x is 0
+      const Array is_zero = as_dtype(x == 0, s.dtype());
+      return 1. / (x + is_zero) - is_zero;
+    };
+    const Array f = like(a, reciprocal((row + column) * (row - column)));
+    const Array left = like(a, row) * ds_matrix, right = like(a, column) * ds_matrix;
+    const Array inverse = as_row(reciprocal(s), c.loc) * identity_like(s, s.shape().back());
+    const Array diagonal = (ds_matrix - adjoint(ds_matrix)) * (like(a, inverse) * .5);
+    Array du = matmul(u, f * (left + adjoint(left)) + diagonal), dv = matmul(v, f * (right + adjoint(right)));
+    // What lies outside of the space that the vectors span.
+    if (m > n) {
+      const Array x = matmul(da, v);
+      du = du + (x - matmul(u, matmul(uh, x))) / like(a, row);
+    }
+    if (n > m) {
+      const Array x = matmul(adjoint(da), u);
+      dv = dv + (x - matmul(v, matmul(vh, x))) / like(a, row);
+    }
+    return {parts, {ds, du, adjoint(dv)}};
+  }
+  static JvpResult linearize_call(const JvpContext& c) { return jvp_call(c); }
+  static BatchResult batch(const BatchContext& c) { return batch_matrices(c); }
+  static void reference(const ReferenceContext& c) {
+    const Params& p = c.get<Params>();
+    const Matrices a(c.in[0].aval.shape);
+    const std::int64_t k = std::min(a.rows, a.columns);
+    with_matrix_storage(c.in[0].aval.dtype, [&]<class T>() {
+      using R = lapack::Real<T>;
+      std::vector<T> copy(static_cast<std::size_t>(a.size));
+      const Matrices u = p.compute_uv ? Matrices(c.out[1].aval.shape) : a, vh = p.compute_uv ? Matrices(c.out[2].aval.shape) : a;
+      for (std::int64_t i = 0; i < a.count; ++i) {
+        std::copy_n(c.in[0].as<T>() + i * a.size, a.size, copy.data());
+        R* s = c.out[0].as<R>() + i * k;
+        T *left = nullptr, *right = nullptr;
+        if (p.compute_uv) {
+          left = c.out[1].as<T>() + i * u.size, right = c.out[2].as<T>() + i * vh.size;
+          if (a.size == 0) set_identity(left, u.rows, u.columns), set_identity(right, vh.rows, vh.columns);
+        }
+        if (lapack::svd(copy.data(), a.rows, a.columns, p.compute_uv, p.full_matrices, s, left, right)) continue;
+        fill_nan(s, k);
+        if (p.compute_uv) fill_nan(left, u.size), fill_nan(right, vh.size);
+      }
+    });
+  }
+
+ private:
+  template <class T>
+  static void set_identity(T* x, int rows, int columns) {
+    for (int i = 0; i < rows; ++i)
+      for (int j = 0; j < columns; ++j) *x++ = T(i == j);
+  }
+};
+
+struct Qr {
+  static constexpr int num_operands = 1;
+  static constexpr std::string_view name = "qr", doc = "q with orthonormal columns and an upper triangular r with q r = a.";
+  static constexpr Kind kind = Kind::library;
+  static constexpr bool not_linear = true;
+  using Params = QrParams;
+
+  static std::vector<Aval> abstract_eval(const OpContext& c) {
+    check_matrix(c, 0, false);
+    const Aval& a = c.in[0];
+    const std::int64_t m = a.shape[a.ndim() - 2], n = a.shape.back(), k = c.get<Params>().full_matrices ? m : std::min(m, n);
+    return {{matrix_shape(a.shape, {m, k}), a.dtype}, {matrix_shape(a.shape, {k, n}), a.dtype}};
+  }
+  /// https://j-towns.github.io/papers/qr-derivative.pdf. Of a wide matrix (a, b) = q (r, s): s = q^H b, so ds = dq^H b + q^H db.
+  static std::vector<Tangent> jvp(const JvpContext& c) {
+    const Array &a = c.in[0], &da = *c.tangents[0], &q = c.out[0];
+    const std::int64_t m = a.shape()[a.ndim() - 2], n = a.shape().back(), k = std::min(m, n);
+    if (m > n && c.get<Params>().full_matrices)
+      throw TracerError("qr: the columns that full_matrices adds have no derivative; use the reduced factors", c.loc);
+    const int last = a.ndim() - 1;
+    auto square = [&](const Array& x) { return slice_axis(x, last, 0, k, c.loc); };
+    auto rest = [&](const Array& x) { return slice_axis(x, last, k, n, c.loc); };
+    const Array r = square(c.out[1]), qh = adjoint(q);
+    const Array dx = solve_triangular(r, square(da), {}, c.loc);  // da r^-1
+    const Array inner = matmul(qh, dx), lower = tril(inner, -1);
+    Array skew = lower - adjoint(lower);
+    if (a.dtype().is_complex()) skew = skew + identity_like(a, k) * (inner - as_dtype(real(inner), a.dtype()));
+    const Array dq = matmul(q, skew - inner) + dx, dr = matmul(inner - skew, r);
+    if (n == k) return {dq, dr};
+    const Array ds = matmul(adjoint(dq), rest(a)) + matmul(qh, rest(da));
+    const Array both[] = {dr, ds};
+    return {dq, concatenate_along(both, last, c.loc)};
+  }
+  static BatchResult batch(const BatchContext& c) { return batch_matrices(c); }
+  static void reference(const ReferenceContext& c) {
+    const Matrices a(c.in[0].aval.shape), q(c.out[0].aval.shape), r(c.out[1].aval.shape);
+    with_matrix_storage(c.in[0].aval.dtype, [&]<class T>() {
+      for (std::int64_t k = 0; k < a.count; ++k) {
+        T *to_q = c.out[0].as<T>() + k * q.size, *to_r = c.out[1].as<T>() + k * r.size;
+        if (lapack::qr(c.in[0].as<T>() + k * a.size, a.rows, a.columns, q.columns, to_q, to_r)) continue;
+        fill_nan(to_q, q.size);
+        fill_nan(to_r, r.size);
+      }
+    });
+  }
+};
+
+const PartitionRule<Eigh> eigh_partition([](const PartitionContext& c) { return partition_batched(c, c.in[0].whole.size() - 2); });
+const PartitionRule<Svd> svd_partition([](const PartitionContext& c) { return partition_batched(c, c.in[0].whole.size() - 2); });
+const PartitionRule<Qr> qr_partition([](const PartitionContext& c) { return partition_batched(c, c.in[0].whole.size() - 2); });
+
+}  // namespace
+
+const Primitive& eigh_primitive() { return primitive_of<Eigh>; }
+const Primitive& svd_primitive() { return primitive_of<Svd>; }
+const Primitive& qr_primitive() { return primitive_of<Qr>; }
+
+Eigen eigh_of(const Array& a, SourceLoc loc) {
+  std::vector<Array> r = bind_all<Eigh>({}, std::span(&a, 1), loc);
+  return {r[0], r[1]};
+}
+std::vector<Array> svd_of(const Array& a, SvdParams params, SourceLoc loc) { return bind_all<Svd>(params, std::span(&a, 1), loc); }
+std::vector<Array> qr_of(const Array& a, QrParams params, SourceLoc loc) { return bind_all<Qr>(params, std::span(&a, 1), loc); }
+
+PrimitiveList spectral_primitives() {
+  static constexpr const Primitive* list[] = {&primitive_of<Eigh>, &primitive_of<Qr>, &primitive_of<Svd>};
+  return list;
+}
+
+}  // namespace weft::detail

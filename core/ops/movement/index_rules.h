@@ -1,0 +1,22 @@
+// What functions that take positions share: their dtype, and negative ones.
+#pragma once
+#include "weft/core/array/array.h"
+#include "weft/core/array/scalar.h"
+
+namespace weft::detail {
+
+/// The dtype of positions in an array of this type: int32 while that suffices.
+DType type_of_indices(const Aval& x);
+/// Integers as a signed dtype; those that it hasn't become its nearest, so that a position beyond the end stays beyond it.
+Array saturated(const Array& i, DType dtype, SourceLoc loc);
+/// A number's value as a position. Unsigned numbers are never negative.
+std::int64_t position_of(const Number& n);
+/// Positions in a dtype that indices are computed in: narrow and unsigned integers are converted to a signed type that holds them, or
+/// saturate. Throws DTypeError for anything but integers.
+Array index_type(const Array& i, SourceLoc loc);
+/// Negative positions counted from the end of an axis of the given size.
+Array wrap_negative(const Array& i, std::int64_t size, SourceLoc loc);
+/// The elements of x at positions along one dimension, the other dimensions running along; all positions are different and inside.
+Array gather_along(const Array& x, const Array& positions, int dim, SourceLoc loc);
+
+}  // namespace weft::detail

@@ -1,0 +1,152 @@
+#include "weft/core/ops/product/dot_expand.h"
+
+#include <algorithm>
+#include <array>
+#include <map>
+#include <numeric>
+
+#include "weft/core/array/array_impl.h"
+#include "weft/core/functions/elementwise.h"
+#include "weft/core/ops/common.h"
+#include "weft/core/ops/movement/movement.h"
+#include "weft/core/ops/product/dot.h"
+#include "weft/core/trace/trace.h"
+
+namespace weft::detail {
+namespace {
+
+constexpr std::int64_t kFewElements = 8;
+constexpr std::int64_t kShortSum = 256;        // bytes; longer sums are as fast along vectors, which are added up at their end
+constexpr std::int64_t kLargeBytes = 2 << 20;  // of operands: more than caches keep
+constexpr std::int64_t kFewResults = 512;
+
+std::int64_t elements(const Aval& a, const std::vector<int>& dims) {
+  std::int64_t n = 1;
+  for (int d : dims) n *= a.shape[d];
+  return n;
+}
+
+/// Batch dimensions, then free ones, those of the other operand left out.
+Array batch_and_free(const Array& x, const DotDimensions& dims, std::size_t k) {
+  std::vector<int> order = dims.batch[k];
+  const std::vector<int> free = dot_free_dims(dims, static_cast<int>(k), x.ndim());
+  order.insert(order.end(), free.begin(), free.end());
+  const int kept = static_cast<int>(order.size());
+  order.insert(order.end(), dims.contracting[k].begin(), dims.contracting[k].end());
+  std::vector<int> ones(dims.contracting[k].size());
+  std::iota(ones.begin(), ones.end(), kept);
+  return squeeze_axes(permute(x, order, {}), ones, {});
+}
+
+}  // namespace
+
+std::optional<Jaxpr> expand_dot(const Eqn& eqn, std::span<const Aval> in) {
+  const auto& [dims, preferred] = params_as<DotParams>(*eqn.params);
+  for (int d : dims.contracting[0])
+    if (in[0].shape[d] != 1) return {};
+  const DType common = promote_types(in[0].weak_dtype(), in[1].weak_dtype()).dtype, dtype = preferred.value_or(common);
+  if (dtype.is_bool()) return {};
+  const LocScope scope(eqn.loc);
+  return trace_jaxpr({std::string(eqn.op->name), {in.begin(), in.end()}, {}}, [&](std::span<const Array> x) {
+    std::array<Array, 2> operands;
+    for (std::size_t k = 0; k < 2; ++k) operands[k] = batch_and_free(convert(x[k], dtype), dims, k);
+    const int num_batch = static_cast<int>(dims.batch[0].size());
+    Shape shape = operands[0].shape();
+    std::vector<int> first(static_cast<std::size_t>(shape.size())), second(static_cast<std::size_t>(num_batch));
+    std::iota(first.begin(), first.end(), 0), std::iota(second.begin(), second.end(), 0);
+    for (int d = num_batch; d < operands[1].ndim(); ++d) second.push_back(shape.size()), shape.push_back(operands[1].shape()[d]);
+    return std::vector<Array>{broadcast_in_dim(operands[0], shape, first, {}) * broadcast_in_dim(operands[1], shape, second, {})};
+  });
+}
+
+std::optional<Jaxpr> fold_dot(const Eqn& eqn, std::span<const Aval> in) {
+  const auto& [dims, preferred] = params_as<DotParams>(*eqn.params);
+  const DType common = promote_types(in[0].weak_dtype(), in[1].weak_dtype()).dtype, dtype = preferred.value_or(common);
+  if (dtype.is_complex() || dtype.is_bool() || in[0].bytes() + in[1].bytes() < kLargeBytes) return {};
+  const DType held = dtype == float16 || dtype == bfloat16 ? float32 : dtype;
+  for (std::size_t k = 0; k < 2; ++k) {
+    const Aval &matrix = in[k], &vector = in[1 - k];
+    const std::vector<int>&summed = dims.contracting[k], ones = dot_free_dims(dims, static_cast<int>(1 - k), vector.ndim());
+    const bool down_columns = std::find(summed.begin(), summed.end(), matrix.ndim() - 1) == summed.end();
+    if (elements(vector, ones) != 1 || (!down_columns && matrix.size() / elements(matrix, summed) > kFewResults)) continue;
+    std::map<int, int> shared;  // from the matrix's dimensions to the vector's
+    for (const auto* pairs : {&dims.batch, &dims.contracting})
+      for (std::size_t i = 0; i < (*pairs)[k].size(); ++i) shared.emplace((*pairs)[k][i], (*pairs)[1 - k][i]);
+    const LocScope scope(eqn.loc);
+    return trace_jaxpr({std::string(eqn.op->name), {in.begin(), in.end()}, {}}, [&](std::span<const Array> x) {
+      std::vector<int> at, order, wanted = dims.batch[k], result;
+      for (const auto& [to, from] : shared) at.push_back(to), order.push_back(from);
+      std::vector<int> last(ones.size());
+      std::iota(last.begin(), last.end(), static_cast<int>(order.size()));
+      order.insert(order.end(), ones.begin(), ones.end());
+      const Array row = squeeze_axes(permute(convert(x[1 - k], held), order, {}), last, {});
+      const Array sums = reduce_sum(convert(x[k], held) * broadcast_in_dim(row, matrix.shape, at, {}), summed, {});
+      const std::vector<int> free = dot_free_dims(dims, static_cast<int>(k), matrix.ndim());
+      wanted.insert(wanted.end(), free.begin(), free.end());
+      for (int d : wanted)
+        result.push_back(d - static_cast<int>(std::count_if(summed.begin(), summed.end(), [&](int s) { return s < d; })));
+      Shape shape;
+      for (int d : dims.batch[k]) shape.push_back(matrix.shape[d]);
+      for (std::size_t operand : {0u, 1u})
+        for (int d : dot_free_dims(dims, static_cast<int>(operand), in[operand].ndim())) shape.push_back(in[operand].shape[d]);
+      return std::vector<Array>{convert(reshape_to(permute(sums, result, {}), shape, {}), dtype)};
+    });
+  }
+  return {};
+}
+
+ParamsRef dot_before_transpose(const Eqn& dot, int operand, const std::vector<int>& permutation) {
+  DotParams p = params_as<DotParams>(*dot.params);
+  const auto before = [&](std::vector<int> list) {
+    for (int& d : list) d = permutation[static_cast<std::size_t>(d)];
+    return list;
+  };
+  const std::vector<int> free = before(dot_free_dims(p.dimension_numbers, operand, static_cast<int>(permutation.size())));
+  if (!std::is_sorted(free.begin(), free.end())) return {};
+  for (auto* pairs : {&p.dimension_numbers.batch, &p.dimension_numbers.contracting}) {
+    std::vector<int>& list = (*pairs)[static_cast<std::size_t>(operand)];
+    list = before(std::move(list));
+  }
+  return make_params(std::move(p));
+}
+
+bool worth_turning(const Eqn& dot, std::span<const Aval> in) {
+  const DotDimensions& dims = params_as<DotParams>(*dot.params).dimension_numbers;
+  if (in[1].dtype.is_complex() || in[1].dtype.is_bool()) return false;
+  for (std::size_t k = 0; k < 2; ++k)
+    if (elements(in[k], dot_free_dims(dims, static_cast<int>(k), in[k].ndim())) < kFewElements) return false;
+  return elements(in[1], dims.contracting[1]) * in[1].dtype.itemsize() <= kShortSum;
+}
+
+std::optional<Jaxpr> turn_dot(const Eqn& eqn, std::span<const Aval> in) {
+  const auto& [dims, preferred] = params_as<DotParams>(*eqn.params);
+  const int ndim = in[1].ndim();
+  const std::vector<int>& summed = dims.contracting[1];
+  if (std::find(summed.begin(), summed.end(), ndim - 1) == summed.end() || !worth_turning(eqn, in)) return {};
+  std::vector<int> permutation = dims.batch[1];
+  permutation.insert(permutation.end(), summed.begin(), summed.end());
+  for (int d : dot_free_dims(dims, 1, ndim)) permutation.push_back(d);
+  DotParams turned{dims, preferred};
+  std::iota(turned.dimension_numbers.batch[1].begin(), turned.dimension_numbers.batch[1].end(), 0);
+  std::iota(turned.dimension_numbers.contracting[1].begin(), turned.dimension_numbers.contracting[1].end(),
+            static_cast<int>(dims.batch[1].size()));
+  return trace_jaxpr({"dot_general", {in.begin(), in.end()}, {}}, [&](std::span<const Array> x) {
+    const Array operands[] = {x[0], permute(x[1], permutation, eqn.loc)};
+    return bind_primitive(*eqn.op, make_params(turned), operands, eqn.loc);
+  });
+}
+
+ParamsRef swapped_dot(const Eqn& dot, std::span<const Aval> in, const std::vector<int>& permutation) {
+  const auto& [dims, preferred] = params_as<DotParams>(*dot.params);
+  const std::size_t batch = dims.batch[0].size();
+  const std::size_t free[] = {dot_free_dims(dims, 0, in[0].ndim()).size(), dot_free_dims(dims, 1, in[1].ndim()).size()};
+  std::vector<int> wanted(permutation.size());
+  std::iota(wanted.begin(), wanted.begin() + static_cast<std::ptrdiff_t>(batch), 0);
+  const auto begin = wanted.begin() + static_cast<std::ptrdiff_t>(batch), middle = begin + static_cast<std::ptrdiff_t>(free[1]);
+  std::iota(begin, middle, static_cast<int>(batch + free[0])), std::iota(middle, wanted.end(), static_cast<int>(batch));
+  if (permutation != wanted) return {};
+  return make_params(
+      DotParams{{.contracting = {dims.contracting[1], dims.contracting[0]}, .batch = {dims.batch[1], dims.batch[0]}}, preferred});
+}
+
+}  // namespace weft::detail

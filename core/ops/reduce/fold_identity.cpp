@@ -1,0 +1,35 @@
+#include "weft/core/ops/reduce/fold_identity.h"
+
+#include <cstring>
+
+#include "weft/core/array/array_impl.h"
+#include "weft/core/ops/common.h"
+#include "weft/core/ops/reduce/fold.h"
+
+namespace weft::detail {
+namespace {
+
+template <Combiner C>
+Array identity_of(DType dtype) {
+  alignas(16) ScalarBits bits{};
+  with_storage(dtype, [&]<class T>() {
+    if constexpr (folds<C, T>) {
+      const T v = store_element<T>(fold_identity<C, T>());
+      std::memcpy(bits.data(), &v, sizeof v);
+    }
+  });
+  return make_literal(Aval{{}, dtype}, bits);
+}
+
+}  // namespace
+
+Array identity_of(Combiner c, DType dtype) {
+  switch (c) {
+    case Combiner::prod: return identity_of<Combiner::prod>(dtype);
+    case Combiner::max: return identity_of<Combiner::max>(dtype);
+    case Combiner::min: return identity_of<Combiner::min>(dtype);
+    default: return identity_of<Combiner::sum>(dtype);
+  }
+}
+
+}  // namespace weft::detail

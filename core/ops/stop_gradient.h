@@ -1,9 +1,0 @@
-#pragma once
-#include "core/array.h"
-
-namespace weft::detail {
-
-/// x, as a constant to differentiation.
-Array stop_gradient_of(const Array& x, SourceLoc loc = {});
-
-}  // namespace weft::detail

@@ -1,0 +1,145 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "weft/core/array/host.h"
+#include "weft/core/base/nesting.h"
+#include "weft/core/errors/error_context.h"
+#include "weft/core/ir/primitive.h"
+#include "weft/core/trace/key_reuse.h"
+#include "weft/core/trace/varying.h"
+
+namespace weft::detail {
+
+std::string OpContext::describe(const std::string& problem, const std::string& remedy) const {
+  std::string text = fmt::format("{}: {}", op.name, problem);
+  if (!in.empty()) {
+    text += "; operands: ";
+    for (std::size_t i = 0; i < in.size(); ++i) text += (i ? ", " : "") + to_string(in[i]);
+  }
+  return remedy.empty() ? text : text + "; " + remedy;
+}
+
+namespace {
+/// Throws if a result could not be addressed.
+void check_sizes(const OpContext& c, const Aval& out) {
+  std::int64_t bytes = out.dtype.itemsize();
+  bool too_large = false, empty = false;
+  for (std::int64_t n : out.shape) {
+    if (n < 0) c.fail<ShapeError>(fmt::format("the result's shape {} has a negative size", to_string(out.shape)));
+    empty |= n == 0;
+    too_large |= __builtin_mul_overflow(bytes, std::max<std::int64_t>(n, 1), &bytes);
+  }
+  if (too_large && !empty) c.fail<ShapeError>(fmt::format("a result {} is larger than any memory", to_string(out)));
+}
+}  // namespace
+
+namespace {
+/// Throws if an operation on numbers is given keys. Primitives of kinds that have uses for keys check their operands themselves.
+void check_keys(const OpContext& c) {
+  switch (c.op.kind) {
+    case Kind::iota:
+    case Kind::reduce:
+    case Kind::arg_reduce:
+    case Kind::cumulative:
+    case Kind::dot:
+    case Kind::convolution:
+    case Kind::reduce_window: break;
+    case Kind::scatter:
+      if (c.op.combiner) break;
+      return;
+    case Kind::collective:
+      if (c.op.name.starts_with("p") && (c.op.name.starts_with("psum") || c.op.name == "pmax" || c.op.name == "pmin")) break;
+      return;
+    default: return;
+  }
+  for (const Aval& a : c.in)
+    if (a.dtype.is_key())
+      c.fail<DTypeError>("keys can't be computed with", "random::key_data gives the numbers of a key, random::bits makes new ones of it");
+}
+}  // namespace
+
+std::vector<Aval> infer(const Primitive& op, const ParamsBase& params, std::span<const Aval> in, SourceLoc loc) {
+  std::vector<Aval> out;
+  const OpContext context{op, params, in, effective_loc(loc)};
+  if (op.num_operands >= 0 && in.size() != static_cast<std::size_t>(op.num_operands))
+    context.fail<ShapeError>(fmt::format("takes {} operand{}, not {}", op.num_operands, op.num_operands == 1 ? "" : "s", in.size()));
+  if (std::any_of(in.begin(), in.end(), [](const Aval& a) { return a.dtype.is_key(); })) check_keys(context);
+  op.abstract_eval(context, out);
+  for (const Aval& a : out) check_sizes(context, a);
+  return out;
+}
+
+namespace {
+
+// Where an operation on these operands is staged: the current trace, or a linear companion of it that one of them belongs to.
+Trace* staging_trace(const Primitive& op, std::span<const Array> inputs, SourceLoc loc) {
+  Trace* const current = current_trace();
+  Trace* target = current;
+  for (const Array& x : inputs) {
+    const TracedArray* t = as_traced(x);
+    if (!t || t->trace.get() == current) continue;
+    check_not_leaked(x, std::string(op.name).c_str(), loc);
+    if (!current)
+      throw ConcretizationError(
+          fmt::format("{}: a traced operand {} has no value here ({})", op.name, to_string(x.aval()), t->trace->what()), loc);
+    if (t->trace->primal_trace() == current) target = t->trace.get();
+  }
+  return target;
+}
+
+/// Within a handler: what was thrown, on, as an error about this operation and its operands.
+[[noreturn]] void rethrow_about(const Primitive& op, std::span<const Array> inputs, SourceLoc loc) {
+  try {
+    rethrow_as_error(op.name.data(), loc);
+  } catch (Error& e) {
+    ErrorContext::name_operands(e, inputs);
+    throw;
+  }
+}
+
+std::vector<Array> bind_checked(const Primitive& op, ParamsRef params, std::span<const Array> inputs, SourceLoc loc) {
+  check_nesting("calls");
+  Aval small[4];
+  std::vector<Aval> large;
+  std::span<Aval> avals;
+  if (inputs.size() <= 4) {
+    avals = std::span(small, inputs.size());
+  } else {
+    large.resize(inputs.size());
+    avals = large;
+  }
+  for (std::size_t i = 0; i < inputs.size(); ++i) {
+    if (inputs[i].is_empty_handle()) throw_empty_array(loc);
+    avals[i] = inputs[i].aval();
+    if (is_donated(inputs[i])) throw_donated(inputs[i], std::string(op.name).c_str(), loc);
+    if (inputs[i].impl()->kind == ArrayImpl::Kind::abstract)
+      throw TracerError(
+          fmt::format("{}: an operand {} is abstract: a shape and a dtype without a value; use eval_shape, lower or make_jaxpr", op.name,
+                      to_string(avals[i])),
+          loc);
+  }
+  Trace* const target = staging_trace(op, inputs, loc);
+  const std::vector<Aval> out = infer(op, *params, avals, loc);
+  if (target) {
+    if (std::optional<std::vector<Array>> noted = add_noted_eqn(*target, op, params, inputs, out, loc)) return std::move(*noted);
+    if (!config.debug_key_reuse) return target->add_eqn(op, std::move(params), inputs, out, loc);
+    std::vector<Array> results = target->add_eqn(op, params, inputs, out, loc);
+    note_key_eqn(op, params, inputs, results);
+    return results;
+  }
+  return host().execute(op, params, inputs, out, loc);
+}
+
+}  // namespace
+
+std::vector<Array> bind_primitive(const Primitive& op, ParamsRef params, std::span<const Array> inputs, SourceLoc given) {
+  const SourceLoc loc = effective_loc(given);
+  try {
+    return bind_checked(op, std::move(params), inputs, loc);
+  } catch (...) {
+    rethrow_about(op, inputs, loc);
+  }
+}
+
+}  // namespace weft::detail

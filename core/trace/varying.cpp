@@ -1,0 +1,374 @@
+#include "weft/core/trace/varying.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+#include <tuple>
+
+#include "weft/core/base/nesting.h"
+#include "weft/core/base/thread_object.h"
+#include "weft/core/ir/sealed_program.h"
+#include "weft/core/ops/collective/shard_map.h"
+#include "weft/core/ops/control/call.h"
+#include "weft/core/ops/control/control.h"
+#include "weft/core/ops/control/remat.h"
+
+namespace weft::detail {
+namespace {
+
+struct ThreadState {
+  std::vector<std::string> axes;
+  std::optional<std::vector<Varying>> next;  // inputs of the trace to come
+};
+ThreadState& state() { return of_thread<ThreadState>(); }
+
+/// A trace of a user's function in the body of a checked map.
+class NotingTrace final : public Trace {
+ public:
+  NotingTrace(std::string what, std::vector<Varying> inputs) : Trace(std::move(what)), of_vars_(std::move(inputs)) {}
+
+  Varying of(Var v) const { return v < of_vars_.size() ? of_vars_[v] : 0; }
+  void note(Var v, Varying varying) {
+    if (v >= of_vars_.size()) of_vars_.resize(v + 1);
+    of_vars_[v] = varying;
+  }
+  /// A value is marked once for the same axes, so that its cotangents are added before they are summed over devices.
+  std::map<std::tuple<bool, std::uintptr_t, Varying>, Var>
+      marked;  // by variable, or by address of another trace's value, which is captured here
+
+ private:
+  std::vector<Varying> of_vars_;
+};
+
+NotingTrace* noting(Trace* t) { return state().axes.empty() ? nullptr : dynamic_cast<NotingTrace*>(t); }
+
+/// What an equation asks of its operands, and what its results are.
+struct EqnVarying {
+  std::vector<Varying> need, out;
+  ParamsRef params = {};  // others than its own, if its programs had to be marked
+};
+using VaryingList = std::vector<Varying>;
+
+Varying all_of(const VaryingList& list) {
+  Varying v = 0;
+  for (Varying x : list) v |= x;
+  return v;
+}
+
+template <class F>
+void each_program(const Primitive& op, const ParamsBase& params, F&& f) {
+  for (const ParamText& p : op.params_list(params)) {
+    if (p.jaxpr) f(*p.jaxpr);
+    if (p.jaxprs)
+      for (const Jaxpr& j : *p.jaxprs) f(j);
+  }
+}
+
+/// Axes that equations in the program communicate over, and those that it marks.
+void find_axes(const Jaxpr& j, Varying& spoken_of, Varying& marked) {
+  check_nesting("programs inside programs", nesting_depth(j));
+  for (const Eqn& e : j.eqns()) {
+    if (e.op->kind == Kind::collective) {
+      const Varying v = varying_over(collective_axes(*e.op, *e.params));
+      spoken_of |= v;
+      if (e.op->name == "pvary" || e.op->name == "psum_invariant") marked |= v;
+    }
+    each_program(*e.op, *e.params, [&](const Jaxpr& inner) { find_axes(inner, spoken_of, marked); });
+  }
+}
+
+std::optional<VaryingList> infer_program(const Jaxpr& j, const VaryingList& in);
+
+EqnVarying of_collective(const Primitive& op, const ParamsBase& params, const VaryingList& in) {
+  const Varying axes = varying_over(collective_axes(op, params));
+  if (op.name == "axis_index") return {{}, {axes}, {}};
+  EqnVarying r;
+  const bool whole = !collective_groups(op, params);
+  for (Varying v : in) {
+    const bool agrees = op.name == "psum_invariant" || ((op.name == "pmax" || op.name == "pmin") && whole);
+    r.need.push_back(op.name == "pvary" ? v & ~axes : v | axes);
+    r.out.push_back(agrees ? v & ~axes : v | axes);
+  }
+  return r;
+}
+
+VaryingList part(const VaryingList& v, std::size_t first, std::size_t count) {
+  return {v.begin() + static_cast<std::ptrdiff_t>(first), v.begin() + static_cast<std::ptrdiff_t>(first + count)};
+}
+VaryingList joined(VaryingList a, const VaryingList& b) {
+  a.insert(a.end(), b.begin(), b.end());
+  return a;
+}
+
+/// Of an equation with sub-programs that are marked for operands like these; nothing if they aren't, or it is not known.
+std::optional<VaryingList> of_programs(const Primitive& op, const ParamsBase& params, const VaryingList& in, std::span<const Aval> avals) {
+  if (op.name == "jit" || op.name == "closed_call" || op.name == "remat2") return infer_program(executed_body(op, params, avals), in);
+  if (&op == &primitive_of<Scan>) {
+    const auto& p = params_as<Scan::Params>(params);
+    const auto consts = static_cast<std::size_t>(p.num_consts), carry = static_cast<std::size_t>(p.num_carry);
+    std::optional<VaryingList> out = infer_program(p.jaxpr, in);
+    if (out && part(*out, 0, carry) != part(in, consts, carry)) return {};
+    return out;
+  }
+  if (&op == &primitive_of<While>) {
+    const auto& p = params_as<While::Params>(params);
+    const auto a = static_cast<std::size_t>(p.cond_nconsts), b = static_cast<std::size_t>(p.body_nconsts);
+    const VaryingList carry = part(in, a + b, in.size() - a - b);
+    const std::optional<VaryingList> stop = infer_program(p.cond_jaxpr, joined(part(in, 0, a), carry));
+    const std::optional<VaryingList> out = infer_program(p.body_jaxpr, joined(part(in, a, b), carry));
+    if (!stop || !out || *out != carry) return {};
+    for (Varying v : carry)
+      if ((*stop)[0] & ~v) return {};
+    return out;
+  }
+  if (&op == &primitive_of<Cond>) {
+    std::optional<VaryingList> out;
+    for (const Jaxpr& j : params_as<Cond::Params>(params).branches) {
+      std::optional<VaryingList> one = infer_program(j, part(in, 1, in.size() - 1));
+      if (!one || (out && *out != *one)) return {};
+      out = std::move(one);
+    }
+    if (out)
+      for (Varying& v : *out)
+        if (in[0] & ~v) return {};
+    return out;
+  }
+  if (is_shard_map(op)) {
+    const auto& p = params_as<ShardMapParams>(params);
+    if (!p.check_vma) return {};
+    const CheckedAxes scope(p.manual_axes());
+    const Varying own = varying_over(p.manual_axes());
+    VaryingList blocks;
+    for (std::size_t i = 0; i < in.size(); ++i) blocks.push_back(in[i] | varying_over(named_axes(p.in_specs[i])));
+    std::optional<VaryingList> out = infer_program(p.jaxpr, blocks);
+    if (out)
+      for (Varying& v : *out) v &= ~own;
+    return out;
+  }
+  return {};
+}
+
+/// The program marked for inputs that vary so; the first results vary as wanted, at least.
+Jaxpr mark_program(const Jaxpr& j, const VaryingList& in, VaryingList& out, const VaryingList& wanted = {}) {
+  const auto avals = j.data().input_avals();
+  const InputsVary inputs(in);
+  return trace_jaxpr({"shard_map", {avals.begin(), avals.end()}, {}}, [&](std::span<const Array> args) {
+    std::vector<Array> results = eval_jaxpr(j, args);
+    out = varying_of(results);
+    for (std::size_t k = 0; k < wanted.size(); ++k) results[k] = vary_over(results[k], wanted[k], {});
+    return results;
+  });
+}
+
+/// Whether the carry varies more than it did.
+bool widen(VaryingList& carry, const VaryingList& out, Varying common = 0) {
+  bool changed = false;
+  for (std::size_t k = 0; k < carry.size(); ++k) {
+    const Varying more = out[k] | common;
+    changed = changed || (more & ~carry[k]);
+    carry[k] |= more;
+  }
+  return changed;
+}
+
+/// An equation whose programs come out of a rewrite, without all the marks that they need: with them. Nothing for one of another kind.
+std::optional<EqnVarying> mark_programs(const Primitive& op, const ParamsBase& params, const VaryingList& in) {
+  EqnVarying r{in, {}, {}};
+  if (op.name == "jit" || op.name == "closed_call" || op.name == "remat2") {
+    struct Context {
+      const VaryingList& in;
+      VaryingList& out;
+    } context{in, r.out};
+    r.params = op.params_map_jaxprs(
+        params, [](const Jaxpr& j, void* c) { return mark_program(j, static_cast<Context*>(c)->in, static_cast<Context*>(c)->out); },
+        &context);
+    return r;
+  }
+  if (&op == &primitive_of<Scan>) {
+    Scan::Params q = params_as<Scan::Params>(params);
+    const auto consts = static_cast<std::size_t>(q.num_consts), num_carry = static_cast<std::size_t>(q.num_carry);
+    VaryingList carry = part(in, consts, num_carry);
+    Jaxpr body;
+    do {
+      std::copy(carry.begin(), carry.end(), r.need.begin() + q.num_consts);
+      body = mark_program(q.jaxpr, r.need, r.out, carry);
+    } while (widen(carry, r.out));
+    std::copy(carry.begin(), carry.end(), r.out.begin());
+    q.jaxpr = body;
+    r.params = make_params(std::move(q));
+    return r;
+  }
+  if (&op == &primitive_of<While>) {
+    While::Params q = params_as<While::Params>(params);
+    const auto a = static_cast<std::size_t>(q.cond_nconsts), b = static_cast<std::size_t>(q.body_nconsts);
+    VaryingList carry = part(in, a + b, in.size() - a - b), stop;
+    Jaxpr body, cond;
+    do {
+      body = mark_program(q.body_jaxpr, joined(part(in, a, b), carry), r.out, carry);
+      cond = mark_program(q.cond_jaxpr, joined(part(in, 0, a), carry), stop);
+    } while (widen(carry, r.out, stop[0]));
+    r.need = joined(part(in, 0, a + b), carry), r.out = carry;
+    q.body_jaxpr = body, q.cond_jaxpr = cond;
+    r.params = make_params(std::move(q));
+    return r;
+  }
+  if (&op == &primitive_of<Cond>) {
+    Cond::Params q = params_as<Cond::Params>(params);
+    const VaryingList operands = part(in, 1, in.size() - 1);
+    VaryingList common;
+    for (const Jaxpr& j : q.branches) {
+      mark_program(j, operands, r.out);
+      if (common.empty()) common.assign(r.out.size(), in[0]);
+      widen(common, r.out);
+    }
+    for (Jaxpr& j : q.branches) j = mark_program(j, operands, r.out, common);
+    r.out = common;
+    r.params = make_params(std::move(q));
+    return r;
+  }
+  return {};
+}
+
+/// `strict`: the equation stands in a program that is as it is; nothing if that has not the marks it needs.
+std::optional<EqnVarying> rule(const Primitive& op, const ParamsBase& params, const VaryingList& in, std::span<const Aval> avals,
+                               std::span<const Aval> out_avals, SourceLoc loc, bool strict) {
+  if (op.kind == Kind::collective) return of_collective(op, params, in);
+  const Varying all = all_of(in);
+  if (op.kind == Kind::effect) return EqnVarying{in, VaryingList(out_avals.size(), all), {}};
+  if (op.kind == Kind::call || op.kind == Kind::control || op.kind == Kind::spmd) {
+    if (std::optional<VaryingList> out = of_programs(op, params, in, avals)) return EqnVarying{in, *out, {}};
+    // Programs without marks are right if all that goes in varies alike: then all in them does.
+    Varying common = all, marked = 0;
+    each_program(op, params, [&](const Jaxpr& j) { find_axes(j, common, marked); });
+    if (common & marked) {
+      if (strict) return {};
+      if (std::optional<EqnVarying> r = mark_programs(op, params, in)) return r;
+      throw Error(fmt::format("{}: which of its values vary over `{}` can't be told; set check_vma = false in the shard_map around it",
+                              op.name, fmt::join(names_of(common & marked), "`, `")),
+                  loc);
+    }
+    return EqnVarying{VaryingList(in.size(), common), VaryingList(out_avals.size(), common), {}};
+  }
+  const bool differentiable = std::any_of(out_avals.begin(), out_avals.end(), [](const Aval& a) { return a.dtype.is_inexact(); });
+  return EqnVarying{differentiable ? VaryingList(in.size(), all) : in, VaryingList(out_avals.size(), all), {}};
+}
+
+std::optional<VaryingList> infer_program(const Jaxpr& j, const VaryingList& in) {
+  check_nesting("programs inside programs", nesting_depth(j));
+  const JaxprData& d = j.data();
+  VaryingList of(d.avals.size());
+  std::copy(in.begin(), in.end(), of.begin() + d.num_consts);
+  for (const Eqn& e : d.eqns) {
+    VaryingList operands;
+    std::vector<Aval> avals, out_avals;
+    for (Atom a : e.inputs) operands.push_back(a.is_literal() ? 0 : of[a.var()]), avals.push_back(d.aval(a));
+    for (Var v : e.outputs) out_avals.push_back(d.avals[v]);
+    const std::optional<EqnVarying> r = rule(*e.op, *e.params, operands, avals, out_avals, e.loc, true);
+    if (!r) return {};
+    for (std::size_t i = 0; i < operands.size(); ++i)
+      if (!e.inputs[i].is_literal() && operands[i] != r->need[i]) return {};
+    for (std::size_t k = 0; k < e.outputs.size(); ++k) of[e.outputs[k]] = r->out[k];
+  }
+  VaryingList out;
+  for (Atom a : d.outputs) out.push_back(a.is_literal() ? 0 : of[a.var()]);
+  return out;
+}
+
+}  // namespace
+
+CheckedAxes::CheckedAxes(const std::vector<std::string>& names) : before_(state().axes.size()) {
+  std::vector<std::string>& axes = state().axes;
+  axes.insert(axes.end(), names.begin(), names.end());
+  if (axes.size() > 64) {
+    axes.resize(before_);
+    throw Error("shard_map: more than 64 mesh axes at once; set check_vma = false");
+  }
+}
+CheckedAxes::~CheckedAxes() { state().axes.resize(before_); }
+
+bool is_checked(const std::string& axis) { return std::count(state().axes.begin(), state().axes.end(), axis) > 0; }
+
+Varying varying_over(const std::vector<std::string>& names) {
+  Varying v = 0;
+  const std::vector<std::string>& axes = state().axes;
+  for (const std::string& name : names)
+    for (std::size_t i = axes.size(); i-- > 0;)
+      if (axes[i] == name) {
+        v |= Varying{1} << i;
+        break;
+      }
+  return v;
+}
+
+std::vector<std::string> names_of(Varying v) {
+  std::vector<std::string> names;
+  for (std::size_t i = 0; i < state().axes.size(); ++i)
+    if (v >> i & 1) names.push_back(state().axes[i]);
+  return names;
+}
+
+bool notes_varying() { return noting(current_trace()) != nullptr; }
+
+Varying varying_of(const Array& x) {
+  const TracedArray* t = as_traced(x);
+  const NotingTrace* trace = t ? noting(t->trace.get()) : nullptr;
+  return trace ? trace->of(t->var) : 0;
+}
+std::vector<Varying> varying_of(std::span<const Array> xs) {
+  std::vector<Varying> out;
+  for (const Array& x : xs) out.push_back(varying_of(x));
+  return out;
+}
+
+Array vary_over(const Array& x, Varying axes, SourceLoc loc) {
+  const Varying missing = axes & ~varying_of(x);
+  return missing ? bind_pvary(x, names_of(missing), loc) : x;
+}
+
+InputsVary::InputsVary(std::span<const Array> like) {
+  if (notes_varying()) state().next = varying_of(like);
+}
+InputsVary::InputsVary(std::vector<Varying> inputs) { state().next = std::move(inputs); }
+InputsVary::~InputsVary() { state().next.reset(); }
+
+Ref<Trace> take_noting_trace(const std::string& what) {
+  std::optional<std::vector<Varying>>& next = state().next;
+  if (!next) return {};
+  Ref<Trace> trace(new NotingTrace(what, std::move(*next)));
+  next.reset();
+  return trace;
+}
+
+std::optional<std::vector<Array>> add_noted_eqn(Trace& target, const Primitive& op, const ParamsRef& params, std::span<const Array> inputs,
+                                                std::span<const Aval> out_avals, SourceLoc loc) {
+  NotingTrace* const trace = noting(&target);
+  if (!trace) return {};
+  std::vector<Array> in(inputs.begin(), inputs.end());
+  std::vector<Aval> avals;
+  for (const Array& x : in) avals.push_back(x.aval());
+  if (op.name == "pvary") {
+    // Only what isn't marked yet: its operand may be a value that varies here.
+    const Varying axes = varying_over(collective_axes(op, *params));
+    if (in.size() == 1 && axes && (axes & ~varying_of(in[0])) == 0) return in;
+  }
+  const EqnVarying r = *rule(op, *params, varying_of(in), avals, out_avals, loc, false);
+  for (std::size_t i = 0; i < in.size(); ++i) {
+    const Varying missing = r.need[i] & ~varying_of(in[i]);
+    if (!missing || (as_literal(in[i]) && op.kind != Kind::control)) continue;
+    const TracedArray* t = as_traced(in[i]);
+    const bool own = t && t->trace.get() == &target;
+    const std::tuple key(own, own ? std::uintptr_t{t->var} : reinterpret_cast<std::uintptr_t>(in[i].impl().get()), missing);
+    if (const auto known = trace->marked.find(key); known != trace->marked.end()) {
+      in[i] = Array(Ref<ArrayImpl>(new TracedArray(avals[i], Ref<Trace>(&target), known->second)));
+      continue;
+    }
+    in[i] = bind_pvary(in[i], names_of(missing), loc);
+    trace->marked.emplace(key, as_traced(in[i])->var);
+  }
+  std::vector<Array> out = target.add_eqn(op, r.params ? r.params : params, in, out_avals, loc);
+  for (std::size_t k = 0; k < out.size(); ++k) trace->note(as_traced(out[k])->var, r.out[k]);
+  return out;
+}
+
+}  // namespace weft::detail

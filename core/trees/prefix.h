@@ -1,0 +1,34 @@
+// Tree prefixes: one value for a whole subtree, as in vmap's in_axes.
+#pragma once
+#include <concepts>
+#include <cstdint>
+#include <initializer_list>
+#include <vector>
+
+#include "weft/core/array/scalar.h"
+
+namespace weft {
+
+/// A tree prefix of axes: `0`, `none`, `{0, none}`, `{{0, none}, 1}`: one entry for all that stands below, or braces with one entry for
+/// each element, down to the leaves (a struct's fields in order, static ones may be left out). `{}` is the list of no entries.
+class Axes {
+ public:
+  Axes() = default;
+  template <std::integral T>
+  Axes(T axis) : kind_(Kind::axis), axis_(static_cast<int>(axis)) {}
+  Axes(None) : kind_(Kind::none) {}
+  Axes(std::initializer_list<Axes> children) : children_(children) {}
+
+  bool is_list() const { return kind_ == Kind::list; }
+  bool is_none() const { return kind_ == Kind::none; }
+  /// The axis as given; meaningful where it is neither a list nor none.
+  int axis() const { return axis_; }
+  const std::vector<Axes>& children() const { return children_; }
+
+ private:
+  enum class Kind { list, none, axis } kind_ = Kind::list;
+  int axis_ = 0;
+  std::vector<Axes> children_;
+};
+
+}  // namespace weft

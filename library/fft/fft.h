@@ -1,0 +1,64 @@
+#pragma once
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "weft/core/array/array.h"
+#include "weft/core/array/axis.h"
+
+namespace weft {
+
+/// Discrete Fourier transforms, with the meaning of jax.numpy.fft. Real operands are converted to complex ones; float64 gives complex128,
+/// all else complex64. Everything is linear, with derivatives to any order.
+namespace fft {
+
+struct FftOptions {
+  std::optional<int> n = {};      ///< the signal's length: it is cut, or padded with zeros at the end; absent: as it is
+  std::string norm = "backward";  ///< which transform is divided by n: "backward" the inverse, "forward" the other, "ortho" both by sqrt(n)
+};
+/// The sum over j of x[j] exp(-2 pi i j k / n), for each k.
+Array fft(Arg x, int axis = -1, FftOptions options = {});
+/// The inverse of fft.
+Array ifft(Arg x, int axis = -1, FftOptions options = {});
+/// The first n / 2 + 1 elements of the fft of a real signal; the others are their mirror image.
+Array rfft(Arg x, int axis = -1, FftOptions options = {});
+/// The inverse of rfft: a real signal of length n, which is 2 (m - 1) for m elements if not given.
+Array irfft(Arg x, int axis = -1, FftOptions options = {});
+/// The transform of a signal with a real spectrum, given by its first half: irfft of the conjugate, not divided.
+Array hfft(Arg x, int axis = -1, FftOptions options = {});
+/// The inverse of hfft.
+Array ihfft(Arg x, int axis = -1, FftOptions options = {});
+
+struct FftnOptions {
+  std::vector<int> s = {};        ///< the lengths along the axes; empty: as they are
+  Axis axes = none;               ///< none: all, or as many of the last as s has entries
+  std::string norm = "backward";  ///< as FftOptions::norm
+};
+/// fft along several axes, all of them if none are given.
+Array fftn(Arg x, FftnOptions options = {});
+/// The inverse of fftn.
+Array ifftn(Arg x, FftnOptions options = {});
+/// rfft along the last of the axes, fft along the others.
+Array rfftn(Arg x, FftnOptions options = {});
+/// The inverse of rfftn.
+Array irfftn(Arg x, FftnOptions options = {});
+/// fftn over the last two axes.
+Array fft2(Arg x, FftnOptions options = {});
+/// ifftn over the last two axes.
+Array ifft2(Arg x, FftnOptions options = {});
+/// rfftn over the last two axes.
+Array rfft2(Arg x, FftnOptions options = {});
+/// irfftn over the last two axes.
+Array irfft2(Arg x, FftnOptions options = {});
+
+/// The frequencies that fft's elements belong to, for samples d apart: 0, 1, ..., then the negative ones, divided by n d.
+Array fftfreq(int n, double d = 1, DType dtype = float32, SourceLoc loc = SourceLoc::here());
+/// The same of rfft: 0 to n / 2, divided by n d.
+Array rfftfreq(int n, double d = 1, DType dtype = float32, SourceLoc loc = SourceLoc::here());
+/// With frequency 0 moved to the middle of the axes, all of them if none are given.
+Array fftshift(Arg x, Axis axes = none);
+/// The inverse of fftshift.
+Array ifftshift(Arg x, Axis axes = none);
+
+}  // namespace fft
+}  // namespace weft

@@ -1,0 +1,127 @@
+#pragma once
+#include <optional>
+
+#include "weft/core/array/array.h"
+#include "weft/core/array/axis.h"
+
+namespace weft {
+
+/// Linear algebra, with the meaning of jax.numpy.linalg. The last two dimensions of an operand are a matrix, those before count matrices.
+/// Operands are float32, float64 or complex (integers are converted). Where an algorithm fails (a singular or an indefinite matrix) the
+/// results are infinite or NaN; nothing is thrown. A matrix that is not square where it must be is a ShapeError. Everything has
+/// derivatives and can be mapped unless said otherwise.
+namespace linalg {
+
+struct CholeskyOptions {
+  bool upper = false;  ///< the factor is U with U^H U = a
+};
+/// The lower triangular L with L L^H = (a + a^H) / 2; NaN if that is not positive definite.
+Array cholesky(Arg a, CholeskyOptions options = {});
+
+struct Qr {
+  Array q, r;
+};
+struct QrOptions {
+  bool full_matrices = false;  ///< q is square; then there is a derivative only where a has no more rows than columns
+};
+/// q with orthonormal columns and an upper triangular r with q r = a.
+Qr qr(Arg a, QrOptions options = {});
+
+struct Lu {
+  Array p, l, u;
+};
+/// p l u = a: a permutation matrix, a lower triangle with unit diagonal, an upper triangle (jax.scipy.linalg.lu).
+Lu lu(Arg a);
+
+struct Eigh {
+  Array eigenvalues, eigenvectors;
+};
+/// Ascending eigenvalues and orthonormal eigenvectors, one a column, of (a + a^H) / 2. Derivatives need eigenvalues that differ.
+Eigh eigh(Arg a);
+/// The eigenvalues alone.
+Array eigvalsh(Arg a);
+
+struct Svd {
+  Array u, s, vh;
+};
+struct SvdOptions {
+  bool full_matrices = true;  ///< u and vh are square; then they have a derivative only where a is
+};
+/// u diag(s) vh = a with orthonormal columns of u and rows of vh; s descends. Derivatives of u and vh need values that differ.
+Svd svd(Arg a, SvdOptions options = {});
+/// The singular values alone.
+Array svdvals(Arg a);
+
+/// The x with a x = b; b is a vector, or a matrix (or several) with one system a column. Its derivatives use the same factors.
+Array solve(Arg a, Arg b);
+struct TriangularOptions {
+  bool left_side = true;       ///< op(a) x = b; else x op(a) = b
+  bool lower = false;          ///< which triangle of a is read; the other one is ignored
+  bool transpose_a = false;    ///< op(a) is the transpose
+  bool unit_diagonal = false;  ///< a's diagonal is taken as ones
+  bool conjugate_a = false;    ///< op(a) is conjugated
+};
+/// The solution of a system with a triangular matrix, by substitution (jax.lax.linalg.triangular_solve, but from the left by default).
+Array triangular_solve(Arg a, Arg b, TriangularOptions options = {});
+/// The inverse.
+Array inv(Arg a);
+/// The determinant. Its gradient is right for matrices of rank n - 1 too, if their first n - 1 columns are independent.
+Array det(Arg a);
+struct Slogdet {
+  Array sign, logabsdet;
+};
+/// The determinant's sign (of complex numbers: its direction) and the logarithm of its modulus; 0 and -inf of a singular matrix.
+Slogdet slogdet(Arg a);
+
+struct PinvOptions {
+  std::optional<double> rtol = {};  ///< singular values up to rtol times the largest count as 0; absent: 10 max(m, n) epsilon
+};
+/// The pseudo-inverse of Moore and Penrose.
+Array pinv(Arg a, PinvOptions options = {});
+/// The number of singular values above max(m, n) epsilon times the largest.
+Array matrix_rank(Arg a);
+/// The quotient of the largest and the smallest singular value.
+Array cond(Arg a);
+struct Lstsq {
+  Array x, residuals, rank, s;
+};
+/// The x of least norm among those with least |a x - b|, for one matrix; squared residuals one a column of b.
+Lstsq lstsq(Arg a, Arg b);
+
+/// The matrix exponential, by Pade approximants, scaling and squaring (Higham 2005); NaN if more than 16 squarings are needed.
+Array expm(Arg a);
+/// a to an integer power, of the inverse where n is negative.
+Array matrix_power(Arg a, int n);
+/// The product of several matrices, in the order that takes the fewest multiplications; the first and the last may be vectors.
+Array multi_dot(Args xs);
+/// The elements on the main diagonal of the last two dimensions.
+Array diagonal(Arg a);
+/// Their sum.
+Array trace(Arg a);
+
+/// Which norm: a number p (also infinity), "fro" (Frobenius) or "nuc" (nuclear); none: the root of the sum of squared moduli.
+class NormOrder {
+ public:
+  NormOrder(None) {}
+  template <Scalar T>
+  NormOrder(T p) : p_(static_cast<double>(p)) {}
+  NormOrder(const char* name) : name_(name) {}
+  /// The number, if it is one.
+  const std::optional<double>& p() const { return p_; }
+  /// "fro", "nuc", or null.
+  const char* name() const { return name_; }
+
+ private:
+  std::optional<double> p_;
+  const char* name_ = nullptr;
+};
+struct NormOptions {
+  NormOrder ord = none;
+  bool keepdims = false;  ///< the axes stay, with size 1
+};
+/// The norm of all elements (none), of the vectors along one axis, or of the matrices of two. An order for none needs one or two
+/// dimensions.
+Array norm(Arg a, Axis axis = none, NormOptions options = {});
+
+}  // namespace linalg
+}  // namespace weft

@@ -1,0 +1,214 @@
+#include "weft/library/nn/nn.h"
+
+#include <fmt/format.h>
+
+#include <cmath>
+#include <limits>
+#include <numbers>
+
+#include "weft/core/array/indexing.h"
+#include "weft/core/base/float_environment.h"
+#include "weft/core/functions/contractions.h"
+#include "weft/core/functions/elementwise.h"
+#include "weft/core/functions/reductions.h"
+#include "weft/core/ops/common.h"
+#include "weft/core/ops/elementwise/stop_gradient.h"
+#include "weft/core/ops/movement/movement.h"
+#include "weft/core/trace/trace.h"
+
+namespace weft {
+
+using detail::LocScope;
+using detail::scalar_like;
+
+namespace nn {
+namespace {
+
+/// The floating array that an activation of integers works on.
+Array inexact(const Arg& x) { return detail::as_dtype(x.array(), detail::inexact_dtype(x.array().dtype())); }
+
+/// x less its maximum over the axes, which doesn't change a softmax and keeps exp in range.
+Array shifted(const Array& x, const Axis& axis, SourceLoc loc) {
+  return x - detail::stop_gradient_of(max(Arg(x, loc), axis, keepdims), loc);
+}
+
+}  // namespace
+
+Array relu(Arg x) {
+  LocScope scope(x.where());
+  return where(x.array() <= scalar_like(x.array(), 0), scalar_like(x.array(), 0), x);
+}
+Array relu6(Arg x) {
+  LocScope scope(x.where());
+  const Array zero = scalar_like(x.array(), 0), six = scalar_like(x.array(), 6);
+  return where(x.array() <= zero, zero, where(x.array() >= six, six, x));
+}
+Array gelu(Arg x) {
+  LocScope scope(x.where());
+  const Array v = inexact(x);
+  return v * (.5 * (1. + weft::tanh(std::sqrt(2 / std::numbers::pi) * (v + .044715 * integer_pow(v, 3)))));
+}
+Array silu(Arg x) {
+  LocScope scope(x.where());
+  const Array v = inexact(x);
+  return v * weft::sigmoid(v);
+}
+Array swish(Arg x) { return silu(x); }
+Array elu(Arg x, Arg alpha) {
+  LocScope scope(x.where());
+  const Array v = inexact(x), positive = v > 0;
+  return where(positive, v, alpha.array() * weft::expm1(where(positive, scalar_like(v, 0), v)));
+}
+Array celu(Arg x, Arg alpha) {
+  LocScope scope(x.where());
+  const Array v = inexact(x), positive = v > 0;
+  return where(positive, v, alpha.array() * weft::expm1(where(positive, scalar_like(v, 0), v) / alpha.array()));
+}
+Array selu(Arg x) {
+  LocScope scope(x.where());
+  return 1.0507009873554804934193349852946 * elu(x, 1.6732632423543772848170429916717);
+}
+Array leaky_relu(Arg x, Arg negative_slope) {
+  LocScope scope(x.where());
+  const Array v = inexact(x);
+  return where(v >= 0, v, negative_slope.array() * v);
+}
+Array softplus(Arg x) {
+  LocScope scope(x.where());
+  return logaddexp(inexact(x), 0.);
+}
+Array soft_sign(Arg x) {
+  LocScope scope(x.where());
+  const Array v = inexact(x);
+  return v / (weft::abs(v) + 1.);
+}
+Array sigmoid(Arg x) { return weft::sigmoid(x); }
+Array log_sigmoid(Arg x) {
+  LocScope scope(x.where());
+  return -softplus(-inexact(x));
+}
+Array hard_tanh(Arg x) {
+  LocScope scope(x.where());
+  const Array &v = x.array(), one = scalar_like(v, 1), minus_one = scalar_like(v, -1);
+  return where(v > one, one, where(v < minus_one, minus_one, v));
+}
+Array hard_sigmoid(Arg x) {
+  LocScope scope(x.where());
+  return relu6(inexact(x) + 3.) / 6.;
+}
+Array hard_silu(Arg x) {
+  LocScope scope(x.where());
+  return inexact(x) * hard_sigmoid(x);
+}
+Array mish(Arg x) {
+  LocScope scope(x.where());
+  const Array v = inexact(x);
+  return v * weft::tanh(softplus(v));
+}
+Array glu(Arg x, int axis) {
+  LocScope scope(x.where());
+  const Array v = inexact(x);
+  const int a = detail::normalize_axis(axis, v.ndim(), "glu", x.aval(), x.where());
+  const std::int64_t n = v.shape()[a];
+  if (n % 2)
+    throw ShapeError(fmt::format("glu: axis {} of {} has odd size {}; it is cut into two halves", a, detail::to_string(x.aval()), n),
+                     detail::effective_loc(x.where()));
+  return detail::slice_axis(v, a, 0, n / 2, x.where()) * weft::sigmoid(detail::slice_axis(v, a, n / 2, n, x.where()));
+}
+
+Array softmax(Arg x, Axis axis) {
+  LocScope scope(x.where());
+  detail::resolve_axes(axis, x, "softmax");
+  const Array v = inexact(x);
+  if (v.size() == 0) return v;
+  const Array e = weft::exp(shifted(v, axis, x.where()));
+  return e / sum(e, axis, keepdims);
+}
+Array log_softmax(Arg x, Axis axis) {
+  LocScope scope(x.where());
+  detail::resolve_axes(axis, x, "log_softmax");
+  const Array v = inexact(x);
+  if (v.size() == 0) return v;
+  const Array s = shifted(v, axis, x.where());
+  return s - weft::log(sum(weft::exp(s), axis, keepdims));
+}
+Array standardize(Arg x, Axis axis) {
+  LocScope scope(x.where());
+  detail::resolve_axes(axis, x, "standardize");
+  const Array v = inexact(x), mu = mean(v, axis, keepdims), variance = mean(square(v), axis, keepdims) - square(mu);
+  return (v - mu) * rsqrt(maximum(variance, 0.) + 1e-5);
+}
+Array layer_norm(Arg x, Arg scale, Arg bias, LayerNormOptions options) {
+  LocScope scope(x.where());
+  detail::resolve_axes(-1, x, "layer_norm");
+  const DType dtype = detail::inexact_dtype(x.array().dtype());
+  const Array v = detail::as_dtype(x.array(), detail::wide_dtype(dtype));
+  const Array centred = v - mean(v, -1, keepdims);
+  const Array normal = centred * rsqrt(mean(square(centred), -1, keepdims) + options.epsilon);
+  return detail::as_dtype(normal, dtype) * scale.array() + bias.array();
+}
+
+Array one_hot(Arg x, int num_classes, DType dtype) { return weft::one_hot(x, num_classes, dtype); }
+
+Array dot_product_attention(Arg q, Arg k, Arg v, AttentionOptions options) {
+  LocScope scope(q.where());
+  const SourceLoc loc = q.where();
+  auto fail = [&](const char* problem) {
+    throw ShapeError(fmt::format("dot_product_attention: q {}, k {}, v {}: {}", detail::to_string(q.aval()), detail::to_string(k.aval()),
+                                 detail::to_string(v.aval()), problem),
+                     detail::effective_loc(loc));
+  };
+  const int ndim = q.array().ndim();
+  if ((ndim != 3 && ndim != 4) || k.array().ndim() != ndim || v.array().ndim() != ndim)
+    fail("each must be (batch, length, heads, size of a head), or all without the batch");
+  const bool batched = ndim == 4;
+  const DType dtype = q.array().dtype();
+  auto prepared = [&](const Arg& x) {
+    const Array a = batched ? x.array() : detail::insert_axes(x.array(), {0}, loc);
+    return detail::as_dtype(a, detail::wide_dtype(detail::inexact_dtype(a.dtype())));
+  };
+  const Array key = prepared(k), value = prepared(v);
+  Array query = prepared(q);
+  const Shape s = query.shape(), t = key.shape();  // copies: query is given another value below
+  if (value.shape()[0] != t[0] || value.shape()[1] != t[1] || value.shape()[2] != t[2])
+    fail("k and v must agree in batch, length and heads");
+  if (s[0] != t[0] || s[3] != t[3]) fail("q and k must agree in batch and size of a head");
+  if (t[2] == 0 || s[2] % t[2] != 0) fail("the number of q's heads must be a multiple of that of k's");
+  const std::int64_t length = s[1], groups = s[2] / t[2], heads = t[2];
+  const double scale = options.scale ? *options.scale : detail::standard([&] { return 1 / std::sqrt(static_cast<double>(s[3])); });
+  query = detail::reshape_to(query, {s[0], length, heads, groups, s[3]}, loc);
+  Array scores = einsum("btkgh,bskh->bkgts", query, key) * scale;
+  // (B, N, T, S) beside the scores, whose heads are two dimensions.
+  auto beside = [&](const Array& x, const char* name) {
+    const Array a = batched || x.ndim() != 3 ? x : detail::insert_axes(x, {0}, loc);
+    const std::int64_t full[] = {s[0], heads * groups, length, t[1]};
+    bool fits = a.ndim() == 4;
+    for (int i = 0; fits && i < 4; ++i) fits = a.shape()[i] == 1 || a.shape()[i] == full[i];
+    if (!fits)
+      fail(fmt::format("the {} is {}; it must broadcast to (batch, heads, length of q, length of k), here {}", name,
+                       detail::to_string(x.aval()), detail::to_string(Shape{full[0], full[1], full[2], full[3]}))
+               .c_str());
+    const bool each = a.shape()[1] != 1;
+    return detail::reshape_to(a, {a.shape()[0], each ? heads : 1, each ? groups : 1, a.shape()[2], a.shape()[3]}, loc);
+  };
+  if (options.bias) scores = scores + detail::as_dtype(beside(*options.bias, "bias"), scores.dtype());
+  const double least = scores.dtype() == float64 ? std::numeric_limits<double>::max() : std::numeric_limits<float>::max();
+  if (options.mask) {
+    if (!options.mask->dtype().is_bool())
+      throw DTypeError(fmt::format("dot_product_attention: the mask is {}; it must be of bools", detail::to_string(options.mask->aval())),
+                       detail::effective_loc(loc));
+    scores = where(beside(*options.mask, "mask"), scores, scalar_like(scores, -.7 * least));
+  }
+  if (options.is_causal) {
+    const Array row = detail::iota_array(int32, {1, 1, 1, length, 1}, 3, loc),
+                column = detail::iota_array(int32, {1, 1, 1, 1, t[1]}, 4, loc);
+    scores = where(column <= row, scores, scalar_like(scores, -.7 * least));
+  }
+  const Array mixed = einsum("bkgts,bskh->btkgh", softmax(scores), value);
+  Array out = detail::reshape_to(mixed, {s[0], length, heads * groups, value.shape()[3]}, loc);
+  if (!batched) out = detail::squeeze_axes(out, {0}, loc);
+  return detail::as_dtype(out, detail::inexact_dtype(dtype));
+}
+
+}  // namespace nn
+}  // namespace weft

@@ -1,0 +1,79 @@
+#pragma once
+#include <optional>
+
+#include "weft/core/array/array.h"
+#include "weft/core/array/axis.h"
+
+namespace weft {
+
+/// Neural networks' functions, with jax.nn's formulas and derivatives.
+namespace nn {
+
+// Activations, element by element.
+
+/// max(x, 0), with derivative 0 at 0.
+Array relu(Arg x);
+/// min(max(x, 0), 6), with derivative 0 at 0 and at 6.
+Array relu6(Arg x);
+/// x times the normal distribution function, by the approximation with tanh (Hendrycks and Gimpel, arXiv:1606.08415).
+Array gelu(Arg x);
+/// x * sigmoid(x).
+Array silu(Arg x);
+/// The same.
+Array swish(Arg x);
+/// x where it is positive, else alpha * (exp(x) - 1).
+Array elu(Arg x, Arg alpha = 1.);
+/// x where it is positive, else alpha * (exp(x / alpha) - 1).
+Array celu(Arg x, Arg alpha = 1.);
+/// elu scaled to keep mean and variance (Klambauer et al., arXiv:1706.02515).
+Array selu(Arg x);
+/// x where it isn't negative, else negative_slope * x.
+Array leaky_relu(Arg x, Arg negative_slope = .01);
+/// log(1 + exp(x)).
+Array softplus(Arg x);
+/// x / (1 + abs(x)).
+Array soft_sign(Arg x);
+/// 1 / (1 + exp(-x)).
+Array sigmoid(Arg x);
+/// log(sigmoid(x)).
+Array log_sigmoid(Arg x);
+/// x limited to [-1, 1].
+Array hard_tanh(Arg x);
+/// relu6(x + 3) / 6.
+Array hard_sigmoid(Arg x);
+/// x * hard_sigmoid(x).
+Array hard_silu(Arg x);
+/// x * tanh(softplus(x)).
+Array mish(Arg x);
+/// The first half of an axis times the sigmoid of the second.
+Array glu(Arg x, int axis = -1);
+
+// Normalisation.
+
+/// exp(x) / sum(exp(x)) over the axes, without overflow.
+Array softmax(Arg x, Axis axis = -1);
+/// log(softmax(x)), without loss where it is small.
+Array log_softmax(Arg x, Axis axis = -1);
+/// x less its mean, divided by sqrt(variance + 1e-5), over the axes.
+Array standardize(Arg x, Axis axis = -1);
+struct LayerNormOptions {
+  double epsilon = 1e-5;
+};
+/// (x - mean) / sqrt(variance + epsilon) * scale + bias over the last axis. 16-bit floats are normalised in float32.
+Array layer_norm(Arg x, Arg scale, Arg bias, LayerNormOptions options = {});
+
+/// 1 where the last dimension's position equals x, else 0: shape x.shape() + (num_classes). Of a value out of range: all 0.
+Array one_hot(Arg x, int num_classes, DType dtype = float32);
+
+struct AttentionOptions {
+  bool is_causal = false;            ///< position t of q sees positions 0 to t of k
+  std::optional<double> scale = {};  ///< of the products of q and k; absent: 1 / sqrt(H)
+  std::optional<Array> bias = {};    ///< added to the scaled products; (B, N, T, S) or without B as q is, sizes of 1 broadcast
+  std::optional<Array> mask = {};    ///< bools of such a shape: only where it is true position t sees position s
+};
+/// softmax(scale * q k^T) v for each head: q is (B, T, N, H), k and v are (B, S, K, H), or all without B; N is a multiple of K, and each
+/// head of k serves N / K neighbouring ones of q. The result has q's shape. As jax.nn.dot_product_attention.
+Array dot_product_attention(Arg q, Arg k, Arg v, AttentionOptions options = {});
+
+}  // namespace nn
+}  // namespace weft

@@ -1,0 +1,53 @@
+#pragma once
+#include "weft/core/array/array.h"
+
+namespace weft::nn {
+
+/// Initial values of weights, as jax.nn.initializers: functions that make initializers, which are called with a key, a shape and a dtype.
+/// The number of inputs of a layer is its weights' size along the axis before the last, that of its outputs the size along the last, each
+/// times the sizes of all axes in front of these (a convolution's window); ShapeError for a shape of fewer than two axes.
+namespace initializers {
+
+/// Draws a layer's weights.
+class Initializer {
+ public:
+  Array operator()(Arg key, Shape shape, DType dtype = float32) const;
+
+  /// For the library.
+  enum class Kind { constant, normal, uniform, truncated_normal, scaled_normal, scaled_uniform, scaled_truncated_normal };
+  enum class Fan { in, out, average };
+  constexpr Initializer(Kind kind, double scale, Fan fan = Fan::in, double lower = 0, double upper = 0)
+      : kind_(kind), fan_(fan), scale_(scale), lower_(lower), upper_(upper) {}
+
+ private:
+  Kind kind_;
+  Fan fan_;
+  double scale_, lower_, upper_;
+};
+
+/// All the same value.
+Initializer constant(double value);
+Initializer zeros();
+Initializer ones();
+/// Normally distributed around 0.
+Initializer normal(double stddev = 1e-2);
+/// stddev times a normal number limited to [lower, upper].
+Initializer truncated_normal(double stddev = 1e-2, double lower = -2, double upper = 2);
+/// In [0, scale).
+Initializer uniform(double scale = 1e-2);
+
+// Variance 2 / (inputs + outputs) (Glorot and Bengio 2010), 1 / inputs (LeCun et al. 1998), 2 / inputs (He et al. 2015); the normal ones
+// are cut off at two standard deviations, and scaled to have that variance afterwards.
+Initializer glorot_normal();
+Initializer glorot_uniform();
+Initializer xavier_normal();
+Initializer xavier_uniform();
+Initializer lecun_normal();
+Initializer lecun_uniform();
+Initializer he_normal();
+Initializer he_uniform();
+Initializer kaiming_normal();
+Initializer kaiming_uniform();
+
+}  // namespace initializers
+}  // namespace weft::nn

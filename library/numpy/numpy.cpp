@@ -1,0 +1,349 @@
+#include "weft/library/numpy/numpy.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <numbers>
+
+#include "weft/core/array/constructors.h"
+#include "weft/core/array/indexing.h"
+#include "weft/core/errors/error.h"
+#include "weft/core/functions/contractions.h"
+#include "weft/core/functions/elementwise.h"
+#include "weft/core/functions/shaping.h"
+#include "weft/core/functions/sorting.h"
+#include "weft/core/ops/common.h"
+#include "weft/core/ops/movement/movement.h"
+#include "weft/core/trace/trace.h"
+
+namespace weft {
+
+using detail::LocScope;
+using detail::to_string;
+
+namespace {
+
+[[noreturn]] void refuse(const Arg& x, const char* operation, const std::string& what) {
+  throw ShapeError(fmt::format("{}: {} {}", operation, to_string(x.aval()), what), detail::effective_loc(x.where()));
+}
+int axis_of(const Arg& x, int axis, const char* operation) {
+  return detail::normalize_axis(axis, x.array().ndim(), operation, x.aval(), x.where());
+}
+/// x[..., low:high, ...] along an axis.
+Array part(const Array& x, int axis, std::int64_t low, std::int64_t high) { return detail::slice_axis(x, axis, low, high, {}); }
+int size_of(const Array& x, int axis) { return static_cast<int>(x.shape()[axis]); }
+
+/// In a floating dtype: integers as division makes them.
+Array floating(const Array& x) { return x.dtype().is_inexact() ? x : x / 1; }
+
+Array trapezoids(const Array& y, const Array& widths, int axis) {
+  const int n = size_of(y, axis);
+  return sum(widths * (part(y, axis, std::min(1, n), n) + part(y, axis, 0, std::max(n - 1, 0))), axis) * 0.5;
+}
+
+/// The axes in front, joined to one: what quantile sorts along.
+Array joined_in_front(const Array& x, const std::vector<int>& axes) {
+  const Array moved = moveaxis(x, axes, [&] {
+    std::vector<int> to(axes.size());
+    for (std::size_t i = 0; i < to.size(); ++i) to[i] = static_cast<int>(i);
+    return to;
+  }());
+  std::int64_t n = 1;
+  std::vector<std::int64_t> shape;
+  for (int i = 0; i < moved.ndim(); ++i) {
+    if (i < static_cast<int>(axes.size()))
+      n *= moved.shape()[i];
+    else
+      shape.push_back(moved.shape()[i]);
+  }
+  shape.insert(shape.begin(), n);
+  return reshape(moved, Shape(shape));
+}
+
+Array between(const Array& sorted, const Array& q, const std::string& method, const Arg& x) {
+  const int n = size_of(sorted, 0);
+  const Array at = q * (n - 1);
+  const auto element = [&](const Array& position) { return take(sorted, clip(convert(position, int32), 0, n - 1), 0); };
+  if (method == "lower") return element(floor(at));
+  if (method == "higher") return element(ceil(at));
+  const Array low = element(floor(at)), high = element(ceil(at));
+  if (method == "midpoint") return (low + high) * 0.5;
+  if (method != "linear" && method != "nearest")
+    throw Error(fmt::format("quantile: there is no method `{}`; it is linear, lower, higher, midpoint or nearest", method),
+                detail::effective_loc(x.where()));
+  std::vector<std::int64_t> shape(q.shape().begin(), q.shape().end());
+  shape.resize(static_cast<std::size_t>(low.ndim()), 1);
+  const Array weight = convert(reshape(at - floor(at), Shape(shape)), sorted.dtype());
+  if (method == "nearest") return where(weight <= 0.5, low, high);
+  return low * (1 - weight) + high * weight;
+}
+
+Array with_nan_left_out(const Arg& x, ReduceOptions& options) {
+  const Array there = logical_not(isnan(x.array()));
+  options.where = options.where ? logical_and(there, *options.where) : there;
+  return x.array();
+}
+
+}  // namespace
+
+Array identity(int n, DType dtype, SourceLoc loc) { return eye(n, dtype, loc); }
+
+Array diag(Arg x, int k) {
+  LocScope scope(x.where());
+  const Array& a = x.array();
+  if (a.ndim() == 2) return diagonal(x, k);
+  if (a.ndim() != 1) refuse(x, "diag", "is neither a vector nor a matrix; diagonal takes arrays of more axes");
+  const int n = size_of(a, 0) + std::abs(k);
+  const Array padded = pad(a, PadWidth(std::max(k, 0), std::max(-k, 0)), convert(0, a.dtype()));
+  return where(eye(n, n, k, bool_), broadcast_to(padded, {n, n}), zeros({}, a.dtype()));
+}
+
+Array diagonal(Arg x, int offset, int axis1, int axis2) {
+  LocScope scope(x.where());
+  if (x.array().ndim() < 2) refuse(x, "diagonal", "has no two axes");
+  const int a = axis_of(x, axis1, "diagonal"), b = axis_of(x, axis2, "diagonal");
+  if (a == b) refuse(x, "diagonal", fmt::format("has a diagonal between two axes; axis {} is given twice", a));
+  const int rows = size_of(x.array(), a), columns = size_of(x.array(), b);
+  const int first_row = std::max(-offset, 0), first_column = std::max(offset, 0);
+  const int n = std::max(0, std::min(rows - first_row, columns - first_column));
+  const Array at = arange(n);
+  return moveaxis(x.array(), {a, b}, {-2, -1})(ellipsis, at + first_row, at + first_column);
+}
+Array trace(Arg x, int offset, int axis1, int axis2) {
+  LocScope scope(x.where());
+  if (x.array().ndim() < 2) refuse(x, "trace", "has no two axes");
+  return sum(diagonal(x, offset, axis1, axis2), -1);
+}
+
+Array cross(Arg a, Arg b, int axis) {
+  LocScope scope(a.where());
+  Array parts[2][3];
+  int side = 0;
+  for (const Arg* v : {&a, &b}) {
+    const int dim = axis_of(*v, axis, "cross");
+    if (v->array().shape()[dim] != 3)
+      refuse(*v, "cross", fmt::format("has size {} along axis {}; vectors have 3 components", v->array().shape()[dim], dim));
+    const Array last = moveaxis(v->array(), dim, -1);
+    for (int i = 0; i < 3; ++i) parts[side][i] = last(ellipsis, i);
+    ++side;
+  }
+  const auto& [x, y] = parts;
+  return stack({x[1] * y[2] - x[2] * y[1], x[2] * y[0] - x[0] * y[2], x[0] * y[1] - x[1] * y[0]}, axis);
+}
+
+Array kron(Arg a, Arg b) {
+  LocScope scope(a.where());
+  const int n = std::max(a.array().ndim(), b.array().ndim());
+  std::vector<std::int64_t> left, right, both;
+  for (int i = 0; i < n; ++i) {
+    const auto size = [&](const Array& x) { return i < n - x.ndim() ? std::int64_t{1} : x.shape()[i - (n - x.ndim())]; };
+    const std::int64_t p = size(a.array()), q = size(b.array());
+    left.insert(left.end(), {p, 1}), right.insert(right.end(), {1, q}), both.push_back(p * q);
+  }
+  return reshape(reshape(a.array(), Shape(left)) * reshape(b.array(), Shape(right)), Shape(both));
+}
+
+Array inner(Arg a, Arg b) {
+  LocScope scope(a.where());
+  if (a.array().ndim() == 0 || b.array().ndim() == 0) return a.array() * b.array();
+  return tensordot(a, b, {{{-1}, {-1}}});
+}
+
+std::vector<Array> meshgrid(Args xs, MeshgridOptions options) {
+  const std::vector<Arg>& args = xs.args();
+  if (args.empty()) return {};
+  LocScope scope(args[0].where());
+  if (options.indexing != "xy" && options.indexing != "ij")
+    throw Error(fmt::format("meshgrid: there is no indexing `{}`; it is xy or ij", options.indexing),
+                detail::effective_loc(args[0].where()));
+  const std::size_t n = args.size();
+  std::vector<std::size_t> axis(n);
+  for (std::size_t i = 0; i < n; ++i) axis[i] = i;
+  if (options.indexing == "xy" && n > 1) std::swap(axis[0], axis[1]);
+  std::vector<std::int64_t> whole(n);
+  for (std::size_t i = 0; i < n; ++i) {
+    if (args[i].array().ndim() > 1) refuse(args[i], "meshgrid", "is no vector");
+    whole[axis[i]] = args[i].array().size();
+  }
+  std::vector<Array> out;
+  for (std::size_t i = 0; i < n; ++i) {
+    std::vector<std::int64_t> own(n, 1);
+    own[axis[i]] = args[i].array().size();
+    out.push_back(broadcast_to(reshape(args[i].array(), Shape(own)), Shape(whole)));
+  }
+  return out;
+}
+
+Array vstack(Args xs, SourceLoc loc) {
+  LocScope scope(loc);
+  std::vector<Array> rows;
+  for (const Arg& x : xs.args()) rows.push_back(x.array().ndim() < 2 ? reshape(x.array(), {1, x.array().size()}) : x.array());
+  return concatenate(rows, 0, loc);
+}
+Array hstack(Args xs, SourceLoc loc) {
+  LocScope scope(loc);
+  std::vector<Array> parts;
+  for (const Arg& x : xs.args()) parts.push_back(x.array().ndim() == 0 ? reshape(x.array(), {1}) : x.array());
+  return concatenate(parts, parts.empty() || parts[0].ndim() == 1 ? 0 : 1, loc);
+}
+
+Array diff(Arg x, int n, int axis) {
+  LocScope scope(x.where());
+  if (n < 0) refuse(x, "diff", fmt::format("can't be differenced {} times; n must be at least 0", n));
+  const int dim = axis_of(x, axis, "diff");
+  Array y = x.array();
+  for (int i = 0; i < n; ++i) {
+    const int size = size_of(y, dim);
+    const Array later = part(y, dim, std::min(1, size), size), earlier = part(y, dim, 0, std::max(size - 1, 0));
+    y = y.dtype().is_bool() ? later != earlier : later - earlier;
+  }
+  return y;
+}
+
+Array trapezoid(Arg y, double dx, int axis) {
+  LocScope scope(y.where());
+  const int dim = axis_of(y, axis, "trapezoid");
+  return trapezoids(y.array(), dx, dim);
+}
+Array trapezoid(Arg y, Arg x, int axis) {
+  LocScope scope(y.where());
+  const int dim = axis_of(y, axis, "trapezoid");
+  if (x.array().ndim() == 0) return trapezoids(y.array(), x.array(), dim);
+  if (x.array().ndim() > 1) return trapezoids(y.array(), diff(x, 1, axis), dim);
+  if (x.array().size() != y.array().shape()[dim])
+    refuse(x, "trapezoid", fmt::format("must have one place for each of the {} samples", y.array().shape()[dim]));
+  std::vector<std::int64_t> along(static_cast<std::size_t>(y.array().ndim()), 1);
+  const Array steps = diff(x);
+  along[static_cast<std::size_t>(dim)] = steps.size();
+  return trapezoids(y.array(), reshape(steps, Shape(along)), dim);
+}
+
+Array interp(Arg x, Arg xp, Arg fp) {
+  LocScope scope(x.where());
+  const Array &places = xp.array(), &values = fp.array();
+  if (places.ndim() != 1 || places.shape() != values.shape() || places.size() == 0)
+    refuse(xp, "interp", fmt::format("and {} are no points; both are vectors, of one size, not empty", to_string(fp.aval())));
+  const int n = size_of(places, 0);
+  const Array at = floating(x.array());
+  if (n == 1) return values(0) + zeros_like(at);
+  const Array i = clip(searchsorted(places, at, {.side = "right"}), 1, n - 1);
+  const Array x0 = take(places, i - 1, 0), x1 = take(places, i, 0), f0 = take(values, i - 1, 0), f1 = take(values, i, 0);
+  const Array same = x1 == x0;
+  const Array line = f0 + where(same, 0, (at - x0) / where(same, 1, x1 - x0)) * (f1 - f0);
+  return where(at < places(0), values(0), where(at > places(n - 1), values(n - 1), line));
+}
+
+Array polyval(Arg p, Arg x) {
+  LocScope scope(p.where());
+  if (p.array().ndim() != 1) refuse(p, "polyval", "is no vector of coefficients");
+  Array y = zeros_like(p.array().size() == 0 ? x.array() : x.array() * p.array()(0));
+  for (int i = 0; i < size_of(p.array(), 0); ++i) y = y * x.array() + p.array()(i);
+  return y;
+}
+
+Array quantile(Arg x, Arg q, Axis axis, QuantileOptions options) {
+  LocScope scope(x.where());
+  const Array a = floating(x.array()), parts = floating(q.array());
+  if (a.dtype().is_complex())
+    throw DTypeError(fmt::format("quantile: {} has complex elements, which have no order", to_string(x.aval())),
+                     detail::effective_loc(x.where()));
+  if (parts.ndim() > 1) refuse(q, "quantile", "must be a scalar or a vector of parts");
+  const std::vector<int> axes = detail::resolve_axes(axis, x, "quantile");
+  const Array flat = joined_in_front(a, axes);
+  if (flat.shape()[0] == 0) refuse(x, "quantile", "has no elements along the axes");
+  const Array bad = any(isnan(flat), 0);
+  Array y = where(bad, std::numeric_limits<double>::quiet_NaN(), between(sort(flat, 0), parts, options.method, x));
+  if (!options.keepdims) return y;
+  std::vector<int> kept;
+  for (int dim : axes) kept.push_back(dim + parts.ndim());
+  return expand_dims(y, kept);
+}
+Array percentile(Arg x, Arg q, Axis axis, QuantileOptions options) {
+  LocScope scope(x.where());
+  return quantile(x, Arg(q.array() / 100, q.where()), axis, options);
+}
+Array median(Arg x, Axis axis, QuantileOptions options) {
+  LocScope scope(x.where());
+  options.method = "midpoint";
+  return quantile(x, 0.5, axis, options);
+}
+Array nansum(Arg x, Axis axis, ReduceOptions options) {
+  LocScope scope(x.where());
+  const Array y = with_nan_left_out(x, options);
+  return sum(y, axis, options);
+}
+Array nanmean(Arg x, Axis axis, ReduceOptions options) {
+  LocScope scope(x.where());
+  const Array y = with_nan_left_out(x, options);
+  return mean(y, axis, options);
+}
+
+Array cov(Arg x, CovOptions options) {
+  LocScope scope(x.where());
+  Array samples = floating(x.array());
+  if (samples.ndim() > 2) refuse(x, "cov", "is neither a vector nor a matrix of samples");
+  if (samples.ndim() < 2)
+    samples = reshape(samples, {1, samples.size()});
+  else if (!options.rowvar)
+    samples = transpose(samples);
+  const Array apart = samples - mean(samples, 1, keepdims);
+  const double divisor = static_cast<double>(samples.shape()[1]) - options.ddof;
+  const Array c = matmul(apart, conj(transpose(apart))) / divisor;
+  return c.shape()[0] == 1 ? reshape(c, {}) : c;
+}
+Array corrcoef(Arg x, CovOptions options) {
+  LocScope scope(x.where());
+  const Array c = cov(x, options);
+  if (c.ndim() == 0) return c / c;
+  const Array deviation = sqrt(real(diagonal(c)));
+  return c / (expand_dims(deviation, 1) * expand_dims(deviation, 0));
+}
+
+Array isclose(Arg a, Arg b, IscloseOptions options) {
+  LocScope scope(a.where());
+  const Array x = floating(a.array()), y = floating(b.array());
+  const Array near = logical_and(isfinite(y), abs(x - y) <= options.atol + options.rtol * abs(y));
+  const Array close = logical_or(x == y, near);
+  return options.equal_nan ? logical_or(close, logical_and(isnan(x), isnan(y))) : close;
+}
+Array allclose(Arg a, Arg b, IscloseOptions options) {
+  LocScope scope(a.where());
+  return all(isclose(a, b, options));
+}
+Array array_equal(Arg a, Arg b) {
+  LocScope scope(a.where());
+  return a.array().shape() == b.array().shape() ? all(a.array() == b.array()) : array(false);
+}
+
+Array angle(Arg z) {
+  LocScope scope(z.where());
+  const Array x = floating(z.array());
+  if (x.dtype().is_complex()) return atan2(imag(x), real(x));
+  return where(isnan(x), x, where(signbit(x), std::numbers::pi, zeros_like(x)));
+}
+Array deg2rad(Arg x) {
+  LocScope scope(x.where());
+  return x.array() * (std::numbers::pi / 180);
+}
+Array rad2deg(Arg x) {
+  LocScope scope(x.where());
+  return x.array() * (180 / std::numbers::pi);
+}
+
+Array nan_to_num(Arg x, NanToNumOptions options) {
+  LocScope scope(x.where());
+  const Array& a = x.array();
+  if (!a.dtype().is_inexact()) return a;
+  if (a.dtype().is_complex()) return complex(nan_to_num(real(a), options), nan_to_num(imag(a), options));
+  const double inf = std::numeric_limits<double>::infinity();
+  const double largest = a.dtype() == float64    ? std::numeric_limits<double>::max()
+                         : a.dtype() == float16  ? 65504
+                         : a.dtype() == bfloat16 ? 0x1.fep127
+                                                 : double{std::numeric_limits<float>::max()};
+  const Array finite = where(isnan(a), options.nan, a);
+  return where(finite == inf, options.posinf.value_or(largest), where(finite == -inf, options.neginf.value_or(-largest), finite));
+}
+
+}  // namespace weft

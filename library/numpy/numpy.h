@@ -1,0 +1,107 @@
+#pragma once
+#include <string>
+#include <vector>
+
+#include "weft/core/array/array.h"
+#include "weft/core/array/axis.h"
+#include "weft/core/functions/reductions.h"
+
+namespace weft {
+
+// Functions of jax.numpy that are made of others: they differentiate, batch and compile as what they are made of.
+
+// Matrices.
+
+/// The n x n matrix with ones on its diagonal.
+Array identity(int n, DType dtype = float32, SourceLoc loc = SourceLoc::here());
+/// Of a vector the matrix that has it on its k-th diagonal and zeros elsewhere; of a matrix its k-th diagonal. Else a ShapeError.
+Array diag(Arg x, int k = 0);
+/// The diagonal of two axes, moved to the end: the elements whose position along axis2 is that along axis1 plus offset.
+Array diagonal(Arg x, int offset = 0, int axis1 = 0, int axis2 = 1);
+/// The sum of that diagonal.
+Array trace(Arg x, int offset = 0, int axis1 = 0, int axis2 = 1);
+/// The vector product of the vectors of 3 along an axis of a and of b; their other axes broadcast.
+Array cross(Arg a, Arg b, int axis = -1);
+/// Kronecker's product: each element of a times the whole of b.
+Array kron(Arg a, Arg b);
+/// The sum of products over the last axis of both; of a scalar, the product.
+Array inner(Arg a, Arg b);
+
+struct MeshgridOptions {
+  std::string indexing = "xy";  ///< "xy": the first coordinate runs along axis 1; "ij": along axis 0
+};
+/// The coordinates of all points of a grid: one array for each vector, all of one shape.
+std::vector<Array> meshgrid(Args xs, MeshgridOptions options = {});
+/// Joined along axis 0, vectors as rows.
+Array vstack(Args xs, SourceLoc loc = SourceLoc::here());
+/// Joined along axis 1, vectors and scalars along axis 0.
+Array hstack(Args xs, SourceLoc loc = SourceLoc::here());
+
+// Sampled functions.
+
+/// The differences of neighbours along an axis, n times.
+Array diff(Arg x, int n = 1, int axis = -1);
+/// The integral by the trapezoidal rule of samples that lie dx apart.
+Array trapezoid(Arg y, double dx = 1, int axis = -1);
+/// The same of samples at the places x: a vector, or of y's shape.
+Array trapezoid(Arg y, Arg x, int axis = -1);
+/// The function that is linear between the points (xp, fp) and constant outside, at x; xp ascends.
+Array interp(Arg x, Arg xp, Arg fp);
+/// The polynomial with the coefficients p, the highest power first, at x.
+Array polyval(Arg p, Arg x);
+
+// Statistics.
+
+struct QuantileOptions {
+  std::string method = "linear";  ///< between two elements: "linear", "lower", "higher", "midpoint" or "nearest"
+  bool keepdims = false;          ///< the reduced axes stay, with size 1
+};
+/// The value below which the part q of the elements lies, q from 0 to 1. The shape is q's, then what is left of x's. NaN if any element is.
+Array quantile(Arg x, Arg q, Axis axis = none, QuantileOptions options = {});
+/// The same for q in hundredths, 0 to 100.
+Array percentile(Arg x, Arg q, Axis axis = none, QuantileOptions options = {});
+/// The middle element, or the mean of the two in the middle.
+Array median(Arg x, Axis axis = none, QuantileOptions options = {});
+/// The sum and the mean of the elements that are not NaN.
+Array nansum(Arg x, Axis axis = none, ReduceOptions options = {});
+Array nanmean(Arg x, Axis axis = none, ReduceOptions options = {});
+
+struct CovOptions {
+  bool rowvar = true;  ///< a row holds the samples of one variable; else a column does
+  int ddof = 1;        ///< the divisor is the number of samples less ddof
+};
+/// The covariances of the variables in x: a matrix, or a scalar for a vector of samples.
+Array cov(Arg x, CovOptions options = {});
+/// Their correlations: the covariances divided by the deviations.
+Array corrcoef(Arg x, CovOptions options = {});
+
+// Comparison.
+
+struct IscloseOptions {
+  double rtol = 1e-5, atol = 1e-8;
+  bool equal_nan = false;  ///< whether NaN is close to NaN
+};
+/// Whether |a - b| <= atol + rtol |b|, or both are the same infinity, element by element.
+Array isclose(Arg a, Arg b, IscloseOptions options = {});
+/// Whether all elements are close.
+Array allclose(Arg a, Arg b, IscloseOptions options = {});
+/// Whether the shapes and all elements are equal.
+Array array_equal(Arg a, Arg b);
+
+// Elements.
+
+/// The angle of complex numbers, in radians; of real ones 0 or pi.
+Array angle(Arg z);
+/// Degrees in radians, and back.
+Array deg2rad(Arg x);
+Array rad2deg(Arg x);
+
+struct NanToNumOptions {
+  double nan = 0;                     ///< in place of NaN
+  std::optional<double> posinf = {};  ///< of infinity; absent: the largest number of the dtype
+  std::optional<double> neginf = {};  ///< of -infinity; absent: the lowest
+};
+/// With finite numbers in place of NaN and infinities.
+Array nan_to_num(Arg x, NanToNumOptions options = {});
+
+}  // namespace weft

@@ -1,0 +1,162 @@
+#pragma once
+#include <array>
+#include <concepts>
+#include <cstdint>
+#include <initializer_list>
+#include <optional>
+#include <string>
+
+#include "weft/core/array/array.h"
+
+namespace weft {
+
+/// A shape, or none. std::optional<Shape> can't be made from `{2, 3}`.
+class OptionalShape {
+ public:
+  OptionalShape(None) {}
+  OptionalShape(const Shape& shape) : shape_(shape), has_value_(true) {}
+  OptionalShape(std::initializer_list<Shape::Dim> dims) : shape_(dims), has_value_(true) {}
+  template <std::integral T>
+  OptionalShape(T n) : shape_(n), has_value_(true) {}
+  bool has_value() const { return has_value_; }
+  const Shape& value() const { return shape_; }
+
+ private:
+  Shape shape_;
+  bool has_value_ = false;
+};
+
+namespace detail {
+void split_key_into(const Arg& key, int n, Array* keys);
+}
+
+/// Random numbers from explicit keys, bit for bit those of JAX 0.10 with its defaults (threefry2x32, jax_threefry_partitionable): a draw
+/// depends on its key, shape and dtype alone, and not on where, when or under which transform it is made.
+///
+/// A key is a scalar array of the dtype key<fry>; an array of keys is indexed, stacked, mapped over and carried like any other, but not
+/// computed with (DTypeError). Use a key once: split it, or fold numbers into it. All samplers throw DTypeError for what is no key, and
+/// ShapeError for more than one key (map over them with vmap) or parameters that don't broadcast to the shape.
+namespace random {
+
+/// A key. A seed that doesn't fit into 32 bits fills both words of it.
+Array key(std::uint64_t seed, SourceLoc loc = SourceLoc::here());
+/// The key of an integer that may be traced, or an array of keys.
+Array key(const Array& seed, SourceLoc loc = SourceLoc::here());
+/// The uint32 words of keys, along a new last axis of size 2.
+Array key_data(Arg key);
+/// Keys of their words, which are uint32 along a last axis of size 2.
+Array wrap_key_data(Arg data);
+/// n new keys, or an array of them of any shape.
+Array split(Arg key, Shape n = 2);
+/// The new keys one by one: `auto [next, now] = split<2>(key)`.
+template <int N>
+std::array<Array, N> split(Arg key) {
+  std::array<Array, N> keys;
+  detail::split_key_into(key, N, keys.data());
+  return keys;
+}
+/// A new key of a key and a number, which may be traced: of a step, an axis_index, ...
+Array fold_in(Arg key, Arg data);
+
+/// Random bits: all values of an unsigned dtype, equally often.
+Array bits(Arg key, Shape shape = {}, DType dtype = uint32);
+/// In [minval, maxval), equally spaced.
+Array uniform(Arg key, Shape shape = {}, DType dtype = float32, Arg minval = 0., Arg maxval = 1.);
+/// Normally distributed with mean 0 and variance 1; of a complex dtype, each part has variance 1/2.
+Array normal(Arg key, Shape shape = {}, DType dtype = float32);
+/// True with probability p; of p's shape if none is given.
+Array bernoulli(Arg key, Arg p = .5, OptionalShape shape = none);
+/// Integers in [minval, maxval); minval where that is empty.
+Array randint(Arg key, Shape shape, Arg minval, Arg maxval, DType dtype = int32);
+/// x shuffled along an axis, or 0, ..., x - 1 shuffled if x is an integer. Slices stay together unless `independent`.
+Array permutation(Arg key, Arg x, int axis = 0, bool independent = false);
+
+struct ChoiceOptions {
+  bool replace = true;          ///< whether the same one may be chosen again
+  std::optional<Array> p = {};  ///< the probability of each, in one dimension; absent: all equal
+  int axis = 0;                 ///< along which to choose
+};
+/// Elements (rows, ...) of a along an axis, or integers below a if it is an integer; `shape` of them, in place of the axis. Without
+/// replacement there must be as many (ShapeError).
+Array choice(Arg key, Arg a, Shape shape = {}, ChoiceOptions options = {});
+/// Positions along an axis of logits, int32, each with a probability proportional to exp(logit). The shape is that of the other axes
+/// unless one is given, which ends in it.
+Array categorical(Arg key, Arg logits, int axis = -1, OptionalShape shape = none);
+
+// Distributions with parameters: of the parameters' shapes broadcast together unless a shape is given, to which they broadcast.
+
+/// The normal distribution limited to (lower, upper).
+Array truncated_normal(Arg key, Arg lower, Arg upper, OptionalShape shape = none, DType dtype = float32);
+/// Density proportional to x^(a - 1) exp(-x). Differentiable by a.
+Array gamma(Arg key, Arg a, OptionalShape shape = none, DType dtype = float32);
+/// The logarithm of gamma, without underflow for small a.
+Array loggamma(Arg key, Arg a, OptionalShape shape = none, DType dtype = float32);
+/// Density proportional to x^(a - 1) (1 - x)^(b - 1). Differentiable by a and b.
+Array beta(Arg key, Arg a, Arg b, OptionalShape shape = none, DType dtype = float32);
+/// Points of the simplex along the last axis: density proportional to the product of x_i^(alpha_i - 1). The shape is that in front of
+/// alpha's last axis.
+Array dirichlet(Arg key, Arg alpha, OptionalShape shape = none, DType dtype = float32);
+/// The chi-square distribution with df degrees of freedom.
+Array chisquare(Arg key, Arg df, OptionalShape shape = none, DType dtype = float32);
+/// Student's distribution with df degrees of freedom.
+Array t(Arg key, Arg df, OptionalShape shape = none, DType dtype = float32);
+/// Density b x^(-b - 1) for x >= 1.
+Array pareto(Arg key, Arg b, OptionalShape shape = none, DType dtype = float32);
+/// exp(sigma * normal).
+Array lognormal(Arg key, Arg sigma = 1., OptionalShape shape = none, DType dtype = float32);
+/// The distribution function 1 - exp(-(x / scale)^concentration).
+Array weibull_min(Arg key, Arg scale, Arg concentration, Shape shape = {}, DType dtype = float32);
+/// The length of a vector of two normal numbers of standard deviation `scale`.
+Array rayleigh(Arg key, Arg scale, OptionalShape shape = none, DType dtype = float32);
+/// Piecewise linear density with its peak at `mode`.
+Array triangular(Arg key, Arg left, Arg mode, Arg right, OptionalShape shape = none, DType dtype = float32);
+/// The number of trials, of success probability p, up to the first success.
+Array geometric(Arg key, Arg p, OptionalShape shape = none, DType dtype = int32);
+/// How many events happen where lam are expected.
+Array poisson(Arg key, Arg lam, OptionalShape shape = none, DType dtype = int32);
+/// The number of successes in n trials of success probability p. NaN where n or p is negative or NaN.
+Array binomial(Arg key, Arg n, Arg p, OptionalShape shape = none, DType dtype = float32);
+/// How often each outcome happens in n trials; their probabilities stand along p's last axis, which is the result's. n has the shape in
+/// front of it.
+Array multinomial(Arg key, Arg n, Arg p, OptionalShape shape = none, DType dtype = float32);
+
+/// Density proportional to exp(-abs(x)^p).
+Array generalized_normal(Arg key, Arg p, Shape shape = {}, DType dtype = float32);
+/// Points of `shape`, of d coordinates along a new last axis, equally distributed in the unit ball of the p-norm.
+Array ball(Arg key, int d, Arg p = 2., Shape shape = {}, DType dtype = float32);
+/// The ratio of two chi-square variates, each divided by its degrees of freedom.
+Array f(Arg key, Arg dfnum, Arg dfden, OptionalShape shape = none, DType dtype = float32);
+/// Density proportional to x^(-3/2) exp(-(x - mean)^2 / (2 mean^2 x)).
+Array wald(Arg key, Arg mean, OptionalShape shape = none, DType dtype = float32);
+/// scale * maxwell with either sign, and loc added.
+Array double_sided_maxwell(Arg key, Arg loc, Arg scale, Shape shape = {}, DType dtype = float32);
+/// How mean + factor * normal finds the covariance's factor: "cholesky", "eigh" or "svd".
+struct MultivariateNormalOptions {
+  std::string method = "cholesky";
+};
+/// Vectors with this mean and covariance along the last axis; `shape` is that in front of it.
+Array multivariate_normal(Arg key, Arg mean, Arg cov, OptionalShape shape = none, DType dtype = float32,
+                          MultivariateNormalOptions options = {});
+/// Matrices of shape + (n, m) with orthonormal columns (rows, if n < m), without a preferred direction. m = 0 stands for n.
+Array orthogonal(Arg key, int n, Shape shape = {}, DType dtype = float32, int m = 0);
+
+// Distributions without parameters.
+
+/// The length of a vector of three normal numbers.
+Array maxwell(Arg key, Shape shape = {}, DType dtype = float32);
+
+/// Density exp(-x) for x >= 0.
+Array exponential(Arg key, Shape shape = {}, DType dtype = float32);
+/// The distribution function exp(-exp(-x)).
+Array gumbel(Arg key, Shape shape = {}, DType dtype = float32);
+/// Density exp(-abs(x)) / 2.
+Array laplace(Arg key, Shape shape = {}, DType dtype = float32);
+/// The distribution function 1 / (1 + exp(-x)).
+Array logistic(Arg key, Shape shape = {}, DType dtype = float32);
+/// Density 1 / (pi (1 + x^2)).
+Array cauchy(Arg key, Shape shape = {}, DType dtype = float32);
+/// -1 or 1.
+Array rademacher(Arg key, Shape shape = {}, DType dtype = int32);
+
+}  // namespace random
+}  // namespace weft

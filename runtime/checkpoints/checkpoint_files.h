@@ -1,0 +1,35 @@
+#pragma once
+#include <string>
+#include <vector>
+
+#include "weft/runtime/sharded/sharding.h"
+
+namespace weft {
+
+namespace detail {
+void save_leaves(const std::string& folder, const std::vector<std::string>& paths, const std::vector<Array>& leaves, SourceLoc loc);
+std::vector<Array> load_leaves(const std::string& folder, const std::vector<std::string>& paths, const std::vector<Array>& like,
+                               SourceLoc loc);
+}  // namespace detail
+
+/// Writes the arrays of a tree into a folder, in place of what was saved there before. Each process writes the parts that it has; all
+/// processes call it, and see one file system. What was saved before stays whole until the new is, checksums included: a process that is
+/// killed at any moment leaves one of the two. An array that is each process's own must be the same in all. Throws IoError where something
+/// can't be written, DistributedError if another process fails meanwhile.
+template <class T>
+void save_checkpoint(const std::string& folder, const T& tree, SourceLoc loc = SourceLoc::here()) {
+  const auto arrays = detail::to_traced(tree);
+  detail::save_leaves(folder, detail::leaf_paths(detail::skeleton_of(arrays)), detail::leaves_of(arrays), loc);
+}
+/// The tree that save_checkpoint wrote, with the structure, shapes and dtypes of `like`; each array lies where that of `like` lies, on any
+/// mesh and any number of processes. Arrays of `like` may be abstract (ShapeDtypeStruct). Throws IoError if there is none, if it is of
+/// another structure, or if its bytes are not those that were written.
+template <class T>
+detail::traced_t<T> load_checkpoint(const std::string& folder, const T& like, SourceLoc loc = SourceLoc::here()) {
+  const auto arrays = detail::to_traced(like);
+  const std::vector<Array> leaves =
+      detail::load_leaves(folder, detail::leaf_paths(detail::skeleton_of(arrays)), detail::leaves_of(arrays), loc);
+  return detail::with_leaves<detail::traced_t<T>>(arrays, std::span<const Array>(leaves));
+}
+
+}  // namespace weft

@@ -1,0 +1,60 @@
+// Blocks of memory of host devices.
+#pragma once
+#include <cstddef>
+
+#include "weft/core/array/array_impl.h"
+
+namespace weft::detail {
+
+/// Memory of a host device, from the caching allocator.
+class HostBuffer final : public Buffer {
+ public:
+  /// Uninitialised.
+  HostBuffer(std::size_t bytes, int device);
+  ~HostBuffer() override;
+  void* data() override { return data_; }
+  std::size_t bytes() const override { return bytes_; }
+  int device_id() const override { return device_; }
+  bool on_host() const override { return true; }
+
+ private:
+  void* data_;
+  std::size_t bytes_;
+  int device_;
+};
+
+/// Memory that someone else owns: a part of another buffer, the same memory as another host device sees it, or a caller's.
+class BorrowedBuffer final : public Buffer {
+ public:
+  /// A view of `bytes` bytes of another buffer, kept alive by this one.
+  BorrowedBuffer(Ref<Buffer> owner, std::size_t offset, std::size_t bytes, int device)
+      : owner_(std::move(owner)), data_(static_cast<char*>(owner_->data()) + offset), bytes_(bytes), device_(device) {}
+  /// Foreign memory; `release(context)` is called when the last handle goes.
+  BorrowedBuffer(void* data, std::size_t bytes, int device, void (*release)(void*), void* context)
+      : data_(data), bytes_(bytes), device_(device), release_(release), context_(context) {}
+  ~BorrowedBuffer() override {
+    if (release_) release_(context_);
+  }
+  void* data() override { return data_; }
+  std::size_t bytes() const override { return bytes_; }
+  int device_id() const override { return device_; }
+  bool on_host() const override { return true; }
+  bool exclusive() const override { return false; }
+  /// The buffer that this one is the whole of; null for a part of one, or foreign memory.
+  Ref<Buffer> whole_owner() const { return owner_ && owner_->data() == data_ && owner_->bytes() == bytes_ ? owner_ : Ref<Buffer>(); }
+
+ private:
+  Ref<Buffer> owner_;
+  void* data_;
+  std::size_t bytes_;
+  int device_;
+  void (*release_)(void*) = nullptr;
+  void* context_ = nullptr;
+};
+
+/// The elements of a concrete array or a literal that lies in one place on the host. Throws Error for an array of another kind.
+const void* host_data(const Array& x);
+/// An uncommitted concrete array over the buffer.
+Array wrap_buffer(const Aval& aval, Ref<Buffer> buffer);
+
+}  // namespace weft::detail

@@ -1,0 +1,35 @@
+// Who joins the values of a mesh's devices: the process itself for its own host devices, several processes over a transport, or a library
+// of the devices' maker. An engine is chosen by where the devices are, when a program is made.
+#pragma once
+#include <memory>
+#include <string_view>
+
+#include "weft/runtime/host/collectives.h"
+
+namespace weft::detail {
+
+/// A collective that its engine has made ready: channels open, messages laid out.
+class ReadyCollective {
+ public:
+  virtual ~ReadyCollective() = default;
+  /// in[k] is what the device at position k has, out[k] what it gets; both null for a device of another process. Returns when `out` may be
+  /// used on the devices. All processes whose devices are in the mesh call it, in one order. Throws DistributedError if one of them fails
+  /// or stays away.
+  virtual void run(std::span<const Ref<Buffer>> in, std::span<Ref<Buffer>> out) = 0;
+};
+
+class CollectiveEngine {
+ public:
+  virtual ~CollectiveEngine() = default;
+  /// "in-process", "mpi", ...
+  virtual std::string_view name() const = 0;
+  /// `device_ids` are those of the mesh's positions, `mesh_shape` the sizes of its axes. All processes make their collectives ready in one
+  /// order.
+  virtual std::unique_ptr<ReadyCollective> prepare(const CollectivePlan& plan, std::span<const int> device_ids,
+                                                   std::span<const std::int64_t> mesh_shape) = 0;
+};
+
+/// The engine that joins these devices.
+CollectiveEngine& collective_engine(std::span<const int> device_ids);
+
+}  // namespace weft::detail

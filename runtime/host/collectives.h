@@ -1,0 +1,47 @@
+// Collectives, and how they are done between the devices of this process: joins of their buffers. The devices share the host's memory, so
+// what several devices receive alike is one buffer.
+#pragma once
+#include <span>
+#include <string>
+#include <vector>
+
+#include "weft/core/array/array_impl.h"
+#include "weft/core/ops/collective/collective.h"
+
+namespace weft::detail {
+
+/// One collective equation on one mesh.
+struct CollectivePlan {
+  Collective what = Collective::psum;
+  std::vector<std::vector<int>> groups;   ///< positions in the mesh that communicate, each group in order of its index along the axes
+  Aval in, out;                           ///< of each device
+  int dim = 0;                            ///< the dimension that is gathered, scattered, or split
+  int concat_dim = 0;                     ///< all_to_all: the dimension that is put together
+  std::vector<std::pair<int, int>> perm;  ///< ppermute: (from, to), indices in a group
+  int source = 0;                         ///< pbroadcast: index in a group
+  std::string operation;                  ///< for messages: the primitive, the axes it names, the user's line
+  std::vector<std::string> axes;
+  SourceLoc loc;
+};
+/// Of an equation of kind collective (not pvary or axis_index); its axes are all in the mesh.
+CollectivePlan plan_collective(const Primitive& op, const ParamsBase& params, const Aval& in, const Aval& out,
+                               const std::vector<std::vector<int>>& groups, SourceLoc loc = {});
+
+/// Joins: in[k] is what the device at position k has, out[k] what it gets; `device_ids` are those of the positions. Of GPUs some may be
+/// other processes', where in[k] is null. Sums are taken in the
+/// order of a balanced tree over the group, so that results depend neither on threads nor on processes.
+void run_collective(const CollectivePlan& plan, std::span<const Ref<Buffer>> in, std::span<Ref<Buffer>> out,
+                    std::span<const int> device_ids);
+
+/// What has been joined since the process began.
+struct CollectiveCounters {
+  std::int64_t calls = 0;        ///< collectives run
+  std::int64_t bytes_moved = 0;  ///< that devices gave to others
+};
+CollectiveCounters collective_counters();
+/// Adds one to them.
+void count_collective(std::int64_t bytes_moved);
+/// The same, for callers that take turns: one thread at a time.
+void count_collective_in_turn(std::int64_t bytes_moved);
+
+}  // namespace weft::detail

@@ -1,0 +1,53 @@
+// The end of the process.
+//
+// What weft keeps for the process is never destroyed (core/base/process_wide.h), so its own part works until the last instruction: in exit
+// handlers, in destructors of static objects, in threads that nobody waits for. The libraries that weft calls (LLVM, oneDNN, OpenBLAS) do
+// destroy theirs, and a thread that is inside of one then reads memory that is gone. One handler comes before that. It is registered when
+// weft is loaded, hence runs after all that the program registered later, and in this order
+//
+//  1. ends the background work: what is to be done soon has a fifth of a second, the rest is dropped;
+//  2. closes the libraries: a thread that enters or leaves one is held until the process is gone, which is soon;
+//  3. waits for the threads that are inside of one, a second at most. Compiling stops at the next piece. If a thread is inside still, the
+//     process ends there and then, its streams flushed and with its status, without the destructors that would crash.
+//
+// A fork keeps threads out of the libraries in the same way while it copies the process, so that the child finds none of their locks taken.
+#pragma once
+#include <chrono>
+#include <mutex>
+
+namespace weft::detail {
+
+/// The scope of calls of other libraries, also of those that a parallel loop makes for it. Where the libraries are closed it holds the
+/// thread, and throws Error in the one that ends the process.
+class [[nodiscard]] LibraryUse {
+ public:
+  LibraryUse();
+  ~LibraryUse();
+  LibraryUse(const LibraryUse&) = delete;
+  LibraryUse& operator=(const LibraryUse&) = delete;
+};
+
+/// Whether the libraries are closed: what is under way in one is to come to an end.
+bool process_has_ended();
+/// Where work was given up for that: holds the thread, whatever it is inside of, as an exception might be one that nobody expects. Returns
+/// where the process has not ended, and in the thread that ends it.
+void hold_if_ended();
+
+/// To be called when the libraries have been loaded and have made what they will destroy: the handler is registered.
+void watch_process_end();
+
+/// What any thread has written before is seen here afterwards, and what was written here is seen by all threads: they themselves need no
+/// barrier.
+void synchronise_threads();
+
+/// Has this called when the process ends, before the libraries are closed. One at most.
+void at_process_end(void (*finish)());
+
+/// A lock of the process's that no thread holds while the process is copied. Each has a rank of its own; who holds one takes others of
+/// higher ranks only.
+class ProcessMutex : public std::mutex {
+ public:
+  explicit ProcessMutex(int rank);
+};
+
+}  // namespace weft::detail

@@ -1,0 +1,218 @@
+#include "weft/runtime/host/thread_pool.h"
+
+#include <fmt/core.h>
+#include <linux/futex.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <atomic>
+#include <cstdlib>
+#include <exception>
+#include <system_error>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include "weft/core/base/environment.h"
+#include "weft/core/base/float_environment.h"
+#include "weft/core/errors/error.h"
+#include "weft/runtime/host/cpu_limit.h"
+#include "weft/runtime/host/process_end.h"
+
+namespace weft::detail {
+namespace {
+
+constexpr int kSlots = 8;     // loops that run at once, from different threads; more than that run on their caller alone
+constexpr int kSpins = 2000;  // before a thread sleeps: about 20 to 50 microseconds
+
+thread_local bool in_task = false;
+
+void pause_briefly() {
+#if defined(__x86_64__)
+  __builtin_ia32_pause();
+#elif defined(__aarch64__)
+  asm volatile("yield");
+#endif
+}
+void futex_wait(std::atomic<std::uint32_t>& word, std::uint32_t expected) {
+  syscall(SYS_futex, &word, FUTEX_WAIT_PRIVATE, expected, nullptr, nullptr, 0);
+}
+void futex_wake(std::atomic<std::uint32_t>& word, int threads) {
+  syscall(SYS_futex, &word, FUTEX_WAKE_PRIVATE, threads, nullptr, nullptr, 0);
+}
+
+/// A part of a running loop's tasks: neighbours, so that each thread goes through memory in order, far from the others.
+struct alignas(64) Part {
+  std::atomic<std::int64_t> next{0}, end{0};
+  bool has_more() const { return next.load(std::memory_order_relaxed) < end.load(std::memory_order_relaxed); }
+};
+
+// A running loop. A thread joins by raising `state` while kOpen is set; the slot is reused only when all have left.
+struct alignas(64) Slot {
+  static constexpr std::uint32_t kOpen = 1u << 31;
+  std::atomic<bool> taken{false};
+  std::atomic<std::uint32_t> state{0};  // kOpen | threads inside, the caller not counted
+  std::vector<Part> parts{static_cast<std::size_t>(num_threads())};
+  std::atomic<std::size_t> num_parts{0};  // of this loop
+  void (*task)(void*, std::int64_t) = nullptr;
+  void* context = nullptr;
+  std::atomic<bool> failed{false};
+  std::exception_ptr error;
+
+  void set(std::int64_t n) {
+    const std::int64_t count = std::min(n, static_cast<std::int64_t>(parts.size()));
+    for (std::int64_t p = 0; p < count; ++p) {
+      parts[static_cast<std::size_t>(p)].next.store(n * p / count, std::memory_order_relaxed);
+      parts[static_cast<std::size_t>(p)].end.store(n * (p + 1) / count, std::memory_order_relaxed);
+    }
+    num_parts.store(static_cast<std::size_t>(count), std::memory_order_relaxed);
+  }
+  bool has_more() const {
+    const std::size_t count = num_parts.load(std::memory_order_relaxed);
+    return std::any_of(parts.begin(), parts.begin() + static_cast<std::ptrdiff_t>(count), [](const Part& p) { return p.has_more(); });
+  }
+  /// A thread's own part first, then what others have left.
+  void work(std::size_t thread) {
+    const std::size_t count = num_parts.load(std::memory_order_relaxed);
+    for (std::size_t k = 0; k < count; ++k)
+      for (Part& part = parts[(thread + k) % count]; part.has_more();) {
+        const std::int64_t i = part.next.fetch_add(1, std::memory_order_relaxed);
+        if (i < part.end.load(std::memory_order_relaxed)) run(i);
+      }
+  }
+  void run(std::int64_t i) {
+    try {
+      task(context, i);
+    } catch (...) {
+      if (!failed.exchange(true)) error = std::current_exception();
+    }
+  }
+  bool enter() {
+    std::uint32_t s = state.load(std::memory_order_relaxed);
+    while (s & kOpen) {
+      if (!has_more()) return false;
+      if (state.compare_exchange_weak(s, s + 1, std::memory_order_acquire, std::memory_order_relaxed)) return true;
+    }
+    return false;
+  }
+  void leave() {
+    if (state.fetch_sub(1, std::memory_order_acq_rel) == 1) futex_wake(state, 1);  // closed, and this was the last
+  }
+};
+
+int wanted_threads() {
+  if (const auto wanted = integer_in_environment("WEFT_NUM_THREADS", 1, 1024)) return static_cast<int>(*wanted);
+  return usable_processors();
+}
+
+void run_inline(std::int64_t n, void (*task)(void*, std::int64_t), void* context) {
+  std::exception_ptr error;
+  for (std::int64_t i = 0; i < n; ++i) try {
+      task(context, i);
+    } catch (...) {
+      if (!error) error = std::current_exception();
+    }
+  if (error) std::rethrow_exception(error);
+}
+
+class Pool {
+ public:
+  Pool() {
+    try {
+      for (std::size_t i = 1; i < static_cast<std::size_t>(num_threads()); ++i) std::thread([this, i] { serve(i); }).detach();
+    } catch (const std::exception&) {
+      // The system gives no more: those that there are, and the caller itself, do all tasks.
+    }
+  }
+  void run(std::int64_t n, void (*task)(void*, std::int64_t), void* context);
+
+ private:
+  void serve(std::size_t thread);
+  bool help(std::size_t thread);
+  std::array<Slot, kSlots> slots_;
+  alignas(64) std::atomic<std::uint32_t> epoch_{0};
+  std::atomic<int> sleeping_{0};
+};
+Pool& pool() {
+  static Pool* p = new Pool;  // never destroyed: its threads sleep on it until the process ends
+  return *p;
+}
+
+bool Pool::help(std::size_t thread) {
+  bool helped = false;
+  for (Slot& slot : slots_)
+    if (slot.enter()) {
+      slot.work(thread);
+      slot.leave();
+      helped = true;
+    }
+  return helped;
+}
+
+void Pool::serve(std::size_t thread) {
+  in_task = true;
+  restore_standard_floats();  // threads begin with what their maker had set
+  for (;;) {
+    const std::uint32_t seen = epoch_.load(std::memory_order_acquire);
+    if (help(thread)) continue;
+    int spins = 0;
+    while (spins < kSpins && epoch_.load(std::memory_order_relaxed) == seen) pause_briefly(), ++spins;
+    if (spins < kSpins) continue;
+    sleeping_.fetch_add(1);
+    if (epoch_.load() == seen) futex_wait(epoch_, seen);
+    sleeping_.fetch_sub(1);
+  }
+}
+
+void Pool::run(std::int64_t n, void (*task)(void*, std::int64_t), void* context) {
+  Slot* slot = nullptr;
+  for (Slot& s : slots_)
+    if (!s.taken.load(std::memory_order_relaxed) && !s.taken.exchange(true, std::memory_order_acquire)) {
+      slot = &s;
+      break;
+    }
+  if (!slot) return run_inline(n, task, context);
+  slot->set(n);
+  slot->task = task, slot->context = context, slot->error = nullptr;
+  slot->failed.store(false, std::memory_order_relaxed);
+  slot->state.store(Slot::kOpen, std::memory_order_release);
+  epoch_.fetch_add(1);
+  if (const int asleep = sleeping_.load(); asleep > 0) futex_wake(epoch_, static_cast<int>(std::min<std::int64_t>(asleep, n - 1)));
+
+  slot->work(0);
+  std::uint32_t inside = slot->state.fetch_and(~Slot::kOpen, std::memory_order_acq_rel) & ~Slot::kOpen;
+  for (int spins = 0; inside != 0; ++spins) {
+    if (spins < kSpins)
+      pause_briefly();
+    else
+      futex_wait(slot->state, inside);
+    inside = slot->state.load(std::memory_order_acquire);
+  }
+  const std::exception_ptr error = std::exchange(slot->error, nullptr);
+  slot->taken.store(false, std::memory_order_release);
+  if (error) std::rethrow_exception(error);
+}
+
+}  // namespace
+
+int num_threads() {
+  static const int n = wanted_threads();
+  return n;
+}
+
+bool in_parallel_region() { return in_task; }
+
+SerialScope::SerialScope() : saved_(in_task) { in_task = true; }
+SerialScope::~SerialScope() { in_task = saved_; }
+
+void parallel_for(std::int64_t n, void (*task)(void*, std::int64_t), void* context) {
+  if (n <= 0) return;
+  const StandardFloats floats;  // as the pool's threads have
+  if (n == 1 || in_task || num_threads() == 1 || process_has_ended()) return run_inline(n, task, context);
+  SerialScope scope;
+  pool().run(n, task, context);
+}
+
+}  // namespace weft::detail

@@ -1,0 +1,19 @@
+// Programs on arrays that are divided over a mesh, as programs of one device: "computation follows data". Each value of the program gets a
+// spec, chosen from those of the operands that it is made of; where operands must be divided otherwise, blocks are cut and collectives put
+// in.
+#pragma once
+#include <optional>
+
+#include "weft/core/ir/jaxpr.h"
+#include "weft/core/ir/mesh_axes.h"
+
+namespace weft::detail {
+
+/// A program of whole arrays whose one equation is a shard_map over the mesh, with these in_specs; its out_specs follow. Nothing if the
+/// program holds what can't run so: effects, or maps over other meshes. Throws ShardingError for a sharding_constraint on another mesh.
+std::optional<Jaxpr> partition(const Jaxpr& j, const MeshAxes& mesh, const std::vector<PartitionSpec>& in_specs);
+
+/// The mesh of the first sharding_constraint of the program or of one in it, or null.
+const MeshAxes* constrained_mesh(const Jaxpr& j);
+
+}  // namespace weft::detail

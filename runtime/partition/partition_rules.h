@@ -1,0 +1,27 @@
+// The partitioner's rules for kinds of operations. Internal to runtime/partition/; an operation's own rule goes before that of its kind
+// (PartitionRule in core/ir/partition_rule.h).
+#pragma once
+#include "weft/core/ir/partition_rule.h"
+
+namespace weft::detail {
+
+/// The equation by its operation's rule or its kind's. No result: there is none that applies; run it on whole operands.
+std::optional<ShardedValues> partition_eqn(const PartitionContext& c);
+
+std::optional<ShardedValues> partition_movement(const PartitionContext& c);
+std::optional<ShardedValues> partition_concatenate(const PartitionContext& c);
+/// The result of a movement or concatenation that reverses or shifts its operand along dimensions that stay sharded.
+std::optional<ShardedValue> partition_shift(const PartitionContext& c);
+std::optional<ShardedValues> partition_convolution(const PartitionContext& c);
+std::optional<ShardedValues> partition_gather(const PartitionContext& c);
+std::optional<ShardedValues> partition_dynamic_slice(const PartitionContext& c);
+std::optional<ShardedValues> partition_dynamic_update_slice(const PartitionContext& c);
+
+/// From the operand to result `which` (of a concatenation: from operand `which`), for whole values.
+Movement movement_of(const PartitionContext& c, int which);
+/// Whether a movement takes a dimension of the operand over to one of the result as it is.
+bool keeps_dim(const MovementDim& m, std::int64_t size, const Shape& out);
+/// What a movement takes a slice of; null: of nothing sharded, or along several dimensions.
+std::shared_ptr<const ShardedSlice> slice_of(const PartitionContext& c, const Movement& m, const Shape& out);
+
+}  // namespace weft::detail

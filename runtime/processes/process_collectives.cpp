@@ -1,0 +1,581 @@
+#include "weft/runtime/processes/process_collectives.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cstring>
+
+#include "weft/core/base/process_wide.h"
+#include "weft/core/errors/error.h"
+#include "weft/core/ir/mesh_axes.h"
+#include "weft/runtime/host/blocks.h"
+#include "weft/runtime/host/buffer.h"
+#include "weft/runtime/host/fold.h"
+#include "weft/runtime/host/thread_pool.h"
+#include "weft/runtime/processes/process_parts.h"
+#include "weft/runtime/processes/process_world.h"
+#include "weft/runtime/processes/processes.h"
+
+namespace weft::detail {
+namespace {
+
+constexpr std::int64_t kSmallSum = 32 << 10;    // bytes up to which every process gets all parts and folds them itself
+constexpr std::int64_t kShort = 512;            // bytes that a process takes at little cost before it asks for them
+constexpr std::int64_t kFoldChunk = 256 << 10;  // bytes that one task folds
+constexpr std::int64_t kAlignment = 64;         // of a process's share of a fold
+
+std::uint64_t hash_text(std::string_view text) {
+  std::uint64_t h = 0xcbf29ce484222325u;
+  for (char c : text) h = (h ^ static_cast<unsigned char>(c)) * 0x100000001b3u;
+  return h;
+}
+
+Ref<Buffer> new_buffer(std::int64_t bytes, int device) { return Ref<Buffer>(new HostBuffer(static_cast<std::size_t>(bytes), device)); }
+char* address(const Ref<Buffer>& b) { return static_cast<char*>(b->data()); }
+
+/// A fold over [begin, end), by several threads if it is long.
+void fold_range(Collective what, DType dtype, const FoldOrder& order, std::span<const void* const> sources, DType from, void* target,
+                DType to, std::int64_t begin, std::int64_t end) {
+  const std::int64_t chunk = kFoldChunk / dtype.itemsize(), chunks = (end - begin + chunk - 1) / chunk;
+  const auto one = [&](std::int64_t i) {
+    fold_elements(what, dtype, order, sources, from, target, to, begin + i * chunk, std::min(end, begin + (i + 1) * chunk));
+  };
+  if (chunks > 1)
+    parallel_for(chunks, one);
+  else if (chunks == 1)
+    one(0);
+}
+
+class ProcessCollective final : public ReadyCollective {
+ public:
+  ProcessCollective(const CollectivePlan& plan, std::span<const int> device_ids, std::span<const std::int64_t> mesh_shape)
+      : plan_(plan), device_ids_(device_ids.begin(), device_ids.end()), world_(*process_world()) {
+    const Processes& all = processes();
+    const std::vector<int> ranks = all.processes_of(device_ids_);
+    everyone_ = &world_.group(ranks);
+    std::vector<std::vector<int>> own;
+    for (const std::vector<int>& positions : plan.groups) own.push_back(processes_at(device_ids_, positions));
+    layouts_ = {&world_.layout(*everyone_, process_lines(device_ids_, mesh_shape)), &world_.layout(*everyone_, own)};
+    int num_joint = 0;
+    bool one_part_each = true;
+    for (const std::vector<int>& positions : plan.groups) {
+      SharedGroup g = group_of_processes(positions, device_ids_, world_);
+      if (g.mine.empty()) continue;
+      if (g.channel) ++num_joint, one_part_each &= g.steps > 0;
+      groups_.push_back(std::move(g));
+    }
+    parts_.resize(groups_.size());
+    totals_.resize(groups_.size());
+    own_.resize(groups_.size());
+    other_.resize(groups_.size());
+    label_.text = fmt::format("{} over `{}` of {}", plan.operation, fmt::join(plan.axes, "`, `"), to_string(plan.in));
+    label_.loc = plan.loc;
+    std::string all_of_it = fmt::format("{} {} {} {} {} {} {}", label_.text, to_string(plan.out), plan.dim, plan.concat_dim, plan.source,
+                                        fmt::join(device_ids_, ","), fmt::join(ranks, ","));
+    for (const std::vector<int>& g : plan.groups) all_of_it += fmt::format(" [{}]", fmt::join(g, ","));
+    for (const auto& [from, to] : plan.perm) all_of_it += fmt::format(" {}>{}", from, to);
+    label_.signature = hash_text(all_of_it);
+    sums_ = plan.what == Collective::psum || plan.what == Collective::pmax || plan.what == Collective::pmin;
+    out_bytes_ = plan.out.bytes();
+    is_large_ = plan.in.bytes() > kSmallSum || out_bytes_ > kSmallSum;
+    if (sums_ && plan.in.bytes() <= kSmallSum)
+      for (SharedGroup& g : groups_) prepare_doubling(g, plan);
+    joins_ = !(sums_ && num_joint == 1 && one_part_each);
+  }
+
+  void run(std::span<const Ref<Buffer>> in, std::span<Ref<Buffer>> out) override {
+    CollectiveCall call(world_, *everyone_, label_, layouts_);
+    if (joins_) call.join_messages();
+    taken_ = 0;
+    sent_ = 0;
+    if (sums_ || plan_.what == Collective::reduce_scatter)
+      for (std::size_t i = 0; i < groups_.size(); ++i)
+        if (groups_[i].leaf < 0) local_parts(groups_[i], in, parts_[i]);
+    if (sums_) {
+      sum(call, in, out);
+    } else {
+      switch (plan_.what) {
+        case Collective::reduce_scatter: scatter(call, in, out, parts_); break;
+        case Collective::all_gather: gather(call, in, out); break;
+        case Collective::all_to_all: exchange(call, in, out); break;
+        case Collective::ppermute: permute(call, in, out); break;
+        case Collective::pbroadcast: broadcast(call, in, out); break;
+        default: throw Error("internal error: not a join");
+      }
+    }
+    for (std::vector<Ref<Buffer>>& p : parts_) std::fill(p.begin(), p.end(), Ref<Buffer>());
+    if (is_large_) kept_.clear();
+    count_collective_in_turn(sent_);
+  }
+
+ private:
+  int device_of(const SharedGroup& g, int index) const { return device_ids_[at(g, index)]; }
+  static std::size_t at(const SharedGroup& g, int index) { return static_cast<std::size_t>(g.positions[static_cast<std::size_t>(index)]); }
+  bool is_mine(const SharedGroup& g, int index) const { return g.owners[static_cast<std::size_t>(index)] == world_.rank(); }
+  Collective fold_kind() const { return plan_.what == Collective::reduce_scatter ? Collective::psum : plan_.what; }
+
+  void send(CollectiveCall& call, const SharedGroup& g, int to, const void* data, std::int64_t bytes) {
+    call.send(*g.channel, to, data, bytes);
+    sent_ += bytes;
+  }
+  /// Memory of this call. That of small collectives is kept for the next one.
+  const Ref<Buffer>& scratch(std::int64_t bytes, int device) {
+    if (taken_ == kept_.size()) kept_.emplace_back();
+    Ref<Buffer>& b = kept_[taken_++];
+    if (!b || b->bytes() != static_cast<std::size_t>(bytes)) b = new_buffer(bytes, device);
+    return b;
+  }
+  void wait(CollectiveCall& call, std::span<const Ref<Buffer>> in, std::span<const Ref<Buffer>> out) { call.wait({in, out, kept_}); }
+  static void give_to_mine(const SharedGroup& g, Ref<Buffer> value, std::span<Ref<Buffer>> out) {
+    for (std::size_t i = 1; i < g.mine.size(); ++i) out[at(g, g.mine[i])] = value;
+    out[at(g, g.mine[0])] = std::move(value);
+  }
+
+  /// The parts of the fold that are this process's; null for the others'.
+  void local_parts(const SharedGroup& g, std::span<const Ref<Buffer>> in, std::vector<Ref<Buffer>>& parts) {
+    const DType to = g.part_dtype(plan_.in.dtype);
+    parts.resize(g.fold.parts.size());
+    for (std::size_t k = 0; k < parts.size(); ++k) {
+      const PartialFold& p = g.fold.parts[k];
+      if (p.owner != world_.rank()) continue;
+      if (p.end - p.begin == 1 && to == plan_.in.dtype) {
+        parts[k] = in[at(g, p.begin)];
+        continue;
+      }
+      std::vector<const void*> sources;
+      for (int i = p.begin; i < p.end; ++i) sources.push_back(in[at(g, i)]->data());
+      const std::int64_t bytes = plan_.in.size() * to.itemsize();
+      parts[k] = g.ranks.size() == 1 ? new_buffer(bytes, g.device) : scratch(bytes, g.device);  // alone, it is the result
+      fold_range(fold_kind(), plan_.in.dtype, balanced_order(p.end - p.begin), sources, plan_.in.dtype, parts[k]->data(), to, 0,
+                 plan_.in.size());
+    }
+  }
+
+  void sum(CollectiveCall& call, std::span<const Ref<Buffer>> in, std::span<Ref<Buffer>> out) {
+    bool small = false, large = false, direct = false;
+    for (std::size_t k = 0; k < groups_.size(); ++k) {
+      const SharedGroup& g = groups_[k];
+      if (g.ranks.size() == 1 && g.part_dtype(plan_.in.dtype) == plan_.in.dtype) {
+        totals_[k] = parts_[k][0];
+        continue;
+      }
+      const bool doubling = !g.doubling.empty();
+      if (!doubling) totals_[k] = new_buffer(plan_.in.bytes(), g.device);
+      (doubling ? small : g.steps > 0 ? large : direct) = true;
+    }
+    if (small) sum_by_doubling(call, in, out, totals_, parts_);
+    if (large) sum_by_halving(call, in, totals_, parts_);
+    if (direct) sum_directly(call, in, totals_, parts_);
+    for (std::size_t k = 0; k < groups_.size(); ++k) give_to_mine(groups_[k], std::move(totals_[k]), out);
+  }
+
+  int max_steps() const {
+    return std::max_element(groups_.begin(), groups_.end(), [](const SharedGroup& a, const SharedGroup& b) { return a.steps < b.steps; })
+        ->steps;
+  }
+  /// What this process and its partner have, in the order of the tree.
+  static std::array<const void*, 2> in_order(const SharedGroup& g, int step, const void* own, const void* other) {
+    if (g.my_part >> step & 1) return {other, own};
+    return {own, other};
+  }
+  const FoldOrder& two() const {
+    static const auto& order = process_wide<FoldOrder>(balanced_order(2));
+    return order;
+  }
+
+  // The balanced tree from its leaves up: in each step a process exchanges the sum of its subtree with one of the sibling subtree's. What
+  // is short is sent before anything else is done: the rest then takes no time of its own.
+  void sum_by_doubling(CollectiveCall& call, std::span<const Ref<Buffer>> in, std::span<Ref<Buffer>> out, std::vector<Ref<Buffer>>& totals,
+                       std::vector<std::vector<Ref<Buffer>>>& parts) {
+    // Addresses: counting references takes longer than the rest of a short sum. What they point at is in `in`, `totals` and `kept_`.
+    for (std::size_t k = 0; k < groups_.size(); ++k) {
+      const SharedGroup& g = groups_[k];
+      if (!g.doubling.empty()) own_[k] = address(g.leaf < 0 ? parts[k][static_cast<std::size_t>(g.my_part)] : in[at(g, g.leaf)]);
+    }
+    for (int i = 0, n = max_steps(); i < n; ++i) {
+      const auto step = static_cast<std::size_t>(i);
+      for (std::size_t k = 0; k < groups_.size(); ++k) {
+        const SharedGroup& g = groups_[k];
+        if (step >= g.doubling.size()) continue;
+        const SumStep& s = g.doubling[step];
+        other_[k] = address(scratch(s.bytes, g.device));
+        if (!joins_ && s.bytes <= kShort) {
+          call.exchange(*g.channel, s.peer, s.place, own_[k], other_[k], s.bytes);
+          sent_ += s.bytes;
+        } else {
+          call.receive(*g.channel, s.peer, other_[k], s.bytes);
+          send(call, g, s.peer, own_[k], s.bytes);
+        }
+        if (step + 1 == g.doubling.size()) totals[k] = result_of(g, out);  // while the message is under way
+      }
+      wait(call, in, totals);
+      for (std::size_t k = 0; k < groups_.size(); ++k) {
+        const SharedGroup& g = groups_[k];
+        if (step >= g.doubling.size()) continue;
+        const SumStep& s = g.doubling[step];
+        char* const sum = address(step + 1 == g.doubling.size() ? totals[k] : scratch(s.sum_bytes, g.device));
+        if (s.fold) {
+          s.fold(s.right ? other_[k] : own_[k], s.right ? own_[k] : other_[k], sum, plan_.in.size());
+        } else {
+          fold_range(fold_kind(), plan_.in.dtype, two(), in_order(g, i, own_[k], other_[k]), s.before, sum, s.after, 0, plan_.in.size());
+        }
+        own_[k] = sum;
+      }
+    }
+  }
+
+  /// Memory for a group's result: what `out` has, if nobody else does and it fits.
+  Ref<Buffer> result_of(const SharedGroup& g, std::span<Ref<Buffer>> out) const {
+    for (std::size_t i = 1; i < g.mine.size(); ++i) out[at(g, g.mine[i])] = {};
+    Ref<Buffer> old = std::move(out[at(g, g.mine[0])]);
+    const bool fits =
+        old && old->on_host() && old->exclusive() && old->device_id() == g.device && old->bytes() == static_cast<std::size_t>(out_bytes_);
+    if (!fits) old = {}, old = new_buffer(out_bytes_, g.device);
+    return old;
+  }
+
+  // The same tree, of which each process sums a part of the elements, half as many in each step; then the parts are put together the other
+  // way round (Rabenseifner 2004).
+  void sum_by_halving(CollectiveCall& call, std::span<const Ref<Buffer>> in, std::vector<Ref<Buffer>>& totals,
+                      std::vector<std::vector<Ref<Buffer>>>& parts) {
+    struct Range {
+      std::int64_t begin = 0, end = 0;
+      std::int64_t size() const { return end - begin; }
+    };
+    // The half of a range that the subtree on the left, or on the right, sums.
+    const auto half = [](const Range& r, bool right) -> Range {
+      const std::int64_t middle = std::min(r.end, r.begin + (r.size() / 2 + kAlignment - 1) / kAlignment * kAlignment);
+      return right ? Range{middle, r.end} : Range{r.begin, middle};
+    };
+    std::vector<std::vector<Range>> ranges(groups_.size());  // before each step, and after the last
+    std::vector<Ref<Buffer>> own(groups_.size()), other(groups_.size());
+    std::vector<std::int64_t> begins(groups_.size(), 0);  // which element is the first in `own`
+    for (std::size_t k = 0; k < groups_.size(); ++k) {
+      ranges[k].push_back({0, plan_.in.size()});
+      if (groups_[k].steps > 0) own[k] = parts[k][static_cast<std::size_t>(groups_[k].my_part)];
+    }
+    for (int step = 0; step < max_steps(); ++step) {
+      for (std::size_t k = 0; k < groups_.size(); ++k) {
+        const SharedGroup& g = groups_[k];
+        if (step >= g.steps) continue;
+        const bool right = (g.my_part >> step & 1) != 0;
+        const std::int64_t item = g.dtype_before(step, plan_.in.dtype).itemsize();
+        const Range mine = half(ranges[k].back(), right), theirs = half(ranges[k].back(), !right);
+        other[k] = scratch(mine.size() * item, g.device);
+        call.receive(*g.channel, g.partner(step), other[k]->data(), mine.size() * item);
+        send(call, g, g.partner(step), address(own[k]) + (theirs.begin - begins[k]) * item, theirs.size() * item);
+        ranges[k].push_back(mine);
+      }
+      wait(call, in, own);
+      for (std::size_t k = 0; k < groups_.size(); ++k) {
+        const SharedGroup& g = groups_[k];
+        if (step >= g.steps) continue;
+        const Range mine = ranges[k].back();
+        const DType to = g.dtype_after(step, plan_.in.dtype);
+        const bool last = step + 1 == g.steps;
+        const Ref<Buffer> sum = last ? totals[k] : scratch(mine.size() * to.itemsize(), g.device);
+        char* const target = address(sum) + (last ? mine.begin * to.itemsize() : 0);
+        fold_range(fold_kind(), plan_.in.dtype, two(),
+                   in_order(g, step, address(own[k]) + (mine.begin - begins[k]) * g.dtype_before(step, plan_.in.dtype).itemsize(),
+                            other[k]->data()),
+                   g.dtype_before(step, plan_.in.dtype), target, to, 0, mine.size());
+        own[k] = sum;
+        begins[k] = mine.begin;
+      }
+    }
+    for (int step = max_steps() - 1; step >= 0; --step) {
+      for (std::size_t k = 0; k < groups_.size(); ++k) {
+        const SharedGroup& g = groups_[k];
+        if (step >= g.steps) continue;
+        const std::int64_t item = plan_.in.dtype.itemsize();
+        const bool right = (g.my_part >> step & 1) != 0;
+        const Range before = ranges[k][static_cast<std::size_t>(step)], mine = half(before, right), theirs = half(before, !right);
+        call.receive(*g.channel, g.partner(step), address(totals[k]) + theirs.begin * item, theirs.size() * item);
+        send(call, g, g.partner(step), address(totals[k]) + mine.begin * item, mine.size() * item);
+      }
+      wait(call, in, totals);
+    }
+  }
+
+  // Where the processes' parts are no balanced tree of their own. Small: every process sends its parts to every other, and folds all.
+  // Large: each folds a share, of which it gets all parts, and sends it to all.
+  void sum_directly(CollectiveCall& call, std::span<const Ref<Buffer>> in, std::vector<Ref<Buffer>>& totals,
+                    std::vector<std::vector<Ref<Buffer>>>& parts) {
+    const std::int64_t size = plan_.in.size();
+    const bool small = plan_.in.bytes() <= kSmallSum;
+    struct Share {
+      std::int64_t begin = 0, end = 0;
+    };
+    const auto share_of = [&](const SharedGroup& g, std::size_t rank) -> Share {
+      if (small) return {0, size};
+      const auto n = static_cast<std::int64_t>(g.ranks.size());
+      const std::int64_t each = ((size + n - 1) / n + kAlignment - 1) / kAlignment * kAlignment;
+      return {std::min(size, static_cast<std::int64_t>(rank) * each), std::min(size, (static_cast<std::int64_t>(rank) + 1) * each)};
+    };
+    const auto skipped = [&](std::size_t k) { return groups_[k].steps > 0 || totals[k].get() == parts[k][0].get(); };
+    for (std::size_t k = 0; k < groups_.size(); ++k) {
+      if (skipped(k)) continue;
+      const SharedGroup& g = groups_[k];
+      const std::int64_t item = g.part_dtype(plan_.in.dtype).itemsize();
+      const Share own = share_of(g, static_cast<std::size_t>(g.my_rank));
+      for (std::size_t p = 0; p < parts[k].size(); ++p) {
+        const int owner = g.fold.parts[p].owner;
+        if (owner != world_.rank()) {
+          parts[k][p] = scratch((own.end - own.begin) * item, g.device);
+          call.receive(*g.channel, owner, parts[k][p]->data(), (own.end - own.begin) * item);
+          continue;
+        }
+        for (std::size_t r = 0; r < g.ranks.size(); ++r) {
+          if (g.ranks[r] == world_.rank()) continue;
+          const Share s = share_of(g, r);
+          send(call, g, g.ranks[r], address(parts[k][p]) + s.begin * item, (s.end - s.begin) * item);
+        }
+      }
+    }
+    wait(call, in, totals);
+    for (std::size_t k = 0; k < groups_.size(); ++k) {
+      if (skipped(k)) continue;
+      const SharedGroup& g = groups_[k];
+      const std::int64_t item = g.part_dtype(plan_.in.dtype).itemsize(), bytes = plan_.in.dtype.itemsize();
+      const Share own = share_of(g, static_cast<std::size_t>(g.my_rank));
+      std::vector<const void*> sources;
+      for (std::size_t p = 0; p < parts[k].size(); ++p)
+        sources.push_back(address(parts[k][p]) + (g.fold.parts[p].owner == world_.rank() ? own.begin * item : 0));
+      fold_range(fold_kind(), plan_.in.dtype, g.fold.order, sources, g.part_dtype(plan_.in.dtype), address(totals[k]) + own.begin * bytes,
+                 plan_.in.dtype, 0, own.end - own.begin);
+      if (small) continue;
+      for (std::size_t r = 0; r < g.ranks.size(); ++r) {
+        if (g.ranks[r] == world_.rank()) continue;
+        const Share s = share_of(g, r);
+        call.receive(*g.channel, g.ranks[r], address(totals[k]) + s.begin * bytes, (s.end - s.begin) * bytes);
+        send(call, g, g.ranks[r], address(totals[k]) + own.begin * bytes, (own.end - own.begin) * bytes);
+      }
+    }
+    if (!small) wait(call, in, totals);
+  }
+
+  /// Where a dimension's blocks lie in a row-major array: `outer` pieces of `inner` bytes for one step along it.
+  struct Around {
+    std::int64_t outer = 1, inner = 1;
+  };
+  static Around around(const Shape& shape, int dim, std::int64_t itemsize) {
+    Around a{1, itemsize};
+    for (int d = 0; d < dim; ++d) a.outer *= shape[d];
+    for (int d = dim + 1; d < shape.size(); ++d) a.inner *= shape[d];
+    return a;
+  }
+
+  // Each process gets of all parts of the fold the slices that its devices keep.
+  void scatter(CollectiveCall& call, std::span<const Ref<Buffer>> in, std::span<Ref<Buffer>> out,
+               std::vector<std::vector<Ref<Buffer>>>& parts) {
+    std::vector<std::vector<Ref<Buffer>>> sliced(groups_.size());  // parts with each member's slice in one piece
+    for (std::size_t k = 0; k < groups_.size(); ++k) {
+      const SharedGroup& g = groups_[k];
+      const std::int64_t item = g.part_dtype(plan_.in.dtype).itemsize(), slice = plan_.out.size() * item;
+      const auto n = static_cast<std::int64_t>(g.positions.size());
+      const Around a = around(plan_.in.shape, plan_.dim, item);
+      const std::int64_t row = plan_.in.shape[plan_.dim] / n * a.inner;
+      sliced[k].resize(parts[k].size());
+      for (std::size_t p = 0; p < parts[k].size(); ++p) {
+        const int owner = g.fold.parts[p].owner;
+        sliced[k][p] = owner == world_.rank() && a.outer == 1 ? parts[k][p] : scratch(slice * n, g.device);
+        if (owner != world_.rank()) {
+          for (int i : g.mine) call.receive(*g.channel, owner, address(sliced[k][p]) + i * slice, slice);
+          continue;
+        }
+        if (a.outer != 1)
+          for (std::int64_t i = 0; i < n; ++i)
+            for (std::int64_t o = 0; o < a.outer; ++o)
+              std::memcpy(address(sliced[k][p]) + i * slice + o * row, address(parts[k][p]) + (o * n + i) * row,
+                          static_cast<std::size_t>(row));
+        for (std::size_t i = 0; i < g.positions.size(); ++i)
+          if (g.owners[i] != world_.rank()) send(call, g, g.owners[i], address(sliced[k][p]) + static_cast<std::int64_t>(i) * slice, slice);
+      }
+    }
+    wait(call, in, out);
+    for (std::size_t k = 0; k < groups_.size(); ++k) {
+      const SharedGroup& g = groups_[k];
+      const std::int64_t slice = plan_.out.size() * g.part_dtype(plan_.in.dtype).itemsize();
+      for (int i : g.mine) {
+        std::vector<const void*> sources;
+        for (const Ref<Buffer>& p : sliced[k]) sources.push_back(address(p) + i * slice);
+        Ref<Buffer>& o = out[at(g, i)] = new_buffer(plan_.out.bytes(), device_of(g, i));
+        fold_range(Collective::psum, plan_.in.dtype, g.fold.order, sources, g.part_dtype(plan_.in.dtype), o->data(), plan_.in.dtype, 0,
+                   plan_.out.size());
+      }
+    }
+  }
+
+  void gather(CollectiveCall& call, std::span<const Ref<Buffer>> in, std::span<Ref<Buffer>> out) {
+    std::vector<Ref<Buffer>> all(groups_.size());
+    std::vector<std::vector<Ref<Buffer>>> blocks(groups_.size());
+    std::int64_t outer = 1;
+    for (int d = 0; d < plan_.dim; ++d) outer *= plan_.in.shape[d];
+    const std::int64_t row = outer == 0 ? 0 : plan_.in.bytes() / outer;
+    for (std::size_t k = 0; k < groups_.size(); ++k) {
+      const SharedGroup& g = groups_[k];
+      all[k] = new_buffer(plan_.out.bytes(), g.device);
+      for (std::size_t i = 0; i < g.positions.size(); ++i) {
+        const auto index = static_cast<int>(i);
+        blocks[k].emplace_back();
+        if (is_mine(g, index)) {
+          blocks[k][i] = in[at(g, index)];
+          for (int r : g.ranks)
+            if (r != world_.rank()) send(call, g, r, blocks[k][i]->data(), plan_.in.bytes());
+        } else if (outer == 1) {
+          call.receive(*g.channel, g.owners[i], address(all[k]) + static_cast<std::int64_t>(i) * row, row);
+        } else {
+          blocks[k][i] = scratch(plan_.in.bytes(), g.device);
+          call.receive(*g.channel, g.owners[i], blocks[k][i]->data(), plan_.in.bytes());
+        }
+      }
+    }
+    wait(call, in, all);
+    for (std::size_t k = 0; k < groups_.size(); ++k) {
+      const SharedGroup& g = groups_[k];
+      const auto n = static_cast<std::int64_t>(g.positions.size());
+      for (std::int64_t i = 0; i < n && row > 0; ++i)
+        if (const Ref<Buffer>& b = blocks[k][static_cast<std::size_t>(i)])
+          for (std::int64_t o = 0; o < outer; ++o)
+            std::memcpy(address(all[k]) + (o * n + i) * row, address(b) + o * row, static_cast<std::size_t>(row));
+      give_to_mine(g, all[k], out);
+    }
+  }
+
+  // What goes from the devices of one process to those of another is one message a group.
+  void exchange(CollectiveCall& call, std::span<const Ref<Buffer>> in, std::span<Ref<Buffer>> out) {
+    const std::int64_t item = plan_.in.dtype.itemsize();
+    struct Incoming {
+      std::size_t group;
+      int from, to;
+      Ref<Buffer> all;
+      std::int64_t offset;
+    };
+    std::vector<Incoming> incoming;
+    const std::vector<std::int64_t> zero(static_cast<std::size_t>(plan_.in.ndim()), 0);
+    const auto split_start = [&](int to, const Shape& part) {
+      std::vector<std::int64_t> s = zero;
+      s[static_cast<std::size_t>(plan_.dim)] = to * part[plan_.dim];
+      return s;
+    };
+    const auto join_start = [&](int from, const Shape& part) {
+      std::vector<std::int64_t> s = zero;
+      s[static_cast<std::size_t>(plan_.concat_dim)] = from * part[plan_.concat_dim];
+      return s;
+    };
+    for (std::size_t k = 0; k < groups_.size(); ++k) {
+      const SharedGroup& g = groups_[k];
+      const auto n = static_cast<int>(g.positions.size());
+      const Shape part = plan_.in.shape.with(plan_.dim, plan_.in.shape[plan_.dim] / n);
+      const std::int64_t bytes = part.num_elements() * item;
+      for (int i : g.mine) out[at(g, i)] = new_buffer(plan_.out.bytes(), device_of(g, i));
+      for (int r : g.ranks) {
+        if (r == world_.rank()) continue;
+        std::vector<int> theirs;
+        for (int i = 0; i < n; ++i)
+          if (g.owners[static_cast<std::size_t>(i)] == r) theirs.push_back(i);
+        const std::int64_t total = bytes * static_cast<std::int64_t>(theirs.size() * g.mine.size());
+        const Ref<Buffer> coming = scratch(total, g.device), going = scratch(total, g.device);
+        call.receive(*g.channel, r, coming->data(), total);
+        std::int64_t offset = 0;
+        for (int from : theirs)
+          for (int to : g.mine) incoming.push_back({k, from, to, coming, offset}), offset += bytes;
+        offset = 0;
+        for (int from : g.mine)
+          for (int to : theirs) {
+            copy_box(in[at(g, from)]->data(), plan_.in.shape, split_start(to, part), address(going) + offset, part, zero, part, item);
+            offset += bytes;
+          }
+        send(call, g, r, going->data(), total);
+      }
+      for (int from : g.mine)
+        for (int to : g.mine)
+          copy_box(in[at(g, from)]->data(), plan_.in.shape, split_start(to, part), out[at(g, to)]->data(), plan_.out.shape,
+                   join_start(from, part), part, item);
+    }
+    wait(call, in, out);
+    for (const Incoming& m : incoming) {
+      const SharedGroup& g = groups_[m.group];
+      const Shape part = plan_.in.shape.with(plan_.dim, plan_.in.shape[plan_.dim] / static_cast<std::int64_t>(g.positions.size()));
+      copy_box(address(m.all) + m.offset, part, zero, out[at(g, m.to)]->data(), plan_.out.shape, join_start(m.from, part), part, item);
+    }
+  }
+
+  void permute(CollectiveCall& call, std::span<const Ref<Buffer>> in, std::span<Ref<Buffer>> out) {
+    for (const SharedGroup& g : groups_) {
+      for (const auto& [from, to] : plan_.perm) {
+        const bool have = is_mine(g, from), want = is_mine(g, to);
+        if (have && want) {
+          out[at(g, to)] = in[at(g, from)];
+        } else if (have) {
+          send(call, g, g.owners[static_cast<std::size_t>(to)], in[at(g, from)]->data(), plan_.in.bytes());
+        } else if (want) {
+          Ref<Buffer>& o = out[at(g, to)] = new_buffer(plan_.out.bytes(), device_of(g, to));
+          call.receive(*g.channel, g.owners[static_cast<std::size_t>(from)], o->data(), plan_.in.bytes());
+        }
+      }
+      for (int i : g.mine) {
+        Ref<Buffer>& o = out[at(g, i)];
+        if (o) continue;
+        o = new_buffer(plan_.out.bytes(), device_of(g, i));
+        std::memset(o->data(), 0, o->bytes());
+      }
+    }
+    wait(call, in, out);
+  }
+
+  void broadcast(CollectiveCall& call, std::span<const Ref<Buffer>> in, std::span<Ref<Buffer>> out) {
+    std::vector<Ref<Buffer>> values(groups_.size());
+    for (std::size_t k = 0; k < groups_.size(); ++k) {
+      const SharedGroup& g = groups_[k];
+      if (is_mine(g, plan_.source)) {
+        values[k] = in[at(g, plan_.source)];
+        for (int r : g.ranks)
+          if (r != world_.rank()) send(call, g, r, values[k]->data(), plan_.in.bytes());
+      } else {
+        values[k] = new_buffer(plan_.in.bytes(), g.device);
+        call.receive(*g.channel, g.owners[static_cast<std::size_t>(plan_.source)], values[k]->data(), plan_.in.bytes());
+      }
+    }
+    wait(call, in, values);
+    for (std::size_t k = 0; k < groups_.size(); ++k) give_to_mine(groups_[k], values[k], out);
+  }
+
+  CollectivePlan plan_;
+  std::vector<int> device_ids_;
+  ProcessWorld& world_;
+  ProcessGroup* everyone_;                   // all processes of the mesh
+  std::array<ProcessLayout*, 2> layouts_{};  // of the mesh's axes, and of this collective
+  std::vector<SharedGroup> groups_;          // those in which this process has devices
+  CollectiveLabel label_;
+  bool sums_;
+  bool joins_;             // several messages of a process may go together
+  bool is_large_ = false;  // keeps no memory for the next call
+  std::int64_t out_bytes_ = 0;
+  // Of the call that is running; there is one at a time in a process.
+  std::vector<std::vector<Ref<Buffer>>> parts_;  // for each group
+  std::vector<Ref<Buffer>> totals_;
+  std::vector<char*> own_, other_;
+  std::vector<Ref<Buffer>> kept_;
+  std::size_t taken_ = 0;  // of kept_
+  std::int64_t sent_ = 0;
+};
+
+class ProcessEngine final : public CollectiveEngine {
+ public:
+  std::string_view name() const override { return "mpi"; }
+  std::unique_ptr<ReadyCollective> prepare(const CollectivePlan& plan, std::span<const int> device_ids,
+                                           std::span<const std::int64_t> mesh_shape) override {
+    return std::make_unique<ProcessCollective>(plan, device_ids, mesh_shape);
+  }
+};
+
+}  // namespace
+
+CollectiveEngine& process_engine() {
+  static auto& engine = process_wide<ProcessEngine>();
+  return engine;
+}
+
+}  // namespace weft::detail

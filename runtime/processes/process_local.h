@@ -1,0 +1,34 @@
+// Running the primitives between one process's rows and those of all.
+#pragma once
+#include <memory>
+#include <mutex>
+#include <vector>
+
+#include "weft/core/array/array_impl.h"
+#include "weft/core/ops/collective/process_local.h"
+#include "weft/runtime/sharded/mesh.h"
+
+namespace weft::detail {
+
+/// One such equation. Thread-safe.
+class ProcessMove {
+ public:
+  ProcessMove(const Primitive& op, const ParamsBase& params, SourceLoc loc);
+  Array run(const Array& x, SourceLoc loc);
+
+ private:
+  /// An operand's placement for which nothing has to be copied, and that of the result.
+  struct Fit {
+    Ref<const Placement> from, to;
+  };
+  bool to_global_;
+  Mesh mesh_;
+  PartitionSpec spec_;
+  std::vector<std::size_t> here_;  // positions of this process's devices in the mesh
+  std::mutex mutex_;
+  Fit last_;
+};
+
+Array run_process_local(const Primitive& op, const ParamsBase& params, const Array& x, SourceLoc loc);
+
+}  // namespace weft::detail

@@ -1,0 +1,49 @@
+// The groups of a collective over several processes: whose devices are in them, and how their sums are shared out.
+#pragma once
+#include <span>
+#include <vector>
+
+#include "weft/runtime/host/collectives.h"
+#include "weft/runtime/host/fold.h"
+#include "weft/runtime/processes/process_world.h"
+
+namespace weft::detail {
+
+/// An exchange of a sum by doubling.
+struct SumStep {
+  int peer, place;  ///< the other process, and its place in the group
+  bool right;       ///< this process's subtree is the right one
+  DType before, after;
+  std::int64_t bytes, sum_bytes;  ///< of what is exchanged, and of its sum
+  FoldTwo fold;                   ///< null: the general one
+};
+
+/// One group of a collective, as this process sees it.
+struct SharedGroup {
+  std::vector<int> positions, owners;  ///< in order of the index along the axes; which process each belongs to
+  std::vector<int> mine;               ///< indices in the group
+  std::vector<int> ranks;              ///< the processes that have some, in order
+  ProcessGroup* channel = nullptr;     ///< of those; null if it is this one alone
+  int my_rank = 0;                     ///< position in `ranks`
+  int device = 0;                      ///< the first of this process's in it
+  SplitFold fold;
+  bool whole_parts = true;        ///< each part of the fold is one device's
+  int my_part = -1;               ///< of the fold
+  int steps = 0;                  ///< where each process has one part and their number is a power of two: its logarithm; else 0
+  std::vector<SumStep> doubling;  ///< those of a short sum; empty where it isn't one
+  int leaf = -1;                  ///< of a short sum: whose value alone is this process's part of it, if it is one's alone
+
+  /// In what the parts are kept, and what an exchange gets and makes, where the operands are of the dtype.
+  DType part_dtype(DType dtype) const { return whole_parts ? dtype : partial_dtype(dtype); }
+  DType dtype_before(int step, DType dtype) const { return step == 0 ? part_dtype(dtype) : partial_dtype(dtype); }
+  DType dtype_after(int step, DType dtype) const { return step + 1 == steps ? dtype : partial_dtype(dtype); }
+  /// The process with which it exchanges.
+  int partner(int step) const { return fold.parts[static_cast<std::size_t>(my_part ^ (1 << step))].owner; }
+};
+
+/// `mine` is empty if this process has no device in it; then the rest is not told.
+SharedGroup group_of_processes(const std::vector<int>& positions, std::span<const int> device_ids, ProcessWorld& world);
+/// Makes the exchanges of a short sum ready.
+void prepare_doubling(SharedGroup& group, const CollectivePlan& plan);
+
+}  // namespace weft::detail

@@ -1,0 +1,77 @@
+#include "weft/runtime/sharded/divided_call.h"
+
+#include <mutex>
+#include <unordered_map>
+
+#include "weft/core/array/array_impl.h"
+#include "weft/runtime/host/blocks.h"
+#include "weft/runtime/host/device.h"
+#include "weft/runtime/host/program_cache.h"
+#include "weft/runtime/partition/partition.h"
+
+namespace weft::detail {
+namespace {
+
+constexpr std::size_t kCapacity = 256;
+
+struct Division {
+  MeshAxes mesh;
+  std::vector<PartitionSpec> specs;
+  friend bool operator==(const Division&, const Division&) = default;
+};
+
+std::optional<Division> division_of(std::span<const Array> inputs) {
+  std::optional<Division> d;
+  std::vector<std::optional<NamedSharding>> where(inputs.size());
+  for (std::size_t i = 0; i < inputs.size(); ++i) {
+    const ConcreteArray* c = as_concrete(inputs[i]);
+    if (!c || !c->placement) continue;
+    if (c->buffer) return {};
+    where[i] = sharding_of(*c).named();
+    if (!d) d = Division{where[i]->mesh().axes(), {}};
+    if (!(where[i]->mesh().axes() == d->mesh)) return {};
+  }
+  if (!d) return {};
+  for (const auto& s : where) d->specs.push_back(s ? s->spec().trimmed() : PartitionSpec());
+  return d;
+}
+
+struct Entry {
+  Jaxpr jaxpr;
+  Division division;
+  Ref<Executable> executable;  // null: it can't be partitioned
+};
+
+}  // namespace
+
+std::optional<std::vector<Array>> call_divided(const std::string& name, const Jaxpr& j, std::span<const Array> inputs) {
+  const std::optional<Division> division = division_of(inputs);
+  if (!division || j.data().num_consts > 0) return {};
+  static std::mutex mutex;
+  static auto& cache =
+      *new std::unordered_multimap<std::uint64_t, Entry>;  // never destroyed: executables may be in use until the process ends
+  const std::uint64_t key = structural_hash(j);
+  const auto find = [&]() -> const Entry* {
+    const auto [begin, end] = cache.equal_range(key);
+    for (auto e = begin; e != end; ++e)
+      if (e->second.division == *division && e->second.jaxpr == j) return &e->second;
+    return nullptr;
+  };
+  Ref<Executable> executable;
+  std::unique_lock lock(mutex);
+  if (const Entry* known = find()) {
+    executable = known->executable;
+  } else {
+    lock.unlock();
+    if (const std::optional<Jaxpr> partitioned = partition(j, division->mesh, division->specs))
+      executable = cached_executable(Device::of_id(default_device_id()).platform(), *partitioned, {name, {}});
+    lock.lock();
+    if (cache.size() >= kCapacity) cache.clear();
+    if (!find()) cache.emplace(key, Entry{j, *division, executable});
+  }
+  lock.unlock();
+  if (!executable) return {};
+  return executable->call(inputs, default_device_id());
+}
+
+}  // namespace weft::detail

@@ -1,0 +1,225 @@
+#include "weft/runtime/sharded/mapped_program.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+
+#include "weft/core/array/array_impl.h"
+#include "weft/core/base/nesting.h"
+#include "weft/core/ir/sealed_program.h"
+#include "weft/core/ops/collective/process_local.h"
+#include "weft/core/ops/control/control_run.h"
+#include "weft/core/trace/trace.h"
+#include "weft/runtime/host/blocks.h"
+#include "weft/runtime/host/buffer.h"
+#include "weft/runtime/processes/process_local.h"
+#include "weft/runtime/sharded/global_arrays.h"
+#include "weft/runtime/sharded/spmd.h"
+
+namespace weft::detail {
+namespace {
+
+/// The operand of an ordinary program: in one place. What belongs to several processes is gathered by all of them: each runs that program.
+Array in_one_place(const Array& x, int device) {
+  const ConcreteArray* c = as_concrete(x);
+  if (c && has_remote_shards(*c)) return allgather_array(x, false, {});
+  return c && (!c->buffer || c->placement) ? wrap_buffer(x.aval(), whole_of(x, device)) : x;
+}
+
+class MappedProgram final : public Executable {
+ public:
+  MappedProgram(Backend& backend, const Jaxpr& original, const Jaxpr& flat, const CompileOptions& options)
+      : original_(original), jaxpr_(flat) {
+    const JaxprData& d = jaxpr_.data();
+    std::vector<const Eqn*> run;
+    for (const Eqn& e : d.eqns) {
+      const bool cut = e.op->kind == Kind::spmd || e.op->kind == Kind::collective || (e.op->kind == Kind::control && holds_maps(e));
+      if (!cut) {
+        run.push_back(&e);
+        continue;
+      }
+      add_segment(backend, run, options.name);
+      run.clear();
+      Step s;
+      s.eqn = &e;
+      if (e.op->kind == Kind::collective)
+        throw AxisError(
+            fmt::format("{}: it names an axis that is not bound; call it inside the vmap, pmap or shard_map that does", e.op->name), e.loc);
+      if (is_process_local(*e.op)) {
+        s.move = std::make_unique<ProcessMove>(*e.op, *e.params, e.loc);
+      } else if (e.op->kind == Kind::spmd) {
+        s.program = spmd_program(e.params, backend, donated_operands(e, options.donated));
+      } else {
+        const auto add = [&](const Jaxpr& j) { s.bodies.emplace(&j.data(), compile_with_maps(backend, j, options)); };
+        for (const ParamText& p : e.op->params_list(*e.params)) {
+          if (p.jaxpr) add(*p.jaxpr);
+          if (p.jaxprs) std::for_each(p.jaxprs->begin(), p.jaxprs->end(), add);
+        }
+      }
+      steps_.push_back(std::move(s));
+    }
+    add_segment(backend, run, options.name);
+  }
+
+  bool takes_placed() const override { return true; }
+
+  std::vector<Array> call(std::span<const Array> inputs, int device) override {
+    const JaxprData& d = jaxpr_.data();
+    std::vector<Array> values(d.avals.size());
+    std::copy(d.consts.begin(), d.consts.end(), values.begin());
+    std::copy(inputs.begin(), inputs.end(), values.begin() + d.num_consts);
+    const auto read = [&](Atom a) {
+      return a.is_literal() ? make_literal(d.literals[a.literal()].aval, d.literals[a.literal()].bits) : values[a.var()];
+    };
+    std::vector<Array> in;
+    for (const Step& s : steps_) {
+      in.clear();
+      std::vector<Array> out;
+      if (s.segment) {
+        for (Var v : s.inputs) in.push_back(in_one_place(values[v], device));
+        out = s.segment->call(in, device);
+        for (std::size_t k = 0; k < out.size(); ++k) values[s.outputs[k]] = std::move(out[k]);
+        continue;
+      }
+      for (Atom a : s.eqn->inputs) in.push_back(s.program || s.move ? read(a) : in_one_place(read(a), device));
+      if (s.move)
+        out = {s.move->run(in[0], s.eqn->loc)};
+      else if (s.program)
+        out = s.program->run(in, s.eqn->loc);
+      else
+        out = run_control(*s.eqn->op, *s.eqn->params, in, [&](const Jaxpr& j, std::span<const Array> args) {
+          std::vector<Array> results = s.bodies.at(&j.data())->call(args, device);
+          for (Array& x : results) x = in_one_place(x, device);
+          return results;
+        });
+      for (std::size_t k = 0; k < out.size(); ++k) values[s.eqn->outputs[k]] = std::move(out[k]);
+    }
+    std::vector<Array> results;
+    for (Atom a : d.outputs) results.push_back(read(a));
+    return results;
+  }
+
+  std::string as_text(std::string_view form) const override {
+    if (form == "jaxpr") return original_.to_string();
+    std::string text;
+    for (const Step& s : steps_) {
+      if (s.segment) text += s.segment->as_text(form) + "\n";
+      if (s.program) text += s.program->body().as_text(form) + "\n";
+      for (const auto& [data, body] : s.bodies) text += body->as_text(form) + "\n";
+    }
+    return text;
+  }
+  CostAnalysis cost_analysis() const override {
+    CostAnalysis total;
+    for (const Step& s : steps_) {
+      const auto add = [&](const CostAnalysis& c) { total.flops += c.flops, total.bytes_accessed += c.bytes_accessed; };
+      if (s.segment) add(s.segment->cost_analysis());
+      if (s.program) add(s.program->body().cost_analysis());
+      for (const auto& [data, body] : s.bodies) add(body->cost_analysis());
+    }
+    return total;
+  }
+  MemoryAnalysis memory_analysis() const override {
+    MemoryAnalysis m;
+    for (const Aval& a : original_.data().input_avals()) m.argument_size_in_bytes += a.bytes();
+    for (const Aval& a : original_.data().output_avals()) m.output_size_in_bytes += a.bytes();
+    for (const Step& s : steps_) {
+      if (s.segment) m.temp_size_in_bytes += s.segment->memory_analysis().temp_size_in_bytes;
+      if (s.program) m.temp_size_in_bytes += s.program->body().memory_analysis().temp_size_in_bytes;
+    }
+    return m;
+  }
+  Object export_object(const std::string& name) const override {
+    throw CompileError("export_object: " + name +
+                       " runs on several devices, which no object file can hold; export the function that is mapped");
+  }
+
+ private:
+  struct Step {
+    Ref<Executable> segment;
+    std::vector<Var> inputs, outputs;  // of a segment
+    const Eqn* eqn = nullptr;          // of a map, or of control flow with maps inside
+    Ref<SpmdProgram> program;
+    std::unique_ptr<ProcessMove> move;  // between one process's rows and those of all
+    std::map<const JaxprData*, Ref<Executable>> bodies;
+  };
+
+  static bool holds_maps(const Eqn& e) {
+    for (const ParamText& p : e.op->params_list(*e.params)) {
+      if (p.jaxpr && communicates(*p.jaxpr)) return true;
+      if (p.jaxprs && std::any_of(p.jaxprs->begin(), p.jaxprs->end(), communicates)) return true;
+    }
+    return false;
+  }
+
+  /// Operands of a map that are donated inputs of the program, which nothing else reads.
+  std::vector<bool> donated_operands(const Eqn& map, const std::vector<bool>& donated) const {
+    const JaxprData& d = jaxpr_.data();
+    std::vector<bool> out;
+    for (Atom a : map.inputs) {
+      bool ours = !a.is_literal() && a.var() >= d.first_input() && a.var() < d.first_result();
+      if (ours) {
+        const std::size_t input = a.var() - d.first_input();
+        std::ptrdiff_t uses = std::count(d.outputs.begin(), d.outputs.end(), a);
+        for (const Eqn& e : d.eqns) uses += std::count(e.inputs.begin(), e.inputs.end(), a);
+        ours = input < donated.size() && donated[input] && uses == 1;
+      }
+      out.push_back(ours);
+    }
+    if (std::none_of(out.begin(), out.end(), [](bool b) { return b; })) out.clear();
+    return out;
+  }
+
+  void add_segment(Backend& backend, const std::vector<const Eqn*>& eqns, const std::string& name) {
+    if (eqns.empty()) return;
+    const JaxprData& d = jaxpr_.data();
+    std::vector<bool> here(d.avals.size()), later(d.avals.size());
+    for (const Eqn* e : eqns)
+      for (Var v : e->outputs) here[v] = true;
+    for (const Eqn& e : d.eqns)
+      if (&e < eqns.front() || &e > eqns.back())
+        for (Atom a : e.inputs)
+          if (!a.is_literal()) later[a.var()] = true;
+    for (Atom a : d.outputs)
+      if (!a.is_literal()) later[a.var()] = true;
+    Step s;
+    JaxprBuilder builder;
+    std::map<Var, Atom> atoms;
+    for (const Eqn* e : eqns)
+      for (Atom a : e->inputs)
+        if (!a.is_literal() && !here[a.var()] && atoms.emplace(a.var(), Atom::var(0)).second) {
+          atoms.insert_or_assign(a.var(), builder.add_input(d.avals[a.var()]));
+          s.inputs.push_back(a.var());
+        }
+    std::vector<Atom> outputs;
+    for (const Eqn* e : eqns) {
+      std::vector<Atom> in;
+      std::vector<Aval> avals;
+      for (Atom a : e->inputs) in.push_back(a.is_literal() ? builder.add_literal(d.literals[a.literal()]) : atoms.at(a.var()));
+      for (Var v : e->outputs) avals.push_back(d.avals[v]);
+      const std::vector<Atom> results = builder.add_eqn(*e->op, e->params, std::move(in), avals, e->loc);
+      for (std::size_t k = 0; k < results.size(); ++k) {
+        atoms.insert_or_assign(e->outputs[k], results[k]);
+        if (later[e->outputs[k]]) s.outputs.push_back(e->outputs[k]), outputs.push_back(results[k]);
+      }
+    }
+    s.segment = backend.compile(std::move(builder).finish(std::move(outputs)), {name, {}});
+    steps_.push_back(std::move(s));
+  }
+
+  Jaxpr original_, jaxpr_;
+  std::vector<Step> steps_;
+};
+
+}  // namespace
+
+Ref<Executable> compile_with_maps(Backend& backend, const Jaxpr& j, const CompileOptions& options) {
+  check_nesting("programs inside programs", nesting_depth(j));
+  if (!communicates(j)) return backend.compile(j, options);
+  const Jaxpr flat = flatten_calls(j);
+  if (!communicates(flat)) return backend.compile(flat, options);
+  return Ref<Executable>(new MappedProgram(backend, j, flat, options));
+}
+
+}  // namespace weft::detail

@@ -1,0 +1,227 @@
+#include "weft/runtime/sharded/spmd.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <cstring>
+#include <mutex>
+#include <unordered_map>
+
+#include "weft/core/array/array_impl.h"
+#include "weft/core/base/float_environment.h"
+#include "weft/core/errors/error.h"
+#include "weft/runtime/host/accelerator.h"
+#include "weft/runtime/host/blocks.h"
+#include "weft/runtime/host/buffer.h"
+#include "weft/runtime/host/nan_check.h"
+#include "weft/runtime/processes/processes.h"
+
+namespace weft::detail {
+namespace {
+
+std::vector<Aval> output_avals(const ShardMapParams& p) {
+  std::vector<Aval> out = p.jaxpr.data().output_avals();
+  for (std::size_t i = 0; i < out.size(); ++i) out[i] = out[i].with_shape(whole_shape(p.mesh, p.out_specs[i], out[i].shape));
+  return out;
+}
+
+/// Axes of the mesh that are not the map's own.
+std::vector<std::string> free_axes(const ShardMapParams& p) {
+  std::vector<std::string> rest = p.mesh.names;
+  const std::vector<std::string> own = p.manual_axes();
+  std::erase_if(rest, [&](const std::string& axis) { return std::count(own.begin(), own.end(), axis) > 0; });
+  return rest;
+}
+
+/// For the flat program's inputs: its constants stand in front.
+std::vector<bool> with_constants(std::size_t num_constants, const std::vector<bool>& donated) {
+  std::vector<bool> all;
+  if (donated.empty()) return all;
+  all.assign(num_constants, false);
+  all.insert(all.end(), donated.begin(), donated.end());
+  return all;
+}
+
+}  // namespace
+
+SpmdProgram::SpmdProgram(const ShardMapParams& params, Backend& backend, const std::string& name, std::vector<bool> donated)
+    : params_(spread_nested_maps(params, processes().num_devices())),
+      donated_(std::move(donated)),
+      mesh_(mesh_of(params_.mesh)),
+      flat_(flatten_spmd(params_.jaxpr, mesh_.axes(), free_axes(params_))),
+      body_(flat_.jaxpr, mesh_.axes(), free_axes(params_), backend, name, with_constants(flat_.consts.size(), donated_)),
+      in_avals_(params.jaxpr.data().input_avals().begin(), params.jaxpr.data().input_avals().end()),
+      out_avals_(output_avals(params)),
+      fitting_(in_avals_.size()),
+      local_(local_positions(mesh_.axes().device_ids)) {
+  for (const PartitionSpec& s : params_.out_specs.specs) placements_.push_back(make_placement(NamedSharding(mesh_, s)));
+  const std::vector<int>& ids = mesh_.axes().device_ids;
+  if (local_.empty() || !is_accelerator(ids[0])) return;
+  for (const Array& constant : flat_.consts) {
+    constants_.emplace_back(ids.size());
+    for (std::size_t k : local_) constants_.back()[k] = buffer_on(constant, ids[k]);
+  }
+  if (body_.only_communicates()) replay_ = make_mapped_replay(ids, flat_.consts.size());
+}
+
+DeviceBuffers SpmdProgram::operand(std::size_t i, const Array& x, SourceLoc loc) {
+  const ConcreteArray* c = as_concrete(x);
+  const MeshAxes& mesh = mesh_.axes();
+  const PartitionSpec& spec = params_.in_specs[i];
+  if (c && c->placement) {
+    if (c->placement.get() == fitting_[i].load(std::memory_order_acquire)) return c->shards;
+    const NamedSharding now = sharding_of(*c).named();
+    if (same_division(now.mesh().axes(), now.spec(), mesh, spec, x.shape())) {
+      static std::mutex mutex;
+      const std::lock_guard lock(mutex);
+      if (keep_alive_.size() < 4 * fitting_.size()) {  // the pointer is only compared while the placement can't be another's
+        keep_alive_.push_back(c->placement);
+        fitting_[i].store(c->placement.get(), std::memory_order_release);
+      }
+      return c->shards;
+    }
+    const std::vector<int>& ids = now.mesh().axes().device_ids;
+    if (std::none_of(ids.begin(), ids.end(), [&](int id) { return std::count(mesh.device_ids.begin(), mesh.device_ids.end(), id) > 0; }))
+      throw DeviceError(fmt::format("shard_map: operand {} is committed to {}, the program runs on {}; move it with device_put", i,
+                                    c->placement->describe(), fmt::join(mesh_.devices(), ", ")),
+                        loc);
+  }
+  if (c && has_remote_shards(*c)) return as_concrete(shard_array(x, NamedSharding(mesh_, spec)))->shards;
+  const Shape& block = in_avals_[i].shape;
+  if (block == x.shape()) return on_each_local(whole_of(x, c && c->buffer ? c->buffer->device_id() : mesh.device_ids[local_[0]]));
+  std::vector<std::vector<std::int64_t>> starts;
+  DeviceBuffers parts(mesh.device_ids.size());
+  for (std::size_t k : local_) {
+    starts.push_back(block_start(mesh, spec, block, static_cast<std::int64_t>(k)));
+    const auto same = static_cast<std::size_t>(std::find(starts.begin(), starts.end() - 1, starts.back()) - starts.begin());
+    parts[k] = same + 1 < starts.size() ? parts[local_[same]] : box_of(x, starts.back(), block, mesh.device_ids[k]);
+  }
+  return parts;
+}
+
+namespace {
+
+/// Memory that is seen by several devices of an array is one buffer, and views of it.
+Ref<Buffer> root_of(const Ref<Buffer>& b) {
+  const auto* borrowed = dynamic_cast<const BorrowedBuffer*>(b.get());
+  const Ref<Buffer> owner = borrowed ? borrowed->whole_owner() : Ref<Buffer>();
+  return owner ? root_of(owner) : b;
+}
+
+}  // namespace
+
+// Memory that is taken must be nobody else's: what isn't, is copied, and the user is told once.
+DeviceBuffers SpmdProgram::taken_operand(std::size_t i, const Array& x, SourceLoc loc) {
+  DeviceBuffers parts = operand(i, x, loc);
+  auto* c = as_concrete(x) ? static_cast<ConcreteArray*>(x.impl().get()) : nullptr;
+  const bool divided = c && !c->shards.empty(), in_place = divided && c->shards == parts;
+  // The array holds nothing any more, so that each buffer that is still known elsewhere is another array's too.
+  std::vector<Ref<Buffer>> roots;
+  std::vector<std::size_t> which(parts.size());
+  if (in_place) c->shards.clear(), c->buffer = {};
+  for (std::size_t k : local_) {
+    Ref<Buffer> root = root_of(parts[k]);
+    which[k] = static_cast<std::size_t>(std::find(roots.begin(), roots.end(), root) - roots.begin());
+    if (which[k] == roots.size()) roots.push_back(std::move(root));
+  }
+  parts.assign(parts.size(), {});
+  bool copied = false;
+  for (Ref<Buffer>& b : roots) {
+    if (b->exclusive()) continue;
+    const Ref<Buffer> copy(new HostBuffer(b->bytes(), b->device_id()));
+    if (b->bytes() > 0) std::memcpy(copy->data(), on_host(b)->data(), b->bytes());
+    b = copy;
+    copied = true;
+  }
+  if ((copied || !in_place) && !warned_.exchange(true))
+    fmt::print(stderr, "weft: warning: the donated argument {} of a mapped function is copied: {}{}\n", to_string(x.aval()),
+               !divided    ? "it lies in one place; put it on the devices with device_put"
+               : !in_place ? "it is divided otherwise than the function needs it"
+                           : "another array shares its memory",
+               loc ? fmt::format(" ({}:{})", loc.file(), loc.line()) : std::string());
+  for (std::size_t k : local_) parts[k] = roots[which[k]];
+  return parts;
+}
+
+DeviceBuffers SpmdProgram::on_each_local(const Ref<Buffer>& value) const {
+  DeviceBuffers list(mesh_.axes().device_ids.size());
+  for (std::size_t k : local_) list[k] = value;
+  return list;
+}
+
+std::vector<Array> SpmdProgram::run(std::span<const Array> inputs, SourceLoc loc) {
+  const StandardFloats floats;
+  const MeshAxes& mesh = mesh_.axes();
+  std::vector<DeviceBuffers> in;
+  in.reserve(flat_.consts.size() + inputs.size());
+  if (local_.empty())
+    throw DeviceError(
+        fmt::format("shard_map: none of the mesh's devices, {}, is this process's; only the processes that have some may run it",
+                    fmt::join(mesh_.devices(), ", ")),
+        loc);
+  in.insert(in.end(), constants_.begin(), constants_.end());
+  if (constants_.empty())
+    for (const Array& constant : flat_.consts) in.push_back(on_each_local(whole_of(constant, mesh.device_ids[local_[0]])));
+  const std::size_t first = in.size();
+  in.resize(first + inputs.size());
+  for (std::size_t i = 0; i < inputs.size(); ++i)
+    if (!body_.takes(first + i)) in[first + i] = operand(i, inputs[i], loc);
+  for (std::size_t i = 0; i < inputs.size(); ++i)  // when no other operand can be refused any more
+    if (body_.takes(first + i)) in[first + i] = taken_operand(i, inputs[i], loc);
+  std::vector<DeviceBuffers> results =
+      replay_ && !config.debug_nans
+          ? replay_->run(std::move(in), [&](const auto& values, bool one_thread) { return body_.run(values, one_thread); })
+          : body_.run(in);
+  std::vector<Array> out;
+  out.reserve(results.size());
+  for (std::size_t i = 0; i < results.size(); ++i) {
+    for (std::size_t k : local_)
+      if (results[i][k]->device_id() != mesh.device_ids[k]) results[i][k] = shared_with(results[i][k], mesh.device_ids[k]);
+    out.push_back(Array(Ref<ArrayImpl>(new ConcreteArray(out_avals_[i], std::move(results[i]), placements_[i]))));
+  }
+  return out;
+}
+
+Ref<SpmdProgram> spmd_program(const ParamsRef& params, Backend& given, const std::vector<bool>& given_away) {
+  struct Entry {
+    ParamsRef params;
+    Backend* backend;
+    std::vector<bool> donated;
+    Ref<SpmdProgram> program;
+  };
+  static std::mutex mutex;
+  static std::unordered_multimap<std::uint64_t, Entry>* cache = new std::unordered_multimap<std::uint64_t, Entry>;
+  const auto& p = params_as<ShardMapParams>(*params);
+  // Segments run where the mesh's devices are.
+  const std::vector<int>& ids = p.mesh.device_ids;
+  const bool beyond = !ids.empty() && is_accelerator(ids[0]);
+  for (int id : ids)
+    if (is_accelerator(id) != beyond) throw DeviceError("shard_map: a mesh of devices of several platforms");
+  Backend& backend = beyond && given.platform() == "cpu"     ? detail::backend("cuda")
+                     : !beyond && given.platform() == "cuda" ? detail::backend("cpu")
+                                                             : given;
+  // What is taken for results is the host's memory only.
+  const std::vector<bool> donated = beyond ? std::vector<bool>() : given_away;
+  const std::uint64_t key = structural_hash(p.jaxpr);
+  const auto find = [&]() -> Ref<SpmdProgram> {
+    const auto [begin, end] = cache->equal_range(key);
+    for (auto e = begin; e != end; ++e)
+      if (e->second.backend == &backend && e->second.donated == donated &&
+          (e->second.params.get() == params.get() || params_as<ShardMapParams>(*e->second.params) == p))
+        return e->second.program;
+    return {};
+  };
+  {
+    const std::lock_guard lock(mutex);
+    if (Ref<SpmdProgram> known = find()) return known;
+  }
+  Ref<SpmdProgram> program(new SpmdProgram(p, backend, "shard_map", donated));
+  const std::lock_guard lock(mutex);
+  if (Ref<SpmdProgram> known = find()) return known;
+  if (cache->size() >= 1024) cache->clear();  // programs in use are kept by whoever uses them
+  cache->emplace(key, Entry{params, &backend, donated, program});
+  return program;
+}
+
+}  // namespace weft::detail

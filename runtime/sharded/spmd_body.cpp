@@ -1,0 +1,461 @@
+#include "weft/runtime/sharded/spmd_body.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstring>
+#include <map>
+
+#include "weft/core/array/array_impl.h"
+#include "weft/core/base/nesting.h"
+#include "weft/core/functions/elementwise.h"
+#include "weft/core/ir/effects.h"
+#include "weft/core/ir/jaxpr_copy.h"
+#include "weft/core/ir/sealed_program.h"
+#include "weft/core/ops/control/call.h"
+#include "weft/core/ops/control/control.h"
+#include "weft/core/ops/reduce/reduce.h"
+#include "weft/core/trace/trace.h"
+#include "weft/runtime/host/accelerator.h"
+#include "weft/runtime/host/blocks.h"
+#include "weft/runtime/host/buffer.h"
+#include "weft/runtime/processes/processes.h"
+
+namespace weft::detail {
+namespace {
+
+bool is_mark(const Eqn& e) { return e.op->name == "pvary"; }
+
+bool eqn_communicates(const Eqn& e) {
+  if (is_mark(e)) return false;
+  if (e.op->kind == Kind::collective || e.op->kind == Kind::spmd) return true;
+  if (e.op->kind != Kind::call && e.op->kind != Kind::control) return false;
+  for (const ParamText& p : e.op->params_list(*e.params)) {
+    if (p.jaxpr && communicates(*p.jaxpr)) return true;
+    if (p.jaxprs && std::any_of(p.jaxprs->begin(), p.jaxprs->end(), communicates)) return true;
+  }
+  return false;
+}
+
+/// NCCL has no 16-bit integers: GPUs fold those in 32 bits, of which the lower half is what 16 would give.
+std::vector<Array> bind_join(const Primitive& op, const ParamsRef& params, std::span<const Array> in, SourceLoc loc, bool on_gpus) {
+  const auto is_narrow = [](const Array& x) { return x.dtype() == int16 || x.dtype() == uint16; };
+  const Collective what = on_gpus ? collective_of(op) : Collective::pvary;
+  const bool folds = what == Collective::psum || what == Collective::pmax || what == Collective::pmin || what == Collective::reduce_scatter;
+  if (!folds || std::none_of(in.begin(), in.end(), is_narrow)) return bind_primitive(op, params, in, loc);
+  std::vector<Array> wide;
+  for (const Array& x : in) wide.push_back(is_narrow(x) ? convert(x, int32) : x);
+  std::vector<Array> out = bind_primitive(op, params, wide, loc);
+  for (std::size_t i = 0; i < out.size(); ++i)
+    if (is_narrow(in[i])) out[i] = convert(out[i], in[i].dtype());
+  return out;
+}
+
+/// A reduction over names and positions as one over positions, then one over names.
+std::vector<Array> bind_split_reduction(const Eqn& e, std::span<const Array> in, bool on_gpus) {
+  const auto& p = params_as<PsumParams>(*e.params);
+  std::vector<int> positions;
+  PsumParams named{{}, p.axis_index_groups};
+  for (const AxisRef& a : p.axes)
+    if (a.is_named())
+      named.axes.push_back(a);
+    else
+      positions.push_back(a.position);
+  std::vector<Array> out;
+  for (const Array& x : in) {
+    const Collective what = collective_of(*e.op);
+    Array y = what == Collective::psum   ? reduce_sum(x, positions, e.loc)
+              : what == Collective::pmax ? reduce_max(x, positions, e.loc)
+                                         : reduce_min(x, positions, e.loc);
+    if (!named.axes.empty()) y = bind_join(*e.op, make_params(PsumParams(named)), std::span(&y, 1), e.loc, on_gpus)[0];
+    out.push_back(y);
+  }
+  return out;
+}
+
+bool has_positions(const Eqn& e) {
+  if (e.op->name != "psum" && e.op->name != "pmax" && e.op->name != "pmin") return false;
+  const auto& axes = params_as<PsumParams>(*e.params).axes;
+  return axes.empty() || std::any_of(axes.begin(), axes.end(), [](const AxisRef& a) { return !a.is_named(); });
+}
+
+bool has_marks(const Jaxpr& j) {
+  check_nesting("programs inside programs", nesting_depth(j));
+  const auto& eqns = j.eqns();
+  return std::any_of(eqns.begin(), eqns.end(), [](const Eqn& e) {
+    if (is_mark(e)) return true;
+    if (e.op->kind != Kind::call && e.op->kind != Kind::control) return false;
+    const std::vector<ParamText> params = e.op->params_list(*e.params);
+    return std::any_of(params.begin(), params.end(), [](const ParamText& p) {
+      return (p.jaxpr && has_marks(*p.jaxpr)) || (p.jaxprs && std::any_of(p.jaxprs->begin(), p.jaxprs->end(), has_marks));
+    });
+  });
+}
+
+/// A program in an equation without pvary equations, which mean nothing any more.
+Jaxpr without_marks(const Jaxpr& j, void*) {
+  if (!has_marks(j)) return j;
+  const JaxprData& d = j.data();
+  return trace_jaxpr({"shard_map", {d.input_avals().begin(), d.input_avals().end()}, {}}, [&](std::span<const Array> args) {
+    std::vector<Array> values(d.avals.size());
+    std::copy(args.begin(), args.end(), values.begin());
+    const auto read = [&](Atom a) {
+      return a.is_literal() ? make_literal(d.literals[a.literal()].aval, d.literals[a.literal()].bits) : values[a.var()];
+    };
+    for (const Eqn& e : d.eqns) {
+      std::vector<Array> in;
+      for (Atom a : e.inputs) in.push_back(read(a));
+      const bool holds_programs = e.op->kind == Kind::call || e.op->kind == Kind::control;
+      const std::vector<Array> out =
+          is_mark(e)
+              ? in
+              : bind_primitive(*e.op, holds_programs ? e.op->params_map_jaxprs(*e.params, without_marks, nullptr) : e.params, in, e.loc);
+      for (std::size_t k = 0; k < e.outputs.size(); ++k) values[e.outputs[k]] = out[k];
+    }
+    std::vector<Array> results;
+    for (Atom a : d.outputs) results.push_back(read(a));
+    return results;
+  });
+}
+
+std::vector<Array> eval_flat(const Jaxpr& j, std::span<const Array> args, bool on_gpus) {
+  check_nesting("programs inside programs", nesting_depth(j));
+  const JaxprData& d = j.data();
+  std::vector<Array> values(d.avals.size());
+  std::copy(d.consts.begin(), d.consts.end(), values.begin());
+  std::copy(args.begin(), args.end(), values.begin() + d.num_consts);
+  const auto read = [&](Atom a) {
+    return a.is_literal() ? make_literal(d.literals[a.literal()].aval, d.literals[a.literal()].bits) : values[a.var()];
+  };
+  for (const Eqn& e : d.eqns) {
+    std::vector<Array> in, out;
+    for (Atom a : e.inputs) in.push_back(read(a));
+    if (e.op->kind == Kind::call && eqn_communicates(e)) {
+      std::vector<Aval> avals;
+      for (const Array& x : in) avals.push_back(x.aval());
+      out = eval_flat(executed_body(*e.op, *e.params, avals), in, on_gpus);
+    } else if (is_mark(e)) {
+      out = in;
+    } else if (e.op->kind == Kind::call || e.op->kind == Kind::control) {
+      out = bind_primitive(*e.op, e.op->params_map_jaxprs(*e.params, without_marks, nullptr), in, e.loc);
+    } else if (has_positions(e)) {
+      out = bind_split_reduction(e, in, on_gpus);
+    } else if (e.op->kind == Kind::collective) {
+      out = bind_join(*e.op, e.params, in, e.loc, on_gpus);
+    } else {
+      out = bind_primitive(*e.op, e.params, in, e.loc);
+    }
+    for (std::size_t k = 0; k < e.outputs.size(); ++k) values[e.outputs[k]] = out[k];
+  }
+  std::vector<Array> results;
+  for (Atom a : d.outputs) results.push_back(read(a));
+  return results;
+}
+
+std::vector<AxisFrame> frames_of(const MeshAxes& mesh) {
+  std::vector<AxisFrame> list;
+  for (std::size_t i = 0; i < mesh.names.size(); ++i) list.push_back({mesh.names[i], static_cast<int>(mesh.sizes[i])});
+  return list;
+}
+
+}  // namespace
+
+bool communicates(const Jaxpr& j) {
+  check_nesting("programs inside programs", nesting_depth(j));
+  return std::any_of(j.eqns().begin(), j.eqns().end(), eqn_communicates);
+}
+
+Jaxpr flatten_calls(const Jaxpr& j) {
+  const std::vector<Aval> avals(j.data().input_avals().begin(), j.data().input_avals().end());
+  return dce_program(trace_jaxpr({"jit", avals, {}, {}}, [&](std::span<const Array> args) { return eval_flat(j, args, false); }));
+}
+
+Hoisted flatten_spmd(const Jaxpr& body, const MeshAxes& mesh, const std::vector<std::string>& free_axes) {
+  const bool on_gpus = !mesh.device_ids.empty() && is_accelerator(mesh.device_ids[0]);
+  const auto flat = [&](const Jaxpr& j) {
+    const std::vector<Aval> avals(j.data().input_avals().begin(), j.data().input_avals().end());
+    return trace_jaxpr({"shard_map", avals, {}, frames_of(mesh)}, [&](std::span<const Array> args) { return eval_flat(j, args, on_gpus); });
+  };
+  Jaxpr j = flat(body);
+  // Maps in it may hold calls that communicate with these devices, and those maps again.
+  while (std::any_of(j.eqns().begin(), j.eqns().end(), [](const Eqn& e) { return is_shard_map(*e.op); }))
+    j = flat(unroll_nested_maps(j, mesh, free_axes));
+  Hoisted h = hoist_consts(dce_program(j));
+  return h;
+}
+
+// Each equation gets a level: how many joins come before it. All segments of a level are one program.
+struct SpmdBody::Builder {
+  SpmdBody& out;
+  Backend& backend;
+  const std::string& name;
+  const JaxprData& d;
+  std::vector<int> slot;   // of each variable, -1: not kept, computed within a segment
+  std::vector<int> level;  // of each variable
+  std::map<std::uint32_t, int> literal_slots;
+
+  std::vector<bool> donated;  // of the inputs
+  std::vector<Var> root;      // of each variable: itself, or what it is a view of
+
+  Builder(SpmdBody& o, Backend& b, const std::string& n, const std::vector<bool>& donated_inputs)
+      : out(o), backend(b), name(n), d(o.body_.data()), slot(d.avals.size(), -1), level(d.avals.size(), 0), donated(donated_inputs) {}
+
+  int new_slot() { return out.num_slots_++; }
+  int constant(DeviceBuffers buffers) {
+    out.constants_.emplace_back(new_slot(), std::move(buffers));
+    return out.constants_.back().first;
+  }
+  int literal_slot(std::uint32_t index) {
+    const auto known = literal_slots.find(index);
+    if (known != literal_slots.end()) return known->second;
+    const Literal& l = d.literals[index];
+    const Ref<Buffer> value(
+        new HostBuffer(static_cast<std::size_t>(l.aval.bytes()), out.device_ids_[out.local_.empty() ? 0 : out.local_[0]]));
+    std::memcpy(value->data(), l.bits.data(), value->bytes());
+    DeviceBuffers on_each(out.num_devices_);
+    for (std::size_t k : out.local_) on_each[k] = value;
+    return literal_slots[index] = constant(std::move(on_each));
+  }
+  int slot_of(Atom a) { return a.is_literal() ? literal_slot(a.literal()) : slot[a.var()]; }
+
+  /// The same bytes under another type: no work where the operand lies in memory anyway.
+  bool is_view(const Eqn& e) const {
+    if (e.op->kind != detail::Kind::collective)
+      return e.inputs.size() == 1 && e.outputs.size() == 1 &&
+             weft::detail::is_view(*e.op, *e.params, d.aval(e.inputs[0]), d.avals[e.outputs[0]]);
+    if (e.op->name != "axis_index")
+      return out.mesh_.size_of(collective_axes(*e.op, *e.params)) == 1 && d.avals[e.outputs[0]].size() == d.aval(e.inputs[0]).size();
+    return false;
+  }
+
+  std::vector<std::vector<int>> groups_of(const Eqn& e) const {
+    const std::vector<std::string> axes = collective_axes(*e.op, *e.params);
+    std::vector<std::string> others;
+    for (const std::string& a : axes)
+      if (out.mesh_.find(a) < 0)
+        throw AxisError(fmt::format("{}: the axis name `{}` is not one of the mesh's, {}", e.op->name, a, print_param(out.mesh_)), e.loc);
+    for (const std::string& a : out.mesh_.names)
+      if (!std::count(axes.begin(), axes.end(), a)) others.push_back(a);
+    std::vector<std::vector<int>> groups(static_cast<std::size_t>(out.mesh_.size_of(others)),
+                                         std::vector<int>(static_cast<std::size_t>(out.mesh_.size_of(axes))));
+    for (std::size_t k = 0; k < out.num_devices_; ++k)
+      groups[static_cast<std::size_t>(out.mesh_.coordinate(static_cast<std::int64_t>(k), others))]
+            [static_cast<std::size_t>(out.mesh_.coordinate(static_cast<std::int64_t>(k), axes))] = static_cast<int>(k);
+    const IndexGroups* within = collective_groups(*e.op, *e.params);
+    if (!within) return groups;
+    std::vector<std::vector<int>> parts;
+    for (const std::vector<int>& g : groups)
+      for (const std::vector<int>& indices : **within) {
+        parts.emplace_back();
+        for (int i : indices) parts.back().push_back(g.at(static_cast<std::size_t>(i)));
+      }
+    return parts;
+  }
+
+  void add_barrier(const Eqn& e) {
+    for (Var v : e.outputs) slot[v] = new_slot();
+    if (e.op->kind == detail::Kind::collective) {
+      const std::vector<std::vector<int>> groups = groups_of(e);
+      for (std::size_t i = 0; i < e.inputs.size(); ++i) {
+        Step s;
+        s.kind = Step::Kind::collective;
+        s.plan = plan_collective(*e.op, *e.params, d.aval(e.inputs[i]), d.avals[e.outputs[i]], groups, e.loc);
+        s.join = collective_engine(out.device_ids_).prepare(s.plan, out.device_ids_, out.mesh_.sizes);
+        s.inputs = {slot_of(e.inputs[i])}, s.outputs = {slot[e.outputs[i]]};
+        s.eqn = e;
+        out.steps_.push_back(std::move(s));
+      }
+      return;
+    }
+    Step s;
+    s.eqn = e;
+    for (Atom a : e.inputs) s.inputs.push_back(slot_of(a));
+    for (Var v : e.outputs) s.outputs.push_back(slot[v]);
+    const auto sub = [&](const Jaxpr& j) {
+      const Hoisted h = flatten_spmd(j, out.mesh_, out.free_axes_);
+      if (!h.consts.empty())
+        throw Error(fmt::format("{}: internal error: the body of a loop that communicates has constants", e.op->name), e.loc);
+      s.bodies.push_back(std::make_shared<SpmdBody>(h.jaxpr, out.mesh_, out.free_axes_, backend, name));
+    };
+    if (e.op == &primitive_of<Scan>) {
+      s.kind = Step::Kind::scan;
+      sub(params_as<Scan::Params>(*e.params).jaxpr);
+    } else if (e.op == &primitive_of<While>) {
+      s.kind = Step::Kind::while_loop;
+      sub(params_as<While::Params>(*e.params).cond_jaxpr);
+      sub(params_as<While::Params>(*e.params).body_jaxpr);
+    } else if (e.op == &primitive_of<Cond>) {
+      s.kind = Step::Kind::cond;
+      for (const Jaxpr& j : params_as<Cond::Params>(*e.params).branches) sub(j);
+    } else {
+      throw Error(fmt::format("{}: a collective inside of it can't be run", e.op->name), e.loc);
+    }
+    out.steps_.push_back(std::move(s));
+  }
+
+  /// For each variable, whether it is a view of a donated input that nothing reads after the segment of this level.
+  std::vector<bool> dead_after(int l, const std::vector<char>& what, const std::vector<int>& eqn_level) const {
+    std::vector<bool> dead(d.avals.size());
+    if (donated.empty()) return dead;
+    std::vector<bool> root_dead(d.avals.size());
+    for (std::size_t i = 0; i < donated.size(); ++i) root_dead[d.first_input() + i] = donated[i];
+    for (std::size_t i = 0; i < d.eqns.size(); ++i)
+      for (Atom a : d.eqns[i].inputs)
+        if (!a.is_literal() && what[i] != 'v' && eqn_level[i] > l - (what[i] == 's' ? 0 : 1)) root_dead[root[a.var()]] = false;
+    for (Atom a : d.outputs)
+      if (!a.is_literal()) root_dead[root[a.var()]] = false;
+    for (std::size_t v = 0; v < dead.size(); ++v) dead[v] = root_dead[root[v]];
+    return dead;
+  }
+
+  void add_segment(const std::vector<const Eqn*>& eqns, const std::vector<bool>& kept, const std::vector<bool>& dead) {
+    if (eqns.empty()) return;
+    Step step;
+    Segment* const s = &step.segment;
+    JaxprCopy copy(out.body_);
+    std::vector<Var> inputs;
+    std::vector<bool> known(d.avals.size());
+    for (const Eqn* e : eqns) {
+      s->has_effects |= has_effects(*e);
+      for (Atom a : e->inputs)
+        if (!a.is_literal() && !known[a.var()]) {
+          known[a.var()] = true;
+          copy.add_input(a.var());
+          inputs.push_back(a.var());
+          s->inputs.push_back(slot[a.var()]);
+          s->in_avals.push_back(d.avals[a.var()]);
+        }
+      for (Var v : e->outputs) known[v] = true;
+    }
+    // A view and what it is of are two operands in one memory, which is not given away.
+    std::vector<bool> given(s->inputs.size());
+    bool any_given = false;
+    for (std::size_t i = 0; i < inputs.size(); ++i) {
+      const Var v = inputs[i];
+      if (!dead[v] || std::count(s->inputs.begin(), s->inputs.end(), slot[v]) != 1) continue;
+      given[i] = any_given = true;
+      out.taken_.resize(donated.size());
+      out.taken_[root[v] - d.first_input()] = true;
+    }
+    if (!any_given) given.clear();
+    for (std::size_t i = 0; i < given.size(); ++i)
+      if (given[i]) s->given.push_back(s->inputs[i]);
+    std::vector<Atom> outputs;
+    for (const Eqn* e : eqns) {
+      copy.add(*e);
+      for (Var v : e->outputs)
+        if (kept[v]) {
+          slot[v] = new_slot();
+          s->outputs.push_back(slot[v]);
+          outputs.push_back(Atom::var(v));
+        }
+    }
+    s->jaxpr = std::move(copy).finish(outputs);
+    s->executable = backend.compile(s->jaxpr, {name, given});
+    const CostAnalysis cost = s->executable->cost_analysis();
+    s->cost = cost.flops + cost.bytes_accessed;
+    out.steps_.push_back(std::move(step));
+  }
+
+  void build() {
+    check_nesting("programs inside programs", nesting_depth(out.body_));
+    for (int i = 0; i < d.num_inputs; ++i) {
+      const Var v = d.first_input() + static_cast<Var>(i);
+      slot[v] = new_slot();
+      out.input_slots_.push_back(slot[v]);
+    }
+    // Levels. Effects keep their order among each other.
+    std::vector<int> eqn_level(d.eqns.size());
+    std::vector<char> what(d.eqns.size());  // 's'egment, 'b'arrier, 'v'iew, 'p'osition along an axis
+    int top = 0, effects = 0;
+    std::vector<bool> in_memory(d.avals.size());
+    for (int i = 0; i < d.num_inputs; ++i) in_memory[d.first_input() + static_cast<Var>(i)] = true;
+    for (std::size_t i = 0; i < d.eqns.size(); ++i) {
+      const Eqn& e = d.eqns[i];
+      int l = 0;
+      bool inputs_in_memory = true;
+      for (Atom a : e.inputs)
+        if (!a.is_literal()) l = std::max(l, level[a.var()]), inputs_in_memory &= in_memory[a.var()];
+      const bool barrier = eqn_communicates(e);
+      if (has_effects(e)) l = std::max(l, effects), effects = barrier ? l + 1 : l;
+      what[i] = e.op->name == "axis_index" ? 'p' : is_view(e) && inputs_in_memory ? 'v' : barrier ? 'b' : 's';
+      eqn_level[i] = l;
+      for (Var v : e.outputs) level[v] = what[i] == 'b' ? l + 1 : l, in_memory[v] = what[i] != 's';
+      top = std::max(top, what[i] == 'b' ? l + 1 : l);
+    }
+    for (std::size_t v = 0; v < d.avals.size(); ++v) root.push_back(static_cast<Var>(v));
+    for (std::size_t i = 0; i < d.eqns.size(); ++i)
+      for (std::size_t k = 0; what[i] == 'v' && k < d.eqns[i].outputs.size(); ++k)
+        if (const Atom a = d.eqns[i].inputs[k]; !a.is_literal()) root[d.eqns[i].outputs[k]] = root[a.var()];
+    // What segments must give away.
+    std::vector<bool> kept(d.avals.size());
+    for (std::size_t i = 0; i < d.eqns.size(); ++i)
+      for (Atom a : d.eqns[i].inputs)
+        if (!a.is_literal() && (what[i] != 's' || eqn_level[i] > level[a.var()])) kept[a.var()] = true;
+    for (Atom a : d.outputs)
+      if (!a.is_literal()) kept[a.var()] = true;
+    const auto place_views = [&](int l) {
+      for (std::size_t i = 0; i < d.eqns.size(); ++i) {
+        const Eqn& e = d.eqns[i];
+        if (eqn_level[i] != l) continue;
+        if (what[i] == 'v')
+          for (std::size_t k = 0; k < e.outputs.size(); ++k) slot[e.outputs[k]] = slot_of(e.inputs[k]);
+        if (what[i] == 'p') slot[e.outputs[0]] = constant(positions(params_as<AxisIndexParams>(*e.params).axis_name, e.loc));
+      }
+    };
+    for (int l = 0; l <= top; ++l) {
+      place_views(l);
+      std::vector<const Eqn*> eqns;
+      for (std::size_t i = 0; i < d.eqns.size(); ++i)
+        if (what[i] == 's' && eqn_level[i] == l) eqns.push_back(&d.eqns[i]);
+      add_segment(eqns, kept, dead_after(l, what, eqn_level));
+      for (std::size_t i = 0; i < d.eqns.size(); ++i)
+        if (what[i] == 'b' && eqn_level[i] == l) add_barrier(d.eqns[i]);
+    }
+    for (Atom a : d.outputs) out.output_slots_.push_back(slot_of(a));
+    find_deaths();
+  }
+
+  /// A slot dies at the last step that reads it, unless it is a result.
+  void find_deaths() {
+    std::vector<int> last(static_cast<std::size_t>(out.num_slots_), -1);
+    for (std::size_t i = 0; i < out.steps_.size(); ++i) {
+      const Step& s = out.steps_[i];
+      for (const std::vector<int>* list : {&s.segment.inputs, &s.segment.outputs, &s.inputs, &s.outputs})
+        for (int k : *list) last[static_cast<std::size_t>(k)] = static_cast<int>(i);
+    }
+    for (int k : out.output_slots_) last[static_cast<std::size_t>(k)] = -1;
+    for (std::size_t k = 0; k < last.size(); ++k)
+      if (last[k] >= 0) out.steps_[static_cast<std::size_t>(last[k])].dies.push_back(static_cast<int>(k));
+  }
+
+  DeviceBuffers positions(const std::string& axis, SourceLoc loc) {
+    if (out.mesh_.find(axis) < 0)
+      throw AxisError(fmt::format("axis_index: the axis name `{}` is not one of the mesh's, {}", axis, print_param(out.mesh_)), loc);
+    DeviceBuffers values;
+    values.resize(out.num_devices_);
+    for (std::size_t k : out.local_) {
+      const auto index = static_cast<std::int32_t>(out.mesh_.coordinate(static_cast<std::int64_t>(k), {axis}));
+      values[k] = Ref<Buffer>(new HostBuffer(sizeof index, out.device_ids_[k]));
+      std::memcpy(values[k]->data(), &index, sizeof index);
+    }
+    return values;
+  }
+};
+
+SpmdBody::SpmdBody(const Jaxpr& body, const MeshAxes& mesh, std::vector<std::string> free_axes, Backend& backend, const std::string& name,
+                   const std::vector<bool>& donated)
+    : body_(body),
+      mesh_(mesh),
+      free_axes_(std::move(free_axes)),
+      device_ids_(mesh.device_ids),
+      num_devices_(device_ids_.size()),
+      local_(local_positions(device_ids_)) {
+  Builder(*this, backend, name, donated).build();
+  // Devices beyond the host's read what never changes from their own memory.
+  for (auto& [slot, value] : constants_)
+    for (std::size_t k : local_)
+      if (is_accelerator(device_ids_[k])) value[k] = moved(value[k], device_ids_[k]);
+}
+
+}  // namespace weft::detail

@@ -1,0 +1,98 @@
+// A program that runs on all devices of a mesh: cut at its collectives into segments, which one scheduler runs for each device as tasks of
+// the one pool. A collective is a join between them; no thread waits for another.
+#pragma once
+#include <memory>
+#include <optional>
+
+#include "weft/core/ops/collective/shard_map.h"
+#include "weft/runtime/host/collective_engine.h"
+#include "weft/runtime/host/executable.h"
+
+namespace weft::detail {
+
+/// Whether the program communicates: it, or a program in it, has a collective or a shard_map.
+bool communicates(const Jaxpr& j);
+/// The same program with calls that communicate inlined and reductions over dimensions among collectives as such; its constants stay.
+Jaxpr flatten_calls(const Jaxpr& j);
+/// The same program for one device of the mesh: calls that communicate and maps in it are taken apart, constants are leading inputs.
+/// Maps over `free_axes`, axes of the mesh that no map around the program has, run on its devices.
+Hoisted flatten_spmd(const Jaxpr& body, const MeshAxes& mesh, const std::vector<std::string>& free_axes);
+
+/// Buffers of one value, one for each device, in the mesh's order; null for devices of other processes.
+using DeviceBuffers = std::vector<Ref<Buffer>>;
+
+class SpmdBody {
+ public:
+  /// `body` is flat. Its inputs and outputs are those of run().
+  /// `donated`: for each input, whether its memory may be written; empty: none.
+  SpmdBody(const Jaxpr& body, const MeshAxes& mesh, std::vector<std::string> free_axes, Backend& backend, const std::string& name,
+           const std::vector<bool>& donated = {});
+  /// One value for each input; results likewise. Thread-safe. `one_thread`: the calling one does it all.
+  std::vector<DeviceBuffers> run(std::span<const DeviceBuffers> inputs, bool one_thread = false) const;
+  /// Whether its own steps join devices, and nothing in it speaks to the user's program.
+  bool only_communicates() const;
+
+  /// Whether an input's memory is taken for a result, so that nobody else may have it.
+  bool takes(std::size_t input) const { return input < taken_.size() && taken_[input]; }
+
+  const Jaxpr& jaxpr() const { return body_; }
+  /// The machine code's forms, segment by segment.
+  std::string as_text(std::string_view form) const;
+  CostAnalysis cost_analysis() const;
+  MemoryAnalysis memory_analysis() const;
+
+ private:
+  /// Equations between two joins, compiled as one program for a device.
+  struct Segment {
+    Ref<Executable> executable;
+    Jaxpr jaxpr;
+    std::vector<int> inputs, outputs;  ///< slots
+    std::vector<int> given;            ///< those of the inputs whose memory the results take
+    std::vector<Aval> in_avals;
+    bool has_effects = false;
+    double cost = 0;  ///< bytes and operations of one device
+  };
+  struct Step {
+    enum class Kind { segment, collective, scan, while_loop, cond } kind = Kind::segment;
+    Segment segment;
+    CollectivePlan plan;
+    std::shared_ptr<ReadyCollective> join;
+    std::vector<int> inputs, outputs;  ///< slots
+    Eqn eqn;                           ///< of a collective, a loop or a branch
+    std::vector<std::shared_ptr<SpmdBody>> bodies;
+    std::vector<int> dies;  ///< slots that are not needed after it
+  };
+  struct Builder;
+  /// Values are kept in slots; a slot holds one buffer for each device.
+  using Slots = std::vector<Ref<Buffer>>;
+  std::span<Ref<Buffer>> at(Slots& slots, int slot) const {
+    return {slots.data() + static_cast<std::size_t>(slot) * num_devices_, num_devices_};
+  }
+  void run_segment(const Segment& s, Slots& slots, bool one_thread) const;
+  void own_given(const Segment& s, std::span<const std::size_t> leader, Slots& slots) const;
+  void check_collective(const Step& s, Slots& slots) const;
+  void run_scan(const Step& s, Slots& slots) const;
+  void run_while(const Step& s, Slots& slots) const;
+  void run_cond(const Step& s, Slots& slots) const;
+  DeviceBuffers value(int slot, Slots& slots) const;
+  void set(int slot, const DeviceBuffers& value, Slots& slots) const;
+  /// A scalar that steers the program of a loop or a branch: the same on all devices, or a DistributedError that says which collective the
+  /// others would wait in, and for which device.
+  std::int32_t agreed(const DeviceBuffers& value, DType dtype, const Step& step) const;
+  /// The first that it comes to, in it or in a loop or branch of it; or null.
+  const Step* first_collective() const;
+
+  Jaxpr body_;
+  MeshAxes mesh_;
+  std::vector<std::string> free_axes_;
+  std::vector<int> device_ids_;
+  std::size_t num_devices_;
+  std::vector<std::size_t> local_;  ///< positions of this process's devices; slots of the others hold nothing
+  int num_slots_ = 0;
+  std::vector<int> input_slots_, output_slots_;
+  std::vector<bool> taken_;                               ///< of the inputs
+  std::vector<std::pair<int, DeviceBuffers>> constants_;  ///< slots that never change: literals, positions along axes
+  std::vector<Step> steps_;
+};
+
+}  // namespace weft::detail

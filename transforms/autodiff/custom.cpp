@@ -1,0 +1,67 @@
+#include "weft/transforms/autodiff/custom.h"
+
+#include <fmt/format.h>
+
+#include "weft/core/base/nesting.h"
+#include "weft/core/errors/error_context.h"
+#include "weft/core/ops/control/custom_derivatives.h"
+#include "weft/core/ops/control/remat.h"
+#include "weft/core/ops/elementwise/stop_gradient.h"
+#include "weft/core/trace/trace.h"
+#include "weft/transforms/autodiff/differentiate.h"
+
+namespace weft::detail {
+namespace {
+
+struct JvpAdapter final : JvpRule {
+  explicit JvpAdapter(Ref<const FlatJvpRule> r) : rule(std::move(r)) {}
+  const Ref<const FlatJvpRule> rule;
+  std::vector<Array> apply(std::span<const Array> primals, std::span<const Array> tangents, SourceLoc loc) const override {
+    return calling_user([&] { return rule->apply(primals, tangents, loc); });
+  }
+};
+struct BackwardAdapter final : BackwardRule {
+  explicit BackwardAdapter(Ref<const FlatBackward> r) : rule(std::move(r)) {}
+  const Ref<const FlatBackward> rule;
+  std::vector<Tangent> apply(std::span<const Array> residuals, std::span<const Array> cotangents, SourceLoc) const override {
+    std::vector<Tangent> out;
+    for (const Array& x : calling_user([&] { return rule->apply(residuals, cotangents); })) out.emplace_back(x);
+    return out;
+  }
+};
+struct VjpAdapter final : VjpRule {
+  explicit VjpAdapter(Ref<const FlatVjpRule> r) : rule(std::move(r)) {}
+  const Ref<const FlatVjpRule> rule;
+  Forward forward(std::span<const Array> primals, SourceLoc loc) const override {
+    FlatForward f = calling_user([&] { return rule->forward(primals, loc); });
+    return {std::move(f.results), std::move(f.residuals), make_ref<BackwardAdapter>(std::move(f.backward))};
+  }
+};
+
+/// Where nothing is traced the function is called as it is.
+std::vector<Array> run_untraced(FlatFunction& f) {
+  check_nesting("functions inside functions");
+  return f.run(f.args);
+}
+
+}  // namespace
+
+std::vector<Array> flat_custom_jvp(FlatFunction& f, Ref<const FlatJvpRule> rule, const std::string& rule_name) {
+  if (!current_trace()) return run_untraced(f);
+  return bind_custom_jvp(f.name, trace_flat(f, "custom_jvp", true), {rule_name, make_ref<JvpAdapter>(std::move(rule))}, f.args, f.loc);
+}
+
+std::vector<Array> flat_custom_vjp(FlatFunction& f, Ref<const FlatVjpRule> rule, const std::string& fwd_name, const std::string& bwd_name) {
+  if (!current_trace()) return run_untraced(f);
+  return bind_custom_vjp(f.name, trace_flat(f, "custom_vjp", true), {fwd_name, make_ref<VjpAdapter>(std::move(rule))}, bwd_name, f.args,
+                         f.loc);
+}
+
+std::vector<Array> flat_checkpoint(FlatFunction& f, const Policy& policy, bool prevent_cse) {
+  if (!current_trace()) return run_untraced(f);
+  return bind_remat(trace_flat(f, "checkpoint", true), policy, prevent_cse, f.args, f.loc);
+}
+
+Array stop_gradient_leaf(const Array& x, SourceLoc loc) { return stop_gradient_of(x, loc); }
+
+}  // namespace weft::detail

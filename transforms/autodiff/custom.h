@@ -1,0 +1,183 @@
+#pragma once
+#include "weft/core/ir/checkpoint_policy.h"
+#include "weft/transforms/flat.h"
+
+namespace weft {
+
+namespace detail {
+
+/// A custom_jvp function called: `rule` is the user's, over (primals, tangents) of leaves.
+struct FlatJvpRule : RefCounted {
+  virtual std::vector<Array> apply(std::span<const Array> primals, std::span<const Array> tangents, SourceLoc loc) const = 0;
+};
+struct FlatBackward : RefCounted {
+  virtual std::vector<Array> apply(std::span<const Array> residuals, std::span<const Array> cotangents) const = 0;
+};
+struct FlatForward {
+  std::vector<Array> results, residuals;
+  Ref<const FlatBackward> backward;
+};
+struct FlatVjpRule : RefCounted {
+  virtual FlatForward forward(std::span<const Array> primals, SourceLoc loc) const = 0;
+};
+std::vector<Array> flat_custom_jvp(FlatFunction& f, Ref<const FlatJvpRule> rule, const std::string& rule_name);
+std::vector<Array> flat_custom_vjp(FlatFunction& f, Ref<const FlatVjpRule> rule, const std::string& fwd_name, const std::string& bwd_name);
+std::vector<Array> flat_checkpoint(FlatFunction& f, const Policy& policy, bool prevent_cse);
+
+/// A callable that programs refer to, as they may outlive the function that made them.
+template <class F>
+struct SharedCallable : RefCounted {
+  explicit SharedCallable(F f) : call(std::move(f)) {}
+  mutable F call;
+};
+
+template <class Rule, class Params, class Out>
+struct JvpRuleOf final : FlatJvpRule {
+  JvpRuleOf(Ref<const SharedCallable<Rule>> r, const Params& p) : rule(std::move(r)), params(without_leaves(p)) {}
+  const Ref<const SharedCallable<Rule>> rule;
+  const Params params;
+
+  std::vector<Array> apply(std::span<const Array> primals, std::span<const Array> tangents, SourceLoc loc) const override {
+    const auto both = to_traced(rule->call(with_leaves(params, primals), with_leaves(tangent_structure(params), tangents)));
+    check_same_structure("custom_jvp", both.first, "output", both.second, "tangent", loc);
+    return leaves_of(both);
+  }
+};
+
+template <class Bwd, class Res, class Out, class Cts>
+struct BackwardOf final : FlatBackward {
+  BackwardOf(Ref<const SharedCallable<Bwd>> b, Res r, Out o) : bwd(std::move(b)), res(std::move(r)), out(std::move(o)) {}
+  const Ref<const SharedCallable<Bwd>> bwd;
+  const Res res;
+  const Out out;
+
+  std::vector<Array> apply(std::span<const Array> residuals, std::span<const Array> cotangents) const override {
+    return leaves_of(Cts(to_traced(bwd->call(with_leaves(res, residuals), with_leaves(out, cotangents)))));
+  }
+};
+
+template <class Fwd, class Bwd, class Params, class Out, class Pair>
+struct VjpRuleOf final : FlatVjpRule {
+  VjpRuleOf(Ref<const SharedCallable<Fwd>> f, Ref<const SharedCallable<Bwd>> b, const Params& p)
+      : fwd(std::move(f)), bwd(std::move(b)), params(without_leaves(p)) {}
+  const Ref<const SharedCallable<Fwd>> fwd;
+  const Ref<const SharedCallable<Bwd>> bwd;
+  const Params params;
+
+  FlatForward forward(std::span<const Array> primals, SourceLoc loc) const override {
+    using Res = typename Pair::second_type;
+    const Pair both = to_traced(apply_at(loc, fwd->call, with_leaves(params, primals)));
+    using Backward = BackwardOf<Bwd, Res, Out, tangents_t<Params>>;
+    return {leaves_of(both.first), leaves_of(both.second),
+            make_ref<Backward>(bwd, without_leaves(both.second), without_leaves(both.first))};
+  }
+};
+
+template <class F, class Rule>
+class CustomJvp : public Callable<CustomJvp<F, Rule>> {
+ public:
+  using weft_inner = F;
+  CustomJvp(F f, Rule rule) : f_(std::move(f)), rule_(make_ref<SharedCallable<Rule>>(std::move(rule))) {}
+  template <class... A>
+  out_t<F, A...> call(SourceLoc loc, const A&... args) const {
+    using P = params_t<F, A...>;
+    using Out = out_t<F, A...>;
+    using R = traced_t<decltype(rule_->call(std::declval<P>(), std::declval<tangents_t<P>>()))>;
+    static_assert(std::is_same_v<R, std::pair<Out, Out>>, "weft: a jvp rule returns std::pair{output, output tangent}");
+    FlatCall<F, A...> flat(f_, loc, args...);
+    const std::vector<Array> results =
+        flat_custom_jvp(flat, make_ref<JvpRuleOf<Rule, P, Out>>(rule_, flat.params), name_of_function<Rule>());
+    return flat.make_result(results);
+  }
+
+ private:
+  mutable F f_;
+  Ref<const SharedCallable<Rule>> rule_;
+};
+
+template <class F, class Fwd, class Bwd>
+class CustomVjp : public Callable<CustomVjp<F, Fwd, Bwd>> {
+ public:
+  using weft_inner = F;
+  CustomVjp(F f, Fwd fwd, Bwd bwd)
+      : f_(std::move(f)), fwd_(make_ref<SharedCallable<Fwd>>(std::move(fwd))), bwd_(make_ref<SharedCallable<Bwd>>(std::move(bwd))) {}
+  template <class... A>
+  out_t<F, A...> call(SourceLoc loc, const A&... args) const {
+    using P = params_t<F, A...>;
+    using Out = out_t<F, A...>;
+    using Pair = traced_t<decltype(std::apply(fwd_->call, std::declval<P>()))>;
+    static_assert(std::is_same_v<typename Pair::first_type, Out>, "weft: fwd returns std::pair{output, residuals}");
+    using Ct = traced_t<decltype(bwd_->call(std::declval<typename Pair::second_type>(), std::declval<Out>()))>;
+    static_assert(std::is_same_v<Ct, tangents_t<P>>,
+                  "weft: bwd returns a std::tuple with one cotangent for each argument, none for a static one");
+    FlatCall<F, A...> flat(f_, loc, args...);
+    using RuleType = VjpRuleOf<Fwd, Bwd, P, Out, Pair>;
+    const std::vector<Array> results =
+        flat_custom_vjp(flat, make_ref<RuleType>(fwd_, bwd_, flat.params), name_of_function<Fwd>(), name_of_function<Bwd>());
+    return flat.make_result(results);
+  }
+
+ private:
+  mutable F f_;
+  Ref<const SharedCallable<Fwd>> fwd_;
+  Ref<const SharedCallable<Bwd>> bwd_;
+};
+
+}  // namespace detail
+
+/// f with a forward derivative of one's own: rule(std::tuple of primals, std::tuple of tangents) returns std::pair{result, its tangent},
+/// the tangent linear in the tangents. It serves forward and reverse mode and their compositions (jax.custom_jvp).
+template <class F, class Rule>
+detail::CustomJvp<F, Rule> custom_jvp(F f, Rule rule) {
+  return {std::move(f), std::move(rule)};
+}
+/// f with a reverse derivative of one's own: fwd(arguments...) returns std::pair{result, residuals}, bwd(residuals, cotangent) a std::tuple
+/// with one cotangent for each argument, `none` for static ones (jax.custom_vjp). Forward mode throws TracerError.
+template <class F, class Fwd, class Bwd>
+detail::CustomVjp<F, Fwd, Bwd> custom_vjp(F f, Fwd fwd, Bwd bwd) {
+  return {std::move(f), std::move(fwd), std::move(bwd)};
+}
+
+/// Options of checkpoint (jax.checkpoint).
+struct CheckpointOptions {
+  Policy policy = policies::nothing_saveable;  ///< what is saved for the derivative
+  bool prevent_cse = true;                     ///< keeps the compiler from undoing it by sharing the recomputation with the first one
+};
+
+namespace detail {
+template <class F>
+class Checkpoint : public Callable<Checkpoint<F>> {
+ public:
+  using weft_inner = F;
+  Checkpoint(F f, CheckpointOptions options) : f_(std::move(f)), options_(std::move(options)) {}
+  template <class... A>
+  out_t<F, A...> call(SourceLoc loc, const A&... args) const {
+    FlatCall<F, A...> flat(f_, loc, args...);
+    const std::vector<Array> results = flat_checkpoint(flat, options_.policy, options_.prevent_cse);
+    return flat.make_result(results);
+  }
+
+ private:
+  mutable F f_;
+  CheckpointOptions options_;
+};
+Array stop_gradient_leaf(const Array& x, SourceLoc loc);
+}  // namespace detail
+
+/// f, whose derivative computes f's intermediate values again instead of keeping them (jax.checkpoint, jax.remat).
+template <class F>
+detail::Checkpoint<F> checkpoint(F f, CheckpointOptions options = {}) {
+  return {std::move(f), std::move(options)};
+}
+template <class F>
+detail::Checkpoint<F> remat(F f, CheckpointOptions options = {}) {
+  return {std::move(f), std::move(options)};
+}
+
+/// The tree as a constant to differentiation (jax.lax.stop_gradient).
+template <class T>
+detail::traced_t<T> stop_gradient(const T& tree, SourceLoc loc = SourceLoc::here()) {
+  return detail::map_leaves(detail::to_traced(tree), [&](const Array& x) { return detail::stop_gradient_leaf(x, loc); });
+}
+
+}  // namespace weft

@@ -1,0 +1,113 @@
+#include "weft/transforms/autodiff/differentiate.h"
+
+#include <fmt/format.h>
+
+#include "weft/core/errors/error.h"
+#include "weft/core/functions/elementwise.h"
+#include "weft/core/ops/common.h"
+#include "weft/core/ops/movement/movement.h"
+#include "weft/core/trace/key_reuse.h"
+#include "weft/core/trace/trace.h"
+#include "weft/core/trace/varying.h"
+
+namespace weft::detail {
+
+std::vector<Aval> avals_of(std::span<const Array> xs) {
+  std::vector<Aval> out;
+  for (const Array& x : xs) out.push_back(x.aval());
+  return out;
+}
+
+TraceRequest request_for(const FlatFunction& f, std::string_view operation, std::vector<Aval> inputs) {
+  TraceRequest request{fmt::format("{} of {}", operation, f.name), std::move(inputs), {}};
+  request.where = f.loc;
+  request.input_names = [&f] { return leaf_paths(f.arguments()); };
+  return request;
+}
+
+Jaxpr trace_flat(FlatFunction& f, const char* operation, bool with_values) {
+  TraceRequest request = request_for(f, operation, avals_of(f.args));
+  if (with_values) request.values = f.args;
+  // A function with a derivative rule of its own knows nothing of marks; what goes into it is marked instead.
+  std::optional<InputsVary> varying;
+  if (!std::string_view(operation).starts_with("custom_")) varying.emplace(f.args);
+  const Jaxpr j = trace_jaxpr(request, [&](std::span<const Array> leaves) { return f.run(leaves); });
+  if (config.debug_key_reuse && with_values) note_key_uses(j, f.args, request.what, f.loc);
+  return j;
+}
+
+Array convert_weak(const Array& x, const Aval& want) {
+  if (!x.aval().weak || x.dtype() == want.dtype || promote_types(x.dtype(), want.dtype) != want.dtype) return x;
+  return convert(x, want.dtype);
+}
+
+Array zero_tangent(const Aval& aval, SourceLoc loc) {
+  const DType dtype = aval.dtype.is_inexact() ? aval.dtype : bool_;
+  return fill_shape(make_literal(Number(0), dtype), aval.shape, loc);
+}
+
+void check_linear_types(const char* operation, std::span<const Aval> in, std::span<const Aval> out, SourceLoc loc) {
+  for (const auto& [what, avals] : {std::pair("argument", in), std::pair("result", out)})
+    for (std::size_t i = 0; i < avals.size(); ++i)
+      if (!avals[i].dtype.is_inexact())
+        throw DTypeError(fmt::format("{}: {} {} is {}; a linear function takes and gives floating or complex numbers", operation, what, i,
+                                     to_string(avals[i])),
+                         effective_loc(loc));
+}
+
+std::vector<bool> inexact_leaves(std::span<const Array> args) {
+  std::vector<bool> out;
+  for (const Array& x : args) out.push_back(x.dtype().is_inexact());
+  return out;
+}
+
+Ref<Linearized> linearize_flat(FlatFunction& f, std::vector<bool> active, const char* operation) {
+  auto l = make_ref<Linearized>();
+  const Jaxpr traced = trace_flat(f, operation, true);
+  Hoisted h = hoist_consts(traced);
+  l->in_avals = avals_of(f.args);
+  l->out_avals = traced.data().output_avals();
+  l->point = std::move(h.consts);
+  std::vector<bool> nonzero(l->point.size(), false);
+  nonzero.insert(nonzero.end(), active.begin(), active.end());
+  l->point.insert(l->point.end(), f.args.begin(), f.args.end());
+  LinearizedProgram p = in_transform(operation, f, [&] { return linearize_program(h.jaxpr, nonzero); });
+  l->primal = p.primal;
+  l->linear = p.linear;
+  l->nonzero_out = p.nonzero_out;
+  l->active = std::move(active);
+  l->num_primary = f.num_primary;
+  return l;
+}
+
+std::vector<Array> evaluate_primal(Linearized& l) {
+  const auto outs = static_cast<std::ptrdiff_t>(l.out_avals.size());
+  std::vector<Array> values = eval_jaxpr(l.primal, l.point);
+  l.residuals.assign(values.begin() + outs, values.end());
+  values.resize(l.out_avals.size());
+  return values;
+}
+
+TransposedProgram transpose_linearized(const Linearized& l, const std::vector<bool>& which) {
+  const auto inputs = static_cast<std::size_t>(l.linear.data().num_inputs);
+  std::size_t num_active = 0;
+  for (const bool a : l.active) num_active += a;
+  std::vector<bool> linear(inputs, true);
+  for (std::size_t i = 0; i < inputs - num_active; ++i) linear[i] = false;
+  std::vector<bool> has_cotangent;
+  for (std::size_t i = 0; i < which.size(); ++i)
+    if (l.nonzero_out[i]) has_cotangent.push_back(which[i]);
+  return transpose_program(l.linear, linear, has_cotangent);
+}
+
+std::vector<Array> all_cotangents(const Linearized& l, const TransposedProgram& t, std::span<const Array> results, SourceLoc loc) {
+  std::vector<Array> out;
+  std::size_t linear = 0, next = 0;
+  for (std::size_t i = 0; i < l.active.size(); ++i) {
+    const bool nonzero = l.active[i] && t.nonzero[linear++];
+    out.push_back(nonzero ? results[next++] : zero_tangent(l.in_avals[i], loc));
+  }
+  return out;
+}
+
+}  // namespace weft::detail

@@ -1,0 +1,60 @@
+// What grad, vjp, jvp, linearize and the Jacobians share. Internal.
+#pragma once
+#include <optional>
+
+#include "weft/core/errors/error_context.h"
+#include "weft/core/ir/rewrite.h"
+#include "weft/core/trace/trace.h"
+#include "weft/transforms/autodiff/vjp.h"
+#include "weft/transforms/flat.h"
+
+namespace weft::detail {
+
+std::vector<Aval> avals_of(std::span<const Array> xs);
+/// What traces a function of the user's: `jit of step`, with inputs of these types.
+TraceRequest request_for(const FlatFunction& f, std::string_view operation, std::vector<Aval> inputs);
+/// Runs a pass over the program of f: an error in it is told to be inside this transform of f.
+template <class Pass>
+decltype(auto) in_transform(const char* operation, const FlatFunction& f, Pass&& pass) {
+  try {
+    return pass();
+  } catch (Error& e) {
+    ErrorContext::add_transform(e, operation, f.name, f.loc);
+    throw;
+  }
+}
+/// Traces a flat function; with values, a bool or a number asked of a traced value is computed on demand.
+Jaxpr trace_flat(FlatFunction& f, const char* operation, bool with_values);
+/// A number passed where an array of another dtype is wanted takes that dtype, as it would in an expression.
+Array convert_weak(const Array& x, const Aval& want);
+/// The (co)tangent of something that has none: zeros of its own dtype if it is inexact, else of bool, which stands for JAX's float0.
+Array zero_tangent(const Aval& aval, SourceLoc loc);
+
+/// Throws DTypeError unless all arguments and results of a function that should be linear are floating or complex.
+void check_linear_types(const char* operation, std::span<const Aval> in, std::span<const Aval> out, SourceLoc loc);
+
+/// A function linearized at a point.
+struct Linearized final : LinearState {
+  Jaxpr primal;                   ///< point -> results, residuals
+  Jaxpr linear;                   ///< residuals, tangents of the active leaves -> tangents of the results where `nonzero_out`
+  std::vector<Array> point;       ///< captured values, then the arguments' leaves
+  std::vector<Array> residuals;   ///< empty until evaluate_primal
+  std::vector<bool> active;       ///< for each leaf of the arguments: whether it has a tangent
+  std::vector<bool> nonzero_out;  ///< for each result
+  std::vector<Aval> in_avals, out_avals;
+  std::size_t num_primary = 0;                  ///< results behind these are auxiliary
+  std::optional<TransposedProgram> transposed;  ///< once prepare_pull was called
+};
+/// Traces and linearizes with respect to the active leaves.
+Ref<Linearized> linearize_flat(FlatFunction& f, std::vector<bool> active, const char* operation);
+/// Computes the residuals, and returns the results.
+std::vector<Array> evaluate_primal(Linearized& l);
+/// Leaves that are floating or complex.
+std::vector<bool> inexact_leaves(std::span<const Array> args);
+
+/// The transposed linear part: (residuals, cotangents of the results where `nonzero_out` and `which`) -> cotangents.
+TransposedProgram transpose_linearized(const Linearized& l, const std::vector<bool>& which);
+/// The arguments' cotangents, one for each leaf, of the transposed program's results.
+std::vector<Array> all_cotangents(const Linearized& l, const TransposedProgram& t, std::span<const Array> results, SourceLoc loc);
+
+}  // namespace weft::detail

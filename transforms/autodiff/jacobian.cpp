@@ -1,0 +1,147 @@
+#include "weft/transforms/autodiff/jacobian.h"
+
+#include <fmt/format.h>
+
+#include "weft/core/errors/error.h"
+#include "weft/core/functions/elementwise.h"
+#include "weft/core/ops/common.h"
+#include "weft/core/ops/control/call.h"
+#include "weft/core/ops/movement/movement.h"
+#include "weft/core/trace/trace.h"
+#include "weft/transforms/autodiff/differentiate.h"
+
+namespace weft::detail {
+namespace {
+
+std::vector<bool> chosen_leaves(const FlatFunction& f, std::span<const int> argnums, const char* operation) {
+  std::vector<bool> chosen(f.args.size(), false);
+  for (const int n : argnums)
+    for (std::size_t i = f.offsets[static_cast<std::size_t>(n)]; i < f.offsets[static_cast<std::size_t>(n) + 1]; ++i) {
+      const Aval& aval = f.args[i].aval();
+      if (!aval.dtype.is_floating())
+        throw DTypeError(
+            fmt::format("{}: {} is {}; it must be real and floating-point", operation, leaf_paths(f.arguments())[i], to_string(aval)),
+            f.loc);
+      chosen[i] = true;
+    }
+  return chosen;
+}
+
+// Rows of the identity, cut by columns to the shapes of the given types: element k of the batch is the k-th unit vector of all of them
+// together.
+std::vector<Array> standard_basis(const std::vector<Aval>& avals, SourceLoc loc) {
+  std::int64_t total = 0, offset = 0;
+  for (const Aval& a : avals) total += a.size();
+  std::vector<Array> out;
+  for (const Aval& a : avals) {
+    const Array rows = iota_array(int32, Shape{total, a.size()}, 0, loc), columns = iota_array(int32, Shape{total, a.size()}, 1, loc);
+    const Array shifted = offset == 0 ? columns : columns + make_literal(Number(offset), int32);
+    out.push_back(reshape_to(convert(rows == shifted, a.dtype), a.shape.inserted(0, total), loc));
+    offset += a.size();
+  }
+  return out;
+}
+
+// Runs a program on fixed leading inputs and a batch of all unit vectors of its other inputs; the batch is the results' axis 0.
+std::vector<Array> run_on_basis(const Jaxpr& program, const std::vector<Array>& fixed, const std::vector<Aval>& inputs, SourceLoc loc) {
+  const std::vector<Array> basis = standard_basis(inputs, loc);
+  std::int64_t total = 0;
+  for (const Aval& a : inputs) total += a.size();
+  std::vector<int> dims(fixed.size(), kNotMapped);
+  dims.insert(dims.end(), basis.size(), 0);
+  const Hoisted h = hoist_consts(program);
+  dims.insert(dims.begin(), h.consts.size(), kNotMapped);
+  const std::vector<int> out_dims(h.jaxpr.data().outputs.size(), 0);
+  const BatchedProgram batched = batch_program(h.jaxpr, {{}, total}, dims, out_dims);
+  std::vector<Array> values = h.consts;
+  values.insert(values.end(), fixed.begin(), fixed.end());
+  values.insert(values.end(), basis.begin(), basis.end());
+  return eval_jaxpr(dce_program(batched.jaxpr), values);
+}
+
+Shape joined(const Shape& a, const Shape& b) {
+  Shape s = a;
+  for (const std::int64_t d : b) s.push_back(d);
+  return s;
+}
+
+}  // namespace
+
+std::vector<Array> flat_jacfwd(FlatFunction& f, std::span<const int> argnums) {
+  const std::vector<bool> chosen = chosen_leaves(f, argnums, "jacfwd");
+  const Hoisted h = hoist_consts(trace_flat(f, "jacfwd", true));
+  std::vector<Array> point = h.consts;
+  point.insert(point.end(), f.args.begin(), f.args.end());
+  std::vector<bool> nonzero(h.consts.size(), false);
+  nonzero.insert(nonzero.end(), chosen.begin(), chosen.end());
+  const JvpProgram pushed = jvp_program(h.jaxpr, nonzero);
+  const std::vector<Aval> results = h.jaxpr.data().output_avals();
+  const std::vector<Atom>& outputs = pushed.jaxpr.data().outputs;
+  const Jaxpr tangents_only = with_outputs(pushed.jaxpr, {outputs.begin() + static_cast<std::ptrdiff_t>(results.size()), outputs.end()});
+
+  LocScope scope(f.loc);
+  std::vector<Aval> active;
+  std::vector<std::size_t> position(f.args.size(), 0);  // of each leaf among the active ones
+  for (std::size_t i = 0; i < f.args.size(); ++i)
+    if (chosen[i]) position[i] = active.size(), active.push_back(f.args[i].aval());
+  const std::vector<Array> columns = run_on_basis(tangents_only, point, active, f.loc);
+  std::vector<Array> out;
+  std::size_t next = 0;
+  for (std::size_t o = 0; o < results.size(); ++o) {
+    const Aval& result = results[o];
+    std::vector<Array> parts;  // for each active leaf: its derivatives, the leaf's elements last
+    if (pushed.nonzero_out[o]) {
+      const Array& all = columns[next++];
+      std::int64_t begin = 0;
+      for (const Aval& a : active) {
+        const Array mine = active.size() == 1 ? all : slice_axis(all, 0, begin, begin + a.size(), f.loc);
+        parts.push_back(reshape_to(move_axis(mine, 0, result.ndim(), f.loc), joined(result.shape, a.shape), f.loc));
+        begin += a.size();
+      }
+    }
+    for (const int n : argnums)
+      for (std::size_t i = f.offsets[static_cast<std::size_t>(n)]; i < f.offsets[static_cast<std::size_t>(n) + 1]; ++i)
+        out.push_back(parts.empty() ? zero_tangent(result.with_shape(joined(result.shape, f.args[i].shape())), f.loc) : parts[position[i]]);
+  }
+  return out;
+}
+
+std::vector<Array> flat_jacrev(FlatFunction& f, std::span<const int> argnums) {
+  const Ref<Linearized> l = linearize_flat(f, chosen_leaves(f, argnums, "jacrev"), "jacrev");
+  const std::vector<bool> all(l->out_avals.size(), true);
+  for (std::size_t o = 0; o < l->out_avals.size(); ++o)
+    if (!l->out_avals[o].dtype.is_floating())
+      throw DTypeError(
+          fmt::format("jacrev: {} is {}; it must be real and floating-point", leaf_paths(f.result())[o], to_string(l->out_avals[o])),
+          f.loc);
+  evaluate_primal(*l);
+  LocScope scope(f.loc);
+  const TransposedProgram t = transpose_linearized(*l, all);
+  std::vector<Aval> cotangents;
+  for (std::size_t o = 0; o < l->out_avals.size(); ++o)
+    if (l->nonzero_out[o]) cotangents.push_back(l->out_avals[o]);
+  const std::vector<Array> some = run_on_basis(t.jaxpr, l->residuals, cotangents, f.loc);
+  // Rows of each leaf's Jacobian: all results' elements together along axis 0.
+  std::vector<std::optional<Array>> rows(f.args.size());
+  std::size_t linear = 0, next = 0;
+  for (std::size_t i = 0; i < f.args.size(); ++i)
+    if (l->active[i] && t.nonzero[linear++]) rows[i] = some[next++];
+  std::vector<Array> out;
+  std::int64_t begin = 0;
+  for (std::size_t o = 0; o < l->out_avals.size(); ++o) {
+    const Aval& result = l->out_avals[o];
+    for (const int n : argnums)
+      for (std::size_t i = f.offsets[static_cast<std::size_t>(n)]; i < f.offsets[static_cast<std::size_t>(n) + 1]; ++i) {
+        const Shape shape = joined(result.shape, l->in_avals[i].shape);
+        if (!rows[i] || !l->nonzero_out[o])
+          out.push_back(zero_tangent(l->in_avals[i].with_shape(shape), f.loc));
+        else
+          out.push_back(
+              reshape_to(cotangents.size() == 1 ? *rows[i] : slice_axis(*rows[i], 0, begin, begin + result.size(), f.loc), shape, f.loc));
+      }
+    if (l->nonzero_out[o]) begin += result.size();
+  }
+  return out;
+}
+
+}  // namespace weft::detail

@@ -1,0 +1,53 @@
+#pragma once
+#include "weft/transforms/autodiff/gradient_types.h"
+#include "weft/transforms/flat.h"
+
+namespace weft {
+
+namespace detail {
+
+/// The derivative of each result leaf by each leaf of the chosen arguments, in that order: of the result's shape followed by the
+/// argument's.
+std::vector<Array> flat_jacfwd(FlatFunction& f, std::span<const int> argnums);
+std::vector<Array> flat_jacrev(FlatFunction& f, std::span<const int> argnums);
+
+template <class F, bool Forward, int... N>
+class JacobianOf : public Callable<JacobianOf<F, Forward, N...>> {
+ public:
+  using weft_inner = F;
+  explicit JacobianOf(F f) : f_(std::move(f)) {}
+  template <class... A>
+  auto call(SourceLoc loc, const A&... args) const {
+    static_assert(sizeof...(A) > 0, "weft: the Jacobian of a function without arguments");
+    using G = Gradient<params_t<F, A...>, N...>;
+    using Out = out_t<F, A...>;
+    FlatCall<F, A...> flat(f_, loc, args...);
+    const std::vector<Array> blocks = Forward ? flat_jacfwd(flat, G::argnums) : flat_jacrev(flat, G::argnums);
+    std::size_t next = 0;
+    return make_jacobian<Out, typename G::type>(*flat.out, G::of(flat.params), blocks, next);
+  }
+
+ private:
+  mutable F f_;
+};
+
+}  // namespace detail
+
+/// The Jacobian by forward mode, one column at a time, all at once by vmap (jax.jacfwd): the result with each array replaced by its
+/// derivatives, of the result's shape followed by the argument's. Argument numbers as for grad. Cheap for few inputs.
+template <int... N, class F>
+detail::JacobianOf<F, true, N...> jacfwd(F f) {
+  return detail::JacobianOf<F, true, N...>(std::move(f));
+}
+/// The Jacobian by reverse mode, one row at a time (jax.jacrev). Cheap for few outputs.
+template <int... N, class F>
+detail::JacobianOf<F, false, N...> jacrev(F f) {
+  return detail::JacobianOf<F, false, N...>(std::move(f));
+}
+/// The matrix of second derivatives, forward over reverse (jax.hessian).
+template <int... N, class F>
+detail::JacobianOf<detail::JacobianOf<F, false, N...>, true, N...> hessian(F f) {
+  return jacfwd<N...>(jacrev<N...>(std::move(f)));
+}
+
+}  // namespace weft

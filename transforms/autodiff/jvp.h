@@ -1,0 +1,64 @@
+#pragma once
+#include "weft/transforms/flat.h"
+
+namespace weft {
+
+namespace detail {
+
+struct FlatJvp {
+  std::vector<Array> results, tangents;
+};
+/// Tangents: one for each leaf, with their paths for messages.
+FlatJvp flat_jvp(FlatFunction& f, std::vector<Array> tangents, const Skeleton& tangent_paths);
+
+/// The tangents as the function's arguments: each has its argument's structure, static ones have none.
+template <class Params, class Given>
+std::vector<Array> tangent_leaves(const Params& params, const Given& given, SourceLoc loc) {
+  static_assert(std::is_convertible_v<Given, tangents_t<Params>>,
+                "weft: a tangent has its argument's type, and none stands for a static argument's");
+  const tangents_t<Params> tangents(given);
+  [&]<std::size_t... I>(std::index_sequence<I...>) {
+    auto check = [&]<class P, class T>(const P& p, const T& t, std::size_t i) {
+      if constexpr (std::is_same_v<P, T>)
+        check_same_structure("jvp", p, "primals" + label_of_position(i), t, "tangents" + label_of_position(i), loc);
+    };
+    (check(std::get<I>(params), std::get<I>(tangents), I), ...);
+  }(std::make_index_sequence<std::tuple_size_v<Params>>());
+  return leaves_of(tangents);
+}
+
+template <class F, class... A>
+struct JvpCall {
+  FlatCall<F, A...> flat;
+  FlatJvp result;
+  template <class... T>
+  JvpCall(F& f, const std::tuple<A...>& primals, const std::tuple<T...>& tangents, SourceLoc loc)
+      : flat(std::apply([&](const A&... a) { return FlatCall<F, A...>(f, loc, a...); }, primals)) {
+    static_assert(sizeof...(A) == sizeof...(T), "weft: one tangent for each argument; std::make_tuple(p) if p is itself a tuple or a pair");
+    const std::tuple<traced_t<T>...> traced = to_traced(tangents);
+    result = flat_jvp(flat, tangent_leaves(flat.params, traced, loc), skeleton_of(traced, "tangents"));
+  }
+};
+
+}  // namespace detail
+
+/// The function's result at the primals and its directional derivative along the tangents: std::pair{y, dy} (jax.jvp). An integer
+/// argument's tangent is an integer without meaning, a static one's is `none`. Throws ShapeError or DTypeError if a tangent is not like its
+/// primal.
+template <class F, class... A, class... T>
+auto jvp(F f, const std::tuple<A...>& primals, const std::tuple<T...>& tangents, SourceLoc loc = SourceLoc::here()) {
+  using Out = detail::out_t<F, A...>;
+  const detail::JvpCall<F, A...> c(f, primals, tangents, loc);
+  return std::pair<Out, Out>(c.flat.make_result(c.result.results), c.flat.make_result(c.result.tangents));
+}
+/// With a function that returns a pair {y, aux}: std::tuple{y, dy, aux}.
+template <class F, class... A, class... T>
+auto jvp(F f, HasAux, const std::tuple<A...>& primals, const std::tuple<T...>& tangents, SourceLoc loc = SourceLoc::here()) {
+  using Pair = detail::out_t<F, A...>;
+  using Out = typename Pair::first_type;
+  const detail::JvpCall<F, A...> c(f, primals, tangents, loc);
+  Pair value = c.flat.make_result(c.result.results), slope = c.flat.make_result(c.result.tangents);
+  return std::tuple<Out, Out, typename Pair::second_type>(std::move(value.first), std::move(slope.first), std::move(value.second));
+}
+
+}  // namespace weft

@@ -1,0 +1,58 @@
+// Linear systems solved by a function of the user's.
+#pragma once
+#include "weft/transforms/autodiff/vjp.h"
+
+namespace weft {
+
+/// Options of custom_linear_solve.
+struct LinearSolveOptions {
+  bool symmetric = false;  ///< matvec is its own transpose, so that `solve` solves the transposed system too
+};
+
+namespace detail {
+
+/// The leaves of x. Each function takes and returns what is shaped like b; `vecmat` and `transpose_solve` may be null.
+std::vector<Array> flat_linear_solve(FlatFunction& matvec, FlatFunction* vecmat, FlatFunction& solve, FlatFunction* transpose_solve,
+                                     SourceLoc loc);
+
+/// One tree to another of its type, as linear_solve calls functions.
+template <class F, class B>
+constexpr bool keeps_type = std::is_same_v<out_t<F, B>, B>;
+
+}  // namespace detail
+
+/// The x with matvec(x) = b, computed by solve(matvec, b) (jax.lax.custom_linear_solve). Its derivatives are those of the equation: forward
+/// mode solves for the tangent, reverse mode needs transpose_solve(vecmat, b), which solves with the transposed map. b is any tree; the
+/// functions return trees like it. Throws PytreeError, ShapeError or DTypeError where they don't.
+template <class M, class B, class S, class T>
+  requires(!std::is_same_v<T, LinearSolveOptions>)
+detail::traced_t<B> custom_linear_solve(M matvec, const B& b, S solve, T transpose_solve, SourceLoc loc = SourceLoc::here()) {
+  using Tree = detail::traced_t<B>;
+  const Tree rhs = detail::to_traced(b);
+  auto vecmat = [&](const Tree& x) { return std::get<0>(linear_transpose(matvec, rhs)(x)); };
+  auto forward = [&](const Tree& x) { return detail::to_traced(solve(matvec, x)); };
+  auto backward = [&](const Tree& x) { return detail::to_traced(transpose_solve(vecmat, x)); };
+  static_assert(detail::keeps_type<M, Tree> && detail::keeps_type<decltype(forward), Tree> && detail::keeps_type<decltype(backward), Tree>,
+                "weft: custom_linear_solve's functions return the type of b");
+  detail::FlatCall<M, Tree> a(matvec, loc, rhs);
+  detail::FlatCall<decltype(vecmat), Tree> at(vecmat, loc, rhs);
+  detail::FlatCall<decltype(forward), Tree> s(forward, loc, rhs);
+  detail::FlatCall<decltype(backward), Tree> st(backward, loc, rhs);
+  return detail::with_leaves(rhs, std::span<const Array>(detail::flat_linear_solve(a, &at, s, &st, loc)));
+}
+/// Without transpose_solve: reverse mode throws TracerError, unless matvec is symmetric.
+template <class M, class B, class S>
+detail::traced_t<B> custom_linear_solve(M matvec, const B& b, S solve, LinearSolveOptions options = {}, SourceLoc loc = SourceLoc::here()) {
+  using Tree = detail::traced_t<B>;
+  const Tree rhs = detail::to_traced(b);
+  auto forward = [&](const Tree& x) { return detail::to_traced(solve(matvec, x)); };
+  static_assert(detail::keeps_type<M, Tree> && detail::keeps_type<decltype(forward), Tree>,
+                "weft: custom_linear_solve's functions return the type of b");
+  detail::FlatCall<M, Tree> a(matvec, loc, rhs);
+  detail::FlatCall<decltype(forward), Tree> s(forward, loc, rhs);
+  const bool symmetric = options.symmetric;
+  return detail::with_leaves(
+      rhs, std::span<const Array>(detail::flat_linear_solve(a, symmetric ? &a : nullptr, s, symmetric ? &s : nullptr, loc)));
+}
+
+}  // namespace weft

@@ -1,0 +1,33 @@
+#include <algorithm>
+
+#include "weft/core/ir/rewrite.h"
+#include "weft/core/trace/trace.h"
+#include "weft/transforms/autodiff/forward.h"
+
+namespace weft::detail {
+
+LinearizedProgram linearize_program(const Jaxpr& j, const std::vector<bool>& nonzero) {
+  LinearizedProgram program;
+  const auto in_avals = j.data().input_avals();
+  program.primal = trace_jaxpr({"linearize", {in_avals.begin(), in_avals.end()}, {}}, [&](std::span<const Array> args) {
+    // Operations on tangents are staged into the companion; what they need of the primal computation becomes its constants: the residuals.
+    const Ref<Trace> companion = Trace::companion_of(*current_trace(), "linearize");
+    std::vector<Tangent> tangents(nonzero.size());
+    for (std::size_t i = 0; i < nonzero.size(); ++i)
+      if (nonzero[i]) tangents[i] = companion->add_input(in_avals[i]);
+    JvpResult r = forward(j, args, tangents, ForwardMode::linearize);
+    std::vector<Array> slopes;
+    for (const Tangent& t : r.tangents) {
+      program.nonzero_out.push_back(t.has_value());
+      if (t) slopes.push_back(*t);
+    }
+    Hoisted linear = hoist_consts(companion->finish(slopes));
+    program.linear = linear.jaxpr;
+    program.num_residuals = static_cast<int>(linear.consts.size());
+    r.out.insert(r.out.end(), linear.consts.begin(), linear.consts.end());
+    return r.out;
+  });
+  return program;
+}
+
+}  // namespace weft::detail

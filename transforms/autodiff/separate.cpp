@@ -1,0 +1,294 @@
+#include "weft/transforms/autodiff/separate.h"
+
+#include <algorithm>
+
+#include "weft/core/array/array_impl.h"
+#include "weft/core/ops/control/control.h"
+#include "weft/core/ops/control/control_common.h"
+
+namespace weft::detail {
+namespace {
+
+using Mask = std::vector<bool>;
+
+bool any_of(const Mask& m) { return std::find(m.begin(), m.end(), true) != m.end(); }
+Mask part(const Mask& m, std::size_t from, std::size_t n) {
+  return {m.begin() + static_cast<std::ptrdiff_t>(from), m.begin() + static_cast<std::ptrdiff_t>(from + n)};
+}
+Mask joined(Mask a, const Mask& b) {
+  a.insert(a.end(), b.begin(), b.end());
+  return a;
+}
+template <class T>
+std::vector<T> chosen(std::span<const T> all, const Mask& which, bool wanted) {
+  std::vector<T> out;
+  for (std::size_t i = 0; i < all.size(); ++i)
+    if (which[i] == wanted) out.push_back(all[i]);
+  return out;
+}
+
+Mask dependent(const Eqn& e, const Mask& in);
+
+bool may_be_mixed(const Primitive& op) { return op.kind == Kind::call || op.kind == Kind::control; }
+
+/// For every variable of the program, whether it depends on a linear input.
+Mask dependent_vars(const Jaxpr& j, const Mask& in) {
+  const JaxprData& d = j.data();
+  Mask of(d.avals.size());
+  std::copy(in.begin(), in.end(), of.begin() + d.num_consts);
+  const auto depends = [&](Atom a) { return !a.is_literal() && of[a.var()]; };
+  for (const Eqn& e : d.eqns) {
+    if (std::none_of(e.inputs.begin(), e.inputs.end(), depends)) continue;
+    if (!may_be_mixed(*e.op)) {
+      for (Var v : e.outputs) of[v] = true;
+      continue;
+    }
+    Mask operands;
+    for (Atom a : e.inputs) operands.push_back(depends(a));
+    const Mask out = dependent(e, operands);
+    for (std::size_t k = 0; k < out.size(); ++k) of[e.outputs[k]] = out[k];
+  }
+  return of;
+}
+Mask dependent_results(const Jaxpr& j, const Mask& in) {
+  const Mask of = dependent_vars(j, in);
+  Mask out;
+  for (Atom a : j.data().outputs) out.push_back(!a.is_literal() && of[a.var()]);
+  return out;
+}
+
+/// A function with a reverse rule can't be transposed, whatever its body is.
+bool is_inlined(const Primitive& op) { return op.body && op.name != "custom_vjp_call"; }
+
+struct ScanMasks {
+  Mask in, out;  ///< of the body: consts, carry and xs; carry and ys
+};
+ScanMasks masks_of(const Scan::Params& p, const Mask& in) {
+  const auto consts = static_cast<std::size_t>(p.num_consts), carry = static_cast<std::size_t>(p.num_carry);
+  const auto all = [&](const Mask& c) {
+    return joined(joined(part(in, 0, consts), c), part(in, consts + carry, in.size() - consts - carry));
+  };
+  const Mask end = carry_with_tangents(part(in, consts, carry), [&](const Mask& c) { return dependent_results(p.jaxpr, all(c)); });
+  ScanMasks m{all(end), {}};
+  m.out = dependent_results(p.jaxpr, m.in);
+  std::copy(end.begin(), end.end(), m.out.begin());
+  return m;
+}
+
+Mask dependent_carry(const While::Params& p, const Mask& in) {
+  const auto a = static_cast<std::size_t>(p.cond_nconsts), b = static_cast<std::size_t>(p.body_nconsts);
+  return carry_with_tangents(part(in, a + b, in.size() - a - b), [&](const Mask& c) {
+    // Where the number of steps depends, all that the loop computes does.
+    if (dependent_results(p.cond_jaxpr, joined(part(in, 0, a), c))[0]) return Mask(c.size(), true);
+    return dependent_results(p.body_jaxpr, joined(part(in, a, b), c));
+  });
+}
+
+/// Which results of an equation depend on the operands that do; at least one does.
+Mask dependent(const Eqn& e, const Mask& in) {
+  if (is_inlined(*e.op)) return dependent_results(e.op->body(*e.params), in);
+  if (e.op == &primitive_of<Scan>) return masks_of(params_as<Scan::Params>(*e.params), in).out;
+  if (e.op == &primitive_of<While>) return dependent_carry(params_as<While::Params>(*e.params), in);
+  if (e.op == &primitive_of<Cond> && !in[0]) {
+    Mask out(e.outputs.size());
+    for (const Jaxpr& b : params_as<Cond::Params>(*e.params).branches) {
+      const Mask one = dependent_results(b, part(in, 1, in.size() - 1));
+      for (std::size_t k = 0; k < out.size(); ++k) out[k] = out[k] || one[k];
+    }
+    return out;
+  }
+  return Mask(e.outputs.size(), true);
+}
+
+bool takes_part_in_reverse(const Eqn& e, const Mask& out) {
+  return any_of(out) && e.op == &primitive_of<While> && params_as<While::Params>(*e.params).max_steps > 0;
+}
+
+/// Whether an equation has results of both kinds, or must be replaced.
+bool is_mixed(const Jaxpr& j, const Mask& linear) {
+  const JaxprData& d = j.data();
+  if (std::none_of(d.eqns.begin(), d.eqns.end(), [](const Eqn& e) { return may_be_mixed(*e.op); })) return false;
+  const Mask of = dependent_vars(j, linear);
+  return std::any_of(d.eqns.begin(), d.eqns.end(), [&](const Eqn& e) {
+    const bool any =
+        may_be_mixed(*e.op) && std::any_of(e.inputs.begin(), e.inputs.end(), [&](Atom a) { return !a.is_literal() && of[a.var()]; });
+    if (!any || e.outputs.empty()) return false;
+    Mask out;
+    for (Var v : e.outputs) out.push_back(of[v]);
+    return std::count(out.begin(), out.end(), true) != static_cast<std::ptrdiff_t>(out.size()) || takes_part_in_reverse(e, out);
+  });
+}
+
+/// The variables that the wanted results need. Effects are not wanted for their own sake.
+Mask needed_vars(const JaxprData& d, const Mask& outputs) {
+  Mask vars(d.avals.size());
+  const auto use = [&](Atom a) {
+    if (!a.is_literal()) vars[a.var()] = true;
+  };
+  for (std::size_t i = 0; i < outputs.size(); ++i)
+    if (outputs[i]) use(d.outputs[i]);
+  for (auto e = d.eqns.rbegin(); e != d.eqns.rend(); ++e)
+    if (std::any_of(e->outputs.begin(), e->outputs.end(), [&](Var v) { return vars[v]; }))
+      for (Atom a : e->inputs) use(a);
+  return vars;
+}
+
+class Separator {
+ public:
+  /// The program run on the arguments, its mixed equations taken apart. Values that are not `wanted`, and arguments that only those need,
+  /// may be empty.
+  static std::vector<Array> run(const Jaxpr& j, const Mask& linear, std::span<const Array> args, const Mask* wanted = nullptr) {
+    const JaxprData& d = j.data();
+    const Mask of = dependent_vars(j, linear);
+    const Mask needed = wanted ? needed_vars(d, *wanted) : Mask(d.avals.size(), true);
+    std::vector<Array> values(d.avals.size());
+    std::copy(d.consts.begin(), d.consts.end(), values.begin());
+    std::copy(args.begin(), args.end(), values.begin() + d.num_consts);
+    const auto read = [&](Atom a) {
+      return a.is_literal() ? make_literal(d.literals[a.literal()].aval, d.literals[a.literal()].bits) : values[a.var()];
+    };
+    for (const Eqn& e : d.eqns) {
+      Mask wanted_here;
+      for (Var v : e.outputs) wanted_here.push_back(needed[v]);
+      if (wanted && !any_of(wanted_here)) continue;
+      LocScope scope(e.loc);
+      std::vector<Array> in;
+      Mask in_mask, out_mask;
+      for (Atom a : e.inputs) in.push_back(read(a)), in_mask.push_back(!a.is_literal() && of[a.var()]);
+      for (Var v : e.outputs) out_mask.push_back(of[v]);
+      std::vector<Array> out = eqn(e, in, in_mask, out_mask, wanted_here);
+      for (std::size_t k = 0; k < out.size(); ++k) values[e.outputs[k]] = std::move(out[k]);
+    }
+    std::vector<Array> results;
+    for (std::size_t i = 0; i < d.outputs.size(); ++i) results.push_back(wanted && !(*wanted)[i] ? Array() : read(d.outputs[i]));
+    return results;
+  }
+
+ private:
+  static std::vector<Array> eqn(const Eqn& e, std::span<const Array> in, const Mask& in_mask, const Mask& out_mask, const Mask& wanted) {
+    const bool mixed = any_of(in_mask) && !out_mask.empty() &&
+                       (std::find(out_mask.begin(), out_mask.end(), false) != out_mask.end() || takes_part_in_reverse(e, out_mask));
+    if (!mixed) return bind_primitive(*e.op, e.params, in, e.loc);
+    if (is_inlined(*e.op)) return run(e.op->body(*e.params), in_mask, in, &wanted);
+    bool any_linear = false;
+    for (std::size_t k = 0; k < wanted.size(); ++k) any_linear |= wanted[k] && out_mask[k];
+    if (e.op == &primitive_of<Scan>) return scan(e, in, in_mask, any_linear);
+    if (e.op == &primitive_of<While>) return while_loop(e, in, in_mask, out_mask, any_linear);
+    return cond(e, in, in_mask, out_mask, any_linear);
+  }
+
+  /// The program of the inputs that are known that gives the results that are.
+  static Jaxpr known_part(const char* what, const Jaxpr& j, const Mask& in, const Mask& out) {
+    Mask wanted = out;
+    wanted.flip();
+    return make_program(what, chosen<Aval>(j.data().input_avals(), in, false), [&](std::span<const Array> known) {
+      std::vector<Array> args;
+      for (std::size_t i = 0, next = 0; i < in.size(); ++i) args.push_back(in[i] ? Array() : known[next++]);
+      return chosen<Array>(run(j, in, args, &wanted), out, false);
+    });
+  }
+  /// Results of both kinds in their order; those that depend may be left out.
+  static std::vector<Array> merged(const Mask& out, std::span<const Array> known, std::span<const Array> linear) {
+    std::vector<Array> all;
+    std::size_t k = 0, l = 0;
+    for (bool is_linear : out) all.push_back(!is_linear ? known[k++] : linear.empty() ? Array() : linear[l++]);
+    return all;
+  }
+
+  /// A scan of what is known, which stacks its carry too, and one of the rest, which takes that carry as xs.
+  static std::vector<Array> scan(const Eqn& e, std::span<const Array> in, const Mask& in_mask, bool any_linear) {
+    const auto& p = params_as<Scan::Params>(*e.params);
+    const ScanMasks m = masks_of(p, in_mask);
+    const auto consts = static_cast<std::size_t>(p.num_consts), num_carry = static_cast<std::size_t>(p.num_carry);
+    const Mask carry = part(m.out, 0, num_carry), in_consts = part(m.in, 0, consts),
+               xs = part(m.in, consts + num_carry, m.in.size() - consts - num_carry);
+    const std::span<const Array> given_consts = in.first(consts), start = in.subspan(consts, num_carry),
+                                 given_xs = in.subspan(consts + num_carry);
+    const auto known_carries = static_cast<std::size_t>(std::count(carry.begin(), carry.end(), false));
+    const std::size_t known_consts = static_cast<std::size_t>(std::count(in_consts.begin(), in_consts.end(), false));
+
+    Scan::Params known = p;
+    const Jaxpr body = known_part("scan", p.jaxpr, m.in, m.out);
+    const auto body_in = body.data().input_avals();
+    known.num_consts = static_cast<int>(known_consts), known.num_carry = static_cast<int>(known_carries);
+    known.jaxpr = make_program("scan", {body_in.begin(), body_in.end()}, [&](std::span<const Array> args) {
+      std::vector<Array> out = eval_jaxpr(body, args);
+      append(out, args.subspan(known_consts, known_carries));
+      return out;
+    });
+    std::vector<Array> operands = chosen<Array>(given_consts, in_consts, false);
+    append(operands, chosen<Array>(start, carry, false)), append(operands, chosen<Array>(given_xs, xs, false));
+    const std::vector<Array> first = bind_scan(known, operands, e.loc);
+    const std::size_t num_known = first.size() - known_carries;
+    if (!any_linear) return merged(m.out, std::span(first).first(num_known), {});
+
+    Scan::Params rest = p;
+    rest.num_carry = static_cast<int>(num_carry - known_carries);
+    std::vector<Array> linear_carry = chosen<Array>(start, carry, true);
+    operands.assign(given_consts.begin(), given_consts.end());
+    append(operands, linear_carry), append(operands, given_xs), append(operands, std::span(first).subspan(num_known));
+    const auto all_in = p.jaxpr.data().input_avals();
+    std::vector<Aval> inputs(all_in.begin(), all_in.begin() + p.num_consts);
+    const std::vector<Aval> both = {all_in.begin() + p.num_consts, all_in.begin() + p.num_consts + p.num_carry};
+    for (const Aval& a : chosen<Aval>(both, carry, true)) inputs.push_back(a);
+    inputs.insert(inputs.end(), all_in.begin() + p.num_consts + p.num_carry, all_in.end());
+    for (const Aval& a : chosen<Aval>(both, carry, false)) inputs.push_back(a);
+    rest.jaxpr = make_program("scan", inputs, [&](std::span<const Array> args) {
+      const std::size_t num_linear = num_carry - known_carries, x = consts + num_linear;
+      std::vector<Array> a(args.begin(), args.begin() + p.num_consts);
+      append(a, merged(carry, args.subspan(x + given_xs.size()), args.subspan(consts, num_linear)));
+      append(a, args.subspan(x, given_xs.size()));
+      return chosen<Array>(eval_jaxpr(p.jaxpr, a), m.out, true);
+    });
+    const std::vector<Array> second = bind_scan(rest, operands, e.loc);
+    return merged(m.out, std::span(first).first(num_known), second);
+  }
+
+  /// The carry that is known by a loop of its own. The rest of a bounded loop is the scan that it stands for.
+  static std::vector<Array> while_loop(const Eqn& e, std::span<const Array> in, const Mask& in_mask, const Mask& out_mask,
+                                       bool any_linear) {
+    const auto& p = params_as<While::Params>(*e.params);
+    if (any_linear && p.max_steps > 0) return run(bounded_while(p, in, e.loc), in_mask, in);
+    const auto a = static_cast<std::size_t>(p.cond_nconsts), b = static_cast<std::size_t>(p.body_nconsts);
+    const Mask of_cond = joined(part(in_mask, 0, a), out_mask), of_body = joined(part(in_mask, a, b), out_mask);
+    While::Params known = p;
+    known.cond_jaxpr = known_part("while", p.cond_jaxpr, of_cond, {false});
+    known.body_jaxpr = known_part("while", p.body_jaxpr, of_body, out_mask);
+    std::vector<Array> operands = chosen<Array>(in.first(a), part(in_mask, 0, a), false);
+    known.cond_nconsts = static_cast<int>(operands.size());
+    append(operands, chosen<Array>(in.subspan(a, b), part(in_mask, a, b), false));
+    known.body_nconsts = static_cast<int>(operands.size()) - known.cond_nconsts;
+    append(operands, chosen<Array>(in.subspan(a + b), out_mask, false));
+    const std::vector<Array> first = bind_while(known, operands, e.loc);
+    if (!any_linear) return merged(out_mask, first, {});
+    return merged(out_mask, first, chosen<Array>(bind_primitive(*e.op, e.params, in, e.loc), out_mask, true));
+  }
+
+  static std::vector<Array> cond(const Eqn& e, std::span<const Array> in, const Mask& in_mask, const Mask& out_mask, bool any_linear) {
+    const auto& p = params_as<Cond::Params>(*e.params);
+    const Mask of_branch = part(in_mask, 1, in.size() - 1);
+    Cond::Params known, rest;
+    for (const Jaxpr& b : p.branches) {
+      known.branches.push_back(known_part("cond", b, of_branch, out_mask));
+      if (!any_linear) continue;
+      const auto avals = b.data().input_avals();
+      rest.branches.push_back(make_program("cond", {avals.begin(), avals.end()}, [&](std::span<const Array> args) {
+        return chosen<Array>(eval_jaxpr(b, args), out_mask, true);
+      }));
+    }
+    const std::vector<Array> first = bind_cond(known, chosen<Array>(in, in_mask, false), e.loc);
+    if (!any_linear) return merged(out_mask, first, {});
+    return merged(out_mask, first, bind_cond(rest, in, e.loc));
+  }
+};
+
+}  // namespace
+
+Jaxpr separated(const Jaxpr& j, const std::vector<bool>& linear) {
+  if (!is_mixed(j, linear)) return j;
+  const auto avals = j.data().input_avals();
+  return make_program("transpose", {avals.begin(), avals.end()},
+                      [&](std::span<const Array> args) { return Separator::run(j, linear, args); });
+}
+
+}  // namespace weft::detail

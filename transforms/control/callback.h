@@ -1,0 +1,167 @@
+// Calls back into C++ from compiled programs: pure_callback, io_callback, debug::print, debug::callback.
+#pragma once
+#include "weft/transforms/flat.h"
+
+namespace weft {
+
+/// Options of io_callback (jax.experimental.io_callback).
+struct CallbackOptions {
+  bool ordered = false;  ///< in the program's order among all ordered ones; vmap can't map it then
+};
+/// Options of pure_callback (jax.pure_callback).
+struct PureCallbackOptions {
+  /// How vmap maps it: "sequential" calls it once for each lane; "expand_dims" once, the lanes in front of every operand, of size 1 where
+  /// it is the same for all; "broadcast_all" once, all operands repeated. The last two for functions that take batches anyway.
+  std::string vmap_method = "sequential";
+};
+
+namespace detail {
+
+/// A callback over flat arrays; programs hold it as long as they live.
+struct FlatCallback : RefCounted {
+  virtual std::vector<Array> call(std::span<const Array> leaves) const = 0;
+};
+/// What a callback is called with: the leaves of its arguments.
+struct CallbackCall {
+  std::string name;  ///< of the function
+  Ref<const FlatCallback> function;
+  std::vector<Array> leaves;
+  SourceLoc loc;
+};
+std::vector<Array> flat_pure_callback(const CallbackCall& c, std::span<const Array> shapes, const PureCallbackOptions& options);
+std::vector<Array> flat_io_callback(const CallbackCall& c, std::span<const Array> shapes, const CallbackOptions& options);
+void flat_debug_callback(const CallbackCall& c);
+void flat_debug_print(const Text& format, std::span<const Skeleton> args, std::span<const Array> leaves);
+
+/// F on arguments of types P, static ones kept. Result: what the leaves are made of; None where nobody asks for them.
+template <class F, class Result, class... P>
+class CallbackOf final : public FlatCallback {
+ public:
+  using Kept = kept_args_t<std::tuple<P...>>;
+  CallbackOf(F f, Kept args) : f_(std::move(f)), args_(std::move(args)) {}
+  std::vector<Array> call(std::span<const Array> leaves) const override {
+    const Kept args = with_leaves(args_, leaves);
+    return [&]<std::size_t... I>(std::index_sequence<I...>) -> std::vector<Array> {
+      if constexpr (std::is_same_v<Result, None>) {
+        static_cast<void>(f_(as_parameter<P>(std::get<I>(args))...));
+        return {};
+      } else {
+        return leaves_of<Result>(to_traced(f_(as_parameter<P>(std::get<I>(args))...)));
+      }
+    }(std::index_sequence_for<P...>());
+  }
+
+ private:
+  template <class T, class K>
+  static decltype(auto) as_parameter(const K& kept) {
+    if constexpr (std::is_same_v<T, K>)
+      return (kept);
+    else if constexpr (std::is_same_v<T, std::string_view>)
+      return T(kept);
+    else
+      return const_cast<T>(kept.c_str());  // text, kept as a std::string
+  }
+  mutable F f_;
+  Kept args_;
+};
+
+template <class Result, class F, class... P>
+CallbackCall callback_call(const F& f, const std::tuple<P...>& args, SourceLoc loc) {
+  using Function = CallbackOf<F, Result, P...>;
+  CallbackCall c{name_of_function<F>(), Ref<const FlatCallback>(new Function(f, keep_arguments<typename Function::Kept>(args))), {}, loc};
+  std::apply([&](const P&... p) { (for_each_leaf(p, [&](const Array& x) { c.leaves.push_back(x); }), ...); }, args);
+  return c;
+}
+
+// Function objects, so that the last parameter can be the user's line: no default can follow a pack.
+template <class Options, std::vector<Array> (*Flat)(const CallbackCall&, std::span<const Array>, const Options&)>
+struct CallbackWithResult : Callable<CallbackWithResult<Options, Flat>> {
+  using Callable<CallbackWithResult>::operator();
+  using L = SourceLoc;
+  template <class F, class S>
+  auto operator()(const F& f, const S& shapes, const Options& o, L loc = L::here()) const {
+    return run(loc, o, f, shapes);
+  }
+  template <class F, class S, class A>
+  auto operator()(const F& f, const S& shapes, const Options& o, const A& a, L loc = L::here()) const {
+    return run(loc, o, f, shapes, a);
+  }
+  template <class F, class S, class A, class B>
+  auto operator()(const F& f, const S& shapes, const Options& o, const A& a, const B& b, L loc = L::here()) const {
+    return run(loc, o, f, shapes, a, b);
+  }
+  template <class F, class S, class A, class B, class C>
+  auto operator()(const F& f, const S& shapes, const Options& o, const A& a, const B& b, const C& c, L loc = L::here()) const {
+    return run(loc, o, f, shapes, a, b, c);
+  }
+  template <class F, class S, class A, class B, class C, class D>
+  auto operator()(const F& f, const S& shapes, const Options& o, const A& a, const B& b, const C& c, const D& d, L loc = L::here()) const {
+    return run(loc, o, f, shapes, a, b, c, d);
+  }
+  template <class F, class S, class... A>
+  auto call(L loc, const F& f, const S& shapes, const A&... args) const {
+    return run(loc, Options(), f, shapes, args...);
+  }
+
+ private:
+  template <class F, class S, class... A>
+  traced_t<S> run(L loc, const Options& options, const F& f, const S& shapes, const A&... args) const {
+    using G = value_t<F>;
+    using Result = traced_t<S>;
+    using Params = params_t<G, A...>;
+    static_assert(std::is_convertible_v<out_t<G, A...>, Result>, "weft: a callback returns what the shapes that it is given promise");
+    const Result result = to_traced(shapes);
+    const Params params = [&]<std::size_t... I>(std::index_sequence<I...>) {
+      return Params{as_copy(pass_as<std::tuple_element_t<I, Params>>(args))...};
+    }(std::index_sequence_for<A...>());
+    const CallbackCall c = callback_call<Result, G>(f, params, loc);
+    const std::vector<Array> out = Flat(c, leaves_of(result), options);
+    return with_leaves(result, std::span<const Array>(out));
+  }
+};
+struct DebugCallbackFunction : Callable<DebugCallbackFunction> {
+  template <class F, class... A>
+  void call(SourceLoc loc, const F& f, const A&... args) const {
+    using G = value_t<F>;
+    using Params = params_t<G, A...>;
+    const Params params = [&]<std::size_t... I>(std::index_sequence<I...>) {
+      return Params{as_copy(pass_as<std::tuple_element_t<I, Params>>(args))...};
+    }(std::index_sequence_for<A...>());
+    flat_debug_callback(callback_call<None, G>(f, params, loc));
+  }
+};
+
+}  // namespace detail
+
+/// `pure_callback(f, shapes, args...)`: f of the arguments as an operation of a program, called with concrete arrays when the program runs
+/// (jax.pure_callback). `shapes` is a tree like f's result, of ShapeDtypeStructs. f has no side effects: it may be called more or less
+/// often than written, also not at all. It has no derivative (TracerError) but by a custom_jvp or custom_vjp around it. A result that is
+/// not as promised throws ShapeError or DTypeError when the program runs. `pure_callback(f, shapes, {.vmap_method = "..."}, args...)`.
+inline constexpr detail::CallbackWithResult<PureCallbackOptions, detail::flat_pure_callback> pure_callback{};
+/// The same for an f with side effects: called once each time that the program comes to it, in the program's order
+/// (jax.experimental.io_callback). `io_callback(f, shapes, {.ordered = true}, args...)`.
+inline constexpr detail::CallbackWithResult<CallbackOptions, detail::flat_io_callback> io_callback{};
+
+/// What programs print and call for debugging (jax.debug). Under vmap it happens once for each lane; lines are labelled with the lane and,
+/// under pmap and shard_map, with the device: `[cpu:1, lane 2] x = 3.0`. Derivatives see the primal values. Loops whose lanes end at
+/// different times go on for all, and branches that differ from lane to lane all run, as in JAX.
+namespace debug {
+/// `debug::print("x = {}, {:.3f}", x, y)`: one line on stdout, when the program runs. Arrays are printed as NumPy does, trees in brackets;
+/// scalars may have fmt's specifications. Fields may be numbered, `{0}`. Throws Error where the fields don't fit the arguments.
+template <class... A>
+void print(Text format, const A&... args) {
+  std::vector<Array> leaves;
+  (detail::for_each_leaf(detail::to_traced(args), [&](const Array& x) { leaves.push_back(x); }), ...);
+  const std::vector<detail::Skeleton> trees{detail::skeleton_of(detail::to_traced(args))...};
+  detail::flat_debug_print(format, trees, leaves);
+}
+/// `debug::callback(f, args...)`: calls f with concrete arrays when the program runs; what it returns is dropped.
+inline constexpr detail::DebugCallbackFunction callback{};
+/// Within a callback: which lane and device it is called for, as print labels lines; empty where there is one only.
+std::string label();
+}  // namespace debug
+
+/// Returns when all callbacks and prints of programs that were started have happened (jax.effects_barrier).
+void effects_barrier(SourceLoc loc = SourceLoc::here());
+
+}  // namespace weft

@@ -1,0 +1,203 @@
+#include "weft/transforms/jit/compiled_function.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "weft/core/array/array_impl.h"
+#include "weft/core/array/host.h"
+#include "weft/core/base/files.h"
+#include "weft/core/errors/boundary.h"
+#include "weft/core/ops/control/call.h"
+#include "weft/core/trace/trace.h"
+#include "weft/runtime/host/accelerator.h"
+#include "weft/runtime/host/blocks.h"
+#include "weft/runtime/host/device.h"
+#include "weft/runtime/host/process_end.h"
+#include "weft/runtime/host/program_cache.h"
+#include "weft/transforms/autodiff/differentiate.h"
+#include "weft/transforms/jit/jit_counts.h"
+
+namespace weft {
+namespace detail {
+namespace {
+
+bool is_host_array(const ConcreteArray& c) { return c.buffer && !c.placement; }
+
+}  // namespace
+
+CompiledFunction::CompiledFunction(std::string name, Jaxpr jaxpr, std::vector<bool> donated, int device)
+    : name_(std::move(name)), jaxpr_(std::move(jaxpr)), donated_(std::move(donated)), device_(device) {
+  for (const Array& c : jaxpr_.data().consts) {
+    captures_tracers_ |= as_traced(c) != nullptr;
+    if (const ConcreteArray* array = as_concrete(c)) captures_placed_ |= !is_host_array(*array);
+  }
+  plain_ = donated_.empty() && device_ < 0 && !captures_placed_ && !captures_tracers_;
+}
+
+Executable& CompiledFunction::executable() {
+  if (Executable* ready = executable_.load(std::memory_order_acquire)) return *ready;
+  return executable_on(device_ < 0 ? default_device_id() : device_);
+}
+
+Executable& CompiledFunction::executable_on(int device) {
+  Executable* first = executable_.load(std::memory_order_acquire);
+  if (first && !has_accelerators()) return *first;
+  const std::string platform = Device::of_id(device).platform();
+  if (first && platform == platform_) return *first;
+  const LibraryUse use;  // before the lock: a process that is copied meanwhile would find it taken
+  const std::lock_guard lock(mutex_);
+  Ref<Executable>& wanted = !owner_ || platform == platform_ ? owner_ : others_[platform];
+  if (!wanted) {
+    EagerScope eager;
+    Ref<Executable> made = cached_executable(platform, jaxpr_, {name_, donated_});
+    ++jit_counts().compiles;
+    wanted = std::move(made);
+  }
+  if (&wanted == &owner_ && !executable_.load(std::memory_order_relaxed)) {
+    platform_ = platform;
+    executable_.store(owner_.get(), std::memory_order_release);
+  }
+  return *wanted;
+}
+
+// With debug_nans on, programs run on the interpreter, which checks every operation's results.
+Executable& CompiledFunction::runner(int device) {
+  if (!config.debug_nans) return executable_on(device);
+  const std::lock_guard lock(mutex_);
+  if (!checked_) checked_ = backend("interp").compile(jaxpr_, {name_, donated_});
+  return *checked_;
+}
+
+std::vector<Array> CompiledFunction::run_uncommitted(std::span<const Array> inputs) {
+  const int device = default_device_id();
+  return runner(device).call(inputs, device);
+}
+
+std::vector<Array> CompiledFunction::run(std::span<const Array> inputs, SourceLoc loc) {
+  EagerScope eager;
+  const ConcreteArray* committed = nullptr;
+  bool sharded = captures_placed_;
+  for (const Array& x : inputs) {
+    const ConcreteArray* c = as_concrete(x);
+    if (!c) continue;
+    if (is_donated(x)) throw_donated(x, name_.c_str(), loc);
+    if (!c->placement) continue;
+    sharded |= !c->buffer || (committed && committed->buffer && committed->buffer->device_id() != c->buffer->device_id());
+    committed = c;
+  }
+  const int device = committed && committed->buffer ? committed->buffer->device_id() : device_ >= 0 ? device_ : default_device_id();
+  if (runner(device).takes_placed()) {
+    std::vector<Array> results = runner(device).call(inputs, default_device_id());
+    take_donated(inputs);
+    return results;
+  }
+  // Sharded operands, and ones that are committed to several devices, go step by step: each operation follows its operands, or throws.
+  if (sharded) return eval_jaxpr(jaxpr_, inputs);
+  const Ref<const Placement> placement = committed ? committed->placement : Ref<const Placement>();  // a donated array loses its own
+  std::vector<Array> results = donated_.empty() ? runner(device).call(inputs, device) : run_donating(inputs, device, loc);
+  if (placement)
+    for (Array& x : results)
+      if (const ConcreteArray* c = as_concrete(x); c && !c->placement)
+        x = placed_as_operand(c->aval, c->buffer, placement, committed->aval.ndim());
+  return results;
+}
+
+void CompiledFunction::check_given_once(std::span<const Array> inputs, FunctionRef<Skeleton()> paths, SourceLoc loc) const {
+  for (std::size_t i = 0; i < donated_.size(); ++i)
+    for (std::size_t k = 0; k < inputs.size(); ++k)
+      if (donated_[i] && as_concrete(inputs[i]) && k != i && inputs[k].impl() == inputs[i].impl()) {
+        const std::vector<std::string> names = leaf_paths(paths());
+        throw Error(fmt::format("{}: {} and {} are one array, {}, which is donated and passed twice; donate a copy", name_,
+                                names[std::min(i, k)], names[std::max(i, k)], to_string(inputs[i].aval())),
+                    loc);
+      }
+}
+
+// Donated arrays hold nothing any more.
+void CompiledFunction::take_donated(std::span<const Array> inputs) const {
+  for (std::size_t i = 0; i < donated_.size(); ++i)
+    if (donated_[i] && as_concrete(inputs[i])) {
+      auto* c = static_cast<ConcreteArray*>(inputs[i].impl().get());
+      c->buffer = {};
+      c->shards.clear();
+      c->placement = {};
+    }
+}
+
+/// Whether nothing else refers to the memory of an array that lies in one place; a committed one refers to it twice.
+static bool has_memory_to_itself(const Array& x) {
+  auto* c = static_cast<ConcreteArray*>(x.impl().get());
+  const bool twice = c->shards.size() == 1;
+  if (twice) c->shards.clear();
+  const bool exclusive = c->buffer->exclusive();
+  if (twice) c->shards = {c->buffer};
+  return exclusive;
+}
+
+std::vector<Array> CompiledFunction::run_donating(std::span<const Array> inputs, int device, SourceLoc loc) {
+  // Memory that others refer to as well is not given away but copied.
+  std::vector<Array> owned(inputs.begin(), inputs.end());
+  for (std::size_t i = 0; i < owned.size(); ++i) {
+    const ConcreteArray* c = as_concrete(inputs[i]);
+    if (!donated_[i] || !c) continue;
+    if (has_memory_to_itself(inputs[i])) continue;
+    Ref<Buffer> copy;
+    if (const int id = c->buffer->device_id(); is_accelerator(id)) {
+      copy = accelerators().copy(c->buffer, id);
+    } else {
+      copy = host().allocate(static_cast<std::size_t>(c->aval.bytes()));
+      host().read(*c, copy->data(), loc);
+    }
+    owned[i] = Array(Ref<ArrayImpl>(new ConcreteArray(c->aval, std::move(copy))));
+  }
+  std::vector<Array> results = runner(device).call(owned, device);
+  take_donated(inputs);
+  return results;
+}
+
+void check_arguments(std::vector<Array>& given, std::span<const Aval> want, const std::string& what, FunctionRef<Skeleton()> paths,
+                     SourceLoc loc) {
+  for (std::size_t i = 0; i < given.size(); ++i) {
+    given[i] = convert_weak(given[i], want[i]);
+    if (given[i].shape() == want[i].shape && given[i].dtype() == want[i].dtype) continue;
+    const std::string message =
+        fmt::format("{}: {} is {}, but was compiled for {}", what, leaf_paths(paths())[i], to_string(given[i].aval()), to_string(want[i]));
+    if (given[i].shape() != want[i].shape) throw ShapeError(message, loc);
+    throw DTypeError(message, loc);
+  }
+}
+
+const Jaxpr& jaxpr_of(const Program& p) { return static_cast<const CompiledFunction&>(p).jaxpr(); }
+std::string text_of(Program& p, std::string_view form) { return static_cast<CompiledFunction&>(p).executable().as_text(form); }
+void compile(Program& p) { static_cast<CompiledFunction&>(p).executable(); }
+
+std::vector<Array> run_program(Program& p, std::vector<Array> args, FunctionRef<Skeleton()> paths, SourceLoc loc) {
+  auto& f = static_cast<CompiledFunction&>(p);
+  check_arguments(args, f.jaxpr().data().input_avals(), f.name(), paths, loc);
+  if (current_trace()) return bind_jit(f.name(), f.jaxpr(), f.donated(), args, loc);
+  f.check_given_once(args, paths, loc);
+  return f.run(args, loc);
+}
+
+CostAnalysis CompiledBase::cost_analysis() const { return static_cast<CompiledFunction&>(*program_).executable().cost_analysis(); }
+MemoryAnalysis CompiledBase::memory_analysis() const { return static_cast<CompiledFunction&>(*program_).executable().memory_analysis(); }
+}  // namespace detail
+
+void export_object(const detail::CompiledBase& compiled, const std::string& name, SourceLoc loc) try {
+  const std::size_t slash = name.rfind('/');
+  const std::string symbol = slash == std::string::npos ? name : name.substr(slash + 1);
+  const auto is_name = [](char c) { return std::isalnum(static_cast<unsigned char>(c)) || c == '_'; };
+  if (symbol.empty() || std::isdigit(static_cast<unsigned char>(symbol[0])) || !std::all_of(symbol.begin(), symbol.end(), is_name))
+    throw CompileError("export_object: `" + symbol + "` is no name for a C function", loc);
+  const auto object = static_cast<detail::CompiledFunction&>(compiled.program()).executable().export_object(symbol);
+  // The two belong together: neither takes its place before both are whole.
+  detail::NewFile code("export_object", name + ".o", loc), header("export_object", name + ".h", loc);
+  code.write(object.object), header.write(object.header);
+  code.finish(), header.finish();
+  code.place(), header.place();
+} catch (...) {
+  detail::rethrow_as_error("export_object", loc);
+}
+
+}  // namespace weft

@@ -1,0 +1,59 @@
+// A traced program that is compiled when it is first run: what jit and its stages share. Internal.
+#pragma once
+#include <atomic>
+#include <map>
+#include <mutex>
+
+#include "weft/runtime/host/executable.h"
+#include "weft/transforms/jit/stages.h"
+
+namespace weft::detail {
+
+class CompiledFunction final : public Program {
+ public:
+  CompiledFunction(std::string name, Jaxpr jaxpr, std::vector<bool> donated, int device);
+
+  const std::string& name() const { return name_; }
+  const Jaxpr& jaxpr() const { return jaxpr_; }
+  const std::vector<bool>& donated() const { return donated_; }
+  /// Whether what it captured belongs to a trace, so that it is of use within that trace only.
+  bool captures_tracers() const { return captures_tracers_; }
+  /// Compiles at the first call. Thread-safe.
+  Executable& executable();
+  /// The same, for the platform of a device.
+  Executable& executable_on(int device);
+  /// Throws if an array that is donated is passed twice, naming the arguments.
+  void check_given_once(std::span<const Array> inputs, FunctionRef<Skeleton()> paths, SourceLoc loc) const;
+  /// On concrete arrays of just the input types, where they are; throws where they can't meet.
+  std::vector<Array> run(std::span<const Array> inputs, SourceLoc loc);
+  /// The same for inputs that are known to be uncommitted, when nothing is donated.
+  std::vector<Array> run_uncommitted(std::span<const Array> inputs);
+  bool is_plain() const { return plain_; }
+  /// Whether run_uncommitted takes arrays wherever they lie. Known once it is compiled.
+  bool takes_placed() const {
+    const Executable* e = executable_.load(std::memory_order_acquire);
+    return e && e->takes_placed();
+  }
+
+ private:
+  Executable& runner(int device);
+  void take_donated(std::span<const Array> inputs) const;
+  std::vector<Array> run_donating(std::span<const Array> inputs, int device, SourceLoc loc);
+
+  const std::string name_;
+  const Jaxpr jaxpr_;
+  const std::vector<bool> donated_;
+  const int device_;  // committed to it; -1: none
+  bool captures_tracers_ = false, captures_placed_ = false, plain_ = false;
+  std::mutex mutex_;
+  Ref<Executable> owner_, checked_;
+  std::string platform_;                           // of owner_
+  std::map<std::string, Ref<Executable>> others_;  // of other platforms
+  std::atomic<Executable*> executable_{nullptr};
+};
+
+/// Throws if the arrays are not of the types, naming the argument; numbers take the type wanted.
+void check_arguments(std::vector<Array>& given, std::span<const Aval> want, const std::string& what, FunctionRef<Skeleton()> paths,
+                     SourceLoc loc);
+
+}  // namespace weft::detail

@@ -1,0 +1,39 @@
+#pragma once
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "weft/runtime/sharded/sharding.h"
+
+namespace weft {
+
+/// A tree prefix of shardings or devices; `none` leaves it open.
+class Shardings {
+ public:
+  Shardings() : kind_(Kind::none) {}
+  Shardings(NamedSharding sharding) : kind_(Kind::placed), where_(Placement(std::move(sharding))) {}
+  Shardings(Device device) : kind_(Kind::placed), where_(Placement(device)) {}
+  Shardings(None) : kind_(Kind::none) {}
+  Shardings(std::initializer_list<Shardings> children) : kind_(Kind::list), children_(children) {}
+
+  bool is_list() const { return kind_ == Kind::list; }
+  bool is_none() const { return kind_ == Kind::none; }
+  const Placement& where() const { return *where_; }
+  const std::vector<Shardings>& children() const { return children_; }
+
+ private:
+  enum class Kind { none, placed, list } kind_;
+  std::optional<Placement> where_;
+  std::vector<Shardings> children_;
+};
+
+/// Options of jit (jax.jit).
+struct JitOptions {
+  Shardings in_shardings = {};           ///< where arguments are put before the call
+  Shardings out_shardings = {};          ///< where results are put
+  std::optional<Device> device = {};     ///< where it runs; results are committed to it
+  std::vector<int> donate_argnums = {};  ///< arguments whose memory results may take; their arrays can't be used afterwards
+  std::string name = {};                 ///< for printed programs, profiles and messages; the function's own if empty
+};
+
+}  // namespace weft

@@ -1,0 +1,52 @@
+// What a jitted function becomes on arrays that are divided over a mesh. Internal.
+#pragma once
+#include <atomic>
+#include <memory>
+#include <mutex>
+
+#include "weft/core/array/array_impl.h"
+#include "weft/core/base/function_ref.h"
+#include "weft/core/ir/mesh_axes.h"
+#include "weft/core/trees/skeleton.h"
+#include "weft/runtime/sharded/sharding.h"
+#include "weft/transforms/jit/compiled_function.h"
+
+namespace weft::detail {
+
+/// The partitioned programs of one traced function: one for each mesh, and each division of its arguments. Thread-safe.
+class ShardedPrograms {
+ public:
+  /// The program for these arguments. Null if none of them is divided and the function doesn't divide values itself, or if it holds what
+  /// can't be partitioned. Throws DeviceError for arguments on other devices, ShardingError for ones over another mesh, naming both and the
+  /// arguments.
+  Ref<CompiledFunction> find(const CompiledFunction& f, std::span<const Array> inputs, FunctionRef<Skeleton()> arguments, SourceLoc loc);
+  /// What find() gave last, or `whole` where that was nothing, if these arguments lie as those did and it runs on arrays wherever they lie;
+  /// else null. It lives as long as this object.
+  CompiledFunction* same_as_last(std::span<const Array> inputs, CompiledFunction& whole) const;
+
+ private:
+  struct Entry {
+    MeshAxes mesh;
+    std::vector<PartitionSpec> specs;
+    Ref<CompiledFunction> program;
+  };
+  /// Where the arguments of one call lay, by their placements, which are kept so that no other has their address.
+  struct Known {
+    std::vector<Ref<const detail::Placement>> placements;
+    Ref<CompiledFunction> program;
+  };
+  void remember(std::span<const Array> inputs, const Ref<CompiledFunction>& program);
+
+  std::mutex mutex_;
+  std::vector<std::unique_ptr<const Known>> known_;
+  std::atomic<const Known*> last_{nullptr};  // one of known_
+  std::optional<Hoisted> hoisted_;
+  std::optional<bool> divides_;  // whether the function divides values itself, or captured one that is divided
+  std::vector<Entry> entries_;
+};
+
+/// The program with its inputs and results divided where a placement says so, by sharding_constraint equations.
+Jaxpr with_constraints(const Jaxpr& j, const std::vector<std::optional<weft::Placement>>& in,
+                       const std::vector<std::optional<weft::Placement>>& out, SourceLoc loc);
+
+}  // namespace weft::detail

@@ -1,0 +1,78 @@
+#include <algorithm>
+
+#include "weft/core/array/array_impl.h"
+#include "weft/core/ir/rewrite.h"
+#include "weft/core/ops/common.h"
+#include "weft/core/trace/trace.h"
+
+namespace weft::detail {
+namespace {
+
+// A primitive that may speak of the mapped axis by name, itself or in a sub-program, is batched even if no operand is mapped.
+bool may_name_axis(const Primitive& op) {
+  return op.kind == Kind::collective || op.kind == Kind::call || op.kind == Kind::control || op.kind == Kind::spmd;
+}
+
+struct BatchedValues {
+  std::vector<Array> out;
+  std::vector<int> dims;
+};
+
+BatchedValues batch(const Jaxpr& j, const MappedAxis& axis, std::span<const Array> args, const std::vector<int>& in_dims) {
+  const JaxprData& d = j.data();
+  std::vector<Array> values(d.avals.size());
+  std::vector<int> dims(d.avals.size(), kNotMapped);
+  std::copy(d.consts.begin(), d.consts.end(), values.begin());
+  std::copy(args.begin(), args.end(), values.begin() + d.num_consts);
+  std::copy(in_dims.begin(), in_dims.end(), dims.begin() + d.num_consts);
+  auto value = [&](Atom a) {
+    return a.is_literal() ? make_literal(d.literals[a.literal()].aval, d.literals[a.literal()].bits) : values[a.var()];
+  };
+  auto dim = [&](Atom a) { return a.is_literal() ? kNotMapped : dims[a.var()]; };
+  std::vector<Array> in;
+  std::vector<int> eqn_dims;
+  for (const Eqn& e : d.eqns) {
+    LocScope scope(e.loc);
+    in.clear(), eqn_dims.clear();
+    for (Atom a : e.inputs) in.push_back(value(a)), eqn_dims.push_back(dim(a));
+    const bool mapped = std::any_of(eqn_dims.begin(), eqn_dims.end(), [](int k) { return k != kNotMapped; });
+    BatchResult r;
+    if (mapped || (!axis.name.empty() && may_name_axis(*e.op)))
+      r = e.op->batch({*e.op, e.params, in, eqn_dims, axis, e.loc});
+    else
+      r = {bind_primitive(*e.op, e.params, in, e.loc), std::vector<int>(e.outputs.size(), kNotMapped)};
+    for (std::size_t k = 0; k < e.outputs.size(); ++k) {
+      values[e.outputs[k]] = std::move(r.out[k]);
+      dims[e.outputs[k]] = r.dims[k];
+    }
+  }
+  BatchedValues result;
+  for (Atom a : d.outputs) result.out.push_back(value(a)), result.dims.push_back(dim(a));
+  return result;
+}
+
+}  // namespace
+
+BatchedProgram batch_program(const Jaxpr& j, const MappedAxis& axis, const std::vector<int>& in_dims,
+                             const std::optional<std::vector<int>>& out_dims) {
+  const auto in_avals = j.data().input_avals();
+  TraceRequest request{"vmap", {}, {}};
+  for (std::size_t i = 0; i < in_dims.size(); ++i)
+    request.inputs.push_back(in_dims[i] == kNotMapped ? in_avals[i]
+                                                      : in_avals[i].with_shape(in_avals[i].shape.inserted(in_dims[i], axis.size)));
+  BatchedProgram program;
+  program.jaxpr = trace_jaxpr(request, [&](std::span<const Array> args) {
+    BatchedValues r = batch(j, axis, args, in_dims);
+    if (out_dims)
+      for (std::size_t i = 0; i < r.out.size(); ++i)
+        if (const int to = (*out_dims)[i]; to != kNotMapped) {
+          r.out[i] = materialize_batch_dim(r.out[i], r.dims[i], axis.size, to, {});
+          r.dims[i] = to;
+        }
+    program.out_dims = r.dims;
+    return r.out;
+  });
+  return program;
+}
+
+}  // namespace weft::detail

@@ -1,0 +1,205 @@
+#include "weft/transforms/maps/pmap.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+#include <set>
+
+#include "weft/core/base/nesting.h"
+#include "weft/core/errors/error.h"
+#include "weft/core/ir/sealed_program.h"
+#include "weft/core/ops/collective/process_local.h"
+#include "weft/core/ops/collective/shard_map.h"
+#include "weft/core/ops/movement/movement.h"
+#include "weft/core/trace/trace.h"
+#include "weft/runtime/sharded/spmd_body.h"
+#include "weft/transforms/autodiff/differentiate.h"
+#include "weft/transforms/maps/map_axes.h"
+
+namespace weft::detail {
+namespace {
+
+constexpr const char* kPrivateAxis = "_internal_pmap_axis_name";  // as JAX names it
+
+PartitionSpec spec_at(std::optional<int> dim, const std::string& axis) {
+  std::vector<std::vector<std::string>> dims;
+  if (dim) {
+    dims.resize(static_cast<std::size_t>(*dim) + 1);
+    dims.back() = {axis};
+  }
+  return PartitionSpec(std::move(dims));
+}
+
+/// The last position along an axis, repeated, so that there are `size`.
+Array padded_to(const Array& x, int axis, std::int64_t size, SourceLoc loc) {
+  const std::int64_t n = x.shape()[axis];
+  if (n == size) return x;
+  std::vector<Array> parts{x};
+  for (std::int64_t i = n; i < size; ++i) parts.push_back(slice_axis(x, axis, n - 1, n, loc));
+  return concatenate_along(parts, axis, loc);
+}
+
+class PmapProgram final : public ProgramMaker {
+ public:
+  explicit PmapProgram(PmapOptions options) : options_(std::move(options)) {}
+
+  Jaxpr make(FlatFunction& f) const override {
+    if (!options_.axis_name.empty()) return make_named(f);
+    // Each map without a name has an axis of its own, so that nested ones are spread over the devices too.
+    PmapOptions named = options_;
+    named.axis_name = kPrivateAxis;
+    for (int k = 2; find_axis(named.axis_name); ++k) named.axis_name = fmt::format("{}_{}", kPrivateAxis, k);
+    return PmapProgram(std::move(named)).make_named(f);
+  }
+
+ private:
+  Jaxpr make_named(FlatFunction& f) const {
+    std::vector<int> dims = resolve_in_axes(f, options_.in_axes, "pmap");
+    const std::int64_t rows = mapped_size(f, dims, options_.axis_size, "pmap");
+    if (rows == 0) throw ShapeError("pmap: the mapped axis has size 0; there must be a row for one device at least", f.loc);
+    const auto devices = static_cast<std::int64_t>(options_.devices.empty() ? local_devices().size() : local_ones(f.loc).size());
+    if (rows > devices && !options_.chunk) throw_too_many_rows(f, dims, rows, devices);
+
+    TraceRequest request = request_for(f, "pmap", {});
+    request.axes = {{options_.axis_name, static_cast<int>(rows * num_processes())}};
+    for (std::size_t i = 0; i < f.args.size(); ++i) {
+      const Aval& aval = f.args[i].aval();
+      request.inputs.push_back(dims[i] == kNotMapped ? aval : aval.with_shape(aval.shape.erased(dims[i])));
+    }
+    const Hoisted body = hoist_consts(trace_jaxpr(request, [&](std::span<const Array> leaves) { return f.run(leaves); }));
+    dims.insert(dims.begin(), body.consts.size(), kNotMapped);
+    const std::vector<std::optional<int>> out_dims =
+        resolve_added_axes(options_.out_axes, f.result(), body.jaxpr.data().output_avals(), {"pmap", "out_axes", f.loc});
+
+    const std::int64_t rounds = (rows + devices - 1) / devices, used = (rows + rounds - 1) / rounds;
+    ShardMapParams p;
+    p.mesh = mesh_for(used);
+    for (int d : dims) p.in_specs.specs.push_back(spec_at(d == kNotMapped ? std::nullopt : std::optional(d), options_.axis_name));
+    for (const std::optional<int>& d : out_dims) p.out_specs.specs.push_back(spec_at(d, options_.axis_name));
+    p.jaxpr = rounds == 1 ? without_axis(body.jaxpr, dims, out_dims, f.loc) : in_rounds(f, body.jaxpr, dims, out_dims, rounds);
+    return trace_jaxpr({request.what, avals_of(f.args), {}}, [&](std::span<const Array> args) {
+      LocScope scope(f.loc);
+      std::vector<Array> inputs = body.consts;
+      inputs.insert(inputs.end(), args.begin(), args.end());
+      for (std::size_t i = 0; i < inputs.size(); ++i)
+        if (dims[i] != kNotMapped) inputs[i] = padded_to(inputs[i], dims[i], used * rounds, f.loc);
+      const bool several = num_processes() > 1;
+      const auto moved = [&](const PartitionSpec& spec) { return ProcessLocalParams{p.mesh, num_processes(), {{spec}}}; };
+      for (std::size_t i = 0; several && i < inputs.size(); ++i)
+        if (dims[i] != kNotMapped) inputs[i] = bind_host_local_to_global(inputs[i], moved(p.in_specs[i]), f.loc);
+      std::vector<Array> out = bind_shard_map(p, inputs, f.loc);
+      for (std::size_t i = 0; several && i < out.size(); ++i) out[i] = bind_global_to_host_local(out[i], moved(p.out_specs[i]), f.loc);
+      for (std::size_t i = 0; i < out.size(); ++i)
+        if (out_dims[i] && used * rounds != rows) out[i] = slice_axis(out[i], *out_dims[i], 0, rows, f.loc);
+      return out;
+    });
+  }
+
+  [[noreturn]] void throw_too_many_rows(const FlatFunction& f, const std::vector<int>& dims, std::int64_t rows,
+                                        std::int64_t devices) const {
+    std::string what = fmt::format("axis_size is {}", rows);
+    for (std::size_t i = dims.size(); i-- > 0;)
+      if (dims[i] != kNotMapped)
+        what = fmt::format("{} is {}, whose mapped axis {} has {} rows", leaf_paths(f.arguments())[i], to_string(f.args[i].aval()), dims[i],
+                           rows);
+    throw DeviceError(
+        fmt::format("pmap: {}, and there are {} devices; give at most {} rows, map the rest by a vmap inside, or use chunk = true to "
+                    "run them in rounds (WEFT_NUM_CPU_DEVICES sets the number of host devices)",
+                    what, devices, devices),
+        f.loc);
+  }
+
+  /// Over how many processes the devices are spread. Each process passes its own rows, and gets its own; the axis has those of all.
+  int num_processes() const {
+    if (options_.devices.empty()) return process_count();
+    std::set<int> some;
+    for (const Device& d : options_.devices) some.insert(d.process_index());
+    return static_cast<int>(some.size());
+  }
+  /// This process's of the devices that were given.
+  std::vector<Device> local_ones(SourceLoc loc) const {
+    std::map<int, int> counts;
+    std::vector<Device> mine;
+    for (const Device& d : options_.devices) {
+      ++counts[d.process_index()];
+      if (d.process_index() == process_index()) mine.push_back(d);
+    }
+    for (const auto& [process, n] : counts)
+      if (n != counts.begin()->second || mine.empty())
+        throw DeviceError(fmt::format("pmap: process {} has {} of the given devices, process {} has {}; each process must have the same "
+                                      "number, this one too ({})",
+                                      process, n, counts.begin()->first, counts.begin()->second, mine.size()),
+                          loc);
+    return mine;
+  }
+  /// The first `used` devices of each process.
+  MeshAxes mesh_for(std::int64_t used) const {
+    MeshAxes mesh{{options_.axis_name}, {used * num_processes()}, {}};
+    if (options_.devices.empty() && num_processes() == 1 && weft::devices()[0].platform() == "cpu") return mesh;
+    std::map<int, std::int64_t> taken;
+    for (const Device& d : options_.devices.empty() ? weft::devices() : options_.devices)
+      if ((num_processes() == 1 && !options_.devices.empty()) || taken[d.process_index()]++ < used) mesh.device_ids.push_back(d.id());
+    return mesh;
+  }
+
+  /// Blocks have the mapped axis with size 1; the function doesn't see it.
+  Jaxpr without_axis(const Jaxpr& j, const std::vector<int>& dims, const std::vector<std::optional<int>>& out_dims, SourceLoc loc) const {
+    std::vector<Aval> blocks;
+    for (std::size_t i = 0; i < dims.size(); ++i) {
+      const Aval& aval = j.data().input_avals()[i];
+      blocks.push_back(dims[i] == kNotMapped ? aval : aval.with_shape(aval.shape.inserted(dims[i], 1)));
+    }
+    return trace_jaxpr({"pmap", std::move(blocks), {}}, [&](std::span<const Array> args) {
+      std::vector<Array> in(args.begin(), args.end());
+      for (std::size_t i = 0; i < in.size(); ++i)
+        if (dims[i] != kNotMapped) in[i] = squeeze_axes(in[i], {dims[i]}, loc);
+      std::vector<Array> out = eval_jaxpr(j, in);
+      for (std::size_t i = 0; i < out.size(); ++i)
+        if (out_dims[i]) out[i] = insert_axes(out[i], {*out_dims[i]}, loc);
+      return out;
+    });
+  }
+
+  /// Blocks hold one row for each round, over which the function is mapped.
+  Jaxpr in_rounds(const FlatFunction& f, const Jaxpr& j, const std::vector<int>& dims, const std::vector<std::optional<int>>& out_dims,
+                  std::int64_t rounds) const {
+    if (names_axis(j))
+      throw AxisError(fmt::format("pmap: with chunk the rows run in {} rounds, which a collective over the axis `{}` can't join; use as "
+                                  "many devices as rows, or a "
+                                  "vmap of the same axis_name",
+                                  rounds, options_.axis_name),
+                      f.loc);
+    std::vector<int> wanted;
+    for (const std::optional<int>& d : out_dims) wanted.push_back(d ? *d : kNotMapped);
+    const BatchedProgram b = batch_program(j, {{}, rounds}, dims, wanted);
+    check_unmapped(out_dims, b.out_dims, f.result(), j.data().output_avals(), {"pmap", "out_axes", f.loc});
+    return b.jaxpr;
+  }
+
+  bool names_axis(const Jaxpr& j) const {
+    check_nesting("programs inside programs", nesting_depth(j));
+    for (const Eqn& e : j.eqns()) {
+      if (e.op->kind == Kind::collective) {
+        const std::vector<std::string> axes = collective_axes(*e.op, *e.params);
+        if (std::count(axes.begin(), axes.end(), options_.axis_name)) return true;
+      }
+      for (const ParamText& p : e.op->params_list(*e.params)) {
+        if (p.jaxpr && names_axis(*p.jaxpr)) return true;
+        if (p.jaxprs && std::any_of(p.jaxprs->begin(), p.jaxprs->end(), [&](const Jaxpr& branch) { return names_axis(branch); }))
+          return true;
+      }
+    }
+    return false;
+  }
+
+  PmapOptions options_;
+};
+
+}  // namespace
+
+Ref<const ProgramMaker> make_pmap(const PmapOptions& options) { return Ref<const ProgramMaker>(new PmapProgram(options)); }
+
+JitOptions jit_options_of(const PmapOptions& options) { return {.donate_argnums = options.donate_argnums}; }
+
+}  // namespace weft::detail

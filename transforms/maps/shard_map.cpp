@@ -1,0 +1,201 @@
+#include "weft/transforms/maps/shard_map.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <mutex>
+
+#include "weft/core/errors/error.h"
+#include "weft/core/ops/collective/shard_map.h"
+#include "weft/core/ops/common.h"
+#include "weft/core/trace/varying.h"
+#include "weft/core/trees/resolve_prefix.h"
+#include "weft/transforms/autodiff/differentiate.h"
+
+namespace weft::detail {
+namespace {
+
+/// What shard_map and smap differ in: how specs come out of their options.
+class SpecMaker : public RefCounted {
+ public:
+  virtual const char* name() const = 0;
+  virtual std::vector<PartitionSpec> in_specs(const FlatFunction& f) const = 0;
+  virtual std::vector<PartitionSpec> out_specs(const FlatFunction& f, std::span<const Aval> blocks) const = 0;
+  /// The mesh's axes that are the function's.
+  virtual std::vector<std::string> axes(const Mesh& mesh, SourceLoc loc) const = 0;
+  std::optional<Mesh> mesh;
+  bool check_vma = true;
+};
+
+class GivenSpecs final : public SpecMaker {
+ public:
+  explicit GivenSpecs(const ShardMapOptions& o) : in_(o.in_specs), out_(o.out_specs) { mesh = o.mesh, check_vma = o.check_vma; }
+  const char* name() const override { return "shard_map"; }
+  std::vector<PartitionSpec> in_specs(const FlatFunction& f) const override { return resolve(in_, f.arguments(), "in_specs", f.loc); }
+  std::vector<PartitionSpec> out_specs(const FlatFunction& f, std::span<const Aval>) const override {
+    return resolve(out_, f.result(), "out_specs", f.loc);
+  }
+  std::vector<std::string> axes(const Mesh& m, SourceLoc) const override { return m.axis_names(); }
+
+ private:
+  static std::vector<PartitionSpec> resolve(const Specs& prefix, const Skeleton& tree, const char* option, SourceLoc loc) {
+    std::vector<PartitionSpec> out;
+    resolve_prefix(prefix, tree, {"shard_map", option, loc}, [&](const Specs& s) { out.push_back(s.spec()); });
+    return out;
+  }
+  Specs in_, out_;
+};
+
+class SpecsOfAxes final : public SpecMaker {
+ public:
+  explicit SpecsOfAxes(const SmapOptions& o) : options_(o) {}
+  const char* name() const override { return "smap"; }
+  std::vector<PartitionSpec> in_specs(const FlatFunction& f) const override {
+    return resolve(options_.in_axes, f.arguments(), avals_of(f.args), "in_axes", f.loc);
+  }
+  std::vector<PartitionSpec> out_specs(const FlatFunction& f, std::span<const Aval> blocks) const override {
+    return resolve(options_.out_axes, f.result(), blocks, "out_axes", f.loc);
+  }
+  std::vector<std::string> axes(const Mesh& m, SourceLoc loc) const override {
+    if (m.axes().find(options_.axis_name) < 0)
+      throw ShardingError(
+          fmt::format("smap: axis_name is `{}`, which is no axis of the mesh {}", options_.axis_name, print_param(m.axes())), loc);
+    return {options_.axis_name};
+  }
+
+ private:
+  std::vector<PartitionSpec> resolve(const Axes& prefix, const Skeleton& tree, std::span<const Aval> avals, const char* option,
+                                     SourceLoc loc) const {
+    std::vector<PartitionSpec> out;
+    resolve_prefix(prefix, tree, {"smap", option, loc}, [&](const Axes& entry) {
+      const Aval& aval = avals[out.size()];
+      if (entry.is_none()) return out.push_back({});
+      const int n = aval.ndim(), axis = entry.axis() < 0 ? entry.axis() + n : entry.axis();
+      if (axis < 0 || axis >= n)
+        throw AxisError(
+            fmt::format("smap: {} names axis {} of {}, which is {}", option, entry.axis(), leaf_paths(tree)[out.size()], to_string(aval)),
+            loc);
+      std::vector<std::vector<std::string>> dims(static_cast<std::size_t>(axis) + 1);
+      dims.back() = {options_.axis_name};
+      out.push_back(PartitionSpec(std::move(dims)));
+    });
+    return out;
+  }
+  SmapOptions options_;
+};
+
+class ShardMapProgram final : public ProgramMaker {
+ public:
+  ShardMapProgram(Ref<const SpecMaker> specs, Mesh mesh) : specs_(std::move(specs)), mesh_(std::move(mesh)) {}
+
+  Jaxpr make(FlatFunction& f) const override {
+    ShardMapParams p;
+    p.mesh = mesh_.axes();
+    p.check_vma = specs_->check_vma;
+    p.newly_manual_axes.names = specs_->axes(mesh_, f.loc);
+    for (const std::string& axis : p.newly_manual_axes.names)
+      if (find_axis(axis))
+        throw AxisError(fmt::format("{}: the axis `{}` of its mesh is in scope already, of a map around it; map over another axis",
+                                    specs_->name(), axis),
+                        f.loc);
+    const std::vector<PartitionSpec> in_specs = specs_->in_specs(f);
+    TraceRequest request = request_for(f, specs_->name(), {});
+    for (const std::string& axis : p.newly_manual_axes.names) request.axes.push_back({axis, static_cast<int>(p.mesh.size_of(axis))});
+    for (std::size_t i = 0; i < f.args.size(); ++i) {
+      const Aval& aval = f.args[i].aval();
+      if (const std::string problem = spec_problem(p.mesh, in_specs[i], aval.shape); !problem.empty())
+        throw ShardingError(
+            fmt::format("{}: in_specs: {} is {}: {}", specs_->name(), leaf_paths(f.arguments())[i], to_string(aval), problem), f.loc);
+      request.inputs.push_back(aval.with_shape(block_shape(p.mesh, in_specs[i], aval.shape)));
+    }
+
+    std::vector<PartitionSpec> out_specs;
+    const Hoisted body = hoist_consts(trace_body(f, p, request, in_specs, out_specs));
+    p.jaxpr = body.jaxpr;
+    p.in_specs.specs.assign(body.consts.size(), PartitionSpec());
+    p.in_specs.specs.insert(p.in_specs.specs.end(), in_specs.begin(), in_specs.end());
+    p.out_specs.specs = std::move(out_specs);
+    return trace_jaxpr({request.what, avals_of(f.args), {}}, [&](std::span<const Array> args) {
+      LocScope scope(f.loc);
+      std::vector<Array> inputs = body.consts;
+      inputs.insert(inputs.end(), args.begin(), args.end());
+      return bind_shard_map(p, inputs, f.loc);
+    });
+  }
+
+ private:
+  /// The function of blocks. Results are checked against their specs.
+  Jaxpr trace_body(FlatFunction& f, const ShardMapParams& p, const TraceRequest& request, const std::vector<PartitionSpec>& in_specs,
+                   std::vector<PartitionSpec>& out_specs) const {
+    std::vector<Varying> varying = varying_of(f.args);
+    const CheckedAxes checked(p.check_vma ? p.manual_axes() : std::vector<std::string>());
+    std::optional<InputsVary> inputs;
+    if (p.check_vma) {
+      for (std::size_t i = 0; i < varying.size(); ++i) varying[i] |= varying_over(named_axes(in_specs[i]));
+      inputs.emplace(std::move(varying));
+    }
+    return trace_jaxpr(request, [&](std::span<const Array> leaves) {
+      std::vector<Array> out = f.run(leaves);
+      out_specs = specs_->out_specs(f, avals_of(out));
+      for (std::size_t i = 0; i < out.size(); ++i) {
+        const Aval& block = out[i].aval();
+        const auto fail = [&](const std::string& problem) {
+          throw ShardingError(fmt::format("{}: out_specs: {} is {} on each device: {}", specs_->name(), leaf_paths(f.result())[i],
+                                          to_string(block), problem),
+                              f.loc);
+        };
+        if (const std::string problem = spec_problem(p.mesh, out_specs[i]); !problem.empty()) fail(problem);
+        if (const std::size_t dims = out_specs[i].trimmed().dims().size(); dims > static_cast<std::size_t>(block.ndim()))
+          fail(fmt::format("{} names axes for {} dimensions", to_string(out_specs[i]), dims));
+        if (!p.check_vma) continue;
+        const Varying named = varying_over(named_axes(out_specs[i]));
+        if (const Varying wrong = varying_of(out[i]) & varying_over(p.manual_axes()) & ~named)
+          fail(
+              fmt::format("{} says that it is the same on all devices of `{}`, but it may differ there; name the axis in the spec, make it "
+                          "the same (by "
+                          "psum, pmean, pmax), or set check_vma = false if it is",
+                          to_string(out_specs[i]), fmt::join(names_of(wrong), "`, `")));
+        out[i] = vary_over(out[i], named, f.loc);
+      }
+      return out;
+    });
+  }
+
+  Ref<const SpecMaker> specs_;
+  Mesh mesh_;
+};
+
+class Caches final : public ShardMapCaches {
+ public:
+  explicit Caches(Ref<const SpecMaker> specs) : specs_(std::move(specs)) {}
+
+  Ref<JitCache> find(SourceLoc loc) {
+    const Mesh* const mesh = specs_->mesh ? &*specs_->mesh : mesh_in_scope();
+    if (!mesh)
+      throw ShardingError(fmt::format("{}: there is no mesh; {}enter one with use_mesh", specs_->name(),
+                                      std::string_view(specs_->name()) == "smap" ? "" : "give one, or "),
+                          effective_loc(loc));
+    const std::lock_guard lock(mutex_);
+    for (const auto& [known, cache] : caches_)
+      if (known == *mesh) return cache;
+    caches_.emplace_back(*mesh, JitCache::make({}, "_fun", Ref<const ProgramMaker>(new ShardMapProgram(specs_, *mesh))));
+    return caches_.back().second;
+  }
+
+ private:
+  Ref<const SpecMaker> specs_;
+  std::mutex mutex_;
+  std::vector<std::pair<Mesh, Ref<JitCache>>> caches_;
+};
+
+}  // namespace
+
+Ref<ShardMapCaches> ShardMapCaches::make(const ShardMapOptions& options) {
+  return Ref<ShardMapCaches>(new Caches(Ref<const SpecMaker>(new GivenSpecs(options))));
+}
+Ref<ShardMapCaches> ShardMapCaches::make(const SmapOptions& options) {
+  return Ref<ShardMapCaches>(new Caches(Ref<const SpecMaker>(new SpecsOfAxes(options))));
+}
+Ref<JitCache> ShardMapCaches::cache(SourceLoc loc) { return static_cast<Caches*>(this)->find(loc); }
+
+}  // namespace weft::detail

@@ -1,0 +1,38 @@
+#pragma once
+#include "weft/transforms/flat.h"
+#include "weft/transforms/options.h"
+
+namespace weft {
+
+namespace detail {
+
+std::vector<Array> flat_vmap(FlatFunction& f, const VmapOptions& options);
+
+template <class F>
+class Vmap : public Callable<Vmap<F>> {
+ public:
+  using weft_inner = F;
+  Vmap(F f, VmapOptions options) : f_(std::move(f)), options_(std::move(options)) {}
+  template <class... A>
+  out_t<F, A...> call(SourceLoc loc, const A&... args) const {
+    FlatCall<F, A...> flat(f_, loc, args...);
+    const std::vector<Array> results = flat_vmap(flat, options_);
+    return flat.make_result(results);
+  }
+
+ private:
+  mutable F f_;
+  VmapOptions options_;
+};
+
+}  // namespace detail
+
+/// A function of one example as a function of a batch (jax.vmap): each mapped argument has one more axis, each result too. Throws
+/// ShapeError if the mapped axes have different sizes, AxisError for an axis that an argument doesn't have, PytreeError if in_axes or
+/// out_axes is no prefix of the arguments or results.
+template <class F>
+detail::Vmap<F> vmap(F f, VmapOptions options = {}) {
+  return {std::move(f), std::move(options)};
+}
+
+}  // namespace weft
