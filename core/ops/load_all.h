@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "weft/core/array/storage.h"
+#include "weft/core/ir/primitive.h"
 
 namespace weft::detail {
 

@@ -1,7 +1,7 @@
 #include <functional>
 #include <map>
 
-#include "weft/transforms/checks.h"
+#include "tests/transforms/checks.h"
 
 namespace {
 using namespace weft;

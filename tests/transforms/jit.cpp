@@ -3,8 +3,8 @@
 #include <memory>
 #include <thread>
 
+#include "tests/transforms/checks.h"
 #include "weft/core/array/array_impl.h"
-#include "weft/transforms/checks.h"
 
 namespace {
 using namespace weft;

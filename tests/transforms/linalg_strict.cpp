@@ -1,4 +1,4 @@
-#include "weft/transforms/checks.h"
+#include "tests/transforms/checks.h"
 
 namespace {
 using namespace weft;

@@ -6,7 +6,7 @@
 #include <set>
 #include <thread>
 
-#include "weft/transforms/checks.h"
+#include "tests/transforms/checks.h"
 
 namespace {
 using namespace weft;

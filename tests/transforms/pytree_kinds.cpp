@@ -9,7 +9,7 @@
 #include <unordered_set>
 #include <variant>
 
-#include "weft/transforms/checks.h"
+#include "tests/transforms/checks.h"
 
 namespace {
 using namespace weft;
