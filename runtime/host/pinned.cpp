@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <atomic>
 #include <cstddef>
 #include <iterator>
 #include <mutex>
@@ -27,6 +28,8 @@ struct Threads {
   std::vector<Slots*> list;
   std::vector<Ref<RefCounted>> retired;
 };
+/// How many are retired. Beside the table, so that a destructor which asks needs no memory for the table.
+constinit std::atomic<std::size_t> num_retired{0};
 Threads& threads() {
   static auto& t = process_wide<Threads>();
   return t;
@@ -75,6 +78,7 @@ std::vector<Ref<RefCounted>> take_unpinned(Threads& all) {
   const auto keep = std::partition(all.retired.begin(), all.retired.end(), pinned);
   std::vector<Ref<RefCounted>> unused(std::make_move_iterator(keep), std::make_move_iterator(all.retired.end()));
   all.retired.erase(keep, all.retired.end());
+  num_retired = all.retired.size();
   return unused;
 }
 }  // namespace
@@ -92,16 +96,14 @@ void retire(Ref<RefCounted> object) {
     return;
   }
   object = {};
+  num_retired = all.retired.size();
   unused = take_unpinned(all);
 }
 
 void drop_retired() {
+  if (num_retired == 0) return;
   std::vector<Ref<RefCounted>> unused;
   Threads& all = threads();
-  {
-    const std::lock_guard lock(all.mutex);
-    if (all.retired.empty()) return;
-  }
   synchronise_threads();
   const std::lock_guard lock(all.mutex);
   try {

@@ -257,6 +257,16 @@ std::vector<Scenario> scenarios(const std::string& folder) {
              save("/dev/null", result);
            },
        .first_use = true});
+  // What is made when it is first asked for, and what destroys it: each way into the library has its own.
+  add({.name = "first trace",
+       .act = [] { text = fmt::format("{}", make_jaxpr(grad<1>(model))(full({10, 4}, 1.f), ones({4}))); },
+       .first_use = true});
+  add({.name = "first eager", .act = [] { result = sort(wave(1000) * 2.f + 1.f); }, .first_use = true});
+  add({.name = "first map",
+       .environment = {{"WEFT_NUM_CPU_DEVICES", "4"}},
+       .act = [] { result = pmap([](const Array& x) { return psum(x, "i") + x; }, {.axis_name = "i"})(ones({4, 100})); },
+       .first_use = true});
+  add({.name = "first file", .act = [] { save(npy, ones({3})), result = load(npy); }, .first_use = true});
   return list;
 }
 
