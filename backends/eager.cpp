@@ -157,11 +157,25 @@ std::optional<std::vector<Array>> run_by_blocks(const Primitive& op, const Param
   return std::vector<Array>{Array(Ref<ArrayImpl>(new ConcreteArray(out_avals[0], std::move(shards), c.placement)))};
 }
 
-/// A slice that lies within one device's block stays on that device, uncommitted.
+/// Where a movement's result begins in its operand, if it is a piece of it with all dimensions as they are.
+std::optional<std::vector<std::int64_t>> start_of_piece(const Primitive& op, const ParamsBase& params, const Aval& in, const Aval& out) {
+  if (op.kind != Kind::movement || in.ndim() != out.ndim()) return {};
+  const Movement m = op.movement(params, {&in, 1}, out, 0);
+  if (m.guarded || m.reshape) return {};
+  std::vector<std::int64_t> start;
+  for (std::size_t d = 0; d < m.dims.size(); ++d) {
+    const MovementDim& dim = m.dims[d];
+    if (dim.out_dim != static_cast<int>(d) || dim.scale != 1 || dim.divisor != 1 || dim.modulus != 0) return {};
+    start.push_back(dim.offset);
+  }
+  return start;
+}
+
+/// A piece that lies within one device's block stays on that device, uncommitted.
 std::optional<std::vector<Array>> slice_one_shard(const Primitive& op, const ParamsRef& params, const Array& x, const Aval& out) {
-  if (op.name != "slice" || !is_sharded(x)) return {};
-  const SliceParams& p = params_as<SliceParams>(*params);
-  if (p.strides && std::any_of(p.strides->begin(), p.strides->end(), [](std::int64_t s) { return s != 1; })) return {};
+  if (!is_sharded(x)) return {};
+  const auto piece = start_of_piece(op, *params, x.aval(), out);
+  if (!piece) return {};
   const ConcreteArray& c = *as_concrete(x);
   const NamedSharding s = sharding_of(c).named();
   if (sharding_of(c).is_fully_replicated()) return {};
@@ -172,8 +186,9 @@ std::optional<std::vector<Array>> slice_one_shard(const Primitive& op, const Par
     bool inside = true;
     std::vector<std::int64_t> start(begin.size());
     for (std::size_t d = 0; d < begin.size(); ++d) {
-      inside &= p.start_indices[d] >= begin[d] && p.limit_indices[d] <= begin[d] + block[static_cast<int>(d)];
-      start[d] = p.start_indices[d] - begin[d];
+      const int dim = static_cast<int>(d);
+      inside &= (*piece)[d] >= begin[d] && (*piece)[d] + out.shape[dim] <= begin[d] + block[dim];
+      start[d] = (*piece)[d] - begin[d];
     }
     if (inside && !c.shards[k]) throw_not_addressable(x);
     if (inside)
@@ -254,11 +269,11 @@ std::vector<Array> execute_eagerly(const Primitive& op, const ParamsRef& params,
     for (const Array& x : inputs) types.push_back(x.aval());
     EagerScope eager;
     const Jaxpr body = executed_body(op, *params, types);
-    if (op.name == "jit" && !config.debug_nans)
-      if (auto results = run_compiled(params_as<JitParams>(*params).name, body, inputs)) return *results;
+    if (const auto compiled_as = call_traits(op).compiled_as; compiled_as && !config.debug_nans)
+      if (auto results = run_compiled(compiled_as(*params), body, inputs)) return *results;
     return eval_jaxpr(body, inputs);
   }
-  if (is_process_local(op)) return {run_process_local(op, *params, inputs[0], loc)};
+  if (process_move(op)) return {run_process_local(op, *params, inputs[0], loc)};
   if (op.kind == Kind::spmd) {
     EagerScope eager;
     return spmd_program(params, backend(config.debug_nans ? "interp" : "cpu"))->run(inputs, loc);

@@ -60,7 +60,6 @@ int main(int argc, char** argv) {
     const int repeats = bytes <= 4096 ? 1000 : bytes <= 262144 ? 100 : 4;
     std::vector<float> from(static_cast<std::size_t>(count), 1.f), to(from.size());
     detail::CollectivePlan plan;
-    plan.what = detail::Collective::psum;
     plan.operation = "psum", plan.axes = {"i"};
     plan.groups = {group};
     plan.in = plan.out = detail::Aval{Shape{count}, float32, false};

@@ -54,12 +54,12 @@ std::array<double, sizeof...(F)> medians_of(int count, F... f) {
 struct Join {
   std::unique_ptr<detail::ReadyCollective> ready;
   std::vector<detail::Ref<detail::Buffer>> in, out;
-  Join(detail::Collective what, std::int64_t bytes) {
+  Join(detail::Exchange exchange, std::int64_t bytes) {
     std::vector<int> ids, group;
     for (int p = 0; p < process_count(); ++p) ids.push_back(p * local_device_count()), group.push_back(p);
     detail::CollectivePlan plan;
-    plan.what = what, plan.operation = "bench", plan.axes = {"i"}, plan.groups = {group};
-    for (int p = 0; p < process_count(); ++p) plan.perm.emplace_back(p, (p + 1) % process_count());
+    plan.exchange = exchange, plan.operation = "bench", plan.axes = {"i"}, plan.groups = {group};
+    for (int p = 0; p < process_count(); ++p) plan.parts.perm.emplace_back(p, (p + 1) % process_count());
     plan.in = plan.out = detail::Aval{Shape{bytes / 4}, float32, false};
     ready = detail::collective_engine(ids).prepare(plan, ids, std::array{static_cast<std::int64_t>(ids.size())});
     in.resize(ids.size()), out.resize(ids.size());
@@ -87,15 +87,15 @@ int main() {
     return 1;
   }
   constexpr std::int64_t kLarge = 8 << 20;
-  Join short_sum(detail::Collective::psum, 4), large_move(detail::Collective::ppermute, kLarge);
+  Join short_sum(detail::Exchange::allreduce, 4), large_move(detail::Exchange::permute, kLarge);
   const double latency = medians_of(500, [&] { short_sum(); })[0] / std::countr_zero(static_cast<unsigned>(n));
   const double bandwidth = kLarge / medians_of(8, [&] { large_move(); })[0];
   std::vector<float> a(kLarge / 4, 1.f), b = a, c = a;
   const void* both[] = {a.data(), b.data()};
-  const double adding = kLarge / medians_of(8, [&] {
-                          detail::fold_elements(detail::Collective::psum, float32, detail::balanced_order(2), both, float32, c.data(),
-                                                float32, 0, kLarge / 4);
-                        })[0];
+  const double adding =
+      kLarge / medians_of(8, [&] {
+        detail::fold_elements(detail::Combiner::sum, float32, detail::balanced_order(2), both, float32, c.data(), float32, 0, kLarge / 4);
+      })[0];
   if (process_index() == 0)
     fmt::print("{{\"processes\": {}, \"L_us\": {:.2f}, \"B_GB_s\": {:.2f}, \"M_GB_s\": {:.2f}}}\n", n, latency * 1e6, bandwidth / 1e9,
                adding / 1e9);

@@ -80,8 +80,8 @@ Jaxpr placed_on(const Jaxpr& program, const std::vector<int>& device_ids) {
   return trace_jaxpr({"placed_on", {d.input_avals().begin(), d.input_avals().end()}, {}}, [&](std::span<const Array> args) {
     return walk(program, args, [&](const Eqn& e, const std::vector<Array>& in) {
       ParamsRef params = e.params;
-      if (is_shard_map(*e.op)) {
-        auto p = params_as<ShardMapParams>(*e.params);
+      if (const ShardMapParams* map = device_map(e)) {
+        ShardMapParams p = *map;
         p.mesh.device_ids = device_ids;
         params = make_params<ShardMapParams>(std::move(p));
       } else if (e.op->kind == Kind::call || e.op->kind == Kind::control) {

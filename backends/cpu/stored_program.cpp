@@ -6,12 +6,12 @@
 #include <type_traits>
 #include <unordered_map>
 
+#include "weft/backends/codegen/planner/control_plan.h"
 #include "weft/backends/codegen/planner/simplify.h"
 #include "weft/backends/cpu/expand.h"
 #include "weft/core/base/nesting.h"
 #include "weft/core/ir/primitive.h"
 #include "weft/core/ir/sealed_program.h"
-#include "weft/core/ops/control/control.h"
 #include "weft/core/trees/reflect.h"
 
 namespace weft::detail {
@@ -154,14 +154,6 @@ class KeyWriter {
   std::map<const JaxprData*, std::size_t> known_;
 };
 
-/// The programs of a loop or a branch, as its control step has them.
-std::vector<Jaxpr> programs_of(const Eqn& e) {
-  if (e.op == &primitive_of<Scan>) return {params_as<Scan::Params>(*e.params).jaxpr};
-  if (e.op == &primitive_of<While>) return {params_as<While::Params>(*e.params).cond_jaxpr, params_as<While::Params>(*e.params).body_jaxpr};
-  if (e.op == &primitive_of<Cond>) return params_as<Cond::Params>(*e.params).branches;
-  throw Damaged();
-}
-
 void write(Writer& w, const KernelProgram& p) {
   check_nesting("programs inside programs", nesting_depth(p.jaxpr));
   w.put(p.buffers), w.put(p.steps), w.put(p.outputs), w.put(p.arena_bytes), w.put(p.controls.size());
@@ -179,8 +171,9 @@ KernelProgram read(Reader& r, const Jaxpr& simplified) {
   for (ControlStep& c : p.controls) {
     r.get(c.eqn);
     if (c.eqn < 0 || static_cast<std::size_t>(c.eqn) >= simplified.data().eqns.size()) throw Damaged();
-    for (const Jaxpr& j : programs_of(simplified.data().eqns[static_cast<std::size_t>(c.eqn)]))
-      c.programs.push_back(read(r, simplify(j, &expand_for_cpu)));
+    const std::vector<Jaxpr> programs = control_programs(simplified.data().eqns[static_cast<std::size_t>(c.eqn)]);
+    if (programs.empty()) throw Damaged();
+    for (const Jaxpr& j : programs) c.programs.push_back(read(r, simplify(j, &expand_for_cpu)));
   }
   return p;
 }

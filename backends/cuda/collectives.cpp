@@ -141,19 +141,18 @@ class Join {
   void run() {
     if (gpus_.empty()) return;
     if (Supply* s = gpus_[0]->supply()) s->communicated(first_here(), static_cast<std::int64_t>(size_ - 1) * plan_.in.bytes());
-    if (size_ == 1 && (plan_.what != Collective::ppermute || !plan_.perm.empty())) {
+    if (size_ == 1 && (plan_.exchange != Exchange::permute || !plan_.parts.perm.empty())) {
       out_[at_[0]] = in_[at_[0]];  // the same bytes, in whatever shape
       return;
     }
-    switch (plan_.what) {
-      case Collective::psum: return reduce(nccl::kSum);
-      case Collective::pmax: return reduce(nccl::kMax);
-      case Collective::pmin: return reduce(nccl::kMin);
-      case Collective::all_gather: return gather();
-      case Collective::reduce_scatter: return scatter();
-      case Collective::all_to_all: return exchange();
-      case Collective::ppermute: return permute();
-      case Collective::pbroadcast: return broadcast();
+    switch (plan_.exchange) {
+      case Exchange::allreduce:
+        return reduce(plan_.combiner == Combiner::max ? nccl::kMax : plan_.combiner == Combiner::min ? nccl::kMin : nccl::kSum);
+      case Exchange::allgather: return gather();
+      case Exchange::reduce_scatter: return scatter();
+      case Exchange::alltoall: return exchange();
+      case Exchange::permute: return permute();
+      case Exchange::broadcast: return broadcast();
       default: throw Error("internal error: not a join");
     }
   }
@@ -249,7 +248,7 @@ class Join {
 
   void gather() {
     const auto n = static_cast<std::int64_t>(size_);
-    const std::int64_t outer = before(plan_.in.shape, plan_.dim), bytes = plan_.in.bytes();
+    const std::int64_t outer = before(plan_.in.shape, plan_.parts.dim), bytes = plan_.in.bytes();
     const bool direct = outer <= 1;
     std::vector<Ref<Buffer>> all;
     for (std::size_t k = 0; k < here(); ++k) {
@@ -273,7 +272,7 @@ class Join {
 
   void scatter() {
     const auto n = static_cast<std::int64_t>(size_);
-    const std::int64_t outer = before(plan_.in.shape, plan_.dim), each = plan_.in.bytes() / n;
+    const std::int64_t outer = before(plan_.in.shape, plan_.parts.dim), each = plan_.in.bytes() / n;
     int type = 0;
     const std::size_t count = count_of(each, type);
     std::vector<Ref<Buffer>> packed;
@@ -297,8 +296,8 @@ class Join {
   void exchange() {
     const auto n = static_cast<std::int64_t>(size_);
     const std::int64_t each = plan_.in.bytes() / n;
-    const Shape part = plan_.in.shape.with(plan_.dim, plan_.in.shape[plan_.dim] / n);
-    const std::int64_t split_rows = before(part, plan_.dim), concat_rows = before(part, plan_.concat_dim);
+    const Shape part = plan_.in.shape.with(plan_.parts.dim, plan_.in.shape[plan_.parts.dim] / n);
+    const std::int64_t split_rows = before(part, plan_.parts.dim), concat_rows = before(part, plan_.parts.concat_dim);
     std::vector<Ref<Buffer>> outgoing, incoming;
     for (std::size_t k = 0; k < here(); ++k) {
       result(k);
@@ -333,7 +332,7 @@ class Join {
   void permute() {
     const auto bytes = static_cast<std::size_t>(plan_.in.bytes());
     std::vector<char> given(size_);
-    for (const auto& [from, to] : plan_.perm) given[static_cast<std::size_t>(to)] = 1;
+    for (const auto& [from, to] : plan_.parts.perm) given[static_cast<std::size_t>(to)] = 1;
     for (std::size_t k = 0; k < here(); ++k) {
       result(k);
       if (given[ranks_[k]]) continue;
@@ -343,7 +342,7 @@ class Join {
     if (size_ == 1) return;  // to nobody, from nobody
     Places places;
     for (std::size_t k = 0; k < here(); ++k) places.emplace_back(pointer(operand(k)), pointer(out_[at_[k]]));
-    grouped([=, perm = plan_.perm, ranks = ranks_](std::size_t k, nccl::Comm comm, Stream stream, const char*& call) {
+    grouped([=, perm = plan_.parts.perm, ranks = ranks_](std::size_t k, nccl::Comm comm, Stream stream, const char*& call) {
       const nccl::Library& l = nccl::library();
       for (const auto& [from, to] : perm) {
         int status = nccl::kSuccess;
@@ -361,8 +360,8 @@ class Join {
   void broadcast() {
     Places places;
     for (std::size_t k = 0; k < here(); ++k) places.emplace_back(pointer(operand(k)), pointer(result(k)));
-    grouped([=, bytes = static_cast<std::size_t>(plan_.in.bytes()), source = plan_.source](std::size_t k, nccl::Comm comm, Stream stream,
-                                                                                           const char*& call) {
+    grouped([=, bytes = static_cast<std::size_t>(plan_.in.bytes()), source = plan_.parts.source](std::size_t k, nccl::Comm comm,
+                                                                                                 Stream stream, const char*& call) {
       call = "ncclBroadcast";
       return nccl::library().ncclBroadcast(address(places[k].first), address(places[k].second), bytes, nccl::kUint8, source, comm, stream);
     });

@@ -106,7 +106,7 @@ std::vector<Array> interpret_eqn(const Primitive& op, const ParamsRef& params, s
     case Kind::control:
       return run_control(op, *params, inputs, [&](const Jaxpr& j, std::span<const Array> args) { return interpret(j, args, device, loc); });
     case Kind::spmd: {
-      if (is_process_local(op)) return {run_process_local(op, *params, inputs[0], loc)};
+      if (process_move(op)) return {run_process_local(op, *params, inputs[0], loc)};
       static auto& segments = process_wide<InterpBackend>();
       std::vector<Array> results = spmd_program(params, segments)->run(inputs, loc);
       for (Array& x : results)

@@ -50,12 +50,14 @@ std::optional<Combiner> known_combiner(const Jaxpr& j, const Array& init) {
   auto is_var = [](Atom a, Var v) { return !a.is_literal() && a.var() == v; };
   if (e.inputs.size() != 2 || e.outputs.size() != 1 || !is_var(d.outputs[0], e.outputs[0])) return {};
   if (!(is_var(e.inputs[0], 0) && is_var(e.inputs[1], 1)) && !(is_var(e.inputs[0], 1) && is_var(e.inputs[1], 0))) return {};
-  const std::string name = e.primitive();
-  if (name == "add" && is_neutral<Combiner::sum>(init)) return Combiner::sum;
-  if (name == "mul" && is_neutral<Combiner::prod>(init)) return Combiner::prod;
-  if (name == "max" && is_neutral<Combiner::max>(init)) return Combiner::max;
-  if (name == "min" && is_neutral<Combiner::min>(init)) return Combiner::min;
-  return {};
+  const std::optional<Combiner> c = e.op->kind == Kind::elementwise ? e.op->combiner : std::nullopt;
+  if (!c) return {};
+  const auto neutral = *c == Combiner::sum    ? is_neutral<Combiner::sum>
+                       : *c == Combiner::prod ? is_neutral<Combiner::prod>
+                       : *c == Combiner::max  ? is_neutral<Combiner::max>
+                       : *c == Combiner::min  ? is_neutral<Combiner::min>
+                                              : nullptr;
+  return neutral && neutral(init) ? c : std::nullopt;
 }
 
 Traced trace_combination(const char* operation, const std::vector<Arg>& xs, const std::vector<Arg>& init, Combine combine) {

@@ -64,6 +64,8 @@ struct PartitionContext {
   const Eqn& eqn;
   const ShardedValues& in;
   std::span<const Aval> out;
+  /// The results of a sub-program, each of its equations on this device's blocks.
+  ShardedValues (*run)(const Partition& partition, const Jaxpr& program, const ShardedValues& inputs) = nullptr;
 
   ShardedValue reshard(const ShardedValue& x, const DimAxes& wanted) const { return partition.reshard(x, wanted, eqn.loc); }
   ShardedValue keeping(const ShardedValue& x, const std::vector<bool>& keep) const { return partition.keeping(x, keep, eqn.loc); }
@@ -82,6 +84,7 @@ struct PartitionContext {
 /// The partitioner as a transform, whose rules operations bring along; kinds have one of their own (runtime/partition/partition_rules.cpp).
 /// No result: the equation runs on whole operands.
 struct PartitionTransform {
+  static constexpr std::string_view name = "partition", doc = "How it is divided over a mesh, other than its kind is.";
   using Function = std::optional<ShardedValues>(const PartitionContext&);
 };
 template <class Op>
@@ -89,6 +92,7 @@ using PartitionRule = Rule<PartitionTransform, Op>;
 
 /// The parameters of a movement for blocks, of an operation whose parameters name sizes.
 struct BlockParamsTransform {
+  static constexpr std::string_view name = "block_params", doc = "The parameters of a movement of blocks.";
   using Function = ParamsRef(const ParamsBase& params, const Shape& in_block, const Shape& out_block);
 };
 template <class Op>

@@ -187,8 +187,11 @@ struct Movement {
   std::int64_t part_begin = 0, part_end = 0;
 };
 
-/// The associative operation of a reduce or cumulative primitive. Identity: the value that reducing nothing gives.
+/// The associative and commutative operation of a primitive that reduces, or of an elementwise one of two operands that is it. Identity:
+/// the value that reducing nothing gives.
 enum class Combiner { sum, prod, max, min, logical_and, logical_or, bit_xor, logsumexp };
+
+struct CollectiveRules;
 
 struct Primitive {
   std::string_view name, doc;
@@ -209,7 +212,8 @@ struct Primitive {
       std::span<const KernelValue>);  ///< elementwise; id -1 where there is no lowering for the operands' dtypes: then run reference()
   /// Kind movement: from operand 0 to result `which`. Kind concatenate: from operand `which` to result 0.
   Movement (*movement)(const ParamsBase&, std::span<const Aval> in, const Aval& out, int which);
-  std::optional<Combiner> combiner;  ///< reduce, cumulative
+  std::optional<Combiner> combiner;        ///< of what reduces, also over devices; of an elementwise one that is it
+  const CollectiveRules& (*collective)();  ///< kind collective: core/ops/collective/collective.h
   /// Kind call has one of these two. The sub-program that gives the results when it is run on the operands as they are:
   const Jaxpr& (*body)(const ParamsBase&);
   /// or the program of all operands that gives the results, made for them; its sub-programs are parts of that.
@@ -261,6 +265,10 @@ template <class Op>
 concept MakesBody = requires(const ParamsBase& p, std::span<const Aval> in) {
   { Op::call_body(p, in) } -> std::same_as<Jaxpr>;
 };
+template <class Op>
+concept IsCollective = requires {
+  { Op::collective() } -> std::same_as<const CollectiveRules&>;
+};
 /// Kinds that have no reference() because the interpreter runs them by their structure.
 constexpr bool executed_by_kind(Kind k) {
   return k == Kind::call || k == Kind::control || k == Kind::spmd || k == Kind::collective || k == Kind::effect;
@@ -293,6 +301,8 @@ constexpr Primitive make_primitive() {
   static_assert(Op::kind != Kind::call || contract::RunsBody<Op> != contract::MakesBody<Op>,
                 "weft: a primitive of kind call needs either `static const Jaxpr& body(const Params&)`, the sub-program that is run on its "
                 "operands as they are, or `static Jaxpr call_body(const ParamsBase&, in avals)`, a program made for its operands");
+  static_assert(Op::kind != Kind::collective || contract::IsCollective<Op>,
+                "weft: a primitive of kind collective says how devices exchange data: derive from CollectiveOp");
 
   Primitive t{};
   t.name = Op::name, t.doc = Op::doc, t.kind = Op::kind;
@@ -320,6 +330,7 @@ constexpr Primitive make_primitive() {
       return Op::movement(params_as<P>(p), in, out, which);
     };
   if constexpr (requires { Op::combiner; }) t.combiner = Op::combiner;
+  if constexpr (contract::IsCollective<Op>) t.collective = Op::collective;
   if constexpr (Op::kind == Kind::call && contract::RunsBody<Op>)
     t.body = [](const ParamsBase& p) -> const Jaxpr& { return Op::body(params_as<P>(p)); };
   if constexpr (Op::kind == Kind::call && contract::MakesBody<Op>) t.call_body = Op::call_body;

@@ -12,7 +12,32 @@ struct RuleTable::Entries {
   std::unordered_map<const Primitive*, Function*> rules;
 };
 
-RuleTable::RuleTable() : entries_(new Entries) {}
+namespace {
+struct Listed {
+  std::mutex mutex;
+  std::vector<const RuleTable*> tables;
+};
+Listed& listed() {
+  static Listed& all = *new Listed;
+  return all;
+}
+}  // namespace
+
+RuleTable::RuleTable(std::string_view n, std::string_view d, std::optional<Kind> k) : name(n), doc(d), every(k), entries_(new Entries) {
+  if (name.empty()) return;
+  const std::lock_guard lock(listed().mutex);
+  listed().tables.push_back(this);
+}
+
+std::vector<const RuleTable*> rule_tables() {
+  std::vector<const RuleTable*> all;
+  {
+    const std::lock_guard lock(listed().mutex);
+    all = listed().tables;
+  }
+  std::sort(all.begin(), all.end(), [](const RuleTable* a, const RuleTable* b) { return a->name < b->name; });
+  return all;
+}
 
 void RuleTable::add(const Primitive& op, Function* rule) {
   const std::lock_guard lock(entries_->mutex);

@@ -6,7 +6,7 @@
 #include <new>
 
 #include "weft/core/ir/primitive.h"
-#include "weft/core/ops/control/callback.h"
+#include "weft/core/ir/rules.h"
 #include "weft/core/trace/trace.h"
 
 namespace weft::detail {
@@ -76,7 +76,7 @@ int nesting_depth(const Eqn& e) {
 const ProgramEffects& effects_of(const Jaxpr& j) { return of(j).effects; }
 
 ProgramEffects effects_of(const Eqn& e) {
-  ProgramEffects effects{e.op->has_effects, e.op->kind == Kind::effect, e.op->kind == Kind::effect && is_io_callback(*e.op)};
+  ProgramEffects effects{e.op->has_effects, e.op->kind == Kind::effect, e.op->kind == Kind::effect && find_rule<IoTransform>(*e.op)};
   if (may_hold_programs(*e.op)) each_program(e, [&](const Jaxpr& j) { add(effects, effects_of(j)); });
   return effects;
 }

@@ -18,10 +18,9 @@
 #include "weft/core/base/float_environment.h"
 #include "weft/core/base/nesting.h"
 #include "weft/core/ir/primitive.h"
-#include "weft/core/ops/control/control.h"
-#include "weft/core/ops/elementwise/bitcast.h"
 #include "weft/core/text/known_constants.h"
 #include "weft/core/text/text.h"
+#include "weft/core/text/text_rules.h"
 #include "weft/core/text/text_tables.h"
 #include "weft/core/trace/trace.h"
 
@@ -394,12 +393,13 @@ class ProgramReader {
     ParamsRef params = read_params(r, *op, binders);
     std::vector<Atom> inputs;
     while (!at_equation_end(r, column)) inputs.push_back(read_operand(r, body));
-    if (op == &primitive_of<While>) make_scalar_condition(params, inputs, body);
-
     std::vector<Aval> in, out;
     for (Atom a : inputs) in.push_back(body.builder.aval(a));
-    if (name == kBitcastName && in.size() == 1 && in[0].dtype.itemsize() != params_as<BitcastParams>(*params).new_dtype.itemsize())
-      op = &bitcast_between_sizes();
+    if (ReadTransform::Function* const rule = find_rule<ReadTransform>(*op)) {
+      TextEquation e{op, std::move(params), std::move(inputs), std::move(in)};
+      rule(e);
+      op = e.op, params = std::move(e.params), inputs = std::move(e.inputs), in = std::move(e.avals);
+    }
     const std::size_t end = r.offset();
     try {
       out = infer(*op, *params, in, {});
@@ -413,24 +413,6 @@ class ProgramReader {
     const std::vector<Atom> results = body.builder.add_eqn(*op, params, std::move(inputs), out, loc);
     for (std::size_t i = 0; i < results.size(); ++i) bind(r, body, binders[i], results[i]);
     r.seek(end);
-  }
-
-  /// A loop over lanes, as vmap in JAX writes it, becomes one with a scalar condition.
-  static void make_scalar_condition(ParamsRef& params, std::vector<Atom>& inputs, const Body& body) {
-    const auto& p = params_as<While::Params>(*params);
-    const std::vector<Aval> condition = p.cond_jaxpr.data().output_avals();
-    const int consts = p.cond_nconsts + p.body_nconsts;
-    if (condition.size() != 1 || condition[0].dtype != bool_ || condition[0].shape.empty()) return;
-    const int carry = static_cast<int>(inputs.size()) - consts;
-    if (p.cond_nconsts < 0 || p.body_nconsts < 0 || carry < 0 || p.cond_jaxpr.data().num_inputs != p.cond_nconsts + carry ||
-        p.body_jaxpr.data().num_inputs != p.body_nconsts + carry)
-      return;
-    std::vector<Aval> avals;
-    for (Atom a : inputs) avals.push_back(body.builder.aval(a));
-    const auto first = avals.begin(), second = first + p.cond_nconsts, third = first + consts;
-    const std::vector<Atom> cond_consts(inputs.begin(), inputs.begin() + p.cond_nconsts);
-    params = make_params(while_lanes(p, {first, second}, {second, third}, {third, avals.end()}));
-    inputs.insert(inputs.begin(), cond_consts.begin(), cond_consts.end());
   }
 
   /// An equation whose results are its operands: it only gives them other names.
@@ -515,17 +497,17 @@ class ProgramReader {
     for (const TextParam& p : params)
       if (p.name == "mesh") enter_axes(axes, text_.substr(p.begin, p.end - p.begin));
     wanted_.clear();
-    if (op.name == "jit")
+    if (text_traits(op).is_function)
       for (const Binder& b : binders) wanted_.push_back(b.aval);
     ParamSource source{*this, text_, params, binders};
     ParamsRef out = op.params_read([](std::string_view name, void* s) { return static_cast<ParamSource*>(s)->next(name); }, &source);
     source.check_consumed();
     wanted_.clear();
     for (const TextParam& p : params)
-      if (!p.used && !is_ignorable(op.name, p.name, text_.substr(p.begin, p.end - p.begin)))
+      if (!p.used && !is_ignorable(text_traits(op), p.name, text_.substr(p.begin, p.end - p.begin)))
         fail_at(r, p.name_at,
                 "the primitive '" + std::string(op.name) + "' has no parameter '" + p.name + "'" +
-                    (is_ignorable(op.name, p.name, "") ? " with this value" : ""));
+                    (is_ignorable(text_traits(op), p.name, "") ? " with this value" : ""));
     return out;
   }
 

@@ -12,6 +12,7 @@
 #include "weft/core/ir/sealed_program.h"
 #include "weft/core/text/layout.h"
 #include "weft/core/text/text.h"
+#include "weft/core/text/text_rules.h"
 #include "weft/core/text/text_tables.h"
 #include "weft/core/trace/trace.h"
 
@@ -76,19 +77,20 @@ std::string axis_names_text(std::string_view mesh) {
 /// The parameters of an equation as JAX prints them: without those that the results' types say, with those that weft has no need of.
 std::vector<ParamText> printed_params(const JaxprData& d, const Eqn& e) {
   std::vector<ParamText> list = e.op->params_list(*e.params);
-  std::erase_if(list, [&](const ParamText& p) { return !p.jaxpr && !p.jaxprs && is_left_out(e.op->name, p.name, p.text); });
+  const TextTraits traits = text_traits(*e.op);
+  std::erase_if(list, [&](const ParamText& p) { return !p.jaxpr && !p.jaxprs && is_left_out(traits, p.name, p.text); });
   auto has = [&](std::string_view name) {
     return std::any_of(list.begin(), list.end(), [&](const ParamText& p) { return p.name == name; });
   };
-  for (const FixedParam& p : added_params(e.op->name))
+  for (const ParamValue& p : traits.added)
     if (!has(p.name)) list.push_back({p.name, std::string(p.text)});
   // A shard_map that doesn't say which of its mesh's axes are its own has all.
   for (ParamText& p : list)
     if (p.name == "newly_manual_axes" && p.text == "frozenset({})")
       for (const ParamText& mesh : list)
         if (mesh.name == "mesh") p.text = axis_names_text(mesh.text);
-  if (const std::string_view operation = update_operation(e.op->name); !operation.empty() && !has("update_jaxpr") && !e.inputs.empty())
-    list.push_back({"update_jaxpr", {}, scalar_program(operation, d.aval(e.inputs[0]).dtype)});
+  if (!traits.update.empty() && !has("update_jaxpr") && !e.inputs.empty())
+    list.push_back({"update_jaxpr", {}, scalar_program(traits.update, d.aval(e.inputs[0]).dtype)});
   // Sorted, but a function's name stands first.
   std::sort(list.begin(), list.end(), [](const ParamText& a, const ParamText& b) {
     return std::pair(a.name != "name", a.name) < std::pair(b.name != "name", b.name);
@@ -159,9 +161,10 @@ class Printer {
       if (++use.visits > 2) continue;
       for (const Eqn& e : j->eqns()) {
         const std::vector<ParamText> params = printed_params(j->data(), e);
+        const bool is_function = text_traits(*e.op).is_function;
         std::string function;
         for (const ParamText& p : params)
-          if (p.name == "name" && e.op->name == "jit") function = p.text;
+          if (p.name == "name" && is_function) function = p.text;
         for (const ParamText& p : params)
           for (const Jaxpr* inner : programs_in(p)) queue.emplace_back(inner, function);
       }
@@ -296,7 +299,8 @@ class Printer {
       binders(d, e.outputs.front(), e.outputs.back() + 1, names);
       out_.text(" = ");
     }
-    out_.text(name_in_text(e.op->name));
+    const std::string_view name = text_traits(*e.op).name;
+    out_.text(name.empty() ? e.op->name : name);
     params(d, e, names);
     out_.text(" ");
     atoms(d, e.inputs, names, "");
@@ -328,7 +332,7 @@ class Printer {
   void inner(const Jaxpr& j, const Eqn& e, const Names& outer) {
     if (const auto at = shared_.find(&j.data()); at != shared_.end()) return out_.text(at->second);
     Names names(j.data().avals.size());
-    if (e.op->name == "jit") suggest_names(j.data(), names, e, outer);
+    if (text_traits(*e.op).is_function) suggest_names(j.data(), names, e, outer);
     program(j, names, nullptr);
   }
 
@@ -347,16 +351,17 @@ class Printer {
   }
 
   void inner_list(const std::vector<Jaxpr>& list, const Eqn& e, const Names& outer) {
-    const bool named = e.op->name == "custom_linear_solve";
-    static constexpr std::string_view kParts[] = {"matvec=", "vecmat=", "solve=", "transpose_solve="};
+    const TextTraits traits = text_traits(*e.op);
+    const bool named = !traits.tuple.empty();
     out_.begin_group();
     out_.begin_nest(2);
-    out_.text(named ? "_LinearSolveTuple(" : "(");
+    out_.text(traits.tuple);
+    out_.text("(");
     out_.brk("");
     for (std::size_t i = 0; i < list.size(); ++i) {
       if (i && named) out_.text(",");
       if (i) out_.brk();
-      if (named) out_.text(kParts[i]);
+      if (named) out_.text(traits.fields[i]), out_.text("=");
       if (named && list[i].data().outputs.empty())
         out_.text("None");
       else

@@ -46,10 +46,8 @@ void check_keys(const OpContext& c) {
     case Kind::convolution:
     case Kind::reduce_window: break;
     case Kind::scatter:
-      if (c.op.combiner) break;
-      return;
     case Kind::collective:
-      if (c.op.name.starts_with("p") && (c.op.name.starts_with("psum") || c.op.name == "pmax" || c.op.name == "pmin")) break;
+      if (c.op.combiner) break;
       return;
     default: return;
   }

@@ -14,7 +14,6 @@
 #include "weft/core/base/thread_object.h"
 #include "weft/core/ir/sealed_program.h"
 #include "weft/core/ops/control/call.h"
-#include "weft/core/ops/control/control.h"
 #include "weft/core/trace/trace.h"
 #include "weft/core/trace/value_numbers.h"
 
@@ -147,25 +146,26 @@ std::vector<Positions> used_keys(const Jaxpr& j) {
     const std::size_t first = static_cast<std::size_t>(body.data().first_input());
     for (std::size_t i = 0; i < operands.size() && first + i < inner.size(); ++i) mark(operands[i], inner[first + i]);
   };
+  struct Uses final : KeyUses {
+    Uses(const decltype(mark_call)& m, const Eqn& e) : mark(m), operands(e.inputs) {}
+    void by_program(const Jaxpr& program, std::size_t first) override { mark(program, operands.subspan(first)); }
+    const decltype(mark_call)& mark;
+    const std::span<const Atom> operands;
+  };
   for (std::size_t i = d.eqns.size(); i-- > 0;) {
     const Eqn& e = d.eqns[i];
     if (std::none_of(e.inputs.begin(), e.inputs.end(), [&](Atom a) { return !a.is_literal() && d.avals[a.var()].dtype.is_key(); }))
       continue;
     const std::span<const Atom> in(e.inputs);
-    if (e.op == &primitive_of<Cond>) {
-      for (const Jaxpr& b : params_as<Cond::Params>(*e.params).branches) mark_call(b, in.subspan(1));
-    } else if (e.op == &primitive_of<While>) {
-      const auto& p = params_as<While::Params>(*e.params);
-      mark_call(p.body_jaxpr, in.subspan(static_cast<std::size_t>(p.cond_nconsts)));
-    } else if (e.op == &primitive_of<Scan>) {
-      mark_call(params_as<Scan::Params>(*e.params).jaxpr, in);
+    if (KeyUseTransform::Function* const rule = find_rule<KeyUseTransform>(*e.op)) {
+      Uses uses(mark_call, e);
+      rule(*e.params, uses);
     } else if (e.op->kind == Kind::call || e.op->kind == Kind::spmd) {
       std::vector<Aval> avals;
       for (Atom a : e.inputs) avals.push_back(d.aval(a));
       mark_call(executed_body(*e.op, *e.params, avals), in);
     } else if (e.op->kind == Kind::random) {
-      if (e.primitive() != "random_fold_in" && e.primitive() != "random_unwrap")
-        for (Atom a : in) mark(a, all_of(d.aval(a)));
+      for (Atom a : in) mark(a, all_of(d.aval(a)));
     } else if (e.outputs.size() == 1 && any(used[e.outputs[0]])) {
       const Aval &operand = d.aval(in[0]), &result = d.avals[e.outputs[0]];
       const std::vector<std::int64_t> from = in.size() == 1 ? moved_from(*e.op, *e.params, operand, result) : std::vector<std::int64_t>();

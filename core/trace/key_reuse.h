@@ -4,6 +4,7 @@
 
 #include "weft/core/base/config.h"
 #include "weft/core/ir/jaxpr.h"
+#include "weft/core/ir/rules.h"
 
 namespace weft::detail {
 
@@ -14,6 +15,23 @@ void note_key_use(const Array& key, const std::string& user, SourceLoc loc);
 /// Notes a traced equation: its results may hold some of its operand's keys, moved (`keys(0)` twice is one key), or what an equation
 /// before it gave (`keys(i)` twice, for a traced i).
 void note_key_eqn(const Primitive& op, const ParamsRef& params, std::span<const Array> inputs, std::span<const Array> results);
+
+/// What an equation's rule tells of the keys among its operands.
+class KeyUses {
+ public:
+  virtual ~KeyUses() = default;
+  /// A sub-program's inputs are the operands from `first` on, whole or, in each step, a slice: those that it gives to samplers are used.
+  virtual void by_program(const Jaxpr& program, std::size_t first) = 0;
+};
+/// Which keys an equation uses, of an operation that doesn't do as its kind: a call uses what its body does, a sampler all of its keys, a
+/// movement those that are used of its result.
+struct KeyUseTransform {
+  static constexpr std::string_view name = "key_use", doc = "Which random keys it uses, other than its kind does.";
+  static constexpr Kind every = Kind::control;
+  using Function = void(const ParamsBase&, KeyUses&);
+};
+template <class Op>
+using KeyUseRule = Rule<KeyUseTransform, Op>;
 
 /// Notes a use of each of the program's constants and inputs that it gives to a sampler.
 void note_key_uses(const Jaxpr& program, std::span<const Array> inputs, const std::string& user, SourceLoc loc);

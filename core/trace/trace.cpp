@@ -1,4 +1,5 @@
 #include "weft/core/trace/trace.h"
+#include "weft/core/ir/rules.h"
 
 #include <fmt/format.h>
 
@@ -199,7 +200,7 @@ std::string Trace::provenance(Var v) const {
     const Eqn& e = builder_.eqns()[static_cast<std::size_t>(index)];
     if (made.empty()) made = fmt::format("was made by {}{}", e.op->name, line_of(e.loc));
     // An argument that was only rearranged or converted is still known by its path.
-    const bool rearranged = e.op->kind == Kind::movement || e.op->name == "convert_element_type";
+    const bool rearranged = e.op->kind == Kind::movement || find_rule<ConversionTransform>(*e.op);
     if (!rearranged || e.inputs.empty() || e.inputs[0].is_literal()) return made;
     at = e.inputs[0].var();
   }

@@ -9,10 +9,9 @@
 #include "weft/core/base/nesting.h"
 #include "weft/core/base/thread_object.h"
 #include "weft/core/ir/sealed_program.h"
-#include "weft/core/ops/collective/shard_map.h"
+#include "weft/core/ops/collective/collective.h"
 #include "weft/core/ops/control/call.h"
-#include "weft/core/ops/control/control.h"
-#include "weft/core/ops/control/remat.h"
+#include "weft/core/trace/varying_rule.h"
 
 namespace weft::detail {
 namespace {
@@ -43,13 +42,6 @@ class NotingTrace final : public Trace {
 
 NotingTrace* noting(Trace* t) { return state().axes.empty() ? nullptr : dynamic_cast<NotingTrace*>(t); }
 
-/// What an equation asks of its operands, and what its results are.
-struct EqnVarying {
-  std::vector<Varying> need, out;
-  ParamsRef params = {};  // others than its own, if its programs had to be marked
-};
-using VaryingList = std::vector<Varying>;
-
 Varying all_of(const VaryingList& list) {
   Varying v = 0;
   for (Varying x : list) v |= x;
@@ -72,162 +64,23 @@ void find_axes(const Jaxpr& j, Varying& spoken_of, Varying& marked) {
     if (e.op->kind == Kind::collective) {
       const Varying v = varying_over(collective_axes(*e.op, *e.params));
       spoken_of |= v;
-      if (e.op->name == "pvary" || e.op->name == "psum_invariant") marked |= v;
+      if (collective_rules(*e.op).marks) marked |= v;
     }
     each_program(*e.op, *e.params, [&](const Jaxpr& inner) { find_axes(inner, spoken_of, marked); });
   }
 }
 
-std::optional<VaryingList> infer_program(const Jaxpr& j, const VaryingList& in);
-
 EqnVarying of_collective(const Primitive& op, const ParamsBase& params, const VaryingList& in) {
-  const Varying axes = varying_over(collective_axes(op, params));
-  if (op.name == "axis_index") return {{}, {axes}, {}};
+  const CollectiveRules& rules = collective_rules(op);
+  const Varying axes = varying_over(rules.axes(params));
+  if (rules.exchange == Exchange::position) return {{}, {axes}, {}};
   EqnVarying r;
-  const bool whole = !collective_groups(op, params);
+  const bool agrees = rules.agrees(params);
   for (Varying v : in) {
-    const bool agrees = op.name == "psum_invariant" || ((op.name == "pmax" || op.name == "pmin") && whole);
-    r.need.push_back(op.name == "pvary" ? v & ~axes : v | axes);
+    r.need.push_back(rules.exchange == Exchange::none ? v & ~axes : v | axes);
     r.out.push_back(agrees ? v & ~axes : v | axes);
   }
   return r;
-}
-
-VaryingList part(const VaryingList& v, std::size_t first, std::size_t count) {
-  return {v.begin() + static_cast<std::ptrdiff_t>(first), v.begin() + static_cast<std::ptrdiff_t>(first + count)};
-}
-VaryingList joined(VaryingList a, const VaryingList& b) {
-  a.insert(a.end(), b.begin(), b.end());
-  return a;
-}
-
-/// Of an equation with sub-programs that are marked for operands like these; nothing if they aren't, or it is not known.
-std::optional<VaryingList> of_programs(const Primitive& op, const ParamsBase& params, const VaryingList& in, std::span<const Aval> avals) {
-  if (op.name == "jit" || op.name == "closed_call" || op.name == "remat2") return infer_program(executed_body(op, params, avals), in);
-  if (&op == &primitive_of<Scan>) {
-    const auto& p = params_as<Scan::Params>(params);
-    const auto consts = static_cast<std::size_t>(p.num_consts), carry = static_cast<std::size_t>(p.num_carry);
-    std::optional<VaryingList> out = infer_program(p.jaxpr, in);
-    if (out && part(*out, 0, carry) != part(in, consts, carry)) return {};
-    return out;
-  }
-  if (&op == &primitive_of<While>) {
-    const auto& p = params_as<While::Params>(params);
-    const auto a = static_cast<std::size_t>(p.cond_nconsts), b = static_cast<std::size_t>(p.body_nconsts);
-    const VaryingList carry = part(in, a + b, in.size() - a - b);
-    const std::optional<VaryingList> stop = infer_program(p.cond_jaxpr, joined(part(in, 0, a), carry));
-    const std::optional<VaryingList> out = infer_program(p.body_jaxpr, joined(part(in, a, b), carry));
-    if (!stop || !out || *out != carry) return {};
-    for (Varying v : carry)
-      if ((*stop)[0] & ~v) return {};
-    return out;
-  }
-  if (&op == &primitive_of<Cond>) {
-    std::optional<VaryingList> out;
-    for (const Jaxpr& j : params_as<Cond::Params>(params).branches) {
-      std::optional<VaryingList> one = infer_program(j, part(in, 1, in.size() - 1));
-      if (!one || (out && *out != *one)) return {};
-      out = std::move(one);
-    }
-    if (out)
-      for (Varying& v : *out)
-        if (in[0] & ~v) return {};
-    return out;
-  }
-  if (is_shard_map(op)) {
-    const auto& p = params_as<ShardMapParams>(params);
-    if (!p.check_vma) return {};
-    const CheckedAxes scope(p.manual_axes());
-    const Varying own = varying_over(p.manual_axes());
-    VaryingList blocks;
-    for (std::size_t i = 0; i < in.size(); ++i) blocks.push_back(in[i] | varying_over(named_axes(p.in_specs[i])));
-    std::optional<VaryingList> out = infer_program(p.jaxpr, blocks);
-    if (out)
-      for (Varying& v : *out) v &= ~own;
-    return out;
-  }
-  return {};
-}
-
-/// The program marked for inputs that vary so; the first results vary as wanted, at least.
-Jaxpr mark_program(const Jaxpr& j, const VaryingList& in, VaryingList& out, const VaryingList& wanted = {}) {
-  const auto avals = j.data().input_avals();
-  const InputsVary inputs(in);
-  return trace_jaxpr({"shard_map", {avals.begin(), avals.end()}, {}}, [&](std::span<const Array> args) {
-    std::vector<Array> results = eval_jaxpr(j, args);
-    out = varying_of(results);
-    for (std::size_t k = 0; k < wanted.size(); ++k) results[k] = vary_over(results[k], wanted[k], {});
-    return results;
-  });
-}
-
-/// Whether the carry varies more than it did.
-bool widen(VaryingList& carry, const VaryingList& out, Varying common = 0) {
-  bool changed = false;
-  for (std::size_t k = 0; k < carry.size(); ++k) {
-    const Varying more = out[k] | common;
-    changed = changed || (more & ~carry[k]);
-    carry[k] |= more;
-  }
-  return changed;
-}
-
-/// An equation whose programs come out of a rewrite, without all the marks that they need: with them. Nothing for one of another kind.
-std::optional<EqnVarying> mark_programs(const Primitive& op, const ParamsBase& params, const VaryingList& in) {
-  EqnVarying r{in, {}, {}};
-  if (op.name == "jit" || op.name == "closed_call" || op.name == "remat2") {
-    struct Context {
-      const VaryingList& in;
-      VaryingList& out;
-    } context{in, r.out};
-    r.params = op.params_map_jaxprs(
-        params, [](const Jaxpr& j, void* c) { return mark_program(j, static_cast<Context*>(c)->in, static_cast<Context*>(c)->out); },
-        &context);
-    return r;
-  }
-  if (&op == &primitive_of<Scan>) {
-    Scan::Params q = params_as<Scan::Params>(params);
-    const auto consts = static_cast<std::size_t>(q.num_consts), num_carry = static_cast<std::size_t>(q.num_carry);
-    VaryingList carry = part(in, consts, num_carry);
-    Jaxpr body;
-    do {
-      std::copy(carry.begin(), carry.end(), r.need.begin() + q.num_consts);
-      body = mark_program(q.jaxpr, r.need, r.out, carry);
-    } while (widen(carry, r.out));
-    std::copy(carry.begin(), carry.end(), r.out.begin());
-    q.jaxpr = body;
-    r.params = make_params(std::move(q));
-    return r;
-  }
-  if (&op == &primitive_of<While>) {
-    While::Params q = params_as<While::Params>(params);
-    const auto a = static_cast<std::size_t>(q.cond_nconsts), b = static_cast<std::size_t>(q.body_nconsts);
-    VaryingList carry = part(in, a + b, in.size() - a - b), stop;
-    Jaxpr body, cond;
-    do {
-      body = mark_program(q.body_jaxpr, joined(part(in, a, b), carry), r.out, carry);
-      cond = mark_program(q.cond_jaxpr, joined(part(in, 0, a), carry), stop);
-    } while (widen(carry, r.out, stop[0]));
-    r.need = joined(part(in, 0, a + b), carry), r.out = carry;
-    q.body_jaxpr = body, q.cond_jaxpr = cond;
-    r.params = make_params(std::move(q));
-    return r;
-  }
-  if (&op == &primitive_of<Cond>) {
-    Cond::Params q = params_as<Cond::Params>(params);
-    const VaryingList operands = part(in, 1, in.size() - 1);
-    VaryingList common;
-    for (const Jaxpr& j : q.branches) {
-      mark_program(j, operands, r.out);
-      if (common.empty()) common.assign(r.out.size(), in[0]);
-      widen(common, r.out);
-    }
-    for (Jaxpr& j : q.branches) j = mark_program(j, operands, r.out, common);
-    r.out = common;
-    r.params = make_params(std::move(q));
-    return r;
-  }
-  return {};
 }
 
 /// `strict`: the equation stands in a program that is as it is; nothing if that has not the marks it needs.
@@ -237,13 +90,15 @@ std::optional<EqnVarying> rule(const Primitive& op, const ParamsBase& params, co
   const Varying all = all_of(in);
   if (op.kind == Kind::effect) return EqnVarying{in, VaryingList(out_avals.size(), all), {}};
   if (op.kind == Kind::call || op.kind == Kind::control || op.kind == Kind::spmd) {
-    if (std::optional<VaryingList> out = of_programs(op, params, in, avals)) return EqnVarying{in, *out, {}};
+    const VaryingContext context{op, params, in, avals};
+    if (VaryingTransform::Function* const known = find_rule<VaryingTransform>(op))
+      if (std::optional<VaryingList> out = known(context)) return EqnVarying{in, std::move(*out), {}};
     // Programs without marks are right if all that goes in varies alike: then all in them does.
     Varying common = all, marked = 0;
     each_program(op, params, [&](const Jaxpr& j) { find_axes(j, common, marked); });
     if (common & marked) {
       if (strict) return {};
-      if (std::optional<EqnVarying> r = mark_programs(op, params, in)) return r;
+      if (MarkVaryingTransform::Function* const mark = find_rule<MarkVaryingTransform>(op)) return mark(context);
       throw Error(fmt::format("{}: which of its values vary over `{}` can't be told; set check_vma = false in the shard_map around it",
                               op.name, fmt::join(names_of(common & marked), "`, `")),
                   loc);
@@ -254,7 +109,9 @@ std::optional<EqnVarying> rule(const Primitive& op, const ParamsBase& params, co
   return EqnVarying{differentiable ? VaryingList(in.size(), all) : in, VaryingList(out_avals.size(), all), {}};
 }
 
-std::optional<VaryingList> infer_program(const Jaxpr& j, const VaryingList& in) {
+}  // namespace
+
+std::optional<VaryingList> varying_of_program(const Jaxpr& j, const VaryingList& in) {
   check_nesting("programs inside programs", nesting_depth(j));
   const JaxprData& d = j.data();
   VaryingList of(d.avals.size());
@@ -275,7 +132,40 @@ std::optional<VaryingList> infer_program(const Jaxpr& j, const VaryingList& in) 
   return out;
 }
 
-}  // namespace
+Jaxpr mark_program(const Jaxpr& j, const VaryingList& in, VaryingList& out, const VaryingList& wanted) {
+  const auto avals = j.data().input_avals();
+  const InputsVary inputs(in);
+  return trace_jaxpr({"shard_map", {avals.begin(), avals.end()}, {}}, [&](std::span<const Array> args) {
+    std::vector<Array> results = eval_jaxpr(j, args);
+    out = varying_of(results);
+    for (std::size_t k = 0; k < wanted.size(); ++k) results[k] = vary_over(results[k], wanted[k], {});
+    return results;
+  });
+}
+
+bool widen(VaryingList& carry, const VaryingList& out, Varying common) {
+  bool changed = false;
+  for (std::size_t k = 0; k < carry.size(); ++k) {
+    const Varying more = out[k] | common;
+    changed = changed || (more & ~carry[k]);
+    carry[k] |= more;
+  }
+  return changed;
+}
+
+std::optional<VaryingList> varying_of_body(const VaryingContext& c) {
+  return varying_of_program(executed_body(c.op, c.params, c.avals), c.in);
+}
+EqnVarying mark_body(const VaryingContext& c) {
+  EqnVarying r{c.in, {}, {}};
+  struct Lists {
+    const VaryingList& in;
+    VaryingList& out;
+  } lists{c.in, r.out};
+  r.params = c.op.params_map_jaxprs(
+      c.params, [](const Jaxpr& j, void* l) { return mark_program(j, static_cast<Lists*>(l)->in, static_cast<Lists*>(l)->out); }, &lists);
+  return r;
+}
 
 CheckedAxes::CheckedAxes(const std::vector<std::string>& names) : before_(state().axes.size()) {
   std::vector<std::string>& axes = state().axes;
@@ -347,7 +237,7 @@ std::optional<std::vector<Array>> add_noted_eqn(Trace& target, const Primitive& 
   std::vector<Array> in(inputs.begin(), inputs.end());
   std::vector<Aval> avals;
   for (const Array& x : in) avals.push_back(x.aval());
-  if (op.name == "pvary") {
+  if (op.kind == Kind::collective && collective_rules(op).exchange == Exchange::none) {
     // Only what isn't marked yet: its operand may be a value that varies here.
     const Varying axes = varying_over(collective_axes(op, *params));
     if (in.size() == 1 && axes && (axes & ~varying_of(in[0])) == 0) return in;

@@ -43,8 +43,7 @@ Ref<Buffer> fold_group(const CollectivePlan& plan, std::span<const Ref<Buffer>> 
   const std::int64_t chunk = kChunkBytes / plan.in.dtype.itemsize();
   const bool parallel = plan.in.bytes() * static_cast<std::int64_t>(group.size()) > kParallelBytes;
   for_chunks(plan.in.size(), chunk, parallel, [&](std::int64_t begin, std::int64_t end) {
-    fold_elements(plan.what == Collective::reduce_scatter ? Collective::psum : plan.what, plan.in.dtype, order, sources, plan.in.dtype,
-                  total->data(), plan.in.dtype, begin, end);
+    fold_elements(plan.combiner, plan.in.dtype, order, sources, plan.in.dtype, total->data(), plan.in.dtype, begin, end);
   });
   return total;
 }
@@ -70,7 +69,7 @@ Ref<Buffer> gather_group(const CollectivePlan& plan, std::span<const Ref<Buffer>
   const Ref<Buffer> all(new HostBuffer(static_cast<std::size_t>(plan.out.bytes()), device));
   // Along the gathered dimension each device's part is one piece of every outer row.
   std::int64_t outer = 1;
-  for (int d = 0; d < plan.dim; ++d) outer *= plan.in.shape[d];
+  for (int d = 0; d < plan.parts.dim; ++d) outer *= plan.in.shape[d];
   const std::int64_t row = outer == 0 ? 0 : plan.in.bytes() / outer;
   const auto one = [&](std::int64_t k) {
     copy_rows(static_cast<const char*>(in[static_cast<std::size_t>(group[static_cast<std::size_t>(k)])]->data()), row,
@@ -87,8 +86,8 @@ void scatter_group(const CollectivePlan& plan, std::span<const Ref<Buffer>> in, 
                    std::span<const int> device_ids) {
   const auto n = static_cast<std::int64_t>(group.size());
   const Ref<Buffer> total = fold_group(plan, in, group, device_ids[static_cast<std::size_t>(group[0])]);
-  const Around a = around(plan.in.shape, plan.dim, plan.in.dtype.itemsize());
-  const std::int64_t row = plan.in.shape[plan.dim] / n * a.inner;
+  const Around a = around(plan.in.shape, plan.parts.dim, plan.in.dtype.itemsize());
+  const std::int64_t row = plan.in.shape[plan.parts.dim] / n * a.inner;
   for (std::int64_t k = 0; k < n; ++k) {
     const auto to = static_cast<std::size_t>(group[static_cast<std::size_t>(k)]);
     out[to] = Ref<Buffer>(new HostBuffer(static_cast<std::size_t>(plan.out.bytes()), device_ids[to]));
@@ -100,14 +99,14 @@ void exchange_group(const CollectivePlan& plan, std::span<const Ref<Buffer>> in,
                     std::span<const int> device_ids) {
   const auto n = static_cast<std::int64_t>(group.size());
   const std::int64_t itemsize = plan.in.dtype.itemsize();
-  const Shape part = plan.in.shape.with(plan.dim, plan.in.shape[plan.dim] / n);
+  const Shape part = plan.in.shape.with(plan.parts.dim, plan.in.shape[plan.parts.dim] / n);
   const auto one = [&](std::int64_t k) {
     const auto to = static_cast<std::size_t>(group[static_cast<std::size_t>(k)]);
     out[to] = Ref<Buffer>(new HostBuffer(static_cast<std::size_t>(plan.out.bytes()), device_ids[to]));
     std::vector<std::int64_t> from_start(static_cast<std::size_t>(part.size())), to_start = from_start;
-    from_start[static_cast<std::size_t>(plan.dim)] = k * part[plan.dim];
+    from_start[static_cast<std::size_t>(plan.parts.dim)] = k * part[plan.parts.dim];
     for (std::int64_t j = 0; j < n; ++j) {
-      to_start[static_cast<std::size_t>(plan.concat_dim)] = j * part[plan.concat_dim];
+      to_start[static_cast<std::size_t>(plan.parts.concat_dim)] = j * part[plan.parts.concat_dim];
       copy_box(in[static_cast<std::size_t>(group[static_cast<std::size_t>(j)])]->data(), plan.in.shape, from_start, out[to]->data(),
                plan.out.shape, to_start, part, itemsize);
     }
@@ -130,20 +129,12 @@ CollectivePlan plan_collective(const Primitive& op, const ParamsBase& params, co
   plan.operation = std::string(op.name);
   plan.axes = collective_axes(op, params);
   plan.loc = loc;
-  plan.what = collective_of(op);
+  const CollectiveRules& rules = collective_rules(op);
+  plan.exchange = rules.exchange;
+  plan.combiner = op.combiner.value_or(Combiner::sum);
+  plan.parts = rules.parts(params);
   plan.groups = groups;
   plan.in = in, plan.out = out;
-  switch (plan.what) {
-    case Collective::all_gather: plan.dim = params_as<AllGatherParams>(params).all_gather_dimension; break;
-    case Collective::reduce_scatter: plan.dim = params_as<ReduceScatterParams>(params).scatter_dimension; break;
-    case Collective::all_to_all:
-      plan.dim = params_as<AllToAllParams>(params).split_axis;
-      plan.concat_dim = params_as<AllToAllParams>(params).concat_axis;
-      break;
-    case Collective::ppermute: plan.perm = params_as<PpermuteParams>(params).perm; break;
-    case Collective::pbroadcast: plan.source = params_as<PbroadcastParams>(params).source; break;
-    default: break;
-  }
   return plan;
 }
 
@@ -165,27 +156,25 @@ void run_collective(const CollectivePlan& plan, std::span<const Ref<Buffer>> in,
       if (any) moved_bytes += (n - 1) * plan.in.bytes();
       continue;
     }
-    switch (plan.what) {
-      case Collective::psum:
-      case Collective::pmax:
-      case Collective::pmin:
+    switch (plan.exchange) {
+      case Exchange::allreduce:
         give_to_all(n == 1 ? in[at(0)] : fold_group(plan, in, group, first), out, group);
         moved_bytes += 2 * (n - 1) * plan.in.bytes();
         break;
-      case Collective::all_gather:
+      case Exchange::allgather:
         give_to_all(gather_group(plan, in, group, first), out, group);
         moved_bytes += n * (n - 1) * plan.in.bytes();
         break;
-      case Collective::reduce_scatter:
+      case Exchange::reduce_scatter:
         scatter_group(plan, in, out, group, device_ids);
         moved_bytes += (n - 1) * plan.in.bytes();
         break;
-      case Collective::all_to_all:
+      case Exchange::alltoall:
         exchange_group(plan, in, out, group, device_ids);
         moved_bytes += (n - 1) * plan.in.bytes();
         break;
-      case Collective::ppermute:
-        for (const auto& [from, to] : plan.perm) {
+      case Exchange::permute:
+        for (const auto& [from, to] : plan.parts.perm) {
           out[at(to)] = in[at(from)];
           moved_bytes += from == to ? 0 : plan.in.bytes();
         }
@@ -196,12 +185,12 @@ void run_collective(const CollectivePlan& plan, std::span<const Ref<Buffer>> in,
           std::memset(o->data(), 0, o->bytes());
         }
         break;
-      case Collective::pbroadcast:
-        give_to_all(in[at(plan.source)], out, group);
+      case Exchange::broadcast:
+        give_to_all(in[at(plan.parts.source)], out, group);
         moved_bytes += (n - 1) * plan.in.bytes();
         break;
-      case Collective::pvary:
-      case Collective::axis_index: throw Error("internal error: not a join");
+      case Exchange::none:
+      case Exchange::position: throw Error("internal error: not a join");
     }
   }
   count_collective(moved_bytes);

@@ -12,18 +12,16 @@ namespace weft::detail {
 
 /// One collective equation on one mesh.
 struct CollectivePlan {
-  Collective what = Collective::psum;
-  std::vector<std::vector<int>> groups;   ///< positions in the mesh that communicate, each group in order of its index along the axes
-  Aval in, out;                           ///< of each device
-  int dim = 0;                            ///< the dimension that is gathered, scattered, or split
-  int concat_dim = 0;                     ///< all_to_all: the dimension that is put together
-  std::vector<std::pair<int, int>> perm;  ///< ppermute: (from, to), indices in a group
-  int source = 0;                         ///< pbroadcast: index in a group
-  std::string operation;                  ///< for messages: the primitive, the axes it names, the user's line
+  Exchange exchange = Exchange::allreduce;
+  Combiner combiner = Combiner::sum;     ///< of all_reduce and reduce_scatter: sum, max or min
+  std::vector<std::vector<int>> groups;  ///< positions in the mesh that communicate, each group in order of its index along the axes
+  Aval in, out;                          ///< of each device
+  ExchangeParts parts;
+  std::string operation;  ///< for messages: the primitive, the axes it names, the user's line
   std::vector<std::string> axes;
   SourceLoc loc;
 };
-/// Of an equation of kind collective (not pvary or axis_index); its axes are all in the mesh.
+/// Of an equation of kind collective that exchanges something; its axes are all in the mesh.
 CollectivePlan plan_collective(const Primitive& op, const ParamsBase& params, const Aval& in, const Aval& out,
                                const std::vector<std::vector<int>>& groups, SourceLoc loc = {});
 

@@ -191,10 +191,10 @@ SplitFold split_fold(std::span<const int> owners) {
 
 DType partial_dtype(DType dtype) { return dtype == float16 || dtype == bfloat16 ? float32 : dtype; }
 
-void fold_elements(Collective what, DType dtype, const FoldOrder& order, std::span<const void* const> sources, DType source_dtype,
+void fold_elements(Combiner what, DType dtype, const FoldOrder& order, std::span<const void* const> sources, DType source_dtype,
                    void* target, DType target_dtype, std::int64_t begin, std::int64_t end) {
-  if (what == Collective::pmax) return fold_real(dtype, order, sources, source_dtype, target, target_dtype, begin, end, Max());
-  if (what == Collective::pmin) return fold_real(dtype, order, sources, source_dtype, target, target_dtype, begin, end, Min());
+  if (what == Combiner::max) return fold_real(dtype, order, sources, source_dtype, target, target_dtype, begin, end, Max());
+  if (what == Combiner::min) return fold_real(dtype, order, sources, source_dtype, target, target_dtype, begin, end, Min());
   // A complex sum is one of the parts.
   if (dtype.is_complex()) {
     const DType part = dtype.real_part();
@@ -203,9 +203,9 @@ void fold_elements(Collective what, DType dtype, const FoldOrder& order, std::sp
   fold_real(summed_as(dtype), order, sources, source_dtype, target, target_dtype, begin, end, Sum());
 }
 
-FoldTwo fold_two(Collective what, DType dtype) {
-  if (what == Collective::pmax) return fold_two_real<Max>(dtype);
-  if (what == Collective::pmin) return fold_two_real<Min>(dtype);
+FoldTwo fold_two(Combiner what, DType dtype) {
+  if (what == Combiner::max) return fold_two_real<Max>(dtype);
+  if (what == Combiner::min) return fold_two_real<Min>(dtype);
   if (dtype == complex64)
     return [](const void* a, const void* b, void* out, std::int64_t n) {
       fold_pairs(static_cast<const float*>(a), static_cast<const float*>(b), static_cast<float*>(out), 2 * n, Sum());

@@ -1,13 +1,13 @@
-// Folding several operands into one: the arithmetic of psum, pmax and pmin. The order is a balanced tree over the operands, so that a
-// process which holds some of them can fold its own subtrees first and the result is the same, bit for bit, however they are spread over
-// processes.
+// Folding several operands into one: the arithmetic of collectives that sum, or take the maximum or minimum. The order is a balanced tree
+// over the operands, so that a process which holds some of them can fold its own subtrees first and the result is the same, bit for bit,
+// however they are spread over processes.
 #pragma once
 #include <cstdint>
 #include <span>
 #include <vector>
 
 #include "weft/core/array/dtype.h"
-#include "weft/core/ops/collective/collective.h"
+#include "weft/core/ir/primitive.h"
 
 namespace weft::detail {
 
@@ -36,10 +36,10 @@ DType partial_dtype(DType dtype);
 /// out[i] = a[i] folded with b[i], for i in [0, n).
 using FoldTwo = void (*)(const void* a, const void* b, void* out, std::int64_t n);
 /// What folds two operands into a third of their dtype; null for the half types, whose sums are kept as float32.
-FoldTwo fold_two(Collective what, DType dtype);
+FoldTwo fold_two(Combiner what, DType dtype);
 /// Elements begin..end of the sources, folded into target, which has the same positions. Both dtypes are the operands' or its
 /// partial_dtype(). The dtype of the operands says what a sum means.
-void fold_elements(Collective what, DType dtype, const FoldOrder& order, std::span<const void* const> sources, DType source_dtype,
+void fold_elements(Combiner what, DType dtype, const FoldOrder& order, std::span<const void* const> sources, DType source_dtype,
                    void* target, DType target_dtype, std::int64_t begin, std::int64_t end);
 
 }  // namespace weft::detail

@@ -35,7 +35,7 @@ Ref<Buffer> new_buffer(std::int64_t bytes, int device) { return Ref<Buffer>(new 
 char* address(const Ref<Buffer>& b) { return static_cast<char*>(b->data()); }
 
 /// A fold over [begin, end), by several threads if it is long.
-void fold_range(Collective what, DType dtype, const FoldOrder& order, std::span<const void* const> sources, DType from, void* target,
+void fold_range(Combiner what, DType dtype, const FoldOrder& order, std::span<const void* const> sources, DType from, void* target,
                 DType to, std::int64_t begin, std::int64_t end) {
   const std::int64_t chunk = kFoldChunk / dtype.itemsize(), chunks = (end - begin + chunk - 1) / chunk;
   const auto one = [&](std::int64_t i) {
@@ -71,12 +71,12 @@ class ProcessCollective final : public ReadyCollective {
     other_.resize(groups_.size());
     label_.text = fmt::format("{} over `{}` of {}", plan.operation, fmt::join(plan.axes, "`, `"), to_string(plan.in));
     label_.loc = plan.loc;
-    std::string all_of_it = fmt::format("{} {} {} {} {} {} {}", label_.text, to_string(plan.out), plan.dim, plan.concat_dim, plan.source,
-                                        fmt::join(device_ids_, ","), fmt::join(ranks, ","));
+    std::string all_of_it = fmt::format("{} {} {} {} {} {} {}", label_.text, to_string(plan.out), plan.parts.dim, plan.parts.concat_dim,
+                                        plan.parts.source, fmt::join(device_ids_, ","), fmt::join(ranks, ","));
     for (const std::vector<int>& g : plan.groups) all_of_it += fmt::format(" [{}]", fmt::join(g, ","));
-    for (const auto& [from, to] : plan.perm) all_of_it += fmt::format(" {}>{}", from, to);
+    for (const auto& [from, to] : plan.parts.perm) all_of_it += fmt::format(" {}>{}", from, to);
     label_.signature = hash_text(all_of_it);
-    sums_ = plan.what == Collective::psum || plan.what == Collective::pmax || plan.what == Collective::pmin;
+    sums_ = plan.exchange == Exchange::allreduce;
     out_bytes_ = plan.out.bytes();
     is_large_ = plan.in.bytes() > kSmallSum || out_bytes_ > kSmallSum;
     if (sums_ && plan.in.bytes() <= kSmallSum)
@@ -89,18 +89,18 @@ class ProcessCollective final : public ReadyCollective {
     if (joins_) call.join_messages();
     taken_ = 0;
     sent_ = 0;
-    if (sums_ || plan_.what == Collective::reduce_scatter)
+    if (sums_ || plan_.exchange == Exchange::reduce_scatter)
       for (std::size_t i = 0; i < groups_.size(); ++i)
         if (groups_[i].leaf < 0) local_parts(groups_[i], in, parts_[i]);
     if (sums_) {
       sum(call, in, out);
     } else {
-      switch (plan_.what) {
-        case Collective::reduce_scatter: scatter(call, in, out, parts_); break;
-        case Collective::all_gather: gather(call, in, out); break;
-        case Collective::all_to_all: exchange(call, in, out); break;
-        case Collective::ppermute: permute(call, in, out); break;
-        case Collective::pbroadcast: broadcast(call, in, out); break;
+      switch (plan_.exchange) {
+        case Exchange::reduce_scatter: scatter(call, in, out, parts_); break;
+        case Exchange::allgather: gather(call, in, out); break;
+        case Exchange::alltoall: exchange(call, in, out); break;
+        case Exchange::permute: permute(call, in, out); break;
+        case Exchange::broadcast: broadcast(call, in, out); break;
         default: throw Error("internal error: not a join");
       }
     }
@@ -113,7 +113,6 @@ class ProcessCollective final : public ReadyCollective {
   int device_of(const SharedGroup& g, int index) const { return device_ids_[at(g, index)]; }
   static std::size_t at(const SharedGroup& g, int index) { return static_cast<std::size_t>(g.positions[static_cast<std::size_t>(index)]); }
   bool is_mine(const SharedGroup& g, int index) const { return g.owners[static_cast<std::size_t>(index)] == world_.rank(); }
-  Collective fold_kind() const { return plan_.what == Collective::reduce_scatter ? Collective::psum : plan_.what; }
 
   void send(CollectiveCall& call, const SharedGroup& g, int to, const void* data, std::int64_t bytes) {
     call.send(*g.channel, to, data, bytes);
@@ -147,7 +146,7 @@ class ProcessCollective final : public ReadyCollective {
       for (int i = p.begin; i < p.end; ++i) sources.push_back(in[at(g, i)]->data());
       const std::int64_t bytes = plan_.in.size() * to.itemsize();
       parts[k] = g.ranks.size() == 1 ? new_buffer(bytes, g.device) : scratch(bytes, g.device);  // alone, it is the result
-      fold_range(fold_kind(), plan_.in.dtype, balanced_order(p.end - p.begin), sources, plan_.in.dtype, parts[k]->data(), to, 0,
+      fold_range(plan_.combiner, plan_.in.dtype, balanced_order(p.end - p.begin), sources, plan_.in.dtype, parts[k]->data(), to, 0,
                  plan_.in.size());
     }
   }
@@ -218,7 +217,7 @@ class ProcessCollective final : public ReadyCollective {
         if (s.fold) {
           s.fold(s.right ? other_[k] : own_[k], s.right ? own_[k] : other_[k], sum, plan_.in.size());
         } else {
-          fold_range(fold_kind(), plan_.in.dtype, two(), in_order(g, i, own_[k], other_[k]), s.before, sum, s.after, 0, plan_.in.size());
+          fold_range(plan_.combiner, plan_.in.dtype, two(), in_order(g, i, own_[k], other_[k]), s.before, sum, s.after, 0, plan_.in.size());
         }
         own_[k] = sum;
       }
@@ -276,7 +275,7 @@ class ProcessCollective final : public ReadyCollective {
         const bool last = step + 1 == g.steps;
         const Ref<Buffer> sum = last ? totals[k] : scratch(mine.size() * to.itemsize(), g.device);
         char* const target = address(sum) + (last ? mine.begin * to.itemsize() : 0);
-        fold_range(fold_kind(), plan_.in.dtype, two(),
+        fold_range(plan_.combiner, plan_.in.dtype, two(),
                    in_order(g, step, address(own[k]) + (mine.begin - begins[k]) * g.dtype_before(step, plan_.in.dtype).itemsize(),
                             other[k]->data()),
                    g.dtype_before(step, plan_.in.dtype), target, to, 0, mine.size());
@@ -342,8 +341,8 @@ class ProcessCollective final : public ReadyCollective {
       std::vector<const void*> sources;
       for (std::size_t p = 0; p < parts[k].size(); ++p)
         sources.push_back(address(parts[k][p]) + (g.fold.parts[p].owner == world_.rank() ? own.begin * item : 0));
-      fold_range(fold_kind(), plan_.in.dtype, g.fold.order, sources, g.part_dtype(plan_.in.dtype), address(totals[k]) + own.begin * bytes,
-                 plan_.in.dtype, 0, own.end - own.begin);
+      fold_range(plan_.combiner, plan_.in.dtype, g.fold.order, sources, g.part_dtype(plan_.in.dtype),
+                 address(totals[k]) + own.begin * bytes, plan_.in.dtype, 0, own.end - own.begin);
       if (small) continue;
       for (std::size_t r = 0; r < g.ranks.size(); ++r) {
         if (g.ranks[r] == world_.rank()) continue;
@@ -374,8 +373,8 @@ class ProcessCollective final : public ReadyCollective {
       const SharedGroup& g = groups_[k];
       const std::int64_t item = g.part_dtype(plan_.in.dtype).itemsize(), slice = plan_.out.size() * item;
       const auto n = static_cast<std::int64_t>(g.positions.size());
-      const Around a = around(plan_.in.shape, plan_.dim, item);
-      const std::int64_t row = plan_.in.shape[plan_.dim] / n * a.inner;
+      const Around a = around(plan_.in.shape, plan_.parts.dim, item);
+      const std::int64_t row = plan_.in.shape[plan_.parts.dim] / n * a.inner;
       sliced[k].resize(parts[k].size());
       for (std::size_t p = 0; p < parts[k].size(); ++p) {
         const int owner = g.fold.parts[p].owner;
@@ -401,7 +400,7 @@ class ProcessCollective final : public ReadyCollective {
         std::vector<const void*> sources;
         for (const Ref<Buffer>& p : sliced[k]) sources.push_back(address(p) + i * slice);
         Ref<Buffer>& o = out[at(g, i)] = new_buffer(plan_.out.bytes(), device_of(g, i));
-        fold_range(Collective::psum, plan_.in.dtype, g.fold.order, sources, g.part_dtype(plan_.in.dtype), o->data(), plan_.in.dtype, 0,
+        fold_range(Combiner::sum, plan_.in.dtype, g.fold.order, sources, g.part_dtype(plan_.in.dtype), o->data(), plan_.in.dtype, 0,
                    plan_.out.size());
       }
     }
@@ -411,7 +410,7 @@ class ProcessCollective final : public ReadyCollective {
     std::vector<Ref<Buffer>> all(groups_.size());
     std::vector<std::vector<Ref<Buffer>>> blocks(groups_.size());
     std::int64_t outer = 1;
-    for (int d = 0; d < plan_.dim; ++d) outer *= plan_.in.shape[d];
+    for (int d = 0; d < plan_.parts.dim; ++d) outer *= plan_.in.shape[d];
     const std::int64_t row = outer == 0 ? 0 : plan_.in.bytes() / outer;
     for (std::size_t k = 0; k < groups_.size(); ++k) {
       const SharedGroup& g = groups_[k];
@@ -456,18 +455,18 @@ class ProcessCollective final : public ReadyCollective {
     const std::vector<std::int64_t> zero(static_cast<std::size_t>(plan_.in.ndim()), 0);
     const auto split_start = [&](int to, const Shape& part) {
       std::vector<std::int64_t> s = zero;
-      s[static_cast<std::size_t>(plan_.dim)] = to * part[plan_.dim];
+      s[static_cast<std::size_t>(plan_.parts.dim)] = to * part[plan_.parts.dim];
       return s;
     };
     const auto join_start = [&](int from, const Shape& part) {
       std::vector<std::int64_t> s = zero;
-      s[static_cast<std::size_t>(plan_.concat_dim)] = from * part[plan_.concat_dim];
+      s[static_cast<std::size_t>(plan_.parts.concat_dim)] = from * part[plan_.parts.concat_dim];
       return s;
     };
     for (std::size_t k = 0; k < groups_.size(); ++k) {
       const SharedGroup& g = groups_[k];
       const auto n = static_cast<int>(g.positions.size());
-      const Shape part = plan_.in.shape.with(plan_.dim, plan_.in.shape[plan_.dim] / n);
+      const Shape part = plan_.in.shape.with(plan_.parts.dim, plan_.in.shape[plan_.parts.dim] / n);
       const std::int64_t bytes = part.num_elements() * item;
       for (int i : g.mine) out[at(g, i)] = new_buffer(plan_.out.bytes(), device_of(g, i));
       for (int r : g.ranks) {
@@ -497,14 +496,15 @@ class ProcessCollective final : public ReadyCollective {
     wait(call, in, out);
     for (const Incoming& m : incoming) {
       const SharedGroup& g = groups_[m.group];
-      const Shape part = plan_.in.shape.with(plan_.dim, plan_.in.shape[plan_.dim] / static_cast<std::int64_t>(g.positions.size()));
+      const Shape part =
+          plan_.in.shape.with(plan_.parts.dim, plan_.in.shape[plan_.parts.dim] / static_cast<std::int64_t>(g.positions.size()));
       copy_box(address(m.all) + m.offset, part, zero, out[at(g, m.to)]->data(), plan_.out.shape, join_start(m.from, part), part, item);
     }
   }
 
   void permute(CollectiveCall& call, std::span<const Ref<Buffer>> in, std::span<Ref<Buffer>> out) {
     for (const SharedGroup& g : groups_) {
-      for (const auto& [from, to] : plan_.perm) {
+      for (const auto& [from, to] : plan_.parts.perm) {
         const bool have = is_mine(g, from), want = is_mine(g, to);
         if (have && want) {
           out[at(g, to)] = in[at(g, from)];
@@ -529,13 +529,13 @@ class ProcessCollective final : public ReadyCollective {
     std::vector<Ref<Buffer>> values(groups_.size());
     for (std::size_t k = 0; k < groups_.size(); ++k) {
       const SharedGroup& g = groups_[k];
-      if (is_mine(g, plan_.source)) {
-        values[k] = in[at(g, plan_.source)];
+      if (is_mine(g, plan_.parts.source)) {
+        values[k] = in[at(g, plan_.parts.source)];
         for (int r : g.ranks)
           if (r != world_.rank()) send(call, g, r, values[k]->data(), plan_.in.bytes());
       } else {
         values[k] = new_buffer(plan_.in.bytes(), g.device);
-        call.receive(*g.channel, g.owners[static_cast<std::size_t>(plan_.source)], values[k]->data(), plan_.in.bytes());
+        call.receive(*g.channel, g.owners[static_cast<std::size_t>(plan_.parts.source)], values[k]->data(), plan_.in.bytes());
       }
     }
     wait(call, in, values);

@@ -16,7 +16,7 @@ const ProcessLocalParams& checked(const ParamsBase& params, SourceLoc loc) {
 }  // namespace
 
 ProcessMove::ProcessMove(const Primitive& op, const ParamsBase& params, SourceLoc loc)
-    : to_global_(makes_global(op)),
+    : to_global_(process_move(op) == ProcessMoveTo::global),
       mesh_(mesh_of(checked(params, loc).mesh)),
       spec_(params_as<ProcessLocalParams>(params).spec[0]),
       here_(local_positions(mesh_.axes().device_ids)) {}

@@ -37,7 +37,7 @@ void prepare_doubling(SharedGroup& g, const CollectivePlan& plan) {
     const int peer = g.partner(step);
     const DType before = g.dtype_before(step, plan.in.dtype), after = g.dtype_after(step, plan.in.dtype);
     g.doubling.push_back({peer, g.channel->place(peer), (g.my_part >> step & 1) != 0, before, after, size * before.itemsize(),
-                          size * after.itemsize(), before == after ? fold_two(plan.what, plan.in.dtype) : nullptr});
+                          size * after.itemsize(), before == after ? fold_two(plan.combiner, plan.in.dtype) : nullptr});
   }
   if (g.steps > 0 && g.whole_parts) g.leaf = g.fold.parts[static_cast<std::size_t>(g.my_part)].begin;
 }

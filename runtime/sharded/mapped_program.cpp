@@ -46,7 +46,7 @@ class MappedProgram final : public Executable {
       if (e.op->kind == Kind::collective)
         throw AxisError(
             fmt::format("{}: it names an axis that is not bound; call it inside the vmap, pmap or shard_map that does", e.op->name), e.loc);
-      if (is_process_local(*e.op)) {
+      if (process_move(*e.op)) {
         s.move = std::make_unique<ProcessMove>(*e.op, *e.params, e.loc);
       } else if (e.op->kind == Kind::spmd) {
         s.program = spmd_program(e.params, backend, donated_operands(e, options.donated));

@@ -12,9 +12,8 @@
 #include "weft/core/ir/effects.h"
 #include "weft/core/ir/jaxpr_copy.h"
 #include "weft/core/ir/sealed_program.h"
+#include "weft/core/ops/collective/collective.h"
 #include "weft/core/ops/control/call.h"
-#include "weft/core/ops/control/control.h"
-#include "weft/core/ops/reduce/reduce.h"
 #include "weft/core/trace/trace.h"
 #include "weft/runtime/host/accelerator.h"
 #include "weft/runtime/host/blocks.h"
@@ -24,7 +23,8 @@
 namespace weft::detail {
 namespace {
 
-bool is_mark(const Eqn& e) { return e.op->name == "pvary"; }
+bool is_mark(const Eqn& e) { return e.op->kind == Kind::collective && collective_rules(*e.op).exchange == Exchange::none; }
+bool is_position(const Eqn& e) { return e.op->kind == Kind::collective && collective_rules(*e.op).exchange == Exchange::position; }
 
 bool eqn_communicates(const Eqn& e) {
   if (is_mark(e)) return false;
@@ -40,9 +40,7 @@ bool eqn_communicates(const Eqn& e) {
 /// NCCL has no 16-bit integers: GPUs fold those in 32 bits, of which the lower half is what 16 would give.
 std::vector<Array> bind_join(const Primitive& op, const ParamsRef& params, std::span<const Array> in, SourceLoc loc, bool on_gpus) {
   const auto is_narrow = [](const Array& x) { return x.dtype() == int16 || x.dtype() == uint16; };
-  const Collective what = on_gpus ? collective_of(op) : Collective::pvary;
-  const bool folds = what == Collective::psum || what == Collective::pmax || what == Collective::pmin || what == Collective::reduce_scatter;
-  if (!folds || std::none_of(in.begin(), in.end(), is_narrow)) return bind_primitive(op, params, in, loc);
+  if (!on_gpus || !op.combiner || std::none_of(in.begin(), in.end(), is_narrow)) return bind_primitive(op, params, in, loc);
   std::vector<Array> wide;
   for (const Array& x : in) wide.push_back(is_narrow(x) ? convert(x, int32) : x);
   std::vector<Array> out = bind_primitive(op, params, wide, loc);
@@ -52,31 +50,14 @@ std::vector<Array> bind_join(const Primitive& op, const ParamsRef& params, std::
 }
 
 /// A reduction over names and positions as one over positions, then one over names.
-std::vector<Array> bind_split_reduction(const Eqn& e, std::span<const Array> in, bool on_gpus) {
-  const auto& p = params_as<PsumParams>(*e.params);
-  std::vector<int> positions;
-  PsumParams named{{}, p.axis_index_groups};
-  for (const AxisRef& a : p.axes)
-    if (a.is_named())
-      named.axes.push_back(a);
-    else
-      positions.push_back(a.position);
+std::vector<Array> bind_split_reduction(const Eqn& e, const LocalReduction& first, std::span<const Array> in, bool on_gpus) {
   std::vector<Array> out;
   for (const Array& x : in) {
-    const Collective what = collective_of(*e.op);
-    Array y = what == Collective::psum   ? reduce_sum(x, positions, e.loc)
-              : what == Collective::pmax ? reduce_max(x, positions, e.loc)
-                                         : reduce_min(x, positions, e.loc);
-    if (!named.axes.empty()) y = bind_join(*e.op, make_params(PsumParams(named)), std::span(&y, 1), e.loc, on_gpus)[0];
+    Array y = collective_rules(*e.op).local(x, first.dims, e.loc);
+    if (first.rest) y = bind_join(*e.op, first.rest, std::span(&y, 1), e.loc, on_gpus)[0];
     out.push_back(y);
   }
   return out;
-}
-
-bool has_positions(const Eqn& e) {
-  if (e.op->name != "psum" && e.op->name != "pmax" && e.op->name != "pmin") return false;
-  const auto& axes = params_as<PsumParams>(*e.params).axes;
-  return axes.empty() || std::any_of(axes.begin(), axes.end(), [](const AxisRef& a) { return !a.is_named(); });
 }
 
 bool has_marks(const Jaxpr& j) {
@@ -138,10 +119,9 @@ std::vector<Array> eval_flat(const Jaxpr& j, std::span<const Array> args, bool o
       out = in;
     } else if (e.op->kind == Kind::call || e.op->kind == Kind::control) {
       out = bind_primitive(*e.op, e.op->params_map_jaxprs(*e.params, without_marks, nullptr), in, e.loc);
-    } else if (has_positions(e)) {
-      out = bind_split_reduction(e, in, on_gpus);
     } else if (e.op->kind == Kind::collective) {
-      out = bind_join(*e.op, e.params, in, e.loc, on_gpus);
+      const auto first = collective_rules(*e.op).local_reduction(*e.params);
+      out = first ? bind_split_reduction(e, *first, in, on_gpus) : bind_join(*e.op, e.params, in, e.loc, on_gpus);
     } else {
       out = bind_primitive(*e.op, e.params, in, e.loc);
     }
@@ -178,7 +158,7 @@ Hoisted flatten_spmd(const Jaxpr& body, const MeshAxes& mesh, const std::vector<
   };
   Jaxpr j = flat(body);
   // Maps in it may hold calls that communicate with these devices, and those maps again.
-  while (std::any_of(j.eqns().begin(), j.eqns().end(), [](const Eqn& e) { return is_shard_map(*e.op); }))
+  while (std::any_of(j.eqns().begin(), j.eqns().end(), [](const Eqn& e) { return device_map(e); }))
     j = flat(unroll_nested_maps(j, mesh, free_axes));
   Hoisted h = hoist_consts(dce_program(j));
   return h;
@@ -223,7 +203,7 @@ struct SpmdBody::Builder {
     if (e.op->kind != detail::Kind::collective)
       return e.inputs.size() == 1 && e.outputs.size() == 1 &&
              weft::detail::is_view(*e.op, *e.params, d.aval(e.inputs[0]), d.avals[e.outputs[0]]);
-    if (e.op->name != "axis_index")
+    if (!is_position(e))
       return out.mesh_.size_of(collective_axes(*e.op, *e.params)) == 1 && d.avals[e.outputs[0]].size() == d.aval(e.inputs[0]).size();
     return false;
   }
@@ -277,19 +257,11 @@ struct SpmdBody::Builder {
         throw Error(fmt::format("{}: internal error: the body of a loop that communicates has constants", e.op->name), e.loc);
       s.bodies.push_back(std::make_shared<SpmdBody>(h.jaxpr, out.mesh_, out.free_axes_, backend, name));
     };
-    if (e.op == &primitive_of<Scan>) {
-      s.kind = Step::Kind::scan;
-      sub(params_as<Scan::Params>(*e.params).jaxpr);
-    } else if (e.op == &primitive_of<While>) {
-      s.kind = Step::Kind::while_loop;
-      sub(params_as<While::Params>(*e.params).cond_jaxpr);
-      sub(params_as<While::Params>(*e.params).body_jaxpr);
-    } else if (e.op == &primitive_of<Cond>) {
-      s.kind = Step::Kind::cond;
-      for (const Jaxpr& j : params_as<Cond::Params>(*e.params).branches) sub(j);
-    } else {
-      throw Error(fmt::format("{}: a collective inside of it can't be run", e.op->name), e.loc);
-    }
+    SpmdStepTransform::Function* const rule = find_rule<SpmdStepTransform>(*e.op);
+    if (!rule) throw Error(fmt::format("{}: a collective inside of it can't be run", e.op->name), e.loc);
+    const SpmdStep step = rule(*e.params);
+    s.kind = step.kind;
+    for (const Jaxpr& j : step.programs) sub(j);
     out.steps_.push_back(std::move(s));
   }
 
@@ -378,7 +350,7 @@ struct SpmdBody::Builder {
         if (!a.is_literal()) l = std::max(l, level[a.var()]), inputs_in_memory &= in_memory[a.var()];
       const bool barrier = eqn_communicates(e);
       if (has_effects(e)) l = std::max(l, effects), effects = barrier ? l + 1 : l;
-      what[i] = e.op->name == "axis_index" ? 'p' : is_view(e) && inputs_in_memory ? 'v' : barrier ? 'b' : 's';
+      what[i] = is_position(e) ? 'p' : is_view(e) && inputs_in_memory ? 'v' : barrier ? 'b' : 's';
       eqn_level[i] = l;
       for (Var v : e.outputs) level[v] = what[i] == 'b' ? l + 1 : l, in_memory[v] = what[i] != 's';
       top = std::max(top, what[i] == 'b' ? l + 1 : l);
@@ -400,7 +372,7 @@ struct SpmdBody::Builder {
         if (eqn_level[i] != l) continue;
         if (what[i] == 'v')
           for (std::size_t k = 0; k < e.outputs.size(); ++k) slot[e.outputs[k]] = slot_of(e.inputs[k]);
-        if (what[i] == 'p') slot[e.outputs[0]] = constant(positions(params_as<AxisIndexParams>(*e.params).axis_name, e.loc));
+        if (what[i] == 'p') slot[e.outputs[0]] = constant(positions(collective_axes(*e.op, *e.params)[0], e.loc));
       }
     };
     for (int l = 0; l <= top; ++l) {

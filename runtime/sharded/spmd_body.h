@@ -4,6 +4,7 @@
 #include <memory>
 #include <optional>
 
+#include "weft/core/ir/rules.h"
 #include "weft/core/ops/collective/shard_map.h"
 #include "weft/runtime/host/collective_engine.h"
 #include "weft/runtime/host/executable.h"
@@ -20,6 +21,20 @@ Hoisted flatten_spmd(const Jaxpr& body, const MeshAxes& mesh, const std::vector<
 
 /// Buffers of one value, one for each device, in the mesh's order; null for devices of other processes.
 using DeviceBuffers = std::vector<Ref<Buffer>>;
+
+enum class SpmdStepKind { segment, collective, scan, while_loop, cond };
+/// How an equation whose programs communicate is run: by the host, its programs on all devices.
+struct SpmdStep {
+  SpmdStepKind kind;
+  std::vector<Jaxpr> programs;
+};
+struct SpmdStepTransform {
+  static constexpr std::string_view name = "spmd_step", doc = "How it runs where its programs communicate.";
+  static constexpr Kind every = Kind::control;
+  using Function = SpmdStep(const ParamsBase&);
+};
+template <class Op>
+using SpmdStepRule = Rule<SpmdStepTransform, Op>;
 
 class SpmdBody {
  public:
@@ -53,7 +68,8 @@ class SpmdBody {
     double cost = 0;  ///< bytes and operations of one device
   };
   struct Step {
-    enum class Kind { segment, collective, scan, while_loop, cond } kind = Kind::segment;
+    using Kind = SpmdStepKind;
+    Kind kind = Kind::segment;
     Segment segment;
     CollectivePlan plan;
     std::shared_ptr<ReadyCollective> join;

@@ -21,6 +21,12 @@
 namespace weft::detail {
 namespace {
 
+const SpmdStepRule<Scan> scan_step([](const ParamsBase& p) { return SpmdStep{SpmdStepKind::scan, {params_as<Scan::Params>(p).jaxpr}}; });
+const SpmdStepRule<While> while_step([](const ParamsBase& p) {
+  return SpmdStep{SpmdStepKind::while_loop, {params_as<While::Params>(p).cond_jaxpr, params_as<While::Params>(p).body_jaxpr}};
+});
+const SpmdStepRule<Cond> cond_step([](const ParamsBase& p) { return SpmdStep{SpmdStepKind::cond, params_as<Cond::Params>(p).branches}; });
+
 constexpr double kTooLittleToFork = 40000;  // bytes and operations that take less time than waking other threads
 constexpr double kWorthAllThreads = 4e6;    // of one device: its kernels use all threads, one device after the other
 

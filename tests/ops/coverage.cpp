@@ -12,6 +12,7 @@
 #include "samples.h"
 #include "weft/core/base/files.h"
 #include "weft/core/errors/error.h"
+#include "weft/core/ir/rules.h"
 
 namespace weft::test {
 
@@ -113,6 +114,18 @@ std::string page() {
     for (const std::string& cell : {values, text, derivatives}) CHECK_MESSAGE(!cell.empty(), op->name << " has an empty cell");
     s += "| `" + std::string(op->name) + "` | " + std::string(op->doc) + " | " + values + " | " + text + " | " + derivatives + " |\n";
   }
+  s += "\n## Rules that are looked up\n"
+       "\n"
+       "Rules that only some operations have, by the table of their transform (`core/ir/rules.h`).\n"
+       "\n"
+       "| rule | | operations |\n"
+       "|---|---|---|\n";
+  for (const RuleTable* t : rule_tables()) {
+    std::string ops;
+    for (const Primitive* op : t->primitives())
+      if (find_primitive(op->name) == op) ops += (ops.empty() ? "`" : ", `") + std::string(op->name) + "`";
+    s += "| `" + std::string(t->name) + "` | " + std::string(t->doc) + " | " + ops + " |\n";
+  }
   return s;
 }
 
@@ -128,6 +141,19 @@ TEST_CASE("docs/operations.md is what the samples and the table of primitives gi
   } catch (const Error&) {
   }
   CHECK_MESSAGE(found == wanted, path << " is out of date: run scripts/make-operations");
+}
+
+TEST_CASE("every operation has the rules that all of its kind must have") {
+  int checked = 0;
+  for (const RuleTable* t : rule_tables()) {
+    if (!t->every) continue;
+    for (const Primitive* op : all_primitives())
+      if (op->kind == *t->every) {
+        CHECK_MESSAGE(t->find(*op), op->name << " has no rule `" << t->name << "`: " << t->doc);
+        ++checked;
+      }
+  }
+  CHECK(checked >= 30);
 }
 
 }  // namespace weft::test

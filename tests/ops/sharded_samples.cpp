@@ -34,7 +34,7 @@ std::vector<std::pair<std::size_t, int>> shardable(const std::vector<Array>& in,
 /// Not those that have effects or meshes of their own.
 bool is_partitioned(const Sample& s) {
   const Kind kind = s.op->kind;
-  return kind != Kind::effect && kind != Kind::collective && kind != Kind::spmd && !is_sharding_constraint(*s.op);
+  return kind != Kind::effect && kind != Kind::collective && kind != Kind::spmd && !find_rule<ShardingConstraintTransform>(*s.op);
 }
 
 void check_sharded(const Sample& s) {

@@ -14,8 +14,8 @@ TEST_CASE("two operands at once have the bits of the general fold") {
   for (int id = 0; id < DType::count; ++id) {
     const DType dtype(id);
     const auto bytes = static_cast<std::size_t>(n * dtype.itemsize());
-    for (const Collective what : {Collective::psum, Collective::pmax, Collective::pmin}) {
-      if (dtype.is_complex() && what != Collective::psum) continue;
+    for (const Combiner what : {Combiner::sum, Combiner::max, Combiner::min}) {
+      if (dtype.is_complex() && what != Combiner::sum) continue;
       CAPTURE(std::string(dtype.name()));
       CAPTURE(static_cast<int>(what));
       const FoldTwo fold = fold_two(what, dtype);

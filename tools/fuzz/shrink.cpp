@@ -11,8 +11,10 @@
 #include "weft/core/array/host.h"
 #include "weft/core/ir/jaxpr_copy.h"
 #include "weft/core/ir/rewrite.h"
+#include "weft/core/ir/rules.h"
 #include "weft/core/ops/control/call.h"
 #include "weft/core/ops/control/control.h"
+#include "weft/core/ops/movement/movement.h"
 #include "weft/core/trace/trace.h"
 
 namespace weft::fuzz {
@@ -28,6 +30,30 @@ struct Steps final : Hook {
     if (--left < 0) throw Error("goes on too long");
   }
 };
+
+/// Of a branch or a loop, one of its programs in its place.
+struct InPlaceTransform {
+  using Function = Arrays(const Eqn& e, std::span<const Array> in, int which);
+};
+const Rule<InPlaceTransform, Cond> cond_in_place([](const Eqn& e, std::span<const Array> in, int which) {
+  const auto& branches = params_as<Cond::Params>(*e.params).branches;
+  if (which >= static_cast<int>(branches.size())) throw Error("no such branch");
+  return eval_jaxpr(branches[static_cast<std::size_t>(which)], in.subspan(1));
+});
+const Rule<InPlaceTransform, While> while_in_place([](const Eqn& e, std::span<const Array> in, int which) {
+  const auto& p = params_as<While::Params>(*e.params);
+  if (which > 0) throw Error("one body");
+  return eval_jaxpr(p.body_jaxpr, in.subspan(static_cast<std::size_t>(p.cond_nconsts)));
+});
+/// A scan of fewer steps, whose ys are repeated: only where there are none.
+const Rule<InPlaceTransform, Scan> scan_in_place([](const Eqn& e, std::span<const Array> in, int which) {
+  const auto& p = params_as<Scan::Params>(*e.params);
+  const auto kept = static_cast<std::size_t>(p.num_consts + p.num_carry);
+  if (which > 0 || e.outputs.size() != static_cast<std::size_t>(p.num_carry) || p.length < 1) throw Error("has ys");
+  Arrays args(in.begin(), in.begin() + static_cast<std::ptrdiff_t>(kept));
+  for (std::size_t k = kept; k < in.size(); ++k) args.push_back(in[k](0));
+  return eval_jaxpr(p.jaxpr, args);
+});
 
 class Shrinker {
  public:
@@ -247,22 +273,10 @@ class Shrinker {
         std::vector<Aval> avals;
         for (const Array& x : in) avals.push_back(x.aval());
         out = eval_jaxpr(executed_body(*e.op, *e.params, avals), in);
-      } else if (e.op->name == "cond") {
-        const auto& branches = params_as<Cond::Params>(*e.params).branches;
-        if (which >= static_cast<int>(branches.size())) throw Error("no such branch");
-        out = eval_jaxpr(branches[static_cast<std::size_t>(which)], in.subspan(1));
-      } else if (e.op->name == "while") {
-        const auto& p = params_as<While::Params>(*e.params);
-        if (which > 0) throw Error("one body");
-        out = eval_jaxpr(p.body_jaxpr, in.subspan(static_cast<std::size_t>(p.cond_nconsts)));
       } else {
-        // A scan of fewer steps, whose ys are repeated: only where there are none.
-        const auto& p = params_as<Scan::Params>(*e.params);
-        const auto kept = static_cast<std::size_t>(p.num_consts + p.num_carry);
-        if (which > 0 || e.outputs.size() != static_cast<std::size_t>(p.num_carry) || p.length < 1) throw Error("has ys");
-        Arrays args(in.begin(), in.begin() + static_cast<std::ptrdiff_t>(kept));
-        for (std::size_t k = kept; k < in.size(); ++k) args.push_back(in[k](0));
-        out = eval_jaxpr(p.jaxpr, args);
+        InPlaceTransform::Function* const rule = find_rule<InPlaceTransform>(*e.op);
+        if (!rule) throw Error("no program to put in its place");
+        out = rule(e, in, which);
       }
       return true;
     });
@@ -309,20 +323,12 @@ class Shrinker {
         Array y;
         for (const Array& x : in)
           if (x.aval() == want) y = x;
-        if (y.is_empty_handle())
-          y = bind_primitive(*find_primitive("broadcast_in_dim"), parse_zeros(want),
-                             std::vector<Array>{make_literal(Number(1), want.dtype)}, {})[0];
+        if (y.is_empty_handle()) y = broadcast_in_dim(make_literal(Number(1), want.dtype), want.shape, {}, {});
         out.push_back(y);
       }
       return true;
     });
   }
-  static ParamsRef parse_zeros(const Aval& a) {
-    const Jaxpr j = parse("{ lambda ; a:" + to_string(Aval{{}, a.dtype}) + ". let b:" + to_string(Aval{a.shape, a.dtype}) +
-                          " = broadcast_in_dim[broadcast_dimensions=() shape=" + to_string(a.shape) + "] a in (b,) }");
-    return j.eqns()[0].params;
-  }
-
   bool drop_inputs() {
     if (!best_.stack.empty()) return false;
     return attempt([&] {

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "weft/core/array/array_impl.h"
+#include "weft/core/ops/control/call.h"
 #include "weft/core/ops/control/control.h"
 #include "weft/core/ops/control/control_common.h"
 
@@ -58,7 +59,7 @@ Mask dependent_results(const Jaxpr& j, const Mask& in) {
 }
 
 /// A function with a reverse rule can't be transposed, whatever its body is.
-bool is_inlined(const Primitive& op) { return op.body && op.name != "custom_vjp_call"; }
+bool is_inlined(const Primitive& op) { return op.body && !call_traits(op).has_own_transpose; }
 
 struct ScanMasks {
   Mask in, out;  ///< of the body: consts, carry and xs; carry and ys
@@ -87,21 +88,14 @@ Mask dependent_carry(const While::Params& p, const Mask& in) {
 /// Which results of an equation depend on the operands that do; at least one does.
 Mask dependent(const Eqn& e, const Mask& in) {
   if (is_inlined(*e.op)) return dependent_results(e.op->body(*e.params), in);
-  if (e.op == &primitive_of<Scan>) return masks_of(params_as<Scan::Params>(*e.params), in).out;
-  if (e.op == &primitive_of<While>) return dependent_carry(params_as<While::Params>(*e.params), in);
-  if (e.op == &primitive_of<Cond> && !in[0]) {
-    Mask out(e.outputs.size());
-    for (const Jaxpr& b : params_as<Cond::Params>(*e.params).branches) {
-      const Mask one = dependent_results(b, part(in, 1, in.size() - 1));
-      for (std::size_t k = 0; k < out.size(); ++k) out[k] = out[k] || one[k];
-    }
-    return out;
-  }
-  return Mask(e.outputs.size(), true);
+  DependenceTransform::Function* const rule = find_rule<DependenceTransform>(*e.op);
+  return rule ? rule(*e.params, in, e.outputs.size()) : Mask(e.outputs.size(), true);
 }
 
 bool takes_part_in_reverse(const Eqn& e, const Mask& out) {
-  return any_of(out) && e.op == &primitive_of<While> && params_as<While::Params>(*e.params).max_steps > 0;
+  if (!any_of(out)) return false;
+  ReplacedTransform::Function* const rule = find_rule<ReplacedTransform>(*e.op);
+  return rule && rule(*e.params);
 }
 
 /// Whether an equation has results of both kinds, or must be replaced.
@@ -133,8 +127,7 @@ Mask needed_vars(const JaxprData& d, const Mask& outputs) {
   return vars;
 }
 
-class Separator {
- public:
+struct Separator {
   /// The program run on the arguments, its mixed equations taken apart. Values that are not `wanted`, and arguments that only those need,
   /// may be empty.
   static std::vector<Array> run(const Jaxpr& j, const Mask& linear, std::span<const Array> args, const Mask* wanted = nullptr) {
@@ -164,7 +157,6 @@ class Separator {
     return results;
   }
 
- private:
   static std::vector<Array> eqn(const Eqn& e, std::span<const Array> in, const Mask& in_mask, const Mask& out_mask, const Mask& wanted) {
     const bool mixed = any_of(in_mask) && !out_mask.empty() &&
                        (std::find(out_mask.begin(), out_mask.end(), false) != out_mask.end() || takes_part_in_reverse(e, out_mask));
@@ -172,9 +164,7 @@ class Separator {
     if (is_inlined(*e.op)) return run(e.op->body(*e.params), in_mask, in, &wanted);
     bool any_linear = false;
     for (std::size_t k = 0; k < wanted.size(); ++k) any_linear |= wanted[k] && out_mask[k];
-    if (e.op == &primitive_of<Scan>) return scan(e, in, in_mask, any_linear);
-    if (e.op == &primitive_of<While>) return while_loop(e, in, in_mask, out_mask, any_linear);
-    return cond(e, in, in_mask, out_mask, any_linear);
+    return find_rule<SeparateTransform>(*e.op)(e, in, in_mask, out_mask, any_linear);
   }
 
   /// The program of the inputs that are known that gives the results that are.
@@ -196,7 +186,7 @@ class Separator {
   }
 
   /// A scan of what is known, which stacks its carry too, and one of the rest, which takes that carry as xs.
-  static std::vector<Array> scan(const Eqn& e, std::span<const Array> in, const Mask& in_mask, bool any_linear) {
+  static std::vector<Array> scan(const Eqn& e, std::span<const Array> in, const Mask& in_mask, const Mask&, bool any_linear) {
     const auto& p = params_as<Scan::Params>(*e.params);
     const ScanMasks m = masks_of(p, in_mask);
     const auto consts = static_cast<std::size_t>(p.num_consts), num_carry = static_cast<std::size_t>(p.num_carry);
@@ -281,6 +271,26 @@ class Separator {
     return merged(out_mask, first, bind_cond(rest, in, e.loc));
   }
 };
+
+const DependenceRule<Scan> scan_dependence([](const ParamsBase& p, const Mask& in, std::size_t) {
+  return masks_of(params_as<Scan::Params>(p), in).out;
+});
+const DependenceRule<While> while_dependence([](const ParamsBase& p, const Mask& in, std::size_t) {
+  return dependent_carry(params_as<While::Params>(p), in);
+});
+const DependenceRule<Cond> cond_dependence([](const ParamsBase& p, const Mask& in, std::size_t num_out) {
+  if (in[0]) return Mask(num_out, true);
+  Mask out(num_out);
+  for (const Jaxpr& b : params_as<Cond::Params>(p).branches) {
+    const Mask one = dependent_results(b, part(in, 1, in.size() - 1));
+    for (std::size_t k = 0; k < num_out; ++k) out[k] = out[k] || one[k];
+  }
+  return out;
+});
+const ReplacedRule<While> while_replaced([](const ParamsBase& p) { return params_as<While::Params>(p).max_steps > 0; });
+const SeparateRule<Scan> separate_scan(Separator::scan);
+const SeparateRule<While> separate_while(Separator::while_loop);
+const SeparateRule<Cond> separate_cond(Separator::cond);
 
 }  // namespace
 

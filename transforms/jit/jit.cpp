@@ -297,8 +297,9 @@ class Cache final : public JitCache {
   static void name_misplaced(const Entry& e, JitCall& c) {
     const JaxprData& d = e.function->jaxpr().data();
     for (const Eqn& map : d.eqns) {
-      if (!is_shard_map(*map.op)) continue;
-      const std::vector<Device> mesh = mesh_of(params_as<ShardMapParams>(*map.params).mesh).devices();
+      const ShardMapParams* const over = device_map(map);
+      if (!over) continue;
+      const std::vector<Device> mesh = mesh_of(over->mesh).devices();
       for (Atom a : map.inputs) {
         if (a.is_literal() || a.var() < d.first_input() || a.var() >= d.first_result()) continue;
         const std::size_t i = a.var() - d.first_input();

@@ -1,96 +1,98 @@
 // Loops and branches: their sub-programs become programs of their own, whose inputs and outputs lie in the step's memory.
+#include "weft/backends/codegen/planner/control_plan.h"
+
 #include <fmt/format.h>
 
 #include <algorithm>
 
-#include "weft/backends/codegen/planner/planner.h"
 #include "weft/backends/codegen/planner/simplify.h"
 #include "weft/core/errors/error.h"
 #include "weft/core/ops/control/control.h"
 
 namespace weft::detail {
+
+std::int64_t ControlPlanner::take(std::int64_t bytes) {
+  const std::int64_t at = step.scratch_bytes;
+  step.scratch_bytes += (bytes + 63) / 64 * 64;
+  return at;
+}
+
+const KernelProgram& ControlPlanner::add(const Jaxpr& j, const std::vector<int>& donated) {
+  step.programs.push_back(plan_program(simplify(j, target_.expansion), target_, table_, donated));
+  temporaries_ = std::max(temporaries_, step.programs.back().arena_bytes);
+  return step.programs.back();
+}
+
+void ControlPlanner::add_body(const Jaxpr& body, int num_consts, int num_carry) {
+  std::vector<int> donated(static_cast<std::size_t>(num_consts), kNotDonated);
+  for (int k = 0; k < num_carry; ++k) donated.push_back(k);
+  const KernelProgram& p = add(body, donated);
+  for (int k = 0; k < num_carry; ++k) {
+    const BufferInfo& out = p.buffers[static_cast<std::size_t>(p.outputs[static_cast<std::size_t>(k)].buffer)];
+    ControlStep::Carry carry;
+    if (out.role == BufferInfo::Role::input && out.number == num_consts + k)
+      carry.place = ControlStep::Carry::Place::kept;
+    else if (out.role == BufferInfo::Role::output && out.number == k && out.reuses_input == num_consts + k)
+      carry.place = ControlStep::Carry::Place::in_place;
+    else
+      carry.spare = take(out.aval.bytes());
+    step.carry.push_back(carry);
+  }
+}
+
+ControlStep ControlPlanner::finish() {
+  step.arena = step.scratch_bytes;
+  step.scratch_bytes += temporaries_;
+  return std::move(step);
+}
+
 namespace {
 
-class Planner {
- public:
-  Planner(const TargetTraits& target, KernelTable& table) : target_(target), table_(table) {}
+const ControlPlanRule<Scan> scan_plan([](ControlPlanner& planner, const ParamsBase& params) {
+  const auto& p = params_as<Scan::Params>(params);
+  ControlStep& c = planner.step;
+  c.kind = ControlStep::Kind::scan;
+  c.num_consts = p.num_consts, c.num_carry = p.num_carry, c.length = p.length, c.reverse = p.reverse;
+  planner.add_body(p.jaxpr, p.num_consts, p.num_carry);
+});
+const ControlProgramsRule<Scan> scan_programs([](const ParamsBase& params) -> std::vector<Jaxpr> {
+  return {params_as<Scan::Params>(params).jaxpr};
+});
 
-  ControlStep scan(const Scan::Params& p) {
-    c_.kind = ControlStep::Kind::scan;
-    c_.num_consts = p.num_consts, c_.num_carry = p.num_carry, c_.length = p.length, c_.reverse = p.reverse;
-    add_body(p.jaxpr, p.num_consts, p.num_carry);
-    return finish();
-  }
-  ControlStep while_loop(const While::Params& p) {
-    c_.kind = ControlStep::Kind::while_loop;
-    c_.cond_consts = p.cond_nconsts, c_.num_consts = p.body_nconsts;
-    c_.num_carry = static_cast<int>(p.body_jaxpr.data().outputs.size());
-    c_.predicate = take(1);
-    add(p.cond_jaxpr, {});
-    add_body(p.body_jaxpr, p.body_nconsts, c_.num_carry);
-    return finish();
-  }
-  ControlStep cond(const Cond::Params& p) {
-    c_.kind = ControlStep::Kind::cond;
-    for (const Jaxpr& branch : p.branches) add(branch, {});
-    return finish();
-  }
+const ControlPlanRule<While> while_plan([](ControlPlanner& planner, const ParamsBase& params) {
+  const auto& p = params_as<While::Params>(params);
+  ControlStep& c = planner.step;
+  c.kind = ControlStep::Kind::while_loop;
+  c.cond_consts = p.cond_nconsts, c.num_consts = p.body_nconsts;
+  c.num_carry = static_cast<int>(p.body_jaxpr.data().outputs.size());
+  c.predicate = planner.take(1);
+  planner.add(p.cond_jaxpr, {});
+  planner.add_body(p.body_jaxpr, p.body_nconsts, c.num_carry);
+});
+const ControlProgramsRule<While> while_programs([](const ParamsBase& params) -> std::vector<Jaxpr> {
+  const auto& p = params_as<While::Params>(params);
+  return {p.cond_jaxpr, p.body_jaxpr};
+});
 
- private:
-  std::int64_t take(std::int64_t bytes) {
-    const std::int64_t at = c_.scratch_bytes;
-    c_.scratch_bytes += (bytes + 63) / 64 * 64;
-    return at;
-  }
-
-  const KernelProgram& add(const Jaxpr& j, const std::vector<int>& donated) {
-    c_.programs.push_back(plan_program(simplify(j, target_.expansion), target_, table_, donated));
-    temporaries_ = std::max(temporaries_, c_.programs.back().arena_bytes);
-    return c_.programs.back();
-  }
-
-  void add_body(const Jaxpr& body, int num_consts, int num_carry) {
-    std::vector<int> donated(static_cast<std::size_t>(num_consts), kNotDonated);
-    for (int k = 0; k < num_carry; ++k) donated.push_back(k);
-    const KernelProgram& p = add(body, donated);
-    for (int k = 0; k < num_carry; ++k) {
-      const BufferInfo& out = p.buffers[static_cast<std::size_t>(p.outputs[static_cast<std::size_t>(k)].buffer)];
-      ControlStep::Carry carry;
-      if (out.role == BufferInfo::Role::input && out.number == num_consts + k)
-        carry.place = ControlStep::Carry::Place::kept;
-      else if (out.role == BufferInfo::Role::output && out.number == k && out.reuses_input == num_consts + k)
-        carry.place = ControlStep::Carry::Place::in_place;
-      else
-        carry.spare = take(out.aval.bytes());
-      c_.carry.push_back(carry);
-    }
-  }
-
-  ControlStep finish() {
-    c_.arena = c_.scratch_bytes;
-    c_.scratch_bytes += temporaries_;
-    return std::move(c_);
-  }
-
-  const TargetTraits& target_;
-  KernelTable& table_;
-  ControlStep c_;
-  std::int64_t temporaries_ = 0;
-};
+const ControlPlanRule<Cond> cond_plan([](ControlPlanner& planner, const ParamsBase& params) {
+  planner.step.kind = ControlStep::Kind::cond;
+  for (const Jaxpr& branch : params_as<Cond::Params>(params).branches) planner.add(branch, {});
+});
+const ControlProgramsRule<Cond> cond_programs([](const ParamsBase& params) { return params_as<Cond::Params>(params).branches; });
 
 }  // namespace
 
+std::vector<Jaxpr> control_programs(const Eqn& e) {
+  ControlProgramsTransform::Function* const rule = find_rule<ControlProgramsTransform>(*e.op);
+  return rule ? rule(*e.params) : std::vector<Jaxpr>();
+}
+
 ControlStep plan_control(const Eqn& e, const TargetTraits& target, KernelTable& table) {
-  Planner planner(target, table);
-  ControlStep c;
-  if (e.op == &primitive_of<Scan>)
-    c = planner.scan(params_as<Scan::Params>(*e.params));
-  else if (e.op == &primitive_of<While>)
-    c = planner.while_loop(params_as<While::Params>(*e.params));
-  else if (e.op == &primitive_of<Cond>)
-    c = planner.cond(params_as<Cond::Params>(*e.params));
-  else
-    throw CompileError(fmt::format("{}: not implemented on the {} backend", e.op->name, target.platform), e.loc);
+  ControlPlanTransform::Function* const rule = find_rule<ControlPlanTransform>(*e.op);
+  if (!rule) throw CompileError(fmt::format("{}: not implemented on the {} backend", e.op->name, target.platform), e.loc);
+  ControlPlanner planner(target, table);
+  rule(planner, *e.params);
+  ControlStep c = planner.finish();
   c.num_inputs = static_cast<int>(e.inputs.size());
   return c;
 }

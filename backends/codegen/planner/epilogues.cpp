@@ -7,11 +7,33 @@
 #include "weft/backends/codegen/planner/movement_reader.h"
 #include "weft/backends/codegen/planner/planner.h"
 #include "weft/core/array/storage.h"
+#include "weft/core/functions/elementwise.h"
+#include "weft/core/ops/common.h"
+#include "weft/core/trace/trace.h"
 
 namespace weft::detail {
 namespace {
 
 using Activation = ProductStep::Activation;
+
+/// A formula of one number of the dtype, as the equations that its function in the library makes.
+template <class F>
+Jaxpr formula(DType dtype, F&& f) {
+  return trace_jaxpr({"epilogue", {Aval{{}, dtype}}, {}}, [&](std::span<const Array> x) { return std::vector<Array>{f(x[0])}; });
+}
+/// gelu's approximation, as nn::gelu writes it.
+Jaxpr gelu_formula(DType dtype) {
+  return formula(dtype, [](const Array& v) {
+    return v * (.5 * (1. + weft::tanh(std::sqrt(2 / std::numbers::pi) * (v + .044715 * integer_pow(v, 3)))));
+  });
+}
+/// max(x, 0), and as nn::relu writes it.
+Jaxpr max_formula(DType dtype) {
+  return formula(dtype, [](const Array& v) { return maximum(v, scalar_like(v, 0)); });
+}
+Jaxpr relu_formula(DType dtype) {
+  return formula(dtype, [](const Array& v) { return where(v <= scalar_like(v, 0), scalar_like(v, 0), v); });
+}
 
 /// Equations around one value.
 class Neighbours {
@@ -19,73 +41,49 @@ class Neighbours {
   Neighbours(const JaxprData& j, const std::vector<int>& defined_by, const std::vector<std::vector<int>>& readers)
       : j_(j), defined_by_(defined_by), readers_(readers) {}
 
+  bool read_only_by(Var v, std::size_t times) const { return readers_[v].size() == times; }
+  /// Whether the equation is the last of those that compute the formula of x, element by element.
+  bool computes(const Eqn& e, const Jaxpr& formula, Var x) const {
+    const JaxprData& f = formula.data();
+    return f.num_consts == 0 && same(Atom::var(e.outputs[0]), f, f.outputs[0], x);
+  }
+
+ private:
   const Eqn* eqn_of(Atom a) const {
     return a.is_literal() || defined_by_[a.var()] < 0 ? nullptr : &j_.eqns[static_cast<std::size_t>(defined_by_[a.var()])];
   }
-  bool is(Atom a, std::string_view op) const { return eqn_of(a) && eqn_of(a)->op->name == op; }
-  bool read_only_by(Var v, std::size_t times) const { return readers_[v].size() == times; }
-
-  /// Whether it is a literal, repeated or not, that is this number as its dtype holds it: formulas are told by their very constants.
-  bool is_number(Atom a, double want) const {
+  bool same(Atom a, const JaxprData& f, Atom b, Var x) const {
+    if (b.is_literal()) return is_number(a, f.literals[b.literal()]);
+    if (b.var() < f.first_result()) return a == Atom::var(x);
+    const Eqn* const e = eqn_of(a);
+    const auto by = std::find_if(f.eqns.begin(), f.eqns.end(), [&](const Eqn& g) { return g.outputs[0] == b.var(); });
+    if (!e || e->op != by->op || e->inputs.size() != by->inputs.size() || !e->op->params_equal(*e->params, *by->params)) return false;
+    const std::size_t n = e->inputs.size();
+    const auto in_order = [&](bool swapped) {
+      for (std::size_t k = 0; k < n; ++k)
+        if (!same(e->inputs[swapped ? n - 1 - k : k], f, by->inputs[k], x)) return false;
+      return true;
+    };
+    return in_order(false) || (n == 2 && e->op->combiner && in_order(true));
+  }
+  /// Whether it is a literal, repeated or not, that is this number: formulas are told by their very constants.
+  bool is_number(Atom a, const Literal& want) const {
     while (const Eqn* e = eqn_of(a)) {
       if (e->op->kind != Kind::movement || e->inputs.size() != 1) return false;
       a = e->inputs[0];
     }
     if (!a.is_literal()) return false;
     const Literal& l = j_.literals[a.literal()];
-    bool same = false;
-    with_storage(l.aval.dtype, [&]<class T>() {
-      if constexpr (is_floating_storage<T>) {
-        T t;
-        std::memcpy(&t, l.bits.data(), sizeof t);
-        same = load_element(t) == load_element(store_element<T>(want));
-      }
-    });
-    return same;
-  }
-  /// The other operand of a commutative operation on the number `v`.
-  std::optional<Atom> with_number(Atom a, std::string_view op, double v) const {
-    const Eqn* e = eqn_of(a);
-    if (!e || e->op->name != op) return {};
-    for (const std::size_t k : {0u, 1u})
-      if (is_number(e->inputs[k], v)) return e->inputs[1 - k];
-    return {};
-  }
-
-  /// gelu's approximation: x (1 + tanh(sqrt(2 / pi) (x + 0.044715 x^3))) / 2, as nn::gelu writes it.
-  bool is_gelu(const Eqn& e, Var x) const {
-    if (e.op->name != "mul") return false;
-    for (const std::size_t k : {0u, 1u}) {
-      if (e.inputs[k] != Atom::var(x)) continue;
-      const auto sum = with_number(e.inputs[1 - k], "mul", 0.5);
-      const auto bent = sum ? with_number(*sum, "add", 1) : sum;
-      if (!bent || !is(*bent, "tanh")) continue;
-      const auto inner = with_number(eqn_of(*bent)->inputs[0], "mul", std::sqrt(2 / std::numbers::pi));
-      if (!inner || !is(*inner, "add")) continue;
-      const Eqn& both = *eqn_of(*inner);
-      for (const std::size_t i : {0u, 1u}) {
-        if (both.inputs[i] != Atom::var(x)) continue;
-        const auto cube = with_number(both.inputs[1 - i], "mul", 0.044715);
-        if (cube && is(*cube, "integer_pow") && eqn_of(*cube)->inputs[0] == Atom::var(x) && is_cube(*eqn_of(*cube))) return true;
-      }
-    }
-    return false;
-  }
-  /// max(x, 0), or x where it is not <= 0, as nn::relu writes it.
-  bool is_relu(const Eqn& e, Var x) const {
-    const auto zero = [&](Atom a) { return is_number(a, 0); };
-    if (e.op->name == "max")
-      return (e.inputs[0] == Atom::var(x) && zero(e.inputs[1])) || (e.inputs[1] == Atom::var(x) && zero(e.inputs[0]));
-    if (e.op->name != "select_n" || e.inputs.size() != 3 || e.inputs[1] != Atom::var(x) || !zero(e.inputs[2])) return false;
-    const Eqn* c = eqn_of(e.inputs[0]);
-    return c && c->op->name == "le" && c->inputs[0] == Atom::var(x) && zero(c->inputs[1]);
-  }
-
- private:
-  static bool is_cube(const Eqn& e) {
-    for (const ParamText& p : e.op->params_list(*e.params))
-      if (p.name == "y") return p.text == "3";
-    return false;
+    bool equal = false;
+    if (l.aval.dtype == want.aval.dtype)
+      with_storage(l.aval.dtype, [&]<class T>() {
+        if constexpr (is_floating_storage<T>) {
+          T t, u;
+          std::memcpy(&t, l.bits.data(), sizeof t), std::memcpy(&u, want.bits.data(), sizeof u);
+          equal = load_element(t) == load_element(u);
+        }
+      });
+    return equal;
   }
 
   const JaxprData& j_;
@@ -112,7 +110,7 @@ void KernelPlanner::absorb_epilogue(std::size_t eqn) {
 
   // The bias: read by the last coordinate alone. Products of several pieces along the columns would need pieces of it.
   const auto bias_of = [&](const Eqn& e) -> std::optional<Var> {
-    if (e.op->name != "add" || !(j_.avals[e.outputs[0]] == out)) return {};
+    if (e.op->kind != Kind::elementwise || e.op->combiner != Combiner::sum || !(j_.avals[e.outputs[0]] == out)) return {};
     for (const std::size_t k : {0u, 1u}) {
       const Atom a = e.inputs[1 - k];
       if (e.inputs[k] != Atom::var(value) || a.is_literal() || a == e.inputs[k]) continue;
@@ -151,8 +149,10 @@ void KernelPlanner::absorb_epilogue(std::size_t eqn) {
     const bool half = out.dtype == float16 || out.dtype == bfloat16;
     Activation activation = Activation::none;
     if (e.outputs.size() == 1 && j_.avals[e.outputs[0]] == out) {
-      if (target_.gelu_epilogues && half && near.is_gelu(e, value)) activation = Activation::gelu;
-      if (target_.relu_epilogues && near.is_relu(e, value)) activation = Activation::relu;
+      if (target_.gelu_epilogues && half && near.computes(e, gelu_formula(out.dtype), value)) activation = Activation::gelu;
+      if (target_.relu_epilogues && out.dtype.is_floating() &&
+          (near.computes(e, max_formula(out.dtype), value) || near.computes(e, relu_formula(out.dtype), value)))
+        activation = Activation::relu;
     }
     // Everything between the value and the result serves the result alone.
     std::vector<int> between;

@@ -8,6 +8,7 @@
 #include "weft/backends/codegen/schedule/cost.h"
 #include "weft/core/array/shape.h"
 #include "weft/core/ir/effects.h"
+#include "weft/core/ir/rules.h"
 #include "weft/core/ir/sealed_program.h"
 #include "weft/core/ops/control/control.h"
 #include "weft/core/ops/linalg/linalg.h"
@@ -33,6 +34,18 @@ bool begins_with(const Shape& s, const Shape& batch) {
   return true;
 }
 
+class Former;
+/// A loop within a scope's program, of an operation of kind control that lanes can run.
+struct LaneLoopTransform {
+  static constexpr std::string_view name = "lane_loop", doc = "Its loop in a kernel of lanes.";
+  using Function = void(Former& former, LaneScope& outer, const Eqn& e, std::vector<Repeat>& repeats, std::uint64_t around, bool is_top);
+};
+/// What the lanes of a loop that becomes a kernel differ in.
+struct LaneBatchTransform {
+  static constexpr std::string_view name = "lane_batch", doc = "What those lanes differ in.";
+  using Function = Shape(Former& former, const Eqn& e);
+};
+
 class Former : public LanePoint {
  public:
   Former(const JaxprData& j, const Eqn* e) : j_(j), e_(e) {}
@@ -56,7 +69,7 @@ class Former : public LanePoint {
 
   LaneKernel run(std::shared_ptr<const Definitions> known) {
     const bool loop = e_->op->kind == Kind::control;
-    batch_shape = loop ? loop_batch() : matrix_batch();
+    batch_shape = loop ? find_rule<LaneBatchTransform>(*e_->op)(*this, *e_) : matrix_batch();
     open_batch();
     LaneScope top(*this, j_, std::move(known), [this](Var v) { return computes(v) ? LaneScope::Source() : memory(v); });
     kernel.nests.emplace_back();
@@ -87,36 +100,28 @@ class Former : public LanePoint {
 
   /// A loop within the scope's program. `around`: the loops that are open.
   void control(LaneScope& outer, const Eqn& e, std::vector<Repeat>& repeats, std::uint64_t around, bool is_top) {
-    if (e.op == &primitive_of<Scan>)
-      scan(outer, e, params_as<Scan::Params>(*e.params), repeats, around, is_top);
-    else if (e.op == &primitive_of<While>)
-      while_loop(outer, e, params_as<While::Params>(*e.params), repeats, around, is_top);
-    else
-      throw NotLanes();
+    LaneLoopTransform::Function* const rule = find_rule<LaneLoopTransform>(*e.op);
+    if (!rule) throw NotLanes();
+    rule(*this, outer, e, repeats, around, is_top);
   }
 
   bool computes(Var v) const { return std::find(e_->outputs.begin(), e_->outputs.end(), v) != e_->outputs.end(); }
 
- private:
-  /// The batch of a loop: what its lanes differ in.
-  Shape loop_batch() {
-    if (e_->op == &primitive_of<While>) {
-      const While::Params& p = params_as<While::Params>(*e_->params);
-      const Jaxpr cond = simplify(p.cond_jaxpr);
-      const JaxprData& c = cond.data();
-      const Atom lanes = ungrouped(c, c.outputs[0]);
-      if (const Shape& s = c.aval(lanes).shape; !s.empty()) {
-        lanes_differ_ = true;
-        return s;
-      }
-      return common_batch(std::span(e_->inputs).subspan(static_cast<std::size_t>(p.cond_nconsts + p.body_nconsts)));
+  Shape while_batch(const Eqn& e, const While::Params& p) {
+    const Jaxpr cond = simplify(p.cond_jaxpr);
+    const JaxprData& c = cond.data();
+    const Atom lanes = ungrouped(c, c.outputs[0]);
+    if (const Shape& s = c.aval(lanes).shape; !s.empty()) {
+      lanes_differ_ = true;
+      return s;
     }
-    if (e_->op == &primitive_of<Scan>) {
-      const Scan::Params& p = params_as<Scan::Params>(*e_->params);
-      return common_batch(std::span(e_->inputs).subspan(static_cast<std::size_t>(p.num_consts), static_cast<std::size_t>(p.num_carry)));
-    }
-    throw NotLanes();
+    return common_batch(std::span(e.inputs).subspan(static_cast<std::size_t>(p.cond_nconsts + p.body_nconsts)));
   }
+  Shape scan_batch(const Eqn& e, const Scan::Params& p) {
+    return common_batch(std::span(e.inputs).subspan(static_cast<std::size_t>(p.num_consts), static_cast<std::size_t>(p.num_carry)));
+  }
+
+ private:
   /// The leading dimension that all large carries share.
   Shape common_batch(std::span<const Atom> carry) {
     std::int64_t size = 0;
@@ -318,6 +323,7 @@ class Former : public LanePoint {
     if (dag().nodes.size() > kMaxLaneNodes) throw NotLanes();
   }
 
+ public:
   void scan(LaneScope& outer, const Eqn& e, const Scan::Params& p, std::vector<Repeat>& repeats, std::uint64_t around, bool is_top) {
     if (p.length == 0 || (!is_top && e.outputs.size() > static_cast<std::size_t>(p.num_carry))) throw NotLanes();
     const auto consts = static_cast<std::size_t>(p.num_consts), fixed = consts + static_cast<std::size_t>(p.num_carry);
@@ -382,6 +388,7 @@ class Former : public LanePoint {
     finish(outer, e, carry, is_top);
   }
 
+ private:
   const JaxprData& j_;
   const Eqn* e_;
   std::uint64_t outer_mask_ = 0;
@@ -390,6 +397,21 @@ class Former : public LanePoint {
   std::vector<Jaxpr> programs_;
   std::vector<std::unique_ptr<LaneScope>> scopes_;
 };
+
+const Rule<LaneLoopTransform, Scan> scan_lanes([](Former& f, LaneScope& outer, const Eqn& e, std::vector<Repeat>& repeats,
+                                                  std::uint64_t around, bool is_top) {
+  f.scan(outer, e, params_as<Scan::Params>(*e.params), repeats, around, is_top);
+});
+const Rule<LaneBatchTransform, Scan> scan_lanes_batch([](Former& f, const Eqn& e) {
+  return f.scan_batch(e, params_as<Scan::Params>(*e.params));
+});
+const Rule<LaneLoopTransform, While> while_lanes_rule([](Former& f, LaneScope& outer, const Eqn& e, std::vector<Repeat>& repeats,
+                                                         std::uint64_t around, bool is_top) {
+  f.while_loop(outer, e, params_as<While::Params>(*e.params), repeats, around, is_top);
+});
+const Rule<LaneBatchTransform, While> while_lanes_batch([](Former& f, const Eqn& e) {
+  return f.while_batch(e, params_as<While::Params>(*e.params));
+});
 
 }  // namespace
 
@@ -405,7 +427,7 @@ std::optional<LaneKernel> form_lane_program(const JaxprData& j) {
 }
 
 std::optional<LaneKernel> form_lane_kernel(const JaxprData& j, const Eqn& e, std::shared_ptr<const Definitions>& known) {
-  if (!is_small_algebra(e) && e.op != &primitive_of<Scan> && e.op != &primitive_of<While>) return {};
+  if (!is_small_algebra(e) && !find_rule<LaneBatchTransform>(*e.op)) return {};
   if (nesting_depth(e) > Dag::kMaxDims) return {};  // it has more loops than a kernel may have
   for (Var v : e.outputs)
     if (j.avals[v].size() == 0) return {};

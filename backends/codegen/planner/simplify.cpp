@@ -10,8 +10,8 @@
 #include "weft/core/base/nesting.h"
 #include "weft/core/ir/effects.h"
 #include "weft/core/ir/primitive.h"
-#include "weft/core/ops/control/remat.h"
-#include "weft/core/ops/linalg/fft.h"
+#include "weft/core/ir/rules.h"
+#include "weft/core/ops/control/call.h"
 #include "weft/core/ops/movement/movement.h"
 #include "weft/core/ops/product/dot_expand.h"
 #include "weft/core/ops/random/random.h"
@@ -109,7 +109,7 @@ class Simplifier {
     }
   }
 
-  /// A Fourier transform between two transposes, as front ends make it of one along other axes than the last ones.
+  /// An operation along the last axes between two transposes, as front ends make a Fourier transform along other ones.
   void spare_transposes(std::vector<char>& kept, std::vector<int>& times_read) {
     std::unordered_map<Var, std::size_t> made_by;
     const auto maker = [&](Atom a) {
@@ -119,19 +119,20 @@ class Simplifier {
     for (std::size_t i = 0; i < eqns_.size(); ++i) {
       Eqn& e = eqns_[i];
       if (!kept[i]) continue;
-      if (is_fft(*e.op) || e.op->kind == Kind::movement) made_by.emplace(e.outputs[0], i);
+      if (find_rule<BetweenTransposesTransform>(*e.op) || e.op->kind == Kind::movement) made_by.emplace(e.outputs[0], i);
       if (e.op->kind != Kind::movement) continue;
-      const Eqn* fft = maker(e.inputs[0]);
-      if (!fft || !is_fft(*fft->op) || times_read[fft->outputs[0]] != 1) continue;
-      const Eqn* before = maker(fft->inputs[0]);
+      const Eqn* inner = maker(e.inputs[0]);
+      BetweenTransposesTransform::Function* const rule = inner ? find_rule<BetweenTransposesTransform>(*inner->op) : nullptr;
+      if (!rule || times_read[inner->outputs[0]] != 1) continue;
+      const Eqn* before = maker(inner->inputs[0]);
       if (!before || before->op->kind != Kind::movement) continue;
       const std::optional<std::vector<int>> first = permutation_of(*before), last = permutation_of(e);
       if (!first || !last) continue;
-      const auto along = fft_without_transposes(params_as<FftParams>(*fft->params), *first, *last);
-      if (!along) continue;
-      kept[made_by[fft->outputs[0]]] = 0;
+      const auto other = rule(*inner->params, *first, *last);
+      if (!other) continue;
+      kept[made_by[inner->outputs[0]]] = 0;
       if (--times_read[before->outputs[0]] == 0) kept[made_by[before->outputs[0]]] = 0;
-      e = Eqn{along->op, along->params, before->inputs, e.outputs, fft->loc};
+      e = Eqn{other->op, other->params, before->inputs, e.outputs, inner->loc};
       made_by.erase(e.outputs[0]);
     }
   }
@@ -189,10 +190,9 @@ class Simplifier {
       const Jaxpr body = e.op->call_body(*e.params, types_of(in));
       return run(body.data(), std::move(in), loc);
     }
-    if (recomputes(e)) {
-      // Merged with the values that it is to compute again it would keep them alive.
+    if (const auto apart = e.op->body ? call_traits(*e.op).stays_apart : nullptr; apart && apart(*e.params)) {
       auto outside = std::exchange(seen_, {});
-      std::vector<Atom> results = run(params_as<RematParams>(*e.params).jaxpr.data(), std::move(in), loc);
+      std::vector<Atom> results = run(e.op->body(*e.params).data(), std::move(in), loc);
       seen_ = std::move(outside);
       return results;
     }
@@ -308,12 +308,6 @@ class Simplifier {
     return weft::detail::permutation_of(*e.op, *e.params, aval(e.inputs[0]), avals_[e.outputs[0]]);
   }
 
-  /// Whether the equation is the derivative of a checkpointed function.
-  static bool recomputes(const Eqn& e) {
-    if (e.op->name != "remat2") return false;
-    const RematParams& p = params_as<RematParams>(*e.params);
-    return p.differentiated && p.prevent_cse && p.jaxpr.data().num_consts == 0;
-  }
   bool same_types(const Eqn& e, const std::vector<Aval>& out_avals) const {
     if (e.outputs.size() != out_avals.size()) return false;
     for (std::size_t k = 0; k < out_avals.size(); ++k)

@@ -1,8 +1,8 @@
 #include "weft/backends/codegen/schedule/program_cost.h"
 
 #include "weft/core/base/nesting.h"
+#include "weft/core/ir/rules.h"
 #include "weft/core/ir/sealed_program.h"
-#include "weft/core/ops/linalg/fft.h"
 
 namespace weft::detail {
 namespace {
@@ -33,8 +33,11 @@ CostAnalysis cost_of(const KernelProgram& p, const KernelProgram& root) {
     if (s.kind == Step::Kind::product) cost.flops += root.products[static_cast<std::size_t>(s.number)].flops();
     if (s.kind == Step::Kind::opaque) {
       const Eqn& e = p.jaxpr.data().eqns[static_cast<std::size_t>(s.number)];
-      if (is_fft(*e.op) || is_fft_along(*e.op))
-        cost.flops += fft_flops(*e.op, *e.params, p.jaxpr.data().aval(e.inputs[0]), p.jaxpr.data().aval(Atom::var(e.outputs[0])));
+      if (FlopsTransform::Function* const flops = find_rule<FlopsTransform>(*e.op)) {
+        std::vector<Aval> in;
+        for (Atom a : e.inputs) in.push_back(p.jaxpr.data().aval(a));
+        cost.flops += flops(*e.params, in, p.jaxpr.data().aval(Atom::var(e.outputs[0])));
+      }
     }
   }
   return cost;

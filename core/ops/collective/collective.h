@@ -76,10 +76,130 @@ struct AxisIndexParams {
 PrimitiveList collective_reduction_primitives();
 PrimitiveList collective_move_primitives();
 
-/// The operation that a collective does, for whoever executes it.
-enum class Collective { psum, pmax, pmin, pvary, all_gather, reduce_scatter, all_to_all, ppermute, pbroadcast, axis_index };
-/// Which collective a primitive is; throws Error for one of another kind. psum_invariant is a psum.
-Collective collective_of(const Primitive& op);
+/// What the devices of a group do with what each of them has, by MPI's names. Closed, as kinds are: threads, processes and GPUs have one
+/// routine for each; primitives are open.
+enum class Exchange {
+  none,            ///< each has what it had
+  position,        ///< no operand: each has its index along the axis
+  allreduce,       ///< all have the operands, combined
+  allgather,       ///< all have the operands, side by side along `dim`
+  reduce_scatter,  ///< each has its part, along `dim`, of the operands combined
+  alltoall,        ///< each sends parts along `dim`, and puts together what it gets along `concat_dim`
+  permute,         ///< the operand of one goes to another: `perm`
+  broadcast        ///< all have the operand of `source`
+};
+/// What of an exchange the parameters say.
+struct ExchangeParts {
+  int dim = 0, concat_dim = 0;
+  std::vector<std::pair<int, int>> perm = {};  ///< (from, to), indices in a group
+  int source = 0;                              ///< index in a group
+};
+/// Of a reduction over dimensions of the operand too: these dimensions, and the parameters of what is left to do over devices (null:
+/// nothing is).
+struct LocalReduction {
+  std::vector<int> dims;
+  ParamsRef rest;
+};
+
+/// What there is to know of a primitive of kind collective, for whoever executes it, renames its axes or asks what varies between devices.
+struct CollectiveRules {
+  Exchange exchange;
+  ExchangeParts (*parts)(const ParamsBase&);
+  std::vector<std::string> (*axes)(const ParamsBase&);
+  const IndexGroups* (*groups)(const ParamsBase&);  ///< null if there are none
+  ParamsRef (*renamed)(const ParamsBase&, const std::string& from, const std::string& to);
+  /// Whether its results are the same on all devices of the axes.
+  bool (*agrees)(const ParamsBase&);
+  bool marks;  ///< says itself which values vary (check_vma), and is not to be told
+  std::optional<LocalReduction> (*local_reduction)(const ParamsBase&);
+  Array (*local)(const Array& x, const std::vector<int>& dims, SourceLoc loc);  ///< of one that has local reductions
+};
+
+/// The named axes of a collective's parameters: their field `axes` or `axis_name`.
+template <class P>
+auto& axes_field(P& p) {
+  if constexpr (requires { p.axes; })
+    return p.axes;
+  else
+    return p.axis_name;
+}
+/// f(name) for each of them.
+template <class F>
+void each_axis(std::string& name, F&& f) {
+  f(name);
+}
+template <class F>
+void each_axis(std::vector<std::string>& names, F&& f) {
+  for (std::string& name : names) f(name);
+}
+template <class F>
+void each_axis(AxisRefs& axes, F&& f) {
+  for (AxisRef& a : axes)
+    if (a.is_named()) f(a.name);
+}
+
+template <class Op>
+constexpr CollectiveRules make_collective() {
+  using P = typename Op::Params;
+  static_assert(
+      requires {
+        { Op::exchange } -> std::convertible_to<Exchange>;
+      }, "weft: a collective needs `static constexpr Exchange exchange`");
+  constexpr bool combines = Op::exchange == Exchange::allreduce || Op::exchange == Exchange::reduce_scatter;
+  if constexpr (combines) {
+    static_assert(requires { Op::combiner; }, "weft: a collective that reduces needs `static constexpr Combiner combiner`");
+    static_assert(Op::combiner == Combiner::sum || Op::combiner == Combiner::max || Op::combiner == Combiner::min,
+                  "weft: devices combine by sum, max and min");
+  }
+  CollectiveRules r{};
+  r.exchange = Op::exchange;
+  r.parts = [](const ParamsBase& p) {
+    if constexpr (requires(const P& q) { Op::parts(q); }) return Op::parts(params_as<P>(p));
+    return ExchangeParts();
+  };
+  r.axes = [](const ParamsBase& p) {
+    P q = params_as<P>(p);
+    std::vector<std::string> names;
+    each_axis(axes_field(q), [&](std::string& name) { names.push_back(std::move(name)); });
+    return names;
+  };
+  r.groups = [](const ParamsBase& p) -> const IndexGroups* {
+    if constexpr (requires(const P& q) { q.axis_index_groups; })
+      if (const IndexGroups& groups = params_as<P>(p).axis_index_groups) return &groups;
+    return nullptr;
+  };
+  r.renamed = [](const ParamsBase& p, const std::string& from, const std::string& to) {
+    P q = params_as<P>(p);
+    each_axis(axes_field(q), [&](std::string& name) {
+      if (name == from) name = to;
+    });
+    return make_params(std::move(q));
+  };
+  r.agrees = [](const ParamsBase& p) {
+    if constexpr (requires(const P& q) { Op::agrees(q); }) return Op::agrees(params_as<P>(p));
+    return false;
+  };
+  if constexpr (requires { Op::marks; }) r.marks = Op::marks;
+  r.local_reduction = [](const ParamsBase& p) -> std::optional<LocalReduction> {
+    if constexpr (requires(const P& q) { Op::local_reduction(q); }) return Op::local_reduction(params_as<P>(p));
+    return {};
+  };
+  if constexpr (requires(const Array& x, const std::vector<int>& dims, SourceLoc loc) { Op::local(x, dims, loc); }) r.local = Op::local;
+  return r;
+}
+template <class Op>
+inline constexpr CollectiveRules collective_rules_of = make_collective<Op>();
+
+/// The base of primitives of kind collective. Self has `exchange`, and where they apply `combiner`, `parts`, `agrees`, `marks`,
+/// `local_reduction` and `local`.
+template <class Self>
+struct CollectiveOp {
+  static constexpr Kind kind = Kind::collective;
+  static const CollectiveRules& collective() { return collective_rules_of<Self>; }
+};
+
+/// Of a primitive of kind collective; throws Error for one of another kind.
+const CollectiveRules& collective_rules(const Primitive& op);
 /// Names of the axes that an equation of kind collective communicates over.
 std::vector<std::string> collective_axes(const Primitive& op, const ParamsBase& params);
 /// Its groups, or null.

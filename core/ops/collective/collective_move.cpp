@@ -10,6 +10,7 @@
 #include "weft/core/ops/common.h"
 #include "weft/core/ops/movement/movement.h"
 #include "weft/core/ops/reduce/reduce.h"
+#include "weft/core/text/text_rules.h"
 #include "weft/core/trace/trace.h"
 
 namespace weft::detail {
@@ -31,9 +32,8 @@ Array merge_dims(const Array& x, int d, SourceLoc loc) {
 
 /// Linear primitives of one operand: the tangent goes the operand's way.
 template <class Self>
-struct LinearCollective {
+struct LinearCollective : CollectiveOp<Self> {
   static constexpr int num_operands = 1;
-  static constexpr Kind kind = Kind::collective;
   static std::vector<Tangent> jvp(const JvpContext& c) {
     if (!c.tangents[0]) return {Tangent()};
     return {bind_one<Self>(c.get<typename Self::Params>(), {*c.tangents[0]}, c.loc)};
@@ -51,6 +51,8 @@ struct LinearCollective {
 struct AllGather : LinearCollective<AllGather> {
   static constexpr std::string_view name = "all_gather", doc = "The operands of all devices of named axes, side by side.";
   using Params = AllGatherParams;
+  static constexpr Exchange exchange = Exchange::allgather;
+  static ExchangeParts parts(const Params& p) { return {.dim = p.all_gather_dimension}; }
   static Aval abstract_eval(const OpContext& c) {
     const auto& p = c.get<Params>();
     const Shape& in = c.in[0].shape;
@@ -94,6 +96,9 @@ struct AllGather : LinearCollective<AllGather> {
 struct ReduceScatter : LinearCollective<ReduceScatter> {
   static constexpr std::string_view name = "reduce_scatter", doc = "The sum over named axes, each device keeping its part of it.";
   using Params = ReduceScatterParams;
+  static constexpr Exchange exchange = Exchange::reduce_scatter;
+  static constexpr Combiner combiner = Combiner::sum;
+  static ExchangeParts parts(const Params& p) { return {.dim = p.scatter_dimension}; }
   static Aval abstract_eval(const OpContext& c) {
     const auto& p = c.get<Params>();
     const Shape& in = c.in[0].shape;
@@ -130,12 +135,13 @@ struct ReduceScatter : LinearCollective<ReduceScatter> {
   static void reference(const ReferenceContext& c) { fail_unbound(name, c.get<Params>().axis_name[0]); }
 };
 
-struct AllToAll {
+struct AllToAll : CollectiveOp<AllToAll> {
   static constexpr int num_operands = 1;
   static constexpr std::string_view name = "all_to_all",
                                     doc = "Part j of a dimension goes to device j; what is received is put together along another.";
-  static constexpr Kind kind = Kind::collective;
   using Params = AllToAllParams;
+  static constexpr Exchange exchange = Exchange::alltoall;
+  static ExchangeParts parts(const Params& p) { return {.dim = p.split_axis, .concat_dim = p.concat_axis}; }
   /// The number of devices; a JAX text leaves it to the context.
   static std::int64_t group_size(const OpContext& c) {
     const auto& p = c.get<Params>();
@@ -185,9 +191,14 @@ struct AllToAll {
   static void reference(const ReferenceContext& c) { fail_unbound(name, c.get<Params>().axis_name); }
 };
 
+constexpr ParamValue kAllToAllLeftOut[] = {{"axis_size", "0"}};
+const TextRule<AllToAll> all_to_all_text([] { return TextTraits{.left_out = kAllToAllLeftOut}; });
+
 struct Ppermute : LinearCollective<Ppermute> {
   static constexpr std::string_view name = "ppermute", doc = "Each device's operand goes to another; a device that gets none has zeros.";
   using Params = PpermuteParams;
+  static constexpr Exchange exchange = Exchange::permute;
+  static ExchangeParts parts(const Params& p) { return {.perm = p.perm}; }
   static Aval abstract_eval(const OpContext& c) {
     const auto& p = c.get<Params>();
     std::vector<int> from, to;
@@ -239,6 +250,8 @@ struct Ppermute : LinearCollective<Ppermute> {
 struct Pbroadcast : LinearCollective<Pbroadcast> {
   static constexpr std::string_view name = "pbroadcast", doc = "One device's operand, on all devices of named axes.";
   using Params = PbroadcastParams;
+  static constexpr Exchange exchange = Exchange::broadcast;
+  static ExchangeParts parts(const Params& p) { return {.source = p.source}; }
   static Aval abstract_eval(const OpContext& c) {
     if (c.get<Params>().source < 0)
       c.fail<AxisError>(fmt::format("source is {}", c.get<Params>().source), "it is a position along the axis");
@@ -266,12 +279,12 @@ struct Pbroadcast : LinearCollective<Pbroadcast> {
   static void reference(const ReferenceContext& c) { fail_unbound(name, c.get<Params>().axis_name[0]); }
 };
 
-struct AxisIndex {
+struct AxisIndex : CollectiveOp<AxisIndex> {
   static constexpr int num_operands = 0;
   static constexpr std::string_view name = "axis_index", doc = "The device's position along a named axis.";
-  static constexpr Kind kind = Kind::collective;
   static constexpr bool zero_tangent = true, not_linear = true;
   using Params = AxisIndexParams;
+  static constexpr Exchange exchange = Exchange::position;
   static Aval abstract_eval(const OpContext&) { return {{}, int32}; }
   static BatchResult batch(const BatchContext& c) {
     if (c.get<Params>().axis_name != c.axis.name) return {{bind_axis_index(c.get<Params>().axis_name, c.loc)}, {kNotMapped}};
@@ -287,64 +300,12 @@ constexpr const Primitive* kPrimitives[] = {&primitive_of<AllGather>, &primitive
 
 PrimitiveList collective_move_primitives() { return kPrimitives; }
 
-Collective collective_of(const Primitive& op) {
-  struct Entry {
-    std::string_view name;
-    Collective what;
-  };
-  static constexpr Entry entries[] = {{"psum", Collective::psum},
-                                      {"psum_invariant", Collective::psum},
-                                      {"pmax", Collective::pmax},
-                                      {"pmin", Collective::pmin},
-                                      {"pvary", Collective::pvary},
-                                      {"all_gather", Collective::all_gather},
-                                      {"reduce_scatter", Collective::reduce_scatter},
-                                      {"all_to_all", Collective::all_to_all},
-                                      {"ppermute", Collective::ppermute},
-                                      {"pbroadcast", Collective::pbroadcast},
-                                      {"axis_index", Collective::axis_index}};
-  for (const Entry& e : entries)
-    if (e.name == op.name) return e.what;
-  throw Error(fmt::format("{}: internal error: not a collective", op.name));
+const CollectiveRules& collective_rules(const Primitive& op) {
+  if (!op.collective) throw Error(fmt::format("{}: internal error: not a collective", op.name));
+  return op.collective();
 }
-
-std::vector<std::string> collective_axes(const Primitive& op, const ParamsBase& params) {
-  switch (collective_of(op)) {
-    case Collective::psum:
-    case Collective::pmax:
-    case Collective::pmin: {
-      if (op.name == "psum_invariant") return params_as<VaryParams>(params).axes;
-      std::vector<std::string> names;
-      for (const AxisRef& a : params_as<PsumParams>(params).axes)
-        if (a.is_named()) names.push_back(a.name);
-      return names;
-    }
-    case Collective::pvary: return params_as<VaryParams>(params).axes;
-    case Collective::all_gather: return params_as<AllGatherParams>(params).axis_name;
-    case Collective::reduce_scatter: return params_as<ReduceScatterParams>(params).axis_name;
-    case Collective::all_to_all: return {params_as<AllToAllParams>(params).axis_name};
-    case Collective::ppermute: return params_as<PpermuteParams>(params).axis_name;
-    case Collective::pbroadcast: return params_as<PbroadcastParams>(params).axis_name;
-    case Collective::axis_index: return {params_as<AxisIndexParams>(params).axis_name};
-  }
-  return {};
-}
-
-const IndexGroups* collective_groups(const Primitive& op, const ParamsBase& params) {
-  const IndexGroups* groups = nullptr;
-  switch (collective_of(op)) {
-    case Collective::psum:
-    case Collective::pmax:
-    case Collective::pmin:
-      if (op.name != "psum_invariant") groups = &params_as<PsumParams>(params).axis_index_groups;
-      break;
-    case Collective::all_gather: groups = &params_as<AllGatherParams>(params).axis_index_groups; break;
-    case Collective::reduce_scatter: groups = &params_as<ReduceScatterParams>(params).axis_index_groups; break;
-    case Collective::all_to_all: groups = &params_as<AllToAllParams>(params).axis_index_groups; break;
-    default: break;
-  }
-  return groups && *groups ? groups : nullptr;
-}
+std::vector<std::string> collective_axes(const Primitive& op, const ParamsBase& params) { return collective_rules(op).axes(params); }
+const IndexGroups* collective_groups(const Primitive& op, const ParamsBase& params) { return collective_rules(op).groups(params); }
 
 Array bind_all_gather(const Array& x, AllGatherParams params, SourceLoc loc) { return bind_one<AllGather>(std::move(params), {x}, loc); }
 Array bind_reduce_scatter(const Array& x, ReduceScatterParams params, SourceLoc loc) {

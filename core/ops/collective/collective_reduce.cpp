@@ -62,9 +62,15 @@ Array multiplied(const Array& x, std::int64_t n, SourceLoc loc) {
 /// What the three reductions over axes share. Self::local reduces over dimensions of the operand, Self::repeated is the reduction of n
 /// equal values.
 template <class Self>
-struct ReduceOverAxes {
-  static constexpr Kind kind = Kind::collective;
+struct ReduceOverAxes : CollectiveOp<Self> {
   using Params = PsumParams;
+  static constexpr Exchange exchange = Exchange::allreduce;
+  static std::optional<LocalReduction> local_reduction(const PsumParams& p) {
+    const std::vector<int> positions = positions_of(p.axes);
+    if (positions.empty() && !p.axes.empty()) return {};
+    PsumParams rest{named(names_of(p.axes)), p.axis_index_groups};
+    return LocalReduction{positions, rest.axes.empty() ? ParamsRef() : make_params(std::move(rest))};
+  }
 
   static std::vector<Aval> abstract_eval(const OpContext& c) {
     const auto& p = c.get<PsumParams>();
@@ -130,6 +136,7 @@ struct ReduceOverAxes {
 
 struct Psum : ReduceOverAxes<Psum> {
   static constexpr std::string_view name = "psum", local_name = "reduce_sum";
+  static constexpr Combiner combiner = Combiner::sum;
   static constexpr std::string_view doc = "Sum over named axes (and dimensions).";
   static Array local(const Array& x, const std::vector<int>& axes, SourceLoc loc) { return reduce_sum(x, axes, loc); }
   static Array repeated(const Array& x, std::int64_t n, SourceLoc loc) { return multiplied(x, n, loc); }
@@ -165,6 +172,7 @@ struct Psum : ReduceOverAxes<Psum> {
 /// The tangent of an extremum: the mean of the tangents of those that attain it.
 template <class Self>
 struct ReduceToExtremum : ReduceOverAxes<Self> {
+  static bool agrees(const PsumParams& p) { return !p.axis_index_groups; }
   static Array repeated(const Array& x, std::int64_t, SourceLoc) { return x; }
   static std::vector<Tangent> jvp(const JvpContext& c) {
     const auto& p = c.get<PsumParams>();
@@ -199,10 +207,12 @@ struct ReduceToExtremum : ReduceOverAxes<Self> {
 };
 struct Pmax : ReduceToExtremum<Pmax> {
   static constexpr std::string_view name = "pmax", local_name = "reduce_max", doc = "Maximum over named axes (and dimensions).";
+  static constexpr Combiner combiner = Combiner::max;
   static Array local(const Array& x, const std::vector<int>& axes, SourceLoc loc) { return reduce_max(x, axes, loc); }
 };
 struct Pmin : ReduceToExtremum<Pmin> {
   static constexpr std::string_view name = "pmin", local_name = "reduce_min", doc = "Minimum over named axes (and dimensions).";
+  static constexpr Combiner combiner = Combiner::min;
   static Array local(const Array& x, const std::vector<int>& axes, SourceLoc loc) { return reduce_min(x, axes, loc); }
 };
 
@@ -212,11 +222,14 @@ std::vector<std::string> without(std::vector<std::string> names, const std::stri
 }
 
 /// The sum as a value that is known to be the same on all devices of the axes: JAX's psum where check_vma is on.
-struct PsumInvariant {
+struct PsumInvariant : CollectiveOp<PsumInvariant> {
   static constexpr std::string_view name = "psum_invariant",
                                     doc = "Sum over named axes, the result marked as the same on all their devices.";
-  static constexpr Kind kind = Kind::collective;
   using Params = VaryParams;
+  static constexpr Exchange exchange = Exchange::allreduce;
+  static constexpr Combiner combiner = Combiner::sum;
+  static constexpr bool marks = true;
+  static bool agrees(const Params&) { return true; }
   static std::vector<Aval> abstract_eval(const OpContext& c) { return {c.in.begin(), c.in.end()}; }
   static std::vector<Tangent> jvp(const JvpContext& c) {
     std::vector<Tangent> out;
@@ -244,10 +257,11 @@ struct PsumInvariant {
 };
 
 /// Marks a value as different on the devices of the axes; the identity otherwise.
-struct Pvary {
+struct Pvary : CollectiveOp<Pvary> {
   static constexpr std::string_view name = "pvary", doc = "The operand, marked as varying over named axes.";
-  static constexpr Kind kind = Kind::collective;
   using Params = VaryParams;
+  static constexpr Exchange exchange = Exchange::none;
+  static constexpr bool marks = true;
   static std::vector<Aval> abstract_eval(const OpContext& c) { return {c.in.begin(), c.in.end()}; }
   static std::vector<Tangent> jvp(const JvpContext& c) {
     std::vector<Tangent> out;

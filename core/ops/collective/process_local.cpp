@@ -58,13 +58,18 @@ struct GlobalToHostLocal : Move<GlobalToHostLocal> {
   static Array back(const Array& x, const ProcessLocalParams& p, SourceLoc loc) { return bind_host_local_to_global(x, p, loc); }
 };
 
+const Rule<ProcessMoveTransform, HostLocalToGlobal> to_global([] { return ProcessMoveTo::global; });
+const Rule<ProcessMoveTransform, GlobalToHostLocal> to_host_local([] { return ProcessMoveTo::host_local; });
+
 constexpr const Primitive* kPrimitives[] = {&primitive_of<HostLocalToGlobal>, &primitive_of<GlobalToHostLocal>};
 
 }  // namespace
 
 PrimitiveList process_local_primitives() { return kPrimitives; }
-bool is_process_local(const Primitive& op) { return &op == kPrimitives[0] || &op == kPrimitives[1]; }
-bool makes_global(const Primitive& op) { return &op == kPrimitives[0]; }
+std::optional<ProcessMoveTo> process_move(const Primitive& op) {
+  ProcessMoveTransform::Function* const rule = op.kind == Kind::spmd ? find_rule<ProcessMoveTransform>(op) : nullptr;
+  return rule ? std::optional(rule()) : std::nullopt;
+}
 Array bind_host_local_to_global(const Array& x, ProcessLocalParams params, SourceLoc loc) {
   return bind_one<HostLocalToGlobal>(std::move(params), {x}, loc);
 }

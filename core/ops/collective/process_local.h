@@ -1,7 +1,7 @@
 // Between what one process has of an array and all of it: pmap's operands and results where its devices belong to several processes.
 #pragma once
 #include "weft/core/ir/mesh_axes.h"
-#include "weft/core/ir/primitive.h"
+#include "weft/core/ir/rules.h"
 
 namespace weft::detail {
 
@@ -13,10 +13,14 @@ struct ProcessLocalParams {
 };
 
 PrimitiveList process_local_primitives();
-/// Whether a primitive of Kind::spmd is one of these, and not shard_map.
-bool is_process_local(const Primitive& op);
-/// Of these: whether it is the one that makes the global array.
-bool makes_global(const Primitive& op);
+/// Operations of kind spmd that move between what processes have and the global array; the rule says where to.
+enum class ProcessMoveTo { global, host_local };
+struct ProcessMoveTransform {
+  static constexpr std::string_view name = "process_move", doc = "It moves between what processes have and the global array.";
+  using Function = ProcessMoveTo();
+};
+/// Where the operation moves its operand; nothing if it is none of these.
+std::optional<ProcessMoveTo> process_move(const Primitive& op);
 /// This process's rows, as a part of the global array of all processes' rows; and back.
 Array bind_host_local_to_global(const Array& x, ProcessLocalParams params, SourceLoc loc);
 Array bind_global_to_host_local(const Array& x, ProcessLocalParams params, SourceLoc loc);

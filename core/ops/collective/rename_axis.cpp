@@ -33,36 +33,7 @@ struct Names {
   void operator()(std::vector<std::string>& names) const {
     for (std::string& name : names) (*this)(name);
   }
-  void operator()(AxisRefs& axes) const {
-    for (AxisRef& a : axes) (*this)(a.name);
-  }
 };
-
-template <class Params>
-ParamsRef renamed(const Eqn& e, const Names& names) {
-  Params p = params_as<Params>(*e.params);
-  if constexpr (requires { p.axes; })
-    names(p.axes);
-  else
-    names(p.axis_name);
-  return make_params(std::move(p));
-}
-
-ParamsRef renamed_collective(const Eqn& e, const Names& names) {
-  switch (collective_of(*e.op)) {
-    case Collective::psum: return e.op->name == "psum_invariant" ? renamed<VaryParams>(e, names) : renamed<PsumParams>(e, names);
-    case Collective::pmax:
-    case Collective::pmin: return renamed<PsumParams>(e, names);
-    case Collective::pvary: return renamed<VaryParams>(e, names);
-    case Collective::all_gather: return renamed<AllGatherParams>(e, names);
-    case Collective::reduce_scatter: return renamed<ReduceScatterParams>(e, names);
-    case Collective::all_to_all: return renamed<AllToAllParams>(e, names);
-    case Collective::ppermute: return renamed<PpermuteParams>(e, names);
-    case Collective::pbroadcast: return renamed<PbroadcastParams>(e, names);
-    case Collective::axis_index: return renamed<AxisIndexParams>(e, names);
-  }
-  return e.params;
-}
 
 /// The map in `p` has the axis `from` under the name `to`.
 void rename_own_axis(ShardMapParams& p, const std::string& from, const std::string& to) {
@@ -103,7 +74,7 @@ bool has_maps(const Jaxpr& j) {
   check_nesting("programs inside programs", nesting_depth(j));
   const auto& eqns = j.eqns();
   return std::any_of(eqns.begin(), eqns.end(), [](const Eqn& e) {
-    if (is_shard_map(*e.op)) return true;
+    if (device_map(e)) return true;
     if (!holds_programs(e)) return false;
     const std::vector<ParamText> params = e.op->params_list(*e.params);
     return std::any_of(params.begin(), params.end(), [](const ParamText& p) {
@@ -115,7 +86,7 @@ bool has_maps(const Jaxpr& j) {
 Jaxpr without_shadowing(const Jaxpr& j, const Around& around) {
   if (!has_maps(j)) return j;
   return with_params(j, [&](const Eqn& e) {
-    if (is_shard_map(*e.op)) return make_params(without_shadowing(params_as<ShardMapParams>(*e.params), around));
+    if (const ShardMapParams* map = device_map(e)) return make_params(without_shadowing(*map, around));
     if (!holds_programs(e)) return e.params;
     const auto inside = [](const Jaxpr& body, void* c) { return without_shadowing(body, *static_cast<const Around*>(c)); };
     return e.op->params_map_jaxprs(*e.params, inside, const_cast<Around*>(&around));
@@ -127,9 +98,9 @@ Jaxpr without_shadowing(const Jaxpr& j, const Around& around) {
 Jaxpr rename_axis(const Jaxpr& j, const std::string& from, const std::string& to) {
   const Names names{from, to};
   return with_params(j, [&](const Eqn& e) {
-    if (e.op->kind == Kind::collective) return renamed_collective(e, names);
-    if (is_shard_map(*e.op)) {
-      ShardMapParams p = params_as<ShardMapParams>(*e.params);
+    if (e.op->kind == Kind::collective) return collective_rules(*e.op).renamed(*e.params, from, to);
+    if (const ShardMapParams* map = device_map(e)) {
+      ShardMapParams p = *map;
       if (p.mesh.find(from) < 0) p.jaxpr = rename_axis(p.jaxpr, from, to);
       return make_params(std::move(p));
     }

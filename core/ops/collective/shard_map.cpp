@@ -15,6 +15,7 @@
 #include "weft/core/ops/movement/movement.h"
 #include "weft/core/text/text.h"
 #include "weft/core/trace/varying.h"
+#include "weft/core/trace/varying_rule.h"
 
 namespace weft::detail {
 namespace {
@@ -255,6 +256,22 @@ BatchResult ShardMap::batch(const BatchContext& c) {
 
 constexpr const Primitive* kPrimitives[] = {&primitive_of<ShardMap>};
 
+const Rule<DeviceMapTransform, ShardMap> shard_map_is_map([](const ParamsBase& p) -> const ShardMapParams& {
+  return params_as<ShardMapParams>(p);
+});
+const VaryingRule<ShardMap> shard_map_varying([](const VaryingContext& c) -> std::optional<VaryingList> {
+  const auto& p = c.get<ShardMapParams>();
+  if (!p.check_vma) return {};
+  const CheckedAxes scope(p.manual_axes());
+  const Varying own = varying_over(p.manual_axes());
+  VaryingList blocks;
+  for (std::size_t i = 0; i < c.in.size(); ++i) blocks.push_back(c.in[i] | varying_over(named_axes(p.in_specs[i])));
+  std::optional<VaryingList> out = varying_of_program(p.jaxpr, blocks);
+  if (out)
+    for (Varying& v : *out) v &= ~own;
+  return out;
+});
+
 }  // namespace
 
 std::string print_param(const AxisSet& v) {
@@ -281,7 +298,10 @@ std::vector<std::string> ShardMapParams::undivided_axes(const PartitionSpec& spe
 }
 
 PrimitiveList shard_map_primitives() { return kPrimitives; }
-bool is_shard_map(const Primitive& op) { return &op == &primitive_of<ShardMap>; }
+const ShardMapParams* device_map(const Eqn& e) {
+  DeviceMapTransform::Function* const rule = e.op->kind == Kind::spmd ? find_rule<DeviceMapTransform>(*e.op) : nullptr;
+  return rule ? &rule(*e.params) : nullptr;
+}
 
 std::vector<Array> bind_shard_map(ShardMapParams params, std::span<const Array> inputs, SourceLoc loc) {
   Hoisted h = hoist_consts(dce_program(params.jaxpr));
@@ -387,7 +407,7 @@ namespace {
 const ShardMapParams* find_nested_map(const Jaxpr& j, const MeshAxes& mesh) {
   check_nesting("programs inside programs", nesting_depth(j));
   for (const Eqn& e : j.eqns()) {
-    if (is_shard_map(*e.op)) {
+    if (device_map(e)) {
       const auto& p = params_as<ShardMapParams>(*e.params);
       const bool other = p.mesh.device_ids.empty() &&
                          std::none_of(p.mesh.names.begin(), p.mesh.names.end(), [&](const std::string& a) { return mesh.find(a) >= 0; });
@@ -421,7 +441,7 @@ ShardMapParams spread_nested_maps(const ShardMapParams& p, std::int64_t num_devi
 
 Jaxpr unroll_nested_maps(const Jaxpr& j, const MeshAxes& mesh, const std::vector<std::string>& free_axes) {
   const auto& eqns = j.eqns();
-  if (std::none_of(eqns.begin(), eqns.end(), [](const Eqn& e) { return is_shard_map(*e.op); })) return j;
+  if (std::none_of(eqns.begin(), eqns.end(), [](const Eqn& e) { return device_map(e); })) return j;
   const JaxprData& d = j.data();
   return trace_jaxpr({"shard_map", {d.input_avals().begin(), d.input_avals().end()}, {}}, [&](std::span<const Array> args) {
     std::vector<Array> values(d.avals.size());
@@ -434,7 +454,7 @@ Jaxpr unroll_nested_maps(const Jaxpr& j, const MeshAxes& mesh, const std::vector
       std::vector<Array> in;
       for (Atom a : e.inputs) in.push_back(read(a));
       std::vector<Array> out;
-      if (is_shard_map(*e.op)) {
+      if (device_map(e)) {
         const auto& p = params_as<ShardMapParams>(*e.params);
         const std::vector<std::string> axes = p.manual_axes();
         const bool on_devices = std::all_of(axes.begin(), axes.end(), [&](const std::string& axis) {

@@ -2,6 +2,7 @@
 #pragma once
 #include "weft/core/ir/mesh_axes.h"
 #include "weft/core/ir/rewrite.h"
+#include "weft/core/ir/rules.h"
 #include "weft/core/ops/collective/collective.h"
 
 namespace weft::detail {
@@ -33,7 +34,13 @@ struct ShardMapParams {
 };
 
 PrimitiveList shard_map_primitives();
-bool is_shard_map(const Primitive& op);
+/// Operations of kind spmd that are maps over a mesh: the rule gives the map.
+struct DeviceMapTransform {
+  static constexpr std::string_view name = "device_map", doc = "It is a map over a mesh.";
+  using Function = const ShardMapParams&(const ParamsBase& params);
+};
+/// The map over a mesh that the equation is, or null.
+const ShardMapParams* device_map(const Eqn& e);
 std::vector<Array> bind_shard_map(ShardMapParams params, std::span<const Array> inputs, SourceLoc loc);
 
 /// In a program of a device: its block, of an array that all devices have whole.

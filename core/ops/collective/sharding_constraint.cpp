@@ -6,6 +6,7 @@
 
 #include "weft/core/ops/common.h"
 #include "weft/core/text/text.h"
+#include "weft/core/text/text_rules.h"
 
 namespace weft::detail {
 
@@ -75,12 +76,22 @@ struct ShardingConstraint {
   static KernelValue lower(KernelBuilder&, const Params&, std::span<const KernelValue> v) { return v[0]; }
 };
 
+constexpr ParamValue kShardingConstraintAdded[] = {{"context_mesh", "Mesh()"}, {"layout", "None"}, {"unconstrained_dims", "frozenset({})"}};
+const TextRule<ShardingConstraint> constraint_text([] { return TextTraits{.added = kShardingConstraintAdded}; });
+
+const Rule<ShardingConstraintTransform, ShardingConstraint> constraint_sharding([](const ParamsBase& p) -> const SpecOnMesh& {
+  return params_as<ShardingConstraintParams>(p).sharding;
+});
+
 constexpr const Primitive* kPrimitives[] = {&primitive_of<ShardingConstraint>};
 
 }  // namespace
 
 PrimitiveList sharding_constraint_primitives() { return kPrimitives; }
-bool is_sharding_constraint(const Primitive& op) { return &op == &primitive_of<ShardingConstraint>; }
+const SpecOnMesh* sharding_constraint(const Eqn& e) {
+  ShardingConstraintTransform::Function* const rule = find_rule<ShardingConstraintTransform>(*e.op);
+  return rule ? &rule(*e.params) : nullptr;
+}
 
 Array bind_sharding_constraint(const Array& x, SpecOnMesh sharding, SourceLoc loc) {
   return bind_one<ShardingConstraint>({std::move(sharding)}, {x}, loc);

@@ -1,7 +1,7 @@
 // sharding_constraint: says how a value is divided over a mesh, in a program that runs on one (JAX: with_sharding_constraint).
 #pragma once
 #include "weft/core/ir/mesh_axes.h"
-#include "weft/core/ir/primitive.h"
+#include "weft/core/ir/rules.h"
 
 namespace weft::detail {
 
@@ -20,7 +20,13 @@ struct ShardingConstraintParams {
 };
 
 PrimitiveList sharding_constraint_primitives();
-bool is_sharding_constraint(const Primitive& op);
+/// Operations that only say how their operand is divided: the rule gives the sharding.
+struct ShardingConstraintTransform {
+  static constexpr std::string_view name = "sharding_constraint", doc = "It only says how its operand is divided.";
+  using Function = const SpecOnMesh&(const ParamsBase& params);
+};
+/// The sharding that the equation asks for, or null.
+const SpecOnMesh* sharding_constraint(const Eqn& e);
 Array bind_sharding_constraint(const Array& x, SpecOnMesh sharding, SourceLoc loc);
 
 /// The spec with a dimension more, divided over `axis` (not at all if that is empty).

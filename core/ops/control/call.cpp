@@ -6,7 +6,9 @@
 #include "weft/core/base/nesting.h"
 #include "weft/core/ir/sealed_program.h"
 #include "weft/core/ops/registry.h"
+#include "weft/core/text/text_rules.h"
 #include "weft/core/trace/trace.h"
+#include "weft/core/trace/varying_rule.h"
 
 namespace weft::detail {
 
@@ -37,6 +39,11 @@ std::vector<Aval> call_types(const OpContext& c, const Jaxpr& body) {
 
 Jaxpr executed_body(const Primitive& op, const ParamsBase& params, std::span<const Aval> in) {
   return op.body ? op.body(params) : op.call_body(params, in);
+}
+
+CallTraits call_traits(const Primitive& op) {
+  CallTransform::Function* const rule = find_rule<CallTransform>(op);
+  return rule ? rule() : CallTraits();
 }
 
 Jaxpr with_outputs(const Jaxpr& j, std::vector<Atom> outputs) {
@@ -160,6 +167,17 @@ struct ClosedCall : CallRules<ClosedCall> {
   static const Jaxpr& body(const Params& p) { return p.call_jaxpr; }
   static Params with_body(const Params&, Jaxpr j) { return {std::move(j)}; }
 };
+
+const CallRule<Jit> jit_traits([] {
+  return CallTraits{.compiled_as = [](const ParamsBase& p) -> const std::string& { return params_as<JitParams>(p).name; }};
+});
+constexpr ParamValue kLeftOut[] = {{"donated_invars", "()"}};
+constexpr ParamValue kIgnored[] = {{"compiler_options_kvs", ""}, {"donated_invars", ""}, {"inline", ""}, {"keep_unused", ""}};
+const TextRule<Jit> jit_text([] { return TextTraits{.left_out = kLeftOut, .ignored = kIgnored, .is_function = true}; });
+const VaryingRule<Jit> jit_varying(varying_of_body);
+const MarkVaryingRule<Jit> jit_marks(mark_body);
+const VaryingRule<ClosedCall> closed_call_varying(varying_of_body);
+const MarkVaryingRule<ClosedCall> closed_call_marks(mark_body);
 
 std::vector<Array> eval_inlined(const Jaxpr& j, std::span<const Array> args) {
   check_nesting("programs inside programs", nesting_depth(j));

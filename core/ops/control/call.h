@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "weft/core/ir/rewrite.h"
+#include "weft/core/ir/rules.h"
 
 namespace weft::detail {
 
@@ -29,6 +30,24 @@ std::vector<Aval> call_types(const OpContext& c, const Jaxpr& body);
 
 /// The program that an equation of kind call runs on its operands.
 Jaxpr executed_body(const Primitive& op, const ParamsBase& params, std::span<const Aval> in);
+
+/// What sets a call apart from its body being run in its place.
+struct CallTraits {
+  /// The name under which it is compiled as a whole, also where it is run at once. Null: such a call runs equation by equation.
+  const std::string& (*compiled_as)(const ParamsBase&) = nullptr;
+  /// Whether its values are not to be shared with equal ones around it. Null: no.
+  bool (*stays_apart)(const ParamsBase&) = nullptr;
+  /// Its transpose is a rule of its own, and not that of its body.
+  bool has_own_transpose = false;
+};
+struct CallTransform {
+  static constexpr std::string_view name = "call", doc = "What sets a call apart from its body.";
+  using Function = CallTraits();
+};
+template <class Op>
+using CallRule = Rule<CallTransform, Op>;
+/// Those of a primitive of kind call; all defaults for one that has no rule.
+CallTraits call_traits(const Primitive& op);
 
 /// How a call is bound again with another body (without constants).
 using BindBody = std::vector<Array> (*)(const ParamsRef& params, Jaxpr body, std::span<const Array> inputs, SourceLoc loc);

@@ -1,4 +1,5 @@
 #include "weft/core/ops/control/callback.h"
+#include "weft/core/ir/rules.h"
 
 #include <fmt/format.h>
 
@@ -229,6 +230,7 @@ struct IoCallback {
     run_callback("io_callback", p.callback, p.lanes, p.result_avals, c);
   }
 };
+const Rule<IoTransform, IoCallback> io_callback_talks([] {});
 
 struct DebugCallback {
   static constexpr std::string_view name = "debug_callback", doc = "Calls a C++ function for debugging.";
@@ -366,7 +368,6 @@ void bind_debug_print(std::string text, std::span<const Array> in, SourceLoc loc
   });
   bind_all<DebugPrint>({std::move(text), {}}, in, loc);
 }
-bool is_io_callback(const Primitive& op) { return &op == &primitive_of<IoCallback>; }
 
 DeviceLabel::DeviceLabel(std::string device) : saved_(std::move(label().device)) { label().device = std::move(device); }
 DeviceLabel::~DeviceLabel() { label().device = std::move(saved_); }

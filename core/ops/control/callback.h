@@ -65,7 +65,6 @@ std::vector<Array> bind_io_callback(IoCallbackParams p, std::span<const Array> i
 void bind_debug_callback(DebugCallbackParams p, std::span<const Array> in, SourceLoc loc);
 /// `fmt` as DebugPrintParams has it. Throws Error for a specification that doesn't fit its operand.
 void bind_debug_print(std::string fmt, std::span<const Array> in, SourceLoc loc);
-bool is_io_callback(const Primitive& op);
 
 /// Callbacks run inside this scope belong to the device of the given name, for labels.
 class [[nodiscard]] DeviceLabel {

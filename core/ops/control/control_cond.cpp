@@ -1,11 +1,14 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cstring>
 
 #include "weft/core/functions/elementwise.h"
 #include "weft/core/ir/effects.h"
 #include "weft/core/ops/control/control.h"
 #include "weft/core/ops/control/control_common.h"
+#include "weft/core/ops/control/control_rules.h"
+#include "weft/core/text/text_rules.h"
 
 namespace weft::detail {
 
@@ -196,5 +199,75 @@ BatchResult Cond::batch(const BatchContext& c) {
   }
   return r;
 }
+
+namespace {
+
+std::vector<Array> run_cond(const ParamsBase& params, std::span<const Array> in, const ProgramRunner& run) {
+  const auto& p = params_as<Cond::Params>(params);
+  std::vector<std::byte> storage;
+  std::int32_t index;
+  std::memcpy(&index, bytes_of(in[0], storage), sizeof index);
+  index = std::clamp(index, 0, static_cast<std::int32_t>(p.branches.size()) - 1);
+  return run(p.branches[static_cast<std::size_t>(index)], in.subspan(1));
+}
+
+std::optional<VaryingList> varying_cond(const VaryingContext& c) {
+  std::optional<VaryingList> out;
+  for (const Jaxpr& j : c.get<Cond::Params>().branches) {
+    std::optional<VaryingList> one = varying_of_program(j, part_of(c.in, 1, c.in.size() - 1));
+    if (!one || (out && *out != *one)) return {};
+    out = std::move(one);
+  }
+  if (out)
+    for (Varying& v : *out)
+      if (c.in[0] & ~v) return {};
+  return out;
+}
+
+EqnVarying mark_cond(const VaryingContext& c) {
+  EqnVarying r{c.in, {}, {}};
+  Cond::Params q = c.get<Cond::Params>();
+  const VaryingList operands = part_of(c.in, 1, c.in.size() - 1);
+  VaryingList common;
+  for (const Jaxpr& j : q.branches) {
+    mark_program(j, operands, r.out);
+    if (common.empty()) common.assign(r.out.size(), c.in[0]);
+    widen(common, r.out);
+  }
+  for (Jaxpr& j : q.branches) j = mark_program(j, operands, r.out, common);
+  r.out = common;
+  r.params = make_params(std::move(q));
+  return r;
+}
+
+std::optional<ShardedValues> partition_cond(const PartitionContext& c) {
+  Cond::Params q = c.get<Cond::Params>();
+  const ShardedValues& in = c.in;
+  std::vector<DimAxes> branch_in, out_axes;
+  for (std::size_t i = 1; i < in.size(); ++i) branch_in.push_back(in[i].axes);
+  for (Jaxpr& j : q.branches) {
+    const PartitionedProgram s = partition_program(c, j, branch_in, out_axes);
+    if (out_axes.empty()) out_axes = s.out;
+    j = s.jaxpr;
+  }
+  std::vector<Array> operands{c.partition.gathered(in[0], c.eqn.loc).block};
+  for (std::size_t i = 1; i < in.size(); ++i) operands.push_back(in[i].block);
+  const std::vector<Array> out = bind_all<Cond>(q, operands, c.eqn.loc);
+  ShardedValues results;
+  for (std::size_t k = 0; k < out.size(); ++k) results.push_back(c.partition.of_block(out[k], out_axes[k]));
+  return results;
+}
+
+constexpr ParamValue kIgnored[] = {{"branches_platforms", ""}};
+const TextRule<Cond> cond_text([] { return TextTraits{.ignored = kIgnored}; });
+const RunRule<Cond> cond_run(run_cond);
+const VaryingRule<Cond> cond_varying(varying_cond);
+const MarkVaryingRule<Cond> cond_marks(mark_cond);
+const PartitionRule<Cond> cond_partition(partition_cond);
+const KeyUseRule<Cond> cond_keys([](const ParamsBase& p, KeyUses& uses) {
+  for (const Jaxpr& b : params_as<Cond::Params>(p).branches) uses.by_program(b, 1);
+});
+
+}  // namespace
 
 }  // namespace weft::detail

@@ -2,9 +2,12 @@
 
 #include <algorithm>
 #include <array>
+#include <cstring>
 
+#include "weft/core/array/host.h"
 #include "weft/core/ops/control/control.h"
 #include "weft/core/ops/control/control_common.h"
+#include "weft/core/ops/control/control_rules.h"
 #include "weft/core/ops/movement/operand_parts.h"
 
 namespace weft::detail {
@@ -278,6 +281,107 @@ BatchResult Scan::batch(const BatchContext& c) {
     if (r.dims[i] != kNotMapped) r.dims[i] = 1;
   return r;
 }
+
+namespace {
+
+std::vector<Array> run_scan(const ParamsBase& params, std::span<const Array> in, const ProgramRunner& run) {
+  const auto& p = params_as<Scan::Params>(params);
+  const std::size_t consts = static_cast<std::size_t>(p.num_consts), carry = static_cast<std::size_t>(p.num_carry), fixed = consts + carry;
+  const auto body_in = p.jaxpr.data().input_avals();
+  const std::vector<Aval> body_out = p.jaxpr.data().output_avals();
+  std::vector<std::vector<std::byte>> storage(in.size());
+  std::vector<const std::byte*> xs;
+  for (std::size_t i = fixed; i < in.size(); ++i) xs.push_back(bytes_of(in[i], storage[i]));
+  std::vector<Ref<Buffer>> ys;
+  std::vector<Array> out;
+  for (std::size_t i = carry; i < body_out.size(); ++i) {
+    const Aval all = body_out[i].with_shape(body_out[i].shape.inserted(0, p.length));
+    ys.push_back(host().allocate(static_cast<std::size_t>(all.bytes())));
+    out.push_back(Array(Ref<ArrayImpl>(new ConcreteArray(all, ys.back()))));
+  }
+  std::vector<Array> args(in.begin(), in.begin() + static_cast<std::ptrdiff_t>(fixed));
+  std::vector<std::byte> gathered;
+  for (std::int64_t step = 0; step < p.length; ++step) {
+    const std::int64_t i = p.reverse ? p.length - 1 - step : step;
+    args.resize(fixed);
+    for (std::size_t k = 0; k < xs.size(); ++k) args.push_back(make_concrete(body_in[fixed + k], xs[k] + i * body_in[fixed + k].bytes()));
+    std::vector<Array> results = run(p.jaxpr, args);
+    for (std::size_t k = 0; k < carry; ++k) args[consts + k] = std::move(results[k]);
+    for (std::size_t k = 0; k < ys.size(); ++k) {
+      const std::size_t bytes = static_cast<std::size_t>(body_out[carry + k].bytes());
+      if (bytes > 0)
+        std::memcpy(static_cast<std::byte*>(ys[k]->data()) + i * static_cast<std::int64_t>(bytes), bytes_of(results[carry + k], gathered),
+                    bytes);
+    }
+  }
+  out.insert(out.begin(), std::make_move_iterator(args.begin() + static_cast<std::ptrdiff_t>(consts)),
+             std::make_move_iterator(args.begin() + static_cast<std::ptrdiff_t>(fixed)));
+  return out;
+}
+
+std::optional<VaryingList> varying_scan(const VaryingContext& c) {
+  const auto& p = c.get<Scan::Params>();
+  const auto consts = static_cast<std::size_t>(p.num_consts), carry = static_cast<std::size_t>(p.num_carry);
+  std::optional<VaryingList> out = varying_of_program(p.jaxpr, c.in);
+  if (out && part_of(*out, 0, carry) != part_of(c.in, consts, carry)) return {};
+  return out;
+}
+
+EqnVarying mark_scan(const VaryingContext& c) {
+  EqnVarying r{c.in, {}, {}};
+  Scan::Params q = c.get<Scan::Params>();
+  const auto consts = static_cast<std::size_t>(q.num_consts), num_carry = static_cast<std::size_t>(q.num_carry);
+  VaryingList carry = part_of(c.in, consts, num_carry);
+  Jaxpr body;
+  do {
+    std::copy(carry.begin(), carry.end(), r.need.begin() + q.num_consts);
+    body = mark_program(q.jaxpr, r.need, r.out, carry);
+  } while (widen(carry, r.out));
+  std::copy(carry.begin(), carry.end(), r.out.begin());
+  q.jaxpr = body;
+  r.params = make_params(std::move(q));
+  return r;
+}
+
+DimAxes without_first(DimAxes axes) {
+  axes.erase(axes.begin());
+  return axes;
+}
+DimAxes with_first(DimAxes axes) {
+  axes.insert(axes.begin(), std::vector<std::string>());
+  return axes;
+}
+
+std::optional<ShardedValues> partition_scan(const PartitionContext& c) {
+  Scan::Params q = c.get<Scan::Params>();
+  const ShardedValues& in = c.in;
+  const auto consts = static_cast<std::size_t>(q.num_consts), num_carry = static_cast<std::size_t>(q.num_carry), fixed = consts + num_carry;
+  std::vector<DimAxes> body_in, carry;
+  for (std::size_t i = 0; i < in.size(); ++i) body_in.push_back(i < fixed ? in[i].axes : without_first(in[i].axes));
+  carry.assign(body_in.begin() + static_cast<std::ptrdiff_t>(consts), body_in.begin() + static_cast<std::ptrdiff_t>(fixed));
+  PartitionedProgram body;
+  for (bool again = true; again;) {
+    std::copy(carry.begin(), carry.end(), body_in.begin() + static_cast<std::ptrdiff_t>(consts));
+    body = partition_program(c, q.jaxpr, body_in, carry);
+    again = adopt(carry, body.out);
+  }
+  std::vector<Array> operands;
+  for (std::size_t i = 0; i < in.size(); ++i) operands.push_back(c.reshard(in[i], i < fixed ? body_in[i] : with_first(body_in[i])).block);
+  q.jaxpr = body.jaxpr;
+  const std::vector<Array> out = bind_all<Scan>(q, operands, c.eqn.loc);
+  ShardedValues results;
+  for (std::size_t k = 0; k < out.size(); ++k)
+    results.push_back(c.partition.of_block(out[k], k < num_carry ? carry[k] : with_first(body.out[k])));
+  return results;
+}
+
+const RunRule<Scan> scan_run(run_scan);
+const VaryingRule<Scan> scan_varying(varying_scan);
+const MarkVaryingRule<Scan> scan_marks(mark_scan);
+const PartitionRule<Scan> scan_partition(partition_scan);
+const KeyUseRule<Scan> scan_keys([](const ParamsBase& p, KeyUses& uses) { uses.by_program(params_as<Scan::Params>(p).jaxpr, 0); });
+
+}  // namespace
 
 PrimitiveList control_primitives() {
   static constexpr std::array list{&primitive_of<Cond>, &primitive_of<Scan>, &primitive_of<While>};

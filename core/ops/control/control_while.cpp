@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstring>
 
 #include "weft/core/functions/elementwise.h"
 #include "weft/core/functions/reductions.h"
@@ -9,8 +10,10 @@
 #include "weft/core/ir/effects.h"
 #include "weft/core/ops/control/control.h"
 #include "weft/core/ops/control/control_common.h"
+#include "weft/core/ops/control/control_rules.h"
 #include "weft/core/ops/control/remat.h"
 #include "weft/core/ops/movement/operand_parts.h"
+#include "weft/core/text/text_rules.h"
 
 namespace weft::detail {
 
@@ -232,5 +235,113 @@ BatchResult While::batch(const BatchContext& c) {
   append(all, in.cond_consts), append(all, in.body_consts), append(all, starts);
   return {bind_while(lanes, all, c.loc), carry};
 }
+
+namespace {
+
+std::vector<Array> run_while(const ParamsBase& params, std::span<const Array> in, const ProgramRunner& run) {
+  const auto& p = params_as<While::Params>(params);
+  const std::size_t a = static_cast<std::size_t>(p.cond_nconsts), b = static_cast<std::size_t>(p.body_nconsts);
+  std::vector<Array> for_cond(in.begin(), in.begin() + static_cast<std::ptrdiff_t>(a));
+  std::vector<Array> for_body(in.begin() + static_cast<std::ptrdiff_t>(a), in.begin() + static_cast<std::ptrdiff_t>(a + b));
+  std::vector<Array> carry(in.begin() + static_cast<std::ptrdiff_t>(a + b), in.end());
+  std::vector<std::byte> storage;
+  for (;;) {
+    for_cond.resize(a);
+    for_cond.insert(for_cond.end(), carry.begin(), carry.end());
+    const Array go_on = run(p.cond_jaxpr, for_cond)[0];
+    if (*bytes_of(go_on, storage) == std::byte{0}) return carry;
+    for_cond.resize(a);
+    for_body.resize(b);
+    for_body.insert(for_body.end(), std::make_move_iterator(carry.begin()), std::make_move_iterator(carry.end()));
+    carry = run(p.body_jaxpr, for_body);
+  }
+}
+
+std::optional<VaryingList> varying_while(const VaryingContext& c) {
+  const auto& p = c.get<While::Params>();
+  const auto a = static_cast<std::size_t>(p.cond_nconsts), b = static_cast<std::size_t>(p.body_nconsts);
+  const VaryingList carry = part_of(c.in, a + b, c.in.size() - a - b);
+  const std::optional<VaryingList> stop = varying_of_program(p.cond_jaxpr, followed_by(part_of(c.in, 0, a), carry));
+  const std::optional<VaryingList> out = varying_of_program(p.body_jaxpr, followed_by(part_of(c.in, a, b), carry));
+  if (!stop || !out || *out != carry) return {};
+  for (Varying v : carry)
+    if ((*stop)[0] & ~v) return {};
+  return out;
+}
+
+EqnVarying mark_while(const VaryingContext& c) {
+  EqnVarying r{c.in, {}, {}};
+  While::Params q = c.get<While::Params>();
+  const auto a = static_cast<std::size_t>(q.cond_nconsts), b = static_cast<std::size_t>(q.body_nconsts);
+  VaryingList carry = part_of(c.in, a + b, c.in.size() - a - b), stop;
+  Jaxpr body, cond;
+  do {
+    body = mark_program(q.body_jaxpr, followed_by(part_of(c.in, a, b), carry), r.out, carry);
+    cond = mark_program(q.cond_jaxpr, followed_by(part_of(c.in, 0, a), carry), stop);
+  } while (widen(carry, r.out, stop[0]));
+  r.need = followed_by(part_of(c.in, 0, a + b), carry), r.out = carry;
+  q.body_jaxpr = body, q.cond_jaxpr = cond;
+  r.params = make_params(std::move(q));
+  return r;
+}
+
+std::optional<ShardedValues> partition_while(const PartitionContext& c) {
+  While::Params q = c.get<While::Params>();
+  const ShardedValues& in = c.in;
+  const auto a = static_cast<std::size_t>(q.cond_nconsts), b = static_cast<std::size_t>(q.body_nconsts);
+  std::vector<DimAxes> axes;
+  for (const ShardedValue& x : in) axes.push_back(x.axes);
+  const auto at = [&](std::size_t i) { return axes.begin() + static_cast<std::ptrdiff_t>(i); };
+  std::vector<DimAxes> carry(at(a + b), axes.end());
+  PartitionedProgram body;
+  for (bool again = true; again;) {
+    std::vector<DimAxes> body_in(at(a), at(a + b));
+    body_in.insert(body_in.end(), carry.begin(), carry.end());
+    body = partition_program(c, q.body_jaxpr, body_in, carry);
+    again = adopt(carry, body.out);
+  }
+  std::vector<DimAxes> cond_in(axes.begin(), at(a));
+  cond_in.insert(cond_in.end(), carry.begin(), carry.end());
+  const PartitionedProgram stop = partition_program(c, q.cond_jaxpr, cond_in, {DimAxes()});
+  std::vector<Array> operands;
+  for (std::size_t i = 0; i < in.size(); ++i) operands.push_back(c.reshard(in[i], i < a + b ? axes[i] : carry[i - a - b]).block);
+  q.body_jaxpr = body.jaxpr, q.cond_jaxpr = stop.jaxpr;
+  const std::vector<Array> out = bind_all<While>(q, operands, c.eqn.loc);
+  ShardedValues results;
+  for (std::size_t k = 0; k < out.size(); ++k) results.push_back(c.partition.of_block(out[k], carry[k]));
+  return results;
+}
+
+/// A loop over lanes, as vmap in JAX writes it, becomes one with a scalar condition.
+void read_lanes(TextEquation& e) {
+  const auto& p = params_as<While::Params>(*e.params);
+  const std::vector<Aval> condition = p.cond_jaxpr.data().output_avals();
+  const int consts = p.cond_nconsts + p.body_nconsts;
+  if (condition.size() != 1 || condition[0].dtype != bool_ || condition[0].shape.empty()) return;
+  const int carry = static_cast<int>(e.inputs.size()) - consts;
+  if (p.cond_nconsts < 0 || p.body_nconsts < 0 || carry < 0 || p.cond_jaxpr.data().num_inputs != p.cond_nconsts + carry ||
+      p.body_jaxpr.data().num_inputs != p.body_nconsts + carry)
+    return;
+  const auto first = e.avals.begin(), second = first + p.cond_nconsts, third = first + consts;
+  const std::vector<Atom> cond_consts(e.inputs.begin(), e.inputs.begin() + p.cond_nconsts);
+  const std::vector<Aval> cond_avals(first, second);
+  e.params = make_params(while_lanes(p, cond_avals, {second, third}, {third, e.avals.end()}));
+  e.inputs.insert(e.inputs.begin(), cond_consts.begin(), cond_consts.end());
+  e.avals.insert(e.avals.begin(), cond_avals.begin(), cond_avals.end());
+}
+
+constexpr ParamValue kLeftOut[] = {{"max_steps", "0"}};
+const TextRule<While> while_text([] { return TextTraits{.left_out = kLeftOut}; });
+const ReadRule<While> while_read(read_lanes);
+const RunRule<While> while_run(run_while);
+const VaryingRule<While> while_varying(varying_while);
+const MarkVaryingRule<While> while_marks(mark_while);
+const PartitionRule<While> while_partition(partition_while);
+const KeyUseRule<While> while_keys([](const ParamsBase& p, KeyUses& uses) {
+  const auto& q = params_as<While::Params>(p);
+  uses.by_program(q.body_jaxpr, static_cast<std::size_t>(q.cond_nconsts));
+});
+
+}  // namespace
 
 }  // namespace weft::detail

@@ -12,6 +12,7 @@
 #include "weft/core/ops/movement/operand_parts.h"
 #include "weft/core/ops/registry.h"
 #include "weft/core/text/text.h"
+#include "weft/core/text/text_rules.h"
 #include "weft/core/trace/trace.h"
 
 namespace weft::detail {
@@ -264,6 +265,10 @@ struct CustomJvpCall {
   }
 };
 
+constexpr ParamValue kCustomJvpCallLeftOut[] = {{"num_consts", "0"}};
+constexpr ParamValue kCustomJvpCallAdded[] = {{"symbolic_zeros", "False"}};
+const TextRule<CustomJvpCall> jvp_call_text([] { return TextTraits{.left_out = kCustomJvpCallLeftOut, .added = kCustomJvpCallAdded}; });
+
 }  // namespace
 
 std::string print_param(const TypeList& v) {
@@ -402,6 +407,15 @@ struct CustomVjpCall {
     return {bind_all<CustomVjpCall>(std::move(q), concat(h.consts, c.in), c.loc), b.out_dims};
   }
 };
+
+constexpr ParamValue kCustomVjpCallLeftOut[] = {{"num_consts", "0"}};
+constexpr ParamValue kCustomVjpCallAdded[] = {{"symbolic_zeros", "False"}};
+constexpr ParamValue kCustomVjpCallIgnored[] = {{"fwd", ""}};
+const TextRule<CustomVjpCall> vjp_call_text([] {
+  return TextTraits{.left_out = kCustomVjpCallLeftOut, .added = kCustomVjpCallAdded, .ignored = kCustomVjpCallIgnored};
+});
+
+const CallRule<CustomVjpCall> vjp_call_traits([] { return CallTraits{.has_own_transpose = true}; });
 
 }  // namespace
 

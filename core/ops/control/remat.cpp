@@ -12,7 +12,9 @@
 #include "weft/core/ops/product/dot.h"
 #include "weft/core/ops/registry.h"
 #include "weft/core/text/text.h"
+#include "weft/core/text/text_rules.h"
 #include "weft/core/trace/trace.h"
+#include "weft/core/trace/varying_rule.h"
 
 namespace weft {
 namespace policies {
@@ -237,6 +239,19 @@ struct Remat {
     return {std::move(values), scatter_tangents(slopes, l.nonzero_out)};
   }
 };
+
+constexpr ParamValue kRematIgnored[] = {{"differentiated", ""}, {"prevent_cse", ""}};
+const TextRule<Remat> remat_text([] { return TextTraits{.ignored = kRematIgnored}; });
+
+// Merged with the values that it is to compute again it would keep them alive.
+const CallRule<Remat> remat_traits([] {
+  return CallTraits{.stays_apart = [](const ParamsBase& p) {
+    const auto& q = params_as<RematParams>(p);
+    return q.differentiated && q.prevent_cse && q.jaxpr.data().num_consts == 0;
+  }};
+});
+const VaryingRule<Remat> remat_varying(varying_of_body);
+const MarkVaryingRule<Remat> remat_marks(mark_body);
 
 }  // namespace
 

@@ -7,6 +7,7 @@
 #include "weft/core/ops/elementwise/elementwise.h"
 #include "weft/core/ops/elementwise/wrapping.h"
 #include "weft/core/ops/promotion.h"
+#include "weft/core/text/text_rules.h"
 #include "weft/core/trace/trace.h"
 
 namespace weft {
@@ -47,6 +48,7 @@ struct Additive : Binary<Op> {
 };
 struct Add : Additive<Add, false> {
   static constexpr std::string_view name = "add", doc = "x + y.";
+  static constexpr Combiner combiner = Combiner::sum;
   static auto ref(auto x, auto y) { return wrapping_add(x, y); }
   static V kernel(KernelBuilder& b, V x, V y) { return b.add(x, y); }
 };
@@ -65,6 +67,7 @@ struct Sub : Additive<Sub, true> {
 /// Linear in each operand alone.
 struct Mul : Binary<Mul> {
   static constexpr std::string_view name = "mul", doc = "x * y.";
+  static constexpr Combiner combiner = Combiner::prod;
   static constexpr unsigned dtypes = kNumber;
   static auto ref(auto x, auto y) { return wrapping_mul(x, y); }
   static Array partial_x(const Array& t, const Array&, const Array& y, const Array&) { return t * y; }
@@ -80,6 +83,10 @@ struct Mul : Binary<Mul> {
   static constexpr bool kernel_takes_complex = true;
   static V kernel(KernelBuilder& b, V x, V y) { return b.mul(x, y); }
 };
+
+constexpr ParamValue kMulLeftOut[] = {{"out_dtype", "None"}};
+constexpr ParamValue kMulIgnored[] = {{"out_dtype", "None"}};
+const TextRule<Mul> mul_text([] { return TextTraits{.left_out = kMulLeftOut, .ignored = kMulIgnored}; });
 
 /// Rounded once: what random::uniform computes, as XLA contracts JAX's multiplication and addition there.
 struct MulAdd : Elementwise<MulAdd, 3> {
@@ -204,6 +211,7 @@ struct Extremum : Binary<Op> {
 };
 struct Max : Extremum<Max> {
   static constexpr std::string_view name = "max", doc = "The larger operand; NaN if one is.";
+  static constexpr Combiner combiner = Combiner::max;
   template <class T>
   static T ref(T x, T y) {
     return is_nan(x) ? x : is_nan(y) ? y : is_less(x, y) ? y : x;
@@ -215,6 +223,7 @@ struct Max : Extremum<Max> {
 };
 struct Min : Extremum<Min> {
   static constexpr std::string_view name = "min", doc = "The smaller operand; NaN if one is.";
+  static constexpr Combiner combiner = Combiner::min;
   template <class T>
   static T ref(T x, T y) {
     return is_nan(x) ? x : is_nan(y) ? y : is_less(y, x) ? y : x;

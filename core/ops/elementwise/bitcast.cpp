@@ -11,6 +11,7 @@
 #include "weft/core/ops/common.h"
 #include "weft/core/ops/control/call.h"
 #include "weft/core/ops/registry.h"
+#include "weft/core/text/text_rules.h"
 #include "weft/core/trace/trace.h"
 
 namespace weft::detail {
@@ -58,6 +59,8 @@ struct BitcastBetweenSizes {
     return {bind_primitive(c.op, c.params, std::vector{move_batch_dim(c.in[0], c.dims[0], 0, c.loc)}, c.loc), {0}};
   }
 };
+
+const TextRule<BitcastBetweenSizes> bitcast_text([] { return TextTraits{.name = kBitcastName}; });
 
 }  // namespace
 

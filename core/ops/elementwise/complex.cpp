@@ -2,6 +2,7 @@
 #include "weft/core/functions/elementwise.h"
 #include "weft/core/ops/elementwise/elementwise.h"
 #include "weft/core/ops/promotion.h"
+#include "weft/core/text/text_rules.h"
 #include "weft/core/trace/trace.h"
 
 namespace weft {
@@ -93,6 +94,9 @@ struct Conj : LinearUnary<Conj> {
     return b.complex(b.real(z), b.neg(b.imag(z)));
   }
 };
+
+constexpr ParamValue kConjIgnored[] = {{"input_dtype", ""}};
+const TextRule<Conj> conj_text([] { return TextTraits{.ignored = kConjIgnored}; });
 
 }  // namespace
 

@@ -10,6 +10,7 @@
 #include "weft/core/ops/elementwise/bitcast.h"
 #include "weft/core/ops/elementwise/elementwise.h"
 #include "weft/core/ops/promotion.h"
+#include "weft/core/text/text_rules.h"
 #include "weft/core/trace/trace.h"
 
 namespace weft {
@@ -49,6 +50,8 @@ struct ConvertElementType : LinearUnary<ConvertElementType> {
   static V kernel(KernelBuilder& b, V x, const Params& p) { return b.convert(x, p.new_dtype); }
 };
 
+const Rule<ConversionTransform, ConvertElementType> is_conversion([] {});
+
 struct BitcastConvertType : Unary<BitcastConvertType> {
   static constexpr std::string_view name = kBitcastName, doc = "The same bits as another dtype of the same size.";
   static constexpr unsigned dtypes = kInteger | kFloating;
@@ -72,6 +75,12 @@ struct BitcastConvertType : Unary<BitcastConvertType> {
   }
   static V kernel(KernelBuilder& b, V x, const Params& p) { return b.bitcast(x, p.new_dtype); }
 };
+
+/// A text has one name for two primitives.
+const ReadRule<BitcastConvertType> read_bitcast([](TextEquation& e) {
+  if (e.avals.size() == 1 && e.avals[0].dtype.itemsize() != params_as<BitcastParams>(*e.params).new_dtype.itemsize())
+    e.op = &bitcast_between_sizes();
+});
 
 struct ReducePrecisionParams {
   int exponent_bits = 8, mantissa_bits = 23;

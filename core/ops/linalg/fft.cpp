@@ -219,28 +219,20 @@ const PartitionRule<Fft> fft_partition([](const PartitionContext& c) {
   return partition_batched(c, c.in[0].whole.size() - static_cast<int>(c.get<FftParams>().fft_lengths.size()));
 });
 
-}  // namespace
-
-const Primitive& fft_primitive() { return primitive_of<Fft>; }
-const Primitive& fft_along_primitive() { return primitive_of<FftAlongOp>; }
-bool is_fft(const Primitive& op) { return &op == &primitive_of<Fft>; }
-bool is_fft_along(const Primitive& op) { return &op == &primitive_of<FftAlongOp>; }
-
-double fft_flops(const Primitive& op, const ParamsBase& params, const Aval& in, const Aval& out) {
-  const std::vector<std::int64_t>& lengths =
-      is_fft(op) ? params_as<FftParams>(params).fft_lengths : params_as<FftAlongParams>(params).fft_lengths;
+/// 5 n log2(n) for complex signals of n elements, half of that for real ones.
+template <class Op>
+double fft_flops(const ParamsBase& params, std::span<const Aval> ins, const Aval& out) {
+  const Aval& in = ins[0];
   double log = 0;
-  for (std::int64_t n : lengths) log += std::log2(static_cast<double>(n));
+  for (std::int64_t n : params_as<typename Op::Params>(params).fft_lengths) log += std::log2(static_cast<double>(n));
   const bool is_real = !in.dtype.is_complex() || !out.dtype.is_complex();
   return (is_real ? 2.5 : 5) * log * static_cast<double>(out.dtype.is_complex() ? in.size() : out.size());
 }
 
-Array fft_between_transposes(const FftAlongParams& p, const Array& x, SourceLoc loc) {
-  const std::vector<int> order = axes_last(x.ndim(), p.axes);
-  return permute(fft_of(permute(x, order, loc), p.fft_type, p.fft_lengths, loc), inverse_permutation(order), loc);
-}
-
-std::optional<FftAlong> fft_without_transposes(const FftParams& p, const std::vector<int>& before, const std::vector<int>& after) {
+/// A complex transform, along dimensions of the operand's own.
+std::optional<OtherEquation> fft_without_transposes(const ParamsBase& params, const std::vector<int>& before,
+                                                    const std::vector<int>& after) {
+  const auto& p = params_as<FftParams>(params);
   if ((p.fft_type != FftType::fft && p.fft_type != FftType::ifft) || after != inverse_permutation(before)) return {};
   std::vector<std::pair<int, std::int64_t>> axes;
   const std::size_t first = before.size() - p.fft_lengths.size();
@@ -248,7 +240,21 @@ std::optional<FftAlong> fft_without_transposes(const FftParams& p, const std::ve
   std::sort(axes.begin(), axes.end());
   FftAlongParams along{{}, {}, p.fft_type};
   for (const auto& [axis, length] : axes) along.axes.push_back(axis), along.fft_lengths.push_back(length);
-  return FftAlong{&primitive_of<FftAlongOp>, make_params(std::move(along))};
+  return OtherEquation{&primitive_of<FftAlongOp>, make_params(std::move(along))};
+}
+
+const Rule<FlopsTransform, Fft> fft_cost(fft_flops<Fft>);
+const Rule<FlopsTransform, FftAlongOp> fft_along_cost(fft_flops<FftAlongOp>);
+const Rule<BetweenTransposesTransform, Fft> fft_between(fft_without_transposes);
+
+}  // namespace
+
+const Primitive& fft_primitive() { return primitive_of<Fft>; }
+const Primitive& fft_along_primitive() { return primitive_of<FftAlongOp>; }
+
+Array fft_between_transposes(const FftAlongParams& p, const Array& x, SourceLoc loc) {
+  const std::vector<int> order = axes_last(x.ndim(), p.axes);
+  return permute(fft_of(permute(x, order, loc), p.fft_type, p.fft_lengths, loc), inverse_permutation(order), loc);
 }
 
 Array fft_of(const Array& x, FftType type, std::vector<std::int64_t> lengths, SourceLoc loc) {

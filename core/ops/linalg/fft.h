@@ -33,18 +33,8 @@ struct FftAlongParams {
 };
 const Primitive& fft_primitive();
 const Primitive& fft_along_primitive();
-bool is_fft(const Primitive& op);
-bool is_fft_along(const Primitive& op);
-/// Of either: 5 n log2(n) for complex signals of n elements, half of that for real ones.
-double fft_flops(const Primitive& op, const ParamsBase& params, const Aval& in, const Aval& out);
 /// The same by fft.
 Array fft_between_transposes(const FftAlongParams& p, const Array& x, SourceLoc loc);
-struct FftAlong {
-  const Primitive* op;
-  ParamsRef params;
-};
-/// Of a transform whose operand and result are permuted; nothing where it is no complex one along dimensions of the operand's own.
-std::optional<FftAlong> fft_without_transposes(const FftParams& p, const std::vector<int>& before, const std::vector<int>& after);
 
 /// A plan for sequences of n complex numbers: by the prime factors of n while they are small, else as a convolution (Bluestein).
 class FourierTransform {

@@ -10,6 +10,7 @@
 #include "weft/core/ops/linalg/linalg_common.h"
 #include "weft/core/ops/movement/movement.h"
 #include "weft/core/ops/registry.h"
+#include "weft/core/text/text_rules.h"
 
 namespace weft::detail {
 namespace {
@@ -56,6 +57,10 @@ struct Eigh {
     });
   }
 };
+
+constexpr ParamValue kEighAdded[] = {{"algorithm", "None"}, {"sort_eigenvalues", "True"}, {"subset_by_index", "None"}};
+constexpr ParamValue kEighIgnored[] = {{"algorithm", ""}, {"sort_eigenvalues", "True"}, {"subset_by_index", "None"}};
+const TextRule<Eigh> eigh_text([] { return TextTraits{.added = kEighAdded, .ignored = kEighIgnored}; });
 
 struct Svd {
   static constexpr int num_operands = 1;
@@ -143,6 +148,10 @@ struct Svd {
   }
 };
 
+constexpr ParamValue kSvdAdded[] = {{"algorithm", "None"}, {"subset_by_index", "None"}};
+constexpr ParamValue kSvdIgnored[] = {{"algorithm", ""}, {"subset_by_index", "None"}};
+const TextRule<Svd> svd_text([] { return TextTraits{.added = kSvdAdded, .ignored = kSvdIgnored}; });
+
 struct Qr {
   static constexpr int num_operands = 1;
   static constexpr std::string_view name = "qr", doc = "q with orthonormal columns and an upper triangular r with q r = a.";
@@ -189,6 +198,10 @@ struct Qr {
     });
   }
 };
+
+constexpr ParamValue kQrAdded[] = {{"pivoting", "False"}, {"use_magma", "None"}};
+constexpr ParamValue kQrIgnored[] = {{"pivoting", "False"}, {"use_magma", ""}};
+const TextRule<Qr> qr_text([] { return TextTraits{.added = kQrAdded, .ignored = kQrIgnored}; });
 
 const PartitionRule<Eigh> eigh_partition([](const PartitionContext& c) { return partition_batched(c, c.in[0].whole.size() - 2); });
 const PartitionRule<Svd> svd_partition([](const PartitionContext& c) { return partition_batched(c, c.in[0].whole.size() - 2); });

@@ -11,6 +11,7 @@
 #include "weft/core/ops/movement/operand_parts.h"
 #include "weft/core/ops/registry.h"
 #include "weft/core/text/text.h"
+#include "weft/core/text/text_rules.h"
 #include "weft/core/trace/trace.h"
 
 namespace weft::detail {
@@ -170,6 +171,9 @@ struct CustomLinearSolve {
     return {bind_all<CustomLinearSolve>(std::move(q), operands, c.loc), b_dims};
   }
 };
+
+constexpr std::string_view kFields[] = {"matvec", "vecmat", "solve", "transpose_solve"};
+const TextRule<CustomLinearSolve> linear_solve_text([] { return TextTraits{.tuple = "_LinearSolveTuple", .fields = kFields}; });
 
 }  // namespace
 

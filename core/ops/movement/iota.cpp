@@ -7,6 +7,7 @@
 #include "weft/core/ops/movement/movement_rules.h"
 #include "weft/core/ops/registry.h"
 #include "weft/core/text/text.h"
+#include "weft/core/text/text_rules.h"
 
 namespace weft::detail {
 namespace {
@@ -42,6 +43,9 @@ struct Iota {
   }
 };
 
+constexpr ParamValue kIotaAdded[] = {{"sharding", "None"}};
+const TextRule<Iota> iota_text([] { return TextTraits{.added = kIotaAdded}; });
+
 struct EmptyParams {
   DType dtype = float32;
   friend bool operator==(const EmptyParams&, const EmptyParams&) = default;
@@ -60,6 +64,9 @@ struct Empty2 {
   static void reference(const ReferenceContext& c) { std::memset(c.out[0].data, 0, static_cast<std::size_t>(c.out[0].aval.bytes())); }
   static KernelValue lower(KernelBuilder& b, const Params& p, std::span<const KernelValue>) { return b.constant(p.dtype, 0); }
 };
+
+constexpr ParamValue kEmpty2Added[] = {{"memory_space", "MemorySpace.Device"}};
+const TextRule<Empty2> empty_text([] { return TextTraits{.added = kEmpty2Added}; });
 
 /// For each branch of a cond the platforms that it is for; absent: all others.
 struct PlatformsOfBranches {

@@ -10,6 +10,7 @@
 #include "weft/core/ops/movement/movement_rules.h"
 #include "weft/core/ops/reduce/reduce.h"
 #include "weft/core/ops/registry.h"
+#include "weft/core/text/text_rules.h"
 
 namespace weft::detail {
 namespace {
@@ -116,6 +117,9 @@ struct BroadcastInDim : LinearMovement {
   }
 };
 
+constexpr ParamValue kBroadcastInDimLeftOut[] = {{"broadcast_dimensions", "()"}, {"shape", ""}};
+const TextRule<BroadcastInDim> broadcast_text([] { return TextTraits{.left_out = kBroadcastInDimLeftOut}; });
+
 struct Reshape : LinearMovement {
   static constexpr std::string_view name = "reshape", doc = "The same elements in row-major order, in another shape.";
   using Params = ReshapeParams;
@@ -162,6 +166,10 @@ struct Reshape : LinearMovement {
     return m;
   }
 };
+
+constexpr ParamValue kReshapeAdded[] = {{"dimensions", "None"}, {"sharding", "None"}};
+constexpr ParamValue kReshapeIgnored[] = {{"dimensions", "None"}};
+const TextRule<Reshape> reshape_text([] { return TextTraits{.added = kReshapeAdded, .ignored = kReshapeIgnored}; });
 
 struct Transpose : LinearMovement {
   static constexpr std::string_view name = "transpose", doc = "The dimensions in another order.";

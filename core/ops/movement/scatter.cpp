@@ -14,6 +14,7 @@
 #include "weft/core/ops/movement/movement.h"
 #include "weft/core/ops/registry.h"
 #include "weft/core/text/text.h"
+#include "weft/core/text/text_rules.h"
 #include "weft/core/trace/trace.h"
 
 namespace weft::detail {
@@ -317,6 +318,18 @@ void ScatterMin::reference(const ReferenceContext& c) { keep_extremum<false>(c);
 std::vector<Tangent> ScatterMax::jvp(const JvpContext& c) { return jvp_extremum(c); }
 BatchResult ScatterMax::batch(const BatchContext& c) { return batch_scatter<Params>(c); }
 void ScatterMax::reference(const ReferenceContext& c) { keep_extremum<true>(c); }
+
+namespace {
+
+constexpr ParamValue kAdded[] = {{"update_consts", "()"}}, kScatterAdded[] = {{"update_consts", "()"}, {"update_jaxpr", "None"}};
+const TextRule<Scatter> scatter_text([] { return TextTraits{.added = kScatterAdded}; });
+const TextRule<ScatterAdd> scatter_add_text([] { return TextTraits{.added = kAdded, .update = "add"}; });
+const TextRule<ScatterSub> scatter_sub_text([] { return TextTraits{.added = kAdded, .update = "sub"}; });
+const TextRule<ScatterMul> scatter_mul_text([] { return TextTraits{.added = kAdded, .update = "mul"}; });
+const TextRule<ScatterMin> scatter_min_text([] { return TextTraits{.added = kAdded, .update = "min"}; });
+const TextRule<ScatterMax> scatter_max_text([] { return TextTraits{.added = kAdded, .update = "max"}; });
+
+}  // namespace
 
 PrimitiveList scatter_primitives() {
   static constexpr const Primitive* kList[] = {&primitive_of<Scatter>,    &primitive_of<ScatterAdd>, &primitive_of<ScatterSub>,

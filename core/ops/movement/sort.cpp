@@ -13,6 +13,7 @@
 #include "weft/core/ops/movement/index_rules.h"
 #include "weft/core/ops/movement/movement.h"
 #include "weft/core/ops/registry.h"
+#include "weft/core/text/text_rules.h"
 
 namespace weft::detail {
 namespace {
@@ -60,6 +61,8 @@ void copy_element(const HostTensor& from, std::int64_t i, const HostTensor& to, 
   std::memcpy(to.as<std::byte>() + static_cast<std::size_t>(j) * size, from.as<std::byte>() + static_cast<std::size_t>(i) * size, size);
 }
 
+constexpr ParamValue kSortIgnored[] = {{"is_stable", "True"}};
+const TextRule<Sort> sort_text([] { return TextTraits{.ignored = kSortIgnored}; });
 const PartitionRule<Sort> sort_partition([](const PartitionContext& c) { return partition_along(c, c.get<Sort::Params>().dimension); });
 const PartitionRule<TopKLargest> top_k_partition([](const PartitionContext& c) -> std::optional<ShardedValues> {
   const int last = c.in[0].whole.size() - 1;

@@ -11,6 +11,7 @@
 #include "weft/core/ops/movement/movement.h"
 #include "weft/core/ops/registry.h"
 #include "weft/core/text/text.h"
+#include "weft/core/text/text_rules.h"
 
 namespace weft::detail {
 
@@ -200,6 +201,9 @@ struct Conv {
     return convolve_of(lhs, ct, q, c.loc);
   }
 };
+
+constexpr ParamValue kConvAdded[] = {{"out_sharding", "None"}, {"precision", "None"}};
+const TextRule<Conv> conv_text([] { return TextTraits{.added = kConvAdded}; });
 
 }  // namespace
 

@@ -15,6 +15,7 @@
 #include "weft/core/ops/reduce/fold.h"
 #include "weft/core/ops/registry.h"
 #include "weft/core/text/text.h"
+#include "weft/core/text/text_rules.h"
 
 namespace weft::detail {
 
@@ -196,6 +197,9 @@ struct DotGeneral {
     });
   }
 };
+
+constexpr ParamValue kDotGeneralLeftOut[] = {{"precision", "None"}, {"preferred_element_type", "None"}};
+const TextRule<DotGeneral> dot_text([] { return TextTraits{.left_out = kDotGeneralLeftOut}; });
 
 }  // namespace
 

@@ -10,6 +10,7 @@
 #include "weft/core/ops/random/random_params.h"
 #include "weft/core/ops/random/threefry.h"
 #include "weft/core/ops/registry.h"
+#include "weft/core/trace/key_reuse.h"
 
 namespace weft::detail {
 namespace {
@@ -173,6 +174,10 @@ struct RandomBits {
     });
   }
 };
+
+// What is made of a key without using it up.
+const KeyUseRule<RandomUnwrap> unwrap_uses([](const ParamsBase&, KeyUses&) {});
+const KeyUseRule<RandomFoldIn> fold_in_uses([](const ParamsBase&, KeyUses&) {});
 
 // The words of a key lie along the last dimension.
 const PartitionRule<RandomWrap> wrap_partition([](const PartitionContext& c) { return partition_batched(c, c.in[0].whole.size() - 1); });

@@ -8,6 +8,7 @@
 #include "weft/core/ops/movement/movement.h"
 #include "weft/core/ops/reduce/fold.h"
 #include "weft/core/ops/registry.h"
+#include "weft/core/text/text_rules.h"
 
 namespace weft::detail {
 
@@ -110,6 +111,9 @@ struct ReduceSum : Reduce<ReduceSum, Combiner::sum> {
     return {broadcast_in_dim(*c.cotangents[0], shape, other_dims(shape.size(), c.get<Params>().axes), c.loc)};
   }
 };
+
+constexpr ParamValue kReduceSumAdded[] = {{"out_sharding", "None"}};
+const TextRule<ReduceSum> reduce_sum_text([] { return TextTraits{.added = kReduceSumAdded}; });
 
 /// The product and its tangent along an axis, by a tree of products of two: right where factors are zero, to any order.
 /// https://github.com/jax-ml/jax reduce_prod differentiates the same tree.

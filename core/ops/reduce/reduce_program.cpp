@@ -10,6 +10,7 @@
 #include "weft/core/ops/reduce/fold.h"
 #include "weft/core/ops/reduce/window_params.h"
 #include "weft/core/ops/registry.h"
+#include "weft/core/text/text_rules.h"
 #include "weft/core/trace/trace.h"
 
 namespace weft::detail {
@@ -188,6 +189,9 @@ struct ReduceProgram : ByProgram<ReduceProgram> {
   }
 };
 
+constexpr ParamValue kReduceProgramIgnored[] = {{"computation", ""}};
+const TextRule<ReduceProgram> reduce_text([] { return TextTraits{.ignored = kReduceProgramIgnored}; });
+
 struct ReduceWindowProgram : ByProgram<ReduceWindowProgram> {
   static constexpr std::string_view name = "reduce_window",
                                     doc = "Arrays reduced over sliding windows, by a program that combines two values.";
@@ -204,6 +208,12 @@ struct ReduceWindowProgram : ByProgram<ReduceWindowProgram> {
   static Arrays steps(const Params& p, std::span<const Array> xs, std::span<const Array> init) { return reduce_window_steps(p, xs, init); }
   static Params behind_mapped(const Params& p) { return with_unit_window(p, 0); }
 };
+
+constexpr ParamValue kReduceWindowProgramAdded[] = {{"consts", "()"}};
+constexpr ParamValue kReduceWindowProgramIgnored[] = {{"consts", "()"}};
+const TextRule<ReduceWindowProgram> reduce_window_text([] {
+  return TextTraits{.added = kReduceWindowProgramAdded, .ignored = kReduceWindowProgramIgnored};
+});
 
 template <class T>
 std::vector<T> joined(std::span<const T> a, std::span<const T> b) {

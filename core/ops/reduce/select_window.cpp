@@ -7,6 +7,7 @@
 #include "weft/core/ops/common.h"
 #include "weft/core/ops/movement/movement.h"
 #include "weft/core/ops/reduce/fold.h"
+#include "weft/core/ops/reduce/window_expand.h"
 #include "weft/core/ops/reduce/window_params.h"
 #include "weft/core/ops/registry.h"
 #include "weft/core/text/text.h"
@@ -176,6 +177,13 @@ struct SelectAndScatterAdd : SelectAndAdd<SelectAndScatterAdd> {
 
 const PartitionRule<SelectAndGatherAdd> select_and_gather_partition([](const PartitionContext& c) {
   return partition_keeping(c, without_windows(c.get<SelectAndGatherAdd::Params>()));
+});
+
+const Rule<WindowExpansionTransform, SelectAndGatherAdd> select_and_gather_expansion([](const ParamsBase& p, std::span<const Aval> in) {
+  return expand_choice(params_as<SelectAndGatherAdd::Params>(p), in);
+});
+const Rule<WindowExpansionTransform, SelectAndScatterAdd> select_and_scatter_expansion([](const ParamsBase& p, std::span<const Aval> in) {
+  return expand_scatter_to_choice(params_as<SelectAndScatterAdd::Params>(p), in);
 });
 
 const PartitionRule<SelectAndScatterAdd> select_and_scatter_partition([](const PartitionContext& c) {

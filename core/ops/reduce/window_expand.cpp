@@ -241,8 +241,8 @@ Array added_to_chosen(const Array& source, const Array& x, const std::vector<Win
 }
 
 template <class P>
-std::vector<WindowDim> some_windows(const Eqn& e, const Shape& shape) {
-  std::vector<WindowDim> windows = windows_of(params_as<P>(*e.params), shape);
+std::vector<WindowDim> some_windows(const P& p, const Shape& shape) {
+  std::vector<WindowDim> windows = windows_of(p, shape);
   if (window_shape(windows).num_elements() == 0) windows.clear();
   return windows;
 }
@@ -260,26 +260,35 @@ std::optional<Jaxpr> expand_window(const Eqn& eqn, std::span<const Aval> in) {
     if (!eqn.op->combiner || in.size() != 1 || dtype.is_bool()) return {};
     const Combiner c = *eqn.op->combiner;
     if (c != Combiner::sum && c != Combiner::max && c != Combiner::min) return {};
-    const std::vector<WindowDim> windows = some_windows<ReduceWindowParams>(eqn, in[0].shape);
+    const std::vector<WindowDim> windows = some_windows(params_as<ReduceWindowParams>(*eqn.params), in[0].shape);
     if (windows.empty()) return {};
     return program([&](std::span<const Array> x) { return reduced(x[0], windows, c); });
   }
-  if (eqn.op->name == "select_and_gather_add") {
-    const std::vector<WindowDim> windows = some_windows<SelectAndGatherParams>(eqn, in[1].shape);
-    if (windows.empty() || num_taps(windows) > kMostRivals) return {};
-    const SelectPrim select = params_as<SelectAndGatherParams>(*eqn.params).select_prim;
-    return program([&](std::span<const Array> x) { return chosen_element(x[0], x[1], windows, select); });
-  }
-  if (eqn.op->name == "select_and_scatter_add") {
-    const std::vector<WindowDim> windows = some_windows<SelectAndScatterParams>(eqn, in[1].shape);
-    if (windows.empty() || num_taps(windows) > kMostRivals || dtype.is_bool()) return {};
-    std::int64_t shared = 1;
-    for (const WindowDim& w : windows) shared *= sharing(w);
-    if (shared > kMostShared) return {};
-    const SelectPrim select = params_as<SelectAndScatterParams>(*eqn.params).select_prim;
-    return program([&](std::span<const Array> x) { return added_to_chosen(x[0], x[1], windows, select); });
-  }
-  return {};
+  WindowExpansionTransform::Function* const rule = find_rule<WindowExpansionTransform>(*eqn.op);
+  const WindowExpansion expand = rule ? rule(*eqn.params, in) : nullptr;
+  if (!expand) return {};
+  return program([&](std::span<const Array> x) { return expand(x, *eqn.params); });
+}
+
+WindowExpansion expand_choice(const SelectAndGatherParams& p, std::span<const Aval> in) {
+  const std::vector<WindowDim> windows = some_windows(p, in[1].shape);
+  if (windows.empty() || num_taps(windows) > kMostRivals) return nullptr;
+  return [](std::span<const Array> x, const ParamsBase& params) {
+    const auto& q = params_as<SelectAndGatherParams>(params);
+    return chosen_element(x[0], x[1], some_windows(q, x[1].shape()), q.select_prim);
+  };
+}
+
+WindowExpansion expand_scatter_to_choice(const SelectAndScatterParams& p, std::span<const Aval> in) {
+  const std::vector<WindowDim> windows = some_windows(p, in[1].shape);
+  if (windows.empty() || num_taps(windows) > kMostRivals || in[0].dtype.is_bool()) return nullptr;
+  std::int64_t shared = 1;
+  for (const WindowDim& w : windows) shared *= sharing(w);
+  if (shared > kMostShared) return nullptr;
+  return [](std::span<const Array> x, const ParamsBase& params) {
+    const auto& q = params_as<SelectAndScatterParams>(params);
+    return added_to_chosen(x[0], x[1], some_windows(q, x[1].shape()), q.select_prim);
+  };
 }
 
 }  // namespace weft::detail

@@ -1,0 +1,48 @@
+// How loops and branches become steps of a plan: each operation of kind control has a rule here.
+#pragma once
+#include "weft/backends/codegen/planner/planner.h"
+#include "weft/core/ir/rules.h"
+
+namespace weft::detail {
+
+/// Plans the step of one equation: its sub-programs, and where their carry lies.
+class ControlPlanner {
+ public:
+  ControlPlanner(const TargetTraits& target, KernelTable& table) : target_(target), table_(table) {}
+
+  ControlStep step = {};
+  /// So many bytes of the step's own memory; where they begin.
+  std::int64_t take(std::int64_t bytes);
+  /// The next of the step's programs.
+  const KernelProgram& add(const Jaxpr& j, const std::vector<int>& donated);
+  /// A loop's body, whose first results are the carry that it is given after its constants.
+  void add_body(const Jaxpr& body, int num_consts, int num_carry);
+  ControlStep finish();
+
+ private:
+  const TargetTraits& target_;
+  KernelTable& table_;
+  std::int64_t temporaries_ = 0;
+};
+
+/// Fills the planner's step.
+struct ControlPlanTransform {
+  static constexpr std::string_view name = "control_plan", doc = "Its step in compiled code.";
+  static constexpr Kind every = Kind::control;
+  using Function = void(ControlPlanner&, const ParamsBase&);
+};
+template <class Op>
+using ControlPlanRule = Rule<ControlPlanTransform, Op>;
+/// The sub-programs in the order in which the step has them.
+struct ControlProgramsTransform {
+  static constexpr std::string_view name = "control_programs", doc = "The programs of that step.";
+  static constexpr Kind every = Kind::control;
+  using Function = std::vector<Jaxpr>(const ParamsBase&);
+};
+template <class Op>
+using ControlProgramsRule = Rule<ControlProgramsTransform, Op>;
+
+/// Those of an equation that has a step; none of another.
+std::vector<Jaxpr> control_programs(const Eqn& e);
+
+}  // namespace weft::detail
