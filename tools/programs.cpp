@@ -3,18 +3,17 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <cmath>
 #include <complex>
+#include <cstring>
+#include <fstream>
+#include <iterator>
 
 #include "tools/json.h"
-#include "tools/walk.h"
-#include "weft/core/array/convert_elements.h"
-#include "weft/core/base/files.h"
 #include "weft/core/errors/error.h"
+#include "weft/core/functions/elementwise.h"
 #include "weft/core/io/io.h"
-#include "weft/core/ir/rewrite.h"
-#include "weft/core/ops/collective/shard_map.h"
-#include "weft/core/trace/trace.h"
 #include "weft/runtime/host/blocks.h"
 #include "weft/runtime/host/device.h"
 #include "weft/runtime/host/executable.h"
@@ -63,34 +62,7 @@ std::string first_difference(const Array& got, const Array& want, Same&& same) {
 }
 
 /// Rounded to a narrower dtype.
-std::vector<double> rounded(const Array& wide, DType dtype) {
-  std::vector<double> values = wide.to_vector<double>();
-  std::vector<std::byte> narrow(values.size() * static_cast<std::size_t>(dtype.itemsize()));
-  const auto n = static_cast<std::int64_t>(values.size());
-  detail::convert_elements(values.data(), float64, narrow.data(), dtype, n);
-  detail::convert_elements(narrow.data(), dtype, values.data(), float64, n);
-  return values;
-}
-
-/// The program with its maps over devices on these instead of the first ones.
-Jaxpr placed_on(const Jaxpr& program, const std::vector<int>& device_ids) {
-  using namespace detail;
-  const auto inside = [](const Jaxpr& j, void* ids) { return placed_on(j, *static_cast<const std::vector<int>*>(ids)); };
-  const JaxprData& d = program.data();
-  return trace_jaxpr({"placed_on", {d.input_avals().begin(), d.input_avals().end()}, {}}, [&](std::span<const Array> args) {
-    return walk(program, args, [&](const Eqn& e, const std::vector<Array>& in) {
-      ParamsRef params = e.params;
-      if (const ShardMapParams* map = device_map(e)) {
-        ShardMapParams p = *map;
-        p.mesh.device_ids = device_ids;
-        params = make_params<ShardMapParams>(std::move(p));
-      } else if (e.op->kind == Kind::call || e.op->kind == Kind::control) {
-        params = e.op->params_map_jaxprs(*e.params, inside, const_cast<std::vector<int>*>(&device_ids));
-      }
-      return bind_primitive(*e.op, std::move(params), in, e.loc);
-    });
-  });
-}
+std::vector<double> rounded(const Array& wide, DType dtype) { return convert(wide, dtype).to_vector<double>(); }
 
 }  // namespace
 
@@ -98,7 +70,9 @@ std::vector<ProgramEntry> read_index(const std::string& folder) {
   const std::string path = folder + "/index.json";
   std::vector<ProgramEntry> entries;
   try {
-    const Json index = parse_json(detail::read_file(path, {}));
+    std::ifstream file(path);
+    if (!file) throw IoError(fmt::format("{}: {}", path, std::strerror(errno)));
+    const Json index = parse_json(std::string(std::istreambuf_iterator<char>(file), {}));
     for (const Json& p : index.at("programs").list)
       entries.push_back({p.at("name").string, p.at("kind").string, p.at("rtol").number, p.at("atol").number,
                          static_cast<int>(p.at("devices_needed").number)});
@@ -117,18 +91,22 @@ std::vector<Array> numbered(const std::map<std::string, Array>& arrays, const st
   return out;
 }
 
-std::vector<Array> run_on(const std::string& platform, const std::string& name, const Jaxpr& program, const std::vector<Array>& inputs) {
-  const auto wanted = program.data().input_avals();
+void check_inputs(const std::string& name, const Jaxpr& program, const std::vector<Array>& inputs) {
+  const std::vector<ShapeDtypeStruct> wanted = program.in_avals();
   if (inputs.size() != wanted.size())
     throw ShapeError(fmt::format("{}: {} inputs are given, the program has {}", name, inputs.size(), wanted.size()));
   for (std::size_t i = 0; i < inputs.size(); ++i)
     if (inputs[i].shape() != wanted[i].shape || inputs[i].dtype() != wanted[i].dtype)
       throw ShapeError(fmt::format("{}: in{} is {}, the program's input is {}", name, i, detail::to_string(inputs[i].aval()),
-                                   detail::to_string(wanted[i])));
-  const int device = devices(platform == "cuda" ? "cuda" : "cpu")[0].id();
+                                   detail::to_string(detail::Aval{wanted[i].shape, wanted[i].dtype})));
+}
+
+std::vector<Array> run_on(const std::string& platform, const std::string& name, const Jaxpr& program, const std::vector<Array>& inputs) {
+  check_inputs(name, program, inputs);
+  const Device device = devices(platform == "cuda" ? "cuda" : "cpu")[0];
   // The host's backends read the host's memory.
-  const std::vector<Array> here = platform == "cuda" ? inputs : detail::fetched(inputs, device);
-  return detail::backend(platform).compile(program, {.name = name})->call(here, device);
+  const std::vector<Array> here = platform == "cuda" ? inputs : detail::fetched(inputs, device.id());
+  return detail::backend(platform).compile(program, {.name = name})->call(here, device.id());
 }
 
 std::string difference(const Array& got, const Array& want, const Array* wide, Tolerance tolerance) {
@@ -149,10 +127,10 @@ std::string difference(const Array& got, const Array& want, const Array* wide, T
 }
 
 std::string check_program(const std::string& folder, const ProgramEntry& entry, const std::string& platform, const std::vector<int>& exact,
-                          const std::vector<int>& device_ids) {
+                          const std::function<Jaxpr(const Jaxpr&)>& change) {
   const std::string path = folder + "/" + entry.name;
   Jaxpr program = load_jaxpr(path + ".jaxpr", path + ".npz");
-  if (!device_ids.empty()) program = placed_on(program, device_ids);
+  if (change) program = change(program);
   const std::map<std::string, Array> arrays = load_npz(path + ".npz");
   const std::vector<Array> want = numbered(arrays, "out");
   const std::vector<Array> got = run_on(platform, entry.name, program, numbered(arrays, "in"));

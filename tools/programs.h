@@ -1,6 +1,7 @@
 // A folder of programs in JAX's notation with inputs and results: index.json lists them, NAME.jaxpr is the text, NAME.npz holds the inputs
 // in0, in1, ..., the constants const0, ... and the results out0, ..., beside some of which stands out0.f64, their value in float64.
 #pragma once
+#include <functional>
 #include <map>
 #include <string>
 #include <vector>
@@ -21,6 +22,8 @@ std::vector<ProgramEntry> read_index(const std::string& folder);
 /// The arrays named prefix0, prefix1, ... out of an .npz file's.
 std::vector<Array> numbered(const std::map<std::string, Array>& arrays, const std::string& prefix);
 
+/// Throws ShapeError for inputs of other types than the program's.
+void check_inputs(const std::string& name, const Jaxpr& program, const std::vector<Array>& inputs);
 /// Compiles the program for a backend ("interp", "cpu") and runs it; checks its types.
 std::vector<Array> run_on(const std::string& platform, const std::string& name, const Jaxpr& program, const std::vector<Array>& inputs);
 
@@ -34,8 +37,8 @@ struct Tolerance {
 std::string difference(const Array& got, const Array& want, const Array* wide, Tolerance tolerance);
 
 /// Runs one program of the folder and compares its results; what is wrong, or an empty text. `exact` lists results whose floats must be
-/// equal; `device_ids`, if there are any, are where its maps run.
+/// equal; `change`, if there is one, makes the program that is run of the folder's.
 std::string check_program(const std::string& folder, const ProgramEntry& entry, const std::string& platform,
-                          const std::vector<int>& exact = {}, const std::vector<int>& device_ids = {});
+                          const std::vector<int>& exact = {}, const std::function<Jaxpr(const Jaxpr&)>& change = {});
 
 }  // namespace weft::tools

@@ -1,74 +1,36 @@
-// weft run f.jaxpr --inputs in.npz --outputs out.npz [--backend interp|cpu|cuda]
-// weft check DIR [--backend interp|cpu|cuda]
-// weft devices
-//
-// run: runs a program in JAX's notation. The inputs are in0, in1, ... and the constants const0, ... in in.npz; the results are written as
-// out0, out1, ... to out.npz. A program over several devices needs WEFT_NUM_CPU_DEVICES.
-//
-// check: runs the programs that DIR/index.json lists, on as many devices as they need, and compares their results; prints a line for each
-// that fails and closes with `N passed, N failed`. The layout of DIR is told in tools/programs.h.
-//
-// devices: says which GPUs and which of NVIDIA's libraries there are.
+// The command `weft`: programs in JAX's notation are run, shown, transformed, measured, compiled and checked; and it tells what weft finds
+// on the machine. The table of commands below is what --help prints; docs/weft.1 and the completion of shells say the same, which a test
+// checks. The exit status is 0, 1 where something failed, 2 for a wrong command line.
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>
-#include <map>
-#include <optional>
 #include <string>
 #include <vector>
 
+#include "tools/command_line.h"
+#include "tools/doctor.h"
 #include "tools/programs.h"
-#include "weft/backends/cuda/report.h"
+#include "tools/transformed.h"
+#include "weft/core/base/config.h"
 #include "weft/core/errors/error.h"
-#include "weft/core/io/io.h"
-#include "weft/runtime/host/device.h"
+#include "weft/version.h"
 
 namespace weft::tools {
 namespace {
 
-constexpr const char* kUsage =
-    "usage: weft run PROGRAM.jaxpr --inputs IN.npz --outputs OUT.npz [--backend interp|cpu|cuda]\n"
-    "       weft check DIR [--backend interp|cpu|cuda]\n"
-    "       weft devices\n";
+constexpr std::string_view kAbout = "programs in JAX's notation, run, transformed and compiled";
 
-struct CommandLine {
-  std::vector<std::string> words;
-  std::map<std::string, std::string> options;
-};
-std::optional<CommandLine> read_command_line(int argc, char** argv) {
-  CommandLine line;
-  for (int i = 1; i < argc; ++i) {
-    const std::string word = argv[i];
-    if (word.rfind("--", 0) != 0) {
-      line.words.push_back(word);
-      continue;
-    }
-    if (i + 1 == argc || (word != "--inputs" && word != "--outputs" && word != "--backend")) return {};
-    line.options[word.substr(2)] = argv[++i];
-  }
-  return line;
-}
-
-int run(const std::string& path, const CommandLine& line, const std::string& backend) {
-  const std::string in_path = line.options.at("inputs");
-  const Jaxpr program = load_jaxpr(path, in_path);
-  const std::vector<Array> results = run_on(backend, path, program, numbered(load_npz(in_path), "in"));
-  std::map<std::string, Array> named;
-  for (std::size_t k = 0; k < results.size(); ++k) named.emplace(fmt::format("out{}", k), results[k]);
-  save_npz(line.options.at("outputs"), named);
-  return 0;
-}
-
-int check(const std::string& folder, const std::string& backend) {
+int check_command(const Arguments& line) {
+  const std::string& folder = line.words[0];
   const std::vector<ProgramEntry> entries = read_index(folder);
   for (const ProgramEntry& e : entries) config.num_cpu_devices = std::max(config.num_cpu_devices, e.devices_needed);
   int passed = 0, failed = 0;
   for (const ProgramEntry& e : entries) {
     std::string wrong;
     try {
-      wrong = check_program(folder, e, backend);
+      wrong = check_program(folder, e, line.get("backend", "cpu"));
     } catch (const std::exception& error) {
       wrong = error.what();
     }
@@ -79,30 +41,108 @@ int check(const std::string& folder, const std::string& backend) {
   return failed == 0 && passed > 0 ? 0 : 1;
 }
 
-int main(int argc, char** argv) {
-  const std::optional<CommandLine> line = read_command_line(argc, argv);
-  if (line && line->words.size() == 1 && line->words[0] == "devices") {
-    fmt::print("{}", detail::gpu_report());
+const Option kBackend{"backend", "NAME", "interp, cpu (if not given) or cuda"};
+const Option kConstants{"constants", "FILE.npz", "the values of the program's constants: const0, const1, ..."};
+
+const std::vector<Command>& commands() {
+  static const auto& all = *new std::vector<Command>{
+      {"run",
+       "PROGRAM",
+       "Runs a program on arrays",
+       "The inputs are in0, in1, ... and the constants const0, ... in the .npz file; the results are out0, out1, ...\n"
+       "A program over several devices needs WEFT_NUM_CPU_DEVICES.",
+       {{"inputs", "FILE.npz", "where the inputs are", true},
+        {"outputs", "FILE.npz", "where the results go; printed if not given"},
+        kBackend},
+       run_command},
+      {"show", "PROGRAM", "Reads a program, checks it and prints it", "", {kConstants}, show_command},
+      {"grad",
+       "PROGRAM",
+       "Prints the gradient of a program whose one result is a number",
+       "Its inputs are those of the program, its results the derivatives by them.",
+       {{"wrt", "I,J,...", "by these inputs, counted from 0; by all of floating type if not given"}, kConstants},
+       grad_command},
+      {"vmap",
+       "PROGRAM",
+       "Prints the program of a batch: each input and each result has one more axis, the first",
+       "",
+       {{"size", "N", "the size of that axis", true}, kConstants},
+       vmap_command},
+      {"jit",
+       "PROGRAM",
+       "Prints what a program is compiled to",
+       "",
+       {{"form", "NAME", "jaxpr (the simplified program, if not given), kernels, llvm, asm, or ptx for GPUs"}, kConstants},
+       jit_command},
+      {"bench",
+       "PROGRAM",
+       "Times a compiled program",
+       "Without --inputs its inputs are random numbers, and zeros of integer types.",
+       {{"inputs", "FILE.npz", "in0, in1, ... and const0, ..."}, {"seconds", "S", "for how long it is called; 1 if not given"}, kBackend},
+       bench_command},
+      {"compile",
+       "PROGRAM",
+       "Writes a program as an object file and a C header, which need no weft",
+       "",
+       {{"output", "NAME", "of NAME.o, NAME.h and the C function; the program's name if not given"}, kConstants},
+       compile_command},
+      {"check",
+       "FOLDER",
+       "Runs the programs that FOLDER/index.json lists and compares their results",
+       "NAME.jaxpr is the program, NAME.npz holds its inputs, constants and results.",
+       {kBackend},
+       check_command},
+      {"devices",
+       "",
+       "Lists the devices that programs can run on, and NVIDIA's libraries",
+       "",
+       {{"platform", "NAME", "cpu or cuda; fails where there is none"}},
+       devices_command},
+      {"doctor",
+       "",
+       "Says what weft finds on this machine, what is wrong or missing, and what to do",
+       "Processor, libraries, GPUs, MPI, the cache of compiled code, variables of the environment.",
+       {{"variables", "", "only lists the variables of the environment that weft reads"}},
+       doctor},
+  };
+  return all;
+}
+
+int main(std::span<const char* const> words) {
+  const std::string_view first = words.empty() ? "" : words[0];
+  if (first == "--version" || first == "-V") {
+    fmt::print("weft {}\n", version());
     return 0;
   }
-  if (line && line->words.size() == 2) {
-    const auto chosen = line->options.find("backend");
-    const std::string backend = chosen == line->options.end() ? "cpu" : chosen->second;
-    if (line->words[0] == "check") return check(line->words[1], backend);
-    if (line->words[0] == "run" && line->options.count("inputs") && line->options.count("outputs"))
-      return run(line->words[1], *line, backend);
+  const bool wants_help = first == "--help" || first == "-h" || first == "help";
+  if (wants_help && words.size() == 1) {
+    fmt::print("{}", help("weft", kAbout, commands()));
+    return 0;
   }
-  fmt::print(stderr, "{}", kUsage);
-  return 2;
+  if (words.empty()) {
+    fmt::print(stderr, "{}", help("weft", kAbout, commands()));
+    return 2;
+  }
+  const Command& command = command_named(wants_help ? words[1] : first, commands());
+  const auto is_help = [](std::string_view w) { return w == "--help" || w == "-h"; };
+  if (wants_help || std::any_of(words.begin() + 1, words.end(), is_help)) {
+    fmt::print("{}", help("weft", command));
+    return 0;
+  }
+  // The tool's own functions tell nobody anything.
+  if (command.run != doctor) setenv("WEFT_TRACEBACK", "0", 0);
+  return command.run(read_arguments(command, words.subspan(1)));
 }
 
 }  // namespace
 }  // namespace weft::tools
 
 int main(int argc, char** argv) {
-  setenv("WEFT_TRACEBACK", "0", 0);  // its own functions tell nobody anything
   try {
-    return weft::tools::main(argc, argv);
+    return weft::tools::main({argv + std::min(argc, 1), argv + argc});
+  } catch (const weft::tools::UsageError& error) {
+    fmt::print(stderr, "weft: {}\n`weft --help` lists the commands, `weft COMMAND --help` the options of one.\n", error.what());
+    return 2;
   } catch (const std::exception& error) {
     fmt::print(stderr, "weft: {}\n", error.what());
     return 1;

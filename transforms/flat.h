@@ -33,7 +33,7 @@ class FlatCall final : public FlatFunction {
   using Params = params_t<F, A...>;
   using Out = out_t<F, A...>;
 
-  FlatCall(F& f, SourceLoc where, const A&... args) : FlatCall(f, where, std::index_sequence_for<A...>(), args...) {}
+  FlatCall(F& f, SourceLoc where, const A&... given) : FlatCall(f, where, std::index_sequence_for<A...>(), given...) {}
 
   std::vector<Array> run(std::span<const Array> leaves) override {
     auto call = [&]() -> Out {
@@ -62,13 +62,13 @@ class FlatCall final : public FlatFunction {
 
  private:
   template <std::size_t... I>
-  FlatCall(F& f, SourceLoc where, std::index_sequence<I...>, const A&... args)
-      : FlatFunction(name_of_function<F>(), where), params{as_copy(pass_as<std::tuple_element_t<I, Params>>(args))...}, f_(f) {
+  FlatCall(F& f, SourceLoc where, std::index_sequence<I...>, const A&... given)
+      : FlatFunction(name_of_function<F>(), where), params{as_copy(pass_as<std::tuple_element_t<I, Params>>(given))...}, f_(f) {
     offsets.push_back(0);
     (
         [&] {
-          for_each_leaf(std::get<I>(params), [&](const Array& x) { this->args.push_back(x); });
-          offsets.push_back(this->args.size());
+          for_each_leaf(std::get<I>(params), [&](const Array& x) { args.push_back(x); });
+          offsets.push_back(args.size());
         }(),
         ...);
   }

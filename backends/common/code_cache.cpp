@@ -51,15 +51,15 @@ constexpr std::string_view kTag =
     "Signature: 8a477f597d28d172789f06886806bc55\n# weft code: this folder is a cache of compiled code, made by weft. It may be removed "
     "at any time.\n# https://bford.info/cachedir/\n";
 
-std::string folder_of_environment() {
+}  // namespace
+
+std::string CodeCache::wanted_folder() {
   if (const char* on = std::getenv("WEFT_CACHE"); on && (!std::strcmp(on, "0") || !std::strcmp(on, "off"))) return {};
   if (const char* folder = std::getenv("WEFT_CACHE_DIR")) return folder;
   if (const char* base = std::getenv("XDG_CACHE_HOME"); base && *base) return std::string(base) + "/weft";
   if (const char* home = std::getenv("HOME"); home && *home) return std::string(home) + "/.cache/weft";
   return {};
 }
-
-}  // namespace
 
 CodeCache::CodeCache(std::string folder, std::int64_t limit) : limit_(limit) {
   if (folder.empty()) return;
@@ -78,7 +78,7 @@ CodeCache::CodeCache(std::string folder, std::int64_t limit) : limit_(limit) {
 CodeCache& CodeCache::of_process() {
   static auto& cache = *[] {
     const std::int64_t megabytes = integer_in_environment("WEFT_CACHE_MB", 0, std::int64_t{1} << 40).value_or(256);
-    return new CodeCache(folder_of_environment(), megabytes << 20);  // never destroyed
+    return new CodeCache(wanted_folder(), megabytes << 20);  // never destroyed
   }();
   return cache;
 }
@@ -175,6 +175,20 @@ void CodeCache::remove_old() {
     if (total <= limit_ / 4 * 3) break;
     if (own->remove(e.name)) total -= e.bytes;
   }
+}
+
+CodeCache::Contents CodeCache::contents() const {
+  Contents c{folder_, 0, 0, limit_};
+  const std::optional<OwnFolder> own = enabled() ? OwnFolder::open(folder_, kOwn) : std::nullopt;
+  const auto names = own ? names_in(own->descriptor()) : std::nullopt;
+  if (!names) return c;
+  for (const std::string& name : *names) {
+    struct stat s{};
+    if (!is_entry_name(name) || fstatat(own->descriptor().get(), name.c_str(), &s, AT_SYMLINK_NOFOLLOW) != 0) continue;
+    ++c.entries;
+    c.bytes += s.st_size;
+  }
+  return c;
 }
 
 }  // namespace weft::detail

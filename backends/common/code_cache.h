@@ -32,6 +32,14 @@ class CodeCache {
   /// The code that was stored under these words, if there is any.
   std::optional<std::string> find(std::initializer_list<std::string_view> words);
   std::int64_t hits() const { return hits_; }
+  /// What is kept just now.
+  struct Contents {
+    std::string folder;  ///< empty: nothing is kept
+    std::int64_t entries = 0, bytes = 0, limit = 0;
+  };
+  Contents contents() const;
+  /// The folder that the environment names; empty: the cache is switched off.
+  static std::string wanted_folder();
 
  private:
   std::optional<std::string> load(const std::string& path, std::string_view key) const;

@@ -37,7 +37,7 @@ std::size_t at(int i) { return static_cast<std::size_t>(i); }
 
 /// What stands at one dimension of x, or between two.
 struct Entry {
-  enum class Kind { position, slice, newaxis, scalar, array } kind;
+  enum class Kind { position, slice, new_axis, scalar, array } kind;
   std::int64_t start = 0, step = 1, size = 1;  ///< positions start, start + step, ...
   Array array = {};                            ///< of a scalar or an array: the positions, none negative but for those out of bounds
   int array_ndim() const { return kind == Kind::array ? array.ndim() : 0; }
@@ -101,7 +101,7 @@ int dims_of(const Index& i) {
 std::vector<Entry> spell_out(const Array& x, const std::vector<Index>& indices, SourceLoc loc) {
   const Aval& aval = x.aval();
   int named = 0, ellipses = 0;
-  for (const Index& i : indices) named += dims_of(i), ellipses += i.kind() == Index::Kind::ellipsis;
+  for (const Index& i : indices) named += dims_of(i), ellipses += i.kind() == Index::Kind::dots;
   if (ellipses > 1) throw AxisError("index: more than one ellipsis", loc);
   if (named > aval.ndim())
     throw AxisError(fmt::format("index: {} dimensions are indexed, but {} has {}", named, to_string(aval), aval.ndim()), loc);
@@ -111,9 +111,9 @@ std::vector<Entry> spell_out(const Array& x, const std::vector<Index>& indices, 
     for (int k = 0; k < n; ++k) out.push_back(range_entry(slice(), aval.shape[dim++], loc));
   };
   for (const Index& i : indices) {
-    if (i.kind() == Index::Kind::newaxis) {
-      out.push_back({Entry::Kind::newaxis});
-    } else if (i.kind() == Index::Kind::ellipsis) {
+    if (i.kind() == Index::Kind::new_axis) {
+      out.push_back({Entry::Kind::new_axis});
+    } else if (i.kind() == Index::Kind::dots) {
       whole(aval.ndim() - named);
     } else if (i.kind() == Index::Kind::slice) {
       out.push_back(range_entry(i.as_slice(), aval.shape[dim++], loc));
@@ -149,7 +149,7 @@ Array slice_and_squeeze(const Array& x, const std::vector<Entry>& entries, Sourc
   const Array* scalar = nullptr;
   int out_dim = 0, dim = 0;
   for (const Entry& e : entries) {
-    if (e.kind == Entry::Kind::newaxis) {
+    if (e.kind == Entry::Kind::new_axis) {
       new_axes.push_back(out_dim++);
       continue;
     }
@@ -174,7 +174,7 @@ Array slice_and_squeeze(const Array& x, const std::vector<Entry>& entries, Sourc
     std::vector<Array> operands{x};
     Shape window;
     for (const Entry& e : entries) {
-      if (e.kind == Entry::Kind::newaxis) continue;
+      if (e.kind == Entry::Kind::new_axis) continue;
       const std::size_t d = at(window.size());
       operands.push_back(e.kind == Entry::Kind::scalar ? convert(Arg(e.array, loc), type) : make_literal(Number(first[d]), type));
       window.push_back(e.kind == Entry::Kind::scalar ? 1 : limit[d] - first[d]);
@@ -212,7 +212,7 @@ class Planner {
     for (std::size_t e = 0; e < entries_.size(); ++e) {
       if (e == advanced_at_) put_advanced();
       const Entry& entry = entries_[e];
-      if (entry.kind == Entry::Kind::newaxis) {
+      if (entry.kind == Entry::Kind::new_axis) {
         plan_.new_axes.push_back(plan_.indexed.size());
         plan_.indexed.push_back(1);
         continue;
@@ -352,7 +352,7 @@ Array read_index(const Array& x, const std::vector<Index>& indices, SourceLoc lo
 const Index* only_mask(const std::vector<Index>& indices) {
   const Index* mask = nullptr;
   for (const Index& i : indices) {
-    if (i.kind() == Index::Kind::ellipsis && mask) continue;
+    if (i.kind() == Index::Kind::dots && mask) continue;
     if (mask || i.kind() != Index::Kind::array || !i.as_array().dtype().is_bool() || i.as_array().ndim() == 0) return nullptr;
     mask = &i;
   }
@@ -415,13 +415,13 @@ Array update_index(const Array& x, const std::vector<Index>& indices, const Arg&
   y = reverse(y, p.reversed, loc);
   // With all starts known, a replaced window is a dynamic_update_slice: moving it inside the array has no effect.
   const bool known = std::all_of(entries.begin(), entries.end(), [](const Entry& e) {
-    return e.kind == Entry::Kind::newaxis || e.kind == Entry::Kind::position ||
+    return e.kind == Entry::Kind::new_axis || e.kind == Entry::Kind::position ||
            (e.kind == Entry::Kind::slice && (e.step == 1 || e.size <= 1));
   });
   if (known && update == Update::set) {
     std::vector<Array> operands{x, reshape_to(y, p.windows, loc)};
     for (const Entry& e : entries)
-      if (e.kind != Entry::Kind::newaxis) operands.push_back(make_literal(Number(e.start), type_of_indices(x.aval())));
+      if (e.kind != Entry::Kind::new_axis) operands.push_back(make_literal(Number(e.start), type_of_indices(x.aval())));
     return bind_all<DynamicUpdateSlice>({}, operands, loc)[0];
   }
   const ScatterParams s{inverse(p.numbers), p.sorted_unique, GatherScatterMode::fill_or_drop, p.sorted_unique};

@@ -52,13 +52,13 @@ inline Slice slice(Slice::Bound start, Slice::Bound stop, Slice::Bound step = no
 /// One entry of an index: a position, a slice, newaxis, ellipsis, or an array of positions (int) or a mask (bool).
 class Index {
  public:
-  enum class Kind { absent, position, slice, newaxis, ellipsis, array };
+  enum class Kind { absent, position, slice, new_axis, dots, array };
   template <std::integral T>
   Index(T i, SourceLoc loc = SourceLoc::here()) : kind_(Kind::position), position_(detail::as_position(i)), loc_(loc) {}
   Index(const Array& indices, SourceLoc loc = SourceLoc::here());
   Index(Slice s, SourceLoc loc = SourceLoc::here()) : kind_(Kind::slice), slice_(s), loc_(loc) {}
-  Index(None, SourceLoc loc = SourceLoc::here()) : kind_(Kind::newaxis), loc_(loc) {}
-  Index(Ellipsis, SourceLoc loc = SourceLoc::here()) : kind_(Kind::ellipsis), loc_(loc) {}
+  Index(None, SourceLoc loc = SourceLoc::here()) : kind_(Kind::new_axis), loc_(loc) {}
+  Index(Ellipsis, SourceLoc loc = SourceLoc::here()) : kind_(Kind::dots), loc_(loc) {}
   Index(const Index&);
   Index& operator=(const Index&);
   ~Index();

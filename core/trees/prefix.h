@@ -16,17 +16,17 @@ class Axes {
   Axes() = default;
   template <std::integral T>
   Axes(T axis) : kind_(Kind::axis), axis_(static_cast<int>(axis)) {}
-  Axes(None) : kind_(Kind::none) {}
+  Axes(None) : kind_(Kind::nothing) {}
   Axes(std::initializer_list<Axes> children) : children_(children) {}
 
   bool is_list() const { return kind_ == Kind::list; }
-  bool is_none() const { return kind_ == Kind::none; }
+  bool is_none() const { return kind_ == Kind::nothing; }
   /// The axis as given; meaningful where it is neither a list nor none.
   int axis() const { return axis_; }
   const std::vector<Axes>& children() const { return children_; }
 
  private:
-  enum class Kind { list, none, axis } kind_ = Kind::list;
+  enum class Kind { list, nothing, axis } kind_ = Kind::list;
   int axis_ = 0;
   std::vector<Axes> children_;
 };

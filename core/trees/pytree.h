@@ -275,7 +275,7 @@ bool same_structure(const T& a, const U& b, [[maybe_unused]] int depth = 0) {
     } else if constexpr (Comparable<T>) {
       return static_cast<bool>(a == b);
     } else {
-      static_assert(kind >= TreeKind::uncounted || named_in_std<T>(),
+      static_assert(kind >= TreeKind::too_many || named_in_std<T>(),
                     "weft: a static argument, or a static field of one, is compared with == here, and this class has none");
       return true;
     }

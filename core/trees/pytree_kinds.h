@@ -57,7 +57,7 @@ enum class TreeKind {
   c_array,     ///< T[N]
   fields,      ///< an aggregate, or a class with WEFT_PYTREE
   opaque,      ///< a class that can't be looked into
-  uncounted,   ///< an aggregate whose fields are too many, or can't be counted
+  too_many,    ///< an aggregate whose fields are too many, or can't be counted
   base,        ///< an aggregate with a base class that has members
   derived,     ///< of a class with WEFT_PYTREE, without one of its own
   reference,   ///< T&
@@ -136,7 +136,7 @@ constexpr TreeKind find_kind() {
   else if constexpr (has_full_base<T>())
     return TreeKind::base;
   else
-    return field_count<T> <= max_fields ? TreeKind::fields : TreeKind::uncounted;
+    return field_count<T> <= max_fields ? TreeKind::fields : TreeKind::too_many;
 }
 template <class T>
 inline constexpr TreeKind tree_kind = find_kind<T>();
@@ -273,7 +273,7 @@ constexpr void check_opaque() {
 template <class T>
 constexpr void check_other() {
   constexpr TreeKind kind = tree_kind<T>;
-  static_assert(kind != TreeKind::uncounted,
+  static_assert(kind != TreeKind::too_many,
                 "weft: a struct is a pytree of at most 64 fields that can be counted; use WEFT_PYTREE(Type, fields...) for another");
   static_assert(
       kind != TreeKind::base,
@@ -316,7 +316,7 @@ constexpr bool holds_arrays() {
     constexpr bool arguments = arguments_name_arrays<Above...>(static_cast<const T*>(nullptr));
     if constexpr (Strict) check_opaque<T, arguments>();
     return !Strict && arguments;
-  } else if constexpr (kind >= TreeKind::uncounted) {
+  } else if constexpr (kind >= TreeKind::too_many) {
     if constexpr (Strict) check_other<T>();
     return !Strict;
   } else {

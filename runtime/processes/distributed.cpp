@@ -91,7 +91,7 @@ std::string library_folder() {
 }
 
 Transport* open_mpi(SourceLoc loc) {
-  const std::string path = variable("WEFT_MPI_PLUGIN").value_or(library_folder() + "/libweft_mpi.so");
+  const std::string path = variable("WEFT_MPI_PLUGIN").value_or(library_folder() + "/weft/libweft_mpi.so");
   // MPI opens parts of its own that look for its symbols: they must be global.
   void* plugin = dlopen(path.c_str(), RTLD_NOW | RTLD_GLOBAL);
   if (!plugin)

@@ -291,7 +291,7 @@ CollectiveCall::CollectiveCall(ProcessWorld& world, ProcessGroup& group, const C
     throw DistributedError(
         fmt::format(
             "{}: it spans {}, and nothing carries data of host devices between them; start the program under mpirun, with the plugin "
-            "weft_mpi beside the library",
+            "weft/libweft_mpi.so beside the library",
             label.text, named(group.ranks)),
         label.loc);
   ++group_.calls;

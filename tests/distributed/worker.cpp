@@ -15,6 +15,7 @@
 #include <thread>
 
 #include "tests/distributed/worker.h"
+#include "tools/placed.h"
 #include "tools/programs.h"
 #include "weft/runtime/host/buffer.h"
 #include "weft/runtime/host/collective_engine.h"
@@ -399,7 +400,7 @@ void golden(const std::string& folder) {
         std::vector<int> ids;
         for (int p = 0; p < n; ++p)
           for (int i = 0; i < entry.devices_needed / n + (p < entry.devices_needed % n); ++i) ids.push_back(p * local + i);
-        wrong = tools::check_program(path, entry, "cpu", {}, ids);
+        wrong = tools::check_program(path, entry, "cpu", {}, [&](const Jaxpr& j) { return tools::placed_on(j, ids); });
       } catch (const Error& e) {
         wrong = e.what();
       }

@@ -10,19 +10,19 @@ namespace weft {
 /// A tree prefix of shardings or devices; `none` leaves it open.
 class Shardings {
  public:
-  Shardings() : kind_(Kind::none) {}
+  Shardings() : kind_(Kind::open) {}
   Shardings(NamedSharding sharding) : kind_(Kind::placed), where_(Placement(std::move(sharding))) {}
   Shardings(Device device) : kind_(Kind::placed), where_(Placement(device)) {}
-  Shardings(None) : kind_(Kind::none) {}
+  Shardings(None) : kind_(Kind::open) {}
   Shardings(std::initializer_list<Shardings> children) : kind_(Kind::list), children_(children) {}
 
   bool is_list() const { return kind_ == Kind::list; }
-  bool is_none() const { return kind_ == Kind::none; }
+  bool is_none() const { return kind_ == Kind::open; }
   const Placement& where() const { return *where_; }
   const std::vector<Shardings>& children() const { return children_; }
 
  private:
-  enum class Kind { none, placed, list } kind_;
+  enum class Kind { open, placed, list } kind_;
   std::optional<Placement> where_;
   std::vector<Shardings> children_;
 };

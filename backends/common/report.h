@@ -1,0 +1,22 @@
+// What the library was built with and what it keeps, for people.
+#pragma once
+#include <cstdint>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace weft::detail {
+
+/// A name and a value for each: the processor as LLVM knows it, LLVM, oneDNN, OpenBLAS, the compiler.
+std::vector<std::pair<std::string, std::string>> build_report();
+
+/// The cache of compiled code.
+struct CacheReport {
+  std::string folder;    ///< that the environment names; empty: it is switched off
+  bool is_used = false;  ///< the folder can be written and belongs to the user alone
+  std::int64_t entries = 0, bytes = 0, limit = 0;
+};
+/// Makes the folder, as a program that compiles does.
+CacheReport cache_report();
+
+}  // namespace weft::detail

@@ -1,0 +1,8 @@
+// weft::version().
+#include "weft/version.h"
+
+namespace weft {
+
+std::string_view version() { return WEFT_VERSION; }
+
+}  // namespace weft

@@ -1,0 +1,238 @@
+#include "tools/doctor.h"
+
+#include <dlfcn.h>
+#include <fmt/format.h>
+#include <sys/stat.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <fstream>
+#include <sstream>
+#include <thread>
+
+#include "weft/backends/common/report.h"
+#include "weft/backends/cuda/report.h"
+#include "weft/core/errors/error.h"
+#include "weft/runtime/host/device.h"
+#include "weft/version.h"
+
+extern char** environ;
+
+namespace weft::tools {
+namespace {
+
+/// The variables that the library reads; tests/tools/command_lines.py holds them against its sources.
+constexpr std::string_view kVariables[] = {
+    "WEFT_CACHE",
+    "WEFT_CACHE_DIR",
+    "WEFT_CACHE_MB",
+    "WEFT_CHECK_COLLECTIVES",
+    "WEFT_CODE",
+    "WEFT_COLLECTIVE_TIMEOUT",
+    "WEFT_COORDINATOR",
+    "WEFT_CPU",
+    "WEFT_CUDA_ARCH",
+    "WEFT_CUDA_DETERMINISTIC",
+    "WEFT_CUDA_RELU_EPILOGUE",
+    "WEFT_CUDA_SYNC",
+    "WEFT_CUDA_TF32",
+    "WEFT_CUDA_TUNE",
+    "WEFT_CUDA_WINDOW_BYTES",
+    "WEFT_DRY_RUN",
+    "WEFT_HEARTBEAT_TIMEOUT",
+    "WEFT_JIT_CACHE_SIZE",
+    "WEFT_LIBCUBLAS",
+    "WEFT_LIBCUBLASLT",
+    "WEFT_LIBCUDA",
+    "WEFT_LIBCUSOLVER",
+    "WEFT_LIBDEVICE",
+    "WEFT_LIBNCCL",
+    "WEFT_LOCAL_DEVICE_IDS",
+    "WEFT_MPI_PLUGIN",
+    "WEFT_NUM_CPU_DEVICES",
+    "WEFT_NUM_PROCESSES",
+    "WEFT_NUM_THREADS",
+    "WEFT_PLATFORM",
+    "WEFT_PROCESS_ID",
+    "WEFT_PTX_DIR",
+    "WEFT_TOKEN",
+    "WEFT_TRACEBACK",
+};
+
+/// Vector extensions that kernels are compiled for, in the words of /proc/cpuinfo.
+constexpr std::string_view kExtensions[] = {"sse4_2",   "avx",      "f16c",        "fma",         "avx2",        "avx512f",
+                                            "avx512bw", "avx512vl", "avx512_vnni", "avx512_bf16", "avx512_fp16", "amx_tile",
+                                            "amx_bf16", "asimd",    "asimddp",     "sve"};
+
+class Report {
+ public:
+  void section(std::string_view name) { fmt::print("{}{}\n", std::exchange(first_, false) ? "" : "\n", name); }
+  void say(std::string_view name, std::string_view value) { fmt::print("  {:<16}{}\n", name, value); }
+  void advise(std::string_view what) { fmt::print("  {:<16}-> {}\n", "", what); }
+  void wrong(std::string_view name, std::string_view value, std::string_view remedy) {
+    fmt::print("  {:<16}WRONG: {}\n", name, value);
+    advise(remedy);
+    ++problems_;
+  }
+  int problems() const { return problems_; }
+
+ private:
+  bool first_ = true;
+  int problems_ = 0;
+};
+
+std::string vector_extensions() {
+  std::ifstream file("/proc/cpuinfo");
+  for (std::string line; std::getline(file, line);) {
+    if (!line.starts_with("flags") && !line.starts_with("Features")) continue;
+    std::istringstream words(line.substr(line.find(':') + 1));
+    std::string found;
+    for (std::string word; words >> word;)
+      if (std::find(std::begin(kExtensions), std::end(kExtensions), word) != std::end(kExtensions))
+        found += (found.empty() ? "" : " ") + word;
+    return found.empty() ? "none that weft knows" : found;
+  }
+  return "unknown: /proc/cpuinfo doesn't tell";
+}
+
+std::string library_path() {
+  Dl_info info{};
+  const auto address = &weft::version;
+  return dladdr(reinterpret_cast<const void*>(address), &info) && info.dli_fname ? info.dli_fname : "libweft.so";
+}
+
+void installation(Report& r) {
+  r.section("weft");
+  r.say("tool", WEFT_VERSION);
+  if (version() == WEFT_VERSION)
+    r.say("library", fmt::format("{}, {}", version(), library_path()));
+  else
+    r.wrong("library", fmt::format("{} is {}", library_path(), version()), "install tool and library of one version");
+}
+
+void processor(Report& r) {
+  r.section("Processor");
+  try {
+    for (const Device& d : devices("cpu"))
+      if (d.id() == 0) r.say("model", d.kind());
+  } catch (const Error& e) {
+    r.wrong("model", e.message(), "correct the variable");
+  }
+  r.say("threads", fmt::format("{}", std::thread::hardware_concurrency()));
+  r.say("extensions", vector_extensions());
+}
+
+void libraries(Report& r) {
+  r.section("Libraries");
+  for (const auto& [name, value] : detail::build_report()) r.say(name, value);
+}
+
+void gpus(Report& r) {
+  r.section("GPUs");
+  try {
+    std::istringstream lines(detail::gpu_report());
+    for (std::string line; std::getline(lines, line);) {
+      const std::size_t colon = line.find(": ");
+      r.say(line.substr(0, colon), colon == std::string::npos ? "" : line.substr(colon + 2));
+    }
+  } catch (const DeviceError& e) {
+    r.say("none", e.message());
+    r.advise("programs run on the processor; for a GPU install NVIDIA's driver, cuBLASLt and cuSOLVER (docs/gpu.md)");
+  }
+}
+
+void processes(Report& r) {
+  r.section("Several processes");
+  const char* const given = std::getenv("WEFT_MPI_PLUGIN");
+  const std::string library = library_path(), folder = library.substr(0, library.rfind('/')),
+                    path = given ? std::string(given) : folder + "/weft/libweft_mpi.so";
+  struct stat s{};
+  if (stat(path.c_str(), &s) != 0) {
+    if (given) return r.wrong("MPI", path + " is not there", "set WEFT_MPI_PLUGIN to the plugin, or leave it out");
+    r.say("MPI", "no plugin, " + path);
+    r.advise("build weft where MPI is installed (libopenmpi-dev); without it processes find each other by TCP");
+    return;
+  }
+  if (dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL))
+    r.say("MPI", path);
+  else
+    r.wrong("MPI", fmt::format("{} can't be opened: {}", path, dlerror()), "install the MPI that it was built with");
+}
+
+void cache(Report& r) {
+  r.section("Cache of compiled code");
+  try {
+    const detail::CacheReport c = detail::cache_report();
+    if (c.folder.empty()) {
+      const char* const on = std::getenv("WEFT_CACHE");
+      r.say("folder", on ? fmt::format("none, as WEFT_CACHE is {}", on) : "none, as there is no home folder");
+      r.advise("each process compiles its programs anew; unset WEFT_CACHE, or set WEFT_CACHE_DIR to a folder");
+    } else if (!c.is_used) {
+      r.wrong("folder", c.folder + " can't be used",
+              "it, and weft-code in it, must be yours, writable for you and for nobody else; or set WEFT_CACHE_DIR to a folder that is");
+    } else {
+      r.say("folder", c.folder);
+      r.say("contents", fmt::format("{} entries, {:.1f} MB of {} MB", c.entries, static_cast<double>(c.bytes) / 1e6, c.limit >> 20));
+    }
+  } catch (const Error& e) {
+    r.wrong("limit", e.message(), "correct the variable");
+  }
+}
+
+void variables(Report& r) {
+  r.section("Environment");
+  bool any = false;
+  std::vector<std::string> set;
+  for (char** v = environ; *v; ++v)
+    if (std::string_view(*v).starts_with("WEFT_")) set.emplace_back(*v);
+  std::sort(set.begin(), set.end());
+  for (const std::string& v : set) {
+    any = true;
+    const std::size_t equals = v.find('=');
+    const std::string name = v.substr(0, equals), value = v.substr(equals + 1);
+    if (std::find(std::begin(kVariables), std::end(kVariables), name) != std::end(kVariables)) {
+      r.say(name, name == "WEFT_TOKEN" ? " (not shown)" : " " + value);
+      continue;
+    }
+    const std::string_view near = nearest(name, kVariables);
+    r.wrong(name, " weft knows no such variable", near.empty() ? "leave it out" : fmt::format("do you mean {}?", near));
+  }
+  if (!any) r.say("none", "of weft's variables is set");
+}
+
+}  // namespace
+
+int doctor(const Arguments& line) {
+  if (line.has("variables")) {
+    for (const std::string_view v : kVariables) fmt::print("{}\n", v);
+    return 0;
+  }
+  Report r;
+  installation(r);
+  processor(r);
+  libraries(r);
+  gpus(r);
+  processes(r);
+  cache(r);
+  variables(r);
+  fmt::print("\n{}\n", r.problems() == 0 ? "nothing is wrong" : fmt::format("problems: {}", r.problems()));
+  return r.problems() == 0 ? 0 : 1;
+}
+
+int devices_command(const Arguments& line) {
+  const std::string platform = line.get("platform");
+  if (platform != "" && platform != "cpu" && platform != "cuda")
+    throw UsageError(fmt::format("devices: there is no platform '{}'; there are cpu and cuda", platform));
+  if (platform != "cuda")
+    for (const Device& d : devices("cpu")) fmt::print("{}: {}\n", d, d.kind());
+  if (platform == "cpu") return 0;
+  try {
+    fmt::print("{}", detail::gpu_report());
+  } catch (const DeviceError& e) {
+    if (platform == "cuda") throw;
+    fmt::print("no GPU: {}\n", e.message());
+  }
+  return 0;
+}
+
+}  // namespace weft::tools

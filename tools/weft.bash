@@ -1,0 +1,38 @@
+# Completion of weft's command line, for bash.
+_weft() {
+  local word=${COMP_WORDS[COMP_CWORD]} before=${COMP_WORDS[COMP_CWORD-1]} command=${COMP_WORDS[1]} options=
+  COMPREPLY=()
+  if [ "$COMP_CWORD" -eq 1 ]; then
+    COMPREPLY=($(compgen -W "run show grad vmap jit bench compile check devices doctor help --help --version" -- "$word"))
+    return
+  fi
+  case $before in
+    --inputs | --outputs | --constants) COMPREPLY=($(compgen -f -X '!*.npz' -- "$word") $(compgen -d -- "$word")); return ;;
+    --backend) COMPREPLY=($(compgen -W "interp cpu cuda" -- "$word")); return ;;
+    --platform) COMPREPLY=($(compgen -W "cpu cuda" -- "$word")); return ;;
+    --form) COMPREPLY=($(compgen -W "jaxpr kernels llvm asm ptx" -- "$word")); return ;;
+    --output) COMPREPLY=($(compgen -f -- "$word")); return ;;
+    --wrt | --size | --seconds) return ;;
+  esac
+  case $command in
+    run) options="--inputs --outputs --backend" ;;
+    show) options="--constants" ;;
+    grad) options="--wrt --constants" ;;
+    vmap) options="--size --constants" ;;
+    jit) options="--form --constants" ;;
+    bench) options="--inputs --seconds --backend" ;;
+    compile) options="--output --constants" ;;
+    check) options="--backend" ;;
+    devices) options="--platform" ;;
+    doctor) options="--variables" ;;
+    help) COMPREPLY=($(compgen -W "run show grad vmap jit bench compile check devices doctor" -- "$word")); return ;;
+  esac
+  if [[ $word == -* ]]; then
+    COMPREPLY=($(compgen -W "$options --help" -- "$word"))
+  elif [ "$command" = check ]; then
+    COMPREPLY=($(compgen -d -- "$word"))
+  else
+    COMPREPLY=($(compgen -f -X '!*.jaxpr' -- "$word") $(compgen -d -- "$word"))
+  fi
+}
+complete -o filenames -F _weft weft
