@@ -22,6 +22,7 @@ struct Config {
   /// not used for longest goes, and is traced and compiled again when it is called for. 0: as WEFT_JIT_CACHE_SIZE says, else 4096.
   int jit_cache_size = 0;
 };
-inline Config config;
+/// The one of the process, also in libraries that are compiled with -fvisibility=hidden.
+[[gnu::visibility("default")]] inline Config config;
 
 }  // namespace weft

@@ -412,7 +412,7 @@ Ref<const Structure> keep_structure(const T& t) {
 }
 /// A type's identity, for comparison only.
 template <class T>
-inline char type_tag = 0;
+[[gnu::visibility("default")]] inline char type_tag = 0;
 
 /// Throws PytreeError if the trees differ in more than their leaves: "<what> differ: args[0] has 1 element, args[1] 2".
 template <class T>

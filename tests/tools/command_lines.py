@@ -1,10 +1,11 @@
 #!/usr/bin/env python3
-"""Each option of the tools and benchmarks, once and with little to do: command_lines.py BUILD_FOLDER TESTS_FOLDER
+"""Each option of the tools and benchmarks, once and with little to do: command_lines.py BUILD_FOLDER TESTS_FOLDER [weft | fuzz | benchmarks]
 
 Closes with `N passed, N failed`.
 """
-import json, os, re, subprocess, sys, tempfile
+import json, math, os, re, struct, subprocess, sys, tempfile, zipfile
 build, data = sys.argv[1:3]
+only = sys.argv[3:]
 cases = data + "/golden/data/jaxprs/cases"
 passed, failed = 0, []
 
@@ -61,10 +62,121 @@ def weft(top):
         code, out, err = run("tools/weft", "check", f"{top}/{name}", "--backend", "interp")
         check(f"weft check of {name} results", code == status and out.rstrip().endswith(says), code, out, err)
     refused("weft check of no folder", 1, "index.json: No such file", "tools/weft", "check", top + "/nothing")
-    refused("weft devices without a driver", 1, "there is no CUDA driver", "tools/weft", "devices")
+    code, out, err = run("tools/weft", "devices")
+    check("weft devices", code == 0 and out.startswith("cpu:0: ") and "there is no CUDA driver" in out, code, out, err)
+    refused("weft devices without a driver", 1, "there is no CUDA driver", "tools/weft", "devices", "--platform", "cuda")
     refused("weft with another backend", 1, "unknown backend 'gpu'", "tools/weft", "run", *program, f"{top}/no.npz", "--backend", "gpu")
-    for words in ([], ["run", program[0]], ["check"], ["mend", "x"], ["check", cases, "--seconds", "1"], ["check", cases, "--backend"]):
-        refused(f"weft {' '.join(words)}", 2, "usage: weft run", "tools/weft", *words)
+    for words, says in (([], "usage: weft COMMAND"), (["run", program[0]], "--inputs FILE.npz is missing"), (["check"], "FOLDER is missing"),
+                        (["mend", "x"], "there is no command 'mend'"), (["shwo", "x"], "'shwo'; do you mean show?"), (["devices", "x"], "devices takes no words"),
+                        (["check", cases, "--seconds", "1"], "no option --seconds"), (["check", cases, "--backend"], "--backend needs a value, NAME"),
+                        (["run", program[0], "--input", "x"], "--input; do you mean --inputs?"), (["bench", program[0], "--seconds", "x"], "must be a number"),
+                        (["show", "a", "b"], "show takes one PROGRAM"), (["doctor", "--variables=1"], "takes no value"), (["jit", "-form", "x"], "do you mean --form?"),
+                        (["check", cases, "--backend", "cpu", "--backend", "cpu"], "given twice"), (["devices", "--platform", "gpu"], "no platform 'gpu'"),
+                        (["help", "shwo"], "do you mean show?"), (["grad", program[0], "--wrt", "9"], "names input 9")):
+        refused(f"weft {' '.join(words)}", 2, says, "tools/weft", *words)
+    transformed(top)
+    told(top)
+
+
+def transformed(top):
+    """Programs that are made of programs are programs, with the values that they should have."""
+    with open(top + "/loss.jaxpr", "w") as f:
+        f.write("{ lambda ; a:f32[3] b:f32[3]. let c:f32[3] = mul a b; d:f32[3] = sin c; e:f32[] = reduce_sum[axes=(0,) out_sharding=None] d in (e,) }\n")
+    numpy = {"in0": [0.5, 1.0, -2.0], "in1": [3.0, 0.25, 1.5]}
+    write_npz(top + "/in.npz", numpy)
+    cos = [math.cos(a * b) for a, b in zip(*numpy.values(), strict=True)]
+
+    def made(name, *command):
+        code, out, err = run("tools/weft", *command)
+        check("weft " + command[0], code == 0 and out.startswith("{ lambda"), code, out, err)
+        with open(f"{top}/{name}.jaxpr", "w") as f:
+            f.write(out)
+
+    def values(name):
+        code, out, err = run("tools/weft", "run", f"{top}/{name}.jaxpr", "--inputs", top + "/in.npz")
+        check("weft run prints", code == 0 and out.startswith("out0 =\n"), code, out, err)
+        return [[float(v) for v in re.findall(r"-?[0-9.]+(?:e-?[0-9]+)?", part)] for part in re.split(r"out[0-9]+ =", out)[1:]]
+
+    def close(name, got, want):
+        check(name, len(got) == len(want) and all(len(g) == len(w) and all(abs(x - y) < 1e-5 for x, y in zip(g, w, strict=True)) for g, w in zip(got, want, strict=True)), got, want)
+
+    made("same", "show", top + "/loss.jaxpr")
+    close("weft show", values("same"), values("loss"))
+    made("slope", "grad", top + "/loss.jaxpr")
+    close("weft grad", values("slope"), [[c * b for c, b in zip(cos, numpy["in1"], strict=True)], [c * a for c, a in zip(cos, numpy["in0"], strict=True)]])
+    made("one", "grad", top + "/loss.jaxpr", "--wrt", "1")
+    close("weft grad --wrt", values("one"), [[c * a for c, a in zip(cos, numpy["in0"], strict=True)]])
+    made("simple", "jit", top + "/loss.jaxpr")
+    close("weft jit", values("simple"), values("loss"))
+    loss = values("loss")
+    made("batch", "vmap", top + "/loss.jaxpr", "--size", "2")
+    write_npz(top + "/in.npz", {k: [v, v] for k, v in numpy.items()})
+    close("weft vmap", values("batch"), [loss[0] * 2])
+    for form, says in (("kernels", "sin"), ("llvm", "define "), ("asm", ".text")):
+        code, out, err = run("tools/weft", "jit", top + "/loss.jaxpr", "--form", form)
+        check("weft jit --form " + form, code == 0 and says in out, code, out, err)
+    refused("weft jit --form of no name", 1, "nothing", "tools/weft", "jit", top + "/loss.jaxpr", "--form", "nothing")
+    refused("weft grad of what is no number", 1, "scalar", "tools/weft", "grad", f"{cases}/activations.jaxpr")
+    code, out, err = run("tools/weft", "bench", top + "/loss.jaxpr", "--seconds", "0.01")
+    check("weft bench", code == 0 and re.search(r"^median [0-9.]+ [mun]?s, least .* calls$", out, re.M), code, out, err)
+    code, out, err = run("tools/weft", "compile", top + "/loss.jaxpr", "--output", top + "/loss")
+    check("weft compile", code == 0 and os.path.getsize(top + "/loss.o") > 100 and "void loss(" in open(top + "/loss.h").read(), code, out, err)
+
+
+def write_npz(path, arrays):
+    """Arrays of float32, of one or two dimensions, as NumPy's savez writes them."""
+    with zipfile.ZipFile(path, "w") as z:
+        for name, rows in arrays.items():
+            flat = [v for r in rows for v in r] if isinstance(rows[0], list) else rows
+            shape = f"({len(rows)}, {len(rows[0])})" if isinstance(rows[0], list) else f"({len(rows)},)"
+            header = f"{{'descr': '<f4', 'fortran_order': False, 'shape': {shape}, }}"
+            header += " " * (-(len(header) + 11) % 64) + "\n"
+            z.writestr(name + ".npy", b"\x93NUMPY\x01\x00" + struct.pack("<H", len(header)) + header.encode() + struct.pack(f"<{len(flat)}f", *flat))
+
+
+def told(top):
+    """What the tool says of itself and of the machine; the manual and the completion know all commands, options and variables."""
+    root = os.path.dirname(data)
+    version = re.search(r"^project\(.*version: '([0-9.]+)'", open(root + "/meson.build").read(), re.M)[1]
+    code, out, err = run("tools/weft", "--version")
+    check("weft --version", code == 0 and out == f"weft {version}\n", code, out, err)
+    code, out, err = run("tools/weft", "--help")
+    commands = re.findall(r"^  (\w+) ", out, re.M)
+    check("weft --help", code == 0 and len(commands) == 10, code, out, err)
+    manual, completion = open(root + "/docs/weft.1").read().replace("\\-", "-"), open(root + "/tools/weft.bash").read()
+    check("the manual's version", f'"weft {version}"' in manual, manual.split("\n")[0])
+    for command in commands:
+        code, out, err = run("tools/weft", command, "--help")
+        options = re.findall(r"^  (--\w+)", out, re.M)
+        check(f"weft {command} --help", code == 0 and out.startswith(f"usage: weft {command}"), code, out, err)
+        part = re.search(rf"^\.BI? \"?{command}\b.*?(?=^\.TP|^\.PP)", manual, re.S | re.M)
+        missing = [o for o in options if o != "--constants" and o not in (part[0] if part else "")]
+        check(f"the manual on {command}", part and not missing, missing)
+        known = re.search(rf'^    {command}\) options="(.*)"', completion, re.M)
+        check(f"completion of {command}", known and known[1].split() == options, options)
+        code, again, err = run("tools/weft", "help", command)
+        check(f"weft help {command}", code == 0 and again == out, code, again, err)
+    # Variables: those that the sources read.
+    code, out, err = run("tools/weft", "doctor", "--variables")
+    read = set()
+    for layer in ("core", "runtime", "transforms", "backends", "library", "frontends"):
+        for folder, _, names in os.walk(f"{root}/{layer}"):
+            for name in names:
+                if name.endswith((".cpp", ".h", ".cc")):
+                    read |= set(re.findall(r'(?:getenv|is_switched_on|in_environment|variable|number_in<\w+>|open_library)\(\s*"(WEFT_\w+)"', open(f"{folder}/{name}").read()))
+    check("weft doctor --variables", code == 0 and set(out.split()) == read, sorted(read ^ set(out.split())))
+    cache = top + "/cache"
+    code, out, err = run("tools/weft", "doctor", WEFT_CACHE_DIR=cache, WEFT_NUM_THREADS="2")
+    check("weft doctor", code == 0 and out.endswith("\nnothing is wrong\n") and cache in out and "LLVM" in out and "there is no CUDA driver" in out and "WEFT_NUM_THREADS" in out,
+          code, out, err)
+    code, out, err = run("tools/weft", "doctor", WEFT_CACHE_DIR=cache, WEFT_NUM_THREAD="2", WEFT_NOTHING_LIKE_IT="1", WEFT_MPI_PLUGIN=top + "/none.so")
+    check("weft doctor names what is wrong", code == 1 and "do you mean WEFT_NUM_THREADS?" in out and "WEFT_NOTHING_LIKE_IT" in out and "none.so is not there" in out
+          and out.endswith("\nproblems: 3\n"), code, out, err)
+    os.chmod(cache, 0o777)
+    code, out, err = run("tools/weft", "doctor", WEFT_CACHE_DIR=cache)
+    check("weft doctor on a cache that others can write", code == 1 and "can't be used" in out, code, out, err)
+    code, out, err = run("tools/weft", "doctor", WEFT_CACHE="0")
+    check("weft doctor without a cache", code == 0 and "WEFT_CACHE is 0" in out, code, out, err)
 
 
 def fuzz(top):
@@ -113,9 +225,12 @@ def benchmarks():
 
 
 with tempfile.TemporaryDirectory(prefix="weft-tools-") as top:
-    weft(top)
-    fuzz(top)
-    benchmarks()
+    if not only or "weft" in only:
+        weft(top)
+    if not only or "fuzz" in only:
+        fuzz(top)
+    if not only or "benchmarks" in only:
+        benchmarks()
 if failed:
     print("failed: " + ", ".join(failed))
 print(f"{passed} passed, {len(failed)} failed")
