@@ -22,6 +22,15 @@ namespace {
 
 constexpr std::string_view kAbout = "programs in JAX's notation, run, transformed and compiled";
 
+/// The text of an error. The lines of the tool's own calls tell nobody anything; those of the program do.
+std::string told(const std::exception& error) {
+  const auto* const own = dynamic_cast<const Error*>(&error);
+  if (!own || std::getenv("WEFT_TRACEBACK")) return error.what();
+  const SourceLoc where = own->where();
+  const bool of_program = where && !std::string_view(where.file()).ends_with(".cpp");
+  return own->message() + (of_program ? fmt::format("\n  at {}:{}", where.file(), where.line()) : "");
+}
+
 int check_command(const Arguments& line) {
   const std::string& folder = line.words[0];
   const std::vector<ProgramEntry> entries = read_index(folder);
@@ -32,7 +41,7 @@ int check_command(const Arguments& line) {
     try {
       wrong = check_program(folder, e, line.get("backend", "cpu"));
     } catch (const std::exception& error) {
-      wrong = error.what();
+      wrong = told(error);
     }
     ++(wrong.empty() ? passed : failed);
     if (!wrong.empty()) fmt::print("{}: {}\n", e.name, wrong);
@@ -129,8 +138,6 @@ int main(std::span<const char* const> words) {
     fmt::print("{}", help("weft", command));
     return 0;
   }
-  // The tool's own functions tell nobody anything.
-  if (command.run != doctor) setenv("WEFT_TRACEBACK", "0", 0);
   return command.run(read_arguments(command, words.subspan(1)));
 }
 
@@ -144,7 +151,7 @@ int main(int argc, char** argv) {
     fmt::print(stderr, "weft: {}\n`weft --help` lists the commands, `weft COMMAND --help` the options of one.\n", error.what());
     return 2;
   } catch (const std::exception& error) {
-    fmt::print(stderr, "weft: {}\n", error.what());
+    fmt::print(stderr, "weft: {}\n", weft::tools::told(error));
     return 1;
   }
 }
