@@ -1,0 +1,61 @@
+// Control flow, calls and composites.
+#include "weft/core/ops/control/control_common.h"
+#include "weft/core/ops/movement/movement.h"
+#include "weft/frontends/stablehlo/import/functions.h"
+#include "weft/frontends/stablehlo/import/importer.h"
+
+namespace weft::detail::mlir {
+namespace {
+
+Values values_of(const Arrays& xs) { return {xs.begin(), xs.end()}; }
+
+const Import while_import("stablehlo.while", [](OpCall& c) -> Values {
+  const Arrays start = c.ins();
+  std::vector<Aval> carry;
+  for (const Array& x : start) carry.push_back({x.shape(), x.dtype()});
+  const Jaxpr cond = c.region(0, carry), body = c.region(1, carry);
+  const std::vector<Aval> predicate = cond.data().output_avals(), next = body.data().output_avals();
+  if (predicate.size() != 1 || predicate[0] != Aval{{}, bool_}) c.fail("its condition gives no bool");
+  if (next.size() != carry.size()) c.fail("its body gives another number of values than it takes");
+  for (std::size_t i = 0; i < carry.size(); ++i)
+    if (!same_type(next[i], carry[i])) c.fail("its body gives values of other types than it takes");
+  return values_of(bind_while({body, 0, cond, 0, 0}, start, c.loc));
+});
+
+/// One of the regions, which take nothing: what they use from outside becomes operands.
+Values choose(OpCall& c, const Array& index, std::size_t regions) {
+  std::vector<Jaxpr> branches;
+  for (std::size_t i = 0; i < regions; ++i) {
+    branches.push_back(c.region(i, {}));
+    const std::vector<Aval> out = branches[i].data().output_avals(), first = branches[0].data().output_avals();
+    bool same = out.size() == first.size();
+    for (std::size_t k = 0; same && k < out.size(); ++k) same = same_type(out[k], first[k]);
+    if (!same) c.fail("its regions give values of different types");
+  }
+  const Array operands[] = {index};
+  return values_of(bind_cond({std::move(branches)}, operands, c.loc));
+}
+
+const Import if_import("stablehlo.if", [](OpCall& c) -> Values {
+  if (c.op.regions.size() != 2 || c.in(0).aval() != Aval{{}, bool_}) c.fail("it takes a bool, and has two regions");
+  // weft's branches stand in the order of the index: the one for false first.
+  const Array index = bind_named("select_n", {c.in(0), make_literal(Number(1), int32), make_literal(Number(0), int32)}, c.loc);
+  return choose(c, index, 2);
+});
+
+// An index that names no region means the last one.
+const Import case_import("stablehlo.case", [](OpCall& c) -> Values {
+  const auto n = static_cast<int>(c.op.regions.size());
+  if (n == 0 || c.in(0).aval() != Aval{{}, int32}) c.fail("it takes an index of i32, and has at least one region");
+  const Array zero = make_literal(Number(0), int32), last = make_literal(Number(n - 1), int32);
+  const Array index = bind_named("select_n", {bind_named("lt", {c.in(0), zero}, c.loc), c.in(0), last}, c.loc);
+  return choose(c, bind_named("min", {index, last}, c.loc), static_cast<std::size_t>(n));
+});
+
+const Import call_import("func.call", [](OpCall& c) { return c.call(c.symbol("callee")); });
+
+// What it stands for is in the module; a name that says more is not needed.
+const Import composite_import("stablehlo.composite", [](OpCall& c) { return c.call(c.symbol("decomposition")); });
+
+}  // namespace
+}  // namespace weft::detail::mlir

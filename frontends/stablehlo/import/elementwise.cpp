@@ -1,0 +1,213 @@
+// Operations on corresponding elements, of the stablehlo dialect and those of chlo that weft has.
+#include <array>
+
+#include "weft/core/functions/elementwise.h"
+#include "weft/core/ops/elementwise/bitcast.h"
+#include "weft/core/ops/movement/movement.h"
+#include "weft/frontends/stablehlo/import/functions.h"
+#include "weft/frontends/stablehlo/import/importer.h"
+
+namespace weft::detail::mlir {
+
+Array bind_named(std::string_view primitive, std::initializer_list<Array> operands, SourceLoc loc) {
+  const Primitive* op = find_primitive(primitive);
+  if (!op) throw Error("there is no primitive " + std::string(primitive), loc);
+  return bind_primitive(*op, make_params(NoParams()), std::span(operands.begin(), operands.size()), loc)[0];
+}
+
+Array scalar(const Array& like, double value) { return make_literal(Number(value), like.dtype()); }
+
+Array total_order_key(const Array& x, SourceLoc loc) {
+  const int bytes = x.dtype().itemsize();
+  const DType as = bytes == 2 ? int16 : bytes == 4 ? int32 : int64;
+  const Array bits = bitcast_elements(x, as, loc);
+  // Below 0 the magnitudes count backwards.
+  const Array sign = bind_named("shift_right_arithmetic", {bits, make_literal(Number(8 * bytes - 1), as)}, loc);
+  return bind_named("xor", {bits, bind_named("shift_right_logical", {sign, make_literal(Number(1), as)}, loc)}, loc);
+}
+
+Array compare_arrays(const std::string& direction, bool total_order, const Array& x, const Array& y, SourceLoc loc) {
+  const auto* const named = [&]() -> const char* {
+    constexpr std::array<std::pair<std::string_view, const char*>, 6> kNames{
+        {{"EQ", "eq"}, {"NE", "ne"}, {"LT", "lt"}, {"LE", "le"}, {"GT", "gt"}, {"GE", "ge"}}};
+    for (const auto& [from, to] : kNames)
+      if (from == direction) return to;
+    return nullptr;
+  }();
+  if (!named) throw Error("there is no comparison " + direction, loc);
+  if (total_order && x.dtype().is_floating()) {
+    if (direction == "LT" || direction == "GT")
+      return bind_named("lt_to", {direction == "LT" ? x : y, direction == "LT" ? y : x}, loc);
+    if (direction == "LE" || direction == "GE")
+      return bind_named("le_to", {direction == "LE" ? x : y, direction == "LE" ? y : x}, loc);
+    return bind_named(named, {total_order_key(x, loc), total_order_key(y, loc)}, loc);
+  }
+  if (!x.dtype().is_complex() || direction == "EQ" || direction == "NE") return bind_named(named, {x, y}, loc);
+  // By real, then by imaginary parts.
+  const Array a = real(x), b = real(y);
+  const std::string strict = direction[0] == 'L' ? "lt" : "gt";
+  return bind_named("or", {bind_named(strict, {a, b}, loc),
+                           bind_named("and", {bind_named("eq", {a, b}, loc), bind_named(named, {imag(x), imag(y)}, loc)}, loc)},
+                    loc);
+}
+
+namespace {
+
+/// Operations that are a primitive of weft's, without parameters; of bools, sums are disjunctions and products conjunctions.
+struct Simple {
+  const char *name, *primitive, *of_bools;
+};
+constexpr Simple kSimple[] = {
+    {"chlo.acos", "acos", nullptr},
+    {"chlo.acosh", "acosh", nullptr},
+    {"chlo.asin", "asin", nullptr},
+    {"chlo.asinh", "asinh", nullptr},
+    {"chlo.atan", "atan", nullptr},
+    {"chlo.atanh", "atanh", nullptr},
+    {"chlo.conj", "conj", nullptr},
+    {"chlo.cosh", "cosh", nullptr},
+    {"chlo.digamma", "digamma", nullptr},
+    {"chlo.erf", "erf", nullptr},
+    {"chlo.erf_inv", "erf_inv", nullptr},
+    {"chlo.erfc", "erfc", nullptr},
+    {"chlo.lgamma", "lgamma", nullptr},
+    {"chlo.next_after", "nextafter", nullptr},
+    {"chlo.polygamma", "polygamma", nullptr},
+    {"chlo.sinh", "sinh", nullptr},
+    {"chlo.square", "square", nullptr},
+    {"chlo.tan", "tan", nullptr},
+    {"stablehlo.abs", "abs", nullptr},
+    {"stablehlo.add", "add", "or"},
+    {"stablehlo.and", "and", nullptr},
+    {"stablehlo.atan2", "atan2", nullptr},
+    {"stablehlo.cbrt", "cbrt", nullptr},
+    {"stablehlo.ceil", "ceil", nullptr},
+    {"stablehlo.clamp", "clamp", nullptr},
+    {"stablehlo.complex", "complex", nullptr},
+    {"stablehlo.cosine", "cos", nullptr},
+    {"stablehlo.count_leading_zeros", "clz", nullptr},
+    {"stablehlo.divide", "div", nullptr},
+    {"stablehlo.exponential", "exp", nullptr},
+    {"stablehlo.exponential_minus_one", "expm1", nullptr},
+    {"stablehlo.floor", "floor", nullptr},
+    {"stablehlo.is_finite", "is_finite", nullptr},
+    {"stablehlo.log", "log", nullptr},
+    {"stablehlo.log_plus_one", "log1p", nullptr},
+    {"stablehlo.logistic", "logistic", nullptr},
+    {"stablehlo.maximum", "max", "or"},
+    {"stablehlo.minimum", "min", "and"},
+    {"stablehlo.multiply", "mul", "and"},
+    {"stablehlo.negate", "neg", nullptr},
+    {"stablehlo.not", "not", nullptr},
+    {"stablehlo.or", "or", nullptr},
+    {"stablehlo.popcnt", "population_count", nullptr},
+    {"stablehlo.remainder", "rem", nullptr},
+    {"stablehlo.rsqrt", "rsqrt", nullptr},
+    {"stablehlo.shift_left", "shift_left", nullptr},
+    {"stablehlo.shift_right_arithmetic", "shift_right_arithmetic", nullptr},
+    {"stablehlo.shift_right_logical", "shift_right_logical", nullptr},
+    {"stablehlo.sign", "sign", nullptr},
+    {"stablehlo.sine", "sin", nullptr},
+    {"stablehlo.sqrt", "sqrt", nullptr},
+    {"stablehlo.subtract", "sub", nullptr},
+    {"stablehlo.tan", "tan", nullptr},
+    {"stablehlo.tanh", "tanh", nullptr},
+    {"stablehlo.xor", "xor", nullptr},
+};
+
+Values import_simple(OpCall& c) {
+  for (const Simple& s : kSimple) {
+    if (c.op.name != s.name) continue;
+    const Arrays in = c.ins();
+    const bool bools = s.of_bools && !in.empty() && in[0].dtype().is_bool();
+    const Primitive* const op = find_primitive(bools ? s.of_bools : s.primitive);
+    if (!op) c.fail("weft has no such primitive");
+    const Arrays out = bind_primitive(*op, make_params(NoParams()), in, c.loc);
+    return {out.begin(), out.end()};
+  }
+  c.fail("is no elementwise operation");
+}
+const bool simple_imported = [] {
+  for (const Simple& s : kSimple) Import(s.name, import_simple);
+  return true;
+}();
+
+const Import compare_import("stablehlo.compare", [](OpCall& c) -> Values {
+  return {compare_arrays(c.word("comparison_direction", 0, ""), c.word("compare_type", 1, "") == "TOTALORDER", c.in(0), c.in(1), c.loc)};
+});
+
+const Import select_import("stablehlo.select",
+                           [](OpCall& c) -> Values { return {bind_named("select_n", {c.in(0), c.in(2), c.in(1)}, c.loc)}; });
+
+const Import convert_import("stablehlo.convert", [](OpCall& c) -> Values {
+  const DType to = c.result().dtype;
+  return {c.in(0).dtype() == to ? c.in(0) : convert(Arg(c.in(0), c.loc), to)};
+});
+
+const Import bitcast_import("stablehlo.bitcast_convert", [](OpCall& c) -> Values {
+  const DType to = c.result().dtype;
+  return {c.in(0).dtype() == to ? c.in(0) : bitcast_convert(Arg(c.in(0), c.loc), to)};
+});
+
+const Import real_import("stablehlo.real",
+                         [](OpCall& c) -> Values { return {c.in(0).dtype().is_complex() ? real(Arg(c.in(0), c.loc)) : c.in(0)}; });
+const Import imag_import("stablehlo.imag", [](OpCall& c) -> Values { return {imag(Arg(c.in(0), c.loc))}; });
+const Import round_afz_import("stablehlo.round_nearest_afz", [](OpCall& c) -> Values { return {round_away(Arg(c.in(0), c.loc))}; });
+const Import round_even_import("stablehlo.round_nearest_even", [](OpCall& c) -> Values { return {round(Arg(c.in(0), c.loc))}; });
+
+// An integer to a negative power is 0, but for 1 and -1.
+const Import power_import("stablehlo.power", [](OpCall& c) -> Values {
+  const Array &x = c.in(0), &y = c.in(1);
+  if (!x.dtype().is_integer()) return {bind_named("pow", {x, y}, c.loc)};
+  const Array zero = scalar(x, 0), one = scalar(x, 1);
+  Array exponent = y;
+  if (x.dtype().is_signed()) exponent = bind_named("max", {y, zero}, c.loc);
+  // By squaring: one step for each bit of the exponent.
+  Array out = fill_shape(one, x.shape(), c.loc), power = x;
+  const int bits = 8 * x.dtype().itemsize();
+  for (int i = 0; i < bits; ++i) {
+    const Array bit = bind_named("and", {bind_named("shift_right_logical", {exponent, scalar(x, i)}, c.loc), one}, c.loc);
+    out = bind_named("select_n", {bind_named("ne", {bit, zero}, c.loc), out, bind_named("mul", {out, power}, c.loc)}, c.loc);
+    power = bind_named("mul", {power, power}, c.loc);
+  }
+  if (!x.dtype().is_signed()) return {out};
+  const Array odd = bind_named("ne", {bind_named("and", {y, one}, c.loc), zero}, c.loc);
+  const Array of_minus_one = bind_named("select_n", {odd, fill_shape(one, x.shape(), c.loc), fill_shape(scalar(x, -1), x.shape(), c.loc)}, c.loc);
+  const Array zeros = fill_shape(zero, x.shape(), c.loc);
+  const Array inverse = bind_named("select_n", {bind_named("eq", {x, scalar(x, -1)}, c.loc),
+                                                bind_named("select_n", {bind_named("eq", {x, one}, c.loc), zeros, out}, c.loc), of_minus_one},
+                                   c.loc);
+  return {bind_named("select_n", {bind_named("lt", {y, zero}, c.loc), out, inverse}, c.loc)};
+});
+
+const Import reduce_precision_import("stablehlo.reduce_precision", [](OpCall& c) -> Values {
+  int exponent = 0, mantissa = 0;
+  if (const Attribute* format = c.find("format")) {  // e5m10
+    const std::string& s = format->text;
+    const std::size_t m = s.find('m');
+    auto number = [&](std::size_t begin, std::size_t end) {
+      int n = 0;
+      for (std::size_t i = begin; i < end; ++i) {
+        if (s[i] < '0' || s[i] > '9' || n > 1000) c.fail("the format " + s + " is none");
+        n = 10 * n + (s[i] - '0');
+      }
+      return n;
+    };
+    if (s.empty() || s[0] != 'e' || m == std::string::npos) c.fail("the format is none");
+    exponent = number(1, m), mantissa = number(m + 1, s.size());
+  } else {
+    exponent = static_cast<int>(c.integer("exponent_bits")), mantissa = static_cast<int>(c.integer("mantissa_bits"));
+  }
+  return {reduce_precision(Arg(c.in(0), c.loc), exponent, mantissa)};
+});
+
+Values import_infinite(OpCall& c, double sign) {
+  const Array inf = scalar(c.in(0), sign * std::numeric_limits<double>::infinity());
+  return {bind_named("eq", {sign == 0 ? abs(Arg(c.in(0), c.loc)) : c.in(0), sign == 0 ? scalar(c.in(0), std::numeric_limits<double>::infinity()) : inf}, c.loc)};
+}
+const Import is_inf_import("chlo.is_inf", [](OpCall& c) { return import_infinite(c, 0); });
+const Import is_pos_inf_import("chlo.is_pos_inf", [](OpCall& c) { return import_infinite(c, 1); });
+const Import is_neg_inf_import("chlo.is_neg_inf", [](OpCall& c) { return import_infinite(c, -1); });
+
+}  // namespace
+}  // namespace weft::detail::mlir

@@ -1,0 +1,366 @@
+// Importing functions, blocks and operations (see importer.h).
+#include "weft/frontends/stablehlo/import/importer.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstring>
+#include <limits>
+#include <mutex>
+
+#include "weft/core/base/nesting.h"
+#include "weft/core/base/process_wide.h"
+#include "weft/core/errors/error.h"
+#include "weft/core/ops/control/call.h"
+#include "weft/core/text/text.h"
+
+namespace weft::detail::mlir {
+namespace {
+
+struct ImportTable {
+  std::mutex mutex;
+  std::map<std::string, ImportFunction, std::less<>> imports;
+};
+ImportTable& import_table() {
+  static ImportTable& table = process_wide<ImportTable>();
+  return table;
+}
+
+}  // namespace
+
+Import::Import(const char* name, ImportFunction function) {
+  ImportTable& t = import_table();
+  const std::lock_guard lock(t.mutex);
+  t.imports.insert_or_assign(name, function);
+}
+
+ImportFunction find_import(std::string_view name) {
+  ImportTable& t = import_table();
+  const std::lock_guard lock(t.mutex);
+  const auto found = t.imports.find(name);
+  return found == t.imports.end() ? nullptr : found->second;
+}
+
+Aval aval_of(const Type& type, const Importer& importer, Place place) {
+  if (type.kind != Type::Kind::tensor)
+    importer.fail(place, fmt::format("the type {} has no array of weft's: sizes must be known, elements bools, integers of 8 to 64 bits, "
+                                     "floats of 16 to 64 bits or complex numbers",
+                                     type.text.empty() ? "of a function" : type.text));
+  return {type.tensor.shape, type.tensor.dtype};
+}
+
+// OpCall
+
+const Value& OpCall::value(std::size_t i) const {
+  if (i >= operands_.size()) fail(fmt::format("there are {} operands, operand {} is missing", operands_.size(), i));
+  return operands_[i];
+}
+
+const Array& OpCall::in(std::size_t i) const {
+  const Value& v = value(i);
+  if (v.array.is_empty_handle()) fail(fmt::format("operand {} is a {}, not an array", i, v.is_token ? "token" : "tuple"));
+  return v.array;
+}
+
+Arrays OpCall::ins(std::size_t begin, std::size_t end) const {
+  Arrays out;
+  for (std::size_t i = begin; i < end; ++i) out.push_back(in(i));
+  return out;
+}
+
+const ShapeDtypeStruct& OpCall::result(std::size_t i) const {
+  if (i >= op.result_types.size()) fail(fmt::format("there are {} results, result {} is missing", op.result_types.size(), i));
+  const Type& t = op.result_types[i];
+  aval_of(t, importer_, op.place);
+  return t.tensor;
+}
+
+const Attribute* OpCall::find(std::string_view name, std::string_view pretty) const {
+  const Attribute* a = op.attributes.find(name);
+  return a || pretty.empty() ? a : op.attributes.find(pretty);
+}
+
+const Attribute& OpCall::need(std::string_view name, std::string_view pretty) const {
+  const Attribute* a = find(name, pretty);
+  if (!a) fail(fmt::format("the attribute {} is missing", name));
+  return *a;
+}
+
+std::vector<std::int64_t> integers_of(const Attribute& a, const OpCall& c) {
+  std::vector<std::int64_t> out;
+  if (a.kind == Attribute::Kind::list) {
+    for (const Attribute& item : a.items) {
+      if (item.kind != Attribute::Kind::integer && item.kind != Attribute::Kind::boolean) c.fail("a list has entries that are no integers");
+      out.push_back(item.integer);
+    }
+    return out;
+  }
+  if (a.kind == Attribute::Kind::dense && a.type.kind == Type::Kind::tensor && (a.type.tensor.dtype == int64 || a.type.tensor.dtype.is_bool())) {
+    const std::int64_t n = a.type.tensor.shape.num_elements();
+    if (n > (1 << 16)) c.fail("a list of more than 65536 integers");
+    const auto itemsize = static_cast<std::size_t>(a.type.tensor.dtype.itemsize());
+    for (std::int64_t i = 0; i < n; ++i) {
+      std::int64_t v = 0;
+      std::memcpy(&v, a.text.data() + (a.is_splat ? 0 : static_cast<std::size_t>(i) * itemsize), itemsize);
+      out.push_back(v);
+    }
+    return out;
+  }
+  c.fail("an attribute is no list of integers");
+}
+
+std::int64_t OpCall::integer(std::string_view name, std::string_view pretty) const {
+  const Attribute& a = need(name, pretty);
+  if (a.kind != Attribute::Kind::integer) fail(fmt::format("the attribute {} is no integer", name));
+  return a.integer;
+}
+std::int64_t OpCall::integer_or(std::string_view name, std::int64_t otherwise) const { return find(name) ? integer(name) : otherwise; }
+
+bool OpCall::flag(std::string_view name) const {
+  const Attribute* a = find(name);
+  if (!a) return false;
+  if (a->kind != Attribute::Kind::boolean && a->kind != Attribute::Kind::unit) fail(fmt::format("the attribute {} is no bool", name));
+  return a->kind == Attribute::Kind::unit || a->integer != 0;
+}
+
+std::vector<std::int64_t> OpCall::integers(std::string_view name, std::string_view pretty) const {
+  const Attribute* a = find(name, pretty);
+  return a ? integers_of(*a, *this) : std::vector<std::int64_t>();
+}
+
+std::vector<int> OpCall::dims(std::string_view name, std::string_view pretty) const {
+  std::vector<int> out;
+  for (std::int64_t d : integers(name, pretty)) {
+    if (d < 0 || d > std::numeric_limits<int>::max()) fail(fmt::format("{} has {}, which is no dimension", name, d));
+    out.push_back(static_cast<int>(d));
+  }
+  return out;
+}
+
+std::vector<std::int64_t> OpCall::integers_or(std::string_view name, std::size_t count, std::int64_t otherwise) const {
+  if (!find(name)) return std::vector<std::int64_t>(count, otherwise);
+  std::vector<std::int64_t> out = integers(name);
+  if (out.size() != count) fail(fmt::format("{} has {} entries for {} dimensions", name, out.size(), count));
+  return out;
+}
+
+std::vector<std::pair<int, int>> OpCall::pairs(std::string_view name, std::size_t count, std::string_view pretty) const {
+  std::vector<std::pair<int, int>> out(count, {0, 0});
+  const Attribute* a = find(name, pretty);
+  if (!a) return out;
+  std::vector<std::int64_t> flat;
+  if (a->kind == Attribute::Kind::list) {
+    for (const Attribute& item : a->items)
+      for (std::int64_t v : integers_of(item, *this)) flat.push_back(v);
+  } else {
+    flat = integers_of(*a, *this);
+  }
+  if (flat.size() != 2 * count) fail(fmt::format("{} has {} entries for {} dimensions", name, flat.size(), count));
+  for (std::int64_t v : flat)
+    if (v < std::numeric_limits<int>::min() || v > std::numeric_limits<int>::max()) fail(fmt::format("{} is out of range", name));
+  for (std::size_t i = 0; i < count; ++i) out[i] = {static_cast<int>(flat[2 * i]), static_cast<int>(flat[2 * i + 1])};
+  return out;
+}
+
+std::string OpCall::word(std::string_view name, std::size_t position, std::string_view otherwise) const {
+  if (const Attribute* a = find(name)) return a->text;
+  std::size_t at = 0;
+  for (const Attribute& w : op.words)
+    if (w.kind == Attribute::Kind::word && at++ == position) return w.text;
+  return std::string(otherwise);
+}
+
+std::string OpCall::symbol(std::string_view name) const {
+  const Attribute* a = find(name);
+  for (const Attribute& w : op.words)
+    if (!a && w.kind == Attribute::Kind::symbol) a = &w;
+  if (!a || (a->kind != Attribute::Kind::symbol && a->kind != Attribute::Kind::string)) fail(fmt::format("the name {} is missing", name));
+  return a->text;
+}
+
+namespace {
+const Block& region_of(const OpCall& c, std::size_t which) {
+  if (which >= c.op.regions.size()) c.fail(fmt::format("there are {} regions, region {} is missing", c.op.regions.size(), which));
+  return c.op.regions[which];
+}
+}  // namespace
+
+Jaxpr OpCall::region(std::size_t which, const std::vector<Aval>& inputs) const {
+  return importer_.block_program(region_of(*this, which), inputs, op.place);
+}
+Jaxpr OpCall::region(std::size_t which) const {
+  std::vector<Aval> inputs;
+  for (const Type& t : region_of(*this, which).types) inputs.push_back(aval_of(t, importer_, op.place));
+  return region(which, inputs);
+}
+Arrays OpCall::run_region(std::size_t which, std::span<const Array> arguments) const {
+  return importer_.run_block_of_arrays(region_of(*this, which), arguments, op.place);
+}
+Values OpCall::call(const std::string& function) const {
+  const Arrays out = importer_.call(function, ins(), op.place, loc);
+  return Values(out.begin(), out.end());
+}
+void OpCall::fail(const std::string& problem) const { importer_.fail(op.place, fmt::format("{}: {}", op.name, problem)); }
+
+// Importer
+
+void Importer::fail(Place place, const std::string& problem) const {
+  throw Error(fmt::format("{}:{}:{}: {}", file_, place.line, place.column, problem), loc_);
+}
+
+const StablehloProgram& Importer::function(const std::string& name, Place from) {
+  if (const auto done = programs_.find(name); done != programs_.end()) return done->second;
+  const Function* f = module_.find(name);
+  if (!f) fail(from, fmt::format("there is no function @{}", name));
+  if (f->is_declaration) fail(f->place, fmt::format("@{} is declared without a body", name));
+  if (std::find(in_progress_.begin(), in_progress_.end(), name) != in_progress_.end())
+    fail(from, fmt::format("@{} calls itself", name));
+  check_nesting("functions that call functions");
+  in_progress_.push_back(name);
+  std::vector<Aval> inputs;
+  for (const Type& t : f->body.types) inputs.push_back(aval_of(t, *this, f->place));
+  // What belongs to the function that is being imported is set aside.
+  Values outer(f->num_values);
+  outer.swap(values_);
+  Checks checks;
+  Checks* const outer_checks = checks_;
+  checks_ = &checks;
+  StablehloProgram program;
+  program.jaxpr = trace_jaxpr({"stablehlo function " + name, inputs, {}}, [&](std::span<const Array> args) {
+    const Values results = run_block(f->body, Values(args.begin(), args.end()));
+    if (results.size() != f->results.size())
+      fail(f->place, fmt::format("@{} returns {} values, its type has {}", name, results.size(), f->results.size()));
+    Arrays out;
+    for (std::size_t i = 0; i < results.size(); ++i) {
+      const Aval wanted = aval_of(f->results[i], *this, f->place);
+      const Array& x = results[i].array;
+      if (x.is_empty_handle() || x.shape() != wanted.shape || x.dtype() != wanted.dtype)
+        fail(f->place, fmt::format("@{} returns a value of another type than {}", name, f->results[i].text));
+      out.push_back(x);
+    }
+    program.num_results = static_cast<int>(out.size());
+    out.insert(out.end(), checks.compared.begin(), checks.compared.end());
+    return out;
+  });
+  program.checks = std::move(checks.list);
+  checks_ = outer_checks;
+  values_.swap(outer);
+  in_progress_.pop_back();
+  return programs_.emplace(name, std::move(program)).first->second;
+}
+
+StablehloProgram Importer::import_function(const std::string& name) { return function(name, {1, 1}); }
+
+Arrays Importer::call(const std::string& name, std::span<const Array> arguments, Place from, SourceLoc loc) {
+  const StablehloProgram& program = function(name, from);
+  const auto wanted = program.jaxpr.data().input_avals();
+  if (wanted.size() != arguments.size()) fail(from, fmt::format("@{} takes {} arguments, {} are given", name, wanted.size(), arguments.size()));
+  for (std::size_t i = 0; i < wanted.size(); ++i)
+    if (wanted[i].shape != arguments[i].shape() || wanted[i].dtype != arguments[i].dtype())
+      fail(from, fmt::format("@{} takes {}, argument {} is {}", name, to_string(wanted[i]), i, to_string(arguments[i].aval())));
+  if (!program.checks.empty() && !checks_) fail(from, fmt::format("@{} checks its results within a region", name));
+  // A function without inputs and equations gives constants: nothing to call.
+  Arrays out = program.jaxpr.eqns().empty() ? eval_jaxpr(program.jaxpr, arguments) : bind_jit(name, program.jaxpr, {}, arguments, loc);
+  const auto results = static_cast<std::size_t>(program.num_results);
+  if (checks_) {
+    checks_->list.insert(checks_->list.end(), program.checks.begin(), program.checks.end());
+    checks_->compared.insert(checks_->compared.end(), out.begin() + static_cast<std::ptrdiff_t>(results), out.end());
+  }
+  out.resize(results);
+  return out;
+}
+
+void Importer::add_check(StablehloCheck check, const Array& actual, const Array& expected, Place place) {
+  if (!checks_) fail(place, "a check within a region, which can't be taken out of it");
+  if (actual.shape() != expected.shape() || actual.dtype() != expected.dtype())
+    fail(place, fmt::format("a check compares {} with {}", to_string(actual.aval()), to_string(expected.aval())));
+  check.line = place.line;
+  checks_->list.push_back(check);
+  checks_->compared.push_back(actual);
+  checks_->compared.push_back(expected);
+}
+
+Values Importer::run_block(const Block& block, Values arguments) {
+  check_nesting("regions inside regions");
+  for (std::size_t i = 0; i < block.arguments.size(); ++i) values_.at(block.arguments[i]) = arguments.at(i);
+  for (std::size_t i = 0; i < block.operations.size(); ++i) {
+    const Operation& op = block.operations[i];
+    if (op.name == "func.return" || op.name == "stablehlo.return" || op.name == "chlo.return" || op.name == "mhlo.return") {
+      if (i + 1 != block.operations.size()) fail(op.place, "operations stand behind a return");
+      Values out;
+      for (ValueId v : op.operands) out.push_back(values_.at(v));
+      return out;
+    }
+    Values results = run(op);
+    for (std::size_t r = 0; r < results.size(); ++r) values_.at(op.results[r]) = std::move(results[r]);
+  }
+  if (block.operations.empty()) return {};
+  fail(block.operations.back().place, "a region ends without a return");
+}
+
+Arrays Importer::run_block_of_arrays(const Block& block, std::span<const Array> arguments, Place place) {
+  if (block.arguments.size() != arguments.size())
+    fail(place, fmt::format("a region takes {} values, {} are given", block.arguments.size(), arguments.size()));
+  for (std::size_t i = 0; i < arguments.size(); ++i) {
+    const Aval wanted = aval_of(block.types[i], *this, place);
+    if (wanted.shape != arguments[i].shape() || wanted.dtype != arguments[i].dtype())
+      fail(place, fmt::format("a region takes {}, value {} is {}", to_string(wanted), i, to_string(arguments[i].aval())));
+  }
+  Checks* const outer = checks_;
+  checks_ = nullptr;
+  const Values results = run_block(block, Values(arguments.begin(), arguments.end()));
+  checks_ = outer;
+  Arrays out;
+  for (const Value& v : results) {
+    if (v.array.is_empty_handle()) fail(place, "a region returns a tuple or a token");
+    out.push_back(v.array);
+  }
+  return out;
+}
+
+Jaxpr Importer::block_program(const Block& block, const std::vector<Aval>& inputs, Place place) {
+  return trace_jaxpr({"stablehlo region", inputs, {}},
+                     [&](std::span<const Array> args) { return run_block_of_arrays(block, args, place); });
+}
+
+void Importer::check_type(const Operation& op, const Value& value, const Type& type, std::size_t which) const {
+  if (type.kind == Type::Kind::token && value.is_token) return;
+  if (type.kind == Type::Kind::tuple && value.array.is_empty_handle() && value.elements.size() == type.elements.size()) {
+    for (std::size_t i = 0; i < value.elements.size(); ++i) check_type(op, value.elements[i], type.elements[i], which);
+    return;
+  }
+  const Aval wanted = aval_of(type, *this, op.place);
+  if (value.array.is_empty_handle()) fail(op.place, fmt::format("{}: result {} is no array, the text says {}", op.name, which, type.text));
+  if (value.array.shape() != wanted.shape || value.array.dtype() != wanted.dtype)
+    fail(op.place, fmt::format("{}: result {} is {}, the text says {}", op.name, which, to_string(value.array.aval()), type.text));
+}
+
+Values Importer::run_checked(const Operation& op, ImportFunction import) {
+  Values operands;
+  for (ValueId v : op.operands) operands.push_back(values_.at(v));
+  for (std::size_t i = 0; i < op.operand_types.size(); ++i) check_type(op, operands[i], op.operand_types[i], i);
+  for (const Type& t : op.result_types)
+    if (t.kind != Type::Kind::token && t.kind != Type::Kind::tuple) aval_of(t, *this, op.place);
+  const SourceLoc line = SourceLoc::at(file_, op.place.line);
+  LocScope scope(line);
+  OpCall call(*this, op, std::move(operands), line);
+  Values out = import(call);
+  if (out.size() != op.result_types.size())
+    fail(op.place, fmt::format("{}: there are {} results, the text says {}", op.name, out.size(), op.result_types.size()));
+  for (std::size_t i = 0; i < out.size(); ++i) check_type(op, out[i], op.result_types[i], i);
+  return out;
+}
+
+Values Importer::run(const Operation& op) {
+  const ImportFunction import = find_import(op.name);
+  if (!import) fail(op.place, fmt::format("the operation {} is not known", op.name));
+  try {
+    return run_checked(op, import);
+  } catch (const Error& e) {
+    // What weft's own functions say gets its place; what already has one stays.
+    if (e.message().rfind(std::string(file_) + ":", 0) == 0) throw;
+    fail(op.place, fmt::format("{}: {}", op.name, e.message()));
+  }
+}
+
+}  // namespace weft::detail::mlir

@@ -1,0 +1,140 @@
+// Turns operations of a StableHLO module into operations on arrays, which the thread's trace records. Each operation's importer stands in an
+// open table by name:
+//
+//     const Import reverse_import("stablehlo.reverse", [](OpCall& c) -> Values { return {reverse(c.in(0), c.dims("dimensions", "dims"), c.loc)}; });
+//
+// What it gives is checked against the types that the text states, so that a mistake here or there is an error and no wrong number.
+#pragma once
+#include <map>
+#include <optional>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "weft/core/trace/trace.h"
+#include "weft/frontends/stablehlo/stablehlo.h"
+#include "weft/frontends/stablehlo/text/module.h"
+
+namespace weft::detail::mlir {
+
+/// What a name of a module stands for: an array, a tuple of values, or a token (no array and no elements).
+struct Value {
+  Value() = default;
+  Value(Array x) : array(std::move(x)) {}
+  Array array;
+  std::vector<Value> elements;
+  bool is_token = false;
+};
+using Values = std::vector<Value>;
+using Arrays = std::vector<Array>;
+
+class Importer;
+
+/// One operation with its operands: what an importer gets.
+class OpCall {
+ public:
+  OpCall(Importer& importer, const Operation& operation, Values operands, SourceLoc where)
+      : op(operation), loc(where), importer_(importer), operands_(std::move(operands)) {}
+
+  std::size_t num_operands() const { return operands_.size(); }
+  /// Operand i, an array; an Error where there is none or it is a tuple.
+  const Array& in(std::size_t i) const;
+  const Value& value(std::size_t i) const;
+  /// Operands [begin, end), arrays.
+  Arrays ins(std::size_t begin, std::size_t end) const;
+  Arrays ins() const { return ins(0, num_operands()); }
+  /// The type that the text states for result i.
+  const ShapeDtypeStruct& result(std::size_t i = 0) const;
+
+  /// An attribute by its name, or by that of the pretty form; null where there is none.
+  const Attribute* find(std::string_view name, std::string_view pretty = {}) const;
+  const Attribute& need(std::string_view name, std::string_view pretty = {}) const;
+  std::int64_t integer(std::string_view name, std::string_view pretty = {}) const;
+  std::int64_t integer_or(std::string_view name, std::int64_t otherwise) const;
+  bool flag(std::string_view name) const;
+  /// Integers; empty where there is no such attribute.
+  std::vector<std::int64_t> integers(std::string_view name, std::string_view pretty = {}) const;
+  /// The same as dimensions, which are small.
+  std::vector<int> dims(std::string_view name, std::string_view pretty = {}) const;
+  /// `count` integers; all `otherwise` where there is no such attribute.
+  std::vector<std::int64_t> integers_or(std::string_view name, std::size_t count, std::int64_t otherwise) const;
+  /// Pairs of numbers, one for each dimension: padding. (0, 0) where there is no such attribute.
+  std::vector<std::pair<int, int>> pairs(std::string_view name, std::size_t count, std::string_view pretty = {}) const;
+  /// An enumerator: by name, or word `position` of the pretty form.
+  std::string word(std::string_view name, std::size_t position, std::string_view otherwise) const;
+  std::string symbol(std::string_view name) const;
+
+  /// The region as a program of inputs of these types.
+  Jaxpr region(std::size_t which, const std::vector<Aval>& inputs) const;
+  /// The region as a program of its arguments' types.
+  Jaxpr region(std::size_t which) const;
+  /// The region with arguments in place.
+  Arrays run_region(std::size_t which, std::span<const Array> arguments) const;
+  /// A call of another function of the module.
+  Values call(const std::string& function) const;
+  Importer& importer() const { return importer_; }
+
+  [[noreturn]] void fail(const std::string& problem) const;
+
+  const Operation& op;
+  const SourceLoc loc;  ///< the operation's line in the text
+
+ private:
+  Importer& importer_;
+  Values operands_;
+};
+
+using ImportFunction = Values (*)(OpCall&);
+
+/// The declaration of one operation's importer; the later of two for one name holds.
+struct Import {
+  Import(const char* name, ImportFunction function);
+};
+/// Null where there is none.
+ImportFunction find_import(std::string_view name);
+
+std::vector<std::int64_t> integers_of(const Attribute& a, const OpCall& c);
+
+class Importer {
+ public:
+  /// `file` names the text in equations' lines and lives as long as the process.
+  Importer(const Module& module, const char* file, SourceLoc loc) : module_(module), file_(file), loc_(loc) {}
+
+  /// A function as a program. Checks that it does on the way stand behind its results.
+  StablehloProgram import_function(const std::string& name);
+  /// The same, as what `from` calls.
+  const StablehloProgram& function(const std::string& name, Place from);
+  /// Applies a function of the module: a call in the trace. Its checks become checks of the function that is being imported.
+  Arrays call(const std::string& name, std::span<const Array> arguments, Place from, SourceLoc loc);
+
+  void add_check(StablehloCheck check, const Array& actual, const Array& expected, Place place);
+  [[noreturn]] void fail(Place place, const std::string& problem) const;
+
+  /// The block's operations with its arguments in place; what it returns.
+  Values run_block(const Block& block, Values arguments);
+  Arrays run_block_of_arrays(const Block& block, std::span<const Array> arguments, Place place);
+  Jaxpr block_program(const Block& block, const std::vector<Aval>& inputs, Place place);
+
+ private:
+  struct Checks {
+    std::vector<StablehloCheck> list;
+    Arrays compared;
+  };
+  Values run(const Operation& op);
+  Values run_checked(const Operation& op, ImportFunction import);
+  void check_type(const Operation& op, const Value& value, const Type& type, std::size_t which) const;
+
+  const Module& module_;
+  const char* const file_;
+  const SourceLoc loc_;
+  std::map<std::string, StablehloProgram, std::less<>> programs_;
+  std::vector<std::string> in_progress_;
+  Values values_;            // of the function that is being imported, by number
+  Checks* checks_ = nullptr;  // null inside regions, from which nothing can be taken out
+};
+
+/// The type as Avals of arrays: those of a tensor, or of a tuple's elements in order. Throws Error through the importer for others.
+Aval aval_of(const Type& type, const Importer& importer, Place place);
+
+}  // namespace weft::detail::mlir

@@ -1,0 +1,166 @@
+// Gathers and scatters.
+#include <algorithm>
+
+#include "weft/core/array/array_impl.h"
+#include "weft/core/array/constructors.h"
+#include "weft/core/functions/elementwise.h"
+#include "weft/core/ops/movement/gather.h"
+#include "weft/core/ops/movement/movement.h"
+#include "weft/core/ops/movement/scatter.h"
+#include "weft/frontends/stablehlo/import/functions.h"
+#include "weft/frontends/stablehlo/import/importer.h"
+#include "weft/frontends/stablehlo/import/regions.h"
+
+namespace weft::detail::mlir {
+namespace {
+
+/// The dimension numbers' entries, which stand in an attribute of their own.
+class Numbers {
+ public:
+  Numbers(const OpCall& c, const char* name) : c_(c), from_(c.need(name)) {
+    if (from_.kind != Attribute::Kind::dictionary) c.fail(std::string(name) + " is no list of named entries");
+  }
+  std::vector<int> dims(std::string_view name) const {
+    const Attribute* a = from_.find(name);
+    std::vector<int> out;
+    if (a)
+      for (std::int64_t d : integers_of(*a, c_)) {
+        if (d < 0 || d > 1000) c_.fail(std::string(name) + " has an entry that is no dimension");
+        out.push_back(static_cast<int>(d));
+      }
+    return out;
+  }
+  int dim(std::string_view name) const {
+    const Attribute* a = from_.find(name);
+    if (!a) return 0;
+    if (a->kind != Attribute::Kind::integer || a->integer < 0 || a->integer > 1000) c_.fail(std::string(name) + " is no dimension");
+    return static_cast<int>(a->integer);
+  }
+
+ private:
+  const OpCall& c_;
+  const Attribute& from_;
+};
+
+/// The indices with their vectors along the last dimension, and the batching dimensions' numbers then.
+Array with_vectors_last(const OpCall& c, const Array& indices, int vector_dim, std::vector<int>& batching) {
+  const int n = indices.ndim();
+  if (vector_dim > n) c.fail("index_vector_dim is no dimension of the indices");
+  if (vector_dim == n) return insert_axes(indices, {n}, c.loc);
+  for (int& d : batching) {
+    if (d == vector_dim) c.fail("index_vector_dim is a batching dimension");
+    if (d > vector_dim) --d;
+  }
+  return move_axis(indices, vector_dim, n - 1, c.loc);
+}
+
+const Import gather_import("stablehlo.gather", [](OpCall& c) -> Values {
+  const Numbers numbers(c, "dimension_numbers");
+  GatherDimensionNumbers n{numbers.dims("offset_dims"), numbers.dims("collapsed_slice_dims"), numbers.dims("start_index_map"),
+                           numbers.dims("operand_batching_dims"), numbers.dims("start_indices_batching_dims")};
+  const Array indices = with_vectors_last(c, c.in(1), numbers.dim("index_vector_dim"), n.start_indices_batching_dims);
+  return {bind_one<Gather>({n, {}, c.flag("indices_are_sorted"), GatherScatterMode::clip, Shape(c.integers("slice_sizes")), false},
+                           {c.in(0), indices}, c.loc)};
+});
+
+/// The scatter that a region of two scalars is.
+Array scatter_by(const OpCall& c, const Jaxpr& update, const ScatterParams& p, const Array& x, const Array& indices, const Array& updates) {
+  const std::optional<CombinerName> name = combiner_name(update);
+  auto bind = [&](std::string_view primitive) {
+    const Array operands[] = {x, indices, updates};
+    return bind_primitive(*find_primitive(primitive), make_params(ScatterParams(p)), operands, c.loc)[0];
+  };
+  const bool bools = x.dtype().is_bool();
+  if (name == CombinerName::second)
+    return bind_one<Scatter>({p.dimension_numbers, p.indices_are_sorted, p.mode, p.unique_indices, {}}, {x, indices, updates}, c.loc);
+  if (!bools && !x.dtype().is_complex()) {
+    if (name == CombinerName::max) return bind("scatter-max");
+    if (name == CombinerName::min) return bind("scatter-min");
+  }
+  if (!bools && name == CombinerName::add) return bind("scatter-add");
+  if (!bools && name == CombinerName::mul) return bind("scatter-mul");
+  if (!bools && name == CombinerName::sub) return bind("scatter-sub");
+  if (update.data().num_consts != 0) c.fail("the region uses values from outside");
+  return bind_one<Scatter>({p.dimension_numbers, p.indices_are_sorted, p.mode, p.unique_indices, {update}}, {x, indices, updates}, c.loc);
+}
+
+/// StableHLO leaves out the single elements that lie outside, weft windows that do so in part. Room for them is made around the operand,
+/// and cut off again.
+struct Margin {
+  PaddingConfig around;
+  std::vector<std::int64_t> low, high;
+  bool needed = false;
+};
+Margin margin_of(const ScatterDimensionNumbers& n, const Shape& operand, const Shape& updates) {
+  Margin m;
+  const IndexedGeometry g = scatter_geometry(n, operand.size(), updates);
+  for (int d = 0; d < operand.size(); ++d) {
+    const IndexedDim& dim = g.dims[static_cast<std::size_t>(d)];
+    const std::int64_t room = dim.component >= 0 ? std::max<std::int64_t>(dim.window - 1, 0) : 0;
+    m.needed |= room > 0;
+    m.around.push_back({room, room, 0});
+    m.low.push_back(room), m.high.push_back(room + operand[d]);
+  }
+  return m;
+}
+
+/// Whether all windows are known to lie inside: the indices are constants.
+bool known_inside(const ScatterDimensionNumbers& n, const Shape& operand, const Array& indices, const Shape& updates) {
+  if (!as_concrete(indices) && !as_literal(indices)) return false;
+  const std::vector<std::int64_t> starts = indices.to_vector<std::int64_t>();
+  const IndexedGeometry g = scatter_geometry(n, operand.size(), updates);
+  const auto length = static_cast<std::size_t>(indices.shape().back());
+  for (int d = 0; d < operand.size(); ++d) {
+    const IndexedDim& dim = g.dims[static_cast<std::size_t>(d)];
+    if (dim.component < 0) continue;
+    for (std::size_t i = static_cast<std::size_t>(dim.component); i < starts.size(); i += length)
+      if (starts[i] < 0 || starts[i] > operand[d] - dim.window) return false;
+  }
+  return true;
+}
+
+/// The starts in the operand with its margin; those of windows that are outside of both stay so.
+Array moved_starts(const OpCall& c, const ScatterDimensionNumbers& n, const Array& indices, const Shape& operand, const Margin& m) {
+  std::vector<std::int64_t> size, low;
+  for (int d : n.scatter_dims_to_operand_dims)
+    size.push_back(operand[d]), low.push_back(m.low[static_cast<std::size_t>(d)]);
+  const auto k = static_cast<std::int64_t>(size.size());
+  const Array sizes = array_of_elements(size.data(), int64, k, {k}, {}, c.loc), room = array_of_elements(low.data(), int64, k, {k}, {}, c.loc);
+  Array start = indices;
+  if (start.dtype() == uint64) start = minimum(start, make_literal(Number((std::uint64_t{1} << 62)), uint64));
+  start = convert(start, int64);
+  // A start beyond the operand, or more than the margin before it, means no element inside.
+  const Array above = minimum(start, sizes);
+  const Array below = maximum(above, negative(room) - make_literal(Number(1), int64));
+  return below + room;
+}
+
+const Import scatter_import("stablehlo.scatter", [](OpCall& c) -> Values {
+  if (c.num_operands() < 3 || c.num_operands() % 2 == 0) c.fail("there are not as many updates as operands");
+  const std::size_t n = (c.num_operands() - 1) / 2;
+  const Numbers numbers(c, "scatter_dimension_numbers");
+  ScatterParams p;
+  p.dimension_numbers = {numbers.dims("update_window_dims"), numbers.dims("inserted_window_dims"), numbers.dims("scatter_dims_to_operand_dims"),
+                         numbers.dims("input_batching_dims"), numbers.dims("scatter_indices_batching_dims")};
+  p.indices_are_sorted = c.flag("indices_are_sorted"), p.unique_indices = c.flag("unique_indices");
+  Array indices = with_vectors_last(c, c.in(n), numbers.dim("index_vector_dim"), p.dimension_numbers.scatter_indices_batching_dims);
+  const Shape &operand = c.in(0).shape(), &updates = c.in(n + 1).shape();
+  std::vector<Jaxpr> regions = split_region(c, c.region(0), n);
+  // What the primitive's own check says of wrong dimension numbers comes before they are used.
+  infer(*find_primitive("scatter"), *make_params(Scatter::Params{p.dimension_numbers, false, p.mode, false, {}}),
+        std::vector<Aval>{c.in(0).aval(), indices.aval(), c.in(n + 1).aval()}, c.loc);
+  Margin margin = margin_of(p.dimension_numbers, operand, updates);
+  margin.needed = margin.needed && !known_inside(p.dimension_numbers, operand, indices, updates);
+  if (margin.needed) indices = moved_starts(c, p.dimension_numbers, indices, operand, margin), p.indices_are_sorted = false;
+  Values out;
+  for (std::size_t i = 0; i < n; ++i) {
+    const Array& x = c.in(i);
+    const Array room = margin.needed ? pad_with(x, scalar(x, 0), margin.around, c.loc) : x;
+    const Array y = scatter_by(c, regions[i], p, room, indices, c.in(n + 1 + i));
+    out.push_back(margin.needed ? slice_range(y, margin.low, margin.high, std::vector<std::int64_t>(margin.low.size(), 1), c.loc) : y);
+  }
+  return out;
+});
+
+}  // namespace
+}  // namespace weft::detail::mlir

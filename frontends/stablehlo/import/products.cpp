@@ -1,0 +1,152 @@
+// Sums of products: matrices, general contractions, convolutions.
+#include <array>
+
+#include "weft/core/functions/contractions.h"
+#include "weft/core/functions/elementwise.h"
+#include "weft/core/ops/movement/movement.h"
+#include "weft/core/ops/product/conv.h"
+#include "weft/core/ops/product/dot.h"
+#include "weft/frontends/stablehlo/import/functions.h"
+#include "weft/frontends/stablehlo/import/importer.h"
+
+namespace weft::detail::mlir {
+namespace {
+
+std::vector<int> dims_of(const OpCall& c, const Attribute* a, int ndim) {
+  std::vector<int> out;
+  if (!a) return out;
+  for (std::int64_t d : integers_of(*a, c)) {
+    if (d < 0 || d >= ndim) c.fail("a dimension number is out of range");
+    out.push_back(static_cast<int>(d));
+  }
+  return out;
+}
+
+/// The product in the result's dtype. Narrower operands are first converted where the product is exact in neither.
+Array product(const OpCall& c, const Array& a, const Array& b, const DotDimensions& dims) {
+  const DType as = c.result().dtype;
+  if (a.dtype() == b.dtype()) return dot_product(a, b, dims, as == a.dtype() ? std::optional<DType>() : as, c.loc);
+  return dot_product(a.dtype() == as ? a : convert(Arg(a, c.loc), as), b.dtype() == as ? b : convert(Arg(b, c.loc), as), dims, {}, c.loc);
+}
+
+const Import dot_general_import("stablehlo.dot_general", [](OpCall& c) -> Values {
+  const Array &a = c.in(0), &b = c.in(1);
+  DotDimensions dims;
+  if (const Attribute* numbers = c.find("dot_dimension_numbers")) {
+    dims.contracting = {dims_of(c, numbers->find("lhs_contracting_dimensions"), a.ndim()),
+                        dims_of(c, numbers->find("rhs_contracting_dimensions"), b.ndim())};
+    dims.batch = {dims_of(c, numbers->find("lhs_batching_dimensions"), a.ndim()), dims_of(c, numbers->find("rhs_batching_dimensions"), b.ndim())};
+  } else {
+    for (const bool batch : {false, true}) {
+      const Attribute* both = c.find(batch ? "batching_dims" : "contracting_dims");
+      if (!both) continue;
+      if (both->items.size() != 2) c.fail("dimension numbers are written `[...] x [...]`");
+      (batch ? dims.batch : dims.contracting) = {dims_of(c, &both->items[0], a.ndim()), dims_of(c, &both->items[1], b.ndim())};
+    }
+  }
+  return {product(c, a, b, dims)};
+});
+
+const Import dot_import("stablehlo.dot", [](OpCall& c) -> Values {
+  const Array &a = c.in(0), &b = c.in(1);
+  if (a.ndim() == 0 || b.ndim() == 0) c.fail("its operands are matrices or vectors");
+  return {product(c, a, b, {{{{a.ndim() - 1}, {0}}}, {}})};
+});
+
+const Import einsum_import("stablehlo.einsum", [](OpCall& c) -> Values {
+  return {einsum(Text(c.need("einsum_config").text, c.loc), c.in(0), c.in(1))};
+});
+
+/// Where the dimensions of one operand of a convolution stand: the two that are named, then the spatial ones in order.
+std::vector<int> layout_of(const OpCall& c, const Attribute& letters, const char* first, const char* second) {
+  const auto rank = static_cast<int>(letters.items.size());
+  std::vector<int> out(letters.items.size(), -1);
+  for (int d = 0; d < rank; ++d) {
+    const Attribute& a = letters.items[static_cast<std::size_t>(d)];
+    std::int64_t at = -1;
+    if (a.kind == Attribute::Kind::word)
+      at = a.text == first ? 0 : a.text == second ? 1 : -1;
+    else if (a.kind == Attribute::Kind::integer && a.integer >= 0)
+      at = a.integer + 2;
+    if (at < 0 || at >= rank || out[static_cast<std::size_t>(at)] >= 0) c.fail("dim_numbers don't name each dimension once");
+    out[static_cast<std::size_t>(at)] = d;
+  }
+  return out;
+}
+std::vector<int> layout_of(const OpCall& c, const Attribute& numbers, std::string_view first, std::string_view second, std::string_view spatial) {
+  std::vector<int> out;
+  for (const std::string_view name : {first, second}) {
+    const Attribute* a = numbers.find(name);
+    out.push_back(a ? static_cast<int>(a->integer) : 0);
+  }
+  if (const Attribute* a = numbers.find(spatial))
+    for (std::int64_t d : integers_of(*a, c)) out.push_back(static_cast<int>(d));
+  std::vector<bool> seen(out.size(), false);
+  for (int d : out) {
+    if (d < 0 || static_cast<std::size_t>(d) >= out.size() || seen[static_cast<std::size_t>(d)]) c.fail("dimension_numbers don't name each dimension once");
+    seen[static_cast<std::size_t>(d)] = true;
+  }
+  return out;
+}
+
+/// An entry of the window: by its attribute, or in the pretty form's `window = {...}`.
+std::vector<std::int64_t> window_entry(const OpCall& c, std::string_view name, std::string_view pretty, std::size_t count, std::int64_t otherwise) {
+  const Attribute* a = c.find(name);
+  if (const Attribute* window = c.find("window"); !a && window) a = window->find(pretty);
+  if (!a) return std::vector<std::int64_t>(count, otherwise);
+  std::vector<std::int64_t> out = integers_of(*a, c);
+  if (out.size() != count) c.fail(std::string(name) + " has not one entry for each spatial dimension");
+  return out;
+}
+
+const Import convolution_import("stablehlo.convolution", [](OpCall& c) -> Values {
+  Array x = c.in(0), kernel = c.in(1);
+  ConvParams p;
+  const Attribute& numbers = c.need("dimension_numbers", "dim_numbers");
+  if (numbers.kind == Attribute::Kind::dictionary) {
+    p.dimension_numbers = {layout_of(c, numbers, "input_batch_dimension", "input_feature_dimension", "input_spatial_dimensions"),
+                           layout_of(c, numbers, "kernel_output_feature_dimension", "kernel_input_feature_dimension", "kernel_spatial_dimensions"),
+                           layout_of(c, numbers, "output_batch_dimension", "output_feature_dimension", "output_spatial_dimensions")};
+  } else {
+    if (numbers.items.size() != 3) c.fail("dim_numbers are written `[...]x[...]->[...]`");
+    p.dimension_numbers = {layout_of(c, numbers.items[0], "b", "f"), layout_of(c, numbers.items[1], "o", "i"), layout_of(c, numbers.items[2], "b", "f")};
+  }
+  const auto rank = static_cast<std::size_t>(x.ndim());
+  if (rank < 2 || kernel.ndim() != x.ndim() || p.dimension_numbers.lhs_spec.size() != rank || p.dimension_numbers.rhs_spec.size() != rank ||
+      p.dimension_numbers.out_spec.size() != rank)
+    c.fail("dimension numbers don't fit the operands");
+  const std::size_t spatial = rank - 2;
+  p.window_strides = window_entry(c, "window_strides", "stride", spatial, 1);
+  p.lhs_dilation = window_entry(c, "lhs_dilation", "lhs_dilate", spatial, 1);
+  p.rhs_dilation = window_entry(c, "rhs_dilation", "rhs_dilate", spatial, 1);
+  const std::vector<std::int64_t> turned = window_entry(c, "window_reversal", "reverse", spatial, 0);
+  p.padding.assign(spatial, {0, 0});
+  const Attribute* window = c.find("window");
+  if (const Attribute* pad = window ? window->find("pad") : nullptr) {
+    if (pad->items.size() != spatial) c.fail("pad has not one pair for each spatial dimension");
+    for (std::size_t i = 0; i < spatial; ++i) {
+      const std::vector<std::int64_t> pair = integers_of(pad->items[i], c);
+      if (pair.size() != 2 || std::abs(pair[0]) > (1 << 30) || std::abs(pair[1]) > (1 << 30)) c.fail("pad has an entry that is no pair");
+      p.padding[i] = {static_cast<int>(pair[0]), static_cast<int>(pair[1])};
+    }
+  } else {
+    p.padding = c.pairs("padding", spatial);
+  }
+  auto count = [&](const char* name) {
+    const std::int64_t n = c.integer_or(name, 1);
+    if (n < 1 || n > (1 << 30)) c.fail(std::string(name) + " is out of range");
+    return static_cast<int>(n);
+  };
+  p.feature_group_count = count("feature_group_count"), p.batch_group_count = count("batch_group_count");
+  std::vector<int> reversed;
+  for (std::size_t i = 0; i < spatial; ++i)
+    if (turned[i]) reversed.push_back(p.dimension_numbers.rhs_spec[i + 2]);
+  if (!reversed.empty()) kernel = reverse(kernel, reversed, c.loc);
+  const DType as = c.result().dtype;
+  if (x.dtype() != kernel.dtype()) x = convert(Arg(x, c.loc), as), kernel = convert(Arg(kernel, c.loc), as);
+  if (x.dtype() != as) p.preferred_element_type = as;
+  return {convolve_of(x, kernel, std::move(p), c.loc)};
+});
+
+}  // namespace
+}  // namespace weft::detail::mlir

@@ -1,0 +1,182 @@
+// Reductions of whole dimensions and of windows, the selection of windows' elements, and functions mapped over elements.
+#include <algorithm>
+
+#include "weft/core/functions/convolution.h"
+#include "weft/core/ir/rewrite.h"
+#include "weft/core/ops/movement/movement.h"
+#include "weft/core/ops/movement/scatter.h"
+#include "weft/core/ops/reduce/reduce.h"
+#include "weft/core/ops/reduce/reduce_window.h"
+#include "weft/frontends/stablehlo/import/functions.h"
+#include "weft/frontends/stablehlo/import/importer.h"
+#include "weft/frontends/stablehlo/import/regions.h"
+
+namespace weft::detail::mlir {
+namespace {
+
+std::vector<Arg> args_of(const Arrays& xs, SourceLoc loc) {
+  std::vector<Arg> out;
+  for (const Array& x : xs) out.emplace_back(x, loc);
+  return out;
+}
+
+/// The region as a function of two lists of scalars, for the operands' own dtypes: those of the starting values may be wider.
+Arrays combined(const OpCall& c, const Arrays& a, const Arrays& b) {
+  Arrays all = a;
+  all.insert(all.end(), b.begin(), b.end());
+  return c.run_region(0, all);
+}
+
+struct Operands {
+  Arrays xs, starts;
+};
+/// Half of the operands are arrays, the other half the scalars to start from, in whose dtype elements are combined.
+Operands halves(const OpCall& c) {
+  const std::size_t n = c.num_operands() / 2;
+  if (n == 0 || c.num_operands() % 2 != 0) c.fail("there is not one value to start from for each operand");
+  Operands o{c.ins(0, n), c.ins(n, 2 * n)};
+  for (std::size_t i = 0; i < n; ++i)
+    if (o.xs[i].dtype() != o.starts[i].dtype()) c.fail("an operand and its value to start from have different element types");
+  return o;
+}
+
+/// Sums of bools and the like, which are primitives of their own but not functions of numbers.
+std::optional<Array> reduced_by_name(const Jaxpr& region, const Array& x, const Array& start, const std::vector<int>& axes, SourceLoc loc) {
+  const std::optional<CombinerName> name = combiner_name(region);
+  if (!x.dtype().is_bool() && !x.dtype().is_integer()) return {};
+  if (name == CombinerName::logical_and) return bind_named("and", {start, reduce_and(x, axes, loc)}, loc);
+  if (name == CombinerName::logical_or) return bind_named("or", {start, reduce_or(x, axes, loc)}, loc);
+  return {};
+}
+
+const Import reduce_import("stablehlo.reduce", [](OpCall& c) -> Values {
+  const auto [xs, starts] = halves(c);
+  const std::vector<int> axes = c.dims("dimensions");
+  for (int a : axes)
+    if (a >= xs[0].ndim() || std::count(axes.begin(), axes.end(), a) != 1) c.fail("dimensions has one that the operands haven't, or one twice");
+  if (xs.size() == 1 && !axes.empty())
+    if (const std::optional<Array> known = reduced_by_name(c.region(0), xs[0], starts[0], axes, c.loc)) return {*known};
+  std::vector<int> sorted = axes;
+  std::sort(sorted.begin(), sorted.end());
+  auto combine = [&](const Arrays& a, const Arrays& b) { return combined(c, a, b); };
+  if (axes.empty()) {
+    // Each element on its own, combined with the start.
+    std::vector<Aval> scalars;
+    for (const Array& x : xs) scalars.push_back({{}, x.dtype()});
+    scalars.insert(scalars.end(), scalars.begin(), scalars.begin() + static_cast<std::ptrdiff_t>(xs.size()));
+    const std::int64_t n = xs[0].size();
+    Arrays in;
+    for (const Array& s : starts) in.push_back(s);
+    for (const Array& x : xs) in.push_back(reshape_to(x, {n}, c.loc));
+    std::vector<int> dims(in.size(), 0);
+    std::fill(dims.begin(), dims.begin() + static_cast<std::ptrdiff_t>(starts.size()), kNotMapped);
+    Values out;
+    for (const Array& y : eval_jaxpr(batch_program(c.region(0, scalars), {"", n}, dims, std::vector<int>(xs.size(), 0)).jaxpr, in))
+      out.push_back(reshape_to(y, xs[0].shape(), c.loc));
+    return out;
+  }
+  const Arrays out = reduce_with(args_of(xs, c.loc), args_of(starts, c.loc), combine, Axis(sorted));
+  return {out.begin(), out.end()};
+});
+
+struct Window {
+  Shape sizes, strides;
+  std::vector<std::pair<int, int>> padding;
+  ReduceWindowOptions options;
+};
+std::vector<int> small(const OpCall& c, const std::vector<std::int64_t>& v) {
+  std::vector<int> out;
+  for (std::int64_t x : v) {
+    if (x < 1 || x > (1 << 30)) c.fail("a dilation is out of range");
+    out.push_back(static_cast<int>(x));
+  }
+  return out;
+}
+Window window_of(const OpCall& c, int ndim) {
+  const auto rank = static_cast<std::size_t>(ndim);
+  Window w{Shape(c.integers("window_dimensions")), Shape(c.integers_or("window_strides", rank, 1)), c.pairs("padding", rank), {}};
+  w.options.base_dilation = small(c, c.integers_or("base_dilations", rank, 1));
+  w.options.window_dilation = small(c, c.integers_or("window_dilations", rank, 1));
+  return w;
+}
+
+const Import reduce_window_import("stablehlo.reduce_window", [](OpCall& c) -> Values {
+  const auto [xs, starts] = halves(c);
+  const Window w = window_of(c, xs[0].ndim());
+  const Arrays out = reduce_window_with(
+      args_of(xs, c.loc), args_of(starts, c.loc), [&](const Arrays& a, const Arrays& b) { return combined(c, a, b); }, w.sizes, w.strides,
+      Padding(w.padding), w.options);
+  return {out.begin(), out.end()};
+});
+
+/// Whether a region of two scalars is this one comparison of them.
+bool is_comparison(const Jaxpr& j, std::string_view primitive) {
+  const JaxprData& d = j.data();
+  if (d.num_consts != 0 || d.eqns.size() != 1 || d.outputs.size() != 1) return false;
+  const Eqn& e = d.eqns[0];
+  return e.op->name == primitive && e.inputs.size() == 2 && e.inputs[0] == Atom::var(0) && e.inputs[1] == Atom::var(1) &&
+         d.outputs[0] == Atom::var(e.outputs[0]);
+}
+
+/// In any other case: the position of each window's chosen element by a reduction of (element, position), then a scatter.
+Array select_and_scatter_by(const OpCall& c, const Array& x, const Array& source, const Array& start, const Window& w) {
+  const Array positions = reshape_to(iota_array(int64, {x.size()}, 0, c.loc), x.shape(), c.loc);
+  const Array none = make_literal(Number(-1), int64), zero = make_literal(Number(0), int64);
+  auto choose = [&](const Arrays& a, const Arrays& b) -> Arrays {
+    const Array picked = c.run_region(0, std::vector<Array>{a[0], b[0]})[0];
+    const Array a_there = bind_named("ge", {a[1], zero}, c.loc), b_there = bind_named("ge", {b[1], zero}, c.loc);
+    const Array first = bind_named("and", {a_there, bind_named("or", {picked, bind_named("not", {b_there}, c.loc)}, c.loc)}, c.loc);
+    return {bind_named("select_n", {first, b[0], a[0]}, c.loc), bind_named("select_n", {first, b[1], a[1]}, c.loc)};
+  };
+  const Array chosen = reduce_window_with(args_of({x, positions}, c.loc), args_of({scalar(x, 0), none}, c.loc), choose, w.sizes, w.strides,
+                                          Padding(w.padding), w.options)[1];
+  const std::int64_t n = chosen.size();
+  const Array flat = fill_shape(start, {x.size()}, c.loc);
+  const Aval element{{}, x.dtype()};
+  const Jaxpr update = c.region(1, {element, element});
+  if (update.data().num_consts != 0) c.fail("the region uses values from outside");
+  const Scatter::Params p{{{}, {0}, {0}, {}, {}}, false, GatherScatterMode::fill_or_drop, false, {update}};
+  const Array out = bind_one<Scatter>(p, {flat, reshape_to(chosen, {n, 1}, c.loc), reshape_to(source, {n}, c.loc)}, c.loc);
+  return reshape_to(out, x.shape(), c.loc);
+}
+
+const Import select_and_scatter_import("stablehlo.select_and_scatter", [](OpCall& c) -> Values {
+  const Array &x = c.in(0), &source = c.in(1), &start = c.in(2);
+  const auto rank = static_cast<std::size_t>(x.ndim());
+  Window w = window_of(c, x.ndim());
+  if (!c.find("window_dimensions")) w.sizes = Shape(std::vector<std::int64_t>(rank, 1));
+  const Aval element{{}, x.dtype()};
+  const Jaxpr select = c.region(0, {element, element}), scatter = c.region(1, {element, element});
+  const bool ge = is_comparison(select, "ge"), le = is_comparison(select, "le");
+  if ((!ge && !le) || combiner_name(scatter) != CombinerName::add || !x.dtype().is_floating())
+    return {select_and_scatter_by(c, x, source, start, w)};
+  SelectAndScatterParams p{w.padding, ge ? SelectPrim::ge : SelectPrim::le, {w.sizes.begin(), w.sizes.end()}, {w.strides.begin(), w.strides.end()}};
+  const Array sums = select_and_scatter_add(source, x, std::move(p), c.loc);
+  return {bind_named("add", {sums, start}, c.loc)};
+});
+
+const Import map_import("stablehlo.map", [](OpCall& c) -> Values {
+  const Arrays xs = c.ins();
+  if (xs.empty()) c.fail("there are no operands");
+  std::vector<Aval> scalars;
+  Arrays flat;
+  const std::int64_t n = xs[0].size();
+  for (const Array& x : xs) {
+    if (x.shape() != xs[0].shape()) c.fail("the operands have different shapes");
+    scalars.push_back({{}, x.dtype()});
+    flat.push_back(reshape_to(x, {n}, c.loc));
+  }
+  const Jaxpr region = c.region(0, scalars);
+  const Hoisted h = hoist_consts(region);
+  Arrays in = h.consts;
+  in.insert(in.end(), flat.begin(), flat.end());
+  std::vector<int> dims(h.consts.size(), kNotMapped);
+  dims.resize(in.size(), 0);
+  Values out;
+  for (const Array& y : eval_jaxpr(batch_program(h.jaxpr, {"", n}, dims, std::vector<int>(region.data().outputs.size(), 0)).jaxpr, in))
+    out.push_back(reshape_to(y, xs[0].shape(), c.loc));
+  return out;
+});
+
+}  // namespace
+}  // namespace weft::detail::mlir

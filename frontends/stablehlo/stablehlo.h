@@ -1,0 +1,58 @@
+// Programs in StableHLO, the portable form in which JAX, PyTorch/XLA and TensorFlow export theirs: read from their text into Jaxprs.
+#pragma once
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "weft/core/ir/jaxpr.h"
+
+namespace weft {
+
+/// Which function of a module is read.
+struct StablehloOptions {
+  std::string function = "main";
+};
+
+/// One of the checks that a program does of its own results (`check.expect_close`, ...).
+struct StablehloCheck {
+  enum class Kind {
+    equal,         ///< the same numbers; zeros of either sign are equal
+    almost_equal,  ///< within `tolerance`
+    close,         ///< between min_ulp_difference and max_ulp_difference representable numbers apart
+  };
+  Kind kind = Kind::equal;
+  double tolerance = 0;
+  std::uint64_t max_ulp_difference = 1, min_ulp_difference = 0;
+  int line = 0;  ///< where it stands in the text
+};
+
+/// A program and the checks it does: the program's results are those of the function, and then the two arrays of each check, what was
+/// computed and what is expected.
+struct StablehloProgram {
+  Jaxpr jaxpr;
+  int num_results = 0;
+  std::vector<StablehloCheck> checks = {};
+};
+
+/// The function @main (or another one) of a module in StableHLO's text form, generic or pretty, as a program: what jax.export or
+/// `jax.jit(f).lower(x).as_text()` print. Any transform works on it; called with its flat inputs it gives its results. Functions that it
+/// calls become calls of jit, as in JAX's own programs. Semantics are those of the StableHLO specification (openxla.org/stablehlo/spec).
+/// Throws Error, with the line and the column, for text that is malformed, for dynamic sizes and quantized types, and for operations and
+/// custom calls that weft doesn't know.
+Jaxpr parse_stablehlo(std::string_view text, StablehloOptions options = {}, SourceLoc loc = SourceLoc::here());
+
+/// The same of a file. Throws IoError if it can't be read.
+Jaxpr load_stablehlo(const std::string& path, StablehloOptions options = {}, SourceLoc loc = SourceLoc::here());
+
+/// The program with the checks that it does of itself, which parse_stablehlo leaves out. `file` names the text in equations' lines.
+StablehloProgram parse_stablehlo_checks(std::string_view text, StablehloOptions options = {}, const std::string& file = "stablehlo",
+                                        SourceLoc loc = SourceLoc::here());
+
+/// The names of the functions that the module defines, in its order.
+std::vector<std::string> stablehlo_functions(std::string_view text, SourceLoc loc = SourceLoc::here());
+
+/// Compares the results of such a program: what is wrong with the first check that fails, or an empty text.
+std::string failed_stablehlo_check(const StablehloProgram& program, const std::vector<Array>& results);
+
+}  // namespace weft
