@@ -154,7 +154,8 @@ Arguments read_arguments(const Command& command, std::span<const char* const> gi
     if (o.is_required && !a.has(o.name)) throw UsageError(fmt::format("{}: --{} {} is missing", command.name, o.name, o.value));
   if (command.word.empty() && !a.words.empty()) throw UsageError(fmt::format("{} takes no words; '{}' is one", command.name, a.words[0]));
   if (!command.word.empty() && a.words.empty()) throw UsageError(fmt::format("{}: {} is missing", command.name, command.word));
-  if (a.words.size() > 1) throw UsageError(fmt::format("{} takes one {}; '{}' is another", command.name, command.word, a.words[1]));
+  if (a.words.size() > 1 && !command.word.ends_with("..."))
+    throw UsageError(fmt::format("{} takes one {}; '{}' is another", command.name, command.word, a.words[1]));
   return a;
 }
 

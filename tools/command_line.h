@@ -39,7 +39,7 @@ class Arguments {
 
 struct Command {
   std::string_view name;
-  std::string_view word;     ///< what stands for its one word in help; empty: it has none
+  std::string_view word;     ///< what stands for its one word in help, or, ending with ..., for several; empty: it has none
   std::string_view about;    ///< one line
   std::string_view details;  ///< lines for its own help
   std::vector<Option> options;

@@ -7,6 +7,7 @@
 #include <numeric>
 
 #include "tools/programs.h"
+#include "tools/stablehlo.h"
 #include "weft/core/array/array_ranges.h"
 #include "weft/core/array/constructors.h"
 #include "weft/core/array/format.h"
@@ -14,6 +15,7 @@
 #include "weft/core/functions/elementwise.h"
 #include "weft/core/functions/shaping.h"
 #include "weft/core/io/io.h"
+#include "weft/frontends/stablehlo/stablehlo.h"
 #include "weft/library/random/random.h"
 #include "weft/runtime/host/device.h"
 #include "weft/runtime/host/executable.h"
@@ -32,7 +34,10 @@ std::string stem_of(const std::string& path) {
   return file.substr(0, file.find('.'));
 }
 
-Jaxpr read_program(const Arguments& line) { return load_jaxpr(line.words[0], line.get("constants", line.get("inputs"))); }
+Jaxpr read_program(const Arguments& line) {
+  const std::string& path = line.words[0];
+  return is_stablehlo(path) ? load_stablehlo(path) : load_jaxpr(path, line.get("constants", line.get("inputs")));
+}
 
 /// The program as a function of its inputs.
 auto function_of(const Jaxpr& program) {

@@ -1,6 +1,6 @@
-// The command `weft`: programs in JAX's notation are run, shown, transformed, measured, compiled and checked; and it tells what weft finds
-// on the machine. The table of commands below is what --help prints; docs/weft.1 and the completion of shells say the same, which a test
-// checks. The exit status is 0, 1 where something failed, 2 for a wrong command line.
+// The command `weft`: programs in JAX's notation, or in StableHLO (NAME.mlir), are run, shown, transformed, measured, compiled and checked;
+// and it tells what weft finds on the machine. The table of commands below is what --help prints; docs/weft.1 and the completion of shells
+// say the same, which a test checks. The exit status is 0, 1 where something failed, 2 for a wrong command line.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -12,6 +12,7 @@
 #include "tools/command_line.h"
 #include "tools/doctor.h"
 #include "tools/programs.h"
+#include "tools/stablehlo.h"
 #include "tools/transformed.h"
 #include "weft/core/base/config.h"
 #include "weft/core/errors/error.h"
@@ -20,7 +21,7 @@
 namespace weft::tools {
 namespace {
 
-constexpr std::string_view kAbout = "programs in JAX's notation, run, transformed and compiled";
+constexpr std::string_view kAbout = "programs in JAX's notation or StableHLO, run, transformed and compiled";
 
 /// The text of an error. The lines of the tool's own calls tell nobody anything; those of the program do.
 std::string told(const std::exception& error) {
@@ -31,8 +32,21 @@ std::string told(const std::exception& error) {
   return own->message() + (of_program ? fmt::format("\n  at {}:{}", where.file(), where.line()) : "");
 }
 
+/// A line for each function that checks something of itself.
+int check_file(const std::string& path, const std::string& backend) {
+  int passed = 0, failed = 0;
+  for (const StablehloOutcome& o : check_stablehlo(path, backend)) {
+    ++(o.problem.empty() ? passed : failed);
+    fmt::print("{}: @{}: {}\n", path, o.function, o.problem.empty() ? fmt::format("{} checks passed", o.num_checks) : o.problem);
+    std::fflush(stdout);
+  }
+  fmt::print("{} passed, {} failed\n", passed, failed);
+  return failed == 0 && passed > 0 ? 0 : 1;
+}
+
 int check_command(const Arguments& line) {
   const std::string& folder = line.words[0];
+  if (is_stablehlo(folder)) return check_file(folder, line.get("backend", "cpu"));
   const std::vector<ProgramEntry> entries = read_index(folder);
   for (const ProgramEntry& e : entries) config.num_cpu_devices = std::max(config.num_cpu_devices, e.devices_needed);
   int passed = 0, failed = 0;
@@ -98,7 +112,8 @@ const std::vector<Command>& commands() {
       {"check",
        "FOLDER",
        "Runs the programs that FOLDER/index.json lists and compares their results",
-       "NAME.jaxpr is the program, NAME.npz holds its inputs, constants and results.",
+       "NAME.jaxpr is the program, NAME.npz holds its inputs, constants and results. A file NAME.mlir in place of the folder does the "
+       "checks\nthat stand in it.",
        {kBackend},
        check_command},
       {"devices",

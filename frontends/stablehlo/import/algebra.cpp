@@ -56,7 +56,9 @@ struct Batch {
   }
   Array along(const Array& v) const { return broadcast_in_dim(v, x.shape(), {feature}, c.loc); }
   Array total(const Array& v) const { return reduce_sum(v, others, c.loc); }
-  Array mean(const Array& v) const { return total(v) / scalar(x, static_cast<double>(x.size() / std::max<std::int64_t>(1, x.shape()[feature]))); }
+  Array mean(const Array& v) const {
+    return total(v) / scalar(x, static_cast<double>(x.size() / std::max<std::int64_t>(1, x.shape()[feature])));
+  }
 
   const OpCall& c;
   const Array& x;

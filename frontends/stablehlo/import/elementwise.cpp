@@ -1,9 +1,12 @@
 // Operations on corresponding elements, of the stablehlo dialect and those of chlo that weft has.
 #include <array>
+#include <complex>
+#include <limits>
 
 #include "weft/core/functions/elementwise.h"
 #include "weft/core/ops/elementwise/bitcast.h"
 #include "weft/core/ops/movement/movement.h"
+#include "weft/core/ops/reduce/reduce.h"
 #include "weft/frontends/stablehlo/import/functions.h"
 #include "weft/frontends/stablehlo/import/importer.h"
 
@@ -36,18 +39,17 @@ Array compare_arrays(const std::string& direction, bool total_order, const Array
   }();
   if (!named) throw Error("there is no comparison " + direction, loc);
   if (total_order && x.dtype().is_floating()) {
-    if (direction == "LT" || direction == "GT")
-      return bind_named("lt_to", {direction == "LT" ? x : y, direction == "LT" ? y : x}, loc);
-    if (direction == "LE" || direction == "GE")
-      return bind_named("le_to", {direction == "LE" ? x : y, direction == "LE" ? y : x}, loc);
+    if (direction == "LT" || direction == "GT") return bind_named("lt_to", {direction == "LT" ? x : y, direction == "LT" ? y : x}, loc);
+    if (direction == "LE" || direction == "GE") return bind_named("le_to", {direction == "LE" ? x : y, direction == "LE" ? y : x}, loc);
     return bind_named(named, {total_order_key(x, loc), total_order_key(y, loc)}, loc);
   }
   if (!x.dtype().is_complex() || direction == "EQ" || direction == "NE") return bind_named(named, {x, y}, loc);
   // By real, then by imaginary parts.
   const Array a = real(x), b = real(y);
   const std::string strict = direction[0] == 'L' ? "lt" : "gt";
-  return bind_named("or", {bind_named(strict, {a, b}, loc),
-                           bind_named("and", {bind_named("eq", {a, b}, loc), bind_named(named, {imag(x), imag(y)}, loc)}, loc)},
+  return bind_named("or",
+                    {bind_named(strict, {a, b}, loc),
+                     bind_named("and", {bind_named("eq", {a, b}, loc), bind_named(named, {imag(x), imag(y)}, loc)}, loc)},
                     loc);
 }
 
@@ -79,8 +81,6 @@ constexpr Simple kSimple[] = {
     {"stablehlo.abs", "abs", nullptr},
     {"stablehlo.add", "add", "or"},
     {"stablehlo.and", "and", nullptr},
-    {"stablehlo.atan2", "atan2", nullptr},
-    {"stablehlo.cbrt", "cbrt", nullptr},
     {"stablehlo.ceil", "ceil", nullptr},
     {"stablehlo.clamp", "clamp", nullptr},
     {"stablehlo.complex", "complex", nullptr},
@@ -139,14 +139,86 @@ const Import compare_import("stablehlo.compare", [](OpCall& c) -> Values {
 const Import select_import("stablehlo.select",
                            [](OpCall& c) -> Values { return {bind_named("select_n", {c.in(0), c.in(2), c.in(1)}, c.loc)}; });
 
+// Of a complex number that becomes a real one, or a bool, the real part.
 const Import convert_import("stablehlo.convert", [](OpCall& c) -> Values {
   const DType to = c.result().dtype;
-  return {c.in(0).dtype() == to ? c.in(0) : convert(Arg(c.in(0), c.loc), to)};
+  const Array& x = c.in(0);
+  if (x.dtype() == to) return {x};
+  return {convert(Arg(x.dtype().is_complex() && !to.is_complex() ? real(Arg(x, c.loc)) : x, c.loc), to)};
 });
 
-const Import bitcast_import("stablehlo.bitcast_convert", [](OpCall& c) -> Values {
-  const DType to = c.result().dtype;
-  return {c.in(0).dtype() == to ? c.in(0) : bitcast_convert(Arg(c.in(0), c.loc), to)};
+const Import atan2_import("stablehlo.atan2", [](OpCall& c) -> Values {
+  const Array &y = c.in(0), &x = c.in(1);
+  if (!x.dtype().is_complex()) return {bind_named("atan2", {y, x}, c.loc)};
+  // The angle of x + i y, by its logarithm.
+  const Array i = make_literal(Number(std::complex<double>(0, 1)), x.dtype());
+  return {-i * log((x + i * y) / sqrt(x * x + y * y))};
+});
+
+const Import cbrt_import("stablehlo.cbrt", [](OpCall& c) -> Values {
+  const Array& x = c.in(0);
+  return {x.dtype().is_complex() ? bind_named("pow", {x, scalar(x, 1.0 / 3)}, c.loc) : bind_named("cbrt", {x}, c.loc)};
+});
+
+/// The bits of elements of one dtype, as those of another, whose last dimension may be split or joined.
+Array bitcast_between(const OpCall& c, const Array& x, DType to, const Shape& result) {
+  const SourceLoc loc = c.loc;
+  if (x.dtype() == to) return x;
+  if (x.dtype().is_bool()) {  // the first is the lowest bit
+    const DType bits = to.itemsize() == 1 ? uint8 : to.itemsize() == 2 ? uint16 : to.itemsize() == 4 ? uint32 : uint64;
+    if (to.is_complex() || x.ndim() == 0 || x.shape().back() != 8 * to.itemsize()) c.fail("bools don't make up whole elements");
+    const int last = x.ndim() - 1;
+    const Array set = convert(Arg(x, loc), bits) << iota_array(bits, x.shape(), last, loc);
+    return bitcast_between(c, reduce_or(set, {last}, loc), to, result);
+  }
+  if (to.is_bool()) {
+    if (x.dtype().is_complex()) c.fail("complex numbers are not taken apart into bools");
+    const DType bits = x.dtype().itemsize() == 1 ? uint8 : x.dtype().itemsize() == 2 ? uint16 : x.dtype().itemsize() == 4 ? uint32 : uint64;
+    const Array whole = insert_axes(bitcast_between(c, x, bits, x.shape()), {x.ndim()}, loc);
+    const Shape shape = x.shape().inserted(x.ndim(), 8 * bits.itemsize());
+    return (shift_right_logical(broadcast_trailing(whole, shape, loc), iota_array(bits, shape, x.ndim(), loc)) &
+            make_literal(Number(1), bits)) != 0;
+  }
+  // Complex numbers are pairs in a last dimension.
+  Array parts = x;
+  if (x.dtype().is_complex()) {
+    const Array pair[] = {real(Arg(x, loc)), imag(Arg(x, loc))};
+    parts = stack_along(pair, x.ndim(), loc);
+  }
+  const DType part = to.real_part();
+  Shape shape = result;
+  if (to.is_complex()) shape.push_back(2);
+  if (part.itemsize() > parts.dtype().itemsize()) shape.push_back(part.itemsize() / parts.dtype().itemsize());
+  if (part.itemsize() >= parts.dtype().itemsize()) parts = reshape_to(parts, shape, loc);
+  if (part != parts.dtype()) parts = bitcast_convert(Arg(parts, loc), part);
+  if (!to.is_complex()) return reshape_to(parts, result, loc);
+  parts = reshape_to(parts, result.inserted(result.size(), 2), loc);
+  const std::vector<Array> pair = unstack_along(parts, result.size(), loc);
+  return complex(Arg(pair[0], loc), Arg(pair[1], loc));
+}
+const Import bitcast_import("stablehlo.bitcast_convert",
+                            [](OpCall& c) -> Values { return {bitcast_between(c, c.in(0), c.result().dtype, c.result().shape)}; });
+
+/// The upper half of the product of twice as many bits.
+const Import mulhi_import("chlo.mulhi", [](OpCall& c) -> Values {
+  const Array &x = c.in(0), &y = c.in(1);
+  const DType type = x.dtype();
+  const int bits = 8 * type.itemsize();
+  if (!type.is_integer()) c.fail("it is for integers");
+  if (bits < 64) {
+    const DType wide = type.is_signed() ? int64 : uint64;
+    return {convert((convert(x, wide) * convert(y, wide)) >> make_literal(Number(bits), wide), type)};
+  }
+  auto low = [](const Array& v) { return v & make_literal(Number(0xffffffffULL), uint64); };
+  auto high = [](const Array& v) { return shift_right_logical(v, make_literal(Number(32), uint64)); };
+  const Array a = convert(x, uint64), b = convert(y, uint64);
+  const Array inner = high(a) * low(b) + high(low(a) * low(b)), outer = low(a) * high(b) + low(inner);
+  Array product = high(a) * high(b) + high(inner) + high(outer);
+  if (type.is_signed()) {
+    const Array zero = make_literal(Number(0), uint64);
+    product = product - where(x < 0, b, zero) - where(y < 0, a, zero);
+  }
+  return {convert(product, type)};
 });
 
 const Import real_import("stablehlo.real",
@@ -172,10 +244,12 @@ const Import power_import("stablehlo.power", [](OpCall& c) -> Values {
   }
   if (!x.dtype().is_signed()) return {out};
   const Array odd = bind_named("ne", {bind_named("and", {y, one}, c.loc), zero}, c.loc);
-  const Array of_minus_one = bind_named("select_n", {odd, fill_shape(one, x.shape(), c.loc), fill_shape(scalar(x, -1), x.shape(), c.loc)}, c.loc);
+  const Array of_minus_one =
+      bind_named("select_n", {odd, fill_shape(one, x.shape(), c.loc), fill_shape(scalar(x, -1), x.shape(), c.loc)}, c.loc);
   const Array zeros = fill_shape(zero, x.shape(), c.loc);
-  const Array inverse = bind_named("select_n", {bind_named("eq", {x, scalar(x, -1)}, c.loc),
-                                                bind_named("select_n", {bind_named("eq", {x, one}, c.loc), zeros, out}, c.loc), of_minus_one},
+  const Array inverse = bind_named("select_n",
+                                   {bind_named("eq", {x, scalar(x, -1)}, c.loc),
+                                    bind_named("select_n", {bind_named("eq", {x, one}, c.loc), zeros, out}, c.loc), of_minus_one},
                                    c.loc);
   return {bind_named("select_n", {bind_named("lt", {y, zero}, c.loc), out, inverse}, c.loc)};
 });
@@ -198,12 +272,17 @@ const Import reduce_precision_import("stablehlo.reduce_precision", [](OpCall& c)
   } else {
     exponent = static_cast<int>(c.integer("exponent_bits")), mantissa = static_cast<int>(c.integer("mantissa_bits"));
   }
-  return {reduce_precision(Arg(c.in(0), c.loc), exponent, mantissa)};
+  const Array &x = c.in(0), out = reduce_precision(Arg(x, c.loc), exponent, mantissa);
+  if (mantissa > 0) return {out};
+  // No bit is left that tells NaN from an infinity.
+  return {where(x == x, out, copysign(scalar(x, std::numeric_limits<double>::infinity()), x))};
 });
 
 Values import_infinite(OpCall& c, double sign) {
   const Array inf = scalar(c.in(0), sign * std::numeric_limits<double>::infinity());
-  return {bind_named("eq", {sign == 0 ? abs(Arg(c.in(0), c.loc)) : c.in(0), sign == 0 ? scalar(c.in(0), std::numeric_limits<double>::infinity()) : inf}, c.loc)};
+  return {bind_named(
+      "eq", {sign == 0 ? abs(Arg(c.in(0), c.loc)) : c.in(0), sign == 0 ? scalar(c.in(0), std::numeric_limits<double>::infinity()) : inf},
+      c.loc)};
 }
 const Import is_inf_import("chlo.is_inf", [](OpCall& c) { return import_infinite(c, 0); });
 const Import is_pos_inf_import("chlo.is_pos_inf", [](OpCall& c) { return import_infinite(c, 1); });

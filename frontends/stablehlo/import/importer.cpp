@@ -95,7 +95,8 @@ std::vector<std::int64_t> integers_of(const Attribute& a, const OpCall& c) {
     }
     return out;
   }
-  if (a.kind == Attribute::Kind::dense && a.type.kind == Type::Kind::tensor && (a.type.tensor.dtype == int64 || a.type.tensor.dtype.is_bool())) {
+  if (a.kind == Attribute::Kind::dense && a.type.kind == Type::Kind::tensor &&
+      (a.type.tensor.dtype == int64 || a.type.tensor.dtype.is_bool())) {
     const std::int64_t n = a.type.tensor.shape.num_elements();
     if (n > (1 << 16)) c.fail("a list of more than 65536 integers");
     const auto itemsize = static_cast<std::size_t>(a.type.tensor.dtype.itemsize());
@@ -213,8 +214,7 @@ const StablehloProgram& Importer::function(const std::string& name, Place from) 
   const Function* f = module_.find(name);
   if (!f) fail(from, fmt::format("there is no function @{}", name));
   if (f->is_declaration) fail(f->place, fmt::format("@{} is declared without a body", name));
-  if (std::find(in_progress_.begin(), in_progress_.end(), name) != in_progress_.end())
-    fail(from, fmt::format("@{} calls itself", name));
+  if (std::find(in_progress_.begin(), in_progress_.end(), name) != in_progress_.end()) fail(from, fmt::format("@{} calls itself", name));
   check_nesting("functions that call functions");
   in_progress_.push_back(name);
   std::vector<Aval> inputs;
@@ -254,7 +254,8 @@ StablehloProgram Importer::import_function(const std::string& name) { return fun
 Arrays Importer::call(const std::string& name, std::span<const Array> arguments, Place from, SourceLoc loc) {
   const StablehloProgram& program = function(name, from);
   const auto wanted = program.jaxpr.data().input_avals();
-  if (wanted.size() != arguments.size()) fail(from, fmt::format("@{} takes {} arguments, {} are given", name, wanted.size(), arguments.size()));
+  if (wanted.size() != arguments.size())
+    fail(from, fmt::format("@{} takes {} arguments, {} are given", name, wanted.size(), arguments.size()));
   for (std::size_t i = 0; i < wanted.size(); ++i)
     if (wanted[i].shape != arguments[i].shape() || wanted[i].dtype != arguments[i].dtype())
       fail(from, fmt::format("@{} takes {}, argument {} is {}", name, to_string(wanted[i]), i, to_string(arguments[i].aval())));

@@ -1,7 +1,8 @@
-// Turns operations of a StableHLO module into operations on arrays, which the thread's trace records. Each operation's importer stands in an
-// open table by name:
+// Turns operations of a StableHLO module into operations on arrays, which the thread's trace records. Each operation's importer stands in
+// an open table by name:
 //
-//     const Import reverse_import("stablehlo.reverse", [](OpCall& c) -> Values { return {reverse(c.in(0), c.dims("dimensions", "dims"), c.loc)}; });
+//     const Import reverse_import("stablehlo.reverse", [](OpCall& c) -> Values { return {reverse(c.in(0), c.dims("dimensions", "dims"),
+//     c.loc)}; });
 //
 // What it gives is checked against the types that the text states, so that a mistake here or there is an error and no wrong number.
 #pragma once
@@ -130,7 +131,7 @@ class Importer {
   const SourceLoc loc_;
   std::map<std::string, StablehloProgram, std::less<>> programs_;
   std::vector<std::string> in_progress_;
-  Values values_;            // of the function that is being imported, by number
+  Values values_;             // of the function that is being imported, by number
   Checks* checks_ = nullptr;  // null inside regions, from which nothing can be taken out
 };
 

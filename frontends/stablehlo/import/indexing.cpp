@@ -122,10 +122,10 @@ bool known_inside(const ScatterDimensionNumbers& n, const Shape& operand, const 
 /// The starts in the operand with its margin; those of windows that are outside of both stay so.
 Array moved_starts(const OpCall& c, const ScatterDimensionNumbers& n, const Array& indices, const Shape& operand, const Margin& m) {
   std::vector<std::int64_t> size, low;
-  for (int d : n.scatter_dims_to_operand_dims)
-    size.push_back(operand[d]), low.push_back(m.low[static_cast<std::size_t>(d)]);
+  for (int d : n.scatter_dims_to_operand_dims) size.push_back(operand[d]), low.push_back(m.low[static_cast<std::size_t>(d)]);
   const auto k = static_cast<std::int64_t>(size.size());
-  const Array sizes = array_of_elements(size.data(), int64, k, {k}, {}, c.loc), room = array_of_elements(low.data(), int64, k, {k}, {}, c.loc);
+  const Array sizes = array_of_elements(size.data(), int64, k, {k}, {}, c.loc),
+              room = array_of_elements(low.data(), int64, k, {k}, {}, c.loc);
   Array start = indices;
   if (start.dtype() == uint64) start = minimum(start, make_literal(Number((std::uint64_t{1} << 62)), uint64));
   start = convert(start, int64);
@@ -140,8 +140,9 @@ const Import scatter_import("stablehlo.scatter", [](OpCall& c) -> Values {
   const std::size_t n = (c.num_operands() - 1) / 2;
   const Numbers numbers(c, "scatter_dimension_numbers");
   ScatterParams p;
-  p.dimension_numbers = {numbers.dims("update_window_dims"), numbers.dims("inserted_window_dims"), numbers.dims("scatter_dims_to_operand_dims"),
-                         numbers.dims("input_batching_dims"), numbers.dims("scatter_indices_batching_dims")};
+  p.dimension_numbers = {numbers.dims("update_window_dims"), numbers.dims("inserted_window_dims"),
+                         numbers.dims("scatter_dims_to_operand_dims"), numbers.dims("input_batching_dims"),
+                         numbers.dims("scatter_indices_batching_dims")};
   p.indices_are_sorted = c.flag("indices_are_sorted"), p.unique_indices = c.flag("unique_indices");
   Array indices = with_vectors_last(c, c.in(n), numbers.dim("index_vector_dim"), p.dimension_numbers.scatter_indices_batching_dims);
   const Shape &operand = c.in(0).shape(), &updates = c.in(n + 1).shape();

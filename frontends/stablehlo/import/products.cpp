@@ -22,11 +22,13 @@ std::vector<int> dims_of(const OpCall& c, const Attribute* a, int ndim) {
   return out;
 }
 
-/// The product in the result's dtype. Narrower operands are first converted where the product is exact in neither.
+/// The product in the result's dtype. Operands of different ones are first given one that holds both.
 Array product(const OpCall& c, const Array& a, const Array& b, const DotDimensions& dims) {
   const DType as = c.result().dtype;
   if (a.dtype() == b.dtype()) return dot_product(a, b, dims, as == a.dtype() ? std::optional<DType>() : as, c.loc);
-  return dot_product(a.dtype() == as ? a : convert(Arg(a, c.loc), as), b.dtype() == as ? b : convert(Arg(b, c.loc), as), dims, {}, c.loc);
+  const DType common = promote_types(promote_types(a.dtype(), b.dtype()), as);
+  auto in = [&](const Array& x, DType dtype) { return x.dtype() == dtype ? x : convert(Arg(x, c.loc), dtype); };
+  return in(dot_product(in(a, common), in(b, common), dims, {}, c.loc), as);
 }
 
 const Import dot_general_import("stablehlo.dot_general", [](OpCall& c) -> Values {
@@ -35,7 +37,8 @@ const Import dot_general_import("stablehlo.dot_general", [](OpCall& c) -> Values
   if (const Attribute* numbers = c.find("dot_dimension_numbers")) {
     dims.contracting = {dims_of(c, numbers->find("lhs_contracting_dimensions"), a.ndim()),
                         dims_of(c, numbers->find("rhs_contracting_dimensions"), b.ndim())};
-    dims.batch = {dims_of(c, numbers->find("lhs_batching_dimensions"), a.ndim()), dims_of(c, numbers->find("rhs_batching_dimensions"), b.ndim())};
+    dims.batch = {dims_of(c, numbers->find("lhs_batching_dimensions"), a.ndim()),
+                  dims_of(c, numbers->find("rhs_batching_dimensions"), b.ndim())};
   } else {
     for (const bool batch : {false, true}) {
       const Attribute* both = c.find(batch ? "batching_dims" : "contracting_dims");
@@ -53,9 +56,8 @@ const Import dot_import("stablehlo.dot", [](OpCall& c) -> Values {
   return {product(c, a, b, {{{{a.ndim() - 1}, {0}}}, {}})};
 });
 
-const Import einsum_import("stablehlo.einsum", [](OpCall& c) -> Values {
-  return {einsum(Text(c.need("einsum_config").text, c.loc), c.in(0), c.in(1))};
-});
+const Import einsum_import("stablehlo.einsum",
+                           [](OpCall& c) -> Values { return {einsum(Text(c.need("einsum_config").text, c.loc), c.in(0), c.in(1))}; });
 
 /// Where the dimensions of one operand of a convolution stand: the two that are named, then the spatial ones in order.
 std::vector<int> layout_of(const OpCall& c, const Attribute& letters, const char* first, const char* second) {
@@ -73,7 +75,8 @@ std::vector<int> layout_of(const OpCall& c, const Attribute& letters, const char
   }
   return out;
 }
-std::vector<int> layout_of(const OpCall& c, const Attribute& numbers, std::string_view first, std::string_view second, std::string_view spatial) {
+std::vector<int> layout_of(const OpCall& c, const Attribute& numbers, std::string_view first, std::string_view second,
+                           std::string_view spatial) {
   std::vector<int> out;
   for (const std::string_view name : {first, second}) {
     const Attribute* a = numbers.find(name);
@@ -83,14 +86,16 @@ std::vector<int> layout_of(const OpCall& c, const Attribute& numbers, std::strin
     for (std::int64_t d : integers_of(*a, c)) out.push_back(static_cast<int>(d));
   std::vector<bool> seen(out.size(), false);
   for (int d : out) {
-    if (d < 0 || static_cast<std::size_t>(d) >= out.size() || seen[static_cast<std::size_t>(d)]) c.fail("dimension_numbers don't name each dimension once");
+    if (d < 0 || static_cast<std::size_t>(d) >= out.size() || seen[static_cast<std::size_t>(d)])
+      c.fail("dimension_numbers don't name each dimension once");
     seen[static_cast<std::size_t>(d)] = true;
   }
   return out;
 }
 
 /// An entry of the window: by its attribute, or in the pretty form's `window = {...}`.
-std::vector<std::int64_t> window_entry(const OpCall& c, std::string_view name, std::string_view pretty, std::size_t count, std::int64_t otherwise) {
+std::vector<std::int64_t> window_entry(const OpCall& c, std::string_view name, std::string_view pretty, std::size_t count,
+                                       std::int64_t otherwise) {
   const Attribute* a = c.find(name);
   if (const Attribute* window = c.find("window"); !a && window) a = window->find(pretty);
   if (!a) return std::vector<std::int64_t>(count, otherwise);
@@ -104,12 +109,14 @@ const Import convolution_import("stablehlo.convolution", [](OpCall& c) -> Values
   ConvParams p;
   const Attribute& numbers = c.need("dimension_numbers", "dim_numbers");
   if (numbers.kind == Attribute::Kind::dictionary) {
-    p.dimension_numbers = {layout_of(c, numbers, "input_batch_dimension", "input_feature_dimension", "input_spatial_dimensions"),
-                           layout_of(c, numbers, "kernel_output_feature_dimension", "kernel_input_feature_dimension", "kernel_spatial_dimensions"),
-                           layout_of(c, numbers, "output_batch_dimension", "output_feature_dimension", "output_spatial_dimensions")};
+    p.dimension_numbers = {
+        layout_of(c, numbers, "input_batch_dimension", "input_feature_dimension", "input_spatial_dimensions"),
+        layout_of(c, numbers, "kernel_output_feature_dimension", "kernel_input_feature_dimension", "kernel_spatial_dimensions"),
+        layout_of(c, numbers, "output_batch_dimension", "output_feature_dimension", "output_spatial_dimensions")};
   } else {
     if (numbers.items.size() != 3) c.fail("dim_numbers are written `[...]x[...]->[...]`");
-    p.dimension_numbers = {layout_of(c, numbers.items[0], "b", "f"), layout_of(c, numbers.items[1], "o", "i"), layout_of(c, numbers.items[2], "b", "f")};
+    p.dimension_numbers = {layout_of(c, numbers.items[0], "b", "f"), layout_of(c, numbers.items[1], "o", "i"),
+                           layout_of(c, numbers.items[2], "b", "f")};
   }
   const auto rank = static_cast<std::size_t>(x.ndim());
   if (rank < 2 || kernel.ndim() != x.ndim() || p.dimension_numbers.lhs_spec.size() != rank || p.dimension_numbers.rhs_spec.size() != rank ||

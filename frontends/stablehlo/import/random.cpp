@@ -33,7 +33,8 @@ const Import rng_bit_generator_import("stablehlo.rng_bit_generator", [](OpCall& 
   if (state.aval() != Aval{{2}, uint64}) c.fail("its state is two ui64");
   const ShapeDtypeStruct& out = c.result(1);
   if (!out.dtype.is_integer()) c.fail("bits are given as integers");
-  const Array key = reshape_to(slice_axis(state, 0, 0, 1, c.loc), {}, c.loc), counter = reshape_to(slice_axis(state, 0, 1, 2, c.loc), {}, c.loc);
+  const Array key = reshape_to(slice_axis(state, 0, 0, 1, c.loc), {}, c.loc),
+              counter = reshape_to(slice_axis(state, 0, 1, 2, c.loc), {}, c.loc);
   const std::int64_t elements = out.shape.num_elements();
   const bool wide = out.dtype.itemsize() == 8;
   const std::int64_t n = wide ? elements : (elements + 1) / 2;

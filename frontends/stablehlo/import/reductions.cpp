@@ -53,7 +53,8 @@ const Import reduce_import("stablehlo.reduce", [](OpCall& c) -> Values {
   const auto [xs, starts] = halves(c);
   const std::vector<int> axes = c.dims("dimensions");
   for (int a : axes)
-    if (a >= xs[0].ndim() || std::count(axes.begin(), axes.end(), a) != 1) c.fail("dimensions has one that the operands haven't, or one twice");
+    if (a >= xs[0].ndim() || std::count(axes.begin(), axes.end(), a) != 1)
+      c.fail("dimensions has one that the operands haven't, or one twice");
   if (xs.size() == 1 && !axes.empty())
     if (const std::optional<Array> known = reduced_by_name(c.region(0), xs[0], starts[0], axes, c.loc)) return {*known};
   std::vector<int> sorted = axes;
@@ -122,8 +123,11 @@ bool is_comparison(const Jaxpr& j, std::string_view primitive) {
 Array select_and_scatter_by(const OpCall& c, const Array& x, const Array& source, const Array& start, const Window& w) {
   const Array positions = reshape_to(iota_array(int64, {x.size()}, 0, c.loc), x.shape(), c.loc);
   const Array none = make_literal(Number(-1), int64), zero = make_literal(Number(0), int64);
+  // Of two elements the one that comes first in the window stays if the region selects it, in whatever order windows are gone through.
   auto choose = [&](const Arrays& a, const Arrays& b) -> Arrays {
-    const Array picked = c.run_region(0, std::vector<Array>{a[0], b[0]})[0];
+    auto picks = [&](const Array& x0, const Array& x1) { return c.run_region(0, std::vector<Array>{x0, x1})[0]; };
+    const Array in_order = bind_named("lt", {a[1], b[1]}, c.loc);
+    const Array picked = bind_named("select_n", {in_order, bind_named("not", {picks(b[0], a[0])}, c.loc), picks(a[0], b[0])}, c.loc);
     const Array a_there = bind_named("ge", {a[1], zero}, c.loc), b_there = bind_named("ge", {b[1], zero}, c.loc);
     const Array first = bind_named("and", {a_there, bind_named("or", {picked, bind_named("not", {b_there}, c.loc)}, c.loc)}, c.loc);
     return {bind_named("select_n", {first, b[0], a[0]}, c.loc), bind_named("select_n", {first, b[1], a[1]}, c.loc)};
@@ -150,7 +154,8 @@ const Import select_and_scatter_import("stablehlo.select_and_scatter", [](OpCall
   const bool ge = is_comparison(select, "ge"), le = is_comparison(select, "le");
   if ((!ge && !le) || combiner_name(scatter) != CombinerName::add || !x.dtype().is_floating())
     return {select_and_scatter_by(c, x, source, start, w)};
-  SelectAndScatterParams p{w.padding, ge ? SelectPrim::ge : SelectPrim::le, {w.sizes.begin(), w.sizes.end()}, {w.strides.begin(), w.strides.end()}};
+  SelectAndScatterParams p{
+      w.padding, ge ? SelectPrim::ge : SelectPrim::le, {w.sizes.begin(), w.sizes.end()}, {w.strides.begin(), w.strides.end()}};
   const Array sums = select_and_scatter_add(source, x, std::move(p), c.loc);
   return {bind_named("add", {sums, start}, c.loc)};
 });

@@ -1,6 +1,6 @@
 // Constants, and operations that move elements.
-#include "weft/core/array/constructors.h"
 #include "weft/core/functions/shaping.h"
+#include "weft/core/array/constructors.h"
 #include "weft/core/ops/movement/dynamic_slice.h"
 #include "weft/core/ops/movement/movement.h"
 #include "weft/frontends/stablehlo/import/functions.h"
@@ -50,7 +50,8 @@ const Import broadcast_in_dim_import("stablehlo.broadcast_in_dim", [](OpCall& c)
   // Dimensions may stand in any order here; weft wants them increasing.
   std::vector<int> order(dims.size());
   for (std::size_t i = 0; i < order.size(); ++i) order[i] = static_cast<int>(i);
-  std::sort(order.begin(), order.end(), [&](int a, int b) { return dims[static_cast<std::size_t>(a)] < dims[static_cast<std::size_t>(b)]; });
+  std::sort(order.begin(), order.end(),
+            [&](int a, int b) { return dims[static_cast<std::size_t>(a)] < dims[static_cast<std::size_t>(b)]; });
   std::vector<int> sorted;
   for (int i : order) sorted.push_back(dims[static_cast<std::size_t>(i)]);
   return {broadcast_in_dim(permute(x, order, c.loc), shape, sorted, c.loc)};
@@ -119,9 +120,8 @@ const Import dynamic_slice_import("stablehlo.dynamic_slice", [](OpCall& c) -> Va
   return {bind_all<DynamicSlice>({sizes}, c.ins(), c.loc)[0]};
 });
 
-const Import dynamic_update_slice_import("stablehlo.dynamic_update_slice", [](OpCall& c) -> Values {
-  return {bind_all<DynamicUpdateSlice>({}, c.ins(), c.loc)[0]};
-});
+const Import dynamic_update_slice_import("stablehlo.dynamic_update_slice",
+                                         [](OpCall& c) -> Values { return {bind_all<DynamicUpdateSlice>({}, c.ins(), c.loc)[0]}; });
 
 // Values that are no arrays.
 

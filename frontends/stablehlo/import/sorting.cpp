@@ -2,6 +2,8 @@
 // any other one a network of comparisons (K. Batcher, Sorting Networks and Their Applications, 1968).
 #include <bit>
 
+#include "weft/core/array/indexing.h"
+#include "weft/core/functions/elementwise.h"
 #include "weft/core/functions/sorting.h"
 #include "weft/core/ir/rewrite.h"
 #include "weft/core/ops/control/call.h"
@@ -17,6 +19,8 @@ namespace {
 struct Key {
   Jaxpr of;
   bool total_order = false, descends = false;
+  /// NaN does not equal itself in the comparison that leads to the next key: there it ends.
+  bool ends_at_nan = false;
 };
 
 /// Reads a comparator: `less(f(a), f(b))`, or `less(f(a), f(b)) or (equal(f(a), f(b)) and rest)`.
@@ -39,10 +43,12 @@ class ComparatorReader {
       if (e->op->name != "or") return {};
       bool found = false;
       for (int side = 0; side < 2 && !found; ++side) {
-        const Eqn *less = equation(e->inputs[static_cast<std::size_t>(side)]), *both = equation(e->inputs[static_cast<std::size_t>(1 - side)]);
+        const Eqn *less = equation(e->inputs[static_cast<std::size_t>(side)]),
+                  *both = equation(e->inputs[static_cast<std::size_t>(1 - side)]);
         if (!less || !both || both->op->name != "and") continue;
-        const std::optional<Key> key = comparison(*less);
+        std::optional<Key> key = comparison(*less);
         if (!key) continue;
+        key->ends_at_nan = key->of.data().output_avals()[0].dtype.is_floating();
         for (std::size_t k = 0; k < 2 && !found; ++k) {
           const Eqn* equal = equation(both->inputs[k]);
           if (!equal || equal->op->name != "eq" || equal->inputs != less->inputs) continue;
@@ -111,7 +117,8 @@ bool is_canonical(const Jaxpr& key, const Aval& type, std::size_t& operand) {
     for (bool nan_of_sign : {false, true}) {
       const Jaxpr canonical = trace_jaxpr({"stablehlo key", {inputs.begin(), inputs.end()}, {}}, [&](std::span<const Array> args) {
         const Array& x = args[operand];
-        const Array zero = scalar(x, 0), nan = scalar(x, nan_of_sign ? -std::numeric_limits<double>::quiet_NaN() : std::numeric_limits<double>::quiet_NaN());
+        const Array zero = scalar(x, 0),
+                    nan = scalar(x, nan_of_sign ? -std::numeric_limits<double>::quiet_NaN() : std::numeric_limits<double>::quiet_NaN());
         const Array no_sign = bind_named("select_n", {bind_named("eq", {x, zero}, {}), x, zero}, {});
         return Arrays{bind_named("select_n", {bind_named("ne", {x, x}, {}), no_sign, nan}, {})};
       });
@@ -138,32 +145,32 @@ Array mapped(const Jaxpr& program, const Arrays& xs) {
   return reshape_to(out, xs[0].shape(), {});
 }
 
-Arrays sort_by_keys(const OpCall& c, const std::vector<Key>& keys, const Arrays& xs, int dimension, bool stable) {
-  // Where the keys are the first operands themselves, nothing is sorted beside.
+Arrays sort_by_keys(const OpCall& c, const std::vector<Key>& keys, const Arrays& xs, int dimension) {
   Arrays operands;
-  bool own = keys.size() <= xs.size();
+  bool own = keys.size() <= xs.size();  // whether the keys are the first operands themselves: then nothing is sorted beside
+  std::optional<Array> ended;
   for (std::size_t k = 0; k < keys.size(); ++k) {
+    const Key& key = keys[k];
+    const DType dtype = key.of.data().output_avals()[0].dtype;
+    const bool total = key.total_order && dtype.is_floating();
     std::size_t at = 0;
-    const DType dtype = keys[k].of.data().output_avals()[0].dtype;
-    const bool plain = is_operand(keys[k].of, at) && !(keys[k].total_order && dtype.is_floating());
-    const bool canonical = !plain && keys[k].total_order && is_canonical(keys[k].of, {{}, dtype}, at);
-    own = own && (plain || canonical) && at == k && !keys[k].descends;
-    if (plain || canonical) {
-      operands.push_back(xs[at]);
-    } else {
-      const Array key = mapped(keys[k].of, xs);
-      operands.push_back(keys[k].total_order && dtype.is_floating() ? total_order_key(key, c.loc) : key);
+    const bool same = !key.descends && (total ? is_canonical(key.of, {{}, dtype}, at) : is_operand(key.of, at));
+    const Array value = same ? xs[at] : mapped(key.of, xs);
+    Array by = value;
+    if (!same && total) by = total_order_key(value, c.loc);
+    if (key.descends) {
+      if (by.dtype().is_complex()) c.fail("complex numbers that descend are not sorted");
+      by = bind_named(by.dtype().is_floating() ? "neg" : "not", {by}, c.loc);
     }
-    if (!keys[k].descends) continue;
-    Array& key = operands.back();
-    if (key.dtype().is_floating()) key = canonical || plain ? bind_named("neg", {key}, c.loc) : key;
-    if (key.dtype().is_complex()) c.fail("complex numbers that descend are not sorted");
-    if (key.dtype().is_bool() || key.dtype().is_integer()) key = bind_named("not", {key}, c.loc);
+    if (ended) by = where(*ended, scalar(by, 0), by);
+    own = own && same && at == k && !ended;
+    operands.push_back(by);
+    if (key.ends_at_nan && k + 1 < keys.size()) ended = ended ? *ended | (value != value) : value != value;
   }
   const int num_keys = static_cast<int>(keys.size());
-  if (own) return bind_all<Sort>({dimension, stable, num_keys}, xs, c.loc);
+  if (own) return bind_all<Sort>({dimension, true, num_keys}, xs, c.loc);
   operands.insert(operands.end(), xs.begin(), xs.end());
-  Arrays out = bind_all<Sort>({dimension, stable, num_keys}, operands, c.loc);
+  Arrays out = bind_all<Sort>({dimension, true, num_keys}, operands, c.loc);
   out.erase(out.begin(), out.begin() + num_keys);
   return out;
 }
@@ -175,7 +182,8 @@ Arrays sort_by_network(const OpCall& c, const Jaxpr& less, const Arrays& xs, int
   const int last = xs[0].ndim() - 1;
   Arrays parts;
   for (const Array& x : xs)
-    parts.push_back(pad_with(reshape_to(move_axis(x, dimension, last, c.loc), {rows, n}, c.loc), scalar(x, 0), {{0, 0, 0}, {0, size - n, 0}}, c.loc));
+    parts.push_back(
+        pad_with(reshape_to(move_axis(x, dimension, last, c.loc), {rows, n}, c.loc), scalar(x, 0), {{0, 0, 0}, {0, size - n, 0}}, c.loc));
   parts.push_back(iota_array(int64, {rows, size}, 1, c.loc));
   const Array end = make_literal(Number(static_cast<long long>(n)), int64);
   for (std::int64_t block = 2; block <= size; block *= 2)
@@ -202,8 +210,9 @@ Arrays sort_by_network(const OpCall& c, const Jaxpr& less, const Arrays& xs, int
                                   logic("and", bind_named("not", {logic("or", a_there, b_there)}, c.loc), logic("lt", at_a, at_b)));
       // Every other block descends, so that two of them are one bitonic row.
       const Array group = iota_array(int64, half, 1, c.loc);
-      const Array odd = logic("ne", logic("and", logic("div", group, make_literal(Number(static_cast<long long>(block / (2 * apart))), int64)),
-                                          make_literal(Number(1), int64)),
+      const Array odd = logic("ne",
+                              logic("and", logic("div", group, make_literal(Number(static_cast<long long>(block / (2 * apart))), int64)),
+                                    make_literal(Number(1), int64)),
                               make_literal(Number(0), int64));
       const Array keep = block == size ? a_first : logic("xor", a_first, odd);
       for (std::size_t i = 0; i < parts.size(); ++i) {
@@ -239,9 +248,9 @@ const Import sort_import("stablehlo.sort", [](OpCall& c) -> Values {
   if (out_types.size() != 1 || out_types[0] != Aval{{}, bool_}) c.fail("the region gives no bool");
   if (less.data().num_consts != 0) c.fail("the region uses values from outside");
   const std::optional<std::vector<Key>> keys = ComparatorReader(less).keys();
-  const Arrays out = keys                     ? sort_by_keys(c, *keys, xs, static_cast<int>(dimension), true)
-                     : xs[0].size() == 0 ? xs
-                                              : sort_by_network(c, less, xs, static_cast<int>(dimension));
+  const int d = static_cast<int>(dimension);
+  // A sort that keeps the order of equal elements is one that needn't, too.
+  const Arrays out = keys ? sort_by_keys(c, *keys, xs, d) : xs[0].size() == 0 ? xs : sort_by_network(c, less, xs, d);
   return {out.begin(), out.end()};
 });
 
@@ -249,8 +258,13 @@ const Import top_k_import("chlo.top_k", [](OpCall& c) -> Values {
   const std::int64_t k = c.integer("k");
   const Array& x = c.in(0);
   if (x.ndim() == 0 || k < 0 || k > x.shape().back()) c.fail("k is larger than the last dimension");
-  const TopK found = top_k(Arg(x, c.loc), static_cast<int>(k));
-  return {found.values, found.indices};
+  if (!x.dtype().is_floating()) {
+    const TopK found = top_k(Arg(x, c.loc), static_cast<int>(k));
+    return {found.values, found.indices};
+  }
+  // In the total order, by which NaNs differ in their signs.
+  const Array indices = top_k(Arg(total_order_key(x, c.loc), c.loc), static_cast<int>(k)).indices;
+  return {take_along_axis(Arg(x, c.loc), Arg(indices, c.loc), -1), indices};
 });
 
 }  // namespace

@@ -39,16 +39,21 @@ Array scaled_bessel_i(const Array& x, int order) {
   return order == 1 ? where(x < scalar(x, 0), -value, value) : value;
 }
 
-const Import bessel_i1e_import("chlo.bessel_i1e", [](OpCall& c) -> Values {
-  return {narrowed(scaled_bessel_i(widened(c.in(0)), 1), c.in(0).dtype())};
-});
+const Import bessel_i1e_import("chlo.bessel_i1e",
+                               [](OpCall& c) -> Values { return {narrowed(scaled_bessel_i(widened(c.in(0)), 1), c.in(0).dtype())}; });
 
 /// The sum of (q + k)^-x over k = 0, 1, ... (Euler and Maclaurin's formula, 23.2.8), for q > 0 and x > 1.
 Array hurwitz_zeta(const Array& x, const Array& q) {
   constexpr int kTerms = 10;
   // B(2j) / (2j)!
-  constexpr double kCoefficients[] = {1.0 / 12,           -1.0 / 720,           1.0 / 30240,           -1.0 / 1209600,
-                                      1.0 / 47900160,     -691.0 / 1307674368000.0, 1.0 / 74724249600.0, -3617.0 / 10670622842880000.0,
+  constexpr double kCoefficients[] = {1.0 / 12,
+                                      -1.0 / 720,
+                                      1.0 / 30240,
+                                      -1.0 / 1209600,
+                                      1.0 / 47900160,
+                                      -691.0 / 1307674368000.0,
+                                      1.0 / 74724249600.0,
+                                      -3617.0 / 10670622842880000.0,
                                       43867.0 / 5109094217170944000.0};
   Array sum = pow(q, -x), at = q;
   for (int k = 1; k < kTerms; ++k) at = at + scalar(q, 1), sum = sum + pow(at, -x);
@@ -70,9 +75,8 @@ Array hurwitz_zeta(const Array& x, const Array& q) {
   return where(q <= scalar(q, 0), where(x > scalar(x, 1), pole, value), value);
 }
 
-const Import zeta_import("chlo.zeta", [](OpCall& c) -> Values {
-  return {narrowed(hurwitz_zeta(widened(c.in(0)), widened(c.in(1))), c.in(0).dtype())};
-});
+const Import zeta_import("chlo.zeta",
+                         [](OpCall& c) -> Values { return {narrowed(hurwitz_zeta(widened(c.in(0)), widened(c.in(1))), c.in(0).dtype())}; });
 
 }  // namespace
 }  // namespace weft::detail::mlir

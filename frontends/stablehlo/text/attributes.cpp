@@ -19,11 +19,25 @@ struct ElementName {
   std::string_view name;
   DType dtype;
 };
-constexpr ElementName kElements[] = {
-    {"i1", bool_},    {"i8", int8},    {"i16", int16},    {"i32", int32},      {"i64", int64},
-    {"si8", int8},    {"si16", int16}, {"si32", int32},   {"si64", int64},     {"ui8", uint8},
-    {"ui16", uint16}, {"ui32", uint32}, {"ui64", uint64}, {"f16", float16},    {"bf16", bfloat16},
-    {"f32", float32}, {"f64", float64}, {"complex<f32>", complex64}, {"complex<f64>", complex128}};
+constexpr ElementName kElements[] = {{"i1", bool_},
+                                     {"i8", int8},
+                                     {"i16", int16},
+                                     {"i32", int32},
+                                     {"i64", int64},
+                                     {"si8", int8},
+                                     {"si16", int16},
+                                     {"si32", int32},
+                                     {"si64", int64},
+                                     {"ui8", uint8},
+                                     {"ui16", uint16},
+                                     {"ui32", uint32},
+                                     {"ui64", uint64},
+                                     {"f16", float16},
+                                     {"bf16", bfloat16},
+                                     {"f32", float32},
+                                     {"f64", float64},
+                                     {"complex<f32>", complex64},
+                                     {"complex<f64>", complex128}};
 
 const ElementName* find_element(std::string_view name) {
   for (const ElementName& e : kElements)
@@ -445,7 +459,8 @@ void AttributeReader::read_hex(Attribute& dense) {
   const auto wanted = static_cast<std::size_t>(type.shape.num_elements()) * itemsize;
   if (digits.substr(0, 2) != "0x" || digits.size() % 2 != 0) c.fail_at(place, "bytes are written as `0x` and two digits each");
   dense.is_splat = bytes == itemsize && wanted != bytes;
-  if (bytes != wanted && !dense.is_splat) c.fail_at(place, fmt::format("there are {} bytes for {}, which has {}", bytes, dense.type.text, wanted));
+  if (bytes != wanted && !dense.is_splat)
+    c.fail_at(place, fmt::format("there are {} bytes for {}, which has {}", bytes, dense.type.text, wanted));
   dense.text.reserve(bytes);
   for (std::size_t i = 2; i < digits.size(); i += 2) {
     unsigned char byte = 0;

@@ -222,7 +222,8 @@ void append_number(Cursor& c, std::string_view number, DType dtype, std::string&
     } else if constexpr (is_floating_storage<T>) {
       if (number.substr(0, 2) == "0x") {
         const Integer i = read_integer(c, number);
-        if (sizeof(T) < 8 && i.magnitude >> (8 * sizeof(T) % 64)) c.fail(fmt::format("{} has more bits than {}", number, std::string(dtype.name())));
+        if (sizeof(T) < 8 && i.magnitude >> (8 * sizeof(T) % 64))
+          c.fail(fmt::format("{} has more bits than {}", number, std::string(dtype.name())));
         out.append(reinterpret_cast<const char*>(&i.magnitude), sizeof(T));  // little-endian
         return;
       } else {

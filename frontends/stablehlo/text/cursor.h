@@ -3,8 +3,8 @@
 #include <string>
 #include <string_view>
 
-#include "weft/frontends/stablehlo/text/module.h"
 #include "weft/core/errors/error.h"
+#include "weft/frontends/stablehlo/text/module.h"
 
 namespace weft::detail::mlir {
 

@@ -343,7 +343,6 @@ class Parser : public AttributeReader {
         const bool angle = c.take("<");
         read_dictionary(op.attributes);
         if (angle) c.expect(">");
-        goes_on = true;
       } else if (ch == ':' && !c.looking_at("::")) {
         break;
       } else if (new_line && !at_named_attribute()) {

@@ -12,7 +12,8 @@ namespace weft::detail::mlir {
 /// Types and attributes, and the names (`#a`, `!t`) that stand for them.
 class AttributeReader {
  public:
-  AttributeReader(std::string_view text, std::string file, SourceLoc loc) : c(text, std::move(file), loc), budget_(text.size() * 8 + 4096) {}
+  AttributeReader(std::string_view text, std::string file, SourceLoc loc)
+      : c(text, std::move(file), loc), budget_(text.size() * 8 + 4096) {}
 
   Type read_type();
   /// Any attribute; behind a number, a type (`1 : i64`).

@@ -1,0 +1,209 @@
+// Control flow, calls, transforms of what was read, factorisations and random bits.
+#include <cmath>
+
+#include "tests/stablehlo/run.h"
+#include "weft/core/io/io.h"
+
+using namespace weft;
+using weft::test::passes, weft::test::passes_in_main;
+
+TEST_CASE("stablehlo: loops with values from outside") {
+  passes_in_main(R"(
+    %i = stablehlo.constant dense<0> : tensor<i32>
+    %n = stablehlo.constant dense<5> : tensor<i32>
+    %x = stablehlo.constant dense<[1.0, 2.0]> : tensor<2xf32>
+    %0:2 = stablehlo.while(%k = %i, %y = %x) : tensor<i32>, tensor<2xf32>
+    cond {
+      %c = stablehlo.compare LT, %k, %n, SIGNED : (tensor<i32>, tensor<i32>) -> tensor<i1>
+      stablehlo.return %c : tensor<i1>
+    } do {
+      %one = stablehlo.constant dense<1> : tensor<i32>
+      %next = stablehlo.add %k, %one : tensor<i32>
+      %z = stablehlo.add %y, %x : tensor<2xf32>
+      stablehlo.return %next, %z : tensor<i32>, tensor<2xf32>
+    }
+    check.expect_eq_const %0#0, dense<5> : tensor<i32>
+    check.expect_eq_const %0#1, dense<[6.0, 12.0]> : tensor<2xf32>)",
+                 2);
+}
+
+TEST_CASE("stablehlo: an index that names no branch means the last") {
+  for (const auto& [index, result] : {std::pair("0", "10"), std::pair("1", "20"), std::pair("2", "20"), std::pair("-1", "20")})
+    passes_in_main(std::string("%i = stablehlo.constant dense<") + index + R"(> : tensor<i32>
+    %a = stablehlo.constant dense<10> : tensor<i32>
+    %0 = "stablehlo.case"(%i) ({
+      stablehlo.return %a : tensor<i32>
+    }, {
+      %b = stablehlo.add %a, %a : tensor<i32>
+      stablehlo.return %b : tensor<i32>
+    }) : (tensor<i32>) -> tensor<i32>
+    check.expect_eq_const %0, dense<)" + result + "> : tensor<i32>");
+  for (const auto& [condition, result] : {std::pair("true", "10"), std::pair("false", "20")})
+    passes_in_main(std::string("%i = stablehlo.constant dense<") + condition + R"(> : tensor<i1>
+    %a = stablehlo.constant dense<10> : tensor<i32>
+    %0 = "stablehlo.if"(%i) ({
+      stablehlo.return %a : tensor<i32>
+    }, {
+      %b = stablehlo.add %a, %a : tensor<i32>
+      stablehlo.return %b : tensor<i32>
+    }) : (tensor<i1>) -> tensor<i32>
+    check.expect_eq_const %0, dense<)" + result + "> : tensor<i32>");
+}
+
+TEST_CASE("stablehlo: calls and composites; checks of functions that are called") {
+  passes(R"(
+    #loc = loc("a file":1:2)
+    module @m attributes {mhlo.num_partitions = 1 : i32} {
+      func.func public @main() -> (tensor<2xf32> {jax.result_info = ""}) {
+        %a = call @input() : () -> tensor<2xf32> loc(#loc)
+        %b = func.call @twice(%a) : (tensor<2xf32>) -> tensor<2xf32>
+        %c = stablehlo.composite "my.twice" %b {composite_attributes = {n = 2 : i64}, decomposition = @twice, version = 1 : i32} : (tensor<2xf32>) -> tensor<2xf32>
+        check.expect_eq_const %c, dense<[4.0, 8.0]> : tensor<2xf32>
+        return %c : tensor<2xf32>
+      } loc(#loc)
+      func.func private @input() -> tensor<2xf32> {
+        %a = stablehlo.constant dense<[1.0, 2.0]> : tensor<2xf32>
+        return %a : tensor<2xf32>
+      }
+      func.func private @twice(%x: tensor<2xf32> loc("x")) -> tensor<2xf32> {
+        %y = stablehlo.add %x, %x : tensor<2xf32>
+        stablehlo.custom_call @check.expect_eq(%y, %y) {has_side_effect = true} : (tensor<2xf32>, tensor<2xf32>) -> ()
+        return %y : tensor<2xf32>
+      }
+    })",
+         3);
+}
+
+TEST_CASE("stablehlo: the generic form of modules, functions and names for types") {
+  passes(R"(
+    !t = tensor<2xi32>
+    "builtin.module"() <{sym_name = "m"}> ({
+      "func.func"() <{function_type = () -> !t, sym_name = "main"}> ({
+        %0 = "stablehlo.constant"() <{value = dense<[1, 2]> : !t}> : () -> !t
+        %1 = "stablehlo.add"(%0, %0) : (!t, !t) -> !t
+        "check.expect_eq_const"(%1) <{value = dense<[2, 4]> : tensor<2xi32>}> : (!t) -> ()
+        "func.return"(%1) : (!t) -> ()
+      }) : () -> ()
+    }) : () -> ())",
+         1);
+}
+
+namespace {
+constexpr const char* kCube = R"(
+  func.func @main(%x: tensor<3xf32>, %s: tensor<f32>) -> (tensor<f32>, tensor<3xf32>) {
+    %b = stablehlo.broadcast_in_dim %s, dims = [] : (tensor<f32>) -> tensor<3xf32>
+    %y = call @cube(%x) : (tensor<3xf32>) -> tensor<3xf32>
+    %p = stablehlo.multiply %y, %b : tensor<3xf32>
+    %z = stablehlo.constant dense<0.0> : tensor<f32>
+    %r = stablehlo.reduce(%p init: %z) applies stablehlo.add across dimensions = [0] : (tensor<3xf32>, tensor<f32>) -> tensor<f32>
+    return %r, %p : tensor<f32>, tensor<3xf32>
+  }
+  func.func private @cube(%x: tensor<3xf32>) -> tensor<3xf32> {
+    %0 = stablehlo.multiply %x, %x : tensor<3xf32>
+    %1 = stablehlo.multiply %0, %x : tensor<3xf32>
+    return %1 : tensor<3xf32>
+  })";
+}  // namespace
+
+TEST_CASE("stablehlo: what was read can be called, differentiated, mapped and jitted") {
+  const Jaxpr program = parse_stablehlo(kCube);
+  CHECK(program.in_avals() == std::vector<ShapeDtypeStruct>{{{3}, float32}, {{}, float32}});
+  const Array x = array({1, 2, 3}, float32);
+  CHECK(program(x, 2.f)[0].item<float>() == 72);
+  auto f = [&](const Array& a) { return program(a, Array(2.f))[0]; };
+  CHECK(grad(f)(x).to_vector<float>() == std::vector<float>{6, 24, 54});
+  CHECK(jit(grad(f))(x).to_vector<float>() == std::vector<float>{6, 24, 54});
+  CHECK(vmap(f)(stack({x, x})).to_vector<float>() == std::vector<float>{72, 72});
+  // A sum from 0 is weft's own, and the function that is called is a call.
+  CHECK(program.to_string().find("reduce_sum") != std::string::npos);
+  CHECK(program.to_string().find("name=cube") != std::string::npos);
+}
+
+TEST_CASE("stablehlo: another function than @main, and a program's checks left out") {
+  const Jaxpr cube = parse_stablehlo(kCube, {.function = "cube"});
+  CHECK(cube(array({1, 2, 3}, float32))[0].to_vector<float>() == std::vector<float>{1, 8, 27});
+  const std::string checked = "func.func @main() -> tensor<f32> {\n%a = stablehlo.constant dense<1.0> : tensor<f32>\n%b = stablehlo.sine %a "
+                              ": tensor<f32>\ncheck.expect_eq %a, %b : tensor<f32>\nreturn %a : tensor<f32>\n}";
+  const Jaxpr program = parse_stablehlo(checked);
+  CHECK(program.out_avals().size() == 1);
+  CHECK(program.eqns().empty());
+  const StablehloProgram with_checks = parse_stablehlo_checks(checked);
+  CHECK(failed_stablehlo_check(with_checks, tools::run_on("interp", "main", with_checks.jaxpr, {})) ==
+        "line 4: 1 of 1 elements of f32[] are wrong; the first, 0, is 1 and 0.8414709568023682 is expected");
+}
+
+TEST_CASE("stablehlo: checks count representable numbers, and tell zeros and NaN") {
+  auto problem = [](const std::string& type, const std::string& a, const std::string& b, const std::string& check) {
+    const StablehloProgram p = parse_stablehlo_checks(
+        test::main_of("%a = stablehlo.constant dense<" + a + "> : tensor<" + type + ">\n%b = stablehlo.constant dense<" + b + "> : tensor<" +
+                      type + ">\n" + check));
+    return !failed_stablehlo_check(p, tools::run_on("interp", "main", p.jaxpr, {})).empty();
+  };
+  const std::string close = "check.expect_close %a, %b, max_ulp_difference = 2 : tensor<f32>, tensor<f32>";
+  CHECK_FALSE(problem("f32", "1.0", "0x3F800002", close));
+  CHECK(problem("f32", "1.0", "0x3F800003", close));
+  CHECK_FALSE(problem("f32", "0x00000001", "0x80000001", close));
+  CHECK(problem("f32", "0x7F7FFFFF", "0x7F800000", close));
+  CHECK_FALSE(problem("f32", "0x7FC00000", "0xFFC00001", close));
+  const std::string equal = "check.expect_eq %a, %b : tensor<f32>";
+  CHECK_FALSE(problem("f32", "0.0", "-0.0", equal));
+  CHECK_FALSE(problem("f32", "0x7FC00000", "0x7FC00000", equal));
+  CHECK(problem("f32", "1.0", "0x3F800001", equal));
+}
+
+TEST_CASE("stablehlo: factorisations, transforms, normalisation") {
+  passes_in_main(R"(
+    %a = stablehlo.constant dense<[[4.0, 99.0], [2.0, 5.0]]> : tensor<2x2xf32>
+    %0 = stablehlo.cholesky %a, lower = true : tensor<2x2xf32>
+    %b = stablehlo.constant dense<[[4.0], [6.0]]> : tensor<2x1xf32>
+    %1 = "stablehlo.triangular_solve"(%0, %b) <{left_side = true, lower = true, transpose_a = #stablehlo<transpose TRANSPOSE>, unit_diagonal = false}> : (tensor<2x2xf32>, tensor<2x1xf32>) -> tensor<2x1xf32>
+    %c = stablehlo.constant dense<[1.0, 0.0, 0.0, 0.0]> : tensor<4xf32>
+    %2 = stablehlo.fft %c, type = RFFT, length = [4] : (tensor<4xf32>) -> tensor<3xcomplex<f32>>
+    check.expect_almost_eq_const %0, dense<[[2.0, 0.0], [1.0, 2.0]]> : tensor<2x2xf32>
+    check.expect_almost_eq_const %1, dense<[[0.5], [3.0]]> : tensor<2x1xf32>
+    check.expect_almost_eq_const %2, dense<(1.0, 0.0)> : tensor<3xcomplex<f32>>
+    %x = stablehlo.constant dense<[[1.0, 2.0], [3.0, 6.0]]> : tensor<2x2xf32>
+    %s = stablehlo.constant dense<[1.0, 2.0]> : tensor<2xf32>
+    %o = stablehlo.constant dense<[0.0, 1.0]> : tensor<2xf32>
+    %3:3 = "stablehlo.batch_norm_training"(%x, %s, %o) <{epsilon = 0.0 : f32, feature_index = 1 : i64}> : (tensor<2x2xf32>, tensor<2xf32>, tensor<2xf32>) -> (tensor<2x2xf32>, tensor<2xf32>, tensor<2xf32>)
+    %4 = "stablehlo.batch_norm_inference"(%x, %s, %o, %3#1, %3#2) <{epsilon = 0.0 : f32, feature_index = 1 : i64}> : (tensor<2x2xf32>, tensor<2xf32>, tensor<2xf32>, tensor<2xf32>, tensor<2xf32>) -> tensor<2x2xf32>
+    check.expect_almost_eq_const %3#0, dense<[[-1.0, -1.0], [1.0, 3.0]]> : tensor<2x2xf32>
+    check.expect_almost_eq_const %3#1, dense<[2.0, 4.0]> : tensor<2xf32>
+    check.expect_almost_eq_const %3#2, dense<[1.0, 4.0]> : tensor<2xf32>
+    check.expect_almost_eq %4, %3#0, tolerance = 0.0001 : tensor<2x2xf32>)",
+                 7);
+}
+
+TEST_CASE("stablehlo: the gradient of normalisation is that of the training form") {
+  const char* const kText = R"(
+    func.func @forward(%x: tensor<3x2xf32>, %s: tensor<2xf32>, %o: tensor<2xf32>) -> (tensor<3x2xf32>, tensor<2xf32>, tensor<2xf32>) {
+      %0:3 = "stablehlo.batch_norm_training"(%x, %s, %o) <{epsilon = 0.01 : f32, feature_index = 1 : i64}> : (tensor<3x2xf32>, tensor<2xf32>, tensor<2xf32>) -> (tensor<3x2xf32>, tensor<2xf32>, tensor<2xf32>)
+      return %0#0, %0#1, %0#2 : tensor<3x2xf32>, tensor<2xf32>, tensor<2xf32>
+    }
+    func.func @backward(%x: tensor<3x2xf32>, %s: tensor<2xf32>, %m: tensor<2xf32>, %v: tensor<2xf32>, %g: tensor<3x2xf32>) -> (tensor<3x2xf32>, tensor<2xf32>, tensor<2xf32>) {
+      %0:3 = "stablehlo.batch_norm_grad"(%x, %s, %m, %v, %g) <{epsilon = 0.01 : f32, feature_index = 1 : i64}> : (tensor<3x2xf32>, tensor<2xf32>, tensor<2xf32>, tensor<2xf32>, tensor<3x2xf32>) -> (tensor<3x2xf32>, tensor<2xf32>, tensor<2xf32>)
+      return %0#0, %0#1, %0#2 : tensor<3x2xf32>, tensor<2xf32>, tensor<2xf32>
+    })";
+  const Jaxpr forward = parse_stablehlo(kText, {.function = "forward"}), backward = parse_stablehlo(kText, {.function = "backward"});
+  const Array x = array({{1, 5}, {2, 4}, {4, -1}}, float32), s = array({2, 3}, float32), o = array({0, 1}, float32),
+              g = array({{1, 0}, {-1, 2}, {3, 1}}, float32);
+  const std::vector<Array> out = forward(x, s, o);
+  auto loss = [&](const Array& a, const Array& b, const Array& c) { return sum(forward(a, b, c)[0] * g); };
+  const auto [gx, gs, go] = grad(loss, {.argnums = {0, 1, 2}})(x, s, o);
+  const std::vector<Array> got = backward(x, s, out[1], out[2], g);
+  CHECK(max(abs(got[0] - gx)).item<float>() < 1e-5);
+  CHECK(max(abs(got[1] - gs)).item<float>() < 1e-5);
+  CHECK(max(abs(got[2] - go)).item<float>() < 1e-5);
+}
+
+// Threefry-2x32 of the key (1, 0) and the counters (2, 0), (3, 0): Random123's cipher, as the specification's own example has it.
+TEST_CASE("stablehlo: random bits are blocks of a counter, which goes on") {
+  passes_in_main(R"(
+    %s = stablehlo.constant dense<[1, 2]> : tensor<2xui64>
+    %0, %1 = stablehlo.rng_bit_generator %s, algorithm = THREE_FRY : (tensor<2xui64>) -> (tensor<2xui64>, tensor<2x2xui64>)
+    check.expect_eq_const %0, dense<[1, 6]> : tensor<2xui64>
+    check.expect_eq_const %1, dense<[[9236835810183407956, 16087790271692313299], [18212823393184779219, 2658481902456610144]]> : tensor<2x2xui64>
+    %2, %3 = stablehlo.rng_bit_generator %s, algorithm = DEFAULT : (tensor<2xui64>) -> (tensor<2xui64>, tensor<3xui32>)
+    check.expect_eq_const %2, dense<[1, 4]> : tensor<2xui64>)",
+                 3);
+}

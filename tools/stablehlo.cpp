@@ -1,0 +1,61 @@
+// Running self-checking programs in StableHLO (see stablehlo.h).
+#include "tools/stablehlo.h"
+
+#include <fmt/format.h>
+
+#include <fstream>
+#include <sstream>
+
+#include "tools/programs.h"
+#include "weft/frontends/stablehlo/stablehlo.h"
+
+namespace weft::tools {
+namespace {
+
+std::vector<std::string> parts_of(const std::string& path) {
+  std::ifstream in(path);
+  if (!in) throw IoError(fmt::format("{}: can't be read", path));
+  std::vector<std::string> parts(1);
+  int line_number = 0;
+  for (std::string line; std::getline(in, line); ++line_number) {
+    if (line.rfind("// -----", 0) == 0) {
+      // So that lines count from the file's beginning.
+      parts.emplace_back(static_cast<std::size_t>(line_number) + 1, '\n');
+      continue;
+    }
+    parts.back() += line + '\n';
+  }
+  return parts;
+}
+
+void check_part(const std::string& text, const std::string& path, const std::string& platform, std::vector<StablehloOutcome>& out) {
+  std::vector<std::string> functions;
+  try {
+    functions = stablehlo_functions(text);
+  } catch (const Error& e) {
+    out.push_back({{}, 0, e.message()});
+    return;
+  }
+  for (const std::string& name : functions) {
+    StablehloOutcome outcome{name, 0, {}};
+    try {
+      const StablehloProgram program = parse_stablehlo_checks(text, {.function = name}, path);
+      outcome.num_checks = static_cast<int>(program.checks.size());
+      if (!program.jaxpr.in_avals().empty() || (program.checks.empty() && name != "main")) continue;
+      outcome.problem = failed_stablehlo_check(program, run_on(platform, name, program.jaxpr, {}));
+    } catch (const Error& e) {
+      outcome.problem = e.message();
+    }
+    out.push_back(std::move(outcome));
+  }
+}
+
+}  // namespace
+
+std::vector<StablehloOutcome> check_stablehlo(const std::string& path, const std::string& platform) {
+  std::vector<StablehloOutcome> out;
+  for (const std::string& part : parts_of(path)) check_part(part, path, platform, out);
+  return out;
+}
+
+}  // namespace weft::tools

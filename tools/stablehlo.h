@@ -1,0 +1,22 @@
+// Self-checking programs in StableHLO: the files of openxla/stablehlo's own tests, and those that users write in their way.
+#pragma once
+#include <string>
+#include <vector>
+
+namespace weft::tools {
+
+/// What came of one function of a file.
+struct StablehloOutcome {
+  std::string function;
+  int num_checks = 0;
+  std::string problem;  ///< empty: all checks passed
+};
+
+/// Whether the file is one in StableHLO, by its name.
+inline bool is_stablehlo(const std::string& path) { return path.ends_with(".mlir"); }
+
+/// Runs every function without inputs that checks something, and @main, of a file, whose parts are separated by lines `// -----`. What a
+/// part's text does wrong is the outcome of a function without a name.
+std::vector<StablehloOutcome> check_stablehlo(const std::string& path, const std::string& platform);
+
+}  // namespace weft::tools
