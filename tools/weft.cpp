@@ -33,20 +33,22 @@ std::string told(const std::exception& error) {
 }
 
 /// A line for each function that checks something of itself.
-int check_file(const std::string& path, const std::string& backend) {
+int check_files(const std::vector<std::string>& paths, const std::string& backend) {
   int passed = 0, failed = 0;
-  for (const StablehloOutcome& o : check_stablehlo(path, backend)) {
-    ++(o.problem.empty() ? passed : failed);
-    fmt::print("{}: @{}: {}\n", path, o.function, o.problem.empty() ? fmt::format("{} checks passed", o.num_checks) : o.problem);
-    std::fflush(stdout);
-  }
+  for (const std::string& path : paths)
+    for (const StablehloOutcome& o : check_stablehlo(path, backend)) {
+      ++(o.problem.empty() ? passed : failed);
+      fmt::print("{}: @{}: {}\n", path, o.function, o.problem.empty() ? fmt::format("{} checks passed", o.num_checks) : o.problem);
+      std::fflush(stdout);
+    }
   fmt::print("{} passed, {} failed\n", passed, failed);
   return failed == 0 && passed > 0 ? 0 : 1;
 }
 
 int check_command(const Arguments& line) {
+  if (std::all_of(line.words.begin(), line.words.end(), is_stablehlo)) return check_files(line.words, line.get("backend", "cpu"));
+  if (line.words.size() > 1) throw UsageError("check takes one folder, or files NAME.mlir");
   const std::string& folder = line.words[0];
-  if (is_stablehlo(folder)) return check_file(folder, line.get("backend", "cpu"));
   const std::vector<ProgramEntry> entries = read_index(folder);
   for (const ProgramEntry& e : entries) config.num_cpu_devices = std::max(config.num_cpu_devices, e.devices_needed);
   int passed = 0, failed = 0;
@@ -110,10 +112,10 @@ const std::vector<Command>& commands() {
        {{"output", "NAME", "of NAME.o, NAME.h and the C function; the program's name if not given"}, kConstants},
        compile_command},
       {"check",
-       "FOLDER",
+       "FOLDER|FILE.mlir...",
        "Runs the programs that FOLDER/index.json lists and compares their results",
-       "NAME.jaxpr is the program, NAME.npz holds its inputs, constants and results. A file NAME.mlir in place of the folder does the "
-       "checks\nthat stand in it.",
+       "NAME.jaxpr is the program, NAME.npz holds its inputs, constants and results. \nFiles NAME.mlir in place of "
+       "the folder do the checks that stand in them.",
        {kBackend},
        check_command},
       {"devices",

@@ -66,7 +66,7 @@ def weft(top):
     check("weft devices", code == 0 and out.startswith("cpu:0: ") and "there is no CUDA driver" in out, code, out, err)
     refused("weft devices without a driver", 1, "there is no CUDA driver", "tools/weft", "devices", "--platform", "cuda")
     refused("weft with another backend", 1, "unknown backend 'gpu'", "tools/weft", "run", *program, f"{top}/no.npz", "--backend", "gpu")
-    for words, says in (([], "usage: weft COMMAND"), (["run", program[0]], "--inputs FILE.npz is missing"), (["check"], "FOLDER is missing"),
+    for words, says in (([], "usage: weft COMMAND"), (["run", program[0]], "--inputs FILE.npz is missing"), (["check"], "FOLDER|FILE.mlir... is missing"),
                         (["mend", "x"], "there is no command 'mend'"), (["shwo", "x"], "'shwo'; do you mean show?"), (["devices", "x"], "devices takes no words"),
                         (["check", cases, "--seconds", "1"], "no option --seconds"), (["check", cases, "--backend"], "--backend needs a value, NAME"),
                         (["run", program[0], "--input", "x"], "--input; do you mean --inputs?"), (["bench", program[0], "--seconds", "x"], "must be a number"),
