@@ -37,7 +37,8 @@ TEST_CASE("stablehlo: an index that names no branch means the last") {
       %b = stablehlo.add %a, %a : tensor<i32>
       stablehlo.return %b : tensor<i32>
     }) : (tensor<i32>) -> tensor<i32>
-    check.expect_eq_const %0, dense<)" + result + "> : tensor<i32>");
+    check.expect_eq_const %0, dense<)" +
+                   result + "> : tensor<i32>");
   for (const auto& [condition, result] : {std::pair("true", "10"), std::pair("false", "20")})
     passes_in_main(std::string("%i = stablehlo.constant dense<") + condition + R"(> : tensor<i1>
     %a = stablehlo.constant dense<10> : tensor<i32>
@@ -47,7 +48,8 @@ TEST_CASE("stablehlo: an index that names no branch means the last") {
       %b = stablehlo.add %a, %a : tensor<i32>
       stablehlo.return %b : tensor<i32>
     }) : (tensor<i1>) -> tensor<i32>
-    check.expect_eq_const %0, dense<)" + result + "> : tensor<i32>");
+    check.expect_eq_const %0, dense<)" +
+                   result + "> : tensor<i32>");
 }
 
 TEST_CASE("stablehlo: calls and composites; checks of functions that are called") {
@@ -122,8 +124,9 @@ TEST_CASE("stablehlo: what was read can be called, differentiated, mapped and ji
 TEST_CASE("stablehlo: another function than @main, and a program's checks left out") {
   const Jaxpr cube = parse_stablehlo(kCube, {.function = "cube"});
   CHECK(cube(array({1, 2, 3}, float32))[0].to_vector<float>() == std::vector<float>{1, 8, 27});
-  const std::string checked = "func.func @main() -> tensor<f32> {\n%a = stablehlo.constant dense<1.0> : tensor<f32>\n%b = stablehlo.sine %a "
-                              ": tensor<f32>\ncheck.expect_eq %a, %b : tensor<f32>\nreturn %a : tensor<f32>\n}";
+  const std::string checked =
+      "func.func @main() -> tensor<f32> {\n%a = stablehlo.constant dense<1.0> : tensor<f32>\n%b = stablehlo.sine %a "
+      ": tensor<f32>\ncheck.expect_eq %a, %b : tensor<f32>\nreturn %a : tensor<f32>\n}";
   const Jaxpr program = parse_stablehlo(checked);
   CHECK(program.out_avals().size() == 1);
   CHECK(program.eqns().empty());
@@ -134,9 +137,9 @@ TEST_CASE("stablehlo: another function than @main, and a program's checks left o
 
 TEST_CASE("stablehlo: checks count representable numbers, and tell zeros and NaN") {
   auto problem = [](const std::string& type, const std::string& a, const std::string& b, const std::string& check) {
-    const StablehloProgram p = parse_stablehlo_checks(
-        test::main_of("%a = stablehlo.constant dense<" + a + "> : tensor<" + type + ">\n%b = stablehlo.constant dense<" + b + "> : tensor<" +
-                      type + ">\n" + check));
+    const StablehloProgram p =
+        parse_stablehlo_checks(test::main_of("%a = stablehlo.constant dense<" + a + "> : tensor<" + type +
+                                             ">\n%b = stablehlo.constant dense<" + b + "> : tensor<" + type + ">\n" + check));
     return !failed_stablehlo_check(p, tools::run_on("interp", "main", p.jaxpr, {})).empty();
   };
   const std::string close = "check.expect_close %a, %b, max_ulp_difference = 2 : tensor<f32>, tensor<f32>";
@@ -189,7 +192,7 @@ TEST_CASE("stablehlo: the gradient of normalisation is that of the training form
               g = array({{1, 0}, {-1, 2}, {3, 1}}, float32);
   const std::vector<Array> out = forward(x, s, o);
   auto loss = [&](const Array& a, const Array& b, const Array& c) { return sum(forward(a, b, c)[0] * g); };
-  const auto [gx, gs, go] = grad(loss, {.argnums = {0, 1, 2}})(x, s, o);
+  const auto [gx, gs, go] = grad<0, 1, 2>(loss)(x, s, o);
   const std::vector<Array> got = backward(x, s, out[1], out[2], g);
   CHECK(max(abs(got[0] - gx)).item<float>() < 1e-5);
   CHECK(max(abs(got[1] - gs)).item<float>() < 1e-5);

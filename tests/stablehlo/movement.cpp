@@ -80,7 +80,8 @@ std::string scatter(const std::string& operand, const std::string& region, const
     %u = stablehlo.constant dense<[[10, 20], [30, 40]]> : tensor<2x2xi32>
     %0 = "stablehlo.scatter"(%a, %i, %u) <{scatter_dimension_numbers = #stablehlo.scatter<update_window_dims = [1], scatter_dims_to_operand_dims = [0], index_vector_dim = 1>}> ({
     ^bb0(%x: tensor<i32>, %y: tensor<i32>):
-      )" + region + R"(
+      )" +
+         region + R"(
       stablehlo.return %r : tensor<i32>
     }) : (tensor<5xi32>, tensor<2x1xi64>, tensor<2x2xi32>) -> tensor<5xi32>
     )";
@@ -94,9 +95,9 @@ TEST_CASE("stablehlo: of windows that lie partly outside, a scatter leaves out t
   passes_in_main(scatter("[1, 2, 3, 4, 5]", "%r = stablehlo.subtract %x, %y : tensor<i32>", "[[0], [2]]") +
                  "check.expect_eq_const %0, dense<[-9, -18, 3, 4, -25]> : tensor<5xi32>");
   // A region of its own: x - 2 y.
-  passes_in_main(scatter("[1, 2, 3, 4, 5]", "%d = stablehlo.add %y, %y : tensor<i32>\n%r = stablehlo.subtract %x, %d : tensor<i32>",
-                         "[[0], [2]]") +
-                 "check.expect_eq_const %0, dense<[-19, -38, 3, 4, -55]> : tensor<5xi32>");
+  passes_in_main(
+      scatter("[1, 2, 3, 4, 5]", "%d = stablehlo.add %y, %y : tensor<i32>\n%r = stablehlo.subtract %x, %d : tensor<i32>", "[[0], [2]]") +
+      "check.expect_eq_const %0, dense<[-19, -38, 3, 4, -55]> : tensor<5xi32>");
   passes_in_main(scatter("[1, 2, 3, 4, 5]", "%r = stablehlo.maximum %x, %y : tensor<i32>", "[[4611686018427387904], [1]]") +
                  "check.expect_eq_const %0, dense<[1, 2, 30, 40, 5]> : tensor<5xi32>");
 }

@@ -108,7 +108,8 @@ std::string sorted(const std::string& type, const std::string& keys, const std::
     %0:2 = "stablehlo.sort"(%k, %v) <{dimension = 0 : i64, is_stable = true}> ({
     ^bb0(%a: tensor<)" +
          type + ">, %b: tensor<" + type + R"(>, %c: tensor<i32>, %d: tensor<i32>):
-      )" + region + R"(
+      )" +
+         region + R"(
       stablehlo.return %r : tensor<i1>
     }) : (tensor<5x)" +
          type + ">, tensor<5xi32>) -> (tensor<5x" + type + ">, tensor<5xi32>)\n";

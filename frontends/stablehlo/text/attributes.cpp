@@ -120,13 +120,8 @@ Type AttributeReader::read_type() {
   }
   if (c.looking_at("(")) {
     Type t(Type::Kind::function, {});
-    c.balanced();
-    if (c.take("->")) {
-      if (c.looking_at("("))
-        c.balanced();
-      else
-        read_type();
-    }
+    read_types_in_parentheses();
+    if (c.take("->")) t.elements = c.looking_at("(") ? read_types_in_parentheses() : std::vector<Type>{read_type()};
     t.text = std::string(c.text().substr(begin, c.offset() - begin));
     return t;
   }

@@ -28,7 +28,7 @@ struct Type {
   Type(Kind k, std::string written) : kind(k), text(std::move(written)) {}
   Kind kind = Kind::other;
   ShapeDtypeStruct tensor = {};
-  std::vector<Type> elements = {};  ///< of a tuple
+  std::vector<Type> elements = {};  ///< of a tuple; of a function, its results'
   std::string text = {};            ///< as it is written
 };
 

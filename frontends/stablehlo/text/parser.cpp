@@ -137,12 +137,8 @@ class Parser : public AttributeReader {
     if (f.is_declaration) return f;
     f.body = std::move(op.regions[0]);
     const Attribute* type = op.attributes.find("function_type");
-    if (!type || type->kind != Kind::type) c.fail_at(place, "a function has no function_type");
-    // Read again for the results.
-    AttributeReader types(type->type.text, c.file(), c.loc());
-    types.c.balanced();
-    types.c.expect("->");
-    f.results = types.c.looking_at("(") ? types.read_types_in_parentheses() : std::vector<Type>{types.read_type()};
+    if (!type || type->kind != Kind::type || type->type.kind != Type::Kind::function) c.fail_at(place, "a function has no function_type");
+    f.results = type->type.elements;
     return f;
   }
 

@@ -37,6 +37,8 @@ void write_contents(const std::filesystem::path& path, std::string_view contents
 // Programs and equations.
 void read_jaxpr_text(std::string_view bytes);
 std::vector<std::string> jaxpr_text_seeds();
+void read_stablehlo_text(std::string_view bytes);
+std::vector<std::string> stablehlo_text_seeds();
 void read_einsum(std::string_view bytes);
 std::vector<std::string> einsum_seeds();
 void read_print_format(std::string_view bytes);
