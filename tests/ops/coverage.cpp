@@ -149,11 +149,12 @@ TEST_CASE("every operation has the rules that all of its kind must have") {
     if (!t->every) continue;
     for (const Primitive* op : all_primitives())
       if (op->kind == *t->every) {
-        CHECK_MESSAGE(t->find(*op), op->name << " has no rule `" << t->name << "`: " << t->doc);
+        const bool has_rule = t->find(*op) != nullptr;
+        CHECK_MESSAGE(has_rule, op->name << " has no rule `" << t->name << "`: " << t->doc);
         ++checked;
       }
   }
-  CHECK(checked >= 30);
+  CHECK(checked >= 24);
 }
 
 }  // namespace weft::test
