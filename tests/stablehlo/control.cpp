@@ -76,6 +76,51 @@ TEST_CASE("stablehlo: calls and composites; checks of functions that are called"
          3);
 }
 
+TEST_CASE("stablehlo: where values lie is passed over") {
+  passes(R"(
+    sdy.mesh @mesh = <["x"=2]>
+    func.func @main() {
+      %a = stablehlo.constant dense<[1, 2]> : tensor<2xi32>
+      %b = sdy.sharding_constraint %a <@mesh, [{"x"}]> : tensor<2xi32>
+      %c = stablehlo.custom_call @Sharding(%b) {mhlo.sharding = "{devices=[2]0,1}", backend_config = ""} : (tensor<2xi32>) -> tensor<2xi32>
+      check.expect_eq %c, %a : tensor<2xi32>
+      return
+    })",
+         1);
+}
+
+TEST_CASE("stablehlo: JAX's calls of LAPACK") {
+  passes_in_main(R"(
+    %a = stablehlo.constant dense<[[[0.0, 2.0], [4.0, 1.0], [0.0, 0.0]], [[3.0, 1.0], [0.0, -2.0], [4.0, 5.0]]]> : tensor<2x3x2xf32>
+    %0:2 = stablehlo.custom_call @lapack_sgeqrf_ffi(%a) {mhlo.backend_config = {}} : (tensor<2x3x2xf32>) -> (tensor<2x3x2xf32>, tensor<2x2xf32>)
+    %q = stablehlo.custom_call @lapack_sorgqr_ffi(%0#0, %0#1) {mhlo.backend_config = {}} : (tensor<2x3x2xf32>, tensor<2x2xf32>) -> tensor<2x3x2xf32>
+    %top = stablehlo.slice %0#0 [0:2, 0:2, 0:2] : (tensor<2x3x2xf32>) -> tensor<2x2x2xf32>
+    %i = stablehlo.iota dim = 1 : tensor<2x2x2xi32>
+    %j = stablehlo.iota dim = 2 : tensor<2x2x2xi32>
+    %upper = stablehlo.compare LE, %i, %j : (tensor<2x2x2xi32>, tensor<2x2x2xi32>) -> tensor<2x2x2xi1>
+    %z = stablehlo.constant dense<0.0> : tensor<2x2x2xf32>
+    %r = stablehlo.select %upper, %top, %z : tensor<2x2x2xi1>, tensor<2x2x2xf32>
+    %qr = stablehlo.dot_general %q, %r, batching_dims = [0] x [0], contracting_dims = [2] x [1] : (tensor<2x3x2xf32>, tensor<2x2x2xf32>) -> tensor<2x3x2xf32>
+    %qq = stablehlo.dot_general %q, %q, batching_dims = [0] x [0], contracting_dims = [1] x [1] : (tensor<2x3x2xf32>, tensor<2x3x2xf32>) -> tensor<2x2x2xf32>
+    check.expect_almost_eq %qr, %a : tensor<2x3x2xf32>
+    check.expect_almost_eq_const %qq, dense<[[[1.0, 0.0], [0.0, 1.0]], [[1.0, 0.0], [0.0, 1.0]]]> : tensor<2x2x2xf32>
+    %s = stablehlo.constant dense<[[4.0, 99.0], [2.0, 5.0]]> : tensor<2x2xf32>
+    %1:2 = stablehlo.custom_call @lapack_spotrf_ffi(%s) {mhlo.backend_config = {uplo = 76 : ui8}} : (tensor<2x2xf32>) -> (tensor<2x2xf32>, tensor<i32>)
+    %l = stablehlo.slice %1#0 [1:2, 0:2] : (tensor<2x2xf32>) -> tensor<1x2xf32>
+    check.expect_almost_eq_const %l, dense<[[1.0, 2.0]]> : tensor<1x2xf32>
+    %b = stablehlo.constant dense<[[1.0, 2.0], [2.0, 2.0]]> : tensor<2x2xf32>
+    %2:3 = stablehlo.custom_call @lapack_sgetrf_ffi(%b) {mhlo.backend_config = {}} : (tensor<2x2xf32>) -> (tensor<2x2xf32>, tensor<2xi32>, tensor<i32>)
+    check.expect_almost_eq_const %2#0, dense<[[2.0, 2.0], [0.5, 1.0]]> : tensor<2x2xf32>
+    check.expect_eq_const %2#1, dense<[2, 2]> : tensor<2xi32>
+    %3:3 = stablehlo.custom_call @lapack_ssyevd_ffi(%b) {mhlo.backend_config = {mode = 86 : ui8, uplo = 76 : ui8}} : (tensor<2x2xf32>) -> (tensor<2x2xf32>, tensor<2xf32>, tensor<i32>)
+    check.expect_almost_eq_const %3#1, dense<[-0.5615528, 3.5615528]> : tensor<2xf32>
+    %4:5 = stablehlo.custom_call @lapack_sgesdd_ffi(%b) {mhlo.backend_config = {mode = 78 : ui8}} : (tensor<2x2xf32>) -> (tensor<2x2xf32>, tensor<2xf32>, tensor<2x2xf32>, tensor<2x2xf32>, tensor<i32>)
+    check.expect_almost_eq_const %4#1, dense<[3.5615528, 0.5615528]> : tensor<2xf32>
+    %5 = stablehlo.custom_call @lapack_strsm_ffi(%s, %b) {mhlo.backend_config = {diag = 85 : ui8, side = 82 : ui8, trans_x = 84 : ui8, uplo = 76 : ui8}} : (tensor<2x2xf32>, tensor<2x2xf32>) -> tensor<2x2xf32>
+    check.expect_almost_eq_const %5, dense<[[1.0, 0.0], [2.0, -2.0]]> : tensor<2x2xf32>)",
+                 8);
+}
+
 TEST_CASE("stablehlo: the generic form of modules, functions and names for types") {
   passes(R"(
     !t = tensor<2xi32>

@@ -61,6 +61,20 @@ def weft(top):
         os.symlink(f"{cases}/{array}", f"{top}/{name}/activations.npz")
         code, out, err = run("tools/weft", "check", f"{top}/{name}", "--backend", "interp")
         check(f"weft check of {name} results", code == status and out.rstrip().endswith(says), code, out, err)
+    # A program in StableHLO, whose check holds and then doesn't.
+    for name, expected, status, says in (("right", 4, 0, "@main: 1 checks passed\n1 passed, 0 failed"), ("wrong", 5, 1, "0 passed, 1 failed")):
+        with open(f"{top}/{name}.mlir", "w") as f:
+            f.write(f"""func.func @main() -> tensor<i32> {{
+  %a = stablehlo.constant dense<2> : tensor<i32>
+  %b = stablehlo.multiply %a, %a : tensor<i32>
+  check.expect_eq_const %b, dense<{expected}> : tensor<i32>
+  return %b : tensor<i32>
+}}
+""")
+        code, out, err = run("tools/weft", "check", f"{top}/{name}.mlir", "--backend", "interp")
+        check(f"weft check of a StableHLO program that is {name}", code == status and out.rstrip().endswith(says), code, out, err)
+    code, out, err = run("tools/weft", "run", f"{top}/right.mlir")
+    check("weft run of a StableHLO program", code == 0 and out == "4\n", code, out, err)
     refused("weft check of no folder", 1, "index.json: No such file", "tools/weft", "check", top + "/nothing")
     code, out, err = run("tools/weft", "devices")
     check("weft devices", code == 0 and out.startswith("cpu:0: ") and "there is no CUDA driver" in out, code, out, err)

@@ -57,7 +57,7 @@ Values import_as_it_is(OpCall& c) {
   return out;
 }
 // Where values lie is not what they are.
-const Import sharding_import("custom_call.Sharding", import_as_it_is),
+const Import constraint_import("sdy.sharding_constraint", import_as_it_is), sharding_import("custom_call.Sharding", import_as_it_is),
     to_shard_import("custom_call.annotate_device_placement", import_as_it_is),
     layout_import("custom_call.LayoutConstraint", import_as_it_is);
 

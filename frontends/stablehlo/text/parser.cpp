@@ -57,6 +57,11 @@ class Parser : public AttributeReader {
       skip_location();
     } else if (name == "func.func" || name == "func") {
       add(m, quoted ? read_generic_function(place) : read_function(place));
+    } else if (name == "sdy.mesh") {  // where values lie is not what they are
+      c.symbol();
+      c.expect("=");
+      read_attribute();
+      skip_location();
     } else {
       c.fail_at(place, fmt::format("`{}` stands outside of functions, where only modules and functions are read", name));
     }
