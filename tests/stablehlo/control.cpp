@@ -27,6 +27,28 @@ TEST_CASE("stablehlo: loops with values from outside") {
                  2);
 }
 
+TEST_CASE("stablehlo: a loop that counts between constants has a reverse") {
+  const Jaxpr program = parse_stablehlo(R"(
+    func.func @main(%x: tensor<f32>) -> tensor<f32> {
+      %i = stablehlo.constant dense<1> : tensor<i32>
+      %n = stablehlo.constant dense<6> : tensor<i32>
+      %two = stablehlo.constant dense<2> : tensor<i32>
+      %0:2 = stablehlo.while(%k = %i, %y = %x) : tensor<i32>, tensor<f32>
+      cond {
+        %c = stablehlo.compare LT, %k, %n, SIGNED : (tensor<i32>, tensor<i32>) -> tensor<i1>
+        stablehlo.return %c : tensor<i1>
+      } do {
+        %next = stablehlo.add %k, %two : tensor<i32>
+        %z = stablehlo.multiply %y, %x : tensor<f32>
+        stablehlo.return %next, %z : tensor<i32>, tensor<f32>
+      }
+      return %0#1 : tensor<f32>
+    })");
+  auto f = [&](const Array& x) { return program(x)[0]; };
+  CHECK(f(2.f).item<float>() == 16);
+  CHECK(grad(f)(array(2.f)).item<float>() == 32);
+}
+
 TEST_CASE("stablehlo: an index that names no branch means the last") {
   for (const auto& [index, result] : {std::pair("0", "10"), std::pair("1", "20"), std::pair("2", "20"), std::pair("-1", "20")})
     passes_in_main(std::string("%i = stablehlo.constant dense<") + index + R"(> : tensor<i32>
