@@ -49,6 +49,24 @@ TEST_CASE("stablehlo: a loop that counts between constants has a reverse") {
   CHECK(grad(f)(array(2.f)).item<float>() == 32);
 }
 
+TEST_CASE("stablehlo: scans, forwards and backwards, along any dimension") {
+  for (const auto& [direction, sums] :
+       {std::pair("", "[[1, 3, 6], [4, 9, 15]]"), std::pair(" attributes {is_reverse = true}", "[[6, 5, 3], [15, 11, 6]]")})
+    passes_in_main(std::string(R"(
+    %x = stablehlo.constant dense<[[1, 2, 3], [4, 5, 6]]> : tensor<2x3xi32>
+    %i = stablehlo.constant dense<0> : tensor<2xi32>
+    %0:2 = chlo.scan(%x) inits(%i) dimension=1)") +
+                       direction + R"( {
+    ^bb0(%a: tensor<2xi32>, %s: tensor<2xi32>):
+      %t = stablehlo.add %a, %s : tensor<2xi32>
+      stablehlo.return %t, %t : tensor<2xi32>, tensor<2xi32>
+    } : (tensor<2x3xi32>, tensor<2xi32>) -> (tensor<2x3xi32>, tensor<2xi32>)
+    check.expect_eq_const %0#0, dense<)" +
+                       sums + R"(> : tensor<2x3xi32>
+    check.expect_eq_const %0#1, dense<[6, 15]> : tensor<2xi32>)",
+                   2);
+}
+
 TEST_CASE("stablehlo: an index that names no branch means the last") {
   for (const auto& [index, result] : {std::pair("0", "10"), std::pair("1", "20"), std::pair("2", "20"), std::pair("-1", "20")})
     passes_in_main(std::string("%i = stablehlo.constant dense<") + index + R"(> : tensor<i32>

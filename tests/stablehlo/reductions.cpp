@@ -191,6 +191,15 @@ TEST_CASE("stablehlo: products of matrices, contractions, convolutions") {
                  3);
 }
 
+TEST_CASE("stablehlo: rows in groups, each with its own matrix; rows of no group") {
+  passes_in_main(R"(
+    %a = stablehlo.constant dense<[[1.0], [2.0], [3.0], [4.0]]> : tensor<4x1xf32>
+    %b = stablehlo.constant dense<[[[10.0, 1.0]], [[0x7FC00000, 0x7FC00000]], [[100.0, 2.0]]]> : tensor<3x1x2xf32>
+    %g = stablehlo.constant dense<[2, 0, 1]> : tensor<3xi32>
+    %0 = "chlo.ragged_dot"(%a, %b, %g) {ragged_dot_dimension_numbers = #chlo.ragged_dot<lhs_contracting_dimensions = [1], rhs_contracting_dimensions = [1], lhs_ragged_dimensions = [0], rhs_group_dimensions = [0]>} : (tensor<4x1xf32>, tensor<3x1x2xf32>, tensor<3xi32>) -> tensor<4x2xf32>
+    check.expect_eq_const %0, dense<[[10.0, 1.0], [20.0, 2.0], [300.0, 6.0], [0.0, 0.0]]> : tensor<4x2xf32>)");
+}
+
 TEST_CASE("stablehlo: functions mapped over elements, with values from outside") {
   passes_in_main(R"(
     %a = stablehlo.constant dense<[[1, 2], [3, 4]]> : tensor<2x2xi32>

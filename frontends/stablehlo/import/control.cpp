@@ -1,4 +1,5 @@
 // Control flow, calls and composites.
+#include <algorithm>
 #include <limits>
 
 #include "weft/core/ops/control/control_common.h"
@@ -89,6 +90,43 @@ const Import case_import("stablehlo.case", [](OpCall& c) -> Values {
   const Array zero = make_literal(Number(0), int32), last = make_literal(Number(n - 1), int32);
   const Array index = bind_named("select_n", {bind_named("lt", {c.in(0), zero}, c.loc), c.in(0), last}, c.loc);
   return choose(c, bind_named("min", {index, last}, c.loc), static_cast<std::size_t>(n));
+});
+
+// The region takes a slice of each array and the carry, and gives slices of the results and the next carry.
+const Import scan_import("chlo.scan", [](OpCall& c) -> Values {
+  const std::vector<std::int64_t> sizes = c.integers("operandSegmentSizes");
+  if (sizes.size() != 2 || sizes[0] < 1 || sizes[1] < 0 || static_cast<std::size_t>(sizes[0] + sizes[1]) != c.num_operands())
+    c.fail("operandSegmentSizes doesn't tell the arrays from the carry");
+  const auto arrays = static_cast<std::size_t>(sizes[0]), carries = static_cast<std::size_t>(sizes[1]);
+  const std::int64_t dimension = c.integer("dimension");
+  Arrays xs = c.ins(0, arrays), carry = c.ins(arrays, arrays + carries);
+  std::vector<Aval> types;
+  for (const Array& x : carry) types.push_back({x.shape(), x.dtype()});
+  for (Array& x : xs) {
+    if (dimension < 0 || dimension >= x.ndim()) c.fail("dimension is no dimension of the arrays");
+    x = move_axis(x, static_cast<int>(dimension), 0, c.loc);
+    if (x.shape()[0] != xs[0].shape()[0]) c.fail("the arrays have different sizes along the dimension");
+    types.push_back({x.shape().erased(0), x.dtype()});
+  }
+  const Jaxpr body = make_program("scan", types, [&](std::span<const Array> in) {
+    Arrays given(in.begin() + static_cast<std::ptrdiff_t>(carries), in.end());
+    append(given, in.first(carries));
+    Arrays out = c.run_region(0, given);
+    if (out.size() < carries) c.fail("its region gives fewer values than are carried");
+    std::rotate(out.begin(), out.end() - static_cast<std::ptrdiff_t>(carries), out.end());
+    for (std::size_t i = 0; i < carries; ++i)
+      if (!same_type(out[i].aval(), types[i])) c.fail("its region gives another type than it carries");
+    return out;
+  });
+  Arrays operands = carry;
+  append(operands, xs);
+  Arrays out = bind_scan({body, xs[0].shape()[0], static_cast<int>(carries), 0, c.flag("is_reverse"), 1}, operands, c.loc);
+  std::rotate(out.begin(), out.begin() + static_cast<std::ptrdiff_t>(carries), out.end());
+  for (std::size_t i = 0; i + carries < out.size(); ++i) {
+    if (dimension >= out[i].ndim()) c.fail("dimension is no dimension of a result");
+    out[i] = move_axis(out[i], 0, static_cast<int>(dimension), c.loc);
+  }
+  return values_of(out);
 });
 
 const Import call_import("func.call", [](OpCall& c) { return c.call(c.symbol("callee")); });

@@ -1,4 +1,5 @@
 // Sums of products: matrices, general contractions, convolutions.
+#include <algorithm>
 #include <array>
 
 #include "weft/core/functions/contractions.h"
@@ -6,6 +7,7 @@
 #include "weft/core/ops/movement/movement.h"
 #include "weft/core/ops/product/conv.h"
 #include "weft/core/ops/product/dot.h"
+#include "weft/core/ops/reduce/reduce.h"
 #include "weft/frontends/stablehlo/import/functions.h"
 #include "weft/frontends/stablehlo/import/importer.h"
 
@@ -31,6 +33,12 @@ Array product(const OpCall& c, const Array& a, const Array& b, const DotDimensio
   return in(dot_product(in(a, common), in(b, common), dims, {}, c.loc), as);
 }
 
+/// Where a free dimension of the first operand stands in the product.
+int row_dimension(const DotDimensions& dims, int free, int ndim) {
+  const std::vector<int> all = dot_free_dims(dims, 0, ndim);
+  return static_cast<int>(dims.batch[0].size()) + static_cast<int>(std::find(all.begin(), all.end(), free) - all.begin());
+}
+
 const Import dot_general_import("stablehlo.dot_general", [](OpCall& c) -> Values {
   const Array &a = c.in(0), &b = c.in(1);
   DotDimensions dims;
@@ -54,6 +62,40 @@ const Import dot_import("stablehlo.dot", [](OpCall& c) -> Values {
   const Array &a = c.in(0), &b = c.in(1);
   if (a.ndim() == 0 || b.ndim() == 0) c.fail("its operands are matrices or vectors");
   return {product(c, a, b, {{{{a.ndim() - 1}, {0}}}, {}})};
+});
+
+/// Each row of the first operand, along its ragged dimension, times the second one's matrix of the row's group. Groups are runs of rows;
+/// those behind the last group give zeros.
+const Import ragged_dot_import("chlo.ragged_dot", [](OpCall& c) -> Values {
+  const Array &a = c.in(0), &b = c.in(1), &sizes = c.in(2);
+  const Attribute& numbers = c.need("ragged_dot_dimension_numbers");
+  auto dims = [&](const char* name, int ndim) { return dims_of(c, numbers.find(name), ndim); };
+  const std::vector<int> ragged = dims("lhs_ragged_dimensions", a.ndim()), group = dims("rhs_group_dimensions", b.ndim());
+  DotDimensions d{{dims("lhs_contracting_dimensions", a.ndim()), dims("rhs_contracting_dimensions", b.ndim())},
+                  {dims("lhs_batching_dimensions", a.ndim()), dims("rhs_batching_dimensions", b.ndim())}};
+  auto has = [](const std::vector<int>& v, int x) { return std::find(v.begin(), v.end(), x) != v.end(); };
+  if (ragged.size() != 1 || group.size() != 1 || has(d.contracting[0], ragged[0]) || has(d.batch[0], ragged[0]) || sizes.ndim() != 1 ||
+      sizes.shape()[0] != b.shape()[group[0]] || has(d.contracting[1], group[0]) || has(d.batch[1], group[0]))
+    c.fail("it is read for one ragged dimension of rows, and one of groups");
+  for (std::vector<int>* list : {&d.contracting[1], &d.batch[1]})
+    for (int& x : *list) x -= x > group[0];
+  const Array end = cumulative_sum(convert(Arg(sizes, c.loc), int64), 0, false, c.loc);
+  const Array row = iota_array(int64, a.shape(), ragged[0], c.loc);
+  auto of_group = [&](const Array& x, std::int64_t g) { return reshape_to(slice_axis(x, 0, g, g + 1, c.loc), {}, c.loc); };
+  Array sum = fill_shape(make_literal(Number(0), c.result().dtype), c.result().shape, c.loc);
+  for (std::int64_t g = 0; g < sizes.shape()[0]; ++g) {
+    Array inside = row < of_group(end, g);
+    if (g > 0) inside = inside & (row >= of_group(end, g - 1));
+    const Array rows = where(inside, a, scalar(a, 0));
+    const Array matrix = squeeze_axes(slice_axis(b, group[0], g, g + 1, c.loc), {group[0]}, c.loc);
+    const Array part = product(c, rows, matrix, d);
+    // Rows of other groups stay as they are, also where this group's matrix holds NaN.
+    const Array mine = iota_array(int64, sum.shape(), row_dimension(d, ragged[0], a.ndim()), c.loc);
+    Array own = mine < of_group(end, g);
+    if (g > 0) own = own & (mine >= of_group(end, g - 1));
+    sum = where(own, part, sum);
+  }
+  return {sum};
 });
 
 const Import einsum_import("stablehlo.einsum",

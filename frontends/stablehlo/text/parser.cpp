@@ -271,6 +271,8 @@ class Parser : public AttributeReader {
         read_while(op);
       else if (op.name == "stablehlo.reduce")
         read_reduce(op, count);
+      else if (op.name == "chlo.scan")
+        read_scan(op);
       else
         read_pretty(op, count);
     }
@@ -488,6 +490,33 @@ class Parser : public AttributeReader {
     }
     scopes_.pop_back();
     op.regions.push_back(std::move(block));
+  }
+
+  /// `scan(%x, ...) inits(%c, ...) dimension=0 attributes {...} { ^bb0(...): ... } : types`. As in the generic form,
+  /// operandSegmentSizes tells the operands apart.
+  void read_scan(Operation& op) {
+    Attribute sizes(Kind::list, c.place());
+    for (const char* word : {"", "inits"}) {
+      if (*word && !c.take_name(word)) c.fail(fmt::format("`{}` is missing", word));
+      Attribute size(Kind::integer, c.place());
+      c.expect("(");
+      if (!c.take(")")) {
+        do op.operands.push_back(operand()), ++size.integer;
+        while (c.take(","));
+        c.expect(")");
+      }
+      sizes.items.push_back(std::move(size));
+    }
+    op.attributes.keys.emplace_back("operandSegmentSizes");
+    op.attributes.items.push_back(std::move(sizes));
+    if (!c.take_name("dimension")) c.fail("`dimension` is missing");
+    c.expect("=");
+    op.attributes.keys.emplace_back("dimension");
+    op.attributes.items.push_back(read_attribute());
+    if (c.take_name("attributes")) read_dictionary(op.attributes);
+    op.regions.push_back(read_region());
+    c.expect(":");
+    read_function_type(op);
   }
 
   std::vector<Scope> scopes_;
