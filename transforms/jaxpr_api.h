@@ -9,7 +9,7 @@ struct BatchOptions {
   Axes in_axes = 0;
   Axes out_axes = 0;
   std::string axis_name = {};
-  std::optional<int> axis_size = {};
+  std::optional<Int> axis_size = {};
 };
 
 namespace detail {

@@ -141,8 +141,8 @@ class Reader {
     const int bytes = bytes_of(c->getType());
     if (llvm::isa<llvm::UndefValue>(c) || c->isNullValue()) {  // poison is undefined too
       std::memset(to, 0, static_cast<std::size_t>(bytes));
-    } else if (const auto* i = llvm::dyn_cast<llvm::ConstantInt>(c); i && !c->getType()->isVectorTy()) {
-      const std::uint64_t v = i->getZExtValue();
+    } else if (const auto* number = llvm::dyn_cast<llvm::ConstantInt>(c); number && !c->getType()->isVectorTy()) {
+      const std::uint64_t v = number->getZExtValue();
       std::memcpy(to, &v, static_cast<std::size_t>(bytes));
     } else if (const auto* f = llvm::dyn_cast<llvm::ConstantFP>(c); f && !c->getType()->isVectorTy()) {
       const std::uint64_t v = f->getValueAPF().bitcastToAPInt().getZExtValue();
@@ -228,10 +228,10 @@ class Reader {
       add(i, in::binary(o->getOpcode(), t));
     } else if (llvm::isa<llvm::UnaryOperator>(i)) {
       add(i, in::negate(t));
-    } else if (const auto* c = llvm::dyn_cast<llvm::CmpInst>(&i)) {
-      add(i, in::compare(c->getPredicate(), c->getOperand(0)->getType()->getScalarType()));
-    } else if (const auto* c = llvm::dyn_cast<llvm::CastInst>(&i)) {
-      read_cast(*c);
+    } else if (const auto* comparison = llvm::dyn_cast<llvm::CmpInst>(&i)) {
+      add(i, in::compare(comparison->getPredicate(), comparison->getOperand(0)->getType()->getScalarType()));
+    } else if (const auto* cast = llvm::dyn_cast<llvm::CastInst>(&i)) {
+      read_cast(*cast);
     } else if (llvm::isa<llvm::SelectInst>(i)) {
       const llvm::Value* condition = i.getOperand(0);
       const bool whole = !condition->getType()->isVectorTy();
@@ -245,9 +245,9 @@ class Reader {
     } else if (llvm::isa<llvm::LoadInst>(i)) {
       if (t->isIntegerTy(1)) throw Unknown();
       add(i, in::load).op.number = bytes_of(i.getType());
-    } else if (const auto* s = llvm::dyn_cast<llvm::StoreInst>(&i)) {
-      if (s->getValueOperand()->getType()->getScalarType()->isIntegerTy(1)) throw Unknown();
-      add(i, in::store).op.number = bytes_of(s->getValueOperand()->getType());
+    } else if (const auto* store = llvm::dyn_cast<llvm::StoreInst>(&i)) {
+      if (store->getValueOperand()->getType()->getScalarType()->isIntegerTy(1)) throw Unknown();
+      add(i, in::store).op.number = bytes_of(store->getValueOperand()->getType());
     } else if (const auto* g = llvm::dyn_cast<llvm::GetElementPtrInst>(&i)) {
       read_address(*g);
     } else if (llvm::isa<llvm::ExtractElementInst>(i) || llvm::isa<llvm::InsertElementInst>(i)) {
@@ -259,12 +259,12 @@ class Reader {
       s.op.c = static_cast<int>(at->getZExtValue()) * each;
       s.op.number = each;
       s.op.lanes = bytes_of(i.getType());
-    } else if (const auto* s = llvm::dyn_cast<llvm::ShuffleVectorInst>(&i)) {
-      const int each = bytes_of(t), first = lanes_of(s->getOperand(0)->getType());
+    } else if (const auto* shuffle = llvm::dyn_cast<llvm::ShuffleVectorInst>(&i)) {
+      const int each = bytes_of(t), first = lanes_of(shuffle->getOperand(0)->getType());
       std::vector<int> lanes;
       for (int l = 0; l < lanes_of(i.getType()); ++l) {
-        const int from = std::max(s->getMaskValue(static_cast<unsigned>(l)), 0);
-        lanes.push_back(from < first ? place(s->getOperand(0)) + from * each : place(s->getOperand(1)) + (from - first) * each);
+        const int from = std::max(shuffle->getMaskValue(static_cast<unsigned>(l)), 0);
+        lanes.push_back(from < first ? place(shuffle->getOperand(0)) + from * each : place(shuffle->getOperand(1)) + (from - first) * each);
       }
       add(i, in::shuffle(each)).op.table = keep(std::move(lanes));
     } else if (const auto* b = llvm::dyn_cast<llvm::BranchInst>(&i)) {
@@ -275,16 +275,16 @@ class Reader {
       code_.steps.push_back(s);
     } else if (const auto* r = llvm::dyn_cast<llvm::ReturnInst>(&i)) {
       if (const llvm::Value* v = r->getReturnValue()) {
-        Step s;
-        s.op.run = in::copy, s.op.out = code_.result, s.op.a = place(v), s.op.number = code_.result_bytes;
-        code_.steps.push_back(s);
+        Step result;
+        result.op.run = in::copy, result.op.out = code_.result, result.op.a = place(v), result.op.number = code_.result_bytes;
+        code_.steps.push_back(result);
       }
       Step s;
       s.kind = Step::Kind::done;
       code_.steps.push_back(s);
     } else if (llvm::isa<llvm::FenceInst>(i)) {
-    } else if (const auto* c = llvm::dyn_cast<llvm::CallInst>(&i)) {
-      read_call(*c);
+    } else if (const auto* call = llvm::dyn_cast<llvm::CallInst>(&i)) {
+      read_call(*call);
     } else {
       throw Unknown();
     }

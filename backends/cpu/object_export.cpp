@@ -205,7 +205,7 @@ class ObjectWriter {
       const auto* number = call ? llvm::dyn_cast<llvm::ConstantInt>(call->getArgOperand(0)) : nullptr;
       if (!number) continue;
       const auto function = static_cast<MathFunction>(number->getZExtValue());
-      if (std::none_of(std::begin(kLibrary), std::end(kLibrary), [&](const auto& f) { return f.first == function; }))
+      if (std::none_of(std::begin(kLibrary), std::end(kLibrary), [&](const auto& known) { return known.first == function; }))
         throw CompileError("export_object: " + name_ + " computes " + std::string(name_of(function)) + ", which the C library has not");
     }
   }

@@ -143,5 +143,52 @@ Array array_of_elements(const void* elements, DType dtype, std::int64_t count, c
   return make_concrete({shape, *as}, converted.data());
 }
 
+namespace {
+
+/// The elements along the axes from `d` on, the last one running fastest.
+template <std::size_t Size>
+void copy_axes(const StridedElements& e, int d, const std::byte* from, std::byte*& to) {
+  const std::int64_t n = e.shape[d], step = e.strides[static_cast<std::size_t>(d)] * static_cast<std::int64_t>(Size);
+  for (std::int64_t i = 0; i < n; ++i) {
+    const std::byte* at = from + i * step;
+    if (d + 1 < e.shape.size()) {
+      copy_axes<Size>(e, d + 1, at, to);
+    } else {
+      std::memcpy(to, at, Size);
+      to += Size;
+    }
+  }
+}
+
+}  // namespace
+
+void copy_strided(const StridedElements& e, void* out, SourceLoc loc) {
+  if (!e.regular)
+    throw ShapeError("array: the view's elements don't lie at equal distances in memory; copy them into an array of their own first",
+                     effective_loc(loc));
+  if (e.shape.num_elements() == 0) return;
+  const auto size = static_cast<std::size_t>(e.dtype.itemsize());
+  const auto* first = static_cast<const std::byte*>(e.first);
+  auto* to = static_cast<std::byte*>(out);
+  if (e.strides == row_major_strides(e.shape)) {
+    std::memcpy(to, first, static_cast<std::size_t>(e.shape.num_elements()) * size);
+    return;
+  }
+  switch (size) {
+    case 1: return copy_axes<1>(e, 0, first, to);
+    case 2: return copy_axes<2>(e, 0, first, to);
+    case 4: return copy_axes<4>(e, 0, first, to);
+    case 8: return copy_axes<8>(e, 0, first, to);
+    default: return copy_axes<16>(e, 0, first, to);
+  }
+}
+
+Array array_of_strided(const StridedElements& e, const Shape* shape, std::optional<DType> as, SourceLoc loc) {
+  const std::int64_t n = e.shape.num_elements();
+  std::vector<std::byte> elements(static_cast<std::size_t>(n) * static_cast<std::size_t>(e.dtype.itemsize()));
+  copy_strided(e, elements.data(), loc);
+  return array_of_elements(elements.data(), e.dtype, n, shape ? *shape : e.shape, as, loc);
+}
+
 }  // namespace detail
 }  // namespace weft

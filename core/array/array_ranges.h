@@ -17,7 +17,7 @@ class RowIterator {
 
   RowIterator() = default;
   RowIterator(const Array& x, std::int64_t row) : array_(x), row_(row) {}
-  Array operator*() const { return array_[static_cast<int>(row_)]; }
+  Array operator*() const { return array_[row_]; }
   RowIterator& operator++() {
     ++row_;
     return *this;
@@ -44,6 +44,8 @@ template <class R>
 constexpr int nesting_of() {
   if constexpr (NumberRange<R>)
     return 1;
+  else if constexpr (StridedSource<R>)
+    return rank_of<R>();
   else if constexpr (requires(const R& r) { std::data(r), std::size(r); }) {
     using Row = std::remove_cvref_t<decltype(*std::data(std::declval<const R&>()))>;
     if constexpr (!std::is_same_v<Row, R> && !std::is_same_v<Row, Array> && !Scalar<Row> &&
@@ -58,24 +60,38 @@ template <class R>
 auto first_number(const R& r) {
   if constexpr (NumberRange<R>)
     return std::remove_cvref_t<decltype(*std::data(r))>{};
+  else if constexpr (StridedView<R>)
+    return std::remove_cvref_t<decltype(*r.data_handle())>{};
+  else if constexpr (StridedSource<R>)
+    return std::remove_cvref_t<decltype(*r.data())>{};
   else
     return first_number(*std::data(r));
 }
-template <class R, class T>
-void flatten_rows(const R& rows, Shape& shape, int depth, std::vector<T>& out, SourceLoc loc) {
-  const auto n = static_cast<std::int64_t>(std::size(rows));
+inline void check_row(Shape& shape, int depth, std::int64_t n, SourceLoc loc) {
   if (depth == shape.size()) shape.push_back(n);
   if (shape[depth] != n) throw_ragged(depth, shape[depth], n, loc);
-  if constexpr (NumberRange<R>)
-    out.insert(out.end(), std::data(rows), std::data(rows) + std::size(rows));
-  else
-    for (const auto& row : rows) flatten_rows(row, shape, depth + 1, out, loc);
+}
+template <class R, class T>
+void flatten_rows(const R& rows, Shape& shape, int depth, std::vector<T>& out, SourceLoc loc) {
+  if constexpr (StridedSource<R>) {
+    const StridedElements elements = elements_of(rows);
+    for (int d = 0; d < elements.shape.size(); ++d) check_row(shape, depth + d, elements.shape[d], loc);
+    const std::size_t before = out.size();
+    out.resize(before + static_cast<std::size_t>(elements.shape.num_elements()));
+    copy_strided(elements, out.data() + before, loc);
+  } else {
+    check_row(shape, depth, static_cast<std::int64_t>(std::size(rows)), loc);
+    if constexpr (NumberRange<R>)
+      out.insert(out.end(), std::data(rows), std::data(rows) + std::size(rows));
+    else
+      for (const auto& row : rows) flatten_rows(row, shape, depth + 1, out, loc);
+  }
 }
 }  // namespace detail
 
 /// Numbers in rows, such as a vector of vectors.
 template <class R>
-concept NestedNumberRange = detail::nesting_of<R>() > 1;
+concept NestedNumberRange = !detail::HasAxes<R> && detail::nesting_of<R>() > 1;
 
 /// A copy of rows of numbers, as nested as they are. The dtype is that of the element type if none is given. Throws ShapeError if rows have
 /// different sizes.

@@ -22,7 +22,11 @@ struct Aval {
   bool weak = false;  ///< a C++ number's type, which yields in promotion
   int ndim() const { return shape.size(); }
   std::int64_t size() const { return shape.num_elements(); }
-  std::int64_t bytes() const { return size() * dtype.itemsize(); }
+  /// The bytes of all elements; of more than 64 bits hold, 2^63 - 1.
+  std::int64_t bytes() const {
+    std::int64_t n;
+    return __builtin_mul_overflow(size(), std::int64_t{dtype.itemsize()}, &n) ? INT64_MAX : n;
+  }
   WeakDType weak_dtype() const { return {dtype, weak}; }
   /// The same with another shape, or another dtype.
   Aval with_shape(Shape s) const { return {std::move(s), dtype, weak}; }

@@ -3,18 +3,29 @@
 #include <initializer_list>
 #include <vector>
 
+#include "weft/core/array/integer.h"
 #include "weft/core/array/scalar.h"
 
 namespace weft {
+
+namespace detail {
+/// The number of an axis; throws AxisError for one that no array can have.
+int axis_number(std::int64_t axis, SourceLoc loc);
+}  // namespace detail
 
 /// One axis, several, or none (all of them). One class, not overloads: `{0}` is a list of one axis. Negative axes count from the end.
 class Axis {
  public:
   Axis(None) : is_none_(true) {}
-  template <std::integral T>
-  Axis(T axis) : axes_{static_cast<int>(axis)} {}
-  Axis(std::initializer_list<int> axes) : axes_(axes) {}
-  Axis(const std::vector<int>& axes) : axes_(axes) {}
+  template <detail::WholeNumber T>
+  Axis(T axis, SourceLoc loc = SourceLoc::here()) : axes_{detail::axis_number(Int(axis, loc), loc)} {}
+  Axis(std::initializer_list<Int> axes, SourceLoc loc = SourceLoc::here()) {
+    for (Int axis : axes) axes_.push_back(detail::axis_number(axis, loc));
+  }
+  template <detail::WholeNumber T>
+  Axis(const std::vector<T>& axes, SourceLoc loc = SourceLoc::here()) {
+    for (T axis : axes) axes_.push_back(detail::axis_number(Int(axis, loc), loc));
+  }
   /// Whether it is `none`; then axes() is empty.
   bool is_none() const { return is_none_; }
   /// As given: neither checked nor made positive.

@@ -2,10 +2,13 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
 #include <cstring>
+#include <limits>
 
 #include "weft/core/array/host.h"
+#include "weft/core/base/sizes.h"
 #include "weft/core/functions/elementwise.h"
 #include "weft/core/functions/promote.h"
 #include "weft/core/ops/common.h"
@@ -38,9 +41,16 @@ std::int64_t count_steps(const Number& start, const Number& stop, const Number& 
   if (by == 0 || std::isnan(by)) throw ShapeError(fmt::format("arange: the step is {}; it must not be zero", by), effective_loc(loc));
   if (!is_floating(start) && !is_floating(stop) && !is_floating(step)) {
     using Wide = __int128;
-    const Wide distance = Wide(stop.integer) - start.integer, width = step.integer;
-    const Wide n = width > 0 ? (distance + width - 1) / width : (-distance - width - 1) / -width;
-    return static_cast<std::int64_t>(std::max<Wide>(n, 0));
+    const auto wide = [](const Number& n) {
+      return n.kind == Number::Kind::unsigned_integer ? Wide{static_cast<std::uint64_t>(n.integer)} : Wide{n.integer};
+    };
+    const Wide distance = wide(stop) - wide(start), width = wide(step);
+    const Wide n = std::max<Wide>(width > 0 ? (distance + width - 1) / width : (-distance - width - 1) / -width, 0);
+    if (n > std::numeric_limits<std::int64_t>::max())
+      throw ShapeError(
+          fmt::format("arange: from {} to {} by {} are more numbers than an array can have", as_double(start), as_double(stop), by),
+          effective_loc(loc));
+    return static_cast<std::int64_t>(n);
   }
   const double n = std::ceil((as_double(stop) - as_double(start)) / by);
   if (std::isnan(n) || n > 9e18)
@@ -58,20 +68,21 @@ DType arange_dtype(std::initializer_list<const Number*> numbers) {
 }
 
 /// Where row + k >= column (or == column), as JAX's tri and eye stage it.
-Array diagonal_mask(const char* operation, int n, int m, int k, bool only_diagonal, SourceLoc loc) {
+Array diagonal_mask(const char* operation, std::int64_t n, std::int64_t m, std::int64_t k, bool only_diagonal, SourceLoc loc) {
   check_shape(operation, {n, m}, loc);
-  const Array row = iota_array(int32, {n, m}, 0, loc) + k, column = iota_array(int32, {n, m}, 1, loc);
+  k = std::clamp(k, -n, m);  // diagonals beyond the matrix are all alike
+  const DType type = fits_int(n) && fits_int(m) && fits_int(n + m) ? int32 : int64;
+  const Array row = iota_array(type, {n, m}, 0, loc) + k, column = iota_array(type, {n, m}, 1, loc);
   return only_diagonal ? row == column : row >= column;
 }
 
 /// The mask of tril and triu for x.
-Array triangle_mask(const char* operation, const Arg& x, int k) {
+Array triangle_mask(const char* operation, const Arg& x, std::int64_t k) {
   const Shape& shape = x.aval().shape;
   if (shape.size() < 2)
     throw ShapeError(fmt::format("{}: {} has {} axes; a matrix has at least 2", operation, to_string(x.aval()), shape.size()),
                      effective_loc(x.where()));
-  const Array mask =
-      diagonal_mask(operation, static_cast<int>(shape[shape.size() - 2]), static_cast<int>(shape.back()), k, false, x.where());
+  const Array mask = diagonal_mask(operation, shape[shape.size() - 2], shape.back(), k, false, x.where());
   return broadcast_trailing(mask, shape, x.where());
 }
 
@@ -115,7 +126,8 @@ Array arange(detail::Number start, detail::Number stop, detail::Number step, std
   return as_double(start) == 0 && as_double(step) == 1 ? x : make_literal(start, type) + x;
 }
 
-Array linspace(Arg start, Arg stop, int num, std::optional<DType> dtype) {
+Array linspace(Arg start, Arg stop, Int count, std::optional<DType> dtype) {
+  const std::int64_t num = count;
   const LocScope scope(start.where());
   const SourceLoc loc = start.where();
   if (num < 0) throw ShapeError(fmt::format("linspace: {} values were asked for", num), effective_loc(loc));
@@ -154,22 +166,22 @@ Array linspace(Arg start, Arg stop, int num, std::optional<DType> dtype) {
   return convert_element_type(out, result, false, loc);
 }
 
-Array eye(int n, std::optional<int> m, int k, DType dtype, SourceLoc loc) {
+Array eye(Int n, std::optional<Int> m, Int k, DType dtype, SourceLoc loc) {
   const LocScope scope(loc);
   return convert(Arg(diagonal_mask("eye", n, m.value_or(n), k, true, loc), loc), dtype);
 }
-Array eye(int n, DType dtype, SourceLoc loc) { return eye(n, n, 0, dtype, loc); }
-Array tri(int n, std::optional<int> m, int k, DType dtype, SourceLoc loc) {
+Array eye(Int n, DType dtype, SourceLoc loc) { return eye(n, n, 0, dtype, loc); }
+Array tri(Int n, std::optional<Int> m, Int k, DType dtype, SourceLoc loc) {
   const LocScope scope(loc);
   return convert(Arg(diagonal_mask("tri", n, m.value_or(n), k, false, loc), loc), dtype);
 }
-Array tril(Arg x, int k) {
+Array tril(Arg x, Int k) {
   const LocScope scope(x.where());
   return where(triangle_mask("tril", x, k), x, zeros_like(x));
 }
-Array triu(Arg x, int k) {
+Array triu(Arg x, Int k) {
   const LocScope scope(x.where());
-  return where(triangle_mask("triu", x, k - 1), zeros_like(x), x);
+  return where(triangle_mask("triu", x, std::max<std::int64_t>(k, std::numeric_limits<std::int64_t>::min() + 1) - 1), zeros_like(x), x);
 }
 
 Array iota(DType dtype, Shape shape, int dimension, SourceLoc loc) {

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "weft/core/array/array.h"
+#include "weft/core/array/strided_elements.h"
 
 namespace weft {
 
@@ -32,7 +33,7 @@ class Literal {
 };
 /// Numbers in a row: a span, vector, std::array, C array, ...
 template <class R>
-concept NumberRange = requires(const R& r) {
+concept NumberRange = !detail::HasAxes<R> && requires(const R& r) {
   std::data(r);
   std::size(r);
 } && Scalar<std::remove_cvref_t<decltype(*std::data(std::declval<const R&>()))>>;
@@ -56,6 +57,29 @@ template <NumberRange R>
 Array array(const R& values, SourceLoc loc = SourceLoc::here()) {
   return array(values, Shape(std::size(values)), {}, loc);
 }
+/// A copy of a matrix or a view of another library, such as Eigen's matrices and a std::mdspan: element (i, j) of the array is their
+/// (i, j), in whatever order they keep them in memory. What Eigen's types call a vector has one dimension. The dtype is that of the element
+/// type.
+template <class M>
+  requires(detail::HasAxes<M> && !std::is_convertible_v<const M&, Literal>)
+Array array(const M& matrix, SourceLoc loc = SourceLoc::here()) {
+  detail::check_strided_source<M>();
+  if constexpr (detail::StridedSource<M>) return detail::array_of_strided(detail::elements_of(matrix), nullptr, {}, loc);
+}
+/// The same, converted.
+template <class M, std::same_as<DType> D>
+  requires(detail::HasAxes<M> && !std::is_convertible_v<const M&, Literal>)
+Array array(const M& matrix, D dtype, SourceLoc loc = SourceLoc::here()) {
+  detail::check_strided_source<M>();
+  if constexpr (detail::StridedSource<M>) return detail::array_of_strided(detail::elements_of(matrix), nullptr, dtype, loc);
+}
+/// The same elements, (0, 0), (0, 1), ..., in another shape.
+template <class M>
+  requires(detail::HasAxes<M> && !std::is_convertible_v<const M&, Literal>)
+Array array(const M& matrix, Shape shape, std::optional<DType> dtype = {}, SourceLoc loc = SourceLoc::here()) {
+  detail::check_strided_source<M>();
+  if constexpr (detail::StridedSource<M>) return detail::array_of_strided(detail::elements_of(matrix), &shape, dtype, loc);
+}
 
 Array zeros(Shape shape, DType dtype = float32, SourceLoc loc = SourceLoc::here());
 Array ones(Shape shape, DType dtype = float32, SourceLoc loc = SourceLoc::here());
@@ -67,17 +91,17 @@ Array arange(detail::Number stop, std::optional<DType> dtype = {}, SourceLoc loc
 Array arange(detail::Number start, detail::Number stop, detail::Number step = 1, std::optional<DType> dtype = {},
              SourceLoc loc = SourceLoc::here());
 /// `num` values from `start` to `stop`, both included, at equal distances along a new leading axis. Computed as jnp.linspace does.
-Array linspace(Arg start, Arg stop, int num = 50, std::optional<DType> dtype = {});
+Array linspace(Arg start, Arg stop, Int num = 50, std::optional<DType> dtype = {});
 /// Ones on the k-th diagonal of an n x m matrix (m = n by default), zeros elsewhere.
-Array eye(int n, std::optional<int> m = {}, int k = 0, DType dtype = float32, SourceLoc loc = SourceLoc::here());
+Array eye(Int n, std::optional<Int> m = {}, Int k = 0, DType dtype = float32, SourceLoc loc = SourceLoc::here());
 /// The same of an n x n matrix and its main diagonal: `eye(3, float64)`.
-Array eye(int n, DType dtype, SourceLoc loc = SourceLoc::here());
+Array eye(Int n, DType dtype, SourceLoc loc = SourceLoc::here());
 /// Ones on and below the k-th diagonal.
-Array tri(int n, std::optional<int> m = {}, int k = 0, DType dtype = float32, SourceLoc loc = SourceLoc::here());
+Array tri(Int n, std::optional<Int> m = {}, Int k = 0, DType dtype = float32, SourceLoc loc = SourceLoc::here());
 /// x on and below the k-th diagonal of its last two axes, zeros above.
-Array tril(Arg x, int k = 0);
+Array tril(Arg x, Int k = 0);
 /// x on and above the k-th diagonal of its last two axes, zeros below.
-Array triu(Arg x, int k = 0);
+Array triu(Arg x, Int k = 0);
 Array zeros_like(Arg x, std::optional<DType> dtype = {});
 Array ones_like(Arg x, std::optional<DType> dtype = {});
 Array full_like(Arg x, Arg value, std::optional<DType> dtype = {});

@@ -7,6 +7,7 @@
 #include <algorithm>
 
 #include "weft/core/array/array_impl.h"
+#include "weft/core/array/constructors.h"
 #include "weft/core/array/host.h"
 #include "weft/core/array/indexing.h"
 #include "weft/core/functions/elementwise.h"
@@ -52,8 +53,8 @@ Entry range_entry(const Slice& s, std::int64_t n, SourceLoc loc) {
     return v ? std::clamp(*v < 0 ? *v + n : *v, lowest, highest) : otherwise;
   };
   const std::int64_t start = bound(s.start(), step > 0 ? 0 : n - 1), stop = bound(s.stop(), step > 0 ? n : -1);
-  const std::int64_t size = step > 0 ? (stop - start + step - 1) / step : (start - stop - step - 1) / -step;
-  return {Entry::Kind::slice, start, step, std::max<std::int64_t>(size, 0)};
+  const std::int64_t distance = step > 0 ? stop - start : start - stop;  // a step may be the least integer, which has no negative
+  return {Entry::Kind::slice, start, step, distance <= 0 ? 0 : step > 0 ? (distance - 1) / step + 1 : 1 - (distance - 1) / step};
 }
 
 Entry position_entry(std::int64_t i, int dim, const Aval& x, SourceLoc loc) {
@@ -78,13 +79,13 @@ std::vector<Array> mask_positions(const Array& mask, SourceLoc loc) {
   std::vector<unsigned char> bytes(static_cast<std::size_t>(mask.size()));
   read_elements(value, bool_, bytes.data(), "index", loc);
   const std::vector<std::int64_t> strides = row_major_strides(shape);
-  std::vector<std::vector<std::int32_t>> positions(at(shape.size()));
+  std::vector<std::vector<std::int64_t>> positions(at(shape.size()));
   for (std::size_t i = 0; i < bytes.size(); ++i)
     if (bytes[i])
-      for (int d = 0; d < shape.size(); ++d)
-        positions[at(d)].push_back(static_cast<std::int32_t>(static_cast<std::int64_t>(i) / strides[at(d)] % shape[d]));
+      for (int d = 0; d < shape.size(); ++d) positions[at(d)].push_back(static_cast<std::int64_t>(i) / strides[at(d)] % shape[d]);
   std::vector<Array> out;
-  for (const auto& p : positions) out.push_back(make_concrete({Shape(p.size()), int32}, p.data()));
+  const DType type = type_of_indices(mask.aval());
+  for (const auto& p : positions) out.push_back(array(p, Shape(p.size()), type, loc));
   return out;
 }
 
@@ -101,7 +102,7 @@ int dims_of(const Index& i) {
 std::vector<Entry> spell_out(const Array& x, const std::vector<Index>& indices, SourceLoc loc) {
   const Aval& aval = x.aval();
   int named = 0, ellipses = 0;
-  for (const Index& i : indices) named += dims_of(i), ellipses += i.kind() == Index::Kind::dots;
+  for (const Index& i : indices) named += dims_of(i), ellipses += i.kind() == Index::Kind::whole_axes;
   if (ellipses > 1) throw AxisError("index: more than one ellipsis", loc);
   if (named > aval.ndim())
     throw AxisError(fmt::format("index: {} dimensions are indexed, but {} has {}", named, to_string(aval), aval.ndim()), loc);
@@ -113,7 +114,7 @@ std::vector<Entry> spell_out(const Array& x, const std::vector<Index>& indices, 
   for (const Index& i : indices) {
     if (i.kind() == Index::Kind::new_axis) {
       out.push_back({Entry::Kind::new_axis});
-    } else if (i.kind() == Index::Kind::dots) {
+    } else if (i.kind() == Index::Kind::whole_axes) {
       whole(aval.ndim() - named);
     } else if (i.kind() == Index::Kind::slice) {
       out.push_back(range_entry(i.as_slice(), aval.shape[dim++], loc));
@@ -352,7 +353,7 @@ Array read_index(const Array& x, const std::vector<Index>& indices, SourceLoc lo
 const Index* only_mask(const std::vector<Index>& indices) {
   const Index* mask = nullptr;
   for (const Index& i : indices) {
-    if (i.kind() == Index::Kind::dots && mask) continue;
+    if (i.kind() == Index::Kind::whole_axes && mask) continue;
     if (mask || i.kind() != Index::Kind::array || !i.as_array().dtype().is_bool() || i.as_array().ndim() == 0) return nullptr;
     mask = &i;
   }

@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <optional>
 
+#include "weft/core/array/integer.h"
 #include "weft/core/array/scalar.h"
 #include "weft/core/base/ref.h"
 #include "weft/core/errors/source_loc.h"
@@ -16,10 +17,11 @@ struct ArrayImpl;
 
 namespace detail {
 /// An integer as a position: an unsigned one is never negative, it is beyond every end.
-template <std::integral T>
+template <WholeNumber T>
 constexpr std::int64_t as_position(T i) {
-  if constexpr (std::is_unsigned_v<T> && sizeof(T) == sizeof(std::int64_t))
-    if (i > static_cast<T>(INT64_MAX)) return INT64_MAX;
+  if constexpr (!std::is_enum_v<T>)
+    if constexpr (std::is_unsigned_v<T> && sizeof(T) == sizeof(std::int64_t))
+      if (i > static_cast<T>(INT64_MAX)) return INT64_MAX;
   return static_cast<std::int64_t>(i);
 }
 }  // namespace detail
@@ -30,7 +32,7 @@ class Slice {
   struct Bound {
     std::optional<std::int64_t> value;
     Bound(None) {}
-    template <std::integral T>
+    template <detail::WholeNumber T>
     Bound(T v) : value(detail::as_position(v)) {}
   };
   Slice(Bound start, Bound stop, Bound step) : start_(start.value), stop_(stop.value), step_(step.value) {}
@@ -52,13 +54,13 @@ inline Slice slice(Slice::Bound start, Slice::Bound stop, Slice::Bound step = no
 /// One entry of an index: a position, a slice, newaxis, ellipsis, or an array of positions (int) or a mask (bool).
 class Index {
  public:
-  enum class Kind { absent, position, slice, new_axis, dots, array };
-  template <std::integral T>
+  enum class Kind { absent, position, slice, new_axis, whole_axes, array };
+  template <detail::WholeNumber T>
   Index(T i, SourceLoc loc = SourceLoc::here()) : kind_(Kind::position), position_(detail::as_position(i)), loc_(loc) {}
   Index(const Array& indices, SourceLoc loc = SourceLoc::here());
   Index(Slice s, SourceLoc loc = SourceLoc::here()) : kind_(Kind::slice), slice_(s), loc_(loc) {}
   Index(None, SourceLoc loc = SourceLoc::here()) : kind_(Kind::new_axis), loc_(loc) {}
-  Index(Ellipsis, SourceLoc loc = SourceLoc::here()) : kind_(Kind::dots), loc_(loc) {}
+  Index(Ellipsis, SourceLoc loc = SourceLoc::here()) : kind_(Kind::whole_axes), loc_(loc) {}
   Index(const Index&);
   Index& operator=(const Index&);
   ~Index();

@@ -6,6 +6,8 @@
 #include <limits>
 
 #include "weft/core/array/array_impl.h"
+#include "weft/core/array/axis.h"
+#include "weft/core/base/sizes.h"
 #include "weft/core/functions/elementwise.h"
 #include "weft/core/ops/common.h"
 #include "weft/core/ops/movement/dynamic_slice.h"
@@ -107,11 +109,11 @@ std::vector<int> all_but(int ndim, int first, int last) {
 
 using namespace detail;
 
-Array take(Arg x, Arg indices, std::optional<int> axis) {
+Array take(Arg x, Arg indices, std::optional<Int> axis) {
   LocScope scope(x.where());
   const SourceLoc loc = x.where();
   const Array a = axis ? x.array() : reshape_to(x.array(), x.array().size(), loc);
-  const int dim = axis ? normalize_axis(*axis, a.ndim(), "take", a.aval(), loc) : 0;
+  const int dim = axis ? normalize_axis(axis_number(*axis, loc), a.ndim(), "take", a.aval(), loc) : 0;
   if (!indices.array().dtype().is_integer())
     throw DTypeError(fmt::format("take: the indices {} must be integers", to_string(indices.aval())), loc);
   const Array i = wrap_negative(index_type(indices.array(), loc), a.shape()[dim], loc);
@@ -210,13 +212,15 @@ Array dynamic_update_slice(Arg x, Arg update, Args start) {
   return bind_all<DynamicUpdateSlice>({}, operands, x.where())[0];
 }
 
-Array one_hot(Arg x, int num_classes, DType dtype) {
+Array one_hot(Arg x, Int classes_asked, DType dtype) {
   LocScope scope(x.where());
+  const std::int64_t num_classes = classes_asked;
   const SourceLoc loc = x.where();
   if (num_classes < 0) throw ShapeError(fmt::format("one_hot: {} classes", num_classes), loc);
   if (!x.array().dtype().is_integer())
     throw DTypeError(fmt::format("one_hot: the positions {} must be integers", to_string(x.aval())), loc);
-  const Array i = index_type(x.array(), loc);
+  const Array given = index_type(x.array(), loc);
+  const Array i = fits_int(num_classes) ? given : saturated(given, int64, loc);
   const int ndim = i.ndim();
   Shape classes;
   for (int d = 0; d < ndim; ++d) classes.push_back(1);

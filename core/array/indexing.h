@@ -48,7 +48,7 @@ class AtIndex {
 /// The elements (rows, ...) at `indices` along an axis, or of x flattened where the axis is `{}`. Negative indices count from the end;
 /// where an index is out of bounds the result is NaN (for integers the lowest, for unsigned the highest value), as jnp.take. Shape: x's
 /// with the axis replaced by the indices' shape. Throws AxisError, DTypeError where the indices are no integers.
-Array take(Arg x, Arg indices, std::optional<int> axis = {});
+Array take(Arg x, Arg indices, std::optional<Int> axis = {});
 /// One element for each index, along an axis; the other dimensions are those of x and of the indices, broadcast together. Out of bounds as
 /// take.
 Array take_along_axis(Arg x, Arg indices, int axis = -1);
@@ -64,6 +64,6 @@ Array dynamic_slice(Arg x, Args start, Shape sizes);
 /// x with the window that begins at `start` replaced by `update`, of x's dtype and rank; moved to lie inside x.
 Array dynamic_update_slice(Arg x, Arg update, Args start);
 /// A new last axis of size `num_classes` with a one at the position that x gives, zeros elsewhere; all zeros where x is out of range.
-Array one_hot(Arg x, int num_classes, DType dtype = float32);
+Array one_hot(Arg x, Int num_classes, DType dtype = float32);
 
 }  // namespace weft

@@ -1,5 +1,6 @@
 #pragma once
 #include <concepts>
+#include <cstdint>
 #include <type_traits>
 
 #include "weft/core/array/dtype.h"
@@ -23,8 +24,8 @@ inline constexpr HasAux has_aux{};
 template <class T>
 concept ComplexLike = requires(const T& z) {
   typename T::value_type;
-  z.real();
-  z.imag();
+  requires std::is_same_v<std::remove_cvref_t<decltype(z.real())>, typename T::value_type>;
+  requires std::is_same_v<std::remove_cvref_t<decltype(z.imag())>, typename T::value_type>;
 } && std::is_floating_point_v<typename T::value_type>;
 /// A C++ number that is a weakly typed array scalar. Characters are no numbers.
 template <class T>
@@ -45,6 +46,17 @@ constexpr DType storage_dtype() {
     return DType((std::is_signed_v<T> ? 1 : 5) + (sizeof(T) == 1 ? 0 : sizeof(T) == 2 ? 1 : sizeof(T) == 4 ? 2 : 3));
 }
 
+/// A float as a double, bit for bit: subnormal numbers are zeros to a processor that was told so, and are converted as integers.
+constexpr double widened(float v) {
+  const auto bits = __builtin_bit_cast(std::uint32_t, v);
+  if ((bits & 0x7f800000u) != 0) return static_cast<double>(v);
+  return static_cast<double>(static_cast<std::int32_t>(bits & 0x007fffffu)) * (bits >> 31 ? -0x1p-149 : 0x1p-149);
+}
+template <class T>
+constexpr double widened(T v) {
+  return static_cast<double>(v);
+}
+
 /// Any C++ number, held without loss: how numbers cross into the non-template part of the library.
 struct Number {
   enum class Kind { boolean, integer, unsigned_integer, floating, complex } kind = Kind::integer;
@@ -54,9 +66,9 @@ struct Number {
   template <Scalar T>
   constexpr Number(T v) {
     if constexpr (ComplexLike<T>) {
-      kind = Kind::complex, real = static_cast<double>(v.real()), imag = static_cast<double>(v.imag());
+      kind = Kind::complex, real = widened(v.real()), imag = widened(v.imag());
     } else if constexpr (std::is_floating_point_v<T>) {
-      kind = Kind::floating, real = static_cast<double>(v);
+      kind = Kind::floating, real = widened(v);
     } else {
       kind = std::is_same_v<T, bool> ? Kind::boolean : std::is_signed_v<T> ? Kind::integer : Kind::unsigned_integer;
       integer = static_cast<long long>(v), real = static_cast<double>(v);

@@ -35,11 +35,11 @@ Shape::Shape(const std::int64_t* first, const std::int64_t* last) {
   size_ = n;
   std::copy(first, last, begin());
 }
-Shape::Shape(std::initializer_list<Dim> dims) {
+Shape::Shape(std::initializer_list<Int> dims) {
   const int n = clamped(dims.size());
   reserve_exact(n);
   size_ = n;
-  std::transform(dims.begin(), dims.end(), begin(), [](Dim d) { return d.value; });
+  std::copy(dims.begin(), dims.end(), begin());
 }
 Shape::Shape(const std::vector<int>& dims) {
   const int n = clamped(dims.size());

@@ -2,25 +2,42 @@
 #include <concepts>
 #include <cstdint>
 #include <initializer_list>
+#include <iterator>
 #include <string>
 #include <vector>
 
+#include "weft/core/array/integer.h"
+
 namespace weft {
+
+namespace detail {
+/// Integers in a row: a vector, an array, a span.
+template <class R>
+concept WholeNumbers = requires(const R& r) {
+  std::data(r);
+  std::size(r);
+} && WholeNumber<std::remove_cvref_t<decltype(*std::data(std::declval<const R&>()))>>;
+template <WholeNumbers R>
+std::vector<std::int64_t> whole_numbers(const R& r, SourceLoc loc) {
+  std::vector<std::int64_t> out;
+  for (auto i = std::data(r), end = std::data(r) + std::size(r); i != end; ++i) out.push_back(Int(*i, loc));
+  return out;
+}
+}  // namespace detail
 
 /// The sizes of an array's dimensions, e.g. `{2, 3}`, `3` or `{}`. Up to six are stored in place.
 class Shape {
  public:
-  struct Dim {
-    std::int64_t value;
-    template <std::integral T>
-    Dim(T v) : value(static_cast<std::int64_t>(v)) {}  // a size_t in braces is no narrowing error
-  };
   Shape() = default;
-  Shape(std::initializer_list<Dim> dims);
-  template <std::integral T>
-  Shape(T n) : Shape({Dim(n)}) {}
+  Shape(std::initializer_list<Int> dims);
+  template <detail::WholeNumber T>
+  Shape(T n, SourceLoc loc = SourceLoc::here()) : Shape({Int(n, loc)}) {}
+  Shape(Int n) : Shape({n}) {}
   Shape(const std::vector<int>& dims);
   Shape(const std::vector<std::int64_t>& dims);
+  /// Of a vector, an array or a span of integers of any type.
+  template <detail::WholeNumbers R>
+  Shape(const R& dims, SourceLoc loc = SourceLoc::here()) : Shape(detail::whole_numbers(dims, loc)) {}
   Shape(const std::int64_t* begin, const std::int64_t* end);
   Shape(const Shape& o) : Shape(o.begin(), o.end()) {}
   Shape(Shape&& o) noexcept;
@@ -29,8 +46,14 @@ class Shape {
   ~Shape() { delete[] heap_; }
 
   /// Size of dimension i, 0 <= i < size(), unchecked.
-  std::int64_t operator[](int i) const { return begin()[i]; }
-  std::int64_t& operator[](int i) { return begin()[i]; }
+  template <detail::WholeNumber I>
+  std::int64_t operator[](I i) const {
+    return begin()[i];
+  }
+  template <detail::WholeNumber I>
+  std::int64_t& operator[](I i) {
+    return begin()[i];
+  }
   std::int64_t back() const { return begin()[size_ - 1]; }
   /// The number of dimensions.
   int size() const { return size_; }
@@ -39,11 +62,15 @@ class Shape {
   const std::int64_t* end() const { return begin() + size_; }
   std::int64_t* begin() { return heap_ ? heap_ : inline_; }
   std::int64_t* end() { return begin() + size_; }
-  /// The number of elements: the product of all sizes, 1 for `{}`.
+  /// The number of elements: the product of all sizes, 1 for `{}`; of more than 64 bits hold, 2^63 - 1.
   std::int64_t num_elements() const {
     std::int64_t n = 1;
-    for (std::int64_t d : *this) n *= d;
-    return n;
+    bool overflows = false;
+    for (std::int64_t d : *this) {
+      if (d == 0) return 0;
+      overflows |= __builtin_mul_overflow(n, d, &n);
+    }
+    return overflows ? INT64_MAX : n;
   }
   void push_back(std::int64_t d);
   /// A copy with `d` before dimension `at`, or with dimension `at` removed, or replaced.

@@ -78,11 +78,11 @@ void with_stack(std::size_t bytes, FunctionRef<void()> f) {
     std::exception_ptr thrown;
   } work{f, nullptr};
   const auto run = [](void* w) -> void* {
-    Work& work = *static_cast<Work*>(w);
+    Work& given = *static_cast<Work*>(w);
     try {
-      work.f();
+      given.f();
     } catch (...) {
-      work.thrown = std::current_exception();
+      given.thrown = std::current_exception();
     }
     return nullptr;
   };

@@ -3,8 +3,11 @@
 #pragma once
 #include <algorithm>
 #include <cstdint>
+#include <limits>
 #include <optional>
 #include <span>
+
+#include "weft/core/errors/source_loc.h"
 
 namespace weft::detail {
 
@@ -17,6 +20,10 @@ inline std::optional<std::int64_t> checked_sum(std::int64_t a, std::int64_t b) {
   std::int64_t out;
   return a < 0 || b < 0 || __builtin_add_overflow(a, b, &out) ? std::nullopt : std::optional(out);
 }
+/// Whether an int holds the number.
+constexpr bool fits_int(std::int64_t n) { return n >= std::numeric_limits<int>::min() && n <= std::numeric_limits<int>::max(); }
+/// The number as an int. Throws ShapeError, which names the operation and what the number is, where none holds it.
+int checked_int(std::int64_t n, const char* operation, const char* what, SourceLoc loc);
 /// The bytes of an array. Sizes beside one of 0 must fit as well, as strides are made of them.
 inline std::optional<std::int64_t> checked_bytes(std::span<const std::int64_t> sizes, std::int64_t itemsize) {
   std::optional<std::int64_t> bytes = itemsize;

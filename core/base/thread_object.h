@@ -17,15 +17,15 @@ void at_thread_end(ThreadNode* node);
 /// The calling thread's T. One for each type: a type of its own for each purpose.
 template <class T>
 T& of_thread() {
-  struct Node : ThreadNode {
+  struct Own : ThreadNode {
     T value;
   };
-  static constinit thread_local Node* mine = nullptr;
+  static constinit thread_local Own* mine = nullptr;
   if (!mine) [[unlikely]] {
-    auto* node = new Node;
+    auto* node = new Own;
     node->destroy = [](ThreadNode* n) {
       mine = nullptr;
-      delete static_cast<Node*>(n);
+      delete static_cast<Own*>(n);
     };
     mine = node;
     at_thread_end(node);

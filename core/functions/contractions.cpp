@@ -152,14 +152,15 @@ Array vdot(Arg a, Arg b) {
   return detail::contract_dims("vdot", Arg(x.dtype().is_complex() ? conj(x) : x, a.where()), Arg(y, b.where()), {{{0}, {0}}});
 }
 
-Array tensordot(Arg a, Arg b, int axes) {
+Array tensordot(Arg a, Arg b, Int count) {
   const int m = a.array().ndim(), n = b.array().ndim();
-  if (axes < 0 || axes > m || axes > n)
+  if (count < 0 || count > m || count > n)
     throw AxisError(
         fmt::format(
             "tensordot: {} and {} can't be summed over {} axes; the number must be at least 0 and at most that of the dimensions of both",
-            detail::to_string(a.aval()), detail::to_string(b.aval()), axes),
+            detail::to_string(a.aval()), detail::to_string(b.aval()), std::int64_t{count}),
         detail::effective_loc(a.where()));
+  const int axes = static_cast<int>(std::int64_t{count});
   std::array<std::vector<int>, 2> pairs;
   for (int i = 0; i < axes; ++i) pairs[0].push_back(m - axes + i), pairs[1].push_back(i);
   LocScope scope(a.where());

@@ -19,7 +19,7 @@ Array outer(Arg a, Arg b);
 /// The sum of conj(a) * b over all elements, both flattened.
 Array vdot(Arg a, Arg b);
 /// The sum of products over the last `axes` dimensions of a and the first of b.
-Array tensordot(Arg a, Arg b, int axes = 2);
+Array tensordot(Arg a, Arg b, Int axes = 2);
 /// The sum of products over the named dimensions of a, axes[0], and of b, axes[1].
 Array tensordot(Arg a, Arg b, std::array<std::vector<int>, 2> axes);
 

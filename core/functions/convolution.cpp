@@ -49,9 +49,10 @@ detail::ConvDimensions dimensions_of(const ConvDimensionNumbers& numbers, int nd
   return {result[0], result[1], result[2]};
 }
 
-std::vector<std::int64_t> entries(const std::vector<int>& given, std::size_t n, const char* what, const char* operation, const Arg& x) {
+std::vector<std::int64_t> entries(const Shape& given, std::size_t n, const char* what, const char* operation, const Arg& x) {
   if (given.empty()) return std::vector<std::int64_t>(n, 1);
-  if (given.size() != n) fail(operation, x, fmt::format("{} {} are given for {} spatial dimensions", given.size(), what, n));
+  if (static_cast<std::size_t>(given.size()) != n)
+    fail(operation, x, fmt::format("{} {} are given for {} spatial dimensions", given.size(), what, n));
   return {given.begin(), given.end()};
 }
 
@@ -107,24 +108,24 @@ Array conv_transpose(Arg x, Arg kernel, Shape strides, Padding padding, ConvTran
   }
   const detail::ConvDimensions dims = dimensions_of(numbers, n + 2, kName, x);
   const std::vector<std::int64_t> dilation = entries(options.rhs_dilation, static_cast<std::size_t>(n), "dilations", kName, x);
-  std::vector<std::pair<int, int>> widths = padding.widths();
+  detail::PadPairs widths = padding.widths();
   if (!padding.name().empty())
     for (int i = 0; i < n; ++i) {
-      const auto k = static_cast<int>(
-          detail::dilated(kernel.array().shape()[dims.rhs_spec[static_cast<std::size_t>(i) + 2]], dilation[static_cast<std::size_t>(i)]));
-      const auto s = static_cast<int>(strides[i]);
+      const auto at = static_cast<std::size_t>(i);
+      const std::int64_t k = detail::dilated(kernel.array().shape()[dims.rhs_spec[at + 2]], dilation[at]), s = strides[i];
       if (padding.name() != "SAME" && padding.name() != "VALID")
         fail(kName, x, "padding is SAME, VALID, or a pair of numbers for each dimension");
       const bool same = padding.name() == "SAME";
-      const int total = k + s - 2 + (same ? 0 : std::max(k - s, 0)), before = !same || s > k - 1 ? k - 1 : (total + 1) / 2;
+      const std::int64_t total = k + s - 2 + (same ? 0 : std::max<std::int64_t>(k - s, 0)),
+                         before = !same || s > k - 1 ? k - 1 : (total + 1) / 2;
       widths.emplace_back(before, total - before);
     }
   Array by = kernel.array();
   if (options.transpose_kernel)
     by = swapaxes(flip(by, Axis(std::vector<int>(dims.rhs_spec.begin() + 2, dims.rhs_spec.end()))), dims.rhs_spec[0], dims.rhs_spec[1]);
   ConvOptions conv{.dimension_numbers = numbers};
-  conv.lhs_dilation.assign(strides.begin(), strides.end());
-  conv.rhs_dilation.assign(dilation.begin(), dilation.end());
+  conv.lhs_dilation = strides;
+  conv.rhs_dilation = dilation;
   return conv_general_dilated(x, by, Shape(std::vector<int>(static_cast<std::size_t>(n), 1)), widths, conv);
 }
 
@@ -140,15 +141,15 @@ Array slide(const char* operation, const Arg& a, const Arg& v, const std::string
   const bool swapped = x.size() < y.size();
   if (swapped) std::swap(x, y);
   if (turn) y = flip(y);
-  const int n = static_cast<int>(y.size());
-  std::pair<int, int> padding;
+  const std::int64_t n = y.size();
+  detail::PadPairs::value_type padding;
   if (mode == "full")
     padding = {n - 1, n - 1};
   else if (mode == "same")
     padding = {n / 2, n - n / 2 - 1};
   else if (mode != "valid")
     throw Error(fmt::format("{}: there is no mode `{}`; it is full, same or valid", operation, mode), detail::effective_loc(a.where()));
-  const Array r = squeeze(conv_general_dilated(expand_dims(x, {0, 1}), expand_dims(y, {0, 1}), {1}, {padding}), {0, 1});
+  const Array r = squeeze(conv_general_dilated(expand_dims(x, {0, 1}), expand_dims(y, {0, 1}), {1}, detail::PadPairs{padding}), {0, 1});
   return swapped && !turn ? flip(r) : r;
 }
 

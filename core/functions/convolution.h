@@ -17,15 +17,18 @@ class Padding {
  public:
   Padding(const char* name) : name_(name) {}
   Padding(const std::string& name) : name_(name) {}
-  Padding(std::initializer_list<std::pair<int, int>> per_axis) : widths_(per_axis) {}
-  Padding(const std::vector<std::pair<int, int>>& per_axis) : widths_(per_axis) {}
+  Padding(std::initializer_list<std::pair<Int, Int>> per_axis) : widths_(per_axis.begin(), per_axis.end()) {}
+  template <detail::WholeNumber A, detail::WholeNumber B>
+  Padding(const std::vector<std::pair<A, B>>& per_axis, SourceLoc loc = SourceLoc::here()) {
+    for (const auto& [before, after] : per_axis) widths_.emplace_back(Int(before, loc), Int(after, loc));
+  }
   /// Empty where numbers are given.
   const std::string& name() const { return name_; }
-  const std::vector<std::pair<int, int>>& widths() const { return widths_; }
+  const std::vector<std::pair<std::int64_t, std::int64_t>>& widths() const { return widths_; }
 
  private:
   std::string name_;
-  std::vector<std::pair<int, int>> widths_;
+  std::vector<std::pair<std::int64_t, std::int64_t>> widths_;
 };
 
 /// What each dimension is, a letter each: N the batch, C features, O and I the kernel's output and input features, any others spatial
@@ -35,10 +38,10 @@ struct ConvDimensionNumbers {
   std::string lhs = "NCHW", rhs = "OIHW", out = "NCHW";
 };
 struct ConvOptions {
-  std::vector<int> lhs_dilation = {}, rhs_dilation = {};  ///< one for each spatial dimension: n - 1 holes between neighbours
+  Shape lhs_dilation = {}, rhs_dilation = {};  ///< one for each spatial dimension: n - 1 holes between neighbours
   ConvDimensionNumbers dimension_numbers = {};
-  int feature_group_count = 1;  ///< groups of features that are convolved each with its own outputs
-  int batch_group_count = 1;    ///< groups of the batch that are convolved each with its own outputs
+  Int feature_group_count = 1;  ///< groups of features that are convolved each with its own outputs
+  Int batch_group_count = 1;    ///< groups of the batch that are convolved each with its own outputs
   std::optional<DType> preferred_element_type = {};
 };
 /// jax.lax.conv_general_dilated: for each output position and output feature the sum of products of the kernel and the window of x there
@@ -48,7 +51,7 @@ Array conv_general_dilated(Arg x, Arg kernel, Shape window_strides, Padding padd
 Array conv(Arg x, Arg kernel, Shape window_strides, Padding padding);
 
 struct ConvTransposeOptions {
-  std::vector<int> rhs_dilation = {};
+  Shape rhs_dilation = {};
   std::optional<ConvDimensionNumbers> dimension_numbers = {};  ///< absent: features last, ("NHWC", "HWIO", "NHWC")
   bool transpose_kernel = false;  ///< the kernel is turned round, its features are swapped: the gradient of conv in its operand
 };
@@ -61,8 +64,8 @@ Array convolve(Arg a, Arg v, const std::string& mode = "full");
 Array correlate(Arg a, Arg v, const std::string& mode = "valid");
 
 struct PoolOptions {
-  std::vector<int> strides = {};  ///< of each spatial dimension; empty: 1
-  Padding padding = "VALID";      ///< of the spatial dimensions
+  Shape strides = {};         ///< of each spatial dimension; empty: 1
+  Padding padding = "VALID";  ///< of the spatial dimensions
 };
 /// The maximum over windows of the spatial dimensions of (batch, spatial ..., features); the batch may be missing (flax.linen.max_pool).
 Array max_pool(Arg x, Shape window, PoolOptions options = {});
@@ -72,7 +75,7 @@ Array min_pool(Arg x, Shape window, PoolOptions options = {});
 Array avg_pool(Arg x, Shape window, PoolOptions options = {});
 
 struct ReduceWindowOptions {
-  std::vector<int> base_dilation = {}, window_dilation = {};
+  Shape base_dilation = {}, window_dilation = {};
 };
 namespace detail {
 using Combine = FunctionRef<std::vector<Array>(const std::vector<Array>& a, const std::vector<Array>& b)>;

@@ -62,7 +62,7 @@ Array square(Arg x);
 /// x to the y. A C++ integer as exponent multiplies; integer arrays give integers, by wrapping multiplication.
 Array pow(Arg x, Arg y);
 /// x to an integer power, by repeated multiplication.
-Array integer_pow(Arg x, int y);
+Array integer_pow(Arg x, Int y);
 /// sqrt(x * x + y * y) without overflow.
 Array hypot(Arg x, Arg y);
 /// log(exp(x) + exp(y)) without overflow.
@@ -203,6 +203,6 @@ Array astype(Arg x, DType dtype);
 /// The same bits as another dtype. Of smaller elements, a last dimension is added; of larger ones, the last is taken together.
 Array bitcast_convert(Arg x, DType dtype);
 /// Rounded to a floating format of fewer bits, kept in x's dtype.
-Array reduce_precision(Arg x, int exponent_bits, int mantissa_bits);
+Array reduce_precision(Arg x, Int exponent_bits, Int mantissa_bits);
 
 }  // namespace weft

@@ -7,6 +7,7 @@
 #include <numeric>
 
 #include "weft/core/array/array_impl.h"
+#include "weft/core/base/sizes.h"
 #include "weft/core/functions/elementwise.h"
 #include "weft/core/ops/common.h"
 #include "weft/core/ops/elementwise/stop_gradient.h"
@@ -143,7 +144,9 @@ Array position(const char* name, const Arg& x, const Axis& axis, const ReduceOpt
     throw AxisError(fmt::format("{}: takes one axis or none (the position in the flattened array), got {} axes of {}", name, r.axes.size(),
                                 to_string(x.aval())),
                     effective_loc(x.where()));
-  const DType index = options.dtype.value_or(int32);
+  std::int64_t places = 1;
+  for (int a : r.axes) places *= x.array().shape()[a];
+  const DType index = options.dtype.value_or(fits_int(places) ? int32 : int64);
   if (x.array().size() == 0 && (axis.is_none() || x.array().shape()[r.axes[0]] == 0))
     throw ShapeError(fmt::format("{}: {} has no elements to search", name, to_string(x.aval())), effective_loc(x.where()));
   if (axis.is_none()) return r.finish(find(reshape_to(x.array(), Shape{x.array().size()}, x.where()), 0, index, x.where()));
@@ -175,7 +178,7 @@ Array variance(const Request& r) {
   const Array centred = x - mean_of(r, compute, true);
   const Array squared = compute.is_complex() ? real(centred * conj(centred)) : square(centred);
   const Array total = r.keep(reduce_sum(r.masked(squared, scalar_like(squared, 0)), r.axes, r.x.where()), true);
-  const Array divisor = r.options.where ? Array(r.count(squared.dtype()) - r.options.ddof) : Array();
+  const Array divisor = r.options.where ? Array(r.count(squared.dtype()) - std::int64_t{r.options.ddof}) : Array();
   Array result;
   if (r.options.where) {
     result = where(divisor > 0, total / divisor, std::numeric_limits<float>::quiet_NaN());

@@ -10,7 +10,7 @@ namespace weft {
 struct ReduceOptions {
   std::optional<DType> dtype = {};  ///< of the computation and the result; of argmax and argmin, the index type
   bool keepdims = false;            ///< the reduced axes stay, with size 1
-  int ddof = 0;                     ///< var and std_: the divisor is the number of elements less ddof
+  Int ddof = 0;                     ///< var and std_: the divisor is the number of elements less ddof
   std::optional<Array> where = {};  ///< a mask that broadcasts to x: only elements where it is true take part
 };
 inline const ReduceOptions& keepdims = *new ReduceOptions{.keepdims = true};  // never destroyed

@@ -52,7 +52,7 @@ Array reshape(Arg x, Shape shape) {
   const LocScope scope(x.where());
   const Aval& aval = x.aval();
   int open = -1;
-  std::int64_t known = 1;
+  Shape others;
   for (int d = 0; d < shape.size(); ++d) {
     if (shape[d] == -1 && open < 0)
       open = d;
@@ -61,8 +61,9 @@ Array reshape(Arg x, Shape shape) {
                                    to_string(aval), to_string(shape)),
                        effective_loc(x.where()));
     else
-      known *= shape[d];
+      others.push_back(shape[d]);
   }
+  const std::int64_t known = others.num_elements();
   if (open >= 0) {
     if (known == 0 || aval.size() % known != 0)
       throw ShapeError(fmt::format("reshape: {} has {} elements, which shape {} can't be filled with: {} is no multiple of {}",
@@ -166,15 +167,15 @@ std::vector<Array> split(Arg x, Sections sections, int axis) {
   axis = normalize_axis(axis, x.aval().ndim(), "split", x.aval(), x.where());
   const std::int64_t size = x.aval().shape[axis];
   if (sections.count()) {
-    const int n = *sections.count();
+    const std::int64_t n = *sections.count();
     if (n <= 0 || size % n != 0)
       throw ShapeError(fmt::format("split: axis {} of {} can't be cut into {} equal sections; give the indices at which to cut", axis,
                                    to_string(x.aval()), n),
                        effective_loc(x.where()));
-    return split_along(x.array(), std::vector<std::int64_t>(at(n), size / n), axis, x.where());
+    return split_along(x.array(), std::vector<std::int64_t>(static_cast<std::size_t>(n), size / n), axis, x.where());
   }
   std::vector<std::int64_t> cuts{0};
-  for (int cut : sections.cuts()) cuts.push_back(std::clamp<std::int64_t>(cut < 0 ? cut + size : cut, 0, size));
+  for (std::int64_t cut : sections.cuts()) cuts.push_back(std::clamp<std::int64_t>(cut < 0 ? cut + size : cut, 0, size));
   cuts.push_back(size);
   std::vector<std::int64_t> sizes;
   for (std::size_t i = 1; i < cuts.size(); ++i) sizes.push_back(cuts[i] - cuts[i - 1]);
@@ -208,25 +209,25 @@ Array pad(Arg x, PadWidth width, Arg value) {
 
 Array flip(Arg x, Axis axis) { return reverse(x.array(), normalize_axes(axis, x.aval().ndim(), "flip", x), x.where()); }
 
-Array roll(Arg x, Axis shift, Axis axis) {
+Array roll(Arg x, Shape shift, Axis axis) {
   const LocScope scope(x.where());
-  if (shift.is_none() || shift.axes().empty()) throw ShapeError("roll: give the number of positions to move by", effective_loc(x.where()));
+  if (shift.empty()) throw ShapeError("roll: give the number of positions to move by", effective_loc(x.where()));
   if (axis.is_none()) {
-    int total = 0;
-    for (int s : shift.axes()) total += s;
+    const std::int64_t n = x.aval().size();
+    std::int64_t total = 0;
+    for (std::int64_t s : shift) total = n == 0 ? 0 : (total + s % n) % n;
     return reshape_to(roll(ravel(x), total, 0), x.aval().shape, x.where());
   }
-  const std::vector<int>& shifts = shift.axes();
-  const std::size_t n = std::max(shifts.size(), axis.axes().size());
-  if ((shifts.size() != n && shifts.size() != 1) || (axis.axes().size() != n && axis.axes().size() != 1))
-    throw ShapeError(fmt::format("roll: {} shifts for {} axes; give one for each, or one for all", shifts.size(), axis.axes().size()),
+  const std::size_t shifts = at(shift.size()), n = std::max(shifts, axis.axes().size());
+  if ((shifts != n && shifts != 1) || (axis.axes().size() != n && axis.axes().size() != 1))
+    throw ShapeError(fmt::format("roll: {} shifts for {} axes; give one for each, or one for all", shifts, axis.axes().size()),
                      effective_loc(x.where()));
   Array out = x.array();
   for (std::size_t i = 0; i < n; ++i) {
     const int a = normalize_axis(axis.axes()[axis.axes().size() == 1 ? 0 : i], x.aval().ndim(), "roll", x.aval(), x.where());
     const std::int64_t size = x.aval().shape[a];
     if (size == 0) continue;
-    const std::int64_t by = ((shifts[shifts.size() == 1 ? 0 : i] % size) + size) % size;
+    const std::int64_t by = ((shift[shifts == 1 ? 0 : i] % size) + size) % size;
     if (by == 0) continue;
     const Array parts[] = {slice_axis(out, a, size - by, size, x.where()), slice_axis(out, a, 0, size - by, x.where())};
     out = concatenate_along(parts, a, x.where());
@@ -234,11 +235,12 @@ Array roll(Arg x, Axis shift, Axis axis) {
   return out;
 }
 
-Array repeat(Arg x, int n, std::optional<int> axis) {
+Array repeat(Arg x, Int times, std::optional<Int> axis) {
   const LocScope scope(x.where());
+  const std::int64_t n = times;
   if (n < 0) throw ShapeError(fmt::format("repeat: {} can't be repeated {} times", to_string(x.aval()), n), effective_loc(x.where()));
   if (!axis) return repeat(ravel(x), n, 0);
-  const int a = normalize_axis(*axis, x.aval().ndim(), "repeat", x.aval(), x.where());
+  const int a = normalize_axis(axis_number(*axis, x.where()), x.aval().ndim(), "repeat", x.aval(), x.where());
   const Shape& shape = x.aval().shape;
   std::vector<int> dims = all_axes(shape.size());
   for (int& d : dims) d += d > a;

@@ -36,17 +36,18 @@ Array stack(Args xs, int axis = 0, SourceLoc loc = SourceLoc::here());
 /// A number of equal sections, or the indices at which to cut.
 class Sections {
  public:
-  template <std::integral T>
-  Sections(T n) : count_(static_cast<int>(n)) {}
-  Sections(std::initializer_list<int> at) : cuts_(at) {}
-  Sections(const std::vector<int>& at) : cuts_(at) {}
+  template <detail::WholeNumber T>
+  Sections(T n, SourceLoc loc = SourceLoc::here()) : count_(Int(n, loc)) {}
+  Sections(std::initializer_list<Int> at) : cuts_(at.begin(), at.end()) {}
+  template <detail::WholeNumbers R>
+  Sections(const R& at, SourceLoc loc = SourceLoc::here()) : cuts_(detail::whole_numbers(at, loc)) {}
   /// The number of equal sections, absent where indices are given.
-  std::optional<int> count() const { return count_; }
-  const std::vector<int>& cuts() const { return cuts_; }
+  std::optional<std::int64_t> count() const { return count_; }
+  const std::vector<std::int64_t>& cuts() const { return cuts_; }
 
  private:
-  std::optional<int> count_;
-  std::vector<int> cuts_;
+  std::optional<std::int64_t> count_;
+  std::vector<std::int64_t> cuts_;
 };
 /// Consecutive pieces along an axis. Throws ShapeError if the axis can't be cut into that many equal sections.
 std::vector<Array> split(Arg x, Sections sections, int axis = 0);
@@ -54,24 +55,29 @@ std::vector<Array> split(Arg x, Sections sections, int axis = 0);
 /// How many values to add around each axis: everywhere the same, the same before and after each axis, or a pair for each axis.
 class PadWidth {
  public:
-  template <std::integral T>
-  PadWidth(T every) : widths_{{static_cast<int>(every), static_cast<int>(every)}} {}
-  PadWidth(int before, int after) : widths_{{before, after}} {}
-  PadWidth(std::initializer_list<std::pair<int, int>> per_axis) : widths_(per_axis) {}
+  template <detail::WholeNumber T>
+  PadWidth(T every, SourceLoc loc = SourceLoc::here()) : widths_{{Int(every, loc), Int(every, loc)}} {}
+  PadWidth(Int before, Int after) : widths_{{before, after}} {}
+  PadWidth(std::initializer_list<std::pair<Int, Int>> per_axis) : widths_(per_axis.begin(), per_axis.end()) {}
+  template <detail::WholeNumber A, detail::WholeNumber B>
+  PadWidth(const std::vector<std::pair<A, B>>& per_axis, SourceLoc loc = SourceLoc::here()) {
+    for (const auto& [before, after] : per_axis) widths_.emplace_back(Int(before, loc), Int(after, loc));
+  }
   /// Before and after each axis; a single pair stands for all axes.
-  const std::vector<std::pair<int, int>>& widths() const { return widths_; }
+  const std::vector<std::pair<std::int64_t, std::int64_t>>& widths() const { return widths_; }
 
  private:
-  std::vector<std::pair<int, int>> widths_;
+  std::vector<std::pair<std::int64_t, std::int64_t>> widths_;
 };
 /// With `value` (converted to x's dtype) around the elements, as jnp.pad's mode "constant".
 Array pad(Arg x, PadWidth width, Arg value = 0);
 /// The axes from the last position to the first.
 Array flip(Arg x, Axis axis = none);
-/// Each element moved `shift` positions on, the last ones to the front; without an axis, of the flattened array.
-Array roll(Arg x, Axis shift, Axis axis = none);
+/// Each element moved `shift` positions on, the last ones to the front: one number for each axis, or for all; without an axis, of the
+/// flattened array.
+Array roll(Arg x, Shape shift, Axis axis = none);
 /// Each element n times in a row along an axis, or of the flattened array.
-Array repeat(Arg x, int n, std::optional<int> axis = {});
+Array repeat(Arg x, Int n, std::optional<Int> axis = {});
 /// The whole array repeated along each axis; whichever of x and reps has fewer dimensions is given leading ones of 1.
 Array tile(Arg x, Shape reps);
 

@@ -53,7 +53,7 @@ Array argsort(Arg x, int axis) {
   return bind_all<Sort>({dim, true, 1}, operands, x.where())[1];
 }
 
-TopK top_k(Arg x, int k) {
+TopK top_k(Arg x, Int k) {
   LocScope scope(x.where());
   const Array operands[] = {x.array()};
   if (x.array().ndim() == 0) throw ShapeError(fmt::format("top_k: {} is a scalar; it needs an axis", to_string(x.aval())), x.where());
@@ -91,11 +91,12 @@ Array unique(Arg x, UniqueOptions options) {
   const SourceLoc loc = x.where();
   const Array a = reshape_to(x.array(), x.array().size(), loc);
   const std::int64_t n = a.shape()[0];
-  if (options.size < 0) throw ShapeError(fmt::format("unique: size is {}", options.size), loc);
+  const std::int64_t asked = options.size;
+  if (asked < 0) throw ShapeError(fmt::format("unique: size is {}", asked), loc);
   if (n == 0) {
-    if (options.size == 0) return a;
+    if (asked == 0) return a;
     if (!options.fill_value) throw ShapeError(fmt::format("unique: {} is empty, and there is no fill_value", to_string(x.aval())), loc);
-    return fill_shape(convert(Arg(*options.fill_value, loc), a.dtype()), options.size, loc);
+    return fill_shape(convert(Arg(*options.fill_value, loc), a.dtype()), asked, loc);
   }
   const Array sorted = sort(Arg(a, loc));
   const Array before = slice_axis(sorted, 0, 0, n - 1, loc), behind = slice_axis(sorted, 0, 1, n, loc);
@@ -106,7 +107,7 @@ Array unique(Arg x, UniqueOptions options) {
   const Array is_first = concatenate_along(parts, 0, loc);
   const Array rank = cumulative_sum(convert(Arg(is_first, loc), type), 0, false, loc);
   const std::int64_t size =
-      options.size > 0 ? options.size : known_value(reduce_max(rank, {0}, loc), "unique", "give the size: unique(x, {.size = n})", loc);
+      asked > 0 ? asked : known_value(reduce_max(rank, {0}, loc), "unique", "give the size: unique(x, {.size = n})", loc);
   const Array fill =
       options.fill_value ? convert(Arg(*options.fill_value, loc), a.dtype()) : squeeze_axes(slice_axis(sorted, 0, 0, 1, loc), {0}, loc);
   // The first of each run goes to its place; the others out of bounds, where they are dropped.

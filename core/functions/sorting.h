@@ -17,7 +17,7 @@ struct TopK {
   Array values, indices;
 };
 /// The k largest elements along the last axis, largest first, and their positions (int32); of equal ones the first comes first.
-TopK top_k(Arg x, int k);
+TopK top_k(Arg x, Int k);
 
 struct SearchOptions {
   std::string side = "left";  ///< "left": in front of equal elements, "right": behind them
@@ -26,7 +26,7 @@ struct SearchOptions {
 Array searchsorted(Arg sorted, Arg v, SearchOptions options = {});
 
 struct UniqueOptions {
-  int size = 0;                          ///< of the result; 0: as many as there are, which takes x's value
+  Int size = 0;                          ///< of the result; 0: as many as there are, which takes x's value
   std::optional<Array> fill_value = {};  ///< stands behind if there are fewer; default: the smallest element
 };
 /// The different elements of x, sorted; of more than `size`, the smallest.
@@ -34,8 +34,8 @@ Array unique(Arg x, UniqueOptions options);
 
 struct BincountOptions {
   std::optional<Array> weights = {};  ///< added up in place of ones; of x's shape
-  int minlength = 0;                  ///< the least size of the result where no length is given
-  std::optional<int> length = {};     ///< of the result; larger numbers are left out. Absent: the largest number + 1, which takes x's value
+  Int minlength = 0;                  ///< the least size of the result where no length is given
+  std::optional<Int> length = {};     ///< of the result; larger numbers are left out. Absent: the largest number + 1, which takes x's value
 };
 /// How often each of 0, 1, ... occurs in x, of integers and one dimension; negative numbers count as 0.
 Array bincount(Arg x, BincountOptions options = {});

@@ -93,7 +93,7 @@ Traced trace_combination(const char* operation, const std::vector<Arg>& xs, cons
   return t;
 }
 
-std::vector<std::int64_t> entries(const std::vector<int>& given, int n) {
+std::vector<std::int64_t> entries(const Shape& given, int n) {
   if (given.empty()) return std::vector<std::int64_t>(static_cast<std::size_t>(n), 1);
   return {given.begin(), given.end()};
 }
@@ -161,16 +161,16 @@ ReduceWindowParams pool_params(const char* operation, const Arg& x, const Shape&
                     "the batch before them or not",
                     operation, spatial, to_string(x.aval())),
         effective_loc(x.where()));
-  const auto given = static_cast<int>(options.strides.size()), widths = static_cast<int>(options.padding.widths().size());
+  const int given = options.strides.size(), widths = static_cast<int>(options.padding.widths().size());
   if ((given != 0 && given != spatial) || (options.padding.name().empty() && widths != spatial))
     throw ShapeError(fmt::format("{}: strides and padding must have an entry for each of the {} spatial dimensions", operation, spatial),
                      effective_loc(x.where()));
   Shape sizes, strides;
-  std::vector<std::pair<int, int>> padding;
+  PadPairs padding;
   if (n == spatial + 2) sizes.push_back(1), strides.push_back(1), padding.emplace_back(0, 0);
   for (int d = 0; d < spatial; ++d) {
     sizes.push_back(window[d]);
-    strides.push_back(given ? options.strides[static_cast<std::size_t>(d)] : 1);
+    strides.push_back(given ? options.strides[d] : 1);
     if (widths) padding.push_back(options.padding.widths()[static_cast<std::size_t>(d)]);
   }
   sizes.push_back(1), strides.push_back(1), padding.emplace_back(0, 0);

@@ -28,6 +28,7 @@ std::string print_param(const std::vector<bool>& v);
 std::string print_param(const std::vector<std::string>& v);
 std::string print_param(const std::vector<std::vector<int>>& v);
 std::string print_param(const std::vector<std::pair<int, int>>& v);
+std::string print_param(const std::vector<std::pair<std::int64_t, std::int64_t>>& v);
 template <class T>
 std::string print_param(const std::optional<T>& v) {
   return v ? print_param(*v) : "None";
@@ -45,6 +46,7 @@ void read_param(ParamReader& r, std::vector<bool>& v);
 void read_param(ParamReader& r, std::vector<std::string>& v);
 void read_param(ParamReader& r, std::vector<std::vector<int>>& v);
 void read_param(ParamReader& r, std::vector<std::pair<int, int>>& v);
+void read_param(ParamReader& r, std::vector<std::pair<std::int64_t, std::int64_t>>& v);
 bool read_none(ParamReader& r);  // consumes `None` if it is there
 template <class T>
 void read_param(ParamReader& r, std::optional<T>& v) {

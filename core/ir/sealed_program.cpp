@@ -54,8 +54,8 @@ template <class F>
 void each_program(const Eqn& e, F&& f) {
   e.op->params_map_jaxprs(
       *e.params,
-      [](const Jaxpr& j, void* f) {
-        (*static_cast<std::remove_reference_t<F>*>(f))(j);
+      [](const Jaxpr& j, void* with) {
+        (*static_cast<std::remove_reference_t<F>*>(with))(j);
         return j;
       },
       &f);

@@ -48,6 +48,21 @@ void read_vector(ParamReader& r, std::vector<T>& v) {
   });
 }
 
+template <class T>
+std::string print_pairs(const std::vector<std::pair<T, T>>& v) {
+  return print_tuple(v, [](const std::pair<T, T>& p) { return "(" + std::to_string(p.first) + ", " + std::to_string(p.second) + ")"; });
+}
+template <class T>
+void read_pairs(ParamReader& r, std::vector<std::pair<T, T>>& v) {
+  v.clear();
+  r.read_list([&] {
+    std::vector<T> pair;
+    read_vector(r, pair);
+    if (pair.size() != 2) r.fail("expected a pair of integers");
+    v.emplace_back(pair[0], pair[1]);
+  });
+}
+
 }  // namespace
 
 TextPosition position_in(std::string_view text, std::size_t offset) {
@@ -294,9 +309,8 @@ std::string print_param(const std::vector<std::string>& v) {
 std::string print_param(const std::vector<std::vector<int>>& v) {
   return print_tuple(v, [](const std::vector<int>& i) { return print_param(i); });
 }
-std::string print_param(const std::vector<std::pair<int, int>>& v) {
-  return print_tuple(v, [](const std::pair<int, int>& p) { return "(" + std::to_string(p.first) + ", " + std::to_string(p.second) + ")"; });
-}
+std::string print_param(const std::vector<std::pair<int, int>>& v) { return print_pairs(v); }
+std::string print_param(const std::vector<std::pair<std::int64_t, std::int64_t>>& v) { return print_pairs(v); }
 
 void read_param(ParamReader& r, bool& v) { v = r.read_bool(); }
 void read_param(ParamReader& r, int& v) { v = narrow(r, r.read_int()); }
@@ -333,15 +347,8 @@ void read_param(ParamReader& r, std::vector<std::string>& v) {
     read_vector(r, v);
 }
 void read_param(ParamReader& r, std::vector<std::vector<int>>& v) { read_vector(r, v); }
-void read_param(ParamReader& r, std::vector<std::pair<int, int>>& v) {
-  v.clear();
-  r.read_list([&] {
-    std::vector<int> pair;
-    read_vector(r, pair);
-    if (pair.size() != 2) r.fail("expected a pair of integers");
-    v.emplace_back(pair[0], pair[1]);
-  });
-}
+void read_param(ParamReader& r, std::vector<std::pair<int, int>>& v) { read_pairs(r, v); }
+void read_param(ParamReader& r, std::vector<std::pair<std::int64_t, std::int64_t>>& v) { read_pairs(r, v); }
 bool read_none(ParamReader& r) { return r.accept("None"); }
 
 void read_param(ParamReader& r, Jaxpr& v) { v = r.read_jaxpr(); }

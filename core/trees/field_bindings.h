@@ -17,6 +17,15 @@ constexpr std::tuple<F&...> bind_fields(F&... fields) {
   return std::tuple<F&...>(fields...);
 }
 
+// Declared only to ask whether there are references to all fields: a bit-field has none.
+template <class... F>
+void refer_to(F&... fields);
+template <class Owner>
+constexpr auto refuse_bit_fields() {  // by `auto` it is looked into at once
+  static_assert(sizeof(Owner) == 0, "weft: a struct with a bit-field is no pytree: make it a field of its own, or WEFT_STATIC(Type)");
+  return std::tuple<>();
+}
+
 #define WEFT_FIELDS_1 f1
 #define WEFT_TYPES_1 decltype(f1)
 #define WEFT_FIELDS_2 WEFT_FIELDS_1, f2
@@ -145,10 +154,13 @@ constexpr std::tuple<F&...> bind_fields(F&... fields) {
 #define WEFT_TYPES_63 WEFT_TYPES_62, decltype(f63)
 #define WEFT_FIELDS_64 WEFT_FIELDS_63, f64
 #define WEFT_TYPES_64 WEFT_TYPES_63, decltype(f64)
-#define WEFT_BIND(n)                                            \
-  if constexpr (N == n) {                                       \
-    auto& [WEFT_FIELDS_##n] = t;                                \
-    return bind_fields<Owner, WEFT_TYPES_##n>(WEFT_FIELDS_##n); \
+#define WEFT_BIND(n)                                              \
+  if constexpr (N == n) {                                         \
+    auto& [WEFT_FIELDS_##n] = t;                                  \
+    if constexpr (requires { refer_to(WEFT_FIELDS_##n); })        \
+      return bind_fields<Owner, WEFT_TYPES_##n>(WEFT_FIELDS_##n); \
+    else                                                          \
+      return refuse_bit_fields<Owner>();                          \
   }
 
 /// The fields of an aggregate of N fields that has no base with members, as a tuple of references.

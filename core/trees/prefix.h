@@ -5,7 +5,7 @@
 #include <initializer_list>
 #include <vector>
 
-#include "weft/core/array/scalar.h"
+#include "weft/core/array/axis.h"
 
 namespace weft {
 
@@ -14,19 +14,19 @@ namespace weft {
 class Axes {
  public:
   Axes() = default;
-  template <std::integral T>
-  Axes(T axis) : kind_(Kind::axis), axis_(static_cast<int>(axis)) {}
-  Axes(None) : kind_(Kind::nothing) {}
+  template <detail::WholeNumber T>
+  Axes(T axis, SourceLoc loc = SourceLoc::here()) : kind_(Kind::axis), axis_(detail::axis_number(Int(axis, loc), loc)) {}
+  Axes(None) : kind_(Kind::unmapped) {}
   Axes(std::initializer_list<Axes> children) : children_(children) {}
 
   bool is_list() const { return kind_ == Kind::list; }
-  bool is_none() const { return kind_ == Kind::nothing; }
+  bool is_none() const { return kind_ == Kind::unmapped; }
   /// The axis as given; meaningful where it is neither a list nor none.
   int axis() const { return axis_; }
   const std::vector<Axes>& children() const { return children_; }
 
  private:
-  enum class Kind { list, nothing, axis } kind_ = Kind::list;
+  enum class Kind { list, unmapped, axis } kind_ = Kind::list;
   int axis_ = 0;
   std::vector<Axes> children_;
 };

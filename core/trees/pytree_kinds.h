@@ -288,6 +288,15 @@ constexpr void check_other() {
                 "weft: a pointer to a class that is declared only is neither a pytree nor static; define the class before");
 }
 
+/// Text that lies elsewhere, where it may change or end.
+template <class T>
+inline constexpr bool is_borrowed_text = tree_kind<T> == TreeKind::text && std::is_trivially_copyable_v<T>;
+template <class... T>
+constexpr void check_text(Types<T...>) {
+  static_assert(!(is_borrowed_text<T> || ... || false),
+                "weft: text in a struct or a container must be its own, as a static value is kept and compared; use std::string");
+}
+
 // Above: the structs whose fields are being looked at. One of them among its own fields adds nothing.
 template <bool Strict, class... T, class... Above>
 constexpr bool any_holds_arrays(Types<T...>, Types<Above...>) {
@@ -302,14 +311,17 @@ constexpr bool holds_arrays() {
   } else if constexpr (kind == TreeKind::fixed || kind == TreeKind::text || (std::is_same_v<T, Above> || ... || false)) {
     return false;
   } else if constexpr (kind == TreeKind::fields) {
+    if constexpr (Strict) check_text(element_types<T>());
     return any_holds_arrays<Strict>(element_types<T>(), Types<T, Above...>());
   } else if constexpr (kind == TreeKind::map) {
+    if constexpr (Strict) check_text(Types<typename T::key_type, typename T::mapped_type>());
     constexpr bool key = holds_arrays<Strict, typename T::key_type, Above...>();
     constexpr bool value = any_holds_arrays<Strict>(element_types<T>(), Types<Above...>());
     if constexpr (Strict) return check_map<T, key, value>() && value;
     return key || value;
   } else if constexpr (kind == TreeKind::set) {
     constexpr bool key = holds_arrays<Strict, typename T::key_type, Above...>();
+    if constexpr (Strict) check_text(Types<typename T::key_type>());
     if constexpr (Strict) check_set<T, key>();
     return !Strict && key;
   } else if constexpr (kind == TreeKind::opaque) {
@@ -321,6 +333,8 @@ constexpr bool holds_arrays() {
     return !Strict;
   } else {
     constexpr bool some = any_holds_arrays<Strict>(element_types<T>(), Types<Above...>());
+    if constexpr (Strict && kind != TreeKind::product)
+      check_text(element_types<T>());  // a tuple may be a call's arguments: they are copied
     if constexpr (Strict && kind == TreeKind::pointer) return check_pointer<T>() && some;
     return some;
   }

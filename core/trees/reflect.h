@@ -50,7 +50,7 @@ inline constexpr bool takes = takes_initialisers<T>(std::make_index_sequence<N>(
 
 /// More initialisers than this are not counted: an aggregate takes one for each element of a C array.
 inline constexpr std::size_t max_initialisers = 1024;
-inline constexpr std::size_t uncounted = ~std::size_t{0};
+inline constexpr std::size_t not_counted = ~std::size_t{0};
 // An aggregate takes any number of initialisers from that of the last field that needs one to that of all fields.
 template <class T, std::size_t N = 0>
 constexpr std::size_t least_initialisers() {
@@ -59,7 +59,7 @@ constexpr std::size_t least_initialisers() {
   else if constexpr (N < 4 * max_fields)
     return least_initialisers<T, N + 1>();
   else
-    return uncounted;
+    return not_counted;
 }
 template <class T, std::size_t Taken, std::size_t Refused>
 constexpr std::size_t most_initialisers_between() {
@@ -74,7 +74,7 @@ constexpr std::size_t most_initialisers_between() {
 template <class T, std::size_t Taken, std::size_t Step = 1>
 constexpr std::size_t most_initialisers() {
   if constexpr (Taken + Step > max_initialisers)
-    return uncounted;
+    return not_counted;
   else if constexpr (takes<T, Taken + Step>)
     return most_initialisers<T, Taken + Step, 2 * Step>();
   else
@@ -83,8 +83,8 @@ constexpr std::size_t most_initialisers() {
 template <class T>
 constexpr std::size_t count_initialisers() {
   constexpr std::size_t least = least_initialisers<T>();
-  if constexpr (least == uncounted)
-    return uncounted;
+  if constexpr (least == not_counted)
+    return not_counted;
   else
     return most_initialisers<T, least>();
 }
@@ -159,7 +159,7 @@ constexpr bool has_full_base() {
 template <class T>
 constexpr std::size_t count_fields() {
   constexpr std::size_t n = initialiser_count<T>;
-  if constexpr (n == uncounted || n == 0)
+  if constexpr (n == not_counted || n == 0)
     return n;
   else if constexpr (takes_fields<T>(std::make_index_sequence<n>()))
     return n - empty_base_count<T>;

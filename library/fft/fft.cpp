@@ -83,7 +83,7 @@ Array along_axis(const char* name, FftType type, const Arg& x, int axis, const F
   LocScope scope(x.where());
   const int a = detail::normalize_axis(axis, x.array().ndim(), name, x.aval(), x.where());
   const std::int64_t size = x.array().shape()[a];
-  const std::int64_t n = options.n ? *options.n : type == FftType::irfft ? 2 * (size - 1) : size;
+  const std::int64_t n = options.n ? std::int64_t{*options.n} : type == FftType::irfft ? 2 * (size - 1) : size;
   return transform(x, {name, type, {a}, {n}, options.norm});
 }
 
@@ -92,7 +92,7 @@ Array along_axes(const char* name, FftType type, const Arg& x, const FftnOptions
   Axis axes = options.axes;
   if (axes.is_none() && !options.s.empty()) {
     std::vector<int> last;
-    for (std::size_t i = 0; i < options.s.size(); ++i) last.push_back(static_cast<int>(i) - static_cast<int>(options.s.size()));
+    for (int i = 0; i < options.s.size(); ++i) last.push_back(i - options.s.size());
     axes = Axis(last);
   }
   std::vector<int> resolved;
@@ -101,7 +101,7 @@ Array along_axes(const char* name, FftType type, const Arg& x, const FftnOptions
   else
     for (int a : axes.axes()) resolved.push_back(detail::normalize_axis(a, x.array().ndim(), name, x.aval(), x.where()));
   detail::resolve_axes(Axis(resolved), x, name);  // none is named twice
-  if (!options.s.empty() && options.s.size() != resolved.size())
+  if (!options.s.empty() && static_cast<std::size_t>(options.s.size()) != resolved.size())
     throw ShapeError(
         fmt::format("{}: {} lengths are given for {} axes; the numbers must be equal", name, options.s.size(), resolved.size()),
         detail::effective_loc(x.where()));
@@ -130,15 +130,15 @@ Array shifted(const Arg& x, const Axis& axes, const char* name, bool back) {
   LocScope scope(x.where());
   const std::vector<int> resolved = detail::resolve_axes(axes, x, name);
   if (resolved.empty()) return x.array();
-  std::vector<int> by;
+  Shape by;
   for (int a : resolved) {
-    const int n = static_cast<int>(x.array().shape()[a]);
+    const std::int64_t n = x.array().shape()[a];
     by.push_back(back ? -(n / 2) : n / 2);
   }
-  return roll(x, Axis(by), Axis(resolved));
+  return roll(x, by, Axis(resolved));
 }
 
-void check_frequencies(const char* name, int n, DType dtype, SourceLoc loc) {
+void check_frequencies(const char* name, std::int64_t n, DType dtype, SourceLoc loc) {
   if (n < 1)
     throw ShapeError(fmt::format("{}: {} samples have no frequencies; it must be at least 1", name, n), detail::effective_loc(loc));
   if (!dtype.is_floating())
@@ -169,16 +169,19 @@ Array ifft2(Arg x, FftnOptions options) { return along_axes("ifft2", FftType::if
 Array rfft2(Arg x, FftnOptions options) { return along_axes("rfft2", FftType::rfft, x, over_two(options)); }
 Array irfft2(Arg x, FftnOptions options) { return along_axes("irfft2", FftType::irfft, x, over_two(options)); }
 
-Array fftfreq(int n, double d, DType dtype, SourceLoc loc) {
+Array fftfreq(Int samples, double d, DType dtype, SourceLoc loc) {
+  const std::int64_t n = samples;
   check_frequencies("fftfreq", n, dtype, loc);
   LocScope scope(loc);
   const Array k = arange(n, dtype);
-  return where(k < static_cast<double>((n + 1) / 2), k, k - static_cast<double>(n)) / detail::standard([&] { return d * n; });
+  return where(k < static_cast<double>(n / 2 + n % 2), k, k - static_cast<double>(n)) /
+         detail::standard([&] { return d * static_cast<double>(n); });
 }
-Array rfftfreq(int n, double d, DType dtype, SourceLoc loc) {
+Array rfftfreq(Int samples, double d, DType dtype, SourceLoc loc) {
+  const std::int64_t n = samples;
   check_frequencies("rfftfreq", n, dtype, loc);
   LocScope scope(loc);
-  return arange(n / 2 + 1, dtype) / (d * n);
+  return arange(n / 2 + 1, dtype) / (d * static_cast<double>(n));
 }
 Array fftshift(Arg x, Axis axes) { return shifted(x, axes, "fftshift", false); }
 Array ifftshift(Arg x, Axis axes) { return shifted(x, axes, "ifftshift", true); }

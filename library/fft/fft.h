@@ -13,7 +13,7 @@ namespace weft {
 namespace fft {
 
 struct FftOptions {
-  std::optional<int> n = {};      ///< the signal's length: it is cut, or padded with zeros at the end; absent: as it is
+  std::optional<Int> n = {};      ///< the signal's length: it is cut, or padded with zeros at the end; absent: as it is
   std::string norm = "backward";  ///< which transform is divided by n: "backward" the inverse, "forward" the other, "ortho" both by sqrt(n)
 };
 /// The sum over j of x[j] exp(-2 pi i j k / n), for each k.
@@ -30,7 +30,7 @@ Array hfft(Arg x, int axis = -1, FftOptions options = {});
 Array ihfft(Arg x, int axis = -1, FftOptions options = {});
 
 struct FftnOptions {
-  std::vector<int> s = {};        ///< the lengths along the axes; empty: as they are
+  Shape s = {};                   ///< the lengths along the axes; empty: as they are
   Axis axes = none;               ///< none: all, or as many of the last as s has entries
   std::string norm = "backward";  ///< as FftOptions::norm
 };
@@ -52,9 +52,9 @@ Array rfft2(Arg x, FftnOptions options = {});
 Array irfft2(Arg x, FftnOptions options = {});
 
 /// The frequencies that fft's elements belong to, for samples d apart: 0, 1, ..., then the negative ones, divided by n d.
-Array fftfreq(int n, double d = 1, DType dtype = float32, SourceLoc loc = SourceLoc::here());
+Array fftfreq(Int n, double d = 1, DType dtype = float32, SourceLoc loc = SourceLoc::here());
 /// The same of rfft: 0 to n / 2, divided by n d.
-Array rfftfreq(int n, double d = 1, DType dtype = float32, SourceLoc loc = SourceLoc::here());
+Array rfftfreq(Int n, double d = 1, DType dtype = float32, SourceLoc loc = SourceLoc::here());
 /// With frequency 0 moved to the middle of the axes, all of them if none are given.
 Array fftshift(Arg x, Axis axes = none);
 /// The inverse of fftshift.

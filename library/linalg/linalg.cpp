@@ -64,8 +64,7 @@ Lu lu(Arg a) {
   const std::int64_t m = x.shape()[x.ndim() - 2], n = x.shape().back(), k = std::min(m, n);
   const Array rows = detail::iota_array(int32, {m, 1}, 0, a.where());
   const Array p = expand_dims(f.permutation, -2) == rows;
-  const Array l =
-      tril(detail::slice_axis(f.lu, x.ndim() - 1, 0, k, a.where()), -1) + eye(static_cast<int>(m), static_cast<int>(k), 0, x.dtype());
+  const Array l = tril(detail::slice_axis(f.lu, x.ndim() - 1, 0, k, a.where()), -1) + eye(m, k, 0, x.dtype());
   return {detail::as_dtype(p, x.dtype()), l, triu(detail::slice_axis(f.lu, x.ndim() - 2, 0, k, a.where()))};
 }
 

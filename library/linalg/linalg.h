@@ -91,7 +91,7 @@ Lstsq lstsq(Arg a, Arg b);
 /// The matrix exponential, by Pade approximants, scaling and squaring (Higham 2005); NaN if more than 16 squarings are needed.
 Array expm(Arg a);
 /// a to an integer power, of the inverse where n is negative.
-Array matrix_power(Arg a, int n);
+Array matrix_power(Arg a, Int n);
 /// The product of several matrices, in the order that takes the fewest multiplications; the first and the last may be vectors.
 Array multi_dot(Args xs);
 /// The elements on the main diagonal of the last two dimensions.

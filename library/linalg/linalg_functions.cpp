@@ -180,13 +180,14 @@ Array expm(Arg a) {
   return where(expand_dims(fits, {-1, -2}), squared, std::numeric_limits<double>::quiet_NaN());
 }
 
-Array matrix_power(Arg a, int n) {
+Array matrix_power(Arg a, Int exponent) {
+  const std::int64_t n = exponent;
   LocScope scope(a.where());
   Array x = n < 0 ? inv(a) : a.array();
   if (n >= 0 && (x.ndim() < 2 || x.shape().back() != x.shape()[x.ndim() - 2])) matrix_operand(a, "matrix_power", true);
   if (n == 0) return broadcast_to(detail::identity_like(x, x.shape().back()), x.shape());
   Array power;
-  for (unsigned rest = static_cast<unsigned>(std::abs(n)); rest > 0; rest >>= 1) {
+  for (std::uint64_t rest = n < 0 ? 0 - static_cast<std::uint64_t>(n) : static_cast<std::uint64_t>(n); rest > 0; rest >>= 1) {
     if (rest & 1) power = power.is_empty_handle() ? x : matmul(power, x);
     if (rest > 1) x = matmul(x, x);
   }

@@ -148,7 +148,7 @@ Array layer_norm(Arg x, Arg scale, Arg bias, LayerNormOptions options) {
   return detail::as_dtype(normal, dtype) * scale.array() + bias.array();
 }
 
-Array one_hot(Arg x, int num_classes, DType dtype) { return weft::one_hot(x, num_classes, dtype); }
+Array one_hot(Arg x, Int num_classes, DType dtype) { return weft::one_hot(x, num_classes, dtype); }
 
 Array dot_product_attention(Arg q, Arg k, Arg v, AttentionOptions options) {
   LocScope scope(q.where());

@@ -63,7 +63,7 @@ struct LayerNormOptions {
 Array layer_norm(Arg x, Arg scale, Arg bias, LayerNormOptions options = {});
 
 /// 1 where the last dimension's position equals x, else 0: shape x.shape() + (num_classes). Of a value out of range: all 0.
-Array one_hot(Arg x, int num_classes, DType dtype = float32);
+Array one_hot(Arg x, Int num_classes, DType dtype = float32);
 
 struct AttentionOptions {
   bool is_causal = false;            ///< position t of q sees positions 0 to t of k

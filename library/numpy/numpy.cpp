@@ -9,6 +9,7 @@
 
 #include "weft/core/array/constructors.h"
 #include "weft/core/array/indexing.h"
+#include "weft/core/base/sizes.h"
 #include "weft/core/errors/error.h"
 #include "weft/core/functions/contractions.h"
 #include "weft/core/functions/elementwise.h"
@@ -33,14 +34,16 @@ int axis_of(const Arg& x, int axis, const char* operation) {
 }
 /// x[..., low:high, ...] along an axis.
 Array part(const Array& x, int axis, std::int64_t low, std::int64_t high) { return detail::slice_axis(x, axis, low, high, {}); }
-int size_of(const Array& x, int axis) { return static_cast<int>(x.shape()[axis]); }
+std::int64_t size_of(const Array& x, int axis) { return x.shape()[axis]; }
+/// The dtype of positions among n.
+DType position_dtype(std::int64_t n) { return detail::fits_int(n) ? int32 : int64; }
 
 /// In a floating dtype: integers as division makes them.
 Array floating(const Array& x) { return x.dtype().is_inexact() ? x : x / 1; }
 
 Array trapezoids(const Array& y, const Array& widths, int axis) {
-  const int n = size_of(y, axis);
-  return sum(widths * (part(y, axis, std::min(1, n), n) + part(y, axis, 0, std::max(n - 1, 0))), axis) * 0.5;
+  const std::int64_t n = size_of(y, axis), one = 1;
+  return sum(widths * (part(y, axis, std::min(one, n), n) + part(y, axis, 0, std::max(n, one) - 1)), axis) * 0.5;
 }
 
 /// The axes in front, joined to one: what quantile sorts along.
@@ -63,9 +66,9 @@ Array joined_in_front(const Array& x, const std::vector<int>& axes) {
 }
 
 Array between(const Array& sorted, const Array& q, const std::string& method, const Arg& x) {
-  const int n = size_of(sorted, 0);
+  const std::int64_t n = size_of(sorted, 0);
   const Array at = q * (n - 1);
-  const auto element = [&](const Array& position) { return take(sorted, clip(convert(position, int32), 0, n - 1), 0); };
+  const auto element = [&](const Array& position) { return take(sorted, clip(convert(position, position_dtype(n)), 0, n - 1), 0); };
   if (method == "lower") return element(floor(at));
   if (method == "higher") return element(ceil(at));
   const Array low = element(floor(at)), high = element(ceil(at));
@@ -88,30 +91,34 @@ Array with_nan_left_out(const Arg& x, ReduceOptions& options) {
 
 }  // namespace
 
-Array identity(int n, DType dtype, SourceLoc loc) { return eye(n, dtype, loc); }
+Array identity(Int n, DType dtype, SourceLoc loc) { return eye(n, dtype, loc); }
 
-Array diag(Arg x, int k) {
+Array diag(Arg x, Int offset) {
+  const std::int64_t k = offset;
   LocScope scope(x.where());
   const Array& a = x.array();
   if (a.ndim() == 2) return diagonal(x, k);
   if (a.ndim() != 1) refuse(x, "diag", "is neither a vector nor a matrix; diagonal takes arrays of more axes");
-  const int n = size_of(a, 0) + std::abs(k);
-  const Array padded = pad(a, PadWidth(std::max(k, 0), std::max(-k, 0)), convert(0, a.dtype()));
-  return where(eye(n, n, k, bool_), broadcast_to(padded, {n, n}), zeros({}, a.dtype()));
+  const std::int64_t zero = 0;
+  const auto n = k == std::numeric_limits<std::int64_t>::min() ? std::nullopt : detail::checked_sum(size_of(a, 0), std::abs(k));
+  if (!n) refuse(x, "diag", fmt::format("can't stand on diagonal {}: the matrix would be too large", k));
+  const Array padded = pad(a, PadWidth(std::max(k, zero), std::max(-k, zero)), convert(0, a.dtype()));
+  return where(eye(*n, *n, k, bool_), broadcast_to(padded, {*n, *n}), zeros({}, a.dtype()));
 }
 
-Array diagonal(Arg x, int offset, int axis1, int axis2) {
+Array diagonal(Arg x, Int offset, int axis1, int axis2) {
   LocScope scope(x.where());
   if (x.array().ndim() < 2) refuse(x, "diagonal", "has no two axes");
   const int a = axis_of(x, axis1, "diagonal"), b = axis_of(x, axis2, "diagonal");
   if (a == b) refuse(x, "diagonal", fmt::format("has a diagonal between two axes; axis {} is given twice", a));
-  const int rows = size_of(x.array(), a), columns = size_of(x.array(), b);
-  const int first_row = std::max(-offset, 0), first_column = std::max(offset, 0);
-  const int n = std::max(0, std::min(rows - first_row, columns - first_column));
+  const std::int64_t rows = size_of(x.array(), a), columns = size_of(x.array(), b), zero = 0;
+  const std::int64_t shift = std::clamp<std::int64_t>(offset, -rows, columns);  // diagonals beyond are all empty
+  const std::int64_t first_row = std::max(-shift, zero), first_column = std::max(shift, zero);
+  const std::int64_t n = std::max(zero, std::min(rows - first_row, columns - first_column));
   const Array at = arange(n);
   return moveaxis(x.array(), {a, b}, {-2, -1})(ellipsis, at + first_row, at + first_column);
 }
-Array trace(Arg x, int offset, int axis1, int axis2) {
+Array trace(Arg x, Int offset, int axis1, int axis2) {
   LocScope scope(x.where());
   if (x.array().ndim() < 2) refuse(x, "trace", "has no two axes");
   return sum(diagonal(x, offset, axis1, axis2), -1);
@@ -189,14 +196,16 @@ Array hstack(Args xs, SourceLoc loc) {
   return concatenate(parts, parts.empty() || parts[0].ndim() == 1 ? 0 : 1, loc);
 }
 
-Array diff(Arg x, int n, int axis) {
+Array diff(Arg x, Int times, int axis) {
   LocScope scope(x.where());
+  const std::int64_t n = times;
   if (n < 0) refuse(x, "diff", fmt::format("can't be differenced {} times; n must be at least 0", n));
   const int dim = axis_of(x, axis, "diff");
   Array y = x.array();
-  for (int i = 0; i < n; ++i) {
-    const int size = size_of(y, dim);
-    const Array later = part(y, dim, std::min(1, size), size), earlier = part(y, dim, 0, std::max(size - 1, 0));
+  for (std::int64_t i = 0; i < n; ++i) {
+    const std::int64_t size = size_of(y, dim), one = 1;
+    if (size == 0) break;  // there is no less
+    const Array later = part(y, dim, std::min(one, size), size), earlier = part(y, dim, 0, std::max(size, one) - 1);
     y = y.dtype().is_bool() ? later != earlier : later - earlier;
   }
   return y;
@@ -225,7 +234,7 @@ Array interp(Arg x, Arg xp, Arg fp) {
   const Array &places = xp.array(), &values = fp.array();
   if (places.ndim() != 1 || places.shape() != values.shape() || places.size() == 0)
     refuse(xp, "interp", fmt::format("and {} are no points; both are vectors, of one size, not empty", to_string(fp.aval())));
-  const int n = size_of(places, 0);
+  const std::int64_t n = size_of(places, 0);
   const Array at = floating(x.array());
   if (n == 1) return values(0) + zeros_like(at);
   const Array i = clip(searchsorted(places, at, {.side = "right"}), 1, n - 1);
@@ -239,7 +248,7 @@ Array polyval(Arg p, Arg x) {
   LocScope scope(p.where());
   if (p.array().ndim() != 1) refuse(p, "polyval", "is no vector of coefficients");
   Array y = zeros_like(p.array().size() == 0 ? x.array() : x.array() * p.array()(0));
-  for (int i = 0; i < size_of(p.array(), 0); ++i) y = y * x.array() + p.array()(i);
+  for (std::int64_t i = 0; i < size_of(p.array(), 0); ++i) y = y * x.array() + p.array()(i);
   return y;
 }
 
@@ -289,7 +298,7 @@ Array cov(Arg x, CovOptions options) {
   else if (!options.rowvar)
     samples = transpose(samples);
   const Array apart = samples - mean(samples, 1, keepdims);
-  const double divisor = static_cast<double>(samples.shape()[1]) - options.ddof;
+  const double divisor = static_cast<double>(samples.shape()[1]) - static_cast<double>(options.ddof);
   const Array c = matmul(apart, conj(transpose(apart))) / divisor;
   return c.shape()[0] == 1 ? reshape(c, {}) : c;
 }

@@ -13,13 +13,13 @@ namespace weft {
 // Matrices.
 
 /// The n x n matrix with ones on its diagonal.
-Array identity(int n, DType dtype = float32, SourceLoc loc = SourceLoc::here());
+Array identity(Int n, DType dtype = float32, SourceLoc loc = SourceLoc::here());
 /// Of a vector the matrix that has it on its k-th diagonal and zeros elsewhere; of a matrix its k-th diagonal. Else a ShapeError.
-Array diag(Arg x, int k = 0);
+Array diag(Arg x, Int k = 0);
 /// The diagonal of two axes, moved to the end: the elements whose position along axis2 is that along axis1 plus offset.
-Array diagonal(Arg x, int offset = 0, int axis1 = 0, int axis2 = 1);
+Array diagonal(Arg x, Int offset = 0, int axis1 = 0, int axis2 = 1);
 /// The sum of that diagonal.
-Array trace(Arg x, int offset = 0, int axis1 = 0, int axis2 = 1);
+Array trace(Arg x, Int offset = 0, int axis1 = 0, int axis2 = 1);
 /// The vector product of the vectors of 3 along an axis of a and of b; their other axes broadcast.
 Array cross(Arg a, Arg b, int axis = -1);
 /// Kronecker's product: each element of a times the whole of b.
@@ -40,7 +40,7 @@ Array hstack(Args xs, SourceLoc loc = SourceLoc::here());
 // Sampled functions.
 
 /// The differences of neighbours along an axis, n times.
-Array diff(Arg x, int n = 1, int axis = -1);
+Array diff(Arg x, Int n = 1, int axis = -1);
 /// The integral by the trapezoidal rule of samples that lie dx apart.
 Array trapezoid(Arg y, double dx = 1, int axis = -1);
 /// The same of samples at the places x: a vector, or of y's shape.
@@ -68,7 +68,7 @@ Array nanmean(Arg x, Axis axis = none, ReduceOptions options = {});
 
 struct CovOptions {
   bool rowvar = true;  ///< a row holds the samples of one variable; else a column does
-  int ddof = 1;        ///< the divisor is the number of samples less ddof
+  Int ddof = 1;        ///< the divisor is the number of samples less ddof
 };
 /// The covariances of the variables in x: a matrix, or a scalar for a vector of samples.
 Array cov(Arg x, CovOptions options = {});

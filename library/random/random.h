@@ -1,10 +1,12 @@
 #pragma once
 #include <array>
 #include <concepts>
+#include <cstddef>
 #include <cstdint>
 #include <initializer_list>
 #include <optional>
 #include <string>
+#include <type_traits>
 
 #include "weft/core/array/array.h"
 
@@ -15,9 +17,11 @@ class OptionalShape {
  public:
   OptionalShape(None) {}
   OptionalShape(const Shape& shape) : shape_(shape), has_value_(true) {}
-  OptionalShape(std::initializer_list<Shape::Dim> dims) : shape_(dims), has_value_(true) {}
-  template <std::integral T>
-  OptionalShape(T n) : shape_(n), has_value_(true) {}
+  OptionalShape(std::initializer_list<Int> dims) : shape_(dims), has_value_(true) {}
+  template <detail::WholeNumber T>
+  OptionalShape(T n, SourceLoc loc = SourceLoc::here()) : shape_(n, loc), has_value_(true) {}
+  template <detail::WholeNumbers R>
+  OptionalShape(const R& dims, SourceLoc loc = SourceLoc::here()) : shape_(detail::whole_numbers(dims, loc)), has_value_(true) {}
   bool has_value() const { return has_value_; }
   const Shape& value() const { return shape_; }
 
@@ -40,6 +44,11 @@ namespace random {
 
 /// A key. A seed that doesn't fit into 32 bits fills both words of it.
 Array key(std::uint64_t seed, SourceLoc loc = SourceLoc::here());
+template <detail::WholeNumber T>
+  requires(!std::is_same_v<T, std::uint64_t>)
+Array key(T seed, SourceLoc loc = SourceLoc::here()) {
+  return key(static_cast<std::uint64_t>(seed), loc);
+}
 /// The key of an integer that may be traced, or an array of keys.
 Array key(const Array& seed, SourceLoc loc = SourceLoc::here());
 /// The uint32 words of keys, along a new last axis of size 2.
@@ -49,10 +58,10 @@ Array wrap_key_data(Arg data);
 /// n new keys, or an array of them of any shape.
 Array split(Arg key, Shape n = 2);
 /// The new keys one by one: `auto [next, now] = split<2>(key)`.
-template <int N>
+template <std::size_t N>
 std::array<Array, N> split(Arg key) {
   std::array<Array, N> keys;
-  detail::split_key_into(key, N, keys.data());
+  detail::split_key_into(key, static_cast<int>(N), keys.data());
   return keys;
 }
 /// A new key of a key and a number, which may be traced: of a step, an axis_index, ...
@@ -123,7 +132,7 @@ Array multinomial(Arg key, Arg n, Arg p, OptionalShape shape = none, DType dtype
 /// Density proportional to exp(-abs(x)^p).
 Array generalized_normal(Arg key, Arg p, Shape shape = {}, DType dtype = float32);
 /// Points of `shape`, of d coordinates along a new last axis, equally distributed in the unit ball of the p-norm.
-Array ball(Arg key, int d, Arg p = 2., Shape shape = {}, DType dtype = float32);
+Array ball(Arg key, Int d, Arg p = 2., Shape shape = {}, DType dtype = float32);
 /// The ratio of two chi-square variates, each divided by its degrees of freedom.
 Array f(Arg key, Arg dfnum, Arg dfden, OptionalShape shape = none, DType dtype = float32);
 /// Density proportional to x^(-3/2) exp(-(x - mean)^2 / (2 mean^2 x)).
@@ -138,7 +147,7 @@ struct MultivariateNormalOptions {
 Array multivariate_normal(Arg key, Arg mean, Arg cov, OptionalShape shape = none, DType dtype = float32,
                           MultivariateNormalOptions options = {});
 /// Matrices of shape + (n, m) with orthonormal columns (rows, if n < m), without a preferred direction. m = 0 stands for n.
-Array orthogonal(Arg key, int n, Shape shape = {}, DType dtype = float32, int m = 0);
+Array orthogonal(Arg key, Int n, Shape shape = {}, DType dtype = float32, Int m = 0);
 
 // Distributions without parameters.
 

@@ -183,7 +183,7 @@ Array choice(Arg key, Arg a, Shape shape, ChoiceOptions options) {
       positions = searchsorted(sums, r);
     } else {
       // The largest of log p + Gumbel noise are draws without replacement.
-      positions = reshape(top_k(draw_gumbel(k, Shape(n), p.dtype(), loc) + log(p), static_cast<int>(draws)).indices, shape);
+      positions = reshape(top_k(draw_gumbel(k, Shape(n), p.dtype(), loc) + log(p), draws).indices, shape);
     }
     positions = convert(positions, index);
   }

@@ -34,7 +34,7 @@ Array generalized_normal(Arg key, Arg p, Shape shape, DType dtype) {
   return rademacher(second, shape, dtype) * pow(gamma(first, inverse, shape, dtype), inverse);
 }
 
-Array ball(Arg key, int d, Arg p, Shape shape, DType dtype) {
+Array ball(Arg key, Int d, Arg p, Shape shape, DType dtype) {
   const LocScope scope(key.where());
   check_floating(dtype, "ball", key.where());
   const auto [first, second] = two_keys(key, "ball");
@@ -112,10 +112,10 @@ Array multivariate_normal(Arg key, Arg mean, Arg cov, OptionalShape asked, DType
 
 // The q of a normal matrix, with the signs that make it unique (F. Mezzadri, How to generate random matrices from the classical compact
 // groups, 2007).
-Array orthogonal(Arg key, int n, Shape shape, DType dtype, int m) {
+Array orthogonal(Arg key, Int rows, Shape shape, DType dtype, Int columns) {
   const LocScope scope(key.where());
   check_floating(dtype, "orthogonal", key.where());
-  if (m == 0) m = n;
+  const std::int64_t n = rows, m = columns == 0 ? n : std::int64_t{columns};
   Shape all = shape;
   all.push_back(std::max(n, m));
   all.push_back(std::min(n, m));

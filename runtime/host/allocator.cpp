@@ -32,7 +32,7 @@ constexpr int kMaxDevices = 1024;
 int class_of(std::size_t bytes) {
   const std::size_t units = (std::max(bytes, kSmallest) + kSmallest - 1) / kSmallest;  // of 64 bytes, 1 or more
   if (units <= 8) return static_cast<int>(units) - 1;
-  const int log = std::bit_width(units - 1) - 1;  // 2^log < units <= 2^(log+1)
+  const int log = static_cast<int>(std::bit_width(units - 1)) - 1;  // 2^log < units <= 2^(log+1)
   const std::size_t step = std::size_t{1} << (log - 2);
   const std::size_t quarter = (units - (std::size_t{1} << log) + step - 1) / step;  // 1 to 4
   return 8 + 4 * (log - 3) + static_cast<int>(quarter) - 1;

@@ -12,6 +12,7 @@
 
 #include "weft/core/base/environment.h"
 #include "weft/core/base/process_wide.h"
+#include "weft/core/base/sizes.h"
 #include "weft/core/errors/boundary.h"
 #include "weft/core/errors/error.h"
 #include "weft/core/trace/trace.h"
@@ -342,7 +343,8 @@ void initialize(InitializeOptions o, SourceLoc given) try {
           "distributed::initialize: a coordinator address is given, but not the number of processes and this one's (WEFT_NUM_PROCESSES, "
           "WEFT_PROCESS_ID)",
           loc);
-    rank = *o.process_id, size = *o.num_processes;
+    rank = detail::checked_int(*o.process_id, "distributed::initialize", "process_id", loc);
+    size = detail::checked_int(*o.num_processes, "distributed::initialize", "num_processes", loc);
     if (size < 1 || rank < 0 || rank >= size)
       throw DistributedError(fmt::format("distributed::initialize: there is no process {} of {}", rank, size), loc);
     joined.address = parse_address(o.coordinator_address), joined.token = o.token;
@@ -357,9 +359,9 @@ void initialize(InitializeOptions o, SourceLoc given) try {
       joined.server = std::make_unique<ControlServer>(joined.address, joined.token, size, heartbeat_timeout(loc)),
       joined.address = joined.server->address();
   } else if (o.num_processes.value_or(1) != 1) {
-    throw DistributedError(
-        fmt::format("distributed::initialize: {} processes, and no coordinator address to meet at (WEFT_COORDINATOR)", *o.num_processes),
-        loc);
+    throw DistributedError(fmt::format("distributed::initialize: {} processes, and no coordinator address to meet at (WEFT_COORDINATOR)",
+                                       std::int64_t{*o.num_processes}),
+                           loc);
   }
 
   if (size == 1) {

@@ -2,6 +2,7 @@
 #include <optional>
 #include <string>
 
+#include "weft/core/array/integer.h"
 #include "weft/core/errors/source_loc.h"
 
 /// Several processes that run one program, each with devices of its own, over the devices of all (jax.distributed).
@@ -11,8 +12,8 @@ namespace weft::distributed {
 /// WEFT_COLLECTIVE_TIMEOUT (seconds), WEFT_CHECK_COLLECTIVES (1); under mpirun or srun nothing need be given.
 struct InitializeOptions {
   std::string coordinator_address = {};  ///< "host:port" on which process 0 listens; not needed under MPI
-  std::optional<int> num_processes = {};
-  std::optional<int> process_id = {};
+  std::optional<Int> num_processes = {};
+  std::optional<Int> process_id = {};
   std::string token = {};                             ///< a secret that all processes share; others are not let in
   std::optional<double> timeout = {};                 ///< seconds that a collective waits for another process; 60 if not given
   std::optional<double> initialization_timeout = {};  ///< seconds that processes wait for each other at the start; 120 if not given

@@ -94,7 +94,7 @@ void report(const std::string& name, const Array& value) { std::printf("%s %016l
 int run(const std::string& mode) {
   set(mode);
   const std::string before = settings();
-  const Array x = sin(reshape(arange(1600, float32), {40, 40}) * .37) * 2, large = sin(arange(300000, float32)) * 1e-38;
+  const Array x = sin(reshape(arange(1600, float32), {40, 40}) * .37) * 2, large = sin(arange(300000, float32)) * 1e-38f;
   for (const Case& c : kCases) {
     const std::string name = c.name;
     report(name + ", eagerly", c.f(x));
@@ -111,13 +111,13 @@ int run(const std::string& mode) {
   report("on devices", pmap([](Array v) { return psum(v / 3, "i"); }, {.axis_name = "i"})(reshape(x, {8, 200})));
   report("on another thread", [&] {
     Array y;
-    std::thread([&] { y = jit([](Array v) { return v / 7 * 1e-38; })(x); }).join();
+    std::thread([&] { y = jit([](Array v) { return v / 7 * 1e-38f; })(x); }).join();
     return y;
   }());
   // A callback finds the standard settings, and what it changes is undone.
   Array found = zeros(1);
   const auto callback = [&](Array v) {
-    report("in a callback", v / 3 * 1e-38);
+    report("in a callback", v / 3 * 1e-38f);
     std::printf("callback %d %d\n", std::fegetround(), fegetexcept());
     std::fesetround(FE_DOWNWARD);
     return v;

@@ -119,7 +119,7 @@ const std::vector<Call>& all_calls() {
       {"split at", [](A& a) { return split(a.x(), a.ints(), a.axis()); }},
       {"pad", [](A& a) { return one(pad(a.x(), PadWidth(a.small(), a.small()), a.x())); }},
       {"flip", [](A& a) { return one(flip(a.x(), a.some_axis())); }},
-      {"roll", [](A& a) { return one(roll(a.x(), a.some_axis(), a.some_axis())); }},
+      {"roll", [](A& a) { return one(roll(a.x(), a.ints(), a.some_axis())); }},
       {"repeat", [](A& a) { return one(repeat(a.x(), a.small(), a.axis())); }},
       {"tile", [](A& a) { return one(tile(a.x(), a.shape())); }},
       {"full", [](A& a) { return one(full(a.wild_shape(), a.x(), a.dtype())); }},

@@ -8,18 +8,19 @@ namespace weft::detail {
 template <class Tuple, int... N>
 struct Gradient {
   static_assert(((N >= 0 && N < static_cast<int>(std::tuple_size_v<Tuple>)) && ...), "weft: an argument number that the call doesn't have");
-  using type = std::tuple<std::tuple_element_t<N, Tuple>...>;
-  static_assert((HasArrays<std::tuple_element_t<N, Tuple>>::value && ...), "weft: grad of an argument that holds no arrays");
+  using type = std::tuple<std::tuple_element_t<static_cast<std::size_t>(N), Tuple>...>;
+  static_assert((HasArrays<std::tuple_element_t<static_cast<std::size_t>(N), Tuple>>::value && ...),
+                "weft: grad of an argument that holds no arrays");
   static constexpr int argnums[] = {N...};
-  static type of(const Tuple& params) { return type{as_copy(std::get<N>(params))...}; }
+  static type of(const Tuple& params) { return type{as_copy(std::get<static_cast<std::size_t>(N)>(params))...}; }
 };
 template <class Tuple, int N>
 struct Gradient<Tuple, N> {
   static_assert(N >= 0 && N < static_cast<int>(std::tuple_size_v<Tuple>), "weft: an argument number that the call doesn't have");
-  using type = std::tuple_element_t<N, Tuple>;
+  using type = std::tuple_element_t<static_cast<std::size_t>(N), Tuple>;
   static_assert(HasArrays<type>::value, "weft: grad of an argument that holds no arrays");
   static constexpr int argnums[] = {N};
-  static const type& of(const Tuple& params) { return std::get<N>(params); }
+  static const type& of(const Tuple& params) { return std::get<static_cast<std::size_t>(N)>(params); }
 };
 template <class Tuple>
 struct Gradient<Tuple> : Gradient<Tuple, 0> {};

@@ -6,6 +6,7 @@
 
 #include "weft/core/array/array_impl.h"
 #include "weft/core/array/indexing.h"
+#include "weft/core/base/sizes.h"
 #include "weft/core/errors/error.h"
 #include "weft/core/functions/elementwise.h"
 #include "weft/core/ops/collective/collective.h"
@@ -244,8 +245,8 @@ std::vector<Array> flat_while(FlatFunction& cond, FlatFunction& body, const Whil
     return bind_all<While>({b.jaxpr, body_consts, c.jaxpr, cond_consts, 0}, operands, loc);
   }
   // With a bound the steps are counted, so that forward and reverse mode stop at the same one.
-  const int bound = *options.max_steps;
-  const Aval counter{{}, int32, false};
+  const std::int64_t bound = *options.max_steps;
+  const Aval counter{{}, fits_int(bound) ? int32 : int64, false};
   auto inputs = [&](const Hoisted& h) {
     std::vector<Aval> in = avals(h.consts);
     in.push_back(counter);
@@ -261,11 +262,21 @@ std::vector<Array> flat_while(FlatFunction& cond, FlatFunction& body, const Whil
   const Jaxpr counted_body = trace_jaxpr({"while_loop", inputs(b), {}}, [&](std::span<const Array> args) {
     return joined(std::array{args[b.consts.size()] + 1}, eval_jaxpr(b.jaxpr, without_counter(args, b.consts.size())));
   });
-  operands.push_back(marks.noted ? vary_over(make_literal(0, int32), of_condition, loc) : make_literal(0, int32));
+  operands.push_back(marks.noted ? vary_over(make_literal(0, counter.dtype), of_condition, loc) : make_literal(0, counter.dtype));
   operands.insert(operands.end(), starts.begin(), starts.end());
   std::vector<Array> results = bind_all<While>({counted_body, body_consts, counted_cond, cond_consts, bound}, operands, loc);
   results.erase(results.begin());
   return results;
+}
+
+/// The number of steps of a fori_loop whose bounds are known.
+static std::int64_t steps_between(const Array& lower, const Array& upper, SourceLoc loc) {
+  using Wide = __int128;
+  const auto value = [](const Array& x) { return x.dtype() == uint64 ? Wide{x.item<std::uint64_t>()} : Wide{x.item<std::int64_t>()}; };
+  const Wide n = std::max<Wide>(0, value(upper) - value(lower));
+  if (n > std::numeric_limits<std::int64_t>::max())
+    throw Error(fmt::format("fori_loop: from {} to {} are more than 2^63 - 1 steps", lower.item<double>(), upper.item<double>()), loc);
+  return static_cast<std::int64_t>(n);
 }
 
 std::vector<Array> flat_fori(const Array& lower, const Array& upper, FlatFunction& body, const WhileOptions& options, SourceLoc loc) {
@@ -320,7 +331,7 @@ std::vector<Array> flat_fori(const Array& lower, const Array& upper, FlatFunctio
   });
   std::vector<Array> results;
   if (is_known(lower) && is_known(upper)) {
-    const std::int64_t n = std::max<std::int64_t>(0, upper.item<std::int64_t>() - lower.item<std::int64_t>());
+    const std::int64_t n = steps_between(lower, upper, loc);
     operands.push_back(typed(first, counter));
     operands.insert(operands.end(), starts.begin(), starts.end());
     results = bind_all<Scan>({step, n, static_cast<int>(carry.size()) + 1, static_cast<int>(consts), false, 1}, operands,
@@ -335,7 +346,8 @@ std::vector<Array> flat_fori(const Array& lower, const Array& upper, FlatFunctio
     all.insert(all.end(), operands.begin(), operands.end());
     all.push_back(typed(first, counter));
     all.insert(all.end(), starts.begin(), starts.end());
-    results = bind_all<While>({step, static_cast<int>(consts), cond, 1, options.max_steps.value_or(0)}, all, loc.of(CalledAs::fori_loop));
+    results = bind_all<While>({step, static_cast<int>(consts), cond, 1, options.max_steps ? std::int64_t{*options.max_steps} : 0}, all,
+                              loc.of(CalledAs::fori_loop));
   }
   results.erase(results.begin());
   return results;
@@ -359,7 +371,7 @@ std::vector<Array> flat_scan(const char* what, FlatFunction& body, const ScanOpt
   }
   if (!length) throw ShapeError(fmt::format("{}: there are no xs; give the number of steps with {{.length = n}}", what), loc);
   if (*length < 0 || options.unroll < 1)
-    throw Error(fmt::format("{}: length is {} and unroll {}; they are at least 0 and 1", what, *length, options.unroll), loc);
+    throw Error(fmt::format("{}: length is {} and unroll {}; they are at least 0 and 1", what, *length, std::int64_t{options.unroll}), loc);
 
   std::vector<Aval> carry = avals(init), slices;
   for (const Array& x : xs) slices.push_back(x.aval().with_shape(x.shape().erased(0)));
@@ -381,7 +393,8 @@ std::vector<Array> flat_scan(const char* what, FlatFunction& body, const ScanOpt
   for (std::size_t i = 0; i < carry.size(); ++i) operands.push_back(marks.start(with_type(init[i], carry[i]), i, loc));
   operands.insert(operands.end(), xs.begin(), xs.end());
   if (config.debug_key_reuse) note_loop_keys(b.jaxpr, {b.consts.size(), b.consts.size(), num_carry}, operands, what, loc);
-  return bind_all<Scan>({b.jaxpr, *length, static_cast<int>(num_carry), static_cast<int>(b.consts.size()), options.reverse, options.unroll},
+  return bind_all<Scan>({b.jaxpr, *length, static_cast<int>(num_carry), static_cast<int>(b.consts.size()), options.reverse,
+                         checked_int(options.unroll, what, "unroll", loc)},
                         operands, loc);
 }
 

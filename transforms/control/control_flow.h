@@ -76,7 +76,7 @@ inline constexpr bool kIsPair<std::pair<A, B>> = true;
 
 /// map in batches: all but the last are scanned over with vmap of f inside, the rest is one smaller batch.
 template <class F, class Xs>
-auto map_in_batches(F f, const Xs& xs, int batch, SourceLoc loc);
+auto map_in_batches(F f, const Xs& xs, std::int64_t batch, SourceLoc loc);
 
 }  // namespace detail
 
@@ -186,7 +186,7 @@ detail::traced_t<Xs> associative_scan(F f, const Xs& xs, AssociativeScanOptions 
 namespace detail {
 
 template <class F, class Xs>
-auto map_in_batches(F f, const Xs& xs, int batch, SourceLoc loc) {
+auto map_in_batches(F f, const Xs& xs, std::int64_t batch, SourceLoc loc) {
   const std::vector<Array> leaves = leaves_of(xs);
   const std::int64_t n = leaves.empty() || leaves[0].ndim() == 0 ? 0 : leaves[0].shape()[0], whole = batch > 0 ? n / batch * batch : 0;
   auto mapped = vmap(std::move(f));

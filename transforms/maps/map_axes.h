@@ -12,7 +12,7 @@ namespace weft::detail {
 /// The mapped axis of each leaf of the arguments, counted from the front. Throws AxisError for one that a leaf doesn't have.
 std::vector<int> resolve_in_axes(const FlatFunction& f, const Axes& in_axes, const char* operation);
 /// The size that the mapped axes have in common, or the given one where nothing is mapped. Throws ShapeError if they differ.
-std::int64_t mapped_size(const FlatFunction& f, const std::vector<int>& dims, const std::optional<int>& given, const char* operation);
+std::int64_t mapped_size(const FlatFunction& f, const std::vector<int>& dims, const std::optional<Int>& asked, const char* operation);
 /// For each leaf of the tree the position, from the front, at which a new axis is put into an array of that type; nothing where none is
 /// put.
 std::vector<std::optional<int>> resolve_added_axes(const Axes& prefix, const Skeleton& tree, std::span<const Aval> avals,

@@ -7,6 +7,7 @@
 #include <set>
 
 #include "weft/core/base/nesting.h"
+#include "weft/core/base/sizes.h"
 #include "weft/core/errors/error.h"
 #include "weft/core/ir/sealed_program.h"
 #include "weft/core/ops/collective/process_local.h"
@@ -62,7 +63,7 @@ class PmapProgram final : public ProgramMaker {
     if (rows > devices && !options_.chunk) throw_too_many_rows(f, dims, rows, devices);
 
     TraceRequest request = request_for(f, "pmap", {});
-    request.axes = {{options_.axis_name, static_cast<int>(rows * num_processes())}};
+    request.axes = {{options_.axis_name, checked_int(rows * num_processes(), "pmap", "the size of the mapped axis", f.loc)}};
     for (std::size_t i = 0; i < f.args.size(); ++i) {
       const Aval& aval = f.args[i].aval();
       request.inputs.push_back(dims[i] == kNotMapped ? aval : aval.with_shape(aval.shape.erased(dims[i])));

@@ -9,7 +9,7 @@ struct PmapOptions {
   Axes in_axes = 0;                      ///< which axis of each argument is divided over the devices; none: all have the same
   Axes out_axes = 0;                     ///< where the devices' axis stands in each result; none: any device's, as all are the same
   std::string axis_name = {};            ///< for collectives
-  std::optional<int> axis_size = {};     ///< needed only where no argument is mapped
+  std::optional<Int> axis_size = {};     ///< needed only where no argument is mapped
   std::vector<Device> devices = {};      ///< which ones, in order; the first there are if empty
   std::vector<int> donate_argnums = {};  ///< arguments whose memory may be taken
   bool chunk = false;                    ///< more rows than devices run in rounds

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <mutex>
 
+#include "weft/core/base/sizes.h"
 #include "weft/core/errors/error.h"
 #include "weft/core/ops/collective/shard_map.h"
 #include "weft/core/ops/common.h"
@@ -100,7 +101,8 @@ class ShardMapProgram final : public ProgramMaker {
                         f.loc);
     const std::vector<PartitionSpec> in_specs = specs_->in_specs(f);
     TraceRequest request = request_for(f, specs_->name(), {});
-    for (const std::string& axis : p.newly_manual_axes.names) request.axes.push_back({axis, static_cast<int>(p.mesh.size_of(axis))});
+    for (const std::string& axis : p.newly_manual_axes.names)
+      request.axes.push_back({axis, checked_int(p.mesh.size_of(axis), "shard_map", "the size of a mesh axis", SourceLoc{})});
     for (std::size_t i = 0; i < f.args.size(); ++i) {
       const Aval& aval = f.args[i].aval();
       if (const std::string problem = spec_problem(p.mesh, in_specs[i], aval.shape); !problem.empty())

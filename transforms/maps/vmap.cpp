@@ -4,6 +4,7 @@
 
 #include <map>
 
+#include "weft/core/base/sizes.h"
 #include "weft/core/errors/error.h"
 #include "weft/core/ops/common.h"
 #include "weft/core/trace/key_reuse.h"
@@ -60,7 +61,8 @@ namespace {
 }
 }  // namespace
 
-std::int64_t mapped_size(const FlatFunction& f, const std::vector<int>& dims, const std::optional<int>& given, const char* operation) {
+std::int64_t mapped_size(const FlatFunction& f, const std::vector<int>& dims, const std::optional<Int>& asked, const char* operation) {
+  const std::optional<std::int64_t> given = asked;
   std::size_t first = dims.size();
   for (std::size_t i = 0; i < dims.size(); ++i) {
     if (dims[i] == kNotMapped) continue;
@@ -112,7 +114,7 @@ std::vector<Array> flat_vmap(FlatFunction& f, const VmapOptions& options) {
     const Aval& aval = f.args[i].aval();
     request.inputs.push_back(arg_dims[i] == kNotMapped ? aval : aval.with_shape(aval.shape.erased(arg_dims[i])));
   }
-  if (!axis.name.empty()) request.axes.push_back({axis.name, static_cast<int>(axis.size)});
+  if (!axis.name.empty()) request.axes.push_back({axis.name, checked_int(axis.size, "vmap", "the size of the named axis", f.loc)});
   const Hoisted h = hoist_consts([&] {
     const InputsVary varying(f.args);
     return trace_jaxpr(request, [&](std::span<const Array> leaves) { return f.run(leaves); });

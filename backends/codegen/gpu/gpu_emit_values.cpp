@@ -196,7 +196,7 @@ void GpuEmitter::store_atomic(const Store& s) {
 void GpuEmitter::exchange_atomic(ScalarOp op, DType t, Value* where, Value* v) {
   llvm::LLVMContext& context = module_.getContext();
   llvm::Type* memory = builder_.memory_type(t);
-  llvm::Type* bits = ir_.getIntNTy(memory->getPrimitiveSizeInBits());
+  llvm::Type* bits = ir_.getIntNTy(static_cast<unsigned>(memory->getPrimitiveSizeInBits().getFixedValue()));
   const llvm::Align align(static_cast<std::uint64_t>(t.itemsize()));
   llvm::LoadInst* first = ir_.CreateAlignedLoad(bits, where, align);
   first->setAtomic(llvm::AtomicOrdering::Monotonic);

@@ -54,7 +54,7 @@ Value* GpuThreads::exchange32(Exchange kind, Value* v, Value* lane) {
 
 Value* GpuThreads::exchange(Exchange kind, Value* v, Value* lane) {
   llvm::Type* type = v->getType();
-  const unsigned bits = type->getPrimitiveSizeInBits();
+  const auto bits = static_cast<unsigned>(type->getPrimitiveSizeInBits().getFixedValue());
   Value* whole = ir_.CreateBitCast(v, ir_.getIntNTy(bits));
   if (bits <= 32) {
     Value* moved = exchange32(kind, ir_.CreateZExt(whole, ir_.getInt32Ty()), lane);

@@ -26,7 +26,7 @@ struct While {
     int body_nconsts = 0;
     Jaxpr cond_jaxpr;
     int cond_nconsts = 0;
-    int max_steps = 0;  ///< a bound on the number of steps, for reverse mode; 0: none is known
+    std::int64_t max_steps = 0;  ///< a bound on the number of steps, for reverse mode; 0: none is known
     friend bool operator==(const Params&, const Params&) = default;
   };
   static constexpr std::string_view name = "while", doc = "Repeats the body while the condition holds.";

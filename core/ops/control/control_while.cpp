@@ -124,8 +124,8 @@ Jaxpr bounded_while(const While::Params& p, std::span<const Array> in, SourceLoc
     append(operands, a.subspan(o.cond_consts.size()));
     return bind_cond({{same, p.body_jaxpr}}, operands, loc);
   });
-  const std::int64_t inner = std::max<std::int64_t>(1, static_cast<std::int64_t>(std::sqrt(p.max_steps))),
-                     outer = (p.max_steps + inner - 1) / inner;
+  const std::int64_t inner = std::max<std::int64_t>(1, static_cast<std::int64_t>(std::sqrt(static_cast<double>(p.max_steps)))),
+                     outer = (p.max_steps - 1) / inner + 1;
   auto scan = [&](const Jaxpr& body, std::int64_t length, std::span<const Array> operands) {
     return bind_scan({body, length, static_cast<int>(n), static_cast<int>(consts), false, 1}, operands, loc);
   };

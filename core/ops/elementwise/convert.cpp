@@ -5,6 +5,7 @@
 
 #include "weft/core/array/constructors.h"
 #include "weft/core/array/convert_elements.h"
+#include "weft/core/base/sizes.h"
 #include "weft/core/functions/elementwise.h"
 #include "weft/core/functions/shaping.h"
 #include "weft/core/ops/elementwise/bitcast.h"
@@ -201,8 +202,10 @@ using namespace detail;
 Array convert(Arg x, DType dtype) { return convert_element_type(x.array(), dtype, false, x.where()); }
 Array astype(Arg x, DType dtype) { return convert(x, dtype); }
 
-Array reduce_precision(Arg x, int exponent_bits, int mantissa_bits) {
-  return bind_one<ReducePrecision>({.exponent_bits = exponent_bits, .mantissa_bits = mantissa_bits}, {to_inexact(x)}, x.where());
+Array reduce_precision(Arg x, Int exponent_bits, Int mantissa_bits) {
+  return bind_one<ReducePrecision>({.exponent_bits = checked_int(exponent_bits, "reduce_precision", "exponent_bits", x.where()),
+                                    .mantissa_bits = checked_int(mantissa_bits, "reduce_precision", "mantissa_bits", x.where())},
+                                   {to_inexact(x)}, x.where());
 }
 
 }  // namespace weft

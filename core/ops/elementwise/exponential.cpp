@@ -123,7 +123,7 @@ struct Cbrt : Unary<Cbrt> {
 
 /// By squaring; `one` and `multiply` say what is multiplied.
 template <class T, class Multiply>
-T power_by_squaring(T base, unsigned exponent, T one, Multiply&& multiply) {
+T power_by_squaring(T base, std::uint64_t exponent, T one, Multiply&& multiply) {
   bool started = false;
   T power = one;
   for (; exponent != 0; exponent >>= 1) {
@@ -146,7 +146,7 @@ struct Square : Unary<Square> {
 };
 
 struct IntegerPowParams {
-  int y = 2;
+  std::int64_t y = 2;
   friend bool operator==(const IntegerPowParams&, const IntegerPowParams&) = default;
 };
 struct IntegerPow : Unary<IntegerPow> {
@@ -160,7 +160,7 @@ struct IntegerPow : Unary<IntegerPow> {
       c.fail<DTypeError>("an integer has no negative powers", "convert it to a floating dtype");
     return Unary::abstract_eval(c);
   }
-  static unsigned magnitude(int y) { return y < 0 ? 0u - static_cast<unsigned>(y) : static_cast<unsigned>(y); }
+  static std::uint64_t magnitude(std::int64_t y) { return y < 0 ? 0 - static_cast<std::uint64_t>(y) : static_cast<std::uint64_t>(y); }
   template <class T>
   static T ref(T x, const Params& p) {
     const T power = power_by_squaring(x, magnitude(p.y), T(1), [](T a, T b) { return wrapping_mul(a, b); });
@@ -171,7 +171,8 @@ struct IntegerPow : Unary<IntegerPow> {
   }
   static Tangent partial(const Array& t, const Array& x, const Array&, const Params& p) {
     if (p.y == 0) return {};
-    return t * (p.y * integer_pow(x, p.y - 1));
+    const std::int64_t lower = p.y == std::numeric_limits<std::int64_t>::min() ? p.y : p.y - 1;
+    return t * (p.y * integer_pow(x, lower));
   }
   static constexpr bool kernel_takes_complex = true;
   static V kernel(KernelBuilder& b, V x, const Params& p) {
@@ -289,14 +290,14 @@ Array rsqrt(Arg x) { return unary_inexact<Rsqrt>(x); }
 Array cbrt(Arg x) { return unary_inexact<Cbrt>(x); }
 Array square(Arg x) { return bind_one<Square>({}, {to_numeric(x)}, x.where()); }
 
-Array integer_pow(Arg x, int y) {
+Array integer_pow(Arg x, Int y) {
   const Array base = to_numeric(x);
   if (y == 1) return base;
   return bind_one<IntegerPow>({.y = y}, {base}, x.where());
 }
 Array pow(Arg x, Arg y) {
   const LocScope scope(x.where());
-  if (const auto n = integer_literal(y.array()); n && *n == static_cast<int>(*n)) return integer_pow(x, static_cast<int>(*n));
+  if (const auto n = integer_literal(y.array())) return integer_pow(x, *n);
   const DType base = x.aval().dtype, exponent = y.aval().dtype;
   if (base.is_inexact() && exponent.is_integer()) {
     const Arg both[] = {x, y};

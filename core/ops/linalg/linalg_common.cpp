@@ -35,7 +35,7 @@ BatchResult batch_matrices(const BatchContext& c) {
 Array transposed(const Array& x) { return move_axis(x, x.ndim() - 1, x.ndim() - 2, {}); }
 Array conjugate(const Array& x) { return x.dtype().is_complex() ? conj(x) : x; }
 Array adjoint(const Array& x) { return conjugate(transposed(x)); }
-Array identity_like(const Array& x, std::int64_t n) { return eye(static_cast<int>(n), {}, 0, x.dtype()); }
+Array identity_like(const Array& x, std::int64_t n) { return eye(n, {}, 0, x.dtype()); }
 
 // Of the rows one behind the other, the elements a row and one apart.
 Array diagonal_of(const Array& x, SourceLoc loc) {

@@ -5,6 +5,7 @@
 
 #include "weft/core/array/storage.h"
 #include "weft/core/base/lapack.h"
+#include "weft/core/base/sizes.h"
 #include "weft/core/ops/linalg/linalg.h"
 
 namespace weft::detail {
@@ -28,7 +29,9 @@ void with_matrix_storage(DType dtype, F&& f) {
 /// One operand's or result's matrices on the host.
 struct Matrices {
   explicit Matrices(const Shape& shape)
-      : rows(static_cast<int>(shape[shape.size() - 2])), columns(static_cast<int>(shape.back())), size(rows * std::int64_t{columns}) {
+      : rows(checked_int(shape[shape.size() - 2], "linear algebra", "the number of rows", {})),
+        columns(checked_int(shape.back(), "linear algebra", "the number of columns", {})),
+        size(rows * std::int64_t{columns}) {
     for (int i = 0; i + 2 < shape.size(); ++i) count *= shape[i];
   }
   int rows, columns;

@@ -1,6 +1,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <limits>
+#include <optional>
 
 #include "weft/core/array/array_impl.h"
 #include "weft/core/functions/elementwise.h"
@@ -10,7 +12,13 @@
 namespace weft::detail {
 namespace {
 
-std::int64_t padded_size(std::int64_t n, const PadDim& p) { return p.low + p.high + n + std::max<std::int64_t>(n - 1, 0) * p.interior; }
+/// The size behind padding; nothing where no array is so large.
+std::optional<std::int64_t> padded_size(std::int64_t n, const PadDim& p) {
+  using Wide = __int128;
+  const Wide size = Wide{p.low} + p.high + n + Wide{std::max<std::int64_t>(n - 1, 0)} * p.interior;
+  return size > std::numeric_limits<std::int64_t>::max() ? std::nullopt
+                                                         : std::optional(static_cast<std::int64_t>(std::max<Wide>(size, -1)));
+}
 
 /// What pad puts where the operand's elements are taken from: the cotangent of the operand.
 Array unpad(const Array& ct, const Shape& shape, const PaddingConfig& config, SourceLoc loc) {
@@ -47,7 +55,10 @@ struct Pad {
     for (int d = 0; d < x.ndim(); ++d) {
       const PadDim& p = config[static_cast<std::size_t>(d)];
       if (p.interior < 0) c.fail<ShapeError>(fmt::format("interior padding {} of dimension {} is negative", p.interior, d));
-      out[d] = padded_size(x.shape[d], p);
+      const std::optional<std::int64_t> size = padded_size(x.shape[d], p);
+      if (!size)
+        c.fail<ShapeError>(fmt::format("padding ({}, {}, {}) makes dimension {} larger than any array's", p.low, p.high, p.interior, d));
+      out[d] = *size;
       if (out[d] < 0)
         c.fail<ShapeError>(fmt::format("padding ({}, {}) cuts more off dimension {} than its size {}", p.low, p.high, d, x.shape[d]));
     }

@@ -101,7 +101,10 @@ struct Conv {
     out[o[0]] = batch / p.batch_group_count;
     out[o[1]] = outputs;
     const std::vector<WindowDim> windows = conv_windows(p, lhs.shape, rhs.shape);
-    for (std::size_t i = 0; i < spatial; ++i) out[o[i + 2]] = windows[i].positions();
+    for (std::size_t i = 0; i < spatial; ++i) {
+      if (!windows[i].is_countable()) c.fail<ShapeError>("a dilated size or a padding is 2^61 or more", "there are no arrays so large");
+      out[o[i + 2]] = windows[i].positions();
+    }
     const DType dtype = p.preferred_element_type.value_or(lhs.dtype);
     auto rank = [](DType d) { return d.is_complex() ? 2 : d.is_floating() ? 1 : 0; };
     if (rank(dtype) < rank(lhs.dtype) || dtype == bool_)
@@ -140,12 +143,12 @@ struct Conv {
     auto conv = [&](const Array& x, const Array& y) { return convolve_of(x, y, p, c.loc); };
     if (i != kNotMapped && j != kNotMapped) {  // a group for each
       const bool by_batch = p.batch_group_count > 1;
-      (by_batch ? p.batch_group_count : p.feature_group_count) *= static_cast<int>(size);
+      (by_batch ? p.batch_group_count : p.feature_group_count) *= size;
       const Array out = conv(merge_axis_into(i, by_batch ? l[0] : l[1], lhs, c.loc), merge_axis_into(j, r[0], rhs, c.loc));
       return {{split_axis(o[1], size, out, c.loc)}, {o[1]}};
     }
     // Groups stay the slowest part of the axis that the mapped one goes into.
-    auto merge_behind_groups = [&](const Array& x, int mapped, int axis, int groups) {
+    auto merge_behind_groups = [&](const Array& x, int mapped, int axis, std::int64_t groups) {
       if (groups == 1) return merge_axis_into(mapped, axis, x, c.loc);
       const Array divided = split_axis(axis + (mapped <= axis), groups, x, c.loc);
       return merge_axis_into(axis, axis, merge_axis_into(mapped + (axis < mapped), axis + 1, divided, c.loc), c.loc);
@@ -154,7 +157,7 @@ struct Conv {
       const Array out = conv(merge_behind_groups(lhs, i, l[0], p.batch_group_count), rhs);
       return {{split_axis(o[0], size, out, c.loc)}, {o[0]}};
     }
-    const int groups = std::max(p.feature_group_count, p.batch_group_count);
+    const std::int64_t groups = std::max(p.feature_group_count, p.batch_group_count);
     Array out = conv(lhs, merge_behind_groups(rhs, j, r[0], groups));
     if (groups == 1) return {{split_axis(o[1], size, out, c.loc)}, {o[1]}};
     out = split_axis(o[1] + 1, size, split_axis(o[1], groups, out, c.loc), c.loc);
@@ -171,7 +174,7 @@ struct Conv {
   static Array transpose_lhs(const TransposeContext& c, const Array& ct, Array rhs) {
     const Params& p = c.get<Params>();
     const auto& [l, r, o] = p.dimension_numbers;
-    const int groups = std::max(p.feature_group_count, p.batch_group_count);
+    const std::int64_t groups = std::max(p.feature_group_count, p.batch_group_count);
     if (groups > 1) rhs = merge_axis_into(r[0], r[1], split_axis(r[0], groups, rhs, c.loc), c.loc);
     Params q = p;
     q.batch_group_count = 1, q.feature_group_count = groups;
@@ -196,7 +199,7 @@ struct Conv {
     for (std::size_t i = 0; i < windows.size(); ++i) {
       const WindowDim& d = windows[i];
       const std::int64_t from_lhs = dilated(d.positions(), d.stride) - dilated(d.size, d.base_dilation);
-      q.padding[i].second = static_cast<int>(from_lhs + dilated(d.window, d.window_dilation) - d.low - 1);
+      q.padding[i].second = from_lhs + dilated(d.window, d.window_dilation) - d.low - 1;
     }
     return convolve_of(lhs, ct, q, c.loc);
   }

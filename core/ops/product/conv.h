@@ -17,9 +17,9 @@ std::string print_param(const ConvDimensions& v);
 void read_param(ParamReader& r, ConvDimensions& v);
 
 struct ConvParams {
-  int batch_group_count = 1;
+  std::int64_t batch_group_count = 1;
   ConvDimensions dimension_numbers;
-  int feature_group_count = 1;
+  std::int64_t feature_group_count = 1;
   std::vector<std::int64_t> lhs_dilation;
   PadPairs padding;
   std::optional<DType> preferred_element_type;  ///< of the sums and the result; absent: the operands' dtype

@@ -200,7 +200,7 @@ struct ReduceWindowProgram : ByProgram<ReduceWindowProgram> {
     const Params& p = c.get<Params>();
     const std::size_t n = check_operands_of(c, p.jaxpr);
     check_windows(c, p, c.in[0].ndim());
-    const Shape shape = window_shape(windows_of(p, c.in[0].shape));
+    const Shape shape = checked_window_shape(c, windows_of(p, c.in[0].shape));
     std::vector<Aval> out;
     for (std::size_t i = 0; i < n; ++i) out.push_back({shape, c.in[i].dtype});
     return out;

@@ -25,7 +25,7 @@ struct ReduceWindow {
     with_storage(c.in[0].dtype, [&]<class T>() {
       if constexpr (!folds<C, T>) c.fail<DTypeError>("not defined for " + std::string(c.in[0].dtype.name()), Op::accepts);
     });
-    return c.in[0].with_shape(window_shape(windows_of(p, c.in[0].shape)));
+    return c.in[0].with_shape(checked_window_shape(c, windows_of(p, c.in[0].shape)));
   }
   static BatchResult batch(const BatchContext& c) {
     return {{bind_one<Op>(with_unit_window(c.get<Params>(), c.dims[0]), {c.in[0]}, c.loc)}, {c.dims[0]}};
@@ -82,7 +82,7 @@ struct ReduceWindowSum : ReduceWindow<ReduceWindowSum, Combiner::sum> {
     }
     q.window_strides = p.base_dilation;
     std::fill(q.base_dilation.begin(), q.base_dilation.end(), 1);
-    std::fill(q.padding.begin(), q.padding.end(), std::pair{0, 0});
+    std::fill(q.padding.begin(), q.padding.end(), PadPairs::value_type(0, 0));
     const Array& ct = *c.cotangents[0];
     return {reduce_window_sum(pad_with(ct, scalar_like(ct, 0), config, c.loc), q, c.loc)};
   }

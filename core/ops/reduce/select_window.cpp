@@ -91,7 +91,7 @@ struct SelectAndGatherAdd : SelectAndAdd<SelectAndGatherAdd> {
     if (c.in[0].shape != c.in[1].shape) c.fail<ShapeError>("the operands differ in shape", "they must be equal");
     check_windows(c, p, c.in[1].ndim());
     check_selected(c, c.in[1]);
-    return c.in[0].with_shape(window_shape(windows_of(p, c.in[1].shape)));
+    return c.in[0].with_shape(checked_window_shape(c, windows_of(p, c.in[1].shape)));
   }
   static std::vector<Tangent> transpose(const TransposeContext& c) {
     if (!c.cotangents[0]) return {Tangent(), Tangent()};

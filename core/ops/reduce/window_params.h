@@ -40,6 +40,14 @@ std::vector<WindowDim> windows_of(const P& p, const Shape& shape) {
   }
   return dims;
 }
+/// The shape of the windows. Throws ShapeError where numbers are too large to count with.
+inline Shape checked_window_shape(const OpContext& c, const std::vector<WindowDim>& dims) {
+  if (!std::all_of(dims.begin(), dims.end(), [](const WindowDim& d) { return d.is_countable(); }))
+    c.fail<ShapeError>("a dilated size or a padding is 2^61 or more", "there are no arrays so large");
+  Shape shape;
+  for (const WindowDim& d : dims) shape.push_back(d.positions());
+  return shape;
+}
 inline Shape window_shape(const std::vector<WindowDim>& dims) {
   Shape shape;
   for (const WindowDim& d : dims) shape.push_back(d.positions());
@@ -52,7 +60,7 @@ P with_unit_window(P p, int at) {
   auto insert = [&](auto& list, auto value) { list.insert(list.begin() + at, value); };
   insert(p.window_dimensions, std::int64_t{1});
   insert(p.window_strides, std::int64_t{1});
-  insert(p.padding, std::pair{0, 0});
+  insert(p.padding, PadPairs::value_type(0, 0));
   if constexpr (HasDilation<P>) insert(p.base_dilation, std::int64_t{1}), insert(p.window_dilation, std::int64_t{1});
   return p;
 }

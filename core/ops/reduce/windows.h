@@ -9,10 +9,17 @@
 
 namespace weft::detail {
 
-using PadPairs = std::vector<std::pair<int, int>>;  ///< positions added before and after each dimension; negative: cut off
+/// Positions added before and after each dimension; negative: cut off.
+using PadPairs = std::vector<std::pair<std::int64_t, std::int64_t>>;
 
-/// A size with `dilation` - 1 holes between neighbours.
-inline std::int64_t dilated(std::int64_t n, std::int64_t dilation) { return n == 0 ? 0 : (n - 1) * dilation + 1; }
+/// No window, stride or padding reaches beyond this many elements, so that sums of some of them are right.
+inline constexpr std::int64_t kMostCounted = std::int64_t{1} << 61;
+/// A size with `dilation` - 1 holes between neighbours; of more than kMostCounted, that.
+inline std::int64_t dilated(std::int64_t n, std::int64_t dilation) {
+  std::int64_t out;
+  if (n == 0) return 0;
+  return __builtin_mul_overflow(n - 1, dilation, &out) || out >= kMostCounted ? kMostCounted : out + 1;
+}
 
 /// One dimension of a window operation: `size` elements, dilated by `base_dilation` and padded, under windows of `window` elements, dilated
 /// by `window_dilation`, that are `stride` apart.
@@ -23,6 +30,8 @@ struct WindowDim {
     const std::int64_t room = dilated(size, base_dilation) + low + high - dilated(window, window_dilation);
     return room < 0 ? 0 : room / stride + 1;
   }
+  /// Whether the numbers leave room to count with them: no extent is beyond 2^61.
+  bool is_countable() const;
   /// The element under position k of window `at`, or -1 where there is padding or a hole.
   std::int64_t element(std::int64_t at, std::int64_t k) const {
     const std::int64_t p = at * stride + k * window_dilation - low;
@@ -32,11 +41,11 @@ struct WindowDim {
 };
 
 /// The padding of the operation that carries a result's cotangent back to the operand (jax's _conv_general_vjp_lhs_padding).
-std::pair<int, int> padding_back(const WindowDim& d);
+std::pair<std::int64_t, std::int64_t> padding_back(const WindowDim& d);
 
 /// Padding by name, for one dimension: "VALID" none; "SAME" so that there are ceil(size / stride) windows, the odd one behind, or before
 /// with "SAME_LOWER". `window` is dilated. Throws Error for another name.
-std::pair<int, int> named_padding(const std::string& name, std::int64_t size, std::int64_t window, std::int64_t stride,
-                                  const char* operation, SourceLoc loc);
+std::pair<std::int64_t, std::int64_t> named_padding(const std::string& name, std::int64_t size, std::int64_t window, std::int64_t stride,
+                                                    const char* operation, SourceLoc loc);
 
 }  // namespace weft::detail

@@ -1,0 +1,123 @@
+// Matrices and views of other libraries as sources of array(...): they are known by their members, so that no header of theirs is included.
+#pragma once
+#include <concepts>
+#include <cstdint>
+#include <optional>
+#include <type_traits>
+#include <vector>
+
+#include "weft/core/array/array.h"
+
+namespace weft::detail {
+
+template <class M>
+concept HasRowsAndColumns = requires(const M& m) {
+  static_cast<std::int64_t>(m.rows());
+  static_cast<std::int64_t>(m.cols());
+};
+/// A matrix whose element (i, j) lies at data()[i * rowStride() + j * colStride()], or so that inner and outer strides tell (Eigen's
+/// matrices, vectors, Map, Ref, Block and transposes).
+template <class M>
+concept StridedMatrix = HasRowsAndColumns<M> && requires(const M& m) { requires Scalar<std::remove_cvref_t<decltype(*m.data())>>; } &&
+                        (
+                            requires(const M& m) {
+                              static_cast<std::int64_t>(m.rowStride());
+                              static_cast<std::int64_t>(m.colStride());
+                            } ||
+                            requires(const M& m) {
+                              static_cast<std::int64_t>(m.innerStride());
+                              static_cast<std::int64_t>(m.outerStride());
+                              static_cast<bool>(M::IsRowMajor);
+                            });
+/// A view whose element (i, j, ...) lies at data_handle()[i * stride(0) + j * stride(1) + ...] (std::mdspan).
+template <class M>
+concept StridedView =
+    requires(const M& m) {
+      static_cast<std::size_t>(M::rank());
+      static_cast<std::int64_t>(m.extent(0));
+      requires Scalar<std::remove_cvref_t<decltype(*m.data_handle())>>;
+    } && (M::rank() == 0 || requires(const M& m) { static_cast<std::int64_t>(m.stride(0)); }) &&
+    (!requires { typename M::reference; } || std::is_lvalue_reference_v<typename M::reference>);
+template <class M>
+concept StridedSource = StridedMatrix<M> || StridedView<M>;
+/// What has more axes than its elements in a row tell of.
+template <class M>
+concept HasAxes = HasRowsAndColumns<M> || requires(const M& m) { m.extent(0); } || requires(const M& m) { m.dimensions(); } ||
+                  requires(const M& m) { m.shape(); };
+
+/// Whether the type says that it is a row or a column.
+template <class M>
+constexpr bool is_vector() {
+  if constexpr (requires { static_cast<bool>(M::IsVectorAtCompileTime); })
+    return static_cast<bool>(M::IsVectorAtCompileTime);
+  else
+    return false;
+}
+template <class M>
+constexpr int rank_of() {
+  if constexpr (StridedView<M>)
+    return static_cast<int>(M::rank());
+  else
+    return is_vector<M>() ? 1 : 2;
+}
+
+/// Elements at equal distances in memory along each axis.
+struct StridedElements {
+  const void* first = nullptr;
+  DType dtype = float32;
+  Shape shape = {};
+  std::vector<std::int64_t> strides = {};  ///< counted in elements
+  bool regular = true;                     ///< whether the strides tell it all
+
+  void add_axis(std::int64_t size, std::int64_t stride) {
+    shape.push_back(size);
+    strides.push_back(stride);
+  }
+};
+template <StridedSource M>
+StridedElements elements_of(const M& m) {
+  StridedElements e;
+  if constexpr (StridedView<M>) {
+    e.first = static_cast<const void*>(m.data_handle());
+    e.dtype = storage_dtype<std::remove_cvref_t<decltype(*m.data_handle())>>();
+    if constexpr (requires { static_cast<bool>(m.is_strided()); }) e.regular = static_cast<bool>(m.is_strided());
+    if constexpr (M::rank() > 0)
+      for (int d = 0; d < rank_of<M>() && e.regular; ++d) {
+        const auto axis = static_cast<decltype(M::rank())>(d);
+        e.add_axis(static_cast<std::int64_t>(m.extent(axis)), static_cast<std::int64_t>(m.stride(axis)));
+      }
+  } else {
+    e.first = static_cast<const void*>(m.data());
+    e.dtype = storage_dtype<std::remove_cvref_t<decltype(*m.data())>>();
+    std::int64_t row = 0, column = 0;
+    if constexpr (requires { m.rowStride(), m.colStride(); })
+      row = static_cast<std::int64_t>(m.rowStride()), column = static_cast<std::int64_t>(m.colStride());
+    else if constexpr (static_cast<bool>(M::IsRowMajor))
+      row = static_cast<std::int64_t>(m.outerStride()), column = static_cast<std::int64_t>(m.innerStride());
+    else
+      row = static_cast<std::int64_t>(m.innerStride()), column = static_cast<std::int64_t>(m.outerStride());
+    const auto rows = static_cast<std::int64_t>(m.rows()), columns = static_cast<std::int64_t>(m.cols());
+    if constexpr (is_vector<M>()) {
+      e.add_axis(rows * columns, columns == 1 ? row : column);
+    } else {
+      e.add_axis(rows, row);
+      e.add_axis(columns, column);
+    }
+  }
+  return e;
+}
+/// The elements by their indices, the last one running fastest, in the shape that they have or in another one. Throws ShapeError if they
+/// don't fit it, or where no strides tell where they lie.
+Array array_of_strided(const StridedElements& elements, const Shape* shape, std::optional<DType> as, SourceLoc loc);
+/// Copies them in that order.
+void copy_strided(const StridedElements& elements, void* out, SourceLoc loc);
+
+/// The sentence that a matrix is refused with whose elements can't be read.
+template <class M>
+constexpr void check_strided_source() {
+  static_assert(StridedSource<M>,
+                "weft: array() reads matrices and views of numbers in memory, through data() and strides: evaluate an expression or make a "
+                "sparse matrix dense first, or give the elements as a span, in row-major order, and a shape");
+}
+
+}  // namespace weft::detail

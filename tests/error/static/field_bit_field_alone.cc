@@ -1,0 +1,9 @@
+// refused: a struct with a bit-field is no pytree
+#include <weft/weft.h>
+struct Options {
+  unsigned causal : 1;
+  int heads;
+};
+auto program(const weft::Array& x, const Options& o) {
+  return weft::jit([](const weft::Array& x, const Options& o) { return x * o.heads; })(x, o);
+}
