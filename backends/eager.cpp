@@ -47,10 +47,11 @@ Target target_of(const Primitive& op, std::span<const Array> inputs, SourceLoc l
     }
     if (c->placement.get() == target.committed->placement.get()) continue;
     const Sharding a = sharding_of(*target.committed), b = sharding_of(*c);
-    if (a.named().mesh().axes().device_ids != b.named().mesh().axes().device_ids)
-      throw DeviceError(fmt::format("{}: operands are committed to different devices, {} and {}; move one with device_put", op.name,
-                                    target.committed->placement->describe(), c->placement->describe()),
-                        loc);
+    if (a.named().mesh().axes().device_ids != b.named().mesh().axes().device_ids) {
+      const auto [one, other] = described_apart(a, b);
+      throw DeviceError(
+          fmt::format("{}: operands are committed to different devices, {} and {}; move one with device_put", op.name, one, other), loc);
+    }
   }
   return target;
 }

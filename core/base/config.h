@@ -21,6 +21,9 @@ struct Config {
   /// How many programs one jitted function keeps, for as many combinations of shapes, dtypes and static values; beyond it the one that was
   /// not used for longest goes, and is traced and compiled again when it is called for. 0: as WEFT_JIT_CACHE_SIZE says, else 4096.
   int jit_cache_size = 0;
+  /// Whether pmap, shard_map and smap move arguments that are committed to other devices, or (pmap) divided otherwise, to where they need
+  /// them. Without it such an argument is a ShardingError. WEFT_IMPLICIT_RESHARD=1 says the same.
+  bool implicit_reshard = false;
 };
 /// The one of the process, also in libraries that are compiled with -fvisibility=hidden.
 [[gnu::visibility("default")]] inline Config config;

@@ -1,6 +1,6 @@
 #include "weft/runtime/host/blocks.h"
 
-#include <fmt/core.h>
+#include <fmt/format.h>
 
 #include <algorithm>
 #include <array>
@@ -18,9 +18,30 @@
 
 namespace weft::detail {
 
-std::string ShardedPlacement::describe() const {
-  if (sharding.is_single_device()) return to_string(sharding.device_set()[0]);
-  return fmt::format("{} of {}", to_string(sharding.named().spec()), print_param(sharding.named().mesh().axes()));
+std::string ShardedPlacement::describe() const { return described(sharding); }
+
+std::string described(const Sharding& s) {
+  if (s.is_single_device()) return to_string(s.device_set()[0]);
+  return fmt::format("{} of {}", to_string(s.named().spec()), print_param(s.named().mesh().axes()));
+}
+
+std::pair<std::string, std::string> described_apart(const Sharding& a, const Sharding& b) {
+  std::pair<std::string, std::string> texts{described(a), described(b)};
+  if (texts.first != texts.second) return texts;
+  texts.first += " on " + device_list(a.named().mesh().axes().device_ids);
+  texts.second += " on " + device_list(b.named().mesh().axes().device_ids);
+  return texts;
+}
+
+std::string device_list(const std::vector<int>& ids) {
+  constexpr std::size_t kMost = 16;
+  std::vector<std::string> names;
+  for (std::size_t i = 0; i < ids.size(); ++i)
+    if (ids.size() <= kMost || i < 3 || i + 1 == ids.size())
+      names.push_back(to_string(Device::of_id(ids[i])));
+    else if (i == 3)
+      names.push_back("...");
+  return fmt::format("{}", fmt::join(names, ", "));
 }
 
 // Equal shardings that are made in turn are one object, so that whoever knows it need not compare.
@@ -224,7 +245,10 @@ void read_all(const ConcreteArray& x, void* out) {
 }
 
 bool same_division(const MeshAxes& mesh_a, const PartitionSpec& a, const MeshAxes& mesh_b, const PartitionSpec& b, const Shape& whole) {
-  if (mesh_a.device_ids != mesh_b.device_ids) return false;
+  return mesh_a.device_ids == mesh_b.device_ids && same_blocks(mesh_a, a, mesh_b, b, whole);
+}
+
+bool same_blocks(const MeshAxes& mesh_a, const PartitionSpec& a, const MeshAxes& mesh_b, const PartitionSpec& b, const Shape& whole) {
   const Shape block = block_shape(mesh_a, a, whole);
   if (block != block_shape(mesh_b, b, whole)) return false;
   for (std::int64_t k = 0; k < mesh_a.num_devices(); ++k)

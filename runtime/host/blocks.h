@@ -16,6 +16,11 @@ class ShardedPlacement final : public Placement {
   const Sharding sharding;
 };
 Ref<const Placement> make_placement(const Sharding& s);
+/// A device, or a spec and its mesh. Of two that have one text, the devices follow, which tell them apart.
+std::string described(const Sharding& s);
+std::pair<std::string, std::string> described_apart(const Sharding& a, const Sharding& b);
+/// "cpu:0, cpu:1"; of many, the first and the last.
+std::string device_list(const std::vector<int>& ids);
 /// A result of what ran on the one device where an operand lies: placed as the operand is, but that a spec is only for arrays of as many
 /// dimensions as the operand's `operand_ndim`; others lie whole on the same mesh.
 Array placed_as_operand(const Aval& aval, Ref<Buffer> buffer, const Ref<const Placement>& operand, int operand_ndim);
@@ -50,6 +55,8 @@ std::vector<Array> fetched(std::span<const Array> xs, int device);
 void read_all(const ConcreteArray& x, void* out);
 /// Whether two divisions of one shape are the same: equal blocks on equal devices.
 bool same_division(const MeshAxes& mesh_a, const PartitionSpec& a, const MeshAxes& mesh_b, const PartitionSpec& b, const Shape& whole);
+/// The same, whatever the devices are.
+bool same_blocks(const MeshAxes& mesh_a, const PartitionSpec& a, const MeshAxes& mesh_b, const PartitionSpec& b, const Shape& whole);
 /// Divides a concrete array or a literal; the shards are in the mesh's order. Those it has already are kept. Where
 /// other processes have what this one needs, all of them must call it.
 Array shard_array(const Array& x, const NamedSharding& s);

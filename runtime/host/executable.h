@@ -18,6 +18,7 @@ struct CostAnalysis {
 /// Memory of one call, known before it runs.
 struct MemoryAnalysis {
   std::int64_t argument_size_in_bytes = 0, output_size_in_bytes = 0, temp_size_in_bytes = 0;
+  std::int64_t alias_size_in_bytes = 0;  ///< of results that take the memory of donated arguments
 };
 
 namespace detail {

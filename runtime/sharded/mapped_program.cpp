@@ -15,6 +15,7 @@
 #include "weft/runtime/host/buffer.h"
 #include "weft/runtime/processes/process_local.h"
 #include "weft/runtime/sharded/global_arrays.h"
+#include "weft/runtime/sharded/map_places.h"
 #include "weft/runtime/sharded/spmd.h"
 
 namespace weft::detail {
@@ -50,6 +51,12 @@ class MappedProgram final : public Executable {
         s.move = std::make_unique<ProcessMove>(*e.op, *e.params, e.loc);
       } else if (e.op->kind == Kind::spmd) {
         s.program = spmd_program(e.params, backend, donated_operands(e, options.donated));
+        for (std::size_t k = 0; k < e.inputs.size(); ++k)
+          if (const Atom a = e.inputs[k]; !a.is_literal() && a.var() < static_cast<Var>(d.num_consts)) {
+            std::vector<Array> value{d.consts[a.var()]};
+            take_captured(value, s.program->mesh());
+            s.captured.emplace_back(k, value[0]);
+          }
       } else {
         const auto add = [&](const Jaxpr& j) { s.bodies.emplace(&j.data(), compile_with_maps(backend, j, options)); };
         for (const ParamText& p : e.op->params_list(*e.params)) {
@@ -83,6 +90,7 @@ class MappedProgram final : public Executable {
         continue;
       }
       for (Atom a : s.eqn->inputs) in.push_back(s.program || s.move ? read(a) : in_one_place(read(a), device));
+      for (const auto& [k, value] : s.captured) in[k] = value;
       if (s.move)
         out = {s.move->run(in[0], s.eqn->loc)};
       else if (s.program)
@@ -141,6 +149,7 @@ class MappedProgram final : public Executable {
     std::vector<Var> inputs, outputs;  // of a segment
     const Eqn* eqn = nullptr;          // of a map, or of control flow with maps inside
     Ref<SpmdProgram> program;
+    std::vector<std::pair<std::size_t, Array>> captured;  // operands of a map that are constants
     std::unique_ptr<ProcessMove> move;  // between one process's rows and those of all
     std::map<const JaxprData*, Ref<Executable>> bodies;
   };

@@ -16,6 +16,7 @@
 #include "weft/runtime/host/buffer.h"
 #include "weft/runtime/host/nan_check.h"
 #include "weft/runtime/processes/processes.h"
+#include "weft/runtime/sharded/map_places.h"
 
 namespace weft::detail {
 namespace {
@@ -81,11 +82,8 @@ DeviceBuffers SpmdProgram::operand(std::size_t i, const Array& x, SourceLoc loc)
       }
       return c->shards;
     }
-    const std::vector<int>& ids = now.mesh().axes().device_ids;
-    if (std::none_of(ids.begin(), ids.end(), [&](int id) { return std::count(mesh.device_ids.begin(), mesh.device_ids.end(), id) > 0; }))
-      throw DeviceError(fmt::format("shard_map: operand {} is committed to {}, the program runs on {}; move it with device_put", i,
-                                    c->placement->describe(), fmt::join(mesh_.devices(), ", ")),
-                        loc);
+    if (!may_move_to(sharding_of(*c), mesh_, spec))
+      throw_elsewhere(fmt::format("shard_map: operand {}, {}", i, to_string(c->aval)), sharding_of(*c), mesh_, nullptr, loc);
   }
   if (c && has_remote_shards(*c)) return as_concrete(shard_array(x, NamedSharding(mesh_, spec)))->shards;
   const Shape& block = in_avals_[i].shape;

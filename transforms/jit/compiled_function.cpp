@@ -26,13 +26,28 @@ bool is_host_array(const ConcreteArray& c) { return c.buffer && !c.placement; }
 
 }  // namespace
 
-CompiledFunction::CompiledFunction(std::string name, Jaxpr jaxpr, std::vector<bool> donated, int device)
-    : name_(std::move(name)), jaxpr_(std::move(jaxpr)), donated_(std::move(donated)), device_(device) {
+CompiledFunction::CompiledFunction(std::string name, Jaxpr jaxpr, std::vector<bool> donated, int device, bool one_division)
+    : name_(std::move(name)),
+      jaxpr_(std::move(jaxpr)),
+      donated_(std::move(donated)),
+      device_(device),
+      one_division_(one_division) {
   for (const Array& c : jaxpr_.data().consts) {
     captures_tracers_ |= as_traced(c) != nullptr;
     if (const ConcreteArray* array = as_concrete(c)) captures_placed_ |= !is_host_array(*array);
   }
   plain_ = donated_.empty() && device_ < 0 && !captures_placed_ && !captures_tracers_;
+}
+
+void CompiledFunction::check_places(std::span<const Array> inputs, FunctionRef<Skeleton()> paths, SourceLoc loc) {
+  const auto placed = [](const Array& x) { return as_concrete(x) && as_concrete(x)->placement; };
+  if (std::none_of(inputs.begin(), inputs.end(), placed)) return;
+  const MapPlaces& places = [&]() -> const MapPlaces& {
+    const std::lock_guard lock(mutex_);
+    if (!places_) places_.emplace(jaxpr_, one_division_);
+    return *places_;
+  }();
+  places.check(inputs, (one_division_ ? "pmap of " : "jit of ") + name_, paths, loc);
 }
 
 Executable& CompiledFunction::executable() {
@@ -177,6 +192,7 @@ std::vector<Array> run_program(Program& p, std::vector<Array> args, FunctionRef<
   check_arguments(args, f.jaxpr().data().input_avals(), f.name(), paths, loc);
   if (current_trace()) return bind_jit(f.name(), f.jaxpr(), f.donated(), args, loc);
   f.check_given_once(args, paths, loc);
+  f.check_places(args, paths, loc);
   return f.run(args, loc);
 }
 

@@ -5,13 +5,15 @@
 #include <mutex>
 
 #include "weft/runtime/host/executable.h"
+#include "weft/runtime/sharded/map_places.h"
 #include "weft/transforms/jit/stages.h"
 
 namespace weft::detail {
 
 class CompiledFunction final : public Program {
  public:
-  CompiledFunction(std::string name, Jaxpr jaxpr, std::vector<bool> donated, int device);
+  /// `one_division`: as MapPlaces has it.
+  CompiledFunction(std::string name, Jaxpr jaxpr, std::vector<bool> donated, int device, bool one_division = false);
 
   const std::string& name() const { return name_; }
   const Jaxpr& jaxpr() const { return jaxpr_; }
@@ -24,6 +26,8 @@ class CompiledFunction final : public Program {
   Executable& executable_on(int device);
   /// Throws if an array that is donated is passed twice, naming the arguments.
   void check_given_once(std::span<const Array> inputs, FunctionRef<Skeleton()> paths, SourceLoc loc) const;
+  /// Throws ShardingError for an argument that a map in the program doesn't take where it lies.
+  void check_places(std::span<const Array> inputs, FunctionRef<Skeleton()> paths, SourceLoc loc);
   /// On concrete arrays of just the input types, where they are; throws where they can't meet.
   std::vector<Array> run(std::span<const Array> inputs, SourceLoc loc);
   /// The same for inputs that are known to be uncommitted, when nothing is donated.
@@ -44,8 +48,10 @@ class CompiledFunction final : public Program {
   const Jaxpr jaxpr_;
   const std::vector<bool> donated_;
   const int device_;  // committed to it; -1: none
+  const bool one_division_;
   bool captures_tracers_ = false, captures_placed_ = false, plain_ = false;
   std::mutex mutex_;
+  std::optional<MapPlaces> places_;  // once an argument is placed
   Ref<Executable> owner_, checked_;
   std::string platform_;                           // of owner_
   std::map<std::string, Ref<Executable>> others_;  // of other platforms

@@ -13,7 +13,6 @@
 #include "weft/core/base/nesting.h"
 #include "weft/core/errors/boundary.h"
 #include "weft/core/errors/error.h"
-#include "weft/core/ops/collective/shard_map.h"
 #include "weft/core/ops/control/call.h"
 #include "weft/core/trace/key_reuse.h"
 #include "weft/core/trace/varying.h"
@@ -40,6 +39,7 @@ struct Entry : RefCounted {
   std::vector<Aval> avals;
   std::vector<AxisFrame> axes;   // in scope when it was traced: a program may depend on their sizes
   std::vector<Varying> varying;  // of the arguments, in a shard_map that checks it: the program has marks of it
+  std::optional<Mesh> mesh;      // in scope: maps in it may be over that one
   Ref<const Structure> arguments;
   Skeleton tree{Skeleton::Kind::node};  // of the arguments, for explanations
   std::thread::id tracer;               // who traces it now
@@ -61,6 +61,11 @@ std::vector<AxisFrame> axes_now() {
 bool same_axes(const std::vector<AxisFrame>& a, const std::vector<AxisFrame>& b) {
   return std::equal(a.begin(), a.end(), b.begin(), b.end(),
                     [](const AxisFrame& x, const AxisFrame& y) { return x.name == y.name && x.size == y.size; });
+}
+
+bool same_scope(const std::optional<Mesh>& mesh) {
+  const Mesh* const now = mesh_in_scope();
+  return now ? mesh && *mesh == *now : !mesh;
 }
 
 bool same_avals(const std::vector<Aval>& avals, std::span<const Array> leaves) {
@@ -99,14 +104,6 @@ bool all_uncommitted(std::span<const Array> leaves) {
   return true;
 }
 
-/// Whether all have values, wherever they lie.
-bool all_concrete(std::span<const Array> leaves) {
-  return std::all_of(leaves.begin(), leaves.end(), [](const Array& x) {
-    const ConcreteArray* c = as_concrete(x);
-    return c ? c->buffer || !c->shards.empty() : as_literal(x) != nullptr;
-  });
-}
-
 std::vector<std::optional<weft::Placement>> resolve_shardings(const Shardings& prefix, const Skeleton& tree, const char* option,
                                                               SourceLoc loc) {
   std::vector<std::optional<weft::Placement>> out;
@@ -129,20 +126,15 @@ class Cache final : public JitCache {
     const auto leaves = c.leaves.span();
     // The fast path: the program of the last call, run without a lock.
     const PinnedObject last(last_);
-    if (auto* e = static_cast<Entry*>(last.get()); e && !config.debug_key_reuse && !current_trace() && matches(*e, c, leaves)) {
+    if (auto* e = static_cast<Entry*>(last.get()); e && !config.debug_key_reuse && !current_trace() && matches(*e, c, leaves) && same_scope(e->mesh)) {
       CompiledFunction* function = nullptr;
-      if (maker_ ? e->function->takes_placed() && all_concrete(leaves) : all_uncommitted(leaves))
+      if (all_uncommitted(leaves))
         function = e->function.get();
-      else if (!maker_)
+      else
         function = e->sharded.same_as_last(leaves, *e->function);
       if (function) {
         jit_counts().hits.fetch_add(1, std::memory_order_relaxed);
-        try {
-          return {function->run_uncommitted(leaves), e->result};
-        } catch (const DeviceError&) {
-          if (maker_) name_misplaced(*e, c);
-          throw;
-        }
+        return {function->run_uncommitted(leaves), e->result};
       }
     }
     const Ref<Entry> e = find_or_trace(c);
@@ -179,7 +171,7 @@ class Cache final : public JitCache {
     for (;;) {
       const Ref<Entry> e = programs_.find(hash, [&](const Entry& known) {
         return (known.ready || known.process == getpid()) && same_axes(known.axes, axes) && known.varying == varying &&
-               matches(known, c, leaves);
+               same_scope(known.mesh) && matches(known, c, leaves);
       });
       if (!e) break;
       if (e->ready) {
@@ -198,6 +190,7 @@ class Cache final : public JitCache {
     for (const Array& x : leaves) e->avals.push_back(x.aval());
     e->axes = axes;
     e->varying = varying;
+    if (const Mesh* const mesh = mesh_in_scope()) e->mesh = *mesh;
     e->arguments = c.keep_arguments();
     e->tracer = std::this_thread::get_id();
     e->process = getpid();
@@ -272,7 +265,7 @@ class Cache final : public JitCache {
     if (options_.device && e.in_placements.empty()) e.in_placements.assign(e.avals.size(), weft::Placement(*options_.device));
     if (options_.device && e.out_placements.empty()) e.out_placements.assign(j.data().outputs.size(), weft::Placement(*options_.device));
     e.function = make_ref<CompiledFunction>(name_, with_constraints(j, e.in_placements, e.out_placements, c.loc), std::move(donated),
-                                            options_.device ? options_.device->id() : -1);
+                                            options_.device ? options_.device->id() : -1, maker_ && maker_->takes_one_division());
     e.result = c.keep_result();
     e.plain = e.function->is_plain() && e.in_placements.empty() && e.out_placements.empty();
   }
@@ -293,29 +286,6 @@ class Cache final : public JitCache {
     }
   }
 
-  /// Of a map over devices: throws if an argument lies on devices of which none is the map's.
-  static void name_misplaced(const Entry& e, JitCall& c) {
-    const JaxprData& d = e.function->jaxpr().data();
-    for (const Eqn& map : d.eqns) {
-      const ShardMapParams* const over = device_map(map);
-      if (!over) continue;
-      const std::vector<Device> mesh = mesh_of(over->mesh).devices();
-      for (Atom a : map.inputs) {
-        if (a.is_literal() || a.var() < d.first_input() || a.var() >= d.first_result()) continue;
-        const std::size_t i = a.var() - d.first_input();
-        const ConcreteArray* x = as_concrete(c.leaves.span()[i]);
-        if (!x || !x->placement) continue;
-        const std::vector<Device> there = sharding_of(*x).device_set();
-        if (std::any_of(there.begin(), there.end(), [&](const Device& device) { return std::count(mesh.begin(), mesh.end(), device) > 0; }))
-          continue;
-        throw DeviceError(
-            fmt::format("map over devices: {}, {}, is committed to {}, and the function runs on {}; move it with device_put or reshard",
-                        leaf_paths(c.function().arguments())[i], to_string(x->aval), x->placement->describe(), fmt::join(mesh, ", ")),
-            c.loc);
-      }
-    }
-  }
-
   std::vector<Array> run(Entry& e, JitCall& c) {
     const auto leaves = c.leaves.span();
     const SourceLoc loc = c.loc;
@@ -329,20 +299,17 @@ class Cache final : public JitCache {
     for (std::size_t i = 0; i < e.in_placements.size(); ++i)
       if (e.in_placements[i]) inputs[i] = device_put_array(inputs[i], *e.in_placements[i], loc);
     Ref<CompiledFunction> function = e.function;
-    if (!maker_) {
+    function->check_places(inputs, [&] { return c.function().arguments(); }, loc);
+    if (maker_) {
+      if (!reshards_implicitly() && function->donated().empty()) e.sharded.remember(inputs);
+    } else {
       if (const Ref<CompiledFunction> sharded = e.sharded.find(*e.function, inputs, [&] { return c.function().arguments(); }, loc))
         function = sharded;
       else
         check_devices(c, inputs);
     }
-    std::vector<Array> results;
-    try {
-      function->check_given_once(inputs, [&] { return c.function().arguments(); }, loc);
-      results = function->run(inputs, loc);
-    } catch (const DeviceError&) {
-      if (maker_) name_misplaced(e, c);
-      throw;
-    }
+    function->check_given_once(inputs, [&] { return c.function().arguments(); }, loc);
+    std::vector<Array> results = function->run(inputs, loc);
     for (std::size_t i = 0; i < e.out_placements.size(); ++i)
       if (e.out_placements[i]) results[i] = device_put_array(results[i], *e.out_placements[i], loc);
     return results;

@@ -42,6 +42,8 @@ struct JitResult {
 class ProgramMaker : public RefCounted {
  public:
   virtual Jaxpr make(FlatFunction& f) const = 0;
+  /// Whether arguments that are divided must be so just as the program's map takes them; otherwise they must lie on its devices.
+  virtual bool takes_one_division() const { return false; }
 };
 
 /// The programs of one jitted function, by the types, structures and static values of its arguments. Shared by its copies.

@@ -22,17 +22,21 @@ const ConcreteArray* placed(const Array& x) {
 }
 
 [[noreturn]] void throw_places(const CompiledFunction& f, std::span<const Array> inputs, std::size_t num_consts, std::size_t first,
-                               std::size_t other, const std::string& where, FunctionRef<Skeleton()> arguments, SourceLoc loc) {
+                               std::size_t other, const MeshAxes& mesh, FunctionRef<Skeleton()> arguments, SourceLoc loc) {
   const std::vector<std::string> paths = leaf_paths(arguments());
   const auto name = [&](std::size_t i) {
     return fmt::format("{}, {},", i < num_consts ? std::string("a value that it captures") : paths[i - num_consts],
                        to_string(inputs[i].aval()));
   };
   const ConcreteArray& b = *placed(inputs[other]);
-  const std::string message = first == inputs.size() ? fmt::format("jit of {}: {} lies on {}, and the function divides values over {}",
-                                                                   f.name(), name(other), b.placement->describe(), where)
-                                                     : fmt::format("jit of {}: {} is divided as {}, and {} lies on {}", f.name(),
-                                                                   name(first), where, name(other), b.placement->describe());
+  std::string message;
+  if (first == inputs.size()) {
+    message = fmt::format("jit of {}: {} lies on {}, and the function divides values over {} on {}", f.name(), name(other),
+                          described(sharding_of(b)), print_param(mesh), device_list(mesh.device_ids));
+  } else {
+    const auto [one, two] = described_apart(sharding_of(*placed(inputs[first])), sharding_of(b));
+    message = fmt::format("jit of {}: {} is divided as {}, and {} lies on {}", f.name(), name(first), one, name(other), two);
+  }
   const std::string remedy = "; move one with device_put or reshard";
   if (b.buffer) throw DeviceError(message + remedy, loc);
   throw ShardingError(message + remedy, loc);
@@ -63,16 +67,12 @@ Ref<CompiledFunction> ShardedPrograms::find(const CompiledFunction& f, std::span
   while (first < inputs.size() && !divided(inputs[first])) ++first;
 
   MeshAxes mesh;
-  std::string where;
   if (first < inputs.size()) {
-    const ConcreteArray& x = *placed(inputs[first]);
-    mesh = sharding_of(x).named().mesh().axes();
-    where = x.placement->describe();
+    mesh = sharding_of(*placed(inputs[first])).named().mesh().axes();
   } else {
     const MeshAxes* constrained = constrained_mesh(h.jaxpr);
     if (!constrained || constrained->num_devices() == 1) return {};
     mesh = mesh_of(*constrained).axes();
-    where = print_param(mesh);
   }
   std::vector<PartitionSpec> specs;
   std::size_t misplaced = inputs.size();
@@ -105,12 +105,17 @@ Ref<CompiledFunction> ShardedPrograms::find(const CompiledFunction& f, std::span
     if (entries_.size() >= kMost) entries_.erase(entries_.begin());  // those that known_ has are kept by it
     entries_.push_back({mesh, specs, program});
   }
-  if (program && misplaced < inputs.size()) throw_places(f, inputs, num_consts, first, misplaced, where, arguments, loc);
-  if (misplaced == inputs.size() && f.donated().empty()) remember(arguments_given, program);
+  if (program && misplaced < inputs.size()) throw_places(f, inputs, num_consts, first, misplaced, mesh, arguments, loc);
+  if (misplaced == inputs.size() && f.donated().empty()) add_known(arguments_given, program);
   return program;
 }
 
-void ShardedPrograms::remember(std::span<const Array> inputs, const Ref<CompiledFunction>& program) {
+void ShardedPrograms::remember(std::span<const Array> inputs) {
+  const std::lock_guard lock(mutex_);
+  add_known(inputs, {});
+}
+
+void ShardedPrograms::add_known(std::span<const Array> inputs, const Ref<CompiledFunction>& program) {
   constexpr std::size_t kMost = 16;
   Known k;
   for (const Array& x : inputs) {

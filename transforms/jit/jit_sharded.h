@@ -24,6 +24,9 @@ class ShardedPrograms {
   /// else null. It lives as long as this object.
   CompiledFunction* same_as_last(std::span<const Array> inputs, CompiledFunction& whole) const;
 
+  /// That the function itself runs on arguments that lie as these do.
+  void remember(std::span<const Array> inputs);
+
  private:
   struct Entry {
     MeshAxes mesh;
@@ -35,7 +38,7 @@ class ShardedPrograms {
     std::vector<Ref<const detail::Placement>> placements;
     Ref<CompiledFunction> program;
   };
-  void remember(std::span<const Array> inputs, const Ref<CompiledFunction>& program);
+  void add_known(std::span<const Array> inputs, const Ref<CompiledFunction>& program);
 
   std::mutex mutex_;
   std::vector<std::unique_ptr<const Known>> known_;

@@ -14,6 +14,7 @@
 #include "weft/core/ops/collective/shard_map.h"
 #include "weft/core/ops/movement/movement.h"
 #include "weft/core/trace/trace.h"
+#include "weft/runtime/sharded/map_places.h"
 #include "weft/runtime/sharded/spmd_body.h"
 #include "weft/transforms/autodiff/differentiate.h"
 #include "weft/transforms/maps/map_axes.h"
@@ -53,9 +54,13 @@ class PmapProgram final : public ProgramMaker {
     for (int k = 2; find_axis(named.axis_name); ++k) named.axis_name = fmt::format("{}_{}", kPrivateAxis, k);
     return PmapProgram(std::move(named)).make_named(f);
   }
+  bool takes_one_division() const override { return true; }
 
  private:
   Jaxpr make_named(FlatFunction& f) const {
+    for (std::size_t i = 0; i < options_.devices.size(); ++i)
+      if (std::count(options_.devices.begin(), options_.devices.end(), options_.devices[i]) > 1)
+        throw ShardingError(fmt::format("pmap: the device {} is given twice in devices", options_.devices[i]), f.loc);
     std::vector<int> dims = resolve_in_axes(f, options_.in_axes, "pmap");
     const std::int64_t rows = mapped_size(f, dims, options_.axis_size, "pmap");
     if (rows == 0) throw ShapeError("pmap: the mapped axis has size 0; there must be a row for one device at least", f.loc);
@@ -68,7 +73,7 @@ class PmapProgram final : public ProgramMaker {
       const Aval& aval = f.args[i].aval();
       request.inputs.push_back(dims[i] == kNotMapped ? aval : aval.with_shape(aval.shape.erased(dims[i])));
     }
-    const Hoisted body = hoist_consts(trace_jaxpr(request, [&](std::span<const Array> leaves) { return f.run(leaves); }));
+    Hoisted body = hoist_consts(trace_jaxpr(request, [&](std::span<const Array> leaves) { return f.run(leaves); }));
     dims.insert(dims.begin(), body.consts.size(), kNotMapped);
     const std::vector<std::optional<int>> out_dims =
         resolve_added_axes(options_.out_axes, f.result(), body.jaxpr.data().output_avals(), {"pmap", "out_axes", f.loc});
@@ -79,6 +84,7 @@ class PmapProgram final : public ProgramMaker {
     for (int d : dims) p.in_specs.specs.push_back(spec_at(d == kNotMapped ? std::nullopt : std::optional(d), options_.axis_name));
     for (const std::optional<int>& d : out_dims) p.out_specs.specs.push_back(spec_at(d, options_.axis_name));
     p.jaxpr = rounds == 1 ? without_axis(body.jaxpr, dims, out_dims, f.loc) : in_rounds(f, body.jaxpr, dims, out_dims, rounds);
+    take_captured(body.consts, mesh_of_map(p));
     return trace_jaxpr({request.what, avals_of(f.args), {}}, [&](std::span<const Array> args) {
       LocScope scope(f.loc);
       std::vector<Array> inputs = body.consts;

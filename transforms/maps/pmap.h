@@ -47,7 +47,8 @@ class Pmap : public Callable<Pmap<F>> {
 /// A function of one device's part as a function of all parts, run on several devices at once (jax.pmap): the mapped axis of each argument
 /// is divided over the devices, each sees its part without that axis, and the results have it again, sharded over the devices. It is
 /// compiled as by jit. Throws DeviceError if there are more rows than devices, ShapeError if the mapped axes have different sizes,
-/// AxisError for an axis that an argument doesn't have, PytreeError if in_axes or out_axes is no prefix of the arguments or results.
+/// AxisError for an axis that an argument doesn't have, PytreeError if in_axes or out_axes is no prefix of the arguments or results,
+/// ShardingError for an argument that is committed to other devices, or divided otherwise, and for a device that is given twice.
 template <class F>
 detail::Pmap<F> pmap(F f, PmapOptions options = {}) {
   return {std::move(f), options};

@@ -11,6 +11,8 @@
 #include "weft/core/ops/common.h"
 #include "weft/core/trace/varying.h"
 #include "weft/core/trees/resolve_prefix.h"
+#include "weft/runtime/host/blocks.h"
+#include "weft/runtime/sharded/map_places.h"
 #include "weft/transforms/autodiff/differentiate.h"
 
 namespace weft::detail {
@@ -112,7 +114,8 @@ class ShardMapProgram final : public ProgramMaker {
     }
 
     std::vector<PartitionSpec> out_specs;
-    const Hoisted body = hoist_consts(trace_body(f, p, request, in_specs, out_specs));
+    Hoisted body = hoist_consts(trace_body(f, p, request, in_specs, out_specs));
+    take_captured(body.consts, mesh_);
     p.jaxpr = body.jaxpr;
     p.in_specs.specs.assign(body.consts.size(), PartitionSpec());
     p.in_specs.specs.insert(p.in_specs.specs.end(), in_specs.begin(), in_specs.end());
@@ -136,6 +139,7 @@ class ShardMapProgram final : public ProgramMaker {
       for (std::size_t i = 0; i < varying.size(); ++i) varying[i] |= varying_over(named_axes(in_specs[i]));
       inputs.emplace(std::move(varying));
     }
+    const Scope inside = use_mesh(mesh_);
     return trace_jaxpr(request, [&](std::span<const Array> leaves) {
       std::vector<Array> out = f.run(leaves);
       out_specs = specs_->out_specs(f, avals_of(out));
@@ -177,6 +181,7 @@ class Caches final : public ShardMapCaches {
       throw ShardingError(fmt::format("{}: there is no mesh; {}enter one with use_mesh", specs_->name(),
                                       std::string_view(specs_->name()) == "smap" ? "" : "give one, or "),
                           effective_loc(loc));
+    check_scope(*mesh, loc);
     const std::lock_guard lock(mutex_);
     for (const auto& [known, cache] : caches_)
       if (known == *mesh) return cache;
@@ -185,6 +190,17 @@ class Caches final : public ShardMapCaches {
   }
 
  private:
+  /// The mesh in scope is that of use_mesh, or of the map around this one.
+  void check_scope(const Mesh& mesh, SourceLoc loc) const {
+    const Mesh* const around = mesh_in_scope();
+    if (!around || *around == mesh) return;
+    const auto told = [](const Mesh& m) { return print_param(m.axes()) + " on " + device_list(m.axes().device_ids); };
+    throw ShardingError(fmt::format("{}: its mesh is {}, and the mesh in scope (of use_mesh, or of the map around it) is {}; they must be "
+                                    "one: leave the mesh out, or end the scope",
+                                    specs_->name(), told(mesh), told(*around)),
+                        effective_loc(loc));
+  }
+
   Ref<const SpecMaker> specs_;
   std::mutex mutex_;
   std::vector<std::pair<Mesh, Ref<JitCache>>> caches_;

@@ -1,0 +1,135 @@
+#include "weft/runtime/sharded/map_places.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "weft/core/array/array_impl.h"
+#include "weft/core/base/config.h"
+#include "weft/core/base/environment.h"
+#include "weft/core/base/nesting.h"
+#include "weft/core/errors/error.h"
+#include "weft/core/ir/needed.h"
+#include "weft/core/ir/sealed_program.h"
+#include "weft/core/ops/collective/process_local.h"
+#include "weft/runtime/host/blocks.h"
+#include "weft/runtime/host/buffer.h"
+#include "weft/runtime/processes/processes.h"
+#include "weft/runtime/sharded/global_arrays.h"
+
+namespace weft::detail {
+namespace {
+
+std::vector<int> sorted(std::vector<int> ids) {
+  std::sort(ids.begin(), ids.end());
+  return ids;
+}
+std::vector<int> own_of(const std::vector<int>& ids) {
+  std::vector<int> mine;
+  for (std::size_t k : local_positions(ids)) mine.push_back(ids[k]);
+  return mine;
+}
+
+}  // namespace
+
+Mesh mesh_of_map(const ShardMapParams& p) { return mesh_of(spread_nested_maps(p, processes().num_devices()).mesh); }
+
+bool reshards_implicitly() {
+  static const bool by_environment = is_switched_on("WEFT_IMPLICIT_RESHARD");
+  return by_environment || config.implicit_reshard;
+}
+
+void throw_elsewhere(const std::string& what, const Sharding& now, const Mesh& mesh, const PartitionSpec* spec, SourceLoc loc) {
+  const MeshAxes& axes = mesh.axes();
+  const std::string where = now.is_single_device() ? std::string() : " on " + device_list(now.named().mesh().axes().device_ids);
+  throw ShardingError(fmt::format("{}, is committed to {}{}, and the map {} on {}; move it with reshard or device_put "
+                                  "(config.implicit_reshard or WEFT_IMPLICIT_RESHARD=1 has maps do that themselves)",
+                                  what, described(now), where,
+                                  spec ? fmt::format("takes {} of {}", to_string(*spec), print_param(axes)) : "runs over " + print_param(axes),
+                                  device_list(axes.device_ids)),
+                      loc);
+}
+
+bool may_move_to(const Sharding& now, const Mesh& mesh, const PartitionSpec& spec) {
+  if (reshards_implicitly() || (now.is_single_device() && spec.trimmed().dims().empty())) return true;
+  return sorted(now.named().mesh().axes().device_ids) == sorted(mesh.axes().device_ids);
+}
+
+void take_captured(std::vector<Array>& values, const Mesh& mesh) {
+  for (Array& x : values) {
+    const ConcreteArray* c = as_concrete(x);
+    if (!c || !c->placement || has_remote_shards(*c)) continue;
+    const std::vector<int>& there = sharding_of(*c).named().mesh().axes().device_ids;
+    if (there != mesh.axes().device_ids) x = wrap_buffer(c->aval, whole_of(x, there[0]));
+  }
+}
+
+MapPlaces::MapPlaces(const Jaxpr& j, bool one_division) {
+  add_maps(j);
+  if (meshes_.empty()) return;
+  const JaxprData& d = j.data();
+  const Needed needed = needed_of(j);
+  const auto n = static_cast<std::size_t>(d.num_inputs);
+  arguments_.resize(n);
+  for (std::size_t i = 0; i < n; ++i) arguments_[i].needed = needed.input(j, i);
+  for (const Eqn& e : d.eqns)
+    for (std::size_t k = 0; k < e.inputs.size(); ++k) {
+      const Atom a = e.inputs[k];
+      if (a.is_literal() || a.var() < d.first_input() || a.var() >= d.first_input() + n) continue;
+      Argument& argument = arguments_[a.var() - d.first_input()];
+      if (!one_division) continue;
+      if (is_process_local(*e.op)) {
+        const auto& p = params_as<ProcessLocalParams>(*e.params);
+        argument.division = NamedSharding(local_mesh(mesh_of(p.mesh), "pmap", e.loc), p.spec[0]);
+      } else if (is_shard_map(*e.op)) {
+        const auto& p = params_as<ShardMapParams>(*e.params);
+        argument.division = NamedSharding(mesh_of_map(p), p.in_specs[k]);
+      }
+    }
+}
+
+void MapPlaces::add_maps(const Jaxpr& j) {
+  check_nesting("programs inside programs", nesting_depth(j));
+  for (const Eqn& e : j.eqns()) {
+    process_local_ |= is_process_local(*e.op);
+    if (is_shard_map(*e.op)) {
+      const Mesh mesh = mesh_of_map(params_as<ShardMapParams>(*e.params));
+      const auto same = [&](const Mesh& m) { return m.axes().device_ids == mesh.axes().device_ids; };
+      if (std::none_of(meshes_.begin(), meshes_.end(), same)) meshes_.push_back(mesh);
+      continue;
+    }
+    for (const ParamText& p : e.op->params_list(*e.params)) {
+      if (p.jaxpr) add_maps(*p.jaxpr);
+      if (p.jaxprs)
+        for (const Jaxpr& inner : *p.jaxprs) add_maps(inner);
+    }
+  }
+}
+
+void MapPlaces::check(std::span<const Array> inputs, const std::string& what, FunctionRef<Skeleton()> paths, SourceLoc loc) const {
+  if (meshes_.empty() || reshards_implicitly()) return;
+  for (std::size_t i = 0; i < inputs.size(); ++i) {
+    const ConcreteArray* c = as_concrete(inputs[i]);
+    const Argument& argument = arguments_[i];
+    if (!c || !c->placement || !argument.needed) continue;
+    const Sharding now = sharding_of(*c);
+    const MeshAxes& there = now.named().mesh().axes();
+    const auto refuse = [&](const Mesh& mesh, const PartitionSpec* spec) {
+      throw_elsewhere(fmt::format("{}: {}, {}", what, leaf_paths(paths())[i], to_string(c->aval)), now, mesh, spec, loc);
+    };
+    if (argument.division) {
+      const NamedSharding& wanted = *argument.division;
+      const MeshAxes& here = wanted.mesh().axes();
+      if (now.is_single_device() && wanted.spec().trimmed().dims().empty()) continue;
+      if (!may_move_to(now, wanted.mesh(), wanted.spec()) || !same_blocks(there, now.named().spec(), here, wanted.spec(), c->aval.shape))
+        refuse(wanted.mesh(), &wanted.spec());
+      continue;
+    }
+    for (const Mesh& mesh : meshes_) {
+      const std::vector<int>& ids = mesh.axes().device_ids;
+      if (process_local_ ? own_of(there.device_ids) != own_of(ids) : there.device_ids != ids) refuse(mesh, nullptr);
+    }
+  }
+}
+
+}  // namespace weft::detail
