@@ -136,13 +136,25 @@ std::vector<Array> run_on(const Primitive& op, const ParamsRef& params, std::spa
   return cached_executable(Device::of_id(device).platform(), program, {std::string(op.name), {}})->call(values, device);
 }
 
+/// Whether operands that are sharded are all divided alike, so that the result of an elementwise operation is, too.
+bool divided_alike(std::span<const Array> inputs, const Array& lead) {
+  const ConcreteArray& first = *as_concrete(lead);
+  const NamedSharding a = sharding_of(first).named();
+  return std::all_of(inputs.begin(), inputs.end(), [&](const Array& x) {
+    const ConcreteArray* c = as_concrete(x);
+    if (!c || c->buffer || c->placement.get() == first.placement.get()) return true;
+    const NamedSharding b = sharding_of(*c).named();
+    return !(a.mesh() == b.mesh()) || (x.shape() == lead.shape() && a == b);
+  });
+}
+
 /// An elementwise operation whose result is divided as its first sharded operand of the result's shape is: each device computes its block.
 std::optional<std::vector<Array>> run_by_blocks(const Primitive& op, const ParamsRef& params, std::span<const Array> inputs,
                                                 std::span<const Aval> out_avals, SourceLoc loc) {
   if (op.kind != Kind::elementwise || out_avals.size() != 1) return {};
   const auto lead =
       std::find_if(inputs.begin(), inputs.end(), [&](const Array& x) { return is_sharded(x) && x.shape() == out_avals[0].shape; });
-  if (lead == inputs.end()) return {};
+  if (lead == inputs.end() || !divided_alike(inputs, *lead)) return {};
   const ConcreteArray& c = *as_concrete(*lead);
   const Sharding where = sharding_of(c);
   const MeshAxes& mesh = where.named().mesh().axes();
@@ -172,7 +184,29 @@ std::optional<std::vector<std::int64_t>> start_of_piece(const Primitive& op, con
   return start;
 }
 
-/// A piece that lies within one device's block stays on that device, uncommitted.
+/// Divided as jit divides it: a program of one equation, partitioned over the mesh of the operands and compiled once. Nothing where that
+/// can't be.
+std::optional<std::vector<Array>> run_partitioned(const Primitive& op, const ParamsRef& params, std::span<const Array> inputs,
+                                                  std::span<const Aval> out_avals, SourceLoc loc) {
+  if (config.debug_nans || op.has_effects) return {};
+  JaxprBuilder builder;
+  std::vector<Atom> operands;
+  for (const Array& x : inputs) operands.push_back(builder.add_input(x.aval()));
+  const std::vector<Atom> results = builder.add_eqn(op, params, std::move(operands), out_avals, loc);
+  return call_divided(std::string(op.name), std::move(builder).finish(results), inputs);
+}
+
+/// Whether each process that has a device of the mesh has the block of the device at a position.
+bool all_processes_have(const MeshAxes& mesh, const PartitionSpec& spec, const Shape& block, std::size_t position) {
+  const std::vector<std::int64_t> begin = block_start(mesh, spec, block, static_cast<std::int64_t>(position));
+  std::vector<int> ids;
+  for (std::size_t k = 0; k < mesh.device_ids.size(); ++k)
+    if (block_start(mesh, spec, block, static_cast<std::int64_t>(k)) == begin) ids.push_back(mesh.device_ids[k]);
+  return processes().processes_of(ids) == processes().processes_of(mesh.device_ids);
+}
+
+/// A piece that lies within one device's block stays on that device, uncommitted; of a global array, where all processes have the block, so
+/// that all do the same.
 std::optional<std::vector<Array>> slice_one_shard(const Primitive& op, const ParamsRef& params, const Array& x, const Aval& out) {
   if (!is_sharded(x)) return {};
   const auto piece = start_of_piece(op, *params, x.aval(), out);
@@ -191,8 +225,9 @@ std::optional<std::vector<Array>> slice_one_shard(const Primitive& op, const Par
       inside &= (*piece)[d] >= begin[d] && (*piece)[d] + out.shape[dim] <= begin[d] + block[dim];
       start[d] = (*piece)[d] - begin[d];
     }
-    if (inside && !c.shards[k]) throw_not_addressable(x);
-    if (inside)
+    if (!inside) continue;
+    if (has_remote_shards(c) && !all_processes_have(mesh, s.spec(), block, k)) return {};
+    if (c.shards[k])
       return std::vector<Array>{
           wrap_buffer(out, box_of(wrap_buffer(x.aval().with_shape(block), c.shards[k]), start, out.shape, mesh.device_ids[k]))};
   }
@@ -229,6 +264,7 @@ std::vector<Array> execute(const Primitive& op, const ParamsRef& params, std::sp
   if (auto results = run_by_blocks(op, params, inputs, out_avals, loc)) return *results;
   if (inputs.size() == 1 && out_avals.size() == 1)
     if (auto results = slice_one_shard(op, params, inputs[0], out_avals[0])) return *results;
+  if (auto results = run_partitioned(op, params, inputs, out_avals, loc)) return *results;
   std::vector<Array> gathered;
   // What belongs to several processes is gathered by all of them: each computes the result.
   for (const Array& x : inputs)

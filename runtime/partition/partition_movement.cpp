@@ -21,7 +21,7 @@ std::vector<Array> bind_blocks(const PartitionContext& c, std::span<const Array>
 std::optional<Array> scalar_of(const ShardedValue& x) { return x.scalar || x.whole.size() > 0 ? x.scalar : x.block; }
 
 /// Dimensions of operand and result fall into groups of the same number of elements. The sharding of the first of a group goes over to the
-/// first of the other side, where its size allows that.
+/// first of the other side, or to several from the first on, where their sizes allow that.
 std::optional<ShardedValues> reshape(const PartitionContext& c, const Movement& m) {
   if (!m.order.empty()) return {};
   const ShardedValue& x = c.in[0];
@@ -38,10 +38,20 @@ std::optional<ShardedValues> reshape(const PartitionContext& c, const Movement& 
     int f = first, t = to;
     while (f < i - 1 && x.whole[f] == 1) ++f;
     while (t < j - 1 && shape[t] == 1) ++t;
-    const std::vector<std::string>& dim = x.axes[at(f)];
-    if (shape[t] % c.partition.parts(dim) != 0) continue;
+    // The first axes may divide the first of the result's dimensions into single elements; the others then divide the next.
+    std::vector<std::string> rest = x.axes[at(f)];
+    DimAxes over(at(shape.size()));
+    bool fits = true;
+    for (; fits && t < j && shape[t] % c.partition.parts(rest) != 0; ++t) {
+      std::vector<std::string>& head = over[at(t)];
+      while (!rest.empty() && c.partition.parts(head) < shape[t]) head.push_back(rest.front()), rest.erase(rest.begin());
+      fits = c.partition.parts(head) == shape[t];
+    }
+    if (!fits || t == j || shape[t] % c.partition.parts(rest) != 0) continue;
+    over[at(t)] = rest;
     keep[at(f)] = true;
-    axes[at(t)] = dim;
+    for (std::size_t d = 0; d < over.size(); ++d)
+      if (!over[d].empty()) axes[d] = over[d];
   }
   const ShardedValue y = c.keeping(x, keep);
   const Array block = bind_blocks(c, std::span(&y.block, 1), c.partition.block_of(shape, axes))[0];

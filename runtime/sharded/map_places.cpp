@@ -42,12 +42,13 @@ bool reshards_implicitly() {
 void throw_elsewhere(const std::string& what, const Sharding& now, const Mesh& mesh, const PartitionSpec* spec, SourceLoc loc) {
   const MeshAxes& axes = mesh.axes();
   const std::string where = now.is_single_device() ? std::string() : " on " + device_list(now.named().mesh().axes().device_ids);
-  throw ShardingError(fmt::format("{}, is committed to {}{}, and the map {} on {}; move it with reshard or device_put "
-                                  "(config.implicit_reshard or WEFT_IMPLICIT_RESHARD=1 has maps do that themselves)",
-                                  what, described(now), where,
-                                  spec ? fmt::format("takes {} of {}", to_string(*spec), print_param(axes)) : "runs over " + print_param(axes),
-                                  device_list(axes.device_ids)),
-                      loc);
+  throw ShardingError(
+      fmt::format("{}, is committed to {}{}, and the map {} on {}; move it with reshard or device_put "
+                  "(config.implicit_reshard or WEFT_IMPLICIT_RESHARD=1 has maps do that themselves)",
+                  what, described(now), where,
+                  spec ? fmt::format("takes {} of {}", to_string(*spec), print_param(axes)) : "runs over " + print_param(axes),
+                  device_list(axes.device_ids)),
+      loc);
 }
 
 bool may_move_to(const Sharding& now, const Mesh& mesh, const PartitionSpec& spec) {
@@ -78,12 +79,11 @@ MapPlaces::MapPlaces(const Jaxpr& j, bool one_division) {
       if (a.is_literal() || a.var() < d.first_input() || a.var() >= d.first_input() + n) continue;
       Argument& argument = arguments_[a.var() - d.first_input()];
       if (!one_division) continue;
-      if (is_process_local(*e.op)) {
+      if (process_move(*e.op)) {
         const auto& p = params_as<ProcessLocalParams>(*e.params);
         argument.division = NamedSharding(local_mesh(mesh_of(p.mesh), "pmap", e.loc), p.spec[0]);
-      } else if (is_shard_map(*e.op)) {
-        const auto& p = params_as<ShardMapParams>(*e.params);
-        argument.division = NamedSharding(mesh_of_map(p), p.in_specs[k]);
+      } else if (const ShardMapParams* map = device_map(e)) {
+        argument.division = NamedSharding(mesh_of_map(*map), map->in_specs[k]);
       }
     }
 }
@@ -91,9 +91,9 @@ MapPlaces::MapPlaces(const Jaxpr& j, bool one_division) {
 void MapPlaces::add_maps(const Jaxpr& j) {
   check_nesting("programs inside programs", nesting_depth(j));
   for (const Eqn& e : j.eqns()) {
-    process_local_ |= is_process_local(*e.op);
-    if (is_shard_map(*e.op)) {
-      const Mesh mesh = mesh_of_map(params_as<ShardMapParams>(*e.params));
+    process_local_ |= process_move(*e.op).has_value();
+    if (const ShardMapParams* map = device_map(e)) {
+      const Mesh mesh = mesh_of_map(*map);
       const auto same = [&](const Mesh& m) { return m.axes().device_ids == mesh.axes().device_ids; };
       if (std::none_of(meshes_.begin(), meshes_.end(), same)) meshes_.push_back(mesh);
       continue;

@@ -33,7 +33,7 @@ class MapPlaces {
     bool needed = false;
     std::optional<NamedSharding> division;  ///< the one it must have
   };
-  std::vector<Mesh> meshes_;     ///< of the maps; each list of devices once
+  std::vector<Mesh> meshes_;    ///< of the maps; each list of devices once
   bool process_local_ = false;  ///< arguments are what this process has of those of all
   std::vector<Argument> arguments_;
 };

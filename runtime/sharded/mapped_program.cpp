@@ -150,7 +150,7 @@ class MappedProgram final : public Executable {
     const Eqn* eqn = nullptr;          // of a map, or of control flow with maps inside
     Ref<SpmdProgram> program;
     std::vector<std::pair<std::size_t, Array>> captured;  // operands of a map that are constants
-    std::unique_ptr<ProcessMove> move;  // between one process's rows and those of all
+    std::unique_ptr<ProcessMove> move;                    // between one process's rows and those of all
     std::map<const JaxprData*, Ref<Executable>> bodies;
   };
 

@@ -8,7 +8,8 @@ namespace {
 
 struct Meshes {
   std::vector<Device> all = devices();
-  Mesh x = make_mesh({8}, {"x"}), y = make_mesh({8}, {"y"}), four{{all.begin(), all.begin() + 4}, {4}, {"x"}}, grid = make_mesh({2, 4}, {"x", "y"});
+  Mesh x = make_mesh({8}, {"x"}), y = make_mesh({8}, {"y"}), four{{all.begin(), all.begin() + 4}, {4}, {"x"}},
+       grid = make_mesh({2, 4}, {"x", "y"});
   Mesh reversed{{all.rbegin(), all.rend()}, {8}, {"x"}};
 };
 
@@ -35,11 +36,13 @@ TEST_CASE("maps refuse arguments that lie elsewhere, and say what moves them") {
     config.implicit_reshard = false;
     CHECK_THROWS_AS(f(given), ShardingError);
   };
-  const Array on_5 = device_put(x, m.all[5]), over_4 = device_put(x, NamedSharding(m.four, P("x"))), over_8 = device_put(x, NamedSharding(m.x, P("x")));
+  const Array on_5 = device_put(x, m.all[5]), over_4 = device_put(x, NamedSharding(m.four, P("x"))),
+              over_8 = device_put(x, NamedSharding(m.x, P("x")));
   refused(pmap(twice), device_put(x, m.all[0]), {"committed to cpu:0", "'_internal_pmap_axis_name': 8"});
   refused(pmap(twice), on_5, {"committed to cpu:5"});
   refused(pmap(twice), over_4, {"P('x',) of Mesh('x': 4", "on cpu:0, cpu:1, cpu:2, cpu:3,"});
-  refused(pmap(twice, {.devices = {m.all.begin(), m.all.begin() + 4}}), device_put(ones({4, 2}), NamedSharding(m.x, P())), {"P() of Mesh('x': 8"});
+  refused(pmap(twice, {.devices = {m.all.begin(), m.all.begin() + 4}}), device_put(ones({4, 2}), NamedSharding(m.x, P())),
+          {"P() of Mesh('x': 8"});
   refused(pmap(twice), device_put(x, NamedSharding(m.x, P(none, "x"))), {"P(None, 'x')", "takes P('_internal_pmap_axis_name',)"});
   refused(pmap(twice), device_put(x, NamedSharding(m.x, P())), {"P() of"});
   const auto plus = [](Array a, Array b) { return a + b; };
@@ -77,17 +80,20 @@ TEST_CASE("maps take what lies on their devices, and what nobody placed") {
     CHECK(near(y, std::vector<double>(static_cast<std::size_t>(given.size()), 2)));
   };
   taken(pmap(twice), x);
-  for (const NamedSharding& s : {NamedSharding(m.x, P("x")), NamedSharding(m.y, P("y")), NamedSharding(m.grid, P({"x", "y"})), NamedSharding(m.reversed, P("x"))})
+  for (const NamedSharding& s :
+       {NamedSharding(m.x, P("x")), NamedSharding(m.y, P("y")), NamedSharding(m.grid, P({"x", "y"})), NamedSharding(m.reversed, P("x"))})
     taken(pmap(twice), device_put(x, s));
   taken(pmap(twice, {.in_axes = 1, .out_axes = 1}), device_put(x, NamedSharding(m.x, P(none, "x"))));
-  for (const NamedSharding& s : {NamedSharding(m.x, P(none, "x")), NamedSharding(m.x, P()), NamedSharding(m.y, P("y")), NamedSharding(m.grid, P("x"))}) {
+  for (const NamedSharding& s :
+       {NamedSharding(m.x, P(none, "x")), NamedSharding(m.x, P()), NamedSharding(m.y, P("y")), NamedSharding(m.grid, P("x"))}) {
     taken(over(m.x), device_put(x, s));
     taken(jit(over(m.x)), device_put(x, s));
     taken(jit(pmap(twice)), device_put(x, s));
     CHECK(near(grad([&](Array v) { return sum(pmap(twice)(v)); })(device_put(x, s)), std::vector<double>(256, 2)));
   }
   const auto plus = [](Array a, Array b) { return a + b; };
-  for (const Array& b : {device_put(ones({8, 4}), NamedSharding(m.x, P())), device_put(ones({8, 4}), m.all[0]), device_put(ones({8, 4}), m.all[5])})
+  for (const Array& b :
+       {device_put(ones({8, 4}), NamedSharding(m.x, P())), device_put(ones({8, 4}), m.all[0]), device_put(ones({8, 4}), m.all[5])})
     CHECK(near(pmap(plus, {.in_axes = {0, none}})(x, b), std::vector<double>(256, 2)));
   // What a function captures is read when it is traced.
   const Array w = device_put(ones({8, 4}), m.all[5]);
@@ -142,7 +148,9 @@ TEST_CASE("a map's mesh is that of the scope and of the map around it") {
   }
   both([&](Array v) { return shard_map(over(m.y, P(none, "y")), {.mesh = m.x, .in_specs = P("x"), .out_specs = P("x")})(v); });
   // Without one, it is the mesh of the map around it.
-  const auto inner = [](Array v) { return smap([](Array w) { return psum(w, "y"); }, {.in_axes = 1, .out_axes = none, .axis_name = "y"})(v); };
+  const auto inner = [](Array v) {
+    return smap([](Array w) { return psum(w, "y"); }, {.in_axes = 1, .out_axes = none, .axis_name = "y"})(v);
+  };
   {
     const auto scope = use_mesh(m.grid);
     const Array r = smap(inner, {.axis_name = "x"})(x);

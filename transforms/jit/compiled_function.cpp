@@ -27,11 +27,7 @@ bool is_host_array(const ConcreteArray& c) { return c.buffer && !c.placement; }
 }  // namespace
 
 CompiledFunction::CompiledFunction(std::string name, Jaxpr jaxpr, std::vector<bool> donated, int device, bool one_division)
-    : name_(std::move(name)),
-      jaxpr_(std::move(jaxpr)),
-      donated_(std::move(donated)),
-      device_(device),
-      one_division_(one_division) {
+    : name_(std::move(name)), jaxpr_(std::move(jaxpr)), donated_(std::move(donated)), device_(device), one_division_(one_division) {
   for (const Array& c : jaxpr_.data().consts) {
     captures_tracers_ |= as_traced(c) != nullptr;
     if (const ConcreteArray* array = as_concrete(c)) captures_placed_ |= !is_host_array(*array);

@@ -126,7 +126,8 @@ class Cache final : public JitCache {
     const auto leaves = c.leaves.span();
     // The fast path: the program of the last call, run without a lock.
     const PinnedObject last(last_);
-    if (auto* e = static_cast<Entry*>(last.get()); e && !config.debug_key_reuse && !current_trace() && matches(*e, c, leaves) && same_scope(e->mesh)) {
+    if (auto* e = static_cast<Entry*>(last.get());
+        e && !config.debug_key_reuse && !current_trace() && matches(*e, c, leaves) && same_scope(e->mesh)) {
       CompiledFunction* function = nullptr;
       if (all_uncommitted(leaves))
         function = e->function.get();

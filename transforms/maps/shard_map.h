@@ -64,9 +64,9 @@ class ShardMapped : public Callable<ShardMapped<F>> {
 /// psum: so a gradient inside the function, with respect to a replicated value, is summed over the devices, and that of a psum is not.
 /// Without it, nothing is checked, psum is its own transpose, and gradients inside are of each device's own.
 ///
-/// Throws ShardingError for a spec that doesn't fit the mesh, its argument or its result, for an argument that is committed to other devices
-/// than the mesh's, and for a mesh that isn't that of the scope (use_mesh) or of the map around it; PytreeError if specs are no prefix of
-/// the arguments.
+/// Throws ShardingError for a spec that doesn't fit the mesh, its argument or its result, for an argument that is committed to other
+/// devices than the mesh's, and for a mesh that isn't that of the scope (use_mesh) or of the map around it; PytreeError if specs are no
+/// prefix of the arguments.
 template <class F>
 detail::ShardMapped<F> shard_map(F f, ShardMapOptions options) {
   return {std::move(f), detail::ShardMapCaches::make(options)};
