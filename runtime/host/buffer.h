@@ -43,6 +43,10 @@ class BorrowedBuffer final : public Buffer {
   /// The buffer that this one is the whole of; null for a part of one, or foreign memory.
   Ref<Buffer> whole_owner() const { return owner_ && owner_->data() == data_ && owner_->bytes() == bytes_ ? owner_ : Ref<Buffer>(); }
 
+  /// What it is a view of, taken out and put back by whoever holds the only handle to this buffer; null for foreign memory.
+  Ref<Buffer> take_owner() { return std::move(owner_); }
+  void put_owner(Ref<Buffer> owner) { owner_ = std::move(owner); }
+
  private:
   Ref<Buffer> owner_;
   void* data_;

@@ -49,6 +49,7 @@ class MappedProgram final : public Executable {
             fmt::format("{}: it names an axis that is not bound; call it inside the vmap, pmap or shard_map that does", e.op->name), e.loc);
       if (process_move(*e.op)) {
         s.move = std::make_unique<ProcessMove>(*e.op, *e.params, e.loc);
+        s.gives = process_move(*e.op) == ProcessMoveTo::global && is_given_to(e, e.inputs[0], options.donated);
       } else if (e.op->kind == Kind::spmd) {
         s.program = spmd_program(e.params, backend, donated_operands(e, options.donated));
         for (std::size_t k = 0; k < e.inputs.size(); ++k)
@@ -91,16 +92,21 @@ class MappedProgram final : public Executable {
       }
       for (Atom a : s.eqn->inputs) in.push_back(s.program || s.move ? read(a) : in_one_place(read(a), device));
       for (const auto& [k, value] : s.captured) in[k] = value;
-      if (s.move)
+      if (s.move) {
         out = {s.move->run(in[0], s.eqn->loc)};
-      else if (s.program)
+        if (s.gives && as_concrete(in[0])) {
+          auto* c = static_cast<ConcreteArray*>(in[0].impl().get());
+          c->shards.clear(), c->buffer = {};
+        }
+      } else if (s.program) {
         out = s.program->run(in, s.eqn->loc);
-      else
+      } else {
         out = run_control(*s.eqn->op, *s.eqn->params, in, [&](const Jaxpr& j, std::span<const Array> args) {
           std::vector<Array> results = s.bodies.at(&j.data())->call(args, device);
           for (Array& x : results) x = in_one_place(x, device);
           return results;
         });
+      }
       for (std::size_t k = 0; k < out.size(); ++k) values[s.eqn->outputs[k]] = std::move(out[k]);
     }
     std::vector<Array> results;
@@ -134,7 +140,10 @@ class MappedProgram final : public Executable {
     for (const Aval& a : original_.data().output_avals()) m.output_size_in_bytes += a.bytes();
     for (const Step& s : steps_) {
       if (s.segment) m.temp_size_in_bytes += s.segment->memory_analysis().temp_size_in_bytes;
-      if (s.program) m.temp_size_in_bytes += s.program->body().memory_analysis().temp_size_in_bytes;
+      if (!s.program) continue;
+      const MemoryAnalysis own = s.program->body().memory_analysis();
+      m.temp_size_in_bytes += own.temp_size_in_bytes;
+      m.alias_size_in_bytes += own.alias_size_in_bytes;
     }
     return m;
   }
@@ -151,6 +160,7 @@ class MappedProgram final : public Executable {
     Ref<SpmdProgram> program;
     std::vector<std::pair<std::size_t, Array>> captured;  // operands of a map that are constants
     std::unique_ptr<ProcessMove> move;                    // between one process's rows and those of all
+    bool gives = false;                                   // its operand is donated: the result alone has the memory
     std::map<const JaxprData*, Ref<Executable>> bodies;
   };
 
@@ -162,20 +172,26 @@ class MappedProgram final : public Executable {
     return false;
   }
 
-  /// Operands of a map that are donated inputs of the program, which nothing else reads.
-  std::vector<bool> donated_operands(const Eqn& map, const std::vector<bool>& donated) const {
+  /// Whether a value is a donated input of the program that only this equation reads, as it is or as this process's part of a global array.
+  bool is_given_to(const Eqn& reader, Atom a, const std::vector<bool>& donated) const {
     const JaxprData& d = jaxpr_.data();
-    std::vector<bool> out;
-    for (Atom a : map.inputs) {
-      bool ours = !a.is_literal() && a.var() >= d.first_input() && a.var() < d.first_result();
-      if (ours) {
-        const std::size_t input = a.var() - d.first_input();
-        std::ptrdiff_t uses = std::count(d.outputs.begin(), d.outputs.end(), a);
-        for (const Eqn& e : d.eqns) uses += std::count(e.inputs.begin(), e.inputs.end(), a);
-        ours = input < donated.size() && donated[input] && uses == 1;
-      }
-      out.push_back(ours);
+    if (a.is_literal()) return false;
+    std::ptrdiff_t uses = std::count(d.outputs.begin(), d.outputs.end(), a);
+    for (const Eqn& e : d.eqns) uses += std::count(e.inputs.begin(), e.inputs.end(), a);
+    if (uses != std::count(reader.inputs.begin(), reader.inputs.end(), a) || uses != 1) return false;
+    if (a.var() >= d.first_input() && a.var() < d.first_result()) {
+      const std::size_t input = a.var() - d.first_input();
+      return input < donated.size() && donated[input];
     }
+    for (const Eqn& e : d.eqns)
+      if (process_move(*e.op) && e.outputs[0] == a.var())
+        return process_move(*e.op) == ProcessMoveTo::global && is_given_to(e, e.inputs[0], donated);
+    return false;
+  }
+  /// For each operand of a map; empty: none.
+  std::vector<bool> donated_operands(const Eqn& map, const std::vector<bool>& donated) const {
+    std::vector<bool> out;
+    for (Atom a : map.inputs) out.push_back(is_given_to(map, a, donated));
     if (std::none_of(out.begin(), out.end(), [](bool b) { return b; })) out.clear();
     return out;
   }

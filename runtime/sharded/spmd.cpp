@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cstdio>
 #include <cstring>
 #include <mutex>
 #include <unordered_map>
@@ -16,6 +15,7 @@
 #include "weft/runtime/host/buffer.h"
 #include "weft/runtime/host/nan_check.h"
 #include "weft/runtime/processes/processes.h"
+#include "weft/runtime/sharded/donation.h"
 #include "weft/runtime/sharded/map_places.h"
 
 namespace weft::detail {
@@ -113,31 +113,40 @@ Ref<Buffer> root_of(const Ref<Buffer>& b) {
 DeviceBuffers SpmdProgram::taken_operand(std::size_t i, const Array& x, SourceLoc loc) {
   DeviceBuffers parts = operand(i, x, loc);
   auto* c = as_concrete(x) ? static_cast<ConcreteArray*>(x.impl().get()) : nullptr;
-  const bool divided = c && !c->shards.empty(), in_place = divided && c->shards == parts;
+  const bool divided = c && !c->buffer;
+  // Whether all that the devices need lies where the array lay.
+  bool in_place = c != nullptr;
+  const auto lies_in = [&](const Ref<Buffer>& whole, const Ref<Buffer>& part) {
+    const auto* from = static_cast<const char*>(whole->data());
+    const auto* at = static_cast<const char*>(part->data());
+    return at >= from && at + part->bytes() <= from + whole->bytes();
+  };
+  for (std::size_t k : local_)
+    if (in_place && !(c->buffer && lies_in(c->buffer, parts[k])))
+      in_place = std::any_of(c->shards.begin(), c->shards.end(), [&](const Ref<Buffer>& s) { return s && lies_in(s, parts[k]); });
   // The array holds nothing any more, so that each buffer that is still known elsewhere is another array's too.
+  if (c) c->shards.clear(), c->buffer = {};
   std::vector<Ref<Buffer>> roots;
   std::vector<std::size_t> which(parts.size());
-  if (in_place) c->shards.clear(), c->buffer = {};
   for (std::size_t k : local_) {
     Ref<Buffer> root = root_of(parts[k]);
     which[k] = static_cast<std::size_t>(std::find(roots.begin(), roots.end(), root) - roots.begin());
     if (which[k] == roots.size()) roots.push_back(std::move(root));
   }
   parts.assign(parts.size(), {});
-  bool copied = false;
-  for (Ref<Buffer>& b : roots) {
-    if (b->exclusive()) continue;
+  const char* told = in_place || !c ? nullptr
+                     : divided      ? "it is divided otherwise than the function needs it"
+                                    : "it lies in one place; put it on the devices with device_put";
+  const std::vector<const char*> why = why_not_taken(roots);
+  for (std::size_t r = 0; r < roots.size(); ++r) {
+    Ref<Buffer>& b = roots[r];
+    if (!why[r] || b->bytes() == 0) continue;
     const Ref<Buffer> copy(new HostBuffer(b->bytes(), b->device_id()));
-    if (b->bytes() > 0) std::memcpy(copy->data(), on_host(b)->data(), b->bytes());
+    std::memcpy(copy->data(), on_host(b)->data(), b->bytes());
     b = copy;
-    copied = true;
+    if (!told) told = why[r];
   }
-  if ((copied || !in_place) && !warned_.exchange(true))
-    fmt::print(stderr, "weft: warning: the donated argument {} of a mapped function is copied: {}{}\n", to_string(x.aval()),
-               !divided    ? "it lies in one place; put it on the devices with device_put"
-               : !in_place ? "it is divided otherwise than the function needs it"
-                           : "another array shares its memory",
-               loc ? fmt::format(" ({}:{})", loc.file(), loc.line()) : std::string());
+  if (told) warn_copied(x.aval(), told, loc);
   for (std::size_t k : local_) parts[k] = roots[which[k]];
   return parts;
 }

@@ -27,7 +27,6 @@ class SpmdProgram final : public RefCounted {
 
   ShardMapParams params_;
   std::vector<bool> donated_;
-  std::atomic<bool> warned_{false};
   Mesh mesh_;
   Hoisted flat_;
   SpmdBody body_;

@@ -287,7 +287,9 @@ MemoryAnalysis SpmdBody::memory_analysis() const {
   for (const Step& s : steps_) {
     if (s.kind != Step::Kind::segment) continue;
     const MemoryAnalysis m = s.segment.executable->memory_analysis();
-    total.temp_size_in_bytes += (m.temp_size_in_bytes + m.output_size_in_bytes) * static_cast<std::int64_t>(num_devices_);
+    const auto n = static_cast<std::int64_t>(num_devices_);
+    total.temp_size_in_bytes += (m.temp_size_in_bytes + m.output_size_in_bytes - m.alias_size_in_bytes) * n;
+    total.alias_size_in_bytes += m.alias_size_in_bytes * n;
   }
   return total;
 }

@@ -5,6 +5,8 @@
 #include <complex>
 #include <functional>
 
+#include "tests/transforms/capture.h"
+#include "weft/core/array/array_impl.h"
 #include "weft/runtime/host/collectives.h"
 
 using namespace weft;
@@ -18,8 +20,14 @@ Array axis_numbers(const Shape& s) { return cos(reshape(arange(static_cast<int>(
 
 std::vector<const void*> addresses(const Array& x) {
   std::vector<const void*> out;
-  for (const Shard& s : x.addressable_shards()) out.push_back(s.data.data<float>().data());
+  for (const Shard& s : x.addressable_shards()) out.push_back(detail::as_concrete(s.data)->buffer->data());
   return out;
+}
+/// What `make` gives, placed; nobody else holds it.
+template <class F>
+Array placed(F make, const Placement& where) {
+  const Array h = make();
+  return device_put(h, where);
 }
 std::int64_t bytes_moved(const std::function<void()>& f) {
   const std::int64_t before = detail::collective_counters().bytes_moved;
@@ -356,4 +364,109 @@ TEST_CASE("groups, and complex numbers, with gradients") {
     return std::tuple{psum(a, "i"), pmax(a, "i"), pmin(a, "i"), all_gather(a, "i"), ppermute(a, "i", {{0, 1}}), pbroadcast(a, "i", 3)};
   };
   CHECK(tree::all_close(device_get(pmap(logic, {.axis_name = "i"})(flags)), vmap(logic, {.axis_name = "i"})(flags)));
+}
+
+namespace {
+
+/// What a call that donates its argument says, and whether the result lies where the argument lay.
+template <class F>
+void check_taken(F f, const Array& x) {
+  const std::vector<const void*> before = addresses(x);
+  const std::vector<double> wanted = (device_get(x) * 2).to_vector<double>();
+  Array y;
+  const std::string told = written_to(stderr, [&] { y = f(x); });
+  CHECK(told == "");
+  CHECK(addresses(y) == before);
+  CHECK(near(y, wanted));
+  CHECK(has(message_of<Error>([&] { x + 1; }), "donated"));
+}
+template <class F>
+std::string told_of_copy(F f, const Array& x) {
+  const std::vector<double> wanted = (device_get(x) * 2).to_vector<double>();
+  Array y;
+  const std::string told = written_to(stderr, [&] { y = f(x); });
+  CHECK(near(y, wanted));
+  CHECK(has(message_of<Error>([&] { x + 1; }), "donated"));
+  return told;
+}
+
+}  // namespace
+
+TEST_CASE("what device_put made is donated without a copy, when nobody else holds it") {
+  const Mesh line = make_mesh({8}, {"x"}), grid = make_mesh({2, 4}, {"x", "y"});
+  const NamedSharding on_rows{line, P("x")};
+  const auto twice = [](Array v) { return v * 2; };
+  const auto mapped = pmap(twice, {.donate_argnums = {0}});
+  const auto in_jit = jit(shard_map(twice, {.mesh = line, .in_specs = P("x"), .out_specs = P("x")}), {.donate_argnums = {0}});
+  const auto computed = [] { return sin(reshape(arange(8 << 10, float32), {8, 1 << 10})); };
+  const auto of_type = [](DType t) { return convert(reshape(arange(8 << 10, int32) % 50, {8, 1 << 10}), t); };
+  for (int k = 0; k < 2; ++k) {
+    check_taken(mapped, placed(computed, on_rows));
+    check_taken(mapped, placed([] { return ones({8, 1 << 10}); }, on_rows));
+    check_taken(mapped, [&] {
+      const Array h = computed()[0];
+      return device_put_replicated(h, devices());
+    }());
+    check_taken(in_jit, placed(computed, on_rows));
+    check_taken(in_jit, placed([] { return ones({8, 1 << 10}); }, on_rows));
+    check_taken(jit(twice, {.donate_argnums = {0}}), placed(computed, on_rows));
+    check_taken(jit(twice, {.donate_argnums = {0}}), placed(computed, NamedSharding{grid, P("x")}));
+    check_taken(jit(twice, {.donate_argnums = {0}}), placed(computed, NamedSharding{grid, P()}));
+    check_taken(jit(twice, {.donate_argnums = {0}}), placed([&] { return placed(computed, devices()[2]); }, devices()[5]));
+    check_taken(mapped, pmap(twice)(computed()));
+    check_taken(mapped, make_array_from_callback({8, 1 << 10}, on_rows, [&](const std::vector<Slice>&) { return ones({1, 1 << 10}); }));
+  }
+  // What nobody placed is cut where it lies.
+  check_taken(jit(twice, {.donate_argnums = {0}}), computed());
+  const std::string alone = written_to(stderr, [&] { mapped(computed()); });
+  CHECK(alone == "");
+  // Every type that fits, and results of another type with elements of the same size.
+  for (DType t : {float16, bfloat16, float32, float64, int8, int32, uint8})
+    check_taken(mapped, placed([&] { return of_type(t); }, on_rows));
+  const Array whole_numbers = placed([&] { return of_type(int32); }, on_rows);
+  const std::vector<const void*> before = addresses(whole_numbers);
+  CHECK(addresses(pmap([](Array v) { return convert(v, float32) / 3; }, {.donate_argnums = {0}})(whole_numbers)) == before);
+  // Through calls inside.
+  const auto called =
+      pmap([](Array v) { return jit([](Array u) { return jit([](Array w) { return w * 2; })(u); })(v); }, {.donate_argnums = {0}});
+  check_taken(called, placed(computed, on_rows));
+}
+
+TEST_CASE("what can't be donated is copied, for the reason that is told once for each line") {
+  const Mesh line = make_mesh({8}, {"x"});
+  const NamedSharding on_rows{line, P("x")};
+  const auto twice = [](Array v) { return v * 2; };
+  const auto computed = [] { return sin(reshape(arange(8 << 10, float32), {8, 1 << 10})); };
+  const auto call = [](auto f) { return [=](const Array& x) { return f(x); }; };
+  const Array h = computed();
+  const auto mapped = pmap(twice, {.donate_argnums = {0}});
+  const auto one_line = call(mapped);
+  for (int k = 0; k < 3; ++k) {
+    const std::string told = told_of_copy(one_line, device_put(h, on_rows));  // h has the memory, too
+    if (k == 0)
+      CHECK(has(told, {"f32[8,1024]", "copied", "another array shares its memory", "spmd.cpp:"}));
+    else
+      CHECK(told == "");
+  }
+  CHECK(near(h, computed().to_vector<double>()));
+  const Array kept = placed(computed, on_rows), row = kept[3];
+  CHECK(has(told_of_copy([&](const Array& x) { return mapped(x); }, kept), {"another array shares its memory"}));
+  CHECK(near(row, computed()[3].to_vector<double>()));
+  const auto in_jit = jit(shard_map(twice, {.mesh = line, .in_specs = P("x"), .out_specs = P("x")}), {.donate_argnums = {0}});
+  CHECK(has(told_of_copy([&](const Array& x) { return in_jit(x); }, device_put(h, on_rows)), {"another array shares", "spmd.cpp:"}));
+  CHECK(
+      has(told_of_copy([&](const Array& x) { return mapped(x); }, placed([] { return ones({8, 3}); }, on_rows)), {"multiple of 64 bytes"}));
+}
+
+TEST_CASE("memory_analysis says how many bytes of results lie in donated memory") {
+  const Mesh line = make_mesh({8}, {"x"});
+  const auto twice = [](Array v) { return v * 2; };
+  const Array x = device_put(ones({8, 256}), NamedSharding{line, P("x")});
+  const auto aliased = [](auto f, const Array& v) { return f.lower(v).compile().memory_analysis().alias_size_in_bytes; };
+  CHECK(aliased(jit(twice), ones({8, 256})) == 0);
+  CHECK(aliased(jit(twice, {.donate_argnums = {0}}), ones({8, 256})) == 8 * 256 * 4);
+  CHECK(aliased(jit([](Array v) { return sum(v, 1); }, {.donate_argnums = {0}}), ones({8, 256})) == 0);
+  CHECK(aliased(jit(twice, {.donate_argnums = {0}}), x) == 8 * 256 * 4);
+  CHECK(aliased(pmap(twice, {.donate_argnums = {0}}), x) == 8 * 256 * 4);
+  CHECK(aliased(jit(shard_map(twice, {.mesh = line, .in_specs = P("x"), .out_specs = P("x")}), {.donate_argnums = {0}}), x) == 8 * 256 * 4);
 }

@@ -15,6 +15,7 @@
 #include "weft/runtime/host/device.h"
 #include "weft/runtime/host/process_end.h"
 #include "weft/runtime/host/program_cache.h"
+#include "weft/runtime/sharded/donation.h"
 #include "weft/transforms/autodiff/differentiate.h"
 #include "weft/transforms/jit/jit_counts.h"
 
@@ -97,6 +98,8 @@ std::vector<Array> CompiledFunction::run(std::span<const Array> inputs, SourceLo
     sharded |= !c->buffer || (committed && committed->buffer && committed->buffer->device_id() != c->buffer->device_id());
     committed = c;
   }
+  std::optional<DonatingCall> call;
+  if (!donated_.empty()) call.emplace(loc);
   const int device = committed && committed->buffer ? committed->buffer->device_id() : device_ >= 0 ? device_ : default_device_id();
   if (runner(device).takes_placed()) {
     std::vector<Array> results = runner(device).call(inputs, default_device_id());
@@ -140,10 +143,10 @@ void CompiledFunction::take_donated(std::span<const Array> inputs) const {
 static bool has_memory_to_itself(const Array& x) {
   auto* c = static_cast<ConcreteArray*>(x.impl().get());
   const bool twice = c->shards.size() == 1;
-  if (twice) c->shards.clear();
-  const bool exclusive = c->buffer->exclusive();
+  c->shards.clear();
+  const bool own = !why_not_taken({&c->buffer, 1})[0];
   if (twice) c->shards = {c->buffer};
-  return exclusive;
+  return own;
 }
 
 std::vector<Array> CompiledFunction::run_donating(std::span<const Array> inputs, int device, SourceLoc loc) {

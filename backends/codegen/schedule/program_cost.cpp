@@ -52,6 +52,8 @@ MemoryAnalysis program_memory(const KernelProgram& p) {
   for (const Aval& a : p.jaxpr.data().input_avals()) m.argument_size_in_bytes += a.bytes();
   for (const Aval& a : p.jaxpr.data().output_avals()) m.output_size_in_bytes += a.bytes();
   m.temp_size_in_bytes = p.arena_bytes;
+  for (const BufferInfo& b : p.buffers)
+    if (b.role == BufferInfo::Role::output && b.reuses_input >= 0) m.alias_size_in_bytes += b.aval.bytes();
   return m;
 }
 
