@@ -41,8 +41,10 @@ struct ShardedSlice {
 /// The mesh, and moves between shardings over it.
 class Partition {
  public:
-  explicit Partition(const MeshAxes& mesh) : mesh_(mesh) {}
+  /// `free_axes`: those that are partitioned over, where the program is the body of a map over the others. None given: all.
+  explicit Partition(const MeshAxes& mesh, std::vector<std::string> free_axes = {}) : mesh_(mesh), free_axes_(std::move(free_axes)) {}
   const MeshAxes& mesh() const { return mesh_; }
+  const std::vector<std::string>& free_axes() const { return free_axes_; }
 
   ShardedValue replicated(const Array& x) const { return {x, x.shape(), DimAxes(static_cast<std::size_t>(x.ndim()))}; }
   ShardedValue of_block(const Array& block, DimAxes axes) const;
@@ -57,6 +59,7 @@ class Partition {
 
  private:
   const MeshAxes& mesh_;
+  const std::vector<std::string> free_axes_;
 };
 
 struct PartitionContext {

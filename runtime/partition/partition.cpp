@@ -15,6 +15,7 @@
 #include "weft/core/ops/collective/sharding_constraint.h"
 #include "weft/core/ops/control/call.h"
 #include "weft/core/trace/trace.h"
+#include "weft/runtime/host/blocks.h"
 #include "weft/runtime/partition/partition_rules.h"
 
 namespace weft::detail {
@@ -49,8 +50,6 @@ bool can_partition(const Jaxpr& j, const MeshAxes& mesh) {
   return true;
 }
 
-ShardedValues run_partitioned(const Partition& partition, const Jaxpr& program, const ShardedValues& inputs);
-
 class Partitioner {
  public:
   explicit Partitioner(const Partition& p) : p_(p) {}
@@ -80,10 +79,11 @@ class Partitioner {
  private:
   ShardedValues eqn(const Eqn& e, const ShardedValues& in, std::span<const Aval> out) {
     if (const SpecOnMesh* s = sharding_constraint(e)) return {constraint(*s, in[0], e.loc)};
-    if (const ShardMapParams* q = device_map(e)) return map(*q, in, e.loc);
+    if (const ShardMapParams* q = device_map(e); q && runs_over_free_axes(*q, p_.free_axes(), p_.mesh())) return map(*q, in, e.loc);
     const bool moves = e.op->kind == Kind::movement || e.op->kind == Kind::concatenate;
     const auto is_sharded = [&](const ShardedValue& x) { return x.is_sharded() || (moves && x.slice); };
     if (std::none_of(in.begin(), in.end(), is_sharded) && !holds_shardings(e)) return replicated(e, in);
+    if (e.op->kind == Kind::collective) return collective(e, in, out);
     if (e.op->kind == Kind::call) return call(e, in);
     if (std::optional<ShardedValues> results = partition_eqn({p_, e, in, out, run_partitioned})) return std::move(*results);
     ShardedValues wholes;
@@ -120,12 +120,59 @@ class Partitioner {
   }
 
   ShardedValues map(const ShardMapParams& q, const ShardedValues& in, SourceLoc loc) {
-    std::vector<Array> blocks;
-    for (std::size_t i = 0; i < in.size(); ++i) blocks.push_back(p_.reshard(in[i], dims_of(q.in_specs[i], in[i].whole.size()), loc).block);
-    const std::vector<Array> out = eval_jaxpr(q.jaxpr, blocks);
+    // Within a block an operand may be divided further, over axes that maps in the map's body have.
+    const std::vector<std::string> mapped = q.manual_axes();
+    ShardedValues blocks;
+    for (std::size_t i = 0; i < in.size(); ++i) {
+      const DimAxes own = dims_of(q.in_specs[i], in[i].whole.size());
+      DimAxes wanted = own, rest(own.size());
+      for (std::size_t d = 0; d < own.size(); ++d) {
+        const std::vector<std::string>& now = in[i].axes[d];
+        if (now.size() <= own[d].size() || !std::equal(own[d].begin(), own[d].end(), now.begin())) continue;
+        const std::vector<std::string> further(now.begin() + static_cast<std::ptrdiff_t>(own[d].size()), now.end());
+        // Of axes of its own the map says all.
+        if (std::none_of(further.begin(), further.end(),
+                         [&](const std::string& axis) { return std::count(mapped.begin(), mapped.end(), axis) > 0; }))
+          rest[d] = further, wanted[d] = now;
+      }
+      blocks.push_back({p_.reshard(in[i], wanted, loc).block, p_.block_of(in[i].whole, own), rest, {}});
+    }
     ShardedValues results;
-    for (std::size_t i = 0; i < out.size(); ++i) results.push_back(p_.of_block(out[i], dims_of(q.out_specs[i], out[i].ndim())));
+    const ShardedValues out = in_map(q.jaxpr, blocks);
+    for (std::size_t i = 0; i < out.size(); ++i) {
+      DimAxes axes = dims_of(q.out_specs[i], out[i].whole.size());
+      for (std::size_t d = 0; d < axes.size(); ++d) axes[d].insert(axes[d].end(), out[i].axes[d].begin(), out[i].axes[d].end());
+      results.push_back(p_.of_block(out[i].block, axes));
+    }
     return results;
+  }
+
+  /// The body of a map on its blocks. Where no axes are left free, maps in it stay as they are.
+  ShardedValues in_map(const Jaxpr& body, const ShardedValues& in) {
+    if (!p_.free_axes().empty()) return run(body, in);
+    std::vector<Array> blocks;
+    for (const ShardedValue& x : in) blocks.push_back(x.block);
+    ShardedValues results;
+    for (const Array& y : eval_jaxpr(body, blocks)) results.push_back(p_.replicated(y));
+    return results;
+  }
+
+  /// One over the axes of the map around: between blocks, where it leaves each element in its place.
+  ShardedValues collective(const Eqn& e, const ShardedValues& in, std::span<const Aval> out) {
+    const Exchange exchange = collective_rules(*e.op).exchange;
+    const bool by_elements =
+        exchange == Exchange::none || exchange == Exchange::allreduce || exchange == Exchange::permute || exchange == Exchange::broadcast;
+    bool same_shapes = in.size() == out.size();
+    for (std::size_t i = 0; same_shapes && i < in.size(); ++i) same_shapes = in[i].whole == out[i].shape;
+    ShardedValues operands;
+    for (const ShardedValue& x : in) operands.push_back(by_elements && same_shapes ? x : p_.gathered(x, e.loc));
+    std::vector<Array> blocks;
+    for (const ShardedValue& x : operands) blocks.push_back(x.block);
+    const std::vector<Array> results = bind_primitive(*e.op, e.params, blocks, e.loc);
+    ShardedValues values;
+    for (std::size_t i = 0; i < results.size(); ++i)
+      values.push_back(by_elements && same_shapes ? p_.of_block(results[i], operands[i].axes) : p_.replicated(results[i]));
+    return values;
   }
 
   ShardedValues call(const Eqn& e, const ShardedValues& in) {
@@ -137,11 +184,18 @@ class Partitioner {
   const Partition& p_;
 };
 
+}  // namespace
+
+bool runs_over_free_axes(const ShardMapParams& q, const std::vector<std::string>& free, const MeshAxes& mesh) {
+  const std::vector<std::string> own = q.manual_axes();
+  return free.empty() || std::all_of(own.begin(), own.end(), [&](const std::string& axis) {
+           return std::count(free.begin(), free.end(), axis) > 0 && mesh.size_of(axis) == q.mesh.size_of(axis);
+         });
+}
+
 ShardedValues run_partitioned(const Partition& partition, const Jaxpr& program, const ShardedValues& inputs) {
   return Partitioner(partition).run(program, inputs);
 }
-
-}  // namespace
 
 const MeshAxes* constrained_mesh(const Jaxpr& j) {
   check_nesting("programs inside programs", nesting_depth(j));

@@ -6,12 +6,18 @@
 
 #include "weft/core/ir/jaxpr.h"
 #include "weft/core/ir/mesh_axes.h"
+#include "weft/core/ops/collective/shard_map.h"
 
 namespace weft::detail {
 
 /// A program of whole arrays whose one equation is a shard_map over the mesh, with these in_specs; its out_specs follow. Nothing if the
 /// program holds what can't run so: effects, or maps over other meshes. Throws ShardingError for a sharding_constraint on another mesh.
 std::optional<Jaxpr> partition(const Jaxpr& j, const MeshAxes& mesh, const std::vector<PartitionSpec>& in_specs);
+
+/// The params of a map over some of its mesh's axes as those of a map over all of them: maps in its body over the axes that it leaves free
+/// are taken apart, and operands and results are divided over those axes, too, where the maps in the body divide them. Nothing if there are
+/// none, or if the body holds what can't run so.
+std::optional<ShardMapParams> partition_free_axes(const ShardMapParams& p);
 
 /// The mesh of the first sharding_constraint of the program or of one in it, or null.
 const MeshAxes* constrained_mesh(const Jaxpr& j);

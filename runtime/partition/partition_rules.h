@@ -2,6 +2,7 @@
 // (PartitionRule in core/ir/partition_rule.h).
 #pragma once
 #include "weft/core/ir/partition_rule.h"
+#include "weft/core/ops/collective/shard_map.h"
 
 namespace weft::detail {
 
@@ -23,5 +24,10 @@ Movement movement_of(const PartitionContext& c, int which);
 bool keeps_dim(const MovementDim& m, std::int64_t size, const Shape& out);
 /// What a movement takes a slice of; null: of nothing sharded, or along several dimensions.
 std::shared_ptr<const ShardedSlice> slice_of(const PartitionContext& c, const Movement& m, const Shape& out);
+
+/// The results of a program of whole arrays, each of its equations on this device's blocks.
+ShardedValues run_partitioned(const Partition& partition, const Jaxpr& program, const ShardedValues& inputs);
+/// Whether a map is over axes of the mesh that are free; no free axes: all are, and the map is over the same mesh.
+bool runs_over_free_axes(const ShardMapParams& map, const std::vector<std::string>& free, const MeshAxes& mesh);
 
 }  // namespace weft::detail

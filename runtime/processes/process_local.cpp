@@ -17,8 +17,8 @@ const ProcessLocalParams& checked(const ParamsBase& params, SourceLoc loc) {
 
 ProcessMove::ProcessMove(const Primitive& op, const ParamsBase& params, SourceLoc loc)
     : to_global_(process_move(op) == ProcessMoveTo::global),
-      mesh_(mesh_of(checked(params, loc).mesh)),
-      spec_(params_as<ProcessLocalParams>(params).spec[0]),
+      params_(checked(params, loc)),
+      mesh_(mesh_of(params_.mesh)),
       here_(local_positions(mesh_.axes().device_ids)) {}
 
 Array ProcessMove::run(const Array& x, SourceLoc loc) {
@@ -32,13 +32,14 @@ Array ProcessMove::run(const Array& x, SourceLoc loc) {
     if (to) {
       Shape shape = x.shape();
       for (int d = 0; d < shape.size(); ++d)
-        if (!spec_.axes_of(d).empty()) shape = shape.with(d, to_global_ ? shape[d] * process_count() : shape[d] / process_count());
+        if (params_.spans_processes(d)) shape = shape.with(d, to_global_ ? shape[d] * process_count() : shape[d] / process_count());
       std::vector<Ref<Buffer>> shards(to_global_ ? mesh_.axes().device_ids.size() : here_.size());
       for (std::size_t i = 0; i < here_.size(); ++i) shards[to_global_ ? here_[i] : i] = c->shards[to_global_ ? i : here_[i]];
       return Array(Ref<ArrayImpl>(new ConcreteArray(x.aval().with_shape(shape), std::move(shards), std::move(to))));
     }
   }
-  const Array out = to_global_ ? host_local_to_global(x, mesh_, spec_, loc) : global_to_host_local(x, mesh_, spec_, loc);
+  const Array out =
+      to_global_ ? host_local_to_global(x, mesh_, params_.spec[0], loc) : global_to_host_local(x, mesh_, params_.spec[0], loc);
   if (!c || !c->placement || c->shards.size() != (to_global_ ? here_.size() : mesh_.axes().device_ids.size())) return out;
   const ConcreteArray& o = *as_concrete(out);
   bool shared = true;

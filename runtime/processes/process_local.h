@@ -22,8 +22,8 @@ class ProcessMove {
     Ref<const Placement> from, to;
   };
   bool to_global_;
+  ProcessLocalParams params_;
   Mesh mesh_;
-  PartitionSpec spec_;
   std::vector<std::size_t> here_;  // positions of this process's devices in the mesh
   std::mutex mutex_;
   Fit last_;

@@ -16,6 +16,7 @@
 #include "weft/runtime/host/buffer.h"
 #include "weft/runtime/processes/processes.h"
 #include "weft/runtime/sharded/global_arrays.h"
+#include "weft/runtime/sharded/spmd.h"
 
 namespace weft::detail {
 namespace {
@@ -81,9 +82,13 @@ MapPlaces::MapPlaces(const Jaxpr& j, bool one_division) {
       if (!one_division) continue;
       if (process_move(*e.op)) {
         const auto& p = params_as<ProcessLocalParams>(*e.params);
-        argument.division = NamedSharding(local_mesh(mesh_of(p.mesh), "pmap", e.loc), p.spec[0]);
+        std::vector<std::vector<std::string>> dims = p.spec[0].dims();
+        for (auto& axes : dims) std::erase_if(axes, [&](const std::string& axis) { return axis != p.mesh.names[0]; });
+        argument.division = NamedSharding(local_mesh(mesh_of(p.mesh), "pmap", e.loc), PartitionSpec(std::move(dims)));
+        argument.as_run = p.spec[0];
       } else if (const ShardMapParams* map = device_map(e)) {
         argument.division = NamedSharding(mesh_of_map(*map), map->in_specs[k]);
+        argument.as_run = params_as_run(*map).in_specs[k];
       }
     }
 }
@@ -121,7 +126,10 @@ void MapPlaces::check(std::span<const Array> inputs, const std::string& what, Fu
       const NamedSharding& wanted = *argument.division;
       const MeshAxes& here = wanted.mesh().axes();
       if (now.is_single_device() && wanted.spec().trimmed().dims().empty()) continue;
-      if (!may_move_to(now, wanted.mesh(), wanted.spec()) || !same_blocks(there, now.named().spec(), here, wanted.spec(), c->aval.shape))
+      const auto is_divided_as = [&](const PartitionSpec& spec) {
+        return same_blocks(there, now.named().spec(), here, spec, c->aval.shape);
+      };
+      if (!may_move_to(now, wanted.mesh(), wanted.spec()) || !(is_divided_as(wanted.spec()) || is_divided_as(argument.as_run)))
         refuse(wanted.mesh(), &wanted.spec());
       continue;
     }

@@ -32,6 +32,7 @@ class MapPlaces {
   struct Argument {
     bool needed = false;
     std::optional<NamedSharding> division;  ///< the one it must have
+    PartitionSpec as_run;                   ///< or this one, where maps in the map divide it further
   };
   std::vector<Mesh> meshes_;    ///< of the maps; each list of devices once
   bool process_local_ = false;  ///< arguments are what this process has of those of all

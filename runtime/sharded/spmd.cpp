@@ -14,6 +14,7 @@
 #include "weft/runtime/host/blocks.h"
 #include "weft/runtime/host/buffer.h"
 #include "weft/runtime/host/nan_check.h"
+#include "weft/runtime/partition/partition.h"
 #include "weft/runtime/processes/processes.h"
 #include "weft/runtime/sharded/donation.h"
 #include "weft/runtime/sharded/map_places.h"
@@ -46,13 +47,19 @@ std::vector<bool> with_constants(std::size_t num_constants, const std::vector<bo
 
 }  // namespace
 
+ShardMapParams params_as_run(const ShardMapParams& p) {
+  ShardMapParams spread = spread_nested_maps(p, processes().num_devices());
+  std::optional<ShardMapParams> apart = partition_free_axes(spread);
+  return apart ? std::move(*apart) : std::move(spread);
+}
+
 SpmdProgram::SpmdProgram(const ShardMapParams& params, Backend& backend, const std::string& name, std::vector<bool> donated)
-    : params_(spread_nested_maps(params, processes().num_devices())),
+    : params_(params_as_run(params)),
       donated_(std::move(donated)),
       mesh_(mesh_of(params_.mesh)),
       flat_(flatten_spmd(params_.jaxpr, mesh_.axes(), free_axes(params_))),
       body_(flat_.jaxpr, mesh_.axes(), free_axes(params_), backend, name, with_constants(flat_.consts.size(), donated_)),
-      in_avals_(params.jaxpr.data().input_avals().begin(), params.jaxpr.data().input_avals().end()),
+      in_avals_(params_.jaxpr.data().input_avals().begin(), params_.jaxpr.data().input_avals().end()),
       out_avals_(output_avals(params)),
       fitting_(in_avals_.size()),
       local_(local_positions(mesh_.axes().device_ids)) {

@@ -8,6 +8,9 @@
 
 namespace weft::detail {
 
+/// A map's params as it runs: maps in its body are spread over the devices that there are, and what they divide is divided.
+ShardMapParams params_as_run(const ShardMapParams& p);
+
 class SpmdProgram final : public RefCounted {
  public:
   /// Compiles the body's segments with the backend.

@@ -239,6 +239,28 @@ TEST_CASE("maps within maps share the devices, with and without names") {
   CHECK(near(triple, broadcast_to(sum(cube, 2, keepdims), {2, 2, 2}).to_vector<double>()));
 }
 
+TEST_CASE("a map in a map that has no devices left runs as a vmap, on one device too") {
+  auto inner = [](Array a) { return psum(a, {"i", "j"}) * 10 + a - pmax(a, "j"); };
+  const Array x = rows(1, 12);
+  for (const int n : {1, 2, 3, 12}) {
+    const Array v = reshape(x, {1, n, 12 / n});
+    const auto nested = pmap(pmap(inner, {.axis_name = "j"}), {.axis_name = "i", .devices = {devices()[3]}});
+    CHECK(near(nested(v), vmap(vmap(inner, {.axis_name = "j"}), {.axis_name = "i"})(v).to_vector<double>()));
+    CHECK(nested(v).devices() == std::vector{devices()[3]});
+  }
+  // More rows inside than there are devices at all.
+  const Array many = rows(2, 20);
+  CHECK(near(pmap(pmap(inner, {.axis_name = "j"}), {.axis_name = "i"})(many),
+             vmap(vmap(inner, {.axis_name = "j"}), {.axis_name = "i"})(many).to_vector<double>(), 1e-4));
+  // The same inner map by itself, in a vmap and in a map: each its own program.
+  const auto map = pmap([](Array a) { return psum(a, "j"); }, {.axis_name = "j"});
+  CHECK(near(map(rows(8, 3)), vmap([](Array a) { return psum(a, "j"); }, {.axis_name = "j"})(rows(8, 3)).to_vector<double>()));
+  CHECK(near(pmap(map, {.axis_name = "k"})(reshape(rows(8, 6), {8, 2, 3})),
+             vmap(vmap([](Array a) { return psum(a, "j"); }, {.axis_name = "j"}))(reshape(rows(8, 6), {8, 2, 3})).to_vector<double>()));
+  CHECK(near(vmap(map, {.axis_name = "k"})(reshape(rows(8, 6), {8, 2, 3})),
+             vmap(vmap([](Array a) { return psum(a, "j"); }, {.axis_name = "j"}))(reshape(rows(8, 6), {8, 2, 3})).to_vector<double>()));
+}
+
 TEST_CASE("loops with collectives inside, and maps inside loops") {
   const Array x = rows(8, 3);
   auto diffuse = [](Array a) {

@@ -112,6 +112,88 @@ TEST_CASE("nested maps spread over a split of the devices") {
   CHECK(z[2][3].item<float>() == 66 + 23);
 }
 
+TEST_CASE("results of maps in maps are divided over all axes, and the next call moves nothing") {
+  const auto is_divided = [](const Array& v, const PartitionSpec& spec, const Shape& block) {
+    CHECK(v.sharding().named().spec() == spec);
+    REQUIRE(v.addressable_shards().size() == 8);
+    for (const Shard& s : v.addressable_shards()) CHECK(s.data.shape() == block);
+  };
+  const Array x = convert(rows(8, 128), float32), cube = reshape(x, {4, 2, 128});
+  const auto twice = [](Array v) { return v * 2; };
+  const auto nested = pmap(pmap(twice, {.axis_name = "j"}), {.axis_name = "i"});
+  const Array y = nested(cube);
+  is_divided(y, P("i", "j"), {1, 1, 128});
+  CHECK(near(y, (2 * cube).to_vector<double>()));
+  Array z;
+  CHECK(bytes_moved([&] { z = nested(y); }) == 0);
+  is_divided(z, P("i", "j"), {1, 1, 128});
+  CHECK(near(z, (4 * cube).to_vector<double>()));
+  CHECK(near(nested(device_put(cube, NamedSharding{make_mesh({4, 2}, {"i", "j"}), P("i")})), (2 * cube).to_vector<double>()));
+  // Other axes of arguments and results; what is the same for all; collectives of both maps.
+  const auto sums = [](Array v, Array w) { return std::tuple{v * psum(v, {"i", "j"}) + w, psum(v, "j"), psum(v, "i")}; };
+  const auto both = [&](auto outer, auto inner) {
+    return outer(inner(sums, {.in_axes = {1, none}, .out_axes = {1, none, 0}, .axis_name = "j"}),
+                 {.in_axes = {0, none}, .out_axes = {0, 0, 1}, .axis_name = "i"});
+  };
+  const Array turned = swapaxes(cube, 1, 2), w = rows(1, 128)[0];
+  const auto got = both([](auto f, PmapOptions o) { return pmap(f, o); }, [](auto f, PmapOptions o) { return pmap(f, o); })(turned, w);
+  const auto wanted = both(
+      [](auto f, PmapOptions o) { return vmap(f, {.in_axes = o.in_axes, .out_axes = o.out_axes, .axis_name = o.axis_name}); },
+      [](auto f, PmapOptions o) { return vmap(f, {.in_axes = o.in_axes, .out_axes = o.out_axes, .axis_name = o.axis_name}); })(turned, w);
+  CHECK(tree::all_close(device_get(got), wanted, 1e-5, 1e-5));
+  is_divided(std::get<0>(got), P("i", none, "j"), {1, 128, 1});
+  is_divided(std::get<2>(got), P("j", "i"), {1, 1, 128});
+  // Three deep; work before, between and after.
+  const auto deep =
+      pmap(pmap(pmap([](Array v) { return v + psum(v, {"i", "k"}); }, {.axis_name = "k"}), {.axis_name = "j"}), {.axis_name = "i"});
+  const Array eight = reshape(x, {2, 2, 2, 128}), d = deep(eight);
+  is_divided(d, P("i", "j", "k"), {1, 1, 1, 128});
+  CHECK(near(d, (eight + sum(eight, {0, 2}, keepdims)).to_vector<double>()));
+  CHECK(bytes_moved([&] { deep(d); }) == bytes_moved([&] { deep(eight); }));
+  const auto around = pmap(
+      [](Array v) {
+        const Array sorted = sort(v, 0);
+        return pmap([](Array r) { return r - pmean(r, "j"); }, {.axis_name = "j"})(sorted + psum(v, "i")) * 2 + sum(v, 0);
+      },
+      {.axis_name = "i"});
+  const auto around_in_vmap = vmap(
+      [](Array v) {
+        const Array sorted = sort(v, 0);
+        return vmap([](Array r) { return r - pmean(r, "j"); }, {.axis_name = "j"})(sorted + psum(v, "i")) * 2 + sum(v, 0);
+      },
+      {.axis_name = "i"});
+  CHECK(tree::all_close(device_get(around(cube)), around_in_vmap(cube), 1e-4, 1e-4));
+  CHECK(tree::all_close(device_get(grad([&](Array v) { return sum(sin(around(v))); })(cube)),
+                        grad([&](Array v) { return sum(sin(around_in_vmap(v))); })(cube), 1e-4, 1e-4));
+  // What one map divides, and the next takes whole.
+  const auto one_after_another = [&](auto map) {
+    return [=](Array v) {
+      const Array halves = map([](Array r) { return r * 2; }, VmapOptions{.axis_name = "j"})(v);
+      return map([](Array r, Array all) { return r + sum(all, 0) + axis_index("j"); }, VmapOptions{.in_axes = {0, none}, .axis_name = "j"})(
+          v, halves);
+    };
+  };
+  const auto on_devices = [](auto f, VmapOptions o) { return pmap(f, {.in_axes = o.in_axes, .axis_name = o.axis_name}); };
+  const auto on_lanes = [](auto f, VmapOptions o) { return vmap(f, o); };
+  CHECK(tree::all_close(device_get(pmap(one_after_another(on_devices), {.axis_name = "i"})(cube)),
+                        vmap(one_after_another(on_lanes), {.axis_name = "i"})(cube), 1e-5, 1e-5));
+  // No devices are left for the inner map.
+  const Array full_rows = reshape(x, {8, 2, 64});
+  const auto squares = [](Array v) { return psum(v * v, {"i", "j"}); };
+  CHECK(tree::all_close(
+      device_get(grad([&](Array v) { return sum(pmap(pmap(squares, {.axis_name = "j"}), {.axis_name = "i"})(v)); })(full_rows)),
+      grad([&](Array v) { return sum(vmap(vmap(squares, {.axis_name = "j"}), {.axis_name = "i"})(v)); })(full_rows), 1e-4, 1e-4));
+  // smap in smap, and shard_map in smap.
+  const auto scope = use_mesh(make_mesh({4, 2}, {"i", "j"}));
+  const auto maps =
+      smap([](Array v) { return smap([](Array u) { return u * psum(u, "i"); }, {.in_axes = 1, .out_axes = 1, .axis_name = "j"})(v); },
+           {.axis_name = "i"});
+  const Array r = maps(cube);
+  is_divided(r, P("i", "j"), {1, 1, 128});
+  CHECK(near(r, (cube * sum(cube, 0, keepdims)).to_vector<double>()));
+  is_divided(jit(maps)(r), P("i", "j"), {1, 1, 128});
+}
+
 TEST_CASE("nothing is moved between devices but by collectives") {
   const Array x = rows(8, 100);
   auto local = pmap([](Array a) { return tanh(a) * 2; });

@@ -25,6 +25,7 @@
 #include "weft/transforms/jit/explain.h"
 #include "weft/transforms/jit/jit_counts.h"
 #include "weft/transforms/jit/jit_sharded.h"
+#include "weft/transforms/maps/map_scope.h"
 
 namespace weft {
 namespace detail {
@@ -40,6 +41,7 @@ struct Entry : RefCounted {
   std::vector<AxisFrame> axes;   // in scope when it was traced: a program may depend on their sizes
   std::vector<Varying> varying;  // of the arguments, in a shard_map that checks it: the program has marks of it
   std::optional<Mesh> mesh;      // in scope: maps in it may be over that one
+  bool in_map = false;           // in a map's body: maps in it are of one device's rows
   Ref<const Structure> arguments;
   Skeleton tree{Skeleton::Kind::node};  // of the arguments, for explanations
   std::thread::id tracer;               // who traces it now
@@ -63,9 +65,9 @@ bool same_axes(const std::vector<AxisFrame>& a, const std::vector<AxisFrame>& b)
                     [](const AxisFrame& x, const AxisFrame& y) { return x.name == y.name && x.size == y.size; });
 }
 
-bool same_scope(const std::optional<Mesh>& mesh) {
+bool same_scope(const Entry& e) {
   const Mesh* const now = mesh_in_scope();
-  return now ? mesh && *mesh == *now : !mesh;
+  return e.in_map == inside_map() && (now ? e.mesh && *e.mesh == *now : !e.mesh);
 }
 
 bool same_avals(const std::vector<Aval>& avals, std::span<const Array> leaves) {
@@ -127,7 +129,7 @@ class Cache final : public JitCache {
     // The fast path: the program of the last call, run without a lock.
     const PinnedObject last(last_);
     if (auto* e = static_cast<Entry*>(last.get());
-        e && !config.debug_key_reuse && !current_trace() && matches(*e, c, leaves) && same_scope(e->mesh)) {
+        e && !config.debug_key_reuse && !current_trace() && matches(*e, c, leaves) && same_scope(*e)) {
       CompiledFunction* function = nullptr;
       if (all_uncommitted(leaves))
         function = e->function.get();
@@ -171,8 +173,8 @@ class Cache final : public JitCache {
       programs_.find(last->hash, [&](const Entry& known) { return &known == last; });
     for (;;) {
       const Ref<Entry> e = programs_.find(hash, [&](const Entry& known) {
-        return (known.ready || known.process == getpid()) && same_axes(known.axes, axes) && known.varying == varying &&
-               same_scope(known.mesh) && matches(known, c, leaves);
+        return (known.ready || known.process == getpid()) && same_axes(known.axes, axes) && known.varying == varying && same_scope(known) &&
+               matches(known, c, leaves);
       });
       if (!e) break;
       if (e->ready) {
@@ -192,6 +194,7 @@ class Cache final : public JitCache {
     e->axes = axes;
     e->varying = varying;
     if (const Mesh* const mesh = mesh_in_scope()) e->mesh = *mesh;
+    e->in_map = inside_map();
     e->arguments = c.keep_arguments();
     e->tracer = std::this_thread::get_id();
     e->process = getpid();

@@ -15,9 +15,10 @@
 #include "weft/core/ops/movement/movement.h"
 #include "weft/core/trace/trace.h"
 #include "weft/runtime/sharded/map_places.h"
-#include "weft/runtime/sharded/spmd_body.h"
+#include "weft/runtime/sharded/spmd.h"
 #include "weft/transforms/autodiff/differentiate.h"
 #include "weft/transforms/maps/map_axes.h"
+#include "weft/transforms/maps/map_scope.h"
 
 namespace weft::detail {
 namespace {
@@ -64,7 +65,7 @@ class PmapProgram final : public ProgramMaker {
     std::vector<int> dims = resolve_in_axes(f, options_.in_axes, "pmap");
     const std::int64_t rows = mapped_size(f, dims, options_.axis_size, "pmap");
     if (rows == 0) throw ShapeError("pmap: the mapped axis has size 0; there must be a row for one device at least", f.loc);
-    const auto devices = static_cast<std::int64_t>(options_.devices.empty() ? local_devices().size() : local_ones(f.loc).size());
+    const std::int64_t devices = rows_at_once(rows, f.loc);
     if (rows > devices && !options_.chunk) throw_too_many_rows(f, dims, rows, devices);
 
     TraceRequest request = request_for(f, "pmap", {});
@@ -73,7 +74,10 @@ class PmapProgram final : public ProgramMaker {
       const Aval& aval = f.args[i].aval();
       request.inputs.push_back(dims[i] == kNotMapped ? aval : aval.with_shape(aval.shape.erased(dims[i])));
     }
-    Hoisted body = hoist_consts(trace_jaxpr(request, [&](std::span<const Array> leaves) { return f.run(leaves); }));
+    Hoisted body = [&] {
+      const MapBody inside;
+      return hoist_consts(trace_jaxpr(request, [&](std::span<const Array> leaves) { return f.run(leaves); }));
+    }();
     dims.insert(dims.begin(), body.consts.size(), kNotMapped);
     const std::vector<std::optional<int>> out_dims =
         resolve_added_axes(options_.out_axes, f.result(), body.jaxpr.data().output_avals(), {"pmap", "out_axes", f.loc});
@@ -84,14 +88,15 @@ class PmapProgram final : public ProgramMaker {
     for (int d : dims) p.in_specs.specs.push_back(spec_at(d == kNotMapped ? std::nullopt : std::optional(d), options_.axis_name));
     for (const std::optional<int>& d : out_dims) p.out_specs.specs.push_back(spec_at(d, options_.axis_name));
     p.jaxpr = rounds == 1 ? without_axis(body.jaxpr, dims, out_dims, f.loc) : in_rounds(f, body.jaxpr, dims, out_dims, rounds);
-    take_captured(body.consts, mesh_of_map(p));
+    const bool several = num_processes() > 1;
+    if (several) p = over_processes(std::move(p), used, devices);
+    if (!inside_map()) take_captured(body.consts, mesh_of_map(p));
     return trace_jaxpr({request.what, avals_of(f.args), {}}, [&](std::span<const Array> args) {
       LocScope scope(f.loc);
       std::vector<Array> inputs = body.consts;
       inputs.insert(inputs.end(), args.begin(), args.end());
       for (std::size_t i = 0; i < inputs.size(); ++i)
         if (dims[i] != kNotMapped) inputs[i] = padded_to(inputs[i], dims[i], used * rounds, f.loc);
-      const bool several = num_processes() > 1;
       const auto moved = [&](const PartitionSpec& spec) { return ProcessLocalParams{p.mesh, num_processes(), {{spec}}}; };
       for (std::size_t i = 0; several && i < inputs.size(); ++i)
         if (dims[i] != kNotMapped) inputs[i] = bind_host_local_to_global(inputs[i], moved(p.in_specs[i]), f.loc);
@@ -117,8 +122,16 @@ class PmapProgram final : public ProgramMaker {
         f.loc);
   }
 
-  /// Over how many processes the devices are spread. Each process passes its own rows, and gets its own; the axis has those of all.
+  /// How many rows the devices take; in the body of a map around, all.
+  std::int64_t rows_at_once(std::int64_t rows, SourceLoc loc) const {
+    if (inside_map() && options_.devices.empty()) return rows;
+    return static_cast<std::int64_t>(options_.devices.empty() ? local_devices().size() : local_ones(loc).size());
+  }
+
+  /// Over how many processes the devices are spread. Each process passes its own rows, and gets its own; the axis has those of all. In the
+  /// body of a map around they are one device's.
   int num_processes() const {
+    if (inside_map()) return 1;
     if (options_.devices.empty()) return process_count();
     std::set<int> some;
     for (const Device& d : options_.devices) some.insert(d.process_index());
@@ -143,11 +156,24 @@ class PmapProgram final : public ProgramMaker {
   /// The first `used` devices of each process.
   MeshAxes mesh_for(std::int64_t used) const {
     MeshAxes mesh{{options_.axis_name}, {used * num_processes()}, {}};
-    if (options_.devices.empty() && num_processes() == 1 && weft::devices()[0].platform() == "cpu") return mesh;
+    if (options_.devices.empty() && num_processes() == 1 && (inside_map() || weft::devices()[0].platform() == "cpu")) return mesh;
     std::map<int, std::int64_t> taken;
     for (const Device& d : options_.devices.empty() ? weft::devices() : options_.devices)
       if ((num_processes() == 1 && !options_.devices.empty()) || taken[d.process_index()]++ < used) mesh.device_ids.push_back(d.id());
     return mesh;
+  }
+
+  /// The map over the devices of all processes: on each, maps in it are spread over the devices that it has beyond its rows.
+  ShardMapParams over_processes(ShardMapParams p, std::int64_t used, std::int64_t devices) const {
+    ShardMapParams own = p;
+    own.mesh = {{options_.axis_name}, {used}, {}};
+    own = spread_nested_maps(own, devices);
+    p.jaxpr = own.jaxpr;
+    p.mesh = mesh_for(own.mesh.num_devices());
+    p.mesh.names = own.mesh.names, p.mesh.sizes = own.mesh.sizes;
+    p.mesh.sizes[0] *= num_processes();
+    p.newly_manual_axes.names = {options_.axis_name};
+    return params_as_run(p);
   }
 
   /// Blocks have the mapped axis with size 1; the function doesn't see it.

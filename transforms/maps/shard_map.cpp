@@ -14,6 +14,7 @@
 #include "weft/runtime/host/blocks.h"
 #include "weft/runtime/sharded/map_places.h"
 #include "weft/transforms/autodiff/differentiate.h"
+#include "weft/transforms/maps/map_scope.h"
 
 namespace weft::detail {
 namespace {
@@ -140,6 +141,7 @@ class ShardMapProgram final : public ProgramMaker {
       inputs.emplace(std::move(varying));
     }
     const Scope inside = use_mesh(mesh_);
+    const MapBody body;
     return trace_jaxpr(request, [&](std::span<const Array> leaves) {
       std::vector<Array> out = f.run(leaves);
       out_specs = specs_->out_specs(f, avals_of(out));

@@ -25,7 +25,7 @@ struct Move {
     if (p.spec.size() != 1 || p.processes < 1) c.fail<ShardingError>("it takes one spec and a number of processes");
     Shape shape = c.in[0].shape;
     for (int d = 0; d < shape.size(); ++d) {
-      if (p.spec[0].axes_of(d).empty()) continue;
+      if (!p.spans_processes(d)) continue;
       if (!Op::global && shape[d] % p.processes != 0) c.fail<ShardingError>("the processes don't divide the dimension");
       shape = shape.with(d, Op::global ? shape[d] * p.processes : shape[d] / p.processes);
     }

@@ -1,14 +1,21 @@
 // Between what one process has of an array and all of it: pmap's operands and results where its devices belong to several processes.
 #pragma once
+#include <algorithm>
+
 #include "weft/core/ir/mesh_axes.h"
 #include "weft/core/ir/rules.h"
 
 namespace weft::detail {
 
 struct ProcessLocalParams {
-  MeshAxes mesh;  ///< of one axis: the devices of all processes, each process's side by side
+  MeshAxes mesh;  ///< the devices of all processes, each process's side by side along the first axis; others are within a process
   int processes = 1;
   SpecList spec;  ///< one: how the global array is divided
+  /// Whether a dimension is divided over the processes.
+  bool spans_processes(int dim) const {
+    const std::vector<std::string>& axes = spec[0].axes_of(dim);
+    return !mesh.names.empty() && std::find(axes.begin(), axes.end(), mesh.names[0]) != axes.end();
+  }
   friend bool operator==(const ProcessLocalParams&, const ProcessLocalParams&) = default;
 };
 
