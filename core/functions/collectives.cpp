@@ -41,8 +41,9 @@ BoundAxis bound(const char* op, const AxisName& axis) {
   return b;
 }
 
-/// Checks the groups against the axis, and makes `size` that of a group.
-IndexGroups groups_of(const char* op, const AxisIndexGroups& groups, BoundAxis& axis) {
+/// Checks the groups against the axis, and makes `size` that of a group; of groups of different sizes, where they may be, that of the
+/// first.
+IndexGroups groups_of(const char* op, const AxisIndexGroups& groups, BoundAxis& axis, bool of_one_size = true) {
   if (groups.empty()) return {};
   const auto fail = [&](const std::string& problem) {
     throw AxisError(fmt::format("{}: axis_index_groups {}", op, problem), effective_loc(axis.loc));
@@ -50,7 +51,7 @@ IndexGroups groups_of(const char* op, const AxisIndexGroups& groups, BoundAxis& 
   if (axis.names.size() != 1) fail("are groups of one axis; several are named");
   std::vector<int> seen(static_cast<std::size_t>(axis.size));
   for (const auto& group : groups) {
-    if (group.size() != groups[0].size())
+    if (of_one_size && group.size() != groups[0].size())
       fail(fmt::format("are of different sizes, {} and {}; make them equal", groups[0].size(), group.size()));
     for (int i : group) {
       if (i < 0 || i >= axis.size) fail(fmt::format("hold the position {}, the axis `{}` has {}", i, axis.names[0], axis.size));
@@ -80,8 +81,10 @@ void check_extremum(const char* op, const BoundAxis& b) {
 
 Array psum_of(const Array& x, const AxisName& axis, const GroupOptions& options) {
   BoundAxis b = bound("psum", axis);
-  const IndexGroups groups = groups_of("psum", options.axis_index_groups, b);
-  if (is_number(x)) {
+  const IndexGroups groups = groups_of("psum", options.axis_index_groups, b, false);
+  const auto& lists = options.axis_index_groups;
+  const bool of_one_size = std::all_of(lists.begin(), lists.end(), [&](const auto& group) { return group.size() == lists[0].size(); });
+  if (is_number(x) && of_one_size) {
     const Number n = number_of(*as_literal(x));
     if (x.dtype().is_bool() || x.dtype().is_integer()) return Array(static_cast<long long>(n.integer) * b.size);
     if (!x.dtype().is_complex()) return Array(n.real * static_cast<double>(b.size));
@@ -104,14 +107,14 @@ Array pmean_of(const Array& x, const AxisName& axis, const GroupOptions& options
 Array pmax_of(const Array& x, const AxisName& axis, const GroupOptions& options) {
   BoundAxis b = bound("pmax", axis);
   if (x.dtype().is_complex()) throw DTypeError(fmt::format("pmax: {} has no order", to_string(x.aval())), effective_loc(b.loc));
-  const IndexGroups groups = groups_of("pmax", options.axis_index_groups, b);
+  const IndexGroups groups = groups_of("pmax", options.axis_index_groups, b, false);
   check_extremum("pmax", b);
   return is_number(x) ? x : bind_pmax(x, b.names, groups, b.loc);
 }
 Array pmin_of(const Array& x, const AxisName& axis, const GroupOptions& options) {
   BoundAxis b = bound("pmin", axis);
   if (x.dtype().is_complex()) throw DTypeError(fmt::format("pmin: {} has no order", to_string(x.aval())), effective_loc(b.loc));
-  const IndexGroups groups = groups_of("pmin", options.axis_index_groups, b);
+  const IndexGroups groups = groups_of("pmin", options.axis_index_groups, b, false);
   check_extremum("pmin", b);
   return is_number(x) ? x : bind_pmin(x, b.names, groups, b.loc);
 }

@@ -80,6 +80,37 @@ void arrays() {
   expect(back.is_fully_addressable(), "a host-local array is addressable");
   same(device_get(back), part, "there and back");
 
+  // Parts of it and single operations: the same on all processes, wherever the borders of blocks are.
+  const auto all_of = [](const Array& v) { return v.is_fully_addressable() || v.is_fully_replicated() ? v : process_allgather(v); };
+  for (int from = 0; from < 2 * all; ++from)
+    for (int to : {from + 1, std::min(from + 2, 2 * all), 2 * all})
+      same(all_of(x(slice(from, to))), whole(slice(from, to)), fmt::format("rows {} to {} of a global array", from, to));
+  for (int row = 0; row < 2 * all; ++row) same(all_of(x[row]), whole[row], fmt::format("row {} of a global array", row));
+  const auto alike = [&](auto f, const char* what) { same(all_of(f(x)), f(whole), what); };
+  alike([](Array v) { return v(slice(), 1); }, "a column");
+  alike([](Array v) { return v(slice(none, none, 2)); }, "every other row");
+  alike([](Array v) { return v(array({3, 0, 1})); }, "rows by numbers");
+  alike([](Array v) { return v[Array(1)]; }, "a row by an array");
+  alike([](Array v) { return transpose(v); }, "transpose");
+  alike([](Array v) { return sum(v, 1); }, "sum along a whole dimension");
+  alike([](Array v) { return sum(v); }, "sum");
+  alike([](Array v) { return max(v, 0); }, "max");
+  alike([](Array v) { return sort(-v, 0); }, "sort");
+  alike([](Array v) { return sort(-v, 1); }, "sort along a whole dimension");
+  alike([](Array v) { return matmul(v, transpose(v)); }, "matmul");
+  alike([](Array v) { return concatenate({v, v + 1}); }, "concatenate");
+  alike([](Array v) { return reshape(v, {v.shape()[0] / 2, 6}); }, "reshape");
+  alike([](Array v) { return cumsum(v, 0); }, "cumsum");
+  // What several processes have is still read at once: over one axis of two.
+  if (n > 1 && local > 1) {
+    const Array twofold = device_put(whole, NamedSharding{make_mesh({n, local}, {"p", "d"}), P("d")});
+    if (whole.shape()[0] % local == 0) {
+      const Array head = twofold[0];
+      expect(head.is_fully_addressable(), "a row that all processes have is read where it is");
+      same(head, whole[0], "a row that all processes have");
+    }
+  }
+
   // Another division: rows to columns, and to everything everywhere.
   const Array square = numbers({2 * all, all});
   const Array by_rows = device_put(square, rows), by_columns = device_put(by_rows, NamedSharding(mesh, P(none, "x")));
@@ -138,17 +169,6 @@ void programs() {
   same(device_get(mapped(ones({local, 2}))), full({local, 2}, 2.f), "jit of pmap");
   same(pmap([](Array p) { return psum(p, "i"); }, {.axis_name = "i"})(ones({local, 3}))[0], full({3}, static_cast<float>(all)),
        "a row of pmap's result");
-}
-
-/// The collective of all devices' rows, of each of which this process passes its own, against vmap on all rows.
-template <class F>
-void as_vmap(F f, const Array& whole, const std::string& what) {
-  const int local = local_device_count(), me = process_index();
-  const Array wanted = vmap(f, {.axis_name = "i"})(whole);
-  const Array got = pmap(f, {.axis_name = "i"})(whole(slice(local * me, local * (me + 1))));
-  const std::string wrong =
-      tools::difference(device_get(got), wanted(slice(local * me, local * (me + 1))), nullptr, {1e-5, 1e-5, !whole.dtype().is_inexact()});
-  expect(wrong.empty(), what + ": " + wrong);
 }
 
 void collectives() {
@@ -520,6 +540,8 @@ int main(int argc, char** argv) {
     if (what == "all" || what == "arrays") arrays();
     if (what == "all" || what == "programs") programs();
     if (what == "all" || what == "collectives") collectives();
+    if (what == "all" || what == "nested") nested_maps();
+    if (what == "all" || what == "donation") donation();
     if (what == "all" || what == "channels") channels();
     if (what == "all" || what == "results") memory_of_results();
     if (what == "bits") bits();

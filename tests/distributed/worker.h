@@ -45,6 +45,20 @@ inline Array numbers(Shape shape, DType dtype = float32) {
   return convert(reshape(arange(static_cast<int>(shape.num_elements())), shape), dtype);
 }
 
+/// The collective of all devices' rows, of each of which this process passes its own, against vmap on all rows.
+template <class F>
+void as_vmap(F f, const Array& whole, const std::string& what) {
+  const int local = local_device_count(), me = process_index();
+  const Array wanted = vmap(f, {.axis_name = "i"})(whole);
+  const Array got = pmap(f, {.axis_name = "i"})(whole(slice(local * me, local * (me + 1))));
+  const std::string wrong =
+      tools::difference(device_get(got), wanted(slice(local * me, local * (me + 1))), nullptr, {1e-5, 1e-5, !whole.dtype().is_inexact()});
+  expect(wrong.empty(), what + ": " + wrong);
+}
+
+/// Maps in maps, rows in rounds, groups of different sizes; donated arguments.
+void nested_maps();
+void donation();
 /// Devices beyond the hosts' of several processes: what they know of each other, groups, replays, checkpoints in a folder.
 void gpus(const std::string& folder);
 /// Each entry point of the libraries fails once on one process: all hear of it, and go on.

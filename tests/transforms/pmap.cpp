@@ -293,7 +293,84 @@ TEST_CASE("more rows than devices run in rounds") {
   CHECK(near(same, transpose(x).to_vector<double>()));
   const auto loss = [&](Array a) { return sum(pmap([](Array r) { return sum(r * r * r); }, {.chunk = true})(a)); };
   CHECK(near(grad(loss)(x), (3 * x * x).to_vector<double>(), 1e-4));
-  CHECK(has(message_of<AxisError>([&] { pmap([](Array a) { return psum(a, "i"); }, {.axis_name = "i", .chunk = true})(x); }), "rounds"));
+}
+
+TEST_CASE("groups of different sizes are reduced, on devices and on lanes") {
+  const std::vector<std::vector<int>> groups{{0, 4, 2}, {3, 1, 5, 6, 7}};
+  const Array x = rows(8, 3);
+  const auto both = [&](auto f) {
+    check_against_vmap(f, x);
+    return pmap(f, {.axis_name = "i"})(x);
+  };
+  const Array first = take(x, array({0, 2, 4}), 0), second = take(x, array({1, 3, 5, 6, 7}), 0);
+  const auto spread = [&](const Array& a, const Array& b) { return stack({a, b, a, b, a, b, b, b}); };
+  CHECK(tree::all_close(device_get(both([=](Array v) { return psum(v, "i", {.axis_index_groups = groups}); })),
+                        spread(sum(first, 0), sum(second, 0)), 1e-5, 1e-6));
+  CHECK(tree::all_close(device_get(both([=](Array v) { return pmax(v, "i", {.axis_index_groups = groups}); })),
+                        spread(max(first, 0), max(second, 0))));
+  CHECK(tree::all_close(device_get(both([=](Array v) { return pmin(v * 2, "i", {.axis_index_groups = groups}); })),
+                        spread(2 * min(first, 0), 2 * min(second, 0))));
+  CHECK(near(pmap([=](Array v) { return sum(v) * 0 + psum(1, "i", {.axis_index_groups = groups}); }, {.axis_name = "i"})(x),
+             {3, 5, 3, 5, 3, 5, 5, 5}));
+  // As JAX 0.10.2 has it.
+  CHECK(near(pmap([](Array v) { return psum(v, "i", {.axis_index_groups = {{0, 1, 2}, {3, 4, 5, 6, 7}}}); },
+                  {.axis_name = "i"})(arange(8, float32)),
+             {3, 3, 3, 25, 25, 25, 25, 25}));
+}
+
+TEST_CASE("collectives join all rows of all rounds, and give the bits of one device with all rows") {
+  const std::vector<Device> one{devices()[5]};
+  const auto same = [&](auto f, const Array& x, double tolerance = 0) {
+    const PmapOptions all{.axis_name = "i", .chunk = true}, alone{.axis_name = "i", .devices = one, .chunk = true};
+    const auto got = device_get(pmap(f, all)(x)), wanted = device_get(pmap(f, alone)(x));
+    CHECK(tree::all_close(got, wanted, tolerance, tolerance));
+    CHECK(tree::all_close(got, vmap(f, {.axis_name = "i"})(x), 1e-5, 1e-5));
+    CHECK(tree::all_close(device_get(jit(pmap(f, all))(x)), wanted, tolerance, tolerance));
+  };
+  for (const int n : {1, 3, 8, 9, 16, 17, 19}) {
+    CAPTURE(n);
+    const Array x = rows(n, 5);
+    same([](Array v) { return v - pmean(v, "i"); }, x);
+    same([](Array v) { return std::tuple{psum(v, "i"), pmax(v, "i"), pmin(v, "i"), psum(1, "i") + axis_index("i")}; }, x);
+    same([](Array v) { return all_gather(v, "i"); }, x);
+    same([](Array v) { return all_gather(v, "i", {.tiled = true}) * v[0]; }, x);
+    same([](Array v) { return all_gather(v, "i") * sum(v); }, x, 1e-6);  // a row's own sum, of more or fewer rows at once
+    same([n](Array v) { return psum_scatter(outer(arange(n, float32), v), "i"); }, x);
+    same([n](Array v) { return all_to_all(outer(arange(n, float32), v), "i", 0, 0); }, x);
+    same([n](Array v) { return ppermute(v, "i", {{0, n - 1}}); }, x);
+    same([n](Array v) { return pbroadcast(v, "i", n - 1); }, x);
+    // In loops, branches, calls and derivatives.
+    same(
+        [](Array v) {
+          return scan([](Array c, None) { return std::pair{jit([](Array u) { return (u + pmean(u, "i")) / 2; })(c), sum(c)}; }, v, none,
+                      {.length = 3});
+        },
+        x);
+    same([](Array v) { return grad([](Array w) { return sum(tanh(w) * psum(w * w, "i")); })(v); }, x);
+    const auto loss = [](auto map) { return [map](Array v) { return sum(sin(map(v))); }; };
+    const auto mapped = pmap([](Array v) { return v * psum(v * v, "i"); }, {.axis_name = "i", .chunk = true});
+    const auto lanes = vmap([](Array v) { return v * psum(v * v, "i"); }, {.axis_name = "i"});
+    CHECK(tree::all_close(grad(loss(mapped))(x), grad(loss(lanes))(x), 1e-4, 1e-4));
+  }
+  const Array last = pmap([](Array v) { return pmean(v, "i"); }, {.out_axes = none, .axis_name = "i", .chunk = true})(rows(17, 5));
+  CHECK(tree::all_close(device_get(last), mean(rows(17, 5), 0)));
+  // Training on 17 rows.
+  const auto step = [](const PmapOptions& o) {
+    return pmap(
+        [](Array w, Array x, Array y) {
+          const Array slope = grad([&](Array v) { return mean(square(tanh(dot(x, v)) - y)); })(w);
+          return w - .1f * pmean(slope, "i");
+        },
+        o);
+  };
+  const Array x = rows(17, 4), y = cos(arange(17, float32));
+  const auto train = [&](const std::vector<Device>& where) {
+    const auto f = step({.in_axes = {none, 0, 0}, .out_axes = none, .axis_name = "i", .devices = where, .chunk = true});
+    Array w = ones(4);
+    for (int k = 0; k < 5; ++k) w = device_get(f(w, x, y));
+    return w.to_vector<float>();
+  };
+  CHECK(train({}) == train(one));
 }
 
 TEST_CASE("mistakes") {
@@ -309,7 +386,7 @@ TEST_CASE("mistakes") {
   CHECK(has(message_of<AxisError>([&] { pmap([](Array a) { return ppermute(a, "i", {{0, 1}, {2, 1}}); }, {.axis_name = "i"})(x); }),
             "twice"));
   CHECK(has(message_of<AxisError>(
-                [&] { pmap([](Array a) { return psum(a, "i", {.axis_index_groups = {{0, 1}, {2}}}); }, {.axis_name = "i"})(x); }),
+                [&] { pmap([](Array a) { return all_gather(a, "i", {.axis_index_groups = {{0, 1}, {2}}}); }, {.axis_name = "i"})(x); }),
             "different sizes"));
   CHECK(has(message_of<ShapeError>([&] { pmap([](Array a) { return all_to_all(a, "i", 0, 0); }, {.axis_name = "i"})(x); }), "all_to_all"));
   CHECK(has(message_of<ShapeError>([&] { pmap([](Array a) { return psum_scatter(a, "i"); }, {.axis_name = "i"})(x); }), "reduce_scatter"));

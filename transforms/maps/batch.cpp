@@ -4,6 +4,7 @@
 #include "weft/core/ir/rewrite.h"
 #include "weft/core/ops/common.h"
 #include "weft/core/trace/trace.h"
+#include "weft/transforms/maps/rows_in_rounds.h"
 
 namespace weft::detail {
 namespace {
@@ -37,7 +38,9 @@ BatchedValues batch(const Jaxpr& j, const MappedAxis& axis, std::span<const Arra
     for (Atom a : e.inputs) in.push_back(value(a)), eqn_dims.push_back(dim(a));
     const bool mapped = std::any_of(eqn_dims.begin(), eqn_dims.end(), [](int k) { return k != kNotMapped; });
     BatchResult r;
-    if (mapped || (!axis.name.empty() && may_name_axis(*e.op)))
+    if (const RowsInRounds* rows = rows_joined_by(*e.op, *e.params, axis))
+      r = batch_over_rounds(*rows, {*e.op, e.params, in, eqn_dims, axis, e.loc});
+    else if (mapped || (!axis.name.empty() && may_name_axis(*e.op)))
       r = e.op->batch({*e.op, e.params, in, eqn_dims, axis, e.loc});
     else
       r = {bind_primitive(*e.op, e.params, in, e.loc), std::vector<int>(e.outputs.size(), kNotMapped)};

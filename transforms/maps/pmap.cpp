@@ -19,6 +19,7 @@
 #include "weft/transforms/autodiff/differentiate.h"
 #include "weft/transforms/maps/map_axes.h"
 #include "weft/transforms/maps/map_scope.h"
+#include "weft/transforms/maps/rows_in_rounds.h"
 
 namespace weft::detail {
 namespace {
@@ -87,7 +88,9 @@ class PmapProgram final : public ProgramMaker {
     p.mesh = mesh_for(used);
     for (int d : dims) p.in_specs.specs.push_back(spec_at(d == kNotMapped ? std::nullopt : std::optional(d), options_.axis_name));
     for (const std::optional<int>& d : out_dims) p.out_specs.specs.push_back(spec_at(d, options_.axis_name));
-    p.jaxpr = rounds == 1 ? without_axis(body.jaxpr, dims, out_dims, f.loc) : in_rounds(f, body.jaxpr, dims, out_dims, rounds);
+    // With chunk even one round: sums have the same bits on any number of devices.
+    p.jaxpr = options_.chunk ? in_rounds(f, body.jaxpr, dims, out_dims, {options_.axis_name, rows, rounds, used, num_processes()})
+                             : without_axis(body.jaxpr, dims, out_dims, f.loc);
     const bool several = num_processes() > 1;
     if (several) p = over_processes(std::move(p), used, devices);
     if (!inside_map()) take_captured(body.consts, mesh_of_map(p));
@@ -194,36 +197,18 @@ class PmapProgram final : public ProgramMaker {
     });
   }
 
-  /// Blocks hold one row for each round, over which the function is mapped.
+  /// Blocks hold one row for each round, over which the function is mapped. Collectives over the axis join all rows.
   Jaxpr in_rounds(const FlatFunction& f, const Jaxpr& j, const std::vector<int>& dims, const std::vector<std::optional<int>>& out_dims,
-                  std::int64_t rounds) const {
-    if (names_axis(j))
-      throw AxisError(fmt::format("pmap: with chunk the rows run in {} rounds, which a collective over the axis `{}` can't join; use as "
-                                  "many devices as rows, or a "
-                                  "vmap of the same axis_name",
-                                  rounds, options_.axis_name),
-                      f.loc);
+                  const RowsInRounds& rows) const {
     std::vector<int> wanted;
     for (const std::optional<int>& d : out_dims) wanted.push_back(d ? *d : kNotMapped);
-    const BatchedProgram b = batch_program(j, {{}, rounds}, dims, wanted);
+    const Ref<Trace> trace = make_ref<Trace>("pmap");
+    trace->axes = {{options_.axis_name, static_cast<int>(rows.devices * rows.processes)}};
+    const TraceScope scope(trace);
+    const RowsScope in_scope(rows);
+    const BatchedProgram b = batch_program(j, {options_.axis_name, rows.rounds}, dims, wanted);
     check_unmapped(out_dims, b.out_dims, f.result(), j.data().output_avals(), {"pmap", "out_axes", f.loc});
     return b.jaxpr;
-  }
-
-  bool names_axis(const Jaxpr& j) const {
-    check_nesting("programs inside programs", nesting_depth(j));
-    for (const Eqn& e : j.eqns()) {
-      if (e.op->kind == Kind::collective) {
-        const std::vector<std::string> axes = collective_axes(*e.op, *e.params);
-        if (std::count(axes.begin(), axes.end(), options_.axis_name)) return true;
-      }
-      for (const ParamText& p : e.op->params_list(*e.params)) {
-        if (p.jaxpr && names_axis(*p.jaxpr)) return true;
-        if (p.jaxprs && std::any_of(p.jaxprs->begin(), p.jaxprs->end(), [&](const Jaxpr& branch) { return names_axis(branch); }))
-          return true;
-      }
-    }
-    return false;
   }
 
   PmapOptions options_;

@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "weft/core/array/constructors.h"
 #include "weft/core/array/indexing.h"
 #include "weft/core/ops/movement/movement.h"
@@ -40,13 +42,30 @@ void check_groups(const BatchContext& c, const std::vector<std::vector<int>>& gr
   std::int64_t lanes = 0;
   for (const auto& group : groups)
     for (int i : group) {
-      if (group.size() != groups[0].size()) fail("are of different sizes; make them equal");
       if (i < 0 || i >= c.axis.size || seen[static_cast<std::size_t>(i)]++)
         fail(fmt::format("hold the position {}, out of range or twice; the axis `{}` has {}", i, c.axis.name, c.axis.size));
       ++lanes;
     }
   if (lanes != c.axis.size)
     fail(fmt::format("hold {} of the {} positions of the axis `{}`; each must stand in one group", lanes, c.axis.size, c.axis.name));
+}
+
+bool same_sizes(const std::vector<std::vector<int>>& groups) {
+  return std::all_of(groups.begin(), groups.end(), [&](const auto& group) { return group.size() == groups[0].size(); });
+}
+
+Array lanes_of_group(const Array& x, const std::vector<int>& group, SourceLoc loc) {
+  return permuted_rows(x, {group.begin(), group.end()}, loc);
+}
+
+Array lanes_joined(std::span<const Array> of_groups, const std::vector<std::vector<int>>& groups, SourceLoc loc) {
+  std::size_t lanes = 0;
+  for (const auto& group : groups) lanes += group.size();
+  std::vector<std::int32_t> from(lanes);
+  std::int32_t position = 0;
+  for (const auto& group : groups)
+    for (int i : group) from[static_cast<std::size_t>(i)] = position++;
+  return permuted_rows(concatenate_along(of_groups, 0, loc), from, loc);
 }
 
 Array lanes_in_groups(const Array& x, const std::vector<std::vector<int>>& groups, SourceLoc loc) {

@@ -1,0 +1,89 @@
+// Maps over the devices of several processes: in each other, of more rows than devices, and of memory that is given away.
+#include <weft/weft.h>
+
+#include <algorithm>
+
+#include "tests/distributed/worker.h"
+
+using namespace weft;
+
+namespace weft::test {
+
+// Maps in maps: each process's rows, spread over its devices as far as they go.
+void nested_maps() {
+  const int n = process_count(), local = local_device_count(), me = process_index();
+  const auto close = [](const Array& got, const Array& wanted, const std::string& what) {
+    const std::string wrong = tools::difference(device_get(got), wanted, nullptr, {1e-4, 1e-4, false});
+    expect(wrong.empty(), what + ": " + wrong);
+  };
+  const auto check = [&](auto f, const std::string& what) {
+    for (const int rows : {local, std::max(local / 2, 1)})
+      for (const int inner : {1, 2, 3}) {
+        const std::string name = fmt::format("{}, {} x {} rows", what, rows, inner);
+        const Array whole = numbers({n * rows, inner, 4}) / 7 - 2;
+        const auto mine = slice(rows * me, rows * (me + 1));
+        const auto mapped = pmap(pmap(f, {.axis_name = "j"}), {.axis_name = "i"});
+        const auto lanes = vmap(vmap(f, {.axis_name = "j"}), {.axis_name = "i"});
+        const Array wanted = lanes(whole), got = mapped(whole(mine));
+        close(got, wanted(mine), name);
+        counts(static_cast<std::int64_t>(got.devices().size()), rows * inner <= local ? rows * inner : rows, name + ": devices");
+        close(mapped(got), lanes(wanted)(mine), name + ", again");
+        close(jit(mapped)(whole(mine)), wanted(mine), name + ", jit");
+      }
+  };
+  check([](Array a) { return a * 2; }, "a map in a map");
+  check([](Array a) { return psum(a, "j"); }, "a sum over the inner axis");
+  check([](Array a) { return a - pmean(a, "i"); }, "a mean over the outer axis");
+  check([](Array a) { return psum(a, {"i", "j"}) / 10 + a * pmax(a, "i") + axis_index({"i", "j"}); }, "collectives over both axes");
+  // More rows than devices: a collective joins those of all rounds on all processes.
+  for (const int rows : {local, local + 1, 2 * local + 1, 5}) {
+    const Array all = numbers({n * rows, 3}) / 7 - 2;
+    const auto f = [](Array a) { return std::tuple{a - pmean(a, "i"), psum(a, "i") + axis_index("i"), all_gather(a, "i")}; };
+    const auto got = pmap(f, {.axis_name = "i", .chunk = true})(all(slice(rows * me, rows * (me + 1))));
+    const auto wanted = vmap(f, {.axis_name = "i"})(all);
+    const auto own = [&](const Array& v) { return v(slice(rows * me, rows * (me + 1))); };
+    close(std::get<0>(got), own(std::get<0>(wanted)), fmt::format("{} rows in rounds", rows));
+    close(std::get<1>(got), own(std::get<1>(wanted)), fmt::format("{} rows in rounds, a sum", rows));
+    close(std::get<2>(got), own(std::get<2>(wanted)), fmt::format("{} rows in rounds, gathered", rows));
+  }
+  // Groups of different sizes.
+  if (const int devices = n * local; devices > 2) {
+    AxisIndexGroups groups(2);
+    for (int i = 0; i < devices; ++i) groups[i % 3 == 1 ? 0 : 1].push_back(i);
+    as_vmap([=](Array a) { return psum(a, "i", {.axis_index_groups = groups}); }, numbers({devices, 4}),
+            "a sum in groups of different sizes");
+    as_vmap([=](Array a) { return pmax(a, "i", {.axis_index_groups = groups}); }, numbers({devices, 4}),
+            "a maximum in groups of different sizes");
+  }
+  const Array whole = numbers({n * local, 2, 4}) / 7 - 2;
+  const auto mine = slice(local * me, local * (me + 1));
+  const auto inside = [](Array a) { return psum(a * a, {"i", "j"}); };
+  const auto slope_of = [](auto f) { return [f](Array v) { return grad([f](Array u) { return sum(f(u)); })(v); }; };
+  close(slope_of(pmap(pmap(inside, {.axis_name = "j"}), {.axis_name = "i"}))(whole(mine)),
+        slope_of(vmap(vmap(inside, {.axis_name = "j"}), {.axis_name = "i"}))(whole)(mine), "a gradient through maps in maps");
+}
+
+// Memory that is given away stays where it is.
+void donation() {
+  const int local = local_device_count(), all = device_count();
+  const auto addresses = [](const Array& x) {
+    std::vector<const void*> out;
+    for (const Shard& s : x.addressable_shards()) out.push_back(s.data.data<float>().data());
+    return out;
+  };
+  const Mesh mesh = make_mesh({all}, {"x"});
+  const auto twice = [](Array v) { return v * 2; };
+  const auto mapped = jit(shard_map(twice, {.mesh = mesh, .in_specs = P("x"), .out_specs = P("x")}), {.donate_argnums = {0}});
+  const Array whole = numbers({all, 64});
+  const Array x = device_put(sin(whole), NamedSharding{mesh, P("x")});
+  const auto before = addresses(x);
+  equal(addresses(mapped(x)) == before, true, "a global array is donated without a copy");
+  const Array y = pmap(twice)(numbers({local, 64}));
+  const auto mine = addresses(y);
+  const Array z = pmap(twice, {.donate_argnums = {0}})(y);
+  equal(addresses(z) == mine, true, "this process's rows are donated without a copy");
+  same(device_get(z), 4 * numbers({local, 64}), "what a map of donated rows gives");
+  says(error_of([&] { y + 1; }), "donated");
+}
+
+}  // namespace weft::test
