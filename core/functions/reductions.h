@@ -43,7 +43,7 @@ Array all(Arg x, Axis axis = none, ReduceOptions options = {});
 /// log(sum(exp(x))) without overflow; all -inf gives -inf. As jax.nn.logsumexp.
 Array logsumexp(Arg x, Axis axis = none, ReduceOptions options = {});
 
-// Running reductions along an axis.
+// Running reductions along an axis: the first one if none is given, as in jax.lax (jax.numpy's cumsum and cumprod flatten a matrix then).
 
 /// The sum of the elements up to each. Bools are counted in int32.
 Array cumsum(Arg x, int axis = 0);
