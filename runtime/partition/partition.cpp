@@ -21,15 +21,6 @@
 namespace weft::detail {
 namespace {
 
-template <class F>
-void each_program(const Eqn& e, F&& f) {
-  for (const ParamText& p : e.op->params_list(*e.params)) {
-    if (p.jaxpr) f(*p.jaxpr);
-    if (p.jaxprs)
-      for (const Jaxpr& j : *p.jaxprs) f(j);
-  }
-}
-
 bool same_mesh(const MeshAxes& a, const MeshAxes& b) {
   return a.names == b.names && a.sizes == b.sizes && (a.device_ids == b.device_ids || a.device_ids.empty() || b.device_ids.empty());
 }

@@ -25,6 +25,16 @@ bool keeps_dim(const MovementDim& m, std::int64_t size, const Shape& out);
 /// What a movement takes a slice of; null: of nothing sharded, or along several dimensions.
 std::shared_ptr<const ShardedSlice> slice_of(const PartitionContext& c, const Movement& m, const Shape& out);
 
+/// f(program) of each program that the equation has.
+template <class F>
+void each_program(const Eqn& e, F&& f) {
+  for (const ParamText& p : e.op->params_list(*e.params)) {
+    if (p.jaxpr) f(*p.jaxpr);
+    if (p.jaxprs)
+      for (const Jaxpr& j : *p.jaxprs) f(j);
+  }
+}
+
 /// The results of a program of whole arrays, each of its equations on this device's blocks.
 ShardedValues run_partitioned(const Partition& partition, const Jaxpr& program, const ShardedValues& inputs);
 /// Whether a map is over axes of the mesh that are free; no free axes: all are, and the map is over the same mesh.

@@ -65,9 +65,7 @@ const RowsInRounds* rows_joined_by(const Primitive& op, const ParamsBase& params
 
 BatchResult batch_over_rounds(const RowsInRounds& rows, const BatchContext& c) {
   const std::int64_t filled = rows.rounds * rows.devices;
-  const Collective what = collective_of(c.op);
-  const IndexGroups* const groups = collective_groups(c.op, *c.params);
-  const bool sums = (what == Collective::psum || what == Collective::reduce_scatter) && !(groups && *groups);
+  const bool sums = c.op.combiner == Combiner::sum && !collective_groups(c.op, *c.params);
   std::vector<Array> all;
   for (std::size_t i = 0; i < c.in.size(); ++i) {
     const int dim = c.dims[i];
