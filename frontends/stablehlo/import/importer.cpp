@@ -145,8 +145,8 @@ std::vector<std::int64_t> OpCall::integers_or(std::string_view name, std::size_t
   return out;
 }
 
-std::vector<std::pair<int, int>> OpCall::pairs(std::string_view name, std::size_t count, std::string_view pretty) const {
-  std::vector<std::pair<int, int>> out(count, {0, 0});
+std::vector<std::pair<std::int64_t, std::int64_t>> OpCall::pairs(std::string_view name, std::size_t count, std::string_view pretty) const {
+  std::vector<std::pair<std::int64_t, std::int64_t>> out(count, {0, 0});
   const Attribute* a = find(name, pretty);
   if (!a) return out;
   std::vector<std::int64_t> flat;

@@ -61,7 +61,7 @@ class OpCall {
   /// `count` integers; all `otherwise` where there is no such attribute.
   std::vector<std::int64_t> integers_or(std::string_view name, std::size_t count, std::int64_t otherwise) const;
   /// Pairs of numbers, one for each dimension: padding. (0, 0) where there is no such attribute.
-  std::vector<std::pair<int, int>> pairs(std::string_view name, std::size_t count, std::string_view pretty = {}) const;
+  std::vector<std::pair<std::int64_t, std::int64_t>> pairs(std::string_view name, std::size_t count, std::string_view pretty = {}) const;
   /// An enumerator: by name, or word `position` of the pretty form.
   std::string word(std::string_view name, std::size_t position, std::string_view otherwise) const;
   std::string symbol(std::string_view name) const;

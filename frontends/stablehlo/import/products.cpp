@@ -176,7 +176,7 @@ const Import convolution_import("stablehlo.convolution", [](OpCall& c) -> Values
     for (std::size_t i = 0; i < spatial; ++i) {
       const std::vector<std::int64_t> pair = integers_of(pad->items[i], c);
       if (pair.size() != 2 || std::abs(pair[0]) > (1 << 30) || std::abs(pair[1]) > (1 << 30)) c.fail("pad has an entry that is no pair");
-      p.padding[i] = {static_cast<int>(pair[0]), static_cast<int>(pair[1])};
+      p.padding[i] = {pair[0], pair[1]};
     }
   } else {
     p.padding = c.pairs("padding", spatial);

@@ -82,7 +82,7 @@ const Import reduce_import("stablehlo.reduce", [](OpCall& c) -> Values {
 
 struct Window {
   Shape sizes, strides;
-  std::vector<std::pair<int, int>> padding;
+  std::vector<std::pair<std::int64_t, std::int64_t>> padding;
   ReduceWindowOptions options;
 };
 std::vector<int> small(const OpCall& c, const std::vector<std::int64_t>& v) {
