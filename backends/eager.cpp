@@ -18,8 +18,8 @@
 #include "weft/runtime/host/program_cache.h"
 #include "weft/runtime/processes/process_local.h"
 #include "weft/runtime/processes/processes.h"
-#include "weft/runtime/sharded/divided_call.h"
 #include "weft/runtime/sharded/global_arrays.h"
+#include "weft/runtime/sharded/sharded_call.h"
 #include "weft/runtime/sharded/spmd.h"
 
 namespace weft::detail {
@@ -193,7 +193,7 @@ std::optional<std::vector<Array>> run_partitioned(const Primitive& op, const Par
   std::vector<Atom> operands;
   for (const Array& x : inputs) operands.push_back(builder.add_input(x.aval()));
   const std::vector<Atom> results = builder.add_eqn(op, params, std::move(operands), out_avals, loc);
-  return call_divided(std::string(op.name), std::move(builder).finish(results), inputs);
+  return call_sharded(std::string(op.name), std::move(builder).finish(results), inputs);
 }
 
 /// Whether each process that has a device of the mesh has the block of the device at a position.
@@ -278,13 +278,13 @@ std::vector<Array> execute(const Primitive& op, const ParamsRef& params, std::sp
   return results;
 }
 
-/// A program of a jit, where its operands lie: in one place, or divided over a mesh.
+/// A program of a jit, where its operands lie: in one place, or sharded over a mesh.
 std::optional<std::vector<Array>> run_compiled(const std::string& name, const Jaxpr& j, std::span<const Array> inputs) {
   const ConcreteArray* committed = nullptr;
   for (const Array& x : inputs) {
     const ConcreteArray* c = as_concrete(x);
     if (!c || !c->placement) continue;
-    if (!c->buffer) return call_divided(name, j, inputs);
+    if (!c->buffer) return call_sharded(name, j, inputs);
     if (committed && committed->buffer->device_id() != c->buffer->device_id()) return {};
     committed = c;
   }

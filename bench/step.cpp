@@ -14,7 +14,7 @@
 
 #include "weft/runtime/host/buffer.h"
 #include "weft/runtime/host/collective_engine.h"
-#include "weft/runtime/host/fold.h"
+#include "weft/runtime/host/reduce.h"
 #include "weft/runtime/processes/processes.h"
 
 using namespace weft;
@@ -94,7 +94,7 @@ int main() {
   const void* both[] = {a.data(), b.data()};
   const double adding =
       kLarge / medians_of(8, [&] {
-        detail::fold_elements(detail::Combiner::sum, float32, detail::balanced_order(2), both, float32, c.data(), float32, 0, kLarge / 4);
+        detail::reduce_elements(detail::Combiner::sum, float32, detail::balanced_order(2), both, float32, c.data(), float32, 0, kLarge / 4);
       })[0];
   if (process_index() == 0)
     fmt::print("{{\"processes\": {}, \"L_us\": {:.2f}, \"B_GB_s\": {:.2f}, \"M_GB_s\": {:.2f}}}\n", n, latency * 1e6, bandwidth / 1e9,

@@ -29,7 +29,7 @@ inline weft::Array read_table(const std::string& path, int columns) {
   for (const char* at = text.c_str(); *at;) {
     char* end = nullptr;
     numbers.push_back(std::strtod(at, &end));
-    if (end == at) throw std::runtime_error(path + " holds something that is no number");
+    if (end == at) throw std::runtime_error(path + " holds something that is not a number");
     for (at = end; *at == ',' || *at == '\n' || *at == '\r';) ++at;
   }
   if (numbers.size() % static_cast<std::size_t>(columns) != 0)

@@ -1,4 +1,4 @@
-// The heat equation on a square, its rows divided over eight devices. Each step exchanges one row with either neighbour: the halo.
+// The heat equation on a square, its rows sharded over eight devices. Each step exchanges one row with either neighbour: the halo.
 #include <fmt/format.h>
 #include <weft/weft.h>
 

@@ -1,4 +1,4 @@
-// Trains a small transformer over a 2 x 2 mesh: batches are divided over one axis, attention heads and hidden units over the other. The
+// Trains a small transformer over a 2 x 2 mesh: batches are sharded over one axis, attention heads and hidden units over the other. The
 // task: to give back a sequence of letters in reverse.
 //
 //     mpirun -n 4 sharded_transformer             four processes with one device each

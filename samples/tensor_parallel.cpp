@@ -1,4 +1,4 @@
-// A tensor-parallel perceptron on a mesh of 2 x 4 devices: the batch is divided over the rows of the mesh, the hidden units over its
+// A tensor-parallel perceptron on a mesh of 2 x 4 devices: the batch is sharded over the rows of the mesh, the hidden units over its
 // columns. The first layer needs no communication, the second one psum; the gradients come out divided as the weights are.
 #include <fmt/format.h>
 #include <weft/weft.h>

@@ -31,7 +31,7 @@ class Arguments {
 
   bool has(std::string_view option) const { return options.find(option) != options.end(); }
   std::string get(std::string_view option, std::string_view otherwise = {}) const;
-  /// Throws UsageError where the value is no number from `low` to `high`.
+  /// Throws UsageError where the value is not a number from `low` to `high`.
   double number(std::string_view option, double otherwise, double low, double high) const;
   /// Numbers with commas between them.
   std::optional<std::vector<int>> integers(std::string_view option) const;

@@ -1,14 +1,14 @@
 #include <algorithm>
 
 #include "weft/core/ir/jaxpr_copy.h"
-#include "weft/core/ir/needed.h"
+#include "weft/core/ir/liveness.h"
 #include "weft/core/ir/rewrite.h"
 
 namespace weft::detail {
 
 Jaxpr dce_program(const Jaxpr& j) {
   const JaxprData& d = j.data();
-  const std::vector<bool> keep = needed_of(j).eqns;
+  const std::vector<bool> keep = live_set_of(j).eqns;
   if (std::all_of(keep.begin(), keep.end(), [](bool k) { return k; })) return j;
 
   JaxprCopy copy(j);

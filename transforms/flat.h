@@ -1,4 +1,4 @@
-// A C++ function over trees, seen as one over flat arrays: what the templates hand to the transforms, which are no templates.
+// A C++ function over trees, seen as one over flat arrays: what the templates hand to the transforms, which are not templates.
 #pragma once
 #include "weft/core/ir/jaxpr.h"
 #include "weft/transforms/call_types.h"

@@ -311,9 +311,9 @@ class LawChecker {
     const double t = difference_tolerance();
     if (options_.forward) {
       const auto push = [&](const List& at) { return jvp(g, std::make_tuple(at), std::make_tuple(v)).second; };
-      const List slope = push(x);
-      agree("the forward derivative is the limit of differences", slope, numeric, paths, t);
-      agree("jit of the forward derivative gives what it gives", jit(push)(x), slope, paths);
+      const List tangent = push(x);
+      agree("the forward derivative is the limit of differences", tangent, numeric, paths, t);
+      agree("jit of the forward derivative gives what it gives", jit(push)(x), tangent, paths);
     }
     if (!options_.reverse) return;
     auto [y, pull] = vjp(g, x);
@@ -358,10 +358,10 @@ class LawChecker {
     }
     const List forward_over_reverse = jvp(g, std::make_tuple(x), std::make_tuple(v)).second;
     agree("the second derivative, forward over reverse, is the limit of differences", forward_over_reverse, numeric, paths, t);
-    const auto slope = [&](const List& p) {
+    const auto tangent = [&](const List& p) {
       return jvp([&](const List& q) { return loss(q, args_); }, std::make_tuple(p), std::make_tuple(v)).second;
     };
-    agree("reverse over forward gives what forward over reverse gives", grad(slope)(x), forward_over_reverse, paths);
+    agree("reverse over forward gives what forward over reverse gives", grad(tangent)(x), forward_over_reverse, paths);
   }
 
   FlatFunction& f_;

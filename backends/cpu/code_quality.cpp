@@ -208,7 +208,7 @@ Improvement improvement(const KernelProgram& p, const std::vector<Schedule>& sch
     stage_cost += part.cost;
   }
   // A thread that has nothing else to do begins sooner.
-  r.waste = static_cast<std::int64_t>(waste), r.patience = static_cast<std::int64_t>(num_threads() > 1 ? cost / 10 : cost);
+  r.waste = static_cast<std::int64_t>(waste), r.tier_budget = static_cast<std::int64_t>(num_threads() > 1 ? cost / 10 : cost);
   return r;
 }
 

@@ -29,7 +29,7 @@ Qualities first_qualities(const KernelProgram& p, const std::vector<Schedule>& s
 struct Improvement {
   std::vector<Qualities> stages;  ///< good for all that is not yet, one part after the other: first what wastes most for what it costs
   std::int64_t waste = 0;         ///< cycles of each call that quick code wastes
-  std::int64_t patience = 0;      ///< cycles that may be wasted before it is made better
+  std::int64_t tier_budget = 0;   ///< cycles that may be wasted before it is made better
 };
 Improvement improvement(const KernelProgram& p, const std::vector<Schedule>& schedules, const Qualities& made);
 

@@ -62,7 +62,7 @@ const void* fixed_memory(const FixedPointer& f) {
 TargetTraits traits() {
   TargetTraits t;
   t.vector_bytes = native_vector_bytes();
-  t.vectors_after_folds = true;
+  t.vectors_in_epilogue = true;
   t.expansion = &expand_for_cpu;
   return t;
 }
@@ -83,7 +83,7 @@ CpuExecutable::CpuExecutable(const Jaxpr& j, const CompileOptions& options) : na
                                 [this](const FixedPointer& f) { return resolve(f); });
   code_ = first_code_.get();
   better_ = improvement(plan_.program, plan_.schedules, first_code_->made);
-  patience_.renew(better_.patience);
+  tier_budget_.renew(better_.tier_budget);
   if (key_.empty()) first_code_->objects.clear();
   if (better_.waste == 0) store();
   keeps_ = !key_.empty();
@@ -134,7 +134,7 @@ bool CpuExecutable::load(const Jaxpr& simplified) {
   if (stored->waste > 0) {
     first_code_->objects = std::move(stored->objects), first_code_->tables = std::move(stored->tables);
     better_.waste = stored->waste;
-    patience_.renew(stored->patience);
+    tier_budget_.renew(stored->tier_budget);
   }
   return true;
 }
@@ -187,7 +187,7 @@ void CpuExecutable::store() {
   });
   objects.erase(objects.begin(), replaced.base());
   if (!objects.empty() && (!waste_there || *waste_there > left.waste))
-    cache.put({identity, key_}, write_program(plan_.program, left.waste, left.patience, plan_.schedules, objects, tables));
+    cache.put({identity, key_}, write_program(plan_.program, left.waste, left.tier_budget, plan_.schedules, objects, tables));
   if (left.waste > 0) return;
   first_code_->objects.clear();
   for (const auto& some : better_code_) some->objects.clear();
@@ -358,7 +358,7 @@ std::vector<Array> CpuExecutable::call(std::span<const Array> inputs, int device
   }
   run(addresses.data());
   if (keeps_.load(std::memory_order_relaxed) && keeps_.exchange(false)) keep();
-  if (patience_.ends_with(better_.waste)) improve();
+  if (tier_budget_.ends_with(better_.waste)) improve();
 
   std::vector<Array> out;
   out.reserve(plan_.program.outputs.size());
@@ -444,7 +444,7 @@ std::string CpuExecutable::as_text(std::string_view form) const {
   for (const TargetText& other : other_target_texts())
     if (form == other.form) return other.text(plan_.program.jaxpr, donated_);
   if (form == "quality") return quality_text();
-  throw CompileError(fmt::format("as_text: there is no form `{}`; there are `jaxpr`, `kernels`, `llvm`, `asm`, `ptx` and `quality`", form));
+  throw CompileError(fmt::format("as_text: unknown form `{}`; available: `jaxpr`, `kernels`, `llvm`, `asm`, `ptx`, `quality`", form));
 }
 
 /// A line for each step that is code: what it is by now.

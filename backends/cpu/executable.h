@@ -11,8 +11,8 @@
 #include "weft/backends/common/native_step.h"
 #include "weft/backends/cpu/code_quality.h"
 #include "weft/backends/cpu/jit.h"
-#include "weft/backends/cpu/patience.h"
 #include "weft/backends/cpu/product.h"
+#include "weft/backends/cpu/tier_budget.h"
 #include "weft/core/ir/primitive.h"
 #include "weft/runtime/host/executable.h"
 
@@ -79,7 +79,7 @@ class CpuExecutable final : public Executable {
   std::unique_ptr<NativeCode> first_code_;
   std::vector<std::unique_ptr<NativeCode>> better_code_;  ///< the last one is run; of those before it there may be calls under way
   Improvement better_;
-  Patience patience_;
+  TierBudget tier_budget_;
   std::vector<std::unique_ptr<Product>> products_;
   std::map<std::pair<const KernelProgram*, int>, std::unique_ptr<Opaque>> opaque_;  // by program and step
   std::map<const KernelProgram*, const KernelProgram*> own_part_;                   // for each part of whole_plan_, once that is improved

@@ -14,7 +14,7 @@
 
 namespace weft::detail {
 
-/// `args`: one pointer for each argument that is no scratch; runs the blocks [begin, end) of the kernel's schedule.
+/// `args`: one pointer for each argument that is not scratch; runs the blocks [begin, end) of the kernel's schedule.
 using KernelFunction = void (*)(void* const* args, std::int64_t begin, std::int64_t end);
 
 /// Bytes of the widest vectors that code is made for. WEFT_CPU names another processor than the host's to make code for ("haswell",

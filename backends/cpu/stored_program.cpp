@@ -196,10 +196,10 @@ std::optional<std::string> program_key(const Jaxpr& simplified, const std::vecto
   return w.take();
 }
 
-std::string write_program(const KernelProgram& p, std::int64_t waste, std::int64_t patience, const std::vector<Schedule>& schedules,
+std::string write_program(const KernelProgram& p, std::int64_t waste, std::int64_t tier_budget, const std::vector<Schedule>& schedules,
                           const std::vector<const ObjectCode*>& objects, const std::vector<std::vector<FixedPointer>>& tables) {
   Writer w;
-  w.put(waste), w.put(patience);
+  w.put(waste), w.put(tier_budget);
   write(w, p);
   w.put(p.products);
   w.put(schedules.size());
@@ -228,7 +228,7 @@ std::optional<StoredProgram> read_program(std::string_view bytes, const Jaxpr& s
   try {
     Reader r(bytes);
     StoredProgram s;
-    r.get(s.waste), r.get(s.patience);
+    r.get(s.waste), r.get(s.tier_budget);
     s.program = read(r, simplified);
     r.get(s.program.products);
     s.schedules.resize(r.count());

@@ -24,14 +24,14 @@ namespace {
 
 constexpr std::int64_t kLanes = 16, kRows = 12, kColumns = 2 * kLanes;  // of a register; of a tile
 constexpr std::int64_t kDepth = 512;                                    // the longest sums before results go to memory
-constexpr std::int64_t kAhead = 32;                                     // rows of a turned left operand are fetched so early
+constexpr std::int64_t kAhead = 32;                                     // rows of a transposed left operand are fetched so early
 constexpr std::int64_t kBlock = 96 << 10;                               // elements of the right operand that stay in the second cache
 
 using Tile = void (*)(const float* a, std::int64_t stride, const float* panel, std::int64_t panel_row, std::int64_t depth, float* out,
                       std::int64_t out_row, bool add, __mmask16 last);
 
-/// A tile of M rows and N vectors. The left operand's neighbours lie along k, or (`turned`) along m; the other stride is given.
-template <int M, int N, bool turned>
+/// A tile of M rows and N vectors. The left operand's neighbours lie along k, or (`transposed`) along m; the other stride is given.
+template <int M, int N, bool transposed>
 void tile(const float* a, std::int64_t stride, const float* panel, std::int64_t panel_row, std::int64_t depth, float* out,
           std::int64_t out_row, bool add, __mmask16 last) {
   __m512 sum[M][N];
@@ -41,13 +41,13 @@ void tile(const float* a, std::int64_t stride, const float* panel, std::int64_t 
 #pragma GCC unroll 2
     for (int j = 0; j < N; ++j) sum[i][j] = add ? _mm512_maskz_loadu_ps(mask(j), out + i * out_row + j * kLanes) : _mm512_setzero_ps();
   for (std::int64_t k = 0; k < depth; ++k) {
-    if (turned) _mm_prefetch(a + (k + kAhead) * stride + M - 1, _MM_HINT_T0);
+    if (transposed) _mm_prefetch(a + (k + kAhead) * stride + M - 1, _MM_HINT_T0);
     __m512 b[N];
 #pragma GCC unroll 2
     for (int j = 0; j < N; ++j) b[j] = _mm512_loadu_ps(panel + k * panel_row + j * kLanes);
 #pragma GCC unroll 16
     for (int i = 0; i < M; ++i) {
-      const __m512 x = _mm512_set1_ps(turned ? a[k * stride + i] : a[i * stride + k]);
+      const __m512 x = _mm512_set1_ps(transposed ? a[k * stride + i] : a[i * stride + k]);
 #pragma GCC unroll 2
       for (int j = 0; j < N; ++j) sum[i][j] = _mm512_fmadd_ps(x, b[j], sum[i][j]);
     }
@@ -62,10 +62,10 @@ void tile(const float* a, std::int64_t stride, const float* panel, std::int64_t 
         _mm512_storeu_ps(out + i * out_row + j * kLanes, sum[i][j]);
 }
 
-template <int N, bool turned>
-constexpr Tile kTiles[kRows] = {tile<1, N, turned>, tile<2, N, turned>,  tile<3, N, turned>,  tile<4, N, turned>,
-                                tile<5, N, turned>, tile<6, N, turned>,  tile<7, N, turned>,  tile<8, N, turned>,
-                                tile<9, N, turned>, tile<10, N, turned>, tile<11, N, turned>, tile<12, N, turned>};
+template <int N, bool transposed>
+constexpr Tile kTiles[kRows] = {tile<1, N, transposed>, tile<2, N, transposed>,  tile<3, N, transposed>,  tile<4, N, transposed>,
+                                tile<5, N, transposed>, tile<6, N, transposed>,  tile<7, N, transposed>,  tile<8, N, transposed>,
+                                tile<9, N, transposed>, tile<10, N, transposed>, tile<11, N, transposed>, tile<12, N, transposed>};
 
 /// Of each group of `lanes` elements of x and y: where (in x's, then in y's) its elements come from.
 template <int lanes, int... from>
@@ -126,10 +126,10 @@ void fill_panel(const float* b, std::int64_t row, std::int64_t column, std::int6
 void multiply(const ProductStep& p, const float* a, const float* b, float* out, float* panels) {
   const std::int64_t parts = (p.k + kDepth - 1) / kDepth, depth = (p.k + parts - 1) / parts;
   const std::int64_t block = kBlock / depth / kColumns * kColumns;
-  const bool turned = p.a_row == 1;
+  const bool transposed = p.a_row == 1;
   // Whole rows of the right operand are read as fast where they are, if all of them stay in the second cache.
   const bool in_place = p.b_col == 1 && p.n % kColumns == 0 && p.n * p.k <= kBlock;
-  const std::int64_t stride = turned ? p.a_col : p.a_row;
+  const std::int64_t stride = transposed ? p.a_col : p.a_row;
   for (std::int64_t k = 0; k < p.k; k += depth) {
     const std::int64_t sums = std::min(depth, p.k - k);
     for (std::int64_t n = 0; n < p.n; n += block) {
@@ -145,11 +145,11 @@ void multiply(const ProductStep& p, const float* a, const float* b, float* out, 
         for (std::int64_t j = 0; j < columns; j += kColumns) {
           const std::int64_t width = columns - j;
           if (width > kLanes)
-            (turned ? kTiles<2, true> : kTiles<2, false>)[count](rows, stride, right + j * next, right_row, sums, to + j, p.out_row, k > 0,
-                                                                 first_lanes(width - kLanes));
+            (transposed ? kTiles<2, true> : kTiles<2, false>)[count](rows, stride, right + j * next, right_row, sums, to + j, p.out_row,
+                                                                     k > 0, first_lanes(width - kLanes));
           else
-            (turned ? kTiles<1, true> : kTiles<1, false>)[count](rows, stride, right + j * next, right_row, sums, to + j, p.out_row, k > 0,
-                                                                 first_lanes(width));
+            (transposed ? kTiles<1, true> : kTiles<1, false>)[count](rows, stride, right + j * next, right_row, sums, to + j, p.out_row,
+                                                                     k > 0, first_lanes(width));
         }
       }
     }

@@ -12,8 +12,8 @@
 #include <optional>
 #include <thread>
 
+#include "weft/backends/cuda/graph_memory.h"
 #include "weft/backends/cuda/nccl.h"
-#include "weft/backends/cuda/supply.h"
 #include "weft/core/base/environment.h"
 #include "weft/core/errors/error.h"
 #include "weft/runtime/host/accelerator.h"
@@ -140,7 +140,7 @@ class Join {
 
   void run() {
     if (gpus_.empty()) return;
-    if (Supply* s = gpus_[0]->supply()) s->communicated(first_here(), static_cast<std::int64_t>(size_ - 1) * plan_.in.bytes());
+    if (GraphMemory* s = gpus_[0]->supply()) s->communicated(first_here(), static_cast<std::int64_t>(size_ - 1) * plan_.in.bytes());
     if (size_ == 1 && (plan_.exchange != Exchange::permute || !plan_.parts.perm.empty())) {
       out_[at_[0]] = in_[at_[0]];  // the same bytes, in whatever shape
       return;
@@ -183,7 +183,7 @@ class Join {
 
   /// Whether this becomes a part of graphs: events in these are not to be asked for, and communicators that these hold not aborted. Who
   /// captures does that.
-  bool captured() const { return gpus_[0]->supply() && gpus_[0]->supply()->mode() == Supply::Mode::capturing; }
+  bool captured() const { return gpus_[0]->supply() && gpus_[0]->supply()->mode() == GraphMemory::Mode::capturing; }
 
   /// f(k, communicator, stream, call) for each of this process's devices, as one group; it says what it calls last. Where it fails,
   /// all communicators are aborted.

@@ -25,10 +25,10 @@ struct Heuristic {
 constexpr int kFloat32 = 0, kFloat64 = 1, kFloat16 = 2, kBFloat16 = 14;
 constexpr int kCompute32 = 68, kCompute64 = 70, kComputeTf32 = 77;
 constexpr int kAsIs = 0, kTransposed = 1;
-constexpr int kTurnA = 3, kTurnB = 4, kEpilogue = 7, kBiasPointer = 8;  // of a description
-constexpr int kRelu = 2, kBias = 4, kGelu = 32;                         // of an epilogue: sums of these; 1: none
-constexpr int kBatchCount = 5, kBatchStride = 6;                        // of a layout
-constexpr int kMaxWorkspace = 1, kMinAlignmentA = 5;                    // of a preference; then b, c, d
+constexpr int kTransposeA = 3, kTransposeB = 4, kEpilogue = 7, kBiasPointer = 8;  // of a description
+constexpr int kRelu = 2, kBias = 4, kGelu = 32;                                   // of an epilogue: sums of these; 1: none
+constexpr int kBatchCount = 5, kBatchStride = 6;                                  // of a layout
+constexpr int kMaxWorkspace = 1, kMinAlignmentA = 5;                              // of a preference; then b, c, d
 
 }  // namespace weft::detail::cuda::lt
 

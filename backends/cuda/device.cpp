@@ -8,8 +8,8 @@
 
 #include "weft/backends/cuda/collectives.h"
 #include "weft/backends/cuda/conditions.h"
+#include "weft/backends/cuda/graph_memory.h"
 #include "weft/backends/cuda/ptx.h"
-#include "weft/backends/cuda/supply.h"
 #include "weft/core/base/process_wide.h"
 #include "weft/core/errors/error.h"
 #include "weft/runtime/host/accelerator.h"
@@ -282,15 +282,15 @@ GpuDevice& device_of(int id) {
 
 GpuBuffer::GpuBuffer(GpuDevice& device, std::size_t bytes) : device_(device), bytes_(bytes) {
   const std::lock_guard lock(device.order());
-  Supply* s = device.supply();
-  owned_ = !s || s->mode() == Supply::Mode::noting;
+  GraphMemory* s = device.supply();
+  owned_ = !s || s->mode() == GraphMemory::Mode::noting;
   pointer_ = owned_ ? device.allocate(bytes, "an array") : 0;
   if (s) pointer_ = s->take(device, bytes, pointer_);
 }
 
 GpuBuffer::~GpuBuffer() {
   const std::lock_guard lock(device_.order());
-  if (Supply* s = device_.supply()) s->released(device_, pointer_);
+  if (GraphMemory* s = device_.supply()) s->released(device_, pointer_);
   if (owned_) device_.release(pointer_, bytes_);
 }
 

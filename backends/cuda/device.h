@@ -12,7 +12,7 @@
 
 namespace weft::detail::cuda {
 
-class Supply;
+class GraphMemory;
 
 /// One device. All its work goes through one stream, so that memory, copies and kernels are in order without further ado.
 class GpuDevice {
@@ -64,8 +64,8 @@ class GpuDevice {
   /// Held while calls that belong together are put into the stream.
   std::recursive_mutex& order() { return order_; }
   /// What says where arrays lie, while a mapped program runs that is to be replayed; or null. Under order().
-  Supply* supply() const { return supply_; }
-  void set_supply(Supply* s) { supply_ = s; }
+  GraphMemory* supply() const { return graph_memory_; }
+  void set_supply(GraphMemory* s) { graph_memory_ = s; }
 
  private:
   /// A piece of pinned memory.
@@ -89,7 +89,7 @@ class GpuDevice {
   Stream stream_ = nullptr;
   MemoryPool pool_ = nullptr;
   std::recursive_mutex order_;
-  Supply* supply_ = nullptr;
+  GraphMemory* graph_memory_ = nullptr;
   std::vector<Stream> inner_streams_;
   std::size_t inner_ = 0;
   Module conditions_ = nullptr;

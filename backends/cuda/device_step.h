@@ -22,7 +22,7 @@ class DeviceStep {
   virtual void run(std::span<const DevicePointer> at, DevicePointer workspace, FunctionRef<SourceLoc()> line) = 0;
 };
 
-/// Kernels of a program's code that are no kernels of the planner's, by name.
+/// Kernels of a program's code that are not kernels of the planner's, by name.
 using NamedKernels = std::map<std::string, Function>;
 
 /// The rules that make steps, and say how many launches they take; an operation has both or neither.

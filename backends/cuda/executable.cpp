@@ -12,8 +12,8 @@
 #include "weft/backends/common/native_step.h"
 #include "weft/backends/cuda/cuda_backend.h"
 #include "weft/backends/cuda/expand.h"
+#include "weft/backends/cuda/graph_memory.h"
 #include "weft/backends/cuda/nvtx.h"
-#include "weft/backends/cuda/supply.h"
 #include "weft/core/base/environment.h"
 #include "weft/core/base/float_environment.h"
 #include "weft/core/base/nesting.h"
@@ -307,8 +307,8 @@ std::vector<Array> GpuExecutable::call(std::span<const Array> inputs, int device
   }
   {
     const std::lock_guard lock(gpu.order());
-    gpu.enter();                        // inputs may have come from other devices
-    if (Supply* supply = gpu.supply())  // whoever supplies captures
+    gpu.enter();                             // inputs may have come from other devices
+    if (GraphMemory* supply = gpu.supply())  // whoever supplies captures
       run_supplied(d, at, *supply);
     else if (capturable_)
       run_captured(d, at);
@@ -337,12 +337,12 @@ std::vector<Array> GpuExecutable::call(std::span<const Array> inputs, int device
 }
 
 /// As a part of a mapped program.
-void GpuExecutable::run_supplied(OnDevice& d, const Addresses& at, Supply& supply) {
+void GpuExecutable::run_supplied(OnDevice& d, const Addresses& at, GraphMemory& supply) {
   if (launches_ < 0)
     supply.needs_host();
   else
     supply.launched(launches_);
-  d.capturing = supply.mode() == Supply::Mode::capturing;
+  d.capturing = supply.mode() == GraphMemory::Mode::capturing;
   if (has_conditions_ && launches_ >= 0 && !d.capturing) {
     supply.uses_conditions();
     d.device->condition_kernels();  // modules are not loaded while a stream is captured
@@ -509,7 +509,7 @@ std::string GpuExecutable::as_text(std::string_view form) const {
   if (form == "kernels") return to_string(program_);
   if (form == "ptx") return code_.image;
   if (form == "llvm") return gpu_llvm_text(program_, on_.empty() ? default_gpu_target() : on_.begin()->second->device->target());
-  throw CompileError(fmt::format("as_text: there is no form `{}`; there are `jaxpr`, `kernels`, `llvm` and `ptx`", form));
+  throw CompileError(fmt::format("as_text: unknown form `{}`; available: `jaxpr`, `kernels`, `llvm`, `ptx`", form));
 }
 
 CostAnalysis GpuExecutable::cost_analysis() const { return program_cost(program_); }

@@ -78,7 +78,7 @@ class GpuExecutable final : public Executable {
   void branch(OnDevice& d, const ControlStep& c, const Addresses& operands, const Addresses& results, DevicePointer scratch);
   void program(OnDevice& d, const KernelProgram& p, const Addresses& inputs, const Addresses& outputs, DevicePointer arena);
   void copy(OnDevice& d, DevicePointer to, DevicePointer from, std::int64_t bytes);
-  void run_supplied(OnDevice& d, const Addresses& at, Supply& supply);
+  void run_supplied(OnDevice& d, const Addresses& at, GraphMemory& supply);
   void run_captured(OnDevice& d, const Addresses& at);
   bool capture(OnDevice& d, const Addresses& at, CapturedGraph& g);
 

@@ -16,8 +16,8 @@
 #include <thread>
 
 #include "weft/backends/cuda/collectives.h"
+#include "weft/backends/cuda/graph_memory.h"
 #include "weft/backends/cuda/nvtx.h"
-#include "weft/backends/cuda/supply.h"
 #include "weft/core/base/environment.h"
 #include "weft/core/base/float_environment.h"
 #include "weft/core/errors/error.h"
@@ -149,9 +149,9 @@ class Replay final : public MappedReplay {
   /// The first run shows what is allocated, and whether all of it is the devices' work.
   Values note(const Values& inputs, const Steps& steps) {
     Values results;
-    std::vector<Supply::Pieces> pieces;
+    std::vector<GraphMemory::Pieces> pieces;
     {
-      Supply supply(devices_);
+      GraphMemory supply(devices_);
       results = steps(inputs, true);
       const bool repeatable = supply.repeatable() && !is_switched_on("WEFT_CUDA_SYNC");
       possible_ = across_.empty() ? repeatable : all_say(repeatable);
@@ -164,7 +164,7 @@ class Replay final : public MappedReplay {
     for (const auto& value : results)
       for (std::size_t k = 0; k < ids_.size(); ++k) sources_.push_back(source_of(at(value, k), inputs, pieces));
     sizes_.clear();
-    for (Supply::Pieces& p : pieces) sizes_.push_back(place_pieces(p));
+    for (GraphMemory::Pieces& p : pieces) sizes_.push_back(place_pieces(p));
     pieces_ = std::move(pieces);
     own_memory_.reset();
     given_.clear(), made_.clear();
@@ -172,13 +172,13 @@ class Replay final : public MappedReplay {
     return results;
   }
 
-  Source source_of(const Ref<Buffer>& b, const Values& inputs, std::vector<Supply::Pieces>& pieces) const {
+  Source source_of(const Ref<Buffer>& b, const Values& inputs, std::vector<GraphMemory::Pieces>& pieces) const {
     for (std::size_t i = 0; i < inputs.size(); ++i)
       for (std::size_t k = 0; k < ids_.size(); ++k)
         if (at(inputs[i], k).get() == b.get()) return {Source::Kind::input, i, k, {}};
     for (std::size_t k = 0; k < ids_.size(); ++k)
       for (std::size_t n = pieces[k].size(); n-- > 0;)
-        if (Supply::Piece& p = pieces[k][n]; p.died < 0 && b->device_id() == ids_[k] && p.at == pointer(b)) {
+        if (GraphMemory::Piece& p = pieces[k][n]; p.died < 0 && b->device_id() == ids_[k] && p.at == pointer(b)) {
           p.result = true;
           return {Source::Kind::piece, n, k, {}};
         }
@@ -202,7 +202,7 @@ class Replay final : public MappedReplay {
     for (std::size_t k = 0; k < ids_.size(); ++k) {
       made[k] = new_results(k);
       for (std::size_t n = 0; n < pieces_[k].size(); ++n) {
-        const Supply::Piece& p = pieces_[k][n];
+        const GraphMemory::Piece& p = pieces_[k][n];
         places[k].push_back(p.result ? pointer(made[k][n]) : pointer((*own_memory_)[k]) + static_cast<DevicePointer>(p.offset));
         if (p.result) addresses.push_back(places[k].back());
       }
@@ -213,7 +213,7 @@ class Replay final : public MappedReplay {
     if (ready) {
       launch(std::move(ready));
     } else {
-      const Supply supply(devices_, pieces_, places, false);
+      const GraphMemory supply(devices_, pieces_, places, false);
       steps(inputs, true);
     }
     return results_of(inputs, made);
@@ -237,7 +237,7 @@ class Replay final : public MappedReplay {
       for (std::size_t k = 0; k < ids_.size(); ++k) {
         for (std::size_t i = num_constants_; i < inputs.size(); ++i)
           at(given_[i], k) = Ref<Buffer>(new GpuBuffer(*devices_[k], at(inputs[i], k)->bytes()));
-        for (const Supply::Piece& p : pieces_[k])
+        for (const GraphMemory::Piece& p : pieces_[k])
           made_[k].push_back(p.result ? Ref<Buffer>(new GpuBuffer(*devices_[k], p.bytes)) : Ref<Buffer>());
       }
     }
@@ -264,7 +264,7 @@ class Replay final : public MappedReplay {
     if (ready) {
       launch(std::move(ready));
     } else {
-      const Supply supply(devices_, pieces_, places, false);
+      const GraphMemory supply(devices_, pieces_, places, false);
       steps(given_, true);
     }
     std::vector<std::vector<Ref<Buffer>>> made(ids_.size());
@@ -294,10 +294,10 @@ class Replay final : public MappedReplay {
   /// Memory for what are results among a device's pieces. Where several have one size, the first one lies lowest: what the pool gives in
   /// another order is the same to the graphs.
   std::vector<Ref<Buffer>> new_results(std::size_t k) const {
-    const Supply::Pieces& pieces = pieces_[k];
+    const GraphMemory::Pieces& pieces = pieces_[k];
     std::vector<Ref<Buffer>> made(pieces.size());
     std::map<std::size_t, std::vector<Ref<Buffer>>> of_size;
-    for (const Supply::Piece& p : pieces)
+    for (const GraphMemory::Piece& p : pieces)
       if (p.result) of_size[p.bytes].push_back(Ref<Buffer>(new GpuBuffer(*devices_[k], p.bytes)));
     for (auto& [bytes, list] : of_size)
       std::sort(list.begin(), list.end(), [](const Ref<Buffer>& a, const Ref<Buffer>& b) { return pointer(a) > pointer(b); });
@@ -353,7 +353,7 @@ class Replay final : public MappedReplay {
         if (failed != kSuccess) break;
       }
       if (failed == kSuccess) {
-        const Supply supply(devices_, pieces_, places, true);
+        const GraphMemory supply(devices_, pieces_, places, true);
         steps(inputs, true);
       }
     } catch (...) {
@@ -434,9 +434,9 @@ class Replay final : public MappedReplay {
   std::atomic<bool> possible_{!is_switched_on("WEFT_CUDA_SYNC") || !across_.empty()};
   std::mutex mutex_;
   bool noted_ = false;
-  std::vector<Supply::Pieces> pieces_;  ///< of each device
-  std::vector<std::int64_t> sizes_;     ///< of the memory that each device's pieces share
-  std::vector<Source> sources_;         ///< of each result, for each device
+  std::vector<GraphMemory::Pieces> pieces_;  ///< of each device
+  std::vector<std::int64_t> sizes_;          ///< of the memory that each device's pieces share
+  std::vector<Source> sources_;              ///< of each result, for each device
   int collectives_ = 0;
   std::int64_t moved_bytes_ = 0;
   bool conditions_ = false;  ///< loops or branches that depend on values

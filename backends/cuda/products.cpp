@@ -152,8 +152,8 @@ class LtProduct final : public GpuProduct {
     const int compute = wide ? lt::kCompute64 : p_.dtype == float32 && allows_tf32() ? lt::kComputeTf32 : lt::kCompute32;
     check_product(l.cublasLtMatmulDescCreate(&description_, compute, wide ? lt::kFloat64 : lt::kFloat32), "cublasLtMatmulDescCreate",
                   what_);
-    const int turn_b = p_.b_col == 1 ? lt::kAsIs : lt::kTransposed, turn_a = p_.a_col == 1 ? lt::kAsIs : lt::kTransposed;
-    set(lt::kTurnA, turn_b), set(lt::kTurnB, turn_a);
+    const int transpose_b = p_.b_col == 1 ? lt::kAsIs : lt::kTransposed, transpose_a = p_.a_col == 1 ? lt::kAsIs : lt::kTransposed;
+    set(lt::kTransposeA, transpose_b), set(lt::kTransposeB, transpose_a);
     int epilogue = p_.activation == ProductStep::Activation::relu   ? lt::kRelu
                    : p_.activation == ProductStep::Activation::gelu ? lt::kGelu
                                                                     : 0;
@@ -162,13 +162,13 @@ class LtProduct final : public GpuProduct {
     const ProductStep::Batch batch = p_.batch.empty() ? ProductStep::Batch{} : p_.batch.back();
     const auto u = [](std::int64_t v) { return static_cast<std::uint64_t>(v); };
     // Column-major, as stored: rows, columns, and the distance of columns.
-    turn_b == lt::kAsIs ? layout(0, p_.dtype, u(p_.n), u(p_.k), p_.b_row, batch.size, batch.stride_b)
-                        : layout(0, p_.dtype, u(p_.k), u(p_.n), p_.b_col, batch.size, batch.stride_b);
-    turn_a == lt::kAsIs ? layout(1, p_.dtype, u(p_.k), u(p_.m), p_.a_row, batch.size, batch.stride_a)
-                        : layout(1, p_.dtype, u(p_.m), u(p_.k), p_.a_col, batch.size, batch.stride_a);
+    transpose_b == lt::kAsIs ? layout(0, p_.dtype, u(p_.n), u(p_.k), p_.b_row, batch.size, batch.stride_b)
+                             : layout(0, p_.dtype, u(p_.k), u(p_.n), p_.b_col, batch.size, batch.stride_b);
+    transpose_a == lt::kAsIs ? layout(1, p_.dtype, u(p_.k), u(p_.m), p_.a_row, batch.size, batch.stride_a)
+                             : layout(1, p_.dtype, u(p_.m), u(p_.k), p_.a_col, batch.size, batch.stride_a);
     layout(2, p_.out_dtype, u(p_.n), u(p_.m), p_.out_row, batch.size, batch.stride_out);
-    question_ = fmt::format("{} {} {} {} {} {} {} {} {}", compute, turn_a, turn_b, epilogue, p_.dtype.name(), p_.out_dtype.name(), p_.m,
-                            p_.n, p_.k) +
+    question_ = fmt::format("{} {} {} {} {} {} {} {} {}", compute, transpose_a, transpose_b, epilogue, p_.dtype.name(), p_.out_dtype.name(),
+                            p_.m, p_.n, p_.k) +
                 fmt::format(" {} {} {} {} {} {} {} {} {}", p_.a_row, p_.a_col, p_.b_row, p_.b_col, p_.out_row, batch.size, batch.stride_a,
                             batch.stride_b, batch.stride_out);
   }

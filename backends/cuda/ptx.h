@@ -8,7 +8,7 @@
 
 namespace weft::detail {
 
-/// A kernel of a program: the launches that it takes, one after the other, each with all arguments that are no scratch.
+/// A kernel of a program: the launches that it takes, one after the other, each with all arguments that are not scratch.
 struct GpuFunction {
   std::string name;
   GpuSchedule schedule;

@@ -7,8 +7,8 @@
 
 #include "weft/backends/codegen/gpu/gpu_algebra.h"
 #include "weft/backends/cuda/cusolver.h"
+#include "weft/backends/cuda/graph_memory.h"
 #include "weft/backends/cuda/math_library.h"
-#include "weft/backends/cuda/supply.h"
 #include "weft/core/base/environment.h"
 #include "weft/core/errors/error.h"
 
@@ -158,7 +158,7 @@ class SolverStep final : public DeviceStep {
 
   void run(std::span<const DevicePointer> at, DevicePointer workspace, FunctionRef<SourceLoc()> line) override {
     // What these routines put on the stream, and when they look at results, is theirs: they are part of no graph.
-    if (Supply* supply = device_.supply()) supply->needs_host();
+    if (GraphMemory* supply = device_.supply()) supply->needs_host();
     line_ = &line;
     call(library().cusolverDnSetStream(shared_.handle, device_.stream()), "cusolverDnSetStream");
     call(library().cublasSetStream_v2(shared_.blas, device_.stream()), "cublasSetStream_v2");

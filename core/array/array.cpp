@@ -117,7 +117,7 @@ void throw_donated(const Array& x, const char* operation, SourceLoc loc) {
 void read_elements(const Array& x, DType as, void* out, const char* operation, SourceLoc loc) {
   if (x.dtype().is_key() != as.is_key())
     throw DTypeError(
-        fmt::format("{}: {} holds keys, which are no numbers; random::key_data gives their uint32 parts", operation, to_string(x.aval())),
+        fmt::format("{}: {} holds keys, which are not numbers; random::key_data gives their uint32 parts", operation, to_string(x.aval())),
         loc);
   guarded(operation, loc, [&] {
     const Array value = value_or_throw(x, operation, loc);
@@ -162,7 +162,7 @@ const Array& Array::block_until_ready() const {
 
 Array::operator bool() const {
   if (size() != 1)
-    throw ShapeError(fmt::format("bool: {} has {} elements, which is no condition; use any or all", to_string(aval()), size()));
+    throw ShapeError(fmt::format("bool: {} has {} elements, which is not a condition; use any or all", to_string(aval()), size()));
   bool value = false;
   read_elements(*this, bool_, &value, "bool", effective_loc({}));
   return value;

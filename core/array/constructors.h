@@ -83,7 +83,7 @@ Array array(const M& matrix, Shape shape, std::optional<DType> dtype = {}, Sourc
 
 Array zeros(Shape shape, DType dtype = float32, SourceLoc loc = SourceLoc::here());
 Array ones(Shape shape, DType dtype = float32, SourceLoc loc = SourceLoc::here());
-/// All elements equal to `value`, which is broadcast if it is no scalar; of its dtype if none is given.
+/// All elements equal to `value`, which is broadcast if it is not a scalar; of its dtype if none is given.
 Array full(Shape shape, Arg value, std::optional<DType> dtype = {});
 /// 0, 1, ... below `stop`: int32, or float32 if `stop` is a floating number.
 Array arange(detail::Number stop, std::optional<DType> dtype = {}, SourceLoc loc = SourceLoc::here());

@@ -23,7 +23,7 @@ namespace weft {
 Index::Index(const Array& indices, SourceLoc loc) : kind_(Kind::array), array_(indices.impl()), loc_(loc) {
   const DType dtype = indices.dtype();
   if (!dtype.is_integer() && !dtype.is_bool())
-    throw DTypeError(fmt::format("index: {} is no index; use integers, a mask of bools, or a slice", detail::to_string(indices.aval())),
+    throw DTypeError(fmt::format("index: {} is not an index; use integers, a mask of bools, or a slice", detail::to_string(indices.aval())),
                      loc);
 }
 Index::Index(const Index&) = default;

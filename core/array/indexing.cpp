@@ -41,7 +41,7 @@ std::int64_t position_of(const Number& n) {
 
 Array index_type(const Array& i, SourceLoc loc) {
   const DType dtype = i.dtype();
-  if (!dtype.is_integer()) throw DTypeError(fmt::format("index: {} is no index; use integers", to_string(i.aval())), loc);
+  if (!dtype.is_integer()) throw DTypeError(fmt::format("index: {} is not an index; use integers", to_string(i.aval())), loc);
   const bool wide = dtype == int64 || dtype == uint64 || dtype == uint32;
   return saturated(i, wide ? int64 : int32, loc);
 }
@@ -77,8 +77,9 @@ std::vector<Array> start_operands(const char* operation, const Array& x, const A
                      loc);
   DType type = type_of_indices(x.aval());
   for (Array& a : given) {
-    if (a.ndim() != 0) throw ShapeError(fmt::format("{}: the start index {} is no scalar", operation, to_string(a.aval())), loc);
-    if (!a.dtype().is_integer()) throw DTypeError(fmt::format("{}: the start index {} is no integer", operation, to_string(a.aval())), loc);
+    if (a.ndim() != 0) throw ShapeError(fmt::format("{}: the start index {} is not a scalar", operation, to_string(a.aval())), loc);
+    if (!a.dtype().is_integer())
+      throw DTypeError(fmt::format("{}: the start index {} is not an integer", operation, to_string(a.aval())), loc);
     if (as_literal(a)) continue;
     a = index_type(a, loc);
     type = promote_types(type, a.dtype());

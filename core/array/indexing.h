@@ -24,7 +24,7 @@ struct ScatterDimensionNumbers {
 };
 
 /// The elements of x at an index, to be read, or replaced in a copy: result of `x.at(...)`. The value is converted to x's dtype, which must
-/// be of its kind (a float is no update of an int array: DTypeError), and broadcast to the indexed shape (ShapeError if it can't be).
+/// be of its kind (a float is not an update of an int array: DTypeError), and broadcast to the indexed shape (ShapeError if it can't be).
 /// Positions that are repeated are updated repeatedly; positions out of bounds are not updated.
 class AtIndex {
  public:
@@ -47,7 +47,7 @@ class AtIndex {
 
 /// The elements (rows, ...) at `indices` along an axis, or of x flattened where the axis is `{}`. Negative indices count from the end;
 /// where an index is out of bounds the result is NaN (for integers the lowest, for unsigned the highest value), as jnp.take. Shape: x's
-/// with the axis replaced by the indices' shape. Throws AxisError, DTypeError where the indices are no integers.
+/// with the axis replaced by the indices' shape. Throws AxisError, DTypeError where the indices are not integers.
 Array take(Arg x, Arg indices, std::optional<Int> axis = {});
 /// One element for each index, along an axis; the other dimensions are those of x and of the indices, broadcast together. Out of bounds as
 /// take.

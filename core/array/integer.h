@@ -17,8 +17,8 @@ concept WholeNumber = ((std::integral<T> && !std::is_same_v<T, bool> && !std::is
 [[noreturn]] void throw_too_large(std::uint64_t value, SourceLoc loc);
 }  // namespace detail
 
-/// A size, a count, a step or a position: any integer, kept in 64 bits. What is no integer does not convert to it; an unsigned number above
-/// 2^63 - 1 throws ShapeError.
+/// A size, a count, a step or a position: any integer, kept in 64 bits. What is not an integer does not convert to it; an unsigned number
+/// above 2^63 - 1 throws ShapeError.
 class Int {
  public:
   template <detail::WholeNumber T>

@@ -27,7 +27,7 @@ concept ComplexLike = requires(const T& z) {
   requires std::is_same_v<std::remove_cvref_t<decltype(z.real())>, typename T::value_type>;
   requires std::is_same_v<std::remove_cvref_t<decltype(z.imag())>, typename T::value_type>;
 } && std::is_floating_point_v<typename T::value_type>;
-/// A C++ number that is a weakly typed array scalar. Characters are no numbers.
+/// A C++ number that is a weakly typed array scalar. Characters are not numbers.
 template <class T>
 concept Scalar = (std::is_arithmetic_v<T> && !std::is_same_v<T, char> && !std::is_same_v<T, wchar_t>) || ComplexLike<T>;
 

@@ -142,7 +142,7 @@ void NewFile::find_target() {
   if (there && S_ISDIR(old.st_mode)) fail(EISDIR);
   if (there && !S_ISREG(old.st_mode)) {
     if (options_.target == Target::regular)
-      throw IoError(fmt::format("{}: {}: it is no regular file, which must not be replaced", who_, path_), loc_);
+      throw IoError(fmt::format("{}: {}: it is not a regular file, which must not be replaced", who_, path_), loc_);
     through_ = true;
     file_ = opened(path_, O_WRONLY);
     if (!file_) fail(errno);
@@ -334,7 +334,7 @@ std::string read_file(const std::string& path, SourceLoc loc, std::string_view w
 
 std::string read_regular_file(const std::string& path, SourceLoc loc, std::string_view who) {
   const Descriptor file = open_regular(path, Links::follow);
-  if (!file && errno == EINVAL) throw IoError(fmt::format("{}: {}: it is no regular file", who, path), loc);
+  if (!file && errno == EINVAL) throw IoError(fmt::format("{}: {}: it is not a regular file", who, path), loc);
   if (!file) throw_io(who, path, errno, loc);
   return read_all(file, path, loc, who);
 }

@@ -7,7 +7,7 @@
 //   * A link to a file stays, and what it points to is replaced. Other hard links of the old file keep the old contents.
 //   * The permissions of the old file are kept, its owner and group where the process may give them. What may not be written is not
 //   replaced.
-//   * What is no regular file (a device, a pipe, a terminal) is never removed nor replaced: bytes are written into it as they come, or,
+//   * What is not a regular file (a device, a pipe, a terminal) is never removed nor replaced: bytes are written into it as they come, or,
 //   where
 //     its user says so (Target::regular), it is an IoError. A folder or a socket is an IoError.
 #pragma once
@@ -102,7 +102,7 @@ void write_file(const std::string& path, std::initializer_list<std::string_view>
 
 /// The whole contents of a file; of a pipe or a device, all that comes.
 std::string read_file(const std::string& path, SourceLoc loc, std::string_view who = "load");
-/// The whole contents of a file of weft's own: what is no regular file is an IoError, never waited for.
+/// The whole contents of a file of weft's own: what is not a regular file is an IoError, never waited for.
 std::string read_regular_file(const std::string& path, SourceLoc loc, std::string_view who);
 /// Opens a regular file for reading. None, with errno set, where it can't be or is something else (EINVAL), which is never waited for.
 /// `follow`: a link to one, too.

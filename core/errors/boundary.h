@@ -7,7 +7,8 @@
 
 namespace weft::detail {
 
-/// Within a handler: throws the exception on. One that is no Error, and not the user's own, becomes one: MemoryError, SystemError, IoError,
+/// Within a handler: throws the exception on. One that is not an Error, and not the user's own, becomes one: MemoryError, SystemError,
+/// IoError,
 /// ... `operation` names what was called. An Error without a line is given this one.
 [[noreturn]] void rethrow_as_error(const char* operation, SourceLoc where);
 /// Within a handler: the exception comes from a function of the user's, and is to reach the caller as it is.

@@ -148,7 +148,7 @@ Array slide(const char* operation, const Arg& a, const Arg& v, const std::string
   else if (mode == "same")
     padding = {n / 2, n - n / 2 - 1};
   else if (mode != "valid")
-    throw Error(fmt::format("{}: there is no mode `{}`; it is full, same or valid", operation, mode), detail::effective_loc(a.where()));
+    throw Error(fmt::format("{}: unknown mode `{}`; available: full, same, valid", operation, mode), detail::effective_loc(a.where()));
   const Array r = squeeze(conv_general_dilated(expand_dims(x, {0, 1}), expand_dims(y, {0, 1}), {1}, detail::PadPairs{padding}), {0, 1});
   return swapped && !turn ? flip(r) : r;
 }

@@ -116,23 +116,23 @@ Array highest(const Array& like) {
   return make_literal(Number(std::numeric_limits<long long>::max() >> (64 - 8 * d.itemsize())), d);
 }
 
-using Fold = Array (*)(const Array&, const std::vector<int>&, SourceLoc);
+using Reduce = Array (*)(const Array&, const std::vector<int>&, SourceLoc);
 
-Array sum_or_prod(const Request& r, Fold fold, double identity) {
+Array sum_or_prod(const Request& r, Reduce reduce, double identity) {
   r.no_ddof();
   const DType result = r.options.dtype.value_or(sum_dtype(r.x.array().dtype()));
   const Array wide = as_dtype(r.x.array(), wide_dtype(result));
-  return r.finish(as_dtype(fold(r.masked(wide, scalar_like(wide, identity)), r.axes, r.x.where()), result));
+  return r.finish(as_dtype(reduce(r.masked(wide, scalar_like(wide, identity)), r.axes, r.x.where()), result));
 }
 
-Array extremum(const Request& r, Fold fold, Array (*identity)(const Array&)) {
+Array extremum(const Request& r, Reduce reduce, Array (*identity)(const Array&)) {
   r.no_ddof(), r.no_dtype(), r.no_complex();
   const Array& x = r.x.array();
   for (int a : r.axes)
     if (x.shape()[a] == 0)
       throw ShapeError(fmt::format("{}: axis {} of {} is empty; an extremum needs at least one element", r.name, a, to_string(x.aval())),
                        effective_loc(r.x.where()));
-  return r.finish(fold(r.options.where ? r.masked(x, identity(x)) : x, r.axes, r.x.where()));
+  return r.finish(reduce(r.options.where ? r.masked(x, identity(x)) : x, r.axes, r.x.where()));
 }
 
 Array position(const char* name, const Arg& x, const Axis& axis, const ReduceOptions& options,
@@ -153,11 +153,11 @@ Array position(const char* name, const Arg& x, const Axis& axis, const ReduceOpt
   return r.finish(find(x.array(), r.axes[0], index, x.where()));
 }
 
-Array truth(const Request& r, Fold fold, bool identity) {
+Array truth(const Request& r, Reduce reduce, bool identity) {
   r.no_ddof(), r.no_dtype();
   const Array& x = r.x.array();
   const Array held = x.dtype().is_bool() ? x : Array(x != scalar_like(x, 0));
-  return r.finish(fold(r.masked(held, make_literal(Number(identity), bool_)), r.axes, r.x.where()));
+  return r.finish(reduce(r.masked(held, make_literal(Number(identity), bool_)), r.axes, r.x.where()));
 }
 
 Array mean_of(const Request& r, DType compute, bool kept) {
@@ -191,10 +191,10 @@ Array variance(const Request& r) {
   return as_dtype(r.drop(result), given.real_part());
 }
 
-Array cumulative(const char* name, const Arg& x, int axis, bool is_sum, Array (*fold)(const Array&, int, bool, SourceLoc)) {
+Array cumulative(const char* name, const Arg& x, int axis, bool is_sum, Array (*reduce)(const Array&, int, bool, SourceLoc)) {
   LocScope scope(x.where());
   const int a = normalize_axis(axis, x.array().ndim(), name, x.aval(), x.where());
-  return fold(is_sum && x.array().dtype().is_bool() ? convert(x, int32) : x.array(), a, false, x.where());
+  return reduce(is_sum && x.array().dtype().is_bool() ? convert(x, int32) : x.array(), a, false, x.where());
 }
 
 }  // namespace

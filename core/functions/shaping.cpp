@@ -66,7 +66,7 @@ Array reshape(Arg x, Shape shape) {
   const std::int64_t known = others.num_elements();
   if (open >= 0) {
     if (known == 0 || aval.size() % known != 0)
-      throw ShapeError(fmt::format("reshape: {} has {} elements, which shape {} can't be filled with: {} is no multiple of {}",
+      throw ShapeError(fmt::format("reshape: {} has {} elements, which shape {} can't be filled with: {} is not a multiple of {}",
                                    to_string(aval), aval.size(), to_string(shape), aval.size(), known),
                        effective_loc(x.where()));
     shape[open] = aval.size() / known;

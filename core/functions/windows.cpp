@@ -10,7 +10,7 @@
 #include "weft/core/functions/elementwise.h"
 #include "weft/core/functions/reductions.h"
 #include "weft/core/ops/common.h"
-#include "weft/core/ops/reduce/fold.h"
+#include "weft/core/ops/reduce/combine.h"
 #include "weft/core/ops/reduce/reduce.h"
 #include "weft/core/ops/reduce/reduce_window.h"
 #include "weft/core/trace/trace.h"
@@ -36,7 +36,7 @@ bool is_neutral(const Array& x) {
     if constexpr (folds<C, T>) {
       T value;
       read_elements(x, x.dtype(), &value, "reduce", {});
-      return load_element(value) == fold_identity<C, T>();
+      return load_element(value) == reduction_identity<C, T>();
     }
     return false;
   });

@@ -8,7 +8,7 @@
 namespace weft {
 
 /// Reads an array from a .npy file (numpy.load): versions 1 to 3, either byte order, C or Fortran order. Throws IoError, with the path,
-/// where the file cannot be read, is not such a file, is cut short, or holds what is no number (objects, strings, records).
+/// where the file cannot be read, is not such a file, is cut short, or holds what is not a number (objects, strings, records).
 /// bfloat16, which NumPy does not have, is stored as numpy.save does for ml_dtypes' type: 2-byte items without a type, '<V2'.
 Array load(const std::string& path, SourceLoc loc = SourceLoc::here());
 /// Writes an array as a .npy file (numpy.save; the path is taken as it is). Throws IoError where it cannot be written.

@@ -87,7 +87,7 @@ struct PartitionContext {
 /// The partitioner as a transform, whose rules operations bring along; kinds have one of their own (runtime/partition/partition_rules.cpp).
 /// No result: the equation runs on whole operands.
 struct PartitionTransform {
-  static constexpr std::string_view name = "partition", doc = "How it is divided over a mesh, other than its kind is.";
+  static constexpr std::string_view name = "partition", doc = "How it is sharded over a mesh, other than its kind is.";
   using Function = std::optional<ShardedValues>(const PartitionContext&);
 };
 template <class Op>

@@ -7,7 +7,7 @@
 
 namespace weft {
 
-/// Which mesh axes each dimension of an array is divided over (jax.sharding.PartitionSpec); made by P.
+/// Which mesh axes each dimension of an array is sharded over (jax.sharding.PartitionSpec); made by P.
 class PartitionSpec {
  public:
   /// One dimension: a mesh axis, several (the first is the slowest), or none.

@@ -33,9 +33,9 @@ enum class Kind {
   movement,     ///< each element of each result is one operand element or a fill value: movement()
   concatenate,  ///< movement of several operands, each to a part of the result: movement()
   iota,         ///< no operands: elements computed from the index
-  reduce,       ///< one or more axes folded by an associative operation
+  reduce,       ///< one or more axes reduced by an associative operation
   arg_reduce,   ///< position of the extremum
-  cumulative,   ///< running fold along an axis
+  cumulative,   ///< running reduction along an axis
   dot,          ///< dot_general
   convolution,
   gather,

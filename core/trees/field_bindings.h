@@ -8,7 +8,7 @@ namespace weft::detail {
 
 template <class Owner, bool References>
 constexpr void check_references() {
-  static_assert(!References, "weft: a struct with a member that is a reference is no pytree: keep the value, or a std::shared_ptr");
+  static_assert(!References, "weft: a struct with a member that is a reference is not a pytree: keep the value, or a std::shared_ptr");
 }
 /// References to fields of an Owner, of the declared types D.
 template <class Owner, class... D, class... F>
@@ -22,7 +22,7 @@ template <class... F>
 void refer_to(F&... fields);
 template <class Owner>
 constexpr auto refuse_bit_fields() {  // by `auto` it is looked into at once
-  static_assert(sizeof(Owner) == 0, "weft: a struct with a bit-field is no pytree: make it a field of its own, or WEFT_STATIC(Type)");
+  static_assert(sizeof(Owner) == 0, "weft: a struct with a bit-field is not a pytree: make it a field of its own, or WEFT_STATIC(Type)");
   return std::tuple<>();
 }
 

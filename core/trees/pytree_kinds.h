@@ -251,10 +251,11 @@ constexpr bool check_pointer() {
       return true;
   }();
   static_assert(whole,
-                "weft: a pointer to a base class is no pytree: what it points to can't be made anew; use a std::variant of the "
+                "weft: a pointer to a base class is not a pytree: what it points to can't be made anew; use a std::variant of the "
                 "classes, or a class that is final");
-  static_assert(owns_one_object<T>(),
-                "weft: a smart pointer to an array, or with a deleter of its own, is no pytree; use a std::vector, or the default deleter");
+  static_assert(
+      owns_one_object<T>(),
+      "weft: a smart pointer to an array, or with a deleter of its own, is not a pytree; use a std::vector, or the default deleter");
   return whole && owns_one_object<T>();
 }
 template <class T, bool NamesArrays>
@@ -266,7 +267,7 @@ constexpr void check_opaque() {
   } else {
     constexpr bool known = !NamesArrays && std::is_trivially_copyable_v<T>;
     static_assert(known,
-                  "weft: a class that is no aggregate must say what it is: WEFT_PYTREE(Type, fields...) inside it if it holds arrays, "
+                  "weft: a class that is not an aggregate must say what it is: WEFT_PYTREE(Type, fields...) inside it if it holds arrays, "
                   "WEFT_STATIC(Type) if it holds none, or weft::is_static<Type> beside it");
   }
 }

@@ -41,7 +41,7 @@ double scale_of(const Request& r, const Arg& x) {
   if (r.norm == "ortho")
     return is_inverse(r.type) ? detail::standard([&] { return std::sqrt(n); }) : detail::standard([&] { return 1 / std::sqrt(n); });
   if (r.norm == "forward") return is_inverse(r.type) ? n : detail::standard([&] { return 1 / n; });
-  throw Error(fmt::format("{}: there is no norm `{}`; it is backward, ortho or forward", r.name, r.norm), detail::effective_loc(x.where()));
+  throw Error(fmt::format("{}: unknown norm `{}`; available: backward, ortho, forward", r.name, r.norm), detail::effective_loc(x.where()));
 }
 
 /// Cut, or padded with zeros at the end.

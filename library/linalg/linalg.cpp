@@ -25,7 +25,7 @@ namespace detail {
 Array matrix_operand(const Arg& a, const char* operation, bool square) {
   const Shape& s = a.array().shape();
   if (s.size() < 2)
-    throw ShapeError(fmt::format("{}: {} is no matrix; it needs two dimensions or more", operation, to_string(a.aval())),
+    throw ShapeError(fmt::format("{}: {} is not a matrix; it needs two dimensions or more", operation, to_string(a.aval())),
                      effective_loc(a.where()));
   if (square && s.back() != s[s.size() - 2])
     throw ShapeError(fmt::format("{}: {} is not square; the last two dimensions must be equal", operation, to_string(a.aval())),

@@ -74,7 +74,7 @@ Array between(const Array& sorted, const Array& q, const std::string& method, co
   const Array low = element(floor(at)), high = element(ceil(at));
   if (method == "midpoint") return (low + high) * 0.5;
   if (method != "linear" && method != "nearest")
-    throw Error(fmt::format("quantile: there is no method `{}`; it is linear, lower, higher, midpoint or nearest", method),
+    throw Error(fmt::format("quantile: unknown method `{}`; available: linear, lower, higher, midpoint, nearest", method),
                 detail::effective_loc(x.where()));
   std::vector<std::int64_t> shape(q.shape().begin(), q.shape().end());
   shape.resize(static_cast<std::size_t>(low.ndim()), 1);
@@ -163,7 +163,7 @@ std::vector<Array> meshgrid(Args xs, MeshgridOptions options) {
   if (args.empty()) return {};
   LocScope scope(args[0].where());
   if (options.indexing != "xy" && options.indexing != "ij")
-    throw Error(fmt::format("meshgrid: there is no indexing `{}`; it is xy or ij", options.indexing),
+    throw Error(fmt::format("meshgrid: unknown indexing `{}`; available: xy, ij", options.indexing),
                 detail::effective_loc(args[0].where()));
   const std::size_t n = args.size();
   std::vector<std::size_t> axis(n);
@@ -171,7 +171,7 @@ std::vector<Array> meshgrid(Args xs, MeshgridOptions options) {
   if (options.indexing == "xy" && n > 1) std::swap(axis[0], axis[1]);
   std::vector<std::int64_t> whole(n);
   for (std::size_t i = 0; i < n; ++i) {
-    if (args[i].array().ndim() > 1) refuse(args[i], "meshgrid", "is no vector");
+    if (args[i].array().ndim() > 1) refuse(args[i], "meshgrid", "is not a vector");
     whole[axis[i]] = args[i].array().size();
   }
   std::vector<Array> out;
@@ -233,7 +233,7 @@ Array interp(Arg x, Arg xp, Arg fp) {
   LocScope scope(x.where());
   const Array &places = xp.array(), &values = fp.array();
   if (places.ndim() != 1 || places.shape() != values.shape() || places.size() == 0)
-    refuse(xp, "interp", fmt::format("and {} are no points; both are vectors, of one size, not empty", to_string(fp.aval())));
+    refuse(xp, "interp", fmt::format("and {} are not points; both are vectors, of one size, not empty", to_string(fp.aval())));
   const std::int64_t n = size_of(places, 0);
   const Array at = floating(x.array());
   if (n == 1) return values(0) + zeros_like(at);
@@ -246,7 +246,7 @@ Array interp(Arg x, Arg xp, Arg fp) {
 
 Array polyval(Arg p, Arg x) {
   LocScope scope(p.where());
-  if (p.array().ndim() != 1) refuse(p, "polyval", "is no vector of coefficients");
+  if (p.array().ndim() != 1) refuse(p, "polyval", "is not a vector of coefficients");
   Array y = zeros_like(p.array().size() == 0 ? x.array() : x.array() * p.array()(0));
   for (std::int64_t i = 0; i < size_of(p.array(), 0); ++i) y = y * x.array() + p.array()(i);
   return y;

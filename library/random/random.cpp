@@ -55,9 +55,9 @@ Array key_data(Arg key) {
 Array wrap_key_data(Arg data) {
   const Aval& aval = data.aval();
   if (aval.dtype != uint32)
-    throw DTypeError(fmt::format("wrap_key_data: {} is no key's words, which are uint32", to_string(aval)), effective_loc(data.where()));
+    throw DTypeError(fmt::format("wrap_key_data: {} is not a key's words, which are uint32", to_string(aval)), effective_loc(data.where()));
   if (aval.ndim() == 0 || aval.shape.back() != 2)
-    throw ShapeError(fmt::format("wrap_key_data: {} is no array of keys' words: its last axis must have size 2", to_string(aval)),
+    throw ShapeError(fmt::format("wrap_key_data: {} is not an array of keys' words: its last axis must have size 2", to_string(aval)),
                      effective_loc(data.where()));
   return random_wrap(data.array(), data.where());
 }
@@ -146,7 +146,7 @@ Array cauchy(Arg key, Shape shape, DType dtype) {
 Array rademacher(Arg key, Shape shape, DType dtype) {
   const LocScope scope(key.where());
   if (dtype.is_bool() || dtype.is_unsigned() || dtype.is_key())
-    throw DTypeError(fmt::format("rademacher: -1 is no {}; the dtype must be a signed one", dtype.name()), effective_loc(key.where()));
+    throw DTypeError(fmt::format("rademacher: -1 is not a {}; the dtype must be a signed one", dtype.name()), effective_loc(key.where()));
   const Array u = draw_uniform(sampling_key(key, "rademacher"), shape, float32, 0, 1, key.where());
   return 2 * convert(u < 0.5f, dtype) - 1;
 }

@@ -38,7 +38,7 @@ void split_key_into(const Arg& key, int n, Array* keys);
 /// depends on its key, shape and dtype alone, and not on where, when or under which transform it is made.
 ///
 /// A key is a scalar array of the dtype key<fry>; an array of keys is indexed, stacked, mapped over and carried like any other, but not
-/// computed with (DTypeError). Use a key once: split it, or fold numbers into it. All samplers throw DTypeError for what is no key, and
+/// computed with (DTypeError). Use a key once: split it, or fold numbers into it. All samplers throw DTypeError for what is not a key, and
 /// ShapeError for more than one key (map over them with vmap) or parameters that don't broadcast to the shape.
 namespace random {
 

@@ -103,7 +103,7 @@ Array multivariate_normal(Arg key, Arg mean, Arg cov, OptionalShape asked, DType
     const linalg::Svd r = linalg::svd(matrix);
     factor = r.u * expand_dims(sqrt(r.s), -2);
   } else {
-    throw Error(fmt::format("multivariate_normal: there is no method '{}'; there are cholesky, eigh and svd", options.method),
+    throw Error(fmt::format("multivariate_normal: unknown method '{}'; available: cholesky, eigh, svd", options.method),
                 effective_loc(key.where()));
   }
   const Array draws = draw_normal(sampling_key(key, "multivariate_normal"), shape.inserted(shape.size(), m.back()), dtype, key.where());

@@ -167,7 +167,7 @@ std::vector<std::vector<StoredPart>> read_parts(const std::string& source, const
   const auto count = manifest.size() >= 2 && manifest[0] == kFormat && manifest[1].starts_with(kProcesses)
                          ? number_of<int>(std::string_view(manifest[1]).substr(kProcesses.size()))
                          : std::nullopt;
-  if (!count || *count < 1) fail_checkpoint(manifest_path, "it is no manifest of this version", loc);
+  if (!count || *count < 1) fail_checkpoint(manifest_path, "it is not a manifest of this version", loc);
   if (manifest.size() - 2 != like.size())
     fail_checkpoint(source, fmt::format("it has {} arrays, the tree to be filled has {}", manifest.size() - 2, like.size()), loc);
   for (std::size_t i = 0; i < like.size(); ++i)
@@ -180,7 +180,7 @@ std::vector<std::vector<StoredPart>> read_parts(const std::string& source, const
     const std::string path = fmt::format("{}/parts-{}", source, r);
     for (const std::string& text : read_sealed(path, loc)) {
       std::optional<Line> line = read_line(text, r);
-      if (!line || line->leaf >= like.size()) fail_checkpoint(path, fmt::format("`{}` is no part of the tree", text), loc);
+      if (!line || line->leaf >= like.size()) fail_checkpoint(path, fmt::format("`{}` is not part of the tree", text), loc);
       if (!fits(line->part, like[line->leaf])) fail_checkpoint(path, fmt::format("`{}` does not fit its array", text), loc);
       parts[line->leaf].push_back(std::move(line->part));
     }

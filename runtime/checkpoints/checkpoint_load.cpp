@@ -30,7 +30,7 @@ class Reader {
     const std::string path = fmt::format("{}/data-{}", folder_, p.process);
     Ref<Buffer> data(new HostBuffer(static_cast<std::size_t>(p.bytes), processes().first_local()));
     const Descriptor file = open_regular(path, Links::follow);
-    if (!file) fail_checkpoint(path, errno == EINVAL ? "it is no regular file" : std::strerror(errno), loc_);
+    if (!file) fail_checkpoint(path, errno == EINVAL ? "it is not a regular file" : std::strerror(errno), loc_);
     const ssize_t n = read_at(file, data->data(), data->bytes(), p.offset);
     if (n < 0) fail_checkpoint(path, std::strerror(errno), loc_);
     if (n < p.bytes) fail_checkpoint(path, "it is cut short", loc_);

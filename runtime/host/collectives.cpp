@@ -7,7 +7,7 @@
 #include "weft/runtime/host/accelerator.h"
 #include "weft/runtime/host/blocks.h"
 #include "weft/runtime/host/buffer.h"
-#include "weft/runtime/host/fold.h"
+#include "weft/runtime/host/reduce.h"
 #include "weft/runtime/host/thread_pool.h"
 
 namespace weft::detail {
@@ -36,14 +36,14 @@ std::vector<const void*> addresses(std::span<const Ref<Buffer>> in, const std::v
   return list;
 }
 
-Ref<Buffer> fold_group(const CollectivePlan& plan, std::span<const Ref<Buffer>> in, const std::vector<int>& group, int device) {
+Ref<Buffer> reduction_group(const CollectivePlan& plan, std::span<const Ref<Buffer>> in, const std::vector<int>& group, int device) {
   const Ref<Buffer> total(new HostBuffer(static_cast<std::size_t>(plan.in.bytes()), device));
   const std::vector<const void*> sources = addresses(in, group);
-  const FoldOrder order = balanced_order(static_cast<int>(group.size()));
+  const ReductionOrder order = balanced_order(static_cast<int>(group.size()));
   const std::int64_t chunk = kChunkBytes / plan.in.dtype.itemsize();
   const bool parallel = plan.in.bytes() * static_cast<std::int64_t>(group.size()) > kParallelBytes;
   for_chunks(plan.in.size(), chunk, parallel, [&](std::int64_t begin, std::int64_t end) {
-    fold_elements(plan.combiner, plan.in.dtype, order, sources, plan.in.dtype, total->data(), plan.in.dtype, begin, end);
+    reduce_elements(plan.combiner, plan.in.dtype, order, sources, plan.in.dtype, total->data(), plan.in.dtype, begin, end);
   });
   return total;
 }
@@ -85,7 +85,7 @@ Ref<Buffer> gather_group(const CollectivePlan& plan, std::span<const Ref<Buffer>
 void scatter_group(const CollectivePlan& plan, std::span<const Ref<Buffer>> in, std::span<Ref<Buffer>> out, const std::vector<int>& group,
                    std::span<const int> device_ids) {
   const auto n = static_cast<std::int64_t>(group.size());
-  const Ref<Buffer> total = fold_group(plan, in, group, device_ids[static_cast<std::size_t>(group[0])]);
+  const Ref<Buffer> total = reduction_group(plan, in, group, device_ids[static_cast<std::size_t>(group[0])]);
   const Around a = around(plan.in.shape, plan.parts.dim, plan.in.dtype.itemsize());
   const std::int64_t row = plan.in.shape[plan.parts.dim] / n * a.inner;
   for (std::int64_t k = 0; k < n; ++k) {
@@ -158,7 +158,7 @@ void run_collective(const CollectivePlan& plan, std::span<const Ref<Buffer>> in,
     }
     switch (plan.exchange) {
       case Exchange::allreduce:
-        give_to_all(n == 1 ? in[at(0)] : fold_group(plan, in, group, first), out, group);
+        give_to_all(n == 1 ? in[at(0)] : reduction_group(plan, in, group, first), out, group);
         moved_bytes += 2 * (n - 1) * plan.in.bytes();
         break;
       case Exchange::allgather:

@@ -26,7 +26,7 @@ int of_folder(const std::string& folder, bool unified) {
   if (!unified) return processors(number(folder + "/cpu.cfs_quota_us"), number(folder + "/cpu.cfs_period_us"));
   std::ifstream in(folder + "/cpu.max");
   long long quota = 0, period = 0;
-  return in >> quota >> period ? processors(quota, period) : 0;  // "max" is no number
+  return in >> quota >> period ? processors(quota, period) : 0;  // "max" is not a number
 }
 
 /// Of a group and all around it; those that can't be seen from here have no limit that could be read.

@@ -1,4 +1,4 @@
-// Programs on arrays that are divided over a mesh, as programs of one device: "computation follows data". Each value of the program gets a
+// Programs on arrays that are sharded over a mesh, as programs of one device: "computation follows data". Each value of the program gets a
 // spec, chosen from those of the operands that it is made of; where operands must be divided otherwise, blocks are cut and collectives put
 // in.
 #pragma once
@@ -15,7 +15,7 @@ namespace weft::detail {
 std::optional<Jaxpr> partition(const Jaxpr& j, const MeshAxes& mesh, const std::vector<PartitionSpec>& in_specs);
 
 /// The params of a map over some of its mesh's axes as those of a map over all of them: maps in its body over the axes that it leaves free
-/// are taken apart, and operands and results are divided over those axes, too, where the maps in the body divide them. Nothing if there are
+/// are taken apart, and operands and results are sharded over those axes, too, where the maps in the body divide them. Nothing if there are
 /// none, or if the body holds what can't run so.
 std::optional<ShardMapParams> partition_free_axes(const ShardMapParams& p);
 

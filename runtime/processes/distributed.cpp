@@ -102,7 +102,7 @@ Transport* open_mpi(SourceLoc loc) {
                                        dlerror()),
                            loc);
   const auto open = reinterpret_cast<OpenTransport>(dlsym(plugin, "weft_open_transport"));
-  char problem[512] = "it is no plugin of weft's";
+  char problem[512] = "it is not a plugin of weft's";
   Transport* t = open ? open(kTransportVersion, problem, sizeof problem) : nullptr;
   if (!t) throw DistributedError(fmt::format("distributed::initialize: {}: {}", path, problem), loc);
   return t;
@@ -243,7 +243,7 @@ DevicesOfAll meet_for_devices(ControlClient& client, int rank, int size, bool la
       throw DistributedError(fmt::format("distributed::initialize: process {} can't take its devices: {}", r, text->substr(1)), loc);
     DevicesOfOne d = read_devices(*text);
     if (d.hosts == 0)
-      throw DistributedError(fmt::format("distributed::initialize: process {} tells of `{}`, which are no devices", r, *text), loc);
+      throw DistributedError(fmt::format("distributed::initialize: process {} tells of `{}`, which are not devices", r, *text), loc);
     all.hosts.push_back(d.hosts), all.accelerators.push_back(std::move(d.accelerators));
   }
   return all;

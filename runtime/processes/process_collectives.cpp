@@ -11,7 +11,7 @@
 #include "weft/core/ir/mesh_axes.h"
 #include "weft/runtime/host/blocks.h"
 #include "weft/runtime/host/buffer.h"
-#include "weft/runtime/host/fold.h"
+#include "weft/runtime/host/reduce.h"
 #include "weft/runtime/host/thread_pool.h"
 #include "weft/runtime/processes/process_parts.h"
 #include "weft/runtime/processes/process_world.h"
@@ -20,10 +20,10 @@
 namespace weft::detail {
 namespace {
 
-constexpr std::int64_t kSmallSum = 32 << 10;    // bytes up to which every process gets all parts and folds them itself
-constexpr std::int64_t kShort = 512;            // bytes that a process takes at little cost before it asks for them
-constexpr std::int64_t kFoldChunk = 256 << 10;  // bytes that one task folds
-constexpr std::int64_t kAlignment = 64;         // of a process's share of a fold
+constexpr std::int64_t kSmallSum = 32 << 10;         // bytes up to which every process gets all parts and reduces them itself
+constexpr std::int64_t kShort = 512;                 // bytes that a process takes at little cost before it asks for them
+constexpr std::int64_t kReductionChunk = 256 << 10;  // bytes that one task reduces
+constexpr std::int64_t kAlignment = 64;              // of a process's share of a reduction
 
 std::uint64_t hash_text(std::string_view text) {
   std::uint64_t h = 0xcbf29ce484222325u;
@@ -34,12 +34,12 @@ std::uint64_t hash_text(std::string_view text) {
 Ref<Buffer> new_buffer(std::int64_t bytes, int device) { return Ref<Buffer>(new HostBuffer(static_cast<std::size_t>(bytes), device)); }
 char* address(const Ref<Buffer>& b) { return static_cast<char*>(b->data()); }
 
-/// A fold over [begin, end), by several threads if it is long.
-void fold_range(Combiner what, DType dtype, const FoldOrder& order, std::span<const void* const> sources, DType from, void* target,
-                DType to, std::int64_t begin, std::int64_t end) {
-  const std::int64_t chunk = kFoldChunk / dtype.itemsize(), chunks = (end - begin + chunk - 1) / chunk;
+/// A reduction over [begin, end), by several threads if it is long.
+void reduce_range(Combiner what, DType dtype, const ReductionOrder& order, std::span<const void* const> sources, DType from, void* target,
+                  DType to, std::int64_t begin, std::int64_t end) {
+  const std::int64_t chunk = kReductionChunk / dtype.itemsize(), chunks = (end - begin + chunk - 1) / chunk;
   const auto one = [&](std::int64_t i) {
-    fold_elements(what, dtype, order, sources, from, target, to, begin + i * chunk, std::min(end, begin + (i + 1) * chunk));
+    reduce_elements(what, dtype, order, sources, from, target, to, begin + i * chunk, std::min(end, begin + (i + 1) * chunk));
   };
   if (chunks > 1)
     parallel_for(chunks, one);
@@ -131,12 +131,12 @@ class ProcessCollective final : public ReadyCollective {
     out[at(g, g.mine[0])] = std::move(value);
   }
 
-  /// The parts of the fold that are this process's; null for the others'.
+  /// The parts of the reduction that are this process's; null for the others'.
   void local_parts(const SharedGroup& g, std::span<const Ref<Buffer>> in, std::vector<Ref<Buffer>>& parts) {
     const DType to = g.part_dtype(plan_.in.dtype);
-    parts.resize(g.fold.parts.size());
+    parts.resize(g.reduction.parts.size());
     for (std::size_t k = 0; k < parts.size(); ++k) {
-      const PartialFold& p = g.fold.parts[k];
+      const PartialReduction& p = g.reduction.parts[k];
       if (p.owner != world_.rank()) continue;
       if (p.end - p.begin == 1 && to == plan_.in.dtype) {
         parts[k] = in[at(g, p.begin)];
@@ -146,8 +146,8 @@ class ProcessCollective final : public ReadyCollective {
       for (int i = p.begin; i < p.end; ++i) sources.push_back(in[at(g, i)]->data());
       const std::int64_t bytes = plan_.in.size() * to.itemsize();
       parts[k] = g.ranks.size() == 1 ? new_buffer(bytes, g.device) : scratch(bytes, g.device);  // alone, it is the result
-      fold_range(plan_.combiner, plan_.in.dtype, balanced_order(p.end - p.begin), sources, plan_.in.dtype, parts[k]->data(), to, 0,
-                 plan_.in.size());
+      reduce_range(plan_.combiner, plan_.in.dtype, balanced_order(p.end - p.begin), sources, plan_.in.dtype, parts[k]->data(), to, 0,
+                   plan_.in.size());
     }
   }
 
@@ -178,8 +178,8 @@ class ProcessCollective final : public ReadyCollective {
     if (g.my_part >> step & 1) return {other, own};
     return {own, other};
   }
-  const FoldOrder& two() const {
-    static const auto& order = process_wide<FoldOrder>(balanced_order(2));
+  const ReductionOrder& two() const {
+    static const auto& order = process_wide<ReductionOrder>(balanced_order(2));
     return order;
   }
 
@@ -214,10 +214,11 @@ class ProcessCollective final : public ReadyCollective {
         if (step >= g.doubling.size()) continue;
         const SumStep& s = g.doubling[step];
         char* const sum = address(step + 1 == g.doubling.size() ? totals[k] : scratch(s.sum_bytes, g.device));
-        if (s.fold) {
-          s.fold(s.right ? other_[k] : own_[k], s.right ? own_[k] : other_[k], sum, plan_.in.size());
+        if (s.combine) {
+          s.combine(s.right ? other_[k] : own_[k], s.right ? own_[k] : other_[k], sum, plan_.in.size());
         } else {
-          fold_range(plan_.combiner, plan_.in.dtype, two(), in_order(g, i, own_[k], other_[k]), s.before, sum, s.after, 0, plan_.in.size());
+          reduce_range(plan_.combiner, plan_.in.dtype, two(), in_order(g, i, own_[k], other_[k]), s.before, sum, s.after, 0,
+                       plan_.in.size());
         }
         own_[k] = sum;
       }
@@ -275,10 +276,10 @@ class ProcessCollective final : public ReadyCollective {
         const bool last = step + 1 == g.steps;
         const Ref<Buffer> sum = last ? totals[k] : scratch(mine.size() * to.itemsize(), g.device);
         char* const target = address(sum) + (last ? mine.begin * to.itemsize() : 0);
-        fold_range(plan_.combiner, plan_.in.dtype, two(),
-                   in_order(g, step, address(own[k]) + (mine.begin - begins[k]) * g.dtype_before(step, plan_.in.dtype).itemsize(),
-                            other[k]->data()),
-                   g.dtype_before(step, plan_.in.dtype), target, to, 0, mine.size());
+        reduce_range(plan_.combiner, plan_.in.dtype, two(),
+                     in_order(g, step, address(own[k]) + (mine.begin - begins[k]) * g.dtype_before(step, plan_.in.dtype).itemsize(),
+                              other[k]->data()),
+                     g.dtype_before(step, plan_.in.dtype), target, to, 0, mine.size());
         own[k] = sum;
         begins[k] = mine.begin;
       }
@@ -297,8 +298,8 @@ class ProcessCollective final : public ReadyCollective {
     }
   }
 
-  // Where the processes' parts are no balanced tree of their own. Small: every process sends its parts to every other, and folds all.
-  // Large: each folds a share, of which it gets all parts, and sends it to all.
+  // Where the processes' parts are no balanced tree of their own. Small: every process sends its parts to every other, and reduces all.
+  // Large: each reduces a share, of which it gets all parts, and sends it to all.
   void sum_directly(CollectiveCall& call, std::span<const Ref<Buffer>> in, std::vector<Ref<Buffer>>& totals,
                     std::vector<std::vector<Ref<Buffer>>>& parts) {
     const std::int64_t size = plan_.in.size();
@@ -319,7 +320,7 @@ class ProcessCollective final : public ReadyCollective {
       const std::int64_t item = g.part_dtype(plan_.in.dtype).itemsize();
       const Share own = share_of(g, static_cast<std::size_t>(g.my_rank));
       for (std::size_t p = 0; p < parts[k].size(); ++p) {
-        const int owner = g.fold.parts[p].owner;
+        const int owner = g.reduction.parts[p].owner;
         if (owner != world_.rank()) {
           parts[k][p] = scratch((own.end - own.begin) * item, g.device);
           call.receive(*g.channel, owner, parts[k][p]->data(), (own.end - own.begin) * item);
@@ -340,9 +341,9 @@ class ProcessCollective final : public ReadyCollective {
       const Share own = share_of(g, static_cast<std::size_t>(g.my_rank));
       std::vector<const void*> sources;
       for (std::size_t p = 0; p < parts[k].size(); ++p)
-        sources.push_back(address(parts[k][p]) + (g.fold.parts[p].owner == world_.rank() ? own.begin * item : 0));
-      fold_range(plan_.combiner, plan_.in.dtype, g.fold.order, sources, g.part_dtype(plan_.in.dtype),
-                 address(totals[k]) + own.begin * bytes, plan_.in.dtype, 0, own.end - own.begin);
+        sources.push_back(address(parts[k][p]) + (g.reduction.parts[p].owner == world_.rank() ? own.begin * item : 0));
+      reduce_range(plan_.combiner, plan_.in.dtype, g.reduction.order, sources, g.part_dtype(plan_.in.dtype),
+                   address(totals[k]) + own.begin * bytes, plan_.in.dtype, 0, own.end - own.begin);
       if (small) continue;
       for (std::size_t r = 0; r < g.ranks.size(); ++r) {
         if (g.ranks[r] == world_.rank()) continue;
@@ -365,7 +366,7 @@ class ProcessCollective final : public ReadyCollective {
     return a;
   }
 
-  // Each process gets of all parts of the fold the slices that its devices keep.
+  // Each process gets of all parts of the reduction the slices that its devices keep.
   void scatter(CollectiveCall& call, std::span<const Ref<Buffer>> in, std::span<Ref<Buffer>> out,
                std::vector<std::vector<Ref<Buffer>>>& parts) {
     std::vector<std::vector<Ref<Buffer>>> sliced(groups_.size());  // parts with each member's slice in one piece
@@ -377,7 +378,7 @@ class ProcessCollective final : public ReadyCollective {
       const std::int64_t row = plan_.in.shape[plan_.parts.dim] / n * a.inner;
       sliced[k].resize(parts[k].size());
       for (std::size_t p = 0; p < parts[k].size(); ++p) {
-        const int owner = g.fold.parts[p].owner;
+        const int owner = g.reduction.parts[p].owner;
         sliced[k][p] = owner == world_.rank() && a.outer == 1 ? parts[k][p] : scratch(slice * n, g.device);
         if (owner != world_.rank()) {
           for (int i : g.mine) call.receive(*g.channel, owner, address(sliced[k][p]) + i * slice, slice);
@@ -400,8 +401,8 @@ class ProcessCollective final : public ReadyCollective {
         std::vector<const void*> sources;
         for (const Ref<Buffer>& p : sliced[k]) sources.push_back(address(p) + i * slice);
         Ref<Buffer>& o = out[at(g, i)] = new_buffer(plan_.out.bytes(), device_of(g, i));
-        fold_range(Combiner::sum, plan_.in.dtype, g.fold.order, sources, g.part_dtype(plan_.in.dtype), o->data(), plan_.in.dtype, 0,
-                   plan_.out.size());
+        reduce_range(Combiner::sum, plan_.in.dtype, g.reduction.order, sources, g.part_dtype(plan_.in.dtype), o->data(), plan_.in.dtype, 0,
+                     plan_.out.size());
       }
     }
   }

@@ -21,12 +21,12 @@ SharedGroup group_of_processes(const std::vector<int>& positions, std::span<cons
   if (g.ranks.size() > 1) g.channel = &world.group(g.ranks);
   g.my_rank = static_cast<int>(std::find(g.ranks.begin(), g.ranks.end(), all.index) - g.ranks.begin());
   g.device = device(static_cast<std::size_t>(g.mine[0]));
-  g.fold = split_fold(g.owners);
-  for (const PartialFold& p : g.fold.parts) g.whole_parts &= p.end - p.begin == 1;
-  const std::size_t n = g.fold.parts.size();
+  g.reduction = split_reduction(g.owners);
+  for (const PartialReduction& p : g.reduction.parts) g.whole_parts &= p.end - p.begin == 1;
+  const std::size_t n = g.reduction.parts.size();
   for (std::size_t p = 0; p < n; ++p)
-    if (g.fold.parts[p].owner == all.index) g.my_part = static_cast<int>(p);
-  if (n == g.ranks.size() && std::has_single_bit(n) && g.fold.order.program == balanced_order(static_cast<int>(n)).program)
+    if (g.reduction.parts[p].owner == all.index) g.my_part = static_cast<int>(p);
+  if (n == g.ranks.size() && std::has_single_bit(n) && g.reduction.order.program == balanced_order(static_cast<int>(n)).program)
     g.steps = std::countr_zero(n);
   return g;
 }
@@ -37,9 +37,9 @@ void prepare_doubling(SharedGroup& g, const CollectivePlan& plan) {
     const int peer = g.partner(step);
     const DType before = g.dtype_before(step, plan.in.dtype), after = g.dtype_after(step, plan.in.dtype);
     g.doubling.push_back({peer, g.channel->place(peer), (g.my_part >> step & 1) != 0, before, after, size * before.itemsize(),
-                          size * after.itemsize(), before == after ? fold_two(plan.combiner, plan.in.dtype) : nullptr});
+                          size * after.itemsize(), before == after ? combine_two(plan.combiner, plan.in.dtype) : nullptr});
   }
-  if (g.steps > 0 && g.whole_parts) g.leaf = g.fold.parts[static_cast<std::size_t>(g.my_part)].begin;
+  if (g.steps > 0 && g.whole_parts) g.leaf = g.reduction.parts[static_cast<std::size_t>(g.my_part)].begin;
 }
 
 }  // namespace weft::detail

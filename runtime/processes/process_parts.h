@@ -4,7 +4,7 @@
 #include <vector>
 
 #include "weft/runtime/host/collectives.h"
-#include "weft/runtime/host/fold.h"
+#include "weft/runtime/host/reduce.h"
 #include "weft/runtime/processes/process_world.h"
 
 namespace weft::detail {
@@ -15,7 +15,7 @@ struct SumStep {
   bool right;       ///< this process's subtree is the right one
   DType before, after;
   std::int64_t bytes, sum_bytes;  ///< of what is exchanged, and of its sum
-  FoldTwo fold;                   ///< null: the general one
+  CombineTwo combine;             ///< null: the general one
 };
 
 /// One group of a collective, as this process sees it.
@@ -26,9 +26,9 @@ struct SharedGroup {
   ProcessGroup* channel = nullptr;     ///< of those; null if it is this one alone
   int my_rank = 0;                     ///< position in `ranks`
   int device = 0;                      ///< the first of this process's in it
-  SplitFold fold;
-  bool whole_parts = true;        ///< each part of the fold is one device's
-  int my_part = -1;               ///< of the fold
+  SplitReduction reduction;
+  bool whole_parts = true;        ///< each part of the reduction is one device's
+  int my_part = -1;               ///< of the reduction
   int steps = 0;                  ///< where each process has one part and their number is a power of two: its logarithm; else 0
   std::vector<SumStep> doubling;  ///< those of a short sum; empty where it isn't one
   int leaf = -1;                  ///< of a short sum: whose value alone is this process's part of it, if it is one's alone
@@ -38,7 +38,7 @@ struct SharedGroup {
   DType dtype_before(int step, DType dtype) const { return step == 0 ? part_dtype(dtype) : partial_dtype(dtype); }
   DType dtype_after(int step, DType dtype) const { return step + 1 == steps ? dtype : partial_dtype(dtype); }
   /// The process with which it exchanges.
-  int partner(int step) const { return fold.parts[static_cast<std::size_t>(my_part ^ (1 << step))].owner; }
+  int partner(int step) const { return reduction.parts[static_cast<std::size_t>(my_part ^ (1 << step))].owner; }
 };
 
 /// `mine` is empty if this process has no device in it; then the rest is not told.

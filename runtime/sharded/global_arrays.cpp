@@ -112,7 +112,7 @@ Array make_array_from_process_local_data(const NamedSharding& s, const Array& lo
     const std::int64_t n = local.shape()[d];
     if (!global_shape) {
       if (n % held != 0)
-        throw ShardingError(fmt::format("{}: dimension {} of {} is divided over {} devices of this process, which don't divide it", name, d,
+        throw ShardingError(fmt::format("{}: dimension {} of {} is sharded over {} devices of this process, which don't divide it", name, d,
                                         detail::to_string(local.aval()), held),
                             loc);
       whole = whole.with(d, n / held * parts);
@@ -230,7 +230,7 @@ Mesh local_mesh(const Mesh& mesh, const char* operation, SourceLoc loc) {
     product *= sizes.back();
   }
   if (product != static_cast<std::int64_t>(here.size()))
-    throw ShardingError(fmt::format("{}: the devices of process {} are no block of the mesh {}; put each process's devices side by side",
+    throw ShardingError(fmt::format("{}: the devices of process {} are not a block of the mesh {}; put each process's devices side by side",
                                     operation, process_index(), print_param(m)),
                         loc);
   std::vector<Device> devices;

@@ -16,7 +16,7 @@ Array broadcast_array(const Array& x, bool is_source, SourceLoc loc);
 Array array_from_callback(const Shape& shape, const NamedSharding& s, FunctionRef<Array(const std::vector<Slice>&)> part, SourceLoc loc);
 /// The array divided otherwise, where processes must send each other parts. All that have some of it, or get some, call it.
 Array redistribute(const Array& x, const NamedSharding& s);
-/// The mesh of this process's devices in a mesh. Throws ShardingError if they are no block of it.
+/// The mesh of this process's devices in a mesh. Throws ShardingError if they are not a block of it.
 Mesh local_mesh(const Mesh& mesh, const char* operation, SourceLoc loc);
 }  // namespace detail
 
@@ -27,7 +27,7 @@ Array make_array_from_process_local_data(const NamedSharding& sharding, const Ar
                                          SourceLoc loc = SourceLoc::here());
 /// A global array of parts that lie on this process's devices already, one for each in the mesh's order
 /// (jax.make_array_from_single_device_arrays); nothing is copied. Throws ShardingError if they are not as many, ShapeError or DTypeError if
-/// one is no block, DeviceError for one that lies elsewhere.
+/// one is not a block, DeviceError for one that lies elsewhere.
 Array make_array_from_single_device_arrays(const Shape& shape, const NamedSharding& sharding, const std::vector<Array>& arrays,
                                            SourceLoc loc = SourceLoc::here());
 /// A global array whose parts `part(index)` gives, asked once for each part that this process has (jax.make_array_from_callback). `index`
@@ -37,7 +37,7 @@ Array make_array_from_callback(const Shape& shape, const NamedSharding& sharding
   return detail::array_from_callback(shape, sharding, [&](const std::vector<Slice>& index) -> Array { return part(index); }, loc);
 }
 
-/// The arrays of a tree, each process's own, as parts of global arrays that are divided over a mesh (jax's
+/// The arrays of a tree, each process's own, as parts of global arrays that are sharded over a mesh (jax's
 /// host_local_array_to_global_array).
 template <class T>
 T host_local_array_to_global_array(const T& tree, const Mesh& mesh, const PartitionSpec& spec, SourceLoc loc = SourceLoc::here()) {

@@ -9,7 +9,7 @@
 #include "weft/core/base/environment.h"
 #include "weft/core/base/nesting.h"
 #include "weft/core/errors/error.h"
-#include "weft/core/ir/needed.h"
+#include "weft/core/ir/liveness.h"
 #include "weft/core/ir/sealed_program.h"
 #include "weft/core/ops/collective/process_local.h"
 #include "weft/runtime/host/blocks.h"
@@ -70,7 +70,7 @@ MapPlaces::MapPlaces(const Jaxpr& j, bool one_division) {
   add_maps(j);
   if (meshes_.empty()) return;
   const JaxprData& d = j.data();
-  const Needed needed = needed_of(j);
+  const LiveSet needed = live_set_of(j);
   const auto n = static_cast<std::size_t>(d.num_inputs);
   arguments_.resize(n);
   for (std::size_t i = 0; i < n; ++i) arguments_[i].needed = needed.input(j, i);

@@ -8,7 +8,7 @@
 
 namespace weft {
 
-/// How an array's dimensions are divided over a mesh (jax.sharding.NamedSharding); what the spec doesn't name is replicated.
+/// How an array's dimensions are sharded over a mesh (jax.sharding.NamedSharding); what the spec doesn't name is replicated.
 class NamedSharding {
  public:
   /// Throws ShardingError if the spec names an axis twice or one that the mesh doesn't have.

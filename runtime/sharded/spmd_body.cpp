@@ -37,7 +37,7 @@ bool eqn_communicates(const Eqn& e) {
   return false;
 }
 
-/// NCCL has no 16-bit integers: GPUs fold those in 32 bits, of which the lower half is what 16 would give.
+/// NCCL has no 16-bit integers: GPUs reduce those in 32 bits, of which the lower half is what 16 would give.
 std::vector<Array> bind_join(const Primitive& op, const ParamsRef& params, std::span<const Array> in, SourceLoc loc, bool on_gpus) {
   const auto is_narrow = [](const Array& x) { return x.dtype() == int16 || x.dtype() == uint16; };
   if (!on_gpus || !op.combiner || std::none_of(in.begin(), in.end(), is_narrow)) return bind_primitive(op, params, in, loc);

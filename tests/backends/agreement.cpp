@@ -60,7 +60,7 @@ TEST_CASE("a sum down the columns beside another result: what is left of the col
                  {a, reshape(b, {1, 17}), reshape(2. * b, {1, 17}), a + 3.}, 1e-12) == "");
 }
 
-TEST_CASE("a fold of quotients: lanes that the last vector hasn't got are no part of it") {
+TEST_CASE("a fold of quotients: lanes that the last vector hasn't got are not part of it") {
   for (const DType t : {float32, float64, int32})
     for (const int n : {1, 2, 3, 5, 7, 8, 9, 10, 12, 17, 18, 20, 31, 33, 34, 65, 129}) {
       const std::string d = std::string(t.short_name()) + "[" + std::to_string(n) + "]", s = std::string(t.short_name()) + "[]";

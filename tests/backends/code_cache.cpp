@@ -214,7 +214,7 @@ TEST_CASE("code cache: a folder of its name that it didn't make is left alone") 
   CHECK(fs::exists(folder.own() + "/CACHEDIR.TAG"));
 }
 
-TEST_CASE("code cache: what is no file in an entry's place doesn't hang or vanish") {
+TEST_CASE("code cache: what is not a file in an entry's place doesn't hang or vanish") {
   const Folder folder;
   CodeCache c(folder.path, kMuch);
   get(c, "a", "code");

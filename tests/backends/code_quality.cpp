@@ -23,7 +23,7 @@
 #include "weft/backends/codegen/planner/simplify.h"
 #include "weft/backends/common/code_cache.h"
 #include "weft/backends/cpu/code_quality.h"
-#include "weft/backends/cpu/patience.h"
+#include "weft/backends/cpu/tier_budget.h"
 #include "weft/runtime/host/buffer.h"
 
 using namespace weft;
@@ -204,25 +204,25 @@ TEST_CASE("good code takes over in parts: each kernel once, and the results stay
   CHECK(same);
 }
 
-TEST_CASE("patience ends once, however many lose it at a time") {
+TEST_CASE("a tier budget ends once, however many lose it at a time") {
   constexpr int kThreads = 4, kRounds = 3000;
-  detail::Patience patience;
+  detail::TierBudget tier_budget;
   std::atomic<int> ends = 0, wrong = 0;
   std::barrier start(kThreads), stop(kThreads);
   test::together(kThreads, [&](int t) {
     for (int round = 0; round < kRounds; ++round) {
-      if (t == 0) patience.renew(10), ends = 0;
+      if (t == 0) tier_budget.renew(10), ends = 0;
       start.arrive_and_wait();
-      for (int k = 0; k < 5; ++k) ends += patience.ends_with(3);
+      for (int k = 0; k < 5; ++k) ends += tier_budget.ends_with(3);
       stop.arrive_and_wait();
       if (t == 0) wrong += ends != 1;
     }
   });
   CHECK(wrong == 0);
-  CHECK_FALSE(detail::Patience(10).ends_with(0));
-  CHECK_FALSE(detail::Patience(10).ends_with(9));
-  CHECK(detail::Patience(10).ends_with(10));
-  CHECK_FALSE(detail::Patience().ends_with(1));
+  CHECK_FALSE(detail::TierBudget(10).ends_with(0));
+  CHECK_FALSE(detail::TierBudget(10).ends_with(9));
+  CHECK(detail::TierBudget(10).ends_with(10));
+  CHECK_FALSE(detail::TierBudget().ends_with(1));
 }
 
 TEST_CASE("a process that was forked while there is a background thread ends well") {

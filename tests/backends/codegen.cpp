@@ -158,11 +158,11 @@ TEST_CASE("codegen: what follows folds runs by vectors") {
     for (const std::int64_t rows : {16, 64, 67, 500, 512, 1000, 1024, 2048})
       CHECK(nests(same(layer, of(rows, 101, t), t == float32 ? 1e-5 : 1e-12)) == 2);
   same(layer, of(521, 33, float32));
-  // Where most time goes into the folds, or rows are too few, or nothing dear follows, there is nothing to gain.
+  // Where most time goes into the reductions, or rows are too few, or nothing dear follows, there is nothing to gain.
   CHECK(nests(same(layer, of(64, 4000, float32), 1e-4)) == 1);
   CHECK(nests(same(layer, of(3, 100, float32))) == 1);
   CHECK(nests(same([](Xs v) { return matmul(v[0], v[1]) + v[2]; }, of(64, 33, float32))) == 1);
-  // Several folds, several results, a batch; what is read by points and by rows.
+  // Several reductions, several results, a batch; what is read by points and by rows.
   const Array x = samples({5, 64, 20}, 1);
   CHECK(nests(same(
             [](Xs v) {
@@ -280,7 +280,7 @@ TEST_CASE("codegen: short rows are written in order, not among folds along them"
   CHECK(nests(same(both, {a, b, w})) == apart);
   CHECK(nests(same(turned, {a, b, w})) == apart);
   CHECK(nests(same(both, {a, samples({20, 16}, 2, float32), samples({16, 48}, 3, float32)})) == 1);
-  // Rows that the fold itself reads stay with it.
+  // Rows that the reduction itself reads stay with it.
   const auto needed = [](Xs v) {
     const Array rows = exp(expand_dims(v[0], 2) * expand_dims(v[1], 1));
     return std::vector<Array>{rows, sum(rows, 2)};
@@ -308,7 +308,7 @@ TEST_CASE("codegen: products") {
 }
 
 TEST_CASE("codegen: products whose left operand is computed go by several rows") {
-  // All rows in fours, some left, columns that are no whole vectors, a batch; positions that are computed in the operand.
+  // All rows in fours, some left, columns that are not whole vectors, a batch; positions that are computed in the operand.
   for (const std::int64_t rows : {64, 67, 200})
     for (const std::int64_t columns : {32, 70, 200}) {
       const Arrays args{samples({rows, 90}, 1), samples({90, columns}, 2)};
@@ -408,10 +408,10 @@ TEST_CASE("codegen: large results go past the caches") {
 }
 
 TEST_CASE("codegen: columns of large matrices are folded row by row, in pieces") {
-  // 1537 rows and 4100 columns are no whole number of pieces, nor of vectors.
+  // 1537 rows and 4100 columns are not whole number of pieces, nor of vectors.
   const Array x = samples({1537, 4100}, 1, float32), y = samples({1537, 1}, 2, float32), n = astype(x * 1000, int32);
   std::string text = same([](Xs v) { return sum(v[0] * v[1], 0); }, {x, y}, 1e-4);
-  CHECK(text.find("nest for i1 < 4100 fold i2 < 24") != std::string::npos);
+  CHECK(text.find("nest for i1 < 4100 reduce i2 < 24") != std::string::npos);
   CHECK(calls(text) == 2);
   same([](Xs v) { return std::vector<Array>{max(v[0], 0), min(v[0], 0), sum(v[0], 0)}; }, {n});
   // Of what is read once; others that read other rows or columns go on alone.

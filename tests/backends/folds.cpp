@@ -1,4 +1,4 @@
-// Compiled folds of every kind, dtype and size against what they must be: each begins with a value that changes nothing, also in lanes
+// Compiled reductions of every kind, dtype and size against what they must be: each begins with a value that changes nothing, also in lanes
 // that the last vector hasn't got.
 #include <doctest/doctest.h>
 #include <weft/weft.h>

@@ -1,4 +1,4 @@
-// Small arrays in registers, batches over lanes, borders of stencils, small folds.
+// Small arrays in registers, batches over lanes, borders of stencils, small reductions.
 #include "tests/backends/agree.h"
 
 using namespace weft;
@@ -31,7 +31,7 @@ TEST_CASE("lanes: borders of stencils") {
   for (int n : {1, 2, 15, 16, 17, 100, 127, 128, 129, 130, 144, 160, 257, 1000}) {
     same(star, {values({3, n}, 1)});
     same(star, {astype(values({n, 7}, 1), float64)});
-    // Wide borders, one side only, and a fold along a padded dimension.
+    // Wide borders, one side only, and a reduction along a padded dimension.
     same([](Xs x) { return Arrays{pad(x[0], 5)(slice(none, -10)) + x[0], pad(x[0], 40)(slice(80, none)) * x[0], roll(x[0], 3) * 2.f}; },
          {values({n}, 1)});
     same([](Xs x) { return Arrays{sum(pad(x[0], 1)(slice(2, none)) * x[0]), max(roll(x[0], 1) - x[0])}; }, {values({n}, 1)}, 1e-4);
@@ -101,7 +101,7 @@ TEST_CASE("lanes: what a loop reads on a condition, it reads only there") {
                 v[0] * 0.5f)};
           },
           {values({n}, 1), Array(place)});
-      // The same fold, once under a condition and once without.
+      // The same reduction, once under a condition and once without.
       same(
           [&](Xs v) {
             return Arrays{fori_loop(

@@ -256,7 +256,7 @@ TEST_CASE("loops: small state in registers") {
         {values({2}, 1), values({}, 2), values({9}, 3), values({}, 4), values({9, 2}, 5)});
     CHECK(text.find("repeat") != std::string::npos);
   }
-  // Loops in loops, choices by computed indices, products and folds of a few elements.
+  // Loops in loops, choices by computed indices, products and reductions of a few elements.
   same(
       [](Xs x) {
         auto step = [&](Array c, Array in) {
@@ -368,7 +368,7 @@ TEST_CASE("loops: stencils run several iterations over a piece") {
         return Arrays{end.a, end.b, end.c};
       },
       {u, row, k});
-  // What is no stencil: other ends, a step that depends on the iteration, a value that is shifted out of another.
+  // What is not a stencil: other ends, a step that depends on the iteration, a value that is shifted out of another.
   same([&](Xs x) { return Arrays{steps(5, [](Array v) { return .5f * (v + roll(v, 1, 0)); }, x[0])}; }, {u});
   same([&](Xs x) { return Arrays{fori_loop(0, 6, [](Array i, Array v) { return neighbours(v, 1) + astype(i, float32); }, x[0])}; }, {u});
   same(

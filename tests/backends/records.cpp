@@ -1,4 +1,4 @@
-// Lanes that lie a short row apart: rows are read as vectors and turned in registers.
+// Lanes that lie a short row apart: rows are read as vectors and transposed in registers.
 #include <doctest/doctest.h>
 
 #include "tests/backends/agree.h"

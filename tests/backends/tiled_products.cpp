@@ -28,7 +28,7 @@ void check_product(const Sizes& s, bool a_turned, bool b_turned, std::int64_t ga
   const std::unique_ptr<Product> product = make_tiled_product(p);
   CHECK((product != nullptr) == (native_vector_bytes() >= 64));
   if (!product) return;  // the processor has no registers for it
-  // Whole numbers, so that sums are exact in any order. What is not read is no number.
+  // Whole numbers, so that sums are exact in any order. What is not read is not a number.
   const auto numbers = [](std::size_t count) { return std::vector<float>(count, std::nanf("")); };
   std::vector<float> a = numbers(static_cast<std::size_t>((s.m + gap) * (s.k + gap) + gap)),
                      b = numbers(static_cast<std::size_t>((s.k + gap) * (s.n + gap) + 2 * gap)),

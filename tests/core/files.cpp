@@ -1,4 +1,4 @@
-// Files: what is written takes its place whole or not at all, what is no file of weft's is never removed.
+// Files: what is written takes its place whole or not at all, what is not a file of weft's is never removed.
 #include "weft/core/base/files.h"
 
 #include <doctest/doctest.h>
@@ -169,7 +169,7 @@ TEST_CASE("files: links stay, and what they point to is replaced") {
   CHECK_THROWS_AS(save(f + "/loop", arange(4)), IoError);
 }
 
-TEST_CASE("files: what is no regular file is written through, or refused, and never removed") {
+TEST_CASE("files: what is not a regular file is written through, or refused, and never removed") {
   const test::Folder folder;
   const std::string pipe = folder.path + "/pipe", sub = folder.path + "/sub", socket_path = folder.path + "/socket";
   REQUIRE(mkfifo(pipe.c_str(), 0600) == 0);

@@ -192,7 +192,7 @@ TEST_CASE("arrays have at most 64 dimensions, wherever a shape comes from") {
   CHECK((x + 1.f).ndim() == kMaxRank);
   CHECK(sum(x).item<float>() == 0);
   CHECK(jit([](Array a) { return sum(sin(a) * 2, 3); })(x).ndim() == kMaxRank - 1);
-  // Folds along more dimensions than a kernel has loops.
+  // Reductions along more dimensions than a kernel has loops.
   std::vector<std::int64_t> eight = most;
   eight[0] = 8;
   const Array y = reshape(arange(8.f), Shape(eight));

@@ -105,7 +105,7 @@ TEST_CASE("byte orders, Fortran order and all versions are read") {
   }
 }
 
-TEST_CASE("what is no array file is refused, by name and with the reason") {
+TEST_CASE("what is not an array file is refused, by name and with the reason") {
   CHECK(has(refusal(""), "not a .npy file"));
   CHECK(has(refusal("hello, world"), "not a .npy file"));
   CHECK(has(refusal(std::string("\x93NUMPY")), "not known"));

@@ -355,7 +355,7 @@ void gpu_collective_failures() {
       {"pbroadcast", {"ncclBroadcast"}, [n](Array a) { return pbroadcast(a, "p", n - 1); }},
       {"ppermute", {"ncclSend", "ncclRecv"}, [&](Array a) { return ppermute(a, "p", ring); }},
       {"all_to_all", {"ncclSend", "ncclRecv"}, [](Array a) { return all_to_all(a, "p", 0, 0, {.tiled = true}); }},
-      // process_allgather, which is no program: messages between the first devices of all processes.
+      // process_allgather, which is not a program: messages between the first devices of all processes.
       {"moving", {"ncclSend", "ncclRecv"}, {}},
   };
   // All communicators are given up, and with them the graphs: what comes then is run, noted and captured anew.

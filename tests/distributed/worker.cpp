@@ -209,7 +209,7 @@ void collectives() {
     as_vmap([](Array a) { return all_gather(a, "i"); }, y, fmt::format("all_gather of {}", t.name()));
     if (!t.is_complex()) as_vmap([](Array a) { return pmax(a, "i"); }, y, fmt::format("pmax of {}", t.name()));
   }
-  // Longer than what each process folds alone.
+  // Longer than what each process reduces alone.
   const Array large = sin(numbers({all, 70001}));
   as_vmap([](Array a) { return psum(a, "i"); }, large, "a large psum");
   as_vmap([](Array a) { return pmax(convert(a, bfloat16), "i"); }, large, "a large pmax of bfloat16");

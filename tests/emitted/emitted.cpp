@@ -13,7 +13,7 @@
 #include <string>
 #include <vector>
 
-#include "weft/backends/codegen/emit/overlap.h"
+#include "weft/backends/codegen/emit/instruction_order.h"
 #include "weft/backends/cpu/interpreted_code.h"
 
 using namespace weft::detail;
@@ -129,7 +129,7 @@ std::pair<std::string, std::string> overlapped(const std::string& text) {
   const std::vector<float> memory{2, 3, 4, 5}, want = run(*p.function, memory, 0, 1);
   const std::string before = order_of(work);
   const std::size_t size = work.size();
-  overlap_chains(work);
+  interleave_chains(work);
   CHECK_FALSE(llvm::verifyFunction(*p.function));
   CHECK(work.size() == size);
   CHECK(run(*p.function, memory, 0, 1) == want);
@@ -149,7 +149,7 @@ TEST_CASE("overlapped chains: few instructions stay as they are") {
   llvm::BasicBlock& work = p.function->back();
   std::vector<const llvm::Instruction*> before, after;
   for (const llvm::Instruction& i : work) before.push_back(&i);
-  overlap_chains(work);
+  interleave_chains(work);
   for (const llvm::Instruction& i : work) after.push_back(&i);
   CHECK(before == after);
 }

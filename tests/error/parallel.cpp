@@ -33,7 +33,7 @@ REFUSED(donated_buffer_reused, Error, donated() + 1, "donated", "f32[1000]")
 REFUSED(incompatible_devices, DeviceError, jit(plus)(placed(0), placed(1)), "jit", "args[0]", "cpu:0", "args[1]", "cpu:1")
 
 REFUSED(shard_map_not_divisible, ShardingError, over(four(), P("i"), P("i"))(ones(6)), "shard_map", "args[0]", "f32[6]", "P('i',)",
-        "dimension 0", "4 parts", "6 is no multiple")
+        "dimension 0", "4 parts", "6 is not a multiple")
 REFUSED(shard_map_unknown_axis, ShardingError, over(four(), P("k"), P("k"))(ones(8)), "shard_map", "`k`", "'i'")
 REFUSED(shard_map_spec_rank, ShardingError, over(make_mesh({2, 2}, {"x", "y"}), P("x", "y"), P("x", "y"))(ones(8)), "shard_map", "args[0]",
         "P('x', 'y')", "2 dimensions", "f32[8]")

@@ -107,8 +107,8 @@ int cublasLtMatmulDescSetAttribute(lt::Description d, int what, const void* v, s
   FakeDescription& f = *reinterpret_cast<FakeDescription*>(d);
   if (what == lt::kBiasPointer && n == sizeof(void*)) return std::memcpy(&f.bias, v, n), 0;
   if (what == lt::kEpilogue && n == sizeof(int)) return std::memcpy(&f.epilogue, v, n), 0;
-  if ((what != lt::kTurnA && what != lt::kTurnB) || n != sizeof(int)) return 7;
-  std::memcpy(&f.turn[what - lt::kTurnA], v, n);
+  if ((what != lt::kTransposeA && what != lt::kTransposeB) || n != sizeof(int)) return 7;
+  std::memcpy(&f.turn[what - lt::kTransposeA], v, n);
   return 0;
 }
 int cublasLtMatmulDescDestroy(lt::Description d) {
@@ -184,9 +184,9 @@ int cublasLtMatmul(lt::Handle, lt::Description d, const void* alpha, const void*
     if (reinterpret_cast<std::uintptr_t>(operands[i]) % algorithm->data[i] != 0) return 15;
   if (!workspace || reinterpret_cast<std::uintptr_t>(workspace) % 256 != 0 || workspace_bytes < algorithm->data[4]) return 7;
   const FakeLayout A = of(la), B = of(lb), C = of(lout);
-  const bool turn_a = description.turn[0] == lt::kTransposed, turn_b = description.turn[1] == lt::kTransposed;
-  const std::uint64_t m = turn_a ? A.columns : A.rows, k = turn_a ? A.rows : A.columns, n = turn_b ? B.rows : B.columns;
-  if (C.rows != m || C.columns != n || (turn_b ? B.columns : B.rows) != k || A.batch != C.batch || B.batch != C.batch) return 7;
+  const bool transpose_a = description.turn[0] == lt::kTransposed, transpose_b = description.turn[1] == lt::kTransposed;
+  const std::uint64_t m = transpose_a ? A.columns : A.rows, k = transpose_a ? A.rows : A.columns, n = transpose_b ? B.rows : B.columns;
+  if (C.rows != m || C.columns != n || (transpose_b ? B.columns : B.rows) != k || A.batch != C.batch || B.batch != C.batch) return 7;
   if (!is_there(a, A) || !is_there(b, B) || !is_there(out, C)) return 7;
   static const auto enqueue = fake_cuda::driver_function<int(Stream, std::function<int()>*)>("fake_cuda_enqueue");
   return enqueue(
@@ -196,8 +196,8 @@ int cublasLtMatmul(lt::Handle, lt::Description d, const void* alpha, const void*
             for (std::uint64_t i = 0; i < m; ++i) {
               double sum = 0;
               for (std::uint64_t t = 0; t < k; ++t) {
-                const auto ai = static_cast<std::int64_t>(turn_a ? t : i), aj = static_cast<std::int64_t>(turn_a ? i : t);
-                const auto bi = static_cast<std::int64_t>(turn_b ? j : t), bj = static_cast<std::int64_t>(turn_b ? t : j);
+                const auto ai = static_cast<std::int64_t>(transpose_a ? t : i), aj = static_cast<std::int64_t>(transpose_a ? i : t);
+                const auto bi = static_cast<std::int64_t>(transpose_b ? j : t), bj = static_cast<std::int64_t>(transpose_b ? t : j);
                 sum += read(a, A.type, batch * A.stride + ai + aj * A.distance) * read(b, B.type, batch * B.stride + bi + bj * B.distance);
               }
               sum *= scale;

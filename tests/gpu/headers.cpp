@@ -105,7 +105,7 @@ TEST_CASE("gpu headers: cuBLASLt") {
   static_assert(lt::kCompute32 == CUBLAS_COMPUTE_32F && lt::kCompute64 == CUBLAS_COMPUTE_64F &&
                 lt::kComputeTf32 == CUBLAS_COMPUTE_32F_FAST_TF32);
   static_assert(lt::kAsIs == CUBLAS_OP_N && lt::kTransposed == CUBLAS_OP_T);
-  static_assert(lt::kTurnA == CUBLASLT_MATMUL_DESC_TRANSA && lt::kTurnB == CUBLASLT_MATMUL_DESC_TRANSB &&
+  static_assert(lt::kTransposeA == CUBLASLT_MATMUL_DESC_TRANSA && lt::kTransposeB == CUBLASLT_MATMUL_DESC_TRANSB &&
                 lt::kEpilogue == CUBLASLT_MATMUL_DESC_EPILOGUE && lt::kBiasPointer == CUBLASLT_MATMUL_DESC_BIAS_POINTER);
   static_assert(lt::kRelu == CUBLASLT_EPILOGUE_RELU && lt::kBias == CUBLASLT_EPILOGUE_BIAS && lt::kGelu == CUBLASLT_EPILOGUE_GELU &&
                 (lt::kRelu | lt::kBias) == CUBLASLT_EPILOGUE_RELU_BIAS && (lt::kGelu | lt::kBias) == CUBLASLT_EPILOGUE_GELU_BIAS);

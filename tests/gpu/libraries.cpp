@@ -86,7 +86,7 @@ TEST_CASE("gpu products: dtypes, biases and activations") {
     same_product(with_bias, operands(t), t == float32 ? 1e-5 : 2 * epsilon(t) + 1e-13);
     if (epilogue) CHECK(epilogue() == 4);
   }
-  // What reads the sums before the bias, or what is no bias of the columns, stays outside.
+  // What reads the sums before the bias, or what is not a bias of the columns, stays outside.
   same_product(
       [](Xs x) {
         const Array y = matmul(x[0], x[1]);

@@ -100,7 +100,7 @@ TEST_CASE("gpu runtime: donated memory is used again") {
 
 TEST_CASE("gpu runtime: a step that repeats itself is replayed as a graph") {
   const int graphs = live("graph");
-  // Several kernels: rows are folded again and again.
+  // Several kernels: rows are reduced again and again.
   const auto f = jit(
       [](Array x) {
         for (int i = 0; i < 4; ++i) x = x - 1e-3f * sum(x, 0) + 1e-3f * sum(x, 1, {.keepdims = true});

@@ -44,7 +44,7 @@ TEST_CASE("gpu schedules: points, and vectors of them") {
   same([](Xs x) { return rem(x[0] * 1e9f, x[1]); }, {noise({1 << 16}, 1), noise({1 << 16}, 2)}, 1e-5);
 }
 
-TEST_CASE("gpu schedules: tiles of what lies crosswise") {
+TEST_CASE("gpu schedules: tiles of what is read transposed") {
   const auto takes_tiles = [](auto f, const std::vector<Array>& args) {
     same(f, args);
     const Jaxpr j = make_jaxpr([&](const std::vector<Array>& xs) { return f(xs); })(args);

@@ -85,14 +85,14 @@ TEST_CASE("checkpoints: parts that lie about their sizes are refused before anyt
   CHECK(says(f.load("0 0 1000 0 3999 00000000\n"), "does not fit"));
   CHECK(says(f.load("0 0,0 1000,1 0 4000 00000000\n"), "does not fit"));
   CHECK(says(f.load("0 - - 0 4 00000000\n"), "does not fit"));
-  CHECK(says(f.load("1 0 1000 0 4000 00000000\n"), "is no part of the tree"));
-  CHECK(says(f.load("-1 0 1000 0 4000 00000000\n"), "is no part of the tree"));
-  CHECK(says(f.load("0 0 1000 0 4000\n"), "is no part of the tree"));
-  CHECK(says(f.load("0 0 1000 0 4000 00000000 7\n"), "is no part of the tree"));
-  CHECK(says(f.load("0 0x0 1000 0 4000 00000000\n"), "is no part of the tree"));
-  CHECK(says(f.load("0 0 99999999999999999999 0 4000 00000000\n"), "is no part of the tree"));
-  CHECK(says(f.load("0 0 1000 0 4000 100000000\n"), "is no part of the tree"));
-  CHECK(says(f.load("\n\n"), "is no part of the tree"));
+  CHECK(says(f.load("1 0 1000 0 4000 00000000\n"), "is not part of the tree"));
+  CHECK(says(f.load("-1 0 1000 0 4000 00000000\n"), "is not part of the tree"));
+  CHECK(says(f.load("0 0 1000 0 4000\n"), "is not part of the tree"));
+  CHECK(says(f.load("0 0 1000 0 4000 00000000 7\n"), "is not part of the tree"));
+  CHECK(says(f.load("0 0x0 1000 0 4000 00000000\n"), "is not part of the tree"));
+  CHECK(says(f.load("0 0 99999999999999999999 0 4000 00000000\n"), "is not part of the tree"));
+  CHECK(says(f.load("0 0 1000 0 4000 100000000\n"), "is not part of the tree"));
+  CHECK(says(f.load("\n\n"), "is not part of the tree"));
   CHECK(says(f.load("0 0 1000 0 4000 00000000\n", "short"), "data-0: it is cut short"));
   CHECK(says(f.load("0 0 1000 0 4000 00000000\n", std::string(4000, 'x')), "their checksum is wrong"));
   const std::string good(4000, '\0');
@@ -142,7 +142,7 @@ TEST_CASE("checkpoints: any damage is an IoError that names the file") {
       put(source + name, whole.substr(0, at));
       CHECK(says(error_of([&] { load_checkpoint(folder.path, state); }), name));
     }
-    // What is no file is not waited for.
+    // What is not a file is not waited for.
     fs::remove(source + name);
     REQUIRE(mkfifo((source + name).c_str(), 0600) == 0);
     CHECK(says(error_of([&] { load_checkpoint(folder.path, state); }), name));

@@ -1,4 +1,4 @@
-#include "weft/runtime/host/fold.h"
+#include "weft/runtime/host/reduce.h"
 
 #include <cstring>
 #include <string>
@@ -10,7 +10,7 @@ using namespace weft::detail;
 
 TEST_CASE("two operands at once have the bits of the general fold") {
   constexpr int n = 37;  // a piece of the vector code, and a rest
-  const FoldOrder two = balanced_order(2);
+  const ReductionOrder two = balanced_order(2);
   for (int id = 0; id < DType::count; ++id) {
     const DType dtype(id);
     const auto bytes = static_cast<std::size_t>(n * dtype.itemsize());
@@ -18,7 +18,7 @@ TEST_CASE("two operands at once have the bits of the general fold") {
       if (dtype.is_complex() && what != Combiner::sum) continue;
       CAPTURE(std::string(dtype.name()));
       CAPTURE(static_cast<int>(what));
-      const FoldTwo fold = fold_two(what, dtype);
+      const CombineTwo fold = combine_two(what, dtype);
       CHECK((fold == nullptr) == (dtype == float16 || dtype == bfloat16));
       if (!fold) continue;
       alignas(16) char a[n * 16], b[n * 16], wanted[n * 16] = {}, got[n * 16] = {};
@@ -30,7 +30,7 @@ TEST_CASE("two operands at once have the bits of the general fold") {
       std::memset(a + bytes - static_cast<std::size_t>(dtype.itemsize()), dtype.is_bool() ? 1 : -1,
                   static_cast<std::size_t>(dtype.itemsize()));
       const void* const sources[] = {a, b};
-      fold_elements(what, dtype, two, sources, dtype, wanted, dtype, 0, n);
+      reduce_elements(what, dtype, two, sources, dtype, wanted, dtype, 0, n);
       fold(a, b, got, n);
       CHECK(std::memcmp(wanted, got, bytes) == 0);
     }

@@ -112,7 +112,7 @@ TEST_CASE("nested maps spread over a split of the devices") {
   CHECK(z[2][3].item<float>() == 66 + 23);
 }
 
-TEST_CASE("results of maps in maps are divided over all axes, and the next call moves nothing") {
+TEST_CASE("results of maps in maps are sharded over all axes, and the next call moves nothing") {
   const auto is_divided = [](const Array& v, const PartitionSpec& spec, const Shape& block) {
     CHECK(v.sharding().named().spec() == spec);
     REQUIRE(v.addressable_shards().size() == 8);

@@ -39,7 +39,7 @@ void Generator::reduced() {
   }
 }
 
-/// A fold just longer than vectors are, of what has no value where a vector's rest is zeros.
+/// A reduction just longer than vectors are, of what has no value where a vector's rest is zeros.
 void Generator::folded_quotient() {
   Shape s{random_.pick({7, 9, 9, 10, 10, 17, 17, 33})};
   if (random_.coin()) s = s.inserted(random_.below(2), random_.pick({1, 2, 3, 5, 9}));

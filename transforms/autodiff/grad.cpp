@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-#include "weft/core/ir/needed.h"
+#include "weft/core/ir/liveness.h"
 #include "weft/core/trace/trace.h"
 #include "weft/transforms/autodiff/differentiate.h"
 
@@ -58,7 +58,7 @@ FlatGradient flat_gradient(FlatFunction& f, std::span<const int> argnums, bool w
 
   // What only unwanted results or tangents need is never computed.
   std::optional<TransposedProgram> transposed;
-  std::optional<Needed> backward;
+  std::optional<LiveSet> backward;
   const std::size_t outs = l->out_avals.size(), first = want_value ? 0 : 1, last = want_aux ? outs : 1;
   std::vector<bool> wanted(l->primal.data().outputs.size());
   std::fill(wanted.begin() + static_cast<std::ptrdiff_t>(first), wanted.begin() + static_cast<std::ptrdiff_t>(last), true);
@@ -66,15 +66,15 @@ FlatGradient flat_gradient(FlatFunction& f, std::span<const int> argnums, bool w
     std::vector<bool> loss_only(outs, false);
     loss_only[0] = true;
     transposed = in_transform(operation, f, [&] { return transpose_linearized(*l, loss_only); });
-    backward = needed_of(transposed->jaxpr);
+    backward = live_set_of(transposed->jaxpr);
     for (std::size_t i = outs; i < wanted.size(); ++i) wanted[i] = backward->input(transposed->jaxpr, i - outs);
   }
-  const std::vector<Array> values = eval_needed(l->primal, needed_of(l->primal, wanted), l->point);
+  const std::vector<Array> values = eval_live(l->primal, live_set_of(l->primal, wanted), l->point);
   std::vector<Array> gradients;
   if (transposed) {
     std::vector<Array> inputs(values.begin() + static_cast<std::ptrdiff_t>(outs), values.end());
     inputs.push_back(make_literal(Number(1), l->out_avals[0].dtype));
-    gradients = eval_needed(transposed->jaxpr, *backward, inputs);
+    gradients = eval_live(transposed->jaxpr, *backward, inputs);
   }
 
   FlatGradient r;

@@ -55,7 +55,7 @@ class Grad : public Callable<Grad<F, Value, Aux, N...>> {
 
 /// The gradient of a function with a scalar result, as a function of the same arguments (jax.grad). `grad(f)` differentiates argument 0
 /// and returns what is shaped like it; `grad<0, 2>(f)` several, and returns a tuple. With `has_aux` the function returns a pair {loss,
-/// aux}, and the gradient function {gradient, aux}. Throws ShapeError if the result is no scalar, DTypeError if it or an argument is not
+/// aux}, and the gradient function {gradient, aux}. Throws ShapeError if the result is not a scalar, DTypeError if it or an argument is not
 /// floating.
 template <int... N, class F>
 detail::Grad<F, false, false, N...> grad(F f, GradOptions options = {}) {

@@ -57,8 +57,8 @@ auto jvp(F f, HasAux, const std::tuple<A...>& primals, const std::tuple<T...>& t
   using Pair = detail::out_t<F, A...>;
   using Out = typename Pair::first_type;
   const detail::JvpCall<F, A...> c(f, primals, tangents, loc);
-  Pair value = c.flat.make_result(c.result.results), slope = c.flat.make_result(c.result.tangents);
-  return std::tuple<Out, Out, typename Pair::second_type>(std::move(value.first), std::move(slope.first), std::move(value.second));
+  Pair value = c.flat.make_result(c.result.results), tangent = c.flat.make_result(c.result.tangents);
+  return std::tuple<Out, Out, typename Pair::second_type>(std::move(value.first), std::move(tangent.first), std::move(value.second));
 }
 
 }  // namespace weft

@@ -16,12 +16,12 @@ LinearizedProgram linearize_program(const Jaxpr& j, const std::vector<bool>& non
     for (std::size_t i = 0; i < nonzero.size(); ++i)
       if (nonzero[i]) tangents[i] = companion->add_input(in_avals[i]);
     JvpResult r = forward(j, args, tangents, ForwardMode::linearize);
-    std::vector<Array> slopes;
+    std::vector<Array> tangents_out;
     for (const Tangent& t : r.tangents) {
       program.nonzero_out.push_back(t.has_value());
-      if (t) slopes.push_back(*t);
+      if (t) tangents_out.push_back(*t);
     }
-    Hoisted linear = hoist_consts(companion->finish(slopes));
+    Hoisted linear = hoist_consts(companion->finish(tangents_out));
     program.linear = linear.jaxpr;
     program.num_residuals = static_cast<int>(linear.consts.size());
     r.out.insert(r.out.end(), linear.consts.begin(), linear.consts.end());

@@ -204,7 +204,7 @@ void export_object(const detail::CompiledBase& compiled, const std::string& name
   const std::string symbol = slash == std::string::npos ? name : name.substr(slash + 1);
   const auto is_name = [](char c) { return std::isalnum(static_cast<unsigned char>(c)) || c == '_'; };
   if (symbol.empty() || std::isdigit(static_cast<unsigned char>(symbol[0])) || !std::all_of(symbol.begin(), symbol.end(), is_name))
-    throw CompileError("export_object: `" + symbol + "` is no name for a C function", loc);
+    throw CompileError("export_object: `" + symbol + "` is not a name for a C function", loc);
   const auto object = static_cast<detail::CompiledFunction&>(compiled.program()).executable().export_object(symbol);
   // The two belong together: neither takes its place before both are whole.
   detail::NewFile code("export_object", name + ".o", loc), header("export_object", name + ".h", loc);

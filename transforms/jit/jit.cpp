@@ -274,7 +274,7 @@ class Cache final : public JitCache {
     e.plain = e.function->is_plain() && e.in_placements.empty() && e.out_placements.empty();
   }
 
-  // A function runs on one device, or on all that its arguments are divided over.
+  // A function runs on one device, or on all that its arguments are sharded over.
   static void check_devices(JitCall& c, std::span<const Array> inputs) {
     std::optional<std::size_t> first;
     for (std::size_t i = 0; i < inputs.size(); ++i) {

@@ -1,4 +1,4 @@
-// What a jitted function becomes on arrays that are divided over a mesh. Internal.
+// What a jitted function becomes on arrays that are sharded over a mesh. Internal.
 #pragma once
 #include <atomic>
 #include <memory>

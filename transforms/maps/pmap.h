@@ -6,7 +6,7 @@ namespace weft {
 
 /// Options of pmap (jax.pmap).
 struct PmapOptions {
-  Axes in_axes = 0;                      ///< which axis of each argument is divided over the devices; none: all have the same
+  Axes in_axes = 0;                      ///< which axis of each argument is sharded over the devices; none: all have the same
   Axes out_axes = 0;                     ///< where the devices' axis stands in each result; none: any device's, as all are the same
   std::string axis_name = {};            ///< for collectives
   std::optional<Int> axis_size = {};     ///< needed only where no argument is mapped
@@ -45,9 +45,9 @@ class Pmap : public Callable<Pmap<F>> {
 }  // namespace detail
 
 /// A function of one device's part as a function of all parts, run on several devices at once (jax.pmap): the mapped axis of each argument
-/// is divided over the devices, each sees its part without that axis, and the results have it again, sharded over the devices. It is
+/// is sharded over the devices, each sees its part without that axis, and the results have it again, sharded over the devices. It is
 /// compiled as by jit. Throws DeviceError if there are more rows than devices, ShapeError if the mapped axes have different sizes,
-/// AxisError for an axis that an argument doesn't have, PytreeError if in_axes or out_axes is no prefix of the arguments or results,
+/// AxisError for an axis that an argument doesn't have, PytreeError if in_axes or out_axes is not a prefix of the arguments or results,
 /// ShardingError for an argument that is committed to other devices, or divided otherwise, and for a device that is given twice.
 template <class F>
 detail::Pmap<F> pmap(F f, PmapOptions options = {}) {

@@ -8,7 +8,7 @@ namespace detail {
 Array constrained(const Array& x, const NamedSharding& s, const char* operation, SourceLoc loc);
 }
 
-/// The arrays of a tree, divided over a mesh as the sharding says (jax.lax.with_sharding_constraint). Within jit it says how the compiled
+/// The arrays of a tree, sharded over a mesh as the sharding says (jax.lax.with_sharding_constraint). Within jit it says how the compiled
 /// program divides the value; elsewhere the arrays are put there. Throws ShardingError for a spec that doesn't fit an array.
 template <class T>
 detail::traced_t<T> with_sharding_constraint(const T& tree, const NamedSharding& sharding, SourceLoc loc = SourceLoc::here()) {

@@ -63,7 +63,7 @@ class SpecsOfAxes final : public SpecMaker {
   std::vector<std::string> axes(const Mesh& m, SourceLoc loc) const override {
     if (m.axes().find(options_.axis_name) < 0)
       throw ShardingError(
-          fmt::format("smap: axis_name is `{}`, which is no axis of the mesh {}", options_.axis_name, print_param(m.axes())), loc);
+          fmt::format("smap: axis_name is `{}`, which is not an axis of the mesh {}", options_.axis_name, print_param(m.axes())), loc);
     return {options_.axis_name};
   }
 

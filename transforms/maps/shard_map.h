@@ -7,13 +7,13 @@ namespace weft {
 /// Options of shard_map (jax.shard_map).
 struct ShardMapOptions {
   std::optional<Mesh> mesh = {};  ///< the devices; the mesh of the use_mesh scope if none is given
-  Specs in_specs = {};            ///< how each argument is divided over the mesh
+  Specs in_specs = {};            ///< how each argument is sharded over the mesh
   Specs out_specs = {};           ///< how each result is put together of the devices' blocks
   bool check_vma = true;          ///< keep track of what differs between devices: see shard_map
 };
 /// Options of smap (jax.smap).
 struct SmapOptions {
-  Axes in_axes = 0;            ///< which axis of each argument is divided over the mesh's axis; none: it is the same for all
+  Axes in_axes = 0;            ///< which axis of each argument is sharded over the mesh's axis; none: it is the same for all
   Axes out_axes = 0;           ///< along which axis the blocks of each result are joined; none: they are all the same
   std::string axis_name = {};  ///< the mesh's axis
 };
@@ -55,7 +55,7 @@ class ShardMapped : public Callable<ShardMapped<F>> {
 }  // namespace detail
 
 /// A function of one device's blocks as a function of whole arrays, run on all devices of a mesh at once (jax.shard_map). Dimension d of an
-/// argument is divided over the mesh axes that its spec names at d; what no axis names, all devices have alike. The function sees a block,
+/// argument is sharded over the mesh axes that its spec names at d; what no axis names, all devices have alike. The function sees a block,
 /// of the same rank, and may speak of the mesh's axes in collectives. The blocks of a result are joined as its spec says; what the spec
 /// doesn't name must be the same on all devices of that axis.
 ///

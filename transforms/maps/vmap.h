@@ -29,7 +29,7 @@ class Vmap : public Callable<Vmap<F>> {
 
 /// A function of one example as a function of a batch (jax.vmap): each mapped argument has one more axis, each result too. Throws
 /// ShapeError if the mapped axes have different sizes, AxisError for an axis that an argument doesn't have, PytreeError if in_axes or
-/// out_axes is no prefix of the arguments or results.
+/// out_axes is not a prefix of the arguments or results.
 template <class F>
 detail::Vmap<F> vmap(F f, VmapOptions options = {}) {
   return {std::move(f), std::move(options)};

@@ -23,7 +23,7 @@ inline constexpr int kMaxExpansions = 24;
 llvm::Function* make_function(llvm::Module& module, const VectorFeatures& features, const std::string& name, llvm::FunctionType* type);
 
 /// Adds `void name(void** args, int64 begin, int64 end)` to the module: runs the blocks [begin, end) of the schedule. `args` holds one
-/// pointer for each argument of the kernel that is no scratch.
+/// pointer for each argument of the kernel that is not scratch.
 void emit_kernel(llvm::Module& module, const Kernel& k, const Schedule& s, const VectorFeatures& features, const std::string& name);
 
 /// A pointer that a control step's code finds in its table: to memory of a constant or literal (`number`: the buffer), to a product

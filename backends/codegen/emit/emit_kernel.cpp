@@ -1,4 +1,4 @@
-// Control flow of emitted kernels: loops, nests and folds.
+// Control flow of emitted kernels: loops, nests and reductions.
 #include "weft/backends/codegen/emit/emit_kernel.h"
 
 #include <llvm/IR/IntrinsicsX86.h>
@@ -7,7 +7,7 @@
 #include <algorithm>
 #include <limits>
 
-#include "weft/backends/codegen/emit/overlap.h"
+#include "weft/backends/codegen/emit/instruction_order.h"
 #include "weft/core/errors/error.h"
 
 namespace weft::detail {
@@ -58,7 +58,7 @@ llvm::AllocaInst* KernelEmitter::reserve(const KernelArg& a) {
 void KernelEmitter::overlap(const llvm::DenseSet<const llvm::BasicBlock*>& older) {
   if (!has_functions_) return;
   for (llvm::BasicBlock& block : *function_)
-    if (!older.contains(&block)) overlap_chains(block);
+    if (!older.contains(&block)) interleave_chains(block);
 }
 
 llvm::BasicBlock* KernelEmitter::run_inline(llvm::BasicBlock* at, std::span<Value* const> args) {
@@ -339,7 +339,7 @@ void KernelEmitter::for_each_copy(const std::function<void(const Copy&)>& f) con
 }
 
 void KernelEmitter::nest(std::size_t number) {
-  if (s_.nests[number].by_rows) return fold_rows(number);
+  if (s_.nests[number].by_rows) return reduce_rows(number);
   run_loops(s_.nests[number].parallel, {}, [&](Values v) {
     if (!k_.nests[number].reduce.empty() || !k_.nests[number].reductions.empty()) reduce(number);
     for (const Repeat& r : k_.nests[number].repeats) repeat(r);
@@ -358,16 +358,16 @@ void KernelEmitter::reduce(std::size_t number) {
   std::vector<Copy> copies;
   for_each_copy([&](const Copy& c) { copies.push_back(c); });
 
-  // Carried values: for each fold, each copy of the result, each partial accumulator: the accumulator, and its position.
+  // Carried values: for each reduction, each copy of the result, each partial accumulator: the accumulator, and its position.
   Values carried;
   const int width = across ? s_.lanes : lanes_;
   for (const Reduction& r : t.reductions)
     for (std::size_t c = 0; c < copies.size() * static_cast<std::size_t>(partial); ++c) {
-      carried.push_back(builder_.splat(fold_identity(builder_, r), width));
-      if (r.kind != Reduction::Kind::fold)
+      carried.push_back(builder_.splat(reduction_identity(builder_, r), width));
+      if (r.kind != Reduction::Kind::reduce)
         carried.push_back(builder_.splat(llvm::Constant::getNullValue(builder_.type(k_.dag[r.position].dtype)), width));
     }
-  // Behind them: for some folds, each copy of the result, which lanes have seen a NaN.
+  // Behind them: for some reductions, each copy of the result, which lanes have seen a NaN.
   std::vector<std::size_t> flags;
   for (const Reduction& r : t.reductions) {
     flags.push_back(carried.size());
@@ -375,7 +375,7 @@ void KernelEmitter::reduce(std::size_t number) {
       carried.insert(carried.end(), copies.size(), builder_.splat(llvm::Constant::getNullValue(ir_.getInt1Ty()), width));
   }
   carried = run_loops(plans, std::move(carried), [&](Values acc) {
-    // The copies of the folding loops in this body.
+    // The copies of the reducing loops in this body.
     std::vector<Copy> inner;
     for_each_copy([&](const Copy& c) {
       if (std::all_of(c.begin(), c.begin() + static_cast<std::ptrdiff_t>(outside), [](int i) { return i == 0; })) inner.push_back(c);
@@ -392,9 +392,9 @@ void KernelEmitter::reduce(std::size_t number) {
         }
     }
     std::size_t next = 0;
-    for (std::size_t number_of_fold = 0; number_of_fold < t.reductions.size(); ++number_of_fold) {
-      const Reduction& r = t.reductions[number_of_fold];
-      const std::size_t each = r.kind == Reduction::Kind::fold ? 1 : 2;
+    for (std::size_t number_of_reduction = 0; number_of_reduction < t.reductions.size(); ++number_of_reduction) {
+      const Reduction& r = t.reductions[number_of_reduction];
+      const std::size_t each = r.kind == Reduction::Kind::reduce ? 1 : 2;
       for (std::size_t number_of_copy = 0; number_of_copy < copies.size(); ++number_of_copy) {
         const Copy& c = copies[number_of_copy];
         Values seen;
@@ -412,7 +412,7 @@ void KernelEmitter::reduce(std::size_t number) {
             frames_.back().memo[key(local_nodes_.at(r.local), copy)] = result;
           } else if (across && flags_nans(r)) {
             seen.push_back(builder_.splat(get(r.value, copy), width));
-            if (keep) seen.back() = ir_.CreateSelect(keep, seen.back(), builder_.splat(fold_identity(builder_, r), width));
+            if (keep) seen.back() = ir_.CreateSelect(keep, seen.back(), builder_.splat(reduction_identity(builder_, r), width));
             acc[slot] = join(r, acc[slot], seen.back(), true);
           } else if (each == 1) {
             acc[slot] = accumulate(r, acc[slot], copy, width > 1, keep);
@@ -421,15 +421,15 @@ void KernelEmitter::reduce(std::size_t number) {
             Value *v = get(r.value, copy), *p = get(r.position, copy);
             if (width > 1) v = builder_.splat(v, width), p = builder_.splat(p, width);
             if (keep) {
-              v = ir_.CreateSelect(keep, v, builder_.splat(fold_identity(builder_, r), width));
+              v = ir_.CreateSelect(keep, v, builder_.splat(reduction_identity(builder_, r), width));
               if (r.kind == Reduction::Kind::complex_product) p = ir_.CreateSelect(keep, p, llvm::Constant::getNullValue(p->getType()));
             }
-            fold_two(builder_, r, index_dtype(r), acc[slot], acc[slot + 1], v, p, false);
+            combine_two(builder_, r, index_dtype(r), acc[slot], acc[slot + 1], v, p, false);
           }
         }
         // One comparison for two vectors.
         for (std::size_t u = 0; u < seen.size(); u += 2) {
-          Value*& flag = acc[flags[number_of_fold] + number_of_copy];
+          Value*& flag = acc[flags[number_of_reduction] + number_of_copy];
           flag = ir_.CreateOr(flag, ir_.CreateFCmpUNO(seen[u], seen[std::min(u + 1, seen.size() - 1)]));
         }
         next += each * static_cast<std::size_t>(partial);
@@ -440,9 +440,9 @@ void KernelEmitter::reduce(std::size_t number) {
   });
 
   std::size_t next = 0;
-  for (std::size_t number_of_fold = 0; number_of_fold < t.reductions.size(); ++number_of_fold) {
-    const Reduction& r = t.reductions[number_of_fold];
-    const bool arg = r.kind != Reduction::Kind::fold, flagged = across && flags_nans(r);
+  for (std::size_t number_of_reduction = 0; number_of_reduction < t.reductions.size(); ++number_of_reduction) {
+    const Reduction& r = t.reductions[number_of_reduction];
+    const bool arg = r.kind != Reduction::Kind::reduce, flagged = across && flags_nans(r);
     const std::size_t each = arg ? 2 : 1;
     for (std::size_t number_of_copy = 0; number_of_copy < copies.size(); ++number_of_copy) {
       // Partial accumulators pairwise, then the lanes.
@@ -455,7 +455,7 @@ void KernelEmitter::reduce(std::size_t number) {
         const std::size_t half = (value.size() + 1) / 2;
         for (std::size_t i = 0; i + half < value.size(); ++i) {
           if (arg)
-            fold_two(builder_, r, index_dtype(r), value[i], position[i], value[i + half], position[i + half], true);
+            combine_two(builder_, r, index_dtype(r), value[i], position[i], value[i + half], position[i + half], true);
           else
             value[i] = join(r, value[i], value[i + half], flagged);
         }
@@ -465,7 +465,7 @@ void KernelEmitter::reduce(std::size_t number) {
       if (across && arg) horizontal_arg(r, value[0], position[0]);
       if (across && !arg) value[0] = horizontal(r, value[0], flagged);
       if (flagged) {
-        Value* flag = carried[flags[number_of_fold] + number_of_copy];
+        Value* flag = carried[flags[number_of_reduction] + number_of_copy];
         flag = ir_.CreateBitCast(flag, ir_.getIntNTy(static_cast<unsigned>(width)));
         value[0] = ir_.CreateSelect(ir_.CreateIsNotNull(flag), llvm::ConstantFP::getNaN(value[0]->getType()), value[0]);
       }
@@ -480,11 +480,11 @@ void KernelEmitter::reduce(std::size_t number) {
   }
 }
 
-/// A step of a running fold whose lanes follow one another: `total`, in all lanes, of the steps before comes to hold this vector too. Its
-/// lanes' results are the fold of neighbours at growing distances (Hillis, Steele: "Data parallel algorithms", 1986).
+/// A step of a running reduction whose lanes follow one another: `total`, in all lanes, of the steps before comes to hold this vector too.
+/// Its lanes' results are the reduction of neighbours at growing distances (Hillis, Steele: "Data parallel algorithms", 1986).
 Value* KernelEmitter::run_on(const Reduction& r, Value*& total, const Copy& copy, Value* keep) {
   const int lanes = s_.lanes;
-  Value* nothing = builder_.splat(fold_identity(builder_, r), lanes);
+  Value* nothing = builder_.splat(reduction_identity(builder_, r), lanes);
   // Lanes that move up past zeros would become vexpandps, which takes three times as long as moving them past anything else.
   if (r.combiner == Combiner::sum && r.dtype.is_floating()) nothing = llvm::ConstantFP::getNegativeZero(nothing->getType());
   Value* v = builder_.splat(get(r.value, copy), lanes);
@@ -492,20 +492,20 @@ Value* KernelEmitter::run_on(const Reduction& r, Value*& total, const Copy& copy
   for (int distance = 1; distance < lanes; distance *= 2) {
     std::vector<int> shifted;
     for (int i = 0; i < lanes; ++i) shifted.push_back(lanes + i - distance);
-    v = fold_combine(builder_, r, v, ir_.CreateShuffleVector(nothing, v, shifted));
+    v = combine(builder_, r, v, ir_.CreateShuffleVector(nothing, v, shifted));
   }
-  Value* const result = fold_combine(builder_, r, total, v);
+  Value* const result = combine(builder_, r, total, v);
   // LLVM would take two instructions to spread the last lane of sixteen.
   Value* last = features_.lookups && v->getType() == llvm::FixedVectorType::get(ir_.getFloatTy(), 16)
                     ? ir_.CreateIntrinsic(llvm::Intrinsic::x86_avx512_permvar_sf_512, {}, {v, builder_.splat(ir_.getInt32(15), lanes)})
                     : ir_.CreateShuffleVector(v, std::vector<int>(static_cast<std::size_t>(lanes), lanes - 1));
-  total = fold_combine(builder_, r, total, last);
+  total = combine(builder_, r, total, last);
   return result;
 }
 
 bool KernelEmitter::is_fused(const Reduction& r, Value* keep) const {
   const Node& n = k_.dag[r.value];
-  return r.kind == Reduction::Kind::fold && r.combiner == Combiner::sum && r.dtype.is_floating() && features_.fma &&
+  return r.kind == Reduction::Kind::reduce && r.combiner == Combiner::sum && r.dtype.is_floating() && features_.fma &&
          n.kind == NodeKind::op && n.op == ScalarOp::mul && !keep;
 }
 
@@ -518,8 +518,8 @@ Value* KernelEmitter::accumulate(const Reduction& r, Value* a, const Copy& copy,
     return ir_.CreateIntrinsic(llvm::Intrinsic::fma, {a->getType()}, {x, y, a});
   }
   Value* v = builder_.splat(get(r.value, copy), width);
-  if (keep) v = ir_.CreateSelect(keep, v, builder_.splat(fold_identity(builder_, r), width));
-  return fold_combine(builder_, r, a, v);
+  if (keep) v = ir_.CreateSelect(keep, v, builder_.splat(reduction_identity(builder_, r), width));
+  return combine(builder_, r, a, v);
 }
 
 namespace {
@@ -531,11 +531,11 @@ std::vector<int> upper_half(int lanes, int half) {
 }  // namespace
 
 bool KernelEmitter::flags_nans(const Reduction& r) const {
-  return features_.lookups && !r.running && r.kind == Reduction::Kind::fold &&
+  return features_.lookups && !r.running && r.kind == Reduction::Kind::reduce &&
          (r.combiner == Combiner::max || r.combiner == Combiner::min) && (r.dtype == float32 || r.dtype == float64);
 }
 Value* KernelEmitter::join(const Reduction& r, Value* a, Value* b, bool flagged) {
-  if (!flagged) return fold_combine(builder_, r, a, b);
+  if (!flagged) return combine(builder_, r, a, b);
   return ir_.CreateSelect(r.combiner == Combiner::max ? ir_.CreateFCmpOGT(a, b) : ir_.CreateFCmpOLT(a, b), a, b);
 }
 Value* KernelEmitter::horizontal(const Reduction& r, Value* v, bool flagged) {
@@ -546,8 +546,8 @@ Value* KernelEmitter::horizontal(const Reduction& r, Value* v, bool flagged) {
 void KernelEmitter::horizontal_arg(const Reduction& r, Value*& value, Value*& position) {
   const int lanes = VectorBuilder::lanes_of(value);
   for (int half = lanes / 2; half >= 1; half /= 2)
-    fold_two(builder_, r, index_dtype(r), value, position, ir_.CreateShuffleVector(value, upper_half(lanes, half)),
-             ir_.CreateShuffleVector(position, upper_half(lanes, half)), true);
+    combine_two(builder_, r, index_dtype(r), value, position, ir_.CreateShuffleVector(value, upper_half(lanes, half)),
+                ir_.CreateShuffleVector(position, upper_half(lanes, half)), true);
   if (lanes > 1) value = ir_.CreateExtractElement(value, std::uint64_t{0}), position = ir_.CreateExtractElement(position, std::uint64_t{0});
 }
 

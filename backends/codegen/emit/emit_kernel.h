@@ -13,7 +13,7 @@
 #include <unordered_map>
 
 #include "weft/backends/codegen/emit/emit.h"
-#include "weft/backends/codegen/emit/fold_values.h"
+#include "weft/backends/codegen/emit/reduce_values.h"
 #include "weft/backends/codegen/emit/vector_builder.h"
 
 namespace weft::detail {
@@ -65,7 +65,7 @@ class KernelEmitter {
   // Nests.
   void nest(std::size_t number);
   void reduce(std::size_t number);
-  void fold_rows(std::size_t number);  // emit_rows.cpp
+  void reduce_rows(std::size_t number);  // emit_rows.cpp
   void repeat(const Repeat& r);
   void store_all(std::size_t number, bool in_reduction);
   void store_all(const std::vector<const Store*>& stores);
@@ -73,11 +73,11 @@ class KernelEmitter {
   bool store_pair(const Store& re, const Store& im, const Copy& copy, Value* real, Value* imag);
   Value* run_on(const Reduction& r, Value*& total, const Copy& copy, Value* keep);
   Value* accumulate(const Reduction& r, Value* a, const Copy& copy, bool vector, Value* keep);
-  /// Whether the fold multiplies and adds in one step.
+  /// Whether the reduction multiplies and adds in one step.
   bool is_fused(const Reduction& r, Value* keep) const;
   DType index_dtype(const Reduction& r) const { return k_.dag[r.position].dtype; }
-  /// Whether lanes that have seen a NaN are noted beside the extremum of what is no NaN, which takes fewer instructions than an extremum
-  /// that is NaN from there on. For folds across lanes.
+  /// Whether lanes that have seen a NaN are noted beside the extremum of what is not an NaN, which takes fewer instructions than an
+  /// extremum that is NaN from there on. For reductions across lanes.
   bool flags_nans(const Reduction& r) const;
   Value* join(const Reduction& r, Value* a, Value* b, bool flagged);
   Value* horizontal(const Reduction& r, Value* v, bool flagged);

@@ -1,11 +1,11 @@
-// Folds whose accumulators are in memory: the folding loop goes through whole rows.
+// Reductions whose accumulators are in memory: the reducing loop goes through whole rows.
 #include "weft/backends/codegen/emit/emit_kernel.h"
 
 namespace weft::detail {
 
 using llvm::Value;
 
-void KernelEmitter::fold_rows(std::size_t number) {
+void KernelEmitter::reduce_rows(std::size_t number) {
   const Nest& t = k_.nests[number];
   const NestSchedule& plan = s_.nests[number];
   // Of each point, along the vectors last, which are whole.
@@ -49,7 +49,7 @@ void KernelEmitter::fold_rows(std::size_t number) {
   };
   run_loops(plan.parallel, {}, [&](Values v) {
     for_each_sum(
-        [&](std::size_t r, const Copy& copy) { set_sum(r, copy, builder_.splat(fold_identity(builder_, t.reductions[r]), lanes_)); });
+        [&](std::size_t r, const Copy& copy) { set_sum(r, copy, builder_.splat(reduction_identity(builder_, t.reductions[r]), lanes_)); });
     return v;
   });
   run_loops(plan.reduce, {}, [&](Values v) {

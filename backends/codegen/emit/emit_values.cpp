@@ -139,7 +139,7 @@ bool KernelEmitter::is_share_of_sum(const Node& n) const {
   if (row < kLongRow) return false;
   for (const Nest& t : k_.nests)
     for (const Reduction& r : t.reductions) {
-      if (r.local != s.integer || r.running || r.kind != Reduction::Kind::fold || r.combiner != Combiner::sum || !t.parallel.empty())
+      if (r.local != s.integer || r.running || r.kind != Reduction::Kind::reduce || r.combiner != Combiner::sum || !t.parallel.empty())
         continue;
       const Node& term = k_.dag[r.value];
       if (term.kind != NodeKind::math || (term.function != MathFunction::exp && term.function != MathFunction::exp2)) return false;

@@ -123,7 +123,7 @@ Value* VectorBuilder::divide_integers(DType t, bool remainder, Value* a, Value* 
 }
 
 /// LLVM 19 takes a lane of a quotient for 0 where it knows both operands as 0, as they are in lanes that a masked load leaves out: the
-/// selection that keeps 0 / 0 out of a fold would be dropped. It doesn't look through a fence, which costs nothing.
+/// selection that keeps 0 / 0 out of a reduction would be dropped. It doesn't look through a fence, which costs nothing.
 static Value* fenced(llvm::IRBuilder<>& ir, Value* quotient, Value* a, Value* b) {
   const auto is_other_constant = [](Value* v) {
     const auto* c = llvm::dyn_cast<llvm::Constant>(v);

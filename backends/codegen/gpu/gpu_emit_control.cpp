@@ -1,4 +1,4 @@
-// Control flow of kernels for GPUs: points dealt to teams of threads, nests, folds within a thread and across a team.
+// Control flow of kernels for GPUs: points distributed to teams of threads, nests, reductions within a thread and across a team.
 #include <llvm/IR/Module.h>
 
 #include <algorithm>
@@ -151,7 +151,7 @@ void GpuEmitter::prologue(const std::vector<char>& aliased) {
 }
 
 void GpuEmitter::run() {
-  s_.crosswise.empty() ? points() : tiles();
+  s_.transposed_loads.empty() ? points() : tiles();
   ir_.CreateRetVoid();
 }
 
@@ -265,7 +265,7 @@ void GpuEmitter::nest(std::size_t n) {
   const GpuNestSchedule& g = s_.nests[n];
   const bool ordered = (mask_of(g.in_order) & k_.sequential) != 0;
   in_order(g.in_order, [&] {
-    dealt(n);
+    distributed(n);
     if (ordered) sync_team();
   });
 }
@@ -280,30 +280,31 @@ void GpuEmitter::in_order(std::span<const int> dims, const std::function<void()>
   });
 }
 
-void GpuEmitter::dealt(std::size_t n) {
+void GpuEmitter::distributed(std::size_t n) {
   const Nest& t = k_.nests[n];
   const GpuNestSchedule& g = s_.nests[n];
-  const bool has_folds = !t.reduce.empty() || !t.reductions.empty();
+  const bool has_reductions = !t.reduce.empty() || !t.reductions.empty();
   const bool running = std::any_of(t.reductions.begin(), t.reductions.end(), [](const Reduction& r) { return r.running; });
   const auto first = [&]() -> Value* {
     Value* here = s_.team > 1 ? ir_.CreateICmpEQ(rank_, i32(0)) : nullptr;
     return !exists_ ? here : here ? ir_.CreateAnd(here, exists_) : exists_;
   };
-  if (g.dealt.empty()) {
-    if (has_folds && running && g.folds_across)
+  if (g.distributed.empty()) {
+    if (has_reductions && running && g.reduces_across)
       scan(n);
-    else if (has_folds)
+    else if (has_reductions)
       folds(n);
     for (const Repeat& r : t.repeats) repeat(r, first());
     store_all(n, false, first());
     return;
   }
-  loop(mask_of(g.dealt), ir_.CreateZExtOrTrunc(rank_, index_type()), number(size(g.dealt)), number(s_.team), {}, [&](Value* at, Values v) {
-    decode(g.dealt, at, 1);
-    if (has_folds) folds(n);
-    store_all(n, false, exists_);
-    return v;
-  });
+  loop(mask_of(g.distributed), ir_.CreateZExtOrTrunc(rank_, index_type()), number(size(g.distributed)), number(s_.team), {},
+       [&](Value* at, Values v) {
+         decode(g.distributed, at, 1);
+         if (has_reductions) folds(n);
+         store_all(n, false, exists_);
+         return v;
+       });
 }
 
 /// A loop within the point, whose carried values are registers.
@@ -354,7 +355,7 @@ void GpuEmitter::repeat(const Repeat& r, Value* condition) {
   for (const Slot& s : slots) set_local(s.carried->result, r.go_on >= 0 ? s.phi : s.next);
 }
 
-/// How many steps the folding loops have together.
+/// How many steps the reducing loops have together.
 Value* GpuEmitter::steps_of(const Nest& t) {
   if (t.reduce.empty()) return number(1);
   const auto d = static_cast<std::size_t>(t.reduce[0]);
@@ -372,10 +373,10 @@ void GpuEmitter::set_local(int local, Value* v) {
 
 void GpuEmitter::folds(std::size_t n) {
   const Nest& t = k_.nests[n];
-  const bool across = s_.nests[n].folds_across;
+  const bool across = s_.nests[n].reduces_across;
   Values carried;
   for (const Reduction& r : t.reductions) {
-    carried.push_back(fold_identity(builder_, r));
+    carried.push_back(reduction_identity(builder_, r));
     if (width(r) == 2) carried.push_back(llvm::Constant::getNullValue(builder_.type(k_.dag[r.position].dtype)));
   }
   const auto body = [&](Values acc) {
@@ -387,7 +388,7 @@ void GpuEmitter::folds(std::size_t n) {
       if (r.running) set_local(r.local, now[0]);
       next += width(r);
     }
-    store_all(n, true, across ? exists_ : s_.team > 1 && s_.nests[n].dealt.empty() ? ir_.CreateICmpEQ(rank_, i32(0)) : exists_);
+    store_all(n, true, across ? exists_ : s_.team > 1 && s_.nests[n].distributed.empty() ? ir_.CreateICmpEQ(rank_, i32(0)) : exists_);
     return acc;
   };
   if (t.reduce.empty() && !across) {
@@ -410,11 +411,11 @@ void GpuEmitter::folds(std::size_t n) {
   }
 }
 
-/// Running folds, a tile of the team's width at a time: a scan across the team, then what came before.
+/// Running reductions, a tile of the team's width at a time: a scan across the team, then what came before.
 void GpuEmitter::scan(std::size_t n) {
   const Nest& t = k_.nests[n];
   Values carried;
-  for (const Reduction& r : t.reductions) carried.push_back(fold_identity(builder_, r));
+  for (const Reduction& r : t.reductions) carried.push_back(reduction_identity(builder_, r));
   Value* total = steps_of(t);
   Value* rank = ir_.CreateZExtOrTrunc(rank_, index_type());
   const std::int64_t warps = s_.team / 32;
@@ -426,9 +427,9 @@ void GpuEmitter::scan(std::size_t n) {
       const Reduction& r = t.reductions[i];
       const auto below = [&](Value* v, int steps, Value* position) {
         Value* other = threads_.exchange(GpuThreads::Exchange::up, v, i32(steps));
-        return ir_.CreateSelect(ir_.CreateICmpULT(position, i32(steps)), v, fold_combine(builder_, r, other, v));
+        return ir_.CreateSelect(ir_.CreateICmpULT(position, i32(steps)), v, combine(builder_, r, other, v));
       };
-      Value* v = ir_.CreateSelect(active, get(r.value), fold_identity(builder_, r));
+      Value* v = ir_.CreateSelect(active, get(r.value), reduction_identity(builder_, r));
       for (int steps = 1; steps < 32; steps *= 2) v = below(v, steps, lane_);
       Value* all = nullptr;
       if (warps > 1) {
@@ -437,13 +438,13 @@ void GpuEmitter::scan(std::size_t n) {
         for (int steps = 1; steps < warps; steps *= 2) w = below(w, steps, ir_.CreateURem(lane_, i32(warps)));
         Value* before = threads_.exchange(GpuThreads::Exchange::from, w,
                                           ir_.CreateSelect(ir_.CreateICmpEQ(warp_, i32(0)), i32(0), ir_.CreateSub(warp_, i32(1))));
-        v = ir_.CreateSelect(ir_.CreateICmpEQ(warp_, i32(0)), v, fold_combine(builder_, r, before, v));
+        v = ir_.CreateSelect(ir_.CreateICmpEQ(warp_, i32(0)), v, combine(builder_, r, before, v));
         all = threads_.exchange(GpuThreads::Exchange::from, w, i32(warps - 1));
       } else {
         all = threads_.exchange(GpuThreads::Exchange::from, v, i32(31));
       }
-      set_local(r.local, fold_combine(builder_, r, acc[i], v));
-      acc[i] = fold_combine(builder_, r, acc[i], all);
+      set_local(r.local, combine(builder_, r, acc[i], v));
+      acc[i] = combine(builder_, r, acc[i], all);
     }
     store_all(n, true, active);
     return acc;
@@ -461,7 +462,7 @@ GpuEmitter::Values GpuEmitter::through_shared(const Values& v, Value* slot, Valu
   Values memory;
   for (std::size_t i = 0; i < v.size(); ++i) {
     llvm::Type* type = v[i]->getType()->isIntegerTy(1) ? ir_.getInt8Ty() : v[i]->getType();
-    Values& known = fold_memory_[{type, count}];
+    Values& known = reduction_memory_[{type, count}];
     if (known.size() <= i) known.resize(i + 1);
     if (!known[i]) known[i] = threads_.shared(type, static_cast<std::uint64_t>(count), name_ + "_fold" + std::to_string(num_shared_++));
     memory.push_back(known[i]);
@@ -490,7 +491,7 @@ GpuEmitter::Values GpuEmitter::through_shared(const Values& v, Value* slot, Valu
   return out;
 }
 
-/// The fold over the team's threads, in each of them; in an order fixed by the team's size.
+/// The reduction over the team's threads, in each of them; in an order fixed by the team's size.
 GpuEmitter::Values GpuEmitter::combine_team(const Reduction& r, Values v) {
   if (s_.team == 1) return v;
   if (s_.columns) {
@@ -512,9 +513,9 @@ GpuEmitter::Values GpuEmitter::combine_team(const Reduction& r, Values v) {
 }
 
 GpuEmitter::Values GpuEmitter::combine_all(const Reduction& r, const Values& a, const Values& b, bool ties) {
-  if (width(r) == 1) return {fold_combine(builder_, r, a[0], b[0])};
+  if (width(r) == 1) return {combine(builder_, r, a[0], b[0])};
   Value *value = a[0], *position = a[1];
-  fold_two(builder_, r, k_.dag[r.position].dtype, value, position, b[0], b[1], ties);
+  combine_two(builder_, r, k_.dag[r.position].dtype, value, position, b[0], b[1], ties);
   return {value, position};
 }
 
@@ -526,7 +527,7 @@ GpuEmitter::Values GpuEmitter::accumulate(const Reduction& r, const Values& a) {
   const Node& n = k_.dag[r.value];
   if (r.combiner == Combiner::sum && r.dtype.is_floating() && n.kind == NodeKind::op && n.op == ScalarOp::mul)
     return {ir_.CreateIntrinsic(llvm::Intrinsic::fma, {a[0]->getType()}, {get(n.operands[0]), get(n.operands[1]), a[0]})};
-  return {fold_combine(builder_, r, a[0], get(r.value))};
+  return {combine(builder_, r, a[0], get(r.value))};
 }
 
 void emit_gpu_kernel(llvm::Module& module, const GpuLaunch& launch, const GpuTarget& target, const std::vector<char>& aliased,

@@ -1,5 +1,5 @@
-// Transposes through shared memory: a block reads a tile of what lies crosswise along its rows and uses it along its columns, so that both
-// the loads and the stores of a warp lie side by side (Ruetsch and Micikevicius, Optimizing matrix transpose in CUDA, 2009).
+// Transposes through shared memory: a block reads a tile of what is read transposed along its rows and uses it along its columns, so
+// that both the loads and the stores of a warp lie side by side (Ruetsch and Micikevicius, Optimizing matrix transpose in CUDA, 2009).
 #include <llvm/IR/Module.h>
 
 #include "weft/backends/codegen/gpu/gpu_emitter.h"
@@ -17,7 +17,7 @@ void GpuEmitter::tiles() {
   Value* row = ir_.CreateLShr(rank_, i32(5));
   // One column more than there are elements: the threads of a warp that read a column meet different banks.
   std::unordered_map<NodeId, Value*> memory;
-  for (NodeId load : s_.crosswise)
+  for (NodeId load : s_.transposed_loads)
     memory[load] = threads_.shared(builder_.memory_type(k_.dag[load].dtype), static_cast<std::uint64_t>(n * (n + 1)),
                                    name_ + "_tile" + std::to_string(num_shared_++));
   const std::span<const int> others = std::span(s_.points).first(s_.points.size() - 2);
@@ -56,7 +56,7 @@ void GpuEmitter::tiles() {
       }
     };
     each_row(down, top, across, left, [&](Value* r, Value*) {
-      for (NodeId load : s_.crosswise) {
+      for (NodeId load : s_.transposed_loads) {
         llvm::Type* element = builder_.memory_type(k_.dag[load].dtype);
         Value* at = ir_.CreateAdd(ir_.CreateMul(r, i32(n + 1)), lane_);
         Value* value = ir_.CreateAlignedLoad(element, address(static_cast<int>(k_.dag[load].integer), get(k_.dag[load].operands[0])),
@@ -66,7 +66,7 @@ void GpuEmitter::tiles() {
     });
     threads_.sync_block();
     each_row(across, left, down, top, [&](Value* r, Value* exists) {
-      for (NodeId load : s_.crosswise) {
+      for (NodeId load : s_.transposed_loads) {
         llvm::Type* element = builder_.memory_type(k_.dag[load].dtype);
         Value* at = ir_.CreateAdd(ir_.CreateMul(lane_, i32(n + 1)), r);
         scopes_.back().memo[load] =

@@ -6,7 +6,7 @@
 #include <map>
 #include <unordered_map>
 
-#include "weft/backends/codegen/emit/fold_values.h"
+#include "weft/backends/codegen/emit/reduce_values.h"
 #include "weft/backends/codegen/emit/vector_builder.h"
 #include "weft/backends/codegen/gpu/gpu_threads.h"
 
@@ -30,12 +30,12 @@ class GpuEmitter {
     std::unordered_map<NodeId, Value*> memo;
   };
 
-  // gpu_emit_control.cpp: points, nests, folds.
+  // gpu_emit_control.cpp: points, nests, reductions.
   void prologue(const std::vector<char>& aliased);
   void points();
   void nest(std::size_t number);
   void in_order(std::span<const int> dims, const std::function<void()>& body);
-  void dealt(std::size_t number);
+  void distributed(std::size_t number);
   void folds(std::size_t number);
   void repeat(const Repeat& r, Value* condition);
   void scan(std::size_t number);
@@ -51,7 +51,7 @@ class GpuEmitter {
   Values combine_team(const Reduction& r, Values v);
   Values exchange(GpuThreads::Exchange kind, const Values& v, Value* lane);
   Values through_shared(const Values& v, Value* slot, Value* writes, std::int64_t count, Value* read);
-  static std::size_t width(const Reduction& r) { return r.kind == Reduction::Kind::fold ? 1 : 2; }
+  static std::size_t width(const Reduction& r) { return r.kind == Reduction::Kind::reduce ? 1 : 2; }
   void set_local(int local, Value* v);
 
   void tiles();  // gpu_emit_tiles.cpp
@@ -99,7 +99,7 @@ class GpuEmitter {
   Value* team_ = nullptr;    // the team's number on the device
   Value* exists_ = nullptr;  // whether the point is one, where a team takes part though it has none
   int num_shared_ = 0;
-  std::map<std::pair<llvm::Type*, std::int64_t>, std::vector<Value*>> fold_memory_;  // used again by the next fold
+  std::map<std::pair<llvm::Type*, std::int64_t>, std::vector<Value*>> reduction_memory_;  // used again by the next reduction
 };
 
 }  // namespace weft::detail

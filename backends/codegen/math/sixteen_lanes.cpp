@@ -105,7 +105,7 @@ class Sixteen {
     Value* inverse = lookup(tables::inverses, at);
     Value* r = fma(m, inverse, number(-1));
     if (low) {
-      // 2^-k; where that is no number, `low` is 0 or makes no difference.
+      // 2^-k; where that is not a number, `low` is 0 or makes no difference.
       Value* power = ir_.CreateSub(integer(254 << 23), ir_.CreateAnd(bits(x), integer(0x7f800000)));
       r = fma(mul(low, ir_.CreateBitCast(power, floats_)), inverse, r);
     }

@@ -361,9 +361,9 @@ KernelValue Dag::emit(ScalarOp op, DType result, std::span<const V> v) {
   for (std::size_t i = 0; i < v.size(); ++i) n.operands[i] = v[i].id;
   // Sums and products are the same in either order, but for which of two NaNs comes out.
   if (op == ScalarOp::add || op == ScalarOp::mul || op == ScalarOp::bit_and || op == ScalarOp::bit_or || op == ScalarOp::bit_xor) {
-    Node turned = n;
-    std::swap(turned.operands[0], turned.operands[1]);
-    if (const NodeId same = find(turned); same >= 0) return operand(same);
+    Node swapped = n;
+    std::swap(swapped.operands[0], swapped.operands[1]);
+    if (const NodeId same = find(swapped); same >= 0) return operand(same);
   }
   return operand(intern(n));
 }

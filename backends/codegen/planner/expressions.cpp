@@ -33,7 +33,7 @@ bool can_lower(const JaxprData& j, const Eqn& e) {
   }
 }
 
-constexpr std::int64_t kMaxFolded = 4;  // elements of a fold that is written out
+constexpr std::int64_t kMaxReduced = 4;  // elements of a reduction that is written out
 
 }  // namespace
 
@@ -44,7 +44,7 @@ NodeId row_major_position(Dag& dag, const Shape& shape, std::span<const NodeId> 
   return position;
 }
 
-std::int64_t folded_elements(const JaxprData& j, const Eqn& e) {
+std::int64_t reduced_elements(const JaxprData& j, const Eqn& e) {
   std::int64_t n = 1;
   for (int d : params_as<ReduceParams>(*e.params).axes) n *= j.aval(e.inputs[0]).shape[d];
   return n;
@@ -76,8 +76,8 @@ bool is_injective(const JaxprData& j, const Eqn& e) {
     case Kind::gather: return true;
     case Kind::reduce: {
       if (!e.op->combiner || *e.op->combiner == Combiner::logsumexp) return false;
-      const std::int64_t n = folded_elements(j, e);
-      return n == 1 || (n > 1 && n <= kMaxFolded && (*e.op->combiner == Combiner::sum || !j.aval(e.inputs[0]).dtype.is_complex()));
+      const std::int64_t n = reduced_elements(j, e);
+      return n == 1 || (n > 1 && n <= kMaxReduced && (*e.op->combiner == Combiner::sum || !j.aval(e.inputs[0]).dtype.is_complex()));
     }
     default: return false;
   }
@@ -116,7 +116,7 @@ KernelValue Expressions::compute(Var v, std::span<const NodeId> coords) {
     case Kind::dynamic_slice: return dynamic_slice(e, coords);
     case Kind::dynamic_update_slice: return dynamic_update_slice(e, coords);
     case Kind::reduce: return fold(e, coords);
-    default: throw CompileError("codegen: internal error: " + std::string(e.op->name) + " is no expression", e.loc);
+    default: throw CompileError("codegen: internal error: " + std::string(e.op->name) + " is not an expression", e.loc);
   }
 }
 
@@ -125,7 +125,7 @@ KernelValue Expressions::fold(const Eqn& e, std::span<const NodeId> coords) {
   const std::vector<int>& axes = params_as<ReduceParams>(*e.params).axes;
   const Shape& shape = j_.aval(e.inputs[0]).shape;
   const DType result = j_.avals[e.outputs[0]].dtype, held = result == float16 || result == bfloat16 ? float32 : result;
-  const std::int64_t n = folded_elements(j_, e);
+  const std::int64_t n = reduced_elements(j_, e);
   KernelValue sum;
   for (std::int64_t i = 0; i < n; ++i) {
     Coords source(static_cast<std::size_t>(shape.size()));

@@ -1,4 +1,4 @@
-// Values of a program's variables at an index, as scalar expressions: operations that compute or move single elements melt into
+// Values of a program's variables at an index, as scalar expressions: operations that compute or move single elements is fused into
 // whoever reads them.
 #pragma once
 #include <unordered_map>
@@ -11,11 +11,11 @@
 
 namespace weft::detail {
 
-/// Whether an element of the equation's result is an expression of elements of its operands. Folds of a few elements are.
+/// Whether an element of the equation's result is an expression of elements of its operands. Reductions of a few elements are.
 bool is_injective(const JaxprData& j, const Eqn& e);
-/// How many elements of the operand a reduction folds into one.
-std::int64_t folded_elements(const JaxprData& j, const Eqn& e);
-/// One step of a fold; false if no expression can do it.
+/// How many elements of the operand a reduction combines into one.
+std::int64_t reduced_elements(const JaxprData& j, const Eqn& e);
+/// One step of a reduction; false if no expression can do it.
 bool combine(Dag& dag, Combiner c, KernelValue a, KernelValue b, KernelValue& out);
 
 /// Where the element at the coordinates lies in a row-major array.

@@ -192,7 +192,7 @@ std::string to_string(const Kernel& k) {
   s += "  outer" + loops("for", k.outer) + "\n";
   std::vector<char> printed(k.dag.nodes.size());
   for (const Nest& t : k.nests) {
-    s += "  nest" + loops("for", t.parallel) + loops("fold", t.reduce) + "\n";
+    s += "  nest" + loops("for", t.parallel) + loops("reduce", t.reduce) + "\n";
     const auto print = [&](auto&& self, NodeId id) -> void {
       if (id < 0 || printed[static_cast<std::size_t>(id)]) return;
       printed[static_cast<std::size_t>(id)] = 1;
@@ -228,7 +228,7 @@ std::string to_string(const Kernel& k) {
     for (const Reduction& r : t.reductions) {
       print(print, r.value), print(print, r.position);
       constexpr std::string_view names[] = {"sum", "prod", "max", "min", "and", "or", "xor", "logsumexp"};
-      const std::string_view what = r.kind == Reduction::Kind::fold      ? names[static_cast<std::size_t>(r.combiner)]
+      const std::string_view what = r.kind == Reduction::Kind::reduce    ? names[static_cast<std::size_t>(r.combiner)]
                                     : r.kind == Reduction::Kind::arg_max ? "argmax"
                                     : r.kind == Reduction::Kind::arg_min ? "argmin"
                                                                          : "complex prod";

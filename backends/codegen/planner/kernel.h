@@ -1,7 +1,7 @@
 // A kernel: an outer parallel iteration space, and inside it nests that run one after the other for each outer point.
 //
 // Loop dimensions are numbered through the kernel: the outer ones, then those of each nest. A nest runs its parallel loops; inside
-// them its reducing loops, which fold values into locals; then stores, which may use those locals, as may all later nests. A store may
+// them its reducing loops, which reduce values into locals; then stores, which may use those locals, as may all later nests. A store may
 // also stand within the reducing loops. Scratch is memory that one outer point's nests share; each thread has its own.
 #pragma once
 #include <string>
@@ -20,10 +20,10 @@ struct KernelArg {
   bool written = false;
 };
 
-/// A fold over a nest's reducing loops.
+/// A reduction over a nest's reducing loops.
 struct Reduction {
-  enum class Kind { fold, arg_max, arg_min, complex_product };
-  Kind kind = Kind::fold;
+  enum class Kind { reduce, arg_max, arg_min, complex_product };
+  Kind kind = Kind::reduce;
   Combiner combiner = Combiner::sum;
   DType dtype = float32;  ///< of the accumulator
   NodeId value = -1;
@@ -92,7 +92,7 @@ std::uint64_t structural_hash(const Kernel& k);
 bool same_code(const Kernel& a, const Kernel& b);
 /// Estimates flops, bytes and cycles for vectors of the given size in bytes.
 KernelCost estimate_cost(const Kernel& k, int vector_bytes);
-/// Which nodes any store or fold needs.
+/// Which nodes any store or reduction needs.
 std::vector<char> live_nodes(const Kernel& k);
 /// The nodes that a nest computes for their own sake, and the loop dimensions of its repeats.
 std::vector<NodeId> wanted_nodes(const Nest& t);

@@ -6,9 +6,9 @@
 #include <map>
 #include <numeric>
 
-#include "weft/backends/codegen/emit/after_folds.h"
+#include "weft/backends/codegen/emit/reduction_epilogue.h"
+#include "weft/backends/codegen/planner/interleaved_complex.h"
 #include "weft/backends/codegen/planner/planner.h"
-#include "weft/backends/codegen/planner/unite_parts.h"
 #include "weft/core/array/shape.h"
 #include "weft/core/base/nesting.h"
 #include "weft/core/ir/sealed_program.h"
@@ -233,7 +233,7 @@ class KernelFormer final : public LeafReader {
     return true;
   }
 
-  /// Whether rows that are shorter than a vector would be written while others are folded: vectors go along the parallel loops there, so
+  /// Whether rows that are shorter than a vector would be written while others are reduced: vectors go along the parallel loops there, so
   /// that each of their elements would go to another row.
   bool scatters_rows(const Root& r, int n) {
     const Nest& t = nest(n);
@@ -274,7 +274,7 @@ class KernelFormer final : public LeafReader {
       }
       std::vector<int> loops = candidate.parallel;
       loops.insert(loops.end(), candidate.reduce.begin(), candidate.reduce.end());
-      // The same loops, or as what follows the folds.
+      // The same loops, or as what follows the reductions.
       for (const bool epilogue : {false, true}) {
         if (epilogue && (!r.reduce.empty() || candidate.reduce.empty())) continue;
         const std::vector<int>& along = epilogue ? candidate.parallel : loops;
@@ -358,7 +358,7 @@ class KernelFormer final : public LeafReader {
     });
   }
 
-  /// A nest of parallel loops becomes one whose last loops fold: what it stores is stored within them.
+  /// A nest of parallel loops becomes one whose last loops reduce: what it stores is stored within them.
   void turn_into_reduction(int n, std::size_t num_parallel) {
     Nest& t = nest(n);
     t.reduce.assign(t.parallel.begin() + static_cast<std::ptrdiff_t>(num_parallel), t.parallel.end());
@@ -472,10 +472,10 @@ void KernelPlanner::form_steps() {
     if (item.group >= 0) {
       std::vector<BufferId> buffers;
       Kernel k = KernelFormer(*this, groups_[static_cast<std::size_t>(item.group)]).run(buffers);
-      unite_parts(k);
+      interleave_complex(k);
       collapse_loops(k);
       k.cost = estimate_cost(k, target_.vector_bytes);
-      if (target_.vectors_after_folds && split_after_folds(k, target_.vector_bytes)) {
+      if (target_.vectors_in_epilogue && split_reduction_epilogue(k, target_.vector_bytes)) {
         k.cost = estimate_cost(k, target_.vector_bytes);
         buffers.resize(k.args.size(), -1);
       }

@@ -16,10 +16,10 @@ namespace {
 constexpr double kCheap = 10;            // recomputing this much per element costs less than storing and reading it
 constexpr std::size_t kMaxNodes = 2000;  // of one root's expression
 constexpr int kMany = 2;                 // so many readers count as any number
-constexpr std::int64_t kRowChunks = 64;  // into so many pieces rows of large matrices are cut for column folds
+constexpr std::int64_t kRowChunks = 64;  // into so many pieces rows of large matrices are cut for column reductions
 constexpr std::int64_t kLargeBytes = 24 << 20, kMaxColumnBytes = 64 << 10;
 constexpr std::int64_t kMinPart = 8;           // of a loop that is cut from within a longer row
-constexpr std::int64_t kSplitAbove = 1 << 16;  // folds of more elements per result are split into chunks
+constexpr std::int64_t kSplitAbove = 1 << 16;  // reductions of more elements per result are split into chunks
 
 /// The movement of an operation with one operand and one result.
 std::optional<Movement> only_movement(const JaxprData& j, const Eqn& e) {
@@ -43,7 +43,7 @@ bool takes_part(const JaxprData& j, const Eqn& e) {
 }
 
 /// Combiners that a vector accumulator can hold, for the dtype.
-bool can_fold(Combiner c, DType t) {
+bool can_reduce(Combiner c, DType t) {
   if (c == Combiner::logsumexp) return false;
   return !t.is_complex() || c == Combiner::sum || c == Combiner::prod;
 }
@@ -123,7 +123,7 @@ void KernelPlanner::classify() {
   own_cost_.assign(j_.eqns.size(), -1);
 }
 
-/// An output that is but another shape of what a fold, a product or a step of its own gives is the memory of that.
+/// An output that is but another shape of what a reduction, a product or a step of its own gives is the memory of that.
 void KernelPlanner::name_outputs() {
   for (Atom a : j_.outputs) {
     if (a.is_literal()) continue;
@@ -143,26 +143,26 @@ void KernelPlanner::name_outputs() {
   }
 }
 
-/// Folds over more dimensions than a kernel can have loops are computed by the reference.
+/// Reductions over more dimensions than a kernel can have loops are computed by the reference.
 bool KernelPlanner::has_too_many_loops(const Eqn& e) const {
   if (e.op->kind != Kind::reduce && e.op->kind != Kind::dot) return false;
   const bool dot = e.op->kind == Kind::dot;
-  std::size_t loops = 2;  // a split fold has one more, and so has what tells real parts from imaginary ones
+  std::size_t loops = 2;  // a split reduction has one more, and so has what tells real parts from imaginary ones
   for (const std::int64_t n : j_.avals[e.outputs[0]].shape) loops += dot || n != 1;
   loops += dot ? params_as<DotParams>(*e.params).dimension_numbers.contracting[0].size() : params_as<ReduceParams>(*e.params).axes.size();
   return loops > Dag::kMaxDims;
 }
 
-/// Whether an equation that is no expression reads this operand from memory.
+/// Whether an equation that is not an expression reads this operand from memory.
 bool KernelPlanner::needs_memory(const Eqn& e, int operand) const {
   if (const std::optional<LaneKernel>& lanes = lanes_[static_cast<std::size_t>(&e - j_.eqns.data())])
     return std::find(lanes->buffers.begin(), lanes->buffers.end(), e.inputs[static_cast<std::size_t>(operand)].var()) !=
            lanes->buffers.end();
   if (has_too_many_loops(e)) return true;
   switch (e.op->kind) {
-    case Kind::reduce: return !e.op->combiner || !can_fold(*e.op->combiner, j_.aval(e.inputs[0]).dtype);
+    case Kind::reduce: return !e.op->combiner || !can_reduce(*e.op->combiner, j_.aval(e.inputs[0]).dtype);
     case Kind::cumulative:
-      return !e.op->combiner || !can_fold(*e.op->combiner, j_.aval(e.inputs[0]).dtype) ||
+      return !e.op->combiner || !can_reduce(*e.op->combiner, j_.aval(e.inputs[0]).dtype) ||
              (j_.aval(e.inputs[0]).dtype.is_complex() && *e.op->combiner != Combiner::sum);
     case Kind::arg_reduce: return params_as<ArgReduceParams>(*e.params).axes.size() != 1 || j_.aval(e.inputs[0]).dtype.is_complex();
     case Kind::dot: {
@@ -175,20 +175,20 @@ bool KernelPlanner::needs_memory(const Eqn& e, int operand) const {
       const int by = defined_by_[a.var()];
       if (by < 0 || !injective_[static_cast<std::size_t>(by)]) return true;
       const Kind k = j_.eqns[static_cast<std::size_t>(by)].op->kind;
-      return again && (k != Kind::movement || (operand == 1 && worth_turning(e, avals) && is_turned(a.var())));
+      return again && (k != Kind::movement || (operand == 1 && worth_transposing(e, avals) && is_transposed(a.var())));
     }
     case Kind::scatter: return !is_kernel_scatter(e);
     default: return true;
   }
 }
 
-/// Scatters that overwrite, or combine by one of the folds.
+/// Scatters that overwrite, or combine by one of the reductions.
 bool KernelPlanner::is_kernel_scatter(const Eqn& e) const {
   if (e.op->kind != Kind::scatter) return false;
   if (!e.op->combiner) return !params_as<Scatter::Params>(*e.params).update_jaxpr.jaxpr;
   // Sums of bools are not sums of bytes.
   const DType dtype = j_.avals[e.outputs[0]].dtype;
-  return !dtype.is_bool() && can_fold(*e.op->combiner, dtype);
+  return !dtype.is_bool() && can_reduce(*e.op->combiner, dtype);
 }
 
 void KernelPlanner::choose_roots() {
@@ -198,13 +198,13 @@ void KernelPlanner::choose_roots() {
     if (!injective_[i]) continue;
     if (own_cost_[i] < 0) own_cost_[i] = equation_cost(j_, e);
     double cost = own_cost_[i];
-    const double times = e.op->kind == Kind::reduce ? static_cast<double>(folded_elements(j_, e)) : 1;
+    const double times = e.op->kind == Kind::reduce ? static_cast<double>(reduced_elements(j_, e)) : 1;
     cost *= times;
     for (Atom a : e.inputs)
       if (!a.is_literal() && !is_root_[a.var()]) cost += times * cost_[a.var()];
     for (Var v : e.outputs) cost_[v] = std::min(cost, 1e9);
   }
-  // Who computes it, going backward: the roots that a value would melt into, and over how many points.
+  // Who computes it, going backward: the roots that a value would is fused into, and over how many points.
   struct Owners {
     std::vector<Var> roots;
     double points = 0;
@@ -279,7 +279,7 @@ void KernelPlanner::make_roots() {
     } else if (!folds) {
       items_.push_back({-1, static_cast<int>(i), -1});
     } else if (avals_[e.outputs[0]].size() != 0) {
-      add_fold(static_cast<int>(i));
+      add_reduction(static_cast<int>(i));
     }
   }
   root_of_.assign(avals_.size(), -1);
@@ -300,21 +300,21 @@ static std::int64_t chunk_length(std::int64_t length, std::int64_t rest) {
 }
 
 /// Sums of columns and the like, of more than the caches hold: rows are read in order if each thread takes some of them.
-bool KernelPlanner::is_large_column_fold(const Eqn& e, const Root& r, std::int64_t steps) const {
-  if (r.kind != Root::Kind::fold || r.reduce.size() != 1 || avals_[e.outputs[0]].dtype.is_bool()) return false;
+bool KernelPlanner::is_large_column_reduction(const Eqn& e, const Root& r, std::int64_t steps) const {
+  if (r.kind != Root::Kind::reduce || r.reduce.size() != 1 || avals_[e.outputs[0]].dtype.is_bool()) return false;
   const Aval &in = j_.aval(e.inputs[0]), &out = avals_[e.outputs[0]];
   return params_as<ReduceParams>(*e.params).axes[0] != in.ndim() - 1 && out.size() > 512 && out.bytes() <= kMaxColumnBytes &&
          steps >= 8 * kRowChunks && in.bytes() >= kLargeBytes;
 }
 
-void KernelPlanner::add_fold(int eqn) {
+void KernelPlanner::add_reduction(int eqn) {
   const Eqn& e = j_.eqns[static_cast<std::size_t>(eqn)];
   const Aval &in = j_.aval(e.inputs[0]), &out = avals_[e.outputs[0]];
   Root r;
   r.var = e.outputs[0], r.eqn = eqn;
   switch (e.op->kind) {
     case Kind::reduce:
-      r.kind = Root::Kind::fold;
+      r.kind = Root::Kind::reduce;
       for (int d : params_as<ReduceParams>(*e.params).axes) r.reduce.push_back(in.shape[d]);
       break;
     case Kind::arg_reduce:
@@ -336,8 +336,8 @@ void KernelPlanner::add_fold(int eqn) {
 
   std::int64_t steps = 1;
   for (std::int64_t s : r.reduce) steps *= s;
-  const bool by_rows = is_large_column_fold(e, r, steps);
-  if (r.kind == Root::Kind::fold && !r.reduce.empty() && ((steps * out.size() >= kSplitAbove && out.size() <= 512) || by_rows)) {
+  const bool by_rows = is_large_column_reduction(e, r, steps);
+  if (r.kind == Root::Kind::reduce && !r.reduce.empty() && ((steps * out.size() >= kSplitAbove && out.size() <= 512) || by_rows)) {
     const std::int64_t rest = steps / r.reduce[0] * out.size();
     const std::int64_t chunk = by_rows ? std::max<std::int64_t>(r.reduce[0] / kRowChunks, 1) : chunk_length(r.reduce[0], rest);
     const std::int64_t chunks = (r.reduce[0] + chunk - 1) / chunk;

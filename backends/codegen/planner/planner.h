@@ -1,8 +1,9 @@
 // How kernels are formed. Internal to form_program.
 //
-// Values that are stored, folded or handed to a library are roots; everything else melts into the roots that read it. Each root is a loop
-// nest over its own space: one loop for each dimension of its value, and loops that fold. Roots join one kernel while the outer loops of
-// all of them run over the same points: a nest that reads what an earlier nest of the kernel computed must read it at its own outer point.
+// Values that are stored, reduced or handed to a library are roots; everything else is fused into the roots that read it. Each root is a
+// loop nest over its own space: one loop for each dimension of its value, and loops that reduce. Roots join one kernel while the outer
+// loops of all of them run over the same points: a nest that reads what an earlier nest of the kernel computed must read it at its own
+// outer point.
 #pragma once
 #include <memory>
 #include <optional>
@@ -14,13 +15,14 @@
 
 namespace weft::detail {
 
-/// A value with a loop nest of its own. Beside the program's variables there are partial results of split folds, numbered after them.
+/// A value with a loop nest of its own. Beside the program's variables there are partial results of split reductions, numbered after them.
 struct Root {
-  enum class Kind { map, fold, arg_reduce, cumulative, product, copy, scatter };
+  enum class Kind { map, reduce, arg_reduce, cumulative, product, copy, scatter };
   Kind kind = Kind::map;
   Var var = 0;
   int eqn = -1;
-  /// Splitting of a long fold: first the folds of chunks of its first axis, as partial results [chunks, ...], then the fold of those.
+  /// Splitting of a long reduction: first the reductions of chunks of its first axis, as partial results [chunks, ...], then the reduction
+  /// of those.
   enum class Stage { whole, chunks, combine };
   Stage stage = Stage::whole;
   Var partial = 0;                     ///< of combine: the partial results
@@ -28,7 +30,7 @@ struct Root {
   std::int64_t chunk_total = 0;        ///< steps of all together
   bool by_rows = false;                ///< of chunks: only the chunks are an outer loop
 
-  // The loops: those of the value's dimensions, a dimension perhaps split into several loops (slowest first), and folding ones.
+  // The loops: those of the value's dimensions, a dimension perhaps split into several loops (slowest first), and reducing ones.
   struct Dim {
     int value_dim = 0;
     std::int64_t size = 1, scale = 1;  ///< the dimension's coordinate is the sum of scale * loop
@@ -78,15 +80,15 @@ class KernelPlanner {
   void name_outputs();
   bool needs_memory(const Eqn& reader, int operand) const;
   bool has_too_many_loops(const Eqn& e) const;
-  bool is_turned(Var v) const;
+  bool is_transposed(Var v) const;
   bool product_is_kernel(const Eqn& e) const;
   bool is_library_dtype(DType a, DType b, DType out) const;
   bool is_kernel_scatter(const Eqn& e) const;
   bool try_library_product(const Eqn& e);
   void absorb_epilogue(std::size_t eqn);  // epilogues.cpp
   void make_roots();
-  void add_fold(int eqn);
-  bool is_large_column_fold(const Eqn& e, const Root& r, std::int64_t steps) const;
+  void add_reduction(int eqn);
+  bool is_large_column_reduction(const Eqn& e, const Root& r, std::int64_t steps) const;
   void add_scatter(int eqn);
   void build_alone(Root& r);
   void cut_values();
@@ -155,7 +157,7 @@ KernelProgram plan_program(const Jaxpr& simplified, const TargetTraits& target, 
 /// A loop or a branch and its sub-programs.
 ControlStep plan_control(const Eqn& e, const TargetTraits& target, KernelTable& table);
 
-/// The loops and the folds of a root's expression.
+/// The loops and the reductions of a root's expression.
 struct RootBody {
   KernelValue value;  ///< of a map: what to store; of others: what the locals make of it
   std::vector<Reduction> reductions;

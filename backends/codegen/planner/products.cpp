@@ -59,7 +59,7 @@ bool KernelPlanner::product_is_kernel(const Eqn& e) const {
 }
 
 /// Whether neighbours along the last dimension, along which vectors of products go, lie apart in the memory that movements read them from.
-bool KernelPlanner::is_turned(Var v) const {
+bool KernelPlanner::is_transposed(Var v) const {
   const Aval& a = j_.avals[v];
   if (a.ndim() == 0 || a.dtype.is_complex() || a.shape.back() * a.dtype.itemsize() < target_.vector_bytes) return false;
   Dag dag;

@@ -45,7 +45,7 @@ struct ProductStep {
 
 struct Step {
   enum class Kind {
-    kernel,   ///< a generated kernel: `buffers` are its arguments that are no scratch
+    kernel,   ///< a generated kernel: `buffers` are its arguments that are not scratch
     product,  ///< a library's matrix product: buffers a, b, out, and the bias if there is one
     opaque,   ///< an equation executed by its reference function: buffers are its operands, then its results
     control,  ///< a loop or a branch: the same buffers, then memory for its sub-programs if they need any
@@ -129,7 +129,7 @@ struct TargetTraits {
   bool all_products = false;      ///< and those of all floating dtypes, with a bias
   bool gelu_epilogues = false, relu_epilogues = false;
   bool unordered_scatters = false;   ///< those of which it is promised that no index comes twice are made in any order
-  bool vectors_after_folds = false;  ///< what follows folds along vectors runs by vectors of its own
+  bool vectors_in_epilogue = false;  ///< what follows reductions along vectors runs by vectors of its own
   Expansion expansion = nullptr;
   const char* platform = "cpu";  ///< for messages
 };

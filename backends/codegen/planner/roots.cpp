@@ -11,7 +11,7 @@ namespace {
 
 bool contains(const std::vector<int>& v, int x) { return std::find(v.begin(), v.end(), x) != v.end(); }
 
-/// The type that a fold's accumulator has for results of the dtype.
+/// The type that a reduction's accumulator has for results of the dtype.
 DType accumulator(DType t) { return t == float16 || t == bfloat16 ? float32 : t; }
 
 KernelValue identity(Dag& dag, Combiner c, DType t) {
@@ -39,7 +39,7 @@ struct Folder {
   std::uint64_t local_dims;
   RootBody body;
 
-  /// Folds a real value; the accumulator's result.
+  /// Reduces a real value; the accumulator's result.
   KernelValue fold(Combiner c, KernelValue v, bool running = false) {
     Reduction r;
     r.combiner = c;
@@ -62,7 +62,7 @@ struct Folder {
     body.reductions.push_back(r);
     return dag.complex(dag.local(r.local, r.dtype, local_dims), dag.local(r.local + 1, r.dtype, local_dims));
   }
-  KernelValue fold_any(Combiner c, KernelValue v, bool running = false) {
+  KernelValue reduce_any(Combiner c, KernelValue v, bool running = false) {
     if (!v.dtype.is_complex()) return fold(c, v, running);
     if (c == Combiner::prod) return complex_product(v);
     const KernelValue re = fold(c, dag.real(v), running), im = fold(c, dag.imag(v), running);
@@ -110,7 +110,7 @@ RootBody build_root(const JaxprData& j, const std::vector<Aval>& avals, const Ro
       f.body.inside = place.inside;
       break;
     }
-    case Root::Kind::fold: {
+    case Root::Kind::reduce: {
       const Combiner c = *e.op->combiner;
       const DType held = accumulator(aval.dtype);
       if (nothing) {
@@ -139,7 +139,7 @@ RootBody build_root(const JaxprData& j, const std::vector<Aval>& avals, const Ro
         element = expressions.at(e.inputs[0], at);
       }
       f.body.value = dag.convert(element, held);
-      if (!r.reduce.empty()) f.body.value = f.fold_any(c, f.body.value);
+      if (!r.reduce.empty()) f.body.value = f.reduce_any(c, f.body.value);
       f.body.value = dag.convert(f.body.value, aval.dtype);
       break;
     }
@@ -166,7 +166,7 @@ RootBody build_root(const JaxprData& j, const std::vector<Aval>& avals, const Ro
       const KernelValue element = expressions.at(e.inputs[0], coords);
       const std::uint64_t saved = f.local_dims;
       f.local_dims |= reduce.empty() ? 0 : std::uint64_t{1} << reduce[0];
-      f.body.value = dag.convert(f.fold_any(*e.op->combiner, dag.convert(element, accumulator(element.dtype)), true), aval.dtype);
+      f.body.value = dag.convert(f.reduce_any(*e.op->combiner, dag.convert(element, accumulator(element.dtype)), true), aval.dtype);
       f.local_dims = saved;
       break;
     }
@@ -189,7 +189,7 @@ RootBody build_root(const JaxprData& j, const std::vector<Aval>& avals, const Ro
         elements[k] = dag.convert(expressions.at(e.inputs[k], at), held);
       }
       const KernelValue product = dag.mul(elements[0], elements[1]);
-      f.body.value = reduce.empty() ? product : f.fold_any(Combiner::sum, product);
+      f.body.value = reduce.empty() ? product : f.reduce_any(Combiner::sum, product);
       f.body.value = dag.convert(f.body.value, aval.dtype);
       break;
     }

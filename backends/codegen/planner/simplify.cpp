@@ -54,7 +54,7 @@ class Simplifier {
       if (kept[i])
         for (Atom a : e.inputs) mark(a);
     }
-    turn_products(kept, live);
+    transpose_products(kept, live);
     spare_transposes(kept, live);
     JaxprBuilder b;
     std::vector<std::optional<Atom>> renamed(avals_.size()), literals(literals_.size());
@@ -88,7 +88,7 @@ class Simplifier {
 
  private:
   /// A product of which only the transpose is read is computed that way, where it is the product of the operands in the other order.
-  void turn_products(std::vector<char>& kept, const std::vector<int>& times_read) {
+  void transpose_products(std::vector<char>& kept, const std::vector<int>& times_read) {
     std::unordered_map<Var, std::size_t> products;
     for (std::size_t i = 0; i < eqns_.size(); ++i) {
       Eqn& e = eqns_[i];
@@ -208,10 +208,10 @@ class Simplifier {
       if (!expansion) {
         const Eqn dot = before_transposes(e, in);
         const Aval before[] = {aval(dot.inputs[0]), aval(dot.inputs[1])};
-        expansion = fold_dot(dot, before);
+        expansion = reduce_dot(dot, before);
         if (expansion) in = dot.inputs;
       }
-      if (!expansion) expansion = turn_dot(e, avals);
+      if (!expansion) expansion = transpose_dot(e, avals);
       if (expansion) return run(expansion->data(), std::move(in), loc);
     }
     if (e.op->kind == Kind::cumulative) {

@@ -11,7 +11,7 @@ namespace {
 
 constexpr std::int64_t kManyPoints = 1 << 15;     // so many threads keep a device busy
 constexpr std::int64_t kFewPoints = 512;          // so few teams do not
-constexpr std::int64_t kSharedBytes = 40 * 1024;  // of scratch in a block's shared memory; what folds use comes on top
+constexpr std::int64_t kSharedBytes = 40 * 1024;  // of scratch in a block's shared memory; what reductions use comes on top
 constexpr std::int64_t kLocalBytes = 512;         // of scratch in a thread's own memory
 constexpr std::int64_t kVectorBytes = 16;
 constexpr std::int64_t kFarBytes = 32;  // apart lie elements of different pieces of memory that is read at once
@@ -31,7 +31,7 @@ class GpuScheduler {
       single();
     else
       several();
-    s_.teams = s_.crosswise.empty() ? size(s_.points) / s_.lanes : tiles();
+    s_.teams = s_.transposed_loads.empty() ? size(s_.points) / s_.lanes : tiles();
     return std::move(s_);
   }
 
@@ -142,14 +142,14 @@ class GpuScheduler {
       s_.columns = true;
       s_.threads = steps >= 256 ? 512 : 256;
       s_.team = s_.threads / 32;
-      nest.folds_across = true;
+      nest.reduces_across = true;
       return;
     }
     across(steps);
   }
 
   /// The loads that are contiguous along `down` while the last loop strides through memory.
-  std::vector<NodeId> crosswise(int down) const {
+  std::vector<NodeId> transposed_loads(int down) const {
     std::vector<NodeId> loads;
     for (std::size_t n = 0; n < k_.dag.nodes.size(); ++n) {
       const Node& node = k_.dag.nodes[n];
@@ -180,13 +180,13 @@ class GpuScheduler {
     std::size_t best = 0;
     for (std::size_t i = 0; i + 1 < s_.points.size(); ++i) {
       if (size(s_.points[i]) < GpuSchedule::kTile / 2) continue;
-      std::vector<NodeId> loads = crosswise(s_.points[i]);
-      if (loads.size() > s_.crosswise.size()) s_.crosswise = std::move(loads), best = i;
+      std::vector<NodeId> loads = transposed_loads(s_.points[i]);
+      if (loads.size() > s_.transposed_loads.size()) s_.transposed_loads = std::move(loads), best = i;
     }
     std::int64_t bytes = 0;
-    for (NodeId n : s_.crosswise) bytes += GpuSchedule::kTile * (GpuSchedule::kTile + 1) * k_.dag[n].dtype.itemsize();
-    if (s_.crosswise.empty() || bytes > kSharedBytes) {
-      s_.crosswise.clear(), s_.points = given;
+    for (NodeId n : s_.transposed_loads) bytes += GpuSchedule::kTile * (GpuSchedule::kTile + 1) * k_.dag[n].dtype.itemsize();
+    if (s_.transposed_loads.empty() || bytes > kSharedBytes) {
+      s_.transposed_loads.clear(), s_.points = given;
       return false;
     }
     const auto at = s_.points.begin() + static_cast<std::ptrdiff_t>(best);
@@ -202,7 +202,7 @@ class GpuScheduler {
   }
 
   void across(std::int64_t steps) {
-    s_.nests[0].folds_across = true;
+    s_.nests[0].reduces_across = true;
     team_for(steps, size(s_.points));
   }
 
@@ -240,15 +240,15 @@ class GpuScheduler {
         nest.in_order = t.parallel;
         continue;
       }
-      for (int d : t.parallel) (k_.sequential >> d & 1 ? nest.in_order : nest.dealt).push_back(d);
+      for (int d : t.parallel) (k_.sequential >> d & 1 ? nest.in_order : nest.distributed).push_back(d);
       if (t.reduce.empty() && t.reductions.empty()) continue;
-      const std::int64_t dealt = size(nest.dealt), steps = size(t.reduce);
-      if (t.reduce.empty() || (dealt >= s_.team / 2 && dealt > 1) || dealt >= steps) {
-        if (dealt > 1 || t.reduce.empty()) continue;
+      const std::int64_t distributed = size(nest.distributed), steps = size(t.reduce);
+      if (t.reduce.empty() || (distributed >= s_.team / 2 && distributed > 1) || distributed >= steps) {
+        if (distributed > 1 || t.reduce.empty()) continue;
       }
-      nest.in_order.insert(nest.in_order.end(), nest.dealt.begin(), nest.dealt.end());
-      nest.dealt.clear();
-      nest.folds_across = true;
+      nest.in_order.insert(nest.in_order.end(), nest.distributed.begin(), nest.distributed.end());
+      nest.distributed.clear();
+      nest.reduces_across = true;
     }
   }
 
@@ -298,7 +298,7 @@ bool shares_locals(const Kernel& k) {
   for (std::size_t n = 0; n < k.nests.size(); ++n)
     for (const Reduction& r : k.nests[n].reductions) {
       nest_of[static_cast<std::size_t>(r.local)] = static_cast<int>(n);
-      if (r.kind != Reduction::Kind::fold) nest_of[static_cast<std::size_t>(r.local) + 1] = static_cast<int>(n);
+      if (r.kind != Reduction::Kind::reduce) nest_of[static_cast<std::size_t>(r.local) + 1] = static_cast<int>(n);
     }
   for (std::size_t n = 0; n < k.nests.size(); ++n) {
     Kernel one = k;

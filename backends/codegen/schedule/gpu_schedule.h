@@ -1,6 +1,6 @@
 // How a kernel is run by the threads of a GPU. A team of threads takes a point of the outer space: one thread, a warp, or a block. Within
-// the point, the loops of each nest are dealt to the team's threads, or run by each of them. Depends on the kernel only, so that results
-// do not depend on the device.
+// the point, the loops of each nest are distributed to the team's threads, or run by each of them. Depends on the kernel only, so that
+// results do not depend on the device.
 #pragma once
 #include <vector>
 
@@ -9,16 +9,17 @@
 namespace weft::detail {
 
 struct GpuNestSchedule {
-  std::vector<int> in_order;  ///< loops that every thread of the team runs, slowest first
-  std::vector<int> dealt;     ///< loops whose iterations are dealt to the team's threads, the last one fastest
-  bool folds_across = false;  ///< the folding loops are dealt too: partial results are combined across the team
+  std::vector<int> in_order;     ///< loops that every thread of the team runs, slowest first
+  std::vector<int> distributed;  ///< loops whose iterations are distributed to the team's threads, the last one fastest
+  bool reduces_across = false;   ///< the reducing loops are distributed too: partial results are combined across the team
 };
 
 struct GpuSchedule {
   std::vector<int> points;  ///< loops over points, the last one fastest
   int lanes = 1;            ///< consecutive points of the last of these loops that one thread takes as a vector
   int team = 1;             ///< threads of a point: 1, 32, or a block's
-  /// The team's threads belong to different warps, and a warp's threads to different points: folds along strided axes read whole lines.
+  /// The team's threads belong to different warps, and a warp's threads to different points: reductions along strided axes read whole
+  /// lines.
   bool columns = false;
   int threads = 256;       ///< of a block
   std::int64_t teams = 1;  ///< points, or vectors of them, that there are work for
@@ -26,7 +27,7 @@ struct GpuSchedule {
   bool atomic = false;  ///< stores combine atomically with what is there
   /// A block takes a tile of kTile x kTile points of the last two loops: these loads, which lie side by side along the last but one, go
   /// through shared memory. `teams` counts tiles.
-  std::vector<NodeId> crosswise;
+  std::vector<NodeId> transposed_loads;
   static constexpr std::int64_t kTile = 32;
   std::int64_t scratch = 0;  ///< bytes of one team's scratch
   /// Scratch lies in memory of the device that the launch is given, `scratch` bytes for each team that runs.

@@ -47,7 +47,7 @@ Counts count(const Kernel& k, int vector_bytes) {
       stack.push_back(r.value);
       const double n = trips(~std::uint64_t{0}, 0);
       if (r.dtype.is_floating()) cost.flops += n;
-      cost.cycles += n * per_vector * (r.kind == Reduction::Kind::fold ? 1 : 4);
+      cost.cycles += n * per_vector * (r.kind == Reduction::Kind::reduce ? 1 : 4);
     }
     for (const Store& s : t.stores) {
       stack.push_back(s.value), stack.push_back(s.guard);

@@ -15,7 +15,7 @@ constexpr double kTaskCycles = 30e3;  // of a task
 constexpr std::int64_t kMaxLaneScratch = 256 * 1024;
 constexpr std::int64_t kMaxColumnScratch = 640 * 1024;
 constexpr double kColumnBytes = 4 << 20;
-constexpr int kRows = 8, kColumnVectors = 8;                        // of a column fold: rows at a time; columns that registers hold
+constexpr int kRows = 8, kColumnVectors = 8;                        // of a column reduction: rows at a time; columns that registers hold
 constexpr std::int64_t kRowsTogether = 4, kRowScratch = 64 * 1024;  // of a product whose left operand's rows are in scratch
 constexpr std::size_t kFewNodes = 40;
 constexpr std::int64_t kMaxAccumulators = 64 * 1024;
@@ -62,7 +62,7 @@ class Scheduler {
     for (std::size_t n = 0; n < k_.nests.size(); ++n) plan_nest(n);
     plan_outer();
     unroll();
-    turn_squares();
+    transpose_squares();
     plan_tasks();
     estimate_slack();
     return std::move(schedule_);
@@ -96,11 +96,12 @@ class Scheduler {
     return std::any_of(t.reductions.begin(), t.reductions.end(), [](const Reduction& r) { return r.running; });
   }
 
-  /// Whether lanes along the given outer loop, which lie apart, fold neighbours in memory: as many steps as there are lanes read a square,
-  /// which is turned in registers.
+  /// Whether lanes along the given outer loop, which lie apart, reduce neighbours in memory: as many steps as there are lanes read a
+  /// square, which is transposed in registers.
   bool reads_squares(const Nest& t, NodeId position, int vector) const {
     std::int64_t along = 0, s = 0;
-    if (std::find(k_.outer.begin(), k_.outer.end(), vector) == k_.outer.end() || points_along(k_, k_.dag[position].dims) < kWorthTurning)
+    if (std::find(k_.outer.begin(), k_.outer.end(), vector) == k_.outer.end() ||
+        points_along(k_, k_.dag[position].dims) < kWorthTransposing)
       return false;
     if (t.reduce.empty() || is_running(t) || runs_singly(t.reduce.back()) || size(t.reduce.back()) < schedule_.lanes) return false;
     if (!k_.dag.stride(position, vector, along) || (along >= -1 && along <= 2)) return false;
@@ -139,8 +140,8 @@ class Scheduler {
       if (stride == -1) return 1.5;
       if (stride == 2) return 3.0;
       if (!is_store && reads_squares(t, position, vector)) {
-        const auto all = static_cast<double>(size(t.reduce.back())), turned = lanes * std::floor(all / lanes);
-        return (turned * (1 + std::log2(lanes)) + (all - turned) * lanes * 0.8) / all;
+        const auto all = static_cast<double>(size(t.reduce.back())), transposed = lanes * std::floor(all / lanes);
+        return (transposed * (1 + std::log2(lanes)) + (all - transposed) * lanes * 0.8) / all;
       }
       return lanes * (is_store ? 1.2 : 0.8);
     };
@@ -165,7 +166,7 @@ class Scheduler {
     const bool across = std::find(t.reduce.begin(), t.reduce.end(), vector) != t.reduce.end();
     for (const Reduction& r : t.reductions) {
       const double along_lanes = across ? 3 * std::log2(lanes) : 0;
-      total += outer * inner * (r.kind == Reduction::Kind::fold ? 1 : 4) + (r.running ? inner : 1) * outer * along_lanes;
+      total += outer * inner * (r.kind == Reduction::Kind::reduce ? 1 : 4) + (r.running ? inner : 1) * outer * along_lanes;
     }
     return total + outer * inner * 0.5;
   }
@@ -361,7 +362,7 @@ class Scheduler {
     std::int64_t points = 1, bytes = 0;
     for (int d : t.parallel) points *= (size(d) + schedule_.lanes - 1) / schedule_.lanes * schedule_.lanes;
     for (const Reduction& r : t.reductions) {
-      if (r.kind != Reduction::Kind::fold || r.running || r.dtype.is_bool()) return false;
+      if (r.kind != Reduction::Kind::reduce || r.running || r.dtype.is_bool()) return false;
       bytes += points * r.dtype.itemsize();
     }
     if (std::any_of(t.stores.begin(), t.stores.end(), [](const Store& store) { return store.in_reduction; })) return false;
@@ -468,9 +469,9 @@ class Scheduler {
     return n;
   }
   /// Where some access is contiguous along another outer loop than the lanes, that loop is unrolled as far as there are lanes: squares of
-  /// elements are turned in registers. Where memory is far, the innermost loop is the one along which more is read in order: what is
+  /// elements are transposed in registers. Where memory is far, the innermost loop is the one along which more is read in order: what is
   /// written a cache line here and there need not be awaited.
-  void turn_squares() {
+  void transpose_squares() {
     const std::int64_t lanes = schedule_.lanes;
     if (k_.nests.size() != 1 || schedule_.vector_dim < 0 || !k_.nests[0].repeats.empty() || !k_.nests[0].parallel.empty() ||
         !k_.nests[0].reduce.empty())
@@ -578,7 +579,7 @@ Schedule lean_schedule(Schedule s) {
       for (LoopPlan& l : n.reduce) drop(l);
     folds |= !n.reduce.empty();
   }
-  s.turns_records = false;
+  s.transposes_records = false;
   // A single sum waits for itself at each step.
   if (folds && dropped > 1) s.slack *= std::min(dropped, 5);
   return s;

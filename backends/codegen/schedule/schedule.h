@@ -14,7 +14,8 @@ struct LoopPlan {
 };
 struct NestSchedule {
   std::vector<LoopPlan> parallel, reduce;
-  /// The folding loop runs outside of the parallel ones, so that what they read is read in order; accumulators of all points are in memory.
+  /// The reducing loop runs outside of the parallel ones, so that what they read is read in order; accumulators of all points are in
+  /// memory.
   bool by_rows = false;
 };
 struct Schedule {
@@ -31,14 +32,14 @@ struct Schedule {
   std::int64_t grain = 0;
   /// Columns of far memory are gone through: what inner loops read and write rows apart is fetched ahead.
   bool fetches_rows = false;
-  /// Records that lanes read are turned in registers.
-  bool turns_records = true;
+  /// Records that lanes read are transposed in registers.
+  bool transposes_records = true;
   /// Cycles that a whole run takes longer if the code generator keeps nothing in registers across iterations.
   double slack = 0;
 };
 
 /// Fewer elements than this are fetched one by one, where they lie apart: turning records of them in registers takes more code.
-inline constexpr double kWorthTurning = 4096;
+inline constexpr double kWorthTransposing = 4096;
 
 Schedule make_schedule(const Kernel& k, int vector_bytes);
 

@@ -264,12 +264,12 @@ template <class T>
 }
 /// By exp(-pi i / 4) and exp(-3 pi i / 4).
 template <class T>
-[[gnu::always_inline]] inline Pair<T> turned_by_1_of_8(Pair<T> a) {
+[[gnu::always_inline]] inline Pair<T> rotated_by_1_of_8(Pair<T> a) {
   constexpr T h = T(0.70710678118654752440L);
   return {(a.re + a.im) * h, (a.im - a.re) * h};
 }
 template <class T>
-[[gnu::always_inline]] inline Pair<T> turned_by_3_of_8(Pair<T> a) {
+[[gnu::always_inline]] inline Pair<T> rotated_by_3_of_8(Pair<T> a) {
   constexpr T h = T(0.70710678118654752440L);
   return {(a.im - a.re) * h, (a.re + a.im) * -h};
 }
@@ -289,7 +289,7 @@ struct Butterfly<T, 8> {
   [[gnu::always_inline]] static void run(Pair<T>* t) {
     butterfly_4(t[0], t[2], t[4], t[6]);
     butterfly_4(t[1], t[3], t[5], t[7]);
-    const Pair<T> a = t[1], b = turned_by_1_of_8(t[3]), c = turned(t[5]), d = turned_by_3_of_8(t[7]);
+    const Pair<T> a = t[1], b = rotated_by_1_of_8(t[3]), c = turned(t[5]), d = rotated_by_3_of_8(t[7]);
     const Pair<T> e = t[0], f = t[2], g = t[4], h = t[6];
     t[0] = e + a, t[4] = e - a, t[1] = f + b, t[5] = f - b, t[2] = g + c, t[6] = g - c, t[3] = h + d, t[7] = h - d;
   }
@@ -301,9 +301,9 @@ struct Butterfly<T, 16> {
     WEFT_UNROLLED for (int i = 0; i < 4; ++i) butterfly_4(t[i], t[i + 4], t[i + 8], t[i + 12]);
     // Now t[i + 4 q], to be turned by i q of 16.
     constexpr T w1[] = {c, -s}, w3[] = {s, -c}, w9[] = {-c, s};
-    t[5] = times(t[5], w1), t[9] = turned_by_1_of_8(t[9]), t[13] = times(t[13], w3);
-    t[6] = turned_by_1_of_8(t[6]), t[10] = turned(t[10]), t[14] = turned_by_3_of_8(t[14]);
-    t[7] = times(t[7], w3), t[11] = turned_by_3_of_8(t[11]), t[15] = times(t[15], w9);
+    t[5] = times(t[5], w1), t[9] = rotated_by_1_of_8(t[9]), t[13] = times(t[13], w3);
+    t[6] = rotated_by_1_of_8(t[6]), t[10] = turned(t[10]), t[14] = rotated_by_3_of_8(t[14]);
+    t[7] = times(t[7], w3), t[11] = rotated_by_3_of_8(t[11]), t[15] = times(t[15], w9);
     WEFT_UNROLLED for (int q = 0; q < 4; ++q) butterfly_4(t[4 * q], t[4 * q + 1], t[4 * q + 2], t[4 * q + 3]);
     // Result q + 4 r is t[4 q + r].
     WEFT_UNROLLED for (int q = 0; q < 4; ++q) {

@@ -123,7 +123,7 @@ JvpResult ShardMap::jvp_call(const JvpContext& c) {
   return {{all.begin(), all.begin() + static_cast<std::ptrdiff_t>(n)}, spread(std::span(all).subspan(n), program.nonzero_out)};
 }
 
-// Residuals go from the one program to the other as the blocks of arrays that are divided over all axes along their first dimension; a
+// Residuals go from the one program to the other as the blocks of arrays that are sharded over all axes along their first dimension; a
 // scalar becomes a row of one. A residual that is an operand is just that operand.
 JvpResult ShardMap::linearize_call(const JvpContext& c) {
   const auto& p = c.get<Params>();
@@ -345,7 +345,7 @@ std::vector<Array> run_as_vmap(const ShardMapParams& p, std::span<const Array> i
     const auto avals = b.jaxpr.data().input_avals();
     body = trace_blocks(p, {avals.begin(), avals.end()}, [&](std::span<const Array> args) {
       std::vector<Array> out = eval_jaxpr(b.jaxpr, args);
-      for (std::size_t i = 0; i < out.size(); ++i)  // a result that isn't divided over the axis: any device's
+      for (std::size_t i = 0; i < out.size(); ++i)  // a result that isn't sharded over the axis: any device's
         if (out_dims[i] == kNotMapped && b.out_dims[i] != kNotMapped)
           out[i] = squeeze_axes(slice_axis(out[i], b.out_dims[i], 0, 1, loc), {b.out_dims[i]}, loc);
       return out;

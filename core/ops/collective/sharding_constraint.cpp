@@ -47,7 +47,7 @@ namespace {
 
 struct ShardingConstraint {
   static constexpr int num_operands = 1;
-  static constexpr std::string_view name = "sharding_constraint", doc = "The operand itself, divided over a mesh as the sharding says.";
+  static constexpr std::string_view name = "sharding_constraint", doc = "The operand itself, sharded over a mesh as the sharding says.";
   static constexpr Kind kind = Kind::elementwise;
   using Params = ShardingConstraintParams;
   static Aval abstract_eval(const OpContext& c) {
@@ -63,7 +63,7 @@ struct ShardingConstraint {
     if (!c.cotangents[0]) return {Tangent()};
     return {bind_one<ShardingConstraint>(c.get<Params>(), {*c.cotangents[0]}, c.loc)};
   }
-  /// The mapped axis is divided over vmap's spmd_axis_name.
+  /// The mapped axis is sharded over vmap's spmd_axis_name.
   static BatchResult batch(const BatchContext& c) {
     Params p = c.get<Params>();
     const std::string& over = c.axis.spmd_name;

@@ -1,4 +1,4 @@
-// sharding_constraint: says how a value is divided over a mesh, in a program that runs on one (JAX: with_sharding_constraint).
+// sharding_constraint: says how a value is sharded over a mesh, in a program that runs on one (JAX: with_sharding_constraint).
 #pragma once
 #include "weft/core/ir/mesh_axes.h"
 #include "weft/core/ir/rules.h"
@@ -29,7 +29,7 @@ struct ShardingConstraintTransform {
 const SpecOnMesh* sharding_constraint(const Eqn& e);
 Array bind_sharding_constraint(const Array& x, SpecOnMesh sharding, SourceLoc loc);
 
-/// The spec with a dimension more, divided over `axis` (not at all if that is empty).
+/// The spec with a dimension more, sharded over `axis` (not at all if that is empty).
 PartitionSpec with_dim(const PartitionSpec& spec, int at, const std::string& axis);
 
 }  // namespace weft::detail

@@ -110,9 +110,9 @@ JvpResult linearize_of_call(const JvpContext& c, const Jaxpr& body, BindBody bin
   }
   values.resize(num_out);
   const bool any = std::any_of(p.nonzero_out.begin(), p.nonzero_out.end(), [](bool b) { return b; });
-  std::vector<Array> slopes;
-  if (any) slopes = bind_hoisted(bind, c.params, p.linear, concat({}, residuals, c.tangents), c.loc);
-  return {std::move(values), scatter_tangents(slopes, p.nonzero_out)};
+  std::vector<Array> tangents_out;
+  if (any) tangents_out = bind_hoisted(bind, c.params, p.linear, concat({}, residuals, c.tangents), c.loc);
+  return {std::move(values), scatter_tangents(tangents_out, p.nonzero_out)};
 }
 
 std::vector<Tangent> transpose_of_call(const TransposeContext& c, const Jaxpr& body, BindBody bind) {

@@ -339,7 +339,8 @@ struct DebugPrint {
 
 std::vector<Array> bind_pure_callback(PureCallbackParams p, std::span<const Array> in, SourceLoc loc) {
   if (p.vmap_method != "sequential" && p.vmap_method != "expand_dims" && p.vmap_method != "broadcast_all")
-    throw Error(fmt::format("pure_callback: vmap_method `{}` is none of sequential, expand_dims and broadcast_all", p.vmap_method), loc);
+    throw Error(fmt::format("pure_callback: unknown vmap_method `{}`; available: sequential, expand_dims, broadcast_all", p.vmap_method),
+                loc);
   p.callback.loc = loc;
   return bind_all<PureCallback>(std::move(p), in, loc);
 }

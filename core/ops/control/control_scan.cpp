@@ -177,14 +177,14 @@ JvpResult Scan::linearize_call(const JvpContext& c) {
     std::vector<Array> wanted_out;
     std::size_t next = 0;
     for (std::size_t i = 0; i < num_out; ++i) {
-      const Tangent slope = lin.nonzero_out[i] ? Tangent(out[next++]) : Tangent();
-      if (wanted[i]) wanted_out.push_back(instantiate(slope, out_avals[i], c.loc));
+      const Tangent tangent = lin.nonzero_out[i] ? Tangent(out[next++]) : Tangent();
+      if (wanted[i]) wanted_out.push_back(instantiate(tangent, out_avals[i], c.loc));
     }
     return wanted_out;
   });
-  const std::vector<Array> slopes = bind_scan(q, operands, c.loc);
+  const std::vector<Array> tangents_out = bind_scan(q, operands, c.loc);
   std::size_t next = 0;
-  for (std::size_t i : where_true(wanted)) result.tangents[i] = slopes[next++];
+  for (std::size_t i : where_true(wanted)) result.tangents[i] = tangents_out[next++];
   return result;
 }
 

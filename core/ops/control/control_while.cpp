@@ -159,11 +159,11 @@ JvpResult While::linearize_call(const JvpContext& c) {
   const std::size_t num_out = lin.nonzero_out.size();
   std::vector<Array> in(r.begin() + static_cast<std::ptrdiff_t>(num_out), r.end());
   append(in, nonzero_tangents(c.tangents));
-  const std::vector<Array> slopes = eval_jaxpr(lin.linear, in);
+  const std::vector<Array> tangents_out = eval_jaxpr(lin.linear, in);
   r.resize(num_out);
   JvpResult result{std::move(r), std::vector<Tangent>(num_out)};
   std::size_t next = 0;
-  for (std::size_t i : where_true(lin.nonzero_out)) result.tangents[i] = slopes[next++];
+  for (std::size_t i : where_true(lin.nonzero_out)) result.tangents[i] = tangents_out[next++];
   return result;
 }
 

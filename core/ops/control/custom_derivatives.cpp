@@ -276,7 +276,7 @@ std::string print_param(const TypeList& v) {
   for (const Aval& a : v.avals) s += (s.empty() ? "" : ", ") + to_string(a);
   return "(" + s + ")";
 }
-void read_param(ParamReader& r, TypeList&) { r.fail("the linear part of a custom_vjp has a rule that is no text"); }
+void read_param(ParamReader& r, TypeList&) { r.fail("the linear part of a custom_vjp has a rule that is not a text"); }
 
 namespace {
 
@@ -381,8 +381,8 @@ struct CustomVjpCall {
       check_rule_result(fmt::format("custom_vjp: result {} of fwd of {}", i, p.name), f.results[i], want[i], c.loc);
       r.out.push_back(with_dtype(f.results[i], want[i].dtype));
     }
-    const std::vector<Array> slopes = bind_all<CustomLin>(std::move(lin), inputs, c.loc);
-    for (std::size_t i = 0; i < want.size(); ++i) r.tangents.push_back(want[i].dtype.is_inexact() ? Tangent(slopes[i]) : Tangent());
+    const std::vector<Array> tangents_out = bind_all<CustomLin>(std::move(lin), inputs, c.loc);
+    for (std::size_t i = 0; i < want.size(); ++i) r.tangents.push_back(want[i].dtype.is_inexact() ? Tangent(tangents_out[i]) : Tangent());
     return r;
   }
   static std::vector<Tangent> transpose(const TransposeContext& c) {

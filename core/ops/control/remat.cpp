@@ -230,13 +230,13 @@ struct Remat {
       return eval_jaxpr(l.linear, operands);
     });
     values.resize(num_out);
-    std::vector<Array> slopes;
+    std::vector<Array> tangents_out;
     if (std::any_of(l.nonzero_out.begin(), l.nonzero_out.end(), [](bool b) { return b; })) {
       const Hoisted h = hoist_consts(dce_program(linear));
       inputs.insert(inputs.begin(), h.consts.begin(), h.consts.end());
-      slopes = bind_all<Remat>({true, h.jaxpr, p.policy, p.prevent_cse}, inputs, c.loc);
+      tangents_out = bind_all<Remat>({true, h.jaxpr, p.policy, p.prevent_cse}, inputs, c.loc);
     }
-    return {std::move(values), scatter_tangents(slopes, l.nonzero_out)};
+    return {std::move(values), scatter_tangents(tangents_out, l.nonzero_out)};
   }
 };
 

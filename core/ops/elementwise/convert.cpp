@@ -35,7 +35,7 @@ struct ConvertElementType : LinearUnary<ConvertElementType> {
   static Aval abstract_eval(const OpContext& c) {
     check_operands(c, 1, dtypes);
     const Params& p = c.get<Params>();
-    if (p.new_dtype.is_key()) c.fail<DTypeError>("numbers are no keys", "random::wrap_key_data makes keys of their uint32 parts");
+    if (p.new_dtype.is_key()) c.fail<DTypeError>("numbers are not keys", "random::wrap_key_data makes keys of their uint32 parts");
     return {c.in[0].shape, p.new_dtype, p.weak_type && !p.new_dtype.is_bool()};
   }
   static void reference(const ReferenceContext& c) {

@@ -316,7 +316,7 @@ Array hypot(Arg x, Arg y) {
     throw DTypeError("hypot: is not defined for " + to_string(a.aval()) + "; its operands are real arrays", effective_loc(x.where()));
   const Array u = abs(a), v = abs(b), large = maximum(u, v);
   const Array infinite = isinf(u) | isinf(v), zero = large == 0;
-  // What the operands are scaled by is no part of the derivative, which would be wrong from the second on where they are equally large.
+  // What the operands are scaled by is not part of the derivative, which would be wrong from the second on where they are equally large.
   const Array odd = zero | infinite, scale = detail::stop_gradient_of(where(odd, 1, large));
   const Array size = scale * sqrt(where(odd, 1, square(u / scale) + square(v / scale)));
   return where(infinite, std::numeric_limits<double>::infinity(), where(zero, large, size));

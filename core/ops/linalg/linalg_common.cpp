@@ -11,7 +11,7 @@ namespace weft::detail {
 
 void check_matrix(const OpContext& c, std::size_t i, bool square) {
   const Aval& a = c.in[i];
-  if (a.ndim() < 2) c.fail<ShapeError>("operand " + std::to_string(i) + " is no matrix", "it needs two dimensions or more");
+  if (a.ndim() < 2) c.fail<ShapeError>("operand " + std::to_string(i) + " is not a matrix", "it needs two dimensions or more");
   if (square && a.shape.back() != a.shape[a.ndim() - 2])
     c.fail<ShapeError>("the matrix is not square", "its last two dimensions must be equal");
   if (!a.dtype.is_inexact() || a.dtype == float16 || a.dtype == bfloat16)

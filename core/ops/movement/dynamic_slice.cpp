@@ -21,8 +21,8 @@ void check_starts(const OpContext& c, std::size_t arrays) {
   if (c.in.size() != arrays + static_cast<std::size_t>(ndim))
     c.fail<ShapeError>(fmt::format("{} start indices for {} dimensions", c.in.size() - arrays, ndim), "one is needed for each dimension");
   for (std::size_t i = arrays; i < c.in.size(); ++i) {
-    if (!c.in[i].shape.empty()) c.fail<ShapeError>("a start index is no scalar");
-    if (!c.in[i].dtype.is_integer()) c.fail<DTypeError>("a start index is no integer");
+    if (!c.in[i].shape.empty()) c.fail<ShapeError>("a start index is not a scalar");
+    if (!c.in[i].dtype.is_integer()) c.fail<DTypeError>("a start index is not an integer");
     if (c.in[i].dtype != c.in[arrays].dtype) c.fail<DTypeError>("the start indices have different dtypes");
   }
 }

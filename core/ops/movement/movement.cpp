@@ -260,7 +260,7 @@ struct Slice : LinearMovement {
     for (int d = 0; d < in.size(); ++d) {
       const std::int64_t start = p.start_indices[at(d)], limit = p.limit_indices[at(d)];
       if (start < 0 || start > limit || limit > in[d])
-        c.fail<ShapeError>(fmt::format("{}:{} is no range within dimension {} of size {}", start, limit, d, in[d]));
+        c.fail<ShapeError>(fmt::format("{}:{} is not a range within dimension {} of size {}", start, limit, d, in[d]));
       if (stride(p, d) <= 0) c.fail<ShapeError>(fmt::format("stride {} of dimension {} is not positive", stride(p, d), d));
       out[d] = ceil_div(limit - start, stride(p, d));
     }

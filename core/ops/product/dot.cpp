@@ -12,7 +12,7 @@
 #include "weft/core/ops/elementwise/wrapping.h"
 #include "weft/core/ops/load_all.h"
 #include "weft/core/ops/movement/movement.h"
-#include "weft/core/ops/reduce/fold.h"
+#include "weft/core/ops/reduce/combine.h"
 #include "weft/core/ops/registry.h"
 #include "weft/core/text/text.h"
 #include "weft/core/text/text_rules.h"

@@ -59,7 +59,7 @@ std::optional<Jaxpr> expand_dot(const Eqn& eqn, std::span<const Aval> in) {
   });
 }
 
-std::optional<Jaxpr> fold_dot(const Eqn& eqn, std::span<const Aval> in) {
+std::optional<Jaxpr> reduce_dot(const Eqn& eqn, std::span<const Aval> in) {
   const auto& [dims, preferred] = params_as<DotParams>(*eqn.params);
   const DType common = promote_types(in[0].weak_dtype(), in[1].weak_dtype()).dtype, dtype = preferred.value_or(common);
   if (dtype.is_complex() || dtype.is_bool() || in[0].bytes() + in[1].bytes() < kLargeBytes) return {};
@@ -110,7 +110,7 @@ ParamsRef dot_before_transpose(const Eqn& dot, int operand, const std::vector<in
   return make_params(std::move(p));
 }
 
-bool worth_turning(const Eqn& dot, std::span<const Aval> in) {
+bool worth_transposing(const Eqn& dot, std::span<const Aval> in) {
   const DotDimensions& dims = params_as<DotParams>(*dot.params).dimension_numbers;
   if (in[1].dtype.is_complex() || in[1].dtype.is_bool()) return false;
   for (std::size_t k = 0; k < 2; ++k)
@@ -118,11 +118,11 @@ bool worth_turning(const Eqn& dot, std::span<const Aval> in) {
   return elements(in[1], dims.contracting[1]) * in[1].dtype.itemsize() <= kShortSum;
 }
 
-std::optional<Jaxpr> turn_dot(const Eqn& eqn, std::span<const Aval> in) {
+std::optional<Jaxpr> transpose_dot(const Eqn& eqn, std::span<const Aval> in) {
   const auto& [dims, preferred] = params_as<DotParams>(*eqn.params);
   const int ndim = in[1].ndim();
   const std::vector<int>& summed = dims.contracting[1];
-  if (std::find(summed.begin(), summed.end(), ndim - 1) == summed.end() || !worth_turning(eqn, in)) return {};
+  if (std::find(summed.begin(), summed.end(), ndim - 1) == summed.end() || !worth_transposing(eqn, in)) return {};
   std::vector<int> permutation = dims.batch[1];
   permutation.insert(permutation.end(), summed.begin(), summed.end());
   for (int d : dot_free_dims(dims, 1, ndim)) permutation.push_back(d);

@@ -11,15 +11,15 @@ namespace weft::detail {
 std::optional<Jaxpr> expand_dot(const Eqn& eqn, std::span<const Aval> in);
 /// The program of a large matrix times a vector whose sums go down columns, or are few, as a multiplication and a sum: those read rows in
 /// order, and long sums are divided among threads. Nothing for others, for complex numbers and bools.
-std::optional<Jaxpr> fold_dot(const Eqn& eqn, std::span<const Aval> in);
+std::optional<Jaxpr> reduce_dot(const Eqn& eqn, std::span<const Aval> in);
 /// The parameters with which a product takes what was permuted to give its operand (0 or 1) instead; null if the result would be permuted
 /// too.
 ParamsRef dot_before_transpose(const Eqn& dot, int operand, const std::vector<int>& permutation);
 /// Whether a product's sums are short and each element of its second operand is in many of them: then vectors should go along the result's
 /// last dimension, and the second operand be turned so that they read it in order.
-bool worth_turning(const Eqn& dot, std::span<const Aval> in);
+bool worth_transposing(const Eqn& dot, std::span<const Aval> in);
 /// The program of such a product whose second operand is summed along its last dimension, as that of the transpose; nothing for others.
-std::optional<Jaxpr> turn_dot(const Eqn& eqn, std::span<const Aval> in);
+std::optional<Jaxpr> transpose_dot(const Eqn& eqn, std::span<const Aval> in);
 /// The parameters of the product of the operands in the other order, if the permutation of this one's result is what that one gives.
 ParamsRef swapped_dot(const Eqn& dot, std::span<const Aval> in, const std::vector<int>& permutation);
 

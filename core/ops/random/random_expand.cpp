@@ -87,7 +87,7 @@ Array expand(const Eqn& eqn, std::span<const Array> in) {
     if (p.bit_width == 64) return (convert(b.a, uint64) << 32) | convert(b.b, uint64);
     return p.bit_width == 32 ? b.a ^ b.b : convert(b.a ^ b.b, p.bit_width == 8 ? uint8 : uint16);
   }
-  throw Error(fmt::format("{}: is no operation on keys that could be expanded", name), eqn.loc);
+  throw Error(fmt::format("{}: is not an operation on keys that could be expanded", name), eqn.loc);
 }
 
 }  // namespace

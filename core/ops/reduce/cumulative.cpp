@@ -1,10 +1,10 @@
-// Running folds along an axis: cumsum, cumprod, cummax, cummin, cumlogsumexp.
+// Running reductions along an axis: cumsum, cumprod, cummax, cummin, cumlogsumexp.
 #include <utility>
 
 #include "weft/core/functions/elementwise.h"
 #include "weft/core/ops/common.h"
 #include "weft/core/ops/movement/movement.h"
-#include "weft/core/ops/reduce/fold.h"
+#include "weft/core/ops/reduce/combine.h"
 #include "weft/core/ops/reduce/reduce.h"
 #include "weft/core/ops/registry.h"
 
@@ -40,10 +40,10 @@ struct Cumulative {
     with_storage(c.in[0].aval.dtype, [&]<class T>() {
       if constexpr (folds<C, T>)
         for (std::int64_t start : starts) {
-          compute_t<T> total = fold_identity<C, T>();
+          compute_t<T> total = reduction_identity<C, T>();
           for (std::size_t i = 0; i < steps.size(); ++i) {
             const std::int64_t at = start + steps[reverse ? steps.size() - 1 - i : i];
-            total = fold<C, compute_t<T>>(total, load_element(c.in[0].as<T>()[at]));
+            total = combine<C, compute_t<T>>(total, load_element(c.in[0].as<T>()[at]));
             c.out[0].as<T>()[at] = store_element<T>(total);
           }
         }

@@ -4,8 +4,8 @@
 #include "weft/core/functions/elementwise.h"
 #include "weft/core/ops/common.h"
 #include "weft/core/ops/movement/movement.h"
-#include "weft/core/ops/reduce/fold_identity.h"
 #include "weft/core/ops/reduce/reduce.h"
+#include "weft/core/ops/reduce/reduction_identity.h"
 #include "weft/core/trace/trace.h"
 
 namespace weft::detail {

@@ -6,9 +6,9 @@
 
 namespace weft::detail {
 
-/// The program of a cumulative sum, product, maximum or minimum along a long axis beside which there is little else: the folds of chunks,
-/// their running fold, and the running fold of each chunk from there on (Blelloch, "Prefix sums and their applications", 1990). Nothing
-/// for others, and where no fitting length of a chunk divides the axis.
+/// The program of a cumulative sum, product, maximum or minimum along a long axis beside which there is little else: the reductions of
+/// chunks, their running reduction, and the running reduction of each chunk from there on (Blelloch, "Prefix sums and their applications",
+/// 1990). Nothing for others, and where no fitting length of a chunk divides the axis.
 std::optional<Jaxpr> expand_cumulative(const Eqn& eqn, std::span<const Aval> in);
 
 }  // namespace weft::detail

@@ -6,7 +6,7 @@
 #include "weft/core/functions/elementwise.h"
 #include "weft/core/ops/common.h"
 #include "weft/core/ops/movement/movement.h"
-#include "weft/core/ops/reduce/fold.h"
+#include "weft/core/ops/reduce/combine.h"
 #include "weft/core/ops/registry.h"
 #include "weft/core/text/text_rules.h"
 
@@ -92,8 +92,8 @@ struct Reduce {
         const T* in = c.in[0].as<T>();
         T* out = c.out[0].as<T>();
         for (std::int64_t start : starts) {
-          compute_t<T> total = fold_identity<C, T>();
-          for (std::int64_t step : steps) total = fold<C, compute_t<T>>(total, load_element(in[start + step]));
+          compute_t<T> total = reduction_identity<C, T>();
+          for (std::int64_t step : steps) total = combine<C, compute_t<T>>(total, load_element(in[start + step]));
           *out++ = store_element<T>(total);
         }
       }

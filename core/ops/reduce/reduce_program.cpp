@@ -7,7 +7,7 @@
 #include "weft/core/ops/common.h"
 #include "weft/core/ops/control/call.h"
 #include "weft/core/ops/movement/movement.h"
-#include "weft/core/ops/reduce/fold.h"
+#include "weft/core/ops/reduce/combine.h"
 #include "weft/core/ops/reduce/window_params.h"
 #include "weft/core/ops/registry.h"
 #include "weft/core/text/text_rules.h"
@@ -118,7 +118,7 @@ std::size_t check_operands_of(const OpContext& c, const Jaxpr& program) {
                        "it takes two for each array and gives one");
   for (std::size_t i = 0; i < n; ++i) {
     if (c.in[i].shape != c.in[0].shape) c.fail<ShapeError>("the arrays differ in shape", "they must be equal");
-    if (c.in[n + i].ndim() != 0) c.fail<ShapeError>("a value to start from is no scalar");
+    if (c.in[n + i].ndim() != 0) c.fail<ShapeError>("a value to start from is not a scalar");
     for (const Aval* a : {&in[i], &in[n + i], &out[i], &c.in[n + i]})
       if (a->ndim() != 0 || a->dtype != c.in[i].dtype)
         c.fail<DTypeError>(

@@ -3,7 +3,7 @@
 
 #include "weft/core/ops/common.h"
 #include "weft/core/ops/movement/movement.h"
-#include "weft/core/ops/reduce/fold.h"
+#include "weft/core/ops/reduce/combine.h"
 #include "weft/core/ops/reduce/window_params.h"
 #include "weft/core/ops/registry.h"
 
@@ -47,7 +47,7 @@ struct ReduceWindow {
           for (int i = 0; i < d; ++i) outer *= shape[i];
           for (int i = d + 1; i < shape.size(); ++i) inner *= shape[i];
           std::unique_ptr<V[]> folded(new V[static_cast<std::size_t>(next.num_elements())]);
-          std::fill_n(folded.get(), next.num_elements(), fold_identity<C, T>());
+          std::fill_n(folded.get(), next.num_elements(), reduction_identity<C, T>());
           for (std::int64_t o = 0; o < outer; ++o)
             for (std::int64_t i = 0; i < next[d]; ++i)
               for (std::int64_t k = 0; k < w.window; ++k) {
@@ -55,7 +55,7 @@ struct ReduceWindow {
                 if (e < 0) continue;
                 V* to = folded.get() + (o * next[d] + i) * inner;
                 const V* from = values.get() + (o * shape[d] + e) * inner;
-                for (std::int64_t q = 0; q < inner; ++q) to[q] = fold<C, V>(to[q], from[q]);
+                for (std::int64_t q = 0; q < inner; ++q) to[q] = combine<C, V>(to[q], from[q]);
               }
           values = std::move(folded);
           shape = next;

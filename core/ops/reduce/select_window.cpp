@@ -6,7 +6,7 @@
 #include "weft/core/ir/partition_rule.h"
 #include "weft/core/ops/common.h"
 #include "weft/core/ops/movement/movement.h"
-#include "weft/core/ops/reduce/fold.h"
+#include "weft/core/ops/reduce/combine.h"
 #include "weft/core/ops/reduce/window_expand.h"
 #include "weft/core/ops/reduce/window_params.h"
 #include "weft/core/ops/registry.h"
@@ -126,7 +126,8 @@ struct SelectAndGatherAdd : SelectAndAdd<SelectAndGatherAdd> {
     alignas(16) ScalarBits bits{};
     with_storage(dtype, [&]<class T>() {
       if constexpr (!is_complex_storage<T>) {
-        const T v = store_element<T>(select == SelectPrim::ge ? fold_identity<Combiner::max, T>() : fold_identity<Combiner::min, T>());
+        const T v =
+            store_element<T>(select == SelectPrim::ge ? reduction_identity<Combiner::max, T>() : reduction_identity<Combiner::min, T>());
         std::memcpy(bits.data(), &v, sizeof v);
       }
     });

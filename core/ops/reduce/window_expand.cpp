@@ -4,15 +4,15 @@
 #include "weft/core/functions/elementwise.h"
 #include "weft/core/ops/common.h"
 #include "weft/core/ops/movement/movement.h"
-#include "weft/core/ops/reduce/fold_identity.h"
 #include "weft/core/ops/reduce/reduce.h"
+#include "weft/core/ops/reduce/reduction_identity.h"
 #include "weft/core/ops/reduce/window_params.h"
 #include "weft/core/trace/trace.h"
 
 namespace weft::detail {
 namespace {
 
-constexpr std::int64_t kMostTaps = 16;     // that are folded at once
+constexpr std::int64_t kMostTaps = 16;     // that are reduced at once
 constexpr std::int64_t kMostRivals = 64;   // among which is chosen
 constexpr std::int64_t kMostShared = 32;   // windows that share an element
 constexpr std::int64_t kTapsOfAPiece = 8;  // of large windows
@@ -70,8 +70,8 @@ Array folded(const Array& x, const std::vector<WindowDim>& windows, Combiner c) 
   return sum;
 }
 
-/// Folds of windows along one dimension, of an array without padding; those of large windows are made of folds of smaller ones.
-Array folded_along(const Array& x, int dim, WindowDim w, Combiner c) {
+/// Reductions of windows along one dimension, of an array without padding; those of large windows are made of reductions of smaller ones.
+Array reduced_along(const Array& x, int dim, WindowDim w, Combiner c) {
   const auto along = [&](const Array& a, WindowDim of) {
     std::vector<WindowDim> windows;
     for (int d = 0; d < x.ndim(); ++d) windows.push_back({.size = a.shape()[d], .window = 1, .stride = 1});
@@ -103,14 +103,14 @@ Array folded_along(const Array& x, int dim, WindowDim w, Combiner c) {
   pieces.window = whole, pieces.window_dilation = w.window_dilation * kTapsOfAPiece;
   const Array covered = from(parts, 0, pieces);
   pieces.size = covered.shape()[dim];
-  Array sum = folded_along(covered, dim, pieces, c);
+  Array sum = reduced_along(covered, dim, pieces, c);
   if (rest.window -= reach; rest.window == 0) return sum;
   const Array left = from(x, reach * w.window_dilation, rest);
   rest.size = left.shape()[dim];
   return combined(sum, along(left, rest), c);
 }
 
-/// One dimension after the other where windows are not small: a window's fold is that of its rows' folds.
+/// One dimension after the other where windows are not small: a window's reduction is that of its rows' reductions.
 Array reduced(const Array& x, const std::vector<WindowDim>& windows, Combiner c) {
   // Sums are rounded once.
   const bool half = c == Combiner::sum && (x.dtype() == float16 || x.dtype() == bfloat16);
@@ -125,7 +125,7 @@ Array reduced(const Array& x, const std::vector<WindowDim>& windows, Combiner c)
       WindowDim w = windows[static_cast<std::size_t>(d)];
       if (w.window == 1 && w.stride == 1) continue;
       w.size = a.shape()[d], w.low = w.high = 0, w.base_dilation = 1;
-      a = folded_along(a, d, w, c);
+      a = reduced_along(a, d, w, c);
     }
   }
   return half ? convert(a, x.dtype()) : a;

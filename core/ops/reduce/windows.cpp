@@ -23,7 +23,7 @@ std::pair<std::int64_t, std::int64_t> named_padding(const std::string& name, std
                                                     const char* operation, SourceLoc loc) {
   if (name == "VALID") return {0, 0};
   if (name != "SAME" && name != "SAME_LOWER")
-    throw Error(fmt::format("{}: there is no padding `{}`; it is VALID, SAME, SAME_LOWER, or a pair of numbers for each dimension",
+    throw Error(fmt::format("{}: unknown padding `{}`; available: VALID, SAME, SAME_LOWER, or a pair of numbers for each dimension",
                             operation, name),
                 effective_loc(loc));
   const std::int64_t windows = size == 0 ? 0 : (size - 1) / stride + 1,

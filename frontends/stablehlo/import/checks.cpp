@@ -41,7 +41,7 @@ const Import almost_import("check.expect_almost_eq", import_almost_equal),
     almost_const_import("check.expect_almost_eq_const", import_almost_equal);
 const Import close_import("check.expect_close", import_close);
 
-/// Calls of functions that are no part of the module: those whose name is in the table of operations, as `check.expect_eq` or
+/// Calls of functions that are not part of the module: those whose name is in the table of operations, as `check.expect_eq` or
 /// `custom_call.Sharding` under which others may add theirs.
 const Import custom_call_import("stablehlo.custom_call", [](OpCall& c) -> Values {
   const std::string target = c.symbol("call_target_name");

@@ -90,7 +90,8 @@ std::vector<std::int64_t> integers_of(const Attribute& a, const OpCall& c) {
   std::vector<std::int64_t> out;
   if (a.kind == Attribute::Kind::list) {
     for (const Attribute& item : a.items) {
-      if (item.kind != Attribute::Kind::integer && item.kind != Attribute::Kind::boolean) c.fail("a list has entries that are no integers");
+      if (item.kind != Attribute::Kind::integer && item.kind != Attribute::Kind::boolean)
+        c.fail("a list has entries that are not integers");
       out.push_back(item.integer);
     }
     return out;
@@ -112,7 +113,7 @@ std::vector<std::int64_t> integers_of(const Attribute& a, const OpCall& c) {
 
 std::int64_t OpCall::integer(std::string_view name, std::string_view pretty) const {
   const Attribute& a = need(name, pretty);
-  if (a.kind != Attribute::Kind::integer) fail(fmt::format("the attribute {} is no integer", name));
+  if (a.kind != Attribute::Kind::integer) fail(fmt::format("the attribute {} is not an integer", name));
   return a.integer;
 }
 std::int64_t OpCall::integer_or(std::string_view name, std::int64_t otherwise) const { return find(name) ? integer(name) : otherwise; }
@@ -331,7 +332,8 @@ void Importer::check_type(const Operation& op, const Value& value, const Type& t
     return;
   }
   const Aval wanted = aval_of(type, *this, op.place);
-  if (value.array.is_empty_handle()) fail(op.place, fmt::format("{}: result {} is no array, the text says {}", op.name, which, type.text));
+  if (value.array.is_empty_handle())
+    fail(op.place, fmt::format("{}: result {} is not an array, the text says {}", op.name, which, type.text));
   if (value.array.shape() != wanted.shape || value.array.dtype() != wanted.dtype)
     fail(op.place, fmt::format("{}: result {} is {}, the text says {}", op.name, which, to_string(value.array.aval()), type.text));
 }

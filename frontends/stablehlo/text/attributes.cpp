@@ -47,7 +47,7 @@ const ElementName* find_element(std::string_view name) {
 
 bool is_digit(char c) { return c >= '0' && c <= '9'; }
 
-/// Splits `2x3xf32` behind its last `x` of a dimension. Returns false for sizes that are no numbers (`?`, `*`).
+/// Splits `2x3xf32` behind its last `x` of a dimension. Returns false for sizes that are not numbers (`?`, `*`).
 bool split_dimensions(std::string_view s, Shape& shape, std::string_view& element) {
   while (!s.empty() && is_digit(s[0])) {
     std::int64_t n = 0;

@@ -197,7 +197,7 @@ Integer read_integer(Cursor& c, std::string_view s) {
   const bool hex = s.substr(0, 2) == "0x";
   if (hex) s.remove_prefix(2);
   const auto [end, error] = std::from_chars(s.data(), s.data() + s.size(), out.magnitude, hex ? 16 : 10);
-  if (error != std::errc() || end != s.data() + s.size()) c.fail(fmt::format("{} is no integer of 64 bits", s));
+  if (error != std::errc() || end != s.data() + s.size()) c.fail(fmt::format("{} is not an integer of 64 bits", s));
   return out;
 }
 
@@ -230,7 +230,7 @@ void append_number(Cursor& c, std::string_view number, DType dtype, std::string&
         double v = 0;
         if (number[0] == '+') number.remove_prefix(1);
         const auto [end, error] = std::from_chars(number.data(), number.data() + number.size(), v);
-        if (end != number.data() + number.size()) c.fail(fmt::format("{} is no number", number));
+        if (end != number.data() + number.size()) c.fail(fmt::format("{} is not a number", number));
         if (error == std::errc::result_out_of_range) c.fail(fmt::format("{} is out of the range of float64", number));
         value = static_cast<T>(v);
       }

@@ -1,4 +1,4 @@
-// refused: a struct with a bit-field is no pytree
+// refused: a struct with a bit-field is not a pytree
 #include <weft/weft.h>
 struct Options {
   unsigned causal : 1;

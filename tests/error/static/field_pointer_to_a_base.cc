@@ -1,4 +1,4 @@
-// refused: a pointer to a base class is no pytree
+// refused: a pointer to a base class is not a pytree
 #include <weft/weft.h>
 
 #include <memory>

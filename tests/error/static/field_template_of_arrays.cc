@@ -1,4 +1,4 @@
-// refused: a class that is no aggregate must say what it is
+// refused: a class that is not an aggregate must say what it is
 #include <weft/weft.h>
 using namespace weft;
 template <class T>

@@ -1,5 +1,5 @@
-// How folds begin and go on, the same on every target.
-#include "weft/backends/codegen/emit/fold_values.h"
+// How reductions begin and go on, the same on every target.
+#include "weft/backends/codegen/emit/reduce_values.h"
 
 #include <array>
 
@@ -7,10 +7,10 @@
 
 namespace weft::detail {
 
-llvm::Value* fold_identity(const VectorBuilder& builder, const Reduction& r) {
+llvm::Value* reduction_identity(const VectorBuilder& builder, const Reduction& r) {
   llvm::Type* t = builder.type(r.dtype);
-  const bool maximum = r.kind == Reduction::Kind::arg_max || (r.kind == Reduction::Kind::fold && r.combiner == Combiner::max);
-  const bool minimum = r.kind == Reduction::Kind::arg_min || (r.kind == Reduction::Kind::fold && r.combiner == Combiner::min);
+  const bool maximum = r.kind == Reduction::Kind::arg_max || (r.kind == Reduction::Kind::reduce && r.combiner == Combiner::max);
+  const bool minimum = r.kind == Reduction::Kind::arg_min || (r.kind == Reduction::Kind::reduce && r.combiner == Combiner::min);
   if (maximum || minimum) {
     if (r.dtype.is_floating()) return llvm::ConstantFP::getInfinity(t, maximum);
     const unsigned bits = t->getIntegerBitWidth();
@@ -25,7 +25,7 @@ llvm::Value* fold_identity(const VectorBuilder& builder, const Reduction& r) {
   }
 }
 
-llvm::Value* fold_combine(VectorBuilder& builder, const Reduction& r, llvm::Value* a, llvm::Value* b) {
+llvm::Value* combine(VectorBuilder& builder, const Reduction& r, llvm::Value* a, llvm::Value* b) {
   const auto apply = [&](ScalarOp op) { return builder.op(op, r.dtype, std::array{builder.wrap(a, r.dtype), builder.wrap(b, r.dtype)}); };
   switch (r.combiner) {
     case Combiner::sum: return apply(ScalarOp::add);
@@ -40,8 +40,8 @@ llvm::Value* fold_combine(VectorBuilder& builder, const Reduction& r, llvm::Valu
   throw CompileError("codegen: internal error: no such fold");
 }
 
-void fold_two(VectorBuilder& builder, const Reduction& r, DType index, llvm::Value*& value, llvm::Value*& position, llvm::Value* v,
-              llvm::Value* p, bool ties) {
+void combine_two(VectorBuilder& builder, const Reduction& r, DType index, llvm::Value*& value, llvm::Value*& position, llvm::Value* v,
+                 llvm::Value* p, bool ties) {
   using llvm::Value;
   llvm::IRBuilder<>& ir = builder.ir();
   if (r.kind == Reduction::Kind::complex_product) {

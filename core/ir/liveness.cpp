@@ -1,4 +1,4 @@
-#include "weft/core/ir/needed.h"
+#include "weft/core/ir/liveness.h"
 
 #include <algorithm>
 
@@ -12,7 +12,7 @@ namespace weft::detail {
 namespace {
 
 /// `needed`: null for all.
-std::vector<Array> eval(const Jaxpr& j, const Needed* needed, std::span<const Array> args) {
+std::vector<Array> eval(const Jaxpr& j, const LiveSet* needed, std::span<const Array> args) {
   check_nesting("programs inside programs", nesting_depth(j));
   const JaxprData& d = j.data();
   const auto is_needed = [&](std::size_t eqn) { return !needed || needed->eqns[eqn]; };
@@ -51,10 +51,10 @@ std::vector<Array> eval(const Jaxpr& j, const Needed* needed, std::span<const Ar
 
 }  // namespace
 
-Needed needed_of(const Jaxpr& j, std::vector<bool> outputs) {
+LiveSet live_set_of(const Jaxpr& j, std::vector<bool> outputs) {
   const JaxprData& d = j.data();
   if (outputs.empty()) outputs.assign(d.outputs.size(), true);
-  Needed n{std::move(outputs), std::vector<bool>(d.eqns.size()), std::vector<bool>(d.avals.size())};
+  LiveSet n{std::move(outputs), std::vector<bool>(d.eqns.size()), std::vector<bool>(d.avals.size())};
   const auto use = [&](Atom a) {
     if (!a.is_literal()) n.vars[a.var()] = true;
   };
@@ -69,7 +69,7 @@ Needed needed_of(const Jaxpr& j, std::vector<bool> outputs) {
   return n;
 }
 
-std::vector<Array> eval_needed(const Jaxpr& j, const Needed& needed, std::span<const Array> args) { return eval(j, &needed, args); }
+std::vector<Array> eval_live(const Jaxpr& j, const LiveSet& needed, std::span<const Array> args) { return eval(j, &needed, args); }
 
 std::vector<Array> eval_jaxpr(const Jaxpr& j, std::span<const Array> args) { return eval(j, nullptr, args); }
 

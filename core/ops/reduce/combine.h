@@ -16,9 +16,9 @@ std::vector<std::int64_t> offsets_along(const Shape& shape, const std::vector<in
 /// The dimensions in [0, ndim) that are not in `dims`, ascending.
 std::vector<int> other_dims(int ndim, const std::vector<int>& dims);
 
-/// What folding nothing gives. V is the type of computation of elements stored as T.
+/// The reduction of no elements. V is the type of computation of elements stored as T.
 template <Combiner C, class T, class V = compute_t<T>>
-V fold_identity() {
+V reduction_identity() {
   if constexpr (C == Combiner::prod) {
     return V(1);
   } else if constexpr (C == Combiner::logsumexp) {
@@ -48,7 +48,7 @@ inline constexpr bool folds = (C == Combiner::sum || C == Combiner::prod)  ? !st
                                                                            : std::is_integral_v<T>;
 
 template <Combiner C, class V>
-V fold(V a, V b) {
+V combine(V a, V b) {
   if constexpr (C == Combiner::sum || C == Combiner::prod) {
     if constexpr (std::is_integral_v<V>) {  // through 64 unsigned bits: wraps around
       const auto x = static_cast<std::uint64_t>(a), y = static_cast<std::uint64_t>(b);

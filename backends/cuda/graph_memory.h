@@ -11,7 +11,7 @@
 namespace weft::detail::cuda {
 
 /// While a device has one (GpuDevice::supply), its new arrays are noted by it, or lie where it says. Used under the device's order().
-class Supply {
+class GraphMemory {
  public:
   enum class Mode { noting, giving, capturing };
   struct Piece {
@@ -19,16 +19,17 @@ class Supply {
     DevicePointer at = 0;  ///< in the run that was noted
     int born = 0, died = -1;
     bool result = false;
-    std::int64_t offset = 0;  ///< of one that is no result: in the program's own memory
+    std::int64_t offset = 0;  ///< of one that is not a result: in the program's own memory
   };
   /// What one run has allocated on a device, in order.
   using Pieces = std::vector<Piece>;
 
-  explicit Supply(std::vector<GpuDevice*> devices);
-  Supply(std::vector<GpuDevice*> devices, const std::vector<Pieces>& known, std::vector<std::vector<DevicePointer>> places, bool capturing);
-  ~Supply();
-  Supply(const Supply&) = delete;
-  Supply& operator=(const Supply&) = delete;
+  explicit GraphMemory(std::vector<GpuDevice*> devices);
+  GraphMemory(std::vector<GpuDevice*> devices, const std::vector<Pieces>& known, std::vector<std::vector<DevicePointer>> places,
+              bool capturing);
+  ~GraphMemory();
+  GraphMemory(const GraphMemory&) = delete;
+  GraphMemory& operator=(const GraphMemory&) = delete;
 
   Mode mode() const { return mode_; }
   /// Where the device's next array lies; it has been allocated at `noted`, if this one only takes notes.
@@ -60,7 +61,7 @@ class Supply {
   std::int64_t moved_bytes_ = 0;
 };
 
-/// Places in one piece of memory for what is no result; its size.
-std::int64_t place_pieces(Supply::Pieces& pieces);
+/// Places in one piece of memory for what is not a result; its size.
+std::int64_t place_pieces(GraphMemory::Pieces& pieces);
 
 }  // namespace weft::detail::cuda

@@ -6,9 +6,9 @@
 namespace weft::detail {
 
 /// Cycles that may still be wasted before something is done about it. Thread-safe.
-class Patience {
+class TierBudget {
  public:
-  explicit Patience(std::int64_t cycles = 0) : left_(cycles) {}
+  explicit TierBudget(std::int64_t cycles = 0) : left_(cycles) {}
   void renew(std::int64_t cycles) { left_.store(cycles, std::memory_order_relaxed); }
   /// Whether this waste is what ends it: true for one of all who waste, also where several do at a time.
   bool ends_with(std::int64_t waste) {

@@ -1,4 +1,4 @@
-// What a fold of nothing gives, as an array.
+// What a reduction of nothing gives, as an array.
 #pragma once
 #include "weft/core/ir/primitive.h"
 

@@ -1,10 +1,10 @@
-#include "weft/core/ops/reduce/fold_identity.h"
+#include "weft/core/ops/reduce/reduction_identity.h"
 
 #include <cstring>
 
 #include "weft/core/array/array_impl.h"
 #include "weft/core/ops/common.h"
-#include "weft/core/ops/reduce/fold.h"
+#include "weft/core/ops/reduce/combine.h"
 
 namespace weft::detail {
 namespace {
@@ -14,7 +14,7 @@ Array identity_of(DType dtype) {
   alignas(16) ScalarBits bits{};
   with_storage(dtype, [&]<class T>() {
     if constexpr (folds<C, T>) {
-      const T v = store_element<T>(fold_identity<C, T>());
+      const T v = store_element<T>(reduction_identity<C, T>());
       std::memcpy(bits.data(), &v, sizeof v);
     }
   });

@@ -1,4 +1,4 @@
-#include "weft/backends/codegen/emit/overlap.h"
+#include "weft/backends/codegen/emit/instruction_order.h"
 
 #include <llvm/ADT/DenseMap.h>
 #include <llvm/IR/Instructions.h>
@@ -61,7 +61,7 @@ struct Entry {
 
 }  // namespace
 
-void overlap_chains(llvm::BasicBlock& block) {
+void interleave_chains(llvm::BasicBlock& block) {
   llvm::Instruction* const end = block.getTerminator();
   std::vector<Entry> all;
   llvm::DenseMap<const llvm::Value*, std::size_t> numbers;

@@ -7,16 +7,16 @@
 
 namespace weft::detail {
 
-struct Needed {
+struct LiveSet {
   std::vector<bool> outputs;  ///< the results that are wanted
   std::vector<bool> eqns;     ///< those that they depend on, and those with effects
   std::vector<bool> vars;     ///< what is read, by equations that are needed or as a wanted result
   bool input(const Jaxpr& j, std::size_t i) const { return vars[j.data().first_input() + i]; }
 };
 /// No outputs given: all of them are wanted.
-Needed needed_of(const Jaxpr& j, std::vector<bool> outputs = {});
+LiveSet live_set_of(const Jaxpr& j, std::vector<bool> outputs = {});
 
 /// eval_jaxpr of what is needed. Arguments that are not needed may be empty handles; results that are not wanted are.
-std::vector<Array> eval_needed(const Jaxpr& j, const Needed& needed, std::span<const Array> args);
+std::vector<Array> eval_live(const Jaxpr& j, const LiveSet& needed, std::span<const Array> args);
 
 }  // namespace weft::detail

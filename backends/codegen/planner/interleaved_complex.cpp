@@ -1,4 +1,4 @@
-#include "weft/backends/codegen/planner/unite_parts.h"
+#include "weft/backends/codegen/planner/interleaved_complex.h"
 
 #include <algorithm>
 #include <bit>
@@ -31,7 +31,7 @@ class Uniter {
 
   // What is done with imaginary parts.
 
-  /// Stores, folds, and all they need come in pairs.
+  /// Stores, reductions, and all they need come in pairs.
   bool pair_all() {
     bool any = false;
     for (std::size_t n = 0; n < k_.nests.size(); ++n) {
@@ -39,7 +39,7 @@ class Uniter {
       if (!t.repeats.empty() || t.reductions.size() % 2 != 0 || t.stores.size() % 2 != 0) return false;
       for (std::size_t r = 0; r < t.reductions.size(); r += 2) {
         const Reduction &re = t.reductions[r], &im = t.reductions[r + 1];
-        if (re.kind != Reduction::Kind::fold || im.kind != re.kind || re.combiner != im.combiner || re.dtype != im.dtype ||
+        if (re.kind != Reduction::Kind::reduce || im.kind != re.kind || re.combiner != im.combiner || re.dtype != im.dtype ||
             re.running != im.running)
           return false;
         nest_of_local_[re.local] = static_cast<int>(n), local_pair_[re.local] = im.local;
@@ -380,7 +380,7 @@ class Uniter {
 
 }  // namespace
 
-void unite_parts(Kernel& k) {
+void interleave_complex(Kernel& k) {
   // Complex elements have an even number of parts; most kernels have none.
   bool pairs = false;
   for (const Nest& t : k.nests) pairs |= t.stores.size() >= 2;

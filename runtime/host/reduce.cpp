@@ -1,4 +1,4 @@
-#include "weft/runtime/host/fold.h"
+#include "weft/runtime/host/reduce.h"
 
 #include <algorithm>
 #include <bit>
@@ -9,7 +9,7 @@
 namespace weft::detail {
 namespace {
 
-constexpr std::int64_t kBlock = 512;  // elements that are folded in the first-level cache
+constexpr std::int64_t kBlock = 512;  // elements that are reduced in the first-level cache
 constexpr std::int64_t kUnit = 16;
 constexpr int kMaxDepth = 24;
 
@@ -20,10 +20,10 @@ void add_balanced(int begin, int end, std::vector<int>& program) {
   const int mid = middle(begin, end);
   add_balanced(begin, mid, program);
   add_balanced(mid, end, program);
-  program.push_back(FoldOrder::kMerge);
+  program.push_back(ReductionOrder::kMerge);
 }
 
-void add_split(std::span<const int> owners, int begin, int end, SplitFold& out) {
+void add_split(std::span<const int> owners, int begin, int end, SplitReduction& out) {
   bool one_owner = true;
   for (int i = begin; i < end; ++i) one_owner &= owners[static_cast<std::size_t>(i)] == owners[static_cast<std::size_t>(begin)];
   if (one_owner) {
@@ -34,7 +34,7 @@ void add_split(std::span<const int> owners, int begin, int end, SplitFold& out) 
   const int mid = middle(begin, end);
   add_split(owners, begin, mid, out);
   add_split(owners, mid, end, out);
-  out.order.program.push_back(FoldOrder::kMerge);
+  out.order.program.push_back(ReductionOrder::kMerge);
 }
 
 struct Sum {
@@ -69,7 +69,7 @@ inline void each(std::int64_t n, F f) {
 }
 
 template <class A, class Op>
-void fold_pairs(const A* __restrict a, const A* __restrict b, A* __restrict out, std::int64_t n, Op op) {
+void reduce_pairs(const A* __restrict a, const A* __restrict b, A* __restrict out, std::int64_t n, Op op) {
   std::int64_t i = 0;
   for (; i + kUnit <= n; i += kUnit)
     for (std::int64_t k = 0; k < kUnit; ++k) out[i + k] = op(a[i + k], b[i + k]);
@@ -78,7 +78,8 @@ void fold_pairs(const A* __restrict a, const A* __restrict b, A* __restrict out,
 
 /// Arithmetic in A.
 template <class From, class A, class To, class Op>
-void fold(const FoldOrder& order, std::span<const void* const> sources, void* target, std::int64_t begin, std::int64_t end, Op op) {
+void reduce_in_order(const ReductionOrder& order, std::span<const void* const> sources, void* target, std::int64_t begin, std::int64_t end,
+                     Op op) {
   alignas(64) A stack[kMaxDepth][kBlock];
   const std::vector<int>& program = order.program;
   if constexpr (std::is_same_v<From, A> && std::is_same_v<A, To>) {
@@ -86,14 +87,14 @@ void fold(const FoldOrder& order, std::span<const void* const> sources, void* ta
       const auto operand = [&](int i) {
         return static_cast<const A*>(sources[static_cast<std::size_t>(program[static_cast<std::size_t>(i)])]) + begin;
       };
-      return fold_pairs(operand(0), operand(1), static_cast<A*>(target) + begin, end - begin, op);
+      return reduce_pairs(operand(0), operand(1), static_cast<A*>(target) + begin, end - begin, op);
     }
   }
   for (std::int64_t at = begin; at < end; at += kBlock) {
     const std::int64_t n = std::min(kBlock, end - at);
     int top = -1;
     for (std::size_t p = 0; p < program.size(); ++p) {
-      if (program[p] == FoldOrder::kMerge) {
+      if (program[p] == ReductionOrder::kMerge) {
         A* __restrict a = stack[top - 1];
         const A* __restrict b = stack[top];
         each(n, [=](std::int64_t i) { a[i] = op(a[i], b[i]); });
@@ -101,7 +102,7 @@ void fold(const FoldOrder& order, std::span<const void* const> sources, void* ta
         continue;
       }
       const From* __restrict next = static_cast<const From*>(sources[static_cast<std::size_t>(program[p])]) + at;
-      if (p + 1 < program.size() && program[p + 1] == FoldOrder::kMerge) {  // a leaf on the right
+      if (p + 1 < program.size() && program[p + 1] == ReductionOrder::kMerge) {  // a leaf on the right
         A* __restrict a = stack[top];
         each(n, [=](std::int64_t i) { a[i] = op(a[i], static_cast<A>(next[i])); });
         ++p;
@@ -117,12 +118,12 @@ void fold(const FoldOrder& order, std::span<const void* const> sources, void* ta
 }
 
 template <class Half, class Op>
-void fold_half(const FoldOrder& order, std::span<const void* const> sources, bool from_float, void* target, bool to_float,
-               std::int64_t begin, std::int64_t end, Op op) {
-  if (from_float && to_float) return fold<float, float, float>(order, sources, target, begin, end, op);
-  if (from_float) return fold<float, float, Half>(order, sources, target, begin, end, op);
-  if (to_float) return fold<Half, float, float>(order, sources, target, begin, end, op);
-  fold<Half, float, Half>(order, sources, target, begin, end, op);
+void reduce_half(const ReductionOrder& order, std::span<const void* const> sources, bool from_float, void* target, bool to_float,
+                 std::int64_t begin, std::int64_t end, Op op) {
+  if (from_float && to_float) return reduce_in_order<float, float, float>(order, sources, target, begin, end, op);
+  if (from_float) return reduce_in_order<float, float, Half>(order, sources, target, begin, end, op);
+  if (to_float) return reduce_in_order<Half, float, float>(order, sources, target, begin, end, op);
+  reduce_in_order<Half, float, Half>(order, sources, target, begin, end, op);
 }
 
 /// f(T{}) for the C++ type of a dtype that is not complex.
@@ -150,24 +151,24 @@ template <class T>
 constexpr bool is_half = std::is_same_v<T, Float16> || std::is_same_v<T, BFloat16>;
 
 template <class Op>
-void fold_real(DType dtype, const FoldOrder& order, std::span<const void* const> sources, DType from, void* target, DType to,
-               std::int64_t begin, std::int64_t end, Op op) {
+void reduce_real(DType dtype, const ReductionOrder& order, std::span<const void* const> sources, DType from, void* target, DType to,
+                 std::int64_t begin, std::int64_t end, Op op) {
   with_type(dtype, [&]<class T>(T) {
     if constexpr (is_half<T>)
-      fold_half<T>(order, sources, from == float32, target, to == float32, begin, end, op);
+      reduce_half<T>(order, sources, from == float32, target, to == float32, begin, end, op);
     else
-      fold<T, T, T>(order, sources, target, begin, end, op);
+      reduce_in_order<T, T, T>(order, sources, target, begin, end, op);
   });
 }
 
 template <class Op>
-FoldTwo fold_two_real(DType dtype) {
-  return with_type(dtype, []<class T>(T) -> FoldTwo {
+CombineTwo combine_two_real(DType dtype) {
+  return with_type(dtype, []<class T>(T) -> CombineTwo {
     if constexpr (is_half<T>)
       return nullptr;
     else
       return [](const void* a, const void* b, void* out, std::int64_t n) {
-        fold_pairs(static_cast<const T*>(a), static_cast<const T*>(b), static_cast<T*>(out), n, Op());
+        reduce_pairs(static_cast<const T*>(a), static_cast<const T*>(b), static_cast<T*>(out), n, Op());
       };
   });
 }
@@ -177,44 +178,44 @@ DType summed_as(DType dtype) { return dtype.is_signed() ? DType(dtype.id() + 4) 
 
 }  // namespace
 
-FoldOrder balanced_order(int n) {
-  FoldOrder order;
+ReductionOrder balanced_order(int n) {
+  ReductionOrder order;
   add_balanced(0, n, order.program);
   return order;
 }
 
-SplitFold split_fold(std::span<const int> owners) {
-  SplitFold out;
+SplitReduction split_reduction(std::span<const int> owners) {
+  SplitReduction out;
   add_split(owners, 0, static_cast<int>(owners.size()), out);
   return out;
 }
 
 DType partial_dtype(DType dtype) { return dtype == float16 || dtype == bfloat16 ? float32 : dtype; }
 
-void fold_elements(Combiner what, DType dtype, const FoldOrder& order, std::span<const void* const> sources, DType source_dtype,
-                   void* target, DType target_dtype, std::int64_t begin, std::int64_t end) {
-  if (what == Combiner::max) return fold_real(dtype, order, sources, source_dtype, target, target_dtype, begin, end, Max());
-  if (what == Combiner::min) return fold_real(dtype, order, sources, source_dtype, target, target_dtype, begin, end, Min());
+void reduce_elements(Combiner what, DType dtype, const ReductionOrder& order, std::span<const void* const> sources, DType source_dtype,
+                     void* target, DType target_dtype, std::int64_t begin, std::int64_t end) {
+  if (what == Combiner::max) return reduce_real(dtype, order, sources, source_dtype, target, target_dtype, begin, end, Max());
+  if (what == Combiner::min) return reduce_real(dtype, order, sources, source_dtype, target, target_dtype, begin, end, Min());
   // A complex sum is one of the parts.
   if (dtype.is_complex()) {
     const DType part = dtype.real_part();
-    return fold_real(part, order, sources, part, target, part, 2 * begin, 2 * end, Sum());
+    return reduce_real(part, order, sources, part, target, part, 2 * begin, 2 * end, Sum());
   }
-  fold_real(summed_as(dtype), order, sources, source_dtype, target, target_dtype, begin, end, Sum());
+  reduce_real(summed_as(dtype), order, sources, source_dtype, target, target_dtype, begin, end, Sum());
 }
 
-FoldTwo fold_two(Combiner what, DType dtype) {
-  if (what == Combiner::max) return fold_two_real<Max>(dtype);
-  if (what == Combiner::min) return fold_two_real<Min>(dtype);
+CombineTwo combine_two(Combiner what, DType dtype) {
+  if (what == Combiner::max) return combine_two_real<Max>(dtype);
+  if (what == Combiner::min) return combine_two_real<Min>(dtype);
   if (dtype == complex64)
     return [](const void* a, const void* b, void* out, std::int64_t n) {
-      fold_pairs(static_cast<const float*>(a), static_cast<const float*>(b), static_cast<float*>(out), 2 * n, Sum());
+      reduce_pairs(static_cast<const float*>(a), static_cast<const float*>(b), static_cast<float*>(out), 2 * n, Sum());
     };
   if (dtype == complex128)
     return [](const void* a, const void* b, void* out, std::int64_t n) {
-      fold_pairs(static_cast<const double*>(a), static_cast<const double*>(b), static_cast<double*>(out), 2 * n, Sum());
+      reduce_pairs(static_cast<const double*>(a), static_cast<const double*>(b), static_cast<double*>(out), 2 * n, Sum());
     };
-  return fold_two_real<Sum>(summed_as(dtype));
+  return combine_two_real<Sum>(summed_as(dtype));
 }
 
 }  // namespace weft::detail

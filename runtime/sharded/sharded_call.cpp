@@ -1,4 +1,4 @@
-#include "weft/runtime/sharded/divided_call.h"
+#include "weft/runtime/sharded/sharded_call.h"
 
 #include <mutex>
 #include <unordered_map>
@@ -44,7 +44,7 @@ struct Entry {
 
 }  // namespace
 
-std::optional<std::vector<Array>> call_divided(const std::string& name, const Jaxpr& j, std::span<const Array> inputs) {
+std::optional<std::vector<Array>> call_sharded(const std::string& name, const Jaxpr& j, std::span<const Array> inputs) {
   const std::optional<Division> division = division_of(inputs);
   if (!division || j.data().num_consts > 0) return {};
   static std::mutex mutex;

@@ -1,4 +1,4 @@
-#include "weft/backends/codegen/emit/after_folds.h"
+#include "weft/backends/codegen/emit/reduction_epilogue.h"
 
 #include <algorithm>
 #include <array>
@@ -11,9 +11,9 @@
 namespace weft::detail {
 namespace {
 
-constexpr double kDear = 20;         // of what follows, the cost for an element from which on vectors are worth a nest
-constexpr double kLeastShare = 0.1;  // of the whole, that vectors can save
-constexpr double kFewCycles = 60e3;  // work of a single thread
+constexpr double kExpensiveEpilogue = 20;  // of what follows, the cost for an element from which on vectors are worth a nest
+constexpr double kLeastShare = 0.1;        // of the whole, that vectors can save
+constexpr double kFewCycles = 60e3;        // work of a single thread
 constexpr std::int64_t kBlock = 64, kMostPoints = 512;
 
 class Splitter {
@@ -42,7 +42,7 @@ class Splitter {
   bool has_form() const {
     if (k_.nests.size() != 1 || k_.outer.empty() || k_.sequential != 0 || old_.dims.size() + 2 > Dag::kMaxDims) return false;
     const Nest& t = k_.nests[0];
-    const auto plain = [](const Reduction& r) { return r.kind == Reduction::Kind::fold && !r.running && !r.dtype.is_bool(); };
+    const auto plain = [](const Reduction& r) { return r.kind == Reduction::Kind::reduce && !r.running && !r.dtype.is_bool(); };
     return t.parallel.empty() && !t.reduce.empty() && t.repeats.empty() && std::all_of(t.reductions.begin(), t.reductions.end(), plain) &&
            std::none_of(t.stores.begin(), t.stores.end(), [](const Store& s) { return s.in_reduction; }) &&
            std::all_of(k_.limits.begin(), k_.limits.end(), [](const LoopLimit& l) { return l.outer < 0; });
@@ -71,14 +71,14 @@ class Splitter {
     std::vector<NodeId> after, within;
     for (const Store& s : t.stores) after.push_back(s.value), after.push_back(s.guard);
     for (const Reduction& r : t.reductions) within.push_back(r.value);
-    const double dear = cost_of(after, 0);
-    if (dear < kDear) return false;
+    const double expensive = cost_of(after, 0);
+    if (expensive < kExpensiveEpilogue) return false;
     std::uint64_t reduce = 0;
     double steps = 1;
     for (int d : t.reduce) reduce |= std::uint64_t{1} << d, steps *= static_cast<double>(size(d));
     const double lanes = vector_bytes_ / 8;
     const double fold = steps * (cost_of(within, reduce) + static_cast<double>(t.reductions.size())) / lanes;
-    return dear * (1 - 1 / lanes) >= kLeastShare * (dear + fold) && static_cast<double>(size(k_.outer.back())) >= lanes;
+    return expensive * (1 - 1 / lanes) >= kLeastShare * (expensive + fold) && static_cast<double>(size(k_.outer.back())) >= lanes;
   }
 
   /// All points of the loop where one thread does them; else what divides it. 0: nothing does.
@@ -185,7 +185,7 @@ class Splitter {
 
 }  // namespace
 
-bool split_after_folds(Kernel& k, int vector_bytes) {
+bool split_reduction_epilogue(Kernel& k, int vector_bytes) {
   const bool folds = k.nests.size() == 1 && !k.nests[0].reductions.empty();
   if (!folds) return false;
   Kernel cut = k;

@@ -11,6 +11,6 @@ namespace weft::detail {
 ///   there is none, the two parts become the innermost loop.
 ///
 /// Leaves the kernel as it is where neither applies.
-void unite_parts(Kernel& k);
+void interleave_complex(Kernel& k);
 
 }  // namespace weft::detail

@@ -1,4 +1,4 @@
-// What lies apart along the lanes: squares of elements, and records, are read by rows and turned in registers.
+// What lies apart along the lanes: squares of elements, and records, are read by rows and transposed in registers.
 #include <algorithm>
 
 #include "weft/backends/codegen/emit/emit_kernel.h"
@@ -79,9 +79,9 @@ void KernelEmitter::turn(Values& square) {
 Value* KernelEmitter::load_record(NodeId id, const Address& a, const Copy& copy) {
   const Node& n = k_.dag[id];
   const Affine& position = k_.dag.affine(n.operands[0]);
-  if (!s_.turns_records || !a.pointer || a.stride <= 2 || (mask_ && !llvm::isa<llvm::Constant>(mask_))) return nullptr;
+  if (!s_.transposes_records || !a.pointer || a.stride <= 2 || (mask_ && !llvm::isa<llvm::Constant>(mask_))) return nullptr;
   if (std::find(loads_.begin(), loads_.end(), id) == loads_.end()) return nullptr;
-  if (points_along(k_, n.dims) < kWorthTurning) return nullptr;
+  if (points_along(k_, n.dims) < kWorthTransposing) return nullptr;
   std::vector<std::pair<std::int64_t, NodeId>> record;  // where its elements are
   for (NodeId other : loads_) {
     const Affine& at = k_.dag.affine(k_.dag[other].operands[0]);

@@ -1,4 +1,4 @@
-#include "weft/backends/cuda/supply.h"
+#include "weft/backends/cuda/graph_memory.h"
 
 #include <algorithm>
 
@@ -11,12 +11,12 @@ constexpr int kMaxLaunches = 4096;
 constexpr std::int64_t kAlign = 256;
 }  // namespace
 
-Supply::Supply(std::vector<GpuDevice*> devices) : devices_(std::move(devices)), pieces_(devices_.size()), next_(devices_.size()) {
+GraphMemory::GraphMemory(std::vector<GpuDevice*> devices) : devices_(std::move(devices)), pieces_(devices_.size()), next_(devices_.size()) {
   for (GpuDevice* d : devices_) d->set_supply(this);
 }
 
-Supply::Supply(std::vector<GpuDevice*> devices, const std::vector<Pieces>& known, std::vector<std::vector<DevicePointer>> places,
-               bool capturing)
+GraphMemory::GraphMemory(std::vector<GpuDevice*> devices, const std::vector<Pieces>& known, std::vector<std::vector<DevicePointer>> places,
+                         bool capturing)
     : devices_(std::move(devices)),
       mode_(capturing ? Mode::capturing : Mode::giving),
       pieces_(known),
@@ -25,15 +25,15 @@ Supply::Supply(std::vector<GpuDevice*> devices, const std::vector<Pieces>& known
   for (GpuDevice* d : devices_) d->set_supply(this);
 }
 
-Supply::~Supply() {
+GraphMemory::~GraphMemory() {
   for (GpuDevice* d : devices_) d->set_supply(nullptr);
 }
 
-std::size_t Supply::number_of(const GpuDevice& device) const {
+std::size_t GraphMemory::number_of(const GpuDevice& device) const {
   return static_cast<std::size_t>(std::find(devices_.begin(), devices_.end(), &device) - devices_.begin());
 }
 
-DevicePointer Supply::take(const GpuDevice& device, std::size_t bytes, DevicePointer noted) {
+DevicePointer GraphMemory::take(const GpuDevice& device, std::size_t bytes, DevicePointer noted) {
   const std::size_t k = number_of(device);
   if (mode_ == Mode::noting) {
     pieces_[k].push_back({bytes, noted, events_++, -1, false, 0});
@@ -45,26 +45,26 @@ DevicePointer Supply::take(const GpuDevice& device, std::size_t bytes, DevicePoi
   return places_[k][i];
 }
 
-void Supply::released(const GpuDevice& device, DevicePointer p) {
+void GraphMemory::released(const GpuDevice& device, DevicePointer p) {
   if (mode_ != Mode::noting) return;
   Pieces& all = pieces_[number_of(device)];
   const auto piece = std::find_if(all.rbegin(), all.rend(), [&](const Piece& x) { return x.at == p && x.died < 0; });
   if (piece != all.rend()) piece->died = events_++;
 }
 
-void Supply::communicated(bool first_group, std::int64_t bytes) { collectives_ += first_group, moved_bytes_ += bytes; }
+void GraphMemory::communicated(bool first_group, std::int64_t bytes) { collectives_ += first_group, moved_bytes_ += bytes; }
 
-bool Supply::repeatable() const { return repeatable_ && collectives_ > 0 && launches_ <= kMaxLaunches; }
+bool GraphMemory::repeatable() const { return repeatable_ && collectives_ > 0 && launches_ <= kMaxLaunches; }
 
-std::int64_t place_pieces(Supply::Pieces& pieces) {
+std::int64_t place_pieces(GraphMemory::Pieces& pieces) {
   std::int64_t size = 0;
-  std::vector<const Supply::Piece*> placed;
-  for (Supply::Piece& p : pieces) {
+  std::vector<const GraphMemory::Piece*> placed;
+  for (GraphMemory::Piece& p : pieces) {
     if (p.result) continue;
     const auto bytes = static_cast<std::int64_t>(std::max<std::size_t>(p.bytes, 1));
     // Behind what is still there when it comes: the lowest place that is free.
     std::vector<std::pair<std::int64_t, std::int64_t>> taken;
-    for (const Supply::Piece* q : placed)
+    for (const GraphMemory::Piece* q : placed)
       if (q->died < 0 || q->died > p.born)
         taken.emplace_back(q->offset, q->offset + static_cast<std::int64_t>(std::max<std::size_t>(q->bytes, 1)));
     std::sort(taken.begin(), taken.end());

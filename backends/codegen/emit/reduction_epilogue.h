@@ -1,4 +1,4 @@
-// What follows a fold, by vectors of its own.
+// What follows a reduction, by vectors of its own.
 #pragma once
 #include "weft/backends/codegen/planner/kernel.h"
 
@@ -8,6 +8,6 @@ namespace weft::detail {
 /// result (`tanh(m @ v + x)`) does the latter for one element at a time. Here the kernel reduces a block of rows first, with the results in
 /// scratch memory, and then computes the epilogue in a loop over the block, by vectors. False, with the kernel as it was, where it has
 /// another form or where that would not pay.
-bool split_after_folds(Kernel& k, int vector_bytes);
+bool split_reduction_epilogue(Kernel& k, int vector_bytes);
 
 }  // namespace weft::detail
