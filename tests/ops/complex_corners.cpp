@@ -170,6 +170,22 @@ TEST_CASE("complex log1p keeps its places near 0 and near -1, and has squares th
              {{-60 * std::numbers::ln2, -std::numbers::pi / 2}, {600.5 * std::numbers::ln2, std::numbers::pi / 4}});
 }
 
+TEST_CASE("complex squares keep their places where the parts are alike, and overflow only where the result does, as JAX's") {
+  const double large = 0x1.8p127, near = 1 + 0x1p-20;
+  for (const std::string platform : {"interp", "cpu"})
+    for (const DType dtype : {complex64, complex128}) {
+      CAPTURE(platform);
+      const double x = dtype == complex64 ? large : 0x1.8p1023, half = x / 2;
+      const std::vector<Complex> got =
+          run(platform, "square", dtype, {{{x, half}, {half, -x}, {x, x}, {-x, x}, {-x, -kInf}, {kInf, kInf}, {near, 1}}});
+      const Complex want[] = {{kInf, kInf}, {-kInf, -kInf}, {0, kInf}, {0, -kInf}, {-kInf, kInf}, {kNan, kInf}};
+      for (std::size_t i = 0; i < std::size(want); ++i)
+        CHECK_MESSAGE((Wanted{want[i].real()}.is(got[i].real(), 0) && Wanted{want[i].imag()}.is(got[i].imag(), 0)),
+                      "number " << i << " is " << got[i] << ", wanted " << want[i]);
+      CHECK(got[6].real() == doctest::Approx(0x1p-20 * (near + 1)).epsilon(dtype == complex64 ? 1e-6 : 1e-15));
+    }
+}
+
 TEST_CASE("complex roots of the smallest and the largest numbers") {
   const Complex tiny{0x1p-149, 0x1p-148}, huge{-0x1.8p127, 0x1.8p127};
   check_near("sqrt", complex64, {{tiny, huge}}, {std::sqrt(tiny), std::sqrt(huge)});

@@ -133,6 +133,12 @@ V complex_sqrt(KernelBuilder& b, V z) {
   const V infinite = is_infinite(b, given_im);
   return b.complex(b.select(infinite, infinity(b, re), root_re), b.select(infinite, given_im, root_im));
 }
+V complex_square(KernelBuilder& b, V z) {
+  const V re = b.real(z), im = b.imag(z), product = b.mul(re, im), size = b.abs(re);
+  // Parts alike differ by 0, also where their sum overflows.
+  const V alike = b.bit_and(b.eq(size, b.abs(im)), b.lt(size, infinity(b, re)));
+  return b.complex(b.select(alike, number(b, re, 0), b.mul(b.sub(re, im), b.add(re, im))), b.add(product, product));
+}
 V complex_sinh(KernelBuilder& b, V z) {
   const V re = b.real(z), im = b.imag(z);
   const Scaled s = scaled(b, re, b.abs(re));

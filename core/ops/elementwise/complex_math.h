@@ -11,6 +11,8 @@ KernelValue complex_logistic(KernelBuilder& b, KernelValue z);
 /// The principal branch: log of the modulus, and the angle.
 KernelValue complex_log(KernelBuilder& b, KernelValue z);
 KernelValue complex_log1p(KernelBuilder& b, KernelValue z);
+/// Without cancellation: the real part by the product of sum and difference.
+KernelValue complex_square(KernelBuilder& b, KernelValue z);
 /// x to the y: 1 where y is 0; NaN where x is 0 and y's real part is not positive.
 KernelValue complex_pow(KernelBuilder& b, KernelValue x, KernelValue y);
 /// The root with a real part that is not negative.

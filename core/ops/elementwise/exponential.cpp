@@ -140,8 +140,13 @@ struct Square : Unary<Square> {
   static constexpr std::string_view name = "square", doc = "x * x.";
   static constexpr unsigned dtypes = kNumber;
   static auto ref(auto x) { return wrapping_mul(x, x); }
+  static std::complex<double> ref(std::complex<double> z) {
+    const double re = z.real(), im = z.imag(), product = re * im;
+    const bool alike = std::isfinite(re) && std::abs(re) == std::abs(im);  // a difference of 0, which may be of infinities
+    return {alike ? 0 : (re - im) * (re + im), product + product};
+  }
   static Array partial(const Array& t, const Array& x, const Array&) { return t * (2 * x); }
-  static constexpr bool kernel_takes_complex = true;
+  static V complex_kernel(KernelBuilder& b, V z) { return complex_square(b, z); }
   static V kernel(KernelBuilder& b, V x) { return b.mul(x, x); }
 };
 
