@@ -172,6 +172,8 @@ TEST_CASE("results stay on their devices, and feed the next call without a copy"
   const Array z = pmap([](Array a) { return a + 1; }, {.devices = some})(rows(2, 3));
   CHECK(z.devices() == some);
   CHECK(z[1].devices() == std::vector{devices()[2]});
+  const std::vector<Device> all(devices().rbegin(), devices().rend());
+  CHECK(pmap([](Array a) { return a + 1; }, {.devices = all})(rows(8, 3)).devices() == all);
   const Array same = pmap([](Array a) { return psum(a, "i"); }, {.out_axes = none, .axis_name = "i"})(x);
   CHECK(same.is_fully_replicated());
   CHECK(near(same, sum(x, 0).to_vector<double>()));

@@ -47,6 +47,24 @@ TEST_CASE("elementwise operations need no communication") {
   CHECK(tree::all_close(jit([](Array v, Array w) { return v * w; })(a, rows(4, 8)), rows(4, 8) * rows(4, 8)));
 }
 
+TEST_CASE("a later argument that lies otherwise than at the last call is seen") {
+  const Mesh mesh = grid();
+  const Array whole = rows(8, 8);
+  const auto f = jit([](Array v, Array w) { return v * 2 + w; });
+  const auto at = [&](const PartitionSpec& spec) { return device_put(whole, NamedSharding{mesh, spec}); };
+  const Array a = at(P("x", "y"));
+  // Each call twice: the second one takes the quick path of the first.
+  for (const PartitionSpec& spec : {P("x", "y"), P("y", "x"), P(), P(none, "x"), P("x", "y")})
+    for (int again = 0; again < 2; ++again) {
+      const Array w = at(spec), y = f(a, w);
+      CHECK(tree::all_close(device_get(y), whole * 2 + whole));
+      CHECK(f(w, a).shape() == Shape{8, 8});
+    }
+  const Array elsewhere = device_put(whole, NamedSharding{Mesh({devices()[0], devices()[1]}, {2}, {"x"}), P("x")});
+  CHECK_THROWS_AS(f(a, elsewhere), DeviceError);
+  CHECK(tree::all_close(device_get(f(a, a)), whole * 3));
+}
+
 TEST_CASE("reductions and products communicate over the axes that they sum over") {
   const Mesh mesh = grid();
   const Array a = device_put(rows(4, 8), NamedSharding{mesh, P("x", "y")}), b = device_put(rows(8, 4), NamedSharding{mesh, P("y", none)});
