@@ -106,7 +106,7 @@ Ref<CompiledFunction> ShardedPrograms::find(const CompiledFunction& f, std::span
     entries_.push_back({mesh, specs, program});
   }
   if (program && misplaced < inputs.size()) throw_places(f, inputs, num_consts, first, misplaced, mesh, arguments, loc);
-  if (misplaced == inputs.size() && f.donated().empty()) add_known(arguments_given, program);
+  if (misplaced == inputs.size() && f.donated().empty() && !reshards_implicitly()) add_known(arguments_given, program);
   return program;
 }
 
