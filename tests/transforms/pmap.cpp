@@ -2,7 +2,6 @@
 #include "tests/runtime/devices.h"
 
 #include <algorithm>
-
 #include <complex>
 
 using namespace weft;
