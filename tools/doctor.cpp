@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <filesystem>
 #include <fstream>
 #include <sstream>
 #include <thread>
@@ -98,7 +99,8 @@ std::string vector_extensions() {
 std::string library_path() {
   Dl_info info{};
   const auto address = &weft::version;
-  return dladdr(reinterpret_cast<const void*>(address), &info) && info.dli_fname ? info.dli_fname : "libweft.so";
+  if (!dladdr(reinterpret_cast<const void*>(address), &info) || !info.dli_fname) return "libweft.so";
+  return std::filesystem::path(info.dli_fname).lexically_normal().string();
 }
 
 void installation(Report& r) {
