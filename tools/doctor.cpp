@@ -41,6 +41,7 @@ constexpr std::string_view kVariables[] = {
     "WEFT_CUDA_WINDOW_BYTES",
     "WEFT_DRY_RUN",
     "WEFT_HEARTBEAT_TIMEOUT",
+    "WEFT_IMPLICIT_RESHARD",
     "WEFT_JIT_CACHE_SIZE",
     "WEFT_LIBCUBLAS",
     "WEFT_LIBCUBLASLT",

@@ -73,7 +73,8 @@ std::string duration(double seconds) {
 int run_command(const Arguments& line) {
   const std::string path = line.words[0], in_path = line.get("inputs");
   const Jaxpr program = read_program(line);
-  const Arrays results = run_on(backend_of(line), path, program, numbered(load_npz(in_path), "in"));
+  if (in_path.empty() && !program.in_avals().empty()) throw UsageError("run: --inputs FILE.npz is missing");
+  const Arrays results = run_on(backend_of(line), path, program, in_path.empty() ? Arrays() : numbered(load_npz(in_path), "in"));
   if (!line.has("outputs")) {
     for (std::size_t k = 0; k < results.size(); ++k) fmt::print("out{} =\n{}\n", k, results[k]);
     return 0;

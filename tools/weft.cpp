@@ -76,7 +76,7 @@ const std::vector<Command>& commands() {
        "Runs a program on arrays",
        "The inputs are in0, in1, ... and the constants const0, ... in the .npz file; the results are out0, out1, ...\n"
        "A program over several devices needs WEFT_NUM_CPU_DEVICES.",
-       {{"inputs", "FILE.npz", "where the inputs are", true},
+       {{"inputs", "FILE.npz", "where the inputs are, if the program has any"},
         {"outputs", "FILE.npz", "where the results go; printed if not given"},
         kBackend},
        run_command},
