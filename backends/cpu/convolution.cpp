@@ -137,7 +137,7 @@ std::optional<Geometry> make_geometry(Geometry::Form form, const ConvParams& p, 
     g.src_size.push_back(src), g.dst_size.push_back(dst), g.kernel.push_back(kernel), g.stride.push_back(stride);
     g.dilation.push_back(dilation - 1), g.low.push_back(low), g.high.push_back(high);
   }
-  if (g.form == Geometry::Form::backward_data) {  // of the kernel turned round, laid out densely
+  if (g.form == Geometry::Form::backward_data) {  // of the kernel reversed, laid out densely
     Dims dense;
     std::int64_t total = 1;
     const Dims sizes = g.weights();
@@ -266,7 +266,7 @@ class Convolution final : public NativeStep {
     if (user_weights_ != w)
       copy_weights_ = g_.form == Geometry::Form::backward_weights ? Piece::make_copy(w, user_weights_) : Piece::make_copy(user_weights_, w);
     if (g_.form == Geometry::Form::backward_data) {
-      turned_ = true;
+      reversed_ = true;
       rhs_strides_ = strides_by(operands[1].shape, params_as<ConvParams>(params).dimension_numbers.rhs_spec);
     }
   }
@@ -297,15 +297,15 @@ class Convolution final : public NativeStep {
     switch (g_.form) {
       case Geometry::Form::forward:
       case Geometry::Form::backward_data: {
-        const Scratch<float> turned(turned_ ? dense_weights() : 0), packed(copy_weights_ ? floats : 0);
+        const Scratch<float> reversed(reversed_ ? dense_weights() : 0), packed(copy_weights_ ? floats : 0);
         float* weights = rhs;
-        if (turned_) turn(rhs, turned.get()), weights = turned.get();
+        if (reversed_) reverse(rhs, reversed.get()), weights = reversed.get();
         if (copy_weights_) {
           const memory from(user_weights_, library_engine(), weights), to(main_->weights(), library_engine(), packed.get());
           Piece::execute(*copy_weights_, {{{DNNL_ARG_FROM, from.get()}, {DNNL_ARG_TO, to.get()}}});
           weights = packed.get();
         }
-        float *src = turned_ ? out : lhs, *dst = turned_ ? lhs : out;
+        float *src = reversed_ ? out : lhs, *dst = reversed_ ? lhs : out;
         in_pieces([&](const Piece& piece, std::int64_t i) {
           piece.run(src + i * piece_ * g_.src_strides[0], weights, dst + i * piece_ * g_.dst_strides[0]);
         });
@@ -347,8 +347,8 @@ class Convolution final : public NativeStep {
     for (std::int64_t d : g_.weights()) n *= d;
     return n;
   }
-  /// The kernel turned round in space, as (groups, features, outputs, spatial ...).
-  void turn(const float* rhs, float* to) const {
+  /// The kernel reversed in space, as (groups, features, outputs, spatial ...).
+  void reverse(const float* rhs, float* to) const {
     const Dims sizes = g_.weights();  // (groups, oneDNN's outputs: features of the operand, its inputs: outputs, spatial ...)
     Dims at(sizes.size(), 0);
     const std::int64_t n = dense_weights();
@@ -368,7 +368,7 @@ class Convolution final : public NativeStep {
   std::unique_ptr<Piece> main_, last_;
   memory::desc user_weights_;
   std::optional<dnnl::reorder> copy_weights_;
-  bool turned_ = false;
+  bool reversed_ = false;
   Dims rhs_strides_;
 };
 

@@ -94,13 +94,13 @@ std::vector<Array> svd(const Array& x, const SvdParams& p) {
   const Array infinite = not_finite(a);
   a = zeroed(a, infinite);
   // The routine wants no more columns than rows. Of a wide matrix it sees the transpose: u and vh change places, and lie as they should.
-  const bool turned = a.shape()[1] > a.shape()[2];
-  const std::vector<Array> r = call({.routine = "gesvd", .vectors = p.compute_uv, .full = p.full_matrices}, {turned ? transposed(a) : a});
+  const bool wide = a.shape()[1] > a.shape()[2];
+  const std::vector<Array> r = call({.routine = "gesvd", .vectors = p.compute_uv, .full = p.full_matrices}, {wide ? transposed(a) : a});
   const Array bad = infinite | (r.back() != scalar_like(r.back(), 0));
   std::vector<Array> out{m.back(spoiled(r[0], bad))};
   if (!p.compute_uv) return out;
-  out.push_back(m.back(spoiled(turned ? transposed(r[1]) : r[2], bad)));
-  out.push_back(m.back(spoiled(turned ? transposed(r[2]) : r[1], bad)));
+  out.push_back(m.back(spoiled(wide ? transposed(r[1]) : r[2], bad)));
+  out.push_back(m.back(spoiled(wide ? transposed(r[2]) : r[1], bad)));
   return out;
 }
 

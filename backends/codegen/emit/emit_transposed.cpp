@@ -1,4 +1,4 @@
-// What lies apart along the lanes: squares of elements, and records, are read by rows and transposed in registers.
+// Loads that are strided along the lanes: blocks of elements, and records, are read by rows and transposed in registers.
 #include <algorithm>
 
 #include "weft/backends/codegen/emit/emit_kernel.h"

@@ -126,9 +126,9 @@ class Sixteen {
   Value* bits(Value* v) { return ir_.CreateBitCast(v, ints_); }
   /// The row's element that the low four bits say, of which `first` stands for the first.
   Value* lookup(const float* row, Value* at, int first = 0) {
-    float turned[16];
-    std::rotate_copy(row, row + (16 - first) % 16, row + 16, turned);
-    return call(id::x86_avx512_permvar_sf_512, {llvm::ConstantDataVector::get(ir_.getContext(), llvm::ArrayRef<float>(turned, 16)), at});
+    float rotated[16];
+    std::rotate_copy(row, row + (16 - first) % 16, row + 16, rotated);
+    return call(id::x86_avx512_permvar_sf_512, {llvm::ConstantDataVector::get(ir_.getContext(), llvm::ArrayRef<float>(rotated, 16)), at});
   }
   /// v 2^n, n rounded down, rounded once.
   Value* scale(Value* v, Value* n) { return call(id::x86_avx512_mask_scalef_ps_512, {v, n, number(0), ir_.getInt16(0xffff), rounding()}); }

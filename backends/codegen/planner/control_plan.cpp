@@ -89,7 +89,7 @@ std::vector<Jaxpr> control_programs(const Eqn& e) {
 
 ControlStep plan_control(const Eqn& e, const TargetTraits& target, KernelTable& table) {
   ControlPlanTransform::Function* const rule = find_rule<ControlPlanTransform>(*e.op);
-  if (!rule) throw CompileError(fmt::format("{}: not implemented on the {} backend", e.op->name, target.platform), e.loc);
+  if (!rule) throw CompileError(fmt::format("{}: the {} backend has no lowering for it", e.op->name, target.platform), e.loc);
   ControlPlanner planner(target, table);
   rule(planner, *e.params);
   ControlStep c = planner.finish();

@@ -492,7 +492,7 @@ void KernelPlanner::form_steps() {
     } else {
       const Eqn& e = j_.eqns[static_cast<std::size_t>(item.eqn)];
       if (!e.op->reference && e.op->kind != Kind::control)
-        throw CompileError(fmt::format("{}: not implemented on the {} backend", e.op->name, target_.platform), e.loc);
+        throw CompileError(fmt::format("{}: the {} backend has no lowering for it", e.op->name, target_.platform), e.loc);
       step = {e.op->kind == Kind::control ? Step::Kind::control : Step::Kind::opaque, item.eqn, {}};
       for (Atom a : e.inputs) step.buffers.push_back(buffer_of(a));
       for (Var v : e.outputs) step.buffers.push_back(buffer_of(v));

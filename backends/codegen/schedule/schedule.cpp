@@ -96,7 +96,7 @@ class Scheduler {
     return std::any_of(t.reductions.begin(), t.reductions.end(), [](const Reduction& r) { return r.running; });
   }
 
-  /// Whether lanes along the given outer loop, which lie apart, reduce neighbours in memory: as many steps as there are lanes read a
+  /// Whether lanes along the given outer loop, which are strided, reduce contiguous elements: as many steps as there are lanes read a
   /// square, which is transposed in registers.
   bool reads_squares(const Nest& t, NodeId position, int vector) const {
     std::int64_t along = 0, s = 0;

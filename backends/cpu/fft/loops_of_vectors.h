@@ -61,7 +61,7 @@ template <class T>
 }
 /// By -i.
 template <class T>
-[[gnu::always_inline]] inline Pair<T> turned(Pair<T> a) {
+[[gnu::always_inline]] inline Pair<T> rotated_by_2_of_8(Pair<T> a) {
   return {a.im, -a.re};
 }
 template <class T>
@@ -259,7 +259,7 @@ template <class T>
 }
 template <class T>
 [[gnu::always_inline]] inline void butterfly_4(Pair<T>& t0, Pair<T>& t1, Pair<T>& t2, Pair<T>& t3) {
-  const Pair<T> a = t0 + t2, b = t0 - t2, c = t1 + t3, d = turned(t1 - t3);
+  const Pair<T> a = t0 + t2, b = t0 - t2, c = t1 + t3, d = rotated_by_2_of_8(t1 - t3);
   t0 = a + c, t1 = b + d, t2 = a - c, t3 = b - d;
 }
 /// By exp(-pi i / 4) and exp(-3 pi i / 4).
@@ -289,7 +289,7 @@ struct Butterfly<T, 8> {
   [[gnu::always_inline]] static void run(Pair<T>* t) {
     butterfly_4(t[0], t[2], t[4], t[6]);
     butterfly_4(t[1], t[3], t[5], t[7]);
-    const Pair<T> a = t[1], b = rotated_by_1_of_8(t[3]), c = turned(t[5]), d = rotated_by_3_of_8(t[7]);
+    const Pair<T> a = t[1], b = rotated_by_1_of_8(t[3]), c = rotated_by_2_of_8(t[5]), d = rotated_by_3_of_8(t[7]);
     const Pair<T> e = t[0], f = t[2], g = t[4], h = t[6];
     t[0] = e + a, t[4] = e - a, t[1] = f + b, t[5] = f - b, t[2] = g + c, t[6] = g - c, t[3] = h + d, t[7] = h - d;
   }
@@ -299,10 +299,10 @@ struct Butterfly<T, 16> {
   [[gnu::always_inline]] static void run(Pair<T>* t) {
     constexpr T c = T(0.92387953251128675613L), s = T(0.38268343236508977173L);
     WEFT_UNROLLED for (int i = 0; i < 4; ++i) butterfly_4(t[i], t[i + 4], t[i + 8], t[i + 12]);
-    // Now t[i + 4 q], to be turned by i q of 16.
+    // Now t[i + 4 q], to be rotated by i q of 16.
     constexpr T w1[] = {c, -s}, w3[] = {s, -c}, w9[] = {-c, s};
     t[5] = times(t[5], w1), t[9] = rotated_by_1_of_8(t[9]), t[13] = times(t[13], w3);
-    t[6] = rotated_by_1_of_8(t[6]), t[10] = turned(t[10]), t[14] = rotated_by_3_of_8(t[14]);
+    t[6] = rotated_by_1_of_8(t[6]), t[10] = rotated_by_2_of_8(t[10]), t[14] = rotated_by_3_of_8(t[14]);
     t[7] = times(t[7], w3), t[11] = rotated_by_3_of_8(t[11]), t[15] = times(t[15], w9);
     WEFT_UNROLLED for (int q = 0; q < 4; ++q) butterfly_4(t[4 * q], t[4 * q + 1], t[4 * q + 2], t[4 * q + 3]);
     // Result q + 4 r is t[4 q + r].
@@ -425,7 +425,7 @@ void split_real(T* block, std::int64_t half, const T* roots) {
   put_pair<T>(block, half, {z.re - z.im, zero});
   for (std::int64_t k = 1; k <= half / 2; ++k) {
     const Pair<T> a = pair_at(block, k), b = conjugate(pair_at(block, half - k)), sum = a + b;
-    const Pair<T> turn = times(turned(a - b), roots + 2 * k);
+    const Pair<T> turn = times(rotated_by_2_of_8(a - b), roots + 2 * k);
     const Pair<T> x = sum + turn, y = conjugate(sum - turn);
     put_pair<T>(block, k, {x.re * T(0.5), x.im * T(0.5)});
     put_pair<T>(block, half - k, {y.re * T(0.5), y.im * T(0.5)});
@@ -496,7 +496,7 @@ void split_real_line(T* line, std::int64_t half, const T* roots, std::int64_t be
   for (; k + L <= end && k + L <= half - k - L + 1; k += L) {
     T *low = line + 2 * k, *high = line + 2 * (half - k - L + 1);
     const Pair<T> a = pairs_from(low), b = conjugate(reversed<T>(pairs_from(high), LaneIndices<T>())), sum = a + b;
-    const Pair<T> turn = times(turned(a - b), pairs_from(roots + 2 * k)), x = sum + turn, y = conjugate(sum - turn);
+    const Pair<T> turn = times(rotated_by_2_of_8(a - b), pairs_from(roots + 2 * k)), x = sum + turn, y = conjugate(sum - turn);
     put_pairs<T>(low, {x.re * T(0.5), x.im * T(0.5)});
     put_pairs<T>(high, reversed<T>({y.re * T(0.5), y.im * T(0.5)}, LaneIndices<T>()));
   }

@@ -90,8 +90,8 @@ void FourierTransform::Plan::by_factors(Complex* x) {
           out[0] = terms[0] + terms[1], out[stride] = terms[0] - terms[1];
         } else if (p == 4) {
           const Complex a = terms[0] + terms[2], b = terms[0] - terms[2], c = terms[1] + terms[3], d = terms[1] - terms[3];
-          const Complex turned(d.imag(), -d.real());
-          out[0] = a + c, out[stride] = b + turned, out[2 * stride] = a - c, out[3 * stride] = b - turned;
+          const Complex rotated(d.imag(), -d.real());
+          out[0] = a + c, out[stride] = b + rotated, out[2 * stride] = a - c, out[3 * stride] = b - rotated;
         } else {
           for (std::int64_t q = 0; q < p; ++q) {
             Complex sum = terms[0];

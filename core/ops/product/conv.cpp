@@ -170,7 +170,7 @@ struct Conv {
   static Array cotangent_like(const Array& x, const Aval& want) { return x.dtype() == want.dtype ? x : convert(x, want.dtype); }
   static Array cotangent_like(const Array& x, const Array& other) { return cotangent_like(x, other.aval()); }
 
-  /// The cotangent under the kernel turned round, features and outputs in each other's place.
+  /// The cotangent under the reversed kernel, features and outputs in each other's place.
   static Array transpose_lhs(const TransposeContext& c, const Array& ct, Array rhs) {
     const Params& p = c.get<Params>();
     const auto& [l, r, o] = p.dimension_numbers;
@@ -182,8 +182,8 @@ struct Conv {
     q.lhs_dilation = p.window_strides, q.window_strides = p.lhs_dilation;
     q.padding.clear();
     for (const WindowDim& d : conv_windows(p, c.in[0].aval.shape, c.in[1].aval.shape)) q.padding.push_back(padding_back(d));
-    const Array turned = reverse(rhs, {r.begin() + 2, r.end()}, c.loc);
-    const Array out = convolve_of(ct, turned, q, c.loc);
+    const Array flipped = reverse(rhs, {r.begin() + 2, r.end()}, c.loc);
+    const Array out = convolve_of(ct, flipped, q, c.loc);
     if (p.batch_group_count == 1) return out;
     return merge_axis_into(l[1], l[0], split_axis(l[1], p.batch_group_count, out, c.loc), c.loc);
   }

@@ -126,13 +126,13 @@ std::optional<Jaxpr> transpose_dot(const Eqn& eqn, std::span<const Aval> in) {
   std::vector<int> permutation = dims.batch[1];
   permutation.insert(permutation.end(), summed.begin(), summed.end());
   for (int d : dot_free_dims(dims, 1, ndim)) permutation.push_back(d);
-  DotParams turned{dims, preferred};
-  std::iota(turned.dimension_numbers.batch[1].begin(), turned.dimension_numbers.batch[1].end(), 0);
-  std::iota(turned.dimension_numbers.contracting[1].begin(), turned.dimension_numbers.contracting[1].end(),
+  DotParams transposed{dims, preferred};
+  std::iota(transposed.dimension_numbers.batch[1].begin(), transposed.dimension_numbers.batch[1].end(), 0);
+  std::iota(transposed.dimension_numbers.contracting[1].begin(), transposed.dimension_numbers.contracting[1].end(),
             static_cast<int>(dims.batch[1].size()));
   return trace_jaxpr({"dot_general", {in.begin(), in.end()}, {}}, [&](std::span<const Array> x) {
     const Array operands[] = {x[0], permute(x[1], permutation, eqn.loc)};
-    return bind_primitive(*eqn.op, make_params(turned), operands, eqn.loc);
+    return bind_primitive(*eqn.op, make_params(transposed), operands, eqn.loc);
   });
 }
 

@@ -16,7 +16,7 @@ std::optional<Jaxpr> reduce_dot(const Eqn& eqn, std::span<const Aval> in);
 /// too.
 ParamsRef dot_before_transpose(const Eqn& dot, int operand, const std::vector<int>& permutation);
 /// Whether a product's sums are short and each element of its second operand is in many of them: then vectors should go along the result's
-/// last dimension, and the second operand be turned so that they read it in order.
+/// last dimension, and the second operand be transposed so that they read it in order.
 bool worth_transposing(const Eqn& dot, std::span<const Aval> in);
 /// The program of such a product whose second operand is summed along its last dimension, as that of the transpose; nothing for others.
 std::optional<Jaxpr> transpose_dot(const Eqn& eqn, std::span<const Aval> in);

@@ -168,7 +168,7 @@ const Import convolution_import("stablehlo.convolution", [](OpCall& c) -> Values
   p.window_strides = window_entry(c, "window_strides", "stride", spatial, 1);
   p.lhs_dilation = window_entry(c, "lhs_dilation", "lhs_dilate", spatial, 1);
   p.rhs_dilation = window_entry(c, "rhs_dilation", "rhs_dilate", spatial, 1);
-  const std::vector<std::int64_t> turned = window_entry(c, "window_reversal", "reverse", spatial, 0);
+  const std::vector<std::int64_t> reverses = window_entry(c, "window_reversal", "reverse", spatial, 0);
   p.padding.assign(spatial, {0, 0});
   const Attribute* window = c.find("window");
   if (const Attribute* pad = window ? window->find("pad") : nullptr) {
@@ -189,7 +189,7 @@ const Import convolution_import("stablehlo.convolution", [](OpCall& c) -> Values
   p.feature_group_count = count("feature_group_count"), p.batch_group_count = count("batch_group_count");
   std::vector<int> reversed;
   for (std::size_t i = 0; i < spatial; ++i)
-    if (turned[i]) reversed.push_back(p.dimension_numbers.rhs_spec[i + 2]);
+    if (reverses[i]) reversed.push_back(p.dimension_numbers.rhs_spec[i + 2]);
   if (!reversed.empty()) kernel = reverse(kernel, reversed, c.loc);
   const DType as = c.result().dtype;
   if (x.dtype() != kernel.dtype()) x = convert(Arg(x, c.loc), as), kernel = convert(Arg(kernel, c.loc), as);
