@@ -1,21 +1,87 @@
+// Removes from a program what its results don't depend on, in the sub-programs of loops, branches and calls too.
 #include <algorithm>
+#include <numeric>
 
+#include "weft/core/base/nesting.h"
+#include "weft/core/ir/effects.h"
 #include "weft/core/ir/jaxpr_copy.h"
-#include "weft/core/ir/liveness.h"
+#include "weft/core/ir/prune.h"
 #include "weft/core/ir/rewrite.h"
+#include "weft/core/ir/sealed_program.h"
 
 namespace weft::detail {
 
-Jaxpr dce_program(const Jaxpr& j) {
+namespace {
+
+/// Nothing: all of it is needed.
+std::optional<Jaxpr> pruned(const Jaxpr& j, const std::vector<std::size_t>& inputs, const std::vector<Atom>& outputs) {
+  check_nesting("programs inside programs", nesting_depth(j));
   const JaxprData& d = j.data();
-  const std::vector<bool> keep = live_set_of(j).eqns;
-  if (std::all_of(keep.begin(), keep.end(), [](bool k) { return k; })) return j;
+  std::vector<bool> live(d.avals.size()), kept(d.eqns.size());
+  std::vector<std::optional<PrunedEqn>> parts(d.eqns.size());
+  const auto mark = [&](Atom a) {
+    if (!a.is_literal()) live[a.var()] = true;
+  };
+  for (Atom a : outputs) mark(a);
+  bool changed = false;
+  for (std::size_t i = d.eqns.size(); i-- > 0;) {
+    const Eqn& e = d.eqns[i];
+    kept[i] = has_effects(e) || std::any_of(e.outputs.begin(), e.outputs.end(), [&](Var v) { return live[v]; });
+    changed = changed || !kept[i];
+    if (!kept[i]) continue;
+    if (PruneTransform::Function* const rule = find_rule<PruneTransform>(*e.op)) {
+      std::vector<bool> results;
+      std::vector<Aval> in, out;
+      for (Atom a : e.inputs) in.push_back(d.aval(a));
+      for (Var v : e.outputs) results.push_back(live[v]), out.push_back(d.avals[v]);
+      parts[i] = rule({e, in, out, results});
+    }
+    if (!parts[i]) {
+      for (Atom a : e.inputs) mark(a);
+      continue;
+    }
+    changed = true;
+    if (!parts[i]->outputs.empty() || has_effects(e))
+      for (std::size_t k : parts[i]->inputs) mark(e.inputs[k]);
+    for (const PrunedResult& r : parts[i]->results)
+      if (r.from == PrunedResult::From::operand) mark(e.inputs[r.index]);
+  }
+  if (!changed && inputs.size() == static_cast<std::size_t>(d.num_inputs) && outputs.size() == d.outputs.size()) return {};
 
   JaxprCopy copy(j);
-  copy.add_inputs();
-  for (std::size_t i = 0; i < d.eqns.size(); ++i)
-    if (keep[i]) copy.add(d.eqns[i]);
-  return std::move(copy).finish(d.outputs);
+  for (std::size_t i : inputs) copy.add_input(d.first_input() + static_cast<Var>(i));
+  for (std::size_t i = 0; i < d.eqns.size(); ++i) {
+    if (!kept[i]) continue;
+    if (parts[i])
+      copy.add(d.eqns[i], *parts[i]);
+    else
+      copy.add(d.eqns[i]);
+  }
+  return std::move(copy).finish(outputs);
 }
+
+std::vector<std::size_t> all(std::size_t n) {
+  std::vector<std::size_t> r(n);
+  std::iota(r.begin(), r.end(), std::size_t{0});
+  return r;
+}
+
+}  // namespace
+
+Jaxpr live_part(const Jaxpr& j, const std::vector<std::size_t>& inputs, const std::vector<std::size_t>& outputs) {
+  const JaxprData& d = j.data();
+  std::vector<Atom> results;
+  for (std::size_t k : outputs) results.push_back(d.outputs[k]);
+  std::optional<Jaxpr> part = pruned(j, inputs, results);
+  if (part) return *part;
+  // All is needed; the inputs may stand in another order.
+  if (inputs == all(inputs.size()) && outputs == all(outputs.size())) return j;
+  JaxprCopy copy(j);
+  for (std::size_t i : inputs) copy.add_input(d.first_input() + static_cast<Var>(i));
+  for (const Eqn& e : d.eqns) copy.add(e);
+  return std::move(copy).finish(results);
+}
+
+Jaxpr dce_program(const Jaxpr& j) { return pruned(j, all(static_cast<std::size_t>(j.data().num_inputs)), j.data().outputs).value_or(j); }
 
 }  // namespace weft::detail

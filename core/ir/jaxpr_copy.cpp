@@ -1,5 +1,7 @@
 #include "weft/core/ir/jaxpr_copy.h"
 
+#include "weft/core/ir/effects.h"
+
 namespace weft::detail {
 
 JaxprCopy::JaxprCopy(const Jaxpr& from) : from_(from.data()), atoms_(from_.avals.size()) {
@@ -14,13 +16,50 @@ void JaxprCopy::add_inputs() {
 
 void JaxprCopy::add(const Eqn& e, ParamsRef params) {
   std::vector<Atom> in;
-  std::vector<Aval> avals;
-  in.reserve(e.inputs.size()), avals.reserve(e.outputs.size());
+  in.reserve(e.inputs.size());
   for (Atom a : e.inputs) in.push_back((*this)(a));
+  add(e, params ? std::move(params) : e.params, std::move(in));
+}
+
+void JaxprCopy::add(const Eqn& e, ParamsRef params, std::vector<Atom> inputs) {
+  std::vector<Aval> avals;
+  avals.reserve(e.outputs.size());
   for (Var v : e.outputs) avals.push_back(from_.avals[v]);
-  const std::vector<Atom> out = builder_.add_eqn(*e.op, params ? std::move(params) : e.params, std::move(in), avals, e.loc);
+  const std::vector<Atom> out = builder_.add_eqn(*e.op, std::move(params), std::move(inputs), avals, e.loc);
   for (std::size_t k = 0; k < out.size(); ++k)
     if (!atoms_[e.outputs[k]]) atoms_[e.outputs[k]] = out[k];
+}
+
+void JaxprCopy::add(const Eqn& e, const PrunedEqn& pruned) {
+  std::vector<Atom> in, out;
+  std::vector<Aval> avals;
+  for (std::size_t i : pruned.inputs) in.push_back((*this)(e.inputs[i]));
+  for (std::size_t k : pruned.outputs) avals.push_back(from_.avals[e.outputs[k]]);
+  if (!avals.empty() || has_effects(e)) out = builder_.add_eqn(*e.op, pruned.params, std::move(in), avals, e.loc);
+  for (std::size_t k = 0; k < e.outputs.size(); ++k) {
+    const PrunedResult& r = pruned.results[k];
+    if (r.from == PrunedResult::From::result) atoms_[e.outputs[k]] = out[r.index];
+    if (r.from == PrunedResult::From::operand) atoms_[e.outputs[k]] = (*this)(e.inputs[r.index]);
+  }
+}
+
+std::vector<Atom> JaxprCopy::add_program(const Jaxpr& j, std::span<const Atom> inputs) {
+  const JaxprData& d = j.data();
+  std::vector<Atom> env;
+  for (const Array& c : d.consts) env.push_back(builder_.add_const(c));
+  env.insert(env.end(), inputs.begin(), inputs.end());
+  const auto read = [&](Atom a) { return a.is_literal() ? builder_.add_literal(d.literals[a.literal()]) : env[a.var()]; };
+  for (const Eqn& e : d.eqns) {
+    std::vector<Atom> in;
+    std::vector<Aval> avals;
+    for (Atom a : e.inputs) in.push_back(read(a));
+    for (Var v : e.outputs) avals.push_back(d.avals[v]);
+    const std::vector<Atom> out = builder_.add_eqn(*e.op, e.params, std::move(in), avals, e.loc);
+    env.insert(env.end(), out.begin(), out.end());
+  }
+  std::vector<Atom> results;
+  for (Atom a : d.outputs) results.push_back(read(a));
+  return results;
 }
 
 Atom JaxprCopy::operator()(Atom a) { return a.is_literal() ? builder_.add_literal(from_.literals[a.literal()]) : atoms_[a.var()].value(); }

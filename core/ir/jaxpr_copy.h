@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "weft/core/ir/jaxpr.h"
+#include "weft/core/ir/prune.h"
 
 namespace weft::detail {
 
@@ -19,6 +20,12 @@ class JaxprCopy {
   void add_inputs();
   /// An equation of the program, whose operands are there already; with parameters of its own if `params` is given.
   void add(const Eqn& e, ParamsRef params = {});
+  /// What is left of an equation of the program: its operands, or what its results are instead, are there already.
+  void add(const Eqn& e, const PrunedEqn& pruned);
+  /// An equation with results as the given one's, with other parameters and with operands that are atoms of the copy.
+  void add(const Eqn& e, ParamsRef params, std::vector<Atom> inputs);
+  /// The equations of another program, of atoms of the copy; what its results are there.
+  std::vector<Atom> add_program(const Jaxpr& j, std::span<const Atom> inputs);
   /// What stands in the copy for an operand or a result of the program.
   Atom operator()(Atom a);
   /// Freezes: the copy has these results of the program.

@@ -6,6 +6,7 @@
 #include "weft/core/base/nesting.h"
 #include "weft/core/ir/effects.h"
 #include "weft/core/ir/primitive.h"
+#include "weft/core/ir/prune.h"
 #include "weft/core/ir/sealed_program.h"
 
 namespace weft::detail {
@@ -51,23 +52,52 @@ std::vector<Array> eval(const Jaxpr& j, const LiveSet* needed, std::span<const A
 
 }  // namespace
 
-LiveSet live_set_of(const Jaxpr& j, std::vector<bool> outputs) {
+namespace {
+
+/// Deeper ones are taken to read all: what each level is asked for repeatedly would be asked for exponentially often.
+constexpr int kMaxPrunedDepth = 4;
+
+/// Marks what an equation reads whose results are needed as far as they are marked.
+void mark_reads(const JaxprData& d, const Eqn& e, bool prune, std::vector<bool>& vars) {
+  const auto mark = [&](Atom a) {
+    if (!a.is_literal()) vars[a.var()] = true;
+  };
+  PruneTransform::Function* const rule = prune ? find_rule<PruneTransform>(*e.op) : nullptr;
+  std::optional<PrunedEqn> pruned;
+  if (rule && nesting_depth(e) <= kMaxPrunedDepth) {
+    std::vector<bool> live;
+    std::vector<Aval> in, out;
+    for (Atom a : e.inputs) in.push_back(d.aval(a));
+    for (Var v : e.outputs) live.push_back(vars[v]), out.push_back(d.avals[v]);
+    pruned = rule({e, in, out, live});
+  }
+  if (!pruned) {
+    for (Atom a : e.inputs) mark(a);
+    return;
+  }
+  for (std::size_t i : pruned->inputs) mark(e.inputs[i]);
+  for (const PrunedResult& r : pruned->results)
+    if (r.from == PrunedResult::From::operand) mark(e.inputs[r.index]);
+}
+
+LiveSet live_set(const Jaxpr& j, std::vector<bool> outputs, bool prune) {
   const JaxprData& d = j.data();
   if (outputs.empty()) outputs.assign(d.outputs.size(), true);
   LiveSet n{std::move(outputs), std::vector<bool>(d.eqns.size()), std::vector<bool>(d.avals.size())};
-  const auto use = [&](Atom a) {
-    if (!a.is_literal()) n.vars[a.var()] = true;
-  };
   for (std::size_t i = 0; i < d.outputs.size(); ++i)
-    if (n.outputs[i]) use(d.outputs[i]);
+    if (n.outputs[i] && !d.outputs[i].is_literal()) n.vars[d.outputs[i].var()] = true;
   for (std::size_t i = d.eqns.size(); i-- > 0;) {
     const Eqn& e = d.eqns[i];
     n.eqns[i] = has_effects(e) || std::any_of(e.outputs.begin(), e.outputs.end(), [&](Var v) { return n.vars[v]; });
-    if (n.eqns[i])
-      for (Atom a : e.inputs) use(a);
+    if (n.eqns[i]) mark_reads(d, e, prune, n.vars);
   }
   return n;
 }
+
+}  // namespace
+
+LiveSet live_set_of(const Jaxpr& j, std::vector<bool> outputs) { return live_set(j, std::move(outputs), false); }
+LiveSet pruned_live_set_of(const Jaxpr& j, std::vector<bool> outputs) { return live_set(j, std::move(outputs), true); }
 
 std::vector<Array> eval_live(const Jaxpr& j, const LiveSet& needed, std::span<const Array> args) { return eval(j, &needed, args); }
 

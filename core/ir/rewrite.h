@@ -36,7 +36,8 @@ struct BatchedProgram {
 BatchedProgram batch_program(const Jaxpr& j, const MappedAxis& axis, const std::vector<int>& in_dims,
                              const std::optional<std::vector<int>>& out_dims = {});
 
-/// Removes equations whose results are not used (effects stay). Keeps all inputs.
+/// Removes equations whose results are not used (effects stay), and from loops, branches and calls the results, carries and operands that
+/// are not. Keeps all inputs.
 Jaxpr dce_program(const Jaxpr& j);
 
 }  // namespace weft::detail

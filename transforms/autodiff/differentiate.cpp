@@ -4,6 +4,7 @@
 
 #include "weft/core/errors/error.h"
 #include "weft/core/functions/elementwise.h"
+#include "weft/core/ir/rewrite.h"
 #include "weft/core/ops/common.h"
 #include "weft/core/ops/movement/movement.h"
 #include "weft/core/trace/key_reuse.h"
@@ -64,7 +65,7 @@ std::vector<bool> inexact_leaves(std::span<const Array> args) {
 Ref<Linearized> linearize_flat(FlatFunction& f, std::vector<bool> active, const char* operation) {
   auto l = make_ref<Linearized>();
   const Jaxpr traced = trace_flat(f, operation, true);
-  Hoisted h = hoist_consts(traced);
+  Hoisted h = hoist_consts(dce_program(traced));
   l->in_avals = avals_of(f.args);
   l->out_avals = traced.data().output_avals();
   l->point = std::move(h.consts);

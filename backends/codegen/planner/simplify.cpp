@@ -9,8 +9,10 @@
 #include "weft/core/array/array_impl.h"
 #include "weft/core/base/nesting.h"
 #include "weft/core/ir/effects.h"
+#include "weft/core/ir/hoist.h"
 #include "weft/core/ir/primitive.h"
-#include "weft/core/ir/rules.h"
+#include "weft/core/ir/prune.h"
+#include "weft/core/ir/rewrite.h"
 #include "weft/core/ops/control/call.h"
 #include "weft/core/ops/movement/movement.h"
 #include "weft/core/ops/product/dot_expand.h"
@@ -221,6 +223,13 @@ class Simplifier {
     if (e.op->kind == Kind::reduce_window || e.op->kind == Kind::library) {
       if (const std::optional<Jaxpr> expansion = expand_window(e, types_of(in))) return run(expansion->data(), std::move(in), loc);
     }
+    if (std::optional<HoistedEqn> hoisted = hoist_invariants(e)) {
+      std::vector<Atom> taken;
+      for (std::size_t i : hoisted->before_inputs) taken.push_back(in[i]);
+      const std::vector<Atom> values = run(hoisted->before.data(), std::move(taken), loc);
+      in.insert(in.begin() + static_cast<std::ptrdiff_t>(hoisted->insert_at), values.begin(), values.end());
+      return add({e.op, std::move(hoisted->params), {}, {}, loc}, std::move(in), out_avals, loc);
+    }
     if (expansion_)
       if (const std::optional<Jaxpr> expansion = expansion_(e, types_of(in)))
         return run(expansion->data(), with_tables(expansion->data(), std::move(in)), loc);
@@ -348,6 +357,11 @@ class Simplifier {
 
 }  // namespace
 
-Jaxpr simplify(const Jaxpr& j, Expansion expansion) { return Simplifier(j.data(), expansion).finish(j.data()); }
+Jaxpr simplify(const Jaxpr& j, Expansion expansion) {
+  const Jaxpr whole = Simplifier(j.data(), expansion).finish(j.data());
+  const auto& eqns = whole.eqns();
+  if (std::none_of(eqns.begin(), eqns.end(), [](const Eqn& e) { return find_rule<PruneTransform>(*e.op); })) return whole;
+  return dce_program(whole);
+}
 
 }  // namespace weft::detail

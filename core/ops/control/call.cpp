@@ -4,6 +4,7 @@
 
 #include "weft/core/array/array_impl.h"
 #include "weft/core/base/nesting.h"
+#include "weft/core/ir/liveness.h"
 #include "weft/core/ir/sealed_program.h"
 #include "weft/core/ops/registry.h"
 #include "weft/core/text/text_rules.h"
@@ -173,6 +174,24 @@ const CallRule<Jit> jit_traits([] {
 });
 constexpr ParamValue kLeftOut[] = {{"donated_invars", "()"}};
 constexpr ParamValue kIgnored[] = {{"compiler_options_kvs", ""}, {"donated_invars", ""}, {"inline", ""}, {"keep_unused", ""}};
+std::optional<PrunedEqn> prune_jit(const PruneContext& c) {
+  JitParams p = c.get<JitParams>();
+  std::optional<PrunedEqn> r = prune_call(c, c.get<JitParams>().jaxpr, p.jaxpr);
+  if (!r) return r;
+  if (!p.donated_invars.empty()) {
+    p.donated_invars.clear();
+    for (std::size_t i : r->inputs) p.donated_invars.push_back(c.get<JitParams>().donated_invars[i]);
+  }
+  r->params = make_params(std::move(p));
+  return r;
+}
+const PruneRule<Jit> jit_prune(prune_jit);
+const PruneRule<ClosedCall> closed_call_prune([](const PruneContext& c) {
+  ClosedCallParams p;
+  std::optional<PrunedEqn> r = prune_call(c, c.get<ClosedCallParams>().call_jaxpr, p.call_jaxpr);
+  if (r) r->params = make_params(std::move(p));
+  return r;
+});
 const TextRule<Jit> jit_text([] { return TextTraits{.left_out = kLeftOut, .ignored = kIgnored, .is_function = true}; });
 const VaryingRule<Jit> jit_varying(varying_of_body);
 const MarkVaryingRule<Jit> jit_marks(mark_body);
@@ -206,6 +225,25 @@ std::vector<Array> eval_inlined(const Jaxpr& j, std::span<const Array> args) {
 }
 
 }  // namespace
+
+std::optional<PrunedEqn> prune_call(const PruneContext& c, const Jaxpr& body, Jaxpr& to) {
+  const LiveSet set = pruned_live_set_of(body, c.live);
+  PrunedEqn r{{}, {}, {}, std::vector<PrunedResult>(c.out.size())};
+  for (std::size_t i = 0; i < c.in.size(); ++i)
+    if (set.input(body, i)) r.inputs.push_back(i);
+  for (std::size_t k = 0; k < c.out.size(); ++k) {
+    if (!c.live[k]) continue;
+    r.results[k] = {PrunedResult::From::result, r.outputs.size()};
+    r.outputs.push_back(k);
+  }
+  if (r.inputs.size() == c.in.size() && r.outputs.size() == c.out.size()) {
+    to = dce_program(body);
+    if (&to.data() == &body.data()) return {};
+  } else {
+    to = live_part(body, r.inputs, r.outputs);
+  }
+  return r;
+}
 
 std::vector<Array> bind_closed_call(const ParamsRef&, Jaxpr body, std::span<const Array> inputs, SourceLoc loc) {
   return bind_all<ClosedCall>({std::move(body)}, inputs, loc);

@@ -1,8 +1,10 @@
 // Primitives that run one sub-program, and what their rules share.
 #pragma once
+#include <optional>
 #include <string>
 #include <vector>
 
+#include "weft/core/ir/prune.h"
 #include "weft/core/ir/rewrite.h"
 #include "weft/core/ir/rules.h"
 
@@ -56,6 +58,9 @@ JvpResult jvp_of_call(const JvpContext& c, const Jaxpr& body, BindBody bind);
 JvpResult linearize_of_call(const JvpContext& c, const Jaxpr& body, BindBody bind);
 std::vector<Tangent> transpose_of_call(const TransposeContext& c, const Jaxpr& body, BindBody bind);
 BatchResult batch_of_call(const BatchContext& c, const Jaxpr& body, BindBody bind);
+
+/// A call without the results that nobody reads, and the operands that only they depend on; the body that is left goes to `to`.
+std::optional<PrunedEqn> prune_call(const PruneContext& c, const Jaxpr& body, Jaxpr& to);
 
 /// The same program with other outputs; its constants stay.
 Jaxpr with_outputs(const Jaxpr& j, std::vector<Atom> outputs);

@@ -241,6 +241,12 @@ struct Remat {
 };
 
 constexpr ParamValue kRematIgnored[] = {{"differentiated", ""}, {"prevent_cse", ""}};
+const PruneRule<Remat> remat_prune([](const PruneContext& c) {
+  RematParams p = c.get<RematParams>();
+  std::optional<PrunedEqn> r = prune_call(c, c.get<RematParams>().jaxpr, p.jaxpr);
+  if (r) r->params = make_params(std::move(p));
+  return r;
+});
 const TextRule<Remat> remat_text([] { return TextTraits{.ignored = kRematIgnored}; });
 
 // Merged with the values that it is to compute again it would keep them alive.

@@ -1,0 +1,43 @@
+// Which parts of scans and while loops are the same in each step, for loop-invariant code motion.
+#include <algorithm>
+
+#include "weft/core/ir/hoist.h"
+#include "weft/core/ops/control/control.h"
+
+namespace weft::detail {
+namespace {
+
+std::optional<HoistedEqn> hoist_scan(const Eqn& e) {
+  const auto& p = params_as<Scan::Params>(*e.params);
+  if (p.length < 2) return {};
+  const auto consts = static_cast<std::size_t>(p.num_consts);
+  std::vector<bool> invariant(static_cast<std::size_t>(p.jaxpr.data().num_inputs));
+  std::fill_n(invariant.begin(), consts, true);
+  std::optional<InvariantPart> part = take_invariants(p.jaxpr, invariant, consts);
+  if (!part) return {};
+  Scan::Params q = p;
+  q.num_consts += static_cast<int>(part->before.data().outputs.size());
+  q.jaxpr = std::move(part->rest);
+  return HoistedEqn{std::move(part->before), std::move(part->before_inputs), make_params(std::move(q)), consts};
+}
+
+// The condition stays as it is: what it computes is mostly a comparison. A loop without steps computes more than it would have.
+std::optional<HoistedEqn> hoist_while(const Eqn& e) {
+  const auto& p = params_as<While::Params>(*e.params);
+  const auto cond_consts = static_cast<std::size_t>(p.cond_nconsts), consts = static_cast<std::size_t>(p.body_nconsts);
+  std::vector<bool> invariant(static_cast<std::size_t>(p.body_jaxpr.data().num_inputs));
+  std::fill_n(invariant.begin(), consts, true);
+  std::optional<InvariantPart> part = take_invariants(p.body_jaxpr, invariant, consts);
+  if (!part) return {};
+  While::Params q = p;
+  q.body_nconsts += static_cast<int>(part->before.data().outputs.size());
+  q.body_jaxpr = std::move(part->rest);
+  for (std::size_t& i : part->before_inputs) i += cond_consts;
+  return HoistedEqn{std::move(part->before), std::move(part->before_inputs), make_params(std::move(q)), cond_consts + consts};
+}
+
+const HoistRule<Scan> scan_hoist(hoist_scan);
+const HoistRule<While> while_hoist(hoist_while);
+
+}  // namespace
+}  // namespace weft::detail
