@@ -81,7 +81,7 @@ struct ShiftRightLogical : Binary<ShiftRightLogical> {
   static constexpr bool zero_tangent = true;
   static constexpr Domain domain{0, 9};
   template <class T>
-  static T ref(T x, T y) {
+  static T stored_ref(T x, T y) {
     return in_range(y) ? static_cast<T>(static_cast<std::make_unsigned_t<T>>(x) >> y) : T{0};
   }
   static V kernel(KernelBuilder& b, V x, V y) {
@@ -95,7 +95,7 @@ struct ShiftRightArithmetic : Binary<ShiftRightArithmetic> {
   static constexpr bool zero_tangent = true;
   static constexpr Domain domain{0, 9};
   template <class T>
-  static T ref(T x, T y) {
+  static T stored_ref(T x, T y) {
     return static_cast<T>(static_cast<std::make_signed_t<T>>(x) >> (in_range(y) ? static_cast<int>(y) : kWidth<T> - 1));
   }
   static V kernel(KernelBuilder& b, V x, V y) {
@@ -108,7 +108,7 @@ struct PopulationCount : Unary<PopulationCount> {
   static constexpr unsigned dtypes = kInteger;
   static constexpr bool zero_tangent = true;
   template <class T>
-  static T ref(T x) {
+  static T stored_ref(T x) {
     return static_cast<T>(std::popcount(static_cast<std::make_unsigned_t<T>>(x)));
   }
   static V kernel(KernelBuilder& b, V x) { return b.popcount(x); }
@@ -118,7 +118,7 @@ struct Clz : Unary<Clz> {
   static constexpr unsigned dtypes = kInteger;
   static constexpr bool zero_tangent = true;
   template <class T>
-  static T ref(T x) {
+  static T stored_ref(T x) {
     return static_cast<T>(std::countl_zero(static_cast<std::make_unsigned_t<T>>(x)));
   }
   static V kernel(KernelBuilder& b, V x) { return b.clz(x); }

@@ -4,18 +4,20 @@
 //       static constexpr std::string_view name = "tanh", doc = "Hyperbolic tangent.";
 //       static constexpr unsigned dtypes = kInexact;                   // what it is defined for
 //       static constexpr Domain domain{-4, 4};                         // where generated tests sample it
-//       static auto ref(auto x) { return std::tanh(x); }               // of double or std::complex<double>; of integers and bool as such
+//       static auto ref(auto x) { return std::tanh(x); }               // of a type that with_compute_type gives
 //       static Array partial(const Array& t, const Array& x, const Array& y) { ... }    // the tangent of the result y
 //       static KernelValue kernel(KernelBuilder& b, KernelValue x) { ... }
 //     };
 //
-// `ref`, `partial` and `kernel` may take the Params as one more argument.
+// `ref`, `partial` and `kernel` may take the Params as one more argument. In place of `ref` stands `stored_ref` where the elements' own
+// bits matter, or how many there are: it takes them as they are stored.
 #pragma once
 #include <array>
 #include <cmath>
 
-#include "weft/core/array/storage.h"
+#include "weft/core/ir/kernel_builder.h"
 #include "weft/core/ops/common.h"
+#include "weft/core/ops/elementwise/reference_elements.h"
 
 namespace weft::detail {
 
@@ -92,45 +94,20 @@ void for_each_element(const Shape& out, const std::array<const Shape*, N>& in, F
   }
 }
 
-/// Op::ref with or without the Params.
-template <class Op, class P, class... X>
-auto call_ref(const P& p, X... x) {
-  if constexpr (requires { Op::ref(x..., p); })
-    return Op::ref(x..., p);
-  else
-    return Op::ref(x...);
+/// Whether an operation has stored_ref.
+template <class Op, std::size_t... I>
+constexpr bool reads_stored(std::index_sequence<I...>) {
+  using T = std::conditional_t<(Op::dtypes & kFloating) != 0, float, std::int32_t>;
+  return requires(const std::array<T, sizeof...(I)>& x) { Op::stored_ref(x[I]...); };
 }
-/// The storage type of a result computed as R from operands stored as T: bool, a complex type's parts, the complex type of a part, or T.
-template <class T, class R>
-constexpr auto result_storage() {
-  if constexpr (std::is_same_v<R, bool>)
-    return std::type_identity<bool>();
-  else if constexpr (is_complex_storage<T> && !is_complex_storage<R>)
-    return std::type_identity<typename T::value_type>();
-  else if constexpr (!is_complex_storage<T> && is_complex_storage<R>)
-    return std::type_identity<std::complex<std::conditional_t<std::is_same_v<T, double>, double, float>>>();
-  else
-    return std::type_identity<T>();
-}
-template <class T, class R>
-using result_storage_t = typename decltype(result_storage<T, R>())::type;
-
+/// Fills the result with Op::stored_ref of the operands, which are stored as T: of operations on the elements' bits.
 template <class Op, class T, std::size_t... I>
-void reference_loop(const ReferenceContext& c, std::index_sequence<I...>) {
-  const auto& p = c.get<typename Op::Params>();
+void reference_of_stored(const ReferenceContext& c, std::index_sequence<I...>) {
   const std::array<const T*, sizeof...(I)> in{c.in[I].template as<T>()...};
-  const std::array<const Shape*, sizeof...(I)> shapes{&c.in[I].aval.shape...};
-  if constexpr (requires { Op::stored_ref(in[I][0]...); }) {
-    auto* const out = c.out[0].as<decltype(Op::stored_ref(in[I][0]...))>();
-    for_each_element(c.out[0].aval.shape, shapes, [&](std::int64_t i, const auto& at) { out[i] = Op::stored_ref(in[I][at[I]]...); });
-  } else {
-    using R = decltype(call_ref<Op>(p, load_element(in[I][0])...));
-    using Out = result_storage_t<T, R>;
-    Out* const out = c.out[0].as<Out>();
-    for_each_element(c.out[0].aval.shape, shapes, [&](std::int64_t i, const auto& at) {
-      out[i] = store_element<Out>(static_cast<compute_t<Out>>(call_ref<Op>(p, load_element(in[I][at[I]])...)));
-    });
-  }
+  auto* const out = c.out[0].as<decltype(Op::stored_ref(in[I][0]...))>();
+  for (ElementBlocks block(c); block.next();)
+    for (std::size_t k = 0; k < block.size(); ++k)
+      out[block.begin() + static_cast<std::int64_t>(k)] = Op::stored_ref(in[I][block.positions(I)[k]]...);
 }
 
 /// What all elementwise primitives with operands of one dtype share.
@@ -148,9 +125,15 @@ struct Elementwise {
   }
   static BatchResult batch(const BatchContext& c) { return batch_elementwise(c); }
   static void reference(const ReferenceContext& c) {
-    with_storage(c.in[0].aval.dtype, [&]<class T>() {
-      if constexpr ((kind_of_storage<T>() & Op::dtypes) != 0) reference_loop<Op, T>(c, std::make_index_sequence<Operands>());
-    });
+    constexpr std::make_index_sequence<Operands> all;
+    if constexpr (reads_stored<Op>(all))
+      with_storage(c.in[0].aval.dtype, [&]<class T>() {
+        if constexpr ((kind_of_storage<T>() & Op::dtypes) != 0) reference_of_stored<Op, T>(c, all);
+      });
+    else
+      with_compute_type(c.in[0].aval.dtype, [&]<class C>() {
+        if constexpr ((kind_of_storage<C>() & Op::dtypes) != 0) compute_reference<Op, C>(c, all);
+      });
   }
   template <class P>
   static KernelValue lower(KernelBuilder& b, const P& p, std::span<const KernelValue> v) {

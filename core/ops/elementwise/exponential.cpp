@@ -219,16 +219,24 @@ struct Pow : Binary<Pow> {
   }
   static void reference(const ReferenceContext& c) {
     if (!c.in[1].aval.dtype.is_integer()) return Binary::reference(c);
-    with_storage(c.in[0].aval.dtype, [&]<class T>() {
-      if constexpr (is_floating_storage<T> || is_complex_storage<T>)
-        with_storage(c.in[1].aval.dtype, [&]<class I>() {
-          if constexpr (std::is_integral_v<I>)
-            for_each_element<2>(c.out[0].aval.shape, {&c.in[0].aval.shape, &c.in[1].aval.shape}, [&](std::int64_t i, const auto& at) {
-              const auto exponent = static_cast<double>(c.in[1].as<I>()[at[1]]);
-              c.out[0].as<T>()[i] = store_element<T>(ref(load_element(c.in[0].as<T>()[at[0]]), compute_t<T>(exponent)));
-            });
+    with_compute_type(c.in[0].aval.dtype, [&]<class C>() {
+      if constexpr (std::is_floating_point_v<C> || is_complex_storage<C>)
+        with_compute_type(c.in[1].aval.dtype, [&]<class I>() {
+          if constexpr (std::is_integral_v<I> && !std::is_same_v<I, bool>) reference_of_whole<C, I>(c);
         });
     });
+  }
+  /// Of exponents that are computed on as I.
+  template <class C, class I>
+  static void reference_of_whole(const ReferenceContext& c) {
+    C base[ElementBlocks::kSize], out[ElementBlocks::kSize];
+    I exponent[ElementBlocks::kSize];
+    for (ElementBlocks block(c); block.next();) {
+      load_elements<C>(c.in[0], block.positions(0), base);
+      load_elements<I>(c.in[1], block.positions(1), exponent);
+      for (std::size_t k = 0; k < block.size(); ++k) out[k] = ref(base[k], C(static_cast<double>(exponent[k])));
+      store_elements<C>(c.out[0], block.begin(), {out, block.size()});
+    }
   }
   static Array power(const Array& x, const Array& y) { return bind_one<Pow>({}, {x, y}, {}); }
   static Array without_zero(const Array& x) { return where(x == 0, 1, x); }
