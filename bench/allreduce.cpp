@@ -3,6 +3,8 @@
 //     mpirun -n 2 allreduce [BYTES...]
 //
 // Prints a JSON line for each size: microseconds, the median of 31 rounds.
+#include <fmt/core.h>
+
 #include <mpi.h>
 #include <weft/weft.h>
 

@@ -4,6 +4,7 @@
 //
 // Measures what the model asks for: C, a step without sums; L, the time of a short message; B, how fast bytes come across; M, how fast they
 // are added. Prints a JSON line for each network: the step as measured and as the model has it, in microseconds.
+#include <fmt/core.h>
 #include <weft/weft.h>
 
 #include <algorithm>

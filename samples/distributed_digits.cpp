@@ -5,6 +5,8 @@
 //
 // At the end process 0 runs the program once more, in one process with as many devices: the parameters are the same, bit for bit, which
 // each process prints. Returns 0 if they are, and if at least 95 % of the images not trained on are recognised.
+#include <fmt/core.h>
+
 #include <unistd.h>
 #include <weft/weft.h>
 

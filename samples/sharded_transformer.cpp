@@ -6,6 +6,8 @@
 //
 // At the end process 0 runs the program once more, in one process with four devices: the parameters are the same, bit for bit, which each
 // process prints. Returns 0 if they are, and if the loss has fallen to a quarter.
+#include <fmt/core.h>
+
 #include <unistd.h>
 #include <weft/weft.h>
 

@@ -1,7 +1,6 @@
 // Arrays and C++ ranges: a loop over an array's rows, an array of nested vectors.
 #pragma once
 #include <cstddef>
-#include <iterator>
 
 #include "weft/core/array/constructors.h"
 

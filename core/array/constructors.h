@@ -1,7 +1,6 @@
 #pragma once
 #include <concepts>
 #include <initializer_list>
-#include <iterator>
 #include <optional>
 #include <type_traits>
 #include <vector>

@@ -347,8 +347,7 @@ class ArrayPrinter {
 
 }  // namespace
 
-namespace {
-std::string text_of(const Array& x, std::string_view spec) {
+std::string formatted(const Array& x, std::string_view format) {
   const StandardFloats floats;
   if (x.is_empty_handle()) return "<empty>";
   if (x.impl()->kind == ArrayImpl::Kind::traced) return "Traced<" + to_string(x.aval()) + ">";
@@ -359,19 +358,13 @@ std::string text_of(const Array& x, std::string_view spec) {
   if (x.dtype().is_key())
     return "Array(" + to_string(x.shape()) + ", dtype=key<fry>) overlaying:\n" +
            ArrayPrinter(x.shape().inserted(x.ndim(), 2), data.data(), uint32).text();
-  return ArrayPrinter(x.shape(), data.data(), x.dtype(), spec).text();
+  return ArrayPrinter(x.shape(), data.data(), x.dtype(), format).text();
 }
-}  // namespace
 
-std::string array_text(const Array& x) { return text_of(x, {}); }
+std::string array_text(const Array& x) { return formatted(x, {}); }
 
 }  // namespace weft::detail
 
 namespace weft {
 std::ostream& operator<<(std::ostream& os, const Array& x) { return os << detail::array_text(x); }
 }  // namespace weft
-
-fmt::format_context::iterator fmt::formatter<weft::Array>::format(const weft::Array& x, fmt::format_context& ctx) const {
-  const std::string s = weft::detail::text_of(x, spec_);
-  return std::copy(s.begin(), s.end(), ctx.out());
-}

@@ -2,7 +2,6 @@
 #include <concepts>
 #include <cstdint>
 #include <initializer_list>
-#include <iterator>
 #include <string>
 #include <vector>
 

@@ -1,5 +1,7 @@
 #include "weft/core/base/files.h"
 
+#include <pthread.h>
+
 #include <dirent.h>
 #include <fcntl.h>
 #include <fmt/format.h>

@@ -1,5 +1,6 @@
+// Shared ownership: an intrusive count, and the handle that keeps it. The count is changed by the compiler's own atomic operations, since
+// every program that includes weft would otherwise read <atomic>.
 #pragma once
-#include <atomic>
 #include <cstdint>
 #include <utility>
 
@@ -13,12 +14,12 @@ class RefCounted {
   RefCounted& operator=(const RefCounted&) = delete;
   virtual ~RefCounted() = default;
   /// Whether exactly one handle is left; then its owner may reuse the object.
-  bool unique() const { return count_.load(std::memory_order_acquire) == 1; }
+  bool unique() const { return __atomic_load_n(&count_, __ATOMIC_ACQUIRE) == 1; }
 
  private:
   template <class T>
   friend class Ref;
-  mutable std::atomic<std::uint32_t> count_{0};
+  mutable std::uint32_t count_ = 0;
 };
 
 /// An intrusive shared pointer to a RefCounted. Half the size of a std::shared_ptr and one allocation less.
@@ -52,10 +53,10 @@ class Ref {
 
  private:
   void retain() const {
-    if (p_) p_->count_.fetch_add(1, std::memory_order_relaxed);
+    if (p_) __atomic_fetch_add(&p_->count_, 1, __ATOMIC_RELAXED);
   }
   void release() {
-    if (p_ && p_->count_.fetch_sub(1, std::memory_order_acq_rel) == 1) delete p_;
+    if (p_ && __atomic_fetch_sub(&p_->count_, 1, __ATOMIC_ACQ_REL) == 1) delete p_;
   }
   T* p_ = nullptr;
 };

@@ -1,11 +1,50 @@
 #pragma once
-#include <map>
+#include <initializer_list>
 #include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
 
 #include "weft/core/array/array.h"
 #include "weft/core/ir/jaxpr.h"
+#include "weft/core/trees/pytree_kinds.h"
 
 namespace weft {
+
+/// Arrays by name, in the order of the names: what an .npz file holds. Made from a list of pairs or any map of strings to arrays, and
+/// converts to any such map. A pytree.
+class NamedArrays {
+ public:
+  using Entry = std::pair<std::string, Array>;
+  NamedArrays() = default;
+  /// Of entries with one name the last one counts.
+  NamedArrays(std::initializer_list<Entry> entries) : NamedArrays(std::vector<Entry>(entries)) {}
+  explicit NamedArrays(std::vector<Entry> entries);
+  template <class Map>
+    requires requires { typename Map::mapped_type; }
+  NamedArrays(const Map& map) : NamedArrays(std::vector<Entry>(map.begin(), map.end())) {}
+  template <class Map>
+    requires requires { typename Map::mapped_type; }
+  operator Map() const {
+    return Map(begin(), end());
+  }
+
+  /// The array of that name, or null.
+  const Array* find(std::string_view name) const;
+  bool contains(std::string_view name) const { return find(name) != nullptr; }
+  /// Throws Error, with the names that there are, if there is none of that name.
+  const Array& at(std::string_view name, SourceLoc loc = SourceLoc::here()) const;
+  const Array& operator[](std::string_view name) const { return at(name, {}); }
+  std::size_t size() const { return entries_.size(); }
+  bool empty() const { return entries_.empty(); }
+  std::vector<Entry>::const_iterator begin() const { return entries_.begin(); }
+  std::vector<Entry>::const_iterator end() const { return entries_.end(); }
+
+  WEFT_PYTREE(NamedArrays, entries_)
+
+ private:
+  std::vector<Entry> entries_;
+};
 
 /// Reads an array from a .npy file (numpy.load): versions 1 to 3, either byte order, C or Fortran order. Throws IoError, with the path,
 /// where the file cannot be read, is not such a file, is cut short, or holds what is not a number (objects, strings, records).
@@ -15,9 +54,9 @@ Array load(const std::string& path, SourceLoc loc = SourceLoc::here());
 void save(const std::string& path, const Array& x, SourceLoc loc = SourceLoc::here());
 
 /// Reads the arrays of an .npz file by name, compressed or not. An array of uint16 named `x.bf16` is the bfloat16 array `x`.
-std::map<std::string, Array> load_npz(const std::string& path, SourceLoc loc = SourceLoc::here());
+NamedArrays load_npz(const std::string& path, SourceLoc loc = SourceLoc::here());
 /// Writes arrays as an .npz file, not compressed (numpy.savez); bfloat16 arrays as load_npz reads them.
-void save_npz(const std::string& path, const std::map<std::string, Array>& arrays, SourceLoc loc = SourceLoc::here());
+void save_npz(const std::string& path, const NamedArrays& arrays, SourceLoc loc = SourceLoc::here());
 
 /// Reads a program from a file in JAX's notation, see parse. The values of its constants are const0, const1, ... in the .npz file
 /// `constants`.

@@ -1,6 +1,7 @@
 // .npz files: zip archives (PKWARE's APPNOTE.TXT, with its 64-bit extension) of .npy files, stored or deflated.
 #include <zlib.h>
 
+#include <algorithm>
 #include <cstring>
 #include <limits>
 
@@ -140,10 +141,32 @@ void put(std::string& s, std::uint64_t v, int bytes) {
 
 using namespace detail;
 
-std::map<std::string, Array> load_npz(const std::string& path, SourceLoc loc) try {
+NamedArrays::NamedArrays(std::vector<Entry> entries) : entries_(std::move(entries)) {
+  std::stable_sort(entries_.begin(), entries_.end(), [](const Entry& a, const Entry& b) { return a.first < b.first; });
+  std::size_t kept = 0;
+  for (std::size_t i = 0; i < entries_.size(); ++i) {
+    if (i + 1 < entries_.size() && entries_[i].first == entries_[i + 1].first) continue;
+    if (kept != i) entries_[kept] = std::move(entries_[i]);
+    ++kept;
+  }
+  entries_.erase(entries_.begin() + static_cast<std::ptrdiff_t>(kept), entries_.end());
+}
+const Array* NamedArrays::find(std::string_view name) const {
+  const auto at = std::lower_bound(entries_.begin(), entries_.end(), name, [](const Entry& e, std::string_view n) { return e.first < n; });
+  return at != entries_.end() && at->first == name ? &at->second : nullptr;
+}
+const Array& NamedArrays::at(std::string_view name, SourceLoc loc) const {
+  if (const Array* found = find(name)) return *found;
+  std::string names;
+  for (const Entry& e : entries_) names += (names.empty() ? "" : ", ") + e.first;
+  throw Error("NamedArrays: there is no array `" + std::string(name) + "`; " + (names.empty() ? "it is empty" : "there are: " + names),
+              loc);
+}
+
+NamedArrays load_npz(const std::string& path, SourceLoc loc) try {
   const std::string file = read_file(path, loc, "load_npz");
   const Bytes bytes(file, path, loc);
-  std::map<std::string, Array> arrays;
+  std::vector<NamedArrays::Entry> arrays;
   for (const Entry& e : read_directory(bytes)) {
     std::string name = e.name;
     if (!remove_suffix(name, ".npy")) bytes.fail("'" + e.name + "' is not a .npy file");
@@ -152,14 +175,14 @@ std::map<std::string, Array> load_npz(const std::string& path, SourceLoc loc) tr
       const std::string bits = npy_data(x, loc);
       x = make_concrete(Aval{x.shape(), bfloat16}, bits.data());
     }
-    arrays.insert_or_assign(name, std::move(x));
+    arrays.emplace_back(std::move(name), std::move(x));
   }
-  return arrays;
+  return NamedArrays(std::move(arrays));
 } catch (...) {
   detail::rethrow_as_error("load_npz", loc);
 }
 
-void save_npz(const std::string& path, const std::map<std::string, Array>& arrays, SourceLoc loc) try {
+void save_npz(const std::string& path, const NamedArrays& arrays, SourceLoc loc) try {
   constexpr std::uint64_t kLimit = std::numeric_limits<std::uint32_t>::max();
   constexpr std::uint64_t kDate = 1 << 5 | 1;  // the first day that the format knows, so that equal arrays give equal files
   std::string file, directory;
@@ -196,9 +219,8 @@ Jaxpr load_jaxpr(const std::string& path, const std::string& constants, SourceLo
   const std::string text = read_file(path, loc, "load_jaxpr");
   std::vector<Array> values;
   if (!constants.empty()) {
-    const std::map<std::string, Array> arrays = load_npz(constants, loc);
-    for (auto at = arrays.find("const0"); at != arrays.end(); at = arrays.find("const" + std::to_string(values.size())))
-      values.push_back(at->second);
+    const NamedArrays arrays = load_npz(constants, loc);
+    for (const Array* x = arrays.find("const0"); x; x = arrays.find("const" + std::to_string(values.size()))) values.push_back(*x);
   }
   const Jaxpr j = [&] {
     try {

@@ -22,10 +22,12 @@
 
 #include "weft/core/errors/error.h"
 #include "weft/core/ir/jaxpr.h"
-#include "weft/core/ir/kernel_builder.h"
 #include "weft/core/ir/params.h"
 
 namespace weft::detail {
+
+class KernelBuilder;  // core/ir/kernel_builder.h: what an elementwise primitive's lower() writes its expression with
+struct KernelValue;
 
 /// What a primitive is to a backend: each kind has one emitter. Closed; primitives are open.
 enum class Kind {

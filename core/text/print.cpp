@@ -393,8 +393,3 @@ namespace weft {
 std::string Jaxpr::to_string() const { return detail::print_jaxpr(*this); }
 std::ostream& operator<<(std::ostream& os, const Jaxpr& j) { return os << j.to_string(); }
 }  // namespace weft
-
-fmt::format_context::iterator fmt::formatter<weft::Jaxpr>::format(const weft::Jaxpr& j, fmt::format_context& ctx) const {
-  const std::string s = j.to_string();
-  return std::copy(s.begin(), s.end(), ctx.out());
-}

@@ -1,7 +1,6 @@
 // Pytrees as values: walking, rebuilding and comparing trees of arrays. A structure is kept as a prototype: a tree of the
 // traced type whose leaves don't matter; its container sizes, map keys and static fields are the structure.
 #pragma once
-#include <cstring>
 #include <span>
 
 #include "weft/core/trees/pytree_types.h"
@@ -221,7 +220,7 @@ bool same_structure(const T& a, const U& b, [[maybe_unused]] int depth = 0) {
     } else if constexpr (std::is_same_v<T, long double>) {
       return (a == b && (a != 0 || 1 / a == 1 / b)) || (a != a && b != b);
     } else if constexpr (std::is_floating_point_v<T>) {
-      return std::memcmp(&a, &b, sizeof a) == 0;
+      return __builtin_memcmp(&a, &b, sizeof a) == 0;
     } else if constexpr (ComplexLike<T>) {
       return same(a.real(), b.real()) && same(a.imag(), b.imag());
     } else if constexpr (kind == TreeKind::optional || kind == TreeKind::pointer) {

@@ -2,7 +2,6 @@
 // one sentence. No type is static because nothing is known of it: what can't be looked into is refused unless it can't hold an Array.
 #pragma once
 #include <array>
-#include <map>
 #include <optional>
 #include <string>
 #include <tuple>

@@ -179,7 +179,3 @@ Scope default_device(Device device) {
 }
 
 }  // namespace weft
-
-fmt::format_context::iterator fmt::formatter<weft::Device>::format(const weft::Device& d, fmt::format_context& ctx) const {
-  return fmt::format_to(ctx.out(), "{}", weft::detail::to_string(d));
-}

@@ -1,12 +1,11 @@
 #pragma once
-#include <fmt/core.h>
-
 #include <cstdint>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "weft/core/base/config.h"
+#include "weft/core/base/fmt_formatter.h"
 #include "weft/core/errors/source_loc.h"
 
 namespace weft {
@@ -77,7 +76,13 @@ int num_host_devices();
 }  // namespace weft
 
 template <>
-struct fmt::formatter<weft::Device> {
-  constexpr auto parse(fmt::format_parse_context& ctx) { return ctx.begin(); }
-  fmt::format_context::iterator format(const weft::Device& d, fmt::format_context& ctx) const;
+struct fmt::formatter<weft::Device, char, void> {
+  template <class Context>
+  constexpr auto parse(Context& ctx) {
+    return ctx.begin();
+  }
+  template <class Context>
+  auto format(const weft::Device& d, Context& ctx) const {
+    return weft::detail::write_text(weft::detail::to_string(d), ctx.out());
+  }
 };

@@ -1,4 +1,6 @@
 // Convolutions and pooling of compiled programs against the interpreter, with their gradients.
+#include <fmt/core.h>
+
 #include <cmath>
 #include <random>
 

@@ -1,5 +1,6 @@
 // Every string here is what NumPy 2.4 prints for the same array.
 #include <doctest/doctest.h>
+#include <fmt/core.h>
 #include <weft/weft.h>
 
 #include <array>

@@ -1,4 +1,5 @@
 #include <doctest/doctest.h>
+#include <fmt/core.h>
 #include <unistd.h>
 #include <weft/weft.h>
 
@@ -6,6 +7,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <fstream>
+#include <map>
 #include <sstream>
 
 #include "tests/messages.h"
@@ -140,6 +142,21 @@ TEST_CASE("arrays come back from an archive") {
   for (const auto& [name, x] : arrays) CHECK(same(back.at(name), x));
   save_npz(file.path(), {});
   CHECK(load_npz(file.path()).empty());
+}
+
+TEST_CASE("named arrays stand in the order of their names, and become any map") {
+  const NamedArrays arrays{{"b", array({1.f})}, {"a", array({2.f})}, {"b", array({3.f})}};
+  CHECK(arrays.size() == 2);
+  CHECK(arrays.begin()->first == "a");
+  CHECK(arrays["b"].item<float>() == 3);
+  CHECK(arrays.contains("a"));
+  CHECK(arrays.find("c") == nullptr);
+  CHECK(has(message_of<Error>([&] { arrays.at("c"); }), {"`c`", "a, b"}));
+  const std::map<std::string, Array> map = arrays;
+  CHECK(map.size() == 2);
+  CHECK(NamedArrays(map).at("b").item<float>() == 3);
+  const NamedArrays doubled = jit([](const NamedArrays& x) { return tree::map([](Array e) { return 2 * e; }, x); })(arrays);
+  CHECK(doubled["a"].item<float>() == 4);
 }
 
 // numpy.savez_compressed(..., a=np.zeros(100, np.int16), **{'b.bf16': np.array([0x3f80, 0x4000], np.uint16)})

@@ -1,5 +1,8 @@
 // GPUs of several processes: the parts of the worker that tests/distributed/gpus.py starts. On the fake libraries of the tests they also
 // count calls and make them fail.
+#include <fmt/core.h>
+#include <unistd.h>
+
 #include <dlfcn.h>
 
 #include <algorithm>

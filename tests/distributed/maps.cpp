@@ -1,4 +1,6 @@
 // Maps over the devices of several processes: in each other, of more rows than devices, and of memory that is given away.
+#include <fmt/core.h>
+#include <unistd.h>
 #include <weft/weft.h>
 
 #include <algorithm>

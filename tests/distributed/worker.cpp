@@ -1,5 +1,6 @@
 // What each process of a distributed test runs: the checks of one name, given as the first argument. Says what is wrong on stderr; returns
 // 0 if nothing is. tests/distributed/run.py starts several.
+#include <fmt/core.h>
 #include <weft/weft.h>
 
 #include <unistd.h>

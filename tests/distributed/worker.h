@@ -1,5 +1,6 @@
 // What the checks of a distributed test say, and those that live in other files.
 #pragma once
+#include <fmt/core.h>
 #include <weft/weft.h>
 
 #include <cstdint>

@@ -1,4 +1,5 @@
 // A program that uses weft as it is installed: in two files, beside a header of its own that is called core/array.h.
+#include <fmt/core.h>
 #include <weft/fwd.h>
 
 #include <string>

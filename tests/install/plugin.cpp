@@ -1,4 +1,5 @@
 // A library that uses weft, opened at run time by a program that knows nothing of it, and compiled with hidden symbols.
+#include <fmt/core.h>
 #include <weft/weft.h>
 
 extern "C" __attribute__((visibility("default"))) int run(char* text, int size) {

@@ -1,4 +1,5 @@
 // The other file of the program: the same templates and inline functions once more.
+#include <fmt/core.h>
 #include <weft/array.h>
 #include <weft/transforms.h>
 

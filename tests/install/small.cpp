@@ -1,4 +1,5 @@
 // The least that a program does with weft. With -DWITH_FMT it also prints an array by fmt.
+#include <fmt/core.h>
 #include <weft/array.h>
 #include <weft/transforms.h>
 

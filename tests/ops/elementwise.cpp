@@ -1,5 +1,6 @@
 // The elementwise functions: promotion, corner values, conventions of derivatives, errors.
 #include <doctest/doctest.h>
+#include <fmt/core.h>
 #include <weft/weft.h>
 
 #include <cmath>

@@ -1,5 +1,6 @@
 // Indexing: reads and updates against NumPy's answers, derivatives and batching against their definitions.
 #include <doctest/doctest.h>
+#include <fmt/core.h>
 #include <weft/weft.h>
 
 #include <cmath>

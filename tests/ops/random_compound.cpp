@@ -1,4 +1,6 @@
 // Distributions made of others, against JAX 0.10.2's numbers for key(3).
+#include <limits>
+
 #include "checks.h"
 
 namespace weft::test {

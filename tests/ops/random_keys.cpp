@@ -1,4 +1,6 @@
 // Keys as arrays, samplers under transforms, parametric distributions, and mistakes.
+#include <fmt/core.h>
+
 #include "checks.h"
 #include "tools/walk.h"
 #include "weft/core/array/array_impl.h"

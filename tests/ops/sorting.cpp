@@ -1,5 +1,6 @@
 // Sorting and searching: values against NumPy's answers, derivatives and batching against their definitions.
 #include <doctest/doctest.h>
+#include <fmt/core.h>
 #include <weft/weft.h>
 
 #include <cmath>

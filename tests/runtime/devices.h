@@ -1,6 +1,7 @@
 // Eight host devices for every test of the binary, set before main.
 #pragma once
 #include <doctest/doctest.h>
+#include <fmt/core.h>
 #include <weft/weft.h>
 
 #include <cmath>

@@ -1,4 +1,6 @@
 // Devices, meshes, and arrays placed on them.
+#include <fmt/core.h>
+
 #include "tests/runtime/devices.h"
 
 using namespace weft;

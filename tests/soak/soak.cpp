@@ -4,6 +4,8 @@
 // milliseconds that interrupts system calls. Each result is checked. In between the threads stop, and what the process then holds is noted:
 // bytes of malloc's and of arrays, descriptors, threads. From the first third on, by when all tables are full, nothing of it may grow. Ends
 // with 0 if all was right.
+#include <fmt/core.h>
+
 #include <dirent.h>
 #include <malloc.h>
 #include <sys/time.h>

@@ -1,5 +1,6 @@
 // Loops and branches: values against C++ loops, derivatives against calculus, and every transform through them.
 #include <doctest/doctest.h>
+#include <fmt/core.h>
 #include <weft/weft.h>
 
 #include <cmath>

@@ -1,5 +1,6 @@
 // config.debug_nans, check_tracer_leaks and explain_recompiles.
 #include <functional>
+#include <limits>
 
 #include "tests/transforms/capture.h"
 #include "tests/transforms/checks.h"

@@ -1,3 +1,5 @@
+#include <map>
+
 #include "tests/transforms/checks.h"
 
 namespace {

@@ -3,6 +3,7 @@
 #include <deque>
 #include <forward_list>
 #include <list>
+#include <map>
 #include <memory>
 #include <set>
 #include <unordered_map>

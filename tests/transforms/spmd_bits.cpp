@@ -1,4 +1,6 @@
 // Results of programs on several devices have the same bits in every run and for every number of threads.
+#include <fmt/core.h>
+
 #include <unistd.h>
 
 #include <bit>

@@ -4,6 +4,7 @@
 
 #include <cstring>
 
+#include "weft/core/ir/kernel_builder.h"
 #include "weft/core/ops/common.h"
 #include "weft/core/text/text.h"
 #include "weft/core/text/text_rules.h"

@@ -7,6 +7,7 @@
 #include "weft/core/array/array_impl.h"
 #include "weft/core/ir/effects.h"
 #include "weft/core/ir/jaxpr_copy.h"
+#include "weft/core/ir/kernel_builder.h"
 #include "weft/core/ops/common.h"
 #include "weft/core/ops/control/call.h"
 #include "weft/core/ops/product/dot.h"

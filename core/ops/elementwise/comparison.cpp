@@ -1,4 +1,6 @@
 // Comparisons, and the total order of floating numbers.
+#include <limits>
+
 #include "weft/core/functions/elementwise.h"
 #include "weft/core/ops/elementwise/elementwise.h"
 #include "weft/core/ops/promotion.h"

@@ -2,6 +2,7 @@
 
 #include <cstring>
 
+#include "weft/core/ir/kernel_builder.h"
 #include "weft/core/ir/rules.h"
 #include "weft/core/ops/common.h"
 #include "weft/core/ops/registry.h"

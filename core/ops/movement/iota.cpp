@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "weft/core/array/array_impl.h"
+#include "weft/core/ir/kernel_builder.h"
 #include "weft/core/ops/movement/movement_rules.h"
 #include "weft/core/ops/registry.h"
 #include "weft/core/text/text.h"

@@ -1,6 +1,7 @@
 // Sorting by a region that compares. A region that compares the same function of both sides, as JAX writes it, becomes a sort by keys;
 // any other one a network of comparisons (K. Batcher, Sorting Networks and Their Applications, 1968).
 #include <bit>
+#include <limits>
 
 #include "weft/core/array/indexing.h"
 #include "weft/core/functions/elementwise.h"

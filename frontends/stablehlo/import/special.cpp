@@ -1,6 +1,7 @@
 // Special functions of chlo that are no primitives of weft, by series (M. Abramowitz and I. Stegun, Handbook of Mathematical Functions).
 // 16-bit floats are computed in float32.
 #include <cmath>
+#include <limits>
 #include <numbers>
 
 #include "weft/core/functions/elementwise.h"

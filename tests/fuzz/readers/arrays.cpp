@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <cstring>
 #include <limits>
+#include <map>
 
 #include "tests/fuzz/readers/readers.h"
 #include "weft/core/io/npy.h"
