@@ -6,33 +6,22 @@
 #include <bit>
 #include <cmath>
 #include <cstring>
-#include <mutex>
-#include <set>
 
 #include "weft/core/array/storage.h"
 #include "weft/core/base/files.h"
-#include "weft/core/base/process_wide.h"
 #include "weft/core/errors/boundary.h"
 #include "weft/core/ops/control/call.h"
 #include "weft/frontends/stablehlo/import/importer.h"
-#include "weft/frontends/stablehlo/text/parser.h"
+#include "weft/frontends/stablehlo/read.h"
 
 namespace weft {
 namespace detail {
 namespace {
 
-/// The names are never given back: a source location keeps a pointer to its file.
-const char* kept_name(const std::string& name) {
-  static std::mutex mutex;
-  static std::set<std::string>& names = process_wide<std::set<std::string>>();
-  const std::lock_guard lock(mutex);
-  return names.insert(name).first->c_str();
-}
-
 StablehloProgram read_program(std::string_view text, const std::string& function, const std::string& file, SourceLoc loc) {
-  const mlir::Module module = mlir::parse_module(text, file, loc);
+  const mlir::Module module = mlir::read_module(text, file, loc);
   if (!module.find(function)) throw Error(fmt::format("{}:1:1: the module has no function @{}", file, function), loc);
-  return mlir::Importer(module, kept_name(file), loc).import_function(function);
+  return mlir::Importer(module, mlir::kept_name(file), loc).import_function(function);
 }
 
 /// The bits of a float without its sign, and the sign.
@@ -139,7 +128,7 @@ StablehloProgram parse_stablehlo_checks(std::string_view text, StablehloOptions 
 
 std::vector<std::string> stablehlo_functions(std::string_view text, SourceLoc loc) {
   std::vector<std::string> names;
-  for (const detail::mlir::Function& f : detail::mlir::parse_module(text, "stablehlo", loc).functions)
+  for (const detail::mlir::Function& f : detail::mlir::read_module(text, "stablehlo", loc).functions)
     if (!f.is_declaration) names.push_back(f.name);
   return names;
 }

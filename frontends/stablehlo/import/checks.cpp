@@ -14,32 +14,38 @@ Array expected(const OpCall& c) {
   return c.in(1);
 }
 
-/// Custom calls say no tolerance: they have that of stablehlo-translate, which runs them.
-bool is_custom_call(const OpCall& c) { return c.op.name == "stablehlo.custom_call"; }
-double tolerance_of(const OpCall& c) {
-  const Attribute* a = c.find("tolerance");
-  return a ? a->real : is_custom_call(c) ? 1e-3 : 1e-4;  // else the dialect's default
-}
+/// What holds where a check says no tolerance: the dialect's defaults, or for custom calls those of stablehlo-translate, which runs them.
+struct Defaults {
+  double tolerance;
+  std::int64_t ulps;
+};
+constexpr Defaults kDialect{1e-4, 1}, kCustomCall{1e-3, 3};
 
 Values import_equal(OpCall& c) {
   c.importer().add_check({.kind = StablehloCheck::Kind::equal}, c.in(0), expected(c), c.op.place);
   return {};
 }
+template <const Defaults& kDefaults>
 Values import_almost_equal(OpCall& c) {
-  c.importer().add_check({.kind = StablehloCheck::Kind::almost_equal, .tolerance = tolerance_of(c)}, c.in(0), expected(c), c.op.place);
+  const Attribute* tolerance = c.find("tolerance");
+  c.importer().add_check({.kind = StablehloCheck::Kind::almost_equal, .tolerance = tolerance ? tolerance->real : kDefaults.tolerance},
+                         c.in(0), expected(c), c.op.place);
   return {};
 }
+template <const Defaults& kDefaults>
 Values import_close(OpCall& c) {
   StablehloCheck check{.kind = StablehloCheck::Kind::close};
-  check.max_ulp_difference = static_cast<std::uint64_t>(c.integer_or("max_ulp_difference", is_custom_call(c) ? 3 : 1));
+  check.max_ulp_difference = static_cast<std::uint64_t>(c.integer_or("max_ulp_difference", kDefaults.ulps));
   check.min_ulp_difference = static_cast<std::uint64_t>(c.integer_or("min_ulp_difference", 0));
   c.importer().add_check(check, c.in(0), c.in(1), c.op.place);
   return {};
 }
 const Import eq_import("check.expect_eq", import_equal), eq_const_import("check.expect_eq_const", import_equal);
-const Import almost_import("check.expect_almost_eq", import_almost_equal),
-    almost_const_import("check.expect_almost_eq_const", import_almost_equal);
-const Import close_import("check.expect_close", import_close);
+const Import almost_import("check.expect_almost_eq", import_almost_equal<kDialect>),
+    almost_const_import("check.expect_almost_eq_const", import_almost_equal<kDialect>),
+    almost_call_import("custom_call.check.expect_almost_eq", import_almost_equal<kCustomCall>);
+const Import close_import("check.expect_close", import_close<kDialect>),
+    close_call_import("custom_call.check.expect_close", import_close<kCustomCall>);
 
 /// Calls of functions that are not part of the module: those whose name is in the table of operations, as `check.expect_eq` or
 /// `custom_call.Sharding` under which others may add theirs.
@@ -57,7 +63,7 @@ Values import_as_it_is(OpCall& c) {
   return out;
 }
 // Where values lie is not what they are.
-const Import constraint_import("sdy.sharding_constraint", import_as_it_is), sharding_import("custom_call.Sharding", import_as_it_is),
+const Import sharding_import("custom_call.Sharding", import_as_it_is),
     to_shard_import("custom_call.annotate_device_placement", import_as_it_is),
     layout_import("custom_call.LayoutConstraint", import_as_it_is);
 

@@ -4,15 +4,18 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <cstring>
 #include <limits>
 #include <mutex>
+#include <set>
 
 #include "weft/core/base/nesting.h"
 #include "weft/core/base/process_wide.h"
 #include "weft/core/errors/error.h"
 #include "weft/core/ops/control/call.h"
 #include "weft/core/text/text.h"
+#include "weft/frontends/stablehlo/import/sharding.h"
 
 namespace weft::detail::mlir {
 namespace {
@@ -25,6 +28,9 @@ ImportTable& import_table() {
   static ImportTable& table = process_wide<ImportTable>();
   return table;
 }
+
+/// The operations that end a block.
+constexpr std::array<std::string_view, 5> kReturns{"func.return", "stablehlo.return", "chlo.return", "mhlo.return", "sdy.return"};
 
 }  // namespace
 
@@ -39,6 +45,13 @@ ImportFunction find_import(std::string_view name) {
   const std::lock_guard lock(t.mutex);
   const auto found = t.imports.find(name);
   return found == t.imports.end() ? nullptr : found->second;
+}
+
+const char* kept_name(const std::string& name) {
+  static std::mutex mutex;
+  static std::set<std::string>& names = process_wide<std::set<std::string>>();
+  const std::lock_guard lock(mutex);
+  return names.insert(name).first->c_str();
 }
 
 Aval aval_of(const Type& type, const Importer& importer, Place place) {
@@ -207,11 +220,26 @@ void OpCall::fail(const std::string& problem) const { importer_.fail(op.place, f
 // Importer
 
 void Importer::fail(Place place, const std::string& problem) const {
-  throw Error(fmt::format("{}:{}:{}: {}", file_, place.line, place.column, problem), loc_);
+  const SourceLine& source = module_.sources.at(place.source);
+  const std::string from = source.file.empty() ? std::string() : fmt::format(" ({}:{}:{})", source.file, source.line, source.column);
+  throw Error(fmt::format("{}{}: {}", place_text(file_, place), from, problem), loc_);
+}
+
+SourceLoc Importer::line_of(const Place& place) const {
+  const SourceLine& source = module_.sources.at(place.source);
+  return source.file.empty() ? SourceLoc::at(file_, place.line) : SourceLoc::at(kept_name(source.file), source.line);
+}
+
+ProgramMesh Importer::mesh(const std::string& name, Place from) const {
+  for (const NamedMesh& m : module_.meshes)
+    if (m.name == name) return mesh_of(m.mesh, name, *this);
+  fail(from, fmt::format("there is no mesh @{}", name));
 }
 
 const StablehloProgram& Importer::function(const std::string& name, Place from) {
-  if (const auto done = programs_.find(name); done != programs_.end()) return done->second;
+  // The same function may be called by programs of one device and from outside, and means something else there.
+  const std::string key = manual_ ? fmt::format("{} {} {}", name, print_param(manual_->mesh), fmt::join(manual_->axes, " ")) : name;
+  if (const auto done = programs_.find(key); done != programs_.end()) return done->second;
   const Function* f = module_.find(name);
   if (!f) fail(from, fmt::format("there is no function @{}", name));
   if (f->is_declaration) fail(f->place, fmt::format("@{} is declared without a body", name));
@@ -247,7 +275,7 @@ const StablehloProgram& Importer::function(const std::string& name, Place from) 
   checks_ = outer_checks;
   values_.swap(outer);
   in_progress_.pop_back();
-  return programs_.emplace(name, std::move(program)).first->second;
+  return programs_.emplace(key, std::move(program)).first->second;
 }
 
 StablehloProgram Importer::import_function(const std::string& name) { return function(name, {1, 1}); }
@@ -287,7 +315,7 @@ Values Importer::run_block(const Block& block, Values arguments) {
   for (std::size_t i = 0; i < block.arguments.size(); ++i) values_.at(block.arguments[i]) = arguments.at(i);
   for (std::size_t i = 0; i < block.operations.size(); ++i) {
     const Operation& op = block.operations[i];
-    if (op.name == "func.return" || op.name == "stablehlo.return" || op.name == "chlo.return" || op.name == "mhlo.return") {
+    if (std::find(kReturns.begin(), kReturns.end(), op.name) != kReturns.end()) {
       if (i + 1 != block.operations.size()) fail(op.place, "operations stand behind a return");
       Values out;
       for (ValueId v : op.operands) out.push_back(values_.at(v));
@@ -344,7 +372,7 @@ Values Importer::run_checked(const Operation& op, ImportFunction import) {
   for (std::size_t i = 0; i < op.operand_types.size(); ++i) check_type(op, operands[i], op.operand_types[i], i);
   for (const Type& t : op.result_types)
     if (t.kind != Type::Kind::token && t.kind != Type::Kind::tuple) aval_of(t, *this, op.place);
-  const SourceLoc line = SourceLoc::at(file_, op.place.line);
+  const SourceLoc line = line_of(op.place);
   LocScope scope(line);
   OpCall call(*this, op, std::move(operands), line);
   Values out = import(call);

@@ -13,9 +13,11 @@
 #include <utility>
 #include <vector>
 
+#include "weft/core/ir/mesh_axes.h"
 #include "weft/core/trace/trace.h"
+#include "weft/frontends/stablehlo/module/module.h"
+#include "weft/frontends/stablehlo/program.h"
 #include "weft/frontends/stablehlo/stablehlo.h"
-#include "weft/frontends/stablehlo/text/module.h"
 
 namespace weft::detail::mlir {
 
@@ -97,10 +99,29 @@ ImportFunction find_import(std::string_view name);
 
 std::vector<std::int64_t> integers_of(const Attribute& a, const OpCall& c);
 
+/// Within the program of one device of a mesh: the mesh, and the axes along which it is of one device.
+struct ManualScope {
+  MeshAxes mesh;
+  std::vector<std::string> axes;
+  friend bool operator==(const ManualScope&, const ManualScope&) = default;
+};
+
 class Importer {
  public:
   /// `file` names the text in equations' lines and lives as long as the process.
   Importer(const Module& module, const char* file, SourceLoc loc) : module_(module), file_(file), loc_(loc) {}
+
+  const Module& module() const { return module_; }
+  /// A mesh that the module declares. Throws where there is none of the name.
+  ProgramMesh mesh(const std::string& name, Place from) const;
+  /// The program of one device that is being imported, or null.
+  const ManualScope* manual() const { return manual_; }
+  /// f() within one.
+  template <class F>
+  auto within(const ManualScope& scope, F&& f) {
+    const Restore restore{manual_, std::exchange(manual_, &scope)};
+    return f();
+  }
 
   /// A function as a program. Checks that it does on the way stand behind its results.
   StablehloProgram import_function(const std::string& name);
@@ -122,6 +143,12 @@ class Importer {
     std::vector<StablehloCheck> list;
     Arrays compared;
   };
+  struct Restore {
+    const ManualScope*& place;
+    const ManualScope* before;
+    ~Restore() { place = before; }
+  };
+  SourceLoc line_of(const Place& place) const;
   Values run(const Operation& op);
   Values run_checked(const Operation& op, ImportFunction import);
   void check_type(const Operation& op, const Value& value, const Type& type, std::size_t which) const;
@@ -129,11 +156,15 @@ class Importer {
   const Module& module_;
   const char* const file_;
   const SourceLoc loc_;
-  std::map<std::string, StablehloProgram, std::less<>> programs_;
+  std::map<std::string, StablehloProgram, std::less<>> programs_;  // by name and, within programs of one device, by their mesh
   std::vector<std::string> in_progress_;
   Values values_;             // of the function that is being imported, by number
   Checks* checks_ = nullptr;  // null inside regions, from which nothing can be taken out
+  const ManualScope* manual_ = nullptr;
 };
+
+/// A name that lives as long as the process.
+const char* kept_name(const std::string& name);
 
 /// The type as Avals of arrays: those of a tensor, or of a tuple's elements in order. Throws Error through the importer for others.
 Aval aval_of(const Type& type, const Importer& importer, Place place);

@@ -150,13 +150,15 @@ std::vector<Type> AttributeReader::read_type_list() {
   return out;
 }
 
-std::vector<Type> AttributeReader::read_types_in_parentheses() {
+std::vector<Type> AttributeReader::read_types_in_parentheses(std::vector<Attribute>* attributes) {
   std::vector<Type> out;
   c.expect("(");
   if (c.take(")")) return out;
   do {
     out.push_back(read_type());
-    if (c.looking_at("{")) c.balanced();  // attributes of a result
+    Attribute beside(Kind::dictionary, c.place());
+    if (c.looking_at("{")) read_dictionary(beside);
+    if (attributes) attributes->push_back(std::move(beside));
     skip_location();
   } while (c.take(","));
   c.expect(")");
@@ -165,6 +167,34 @@ std::vector<Type> AttributeReader::read_types_in_parentheses() {
 
 void AttributeReader::skip_location() {
   if (c.take_name("loc")) c.balanced();
+}
+
+Attribute AttributeReader::read_location(Place place) {
+  const std::size_t begin = c.offset();
+  Attribute location(Kind::opaque, place, "loc");
+  c.balanced();
+  const std::size_t end = c.offset();
+  c.seek(begin);
+  c.expect("(");
+  if (c.looking_at("\"")) {
+    // `"name"` or `"name"(where)`; a file has a line behind it.
+    std::string name = c.string();
+    if (c.next() != ':') location.keys.emplace_back("name"), location.items.emplace_back(Kind::string, place, std::move(name));
+  } else if (c.looking_at("#")) {
+    c.expect("#");
+    if (const auto alias = attributes_.find(c.name()); alias != attributes_.end()) {
+      spend(size_of(alias->second));
+      location = alias->second;
+    }
+  }
+  c.seek(end);
+  return location;
+}
+
+std::string AttributeReader::read_location_name() {
+  if (!c.looking_at_name("loc")) return {};
+  const Attribute location = read_attribute();
+  return location.find("name") ? location.find("name")->text : std::string();
 }
 
 bool AttributeReader::read_alias() {
@@ -263,6 +293,7 @@ Attribute AttributeReader::read_dialect_attribute(Place place) {
   Attribute a(Kind::opaque, place, name);
   if (c.next() != '<') return a;
   const std::string_view dialect = std::string_view(name).substr(0, name.find('.'));
+  if (std::optional<Attribute> known = read_shardy_attribute(name)) return std::move(*known);
   if (dialect != "stablehlo" && dialect != "chlo") {
     c.balanced();
     return a;
@@ -339,6 +370,7 @@ Attribute AttributeReader::read_attribute() {
     return dictionary;
   }
   if (ch == '<') {
+    if (at_sharding()) return read_sharding();
     c.balanced();
     return {Kind::opaque, place};
   }
@@ -363,7 +395,8 @@ Attribute AttributeReader::read_attribute() {
   if (word == "unit") return {Kind::unit, place};
   if (word == "dense") return read_dense(place);
   if (word == "array" && c.next() == '<') return read_array(place);
-  if (word == "loc" || word == "affine_map" || word == "dense_resource" || word == "sparse" || word == "opaque") {
+  if (word == "loc") return read_location(place);
+  if (word == "affine_map" || word == "dense_resource" || word == "sparse" || word == "opaque") {
     c.balanced();
     return {Kind::opaque, place, word};
   }

@@ -4,7 +4,7 @@
 #include <string_view>
 
 #include "weft/core/errors/error.h"
-#include "weft/frontends/stablehlo/text/module.h"
+#include "weft/frontends/stablehlo/module/module.h"
 
 namespace weft::detail::mlir {
 

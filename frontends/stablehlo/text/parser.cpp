@@ -46,9 +46,8 @@ class Parser : public AttributeReader {
         read_generic_module(m);
         return;
       }
-      if (c.looking_at("@")) c.symbol();
-      Attribute ignored;
-      if (c.take_name("attributes")) read_dictionary(ignored);
+      if (c.looking_at("@")) m.name = c.symbol();
+      if (c.take_name("attributes")) read_dictionary(m.attributes);
       c.expect("{");
       while (!c.take("}")) {
         if (!c.peek()) c.fail("a module is never closed");
@@ -57,10 +56,8 @@ class Parser : public AttributeReader {
       skip_location();
     } else if (name == "func.func" || name == "func") {
       add(m, quoted ? read_generic_function(place) : read_function(place));
-    } else if (name == "sdy.mesh") {  // where values lie is not what they are
-      c.symbol();
-      c.expect("=");
-      read_attribute();
+    } else if (name == "sdy.mesh") {
+      m.meshes.push_back(quoted ? read_generic_mesh(place) : read_named_mesh());
       skip_location();
     } else {
       c.fail_at(place, fmt::format("`{}` stands outside of functions, where only modules and functions are read", name));
@@ -72,10 +69,31 @@ class Parser : public AttributeReader {
     m.functions.push_back(std::move(f));
   }
 
+  /// `@mesh = <["x"=2]> {...}`
+  NamedMesh read_named_mesh() {
+    NamedMesh named;
+    named.name = c.symbol();
+    c.expect("=");
+    named.mesh = read_mesh();
+    Attribute ignored;
+    if (c.looking_at("{")) read_dictionary(ignored);
+    return named;
+  }
+  /// `"sdy.mesh"() <{mesh = #sdy.mesh<...>, sym_name = "mesh"}> : () -> ()`
+  NamedMesh read_generic_mesh(Place place) {
+    Operation op;
+    op.name = "sdy.mesh", op.place = place;
+    begin_function();
+    read_generic_rest(op);
+    const Attribute *name = op.attributes.find("sym_name"), *mesh = op.attributes.find("mesh");
+    if (!name || name->kind != Kind::string || !mesh || mesh->kind != Kind::dictionary) c.fail_at(place, "a mesh has no name, or no axes");
+    return {name->text, *mesh};
+  }
+
   void read_generic_module(Module& m) {
     c.expect("("), c.expect(")");
-    Attribute ignored;
-    if (c.take("<")) read_dictionary(ignored), c.expect(">");
+    if (c.take("<")) read_dictionary(m.attributes), c.expect(">");
+    if (const Attribute* name = m.attributes.find("sym_name")) m.name = name->text;
     c.expect("("), c.expect("{");
     if (c.take("^")) c.name(), c.expect(":");
     while (!c.take("}")) {
@@ -83,7 +101,7 @@ class Parser : public AttributeReader {
       read_top_level(m);
     }
     c.expect(")");
-    if (c.looking_at("{")) read_dictionary(ignored);
+    if (c.looking_at("{")) read_dictionary(m.attributes);
     c.expect(":");
     read_type();
     skip_location();
@@ -108,12 +126,13 @@ class Parser : public AttributeReader {
         const Type type = read_type();
         f.body.arguments.push_back(define(name, 1, at));
         f.body.types.push_back(type);
-        if (c.looking_at("{")) c.balanced();
-        skip_location();
+        f.argument_attributes.emplace_back(Kind::dictionary, at);
+        if (c.looking_at("{")) read_dictionary(f.argument_attributes.back());
+        f.argument_names.push_back(read_location_name());
       } while (c.take(","));
       c.expect(")");
     }
-    if (c.take("->")) f.results = c.looking_at("(") ? read_types_in_parentheses() : std::vector<Type>{read_type()};
+    if (c.take("->")) f.results = c.looking_at("(") ? read_types_in_parentheses(&f.result_attributes) : std::vector<Type>{read_type()};
     Attribute ignored;
     if (c.take_name("attributes")) read_dictionary(ignored);
     f.is_declaration = !c.looking_at("{");
@@ -144,6 +163,8 @@ class Parser : public AttributeReader {
     const Attribute* type = op.attributes.find("function_type");
     if (!type || type->kind != Kind::type || type->type.kind != Type::Kind::function) c.fail_at(place, "a function has no function_type");
     f.results = type->type.elements;
+    if (const Attribute* attributes = op.attributes.find("arg_attrs")) f.argument_attributes = attributes->items;
+    if (const Attribute* attributes = op.attributes.find("res_attrs")) f.result_attributes = attributes->items;
     return f;
   }
 
@@ -267,14 +288,11 @@ class Parser : public AttributeReader {
       if (!c.at_name()) c.fail("an operation is missing");
       op.name = std::string(c.name());
       if (op.name.find('.') == std::string::npos) op.name = "func." + op.name;
-      if (op.name == "stablehlo.while")
-        read_while(op);
-      else if (op.name == "stablehlo.reduce")
-        read_reduce(op, count);
-      else if (op.name == "chlo.scan")
-        read_scan(op);
-      else
+      const auto special = special_forms().find(op.name);
+      if (special == special_forms().end())
         read_pretty(op, count);
+      else
+        (this->*special->second)(op, count);
     }
     skip_location();
     if (op.result_types.size() != count)
@@ -284,6 +302,16 @@ class Parser : public AttributeReader {
       for (std::size_t i = 0; i < r.count; ++i) op.results.push_back(first + static_cast<ValueId>(i));
     }
     return op;
+  }
+
+  /// Operations whose pretty form is not the common one.
+  using Form = void (Parser::*)(Operation& op, std::size_t results);
+  static const std::map<std::string, Form, std::less<>>& special_forms() {
+    static const std::map<std::string, Form, std::less<>> forms{{"stablehlo.while", &Parser::read_while},
+                                                                {"stablehlo.reduce", &Parser::read_reduce},
+                                                                {"chlo.scan", &Parser::read_scan},
+                                                                {"sdy.manual_computation", &Parser::read_manual_computation}};
+    return forms;
   }
 
   void read_generic_rest(Operation& op) {
@@ -411,7 +439,7 @@ class Parser : public AttributeReader {
   }
 
   /// `while(%a = %init, ...) : types attributes {...} cond { ... } do { ... }`
-  void read_while(Operation& op) {
+  void read_while(Operation& op, std::size_t) {
     std::vector<std::pair<std::string, Place>> names;
     c.expect("(");
     if (!c.take(")")) {
@@ -494,7 +522,7 @@ class Parser : public AttributeReader {
 
   /// `scan(%x, ...) inits(%c, ...) dimension=0 attributes {...} { ^bb0(...): ... } : types`. As in the generic form,
   /// operandSegmentSizes tells the operands apart.
-  void read_scan(Operation& op) {
+  void read_scan(Operation& op, std::size_t) {
     Attribute sizes(Kind::list, c.place());
     for (const char* word : {"", "inits"}) {
       if (*word && !c.take_name(word)) c.fail(fmt::format("`{}` is missing", word));
@@ -515,6 +543,36 @@ class Parser : public AttributeReader {
     op.attributes.items.push_back(read_attribute());
     if (c.take_name("attributes")) read_dictionary(op.attributes);
     op.regions.push_back(read_region());
+    c.expect(":");
+    read_function_type(op);
+  }
+
+  /// `manual_computation(%x, ...) in_shardings=[<...>] out_shardings=[<...>] manual_axes={"x"} (%a: type, ...) { ... } : types`
+  void read_manual_computation(Operation& op, std::size_t) {
+    c.expect("(");
+    if (!c.take(")")) {
+      do op.operands.push_back(operand());
+      while (c.take(","));
+      c.expect(")");
+    }
+    auto named = [&](const char* name, Attribute (Parser::*read)()) {
+      if (!c.take_name(name)) c.fail(fmt::format("`{}` is missing", name));
+      c.expect("=");
+      op.attributes.keys.emplace_back(name);
+      op.attributes.items.push_back((this->*read)());
+    };
+    named("in_shardings", &Parser::read_shardings);
+    named("out_shardings", &Parser::read_shardings);
+    named("manual_axes", &Parser::read_axes);
+    Block block;
+    scopes_.emplace_back();
+    read_block_arguments(block);
+    c.expect("{");
+    read_operations(block);
+    c.expect("}");
+    scopes_.pop_back();
+    op.regions.push_back(std::move(block));
+    if (c.looking_at("{")) read_dictionary(op.attributes);
     c.expect(":");
     read_function_type(op);
   }

@@ -1,6 +1,7 @@
 // The parts of the parser: types and attributes, and operations on top of them. Internal to the parser's files.
 #pragma once
 #include <map>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -27,9 +28,16 @@ class AttributeReader {
   bool at_attribute_of_type();
   /// Skips `loc(...)` if it is here.
   void skip_location();
-  /// Types separated by commas; in parentheses, where there may be none.
+  /// `loc(...)`, if it is here: the name that it gives, which may be empty.
+  std::string read_location_name();
+  /// Types separated by commas; in parentheses, where there may be none, and each may have attributes.
   std::vector<Type> read_type_list();
-  std::vector<Type> read_types_in_parentheses();
+  std::vector<Type> read_types_in_parentheses(std::vector<Attribute>* attributes = nullptr);
+  // Shardy's attributes, without the name before (see sharding.cpp).
+  Attribute read_mesh();
+  Attribute read_sharding();
+  Attribute read_shardings();
+  Attribute read_axes();
 
   Cursor c;
 
@@ -38,6 +46,12 @@ class AttributeReader {
   Attribute read_number(Place place);
   Attribute read_list(Place place);
   Attribute read_dialect_attribute(Place place);
+  Attribute read_location(Place place);
+  /// `<...>` behind `#sdy.NAME`, or nothing where that is none of the dialect's.
+  std::optional<Attribute> read_shardy_attribute(const std::string& name);
+  bool at_sharding();
+  Attribute read_axis();
+  Attribute read_dimension();
   Attribute read_array(Place place);
   void read_elements(Attribute& dense, std::size_t begin, std::size_t end);
   void read_nested(Attribute& dense, int dim, std::int64_t& count, Shape& sizes);

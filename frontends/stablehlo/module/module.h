@@ -1,5 +1,5 @@
-// A StableHLO module as a tree: functions, blocks, operations, types and attributes. The parser makes it, once and whole; importing reads
-// it.
+// A StableHLO module as a tree: functions, blocks, operations, types and attributes. A reader, of text or of bytecode, makes it, once and
+// whole; importing reads it.
 #pragma once
 #include <cstdint>
 #include <string>
@@ -11,10 +11,14 @@
 
 namespace weft::detail::mlir {
 
-/// A place in the text, counted from 1.
+/// A place in what was read: in a text a line and a column, counted from 1; in bytecode a byte, counted from 0.
 struct Place {
   int line = 0, column = 0;
+  std::int64_t byte = -1;    ///< in a text -1
+  std::uint32_t source = 0;  ///< where the program that was written down had it: an entry of Module::sources, 0 where that is not known
 };
+/// `FILE:LINE:COLUMN` or `FILE:byte N`.
+std::string place_text(const std::string& file, const Place& place);
 
 struct Type {
   enum class Kind {
@@ -46,7 +50,7 @@ struct Attribute {
     list,
     dictionary,
     dense,   ///< elements of a tensor
-    opaque,  ///< of a dialect that the importer knows nothing of
+    opaque,  ///< of a dialect that the importer knows nothing of: `text` is what is written
   };
   Attribute() = default;
   Attribute(Kind k, Place at, std::string words = {}) : kind(k), text(std::move(words)), place(at) {}
@@ -94,17 +98,35 @@ struct Function {
   std::string name;
   Block body;
   std::vector<Type> results;
+  std::vector<Attribute> argument_attributes, result_attributes;  ///< a dictionary for each, or empty
+  std::vector<std::string> argument_names;                        ///< what locations call the arguments; empty where they don't
   bool is_declaration = false;
   std::uint32_t num_values = 0;
   Place place;
 };
 
+/// Devices in a grid of named axes, as `sdy.mesh` declares them.
+struct NamedMesh {
+  std::string name;
+  Attribute mesh;  ///< what sdy.mesh holds (see sharding.h)
+};
+
+/// A line of the program that was written down: of the Python program, if JAX wrote it.
+struct SourceLine {
+  std::string file;
+  int line = 0, column = 0;
+};
+
 struct Module {
+  std::string name;
+  Attribute attributes = Attribute(Attribute::Kind::dictionary, {});
+  std::vector<NamedMesh> meshes;
+  std::vector<SourceLine> sources = std::vector<SourceLine>(1);  ///< the first one is none
   std::vector<Function> functions;
   /// By name, or null.
-  const Function* find(std::string_view name) const {
+  const Function* find(std::string_view function) const {
     for (const Function& f : functions)
-      if (f.name == name) return &f;
+      if (f.name == function) return &f;
     return nullptr;
   }
 };

@@ -1,0 +1,54 @@
+// See manual.h.
+#include "weft/frontends/stablehlo/import/manual.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "weft/core/ops/collective/shard_map.h"
+
+namespace weft::detail::mlir {
+
+Values run_manual(OpCall& c, const ManualComputation& m) {
+  if (c.op.regions.size() != 1 || c.op.regions[0].arguments.size() != c.num_operands())
+    c.fail("its body takes not one block for each operand");
+  ShardMapParams p;
+  p.mesh = m.mesh, p.newly_manual_axes.names = m.axes;
+  p.in_specs.specs = m.in_specs, p.out_specs.specs = m.out_specs;
+  std::vector<Aval> blocks;
+  for (std::size_t i = 0; i < c.num_operands(); ++i) {
+    const Aval& whole = c.in(i).aval();
+    if (const std::string problem = spec_problem(m.mesh, m.in_specs[i], whole.shape); !problem.empty())
+      c.fail(fmt::format("operand {} is {}: {}", i, to_string(whole), problem));
+    blocks.push_back({block_shape(m.mesh, m.in_specs[i], whole.shape), whole.dtype});
+  }
+  const ManualScope* const outer = c.importer().manual();
+  if (outer && !(outer->mesh == m.mesh)) c.fail("it stands within a program of one device of another mesh");
+  ManualScope scope{m.mesh, m.axes};
+  if (outer)
+    for (const std::string& axis : outer->axes) {
+      if (std::find(m.axes.begin(), m.axes.end(), axis) != m.axes.end())
+        c.fail(fmt::format("it is of one device along `{}`, as is what stands around it", axis));
+      scope.axes.push_back(axis);
+    }
+  TraceRequest request{"stablehlo manual computation", blocks, {}};
+  for (const std::string& axis : m.axes) request.axes.push_back({axis, static_cast<int>(m.mesh.size_of(axis))});
+  const Values out = c.importer().within(scope, [&]() -> Values {
+    // A map over nothing is the body itself.
+    if (m.axes.empty()) {
+      const Arrays given = c.ins();
+      const Arrays results = c.run_region(0, given);
+      return {results.begin(), results.end()};
+    }
+    p.jaxpr = trace_jaxpr(request, [&](std::span<const Array> args) { return c.run_region(0, args); });
+    const std::vector<Aval> results = p.jaxpr.data().output_avals();
+    if (results.size() != m.out_specs.size())
+      c.fail(fmt::format("its body gives {} values for {} results", results.size(), m.out_specs.size()));
+    return {};
+  });
+  if (m.axes.empty()) return out;
+  const Arrays arrays = bind_shard_map(std::move(p), c.ins(), c.loc);
+  return {arrays.begin(), arrays.end()};
+}
+
+}  // namespace weft::detail::mlir

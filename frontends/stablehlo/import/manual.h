@@ -1,0 +1,16 @@
+// Programs of one device of a mesh (`sdy.manual_computation`), and where an operation stands in one.
+#pragma once
+#include "weft/core/ir/mesh_axes.h"
+#include "weft/frontends/stablehlo/import/importer.h"
+
+namespace weft::detail::mlir {
+
+struct ManualComputation {
+  MeshAxes mesh;
+  std::vector<std::string> axes;  ///< those that the body is of one device along
+  std::vector<PartitionSpec> in_specs, out_specs;
+};
+/// The operation's region as a shard_map equation. Throws through the operation.
+Values run_manual(OpCall& c, const ManualComputation& m);
+
+}  // namespace weft::detail::mlir

@@ -1,0 +1,120 @@
+// See sharding.h. Also Shardy's operations: values whose division is stated, and programs of one device.
+#include "weft/frontends/stablehlo/import/sharding.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "weft/core/ops/collective/sharding_constraint.h"
+#include "weft/frontends/stablehlo/import/manual.h"
+
+namespace weft::detail::mlir {
+namespace {
+
+using Kind = Attribute::Kind;
+
+const Attribute& entry(const Attribute& a, const char* key, Kind kind, const Importer& importer) {
+  const Attribute* found = a.kind == Kind::dictionary ? a.find(key) : nullptr;
+  if (!found || found->kind != kind) importer.fail(a.place, fmt::format("a mesh or a sharding has no `{}`", key));
+  return *found;
+}
+
+std::string axis_name(const Attribute& a, const Importer& importer) {
+  if (a.kind == Kind::dictionary) importer.fail(a.place, "an array is divided over a part of a mesh's axis; weft divides over whole ones");
+  if (a.kind != Kind::string) importer.fail(a.place, "an axis has no name");
+  return a.text;
+}
+
+}  // namespace
+
+ProgramMesh mesh_of(const Attribute& mesh, const std::string& name, const Importer& importer) {
+  ProgramMesh out{name, {}};
+  const Attribute &names = entry(mesh, "names", Kind::list, importer), &sizes = entry(mesh, "sizes", Kind::list, importer),
+                  &devices = entry(mesh, "device_ids", Kind::list, importer);
+  std::int64_t count = 1;
+  for (std::size_t i = 0; i < names.items.size(); ++i) {
+    const std::int64_t size = i < sizes.items.size() ? sizes.items[i].integer : 0;
+    if (size < 1 || size > (1 << 20) || (count *= size) > (1 << 20)) importer.fail(mesh.place, "a mesh has 1 to 1048576 devices");
+    if (out.axes.find(names.items[i].text) >= 0) importer.fail(mesh.place, fmt::format("a mesh has two axes `{}`", names.items[i].text));
+    out.axes.names.push_back(names.items[i].text), out.axes.sizes.push_back(size);
+  }
+  for (const Attribute& d : devices.items) {
+    if (d.kind != Kind::integer || d.integer < 0 || d.integer > (1 << 20))
+      importer.fail(mesh.place, "a mesh lists devices by their numbers");
+    out.axes.device_ids.push_back(static_cast<int>(d.integer));
+  }
+  if (!devices.items.empty() && static_cast<std::int64_t>(devices.items.size()) != count)
+    importer.fail(mesh.place, fmt::format("a mesh lists {} devices, its axes have {}", devices.items.size(), count));
+  return out;
+}
+
+ProgramSharding sharding_of(const Attribute& sharding, int ndim, const Importer& importer) {
+  const Attribute* const mesh = sharding.kind == Kind::dictionary ? sharding.find("mesh") : nullptr;
+  if (!mesh) importer.fail(sharding.place, "a sharding names no mesh");
+  ProgramSharding out{mesh->kind == Kind::symbol ? importer.mesh(mesh->text, mesh->place) : mesh_of(*mesh, "", importer), {}, {}};
+  out.is_maximal = out.mesh.axes.names.empty() && !out.mesh.axes.device_ids.empty();
+  const Attribute& dims = entry(sharding, "dims", Kind::list, importer);
+  if (static_cast<int>(dims.items.size()) != ndim && !out.is_maximal)
+    importer.fail(sharding.place, fmt::format("a sharding is of {} dimensions, its array has {}", dims.items.size(), ndim));
+  std::vector<std::vector<std::string>> names;
+  for (const Attribute& dim : dims.items) {
+    names.emplace_back();
+    out.open.push_back(!dim.items.empty() && dim.items.back().kind == Kind::word);
+    for (const Attribute& axis : dim.items)
+      if (axis.kind != Kind::word) names.back().push_back(axis_name(axis, importer));
+  }
+  if (std::find(out.open.begin(), out.open.end(), true) == out.open.end()) out.open.clear();
+  out.spec = PartitionSpec(std::move(names));
+  if (const std::string problem = spec_problem(out.mesh.axes, out.spec); !problem.empty()) importer.fail(sharding.place, problem);
+  if (const Attribute* sums = sharding.find("unreduced"); sums && !sums->items.empty())
+    importer.fail(sharding.place, "an array whose sum over an axis is not yet made is not known");
+  return out;
+}
+
+namespace {
+
+Values import_constraint(OpCall& c) {
+  const Attribute* sharding = c.find("sharding");
+  for (const Attribute& w : c.op.words)
+    if (!sharding && w.kind == Kind::dictionary) sharding = &w;
+  if (!sharding) c.fail("it states no sharding");
+  const ProgramSharding s = sharding_of(*sharding, c.in(0).ndim(), c.importer());
+  // On one device, in a part of the mesh that is the body's own, and where a dimension may be divided further, there is nothing to state.
+  if (s.is_maximal || s.mesh.axes.num_devices() == 1 || !s.open.empty() || c.importer().manual()) return {c.in(0)};
+  return {bind_sharding_constraint(c.in(0), {s.mesh.axes, s.spec}, c.loc)};
+}
+const Import constraint_import("sdy.sharding_constraint", import_constraint);
+
+Values import_manual(OpCall& c) {
+  const Attribute &ins = c.need("in_shardings"), &outs = c.need("out_shardings"), &axes = c.need("manual_axes");
+  if (ins.items.size() != c.num_operands())
+    c.fail(fmt::format("it has {} operands and {} shardings of them", c.num_operands(), ins.items.size()));
+  if (outs.items.size() != c.op.result_types.size()) c.fail("it has not one sharding for each result");
+  ManualComputation m;
+  std::optional<ProgramMesh> mesh;
+  auto spec_of = [&](const Attribute& a, int ndim) {
+    const ProgramSharding s = sharding_of(a, ndim, c.importer());
+    if (mesh && !(mesh->axes == s.mesh.axes)) c.fail("its shardings are on different meshes");
+    mesh = s.mesh;
+    return s.spec;
+  };
+  for (const Attribute& a : axes.items) m.axes.push_back(axis_name(a, c.importer()));
+  // Only axes of the body's own count: over the others the whole is one array within.
+  auto own = [&](const PartitionSpec& spec) {
+    std::vector<std::vector<std::string>> dims = spec.dims();
+    for (std::vector<std::string>& names : dims)
+      std::erase_if(names, [&](const std::string& n) { return std::find(m.axes.begin(), m.axes.end(), n) == m.axes.end(); });
+    return PartitionSpec(std::move(dims));
+  };
+  for (std::size_t i = 0; i < ins.items.size(); ++i) m.in_specs.push_back(own(spec_of(ins.items[i], c.in(i).ndim())));
+  for (std::size_t i = 0; i < outs.items.size(); ++i) m.out_specs.push_back(own(spec_of(outs.items[i], c.result(i).shape.size())));
+  if (!mesh) c.fail("it has neither operands nor results, and so no mesh");
+  for (const std::string& name : m.axes)
+    if (mesh->axes.find(name) < 0) c.fail(fmt::format("its mesh has no axis `{}`", name));
+  m.mesh = mesh->axes;
+  return run_manual(c, m);
+}
+const Import manual_import("sdy.manual_computation", import_manual);
+
+}  // namespace
+}  // namespace weft::detail::mlir

@@ -1,0 +1,59 @@
+// A StableHLO module whole: its program, and what stands beside it about devices, memory and names. For those who run programs of others on
+// their behalf (frontends/pjrt); <weft/stablehlo.h> is for users.
+#pragma once
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "weft/core/ir/jaxpr.h"
+#include "weft/core/ir/mesh_axes.h"
+#include "weft/core/ir/partition_spec.h"
+
+namespace weft::detail {
+
+/// Devices in a grid of named axes, as `sdy.mesh` declares them. `axes.device_ids` is empty where the module doesn't list devices: then
+/// they are 0, 1, ... in row-major order of the axes.
+struct ProgramMesh {
+  std::string name;  ///< empty: stands within a sharding
+  MeshAxes axes;
+};
+
+/// How an array is divided over a mesh (`sdy.sharding`).
+struct ProgramSharding {
+  ProgramMesh mesh;
+  PartitionSpec spec;       ///< the axes of each dimension, the slowest first
+  std::vector<bool> open;   ///< for each dimension: whether it may be divided further; empty: none may
+  bool is_maximal = false;  ///< the array lies whole on the one device that the mesh lists
+};
+
+/// What a module says of an argument or a result of @main.
+struct ProgramValue {
+  ShapeDtypeStruct type;
+  std::string name;  ///< of an argument: the path in the arguments of the traced function, `x`, `params['w']`; may be empty
+  std::optional<ProgramSharding> sharding;  ///< sdy.sharding; none: it isn't said, and may be chosen
+  std::string op_sharding;                  ///< mhlo.sharding, as XLA's HloSharding writes it; empty: none
+  std::string memory_kind;                  ///< mhlo.memory_kind: device, pinned_host, ...; empty: none
+  std::string layout_mode;                  ///< mhlo.layout_mode: default, auto, or an order of dimensions; empty: none
+  std::optional<int> aliased_result;        ///< of an argument, tf.aliasing_output: the result that may have its memory
+  bool is_donated = false;                  ///< of an argument, jax.buffer_donor: any result may have its memory
+  std::string result_info;                  ///< of a result, jax.result_info: `result[0]['w']`; may be empty
+};
+
+/// A module: its function @main as a program of whole arrays. Parts that a module says one device of a mesh does (`sdy.manual_computation`)
+/// are shard_map equations, values whose division it states (`sdy.sharding_constraint`) sharding_constraint equations.
+struct Program {
+  std::string name;  ///< of the module: jit_f
+  Jaxpr jaxpr;
+  std::vector<ProgramValue> arguments, results;
+  std::vector<ProgramMesh> meshes;
+  int num_partitions = 1, num_replicas = 1;  ///< mhlo.num_partitions, mhlo.num_replicas
+};
+
+/// Reads a module in StableHLO's text form, or in MLIR bytecode (a portable artifact, told by its first four bytes). `name` names it in
+/// errors. Throws Error for what is damaged or unknown: the message begins with the line and column of a text, or the byte of bytecode, and
+/// then names the line of the program that was written down, where the module says it.
+Program import_program(std::string_view module, const std::string& name, SourceLoc loc);
+
+}  // namespace weft::detail
