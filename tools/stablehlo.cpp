@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <fstream>
+#include <iterator>
 #include <sstream>
 
 #include "tools/programs.h"
@@ -13,8 +14,11 @@ namespace weft::tools {
 namespace {
 
 std::vector<std::string> parts_of(const std::string& path) {
-  std::ifstream in(path);
-  if (!in) throw IoError(fmt::format("{}: can't be read", path));
+  std::ifstream file(path, std::ios::binary);
+  if (!file) throw IoError(fmt::format("{}: can't be read", path));
+  std::string all(std::istreambuf_iterator<char>(file), {});
+  if (is_binary_stablehlo(all)) return {std::move(all)};
+  std::istringstream in(std::move(all));
   std::vector<std::string> parts(1);
   int line_number = 0;
   for (std::string line; std::getline(in, line); ++line_number) {
@@ -51,6 +55,16 @@ void check_part(const std::string& text, const std::string& path, const std::str
 }
 
 }  // namespace
+
+bool is_stablehlo(const std::string& path) {
+  if (path.ends_with(".mlir")) return true;
+  std::ifstream file(path, std::ios::binary);
+  // Enough to tell the formats apart.
+  std::string head(256, '\0');
+  file.read(head.data(), static_cast<std::streamsize>(head.size()));
+  head.resize(static_cast<std::size_t>(file.gcount()));
+  return is_binary_stablehlo(head);
+}
 
 std::vector<StablehloOutcome> check_stablehlo(const std::string& path, const std::string& platform) {
   std::vector<StablehloOutcome> out;

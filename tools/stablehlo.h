@@ -12,8 +12,8 @@ struct StablehloOutcome {
   std::string problem;  ///< empty: all checks passed
 };
 
-/// Whether the file is one in StableHLO, by its name.
-inline bool is_stablehlo(const std::string& path) { return path.ends_with(".mlir"); }
+/// Whether the file is one in StableHLO: its name ends in `.mlir`, or its bytes are those of bytecode, or of a function that JAX exported.
+bool is_stablehlo(const std::string& path);
 
 /// Runs every function without inputs that checks something, and @main, of a file, whose parts are separated by lines `// -----`. What a
 /// part's text does wrong is the outcome of a function without a name.

@@ -1,4 +1,4 @@
-// The command `weft`: programs in JAX's notation, or in StableHLO (NAME.mlir), are run, shown, transformed, measured, compiled and checked;
+// The command `weft`: programs in JAX's notation, or in StableHLO (text or bytecode), are run, shown, transformed, measured, compiled and checked;
 // and it tells what weft finds on the machine. The table of commands below is what --help prints; docs/weft.1 and the completion of shells
 // say the same, which a test checks. The exit status is 0, 1 where something failed, 2 for a wrong command line.
 #include <fmt/format.h>
@@ -47,7 +47,7 @@ int check_files(const std::vector<std::string>& paths, const std::string& backen
 
 int check_command(const Arguments& line) {
   if (std::all_of(line.words.begin(), line.words.end(), is_stablehlo)) return check_files(line.words, line.get("backend", "cpu"));
-  if (line.words.size() > 1) throw UsageError("check takes one folder, or files NAME.mlir");
+  if (line.words.size() > 1) throw UsageError("check takes one folder, or files in StableHLO");
   const std::string& folder = line.words[0];
   const std::vector<ProgramEntry> entries = read_index(folder);
   for (const ProgramEntry& e : entries) config.num_cpu_devices = std::max(config.num_cpu_devices, e.devices_needed);
@@ -114,7 +114,7 @@ const std::vector<Command>& commands() {
       {"check",
        "FOLDER|FILE.mlir...",
        "Runs the programs that FOLDER/index.json lists and compares their results",
-       "NAME.jaxpr is the program, NAME.npz holds its inputs, constants and results. \nFiles NAME.mlir in place of "
+       "NAME.jaxpr is the program, NAME.npz holds its inputs, constants and results. \nFiles in StableHLO in place of "
        "the folder do the checks that stand in them.",
        {kBackend},
        check_command},

@@ -8,7 +8,8 @@
 
 namespace weft::detail::mlir {
 
-/// The module that the bytes hold, told apart by the first of them. Throws Error where they are damaged.
+/// The module that the bytes hold, told apart by the first of them. Throws Error where they are damaged. The bytes
+/// outlive the module.
 Module read_module(std::string_view bytes, const std::string& file, SourceLoc loc);
 
 }  // namespace weft::detail::mlir

@@ -11,6 +11,7 @@
 #include "weft/core/base/files.h"
 #include "weft/core/errors/boundary.h"
 #include "weft/core/ops/control/call.h"
+#include "weft/frontends/stablehlo/bytecode/reader.h"
 #include "weft/frontends/stablehlo/import/importer.h"
 #include "weft/frontends/stablehlo/read.h"
 
@@ -125,6 +126,8 @@ Jaxpr load_stablehlo(const std::string& path, StablehloOptions options, SourceLo
 StablehloProgram parse_stablehlo_checks(std::string_view text, StablehloOptions options, const std::string& file, SourceLoc loc) {
   return detail::guarded("parse_stablehlo_checks", loc, [&] { return detail::read_program(text, options.function, file, loc); });
 }
+
+bool is_binary_stablehlo(std::string_view bytes) { return detail::mlir::is_bytecode(bytes); }
 
 std::vector<std::string> stablehlo_functions(std::string_view text, SourceLoc loc) {
   std::vector<std::string> names;

@@ -1,4 +1,5 @@
-// Programs in StableHLO, the portable form in which JAX, PyTorch/XLA and TensorFlow export theirs: read from their text into Jaxprs.
+// Programs in StableHLO, the portable form in which JAX, PyTorch/XLA and TensorFlow export theirs: read from text, or from bytecode, into
+// Jaxprs.
 #pragma once
 #include <cstdint>
 #include <string>
@@ -24,7 +25,7 @@ struct StablehloCheck {
   Kind kind = Kind::equal;
   double tolerance = 0;
   std::uint64_t max_ulp_difference = 1, min_ulp_difference = 0;
-  int line = 0;  ///< where it stands in the text
+  int line = 0;  ///< where it stands in the text, or in that which bytecode was made of
 };
 
 /// A program and the checks it does: the program's results are those of the function, and then the two arrays of each check, what was
@@ -35,15 +36,21 @@ struct StablehloProgram {
   std::vector<StablehloCheck> checks = {};
 };
 
-/// The function @main (or another one) of a module in StableHLO's text form, generic or pretty, as a program: what jax.export or
-/// `jax.jit(f).lower(x).as_text()` print. Any transform works on it; called with its flat inputs it gives its results. Functions that it
-/// calls become calls of jit, as in JAX's own programs. Semantics are those of the StableHLO specification (openxla.org/stablehlo/spec).
-/// Throws Error, with the line and the column, for text that is malformed, for dynamic sizes and quantized types, and for operations and
-/// custom calls that weft doesn't know.
+/// The function @main (or another one) of a module in StableHLO as a program. The module is text, generic or pretty, as
+/// `jax.jit(f).lower(x).as_text()` prints it, or MLIR bytecode: a portable artifact, of StableHLO 0.9 and later, as
+/// `exported.mlir_module_serialized` of jax.export has it; which of them is told by the first bytes. Any transform works on the program;
+/// called with its flat inputs it gives its results. Functions that it calls become calls of jit, as in JAX's own programs, and what one
+/// device of a mesh does (`sdy.manual_computation`) a shard_map. Semantics are those of the StableHLO specification
+/// (openxla.org/stablehlo/spec). Throws Error for what is malformed, for dynamic sizes and quantized types, and for operations and custom
+/// calls that weft doesn't know. It names the line and the column of a text, the byte of bytecode, and the line of the program that was
+/// written down where bytecode has it.
 Jaxpr parse_stablehlo(std::string_view text, StablehloOptions options = {}, SourceLoc loc = SourceLoc::here());
 
 /// The same of a file. Throws IoError if it can't be read.
 Jaxpr load_stablehlo(const std::string& path, StablehloOptions options = {}, SourceLoc loc = SourceLoc::here());
+
+/// Whether the bytes are the beginning of a module in binary form.
+bool is_binary_stablehlo(std::string_view bytes);
 
 /// The program with the checks that it does of itself, which parse_stablehlo leaves out. `file` names the text in equations' lines.
 StablehloProgram parse_stablehlo_checks(std::string_view text, StablehloOptions options = {}, const std::string& file = "stablehlo",

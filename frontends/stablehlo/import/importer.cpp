@@ -116,7 +116,7 @@ std::vector<std::int64_t> integers_of(const Attribute& a, const OpCall& c) {
     const auto itemsize = static_cast<std::size_t>(a.type.tensor.dtype.itemsize());
     for (std::int64_t i = 0; i < n; ++i) {
       std::int64_t v = 0;
-      std::memcpy(&v, a.text.data() + (a.is_splat ? 0 : static_cast<std::size_t>(i) * itemsize), itemsize);
+      std::memcpy(&v, a.elements().data() + (a.is_splat ? 0 : static_cast<std::size_t>(i) * itemsize), itemsize);
       out.push_back(v);
     }
     return out;
@@ -304,7 +304,7 @@ void Importer::add_check(StablehloCheck check, const Array& actual, const Array&
   if (!checks_) fail(place, "a check within a region, which can't be taken out of it");
   if (actual.shape() != expected.shape() || actual.dtype() != expected.dtype())
     fail(place, fmt::format("a check compares {} with {}", to_string(actual.aval()), to_string(expected.aval())));
-  check.line = place.line;
+  check.line = place.byte < 0 ? place.line : module_.sources.at(place.source).line;
   checks_->list.push_back(check);
   checks_->compared.push_back(actual);
   checks_->compared.push_back(expected);

@@ -16,13 +16,13 @@ Array array_of(const Attribute& dense, const OpCall& c) {
   const Aval type = aval_of(dense.type, c.importer(), dense.place);
   const std::int64_t n = type.size();
   if (dense.is_splat || type.shape.empty()) {
-    if (dense.text.size() != static_cast<std::size_t>(type.dtype.itemsize())) c.fail("a scalar has several elements");
+    if (dense.elements().size() != static_cast<std::size_t>(type.dtype.itemsize())) c.fail("a scalar has several elements");
     ScalarBits bits{};
-    std::memcpy(bits.data(), dense.text.data(), dense.text.size());
+    std::memcpy(bits.data(), dense.elements().data(), dense.elements().size());
     return fill_shape(make_literal(Aval{{}, type.dtype, false}, bits), type.shape, c.loc);
   }
-  if (dense.text.size() != static_cast<std::size_t>(type.bytes())) c.fail("a constant has other elements than its type");
-  return array_of_elements(dense.text.data(), type.dtype, n, type.shape, {}, c.loc);
+  if (dense.elements().size() != static_cast<std::size_t>(type.bytes())) c.fail("a constant has other elements than its type");
+  return array_of_elements(dense.elements().data(), type.dtype, n, type.shape, {}, c.loc);
 }
 
 namespace {

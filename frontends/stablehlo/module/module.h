@@ -20,6 +20,9 @@ struct Place {
 /// `FILE:LINE:COLUMN` or `FILE:byte N`.
 std::string place_text(const std::string& file, const Place& place);
 
+/// The value of a float of 16, 32 or 64 bits.
+double float_of_bits(std::uint64_t bits, DType dtype);
+
 struct Type {
   enum class Kind {
     tensor,
@@ -60,9 +63,13 @@ struct Attribute {
   std::string text = {};              ///< of a string, a symbol, a word; the bytes of a dense one's elements in row-major order
   std::vector<Attribute> items = {};  ///< of a list, or a dictionary's values
   std::vector<std::string> keys = {};
-  bool is_splat = false;  ///< of a dense one: `text` holds one element, which stands for all
-  Type type = {};         ///< of a dense one, or a type
+  bool is_splat = false;          ///< of a dense one: there is one element, which stands for all
+  std::string_view outside = {};  ///< of a dense one: its elements in bytes that outlive the module, in place of `text`
+  Type type = {};                 ///< of a dense one, or a type
   Place place = {};
+
+  /// The bytes of a dense one's elements.
+  std::string_view elements() const { return outside.empty() ? std::string_view(text) : outside; }
 
   /// The value under a key, or null.
   const Attribute* find(std::string_view key) const {

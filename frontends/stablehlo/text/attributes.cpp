@@ -5,7 +5,6 @@
 #include <charconv>
 #include <cstring>
 
-#include "weft/core/array/half.h"
 #include "weft/core/base/nesting.h"
 #include "weft/core/base/sizes.h"
 #include "weft/frontends/stablehlo/text/reader.h"
@@ -239,17 +238,9 @@ Attribute AttributeReader::read_number(Place place) {
     a.kind = Kind::real;
     const DType as = type.kind == Type::Kind::tensor ? type.tensor.dtype : float64;
     append_number(c, written, as, bits);
-    if (as == float64)
-      std::memcpy(&a.real, bits.data(), sizeof a.real);
-    else if (as == float32) {
-      float v;
-      std::memcpy(&v, bits.data(), sizeof v);
-      a.real = static_cast<double>(v);
-    } else {
-      std::uint16_t v;
-      std::memcpy(&v, bits.data(), sizeof v);
-      a.real = as == float16 ? static_cast<double>(Float16::from_bits(v)) : static_cast<double>(BFloat16::from_bits(v));
-    }
+    std::uint64_t value = 0;
+    std::memcpy(&value, bits.data(), bits.size());
+    a.real = float_of_bits(value, as);
   } else {
     append_number(c, written, written[0] == '-' ? int64 : uint64, bits);
     std::memcpy(&a.integer, bits.data(), sizeof a.integer);
