@@ -44,12 +44,12 @@ ProgramValue value_of(const mlir::Type& type, const Attribute* attributes, mlir:
 
 }  // namespace
 
-Program import_program(std::string_view text, const std::string& name, SourceLoc loc) {
+ImportedProgram import_program(std::string_view text, const std::string& name, SourceLoc loc) {
   const mlir::Module module = mlir::read_module(text, name, loc);
   const mlir::Function* const main = module.find("main");
   if (!main) throw Error(fmt::format("{}: the module has no function @main", name), loc);
   mlir::Importer importer(module, mlir::kept_name(name), loc);
-  Program p;
+  ImportedProgram p;
   p.name = module.name;
   for (const mlir::NamedMesh& m : module.meshes) p.meshes.push_back(mlir::mesh_of(m.mesh, m.name, importer));
   p.num_partitions = count_of(module, "mhlo.num_partitions", importer), p.num_replicas = count_of(module, "mhlo.num_replicas", importer);

@@ -43,7 +43,7 @@ struct ProgramValue {
 
 /// A module: its function @main as a program of whole arrays. Parts that a module says one device of a mesh does (`sdy.manual_computation`)
 /// are shard_map equations, values whose division it states (`sdy.sharding_constraint`) sharding_constraint equations.
-struct Program {
+struct ImportedProgram {
   std::string name;  ///< of the module: jit_f
   Jaxpr jaxpr;
   std::vector<ProgramValue> arguments, results;
@@ -54,6 +54,6 @@ struct Program {
 /// Reads a module in StableHLO's text form, or in MLIR bytecode (a portable artifact, told by its first four bytes). `name` names it in
 /// errors. Throws Error for what is damaged or unknown: the message begins with the line and column of a text, or the byte of bytecode, and
 /// then names the line of the program that was written down, where the module says it.
-Program import_program(std::string_view module, const std::string& name, SourceLoc loc);
+ImportedProgram import_program(std::string_view module, const std::string& name, SourceLoc loc);
 
 }  // namespace weft::detail
