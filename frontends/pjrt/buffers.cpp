@@ -1,0 +1,322 @@
+// Buffers: arrays on one device, from the host's memory and back, copies, deletion.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstring>
+
+#include "weft/core/array/host.h"
+#include "weft/frontends/pjrt/entries.h"
+#include "weft/frontends/pjrt/objects.h"
+#include "weft/runtime/host/accelerator.h"
+#include "weft/runtime/host/blocks.h"
+#include "weft/runtime/host/buffer.h"
+
+namespace weft::pjrt {
+
+using detail::Ref;
+
+std::size_t Buffer::bytes() const {
+  std::int64_t n = size_of(type);
+  for (std::int64_t d : dims) n *= d;
+  return static_cast<std::size_t>(n);
+}
+
+bool Buffer::is_deleted() const {
+  const std::lock_guard lock(mutex_);
+  return deleted_;
+}
+
+Array Buffer::array() const {
+  if (const std::shared_ptr<Progress> p = progress())
+    if (const std::optional<Error> e = p->wait()) throw Failure(e->code, e->message);
+  const std::lock_guard lock(mutex_);
+  if (deleted_) invalid("the buffer was deleted or donated");
+  return array_;
+}
+
+Ref<detail::Buffer> Buffer::elements() const { return detail::as_concrete(array())->buffer; }
+
+Array Buffer::take() {
+  Array out = array();
+  remove();
+  return out;
+}
+
+void Buffer::remove() {
+  Array gone;  // its memory is given back outside of the lock: a callback may be called
+  const std::lock_guard lock(mutex_);
+  deleted_ = true;
+  std::swap(gone, array_);
+}
+
+std::shared_ptr<Progress> Buffer::progress() const {
+  const std::lock_guard lock(mutex_);
+  return progress_;
+}
+
+void Buffer::set(Array x) {
+  const std::lock_guard lock(mutex_);
+  if (!deleted_) array_ = std::move(x);
+}
+
+void Buffer::set_pending(std::shared_ptr<Progress> p) {
+  const std::lock_guard lock(mutex_);
+  progress_ = std::move(p);
+}
+
+void Buffer::fail(Error e) {
+  auto p = std::make_shared<Progress>();
+  p->finish(std::move(e));
+  set_pending(std::move(p));
+}
+
+Buffer* new_buffer(Device& device, Memory* memory, ElementType type, Array x) {
+  const Shape& shape = x.shape();
+  auto b = std::make_unique<Buffer>(&device, memory ? memory : device.default_memory(), type,
+                                    std::vector<std::int64_t>(shape.begin(), shape.end()));
+  b->set(std::move(x));
+  return b.release();
+}
+
+Ref<detail::Buffer> allocate_on(const Device& device, std::size_t bytes) {
+  const int id = device.device.id();
+  if (detail::is_accelerator(id)) return detail::accelerators().allocate(bytes, id);
+  return Ref<detail::Buffer>(new detail::HostBuffer(bytes, id));
+}
+
+namespace {
+
+Array array_of(ElementType type, const std::vector<std::int64_t>& dims, Ref<detail::Buffer> elements) {
+  return Array(Ref<detail::ArrayImpl>(new detail::ConcreteArray(aval_of(type, dims), std::move(elements))));
+}
+
+/// The elements where the host reads them.
+Ref<detail::Buffer> host_elements(const Buffer& b) { return detail::on_host(b.elements()); }
+
+Buffer* copy_to(const Buffer& from, Device& device, Memory* memory) {
+  const Ref<detail::Buffer> elements = from.elements();
+  const int id = device.device.id();
+  // Nobody writes to a buffer, so that one device's may be another's, too; only memory that is someone else's is copied.
+  Ref<detail::Buffer> moved = detail::moved(elements, id);
+  return new_buffer(device, memory, from.type, array_of(from.type, from.dims, std::move(moved)));
+}
+
+/// The progress of memory that is the caller's, which is done with when the last array over it goes.
+struct Borrowed {
+  std::shared_ptr<Progress> done = std::make_shared<Progress>();
+  static void release(void* context) {
+    std::unique_ptr<Borrowed> b(static_cast<Borrowed*>(context));
+    b->done->finish({});
+  }
+};
+// What generated code may take for granted of an array's address: that of its elements. Below a page a copy costs less than to keep track.
+constexpr std::size_t kLeastBorrowed = 16384;
+constexpr std::uintptr_t kBorrowedAlignment = 16;
+
+/// Memory that the caller takes back with a call.
+struct View {
+  void* data;
+  void (*on_delete)(void*, void*);
+  void* user;
+  static void release(void* context) {
+    std::unique_ptr<View> v(static_cast<View*>(context));
+    if (v->on_delete) v->on_delete(v->data, v->user);
+  }
+};
+
+}  // namespace
+
+namespace calls {
+
+void Client_BufferFromHostBuffer(FromHostArgs& a) {
+  const auto [device, memory] = place_of(a.device, a.memory);
+  const std::int64_t itemsize = size_of(a.type);
+  const std::vector<std::int64_t> dims = checked_dims(a.dims, a.num_dims, a.type);
+  check_row_major(a.device_layout, dims.size());
+  if (a.num_byte_strides != 0 && a.num_byte_strides != dims.size())
+    invalid(fmt::format("{} strides are given for {} dimensions", a.num_byte_strides, dims.size()));
+  const std::vector<std::int64_t> dense = row_major_strides(dims, itemsize);
+  const std::vector<std::int64_t> strides =
+      a.num_byte_strides ? std::vector<std::int64_t>(a.byte_strides, a.byte_strides + dims.size()) : dense;
+  auto b = std::make_unique<Buffer>(device, memory, a.type, dims);
+  const std::size_t bytes = b->bytes();
+  if (bytes > 0 && !a.data) invalid("the host's array has no address");
+  bool in_one_piece = true;
+  for (std::size_t i = 0; i < dims.size(); ++i) in_one_piece &= dims[i] == 1 || strides[i] == dense[i];
+  in_one_piece |= bytes == 0;
+  const int id = device->device.id();
+  const bool on_host = !detail::is_accelerator(id);
+  const bool may_borrow = a.semantics == HostSemantics::immutable_zero_copy || a.semantics == HostSemantics::mutable_zero_copy;
+  std::unique_ptr<Event> done(ready_event());
+  if (on_host && may_borrow && in_one_piece && bytes >= kLeastBorrowed &&
+      reinterpret_cast<std::uintptr_t>(a.data) % kBorrowedAlignment == 0) {
+    auto borrowed = std::make_unique<Borrowed>();
+    done->progress = borrowed->done;
+    Ref<detail::Buffer> elements(
+        new detail::BorrowedBuffer(const_cast<void*>(a.data), bytes, id, &Borrowed::release, borrowed.get()));
+    borrowed.release();
+    b->set(array_of(a.type, dims, std::move(elements)));
+  } else {
+    Ref<detail::Buffer> host(new detail::HostBuffer(bytes, on_host ? id : 0));
+    if (in_one_piece && bytes > 0)
+      std::memcpy(host->data(), a.data, bytes);
+    else
+      copy_strided(host->data(), dense, a.data, strides, dims, itemsize);
+    if (!on_host) host = detail::accelerators().upload(host->data(), bytes, id);
+    b->set(array_of(a.type, dims, std::move(host)));
+  }
+  a.done_with_host = done.release();
+  a.buffer = b.release();
+}
+
+void Client_CreateViewOfDeviceBuffer(ViewOfDeviceArgs& a) {
+  const auto [device, memory] = place_of(a.device, a.memory);
+  if (detail::is_accelerator(device->device.id())) not_supported("a view of other libraries' memory on a device");
+  const std::vector<std::int64_t> dims = checked_dims(a.dims, a.num_dims, a.type);
+  check_row_major(a.layout, dims.size());
+  auto b = std::make_unique<Buffer>(device, memory, a.type, dims);
+  if (b->bytes() > 0 && !a.data) invalid("a view of no memory");
+  auto view = std::make_unique<View>(View{a.data, a.on_delete, a.on_delete_user});
+  Ref<detail::Buffer> elements(new detail::BorrowedBuffer(a.data, b->bytes(), device->device.id(), &View::release, view.get()));
+  view.release();
+  b->set(array_of(a.type, dims, std::move(elements)));
+  a.buffer = b.release();
+}
+
+void Client_CreateUninitializedBuffer(UninitializedArgs& a) {
+  const auto [device, memory] = place_of(a.device, a.memory);
+  const std::vector<std::int64_t> dims = checked_dims(a.dims, a.num_dims, a.type);
+  check_row_major(a.layout, dims.size());
+  auto b = std::make_unique<Buffer>(device, memory, a.type, dims);
+  b->set(array_of(a.type, dims, allocate_on(*device, b->bytes())));
+  a.buffer = b.release();
+}
+
+void Client_CreateErrorBuffer(ErrorBufferArgs& a) {
+  const auto [device, memory] = place_of(nullptr, a.memory);
+  auto b = std::make_unique<Buffer>(device, memory, a.type, checked_dims(a.dims, a.num_dims, a.type));
+  b->fail({a.code, std::string(a.message ? a.message : "", a.message ? a.message_size : 0)});
+  a.buffer = b.release();
+}
+
+void Buffer_Destroy(ObjectArgs<Buffer>& a) { delete a.object; }
+void Buffer_ElementType(ValueArgs<Buffer, ElementType>& a) { a.value = a.object->type; }
+void Buffer_Dimensions(ListArgs<Buffer, const std::int64_t>& a) { a.list = a.object->dims.data(), a.size = a.object->dims.size(); }
+void Buffer_UnpaddedDimensions(ListArgs<Buffer, const std::int64_t>& a) { Buffer_Dimensions(a); }
+// No dimension's size is known at run time only.
+void Buffer_DynamicDimensionIndices(ListArgs<Buffer, const std::size_t>& a) { a.list = nullptr, a.size = 0; }
+
+void Buffer_GetMemoryLayout(ValueArgs<Buffer, Layout>& a) {
+  // Read by the caller after the call: one for each number of dimensions that there may be.
+  constexpr std::size_t kMost = 64;
+  static const std::vector<std::int64_t> order = [] {
+    std::vector<std::int64_t> all;
+    for (std::size_t i = kMost; i-- > 0;) all.push_back(static_cast<std::int64_t>(i));
+    return all;
+  }();
+  const std::size_t n = a.object->dims.size();
+  if (n > kMost) not_supported(fmt::format("the layout of an array of {} dimensions", n));
+  a.value = Layout{};
+  a.value.head.struct_size = sizeof(Layout);
+  a.value.type = Layout::Type::tiled;
+  a.value.tiled = TiledLayout{{sizeof(TiledLayout), nullptr}, order.data() + (kMost - n), n, nullptr, nullptr, 0};
+}
+
+void Buffer_OnDeviceSizeInBytes(ValueArgs<Buffer, std::size_t>& a) { a.value = a.object->bytes(); }
+void Buffer_Device(ValueArgs<Buffer, Device*>& a) { a.value = a.object->device; }
+void Buffer_Memory(ValueArgs<Buffer, Memory*>& a) { a.value = a.object->memory; }
+void Buffer_Delete(ObjectArgs<Buffer>& a) { a.object->remove(); }
+void Buffer_IsDeleted(ValueArgs<Buffer, bool>& a) { a.value = a.object->is_deleted(); }
+void Buffer_IsOnCpu(ValueArgs<Buffer, bool>& a) { a.value = !detail::is_accelerator(a.object->device->device.id()); }
+void Buffer_CopyToDevice(CopyArgs<Device>& a) { a.copy = copy_to(*a.buffer, *a.to, nullptr); }
+void Buffer_CopyToMemory(CopyArgs<Memory>& a) { a.copy = copy_to(*a.buffer, *a.to->device, a.to); }
+void Buffer_ReadyEvent(ValueArgs<Buffer, Event*>& a) { a.value = new Event{a.object->progress()}; }
+
+void Buffer_ToHostBuffer(ToHostArgs& a) {
+  const Buffer& b = *a.buffer;
+  const std::size_t bytes = b.bytes();
+  if (!a.out) {
+    a.size = bytes;
+    a.event = nullptr;
+    return;
+  }
+  const std::int64_t itemsize = size_of(b.type);
+  const std::vector<std::int64_t> strides = strides_of(a.layout, b.dims, itemsize);
+  if (a.size < bytes) invalid(fmt::format("{} bytes are given for an array of {}", a.size, bytes));
+  const Ref<detail::Buffer> elements = host_elements(b);
+  copy_strided(a.out, strides, elements->data(), row_major_strides(b.dims, itemsize), b.dims, itemsize);
+  a.event = ready_event();
+}
+
+namespace {
+
+void copy_part(const Buffer& b, std::int64_t offset, std::int64_t size, void* out) {
+  const auto all = static_cast<std::int64_t>(b.bytes());
+  if (offset < 0 || size < 0 || offset > all || size > all - offset)
+    invalid(fmt::format("bytes {} to {} of a buffer of {}", offset, offset + size, all));
+  if (size > 0) std::memcpy(out, static_cast<const char*>(host_elements(b)->data()) + offset, static_cast<std::size_t>(size));
+}
+
+}  // namespace
+
+void Buffer_CopyRawToHost(RawToHostArgs& a) {
+  copy_part(*a.buffer, a.offset, a.size, a.out);
+  a.event = ready_event();
+}
+
+// The caller gives the memory later, by the function that it gets.
+void Buffer_CopyRawToHostFuture(RawToHostLaterArgs& a) {
+  struct Later {
+    Ref<detail::Buffer> elements;
+    std::int64_t offset, size;
+    std::shared_ptr<Progress> done;
+  };
+  const auto all = static_cast<std::int64_t>(a.buffer->bytes());
+  if (a.offset < 0 || a.size < 0 || a.offset > all || a.size > all - a.offset)
+    invalid(fmt::format("bytes {} to {} of a buffer of {}", a.offset, a.offset + a.size, all));
+  auto later = std::make_unique<Later>(Later{host_elements(*a.buffer), a.offset, a.size, std::make_shared<Progress>()});
+  a.event = new Event{later->done};
+  a.data = later.release();
+  a.ready = [](RawToHostLaterCallbackArgs* c) {
+    const std::unique_ptr<Later> l(static_cast<Later*>(c->data));
+    if (c->code != Code::ok)
+      return l->done->finish(Error{c->code, std::string(c->message ? c->message : "", c->message ? c->message_size : 0)});
+    if (l->size > 0) std::memcpy(c->out, static_cast<const char*>(l->elements->data()) + l->offset, static_cast<std::size_t>(l->size));
+    l->done->finish({});
+  };
+}
+
+void Buffer_UnsafePointer(ValueArgs<Buffer, std::uintptr_t>& a) {
+  a.value = reinterpret_cast<std::uintptr_t>(a.object->elements()->data());
+}
+void Buffer_OpaqueDeviceMemoryDataPointer(ValueArgs<Buffer, void*>& a) { a.value = a.object->elements()->data(); }
+void Buffer_IncreaseExternalReferenceCount(ObjectArgs<Buffer>& a) { ++a.object->external_references; }
+void Buffer_DecreaseExternalReferenceCount(ObjectArgs<Buffer>& a) {
+  if (a.object->external_references.fetch_sub(1) <= 0) {
+    ++a.object->external_references;
+    invalid("a buffer's external references were given back more often than taken");
+  }
+}
+
+// A buffer is ready once it is there, so that there is nothing to wait for before it is donated.
+void Buffer_DonateWithControlDependency(DonateLaterArgs& a) {
+  auto moved = std::make_unique<Buffer>(a.buffer->device, a.buffer->memory, a.buffer->type, a.buffer->dims);
+  struct Later {
+    std::shared_ptr<Progress> done;
+  };
+  auto later = std::make_unique<Later>(Later{std::make_shared<Progress>()});
+  moved->set(a.buffer->take());
+  moved->set_pending(later->done);
+  a.data = later.release();
+  a.ready = [](DonateLaterCallbackArgs* c) {
+    const std::unique_ptr<Later> l(static_cast<Later*>(c->data));
+    if (c->code == Code::ok)
+      l->done->finish({});
+    else
+      l->done->finish(Error{c->code, std::string(c->message ? c->message : "", c->message ? c->message_size : 0)});
+  };
+  a.donated = moved.release();
+}
+
+}  // namespace calls
+}  // namespace weft::pjrt

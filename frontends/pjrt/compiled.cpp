@@ -1,0 +1,147 @@
+// Compiling a program (see compiled.h): read, divided over its devices where there are several, and compiled by weft's backend.
+#include "weft/frontends/pjrt/compiled.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstring>
+
+#include "weft/core/trace/trace.h"
+#include "weft/runtime/host/blocks.h"
+#include "weft/runtime/host/program_cache.h"
+#include "weft/runtime/partition/partition.h"
+#include "weft/transforms/jit/jit_sharded.h"
+
+namespace weft::pjrt {
+namespace {
+
+using detail::MeshAxes;
+using detail::Ref;
+
+constexpr const char* kMemoryKinds[] = {"device", "pinned_host", "unpinned_host"};
+
+const char* memory_kind(const std::string& kind) {
+  if (kind.empty()) return kMemoryKinds[0];
+  for (const char* k : kMemoryKinds)
+    if (kind == k) return k;
+  invalid(fmt::format("there is no memory of the kind `{}`; there are device, pinned_host and unpinned_host", kind));
+}
+
+void check_layout(const detail::ProgramValue& v) {
+  const std::string& mode = v.layout_mode;
+  if (mode.empty() || mode == "default" || mode == "auto") return;
+  std::string row_major = "{";
+  for (int d = v.type.shape.size(); d-- > 0;) row_major += std::to_string(d) + (d > 0 ? "," : "");
+  std::string plain = mode.substr(0, mode.find(':'));
+  if (plain.back() != '}') plain += '}';
+  if (plain != row_major + "}") not_supported(fmt::format("the layout {} of an array in a program", mode));
+}
+
+/// 64 bits of the bytes (G. Fowler, L. Noll, P. Vo: FNV-1a).
+std::uint64_t hash_of(std::string_view bytes, std::uint64_t h) {
+  for (const char c : bytes) h = (h ^ static_cast<unsigned char>(c)) * 1099511628211u;
+  return h;
+}
+
+}  // namespace
+
+Compiled::Compiled(const Client& client, std::string_view code_in, std::string_view format_in, std::string_view options_in)
+    : code(code_in), format(format_in), options_bytes(options_in), options(parse_options(options_in)) {
+  if (format != "mlir") not_supported(fmt::format("a program in the format `{}`", format));
+  if (options.num_replicas != 1) not_supported(fmt::format("a program of {} replicas; partitions are", options.num_replicas));
+  for (const std::string& name_set : options.overrides)
+    if (name_set.rfind("xla_", 0) != 0) invalid(fmt::format("No such compile option: '{}'", name_set));
+  const detail::ImportedProgram program = detail::import_program(code, "program", {});
+  if (program.num_replicas != 1) not_supported(fmt::format("a program of {} replicas; partitions are", program.num_replicas));
+  name = program.name;
+  num_partitions = options.num_partitions;
+  if (program.num_partitions != 1 && program.num_partitions != num_partitions)
+    invalid(fmt::format("the program is written for {} partitions, and compiled for {}", program.num_partitions, num_partitions));
+  devices = options.devices;
+  if (devices.empty())
+    for (int i = 0; i < num_partitions; ++i) devices.push_back(i);
+  for (int id : devices) client.device(id);
+  fingerprint = fmt::format("{:016x}{:016x}", hash_of(code, hash_of(options_bytes, 14695981039346656037u)),
+                            hash_of(platform_version(), hash_of(code, 88172645463325252u)));
+  place_ports(client, program);
+
+  std::vector<bool> donated;
+  for (const Port& p : arguments) donated.push_back(p.is_donated);
+  if (std::find(donated.begin(), donated.end(), true) == donated.end()) donated.clear();
+  detail::EagerScope eager;
+  Jaxpr jaxpr = program.jaxpr;
+  if (num_partitions > 1) {
+    // Where results are to lie is part of the program; what is left open follows from the arguments.
+    std::vector<std::optional<Placement>> in(arguments.size()), out;
+    for (std::size_t i = 0; i < results.size(); ++i)
+      out.push_back(program.results[i].sharding ? std::optional<Placement>(*results[i].sharding) : std::nullopt);
+    const MeshAxes* mesh = nullptr;
+    bool one_mesh = true;
+    const auto look = [&](const Port& p) {
+      if (!mesh)
+        mesh = &p.sharding->mesh().axes();
+      else
+        one_mesh &= *mesh == p.sharding->mesh().axes();
+    };
+    std::for_each(arguments.begin(), arguments.end(), look);
+    std::for_each(results.begin(), results.end(), look);
+    const Jaxpr constrained = one_mesh ? detail::with_constraints(jaxpr, in, out, {}) : jaxpr;
+    if (mesh && one_mesh) {
+      std::vector<PartitionSpec> specs;
+      for (const Port& p : arguments) specs.push_back(p.sharding->spec());
+      std::optional<Jaxpr> divided;
+      try {
+        divided = detail::partition(constrained, *mesh, specs);
+      } catch (const ShardingError&) {
+        // A value that is divided over another mesh: the program's maps still run on their devices.
+      }
+      if (divided) jaxpr = *divided;
+    }
+  }
+  executable_ = detail::cached_executable(client.device(devices[0]).device.platform(), jaxpr, {name, donated});
+}
+
+/// What each device has of the arguments and the results. The program's meshes number partitions; these stand for weft's first devices.
+void Compiled::place_ports(const Client& client, const detail::ImportedProgram& program) {
+  for (int k = 0; k < num_partitions; ++k) run_on_.push_back(num_partitions == 1 ? client.device(devices[0]).device : client.device(k).device);
+  // For what says nothing: a mesh of all devices, over which it is the same.
+  std::optional<Mesh> open;
+  const auto mesh_of = [&](const MeshAxes& axes) {
+    std::vector<weft::Device> in_order;
+    for (std::int64_t k = 0; k < axes.num_devices(); ++k) {
+      const std::int64_t p = axes.device_ids.empty() ? k : axes.device_ids[static_cast<std::size_t>(k)];
+      if (p < 0 || p >= num_partitions) invalid(fmt::format("a mesh names partition {} of {}", p, num_partitions));
+      in_order.push_back(run_on_[static_cast<std::size_t>(p)]);
+    }
+    return Mesh(in_order, Shape(axes.sizes), axes.names);
+  };
+  for (const detail::ProgramMesh& m : program.meshes)
+    if (!open && m.axes.num_devices() == num_partitions && !m.axes.names.empty()) open = mesh_of(m.axes);
+  if (!open) open = Mesh(run_on_, Shape(std::int64_t{num_partitions}), {"partition"});
+
+  const auto port = [&](const detail::ProgramValue& v) {
+    check_layout(v);
+    Port p{element_type_of(v.type.dtype), {}, {v.type.shape, v.type.dtype}, memory_kind(v.memory_kind), v.is_donated || v.aliased_result, {}, {}, {}};
+    Shape block = v.type.shape;
+    if (num_partitions > 1) {
+      if (v.sharding && v.sharding->is_maximal) not_supported("an argument or a result that lies on one of several devices");
+      const bool stated = v.sharding && v.sharding->mesh.axes.num_devices() == num_partitions && !v.sharding->mesh.axes.names.empty();
+      if (!stated && !v.op_sharding.empty() && v.op_sharding != "{replicated}")
+        not_supported(fmt::format("the sharding {} of an argument or a result", v.op_sharding));
+      p.sharding = stated ? NamedSharding(mesh_of(v.sharding->mesh.axes), v.sharding->spec) : NamedSharding(*open, PartitionSpec());
+      const MeshAxes& axes = p.sharding->mesh().axes();
+      if (const std::string problem = detail::spec_problem(axes, p.sharding->spec(), v.type.shape); !problem.empty()) invalid(problem);
+      p.placement = detail::make_placement(*p.sharding);
+      block = detail::block_shape(axes, p.sharding->spec(), v.type.shape);
+      for (int id : axes.device_ids)
+        p.partition_of.push_back(static_cast<std::size_t>(
+            std::find_if(run_on_.begin(), run_on_.end(), [&](const weft::Device& d) { return d.id() == id; }) - run_on_.begin()));
+    }
+    p.dims.assign(block.begin(), block.end());
+    return p;
+  };
+  for (const detail::ProgramValue& v : program.arguments) arguments.push_back(port(v));
+  for (const detail::ProgramValue& v : program.results) results.push_back(port(v));
+}
+
+}  // namespace weft::pjrt

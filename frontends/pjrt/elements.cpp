@@ -1,0 +1,135 @@
+// Types of elements, layouts, and copies of elements that lie at strides.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstring>
+
+#include "weft/core/base/sizes.h"
+#include "weft/frontends/pjrt/objects.h"
+
+namespace weft::pjrt {
+namespace {
+
+struct ElementKind {
+  const char* name;
+  int bytes;
+  int dtype;  ///< the id of weft's, or that of the unsigned integers as which weft keeps such elements
+  bool known;
+};
+// In the order of ElementType.
+constexpr ElementKind kKinds[] = {
+    {"invalid", 0, 0, false}, {"bool", 1, 0, true}, {"int8", 1, 1, true}, {"int16", 2, 2, true}, {"int32", 4, 3, true},
+    {"int64", 8, 4, true}, {"uint8", 1, 5, true}, {"uint16", 2, 6, true}, {"uint32", 4, 7, true}, {"uint64", 8, 8, true},
+    {"float16", 2, 9, true}, {"float32", 4, 11, true}, {"float64", 8, 12, true}, {"bfloat16", 2, 10, true}, {"complex64", 8, 13, true},
+    {"complex128", 16, 14, true}, {"float8_e5m2", 1, 5, false}, {"float8_e4m3fn", 1, 5, false}, {"float8_e4m3b11fnuz", 1, 5, false},
+    {"float8_e5m2fnuz", 1, 5, false}, {"float8_e4m3fnuz", 1, 5, false}, {"int4", 1, 5, false}, {"uint4", 1, 5, false},
+    {"token", 0, 0, false}, {"int2", 1, 5, false}, {"uint2", 1, 5, false}, {"float8_e4m3", 1, 5, false}, {"float8_e3m4", 1, 5, false},
+    {"float8_e8m0fnu", 1, 5, false}, {"float4_e2m1fn", 1, 5, false}};
+
+const ElementKind& kind_of(ElementType type) {
+  const auto i = static_cast<std::size_t>(type);
+  if (i >= std::size(kKinds) || kKinds[i].bytes == 0) not_supported(fmt::format("a buffer of the element type {}", i));
+  return kKinds[i];
+}
+
+}  // namespace
+
+std::int64_t size_of(ElementType type) { return kind_of(type).bytes; }
+std::string name_of(ElementType type) { return kind_of(type).name; }
+std::optional<DType> dtype_of(ElementType type) {
+  const ElementKind& k = kind_of(type);
+  return k.known ? std::optional(DType(k.dtype)) : std::nullopt;
+}
+ElementType element_type_of(DType dtype) {
+  for (std::size_t i = 0; i < std::size(kKinds); ++i)
+    if (kKinds[i].known && kKinds[i].dtype == dtype.id()) return static_cast<ElementType>(i);
+  not_supported(fmt::format("a buffer of {}", dtype.name()));
+}
+
+detail::Aval aval_of(ElementType type, const std::vector<std::int64_t>& dims) {
+  return {Shape(dims), DType(kind_of(type).dtype)};
+}
+
+std::vector<std::int64_t> checked_dims(const std::int64_t* dims, std::size_t num_dims, ElementType type) {
+  std::vector<std::int64_t> out(dims, dims + num_dims);
+  const auto size = static_cast<int>(size_of(type));
+  if (std::any_of(out.begin(), out.end(), [](std::int64_t d) { return d < 0; }) || !detail::checked_bytes(out, size))
+    invalid(fmt::format("an array of the shape [{}] is not possible", fmt::join(out, ", ")));
+  return out;
+}
+
+std::pair<Device*, Memory*> place_of(Device* device, Memory* memory) {
+  if (memory) return {memory->device, memory};
+  if (!device) invalid("neither a device nor a memory is given");
+  return {device, device->default_memory()};
+}
+
+std::vector<std::int64_t> row_major_strides(const std::vector<std::int64_t>& dims, std::int64_t itemsize) {
+  std::vector<std::int64_t> out(dims.size());
+  std::int64_t step = itemsize;
+  for (std::size_t i = dims.size(); i-- > 0;) out[i] = step, step *= std::max<std::int64_t>(dims[i], 1);
+  return out;
+}
+
+std::vector<std::int64_t> strides_of(const Layout* layout, const std::vector<std::int64_t>& dims, std::int64_t itemsize) {
+  if (!layout) return row_major_strides(dims, itemsize);
+  if (layout->type == Layout::Type::strides) {
+    if (layout->strides.num_byte_strides != dims.size())
+      invalid(fmt::format("a layout of {} strides for {} dimensions", layout->strides.num_byte_strides, dims.size()));
+    return {layout->strides.byte_strides, layout->strides.byte_strides + dims.size()};
+  }
+  if (layout->tiled.num_tiles != 0) not_supported("a layout in tiles");
+  if (layout->tiled.minor_to_major_size != dims.size())
+    invalid(fmt::format("a layout of {} dimensions for {}", layout->tiled.minor_to_major_size, dims.size()));
+  std::vector<std::int64_t> out(dims.size());
+  std::vector<bool> seen(dims.size());
+  std::int64_t step = itemsize;
+  for (std::size_t i = 0; i < dims.size(); ++i) {
+    const std::int64_t d = layout->tiled.minor_to_major[i];
+    if (d < 0 || static_cast<std::size_t>(d) >= dims.size() || seen[static_cast<std::size_t>(d)])
+      invalid("the order of dimensions of a layout is no permutation");
+    const auto k = static_cast<std::size_t>(d);
+    seen[k] = true;
+    out[k] = step, step *= std::max<std::int64_t>(dims[k], 1);
+  }
+  return out;
+}
+
+void check_row_major(const Layout* layout, std::size_t num_dims) {
+  if (!layout) return;
+  bool same = layout->type == Layout::Type::tiled && layout->tiled.num_tiles == 0 && layout->tiled.minor_to_major_size == num_dims;
+  for (std::size_t i = 0; same && i < num_dims; ++i)
+    same = layout->tiled.minor_to_major[i] == static_cast<std::int64_t>(num_dims - 1 - i);
+  if (!same) not_supported("a buffer whose layout is not row-major");
+}
+
+namespace {
+
+void copy_from(char* to, const std::vector<std::int64_t>& to_strides, const char* from, const std::vector<std::int64_t>& from_strides,
+               const std::vector<std::int64_t>& dims, std::size_t d, std::size_t dense_from, std::size_t dense_bytes) {
+  if (d == dense_from) {
+    std::memcpy(to, from, dense_bytes);
+    return;
+  }
+  for (std::int64_t i = 0; i < dims[d]; ++i)
+    copy_from(to + i * to_strides[d], to_strides, from + i * from_strides[d], from_strides, dims, d + 1, dense_from, dense_bytes);
+}
+
+}  // namespace
+
+void copy_strided(void* to, const std::vector<std::int64_t>& to_strides, const void* from, const std::vector<std::int64_t>& from_strides,
+                  const std::vector<std::int64_t>& dims, std::int64_t itemsize) {
+  if (std::find(dims.begin(), dims.end(), 0) != dims.end()) return;
+  // The last dimensions lie in one piece on both sides: they are copied at once.
+  std::size_t dense_from = dims.size();
+  std::int64_t bytes = itemsize;
+  while (dense_from > 0) {
+    const std::size_t d = dense_from - 1;
+    if (dims[d] != 1 && (to_strides[d] != bytes || from_strides[d] != bytes)) break;
+    bytes *= dims[d], --dense_from;
+  }
+  copy_from(static_cast<char*>(to), to_strides, static_cast<const char*>(from), from_strides, dims, 0, dense_from,
+            static_cast<std::size_t>(bytes));
+}
+
+}  // namespace weft::pjrt

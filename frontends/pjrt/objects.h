@@ -1,0 +1,120 @@
+// What the framework holds handles to: the client, its devices and their memories, buffers.
+#pragma once
+#include <atomic>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "weft/core/array/array_impl.h"
+#include "weft/frontends/pjrt/status.h"
+#include "weft/runtime/host/device.h"
+
+namespace weft::pjrt {
+
+/// A device as it is described: also where it isn't there.
+struct DeviceDescription {
+  int id = 0, process = 0;
+  std::string kind, text;
+  std::vector<NamedValue> attributes;
+};
+
+struct Memory {
+  int id = 0, kind_id = 0;
+  std::string kind, text;
+  Device* device = nullptr;
+};
+
+struct Device {
+  explicit Device(weft::Device d) : device(d) {}
+  Client* client = nullptr;
+  const weft::Device device;
+  bool is_addressable = true;
+  int local_id = -1;
+  DeviceDescription description;
+  std::vector<std::unique_ptr<Memory>> owned_memories;
+  std::vector<Memory*> memories;  ///< the default one is first
+  Memory* default_memory() const { return memories[0]; }
+};
+
+/// The devices that there are, for those who only compile.
+struct Topology {
+  std::string platform_version;
+  std::vector<DeviceDescription> owned;
+  std::vector<DeviceDescription*> descriptions;
+};
+
+struct Client {
+  Client();
+  std::vector<std::unique_ptr<Device>> owned;
+  std::vector<Device*> devices, addressable;  ///< position i has the id i
+  std::vector<Memory*> memories;              ///< addressable ones
+  Topology topology;
+  Device& device(int id) const;
+};
+inline constexpr char kPlatformName[] = "weft";
+std::string platform_version();
+
+// Types of elements.
+
+/// Bytes of one element as it lies in memory; those of less than a byte take one.
+std::int64_t size_of(ElementType type);
+std::string name_of(ElementType type);
+/// weft's dtype, or nothing where weft can only keep such elements.
+std::optional<DType> dtype_of(ElementType type);
+ElementType element_type_of(DType dtype);
+
+/// An array on one device. Its elements lie in row-major order.
+struct Buffer {
+  Buffer(Device* d, Memory* m, ElementType t, std::vector<std::int64_t> shape) : device(d), memory(m), type(t), dims(std::move(shape)) {}
+  Device* const device;
+  Memory* const memory;
+  const ElementType type;
+  const std::vector<std::int64_t> dims;
+
+  std::size_t bytes() const;
+  bool is_deleted() const;
+  /// Its elements, when they are there; throws what made them fail, or that it is deleted. Arrays of types that weft has none of are ones of
+  /// unsigned integers of that size.
+  Array array() const;
+  /// The memory that they lie in.
+  detail::Ref<detail::Buffer> elements() const;
+  /// Its elements, which it has no more: it is deleted.
+  Array take();
+  void remove();
+  std::shared_ptr<Progress> progress() const;  ///< null: ready
+
+  // What is set once, by who makes the buffer.
+  void set(Array x);
+  void set_pending(std::shared_ptr<Progress> p);
+  void fail(Error e);
+
+  std::atomic<int> external_references{0};  ///< while there are some, its memory is given to nobody
+
+ private:
+  mutable std::mutex mutex_;
+  Array array_;
+  std::shared_ptr<Progress> progress_;
+  bool deleted_ = false;
+};
+
+/// A new buffer of these elements. `memory`: null for the device's default one.
+Buffer* new_buffer(Device& device, Memory* memory, ElementType type, Array x);
+/// Uninitialised memory on the host's side of a device, and an array of it.
+detail::Ref<detail::Buffer> allocate_on(const Device& device, std::size_t bytes);
+/// What an array of such elements is for weft.
+detail::Aval aval_of(ElementType type, const std::vector<std::int64_t>& dims);
+/// The shape of a call's arguments: throws for sizes that are negative or too large.
+std::vector<std::int64_t> checked_dims(const std::int64_t* dims, std::size_t num_dims, ElementType type);
+/// Where a call says by a device, or by a memory, which is preferred.
+std::pair<Device*, Memory*> place_of(Device* device, Memory* memory);
+/// Throws for a layout that is not row-major.
+void check_row_major(const Layout* layout, std::size_t num_dims);
+/// Byte strides of a layout for elements of that size; row-major where it is null.
+std::vector<std::int64_t> strides_of(const Layout* layout, const std::vector<std::int64_t>& dims, std::int64_t itemsize);
+std::vector<std::int64_t> row_major_strides(const std::vector<std::int64_t>& dims, std::int64_t itemsize);
+/// Copies elements that lie at strides (in bytes).
+void copy_strided(void* to, const std::vector<std::int64_t>& to_strides, const void* from, const std::vector<std::int64_t>& from_strides,
+                  const std::vector<std::int64_t>& dims, std::int64_t itemsize);
+
+}  // namespace weft::pjrt
