@@ -1,0 +1,233 @@
+// Compiling and running programs by the plugin's calls: on one device and on four, with donated arguments, kept as bytes, refused.
+#include <thread>
+
+#include "plugin.h"
+
+using namespace pjrt_test;
+
+namespace {
+
+constexpr const char* kAxpy = R"(module @jit_axpy {
+  func.func public @main(%a: tensor<f32>, %x: tensor<2x3xf32>, %y: tensor<2x3xf32> {jax.buffer_donor = true})
+      -> (tensor<2x3xf32>, tensor<3x2xi32> {mhlo.memory_kind = "pinned_host"}) {
+    %0 = stablehlo.broadcast_in_dim %a, dims = [] : (tensor<f32>) -> tensor<2x3xf32>
+    %1 = stablehlo.multiply %0, %x : tensor<2x3xf32>
+    %2 = stablehlo.add %1, %y : tensor<2x3xf32>
+    %3 = stablehlo.transpose %2, dims = [1, 0] : (tensor<2x3xf32>) -> tensor<3x2xf32>
+    %4 = stablehlo.convert %3 : (tensor<3x2xf32>) -> tensor<3x2xi32>
+    return %2, %4 : tensor<2x3xf32>, tensor<3x2xi32>
+  }
+})";
+
+/// CompileOptionsProto: so many partitions, on these devices.
+std::string partitions(const std::vector<int>& devices) {
+  std::string assignment = {8, 1, 16, static_cast<char>(devices.size())};
+  for (int d : devices) assignment += {26, 3, 10, 1, static_cast<char>(d)};
+  std::string build = {32, 1, 40, static_cast<char>(devices.size()), 74, static_cast<char>(assignment.size())};
+  build += assignment;
+  return std::string{26, static_cast<char>(build.size())} + build;
+}
+
+}  // namespace
+
+TEST_CASE("pjrt: a program is compiled, described and run") {
+  const TestClient c;
+  const Api& t = plugin();
+  LoadedExecutable* loaded = c.compile(kAxpy);
+  Executable* e = value_of(t.LoadedExecutable_GetExecutable, loaded);
+  CHECK(text_of(t.Executable_Name, e) == "jit_axpy");
+  CHECK(value_of(t.Executable_NumReplicas, e) == 1);
+  CHECK(value_of(t.Executable_NumPartitions, e) == 1);
+  CHECK(value_of(t.Executable_NumOutputs, e) == 2);
+  CHECK(value_of(t.Executable_SizeOfGeneratedCodeInBytes, e) == 0);
+  CHECK(list_of(t.Executable_OutputElementTypes, e) == std::vector<ElementType>{ElementType::f32, ElementType::s32});
+  auto dims = args<TwoListsArgs<Executable, const std::int64_t, const std::size_t>>();
+  dims.object = e;
+  CALL(Executable_OutputDimensions, dims);
+  REQUIRE(dims.size == 2);
+  CHECK(std::vector<std::int64_t>(dims.first, dims.first + 4) == std::vector<std::int64_t>{2, 3, 3, 2});
+  CHECK(dims.second[1] == 2);
+  auto kinds = args<TwoListsArgs<Executable, const char* const, const std::size_t>>();
+  kinds.object = e;
+  CALL(Executable_OutputMemoryKinds, kinds);
+  CHECK(std::string(kinds.first[0], kinds.second[0]) == "device");
+  CHECK(std::string(kinds.first[1], kinds.second[1]) == "pinned_host");
+  auto costs = args<CountedArgs<Executable, const NamedValue>>();
+  costs.object = e;
+  CALL(Executable_GetCostAnalysis, costs);
+  REQUIRE(costs.size == 2);
+  CHECK(std::string(costs.list[0].name) == "flops");
+  CHECK(costs.list[0].real >= 12.f);
+  auto memory = args<CompiledMemoryArgs>();
+  memory.executable = e;
+  CALL(Executable_GetCompiledMemoryStats, memory);
+  CHECK(memory.device.arguments == 4 + 24 + 24);
+  CHECK(memory.device.outputs == 48);
+  CHECK(text_of(t.Executable_Fingerprint, e).size() == 32);
+  CHECK(text_of(t.LoadedExecutable_Fingerprint, loaded) == text_of(t.Executable_Fingerprint, e));
+  auto program = args<ProgramText>();
+  auto optimized = args<ValueArgs<Executable, ProgramText*>>();
+  optimized.object = e, optimized.value = &program;
+  CALL(Executable_OptimizedProgram, optimized);
+  std::string text(program.code_size, ' ');
+  program.code = text.data();
+  CALL(Executable_OptimizedProgram, optimized);
+  CHECK(text == kAxpy);
+  CHECK(list_of(t.LoadedExecutable_AddressableDevices, loaded) == std::vector<Device*>{c.devices[0]});
+  auto assignment = args<BytesArgs<LoadedExecutable>>();
+  assignment.object = loaded;
+  CALL(LoadedExecutable_GetDeviceAssignment, assignment);
+  CHECK(std::string(assignment.bytes, assignment.size) == std::string{8, 1, 16, 1, 26, 2, 8, 0});
+  assignment.release(assignment.owner);
+
+  Buffer *a = c.put({2.f}, {}), *x = c.put({0, 1, 2, 3, 4, 5}, {2, 3}), *y = c.put({1, 1, 1, 1, 1, 1}, {2, 3});
+  std::vector<std::vector<Buffer*>> out;
+  SUBCASE("a donated argument is deleted") {
+    const Outcome done = run(loaded, {{a, x, y}}, 2, out);
+    REQUIRE_MESSAGE(done.code == Code::ok, done.message);
+    CHECK(get(out[0][0]) == std::vector<float>{1, 3, 5, 7, 9, 11});
+    CHECK(text_of(t.Memory_Kind, value_of(t.Buffer_Memory, out[0][1])) == "pinned_host");
+    CHECK(value_of(t.Buffer_IsDeleted, y));
+    CHECK(!value_of(t.Buffer_IsDeleted, x));
+    std::vector<std::vector<Buffer*>> again;
+    CHECK(run(loaded, {{a, x, y}}, 2, again).code == Code::invalid_argument);
+  }
+  SUBCASE("but not if the caller keeps it") {
+    const Outcome done = run(loaded, {{a, x, y}}, 2, out, {2});
+    REQUIRE_MESSAGE(done.code == Code::ok, done.message);
+    CHECK(get(out[0][0]) == std::vector<float>{1, 3, 5, 7, 9, 11});
+    CHECK(!value_of(t.Buffer_IsDeleted, y));
+    CHECK(get(y) == std::vector<float>{1, 1, 1, 1, 1, 1});
+  }
+  SUBCASE("arguments that don't fit") {
+    CHECK(run(loaded, {{a, x}}, 2, out).message.find("takes 3 arguments, 2 are given") != std::string::npos);
+    CHECK(run(loaded, {{a, a, y}}, 2, out).message.find("argument 1 is float32[], it was compiled for float32[2,3]") != std::string::npos);
+    CHECK(run(loaded, {{a, y, y}}, 2, out).message.find("donate the same buffer twice") != std::string::npos);
+    Buffer* far = c.put({2.f}, {}, 1);
+    CHECK(run(loaded, {{far, x, y}}, 2, out).message.find("on device weft:1") != std::string::npos);
+    destroy(t.Buffer_Destroy, far);
+    CHECK(!value_of(t.Buffer_IsDeleted, y));
+    out.clear();
+  }
+  if (!out.empty())
+    for (Buffer* b : out[0]) destroy(t.Buffer_Destroy, b);
+  for (Buffer* b : {a, x, y}) destroy(t.Buffer_Destroy, b);
+  CHECK(!value_of(t.LoadedExecutable_IsDeleted, loaded));
+  auto gone = args<ObjectArgs<LoadedExecutable>>();
+  gone.object = loaded;
+  CALL(LoadedExecutable_Delete, gone);
+  CHECK(value_of(t.LoadedExecutable_IsDeleted, loaded));
+  destroy(t.Executable_Destroy, e);
+  destroy(t.LoadedExecutable_Destroy, loaded);
+}
+
+TEST_CASE("pjrt: an executable is kept as bytes and loaded again") {
+  const TestClient c;
+  const Api& t = plugin();
+  LoadedExecutable* loaded = c.compile(kAxpy);
+  Executable* e = value_of(t.LoadedExecutable_GetExecutable, loaded);
+  auto bytes = args<BytesArgs<const Executable>>();
+  bytes.object = e;
+  CALL(Executable_Serialize, bytes);
+  auto load = args<DeserializeArgs>();
+  load.client = c.client, load.bytes = bytes.bytes, load.size = bytes.size;
+  CALL(Executable_DeserializeAndLoad, load);
+  CHECK(text_of(t.LoadedExecutable_Fingerprint, load.executable) == text_of(t.LoadedExecutable_Fingerprint, loaded));
+  destroy(t.LoadedExecutable_Destroy, load.executable);
+  for (std::size_t n = 0; n < bytes.size; n += 7) {
+    load.size = n;
+    CHECK(outcome(t.Executable_DeserializeAndLoad(&load)).code == Code::invalid_argument);
+  }
+  bytes.release(bytes.owner);
+  auto options = args<BytesArgs<Executable>>();
+  options.object = e;
+  CALL(Executable_GetCompileOptions, options);
+  CHECK(options.size == 0);
+  options.release(options.owner);
+  destroy(t.Executable_Destroy, e);
+  destroy(t.LoadedExecutable_Destroy, loaded);
+}
+
+TEST_CASE("pjrt: programs that are refused, by their status") {
+  const TestClient c;
+  LoadedExecutable* out = nullptr;
+  Outcome done = c.try_compile("func.func @main() {", &out);
+  CHECK(done.code == Code::invalid_argument);
+  CHECK(done.message.find(":1:") != std::string::npos);
+  done = c.try_compile("func.func @main(%x: tensor<4xf32>) -> tensor<4xf32> {\n  %0 = my.thing %x : tensor<4xf32>\n  return %0 : tensor<4xf32>\n}", &out);
+  CHECK(done.message.find("2:") != std::string::npos);
+  done = c.try_compile(kAxpy, &out, {}, "hlo");
+  CHECK(done.code == Code::unimplemented);
+  done = c.try_compile(kAxpy, &out, std::string("\x1a\x7f", 2));
+  CHECK(done.message.find("damaged") != std::string::npos);
+  done = c.try_compile(kAxpy, &out, partitions({0, 9}));
+  CHECK(done.code == Code::not_found);
+  done = c.try_compile(kAxpy, &out, std::string("\x1a\x02\x20\x02", 4));
+  CHECK(done.code == Code::unimplemented);
+  CHECK(done.message.find("2 replicas") != std::string::npos);
+}
+
+TEST_CASE("pjrt: a program for four devices") {
+  const TestClient c;
+  const Api& t = plugin();
+  const std::string program = R"(module @jit_spread attributes {mhlo.num_partitions = 4 : i32, mhlo.num_replicas = 1 : i32} {
+  sdy.mesh @mesh = <["i"=4]>
+  func.func public @main(%x: tensor<8x2xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"i"}, {}]>}, %s: tensor<2xf32>)
+      -> (tensor<8x2xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"i"}, {}]>}, tensor<2xf32>) {
+    %cst = stablehlo.constant dense<0.0> : tensor<f32>
+    %0 = stablehlo.reduce(%x init: %cst) applies stablehlo.add across dimensions = [0] : (tensor<8x2xf32>, tensor<f32>) -> tensor<2xf32>
+    %1 = stablehlo.broadcast_in_dim %s, dims = [1] : (tensor<2xf32>) -> tensor<8x2xf32>
+    %2 = stablehlo.multiply %x, %1 : tensor<8x2xf32>
+    return %2, %0 : tensor<8x2xf32>, tensor<2xf32>
+  }
+})";
+  for (const std::vector<int>& devices : {std::vector<int>{0, 1, 2, 3}, std::vector<int>{3, 1, 0, 2}}) {
+    LoadedExecutable* e = c.compile(program, partitions(devices));
+    const std::vector<Device*> on = list_of(t.LoadedExecutable_AddressableDevices, e);
+    REQUIRE(on.size() == 4);
+    std::vector<std::vector<Buffer*>> in, out;
+    for (std::size_t p = 0; p < 4; ++p) {
+      const auto f = static_cast<float>(4 * p);
+      const auto d = static_cast<std::size_t>(devices[p]);
+      CHECK(on[p] == c.devices[d]);
+      in.push_back({c.put({f, f + 1, f + 2, f + 3}, {2, 2}, d), c.put({10, 100}, {2}, d)});
+    }
+    const Outcome done = run(e, in, 2, out);
+    REQUIRE_MESSAGE(done.code == Code::ok, done.message);
+    for (std::size_t p = 0; p < 4; ++p) {
+      const auto f = static_cast<float>(4 * p);
+      CHECK(get(out[p][0]) == std::vector<float>{10 * f, 100 * (f + 1), 10 * (f + 2), 100 * (f + 3)});
+      CHECK(get(out[p][1]) == std::vector<float>{0 + 2 + 4 + 6 + 8 + 10 + 12 + 14, 1 + 3 + 5 + 7 + 9 + 11 + 13 + 15});
+      CHECK(value_of(t.Buffer_Device, out[p][0]) == on[p]);
+    }
+    for (auto* lists : {&in, &out})
+      for (auto& list : *lists)
+        for (Buffer* b : list) destroy(t.Buffer_Destroy, b);
+    destroy(t.LoadedExecutable_Destroy, e);
+  }
+}
+
+TEST_CASE("pjrt: several threads compile and run at once") {
+  const TestClient c;
+  const Api& t = plugin();
+  LoadedExecutable* shared = c.compile(kAxpy);
+  std::vector<std::thread> threads;
+  std::atomic<int> right{0};
+  for (int k = 0; k < 4; ++k)
+    threads.emplace_back([&] {
+      for (int i = 0; i < 20; ++i) {
+        LoadedExecutable* own = c.compile(kAxpy);
+        for (LoadedExecutable* e : {shared, own}) {
+          std::vector<Buffer*> in{c.put({2.f}, {}), c.put({0, 1, 2, 3, 4, 5}, {2, 3}), c.put({1, 1, 1, 1, 1, 1}, {2, 3})};
+          std::vector<std::vector<Buffer*>> out;
+          if (run(e, {in}, 2, out).code == Code::ok && get(out[0][0]) == std::vector<float>{1, 3, 5, 7, 9, 11}) ++right;
+          for (Buffer* b : out[0]) destroy(t.Buffer_Destroy, b);
+          for (Buffer* b : in) destroy(t.Buffer_Destroy, b);
+        }
+        destroy(t.LoadedExecutable_Destroy, own);
+      }
+    });
+  for (std::thread& thread : threads) thread.join();
+  CHECK(right == 160);
+  destroy(t.LoadedExecutable_Destroy, shared);
+}
