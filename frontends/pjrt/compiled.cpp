@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "weft/core/ops/collective/shard_map.h"
 #include "weft/core/trace/trace.h"
 #include "weft/runtime/host/blocks.h"
 #include "weft/runtime/host/program_cache.h"
@@ -95,7 +96,18 @@ Compiled::Compiled(const Client& client, std::string_view code_in, std::string_v
       } catch (const ShardingError&) {
         // A value that is divided over another mesh: the program's maps still run on their devices.
       }
-      if (divided) jaxpr = *divided;
+      if (divided) {
+        jaxpr = *divided;
+        // What isn't stated of a result lies as the program leaves it.
+        if (const detail::ShardMapParams* map = jaxpr.eqns().size() == 1 ? detail::device_map(jaxpr.data().eqns[0]) : nullptr)
+          for (std::size_t i = 0; i < results.size(); ++i) {
+            const detail::Atom a = jaxpr.data().outputs[i];
+            const auto& given = jaxpr.data().eqns[0].outputs;
+            if (out[i] || a.is_literal()) continue;
+            for (std::size_t k = 0; k < given.size(); ++k)
+              if (given[k] == a.var()) set_sharding(results[i], NamedSharding(results[i].sharding->mesh(), map->out_specs[k]));
+          }
+      }
     }
   }
   executable_ = detail::cached_executable(client.device(devices[0]).device.platform(), jaxpr, {name, donated});
@@ -122,26 +134,34 @@ void Compiled::place_ports(const Client& client, const detail::ImportedProgram& 
   const auto port = [&](const detail::ProgramValue& v) {
     check_layout(v);
     Port p{element_type_of(v.type.dtype), {}, {v.type.shape, v.type.dtype}, memory_kind(v.memory_kind), v.is_donated || v.aliased_result, {}, {}, {}};
-    Shape block = v.type.shape;
     if (num_partitions > 1) {
       if (v.sharding && v.sharding->is_maximal) not_supported("an argument or a result that lies on one of several devices");
       const bool stated = v.sharding && v.sharding->mesh.axes.num_devices() == num_partitions && !v.sharding->mesh.axes.names.empty();
       if (!stated && !v.op_sharding.empty() && v.op_sharding != "{replicated}")
         not_supported(fmt::format("the sharding {} of an argument or a result", v.op_sharding));
       p.sharding = stated ? NamedSharding(mesh_of(v.sharding->mesh.axes), v.sharding->spec) : NamedSharding(*open, PartitionSpec());
-      const MeshAxes& axes = p.sharding->mesh().axes();
-      if (const std::string problem = detail::spec_problem(axes, p.sharding->spec(), v.type.shape); !problem.empty()) invalid(problem);
-      p.placement = detail::make_placement(*p.sharding);
-      block = detail::block_shape(axes, p.sharding->spec(), v.type.shape);
-      for (int id : axes.device_ids)
-        p.partition_of.push_back(static_cast<std::size_t>(
-            std::find_if(run_on_.begin(), run_on_.end(), [&](const weft::Device& d) { return d.id() == id; }) - run_on_.begin()));
+      if (const std::string problem = detail::spec_problem(p.sharding->mesh().axes(), p.sharding->spec(), v.type.shape); !problem.empty())
+        invalid(problem);
+      set_sharding(p, *p.sharding);
+      return p;
     }
-    p.dims.assign(block.begin(), block.end());
+    p.dims.assign(v.type.shape.begin(), v.type.shape.end());
     return p;
   };
   for (const detail::ProgramValue& v : program.arguments) arguments.push_back(port(v));
   for (const detail::ProgramValue& v : program.results) results.push_back(port(v));
+}
+
+void Compiled::set_sharding(Port& p, const NamedSharding& s) const {
+  const MeshAxes& axes = s.mesh().axes();
+  p.sharding = s;
+  p.placement = detail::make_placement(s);
+  const Shape block = detail::block_shape(axes, s.spec(), p.whole.shape);
+  p.dims.assign(block.begin(), block.end());
+  p.partition_of.clear();
+  for (int id : axes.device_ids)
+    p.partition_of.push_back(static_cast<std::size_t>(
+        std::find_if(run_on_.begin(), run_on_.end(), [&](const weft::Device& d) { return d.id() == id; }) - run_on_.begin()));
 }
 
 }  // namespace weft::pjrt

@@ -44,6 +44,7 @@ class Compiled {
 
  private:
   void place_ports(const Client& client, const detail::ImportedProgram& program);
+  void set_sharding(Port& p, const NamedSharding& s) const;
   void check_arguments(std::span<Device* const> on, Buffer* const* const* given, std::size_t num_args) const;
   Array argument(std::size_t i, std::span<Device* const> on, Buffer* const* const* given, bool donated) const;
   void give_results(std::vector<Array>& values, std::span<Device* const> on, Buffer** const* outputs) const;
@@ -57,6 +58,7 @@ struct Executable {
   const std::shared_ptr<const Compiled> compiled;
   // What calls give pointers into.
   std::vector<ElementType> types;
+  std::string program;  ///< what is shown of it
   std::vector<std::int64_t> dims;
   std::vector<std::size_t> dim_counts, kind_sizes;
   std::vector<const char*> kinds;

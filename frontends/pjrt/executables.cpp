@@ -5,6 +5,7 @@
 
 #include "weft/frontends/pjrt/compiled.h"
 #include "weft/frontends/pjrt/entries.h"
+#include "weft/frontends/pjrt/outline.h"
 
 namespace weft::pjrt {
 
@@ -67,6 +68,7 @@ Executable::Executable(std::shared_ptr<const Compiled> c) : compiled(std::move(c
     layouts.push_back(std::make_unique<MemoryLayout>(MemoryLayout{layout_text(p.dims.size())}));
     layout_pointers.push_back(layouts.back().get());
   }
+  program = compiled->num_partitions > 1 ? outline_of(*compiled) : compiled->code;
   const CostAnalysis c_a = compiled->executable().cost_analysis();
   costs = {cost("flops", c_a.flops), cost("bytes accessed", c_a.bytes_accessed)};
 }
@@ -114,15 +116,15 @@ void Executable_OutputDimensions(TwoListsArgs<Executable, const std::int64_t, co
   a.size = a.object->dim_counts.size(), a.first = a.object->dims.data(), a.second = a.object->dim_counts.data();
 }
 
-// The program as it came: weft's own form is no other tool's.
+// The program as it came: weft's own form is no other tool's. One for several devices as it looks from outside, with its shardings.
 void Executable_OptimizedProgram(ValueArgs<Executable, ProgramText*>& a) {
-  const Compiled& c = *a.object->compiled;
-  a.value->format = c.format.c_str(), a.value->format_size = c.format.size();
+  const Executable& e = *a.object;
+  a.value->format = e.compiled->format.c_str(), a.value->format_size = e.compiled->format.size();
   if (a.value->code) {
-    if (a.value->code_size < c.code.size()) invalid("the memory for a program is too small");
-    std::memcpy(a.value->code, c.code.data(), c.code.size());
+    if (a.value->code_size < e.program.size()) invalid("the memory for a program is too small");
+    std::memcpy(a.value->code, e.program.data(), e.program.size());
   }
-  a.value->code_size = c.code.size();
+  a.value->code_size = e.program.size();
 }
 
 void Executable_Fingerprint(TextArgs<Executable>& a) {

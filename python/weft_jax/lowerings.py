@@ -21,3 +21,6 @@ def register():
             continue
         rule = on_cpu[primitive]
         mlir.register_lowering(primitive, getattr(rule, "rule", rule), platform="weft")
+    # Donated arguments' memory is taken for results.
+    if "weft" not in mlir._platforms_with_donation:
+        mlir._platforms_with_donation.append("weft")

@@ -8,9 +8,9 @@ TEST_CASE("pjrt: the table has every call, of version 0.90") {
   CHECK(t.head.struct_size == sizeof(Api));
   CHECK(t.version.major == 0);
   CHECK(t.version.minor == 90);
-  CHECK(t.Error_Destroy != nullptr);
-  CHECK(t.Error_Message != nullptr);
-#define CHECK_THERE(name, ...) CHECK_MESSAGE(t.name != nullptr, #name);
+  CHECK((t.Error_Destroy ? true : false));
+  CHECK((t.Error_Message ? true : false));
+#define CHECK_THERE(name, ...) CHECK_MESSAGE((t.name ? true : false), #name);
   WEFT_PJRT_ENTRIES(CHECK_THERE)
 #undef CHECK_THERE
   auto init = args<NoArgs>();

@@ -1,0 +1,65 @@
+// See outline.h. The form of a sharding is that of xla/hlo/ir/hlo_sharding.h: how many tiles each dimension has, and the devices of the tiles in
+// row-major order, those that have the same tile next to each other.
+#include "weft/frontends/pjrt/outline.h"
+
+#include <fmt/format.h>
+
+namespace weft::pjrt {
+namespace {
+
+std::string sharding_text(const Port& p) {
+  const detail::MeshAxes& mesh = p.sharding->mesh().axes();
+  const PartitionSpec& spec = p.sharding->spec();
+  std::vector<std::int64_t> tiles;
+  std::int64_t count = 1;
+  for (int d = 0; d < p.whole.ndim(); ++d) tiles.push_back(mesh.size_of(spec.axes_of(d))), count *= tiles.back();
+  if (count == 1) return "{replicated}";
+  std::vector<std::vector<std::size_t>> holders(static_cast<std::size_t>(count));
+  for (std::size_t k = 0; k < p.partition_of.size(); ++k) {
+    std::int64_t tile = 0;
+    for (int d = 0; d < p.whole.ndim(); ++d)
+      tile = tile * tiles[static_cast<std::size_t>(d)] + mesh.coordinate(static_cast<std::int64_t>(k), spec.axes_of(d));
+    holders[static_cast<std::size_t>(tile)].push_back(p.partition_of[k]);
+  }
+  std::vector<std::size_t> devices;
+  for (const auto& h : holders) devices.insert(devices.end(), h.begin(), h.end());
+  const std::int64_t copies = static_cast<std::int64_t>(p.partition_of.size()) / count;
+  if (copies > 1) tiles.push_back(copies);
+  return fmt::format("{{devices=[{}]{}{}}}", fmt::join(tiles, ","), fmt::join(devices, ","), copies > 1 ? " last_tile_dim_replicate" : "");
+}
+
+std::string type_text(const Port& p) {
+  static constexpr const char* names[] = {"i1", "i8", "i16", "i32", "i64", "ui8", "ui16", "ui32", "ui64", "f16", "bf16", "f32", "f64",
+                                          "complex<f32>", "complex<f64>"};
+  std::string out = "tensor<";
+  for (std::int64_t d : p.whole.shape) out += fmt::format("{}x", d);
+  return out + names[p.whole.dtype.id()] + ">";
+}
+
+}  // namespace
+
+std::string outline_of(const Compiled& c) {
+  std::vector<std::string> arguments, parameters, types, shardings, values, lines;
+  for (std::size_t i = 0; i < c.arguments.size(); ++i) {
+    arguments.push_back(fmt::format("%arg{}: {}", i, type_text(c.arguments[i])));
+    parameters.push_back(fmt::format("\"{}\"", sharding_text(c.arguments[i])));
+  }
+  for (std::size_t i = 0; i < c.results.size(); ++i) {
+    const std::string type = type_text(c.results[i]);
+    const DType dtype = c.results[i].whole.dtype;
+    types.push_back(type);
+    shardings.push_back(sharding_text(c.results[i]));
+    values.push_back(fmt::format("%{}", i));
+    lines.push_back(fmt::format("    %{} = stablehlo.constant dense<{}> : {}\n", i,
+                                dtype.is_bool() ? "false" : dtype.is_complex() ? "(0.0,0.0)" : dtype.is_floating() ? "0.0" : "0", type));
+  }
+  const std::string of_results =
+      shardings.size() == 1 ? shardings[0] : shardings.empty() ? "{replicated}" : fmt::format("{{{}}}", fmt::join(shardings, ", "));
+  return fmt::format(
+      "module @{} attributes {{mhlo.num_partitions = {} : i32, mhlo.num_replicas = 1 : i32, mhlo.spmd_output_sharding = \"{}\", "
+      "mhlo.spmd_parameters_shardings = [{}]}} {{\n  func.func public @main({}) -> ({}) {{\n{}    return{}{}{}{}\n  }}\n}}\n",
+      c.name, c.num_partitions, of_results, fmt::join(parameters, ", "), fmt::join(arguments, ", "), fmt::join(types, ", "),
+      fmt::join(lines, ""), values.empty() ? "" : " ", fmt::join(values, ", "), values.empty() ? "" : " : ", fmt::join(types, ", "));
+}
+
+}  // namespace weft::pjrt
