@@ -1,0 +1,139 @@
+"""Programs of JAX on the platform weft beside the platform cpu: run by scripts/test-jax with JAX_PLATFORMS=weft,cpu and four devices."""
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+from jax.sharding import AxisType, NamedSharding, PartitionSpec as P
+
+x = np.linspace(0.5, 2.0, 12, dtype=np.float32).reshape(3, 4)
+square = x.T @ x + 4 * np.eye(4, dtype=np.float32)
+
+
+def softmax_layer(w, b, v):
+    return jax.nn.log_softmax(jnp.tanh(v @ w) + b).sum()
+
+
+def loop(v):
+    return jax.lax.fori_loop(0, 5, lambda i, c: c + i * jnp.sin(c), v)
+
+
+def until(v):
+    return jax.lax.while_loop(lambda c: c.sum() < 100, lambda c: c * 1.5, v)
+
+
+FUNCTIONS = {
+    "sin": (jnp.sin, x),
+    "grad": (jax.grad(lambda v: (v * jnp.sin(v)).sum()), x),
+    "layer": (jax.grad(softmax_layer, argnums=(0, 1)), x.T, x[0, :3], x),
+    "vmap": (jax.vmap(lambda v: jnp.outer(v, v)), x),
+    "scan": (lambda v: jax.lax.scan(lambda c, r: (c + r, c * r), jnp.zeros(4), v), x),
+    "grad of scan": (jax.grad(lambda v: jax.lax.scan(lambda c, r: (jnp.sin(c + r), c * r), jnp.zeros(4), v)[1].sum()), x),
+    "fori_loop": (loop, x),
+    "while_loop": (until, x),
+    "cond": (lambda v: jax.lax.cond(v.sum() > 3, jnp.sin, jnp.cos, v), x),
+    "switch": (lambda i, v: jax.lax.switch(i, [jnp.sin, jnp.cos, jnp.exp], v), np.int32(2), x),
+    "normal": (lambda k: jax.random.normal(jax.random.wrap_key_data(k), (3, 5)), np.array([1, 2], np.uint32)),
+    "permutation": (lambda k: jax.random.permutation(jax.random.wrap_key_data(k), 9), np.array([1, 2], np.uint32)),
+    "sort": (lambda v: jnp.sort(jnp.sin(9 * v), axis=1), x),
+    "argsort": (lambda v: jnp.argsort(jnp.sin(9 * v), axis=0), x),
+    "top_k": (lambda v: jax.lax.top_k(jnp.sin(9 * v), 2), x),
+    "fft": (lambda v: jnp.fft.fft2(v), x),
+    "rfft": (lambda v: jnp.fft.irfft(jnp.fft.rfft(v)), x),
+    "cholesky": (jnp.linalg.cholesky, square),
+    "eigvalsh": (jnp.linalg.eigvalsh, square),
+    "svd": (lambda a: jnp.linalg.svd(a, compute_uv=False), x),
+    "qr": (lambda a: jnp.abs(jnp.linalg.qr(a)[1]), x),
+    "solve": (lambda a, b: jnp.linalg.solve(a, b), square, x[0]),
+    "grad of solve": (jax.grad(lambda a, b: jnp.linalg.solve(a, b).sum()), square, x[0]),
+    "det": (jnp.linalg.det, square),
+    "conv": (lambda a: jax.lax.conv(a.reshape(1, 1, 3, 4), jnp.ones((2, 1, 2, 2)), (1, 1), "SAME"), x),
+    "gather": (lambda v: v[jnp.array([2, 0]), jnp.array([1, 3])], x),
+    "scatter": (lambda v: v.at[jnp.array([2, 0, 2])].add(1.0), x),
+    "cumsum": (lambda v: jnp.cumsum(v, axis=1), x),
+    "erf": (jax.scipy.special.erf, x),
+    "complex": (lambda v: jnp.exp(1j * v), x),
+    "bfloat16": (lambda v: (v.astype(jnp.bfloat16) * 2).astype(jnp.float32), x),
+    "integers": (lambda v: (v.astype(jnp.int32) << 3) % 5, x),
+}
+
+
+def on(platform, f, arguments):
+    device = jax.devices(platform)[0]
+    with jax.default_device(device):
+        out = jax.jit(f)(*[jax.device_put(a, device) for a in arguments])
+    return jax.tree.map(np.asarray, out)
+
+
+@pytest.mark.parametrize("name", FUNCTIONS)
+def test_as_on_cpu(name):
+    f, *arguments = FUNCTIONS[name]
+    jax.tree.map(lambda a, b: np.testing.assert_allclose(a, b, rtol=2e-5, atol=2e-5), on("weft", f, arguments), on("cpu", f, arguments))
+
+
+def test_devices():
+    assert [str(d) for d in jax.devices("weft")] == ["weft:0", "weft:1", "weft:2", "weft:3"]
+    assert jax.devices("weft")[0].memory_stats()["bytes_limit"] > 0
+
+
+def test_donation():
+    a = jax.device_put(x, jax.devices("weft")[0])
+    b = jax.jit(lambda v: v + 1, donate_argnums=0)(a)
+    np.testing.assert_array_equal(np.asarray(b), x + 1)
+    assert a.is_deleted()
+    with pytest.raises(RuntimeError, match="deleted"):
+        a + 1
+
+
+def test_zero_copy():
+    big = np.arange(1 << 16, dtype=np.float32)
+    a = jax.device_put(big, jax.devices("weft")[0])
+    np.testing.assert_array_equal(np.asarray(a), big)
+    np.testing.assert_array_equal(np.asarray(a + 1), big + 1)
+    del a
+    big[:] = 0
+
+
+def mesh():
+    return jax.sharding.Mesh(np.array(jax.devices("weft")).reshape(2, 2), ("i", "j"), axis_types=(AxisType.Auto,) * 2)
+
+
+def test_sharded_jit():
+    m = mesh()
+    a = jax.device_put(np.arange(64, dtype=np.float32).reshape(8, 8), NamedSharding(m, P("i", "j")))
+    f = jax.jit(lambda v: (jnp.sin(v) @ v.T, v.sum()))
+    product, total = f(a)
+    host = np.asarray(a)
+    np.testing.assert_allclose(np.asarray(product), np.sin(host) @ host.T, rtol=1e-4, atol=1e-3)
+    assert float(total) == host.sum()
+    assert jax.jit(jnp.sin)(a).sharding.is_equivalent_to(a.sharding, 2)
+
+
+def test_shard_map():
+    m = mesh()
+    f = jax.shard_map(lambda b: jax.lax.psum(b, "i") + jax.lax.axis_index("j"), mesh=m, in_specs=P("i", "j"), out_specs=P(None, "j"))
+    a = np.arange(16, dtype=np.float32).reshape(4, 4)
+    wanted = a[:2] + a[2:] + np.array([0, 0, 1, 1], np.float32)
+    np.testing.assert_array_equal(np.asarray(jax.jit(f)(a)), wanted)
+
+
+def test_pmap():
+    f = jax.pmap(lambda v: jax.lax.psum(v, "i") + jax.lax.ppermute(v, "i", [(k, (k + 1) % 4) for k in range(4)]), axis_name="i",
+                 devices=jax.devices("weft"))
+    np.testing.assert_array_equal(np.asarray(f(np.arange(4.0, dtype=np.float32))), [9, 6, 7, 8])
+
+
+def test_errors_name_the_line():
+    with pytest.raises(Exception, match="not supported|not known|no lowering|not found"):
+        jax.jit(lambda v: jax.pure_callback(np.sin, v, v), device=jax.devices("weft")[0])(x)
+
+
+def test_executables_are_kept():
+    from jax.experimental import serialize_executable
+
+    a = jax.device_put(x, jax.devices("weft")[0])
+    compiled = jax.jit(lambda v: v * 2).lower(a).compile()
+    again = serialize_executable.deserialize_and_load(*serialize_executable.serialize(compiled), backend="weft",
+                                                      execution_devices=[jax.devices("weft")[0]])
+    np.testing.assert_array_equal(np.asarray(again(a)), 2 * x)
+    assert compiled.cost_analysis()["flops"] >= 12
+    assert compiled.memory_analysis().output_size_in_bytes == x.nbytes
