@@ -59,11 +59,7 @@ void check_part(const std::string& text, const std::string& path, const std::str
 bool is_stablehlo(const std::string& path) {
   if (path.ends_with(".mlir")) return true;
   std::ifstream file(path, std::ios::binary);
-  // Enough to tell the formats apart.
-  std::string head(256, '\0');
-  file.read(head.data(), static_cast<std::streamsize>(head.size()));
-  head.resize(static_cast<std::size_t>(file.gcount()));
-  return is_binary_stablehlo(head);
+  return is_binary_stablehlo(std::string(std::istreambuf_iterator<char>(file), {}));
 }
 
 std::vector<StablehloOutcome> check_stablehlo(const std::string& path, const std::string& platform) {

@@ -1,6 +1,6 @@
-// The command `weft`: programs in JAX's notation, or in StableHLO (text or bytecode), are run, shown, transformed, measured, compiled and checked;
-// and it tells what weft finds on the machine. The table of commands below is what --help prints; docs/weft.1 and the completion of shells
-// say the same, which a test checks. The exit status is 0, 1 where something failed, 2 for a wrong command line.
+// The command `weft`: programs in JAX's notation, or in StableHLO (text or bytecode), are run, shown, transformed, measured, compiled and
+// checked; and it tells what weft finds on the machine. The table of commands below is what --help prints; docs/weft.1 and the completion
+// of shells say the same, which a test checks. The exit status is 0, 1 where something failed, 2 for a wrong command line.
 #include <fmt/format.h>
 
 #include <algorithm>

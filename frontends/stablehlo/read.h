@@ -1,4 +1,4 @@
-// A module in whatever form it comes: StableHLO's text, or MLIR bytecode.
+// A module in whatever form it comes: StableHLO's text, MLIR bytecode, or a file of jax.export around that.
 #pragma once
 #include <string>
 #include <string_view>

@@ -12,6 +12,7 @@
 #include "weft/core/errors/boundary.h"
 #include "weft/core/ops/control/call.h"
 #include "weft/frontends/stablehlo/bytecode/reader.h"
+#include "weft/frontends/stablehlo/exported/file.h"
 #include "weft/frontends/stablehlo/import/importer.h"
 #include "weft/frontends/stablehlo/read.h"
 
@@ -127,7 +128,7 @@ StablehloProgram parse_stablehlo_checks(std::string_view text, StablehloOptions 
   return detail::guarded("parse_stablehlo_checks", loc, [&] { return detail::read_program(text, options.function, file, loc); });
 }
 
-bool is_binary_stablehlo(std::string_view bytes) { return detail::mlir::is_bytecode(bytes); }
+bool is_binary_stablehlo(std::string_view bytes) { return detail::mlir::is_bytecode(bytes) || detail::is_exported(bytes); }
 
 std::vector<std::string> stablehlo_functions(std::string_view text, SourceLoc loc) {
   std::vector<std::string> names;

@@ -38,7 +38,8 @@ struct StablehloProgram {
 
 /// The function @main (or another one) of a module in StableHLO as a program. The module is text, generic or pretty, as
 /// `jax.jit(f).lower(x).as_text()` prints it, or MLIR bytecode: a portable artifact, of StableHLO 0.9 and later, as
-/// `exported.mlir_module_serialized` of jax.export has it; which of them is told by the first bytes. Any transform works on the program;
+/// `exported.mlir_module_serialized` of jax.export has it; which of them is told by the bytes. A file of jax.export is
+/// its module; load_exported knows its arguments' names, too. Any transform works on the program;
 /// called with its flat inputs it gives its results. Functions that it calls become calls of jit, as in JAX's own programs, and what one
 /// device of a mesh does (`sdy.manual_computation`) a shard_map. Semantics are those of the StableHLO specification
 /// (openxla.org/stablehlo/spec). Throws Error for what is malformed, for dynamic sizes and quantized types, and for operations and custom
@@ -49,7 +50,7 @@ Jaxpr parse_stablehlo(std::string_view text, StablehloOptions options = {}, Sour
 /// The same of a file. Throws IoError if it can't be read.
 Jaxpr load_stablehlo(const std::string& path, StablehloOptions options = {}, SourceLoc loc = SourceLoc::here());
 
-/// Whether the bytes are the beginning of a module in binary form.
+/// Whether the bytes are a module in binary form: bytecode, or a function that JAX exported, of which all bytes are wanted.
 bool is_binary_stablehlo(std::string_view bytes);
 
 /// The program with the checks that it does of itself, which parse_stablehlo leaves out. `file` names the text in equations' lines.

@@ -1,4 +1,5 @@
 // Constants, shapes, slices, gathers and scatters.
+#include "tests/messages.h"
 #include "tests/stablehlo/run.h"
 
 using weft::test::passes_in_main;
@@ -130,4 +131,52 @@ TEST_CASE("stablehlo: tuples, barriers and tokens") {
     check.expect_eq_const %1, dense<[1, 2]> : tensor<2xi32>
     check.expect_eq_const %2, dense<3.0> : tensor<f32>)",
                  2);
+}
+
+TEST_CASE("stablehlo: sizes that are operands may be constants") {
+  passes_in_main(R"(
+    %x = stablehlo.constant dense<[[1, 2, 3], [4, 5, 6]]> : tensor<2x3xi32>
+    %none = stablehlo.constant dense<0> : tensor<i32>
+    %low = stablehlo.constant dense<[1, 0]> : tensor<2xi64>
+    %high = stablehlo.constant dense<[0, -1]> : tensor<2xi64>
+    %inner = stablehlo.constant dense<[1, 0]> : tensor<2xi64>
+    %a = stablehlo.dynamic_pad %x, %none, %low, %high, %inner : (tensor<2x3xi32>, tensor<i32>, tensor<2xi64>, tensor<2xi64>, tensor<2xi64>) -> tensor<4x2xi32>
+    check.expect_eq_const %a, dense<[[0, 0], [1, 2], [0, 0], [4, 5]]> : tensor<4x2xi32>
+    %limit = stablehlo.constant dense<[2, 3]> : tensor<2xi64>
+    %step = stablehlo.constant dense<[1, 2]> : tensor<2xi64>
+    %b = stablehlo.real_dynamic_slice %x, %low, %limit, %step : (tensor<2x3xi32>, tensor<2xi64>, tensor<2xi64>, tensor<2xi64>) -> tensor<1x2xi32>
+    check.expect_eq_const %b, dense<[[4, 6]]> : tensor<1x2xi32>
+    %shape = stablehlo.constant dense<[3, 2]> : tensor<2xi64>
+    %c = stablehlo.dynamic_reshape %x, %shape : (tensor<2x3xi32>, tensor<2xi64>) -> tensor<3x2xi32>
+    check.expect_eq_const %c, dense<[[1, 2], [3, 4], [5, 6]]> : tensor<3x2xi32>
+    %d = stablehlo.dynamic_iota %shape, dim = 1 : (tensor<2xi64>) -> tensor<3x2xi32>
+    check.expect_eq_const %d, dense<[[0, 1], [0, 1], [0, 1]]> : tensor<3x2xi32>)",
+                 4);
+  CHECK(weft::test::has(
+      weft::test::message_of<weft::Error>([] {
+        weft::parse_stablehlo(
+            "func.func @main(%x: tensor<4xf32>, %n: tensor<1xi64>) -> tensor<2xf32> {\n%z = stablehlo.constant dense<0.0> : "
+            "tensor<f32>\n%0 = stablehlo.dynamic_pad %x, %z, %n, %n, %n : (tensor<4xf32>, tensor<f32>, tensor<1xi64>, "
+            "tensor<1xi64>, tensor<1xi64>) -> tensor<2xf32>\nreturn %0 : tensor<2xf32>\n}");
+      }),
+      "stablehlo:3:6: stablehlo.dynamic_pad: operand 2 is known at run time only"));
+}
+
+TEST_CASE("stablehlo: the first elements by a function of the module") {
+  weft::test::passes(R"(
+    func.func @greater(%a: tensor<f32>, %b: tensor<f32>, %c: tensor<i32>, %d: tensor<i32>) -> tensor<i1> {
+      %0 = stablehlo.compare GT, %a, %b : (tensor<f32>, tensor<f32>) -> tensor<i1>
+      stablehlo.return %0 : tensor<i1>
+    }
+    func.func @main() {
+      %x = stablehlo.constant dense<[[3.0, 1.0, 4.0, 2.0], [0.0, 5.0, 5.0, -1.0]]> : tensor<2x4xf32>
+      %i = stablehlo.iota dim = 1 : tensor<2x4xi32>
+      %none = stablehlo.constant dense<0xFF800000> : tensor<f32>
+      %nowhere = stablehlo.constant dense<-1> : tensor<i32>
+      %0:2 = stablehlo.custom_call @ApproxTopK(%x, %i, %none, %nowhere) {called_computations = [@greater], mhlo.backend_config = {aggregate_to_topk = true, is_fallback = true, recall_target = 0.95 : f32, reduction_dim = 1 : i64, top_k = 2 : i64}} : (tensor<2x4xf32>, tensor<2x4xi32>, tensor<f32>, tensor<i32>) -> (tensor<2x2xf32>, tensor<2x2xi32>)
+      check.expect_eq_const %0#0, dense<[[4.0, 3.0], [5.0, 5.0]]> : tensor<2x2xf32>
+      check.expect_eq_const %0#1, dense<[[2, 0], [1, 2]]> : tensor<2x2xi32>
+      return
+    })",
+                     2);
 }

@@ -107,6 +107,7 @@ constexpr OperationLayout kLayouts[] = {
     {"stablehlo.cholesky", "lower?"},
     {"stablehlo.clamp", ""},
     {"stablehlo.collective_broadcast", "channel_handle? has_dynamic_root? replica_groups"},
+    {"stablehlo.collective_broadcast", "channel_handle? replica_groups"},
     {"stablehlo.collective_permute", "channel_handle? source_target_pairs"},
     {"stablehlo.collective_reduce", "channel_handle? has_dynamic_root? replica_groups use_global_device_ids?"},
     {"stablehlo.compare", "compare_type? comparison_direction"},
@@ -125,6 +126,9 @@ constexpr OperationLayout kLayouts[] = {
     {"stablehlo.custom_call",
      "api_version? backend_config? call_target_name called_computations? has_side_effect? operand_layouts? output_operand_aliases? "
      "result_layouts? result_tilings?"},
+    {"stablehlo.custom_call",
+     "api_version? backend_config? call_target_name called_computations? has_side_effect? operand_layouts? output_operand_aliases? "
+     "result_layouts?"},
     {"stablehlo.divide", ""},
     {"stablehlo.dot", "precision_config?"},
     {"stablehlo.dot_general", "algorithm? dot_dimension_numbers precision_config?"},

@@ -28,6 +28,8 @@ enum Part : std::uint8_t {
 // What came with which version of the format.
 constexpr std::uint64_t kIsolatedSections = 2, kUseListOrders = 3, kOptionalLocations = 4;
 constexpr std::uint8_t kOperationsSection = 4;
+/// The dialect whose operations are of versions.
+constexpr std::string_view kVersioned = "vhlo";
 
 class ModuleReader {
  public:
@@ -70,6 +72,8 @@ class ModuleReader {
     op.place = b.place();
     const Container::OperationName& name = c_.operations[b.index(c_.operations.size(), "name of an operation")];
     op.name = fmt::format("{}.{}", name.dialect, name.name);
+    if (name.dialect == kVersioned && layouts_of(name.dialect, name.name).empty())
+      fail(op.place, fmt::format("the operation {} is not known; `{}` wrote it", op.name, c_.producer));
     const std::uint8_t mask = b.byte();
     op.place.source = table_.source(b);
     op.attributes.place = op.place;
@@ -87,8 +91,6 @@ class ModuleReader {
         op.attributes.keys.insert(op.attributes.keys.end(), all.keys.begin(), all.keys.end());
         op.attributes.items.insert(op.attributes.items.end(), all.items.begin(), all.items.end());
       }
-    } else if (name.dialect == "vhlo" && layouts_of(name.dialect, name.name).empty()) {
-      fail(op.place, fmt::format("the operation {} is not known; `{}` wrote it", op.name, c_.producer));
     }
     if (mask & kResults)
       for (std::size_t n = b.count("results"); n > 0; --n) op.result_types.push_back(table_.copy_type(b));
@@ -104,7 +106,7 @@ class ModuleReader {
     }
     if (mask & kRegions) read_regions(b, op);
     for (std::size_t i = 0; i < op.result_types.size(); ++i) op.results.push_back(define(b));
-    if (name.dialect == "vhlo") upgrade(op);
+    if (name.dialect == kVersioned) upgrade(op);
     block.operations.push_back(std::move(op));
   }
 

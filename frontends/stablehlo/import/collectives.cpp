@@ -280,12 +280,18 @@ Array entry_at(const OpCall& c, const Array& table, const Array& at) {
   return reshape_to(bind_all<DynamicSlice>({Shape{1}}, operands, c.loc)[0], {}, c.loc);
 }
 
+/// The position of the device along the axes, of which there is one at least: the last varies fastest.
+Array position_along(const OpCall& c, const MeshAxes& mesh, const std::vector<std::string>& axes) {
+  Array at = bind_axis_index(axes[0], c.loc);
+  for (std::size_t k = 1; k < axes.size(); ++k)
+    at = at * make_literal(Number(static_cast<long long>(mesh.size_of(axes[k]))), int32) + bind_axis_index(axes[k], c.loc);
+  return at;
+}
+
 /// The position of the device in its group.
 Array position_in(const OpCall& c, const Lines& lines) {
-  Array at = make_literal(Number(0), int32);
   const MeshAxes& mesh = scope_of(c).mesh;
-  for (const std::string& axis : lines.axes)
-    at = at * make_literal(Number(static_cast<long long>(mesh.size_of(axis))), int32) + bind_axis_index(axis, c.loc);
+  const Array at = position_along(c, mesh, lines.axes);
   if (!lines.groups) return at;
   std::vector<std::int64_t> place(static_cast<std::size_t>(mesh.size_of(lines.axes[0])), 0);
   for (const std::vector<int>& g : *lines.groups)
@@ -427,11 +433,9 @@ const Import partition_id_import("stablehlo.partition_id", [](OpCall& c) -> Valu
     return {make_literal(Number(0), uint32)};
   }
   const MeshAxes& mesh = scope->mesh;
-  Array at = make_literal(Number(0), int32);
-  for (std::size_t k = 0; k < mesh.names.size(); ++k) {
-    check_own(c, {{mesh.names[k]}, 1, {}});
-    at = at * make_literal(Number(static_cast<long long>(mesh.sizes[k])), int32) + bind_axis_index(mesh.names[k], c.loc);
-  }
+  if (mesh.names.empty()) return {make_literal(Number(mesh.device_ids.empty() ? 0 : mesh.device_ids[0]), uint32)};
+  check_own(c, {mesh.names, 1, {}});
+  Array at = position_along(c, mesh, mesh.names);
   if (!mesh.device_ids.empty()) {
     std::vector<std::int64_t> ids(mesh.device_ids.begin(), mesh.device_ids.end());
     const auto n = static_cast<std::int64_t>(ids.size());

@@ -180,6 +180,8 @@ constexpr Routine kRoutines[] = {{"potrf", "sdcz", potrf}, {"trsm", "sdcz", trsm
     for (const char* l = r.letters; *l; ++l) Import((std::string("custom_call.lapack_") + *l + r.name + "_ffi").c_str(), r.function);
   return true;
 }();
+// By the names that XLA has for them, where JAX doesn't know the platform.
+const Import qr_import("custom_call.Qr", geqrf), product_import("custom_call.ProductOfElementaryHouseholderReflectors", orgqr);
 
 }  // namespace
 }  // namespace weft::detail::mlir

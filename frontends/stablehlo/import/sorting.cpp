@@ -232,6 +232,16 @@ Arrays sort_by_network(const OpCall& c, const Jaxpr& less, const Arrays& xs, int
   return out;
 }
 
+/// Sorts the arrays together along a dimension by a program of pairs of their elements: (x0, y0, x1, y1, ...) to whether the first of each
+/// pair come first. Equal ones keep their order.
+Arrays sorted_by(const OpCall& c, const Jaxpr& less, const Arrays& xs, int dimension) {
+  const auto out_types = less.data().output_avals();
+  if (out_types.size() != 1 || out_types[0] != Aval{{}, bool_}) c.fail("the region gives no bool");
+  if (less.data().num_consts != 0) c.fail("the region uses values from outside");
+  const std::optional<std::vector<Key>> keys = ComparatorReader(less).keys();
+  return keys ? sort_by_keys(c, *keys, xs, dimension) : xs[0].size() == 0 ? xs : sort_by_network(c, less, xs, dimension);
+}
+
 const Import sort_import("stablehlo.sort", [](OpCall& c) -> Values {
   const Arrays xs = c.ins();
   if (xs.empty()) c.fail("there are no operands");
@@ -244,15 +254,34 @@ const Import sort_import("stablehlo.sort", [](OpCall& c) -> Values {
     if (x.shape() != xs[0].shape()) c.fail("the operands have different shapes");
     scalars.push_back({{}, x.dtype()}), scalars.push_back({{}, x.dtype()});
   }
-  const Jaxpr less = c.region(0, scalars);
-  const auto out_types = less.data().output_avals();
-  if (out_types.size() != 1 || out_types[0] != Aval{{}, bool_}) c.fail("the region gives no bool");
-  if (less.data().num_consts != 0) c.fail("the region uses values from outside");
-  const std::optional<std::vector<Key>> keys = ComparatorReader(less).keys();
-  const int d = static_cast<int>(dimension);
   // A sort that keeps the order of equal elements is one that needn't, too.
-  const Arrays out = keys ? sort_by_keys(c, *keys, xs, d) : xs[0].size() == 0 ? xs : sort_by_network(c, less, xs, d);
+  const Arrays out = sorted_by(c, c.region(0, scalars), xs, static_cast<int>(dimension));
   return {out.begin(), out.end()};
+});
+
+/// The first elements by a function of the module, with what goes along with them: as many as the result has, all of them exactly. The
+/// operands are arrays and then, for each, what stands where there is no element, which is nowhere.
+const Import approx_top_k_import("custom_call.ApproxTopK", [](OpCall& c) -> Values {
+  const Attribute* config = c.find("mhlo.backend_config", "backend_config");
+  const Attribute* dimension = config ? config->find("reduction_dim") : nullptr;
+  const Attribute* const called = c.find("called_computations");
+  if (!dimension || !called || called->items.size() != 1) c.fail("its reduction_dim or its comparison is missing");
+  if (c.num_operands() == 0 || c.num_operands() % 2 != 0) c.fail("there is not one start for each operand");
+  const Arrays xs = c.ins(0, c.num_operands() / 2);
+  const std::int64_t d = dimension->integer;
+  if (d < 0 || d >= xs[0].ndim()) c.fail("reduction_dim is no dimension of the operands");
+  const Jaxpr& less = c.importer().function(called->items[0].text, c.op.place).jaxpr;
+  if (less.data().input_avals().size() != 2 * xs.size()) c.fail("its comparison doesn't take two of each operand's elements");
+  for (std::size_t i = 0; i < xs.size(); ++i)
+    if (xs[i].shape() != xs[0].shape() || less.data().input_avals()[2 * i] != Aval{{}, xs[i].dtype()} ||
+        less.data().input_avals()[2 * i + 1] != Aval{{}, xs[i].dtype()})
+      c.fail("its operands have different shapes, or its comparison is of other elements");
+  const auto axis = static_cast<int>(d);
+  const std::int64_t count = c.result().shape.size() == xs[0].ndim() ? c.result().shape[axis] : -1;
+  if (count < 0 || count > xs[0].shape()[axis]) c.fail("its result has more elements than the operand");
+  Values out;
+  for (const Array& y : sorted_by(c, less, xs, axis)) out.push_back(slice_axis(y, axis, 0, count, c.loc));
+  return out;
 });
 
 const Import top_k_import("chlo.top_k", [](OpCall& c) -> Values {

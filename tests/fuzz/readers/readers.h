@@ -39,6 +39,8 @@ void read_jaxpr_text(std::string_view bytes);
 std::vector<std::string> jaxpr_text_seeds();
 void read_stablehlo_text(std::string_view bytes);
 std::vector<std::string> stablehlo_text_seeds();
+void read_stablehlo_binary(std::string_view bytes);
+std::vector<std::string> stablehlo_binary_seeds();
 void read_einsum(std::string_view bytes);
 std::vector<std::string> einsum_seeds();
 void read_print_format(std::string_view bytes);

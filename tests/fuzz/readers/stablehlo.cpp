@@ -1,8 +1,10 @@
-// Programs in StableHLO's text.
+// Programs in StableHLO, as text, as bytecode and as files of jax.export.
 #include <fmt/format.h>
 #include <weft/weft.h>
 
 #include "tests/fuzz/readers/readers.h"
+#include "weft/frontends/stablehlo/exported/file.h"
+#include "weft/frontends/stablehlo/program.h"
 #include "weft/frontends/stablehlo/stablehlo.h"
 
 namespace weft::fuzz {
@@ -23,6 +25,25 @@ void read_stablehlo_text(std::string_view bytes) {
   // Each check compares two results behind the function's own.
   if (program->jaxpr.out_avals().size() != static_cast<std::size_t>(program->num_results) + 2 * program->checks.size())
     broken("the results are not those of the function and its checks", program->jaxpr.to_string());
+}
+
+void read_stablehlo_binary(std::string_view bytes) {
+  if (!is_binary_stablehlo(bytes)) return;
+  read_stablehlo_text(bytes);  // it tells the forms apart
+  try {
+    if (detail::is_exported(bytes)) detail::read_exported(bytes, "fuzzed", {});
+    const detail::ImportedProgram p = detail::import_program(bytes, "fuzzed", {});
+    if (p.arguments.size() != p.jaxpr.in_avals().size() || p.results.size() != p.jaxpr.out_avals().size())
+      broken("what stands beside a program is not of its arguments and results", p.jaxpr.to_string());
+  } catch (const Error&) {
+  }
+}
+
+std::vector<std::string> stablehlo_binary_seeds() {
+  std::vector<std::string> seeds = files_of_tree("tests/stablehlo/data", ".mlirbc", 20000);
+  const std::vector<std::string> exported = files_of_tree("tests/stablehlo/data", ".exported", 20000);
+  seeds.insert(seeds.end(), exported.begin(), exported.end());
+  return seeds;
 }
 
 std::vector<std::string> stablehlo_text_seeds() {
