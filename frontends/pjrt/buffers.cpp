@@ -152,8 +152,7 @@ void Client_BufferFromHostBuffer(FromHostArgs& a) {
       reinterpret_cast<std::uintptr_t>(a.data) % kBorrowedAlignment == 0) {
     auto borrowed = std::make_unique<Borrowed>();
     done->progress = borrowed->done;
-    Ref<detail::Buffer> elements(
-        new detail::BorrowedBuffer(const_cast<void*>(a.data), bytes, id, &Borrowed::release, borrowed.get()));
+    Ref<detail::Buffer> elements(new detail::BorrowedBuffer(const_cast<void*>(a.data), bytes, id, &Borrowed::release, borrowed.get()));
     borrowed.release();
     b->set(array_of(a.type, dims, std::move(elements)));
   } else {

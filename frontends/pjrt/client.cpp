@@ -109,7 +109,8 @@ void Client_AddressableMemories(ListArgs<Client, Memory* const>& a) { give_list(
 void Client_LookupDevice(LookupDeviceArgs& a) { a.device = &a.client->device(a.id); }
 void Client_LookupAddressableDevice(LookupDeviceArgs& a) {
   if (a.id < 0 || static_cast<std::size_t>(a.id) >= a.client->addressable.size())
-    throw Failure(Code::not_found, fmt::format("weft: there is no device {} of this process; it has {}", a.id, a.client->addressable.size()));
+    throw Failure(Code::not_found,
+                  fmt::format("weft: there is no device {} of this process; it has {}", a.id, a.client->addressable.size()));
   a.device = a.client->addressable[static_cast<std::size_t>(a.id)];
 }
 void Client_TopologyDescription(ValueArgs<Client, Topology*>& a) { a.value = &a.object->topology; }

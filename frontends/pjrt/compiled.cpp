@@ -115,7 +115,8 @@ Compiled::Compiled(const Client& client, std::string_view code_in, std::string_v
 
 /// What each device has of the arguments and the results. The program's meshes number partitions; these stand for weft's first devices.
 void Compiled::place_ports(const Client& client, const detail::ImportedProgram& program) {
-  for (int k = 0; k < num_partitions; ++k) run_on_.push_back(num_partitions == 1 ? client.device(devices[0]).device : client.device(k).device);
+  for (int k = 0; k < num_partitions; ++k)
+    run_on_.push_back(num_partitions == 1 ? client.device(devices[0]).device : client.device(k).device);
   // For what says nothing: a mesh of all devices, over which it is the same.
   std::optional<Mesh> open;
   const auto mesh_of = [&](const MeshAxes& axes) {
@@ -133,7 +134,14 @@ void Compiled::place_ports(const Client& client, const detail::ImportedProgram& 
 
   const auto port = [&](const detail::ProgramValue& v) {
     check_layout(v);
-    Port p{element_type_of(v.type.dtype), {}, {v.type.shape, v.type.dtype}, memory_kind(v.memory_kind), v.is_donated || v.aliased_result, {}, {}, {}};
+    Port p{element_type_of(v.type.dtype),
+           {},
+           {v.type.shape, v.type.dtype},
+           memory_kind(v.memory_kind),
+           v.is_donated || v.aliased_result,
+           {},
+           {},
+           {}};
     if (num_partitions > 1) {
       if (v.sharding && v.sharding->is_maximal) not_supported("an argument or a result that lies on one of several devices");
       const bool stated = v.sharding && v.sharding->mesh.axes.num_devices() == num_partitions && !v.sharding->mesh.axes.names.empty();

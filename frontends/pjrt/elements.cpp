@@ -17,14 +17,36 @@ struct ElementKind {
   bool known;
 };
 // In the order of ElementType.
-constexpr ElementKind kKinds[] = {
-    {"invalid", 0, 0, false}, {"bool", 1, 0, true}, {"int8", 1, 1, true}, {"int16", 2, 2, true}, {"int32", 4, 3, true},
-    {"int64", 8, 4, true}, {"uint8", 1, 5, true}, {"uint16", 2, 6, true}, {"uint32", 4, 7, true}, {"uint64", 8, 8, true},
-    {"float16", 2, 9, true}, {"float32", 4, 11, true}, {"float64", 8, 12, true}, {"bfloat16", 2, 10, true}, {"complex64", 8, 13, true},
-    {"complex128", 16, 14, true}, {"float8_e5m2", 1, 5, false}, {"float8_e4m3fn", 1, 5, false}, {"float8_e4m3b11fnuz", 1, 5, false},
-    {"float8_e5m2fnuz", 1, 5, false}, {"float8_e4m3fnuz", 1, 5, false}, {"int4", 1, 5, false}, {"uint4", 1, 5, false},
-    {"token", 0, 0, false}, {"int2", 1, 5, false}, {"uint2", 1, 5, false}, {"float8_e4m3", 1, 5, false}, {"float8_e3m4", 1, 5, false},
-    {"float8_e8m0fnu", 1, 5, false}, {"float4_e2m1fn", 1, 5, false}};
+constexpr ElementKind kKinds[] = {{"invalid", 0, 0, false},
+                                  {"bool", 1, 0, true},
+                                  {"int8", 1, 1, true},
+                                  {"int16", 2, 2, true},
+                                  {"int32", 4, 3, true},
+                                  {"int64", 8, 4, true},
+                                  {"uint8", 1, 5, true},
+                                  {"uint16", 2, 6, true},
+                                  {"uint32", 4, 7, true},
+                                  {"uint64", 8, 8, true},
+                                  {"float16", 2, 9, true},
+                                  {"float32", 4, 11, true},
+                                  {"float64", 8, 12, true},
+                                  {"bfloat16", 2, 10, true},
+                                  {"complex64", 8, 13, true},
+                                  {"complex128", 16, 14, true},
+                                  {"float8_e5m2", 1, 5, false},
+                                  {"float8_e4m3fn", 1, 5, false},
+                                  {"float8_e4m3b11fnuz", 1, 5, false},
+                                  {"float8_e5m2fnuz", 1, 5, false},
+                                  {"float8_e4m3fnuz", 1, 5, false},
+                                  {"int4", 1, 5, false},
+                                  {"uint4", 1, 5, false},
+                                  {"token", 0, 0, false},
+                                  {"int2", 1, 5, false},
+                                  {"uint2", 1, 5, false},
+                                  {"float8_e4m3", 1, 5, false},
+                                  {"float8_e3m4", 1, 5, false},
+                                  {"float8_e8m0fnu", 1, 5, false},
+                                  {"float4_e2m1fn", 1, 5, false}};
 
 const ElementKind& kind_of(ElementType type) {
   const auto i = static_cast<std::size_t>(type);
@@ -46,9 +68,7 @@ ElementType element_type_of(DType dtype) {
   not_supported(fmt::format("a buffer of {}", dtype.name()));
 }
 
-detail::Aval aval_of(ElementType type, const std::vector<std::int64_t>& dims) {
-  return {Shape(dims), DType(kind_of(type).dtype)};
-}
+detail::Aval aval_of(ElementType type, const std::vector<std::int64_t>& dims) { return {Shape(dims), DType(kind_of(type).dtype)}; }
 
 std::vector<std::int64_t> checked_dims(const std::int64_t* dims, std::size_t num_dims, ElementType type) {
   std::vector<std::int64_t> out(dims, dims + num_dims);
@@ -98,8 +118,7 @@ std::vector<std::int64_t> strides_of(const Layout* layout, const std::vector<std
 void check_row_major(const Layout* layout, std::size_t num_dims) {
   if (!layout) return;
   bool same = layout->type == Layout::Type::tiled && layout->tiled.num_tiles == 0 && layout->tiled.minor_to_major_size == num_dims;
-  for (std::size_t i = 0; same && i < num_dims; ++i)
-    same = layout->tiled.minor_to_major[i] == static_cast<std::int64_t>(num_dims - 1 - i);
+  for (std::size_t i = 0; same && i < num_dims; ++i) same = layout->tiled.minor_to_major[i] == static_cast<std::int64_t>(num_dims - 1 - i);
   if (!same) not_supported("a buffer whose layout is not row-major");
 }
 

@@ -89,9 +89,9 @@ void Client_Compile(CompileArgs& a) {
 }
 void Compile(CompileForTopologyArgs& a) {
   if (!a.client) not_supported("compiling without a client");
-  a.executable = new Executable(std::make_shared<const Compiled>(*a.client, view(a.program->code, a.program->code_size),
-                                                                 view(a.program->format, a.program->format_size),
-                                                                 view(a.options, a.options_size)));
+  a.executable =
+      new Executable(std::make_shared<const Compiled>(*a.client, view(a.program->code, a.program->code_size),
+                                                      view(a.program->format, a.program->format_size), view(a.options, a.options_size)));
 }
 
 void Executable_Destroy(ObjectArgs<Executable>& a) { delete a.object; }
@@ -147,7 +147,8 @@ void Executable_GetCompileOptions(BytesArgs<Executable>& a) { give_bytes(a, a.ob
 void Executable_Serialize(BytesArgs<const Executable>& a) {
   const Compiled& c = *a.object->compiled;
   std::string bytes(kMark);
-  for (std::string_view part : {std::string_view(platform_version()), std::string_view(c.format), std::string_view(c.options_bytes), std::string_view(c.code)})
+  for (std::string_view part :
+       {std::string_view(platform_version()), std::string_view(c.format), std::string_view(c.options_bytes), std::string_view(c.code)})
     put(bytes, part);
   give_bytes(a, std::move(bytes));
 }

@@ -105,8 +105,8 @@ void Compiled::execute(std::span<Device* const> on, Buffer* const* const* given,
   check_arguments(on, given, num_args);
   std::vector<bool> donated(num_args);
   for (std::size_t i = 0; i < num_args; ++i)
-    donated[i] = arguments[i].is_donated &&
-                 std::find(not_donated.begin(), not_donated.end(), static_cast<std::int64_t>(i)) == not_donated.end();
+    donated[i] =
+        arguments[i].is_donated && std::find(not_donated.begin(), not_donated.end(), static_cast<std::int64_t>(i)) == not_donated.end();
   for (std::size_t d = 0; d < on.size(); ++d)
     for (std::size_t i = 0; i < num_args; ++i) {
       if (!donated[i]) continue;

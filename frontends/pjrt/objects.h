@@ -74,8 +74,8 @@ struct Buffer {
 
   std::size_t bytes() const;
   bool is_deleted() const;
-  /// Its elements, when they are there; throws what made them fail, or that it is deleted. Arrays of types that weft has none of are ones of
-  /// unsigned integers of that size.
+  /// Its elements, when they are there; throws what made them fail, or that it is deleted. Arrays of types that weft has none of are ones
+  /// of unsigned integers of that size.
   Array array() const;
   /// The memory that they lie in.
   detail::Ref<detail::Buffer> elements() const;

@@ -122,8 +122,10 @@ CompileOptions parse_options(std::string_view bytes) {
   }
   if (out.num_replicas < 1 || out.num_partitions < 1)
     invalid(fmt::format("there can't be {} replicas of {} partitions", out.num_replicas, out.num_partitions));
-  if (!out.devices.empty() && out.devices.size() != static_cast<std::size_t>(out.num_replicas) * static_cast<std::size_t>(out.num_partitions))
-    invalid(fmt::format("{} devices are assigned to {} replicas of {} partitions", out.devices.size(), out.num_replicas, out.num_partitions));
+  if (!out.devices.empty() &&
+      out.devices.size() != static_cast<std::size_t>(out.num_replicas) * static_cast<std::size_t>(out.num_partitions))
+    invalid(
+        fmt::format("{} devices are assigned to {} replicas of {} partitions", out.devices.size(), out.num_replicas, out.num_partitions));
   return out;
 }
 

@@ -9,8 +9,8 @@ namespace weft::pjrt {
 
 struct CompileOptions {
   int num_replicas = 1, num_partitions = 1;
-  std::vector<int> devices;  ///< ids, replica by replica; empty: it isn't said
-  bool is_portable = false;  ///< a program of one device that may run on any
+  std::vector<int> devices;            ///< ids, replica by replica; empty: it isn't said
+  bool is_portable = false;            ///< a program of one device that may run on any
   std::vector<std::string> overrides;  ///< names of options of the compiler's own that are set
 };
 /// Throws Failure for bytes that are no such message.

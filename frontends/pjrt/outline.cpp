@@ -1,5 +1,5 @@
-// See outline.h. The form of a sharding is that of xla/hlo/ir/hlo_sharding.h: how many tiles each dimension has, and the devices of the tiles in
-// row-major order, those that have the same tile next to each other.
+// See outline.h. The form of a sharding is that of xla/hlo/ir/hlo_sharding.h: how many tiles each dimension has, and the devices of the
+// tiles in row-major order, those that have the same tile next to each other.
 #include "weft/frontends/pjrt/outline.h"
 
 #include <fmt/format.h>
@@ -29,8 +29,8 @@ std::string sharding_text(const Port& p) {
 }
 
 std::string type_text(const Port& p) {
-  static constexpr const char* names[] = {"i1", "i8", "i16", "i32", "i64", "ui8", "ui16", "ui32", "ui64", "f16", "bf16", "f32", "f64",
-                                          "complex<f32>", "complex<f64>"};
+  static constexpr const char* names[] = {"i1",   "i8",  "i16",  "i32", "i64", "ui8",          "ui16",        "ui32",
+                                          "ui64", "f16", "bf16", "f32", "f64", "complex<f32>", "complex<f64>"};
   std::string out = "tensor<";
   for (std::int64_t d : p.whole.shape) out += fmt::format("{}x", d);
   return out + names[p.whole.dtype.id()] + ">";
@@ -51,10 +51,15 @@ std::string outline_of(const Compiled& c) {
     shardings.push_back(sharding_text(c.results[i]));
     values.push_back(fmt::format("%{}", i));
     lines.push_back(fmt::format("    %{} = stablehlo.constant dense<{}> : {}\n", i,
-                                dtype.is_bool() ? "false" : dtype.is_complex() ? "(0.0,0.0)" : dtype.is_floating() ? "0.0" : "0", type));
+                                dtype.is_bool()       ? "false"
+                                : dtype.is_complex()  ? "(0.0,0.0)"
+                                : dtype.is_floating() ? "0.0"
+                                                      : "0",
+                                type));
   }
-  const std::string of_results =
-      shardings.size() == 1 ? shardings[0] : shardings.empty() ? "{replicated}" : fmt::format("{{{}}}", fmt::join(shardings, ", "));
+  const std::string of_results = shardings.size() == 1 ? shardings[0]
+                                 : shardings.empty()   ? "{replicated}"
+                                                       : fmt::format("{{{}}}", fmt::join(shardings, ", "));
   return fmt::format(
       "module @{} attributes {{mhlo.num_partitions = {} : i32, mhlo.num_replicas = 1 : i32, mhlo.spmd_output_sharding = \"{}\", "
       "mhlo.spmd_parameters_shardings = [{}]}} {{\n  func.func public @main({}) -> ({}) {{\n{}    return{}{}{}{}\n  }}\n}}\n",

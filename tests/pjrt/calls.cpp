@@ -77,7 +77,8 @@ TEST_CASE("pjrt: clients, devices and memories") {
   FAILS(Client_LookupAddressableDevice, look, Code::not_found, "there is no device 4");
   int ids[4] = {};
   auto assignment = args<DefaultAssignmentArgs>();
-  assignment.client = c.client, assignment.num_replicas = 1, assignment.num_partitions = 4, assignment.size = 4, assignment.assignment = ids;
+  assignment.client = c.client, assignment.num_replicas = 1, assignment.num_partitions = 4, assignment.size = 4,
+  assignment.assignment = ids;
   CALL(Client_DefaultDeviceAssignment, assignment);
   CHECK(ids[3] == 3);
   assignment.num_partitions = 5;
@@ -317,7 +318,8 @@ TEST_CASE("pjrt: buffers that fail, uninitialised ones, and ones that come in pa
   CHECK(get(empty.buffer).size() == 4);
   destroy(t.Buffer_Destroy, empty.buffer);
 
-  ShapeSpec specs[2] = {{{sizeof(ShapeSpec), nullptr}, dims, 1, ElementType::f32}, {{sizeof(ShapeSpec), nullptr}, dims, 1, ElementType::f32}};
+  ShapeSpec specs[2] = {{{sizeof(ShapeSpec), nullptr}, dims, 1, ElementType::f32},
+                        {{sizeof(ShapeSpec), nullptr}, dims, 1, ElementType::f32}};
   auto make = args<AsyncBuffersArgs>();
   make.client = c.client, make.shapes = specs, make.num_shapes = 2, make.memory = memory;
   CALL(Client_CreateBuffersForAsyncHostToDevice, make);

@@ -15,10 +15,10 @@ using namespace weft::pjrt;
 
 // All structures have the layout of C's, whatever C++ thinks of templates.
 #pragma GCC diagnostic ignored "-Winvalid-offsetof"
-#define SAME(theirs, member, Ours, place)                                                                   \
-  static_assert(offsetof(theirs, member) == offsetof(Ours, place) &&                                        \
-                    sizeof(((theirs*)nullptr)->member) == sizeof(((Ours*)nullptr)->place),                  \
-                #theirs "." #member)
+#define SAME(theirs, member, Ours, place)                                                                                         \
+  static_assert(                                                                                                                  \
+      offsetof(theirs, member) == offsetof(Ours, place) && sizeof(((theirs*)nullptr)->member) == sizeof(((Ours*)nullptr)->place), \
+      #theirs "." #member)
 #define SAME_SIZE(theirs, Ours) static_assert(sizeof(theirs) == sizeof(Ours), #theirs)
 
 // clang-format off

@@ -51,16 +51,16 @@ A args() {
   a.head.struct_size = sizeof a;
   return a;
 }
-#define CALL(name, a)                                                      \
-  do {                                                                     \
-    const auto done = pjrt_test::outcome(pjrt_test::plugin().name(&(a)));  \
-    INFO(#name << ": " << done.message);                                   \
-    REQUIRE(done.code == Code::ok);                                        \
+#define CALL(name, a)                                                     \
+  do {                                                                    \
+    const auto done = pjrt_test::outcome(pjrt_test::plugin().name(&(a))); \
+    INFO(#name << ": " << done.message);                                  \
+    REQUIRE(done.code == Code::ok);                                       \
   } while (false)
-#define FAILS(name, a, wanted, part)                                       \
-  do {                                                                     \
-    const auto done = pjrt_test::outcome(pjrt_test::plugin().name(&(a)));  \
-    CHECK(done.code == wanted);                                            \
+#define FAILS(name, a, wanted, part)                                           \
+  do {                                                                         \
+    const auto done = pjrt_test::outcome(pjrt_test::plugin().name(&(a)));      \
+    CHECK(done.code == wanted);                                                \
     CHECK_MESSAGE(done.message.find(part) != std::string::npos, done.message); \
   } while (false)
 

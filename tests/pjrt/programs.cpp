@@ -154,7 +154,8 @@ TEST_CASE("pjrt: programs that are refused, by their status") {
   Outcome done = c.try_compile("func.func @main() {", &out);
   CHECK(done.code == Code::invalid_argument);
   CHECK(done.message.find(":1:") != std::string::npos);
-  done = c.try_compile("func.func @main(%x: tensor<4xf32>) -> tensor<4xf32> {\n  %0 = my.thing %x : tensor<4xf32>\n  return %0 : tensor<4xf32>\n}", &out);
+  done = c.try_compile(
+      "func.func @main(%x: tensor<4xf32>) -> tensor<4xf32> {\n  %0 = my.thing %x : tensor<4xf32>\n  return %0 : tensor<4xf32>\n}", &out);
   CHECK(done.message.find("2:") != std::string::npos);
   done = c.try_compile(kAxpy, &out, {}, "hlo");
   CHECK(done.code == Code::unimplemented);
