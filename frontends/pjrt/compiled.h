@@ -47,7 +47,9 @@ class Compiled {
   void set_sharding(Port& p, const NamedSharding& s) const;
   void check_arguments(std::span<Device* const> on, Buffer* const* const* given, std::size_t num_args) const;
   Array argument(std::size_t i, std::span<Device* const> on, Buffer* const* const* given, bool donated) const;
-  void give_results(std::vector<Array>& values, std::span<Device* const> on, Buffer** const* outputs) const;
+  /// `kept` is the memory of arguments that stay the caller's.
+  void give_results(std::vector<Array>& values, std::span<Device* const> on, const std::vector<detail::Ref<detail::Buffer>>& kept,
+                    Buffer** const* outputs) const;
 
   std::vector<weft::Device> run_on_;  ///< weft's devices, by partition; those of a call may be others of the host
   detail::Ref<detail::Executable> executable_;

@@ -49,6 +49,15 @@ Ref<detail::Buffer> taken(Array x) {
   return detail::why_not_taken({&elements, 1})[0] ? copied(elements) : elements;
 }
 
+/// Whether elements lie within memory of others.
+bool lies_in(const Ref<detail::Buffer>& elements, const std::vector<Ref<detail::Buffer>>& others) {
+  const auto* const begin = static_cast<const char*>(elements->data());
+  return elements->bytes() > 0 && std::any_of(others.begin(), others.end(), [&](const Ref<detail::Buffer>& o) {
+    const auto* const start = static_cast<const char*>(o->data());
+    return begin >= start && begin < start + o->bytes();
+  });
+}
+
 }  // namespace
 
 Array Compiled::argument(std::size_t i, std::span<Device* const> on, Buffer* const* const* given, bool donated) const {
@@ -73,11 +82,14 @@ Array Compiled::argument(std::size_t i, std::span<Device* const> on, Buffer* con
   return Array(Ref<detail::ArrayImpl>(new detail::ConcreteArray(p.whole, std::move(shards), p.placement)));
 }
 
-void Compiled::give_results(std::vector<Array>& values, std::span<Device* const> on, Buffer** const* outputs) const {
+void Compiled::give_results(std::vector<Array>& values, std::span<Device* const> on, const std::vector<Ref<detail::Buffer>>& kept,
+                            Buffer** const* outputs) const {
   std::vector<std::unique_ptr<Buffer>> made(values.size() * on.size());
   for (std::size_t i = 0; i < values.size(); ++i) {
     const Port& p = results[i];
     const auto give = [&](std::size_t d, Ref<detail::Buffer> elements) {
+      // A result is memory of its own: an argument's may be NumPy's, which the user writes to.
+      if (lies_in(elements, kept)) elements = copied(elements);
       Memory* memory = on[d]->memories[0];
       for (Memory* m : on[d]->memories)
         if (m->kind == p.memory_kind) memory = m;
@@ -123,7 +135,16 @@ void Compiled::execute(std::span<Device* const> on, Buffer* const* const* given,
   values.reserve(num_args);
   for (std::size_t i = 0; i < num_args; ++i) values.push_back(argument(i, on, given, donated[i]));
   std::vector<Array> out = executable_->call(values, num_partitions == 1 ? on[0]->device.id() : detail::default_device_id());
-  give_results(out, on, outputs);
+  std::vector<Ref<detail::Buffer>> kept;
+  for (std::size_t i = 0; i < num_args; ++i) {
+    const detail::ConcreteArray& c = *detail::as_concrete(values[i]);
+    if (arguments[i].is_donated) continue;
+    if (c.shards.empty())
+      kept.push_back(c.buffer);
+    else
+      kept.insert(kept.end(), c.shards.begin(), c.shards.end());
+  }
+  give_results(out, on, kept, outputs);
 }
 
 }  // namespace weft::pjrt

@@ -121,6 +121,26 @@ TEST_CASE("pjrt: a program is compiled, described and run") {
   destroy(t.LoadedExecutable_Destroy, loaded);
 }
 
+TEST_CASE("pjrt: a result has memory of its own, also where it is an argument") {
+  const TestClient c;
+  const Api& t = plugin();
+  LoadedExecutable* e = c.compile(R"(func.func @main(%x: tensor<2x3xf32>) -> (tensor<2x3xf32>, tensor<6xf32>) {
+    %0 = stablehlo.reshape %x : (tensor<2x3xf32>) -> tensor<6xf32>
+    return %x, %0 : tensor<2x3xf32>, tensor<6xf32>
+  })");
+  Buffer* x = c.put({0, 1, 2, 3, 4, 5}, {2, 3});
+  std::vector<std::vector<Buffer*>> out;
+  const Outcome done = run(e, {{x}}, 2, out);
+  REQUIRE_MESSAGE(done.code == Code::ok, done.message);
+  for (Buffer* b : out[0]) {
+    CHECK(get(b) == std::vector<float>{0, 1, 2, 3, 4, 5});
+    CHECK(value_of(t.Buffer_UnsafePointer, b) != value_of(t.Buffer_UnsafePointer, x));
+    destroy(t.Buffer_Destroy, b);
+  }
+  destroy(t.Buffer_Destroy, x);
+  destroy(t.LoadedExecutable_Destroy, e);
+}
+
 TEST_CASE("pjrt: an executable is kept as bytes and loaded again") {
   const TestClient c;
   const Api& t = plugin();
