@@ -92,6 +92,7 @@ int main(int argc, char** argv) {
     }
     bench::elementwise_workloads(o);
     bench::product_workloads(o);
+    bench::dtype_workloads(o);
     bench::training_workloads(o);
     bench::science_workloads(o);
     bench::library_workloads(o);

@@ -63,6 +63,8 @@ TargetTraits traits() {
   TargetTraits t;
   t.vector_bytes = native_vector_bytes();
   t.vectors_in_epilogue = true;
+  t.prefers_product = &prefers_product;
+  t.takes_product = &takes_product;
   t.expansion = &expand_for_cpu;
   return t;
 }

@@ -4,11 +4,13 @@
 #include <array>
 #include <cstring>
 #include <future>
+#include <limits>
 #include <mutex>
 #include <string_view>
 #include <system_error>
 
 #include "weft/backends/cpu/dnnl_tools.h"
+#include "weft/backends/cpu/packed/packed_product.h"
 #include "weft/core/base/float_environment.h"
 #include "weft/core/errors/error.h"
 #include "weft/runtime/host/process_end.h"
@@ -182,8 +184,50 @@ ProductPieces cut_product(const ProductStep& p) {
   return r;
 }
 
+namespace {
+
+/// One of the two strides of each matrix is 1, as libraries want it.
+bool lies_in_lines(const ProductStep& p) { return (p.a_row == 1 || p.a_col == 1) && (p.b_row == 1 || p.b_col == 1); }
+
+/// BLAS wants rows, or columns, of which none reaches into the next.
+bool suits_blas(const ProductStep& p) {
+  constexpr std::int64_t most = std::numeric_limits<std::int32_t>::max();
+  const auto apart = [&](std::int64_t row, std::int64_t column, std::int64_t rows, std::int64_t columns) {
+    return column == 1 ? row >= columns && row <= most : column >= rows && column <= most;
+  };
+  return lies_in_lines(p) && apart(p.a_row, p.a_col, p.m, p.k) && apart(p.b_row, p.b_col, p.k, p.n) && p.out_row >= p.n &&
+         std::max({p.m, p.n, p.k, p.out_row}) <= most;
+}
+bool is_blas_product(const ProductStep& p) {
+  return p.dtype == p.right_dtype && p.dtype == p.out_dtype && (p.dtype == float64 || p.dtype.is_complex());
+}
+bool is_float32_product(const ProductStep& p) { return p.dtype == float32 && p.right_dtype == float32 && p.out_dtype == float32; }
+
+}  // namespace
+
+bool prefers_product(const ProductStep& p) {
+  // Products with vectors are bound by memory.
+  if (p.m < 4 || p.n < 4 || p.k < 4) return false;
+  const double multiplications = static_cast<double>(p.m) * static_cast<double>(p.n) * static_cast<double>(p.k);
+  // Kernels run as fast as long as a matrix stays in the cache, and can take in what surrounds them; but numbers of 16 and 8 bits they
+  // widen one vector after the other.
+  const bool packed = has_packed_product(p.dtype, p.right_dtype, p.out_dtype);
+  if (packed && std::max(p.dtype.itemsize(), p.right_dtype.itemsize()) <= 2) return multiplications > 32. * 32 * 32;
+  if (packed && p.dtype == float64) return multiplications > 96. * 96 * 96;
+  if (packed || is_float32_product(p) || (p.dtype.is_complex() && is_blas_product(p))) return multiplications > 160. * 160 * 160;
+  return is_blas_product(p) && multiplications > 600. * 600 * 600;
+}
+
+bool takes_product(const ProductStep& p) {
+  if (has_packed_product(p.dtype, p.right_dtype, p.out_dtype)) return true;
+  return is_float32_product(p) ? lies_in_lines(p) : is_blas_product(p) && suits_blas(p);
+}
+
 std::unique_ptr<Product> make_product(const ProductStep& p) {
-  if (p.dtype != float32) return make_blas_product(p);
+  if (!is_float32_product(p) || !lies_in_lines(p)) {
+    auto packed = make_packed_product(p);
+    return packed ? std::move(packed) : make_blas_product(p);
+  }
   if (auto tiled = make_tiled_product(p)) return tiled;
   try {
     return std::make_unique<OneDnnProduct>(p);

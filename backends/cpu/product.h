@@ -1,4 +1,4 @@
-// Matrix products by libraries: of float32 by oneDNN, of float64 and complex numbers by OpenBLAS.
+// Matrix products: of float32 by oneDNN or tiles of weft's own, of complex numbers by OpenBLAS, of other dtypes by packed/.
 #pragma once
 #include <memory>
 
@@ -30,6 +30,9 @@ struct ProductPieces {
 };
 ProductPieces cut_product(const ProductStep& p);
 
+/// Whether one of these is faster than a kernel, its operands lying in rows; and whether one takes a product with its strides.
+bool prefers_product(const ProductStep& p);
+bool takes_product(const ProductStep& p);
 std::unique_ptr<Product> make_product(const ProductStep& p);
 std::unique_ptr<Product> make_blas_product(const ProductStep& p);
 /// Null where weft's own code is not for it, or not for this processor.

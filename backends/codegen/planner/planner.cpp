@@ -116,7 +116,7 @@ void KernelPlanner::classify() {
       if (!e.inputs[k].is_literal() && needs_memory(e, static_cast<int>(k))) is_root_[e.inputs[k].var()] = 1;
   }
   name_outputs();
-  if (target_.all_products)
+  if (target_.product_epilogues)
     for (std::size_t i = 0; i < j_.eqns.size(); ++i)
       if (j_.eqns[i].op->kind == Kind::dot && library_[i]) absorb_epilogue(i);
   cost_.assign(avals_.size(), 0);

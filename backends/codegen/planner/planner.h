@@ -82,7 +82,6 @@ class KernelPlanner {
   bool has_too_many_loops(const Eqn& e) const;
   bool is_transposed(Var v) const;
   bool product_is_kernel(const Eqn& e) const;
-  bool is_library_dtype(DType a, DType b, DType out) const;
   bool is_kernel_scatter(const Eqn& e) const;
   bool try_library_product(const Eqn& e);
   void absorb_epilogue(std::size_t eqn);  // epilogues.cpp

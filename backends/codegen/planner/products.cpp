@@ -1,6 +1,5 @@
 // Which products go to a library, and with what strides: transposes of operands are absorbed.
 #include <algorithm>
-#include <limits>
 
 #include "weft/backends/codegen/planner/movement_reader.h"
 #include "weft/backends/codegen/planner/planner.h"
@@ -9,18 +8,7 @@
 namespace weft::detail {
 namespace {
 
-constexpr double kLibraryAbove = 160. * 160 * 160;      // multiplications
-constexpr double kLibraryAboveWide = 600. * 600 * 600;  // of float64 on the host: kernels are faster as long as a matrix is in the cache
-
-/// BLAS wants rows, or columns, of which none reaches into the next.
-bool suits_blas(const ProductStep& p) {
-  constexpr std::int64_t most = std::numeric_limits<std::int32_t>::max();
-  const auto apart = [&](std::int64_t row, std::int64_t column, std::int64_t rows, std::int64_t columns) {
-    return column == 1 ? row >= columns && row <= most : column >= rows && column <= most;
-  };
-  return apart(p.a_row, p.a_col, p.m, p.k) && apart(p.b_row, p.b_col, p.k, p.n) && p.out_row >= p.n &&
-         std::max({p.m, p.n, p.k, p.out_row}) <= most;
-}
+constexpr double kLibraryAbove = 160. * 160 * 160;  // multiplications
 
 struct Loops {
   std::vector<std::int64_t> size, stride_a, stride_b, stride_out;
@@ -37,25 +25,24 @@ struct Loops {
 
 }  // namespace
 
-bool KernelPlanner::is_library_dtype(DType a, DType b, DType out) const {
-  if (a != b) return false;
-  if (a == float32 || a == float64) return out == a && (a == float32 || target_.all_products || target_.blas_products);
-  if (a.is_complex()) return out == a && target_.blas_products;
-  return target_.all_products && (a == float16 || a == bfloat16) && (out == a || out == float32);
-}
-
 bool KernelPlanner::product_is_kernel(const Eqn& e) const {
   const Aval &a = j_.aval(e.inputs[0]), &b = j_.aval(e.inputs[1]), &out = j_.avals[e.outputs[0]];
-  if (!target_.external_products || !is_library_dtype(a.dtype, b.dtype, out.dtype)) return true;
-  if (e.inputs[0].is_literal() || e.inputs[1].is_literal() || out.size() == 0) return true;
+  if (!target_.external_products || e.inputs[0].is_literal() || e.inputs[1].is_literal() || out.size() == 0) return true;
   const DotDimensions& dims = params_as<DotParams>(*e.params).dimension_numbers;
-  double batch = 1, k = 1;
-  for (int d : dims.batch[0]) batch *= static_cast<double>(a.shape[d]);
-  for (int d : dims.contracting[0]) k *= static_cast<double>(a.shape[d]);
-  const double m = static_cast<double>(a.size()) / std::max(1.0, batch * k), n = static_cast<double>(b.size()) / std::max(1.0, batch * k);
+  std::int64_t batch = 1;
+  ProductStep p;
+  p.dtype = a.dtype, p.right_dtype = b.dtype, p.out_dtype = out.dtype;
+  for (int d : dims.batch[0]) batch *= a.shape[d];
+  for (int d : dims.contracting[0]) p.k *= a.shape[d];
+  const std::int64_t each = std::max<std::int64_t>(1, batch * p.k);
+  p.m = a.size() / each, p.n = b.size() / each;
+  p.a_row = p.k, p.a_col = 1, p.b_row = p.out_row = p.n, p.b_col = 1;
+  if (batch > 1) p.batch.push_back({batch, p.m * p.k, p.k * p.n, p.m * p.n});
+  if (target_.prefers_product) return !target_.prefers_product(p);
+  if (a.dtype != b.dtype || !a.dtype.is_floating() || (out.dtype != a.dtype && (a.dtype.itemsize() > 2 || out.dtype != float32)))
+    return true;
   // Products with vectors are bound by memory; those that fit in the cache run as fast in a kernel, which can take in what surrounds them.
-  const bool wide = a.dtype == float64 && target_.blas_products;
-  return m < 4 || n < 4 || k < 4 || m * n * k <= (wide ? kLibraryAboveWide : kLibraryAbove);
+  return p.m < 4 || p.n < 4 || p.k < 4 || static_cast<double>(p.m) * static_cast<double>(p.n) * static_cast<double>(p.k) <= kLibraryAbove;
 }
 
 /// Whether neighbours along the last dimension, along which vectors of products go, lie apart in the memory that movements read them from.
@@ -128,15 +115,17 @@ bool KernelPlanner::try_library_product(const Eqn& e) {
   collect(batch, groups[3]), collect(free[0], groups[0]), collect(free[1], groups[1]), collect(contracted, groups[2]);
   if (groups[2].size.size() != 1 || groups[1].size.empty() || groups[0].size.empty()) return false;
   ProductStep& p = product.step;
-  p.dtype = a.dtype, p.out_dtype = j_.avals[e.outputs[0]].dtype;
+  p.dtype = a.dtype, p.right_dtype = b.dtype, p.out_dtype = j_.avals[e.outputs[0]].dtype;
   p.k = groups[2].size[0], p.a_col = groups[2].stride_a[0], p.b_row = groups[2].stride_b[0];
   p.m = groups[0].size.back(), p.a_row = groups[0].stride_a.back(), p.out_row = groups[0].stride_out.back();
   p.n = groups[1].size.back(), p.b_col = groups[1].stride_b.back();
   if (groups[1].stride_out.back() != 1) return false;
   p.a_offset = offset[0], p.b_offset = offset[1];
-  // One of the two strides of each matrix must be 1.
-  if ((p.a_row != 1 && p.a_col != 1) || (p.b_row != 1 && p.b_col != 1)) return false;
-  if (a.dtype != float32 && target_.blas_products && !suits_blas(p)) return false;
+  if (target_.takes_product) {
+    if (!target_.takes_product(p)) return false;
+  } else if ((p.a_row != 1 && p.a_col != 1) || (p.b_row != 1 && p.b_col != 1)) {
+    return false;  // one of the two strides of each matrix must be 1
+  }
   for (std::size_t g : {3u, 0u, 1u}) {
     const Loops& l = groups[g];
     const std::size_t n = l.size.size() - (g == 3 ? 0 : 1);

@@ -22,9 +22,10 @@ struct BufferInfo {
 };
 
 /// A matrix product by a library: out[b..., m, n] = sum over k of a[b..., m, k] * b[b..., k, n], all positions by strides in elements.
+/// `dtype` is the left operand's.
 struct ProductStep {
   enum class Activation { none, relu, gelu };  ///< gelu: by tanh
-  DType dtype = float32, out_dtype = float32;
+  DType dtype = float32, right_dtype = float32, out_dtype = float32;
   std::int64_t m = 1, n = 1, k = 1;
   struct Batch {
     std::int64_t size = 1, stride_a = 0, stride_b = 0, stride_out = 0;
@@ -124,9 +125,12 @@ std::vector<Address> buffer_addresses(const KernelProgram& p, const std::vector<
 /// What kernel formation needs to know of a machine.
 struct TargetTraits {
   int vector_bytes = 64;
-  bool external_products = true;  ///< large float32 products go to a library
-  bool blas_products = true;      ///< and those of float64 and complex numbers
-  bool all_products = false;      ///< and those of all floating dtypes, with a bias
+  bool external_products = true;  ///< large products of floating dtypes go to a library
+  /// Instead: whether a library, or code of the target's own, takes a product of these dtypes and sizes rather than a kernel, as if both
+  /// operands lay in rows; and whether it can take one with these strides.
+  bool (*prefers_product)(const ProductStep&) = nullptr;
+  bool (*takes_product)(const ProductStep&) = nullptr;
+  bool product_epilogues = false;  ///< products take a bias, and what follows
   bool gelu_epilogues = false, relu_epilogues = false;
   bool unordered_scatters = false;   ///< those of which it is promised that no index comes twice are made in any order
   bool vectors_in_epilogue = false;  ///< what follows reductions along vectors runs by vectors of its own

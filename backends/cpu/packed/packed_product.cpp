@@ -1,0 +1,300 @@
+#include "weft/backends/cpu/packed/packed_product.h"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <limits>
+#include <vector>
+
+#include "weft/backends/cpu/dnnl_tools.h"
+#include "weft/backends/cpu/packed/packing.h"
+#include "weft/runtime/host/thread_pool.h"
+
+namespace weft::detail {
+namespace {
+
+using namespace packed;
+
+constexpr std::int64_t kPanelRow = 2048;         // bytes of k of a panel's line: the left operand's tile stays in the first cache
+constexpr std::int64_t kRightBytes = 384 << 10;  // of the right operand's panels, which stay in the second cache
+constexpr std::int64_t kLeftBytes = 1 << 20;     // of the left operand's panels
+constexpr std::int64_t kMaxRows = 2048, kMaxColumns = 1024;
+constexpr double kStepsOfTask = 5e4;     // about 15 microseconds
+constexpr std::int64_t kPartFrom = 192;  // rows and columns of parts that are more than threads
+
+/// How two dtypes are multiplied, and what their sums are.
+struct Recipe {
+  const Unit* unit = nullptr;
+  std::uint64_t flip_right = 0;
+  bool add = false;  ///< to what is there
+  int start = 0;     ///< times the sum of a row of the left operand: what the flip of the right one adds
+};
+
+Recipe find_recipe(DType a, DType b, DType out) {
+  const auto of = [](const Unit* u) { return Recipe{.unit = u}; };
+  const auto is_16_bit = [](DType t) { return t == float16 || t == bfloat16; };
+  if (out == float64 && a == float64 && b == float64) return of(find_unit(UnitKind::f64));
+  if (out == float32 || is_16_bit(out)) {
+    const auto fits = [&](DType t) { return t == float32 || is_16_bit(t); };
+    if (!fits(a) || !fits(b)) return {};
+    const Unit* const pairs = a == bfloat16 && b == bfloat16 ? find_unit(UnitKind::bf16_pairs) : nullptr;
+    return of(pairs ? pairs : find_unit(UnitKind::f32));
+  }
+  if (!out.is_integer() || !a.is_integer() || !b.is_integer()) return {};
+  if (out.itemsize() == 8) return of(find_unit(UnitKind::i64));
+  if (a.itemsize() == 1 && b.itemsize() == 1) {
+    const Unit* const quads = find_unit(a == int8 ? UnitKind::i8_quads : UnitKind::u8_quads);
+    if (quads) return {.unit = quads, .flip_right = a == b ? 0x8080808080808080u : 0, .start = a != b ? 0 : a == int8 ? -128 : 128};
+  }
+  // A sum of which no more than 16 bits are wanted doesn't ask whether its operands have a sign.
+  const auto is_short = [&](DType t) { return t.itemsize() == 1 || t == int16 || (t == uint16 && out.itemsize() <= 2); };
+  if (is_short(a) && is_short(b)) return of(find_unit(UnitKind::i16_pairs));
+  return of(find_unit(UnitKind::i32));
+}
+
+std::int64_t parts_of(std::int64_t whole, std::int64_t most) { return (whole + most - 1) / std::max<std::int64_t>(most, 1); }
+std::int64_t rounded_up(std::int64_t n, std::int64_t unit) { return (n + unit - 1) / unit * unit; }
+
+/// One matrix by one matrix, of some rows and columns.
+class Multiplication {
+ public:
+  Multiplication(const Recipe& recipe, const ProductStep& p) : recipe_(recipe), unit_(*recipe.unit), p_(p) {
+    left_.dtype = p.dtype, left_.line = p.a_row, left_.k = p.a_col;
+    right_.dtype = p.right_dtype, right_.line = p.b_col, right_.k = p.b_row, right_.flip = recipe.flip_right;
+    const bool same = p.dtype == unit_.element || (p.dtype.is_integer() && p.dtype.itemsize() == unit_.element.itemsize());
+    in_place_ = same && p.a_col == 1 && p.k % unit_.group == 0;
+    words_ = (p.k + unit_.group - 1) / unit_.group;
+    const std::int64_t word = unit_.word_bytes();
+    depth_ = parts_of(words_, parts_of(words_, kPanelRow / word));
+    columns_ = std::clamp(kRightBytes / (depth_ * word) / unit_.panel_columns() * unit_.panel_columns(),
+                          static_cast<std::int64_t>(unit_.panel_columns()), rounded_up(p.n, unit_.panel_columns()));
+    const std::int64_t height = unit_.heights[0];
+    rows_ = std::min(p.m, in_place_ ? kMaxRows : std::max(kLeftBytes / (depth_ * word), height) / height * height);
+    converted_ = p.out_dtype != unit_.sum && !(p.out_dtype.is_integer() && p.out_dtype.itemsize() == unit_.sum.itemsize());
+    wide_ = converted_ ? std::min(kMaxColumns, rounded_up(p.n, unit_.panel_columns())) : p.n;
+    if (converted_) columns_ = std::min(columns_, wide_);
+    // Scratch memory: the right panels, the left ones, sums to be converted, what rows begin with, and what packing wants.
+    const auto place = [&](std::int64_t bytes) {
+      const std::int64_t at = scratch_;
+      scratch_ += rounded_up(bytes, 64);
+      return at;
+    };
+    right_at_ = place(columns_ * depth_ * word);
+    left_at_ = place(in_place_ ? 0 : rows_ * depth_ * word);
+    sums_at_ = place(converted_ ? rows_ * wide_ * unit_.sum.itemsize() : 0);
+    start_at_ = place(rows_ * 4);
+    packing_at_ = place(packing_scratch(unit_, std::max<std::int64_t>(unit_.panel_columns(), height), depth_ * unit_.group));
+  }
+  std::size_t scratch_bytes() const { return static_cast<std::size_t>(scratch_); }
+
+  void run(const char* a, const char* b, char* out, std::int64_t m, std::int64_t n, char* scratch) const {
+    Lines left = left_, right = right_;
+    left.data = a, right.data = b;
+    const std::int64_t size = p_.out_dtype.itemsize();
+    std::array<std::int64_t, 2> packed{-1, -1};  // the block of the right operand that the panels hold
+    for (std::int64_t j = 0; j < n; j += wide_)
+      for (std::int64_t i = 0; i < m; i += rows_) {
+        const std::int64_t rows = std::min(rows_, m - i), columns = std::min(wide_, n - j);
+        char* const to = out + (i * p_.out_row + j) * size;
+        if (words_ == 0) {
+          for (std::int64_t r = 0; r < rows; ++r) std::fill_n(to + r * p_.out_row * size, columns * size, char{0});
+          continue;
+        }
+        char* const sums = converted_ ? scratch + sums_at_ : to;
+        const std::int64_t sums_row = converted_ ? wide_ * unit_.sum.itemsize() : p_.out_row * size;
+        for (std::int64_t k = 0; k < words_; k += depth_) {
+          const std::int64_t words = std::min(depth_, words_ - k), depth = std::min(words * unit_.group, p_.k - k * unit_.group);
+          const Lines rows_here = left.at(i, k * unit_.group);
+          prepare_left(rows_here, rows, depth, scratch);
+          for (std::int64_t c = 0; c < columns; c += columns_) {
+            const std::array here{k, j + c};
+            const std::int64_t width = std::min(columns_, columns - c);
+            if (here != packed) pack_right(right.at(j + c, k * unit_.group), width, depth, scratch);
+            packed = here;
+            multiply(rows_here, rows, width, words, recipe_.add || k > 0, sums + c * unit_.sum.itemsize(), sums_row, scratch);
+          }
+        }
+        if (converted_)
+          for (std::int64_t r = 0; r < rows; ++r)
+            convert_run(sums + r * sums_row, unit_.sum, to + r * p_.out_row * size, p_.out_dtype, columns);
+      }
+  }
+
+ private:
+  /// Calls f(row, height, number of the height) for tiles that cover the rows.
+  template <class F>
+  void each_height(std::int64_t rows, F&& f) const {
+    std::size_t at = 0;
+    for (std::int64_t i = 0; i < rows; i += unit_.heights[at]) {
+      while (unit_.heights[at] > rows - i) ++at;
+      f(i, unit_.heights[at], at);
+    }
+  }
+  /// Packs its panels if it is not read where it is, and sums its rows if need be.
+  void prepare_left(const Lines& from, std::int64_t rows, std::int64_t depth, char* scratch) const {
+    auto* const start = reinterpret_cast<std::int32_t*>(scratch + start_at_);
+    const std::int64_t words = parts_of(depth, unit_.group);
+    if (!in_place_)
+      each_height(rows, [&](std::int64_t i, int height, std::size_t) {
+        char* const panel = scratch + left_at_ + i * words * unit_.word_bytes();
+        pack_panel(unit_, from.at(i, 0), height, depth, height, panel, scratch + packing_at_);
+        if (recipe_.start) sum_panel(panel, unit_.element.is_signed(), height, words, start + i);
+      });
+    else if (recipe_.start)
+      sum_lines(from, rows, depth, start);
+    for (std::int64_t i = 0; recipe_.start && i < rows; ++i)
+      start[i] = static_cast<std::int32_t>(static_cast<std::uint32_t>(start[i]) * static_cast<std::uint32_t>(recipe_.start));
+  }
+  void pack_right(const Lines& from, std::int64_t columns, std::int64_t depth, char* scratch) const {
+    const std::int64_t panel = unit_.panel_columns(), words = parts_of(depth, unit_.group);
+    for (std::int64_t c = 0; c < columns; c += panel)
+      pack_panel(unit_, from.at(c, 0), std::min(panel, columns - c), depth, panel, scratch + right_at_ + c * words * unit_.word_bytes(),
+                 scratch + packing_at_);
+  }
+  void multiply(const Lines& from, std::int64_t rows, std::int64_t columns, std::int64_t words, bool add, char* out, std::int64_t out_row,
+                const char* scratch) const {
+    const std::int64_t panel = unit_.panel_columns(), word = unit_.word_bytes();
+    const auto* const start = reinterpret_cast<const std::int32_t*>(scratch + start_at_);
+    TileWork w{.left_row = from.line * from.dtype.itemsize(), .words = words, .out_row = out_row, .add = add};
+    each_height(rows, [&](std::int64_t i, int, std::size_t height) {
+      w.left = in_place_ ? from.at(i, 0).data : scratch + left_at_ + i * words * word;
+      w.start = recipe_.start ? start + i : nullptr;
+      for (std::int64_t c = 0; c < columns; c += panel) {
+        const std::int64_t width = std::min(panel, columns - c);
+        const bool two = width > unit_.lanes;
+        w.right = scratch + right_at_ + c * words * word;
+        w.out = out + i * out_row + c * unit_.sum.itemsize();
+        w.last = static_cast<int>(two ? width - unit_.lanes : width);
+        unit_.tiles[!in_place_][two][height](w);
+      }
+    });
+  }
+
+  const Recipe recipe_;
+  const Unit& unit_;
+  const ProductStep p_;
+  Lines left_, right_;
+  bool in_place_ = false, converted_ = false;
+  std::int64_t words_ = 0, depth_ = 1, columns_ = 0, rows_ = 0, wide_ = 0;  // of k; of a block
+  std::int64_t scratch_ = 0, right_at_ = 0, left_at_ = 0, sums_at_ = 0, start_at_ = 0, packing_at_ = 0;
+};
+
+/// How the work is dealt out: some matrices of the batch a task, or parts of one. No sum is cut, so that results don't depend on it.
+struct Division {
+  std::int64_t matrices = 1, matrices_a_task = 1, rows = 1, columns = 1, row_parts = 1, column_parts = 1;
+};
+Division divide(const ProductStep& p, const Unit& u) {
+  Division d{.rows = p.m, .columns = p.n};
+  for (const ProductStep::Batch& b : p.batch) d.matrices *= b.size;
+  const auto threads = static_cast<double>(num_threads());
+  const double tasks = std::clamp(packed_product_steps(p) / kStepsOfTask, 1.0, 4 * threads);
+  if (tasks < 2) {
+    d.matrices_a_task = d.matrices;
+    return d;
+  }
+  if (static_cast<double>(d.matrices) >= threads) {
+    d.matrices_a_task = std::max<std::int64_t>(1, static_cast<std::int64_t>(static_cast<double>(d.matrices) / tasks));
+    return d;
+  }
+  // Each part packs what it needs of both operands: one for each thread, as square as they can be, and more as long as packing is a small
+  // share, as threads are not equally fast.
+  const std::int64_t height = u.heights[0], width = u.panel_columns();
+  for (double wanted = std::min(tasks, threads); wanted <= std::min(tasks, 4 * threads); wanted *= 2) {
+    const auto parts = static_cast<std::int64_t>(wanted);
+    double least = std::numeric_limits<double>::infinity();
+    Division best = d;
+    for (std::int64_t r = 1; r <= parts; ++r) {
+      const std::int64_t rows = rounded_up(parts_of(p.m, r), height), columns = rounded_up(parts_of(p.n, parts / r), width);
+      // What a part multiplies, and what it packs.
+      const double cost = static_cast<double>(rows * columns) + 16 * static_cast<double>(rows + 2 * columns);
+      if (cost < least) least = cost, best.rows = std::min(rows, p.m), best.columns = std::min(columns, p.n);
+    }
+    if (wanted > threads && std::min(best.rows, best.columns) < kPartFrom) break;
+    d = best;
+  }
+  d.row_parts = parts_of(p.m, d.rows), d.column_parts = parts_of(p.n, d.columns);
+  return d;
+}
+/// The product of one part, or of the whole if there is one part.
+ProductStep part_of(ProductStep p, const Division& d) {
+  p.m = d.rows, p.n = d.columns;
+  return p;
+}
+
+class PackedProduct final : public Product {
+ public:
+  PackedProduct(const Recipe& recipe, const ProductStep& p)
+      : p_(p), division_(divide(p, *recipe.unit)), part_(recipe, part_of(p, division_)) {}
+
+  void run(const void* left, const void* right, void* result) const override {
+    const std::int64_t a_size = p_.dtype.itemsize(), b_size = p_.right_dtype.itemsize(), out_size = p_.out_dtype.itemsize();
+    const char* const a = static_cast<const char*>(left) + p_.a_offset * a_size;
+    const char* const b = static_cast<const char*>(right) + p_.b_offset * b_size;
+    char* const out = static_cast<char*>(result);
+    const Division& d = division_;
+    const std::int64_t parts = d.row_parts * d.column_parts, groups = parts_of(d.matrices, d.matrices_a_task);
+    parallel_for(groups * parts, [&](std::int64_t task) {
+      auto* const scratch = static_cast<char*>(library_scratch(part_.scratch_bytes()));
+      const std::int64_t row = task % parts / d.column_parts * d.rows, column = task % d.column_parts * d.columns;
+      const std::int64_t first = task / parts * d.matrices_a_task, end = std::min(d.matrices, first + d.matrices_a_task);
+      for (std::int64_t i = first; i < end; ++i) {
+        std::int64_t rest = i, a_at = row * p_.a_row, b_at = column * p_.b_col, out_at = row * p_.out_row + column;
+        for (std::size_t l = p_.batch.size(); l-- > 0;) {
+          const ProductStep::Batch& loop = p_.batch[l];
+          const std::int64_t at = rest % loop.size;
+          rest /= loop.size;
+          a_at += at * loop.stride_a, b_at += at * loop.stride_b, out_at += at * loop.stride_out;
+        }
+        part_.run(a + a_at * a_size, b + b_at * b_size, out + out_at * out_size, std::min(d.rows, p_.m - row),
+                  std::min(d.columns, p_.n - column), scratch);
+      }
+    });
+  }
+
+ private:
+  const ProductStep p_;
+  const Division division_;
+  const Multiplication part_;
+};
+
+}  // namespace
+
+bool has_packed_product(DType a, DType b, DType out) { return find_recipe(a, b, out).unit != nullptr; }
+
+double packed_product_steps(const ProductStep& p) {
+  const Recipe recipe = find_recipe(p.dtype, p.right_dtype, p.out_dtype);
+  if (!recipe.unit) return std::numeric_limits<double>::infinity();
+  const auto number = [](std::int64_t n) { return static_cast<double>(n); };
+  const double words = std::ceil(number(p.k) / recipe.unit->group), vectors = std::ceil(number(p.n) / recipe.unit->lanes);
+  // A tile takes its steps and some at its ends; an element is packed in about one step for four words.
+  double steps = number(p.m) * vectors * (words + 8) + (number(p.m) + vectors * recipe.unit->lanes) * words / 3 + 100;
+  for (const ProductStep::Batch& b : p.batch) steps *= number(b.size);
+  return steps;
+}
+
+template <class T>
+bool subtract_product(std::int64_t m, std::int64_t n, std::int64_t k, const T* a, MatrixStrides a_at, const T* b, MatrixStrides b_at,
+                      T* out, std::int64_t out_row) {
+  ProductStep p;
+  p.dtype = p.right_dtype = p.out_dtype = sizeof(T) == 8 ? float64 : float32;
+  p.m = m, p.n = n, p.k = k, p.a_row = a_at.row, p.a_col = a_at.column, p.b_row = b_at.row, p.b_col = b_at.column, p.out_row = out_row;
+  Recipe recipe = find_recipe(p.dtype, p.dtype, p.dtype);
+  if (!recipe.unit) return false;
+  recipe.add = true, recipe.flip_right = sizeof(T) == 8 ? 0x8000000000000000u : 0x8000000080000000u;
+  if (m == 0 || n == 0 || k == 0) return true;
+  const Multiplication whole(recipe, p);
+  auto* const scratch = static_cast<char*>(library_scratch(whole.scratch_bytes()));
+  whole.run(reinterpret_cast<const char*>(a), reinterpret_cast<const char*>(b), reinterpret_cast<char*>(out), m, n, scratch);
+  return true;
+}
+template bool subtract_product(std::int64_t, std::int64_t, std::int64_t, const float*, MatrixStrides, const float*, MatrixStrides, float*,
+                               std::int64_t);
+template bool subtract_product(std::int64_t, std::int64_t, std::int64_t, const double*, MatrixStrides, const double*, MatrixStrides,
+                               double*, std::int64_t);
+
+std::unique_ptr<Product> make_packed_product(const ProductStep& p) {
+  const Recipe recipe = find_recipe(p.dtype, p.right_dtype, p.out_dtype);
+  return recipe.unit ? std::make_unique<PackedProduct>(recipe, p) : nullptr;
+}
+
+}  // namespace weft::detail

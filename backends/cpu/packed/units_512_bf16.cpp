@@ -1,0 +1,59 @@
+// bfloat16 two by two, summed in float32: AVX512_BF16. Each product is added by one rounding, to the nearest even; subnormal numbers are 0.
+#include "weft/backends/cpu/jit.h"
+#include "weft/backends/cpu/packed/units.h"
+
+#ifdef __x86_64__
+
+#include <immintrin.h>
+
+#ifdef __clang__
+#pragma clang attribute push(__attribute__((target("avx512f,avx512dq,avx512bw,avx512vl,avx512bf16,avx2,fma"))), apply_to = function)
+#else
+#pragma GCC push_options
+#pragma GCC target("avx512f,avx512dq,avx512bw,avx512vl,avx512bf16,avx2,fma")
+#endif
+
+namespace weft::detail::packed {
+namespace {
+
+#include "weft/backends/cpu/packed/tile_of_unit.h"
+#include "weft/backends/cpu/packed/units_512_common.h"
+
+struct Pairs : Floats512 {
+  using Operand = __m512i;
+  static Operand operand(const char* p) { return _mm512_loadu_si512(p); }
+  static Operand broadcast(const char* p) {
+    std::int32_t word;
+    __builtin_memcpy(&word, p, sizeof word);
+    return _mm512_set1_epi32(word);
+  }
+  static Vector multiply_add(Operand left, Operand right, Vector sum) {
+    return _mm512_dpbf16_ps(sum, reinterpret_cast<__m512bh>(left), reinterpret_cast<__m512bh>(right));
+  }
+};
+
+}  // namespace
+}  // namespace weft::detail::packed
+
+#ifdef __clang__
+#pragma clang attribute pop
+#else
+#pragma GCC pop_options
+#endif
+
+namespace weft::detail::packed {
+const Unit* unit_512_bf16(UnitKind kind) {
+  static const bool possible = native_vector_bytes() >= 64 && __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512bw") &&
+                               __builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("avx512bf16");
+  static const Unit pairs = make_unit<Pairs>(bfloat16, float32, 2);
+  return possible && kind == UnitKind::bf16_pairs ? &pairs : nullptr;
+}
+}  // namespace weft::detail::packed
+
+#else
+
+namespace weft::detail::packed {
+const Unit* unit_512_bf16(UnitKind) { return nullptr; }
+}  // namespace weft::detail::packed
+
+#endif
