@@ -3,6 +3,7 @@
 #include <llvm/IR/Intrinsics.h>
 #include <llvm/IR/MDBuilder.h>
 #include <llvm/IR/Module.h>
+#include <llvm/Support/DivisionByConstantInfo.h>
 
 #include "weft/backends/codegen/math/math.h"
 #include "weft/backends/codegen/math/sixteen_lanes.h"
@@ -106,9 +107,50 @@ Value* VectorBuilder::extremum(bool maximum, Value* a, Value* b) {
   return ir_.CreateSelect(ir_.CreateFCmpUNO(a, a), a, chosen);
 }
 
+/// The same number in all lanes; null if they differ or are not known.
+static const llvm::APInt* known_divisor(Value* b) {
+  const auto* all = llvm::dyn_cast<llvm::Constant>(b);
+  const auto* one = all ? llvm::dyn_cast_or_null<llvm::ConstantInt>(all->getSplatValue()) : nullptr;
+  return one && !one->isZero() ? &one->getValue() : nullptr;
+}
+
+/// By the upper half of a product with a scaled reciprocal: Granlund, Montgomery, "Division by invariant integers using multiplication"
+/// (1994).
+Value* VectorBuilder::divide_by_known(bool is_signed, Value* a, const llvm::APInt& divisor) {
+  llvm::Type* const narrow = a->getType();
+  const unsigned bits = divisor.getBitWidth();
+  llvm::Type* const wide = with_lanes(ir_.getIntNTy(2 * bits), a);
+  const auto number = [&](const llvm::APInt& v) { return llvm::ConstantInt::get(narrow, v); };
+  const auto shift = [&](unsigned n) { return llvm::ConstantInt::get(narrow, n); };
+  const auto upper_half = [&](Value* x, const llvm::APInt& factor) {
+    Value* f = llvm::ConstantInt::get(wide, is_signed ? factor.sext(2 * bits) : factor.zext(2 * bits));
+    Value* product = ir_.CreateMul(is_signed ? ir_.CreateSExt(x, wide) : ir_.CreateZExt(x, wide), f);
+    return ir_.CreateTrunc(ir_.CreateLShr(product, llvm::ConstantInt::get(wide, bits)), narrow);
+  };
+  if (divisor.isOne()) return a;
+  if (is_signed) {
+    if (divisor.isAllOnes()) return ir_.CreateNeg(a);
+    const auto by = llvm::SignedDivisionByConstantInfo::get(divisor);
+    Value* q = upper_half(a, by.Magic);
+    if (divisor.isStrictlyPositive() && by.Magic.isNegative()) q = ir_.CreateAdd(q, a);
+    if (divisor.isNegative() && by.Magic.isStrictlyPositive()) q = ir_.CreateSub(q, a);
+    q = ir_.CreateAShr(q, shift(by.ShiftAmount));
+    return ir_.CreateAdd(q, ir_.CreateLShr(q, shift(bits - 1)));
+  }
+  if (divisor.isPowerOf2()) return ir_.CreateLShr(a, shift(divisor.logBase2()));
+  const auto by = llvm::UnsignedDivisionByConstantInfo::get(divisor);
+  Value* q = upper_half(ir_.CreateLShr(a, shift(by.PreShift)), by.Magic);
+  if (by.IsAdd) q = ir_.CreateAdd(ir_.CreateLShr(ir_.CreateSub(a, q), number(llvm::APInt(bits, 1))), q);
+  return ir_.CreateLShr(q, shift(by.PostShift));
+}
+
 /// Integers of up to 32 bits have exact quotients in float64, which divides whole vectors.
 Value* VectorBuilder::divide_integers(DType t, bool remainder, Value* a, Value* b) {
   const bool is_signed = t.is_signed();
+  if (const llvm::APInt* divisor = known_divisor(b); divisor && lanes_of(a) > 1 && t.itemsize() <= 4) {
+    Value* quotient = divide_by_known(is_signed, a, *divisor);
+    return remainder ? ir_.CreateSub(a, ir_.CreateMul(quotient, b)) : quotient;
+  }
   if (lanes_of(a) == 1 || t.itemsize() == 8 || features_.gpu != VectorFeatures::Gpu::none) {
     if (remainder) return is_signed ? ir_.CreateSRem(a, b) : ir_.CreateURem(a, b);
     return is_signed ? ir_.CreateSDiv(a, b) : ir_.CreateUDiv(a, b);

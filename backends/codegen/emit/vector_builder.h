@@ -59,6 +59,7 @@ class VectorBuilder final : public KernelBuilder {
   llvm::Value* convert_value(llvm::Value* v, DType from, DType to);
   llvm::Value* extremum(bool maximum, llvm::Value* a, llvm::Value* b);
   llvm::Value* divide_integers(DType t, bool remainder, llvm::Value* a, llvm::Value* b);
+  llvm::Value* divide_by_known(bool is_signed, llvm::Value* a, const llvm::APInt& divisor);
   llvm::Value* half_to_float(llvm::Value* v);
   llvm::Value* float_to_half(llvm::Value* v);
   llvm::Value* bfloat_to_float(llvm::Value* v);
