@@ -97,6 +97,7 @@ void gpt2(const Options& o);
 void training_workloads(const Options& o);
 void science_workloads(const Options& o);
 void library_workloads(const Options& o);
+void indexing_workloads(const Options& o);
 void loop_workloads(const Options& o);
 void pmap_workloads(const Options& o);
 

@@ -96,6 +96,7 @@ int main(int argc, char** argv) {
     bench::training_workloads(o);
     bench::science_workloads(o);
     bench::library_workloads(o);
+    bench::indexing_workloads(o);
     bench::loop_workloads(o);
   } catch (const std::exception& error) {
     fmt::print(stderr, "{}\n", error.what());

@@ -62,7 +62,7 @@ const void* fixed_memory(const FixedPointer& f) {
 TargetTraits traits() {
   TargetTraits t;
   t.vector_bytes = native_vector_bytes();
-  t.vectors_in_epilogue = true;
+  t.vectors_in_epilogue = t.divided_scatters = true;
   t.prefers_product = &prefers_product;
   t.takes_product = &takes_product;
   t.expansion = &expand_for_cpu;
@@ -431,12 +431,12 @@ void CpuExecutable::run_kernel(const NativeCode& code, const Step& s, void* cons
     if (b >= 0) args[n++] = addresses[b];
   const KernelFunction f = code.functions[k];
   if (!f) return first_code_->interpreted[k]->run(args.data(), 0, schedule.num_blocks);
-  if (schedule.grain == 0 || schedule.grain >= schedule.num_blocks || num_threads() == 1) {
+  if (!is_forked(schedule.num_blocks, schedule.grain) || num_threads() == 1 || in_parallel_region()) {
     f(args.data(), 0, schedule.num_blocks);
     return;
   }
-  const std::int64_t tasks = (schedule.num_blocks + schedule.grain - 1) / schedule.grain;
-  parallel_for(tasks, [&](std::int64_t i) { f(args.data(), i * schedule.grain, std::min((i + 1) * schedule.grain, schedule.num_blocks)); });
+  const std::int64_t blocks = schedule.num_blocks, each = blocks_of_task(blocks, schedule.grain, num_threads());
+  parallel_for((blocks + each - 1) / each, [&](std::int64_t i) { f(args.data(), i * each, std::min((i + 1) * each, blocks)); });
 }
 
 std::string CpuExecutable::as_text(std::string_view form) const {

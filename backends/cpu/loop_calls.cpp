@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <exception>
 
+#include "weft/backends/codegen/schedule/schedule.h"
 #include "weft/backends/cpu/jit.h"
 #include "weft/backends/cpu/product.h"
 #include "weft/core/base/thread_object.h"
@@ -36,10 +37,11 @@ using namespace weft::detail;
 
 extern "C" void weft_run_blocks(void* kernel, void* const* args, std::int64_t blocks, std::int64_t grain) {
   const auto f = reinterpret_cast<KernelFunction>(kernel);
-  if (num_threads() == 1) {
+  if (num_threads() == 1 || in_parallel_region()) {
     f(args, 0, blocks);
     return;
   }
+  grain = blocks_of_task(blocks, grain, num_threads());
   parallel_for((blocks + grain - 1) / grain, [&](std::int64_t i) { f(args, i * grain, std::min((i + 1) * grain, blocks)); });
 }
 /// Each thread takes its part of the blocks through as many iterations as a tile has, leaving out `radius` more blocks at each iteration

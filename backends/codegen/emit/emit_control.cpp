@@ -190,7 +190,7 @@ class ControlEmitter {
   void kernel(int number, const Values& args) {
     const Kernel& k = root_.kernels[static_cast<std::size_t>(number)];
     const Schedule& schedule = schedules_[static_cast<std::size_t>(number)];
-    const bool parallel = schedule.grain > 0 && schedule.grain < schedule.num_blocks;
+    const bool parallel = is_forked(schedule.num_blocks, schedule.grain);
     std::int64_t scratch = 0;
     for (const KernelArg& a : k.args)
       if (a.scratch) scratch += a.elements * a.dtype.itemsize() * (schedule.vector_dim >= 0 ? schedule.lanes : 1);

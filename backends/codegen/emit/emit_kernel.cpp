@@ -105,7 +105,9 @@ void KernelEmitter::run() {
   ir_.SetInsertPoint(body);
 
   Value *begin = function_->getArg(1), *end = function_->getArg(2);
-  if (s_.task_loops == 0) {
+  if (s_.row_bits >= 0) {
+    rows(begin, end);
+  } else if (s_.task_loops == 0) {
     outer_loops();
   } else if (s_.task_loops == 1) {
     const auto size = i64(k_.dag.dims[static_cast<std::size_t>(s_.outer[0].dim)]);

@@ -57,6 +57,9 @@ class KernelEmitter {
   void inside(int dim, std::int64_t& low, std::int64_t& high) const;
   bool is_border(const Node& n, int dim) const;
   void outer_loops();
+  /// The rows of these blocks, of a kernel that is divided by rows.
+  void rows(Value* begin, Value* end);  // emit_divided.cpp
+  Value* in_blocks(Value* begin, Value* count, Value*& row);
   /// In all blocks but the older ones, if the kernel has functions, whose chains are long.
   void overlap(const llvm::DenseSet<const llvm::BasicBlock*>& older);
   llvm::AllocaInst* reserve(const KernelArg& a);
@@ -148,6 +151,7 @@ class KernelEmitter {
   Value* mask_ = nullptr;  // lanes that exist, in the last vector of a loop
   int base_level_ = 0;     // the innermost outer loop
   bool wide_index_ = false;
+  NodeId holds_ = -1;                              ///< a condition that is known to hold
   int inside_dim_ = -1;                            ///< a loop that is open where its coordinate is at no border
   bool streamed_ = false;                          // some stores went past the caches
   std::vector<std::pair<Value*, Value*>> ranges_;  // of loops that run over less than their size

@@ -321,7 +321,7 @@ void KernelEmitter::store(const Store& s, const Copy& copy, Value* value) {
   const llvm::Align align = element_align(info.dtype);
   const bool lane_scratch = info.scratch && s_.vector_dim >= 0 && lanes_ > 1;
   const Address a = address(s.arg, s.position, copy);
-  Value* guard = s.guard >= 0 ? get(s.guard, copy) : nullptr;
+  Value* guard = s.guard >= 0 && s.guard != holds_ ? get(s.guard, copy) : nullptr;
   if (!varies(k_.dag[s.position].dims) && !lane_scratch) {
     Value* p = a.pointer;
     if (guard) {

@@ -51,6 +51,7 @@ Value* KernelEmitter::at_level(int level, llvm::function_ref<Value*()> f) {
 
 Value* KernelEmitter::get(NodeId n, const Copy& copy) {
   const Node& node = k_.dag[n];
+  if (n == holds_) return ir_.getTrue();
   if (node.kind == NodeKind::constant) return builder_.constant_value(node.dtype, node.floating, node.integer);
   const int level = level_of(node.dims, pinned_[static_cast<std::size_t>(n)]);
   auto& memo = frames_[static_cast<std::size_t>(level)].memo;

@@ -321,6 +321,7 @@ std::optional<KernelValue> Dag::emit_of_positions(ScalarOp op, DType result, std
 
 KernelValue Dag::emit(ScalarOp op, DType result, std::span<const V> v) {
   if (const std::optional<V> value = emit_of_positions(op, result, v)) return *value;
+  if (const std::optional<V> value = emit_of_ranges(op, v)) return *value;
   if (op == ScalarOp::select) {
     if (v[1].id == v[2].id || is_true(v[0])) return v[1];
     if (is_false(v[0])) return v[2];
@@ -342,7 +343,13 @@ KernelValue Dag::emit(ScalarOp op, DType result, std::span<const V> v) {
     if (op == ScalarOp::mul && is_one(second)) return v[0];
     if (op == ScalarOp::mul && is_one(first)) return v[1];
     if (op == ScalarOp::div && floating && is_one(second)) return v[0];
-    if (first.kind == NodeKind::constant && second.kind == NodeKind::constant && first.dtype.is_signed() && !floating) {
+    if (first.dtype.is_bool() && (op == ScalarOp::bit_and || op == ScalarOp::bit_or)) {
+      const bool neutral = op == ScalarOp::bit_and;  // else it is the result, whatever the other is
+      for (std::size_t i = 0; i < 2; ++i)
+        if ((*this)[v[i].id].kind == NodeKind::constant) return is_true(v[i]) == neutral ? v[1 - i] : v[i];
+      if (v[0].id == v[1].id) return v[0];
+    }
+    if (first.kind == NodeKind::constant && second.kind == NodeKind::constant && !floating && first.dtype != uint64) {
       const std::int64_t a = first.integer, b = second.integer;
       if (op == ScalarOp::eq) return boolean(a == b);
       if (op == ScalarOp::ne) return boolean(a != b);

@@ -111,6 +111,14 @@ class Dag final : public KernelBuilder {
   NodeId find(const Node& n) const;  ///< -1: there is none
   NodeId intern(const Node& n);
   NodeId intern(Affine a);
+  struct Range {
+    std::int64_t low = 0, high = 0;  ///< both included
+  };
+  /// Between which numbers the value of an integer lies; nothing: it may be any of 64 bits.
+  std::optional<Range> range_of(NodeId n);
+  std::optional<Range> find_range(NodeId n);
+  /// The value of an operation on integers of which enough is known: a comparison's, or the operand that is the extremum.
+  std::optional<V> emit_of_ranges(ScalarOp op, std::span<const V> operands);
   /// The position that an integer is the value of, if it is one.
   std::optional<NodeId> position_of(V value);
   /// The value of an integer operation on positions, as one of a position or a constant, where its bounds tell that it does not overflow.
@@ -122,6 +130,7 @@ class Dag final : public KernelBuilder {
   std::int64_t atom_low(int atom) const { return atom >= 0 ? 0 : (*this)[~atom].low; }
   std::int64_t atom_high(int atom) const { return atom >= 0 ? dims[static_cast<std::size_t>(atom)] - 1 : (*this)[~atom].high; }
   std::unordered_multimap<std::uint64_t, NodeId> table_;
+  std::unordered_map<NodeId, std::optional<Range>> ranges_;
 };
 
 std::string_view name_of(ScalarOp op);

@@ -2,7 +2,6 @@
 #include <cmath>
 
 #include "weft/backends/codegen/planner/planner.h"
-#include "weft/core/ops/movement/scatter.h"
 #include "weft/core/ops/reduce/reduce.h"
 
 namespace weft::detail {
@@ -73,33 +72,6 @@ void KernelPlanner::place(int root) {
   step_of_[r.var] = static_cast<int>(steps_.size());
   steps_.push_back({-1, -1, static_cast<int>(groups_.size())});
   groups_.push_back(std::move(g));
-}
-
-/// A kernel of its own. Its outer loops are those that no two updates of one element differ in: dimensions that run along with the indices,
-/// and window dimensions that are not indexed.
-void KernelPlanner::place_scatter(int root) {
-  const Root& r = roots_[static_cast<std::size_t>(root)];
-  const Eqn& e = j_.eqns[static_cast<std::size_t>(r.eqn)];
-  const IndexedGeometry g =
-      scatter_geometry(scatter_params(*e.op, *e.params).dimension_numbers, avals_[r.var].ndim(), j_.aval(e.inputs[2]).shape);
-  Group group;
-  group.closed = true;
-  group.roots = {root};
-  group.outer.emplace_back();
-  for (std::size_t k = 0; k < r.parallel.size(); ++k) {
-    const int d = r.parallel[k].value_dim;
-    const bool apart = std::any_of(g.dims.begin(), g.dims.end(), [&](const IndexedDim& dim) {
-      return (dim.window_dim == d && dim.component < 0) ||
-             (dim.batch_dim >= 0 && g.batch_dims[static_cast<std::size_t>(dim.batch_dim)] == d);
-    });
-    if (!apart) continue;
-    group.sizes.push_back(r.parallel[k].size);
-    group.outer[0].push_back(static_cast<int>(k));
-  }
-  group.work = r.work();
-  step_of_[r.var] = static_cast<int>(steps_.size());
-  steps_.push_back({-1, -1, static_cast<int>(groups_.size())});
-  groups_.push_back(std::move(group));
 }
 
 /// Which loop of the root would run along each outer loop of the group; -1: none does, the group would lose that outer loop.

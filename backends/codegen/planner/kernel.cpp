@@ -62,6 +62,7 @@ std::vector<char> live_nodes(const Kernel& k) {
   };
   for (const Nest& t : k.nests)
     for (NodeId n : wanted_nodes(t)) mark(n);
+  mark(k.division.row);
   for (std::size_t n = k.dag.nodes.size(); n-- > 0;) {
     if (!live[n]) continue;
     const Node& node = k.dag.nodes[n];
@@ -190,6 +191,8 @@ std::string to_string(const Kernel& k) {
     return t;
   };
   s += "  outer" + loops("for", k.outer) + "\n";
+  if (k.division.loop >= 0)
+    s += fmt::format("  divided by {} of i{}, below {}\n", text(k, k.division.row), k.division.loop, k.division.rows);
   std::vector<char> printed(k.dag.nodes.size());
   for (const Nest& t : k.nests) {
     s += "  nest" + loops("for", t.parallel) + loops("reduce", t.reduce) + "\n";

@@ -144,10 +144,12 @@ class KernelFormer final : public LeafReader {
     const bool any_order = params.unique_indices && p_.target_.unordered_scatters;
     const IndexedGeometry g = scatter_geometry(params.dimension_numbers, aval.ndim(), p_.j_.aval(e.inputs[2]).shape);
     for (std::size_t k = 0; k < r.parallel.size() && !any_order; ++k) {
-      const bool indexed = std::find(g.batch_dims.begin(), g.batch_dims.end(), r.parallel[k].value_dim) != g.batch_dims.end();
+      const bool indexed = r.parallel[k].value_dim == Root::kWindows ||
+                           std::find(g.batch_dims.begin(), g.batch_dims.end(), r.parallel[k].value_dim) != g.batch_dims.end();
       if (indexed && std::find(kernel_.outer.begin(), kernel_.outer.end(), loops[k]) == kernel_.outer.end())
         kernel_.sequential |= std::uint64_t{1} << loops[k];
     }
+    if (r.divided) kernel_.division = {loops[0], body.row, dag_[body.row].high + 1};
     const NodeId position = row_major_position(dag_, aval.shape, body.coords), guard = dag_.is_true(body.inside) ? -1 : body.inside.id;
     KernelValue value = body.value;
     if (e.op->combiner) {

@@ -5,7 +5,6 @@
 
 #include "weft/backends/codegen/schedule/cost.h"
 #include "weft/core/ops/movement/movement.h"
-#include "weft/core/ops/movement/scatter.h"
 #include "weft/core/ops/product/dot.h"
 #include "weft/core/ops/product/dot_expand.h"
 #include "weft/core/ops/reduce/reduce.h"
@@ -31,6 +30,13 @@ bool keeps_order(const JaxprData& j, const Eqn& e) {
   const std::optional<Movement> m = only_movement(j, e);
   return m && (m->reshape || keeps_order(*m, j.aval(e.inputs[0]).shape, j.avals[e.outputs[0]].shape));
 }
+/// Numbers put side by side along a last dimension, such as indices: who reads one of them computes that one only.
+bool is_tuple(const JaxprData& j, const Eqn& e) {
+  if (e.op->kind != Kind::concatenate) return false;
+  const Shape& all = j.avals[e.outputs[0]].shape;
+  return !all.empty() && all.back() == static_cast<std::int64_t>(e.inputs.size()) &&
+         std::all_of(e.inputs.begin(), e.inputs.end(), [&](Atom a) { return j.aval(a).shape.back() == 1; });
+}
 /// Movements that take a part of their operand, of which other parts may be read through other equations.
 bool takes_part(const JaxprData& j, const Eqn& e) {
   const std::optional<Movement> m = only_movement(j, e);
@@ -42,13 +48,12 @@ bool takes_part(const JaxprData& j, const Eqn& e) {
   return false;
 }
 
-/// Combiners that a vector accumulator can hold, for the dtype.
+}  // namespace
+
 bool can_reduce(Combiner c, DType t) {
   if (c == Combiner::logsumexp) return false;
   return !t.is_complex() || c == Combiner::sum || c == Combiner::prod;
 }
-
-}  // namespace
 
 double Root::points() const {
   double n = 1;
@@ -62,6 +67,13 @@ KernelPlanner::KernelPlanner(const Jaxpr& j, const TargetTraits& target, KernelT
   defined_by_.assign(avals_.size(), -1);
   for (std::size_t i = 0; i < j_.eqns.size(); ++i)
     for (Var v : j_.eqns[i].outputs) defined_by_[v] = static_cast<int>(i);
+  times_read_.assign(avals_.size(), 0);
+  const auto read = [&](Atom a) {
+    if (!a.is_literal()) ++times_read_[a.var()];
+  };
+  for (const Eqn& e : j_.eqns)
+    for (Atom a : e.inputs) read(a);
+  for (Atom a : j_.outputs) read(a);
 }
 
 KernelProgram KernelPlanner::run() {
@@ -182,15 +194,6 @@ bool KernelPlanner::needs_memory(const Eqn& e, int operand) const {
   }
 }
 
-/// Scatters that overwrite, or combine by one of the reductions.
-bool KernelPlanner::is_kernel_scatter(const Eqn& e) const {
-  if (e.op->kind != Kind::scatter) return false;
-  if (!e.op->combiner) return !params_as<Scatter::Params>(*e.params).update_jaxpr.jaxpr;
-  // Sums of bools are not sums of bytes.
-  const DType dtype = j_.avals[e.outputs[0]].dtype;
-  return !dtype.is_bool() && can_reduce(*e.op->combiner, dtype);
-}
-
 void KernelPlanner::choose_roots() {
   // The cost of computing an element, going forward.
   for (std::size_t i = 0; i < j_.eqns.size(); ++i) {
@@ -202,6 +205,7 @@ void KernelPlanner::choose_roots() {
     cost *= times;
     for (Atom a : e.inputs)
       if (!a.is_literal() && !is_root_[a.var()]) cost += times * cost_[a.var()];
+    if (is_tuple(j_, e)) cost /= static_cast<double>(e.inputs.size());
     for (Var v : e.outputs) cost_[v] = std::min(cost, 1e9);
   }
   // Who computes it, going backward: the roots that a value would is fused into, and over how many points.
@@ -227,15 +231,19 @@ void KernelPlanner::choose_roots() {
       // What is computed more than once for each element, for each point that reads it.
       const double size = std::max<double>(1, static_cast<double>(avals_[v].size()));
       const double wasted = cost_[v] * (1 - std::min(1.0, size / std::max(o.points, 1.0)));
-      if (cost_[v] > kCheap && !keeps_order(j_, e) && (o.roots.size() >= kMany || wasted > kCheap)) is_root_[v] = 1;
+      if (cost_[v] > kCheap && !keeps_order(j_, e) && !is_tuple(j_, e) && (o.roots.size() >= kMany || wasted > kCheap)) is_root_[v] = 1;
     }
-    for (Atom a : e.inputs) {
+    const bool is_scatter = is_kernel_scatter(e);
+    if (is_scatter && stores_updates(e)) is_root_[e.inputs[2].var()] = 1;
+    for (std::size_t k = 0; k < e.inputs.size(); ++k) {
+      const Atom a = e.inputs[k];
       if (a.is_literal()) continue;
       Owners& o = owners[a.var()];
       if (e.outputs.empty()) continue;
       const bool anew = takes_part(j_, e);
       if (!injective_[i]) {
-        double points = static_cast<double>(j_.aval(e.inputs[0]).size());
+        // A scatter reads its indices and updates once for each update.
+        double points = static_cast<double>(j_.aval(e.inputs[is_scatter && k > 0 ? 2 : 0]).size());
         if (e.op->kind == Kind::dot) points *= static_cast<double>(j_.aval(e.inputs[1]).size());
         own(o, e.outputs[0], points, false);
         continue;
@@ -364,38 +372,6 @@ void KernelPlanner::add_reduction(int eqn) {
   roots_.push_back(std::move(r));
 }
 
-/// First the operand is copied into the result's memory, then windows of it are updated in place. Loops over the indices come first:
-/// updates of one element keep their order.
-void KernelPlanner::add_scatter(int eqn) {
-  const Eqn& e = j_.eqns[static_cast<std::size_t>(eqn)];
-  Root copy;
-  copy.kind = Root::Kind::copy;
-  copy.eqn = eqn;
-  copy.var = static_cast<Var>(avals_.size());
-  avals_.push_back(avals_[e.outputs[0]]);
-  for (int d = 0; d < avals_[copy.var].ndim(); ++d)
-    if (avals_[copy.var].shape[d] != 1) copy.parallel.push_back({d, avals_[copy.var].shape[d], 1});
-  Root r;
-  r.kind = Root::Kind::scatter;
-  r.var = e.outputs[0], r.eqn = eqn, r.partial = copy.var;
-  shares_buffer_[copy.var] = r.var;
-  const Shape& updates = j_.aval(e.inputs[2]).shape;
-  const IndexedGeometry g = scatter_geometry(scatter_params(*e.op, *e.params).dimension_numbers, avals_[r.var].ndim(), updates);
-  for (const bool window : {false, true})
-    for (int d = 0; d < updates.size(); ++d) {
-      const bool in_window = std::find(g.batch_dims.begin(), g.batch_dims.end(), d) == g.batch_dims.end();
-      if (in_window == window && updates[d] != 1) r.parallel.push_back({d, updates[d], 1});
-    }
-  items_.push_back({static_cast<int>(roots_.size()), -1, -1});
-  roots_.push_back(std::move(copy));
-  if (updates.num_elements() == 0) {  // nothing is updated: the copy is the result
-    roots_.back().var = e.outputs[0];
-    return;
-  }
-  items_.push_back({static_cast<int>(roots_.size()), -1, -1});
-  roots_.push_back(std::move(r));
-}
-
 namespace {
 
 /// Records what a root's expression reads.
@@ -485,10 +461,10 @@ bool KernelPlanner::try_build(Root& r) {
       return false;
     }
     // Values computed at several places for each point are better stored once.
-    for (const auto& [v, times] : expressions.evaluations())
-      if (times > 1 && !is_root_[v] && cost_[v] * (times - 1) > 4 * kCheap && avals_[v].size() > 1 &&
-          static_cast<double>(avals_[v].size()) <= 4 * r.points())
-        is_root_[v] = 1;
+    for (const auto& [v, times] : expressions.evaluations()) {
+      const double size = static_cast<double>(avals_[v].size()), needed = std::max(1.0, size / r.points());
+      if (times > 1 && !is_root_[v] && cost_[v] * (times - needed) > 4 * kCheap && size > 1 && size <= 4 * r.points()) is_root_[v] = 1;
+    }
     r.cycles_per_point = 0;
     for (const Node& n : dag.nodes) r.cycles_per_point += node_cost(n);
     r.cycles_per_point = std::max(0.05, r.cycles_per_point / 16);  // kernels are the same for all machines
@@ -503,7 +479,7 @@ bool KernelPlanner::try_build(Root& r) {
 /// A quotient or remainder by a divisor of a loop's size disappears when the loop is split in two, if the others move by its multiples.
 void KernelPlanner::split_for_reshapes(Root& r) {
   const Dag& dag = *r.dag;
-  if (r.parallel.size() + r.reduce.size() > 12) return;
+  if (r.parallel.size() + r.reduce.size() > 12 || r.divided) return;
   for (const Node& n : dag.nodes) {
     if (n.kind != NodeKind::index_div && n.kind != NodeKind::index_mod) continue;
     const Affine& a = dag.affine(n.operands[0]);

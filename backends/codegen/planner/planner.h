@@ -17,7 +17,8 @@ namespace weft::detail {
 
 /// A value with a loop nest of its own. Beside the program's variables there are partial results of split reductions, numbered after them.
 struct Root {
-  enum class Kind { map, reduce, arg_reduce, cumulative, product, copy, scatter };
+  /// `rows`: of each window of a scatter's updates the row that it goes to (scatters.cpp).
+  enum class Kind { map, reduce, arg_reduce, cumulative, product, copy, rows, scatter };
   Kind kind = Kind::map;
   Var var = 0;
   int eqn = -1;
@@ -29,12 +30,15 @@ struct Root {
   std::int64_t chunks = 1, chunk = 0;  ///< how many, and of how many steps each (the last may have fewer)
   std::int64_t chunk_total = 0;        ///< steps of all together
   bool by_rows = false;                ///< of chunks: only the chunks are an outer loop
+  bool divided = false;                ///< of a scatter: by rows
+  std::optional<Var> rows;             ///< of one that is divided: its windows' rows, if they are in memory
 
   // The loops: those of the value's dimensions, a dimension perhaps split into several loops (slowest first), and reducing ones.
   struct Dim {
-    int value_dim = 0;
+    int value_dim = 0;                 ///< kWindows: the dimensions of a scatter's indices, all as one
     std::int64_t size = 1, scale = 1;  ///< the dimension's coordinate is the sum of scale * loop
   };
+  static constexpr int kWindows = -1;
   std::vector<Dim> parallel;
   std::vector<std::int64_t> reduce;
 
@@ -68,6 +72,9 @@ struct KernelTable {
   int add(Kernel k);  ///< its number; equal ones are one
 };
 
+/// Whether accumulators can hold the combiner, for the dtype.
+bool can_reduce(Combiner c, DType t);
+
 class KernelPlanner {
  public:
   KernelPlanner(const Jaxpr& j, const TargetTraits& target, KernelTable& table);
@@ -82,23 +89,30 @@ class KernelPlanner {
   bool has_too_many_loops(const Eqn& e) const;
   bool is_transposed(Var v) const;
   bool product_is_kernel(const Eqn& e) const;
-  bool is_kernel_scatter(const Eqn& e) const;
   bool try_library_product(const Eqn& e);
   void absorb_epilogue(std::size_t eqn);  // epilogues.cpp
   void make_roots();
   void add_reduction(int eqn);
   bool is_large_column_reduction(const Eqn& e, const Root& r, std::int64_t steps) const;
-  void add_scatter(int eqn);
   void build_alone(Root& r);
   void cut_values();
   bool try_build(Root& r);
   Root map_root(Var v) const;
   void split_for_reshapes(Root& r);
 
+  // scatters.cpp
+  IndexedGeometry geometry_of_scatter(const Eqn& e) const;
+  bool is_kernel_scatter(const Eqn& e) const;
+  bool is_divided_scatter(const Eqn& e) const;
+  bool stores_updates(const Eqn& e) const;
+  bool stores_rows(const Eqn& e) const;
+  bool takes_over_operand(const Eqn& e) const;
+  void add_scatter(int eqn);
+  void place_scatter(int root);
+
   // grouping.cpp: which roots share a kernel.
   void group();
   void place(int root);
-  void place_scatter(int root);
   bool join(int step, int root);
   std::optional<std::vector<int>> align(const Group& g, int root) const;
   bool worthwhile(const Group& g, const Root& r, const std::vector<int>& alignment) const;
@@ -120,6 +134,7 @@ class KernelPlanner {
   std::vector<char> injective_;  // of each equation
   std::vector<char> is_root_;    // of each variable: it is in memory, or the result of a nest
   std::vector<char> is_output_;
+  std::vector<int> times_read_;   // of each variable: by equations and as a result
   std::vector<double> cost_;      // of computing one element of a variable from memory
   std::vector<double> own_cost_;  // of each equation, its operands aside; -1: not known yet
   std::vector<Var> cut_;          // values that became roots since because an expression was too large
@@ -162,7 +177,17 @@ struct RootBody {
   std::vector<Reduction> reductions;
   std::vector<NodeId> coords;  ///< of a scatter: where the value goes
   KernelValue inside;          ///< and whether it goes anywhere
+  NodeId row = -1;             ///< and the row, where the kernel is divided by rows
 };
+/// Whether a dimension's coordinate is the indices' matter.
+bool is_indexed(const IndexedDim& d);
+/// The row with these coordinates in a scatter's operand: what is indexed counts.
+NodeId number_of_row(Dag& dag, const IndexedGeometry& g, const Shape& operand, std::span<const NodeId> coords);
+/// The coordinates in the operand of an update (at these coordinates of the updates) that goes to the row.
+std::vector<NodeId> coords_in_row(Dag& dag, const IndexedGeometry& g, const Shape& operand, NodeId row, std::span<const NodeId> update);
+/// The coordinates in the updates, those in the window given, with those of the window's number.
+std::vector<NodeId> coords_of_window(Dag& dag, const IndexedGeometry& g, const Shape& updates, NodeId window, std::vector<NodeId> coords);
+
 /// Builds a root's expression over the given loops (indices into the Dag's dimensions). Locals are numbered from `locals.size()` on.
 RootBody build_root(const JaxprData& j, const std::vector<Aval>& avals, const Root& r, Expressions& expressions, LeafReader& leaves,
                     Dag& dag, std::span<const int> parallel, std::span<const int> reduce, std::uint64_t local_dims,

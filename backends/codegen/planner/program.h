@@ -133,6 +133,7 @@ struct TargetTraits {
   bool product_epilogues = false;  ///< products take a bias, and what follows
   bool gelu_epilogues = false, relu_epilogues = false;
   bool unordered_scatters = false;   ///< those of which it is promised that no index comes twice are made in any order
+  bool divided_scatters = false;     ///< those of many windows are divided among threads by where the windows go
   bool vectors_in_epilogue = false;  ///< what follows reductions along vectors runs by vectors of its own
   Expansion expansion = nullptr;
   const char* platform = "cpu";  ///< for messages

@@ -3,6 +3,7 @@
 #include <limits>
 
 #include "weft/backends/codegen/planner/planner.h"
+#include "weft/core/ops/movement/scatter.h"
 #include "weft/core/ops/product/dot.h"
 #include "weft/core/ops/reduce/reduce.h"
 
@@ -78,8 +79,15 @@ std::vector<NodeId> root_coords(const Root& r, const Aval& aval, Dag& dag, std::
   const int ndim = r.kind == Root::Kind::scatter ? j.aval(j.eqns[static_cast<std::size_t>(r.eqn)].inputs[2]).ndim() : aval.ndim();
   std::vector<NodeId> coords(static_cast<std::size_t>(ndim), dag.index(0));
   for (std::size_t k = 0; k < r.parallel.size(); ++k) {
+    if (r.parallel[k].value_dim == Root::kWindows) continue;
     NodeId& c = coords[static_cast<std::size_t>(r.parallel[k].value_dim)];
     c = dag.combine(c, 1, dag.index_dim(parallel[k]), r.parallel[k].scale);
+  }
+  if (r.divided) {
+    const Eqn& e = j.eqns[static_cast<std::size_t>(r.eqn)];
+    const Shape& updates = j.aval(e.inputs[2]).shape;
+    coords = coords_of_window(dag, scatter_geometry(scatter_params(*e.op, *e.params).dimension_numbers, aval.ndim(), updates), updates,
+                              dag.index_dim(parallel[0]), std::move(coords));
   }
   if (r.kind == Root::Kind::cumulative) {
     const CumulativeParams& p = params_as<CumulativeParams>(*j.eqns[static_cast<std::size_t>(r.eqn)].params);
@@ -103,7 +111,42 @@ RootBody build_root(const JaxprData& j, const std::vector<Aval>& avals, const Ro
   switch (r.kind) {
     case Root::Kind::map: f.body.value = expressions.compute(r.var, coords); break;
     case Root::Kind::copy: f.body.value = expressions.at(e.inputs[0], coords); break;
+    case Root::Kind::rows: {
+      const Shape& operand = j.aval(e.inputs[0]).shape;
+      const IndexedGeometry g =
+          scatter_geometry(scatter_params(*e.op, *e.params).dimension_numbers, operand.size(), j.aval(e.inputs[2]).shape);
+      std::vector<NodeId> update(static_cast<std::size_t>(j.aval(e.inputs[2]).ndim()), dag.index(0));
+      for (std::size_t d = 0; d < coords.size(); ++d) update[static_cast<std::size_t>(g.batch_dims[d])] = coords[d];
+      const Expressions::Place place = expressions.scatter_place(e, update);
+      f.body.value = dag.value_of(number_of_row(dag, g, operand, place.coords), int32);
+      f.body.value = dag.select(place.inside, f.body.value, dag.integer(int32, -1));
+      break;
+    }
     case Root::Kind::scatter: {
+      if (r.divided) {
+        const Shape& operand = j.aval(e.inputs[0]).shape;
+        const ScatterParams p = scatter_params(*e.op, *e.params);
+        const IndexedGeometry g = scatter_geometry(p.dimension_numbers, operand.size(), j.aval(e.inputs[2]).shape);
+        std::int64_t rows = 1;
+        for (std::size_t d = 0; d < g.dims.size(); ++d)
+          if (is_indexed(g.dims[d])) rows *= operand[static_cast<int>(d)];
+        KernelValue row;
+        if (r.rows) {
+          std::vector<NodeId> window;
+          for (int d : g.batch_dims) window.push_back(coords[static_cast<std::size_t>(d)]);
+          row = leaves.read(*r.rows, window, -1);
+          f.body.inside = p.mode == GatherScatterMode::clip ? dag.boolean(true) : dag.ge(row, dag.integer(int32, 0));
+        } else {
+          const Expressions::Place place = expressions.scatter_place(e, coords);
+          // As a number that is no position: what is made of it is known where that is.
+          row = dag.bitcast(dag.value_of(number_of_row(dag, g, operand, place.coords), int32), uint32);
+          f.body.inside = place.inside;
+        }
+        f.body.row = dag.index_of(row, 0, rows - 1);
+        f.body.coords = coords_in_row(dag, g, operand, f.body.row, coords);
+        f.body.value = expressions.at(e.inputs[2], coords);
+        break;
+      }
       Expressions::Place place = expressions.scatter_place(e, coords);
       f.body.value = expressions.at(e.inputs[2], coords);
       f.body.coords = std::move(place.coords);

@@ -13,6 +13,7 @@ std::vector<std::int64_t> signature(const Kernel& k) {
   s.insert(s.end(), k.dag.dims.begin(), k.dag.dims.end());
   list(k.outer);
   s.push_back(static_cast<std::int64_t>(k.sequential));
+  s.insert(s.end(), {k.division.loop, k.division.row, k.division.rows});
   for (const LoopLimit& l : k.limits) s.push_back(l.outer), s.push_back(l.total);
   for (const KernelArg& a : k.args) s.insert(s.end(), {a.dtype.id(), a.elements, a.scratch, a.written});
   const std::vector<char> live = live_nodes(k);
@@ -72,7 +73,7 @@ std::vector<std::int64_t> code_signature(const Kernel& k, const Schedule& s) {
     size(loops.size());
     for (const LoopPlan& l : loops) v.insert(v.end(), {l.dim, l.unroll, l.vector});
   };
-  v.insert(v.end(), {s.lanes, s.vector_dim, s.task_loops, s.num_blocks, s.grain, s.fetches_rows});
+  v.insert(v.end(), {s.lanes, s.vector_dim, s.task_loops, s.num_blocks, s.grain, s.fetches_rows, s.row_bits});
   plans(s.outer);
   size(s.nests.size());
   for (const NestSchedule& n : s.nests) plans(n.parallel), plans(n.reduce);

@@ -10,7 +10,7 @@ constexpr std::int64_t kCacheBytes = 512 << 10;
 constexpr std::int64_t kMostIterations = 64;
 constexpr std::int64_t kLeastBlocks = 16;  // to each block that is needed around one
 
-bool is_parallel(const Schedule& s) { return s.grain > 0 && s.grain < s.num_blocks; }
+bool is_parallel(const Schedule& s) { return is_forked(s.num_blocks, s.grain); }
 
 class Finder {
  public:

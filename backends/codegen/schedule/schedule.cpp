@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "weft/backends/codegen/schedule/cost.h"
+#include "weft/backends/codegen/schedule/row_division.h"
 
 namespace weft::detail {
 namespace {
@@ -525,6 +526,7 @@ class Scheduler {
   }
 
   void plan_tasks() {
+    if (k_.division.loop >= 0) return divide_rows(k_, schedule_);
     const double total = std::max(k_.cost.cycles, 1.0);
     // The unit of a loop is what one pass of its unrolled body takes.
     std::int64_t units = 1;

@@ -1,0 +1,193 @@
+// How scatters become kernels. The operand is copied into the result's memory, unless it is there already, then windows of it are updated
+// in place, in the order of the indices.
+//
+// The places that the indices can name are numbered: a window lies in one such row of the result. The kernel may be divided by rows: each
+// part goes through all windows and updates those of its own rows, so that updates of one element keep their order however many parts
+// there are. Where rows take many operations, a kernel of its own computes them first: for each window its row, or -1 where it is left out.
+#include <algorithm>
+
+#include "weft/backends/codegen/planner/planner.h"
+#include "weft/core/ops/movement/scatter.h"
+
+namespace weft::detail {
+namespace {
+
+constexpr std::int64_t kManyWindows = 4096;     // are worth being divided
+constexpr std::int64_t kFewRows = 4;            // are not
+constexpr std::int64_t kMostRows = 0x7fffffff;  // that int32 can number
+constexpr std::int64_t kVectorWindow = 16;      // a window of so many elements is computed by vectors
+constexpr double kCheap = 10;                   // computing this much for an update costs less than writing and reading it
+constexpr double kManyOperations = 24;          // of an index are done once
+
+bool contains(const std::vector<int>& v, int x) { return std::find(v.begin(), v.end(), x) != v.end(); }
+
+}  // namespace
+
+bool is_indexed(const IndexedDim& d) { return d.component >= 0 || d.batch_dim >= 0; }
+
+IndexedGeometry KernelPlanner::geometry_of_scatter(const Eqn& e) const {
+  return scatter_geometry(scatter_params(*e.op, *e.params).dimension_numbers, j_.aval(e.inputs[0]).ndim(), j_.aval(e.inputs[2]).shape);
+}
+
+/// Scatters that overwrite, or combine by one of the reductions.
+bool KernelPlanner::is_kernel_scatter(const Eqn& e) const {
+  if (e.op->kind != Kind::scatter) return false;
+  if (!e.op->combiner) return !params_as<Scatter::Params>(*e.params).update_jaxpr.jaxpr;
+  // Sums of bools are not sums of bytes.
+  const DType dtype = j_.avals[e.outputs[0]].dtype;
+  return !dtype.is_bool() && can_reduce(*e.op->combiner, dtype);
+}
+
+/// Whether it is a kernel that is divided by rows.
+bool KernelPlanner::is_divided_scatter(const Eqn& e) const {
+  if (!target_.divided_scatters || !is_kernel_scatter(e)) return false;
+  const IndexedGeometry g = geometry_of_scatter(e);
+  const Shape &operand = j_.aval(e.inputs[0]).shape, &updates = j_.aval(e.inputs[2]).shape;
+  std::int64_t windows = 1, rows = 1;
+  for (int d : g.batch_dims) windows *= updates[d];
+  for (std::size_t d = 0; d < g.dims.size(); ++d) {
+    if (!is_indexed(g.dims[d])) continue;
+    if (g.dims[d].window != 1) return false;
+    rows *= operand[static_cast<int>(d)];
+  }
+  // Long windows into a few rows are divided along the windows.
+  const bool long_windows = updates.num_elements() / std::max<std::int64_t>(windows, 1) > 64 * rows;
+  return windows >= kManyWindows && windows <= kMostRows && rows >= kFewRows && rows <= kMostRows && !long_windows;
+}
+
+/// Whether the updates are computed in front of a divided scatter, by vectors.
+bool KernelPlanner::stores_updates(const Eqn& e) const {
+  if (e.inputs[2].is_literal() || !is_divided_scatter(e)) return false;
+  std::int64_t window = 1;
+  for (const IndexedDim& d : geometry_of_scatter(e).dims) window *= d.window;
+  return window < kVectorWindow && cost_[e.inputs[2].var()] > kCheap;
+}
+
+/// Whether a kernel of its own computes its windows' rows; else all parts compute them, by vectors, as they go through the windows.
+bool KernelPlanner::stores_rows(const Eqn& e) const {
+  return !e.inputs[1].is_literal() && !is_root_[e.inputs[1].var()] &&
+         cost_[e.inputs[1].var()] * static_cast<double>(j_.aval(e.inputs[1]).shape.back()) > kManyOperations;
+}
+
+/// Whether the scatter may work on its operand: the result of another one, which nothing else reads.
+bool KernelPlanner::takes_over_operand(const Eqn& e) const {
+  if (e.inputs[0].is_literal()) return false;
+  const Var x = e.inputs[0].var();
+  return defined_by_[x] >= 0 && times_read_[x] == 1 && is_kernel_scatter(j_.eqns[static_cast<std::size_t>(defined_by_[x])]);
+}
+
+void KernelPlanner::add_scatter(int eqn) {
+  const Eqn& e = j_.eqns[static_cast<std::size_t>(eqn)];
+  const Shape& updates = j_.aval(e.inputs[2]).shape;
+  const IndexedGeometry g = geometry_of_scatter(e);
+  Root r;
+  r.kind = Root::Kind::scatter;
+  r.var = e.outputs[0], r.eqn = eqn;
+  const auto add = [&](Root root) {
+    items_.push_back({static_cast<int>(roots_.size()), -1, -1});
+    roots_.push_back(std::move(root));
+  };
+  if (updates.num_elements() > 0 && takes_over_operand(e)) {
+    r.partial = e.inputs[0].var();
+    shares_buffer_[r.partial] = r.var;
+  } else {
+    Root copy;
+    copy.kind = Root::Kind::copy;
+    copy.eqn = eqn;
+    copy.var = r.partial = static_cast<Var>(avals_.size());
+    avals_.push_back(Aval(avals_[e.outputs[0]]));
+    for (int d = 0; d < avals_[copy.var].ndim(); ++d)
+      if (avals_[copy.var].shape[d] != 1) copy.parallel.push_back({d, avals_[copy.var].shape[d], 1});
+    if (updates.num_elements() == 0) {  // nothing is updated: the copy is the result
+      copy.var = e.outputs[0];
+      return add(std::move(copy));
+    }
+    shares_buffer_[copy.var] = r.var;
+    add(std::move(copy));
+  }
+  r.divided = is_divided_scatter(e);
+  if (r.divided && stores_rows(e)) {
+    Root rows;
+    rows.kind = Root::Kind::rows;
+    rows.eqn = eqn;
+    rows.var = static_cast<Var>(avals_.size());
+    Shape windows;
+    for (int d : g.batch_dims) windows.push_back(updates[d]);
+    for (int d = 0; d < windows.size(); ++d)
+      if (windows[d] != 1) rows.parallel.push_back({d, windows[d], 1});
+    r.rows = rows.var;
+    avals_.push_back(Aval{windows, int32});
+    add(std::move(rows));
+  }
+  if (r.divided) {
+    std::int64_t windows = 1;
+    for (int d : g.batch_dims) windows *= updates[d];
+    r.parallel.push_back({Root::kWindows, windows, 1});
+  }
+  // Loops over the indices come first: updates of one element keep their order.
+  for (const bool window : {false, true})
+    for (int d = 0; d < updates.size(); ++d) {
+      const bool in_window = !contains(g.batch_dims, d);
+      if (in_window == window && updates[d] != 1 && (window || !r.divided)) r.parallel.push_back({d, updates[d], 1});
+    }
+  add(std::move(r));
+}
+
+/// A kernel of its own. Its outer loops are those that no two updates of one element differ in: dimensions that run along with the indices,
+/// and window dimensions that are not indexed. One that is divided by rows has none.
+void KernelPlanner::place_scatter(int root) {
+  const Root& r = roots_[static_cast<std::size_t>(root)];
+  const IndexedGeometry g = geometry_of_scatter(j_.eqns[static_cast<std::size_t>(r.eqn)]);
+  Group group;
+  group.closed = true;
+  group.roots = {root};
+  group.outer.emplace_back();
+  for (std::size_t k = 0; k < r.parallel.size() && !r.divided; ++k) {
+    const int d = r.parallel[k].value_dim;
+    const bool apart = std::any_of(g.dims.begin(), g.dims.end(), [&](const IndexedDim& dim) {
+      return (dim.window_dim == d && dim.component < 0) ||
+             (dim.batch_dim >= 0 && g.batch_dims[static_cast<std::size_t>(dim.batch_dim)] == d);
+    });
+    if (!apart) continue;
+    group.sizes.push_back(r.parallel[k].size);
+    group.outer[0].push_back(static_cast<int>(k));
+  }
+  group.work = r.work();
+  step_of_[r.var] = static_cast<int>(steps_.size());
+  steps_.push_back({-1, -1, static_cast<int>(groups_.size())});
+  groups_.push_back(std::move(group));
+}
+
+NodeId number_of_row(Dag& dag, const IndexedGeometry& g, const Shape& operand, std::span<const NodeId> coords) {
+  NodeId row = dag.index(0);
+  for (std::size_t d = 0; d < g.dims.size(); ++d)
+    if (is_indexed(g.dims[d])) row = dag.combine(row, operand[static_cast<int>(d)], coords[d], 1);
+  return row;
+}
+
+std::vector<NodeId> coords_in_row(Dag& dag, const IndexedGeometry& g, const Shape& operand, NodeId row, std::span<const NodeId> update) {
+  std::vector<NodeId> coords(g.dims.size(), dag.index(0));
+  std::size_t left = static_cast<std::size_t>(std::count_if(g.dims.begin(), g.dims.end(), is_indexed));
+  for (std::size_t d = g.dims.size(); d-- > 0;) {
+    const IndexedDim& dim = g.dims[d];
+    if (!is_indexed(dim)) {
+      if (dim.window_dim >= 0) coords[d] = update[static_cast<std::size_t>(dim.window_dim)];
+      continue;
+    }
+    const std::int64_t size = operand[static_cast<int>(d)];
+    coords[d] = --left == 0 ? row : dag.modulo(row, size);
+    row = dag.divide(row, size);
+  }
+  return coords;
+}
+
+std::vector<NodeId> coords_of_window(Dag& dag, const IndexedGeometry& g, const Shape& updates, NodeId window, std::vector<NodeId> coords) {
+  for (std::size_t k = g.batch_dims.size(); k-- > 0;) {
+    const int d = g.batch_dims[k];
+    coords[static_cast<std::size_t>(d)] = k == 0 ? window : dag.modulo(window, updates[d]);
+    window = dag.divide(window, updates[d]);
+  }
+  return coords;
+}
+
+}  // namespace weft::detail
