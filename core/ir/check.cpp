@@ -3,6 +3,7 @@
 #include <set>
 
 #include "weft/core/base/nesting.h"
+#include "weft/core/ir/named.h"
 #include "weft/core/ir/primitive.h"
 #include "weft/core/ir/sealed_program.h"
 #include "weft/core/text/text.h"
@@ -90,8 +91,7 @@ class Checker {
 
     const std::vector<ParamText> params = e.op->params_list(*e.params);
     std::optional<TraceScope> axes;
-    for (const ParamText& p : params)
-      if (p.name == "mesh") enter_axes(axes, p.text);
+    if (const ParamText* const mesh = find_named(params, "mesh")) enter_axes(axes, mesh->text);
     for (const ParamText& p : params) {
       if (p.jaxpr) check_inner(j, index, p.name, *p.jaxpr);
       if (p.jaxprs)

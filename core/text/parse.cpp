@@ -17,6 +17,7 @@
 #include "weft/core/array/rank.h"
 #include "weft/core/base/float_environment.h"
 #include "weft/core/base/nesting.h"
+#include "weft/core/ir/named.h"
 #include "weft/core/ir/primitive.h"
 #include "weft/core/text/known_constants.h"
 #include "weft/core/text/text.h"
@@ -151,6 +152,7 @@ class ProgramReader {
     std::string name;
     std::size_t at;
     Aval aval;
+    bool is_unnamed() const { return name == "_"; }
   };
 
   [[noreturn]] void fail_at(ParamReader& r, std::size_t at, const std::string& message) const {
@@ -299,7 +301,7 @@ class ProgramReader {
   }
 
   void bind(ParamReader& r, Body& body, const Binder& b, Atom atom) {
-    if (b.name == "_")
+    if (b.is_unnamed())
       body.unnamed.push_back(atom);
     else if (!body.names.emplace(b.name, atom).second)
       fail_at(r, b.at, "the variable '" + b.name + "' is bound twice");
@@ -487,15 +489,13 @@ class ProgramReader {
         r.peek();
         const std::size_t begin = r.offset(), end = skip_value(text_, begin, r.end());
         if (end == std::string_view::npos) r.fail("the bracket is not closed");
-        for (const TextParam& p : params)
-          if (p.name == name) fail_at(r, name_at, "the parameter '" + name + "' is given twice");
+        if (find_named(params, name)) fail_at(r, name_at, "the parameter '" + name + "' is given twice");
         params.push_back({std::move(name), name_at, begin, end});
         r.seek(end);
       }
     }
     std::optional<TraceScope> axes;
-    for (const TextParam& p : params)
-      if (p.name == "mesh") enter_axes(axes, text_.substr(p.begin, p.end - p.begin));
+    if (const TextParam* const mesh = find_named(params, "mesh")) enter_axes(axes, text_.substr(mesh->begin, mesh->end - mesh->begin));
     wanted_.clear();
     if (text_traits(op).is_function)
       for (const Binder& b : binders) wanted_.push_back(b.aval);

@@ -8,6 +8,7 @@
 
 #include "weft/core/array/format.h"
 #include "weft/core/base/nesting.h"
+#include "weft/core/ir/named.h"
 #include "weft/core/ir/primitive.h"
 #include "weft/core/ir/sealed_program.h"
 #include "weft/core/text/layout.h"
@@ -79,17 +80,13 @@ std::vector<ParamText> printed_params(const JaxprData& d, const Eqn& e) {
   std::vector<ParamText> list = e.op->params_list(*e.params);
   const TextTraits traits = text_traits(*e.op);
   std::erase_if(list, [&](const ParamText& p) { return !p.jaxpr && !p.jaxprs && is_left_out(traits, p.name, p.text); });
-  auto has = [&](std::string_view name) {
-    return std::any_of(list.begin(), list.end(), [&](const ParamText& p) { return p.name == name; });
-  };
   for (const ParamValue& p : traits.added)
-    if (!has(p.name)) list.push_back({p.name, std::string(p.text)});
+    if (!find_named(list, p.name)) list.push_back({p.name, std::string(p.text)});
   // A shard_map that doesn't say which of its mesh's axes are its own has all.
-  for (ParamText& p : list)
-    if (p.name == "newly_manual_axes" && p.text == "frozenset({})")
-      for (const ParamText& mesh : list)
-        if (mesh.name == "mesh") p.text = axis_names_text(mesh.text);
-  if (!traits.update.empty() && !has("update_jaxpr") && !e.inputs.empty())
+  ParamText* const manual = find_named(list, "newly_manual_axes");
+  const ParamText* const mesh = find_named(list, "mesh");
+  if (manual && mesh && manual->text == "frozenset({})") manual->text = axis_names_text(mesh->text);
+  if (!traits.update.empty() && !find_named(list, "update_jaxpr") && !e.inputs.empty())
     list.push_back({"update_jaxpr", {}, scalar_program(traits.update, d.aval(e.inputs[0]).dtype)});
   // Sorted, but a function's name stands first.
   std::sort(list.begin(), list.end(), [](const ParamText& a, const ParamText& b) {
@@ -162,9 +159,8 @@ class Printer {
       for (const Eqn& e : j->eqns()) {
         const std::vector<ParamText> params = printed_params(j->data(), e);
         const bool is_function = text_traits(*e.op).is_function;
-        std::string function;
-        for (const ParamText& p : params)
-          if (p.name == "name" && is_function) function = p.text;
+        const ParamText* const named = is_function ? find_named(params, "name") : nullptr;
+        const std::string function = named ? named->text : std::string();
         for (const ParamText& p : params)
           for (const Jaxpr* inner : programs_in(p)) queue.emplace_back(inner, function);
       }

@@ -2,6 +2,7 @@
 #include <string>
 
 #include "jet.h"
+#include "weft/core/ir/named.h"
 
 namespace jet {
 namespace {
@@ -161,9 +162,8 @@ const JetRule pow_jet(operation("pow"), [](const JetContext& c) {  // exp(y log 
   return exponential(value(c), times(c.in[1], log_x));
 });
 const JetRule integer_pow_jet(operation("integer_pow"), [](const JetContext& c) {
-  int n = 0;
-  for (const detail::ParamText& p : c.eqn.op->params_list(*c.eqn.params))
-    if (p.name == "y") n = std::stoi(p.text);
+  const std::vector<detail::ParamText> params = c.eqn.op->params_list(*c.eqn.params);
+  const int n = std::stoi(detail::find_named(params, "y")->text);
   // By squaring, so that it holds where x is zero.
   Series z(c.order + 1), base = c.in[0];
   z[0] = ones_like(*base[0]);
