@@ -20,6 +20,7 @@ PrimitiveList elementwise_primitives();
 PrimitiveList fft_primitives();
 PrimitiveList gather_primitives();
 PrimitiveList iota_primitives();
+PrimitiveList linear_call_primitives();
 PrimitiveList linear_solve_primitives();
 PrimitiveList movement_primitives();
 PrimitiveList pad_primitives();

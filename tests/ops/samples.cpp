@@ -173,6 +173,9 @@ std::vector<SampleText> basic_samples() {
        "a:$d[3] b:$d[3]. let c:$d[3] d:$d[3] = jit[name=f jaxpr={ lambda ; a:$d[3] b:$d[3]. let c:$d[3] = mul a b; d:$d[3] = sub c b in "
        "(d, c) }] a "
        "b in (c, d)"},
+      {"linear_call", kNumber,
+       "a:$d[3] b:$d[3]. let c:$d[3] = linear_call[call_jaxpr={ lambda ; a:$d[3] b:$d[3]. let c:$d[3] = mul a b in (c,) } "
+       "transpose_jaxpr={ lambda ; a:$d[3] b:$d[3]. let c:$d[3] = mul a b in (c,) } num_known=1] a b in (c,)"},
       {"remat2", kNumber,
        "a:$d[3] b:$d[3]. let c:$d[3] = remat2[differentiated=False jaxpr={ lambda ; a:$d[3] b:$d[3]. let c:$d[3] = mul a b; d:$d[3] = mul "
        "c b in (d,) } "

@@ -234,10 +234,23 @@ struct Separator {
     return merged(m.out, std::span(first).first(num_known), second);
   }
 
+  /// A loop that is linear in some of its operands is its own derivative in those, wherever that is taken.
+  static std::vector<Array> checkpointed(const Eqn& e, std::span<const Array> in, const Mask& in_mask, const Mask& out_mask) {
+    std::vector<Array> at(in.begin(), in.end());
+    std::vector<Tangent> tangents(in.size());
+    for (std::size_t i = 0; i < in.size(); ++i)
+      if (in_mask[i]) tangents[i] = in[i], at[i] = zeros_of(in[i].aval(), e.loc);
+    JvpResult r = e.op->linearize_call({*e.op, e.params, at, {}, tangents, e.loc});
+    for (std::size_t k = 0; k < r.out.size(); ++k)
+      if (out_mask[k]) r.out[k] = instantiate(r.tangents[k], r.out[k].aval(), e.loc);
+    return r.out;
+  }
+
   /// The carry that is known by a loop of its own. The rest of a bounded loop is the scan that it stands for.
   static std::vector<Array> while_loop(const Eqn& e, std::span<const Array> in, const Mask& in_mask, const Mask& out_mask,
                                        bool any_linear) {
     const auto& p = params_as<While::Params>(*e.params);
+    if (any_linear && p.checkpoints != 0) return checkpointed(e, in, in_mask, out_mask);
     if (any_linear && p.max_steps > 0) return run(bounded_while(p, in, e.loc), in_mask, in);
     const auto a = static_cast<std::size_t>(p.cond_nconsts), b = static_cast<std::size_t>(p.body_nconsts);
     const Mask of_cond = joined(part(in_mask, 0, a), out_mask), of_body = joined(part(in_mask, a, b), out_mask);
@@ -287,7 +300,10 @@ const DependenceRule<Cond> cond_dependence([](const ParamsBase& p, const Mask& i
   }
   return out;
 });
-const ReplacedRule<While> while_replaced([](const ParamsBase& p) { return params_as<While::Params>(p).max_steps > 0; });
+const ReplacedRule<While> while_replaced([](const ParamsBase& p) {
+  const auto& q = params_as<While::Params>(p);
+  return q.max_steps > 0 || q.checkpoints != 0;
+});
 const SeparateRule<Scan> separate_scan(Separator::scan);
 const SeparateRule<While> separate_while(Separator::while_loop);
 const SeparateRule<Cond> separate_cond(Separator::cond);

@@ -11,12 +11,24 @@
 #include "weft/core/functions/elementwise.h"
 #include "weft/core/ops/collective/collective.h"
 #include "weft/core/ops/common.h"
+#include "weft/core/ops/control/checkpoint_schedule.h"
 #include "weft/core/ops/control/control.h"
 #include "weft/core/ops/movement/index_rules.h"
 #include "weft/core/ops/promotion.h"
 #include "weft/core/trace/key_reuse.h"
 #include "weft/core/trace/varying.h"
 #include "weft/transforms/autodiff/differentiate.h"
+
+namespace weft {
+
+int Checkpoints::checked(std::int64_t at_most, SourceLoc loc) {
+  if (at_most < 2)
+    throw Error(fmt::format("Checkpoints: {} states are too few; give 2 at least, the first one and one on the way", at_most), loc);
+  return detail::checked_int(at_most, "Checkpoints", "at_most", loc);
+}
+static_assert(Checkpoints::logarithmic.parameter() == detail::kLogarithmicCheckpoints);
+
+}  // namespace weft
 
 namespace weft::detail {
 namespace {
@@ -242,7 +254,7 @@ std::vector<Array> flat_while(FlatFunction& cond, FlatFunction& body, const Whil
     note_loop_keys(b.jaxpr, {b.consts.size(), b.consts.size(), carry.size()}, joined(b.consts, starts), "while_loop", loc);
   if (!options.max_steps) {
     operands.insert(operands.end(), starts.begin(), starts.end());
-    return bind_all<While>({b.jaxpr, body_consts, c.jaxpr, cond_consts, 0}, operands, loc);
+    return bind_all<While>({b.jaxpr, body_consts, c.jaxpr, cond_consts, 0, options.checkpoints.parameter()}, operands, loc);
   }
   // With a bound the steps are counted, so that forward and reverse mode stop at the same one.
   const std::int64_t bound = *options.max_steps;
@@ -264,7 +276,8 @@ std::vector<Array> flat_while(FlatFunction& cond, FlatFunction& body, const Whil
   });
   operands.push_back(marks.noted ? vary_over(make_literal(0, counter.dtype), of_condition, loc) : make_literal(0, counter.dtype));
   operands.insert(operands.end(), starts.begin(), starts.end());
-  std::vector<Array> results = bind_all<While>({counted_body, body_consts, counted_cond, cond_consts, bound}, operands, loc);
+  std::vector<Array> results =
+      bind_all<While>({counted_body, body_consts, counted_cond, cond_consts, bound, options.checkpoints.parameter()}, operands, loc);
   results.erase(results.begin());
   return results;
 }
@@ -334,8 +347,9 @@ std::vector<Array> flat_fori(const Array& lower, const Array& upper, FlatFunctio
     const std::int64_t n = steps_between(lower, upper, loc);
     operands.push_back(typed(first, counter));
     operands.insert(operands.end(), starts.begin(), starts.end());
-    results = bind_all<Scan>({step, n, static_cast<int>(carry.size()) + 1, static_cast<int>(consts), false, 1}, operands,
-                             loc.of(CalledAs::fori_loop));
+    results =
+        bind_all<Scan>({step, n, static_cast<int>(carry.size()) + 1, static_cast<int>(consts), false, 1, options.checkpoints.parameter()},
+                       operands, loc.of(CalledAs::fori_loop));
   } else {
     // The upper bound is a constant of the condition.
     std::vector<Aval> cond_inputs{counter, counter};
@@ -346,8 +360,9 @@ std::vector<Array> flat_fori(const Array& lower, const Array& upper, FlatFunctio
     all.insert(all.end(), operands.begin(), operands.end());
     all.push_back(typed(first, counter));
     all.insert(all.end(), starts.begin(), starts.end());
-    results = bind_all<While>({step, static_cast<int>(consts), cond, 1, options.max_steps ? std::int64_t{*options.max_steps} : 0}, all,
-                              loc.of(CalledAs::fori_loop));
+    results = bind_all<While>({step, static_cast<int>(consts), cond, 1, options.max_steps ? std::int64_t{*options.max_steps} : 0,
+                               options.checkpoints.parameter()},
+                              all, loc.of(CalledAs::fori_loop));
   }
   results.erase(results.begin());
   return results;
@@ -394,7 +409,7 @@ std::vector<Array> flat_scan(const char* what, FlatFunction& body, const ScanOpt
   operands.insert(operands.end(), xs.begin(), xs.end());
   if (config.debug_key_reuse) note_loop_keys(b.jaxpr, {b.consts.size(), b.consts.size(), num_carry}, operands, what, loc);
   return bind_all<Scan>({b.jaxpr, *length, static_cast<int>(num_carry), static_cast<int>(b.consts.size()), options.reverse,
-                         checked_int(options.unroll, what, "unroll", loc)},
+                         checked_int(options.unroll, what, "unroll", loc), options.checkpoints.parameter()},
                         operands, loc);
 }
 

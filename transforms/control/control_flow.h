@@ -124,7 +124,8 @@ detail::out_t<F, A...> switch_(Arg index, const std::vector<F>& branches, const 
   return flat[0]->make_result(leaves);
 }
 
-/// Repeats `body` on the carry while `condition` of it holds (jax.lax.while_loop). Reverse mode needs `{.max_steps = n}`.
+/// Repeats `body` on the carry while `condition` of it holds (jax.lax.while_loop). Reverse mode needs
+/// `{.max_steps = n}` or `{.checkpoints = ...}`.
 template <class C, class B, class Init>
 detail::traced_t<Init> while_loop(C condition, B body, const Init& init, WhileOptions options = {}, SourceLoc loc = SourceLoc::here()) {
   using Carry = detail::traced_t<Init>;

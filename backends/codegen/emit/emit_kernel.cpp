@@ -140,6 +140,9 @@ void KernelEmitter::run() {
 }
 
 void KernelEmitter::outer_loops() {
+  bool all_in_place = true;
+  for (std::size_t n = 0; n < k_.nests.size(); ++n) all_in_place = all_in_place && copies_in_place(n);
+  if (all_in_place) return;
   run_loops(s_.outer, {}, [&](Values v) {
     base_level_ = static_cast<int>(frames_.size()) - 1;
     for (std::size_t n = 0; n < k_.nests.size(); ++n) nest(n);
@@ -340,7 +343,16 @@ void KernelEmitter::for_each_copy(const std::function<void(const Copy&)>& f) con
   }
 }
 
+// What a loop's step hands on changed in places only is copied onto itself first.
+bool KernelEmitter::copies_in_place(std::size_t number) const {
+  const auto copied = copied_arguments(k_, k_.nests[number]);
+  return copied && std::all_of(copied->begin(), copied->end(), [&](const std::pair<int, int>& c) {
+           return args_[static_cast<std::size_t>(c.first)] == args_[static_cast<std::size_t>(c.second)];
+         });
+}
+
 void KernelEmitter::nest(std::size_t number) {
+  if (copies_in_place(number)) return;
   if (s_.nests[number].by_rows) return reduce_rows(number);
   run_loops(s_.nests[number].parallel, {}, [&](Values v) {
     if (!k_.nests[number].reduce.empty() || !k_.nests[number].reductions.empty()) reduce(number);

@@ -67,6 +67,7 @@ class KernelEmitter {
 
   // Nests.
   void nest(std::size_t number);
+  bool copies_in_place(std::size_t number) const;
   void reduce(std::size_t number);
   void reduce_rows(std::size_t number);  // emit_rows.cpp
   void repeat(const Repeat& r);

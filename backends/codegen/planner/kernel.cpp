@@ -46,6 +46,17 @@ std::vector<int> repeat_dims(const Nest& t) {
   return dims;
 }
 
+std::optional<std::vector<std::pair<int, int>>> copied_arguments(const Kernel& k, const Nest& t) {
+  if (!t.reduce.empty() || !t.reductions.empty() || !t.repeats.empty()) return {};
+  std::vector<std::pair<int, int>> copied;
+  for (const Store& s : t.stores) {
+    const Node& value = k.dag[s.value];
+    if (s.guard >= 0 || value.kind != NodeKind::load || value.operands[0] != s.position || value.operands[1] >= 0) return {};
+    copied.emplace_back(static_cast<int>(value.integer), s.arg);
+  }
+  return copied;
+}
+
 double points_along(const Kernel& k, std::uint64_t dims) {
   for (const Nest& t : k.nests)
     for (int d : repeat_dims(t)) dims &= ~(std::uint64_t{1} << d);

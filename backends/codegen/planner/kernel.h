@@ -106,6 +106,9 @@ std::vector<char> live_nodes(const Kernel& k);
 /// The nodes that a nest computes for their own sake, and the loop dimensions of its repeats.
 std::vector<NodeId> wanted_nodes(const Nest& t);
 std::vector<int> repeat_dims(const Nest& t);
+/// Whether all that a nest does is to copy arguments to others, each element to its own position: from where to where, as numbers of
+/// arguments.
+std::optional<std::vector<std::pair<int, int>>> copied_arguments(const Kernel& k, const Nest& t);
 /// How many points these dimensions have, those of repeats left out: code must not depend on a loop's number of steps.
 double points_along(const Kernel& k, std::uint64_t dims);
 /// Proves that all that is read and written without a condition lies inside of its memory; CompileError where it may not. What has a

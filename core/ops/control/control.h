@@ -27,6 +27,7 @@ struct While {
     Jaxpr cond_jaxpr;
     int cond_nconsts = 0;
     std::int64_t max_steps = 0;  ///< a bound on the number of steps, for reverse mode; 0: none is known
+    int checkpoints = 0;         ///< states that reverse mode keeps (core/ops/control/checkpoint_schedule.h)
     friend bool operator==(const Params&, const Params&) = default;
   };
   static constexpr std::string_view name = "while", doc = "Repeats the body while the condition holds.";
@@ -57,6 +58,7 @@ struct Scan {
     int num_consts = 0;
     bool reverse = false;
     int unroll = 1;
+    int checkpoints = 0;  ///< as a while's
     friend bool operator==(const Params&, const Params&) = default;
   };
   static constexpr std::string_view name = "scan", doc = "Runs a body over the leading axis, handing on a carry.";

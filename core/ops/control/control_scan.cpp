@@ -5,10 +5,12 @@
 #include <cstring>
 
 #include "weft/core/array/host.h"
+#include "weft/core/ops/control/checkpointed_loop.h"
 #include "weft/core/ops/control/control.h"
 #include "weft/core/ops/control/control_common.h"
 #include "weft/core/ops/control/control_rules.h"
 #include "weft/core/ops/movement/operand_parts.h"
+#include "weft/core/text/text_rules.h"
 
 namespace weft::detail {
 namespace {
@@ -118,6 +120,7 @@ JvpResult Scan::linearize_call(const JvpContext& c) {
   const LinearizedProgram lin = linearize_program(p.jaxpr, nonzero_in);
   std::vector<bool> wanted = lin.nonzero_out;
   std::copy(carry.begin(), carry.end(), wanted.begin());
+  if (p.checkpoints != 0 && p.length > 0 && count_true(wanted) > 0) return linearize_checkpointed(p, c, carry);
   const std::size_t num_out = n.carry + n.ys, residuals = static_cast<std::size_t>(lin.num_residuals);
 
   // A residual that is one of the body's constants, or a slice of xs, need not be stacked again.
@@ -375,6 +378,8 @@ std::optional<ShardedValues> partition_scan(const PartitionContext& c) {
   return results;
 }
 
+constexpr ParamValue kLeftOut[] = {{"checkpoints", "0"}};
+const TextRule<Scan> scan_text([] { return TextTraits{.left_out = kLeftOut}; });
 const RunRule<Scan> scan_run(run_scan);
 const VaryingRule<Scan> scan_varying(varying_scan);
 const MarkVaryingRule<Scan> scan_marks(mark_scan);

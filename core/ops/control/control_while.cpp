@@ -8,6 +8,7 @@
 #include "weft/core/functions/reductions.h"
 #include "weft/core/functions/shaping.h"
 #include "weft/core/ir/effects.h"
+#include "weft/core/ops/control/checkpointed_loop.h"
 #include "weft/core/ops/control/control.h"
 #include "weft/core/ops/control/control_common.h"
 #include "weft/core/ops/control/control_rules.h"
@@ -87,7 +88,7 @@ JvpResult While::jvp_call(const JvpContext& c) {
   for (const auto& part : {std::span<const Array>(const_tangents), in.carry, std::span<const Array>(carry_tangents)})
     for (const Array& x : part) inputs.push_back(x.aval());
   Params q;
-  q.max_steps = p.max_steps;
+  q.max_steps = p.max_steps, q.checkpoints = p.checkpoints;
   q.body_nconsts = static_cast<int>(b + const_tangents.size());
   q.cond_nconsts = p.cond_nconsts;
   q.body_jaxpr = make_program("while", inputs, [&](std::span<const Array> args) {
@@ -148,11 +149,13 @@ JvpResult While::linearize_call(const JvpContext& c) {
   // Where no carry has a tangent, as with counts and draws by rejection, nothing of the steps need be kept.
   if (std::find(carry.begin(), carry.end(), true) == carry.end())
     return {bind_primitive(c.op, c.params, c.in, c.loc), std::vector<Tangent>(carry.size())};
+  if (p.checkpoints != 0) return linearize_checkpointed(p, c, carry);
   if (p.max_steps <= 0)
     throw TracerError(
         "while_loop: reverse-mode differentiation needs the number of steps to be bounded, as every step's values are kept; give the bound "
-        "with "
-        "{.max_steps = n}, use scan or fori_loop with constant bounds, or differentiate forward with jvp or jacfwd",
+        "with {.max_steps = n}, or have few states kept, of any number of steps, with {.checkpoints = Checkpoints::logarithmic}; or use "
+        "scan "
+        "or fori_loop with constant bounds, or differentiate forward with jvp or jacfwd",
         effective_loc(c.loc));
   const LinearizedProgram lin = linearize_program(bounded_while(p, c.in, c.loc), nonzero(c.tangents));
   std::vector<Array> r = eval_jaxpr(lin.primal, c.in);
@@ -214,7 +217,7 @@ BatchResult While::batch(const BatchContext& c) {
       if ((out[i] != kNotMapped || lanes_differ) && carry[i] == kNotMapped) carry[i] = 0, changed = true;
   }
   Params q;
-  q.max_steps = p.max_steps;
+  q.max_steps = p.max_steps, q.checkpoints = p.checkpoints;
   q.body_jaxpr = batch_program(p.body_jaxpr, c.axis, joined(body_dims, carry), carry).jaxpr;
   q.cond_jaxpr = batch_program(p.cond_jaxpr, c.axis, joined(cond_dims, carry), std::vector<int>{lanes_differ ? 0 : kNotMapped}).jaxpr;
   q.cond_nconsts = p.cond_nconsts, q.body_nconsts = p.body_nconsts;
@@ -330,7 +333,7 @@ void read_lanes(TextEquation& e) {
   e.avals.insert(e.avals.begin(), cond_avals.begin(), cond_avals.end());
 }
 
-constexpr ParamValue kLeftOut[] = {{"max_steps", "0"}};
+constexpr ParamValue kLeftOut[] = {{"max_steps", "0"}, {"checkpoints", "0"}};
 const TextRule<While> while_text([] { return TextTraits{.left_out = kLeftOut}; });
 const ReadRule<While> while_read(read_lanes);
 const RunRule<While> while_run(run_while);
