@@ -122,3 +122,15 @@ TEST_CASE("stablehlo: Bessel's and Hurwitz's functions") {
     check.expect_almost_eq_const %1, dense<[1.6449340668482264365, 1.0823232337111381915, 0x7FF0000000000000, 0x7FF0000000000000, 0x7FF8000000000000]> : tensor<5xf64> {tolerance = 1.0e-15 : f64})",
                  2);
 }
+
+TEST_CASE("stablehlo: operations of chlo that were written down as calls") {
+  passes_in_main(R"(
+    %x = stablehlo.constant dense<[0.5, -0.25, 2.0]> : tensor<3xf32>
+    %a = stablehlo.custom_call @mhlo.erf(%x) {mhlo.attributes = {}, mhlo.version = 1 : i64} : (tensor<3xf32>) -> tensor<3xf32>
+    %b = chlo.erf %x : tensor<3xf32> -> tensor<3xf32>
+    check.expect_eq %a, %b : tensor<3xf32>
+    %c:2 = stablehlo.custom_call @mhlo.topk(%x) {mhlo.attributes = {k = 2 : i64, largest = true}, mhlo.version = 1 : i64} : (tensor<3xf32>) -> (tensor<2xf32>, tensor<2xi32>)
+    check.expect_eq_const %c#0, dense<[2.0, 0.5]> : tensor<2xf32>
+    check.expect_eq_const %c#1, dense<[2, 0]> : tensor<2xi32>)",
+                 3);
+}

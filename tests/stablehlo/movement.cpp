@@ -138,7 +138,9 @@ TEST_CASE("stablehlo: sizes that are operands may be constants") {
     %x = stablehlo.constant dense<[[1, 2, 3], [4, 5, 6]]> : tensor<2x3xi32>
     %none = stablehlo.constant dense<0> : tensor<i32>
     %low = stablehlo.constant dense<[1, 0]> : tensor<2xi64>
-    %high = stablehlo.constant dense<[0, -1]> : tensor<2xi64>
+    %none2 = stablehlo.constant dense<0> : tensor<2xi64>
+    %less = stablehlo.constant dense<[0, 1]> : tensor<2xi64>
+    %high = stablehlo.subtract %none2, %less : tensor<2xi64>
     %inner = stablehlo.constant dense<[1, 0]> : tensor<2xi64>
     %a = stablehlo.dynamic_pad %x, %none, %low, %high, %inner : (tensor<2x3xi32>, tensor<i32>, tensor<2xi64>, tensor<2xi64>, tensor<2xi64>) -> tensor<4x2xi32>
     check.expect_eq_const %a, dense<[[0, 0], [1, 2], [0, 0], [4, 5]]> : tensor<4x2xi32>

@@ -47,25 +47,5 @@ const Import almost_import("check.expect_almost_eq", import_almost_equal<kDialec
 const Import close_import("check.expect_close", import_close<kDialect>),
     close_call_import("custom_call.check.expect_close", import_close<kCustomCall>);
 
-/// Calls of functions that are not part of the module: those whose name is in the table of operations, as `check.expect_eq` or
-/// `custom_call.Sharding` under which others may add theirs.
-const Import custom_call_import("stablehlo.custom_call", [](OpCall& c) -> Values {
-  const std::string target = c.symbol("call_target_name");
-  if (const ImportFunction known = find_import("custom_call." + target)) return known(c);
-  if (target.rfind("check.", 0) == 0)
-    if (const ImportFunction check = find_import(target)) return check(c);
-  c.fail("the target @" + target + " is not known");
-});
-
-Values import_as_it_is(OpCall& c) {
-  Values out;
-  for (std::size_t i = 0; i < c.num_operands(); ++i) out.push_back(c.value(i));
-  return out;
-}
-// Where values lie is not what they are.
-const Import sharding_import("custom_call.Sharding", import_as_it_is),
-    to_shard_import("custom_call.annotate_device_placement", import_as_it_is),
-    layout_import("custom_call.LayoutConstraint", import_as_it_is);
-
 }  // namespace
 }  // namespace weft::detail::mlir

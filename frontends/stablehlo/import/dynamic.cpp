@@ -17,10 +17,10 @@ Attribute list_of(const OpCall& c, const std::vector<std::int64_t>& values) {
   return list;
 }
 
-/// The values of an operand of integers.
+/// The values of an operand of integers, which may be computed from constants.
 std::vector<std::int64_t> constant(const OpCall& c, std::size_t i) {
-  const Array& x = c.in(i);
-  if (!as_concrete(x) && !as_literal(x)) c.fail(fmt::format("operand {} is known at run time only; sizes must be constants", i));
+  const Array x = concrete_or_empty(c.in(i));
+  if (x.is_empty_handle()) c.fail(fmt::format("operand {} is known at run time only; sizes must be constants", i));
   if (!x.dtype().is_integer() || x.ndim() > 2 || x.size() > (1 << 16)) c.fail(fmt::format("operand {} is no list of sizes", i));
   return x.to_vector<std::int64_t>();
 }
