@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include <filesystem>
 #include <fstream>
 #include <iterator>
 #include <sstream>
@@ -58,6 +59,7 @@ void check_part(const std::string& text, const std::string& path, const std::str
 
 bool is_stablehlo(const std::string& path) {
   if (path.ends_with(".mlir")) return true;
+  if (!std::filesystem::is_regular_file(path)) return false;
   std::ifstream file(path, std::ios::binary);
   return is_binary_stablehlo(std::string(std::istreambuf_iterator<char>(file), {}));
 }

@@ -75,6 +75,9 @@ def weft(top):
         check(f"weft check of a StableHLO program that is {name}", code == status and out.rstrip().endswith(says), code, out, err)
     code, out, err = run("tools/weft", "run", f"{top}/right.mlir")
     check("weft run of a StableHLO program", code == 0 and out == "out0 =\n4\n", code, out, err)
+    for form in ("mlp.mlirbc", "mlp.exported"):
+        code, out, err = run("tools/weft", "show", f"{data}/stablehlo/data/{form}")
+        check(f"weft show of {form}", code == 0 and "f32[5,3]" in out and "tanh" in out, code, out, err)
     refused("weft check of no folder", 1, "index.json: No such file", "tools/weft", "check", top + "/nothing")
     code, out, err = run("tools/weft", "devices")
     check("weft devices", code == 0 and out.startswith("cpu:0: ") and "there is no CUDA driver" in out, code, out, err)
