@@ -147,9 +147,8 @@ void Executable_GetCompileOptions(BytesArgs<Executable>& a) { give_bytes(a, a.ob
 void Executable_Serialize(BytesArgs<const Executable>& a) {
   const Compiled& c = *a.object->compiled;
   std::string bytes(kMark);
-  for (std::string_view part :
-       {std::string_view(platform_version()), std::string_view(c.format), std::string_view(c.options_bytes), std::string_view(c.code)})
-    put(bytes, part);
+  put(bytes, platform_version());
+  put(bytes, c.format), put(bytes, c.options_bytes), put(bytes, c.code);
   give_bytes(a, std::move(bytes));
 }
 
