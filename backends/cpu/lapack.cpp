@@ -1,8 +1,6 @@
-// core/base/lapack.h by LAPACK and BLAS, one thread a call: weft runs several matrices side by side. Routines want column-major matrices; a
-// row-major one is the transpose of what they see.
+// core/base/lapack.h by LAPACK and BLAS, one thread a call. Large matrices are factored in blocks, by several threads; small ones side by
+// side. Routines want column-major matrices; a row-major one is the transpose of what they see.
 #include "weft/core/base/lapack.h"
-
-#include <cblas.h>
 
 #define lapack_complex_float std::complex<float>
 #define lapack_complex_double std::complex<double>
@@ -12,6 +10,7 @@
 #include <cmath>
 #include <vector>
 
+#include "weft/backends/cpu/factors/blocked.h"
 #include "weft/backends/cpu/openblas.h"
 #include "weft/runtime/host/process_end.h"
 
@@ -28,7 +27,6 @@ struct Routines<float> {
   static constexpr auto orgqr = LAPACKE_sorgqr;
   static constexpr auto syevd = LAPACKE_ssyevd;
   static constexpr auto gesdd = LAPACKE_sgesdd;
-  static constexpr auto trsm = cblas_strsm;
 };
 template <>
 struct Routines<double> {
@@ -38,7 +36,6 @@ struct Routines<double> {
   static constexpr auto orgqr = LAPACKE_dorgqr;
   static constexpr auto syevd = LAPACKE_dsyevd;
   static constexpr auto gesdd = LAPACKE_dgesdd;
-  static constexpr auto trsm = cblas_dtrsm;
 };
 template <>
 struct Routines<std::complex<float>> {
@@ -48,7 +45,6 @@ struct Routines<std::complex<float>> {
   static constexpr auto orgqr = LAPACKE_cungqr;
   static constexpr auto syevd = LAPACKE_cheevd;
   static constexpr auto gesdd = LAPACKE_cgesdd;
-  static constexpr auto trsm = cblas_ctrsm;
 };
 template <>
 struct Routines<std::complex<double>> {
@@ -58,7 +54,6 @@ struct Routines<std::complex<double>> {
   static constexpr auto orgqr = LAPACKE_zungqr;
   static constexpr auto syevd = LAPACKE_zheevd;
   static constexpr auto gesdd = LAPACKE_zgesdd;
-  static constexpr auto trsm = cblas_ztrsm;
 };
 
 template <class T>
@@ -81,6 +76,7 @@ template <class T>
 bool cholesky(T* a, int n) {
   const LibraryUse use;
   use_one_blas_thread();
+  if (is_for_blocks(n, n)) return blocked_cholesky(a, n);
   return n == 0 || Routines<T>::potrf(LAPACK_COL_MAJOR, 'U', n, a, n) == 0;
 }
 
@@ -94,7 +90,11 @@ bool lu(T* a, int m, int n, std::int32_t* pivots) {
   std::vector<lapack_int> from_one(static_cast<std::size_t>(std::min(m, n)));
   // A positive code tells of a zero on the diagonal of U: the factors are right none the less. The form without a check for NaN: as in JAX
   // a NaN goes where elimination takes it.
-  if (Routines<T>::getrf(LAPACK_COL_MAJOR, m, n, columns.data(), m, from_one.data()) < 0) return false;
+  if (is_for_blocks(m, n)) {
+    if (!blocked_lu(columns.data(), m, n, from_one.data())) return false;
+  } else if (Routines<T>::getrf(LAPACK_COL_MAJOR, m, n, columns.data(), m, from_one.data()) < 0) {
+    return false;
+  }
   transpose(columns.data(), n, m, a);
   std::transform(from_one.begin(), from_one.end(), pivots, [](lapack_int p) { return static_cast<std::int32_t>(p - 1); });
   return true;
@@ -105,16 +105,7 @@ void triangular_solve(const T* a, T* b, int m, int n, TriangularForm form) {
   const LibraryUse use;
   use_one_blas_thread();
   if (m == 0 || n == 0) return;
-  const T one(1);
-  const auto alpha = [&] {
-    if constexpr (is_complex<T>)
-      return static_cast<const void*>(&one);
-    else
-      return one;
-  }();
-  Routines<T>::trsm(CblasRowMajor, form.left_side ? CblasLeft : CblasRight, form.lower ? CblasLower : CblasUpper,
-                    form.transpose ? CblasTrans : CblasNoTrans, form.unit_diagonal ? CblasUnit : CblasNonUnit, m, n, alpha, a,
-                    form.left_side ? m : n, b, n);
+  parallel_triangular_solve(a, b, m, n, form);
 }
 
 /// Iterations on infinite elements, or such that their moduli are, may never end.

@@ -20,8 +20,8 @@ using Real = typename RealPart<T>::type;
 // T is float, double or a complex number of one of them. All matrices are row-major and contiguous, and hold finite numbers or not; where a
 // function gives a bool it is false if the algorithm failed, and then the results mean nothing.
 
-/// The lower triangle of a (n x n, Hermitian, read below the diagonal) becomes its Cholesky factor; what is above stays. False if a is not
-/// positive definite.
+/// The lower triangle of a (n x n, Hermitian, read below the diagonal) becomes its Cholesky factor; what is above may be
+/// overwritten. False if a is not positive definite.
 template <class T>
 bool cholesky(T* a, int n);
 

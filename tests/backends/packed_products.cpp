@@ -1,16 +1,21 @@
 // Products of all dtypes by the processor's units for them.
 #include <doctest/doctest.h>
 #include <fmt/format.h>
+#include <unistd.h>
 
 #include <algorithm>
+#include <cstdio>
+#include <cstdlib>
 #include <cstring>
+#include <filesystem>
+#include <fstream>
 
 #include "tests/backends/agree.h"
 #include "weft/backends/cpu/packed/packed_product.h"
 #include "weft/backends/cpu/packed/packing.h"
 #include "weft/core/array/convert_elements.h"
 #include "weft/core/array/half.h"
-#include "weft/runtime/host/thread_pool.h"
+#include "weft/runtime/host/buffer.h"
 
 using namespace weft;
 using namespace weft::test;
@@ -186,4 +191,47 @@ TEST_CASE("packed products: in programs, with batches, transposed operands, vmap
   };
   for (const DType out : {int8, int16, int32, int64, uint32}) CHECK(has(same(wide(out), bytes), "m="));
   for (const DType in : {float16, bfloat16}) same(wide(float32), operands(in, {3, 70, 130}, {3, 130, 50}), 1e-5);
+}
+
+namespace {
+
+/// A hash of the bits of products of floats, whose sums depend on their order, of sizes that are divided among threads.
+std::uint64_t hash_of_products() {
+  std::uint64_t hash = 14695981039346656037u;
+  for (const DType dtype : {float16, bfloat16, float64})
+    for (const Sizes& s : {Sizes{500, 700, 1030}, Sizes{1100, 40, 300}, Sizes{48, 900, 513}, Sizes{60, 70, 80, 5}}) {
+      ProductStep p;
+      p.dtype = p.right_dtype = p.out_dtype = dtype, p.m = s.m, p.n = s.n, p.k = s.k;
+      p.a_row = s.k, p.a_col = 1, p.b_row = 1, p.b_col = s.k, p.out_row = s.n;
+      if (s.batch > 1) p.batch = {{s.batch, s.m * s.k, 0, s.m * s.n}};
+      const std::unique_ptr<Product> product = make_packed_product(p);
+      if (!product) continue;
+      const Array a = samples({s.batch, s.m, s.k}, 1, dtype), b = samples({s.n, s.k}, 2, dtype);
+      std::vector<unsigned char> out(static_cast<std::size_t>(s.batch * s.m * s.n * dtype.itemsize()));
+      product->run(host_data(a), host_data(b), out.data());
+      for (const unsigned char byte : out) hash = (hash ^ byte) * 1099511628211u;
+    }
+  return hash;
+}
+
+}  // namespace
+
+TEST_CASE("[child of packed products] writes the hash of its results" * doctest::skip()) {
+  std::ofstream(std::getenv("WEFT_BITS_FILE")) << hash_of_products();
+}
+
+TEST_CASE("packed products: the same bits for every number of threads") {
+  const std::string wanted = std::to_string(hash_of_products());
+  for (const int threads : {1, 2, 3, 5}) {
+    const std::string file = "/tmp/weft-product-bits-" + std::to_string(::getpid());
+    const std::string command =
+        fmt::format("WEFT_NUM_THREADS={} WEFT_BITS_FILE={} {} --no-skip --test-case='[child of packed products]*' >/dev/null 2>&1", threads,
+                    file, std::filesystem::read_symlink("/proc/self/exe").string());
+    REQUIRE(std::system(command.c_str()) == 0);
+    std::string got;
+    std::ifstream(file) >> got;
+    CAPTURE(threads);
+    CHECK(got == wanted);
+    std::remove(file.c_str());
+  }
 }

@@ -1,0 +1,170 @@
+#include "weft/backends/cpu/factors/blocked.h"
+
+#include <cblas.h>
+
+#define lapack_complex_float std::complex<float>
+#define lapack_complex_double std::complex<double>
+#include <lapacke.h>
+
+#include <algorithm>
+
+#include "weft/backends/cpu/packed/packed_product.h"
+#include "weft/runtime/host/process_end.h"
+#include "weft/runtime/host/thread_pool.h"
+
+namespace weft::detail::lapack {
+namespace {
+
+constexpr int kBlock = 64;        // columns that LAPACK factors at once
+constexpr int kStrip = 96;        // rows or columns of a task
+constexpr int kBlocksFrom = 192;  // below it a call of LAPACK is as fast
+
+template <class T>
+struct Routines;
+template <>
+struct Routines<float> {
+  static constexpr auto potrf = LAPACKE_spotrf_work;
+  static constexpr auto getrf = LAPACKE_sgetrf_work;
+  static constexpr auto trsm = cblas_strsm;
+};
+template <>
+struct Routines<double> {
+  static constexpr auto potrf = LAPACKE_dpotrf_work;
+  static constexpr auto getrf = LAPACKE_dgetrf_work;
+  static constexpr auto trsm = cblas_dtrsm;
+};
+template <>
+struct Routines<std::complex<float>> {
+  static constexpr auto potrf = LAPACKE_cpotrf_work;
+  static constexpr auto getrf = LAPACKE_cgetrf_work;
+  static constexpr auto trsm = cblas_ctrsm;
+  static constexpr auto gemm = cblas_cgemm;
+};
+template <>
+struct Routines<std::complex<double>> {
+  static constexpr auto potrf = LAPACKE_zpotrf_work;
+  static constexpr auto getrf = LAPACKE_zgetrf_work;
+  static constexpr auto trsm = cblas_ztrsm;
+  static constexpr auto gemm = cblas_zgemm;
+};
+
+template <class T>
+constexpr bool is_complex = !std::is_same_v<T, Real<T>>;
+
+/// BLAS takes a complex factor by its address.
+template <class T>
+auto factor(const T& one) {
+  if constexpr (is_complex<T>)
+    return static_cast<const void*>(&one);
+  else
+    return one;
+}
+
+/// `transposed`: b's rows are the matrix's columns; of complex numbers, conjugated. All row-major; a row is so many elements long.
+template <class T>
+void subtract(int m, int n, int k, const T* a, int a_row, const T* b, int b_row, bool transposed, T* out, int out_row) {
+  if constexpr (is_complex<T>) {
+    const T minus(-1), one(1);
+    Routines<T>::gemm(CblasRowMajor, CblasNoTrans, transposed ? CblasConjTrans : CblasNoTrans, m, n, k, &minus, a, a_row, b, b_row, &one,
+                      out, out_row);
+  } else {
+    const MatrixStrides right = transposed ? MatrixStrides{1, b_row} : MatrixStrides{b_row, 1};
+    if (subtract_product(m, n, k, a, {a_row, 1}, b, right, out, out_row)) return;
+    const CBLAS_TRANSPOSE how = transposed ? CblasTrans : CblasNoTrans;
+    if constexpr (std::is_same_v<T, double>)
+      cblas_dgemm(CblasRowMajor, CblasNoTrans, how, m, n, k, -1, a, a_row, b, b_row, 1, out, out_row);
+    else
+      cblas_sgemm(CblasRowMajor, CblasNoTrans, how, m, n, k, -1, a, a_row, b, b_row, 1, out, out_row);
+  }
+}
+
+/// Calls f(first, size) for strips of a range, by several threads.
+template <class F>
+void each_strip(int n, F&& f) {
+  parallel_for((n + kStrip - 1) / kStrip, [&](std::int64_t i) {
+    const LibraryUse use;
+    const int first = static_cast<int>(i) * kStrip;
+    f(first, std::min(kStrip, n - first));
+  });
+}
+/// Where row i and column j of a matrix lie whose rows are so long.
+template <class T>
+T* at(T* a, int row, int i, int j) {
+  return a + std::int64_t{i} * row + j;
+}
+
+}  // namespace
+
+bool is_for_blocks(int m, int n) { return std::min(m, n) >= kBlocksFrom; }
+
+template <class T>
+bool blocked_cholesky(T* a, int n) {
+  const T one(1);
+  for (int k = 0; k < n; k += kBlock) {
+    const int width = std::min(kBlock, n - k), below = k + width, rest = n - below;
+    // As in lapack::cholesky: the lower triangle of rows is the upper one of columns.
+    if (Routines<T>::potrf(LAPACK_COL_MAJOR, 'U', width, at(a, n, k, k), n) != 0) return false;
+    each_strip(rest, [&](int first, int rows) {
+      Routines<T>::trsm(CblasRowMajor, CblasRight, CblasLower, is_complex<T> ? CblasConjTrans : CblasTrans, CblasNonUnit, rows, width,
+                        factor(one), at(a, n, k, k), n, at(a, n, below + first, k), n);
+    });
+    // Left of the diagonal, and the strip's own square.
+    each_strip(rest, [&](int first, int rows) {
+      subtract(rows, first + rows, width, at(a, n, below + first, k), n, at(a, n, below, k), n, true, at(a, n, below + first, below), n);
+    });
+  }
+  return true;
+}
+
+template <class T>
+bool blocked_lu(T* a, int m, int n, std::int32_t* pivots) {
+  const T one(1);
+  const int steps = std::min(m, n);
+  for (int k = 0; k < steps; k += kBlock) {
+    const int width = std::min(kBlock, steps - k), below = k + width;
+    T* const panel = at(a, m, k, k);
+    if (Routines<T>::getrf(LAPACK_COL_MAJOR, m - k, width, panel, m, pivots + k) < 0) return false;
+    // The columns left of the panel change rows, those right of it are eliminated too.
+    each_strip(n - width, [&](int first, int columns) {
+      for (int c = first; c < first + columns; ++c) {
+        T* const column = at(a, m, c < k ? c : c + width, k);
+        for (int i = 0; i < width; ++i) std::swap(column[i], column[pivots[k + i] - 1]);
+      }
+      const int from = std::max(first, k) + width, count = first + columns + width - from;
+      if (count <= 0) return;
+      Routines<T>::trsm(CblasColMajor, CblasLeft, CblasLower, CblasNoTrans, CblasUnit, width, count, factor(one), panel, m,
+                        at(a, m, from, k), m);
+      // Row-major, as everything here: the columns' transpose.
+      subtract(count, m - below, width, at(a, m, from, k), m, at(a, m, k, below), m, false, at(a, m, from, below), m);
+    });
+    for (int i = 0; i < width; ++i) pivots[k + i] += k;
+  }
+  return true;
+}
+
+template <class T>
+void parallel_triangular_solve(const T* a, T* b, int m, int n, TriangularForm form) {
+  const T one(1);
+  const int order = form.left_side ? m : n;
+  // Columns of b on the left side, rows on the right one, are systems of their own.
+  each_strip(form.left_side ? n : m, [&](int first, int size) {
+    Routines<T>::trsm(CblasRowMajor, form.left_side ? CblasLeft : CblasRight, form.lower ? CblasLower : CblasUpper,
+                      form.transpose ? CblasTrans : CblasNoTrans, form.unit_diagonal ? CblasUnit : CblasNonUnit, form.left_side ? m : size,
+                      form.left_side ? size : n, factor(one), a, order, form.left_side ? b + first : at(b, n, first, 0), n);
+  });
+}
+
+template bool blocked_cholesky(float*, int);
+template bool blocked_cholesky(double*, int);
+template bool blocked_cholesky(std::complex<float>*, int);
+template bool blocked_cholesky(std::complex<double>*, int);
+template bool blocked_lu(float*, int, int, std::int32_t*);
+template bool blocked_lu(double*, int, int, std::int32_t*);
+template bool blocked_lu(std::complex<float>*, int, int, std::int32_t*);
+template bool blocked_lu(std::complex<double>*, int, int, std::int32_t*);
+template void parallel_triangular_solve(const float*, float*, int, int, TriangularForm);
+template void parallel_triangular_solve(const double*, double*, int, int, TriangularForm);
+template void parallel_triangular_solve(const std::complex<float>*, std::complex<float>*, int, int, TriangularForm);
+template void parallel_triangular_solve(const std::complex<double>*, std::complex<double>*, int, int, TriangularForm);
+
+}  // namespace weft::detail::lapack
