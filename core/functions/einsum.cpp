@@ -1,8 +1,9 @@
-// Einstein's summation: the equation is read into labels, each operand is brought to distinct labels, then pairs are contracted, cheapest
-// first.
+// Einstein's summation: the equation is read into labels, each operand is brought to distinct labels, then pairs are contracted, in an
+// order that costs little.
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <limits>
 #include <map>
 
 #include "weft/core/functions/contractions.h"
@@ -17,6 +18,7 @@
 namespace weft::detail {
 namespace {
 
+constexpr std::size_t kAllOrders = 5;  // operands of which every order is looked at
 constexpr int kEllipsis = 256;  // labels: a letter's code, or kEllipsis + the position from the right of a dimension that `...` stands for
 
 bool contains(const std::vector<int>& labels, int label) { return std::find(labels.begin(), labels.end(), label) != labels.end(); }
@@ -193,25 +195,55 @@ class Einsum {
     terms[k] = {sum_over(terms[k].array, axes), left};
   }
 
-  /// Multiplications that a pair takes; of equal ones the smaller result wins.
-  std::pair<double, double> cost(const std::vector<Labelled>& terms, std::size_t i, std::size_t j) const {
-    double products = 1, result = 1;
-    std::vector<int> labels = terms[i].labels;
-    for (int label : terms[j].labels)
-      if (!contains(labels, label)) labels.push_back(label);
-    for (int label : labels) {
-      const auto n = static_cast<double>(sizes_.at(label));
-      products *= n;
-      if (needed(terms, label, i, j)) result *= n;
+  /// What a pair takes, in multiplications at their fastest. An element that is multiplied by few others is read for little: sums of
+  /// elementwise products are bound by memory, products of matrices are not.
+  double cost(const std::vector<Labelled>& terms, std::size_t i, std::size_t j) const {
+    double products = 1, result = 1, sizes[2] = {1, 1}, free[2] = {1, 1};
+    for (const bool second : {false, true}) {
+      const std::vector<int>&own = terms[second ? j : i].labels, &other = terms[second ? i : j].labels;
+      for (int label : own) {
+        const auto n = static_cast<double>(sizes_.at(label));
+        const bool shared = contains(other, label);
+        sizes[second] *= n;
+        if (!shared) free[second] *= n;
+        if (second && shared) continue;
+        products *= n;
+        if (needed(terms, label, i, j)) result *= n;
+      }
     }
-    return {products, result};
+    return products * (1 + 16 / std::max(1.0, std::min(free[0], free[1]))) + 4 * (sizes[0] + sizes[1] + result);
+  }
+
+  /// The labels of a pair's product.
+  std::vector<int> labels_of_pair(const std::vector<Labelled>& terms, std::size_t i, std::size_t j) const {
+    std::vector<int> labels;
+    for (const std::size_t k : {i, j})
+      for (int label : terms[k].labels)
+        if (!contains(labels, label) && needed(terms, label, i, j)) labels.push_back(label);
+    return labels;
+  }
+
+  /// What all terms take in the best order, and the pair that it begins with.
+  double best_order(const std::vector<Labelled>& terms, std::size_t& a, std::size_t& b) const {
+    double least = std::numeric_limits<double>::infinity();
+    for (std::size_t i = 0; i < terms.size(); ++i)
+      for (std::size_t j = i + 1; j < terms.size(); ++j) {
+        double all = cost(terms, i, j);
+        if (terms.size() > 2 && terms.size() <= kAllOrders && all < least) {
+          std::vector<Labelled> rest = terms;
+          rest[i].labels = labels_of_pair(terms, i, j);
+          rest.erase(rest.begin() + static_cast<std::ptrdiff_t>(j));
+          std::size_t x = 0, y = 1;
+          all += best_order(rest, x, y);
+        }
+        if (all < least) least = all, a = i, b = j;
+      }
+    return least;
   }
 
   void contract_cheapest(std::vector<Labelled>& terms) const {
     std::size_t a = 0, b = 1;
-    for (std::size_t i = 0; i < terms.size(); ++i)
-      for (std::size_t j = i + 1; j < terms.size(); ++j)
-        if (cost(terms, i, j) < cost(terms, a, b)) a = i, b = j;
+    best_order(terms, a, b);
     std::vector<int> kept;
     bool sums = false;
     for (int label : terms[a].labels) {
