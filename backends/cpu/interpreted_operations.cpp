@@ -424,6 +424,8 @@ Run cast(llvm::Instruction::CastOps op, llvm::Type* from, llvm::Type* to) {
       return cast_integer<true>(from, to);
     case I::SIToFP: return integer_to_float<true>(from, to);
     case I::UIToFP: return integer_to_float<false>(from, to);
+    case I::FPToSI: return saturate<true>(from, to);
+    case I::FPToUI: return saturate<false>(from, to);
     case I::FPTrunc: return from->isDoubleTy() && to->isFloatTy() ? map1<float, double, Convert<float>> : nullptr;
     case I::FPExt: return from->isFloatTy() && to->isDoubleTy() ? map1<double, float, Convert<double>> : nullptr;
     default: return nullptr;  // what doesn't fit is the machine's affair

@@ -4,11 +4,13 @@
 #include <unistd.h>
 #include <weft/weft.h>
 
+#include <cmath>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <filesystem>
 #include <fstream>
+#include <limits>
 #include <sstream>
 
 #include "tests/backends/agree.h"
@@ -190,6 +192,22 @@ TEST_CASE("divided scatters: gradients, maps, loops and branches") {
   CHECK(exact([=](Xs x) { return fori_loop(0, 5, [&](Array k, Array c) { return add(c, x[1](k) + k, x[2](k)); }, x[0][0]); }, segments));
   CHECK(
       exact([=](Xs x) { return cond(x[0](0, 0) > 0, [&] { return add(x[0][0], x[1][0], x[2][0]); }, [&] { return x[0][1]; }); }, segments));
+}
+
+TEST_CASE("floats become integers of every dtype by vectors: truncated, saturated, 0 for NaN") {
+  const double infinity = std::numeric_limits<double>::infinity();
+  for (const DType from : {float16, bfloat16, float32, float64})
+    for (const DType to : {int8, int16, int32, int64, uint8, uint16, uint32, uint64}) {
+      INFO(from.name(), " ", to.name());
+      std::vector<double> v{0., -0., .5, -.5, infinity, -infinity, std::nan("")};
+      for (int bits : {7, 8, 15, 16, 24, 31, 32, 53, 63, 64})
+        for (double by : {-1.5, -1., -.5, 0., .5, 1.})
+          for (double sign : {-1., 1.}) {
+            const double x = sign * (std::ldexp(1., bits) + by);
+            v.insert(v.end(), {x, std::nextafter(x, 0.), static_cast<double>(std::nextafter(static_cast<float>(x), 0.f))});
+          }
+      CHECK(exact([=](Xs x) { return astype(x[0], to); }, {astype(array(v), from)}));
+    }
 }
 
 TEST_CASE("indices that are computed are part of the kernel that reads there") {

@@ -1,6 +1,5 @@
-// Kernels that are divided by rows: a task goes through all iterations of the loop, some at a time. It first notes which of those have one
-// of its rows, and which, by vectors where the processor can close up their lanes; then it does what is to be done for these alone, in
-// their order.
+// Kernels that are divided by rows: a task goes through all iterations of the loop, some at a time. By vectors it first notes which of
+// those have one of its rows, and which row; then it does what is to be done for these alone, in their order.
 #include <llvm/IR/IntrinsicsX86.h>
 #include <llvm/IR/Module.h>
 
@@ -12,7 +11,25 @@ using llvm::Value;
 
 namespace {
 constexpr std::int64_t kNoted = 1024;  // iterations that are looked at before any is done
-constexpr int kClosedUp = 16;          // lanes of 32 bits that are closed up at once
+constexpr int kMostLanes = 16;         // are looked at together
+constexpr int kTableLanes = 8;         // that are closed up by a table
+
+/// For each set of eight lanes those of the set, in order, and then any.
+llvm::Constant* lanes_of_sets(llvm::Module& module) {
+  constexpr const char* kName = "lanes_of_sets";
+  if (llvm::GlobalVariable* known = module.getNamedGlobal(kName)) return known;
+  std::vector<std::uint32_t> lanes;
+  for (std::uint32_t set = 0; set < 1u << kTableLanes; ++set) {
+    const std::size_t begin = lanes.size();
+    for (std::uint32_t i = 0; i < kTableLanes; ++i)
+      if (set >> i & 1) lanes.push_back(i);
+    lanes.resize(begin + kTableLanes);
+  }
+  llvm::Constant* table = llvm::ConstantDataArray::get(module.getContext(), lanes);
+  auto* variable = new llvm::GlobalVariable(module, table->getType(), true, llvm::GlobalValue::PrivateLinkage, table, kName);
+  variable->setAlignment(llvm::Align(32));
+  return variable;
+}
 }  // namespace
 
 /// Whether the open iteration, or which lanes of it, has a row of the blocks and is not left out. `row` is set to that, in 32 bits.
@@ -36,12 +53,12 @@ void KernelEmitter::rows(Value* begin, Value* end) {
   Value* count = ir_.CreateSub(end, begin);
   llvm::BasicBlock& entry = function_->getEntryBlock();
   llvm::Type* number = ir_.getInt32Ty();
-  const auto list = [&] {
-    llvm::AllocaInst* a = llvm::IRBuilder<>(&entry, entry.begin()).CreateAlloca(llvm::ArrayType::get(number, kNoted + kClosedUp));
+  const auto list = [&](std::uint64_t size) {
+    llvm::AllocaInst* a = llvm::IRBuilder<>(&entry, entry.begin()).CreateAlloca(llvm::ArrayType::get(number, size));
     a->setAlignment(llvm::Align(64));
     return a;
   };
-  llvm::AllocaInst *const which = list(), *const where = list();
+  llvm::AllocaInst *const which = list(kNoted + kMostLanes), *const where = list(kNoted + kMostLanes);
   const auto put = [&](Value* v, llvm::AllocaInst* to, Value* at) {
     ir_.CreateAlignedStore(v, ir_.CreateGEP(number, to, at), llvm::Align(4));
   };
@@ -51,35 +68,53 @@ void KernelEmitter::rows(Value* begin, Value* end) {
     put(ir_.CreateTrunc(frames_.back().iteration, number), which, v[0]), put(row, where, v[0]);
     return Values{ir_.CreateAdd(v[0], ir_.CreateZExt(in, ir_.getInt64Ty()))};
   };
+  const bool by_vectors = features_.vector_bytes >= 32 && features_.gpu == VectorFeatures::Gpu::none;
+  const int lanes = features_.lookups ? kMostLanes : kTableLanes;
+  llvm::Type* type = llvm::FixedVectorType::get(number, static_cast<unsigned>(lanes));
+  llvm::AllocaInst *const lane_rows = list(kMostLanes), *const lane_flags = list(kMostLanes);
   const auto note_lanes = [&](Values v) {
     Value* row = nullptr;
     Value* in = in_blocks(begin, count, row);
-    llvm::Type* type = llvm::FixedVectorType::get(number, kClosedUp);
+    Value* first = ir_.CreateTrunc(frames_.back().iteration, number);
+    if (!by_vectors) {
+      // Each is put behind those that were noted, where the next one takes its place if it is not one of them.
+      ir_.CreateAlignedStore(row, lane_rows, llvm::Align(32)),
+          ir_.CreateAlignedStore(ir_.CreateZExt(in, type), lane_flags, llvm::Align(32));
+      return loop(-1, i64(0), i64(lanes), 1, 1, 0, v, [&](Values w) {
+        Value* lane = frames_.back().iteration;
+        const auto at_lane = [&](llvm::AllocaInst* from) {
+          return ir_.CreateAlignedLoad(number, ir_.CreateGEP(number, from, lane), llvm::Align(4));
+        };
+        put(ir_.CreateAdd(first, ir_.CreateTrunc(lane, number)), which, w[0]), put(at_lane(lane_rows), where, w[0]);
+        return Values{ir_.CreateAdd(w[0], ir_.CreateZExt(at_lane(lane_flags), ir_.getInt64Ty()))};
+      });
+    }
     std::vector<llvm::Constant*> numbers;
-    for (unsigned i = 0; i < kClosedUp; ++i) numbers.push_back(ir_.getInt32(i));
-    Value* iterations =
-        ir_.CreateAdd(builder_.splat(ir_.CreateTrunc(frames_.back().iteration, number), kClosedUp), llvm::ConstantVector::get(numbers));
-    const auto closed_up = [&](Value* x) {
+    for (int i = 0; i < lanes; ++i) numbers.push_back(ir_.getInt32(static_cast<std::uint32_t>(i)));
+    Value* set = ir_.CreateBitCast(in, ir_.getIntNTy(static_cast<unsigned>(lanes)));
+    Value* order = nullptr;
+    if (lanes == kTableLanes)
+      order =
+          ir_.CreateAlignedLoad(type, ir_.CreateGEP(type, lanes_of_sets(module_), ir_.CreateZExt(set, ir_.getInt64Ty())), llvm::Align(32));
+    const auto closed_up = [&](Value* x) -> Value* {
+      if (order) return ir_.CreateIntrinsic(llvm::Intrinsic::x86_avx2_permd, {}, {x, order});
       return ir_.CreateIntrinsic(llvm::Intrinsic::x86_avx512_mask_compress, {type}, {x, llvm::Constant::getNullValue(type), in});
     };
-    put(closed_up(iterations), which, v[0]), put(closed_up(row), where, v[0]);
-    Value* bits = ir_.CreateUnaryIntrinsic(llvm::Intrinsic::ctpop, ir_.CreateBitCast(in, ir_.getInt16Ty()));
-    return Values{ir_.CreateAdd(v[0], ir_.CreateZExt(bits, ir_.getInt64Ty()))};
+    put(closed_up(ir_.CreateAdd(builder_.splat(first, lanes), llvm::ConstantVector::get(numbers))), which, v[0]);
+    put(closed_up(row), where, v[0]);
+    return Values{ir_.CreateAdd(v[0], ir_.CreateZExt(ir_.CreateUnaryIntrinsic(llvm::Intrinsic::ctpop, set), ir_.getInt64Ty()))};
   };
   loop(-1, i64(0), i64(n), kNoted, 1, 0, {}, [&](Values none) {
     base_level_ = static_cast<int>(frames_.size()) - 1;
     Value* first = frames_.back().iteration;
     Value* last = ir_.CreateBinaryIntrinsic(llvm::Intrinsic::smin, ir_.CreateAdd(first, i64(kNoted)), i64(n));
     Values found{i64(0)};
-    if (features_.lookups) {
-      Value* whole = ir_.CreateAdd(first, ir_.CreateAnd(ir_.CreateSub(last, first), i64(-kClosedUp)));
-      const int saved_dim = vector_dim_;
-      lanes_ = kClosedUp, vector_dim_ = dim;
-      found = loop(dim, first, whole, kClosedUp, 1, kClosedUp, found, note_lanes);
-      lanes_ = 1, vector_dim_ = saved_dim;
-      first = whole;
-    }
-    found = loop(dim, first, last, 1, 1, 1, found, note);
+    Value* whole = ir_.CreateAdd(first, ir_.CreateAnd(ir_.CreateSub(last, first), i64(-lanes)));
+    const int saved_dim = vector_dim_;
+    lanes_ = lanes, vector_dim_ = dim;
+    found = loop(dim, first, whole, lanes, 1, lanes, found, note_lanes);
+    lanes_ = 1, vector_dim_ = saved_dim;
+    found = loop(dim, whole, last, 1, 1, 1, found, note);
     loop(-1, i64(0), found[0], 1, 1, 0, {}, [&](Values v) {
       Frame& f = frames_.back();
       const auto noted = [&](llvm::AllocaInst* from) {

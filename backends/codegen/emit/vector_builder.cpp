@@ -5,6 +5,9 @@
 #include <llvm/IR/Module.h>
 #include <llvm/Support/DivisionByConstantInfo.h>
 
+#include <algorithm>
+#include <cmath>
+
 #include "weft/backends/codegen/math/math.h"
 #include "weft/backends/codegen/math/sixteen_lanes.h"
 
@@ -217,6 +220,23 @@ Value* VectorBuilder::arithmetic(ScalarOp op, DType t, Value* a, Value* b, Value
   }
 }
 
+/// Lanes of floats as integers: truncated, saturated, 0 for NaN. LLVM's intrinsic for that takes vectors to pieces.
+static Value* saturated(llvm::IRBuilder<>& ir, Value* v, DType from, DType to, llvm::Type* target) {
+  const bool with_sign = to.is_signed();
+  const int bits = 8 * to.itemsize() - with_sign, digits = from == float64 ? 53 : 24;
+  const auto number = [&](double d) { return llvm::ConstantFP::get(v->getType(), d); };
+  // The least and the greatest integer that the float can be.
+  llvm::Constant* least = number(with_sign ? -std::ldexp(1., bits) : 0);
+  llvm::Constant* most = number(std::ldexp(1., bits) - std::ldexp(1., std::max(bits - digits, 0)));
+  Value* inside = ir.CreateSelect(ir.CreateFCmpOGT(v, least), v, least);
+  inside = ir.CreateSelect(ir.CreateFCmpOLT(inside, most), inside, most);
+  Value* i = with_sign ? ir.CreateFPToSI(inside, target) : ir.CreateFPToUI(inside, target);
+  const auto width = static_cast<unsigned>(8 * to.itemsize());
+  const llvm::APInt greatest = with_sign ? llvm::APInt::getSignedMaxValue(width) : llvm::APInt::getMaxValue(width);
+  if (bits > digits) i = ir.CreateSelect(ir.CreateFCmpOGT(v, most), llvm::ConstantInt::get(target, greatest), i);
+  return with_sign ? ir.CreateSelect(ir.CreateFCmpORD(v, v), i, llvm::Constant::getNullValue(target)) : i;
+}
+
 Value* VectorBuilder::convert_value(Value* v, DType from, DType to) {
   if (from == to) return v;
   if (to.is_bool()) {
@@ -235,6 +255,7 @@ Value* VectorBuilder::convert_value(Value* v, DType from, DType to) {
   llvm::Type* target = with_lanes(type(to), v);
   if (from.is_floating()) {
     if (to.is_floating()) return to == float64 ? ir_.CreateFPExt(v, target) : ir_.CreateFPTrunc(v, target);
+    if (lanes_of(v) > 1 && features_.gpu == VectorFeatures::Gpu::none) return saturated(ir_, v, from, to, target);
     return ir_.CreateIntrinsic(to.is_signed() ? llvm::Intrinsic::fptosi_sat : llvm::Intrinsic::fptoui_sat, {target, v->getType()}, {v});
   }
   if (to.is_floating()) return from.is_signed() ? ir_.CreateSIToFP(v, target) : ir_.CreateUIToFP(v, target);
