@@ -21,6 +21,10 @@ bool is_for_library(const Eqn& e, std::span<const Aval> in) {
 }  // namespace
 
 std::optional<Jaxpr> expand_for_cpu(const Eqn& e, std::span<const Aval> in) {
+  if (const CompositeParams* const p = as_composite(e)) {
+    CpuComposite::Function* const rule = find_composite_rule<CpuComposite>(p->name);
+    return rule ? rule(*p, in) : std::nullopt;
+  }
   if (e.op->kind == Kind::convolution && !is_for_library(e, in)) return expand_convolution(e, in, kMostWindowBytes);
   return {};
 }

@@ -3,11 +3,18 @@
 #include <optional>
 #include <span>
 
-#include "weft/core/ir/jaxpr.h"
+#include "weft/core/ops/control/composite.h"
 
 namespace weft::detail {
 
-/// The program of an equation: convolutions for which oneDNN has no code, and those of a single channel. Nothing for others.
+/// What the host runs in place of a composite's body on operands of these types; nothing: the body. A rule for a name may stand in any
+/// file.
+struct CpuComposite {
+  using Function = std::optional<Jaxpr>(const CompositeParams& p, std::span<const Aval> in);
+};
+
+/// The program of an equation: convolutions for which oneDNN has no code, those of a single channel, and composites with a rule. Nothing
+/// for others.
 std::optional<Jaxpr> expand_for_cpu(const Eqn& e, std::span<const Aval> in);
 
 }  // namespace weft::detail

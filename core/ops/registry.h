@@ -9,6 +9,7 @@ PrimitiveList call_primitives();
 PrimitiveList callback_primitives();
 PrimitiveList collective_move_primitives();
 PrimitiveList collective_reduction_primitives();
+PrimitiveList composite_primitives();
 PrimitiveList concatenate_primitives();
 PrimitiveList control_primitives();
 PrimitiveList conv_primitives();

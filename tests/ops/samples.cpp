@@ -138,6 +138,9 @@ std::vector<SampleText> basic_samples() {
       // Sub-programs; those that compute, and those that only hand on, which may be of any dtype.
       {"closed_call", kAny,
        "a:$d[3]. let b:$d[3] = closed_call[call_jaxpr={ lambda ; a:$d[3]. let b:$d[3] = rev[dimensions=(0,)] a in (b,) }] a in (b,)"},
+      {"composite", kAny,
+       "a:$d[3]. let b:$d[3] = composite[jaxpr={ lambda ; a:$d[3]. let b:$d[3] = rev[dimensions=(0,)] a in (b,) } name=my.reversed "
+       "version=0] a in (b,)"},
       {"cond", kAny,
        "i:i32[] a:$d[3] b:$d[3]. let c:$d[3] = cond[branches=({ lambda ; a:$d[3] b:$d[3]. let  in (a,) } { lambda ; a:$d[3] b:$d[3]. let  "
        "in (b,) })] "
@@ -160,6 +163,9 @@ std::vector<SampleText> basic_samples() {
        0, 4},
       {"closed_call", kNumber,
        "a:$d[3] b:$d[3]. let c:$d[3] = closed_call[call_jaxpr={ lambda ; a:$d[3] b:$d[3]. let c:$d[3] = mul a b in (c,) }] a b in (c,)"},
+      {"composite", kNumber,
+       "a:$d[3] b:$d[3]. let c:$d[3] = composite[jaxpr={ lambda ; a:$d[3] b:$d[3]. let c:$d[3] = mul a b in (c,) } name=my.product "
+       "version=0] a b in (c,)"},
       {"cond", kNumber,
        "i:i32[] a:$d[3] b:$d[3]. let c:$d[3] = cond[branches=({ lambda ; a:$d[3] b:$d[3]. let c:$d[3] = mul a b in (c,) } { lambda ; "
        "a:$d[3] "

@@ -192,6 +192,10 @@ class Simplifier {
       const Jaxpr body = e.op->call_body(*e.params, types_of(in));
       return run(body.data(), std::move(in), loc);
     }
+    // A call of which this backend knows more than its body.
+    if (e.op->body && expansion_)
+      if (const std::optional<Jaxpr> expansion = expansion_(e, types_of(in)))
+        return run(expansion->data(), with_tables(expansion->data(), std::move(in)), loc);
     if (const auto apart = e.op->body ? call_traits(*e.op).stays_apart : nullptr; apart && apart(*e.params)) {
       auto outside = std::exchange(seen_, {});
       std::vector<Atom> results = run(e.op->body(*e.params).data(), std::move(in), loc);

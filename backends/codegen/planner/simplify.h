@@ -12,7 +12,8 @@ using Expansion = std::optional<Jaxpr> (*)(const Eqn& e, std::span<const Aval> i
 
 /// An equivalent program: calls replaced by their bodies, operations on keys of random numbers by those on integers that they are made of,
 /// equal equations computed once (but not what a checkpointed function's derivative computes again), equations of literals evaluated,
-/// unused ones removed. Inputs stay as they are. `expansion` is applied to all equations, but not within loops and branches.
+/// unused ones removed. Inputs stay as they are. `expansion` is applied to all equations, calls before their bodies are taken, but not
+/// within loops and branches.
 Jaxpr simplify(const Jaxpr& j, Expansion expansion = nullptr);
 
 }  // namespace weft::detail

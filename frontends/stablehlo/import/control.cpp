@@ -131,8 +131,30 @@ const Import scan_import("chlo.scan", [](OpCall& c) -> Values {
 
 const Import call_import("func.call", [](OpCall& c) { return c.call(c.symbol("callee")); });
 
-// What it stands for is in the module; a name that says more is not needed.
-const Import composite_import("stablehlo.composite", [](OpCall& c) { return c.call(c.symbol("decomposition")); });
+/// The name and the attributes of a composite; nothing where it has attributes that a composite here has none of: a rule that knows the
+/// name would miss them.
+std::optional<CompositeParams> composite_of(const OpCall& c) {
+  CompositeParams p;
+  const Attribute* name = c.find("name");
+  for (const Attribute& word : c.op.words)
+    if (!name && word.kind == Attribute::Kind::string) name = &word;
+  if (!name || name->kind != Attribute::Kind::string || name->text.empty()) return {};
+  p.name = name->text;
+  p.version = static_cast<int>(c.integer_or("version", 0));
+  const Attribute* const given = c.find("composite_attributes");
+  for (std::size_t i = 0; given && i < given->keys.size(); ++i) {
+    const Attribute& a = given->items[i];
+    switch (a.kind) {
+      case Attribute::Kind::boolean: p.attributes.emplace_back(given->keys[i], a.integer != 0); break;
+      case Attribute::Kind::integer: p.attributes.emplace_back(given->keys[i], a.integer); break;
+      case Attribute::Kind::real: p.attributes.emplace_back(given->keys[i], a.real); break;
+      case Attribute::Kind::string: p.attributes.emplace_back(given->keys[i], a.text); break;
+      default: return {};
+    }
+  }
+  return p;
+}
+const Import composite_import("stablehlo.composite", [](OpCall& c) { return c.call(c.symbol("decomposition"), composite_of(c)); });
 
 }  // namespace
 }  // namespace weft::detail::mlir

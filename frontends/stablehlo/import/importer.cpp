@@ -211,8 +211,8 @@ Jaxpr OpCall::region(std::size_t which) const {
 Arrays OpCall::run_region(std::size_t which, std::span<const Array> arguments) const {
   return importer_.run_block_of_arrays(region_of(*this, which), arguments, op.place);
 }
-Values OpCall::call(const std::string& function) const {
-  const Arrays out = importer_.call(function, ins(), op.place, loc);
+Values OpCall::call(const std::string& function, const std::optional<CompositeParams>& composite) const {
+  const Arrays out = importer_.call(function, ins(), composite, op.place, loc);
   return Values(out.begin(), out.end());
 }
 void OpCall::fail(const std::string& problem) const { importer_.fail(op.place, fmt::format("{}: {}", op.name, problem)); }
@@ -280,7 +280,8 @@ const StablehloProgram& Importer::function(const std::string& name, Place from) 
 
 StablehloProgram Importer::import_function(const std::string& name) { return function(name, {1, 1}); }
 
-Arrays Importer::call(const std::string& name, std::span<const Array> arguments, Place from, SourceLoc loc) {
+Arrays Importer::call(const std::string& name, std::span<const Array> arguments, const std::optional<CompositeParams>& composite,
+                      Place from, SourceLoc loc) {
   const StablehloProgram& program = function(name, from);
   const auto wanted = program.jaxpr.data().input_avals();
   if (wanted.size() != arguments.size())
@@ -290,7 +291,9 @@ Arrays Importer::call(const std::string& name, std::span<const Array> arguments,
       fail(from, fmt::format("@{} takes {}, argument {} is {}", name, to_string(wanted[i]), i, to_string(arguments[i].aval())));
   if (!program.checks.empty() && !checks_) fail(from, fmt::format("@{} checks its results within a region", name));
   // A function without inputs and equations gives constants: nothing to call.
-  Arrays out = program.jaxpr.eqns().empty() ? eval_jaxpr(program.jaxpr, arguments) : bind_jit(name, program.jaxpr, {}, arguments, loc);
+  Arrays out = program.jaxpr.eqns().empty() ? eval_jaxpr(program.jaxpr, arguments)
+               : composite ? bind_composite({composite->attributes, program.jaxpr, composite->name, composite->version}, arguments, loc)
+                           : bind_jit(name, program.jaxpr, {}, arguments, loc);
   const auto results = static_cast<std::size_t>(program.num_results);
   if (checks_) {
     checks_->list.insert(checks_->list.end(), program.checks.begin(), program.checks.end());

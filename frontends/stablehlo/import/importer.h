@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "weft/core/ir/mesh_axes.h"
+#include "weft/core/ops/control/composite.h"
 #include "weft/core/trace/trace.h"
 #include "weft/frontends/stablehlo/module/module.h"
 #include "weft/frontends/stablehlo/program.h"
@@ -74,8 +75,8 @@ class OpCall {
   Jaxpr region(std::size_t which) const;
   /// The region with arguments in place.
   Arrays run_region(std::size_t which, std::span<const Array> arguments) const;
-  /// A call of another function of the module.
-  Values call(const std::string& function) const;
+  /// A call of another function of the module; with a name, as a composite of it.
+  Values call(const std::string& function, const std::optional<CompositeParams>& composite = {}) const;
   Importer& importer() const { return importer_; }
 
   [[noreturn]] void fail(const std::string& problem) const;
@@ -128,7 +129,8 @@ class Importer {
   /// The same, as what `from` calls.
   const StablehloProgram& function(const std::string& name, Place from);
   /// Applies a function of the module: a call in the trace. Its checks become checks of the function that is being imported.
-  Arrays call(const std::string& name, std::span<const Array> arguments, Place from, SourceLoc loc);
+  Arrays call(const std::string& name, std::span<const Array> arguments, const std::optional<CompositeParams>& composite, Place from,
+              SourceLoc loc);
 
   void add_check(StablehloCheck check, const Array& actual, const Array& expected, Place place);
   [[noreturn]] void fail(Place place, const std::string& problem) const;
