@@ -2,6 +2,7 @@
 
 #include "weft/backends/common/native_step.h"
 #include "weft/core/ir/primitive.h"
+#include "weft/core/ops/product/attention_expand.h"
 #include "weft/core/ops/product/conv.h"
 #include "weft/core/ops/product/conv_expand.h"
 
@@ -17,6 +18,9 @@ bool is_for_library(const Eqn& e, std::span<const Aval> in) {
   const bool one_channel = p.batch_group_count == 1 && in[0].shape[l[1]] == 1 && in[1].shape[r[0]] == 1;
   return in[0].dtype == float32 && !one_channel && make_native_step(*e.op, *e.params, in, infer(*e.op, *e.params, in, {})) != nullptr;
 }
+
+const CompositeRule<CpuComposite> attention_rule(kAttention, expand_attention);
+const CompositeRule<CpuComposite> attention_gradient_rule(kAttentionGradient, expand_attention_gradient);
 
 }  // namespace
 

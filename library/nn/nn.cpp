@@ -3,17 +3,16 @@
 #include <fmt/format.h>
 
 #include <cmath>
-#include <limits>
 #include <numbers>
 
 #include "weft/core/array/indexing.h"
 #include "weft/core/base/float_environment.h"
-#include "weft/core/functions/contractions.h"
 #include "weft/core/functions/elementwise.h"
 #include "weft/core/functions/reductions.h"
 #include "weft/core/ops/common.h"
 #include "weft/core/ops/elementwise/stop_gradient.h"
 #include "weft/core/ops/movement/movement.h"
+#include "weft/core/ops/product/attention.h"
 #include "weft/core/trace/trace.h"
 
 namespace weft {
@@ -161,53 +160,34 @@ Array dot_product_attention(Arg q, Arg k, Arg v, AttentionOptions options) {
   const int ndim = q.array().ndim();
   if ((ndim != 3 && ndim != 4) || k.array().ndim() != ndim || v.array().ndim() != ndim)
     fail("each must be (batch, length, heads, size of a head), or all without the batch");
-  const bool batched = ndim == 4;
-  const DType dtype = q.array().dtype();
-  auto prepared = [&](const Arg& x) {
-    const Array a = batched ? x.array() : detail::insert_axes(x.array(), {0}, loc);
-    return detail::as_dtype(a, detail::wide_dtype(detail::inexact_dtype(a.dtype())));
-  };
-  const Array key = prepared(k), value = prepared(v);
-  Array query = prepared(q);
-  const Shape s = query.shape(), t = key.shape();  // copies: query is given another value below
-  if (value.shape()[0] != t[0] || value.shape()[1] != t[1] || value.shape()[2] != t[2])
-    fail("k and v must agree in batch, length and heads");
+  const auto with_batch = [&](const Array& x, int without) { return x.ndim() == without ? detail::insert_axes(x, {0}, loc) : x; };
+  std::vector<Array> operands;
+  for (const Arg* x : {&q, &k, &v}) operands.push_back(with_batch(x->array(), 3));
+  const Shape s = operands[0].shape(), t = operands[1].shape(), u = operands[2].shape();
+  if (u[0] != t[0] || u[1] != t[1] || u[2] != t[2]) fail("k and v must agree in batch, length and heads");
   if (s[0] != t[0] || s[3] != t[3]) fail("q and k must agree in batch and size of a head");
   if (t[2] == 0 || s[2] % t[2] != 0) fail("the number of q's heads must be a multiple of that of k's");
-  const std::int64_t length = s[1], groups = s[2] / t[2], heads = t[2];
-  const double scale = options.scale ? *options.scale : detail::standard([&] { return 1 / std::sqrt(static_cast<double>(s[3])); });
-  query = detail::reshape_to(query, {s[0], length, heads, groups, s[3]}, loc);
-  Array scores = einsum("btkgh,bskh->bkgts", query, key) * scale;
-  // (B, N, T, S) beside the scores, whose heads are two dimensions.
-  auto beside = [&](const Array& x, const char* name) {
-    const Array a = batched || x.ndim() != 3 ? x : detail::insert_axes(x, {0}, loc);
-    const std::int64_t full[] = {s[0], heads * groups, length, t[1]};
+  const std::int64_t full[] = {s[0], s[2], s[1], t[1]};
+  const auto add_beside = [&](const Array& x, const char* name) {
+    const Array a = ndim == 3 ? with_batch(x, 3) : x;
     bool fits = a.ndim() == 4;
     for (int i = 0; fits && i < 4; ++i) fits = a.shape()[i] == 1 || a.shape()[i] == full[i];
     if (!fits)
       fail(fmt::format("the {} is {}; it must broadcast to (batch, heads, length of q, length of k), here {}", name,
                        detail::to_string(x.aval()), detail::to_string(Shape{full[0], full[1], full[2], full[3]}))
                .c_str());
-    const bool each = a.shape()[1] != 1;
-    return detail::reshape_to(a, {a.shape()[0], each ? heads : 1, each ? groups : 1, a.shape()[2], a.shape()[3]}, loc);
+    operands.push_back(a);
   };
-  if (options.bias) scores = scores + detail::as_dtype(beside(*options.bias, "bias"), scores.dtype());
-  const double least = scores.dtype() == float64 ? std::numeric_limits<double>::max() : std::numeric_limits<float>::max();
+  if (options.bias) add_beside(*options.bias, "bias");
   if (options.mask) {
     if (!options.mask->dtype().is_bool())
       throw DTypeError(fmt::format("dot_product_attention: the mask is {}; it must be of bools", detail::to_string(options.mask->aval())),
                        detail::effective_loc(loc));
-    scores = where(beside(*options.mask, "mask"), scores, scalar_like(scores, -.7 * least));
+    add_beside(*options.mask, "mask");
   }
-  if (options.is_causal) {
-    const Array row = detail::iota_array(int32, {1, 1, 1, length, 1}, 3, loc),
-                column = detail::iota_array(int32, {1, 1, 1, 1, t[1]}, 4, loc);
-    scores = where(column <= row, scores, scalar_like(scores, -.7 * least));
-  }
-  const Array mixed = einsum("bkgts,bskh->btkgh", softmax(scores), value);
-  Array out = detail::reshape_to(mixed, {s[0], length, heads * groups, value.shape()[3]}, loc);
-  if (!batched) out = detail::squeeze_axes(out, {0}, loc);
-  return detail::as_dtype(out, detail::inexact_dtype(dtype));
+  const double scale = options.scale ? *options.scale : detail::standard([&] { return 1 / std::sqrt(static_cast<double>(s[3])); });
+  const Array out = detail::attention({options.is_causal, scale, options.bias.has_value(), options.mask.has_value()}, operands, loc);
+  return ndim == 3 ? detail::squeeze_axes(out, {0}, loc) : out;
 }
 
 }  // namespace nn
