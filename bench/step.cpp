@@ -19,6 +19,7 @@
 #include "weft/runtime/processes/processes.h"
 
 using namespace weft;
+using weft::sharding::P;
 
 namespace {
 

@@ -5,6 +5,7 @@
 #include <weft/weft.h>
 
 using namespace weft;
+using weft::sharding::P;
 
 struct Params {
   Array w1, w2, w3;

@@ -5,6 +5,7 @@
 #include <vector>
 
 using namespace weft;
+using weft::sharding::P;
 
 static constexpr int kDevices = 8, kSteps = 100;
 static constexpr float kRate = .2f;

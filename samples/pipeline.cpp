@@ -4,6 +4,7 @@
 #include <weft/weft.h>
 
 using namespace weft;
+using weft::sharding::P;
 
 static constexpr int kStages = 4, kMicrobatches = 6;
 

@@ -8,6 +8,7 @@
 #include <vector>
 
 using namespace weft;
+using weft::sharding::P;
 
 static constexpr int kDevices = 8, kLength = 64, kWidth = 16;
 

@@ -18,6 +18,7 @@
 #include <string>
 
 using namespace weft;
+using weft::sharding::P;
 
 /// Projections to queries, keys, values and back, and the two layers behind them.
 struct Layer {

@@ -4,6 +4,7 @@
 #include <weft/weft.h>
 
 using namespace weft;
+using weft::sharding::P;
 
 struct Weights {
   Array in, out;

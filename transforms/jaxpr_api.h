@@ -1,4 +1,5 @@
 #pragma once
+#include "weft/core/array/array_functions.h"
 #include "weft/transforms/flat.h"
 #include "weft/transforms/options.h"
 
@@ -35,6 +36,12 @@ class MakeJaxpr : public Callable<MakeJaxpr<F>> {
 
 // A function object, so that the last parameter can be the user's line: no default can follow a pack.
 struct EvalShape : Callable<EvalShape> {
+  using Callable::operator();
+  // A name of several functions: the one of arrays.
+  template <class A>
+  auto operator()(UnaryFunction f, const A& a, SourceLoc loc = SourceLoc::here()) const {
+    return Callable::operator()(f, a, loc);
+  }
   template <class F, class... A>
   auto call(SourceLoc loc, const F& f, const A&... args) const {
     using G = value_t<F>;
@@ -48,7 +55,7 @@ struct EvalShape : Callable<EvalShape> {
 }  // namespace detail
 
 /// `make_jaxpr(f)(x, ...)`: the program that f is for arguments like x (jax.make_jaxpr). Only shapes and dtypes matter.
-template <class F>
+template <class F = UnaryFunction>
 detail::MakeJaxpr<F> make_jaxpr(F f) {
   return detail::MakeJaxpr<F>(std::move(f));
 }

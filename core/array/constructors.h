@@ -98,11 +98,15 @@ Array eye(Int n, DType dtype, SourceLoc loc = SourceLoc::here());
 /// Ones on and below the k-th diagonal.
 Array tri(Int n, std::optional<Int> m = {}, Int k = 0, DType dtype = float32, SourceLoc loc = SourceLoc::here());
 /// x on and below the k-th diagonal of its last two axes, zeros above.
-Array tril(Arg x, Int k = 0);
+Array tril(Arg x, Int k);
+inline Array tril(Arg x) { return tril(std::move(x), 0); }
 /// x on and above the k-th diagonal of its last two axes, zeros below.
-Array triu(Arg x, Int k = 0);
-Array zeros_like(Arg x, std::optional<DType> dtype = {});
-Array ones_like(Arg x, std::optional<DType> dtype = {});
+Array triu(Arg x, Int k);
+inline Array triu(Arg x) { return triu(std::move(x), 0); }
+Array zeros_like(Arg x, std::optional<DType> dtype);
+inline Array zeros_like(Arg x) { return zeros_like(std::move(x), {}); }
+Array ones_like(Arg x, std::optional<DType> dtype);
+inline Array ones_like(Arg x) { return ones_like(std::move(x), {}); }
 Array full_like(Arg x, Arg value, std::optional<DType> dtype = {});
 /// 0, 1, 2, ... along one dimension of the shape.
 Array iota(DType dtype, Shape shape, int dimension = 0, SourceLoc loc = SourceLoc::here());

@@ -1,4 +1,5 @@
 #pragma once
+#include <iosfwd>
 #include <string>
 #include <string_view>
 
@@ -6,7 +7,15 @@
 #include "weft/core/base/fmt_formatter.h"
 #include "weft/core/ir/jaxpr.h"
 
+namespace weft {
+/// As NumPy writes a shape: `(2, 3)`.
+std::ostream& operator<<(std::ostream& os, const Shape& shape);
+/// NumPy's name: `float32`.
+std::ostream& operator<<(std::ostream& os, DType dtype);
+}  // namespace weft
+
 namespace weft::detail {
+std::string to_string(const Shape& shape);
 /// The array as NumPy prints it, each element by a format where one is given.
 std::string formatted(const Array& x, std::string_view format);
 }  // namespace weft::detail
@@ -40,5 +49,21 @@ struct fmt::formatter<weft::Jaxpr, char, void> {
   template <class Context>
   auto format(const weft::Jaxpr& j, Context& ctx) const {
     return weft::detail::write_text(j.to_string(), ctx.out());
+  }
+};
+/// `fmt::format("{}", x.shape())`: `(2, 3)`. A width, fill and alignment may be given, as for a string.
+template <>
+struct fmt::formatter<weft::Shape, char, void> : weft::detail::TextFormatter {
+  template <class Context>
+  auto format(const weft::Shape& shape, Context& ctx) const {
+    return write(weft::detail::to_string(shape), ctx.out());
+  }
+};
+/// `fmt::format("{}", x.dtype())`: `float32`.
+template <>
+struct fmt::formatter<weft::DType, char, void> : weft::detail::TextFormatter {
+  template <class Context>
+  auto format(weft::DType dtype, Context& ctx) const {
+    return write(dtype.name(), ctx.out());
   }
 };

@@ -361,10 +361,16 @@ std::string formatted(const Array& x, std::string_view format) {
   return ArrayPrinter(x.shape(), data.data(), x.dtype(), format).text();
 }
 
+std::string padded(std::string_view text, std::string_view format) {
+  return fmt::format(fmt::runtime("{:" + std::string(format) + "}"), fmt::string_view(text.data(), text.size()));
+}
+
 std::string array_text(const Array& x) { return formatted(x, {}); }
 
 }  // namespace weft::detail
 
 namespace weft {
 std::ostream& operator<<(std::ostream& os, const Array& x) { return os << detail::array_text(x); }
+std::ostream& operator<<(std::ostream& os, const Shape& shape) { return os << detail::to_string(shape); }
+std::ostream& operator<<(std::ostream& os, DType dtype) { return os << dtype.name(); }
 }  // namespace weft

@@ -24,6 +24,9 @@ struct Config {
   /// Whether pmap, shard_map and smap move arguments that are committed to other devices, or (pmap) divided otherwise, to where they need
   /// them. Without it such an argument is a ShardingError. WEFT_IMPLICIT_RESHARD=1 says the same.
   bool implicit_reshard = false;
+  /// After how many programs of one function that differ in static values alone jit says so on stderr, once, with the argument, its values,
+  /// the user's line and what to do. 0: as WEFT_WARN_AFTER_RECOMPILES says, else 16; a negative number: never.
+  int warn_after_recompiles = 0;
 };
 /// The one of the process, also in libraries that are compiled with -fvisibility=hidden.
 [[gnu::visibility("default")]] inline Config config;

@@ -1,6 +1,7 @@
 // fmt's class template `formatter`, declared so that the library's types can be printed by fmt without reading fmt's headers where nothing
 // is printed. A program that prints includes <fmt/core.h>, before or after.
 #pragma once
+#include <string>
 #include <string_view>
 
 #include "weft/version.h"
@@ -21,4 +22,25 @@ Out write_text(std::string_view text, Out out) {
   for (const char c : text) *out++ = c;
   return out;
 }
+
+/// A text padded as fmt pads a string by this format (`>10`). Throws fmt's format_error if it is none.
+std::string padded(std::string_view text, std::string_view format);
+
+/// What formatters of types share that print as one text: they take a width, fill and alignment, as a string does.
+struct TextFormatter {
+  template <class Context>
+  constexpr auto parse(Context& ctx) {
+    auto end = ctx.begin();
+    while (end != ctx.end() && *end != '}') ++end;
+    format_ = std::string_view(ctx.begin(), static_cast<std::size_t>(end - ctx.begin()));
+    return end;
+  }
+  template <class Out>
+  Out write(std::string_view text, Out out) const {
+    return format_.empty() ? write_text(text, out) : write_text(padded(text, format_), out);
+  }
+
+ private:
+  std::string_view format_;
+};
 }  // namespace weft::detail

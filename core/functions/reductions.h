@@ -19,42 +19,59 @@ inline const ReduceOptions& keepdims = *new ReduceOptions{.keepdims = true};  //
 // that x hasn't got, or that is given twice, is an AxisError. The maximum, the minimum and their positions propagate NaN.
 
 /// The sum. Small integers and bools are added as int32 or uint32; 16-bit floats in float32, and rounded once.
-Array sum(Arg x, Axis axis = none, ReduceOptions options = {});
+Array sum(Arg x, Axis axis, ReduceOptions options = {});
+inline Array sum(Arg x) { return sum(std::move(x), none); }
 /// The product, with the same types as the sum.
-Array prod(Arg x, Axis axis = none, ReduceOptions options = {});
+Array prod(Arg x, Axis axis, ReduceOptions options = {});
+inline Array prod(Arg x) { return prod(std::move(x), none); }
 /// The arithmetic mean: float32 for integers (float64 for 64-bit ones), NaN for none at all.
-Array mean(Arg x, Axis axis = none, ReduceOptions options = {});
+Array mean(Arg x, Axis axis, ReduceOptions options = {});
+inline Array mean(Arg x) { return mean(std::move(x), none); }
 /// The variance: the mean of the squared distances from the mean, with divisor n - ddof; NaN where that isn't positive.
-Array var(Arg x, Axis axis = none, ReduceOptions options = {});
+Array var(Arg x, Axis axis, ReduceOptions options = {});
+inline Array var(Arg x) { return var(std::move(x), none); }
 /// The standard deviation, sqrt(var(x)).
-Array std_(Arg x, Axis axis = none, ReduceOptions options = {});
+Array std_(Arg x, Axis axis, ReduceOptions options = {});
+inline Array std_(Arg x) { return std_(std::move(x), none); }
 /// The maximum. Its gradient is shared equally by ties. Of no elements: a ShapeError.
-Array max(Arg x, Axis axis = none, ReduceOptions options = {});
+Array max(Arg x, Axis axis, ReduceOptions options = {});
+inline Array max(Arg x) { return max(std::move(x), none); }
 /// The minimum, likewise.
-Array min(Arg x, Axis axis = none, ReduceOptions options = {});
+Array min(Arg x, Axis axis, ReduceOptions options = {});
+inline Array min(Arg x) { return min(std::move(x), none); }
 /// The first position of the maximum along one axis, or in the flattened array; int32.
-Array argmax(Arg x, Axis axis = none, ReduceOptions options = {});
+Array argmax(Arg x, Axis axis, ReduceOptions options = {});
+inline Array argmax(Arg x) { return argmax(std::move(x), none); }
 /// The first position of the minimum, likewise.
-Array argmin(Arg x, Axis axis = none, ReduceOptions options = {});
+Array argmin(Arg x, Axis axis, ReduceOptions options = {});
+inline Array argmin(Arg x) { return argmin(std::move(x), none); }
 /// Whether any element isn't 0.
-Array any(Arg x, Axis axis = none, ReduceOptions options = {});
+Array any(Arg x, Axis axis, ReduceOptions options = {});
+inline Array any(Arg x) { return any(std::move(x), none); }
 /// Whether no element is 0.
-Array all(Arg x, Axis axis = none, ReduceOptions options = {});
+Array all(Arg x, Axis axis, ReduceOptions options = {});
+inline Array all(Arg x) { return all(std::move(x), none); }
 /// log(sum(exp(x))) without overflow; all -inf gives -inf. As jax.nn.logsumexp.
-Array logsumexp(Arg x, Axis axis = none, ReduceOptions options = {});
+Array logsumexp(Arg x, Axis axis, ReduceOptions options = {});
+inline Array logsumexp(Arg x) { return logsumexp(std::move(x), none); }
 
 // Running reductions along an axis: the first one if none is given, as in jax.lax (jax.numpy's cumsum and cumprod flatten a matrix then).
 
 /// The sum of the elements up to each. Bools are counted in int32.
-Array cumsum(Arg x, int axis = 0);
+Array cumsum(Arg x, int axis);
+inline Array cumsum(Arg x) { return cumsum(std::move(x), 0); }
 /// The product of the elements up to each.
-Array cumprod(Arg x, int axis = 0);
+Array cumprod(Arg x, int axis);
+inline Array cumprod(Arg x) { return cumprod(std::move(x), 0); }
 /// The maximum of the elements up to each.
-Array cummax(Arg x, int axis = 0);
+Array cummax(Arg x, int axis);
+inline Array cummax(Arg x) { return cummax(std::move(x), 0); }
 /// The minimum of the elements up to each.
-Array cummin(Arg x, int axis = 0);
+Array cummin(Arg x, int axis);
+inline Array cummin(Arg x) { return cummin(std::move(x), 0); }
 /// log(sum(exp(x))) of the elements up to each, without overflow.
-Array cumlogsumexp(Arg x, int axis = 0);
+Array cumlogsumexp(Arg x, int axis);
+inline Array cumlogsumexp(Arg x) { return cumlogsumexp(std::move(x), 0); }
 
 namespace detail {
 /// The axes as positions in [0, ndim), all of them for `none`. Throws AxisError where one is out of range or given twice.

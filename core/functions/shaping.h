@@ -15,13 +15,15 @@ namespace weft {
 /// The same elements in row-major order. One size may be -1: what is left. Throws ShapeError if the numbers of elements differ.
 Array reshape(Arg x, Shape shape);
 /// The axes in the given order, or reversed. Throws AxisError unless each axis is named once.
-Array transpose(Arg x, Axis permutation = none);
+Array transpose(Arg x, Axis permutation);
+inline Array transpose(Arg x) { return transpose(std::move(x), none); }
 /// Two axes in each other's place.
 Array swapaxes(Arg x, int a, int b);
 /// The axes `source` come to stand at `destination`, the others keep their order.
 Array moveaxis(Arg x, Axis source, Axis destination);
 /// Without the given axes, or without all axes of size 1. Throws ShapeError if one has another size.
-Array squeeze(Arg x, Axis axis = none);
+Array squeeze(Arg x, Axis axis);
+inline Array squeeze(Arg x) { return squeeze(std::move(x), none); }
 /// With axes of size 1 that stand at `axis` in the result.
 Array expand_dims(Arg x, Axis axis);
 /// As one dimension.
@@ -72,7 +74,8 @@ class PadWidth {
 /// With `value` (converted to x's dtype) around the elements, as jnp.pad's mode "constant".
 Array pad(Arg x, PadWidth width, Arg value = 0);
 /// The axes from the last position to the first.
-Array flip(Arg x, Axis axis = none);
+Array flip(Arg x, Axis axis);
+inline Array flip(Arg x) { return flip(std::move(x), none); }
 /// Each element moved `shift` positions on, the last ones to the front: one number for each axis, or for all; without an axis, of the
 /// flattened array.
 Array roll(Arg x, Shape shift, Axis axis = none);

@@ -9,9 +9,11 @@ namespace weft {
 // Sorting and searching. Numbers ascend, NaN comes last, -0 equals 0; equal elements keep their order.
 
 /// x sorted along an axis.
-Array sort(Arg x, int axis = -1);
+Array sort(Arg x, int axis);
+inline Array sort(Arg x) { return sort(std::move(x), -1); }
 /// The positions, as int32, that would sort x along an axis: `take_along_axis(x, argsort(x), -1)` is sorted.
-Array argsort(Arg x, int axis = -1);
+Array argsort(Arg x, int axis);
+inline Array argsort(Arg x) { return argsort(std::move(x), -1); }
 /// Result of top_k.
 struct TopK {
   Array values, indices;
@@ -38,6 +40,7 @@ struct BincountOptions {
   std::optional<Int> length = {};     ///< of the result; larger numbers are left out. Absent: the largest number + 1, which takes x's value
 };
 /// How often each of 0, 1, ... occurs in x, of integers and one dimension; negative numbers count as 0.
-Array bincount(Arg x, BincountOptions options = {});
+Array bincount(Arg x, BincountOptions options);
+inline Array bincount(Arg x) { return bincount(std::move(x), {}); }
 
 }  // namespace weft

@@ -25,14 +25,16 @@ PartitionSpec PartitionSpec::trimmed() const {
   return s;
 }
 
-PartitionSpec P(PartitionSpec::Entry a, PartitionSpec::Entry b, PartitionSpec::Entry c, PartitionSpec::Entry d, PartitionSpec::Entry e,
-                PartitionSpec::Entry f) {
-  std::vector<std::vector<std::string>> dims;
-  for (const PartitionSpec::Entry* entry : {&a, &b, &c, &d, &e, &f}) {
+PartitionSpec::PartitionSpec(Entry a, Entry b, Entry c, Entry d, Entry e, Entry f) {
+  for (const Entry* entry : {&a, &b, &c, &d, &e, &f}) {
     if (entry->is_absent()) break;
-    dims.push_back(entry->names());
+    dims_.push_back(entry->names());
   }
-  return PartitionSpec(std::move(dims));
+}
+
+PartitionSpec sharding::P(PartitionSpec::Entry a, PartitionSpec::Entry b, PartitionSpec::Entry c, PartitionSpec::Entry d,
+                          PartitionSpec::Entry e, PartitionSpec::Entry f) {
+  return PartitionSpec(std::move(a), std::move(b), std::move(c), std::move(d), std::move(e), std::move(f));
 }
 
 namespace detail {
@@ -118,7 +120,7 @@ void read_spec(ParamReader& r, PartitionSpec& v) {
     dims.emplace_back();
     if (!r.accept("None")) read_param(r, dims.back());
   });
-  v = PartitionSpec(std::move(dims));
+  v = PartitionSpec::of(std::move(dims));
 }
 
 std::string print_param(const SpecList& v) {

@@ -38,10 +38,10 @@ DimAxes dims_of(const PartitionSpec& spec, int ndim) {
   return axes;
 }
 
-Shape Partition::block_of(const Shape& whole, const DimAxes& axes) const { return block_shape(mesh_, PartitionSpec(axes), whole); }
+Shape Partition::block_of(const Shape& whole, const DimAxes& axes) const { return block_shape(mesh_, PartitionSpec::of(axes), whole); }
 
 ShardedValue Partition::of_block(const Array& block, DimAxes axes) const {
-  const Shape whole = whole_shape(mesh_, PartitionSpec(axes), block.shape());
+  const Shape whole = whole_shape(mesh_, PartitionSpec::of(axes), block.shape());
   return {block, whole, std::move(axes)};
 }
 
@@ -79,7 +79,7 @@ ShardedValue Partition::reshard(const ShardedValue& x, const DimAxes& wanted, So
   DimAxes cut(now.size());
   for (std::size_t d = 0; d < now.size(); ++d)
     cut[d].assign(wanted[d].begin() + static_cast<std::ptrdiff_t>(now[d].size()), wanted[d].end());
-  block = weft::detail::block_of(block, PartitionSpec(cut), mesh_, loc);
+  block = weft::detail::block_of(block, PartitionSpec::of(cut), mesh_, loc);
   return {block, x.whole, wanted};
 }
 

@@ -7,7 +7,7 @@
 
 namespace weft {
 
-/// Which mesh axes each dimension of an array is sharded over (jax.sharding.PartitionSpec); made by P.
+/// Which mesh axes each dimension of an array is sharded over (jax.sharding.PartitionSpec): `PartitionSpec("x", none)`.
 class PartitionSpec {
  public:
   /// One dimension: a mesh axis, several (the first is the slowest), or none.
@@ -30,9 +30,17 @@ class PartitionSpec {
     std::vector<std::string> names_;
     bool absent_ = false;
   };
-  /// Nothing is divided: `P()`.
+  /// Nothing is divided.
   PartitionSpec() = default;
-  explicit PartitionSpec(std::vector<std::vector<std::string>> dims) : dims_(std::move(dims)) {}
+  /// An entry for each dimension. One dimension over two axes is `PartitionSpec{{"x", "y"}}`.
+  explicit PartitionSpec(Entry a, Entry b = Entry::absent(), Entry c = Entry::absent(), Entry d = Entry::absent(),
+                         Entry e = Entry::absent(), Entry f = Entry::absent());
+  /// Of the mesh axes of each dimension.
+  static PartitionSpec of(std::vector<std::vector<std::string>> dims) {
+    PartitionSpec out;
+    out.dims_ = std::move(dims);
+    return out;
+  }
   friend bool operator==(const PartitionSpec&, const PartitionSpec&) = default;
 
   /// The mesh axes of each dimension; dimensions beyond the last are not divided.
@@ -47,10 +55,13 @@ class PartitionSpec {
   std::vector<std::vector<std::string>> dims_;
 };
 
-/// A function, not a constructor: `P({"x", "y"})` would be ambiguous with a copy of `PartitionSpec{"x", "y"}`.
+/// Names that would take a letter from the programs that say `using namespace weft`; `using weft::sharding::P;` brings them in.
+namespace sharding {
+/// PartitionSpec's short name. A function: `P({"x", "y"})` is one dimension over two axes, where the constructor needs braces.
 PartitionSpec P(PartitionSpec::Entry a = PartitionSpec::Entry::absent(), PartitionSpec::Entry b = PartitionSpec::Entry::absent(),
                 PartitionSpec::Entry c = PartitionSpec::Entry::absent(), PartitionSpec::Entry d = PartitionSpec::Entry::absent(),
                 PartitionSpec::Entry e = PartitionSpec::Entry::absent(), PartitionSpec::Entry f = PartitionSpec::Entry::absent());
+}  // namespace sharding
 
 /// A tree prefix of partition specs, as in shard_map's in_specs. `none` replicates.
 class Specs {

@@ -1,4 +1,5 @@
 #pragma once
+#include "weft/core/array/array_functions.h"
 #include "weft/core/trees/pytree.h"
 
 namespace weft {
@@ -51,11 +52,11 @@ class TreeDef {
 
 /// A tree of f of each leaf, or of the corresponding leaves of up to seven trees of one structure. Throws PytreeError if they differ
 /// in more than their leaves.
-template <class F, class T>
+template <class F = UnaryFunction, class T>
 detail::traced_t<T> map(F f, const T& t, SourceLoc loc = SourceLoc::here()) {
   return detail::map_trees(f, loc, detail::to_traced(t));
 }
-template <class F, class T, class U>
+template <class F = BinaryFunction, class T, class U>
 detail::traced_t<T> map(F f, const T& t, const U& u, SourceLoc loc = SourceLoc::here()) {
   return detail::map_trees(f, loc, detail::to_traced(t), detail::to_traced(u));
 }

@@ -17,17 +17,23 @@ struct FftOptions {
   std::string norm = "backward";  ///< which transform is divided by n: "backward" the inverse, "forward" the other, "ortho" both by sqrt(n)
 };
 /// The sum over j of x[j] exp(-2 pi i j k / n), for each k.
-Array fft(Arg x, int axis = -1, FftOptions options = {});
+Array fft(Arg x, int axis, FftOptions options = {});
+inline Array fft(Arg x) { return fft(std::move(x), -1); }
 /// The inverse of fft.
-Array ifft(Arg x, int axis = -1, FftOptions options = {});
+Array ifft(Arg x, int axis, FftOptions options = {});
+inline Array ifft(Arg x) { return ifft(std::move(x), -1); }
 /// The first n / 2 + 1 elements of the fft of a real signal; the others are their mirror image.
-Array rfft(Arg x, int axis = -1, FftOptions options = {});
+Array rfft(Arg x, int axis, FftOptions options = {});
+inline Array rfft(Arg x) { return rfft(std::move(x), -1); }
 /// The inverse of rfft: a real signal of length n, which is 2 (m - 1) for m elements if not given.
-Array irfft(Arg x, int axis = -1, FftOptions options = {});
+Array irfft(Arg x, int axis, FftOptions options = {});
+inline Array irfft(Arg x) { return irfft(std::move(x), -1); }
 /// The transform of a signal with a real spectrum, given by its first half: irfft of the conjugate, not divided.
-Array hfft(Arg x, int axis = -1, FftOptions options = {});
+Array hfft(Arg x, int axis, FftOptions options = {});
+inline Array hfft(Arg x) { return hfft(std::move(x), -1); }
 /// The inverse of hfft.
-Array ihfft(Arg x, int axis = -1, FftOptions options = {});
+Array ihfft(Arg x, int axis, FftOptions options = {});
+inline Array ihfft(Arg x) { return ihfft(std::move(x), -1); }
 
 struct FftnOptions {
   Shape s = {};                   ///< the lengths along the axes; empty: as they are
@@ -35,30 +41,40 @@ struct FftnOptions {
   std::string norm = "backward";  ///< as FftOptions::norm
 };
 /// fft along several axes, all of them if none are given.
-Array fftn(Arg x, FftnOptions options = {});
+Array fftn(Arg x, FftnOptions options);
+inline Array fftn(Arg x) { return fftn(std::move(x), {}); }
 /// The inverse of fftn.
-Array ifftn(Arg x, FftnOptions options = {});
+Array ifftn(Arg x, FftnOptions options);
+inline Array ifftn(Arg x) { return ifftn(std::move(x), {}); }
 /// rfft along the last of the axes, fft along the others.
-Array rfftn(Arg x, FftnOptions options = {});
+Array rfftn(Arg x, FftnOptions options);
+inline Array rfftn(Arg x) { return rfftn(std::move(x), {}); }
 /// The inverse of rfftn.
-Array irfftn(Arg x, FftnOptions options = {});
+Array irfftn(Arg x, FftnOptions options);
+inline Array irfftn(Arg x) { return irfftn(std::move(x), {}); }
 /// fftn over the last two axes.
-Array fft2(Arg x, FftnOptions options = {});
+Array fft2(Arg x, FftnOptions options);
+inline Array fft2(Arg x) { return fft2(std::move(x), {}); }
 /// ifftn over the last two axes.
-Array ifft2(Arg x, FftnOptions options = {});
+Array ifft2(Arg x, FftnOptions options);
+inline Array ifft2(Arg x) { return ifft2(std::move(x), {}); }
 /// rfftn over the last two axes.
-Array rfft2(Arg x, FftnOptions options = {});
+Array rfft2(Arg x, FftnOptions options);
+inline Array rfft2(Arg x) { return rfft2(std::move(x), {}); }
 /// irfftn over the last two axes.
-Array irfft2(Arg x, FftnOptions options = {});
+Array irfft2(Arg x, FftnOptions options);
+inline Array irfft2(Arg x) { return irfft2(std::move(x), {}); }
 
 /// The frequencies that fft's elements belong to, for samples d apart: 0, 1, ..., then the negative ones, divided by n d.
 Array fftfreq(Int n, double d = 1, DType dtype = float32, SourceLoc loc = SourceLoc::here());
 /// The same of rfft: 0 to n / 2, divided by n d.
 Array rfftfreq(Int n, double d = 1, DType dtype = float32, SourceLoc loc = SourceLoc::here());
 /// With frequency 0 moved to the middle of the axes, all of them if none are given.
-Array fftshift(Arg x, Axis axes = none);
+Array fftshift(Arg x, Axis axes);
+inline Array fftshift(Arg x) { return fftshift(std::move(x), none); }
 /// The inverse of fftshift.
-Array ifftshift(Arg x, Axis axes = none);
+Array ifftshift(Arg x, Axis axes);
+inline Array ifftshift(Arg x) { return ifftshift(std::move(x), none); }
 
 }  // namespace fft
 }  // namespace weft

@@ -16,7 +16,8 @@ struct CholeskyOptions {
   bool upper = false;  ///< the factor is U with U^H U = a
 };
 /// The lower triangular L with L L^H = (a + a^H) / 2; NaN if that is not positive definite.
-Array cholesky(Arg a, CholeskyOptions options = {});
+Array cholesky(Arg a, CholeskyOptions options);
+inline Array cholesky(Arg a) { return cholesky(std::move(a), {}); }
 
 struct Qr {
   Array q, r;
@@ -77,7 +78,8 @@ struct PinvOptions {
   std::optional<double> rtol = {};  ///< singular values up to rtol times the largest count as 0; absent: 10 max(m, n) epsilon
 };
 /// The pseudo-inverse of Moore and Penrose.
-Array pinv(Arg a, PinvOptions options = {});
+Array pinv(Arg a, PinvOptions options);
+inline Array pinv(Arg a) { return pinv(std::move(a), {}); }
 /// The number of singular values above max(m, n) epsilon times the largest.
 Array matrix_rank(Arg a);
 /// The quotient of the largest and the smallest singular value.
@@ -121,7 +123,8 @@ struct NormOptions {
 };
 /// The norm of all elements (none), of the vectors along one axis, or of the matrices of two. An order for none needs one or two
 /// dimensions.
-Array norm(Arg a, Axis axis = none, NormOptions options = {});
+Array norm(Arg a, Axis axis, NormOptions options = {});
+inline Array norm(Arg a) { return norm(std::move(a), none); }
 
 }  // namespace linalg
 }  // namespace weft

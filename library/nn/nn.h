@@ -22,13 +22,16 @@ Array silu(Arg x);
 /// The same.
 Array swish(Arg x);
 /// x where it is positive, else alpha * (exp(x) - 1).
-Array elu(Arg x, Arg alpha = 1.);
+Array elu(Arg x, Arg alpha);
+inline Array elu(Arg x) { return elu(std::move(x), 1.); }
 /// x where it is positive, else alpha * (exp(x / alpha) - 1).
-Array celu(Arg x, Arg alpha = 1.);
+Array celu(Arg x, Arg alpha);
+inline Array celu(Arg x) { return celu(std::move(x), 1.); }
 /// elu scaled to keep mean and variance (Klambauer et al., arXiv:1706.02515).
 Array selu(Arg x);
 /// x where it isn't negative, else negative_slope * x.
-Array leaky_relu(Arg x, Arg negative_slope = .01);
+Array leaky_relu(Arg x, Arg negative_slope);
+inline Array leaky_relu(Arg x) { return leaky_relu(std::move(x), .01); }
 /// log(1 + exp(x)).
 Array softplus(Arg x);
 /// x / (1 + abs(x)).
@@ -46,16 +49,20 @@ Array hard_silu(Arg x);
 /// x * tanh(softplus(x)).
 Array mish(Arg x);
 /// The first half of an axis times the sigmoid of the second.
-Array glu(Arg x, int axis = -1);
+Array glu(Arg x, int axis);
+inline Array glu(Arg x) { return glu(std::move(x), -1); }
 
 // Normalisation.
 
 /// exp(x) / sum(exp(x)) over the axes, without overflow.
-Array softmax(Arg x, Axis axis = -1);
+Array softmax(Arg x, Axis axis);
+inline Array softmax(Arg x) { return softmax(std::move(x), -1); }
 /// log(softmax(x)), without loss where it is small.
-Array log_softmax(Arg x, Axis axis = -1);
+Array log_softmax(Arg x, Axis axis);
+inline Array log_softmax(Arg x) { return log_softmax(std::move(x), -1); }
 /// x less its mean, divided by sqrt(variance + 1e-5), over the axes.
-Array standardize(Arg x, Axis axis = -1);
+Array standardize(Arg x, Axis axis);
+inline Array standardize(Arg x) { return standardize(std::move(x), -1); }
 struct LayerNormOptions {
   double epsilon = 1e-5;
 };

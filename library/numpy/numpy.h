@@ -15,11 +15,14 @@ namespace weft {
 /// The n x n matrix with ones on its diagonal.
 Array identity(Int n, DType dtype = float32, SourceLoc loc = SourceLoc::here());
 /// Of a vector the matrix that has it on its k-th diagonal and zeros elsewhere; of a matrix its k-th diagonal. Else a ShapeError.
-Array diag(Arg x, Int k = 0);
+Array diag(Arg x, Int k);
+inline Array diag(Arg x) { return diag(std::move(x), 0); }
 /// The diagonal of two axes, moved to the end: the elements whose position along axis2 is that along axis1 plus offset.
-Array diagonal(Arg x, Int offset = 0, int axis1 = 0, int axis2 = 1);
+Array diagonal(Arg x, Int offset, int axis1 = 0, int axis2 = 1);
+inline Array diagonal(Arg x) { return diagonal(std::move(x), 0); }
 /// The sum of that diagonal.
-Array trace(Arg x, Int offset = 0, int axis1 = 0, int axis2 = 1);
+Array trace(Arg x, Int offset, int axis1 = 0, int axis2 = 1);
+inline Array trace(Arg x) { return trace(std::move(x), 0); }
 /// The vector product of the vectors of 3 along an axis of a and of b; their other axes broadcast.
 Array cross(Arg a, Arg b, int axis = -1);
 /// Kronecker's product: each element of a times the whole of b.
@@ -40,9 +43,11 @@ Array hstack(Args xs, SourceLoc loc = SourceLoc::here());
 // Sampled functions.
 
 /// The differences of neighbours along an axis, n times.
-Array diff(Arg x, Int n = 1, int axis = -1);
+Array diff(Arg x, Int n, int axis = -1);
+inline Array diff(Arg x) { return diff(std::move(x), 1); }
 /// The integral by the trapezoidal rule of samples that lie dx apart.
-Array trapezoid(Arg y, double dx = 1, int axis = -1);
+Array trapezoid(Arg y, double dx, int axis = -1);
+inline Array trapezoid(Arg y) { return trapezoid(std::move(y), 1); }
 /// The same of samples at the places x: a vector, or of y's shape.
 Array trapezoid(Arg y, Arg x, int axis = -1);
 /// The function that is linear between the points (xp, fp) and constant outside, at x; xp ascends.
@@ -61,19 +66,24 @@ Array quantile(Arg x, Arg q, Axis axis = none, QuantileOptions options = {});
 /// The same for q in hundredths, 0 to 100.
 Array percentile(Arg x, Arg q, Axis axis = none, QuantileOptions options = {});
 /// The middle element, or the mean of the two in the middle.
-Array median(Arg x, Axis axis = none, QuantileOptions options = {});
+Array median(Arg x, Axis axis, QuantileOptions options = {});
+inline Array median(Arg x) { return median(std::move(x), none); }
 /// The sum and the mean of the elements that are not NaN.
-Array nansum(Arg x, Axis axis = none, ReduceOptions options = {});
-Array nanmean(Arg x, Axis axis = none, ReduceOptions options = {});
+Array nansum(Arg x, Axis axis, ReduceOptions options = {});
+inline Array nansum(Arg x) { return nansum(std::move(x), none); }
+Array nanmean(Arg x, Axis axis, ReduceOptions options = {});
+inline Array nanmean(Arg x) { return nanmean(std::move(x), none); }
 
 struct CovOptions {
   bool rowvar = true;  ///< a row holds the samples of one variable; else a column does
   Int ddof = 1;        ///< the divisor is the number of samples less ddof
 };
 /// The covariances of the variables in x: a matrix, or a scalar for a vector of samples.
-Array cov(Arg x, CovOptions options = {});
+Array cov(Arg x, CovOptions options);
+inline Array cov(Arg x) { return cov(std::move(x), {}); }
 /// Their correlations: the covariances divided by the deviations.
-Array corrcoef(Arg x, CovOptions options = {});
+Array corrcoef(Arg x, CovOptions options);
+inline Array corrcoef(Arg x) { return corrcoef(std::move(x), {}); }
 
 // Comparison.
 
@@ -102,6 +112,7 @@ struct NanToNumOptions {
   std::optional<double> neginf = {};  ///< of -infinity; absent: the lowest
 };
 /// With finite numbers in place of NaN and infinities.
-Array nan_to_num(Arg x, NanToNumOptions options = {});
+Array nan_to_num(Arg x, NanToNumOptions options);
+inline Array nan_to_num(Arg x) { return nan_to_num(std::move(x), {}); }
 
 }  // namespace weft

@@ -56,7 +56,8 @@ Array key_data(Arg key);
 /// Keys of their words, which are uint32 along a last axis of size 2.
 Array wrap_key_data(Arg data);
 /// n new keys, or an array of them of any shape.
-Array split(Arg key, Shape n = 2);
+Array split(Arg key, Shape n);
+inline Array split(Arg key) { return split(std::move(key), Shape(2)); }
 /// The new keys one by one: `auto [next, now] = split<2>(key)`.
 template <std::size_t N>
 std::array<Array, N> split(Arg key) {
@@ -68,13 +69,17 @@ std::array<Array, N> split(Arg key) {
 Array fold_in(Arg key, Arg data);
 
 /// Random bits: all values of an unsigned dtype, equally often.
-Array bits(Arg key, Shape shape = {}, DType dtype = uint32);
+Array bits(Arg key, Shape shape, DType dtype = uint32);
+inline Array bits(Arg key) { return bits(std::move(key), {}); }
 /// In [minval, maxval), equally spaced.
-Array uniform(Arg key, Shape shape = {}, DType dtype = float32, Arg minval = 0., Arg maxval = 1.);
+Array uniform(Arg key, Shape shape, DType dtype = float32, Arg minval = 0., Arg maxval = 1.);
+inline Array uniform(Arg key) { return uniform(std::move(key), {}); }
 /// Normally distributed with mean 0 and variance 1; of a complex dtype, each part has variance 1/2.
-Array normal(Arg key, Shape shape = {}, DType dtype = float32);
+Array normal(Arg key, Shape shape, DType dtype = float32);
+inline Array normal(Arg key) { return normal(std::move(key), {}); }
 /// True with probability p; of p's shape if none is given.
-Array bernoulli(Arg key, Arg p = .5, OptionalShape shape = none);
+Array bernoulli(Arg key, Arg p, OptionalShape shape = none);
+inline Array bernoulli(Arg key) { return bernoulli(std::move(key), .5); }
 /// Integers in [minval, maxval); minval where that is empty.
 Array randint(Arg key, Shape shape, Arg minval, Arg maxval, DType dtype = int32);
 /// x shuffled along an axis, or 0, ..., x - 1 shuffled if x is an integer. Slices stay together unless `independent`.
@@ -112,7 +117,8 @@ Array t(Arg key, Arg df, OptionalShape shape = none, DType dtype = float32);
 /// Density b x^(-b - 1) for x >= 1.
 Array pareto(Arg key, Arg b, OptionalShape shape = none, DType dtype = float32);
 /// exp(sigma * normal).
-Array lognormal(Arg key, Arg sigma = 1., OptionalShape shape = none, DType dtype = float32);
+Array lognormal(Arg key, Arg sigma, OptionalShape shape = none, DType dtype = float32);
+inline Array lognormal(Arg key) { return lognormal(std::move(key), 1.); }
 /// The distribution function 1 - exp(-(x / scale)^concentration).
 Array weibull_min(Arg key, Arg scale, Arg concentration, Shape shape = {}, DType dtype = float32);
 /// The length of a vector of two normal numbers of standard deviation `scale`.
@@ -152,20 +158,27 @@ Array orthogonal(Arg key, Int n, Shape shape = {}, DType dtype = float32, Int m 
 // Distributions without parameters.
 
 /// The length of a vector of three normal numbers.
-Array maxwell(Arg key, Shape shape = {}, DType dtype = float32);
+Array maxwell(Arg key, Shape shape, DType dtype = float32);
+inline Array maxwell(Arg key) { return maxwell(std::move(key), {}); }
 
 /// Density exp(-x) for x >= 0.
-Array exponential(Arg key, Shape shape = {}, DType dtype = float32);
+Array exponential(Arg key, Shape shape, DType dtype = float32);
+inline Array exponential(Arg key) { return exponential(std::move(key), {}); }
 /// The distribution function exp(-exp(-x)).
-Array gumbel(Arg key, Shape shape = {}, DType dtype = float32);
+Array gumbel(Arg key, Shape shape, DType dtype = float32);
+inline Array gumbel(Arg key) { return gumbel(std::move(key), {}); }
 /// Density exp(-abs(x)) / 2.
-Array laplace(Arg key, Shape shape = {}, DType dtype = float32);
+Array laplace(Arg key, Shape shape, DType dtype = float32);
+inline Array laplace(Arg key) { return laplace(std::move(key), {}); }
 /// The distribution function 1 / (1 + exp(-x)).
-Array logistic(Arg key, Shape shape = {}, DType dtype = float32);
+Array logistic(Arg key, Shape shape, DType dtype = float32);
+inline Array logistic(Arg key) { return logistic(std::move(key), {}); }
 /// Density 1 / (pi (1 + x^2)).
-Array cauchy(Arg key, Shape shape = {}, DType dtype = float32);
+Array cauchy(Arg key, Shape shape, DType dtype = float32);
+inline Array cauchy(Arg key) { return cauchy(std::move(key), {}); }
 /// -1 or 1.
-Array rademacher(Arg key, Shape shape = {}, DType dtype = int32);
+Array rademacher(Arg key, Shape shape, DType dtype = int32);
+inline Array rademacher(Arg key) { return rademacher(std::move(key), {}); }
 
 }  // namespace random
 }  // namespace weft

@@ -216,7 +216,7 @@ std::optional<Jaxpr> partition(const Jaxpr& j, const MeshAxes& mesh, const std::
     std::vector<Array> out;
     for (const ShardedValue& y : run_partitioned(Partition(mesh), j, inputs)) {
       out.push_back(y.block);
-      q.out_specs.specs.push_back(PartitionSpec(y.axes).trimmed());
+      q.out_specs.specs.push_back(PartitionSpec::of(y.axes).trimmed());
     }
     return out;
   }));

@@ -98,7 +98,7 @@ std::optional<ShardMapParams> partition_free_axes(const ShardMapParams& p) {
   const auto add = [](const PartitionSpec& outer, const DimAxes& axes, int ndim) {
     DimAxes all = dims_of(outer, ndim);
     for (std::size_t d = 0; d < axes.size(); ++d) all[d].insert(all[d].end(), axes[d].begin(), axes[d].end());
-    return PartitionSpec(std::move(all)).trimmed();
+    return PartitionSpec::of(std::move(all)).trimmed();
   };
   TraceRequest request{"shard_map", {}, {}};
   for (std::size_t i = 0; i < p.mesh.names.size(); ++i) request.axes.push_back({p.mesh.names[i], static_cast<int>(p.mesh.sizes[i])});

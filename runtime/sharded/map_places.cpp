@@ -91,7 +91,7 @@ MapPlaces::MapPlaces(const Jaxpr& j, bool one_division) {
         const auto& p = params_as<ProcessLocalParams>(*e.params);
         std::vector<std::vector<std::string>> dims = p.spec[0].dims();
         for (auto& axes : dims) std::erase_if(axes, [&](const std::string& axis) { return axis != p.mesh.names[0]; });
-        argument.division = NamedSharding(local_mesh(mesh_of(p.mesh), "pmap", e.loc), PartitionSpec(std::move(dims)));
+        argument.division = NamedSharding(local_mesh(mesh_of(p.mesh), "pmap", e.loc), PartitionSpec::of(std::move(dims)));
         argument.as_run = p.spec[0];
       } else if (const ShardMapParams* map = device_map(e)) {
         argument.division = NamedSharding(mesh_of_map(*map), map->in_specs[k]);

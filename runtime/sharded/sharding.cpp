@@ -135,7 +135,7 @@ Array put_rows(std::span<const Array> rows, const std::vector<Device>& devices, 
     check_local(devices[i], operation, loc);
     shards.push_back(whole_of(rows[i], devices[i].id()));
   }
-  const NamedSharding s{Mesh(devices, Shape(static_cast<std::int64_t>(devices.size())), {"i"}, loc), P("i")};
+  const NamedSharding s{Mesh(devices, Shape(static_cast<std::int64_t>(devices.size())), {"i"}, loc), PartitionSpec("i")};
   const Aval aval{first.shape.inserted(0, static_cast<std::int64_t>(rows.size())), first.dtype, false};
   return Array(Ref<ArrayImpl>(new ConcreteArray(aval, std::move(shards), make_placement(s))));
 }

@@ -27,6 +27,7 @@
 
 using namespace weft;
 using detail::CodeCache;
+using weft::sharding::P;
 namespace fs = std::filesystem;
 
 namespace {

@@ -26,6 +26,7 @@
 #include "weft/weft.h"
 
 using namespace weft;
+using weft::sharding::P;
 namespace fs = std::filesystem;
 
 namespace {

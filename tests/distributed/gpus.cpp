@@ -18,6 +18,7 @@
 #include "weft/runtime/processes/process_world.h"
 
 namespace weft::test {
+using sharding::P;
 namespace {
 
 /// A function of a fake library that the environment names; null where the real one is used.

@@ -8,6 +8,7 @@
 #include "tests/distributed/worker.h"
 
 using namespace weft;
+using weft::sharding::P;
 
 namespace weft::test {
 

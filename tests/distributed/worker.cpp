@@ -24,6 +24,7 @@
 #include "weft/runtime/processes/processes.h"
 
 using namespace weft;
+using weft::sharding::P;
 using namespace weft::test;
 
 namespace {

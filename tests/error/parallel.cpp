@@ -1,6 +1,7 @@
 #include "refused.h"
 
 using namespace weft;
+using weft::sharding::P;
 
 namespace {
 

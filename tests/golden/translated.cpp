@@ -8,6 +8,7 @@
 #include "weft/core/io/npy.h"
 
 namespace weft::test {
+using sharding::P;
 namespace {
 
 /// The arrays of one case by their names.

@@ -16,6 +16,7 @@
 #include "weft/runtime/host/device.h"
 
 namespace weft::test {
+using sharding::P;
 namespace {
 
 Device gpu() { return devices("cuda")[0]; }

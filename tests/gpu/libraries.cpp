@@ -13,6 +13,7 @@
 #include "weft/runtime/host/executable.h"
 
 namespace weft::test {
+using sharding::P;
 namespace {
 
 using Xs = const std::vector<Array>&;

@@ -14,6 +14,7 @@
 #include "weft/runtime/host/collectives.h"
 
 namespace weft::test {
+using sharding::P;
 namespace {
 
 constexpr int kCannotCapture = 900;

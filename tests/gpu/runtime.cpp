@@ -15,6 +15,7 @@
 #include "weft/runtime/host/executable.h"
 
 namespace weft::test {
+using sharding::P;
 namespace {
 
 constexpr int kCannotCapture = 900;

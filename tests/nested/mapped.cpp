@@ -7,6 +7,7 @@
 #include "tests/named_cases.h"
 
 namespace weft::test {
+using sharding::P;
 namespace {
 
 constexpr int kRows = 2;

@@ -4,6 +4,7 @@
 #include "tests/runtime/devices.h"
 
 using namespace weft;
+using weft::sharding::P;
 using namespace weft::test;
 
 TEST_CASE("devices") {

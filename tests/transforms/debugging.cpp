@@ -6,6 +6,7 @@
 #include "tests/transforms/checks.h"
 
 using namespace weft;
+using weft::sharding::P;
 using namespace weft::test;
 
 namespace {

@@ -10,6 +10,7 @@
 #include "tests/runtime/devices.h"
 
 using namespace weft;
+using weft::sharding::P;
 using namespace weft::test;
 
 namespace {
@@ -89,7 +90,7 @@ PartitionSpec spec_of(const std::string& sharding) {
     std::istringstream names(word == "-" ? "" : word);
     for (std::string name; std::getline(names, name, '+');) dims.back().push_back(name);
   }
-  return PartitionSpec(std::move(dims));
+  return PartitionSpec::of(std::move(dims));
 }
 
 }  // namespace

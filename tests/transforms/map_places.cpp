@@ -2,6 +2,7 @@
 #include "tests/runtime/devices.h"
 
 using namespace weft;
+using weft::sharding::P;
 using namespace weft::test;
 
 namespace {

@@ -5,6 +5,7 @@
 #include <complex>
 
 using namespace weft;
+using weft::sharding::P;
 using namespace weft::test;
 
 namespace {

@@ -4,6 +4,7 @@
 #include <functional>
 
 using namespace weft;
+using weft::sharding::P;
 using namespace weft::test;
 
 namespace {

@@ -10,6 +10,7 @@
 #include "weft/runtime/host/collectives.h"
 
 using namespace weft;
+using weft::sharding::P;
 using namespace weft::test;
 
 namespace {

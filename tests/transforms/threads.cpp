@@ -6,6 +6,7 @@
 #include "tests/together.h"
 
 using namespace weft;
+using weft::sharding::P;
 using namespace weft::test;
 
 namespace {

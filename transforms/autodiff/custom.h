@@ -1,4 +1,5 @@
 #pragma once
+#include "weft/core/array/array_functions.h"
 #include "weft/core/ir/checkpoint_policy.h"
 #include "weft/transforms/flat.h"
 
@@ -127,13 +128,13 @@ class CustomVjp : public Callable<CustomVjp<F, Fwd, Bwd>> {
 
 /// f with a forward derivative of one's own: rule(std::tuple of primals, std::tuple of tangents) returns std::pair{result, its tangent},
 /// the tangent linear in the tangents. It serves forward and reverse mode and their compositions (jax.custom_jvp).
-template <class F, class Rule>
+template <class F = UnaryFunction, class Rule>
 detail::CustomJvp<F, Rule> custom_jvp(F f, Rule rule) {
   return {std::move(f), std::move(rule)};
 }
 /// f with a reverse derivative of one's own: fwd(arguments...) returns std::pair{result, residuals}, bwd(residuals, cotangent) a std::tuple
 /// with one cotangent for each argument, `none` for static ones (jax.custom_vjp). Forward mode throws TracerError.
-template <class F, class Fwd, class Bwd>
+template <class F = UnaryFunction, class Fwd, class Bwd>
 detail::CustomVjp<F, Fwd, Bwd> custom_vjp(F f, Fwd fwd, Bwd bwd) {
   return {std::move(f), std::move(fwd), std::move(bwd)};
 }
@@ -165,11 +166,11 @@ Array stop_gradient_leaf(const Array& x, SourceLoc loc);
 }  // namespace detail
 
 /// f, whose derivative computes f's intermediate values again instead of keeping them (jax.checkpoint, jax.remat).
-template <class F>
+template <class F = UnaryFunction>
 detail::Checkpoint<F> checkpoint(F f, CheckpointOptions options = {}) {
   return {std::move(f), std::move(options)};
 }
-template <class F>
+template <class F = UnaryFunction>
 detail::Checkpoint<F> remat(F f, CheckpointOptions options = {}) {
   return {std::move(f), std::move(options)};
 }

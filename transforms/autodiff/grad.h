@@ -1,4 +1,5 @@
 #pragma once
+#include "weft/core/array/array_functions.h"
 #include "weft/transforms/autodiff/gradient_types.h"
 #include "weft/transforms/flat.h"
 #include "weft/transforms/options.h"
@@ -57,20 +58,20 @@ class Grad : public Callable<Grad<F, Value, Aux, N...>> {
 /// and returns what is shaped like it; `grad<0, 2>(f)` several, and returns a tuple. With `has_aux` the function returns a pair {loss,
 /// aux}, and the gradient function {gradient, aux}. Throws ShapeError if the result is not a scalar, DTypeError if it or an argument is not
 /// floating.
-template <int... N, class F>
+template <int... N, class F = UnaryFunction>
 detail::Grad<F, false, false, N...> grad(F f, GradOptions options = {}) {
   return {std::move(f), options};
 }
-template <int... N, class F>
+template <int... N, class F = UnaryFunction>
 detail::Grad<F, false, true, N...> grad(F f, HasAux, GradOptions options = {}) {
   return {std::move(f), options};
 }
 /// The value and the gradient, a pair (jax.value_and_grad); with `has_aux`: {{loss, aux}, gradient}.
-template <int... N, class F>
+template <int... N, class F = UnaryFunction>
 detail::Grad<F, true, false, N...> value_and_grad(F f, GradOptions options = {}) {
   return {std::move(f), options};
 }
-template <int... N, class F>
+template <int... N, class F = UnaryFunction>
 detail::Grad<F, true, true, N...> value_and_grad(F f, HasAux, GradOptions options = {}) {
   return {std::move(f), options};
 }

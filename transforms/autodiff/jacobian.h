@@ -1,4 +1,5 @@
 #pragma once
+#include "weft/core/array/array_functions.h"
 #include "weft/transforms/autodiff/gradient_types.h"
 #include "weft/transforms/flat.h"
 
@@ -35,17 +36,17 @@ class JacobianOf : public Callable<JacobianOf<F, Forward, N...>> {
 
 /// The Jacobian by forward mode, one column at a time, all at once by vmap (jax.jacfwd): the result with each array replaced by its
 /// derivatives, of the result's shape followed by the argument's. Argument numbers as for grad. Cheap for few inputs.
-template <int... N, class F>
+template <int... N, class F = UnaryFunction>
 detail::JacobianOf<F, true, N...> jacfwd(F f) {
   return detail::JacobianOf<F, true, N...>(std::move(f));
 }
 /// The Jacobian by reverse mode, one row at a time (jax.jacrev). Cheap for few outputs.
-template <int... N, class F>
+template <int... N, class F = UnaryFunction>
 detail::JacobianOf<F, false, N...> jacrev(F f) {
   return detail::JacobianOf<F, false, N...>(std::move(f));
 }
 /// The matrix of second derivatives, forward over reverse (jax.hessian).
-template <int... N, class F>
+template <int... N, class F = UnaryFunction>
 detail::JacobianOf<detail::JacobianOf<F, false, N...>, true, N...> hessian(F f) {
   return jacfwd<N...>(jacrev<N...>(std::move(f)));
 }

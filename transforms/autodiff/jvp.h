@@ -1,4 +1,5 @@
 #pragma once
+#include "weft/core/array/array_functions.h"
 #include "weft/transforms/flat.h"
 
 namespace weft {
@@ -45,14 +46,14 @@ struct JvpCall {
 /// The function's result at the primals and its directional derivative along the tangents: std::pair{y, dy} (jax.jvp). An integer
 /// argument's tangent is an integer without meaning, a static one's is `none`. Throws ShapeError or DTypeError if a tangent is not like its
 /// primal.
-template <class F, class... A, class... T>
+template <class F = UnaryFunction, class... A, class... T>
 auto jvp(F f, const std::tuple<A...>& primals, const std::tuple<T...>& tangents, SourceLoc loc = SourceLoc::here()) {
   using Out = detail::out_t<F, A...>;
   const detail::JvpCall<F, A...> c(f, primals, tangents, loc);
   return std::pair<Out, Out>(c.flat.make_result(c.result.results), c.flat.make_result(c.result.tangents));
 }
 /// With a function that returns a pair {y, aux}: std::tuple{y, dy, aux}.
-template <class F, class... A, class... T>
+template <class F = UnaryFunction, class... A, class... T>
 auto jvp(F f, HasAux, const std::tuple<A...>& primals, const std::tuple<T...>& tangents, SourceLoc loc = SourceLoc::here()) {
   using Pair = detail::out_t<F, A...>;
   using Out = typename Pair::first_type;

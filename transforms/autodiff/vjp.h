@@ -1,4 +1,5 @@
 #pragma once
+#include "weft/core/array/array_functions.h"
 #include "weft/core/base/function_ref.h"
 #include "weft/transforms/flat.h"
 
@@ -63,6 +64,16 @@ class Push {
 // Function objects, so that the last parameter can be the user's line: no default can follow a pack.
 template <template <class, class...> class Map, FlatLinear (*Flat)(FlatFunction&)>
 struct LinearizeFunction : Callable<LinearizeFunction<Map, Flat>> {
+  using Callable<LinearizeFunction>::operator();
+  // A name of several functions: the one of arrays.
+  template <class A>
+  auto operator()(UnaryFunction f, const A& a, SourceLoc loc = SourceLoc::here()) const {
+    return Callable<LinearizeFunction>::operator()(f, a, loc);
+  }
+  template <class A, class B>
+  auto operator()(BinaryFunction f, const A& a, const B& b, SourceLoc loc = SourceLoc::here()) const {
+    return Callable<LinearizeFunction>::operator()(f, a, b, loc);
+  }
   template <class F, class... A>
   auto call(SourceLoc loc, const F& f, const A&... args) const {
     using G = value_t<F>;

@@ -1,5 +1,6 @@
 // Control flow that stays control flow in the compiled program: cond, switch_, while_loop, fori_loop, scan, map, associative_scan.
 #pragma once
+#include "weft/core/array/array_functions.h"
 #include "weft/core/functions/shaping.h"
 #include "weft/transforms/control/control_options.h"
 #include "weft/transforms/flat.h"
@@ -164,7 +165,7 @@ auto scan(F f, const Init& init, const Xs& xs, ScanOptions options = {}, SourceL
 }
 
 /// f of each slice of xs along the leading axis, one after the other, the results stacked (jax.lax.map). vmap runs them side by side.
-template <class F, class Xs>
+template <class F = UnaryFunction, class Xs>
 detail::out_t<F, Xs> map(F f, const Xs& xs, MapOptions options = {}, SourceLoc loc = SourceLoc::here()) {
   if (options.batch_size) return detail::map_in_batches(std::move(f), detail::to_traced(xs), *options.batch_size, loc);
   return detail::map_sequentially(f, detail::to_traced(xs), loc);
@@ -172,7 +173,7 @@ detail::out_t<F, Xs> map(F f, const Xs& xs, MapOptions options = {}, SourceLoc l
 
 /// All prefixes x0, f(x0, x1), f(f(x0, x1), x2), ... along an axis, for an associative f of two elements (of whole trees), in a logarithmic
 /// number of steps (jax.lax.associative_scan). f is called on slices of many elements at once.
-template <class F, class Xs>
+template <class F = BinaryFunction, class Xs>
 detail::traced_t<Xs> associative_scan(F f, const Xs& xs, AssociativeScanOptions options = {}, SourceLoc loc = SourceLoc::here()) {
   using T = detail::traced_t<Xs>;
   static_assert(std::is_same_v<T, detail::out_t<F, T, T>>, "weft: associative_scan combines two elements into one of the same type");

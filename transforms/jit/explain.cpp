@@ -3,6 +3,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cstdint>
+
+#include "weft/core/base/config.h"
+#include "weft/core/base/environment.h"
 
 namespace weft::detail {
 namespace {
@@ -61,6 +65,39 @@ class Comparison {
 };
 
 }  // namespace
+
+std::string changed_static_value(const Signature& before, const Signature& now) {
+  if (before.axes != now.axes || before.avals != now.avals) return {};
+  std::string path, from, to;
+  // Both are walked side by side; false where they differ in more than one value.
+  const auto walk = [&](const auto& self, const Skeleton& a, const Skeleton& b, const std::string& at) -> bool {
+    if (a.kind != b.kind || a.label != b.label || a.children.size() != b.children.size()) return false;
+    if (a.text != b.text) {
+      if (a.kind != Skeleton::Kind::fixed || !path.empty()) return false;
+      path = at, from = a.text, to = b.text;
+    }
+    for (std::size_t i = 0; i < a.children.size(); ++i)
+      if (!self(self, a.children[i], b.children[i], at.empty() ? fmt::format("argument {}", i) : at + b.children[i].label)) return false;
+    return true;
+  };
+  if (!walk(walk, before.arguments, now.arguments, "") || path.empty()) return {};
+  return fmt::format("{} ({}, now {})", path, from, to);
+}
+
+std::string warn_of_static_values(const std::string& what, int programs, const std::string& changed, SourceLoc loc) {
+  const std::string where = loc ? fmt::format(", called at {}:{}", loc.file(), loc.line()) : std::string();
+  return fmt::format(
+      "weft: {}{}, was traced and compiled {} times, as {} changes: it is a C++ value and so a constant of the program. Declare it as "
+      "weft::Array, or pass array(value), and one program serves all its values (config.warn_after_recompiles = -1 or "
+      "WEFT_WARN_AFTER_RECOMPILES=-1 silences this)\n",
+      what, where, programs, changed);
+}
+
+int recompiles_before_warning() {
+  static const std::int64_t by_environment = integer_in_environment("WEFT_WARN_AFTER_RECOMPILES", -1, INT32_MAX).value_or(0);
+  if (config.warn_after_recompiles != 0) return config.warn_after_recompiles;
+  return by_environment != 0 ? static_cast<int>(by_environment) : 16;
+}
 
 std::string explain_retracing(const std::string& what, const std::vector<Signature>& before, const Signature& now, SourceLoc loc) {
   std::vector<std::string> fewest;

@@ -1,4 +1,4 @@
-// config.explain_recompiles: why a function is traced again.
+// Why a function is traced again: config.explain_recompiles, and the warning of static values that change all the time.
 #pragma once
 #include <utility>
 
@@ -15,5 +15,12 @@ struct Signature {
 };
 /// One line: what is different from the signature before that is most like it, `argument 2: f32[8,3] -> f32[9,3]`.
 std::string explain_retracing(const std::string& what, const std::vector<Signature>& before, const Signature& now, SourceLoc loc);
+/// Which argument is another number or text, and nothing else is: `argument 2 (0.1, now 0.2)`. Empty where the signatures differ in more,
+/// or in what is no single value.
+std::string changed_static_value(const Signature& before, const Signature& now);
+/// The warning for a function that was traced `programs` times for other values of an argument.
+std::string warn_of_static_values(const std::string& what, int programs, const std::string& changed, SourceLoc loc);
+/// How many such programs there may be before it is given (config.warn_after_recompiles); negative: any number.
+int recompiles_before_warning();
 
 }  // namespace weft::detail

@@ -198,7 +198,8 @@ class Cache final : public JitCache {
     e->arguments = c.keep_arguments();
     e->tracer = std::this_thread::get_id();
     e->process = getpid();
-    const std::string again = config.explain_recompiles ? explain(*e, c) : std::string();
+    std::string again = config.explain_recompiles ? explain(*e, c) : std::string();
+    again += warn(*e, c);
     const std::size_t most = most_programs();
     programs_.add(hash, e);
     lock.unlock();
@@ -233,6 +234,24 @@ class Cache final : public JitCache {
     });
     std::reverse(before.begin(), before.end());
     return before.empty() ? std::string() : explain_retracing((maker_ ? "pmap of " : "jit of ") + name_, before, now, c.loc);
+  }
+  /// Once in the function's life: that it is traced for each value of an argument that is no array. Empty otherwise.
+  std::string warn(const Entry& e, JitCall& c) {
+    const int most = recompiles_before_warning();
+    if (warned_ || most < 0 || programs_.size() < static_cast<std::size_t>(most)) return {};
+    const Signature now{c.function().arguments(), e.avals, axes_of(e)};
+    int same = 1;
+    std::string changed;
+    programs_.each([&](const Entry& other) {
+      if (!other.ready || other.type_tag != e.type_tag || other.avals != e.avals) return;
+      if (std::string text = changed_static_value({other.tree, other.avals, axes_of(other)}, now); !text.empty()) {
+        ++same;
+        if (changed.empty()) changed = std::move(text);  // the latest
+      }
+    });
+    if (same <= most) return {};
+    warned_ = true;
+    return warn_of_static_values((maker_ ? "pmap of " : "jit of ") + name_, same, changed, c.loc);
   }
   static std::vector<std::pair<std::string, int>> axes_of(const Entry& e) {
     std::vector<std::pair<std::string, int>> out;
@@ -325,6 +344,7 @@ class Cache final : public JitCache {
   std::mutex mutex_;
   std::condition_variable traced_;
   RecentlyUsed<Entry> programs_;
+  bool warned_ = false;
   std::atomic<RefCounted*> last_{nullptr};  // one of programs_, which stays there as long
 };
 

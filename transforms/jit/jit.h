@@ -1,4 +1,5 @@
 #pragma once
+#include "weft/core/array/array_functions.h"
 #include "weft/transforms/flat.h"
 #include "weft/transforms/jit/jit_options.h"
 #include "weft/transforms/jit/stages.h"
@@ -144,9 +145,13 @@ class Jit : public Callable<Jit<F>> {
 
 /// The function compiled as a whole, once for each combination of shapes, dtypes, tree structures and static values (jax.jit). What it
 /// captures is read when it is traced. Copies share what is compiled.
-template <class F>
+template <class F = UnaryFunction>
 detail::Jit<F> jit(F f, JitOptions options = {}) {
   return detail::Jit<F>(std::move(f), std::move(options));
+}
+template <std::same_as<BinaryFunction> F = BinaryFunction>
+detail::Jit<F> jit(F f, JitOptions options = {}) {
+  return detail::Jit<F>(f, std::move(options));
 }
 
 /// As long as the variable lives, jitted functions called on this thread are not compiled but run step by step (jax.disable_jit).

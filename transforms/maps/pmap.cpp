@@ -32,7 +32,7 @@ PartitionSpec spec_at(std::optional<int> dim, const std::string& axis) {
     dims.resize(static_cast<std::size_t>(*dim) + 1);
     dims.back() = {axis};
   }
-  return PartitionSpec(std::move(dims));
+  return PartitionSpec::of(std::move(dims));
 }
 
 /// The last position along an axis, repeated, so that there are `size`.

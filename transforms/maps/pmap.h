@@ -1,4 +1,5 @@
 #pragma once
+#include "weft/core/array/array_functions.h"
 #include "weft/core/trees/prefix.h"
 #include "weft/transforms/jit/jit.h"
 
@@ -49,9 +50,13 @@ class Pmap : public Callable<Pmap<F>> {
 /// compiled as by jit. Throws DeviceError if there are more rows than devices, ShapeError if the mapped axes have different sizes,
 /// AxisError for an axis that an argument doesn't have, PytreeError if in_axes or out_axes is not a prefix of the arguments or results,
 /// ShardingError for an argument that is committed to other devices, or divided otherwise, and for a device that is given twice.
-template <class F>
+template <class F = UnaryFunction>
 detail::Pmap<F> pmap(F f, PmapOptions options = {}) {
   return {std::move(f), options};
+}
+template <std::same_as<BinaryFunction> F = BinaryFunction>
+detail::Pmap<F> pmap(F f, PmapOptions options = {}) {
+  return {f, options};
 }
 
 }  // namespace weft

@@ -81,7 +81,7 @@ class SpecsOfAxes final : public SpecMaker {
             loc);
       std::vector<std::vector<std::string>> dims(static_cast<std::size_t>(axis) + 1);
       dims.back() = {options_.axis_name};
-      out.push_back(PartitionSpec(std::move(dims)));
+      out.push_back(PartitionSpec::of(std::move(dims)));
     });
     return out;
   }

@@ -1,4 +1,5 @@
 #pragma once
+#include "weft/core/array/array_functions.h"
 #include "weft/core/trees/prefix.h"
 #include "weft/transforms/jit/jit.h"
 
@@ -67,14 +68,14 @@ class ShardMapped : public Callable<ShardMapped<F>> {
 /// Throws ShardingError for a spec that doesn't fit the mesh, its argument or its result, for an argument that is committed to other
 /// devices than the mesh's, and for a mesh that isn't that of the scope (use_mesh) or of the map around it; PytreeError if specs are no
 /// prefix of the arguments.
-template <class F>
+template <class F = UnaryFunction>
 detail::ShardMapped<F> shard_map(F f, ShardMapOptions options) {
   return {std::move(f), detail::ShardMapCaches::make(options)};
 }
 
 /// shard_map over one axis of the mesh in scope (use_mesh), given by axes like those of vmap (jax.smap). The function sees blocks of the
 /// same rank. It may be mapped over another axis inside.
-template <class F>
+template <class F = UnaryFunction>
 detail::ShardMapped<F> smap(F f, SmapOptions options) {
   return {std::move(f), detail::ShardMapCaches::make(options)};
 }

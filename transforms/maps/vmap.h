@@ -1,4 +1,5 @@
 #pragma once
+#include "weft/core/array/array_functions.h"
 #include "weft/transforms/flat.h"
 #include "weft/transforms/options.h"
 
@@ -30,9 +31,13 @@ class Vmap : public Callable<Vmap<F>> {
 /// A function of one example as a function of a batch (jax.vmap): each mapped argument has one more axis, each result too. Throws
 /// ShapeError if the mapped axes have different sizes, AxisError for an axis that an argument doesn't have, PytreeError if in_axes or
 /// out_axes is not a prefix of the arguments or results.
-template <class F>
+template <class F = UnaryFunction>
 detail::Vmap<F> vmap(F f, VmapOptions options = {}) {
   return {std::move(f), std::move(options)};
+}
+template <std::same_as<BinaryFunction> F = BinaryFunction>
+detail::Vmap<F> vmap(F f, VmapOptions options = {}) {
+  return {f, std::move(options)};
 }
 
 }  // namespace weft

@@ -11,7 +11,7 @@ PartitionSpec with_dim(const PartitionSpec& spec, int at) {
   std::vector<std::vector<std::string>> dims = spec.dims();
   if (static_cast<int>(dims.size()) < at) return spec;
   dims.insert(dims.begin() + at, std::vector<std::string>{});
-  return PartitionSpec(std::move(dims));
+  return PartitionSpec::of(std::move(dims));
 }
 
 template <class Op>

@@ -44,7 +44,7 @@ void rename_own_axis(ShardMapParams& p, const std::string& from, const std::stri
     for (PartitionSpec& spec : list->specs) {
       std::vector<std::vector<std::string>> dims = spec.dims();
       for (auto& axes : dims) names(axes);
-      spec = PartitionSpec(std::move(dims));
+      spec = PartitionSpec::of(std::move(dims));
     }
 }
 

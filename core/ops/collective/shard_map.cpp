@@ -131,7 +131,7 @@ JvpResult ShardMap::linearize_call(const JvpContext& c) {
   const LinearizedProgram lp = with_axes(p, [&] { return linearize_program(p.jaxpr, nonzero); });
   const JaxprData& d = lp.primal.data();
   const std::size_t num_out = p.out_specs.size();
-  const PartitionSpec rows(std::vector<std::vector<std::string>>{p.manual_axes()});
+  const PartitionSpec rows = PartitionSpec::of({p.manual_axes()});
 
   std::vector<int> operand(static_cast<std::size_t>(lp.num_residuals), -1);  // which operand a residual is
   std::vector<Aval> residual_avals;

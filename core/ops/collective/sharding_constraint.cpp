@@ -41,7 +41,7 @@ PartitionSpec with_dim(const PartitionSpec& spec, int at, const std::string& axi
     dims.resize(static_cast<std::size_t>(at));
   }
   dims.insert(dims.begin() + at, axis.empty() ? std::vector<std::string>{} : std::vector<std::string>{axis});
-  return PartitionSpec(std::move(dims));
+  return PartitionSpec::of(std::move(dims));
 }
 
 namespace {

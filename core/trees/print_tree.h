@@ -1,0 +1,71 @@
+// Trees of arrays as text: structs print with the names of their fields.
+#pragma once
+#include <iosfwd>
+#include <string>
+
+#include "weft/core/base/fmt_formatter.h"
+#include "weft/core/trees/tree.h"
+
+namespace weft {
+
+namespace detail {
+
+/// The tree with its arrays; without any, a `*` for each leaf. In one line where it fits into 100 columns and no array takes more.
+std::string tree_text(const Skeleton& tree, const std::vector<Array>& leaves);
+std::ostream& write_text(std::ostream& os, const std::string& text);
+/// With the width, fill and alignment that a format asks for.
+fmt::format_context::iterator write_text(const fmt::formatter<fmt::string_view>& spec, const std::string& text, fmt::format_context& ctx);
+
+template <class T>
+constexpr bool prints_as_tree() {
+  if constexpr (!std::is_class_v<T> || std::is_empty_v<T>)
+    return false;
+  else if constexpr (named_in_std<T>() || requires(const T& t) { t.begin(); })  // a range prints as one, by <fmt/ranges.h>
+    return false;
+  else if constexpr (tree_kind<T> == TreeKind::fields)
+    return holds_arrays<false, T>();
+  else
+    return false;
+}
+/// A struct with arrays somewhere, or a class that names its fields by WEFT_PYTREE.
+template <class T>
+concept PrintedTree = prints_as_tree<T>();
+
+}  // namespace detail
+
+namespace tree {
+/// Any tree as text: structs and maps in braces with the names of their fields and their keys, other containers in brackets, arrays as
+/// NumPy prints them. Each array that takes several lines begins a line.
+template <class T>
+std::string to_string(const T& t) {
+  const auto& traced = detail::to_traced(t);
+  return detail::tree_text(detail::skeleton_of(traced), detail::leaves_of(traced));
+}
+template <class T>
+std::string to_string(const TreeDef<T>& def) {
+  return detail::tree_text(detail::skeleton_of(def.prototype()), {});
+}
+}  // namespace tree
+
+/// A struct of arrays, with the names of its fields: `{w: [1. 2.], b: 3.0}`.
+template <detail::PrintedTree T>
+std::ostream& operator<<(std::ostream& os, const T& t) {
+  return detail::write_text(os, tree::to_string(t));
+}
+
+}  // namespace weft
+
+/// `fmt::format("{}", params)`: a struct of arrays as tree::to_string gives it.
+template <weft::detail::PrintedTree T>
+struct fmt::formatter<T> : fmt::formatter<fmt::string_view> {
+  fmt::format_context::iterator format(const T& t, fmt::format_context& ctx) const {
+    return weft::detail::write_text(*this, weft::tree::to_string(t), ctx);
+  }
+};
+/// A tree's structure: a `*` for each array.
+template <class T>
+struct fmt::formatter<weft::tree::TreeDef<T>> : fmt::formatter<fmt::string_view> {
+  fmt::format_context::iterator format(const weft::tree::TreeDef<T>& def, fmt::format_context& ctx) const {
+    return weft::detail::write_text(*this, weft::tree::to_string(def), ctx);
+  }
+};
