@@ -57,19 +57,25 @@ Array array(const R& values, SourceLoc loc = SourceLoc::here()) {
   return array(values, Shape(std::size(values)), {}, loc);
 }
 /// A copy of a matrix or a view of another library, such as Eigen's matrices and a std::mdspan: element (i, j) of the array is their
-/// (i, j), in whatever order they keep them in memory. What Eigen's types call a vector has one dimension. The dtype is that of the element
-/// type.
+/// (i, j), in whatever order they keep them in memory. What Eigen's types call a vector has one dimension, its tensors have as many as they
+/// say; a sparse matrix is filled up with zeros. The dtype is that of the element type.
 template <class M>
   requires(detail::HasAxes<M> && !std::is_convertible_v<const M&, Literal>)
 Array array(const M& matrix, SourceLoc loc = SourceLoc::here()) {
-  detail::check_strided_source<M>();
+  if constexpr (detail::SparseMatrix<M>)
+    return array(detail::dense_elements(matrix), Shape{matrix.rows(), matrix.cols()}, {}, loc);
+  else
+    detail::check_strided_source<M>();
   if constexpr (detail::StridedSource<M>) return detail::array_of_strided(detail::elements_of(matrix), nullptr, {}, loc);
 }
 /// The same, converted.
 template <class M, std::same_as<DType> D>
   requires(detail::HasAxes<M> && !std::is_convertible_v<const M&, Literal>)
 Array array(const M& matrix, D dtype, SourceLoc loc = SourceLoc::here()) {
-  detail::check_strided_source<M>();
+  if constexpr (detail::SparseMatrix<M>)
+    return array(detail::dense_elements(matrix), Shape{matrix.rows(), matrix.cols()}, dtype, loc);
+  else
+    detail::check_strided_source<M>();
   if constexpr (detail::StridedSource<M>) return detail::array_of_strided(detail::elements_of(matrix), nullptr, dtype, loc);
 }
 /// The same elements, (0, 0), (0, 1), ..., in another shape.
@@ -110,8 +116,5 @@ inline Array ones_like(Arg x) { return ones_like(std::move(x), {}); }
 Array full_like(Arg x, Arg value, std::optional<DType> dtype = {});
 /// 0, 1, 2, ... along one dimension of the shape.
 Array iota(DType dtype, Shape shape, int dimension = 0, SourceLoc loc = SourceLoc::here());
-/// A copy of a DLPack tensor in host memory (a DLManagedTensor*, any strides); its deleter is called. Throws DTypeError or DeviceError, the
-/// tensor left to the caller, for an element type or a device that can't be read.
-Array from_dlpack(void* managed_tensor, SourceLoc loc = SourceLoc::here());
 
 }  // namespace weft

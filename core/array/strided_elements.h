@@ -38,8 +38,23 @@ concept StridedView =
       requires Scalar<std::remove_cvref_t<decltype(*m.data_handle())>>;
     } && (M::rank() == 0 || requires(const M& m) { static_cast<std::int64_t>(m.stride(0)); }) &&
     (!requires { typename M::reference; } || std::is_lvalue_reference_v<typename M::reference>);
+/// Elements without gaps, in rows or in columns as the type says, of any rank (Eigen's Tensor and TensorMap).
 template <class M>
-concept StridedSource = StridedMatrix<M> || StridedView<M>;
+concept DenseTensor = requires(const M& m) {
+  static_cast<int>(M::NumDimensions);
+  static_cast<int>(M::Layout);
+  static_cast<std::int64_t>(m.dimension(0));
+  requires Scalar<std::remove_cvref_t<decltype(*m.data())>>;
+};
+template <class M>
+concept StridedSource = StridedMatrix<M> || StridedView<M> || DenseTensor<M>;
+/// A matrix that keeps some elements, by columns or by rows (Eigen's SparseMatrix).
+template <class M>
+concept SparseMatrix = HasRowsAndColumns<M> && !StridedMatrix<M> && requires(const M& m) {
+  typename M::InnerIterator;
+  requires Scalar<typename M::Scalar>;
+  m.outerSize();
+};
 /// What has more axes than its elements in a row tell of.
 template <class M>
 concept HasAxes = HasRowsAndColumns<M> || requires(const M& m) { m.extent(0); } || requires(const M& m) { m.dimensions(); } ||
@@ -57,6 +72,8 @@ template <class M>
 constexpr int rank_of() {
   if constexpr (StridedView<M>)
     return static_cast<int>(M::rank());
+  else if constexpr (DenseTensor<M>)
+    return static_cast<int>(M::NumDimensions);
   else
     return is_vector<M>() ? 1 : 2;
 }
@@ -86,6 +103,17 @@ StridedElements elements_of(const M& m) {
         const auto axis = static_cast<decltype(M::rank())>(d);
         e.add_axis(static_cast<std::int64_t>(m.extent(axis)), static_cast<std::int64_t>(m.stride(axis)));
       }
+  } else if constexpr (DenseTensor<M>) {
+    e.first = static_cast<const void*>(m.data());
+    e.dtype = storage_dtype<std::remove_cvref_t<decltype(*m.data())>>();
+    constexpr int rank = static_cast<int>(M::NumDimensions);
+    constexpr bool rows = static_cast<int>(M::Layout) == 1;
+    for (int d = 0; d < rank; ++d) {
+      std::int64_t stride = 1;
+      for (int k = rows ? d + 1 : 0; k < (rows ? rank : d); ++k)
+        stride *= static_cast<std::int64_t>(m.dimension(static_cast<std::size_t>(k)));
+      e.add_axis(static_cast<std::int64_t>(m.dimension(static_cast<std::size_t>(d))), stride);
+    }
   } else {
     e.first = static_cast<const void*>(m.data());
     e.dtype = storage_dtype<std::remove_cvref_t<decltype(*m.data())>>();
@@ -112,12 +140,23 @@ Array array_of_strided(const StridedElements& elements, const Shape* shape, std:
 /// Copies them in that order.
 void copy_strided(const StridedElements& elements, void* out, SourceLoc loc);
 
+/// A sparse matrix's elements in row-major order, with zeros where it keeps none.
+template <SparseMatrix M>
+std::vector<typename M::Scalar> dense_elements(const M& m) {
+  const auto columns = static_cast<std::size_t>(m.cols());
+  std::vector<typename M::Scalar> out(static_cast<std::size_t>(m.rows()) * columns);
+  for (auto outer = m.outerSize() - m.outerSize(); outer < m.outerSize(); ++outer)
+    for (typename M::InnerIterator it(m, outer); it; ++it)
+      out[static_cast<std::size_t>(it.row()) * columns + static_cast<std::size_t>(it.col())] += it.value();
+  return out;
+}
+
 /// The sentence that a matrix is refused with whose elements can't be read.
 template <class M>
 constexpr void check_strided_source() {
   static_assert(StridedSource<M>,
-                "weft: array() reads matrices and views of numbers in memory, through data() and strides: evaluate an expression or make a "
-                "sparse matrix dense first, or give the elements as a span, in row-major order, and a shape");
+                "weft: array() reads matrices and views of numbers in memory, through data() and strides, and sparse matrices: evaluate an "
+                "expression first, or give the elements as a span, in row-major order, and a shape");
 }
 
 }  // namespace weft::detail

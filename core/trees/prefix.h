@@ -18,6 +18,12 @@ class Axes {
   Axes(T axis, SourceLoc loc = SourceLoc::here()) : kind_(Kind::axis), axis_(detail::axis_number(Int(axis, loc), loc)) {}
   Axes(None) : kind_(Kind::unmapped) {}
   Axes(std::initializer_list<Axes> children) : children_(children) {}
+  /// A list of entries that are known when the program runs.
+  static Axes of(std::vector<Axes> children) {
+    Axes out;
+    out.children_ = std::move(children);
+    return out;
+  }
 
   bool is_list() const { return kind_ == Kind::list; }
   bool is_none() const { return kind_ == Kind::unmapped; }

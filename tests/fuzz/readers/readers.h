@@ -52,6 +52,12 @@ void read_npz(std::string_view bytes);
 std::vector<std::string> npz_seeds();
 void read_dlpack(std::string_view bytes);
 std::vector<std::string> dlpack_seeds();
+void read_safetensors(std::string_view bytes);
+std::vector<std::string> safetensors_seeds();
+void read_csv(std::string_view bytes);
+std::vector<std::string> csv_seeds();
+void read_png(std::string_view bytes);
+std::vector<std::string> png_seeds();
 // What the library itself wrote, if nobody changed it since.
 void read_checkpoint(std::string_view bytes);
 std::vector<std::string> checkpoint_seeds();

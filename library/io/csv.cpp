@@ -1,0 +1,243 @@
+#include "weft/library/io/csv.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+#include <limits>
+
+#include "weft/core/array/constructors.h"
+#include "weft/core/array/storage.h"
+#include "weft/core/base/files.h"
+#include "weft/core/errors/boundary.h"
+#include "weft/core/errors/error.h"
+
+namespace weft {
+namespace {
+
+struct Field {
+  std::string text;
+  bool quoted = false;
+};
+struct Line {
+  std::vector<Field> fields;
+  std::size_t number = 0;  ///< in the file, from 1
+};
+
+/// Cuts a text into lines of fields.
+class CsvReader {
+ public:
+  CsvReader(const std::string& text, const CsvOptions& options, const std::string& name, SourceLoc loc)
+      : text_(text), options_(options), name_(name), loc_(loc) {
+    if (text_.substr(0, 3) == "\xef\xbb\xbf") at_ = 3;  // a byte order mark
+    for (int i = 0; i < options.skip_lines && at_ < text_.size(); ++i, ++number_) {
+      const std::size_t end = text_.find('\n', at_);
+      at_ = end == text_.npos ? text_.size() : end + 1;
+    }
+  }
+  [[noreturn]] void fail(const std::string& where, const std::string& problem) const {
+    throw IoError(fmt::format("load_csv: {}: {}: {}", name_, where, problem), loc_);
+  }
+  /// The next line that is not empty; false at the end.
+  bool next(Line& line) {
+    while (at_ < text_.size()) {
+      line = {{}, ++number_};
+      do line.fields.push_back(field());
+      while (at_ < text_.size() && text_[at_] == options_.delimiter && ++at_);
+      if (at_ < text_.size() && text_[at_] == '\r') ++at_;
+      if (at_ < text_.size() && text_[at_] == '\n') ++at_;
+      if (line.fields.size() > 1 || !line.fields[0].text.empty() || line.fields[0].quoted) return true;
+    }
+    return false;
+  }
+
+ private:
+  bool at_line_end() const {
+    return at_ >= text_.size() || text_[at_] == '\n' || (text_[at_] == '\r' && (at_ + 1 >= text_.size() || text_[at_ + 1] == '\n'));
+  }
+  Field field() {
+    const auto is_space = [&](char c) { return (c == ' ' || c == '\t') && c != options_.delimiter; };
+    while (at_ < text_.size() && is_space(text_[at_])) ++at_;
+    Field f;
+    if (at_ < text_.size() && text_[at_] == '"') {
+      f.quoted = true;
+      const std::size_t begun = number_;
+      for (++at_;; ++at_) {
+        if (at_ >= text_.size()) fail(fmt::format("line {}", begun), "a quoted field without an end");
+        if (text_[at_] == '\n') ++number_;
+        if (text_[at_] == '"' && (++at_ >= text_.size() || text_[at_] != '"')) break;
+        f.text += text_[at_];
+      }
+      while (!at_line_end() && is_space(text_[at_])) ++at_;
+      if (!at_line_end() && text_[at_] != options_.delimiter) fail(fmt::format("line {}", number_), "text behind a quoted field");
+      return f;
+    }
+    const std::size_t begin = at_;
+    while (!at_line_end() && text_[at_] != options_.delimiter) ++at_;
+    f.text = text_.substr(begin, at_ - begin);
+    while (!f.text.empty() && is_space(f.text.back())) f.text.pop_back();
+    return f;
+  }
+
+  const std::string_view text_;
+  const CsvOptions& options_;
+  const std::string& name_;
+  const SourceLoc loc_;
+  std::size_t at_ = 0, number_ = 0;
+};
+
+/// The number that the whole text is.
+template <class T>
+bool read_number(std::string_view text, T& out) {
+  if (text == "true" || text == "false" || text == "True" || text == "False") {
+    out = static_cast<T>(text[0] == 't' || text[0] == 'T');
+    return true;
+  }
+  if (text.substr(0, 1) == "+") text.remove_prefix(1);
+  const auto [end, problem] = std::from_chars(text.data(), text.data() + text.size(), out);
+  return problem == std::errc() && end == text.data() + text.size() && !text.empty();
+}
+
+/// Whether an integer is one of the dtype's; others always fit.
+template <class T>
+bool fits(T value, DType dtype) {
+  return detail::with_storage(dtype, [&]<class S>() {
+    if constexpr (std::is_integral_v<T> && std::is_integral_v<S> && !std::is_same_v<S, bool>)
+      return value >= static_cast<T>(std::numeric_limits<S>::min()) && value <= static_cast<T>(std::numeric_limits<S>::max());
+    else
+      return true;
+  });
+}
+
+/// Reads the values as T, and gives them as an array of the dtype that is wanted.
+template <class T>
+Array values_of(const std::vector<Line>& lines, const std::vector<std::size_t>& columns, const CsvReader& reader, const CsvOptions& options,
+                SourceLoc loc) {
+  std::vector<T> values;
+  values.reserve(lines.size() * columns.size());
+  for (const Line& line : lines)
+    for (const std::size_t c : columns) {
+      const std::string& text = line.fields[c].text;
+      const std::string where = fmt::format("line {}, column {}", line.number, c + 1);
+      T value{};
+      if (text.empty()) {
+        if (!options.missing) reader.fail(where, "the field is empty, and CsvOptions.missing says nothing for it");
+        value = static_cast<T>(*options.missing);
+      } else if (!read_number(text, value)) {
+        reader.fail(where, fmt::format("'{}' is no number of {}", text, options.dtype.name()));
+      }
+      if (!fits(value, options.dtype)) reader.fail(where, fmt::format("'{}' is no number of {}", text, options.dtype.name()));
+      values.push_back(value);
+    }
+  const Shape shape{lines.size(), columns.size()};
+  return array(values, shape, options.dtype, loc);
+}
+
+}  // namespace
+
+Csv parse_csv(const std::string& text, CsvOptions options, const std::string& name, SourceLoc loc) try {
+  if (options.dtype.is_complex() || options.dtype.is_key())
+    throw DTypeError(fmt::format("load_csv: tables of {} aren't read", options.dtype.name()), loc);
+  if (options.delimiter == '"' || options.delimiter == '\n' || options.delimiter == '\r')
+    throw Error("load_csv: the delimiter can't be a quote or an end of line", loc);
+  CsvReader reader(text, options, name, loc);
+  std::vector<Line> lines;
+  for (Line line; reader.next(line);) {
+    if (!lines.empty() && line.fields.size() != lines[0].fields.size())
+      reader.fail(fmt::format("line {}", line.number),
+                  fmt::format("{} fields, where the first line has {}", line.fields.size(), lines[0].fields.size()));
+    lines.push_back(std::move(line));
+  }
+  if (lines.empty()) reader.fail("line 1", "there is no table");
+  const bool header = options.header ? *options.header : std::any_of(lines[0].fields.begin(), lines[0].fields.end(), [](const Field& f) {
+    double number = 0;
+    return !f.text.empty() && !read_number(f.text, number);
+  });
+  Csv out;
+  std::vector<std::string> all;
+  if (header)
+    for (const Field& f : lines[0].fields) all.push_back(f.text);
+  std::vector<std::size_t> columns;
+  if (options.columns.empty()) {
+    for (std::size_t c = 0; c < lines[0].fields.size(); ++c) columns.push_back(c);
+    out.names = all;
+  }
+  for (const std::string& wanted : options.columns) {
+    const auto found = std::find(all.begin(), all.end(), wanted);
+    if (found == all.end())
+      reader.fail(fmt::format("line {}", lines[0].number),
+                  fmt::format("there is no column '{}'; {}", wanted,
+                              all.empty() ? "the columns have no names" : fmt::format("there are {}", fmt::join(all, ", "))));
+    columns.push_back(static_cast<std::size_t>(found - all.begin()));
+    out.names.push_back(wanted);
+  }
+  if (header) lines.erase(lines.begin());
+  if (options.dtype.is_unsigned())
+    out.values = values_of<std::uint64_t>(lines, columns, reader, options, loc);
+  else if (options.dtype.is_signed())
+    out.values = values_of<std::int64_t>(lines, columns, reader, options, loc);
+  else if (options.dtype.is_floating() && options.dtype.itemsize() <= 4)
+    out.values = values_of<float>(lines, columns, reader, options, loc);  // rounded once
+  else
+    out.values = values_of<double>(lines, columns, reader, options, loc);
+  return out;
+} catch (...) {
+  detail::rethrow_as_error("load_csv", loc);
+}
+
+Csv load_csv(const std::string& path, CsvOptions options, SourceLoc loc) {
+  return parse_csv(detail::read_file(path, loc, "load_csv"), std::move(options), path, loc);
+}
+
+Array Csv::column(const std::string& name, SourceLoc loc) const {
+  const auto found = std::find(names.begin(), names.end(), name);
+  if (found == names.end())
+    throw IoError(fmt::format("Csv::column: there is no column '{}'; there are {}", name, fmt::join(names, ", ")), loc);
+  return values(slice(), found - names.begin());
+}
+
+void save_csv(const std::string& path, const Array& values, const std::vector<std::string>& names, SourceLoc loc) try {
+  if (values.ndim() != 1 && values.ndim() != 2)
+    throw ShapeError(fmt::format("save_csv: {} is neither a vector nor a matrix", detail::to_string(values.aval())), loc);
+  if (values.dtype().is_complex() || values.dtype().is_key())
+    throw DTypeError(fmt::format("save_csv: {} can't be written as numbers", detail::to_string(values.aval())), loc);
+  const std::int64_t columns = values.ndim() == 2 ? values.shape()[1] : 1;
+  if (!names.empty() && static_cast<std::int64_t>(names.size()) != columns)
+    throw ShapeError(fmt::format("save_csv: {} names for {} columns", names.size(), columns), loc);
+  std::string text;
+  for (std::size_t i = 0; i < names.size(); ++i) {
+    text += i ? "," : "";
+    if (names[i].find_first_of(",\"\r\n") == std::string::npos && !names[i].empty()) {
+      text += names[i];
+      continue;
+    }
+    text += '"';
+    for (const char c : names[i]) text += c == '"' ? "\"\"" : std::string(1, c);
+    text += '"';
+  }
+  if (!names.empty()) text += "\n";
+  detail::with_storage(values.dtype(), [&]<class T>() {
+    if constexpr (detail::is_complex_storage<T>)
+      return;
+    else {
+      std::vector<char> bytes(static_cast<std::size_t>(values.aval().bytes()));
+      detail::read_elements(values, values.dtype(), bytes.data(), "save_csv", loc);
+      const T* const elements = reinterpret_cast<const T*>(bytes.data());
+      for (std::int64_t i = 0; i < values.size(); ++i) {
+        if constexpr (std::is_same_v<T, detail::Float16> || std::is_same_v<T, detail::BFloat16>)
+          text += fmt::format("{}", static_cast<float>(elements[i]));
+        else if constexpr (std::is_same_v<T, bool>)
+          text += elements[i] ? "1" : "0";
+        else
+          text += fmt::format("{}", +elements[i]);
+        text += (i + 1) % columns == 0 ? '\n' : ',';
+      }
+    }
+  });
+  detail::write_file(path, {text}, loc, "save_csv");
+} catch (...) {
+  detail::rethrow_as_error("save_csv", loc);
+}
+
+}  // namespace weft
