@@ -388,10 +388,28 @@ std::vector<Array> CpuExecutable::call(std::span<const Array> inputs, int device
   return out;
 }
 
+/// What a step is called in a profile.
+Work CpuExecutable::work_of(const Step& s) {
+  return s.kind == Step::Kind::kernel ? Work::kernel : s.kind == Step::Kind::control ? Work::control : Work::routine;
+}
+std::string CpuExecutable::name_of(const Step& s) const {
+  const KernelProgram& p = whole_plan().program;
+  switch (s.kind) {
+    case Step::Kind::kernel: return p.kernels[static_cast<std::size_t>(s.number)].name;
+    case Step::Kind::product: return "matrix product";
+    case Step::Kind::control: return fmt::format("loop or branch {}", s.number);
+    case Step::Kind::opaque: return std::string(p.jaxpr.data().eqns[static_cast<std::size_t>(s.number)].op->name);
+  }
+  return {};
+}
+
 void CpuExecutable::run(void* const* addresses) const {
   const NativeCode& code = *code_.load(std::memory_order_acquire);
   for (std::size_t i = 0; i < plan_.program.steps.size(); ++i) {
     const Step& s = plan_.program.steps[i];
+    std::optional<TimelineRange> range;
+    if (timeline_is_on.load(std::memory_order_relaxed)) [[unlikely]]
+      range.emplace(work_of(s), name_of(s));
     switch (s.kind) {
       case Step::Kind::kernel: run_kernel(code, s, addresses); break;
       case Step::Kind::product:

@@ -15,6 +15,7 @@
 #include "weft/backends/cpu/tier_budget.h"
 #include "weft/core/ir/primitive.h"
 #include "weft/runtime/host/executable.h"
+#include "weft/runtime/host/timeline.h"
 
 namespace weft::detail {
 
@@ -55,6 +56,8 @@ class CpuExecutable final : public Executable {
   void prepare_product(std::size_t number);
   void prepare_calls();
   void run(void* const* addresses) const;
+  static Work work_of(const Step& s);
+  std::string name_of(const Step& s) const;
   void run_kernel(const NativeCode& code, const Step& s, void* const* addresses) const;
   void run_control(const NativeCode& code, const Step& s, void* const* addresses) const;
   void add_opaque(const KernelProgram& p);

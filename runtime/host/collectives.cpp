@@ -9,6 +9,7 @@
 #include "weft/runtime/host/buffer.h"
 #include "weft/runtime/host/reduce.h"
 #include "weft/runtime/host/thread_pool.h"
+#include "weft/runtime/host/timeline.h"
 
 namespace weft::detail {
 namespace {
@@ -140,6 +141,7 @@ CollectivePlan plan_collective(const Primitive& op, const ParamsBase& params, co
 
 void run_collective(const CollectivePlan& plan, std::span<const Ref<Buffer>> in, std::span<Ref<Buffer>> out,
                     std::span<const int> device_ids) {
+  const TimelineRange range(Work::collective, plan.operation);
   std::int64_t moved_bytes = 0;
   for (const std::vector<int>& group : plan.groups) {
     const auto n = static_cast<std::int64_t>(group.size());

@@ -11,6 +11,7 @@
 #include "weft/runtime/host/accelerator.h"
 #include "weft/runtime/host/blocks.h"
 #include "weft/runtime/host/buffer.h"
+#include "weft/runtime/host/timeline.h"
 #include "weft/runtime/processes/processes.h"
 
 namespace weft {
@@ -94,6 +95,7 @@ void check_local(const Device& d, const char* operation, SourceLoc loc) {
 Array device_put_array(const Array& x, const weft::Placement& where, SourceLoc given) try {
   const SourceLoc loc = effective_loc(given);
   if (as_traced(x)) return x;
+  const TimelineRange range(Work::transfer, "device_put");
   if (!as_literal(x)) placed(x, "device_put");
   const Sharding& s = where.sharding();
   const Aval aval{x.shape(), x.dtype(), false};
@@ -112,6 +114,7 @@ Array device_get_array(const Array& x, SourceLoc) {
   if (as_literal(x)) return x;
   const ConcreteArray* c = placed(x, "device_get");
   if (!c->placement && c->buffer && c->buffer->on_host()) return x;
+  const TimelineRange range(Work::transfer, "device_get");
   const int device = default_device_id();
   return wrap_buffer(x.aval(), whole_of(x, is_accelerator(device) ? processes().first_local() : device));
 }

@@ -15,6 +15,7 @@
 #include "weft/runtime/host/device.h"
 #include "weft/runtime/host/process_end.h"
 #include "weft/runtime/host/program_cache.h"
+#include "weft/runtime/host/timeline.h"
 #include "weft/runtime/sharded/donation.h"
 #include "weft/transforms/autodiff/differentiate.h"
 #include "weft/transforms/jit/jit_counts.h"
@@ -62,6 +63,7 @@ Executable& CompiledFunction::executable_on(int device) {
   Ref<Executable>& wanted = !owner_ || platform == platform_ ? owner_ : others_[platform];
   if (!wanted) {
     EagerScope eager;
+    const TimelineRange range(Work::compile, name_, device);
     Ref<Executable> made = cached_executable(platform, jaxpr_, {name_, donated_});
     ++jit_counts().compiles;
     wanted = std::move(made);
@@ -83,7 +85,9 @@ Executable& CompiledFunction::runner(int device) {
 
 std::vector<Array> CompiledFunction::run_uncommitted(std::span<const Array> inputs) {
   const int device = default_device_id();
-  return runner(device).call(inputs, device);
+  Executable& program = runner(device);
+  const TimelineRange range(Work::program, name_, device);
+  return program.call(inputs, device);
 }
 
 std::vector<Array> CompiledFunction::run(std::span<const Array> inputs, SourceLoc loc) {
@@ -101,8 +105,10 @@ std::vector<Array> CompiledFunction::run(std::span<const Array> inputs, SourceLo
   std::optional<DonatingCall> call;
   if (!donated_.empty()) call.emplace(loc);
   const int device = committed && committed->buffer ? committed->buffer->device_id() : device_ >= 0 ? device_ : default_device_id();
-  if (runner(device).takes_placed()) {
-    std::vector<Array> results = runner(device).call(inputs, default_device_id());
+  Executable& program = runner(device);
+  const TimelineRange range(Work::program, name_, device);
+  if (program.takes_placed()) {
+    std::vector<Array> results = program.call(inputs, default_device_id());
     take_donated(inputs);
     return results;
   }

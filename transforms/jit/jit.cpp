@@ -20,6 +20,7 @@
 #include "weft/runtime/host/blocks.h"
 #include "weft/runtime/host/pinned.h"
 #include "weft/runtime/host/recently_used.h"
+#include "weft/runtime/host/timeline.h"
 #include "weft/transforms/autodiff/differentiate.h"
 #include "weft/transforms/jit/compiled_function.h"
 #include "weft/transforms/jit/explain.h"
@@ -266,6 +267,7 @@ class Cache final : public JitCache {
 
   void trace(Entry& e, JitCall& c) {
     ++jit_counts().traces;
+    const TimelineRange range(Work::trace, name_);
     FlatFunction& f = c.function();
     e.tree = f.arguments();
     TraceRequest request = request_for(f, "jit", e.avals);

@@ -1,0 +1,49 @@
+// What weft does, when, and on which thread: ranges with names, recorded while somebody wants them (runtime/host/profile.h). A range costs
+// one relaxed load of a flag otherwise.
+#pragma once
+#include <atomic>
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+namespace weft::detail {
+
+enum class Work : std::uint8_t {
+  trace,       ///< a user's function becomes a program
+  compile,     ///< a program becomes code
+  program,     ///< a call of a compiled program
+  kernel,      ///< generated code
+  routine,     ///< a library's or weft's own: a product, a sort, a factorisation
+  control,     ///< a loop or branch
+  collective,  ///< devices exchange
+  transfer,    ///< arrays are put on devices, or gathered
+  user,        ///< a name of the user's
+};
+
+extern std::atomic<bool> timeline_is_on;
+
+/// The work of the calling thread as long as the object lives.
+class [[nodiscard]] TimelineRange {
+ public:
+  TimelineRange(Work work, const std::string& name, int device = -1) {
+    if (timeline_is_on.load(std::memory_order_relaxed)) begin(work, name, device);
+  }
+  TimelineRange(Work work, const char* name, int device = -1) {
+    if (timeline_is_on.load(std::memory_order_relaxed)) begin(work, name, device);
+  }
+  ~TimelineRange() {
+    if (begun_ >= 0) end();
+  }
+  TimelineRange(const TimelineRange&) = delete;
+  TimelineRange& operator=(const TimelineRange&) = delete;
+
+ private:
+  void begin(Work work, std::string_view name, int device);
+  void end();
+  std::int64_t begun_ = -1;  // nanoseconds
+  std::string name_ = {};
+  int device_ = -1;
+  Work work_ = Work::user;
+};
+
+}  // namespace weft::detail
