@@ -295,3 +295,16 @@ TEST_CASE("stablehlo: random bits are blocks of a counter, which goes on") {
     check.expect_eq_const %2, dense<[1, 4]> : tensor<2xui64>)",
                  3);
 }
+
+TEST_CASE("stablehlo: of branches by a constant only the chosen one is read") {
+  weft::test::passes_in_main(R"(
+    %i = stablehlo.constant dense<1> : tensor<i32>
+    %0 = "stablehlo.case"(%i) ({
+      %a = stablehlo.custom_call @of_another_platform() : () -> tensor<f32>
+      stablehlo.return %a : tensor<f32>
+    }, {
+      %b = stablehlo.constant dense<2.0> : tensor<f32>
+      stablehlo.return %b : tensor<f32>
+    }) : (tensor<i32>) -> tensor<f32>
+    check.expect_eq_const %0, dense<2.0> : tensor<f32>)");
+}

@@ -2,11 +2,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cstring>
 
 #include "weft/core/array/array_impl.h"
 #include "weft/core/base/files.h"
 #include "weft/core/errors/boundary.h"
-#include "weft/core/trace/trace.h"
 #include "weft/frontends/stablehlo/exported/file.h"
 #include "weft/frontends/stablehlo/import/importer.h"
 #include "weft/frontends/stablehlo/read.h"
@@ -15,6 +15,7 @@ namespace weft::detail {
 namespace {
 
 using Kind = ExportedTree::Kind;
+constexpr const char* kMain = "main";
 
 std::string describe(const ExportedTree& t) {
   switch (t.kind) {
@@ -83,21 +84,28 @@ std::size_t num_leaves(const ExportedTree& t) {
   return n;
 }
 
-/// The program with the number of the platform put in, where it is one of several: that of the CPU, or else the first.
-Jaxpr with_platform(const Jaxpr& program, const mlir::Function& main, const ExportedParts& parts) {
+/// Where the program is one for several platforms, its first argument says for which: it becomes the number of the CPU, or else of the
+/// first. So the others' variants, which may call what only they have, aren't looked at.
+void choose_platform(mlir::Function& main, const std::vector<std::string>& platforms) {
   const mlir::Attribute* constant = nullptr;
   if (!main.argument_attributes.empty()) constant = main.argument_attributes[0].find("jax.global_constant");
-  if (!constant || constant->text != "_platform_index") return program;
-  const auto cpu = std::find(parts.platforms.begin(), parts.platforms.end(), "cpu");
-  const auto index = cpu == parts.platforms.end() ? 0 : cpu - parts.platforms.begin();
-  std::vector<Aval> inputs(program.data().input_avals().begin(), program.data().input_avals().end());
-  const DType dtype = inputs.at(0).dtype;
-  inputs.erase(inputs.begin());
-  return trace_jaxpr({"exported function", inputs, {}}, [&](std::span<const Array> args) {
-    std::vector<Array> all{make_literal(Number(static_cast<long long>(index)), dtype)};
-    all.insert(all.end(), args.begin(), args.end());
-    return eval_jaxpr(program, all);
-  });
+  if (!constant || constant->text != "_platform_index" || main.body.arguments.empty()) return;
+  const auto cpu = std::find(platforms.begin(), platforms.end(), "cpu");
+  const std::int64_t index = cpu == platforms.end() ? 0 : cpu - platforms.begin();
+  mlir::Operation op;
+  op.name = "stablehlo.constant", op.place = main.place;
+  op.results = {main.body.arguments[0]}, op.result_types = {main.body.types[0]};
+  mlir::Attribute value(mlir::Attribute::Kind::dense, main.place);
+  value.type = main.body.types[0];
+  const mlir::Type& type = main.body.types[0];
+  if (type.kind != mlir::Type::Kind::tensor || !type.tensor.dtype.is_integer()) return;
+  value.text.resize(static_cast<std::size_t>(type.tensor.dtype.itemsize()));
+  std::memcpy(value.text.data(), &index, value.text.size());
+  op.attributes.keys.emplace_back("value"), op.attributes.items.push_back(std::move(value));
+  main.body.operations.insert(main.body.operations.begin(), std::move(op));
+  main.body.arguments.erase(main.body.arguments.begin());
+  main.body.types.erase(main.body.types.begin());
+  main.argument_attributes.erase(main.argument_attributes.begin());
 }
 
 }  // namespace
@@ -117,12 +125,13 @@ ExportedFile read_exported_file(const std::string& path, SourceLoc loc) {
   return guarded("load_exported", loc, [&] {
     const std::string bytes = read_file(path, loc, "load_exported");
     ExportedParts parts = read_exported(bytes, path, loc);
-    const mlir::Module module = mlir::read_module(parts.module, path, loc);
-    const mlir::Function* const main = module.find("main");
-    if (!main) throw Error(fmt::format("{}: the module has no function @main", path), loc);
-    const Jaxpr whole = mlir::Importer(module, mlir::kept_name(path), loc).import_function("main").jaxpr;
-    ExportedFile file{std::move(parts.function), with_platform(whole, *main, parts), std::move(parts.kept), std::move(parts.arguments),
-                      std::move(parts.result)};
+    mlir::Module module = mlir::read_module(parts.module, path, loc);
+    const auto main =
+        std::find_if(module.functions.begin(), module.functions.end(), [](const mlir::Function& f) { return f.name == kMain; });
+    if (main == module.functions.end()) throw Error(fmt::format("{}: the module has no function @main", path), loc);
+    choose_platform(*main, parts.platforms);
+    const Jaxpr program = mlir::Importer(module, mlir::kept_name(path), loc).import_function(kMain).jaxpr;
+    ExportedFile file{std::move(parts.function), program, std::move(parts.kept), std::move(parts.arguments), std::move(parts.result)};
     const std::size_t given = num_leaves(file.arguments);
     const auto inputs = file.program.data().input_avals().size(), outputs = file.program.data().outputs.size();
     if (std::any_of(file.kept.begin(), file.kept.end(), [&](std::size_t k) { return k >= given; }) || file.kept.size() != inputs)

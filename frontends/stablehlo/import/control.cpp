@@ -87,6 +87,11 @@ const Import if_import("stablehlo.if", [](OpCall& c) -> Values {
 const Import case_import("stablehlo.case", [](OpCall& c) -> Values {
   const auto n = static_cast<int>(c.op.regions.size());
   if (n == 0 || c.in(0).aval() != Aval{{}, int32}) c.fail("it takes an index of i32, and has at least one region");
+  // Of an index that is known only that region is looked at: others may hold what weft has no meaning for.
+  if (const Array known = concrete_or_empty(c.in(0)); !known.is_empty_handle()) {
+    const auto i = known.item<int>();
+    return values_of(c.run_region(static_cast<std::size_t>(i < 0 || i >= n ? n - 1 : i), {}));
+  }
   const Array zero = make_literal(Number(0), int32), last = make_literal(Number(n - 1), int32);
   const Array index = bind_named("select_n", {bind_named("lt", {c.in(0), zero}, c.loc), c.in(0), last}, c.loc);
   return choose(c, bind_named("min", {index, last}, c.loc), static_cast<std::size_t>(n));
