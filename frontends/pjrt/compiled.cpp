@@ -38,6 +38,12 @@ void check_layout(const detail::ProgramValue& v) {
   if (plain != row_major + "}") not_supported(fmt::format("the layout {} of an array in a program", mode));
 }
 
+/// Whether a module says where a value lies over that many partitions: not where every dimension is left open.
+bool states_sharding(const detail::ProgramValue& v, int num_partitions) {
+  if (!v.sharding || v.sharding->mesh.axes.names.empty() || v.sharding->mesh.axes.num_devices() != num_partitions) return false;
+  return v.sharding->open.empty() || !v.sharding->spec.trimmed().dims().empty();
+}
+
 /// 64 bits of the bytes (G. Fowler, L. Noll, P. Vo: FNV-1a).
 std::uint64_t hash_of(std::string_view bytes, std::uint64_t h) {
   for (const char c : bytes) h = (h ^ static_cast<unsigned char>(c)) * 1099511628211u;
@@ -75,7 +81,7 @@ Compiled::Compiled(const Client& client, std::string_view code_in, std::string_v
     // Where results are to lie is part of the program; what is left open follows from the arguments.
     std::vector<std::optional<Placement>> in(arguments.size()), out;
     for (std::size_t i = 0; i < results.size(); ++i)
-      out.push_back(program.results[i].sharding ? std::optional<Placement>(*results[i].sharding) : std::nullopt);
+      out.push_back(states_sharding(program.results[i], num_partitions) ? std::optional<Placement>(*results[i].sharding) : std::nullopt);
     const MeshAxes* mesh = nullptr;
     bool one_mesh = true;
     const auto look = [&](const Port& p) {
@@ -96,21 +102,32 @@ Compiled::Compiled(const Client& client, std::string_view code_in, std::string_v
       } catch (const ShardingError&) {
         // A value that is divided over another mesh: the program's maps still run on their devices.
       }
-      if (divided) {
-        jaxpr = *divided;
-        // What isn't stated of a result lies as the program leaves it.
-        if (const detail::ShardMapParams* map = jaxpr.eqns().size() == 1 ? detail::device_map(jaxpr.data().eqns[0]) : nullptr)
-          for (std::size_t i = 0; i < results.size(); ++i) {
-            const detail::Atom a = jaxpr.data().outputs[i];
-            const auto& given = jaxpr.data().eqns[0].outputs;
-            if (out[i] || a.is_literal()) continue;
-            for (std::size_t k = 0; k < given.size(); ++k)
-              if (given[k] == a.var()) set_sharding(results[i], NamedSharding(results[i].sharding->mesh(), map->out_specs[k]));
-          }
-      }
+      if (divided) jaxpr = *divided;
     }
+    // What isn't stated of a result lies as the map leaves it that gives it.
+    for (std::size_t i = 0; i < results.size(); ++i)
+      if (const detail::Atom a = jaxpr.data().outputs[i]; !out[i] && !a.is_literal())
+        for (const Eqn& e : jaxpr.data().eqns) {
+          const detail::ShardMapParams* map = detail::device_map(e);
+          if (!map || map->mesh.num_devices() != num_partitions) continue;
+          for (std::size_t k = 0; k < e.outputs.size(); ++k)
+            if (e.outputs[k] == a.var()) set_sharding(results[i], NamedSharding(mesh_on(map->mesh), map->out_specs[k]));
+        }
   }
   executable_ = detail::cached_executable(client.device(devices[0]).device.platform(), jaxpr, {name, donated});
+}
+
+/// The devices of one of the program's meshes, or of one that stands for these already.
+Mesh Compiled::mesh_on(const MeshAxes& axes) const {
+  std::vector<weft::Device> in_order;
+  for (std::int64_t k = 0; k < axes.num_devices(); ++k) {
+    const int id = axes.device_ids.empty() ? -1 : axes.device_ids[static_cast<std::size_t>(k)];
+    const auto own = std::find_if(run_on_.begin(), run_on_.end(), [&](const weft::Device& d) { return d.id() == id; });
+    const std::int64_t p = axes.device_ids.empty() ? k : own != run_on_.end() ? own - run_on_.begin() : id;
+    if (p < 0 || p >= num_partitions) invalid(fmt::format("a mesh names partition {} of {}", p, num_partitions));
+    in_order.push_back(run_on_[static_cast<std::size_t>(p)]);
+  }
+  return Mesh(in_order, Shape(axes.sizes), axes.names);
 }
 
 /// What each device has of the arguments and the results. The program's meshes number partitions; these stand for weft's first devices.
@@ -119,17 +136,8 @@ void Compiled::place_ports(const Client& client, const detail::ImportedProgram& 
     run_on_.push_back(num_partitions == 1 ? client.device(devices[0]).device : client.device(k).device);
   // For what says nothing: a mesh of all devices, over which it is the same.
   std::optional<Mesh> open;
-  const auto mesh_of = [&](const MeshAxes& axes) {
-    std::vector<weft::Device> in_order;
-    for (std::int64_t k = 0; k < axes.num_devices(); ++k) {
-      const std::int64_t p = axes.device_ids.empty() ? k : axes.device_ids[static_cast<std::size_t>(k)];
-      if (p < 0 || p >= num_partitions) invalid(fmt::format("a mesh names partition {} of {}", p, num_partitions));
-      in_order.push_back(run_on_[static_cast<std::size_t>(p)]);
-    }
-    return Mesh(in_order, Shape(axes.sizes), axes.names);
-  };
   for (const detail::ProgramMesh& m : program.meshes)
-    if (!open && m.axes.num_devices() == num_partitions && !m.axes.names.empty()) open = mesh_of(m.axes);
+    if (!open && m.axes.num_devices() == num_partitions && !m.axes.names.empty()) open = mesh_on(m.axes);
   if (!open) open = Mesh(run_on_, Shape(std::int64_t{num_partitions}), {"partition"});
 
   const auto port = [&](const detail::ProgramValue& v) {
@@ -144,10 +152,10 @@ void Compiled::place_ports(const Client& client, const detail::ImportedProgram& 
            {}};
     if (num_partitions > 1) {
       if (v.sharding && v.sharding->is_maximal) not_supported("an argument or a result that lies on one of several devices");
-      const bool stated = v.sharding && v.sharding->mesh.axes.num_devices() == num_partitions && !v.sharding->mesh.axes.names.empty();
+      const bool stated = states_sharding(v, num_partitions);
       if (!stated && !v.op_sharding.empty() && v.op_sharding != "{replicated}")
         not_supported(fmt::format("the sharding {} of an argument or a result", v.op_sharding));
-      p.sharding = stated ? NamedSharding(mesh_of(v.sharding->mesh.axes), v.sharding->spec) : NamedSharding(*open, PartitionSpec());
+      p.sharding = stated ? NamedSharding(mesh_on(v.sharding->mesh.axes), v.sharding->spec) : NamedSharding(*open, PartitionSpec());
       if (const std::string problem = detail::spec_problem(p.sharding->mesh().axes(), p.sharding->spec(), v.type.shape); !problem.empty())
         invalid(problem);
       set_sharding(p, *p.sharding);

@@ -44,6 +44,7 @@ class Compiled {
 
  private:
   void place_ports(const Client& client, const detail::ImportedProgram& program);
+  Mesh mesh_on(const detail::MeshAxes& axes) const;
   void set_sharding(Port& p, const NamedSharding& s) const;
   void check_arguments(std::span<Device* const> on, Buffer* const* const* given, std::size_t num_args) const;
   Array argument(std::size_t i, std::span<Device* const> on, Buffer* const* const* given, bool donated) const;

@@ -53,9 +53,9 @@ Ref<detail::Buffer> taken(Array x) {
 bool lies_in(const Ref<detail::Buffer>& elements, const std::vector<Ref<detail::Buffer>>& others) {
   const auto* const begin = static_cast<const char*>(elements->data());
   return elements->bytes() > 0 && std::any_of(others.begin(), others.end(), [&](const Ref<detail::Buffer>& o) {
-    const auto* const start = static_cast<const char*>(o->data());
-    return begin >= start && begin < start + o->bytes();
-  });
+           const auto* const start = static_cast<const char*>(o->data());
+           return begin >= start && begin < start + o->bytes();
+         });
 }
 
 }  // namespace
@@ -79,7 +79,10 @@ Array Compiled::argument(std::size_t i, std::span<Device* const> on, Buffer* con
     if (const int id = run_on_[d].id(); block->device_id() != id) block = detail::moved(block, id);
     shards.push_back(std::move(block));
   }
-  return Array(Ref<detail::ArrayImpl>(new detail::ConcreteArray(p.whole, std::move(shards), p.placement)));
+  Array whole(Ref<detail::ArrayImpl>(new detail::ConcreteArray(p.whole, std::move(shards), p.placement)));
+  // A program that could not be divided runs on the first device.
+  if (!executable_->takes_placed()) return detail::wrap_buffer(p.whole, detail::whole_of(whole, run_on_[0].id()));
+  return whole;
 }
 
 void Compiled::give_results(std::vector<Array>& values, std::span<Device* const> on, const std::vector<Ref<detail::Buffer>>& kept,
@@ -134,7 +137,7 @@ void Compiled::execute(std::span<Device* const> on, Buffer* const* const* given,
   std::vector<Array> values;
   values.reserve(num_args);
   for (std::size_t i = 0; i < num_args; ++i) values.push_back(argument(i, on, given, donated[i]));
-  std::vector<Array> out = executable_->call(values, num_partitions == 1 ? on[0]->device.id() : detail::default_device_id());
+  std::vector<Array> out = executable_->call(values, num_partitions == 1 ? on[0]->device.id() : run_on_[0].id());
   std::vector<Ref<detail::Buffer>> kept;
   for (std::size_t i = 0; i < num_args; ++i) {
     const detail::ConcreteArray& c = *detail::as_concrete(values[i]);

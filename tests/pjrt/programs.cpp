@@ -252,3 +252,33 @@ TEST_CASE("pjrt: several threads compile and run at once") {
   CHECK(right == 160);
   destroy(t.LoadedExecutable_Destroy, shared);
 }
+
+TEST_CASE("pjrt: arrays of one mesh become arrays of another") {
+  const TestClient c;
+  const Api& t = plugin();
+  LoadedExecutable* e = c.compile(R"(module @jit_move attributes {mhlo.num_partitions = 4 : i32, mhlo.num_replicas = 1 : i32} {
+  sdy.mesh @line = <["i"=4]>
+  sdy.mesh @grid = <["a"=2, "b"=2]>
+  func.func public @main(%x: tensor<4x4xf32> {jax.buffer_donor = true, sdy.sharding = #sdy.sharding<@line, [{"i"}, {}]>})
+      -> (tensor<4x4xf32> {sdy.sharding = #sdy.sharding<@grid, [{"b"}, {"a"}]>}) {
+    return %x : tensor<4x4xf32>
+  }
+})",
+                                  partitions({0, 1, 2, 3}));
+  std::vector<std::vector<Buffer*>> in, out;
+  for (std::size_t p = 0; p < 4; ++p) {
+    const auto f = static_cast<float>(4 * p);
+    in.push_back({c.put({f, f + 1, f + 2, f + 3}, {1, 4}, p)});
+  }
+  const Outcome done = run(e, in, 1, out);
+  REQUIRE_MESSAGE(done.code == Code::ok, done.message);
+  CHECK(get(out[0][0]) == std::vector<float>{0, 1, 4, 5});
+  CHECK(get(out[1][0]) == std::vector<float>{8, 9, 12, 13});
+  CHECK(get(out[2][0]) == std::vector<float>{2, 3, 6, 7});
+  CHECK(get(out[3][0]) == std::vector<float>{10, 11, 14, 15});
+  for (std::size_t p = 0; p < 4; ++p) {
+    CHECK(value_of(t.Buffer_IsDeleted, in[p][0]));
+    destroy(t.Buffer_Destroy, in[p][0]), destroy(t.Buffer_Destroy, out[p][0]);
+  }
+  destroy(t.LoadedExecutable_Destroy, e);
+}
