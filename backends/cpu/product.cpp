@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <cstring>
 #include <future>
 #include <limits>
@@ -209,13 +210,17 @@ bool prefers_product(const ProductStep& p) {
   // Products with vectors are bound by memory.
   if (p.m < 4 || p.n < 4 || p.k < 4) return false;
   const double multiplications = static_cast<double>(p.m) * static_cast<double>(p.n) * static_cast<double>(p.k);
-  // Kernels run as fast as long as a matrix stays in the cache, and can take in what surrounds them; but numbers of 16 and 8 bits they
-  // widen one vector after the other.
+  // Kernels run as fast as long as a matrix stays in the cache, and can take in what surrounds them. Of large matrices by a few columns
+  // they read rows as memory has them. But numbers of 8 and 16 bits they widen one vector after the other.
   const bool packed = has_packed_product(p.dtype, p.right_dtype, p.out_dtype);
-  if (packed && std::max(p.dtype.itemsize(), p.right_dtype.itemsize()) <= 2) return multiplications > 32. * 32 * 32;
-  if (packed && p.dtype == float64) return multiplications > 96. * 96 * 96;
-  if (packed || is_float32_product(p) || (p.dtype.is_complex() && is_blas_product(p))) return multiplications > 160. * 160 * 160;
-  return is_blas_product(p) && multiplications > 600. * 600 * 600;
+  const bool is_skinny = p.n < 16 && p.dtype == float64 && static_cast<double>(p.m) * static_cast<double>(p.k) > 1e6;
+  const double size = std::cbrt(multiplications);
+  if (is_skinny) return false;
+  if (packed && p.dtype.itemsize() == 1 && p.right_dtype.itemsize() == 1) return size > 32;
+  if (packed && p.dtype == bfloat16 && p.right_dtype == bfloat16) return size > 48;
+  if (packed && (p.dtype == float16 || p.dtype == float64)) return size > 300;
+  if (packed || is_float32_product(p) || (p.dtype.is_complex() && is_blas_product(p))) return size > 160;
+  return is_blas_product(p) && size > 600;
 }
 
 bool takes_product(const ProductStep& p) {

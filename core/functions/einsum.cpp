@@ -252,18 +252,23 @@ class Einsum {
       else
         sums = true;  // in both: labels of one term alone are summed over before
     }
-    terms[a] = sums ? contract_pair(terms[a], terms[b], kept, loc_) : multiply_pair(terms[a], terms[b]);
+    terms[a] = sums ? contract_pair(terms[a], terms[b], kept, loc_) : multiply_pair(terms, a, b);
     terms.erase(terms.begin() + static_cast<std::ptrdiff_t>(b));
   }
 
-  /// Nothing is summed over: an elementwise product, in the order of the result where possible.
-  Labelled multiply_pair(const Labelled& a, const Labelled& b) const {
+  /// Nothing is summed over: an elementwise product, in the order of the result where possible, then in that of the other terms, with which
+  /// it is summed over several dimensions at once if they lie alike.
+  Labelled multiply_pair(const std::vector<Labelled>& terms, std::size_t first, std::size_t second) const {
+    const Labelled &a = terms[first], &b = terms[second];
     std::vector<int> labels;
-    for (int label : output_)
-      if (contains(a.labels, label) || contains(b.labels, label)) labels.push_back(label);
-    for (const Labelled* x : {&a, &b})
-      for (int label : x->labels)
-        if (!contains(labels, label)) labels.push_back(label);
+    const auto append = [&](const std::vector<int>& list) {
+      for (int label : list)
+        if ((contains(a.labels, label) || contains(b.labels, label)) && !contains(labels, label)) labels.push_back(label);
+    };
+    append(output_);
+    for (std::size_t k = 0; k < terms.size(); ++k)
+      if (k != first && k != second) append(terms[k].labels);
+    append(a.labels), append(b.labels);
     auto aligned = [&](const Labelled& x) {
       std::vector<int> own, missing;
       for (std::size_t i = 0; i < labels.size(); ++i) {

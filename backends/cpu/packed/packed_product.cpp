@@ -18,9 +18,10 @@ using namespace packed;
 constexpr std::int64_t kPanelRow = 2048;         // bytes of k of a panel's line: the left operand's tile stays in the first cache
 constexpr std::int64_t kRightBytes = 384 << 10;  // of the right operand's panels, which stay in the second cache
 constexpr std::int64_t kLeftBytes = 1 << 20;     // of the left operand's panels
+constexpr std::int64_t kPage = 4096;
 constexpr std::int64_t kMaxRows = 2048, kMaxColumns = 1024;
-constexpr double kStepsOfTask = 5e4;     // about 15 microseconds
-constexpr std::int64_t kPartFrom = 192;  // rows and columns of parts that are more than threads
+constexpr double kStepsOfTask = 5e4;    // about 15 microseconds
+constexpr std::int64_t kPartFrom = 96;  // rows and columns of parts that are more than threads
 
 /// How two dtypes are multiplied, and what their sums are.
 struct Recipe {
@@ -62,7 +63,9 @@ class Multiplication {
     left_.dtype = p.dtype, left_.line = p.a_row, left_.k = p.a_col;
     right_.dtype = p.right_dtype, right_.line = p.b_col, right_.k = p.b_row, right_.flip = recipe.flip_right;
     const bool same = p.dtype == unit_.element || (p.dtype.is_integer() && p.dtype.itemsize() == unit_.element.itemsize());
-    in_place_ = same && p.a_col == 1 && p.k % unit_.group == 0;
+    // Rows whole pages apart would drive one another out of the first cache.
+    const bool collide = p.a_row * p.dtype.itemsize() % kPage == 0 && p.n >= 16 * unit_.lanes;
+    in_place_ = same && p.a_col == 1 && p.k % unit_.group == 0 && !collide;
     words_ = (p.k + unit_.group - 1) / unit_.group;
     const std::int64_t word = unit_.word_bytes();
     depth_ = parts_of(words_, parts_of(words_, kPanelRow / word));
