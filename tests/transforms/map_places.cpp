@@ -165,4 +165,17 @@ TEST_CASE("a map's mesh is that of the scope and of the map around it") {
     CHECK(near(rows(x), std::vector<double>(64, static_cast<double>(mesh.shape()[0]))));
   }
   CHECK(has(message_of<ShardingError>([&] { pmap(twice, {.devices = {m.all[1], m.all[1]}})(ones({2, 2})); }), {"cpu:1", "twice"}));
+  // A pmap takes the devices of the mesh in scope, in its order; ones that it is given are among them.
+  for (const Mesh& mesh : {m.four, m.reversed}) {
+    const auto scope = use_mesh(mesh);
+    const Array r = pmap([](Array v) { return v * 2; })(ones({4, 2}));
+    const std::vector<Device> there = mesh.devices();
+    CHECK(r.devices() == std::vector<Device>(there.begin(), there.begin() + 4));
+    CHECK(near(r, std::vector<double>(8, 2)));
+  }
+  const auto scope = use_mesh(m.four);
+  CHECK(message_of<DeviceError>([&] { pmap([](Array v) { return v; })(x); }).find("there are 4 devices") != std::string::npos);
+  CHECK(near(pmap([](Array v) { return v * 2; }, {.devices = {m.all[1], m.all[2]}})(ones({2, 2})), {2, 2, 2, 2}));
+  CHECK(has(message_of<ShardingError>([&] { pmap([](Array v) { return v; }, {.devices = {m.all[1], m.all[7]}})(ones({2, 2})); }),
+            {"cpu:7", "Mesh('x': 4", "in scope"}));
 }

@@ -14,6 +14,7 @@
 #include "weft/core/ops/collective/shard_map.h"
 #include "weft/core/ops/movement/movement.h"
 #include "weft/core/trace/trace.h"
+#include "weft/runtime/host/blocks.h"
 #include "weft/runtime/sharded/map_places.h"
 #include "weft/runtime/sharded/spmd.h"
 #include "weft/transforms/autodiff/differentiate.h"
@@ -49,6 +50,15 @@ class PmapProgram final : public ProgramMaker {
   explicit PmapProgram(PmapOptions options) : options_(std::move(options)) {}
 
   Jaxpr make(FlatFunction& f) const override {
+    if (const Mesh* const scope = inside_map() ? nullptr : mesh_in_scope()) {
+      if (!options_.devices.empty())
+        check_scope(*scope, f.loc);
+      else if (const std::vector<Device> in_scope = scope->devices(); in_scope != weft::devices()) {
+        PmapOptions there = options_;
+        there.devices = in_scope;
+        return PmapProgram(std::move(there)).make(f);
+      }
+    }
     if (!options_.axis_name.empty()) return make_named(f);
     // Each map without a name has an axis of its own, so that nested ones are spread over the devices too.
     PmapOptions named = options_;
@@ -59,6 +69,17 @@ class PmapProgram final : public ProgramMaker {
   bool takes_one_division() const override { return true; }
 
  private:
+  void check_scope(const Mesh& scope, SourceLoc loc) const {
+    const std::vector<Device> known = scope.devices();
+    for (const Device& d : options_.devices)
+      if (std::find(known.begin(), known.end(), d) == known.end())
+        throw ShardingError(
+            fmt::format("pmap: its devices have {}, which is not in the mesh in scope (of use_mesh), {} on {}; leave devices "
+                        "out, or end the scope",
+                        d, print_param(scope.axes()), device_list(scope.axes().device_ids)),
+            loc);
+  }
+
   Jaxpr make_named(FlatFunction& f) const {
     for (std::size_t i = 0; i < options_.devices.size(); ++i)
       if (std::count(options_.devices.begin(), options_.devices.end(), options_.devices[i]) > 1)
@@ -75,7 +96,11 @@ class PmapProgram final : public ProgramMaker {
       const Aval& aval = f.args[i].aval();
       request.inputs.push_back(dims[i] == kNotMapped ? aval : aval.with_shape(aval.shape.erased(dims[i])));
     }
+    const std::int64_t rounds = (rows + devices - 1) / devices, used = (rows + rounds - 1) / rounds;
     Hoisted body = [&] {
+      // A shard_map in it must be over this map's mesh. A pmap in a map is one device's program, in which the mesh around is in scope.
+      const Mesh* const around = inside_map() ? mesh_in_scope() : nullptr;
+      const Scope scope = use_mesh(around ? Mesh(*around) : mesh_of(mesh_for(used)));
       const MapBody inside;
       return hoist_consts(trace_jaxpr(request, [&](std::span<const Array> leaves) { return f.run(leaves); }));
     }();
@@ -83,7 +108,6 @@ class PmapProgram final : public ProgramMaker {
     const std::vector<std::optional<int>> out_dims =
         resolve_added_axes(options_.out_axes, f.result(), body.jaxpr.data().output_avals(), {"pmap", "out_axes", f.loc});
 
-    const std::int64_t rounds = (rows + devices - 1) / devices, used = (rows + rounds - 1) / rounds;
     ShardMapParams p;
     p.mesh = mesh_for(used);
     for (int d : dims) p.in_specs.specs.push_back(spec_at(d == kNotMapped ? std::nullopt : std::optional(d), options_.axis_name));

@@ -11,7 +11,7 @@ struct PmapOptions {
   Axes out_axes = 0;                     ///< where the devices' axis stands in each result; none: any device's, as all are the same
   std::string axis_name = {};            ///< for collectives
   std::optional<Int> axis_size = {};     ///< needed only where no argument is mapped
-  std::vector<Device> devices = {};      ///< which ones, in order; the first there are if empty
+  std::vector<Device> devices = {};      ///< which ones, in order; if empty those of the mesh in scope, or all
   std::vector<int> donate_argnums = {};  ///< arguments whose memory may be taken
   bool chunk = false;                    ///< more rows than devices run in rounds
 };
@@ -49,7 +49,8 @@ class Pmap : public Callable<Pmap<F>> {
 /// is sharded over the devices, each sees its part without that axis, and the results have it again, sharded over the devices. It is
 /// compiled as by jit. Throws DeviceError if there are more rows than devices, ShapeError if the mapped axes have different sizes,
 /// AxisError for an axis that an argument doesn't have, PytreeError if in_axes or out_axes is not a prefix of the arguments or results,
-/// ShardingError for an argument that is committed to other devices, or divided otherwise, and for a device that is given twice.
+/// ShardingError for an argument that is committed to other devices, or divided otherwise, for a device that is given twice or is not in
+/// the mesh in scope (use_mesh).
 template <class F = UnaryFunction>
 detail::Pmap<F> pmap(F f, PmapOptions options = {}) {
   return {std::move(f), options};

@@ -18,7 +18,6 @@ namespace {
 // Scores of a block, and its columns: of float32, a block of all heads and the operands that belong to it stay in a core's share of caches.
 constexpr std::int64_t kBlock = std::int64_t{1} << 21, kColumns = 512;
 
-Array wide(const Array& x) { return as_dtype(x, wide_dtype(inexact_dtype(x.dtype()))); }
 Array number(const Array& like, double v) { return scalar_like(like, v); }
 Array index(std::int64_t v) { return make_literal(Number(v), int32); }
 
