@@ -77,8 +77,5 @@ std::string tree_text(const Skeleton& tree, const std::vector<Array>& leaves) {
   return fmt::format("{}", fmt::join(TreeText(leaves).of(tree), "\n"));
 }
 std::ostream& write_text(std::ostream& os, const std::string& text) { return os << text; }
-fmt::format_context::iterator write_text(const fmt::formatter<fmt::string_view>& spec, const std::string& text, fmt::format_context& ctx) {
-  return spec.format(text, ctx);
-}
 
 }  // namespace weft::detail

@@ -13,8 +13,6 @@ namespace detail {
 /// The tree with its arrays; without any, a `*` for each leaf. In one line where it fits into 100 columns and no array takes more.
 std::string tree_text(const Skeleton& tree, const std::vector<Array>& leaves);
 std::ostream& write_text(std::ostream& os, const std::string& text);
-/// With the width, fill and alignment that a format asks for.
-fmt::format_context::iterator write_text(const fmt::formatter<fmt::string_view>& spec, const std::string& text, fmt::format_context& ctx);
 
 template <class T>
 constexpr bool prints_as_tree() {
@@ -57,15 +55,17 @@ std::ostream& operator<<(std::ostream& os, const T& t) {
 
 /// `fmt::format("{}", params)`: a struct of arrays as tree::to_string gives it.
 template <weft::detail::PrintedTree T>
-struct fmt::formatter<T> : fmt::formatter<fmt::string_view> {
-  fmt::format_context::iterator format(const T& t, fmt::format_context& ctx) const {
-    return weft::detail::write_text(*this, weft::tree::to_string(t), ctx);
+struct fmt::formatter<T, char, void> : weft::detail::TextFormatter {
+  template <class Context>
+  auto format(const T& t, Context& ctx) const {
+    return write(weft::tree::to_string(t), ctx.out());
   }
 };
 /// A tree's structure: a `*` for each array.
 template <class T>
-struct fmt::formatter<weft::tree::TreeDef<T>> : fmt::formatter<fmt::string_view> {
-  fmt::format_context::iterator format(const weft::tree::TreeDef<T>& def, fmt::format_context& ctx) const {
-    return weft::detail::write_text(*this, weft::tree::to_string(def), ctx);
+struct fmt::formatter<weft::tree::TreeDef<T>, char, void> : weft::detail::TextFormatter {
+  template <class Context>
+  auto format(const weft::tree::TreeDef<T>& def, Context& ctx) const {
+    return write(weft::tree::to_string(def), ctx.out());
   }
 };

@@ -64,7 +64,7 @@ ProgramSharding sharding_of(const Attribute& sharding, int ndim, const Importer&
       if (axis.kind != Kind::word) names.back().push_back(axis_name(axis, importer));
   }
   if (std::find(out.open.begin(), out.open.end(), true) == out.open.end()) out.open.clear();
-  out.spec = PartitionSpec(std::move(names));
+  out.spec = PartitionSpec::of(std::move(names));
   if (const std::string problem = spec_problem(out.mesh.axes, out.spec); !problem.empty()) importer.fail(sharding.place, problem);
   if (const Attribute* sums = sharding.find("unreduced"); sums && !sums->items.empty())
     importer.fail(sharding.place, "an array whose sum over an axis is not yet made is not known");
@@ -104,7 +104,7 @@ Values import_manual(OpCall& c) {
     std::vector<std::vector<std::string>> dims = spec.dims();
     for (std::vector<std::string>& names : dims)
       std::erase_if(names, [&](const std::string& n) { return std::find(m.axes.begin(), m.axes.end(), n) == m.axes.end(); });
-    return PartitionSpec(std::move(dims));
+    return PartitionSpec::of(std::move(dims));
   };
   for (std::size_t i = 0; i < ins.items.size(); ++i) m.in_specs.push_back(own(spec_of(ins.items[i], c.in(i).ndim())));
   for (std::size_t i = 0; i < outs.items.size(); ++i) m.out_specs.push_back(own(spec_of(outs.items[i], c.result(i).shape.size())));
