@@ -69,6 +69,18 @@ bool may_overwrite(const Kernel& k, int in, int out) {
   return true;
 }
 
+/// Whether a loop may have a result in the memory of the value that it starts from, which is needed for nothing else: it writes there step
+/// by step, or never.
+bool may_start_in(const ControlStep& c, const Step& step, BufferId start, BufferId result) {
+  if (c.kind == ControlStep::Kind::cond) return false;
+  const auto inputs = step.buffers.begin() + c.num_inputs;
+  const auto at = std::find(step.buffers.begin(), inputs, start), to = std::find(inputs, step.buffers.end(), result);
+  const std::ptrdiff_t carried = to - inputs;
+  if (at == inputs || to == step.buffers.end() || carried >= c.num_carry || std::find(at + 1, inputs, start) != inputs) return false;
+  return at - step.buffers.begin() == c.cond_consts + c.num_consts + carried &&
+         c.carry[static_cast<std::size_t>(carried)].place != ControlStep::Carry::Place::swapped;
+}
+
 /// Something that takes memory from one step to another.
 struct Block {
   std::int64_t size = 0;
@@ -154,6 +166,7 @@ void plan_memory(KernelProgram& p, const std::vector<Kernel>& kernels, const std
       }
   const auto bytes = [&](BufferId b) { return p.buffers[static_cast<std::size_t>(b)].aval.bytes(); };
   const auto overwritable = [&](const Step& step, BufferId in, BufferId out) {
+    if (step.kind == Step::Kind::control) return may_start_in(p.controls[static_cast<std::size_t>(step.number)], step, in, out);
     if (step.kind != Step::Kind::kernel) return false;
     const Kernel& k = kernels[static_cast<std::size_t>(step.number)];
     int a = -1, b = -1;
