@@ -282,3 +282,21 @@ TEST_CASE("pjrt: arrays of one mesh become arrays of another") {
   }
   destroy(t.LoadedExecutable_Destroy, e);
 }
+
+TEST_CASE("pjrt: a transform of no elements") {
+  const TestClient c;
+  const Api& t = plugin();
+  LoadedExecutable* e = c.compile(R"(func.func @main(%x: tensor<3x0xf32>) -> tensor<3x0xf32> {
+    %0 = stablehlo.convert %x : (tensor<3x0xf32>) -> tensor<3x0xcomplex<f32>>
+    %1 = "stablehlo.fft"(%0) {fft_type = #stablehlo<fft_type FFT>, fft_length = array<i64: 0>} : (tensor<3x0xcomplex<f32>>) -> tensor<3x0xcomplex<f32>>
+    %2 = stablehlo.real %1 : (tensor<3x0xcomplex<f32>>) -> tensor<3x0xf32>
+    return %2 : tensor<3x0xf32>
+  })");
+  Buffer* x = c.put({}, {3, 0});
+  std::vector<std::vector<Buffer*>> out;
+  const Outcome done = run(e, {{x}}, 1, out);
+  REQUIRE_MESSAGE(done.code == Code::ok, done.message);
+  CHECK(list_of(t.Buffer_Dimensions, out[0][0]) == std::vector<std::int64_t>{3, 0});
+  destroy(t.Buffer_Destroy, x), destroy(t.Buffer_Destroy, out[0][0]);
+  destroy(t.LoadedExecutable_Destroy, e);
+}
