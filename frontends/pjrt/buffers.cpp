@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <cstring>
 
 #include "weft/core/array/host.h"
@@ -208,9 +209,9 @@ void Buffer_DynamicDimensionIndices(ListArgs<Buffer, const std::size_t>& a) { a.
 void Buffer_GetMemoryLayout(ValueArgs<Buffer, Layout>& a) {
   // Read by the caller after the call: one for each number of dimensions that there may be.
   constexpr std::size_t kMost = 64;
-  static const std::vector<std::int64_t> order = [] {
-    std::vector<std::int64_t> all;
-    for (std::size_t i = kMost; i-- > 0;) all.push_back(static_cast<std::int64_t>(i));
+  static constexpr auto order = [] {
+    std::array<std::int64_t, kMost> all{};
+    for (std::size_t i = 0; i < kMost; ++i) all[i] = static_cast<std::int64_t>(kMost - 1 - i);
     return all;
   }();
   const std::size_t n = a.object->dims.size();
