@@ -36,7 +36,7 @@ Array logarithm(const Array& x) {
   const Array y = x * 2;
   return log(y) + 1;  // the line that messages name
 }
-constexpr const char* kLine = "debugging.cpp:35";
+constexpr const char* kLine = "debugging.cpp:36";
 
 }  // namespace
 

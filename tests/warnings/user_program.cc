@@ -4,6 +4,7 @@
 #include <array>
 #include <cstdint>
 #include <map>
+#include <span>
 #include <string>
 #include <utility>
 #include <vector>
@@ -132,5 +133,10 @@ int main() {
   (void)weft::tree::map([](const Array& y) { return y; }, tree);
   (void)weft::cond(weft::sum(x) > 0, [](const Array& y) { return y; }, [](const Array& y) { return -y; }, x);
   (void)weft::psum(1, "i");
+  const std::vector<float> memory{1, 2};
+  (void)weft::from_memory(std::span<const float>(memory), [] {});
+  (void)weft::vmap(weft::pow)(x, x);
+  (void)weft::tree::map(weft::zeros_like, layer);
+  fmt::print("{} {} {} {}\n", x.shape(), layer, x.sharding(), weft::constants::pi);
   return total > 0 && value.item<float>() > 0 && gradient.w.size() > 0 && x.to_vector<int>().size() > 1 && second.size() > 0 ? 0 : 1;
 }
