@@ -37,7 +37,7 @@ std::unique_ptr<llvm::TargetMachine> make_machine(const Processor& p, llvm::Code
       p.target->createTargetMachine(p.triple, p.cpu, p.features, options, llvm::Reloc::PIC_, llvm::CodeModel::Small, level, /*JIT=*/true));
 }
 
-llvm::TargetMachine& thread_machine(CodeQuality quality) {
+llvm::TargetMachine& thread_machine(CodeTier tier) {
   struct Machines {
     ~Machines() {
       const LibraryUse use;
@@ -45,8 +45,8 @@ llvm::TargetMachine& thread_machine(CodeQuality quality) {
     }
     std::unique_ptr<llvm::TargetMachine> of[2];
   };
-  auto& m = of_thread<Machines>().of[static_cast<int>(quality)];
-  if (!m) m = make_machine(processor(), quality == CodeQuality::quick ? llvm::CodeGenOptLevel::None : llvm::CodeGenOptLevel::Less);
+  auto& m = of_thread<Machines>().of[static_cast<int>(tier)];
+  if (!m) m = make_machine(processor(), tier == CodeTier::baseline ? llvm::CodeGenOptLevel::None : llvm::CodeGenOptLevel::Less);
   return *m;
 }
 
@@ -138,10 +138,10 @@ const Processor& processor() {
   return p;
 }
 
-std::unique_ptr<llvm::Module> new_module(llvm::LLVMContext& context, const std::string& name, CodeQuality quality) {
+std::unique_ptr<llvm::Module> new_module(llvm::LLVMContext& context, const std::string& name, CodeTier tier) {
   auto module = std::make_unique<llvm::Module>(name, context);
   module->setTargetTriple(processor().triple);
-  module->setDataLayout(thread_machine(quality).createDataLayout());
+  module->setDataLayout(thread_machine(tier).createDataLayout());
   return module;
 }
 
@@ -151,17 +151,17 @@ void verify(const llvm::Module& module) {
   if (llvm::verifyModule(module, &os)) throw CompileError("cpu: internal error: malformed code: " + os.str());
 }
 
-std::string generate(llvm::Module& module, CodeQuality quality, bool assembly) {
+std::string generate(llvm::Module& module, CodeTier tier, bool assembly) {
   llvm::SmallVector<char, 0> out;
   llvm::raw_svector_ostream os(out);
   llvm::legacy::PassManager passes;
   // First of all: a pass that asks for it would else get one that knows no target, and keep masked memory accesses from all later passes.
-  passes.add(llvm::createTargetTransformInfoWrapperPass(thread_machine(quality).getTargetIRAnalysis()));
+  passes.add(llvm::createTargetTransformInfoWrapperPass(thread_machine(tier).getTargetIRAnalysis()));
   // Mathematical functions of one argument share their reductions, across the branches to the library that they contain.
   passes.add(llvm::createEarlyCSEPass());
   const auto type = assembly ? llvm::CodeGenFileType::AssemblyFile : llvm::CodeGenFileType::ObjectFile;
   BusyPasses busy(passes, has_long_double(module));
-  if (thread_machine(quality).addPassesToEmitFile(busy, os, nullptr, type, /*DisableVerify=*/true))
+  if (thread_machine(tier).addPassesToEmitFile(busy, os, nullptr, type, /*DisableVerify=*/true))
     throw CompileError("cpu: this processor's code generator cannot write files");
   passes.run(module);
   return std::string(out.data(), out.size());

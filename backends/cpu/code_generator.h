@@ -20,12 +20,12 @@ struct Processor {
 };
 const Processor& processor();
 
-std::unique_ptr<llvm::Module> new_module(llvm::LLVMContext& context, const std::string& name, CodeQuality quality);
+std::unique_ptr<llvm::Module> new_module(llvm::LLVMContext& context, const std::string& name, CodeTier tier);
 
 /// Throws CompileError if the module is malformed.
 void verify(const llvm::Module& module);
 
 /// The bytes of an object file, or assembly text. Changes the module.
-std::string generate(llvm::Module& module, CodeQuality quality, bool assembly = false);
+std::string generate(llvm::Module& module, CodeTier tier, bool assembly = false);
 
 }  // namespace weft::detail

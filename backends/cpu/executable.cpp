@@ -81,13 +81,13 @@ CpuExecutable::CpuExecutable(const Jaxpr& j, const CompileOptions& options) : na
   products_.resize(plan_.program.products.size());
   parallel_for(static_cast<std::int64_t>(products_.size()), [&](std::int64_t i) { prepare_product(static_cast<std::size_t>(i)); });
   prepare_calls();
-  first_code_ = compile_program(plan_.program, plan_.schedules, first_qualities(plan_.program, plan_.schedules),
+  first_code_ = compile_program(plan_.program, plan_.schedules, first_tiers(plan_.program, plan_.schedules),
                                 [this](const FixedPointer& f) { return resolve(f); });
   code_ = first_code_.get();
   better_ = improvement(plan_.program, plan_.schedules, first_code_->made);
   tier_budget_.renew(better_.tier_budget);
   if (key_.empty()) first_code_->objects.clear();
-  if (better_.waste == 0) store();
+  if (better_.excess == 0) store();
   keeps_ = !key_.empty();
 }
 
@@ -113,8 +113,8 @@ bool CpuExecutable::load(const Jaxpr& simplified) {
   if (!key) return false;
   const std::optional<std::string> bytes = cache.find({identity, *key});
   std::optional<StoredProgram> stored = bytes ? read_program(*bytes, simplified) : std::nullopt;
-  if (!stored || stored->waste > 0) key_ = *key;
-  if (!stored || (stored->waste > 0 && least_quality() == CodeQuality::good)) return false;
+  if (!stored || stored->excess > 0) key_ = *key;
+  if (!stored || (stored->excess > 0 && lowest_tier() == CodeTier::optimized)) return false;
   plan_ = {std::move(stored->program), std::move(stored->schedules)};
   is_stored_ = true;
   reserve_arena();
@@ -133,9 +133,9 @@ bool CpuExecutable::load(const Jaxpr& simplified) {
       if (!f.program) f.program = &plan_.program;
   first_code_ = link_program(plan_.schedules.size(), stored->objects, stored->tables, [this](const FixedPointer& f) { return resolve(f); });
   code_ = first_code_.get();
-  if (stored->waste > 0) {
+  if (stored->excess > 0) {
     first_code_->objects = std::move(stored->objects), first_code_->tables = std::move(stored->tables);
-    better_.waste = stored->waste;
+    better_.excess = stored->excess;
     tier_budget_.renew(stored->tier_budget);
   }
   return true;
@@ -145,13 +145,13 @@ bool CpuExecutable::load(const Jaxpr& simplified) {
 void CpuExecutable::keep() {
   soon_in_background([self = Ref<CpuExecutable>(this)] {
     const SerialScope alone;  // the program runs meanwhile
-    const Qualities& made = self->code_.load(std::memory_order_relaxed)->made;
-    Qualities quick;
-    quick.controls.resize(made.controls.size());
+    const CodeTiers& made = self->code_.load(std::memory_order_relaxed)->made;
+    CodeTiers baseline;
+    baseline.controls.resize(made.controls.size());
     for (const auto& k : made.kernels)
-      quick.kernels.push_back(k == CodeQuality::interpreted ? std::optional(CodeQuality::quick) : std::nullopt);
-    if (std::any_of(quick.kernels.begin(), quick.kernels.end(), [](const auto& k) { return k.has_value(); }))
-      self->make_better(self->plan_, quick, background_has_ended);
+      baseline.kernels.push_back(k == CodeTier::interpreted ? std::optional(CodeTier::baseline) : std::nullopt);
+    if (std::any_of(baseline.kernels.begin(), baseline.kernels.end(), [](const auto& k) { return k.has_value(); }))
+      self->make_better(self->plan_, baseline, background_has_ended);
     self->store();
   });
 }
@@ -159,13 +159,13 @@ void CpuExecutable::keep() {
 /// The cache keeps the program as it is, if it keeps none that is better.
 void CpuExecutable::store() {
   if (key_.empty()) return;
-  const Qualities& made = code_.load(std::memory_order_relaxed)->made;
-  if (std::find(made.kernels.begin(), made.kernels.end(), CodeQuality::interpreted) != made.kernels.end()) return;
+  const CodeTiers& made = code_.load(std::memory_order_relaxed)->made;
+  if (std::find(made.kernels.begin(), made.kernels.end(), CodeTier::interpreted) != made.kernels.end()) return;
   const Improvement left = improvement(whole_plan().program, whole_plan().schedules, made);
   const std::string identity = code_identity();
   CodeCache& cache = CodeCache::of_process();
   const std::optional<std::string> there = cache.find({identity, key_});
-  const std::optional<std::int64_t> waste_there = there ? stored_waste(*there) : std::nullopt;
+  const std::optional<std::int64_t> excess_there = there ? stored_excess(*there) : std::nullopt;
   std::vector<const ObjectCode*> objects;
   std::vector<std::vector<FixedPointer>> tables(plan_.program.controls.size());
   const auto add = [&](const NativeCode& some) {
@@ -188,9 +188,9 @@ void CpuExecutable::store() {
     return !of_kernels && !of_controls;
   });
   objects.erase(objects.begin(), replaced.base());
-  if (!objects.empty() && (!waste_there || *waste_there > left.waste))
-    cache.put({identity, key_}, write_program(plan_.program, left.waste, left.tier_budget, plan_.schedules, objects, tables));
-  if (left.waste > 0) return;
+  if (!objects.empty() && (!excess_there || *excess_there > left.excess))
+    cache.put({identity, key_}, write_program(plan_.program, left.excess, left.tier_budget, plan_.schedules, objects, tables));
+  if (left.excess > 0) return;
   first_code_->objects.clear();
   for (const auto& some : better_code_) some->objects.clear();
   key_.clear();
@@ -258,7 +258,7 @@ void CpuExecutable::improve() {
     const Plan* plan = self->plan_to_improve();
     if (!plan) return;
     try {
-      for (const Qualities& stage : self->better_.stages) self->make_better(*plan, stage, background_is_ending);
+      for (const CodeTiers& stage : self->better_.stages) self->make_better(*plan, stage, background_is_ending);
     } catch (...) {
       // What has become better is kept.
     }
@@ -283,7 +283,7 @@ const CpuExecutable::Plan* CpuExecutable::plan_to_improve() {
 }
 
 /// Makes part of the code anew, and has it take over. On the background thread.
-void CpuExecutable::make_better(const Plan& plan, const Qualities& wanted, const std::function<bool()>& stop) {
+void CpuExecutable::make_better(const Plan& plan, const CodeTiers& wanted, const std::function<bool()>& stop) {
   const LibraryUse use;
   const NativeCode& before = *code_.load(std::memory_order_relaxed);
   auto code = compile_program(plan.program, plan.schedules, wanted, [this](const FixedPointer& f) { return resolve(f); }, stop);
@@ -360,7 +360,7 @@ std::vector<Array> CpuExecutable::call(std::span<const Array> inputs, int device
   }
   run(addresses.data());
   if (keeps_.load(std::memory_order_relaxed) && keeps_.exchange(false)) keep();
-  if (tier_budget_.ends_with(better_.waste)) improve();
+  if (tier_budget_.exhausted_by(better_.excess)) improve();
 
   std::vector<Array> out;
   out.reserve(plan_.program.outputs.size());
@@ -463,23 +463,23 @@ std::string CpuExecutable::as_text(std::string_view form) const {
   if (form == "llvm" || form == "asm") return code_as_text(whole_plan().program, whole_plan().schedules, form == "asm");
   for (const TargetText& other : other_target_texts())
     if (form == other.form) return other.text(plan_.program.jaxpr, donated_);
-  if (form == "quality") return quality_text();
-  throw CompileError(fmt::format("as_text: unknown form `{}`; available: `jaxpr`, `kernels`, `llvm`, `asm`, `ptx`, `quality`", form));
+  if (form == "tiers") return tiers_text();
+  throw CompileError(fmt::format("as_text: unknown form `{}`; available: `jaxpr`, `kernels`, `llvm`, `asm`, `ptx`, `tiers`", form));
 }
 
 /// A line for each step that is code: what it is by now.
-std::string CpuExecutable::quality_text() const {
+std::string CpuExecutable::tiers_text() const {
   const KernelProgram& p = whole_plan().program;
-  const Qualities& all = code_.load(std::memory_order_acquire)->made;
+  const CodeTiers& all = code_.load(std::memory_order_acquire)->made;
   std::string text;
   for (const Step& s : p.steps) {
     if (s.kind != Step::Kind::kernel && s.kind != Step::Kind::control) continue;
     const auto n = static_cast<std::size_t>(s.number);
     const bool is_kernel = s.kind == Step::Kind::kernel;
-    const CodeQuality made = *(is_kernel ? all.kernels : all.controls)[n];
+    const CodeTier made = *(is_kernel ? all.kernels : all.controls)[n];
     text += fmt::format("{}: {}\n", is_kernel ? p.kernels[n].name : fmt::format("loop or branch {}", n),
-                        made == CodeQuality::good    ? "good"
-                        : made == CodeQuality::quick ? "quick"
+                        made == CodeTier::optimized  ? "optimized"
+                        : made == CodeTier::baseline ? "baseline"
                                                      : "interpreted");
   }
   return text;

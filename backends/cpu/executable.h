@@ -9,7 +9,7 @@
 
 #include "weft/backends/codegen/planner/program.h"
 #include "weft/backends/common/native_step.h"
-#include "weft/backends/cpu/code_quality.h"
+#include "weft/backends/cpu/code_tiers.h"
 #include "weft/backends/cpu/jit.h"
 #include "weft/backends/cpu/product.h"
 #include "weft/backends/cpu/tier_budget.h"
@@ -63,9 +63,9 @@ class CpuExecutable final : public Executable {
   void add_opaque(const KernelProgram& p);
   void* resolve(const FixedPointer& f) const;
   void improve();
-  void make_better(const Plan& plan, const Qualities& wanted, const std::function<bool()>& stop);
+  void make_better(const Plan& plan, const CodeTiers& wanted, const std::function<bool()>& stop);
   const Plan* plan_to_improve();
-  std::string quality_text() const;
+  std::string tiers_text() const;
   char* take_arena(int device);
   void give_back(char* arena, int device);
 
@@ -75,7 +75,7 @@ class CpuExecutable final : public Executable {
   bool is_stored_ = false;  ///< the plan comes from the cache, and lacks the kernels
   mutable std::once_flag formed_;
   mutable std::unique_ptr<const Plan> whole_plan_;
-  std::string key_;                 ///< under which the cache is to keep the program; empty: it isn't, or has it whose code is all good
+  std::string key_;                 ///< under which the cache is to keep the program; empty: it isn't, or has it with all code optimised
   std::atomic<bool> keeps_{false};  ///< once it was called: as it is, for the next process
   // Code is made quickly at first; once better code would have paid for its making, it is made in the background and takes over.
   std::atomic<const NativeCode*> code_{nullptr};

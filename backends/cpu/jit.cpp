@@ -20,7 +20,7 @@
 #include "weft/backends/codegen/planner/signature.h"
 #include "weft/backends/common/code_cache.h"
 #include "weft/backends/cpu/code_generator.h"
-#include "weft/backends/cpu/code_quality.h"
+#include "weft/backends/cpu/code_tiers.h"
 #include "weft/backends/cpu/object_loader.h"
 #include "weft/core/base/process_wide.h"
 #include "weft/core/errors/error.h"
@@ -135,9 +135,9 @@ const std::string& build_id() {
   return id;
 }
 
-/// What of a program is made into one object file, all in one quality.
+/// What of a program is made into one object file, all in one tier.
 struct Unit {
-  CodeQuality quality = CodeQuality::quick;
+  CodeTier tier = CodeTier::baseline;
   std::vector<int> kernels, controls;
   double work = 0;
 };
@@ -145,25 +145,24 @@ struct Unit {
 constexpr double kUnitWork = 1500;  // of emission and code generation, about ten times what an object file costs in itself
 
 /// Depends on the program only, so that another process finds the same units in the cache.
-std::vector<Unit> cut(const KernelProgram& p, const std::vector<Schedule>& schedules, const Qualities& qualities) {
+std::vector<Unit> cut(const KernelProgram& p, const std::vector<Schedule>& schedules, const CodeTiers& tiers) {
   std::vector<Unit> units;
   const std::vector<char> called = called_kernels(p);
-  const auto add = [&](std::vector<int> Unit::* list, int number, CodeQuality quality, double work, bool with_kernels) {
-    auto open = std::find_if(units.rbegin(), units.rend(),
-                             [&](const Unit& u) { return u.quality == quality && u.controls.empty() == with_kernels; });
+  const auto add = [&](std::vector<int> Unit::* list, int number, CodeTier tier, double work, bool with_kernels) {
+    auto open =
+        std::find_if(units.rbegin(), units.rend(), [&](const Unit& u) { return u.tier == tier && u.controls.empty() == with_kernels; });
     if (open == units.rend() || open->work + work > kUnitWork) {
-      units.push_back({quality, {}, {}, 0});
+      units.push_back({tier, {}, {}, 0});
       open = units.rbegin();
     }
     ((*open).*list).push_back(number);
     open->work += work;
   };
   for (std::size_t i = 0; i < p.kernels.size(); ++i)
-    if (called[i] && qualities.kernels[i])
-      add(&Unit::kernels, static_cast<int>(i), *qualities.kernels[i], emission_work(p.kernels[i], schedules[i]), true);
+    if (called[i] && tiers.kernels[i])
+      add(&Unit::kernels, static_cast<int>(i), *tiers.kernels[i], emission_work(p.kernels[i], schedules[i]), true);
   for (std::size_t i = 0; i < p.controls.size(); ++i)
-    if (qualities.controls[i])
-      add(&Unit::controls, static_cast<int>(i), *qualities.controls[i], emission_work(p.controls[i], p, schedules), false);
+    if (tiers.controls[i]) add(&Unit::controls, static_cast<int>(i), *tiers.controls[i], emission_work(p.controls[i], p, schedules), false);
   // The longest first, so that threads end at about the same time.
   std::stable_sort(units.begin(), units.end(), [](const Unit& a, const Unit& b) { return a.work > b.work; });
   return units;
@@ -177,11 +176,11 @@ const Step& control_step(const KernelProgram& p, int number) {
   return *std::find_if(p.steps.begin(), p.steps.end(), [&](const Step& s) { return s.kind == Step::Kind::control && s.number == number; });
 }
 
-/// The schedules for code of each quality.
+/// The schedules for code of each tier.
 struct Schedules {
-  const std::vector<Schedule>& good;
-  std::vector<Schedule> quick;
-  const std::vector<Schedule>& of(CodeQuality q) const { return q == CodeQuality::good ? good : quick; }
+  const std::vector<Schedule>& optimized;
+  std::vector<Schedule> baseline;
+  const std::vector<Schedule>& of(CodeTier q) const { return q == CodeTier::optimized ? optimized : baseline; }
 };
 
 /// The unit's object file, from the cache where it is there. Units of kernels are known by what they are made of; those of control steps by
@@ -189,11 +188,11 @@ struct Schedules {
 /// `tables`: of the program's control steps; those of the unit are filled in. nothing: it is not in the cache, and not to be `made`.
 std::optional<std::string> object_of(const Unit& u, const KernelProgram& p, const Schedules& all, bool made,
                                      std::vector<std::vector<FixedPointer>>& tables) {
-  const std::vector<Schedule>& schedules = all.of(u.quality);
+  const std::vector<Schedule>& schedules = all.of(u.tier);
   llvm::LLVMContext context;
   std::unique_ptr<llvm::Module> module;
   const auto emit = [&] {
-    module = new_module(context, "weft", u.quality);
+    module = new_module(context, "weft", u.tier);
     const VectorFeatures& features = processor().vectors;
     for (std::size_t i = 0; i < u.kernels.size(); ++i)
       emit_kernel(*module, p.kernels[static_cast<std::size_t>(u.kernels[i])], schedules[static_cast<std::size_t>(u.kernels[i])], features,
@@ -205,7 +204,7 @@ std::optional<std::string> object_of(const Unit& u, const KernelProgram& p, cons
   const auto make = [&] {
     if (!module) emit();
     verify(*module);
-    return generate(*module, u.quality);
+    return generate(*module, u.tier);
   };
   CodeCache& cache = CodeCache::of_process();
   if (!cache.enabled()) return made ? std::optional(make()) : std::nullopt;
@@ -213,7 +212,7 @@ std::optional<std::string> object_of(const Unit& u, const KernelProgram& p, cons
     return made ? std::optional(cache.get(words, make)) : cache.find(words);
   };
   const Processor& host = processor();
-  const std::string_view quality = u.quality == CodeQuality::good ? "good" : "quick";
+  const std::string_view tier = u.tier == CodeTier::optimized ? "optimized" : "baseline";
   if (u.controls.empty() && !build_id().empty()) {
     std::vector<std::int64_t> plan;
     for (const int k : u.kernels) {
@@ -221,7 +220,7 @@ std::optional<std::string> object_of(const Unit& u, const KernelProgram& p, cons
       plan.push_back(static_cast<std::int64_t>(one.size()));
       plan.insert(plan.end(), one.begin(), one.end());
     }
-    return find({build_id(), LLVM_VERSION_STRING, host.triple, host.cpu, host.features, quality,
+    return find({build_id(), LLVM_VERSION_STRING, host.triple, host.cpu, host.features, tier,
                  std::string_view(reinterpret_cast<const char*>(plan.data()), plan.size() * sizeof plan[0])});
   }
   emit();
@@ -229,13 +228,13 @@ std::optional<std::string> object_of(const Unit& u, const KernelProgram& p, cons
   llvm::raw_svector_ostream os(bitcode);
   llvm::WriteBitcodeToFile(*module, os);
   return find(
-      {kGenerator, LLVM_VERSION_STRING, host.triple, host.cpu, host.features, quality, std::string_view(bitcode.data(), bitcode.size())});
+      {kGenerator, LLVM_VERSION_STRING, host.triple, host.cpu, host.features, tier, std::string_view(bitcode.data(), bitcode.size())});
 }
 
 /// Whether all of the unit's kernels can be run without machine code; then they are in `code`.
 bool interpret(const Unit& u, const KernelProgram& p, const std::vector<Schedule>& schedules, NativeCode& code) {
   llvm::LLVMContext context;
-  const auto module = new_module(context, "weft", CodeQuality::quick);
+  const auto module = new_module(context, "weft", CodeTier::baseline);
   std::vector<std::unique_ptr<InterpretedCode>> made;
   for (std::size_t i = 0; i < u.kernels.size(); ++i) {
     const auto k = static_cast<std::size_t>(u.kernels[i]);
@@ -301,36 +300,36 @@ class LinkedCode final : public NativeCode {
 
 int native_vector_bytes() { return processor().vectors.vector_bytes; }
 
-std::unique_ptr<NativeCode> compile_program(const KernelProgram& p, const std::vector<Schedule>& schedules, const Qualities& qualities,
+std::unique_ptr<NativeCode> compile_program(const KernelProgram& p, const std::vector<Schedule>& schedules, const CodeTiers& tiers,
                                             const std::function<void*(const FixedPointer&)>& resolve, const std::function<bool()>& stop) {
-  std::vector<Unit> units = cut(p, schedules, qualities);
+  std::vector<Unit> units = cut(p, schedules, tiers);
   auto code = std::make_unique<LinkedCode>(units.size(), p.kernels.size(), p.controls.size());
-  code->made = qualities;
+  code->made = tiers;
   const bool keeps = CodeCache::of_process().enabled();
   code->objects.resize(units.size());
   Schedules all{schedules, {}};
-  if (std::any_of(units.begin(), units.end(), [](const Unit& u) { return u.quality != CodeQuality::good; }))
-    all.quick = quick_schedules(p, schedules);
+  if (std::any_of(units.begin(), units.end(), [](const Unit& u) { return u.tier != CodeTier::optimized; }))
+    all.baseline = baseline_schedules(p, schedules);
   std::vector<std::vector<FixedPointer>> tables(p.controls.size());
   const auto make = [&](std::int64_t number) {
     if (process_has_ended() || (stop && stop())) throw CompileError("cpu: compiling was stopped");
     Unit& u = units[static_cast<std::size_t>(number)];
     std::optional<std::string> object;
-    if (u.quality != CodeQuality::good) {
-      // What an earlier process found worth good code has it at once.
-      const CodeQuality asked = std::exchange(u.quality, CodeQuality::good);
+    if (u.tier != CodeTier::optimized) {
+      // What an earlier process optimised is there at once.
+      const CodeTier asked = std::exchange(u.tier, CodeTier::optimized);
       object = object_of(u, p, all, false, tables);
-      if (!object) u.quality = asked;
+      if (!object) u.tier = asked;
     }
-    if (u.quality == CodeQuality::interpreted) {
-      if (interpret(u, p, all.quick, *code)) return;
-      u.quality = CodeQuality::quick;
+    if (u.tier == CodeTier::interpreted) {
+      if (interpret(u, p, all.baseline, *code)) return;
+      u.tier = CodeTier::baseline;
     }
     if (!object) object = object_of(u, p, all, true, tables);
-    ObjectCode made{std::move(*object), u.kernels, u.controls, u.quality};
+    ObjectCode made{std::move(*object), u.kernels, u.controls, u.tier};
     code->link(static_cast<std::size_t>(number), made);
-    for (const int k : u.kernels) code->made.kernels[static_cast<std::size_t>(k)] = u.quality;
-    for (const int c : u.controls) code->made.controls[static_cast<std::size_t>(c)] = u.quality;
+    for (const int k : u.kernels) code->made.kernels[static_cast<std::size_t>(k)] = u.tier;
+    for (const int c : u.controls) code->made.controls[static_cast<std::size_t>(c)] = u.tier;
     if (keeps) code->objects[static_cast<std::size_t>(number)] = std::move(made);
   };
   try {
@@ -354,8 +353,8 @@ std::unique_ptr<NativeCode> link_program(std::size_t kernels, const std::vector<
   for (std::size_t i = 0; i < objects.size(); ++i) {
     const ObjectCode& o = objects[i];
     code->link(i, o);
-    for (const int k : o.kernels) code->made.kernels[static_cast<std::size_t>(k)] = o.quality;
-    for (const int c : o.controls) code->made.controls[static_cast<std::size_t>(c)] = o.quality;
+    for (const int k : o.kernels) code->made.kernels[static_cast<std::size_t>(k)] = o.tier;
+    for (const int c : o.controls) code->made.controls[static_cast<std::size_t>(c)] = o.tier;
   }
   for (std::size_t i = 0; i < tables.size(); ++i)
     for (const FixedPointer& f : tables[i]) code->controls[i].table.push_back(resolve(f));
@@ -375,13 +374,13 @@ std::string code_identity() {
 std::string code_as_text(const KernelProgram& p, const std::vector<Schedule>& schedules, bool assembly) {
   const LibraryUse use;
   llvm::LLVMContext context;
-  const auto module = new_module(context, "", CodeQuality::good);
+  const auto module = new_module(context, "", CodeTier::optimized);
   const std::vector<char> called = called_kernels(p);
   for (std::size_t i = 0; i < p.kernels.size(); ++i)
     if (called[i]) emit_kernel(*module, p.kernels[i], schedules[i], processor().vectors, p.kernels[i].name);
   for (std::size_t i = 0; i < p.controls.size(); ++i)
     emit_control(*module, p, schedules, p, control_step(p, static_cast<int>(i)), processor().vectors, control_symbol(i));
-  if (assembly) return generate(*module, CodeQuality::good, true);
+  if (assembly) return generate(*module, CodeTier::optimized, true);
   std::string text;
   llvm::raw_string_ostream os(text);
   module->print(os, nullptr);

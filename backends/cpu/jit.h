@@ -21,23 +21,23 @@ using KernelFunction = void (*)(void* const* args, std::int64_t begin, std::int6
 /// "x86-64"), for tests.
 int native_vector_bytes();
 
-/// How much the code generator tries: quick takes a third of the time, and keeps little in registers from one loop iteration to the next.
-/// Of what is interpreted no machine code is made at all.
-enum class CodeQuality { quick, good, interpreted };
+/// How much the code generator tries: baseline code takes a third of the time to make, and keeps little in registers from one loop
+/// iteration to the next. Of what is interpreted no machine code is made at all.
+enum class CodeTier { baseline, optimized, interpreted };
 
 /// Runs a control step on its buffers; `table` as emit_control says. 0, or something else if a call of the library threw.
 using ControlFunction = std::int32_t (*)(void* const* buffers, void* const* table);
 
-/// The quality of each kernel that the program itself runs, and of each of its control steps; nothing: it is left out.
-struct Qualities {
-  std::vector<std::optional<CodeQuality>> kernels, controls;
+/// The tier of each kernel that the program itself runs, and of each of its control steps; nothing: it is left out.
+struct CodeTiers {
+  std::vector<std::optional<CodeTier>> kernels, controls;
 };
 
-/// An object file, all in one quality: functions `kernel0`, `kernel1`, ... of these kernels, then `control0`, ... of these control steps.
+/// An object file, all of one tier: functions `kernel0`, `kernel1`, ... of these kernels, then `control0`, ... of these control steps.
 struct ObjectCode {
   std::string file;
   std::vector<int> kernels, controls;
-  CodeQuality quality = CodeQuality::good;
+  CodeTier tier = CodeTier::optimized;
 };
 
 /// Code in memory, freed with the object.
@@ -51,7 +51,7 @@ class NativeCode {
     std::vector<void*> table;
   };
   std::vector<Control> controls;  ///< one for each control step of the program itself
-  Qualities made;                 ///< good where good code was in the cache, though quick code was asked for
+  CodeTiers made;                 ///< optimised where such code was in the cache, though baseline code was asked for
   // For the cache of code, where there is one: what is machine code.
   std::vector<ObjectCode> objects;
   std::vector<std::vector<FixedPointer>> tables;  ///< of control steps
@@ -59,7 +59,7 @@ class NativeCode {
 
 /// Large programs are compiled by several threads. `resolve` gives the pointers for the tables. Where `stop` says so, it ends with a
 /// CompileError soon.
-std::unique_ptr<NativeCode> compile_program(const KernelProgram& p, const std::vector<Schedule>& schedules, const Qualities& qualities,
+std::unique_ptr<NativeCode> compile_program(const KernelProgram& p, const std::vector<Schedule>& schedules, const CodeTiers& tiers,
                                             const std::function<void*(const FixedPointer&)>& resolve,
                                             const std::function<bool()>& stop = {});
 

@@ -25,7 +25,7 @@ constexpr std::pair<MathFunction, const char*> kLibrary[] = {
 class ObjectWriter {
  public:
   ObjectWriter(const std::string& name, const KernelProgram& p, const std::vector<Schedule>& schedules)
-      : name_(name), p_(p), schedules_(schedules), module_(new_module(context_, name + "_", CodeQuality::good)), ir_(context_) {}
+      : name_(name), p_(p), schedules_(schedules), module_(new_module(context_, name + "_", CodeTier::optimized)), ir_(context_) {}
 
   std::string run(const std::vector<ObjectCall>& calls, ObjectConstants constants,
                   const std::function<const void*(const FixedPointer&)>& address) {
@@ -65,7 +65,7 @@ class ObjectWriter {
     write_entry(calls, functions, tables);
     define_library();
     verify(*module_);
-    return generate(*module_, CodeQuality::good);
+    return generate(*module_, CodeTier::optimized);
   }
 
  private:

@@ -196,10 +196,10 @@ std::optional<std::string> program_key(const Jaxpr& simplified, const std::vecto
   return w.take();
 }
 
-std::string write_program(const KernelProgram& p, std::int64_t waste, std::int64_t tier_budget, const std::vector<Schedule>& schedules,
+std::string write_program(const KernelProgram& p, std::int64_t excess, std::int64_t tier_budget, const std::vector<Schedule>& schedules,
                           const std::vector<const ObjectCode*>& objects, const std::vector<std::vector<FixedPointer>>& tables) {
   Writer w;
-  w.put(waste), w.put(tier_budget);
+  w.put(excess), w.put(tier_budget);
   write(w, p);
   w.put(p.products);
   w.put(schedules.size());
@@ -216,7 +216,7 @@ std::string write_program(const KernelProgram& p, std::int64_t waste, std::int64
   return w.take();
 }
 
-std::optional<std::int64_t> stored_waste(std::string_view bytes) {
+std::optional<std::int64_t> stored_excess(std::string_view bytes) {
   try {
     return Reader(bytes).get<std::int64_t>();
   } catch (const Damaged&) {
@@ -228,7 +228,7 @@ std::optional<StoredProgram> read_program(std::string_view bytes, const Jaxpr& s
   try {
     Reader r(bytes);
     StoredProgram s;
-    r.get(s.waste), r.get(s.tier_budget);
+    r.get(s.excess), r.get(s.tier_budget);
     s.program = read(r, simplified);
     r.get(s.program.products);
     s.schedules.resize(r.count());

@@ -5,7 +5,7 @@
 
 namespace weft::test {
 
-/// Sets WEFT_CODE (`quick`, `good`, or nothing) and puts back what it was.
+/// Sets WEFT_CODE (`baseline`, `optimized`, or nothing) and puts back what it was.
 class CodeFrom {
  public:
   explicit CodeFrom(const char* least) {

@@ -52,7 +52,7 @@ bool exact(F f, const Arrays& args) {
   const Jaxpr j = program(f, args);
   const Array want = detail::backend("interp").compile(j, {"f"})->call(args, 0)[0];
   bool same = true;
-  for (const char* quality : {"quick", "good"}) {
+  for (const char* quality : {"baseline", "optimized"}) {
     setenv("WEFT_CODE", quality, 1);
     detail::CpuBackend backend;
     const Array got = backend.compile(j, {"f"})->call(args, 0)[0];
@@ -230,7 +230,7 @@ TEST_CASE("indices that are computed are part of the kernel that reads there") {
 }
 
 TEST_CASE("[child] writes the bits of its scatters" * doctest::skip()) {
-  setenv("WEFT_CODE", "good", 1);
+  setenv("WEFT_CODE", "optimized", 1);
   std::ofstream file(std::getenv("WEFT_BITS_FILE"));
   for (const DType t : {float32, bfloat16, float64}) {
     const Array x = numbers({1000}, 1, t), i = integers({100003}, -50, 1050, 2), v = numbers({100003}, 3, t);

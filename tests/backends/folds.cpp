@@ -62,7 +62,7 @@ TEST_CASE("the extremum of a row with a NaN at any place is NaN, and of no other
       const Array at = arange(0, n + 1), numbers = convert(arange(0, n) % 7 - 3, t);
       const Array rows = where(expand_dims(at, 1) == arange(0, n), convert(array(std::nanf("")), t), numbers);
       for (const bool least : {false, true}) {
-        const std::string program = same([&](Xs v) { return least ? min(v[0], 1) : max(v[0], 1); }, {rows}, 0, "quality");
+        const std::string program = same([&](Xs v) { return least ? min(v[0], 1) : max(v[0], 1); }, {rows}, 0, "tiers");
         if (n >= 130) CHECK(program.find("interpreted") == std::string::npos);
       }
       const Array nans = jit([](const Array& x) { return isnan(max(x, 1)); })(rows);

@@ -20,7 +20,7 @@ Array rotated(Xs x) {
 }  // namespace
 
 TEST_CASE("records: some elements of each row, of all of memory's") {
-  const CodeFrom code("good");
+  const CodeFrom code("optimized");
   for (const std::int64_t rows : {1, 5, 16, 37, 5000}) {
     CAPTURE(rows);
     same(rotated, {values({rows, 3}, 1), values({rows, 3}, 2)});
@@ -35,7 +35,7 @@ TEST_CASE("records: some elements of each row, of all of memory's") {
 }
 
 TEST_CASE("records: folds along short rows") {
-  const CodeFrom code("good");
+  const CodeFrom code("optimized");
   for (const DType t : {float32, float64, float16, int32, int8, uint16, bool_, complex64})
     for (const std::int64_t k : {2, 3, 4, 7, 8, 15, 16, 17, 20, 33, 48, 100})
       for (const std::int64_t rows : {3, 533, 4099}) {
@@ -55,7 +55,7 @@ TEST_CASE("records: folds along short rows") {
 }
 
 TEST_CASE("records: no element is fetched on its own") {
-  const CodeFrom code("good");
+  const CodeFrom code("optimized");
   const auto fetches = [](auto f, const Arrays& x) { return has(same(f, x, 1e-4, "llvm"), "masked.gather"); };
   CHECK_FALSE(fetches(rotated, {values({5000, 3}, 1), values({5000, 3}, 2)}));
   CHECK_FALSE(fetches([](Xs x) { return sum(x[0], -1); }, {values({5000, 16}, 1)}));

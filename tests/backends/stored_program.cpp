@@ -190,11 +190,11 @@ void check(detail::Executable& e, const Case& c) {
   }
 }
 
-/// What each call of it wastes as the cache keeps it; nothing: the cache doesn't have it.
-std::optional<std::int64_t> kept_waste(const Case& c) {
+/// The excess of each call as the cache keeps it; nothing: the cache doesn't have it.
+std::optional<std::int64_t> kept_excess(const Case& c) {
   const auto k = detail::program_key(detail::simplify(program(c.f, c.args), &detail::expand_for_cpu), c.donated);
   const std::optional<std::string> bytes = CodeCache::of_process().find({detail::code_identity(), *k});
-  return bytes ? detail::stored_waste(*bytes) : std::nullopt;
+  return bytes ? detail::stored_excess(*bytes) : std::nullopt;
 }
 
 void wait_until(const std::function<bool()>& done) {
@@ -209,20 +209,20 @@ void check_kept_early(const Case& c) {
   unsetenv("WEFT_CODE");
   const auto first = compiled(c);
   check(*first, c);
-  wait_until([&] { return kept_waste(c).has_value(); });
+  wait_until([&] { return kept_excess(c).has_value(); });
   const auto second = compiled(c);
-  CHECK(second->as_text("quality").find("interpreted") == std::string::npos);
+  CHECK(second->as_text("tiers").find("interpreted") == std::string::npos);
   check(*second, c);
   // What is kept may also have become better by the first one's calls.
   wait_until([&] {
     check(*second, c);
-    return kept_waste(c) == 0 && second->as_text("quality").find("quick") == std::string::npos;
+    return kept_excess(c) == 0 && second->as_text("tiers").find("baseline") == std::string::npos;
   });
-  const std::string quality = second->as_text("quality");
-  CHECK(quality.find("quick") == std::string::npos);
+  const std::string tier = second->as_text("tiers");
+  CHECK(tier.find("baseline") == std::string::npos);
   check(*second, c);
   const auto third = compiled(c);
-  CHECK(third->as_text("quality") == quality);
+  CHECK(third->as_text("tiers") == tier);
   check(*third, c);
 }
 
@@ -243,8 +243,8 @@ void check_all() {
   REQUIRE(cache.enabled());
   for (const Case& c : cases()) {
     CAPTURE(c.name);
-    // Good code is made at once, and the program is kept.
-    setenv("WEFT_CODE", "good", 1);
+    // Optimised code is made at once, and the program is kept.
+    setenv("WEFT_CODE", "optimized", 1);
     const auto first = compiled(c);
     check(*first, c);
     const std::vector<fs::path> kept = files();
@@ -255,7 +255,7 @@ void check_all() {
     CHECK(cache.hits() == hits + 1);
     CHECK(files() == kept);
     check(*second, c);
-    for (const char* form : {"jaxpr", "kernels", "llvm", "quality"}) CHECK(second->as_text(form) == first->as_text(form));
+    for (const char* form : {"jaxpr", "kernels", "llvm", "tiers"}) CHECK(second->as_text(form) == first->as_text(form));
     CHECK(second->cost_analysis().flops == first->cost_analysis().flops);
     CHECK(second->cost_analysis().bytes_accessed == first->cost_analysis().bytes_accessed);
     CHECK(second->memory_analysis().temp_size_in_bytes == first->memory_analysis().temp_size_in_bytes);
@@ -264,7 +264,7 @@ void check_all() {
   for (const float v : {1.f, 2.f}) {
     const Array table = full({64}, v) + arange(64, float32);
     const Case c{"constants", [=](const Arrays& x) { return Arrays{exp(x[0]) * table}; }, {wave({64})}};
-    setenv("WEFT_CODE", "good", 1);
+    setenv("WEFT_CODE", "optimized", 1);
     check(*compiled(c), c);
   }
   // What is damaged is made again.

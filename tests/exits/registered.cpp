@@ -39,7 +39,7 @@ void compile(F f, A... args) {
   const auto jitted = jit(f);
   for (int i = 0; i < 3; ++i) jitted(args...);
   const auto compiled = jitted.lower(args...).compile();
-  for (const char* form : {"jaxpr", "kernels", "llvm", "asm", "ptx", "quality"}) try {
+  for (const char* form : {"jaxpr", "kernels", "llvm", "asm", "ptx", "tiers"}) try {
       compiled.as_text(form);
     } catch (const Error&) {  // not every program has every form
     }
@@ -69,8 +69,8 @@ void compile_all() {
 int main() {
   if (registered == 0) return std::puts("the libraries don't register here what they destroy"), 1;
   watches = true;
-  for (const char* quality : {"", "quick", "good"}) {
-    setenv("WEFT_CODE", quality, 1);
+  for (const char* tier : {"", "baseline", "optimized"}) {
+    setenv("WEFT_CODE", tier, 1);
     compile_all();
   }
   std::thread(compile_all).join();

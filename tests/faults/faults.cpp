@@ -108,7 +108,7 @@ std::vector<Scenario> scenarios(const std::string& folder) {
              if (good) require(text == right, "another program was traced");
            }});
 
-  for (const char* code : {"", "quick", "good"})
+  for (const char* code : {"", "baseline", "optimized"})
     add({.name = std::string("compile") + (*code ? std::string(" ") + code : ""),
          .environment = {{"WEFT_CODE", code}},
          .prepare = [] { constant += .001f; },
@@ -245,7 +245,7 @@ std::vector<Scenario> scenarios(const std::string& folder) {
     for (const std::string& n : names(folder + "/cache/weft-code"))
       require(n == "CACHEDIR.TAG" || n.size() == 64, "other files are there: " + n);
   };
-  const std::map<std::string, std::string> cached{{"WEFT_CACHE", "on"}, {"WEFT_CACHE_DIR", folder + "/cache"}, {"WEFT_CODE", "good"}};
+  const std::map<std::string, std::string> cached{{"WEFT_CACHE", "on"}, {"WEFT_CACHE_DIR", folder + "/cache"}, {"WEFT_CODE", "optimized"}};
   add({.name = "cache hit", .environment = cached, .act = use, .check = check_cache});
   add({.name = "cache miss", .environment = cached, .prepare = [] { constant += .001f; }, .act = use, .check = check_cache});
 

@@ -65,7 +65,7 @@ void check_sharded(const Sample& s) {
     for (std::size_t i = 0; i < in.size(); ++i) {
       std::vector<std::vector<std::string>> dims;
       for (const auto& axis : spec[i]) dims.push_back(axis ? std::vector<std::string>{*axis} : std::vector<std::string>{});
-      const PartitionSpec p(std::move(dims));
+      const PartitionSpec p = PartitionSpec::of(std::move(dims));
       sharded.push_back(device_put(in[i], NamedSharding{mesh, p}));
       text += to_string(p) + " ";
     }

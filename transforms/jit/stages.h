@@ -33,7 +33,7 @@ struct Stage {
 class CompiledBase {
  public:
   explicit CompiledBase(Ref<Program> p) : program_(std::move(p)) {}
-  /// "jaxpr" (after simplification), "kernels", "llvm", "asm"; "ptx" for GPUs; "quality": how good the code of each step is by now. Throws
+  /// "jaxpr" (after simplification), "kernels", "llvm", "asm"; "ptx" for GPUs; "tiers": the tier of each step's code by now. Throws
   /// CompileError for a form that the backend doesn't have.
   std::string as_text(std::string_view form = "kernels") const { return text_of(*program_, form); }
   CostAnalysis cost_analysis() const;

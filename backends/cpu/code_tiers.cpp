@@ -1,4 +1,4 @@
-#include "weft/backends/cpu/code_quality.h"
+#include "weft/backends/cpu/code_tiers.h"
 
 #include <fmt/format.h>
 
@@ -21,20 +21,21 @@ namespace {
 
 constexpr double kGuessedTrips = 100;  // of loops that end when they like
 
-// Cycles that quick code takes for an instruction, and that good code takes longer: for each instruction, and for each kernel or step.
-constexpr double kQuickInstruction = 25e3;
-constexpr double kGoodInstruction = 45e3;
-constexpr double kGoodFunction = 1e6;
+// Cycles that it takes to make baseline code for an instruction, and that optimised code takes longer: for each instruction, and for each
+// kernel or step.
+constexpr double kBaselineInstruction = 25e3;
+constexpr double kOptimizedInstruction = 45e3;
+constexpr double kOptimizedFunction = 1e6;
 
-// Cycles for which good code is made before the program gets it, and how many times it gets some at most.
+// Cycles for which optimised code is made before the program gets it, and how many times it gets some at most.
 constexpr double kStage = 30e6;
 constexpr double kMostStages = 8;
 
-// Cycles that an interpreted instruction takes. Interpreting is to take much less than making quick code does.
+// Cycles that an interpreted instruction takes. Interpreting is to take much less than making baseline code does.
 constexpr double kInterpreted = 40;
 constexpr double kWorthInterpreting = 0.2;
 
-double price(double work) { return kGoodFunction + kGoodInstruction * work; }
+double price(double work) { return kOptimizedFunction + kOptimizedInstruction * work; }
 
 double trips(const ControlStep& c) {
   switch (c.kind) {
@@ -134,81 +135,82 @@ double slack(const ControlStep& c, const std::vector<Schedule>& schedules) {
   return sum * trips(c);
 }
 
-std::vector<Schedule> quick_schedules(const KernelProgram& p, const std::vector<Schedule>& schedules) {
+std::vector<Schedule> baseline_schedules(const KernelProgram& p, const std::vector<Schedule>& schedules) {
   std::vector<double> runs(schedules.size());
   count_runs(p, 1, runs);
-  std::vector<Schedule> quick;
+  std::vector<Schedule> baseline;
   for (std::size_t i = 0; i < schedules.size(); ++i) {
     const Schedule& s = schedules[i];
     Schedule lean = lean_schedule(s);
-    const double saved = kQuickInstruction * (emission_work(p.kernels[i], s) - emission_work(p.kernels[i], lean));
-    quick.push_back((lean.slack - s.slack) * runs[i] <= saved ? std::move(lean) : s);
+    const double saved = kBaselineInstruction * (emission_work(p.kernels[i], s) - emission_work(p.kernels[i], lean));
+    baseline.push_back((lean.slack - s.slack) * runs[i] <= saved ? std::move(lean) : s);
   }
-  return quick;
+  return baseline;
 }
 
-std::optional<CodeQuality> least_quality() {
+std::optional<CodeTier> lowest_tier() {
   const char* const given = std::getenv("WEFT_CODE");
   const std::string_view least = given ? given : "";
   if (least.empty()) return {};
-  if (least != "quick" && least != "good") throw CompileError(fmt::format("WEFT_CODE is `{}`; it can be `quick` or `good`", least));
-  return least == "good" ? CodeQuality::good : CodeQuality::quick;
+  if (least != "baseline" && least != "optimized")
+    throw CompileError(fmt::format("WEFT_CODE is `{}`; available: `baseline`, `optimized`", least));
+  return least == "optimized" ? CodeTier::optimized : CodeTier::baseline;
 }
 
-Qualities first_qualities(const KernelProgram& p, const std::vector<Schedule>& schedules) {
-  const std::optional<CodeQuality> least = least_quality();
-  Qualities q;
-  const auto choose = [&](double waste, double work) {
-    return waste > price(work) || least == CodeQuality::good ? CodeQuality::good : CodeQuality::quick;
+CodeTiers first_tiers(const KernelProgram& p, const std::vector<Schedule>& schedules) {
+  const std::optional<CodeTier> least = lowest_tier();
+  CodeTiers q;
+  const auto choose = [&](double excess, double work) {
+    return excess > price(work) || least == CodeTier::optimized ? CodeTier::optimized : CodeTier::baseline;
   };
   for (std::size_t i = 0; i < schedules.size(); ++i) {
     const double work = emission_work(p.kernels[i], schedules[i]);
-    const bool interpreted = !least && interpreting(p.kernels[i], schedules[i]) < kWorthInterpreting * kQuickInstruction * work;
-    q.kernels.push_back(interpreted ? CodeQuality::interpreted : choose(schedules[i].slack, work));
+    const bool interpreted = !least && interpreting(p.kernels[i], schedules[i]) < kWorthInterpreting * kBaselineInstruction * work;
+    q.kernels.push_back(interpreted ? CodeTier::interpreted : choose(schedules[i].slack, work));
   }
   for (const ControlStep& c : p.controls) q.controls.push_back(choose(slack(c, schedules), emission_work(c, p, schedules)));
   return q;
 }
 
-Improvement improvement(const KernelProgram& p, const std::vector<Schedule>& schedules, const Qualities& made) {
-  const std::vector<Schedule> quick = quick_schedules(p, schedules);
+Improvement improvement(const KernelProgram& p, const std::vector<Schedule>& schedules, const CodeTiers& made) {
+  const std::vector<Schedule> baseline = baseline_schedules(p, schedules);
   struct Part {
     bool is_kernel = true;
     std::size_t number = 0;
-    double waste = 0, cost = 0;
+    double excess = 0, cost = 0;
   };
   std::map<std::pair<Step::Kind, std::size_t>, Part> parts;  // a kernel may be several steps
-  double waste = 0, cost = 0;
-  const auto add = [&](const Step& s, double wasted, auto&& costs) {
+  double excess = 0, cost = 0;
+  const auto add = [&](const Step& s, double of_run, auto&& costs) {
     const auto [at, is_new] = parts.emplace(std::pair(s.kind, static_cast<std::size_t>(s.number)), Part());
     Part& part = at->second;
     if (is_new) part = {s.kind == Step::Kind::kernel, static_cast<std::size_t>(s.number), 0, costs()}, cost += part.cost;
-    part.waste += wasted, waste += wasted;
+    part.excess += of_run, excess += of_run;
   };
   for (const Step& s : p.steps) {
     const auto n = static_cast<std::size_t>(s.number);
-    if (s.kind == Step::Kind::kernel && made.kernels[n] != CodeQuality::good)
-      add(s, made.kernels[n] == CodeQuality::interpreted ? interpreting(p.kernels[n], schedules[n]) : quick[n].slack + 1,
+    if (s.kind == Step::Kind::kernel && made.kernels[n] != CodeTier::optimized)
+      add(s, made.kernels[n] == CodeTier::interpreted ? interpreting(p.kernels[n], schedules[n]) : baseline[n].slack + 1,
           [&] { return price(emission_work(p.kernels[n], schedules[n])); });
-    if (s.kind == Step::Kind::control && made.controls[n] != CodeQuality::good)
-      add(s, slack(p.controls[n], quick) + 1, [&] { return price(emission_work(p.controls[n], p, schedules)); });
+    if (s.kind == Step::Kind::control && made.controls[n] != CodeTier::optimized)
+      add(s, slack(p.controls[n], baseline) + 1, [&] { return price(emission_work(p.controls[n], p, schedules)); });
   }
   std::vector<Part> order;
   for (const auto& [_, part] : parts) order.push_back(part);
-  std::stable_sort(order.begin(), order.end(), [](const Part& a, const Part& b) { return a.waste * b.cost > b.waste * a.cost; });
+  std::stable_sort(order.begin(), order.end(), [](const Part& a, const Part& b) { return a.excess * b.cost > b.excess * a.cost; });
   Improvement r;
   double stage_cost = 0;
   for (const Part& part : order) {
     if (r.stages.empty() || stage_cost > std::max(kStage, cost / kMostStages)) {
-      Qualities& stage = r.stages.emplace_back();
+      CodeTiers& stage = r.stages.emplace_back();
       stage.kernels.resize(schedules.size()), stage.controls.resize(p.controls.size());
       stage_cost = 0;
     }
-    (part.is_kernel ? r.stages.back().kernels : r.stages.back().controls)[part.number] = CodeQuality::good;
+    (part.is_kernel ? r.stages.back().kernels : r.stages.back().controls)[part.number] = CodeTier::optimized;
     stage_cost += part.cost;
   }
   // A thread that has nothing else to do begins sooner.
-  r.waste = static_cast<std::int64_t>(waste), r.tier_budget = static_cast<std::int64_t>(num_threads() > 1 ? cost / 10 : cost);
+  r.excess = static_cast<std::int64_t>(excess), r.tier_budget = static_cast<std::int64_t>(num_threads() > 1 ? cost / 10 : cost);
   return r;
 }
 

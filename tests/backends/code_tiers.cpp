@@ -1,4 +1,4 @@
-// A function's first calls may be interpreted or run by quick code, later ones by good code: nobody can tell by the results.
+// A function's first calls may be interpreted or run by baseline code, later ones by optimised code: with the same results.
 #include <doctest/doctest.h>
 #include <fmt/format.h>
 #include <sys/wait.h>
@@ -22,7 +22,7 @@
 #include "tests/together.h"
 #include "weft/backends/codegen/planner/simplify.h"
 #include "weft/backends/common/code_cache.h"
-#include "weft/backends/cpu/code_quality.h"
+#include "weft/backends/cpu/code_tiers.h"
 #include "weft/backends/cpu/tier_budget.h"
 #include "weft/runtime/host/buffer.h"
 
@@ -45,43 +45,43 @@ using Function = std::function<Array(const Array&, float)>;
 struct Code {
   detail::Ref<detail::Executable> program;
   Array result;
-  std::string quality;
+  std::string tier;
 };
 /// What is compiled where WEFT_CODE is this, and its first call.
 Code compiled(const Jaxpr& j, const Array& x, const char* least) {
   const CodeFrom code(least);
   detail::Ref<detail::Executable> program = detail::CpuBackend().compile(j, {"f"});
-  std::string quality = program->as_text("quality");
-  return {program, program->call(Arrays{x}, 0)[0], quality};
+  std::string tier = program->as_text("tiers");
+  return {program, program->call(Arrays{x}, 0)[0], tier};
 }
 
-bool says(const std::string& quality, const char* word) { return quality.find(word) != std::string::npos; }
+bool says(const std::string& tier, const char* word) { return tier.find(word) != std::string::npos; }
 
 bool same_bits(const Array& a, const Array& b) {
   return a.aval() == b.aval() && std::memcmp(detail::host_data(a), detail::host_data(b), static_cast<std::size_t>(a.aval().bytes())) == 0;
 }
 
-/// Compares the results by code of each quality. Whether some of it was interpreted at first.
+/// Compares the results by code of each tier. Whether some of it was interpreted at first.
 bool check_all_alike(const Function& f, const Array& x) {
   const float c = unseen();
   const Jaxpr j = make_jaxpr([&](const Array& a) { return f(a, c); })(x);
-  const Code first = compiled(j, x, ""), quick = compiled(j, x, "quick"), good = compiled(j, x, "good");
-  CHECK_FALSE(says(quick.quality, "interpreted"));
-  CHECK_FALSE(says(good.quality, "interpreted"));
-  CHECK_FALSE(says(good.quality, "quick"));
-  CHECK(same_bits(first.result, good.result));
-  CHECK(same_bits(quick.result, good.result));
+  const Code first = compiled(j, x, ""), baseline = compiled(j, x, "baseline"), optimized = compiled(j, x, "optimized");
+  CHECK_FALSE(says(baseline.tier, "interpreted"));
+  CHECK_FALSE(says(optimized.tier, "interpreted"));
+  CHECK_FALSE(says(optimized.tier, "baseline"));
+  CHECK(same_bits(first.result, optimized.result));
+  CHECK(same_bits(baseline.result, optimized.result));
   // And what the operations give one by one.
   const Array eager = f(x, c);
-  CHECK(max(abs(convert(good.result, float64) - convert(eager, float64))).item<double>() < 2e-4);
-  return says(first.quality, "interpreted");
+  CHECK(max(abs(convert(optimized.result, float64) - convert(eager, float64))).item<double>() < 2e-4);
+  return says(first.tier, "interpreted");
 }
 
 Array wave(Shape shape, DType t = float32) { return sin(reshape(convert(arange(shape.num_elements()), t), shape) * array(0.37, t)); }
 
 }  // namespace
 
-TEST_CASE("interpreted, quick and good code give the same bits") {
+TEST_CASE("interpreted, baseline and optimized code give the same bits") {
   const std::vector<std::pair<std::string, Function>> functions{
       {"arithmetic", [](const Array& x, float c) { return x * c + 1 / (x + 3) - sqrt(abs(x)); }},
       {"functions", [](const Array& x, float c) { return tanh(x * c) + sin(x) * exp(x) + log1p(abs(x)) + erf(x); }},
@@ -119,18 +119,18 @@ TEST_CASE("interpreted, quick and good code give the same bits") {
     }
 }
 
-TEST_CASE("a quality of code that there is not is refused") {
+TEST_CASE("an unknown tier of code is refused") {
   const Jaxpr j = make_jaxpr([](const Array& a) { return a + 1; })(wave({3}));
-  CHECK(refuses<CompileError>([&] { compiled(j, wave({3}), "best"); }, {"WEFT_CODE is `best`; it can be `quick` or `good`"}));
+  CHECK(refuses<CompileError>([&] { compiled(j, wave({3}), "best"); }, {"WEFT_CODE is `best`; available: `baseline`, `optimized`"}));
 }
 
-TEST_CASE("good code that an earlier program left in the cache is used from the first call on") {
+TEST_CASE("optimized code that an earlier program left in the cache is used from the first call on") {
   const bool has_cache = std::getenv("WEFT_TEST_CACHE") != nullptr;  // of the process that this one starts, as tests have none
   if (!has_cache) {
     const test::Folder own;
     const std::string self = std::filesystem::read_symlink("/proc/self/exe").string();
     const std::string command = fmt::format(
-        "WEFT_TEST_CACHE=1 WEFT_CACHE=on WEFT_CACHE_DIR={}/code {} -tc='good code that an earlier*' >/dev/null", own.path, self);
+        "WEFT_TEST_CACHE=1 WEFT_CACHE=on WEFT_CACHE_DIR={}/code {} -tc='optimized code that an earlier*' >/dev/null", own.path, self);
     CHECK(std::system(command.c_str()) == 0);
     return;
   }
@@ -138,25 +138,25 @@ TEST_CASE("good code that an earlier program left in the cache is used from the 
   const Array x = wave({200});
   const float c = unseen();
   const Jaxpr j = make_jaxpr([&](const Array& a) { return exp(cos(a) * c); })(x);
-  CHECK(compiled(j, x, "").quality == "kernel0: interpreted\n");
-  CHECK(compiled(j, x, "good").quality == "kernel0: good\n");
-  CHECK(compiled(j, x, "quick").quality == "kernel0: good\n");
-  CHECK(compiled(j, x, "").quality == "kernel0: good\n");
+  CHECK(compiled(j, x, "").tier == "kernel0: interpreted\n");
+  CHECK(compiled(j, x, "optimized").tier == "kernel0: optimized\n");
+  CHECK(compiled(j, x, "baseline").tier == "kernel0: optimized\n");
+  CHECK(compiled(j, x, "").tier == "kernel0: optimized\n");
 }
 
-TEST_CASE("code that is called again and again becomes good, and its results stay what they were") {
+TEST_CASE("code that is called again and again is optimized, and its results stay what they were") {
   const Array x = wave({200});
   const float c = unseen();
   const Code code = compiled(make_jaxpr([&](const Array& a) { return exp(sin(a) * c) + tanh(a); })(x), x, "");
-  REQUIRE(code.quality == "kernel0: interpreted\n");
+  REQUIRE(code.tier == "kernel0: interpreted\n");
   constexpr double kMost = 300;  // of what takes a hundredth of a second
-  for (const double end = seconds() + kMost; code.program->as_text("quality") != "kernel0: good\n" && seconds() < end;)
+  for (const double end = seconds() + kMost; code.program->as_text("tiers") != "kernel0: optimized\n" && seconds() < end;)
     code.program->call(Arrays{x}, 0);
-  CHECK(code.program->as_text("quality") == "kernel0: good\n");
+  CHECK(code.program->as_text("tiers") == "kernel0: optimized\n");
   CHECK(same_bits(code.program->call(Arrays{x}, 0)[0], code.result));
 }
 
-TEST_CASE("good code takes over in parts: each kernel once, and the results stay what they were") {
+TEST_CASE("optimized code takes over in parts: each kernel once, and the results stay what they were") {
   const float c = unseen();
   constexpr int kResults = 24;
   const auto f = [&](const Array& x) {
@@ -172,9 +172,9 @@ TEST_CASE("good code takes over in parts: each kernel once, and the results stay
   const detail::KernelProgram p = detail::form_program(detail::simplify(j, nullptr), {detail::native_vector_bytes()}, {});
   std::vector<detail::Schedule> schedules;
   for (const detail::Kernel& k : p.kernels) schedules.push_back(detail::make_schedule(k, detail::native_vector_bytes()));
-  detail::Qualities made;
-  made.kernels.assign(p.kernels.size(), detail::CodeQuality::interpreted);
-  made.kernels[1] = detail::CodeQuality::good;
+  detail::CodeTiers made;
+  made.kernels.assign(p.kernels.size(), detail::CodeTier::interpreted);
+  made.kernels[1] = detail::CodeTier::optimized;
   const detail::Improvement i = detail::improvement(p, schedules, made);
   const std::size_t kernels = p.kernels.size();
   REQUIRE(kernels > 2);
@@ -183,24 +183,24 @@ TEST_CASE("good code takes over in parts: each kernel once, and the results stay
   for (std::size_t s = 0; s < i.stages.size(); ++s)
     for (std::size_t k = 0; k < kernels; ++k)
       if (i.stages[s].kernels[k]) {
-        CHECK(*i.stages[s].kernels[k] == detail::CodeQuality::good);
+        CHECK(*i.stages[s].kernels[k] == detail::CodeTier::optimized);
         CHECK(stage_of[k] == i.stages.size());
         stage_of[k] = s;
       }
   for (std::size_t k = 0; k < kernels; ++k) CHECK((stage_of[k] < i.stages.size()) == (k != 1));
-  // Whatever part of it is good by now, the results are the same.
+  // Whatever part of it is optimised by now, the results are the same.
   const Code code = compiled(j, x, "");
   const Arrays first = code.program->call(Arrays{x}, 0);
   constexpr double kMost = 300;  // of what takes less than a second
   bool same = true;
-  const auto all_good = [&] {
-    return !says(code.program->as_text("quality"), "quick") && !says(code.program->as_text("quality"), "interpreted");
+  const auto all_optimized = [&] {
+    return !says(code.program->as_text("tiers"), "baseline") && !says(code.program->as_text("tiers"), "interpreted");
   };
-  for (const double end = seconds() + kMost; !all_good() && seconds() < end;) {
+  for (const double end = seconds() + kMost; !all_optimized() && seconds() < end;) {
     const Arrays now = code.program->call(Arrays{x}, 0);
     for (std::size_t k = 0; k < now.size(); ++k) same &= same_bits(now[k], first[k]);
   }
-  CHECK(all_good());
+  CHECK(all_optimized());
   CHECK(same);
 }
 
@@ -213,16 +213,16 @@ TEST_CASE("a tier budget ends once, however many lose it at a time") {
     for (int round = 0; round < kRounds; ++round) {
       if (t == 0) tier_budget.renew(10), ends = 0;
       start.arrive_and_wait();
-      for (int k = 0; k < 5; ++k) ends += tier_budget.ends_with(3);
+      for (int k = 0; k < 5; ++k) ends += tier_budget.exhausted_by(3);
       stop.arrive_and_wait();
       if (t == 0) wrong += ends != 1;
     }
   });
   CHECK(wrong == 0);
-  CHECK_FALSE(detail::TierBudget(10).ends_with(0));
-  CHECK_FALSE(detail::TierBudget(10).ends_with(9));
-  CHECK(detail::TierBudget(10).ends_with(10));
-  CHECK_FALSE(detail::TierBudget().ends_with(1));
+  CHECK_FALSE(detail::TierBudget(10).exhausted_by(0));
+  CHECK_FALSE(detail::TierBudget(10).exhausted_by(9));
+  CHECK(detail::TierBudget(10).exhausted_by(10));
+  CHECK_FALSE(detail::TierBudget().exhausted_by(1));
 }
 
 TEST_CASE("a process that was forked while there is a background thread ends well") {
@@ -230,7 +230,7 @@ TEST_CASE("a process that was forked while there is a background thread ends wel
   const float c = unseen();
   const Code code = compiled(make_jaxpr([&](const Array& a) { return exp(sin(a) * c) - tanh(a); })(x), x, "");
   constexpr double kMost = 300;  // of what takes a hundredth of a second
-  for (const double end = seconds() + kMost; code.program->as_text("quality") != "kernel0: good\n" && seconds() < end;)
+  for (const double end = seconds() + kMost; code.program->as_text("tiers") != "kernel0: optimized\n" && seconds() < end;)
     code.program->call(Arrays{x}, 0);
   const pid_t child = fork();
   REQUIRE(child >= 0);
