@@ -8,6 +8,7 @@
 #include "weft/frontends/stablehlo/program.h"
 
 using namespace weft;
+using sharding::P;
 using test::has, test::message_of;
 
 namespace {

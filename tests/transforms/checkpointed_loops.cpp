@@ -11,6 +11,7 @@
 #include "tests/runtime/devices.h"
 
 using namespace weft;
+using sharding::P;
 
 namespace {
 
