@@ -7,6 +7,7 @@
 #include <map>
 
 #include "weft/core/base/nesting.h"
+#include "weft/core/base/process_wide.h"
 #include "weft/frontends/stablehlo/bytecode/properties.h"
 #include "weft/frontends/stablehlo/bytecode/upgrade.h"
 
@@ -59,11 +60,12 @@ class ModuleReader {
   // Operations that are no part of a function's body, or of which nothing stays.
   using Special = void (ModuleReader::*)(Bytes& b, Operation& op, std::uint8_t mask);
   static const std::map<std::string_view, Special>& special_operations() {
-    static const std::map<std::string_view, Special> all{{"builtin.module", &ModuleReader::read_module},
-                                                         {"func.func", &ModuleReader::read_function},
-                                                         {"vhlo.func_v1", &ModuleReader::read_function},
-                                                         {"sdy.mesh", &ModuleReader::read_mesh},
-                                                         {"builtin.unrealized_conversion_cast", &ModuleReader::read_cast}};
+    static const auto& all = process_wide<std::map<std::string_view, Special>>(
+        std::map<std::string_view, Special>{{"builtin.module", &ModuleReader::read_module},
+                                            {"func.func", &ModuleReader::read_function},
+                                            {"vhlo.func_v1", &ModuleReader::read_function},
+                                            {"sdy.mesh", &ModuleReader::read_mesh},
+                                            {"builtin.unrealized_conversion_cast", &ModuleReader::read_cast}});
     return all;
   }
 

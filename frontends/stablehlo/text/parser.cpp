@@ -9,6 +9,7 @@
 #include <optional>
 
 #include "weft/core/base/nesting.h"
+#include "weft/core/base/process_wide.h"
 #include "weft/frontends/stablehlo/text/reader.h"
 
 namespace weft::detail::mlir {
@@ -307,10 +308,11 @@ class Parser : public AttributeReader {
   /// Operations whose pretty form is not the common one.
   using Form = void (Parser::*)(Operation& op, std::size_t results);
   static const std::map<std::string, Form, std::less<>>& special_forms() {
-    static const std::map<std::string, Form, std::less<>> forms{{"stablehlo.while", &Parser::read_while},
-                                                                {"stablehlo.reduce", &Parser::read_reduce},
-                                                                {"chlo.scan", &Parser::read_scan},
-                                                                {"sdy.manual_computation", &Parser::read_manual_computation}};
+    static const auto& forms = process_wide<std::map<std::string, Form, std::less<>>>(
+        std::map<std::string, Form, std::less<>>{{"stablehlo.while", &Parser::read_while},
+                                                 {"stablehlo.reduce", &Parser::read_reduce},
+                                                 {"chlo.scan", &Parser::read_scan},
+                                                 {"sdy.manual_computation", &Parser::read_manual_computation}});
     return forms;
   }
 
