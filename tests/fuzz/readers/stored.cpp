@@ -148,7 +148,7 @@ std::vector<std::string> cache_entry_seeds() {
 void read_stored_program(std::string_view bytes) {
   if (bytes.empty()) return;
   const Jaxpr& program = known_programs()[static_cast<unsigned char>(bytes[0]) % known_programs().size()];
-  detail::stored_waste(bytes.substr(1));
+  detail::stored_excess(bytes.substr(1));
   detail::read_program(bytes.substr(1), program);
 }
 std::vector<std::string> stored_program_seeds() {
