@@ -58,7 +58,9 @@ constexpr std::string_view kVariables[] = {
     "WEFT_PROCESS_ID",
     "WEFT_PTX_DIR",
     "WEFT_TOKEN",
+    "WEFT_TRACE",
     "WEFT_TRACEBACK",
+    "WEFT_WARN_AFTER_RECOMPILES",
 };
 
 /// Vector extensions that kernels are compiled for, in the words of /proc/cpuinfo.

@@ -125,7 +125,7 @@ void write_shape(const Shape& from, int* ndim, std::int64_t* shape) {
 }
 void write_type(const std::vector<ShapeDtypeStruct>& types, int index, weft_dtype* dtype, int* ndim, std::int64_t* shape) {
   if (index < 0 || static_cast<std::size_t>(index) >= types.size())
-    throw ArgumentError(fmt::format("there is no number {} of {}", index, types.size()));
+    throw ArgumentError(fmt::format("index {} is out of range: there are {}", index, types.size()));
   const ShapeDtypeStruct& type = types[static_cast<std::size_t>(index)];
   write_shape(type.shape, ndim, shape);
   given(dtype, "dtype") = static_cast<weft_dtype>(type.dtype.id());

@@ -37,7 +37,7 @@ enum class Code : int {
   failed_precondition = 9,
   aborted = 10,
   out_of_range = 11,
-  unimplemented = 12,
+  not_supported = 12,  // UNIMPLEMENTED
   internal = 13,
   unavailable = 14,
 };

@@ -36,7 +36,7 @@ Error current_error() {
   } catch (const weft::SystemError& e) {
     return told(Code::resource_exhausted, e);
   } catch (const CompileError& e) {
-    return told(Code::unimplemented, e);
+    return told(Code::not_supported, e);
   } catch (const weft::Error& e) {
     return told(Code::invalid_argument, e);
   } catch (const std::exception& e) {
@@ -48,7 +48,7 @@ Error current_error() {
 
 Error* new_error(const Error& e) { return new Error(e); }
 
-void not_supported(const std::string& what) { throw Failure(Code::unimplemented, "weft: " + what + " is not supported"); }
+void not_supported(const std::string& what) { throw Failure(Code::not_supported, "weft: " + what + " is not supported"); }
 void invalid(const std::string& problem) { throw Failure(Code::invalid_argument, "weft: " + problem); }
 
 void Progress::finish(std::optional<Error> error) {

@@ -16,7 +16,7 @@ int count_of(const mlir::Module& m, const char* key, const mlir::Importer& impor
   const Attribute* a = m.attributes.find(key);
   if (!a) return 1;
   if (a->kind != Attribute::Kind::integer || a->integer < 1 || !fits_int(a->integer))
-    importer.fail(a->place, fmt::format("{} is no number of devices", key));
+    importer.fail(a->place, fmt::format("{} is not a number of devices", key));
   return static_cast<int>(a->integer);
 }
 

@@ -125,9 +125,9 @@ Array values_of(const std::vector<Line>& lines, const std::vector<std::size_t>& 
         if (!options.missing) reader.fail(where, "the field is empty, and CsvOptions.missing says nothing for it");
         value = static_cast<T>(*options.missing);
       } else if (!read_number(text, value)) {
-        reader.fail(where, fmt::format("'{}' is no number of {}", text, options.dtype.name()));
+        reader.fail(where, fmt::format("'{}' is not a {} number", text, options.dtype.name()));
       }
-      if (!fits(value, options.dtype)) reader.fail(where, fmt::format("'{}' is no number of {}", text, options.dtype.name()));
+      if (!fits(value, options.dtype)) reader.fail(where, fmt::format("'{}' is not a {} number", text, options.dtype.name()));
       values.push_back(value);
     }
   const Shape shape{lines.size(), columns.size()};

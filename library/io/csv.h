@@ -11,8 +11,8 @@ namespace weft {
 
 /// Options of load_csv.
 struct CsvOptions {
-  char delimiter = ',';                   ///< what stands between fields; '\t' for tab-separated values
-  std::optional<bool> header = {};        ///< whether the first line names the columns; absent: it does if one of its fields is no number
+  char delimiter = ',';             ///< what stands between fields; '\t' for tab-separated values
+  std::optional<bool> header = {};  ///< whether the first line names the columns; absent: it does if one of its fields is not a number
   std::vector<std::string> columns = {};  ///< which columns, in this order; empty: all of them
   DType dtype = float32;                  ///< of the values
   std::optional<double> missing = {};     ///< what stands for an empty field; absent: an empty field is an IoError
@@ -27,8 +27,8 @@ struct Csv {
 };
 /// Reads a table of numbers (RFC 4180: fields may be quoted; lines end in \n or \r\n; empty lines are passed over). Numbers are written as
 /// in C++, beside `nan`, `inf`, `true` and `false`; spaces around them don't count. Throws IoError, with path, line and column, for a field
-/// that is no number (or, of an integer dtype, no integer of it), for a line with more or fewer fields than the first one, and for columns
-/// that aren't there.
+/// that is not a number (or, for an integer dtype, not an integer in its range), for a line with more or fewer fields than the first one,
+/// and for columns that aren't there.
 Csv load_csv(const std::string& path, CsvOptions options = {}, SourceLoc loc = SourceLoc::here());
 /// The same of text in memory; `name` is what errors call it.
 Csv parse_csv(const std::string& text, CsvOptions options = {}, const std::string& name = "text", SourceLoc loc = SourceLoc::here());

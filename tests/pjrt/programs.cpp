@@ -178,13 +178,13 @@ TEST_CASE("pjrt: programs that are refused, by their status") {
       "func.func @main(%x: tensor<4xf32>) -> tensor<4xf32> {\n  %0 = my.thing %x : tensor<4xf32>\n  return %0 : tensor<4xf32>\n}", &out);
   CHECK(done.message.find("2:") != std::string::npos);
   done = c.try_compile(kAxpy, &out, {}, "hlo");
-  CHECK(done.code == Code::unimplemented);
+  CHECK(done.code == Code::not_supported);
   done = c.try_compile(kAxpy, &out, std::string("\x1a\x7f", 2));
   CHECK(done.message.find("damaged") != std::string::npos);
   done = c.try_compile(kAxpy, &out, partitions({0, 9}));
   CHECK(done.code == Code::not_found);
   done = c.try_compile(kAxpy, &out, std::string("\x1a\x02\x20\x02", 4));
-  CHECK(done.code == Code::unimplemented);
+  CHECK(done.code == Code::not_supported);
   CHECK(done.message.find("2 replicas") != std::string::npos);
 }
 
