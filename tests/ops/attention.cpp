@@ -1,4 +1,5 @@
 // Attention whose scores are too many to be stored: in blocks of rows and columns, against the formula in float64.
+#include <cstdlib>
 #include <limits>
 
 #include "tests/ops/checks.h"
@@ -53,6 +54,12 @@ struct Operands {
   explicit Operands(const Case& c) : q(samples(c.q, 1)), k(samples(c.k, 2)), v(samples(c.k, 3)) {}
 };
 
+/// The derivative of attention of any length computes the scores again.
+struct KeepsNoScores {
+  KeepsNoScores() { setenv("WEFT_ATTENTION_KEPT_MB", "0", 1); }
+  ~KeepsNoScores() { unsetenv("WEFT_ATTENTION_KEPT_MB"); }
+};
+
 bool in_blocks(const std::string& text) { return text.find("while") != std::string::npos; }
 
 }  // namespace
@@ -70,6 +77,7 @@ TEST_CASE("long attention: values, jitted and at once") {
 }
 
 TEST_CASE("long attention: gradients") {
+  const KeepsNoScores recomputed;
   for (const Case& c : cases()) {
     CAPTURE(c.what);
     const Operands o(c);
@@ -95,7 +103,16 @@ TEST_CASE("long attention: gradients") {
   }
 }
 
+TEST_CASE("the scores of attention are kept for the derivative where they take little memory") {
+  const auto f = [](Array q) { return sum(nn::dot_product_attention(q, q, q)); };
+  const auto text = [&] { return jit(grad(f)).lower(ones({1, 1301, 4, 4})).compile().as_text("jaxpr"); };
+  CHECK(!in_blocks(text()));
+  const KeepsNoScores recomputed;
+  CHECK(in_blocks(text()));
+}
+
 TEST_CASE("long attention takes memory in proportion to its length") {
+  const KeepsNoScores recomputed;
   const auto f = [](Array q) { return sum(nn::dot_product_attention(q, q, q, {.is_causal = true})); };
   const auto temp = [&](std::int64_t n) { return jit(grad(f)).lower(ones({1, n, 4, 16})).compile().memory_analysis().temp_size_in_bytes; };
   const std::int64_t of_4k = temp(4096), of_8k = temp(8192);
@@ -104,6 +121,7 @@ TEST_CASE("long attention takes memory in proportion to its length") {
 }
 
 TEST_CASE("long attention under vmap, in a loop, and its second derivative") {
+  const KeepsNoScores recomputed;
   const Array q = samples({2, 1301, 2, 4}, 1), k = samples({2, 1301, 2, 4}, 2), v = samples({2, 1301, 2, 4}, 3);
   const auto f = [](Array a, Array b, Array c) { return nn::dot_product_attention(a, b, c, {.is_causal = true}); };
   const auto one = [](Array a, Array b, Array c) {

@@ -1,9 +1,11 @@
 #include "weft/core/ops/product/attention.h"
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
 
 #include "weft/core/array/array_impl.h"
+#include "weft/core/base/environment.h"
 #include "weft/core/functions/contractions.h"
 #include "weft/core/functions/elementwise.h"
 #include "weft/core/functions/reductions.h"
@@ -126,10 +128,16 @@ std::vector<Aval> types_of(std::span<const Array> xs) {
   return out;
 }
 
+/// From how many bytes of scores on the derivative computes them again: what it saves in memory costs up to twice the time.
+double recomputed_bytes() {
+  constexpr std::int64_t kDefault = 512, kMost = 1 << 20;
+  return 1e6 * static_cast<double>(integer_in_environment("WEFT_ATTENTION_KEPT_MB", 0, kMost).value_or(kDefault));
+}
+
 std::optional<JvpResult> differentiate(const JvpContext& c) {
   const std::vector<Aval> types = types_of(c.in);
   const std::optional<AttentionForm> known = attention_form(c.get<CompositeParams>(), types);
-  if (!known || score_bytes(types) < kLongAttention) return {};
+  if (!known || score_bytes(types) < std::max(kLongAttention, recomputed_bytes())) return {};
   const AttentionForm& form = *known;
   JvpResult r;
   r.out = bind_with_body(kAttention, form, c.in, c.loc, forward_body);

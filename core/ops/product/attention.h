@@ -41,8 +41,7 @@ struct AttentionOperands {
 /// Attention, its first result.
 Array attention(const AttentionForm& form, std::span<const Array> operands, SourceLoc loc);
 
-/// The scores' size in bytes; from kLongAttention on they are worth never being stored: the derivative computes them again, and a backend
-/// that can goes through them in blocks.
+/// The scores' size in bytes; from kLongAttention on they are worth never being stored: a backend that can goes through them in blocks.
 double score_bytes(std::span<const Aval> operands);
 inline constexpr double kLongAttention = 24e6;
 
