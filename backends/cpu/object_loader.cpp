@@ -165,8 +165,10 @@ class ObjectLoader {
           break;
         default: throw Unknown();
       }
-      value += r.r_addend;
-      if (type != R_X86_64_64) value -= reinterpret_cast<std::int64_t>(place);
+      // Addresses wrap around, whatever a damaged file says.
+      std::uint64_t sum = static_cast<std::uint64_t>(value) + static_cast<std::uint64_t>(r.r_addend);
+      if (type != R_X86_64_64) sum -= reinterpret_cast<std::uint64_t>(place);
+      value = static_cast<std::int64_t>(sum);
       if (width == 4 && (value < std::numeric_limits<std::int32_t>::min() || value > std::numeric_limits<std::int32_t>::max()))
         throw Unknown();
       std::memcpy(place, &value, width);
