@@ -308,7 +308,7 @@ static_assert(int(PJRT_Extension_Type_Layouts) == kLayoutsExtension);
 #define CODE(THEIRS, ours) static_assert(int(PJRT_Error_Code_##THEIRS) == int(Code::ours));
 CODE(OK, ok) CODE(CANCELLED, cancelled) CODE(UNKNOWN, unknown) CODE(INVALID_ARGUMENT, invalid_argument) CODE(DEADLINE_EXCEEDED, deadline_exceeded)
 CODE(NOT_FOUND, not_found) CODE(RESOURCE_EXHAUSTED, resource_exhausted) CODE(FAILED_PRECONDITION, failed_precondition) CODE(ABORTED, aborted)
-CODE(OUT_OF_RANGE, out_of_range) CODE(UNIMPLEMENTED, unimplemented) CODE(INTERNAL, internal) CODE(UNAVAILABLE, unavailable)
+CODE(OUT_OF_RANGE, out_of_range) CODE(UNIMPLEMENTED, not_supported) CODE(INTERNAL, internal) CODE(UNAVAILABLE, unavailable)
 #define TYPE(THEIRS, ours) static_assert(int(PJRT_Buffer_Type_##THEIRS) == int(ElementType::ours));
 TYPE(INVALID, invalid) TYPE(PRED, pred) TYPE(S8, s8) TYPE(S16, s16) TYPE(S32, s32) TYPE(S64, s64) TYPE(U8, u8) TYPE(U16, u16)
 TYPE(U32, u32) TYPE(U64, u64) TYPE(F16, f16) TYPE(F32, f32) TYPE(F64, f64) TYPE(BF16, bf16) TYPE(C64, c64) TYPE(C128, c128)
