@@ -151,6 +151,7 @@ std::optional<Geometry> make_geometry(Geometry::Form form, const ConvParams& p, 
 class Piece {
  public:
   Piece(const Geometry& g, bool own_layouts) : form_(g.form) {
+    require_library_memory();
     const auto f32 = memory::data_type::f32;
     user_src_ = memory::desc(g.src(), f32, g.src_strides), user_dst_ = memory::desc(g.dst(), f32, g.dst_strides);
     const memory::desc any_src(g.src(), f32, memory::format_tag::any), any_dst(g.dst(), f32, memory::format_tag::any);

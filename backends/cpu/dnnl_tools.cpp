@@ -5,6 +5,7 @@
 
 #include <cstdlib>
 #include <memory>
+#include <new>
 
 #include "weft/core/base/process_wide.h"
 #include "weft/core/base/thread_object.h"
@@ -30,6 +31,12 @@ const dnnl::stream& library_stream() {
   };
   return of_thread<Stream>().s;
 }
+void require_library_memory() {
+  constexpr std::size_t enough = 32 << 20;
+  void* const memory = mmap(nullptr, enough, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  if (memory == MAP_FAILED) throw std::bad_alloc();
+  munmap(memory, enough);
+}
 void* library_scratch(std::size_t bytes) {
   struct Scratch {
     std::unique_ptr<char, decltype(&std::free)> memory{nullptr, &std::free};
@@ -40,10 +47,12 @@ void* library_scratch(std::size_t bytes) {
     // Much of it is one huge page, which is mapped in a third of the time that its 512 small ones take.
     constexpr std::size_t huge = 2 << 20;
     const std::size_t page = bytes > huge / 4 ? huge : 4096;
-    size = (bytes + page - 1) / page * page;
-    memory.reset();
-    memory.reset(static_cast<char*>(std::aligned_alloc(page, size)));
-    if (page == huge && memory) madvise(memory.get(), size, MADV_HUGEPAGE);  // only advice
+    const std::size_t wanted = (bytes + page - 1) / page * page;
+    memory.reset(), size = 0;
+    memory.reset(static_cast<char*>(std::aligned_alloc(page, wanted)));
+    if (!memory) throw std::bad_alloc();
+    size = wanted;
+    if (page == huge) madvise(memory.get(), size, MADV_HUGEPAGE);  // only advice
   }
   return memory.get();
 }

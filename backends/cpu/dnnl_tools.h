@@ -11,7 +11,10 @@ void forbid_library_threads();
 const dnnl::engine& library_engine();
 /// The calling thread's.
 const dnnl::stream& library_stream();
-/// The calling thread's scratch memory, of at least so many bytes, until its next call.
+/// Throws std::bad_alloc where the process could not be given the memory that the library takes for a primitive and its code: the library
+/// looks at the results of some of its own allocations only.
+void require_library_memory();
+/// The calling thread's scratch memory, of at least so many bytes, until its next call. Throws std::bad_alloc where there is none.
 void* library_scratch(std::size_t bytes);
 
 }  // namespace weft::detail

@@ -8,6 +8,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <new>
 #include <vector>
 
 #include "weft/backends/cpu/factors/blocked.h"
@@ -67,6 +68,12 @@ void transpose(const T* from, int m, int n, T* to) {
       to[static_cast<std::size_t>(j) * static_cast<std::size_t>(m) + static_cast<std::size_t>(i)] =
           from[static_cast<std::size_t>(i) * static_cast<std::size_t>(n) + static_cast<std::size_t>(j)];
 }
+/// Whether a routine gave what it was asked for. Throws std::bad_alloc where it could not have its own memory, which is no property of the
+/// matrix.
+bool succeeded(lapack_int info) {
+  if (info == LAPACK_WORK_MEMORY_ERROR || info == LAPACK_TRANSPOSE_MEMORY_ERROR) throw std::bad_alloc();
+  return info == 0;
+}
 std::size_t area(int m, int n) { return static_cast<std::size_t>(m) * static_cast<std::size_t>(n); }
 
 }  // namespace
@@ -77,7 +84,7 @@ bool cholesky(T* a, int n) {
   const LibraryUse use;
   use_one_blas_thread();
   if (is_for_blocks(n, n)) return blocked_cholesky(a, n);
-  return n == 0 || Routines<T>::potrf(LAPACK_COL_MAJOR, 'U', n, a, n) == 0;
+  return n == 0 || succeeded(Routines<T>::potrf(LAPACK_COL_MAJOR, 'U', n, a, n));
 }
 
 template <class T>
@@ -121,7 +128,7 @@ bool eigh(T* a, int n, bool lower, Real<T>* values) {
   use_one_blas_thread();
   if (n == 0) return true;
   if (!all_finite(a, area(n, n))) return false;
-  if (Routines<T>::syevd(LAPACK_COL_MAJOR, 'V', lower ? 'U' : 'L', n, a, n, values) != 0) return false;
+  if (!succeeded(Routines<T>::syevd(LAPACK_COL_MAJOR, 'V', lower ? 'U' : 'L', n, a, n, values))) return false;
   const std::vector<T> vectors(a, a + area(n, n));
   transpose(vectors.data(), n, n, a);
   if constexpr (is_complex<T>)
@@ -137,7 +144,7 @@ bool svd(T* a, int m, int n, bool vectors, bool full, Real<T>* s, T* u, T* vh) {
   if (m == 0 || n == 0) return true;
   if (!all_finite(a, area(m, n))) return false;
   const int columns = full ? m : std::min(m, n);
-  return Routines<T>::gesdd(LAPACK_COL_MAJOR, !vectors ? 'N' : full ? 'A' : 'S', n, m, a, n, s, vh, n, u, columns) == 0;
+  return succeeded(Routines<T>::gesdd(LAPACK_COL_MAJOR, !vectors ? 'N' : full ? 'A' : 'S', n, m, a, n, s, vh, n, u, columns));
 }
 
 template <class T>
@@ -147,11 +154,11 @@ bool qr(const T* a, int m, int n, int columns, T* q, T* r) {
   const int k = std::min(m, n);
   std::vector<T> factors(area(m, std::max(n, columns))), taus(static_cast<std::size_t>(std::max(k, 1)));
   transpose(a, m, n, factors.data());
-  if (k > 0 && Routines<T>::geqrf(LAPACK_COL_MAJOR, m, n, factors.data(), m, taus.data()) != 0) return false;
+  if (k > 0 && !succeeded(Routines<T>::geqrf(LAPACK_COL_MAJOR, m, n, factors.data(), m, taus.data()))) return false;
   for (int i = 0; i < columns; ++i)
     for (int j = 0; j < n; ++j)
       r[area(i, n) + static_cast<std::size_t>(j)] = i <= j ? factors[area(j, m) + static_cast<std::size_t>(i)] : T(0);
-  if (columns > 0 && Routines<T>::orgqr(LAPACK_COL_MAJOR, m, columns, k, factors.data(), m, taus.data()) != 0) return false;
+  if (columns > 0 && !succeeded(Routines<T>::orgqr(LAPACK_COL_MAJOR, m, columns, k, factors.data(), m, taus.data()))) return false;
   transpose(factors.data(), columns, m, q);
   return true;
 }

@@ -7,6 +7,7 @@
 #include <future>
 #include <limits>
 #include <mutex>
+#include <new>
 #include <string_view>
 #include <system_error>
 
@@ -39,6 +40,11 @@ void prepare_products() {
     const LibraryUse use;
     restore_standard_floats();
     forbid_library_threads();
+    try {
+      require_library_memory();
+    } catch (const std::bad_alloc&) {
+      return;  // the first product asks again
+    }
     constexpr int n = 16;
     const std::array<float, n * n> a{};
     std::array<float, n * n> out{};
@@ -61,6 +67,7 @@ struct Piece {
   std::int64_t packed_rows = 0, packed_columns = 0, packed_stride = 0;  // of a as it lies in memory; 0: it is not packed
 
   explicit Piece(const ProductStep& p) {
+    require_library_memory();
     dnnl::memory::dims da, db, dout, sa, sb, sout;
     for (const ProductStep::Batch& x : p.batch) {
       da.push_back(x.stride_a == 0 ? 1 : x.size), sa.push_back(std::max<std::int64_t>(x.stride_a, 1));

@@ -3,7 +3,8 @@
 //     LD_PRELOAD=build/tests/libfaults.so build/tests/test_faults
 //
 // What counts is who calls: the library, and for memory also the program, into which its templates are compiled. A call that libstdc++
-// makes counts as that of whoever called it. LLVM, oneDNN, OpenBLAS and MPI end the process where they get no memory, and are left out.
+// makes counts as that of whoever called it, and LAPACKE's own memory as the library's, which is told of it. LLVM, oneDNN, OpenBLAS and MPI
+// end the process where they get no memory, and are left out.
 #include "tests/faults/inject.h"
 
 #include <dlfcn.h>
@@ -50,7 +51,10 @@ thread_local bool inside __attribute__((tls_model("initial-exec"))) = false;
 
 int add_module(dl_phdr_info* info, std::size_t, void*) {
   const char* name = info->dlpi_name ? info->dlpi_name : "";
-  const Who who = std::strstr(name, "libweft") ? kLibrary : std::strstr(name, "libstdc++") ? kStandard : !*name ? kProgram : kOther;
+  const Who who = std::strstr(name, "libweft") || std::strstr(name, "liblapacke") ? kLibrary
+                  : std::strstr(name, "libstdc++")                                ? kStandard
+                  : !*name                                                        ? kProgram
+                                                                                  : kOther;
   for (int i = 0; who != kOther && i < info->dlpi_phnum && num_modules < 64; ++i)
     if (const auto& p = info->dlpi_phdr[i]; p.p_type == PT_LOAD && (p.p_flags & PF_X))
       modules[num_modules++] = {{info->dlpi_addr + p.p_vaddr, info->dlpi_addr + p.p_vaddr + p.p_memsz}, who};

@@ -56,6 +56,13 @@ constexpr Scenario kScenarios[] = {
        for (int i = 0; i < 1000; ++i) keep.push_back(ones(50000) + i);
      }},
     {"products", [] { matmul(ones({1500, 1500}), ones({1500, 1500})).block_until_ready(); }},
+    {"other products",
+     [] {
+       static int distinct = 20;
+       distinct += 3;
+       matmul(ones({distinct, 700}), ones({700, distinct + 1})).block_until_ready();
+       conv(ones({4, 16, distinct, 40}), ones({16, 16, 3, 3}), {1, 1}, "SAME").block_until_ready();
+     }},
     {"algebra",
      [] {
        const Array a = random::normal(random::key(0), {300, 300});
