@@ -7,10 +7,10 @@ namespace weft {
 
 /// Options of batch_jaxpr: those of vmap; axes are those of the program's inputs and outputs.
 struct BatchOptions {
-  Axes in_axes = 0;
-  Axes out_axes = 0;
-  std::string axis_name = {};
-  std::optional<Int> axis_size = {};
+  Axes in_axes = 0;                   ///< which axis of each input is mapped; none: it is the same for all
+  Axes out_axes = 0;                  ///< where the mapped axis stands in each output
+  std::string axis_name = {};         ///< for collectives
+  std::optional<Int> axis_size = {};  ///< needed only where no input is mapped
 };
 
 namespace detail {

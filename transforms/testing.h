@@ -11,7 +11,7 @@ namespace weft {
 /// and bfloat16.
 struct CloseOptions {
   std::optional<double> rtol = {};  ///< relative to the wanted element
-  std::optional<double> atol = {};
+  std::optional<double> atol = {};  ///< added to that
 };
 /// What check_laws tries.
 struct LawOptions {

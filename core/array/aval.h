@@ -8,8 +8,8 @@ namespace weft {
 
 /// A shape and a dtype without data: an argument of eval_shape, lower and pure_callback.
 struct ShapeDtypeStruct {
-  Shape shape;
-  DType dtype = float32;
+  Shape shape;            ///< the sizes of the dimensions
+  DType dtype = float32;  ///< of the elements
   friend bool operator==(const ShapeDtypeStruct&, const ShapeDtypeStruct&) = default;
 };
 

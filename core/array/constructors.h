@@ -86,6 +86,7 @@ Array array(const M& matrix, Shape shape, std::optional<DType> dtype = {}, Sourc
   if constexpr (detail::StridedSource<M>) return detail::array_of_strided(detail::elements_of(matrix), &shape, dtype, loc);
 }
 
+/// All zeros; all ones.
 Array zeros(Shape shape, DType dtype = float32, SourceLoc loc = SourceLoc::here());
 Array ones(Shape shape, DType dtype = float32, SourceLoc loc = SourceLoc::here());
 /// All elements equal to `value`, which is broadcast if it is not a scalar; of its dtype if none is given.
@@ -109,6 +110,7 @@ inline Array tril(Arg x) { return tril(std::move(x), 0); }
 /// x on and above the k-th diagonal of its last two axes, zeros below.
 Array triu(Arg x, Int k);
 inline Array triu(Arg x) { return triu(std::move(x), 0); }
+/// Zeros, ones, or one value everywhere, with the shape of x, and its dtype unless another is given.
 Array zeros_like(Arg x, std::optional<DType> dtype);
 inline Array zeros_like(Arg x) { return zeros_like(std::move(x), {}); }
 Array ones_like(Arg x, std::optional<DType> dtype);

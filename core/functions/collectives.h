@@ -25,22 +25,26 @@ class AxisName {
 
 /// Groups of positions along an axis; each group communicates within itself. Every position stands in one group, all are of one size.
 using AxisIndexGroups = std::vector<std::vector<int>>;
+/// Options of psum, pmean, pmax and pmin.
 struct GroupOptions {
-  AxisIndexGroups axis_index_groups = {};
+  AxisIndexGroups axis_index_groups = {};  ///< groups that reduce among themselves; all together if empty
 };
+/// Options of all_gather.
 struct AllGatherOptions {
-  int axis = 0;
-  bool tiled = false;
-  AxisIndexGroups axis_index_groups = {};
+  int axis = 0;                            ///< the dimension of the result along which the parts stand
+  bool tiled = false;                      ///< parts are joined along an existing dimension rather than stacked along a new one
+  AxisIndexGroups axis_index_groups = {};  ///< groups that gather among themselves; all together if empty
 };
+/// Options of psum_scatter.
 struct PsumScatterOptions {
-  int scatter_dimension = 0;
-  bool tiled = false;
-  AxisIndexGroups axis_index_groups = {};
+  int scatter_dimension = 0;               ///< the dimension of which each gets a part
+  bool tiled = false;                      ///< the dimension stays, with a part of its size, rather than goes
+  AxisIndexGroups axis_index_groups = {};  ///< groups that reduce among themselves; all together if empty
 };
+/// Options of all_to_all.
 struct AllToAllOptions {
-  bool tiled = false;
-  AxisIndexGroups axis_index_groups = {};
+  bool tiled = false;                      ///< the dimensions stay, and change their sizes, rather than one goes and one comes
+  AxisIndexGroups axis_index_groups = {};  ///< groups that exchange among themselves; all together if empty
 };
 
 namespace detail {

@@ -37,7 +37,8 @@ Array einsum(Text equation, const A&... operands) {
 
 /// Which dimensions of two operands go together: `{.contracting = {{{1}, {0}}}, .batch = {{{}, {}}}}` is a matrix product.
 struct DotDimensionNumbers {
-  std::array<std::vector<int>, 2> contracting = {}, batch = {};
+  std::array<std::vector<int>, 2> contracting = {};  ///< those that are summed over: of the first operand, and of the second
+  std::array<std::vector<int>, 2> batch = {};        ///< those that both have, and the result has first
 };
 struct DotOptions {
   std::optional<DType> preferred_element_type = {};  ///< of the sums and the result; absent: the operands' common dtype

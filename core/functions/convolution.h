@@ -35,25 +35,29 @@ class Padding {
 /// dimensions, found in all three by their letters. The default ones stand for batch or outputs first, then features, for any number of
 /// dimensions.
 struct ConvDimensionNumbers {
-  std::string lhs = "NCHW", rhs = "OIHW", out = "NCHW";
+  std::string lhs = "NCHW";  ///< of x
+  std::string rhs = "OIHW";  ///< of the kernel
+  std::string out = "NCHW";  ///< of the result
 };
+/// Options of conv_general_dilated.
 struct ConvOptions {
-  Shape lhs_dilation = {}, rhs_dilation = {};  ///< one for each spatial dimension: n - 1 holes between neighbours
-  ConvDimensionNumbers dimension_numbers = {};
-  Int feature_group_count = 1;  ///< groups of features that are convolved each with its own outputs
-  Int batch_group_count = 1;    ///< groups of the batch that are convolved each with its own outputs
-  std::optional<DType> preferred_element_type = {};
+  Shape lhs_dilation = {}, rhs_dilation = {};        ///< one for each spatial dimension: n - 1 holes between neighbours
+  ConvDimensionNumbers dimension_numbers = {};       ///< what each dimension is
+  Int feature_group_count = 1;                       ///< groups of features that are convolved each with its own outputs
+  Int batch_group_count = 1;                         ///< groups of the batch that are convolved each with its own outputs
+  std::optional<DType> preferred_element_type = {};  ///< of the sums and the result; absent: the operands' common dtype
 };
 /// jax.lax.conv_general_dilated: for each output position and output feature the sum of products of the kernel and the window of x there
-/// (the kernel is not turned round). Operands of different dtypes are promoted. Sizes that don't fit are a ShapeError.
+/// (the kernel is not reversed). Operands of different dtypes are promoted. Sizes that don't fit are a ShapeError.
 Array conv_general_dilated(Arg x, Arg kernel, Shape window_strides, Padding padding, ConvOptions options = {});
 /// The same of (batch, features, spatial ...) and (outputs, features, spatial ...), without options.
 Array conv(Arg x, Arg kernel, Shape window_strides, Padding padding);
 
+/// Options of conv_transpose.
 struct ConvTransposeOptions {
-  Shape rhs_dilation = {};
+  Shape rhs_dilation = {};                                     ///< one for each spatial dimension of the kernel
   std::optional<ConvDimensionNumbers> dimension_numbers = {};  ///< absent: features last, ("NHWC", "HWIO", "NHWC")
-  bool transpose_kernel = false;  ///< the kernel is turned round, its features are swapped: the gradient of conv in its operand
+  bool transpose_kernel = false;  ///< the kernel is reversed, its features are swapped: the gradient of conv in its operand
 };
 /// jax.lax.conv_transpose: a convolution of x with holes, `strides` times as large with "SAME".
 Array conv_transpose(Arg x, Arg kernel, Shape strides, Padding padding, ConvTransposeOptions options = {});
@@ -74,8 +78,10 @@ Array min_pool(Arg x, Shape window, PoolOptions options = {});
 /// The mean, in which padding counts as zeros.
 Array avg_pool(Arg x, Shape window, PoolOptions options = {});
 
+/// Options of reduce_window.
 struct ReduceWindowOptions {
-  Shape base_dilation = {}, window_dilation = {};
+  Shape base_dilation = {};    ///< for each dimension: n - 1 holes between neighbours of x
+  Shape window_dilation = {};  ///< the same between the window's elements
 };
 namespace detail {
 using Combine = FunctionRef<std::vector<Array>(const std::vector<Array>& a, const std::vector<Array>& b)>;

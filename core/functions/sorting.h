@@ -16,7 +16,8 @@ Array argsort(Arg x, int axis);
 inline Array argsort(Arg x) { return argsort(std::move(x), -1); }
 /// Result of top_k.
 struct TopK {
-  Array values, indices;
+  Array values;   ///< the elements
+  Array indices;  ///< where they were, int32
 };
 /// The k largest elements along the last axis, largest first, and their positions (int32); of equal ones the first comes first.
 TopK top_k(Arg x, Int k);

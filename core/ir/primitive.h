@@ -1,4 +1,4 @@
-// What a primitive is: one struct that holds everything true of an operation, turned into one constant table entry.
+// What a primitive is: one struct that holds everything true of an operation, and becomes one constant table entry.
 //
 //     struct Tanh : Unary {                                            // a kind base supplies what all of its kind share
 //       static constexpr std::string_view name = "tanh", doc = "Hyperbolic tangent.";

@@ -12,7 +12,7 @@ namespace weft {
 
 /// Which function of a module is read.
 struct StablehloOptions {
-  std::string function = "main";
+  std::string function = "main";  ///< its name, without @
 };
 
 /// One of the checks that a program does of its own results (`check.expect_close`, ...).
@@ -22,18 +22,19 @@ struct StablehloCheck {
     almost_equal,  ///< within `tolerance`
     close,         ///< between min_ulp_difference and max_ulp_difference representable numbers apart
   };
-  Kind kind = Kind::equal;
-  double tolerance = 0;
-  std::uint64_t max_ulp_difference = 1, min_ulp_difference = 0;
-  int line = 0;  ///< where it stands in the text, or in that which bytecode was made of
+  Kind kind = Kind::equal;               ///< what is compared, and how
+  double tolerance = 0;                  ///< of almost_equal, absolute
+  std::uint64_t max_ulp_difference = 1;  ///< of close: at most so many representable numbers apart
+  std::uint64_t min_ulp_difference = 0;  ///< of close: at least so many
+  int line = 0;                          ///< where it stands in the text, or in that which bytecode was made of
 };
 
 /// A program and the checks it does: the program's results are those of the function, and then the two arrays of each check, what was
 /// computed and what is expected.
 struct StablehloProgram {
-  Jaxpr jaxpr;
-  int num_results = 0;
-  std::vector<StablehloCheck> checks = {};
+  Jaxpr jaxpr;                              ///< the function, and behind its results what is checked
+  int num_results = 0;                      ///< of the function
+  std::vector<StablehloCheck> checks = {};  ///< each of two arrays
 };
 
 /// The function @main (or another one) of a module in StableHLO as a program. The module is text, generic or pretty, as

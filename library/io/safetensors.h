@@ -9,7 +9,7 @@ namespace weft {
 
 /// What a safetensors file holds.
 struct Safetensors {
-  std::map<std::string, Array> arrays;
+  std::map<std::string, Array> arrays;               ///< by their names
   std::map<std::string, std::string> metadata = {};  ///< the texts below `__metadata__`
 };
 

@@ -118,7 +118,7 @@ class NormOrder {
   const char* name_ = nullptr;
 };
 struct NormOptions {
-  NormOrder ord = none;
+  NormOrder ord = none;   ///< which norm; absent: the 2-norm of all elements
   bool keepdims = false;  ///< the axes stay, with size 1
 };
 /// The norm of all elements (none), of the vectors along one axis, or of the matrices of two. An order for none needs one or two

@@ -63,8 +63,9 @@ inline Array log_softmax(Arg x) { return log_softmax(std::move(x), -1); }
 /// x less its mean, divided by sqrt(variance + 1e-5), over the axes.
 Array standardize(Arg x, Axis axis);
 inline Array standardize(Arg x) { return standardize(std::move(x), -1); }
+/// Options of layer_norm.
 struct LayerNormOptions {
-  double epsilon = 1e-5;
+  double epsilon = 1e-5;  ///< added to the variance, so that a constant row gives bias
 };
 /// (x - mean) / sqrt(variance + epsilon) * scale + bias over the last axis. 16-bit floats are normalised in float32.
 Array layer_norm(Arg x, Arg scale, Arg bias, LayerNormOptions options = {});

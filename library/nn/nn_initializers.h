@@ -11,6 +11,7 @@ namespace initializers {
 /// Draws a layer's weights.
 class Initializer {
  public:
+  /// The weights, of this shape and dtype.
   Array operator()(Arg key, Shape shape, DType dtype = float32) const;
 
   /// For the library.
@@ -36,8 +37,8 @@ Initializer truncated_normal(double stddev = 1e-2, double lower = -2, double upp
 /// In [0, scale).
 Initializer uniform(double scale = 1e-2);
 
-// Variance 2 / (inputs + outputs) (Glorot and Bengio 2010), 1 / inputs (LeCun et al. 1998), 2 / inputs (He et al. 2015); the normal ones
-// are cut off at two standard deviations, and scaled to have that variance afterwards.
+/// Variance 2 / (inputs + outputs) (Glorot and Bengio 2010), 1 / inputs (LeCun et al. 1998), 2 / inputs (He et al. 2015); the normal ones
+/// are cut off at two standard deviations, and scaled to have that variance afterwards.
 Initializer glorot_normal();
 Initializer glorot_uniform();
 Initializer xavier_normal();

@@ -87,8 +87,10 @@ inline Array corrcoef(Arg x) { return corrcoef(std::move(x), {}); }
 
 // Comparison.
 
+/// Options of isclose and allclose.
 struct IscloseOptions {
-  double rtol = 1e-5, atol = 1e-8;
+  double rtol = 1e-5;      ///< relative to b
+  double atol = 1e-8;      ///< added to that
   bool equal_nan = false;  ///< whether NaN is close to NaN
 };
 /// Whether |a - b| <= atol + rtol |b|, or both are the same infinity, element by element.

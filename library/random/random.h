@@ -147,7 +147,7 @@ Array wald(Arg key, Arg mean, OptionalShape shape = none, DType dtype = float32)
 Array double_sided_maxwell(Arg key, Arg loc, Arg scale, Shape shape = {}, DType dtype = float32);
 /// How mean + factor * normal finds the covariance's factor: "cholesky", "eigh" or "svd".
 struct MultivariateNormalOptions {
-  std::string method = "cholesky";
+  std::string method = "cholesky";  ///< the others work for singular covariances too
 };
 /// Vectors with this mean and covariance along the last axis; `shape` is that in front of it.
 Array multivariate_normal(Arg key, Arg mean, Arg cov, OptionalShape shape = none, DType dtype = float32,

@@ -12,7 +12,9 @@ namespace weft {
 
 /// Memory of one device, in bytes.
 struct MemoryStats {
-  std::int64_t bytes_in_use = 0, peak_bytes_in_use = 0, bytes_limit = 0;
+  std::int64_t bytes_in_use = 0;       ///< by arrays and temporaries now
+  std::int64_t peak_bytes_in_use = 0;  ///< the most so far
+  std::int64_t bytes_limit = 0;        ///< what there is at all
 };
 
 /// One device: a copyable handle. Prints as `cpu:0`.

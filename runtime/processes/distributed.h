@@ -11,9 +11,9 @@ namespace weft::distributed {
 /// What is not given here is taken from the environment: WEFT_COORDINATOR, WEFT_NUM_PROCESSES, WEFT_PROCESS_ID, WEFT_TOKEN,
 /// WEFT_COLLECTIVE_TIMEOUT (seconds), WEFT_CHECK_COLLECTIVES (1); under mpirun or srun nothing need be given.
 struct InitializeOptions {
-  std::string coordinator_address = {};  ///< "host:port" on which process 0 listens; not needed under MPI
-  std::optional<Int> num_processes = {};
-  std::optional<Int> process_id = {};
+  std::string coordinator_address = {};               ///< "host:port" on which process 0 listens; not needed under MPI
+  std::optional<Int> num_processes = {};              ///< all of them, on all machines
+  std::optional<Int> process_id = {};                 ///< which of them this is, from 0
   std::string token = {};                             ///< a secret that all processes share; others are not let in
   std::optional<double> timeout = {};                 ///< seconds that a collective waits for another process; 60 if not given
   std::optional<double> initialization_timeout = {};  ///< seconds that processes wait for each other at the start; 120 if not given

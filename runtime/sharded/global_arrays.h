@@ -49,8 +49,9 @@ T global_array_to_host_local_array(const T& tree, const Mesh& mesh, const Partit
   return detail::map_leaves(tree, [&](const Array& x) { return detail::global_to_host_local(x, mesh, spec, loc); });
 }
 
+/// Options of process_allgather.
 struct ProcessAllgatherOptions {
-  bool tiled = false;
+  bool tiled = false;  ///< the processes' arrays are joined along their first dimension rather than stacked along a new one
 };
 /// On all processes: of an array that one process has, the processes' arrays, stacked along a new first dimension, or with `tiled` joined
 /// along the first; of a global array, all of it (jax's process_allgather). All processes call it.

@@ -44,10 +44,10 @@ class Sharding {
 
 /// What one device has of an array.
 struct Shard {
-  Device device;
+  Device device;             ///< which has it
   std::vector<Slice> index;  ///< which part of the array it is, one slice for each dimension
   int replica_id;            ///< 0 for one of the devices that have this part, 1, ... for the others
-  Array data;
+  Array data;                ///< the part's elements, on that device
 };
 
 /// Where device_put puts an array.

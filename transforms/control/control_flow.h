@@ -179,10 +179,10 @@ detail::traced_t<Xs> associative_scan(F f, const Xs& xs, AssociativeScanOptions 
   static_assert(std::is_same_v<T, detail::out_t<F, T, T>>, "weft: associative_scan combines two elements into one of the same type");
   const T all = detail::to_traced(xs);
   const int axis = detail::associative_axis(detail::leaves_of(all), options.axis, loc);
-  auto turned = [&](const T& t) {
+  auto in_order = [&](const T& t) {
     return options.reverse ? detail::map_leaves(t, [&](const Array& x) { return flip(x, axis); }) : T(detail::as_copy(t));
   };
-  return turned(detail::associative_scan_tree(f, turned(all), axis));
+  return in_order(detail::associative_scan_tree(f, in_order(all), axis));
 }
 
 namespace detail {

@@ -32,22 +32,26 @@ class Checkpoints {
 };
 inline constexpr Checkpoints Checkpoints::logarithmic{Parameter{-1}};
 
+/// Options of while_loop.
 struct WhileOptions {
   std::optional<Int> max_steps = {};  ///< a bound on the number of steps, which reverse-mode differentiation needs, unless there are:
   Checkpoints checkpoints = {};       ///< how many states reverse mode keeps
 };
+/// Options of scan (jax.lax.scan).
 struct ScanOptions {
   std::optional<Int> length = {};  ///< needed only where xs is none
   bool reverse = false;            ///< from the last slice to the first
   Int unroll = 1;                  ///< steps per iteration of the compiled loop; the result is the same
   Checkpoints checkpoints = {};    ///< how many states reverse-mode differentiation keeps
 };
+/// Options of map (jax.lax.map).
 struct MapOptions {
   std::optional<Int> batch_size = {};  ///< so many elements at a time, vectorised
 };
+/// Options of associative_scan (jax.lax.associative_scan).
 struct AssociativeScanOptions {
-  bool reverse = false;
-  int axis = 0;
+  bool reverse = false;  ///< from the last element to the first
+  int axis = 0;          ///< along which
 };
 
 }  // namespace weft
