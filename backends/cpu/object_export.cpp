@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "weft/backends/codegen/emit/emit.h"
+#include "weft/backends/codegen/math/rules.h"
 #include "weft/backends/codegen/planner/dag.h"
 #include "weft/backends/cpu/code_generator.h"
 #include "weft/core/errors/error.h"
@@ -17,10 +18,6 @@ namespace {
 
 using llvm::BasicBlock;
 using llvm::Value;
-
-// What kernels leave to the library: the C library has it, in long double with all digits that double has.
-constexpr std::pair<MathFunction, const char*> kLibrary[] = {
-    {MathFunction::sin, "sinl"}, {MathFunction::cos, "cosl"}, {MathFunction::tan, "tanl"}, {MathFunction::lgamma, "lgammal"}};
 
 class ObjectWriter {
  public:
@@ -205,7 +202,7 @@ class ObjectWriter {
       const auto* number = call ? llvm::dyn_cast<llvm::ConstantInt>(call->getArgOperand(0)) : nullptr;
       if (!number) continue;
       const auto function = static_cast<MathFunction>(number->getZExtValue());
-      if (std::none_of(std::begin(kLibrary), std::end(kLibrary), [&](const auto& known) { return known.first == function; }))
+      if (!math_rule(function).c_name)
         throw CompileError("export_object: " + name_ + " computes " + std::string(name_of(function)) + ", which the C library has not");
     }
   }
@@ -218,9 +215,11 @@ class ObjectWriter {
     Value* x = f->getArg(1);
     BasicBlock* other = BasicBlock::Create(context_, "other", f);
     llvm::SwitchInst* choice = ir_.CreateSwitch(f->getArg(0), other);
-    for (const auto& [function, symbol] : kLibrary) {
+    for (const MathRule* rule : functions_of_c()) {
+      // In long double it has all digits that double has.
+      const std::string symbol = rule->c_name + std::string("l");
       BasicBlock* b = BasicBlock::Create(context_, "function", f);
-      choice->addCase(ir_.getInt32(static_cast<unsigned>(function)), b);
+      choice->addCase(ir_.getInt32(static_cast<unsigned>(rule->function)), b);
       ir_.SetInsertPoint(b);
       Value* y = ir_.CreateCall(module_->getOrInsertFunction(symbol, llvm::FunctionType::get(t, {t}, false)), {ir_.CreateFPExt(x, t)});
       ir_.CreateRet(ir_.CreateFPTrunc(y, ir_.getDoubleTy()));

@@ -5,24 +5,12 @@
 #include "weft/backends/codegen/emit/vector_builder.h"
 #include "weft/backends/codegen/math/functions.h"
 #include "weft/backends/codegen/math/math.h"
+#include "weft/backends/codegen/math/rules.h"
 #include "weft/core/errors/error.h"
 
 namespace weft::detail {
 
 using llvm::Value;
-
-namespace {
-
-const char* device_function(MathFunction f) {
-  switch (f) {
-    case MathFunction::sin: return "sin";
-    case MathFunction::cos: return "cos";
-    case MathFunction::tan: return "tan";
-    default: return nullptr;
-  }
-}
-
-}  // namespace
 
 /// One element's function.
 Value* VectorBuilder::gpu_function(MathFunction f, DType t, std::span<Value* const> operands) {
@@ -37,7 +25,7 @@ Value* VectorBuilder::gpu_function(MathFunction f, DType t, std::span<Value* con
     Value* result = ir_.CreateCall(library, {ir_.getInt32(static_cast<unsigned>(f)), x, y});
     return ir_.CreateFPTrunc(result, operands[0]->getType());
   }
-  const char* name = device_function(f);
+  const char* const name = math_rule(f).c_name;
   if (!name) throw CompileError("codegen: internal error: a function that no GPU has");
   const std::vector<llvm::Type*> types(operands.size(), operands[0]->getType());
   const llvm::FunctionCallee function =

@@ -7,6 +7,8 @@
 #include "weft/backends/codegen/math/coefficients.h"
 #include "weft/backends/codegen/math/constants.h"
 #include "weft/backends/codegen/math/functions.h"
+#include "weft/backends/codegen/math/rules.h"
+#include "weft/core/ops/elementwise/special_functions.h"
 
 namespace weft::detail::math {
 namespace {
@@ -81,5 +83,15 @@ Expr erf_inv_f64(Expr x) {
   const Expr quotient = top / bottom, y = copysign(select(central, fma(a, quotient, a), (quotient + r_low) + r), x);
   return select(a == 1., copysign(x.constant(kInf), x), select(a > 1., x.constant(kNan), y));
 }
+
+namespace {
+const AddMathRule erf_rule({MathFunction::erf, "erf", 48, [](Expr x, Expr) { return x.is_double() ? erf_f64(x) : erf_f32(x); },
+                            [](double x, double) { return std::erf(x); }});
+const AddMathRule erfc_rule({MathFunction::erfc, "erfc", 48, [](Expr x, Expr) { return erfc(x); },
+                             [](double x, double) { return std::erfc(x); }});
+const AddMathRule erf_inv_rule({MathFunction::erf_inv, "erf_inv", 48,
+                                [](Expr x, Expr) { return x.is_double() ? erf_inv_f64(x) : erf_inv_f32(x); },
+                                [](double x, double) { return detail::erf_inv(x); }});
+}  // namespace
 
 }  // namespace weft::detail::math

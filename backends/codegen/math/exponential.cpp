@@ -6,6 +6,7 @@
 #include "weft/backends/codegen/math/coefficients.h"
 #include "weft/backends/codegen/math/constants.h"
 #include "weft/backends/codegen/math/functions.h"
+#include "weft/backends/codegen/math/rules.h"
 
 namespace weft::detail::math {
 namespace {
@@ -204,5 +205,24 @@ Expr logistic(Expr x) {
   const Expr q = above * inverse;
   return fma(fma(-q, d_low, fma(-q, d, above) + above_low), inverse, q);
 }
+
+namespace {
+const AddMathRule exp_rule({MathFunction::exp, "exp", 24, [](Expr x, Expr) { return exp(x); },
+                            [](double x, double) { return std::exp(x); }});
+const AddMathRule exp2_rule({MathFunction::exp2, "exp2", 24, [](Expr x, Expr) { return exp2(x); },
+                             [](double x, double) { return std::exp2(x); }});
+const AddMathRule expm1_rule({MathFunction::expm1, "expm1", 24, [](Expr x, Expr) { return expm1(x); },
+                              [](double x, double) { return std::expm1(x); }});
+const AddMathRule log_rule({MathFunction::log, "log", 24, [](Expr x, Expr) { return log(x); },
+                            [](double x, double) { return std::log(x); }});
+const AddMathRule log1p_rule({MathFunction::log1p, "log1p", 24, [](Expr x, Expr) { return log1p(x); },
+                              [](double x, double) { return std::log1p(x); }});
+const AddMathRule log2_rule({MathFunction::log2, "log2", 24, [](Expr x, Expr) { return log2(x); },
+                             [](double x, double) { return std::log2(x); }});
+const AddMathRule tanh_rule({MathFunction::tanh, "tanh", 24, [](Expr x, Expr) { return tanh(x); },
+                             [](double x, double) { return std::tanh(x); }});
+const AddMathRule logistic_rule({MathFunction::logistic, "logistic", 24, [](Expr x, Expr) { return logistic(x); },
+                                 [](double x, double) { return 1 / (1 + std::exp(-x)); }});
+}  // namespace
 
 }  // namespace weft::detail::math

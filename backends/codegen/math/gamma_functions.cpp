@@ -8,6 +8,8 @@
 #include "weft/backends/codegen/math/coefficients.h"
 #include "weft/backends/codegen/math/constants.h"
 #include "weft/backends/codegen/math/functions.h"
+#include "weft/backends/codegen/math/rules.h"
+#include "weft/core/ops/elementwise/special_functions.h"
 
 namespace weft::detail::math {
 namespace {
@@ -75,5 +77,14 @@ Expr lgamma_f64(Expr x) {
   const Expr cancelled = (x < -2.) & (abs(value) < part * .5);
   return {x.b, x.b->call_where(cancelled.v, MathFunction::lgamma, std::array{x.v}, value.v)};
 }
+
+namespace {
+const AddMathRule lgamma_rule({MathFunction::lgamma, "lgamma", 48,
+                               [](Expr x, Expr) { return x.is_double() ? lgamma_f64(x) : lgamma_f32(x); },
+                               [](double x, double) { return precise_lgamma(x); }, "lgamma"});
+const AddMathRule digamma_rule({MathFunction::digamma, "digamma", 48,
+                                [](Expr x, Expr) { return x.is_double() ? digamma_f64(x) : digamma_f64(x.to(float64)).to(float32); },
+                                [](double x, double) { return detail::digamma(x); }});
+}  // namespace
 
 }  // namespace weft::detail::math

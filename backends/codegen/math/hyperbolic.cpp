@@ -5,6 +5,7 @@
 #include "weft/backends/codegen/math/coefficients.h"
 #include "weft/backends/codegen/math/constants.h"
 #include "weft/backends/codegen/math/functions.h"
+#include "weft/backends/codegen/math/rules.h"
 
 namespace weft::detail::math {
 
@@ -46,5 +47,18 @@ Expr atanh(Expr x) {
   const Expr y = log1p(select(small, twice + part, part)) * .5;
   return copysign(select(a == 1., x.constant(kInf), select(a > 1., x.constant(kNan), y)), x);
 }
+
+namespace {
+const AddMathRule sinh_rule({MathFunction::sinh, "sinh", 48, [](Expr x, Expr) { return sinh(x); },
+                             [](double x, double) { return std::sinh(x); }});
+const AddMathRule cosh_rule({MathFunction::cosh, "cosh", 48, [](Expr x, Expr) { return cosh(x); },
+                             [](double x, double) { return std::cosh(x); }});
+const AddMathRule asinh_rule({MathFunction::asinh, "asinh", 48, [](Expr x, Expr) { return asinh(x); },
+                              [](double x, double) { return std::asinh(x); }});
+const AddMathRule acosh_rule({MathFunction::acosh, "acosh", 48, [](Expr x, Expr) { return acosh(x); },
+                              [](double x, double) { return std::acosh(x); }});
+const AddMathRule atanh_rule({MathFunction::atanh, "atanh", 48, [](Expr x, Expr) { return atanh(x); },
+                              [](double x, double) { return std::atanh(x); }});
+}  // namespace
 
 }  // namespace weft::detail::math

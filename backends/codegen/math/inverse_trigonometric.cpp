@@ -7,6 +7,7 @@
 #include "weft/backends/codegen/math/coefficients.h"
 #include "weft/backends/codegen/math/constants.h"
 #include "weft/backends/codegen/math/functions.h"
+#include "weft/backends/codegen/math/rules.h"
 
 namespace weft::detail::math {
 namespace {
@@ -70,5 +71,16 @@ Expr atan2(Expr y, Expr x) {
   const Expr angle = select(negative, kPi - (a - 2 * half_pi_low), a);
   return select((x != x) | (y != y), x + y, copysign(angle, y));
 }
+
+namespace {
+const AddMathRule asin_rule({MathFunction::asin, "asin", 48, [](Expr x, Expr) { return x.is_double() ? asin_f64(x) : asin_f32(x); },
+                             [](double x, double) { return std::asin(x); }});
+const AddMathRule acos_rule({MathFunction::acos, "acos", 48, [](Expr x, Expr) { return x.is_double() ? acos_f64(x) : acos_f32(x); },
+                             [](double x, double) { return std::acos(x); }});
+const AddMathRule atan_rule({MathFunction::atan, "atan", 48, [](Expr x, Expr) { return atan(x); },
+                             [](double x, double) { return std::atan(x); }});
+const AddMathRule atan2_rule({MathFunction::atan2, "atan2", 48, [](Expr x, Expr y) { return atan2(x, y); },
+                              [](double x, double y) { return std::atan2(x, y); }});
+}  // namespace
 
 }  // namespace weft::detail::math

@@ -5,6 +5,7 @@
 #include "weft/backends/codegen/math/coefficients.h"
 #include "weft/backends/codegen/math/constants.h"
 #include "weft/backends/codegen/math/functions.h"
+#include "weft/backends/codegen/math/rules.h"
 
 namespace weft::detail::math {
 namespace {
@@ -97,5 +98,14 @@ Expr cbrt_f64(Expr x) {
   const Expr root = fma(residual, square * (-1. / 3), t) * select(tiny, a.constant(0x1p-18), a.constant(1));
   return select((x == 0.) | (magnitude == kInf) | (x != x), x, copysign(root, x));
 }
+
+namespace {
+const AddMathRule pow_rule({MathFunction::pow, "pow", 48, [](Expr x, Expr y) { return x.is_double() ? pow_f64(x, y) : pow_f32(x, y); },
+                            [](double x, double y) { return std::pow(x, y); }});
+const AddMathRule cbrt_rule({MathFunction::cbrt, "cbrt", 48, [](Expr x, Expr) { return x.is_double() ? cbrt_f64(x) : cbrt_f32(x); },
+                             [](double x, double) { return std::cbrt(x); }});
+const AddMathRule rsqrt_rule({MathFunction::rsqrt, "rsqrt", 10, [](Expr x, Expr) { return 1. / sqrt(x); },
+                              [](double x, double) { return 1 / std::sqrt(x); }});
+}  // namespace
 
 }  // namespace weft::detail::math

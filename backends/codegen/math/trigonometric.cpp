@@ -7,6 +7,8 @@
 #include "weft/backends/codegen/math/coefficients.h"
 #include "weft/backends/codegen/math/constants.h"
 #include "weft/backends/codegen/math/functions.h"
+#include "weft/backends/codegen/math/rules.h"
+#include "weft/core/ops/elementwise/special_functions.h"
 
 namespace weft::detail::math {
 namespace {
@@ -130,5 +132,14 @@ Expr acos_f32(Expr x) {
   const Expr twice = p * 2.;
   return select(outer, select(x < 0., 2 * half_pi_f32[0] - (twice - 2 * half_pi_f32[1]), twice), inner);
 }
+
+namespace {
+const AddMathRule sin_rule({MathFunction::sin, "sin", 48, [](Expr x, Expr) { return sin(x); },
+                            [](double x, double) { return precise_sin(x); }, "sin"});
+const AddMathRule cos_rule({MathFunction::cos, "cos", 48, [](Expr x, Expr) { return cos(x); },
+                            [](double x, double) { return precise_cos(x); }, "cos"});
+const AddMathRule tan_rule({MathFunction::tan, "tan", 48, [](Expr x, Expr) { return tan(x); },
+                            [](double x, double) { return precise_tan(x); }, "tan"});
+}  // namespace
 
 }  // namespace weft::detail::math

@@ -402,11 +402,5 @@ std::string_view name_of(ScalarOp op) {
       "popcount", "clz",   "convert", "bitcast"};
   return names[static_cast<std::size_t>(op)];
 }
-std::string_view name_of(MathFunction f) {
-  constexpr std::string_view names[] = {"exp", "exp2", "expm1", "log",     "log1p",  "log2",    "tanh", "logistic", "sin",   "cos",
-                                        "tan", "asin", "acos",  "atan",    "atan2",  "sinh",    "cosh", "asinh",    "acosh", "atanh",
-                                        "pow", "erf",  "erfc",  "erf_inv", "lgamma", "digamma", "cbrt", "rsqrt"};
-  return names[static_cast<std::size_t>(f)];
-}
 
 }  // namespace weft::detail

@@ -1,5 +1,6 @@
 #include "weft/backends/codegen/schedule/cost.h"
 
+#include "weft/backends/codegen/math/rules.h"
 #include "weft/core/ir/primitive.h"
 
 namespace weft::detail {
@@ -11,7 +12,7 @@ double node_cost(const Node& n) {
     case NodeKind::index_div:
     case NodeKind::index_mod: return 8;
     case NodeKind::index_below: return 2;
-    case NodeKind::math: return (n.function == MathFunction::rsqrt ? 10 : n.function <= MathFunction::logistic ? 24 : 48) * wide;
+    case NodeKind::math: return math_rule(n.function).cost * wide;
     case NodeKind::op:
       switch (n.op) {
         case ScalarOp::div: return 10 * wide * (n.dtype.is_floating() ? 1 : 6);

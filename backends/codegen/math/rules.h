@@ -1,0 +1,34 @@
+// What is true of one mathematical function of kernels: a row beside the function's own expression, in the file of its family. The library,
+// the cost model, the emitters and the text of kernels read it from here.
+#pragma once
+#include <string_view>
+#include <vector>
+
+#include "weft/backends/codegen/math/emit.h"
+
+namespace weft::detail {
+
+struct MathRule {
+  MathFunction function = MathFunction::exp;
+  std::string_view name;  ///< in kernels' text
+  double cost = 0;        ///< of a vector of float32, as node_cost counts
+  /// Of float32 or float64; `y`: the second operand of functions of two, else x again.
+  Expr (*expand)(Expr x, Expr y) = nullptr;
+  /// In float64, by the C library or by what weft has in its place.
+  double (*library)(double x, double y) = nullptr;
+  /// C's name for it, of functions that hand rare arguments to the library (call_where).
+  const char* c_name = nullptr;
+};
+
+/// The rule of a function; a CompileError where no file has one.
+const MathRule& math_rule(MathFunction f);
+
+/// The functions that C's library has, too, under `c_name`.
+std::vector<const MathRule*> functions_of_c();
+
+/// The declaration of a rule, at namespace scope.
+struct AddMathRule {
+  AddMathRule(const MathRule& rule);
+};
+
+}  // namespace weft::detail
