@@ -15,6 +15,7 @@
 #include "weft/runtime/host/blocks.h"
 #include "weft/runtime/host/buffer.h"
 #include "weft/runtime/host/device.h"
+#include "weft/runtime/host/stated_schedule.h"
 #include "weft/runtime/processes/processes.h"
 #include "weft/runtime/sharded/mapped_program.h"
 
@@ -54,6 +55,26 @@ class HostBackend final : public Backend {
   CpuBackend inner_;
 };
 
+/// The host's programs, by schedules that are stated for the kernels of one program.
+class ScheduledBackend final : public Backend {
+ public:
+  explicit ScheduledBackend(std::string_view schedules) : schedules_(schedules) {}
+  std::string_view platform() const override { return inner_.platform(); }
+  Ref<Executable> compile(const Jaxpr& j, const CompileOptions& options) override {
+    if (std::exchange(is_used_, true))
+      throw CompileError(
+          fmt::format("schedule: {} runs on several devices, as several programs whose kernels have the same names; state the "
+                      "schedules of the function that each device runs, compiled on its own",
+                      options.name));
+    return inner_.compile(j, options, schedules_);
+  }
+
+ private:
+  CpuBackend inner_;
+  const std::string_view schedules_;
+  bool is_used_ = false;
+};
+
 // Bytes that planning and LLVM are given: they follow long chains of operations by recursion.
 constexpr std::size_t kCompilerStack = 4 << 20;
 
@@ -90,6 +111,19 @@ Backend& backend(std::string_view platform) {
   if (platform == "interp") return interp;
   if (platform == "cuda") return cuda;
   throw DeviceError(fmt::format("unknown backend '{}'; available: 'cpu', 'cuda', 'interp'", platform));
+}
+
+Ref<Executable> compile_scheduled(std::string_view platform, const Jaxpr& j, const CompileOptions& options, std::string_view schedules) {
+  ScheduledBackend scheduled(schedules);
+  if (platform != scheduled.platform())
+    throw CompileError(fmt::format("schedule: {} is compiled for '{}'; schedules are stated for programs of '{}'", options.name, platform,
+                                   scheduled.platform()));
+  Ref<Executable> made;
+  with_stack(kCompilerStack, [&] {
+    const StandardFloats floats;
+    made = compile_with_maps(scheduled, j, options);
+  });
+  return made;
 }
 
 std::span<const TargetText> other_target_texts() {

@@ -55,8 +55,8 @@ void count_runs(const KernelProgram& p, double times, std::vector<double>& runs)
     for (const KernelProgram& inner : c.programs) count_runs(inner, times * trips(c), runs);
 }
 
-/// Functions that a kernel has many times are emitted once, and called.
-double emitted_nodes(const Kernel& k) {
+/// Functions that a kernel calls are emitted once.
+double emitted_nodes(const Kernel& k, const Schedule& s) {
   constexpr double kCall = 3;
   struct Function {
     int count = 0;
@@ -73,7 +73,7 @@ double emitted_nodes(const Kernel& k) {
     else
       ++functions[n.function].count, functions[n.function].cost = 1 + node_cost(n);
   }
-  for (const auto& [_, f] : functions) sum += f.count > kMaxExpansions ? f.cost + kCall * f.count : f.cost * f.count;
+  for (const auto& [which, f] : functions) sum += contains(s.called, which) ? f.cost + kCall * f.count : f.cost * f.count;
   return sum;
 }
 
@@ -101,7 +101,7 @@ double interpreting(const Kernel& k, const Schedule& s) {
 
 double emission_work(const Kernel& k, const Schedule& s) {
   double copies = 1;
-  const double nodes = emitted_nodes(k);
+  const double nodes = emitted_nodes(k, s);
   const auto unroll = [](const std::vector<LoopPlan>& loops) {
     double n = 1;
     for (const LoopPlan& l : loops) n *= l.unroll;

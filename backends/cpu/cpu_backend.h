@@ -8,7 +8,9 @@ class CpuBackend final : public Backend {
  public:
   std::string_view platform() const override { return "cpu"; }
   /// Throws CompileError where a part of the program has no implementation on this backend.
-  Ref<Executable> compile(const Jaxpr& j, const CompileOptions& options) override;
+  Ref<Executable> compile(const Jaxpr& j, const CompileOptions& options) override { return compile(j, options, {}); }
+  /// By the schedules that the text states (codegen/schedule/schedule_text.h); other kernels have those that the scheduler chooses.
+  Ref<Executable> compile(const Jaxpr& j, const CompileOptions& options, std::string_view schedules);
 };
 
 }  // namespace weft::detail

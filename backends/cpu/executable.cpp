@@ -8,6 +8,7 @@
 
 #include "weft/backends/codegen/planner/simplify.h"
 #include "weft/backends/codegen/schedule/program_cost.h"
+#include "weft/backends/codegen/schedule/schedule_text.h"
 #include "weft/backends/common/code_cache.h"
 #include "weft/backends/common/other_targets.h"
 #include "weft/backends/cpu/background.h"
@@ -71,11 +72,12 @@ TargetTraits traits() {
 
 }  // namespace
 
-CpuExecutable::CpuExecutable(const Jaxpr& j, const CompileOptions& options) : name_(options.name), donated_(options.donated) {
+CpuExecutable::CpuExecutable(const Jaxpr& j, const CompileOptions& options, std::string_view schedules)
+    : name_(options.name), donated_(options.donated), stated_(schedules) {
   const LibraryUse use;
   const Jaxpr simplified = simplify(j, &expand_for_cpu);
   if (load(simplified)) return;
-  plan_ = make_plan(simplified);
+  plan_ = make_plan(form_program(simplified, traits(), donated_));
   reserve_arena();
   const ProductPreparation preparation;
   products_.resize(plan_.program.products.size());
@@ -91,16 +93,18 @@ CpuExecutable::CpuExecutable(const Jaxpr& j, const CompileOptions& options) : na
   keeps_ = !key_.empty();
 }
 
-CpuExecutable::Plan CpuExecutable::make_plan(const Jaxpr& simplified) const {
-  Plan p{form_program(simplified, traits(), donated_), {}};
+CpuExecutable::Plan CpuExecutable::make_plan(KernelProgram program) const {
+  Plan p{std::move(program), {}};
   for (const Kernel& k : p.program.kernels) p.schedules.push_back(make_schedule(k, native_vector_bytes()));
+  if (!stated_.empty()) state_schedules(stated_, p.program.kernels, native_vector_bytes(), p.schedules);
   return p;
 }
 
 const CpuExecutable::Plan& CpuExecutable::whole_plan() const {
   if (!is_stored_) return plan_;
   const LibraryUse use;  // a process that is copied in the midst of it would never have the plan
-  std::call_once(formed_, [&] { whole_plan_ = std::make_unique<const Plan>(make_plan(plan_.program.jaxpr)); });
+  std::call_once(formed_,
+                 [&] { whole_plan_ = std::make_unique<const Plan>(make_plan(form_program(plan_.program.jaxpr, traits(), donated_))); });
   return *whole_plan_;
 }
 
@@ -108,7 +112,7 @@ const CpuExecutable::Plan& CpuExecutable::whole_plan() const {
 bool CpuExecutable::load(const Jaxpr& simplified) {
   CodeCache& cache = CodeCache::of_process();
   const std::string identity = cache.enabled() ? code_identity() : std::string();
-  if (identity.empty()) return false;
+  if (identity.empty() || !stated_.empty()) return false;
   const std::optional<std::string> key = program_key(simplified, donated_);
   if (!key) return false;
   const std::optional<std::string> bytes = cache.find({identity, *key});
@@ -460,11 +464,13 @@ void CpuExecutable::run_kernel(const NativeCode& code, const Step& s, void* cons
 std::string CpuExecutable::as_text(std::string_view form) const {
   if (form == "jaxpr") return plan_.program.jaxpr.to_string();
   if (form == "kernels") return to_string(whole_plan().program);
+  if (form == "schedule") return schedules_text(whole_plan().program.kernels, whole_plan().schedules);
   if (form == "llvm" || form == "asm") return code_as_text(whole_plan().program, whole_plan().schedules, form == "asm");
   for (const TargetText& other : other_target_texts())
     if (form == other.form) return other.text(plan_.program.jaxpr, donated_);
   if (form == "tiers") return tiers_text();
-  throw CompileError(fmt::format("as_text: unknown form `{}`; available: `jaxpr`, `kernels`, `llvm`, `asm`, `ptx`, `tiers`", form));
+  throw CompileError(
+      fmt::format("as_text: unknown form `{}`; available: `jaxpr`, `kernels`, `schedule`, `llvm`, `asm`, `ptx`, `tiers`", form));
 }
 
 /// A line for each step that is code: what it is by now.
@@ -492,9 +498,8 @@ MemoryAnalysis CpuExecutable::memory_analysis() const { return program_memory(pl
 Executable::Object CpuExecutable::export_object(const std::string& name) const {
   const LibraryUse use;
   // A program without products by a library and without donated inputs.
-  const KernelProgram p = form_program(plan_.program.jaxpr, {.vector_bytes = native_vector_bytes(), .external_products = false}, {});
-  std::vector<Schedule> schedules;
-  for (const Kernel& k : p.kernels) schedules.push_back(make_schedule(k, native_vector_bytes()));
+  const Plan plan = make_plan(form_program(plan_.program.jaxpr, {.vector_bytes = native_vector_bytes(), .external_products = false}, {}));
+  const KernelProgram& p = plan.program;
   const JaxprData& data = p.jaxpr.data();
   using Pointer = ObjectCall::Pointer;
   ObjectConstants constants;
@@ -535,7 +540,7 @@ Executable::Object CpuExecutable::export_object(const std::string& name) const {
     calls.push_back(std::move(copy));
   }
   Object object;
-  object.object = object_file(name, p, schedules, calls, std::move(constants), [](const FixedPointer& f) { return fixed_memory(f); });
+  object.object = object_file(name, p, plan.schedules, calls, std::move(constants), [](const FixedPointer& f) { return fixed_memory(f); });
   object.header = "#ifdef __cplusplus\nextern \"C\"\n#endif\n/* inputs: ";
   for (const Aval& a : data.input_avals()) object.header += to_string(a) + " ";
   object.header += "; outputs: ";
@@ -544,8 +549,8 @@ Executable::Object CpuExecutable::export_object(const std::string& name) const {
   return object;
 }
 
-Ref<Executable> CpuBackend::compile(const Jaxpr& j, const CompileOptions& options) {
-  return Ref<Executable>(new CpuExecutable(j, options));
+Ref<Executable> CpuBackend::compile(const Jaxpr& j, const CompileOptions& options, std::string_view schedules) {
+  return Ref<Executable>(new CpuExecutable(j, options, schedules));
 }
 
 }  // namespace weft::detail

@@ -5,6 +5,7 @@
 #include <memory>
 #include <mutex>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "weft/backends/codegen/planner/program.h"
@@ -23,7 +24,8 @@ class WarmMemory;
 
 class CpuExecutable final : public Executable {
  public:
-  CpuExecutable(const Jaxpr& j, const CompileOptions& options);
+  /// `schedules`: as CpuBackend::compile has it.
+  CpuExecutable(const Jaxpr& j, const CompileOptions& options, std::string_view schedules);
   ~CpuExecutable() override;
   std::vector<Array> call(std::span<const Array> inputs, int device) override;
   std::string as_text(std::string_view form) const override;
@@ -46,7 +48,7 @@ class CpuExecutable final : public Executable {
     KernelProgram program;
     std::vector<Schedule> schedules;
   };
-  Plan make_plan(const Jaxpr& simplified) const;
+  Plan make_plan(KernelProgram program) const;
   const Plan& whole_plan() const;
   bool load(const Jaxpr& simplified);
   void keep();
@@ -71,6 +73,7 @@ class CpuExecutable final : public Executable {
 
   const std::string name_;
   const std::vector<bool> donated_;
+  const std::string stated_;  ///< schedules
   Plan plan_;
   bool is_stored_ = false;  ///< the plan comes from the cache, and lacks the kernels
   mutable std::once_flag formed_;

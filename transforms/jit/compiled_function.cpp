@@ -15,10 +15,12 @@
 #include "weft/runtime/host/device.h"
 #include "weft/runtime/host/process_end.h"
 #include "weft/runtime/host/program_cache.h"
+#include "weft/runtime/host/stated_schedule.h"
 #include "weft/runtime/host/timeline.h"
 #include "weft/runtime/sharded/donation.h"
 #include "weft/transforms/autodiff/differentiate.h"
 #include "weft/transforms/jit/jit_counts.h"
+#include "weft/transforms/jit/schedule.h"
 
 namespace weft {
 namespace detail {
@@ -73,6 +75,21 @@ Executable& CompiledFunction::executable_on(int device) {
     executable_.store(owner_.get(), std::memory_order_release);
   }
   return *wanted;
+}
+
+void CompiledFunction::state_schedules(std::string_view steps) {
+  const int device = device_ < 0 ? default_device_id() : device_;
+  const std::string platform = Device::of_id(device).platform();
+  const LibraryUse use;
+  EagerScope eager;
+  const TimelineRange range(Work::compile, name_, device);
+  Ref<Executable> made = compile_scheduled(platform, jaxpr_, {name_, donated_}, steps);
+  ++jit_counts().compiles;
+  const std::lock_guard lock(mutex_);
+  if (owner_) replaced_.push_back(owner_);
+  owner_ = std::move(made);
+  platform_ = platform;
+  executable_.store(owner_.get(), std::memory_order_release);
 }
 
 // With debug_nans on, programs run on the interpreter, which checks every operation's results.
@@ -204,6 +221,12 @@ std::vector<Array> run_program(Program& p, std::vector<Array> args, FunctionRef<
 CostAnalysis CompiledBase::cost_analysis() const { return static_cast<CompiledFunction&>(*program_).executable().cost_analysis(); }
 MemoryAnalysis CompiledBase::memory_analysis() const { return static_cast<CompiledFunction&>(*program_).executable().memory_analysis(); }
 }  // namespace detail
+
+void schedule(const detail::CompiledBase& compiled, std::string_view steps, SourceLoc loc) try {
+  static_cast<detail::CompiledFunction&>(compiled.program()).state_schedules(steps);
+} catch (...) {
+  detail::rethrow_as_error("schedule", loc);
+}
 
 void export_object(const detail::CompiledBase& compiled, const std::string& name, SourceLoc loc) try {
   const std::size_t slash = name.rfind('/');

@@ -24,6 +24,8 @@ class CompiledFunction final : public Program {
   Executable& executable();
   /// The same, for the platform of a device.
   Executable& executable_on(int device);
+  /// Compiles it anew, as `schedule` (schedule.h) says. Thread-safe.
+  void state_schedules(std::string_view steps);
   /// Throws if an array that is donated is passed twice, naming the arguments.
   void check_given_once(std::span<const Array> inputs, FunctionRef<Skeleton()> paths, SourceLoc loc) const;
   /// Throws ShardingError for an argument that a map in the program doesn't take where it lies.
@@ -53,6 +55,7 @@ class CompiledFunction final : public Program {
   std::mutex mutex_;
   std::optional<MapPlaces> places_;  // once an argument is placed
   Ref<Executable> owner_, checked_;
+  std::vector<Ref<Executable>> replaced_;          // calls of them may be under way
   std::string platform_;                           // of owner_
   std::map<std::string, Ref<Executable>> others_;  // of other platforms
   std::atomic<Executable*> executable_{nullptr};

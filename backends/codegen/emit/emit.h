@@ -16,9 +16,6 @@ namespace weft::detail {
 
 struct VectorFeatures;
 
-/// Of one mathematical function in a kernel: where there are more, they are calls of one function.
-inline constexpr int kMaxExpansions = 24;
-
 /// A function for vectors of the machine's width.
 llvm::Function* make_function(llvm::Module& module, const VectorFeatures& features, const std::string& name, llvm::FunctionType* type);
 

@@ -8,6 +8,7 @@
 #include <limits>
 
 #include "weft/backends/codegen/emit/instruction_order.h"
+#include "weft/backends/codegen/schedule/kernel_accesses.h"
 #include "weft/core/errors/error.h"
 
 namespace weft::detail {
@@ -40,10 +41,9 @@ KernelEmitter::KernelEmitter(llvm::Module& module, const Kernel& k, const Schedu
       for (const AffineTerm& t : k.dag.affines[static_cast<std::size_t>(node.affine)].terms)
         pinned |= t.atom < 0 && pinned_[static_cast<std::size_t>(~t.atom)];
     pinned_[n] = pinned;
-    if (node.kind == NodeKind::math && live[n]) ++math_counts_[static_cast<std::size_t>(node.function)], has_functions_ = true;
-    if (node.kind == NodeKind::load && live[n] && !pinned && node.operands[1] < 0) loads_.push_back(static_cast<NodeId>(n));
     if (node.kind == NodeKind::local) local_nodes_[static_cast<int>(node.integer)] = static_cast<NodeId>(n);
   }
+  loads_ = plain_loads(k);
   ranges_.resize(k.dag.dims.size());
 }
 
@@ -56,7 +56,7 @@ llvm::AllocaInst* KernelEmitter::reserve(const KernelArg& a) {
 }
 
 void KernelEmitter::overlap(const llvm::DenseSet<const llvm::BasicBlock*>& older) {
-  if (!has_functions_) return;
+  if (s_.at_once == 0) return;
   for (llvm::BasicBlock& block : *function_)
     if (!older.contains(&block)) interleave_chains(block);
 }
@@ -241,20 +241,6 @@ KernelEmitter::Values KernelEmitter::when(int dim, Value* at, Value* condition, 
   return either(carried, entry->getParent(), results, last);
 }
 
-bool KernelEmitter::is_border(const Node& n, int dim) const {
-  if (n.kind != NodeKind::index_below) return false;
-  const Affine& a = k_.dag.affine(n.operands[0]);
-  return a.terms.size() == 1 && a.terms[0].atom == dim && a.terms[0].coef == 1;
-}
-void KernelEmitter::inside(int dim, std::int64_t& low, std::int64_t& high) const {
-  low = 0, high = k_.dag.dims[static_cast<std::size_t>(dim)];
-  for (const Node& n : k_.dag.nodes)
-    if (is_border(n, dim)) {
-      const std::int64_t offset = k_.dag.affine(n.operands[0]).constant;
-      low = std::max(low, -offset), high = std::min(high, n.integer - offset);
-    }
-}
-
 /// Whole unrolled bodies, then single iterations or vectors, then what is left of a vector.
 KernelEmitter::Values KernelEmitter::run_loop(const LoopPlan& plan, Value* low, Value* high, Values carried, const Body& body) {
   const int dim = plan.dim;
@@ -267,20 +253,18 @@ KernelEmitter::Values KernelEmitter::run_loop(const LoopPlan& plan, Value* low, 
   };
   // Between the borders, but for a vector at each end, nothing need be compared.
   std::int64_t first = 0, last = 0, from = 0, to = 0;
-  if (plan.vector && inside_dim_ < 0 && constant(low, first) && constant(high, last) && first == 0 && last == size && size >= 8 * lanes &&
-      k_.limits[static_cast<std::size_t>(dim)].outer < 0) {
-    inside(dim, from, to);
+  if (plan.peeled && inside_dim_ < 0 && constant(low, first) && constant(high, last) && first == 0 && last == size) {
+    inside_borders(k_, dim, from, to);
+    LoopPlan single = plan, middle = plan;
+    single.unroll = 1;
+    single.peeled = middle.peeled = false;
     to = to / lanes * lanes;
-    if ((from > 0 || to < size / lanes * lanes) && from <= lanes && to >= size - 2 * lanes) {
-      LoopPlan single = plan;
-      single.unroll = 1;
-      carried = run_loop(single, i64(0), i64(lanes), std::move(carried), body);
-      inside_dim_ = dim;
-      carried = run_loop(plan, i64(lanes), i64(to), std::move(carried), body);
-      inside_dim_ = -1;
-      lanes_ = saved_lanes, vector_dim_ = saved_dim;
-      return run_loop(single, i64(to), high, std::move(carried), body);
-    }
+    carried = run_loop(single, i64(0), i64(lanes), std::move(carried), body);
+    inside_dim_ = dim;
+    carried = run_loop(middle, i64(lanes), i64(to), std::move(carried), body);
+    inside_dim_ = -1;
+    lanes_ = saved_lanes, vector_dim_ = saved_dim;
+    return run_loop(single, i64(to), high, std::move(carried), body);
   }
   // Of a known range; blocks begin at whole unrolled bodies.
   const std::int64_t extent = constant(low, first) && constant(high, last) ? last - first : size;
@@ -394,7 +378,7 @@ void KernelEmitter::reduce(std::size_t number) {
     for_each_copy([&](const Copy& c) {
       if (std::all_of(c.begin(), c.begin() + static_cast<std::ptrdiff_t>(outside), [](int i) { return i == 0; })) inner.push_back(c);
     });
-    if (has_functions_ && !running && copies.size() * inner.size() * t.reductions.size() <= kMostAtOnce) {
+    if (!running && copies.size() * inner.size() * t.reductions.size() <= static_cast<std::size_t>(s_.at_once)) {
       // In front of all stores, so that they may be computed side by side.
       for (const Copy& c : copies)
         for (Copy copy : inner) {

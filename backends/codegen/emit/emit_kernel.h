@@ -7,7 +7,6 @@
 #include <llvm/ADT/DenseSet.h>
 #include <llvm/ADT/STLFunctionalExtras.h>
 
-#include <array>
 #include <functional>
 #include <map>
 #include <unordered_map>
@@ -17,8 +16,6 @@
 #include "weft/backends/codegen/emit/vector_builder.h"
 
 namespace weft::detail {
-
-constexpr std::size_t kMostAtOnce = 8;  // values that are computed side by side, as registers hold so many
 
 class KernelEmitter {
  public:
@@ -53,14 +50,11 @@ class KernelEmitter {
   Values run_loop(const LoopPlan& plan, Value* low, Value* high, Values carried, const Body& body);
   Values run_loops(std::span<const LoopPlan> plans, Values carried, const Body& body);
   void range(int dim, Value*& low, Value*& high);
-  /// Where all comparisons of the loop's coordinate alone with a border hold.
-  void inside(int dim, std::int64_t& low, std::int64_t& high) const;
-  bool is_border(const Node& n, int dim) const;
   void outer_loops();
   /// The rows of these blocks, of a kernel that is divided by rows.
   void rows(Value* begin, Value* end);  // emit_divided.cpp
   Value* in_blocks(Value* begin, Value* count, Value*& row);
-  /// In all blocks but the older ones, if the kernel has functions, whose chains are long.
+  /// In all blocks but the older ones, where the schedule says so.
   void overlap(const llvm::DenseSet<const llvm::BasicBlock*>& older);
   llvm::AllocaInst* reserve(const KernelArg& a);
   void for_each_copy(const std::function<void(const Copy&)>& f) const;
@@ -91,7 +85,6 @@ class KernelEmitter {
   Value* get(NodeId n, const Copy& copy);
   Value* compute(NodeId n, const Copy& copy);
   Value* call_math(MathFunction f, std::span<const KernelValue> operands);
-  bool is_share_of_sum(const Node& n) const;
   Value* share_of_sum(const Node& n, const Copy& copy);
   Value* load(NodeId id, const Copy& copy);
   Value* affine_value(NodeId n, const Copy& copy);  ///< i64, or a vector of index_type(); so are the values of all index nodes
@@ -145,8 +138,6 @@ class KernelEmitter {
   std::vector<char> pinned_;   // nodes that depend on what the kernel computes in earlier nests
   std::vector<NodeId> loads_;  // that are not guarded, of memory that the kernel doesn't write
   std::map<int, NodeId> local_nodes_;
-  std::array<int, 64> math_counts_{};  // of each mathematical function: its nodes
-  bool has_functions_ = false;
   int lanes_ = 1;  // of the open vector loop, else 1
   int vector_dim_ = 0;
   Value* mask_ = nullptr;  // lanes that exist, in the last vector of a loop

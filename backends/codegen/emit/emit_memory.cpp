@@ -5,6 +5,7 @@
 #include <bit>
 
 #include "weft/backends/codegen/emit/emit_kernel.h"
+#include "weft/backends/codegen/schedule/kernel_accesses.h"
 
 namespace weft::detail {
 
@@ -12,11 +13,7 @@ using llvm::Value;
 
 namespace {
 
-// Results that no cache holds until they are read again, as a core has but a part of the last level, and the kernel reads other memory too.
-constexpr std::int64_t kStreamingBytes = 8 << 20;
-constexpr double kStreamingTotal = 16 << 20;
-constexpr std::int64_t kFarRow = 1024, kRowsAhead = 16;  // bytes between rows; rows that are fetched ahead
-constexpr int kFewLanes = 8;                             // that are gathered or scattered one by one
+constexpr int kFewLanes = 8;  // under a mask, that are gathered or scattered one by one
 
 std::vector<int> every_second(int lanes, int first) {
   std::vector<int> m;
@@ -287,20 +284,9 @@ Value* KernelEmitter::load(NodeId id, const Copy& copy) {
   return builder_.from_memory(v, n.dtype);
 }
 
-/// Whether the store should go past the caches: to a large result, whole aligned vectors.
+/// Whether the store goes past the caches, which whole aligned vectors can.
 bool KernelEmitter::streams(const Store& s) const {
-  const KernelArg& info = k_.args[static_cast<std::size_t>(s.arg)];
-  const std::int64_t bytes = info.dtype.itemsize();
-  if (info.scratch || info.elements * bytes < kStreamingBytes || k_.cost.bytes < kStreamingTotal ||
-      lanes_ * bytes != features_.vector_bytes || mask_)
-    return false;
-  const Affine& a = k_.dag.affine(s.position);
-  if (a.constant * bytes % features_.vector_bytes != 0) return false;
-  for (const AffineTerm& t : a.terms)
-    if (t.atom != vector_dim_ && (t.atom < 0 || t.coef * bytes % features_.vector_bytes != 0)) return false;
-  for (const Node& n : k_.dag.nodes)
-    if (n.kind == NodeKind::load && n.integer == s.arg) return false;
-  return true;
+  return lanes_ > 1 && !mask_ && contains(s_.streamed, s.arg) && is_aligned(k_, s, vector_dim_, lanes_, features_.vector_bytes);
 }
 
 /// Rows lie pages apart, so that hardware fetches none ahead.
@@ -308,9 +294,9 @@ void KernelEmitter::fetch_ahead(int arg, NodeId position, const Address& a, bool
   const KernelArg& info = k_.args[static_cast<std::size_t>(arg)];
   std::int64_t down = 0;
   const int dim = frames_.back().dim;
-  if (!s_.fetches_rows || info.scratch || dim < 0 || dim == vector_dim_ || !a.pointer || a.stride != 1) return;
-  if (!k_.dag.stride(position, dim, down) || down * info.dtype.itemsize() < kFarRow) return;
-  Value* row = ir_.CreateGEP(builder_.memory_type(info.dtype), a.pointer, i64(kRowsAhead * down));
+  if (s_.rows_ahead == 0 || info.scratch || dim < 0 || dim == vector_dim_ || !a.pointer || a.stride != 1) return;
+  if (!k_.dag.stride(position, dim, down) || down * info.dtype.itemsize() < s_.row_bytes) return;
+  Value* row = ir_.CreateGEP(builder_.memory_type(info.dtype), a.pointer, i64(s_.rows_ahead * down));
   const auto number = [&](unsigned n) { return ir_.getInt32(n); };
   ir_.CreateIntrinsic(llvm::Intrinsic::prefetch, {row->getType()}, {row, number(is_store ? 1 : 0), number(3), number(1)});
 }
@@ -428,7 +414,7 @@ void KernelEmitter::store_all(const std::vector<const Store*>& stores) {
     });
   std::size_t copies = 0;
   for_each_copy([&](const Copy&) { ++copies; });
-  if (has_functions_ && !squares && copies * stores.size() <= kMostAtOnce)
+  if (!squares && copies * stores.size() <= static_cast<std::size_t>(s_.at_once))
     for_each_copy([&](const Copy& copy) {
       for (const Store* s : stores) get(s->value, copy);
     });

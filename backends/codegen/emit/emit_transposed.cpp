@@ -2,23 +2,16 @@
 #include <algorithm>
 
 #include "weft/backends/codegen/emit/emit_kernel.h"
-#include "weft/backends/codegen/schedule/schedule.h"
+#include "weft/backends/codegen/schedule/kernel_accesses.h"
 
 namespace weft::detail {
 
 using llvm::Value;
 
-namespace {
-constexpr int kShortRecord = 5;  // elements; longer ones take more shuffles than rows do
-}
-
 int KernelEmitter::square_frame(int arg, NodeId position) const {
-  std::int64_t along = 0, s = 0;
-  if (lanes_ == 1 || k_.args[static_cast<std::size_t>(arg)].scratch || (mask_ && !llvm::isa<llvm::Constant>(mask_))) return -1;
-  if (!k_.dag.stride(position, vector_dim_, along) || (along >= -1 && along <= 2)) return -1;
+  if (lanes_ == 1 || !contains(s_.transposed, arg) || (mask_ && !llvm::isa<llvm::Constant>(mask_))) return -1;
   for (std::size_t i = 0; i < frames_.size(); ++i)
-    if (frames_[i].unroll == lanes_ && frames_[i].step == 1 && frames_[i].dim >= 0 && frames_[i].dim != vector_dim_ &&
-        k_.dag.stride(position, frames_[i].dim, s) && s == 1)
+    if (frames_[i].unroll == lanes_ && frames_[i].step == 1 && frames_[i].dim >= 0 && is_square(k_, position, vector_dim_, frames_[i].dim))
       return static_cast<int>(i);
   return -1;
 }
@@ -79,9 +72,9 @@ void KernelEmitter::turn(Values& square) {
 Value* KernelEmitter::load_record(NodeId id, const Address& a, const Copy& copy) {
   const Node& n = k_.dag[id];
   const Affine& position = k_.dag.affine(n.operands[0]);
-  if (!s_.transposes_records || !a.pointer || a.stride <= 2 || (mask_ && !llvm::isa<llvm::Constant>(mask_))) return nullptr;
+  if (!contains(s_.records, static_cast<int>(n.integer)) || !a.pointer || a.stride <= 2 || (mask_ && !llvm::isa<llvm::Constant>(mask_)))
+    return nullptr;
   if (std::find(loads_.begin(), loads_.end(), id) == loads_.end()) return nullptr;
-  if (points_along(k_, n.dims) < kWorthTransposing) return nullptr;
   std::vector<std::pair<std::int64_t, NodeId>> record;  // where its elements are
   for (NodeId other : loads_) {
     const Affine& at = k_.dag.affine(k_.dag[other].operands[0]);
@@ -118,7 +111,7 @@ KernelEmitter::Values KernelEmitter::load_columns(DType t, std::int64_t stride, 
   llvm::FixedVectorType* type = llvm::FixedVectorType::get(element, static_cast<unsigned>(lanes_));
   const llvm::Align align = element_align(t);
   Values columns;
-  if (stride == kept && kept <= kShortRecord && existing_lanes() == lanes_) {
+  if (stride == kept && kept <= s_.shuffled_record && existing_lanes() == lanes_) {
     // Vectors one behind the other hold whole records.
     Values parts;
     for (int i = 0; i < kept; ++i) parts.push_back(ir_.CreateAlignedLoad(type, ir_.CreateGEP(element, first, i64(i * lanes_)), align));

@@ -5,13 +5,10 @@
 
 #include "weft/backends/codegen/emit/emit_kernel.h"
 #include "weft/backends/codegen/math/sixteen_lanes.h"
+#include "weft/backends/codegen/schedule/kernel_accesses.h"
 #include "weft/core/errors/error.h"
 
 namespace weft::detail {
-
-namespace {
-constexpr std::int64_t kLongRow = 1024;
-}  // namespace
 
 using llvm::Value;
 
@@ -71,13 +68,13 @@ Value* KernelEmitter::compute(NodeId n, const Copy& copy) {
       if (node.kind == NodeKind::op && node.op == ScalarOp::select)
         if (const auto* c = llvm::dyn_cast<llvm::Constant>(get(node.operands[0], copy)); c && c->isAllOnesValue())
           return get(node.operands[1], copy);
-      if (is_share_of_sum(node)) return share_of_sum(node, copy);
+      if (lanes_ == 16 && features_.lookups && varies(node.dims) && std::binary_search(s_.by_inverse.begin(), s_.by_inverse.end(), n))
+        return share_of_sum(node, copy);
       std::vector<KernelValue> operands;
       for (NodeId o : node.operands)
         if (o >= 0) operands.push_back(builder_.wrap(get(o, copy), k_.dag[o].dtype));
       if (node.kind == NodeKind::op) return builder_.op(node.op, node.dtype, operands);
-      return math_counts_[static_cast<std::size_t>(node.function)] > kMaxExpansions ? call_math(node.function, operands)
-                                                                                    : builder_.math_op(node.function, operands);
+      return contains(s_.called, node.function) ? call_math(node.function, operands) : builder_.math_op(node.function, operands);
     }
     case NodeKind::load: return load(n, copy);
     case NodeKind::index: return affine_value(n, copy);
@@ -88,7 +85,7 @@ Value* KernelEmitter::compute(NodeId n, const Copy& copy) {
       return node.kind == NodeKind::index_div ? ir_.CreateUDiv(v, divisor) : ir_.CreateURem(v, divisor);
     }
     case NodeKind::index_below: {
-      if (inside_dim_ >= 0 && is_border(node, inside_dim_)) return ir_.getTrue();
+      if (inside_dim_ >= 0 && is_border(k_, node, inside_dim_)) return ir_.getTrue();
       Value* v = get(node.operands[0], copy);
       return ir_.CreateICmpULT(v, llvm::ConstantInt::get(v->getType(), static_cast<std::uint64_t>(node.integer)));
     }
@@ -103,7 +100,7 @@ Value* KernelEmitter::compute(NodeId n, const Copy& copy) {
   }
 }
 
-/// The function as a function of the module, for kernels that have it many times.
+/// The function as a function of the module.
 Value* KernelEmitter::call_math(MathFunction f, std::span<const KernelValue> operands) {
   const DType t = operands[0].dtype;
   Values args;
@@ -127,33 +124,7 @@ Value* KernelEmitter::call_math(MathFunction f, std::span<const KernelValue> ope
   return ir_.CreateCall(function, args);
 }
 
-/// A term of a sum over that sum, whose terms are all at least 0: a softmax.
-bool KernelEmitter::is_share_of_sum(const Node& n) const {
-  if (n.kind != NodeKind::op || n.op != ScalarOp::div || n.dtype != float32 || !features_.lookups || lanes_ != 16 || !varies(n.dims))
-    return false;
-  const Node &x = k_.dag[n.operands[0]], &s = k_.dag[n.operands[1]];
-  if (s.kind != NodeKind::local) return false;
-  // Beside short rows the next ones' work hides how long quotients take.
-  std::int64_t row = 1;
-  for (std::size_t d = 0; d < k_.dag.dims.size(); ++d)
-    if ((n.dims & ~s.dims) >> d & 1) row *= k_.dag.dims[d];
-  if (row < kLongRow) return false;
-  for (const Nest& t : k_.nests)
-    for (const Reduction& r : t.reductions) {
-      if (r.local != s.integer || r.running || r.kind != Reduction::Kind::reduce || r.combiner != Combiner::sum || !t.parallel.empty())
-        continue;
-      const Node& term = k_.dag[r.value];
-      if (term.kind != NodeKind::math || (term.function != MathFunction::exp && term.function != MathFunction::exp2)) return false;
-      // The terms may be in scratch, which holds nothing else.
-      if (x.kind != NodeKind::load || x.operands[1] >= 0 || !k_.args[static_cast<std::size_t>(x.integer)].scratch) return false;
-      for (const Nest& other : k_.nests)
-        for (const Store& store : other.stores)
-          if (store.arg == x.integer && (store.value != r.value || &other != &t)) return false;
-      return true;
-    }
-  return false;
-}
-
+/// A quotient by a sum, as a product with its inverse.
 Value* KernelEmitter::share_of_sum(const Node& n, const Copy& copy) {
   const NodeId sum = n.operands[1];
   const int level = level_of(k_.dag[sum].dims, true);

@@ -11,14 +11,9 @@
 namespace weft::detail {
 namespace {
 
-constexpr double kExpensiveEpilogue = 20;  // of what follows, the cost for an element from which on vectors are worth a nest
-constexpr double kLeastShare = 0.1;        // of the whole, that vectors can save
-constexpr double kFewCycles = 60e3;        // work of a single thread
-constexpr std::int64_t kBlock = 64, kMostPoints = 512;
-
 class Splitter {
  public:
-  Splitter(Kernel& k, int vector_bytes) : k_(k), old_(k.dag), vector_bytes_(vector_bytes) {}
+  Splitter(Kernel& k, int vector_bytes) : k_(k), old_(k.dag), target_{.vector_bytes = vector_bytes} {}
 
   bool run() {
     if (!has_form() || !pays()) return false;
@@ -72,13 +67,14 @@ class Splitter {
     for (const Store& s : t.stores) after.push_back(s.value), after.push_back(s.guard);
     for (const Reduction& r : t.reductions) within.push_back(r.value);
     const double expensive = cost_of(after, 0);
-    if (expensive < kExpensiveEpilogue) return false;
+    if (expensive < target_.expensive_epilogue) return false;
     std::uint64_t reduce = 0;
     double steps = 1;
     for (int d : t.reduce) reduce |= std::uint64_t{1} << d, steps *= static_cast<double>(size(d));
-    const double lanes = vector_bytes_ / 8;
+    const double lanes = target_.vector_bytes / 8;
     const double fold = steps * (cost_of(within, reduce) + static_cast<double>(t.reductions.size())) / lanes;
-    return expensive * (1 - 1 / lanes) >= kLeastShare * (expensive + fold) && static_cast<double>(size(k_.outer.back())) >= lanes;
+    return expensive * (1 - 1 / lanes) >= target_.epilogue_share * (expensive + fold) &&
+           static_cast<double>(size(k_.outer.back())) >= lanes;
   }
 
   /// All points of the loop where one thread does them; else what divides it. 0: nothing does.
@@ -86,10 +82,12 @@ class Splitter {
     const std::int64_t n = size(dim_);
     double others = 1;
     for (int d : k_.outer) others *= d == dim_ ? 1 : static_cast<double>(size(d));
-    if (n <= kMostPoints && (others >= kBlock || estimate_cost(k_, vector_bytes_).cycles < kFewCycles)) return n;
-    const std::int64_t lanes = vector_bytes_ / 8;
+    if (n <= target_.epilogue_points &&
+        (others >= static_cast<double>(target_.epilogue_block) || estimate_cost(k_, target_.vector_bytes).cycles < target_.fork_cycles))
+      return n;
+    const std::int64_t lanes = target_.vector_bytes / 8;
     for (const std::int64_t unit : {2 * lanes, lanes, std::int64_t{1}})
-      for (std::int64_t block = kBlock / unit * unit; block >= lanes; block -= unit)
+      for (std::int64_t block = target_.epilogue_block / unit * unit; block >= lanes; block -= unit)
         if (n % block == 0) return block;
     return 0;
   }
@@ -175,7 +173,7 @@ class Splitter {
   Kernel& k_;
   const Dag old_;
   Dag fresh_;
-  int vector_bytes_ = 0;
+  const Target target_;
   int dim_ = -1;  ///< the loop that becomes one over blocks
   std::int64_t chunks_ = 1, block_ = 0;
   int along_[2] = {-1, -1};  ///< the loop within a block, of each nest

@@ -71,16 +71,23 @@ std::vector<std::int64_t> code_signature(const Kernel& k, const Schedule& s) {
   for (const DType t : k.locals) v.push_back(t.id());
   const auto plans = [&](const std::vector<LoopPlan>& loops) {
     size(loops.size());
-    for (const LoopPlan& l : loops) v.insert(v.end(), {l.dim, l.unroll, l.vector});
+    for (const LoopPlan& l : loops) v.insert(v.end(), {l.dim, l.unroll, l.vector, l.peeled});
   };
-  v.insert(v.end(), {s.lanes, s.vector_dim, s.task_loops, s.num_blocks, s.grain, s.fetches_rows, s.row_bits});
+  v.insert(v.end(), {s.lanes, s.vector_dim, s.task_loops, s.num_blocks, s.grain, s.row_bits, s.rows_ahead, s.row_bytes, s.shuffled_record,
+                     s.at_once});
   plans(s.outer);
   size(s.nests.size());
-  for (const NestSchedule& n : s.nests) plans(n.parallel), plans(n.reduce);
+  for (const NestSchedule& n : s.nests) plans(n.parallel), plans(n.reduce), v.push_back(n.by_rows);
   for (const std::vector<std::int64_t>* list : {&s.block, &s.blocks}) {
     size(list->size());
     v.insert(v.end(), list->begin(), list->end());
   }
+  for (const std::vector<int>* list : {&s.streamed, &s.transposed, &s.records, &s.by_inverse}) {
+    size(list->size());
+    v.insert(v.end(), list->begin(), list->end());
+  }
+  size(s.called.size());
+  for (const MathFunction f : s.called) v.push_back(static_cast<std::int64_t>(f));
   return v;
 }
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "weft/backends/codegen/schedule/cost.h"
+#include "weft/backends/codegen/schedule/target.h"
 
 namespace weft::detail {
 namespace {
@@ -85,8 +86,7 @@ Counts count(const Kernel& k, int vector_bytes) {
     read[a] = std::min(read[a], elements), written[a] = std::min(written[a], elements);
     if (!k.args[a].scratch) cost.bytes += (read[a] + written[a]) * k.args[a].dtype.itemsize();
   }
-  // Beyond the caches a core moves about 8 bytes a cycle.
-  cost.cycles = std::max(cost.cycles, cost.bytes / 8);
+  cost.cycles = std::max(cost.cycles, cost.bytes / Target{}.bytes_per_cycle);
   return counts;
 }
 

@@ -6,21 +6,12 @@
 #include <utility>
 
 #include "weft/backends/codegen/schedule/cost.h"
+#include "weft/backends/codegen/schedule/kernel_accesses.h"
+#include "weft/backends/codegen/schedule/memory_steps.h"
 #include "weft/backends/codegen/schedule/row_division.h"
 
 namespace weft::detail {
 namespace {
-
-constexpr double kForkCycles = 60e3;  // a kernel with less work than this runs on one thread
-constexpr double kTaskCycles = 30e3;  // of a task
-constexpr std::int64_t kMaxLaneScratch = 256 * 1024;
-constexpr std::int64_t kMaxColumnScratch = 640 * 1024;
-constexpr double kColumnBytes = 4 << 20;
-constexpr int kRows = 8, kColumnVectors = 8;                        // of a column reduction: rows at a time; columns that registers hold
-constexpr std::int64_t kRowsTogether = 4, kRowScratch = 64 * 1024;  // of a product whose left operand's rows are in scratch
-constexpr std::size_t kFewNodes = 40;
-constexpr std::int64_t kMaxAccumulators = 64 * 1024;
-constexpr double kBeyondCaches = 24 << 20;  // bytes that are not in the caches when they are needed again
 
 struct Nodes {
   std::vector<NodeId> all;  // of one nest
@@ -28,7 +19,7 @@ struct Nodes {
 
 class Scheduler {
  public:
-  Scheduler(const Kernel& k, int vector_bytes) : k_(k), vector_bytes_(vector_bytes) {
+  Scheduler(const Kernel& k, const Target& target) : k_(k), target_(target), vector_bytes_(target.vector_bytes) {
     std::vector<char> seen(k.dag.nodes.size());
     for (const Nest& t : k.nests) {
       Nodes nodes;
@@ -57,25 +48,26 @@ class Scheduler {
     while (schedule_.lanes > 4 && schedule_.lanes / 2 >= longest) schedule_.lanes /= 2;
     if (goes_by_pairs()) {
       plan_pairs();
-      return std::move(schedule_);
+    } else {
+      choose_vector_loops();
+      for (std::size_t n = 0; n < k_.nests.size(); ++n) plan_nest(n);
+      plan_outer();
+      unroll();
+      transpose_squares();
     }
-    choose_vector_loops();
-    for (std::size_t n = 0; n < k_.nests.size(); ++n) plan_nest(n);
-    plan_outer();
-    unroll();
-    transpose_squares();
     plan_tasks();
-    estimate_slack();
+    if (!has_vectors()) schedule_.lanes = 1;
+    choose_memory_steps(k_, target_, schedule_);
+    schedule_.slack = expected_slack(k_, schedule_);
     return std::move(schedule_);
   }
 
  private:
   std::int64_t size(int dim) const { return k_.dag.dims[static_cast<std::size_t>(dim)]; }
 
-  /// Whether its iterations run one by one: in order, or as loops inside have a limit that depends on them.
-  bool runs_singly(int dim) const {
-    if (k_.sequential >> dim & 1) return true;
-    return std::any_of(k_.limits.begin(), k_.limits.end(), [&](const LoopLimit& l) { return l.outer == dim; });
+  bool runs_singly(int dim) const { return detail::runs_singly(k_, dim); }
+  bool has_vectors() const {
+    return std::any_of(nest_vector_.begin(), nest_vector_.end(), [](int d) { return d >= 0; }) || schedule_.vector_dim >= 0;
   }
 
   int choose_lanes() const {
@@ -102,7 +94,7 @@ class Scheduler {
   bool reads_squares(const Nest& t, NodeId position, int vector) const {
     std::int64_t along = 0, s = 0;
     if (std::find(k_.outer.begin(), k_.outer.end(), vector) == k_.outer.end() ||
-        points_along(k_, k_.dag[position].dims) < kWorthTransposing)
+        points_along(k_, k_.dag[position].dims) < target_.transposed_points)
       return false;
     if (t.reduce.empty() || is_running(t) || runs_singly(t.reduce.back()) || size(t.reduce.back()) < schedule_.lanes) return false;
     if (!k_.dag.stride(position, vector, along) || (along >= -1 && along <= 2)) return false;
@@ -194,7 +186,7 @@ class Scheduler {
       if (a.scratch) scratch += a.elements * a.dtype.itemsize();
     double best = inner_total;
     for (int d : k_.outer) {
-      if (scratch * schedule_.lanes > kMaxLaneScratch) break;
+      if (scratch * schedule_.lanes > target_.lane_scratch) break;
       if (runs_singly(d)) continue;
       double total = 0;
       for (std::size_t i = 0; i < n; ++i) total += cost(i, d);
@@ -246,7 +238,7 @@ class Scheduler {
       for (NodeId id : nodes_[0].all)
         if (const Node& n = k_.dag[id]; n.kind == NodeKind::load && (n.dims >> pair & 1)) reads |= neighbours(n.operands[0], d);
       for (const Store& s : t.stores) writes |= neighbours(s.position, d);
-      const int line = 64 / (2 * k_.args[static_cast<std::size_t>(t.stores[0].arg)].dtype.itemsize());
+      const int line = static_cast<int>(target_.line_bytes) / (2 * k_.args[static_cast<std::size_t>(t.stores[0].arg)].dtype.itemsize());
       const LoopPlan plan{d, runs_singly(d) || in_nest ? 1 : static_cast<int>(std::min<std::int64_t>(line, size(d))), false};
       if (in_nest)
         plans.push_back(plan);
@@ -270,8 +262,6 @@ class Scheduler {
     }
     nest_vector_.assign(1, in_nest ? pair : -1);
     schedule_.nests.push_back(std::move(nest));
-    plan_tasks();
-    estimate_slack();
   }
 
   void plan_nest(std::size_t i) {
@@ -313,8 +303,8 @@ class Scheduler {
     const auto folds = static_cast<std::int64_t>(t.reductions.size());
     std::int64_t steps = 1;
     for (int d : t.reduce) steps *= size(d);
-    if (folds == 0 || steps < 4 || nodes_[i].all.size() >= 40 || is_running(t)) return false;
-    std::int64_t room = std::max<std::int64_t>(1, (vector_bytes_ >= 64 ? 32 : 16) / 2 / folds);
+    if (folds == 0 || steps < 4 || nodes_[i].all.size() >= target_.few_nodes || is_running(t)) return false;
+    std::int64_t room = std::max<std::int64_t>(1, target_.vector_registers() / 2 / folds);
     std::vector<LoopPlan*> loops;
     for (LoopPlan& l : s.parallel) loops.push_back(&l);
     if (with_outer)
@@ -335,9 +325,9 @@ class Scheduler {
     for (LoopPlan* l : loops)
       if (l->vector)  // far memory is read in longer pieces of rows
         take(*l, size(l->dim) / schedule_.lanes,
-             shared_loads(i, l->dim) > 0      ? 4
-             : k_.cost.bytes >= kBeyondCaches ? 16
-                                              : 8),
+             shared_loads(i, l->dim) > 0              ? 4
+             : k_.cost.bytes >= target_.beyond_caches ? 16
+                                                      : 8),
             by_points = true;
     bool shares = false;
     for (int round = 0; round < (by_points ? 1 : 2); ++round) {
@@ -358,7 +348,7 @@ class Scheduler {
   bool go_by_rows(std::size_t i) {
     const Nest& t = k_.nests[i];
     NestSchedule& s = schedule_.nests[i];
-    if (nest_vector_[i] < 0 || t.reduce.size() != 1 || t.reductions.empty() || k_.cost.bytes < kBeyondCaches) return false;
+    if (nest_vector_[i] < 0 || t.reduce.size() != 1 || t.reductions.empty() || k_.cost.bytes < target_.beyond_caches) return false;
     if (std::find(t.parallel.begin(), t.parallel.end(), nest_vector_[i]) == t.parallel.end() || runs_singly(t.reduce[0])) return false;
     std::int64_t points = 1, bytes = 0;
     for (int d : t.parallel) points *= (size(d) + schedule_.lanes - 1) / schedule_.lanes * schedule_.lanes;
@@ -367,7 +357,8 @@ class Scheduler {
       bytes += points * r.dtype.itemsize();
     }
     if (std::any_of(t.stores.begin(), t.stores.end(), [](const Store& store) { return store.in_reduction; })) return false;
-    if (points <= kColumnVectors * schedule_.lanes || size(t.reduce[0]) < kRows || bytes > kMaxAccumulators) return false;
+    if (points <= target_.column_vectors * schedule_.lanes || size(t.reduce[0]) < target_.rows_reduced || bytes > target_.accumulators)
+      return false;
     bool in_order = false;
     for (NodeId id : nodes_[i].all) {
       std::int64_t along = 0, down = 0;
@@ -378,7 +369,7 @@ class Scheduler {
     }
     if (!in_order) return false;
     s.by_rows = true;
-    s.reduce[0].unroll = kRows;
+    s.reduce[0].unroll = target_.rows_reduced;
     s.parallel.back().unroll = 2;
     return true;
   }
@@ -388,7 +379,7 @@ class Scheduler {
   int product_of_rows() const {
     if (schedule_.vector_dim >= 0 || schedule_.outer.empty() || k_.nests.size() == 1) return -1;
     const int rows = schedule_.outer.back().dim;
-    if (runs_singly(rows) || size(rows) < 2 * kRowsTogether) return -1;
+    if (runs_singly(rows) || size(rows) < 2 * target_.rows_together) return -1;
     int heavy = -1;
     double most = 0, others = 0;
     std::size_t nodes = 0;
@@ -411,7 +402,7 @@ class Scheduler {
     const bool lanes = nest_vector_[h] >= 0 &&
                        std::find(k_.nests[h].parallel.begin(), k_.nests[h].parallel.end(), nest_vector_[h]) != k_.nests[h].parallel.end();
     const bool apart = lanes && shared_loads(h, nest_vector_[h]) > 0 && shared_loads(h, rows) > 0;
-    const bool small = nodes <= kFewNodes && kRowsTogether * scratch <= kRowScratch;
+    const bool small = nodes <= target_.few_nodes && target_.rows_together * scratch <= target_.row_scratch;
     return apart && small && most > 8 * others && !has_functions() ? heavy : -1;
   }
   bool has_functions() const {
@@ -441,8 +432,9 @@ class Scheduler {
     const bool repeats = std::any_of(k_.nests.begin(), k_.nests.end(), [](const Nest& t) { return !t.repeats.empty(); });
     LoopPlan& lanes = schedule_.outer.back();
     const int columns = repeats ? 1 : columns_together();
-    schedule_.fetches_rows = columns > 1;
-    lanes.unroll = repeats ? (all < 60 && size(lanes.dim) >= 2 * schedule_.lanes ? 2 : 1) : std::max(by_work(all, lanes), columns);
+    if (columns > 1) schedule_.rows_ahead = target_.rows_ahead, schedule_.row_bytes = target_.far_row;
+    lanes.unroll =
+        repeats ? (all < target_.some_work && size(lanes.dim) >= 2 * schedule_.lanes ? 2 : 1) : std::max(by_work(all, lanes), columns);
   }
   /// Columns of a matrix that are gone through several times: so many vectors side by side that a good piece of each row is read at a time,
   /// as far as their scratch memory stays in the second cache.
@@ -450,7 +442,7 @@ class Scheduler {
     std::int64_t scratch = 0;
     for (const KernelArg& a : k_.args)
       if (a.scratch) scratch += a.elements * a.dtype.itemsize();
-    if (scratch == 0 || k_.cost.bytes < kColumnBytes) return 1;
+    if (scratch == 0 || k_.cost.bytes < target_.column_bytes) return 1;
     bool columns = false;
     for (std::size_t i = 0; i < k_.nests.size(); ++i) {
       std::vector<int> loops = k_.nests[i].parallel;
@@ -460,11 +452,11 @@ class Scheduler {
         std::int64_t along = 0, down = 0;
         if (n.kind != NodeKind::load || k_.args[static_cast<std::size_t>(n.integer)].scratch || loops.empty()) continue;
         columns |= k_.dag.stride(n.operands[0], schedule_.vector_dim, along) && along == 1 &&
-                   k_.dag.stride(n.operands[0], loops.back(), down) && down * n.dtype.itemsize() >= 1024;
+                   k_.dag.stride(n.operands[0], loops.back(), down) && down * n.dtype.itemsize() >= target_.far_row;
       }
     }
     int n = 1;
-    while (columns && n < 4 && 2 * n * schedule_.lanes * scratch <= kMaxColumnScratch &&
+    while (columns && n < 4 && 2 * n * schedule_.lanes * scratch <= target_.column_scratch &&
            2 * n * schedule_.lanes <= size(schedule_.vector_dim))
       n *= 2;
     return n;
@@ -477,7 +469,9 @@ class Scheduler {
     if (k_.nests.size() != 1 || schedule_.vector_dim < 0 || !k_.nests[0].repeats.empty() || !k_.nests[0].parallel.empty() ||
         !k_.nests[0].reduce.empty())
       return;
-    if (static_cast<std::int64_t>(nodes_[0].all.size()) * lanes > 1500 || size(schedule_.vector_dim) < lanes) return;
+    if (static_cast<std::int64_t>(nodes_[0].all.size()) * lanes > static_cast<std::int64_t>(target_.square_nodes) ||
+        size(schedule_.vector_dim) < lanes)
+      return;
     int other = -1, loads = 0;
     const auto look = [&](NodeId position, bool is_load) {
       std::int64_t along = 0, s = 0;
@@ -499,7 +493,8 @@ class Scheduler {
     for (const LoopPlan& l : schedule_.outer)
       if (l.dim != other && !l.vector) loops.push_back(l);
     loops.push_back({schedule_.vector_dim, 1, true});
-    loops.insert(loops.end() - (loads > along_lanes && k_.cost.bytes >= kBeyondCaches ? 0 : 1), {other, static_cast<int>(lanes), false});
+    loops.insert(loops.end() - (loads > along_lanes && k_.cost.bytes >= target_.beyond_caches ? 0 : 1),
+                 {other, static_cast<int>(lanes), false});
     schedule_.outer = std::move(loops);
   }
 
@@ -509,24 +504,14 @@ class Scheduler {
     return w;
   }
   int by_work(double w, const LoopPlan& l) const {
-    return static_cast<int>(std::clamp<std::int64_t>(size(l.dim) / schedule_.lanes, 1, w < 20 ? 4 : w < 60 ? 2 : 1));
-  }
-
-  void estimate_slack() {
-    double factor = 0.3;
-    for (std::size_t i = 0; i < k_.nests.size(); ++i) {
-      if (!k_.nests[i].repeats.empty()) factor = std::max(factor, 6.0);
-      if (k_.nests[i].reductions.empty()) continue;
-      std::int64_t tile = 1;
-      for (const std::vector<LoopPlan>* loops : {&schedule_.outer, &schedule_.nests[i].parallel, &schedule_.nests[i].reduce})
-        for (const LoopPlan& l : *loops) tile *= l.unroll;
-      factor = std::max(factor, tile > 4 ? 6.0 : 1.5);
-    }
-    schedule_.slack = factor * k_.cost.cycles;
+    return static_cast<int>(std::clamp<std::int64_t>(size(l.dim) / schedule_.lanes, 1,
+                                                     w < target_.light_work  ? 4
+                                                     : w < target_.some_work ? 2
+                                                                             : 1));
   }
 
   void plan_tasks() {
-    if (k_.division.loop >= 0) return divide_rows(k_, schedule_);
+    if (k_.division.loop >= 0) return divide_rows(k_, target_, schedule_);
     const double total = std::max(k_.cost.cycles, 1.0);
     // The unit of a loop is what one pass of its unrolled body takes.
     std::int64_t units = 1;
@@ -538,27 +523,28 @@ class Scheduler {
       schedule_.block.push_back(unit[i]);
       schedule_.blocks.push_back(n);
       units *= n;
-      if (units >= 256) break;
+      if (units >= target_.enough_blocks) break;
     }
-    // A single loop of many small steps: larger blocks, of at least 1024 cycles.
+    // A single loop of many small steps: larger blocks.
     if (!schedule_.block.empty()) {
       const double each = total / static_cast<double>(units);
       std::int64_t& block = schedule_.block.back();
       std::int64_t& n = schedule_.blocks.back();
-      const auto factor = static_cast<std::int64_t>(std::clamp(std::ceil(1024 / each), 1.0, static_cast<double>(n)));
+      const auto factor = static_cast<std::int64_t>(std::clamp(std::ceil(target_.block_cycles / each), 1.0, static_cast<double>(n)));
       block *= factor;
       units /= n;
       n = (size(schedule_.outer[static_cast<std::size_t>(schedule_.task_loops) - 1].dim) + block - 1) / block;
       units *= n;
     }
     schedule_.num_blocks = units;
-    if (total >= kForkCycles && units > 1)
+    if (total >= target_.fork_cycles && units > 1)
       schedule_.grain =
-          std::max<std::int64_t>(1, static_cast<std::int64_t>(static_cast<double>(units) * std::min(1.0, kTaskCycles / total)));
+          std::max<std::int64_t>(1, static_cast<std::int64_t>(static_cast<double>(units) * std::min(1.0, target_.task_cycles / total)));
   }
 
   const Kernel& k_;
-  int vector_bytes_;
+  const Target target_;
+  const int vector_bytes_;
   std::vector<Nodes> nodes_;
   Schedule schedule_;
   std::vector<int> nest_vector_;
@@ -567,7 +553,20 @@ class Scheduler {
 
 }  // namespace
 
-Schedule make_schedule(const Kernel& k, int vector_bytes) { return Scheduler(k, vector_bytes).run(); }
+Schedule make_schedule(const Kernel& k, int vector_bytes) { return Scheduler(k, Target{.vector_bytes = vector_bytes}).run(); }
+
+double expected_slack(const Kernel& k, const Schedule& s) {
+  double factor = 0.3;
+  for (std::size_t i = 0; i < k.nests.size(); ++i) {
+    if (!k.nests[i].repeats.empty()) factor = std::max(factor, 6.0);
+    if (k.nests[i].reductions.empty()) continue;
+    std::int64_t tile = 1;
+    for (const std::vector<LoopPlan>* loops : {&s.outer, &s.nests[i].parallel, &s.nests[i].reduce})
+      for (const LoopPlan& l : *loops) tile *= l.unroll;
+    factor = std::max(factor, tile > 4 ? 6.0 : 1.5);
+  }
+  return factor * k.cost.cycles;
+}
 
 Schedule lean_schedule(Schedule s) {
   int dropped = 1;
@@ -581,7 +580,7 @@ Schedule lean_schedule(Schedule s) {
       for (LoopPlan& l : n.reduce) drop(l);
     folds |= !n.reduce.empty();
   }
-  s.transposes_records = false;
+  s.records.clear();
   // A single sum waits for itself at each step.
   if (folds && dropped > 1) s.slack *= std::min(dropped, 5);
   return s;

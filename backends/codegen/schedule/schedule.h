@@ -1,10 +1,12 @@
 // How a kernel is run by vectors and threads of a CPU: which loop becomes lanes, how far loops are unrolled, what one task of a parallel
-// loop is. Depends on the kernel and the vector size only, so that results do not depend on the number of threads.
+// loop is, which memory is read and written in which way. The emitter takes all of this from here. Depends on the kernel and the vector
+// size only, so that results do not depend on the number of threads. As text it is a list of steps: schedule_text.h.
 #pragma once
 #include <algorithm>
 #include <vector>
 
 #include "weft/backends/codegen/planner/kernel.h"
+#include "weft/backends/codegen/schedule/target.h"
 
 namespace weft::detail {
 
@@ -12,15 +14,18 @@ struct LoopPlan {
   int dim = 0;
   int unroll = 1;       ///< iterations (or vectors) side by side
   bool vector = false;  ///< steps are vectors
+  bool peeled = false;  ///< the first vector and the last ones, which may be at a border, are in front of the loop and behind it
+  friend bool operator==(const LoopPlan&, const LoopPlan&) = default;
 };
 struct NestSchedule {
   std::vector<LoopPlan> parallel, reduce;
   /// The reducing loop runs outside of the parallel ones, so that what they read is read in order; accumulators of all points are in
   /// memory.
   bool by_rows = false;
+  friend bool operator==(const NestSchedule&, const NestSchedule&) = default;
 };
 struct Schedule {
-  int lanes = 1;
+  int lanes = 1;  ///< 1 where no loop is run by vectors
   std::vector<LoopPlan> outer;
   std::vector<NestSchedule> nests;
   int vector_dim = -1;  ///< of the outer loops; -1: each nest has its own, or none
@@ -35,16 +40,22 @@ struct Schedule {
   /// Of a kernel that is divided by rows (`Kernel::division`): neighbouring ones are a piece, and pieces are dealt to the blocks in turn,
   /// whose number is a power of two. -1: it runs in one piece.
   int row_bits = -1;  ///< a piece has 2 to this
-  /// Columns of far memory are gone through: what inner loops read and write rows apart is fetched ahead.
-  bool fetches_rows = false;
-  /// Records that lanes read are transposed in registers.
-  bool transposes_records = true;
+  /// What inner loops read and write at least `row_bytes` apart is prefetched so many rows ahead. 0: nothing is.
+  int rows_ahead = 0;
+  std::int64_t row_bytes = 0;
+  // Arguments by number, ascending.
+  std::vector<int> streamed;    ///< whole vectors are stored past the caches
+  std::vector<int> transposed;  ///< squares are transposed in registers, along a loop that is unrolled as far as there are lanes
+  std::vector<int> records;     ///< records that lanes read are transposed in registers
+  int shuffled_record = 0;      ///< elements up to which such records, if they fill memory, are shuffled together from whole vectors
+  /// Values that are computed side by side, and whether their chains of instructions are interleaved. 0: one after the other.
+  int at_once = 0;
+  std::vector<MathFunction> called;  ///< functions that the kernel calls; code of the others stands wherever they are used
+  std::vector<NodeId> by_inverse;    ///< quotients by a sum that are products with its inverse (divides_by_sum), ascending
   /// Cycles that a whole run takes longer if the code generator keeps nothing in registers across iterations.
   double slack = 0;
+  friend bool operator==(const Schedule&, const Schedule&) = default;
 };
-
-/// Fewer elements than this are fetched one by one, where they lie apart: turning records of them in registers takes more code.
-inline constexpr double kWorthTransposing = 4096;
 
 Schedule make_schedule(const Kernel& k, int vector_bytes);
 
@@ -54,8 +65,15 @@ inline bool is_forked(std::int64_t num_blocks, std::int64_t grain) { return grai
 inline std::int64_t blocks_of_task(std::int64_t num_blocks, std::int64_t grain, int threads) {
   return grain > 0 ? grain : std::max(-grain, (num_blocks + threads - 1) / threads);
 }
+template <class T>
+bool contains(const std::vector<T>& list, T what) {
+  return std::find(list.begin(), list.end(), what) != list.end();
+}
 
 /// The same blocks and the same sums by less code: loops are unrolled only where sums or squares depend on it.
 Schedule lean_schedule(Schedule s);
+
+/// What `Schedule::slack` is of the loops.
+double expected_slack(const Kernel& k, const Schedule& s);
 
 }  // namespace weft::detail

@@ -1,0 +1,138 @@
+#include "weft/backends/codegen/schedule/kernel_accesses.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace weft::detail {
+
+bool runs_singly(const Kernel& k, int dim) {
+  if (k.sequential >> dim & 1) return true;
+  return std::any_of(k.limits.begin(), k.limits.end(), [&](const LoopLimit& l) { return l.outer == dim; });
+}
+
+bool is_border(const Kernel& k, const Node& n, int dim) {
+  if (n.kind != NodeKind::index_below) return false;
+  const Affine& a = k.dag.affine(n.operands[0]);
+  return a.terms.size() == 1 && a.terms[0].atom == dim && a.terms[0].coef == 1;
+}
+
+void inside_borders(const Kernel& k, int dim, std::int64_t& low, std::int64_t& high) {
+  low = 0, high = k.dag.dims[static_cast<std::size_t>(dim)];
+  for (const Node& n : k.dag.nodes)
+    if (is_border(k, n, dim)) {
+      const std::int64_t offset = k.dag.affine(n.operands[0]).constant;
+      low = std::max(low, -offset), high = std::min(high, n.integer - offset);
+    }
+}
+
+bool can_peel(const Kernel& k, int dim, std::int64_t lanes) {
+  const std::int64_t size = k.dag.dims[static_cast<std::size_t>(dim)];
+  if (k.limits[static_cast<std::size_t>(dim)].outer >= 0) return false;
+  std::int64_t from = 0, to = 0;
+  inside_borders(k, dim, from, to);
+  to = to / lanes * lanes;
+  return (from > 0 || to < size / lanes * lanes) && from <= lanes && to >= size - 2 * lanes && to > lanes;
+}
+
+bool divides_by_sum(const Kernel& k, const Node& n) {
+  if (n.kind != NodeKind::op || n.op != ScalarOp::div || n.dtype != float32) return false;
+  const Node &x = k.dag[n.operands[0]], &s = k.dag[n.operands[1]];
+  if (s.kind != NodeKind::local) return false;
+  for (const Nest& t : k.nests)
+    for (const Reduction& r : t.reductions) {
+      if (r.local != s.integer || r.running || r.kind != Reduction::Kind::reduce || r.combiner != Combiner::sum || !t.parallel.empty())
+        continue;
+      const Node& term = k.dag[r.value];
+      if (term.kind != NodeKind::math || (term.function != MathFunction::exp && term.function != MathFunction::exp2)) return false;
+      // The terms may be in scratch, which holds nothing else.
+      if (x.kind != NodeKind::load || x.operands[1] >= 0 || !k.args[static_cast<std::size_t>(x.integer)].scratch) return false;
+      for (const Nest& other : k.nests)
+        for (const Store& store : other.stores)
+          if (store.arg == x.integer && (store.value != r.value || &other != &t)) return false;
+      return true;
+    }
+  return false;
+}
+
+std::int64_t terms_of_sum(const Kernel& k, const Node& n) {
+  std::int64_t row = 1;
+  for (std::size_t d = 0; d < k.dag.dims.size(); ++d)
+    if ((n.dims & ~k.dag[n.operands[1]].dims) >> d & 1) row *= k.dag.dims[d];
+  return row;
+}
+
+bool is_square(const Kernel& k, NodeId position, int vector, int other) {
+  std::int64_t along = 0, s = 0;
+  if (vector < 0 || other == vector || !k.dag.stride(position, vector, along) || (along >= -1 && along <= 2)) return false;
+  return k.dag.stride(position, other, s) && s == 1;
+}
+
+std::vector<NodeId> plain_loads(const Kernel& k) {
+  std::vector<NodeId> loads;
+  std::vector<char> pinned(k.dag.nodes.size());  // depends on what the kernel computes in earlier nests
+  const std::vector<char> live = live_nodes(k);
+  for (std::size_t n = 0; n < k.dag.nodes.size(); ++n) {
+    const Node& node = k.dag.nodes[n];
+    bool p = node.kind == NodeKind::local || (node.kind == NodeKind::load && k.args[static_cast<std::size_t>(node.integer)].written);
+    for (NodeId o : node.operands) p |= o >= 0 && pinned[static_cast<std::size_t>(o)];
+    if (node.kind == NodeKind::index)
+      for (const AffineTerm& t : k.dag.affines[static_cast<std::size_t>(node.affine)].terms)
+        p |= t.atom < 0 && pinned[static_cast<std::size_t>(~t.atom)];
+    pinned[n] = p;
+    if (node.kind == NodeKind::load && live[n] && !p && node.operands[1] < 0) loads.push_back(static_cast<NodeId>(n));
+  }
+  return loads;
+}
+
+bool is_aligned(const Kernel& k, const Store& s, int vector, int lanes, int vector_bytes) {
+  const std::int64_t bytes = k.args[static_cast<std::size_t>(s.arg)].dtype.itemsize();
+  if (lanes * bytes != vector_bytes) return false;
+  const Affine& a = k.dag.affine(s.position);
+  if (a.constant * bytes % vector_bytes != 0) return false;
+  return std::all_of(a.terms.begin(), a.terms.end(),
+                     [&](const AffineTerm& t) { return t.atom == vector || (t.atom >= 0 && t.coef * bytes % vector_bytes == 0); });
+}
+
+bool is_loaded(const Kernel& k, int arg) {
+  return std::any_of(k.dag.nodes.begin(), k.dag.nodes.end(), [&](const Node& n) { return n.kind == NodeKind::load && n.integer == arg; });
+}
+
+std::vector<NestLoops> nest_loops(const Schedule& s) {
+  std::vector<NestLoops> all;
+  for (const NestSchedule& n : s.nests) {
+    NestLoops one;
+    one.loops = s.outer;
+    one.loops.insert(one.loops.end(), n.parallel.begin(), n.parallel.end());
+    one.loops.insert(one.loops.end(), n.reduce.begin(), n.reduce.end());
+    for (const LoopPlan& l : one.loops)
+      if (l.vector) one.vector = l.dim;
+    all.push_back(std::move(one));
+  }
+  return all;
+}
+
+std::vector<Access> accesses(const Kernel& k, const Nest& t) {
+  std::vector<Access> found;
+  std::vector<char> seen(k.dag.nodes.size());
+  std::vector<NodeId> stack = wanted_nodes(t);
+  while (!stack.empty()) {
+    const NodeId id = stack.back();
+    stack.pop_back();
+    if (id < 0 || std::exchange(seen[static_cast<std::size_t>(id)], 1)) continue;
+    const Node& n = k.dag[id];
+    if (n.kind == NodeKind::load) found.push_back({static_cast<int>(n.integer), n.operands[0], id});
+    for (NodeId o : n.operands) stack.push_back(o);
+    if (n.kind == NodeKind::index)
+      for (const AffineTerm& a : k.dag.affine(id).terms)
+        if (a.atom < 0) stack.push_back(~a.atom);
+  }
+  for (const Store& s : t.stores) found.push_back({s.arg, s.position, -1});
+  const auto of_repeat = [&](auto&& self, const Repeat& r) -> void {
+    for (const Store& s : r.stores) found.push_back({s.arg, s.position, -1});
+    for (const Repeat& inner : r.inner) self(self, inner);
+  };
+  for (const Repeat& r : t.repeats) of_repeat(of_repeat, r);
+  return found;
+}
+
+}  // namespace weft::detail

@@ -1,0 +1,86 @@
+#include "weft/backends/codegen/schedule/memory_steps.h"
+
+#include <algorithm>
+#include <array>
+#include <cstdlib>
+
+namespace weft::detail {
+namespace {
+
+void add(std::vector<int>& list, int number) {
+  const auto at = std::lower_bound(list.begin(), list.end(), number);
+  if (at == list.end() || *at != number) list.insert(at, number);
+}
+
+void peel_borders(const Kernel& k, const Target& target, Schedule& s) {
+  const auto peel = [&](LoopPlan& l) {
+    l.peeled = l.vector && k.dag.dims[static_cast<std::size_t>(l.dim)] >= target.peeled_vectors * s.lanes && can_peel(k, l.dim, s.lanes);
+  };
+  // A block of a task is not the whole loop.
+  for (std::size_t i = static_cast<std::size_t>(s.task_loops); i < s.outer.size(); ++i) peel(s.outer[i]);
+  for (NestSchedule& n : s.nests)
+    for (std::vector<LoopPlan>* loops : {&n.parallel, &n.reduce})
+      for (LoopPlan& l : *loops) peel(l);
+}
+
+void choose_accesses(const Kernel& k, const Target& target, Schedule& s) {
+  const std::vector<NodeId> loads = plain_loads(k);
+  const std::vector<NestLoops> loops = nest_loops(s);
+  for (std::size_t i = 0; i < loops.size(); ++i) {
+    const int vector = loops[i].vector;
+    if (vector < 0) continue;
+    for (const Access& a : accesses(k, k.nests[i])) {
+      const KernelArg& arg = k.args[static_cast<std::size_t>(a.arg)];
+      if (arg.scratch) continue;
+      const bool square = std::any_of(loops[i].loops.begin(), loops[i].loops.end(),
+                                      [&](const LoopPlan& l) { return l.unroll == s.lanes && is_square(k, a.position, vector, l.dim); });
+      if (square) add(s.transposed, a.arg);
+      if (reads_records(k, loads, a, vector, s.lanes) && points_along(k, k.dag[a.load].dims) >= target.transposed_points)
+        add(s.records, a.arg), s.shuffled_record = target.shuffled_record;
+    }
+    for (const Store& store : k.nests[i].stores) {
+      const KernelArg& arg = k.args[static_cast<std::size_t>(store.arg)];
+      if (!arg.scratch && arg.elements * arg.dtype.itemsize() >= target.streamed_result && k.cost.bytes >= target.streaming_total &&
+          is_aligned(k, store, vector, s.lanes, target.vector_bytes) && !is_loaded(k, store.arg))
+        add(s.streamed, store.arg);
+    }
+  }
+}
+
+void choose_functions(const Kernel& k, const Target& target, Schedule& s) {
+  std::array<int, 64> counts{};
+  const std::vector<char> live = live_nodes(k);
+  for (std::size_t n = 0; n < live.size(); ++n) {
+    const Node& node = k.dag.nodes[n];
+    if (!live[n]) continue;
+    if (node.kind == NodeKind::math) {
+      s.at_once = target.values_at_once;
+      if (++counts[static_cast<std::size_t>(node.function)] == target.most_expansions + 1) s.called.push_back(node.function);
+    }
+    // Sixteen lanes have instructions for it.
+    if (s.lanes == 16 && divides_by_sum(k, node) && terms_of_sum(k, node) >= target.long_row)
+      s.by_inverse.push_back(static_cast<NodeId>(n));
+  }
+  std::sort(s.called.begin(), s.called.end());
+}
+
+}  // namespace
+
+bool reads_records(const Kernel& k, const std::vector<NodeId>& loads, const Access& a, int vector, int lanes) {
+  std::int64_t along = 0;
+  if (a.load < 0 || !k.dag.stride(a.position, vector, along) || along <= 2 || !contains(loads, a.load)) return false;
+  const Affine& at = k.dag.affine(a.position);
+  return std::any_of(loads.begin(), loads.end(), [&](NodeId other) {
+    if (other == a.load || k.dag[other].integer != a.arg) return false;
+    const Affine& beside = k.dag.affine(k.dag[other].operands[0]);
+    return beside.terms == at.terms && std::abs(beside.constant - at.constant) < lanes;
+  });
+}
+
+void choose_memory_steps(const Kernel& k, const Target& target, Schedule& s) {
+  peel_borders(k, target, s);
+  choose_accesses(k, target, s);
+  choose_functions(k, target, s);
+}
+
+}  // namespace weft::detail

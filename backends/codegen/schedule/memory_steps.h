@@ -1,0 +1,13 @@
+// The steps of a schedule that follow its loops: how memory is read and written, which values are computed side by side.
+#pragma once
+#include "weft/backends/codegen/schedule/kernel_accesses.h"
+
+namespace weft::detail {
+
+/// Takes a schedule whose loops and blocks are chosen.
+void choose_memory_steps(const Kernel& k, const Target& target, Schedule& s);
+
+/// Whether lanes of the loop read several elements of strided records of the argument; `loads`: plain_loads.
+bool reads_records(const Kernel& k, const std::vector<NodeId>& loads, const Access& a, int vector, int lanes);
+
+}  // namespace weft::detail

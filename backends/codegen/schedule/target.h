@@ -1,0 +1,60 @@
+// What the code generator knows of a processor beyond its instructions: registers, caches, what starting threads costs, and from where on
+// one way of running a loop is better than another. The scheduler, the planner and the emitter take their numbers from here; a schedule
+// (schedule.h) holds what they come to for one kernel.
+#pragma once
+#include <cstddef>
+#include <cstdint>
+
+namespace weft::detail {
+
+struct Target {
+  int vector_bytes = 64;
+
+  // Threads. Cycles are of one core.
+  double fork_cycles = 60e3;           ///< a kernel with less work than this runs on one thread
+  double task_cycles = 30e3;           ///< of a task
+  double block_cycles = 1024;          ///< the least work of a block, where one loop has many small steps
+  std::int64_t enough_blocks = 256;    ///< outer loops are split into blocks until there are so many
+  double update_cycles = 8;            ///< of an update that a scatter makes on its own
+  std::int64_t division_blocks = 256;  ///< at most, of a kernel that is divided by rows
+  std::int64_t division_pieces = 4096;
+
+  // Memory.
+  std::int64_t line_bytes = 64;
+  double bytes_per_cycle = 8;       ///< that a core moves beyond its caches
+  double beyond_caches = 24 << 20;  ///< bytes that are not in the caches when they are needed again
+  std::int64_t streamed_result =
+      8 << 20;                        ///< results from this size on are written past the caches: a core has but a part of the last level
+  double streaming_total = 16 << 20;  ///< if the kernel moves this much altogether
+  double column_bytes = 4 << 20;      ///< columns of larger matrices are gone through several vectors at a time
+  std::int64_t far_row = 1024;        ///< bytes between rows that hardware does not prefetch
+  int rows_ahead = 16;                ///< rows that are prefetched
+  std::int64_t middle_cache = 512 << 10;     ///< what stays in a core's second cache
+  std::int64_t lane_scratch = 256 * 1024;    ///< scratch of one vector of outer points
+  std::int64_t column_scratch = 640 * 1024;  ///< scratch of several such vectors side by side
+  std::int64_t row_scratch = 64 * 1024;      ///< scratch of rows that are gone through together
+  std::int64_t most_scratch = 2 << 20;       ///< of one thread, on its stack, whoever states the schedule
+  std::int64_t accumulators = 64 * 1024;     ///< sums in memory, where reducing loops run outside
+
+  // Registers and instructions.
+  std::int64_t vector_registers() const { return vector_bytes >= 64 ? 32 : 16; }
+  int rows_reduced = 8;                    ///< rows that a reduction by rows takes at a time
+  int column_vectors = 8;                  ///< vectors of sums that registers hold
+  std::int64_t rows_together = 4;          ///< of a matmul whose left operand's rows are in scratch
+  std::size_t few_nodes = 40;              ///< larger expressions are not computed for several points side by side
+  std::size_t square_nodes = 1500;         ///< of all copies of an expression whose operands are transposed in registers
+  double light_work = 20, some_work = 60;  ///< costs of a loop's body, up to which four and two vectors are computed side by side
+  double transposed_points = 4096;  ///< fewer elements are loaded one by one: transposing records of them in registers takes more code
+  int shuffled_record = 5;          ///< elements; of longer records vectors are transposed instead of shuffled together
+  int values_at_once = 8;           ///< that are computed side by side, as registers hold so many
+  int most_expansions = 24;         ///< of one mathematical function in a kernel: where there are more, they are calls of one function
+  std::int64_t peeled_vectors = 8;  ///< loops of so many vectors have their borders peeled
+  std::int64_t long_row = 1024;     ///< quotients by the sum of so many terms take the sum's inverse: shorter rows hide how long they take
+
+  // What follows a reduction, by vectors of its own.
+  double expensive_epilogue = 20;  ///< its cost for an element, from which on vectors are worth a nest
+  double epilogue_share = 0.1;     ///< of the whole, that vectors must save
+  std::int64_t epilogue_block = 64, epilogue_points = 512;
+};
+
+}  // namespace weft::detail
