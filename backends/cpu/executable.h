@@ -1,4 +1,5 @@
-// A compiled program on the host's processors.
+// A compiled program on the host's processors. executable.cpp makes it; its calls, better code for it, the cache, and object files stand in
+// the folder executable.
 #pragma once
 #include <atomic>
 #include <map>
@@ -64,6 +65,8 @@ class CpuExecutable final : public Executable {
   void run_control(const NativeCode& code, const Step& s, void* const* addresses) const;
   void add_opaque(const KernelProgram& p);
   void* resolve(const FixedPointer& f) const;
+  /// A constant or literal.
+  static const void* fixed_memory(const FixedPointer& f);
   void improve();
   void make_better(const Plan& plan, const CodeTiers& wanted, const std::function<bool()>& stop);
   const Plan* plan_to_improve();
