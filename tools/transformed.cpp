@@ -177,7 +177,20 @@ int bench_command(const Arguments& line) {
 int compile_command(const Arguments& line) {
   const Jaxpr program = read_program(line);
   const std::string name = line.get("output", stem_of(line.words[0]));
-  export_object(jit(function_of(program), {.name = stem_of(name)}).lower(program.in_avals()).compile(), name);
+  ExportOptions options;
+  if (line.has("targets")) {
+    options.targets.clear();
+    const std::string names = line.get("targets");
+    for (std::size_t from = 0; from <= names.size();) {
+      const std::size_t to = std::min(names.find(',', from), names.size());
+      options.targets.push_back(names.substr(from, to - from));
+      from = to + 1;
+    }
+  }
+  options.gradient = line.has("grad");
+  for (std::size_t i = 0; i < program.in_avals().size(); ++i) options.input_names.push_back(fmt::format("in{}", i));
+  for (std::size_t i = 0; i < program.out_avals().size(); ++i) options.output_names.push_back(fmt::format("out{}", i));
+  export_object(jit(function_of(program), {.name = stem_of(name)}).lower(program.in_avals()).compile(), name, options);
   fmt::print("{0}.o and {0}.h\n", name);
   return 0;
 }

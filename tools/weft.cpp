@@ -108,8 +108,13 @@ const std::vector<Command>& commands() {
       {"compile",
        "PROGRAM",
        "Writes a program as an object file and a C header, which need no weft",
-       "",
-       {{"output", "NAME", "of NAME.o, NAME.h and the C function; the program's name if not given"}, kConstants},
+       "With several targets among x86-64, x86-64-v2, x86-64-v3 and x86-64-v4 the file has code for all of them, and\n"
+       "each call runs the best that the processor has. Programs that sort, transform or factor are linked with\n"
+       "libweft_aot.a; so are those with several targets.",
+       {{"output", "NAME", "of NAME.o, NAME.h and the C function; the program's name if not given"},
+        {"targets", "CPU,...", "native (this machine's, if not given), x86-64, x86-64-v2, -v3, -v4, or aarch64"},
+        {"grad", "", "also the derivative: NAME_grad, or NAME_vjp where the program's result is not one number"},
+        kConstants},
        compile_command},
       {"check",
        "FOLDER|FILE.mlir...",

@@ -71,13 +71,13 @@ bool has_long_double(const llvm::Module& module) {
   return std::any_of(module.begin(), module.end(), [](const llvm::Function& f) { return f.getReturnType()->isX86_FP80Ty(); });
 }
 
-/// Takes all passes but the idle ones.
+/// Takes all passes but those that are idle on x86.
 class BusyPasses final : public llvm::legacy::PassManagerBase {
  public:
-  BusyPasses(llvm::legacy::PassManager& to, bool long_double) : to_(to), long_double_(long_double) {}
+  BusyPasses(llvm::legacy::PassManager& to, bool x86, bool long_double) : to_(to), x86_(x86), long_double_(long_double) {}
   void add(llvm::Pass* pass) override {
     const llvm::PassInfo* info = llvm::PassRegistry::getPassRegistry()->getPassInfo(pass->getPassID());
-    if (info && (idle().contains(info->getPassArgument()) || (!long_double_ && info->getPassArgument() == kX87Pass)))
+    if (x86_ && info && (idle().contains(info->getPassArgument()) || (!long_double_ && info->getPassArgument() == kX87Pass)))
       delete pass;
     else
       to_.add(pass);
@@ -88,15 +88,49 @@ class BusyPasses final : public llvm::legacy::PassManagerBase {
     // Never destroyed: a thread may compile while the process ends.
     static const llvm::StringSet<>& passes = *[] {
       auto* names = new llvm::StringSet<>;
-      if (llvm::Triple(processor().triple).isX86())
-        for (const char* name : kIdlePasses) names->insert(name);
+      for (const char* name : kIdlePasses) names->insert(name);
       return names;
     }();
     return passes;
   }
   llvm::legacy::PassManager& to_;
-  const bool long_double_;
+  const bool x86_, long_double_;
 };
+
+/// What code for the processor may use.
+VectorFeatures features_of(const Processor& p) {
+  VectorFeatures f;
+  const auto machine = make_machine(p, llvm::CodeGenOptLevel::None);
+  const llvm::MCSubtargetInfo& info = *machine->getMCSubtargetInfo();
+  if (llvm::Triple(p.triple).isX86()) {
+    const bool wide = info.checkFeatures("+avx512f,+avx512bw,+avx512vl,+avx512dq");
+    f.vector_bytes = wide ? 64 : info.checkFeatures("+avx2") ? 32 : 16;
+    f.masked_memory = f.lookups = wide;
+    f.half_conversions = info.checkFeatures("+f16c");
+    f.fma = info.checkFeatures("+fma");
+  } else {
+    f.half_conversions = f.fma = llvm::Triple(p.triple).isAArch64();
+  }
+  return f;
+}
+
+constexpr std::string_view kKnown[] = {"x86-64", "x86-64-v2", "x86-64-v3", "x86-64-v4", "aarch64"};
+
+std::string write_file(llvm::Module& module, llvm::TargetMachine& machine, bool assembly) {
+  llvm::SmallVector<char, 0> out;
+  llvm::raw_svector_ostream os(out);
+  llvm::legacy::PassManager passes;
+  // First of all: a pass that asks for it would else get one that knows no target, and keep masked memory accesses from all later passes.
+  passes.add(llvm::createTargetTransformInfoWrapperPass(machine.getTargetIRAnalysis()));
+  // Mathematical functions of one argument share their reductions, across the branches to the library that they contain.
+  passes.add(llvm::createEarlyCSEPass());
+  const auto type = assembly ? llvm::CodeGenFileType::AssemblyFile : llvm::CodeGenFileType::ObjectFile;
+  BusyPasses busy(passes, machine.getTargetTriple().isX86(), has_long_double(module));
+  if (machine.addPassesToEmitFile(busy, os, nullptr, type, /*DisableVerify=*/true))
+    throw CompileError("cpu: this processor's code generator cannot write files");
+  passes.run(module);
+  return std::string(out.data(), out.size());
+}
 
 }  // namespace
 
@@ -122,17 +156,7 @@ const Processor& processor() {
     auto& known = llvm::cl::getRegisteredOptions();
     if (const auto option = known.find("disable-lsr"); option != known.end())
       static_cast<llvm::cl::opt<bool>*>(option->second)->setValue(true);
-    const auto machine = make_machine(r, llvm::CodeGenOptLevel::None);
-    const llvm::MCSubtargetInfo& info = *machine->getMCSubtargetInfo();
-    if (llvm::Triple(r.triple).isX86()) {
-      const bool wide = info.checkFeatures("+avx512f,+avx512bw,+avx512vl,+avx512dq");
-      r.vectors.vector_bytes = wide ? 64 : info.checkFeatures("+avx2") ? 32 : 16;
-      r.vectors.masked_memory = r.vectors.lookups = wide;
-      r.vectors.half_conversions = info.checkFeatures("+f16c");
-      r.vectors.fma = info.checkFeatures("+fma");
-    } else {
-      r.vectors.half_conversions = r.vectors.fma = llvm::Triple(r.triple).isAArch64();
-    }
+    r.vectors = features_of(r);
     return r;
   });
   return p;
@@ -145,26 +169,54 @@ std::unique_ptr<llvm::Module> new_module(llvm::LLVMContext& context, const std::
   return module;
 }
 
+std::unique_ptr<llvm::Module> new_module(llvm::LLVMContext& context, const std::string& name, const Processor& p) {
+  auto module = std::make_unique<llvm::Module>(name, context);
+  module->setTargetTriple(p.triple);
+  module->setDataLayout(make_machine(p, llvm::CodeGenOptLevel::None)->createDataLayout());
+  return module;
+}
+
 void verify(const llvm::Module& module) {
   std::string problem;
   llvm::raw_string_ostream os(problem);
   if (llvm::verifyModule(module, &os)) throw CompileError("cpu: internal error: malformed code: " + os.str());
 }
 
-std::string generate(llvm::Module& module, CodeTier tier, bool assembly) {
-  llvm::SmallVector<char, 0> out;
-  llvm::raw_svector_ostream os(out);
-  llvm::legacy::PassManager passes;
-  // First of all: a pass that asks for it would else get one that knows no target, and keep masked memory accesses from all later passes.
-  passes.add(llvm::createTargetTransformInfoWrapperPass(thread_machine(tier).getTargetIRAnalysis()));
-  // Mathematical functions of one argument share their reductions, across the branches to the library that they contain.
-  passes.add(llvm::createEarlyCSEPass());
-  const auto type = assembly ? llvm::CodeGenFileType::AssemblyFile : llvm::CodeGenFileType::ObjectFile;
-  BusyPasses busy(passes, has_long_double(module));
-  if (thread_machine(tier).addPassesToEmitFile(busy, os, nullptr, type, /*DisableVerify=*/true))
-    throw CompileError("cpu: this processor's code generator cannot write files");
-  passes.run(module);
-  return std::string(out.data(), out.size());
+std::string generate(llvm::Module& module, CodeTier tier, bool assembly) { return write_file(module, thread_machine(tier), assembly); }
+std::string generate(llvm::Module& module, const Processor& p) {
+  return write_file(module, *make_machine(p, llvm::CodeGenOptLevel::Less), false);
+}
+
+std::span<const std::string_view> known_processors() { return kKnown; }
+
+Processor processor_named(std::string_view name) {
+  if (name == "native") return processor();
+  processor();  // LLVM's settings
+  if (std::find(std::begin(kKnown), std::end(kKnown), name) == std::end(kKnown)) {
+    std::string all;
+    for (const std::string_view known : kKnown) all += ", `" + std::string(known) + "`";
+    throw CompileError("export_object: no processor is called `" + std::string(name) + "`; there are `native`" + all);
+  }
+  Processor p;
+  const bool arm = name == "aarch64";
+  if (arm) {
+    LLVMInitializeAArch64TargetInfo();
+    LLVMInitializeAArch64Target();
+    LLVMInitializeAArch64TargetMC();
+    LLVMInitializeAArch64AsmPrinter();
+  } else {
+    LLVMInitializeX86TargetInfo();
+    LLVMInitializeX86Target();
+    LLVMInitializeX86TargetMC();
+    LLVMInitializeX86AsmPrinter();
+  }
+  p.triple = arm ? "aarch64-unknown-linux-gnu" : "x86_64-unknown-linux-gnu";
+  p.cpu = arm ? "generic" : std::string(name);
+  std::string error;
+  p.target = llvm::TargetRegistry::lookupTarget(p.triple, error);
+  if (!p.target) throw CompileError("export_object: " + error);
+  p.vectors = features_of(p);
+  return p;
 }
 
 }  // namespace weft::detail

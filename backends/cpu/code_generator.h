@@ -1,7 +1,9 @@
-// LLVM's code generator for the host's processor. Includes LLVM: only for sources.
+// LLVM's code generator for the host's processor, and for others that object files are written for. Includes LLVM: only for sources.
 #pragma once
 #include <memory>
+#include <span>
 #include <string>
+#include <string_view>
 
 #include "weft/backends/codegen/emit/vector_builder.h"
 #include "weft/backends/cpu/jit.h"
@@ -19,13 +21,20 @@ struct Processor {
   VectorFeatures vectors;
 };
 const Processor& processor();
+/// A processor that object files are written for: "native", or one of known_processors(). Throws CompileError for others.
+Processor processor_named(std::string_view name);
+/// "x86-64", "x86-64-v2", ..., those with less first; "aarch64".
+std::span<const std::string_view> known_processors();
 
 std::unique_ptr<llvm::Module> new_module(llvm::LLVMContext& context, const std::string& name, CodeTier tier);
+std::unique_ptr<llvm::Module> new_module(llvm::LLVMContext& context, const std::string& name, const Processor& p);
 
 /// Throws CompileError if the module is malformed.
 void verify(const llvm::Module& module);
 
 /// The bytes of an object file, or assembly text. Changes the module.
 std::string generate(llvm::Module& module, CodeTier tier, bool assembly = false);
+/// An object file of optimised code for a processor; functions may be made for others of its kind, by their attributes.
+std::string generate(llvm::Module& module, const Processor& p);
 
 }  // namespace weft::detail

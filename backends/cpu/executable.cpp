@@ -10,6 +10,7 @@
 #include "weft/backends/common/other_targets.h"
 #include "weft/backends/cpu/cpu_backend.h"
 #include "weft/backends/cpu/expand.h"
+#include "weft/backends/cpu/object/export.h"
 #include "weft/core/base/nesting.h"
 #include "weft/core/errors/error.h"
 #include "weft/core/ir/sealed_program.h"
@@ -133,6 +134,11 @@ std::string CpuExecutable::as_text(std::string_view form) const {
 CostAnalysis CpuExecutable::cost_analysis() const { return program_cost(whole_plan().program); }
 
 MemoryAnalysis CpuExecutable::memory_analysis() const { return program_memory(plan_.program); }
+
+Object CpuExecutable::export_object(const ObjectRequest& request) const {
+  const LibraryUse use;
+  return detail::export_object(request);
+}
 
 Ref<Executable> CpuBackend::compile(const Jaxpr& j, const CompileOptions& options, std::string_view schedules) {
   return Ref<Executable>(new CpuExecutable(j, options, schedules));

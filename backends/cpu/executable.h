@@ -32,7 +32,7 @@ class CpuExecutable final : public Executable {
   std::string as_text(std::string_view form) const override;
   CostAnalysis cost_analysis() const override;
   MemoryAnalysis memory_analysis() const override;
-  Object export_object(const std::string& name) const override;
+  Object export_object(const ObjectRequest& request) const override;
 
  private:
   /// An equation that is run by a routine of the backend, or by its reference function.

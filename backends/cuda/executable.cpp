@@ -516,8 +516,8 @@ CostAnalysis GpuExecutable::cost_analysis() const { return program_cost(program_
 
 MemoryAnalysis GpuExecutable::memory_analysis() const { return program_memory(program_); }
 
-Executable::Object GpuExecutable::export_object(const std::string& name) const {
-  throw CompileError("export_object: " + name + " was compiled for a GPU, whose code no object file holds; compile it for `cpu`");
+Object GpuExecutable::export_object(const ObjectRequest& request) const {
+  throw CompileError("export_object: " + request.name + " was compiled for a GPU, whose code no object file holds; compile it for `cpu`");
 }
 
 Ref<Executable> CudaBackend::compile(const Jaxpr& j, const CompileOptions& options) {

@@ -46,7 +46,7 @@ class GpuExecutable final : public Executable {
   std::string as_text(std::string_view form) const override;
   CostAnalysis cost_analysis() const override;
   MemoryAnalysis memory_analysis() const override;
-  Object export_object(const std::string& name) const override;
+  Object export_object(const ObjectRequest& request) const override;
 
  private:
   /// What a device holds for the program.

@@ -84,8 +84,9 @@ class InterpExecutable final : public Executable {
     for (const Aval& a : jaxpr_.data().output_avals()) m.output_size_in_bytes += a.bytes();
     return m;
   }
-  Object export_object(const std::string& name) const override {
-    throw CompileError("export_object: " + name + " was compiled by the interpreter, which makes no machine code; compile it for `cpu`");
+  Object export_object(const ObjectRequest& request) const override {
+    throw CompileError("export_object: " + request.name +
+                       " was compiled by the interpreter, which makes no machine code; compile it for `cpu`");
   }
 
  private:

@@ -28,6 +28,22 @@ struct CompileOptions {
   std::vector<bool> donated = {};  ///< for each input (constants not counted): its buffer may be reused for outputs; empty: none
 };
 
+/// What an object file is to hold.
+struct ObjectRequest {
+  /// A C function `int name(const void* const* inputs, void* const* outputs)` for a program.
+  struct Entry {
+    std::string name, about;  ///< and what it computes, for the header
+    Jaxpr program;
+    std::vector<std::string> inputs, outputs;  ///< what they are called in the header, one word of C each
+  };
+  std::string name;  ///< of the file
+  std::vector<Entry> entries;
+  std::vector<std::string> targets;  ///< processors: as ExportOptions has them
+};
+struct Object {
+  std::string object, header;
+};
+
 /// A compiled program for one device of a backend. Thread-safe: may be called by any number of threads at once.
 class Executable : public RefCounted {
  public:
@@ -39,12 +55,9 @@ class Executable : public RefCounted {
   virtual std::string as_text(std::string_view form) const = 0;
   virtual CostAnalysis cost_analysis() const = 0;
   virtual MemoryAnalysis memory_analysis() const = 0;
-  /// A relocatable object file with the C entry point `void name(const void* const* inputs, void* const* outputs)`, and its header.
-  /// Throws CompileError where the program needs something that no object file can hold (a callback, a collective, a library call).
-  struct Object {
-    std::string object, header;
-  };
-  virtual Object export_object(const std::string& name) const = 0;
+  /// A relocatable object file with a C function for each entry, and its header. Throws CompileError where a program needs something that
+  /// no object file can hold (a callback, a collective).
+  virtual Object export_object(const ObjectRequest& request) const = 0;
 };
 
 class Backend {

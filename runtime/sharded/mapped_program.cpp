@@ -147,8 +147,8 @@ class MappedProgram final : public Executable {
     }
     return m;
   }
-  Object export_object(const std::string& name) const override {
-    throw CompileError("export_object: " + name +
+  Object export_object(const ObjectRequest& request) const override {
+    throw CompileError("export_object: " + request.name +
                        " runs on several devices, which no object file can hold; export the function that is mapped");
   }
 

@@ -508,7 +508,8 @@ TEST_CASE("codegen: donated inputs become results") {
 
 TEST_CASE("codegen: texts and analyses") {
   const Array x = samples({100}, 1, float32);
-  const auto exe = detail::CpuBackend().compile(make_jaxpr([](Array a) { return sum(a * a); })(x), {"f"});
+  const Jaxpr j = make_jaxpr([](Array a) { return sum(a * a); })(x);
+  const auto exe = detail::CpuBackend().compile(j, {"f"});
   CHECK(exe->as_text("jaxpr").find("reduce_sum") != std::string::npos);
   CHECK(exe->as_text("llvm").find("define void @kernel0") != std::string::npos);
   CHECK(exe->as_text("asm").find("kernel0:") != std::string::npos);
@@ -516,9 +517,9 @@ TEST_CASE("codegen: texts and analyses") {
   CHECK(exe->cost_analysis().flops == 200);
   CHECK(exe->cost_analysis().bytes_accessed == 404);
   CHECK(exe->memory_analysis().argument_size_in_bytes == 400);
-  const auto object = exe->export_object("sum_of_squares");
+  const auto object = exe->export_object({"sum_of_squares", {{"sum_of_squares", "a sum", j, {"x"}, {"y"}}}, {"native"}});
   CHECK(object.object.substr(1, 3) == "ELF");
-  CHECK(object.header.find("void sum_of_squares(") != std::string::npos);
+  CHECK(object.header.find("int sum_of_squares(") != std::string::npos);
 }
 
 namespace {

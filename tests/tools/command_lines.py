@@ -141,7 +141,7 @@ def transformed(top):
     code, out, err = run("tools/weft", "bench", top + "/loss.jaxpr", "--seconds", "0.01")
     check("weft bench", code == 0 and re.search(r"^median [0-9.]+ [mun]?s, least .* calls$", out, re.M), code, out, err)
     code, out, err = run("tools/weft", "compile", top + "/loss.jaxpr", "--output", top + "/loss")
-    check("weft compile", code == 0 and os.path.getsize(top + "/loss.o") > 100 and "void loss(" in open(top + "/loss.h").read(), code, out, err)
+    check("weft compile", code == 0 and os.path.getsize(top + "/loss.o") > 100 and "int loss(" in open(top + "/loss.h").read(), code, out, err)
 
 
 def write_npz(path, arrays):

@@ -6,8 +6,6 @@
 
 #include "weft/core/array/array_impl.h"
 #include "weft/core/array/host.h"
-#include "weft/core/base/files.h"
-#include "weft/core/errors/boundary.h"
 #include "weft/core/ops/control/call.h"
 #include "weft/core/trace/trace.h"
 #include "weft/runtime/host/accelerator.h"
@@ -226,22 +224,6 @@ void schedule(const detail::CompiledBase& compiled, std::string_view steps, Sour
   static_cast<detail::CompiledFunction&>(compiled.program()).state_schedules(steps);
 } catch (...) {
   detail::rethrow_as_error("schedule", loc);
-}
-
-void export_object(const detail::CompiledBase& compiled, const std::string& name, SourceLoc loc) try {
-  const std::size_t slash = name.rfind('/');
-  const std::string symbol = slash == std::string::npos ? name : name.substr(slash + 1);
-  const auto is_name = [](char c) { return std::isalnum(static_cast<unsigned char>(c)) || c == '_'; };
-  if (symbol.empty() || std::isdigit(static_cast<unsigned char>(symbol[0])) || !std::all_of(symbol.begin(), symbol.end(), is_name))
-    throw CompileError("export_object: `" + symbol + "` is not a name for a C function", loc);
-  const auto object = static_cast<detail::CompiledFunction&>(compiled.program()).executable().export_object(symbol);
-  // The two belong together: neither takes its place before both are whole.
-  detail::NewFile code("export_object", name + ".o", loc), header("export_object", name + ".h", loc);
-  code.write(object.object), header.write(object.header);
-  code.finish(), header.finish();
-  code.place(), header.place();
-} catch (...) {
-  detail::rethrow_as_error("export_object", loc);
 }
 
 }  // namespace weft

@@ -33,12 +33,16 @@ struct Stage {
 class CompiledBase {
  public:
   explicit CompiledBase(Ref<Program> p) : program_(std::move(p)) {}
+  virtual ~CompiledBase() = default;
   /// "jaxpr" (after simplification), "kernels", "llvm", "asm"; "ptx" for GPUs; "tiers": the tier of each step's code by now. Throws
   /// CompileError for a form that the backend doesn't have.
   std::string as_text(std::string_view form = "kernels") const { return text_of(*program_, form); }
   CostAnalysis cost_analysis() const;
   MemoryAnalysis memory_analysis() const;
   Program& program() const { return *program_; }
+  /// The arguments' structure, and the result's.
+  virtual Skeleton argument_paths() const = 0;
+  virtual Skeleton result_paths() const = 0;
 
  private:
   Ref<Program> program_;
@@ -60,6 +64,8 @@ class Compiled : public detail::CompiledBase {
     return detail::with_leaves(stage_.result->value,
                                std::span<const Array>(run_program(*stage_.program, detail::leaves_of(given), paths, loc)));
   }
+  detail::Skeleton argument_paths() const override { return detail::skeleton_of_args(stage_.arguments->value); }
+  detail::Skeleton result_paths() const override { return detail::skeleton_of(stage_.result->value); }
 
  private:
   detail::Stage<Out, P...> stage_;
@@ -93,8 +99,21 @@ class Traced {
   detail::Stage<Out, P...> stage_;
 };
 
-/// Writes name.o and name.h: a C function `void name(const void* const* inputs, void* const* outputs)` that links and runs without weft.
-/// A path may stand before the name. Throws CompileError for a program that no object file can hold, IoError if a file can't be written.
-void export_object(const detail::CompiledBase& compiled, const std::string& name, SourceLoc loc = SourceLoc::here());
+/// What export_object writes.
+struct ExportOptions {
+  /// The processors that the code is for: "native", this machine's; or "x86-64", "x86-64-v2", "x86-64-v3", "x86-64-v4", of which there may
+  /// be several, and each call runs the best code that the processor has; or "aarch64".
+  std::vector<std::string> targets = {"native"};
+  /// Also the derivative: name_grad where the function's one result is a floating-point number, and name_vjp otherwise.
+  bool gradient = false;
+  /// The arguments' and the results' names in the header; where these are empty, they are made of the paths of their arrays.
+  std::vector<std::string> input_names = {}, output_names = {};
+};
+/// Writes name.o and name.h: a C function `int name(const void* const* inputs, void* const* outputs)` that links and runs without weft,
+/// with the archive libweft_aot.a where it sorts, transforms, factors matrices, convolves or chooses between processors. The header says
+/// the arrays' types, and has wrappers for C and C++. A path may stand before the name. Throws CompileError for a program that no object
+/// file can hold and for an unknown processor, IoError if a file can't be written.
+void export_object(const detail::CompiledBase& compiled, const std::string& name, const ExportOptions& options = {},
+                   SourceLoc loc = SourceLoc::here());
 
 }  // namespace weft

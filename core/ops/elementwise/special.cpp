@@ -68,6 +68,7 @@ struct Polygamma : Binary<Polygamma> {
 
 }  // namespace
 
+const Primitive& polygamma_primitive() { return primitive_of<Polygamma>; }
 std::vector<ElementwiseInfo> special_infos() { return elementwise_info_list<Digamma, Erf, ErfInv, Erfc, Lgamma, Polygamma>(); }
 
 }  // namespace detail

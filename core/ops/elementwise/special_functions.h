@@ -3,6 +3,9 @@
 
 namespace weft::detail {
 
+struct Primitive;
+const Primitive& polygamma_primitive();
+
 /// The C library's of long double where an argument is so large that those of double lose their digits next to multiples of pi/2.
 double precise_sin(double x);
 double precise_cos(double x);

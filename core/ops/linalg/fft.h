@@ -1,11 +1,12 @@
 // The discrete Fourier transform.
 #pragma once
 #include <complex>
-#include <memory>
+#include <new>
 #include <optional>
 #include <vector>
 
 #include "weft/core/ir/primitive.h"
+#include "weft/core/ops/linalg/fourier_plan.h"
 
 namespace weft::detail {
 
@@ -36,17 +37,17 @@ const Primitive& fft_along_primitive();
 /// The same by fft.
 Array fft_between_transposes(const FftAlongParams& p, const Array& x, SourceLoc loc);
 
-/// A plan for sequences of n complex numbers: by the prime factors of n while they are small, else as a convolution (Bluestein).
+/// A plan for sequences of n complex numbers; throws std::bad_alloc.
 class FourierTransform {
  public:
-  explicit FourierTransform(std::int64_t n);
-  ~FourierTransform();
+  explicit FourierTransform(std::int64_t n) : plan_(n) {
+    if (!plan_.ready()) throw std::bad_alloc();
+  }
   /// x[k] becomes the sum of x[j] exp(-2 pi i j k / n); the plan's memory is used, so one thread at a time.
-  void run(std::complex<double>* x);
+  void run(std::complex<double>* x) { plan_.run(x); }
 
  private:
-  struct Plan;
-  std::unique_ptr<Plan> plan_;
+  FourierPlan plan_;
 };
 
 }  // namespace weft::detail

@@ -19,6 +19,11 @@ Array random_bits(const Array& keys, int bit_width, const Shape& shape, SourceLo
 /// A gamma variate (log_space: its logarithm) for each element of alpha; the keys' shape is a prefix of alpha's.
 Array random_gamma(const Array& keys, const Array& alpha, bool log_space, SourceLoc loc);
 
+// The primitives of gamma variates, and whether the variates of an equation are logarithms.
+const Primitive& random_gamma_primitive();
+const Primitive& random_gamma_grad_primitive();
+bool is_log_gamma(const ParamsBase& params);
+
 /// The equation's program in elementwise primitives on unsigned integers, with the operands as inputs, for a backend that fuses those:
 /// keys become uint64 by bitcast_convert_type, their first word in the low half. For all primitives of kind random.
 Jaxpr expand_random(const Eqn& eqn, std::span<const Aval> in);

@@ -5,6 +5,7 @@
 #include "weft/core/ops/common.h"
 #include "weft/core/ops/movement/movement.h"
 #include "weft/core/ops/reduce/combine.h"
+#include "weft/core/ops/reduce/cumulative_expand.h"
 #include "weft/core/ops/reduce/reduce.h"
 #include "weft/core/ops/registry.h"
 
@@ -156,6 +157,8 @@ Array cumulative_min(const Array& x, int axis, bool reverse, SourceLoc loc) { re
 Array cumulative_logsumexp(const Array& x, int axis, bool reverse, SourceLoc loc) {
   return bind_one<Cumlogsumexp>({axis, reverse}, {x}, loc);
 }
+
+const Primitive& cumulative_logsumexp_primitive() { return primitive_of<Cumlogsumexp>; }
 
 PrimitiveList cumulative_primitives() {
   static constexpr const Primitive* list[] = {

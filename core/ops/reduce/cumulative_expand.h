@@ -11,4 +11,7 @@ namespace weft::detail {
 /// 1990). Nothing for others, and where no fitting length of a chunk divides the axis.
 std::optional<Jaxpr> expand_cumulative(const Eqn& eqn, std::span<const Aval> in);
 
+/// cumlogsumexp, which is never written out.
+const Primitive& cumulative_logsumexp_primitive();
+
 }  // namespace weft::detail
