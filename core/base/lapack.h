@@ -50,4 +50,31 @@ bool svd(T* a, int m, int n, bool vectors, bool full, Real<T>* s, T* u, T* vh);
 template <class T>
 bool qr(const T* a, int m, int n, int columns, T* q, T* r);
 
+template <class T>
+using Complex = std::complex<Real<T>>;
+
+/// The eigenvalues of a (n x n, destroyed) in no order, and its left and right eigenvectors of norm 1, one a column; null: not wanted.
+template <class T>
+bool eig(T* a, int n, Complex<T>* values, Complex<T>* left, Complex<T>* right);
+
+/// a (n x n) becomes its Schur form t, of which a real one has blocks of 2 x 2 for pairs of complex eigenvalues; a = q t q^H. Null for q:
+/// not wanted.
+template <class T>
+bool schur(T* a, int n, Complex<T>* values, T* q);
+
+/// a (n x n) becomes its Hessenberg form, with the reflections' vectors below the first subdiagonal; `taus` are their n - 1 factors.
+template <class T>
+bool hessenberg(T* a, int n, T* taus);
+
+/// a (n x n, Hermitian, read in the lower or upper triangle) becomes tridiagonal, with the reflections' vectors beyond the off-diagonal;
+/// `diagonal` has n elements, `off_diagonal` and `taus` n - 1.
+template <class T>
+bool tridiagonal(T* a, int n, bool lower, Real<T>* diagonal, Real<T>* off_diagonal, T* taus);
+
+/// a (m x n) becomes r and, below the diagonal, the reflections' vectors of its factorisation with columns interchanged so that those of
+/// largest norm come first; `columns`: 0 for one that may move and not 0 for one that goes to the front, becomes where each came from,
+/// counted from 1. `taus`: min(m, n) factors.
+template <class T>
+bool pivoted_qr(T* a, int m, int n, std::int32_t* columns, T* taus);
+
 }  // namespace weft::detail::lapack

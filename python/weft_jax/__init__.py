@@ -27,7 +27,7 @@ def library_path():
 
 
 def initialize():
-    """Registers the platform, and lowerings for what JAX lowers by custom calls on platforms that it knows."""
+    """Registers the platform, lowerings for what JAX lowers by custom calls on platforms that it knows, and calls of Python functions."""
     from jax._src import xla_bridge
 
     try:
@@ -39,6 +39,8 @@ def initialize():
         xla_bridge.logger.info("weft: %s", e)
         return
     xla_bridge.register_plugin("weft", priority=50, library_path=path)
-    from weft_jax import lowerings
+    from weft_jax import callbacks, dlpack, lowerings
 
     lowerings.register()
+    callbacks.register(path)
+    dlpack.register()

@@ -1,12 +1,12 @@
 """Lowerings on the platform weft of what JAX has no rule for on platforms that it doesn't know, or one that takes longer.
 
 Factorisations become the custom calls by which JAX names LAPACK's routines on the CPU (lapack_ssyevd_ffi, ...). weft reads these as operations of
-its own (frontends/stablehlo/import/lapack.cpp), which its transforms and devices know.
+its own (frontends/stablehlo/import/lapack.cpp), which its transforms and devices know, or has the host compute them (lapack_host.cpp).
 """
 import logging
 
 #: Primitives that are lowered as on the CPU.
-AS_ON_CPU = ("eigh", "svd", "lu", "geqrf", "householder_product")
+AS_ON_CPU = ("eig", "eigh", "geqp3", "geqrf", "hessenberg", "householder_product", "lu", "schur", "svd", "tridiagonal")
 
 
 def register():

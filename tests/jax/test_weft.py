@@ -1,5 +1,6 @@
 """Programs of JAX on the platform weft beside the platform cpu: run by scripts/test-jax with JAX_PLATFORMS=weft,cpu and four devices."""
 import jax
+import jax.experimental
 import jax.numpy as jnp
 import numpy as np
 import pytest
@@ -43,6 +44,11 @@ FUNCTIONS = {
     "eigvalsh": (jnp.linalg.eigvalsh, square),
     "svd": (lambda a: jnp.linalg.svd(a, compute_uv=False), x),
     "qr": (lambda a: jnp.abs(jnp.linalg.qr(a)[1]), x),
+    "eigvals": (lambda a: jnp.sort(jnp.linalg.eigvals(a).real), square),
+    "schur": (lambda a: jnp.abs(jnp.diagonal(jax.scipy.linalg.schur(a)[0])), square),
+    "hessenberg": (lambda a: jnp.abs(jax.scipy.linalg.hessenberg(a)), square),
+    "tridiagonal": (lambda a: jax.lax.linalg.tridiagonal(a)[1:], square),
+    "qr with pivots": (lambda a: jax.scipy.linalg.qr(a, pivoting=True)[2], x),
     "solve": (lambda a, b: jnp.linalg.solve(a, b), square, x[0]),
     "grad of solve": (jax.grad(lambda a, b: jnp.linalg.solve(a, b).sum()), square, x[0]),
     "det": (jnp.linalg.det, square),
@@ -123,8 +129,46 @@ def test_pmap():
 
 
 def test_errors_name_the_line():
-    with pytest.raises(Exception, match="not supported|not known|no lowering|not found"):
-        jax.jit(lambda v: jax.pure_callback(np.sin, v, v), device=jax.devices("weft")[0])(x)
+    with pytest.raises(Exception, match=r"test_weft.py(.|\n)*f8E5M2"):
+        jax.jit(lambda v: jax.lax.convert_element_type(v, jnp.float8_e5m2), device=jax.devices("weft")[0])(x)
+
+
+def test_callbacks():
+    device = jax.devices("weft")[0]
+    f = jax.jit(lambda v: jax.pure_callback(np.sin, v, v) + 1, device=device)
+    np.testing.assert_allclose(np.asarray(f(x)), np.sin(x) + 1, rtol=1e-6)
+    seen = []
+
+    def note(i, v):
+        seen.append((int(i), float(v)))
+        return np.float32(v * 2)
+
+    def step(i, c):
+        return jax.experimental.io_callback(note, jax.ShapeDtypeStruct((), np.float32), i, c, ordered=True)
+
+    assert float(jax.jit(lambda c: jax.lax.fori_loop(0, 3, step, c), device=device)(np.float32(1))) == 8
+    assert seen == [(0, 1.0), (1, 2.0), (2, 4.0)]
+    with pytest.raises(Exception, match="ValueError: no such number"):
+
+        def fail(v):
+            raise ValueError("no such number")
+
+        jax.block_until_ready(jax.jit(lambda v: jax.pure_callback(fail, v, v), device=device)(x))
+
+
+def test_debug_print(capfd):
+    jax.jit(lambda v: jax.debug.print("sum {} of {}", v.sum(), v), device=jax.devices("weft")[0])(np.ones(3, np.float32))
+    jax.effects_barrier()
+    assert capfd.readouterr().out == "sum 3.0 of [1. 1. 1.]\n"
+
+
+def test_dlpack():
+    a = jax.device_put(np.arange(5, dtype=np.float32), jax.devices("weft")[0])
+    given = np.from_dlpack(a)
+    np.testing.assert_array_equal(given, np.arange(5))
+    assert given.ctypes.data == a.unsafe_buffer_pointer()
+    del a
+    np.testing.assert_array_equal(given, np.arange(5))
 
 
 def test_executables_are_kept():

@@ -2,7 +2,7 @@
 #include "tests/messages.h"
 #include "tests/stablehlo/run.h"
 
-using weft::test::passes_in_main;
+using weft::test::passes, weft::test::passes_in_main;
 
 TEST_CASE("stablehlo: constants as bytes, splats, lists, of every type") {
   passes_in_main(R"(
@@ -131,6 +131,37 @@ TEST_CASE("stablehlo: tuples, barriers and tokens") {
     check.expect_eq_const %1, dense<[1, 2]> : tensor<2xi32>
     check.expect_eq_const %2, dense<3.0> : tensor<f32>)",
                  2);
+}
+
+TEST_CASE("stablehlo: tokens go through functions, loops and branches") {
+  passes(R"(
+    func.func private @pass(%k: !stablehlo.token, %x: tensor<i32>) -> (!stablehlo.token, tensor<i32>) {
+      %0 = stablehlo.add %x, %x : tensor<i32>
+      return %k, %0 : !stablehlo.token, tensor<i32>
+    }
+    func.func @main() {
+      %k = stablehlo.create_token : !stablehlo.token
+      %x = stablehlo.constant dense<1> : tensor<i32>
+      %n = stablehlo.constant dense<20> : tensor<i32>
+      %0:2 = stablehlo.while(%t = %k, %y = %x) : !stablehlo.token, tensor<i32>
+      cond {
+        %c = stablehlo.compare LT, %y, %n, SIGNED : (tensor<i32>, tensor<i32>) -> tensor<i1>
+        stablehlo.return %c : tensor<i1>
+      } do {
+        %1:2 = func.call @pass(%t, %y) : (!stablehlo.token, tensor<i32>) -> (!stablehlo.token, tensor<i32>)
+        stablehlo.return %1#0, %1#1 : !stablehlo.token, tensor<i32>
+      }
+      %big = stablehlo.compare GT, %0#1, %n, SIGNED : (tensor<i32>, tensor<i32>) -> tensor<i1>
+      %2:2 = "stablehlo.if"(%big) ({
+        stablehlo.return %0#0, %0#1 : !stablehlo.token, tensor<i32>
+      }, {
+        stablehlo.return %k, %x : !stablehlo.token, tensor<i32>
+      }) : (tensor<i1>) -> (!stablehlo.token, tensor<i32>)
+      %all = stablehlo.after_all %2#0, %k : !stablehlo.token
+      check.expect_eq_const %2#1, dense<32> : tensor<i32>
+      func.return
+    })",
+         1);
 }
 
 TEST_CASE("stablehlo: sizes that are operands may be constants") {

@@ -37,7 +37,7 @@ int counted_steps(const Jaxpr& cond, const Jaxpr& body, const Arrays& start) {
   const std::optional<std::int64_t> begin = integer_of(start[at]);
   if (!begin || *begin >= *end || b.outputs[at].is_literal()) return 0;
   for (const Eqn& e : b.eqns) {
-    if (e.outputs[0] != b.outputs[at].var() || e.op->name != "add") continue;
+    if (e.outputs.size() != 1 || e.outputs[0] != b.outputs[at].var() || e.op->name != "add") continue;
     const bool first = e.inputs[0] == Atom::var(b.first_input() + static_cast<Var>(at)),
                second = e.inputs[1] == Atom::var(b.first_input() + static_cast<Var>(at));
     const std::optional<std::int64_t> by = first ? integer_of(b, e.inputs[1]) : second ? integer_of(b, e.inputs[0]) : std::nullopt;

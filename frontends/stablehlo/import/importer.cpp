@@ -55,6 +55,7 @@ const char* kept_name(const std::string& name) {
 }
 
 Aval aval_of(const Type& type, const Importer& importer, Place place) {
+  if (type.kind == Type::Kind::token) return {{0}, bool_};
   if (type.kind != Type::Kind::tensor)
     importer.fail(place, fmt::format("the type {} has no array of weft's: sizes must be known, elements bools, integers of 8 to 64 bits, "
                                      "floats of 16 to 64 bits or complex numbers",
@@ -71,7 +72,7 @@ const Value& OpCall::value(std::size_t i) const {
 
 const Array& OpCall::in(std::size_t i) const {
   const Value& v = value(i);
-  if (v.array.is_empty_handle()) fail(fmt::format("operand {} is a {}, not an array", i, v.is_token ? "token" : "tuple"));
+  if (v.array.is_empty_handle()) fail(fmt::format("operand {} is a tuple, not an array", i));
   return v.array;
 }
 
@@ -345,7 +346,7 @@ Arrays Importer::run_block_of_arrays(const Block& block, std::span<const Array> 
   checks_ = outer;
   Arrays out;
   for (const Value& v : results) {
-    if (v.array.is_empty_handle()) fail(place, "a region returns a tuple or a token");
+    if (v.array.is_empty_handle()) fail(place, "a region returns a tuple");
     out.push_back(v.array);
   }
   return out;
@@ -357,7 +358,6 @@ Jaxpr Importer::block_program(const Block& block, const std::vector<Aval>& input
 }
 
 void Importer::check_type(const Operation& op, const Value& value, const Type& type, std::size_t which) const {
-  if (type.kind == Type::Kind::token && value.is_token) return;
   if (type.kind == Type::Kind::tuple && value.array.is_empty_handle() && value.elements.size() == type.elements.size()) {
     for (std::size_t i = 0; i < value.elements.size(); ++i) check_type(op, value.elements[i], type.elements[i], which);
     return;
@@ -374,7 +374,7 @@ Values Importer::run_checked(const Operation& op, ImportFunction import) {
   for (ValueId v : op.operands) operands.push_back(values_.at(v));
   for (std::size_t i = 0; i < op.operand_types.size(); ++i) check_type(op, operands[i], op.operand_types[i], i);
   for (const Type& t : op.result_types)
-    if (t.kind != Type::Kind::token && t.kind != Type::Kind::tuple) aval_of(t, *this, op.place);
+    if (t.kind != Type::Kind::tuple) aval_of(t, *this, op.place);
   const SourceLoc line = line_of(op.place);
   LocScope scope(line);
   OpCall call(*this, op, std::move(operands), line);

@@ -22,13 +22,13 @@
 
 namespace weft::detail::mlir {
 
-/// What a name of a module stands for: an array, a tuple of values, or a token (no array and no elements).
+/// What a name of a module stands for: an array, or a tuple of values. A token, which says that one operation comes after another, is an
+/// array without elements: operations with effects keep their order anyway, so that it goes wherever arrays go.
 struct Value {
   Value() = default;
   Value(Array x) : array(std::move(x)) {}
   Array array;
   std::vector<Value> elements;
-  bool is_token = false;
 };
 using Values = std::vector<Value>;
 using Arrays = std::vector<Array>;
@@ -168,7 +168,8 @@ class Importer {
 /// A name that lives as long as the process.
 const char* kept_name(const std::string& name);
 
-/// The type as Avals of arrays: those of a tensor, or of a tuple's elements in order. Throws Error through the importer for others.
+/// The type as that of an array: a tensor's, or a token's, bool[0], as JAX passes it to programs. Throws Error through the importer for
+/// others.
 Aval aval_of(const Type& type, const Importer& importer, Place place);
 
 }  // namespace weft::detail::mlir

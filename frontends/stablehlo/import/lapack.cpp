@@ -172,9 +172,9 @@ struct Routine {
   const char* letters;
   ImportFunction function;
 };
-constexpr Routine kRoutines[] = {{"potrf", "sdcz", potrf}, {"trsm", "sdcz", trsm}, {"getrf", "sdcz", getrf},
-                                 {"syevd", "sd", syevd},   {"heevd", "cz", syevd}, {"gesdd", "sdcz", gesdd},
-                                 {"geqrf", "sdcz", geqrf}, {"orgqr", "sd", orgqr}, {"ungqr", "cz", orgqr}};
+constexpr Routine kRoutines[] = {{"potrf", "sdcz", potrf}, {"trsm", "sdcz", trsm},   {"getrf", "sdcz", getrf}, {"syevd", "sd", syevd},
+                                 {"heevd", "cz", syevd},   {"gesdd", "sdcz", gesdd}, {"gesvd", "sdcz", gesdd}, {"geqrf", "sdcz", geqrf},
+                                 {"orgqr", "sd", orgqr},   {"ungqr", "cz", orgqr}};
 [[maybe_unused]] const bool routines_imported = [] {
   for (const Routine& r : kRoutines)
     for (const char* l = r.letters; *l; ++l) Import((std::string("custom_call.lapack_") + *l + r.name + "_ffi").c_str(), r.function);

@@ -1,0 +1,142 @@
+"""Python functions that programs call while they run: pure_callback, io_callback, debug.callback, debug.print.
+
+A call becomes the custom call `weft.host_callback`, which names the function by a number. The plugin calls `_call` with that number and the
+addresses of elements; a function lives as long as the executables whose programs call it.
+"""
+import contextlib
+import ctypes
+import itertools
+import os
+import traceback
+import weakref
+
+import numpy as np
+
+#: Of this process: a program that was kept as bytes calls no other process's functions.
+PROCESS = int.from_bytes(os.urandom(7), "little")
+
+_numbers = itertools.count(1)
+_functions = weakref.WeakValueDictionary()
+
+
+class HostFunction:
+    """A function of NumPy's arrays that returns arrays, with the types of both."""
+
+    def __init__(self, function, operands, results):
+        self.function, self.operands, self.results = function, operands, results
+        self.number = next(_numbers)
+        _functions[self.number] = self
+
+    def call(self, operands, results):
+        from jax._src import dtypes
+
+        # Copies: the program goes on with its memory, whatever the function keeps.
+        given = [_array_at(address, aval).copy() for address, aval in zip(operands, self.operands)]
+        out = self.function(*given)
+        if len(out) != len(self.results):
+            raise RuntimeError(f"Mismatched number of outputs from callback. Expected: {len(self.results)}, Actual: {len(out)}")
+        for i, (value, aval) in enumerate(zip(out, self.results)):
+            value = dtypes.canonicalize_value(np.asarray(value))
+            if value.shape != aval.shape:
+                raise RuntimeError(f"Incorrect output shape for return value #{i}: Expected: {aval.shape}, Actual: {value.shape}")
+            if value.dtype != aval.dtype:
+                raise RuntimeError(f"Incorrect output dtype for return value #{i}: Expected: {aval.dtype}, Actual: {value.dtype}")
+            _array_at(results[i], aval)[...] = value
+
+
+def _array_at(address, aval):
+    """The elements at an address as an array."""
+    dtype = np.dtype(aval.dtype)
+    size = int(np.prod(aval.shape, dtype=np.int64)) * dtype.itemsize
+    if size == 0:
+        return np.empty(aval.shape, dtype)
+    return np.frombuffer((ctypes.c_char * size).from_address(address), dtype).reshape(aval.shape)
+
+
+_Caller = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_int64, ctypes.POINTER(ctypes.c_void_p), ctypes.POINTER(ctypes.c_void_p),
+                           ctypes.c_void_p, ctypes.c_size_t)
+
+
+@_Caller
+def _call(number, operands, results, problem, size):
+    try:
+        function = _functions.get(number)
+        if function is None:
+            raise RuntimeError(f"there is no function {number} any more")
+        function.call(operands, results)
+        return 0
+    except BaseException:
+        # The end names the exception: of a text that is too long, that is what stays.
+        text = traceback.format_exc().encode()[-(size - 1):].decode(errors="ignore").encode() + b"\0"
+        ctypes.memmove(problem, text, len(text))
+        return 1
+
+
+def _lowering(original):
+    """JAX's function that writes down a call of Python, with the platform weft as one more that it knows."""
+    from jax._src import core
+    from jax._src.interpreters import mlir
+    from jax._src.lib.mlir import ir
+
+    def emit_python_callback(ctx, callback, token, operands, operand_avals, result_avals, *, has_side_effect, returns_token=True,
+                             partitioned=False, sharding=None):
+        if tuple(ctx.module_context.platforms) != ("weft",):
+            return original(ctx, callback, token, operands, operand_avals, result_avals, has_side_effect=has_side_effect,
+                            returns_token=returns_token, partitioned=partitioned, sharding=sharding)
+        if partitioned and result_avals:
+            raise ValueError("Partitioned callback not supported with return values.")
+        physical = [core.physical_aval(a) for a in operand_avals], [core.physical_aval(a) for a in result_avals]
+        function = HostFunction(callback, *physical)
+        ctx.module_context.add_keepalive(function)
+        types = [mlir.aval_to_ir_type(ctx.module_context, a) for a in result_avals]
+        integer = ir.IntegerType.get_signless(64)
+        call = mlir.custom_call(
+            "weft.host_callback",
+            result_types=[mlir.token_type(), *types] if token else types,
+            operands=[token, *operands] if token else operands,
+            backend_config={"function": ir.IntegerAttr.get(integer, function.number), "process": ir.IntegerAttr.get(integer, PROCESS)},
+            has_side_effect=has_side_effect)
+        results = list(call.results)
+        return (results[1:], results[0], None) if token else (results, token, None)
+
+    return emit_python_callback
+
+
+def _without_cpu(original, in_contexts):
+    """JAX's function that calls Python with arrays on its CPU platform; on weft's own device where that platform isn't there."""
+    from jax._src import api, config, tree_util, xla_bridge
+
+    def call(*args, callback, **params):
+        if "cpu" in xla_bridge.backends():
+            return original(*args, callback=callback, **params)
+        device = xla_bridge.local_devices(backend="weft")[0]
+        with config.default_device(device), in_contexts():
+            return tree_util.tree_map(np.asarray, callback(*api.device_put(args, device)))
+
+    return call
+
+
+@contextlib.contextmanager
+def _no_mesh():
+    from jax._src import mesh, sharding_impls
+
+    with sharding_impls._internal_use_concrete_mesh(mesh.empty_concrete_mesh), mesh.use_abstract_mesh(mesh.empty_abstract_mesh):
+        yield
+
+
+def register(library):
+    """Makes JAX's callbacks known on the platform weft, and tells the plugin how they are called."""
+    from jax._src import callback, debugging
+    from jax._src.interpreters import mlir
+
+    plugin = ctypes.CDLL(library)
+    plugin.weft_pjrt_set_host_caller.argtypes = [_Caller, ctypes.c_int64]
+    plugin.weft_pjrt_set_host_caller(_call, PROCESS)
+    callback.emit_python_callback = _lowering(callback.emit_python_callback)
+    callback.pure_callback_impl = _without_cpu(callback.pure_callback_impl, contextlib.nullcontext)
+    callback.io_callback_impl = _without_cpu(callback.io_callback_impl, contextlib.nullcontext)
+    of_debug = _without_cpu(debugging.debug_callback_impl, _no_mesh)
+    debugging.debug_callback_p.def_impl(lambda *args, **params: of_debug(*args, **params) and ())
+    debugging.debug_callback_impl = of_debug
+    mlir.register_lowering(debugging.debug_callback_p, debugging.debug_callback_lowering, platform="weft")
+    mlir.register_lowering(debugging.debug_print_p, debugging.debug_print_lowering_rule, platform="weft")

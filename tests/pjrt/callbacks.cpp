@@ -1,0 +1,116 @@
+// Programs that call functions of the host, as Python's are called.
+#include <atomic>
+
+#include "plugin.h"
+
+using namespace pjrt_test;
+
+namespace {
+
+using HostCaller = int (*)(std::int64_t, const void* const*, void* const*, char*, std::size_t);
+
+std::atomic<int> num_calls{0};
+std::vector<std::int64_t> order;
+
+/// Function 7 doubles three numbers, function 8 notes a number, any other one fails.
+int call_host(std::int64_t function, const void* const* operands, void* const* results, char* problem, std::size_t size) {
+  ++num_calls;
+  if (function == 7) {
+    const auto* x = static_cast<const float*>(operands[0]);
+    for (int i = 0; i < 3; ++i) static_cast<float*>(results[0])[i] = 2 * x[i];
+    return 0;
+  }
+  if (function == 8) {
+    order.push_back(*static_cast<const std::int32_t*>(operands[0]));
+    return 0;
+  }
+  std::snprintf(problem, size, "there is no function %d", static_cast<int>(function));
+  return 1;
+}
+
+void set_caller(std::int64_t process) {
+  void* library = dlopen(std::getenv("WEFT_PJRT_LIBRARY"), RTLD_NOW | RTLD_LOCAL);
+  REQUIRE_MESSAGE(library, dlerror());
+  auto set = reinterpret_cast<void (*)(HostCaller, std::int64_t)>(dlsym(library, "weft_pjrt_set_host_caller"));
+  REQUIRE((set ? true : false));
+  set(call_host, process);
+}
+
+std::string program(const char* function, const char* process) {
+  return std::string(R"(func.func @main(%x: tensor<3xf32>) -> tensor<3xf32> {
+    %0 = stablehlo.custom_call @weft.host_callback(%x) {mhlo.backend_config = {function = )") +
+         function + " : i64, process = " + process + R"( : i64}} : (tensor<3xf32>) -> tensor<3xf32>
+    %1 = stablehlo.add %0, %x : tensor<3xf32>
+    return %1 : tensor<3xf32>
+  })";
+}
+
+}  // namespace
+
+TEST_CASE("pjrt: a program calls a function of the host, and gets its results or its failure") {
+  const TestClient c;
+  const Api& t = plugin();
+  set_caller(42);
+  Buffer* x = c.put({1, 2, 3}, {3});
+  LoadedExecutable* e = c.compile(program("7", "42"));
+  for (int k = 0; k < 2; ++k) {
+    num_calls = 0;
+    std::vector<std::vector<Buffer*>> out;
+    const Outcome done = run(e, {{x}}, 1, out);
+    REQUIRE_MESSAGE(done.code == Code::ok, done.message);
+    CHECK(get(out[0][0]) == std::vector<float>{3, 6, 9});
+    CHECK(num_calls == 1);
+    destroy(t.Buffer_Destroy, out[0][0]);
+  }
+  destroy(t.LoadedExecutable_Destroy, e);
+
+  LoadedExecutable* failing = c.compile(program("9", "42"));
+  std::vector<std::vector<Buffer*>> out;
+  const Outcome failed = run(failing, {{x}}, 1, out);
+  CHECK(failed.code == Code::internal);
+  CHECK_MESSAGE(failed.message.find("a callback failed: there is no function 9") != std::string::npos, failed.message);
+  destroy(t.LoadedExecutable_Destroy, failing);
+
+  LoadedExecutable* none = nullptr;
+  const Outcome other = c.try_compile(program("7", "41"), &none);
+  CHECK(other.code == Code::invalid_argument);
+  CHECK_MESSAGE(other.message.find("a function of another process") != std::string::npos, other.message);
+  destroy(t.Buffer_Destroy, x);
+}
+
+TEST_CASE("pjrt: calls with a token keep their order, in a loop that counts between constants too") {
+  const TestClient c;
+  const Api& t = plugin();
+  set_caller(42);
+  LoadedExecutable* e = c.compile(R"(func.func @main(%k: !stablehlo.token, %n: tensor<f32>) -> (!stablehlo.token, tensor<i32>) {
+    %i = stablehlo.constant dense<0> : tensor<i32>
+    %one = stablehlo.constant dense<1> : tensor<i32>
+    %end = stablehlo.convert %n : (tensor<f32>) -> tensor<i32>
+    %0:2 = stablehlo.while(%t = %k, %j = %i) : !stablehlo.token, tensor<i32>
+    cond {
+      %three = stablehlo.constant dense<3> : tensor<i32>
+      %c = stablehlo.compare LT, %j, %three, SIGNED : (tensor<i32>, tensor<i32>) -> tensor<i1>
+      stablehlo.return %c : tensor<i1>
+    } do {
+      %1 = stablehlo.custom_call @weft.host_callback(%t, %j) {has_side_effect = true, mhlo.backend_config = {function = 8 : i64, process = 42 : i64}} : (!stablehlo.token, tensor<i32>) -> !stablehlo.token
+      %next = stablehlo.add %j, %one : tensor<i32>
+      %2 = stablehlo.custom_call @weft.host_callback(%1, %end) {has_side_effect = true, mhlo.backend_config = {function = 8 : i64, process = 42 : i64}} : (!stablehlo.token, tensor<i32>) -> !stablehlo.token
+      stablehlo.return %2, %next : !stablehlo.token, tensor<i32>
+    }
+    return %0#0, %0#1 : !stablehlo.token, tensor<i32>
+  })");
+  auto token = args<FromHostArgs>();
+  const std::int64_t none[] = {0};
+  token.client = c.client, token.data = none, token.type = ElementType::pred, token.dims = none, token.num_dims = 1;
+  token.semantics = HostSemantics::only_during_call, token.device = c.devices[0];
+  CALL(Client_BufferFromHostBuffer, token);
+  destroy(t.Event_Destroy, token.done_with_host);
+  Buffer* n = c.put({9}, {});
+  order.clear();
+  std::vector<std::vector<Buffer*>> out;
+  const Outcome done = run(e, {{token.buffer, n}}, 2, out);
+  REQUIRE_MESSAGE(done.code == Code::ok, done.message);
+  CHECK(order == std::vector<std::int64_t>{0, 9, 1, 9, 2, 9});
+  for (Buffer* b : {token.buffer, n, out[0][0], out[0][1]}) destroy(t.Buffer_Destroy, b);
+  destroy(t.LoadedExecutable_Destroy, e);
+}

@@ -1,0 +1,65 @@
+// JAX's calls of LAPACK's routines that the host computes, in a program and mapped over matrices.
+#include "tests/stablehlo/run.h"
+
+using namespace weft;
+using weft::test::passes_in_main;
+
+TEST_CASE("stablehlo: eigenvalues and eigenvectors of any matrix") {
+  // A vector for each pair of eigenvalues: a v = v w for the right ones, v^H a = w v^H for the left ones.
+  passes_in_main(R"(
+    %a = stablehlo.constant dense<[[[0.0, -2.0], [2.0, 0.0]], [[1.0, 2.0], [0.0, 3.0]]]> : tensor<2x2x2xf64>
+    %0:5 = stablehlo.custom_call @lapack_dgeev_ffi(%a) {mhlo.backend_config = {compute_left = 86 : ui8, compute_right = 86 : ui8}} : (tensor<2x2x2xf64>) -> (tensor<2x2xf64>, tensor<2x2xf64>, tensor<2x2x2xcomplex<f64>>, tensor<2x2x2xcomplex<f64>>, tensor<2xi32>)
+    check.expect_almost_eq_const %0#0, dense<[[0.0, 0.0], [1.0, 3.0]]> : tensor<2x2xf64>
+    check.expect_almost_eq_const %0#1, dense<[[2.0, -2.0], [0.0, 0.0]]> : tensor<2x2xf64>
+    check.expect_eq_const %0#4, dense<0> : tensor<2xi32>
+    %w = stablehlo.complex %0#0, %0#1 : tensor<2x2xcomplex<f64>>
+    %zero = stablehlo.constant dense<0.0> : tensor<2x2x2xf64>
+    %c = stablehlo.complex %a, %zero : tensor<2x2x2xcomplex<f64>>
+    %columns = stablehlo.broadcast_in_dim %w, dims = [0, 2] : (tensor<2x2xcomplex<f64>>) -> tensor<2x2x2xcomplex<f64>>
+    %av = stablehlo.dot_general %c, %0#3, batching_dims = [0] x [0], contracting_dims = [2] x [1] : (tensor<2x2x2xcomplex<f64>>, tensor<2x2x2xcomplex<f64>>) -> tensor<2x2x2xcomplex<f64>>
+    %vw = stablehlo.multiply %0#3, %columns : tensor<2x2x2xcomplex<f64>>
+    check.expect_almost_eq %av, %vw : tensor<2x2x2xcomplex<f64>>
+    %lr = stablehlo.real %0#2 : (tensor<2x2x2xcomplex<f64>>) -> tensor<2x2x2xf64>
+    %li = stablehlo.imag %0#2 : (tensor<2x2x2xcomplex<f64>>) -> tensor<2x2x2xf64>
+    %ln = stablehlo.negate %li : tensor<2x2x2xf64>
+    %l = stablehlo.complex %lr, %ln : tensor<2x2x2xcomplex<f64>>
+    %la = stablehlo.dot_general %c, %l, batching_dims = [0] x [0], contracting_dims = [1] x [1] : (tensor<2x2x2xcomplex<f64>>, tensor<2x2x2xcomplex<f64>>) -> tensor<2x2x2xcomplex<f64>>
+    %lw = stablehlo.multiply %l, %columns : tensor<2x2x2xcomplex<f64>>
+    check.expect_almost_eq %la, %lw : tensor<2x2x2xcomplex<f64>>)",
+                 5);
+}
+
+TEST_CASE("stablehlo: Schur and Hessenberg forms, tridiagonal forms, QR with pivots") {
+  passes_in_main(R"(
+    %a = stablehlo.constant dense<[[4.0, 1.0, 2.0], [1.0, 3.0, 0.5], [2.0, 0.5, 1.0]]> : tensor<3x3xf32>
+    %0:6 = stablehlo.custom_call @lapack_sgees_ffi(%a) {mhlo.backend_config = {mode = 86 : ui8, sort = 78 : ui8}} : (tensor<3x3xf32>) -> (tensor<3x3xf32>, tensor<3x3xf32>, tensor<3xf32>, tensor<3xf32>, tensor<i32>, tensor<i32>)
+    %qt = stablehlo.dot_general %0#1, %0#0, contracting_dims = [1] x [0] : (tensor<3x3xf32>, tensor<3x3xf32>) -> tensor<3x3xf32>
+    %qtq = stablehlo.dot_general %qt, %0#1, contracting_dims = [1] x [1] : (tensor<3x3xf32>, tensor<3x3xf32>) -> tensor<3x3xf32>
+    check.expect_almost_eq %qtq, %a : tensor<3x3xf32>
+    %1:3 = stablehlo.custom_call @lapack_sgehrd_ffi(%a) {mhlo.backend_config = {high = 3 : i32, low = 1 : i32}} : (tensor<3x3xf32>) -> (tensor<3x3xf32>, tensor<2xf32>, tensor<i32>)
+    %corner = stablehlo.slice %1#0 [1:2, 0:1] : (tensor<3x3xf32>) -> tensor<1x1xf32>
+    check.expect_almost_eq_const %corner, dense<-2.236068> : tensor<1x1xf32>
+    %2:5 = stablehlo.custom_call @lapack_ssytrd_ffi(%a) {mhlo.backend_config = {uplo = 76 : ui8}} : (tensor<3x3xf32>) -> (tensor<3x3xf32>, tensor<3xf32>, tensor<2xf32>, tensor<2xf32>, tensor<i32>)
+    %first = stablehlo.slice %2#1 [0:1] : (tensor<3xf32>) -> tensor<1xf32>
+    check.expect_almost_eq_const %first, dense<4.0> : tensor<1xf32>
+    %off = stablehlo.slice %2#2 [0:1] : (tensor<2xf32>) -> tensor<1xf32>
+    check.expect_almost_eq_const %off, dense<-2.236068> : tensor<1xf32>
+    %b = stablehlo.constant dense<[[1.0, 0.0, 3.0], [0.0, 2.0, 0.0]]> : tensor<2x3xf32>
+    %p = stablehlo.constant dense<0> : tensor<3xi32>
+    %3:3 = stablehlo.custom_call @lapack_sgeqp3_ffi(%b, %p) {mhlo.backend_config = {}} : (tensor<2x3xf32>, tensor<3xi32>) -> (tensor<2x3xf32>, tensor<3xi32>, tensor<2xf32>)
+    check.expect_eq_const %3#1, dense<[3, 2, 1]> : tensor<3xi32>)",
+                 5);
+}
+
+TEST_CASE("stablehlo: what is not finite has no decomposition, and no end of searching for it") {
+  passes_in_main(R"(
+    %a = stablehlo.constant dense<[[0x7F800000, 1.0], [0.0, 1.0]]> : tensor<2x2xf32>
+    %0:5 = stablehlo.custom_call @lapack_sgeev_ffi(%a) {mhlo.backend_config = {compute_left = 78 : ui8, compute_right = 78 : ui8}} : (tensor<2x2xf32>) -> (tensor<2xf32>, tensor<2xf32>, tensor<2x2xcomplex<f32>>, tensor<2x2xcomplex<f32>>, tensor<i32>)
+    check.expect_eq_const %0#4, dense<1> : tensor<i32>)");
+  CHECK_THROWS_WITH_AS(parse_stablehlo(R"(
+    func.func @main(%a: tensor<2x3xf32>) -> tensor<2x3xf32> {
+      %0:3 = stablehlo.custom_call @lapack_sgehrd_ffi(%a) {mhlo.backend_config = {high = 3 : i32, low = 1 : i32}} : (tensor<2x3xf32>) -> (tensor<2x3xf32>, tensor<2xf32>, tensor<i32>)
+      return %0#0 : tensor<2x3xf32>
+    })"),
+                       doctest::Contains("its operand is a square matrix"), Error);
+}
