@@ -5,8 +5,15 @@
 
 #include <algorithm>
 #include <cstring>
+#include <numeric>
 
+#include "weft/core/array/constructors.h"
+#include "weft/core/functions/elementwise.h"
+#include "weft/core/functions/shaping.h"
+#include "weft/core/ir/rewrite.h"
 #include "weft/core/ops/collective/shard_map.h"
+#include "weft/core/ops/movement/movement.h"
+#include "weft/core/ops/reduce/reduce.h"
 #include "weft/core/trace/trace.h"
 #include "weft/runtime/host/blocks.h"
 #include "weft/runtime/host/program_cache.h"
@@ -41,7 +48,31 @@ void check_layout(const detail::ProgramValue& v) {
 /// Whether a module says where a value lies over that many partitions: not where every dimension is left open.
 bool states_sharding(const detail::ProgramValue& v, int num_partitions) {
   if (!v.sharding || v.sharding->mesh.axes.names.empty() || v.sharding->mesh.axes.num_devices() != num_partitions) return false;
-  return v.sharding->open.empty() || !v.sharding->spec.trimmed().dims().empty();
+  return v.sharding->open.empty() || !v.sharding->spec.trimmed().dims().empty() || !v.sharding->unreduced.empty();
+}
+
+/// The program of arrays as its ports have them: of one whose addends devices hold, with these along a leading dimension.
+Jaxpr with_addends(const Jaxpr& j, const std::vector<Port>& arguments, const std::vector<Port>& results) {
+  const auto has_addends = [](const Port& p) { return p.addends > 0; };
+  if (std::none_of(arguments.begin(), arguments.end(), has_addends) && std::none_of(results.begin(), results.end(), has_addends)) return j;
+  std::vector<detail::Aval> inputs;
+  for (const Port& p : arguments) inputs.push_back(p.whole);
+  return detail::trace_jaxpr({"pjrt program", inputs, {}}, [&](std::span<const Array> args) {
+    std::vector<Array> in(args.begin(), args.end());
+    for (std::size_t i = 0; i < in.size(); ++i)
+      if (arguments[i].addends > 0) in[i] = detail::reduce_sum(in[i], {0}, {});
+    std::vector<Array> out = detail::eval_jaxpr(j, in);
+    for (std::size_t i = 0; i < out.size(); ++i) {
+      if (results[i].addends == 0) continue;
+      // The first device has the array, the others zeros.
+      const Shape& shape = results[i].whole.shape;
+      std::vector<int> behind(static_cast<std::size_t>(out[i].ndim()));
+      std::iota(behind.begin(), behind.end(), 1);
+      const Array first = detail::iota_array(int32, shape, 0, {}) == detail::make_literal(detail::Number(0), int32);
+      out[i] = where(first, detail::broadcast_in_dim(out[i], shape, behind, {}), detail::make_literal(detail::Number(0), out[i].dtype()));
+    }
+    return out;
+  });
 }
 
 /// 64 bits of the bytes (G. Fowler, L. Noll, P. Vo: FNV-1a).
@@ -76,7 +107,7 @@ Compiled::Compiled(const Client& client, std::string_view code_in, std::string_v
   for (const Port& p : arguments) donated.push_back(p.is_donated);
   if (std::find(donated.begin(), donated.end(), true) == donated.end()) donated.clear();
   detail::EagerScope eager;
-  Jaxpr jaxpr = program.jaxpr;
+  Jaxpr jaxpr = with_addends(program.jaxpr, arguments, results);
   if (num_partitions > 1) {
     // Where results are to lie is part of the program; what is left open follows from the arguments.
     std::vector<std::optional<Placement>> in(arguments.size()), out;
@@ -147,6 +178,7 @@ void Compiled::place_ports(const Client& client, const detail::ImportedProgram& 
            {v.type.shape, v.type.dtype},
            memory_kind(v.memory_kind),
            v.is_donated || v.aliased_result,
+           0,
            {},
            {},
            {}};
@@ -156,7 +188,15 @@ void Compiled::place_ports(const Client& client, const detail::ImportedProgram& 
       if (!stated && !v.op_sharding.empty() && v.op_sharding != "{replicated}")
         not_supported(fmt::format("the sharding {} of an argument or a result", v.op_sharding));
       p.sharding = stated ? NamedSharding(mesh_on(v.sharding->mesh.axes), v.sharding->spec) : NamedSharding(*open, PartitionSpec());
-      if (const std::string problem = detail::spec_problem(p.sharding->mesh().axes(), p.sharding->spec(), v.type.shape); !problem.empty())
+      if (stated && !v.sharding->unreduced.empty()) {
+        if (v.type.dtype.is_bool()) invalid("an argument or a result is a sum of bools");
+        p.addends = v.sharding->mesh.axes.size_of(v.sharding->unreduced);
+        p.whole.shape = p.whole.shape.inserted(0, p.addends);
+        std::vector<std::vector<std::string>> dims = v.sharding->spec.dims();
+        dims.insert(dims.begin(), v.sharding->unreduced);
+        p.sharding = NamedSharding(p.sharding->mesh(), PartitionSpec::of(std::move(dims)));
+      }
+      if (const std::string problem = detail::spec_problem(p.sharding->mesh().axes(), p.sharding->spec(), p.whole.shape); !problem.empty())
         invalid(problem);
       set_sharding(p, *p.sharding);
       return p;
@@ -173,7 +213,7 @@ void Compiled::set_sharding(Port& p, const NamedSharding& s) const {
   p.sharding = s;
   p.placement = detail::make_placement(s);
   const Shape block = detail::block_shape(axes, s.spec(), p.whole.shape);
-  p.dims.assign(block.begin(), block.end());
+  p.dims.assign(block.begin() + (p.addends > 0 ? 1 : 0), block.end());
   p.partition_of.clear();
   for (int id : axes.device_ids)
     p.partition_of.push_back(static_cast<std::size_t>(

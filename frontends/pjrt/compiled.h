@@ -16,9 +16,10 @@ namespace weft::pjrt {
 struct Port {
   ElementType type;
   std::vector<std::int64_t> dims;  ///< of a device's block
-  detail::Aval whole;
+  detail::Aval whole;              ///< where blocks are addends of the array, with a leading dimension of the addends
   const char* memory_kind;
-  bool is_donated = false;  ///< an argument that is deleted by a call
+  bool is_donated = false;   ///< an argument that is deleted by a call
+  std::int64_t addends = 0;  ///< 0: devices hold blocks of the array; else so many in a row hold what adds up to it
   // Of a program for several devices.
   std::optional<NamedSharding> sharding;
   detail::Ref<const detail::Placement> placement;

@@ -4,35 +4,53 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <array>
+
 namespace weft::pjrt {
 namespace {
 
 std::string sharding_text(const Port& p) {
   const detail::MeshAxes& mesh = p.sharding->mesh().axes();
   const PartitionSpec& spec = p.sharding->spec();
+  const int first = p.addends > 0 ? 1 : 0;
   std::vector<std::int64_t> tiles;
   std::int64_t count = 1;
-  for (int d = 0; d < p.whole.ndim(); ++d) tiles.push_back(mesh.size_of(spec.axes_of(d))), count *= tiles.back();
-  if (count == 1) return "{replicated}";
-  std::vector<std::vector<std::size_t>> holders(static_cast<std::size_t>(count));
-  for (std::size_t k = 0; k < p.partition_of.size(); ++k) {
-    std::int64_t tile = 0;
-    for (int d = 0; d < p.whole.ndim(); ++d)
-      tile = tile * tiles[static_cast<std::size_t>(d)] + mesh.coordinate(static_cast<std::int64_t>(k), spec.axes_of(d));
-    holders[static_cast<std::size_t>(tile)].push_back(p.partition_of[k]);
+  for (int d = first; d < p.whole.ndim(); ++d) tiles.push_back(mesh.size_of(spec.axes_of(d))), count *= tiles.back();
+  if (count == 1 && p.addends == 0) return "{replicated}";
+  // Behind the tiles' dimensions stand those of the devices that have the same tile: of copies, then of addends, by the mesh's axes in
+  // order.
+  std::vector<std::string> of_copies, of_addends;
+  for (const std::string& axis : mesh.names) {
+    if (!spec.names(axis)) of_copies.push_back(axis);
+    if (first == 1 && std::find(spec.axes_of(0).begin(), spec.axes_of(0).end(), axis) != spec.axes_of(0).end()) of_addends.push_back(axis);
   }
+  std::vector<std::pair<std::array<std::int64_t, 3>, std::size_t>> places;
+  for (std::size_t k = 0; k < p.partition_of.size(); ++k) {
+    const auto at = static_cast<std::int64_t>(k);
+    std::int64_t tile = 0;
+    for (int d = first; d < p.whole.ndim(); ++d)
+      tile = tile * tiles[static_cast<std::size_t>(d - first)] + mesh.coordinate(at, spec.axes_of(d));
+    places.push_back({{tile, mesh.coordinate(at, of_copies), mesh.coordinate(at, of_addends)}, p.partition_of[k]});
+  }
+  std::sort(places.begin(), places.end());
   std::vector<std::size_t> devices;
-  for (const auto& h : holders) devices.insert(devices.end(), h.begin(), h.end());
-  const std::int64_t copies = static_cast<std::int64_t>(p.partition_of.size()) / count;
-  if (copies > 1) tiles.push_back(copies);
-  return fmt::format("{{devices=[{}]{}{}}}", fmt::join(tiles, ","), fmt::join(devices, ","), copies > 1 ? " last_tile_dim_replicate" : "");
+  for (const auto& [place, device] : places) devices.push_back(device);
+  const std::int64_t copies = mesh.size_of(of_copies), addends = mesh.size_of(of_addends);
+  std::vector<std::string> kinds;
+  if (copies > 1) tiles.push_back(copies), kinds.emplace_back("replicated");
+  if (addends > 1) tiles.push_back(addends), kinds.emplace_back("unreduced");
+  const std::string last = addends > 1  ? fmt::format(" last_tile_dims={{{}}}", fmt::join(kinds, ", "))
+                           : copies > 1 ? " last_tile_dim_replicate"
+                                        : "";
+  return fmt::format("{{devices=[{}]{}{}}}", fmt::join(tiles, ","), fmt::join(devices, ","), last);
 }
 
 std::string type_text(const Port& p) {
   static constexpr const char* names[] = {"i1",   "i8",  "i16",  "i32", "i64", "ui8",          "ui16",        "ui32",
                                           "ui64", "f16", "bf16", "f32", "f64", "complex<f32>", "complex<f64>"};
   std::string out = "tensor<";
-  for (std::int64_t d : p.whole.shape) out += fmt::format("{}x", d);
+  for (int d = p.addends > 0 ? 1 : 0; d < p.whole.ndim(); ++d) out += fmt::format("{}x", p.whole.shape[d]);
   return out + names[p.whole.dtype.id()] + ">";
 }
 

@@ -26,6 +26,8 @@ struct ProgramSharding {
   PartitionSpec spec;       ///< the axes of each dimension, the slowest first
   std::vector<bool> open;   ///< for each dimension: whether it may be divided further; empty: none may
   bool is_maximal = false;  ///< the array lies whole on the one device that the mesh lists
+  /// Axes along which each device holds an addend: the array is the sum of them.
+  std::vector<std::string> unreduced = {};
 };
 
 /// What a module says of an argument or a result of @main.

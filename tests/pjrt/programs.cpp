@@ -228,6 +228,41 @@ TEST_CASE("pjrt: a program for four devices") {
   }
 }
 
+TEST_CASE("pjrt: devices that hold addends of an array") {
+  const TestClient c;
+  const Api& t = plugin();
+  LoadedExecutable* e = c.compile(R"(module @jit_sums attributes {mhlo.num_partitions = 4 : i32, mhlo.num_replicas = 1 : i32} {
+  sdy.mesh @mesh = <["x"=2, "y"=2]>
+  func.func public @main(%x: tensor<4xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"x"}], unreduced={"y"}>})
+      -> (tensor<4xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"x"}]>}, tensor<4xf32> {sdy.sharding = #sdy.sharding<@mesh, [{}], unreduced={"x", "y"}>}) {
+    %0 = stablehlo.multiply %x, %x : tensor<4xf32>
+    %1 = sdy.manual_computation(%x) in_shardings=[<@mesh, [{"x"}], unreduced={"y"}>] out_shardings=[<@mesh, [{"x"}], unreduced={"y"}>] manual_axes={"x", "y"} (%a: tensor<2xf32>) {
+      %2 = stablehlo.add %a, %a : tensor<2xf32>
+      sdy.return %2 : tensor<2xf32>
+    } : (tensor<4xf32>) -> tensor<4xf32>
+    return %0, %1 : tensor<4xf32>, tensor<4xf32>
+  }
+})",
+                                  partitions({0, 1, 2, 3}));
+  // The blocks of devices (0, 0) and (0, 1) add up to the first half.
+  std::vector<std::vector<Buffer*>> in, out;
+  for (std::size_t d = 0; d < 4; ++d) in.push_back({c.put({static_cast<float>(d), 10}, {2}, d)});
+  const Outcome done = run(e, in, 2, out);
+  REQUIRE_MESSAGE(done.code == Code::ok, done.message);
+  std::vector<float> sum(4);
+  for (std::size_t d = 0; d < 4; ++d) {
+    CHECK(get(out[d][0]) == (d < 2 ? std::vector<float>{1, 400} : std::vector<float>{25, 400}));
+    const std::vector<float> addend = get(out[d][1]);
+    REQUIRE(addend.size() == 4);
+    for (std::size_t i = 0; i < 4; ++i) sum[i] += addend[i];
+  }
+  CHECK(sum == std::vector<float>{2, 40, 10, 40});
+  for (auto* lists : {&in, &out})
+    for (auto& list : *lists)
+      for (Buffer* b : list) destroy(t.Buffer_Destroy, b);
+  destroy(t.LoadedExecutable_Destroy, e);
+}
+
 TEST_CASE("pjrt: several threads compile and run at once") {
   const TestClient c;
   const Api& t = plugin();

@@ -5,9 +5,24 @@
 
 #include <algorithm>
 
+#include "weft/core/functions/collectives.h"
+#include "weft/core/functions/elementwise.h"
 #include "weft/core/ops/collective/shard_map.h"
+#include "weft/frontends/stablehlo/import/functions.h"
 
 namespace weft::detail::mlir {
+namespace {
+
+/// What a device has of an array that is the sum of what devices have: the first one along the axes all of it, the others zeros.
+Array addend_of(const Array& x, const std::vector<std::string>& axes, SourceLoc loc) {
+  if (axes.empty()) return x;
+  return where(axis_index(AxisName(axes, loc)) == make_literal(Number(0), int32), x, scalar(x, 0));
+}
+Array sum_of(const Array& x, const std::vector<std::string>& axes) {
+  return axes.empty() ? x : Array(convert(psum(x, AxisName(axes)), x.dtype()));
+}
+
+}  // namespace
 
 Values run_manual(OpCall& c, const ManualComputation& m) {
   if (c.op.regions.size() != 1 || c.op.regions[0].arguments.size() != c.num_operands())
@@ -40,7 +55,13 @@ Values run_manual(OpCall& c, const ManualComputation& m) {
       const Arrays results = c.run_region(0, given);
       return {results.begin(), results.end()};
     }
-    p.jaxpr = trace_jaxpr(request, [&](std::span<const Array> args) { return c.run_region(0, args); });
+    p.jaxpr = trace_jaxpr(request, [&](std::span<const Array> args) {
+      Arrays given(args.begin(), args.end());
+      for (std::size_t i = 0; i < given.size(); ++i) given[i] = addend_of(given[i], m.in_unreduced.at(i), c.loc);
+      Arrays out = c.run_region(0, given);
+      for (std::size_t i = 0; i < out.size() && i < m.out_unreduced.size(); ++i) out[i] = sum_of(out[i], m.out_unreduced[i]);
+      return out;
+    });
     const std::vector<Aval> results = p.jaxpr.data().output_avals();
     if (results.size() != m.out_specs.size())
       c.fail(fmt::format("its body gives {} values for {} results", results.size(), m.out_specs.size()));

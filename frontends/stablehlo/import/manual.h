@@ -9,6 +9,7 @@ struct ManualComputation {
   MeshAxes mesh;
   std::vector<std::string> axes;  ///< those that the body is of one device along
   std::vector<PartitionSpec> in_specs, out_specs;
+  std::vector<std::vector<std::string>> in_unreduced, out_unreduced;  ///< for each: axes along which blocks are addends
 };
 /// The operation's region as a shard_map equation. Throws through the operation.
 Values run_manual(OpCall& c, const ManualComputation& m);

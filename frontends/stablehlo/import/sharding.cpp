@@ -66,8 +66,14 @@ ProgramSharding sharding_of(const Attribute& sharding, int ndim, const Importer&
   if (std::find(out.open.begin(), out.open.end(), true) == out.open.end()) out.open.clear();
   out.spec = PartitionSpec::of(std::move(names));
   if (const std::string problem = spec_problem(out.mesh.axes, out.spec); !problem.empty()) importer.fail(sharding.place, problem);
-  if (const Attribute* sums = sharding.find("unreduced"); sums && !sums->items.empty())
-    importer.fail(sharding.place, "an array whose sum over an axis is not yet made is not known");
+  if (const Attribute* sums = sharding.find("unreduced"))
+    for (const Attribute& axis : sums->items) {
+      out.unreduced.push_back(axis_name(axis, importer));
+      if (out.mesh.axes.find(out.unreduced.back()) < 0 || out.spec.names(out.unreduced.back()) ||
+          std::find(out.unreduced.begin(), out.unreduced.end() - 1, out.unreduced.back()) != out.unreduced.end() - 1)
+        importer.fail(sharding.place, fmt::format("an array is the sum over `{}`, which is not an axis of the mesh that is free for it",
+                                                  out.unreduced.back()));
+    }
   return out;
 }
 
@@ -79,6 +85,7 @@ Values import_constraint(OpCall& c) {
     if (!sharding && w.kind == Kind::dictionary) sharding = &w;
   if (!sharding) c.fail("it states no sharding");
   const ProgramSharding s = sharding_of(*sharding, c.in(0).ndim(), c.importer());
+  // The program is that of whole arrays: an array whose sum is still to be made is that sum.
   // On one device, in a part of the mesh that is the body's own, and where a dimension may be divided further, there is nothing to state.
   if (s.is_maximal || s.mesh.axes.num_devices() == 1 || !s.open.empty() || c.importer().manual()) return {c.in(0)};
   return {bind_sharding_constraint(c.in(0), {s.mesh.axes, s.spec}, c.loc)};
@@ -92,22 +99,27 @@ Values import_manual(OpCall& c) {
   if (outs.items.size() != c.op.result_types.size()) c.fail("it has not one sharding for each result");
   ManualComputation m;
   std::optional<ProgramMesh> mesh;
-  auto spec_of = [&](const Attribute& a, int ndim) {
+  auto sharding_at = [&](const Attribute& a, int ndim) {
     const ProgramSharding s = sharding_of(a, ndim, c.importer());
     if (mesh && !(mesh->axes == s.mesh.axes)) c.fail("its shardings are on different meshes");
     mesh = s.mesh;
-    return s.spec;
+    return s;
   };
   for (const Attribute& a : axes.items) m.axes.push_back(axis_name(a, c.importer()));
   // Only axes of the body's own count: over the others the whole is one array within.
-  auto own = [&](const PartitionSpec& spec) {
-    std::vector<std::vector<std::string>> dims = spec.dims();
-    for (std::vector<std::string>& names : dims)
-      std::erase_if(names, [&](const std::string& n) { return std::find(m.axes.begin(), m.axes.end(), n) == m.axes.end(); });
-    return PartitionSpec::of(std::move(dims));
+  auto keep_own = [&](std::vector<std::string>& names) {
+    std::erase_if(names, [&](const std::string& n) { return std::find(m.axes.begin(), m.axes.end(), n) == m.axes.end(); });
   };
-  for (std::size_t i = 0; i < ins.items.size(); ++i) m.in_specs.push_back(own(spec_of(ins.items[i], c.in(i).ndim())));
-  for (std::size_t i = 0; i < outs.items.size(); ++i) m.out_specs.push_back(own(spec_of(outs.items[i], c.result(i).shape.size())));
+  auto add_own = [&](ProgramSharding s, std::vector<PartitionSpec>& specs, std::vector<std::vector<std::string>>& unreduced) {
+    std::vector<std::vector<std::string>> dims = s.spec.dims();
+    for (std::vector<std::string>& names : dims) keep_own(names);
+    keep_own(s.unreduced);
+    specs.push_back(PartitionSpec::of(std::move(dims)));
+    unreduced.push_back(std::move(s.unreduced));
+  };
+  for (std::size_t i = 0; i < ins.items.size(); ++i) add_own(sharding_at(ins.items[i], c.in(i).ndim()), m.in_specs, m.in_unreduced);
+  for (std::size_t i = 0; i < outs.items.size(); ++i)
+    add_own(sharding_at(outs.items[i], c.result(i).shape.size()), m.out_specs, m.out_unreduced);
   if (!mesh) c.fail("it has neither operands nor results, and so no mesh");
   for (const std::string& name : m.axes)
     if (mesh->axes.find(name) < 0) c.fail(fmt::format("its mesh has no axis `{}`", name));
