@@ -82,7 +82,7 @@ void gpt2(const Options& o) {
   const double flops = words * (6 * parameters + 12. * size.layers * size.width * size.context);
   fmt::print(stderr, "{}, batch of {}: {:.0f} parameters, {:.2f} ms a step, {:.0f} words/s, {:.2f} TFLOP/s, loss {:.4f} to {:.4f}\n",
              o.gpt2, batch, parameters, 1e3 * median, words / median, flops / median / 1e12, losses[0], losses.back());
-  print_line("gpt2_" + o.gpt2 + "_bf16_b" + std::to_string(batch), first, median, times[0],
+  print_line("gpt2_" + o.gpt2 + "_bf16_b" + std::to_string(batch), Times{.first = first, .median = median, .least = times[0]},
              {losses.begin(), losses.begin() + std::min<std::ptrdiff_t>(3, std::ssize(losses))});
 }
 

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <type_traits>
@@ -29,12 +30,22 @@ struct Options {
   int shrink = 0;                      ///< their sizes are divided by 2 to this
   std::string gpt2 = {};               ///< the size of GPT-2 to train instead
   int batch = 0;                       ///< and the texts at once; 0: as many as the size has
-  std::string text = {};               ///< nothing is run: the code in this form instead
+  std::uint64_t random_seed = 0;
+  int random_count = 0;   ///< so many random workloads instead
+  std::string text = {};  ///< nothing is run: the code in this form instead
   bool wants(const std::string& name) const { return only.empty() || std::find(only.begin(), only.end(), name) != only.end(); }
 };
 
-/// Prints one result line.
-void print_line(const std::string& name, double first, double median, double least, const std::vector<double>& checksum);
+/// What was measured of a workload: seconds of its first call, the median and the least of later calls, the least processor time of one.
+struct Times {
+  double first = 0, median = 0, least = 0, least_processor = 0;
+};
+/// Prints one result line; `fields` are further ones, each followed by a comma.
+void print_line(const std::string& name, const Times& times, const std::vector<double>& checksum, const std::string& fields = "");
+/// Seconds of processor time that the process has taken, in all its threads.
+double processor_time();
+/// What tells a result apart: the sum of its elements; of complex numbers, of both parts.
+double checksum_of(const weft::Array& x);
 
 /// Prints the code of a jitted or mapped function after its name, if that is what was asked for.
 template <class F, class... A>
@@ -52,7 +63,7 @@ void move_to(T& x, weft::Device device) {
 
 /// Makes the inputs, calls f once (its first call: trace, compile, run), then again and again.
 template <class MakeInputs, class F>
-void workload(const Options& o, const std::string& name, MakeInputs make_inputs, F f) {
+void workload(const Options& o, const std::string& name, MakeInputs make_inputs, F f, const std::string& fields = "") {
   if (!o.wants(name)) return;
   auto inputs = make_inputs();
   if (std::apply([&](const auto&... x) { return prints_text(o, name, f, x...); }, inputs)) return;
@@ -64,28 +75,29 @@ void workload(const Options& o, const std::string& name, MakeInputs make_inputs,
   double start = now();
   auto result = call();
   sync(result);
-  const double first = now() - start;
+  Times measured{.first = now() - start};
   sync(call());
   start = now();
   sync(call());
   const int inner = std::max(1, static_cast<int>(2e-4 / std::max(now() - start, 1e-7)));
-  std::vector<double> times;
+  std::vector<double> times, processor;
   const double begin = now();
   for (double end = begin; times.size() < 5 || end - begin <= o.seconds;) {
+    const double used = processor_time();
     start = now();
     for (int i = 0; i < inner; ++i) result = call();
     sync(result);
     end = now();
     times.push_back((end - start) / inner);
+    processor.push_back((processor_time() - used) / inner);
   }
   std::sort(times.begin(), times.end());
+  measured.median = times[times.size() / 2];
+  measured.least = times[0];
+  measured.least_processor = *std::min_element(processor.begin(), processor.end());
   std::vector<double> checksum;
-  for (const weft::Array& leaf : weft::tree::leaves(result)) {
-    double sum = 0;
-    for (double v : leaf.to_vector<double>()) sum += v;
-    checksum.push_back(sum);
-  }
-  print_line(name, first, times[times.size() / 2], times[0], checksum);
+  for (const weft::Array& leaf : weft::tree::leaves(result)) checksum.push_back(checksum_of(leaf));
+  print_line(name, measured, checksum, fields);
 }
 
 // The workloads, by topic.

@@ -1,15 +1,20 @@
 // weft-bench [--only a,b] [--seconds S] [--pmap N] [--device D]: runs the workloads that the peers run, and prints one JSON object a line.
 // weft-bench --rates D [--shrink N]: a table of bandwidths and rates instead (rates.cpp).
 // weft-bench --gpt2 124m|small [--device D] [--batch N] [--seconds S]: training of GPT-2 instead (gpt2.cpp). With 0 seconds there is one
-// step. Each with --text FORM: nothing is run; the code of each program after a line `// program NAME`, as Compiled::as_text has it:
+// step.
+// weft-bench --random SEED N [--only a,b] [--seconds S]: N random workloads instead (random/random.h); random_programs.py times them beside
+// JAX. Each with --text FORM: nothing is run; the code of each program after a line `// program NAME`, as Compiled::as_text has it:
 // `jaxpr`, `kernels`, `ptx`.
+#include <cmath>
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <ctime>
 #include <sstream>
 
 #include "harness.h"
+#include "random/random.h"
 
 namespace bench {
 
@@ -32,14 +37,31 @@ weft::Array class_labels(int n, int k) {
   return weft::array(labels);
 }
 
-void print_line(const std::string& name, double first, double median, double least, const std::vector<double>& checksum) {
+void print_line(const std::string& name, const Times& times, const std::vector<double>& checksum, const std::string& fields) {
   std::string sums;
-  for (double s : checksum) sums += fmt::format("{}{:.17g}", sums.empty() ? "" : ", ", s);
+  for (double s : checksum) {
+    sums += sums.empty() ? "" : ", ";
+    sums += std::isfinite(s) ? fmt::format("{:.17g}", s) : std::isnan(s) ? "NaN" : s > 0 ? "Infinity" : "-Infinity";
+  }
   fmt::print(
-      "{{\"peer\": \"weft\", \"workload\": \"{}\", \"first_call_s\": {:.9g}, \"median_s\": {:.9g}, \"min_s\": {:.9g}, \"checksum\": "
-      "[{}]}}\n",
-      name, first, median, least, sums);
+      "{{\"peer\": \"weft\", \"workload\": \"{}\", {}\"first_call_s\": {:.9g}, \"median_s\": {:.9g}, \"min_s\": {:.9g}, \"processor_s\": "
+      "{:.9g}, "
+      "\"checksum\": [{}]}}\n",
+      name, fields, times.first, times.median, times.least, times.least_processor, sums);
   std::fflush(stdout);
+}
+
+double processor_time() {
+  timespec t;
+  clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t);
+  return static_cast<double>(t.tv_sec) + 1e-9 * static_cast<double>(t.tv_nsec);
+}
+
+double checksum_of(const weft::Array& x) {
+  if (x.dtype().is_complex()) return checksum_of(weft::real(x)) + checksum_of(weft::imag(x));
+  double sum = 0;
+  for (double v : x.to_vector<double>()) sum += v;
+  return sum;
 }
 
 }  // namespace bench
@@ -67,12 +89,16 @@ int main(int argc, char** argv) {
       o.gpt2 = argv[i + 1];
     } else if (!last && !std::strcmp(argv[i], "--batch")) {
       o.batch = std::atoi(argv[i + 1]);
+    } else if (i + 2 < argc && !std::strcmp(argv[i], "--random")) {
+      o.random_seed = std::strtoull(argv[i + 1], nullptr, 10);
+      o.random_count = std::atoi(argv[i + 2]);
+      ++i;
     } else if (!last && !std::strcmp(argv[i], "--text")) {
       o.text = argv[i + 1];
     } else {
       fmt::print(stderr,
                  "usage: weft-bench [--only a,b] [--seconds S] [--pmap N] [--device cpu|cuda] [--rates cpu|cuda [--shrink N]] "
-                 "[--gpt2 124m|small [--batch N]] [--text FORM]\n");
+                 "[--gpt2 124m|small [--batch N]] [--random SEED N] [--text FORM]\n");
       return 2;
     }
   }
@@ -88,6 +114,10 @@ int main(int argc, char** argv) {
     weft::jit([](weft::Array x) { return x * 3; })(1.f).block_until_ready();
     if (o.rates || !o.gpt2.empty()) {
       o.rates ? bench::rates(o) : bench::gpt2(o);
+      return 0;
+    }
+    if (o.random_count) {
+      bench::random_workloads(o, o.random_seed, o.random_count);
       return 0;
     }
     bench::elementwise_workloads(o);
