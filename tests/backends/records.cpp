@@ -62,3 +62,61 @@ TEST_CASE("records: no element is fetched on its own") {
   CHECK_FALSE(fetches([](Xs x) { return sum(x[0] * x[1], -1); }, {values({5000, 16}, 1), values({16}, 1)}));
   CHECK_FALSE(fetches([](Xs x) { return matmul(x[0], x[1]); }, {values({5000, 12}, 1), values({12}, 1)}));
 }
+
+TEST_CASE("records: pixels of a few channels") {
+  for (const char* const quality : {"baseline", "optimized"}) {
+    const CodeFrom code(quality);
+    for (const DType t : {uint8, float32, bfloat16})
+      for (const int channels : {2, 3, 5, 8, 9})
+        for (const int width : {1, 7, 171}) {
+          CAPTURE(quality);
+          CAPTURE(t.name());
+          CAPTURE(channels);
+          CAPTURE(width);
+          const auto image = [&](int depth, unsigned seed) { return convert(abs(round(values({6, width, depth}, seed) * 30.f)), t); };
+          const Array a = image(channels, 1), b = image(channels, 2), one = image(1, 3);
+          const auto blend = [](Xs x) { return x[0] * x[2] - x[1] * (x[2] + 3) + 1; };
+          same(blend, {a, b, one}, 0);
+          same(blend, {a, image(1, 4), one}, 0);
+          same([](Xs x) { return flip(x[0], 2) * x[1]; }, {a, b}, 0);
+          same([](Xs x) { return transpose(x[0], {2, 0, 1}) + 1; }, {a}, 0);
+          same([](Xs x) { return transpose(x[0], {1, 2, 0}) + x[1](0); },
+               {convert(values({channels, 5, width}, 4) * 9.f, t), convert(values({1, width, channels}, 5), t)}, 0);
+          same([](Xs x) { return x[0](slice(), slice(none, none, 2)) * 2; }, {a}, 0);
+          same([](Xs x) { return x[0](slice(none, none, 2), slice(0, -1, 2)) + x[0](slice(1, none, 2), slice(1, none, 2)); },
+               {image(channels, 6)(slice(), slice(0, width / 2 * 2))}, 0);
+          same([](Xs x) { return x[0](ellipsis, slice(0, 2)) + x[0](ellipsis, slice(-2, none)); }, {a}, 0);
+        }
+  }
+}
+
+TEST_CASE("records: strided elements") {
+  const CodeFrom code("optimized");
+  for (const DType t : {uint8, float32, float64})
+    for (const int step : {2, 3, 5, 8, 9})
+      for (const int n : {3, 40, 5003})
+        for (const int from : {0, 1}) {
+          const Array x = convert(abs(round(values({n}, 1) * 30.f)), t);
+          same([=](Xs a) { return a[0](slice(from, none, step)) * 3; }, {x}, 0);
+          same([=](Xs a) { return flip(a[0](slice(from, none, step)) + 1, 0); }, {x}, 0);
+          if (t.is_integer()) same([=](Xs a) { return floor_divide(a[0], a[0](slice(from, none, step))(0) + 1); }, {x}, 0);
+          if (t.is_integer())
+            same([=](Xs a) { return remainder(a[0](slice(from, none, step)), a[0](slice(from, none, step)) + 1); }, {x}, 0);
+        }
+}
+
+TEST_CASE("records: no element of a pixel is fetched or written on its own") {
+  const CodeFrom code("optimized");
+  const auto alone = [](auto f, const Arrays& x) {
+    const std::string text = same(f, x, 0, "llvm");
+    return has(text, "masked.gather") || has(text, "masked.scatter");
+  };
+  const auto image = [](int height, int width, int depth) { return convert(abs(round(values({height, width, depth}, 1) * 30.f)), uint8); };
+  const Array x = image(60, 96, 3), alpha = image(60, 96, 1);
+  CHECK_FALSE(alone([](Xs a) { return convert(convert(a[0], uint16) * convert(a[1], uint16) / 255, uint8); }, {x, alpha}));
+  CHECK_FALSE(
+      alone([](Xs a) { return a[0](slice(none, none, 2), slice(none, none, 2)) + a[0](slice(1, none, 2), slice(1, none, 2)); }, {x}));
+  CHECK_FALSE(alone([](Xs a) { return flip(a[0], 2) + 1; }, {x}));
+  CHECK_FALSE(alone([](Xs a) { return transpose(convert(a[0], float32), {2, 0, 1}) * 0.5f; }, {x}));
+  CHECK_FALSE(alone([](Xs a) { return a[0](slice(none, none, 3)) + 1.f; }, {values({3 * 4096}, 1)}));
+}

@@ -119,6 +119,15 @@ class KernelEmitter {
   /// The first so many elements of each lane's record, the first of which begins here; element by element.
   Values load_columns(DType t, std::int64_t stride, Value* first, int kept);
   int existing_lanes() const;
+  // emit_records.cpp
+  int record_frame(NodeId position, int& sign) const;
+  void record_at(NodeId id, int stride, int kept, std::int64_t& base, int& reach) const;
+  /// A load whose lanes are a few elements apart, together with those of the record's other elements; null where it must be gathered.
+  Value* load_from_span(NodeId id, const Copy& copy);
+  /// The open loop whose copies are together all elements that lie between the store's lanes; -1: there is none.
+  int joined_frame(const Store& s, int& sign) const;
+  /// All elements of records, each a vector of lanes, in the order of memory; `first`: the copy of the first element.
+  void store_joined(const Store& s, const Copy& first, Values columns);
   bool streams(const Store& s) const;
   Value* copy_slot(const Copy& copy) const;
   int slots() const;

@@ -265,6 +265,8 @@ Value* KernelEmitter::load(NodeId id, const Copy& copy) {
     for (int l = 0; l < kept; ++l)
       v = ir_.CreateInsertElement(v, ir_.CreateAlignedLoad(element, ir_.CreateGEP(element, a.pointer, i64(l * a.stride + a.odd)), align),
                                   static_cast<std::uint64_t>(l));
+  } else if (Value* lane_of_span = guard ? nullptr : load_from_span(id, copy)) {
+    return lane_of_span;
   } else if (Value* element_of_record = guard ? nullptr : load_record(id, a, copy)) {
     return element_of_record;
   } else {
@@ -402,10 +404,13 @@ void KernelEmitter::store_all(std::size_t number, bool in_reduction) {
 
 void KernelEmitter::store_all(const std::vector<const Store*>& stores) {
   if (stores.empty()) return;
-  std::vector<int> square(stores.size(), -1);
-  bool squares = false;
-  for (std::size_t i = 0; i < stores.size(); ++i)
-    square[i] = stores[i]->guard < 0 ? square_frame(stores[i]->arg, stores[i]->position) : -1, squares |= square[i] >= 0;
+  std::vector<int> square(stores.size(), -1), joined(stores.size(), -1), sign(stores.size(), 1);
+  bool squares = false;  // some stores wait for several copies
+  for (std::size_t i = 0; i < stores.size(); ++i) {
+    square[i] = stores[i]->guard < 0 ? square_frame(stores[i]->arg, stores[i]->position) : -1;
+    if (square[i] < 0) joined[i] = joined_frame(*stores[i], sign[i]);
+    squares |= square[i] >= 0 || joined[i] >= 0;
+  }
   // All values first: a store may overwrite what another one reads.
   std::map<Copy, Values> all;
   if (squares)
@@ -430,6 +435,15 @@ void KernelEmitter::store_all(const std::vector<const Store*>& stores) {
         Copy each = copy;
         for (; each[f] < lanes_; ++each[f]) columns.push_back(all[each][i]);
         store_rows(*stores[i], copy, columns);
+      } else if (joined[i] >= 0) {
+        const auto f = static_cast<std::size_t>(joined[i]);
+        if (copy[f] != 0) continue;
+        Values columns;
+        Copy each = copy;
+        for (; each[f] < frames_[f].unroll; ++each[f]) columns.push_back(all[each][i]);
+        each[f] = sign[i] > 0 ? 0 : frames_[f].unroll - 1;
+        if (sign[i] < 0) std::reverse(columns.begin(), columns.end());
+        store_joined(*stores[i], each, columns);
       } else if (squares) {
         store(*stores[i], copy, all[copy][i]);
       } else if (i + 1 < stores.size() && store_pair(*stores[i], *stores[i + 1], copy, values[i], values[i + 1])) {

@@ -8,6 +8,7 @@
 #include "weft/backends/codegen/schedule/cost.h"
 #include "weft/backends/codegen/schedule/kernel_accesses.h"
 #include "weft/backends/codegen/schedule/memory_steps.h"
+#include "weft/backends/codegen/schedule/records.h"
 #include "weft/backends/codegen/schedule/row_division.h"
 
 namespace weft::detail {
@@ -131,6 +132,7 @@ class Scheduler {
       if (!k_.dag.stride(position, vector, stride)) return lanes * 0.8;
       if (stride == 1 || stride == 0) return 1.0;
       if (stride == -1) return 1.5;
+      if (const int n = record_of(k_, position, vector, stride); n > 0 && (!is_store || n == stride)) return static_cast<double>(stride);
       if (stride == 2) return 3.0;
       if (!is_store && reads_squares(t, position, vector)) {
         const auto all = static_cast<double>(size(t.reduce.back())), transposed = lanes * std::floor(all / lanes);
@@ -488,7 +490,7 @@ class Scheduler {
       along_lanes += k_.dag.stride(n.operands[0], schedule_.vector_dim, s) && s == 1;
     }
     for (const Store& s : k_.nests[0].stores) look(s.position, false);
-    if (other < 0) return;
+    if (other < 0) return join_records(k_, nodes_[0].all, schedule_);
     std::vector<LoopPlan> loops;
     for (const LoopPlan& l : schedule_.outer)
       if (l.dim != other && !l.vector) loops.push_back(l);
@@ -572,7 +574,7 @@ Schedule lean_schedule(Schedule s) {
   int dropped = 1;
   const auto drop = [&](LoopPlan& l) { dropped *= std::exchange(l.unroll, 1); };
   for (LoopPlan& l : s.outer)
-    if (l.vector || l.unroll != s.lanes) drop(l);
+    if (l.vector || (l.unroll != s.lanes && l.dim != s.record_dim)) drop(l);
   bool folds = false;
   for (NestSchedule& n : s.nests) {
     for (LoopPlan& l : n.parallel) drop(l);

@@ -142,6 +142,7 @@ class Parser {
         {"divide_rows", &Parser::divide},        {"parallel", &Parser::parallel},   {"transpose", &Parser::transpose},
         {"transpose_records", &Parser::records}, {"stream", &Parser::stream},       {"prefetch", &Parser::prefetch},
         {"interleave", &Parser::interleave},     {"call", &Parser::call},           {"by_inverse", &Parser::by_inverse},
+        {"join_records", &Parser::join},
     };
     for (const Meaning& m : kMeanings)
       if (m.name == st.name) return (this->*m.apply)(st);
@@ -185,6 +186,17 @@ class Parser {
   void unroll(const Statement& st) {
     shape(st, true, {"by"});
     for (std::string_view word : st.operands) loop(st, word).unroll = static_cast<int>(take(st, "by", 4096));
+  }
+  void join(const Statement& st) {
+    shape(st, true, {});
+    for (std::string_view word : st.operands) {
+      const LoopPlan& l = loop(st, word);
+      if (&list_of(st, word) != &s_.outer || l.vector) wrong(st, fmt::format("{} is not an outer loop over single elements", word));
+      if (l.unroll != k_.dag.dims[static_cast<std::size_t>(l.dim)])
+        wrong(st, fmt::format("i{} must be unrolled by {}, all of its iterations", l.dim, k_.dag.dims[static_cast<std::size_t>(l.dim)]));
+      if (s_.record_dim >= 0) wrong(st, fmt::format("i{} is joined; one loop can be", s_.record_dim));
+      s_.record_dim = l.dim;
+    }
   }
   void rows(const Statement& st) {
     shape(st, true, {});
@@ -295,6 +307,7 @@ std::string to_string(const Schedule& s, const Kernel& k) {
     if (l.vector) line(fmt::format("vectorize i{} by {}", l.dim, s.lanes));
   for (const LoopPlan& l : all)
     if (l.unroll > 1) line(fmt::format("unroll i{} by {}", l.dim, l.unroll));
+  if (s.record_dim >= 0) line(fmt::format("join_records i{}", s.record_dim));
   for (const NestSchedule& n : s.nests)
     if (n.by_rows) line(fmt::format("reduce_by_rows i{}", n.reduce[0].dim));
   for (const LoopPlan& l : all)

@@ -1,0 +1,134 @@
+// Loads and stores of lanes that are a few elements apart, such as the channels of pixels: what lies between the first and the last lane is
+// read as whole vectors, of which shuffles pick the lanes; and where all elements of the records are computed side by side, they are
+// joined and written as whole vectors. For full vectors without a condition; others are gathered and scattered.
+#include <algorithm>
+
+#include "weft/backends/codegen/emit/emit_kernel.h"
+#include "weft/backends/codegen/schedule/records.h"
+
+namespace weft::detail {
+
+using llvm::Value;
+
+/// The open loop whose copies are the elements of the lanes' records, in this order (`sign` 1) or in the opposite one (-1); -1: none.
+int KernelEmitter::record_frame(NodeId position, int& sign) const {
+  for (std::size_t i = 0; i < frames_.size(); ++i) {
+    const Frame& f = frames_[i];
+    std::int64_t s = 0;
+    if (f.dim < 0 || f.dim == vector_dim_ || f.unroll < 2 || f.step != 1 || f.unroll != k_.dag.dims[static_cast<std::size_t>(f.dim)])
+      continue;
+    if (!k_.dag.stride(position, f.dim, s) || (s != 1 && s != -1)) continue;
+    sign = static_cast<int>(s);
+    return static_cast<int>(i);
+  }
+  return -1;
+}
+
+/// The loads that lanes share with this one: the elements of a record, of which the first is at `base` and the last before `base + reach`.
+void KernelEmitter::record_at(NodeId id, int stride, int kept, std::int64_t& base, int& reach) const {
+  const Node& n = k_.dag[id];
+  const Affine& position = k_.dag.affine(n.operands[0]);
+  std::vector<std::int64_t> places;
+  for (NodeId other : loads_) {
+    const Affine& at = k_.dag.affine(k_.dag[other].operands[0]);
+    if (k_.dag[other].integer == n.integer && at.terms == position.terms) places.push_back(at.constant);
+  }
+  std::sort(places.begin(), places.end());
+  base = position.constant;
+  std::int64_t last = base;
+  for (std::size_t i = 0, first = 0; i < places.size() && places[first] <= position.constant; ++i) {
+    if (places[i] >= places[first] + stride) first = i;
+    if (places[first] <= position.constant && position.constant < places[first] + stride)
+      base = places[first], last = std::max(last, places[i]);
+  }
+  reach = static_cast<int>(last - base) + kept;
+}
+
+Value* KernelEmitter::load_from_span(NodeId id, const Copy& copy) {
+  const Node& n = k_.dag[id];
+  const int arg = static_cast<int>(n.integer);
+  std::int64_t apart = 0, base = 0;
+  int sign = 1, reach = 1;
+  if (lanes_ < 2 || (mask_ && !llvm::isa<llvm::Constant>(mask_))) return nullptr;
+  if (k_.args[static_cast<std::size_t>(arg)].scratch || std::find(loads_.begin(), loads_.end(), id) == loads_.end()) return nullptr;
+  if (!k_.dag.stride(n.operands[0], vector_dim_, apart) || apart < 2 || apart > kLongestRecord) return nullptr;
+  const int stride = static_cast<int>(apart), f = record_frame(n.operands[0], sign);
+  const int kept = f < 0 ? 1 : frames_[static_cast<std::size_t>(f)].unroll;
+  if (kept > stride) return nullptr;
+  record_at(id, stride, kept, base, reach);
+  Copy each = copy;
+  if (f >= 0) each[static_cast<std::size_t>(f)] = sign > 0 ? 0 : kept - 1;
+  const int lanes = existing_lanes(), span = (lanes - 1) * stride + reach, count = (span + lanes_ - 1) / lanes_;
+  const Address a = address(arg, n.operands[0], each);
+  if (!a.pointer || a.interleaved || span < lanes_) return nullptr;
+  llvm::Type* element = builder_.memory_type(n.dtype);
+  llvm::FixedVectorType* type = llvm::FixedVectorType::get(element, static_cast<unsigned>(lanes_));
+  const int before = static_cast<int>(k_.dag.affine(n.operands[0]).constant - base);
+  // The last vector ends where the last record does.
+  const auto begin = [&](int part) { return std::min(part * lanes_, span - lanes_); };
+  std::vector<std::int64_t> part_key{-2, arg, base, 0};
+  for (const AffineTerm& t : k_.dag.affine(n.operands[0]).terms) part_key.push_back(t.atom), part_key.push_back(t.coef);
+  part_key.insert(part_key.end(), each.begin(), each.end());
+  Values parts;
+  for (int i = 0; i < count; ++i) {
+    part_key[3] = i;
+    Value*& part = frames_.back().addresses[part_key];
+    if (!part) part = ir_.CreateAlignedLoad(type, ir_.CreateGEP(element, a.pointer, i64(begin(i) - before)), element_align(n.dtype));
+    parts.push_back(part);
+  }
+  auto& memo = frames_[static_cast<std::size_t>(level_of(n.dims, false))].memo;
+  Value* result = nullptr;
+  for (int c = 0; c < kept; ++c) {
+    Value* column = parts[0];
+    for (int i = 1; i < count; ++i) {
+      std::vector<int> from;
+      for (int l = 0; l < lanes_; ++l) {
+        // Lanes that do not exist have what the last one has.
+        const int at = std::min(l, lanes - 1) * stride + before + c, part = std::min(at / lanes_, count - 1);
+        from.push_back(part == i ? lanes_ + at - begin(i) : part > i ? 0 : i > 1 ? l : at);
+      }
+      column = ir_.CreateShuffleVector(column, parts[static_cast<std::size_t>(i)], from);
+    }
+    Value* v = builder_.from_memory(column, n.dtype);
+    if (f >= 0) each[static_cast<std::size_t>(f)] = sign > 0 ? c : kept - 1 - c;
+    if (f < 0 || each[static_cast<std::size_t>(f)] == copy[static_cast<std::size_t>(f)])
+      result = v;
+    else
+      memo.emplace(key(id, each), v);
+  }
+  return result;
+}
+
+int KernelEmitter::joined_frame(const Store& s, int& sign) const {
+  std::int64_t stride = 0;
+  if (lanes_ < 2 || (mask_ && !llvm::isa<llvm::Constant>(mask_)) || s.guard >= 0 || k_.args[static_cast<std::size_t>(s.arg)].scratch)
+    return -1;
+  if (!k_.dag.stride(s.position, vector_dim_, stride) || stride < 2 || stride > kLongestRecord) return -1;
+  if (existing_lanes() * stride < lanes_) return -1;
+  const int f = record_frame(s.position, sign);
+  return f >= 0 && frames_[static_cast<std::size_t>(f)].unroll == stride ? f : -1;
+}
+
+void KernelEmitter::store_joined(const Store& s, const Copy& first, Values columns) {
+  const DType t = k_.args[static_cast<std::size_t>(s.arg)].dtype;
+  llvm::Type* element = builder_.memory_type(t);
+  for (Value*& v : columns) v = builder_.to_memory(full(v), t);
+  const Address a = address(s.arg, s.position, first);
+  Value* begin = a.odd ? ir_.CreateGEP(element, a.pointer, i64(1)) : a.pointer;
+  const int n = static_cast<int>(columns.size()), all = existing_lanes() * n;
+  for (int part = 0; part * lanes_ < all; ++part) {
+    const int start = std::min(part * lanes_, all - lanes_);
+    Value* joined = columns[0];
+    for (int c = 1; c < n; ++c) {
+      std::vector<int> from;
+      for (int l = 0; l < lanes_; ++l) {
+        const int at = start + l, column = at % n;
+        from.push_back(column == c ? lanes_ + at / n : column > c ? -1 : c > 1 ? l : at / n);
+      }
+      joined = ir_.CreateShuffleVector(joined, columns[static_cast<std::size_t>(c)], from);
+    }
+    ir_.CreateAlignedStore(joined, ir_.CreateGEP(element, begin, i64(start)), element_align(t));
+  }
+}
+
+}  // namespace weft::detail
