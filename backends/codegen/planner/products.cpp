@@ -1,5 +1,6 @@
 // Which products go to a library, and with what strides: transposes of operands are absorbed.
 #include <algorithm>
+#include <utility>
 
 #include "weft/backends/codegen/planner/movement_reader.h"
 #include "weft/backends/codegen/planner/planner.h"
@@ -9,6 +10,8 @@ namespace weft::detail {
 namespace {
 
 constexpr double kLibraryAbove = 160. * 160 * 160;  // multiplications
+constexpr double kFirstCache = 32 << 10;            // bytes
+constexpr std::int64_t kManyRows = 8;
 
 struct Loops {
   std::vector<std::int64_t> size, stride_a, stride_b, stride_out;
@@ -38,11 +41,34 @@ bool KernelPlanner::product_is_kernel(const Eqn& e) const {
   p.m = a.size() / each, p.n = b.size() / each;
   p.a_row = p.k, p.a_col = 1, p.b_row = p.out_row = p.n, p.b_col = 1;
   if (batch > 1) p.batch.push_back({batch, p.m * p.k, p.k * p.n, p.m * p.n});
-  if (target_.prefers_product) return !target_.prefers_product(p);
+  if (target_.prefers_product) {
+    if (target_.prefers_product(p)) return false;
+    // In one kernel with the product that its left operand comes from, each row would go through the whole right one by itself.
+    const bool is_wide = static_cast<double>(p.k) * static_cast<double>(p.n) * b.dtype.itemsize() >= kFirstCache;
+    return !(a.dtype.is_floating() && p.m >= kManyRows && is_wide && comes_from_product(e.inputs[0].var()));
+  }
   if (a.dtype != b.dtype || !a.dtype.is_floating() || (out.dtype != a.dtype && (a.dtype.itemsize() > 2 || out.dtype != float32)))
     return true;
   // Products with vectors are bound by memory; those that fit in the cache run as fast in a kernel, which can take in what surrounds them.
   return p.m < 4 || p.n < 4 || p.k < 4 || static_cast<double>(p.m) * static_cast<double>(p.n) * static_cast<double>(p.k) <= kLibraryAbove;
+}
+
+/// Whether a value is computed from a product by what is fused into those that read it.
+bool KernelPlanner::comes_from_product(Var v) const {
+  std::vector<Var> open{v};
+  std::vector<char> seen(avals_.size(), 0);
+  while (!open.empty()) {
+    const Var next = open.back();
+    open.pop_back();
+    if (defined_by_[next] < 0 || std::exchange(seen[next], 1)) continue;
+    const auto by = static_cast<std::size_t>(defined_by_[next]);
+    const Eqn& e = j_.eqns[by];
+    if (e.op->kind == Kind::dot) return true;
+    if (!injective_[by]) continue;
+    for (const Atom& a : e.inputs)
+      if (!a.is_literal()) open.push_back(a.var());
+  }
+  return false;
 }
 
 /// Whether neighbours along the last dimension, along which vectors of products go, lie apart in the memory that movements read them from.
