@@ -264,23 +264,76 @@ class TopKStep final : public NativeStep {
   }
 
  private:
+  /// The records of the largest, in their order, in front of what `records` points to, which has room for two of each element.
   template <class T, class R>
   const R* choose(const UnsignedOf<T>* from, R* records) const {
-    const std::int64_t n = lines_.length;
-    for (std::int64_t i = 0; i < n; ++i) {
-      const auto code = static_cast<UnsignedOf<T>>(~code_of<T>(from[i * lines_.stride]));
+    using U = UnsignedOf<T>;
+    const std::int64_t n = lines_.length, stride = lines_.stride;
+    const auto record = [&](std::int64_t i, U code) {
       if constexpr (std::is_same_v<R, Record>)
-        records[i] = Record{code} << 32 | static_cast<Record>(i);
+        return Record{code} << 32 | static_cast<Record>(i);
       else
-        records[i] = {code, static_cast<std::uint32_t>(i)};
-    }
+        return R{code, static_cast<std::uint32_t>(i)};
+    };
+    const auto code = [&](std::int64_t i) { return static_cast<U>(~code_of<T>(from[i * stride])); };
     const auto less = [](const R& a, const R& b) { return is_before(a, b); };
-    if (n > kFew && 8 * k_ > n)
-      return sort_records(records, records + n, n, std::is_same_v<R, Record> ? 32 : 0, 8 * static_cast<int>(sizeof(T)));
-    if (k_ < n) std::nth_element(records, records + k_, records + n, less);
+    if (k_ == 0) return records;
+    if (8 * k_ > n || n <= kFew) {
+      for (std::int64_t i = 0; i < n; ++i) records[i] = record(i, code(i));
+      if (n > kFew) return sort_records(records, records + n, n, std::is_same_v<R, Record> ? 32 : 0, 8 * static_cast<int>(sizeof(T)));
+      if (k_ < n) std::nth_element(records, records + k_, records + n, less);
+      std::sort(records, records + k_, less);
+      return records;
+    }
+    // Of most pieces of the line no element is larger than the least of those that were chosen before, which is seen by one comparison
+    // each.
+    const std::int64_t room = std::min(n, k_ + std::max<std::int64_t>(k_, kRoom));
+    std::int64_t kept = 0, at = 0;
+    for (; at < std::min(n, 2 * k_ + kPiece); ++at) records[kept++] = record(at, code(at));
+    const auto keep_best = [&] {
+      std::nth_element(records, records + k_ - 1, records + kept, less);
+      kept = k_;
+      return static_cast<U>(~static_cast<U>(std::is_same_v<R, Record> ? key_of(records[k_ - 1]) >> 32 : key_of(records[k_ - 1])));
+    };
+    U least = keep_best();
+    while (at < n) {
+      const std::int64_t end = std::min(n, at + kPiece);
+      if (end - at == kPiece && stride == 1 && !any_above<T>(from + at, least)) {
+        at = end;
+        continue;
+      }
+      for (; at < end; ++at)
+        if (code_of<T>(from[at * stride]) > least) {
+          records[kept++] = record(at, code(at));
+          if (kept == room) least = keep_best();
+        }
+    }
+    if (kept > k_) keep_best();
     std::sort(records, records + k_, less);
     return records;
   }
+
+  /// Whether some of the next kPiece elements may have a greater code: by signed numbers in the order of the codes, but for NaNs.
+  template <class T, class U = UnsignedOf<T>>
+  static bool any_above(const U* from, U code) {
+    using S = std::make_signed_t<U>;
+    const auto least = static_cast<S>(code ^ kSign<T>);
+    U any = 0;
+    for (std::int64_t i = 0; i < kPiece; ++i) {
+      const U bits = from[i];
+      if constexpr (is_floating_storage<T>) {
+        const auto magnitude = static_cast<S>(bits & static_cast<U>(~kSign<T>));
+        const auto ordered = static_cast<S>(bits) < 0 ? static_cast<S>(bits ^ static_cast<U>(~kSign<T>)) : static_cast<S>(bits);
+        any |= static_cast<U>((ordered > least) | (magnitude > static_cast<S>(kInfinity<T>)));
+      } else {
+        const auto ordered = static_cast<S>(std::is_signed_v<T> ? bits : static_cast<U>(bits ^ kSign<T>));
+        any |= static_cast<U>(ordered > least);
+      }
+    }
+    return any != 0;
+  }
+
+  static constexpr std::int64_t kPiece = 64, kRoom = 512;
 
   DType dtype_;
   std::int64_t k_;
