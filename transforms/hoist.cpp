@@ -18,19 +18,18 @@ constexpr std::int64_t kFewElements = 16;  // computed again sooner than read fr
 /// Operations that a kernel computes where their results are read, one element at a time.
 bool is_fused(Kind k) { return k == Kind::elementwise || k == Kind::movement || k == Kind::concatenate || k == Kind::iota; }
 /// Operations that stay in the order, and at the number of times, that the program says.
-bool stays(const Eqn& e) {
-  return has_effects(e) || e.op->kind == Kind::effect || e.op->kind == Kind::collective || e.op->kind == Kind::spmd;
-}
+bool stays(const Eqn& e) { return has_effects(e) || calls_back(e) || e.op->kind == Kind::collective || e.op->kind == Kind::spmd; }
 
 class Division {
  public:
-  Division(const Jaxpr& j, const std::vector<bool>& invariant) : d_(j.data()), invariant_(d_.avals.size()), eqn_of_(d_.avals.size(), -1) {
+  Division(const Jaxpr& j, const std::vector<bool>& invariant, Runs runs)
+      : d_(j.data()), invariant_(d_.avals.size()), eqn_of_(d_.avals.size(), -1) {
     for (Var v = 0; v < d_.first_input(); ++v) invariant_[v] = true;
     for (std::size_t i = 0; i < invariant.size(); ++i) invariant_[d_.first_input() + i] = invariant[i];
     costs_.resize(d_.eqns.size());
     for (std::size_t i = 0; i < d_.eqns.size(); ++i) {
       const Eqn& e = d_.eqns[i];
-      bool all = !stays(e);
+      bool all = !stays(e) && (runs == Runs::at_least_once || is_harmless(e));
       for (Atom a : e.inputs) all = all && (a.is_literal() || invariant_[a.var()]);
       for (Var v : e.outputs) invariant_[v] = all, eqn_of_[v] = static_cast<int>(i);
       if (all) costs_[i] = costs(e);
@@ -87,9 +86,9 @@ class Division {
 
 }  // namespace
 
-std::optional<InvariantPart> take_invariants(const Jaxpr& j, const std::vector<bool>& invariant, std::size_t at) {
+std::optional<InvariantPart> take_invariants(const Jaxpr& j, const std::vector<bool>& invariant, std::size_t at, Runs runs) {
   const JaxprData& d = j.data();
-  const Division division(j, invariant);
+  const Division division(j, invariant, runs);
   if (division.moved().empty()) return {};
   InvariantPart r;
   JaxprCopy before(j), rest(j);

@@ -14,5 +14,7 @@ bool calls_back(const Jaxpr& j);
 /// where values are computed again.
 bool performs_io(const Eqn& e);
 bool performs_io(const Jaxpr& j);
+/// Whether it can be computed where the user's program wouldn't come to it: it ends, and calls nothing of the user's, which may throw.
+bool is_harmless(const Eqn& e);
 
 }  // namespace weft::detail

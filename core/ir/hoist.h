@@ -28,9 +28,11 @@ struct InvariantPart {
   std::vector<std::size_t> before_inputs;  ///< which
   Jaxpr rest;                              ///< the program with the results of `before` as further inputs
 };
+/// How often the program is run: at least once, or perhaps never; then only what is_harmless is computed before.
+enum class Runs { at_least_once, perhaps_never };
 /// `invariant`: which inputs are the same at each run. The results of `before` are inputs of the rest from position `at` on. Nothing where
 /// only such equations could be moved as cost next to nothing where their results are read, or would have larger results than operands.
-std::optional<InvariantPart> take_invariants(const Jaxpr& j, const std::vector<bool>& invariant, std::size_t at);
+std::optional<InvariantPart> take_invariants(const Jaxpr& j, const std::vector<bool>& invariant, std::size_t at, Runs runs);
 
 /// The equation, if it is a loop or a branch, with what is the same in each step taken out of it and of the loops inside of it; nothing
 /// where that changes nothing. `before` may have no results.

@@ -61,7 +61,9 @@ void each_program(const Eqn& e, F&& f) {
       &f);
 }
 
-void add(ProgramEffects& to, const ProgramEffects& e) { to.any |= e.any, to.calls_back |= e.calls_back, to.performs_io |= e.performs_io; }
+void add(ProgramEffects& to, const ProgramEffects& e) {
+  to.any |= e.any, to.calls_back |= e.calls_back, to.performs_io |= e.performs_io, to.may_not_end |= e.may_not_end;
+}
 
 }  // namespace
 
@@ -76,7 +78,11 @@ int nesting_depth(const Eqn& e) {
 const ProgramEffects& effects_of(const Jaxpr& j) { return of(j).effects; }
 
 ProgramEffects effects_of(const Eqn& e) {
-  ProgramEffects effects{e.op->has_effects, e.op->kind == Kind::effect, e.op->kind == Kind::effect && find_rule<IoTransform>(*e.op)};
+  const bool effect = e.op->kind == Kind::effect;
+  ProgramEffects effects{.any = e.op->has_effects,
+                         .calls_back = effect,
+                         .performs_io = effect && find_rule<IoTransform>(*e.op),
+                         .may_not_end = e.op->kind == Kind::control && find_rule<UnboundedTransform>(*e.op)};
   if (may_hold_programs(*e.op)) each_program(e, [&](const Jaxpr& j) { add(effects, effects_of(j)); });
   return effects;
 }

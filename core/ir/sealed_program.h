@@ -1,6 +1,6 @@
 // Programs as they come to be and go: what is found out of each once, when its last equation is there, and its release.
 #pragma once
-#include "weft/core/ir/jaxpr.h"
+#include "weft/core/ir/rules.h"
 
 namespace weft::detail {
 
@@ -13,6 +13,11 @@ struct ProgramEffects {
   bool any = false;  ///< an equation with effects
   bool calls_back = false;
   bool performs_io = false;
+  bool may_not_end = false;  ///< a loop whose number of steps is known only as it runs
+};
+/// Operations that run programs of theirs as often as values say, perhaps for ever; the rule itself is never called.
+struct UnboundedTransform {
+  using Function = void();
 };
 
 /// The contents of a new program, to be filled in and sealed. Long chains of nested programs are released without recursion.

@@ -13,7 +13,7 @@ std::optional<HoistedEqn> hoist_scan(const Eqn& e) {
   const auto consts = static_cast<std::size_t>(p.num_consts);
   std::vector<bool> invariant(static_cast<std::size_t>(p.jaxpr.data().num_inputs));
   std::fill_n(invariant.begin(), consts, true);
-  std::optional<InvariantPart> part = take_invariants(p.jaxpr, invariant, consts);
+  std::optional<InvariantPart> part = take_invariants(p.jaxpr, invariant, consts, Runs::at_least_once);
   if (!part) return {};
   Scan::Params q = p;
   q.num_consts += static_cast<int>(part->before.data().outputs.size());
@@ -27,7 +27,7 @@ std::optional<HoistedEqn> hoist_while(const Eqn& e) {
   const auto cond_consts = static_cast<std::size_t>(p.cond_nconsts), consts = static_cast<std::size_t>(p.body_nconsts);
   std::vector<bool> invariant(static_cast<std::size_t>(p.body_jaxpr.data().num_inputs));
   std::fill_n(invariant.begin(), consts, true);
-  std::optional<InvariantPart> part = take_invariants(p.body_jaxpr, invariant, consts);
+  std::optional<InvariantPart> part = take_invariants(p.body_jaxpr, invariant, consts, Runs::perhaps_never);
   if (!part) return {};
   While::Params q = p;
   q.body_nconsts += static_cast<int>(part->before.data().outputs.size());

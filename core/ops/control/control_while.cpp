@@ -8,6 +8,7 @@
 #include "weft/core/functions/reductions.h"
 #include "weft/core/functions/shaping.h"
 #include "weft/core/ir/effects.h"
+#include "weft/core/ir/sealed_program.h"
 #include "weft/core/ops/control/checkpointed_loop.h"
 #include "weft/core/ops/control/control.h"
 #include "weft/core/ops/control/control_common.h"
@@ -337,6 +338,7 @@ constexpr ParamValue kLeftOut[] = {{"max_steps", "0"}, {"checkpoints", "0"}};
 const TextRule<While> while_text([] { return TextTraits{.left_out = kLeftOut}; });
 const ReadRule<While> while_read(read_lanes);
 const RunRule<While> while_run(run_while);
+const Rule<UnboundedTransform, While> while_unbounded([] {});
 const VaryingRule<While> while_varying(varying_while);
 const MarkVaryingRule<While> while_marks(mark_while);
 const PartitionRule<While> while_partition(partition_while);

@@ -1,0 +1,71 @@
+// Loop-invariant code motion: what is computed before a loop that may have no steps ends, and calls nothing of the user's.
+#include "checks.h"
+
+using namespace weft;
+using namespace weft::test;
+
+namespace {
+
+/// Counts the steps up to n and adds what `part` gives to the second value in each.
+template <class F>
+Array repeated(const Array& n, F part) {
+  return while_loop([=](const auto& c) { return c.first < n; }, [=](const auto& c) { return std::pair{c.first + 1, c.second + part()}; },
+                    std::pair{Array(0), Array(0.f)})
+      .second;
+}
+
+}  // namespace
+
+TEST_CASE("a loop without steps doesn't run the loops inside of it") {
+  // For ever where a is 1.
+  auto f = jit([](Array n, Array a) {
+    return repeated(n, [=] { return while_loop([=](Array s) { return s < a; }, [](Array s) { return s * 1.f; }, Array(0.f)); });
+  });
+  CHECK(f(0, 1.f).item<float>() == 0);
+  CHECK(f(3, 0.f).item<float>() == 0);
+  // Below two loops of which only the inner one has none.
+  auto g = jit([](Array n, Array a) {
+    return fori_loop(
+        0, 3,
+        [=](Array, Array c) {
+          return c + repeated(n, [=] { return while_loop([=](Array s) { return s < a; }, [](Array s) { return s * 1.f; }, Array(0.f)); });
+        },
+        Array(0.f));
+  });
+  CHECK(g(0, 1.f).item<float>() == 0);
+}
+
+TEST_CASE("a loop without steps calls nothing of the user's, however deep it stands") {
+  int calls = 0;
+  const auto refuse = [&](Array) -> Array {
+    ++calls;
+    throw Error("called");
+  };
+  const auto call = [&](Array x) { return pure_callback(refuse, ShapeDtypeStruct{{}, float32}, x); };
+  auto f = jit([&](Array n, Array x) {
+    return repeated(n, [&] { return scan([&](Array s, Array y) { return std::pair{s + call(y), none}; }, Array(0.f), x).first; });
+  });
+  CHECK(f(0, ones(3)).item<float>() == 0);
+  auto g = jit([&](Array n, Array x) {
+    return repeated(n, [&] { return cond(x > 0, [&](Array y) { return call(y); }, [](Array y) { return y; }, x); });
+  });
+  CHECK(g(0, 1.f).item<float>() == 0);
+  CHECK(calls == 0);
+  CHECK_THROWS_AS(g(1, 1.f).item<float>(), Error);
+  CHECK(calls == 1);
+}
+
+TEST_CASE("what no step changes is still computed before the loop") {
+  const std::string text = jit([](Array n, Array a) {
+                             return while_loop([=](const auto& c) { return c.first < n; },
+                                               [=](const auto& c) { return std::pair{c.first + 1, matmul(matmul(a, a), c.second)}; },
+                                               std::pair{Array(0), ones({8, 8})})
+                                 .second;
+                           })
+                               .lower(3, ones({8, 8}))
+                               .compile()
+                               .as_text("jaxpr");
+  const std::size_t loop = text.find("while["), product = text.find("dot_general[");
+  CHECK(product < loop);
+  CHECK(text.find("dot_general[", loop) != std::string::npos);
+}
