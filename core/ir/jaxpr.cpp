@@ -138,8 +138,9 @@ Jaxpr JaxprBuilder::finish(std::vector<Atom> outputs) && {
   for (auto& [v, value] : consts_)
     if (used[v]) {
       define(v);
-      data->consts.push_back(value);
+      data->consts.push_back(std::move(value));
     }
+  consts_.clear();  // a finished builder may be kept for what it knows of its equations, not for arrays
   data->num_consts = static_cast<int>(data->consts.size());
   for (Var v : inputs_) define(v);
   for (Eqn& e : eqns_)
