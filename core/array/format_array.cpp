@@ -13,6 +13,7 @@
 #include "weft/core/array/array_impl.h"
 #include "weft/core/array/format.h"
 #include "weft/core/array/storage.h"
+#include "weft/core/base/decimal.h"
 #include "weft/core/base/float_environment.h"
 #include "weft/core/text/text.h"
 
@@ -43,14 +44,14 @@ Decimal parse_scientific(const std::string& s) {
   trim_zeros(d.digits);
   return d;
 }
-bool gives_back_half(const std::string& s, double v) { return static_cast<double>(Float16(std::strtod(s.c_str(), nullptr))) == v; }
+bool gives_back_half(const std::string& s, double v) { return static_cast<double>(Float16(decimal_double(s))) == v; }
 /// A float16 with the given number of digits behind the point. Below a power of two the numbers stand closer than above it, so that the
 /// nearest decimal may be another number's where the next larger one is not.
 std::string half_scientific(double v, int digits) {
   const std::string nearest = to_text(v, std::chars_format::scientific, digits);
   if (gives_back_half(nearest, v)) return nearest;
-  const double step = std::strtod(("1" + nearest.substr(nearest.find('e'))).c_str(), nullptr) * std::pow(10., -digits);
-  const std::string larger = to_text(std::strtod(nearest.c_str(), nullptr) + step, std::chars_format::scientific, digits);
+  const double step = decimal_double("1" + nearest.substr(nearest.find('e'))) * std::pow(10., -digits);
+  const std::string larger = to_text(decimal_double(nearest) + step, std::chars_format::scientific, digits);
   return gives_back_half(larger, v) ? larger : nearest;
 }
 /// The fewest digits that give back the value of the dtype.

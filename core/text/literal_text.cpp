@@ -6,6 +6,7 @@
 #include <cstring>
 
 #include "weft/core/array/storage.h"
+#include "weft/core/base/decimal.h"
 #include "weft/core/base/float_environment.h"
 #include "weft/core/text/text.h"
 
@@ -78,7 +79,7 @@ N take_number(ParamReader& r, const char* expected, int base = 10) {
   if (end.ec == std::errc::result_out_of_range) {
     // Of a floating number C's function tells whether it is too large or too small.
     if constexpr (std::is_floating_point_v<N>)
-      v = std::strtod(std::string(begin, end.ptr).c_str(), nullptr);
+      v = decimal_double(std::string(begin, end.ptr));
     else
       r.fail("the number " + std::string(begin, end.ptr) + " is out of range");
   }

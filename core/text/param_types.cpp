@@ -4,6 +4,7 @@
 #include <limits>
 
 #include "weft/core/array/rank.h"
+#include "weft/core/base/decimal.h"
 #include "weft/core/text/text.h"
 
 namespace weft::detail {
@@ -158,7 +159,7 @@ double ParamReader::read_double() {
       fail("expected a number");
     }
     // Out of range: too large for a double, or so small that it is zero. C's function tells which.
-    if (error == std::errc::result_out_of_range) v = std::strtod(std::string(digits).c_str(), nullptr);
+    if (error == std::errc::result_out_of_range) v = decimal_double(std::string(digits));
   }
   if (wrapped) expect(")");
   return negative ? -v : v;

@@ -109,6 +109,10 @@ T& given(T* pointer, const char* what) {
   if (!pointer) throw ArgumentError(fmt::format("{} is null", what));
   return *pointer;
 }
+/// The caller's memory; null where there is nothing in it.
+const void* given_elements(const void* data, const Shape& shape) {
+  return shape.num_elements() == 0 ? data : &given(static_cast<const char*>(data), "data");
+}
 DType dtype_of(weft_dtype dtype) {
   if (static_cast<int>(dtype) < 0 || static_cast<int>(dtype) >= DType::count)
     throw ArgumentError(fmt::format("there is no dtype {} of elements in memory", static_cast<int>(dtype)));
@@ -197,8 +201,10 @@ weft_status weft_device_name(int index, char* name, size_t size) {
 
 weft_status weft_array_new(const void* data, weft_dtype dtype, const int64_t* shape, int ndim, weft_array** array) {
   return guarded([&] {
-    const detail::StridedElements e = detail::described_elements(data, shape_of(shape, ndim), dtype_of(dtype), {}, "weft_array_new", {});
     weft_array*& out = given(array, "array");
+    const Shape sizes = shape_of(shape, ndim);
+    const detail::StridedElements e =
+        detail::described_elements(given_elements(data, sizes), sizes, dtype_of(dtype), {}, "weft_array_new", {});
     out = new weft_array{detail::copy_of(e, {})};
   });
 }
@@ -206,10 +212,11 @@ weft_status weft_array_over(const void* data, weft_dtype dtype, const int64_t* s
                             void (*release)(void*), void* context, weft_array** array) {
   return guarded([&] {
     weft_array*& out = given(array, "array");
+    const Shape sizes = shape_of(shape, ndim);
     std::optional<Shape> steps;
-    if (strides) steps = Shape(strides, strides + shape_of(shape, ndim).size());
+    if (strides) steps = Shape(strides, strides + sizes.size());
     const detail::StridedElements e =
-        detail::described_elements(data, shape_of(shape, ndim), dtype_of(dtype), steps, "weft_array_over", {});
+        detail::described_elements(given_elements(data, sizes), sizes, dtype_of(dtype), steps, "weft_array_over", {});
     auto handle = std::make_unique<weft_array>();
     handle->value = detail::array_over({e, release, context}, "weft_array_over", {});
     out = handle.release();
@@ -254,6 +261,7 @@ void weft_text_free(char* text) { delete[] text; }
 weft_status weft_array_from_dlpack(void* managed_tensor, int versioned, weft_array** array) {
   return guarded([&] {
     weft_array*& out = given(array, "array");
+    given(static_cast<char*>(managed_tensor), "managed_tensor");
     auto handle = std::make_unique<weft_array>();
     handle->value = versioned ? from_dlpack_versioned(managed_tensor) : from_dlpack(managed_tensor);
     out = handle.release();

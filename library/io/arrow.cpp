@@ -14,6 +14,7 @@
 #include "weft/core/functions/elementwise.h"
 #include "weft/core/trace/trace.h"
 #include "weft/library/io/foreign_memory.h"
+#include "weft/library/io/missing_values.h"
 #include "weft/runtime/sharded/sharding.h"
 
 namespace weft {
@@ -77,6 +78,8 @@ class Importer {
       fail(column, "the array makes no sense: its length, offset or buffers");
     if (a.null_count != 0 && a.buffers[0] && !options_.null && count_nulls(a) > 0)
       fail(column, fmt::format("{} of {} values are missing; say by ArrowOptions.null what stands for them", count_nulls(a), a.length));
+    if (options_.null && a.null_count != 0 && a.buffers[0])
+      detail::check_stand_in(*options_.null, found->second, operation_, "ArrowOptions.null", loc_);
     return found->second;
   }
   Array make(const ArrowArray& a, DType dtype, const detail::Ref<Owned>& owner) const {

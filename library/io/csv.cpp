@@ -9,9 +9,11 @@
 
 #include "weft/core/array/constructors.h"
 #include "weft/core/array/storage.h"
+#include "weft/core/base/decimal.h"
 #include "weft/core/base/files.h"
 #include "weft/core/errors/boundary.h"
 #include "weft/core/errors/error.h"
+#include "weft/library/io/missing_values.h"
 
 namespace weft {
 namespace {
@@ -87,16 +89,28 @@ class CsvReader {
   std::size_t at_ = 0, number_ = 0;
 };
 
-/// The number that the whole text is.
+enum class Read { number, too_large, no_number };
+
+/// The number that the whole text is; rounded, if it is floating, also to zero.
 template <class T>
-bool read_number(std::string_view text, T& out) {
+Read read_number(std::string_view text, T& out) {
   if (text == "true" || text == "false" || text == "True" || text == "False") {
     out = static_cast<T>(text[0] == 't' || text[0] == 'T');
-    return true;
+    return Read::number;
   }
-  if (text.substr(0, 1) == "+") text.remove_prefix(1);
+  if (text.substr(0, 1) == "+" && text.substr(1, 1) != "-") text.remove_prefix(1);
   const auto [end, problem] = std::from_chars(text.data(), text.data() + text.size(), out);
-  return problem == std::errc() && end == text.data() + text.size() && !text.empty();
+  if (text.empty() || end != text.data() + text.size() || problem == std::errc::invalid_argument) return Read::no_number;
+  if (problem == std::errc()) return Read::number;
+  if constexpr (std::is_floating_point_v<T>) {
+    // Too large or too small; the function leaves open which.
+    if constexpr (std::is_same_v<T, float>)
+      out = detail::decimal_float(std::string(text));
+    else
+      out = detail::decimal_double(std::string(text));
+    if (std::isfinite(out)) return Read::number;
+  }
+  return Read::too_large;
 }
 
 /// Whether an integer is one of the dtype's; others always fit.
@@ -124,7 +138,7 @@ Array values_of(const std::vector<Line>& lines, const std::vector<std::size_t>& 
       if (text.empty()) {
         if (!options.missing) reader.fail(where, "the field is empty, and CsvOptions.missing says nothing for it");
         value = static_cast<T>(*options.missing);
-      } else if (!read_number(text, value)) {
+      } else if (read_number(text, value) != Read::number) {
         reader.fail(where, fmt::format("'{}' is not a {} number", text, options.dtype.name()));
       }
       if (!fits(value, options.dtype)) reader.fail(where, fmt::format("'{}' is not a {} number", text, options.dtype.name()));
@@ -141,6 +155,7 @@ Csv parse_csv(const std::string& text, CsvOptions options, const std::string& na
     throw DTypeError(fmt::format("load_csv: tables of {} aren't read", options.dtype.name()), loc);
   if (options.delimiter == '"' || options.delimiter == '\n' || options.delimiter == '\r')
     throw Error("load_csv: the delimiter can't be a quote or an end of line", loc);
+  if (options.missing) detail::check_stand_in(*options.missing, options.dtype, "load_csv", "CsvOptions.missing", loc);
   CsvReader reader(text, options, name, loc);
   std::vector<Line> lines;
   for (Line line; reader.next(line);) {
@@ -152,7 +167,7 @@ Csv parse_csv(const std::string& text, CsvOptions options, const std::string& na
   if (lines.empty()) reader.fail("line 1", "there is no table");
   const bool header = options.header ? *options.header : std::any_of(lines[0].fields.begin(), lines[0].fields.end(), [](const Field& f) {
     double number = 0;
-    return !f.text.empty() && !read_number(f.text, number);
+    return !f.text.empty() && read_number(f.text, number) == Read::no_number;
   });
   Csv out;
   std::vector<std::string> all;

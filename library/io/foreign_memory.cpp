@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cstdint>
 #include <cstring>
+#include <limits>
 
 #include "weft/core/base/sizes.h"
 #include "weft/core/errors/boundary.h"
@@ -21,6 +22,17 @@ bool is_row_major(const StridedElements& e) {
   for (int d = e.shape.size(); d-- > 0; stride *= e.shape[d])
     if (e.shape[d] != 1 && e.strides[static_cast<std::size_t>(d)] != stride) return false;
   return true;
+}
+/// Whether the distance between any two of the elements is a number of bytes.
+bool strides_fit(const Shape& shape, const Shape& strides, std::int64_t itemsize) {
+  std::optional<std::int64_t> reach = itemsize;
+  for (int d = 0; reach && d < shape.size(); ++d) {
+    const std::int64_t stride = strides[d] < 0 ? -(strides[d] + 1) : strides[d];  // so that the least number has one, too
+    const auto steps = checked_product(std::max<std::int64_t>(shape[d] - 1, 0), stride);
+    const auto bytes = steps ? checked_product(*steps, itemsize) : std::nullopt;
+    reach = bytes ? checked_sum(*reach, *bytes) : std::nullopt;
+  }
+  return reach && *reach <= std::numeric_limits<std::int64_t>::max() / 2;
 }
 /// Whether generated code can read them where they are.
 bool usable_in_place(const StridedElements& e, std::int64_t bytes) {
@@ -55,6 +67,9 @@ StridedElements described_elements(const void* data, const Shape& shape, DType d
   if (!data && shape.num_elements() > 0) throw Error(fmt::format("{}: the pointer is null", operation), loc);
   if (strides && strides->size() != shape.size())
     throw ShapeError(fmt::format("{}: {} strides for the {} dimensions of {}", operation, strides->size(), shape.size(), to_string(shape)),
+                     loc);
+  if (strides && shape.num_elements() > 0 && !strides_fit(shape, *strides, dtype.itemsize()))
+    throw ShapeError(fmt::format("{}: no memory holds {} elements with the strides {}", operation, to_string(shape), to_string(*strides)),
                      loc);
   StridedElements e{data, dtype};
   const std::vector<std::int64_t> row_major = row_major_strides(shape);

@@ -123,7 +123,11 @@ refused("WEFT_ERROR_ARGUMENT", "no dtype 77", "weft_array_new", room, 77, *dims(
 refused("WEFT_ERROR_SHAPE", "not possible", "weft_array_new", room, 11, *dims(-1), c.byref(where))
 refused("WEFT_ERROR_SHAPE", "not possible", "weft_array_new", room, 11, *dims(1 << 40, 1 << 40), c.byref(where))
 refused("WEFT_ERROR_ARGUMENT", "65 dimensions", "weft_array_new", room, 11, dims(*[1] * 65)[0], 65, c.byref(where))
-refused("WEFT_ERROR", "pointer is null", "weft_array_new", None, 11, *dims(3), c.byref(where))
+refused("WEFT_ERROR_ARGUMENT", "data is null", "weft_array_new", None, 11, *dims(3), c.byref(where))
+refused("WEFT_ERROR_ARGUMENT", "data is null", "weft_array_over", None, 11, *dims(3), None, None, None, c.byref(where))
+refused("WEFT_ERROR_SHAPE", "with the strides", "weft_array_over", (c.c_float * 3)(), 11, *dims(3), (I64 * 1)(1 << 62), None, None, c.byref(where))
+call("weft_array_new", None, 11, *dims(0), c.byref(where))
+library.weft_array_free(where)
 scalar = made("weft_array_new", room, 11, None, 0)
 check(numbers(scalar) == [0], "an array without dimensions")
 empty = made("weft_array_new", None, 11, *dims(0, 3))
@@ -268,7 +272,7 @@ c.c_uint32.from_address(managed.value).value = 2
 refused("WEFT_ERROR", "DLPack 2.0", "weft_array_from_dlpack", managed, 1, c.byref(where))
 c.c_uint32.from_address(managed.value).value = 1
 library.weft_array_free(made("weft_array_from_dlpack", managed, 1))
-refused("WEFT_ERROR", "tensor is null", "weft_array_from_dlpack", None, 1, c.byref(where))
+refused("WEFT_ERROR_ARGUMENT", "managed_tensor is null", "weft_array_from_dlpack", None, 1, c.byref(where))
 
 # The example, which is C99.
 out = subprocess.run([sys.argv[2]], capture_output=True, text=True, check=True).stdout

@@ -2,6 +2,7 @@
 #include <doctest/doctest.h>
 #include <weft/weft.h>
 
+#include <cmath>
 #include <fstream>
 #include <sstream>
 
@@ -125,6 +126,9 @@ TEST_CASE("CSV: tables are read") {
   CHECK(parse_csv("18446744073709551615\n", {.dtype = uint64}).values.to_vector<std::uint64_t>()[0] == UINT64_MAX);
   CHECK(parse_csv("a,b\n").values.shape() == Shape{0, 2});
   CHECK(parse_csv("0.1\n", {.dtype = float64}).values.item<double>() == 0.1);
+  // Numbers below the smallest one are rounded, and are no names of columns.
+  CHECK(same(parse_csv("1e-60,2\n-1e-400,4\n").values, array({{0.f, 2.f}, {-0.f, 4.f}})));
+  CHECK(same(parse_csv("1e-400,2\n").values, array({{0.f, 2.f}})));
 }
 
 TEST_CASE("CSV: what is no table is refused with line and column") {
@@ -142,6 +146,12 @@ TEST_CASE("CSV: what is no table is refused with line and column") {
   CHECK(tells("\"a\n1\n", {}, {"line 1", "without an end"}));
   CHECK(tells("\"a\"b\n", {}, {"text behind a quoted field"}));
   CHECK(tells("\n\n", {}, {"no table"}));
+  CHECK(tells("1e400,2\n3,4\n", {}, {"line 1, column 1", "'1e400'", "float32"}));
+  CHECK(tells("1\n+-5\n", {}, {"'+-5'"}));
+  // What stands for missing values is one of the dtype's.
+  for (const double value : {std::nan(""), 1.5, 300., -1.})
+    CHECK(refuses<DTypeError>([&] { parse_csv("1,\n", {.dtype = uint8, .missing = value}); }, {"load_csv", "CsvOptions.missing", "uint8"}));
+  CHECK(refuses<DTypeError>([&] { parse_csv("1,\n", {.dtype = int64, .missing = 0x1p63}); }, {"int64"}));
   CHECK_THROWS_AS(parse_csv("1", {.dtype = complex64}), DTypeError);
   CHECK(refuses<IoError>([] { load_csv("/nowhere.csv"); }, {"load_csv", "/nowhere.csv", "files.cpp:"}));
 }

@@ -5,6 +5,7 @@
 #include <Eigen/Dense>
 #include <Eigen/Sparse>
 #include <array>
+#include <cmath>
 #include <cstring>
 #include <unsupported/Eigen/CXX11/Tensor>
 
@@ -142,6 +143,9 @@ TEST_CASE("memory that can't be used as it lies is copied and given back at once
   CHECK_THROWS_AS(from_memory(nullptr, {3}, float32, count), Error);
   CHECK_THROWS_AS(from_memory(values, {-3}, float32, count), ShapeError);
   CHECK_THROWS_AS(from_memory(values, {2, 3}, float32, count, {.strides = Shape{1}}), ShapeError);
+  // Their distances in bytes are 0 and small numbers modulo 2^64.
+  for (const std::int64_t stride : {std::int64_t{1} << 62, (std::int64_t{1} << 62) + 1, std::numeric_limits<std::int64_t>::min()})
+    CHECK(refuses<ShapeError>([&] { from_memory(values, {3}, float32, count, {.strides = Shape{stride}}); }, {"from_memory", "strides"}));
   CHECK(refuses<ShapeError>([&] { from_memory(values, {std::int64_t{1} << 40, std::int64_t{1} << 40}, float32, count); },
                             {"from_memory", "not possible", "memory.cpp:"}));
   CHECK(given_back == 7);
@@ -252,6 +256,9 @@ TEST_CASE("Arrow's columns, both ways") {
   CHECK((a.release != nullptr));
   CHECK(holds(from_arrow(&s, &a, {.null = -1}), {5}, {0, 1, -1, 3, 4}));
   CHECK(released == 2);
+  s = schema_of("l"), a = array_of(5, with_nulls, 1);
+  CHECK(refuses<DTypeError>([&] { from_arrow(&s, &a, {.null = std::nan("")}); }, {"from_arrow", "ArrowOptions.null", "int64"}));
+  CHECK((a.release != nullptr));
   const unsigned char bits[2] = {0b10110010, 0b1};
   const void* bools[2] = {nullptr, bits};
   s = schema_of("b"), a = array_of(8, bools, 0, 1);

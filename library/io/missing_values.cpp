@@ -1,0 +1,23 @@
+#include "weft/library/io/missing_values.h"
+
+#include <fmt/format.h>
+
+#include <cmath>
+
+#include "weft/core/errors/error.h"
+
+namespace weft::detail {
+
+void check_stand_in(double value, DType dtype, const char* operation, const char* option, SourceLoc loc) {
+  if (!dtype.is_bool() && !dtype.is_integer()) return;
+  const int bits = dtype.is_bool() ? 1 : 8 * dtype.itemsize();
+  const bool is_signed = !dtype.is_bool() && dtype.is_signed();
+  const double end = std::ldexp(1., is_signed ? bits - 1 : bits);
+  if (std::trunc(value) == value && value >= (is_signed ? -end : 0.) && value < end) return;
+  throw DTypeError(fmt::format("{}: {} = {} can't stand for a missing value, as no {} has that value; give another number, or read a "
+                               "floating dtype",
+                               operation, option, value, dtype.name()),
+                   loc);
+}
+
+}  // namespace weft::detail
