@@ -153,7 +153,7 @@ Lstsq lstsq(Arg a, Arg b) {
   const Array x = detail::as_dtype(p, dtype), rhs = detail::as_dtype(vector ? expand_dims(q, 1) : q, dtype);
   const Svd d = svd(x, {.full_matrices = false});
   const double rcond = static_cast<double>(std::max(m, n)) * detail::epsilon_of(dtype);
-  const Array kept = d.s >= rcond * (d.s.shape().back() ? d.s[0] : Array(0.));
+  const Array kept = (d.s > 0) & (d.s >= rcond * (d.s.shape().back() ? d.s[0] : Array(0.)));
   const Array inverse = where(kept, 1. / where(kept, d.s, 1.), 0.);
   const Array coefficients = detail::as_dtype(expand_dims(inverse, 1), dtype) * matmul(detail::adjoint(d.u), rhs);
   const Array solution = matmul(detail::adjoint(d.vh), coefficients);

@@ -56,7 +56,8 @@ struct Fft {
       const std::int64_t n = p.fft_lengths[static_cast<std::size_t>(i)];
       const bool halved = i == rank - 1 && (p.fft_type == FftType::rfft || p.fft_type == FftType::irfft);
       const std::int64_t want = halved && p.fft_type == FftType::irfft ? half_length(n) : n;
-      if (n < 1 || x.shape[d] != want)
+      if (n < 1) c.fail<ShapeError>(fmt::format("fft_lengths say {} for dimension {}", n, d), "a transform has at least one element");
+      if (x.shape[d] != want)
         c.fail<ShapeError>(fmt::format("dimension {} has size {}, and fft_lengths say {}", d, x.shape[d], want), "pad or slice it first");
       if (halved) out[d] = p.fft_type == FftType::rfft ? half_length(n) : n;
     }
