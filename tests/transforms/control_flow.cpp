@@ -4,6 +4,7 @@
 #include <weft/weft.h>
 
 #include <cmath>
+#include <cstdint>
 #include <string>
 #include <vector>
 
@@ -199,4 +200,41 @@ TEST_CASE("a loop that overwrites parts of its carry starts in a donated argumen
   const Array z = complex(arange(8, float32), ones(8));
   check([&](Array v) { return fori_loop(0, 5, [](Array i, Array c) { return c.at(i).set(c(i + 1)); }, v); }, z, false);
   check([&](Array v) { return fori_loop(0, 5, [](Array i, Array c) { return c.at(i).set(complex(2.f, 1.f)); }, v); }, z, false);
+}
+
+TEST_CASE("max_steps is where a loop ends, in every mode and with bounds of every integer type") {
+  const auto powers = [](WhileOptions options) {
+    return [options](Array x, Array n) { return fori_loop(0, n, [=](Array, Array c) { return c * x; }, Array(1.f), options); };
+  };
+  for (const WhileOptions& options : {WhileOptions{.max_steps = 5}, WhileOptions{.max_steps = 5, .checkpoints = 3}})
+    for (const int n : {0, 3, 5, 10}) {
+      CAPTURE(n);
+      const auto f = powers(options);
+      const int steps = std::min(n, 5);
+      const float value = std::pow(2.f, static_cast<float>(steps)), slope = static_cast<float>(steps) * value / 2;
+      CHECK(f(2.f, n).item<float>() == value);
+      CHECK(jit(f)(2.f, n).item<float>() == value);
+      CHECK(jit(grad(f))(2.f, n).item<float>() == slope);
+      CHECK(jvp([&](Array x) { return f(x, array(n)); }, std::tuple{Array(2.f)}, std::tuple{Array(1.f)}).second.item<float>() == slope);
+      CHECK(vmap(grad(f), {.in_axes = {none, 0}})(2.f, array({n, 1})).to_vector<float>() == std::vector<float>{slope, 1});
+    }
+  const auto counted = [](Array from, Array to, Int most) {
+    return jit([=](Array a, Array b) { return fori_loop(a, b, [](Array, Array c) { return c + 1; }, 0, {.max_steps = most}); })(from, to)
+        .item<int>();
+  };
+  CHECK(counted(array(120, int8), array(127, int8), 1000) == 7);
+  CHECK(counted(array(120, int8), array(127, int8), 3) == 3);
+  CHECK(counted(array(INT64_MAX - 2, int64), array(INT64_MAX, int64), 1000) == 2);
+  CHECK(counted(array(INT64_MIN, int64), array(INT64_MAX, int64), 4) == 4);
+  CHECK(counted(array(std::uint64_t{1} << 63, uint64), array(~std::uint64_t{0}, uint64), 4) == 4);
+  CHECK(counted(array(5, uint8), array(2, uint8), 4) == 0);
+  // No step at all; a derivative there is, too.
+  const auto none_made = [](Array x) {
+    return while_loop([](Array c) { return c > 0; }, [](Array c) { return c * 2; }, x, {.max_steps = 0});
+  };
+  CHECK(jit(none_made)(3.f).item<float>() == 3);
+  CHECK(grad(none_made)(3.f).item<float>() == 1);
+  CHECK(test::refuses<Error>([&] { powers({.max_steps = -1})(2.f, 3); }, {"fori_loop", "max_steps is -1"}));
+  CHECK(test::refuses<Error>([&] { while_loop([](Array c) { return c > 0; }, [](Array c) { return c; }, 1, {.max_steps = -1}); },
+                             {"while_loop", "max_steps is -1"}));
 }

@@ -220,6 +220,12 @@ std::vector<Array> flat_cond(const char* what, const Array& index, const std::ve
   return bind_all<Cond>(params, joined(std::array{index}, operands), loc);
 }
 
+static void check_bound(const char* operation, const WhileOptions& options, SourceLoc loc) {
+  if (options.max_steps && *options.max_steps < 0)
+    throw Error(
+        fmt::format("{}: max_steps is {}; it is the largest number of steps, 0 or more", operation, std::int64_t{*options.max_steps}), loc);
+}
+
 std::vector<Array> flat_while(FlatFunction& cond, FlatFunction& body, const WhileOptions& options, SourceLoc loc) {
   std::vector<Aval> carry = avals(body.args);
   Marks marks{varying_of(body.args), 0, carry.size()};
@@ -252,6 +258,7 @@ std::vector<Array> flat_while(FlatFunction& cond, FlatFunction& body, const Whil
   const int cond_consts = static_cast<int>(c.consts.size()), body_consts = static_cast<int>(b.consts.size());
   if (config.debug_key_reuse)
     note_loop_keys(b.jaxpr, {b.consts.size(), b.consts.size(), carry.size()}, joined(b.consts, starts), "while_loop", loc);
+  check_bound("while_loop", options, loc);
   if (!options.max_steps) {
     operands.insert(operands.end(), starts.begin(), starts.end());
     return bind_all<While>({b.jaxpr, body_consts, c.jaxpr, cond_consts, 0, options.checkpoints.parameter()}, operands, loc);
@@ -276,8 +283,9 @@ std::vector<Array> flat_while(FlatFunction& cond, FlatFunction& body, const Whil
   });
   operands.push_back(marks.noted ? vary_over(make_literal(0, counter.dtype), of_condition, loc) : make_literal(0, counter.dtype));
   operands.insert(operands.end(), starts.begin(), starts.end());
-  std::vector<Array> results =
-      bind_all<While>({counted_body, body_consts, counted_cond, cond_consts, bound, options.checkpoints.parameter()}, operands, loc);
+  std::vector<Array> results = bind_all<While>(
+      {counted_body, body_consts, counted_cond, cond_consts, std::max<std::int64_t>(bound, 1), options.checkpoints.parameter()}, operands,
+      loc);
   results.erase(results.begin());
   return results;
 }
@@ -292,10 +300,21 @@ static std::int64_t steps_between(const Array& lower, const Array& upper, Source
   return static_cast<std::int64_t>(n);
 }
 
+/// The smaller of a fori_loop's upper bound and lower + max_steps, which may be beyond its type.
+static Array last_of_bounded(const Array& lower, const Array& upper, std::int64_t max_steps, SourceLoc loc) {
+  const LocScope scope(loc);
+  const DType dtype = upper.dtype(), wide = dtype == uint64 ? uint64 : int64;
+  const Array from = convert(lower, wide), steps = make_literal(max_steps, wide);
+  const Array most = wide == uint64 ? make_literal(std::numeric_limits<std::uint64_t>::max(), wide)
+                                    : make_literal(std::numeric_limits<std::int64_t>::max(), wide);
+  return convert(minimum(convert(upper, wide), where(from > most - steps, most, from + steps)), dtype);
+}
+
 std::vector<Array> flat_fori(const Array& lower, const Array& upper, FlatFunction& body, const WhileOptions& options, SourceLoc loc) {
   for (const Array& bound : {lower, upper})
     if (!bound.shape().empty() || !bound.dtype().is_integer())
       throw DTypeError(fmt::format("fori_loop: a bound is {}, it must be one integer", to_string(bound.aval())), loc);
+  check_bound("fori_loop", options, loc);
   const WeakDType type = promote_types(lower.aval().weak_dtype(), upper.aval().weak_dtype());
   const Aval counter{{}, type.dtype, type.weak};
   std::vector<Aval> carry = avals(std::span(body.args).subspan(1));
@@ -344,7 +363,8 @@ std::vector<Array> flat_fori(const Array& lower, const Array& upper, FlatFunctio
   });
   std::vector<Array> results;
   if (is_known(lower) && is_known(upper)) {
-    const std::int64_t n = steps_between(lower, upper, loc);
+    const std::int64_t all = steps_between(lower, upper, loc),
+                       n = options.max_steps ? std::min(all, std::int64_t{*options.max_steps}) : all;
     operands.push_back(typed(first, counter));
     operands.insert(operands.end(), starts.begin(), starts.end());
     results =
@@ -356,12 +376,14 @@ std::vector<Array> flat_fori(const Array& lower, const Array& upper, FlatFunctio
     cond_inputs.insert(cond_inputs.end(), carry.begin(), carry.end());
     const Jaxpr cond =
         trace_jaxpr({"fori_loop", cond_inputs, {}}, [](std::span<const Array> args) { return std::vector{args[1] < args[0]}; });
+    // With a bound the loop stops there in forward mode, too.
     std::vector<Array> all{typed(upper, counter)};
+    if (options.max_steps) all[0] = last_of_bounded(typed(lower, counter), all[0], *options.max_steps, loc);
     all.insert(all.end(), operands.begin(), operands.end());
     all.push_back(typed(first, counter));
     all.insert(all.end(), starts.begin(), starts.end());
-    results = bind_all<While>({step, static_cast<int>(consts), cond, 1, options.max_steps ? std::int64_t{*options.max_steps} : 0,
-                               options.checkpoints.parameter()},
+    results = bind_all<While>({step, static_cast<int>(consts), cond, 1,
+                               options.max_steps ? std::max<std::int64_t>(*options.max_steps, 1) : 0, options.checkpoints.parameter()},
                               all, loc.of(CalledAs::fori_loop));
   }
   results.erase(results.begin());
