@@ -1,5 +1,6 @@
 #include "weft/backends/cpu/code_generator.h"
 
+#include <fmt/format.h>
 #include <llvm/ADT/StringSet.h>
 #include <llvm/Analysis/TargetTransformInfo.h>
 #include <llvm/IR/LegacyPassManager.h>
@@ -134,6 +135,21 @@ std::string write_file(llvm::Module& module, llvm::TargetMachine& machine, bool 
 
 }  // namespace
 
+namespace {
+
+/// LLVM goes on with a processor that it doesn't know, and ends the process for one that its code doesn't run on.
+void check_processor(const Processor& p, const std::string& name) {
+  const bool x86 = llvm::Triple(p.triple).isX86();
+  const std::unique_ptr<llvm::MCSubtargetInfo> all(p.target->createMCSubtargetInfo(p.triple, "", ""));
+  if (all->isCPUStringValid(name)) {
+    const std::unique_ptr<llvm::MCSubtargetInfo> one(p.target->createMCSubtargetInfo(p.triple, name, ""));
+    if (!x86 || one->checkFeatures("+64bit")) return;
+  }
+  throw CompileError(fmt::format("WEFT_CPU is `{}`; LLVM makes no code of {} for such a processor", name, p.triple));
+}
+
+}  // namespace
+
 const Processor& processor() {
   static const auto& p = process_wide_from([] {
     // LLVM would end the process where it can't have memory.
@@ -147,6 +163,7 @@ const Processor& processor() {
     if (!r.target) throw CompileError("cpu: " + error);
     if (const char* name = std::getenv("WEFT_CPU")) {
       r.cpu = name;
+      check_processor(r, r.cpu);
     } else {
       r.cpu = llvm::sys::getHostCPUName().str();
       for (const auto& f : llvm::sys::getHostCPUFeatures())

@@ -51,6 +51,10 @@ def weft(top):
     code, out, err = run("tools/weft", "run", *program, f"{top}/again.npz")
     check("weft run takes the CPU", code == 0 and open(f"{top}/again.npz", "rb").read() == open(f"{top}/cpu.npz", "rb").read(), code, out, err)
 
+    for processor in ("no-such-processor", "i386"):
+        code, out, err = run("tools/weft", "run", *program, f"{top}/again.npz", WEFT_CPU=processor)
+        check(f"WEFT_CPU={processor}", code == 1 and f"WEFT_CPU is `{processor}`" in err and "LLVM ERROR" not in err, code, out, err)
+
     # A folder of one program: with JAX's results, and with its inputs in their place.
     for name, array, status, says in (("right", "activations.npz", 0, "1 passed, 0 failed"), ("wrong", "argmax_ties_nan.npz", 1, "0 passed, 1 failed")):
         os.mkdir(f"{top}/{name}")
