@@ -22,6 +22,7 @@ std::span<const InputReader> input_readers() {
       {"stablehlo", read_stablehlo_text, stablehlo_text_seeds, 6000},
       {"stablehlo_binary", read_stablehlo_binary, stablehlo_binary_seeds, 6000},
       {"einsum", read_einsum, einsum_seeds, 10000},
+      {"schedule", read_schedule_text, schedule_text_seeds, 20000},
       {"print_format", read_print_format, print_format_seeds, 10000},
       {"npy", read_npy, npy_seeds, 20000},
       {"npz", read_npz, npz_seeds, 20000},

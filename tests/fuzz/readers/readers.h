@@ -43,6 +43,8 @@ void read_stablehlo_binary(std::string_view bytes);
 std::vector<std::string> stablehlo_binary_seeds();
 void read_einsum(std::string_view bytes);
 std::vector<std::string> einsum_seeds();
+void read_schedule_text(std::string_view bytes);
+std::vector<std::string> schedule_text_seeds();
 void read_print_format(std::string_view bytes);
 std::vector<std::string> print_format_seeds();
 // Files of arrays, and arrays of other libraries.
