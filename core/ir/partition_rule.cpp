@@ -4,10 +4,14 @@
 #include <algorithm>
 
 #include "weft/core/array/array_impl.h"
+#include "weft/core/functions/elementwise.h"
+#include "weft/core/ir/partition_moves.h"
 #include "weft/core/ops/collective/collective.h"
 #include "weft/core/ops/collective/shard_map.h"
 #include "weft/core/ops/common.h"
+#include "weft/core/ops/elementwise/bitcast.h"
 #include "weft/core/ops/movement/movement.h"
+#include "weft/core/trace/trace.h"
 
 namespace weft::detail {
 
@@ -108,6 +112,39 @@ DimAxes common_sharding(const Partition& p, const ShardedValues& in, const Shape
   return axes;
 }
 
+Array position_along(const Partition& p, const std::vector<std::string>& axes, SourceLoc loc) {
+  LocScope scope(loc);
+  Array position;
+  for (const std::string& axis : axes) {
+    const Array here = bind_axis_index(axis, loc);
+    position = position.is_empty_handle() ? here : position * make_literal(p.mesh().size_of(axis), int32) + here;
+  }
+  return position.is_empty_handle() ? make_literal(0, int32) : position;
+}
+
+std::optional<Array> sum_of_one(const Array& x, const std::vector<std::string>& axes, SourceLoc loc) {
+  const DType dtype = x.dtype();
+  if (dtype.is_bool()) return bind_pmax(x, axes, {}, loc);
+  if (dtype.is_integer()) return bind_psum(x, axes, {}, loc);
+  if (!dtype.is_floating() || dtype.itemsize() < 2) return {};
+  // Sums of floats would lose the sign of zeros.
+  const DType bits = dtype.itemsize() == 8 ? uint64 : dtype.itemsize() == 4 ? uint32 : uint16;
+  return bitcast_elements(bind_psum(bitcast_elements(x, bits, loc), axes, {}, loc), dtype, loc);
+}
+
+std::optional<DimAxes> exchanged(const Partition& p, const Shape& whole, const DimAxes& axes, int dimension) {
+  DimAxes out = axes;
+  std::vector<std::string> moved;
+  moved.swap(out[static_cast<std::size_t>(dimension)]);
+  for (int d = 0; d < whole.size(); ++d) {
+    std::vector<std::string>& at = out[static_cast<std::size_t>(d)];
+    if (d == dimension || whole[d] % (p.parts(at) * p.parts(moved)) != 0) continue;
+    at.insert(at.end(), moved.rbegin(), moved.rend());
+    return out;
+  }
+  return {};
+}
+
 namespace {
 
 /// The equation of the operands sharded alike, with results that are sharded so too.
@@ -130,10 +167,16 @@ std::optional<ShardedValues> partition_keeping(const PartitionContext& c, const 
   return all_sharded(c, axes);
 }
 
+// Results are sharded as the operands were: what was exchanged is exchanged back, of what was gathered each device keeps its own.
 std::optional<ShardedValues> partition_along(const PartitionContext& c, int dimension) {
-  DimAxes axes = common_sharding(c.partition, c.in, c.in[0].whole);
-  axes[static_cast<std::size_t>(dimension)].clear();
-  return all_sharded(c, axes);
+  const DimAxes axes = common_sharding(c.partition, c.in, c.in[0].whole);
+  DimAxes along = axes;
+  along[static_cast<std::size_t>(dimension)].clear();
+  if (along == axes) return all_sharded(c, axes);
+  if (const std::optional<DimAxes> other = exchanged(c.partition, c.in[0].whole, axes, dimension)) along = *other;
+  ShardedValues results;
+  for (const ShardedValue& y : all_sharded(c, along)) results.push_back(c.reshard(y, axes));
+  return results;
 }
 
 std::optional<ShardedValues> partition_batched(const PartitionContext& c, int num_batch_dims) {
@@ -149,6 +192,15 @@ std::optional<ShardedValues> partition_batched(const PartitionContext& c, int nu
   for (const ShardedValue& x : c.in)
     for (std::size_t d = 0; d < std::min(n, x.axes.size()); ++d)
       if (axes[d].empty()) axes[d] = assignment.claim(x.axes[d]);
+  // What divides a problem itself goes on to count problems, where their number allows that.
+  for (std::size_t d = n; d < c.in[0].axes.size(); ++d) {
+    const std::vector<std::string> over = assignment.claim(c.in[0].axes[d]);
+    for (std::size_t b = 0; b < n && !over.empty(); ++b) {
+      if (c.in[0].whole[static_cast<int>(b)] % (c.partition.parts(axes[b]) * c.partition.parts(over)) != 0) continue;
+      axes[b].insert(axes[b].end(), over.rbegin(), over.rend());
+      break;
+    }
+  }
   const auto for_rank = [&](int ndim) {
     DimAxes all = ndim == 0 ? DimAxes() : axes;
     all.resize(static_cast<std::size_t>(ndim));

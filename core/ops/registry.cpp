@@ -4,6 +4,7 @@
 
 #include "weft/core/base/process_wide.h"
 #include "weft/core/ops/collective/process_local.h"
+#include "weft/core/ops/control/custom_partitioning.h"
 
 namespace weft::detail {
 
@@ -14,6 +15,7 @@ constexpr PrimitiveList (*kFamilies[])() = {bitcast_primitives,
                                             collective_move_primitives,
                                             collective_reduction_primitives,
                                             composite_primitives,
+                                            custom_partitioning_primitives,
                                             concatenate_primitives,
                                             control_primitives,
                                             conv_primitives,

@@ -21,17 +21,14 @@
 namespace weft::detail {
 namespace {
 
-bool same_mesh(const MeshAxes& a, const MeshAxes& b) {
-  return a.names == b.names && a.sizes == b.sizes && (a.device_ids == b.device_ids || a.device_ids.empty() || b.device_ids.empty());
-}
-
 /// Whether every equation can run in a program of a device of the mesh.
 bool can_partition(const Jaxpr& j, const MeshAxes& mesh) {
   check_nesting("programs inside programs", nesting_depth(j));
   for (const Eqn& e : j.eqns()) {
     if (has_effects(e) || e.op->kind == Kind::effect || e.op->kind == Kind::collective || process_move(*e.op)) return false;
     if (const ShardMapParams* p = device_map(e)) {
-      if (!same_mesh(p->mesh, mesh) || p->manual_axes().size() != p->mesh.names.size()) return false;
+      if (!same_mesh(p->mesh, mesh)) return false;
+      if (p->manual_axes().size() != p->mesh.names.size() && !can_partition_body(p->jaxpr, mesh)) return false;
       continue;
     }
     bool all = true;
@@ -75,8 +72,9 @@ class Partitioner {
     const auto is_sharded = [&](const ShardedValue& x) { return x.is_sharded() || (moves && x.slice); };
     if (std::none_of(in.begin(), in.end(), is_sharded) && !holds_shardings(e)) return replicated(e, in);
     if (e.op->kind == Kind::collective) return collective(e, in, out);
-    if (e.op->kind == Kind::call) return call(e, in);
+    if (e.op->kind == Kind::call && !find_rule<PartitionTransform>(*e.op)) return call(e, in);
     if (std::optional<ShardedValues> results = partition_eqn({p_, e, in, out, run_partitioned})) return std::move(*results);
+    if (e.op->kind == Kind::call) return call(e, in);
     ShardedValues wholes;
     for (const ShardedValue& x : in) wholes.push_back(p_.gathered(x, e.loc));
     return replicated(e, wholes);
@@ -107,29 +105,34 @@ class Partitioner {
           fmt::format("sharding_constraint: {} on the mesh {}, in a program whose arguments are sharded over the mesh {}; use one mesh",
                       to_string(s.spec), print_param(s.mesh), print_param(p_.mesh())),
           loc);
-    return p_.reshard(x, dims_of(s.spec, x.whole.size()), loc);
+    DimAxes wanted = dims_of(s.spec, x.whole.size());
+    if (!p_.free_axes().empty())
+      for (std::vector<std::string>& dim : wanted)
+        std::erase_if(dim, [&](const std::string& axis) { return std::count(p_.free_axes().begin(), p_.free_axes().end(), axis) == 0; });
+    return p_.reshard(x, wanted, loc);
   }
 
+  /// Within a block an operand stays sharded over axes that aren't the map's, where its size allows that.
   ShardedValues map(const ShardMapParams& q, const ShardedValues& in, SourceLoc loc) {
-    // Within a block an operand may be divided further, over axes that maps in the map's body have.
     const std::vector<std::string> mapped = q.manual_axes();
+    const auto is_mapped = [&](const std::string& axis) { return std::count(mapped.begin(), mapped.end(), axis) > 0; };
     ShardedValues blocks;
     for (std::size_t i = 0; i < in.size(); ++i) {
       const DimAxes own = dims_of(q.in_specs[i], in[i].whole.size());
       DimAxes wanted = own, rest(own.size());
       for (std::size_t d = 0; d < own.size(); ++d) {
-        const std::vector<std::string>& now = in[i].axes[d];
-        if (now.size() <= own[d].size() || !std::equal(own[d].begin(), own[d].end(), now.begin())) continue;
-        const std::vector<std::string> further(now.begin() + static_cast<std::ptrdiff_t>(own[d].size()), now.end());
-        // Of axes of its own the map says all.
-        if (std::none_of(further.begin(), further.end(),
-                         [&](const std::string& axis) { return std::count(mapped.begin(), mapped.end(), axis) > 0; }))
-          rest[d] = further, wanted[d] = now;
+        std::vector<std::string> further = in[i].axes[d];
+        std::erase_if(further, is_mapped);
+        if (in[i].whole[static_cast<int>(d)] % (p_.parts(own[d]) * p_.parts(further)) != 0) continue;
+        wanted[d].insert(wanted[d].end(), further.begin(), further.end());
+        rest[d] = std::move(further);
       }
       blocks.push_back({p_.reshard(in[i], wanted, loc).block, p_.block_of(in[i].whole, own), rest, {}});
     }
+    std::vector<std::string> free = p_.free_axes().empty() ? p_.mesh().names : p_.free_axes();
+    std::erase_if(free, is_mapped);
     ShardedValues results;
-    const ShardedValues out = in_map(q.jaxpr, blocks);
+    const ShardedValues out = in_map(q.jaxpr, blocks, std::move(free));
     for (std::size_t i = 0; i < out.size(); ++i) {
       DimAxes axes = dims_of(q.out_specs[i], out[i].whole.size());
       for (std::size_t d = 0; d < axes.size(); ++d) axes[d].insert(axes[d].end(), out[i].axes[d].begin(), out[i].axes[d].end());
@@ -138,9 +141,12 @@ class Partitioner {
     return results;
   }
 
-  /// The body of a map on its blocks. Where no axes are left free, maps in it stay as they are.
-  ShardedValues in_map(const Jaxpr& body, const ShardedValues& in) {
-    if (!p_.free_axes().empty()) return run(body, in);
+  /// The body of a map on its blocks, partitioned over the axes that it leaves free. Where there are none, maps in it stay as they are.
+  ShardedValues in_map(const Jaxpr& body, const ShardedValues& in, std::vector<std::string> free) {
+    if (!free.empty()) {
+      const Partition inside(p_.mesh(), std::move(free));
+      return Partitioner(inside).run(body, in);
+    }
     std::vector<Array> blocks;
     for (const ShardedValue& x : in) blocks.push_back(x.block);
     ShardedValues results;
@@ -148,21 +154,50 @@ class Partitioner {
     return results;
   }
 
-  /// One over the axes of the map around: between blocks, where it leaves each element in its place.
+  /// Whether an all_to_all leaves dimensions where they are: parts of one are joined along another.
+  static bool exchanges_parts(const Shape& in, const Shape& out, const ExchangeParts& parts) {
+    if (in.size() != out.size() || out[parts.dim] == 0) return false;
+    const std::int64_t n = in[parts.dim] / out[parts.dim];
+    Shape moved = in.with(parts.dim, out[parts.dim]);
+    moved = moved.with(parts.concat_dim, moved[parts.concat_dim] * n);
+    return moved == out;
+  }
+
+  /// One over the axes of the map around: between blocks. Dimensions stay sharded that it doesn't move elements along.
   ShardedValues collective(const Eqn& e, const ShardedValues& in, std::span<const Aval> out) {
-    const Exchange exchange = collective_rules(*e.op).exchange;
-    const bool by_elements =
-        exchange == Exchange::none || exchange == Exchange::allreduce || exchange == Exchange::permute || exchange == Exchange::broadcast;
-    bool same_shapes = in.size() == out.size();
-    for (std::size_t i = 0; same_shapes && i < in.size(); ++i) same_shapes = in[i].whole == out[i].shape;
-    ShardedValues operands;
-    for (const ShardedValue& x : in) operands.push_back(by_elements && same_shapes ? x : p_.gathered(x, e.loc));
-    std::vector<Array> blocks;
-    for (const ShardedValue& x : operands) blocks.push_back(x.block);
-    const std::vector<Array> results = bind_primitive(*e.op, e.params, blocks, e.loc);
+    const CollectiveRules& rules = collective_rules(*e.op);
+    const ExchangeParts parts = rules.parts(*e.params);
     ShardedValues values;
-    for (std::size_t i = 0; i < results.size(); ++i)
-      values.push_back(by_elements && same_shapes ? p_.of_block(results[i], operands[i].axes) : p_.replicated(results[i]));
+    std::vector<Array> blocks;
+    std::vector<DimAxes> results;
+    for (std::size_t i = 0; i < in.size(); ++i) {
+      DimAxes axes = in[i].axes;
+      const Shape& shape = out[i].shape;
+      const bool same_rank = in[i].whole.size() == shape.size(), one = in.size() == 1;
+      const auto at = static_cast<std::size_t>(parts.dim);
+      DimAxes result;
+      if (in[i].whole == shape && (rules.exchange == Exchange::none || rules.exchange == Exchange::allreduce ||
+                                   rules.exchange == Exchange::permute || rules.exchange == Exchange::broadcast)) {
+        result = axes;
+      } else if (one && same_rank && (rules.exchange == Exchange::allgather || rules.exchange == Exchange::reduce_scatter)) {
+        axes[at].clear();
+        result = axes;
+      } else if (one && rules.exchange == Exchange::alltoall && exchanges_parts(in[i].whole, shape, parts)) {
+        axes[at].clear();
+        axes[static_cast<std::size_t>(parts.concat_dim)].clear();
+        result = axes;
+      } else if (one && rules.exchange == Exchange::allgather && shape.size() == in[i].whole.size() + 1) {
+        result = axes;
+        result.insert(result.begin() + parts.dim, std::vector<std::string>());
+      } else {
+        axes.assign(axes.size(), {});
+        result.resize(static_cast<std::size_t>(shape.size()));
+      }
+      blocks.push_back(p_.reshard(in[i], axes, e.loc).block);
+      results.push_back(std::move(result));
+    }
+    const std::vector<Array> y = bind_primitive(*e.op, e.params, blocks, e.loc);
+    for (std::size_t i = 0; i < y.size(); ++i) values.push_back(p_.of_block(y[i], results[i]));
     return values;
   }
 
@@ -176,6 +211,20 @@ class Partitioner {
 };
 
 }  // namespace
+
+bool same_mesh(const MeshAxes& a, const MeshAxes& b) {
+  return a.names == b.names && a.sizes == b.sizes && (a.device_ids == b.device_ids || a.device_ids.empty() || b.device_ids.empty());
+}
+
+bool can_partition_body(const Jaxpr& j, const MeshAxes& mesh) {
+  check_nesting("programs inside programs", nesting_depth(j));
+  return std::all_of(j.eqns().begin(), j.eqns().end(), [&](const Eqn& e) {
+    bool all = !has_effects(e) && e.op->kind != Kind::effect && !process_move(*e.op);
+    if (const SpecOnMesh* s = sharding_constraint(e)) all = all && same_mesh(s->mesh, mesh);
+    each_program(e, [&](const Jaxpr& inner) { all = all && can_partition_body(inner, mesh); });
+    return all;
+  });
+}
 
 bool runs_over_free_axes(const ShardMapParams& q, const std::vector<std::string>& free, const MeshAxes& mesh) {
   const std::vector<std::string> own = q.manual_axes();

@@ -7,12 +7,9 @@
 #include <vector>
 
 #include "weft/core/base/nesting.h"
-#include "weft/core/ir/effects.h"
 #include "weft/core/ir/rewrite.h"
 #include "weft/core/ir/sealed_program.h"
-#include "weft/core/ops/collective/process_local.h"
 #include "weft/core/ops/collective/shard_map.h"
-#include "weft/core/ops/collective/sharding_constraint.h"
 #include "weft/core/ops/control/call.h"
 #include "weft/core/trace/trace.h"
 #include "weft/runtime/host/blocks.h"
@@ -21,16 +18,6 @@
 
 namespace weft::detail {
 namespace {
-
-/// Whether every equation can run in a body whose maps over free axes are taken apart.
-bool can_take_apart(const Jaxpr& j) {
-  check_nesting("programs inside programs", nesting_depth(j));
-  return std::all_of(j.eqns().begin(), j.eqns().end(), [](const Eqn& e) {
-    bool all = !has_effects(e) && e.op->kind != Kind::effect && !process_move(*e.op) && !sharding_constraint(e);
-    each_program(e, [&](const Jaxpr& inner) { all = all && can_take_apart(inner); });
-    return all;
-  });
-}
 
 /// How maps over free axes divide the program's inputs, where they reach them unchanged but for dimensions of size 1; nothing is said of
 /// others, and of those that two maps divide differently.
@@ -88,7 +75,7 @@ std::optional<ShardMapParams> partition_free_axes(const ShardMapParams& p) {
   std::vector<std::string> free = p.mesh.names;
   const std::vector<std::string> own = p.manual_axes();
   std::erase_if(free, [&](const std::string& axis) { return std::count(own.begin(), own.end(), axis) > 0; });
-  if (free.empty() || !can_take_apart(p.jaxpr)) return {};
+  if (free.empty() || !can_partition_body(p.jaxpr, p.mesh)) return {};
   const auto avals = p.jaxpr.data().input_avals();
   std::vector<DimAxes> inner = divided_by_maps(p.jaxpr, free, p.mesh);
   const Partition partition(p.mesh, free);

@@ -69,6 +69,7 @@ Movement movement_of(const PartitionContext& c, int which) {
 
 std::optional<ShardedValues> partition_movement(const PartitionContext& c) {
   if (std::optional<ShardedValue> shifted = partition_shift(c)) return ShardedValues{std::move(*shifted)};
+  if (std::optional<ShardedValue> sliced = partition_slice(c)) return ShardedValues{std::move(*sliced)};
   ShardedValue x = c.in[0];
   std::vector<Movement> movements;
   for (std::size_t k = 0; k < c.out.size(); ++k) movements.push_back(movement_of(c, static_cast<int>(k)));

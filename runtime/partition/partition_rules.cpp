@@ -4,10 +4,15 @@
 #include <algorithm>
 
 #include "weft/core/array/array_impl.h"
+#include "weft/core/array/indexing.h"
+#include "weft/core/functions/elementwise.h"
+#include "weft/core/functions/shaping.h"
 #include "weft/core/ops/collective/collective.h"
+#include "weft/core/ops/movement/movement.h"
 #include "weft/core/ops/product/dot.h"
 #include "weft/core/ops/reduce/reduce.h"
 #include "weft/core/ops/reduce/reduce_window.h"
+#include "weft/core/trace/trace.h"
 
 namespace weft::detail {
 namespace {
@@ -59,6 +64,45 @@ std::optional<ShardedValues> reduce(const PartitionContext& c) {
     }
   }
   return ShardedValues{c.partition.of_block(r, axes)};
+}
+
+Array combine(Combiner combiner, const Array& a, const Array& b) {
+  switch (combiner) {
+    case Combiner::sum: return a + b;
+    case Combiner::prod: return a * b;
+    case Combiner::max: return maximum(a, b);
+    case Combiner::min: return minimum(a, b);
+    default: return logaddexp(a, b);
+  }
+}
+
+/// Along a sharded dimension devices exchange parts with another one; where there is none, each starts from the result of those before it.
+std::optional<ShardedValues> cumulative(const PartitionContext& c) {
+  const CumulativeParams& q = c.get<CumulativeParams>();
+  const ShardedValue& x = c.in[0];
+  const int dim = q.axis;
+  const std::vector<std::string>& over = x.axes[static_cast<std::size_t>(dim)];
+  const std::int64_t n = c.partition.parts(over), block = x.block.shape()[dim];
+  const std::optional<Combiner>& combiner = c.eqn.op->combiner;
+  const bool combines = combiner && (*combiner == Combiner::sum || *combiner == Combiner::prod || *combiner == Combiner::max ||
+                                     *combiner == Combiner::min || *combiner == Combiner::logsumexp);
+  if (n == 1 || !combines || c.in.size() != 1 || x.block.dtype().is_bool() || x.whole.num_elements() == 0 ||
+      exchanged(c.partition, x.whole, x.axes, dim))
+    return partition_along(c, dim);
+  LocScope scope(c.eqn.loc);
+  const Array own = c.bind(std::span(&x.block, 1))[0];
+  const std::int64_t last = q.reverse ? 0 : block - 1;
+  const Array total = slice_axis(own, dim, last, last + 1, c.eqn.loc);
+  const Array totals = bind_all_gather(total, {dim, {}, over, n, true}, c.eqn.loc);
+  const Array running = c.bind(std::span(&totals, 1))[0];
+  const Array position = position_along(c.partition, over, c.eqn.loc);
+  const auto number = [](std::int64_t v) { return make_literal(v, int32); };
+  std::vector<Array> start(static_cast<std::size_t>(own.ndim()), number(0));
+  start[static_cast<std::size_t>(dim)] =
+      q.reverse ? minimum(position + number(1), number(n - 1)) : maximum(position - number(1), number(0));
+  const Array before = broadcast_to(dynamic_slice(running, start, total.shape()), own.shape());
+  const Array is_first = position == number(q.reverse ? n - 1 : 0);
+  return ShardedValues{c.partition.of_block(where(is_first, own, combine(*combiner, before, own)), x.axes)};
 }
 
 std::optional<ShardedValues> arg_reduce(const PartitionContext& c) {
@@ -115,13 +159,13 @@ std::optional<ShardedValues> partition_eqn(const PartitionContext& c) {
     case Kind::concatenate: return partition_concatenate(c);
     case Kind::reduce: return reduce(c);
     case Kind::arg_reduce: return arg_reduce(c);
-    case Kind::cumulative: return partition_along(c, c.get<CumulativeParams>().axis);
+    case Kind::cumulative: return cumulative(c);
     case Kind::dot: return dot(c);
     case Kind::convolution: return partition_convolution(c);
     case Kind::gather: return partition_gather(c);
     case Kind::dynamic_slice: return partition_dynamic_slice(c);
     case Kind::dynamic_update_slice: return partition_dynamic_update_slice(c);
-    case Kind::reduce_window: return partition_keeping(c, without_windows(c.get<ReduceWindowParams>()));
+    case Kind::reduce_window: return partition_reduce_window(c);
     case Kind::random: return partition_batched(c, c.in[0].whole.size());
     default: return {};
   }

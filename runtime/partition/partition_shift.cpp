@@ -5,6 +5,7 @@
 #include <map>
 
 #include "weft/core/array/array_impl.h"
+#include "weft/core/array/indexing.h"
 #include "weft/core/functions/elementwise.h"
 #include "weft/core/ops/collective/collective.h"
 #include "weft/core/ops/common.h"
@@ -188,6 +189,33 @@ std::optional<ShardedValue> partition_shift(const PartitionContext& c) {
   if (c.eqn.op->kind == Kind::concatenate) return concatenated(c, m.part_dim);
   if (m.guarded) return c.in.size() == 2 ? padded(c, m) : std::nullopt;
   return c.in.size() == 1 ? reversed(c, m) : std::nullopt;
+}
+
+std::optional<ShardedValue> partition_slice(const PartitionContext& c) {
+  if (c.out.size() != 1 || c.in.size() != 1) return {};
+  const ShardedValue& x = c.in[0];
+  const Movement m = movement_of(c, 0);
+  const DType dtype = x.block.dtype();
+  if (m.guarded || m.reshape || !is_aligned(m) || x.scalar || !(dtype.is_bool() || dtype.is_integer() || dtype.is_floating())) return {};
+  const int dim = only_moved_dim(m, x.whole, c.out[0].shape);
+  if (dim < 0 || !shifts(m.dims[static_cast<std::size_t>(dim)]) || !is_sharded_along(c.partition, x, dim)) return {};
+  const std::int64_t size = c.out[0].shape[dim], block = x.block.shape()[dim], start = m.dims[static_cast<std::size_t>(dim)].offset;
+  if (size == 0 || 2 * size > x.whole[dim] || x.whole[dim] > std::numeric_limits<std::int32_t>::max() / 2) return {};
+  // With a slice's width of zeros around it, a block gives the elements that it has of the slice, and zeros for others.
+  LocScope scope(c.eqn.loc);
+  const std::vector<std::string>& over = x.axes[static_cast<std::size_t>(dim)];
+  PaddingConfig around(x.axes.size());
+  around[static_cast<std::size_t>(dim)] = {size, size, 0};
+  const auto number = [](std::int64_t v) { return make_literal(v, int32); };
+  std::vector<Array> at(x.axes.size(), number(0));
+  const Array first = number(start + size) - position_along(c.partition, over, c.eqn.loc) * number(block);
+  at[static_cast<std::size_t>(dim)] = minimum(maximum(first, number(0)), number(block + size));
+  const Array own = dynamic_slice(pad_with(x.block, scalar_like(x.block, 0), around, c.eqn.loc), at, x.block.shape().with(dim, size));
+  DimAxes axes = x.axes;
+  axes[static_cast<std::size_t>(dim)].clear();
+  ShardedValue y{*sum_of_one(own, over, c.eqn.loc), c.out[0].shape, axes};
+  y.slice = slice_of(c, m, c.out[0].shape);
+  return y;
 }
 
 std::shared_ptr<const ShardedSlice> slice_of(const PartitionContext& c, const Movement& m, const Shape& out) {

@@ -1,13 +1,12 @@
-// How convolutions, gathers and dynamic slices are partitioned: along dimensions that they don't mix.
+// How convolutions and window reductions are partitioned: along dimensions that they don't mix; along the others each device gets what its
+// windows reach of its neighbours' blocks.
 #include <array>
 
-#include "weft/core/functions/elementwise.h"
 #include "weft/core/ops/collective/collective.h"
-#include "weft/core/ops/collective/shard_map.h"
-#include "weft/core/ops/common.h"
-#include "weft/core/ops/movement/dynamic_slice.h"
-#include "weft/core/ops/movement/gather.h"
 #include "weft/core/ops/product/conv.h"
+#include "weft/core/ops/reduce/reduce_window.h"
+#include "weft/core/ops/reduce/reduction_identity.h"
+#include "weft/core/ops/reduce/window_params.h"
 #include "weft/core/trace/trace.h"
 #include "weft/runtime/partition/partition_rules.h"
 
@@ -16,13 +15,44 @@ namespace {
 
 std::size_t index(int d) { return static_cast<std::size_t>(d); }
 
+std::int64_t ceil_div(std::int64_t a, std::int64_t b) { return a > 0 ? (a + b - 1) / b : -(-a / b); }
+
+/// What a device needs of the elements along one dimension, and the padding around them.
+struct Reach {
+  BlockWindow window;
+  std::int64_t low, high;
+};
+
+/// What `length` padded positions from position k * distance on reach of the elements, on device k of `devices`; nothing where devices
+/// differ in more than their position, where these are padding alone, or where that is as much as the whole.
+std::optional<Reach> reach_of(const WindowDim& d, std::int64_t devices, std::int64_t distance, std::int64_t length) {
+  if (!d.is_countable() || distance % d.base_dilation != 0 || length <= 0) return {};
+  const std::int64_t first = ceil_div(-d.low, d.base_dilation);
+  const std::int64_t last = length - 1 - d.low;  // counted from the first element
+  if (last < first * d.base_dilation) return {};
+  const std::int64_t behind = last >= 0 ? last / d.base_dilation + 1 : 1 - ceil_div(-last, d.base_dilation);
+  Reach r{{first, distance / d.base_dilation, behind - first}, first * d.base_dilation + d.low, 0};
+  r.high = length - r.low - dilated(r.window.size, d.base_dilation);
+  if (!is_less_than_whole(r.window, d.size, devices)) return {};
+  return r;
+}
+
+/// What the windows that a device has reach; nothing where they can't be divided evenly.
+std::optional<Reach> reach_of_windows(const WindowDim& d, std::int64_t devices) {
+  const std::int64_t positions = d.positions();
+  if (positions == 0 || positions % devices != 0) return {};
+  const std::int64_t own = positions / devices;
+  return reach_of(d, devices, own * d.stride, (own - 1) * d.stride + dilated(d.window, d.window_dilation));
+}
+
 }  // namespace
 
-/// Sharded along the batch and the output's features; where the input's features are sharded, each device has a part of the sum.
+/// Sharded along the batch and the output's features; where the input's features are sharded, each device has a part of the sum. Sharded
+/// spatial dimensions: each device has a part of the windows, or, where those are sharded alike, a part of the sum over each window.
 std::optional<ShardedValues> partition_convolution(const PartitionContext& c) {
   const ShardedValues& in = c.in;
-  const ConvParams& q = c.get<ConvParams>();
-  const ConvDimensions& n = q.dimension_numbers;
+  ConvParams q = c.get<ConvParams>();
+  const ConvDimensions& n = c.get<ConvParams>().dimension_numbers;
   DimAxes lhs(in[0].axes.size()), rhs(in[1].axes.size()), out(lhs.size());
   AxisAssignment assignment;
   if (q.batch_group_count == 1) out[index(n.out_spec[0])] = lhs[index(n.lhs_spec[0])] = assignment.claim(in[0].axes[index(n.lhs_spec[0])]);
@@ -32,61 +62,68 @@ std::optional<ShardedValues> partition_convolution(const PartitionContext& c) {
     over = assignment.claim_either(in[0].axes[index(n.lhs_spec[1])], in[1].axes[index(n.rhs_spec[1])]);
     lhs[index(n.lhs_spec[1])] = rhs[index(n.rhs_spec[1])] = over;
   }
-  Array y = bind_primitive(*c.eqn.op, c.eqn.params, std::array{c.reshard(in[0], lhs).block, c.reshard(in[1], rhs).block}, c.eqn.loc)[0];
+  const std::vector<WindowDim> windows = conv_windows(q, in[0].whole, in[1].whole);
+  std::vector<std::optional<Reach>> reaches(windows.size());
+  for (std::size_t s = 0; s < windows.size(); ++s) {
+    const std::size_t l = index(n.lhs_spec[s + 2]), r = index(n.rhs_spec[s + 2]), o = index(n.out_spec[s + 2]);
+    if (c.partition.parts(in[0].axes[l]) == 1) continue;
+    const std::vector<std::string> axes = assignment.claim(in[0].axes[l]);
+    if (axes.empty()) continue;
+    const WindowDim& w = windows[s];
+    const std::int64_t devices = c.partition.parts(axes);
+    const bool in_window = axes == in[1].axes[r];
+    if (in_window) {
+      const std::int64_t own = w.window / devices;
+      reaches[s] = reach_of(w, devices, own * w.window_dilation, (own - 1) * w.window_dilation + (w.positions() - 1) * w.stride + 1);
+    } else {
+      reaches[s] = reach_of_windows(w, devices);
+    }
+    if (!reaches[s]) continue;
+    lhs[l] = axes;
+    if (in_window) {
+      rhs[r] = axes;
+      over.insert(over.end(), axes.begin(), axes.end());
+    } else {
+      out[o] = axes;
+    }
+  }
+  Array x = c.reshard(in[0], lhs).block;
+  for (std::size_t s = 0; s < windows.size(); ++s) {
+    if (!reaches[s]) continue;
+    const int dim = n.lhs_spec[s + 2];
+    x = window_of_block(c.partition, x, dim, lhs[index(dim)], reaches[s]->window, {}, c.eqn.loc);
+    q.padding[s] = {reaches[s]->low, reaches[s]->high};
+  }
+  Array y = c.bind_with(std::move(q), std::array{x, c.reshard(in[1], rhs).block})[0];
   if (c.partition.parts(over) > 1) y = bind_psum(y, over, {}, c.eqn.loc);
   return ShardedValues{c.partition.of_block(y, out)};
 }
 
-/// The result is sharded as the indices are, and along window dimensions that are as wide as the operand.
-std::optional<ShardedValues> partition_gather(const PartitionContext& c) {
-  const ShardedValues& in = c.in;
-  Gather::Params q = c.get<Gather::Params>();
-  const IndexedGeometry g = gather_geometry(q.dimension_numbers, q.slice_sizes, c.out[0].ndim());
-  DimAxes operand(in[0].axes.size()), indices(in[1].axes.size()), result(index(c.out[0].ndim()));
-  AxisAssignment assignment;
-  for (std::size_t d = 0; d < g.dims.size(); ++d)
-    if (const int b = g.dims[d].batch_dim; b >= 0)
-      operand[d] = indices[index(b)] = assignment.claim_either(in[0].axes[d], in[1].axes[index(b)]);
-  for (std::size_t b = 0; b < g.batch_dims.size(); ++b) {
-    if (indices[b].empty()) indices[b] = assignment.claim(in[1].axes[b]);
-    // A batch dimension of the operand that another one of the indices' axes came first for is whole.
-    result[index(g.batch_dims[b])] = indices[b];
+/// Sharded along all dimensions whose windows can be divided evenly.
+std::optional<ShardedValues> partition_reduce_window(const PartitionContext& c) {
+  ReduceWindowParams q = c.get<ReduceWindowParams>();
+  const std::optional<Combiner>& combiner = c.eqn.op->combiner;
+  const std::vector<bool> keep = without_windows(q);
+  if (c.in.size() != 1 || !combiner) return partition_keeping(c, keep);
+  const ShardedValue& in = c.in[0];
+  const std::vector<WindowDim> windows = windows_of(q, in.whole);
+  DimAxes axes = in.axes;
+  std::vector<std::optional<Reach>> reaches(windows.size());
+  for (std::size_t d = 0; d < windows.size(); ++d) {
+    const std::int64_t devices = c.partition.parts(axes[d]);
+    if (keep[d] || axes[d].empty()) continue;
+    if (devices > 1) reaches[d] = reach_of_windows(windows[d], devices);
+    if (!reaches[d]) axes[d].clear();
   }
-  for (std::size_t d = 0; d < g.dims.size(); ++d) {
-    const IndexedDim& dim = g.dims[d];
-    if (dim.batch_dim >= 0) operand[d] = indices[index(dim.batch_dim)];
-    if (dim.component >= 0 || dim.batch_dim >= 0 || dim.window_dim < 0 || dim.window != in[0].whole[static_cast<int>(d)]) continue;
-    operand[d] = result[index(dim.window_dim)] = assignment.claim(in[0].axes[d]);
-    q.slice_sizes[static_cast<int>(d)] /= c.partition.parts(operand[d]);
+  Array x = c.reshard(in, axes).block;
+  for (std::size_t d = 0; d < windows.size(); ++d) {
+    if (!reaches[d]) continue;
+    // A sum's padding is zeros; other combiners' is what changes nothing.
+    const auto fill = combiner == Combiner::sum ? std::nullopt : std::optional(identity_of(*combiner, x.dtype()));
+    x = window_of_block(c.partition, x, static_cast<int>(d), axes[d], reaches[d]->window, fill, c.eqn.loc);
+    q.padding[d] = {reaches[d]->low, reaches[d]->high};
   }
-  const Array y = bind_primitive(*c.eqn.op, make_params(std::move(q)),
-                                 std::array{c.reshard(in[0], operand).block, c.reshard(in[1], indices).block}, c.eqn.loc)[0];
-  return ShardedValues{c.partition.of_block(y, result)};
-}
-
-/// Positions along dimensions that are as wide as the operand are 0, whatever is asked for.
-std::optional<ShardedValues> partition_dynamic_slice(const PartitionContext& c) {
-  const ShardedValues& in = c.in;
-  DynamicSlice::Params q = c.get<DynamicSlice::Params>();
-  std::vector<bool> keep;
-  for (int d = 0; d < q.slice_sizes.size(); ++d) keep.push_back(q.slice_sizes[d] == in[0].whole[d]);
-  const ShardedValue x = c.keeping(in[0], keep);
-  std::vector<Array> blocks{x.block};
-  for (std::size_t k = 1; k < in.size(); ++k) blocks.push_back(in[k].block);
-  for (int d = 0; d < q.slice_sizes.size(); ++d)
-    if (keep[index(d)]) q.slice_sizes[d] = x.block.shape()[d];
-  return ShardedValues{c.partition.of_block(bind_primitive(*c.eqn.op, make_params(std::move(q)), blocks, c.eqn.loc)[0], x.axes)};
-}
-std::optional<ShardedValues> partition_dynamic_update_slice(const PartitionContext& c) {
-  const ShardedValues& in = c.in;
-  DimAxes axes(in[0].axes.size());
-  AxisAssignment assignment;
-  for (std::size_t d = 0; d < axes.size(); ++d)
-    if (in[0].whole[static_cast<int>(d)] == in[1].whole[static_cast<int>(d)])
-      axes[d] = assignment.claim_either(in[0].axes[d], in[1].axes[d]);
-  std::vector<Array> blocks{c.reshard(in[0], axes).block, c.reshard(in[1], axes).block};
-  for (std::size_t k = 2; k < in.size(); ++k) blocks.push_back(in[k].block);
-  return ShardedValues{c.partition.of_block(bind_primitive(*c.eqn.op, c.eqn.params, blocks, c.eqn.loc)[0], axes)};
+  return ShardedValues{c.partition.of_block(c.bind_with(std::move(q), std::span(&x, 1))[0], axes)};
 }
 
 }  // namespace weft::detail

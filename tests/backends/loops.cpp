@@ -81,6 +81,60 @@ TEST_CASE("loops: slices in, slices out, forward and backward") {
     }
 }
 
+TEST_CASE("loops: a window of the carry is written, and nothing else") {
+  const Array x = reshape(sin(arange(64 * 64, float32)), {64, 64});
+  const auto steps = [](auto body) { return [body](Array c) { return fori_loop(0, 50, body, c); }; };
+  const auto check = [&](const char* what, auto body, bool in_place) {
+    CAPTURE(what);
+    const auto f = steps(body);
+    Array wanted = x;
+    for (int i = 0; i < 50; ++i) wanted = body(array(i), wanted);
+    CHECK(array_equal(jit(f)(x), wanted).item<bool>());
+    const std::string text = jit(f).lower(x).compile().as_text("kernels");
+    CHECK_MESSAGE((text.find("f32[4096], 64 written") != std::string::npos) == in_place, text);
+  };
+  check("row", [](Array i, Array c) { return dynamic_update_slice(c, full({1, 64}, 0.5f) + i, {i - 7, 0}); }, true);
+  check("column", [](Array i, Array c) { return dynamic_update_slice(c, full({64, 1}, 0.5f) + i, {0, i + 40}); }, true);
+  check("corner", [](Array i, Array c) { return dynamic_update_slice(c, full({4, 16}, 0.5f) + i, {i * 3, i}); }, true);
+  check(
+      "two rows",
+      [](Array i, Array c) {
+        return dynamic_update_slice(dynamic_update_slice(c, full({1, 64}, 0.5f) + i, {i, 0}), full({1, 64}, 2.f), {i + 1, 0});
+      },
+      true);
+  check(
+      "row of what is there",
+      [](Array i, Array c) { return dynamic_update_slice(c, dynamic_slice(c, {i, 0}, {1, 64}) * 0.5f, {i + 1, 0}); }, true);
+  check("most of it", [](Array i, Array c) { return dynamic_update_slice(c, full({40, 64}, 0.5f) + i, {i, 0}); }, false);
+  // What is written is read in the same step, and a carry that is a result of the step elsewhere.
+  const auto cached = [](Array c) {
+    return scan(
+        [](Array u, Array i) {
+          const Array next = dynamic_update_slice(u, full({1, 64}, 0.25f) * i, {convert(i, int32), 0});
+          return std::pair{next, sum(next * 0.5f, 0)};
+        },
+        c, arange(20, float32));
+  };
+  const auto [last, sums] = jit(cached)(x);
+  Array state = x;
+  for (int i = 0; i < 20; ++i) {
+    state = dynamic_update_slice(state, full({1, 64}, 0.25f) * static_cast<float>(i), {i, 0});
+    CHECK(tree::all_close(sums[i], sum(state * 0.5f, 0), 1e-4, 1e-5));
+  }
+  CHECK(array_equal(last, state).item<bool>());
+  // Other dtypes, and donated arguments.
+  for (const DType dtype : {int32, bool_, float64, float16, complex64}) {
+    const Array y = convert(x * 4, dtype), row = ones({1, 64}, dtype);
+    const auto f = jit([=](Array c, Array i) { return dynamic_update_slice(c, row, {i, 0}); }, {.donate_argnums = {0}});
+    Array wanted = y;
+    for (int i = 0; i < 3; ++i) wanted = dynamic_update_slice(wanted, row, {i * 5, 0});
+    Array c = y + zeros({64, 64}, dtype);
+    if (dtype == bool_) c = logical_or(y, zeros({64, 64}, dtype));
+    for (int i = 0; i < 3; ++i) c = f(c, array(i * 5));
+    CHECK(array_equal(c, wanted).item<bool>());
+  }
+}
+
 TEST_CASE("loops: while") {
   same(
       [](Xs x) {

@@ -12,6 +12,39 @@ using weft::sharding::P;
 
 namespace weft::test {
 
+void sharded_pieces() {
+  const int n = device_count();
+  const Mesh mesh = make_mesh({n}, {"i"});
+  const Array whole = sin(numbers({n * 12, 4}));
+  const Array x = device_put(whole, NamedSharding{mesh, P("i")}), at = array({1, 11, 3, 7});
+  const auto close = [](const Array& got, const Array& wanted, const std::string& what) {
+    const Array all = got.is_fully_addressable() ? device_get(got) : process_allgather(got);
+    const std::string wrong = tools::difference(all, wanted, nullptr, {1e-4, 1e-4, false});
+    expect(wrong.empty(), what + ": " + wrong);
+  };
+  const auto check = [&](auto f, const std::string& what) {
+    close(jit(f)(x), f(whole), what);
+    const std::string text = jit(f).lower(x).as_text("jaxpr");
+    expect(n == 1 || text.find("f32[" + std::to_string(n * 12) + ",4] = all_gather") == std::string::npos, what + ": gathers");
+  };
+  check([](Array v) { return sort(v, 0); }, "a sort");
+  check([](Array v) { return cumsum(v, 0); }, "running sums");
+  check([&](Array v) { return take(v, at, 0); }, "a gather");
+  check([&](Array v) { return v.at(at).add(2.f); }, "a scatter");
+  check([](Array v) { return v[5] * 2; }, "a row");
+  check([](Array v) { return dynamic_slice(v, {array(6), array(0)}, {5, 4}); }, "a dynamic slice");
+  check([](Array v) { return dynamic_update_slice(v, ones({5, 4}), {array(6), array(0)}); }, "a dynamic update");
+  check([](Array v) { return avg_pool(expand_dims(v, {0, 2}), {3, 1}, {.strides = {1, 1}, .padding = "SAME"}); }, "windows");
+  if (n % 2 != 0) return;
+  const Mesh grid = make_mesh({n / 2, 2}, {"a", "b"});
+  const Array y = device_put(whole, NamedSharding{grid, P("a", "b")});
+  const auto centred = [](Array v) { return v - pmean(mean(v), "a"); };
+  const auto f = shard_map(centred, {.mesh = grid, .in_specs = P("a"), .out_specs = P("a"), .axis_names = {"a"}});
+  close(f(y), whole - mean(whole), "a map over one axis of two");
+  close(jit(f)(y), whole - mean(whole), "a map over one axis of two, jit");
+  expect(f(y).sharding() == Sharding(NamedSharding(grid, P("a", "b"))), "the other axis is followed");
+}
+
 // Maps in maps: each process's rows, spread over its devices as far as they go.
 void nested_maps() {
   const int n = process_count(), local = local_device_count(), me = process_index();

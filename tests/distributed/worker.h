@@ -59,6 +59,8 @@ void as_vmap(F f, const Array& whole, const std::string& what) {
 
 /// Maps in maps, rows in rounds, groups of different sizes; donated arguments.
 void nested_maps();
+/// Operations along a dimension that the processes' devices divide, and maps over some of a mesh's axes.
+void sharded_pieces();
 void donation();
 /// Devices beyond the hosts' of several processes: what they know of each other, groups, replays, checkpoints in a folder.
 void gpus(const std::string& folder);

@@ -82,7 +82,7 @@ TEST_CASE("reductions and products communicate over the axes that they sum over"
   check_sharded([](Array v, Array w) { return matmul(v, w); }, {}, tall, columns);
   check_sharded([](Array v, Array w) { return matmul(v, w); }, {"all_gather"}, a, columns);
   check_sharded([](Array v) { return argmax(v, 1); }, {"all_gather"}, a);
-  check_sharded([](Array v) { return cumsum(v, 0); }, {"all_gather"}, a);
+  check_sharded([](Array v) { return cumsum(v, 0); }, {"all_to_all"}, a);
   check_sharded([](Array v) { return cumsum(v, 0); }, {}, columns);
 }
 
@@ -112,7 +112,7 @@ TEST_CASE("stacks, windows, gathers and scatters stay divided where they don't m
   check_sharded([](Array t, Array i) { return t(i); }, {}, table, classes);
   CHECK(jit([](Array t, Array i) { return t(i); })(table, classes).sharding() == by_batch);
   check_sharded([](Array t, Array i) { return t(i); }, {}, put(table, P(none, "m")), classes);
-  check_sharded([](Array t, Array i) { return t(i); }, {"all_gather"}, put(table, P("m")), classes);
+  check_sharded([](Array t, Array i) { return t(i); }, {"psum"}, put(table, P("m")), classes);
   check_sharded([](Array x, Array i) { return take_along_axis(x, expand_dims(i, 1), 1); }, {}, v, classes);
   auto cross_entropy = [](Array x, Array y) { return mean(logsumexp(x, -1) - take_along_axis(x, expand_dims(y, 1), 1)(slice(), 0)); };
   check_sharded(cross_entropy, {"psum"}, v, classes);
@@ -129,14 +129,14 @@ TEST_CASE("stacks, windows, gathers and scatters stay divided where they don't m
   check_sharded([](Array x) { return split(x, 4, 1)[2]; }, {}, v);
 
   check_sharded([](Array x) { return abs(fft::fft(x)); }, {}, v);
-  check_sharded([](Array x) { return abs(fft::fft(x)); }, {"all_gather"}, put(data({8, 16}), P("b", "m")));
+  check_sharded([](Array x) { return abs(fft::fft(x)); }, {"all_to_all"}, put(data({8, 16}), P("b", "m")));
   check_sharded([](Array x) { return linalg::cholesky(matmul(x, swapaxes(x, -1, -2)) + 5 * eye(4)); }, {}, matrices);
   check_sharded([](Array x) { return linalg::inv(x + 5 * eye(4)); }, {}, matrices);
   check_sharded([](Array x, Array y) { return linalg::solve(x + 5 * eye(4), y); }, {}, matrices, put(data({8, 4, 2}), P("b")));
   check_sharded([](Array x) { return linalg::eigh(x + swapaxes(x, -1, -2)).eigenvalues; }, {}, matrices);
   check_sharded([](Array x) { return linalg::det(x); }, {}, matrices);
   check_sharded([](Array x) { return top_k(x, 3).values; }, {}, v);
-  check_sharded([](Array x) { return top_k(x, 3).indices; }, {"all_gather"}, put(data({8, 16}), P("b", "m")));
+  check_sharded([](Array x) { return top_k(x, 3).indices; }, {"all_to_all"}, put(data({8, 16}), P("b", "m")));
   check_sharded([](Array x) { return prod(x, 0); }, {"all_gather"}, v);
   check_sharded([](Array k) { return vmap([](Array a) { return random::normal(random::fold_in(a, 3), 16); })(k); }, {},
                 put(random::split(random::key(0), 8), P("b")));
@@ -187,12 +187,12 @@ TEST_CASE("shifts along a divided dimension send what crosses the borders of blo
   check_sharded([](Array v) { return concatenate({v, v}); }, {"all_gather"}, put(rows(16, 8), P("b")));
   // What looks like a shift and is none: parts of two values, every second row, rows set apart.
   const Array plain = put(rows(16, 8), P("b"));
-  check_sharded([](Array v) { return concatenate({v(slice(1, none)), (v * 2)(slice(0, 1))}); }, {"all_gather"}, plain);
+  check_sharded([](Array v) { return concatenate({v(slice(1, none)), (v * 2)(slice(0, 1))}); }, {"all_gather", "psum"}, plain);
   check_sharded([](Array v) { return concatenate({v(slice(0, none, 2)), v(slice(1, none, 2))}); }, {"all_gather"}, plain);
   const auto padded = [](Array v, const detail::PaddingConfig& config) {
     return detail::pad_with(v, detail::make_literal(7, v.dtype()), config, {});
   };
-  check_sharded([&](Array v) { return padded(v(slice(0, 8)), {{4, 4, 1}, {0, 0, 0}}); }, {"all_gather"}, plain);
+  check_sharded([&](Array v) { return padded(v(slice(0, 8)), {{4, 4, 1}, {0, 0, 0}}); }, {"psum"}, plain);
   // Padding that takes rows away.
   stays([&](Array v) { return padded(v, {{-3, 3, 0}, {0, 0, 0}}); }, plain);
   stays([&](Array v) { return padded(v(slice(2, none)), {{-1, 3, 0}, {0, 0, 0}}); }, plain);

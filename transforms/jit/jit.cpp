@@ -151,7 +151,7 @@ class Cache final : public JitCache {
   /// The program that a call would run: of divided arguments, the partitioned one.
   std::pair<Ref<Program>, Ref<const Structure>> program(JitCall& c) {
     const Ref<Entry> e = find_or_trace(c);
-    if (!maker_)
+    if (!maker_ || (maker_->follows_shardings() && over_one_mesh(c.leaves.span())))
       if (const Ref<CompiledFunction> sharded =
               e->sharded.find(*e->function, c.leaves.span(), [&] { return c.function().arguments(); }, c.loc))
         return {sharded, e->result};
@@ -311,6 +311,19 @@ class Cache final : public JitCache {
     }
   }
 
+  /// Whether all arrays that are placed are sharded over one mesh.
+  static bool over_one_mesh(std::span<const Array> inputs) {
+    const ConcreteArray* first = nullptr;
+    for (const Array& x : inputs) {
+      const ConcreteArray* c = as_concrete(x);
+      if (!c || !c->placement) continue;
+      if (c->buffer) return false;
+      if (first && !(sharding_of(*first).named().mesh() == sharding_of(*c).named().mesh())) return false;
+      first = c;
+    }
+    return true;
+  }
+
   std::vector<Array> run(Entry& e, JitCall& c) {
     const auto leaves = c.leaves.span();
     const SourceLoc loc = c.loc;
@@ -325,7 +338,10 @@ class Cache final : public JitCache {
       if (e.in_placements[i]) inputs[i] = device_put_array(inputs[i], *e.in_placements[i], loc);
     Ref<CompiledFunction> function = e.function;
     function->check_places(inputs, [&] { return c.function().arguments(); }, loc);
-    if (maker_) {
+    if (maker_ && maker_->follows_shardings() && over_one_mesh(inputs)) {
+      if (const Ref<CompiledFunction> sharded = e.sharded.find(*e.function, inputs, [&] { return c.function().arguments(); }, loc))
+        function = sharded;
+    } else if (maker_) {
       if (!reshards_implicitly() && function->donated().empty()) e.sharded.remember(inputs);
     } else {
       if (const Ref<CompiledFunction> sharded = e.sharded.find(*e.function, inputs, [&] { return c.function().arguments(); }, loc))

@@ -45,6 +45,8 @@ class ProgramMaker : public RefCounted {
   virtual Jaxpr make(FlatFunction& f) const = 0;
   /// Whether arguments that are divided must be so just as the program's map takes them; otherwise they must lie on its devices.
   virtual bool takes_one_division() const { return false; }
+  /// Whether it leaves axes of its mesh to the partitioner, over which arguments are sharded as they come.
+  virtual bool follows_shardings() const { return false; }
 };
 
 /// The programs of one jitted function, by the types, structures and static values of its arguments. Shared by its copies.

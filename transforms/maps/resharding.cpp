@@ -6,6 +6,7 @@
 #include "weft/core/errors/error.h"
 #include "weft/core/ops/collective/sharding_constraint.h"
 #include "weft/core/trace/trace.h"
+#include "weft/transforms/maps/map_scope.h"
 
 namespace weft::detail {
 
@@ -13,6 +14,15 @@ Array constrained(const Array& x, const NamedSharding& s, const char* operation,
   const SourceLoc loc = effective_loc(given);
   if (const std::string problem = spec_problem(s.mesh().axes(), s.spec(), x.shape()); !problem.empty())
     throw ShardingError(fmt::format("{}: {}: {}", operation, to_string(x.aval()), problem), loc);
+  if (inside_map())
+    for (const auto& dim : s.spec().dims())
+      for (const std::string& axis : dim)
+        if (find_axis(axis))
+          throw ShardingError(
+              fmt::format("{}: {}: {} names the axis `{}`, which is that of a map around: a device sees its own block along it; name axes "
+                          "that the map leaves free (axis_names of shard_map)",
+                          operation, to_string(x.aval()), to_string(s.spec()), axis),
+              loc);
   if (current_trace()) return bind_sharding_constraint(x, {s.mesh().axes(), s.spec()}, loc);
   return device_put_array(x, s, loc);
 }

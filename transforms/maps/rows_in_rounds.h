@@ -27,7 +27,8 @@ class [[nodiscard]] RowsScope {
 };
 /// The rows in scope, if an equation batched over this axis is a collective over all of them; else null.
 const RowsInRounds* rows_joined_by(const Primitive& op, const ParamsBase& params, const MappedAxis& axis);
-/// Such a collective: every device gathers all rows that count, does what one device does that has them, and keeps its own of the result.
+/// Such a collective: of sums each device gathers those that the others made of their rows; of others every device gathers all rows that
+/// count, does what one device does that has them, and keeps its own of the result.
 BatchResult batch_over_rounds(const RowsInRounds& rows, const BatchContext& c);
 
 }  // namespace weft::detail

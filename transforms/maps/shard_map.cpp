@@ -19,6 +19,10 @@
 namespace weft::detail {
 namespace {
 
+bool contains(const std::vector<std::string>& names, const std::string& name) {
+  return std::find(names.begin(), names.end(), name) != names.end();
+}
+
 /// What shard_map and smap differ in: how specs come out of their options.
 class SpecMaker : public RefCounted {
  public:
@@ -33,13 +37,26 @@ class SpecMaker : public RefCounted {
 
 class GivenSpecs final : public SpecMaker {
  public:
-  explicit GivenSpecs(const ShardMapOptions& o) : in_(o.in_specs), out_(o.out_specs) { mesh = o.mesh, check_vma = o.check_vma; }
+  explicit GivenSpecs(const ShardMapOptions& o) : in_(o.in_specs), out_(o.out_specs), axis_names_(o.axis_names) {
+    mesh = o.mesh, check_vma = o.check_vma;
+  }
   const char* name() const override { return "shard_map"; }
   std::vector<PartitionSpec> in_specs(const FlatFunction& f) const override { return resolve(in_, f.arguments(), "in_specs", f.loc); }
   std::vector<PartitionSpec> out_specs(const FlatFunction& f, std::span<const Aval>) const override {
     return resolve(out_, f.result(), "out_specs", f.loc);
   }
-  std::vector<std::string> axes(const Mesh& m, SourceLoc) const override { return m.axis_names(); }
+  std::vector<std::string> axes(const Mesh& m, SourceLoc loc) const override {
+    std::vector<std::string> names = m.axis_names();
+    if (axis_names_.empty()) return names;
+    for (const std::string& name : axis_names_)
+      if (m.axes().find(name) < 0)
+        throw ShardingError(
+            fmt::format("shard_map: axis_names has `{}`, which is not an axis of the mesh {}; name some of its axes, or none for all", name,
+                        print_param(m.axes())),
+            loc);
+    std::erase_if(names, [&](const std::string& name) { return !contains(axis_names_, name); });
+    return names;
+  }
 
  private:
   static std::vector<PartitionSpec> resolve(const Specs& prefix, const Skeleton& tree, const char* option, SourceLoc loc) {
@@ -48,6 +65,7 @@ class GivenSpecs final : public SpecMaker {
     return out;
   }
   Specs in_, out_;
+  std::vector<std::string> axis_names_;
 };
 
 class SpecsOfAxes final : public SpecMaker {
@@ -111,6 +129,8 @@ class ShardMapProgram final : public ProgramMaker {
       if (const std::string problem = spec_problem(p.mesh, in_specs[i], aval.shape); !problem.empty())
         throw ShardingError(
             fmt::format("{}: in_specs: {} is {}: {}", specs_->name(), leaf_paths(f.arguments())[i], to_string(aval), problem), f.loc);
+      if (const std::string problem = foreign_axis(p, in_specs[i]); !problem.empty())
+        throw ShardingError(fmt::format("{}: in_specs: {}: {}", specs_->name(), leaf_paths(f.arguments())[i], problem), f.loc);
       request.inputs.push_back(aval.with_shape(block_shape(p.mesh, in_specs[i], aval.shape)));
     }
 
@@ -129,7 +149,21 @@ class ShardMapProgram final : public ProgramMaker {
     });
   }
 
+  bool follows_shardings() const override { return specs_->axes(mesh_, {}).size() < mesh_.axes().names.size(); }
+
  private:
+  /// What is wrong with a spec that names an axis which isn't the function's, or nothing.
+  static std::string foreign_axis(const ShardMapParams& p, const PartitionSpec& spec) {
+    const std::vector<std::string> own = p.manual_axes();
+    for (const std::string& axis : named_axes(spec))
+      if (!contains(own, axis))
+        return fmt::format(
+            "{} names the axis `{}`, and axis_names are `{}`; add it there, or leave it out: how an array is sharded over "
+            "the mesh's other axes is the caller's to say",
+            to_string(spec), axis, fmt::join(own, "`, `"));
+    return {};
+  }
+
   /// The function of blocks. Results are checked against their specs.
   Jaxpr trace_body(FlatFunction& f, const ShardMapParams& p, const TraceRequest& request, const std::vector<PartitionSpec>& in_specs,
                    std::vector<PartitionSpec>& out_specs) const {
@@ -153,6 +187,7 @@ class ShardMapProgram final : public ProgramMaker {
                               f.loc);
         };
         if (const std::string problem = spec_problem(p.mesh, out_specs[i]); !problem.empty()) fail(problem);
+        if (const std::string problem = foreign_axis(p, out_specs[i]); !problem.empty()) fail(problem);
         if (const std::size_t dims = out_specs[i].trimmed().dims().size(); dims > static_cast<std::size_t>(block.ndim()))
           fail(fmt::format("{} names axes for {} dimensions", to_string(out_specs[i]), dims));
         if (!p.check_vma) continue;

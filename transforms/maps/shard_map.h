@@ -10,7 +10,10 @@ struct ShardMapOptions {
   std::optional<Mesh> mesh = {};  ///< the devices; the mesh of the use_mesh scope if none is given
   Specs in_specs = {};            ///< how each argument is sharded over the mesh
   Specs out_specs = {};           ///< how each result is put together of the devices' blocks
-  bool check_vma = true;          ///< keep track of what differs between devices: see shard_map
+  /// The mesh's axes that are the function's own; none: all. Specs and collectives name these alone. How arrays are sharded over the others
+  /// is the caller's, and followed through the function as jit does it.
+  std::vector<std::string> axis_names = {};
+  bool check_vma = true;  ///< keep track of what differs between devices: see shard_map
 };
 /// Options of smap (jax.smap).
 struct SmapOptions {
@@ -65,9 +68,14 @@ class ShardMapped : public Callable<ShardMapped<F>> {
 /// psum: so a gradient inside the function, with respect to a replicated value, is summed over the devices, and that of a psum is not.
 /// Without it, nothing is checked, psum is its own transpose, and gradients inside are of each device's own.
 ///
-/// Throws ShardingError for a spec that doesn't fit the mesh, its argument or its result, for an argument that is committed to other
-/// devices than the mesh's, and for a mesh that isn't that of the scope (use_mesh) or of the map around it; PytreeError if specs are no
-/// prefix of the arguments.
+/// With `axis_names` the map is over some of the mesh's axes: the function sees blocks of arrays that are whole with respect to the others,
+/// and each of its operations is partitioned over those as in a jitted function. Inside, with_sharding_constraint may name them, and
+/// another shard_map may take some of them.
+///
+/// Throws ShardingError for a spec that doesn't fit the mesh, its argument or its result, for axis_names that the mesh doesn't have, for a
+/// spec that names an axis beside them, for an argument that is committed to other devices than the mesh's, and for a mesh that isn't that
+/// of the scope (use_mesh) or of the map around it; AxisError for an axis that a map around has; PytreeError if specs are not a prefix of
+/// the arguments.
 template <class F = UnaryFunction>
 detail::ShardMapped<F> shard_map(F f, ShardMapOptions options) {
   return {std::move(f), detail::ShardMapCaches::make(options)};

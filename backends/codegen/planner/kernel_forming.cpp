@@ -9,6 +9,7 @@
 #include "weft/backends/codegen/emit/reduction_epilogue.h"
 #include "weft/backends/codegen/planner/interleaved_complex.h"
 #include "weft/backends/codegen/planner/planner.h"
+#include "weft/backends/codegen/planner/window_updates.h"
 #include "weft/core/array/shape.h"
 #include "weft/core/base/nesting.h"
 #include "weft/core/ir/sealed_program.h"
@@ -527,7 +528,7 @@ void KernelPlanner::add_outputs() {
 
 KernelProgram plan_program(const Jaxpr& simplified, const TargetTraits& target, KernelTable& table, const std::vector<int>& donated) {
   check_nesting("programs inside programs", nesting_depth(simplified));
-  KernelProgram p = KernelPlanner(simplified, target, table).run();
+  KernelProgram p = KernelPlanner(with_window_updates(simplified, donated), target, table).run();
   plan_memory(p, table.kernels, donated);
   return p;
 }

@@ -134,7 +134,7 @@ void KernelPlanner::add_scatter(int eqn) {
 }
 
 /// A kernel of its own. Its outer loops are those that no two updates of one element differ in: dimensions that run along with the indices,
-/// and window dimensions that are not indexed. One that is divided by rows has none.
+/// and window dimensions that are not indexed, or all where there is one window. One that is divided by rows has none.
 void KernelPlanner::place_scatter(int root) {
   const Root& r = roots_[static_cast<std::size_t>(root)];
   const IndexedGeometry g = geometry_of_scatter(j_.eqns[static_cast<std::size_t>(r.eqn)]);
@@ -142,12 +142,14 @@ void KernelPlanner::place_scatter(int root) {
   group.closed = true;
   group.roots = {root};
   group.outer.emplace_back();
+  const Shape& updates = j_.aval(j_.eqns[static_cast<std::size_t>(r.eqn)].inputs[2]).shape;
+  const bool one_window = std::all_of(g.batch_dims.begin(), g.batch_dims.end(), [&](int d) { return updates[d] == 1; });
   for (std::size_t k = 0; k < r.parallel.size() && !r.divided; ++k) {
     const int d = r.parallel[k].value_dim;
-    const bool apart = std::any_of(g.dims.begin(), g.dims.end(), [&](const IndexedDim& dim) {
-      return (dim.window_dim == d && dim.component < 0) ||
-             (dim.batch_dim >= 0 && g.batch_dims[static_cast<std::size_t>(dim.batch_dim)] == d);
-    });
+    const bool apart = one_window || std::any_of(g.dims.begin(), g.dims.end(), [&](const IndexedDim& dim) {
+                         return (dim.window_dim == d && dim.component < 0) ||
+                                (dim.batch_dim >= 0 && g.batch_dims[static_cast<std::size_t>(dim.batch_dim)] == d);
+                       });
     if (!apart) continue;
     group.sizes.push_back(r.parallel[k].size);
     group.outer[0].push_back(static_cast<int>(k));

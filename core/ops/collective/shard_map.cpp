@@ -246,11 +246,24 @@ BatchResult ShardMap::batch(const BatchContext& c) {
   const BatchedProgram program = with_axes(p, [&] { return batch_program(p.jaxpr, axis, dims); });
   ShardMapParams q = p;
   q.jaxpr = program.jaxpr;
+  if (divided && !q.newly_manual_axes.names.empty()) {
+    const std::vector<std::string> own = p.manual_axes();
+    std::erase_if(q.newly_manual_axes.names = p.mesh.names,
+                  [&](const std::string& name) { return name != over && std::count(own.begin(), own.end(), name) == 0; });
+  }
   for (std::size_t i = 0; i < dims.size(); ++i)
     if (dims[i] != kNotMapped) q.in_specs.specs[i] = with_dim(p.in_specs[i], dims[i], divided ? over : std::string());
   for (std::size_t i = 0; i < program.out_dims.size(); ++i)
     if (program.out_dims[i] != kNotMapped)
       q.out_specs.specs[i] = with_dim(p.out_specs[i], program.out_dims[i], divided ? over : std::string());
+  // What the mapped values meet doesn't vary over the devices that now divide them: it is marked, so that its cotangent is summed there.
+  if (divided && p.check_vma)
+    q.jaxpr = with_axes(q, [&] {
+      VaryingList in, out, wanted;
+      for (const PartitionSpec& s : q.in_specs.specs) in.push_back(varying_over(named_axes(s)));
+      for (const PartitionSpec& s : q.out_specs.specs) wanted.push_back(varying_over(named_axes(s)));
+      return mark_program(q.jaxpr, in, out, wanted);
+    });
   return {bind_shard_map(std::move(q), c.in, c.loc), program.out_dims};
 }
 

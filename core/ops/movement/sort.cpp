@@ -63,7 +63,6 @@ void copy_element(const HostTensor& from, std::int64_t i, const HostTensor& to, 
 
 constexpr ParamValue kSortIgnored[] = {{"is_stable", "True"}};
 const TextRule<Sort> sort_text([] { return TextTraits{.ignored = kSortIgnored}; });
-const PartitionRule<Sort> sort_partition([](const PartitionContext& c) { return partition_along(c, c.get<Sort::Params>().dimension); });
 const PartitionRule<TopKLargest> top_k_partition([](const PartitionContext& c) -> std::optional<ShardedValues> {
   const int last = c.in[0].whole.size() - 1;
   if (c.get<TopKLargest::Params>().axis != last) return {};

@@ -176,8 +176,22 @@ struct SelectAndScatterAdd : SelectAndAdd<SelectAndScatterAdd> {
   }
 };
 
+/// Also dimensions that windows divide side by side, where none crosses the border of a block.
+template <class P>
+std::vector<bool> without_crossings(const PartitionContext& c, const P& p, const ShardedValue& x) {
+  std::vector<bool> keep = without_windows(p);
+  for (std::size_t d = 0; d < keep.size(); ++d) {
+    const std::int64_t window = p.window_dimensions[d], size = x.whole[static_cast<int>(d)];
+    bool aligned = p.window_strides[d] == window && p.padding[d] == PadPairs::value_type(0, 0);
+    if constexpr (HasDilation<P>) aligned = aligned && p.base_dilation[d] == 1 && p.window_dilation[d] == 1;
+    for (const ShardedValue& operand : c.in) aligned = aligned && size % (window * c.partition.parts(operand.axes[d])) == 0;
+    keep[d] = keep[d] || aligned;
+  }
+  return keep;
+}
+
 const PartitionRule<SelectAndGatherAdd> select_and_gather_partition([](const PartitionContext& c) {
-  return partition_keeping(c, without_windows(c.get<SelectAndGatherAdd::Params>()));
+  return partition_keeping(c, without_crossings(c, c.get<SelectAndGatherAdd::Params>(), c.in[0]));
 });
 
 const Rule<WindowExpansionTransform, SelectAndGatherAdd> select_and_gather_expansion([](const ParamsBase& p, std::span<const Aval> in) {
@@ -188,7 +202,7 @@ const Rule<WindowExpansionTransform, SelectAndScatterAdd> select_and_scatter_exp
 });
 
 const PartitionRule<SelectAndScatterAdd> select_and_scatter_partition([](const PartitionContext& c) {
-  return partition_keeping(c, without_windows(c.get<SelectAndScatterAdd::Params>()));
+  return partition_keeping(c, without_crossings(c, c.get<SelectAndScatterAdd::Params>(), c.in[1]));
 });
 
 }  // namespace
