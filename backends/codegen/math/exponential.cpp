@@ -40,10 +40,11 @@ Rounded round_to_integer(Expr x) {
 // 2^n for n in the low bits, in the range of normal numbers.
 Expr power_of_two(Expr n) { return shl(n + n.integer(n.v.dtype == int64 ? 1023 : 127), n.v.dtype == int64 ? 52 : 23).as_float(); }
 
-// y * 2^n in two steps, so that n may run from below the smallest subnormal to above the largest number.
-Expr scale(Expr y, Expr n) {
-  const Expr half = sar(n, 1);
-  return y * power_of_two(half) * power_of_two(n - half);
+// y * 2^n in two steps, so that n may run from below the smallest subnormal to above the largest number. 0 where `vanishes` holds: numbers
+// that underflow take processors a hundred cycles or more.
+Expr scale(Expr y, Expr n, std::optional<Expr> vanishes = {}) {
+  const Expr half = sar(n, 1), rest = power_of_two(n - half);
+  return y * power_of_two(half) * (vanishes ? select(*vanishes, y.constant(0), rest) : rest);
 }
 
 // The integer that round_to_integer left in the low bits.
@@ -99,7 +100,7 @@ Expr exp(Expr x) {
   const bool wide = x.is_double();
   const auto [r, n] = reduce_by_ln2(wide ? clamp(x, -746, 710) : clamp(x, -104, 89));
   const Expr p = polynomial(r, wide ? std::span<const double>(exp_f64) : exp_f32);
-  return scale(fma(r * r, p, r) + 1., n);
+  return scale(fma(r * r, p, r) + 1., n, x < (wide ? -745.5 : -103.99));
 }
 
 Expr exp_times(Expr x, Expr low, Expr factor, std::optional<Expr> factor_low) {
@@ -133,7 +134,8 @@ Expr exp2(Expr x) {
   const Expr y = wide ? clamp(x, -1080, 1030) : clamp(x, -151, 129);
   const Rounded n = round_to_integer(y);
   const Expr r = y - n.value;
-  return scale(fma(r, polynomial(r, wide ? std::span<const double>(exp2_f64) : exp2_f32), 1.), low_integer(n, x));
+  return scale(fma(r, polynomial(r, wide ? std::span<const double>(exp2_f64) : exp2_f32), 1.), low_integer(n, x),
+               x < (wide ? -1076. : -151.));
 }
 
 Expr expm1(Expr x) {
@@ -194,14 +196,17 @@ Expr tanh(Expr x) {
 }
 
 Expr logistic(Expr x) {
-  // e = exp(-|x|) with what its last sum lost, over 1 + e with the same: the quotient is corrected by its residual.
+  // e = exp(-|x|) with what its last sum lost, over 1 + e with the same: the quotient is corrected by its residual. Of positive x no
+  // smaller e makes a difference than that of 60 or 40.
   const bool wide = x.is_double();
-  const auto [r, n] = reduce_by_ln2(max(-abs(x), x.constant(wide ? -746 : -104)));
+  const Expr negative = x < 0., least = select(negative, x.constant(wide ? -746 : -104), x.constant(wide ? -60 : -40));
+  const auto [r, n] = reduce_by_ln2(max(-abs(x), least));
   const Expr t = fma(r * r, polynomial(r, wide ? std::span<const double>(exp_f64) : exp_f32), r), y = t + 1.;
   const Expr lowest = n.integer(wide ? -1022 : -126);
-  const Expr e = scale(y, n), e_low = (t - (y - 1.)) * power_of_two(select(n < lowest, lowest, n));
+  const Expr e = scale(y, n, x < (wide ? -745.5 : -103.99));
+  const Expr e_low = (t - (y - 1.)) * select(n < lowest, x.constant(0), power_of_two(n));
   const Expr d = e + 1., d_low = (e - (d - 1.)) + e_low, inverse = 1. / d;
-  const Expr above = select(x < 0., e, x.constant(1)), above_low = select(x < 0., e_low, x.constant(0));
+  const Expr above = select(negative, e, x.constant(1)), above_low = select(negative, e_low, x.constant(0));
   const Expr q = above * inverse;
   return fma(fma(-q, d_low, fma(-q, d, above) + above_low), inverse, q);
 }

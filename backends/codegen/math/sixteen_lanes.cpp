@@ -112,7 +112,8 @@ class Sixteen {
     Value* p = number(tables::log_rest[4]);
     for (int i = 3; i >= 0; --i) p = fma(p, r, number(tables::log_rest[i]));
     Value* sum = fma(k, number(constants::ln2), lookup(tables::logarithms, at));
-    return add(sum, fma(mul(r, r), p, r));
+    // The square of what log1p is given may underflow.
+    return add(sum, low ? fma(mul(r, p), r, r) : fma(mul(r, r), p, r));
   }
 
   Value* number(double v) { return llvm::ConstantFP::get(floats_, v); }
