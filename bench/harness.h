@@ -30,6 +30,7 @@ struct Options {
   int shrink = 0;                      ///< their sizes are divided by 2 to this
   std::string gpt2 = {};               ///< the size of GPT-2 to train instead
   int batch = 0;                       ///< and the texts at once; 0: as many as the size has
+  bool rows = false;                   ///< the workloads that are written for JAX too, instead
   std::uint64_t random_seed = 0;
   int random_count = 0;   ///< so many random workloads instead
   std::string text = {};  ///< nothing is run: the code in this form instead

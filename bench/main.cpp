@@ -2,6 +2,7 @@
 // weft-bench --rates D [--shrink N]: a table of bandwidths and rates instead (rates.cpp).
 // weft-bench --gpt2 124m|small [--device D] [--batch N] [--seconds S]: training of GPT-2 instead (gpt2.cpp). With 0 seconds there is one
 // step.
+// weft-bench --rows [--only a,b] [--seconds S]: the workloads of random/rows.cpp instead.
 // weft-bench --random SEED N [--only a,b] [--seconds S]: N random workloads instead (random/random.h); random_programs.py times them beside
 // JAX. Each with --text FORM: nothing is run; the code of each program after a line `// program NAME`, as Compiled::as_text has it:
 // `jaxpr`, `kernels`, `ptx`.
@@ -89,6 +90,9 @@ int main(int argc, char** argv) {
       o.gpt2 = argv[i + 1];
     } else if (!last && !std::strcmp(argv[i], "--batch")) {
       o.batch = std::atoi(argv[i + 1]);
+    } else if (!std::strcmp(argv[i], "--rows")) {
+      o.rows = true;
+      --i;
     } else if (i + 2 < argc && !std::strcmp(argv[i], "--random")) {
       o.random_seed = std::strtoull(argv[i + 1], nullptr, 10);
       o.random_count = std::atoi(argv[i + 2]);
@@ -98,7 +102,7 @@ int main(int argc, char** argv) {
     } else {
       fmt::print(stderr,
                  "usage: weft-bench [--only a,b] [--seconds S] [--pmap N] [--device cpu|cuda] [--rates cpu|cuda [--shrink N]] "
-                 "[--gpt2 124m|small [--batch N]] [--random SEED N] [--text FORM]\n");
+                 "[--gpt2 124m|small [--batch N]] [--rows] [--random SEED N] [--text FORM]\n");
       return 2;
     }
   }
@@ -116,7 +120,8 @@ int main(int argc, char** argv) {
       o.rates ? bench::rates(o) : bench::gpt2(o);
       return 0;
     }
-    if (o.random_count) {
+    if (o.random_count || o.rows) {
+      if (o.rows) bench::written_rows(o);
       bench::random_workloads(o, o.random_seed, o.random_count);
       return 0;
     }

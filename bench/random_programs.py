@@ -1,4 +1,6 @@
-"""Random workloads beside JAX on the CPU: `python random_programs.py --weft BUILD/bench/weft-bench --seed 1 --count 200 [--seconds .1] [--rounds 3] [--threads 1]`.
+"""Workloads that bench/random writes for weft and for JAX, beside JAX on the CPU:
+`python random_programs.py --weft BUILD/bench/weft-bench --seed 1 --count 200 [--seconds .1] [--rounds 3] [--threads 1]` random ones,
+`python random_programs.py --weft BUILD/bench/weft-bench --rows [--svg FILE]` the fixed ones.
 
 weft-bench writes each program a second time as a JAX function (bench/random); here that is compiled by XLA, and both take turns. Prints a
 table with the rows at which weft does worst first, by the least processor time of a call (--by wall: the least time), whether the
@@ -13,6 +15,8 @@ ap.add_argument("--rounds", type=int, default=2)
 ap.add_argument("--threads", type=int, default=1)
 ap.add_argument("--by", choices=["processor", "wall"], default="processor")
 ap.add_argument("--only", default="")
+ap.add_argument("--rows", action="store_true", help="the fixed workloads of bench/random/rows.cpp instead")
+ap.add_argument("--svg", default="", help="draws the ratios to this file")
 ap.add_argument("--show", default="")
 ap.add_argument("--worst", type=int, default=0, help="prints so many rows only")
 ap.add_argument("--json", default="", help="appends each row to this file")
@@ -36,7 +40,8 @@ def fill(shape, dtype, scale, shift, seed):
 
 
 def weft(names):
-    command = [o.weft, "--random", str(o.seed), str(o.count), "--seconds", str(o.seconds)] + (["--only", ",".join(names)] if names else [])
+    which = ["--rows"] if o.rows else ["--random", str(o.seed), str(o.count)]
+    command = [o.weft] + which + ["--seconds", str(o.seconds)] + (["--only", ",".join(names)] if names else [])
     p = subprocess.run(command, capture_output=True, text=True, env=dict(os.environ, WEFT_CODE="optimized"))
     if p.returncode:
         print("weft-bench ended with", p.returncode, p.stderr[-300:], file=sys.stderr)
@@ -97,7 +102,37 @@ def agree(ours, leaves, dtypes):
     return True
 
 
-names = list(filter(None, o.only.split(","))) or [f"random_{s}" for s in range(o.seed, o.seed + o.count)]
+def row_names():
+    seconds, o.seconds = o.seconds, 0
+    names = [row["workload"] for row in weft([])]
+    o.seconds = seconds
+    return names
+
+
+def draw(rows, path):
+    """A bar for each row: JAX's time over weft's, on a logarithmic axis."""
+    left, width, height, top = 230, 470, 14, 34
+    low = min(0.5, min(r["ratio"] for r in rows))
+    x = lambda ratio: left + width * math.log(ratio / low) / math.log(max(2, max(r["ratio"] for r in rows)) * 1.3 / low)
+    total = top + height * len(rows) + 12
+    out = [f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {left + width + 70} {total}" font-family="sans-serif" font-size="11">',
+           "<style>text{fill:#222}.grid{stroke:#bbb}.bar{fill:#2b6cb0}.behind{fill:#c05621}"
+           "@media(prefers-color-scheme:dark){text{fill:#ddd}.grid{stroke:#555}.bar{fill:#63b3ed}.behind{fill:#ed8936}}</style>",
+           f'<text x="{left}" y="14">time of JAX over weft\'s</text>']
+    for tick in (0.5, 1, 2, 5, 10, 20, 50, 100, 1000):
+        if low <= tick and x(tick) <= left + width:
+            out.append(f'<line class="grid" x1="{x(tick):.1f}" x2="{x(tick):.1f}" y1="{top - 6}" y2="{total - 8}"/>'
+                       f'<text x="{x(tick):.1f}" y="{top - 8}" text-anchor="middle">{tick}</text>')
+    for i, r in enumerate(rows):
+        y, begin, end = top + height * i, min(x(1), x(r["ratio"])), max(x(1), x(r["ratio"]))
+        out.append(f'<text x="{left - 6}" y="{y + 10}" text-anchor="end">{r["name"]}</text>'
+                   f'<rect class="{"bar" if r["ratio"] >= 1 else "behind"}" x="{begin:.1f}" y="{y + 2}" width="{max(1, end - begin):.1f}" height="{height - 4}"/>'
+                   f'<text x="{end + 4:.1f}" y="{y + 10}">{r["ratio"]:.2f}</text>')
+    with open(path, "w") as f:
+        f.write("\n".join(out) + "\n</svg>\n")
+
+
+names = list(filter(None, o.only.split(","))) or (row_names() if o.rows else [f"random_{s}" for s in range(o.seed, o.seed + o.count)])
 rows, failed = [], []
 for at in range(0, len(names), 16):
     best, peers = {}, {}
@@ -132,12 +167,14 @@ for at in range(0, len(names), 16):
             with open(o.json, "a") as f:
                 f.write(json.dumps(rows[-1]) + "\n")
 rows.sort(key=lambda r: r["ratio"])
-print(f"{'workload':14s}{'family':22s}{'weft us':>11s}{'JAX us':>11s}{'JAX/weft':>9s}{'wall':>7s}{'first':>7s}  inputs")
+if o.svg and rows:
+    draw(rows, o.svg)
+print(f"{'workload':32s}{'family':22s}{'weft us':>11s}{'JAX us':>11s}{'JAX/weft':>9s}{'wall':>7s}{'first':>7s}  inputs")
 for r in rows[:o.worst or None]:
-    print(f"{r['name']:14s}{r['family']:22s}{r['weft'] * 1e6:11.1f}{r['jax'] * 1e6:11.1f}{r['ratio']:9.2f}{r['wall']:7.2f}{r['first']:7.1f}  {r['inputs']}" + ("" if r["agrees"] else "  DIFFERS"))
+    print(f"{r['name']:32s}{r['family']:22s}{r['weft'] * 1e6:11.1f}{r['jax'] * 1e6:11.1f}{r['ratio']:9.2f}{r['wall']:7.2f}{r['first']:7.1f}  {r['inputs']}" + ("" if r["agrees"] else "  DIFFERS"))
 for name, family, error in failed:
-    print(f"{name:14s}{family:22s}{error}")
+    print(f"{name:32s}{family:22s}{error}")
 if rows:
     mean = math.exp(sum(math.log(r["ratio"]) for r in rows) / len(rows))
-    print(f"\n{len(rows)} programs, seeds {o.seed} to {o.seed + o.count - 1}: geometric mean JAX/weft {mean:.2f}; behind on {sum(r['ratio'] < 1 for r in rows)}, "
+    print(f"\n{len(rows)} programs: geometric mean JAX/weft {mean:.2f}; behind on {sum(r['ratio'] < 1 for r in rows)}, "
           f"by half or more on {sum(r['ratio'] < 1 / 1.5 for r in rows)}; checksums differ on {sum(not r['agrees'] for r in rows)}; failed {len(failed)}")

@@ -103,7 +103,7 @@ Values convolutions(Writer& w) {
   const Shape steps = one ? Shape{step} : Shape{step, step};
   const std::string padding = w.chance(.7) ? "SAME" : "VALID";
   const int groups = by_channel ? channels : 1;
-  const bool pooled = !one && last && w.chance(.4);
+  const bool pooled = !one && last && t == float32 && w.chance(.4);
   const auto layer = [&](const Value& a, const Value& b) {
     const Array z =
         conv_general_dilated(a.array, b.array, steps, padding, {.dimension_numbers = {lhs, rhs, lhs}, .feature_group_count = groups});
@@ -112,7 +112,7 @@ Values convolutions(Writer& w) {
     out = w.put(maximum(out.array, 0.), "jnp.maximum({}, 0.0)", out);
     if (pooled)
       out = w.put(max_pool(out.array, {2, 2}, {.strides = {2, 2}}),
-                  "lax.reduce_window({0}, jnp.array(-jnp.inf, {0}.dtype), lax.max, (1, 2, 2, 1), (1, 2, 2, 1), 'VALID')", out);
+                  "lax.reduce_window({0}, -jnp.inf, lax.max, (1, 2, 2, 1), (1, 2, 2, 1), 'VALID')", out);
     return out;
   };
   if (!slopes) return {layer(x, y)};

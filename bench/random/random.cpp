@@ -2,6 +2,7 @@
 
 #include <cstdio>
 
+#include "rows.h"
 #include "writer.h"
 
 using namespace weft;
@@ -30,50 +31,58 @@ Array filled(const Input& in) {
   return astype(in.dtype.is_floating() ? x : floor(x), in.dtype);
 }
 
+/// Runs what a function writes, and prints it as JAX's too.
+template <class Write>
+void written_workload(const Options& o, const std::string& name, std::uint64_t seed, Write write) {
+  if (!o.wants(name)) return;
+  Writer notes(seed, {});
+  notes.family = "row";
+  std::string results;
+  try {
+    make_jaxpr([&](Array) {
+      std::vector<Array> out;
+      for (const auto& v : write(notes)) {
+        results += v.name + ", ";
+        out.push_back(v.array);
+      }
+      return out;
+    })(0.f);
+    std::string inputs;
+    for (const Input& in : notes.inputs())
+      inputs += fmt::format("{}[[{}], \"{}\", {}, {}, {}]", inputs.empty() ? "" : ", ", fmt::join(in.shape, ", "), in.dtype.name(),
+                            in.scale, in.shift, in.seed);
+    const auto program = [seed, write](const std::vector<Array>& arguments) {
+      Writer w(seed, arguments);
+      std::vector<Array> out;
+      for (const auto& v : write(w)) out.push_back(v.array);
+      return out;
+    };
+    workload(
+        o, name,
+        [&] {
+          std::vector<Array> arguments;
+          for (const Input& in : notes.inputs()) arguments.push_back(filled(in));
+          return std::tuple{arguments};
+        },
+        jit(program),
+        fmt::format("\"family\": \"{}\", \"inputs\": [{}], \"python\": {}, ", notes.family, inputs,
+                    quoted(notes.text() + "    return " + results)));
+  } catch (const Error& error) {
+    fmt::print("{{\"peer\": \"weft\", \"workload\": \"{}\", \"family\": \"{}\", \"error\": {}}}\n", name, notes.family,
+               quoted(error.what()));
+    std::fflush(stdout);
+  }
+}
+
 }  // namespace
 
 void random_workloads(const Options& o, std::uint64_t first, int count) {
-  for (std::uint64_t seed = first; seed < first + static_cast<std::uint64_t>(count); ++seed) {
-    const std::string name = fmt::format("random_{}", seed);
-    if (!o.wants(name)) continue;
-    Writer notes(seed, {});
-    std::string results;
-    try {
-      make_jaxpr([&](Array) {
-        std::vector<Array> out;
-        for (const auto& v : write_program(notes)) {
-          results += v.name + ", ";
-          out.push_back(v.array);
-        }
-        return out;
-      })(0.f);
-      std::string inputs;
-      for (const Input& in : notes.inputs())
-        inputs += fmt::format("{}[[{}], \"{}\", {}, {}, {}]", inputs.empty() ? "" : ", ", fmt::join(in.shape, ", "), in.dtype.name(),
-                              in.scale, in.shift, in.seed);
-      // Arguments are many or few: the function takes them as one vector.
-      const auto program = [seed](const std::vector<Array>& arguments) {
-        Writer w(seed, arguments);
-        std::vector<Array> out;
-        for (const auto& v : write_program(w)) out.push_back(v.array);
-        return out;
-      };
-      workload(
-          o, name,
-          [&] {
-            std::vector<Array> arguments;
-            for (const Input& in : notes.inputs()) arguments.push_back(filled(in));
-            return std::tuple{arguments};
-          },
-          jit(program),
-          fmt::format("\"family\": \"{}\", \"inputs\": [{}], \"python\": {}, ", notes.family, inputs,
-                      quoted(notes.text() + "    return " + results)));
-    } catch (const Error& error) {
-      fmt::print("{{\"peer\": \"weft\", \"workload\": \"{}\", \"family\": \"{}\", \"error\": {}}}\n", name, notes.family,
-                 quoted(error.what()));
-      std::fflush(stdout);
-    }
-  }
+  for (std::uint64_t seed = first; seed < first + static_cast<std::uint64_t>(count); ++seed)
+    written_workload(o, fmt::format("random_{}", seed), seed, random_programs::write_program);
+}
+
+void written_rows(const Options& o) {
+  for (const random_programs::Row& row : random_programs::rows()) written_workload(o, row.name, 1, row.write);
 }
 
 }  // namespace bench
