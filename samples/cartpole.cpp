@@ -7,6 +7,7 @@
 // optimiser that is a scan itself, vmap over several first guesses at once, all of it compiled by one jit.
 // Returns 0 if the simulation conserves energy when nothing drives it, its gradient agrees with differences, and the best control brings
 // the pole up and to rest, on the rail.
+#include <weft/plot.h>
 #include <weft/weft.h>
 
 #include <algorithm>
@@ -15,8 +16,6 @@
 #include <numbers>
 #include <string>
 #include <vector>
-
-#include "picture.h"
 
 using namespace weft;
 
@@ -99,31 +98,33 @@ static double seconds() { return std::chrono::duration<double>(std::chrono::stea
 
 /// The movement as a strobe, the angle and the force over time, and the cost of each guess.
 static void draw(const std::string& path, const State& states, const Array& forces, const Array& costs) {
-  picture::Svg svg(900, 520);
-  svg.label(20, 26, "The pole's way up (from light to dark)", "#222", 15);
-  const auto x = states.position.to_vector<double>(), angle = states.angle.to_vector<double>(), force = forces.to_vector<double>();
-  svg.line(60, 160, 840, 160);
+  const std::vector<double> x = states.position.to_vector<double>(), angle = states.angle.to_vector<double>();
+  Plot way({.title = "the pole's way up, from dark to light",
+            .x_label = "position of the cart, m",
+            .width = 820,
+            .height = 250,
+            .equal_scales = true});
   for (std::size_t i = 0; i < x.size(); i += 2) {
-    const int shade = 225 - static_cast<int>(200 * i / x.size());
-    const std::string colour = fmt::format("#{0:02x}{0:02x}ff", shade);
-    const double cart = 450 + 250 * x[i];
-    svg.line(cart, 160, cart + 200 * kLength * std::sin(angle[i]), 160 + 200 * kLength * std::cos(angle[i]), colour.c_str());
-    svg.rect(cart - 10, 156, 20, 8, colour);
+    const double pole = 2 * kLength;
+    way.line({x[i], x[i] + pole * std::sin(angle[i])}, {0, -pole * std::cos(angle[i])},
+             {.color = fmt::format("hsl(215, 80%, {}%)", 30 + 45 * i / x.size()), .width = 1.4});
   }
-  auto plot = [&](double left, const std::string& title, std::vector<double> values, const char* colour) {
-    const auto [low, high] = std::minmax_element(values.begin(), values.end());
-    const double from = *low, to = *high;
-    svg.label(left, 300, title, "#222", 13);
-    svg.line(left, 490, left + 250, 490), svg.line(left, 310, left, 490);
-    svg.label(left + 252, 314, fmt::format("{:.3g}", to), "#666", 10), svg.label(left + 252, 490, fmt::format("{:.3g}", from), "#666", 10);
-    for (double& v : values) v -= from;
-    svg.curve(values, left, 310, 250, 180, to - from, colour);
-  };
-  plot(20, "angle of the pole", angle, "#1f77b4");
-  plot(315, "force on the cart", force, "#d62728");
-  std::vector<double> best = min(log10(costs), 0).to_vector<double>();
-  plot(610, "log10 of the best guess's cost", best, "#2ca02c");
-  if (svg.save(path)) fmt::print("picture: {}\n", path);
+  way.scatter(states.position, zeros_like(states.position), {.color = "gray", .size = 4, .marker = Marker::square});
+  const Array time = kStep * arange(static_cast<int>(x.size()), float64);
+  const PlotOptions small{.x_label = "time, s", .width = 265, .height = 230};
+  PlotOptions of_angle = small, of_force = small, of_cost = small;
+  of_angle.title = "angle of the pole", of_force.title = "force on the cart, N";
+  of_cost.title = "cost of each guess", of_cost.x_label = "update", of_cost.y_log = true;
+  Plot angles(of_angle), force(of_force), cost(of_cost);
+  angles.line(time, states.angle);
+  force.line(time(slice(forces.shape()[0])), forces, {.color = "#c4432b", .steps = true});
+  const Array all = swapaxes(costs, 0, 1);
+  for (std::int64_t g = 0; g < costs.shape()[0]; ++g) cost.line(all(slice(), g), {.width = 1.1, .opacity = 0.8});
+  // The wide one above the three others.
+  way.save(path);
+  const std::string beside = path.substr(0, path.rfind('.')) + "_curves.svg";
+  Figure({angles, force, cost}, {.columns = 3}).save(beside);
+  fmt::print("pictures: {}, {}\n", path, beside);
 }
 
 static int run(const std::string& path) {
@@ -167,7 +168,7 @@ static int run(const std::string& path) {
       "guess {} ends {:.2f} degrees from upright, turning at {:.3f} rad/s, the cart at {:.3f} m/s; it used {:.2f} m of the rail's {:.2f} "
       "m\n",
       best, tilt, spin, speed, reach, kRail);
-  draw(path, states, forces, costs);
+  if (!path.empty()) draw(path, states, forces, costs);
   const bool physical = drift < 1e-4, differentiated = std::abs(slope - difference) < 1e-6 * std::abs(difference);
   const bool up = tilt < 3 && std::abs(spin) < .2 && std::abs(speed) < .2 && reach < kRail;
   fmt::print("energy {}, gradient {}, pole {}\n", physical ? "kept" : "LOST", differentiated ? "right" : "WRONG", up ? "up" : "NOT up");
@@ -176,7 +177,7 @@ static int run(const std::string& path) {
 
 int main(int argc, char** argv) {
   try {
-    return run(argc > 1 ? argv[1] : "cartpole.svg");
+    return run(argc > 1 ? argv[1] : "");
   } catch (const std::exception& error) {
     fmt::print(stderr, "{}\n", error.what());
     return 1;

@@ -10,6 +10,7 @@
 //
 // R. Neal, MCMC using Hamiltonian dynamics (2011); M. Hoffman and A. Gelman, The No-U-Turn sampler (2014), for the adaptation of the step
 // size; A. Gelman et al., Bayesian Data Analysis (2013), for R-hat.
+#include <weft/plot.h>
 #include <weft/weft.h>
 
 #include <algorithm>
@@ -20,7 +21,6 @@
 #include <vector>
 
 #include "files.h"
-#include "picture.h"
 
 using namespace weft;
 
@@ -107,28 +107,22 @@ static double seconds() { return std::chrono::duration<double>(std::chrono::stea
 /// Each parameter's draws as a histogram, with the exact mean and a normal curve of the exact deviation.
 static void draw(const std::string& path, const Array& draws, const Exact& exact) {
   const std::vector<double> means = exact.mean.to_vector<double>(), deviations = exact.deviation.to_vector<double>();
-  picture::Svg svg(900, 420);
-  svg.label(20, 24, fmt::format("Posterior of {} chains x {} draws; orange: exact mean and deviation", kChains, kDraws), "#222", 15);
+  std::vector<Plot> plots;
   for (int k = 0; k < kSize; ++k) {
     const auto i = static_cast<std::size_t>(k);
-    const double left = 20 + k % 5 * 175, base = 140 + k / 5 * 130, width = 155, height = 90;
-    std::vector<int> bins(40, 0);
-    for (double x : draws(slice(), slice(), k).to_vector<double>()) {
-      const double at = ((x - means[i]) / deviations[i] + 4) / 8 * 40;
-      if (at >= 0 && at < 40) ++bins[static_cast<std::size_t>(at)];
-    }
-    const double peak = kChains * kDraws * 8. / 40 / std::sqrt(2 * std::numbers::pi);
-    std::vector<double> normal;
-    for (int b = 0; b < 40; ++b) {
-      const double h = height * bins[static_cast<std::size_t>(b)] / peak, z = (b + .5) / 5 - 4;
-      svg.rect(left + b * width / 40, base - h, width / 40 - .5, h, "#9ecae1");
-      normal.push_back(std::exp(-z * z / 2));
-    }
-    svg.curve(normal, left + width / 80, base - height, width * 39 / 40, height, 1, "#e6550d");
-    svg.line(left, base, left + width, base);
-    svg.label(left, base + 16, fmt::format("{} {:.2f} +- {:.2f}", kNames[k], means[i], deviations[i]), "#444", 11);
+    const Array z = linspace(-4, 4, 81, float64), at = means[i] + deviations[i] * z;
+    Plot p({.title = kNames[k], .width = 210, .height = 150, .grid = false});
+    p.histogram(draws(slice(), slice(), k),
+                {.bins = 40, .range = PlotRange{means[i] - 4 * deviations[i], means[i] + 4 * deviations[i]}, .density = true});
+    p.line(at, exp(-z * z / 2) / (deviations[i] * std::sqrt(2 * std::numbers::pi)));
+    plots.push_back(p);
   }
-  if (svg.save(path)) fmt::print("picture: {}\n", path);
+  Figure(plots, {.columns = 5,
+                 .title = fmt::format("posterior by {} chains x {} draws, and the exact one's mean and deviation as a normal curve",
+                                      kChains, kDraws),
+                 .gap = 4})
+      .save(path);
+  fmt::print("picture: {}\n", path);
 }
 
 static int run(const std::string& path) {
@@ -185,7 +179,7 @@ static int run(const std::string& path) {
   for (int k = 0; k < kSize; ++k)
     fmt::print("{:14} {:9.4f} {:9.4f} {:9.4f} {:9.4f} {:7.4f}\n", kNames[k], mean(flat(slice(), k)).item<double>(),
                exact.mean(k).item<double>(), std_(flat(slice(), k)).item<double>(), exact.deviation(k).item<double>(), r(k).item<double>());
-  draw(path, draws, exact);
+  if (!path.empty()) draw(path, draws, exact);
   const bool accepted = acceptance > .6 && acceptance < .95, converged = max(r).item<double>() < 1.01;
   const bool right = max(abs(off)).item<double>() < .05 && max(abs(ratio - 1)).item<double>() < .05;
   fmt::print("acceptance {}, chains {}, moments {}\n", accepted ? "good" : "BAD", converged ? "converged" : "NOT converged",
@@ -195,7 +189,7 @@ static int run(const std::string& path) {
 
 int main(int argc, char** argv) {
   try {
-    return run(argc > 1 ? argv[1] : "chains.svg");
+    return run(argc > 1 ? argv[1] : "");
   } catch (const std::exception& error) {
     fmt::print(stderr, "{}\n", error.what());
     return 1;

@@ -5,6 +5,7 @@
 // What it shows: conv_general_dilated and pooling with their gradients, initial weights, a whole epoch as one compiled program (a scan over
 // shuffled batches), images moved at random inside it (vmap of dynamic_slice), and what the network looks at: the gradient by the image.
 // Returns 0 if at least 98 % of the images that it has not seen are recognised.
+#include <weft/plot.h>
 #include <weft/weft.h>
 
 #include <chrono>
@@ -13,7 +14,6 @@
 #include <vector>
 
 #include "files.h"
-#include "picture.h"
 
 using namespace weft;
 
@@ -101,17 +101,22 @@ static void draw(const std::string& path, const Network& net, const Batch& test,
   const Array images = test.images(worst);
   auto score = [&](Array image, Array which) { return scores(net, expand_dims(image, 0))(0, which); };
   const Array influence = vmap(grad(score))(images, predicted(worst)) * images;
-  picture::Svg svg(900, 240);
-  svg.label(20, 26, "The test images that are hardest to tell; below, which pixels speak for the answer (gradient x image)", "#222", 14);
-  const auto pixels = images.to_vector<float>(), speaking = clip(influence / max(influence, {1, 2, 3}, keepdims), 0, 1).to_vector<float>();
+  const Array speaking = clip(influence / max(influence, {1, 2, 3}, keepdims), 0, 1);
   const auto answers = predicted(worst).to_vector<int>(), labels = test.labels(worst).to_vector<int>();
-  for (int i = 0; i < 12; ++i) {
-    const auto k = static_cast<std::size_t>(i);
-    svg.image(pixels.data() + 64 * i, kSide, kSide, 20 + 73. * i, 45, 64);
-    svg.image(speaking.data() + 64 * i, kSide, kSide, 20 + 73. * i, 145, 64);
-    svg.label(52 + 73. * i, 130, fmt::format("{} for {}", answers[k], labels[k]), answers[k] == labels[k] ? "#2a2" : "#d22", 13, "middle");
-  }
-  if (svg.save(path)) fmt::print("picture: {}\n", path);
+  std::vector<Plot> plots;
+  for (const Array& row : {images, speaking})
+    for (int i = 0; i < 12; ++i) {
+      const auto k = static_cast<std::size_t>(i);
+      const std::string title = plots.size() < 12 ? fmt::format("{} for {}", answers[k], labels[k]) : "";
+      Plot p({.title = title, .width = 72, .height = title.empty() ? 72 : 96, .axes = false});
+      p.image(reshape(1 - row(i), {kSide, kSide}), {.range = PlotRange{0, 1}});
+      plots.push_back(p);
+    }
+  Figure(
+      plots,
+      {.columns = 12, .title = "the images that are hardest to tell, and which pixels speak for the answer (gradient x image)", .gap = 4})
+      .save(path);
+  fmt::print("picture: {}\n", path);
 }
 
 static int run(const std::string& path) {
@@ -141,13 +146,13 @@ static int run(const std::string& path) {
   const Array predicted = answer(state.average, test.images);
   const double accuracy = mean(predicted == test.labels).item<double>();
   fmt::print("{:.2f} s an epoch; test accuracy {:.2f} %\n", time, 100 * accuracy);
-  draw(path, state.average, test, predicted);
+  if (!path.empty()) draw(path, state.average, test, predicted);
   return accuracy >= .98 ? 0 : 1;
 }
 
 int main(int argc, char** argv) {
   try {
-    return run(argc > 1 ? argv[1] : "convolution.svg");
+    return run(argc > 1 ? argv[1] : "");
   } catch (const std::exception& error) {
     fmt::print(stderr, "{}\n", error.what());
     return 1;

@@ -6,6 +6,7 @@
 // (each lane stops by itself), standard deviations from the Hessian's inverse, and how an answer moves with the penalty: jvp through the
 // optimum. Returns 0 if the steps converge quadratically to a zero gradient, the derivatives are those of the textbook's formulas, and the
 // diagnoses of tumours not learned from are right in 95 % of all cases.
+#include <weft/plot.h>
 #include <weft/testing.h>
 #include <weft/weft.h>
 
@@ -16,7 +17,6 @@
 #include <vector>
 
 #include "files.h"
-#include "picture.h"
 
 using namespace weft;
 
@@ -119,26 +119,15 @@ static int run(const std::string& path) {
   const double off = max(abs(moving - implicit)).item<double>() / max(abs(implicit)).item<double>();
   fmt::print("derivative of the weights by the penalty: jvp through the loop and the implicit function theorem differ by {:.1e}\n", off);
 
-  picture::Svg svg(900, 380);
-  svg.label(20, 26, "Distance to the minimum, log10, by Newton steps", "#222", 14);
-  svg.label(470, 26, "Each weight by the penalty, 1e-5 to 1 (log)", "#222", 14);
-  std::vector<std::pair<double, double>> line;
-  for (std::size_t i = 0; i < errors.size() && errors[i] > 0; ++i) {
-    line.emplace_back(50 + 45. * static_cast<double>(i), 50 + 300 * (1 - std::log10(errors[i])) / 17);
-    svg.dot(line.back().first, line.back().second, 4, "#1f77b4");
-    svg.label(line.back().first + 6, line.back().second - 4, fmt::format("{:.0e}", errors[i]), "#444", 11);
+  if (!path.empty()) {
+    Plot way({.title = "distance to the minimum", .x_label = "Newton step", .y_log = true, .width = 430});
+    way.line(errors, {.marker = Marker::circle});
+    Plot ridge({.title = "each weight by the penalty", .x_label = "penalty", .x_log = true, .width = 430});
+    for (int m = 0; m < kMeasures; ++m) ridge.line(penalties, weights(slice(), m), {.width = 1.2});
+    ridge.vertical(penalties(best).item<double>(), {.label = "foretells best"});
+    Figure({way, ridge}).save(path);
+    fmt::print("picture: {}\n", path);
   }
-  svg.path(line, "#1f77b4");
-  const double largest = max(abs(weights)).item<double>();
-  for (int m = 0; m < kMeasures; ++m) {
-    std::vector<std::pair<double, double>> way;
-    const auto values = weights(slice(), m).to_vector<double>();
-    for (std::size_t i = 0; i < values.size(); ++i)
-      way.emplace_back(480 + 400. * static_cast<double>(i) / (kPenalties - 1), 200 - 150 * values[i] / largest);
-    svg.path(way, m % 3 == 0 ? "#1f77b4" : m % 3 == 1 ? "#ff7f0e" : "#2ca02c");
-  }
-  svg.line(480, 200, 880, 200);
-  if (svg.save(path)) fmt::print("picture: {}\n", path);
   const bool zero = norms.back() < 1e-13;
   fmt::print("gradient {}, convergence {}, diagnoses {}\n", zero ? "zero" : "NOT zero", quadratic ? "quadratic" : "NOT quadratic",
              right >= .95 ? "good" : "BAD");
@@ -147,7 +136,7 @@ static int run(const std::string& path) {
 
 int main(int argc, char** argv) {
   try {
-    return run(argc > 1 ? argv[1] : "newton.svg");
+    return run(argc > 1 ? argv[1] : "");
   } catch (const std::exception& error) {
     fmt::print(stderr, "{}\n", error.what());
     return 1;

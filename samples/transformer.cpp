@@ -8,6 +8,7 @@
 // Returns 0 if it foretells text that it has not seen better than the best table of pairs of characters does, by a stated margin.
 //
 // A. Vaswani et al., Attention is all you need (2017); normalisation in front of each part as in Xiong et al., arXiv:2002.04745.
+#include <weft/plot.h>
 #include <weft/weft.h>
 
 #include <algorithm>
@@ -18,7 +19,6 @@
 #include <vector>
 
 #include "files.h"
-#include "picture.h"
 
 using namespace weft;
 
@@ -144,19 +144,19 @@ static int run(const std::string& path) {
     written += alphabet[static_cast<std::size_t>(c)];
   fmt::print("{}\n\n", written);
 
-  picture::Svg svg(700, 360);
-  svg.label(20, 26, "Loss of each batch (nats a character); grey: a table of pairs of characters", "#222", 14);
-  svg.curve(losses, 50, 50, 620, 280, 5, "#1f77b4");
-  svg.line(50, 330 - 280 * yardstick / 5, 670, 330 - 280 * yardstick / 5);
-  for (int i = 0; i <= 5; ++i) svg.label(44, 334 - 56. * i, std::to_string(i), "#666", 11, "end");
-  if (svg.save(path)) fmt::print("picture: {}\n", path);
+  if (!path.empty()) {
+    Plot p({.title = "loss of each batch", .x_label = "step", .y_label = "nats a character", .width = 640});
+    p.line(losses, {.label = "transformer", .width = 1.2}).horizontal(yardstick, {.label = "a table of pairs of characters"});
+    p.save(path);
+    fmt::print("picture: {}\n", path);
+  }
   fmt::print("loss {:.4f}, the table's {:.4f}\n", reached, yardstick);
   return reached < yardstick - .35 ? 0 : 1;
 }
 
 int main(int argc, char** argv) {
   try {
-    return run(argc > 1 ? argv[1] : "transformer.svg");
+    return run(argc > 1 ? argv[1] : "");
   } catch (const std::exception& error) {
     fmt::print(stderr, "{}\n", error.what());
     return 1;

@@ -57,6 +57,7 @@ constexpr std::string_view kVariables[] = {
     "WEFT_NUM_THREADS",
     "WEFT_PLATFORM",
     "WEFT_PROCESS_ID",
+    "WEFT_PROGRESS",
     "WEFT_PTX_DIR",
     "WEFT_TOKEN",
     "WEFT_TRACE",

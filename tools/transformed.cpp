@@ -17,6 +17,7 @@
 #include "weft/core/io/io.h"
 #include "weft/frontends/stablehlo/stablehlo.h"
 #include "weft/library/random/random.h"
+#include "weft/library/view/view.h"
 #include "weft/runtime/host/device.h"
 #include "weft/runtime/host/executable.h"
 #include "weft/transforms/autodiff/grad.h"
@@ -192,6 +193,22 @@ int compile_command(const Arguments& line) {
   for (std::size_t i = 0; i < program.out_avals().size(); ++i) options.output_names.push_back(fmt::format("out{}", i));
   export_object(jit(function_of(program), {.name = stem_of(name)}).lower(program.in_avals()).compile(), name, options);
   fmt::print("{0}.o and {0}.h\n", name);
+  return 0;
+}
+
+int view_command(const Arguments& line) {
+  const Jaxpr program = read_program(line);
+  const std::string name = stem_of(line.words[0]), output = line.get("output", name + ".html");
+  Arrays inputs;
+  if (line.has("inputs")) {
+    inputs = numbered(load_npz(line.get("inputs")), "in");
+    check_inputs(line.words[0], program, inputs);
+  } else {
+    const std::vector<ShapeDtypeStruct> types = program.in_avals();
+    for (std::size_t i = 0; i < types.size(); ++i) inputs.push_back(made_input(types[i], i));
+  }
+  save_html(output, to_html(function_of(program), {.title = name, .measured = !line.has("unmeasured")})(inputs));
+  fmt::print("{}\n", output);
   return 0;
 }
 

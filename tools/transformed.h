@@ -12,5 +12,6 @@ int vmap_command(const Arguments& line);
 int jit_command(const Arguments& line);
 int bench_command(const Arguments& line);
 int compile_command(const Arguments& line);
+int view_command(const Arguments& line);
 
 }  // namespace weft::tools

@@ -3,7 +3,7 @@ _weft() {
   local word=${COMP_WORDS[COMP_CWORD]} before=${COMP_WORDS[COMP_CWORD-1]} command=${COMP_WORDS[1]} options=
   COMPREPLY=()
   if [ "$COMP_CWORD" -eq 1 ]; then
-    COMPREPLY=($(compgen -W "run show grad vmap jit bench compile check devices doctor help --help --version" -- "$word"))
+    COMPREPLY=($(compgen -W "run show grad vmap jit bench compile view check devices doctor help --help --version" -- "$word"))
     return
   fi
   case $before in
@@ -22,10 +22,11 @@ _weft() {
     jit) options="--form --constants" ;;
     bench) options="--inputs --seconds --backend" ;;
     compile) options="--output --constants" ;;
+    view) options="--output --inputs --unmeasured --constants" ;;
     check) options="--backend" ;;
     devices) options="--platform" ;;
     doctor) options="--variables" ;;
-    help) COMPREPLY=($(compgen -W "run show grad vmap jit bench compile check devices doctor" -- "$word")); return ;;
+    help) COMPREPLY=($(compgen -W "run show grad vmap jit bench compile view check devices doctor" -- "$word")); return ;;
   esac
   if [[ $word == -* ]]; then
     COMPREPLY=($(compgen -W "$options --help" -- "$word"))

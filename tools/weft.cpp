@@ -116,6 +116,17 @@ const std::vector<Command>& commands() {
         {"grad", "", "also the derivative: NAME_grad, or NAME_vjp where the program's result is not one number"},
         kConstants},
        compile_command},
+      {"view",
+       "PROGRAM",
+       "Writes a page that shows a program, what each pass makes of it, its kernels and what they cost",
+       "One file that any browser shows; it needs nothing else. Without --inputs the program is timed on random numbers,\nand zeros of "
+       "integer "
+       "types.",
+       {{"output", "FILE.html", "the program's name if not given"},
+        {"inputs", "FILE.npz", "in0, in1, ... and const0, ..."},
+        {"unmeasured", "", "the program is compiled but not run: nothing is timed"},
+        kConstants},
+       view_command},
       {"check",
        "FOLDER|FILE.mlir...",
        "Runs the programs that FOLDER/index.json lists and compares their results",

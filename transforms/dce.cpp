@@ -5,6 +5,7 @@
 #include "weft/core/base/nesting.h"
 #include "weft/core/ir/effects.h"
 #include "weft/core/ir/jaxpr_copy.h"
+#include "weft/core/ir/pass_notes.h"
 #include "weft/core/ir/prune.h"
 #include "weft/core/ir/rewrite.h"
 #include "weft/core/ir/sealed_program.h"
@@ -82,6 +83,11 @@ Jaxpr live_part(const Jaxpr& j, const std::vector<std::size_t>& inputs, const st
   return std::move(copy).finish(results);
 }
 
-Jaxpr dce_program(const Jaxpr& j) { return pruned(j, all(static_cast<std::size_t>(j.data().num_inputs)), j.data().outputs).value_or(j); }
+Jaxpr dce_program(const Jaxpr& j) {
+  const NotedPass noted("dead code", j);
+  const Jaxpr live = pruned(j, all(static_cast<std::size_t>(j.data().num_inputs)), j.data().outputs).value_or(j);
+  noted.made(live);
+  return live;
+}
 
 }  // namespace weft::detail

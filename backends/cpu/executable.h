@@ -17,13 +17,14 @@
 #include "weft/backends/cpu/tier_budget.h"
 #include "weft/core/ir/primitive.h"
 #include "weft/runtime/host/executable.h"
+#include "weft/runtime/host/step_report.h"
 #include "weft/runtime/host/timeline.h"
 
 namespace weft::detail {
 
 class WarmMemory;
 
-class CpuExecutable final : public Executable {
+class CpuExecutable final : public Executable, public StepReporter {
  public:
   /// `schedules`: as CpuBackend::compile has it.
   CpuExecutable(const Jaxpr& j, const CompileOptions& options, std::string_view schedules);
@@ -33,6 +34,10 @@ class CpuExecutable final : public Executable {
   CostAnalysis cost_analysis() const override;
   MemoryAnalysis memory_analysis() const override;
   Object export_object(const ObjectRequest& request) const override;
+  // executable/reports.cpp
+  const Jaxpr& program_of_steps() const override { return plan_.program.jaxpr; }
+  std::vector<StepReport> step_reports() const override;
+  std::vector<double> time_steps(std::span<const Array> inputs, int device) override;
 
  private:
   /// An equation that is run by a routine of the backend, or by its reference function.
@@ -59,8 +64,9 @@ class CpuExecutable final : public Executable {
   void prepare_product(std::size_t number);
   void prepare_calls();
   void run(void* const* addresses) const;
-  static Work work_of(const Step& s);
-  std::string name_of(const Step& s) const;
+  void run_step(const NativeCode& code, std::size_t number, void* const* addresses) const;
+  void run_watched(const NativeCode& code, void* const* addresses) const;
+  const std::vector<const WorkLabel*>& labels() const;
   void run_kernel(const NativeCode& code, const Step& s, void* const* addresses) const;
   void run_control(const NativeCode& code, const Step& s, void* const* addresses) const;
   void add_opaque(const KernelProgram& p);
@@ -81,6 +87,8 @@ class CpuExecutable final : public Executable {
   bool is_stored_ = false;  ///< the plan comes from the cache, and lacks the kernels
   mutable std::once_flag formed_;
   mutable std::unique_ptr<const Plan> whole_plan_;
+  mutable std::once_flag labelled_;
+  mutable std::vector<const WorkLabel*> labels_;  ///< of each step, once somebody watches
   std::string key_;                 ///< under which the cache is to keep the program; empty: it isn't, or has it with all code optimised
   std::atomic<bool> keeps_{false};  ///< once it was called: as it is, for the next process
   // Code is made quickly at first; once better code would have paid for its making, it is made in the background and takes over.

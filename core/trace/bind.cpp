@@ -7,6 +7,7 @@
 #include "weft/core/errors/error_context.h"
 #include "weft/core/ir/primitive.h"
 #include "weft/core/trace/key_reuse.h"
+#include "weft/core/trace/named_scope.h"
 #include "weft/core/trace/varying.h"
 
 namespace weft::detail {
@@ -132,7 +133,7 @@ std::vector<Array> bind_checked(const Primitive& op, ParamsRef params, std::span
 }  // namespace
 
 std::vector<Array> bind_primitive(const Primitive& op, ParamsRef params, std::span<const Array> inputs, SourceLoc given) {
-  const SourceLoc loc = effective_loc(given);
+  const SourceLoc loc = in_name_scope(effective_loc(given));
   try {
     return bind_checked(op, std::move(params), inputs, loc);
   } catch (...) {

@@ -244,25 +244,26 @@ Array load_png(const std::string& path, SourceLoc loc) try {
   detail::rethrow_as_error("load_png", loc);
 }
 
-void save_png(const std::string& path, const Array& picture, SourceLoc loc) try {
+namespace detail {
+std::string encode_png(const Array& picture, const std::string& who, SourceLoc loc) {
   const Shape& shape = picture.shape();
   if ((shape.size() != 2 && shape.size() != 3) || (shape.size() == 3 && (shape[2] < 1 || shape[2] > 4)) || picture.size() == 0 ||
       shape[0] > INT32_MAX || shape[1] > INT32_MAX)
-    throw ShapeError(fmt::format("save_png: {} is no picture; it has the shape [height, width] or [height, width, 1 to 4]",
-                                 detail::to_string(picture.aval())),
-                     loc);
+    throw ShapeError(
+        fmt::format("{}: {} is no picture; it has the shape [height, width] or [height, width, 1 to 4]", who, to_string(picture.aval())),
+        loc);
   Array x = picture;
   if (x.dtype().is_bool())
     x = convert(x, uint8) * 255;
   else if (x.dtype().is_floating())
     x = convert(round(clip(convert(x, float32), 0, 1) * 255), uint8);
   if (x.dtype() != uint8 && x.dtype() != uint16)
-    throw DTypeError(
-        fmt::format("save_png: {} is no picture; give uint8, uint16, bool, or floats from 0 to 1", detail::to_string(picture.aval())), loc);
+    throw DTypeError(fmt::format("{}: {} is no picture; give uint8, uint16, bool, or floats from 0 to 1", who, to_string(picture.aval())),
+                     loc);
   const std::int64_t height = shape[0], width = shape[1], channels = shape.size() == 3 ? shape[2] : 1;
   const auto wide = static_cast<std::size_t>(x.dtype().itemsize());
   std::vector<Byte> elements(static_cast<std::size_t>(x.aval().bytes()));
-  detail::read_elements(x, x.dtype(), elements.data(), "save_png", loc);
+  read_elements(x, x.dtype(), elements.data(), who.c_str(), loc);
   // Each row less the one above it, which pictures are mostly like.
   const std::size_t row = static_cast<std::size_t>(width * channels) * wide;
   std::vector<Byte> lines;
@@ -277,7 +278,7 @@ void save_png(const std::string& path, const Array& picture, SourceLoc loc) try 
   uLongf size = ::compressBound(static_cast<uLong>(lines.size()));
   std::string packed(size, '\0');
   if (::compress2(reinterpret_cast<Bytef*>(packed.data()), &size, lines.data(), static_cast<uLong>(lines.size()), 6) != Z_OK)
-    throw IoError("save_png: " + path + ": the picture can't be packed", loc);
+    throw IoError(who + ": the picture can't be packed", loc);
   packed.resize(size);
   static constexpr int colors[] = {0, 4, 2, 6};
   std::string header = big_endian(static_cast<std::uint32_t>(width)) + big_endian(static_cast<std::uint32_t>(height));
@@ -287,7 +288,12 @@ void save_png(const std::string& path, const Array& picture, SourceLoc loc) try 
   std::string data;
   // A chunk has less than 2^31 bytes.
   for (std::size_t at = 0; at < packed.size(); at += 1u << 30) data += chunk("IDAT", packed.substr(at, 1u << 30));
-  detail::write_file(path, {kSignature, chunk("IHDR", header), data, chunk("IEND", "")}, loc, "save_png");
+  return std::string(kSignature) + chunk("IHDR", header) + data + chunk("IEND", "");
+}
+}  // namespace detail
+
+void save_png(const std::string& path, const Array& picture, SourceLoc loc) try {
+  detail::write_file(path, {detail::encode_png(picture, "save_png", loc)}, loc, "save_png");
 } catch (...) {
   detail::rethrow_as_error("save_png", loc);
 }

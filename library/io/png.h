@@ -19,6 +19,8 @@ void save_png(const std::string& path, const Array& picture, SourceLoc loc = Sou
 namespace detail {
 /// Of bytes in memory; `name` is what IoErrors call them.
 Array decode_png(std::string_view bytes, const std::string& name, SourceLoc loc);
+/// A picture as save_png writes it; `who` begins the messages.
+std::string encode_png(const Array& picture, const std::string& who, SourceLoc loc);
 }  // namespace detail
 
 }  // namespace weft

@@ -17,6 +17,7 @@
 #include "weft/core/base/thread_object.h"
 #include "weft/core/errors/error.h"
 #include "weft/runtime/host/process_end.h"
+#include "weft/runtime/host/timeline.h"
 
 namespace weft::detail {
 namespace {
@@ -214,14 +215,17 @@ void* allocate_host(std::size_t bytes, int device) {
     while (now > peak && !p.total_peak.compare_exchange_weak(peak, now, std::memory_order_relaxed)) {
     }
   }
-  account(device).add(size);
+  Account& of_device = account(device);
+  of_device.add(size);
+  if (timeline_is_on.load(std::memory_order_relaxed)) note_memory(device, of_device.in_use.load(std::memory_order_relaxed));
   return block;
 }
 
 void release_host(void* p, std::size_t bytes, int device) noexcept {
   const int c = class_of(bytes);
   const auto size = static_cast<std::int64_t>(class_bytes(c));
-  account(device).in_use.fetch_sub(size, std::memory_order_relaxed);
+  const std::int64_t left = account(device).in_use.fetch_sub(size, std::memory_order_relaxed) - size;
+  if (timeline_is_on.load(std::memory_order_relaxed)) note_memory(device, left);
   if (c < kSmallClasses) {
     auto* block = static_cast<FreeBlock*>(p);
     if (cache.closed) {

@@ -4,63 +4,22 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <chrono>
 #include <cstdio>
 #include <cstdlib>
 #include <map>
-#include <memory>
-#include <mutex>
-#include <vector>
+#include <tuple>
 
 #include "weft/core/base/files.h"
-#include "weft/core/base/process_wide.h"
 #include "weft/core/errors/error.h"
+#include "weft/core/trace/named_scope.h"
 #include "weft/core/trace/trace.h"
 #include "weft/runtime/host/device.h"
-#include "weft/runtime/host/timeline.h"
+#include "weft/runtime/host/machine_peaks.h"
+#include "weft/runtime/host/timeline_log.h"
 
 namespace weft {
 namespace detail {
 namespace {
-
-struct Event {
-  std::string name;
-  std::int64_t begun, ended;
-  int device;
-  Work work;
-};
-/// What one thread did. Threads come and go; what they did stays.
-struct ThreadLog {
-  std::mutex mutex;
-  std::vector<Event> events;
-  int number = 0;
-};
-/// A long run without an end must not take all memory.
-constexpr std::size_t kMostEvents = 1 << 22;
-
-struct Timeline {
-  std::mutex mutex;
-  std::vector<std::shared_ptr<ThreadLog>> threads;
-  std::atomic<std::size_t> count{0};
-  std::atomic<std::int64_t> start{0};
-  bool taken = false;
-};
-Timeline& timeline() {
-  static Timeline& t = process_wide<Timeline>();
-  return t;
-}
-ThreadLog& log_of_thread() {
-  thread_local ThreadLog* mine = nullptr;  // kept by the timeline, as a thread may record until its very end
-  if (!mine) {
-    auto made = std::make_shared<ThreadLog>();
-    const std::lock_guard lock(timeline().mutex);
-    made->number = static_cast<int>(timeline().threads.size());
-    timeline().threads.push_back(made);
-    mine = made.get();
-  }
-  return *mine;
-}
-std::int64_t now() { return std::chrono::steady_clock::now().time_since_epoch().count(); }
 
 const char* name_of(Work work) {
   static constexpr const char* names[] = {"trace", "compile", "program", "kernel", "routine", "control", "collective", "transfer", "user"};
@@ -78,38 +37,29 @@ std::string quoted(std::string_view s) {
   }
   return out + "\"";
 }
+/// The whole name of a step: its program, what it is, what of the user's it computes.
+std::string full_name(const TimelineEvent& e) {
+  if (!e.label) return e.name;
+  return (e.label->program.empty() ? "" : e.label->program + ": ") + e.label->name +
+         (e.label->scope.empty() ? "" : " (" + e.label->scope + ")");
+}
 
-void start() {
-  Timeline& t = timeline();
-  const std::lock_guard lock(t.mutex);
-  for (const auto& thread : t.threads) {
-    const std::lock_guard inner(thread->mutex);
-    thread->events.clear();
-  }
-  t.count = 0;
-  t.start = now();
-  timeline_is_on.store(true, std::memory_order_relaxed);
-}
-template <class F>
-void each_event(F&& f) {
-  Timeline& t = timeline();
-  const std::lock_guard lock(t.mutex);
-  for (const auto& thread : t.threads) {
-    const std::lock_guard inner(thread->mutex);
-    for (const Event& e : thread->events) f(*thread, e);
-  }
-}
 std::string chrome_trace() {
   std::string text = "{\"traceEvents\":[\n";
   const int process = static_cast<int>(::getpid());
   text += fmt::format("{{\"ph\":\"M\",\"pid\":{},\"name\":\"process_name\",\"args\":{{\"name\":\"weft\"}}}}", process);
-  each_event([&](const ThreadLog& thread, const Event& e) {
-    text += fmt::format(",\n{{\"ph\":\"X\",\"pid\":{},\"tid\":{},\"cat\":\"{}\",\"name\":{},\"ts\":{:.3f},\"dur\":{:.3f}", process,
-                        thread.number, name_of(e.work), quoted(e.name), static_cast<double>(e.begun - timeline().start) * 1e-3,
-                        static_cast<double>(e.ended - e.begun) * 1e-3);
+  const auto microseconds = [](std::int64_t ns) { return fmt::format("{:.3f}", static_cast<double>(ns) * 1e-3); };
+  each_event([&](const TimelineEvent& e) {
+    text += fmt::format(",\n{{\"ph\":\"X\",\"pid\":{},\"tid\":{},\"cat\":\"{}\",\"name\":{},\"ts\":{},\"dur\":{}", process, e.thread,
+                        name_of(e.work), quoted(full_name(e)), microseconds(e.begun), microseconds(e.ended - e.begun));
     if (e.device >= 0) text += fmt::format(",\"args\":{{\"device\":{}}}", quoted(to_string(Device::of_id(e.device))));
+    if (e.label && (e.label->flops > 0 || e.label->bytes > 0))
+      text += fmt::format(",\"args\":{{\"flops\":{:.0f},\"bytes\":{:.0f}}}", e.label->flops, e.label->bytes);
     text += "}";
   });
+  for (const MemorySample& m : memory_samples())
+    text += fmt::format(",\n{{\"ph\":\"C\",\"pid\":{},\"name\":{},\"ts\":{},\"args\":{{\"bytes\":{}}}}}", process,
+                        quoted("memory of " + to_string(Device::of_id(m.device))), microseconds(m.time), m.bytes);
   return text + "\n],\"displayTimeUnit\":\"ns\"}\n";
 }
 
@@ -117,10 +67,10 @@ std::string chrome_trace() {
 const bool begun_by_environment = [] {
   const char* const path = std::getenv("WEFT_TRACE");
   if (!path || !*path) return false;
-  timeline().taken = true;
-  start();
+  take_timeline();
+  start_timeline();
   std::atexit([] {
-    timeline_is_on.store(false, std::memory_order_relaxed);
+    stop_timeline();
     try {
       write_file(std::getenv("WEFT_TRACE"), {chrome_trace()}, {}, "WEFT_TRACE");
     } catch (const std::exception& e) {
@@ -130,80 +80,90 @@ const bool begun_by_environment = [] {
   return true;
 }();
 
+struct Row {
+  TimelineEvent example;
+  std::int64_t runs = 0, time = 0;
+};
+
+std::string amount(double v, const char* unit) {
+  constexpr const char* prefixes[] = {"", "k", "M", "G", "T"};
+  int k = 0;
+  while (v >= 1000 && k < 4) v /= 1000, ++k;
+  return fmt::format("{:.3g} {}{}", v, prefixes[k], unit);
+}
+
+/// The most memory that each device had in use, and what the machine can do.
+std::string closing_lines(const MachinePeaks* peaks) {
+  std::map<int, std::int64_t> most;
+  for (const MemorySample& m : memory_samples()) most[m.device] = std::max(most[m.device], m.bytes);
+  std::string text;
+  for (const auto& [device, bytes] : most)
+    text += fmt::format("{}{} {}", text.empty() ? "most memory in use: " : ", ", to_string(Device::of_id(device)),
+                        amount(static_cast<double>(bytes), "B"));
+  if (!text.empty()) text += "\n";
+  if (peaks) text += fmt::format("roofline: {}, {}\n", amount(peaks->flops, "FLOP/s"), amount(peaks->bytes, "B/s"));
+  return text;
+}
+
 }  // namespace
-
-std::atomic<bool> timeline_is_on{false};
-
-void TimelineRange::begin(Work work, std::string_view name, int device) {
-  name_ = name;
-  work_ = work;
-  device_ = device;
-  begun_ = now();
-}
-void TimelineRange::end() {
-  const std::int64_t ended = now();
-  // One that began before the profile, or ends after it, is none of it.
-  if (!timeline_is_on.load(std::memory_order_relaxed) || timeline().count.fetch_add(1, std::memory_order_relaxed) >= kMostEvents) return;
-  ThreadLog& log = log_of_thread();
-  const std::lock_guard lock(log.mutex);
-  if (begun_ >= timeline().start) log.events.push_back({std::move(name_), begun_, ended, device_, work_});
-}
-
 }  // namespace detail
 
 using namespace detail;
 
 Profile::Profile(SourceLoc loc) {
-  {
-    const std::lock_guard lock(timeline().mutex);
-    if (timeline().taken)
-      throw Error("Profile: another profile is recorded just now; one that is destroyed, or WEFT_TRACE taken away, makes room",
-                  effective_loc(loc));
-    timeline().taken = true;
-  }
-  start();
+  if (!take_timeline())
+    throw Error("Profile: another profile is recorded just now; one that is destroyed, or WEFT_TRACE taken away, makes room",
+                effective_loc(loc));
+  start_timeline();
 }
 Profile::~Profile() {
   stop();
-  const std::lock_guard lock(timeline().mutex);
-  timeline().taken = false;
+  return_timeline();
 }
-void Profile::stop() { timeline_is_on.store(false, std::memory_order_relaxed); }
+void Profile::stop() { stop_timeline(); }
 
 void Profile::save(const std::string& path, SourceLoc loc) const { write_file(path, {chrome_trace()}, loc, "Profile::save"); }
 
 std::string Profile::table(int rows) const {
-  struct Row {
-    std::string name;
-    Work work = Work::user;
-    std::int64_t runs = 0, time = 0;
-  };
-  std::map<std::pair<Work, std::string>, Row> all;
+  std::map<std::tuple<Work, const WorkLabel*, std::string>, Row> all;
   std::int64_t total = 0;
-  each_event([&](const ThreadLog&, const Event& e) {
+  each_event([&](const TimelineEvent& e) {
     if (e.work != Work::kernel && e.work != Work::routine && e.work != Work::control && e.work != Work::collective) return;
-    Row& row = all[{e.work, e.name}];
-    row.name = e.name, row.work = e.work;
+    Row& row = all.try_emplace({e.work, e.label, e.name}, Row{e}).first->second;
     ++row.runs, row.time += e.ended - e.begun;
     total += e.ended - e.begun;
   });
   std::vector<Row> order;
   for (auto& [key, row] : all) order.push_back(std::move(row));
-  std::sort(order.begin(), order.end(), [](const Row& a, const Row& b) { return a.time > b.time; });
-  std::string text = fmt::format("{:>8} {:>12} {:>12} {:>7}  {:<10} {}\n", "runs", "total ms", "one us", "share", "what", "name");
+  std::stable_sort(order.begin(), order.end(), [](const Row& a, const Row& b) { return a.time > b.time; });
+  if (order.size() > static_cast<std::size_t>(std::max(rows, 0))) order.resize(static_cast<std::size_t>(std::max(rows, 0)));
+  const bool any_cost = std::any_of(order.begin(), order.end(), [](const Row& r) { return r.example.label && r.example.label->bytes > 0; });
+  const bool was_on = timeline_is_on.exchange(false);  // what measuring does is none of the program's
+  const MachinePeaks* const peaks = any_cost ? &host_peaks() : nullptr;
+  if (was_on) timeline_is_on.store(true);
+  std::string text = fmt::format("{:>8} {:>12} {:>12} {:>7} {:>9} {:>9} {:>9}  {:<10} {}\n", "runs", "total ms", "one us", "share",
+                                 "GFLOP/s", "GB/s", "roofline", "what", "name");
   for (const Row& row : order) {
-    if (rows-- <= 0) break;
-    text += fmt::format("{:>8} {:>12.3f} {:>12.2f} {:>6.1f}%  {:<10} {}\n", row.runs, static_cast<double>(row.time) * 1e-6,
-                        static_cast<double>(row.time) * 1e-3 / static_cast<double>(row.runs),
-                        100. * static_cast<double>(row.time) / static_cast<double>(std::max<std::int64_t>(total, 1)), name_of(row.work),
-                        row.name);
+    const double seconds = static_cast<double>(row.time) * 1e-9, one = seconds / static_cast<double>(row.runs);
+    std::string rates = fmt::format("{:>9} {:>9} {:>9}", "", "", "");
+    if (const WorkLabel* const l = row.example.label; l && l->bytes > 0 && one > 0)
+      rates = fmt::format("{:>9.2f} {:>9.2f} {:>8.0f}%", l->flops / one * 1e-9, l->bytes / one * 1e-9,
+                          100 * peaks->seconds(l->flops, l->bytes) / one);
+    text += fmt::format("{:>8} {:>12.3f} {:>12.2f} {:>6.1f}% {}  {:<10} {}\n", row.runs, seconds * 1e3, one * 1e6,
+                        100. * static_cast<double>(row.time) / static_cast<double>(std::max<std::int64_t>(total, 1)), rates,
+                        name_of(row.example.work), full_name(row.example));
   }
-  return text;
+  return order.empty() ? text : text + closing_lines(peaks);
 }
 
-ProfileRange::ProfileRange(const std::string& name) {
+ProfileRange::ProfileRange(const std::string& name) : ProfileRange(name, false) {}
+ProfileRange::ProfileRange(const std::string& name, bool traced) {
+  if (traced) scope_ = new NameScope(name);
   if (timeline_is_on.load(std::memory_order_relaxed)) range_ = new TimelineRange(Work::user, name);
 }
-ProfileRange::~ProfileRange() { delete static_cast<TimelineRange*>(range_); }
+ProfileRange::~ProfileRange() {
+  delete static_cast<TimelineRange*>(range_);
+  delete static_cast<NameScope*>(scope_);
+}
 
 }  // namespace weft

@@ -1,5 +1,5 @@
-// What weft does, when, and on which thread: ranges with names, recorded while somebody wants them (runtime/host/profile.h). A range costs
-// one relaxed load of a flag otherwise.
+// What weft does, when, and on which thread: ranges with names, and how much memory there is in use, recorded while somebody wants them
+// (runtime/host/profile.h). A range costs one relaxed load of a flag otherwise.
 #pragma once
 #include <atomic>
 #include <cstdint>
@@ -20,6 +20,17 @@ enum class Work : std::uint8_t {
   user,        ///< a name of the user's
 };
 
+/// What is known of a step of a compiled program. It must live as long as the process: see lasting().
+struct WorkLabel {
+  std::string name;
+  std::string program = {};  ///< whose step it is
+  std::string scope = {};    ///< the user's names for what it computes, and the lines that it comes from
+  double flops = 0, bytes = 0;
+  friend bool operator==(const WorkLabel&, const WorkLabel&) = default;
+};
+/// An equal label that stays for ever; equal ones are one.
+const WorkLabel& lasting(const WorkLabel& label);
+
 extern std::atomic<bool> timeline_is_on;
 
 /// The work of the calling thread as long as the object lives.
@@ -31,6 +42,9 @@ class [[nodiscard]] TimelineRange {
   TimelineRange(Work work, const char* name, int device = -1) {
     if (timeline_is_on.load(std::memory_order_relaxed)) begin(work, name, device);
   }
+  TimelineRange(Work work, const WorkLabel& label) : label_(&label) {
+    if (timeline_is_on.load(std::memory_order_relaxed)) begin(work, {}, -1);
+  }
   ~TimelineRange() {
     if (begun_ >= 0) end();
   }
@@ -41,9 +55,13 @@ class [[nodiscard]] TimelineRange {
   void begin(Work work, std::string_view name, int device);
   void end();
   std::int64_t begun_ = -1;  // nanoseconds
+  const WorkLabel* label_ = nullptr;
   std::string name_ = {};
   int device_ = -1;
   Work work_ = Work::user;
 };
+
+/// A device has so many bytes in use from now on.
+void note_memory(int device, std::int64_t bytes) noexcept;
 
 }  // namespace weft::detail

@@ -8,6 +8,7 @@
 #include "weft/core/base/nesting.h"
 #include "weft/core/errors/error.h"
 #include "weft/core/ir/effects.h"
+#include "weft/core/ir/pass_notes.h"
 #include "weft/core/ir/rewrite.h"
 #include "weft/core/ir/sealed_program.h"
 #include "weft/core/ops/collective/process_local.h"
@@ -250,6 +251,7 @@ const MeshAxes* constrained_mesh(const Jaxpr& j) {
 
 std::optional<Jaxpr> partition(const Jaxpr& j, const MeshAxes& mesh, const std::vector<PartitionSpec>& in_specs) {
   if (!can_partition(j, mesh)) return {};
+  const NotedPass noted("partition", j);
   const auto avals = j.data().input_avals();
   ShardMapParams q;
   q.mesh = mesh;
@@ -271,11 +273,13 @@ std::optional<Jaxpr> partition(const Jaxpr& j, const MeshAxes& mesh, const std::
   }));
   q.jaxpr = dce_program(body.jaxpr);  // what was gathered for equations that did without
   q.in_specs.specs.insert(q.in_specs.specs.begin(), body.consts.size(), PartitionSpec());
-  return trace_jaxpr({"jit", {avals.begin(), avals.end()}, {}}, [&](std::span<const Array> args) {
+  const Jaxpr made = trace_jaxpr({"jit", {avals.begin(), avals.end()}, {}}, [&](std::span<const Array> args) {
     std::vector<Array> inputs = body.consts;
     inputs.insert(inputs.end(), args.begin(), args.end());
     return bind_shard_map(q, inputs, {});
   });
+  noted.made(made);
+  return made;
 }
 
 }  // namespace weft::detail

@@ -102,6 +102,88 @@ TEST_CASE("collectives of devices are in the profile") {
   CHECK(!events(path, "collective").empty());
 }
 
+TEST_CASE("kernels have the names of their programs and scopes, their lines, their rates and their share of the roofline") {
+  const Folder folder;
+  const std::string path = folder.path + "/trace.json";
+  auto f = jit(
+      [](Array x, Array y) {
+        const auto scope = named_scope("decoder");
+        const auto inner = named_scope("attention");
+        return sum(exp(matmul(x, y)), 1);
+      },
+      {.name = "scoring"});
+  const Array x = ones({400, 400});
+  f(x, x);
+  Profile profile;
+  for (int i = 0; i < 3; ++i) f(x, x).block_until_ready();
+  profile.stop();
+  const std::string table = profile.table();
+  CHECK(has(table, {"GFLOP/s", "roofline", "scoring: matrix product 400x400x400 (decoder/attention; profile.cpp:",
+                    "scoring: kernel0 (decoder/attention; profile.cpp:", "FLOP/s, ", "B/s\n"}));
+  // Rates are those of the operations and the time in the same line.
+  for (std::size_t at = 0, end; at < table.size(); at = end + 1) {
+    end = table.find('\n', at);
+    double runs = 0, total = 0, one = 0, share = 0, flops = 0, bytes = 0, roof = 0;
+    if (std::sscanf(table.c_str() + at, "%lf %lf %lf %lf%% %lf %lf %lf%%", &runs, &total, &one, &share, &flops, &bytes, &roof) != 7)
+      continue;
+    CHECK(runs == 3);
+    CHECK(roof > 0);
+    CHECK(roof < 400);  // the machine may have been slower when it was measured
+    if (table.substr(at, end - at).find("matrix product") != std::string::npos)
+      CHECK(flops * one * 1e3 == doctest::Approx(2 * 400. * 400 * 400).epsilon(0.02));
+  }
+  profile.save(path);
+  CHECK(has(contents(path), {"\"flops\":128000000", "\"name\":\"scoring: kernel0"}));
+}
+
+TEST_CASE("named scopes are ranges of the profile where they stand outside of traced functions") {
+  const Folder folder;
+  const std::string path = folder.path + "/trace.json";
+  const Profile profile;
+  {
+    const auto scope = named_scope("loading");
+  }
+  profile.save(path);
+  CHECK(events(path, "user") == std::map<std::string, int>{{"loading", 1}});
+}
+
+TEST_CASE("equations keep the names of their scopes through transforms, calls and threads") {
+  const auto inner = jit([](Array x) { return sin(x) * 2; });
+  const auto f = [&](Array x) {
+    const auto scope = named_scope("outer");
+    return sum(inner(x));
+  };
+  Profile profile;
+  jit(grad(f), {.name = "slope"})(ones(1000)).block_until_ready();
+  std::thread([] { jit([](Array x) { return x + 1; }, {.name = "elsewhere"})(ones(10)); }).join();
+  const std::string table = profile.table();
+  CHECK(has(table, "slope: kernel0 (outer; profile.cpp:"));
+  CHECK(has(table, "elsewhere: kernel0 (profile.cpp:"));
+}
+
+TEST_CASE("the memory in use is in the profile, over time and at its most") {
+  const Folder folder;
+  const std::string path = folder.path + "/trace.json";
+  Profile profile;
+  const std::int64_t before = devices("cpu")[0].memory_stats().bytes_in_use;
+  {
+    const Array large = zeros({1 << 22});
+    CHECK(jit([](Array x) { return sum(x); })(large).item<float>() == 0);
+  }
+  profile.stop();
+  profile.save(path);
+  double most = 0, last = 0, time = 0;
+  for (const tools::Json& e : tools::parse_json(contents(path)).at("traceEvents").list) {
+    if (e.at("ph").string != "C" || e.at("name").string != "memory of cpu:0") continue;
+    CHECK(e.at("ts").number >= time);
+    time = e.at("ts").number, last = e.at("args").at("bytes").number;
+    most = std::max(most, last);
+  }
+  CHECK(most >= static_cast<double>(before + (16 << 20)));
+  CHECK(last < most - (8 << 20));
+  CHECK(has(profile.table(), "most memory in use: cpu:0 "));
+}
+
 TEST_CASE("WEFT_TRACE records a whole process" * doctest::skip(std::getenv("WEFT_TRACE") != nullptr)) {
   const Folder folder;
   const std::string path = folder.path + "/trace.json";

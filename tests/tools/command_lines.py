@@ -146,6 +146,14 @@ def transformed(top):
     check("weft bench", code == 0 and re.search(r"^median [0-9.]+ [mun]?s, least .* calls$", out, re.M), code, out, err)
     code, out, err = run("tools/weft", "compile", top + "/loss.jaxpr", "--output", top + "/loss")
     check("weft compile", code == 0 and os.path.getsize(top + "/loss.o") > 100 and "int loss(" in open(top + "/loss.h").read(), code, out, err)
+    code, out, err = run("tools/weft", "view", top + "/loss.jaxpr", "--output", top + "/loss.html")
+    page = open(top + "/loss.html").read() if code == 0 else ""
+    found = re.search(r'<script type="application/json" id="data">(.*?)</script>', page, re.S)
+    shown = json.loads(found[1]) if found else {"programs": [{"eqns": []}], "steps": []}
+    check("weft view", code == 0 and out == top + "/loss.html\n" and "http" not in re.sub(r"http://www.w3.org/[^\"\\]*", "", page)
+          and [e["p"] for e in shown["programs"][0]["eqns"]] == ["mul", "sin", "reduce_sum"] and all(s["time"] > 0 for s in shown["steps"]), code, out, err)
+    code, out, err = run("tools/weft", "view", top + "/loss.jaxpr", "--output", top + "/loss.html", "--unmeasured", "--inputs", top + "/in.npz")
+    check("weft view --unmeasured", code == 1 and "in0" in err, code, out, err)
 
 
 def write_npz(path, arrays):
@@ -167,7 +175,7 @@ def told(top):
     check("weft --version", code == 0 and out == f"weft {version}\n", code, out, err)
     code, out, err = run("tools/weft", "--help")
     commands = re.findall(r"^  (\w+)  +[A-Z]", out, re.M)
-    check("weft --help", code == 0 and len(commands) == 10, code, out, err)
+    check("weft --help", code == 0 and len(commands) == 11, code, out, err)
     manual, completion = open(root + "/docs/weft.1").read().replace("\\-", "-"), open(root + "/tools/weft.bash").read()
     check("the manual's version", f'"weft {version}"' in manual, manual.split("\n")[0])
     for command in commands:

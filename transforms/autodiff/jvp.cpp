@@ -1,5 +1,6 @@
 #include <algorithm>
 
+#include "weft/core/ir/pass_notes.h"
 #include "weft/core/ir/rewrite.h"
 #include "weft/core/trace/trace.h"
 #include "weft/transforms/autodiff/forward.h"
@@ -7,6 +8,7 @@
 namespace weft::detail {
 
 JvpProgram jvp_program(const Jaxpr& j, const std::vector<bool>& nonzero) {
+  const NotedPass noted("jvp", j);
   const auto in_avals = j.data().input_avals();
   TraceRequest request{"jvp", {in_avals.begin(), in_avals.end()}, {}};
   for (std::size_t i = 0; i < nonzero.size(); ++i)
@@ -24,6 +26,7 @@ JvpProgram jvp_program(const Jaxpr& j, const std::vector<bool>& nonzero) {
     }
     return r.out;
   });
+  noted.made(program.jaxpr);
   return program;
 }
 

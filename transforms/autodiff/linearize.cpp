@@ -1,5 +1,6 @@
 #include <algorithm>
 
+#include "weft/core/ir/pass_notes.h"
 #include "weft/core/ir/rewrite.h"
 #include "weft/core/trace/trace.h"
 #include "weft/transforms/autodiff/forward.h"
@@ -7,6 +8,7 @@
 namespace weft::detail {
 
 LinearizedProgram linearize_program(const Jaxpr& j, const std::vector<bool>& nonzero) {
+  const NotedPass noted("linearize", j);
   LinearizedProgram program;
   const auto in_avals = j.data().input_avals();
   program.primal = trace_jaxpr({"linearize", {in_avals.begin(), in_avals.end()}, {}}, [&](std::span<const Array> args) {
@@ -27,6 +29,8 @@ LinearizedProgram linearize_program(const Jaxpr& j, const std::vector<bool>& non
     r.out.insert(r.out.end(), linear.consts.begin(), linear.consts.end());
     return r.out;
   });
+  noted.made(program.primal, "values and residuals");
+  noted.made(program.linear, "tangents");
   return program;
 }
 

@@ -6,6 +6,7 @@
 #include "weft/core/array/array_impl.h"
 #include "weft/core/errors/error_context.h"
 #include "weft/core/ir/effects.h"
+#include "weft/core/ir/pass_notes.h"
 #include "weft/core/ir/rewrite.h"
 #include "weft/core/ops/common.h"
 #include "weft/core/trace/trace.h"
@@ -136,6 +137,7 @@ class Transposer {
 }  // namespace
 
 TransposedProgram transpose_program(const Jaxpr& given, const std::vector<bool>& linear, const std::vector<bool>& has_cotangent) {
+  const NotedPass noted("transpose", given);
   const Jaxpr j = separated(given, linear);
   const auto in_avals = j.data().input_avals();
   const std::vector<Aval> out_avals = j.data().output_avals();
@@ -158,6 +160,7 @@ TransposedProgram transpose_program(const Jaxpr& given, const std::vector<bool>&
     }
     return out;
   });
+  noted.made(program.jaxpr);
   return program;
 }
 

@@ -17,6 +17,7 @@
 #include "weft/core/ops/promotion.h"
 #include "weft/core/trace/key_reuse.h"
 #include "weft/core/trace/varying.h"
+#include "weft/runtime/host/progress_bars.h"
 #include "weft/transforms/autodiff/differentiate.h"
 
 namespace weft {
@@ -232,6 +233,7 @@ std::vector<Array> flat_while(FlatFunction& cond, FlatFunction& body, const Whil
   Varying of_condition = 0;
   Jaxpr traced, traced_cond;
   for (bool again = true; again;) {
+    const LoopSteps unknown(-1);
     traced = trace_function("while_loop", body, carry, marks);
     check_structure("while_loop: the carry and the body's result", renamed(body.arguments().children[0], "carry"), body.result(), loc);
     const bool promoted = promote_carry(carry, traced.data().output_avals());
@@ -326,6 +328,7 @@ std::vector<Array> flat_fori(const Array& lower, const Array& upper, FlatFunctio
   for (bool again = true; again;) {
     std::vector<Aval> inputs{counter};
     inputs.insert(inputs.end(), carry.begin(), carry.end());
+    const LoopSteps steps(is_known(lower) && is_known(upper) ? steps_between(lower, upper, loc) : -1);
     traced = trace_function("fori_loop", body, inputs, marks);
     check_structure("fori_loop: the carry and the body's result", renamed(body.arguments().children[1], "carry"), body.result(), loc);
     const bool promoted = promote_carry(carry, traced.data().output_avals());
@@ -417,6 +420,7 @@ std::vector<Array> flat_scan(const char* what, FlatFunction& body, const ScanOpt
   for (bool again = true; again;) {
     std::vector<Aval> inputs = carry;
     inputs.insert(inputs.end(), slices.begin(), slices.end());
+    const LoopSteps steps(*length);
     traced = trace_function(what, body, inputs, marks);
     check_structure(fmt::format("{}: the carry and the function's new one", what).c_str(), renamed(body.arguments().children[0], "init"),
                     renamed(body.result().children[0], "result[0]"), loc);

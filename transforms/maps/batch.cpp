@@ -1,6 +1,7 @@
 #include <algorithm>
 
 #include "weft/core/array/array_impl.h"
+#include "weft/core/ir/pass_notes.h"
 #include "weft/core/ir/rewrite.h"
 #include "weft/core/ops/common.h"
 #include "weft/core/trace/trace.h"
@@ -58,6 +59,7 @@ BatchedValues batch(const Jaxpr& j, const MappedAxis& axis, std::span<const Arra
 
 BatchedProgram batch_program(const Jaxpr& j, const MappedAxis& axis, const std::vector<int>& in_dims,
                              const std::optional<std::vector<int>>& out_dims) {
+  const NotedPass noted("vmap", j);
   const auto in_avals = j.data().input_avals();
   TraceRequest request{"vmap", {}, {}};
   for (std::size_t i = 0; i < in_dims.size(); ++i)
@@ -75,6 +77,7 @@ BatchedProgram batch_program(const Jaxpr& j, const MappedAxis& axis, const std::
     program.out_dims = r.dims;
     return r.out;
   });
+  noted.made(program.jaxpr);
   return program;
 }
 

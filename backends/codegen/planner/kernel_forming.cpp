@@ -490,7 +490,7 @@ void KernelPlanner::form_steps() {
       if (product->step.bias) step.buffers.push_back(buffer_of(product->bias));
       table_.products.push_back(product->step);
     } else if (std::optional<LaneKernel>& lanes = lanes_[static_cast<std::size_t>(item.eqn)]) {
-      add_lanes(std::move(*lanes));
+      add_lanes(std::move(*lanes), equations_of(s));
       continue;
     } else {
       const Eqn& e = j_.eqns[static_cast<std::size_t>(item.eqn)];
@@ -501,16 +501,17 @@ void KernelPlanner::form_steps() {
       for (Var v : e.outputs) step.buffers.push_back(buffer_of(v));
       if (step.kind == Step::Kind::control) add_control(e, step);
     }
+    step.eqns = equations_of(s);
     program_.steps.push_back(std::move(step));
   }
   add_outputs();
 }
 
 /// A kernel whose arguments are known by their variables.
-void KernelPlanner::add_lanes(LaneKernel lanes) {
+void KernelPlanner::add_lanes(LaneKernel lanes, std::vector<int> eqns) {
   collapse_loops(lanes.kernel);
   lanes.kernel.cost = estimate_cost(lanes.kernel, target_.vector_bytes);
-  Step step{Step::Kind::kernel, table_.add(std::move(lanes.kernel)), {}};
+  Step step{Step::Kind::kernel, table_.add(std::move(lanes.kernel)), {}, std::move(eqns)};
   for (Var v : lanes.buffers) step.buffers.push_back(buffer_of(v));
   program_.steps.push_back(std::move(step));
 }

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <numeric>
 
 #include "weft/backends/codegen/schedule/cost.h"
 #include "weft/core/ops/movement/movement.h"
@@ -80,7 +81,9 @@ KernelProgram KernelPlanner::run() {
   if (std::optional<LaneKernel> lanes = form_lane_program(j_)) {
     is_output_.assign(avals_.size(), 0);
     for (Atom a : j_.outputs) is_output_[a.var()] = 1;
-    add_lanes(std::move(*lanes));
+    std::vector<int> all(j_.eqns.size());
+    std::iota(all.begin(), all.end(), 0);
+    add_lanes(std::move(*lanes), std::move(all));
     add_outputs();
     return std::move(program_);
   }

@@ -124,7 +124,8 @@ class KernelPlanner {
   BufferId buffer_of(Var v);
   BufferId buffer_of(Atom a);
   void add_control(const Eqn& e, Step& step);
-  void add_lanes(LaneKernel lanes);
+  void add_lanes(LaneKernel lanes, std::vector<int> eqns);
+  std::vector<int> equations_of(std::size_t step) const;  // step_equations.cpp
   void add_outputs();
 
   const Jaxpr jaxpr_;

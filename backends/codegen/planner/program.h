@@ -54,6 +54,7 @@ struct Step {
   Kind kind = Kind::kernel;
   int number = 0;  ///< of the kernel, product, equation of the program, or control step of the program
   std::vector<BufferId> buffers;
+  std::vector<int> eqns = {};  ///< of the program: what the step computes, in order; an equation may be computed by several steps
 };
 
 /// A result of the program.

@@ -10,6 +10,7 @@
 #include "weft/core/base/nesting.h"
 #include "weft/core/ir/effects.h"
 #include "weft/core/ir/hoist.h"
+#include "weft/core/ir/pass_notes.h"
 #include "weft/core/ir/primitive.h"
 #include "weft/core/ir/prune.h"
 #include "weft/core/ir/rewrite.h"
@@ -19,6 +20,7 @@
 #include "weft/core/ops/random/random.h"
 #include "weft/core/ops/reduce/cumulative_expand.h"
 #include "weft/core/ops/reduce/window_expand.h"
+#include "weft/core/trace/named_scope.h"
 
 namespace weft::detail {
 namespace {
@@ -172,7 +174,7 @@ class Simplifier {
       for (Atom a : e.inputs) in.push_back(resolve(a));
       std::vector<Aval> out_avals;
       for (Var v : e.outputs) out_avals.push_back(j.avals[v]);
-      const std::vector<Atom> results = add(e, std::move(in), out_avals, e.loc ? e.loc : loc);
+      const std::vector<Atom> results = add(e, std::move(in), out_avals, e.loc ? joined_name_scope(e.loc, loc) : loc);
       for (std::size_t k = 0; k < results.size(); ++k) env[e.outputs[k]] = results[k];
     }
     std::vector<Atom> out;
@@ -362,10 +364,15 @@ class Simplifier {
 }  // namespace
 
 Jaxpr simplify(const Jaxpr& j, Expansion expansion) {
-  const Jaxpr whole = Simplifier(j.data(), expansion).finish(j.data());
-  const auto& eqns = whole.eqns();
-  if (std::none_of(eqns.begin(), eqns.end(), [](const Eqn& e) { return find_rule<PruneTransform>(*e.op); })) return whole;
-  return dce_program(whole);
+  Jaxpr simple;
+  {
+    const NotedPass noted("simplify", j);
+    simple = Simplifier(j.data(), expansion).finish(j.data());
+    noted.made(simple);
+  }
+  const auto& eqns = simple.eqns();
+  if (std::none_of(eqns.begin(), eqns.end(), [](const Eqn& e) { return find_rule<PruneTransform>(*e.op); })) return simple;
+  return dce_program(simple);
 }
 
 }  // namespace weft::detail

@@ -7,43 +7,48 @@
 namespace weft::detail {
 namespace {
 
-/// `root`: the outermost program, which has the tables.
 CostAnalysis cost_of(const KernelProgram& p, const KernelProgram& root) {
   check_nesting("programs inside programs", nesting_depth(p.jaxpr));
   CostAnalysis cost;
   for (const Step& s : p.steps) {
-    if (s.kind == Step::Kind::control) {
-      const ControlStep& c = p.controls[static_cast<std::size_t>(s.number)];
-      const double times = c.kind == ControlStep::Kind::scan         ? static_cast<double>(c.length)
-                           : c.kind == ControlStep::Kind::while_loop ? 1
-                                                                     : 1 / static_cast<double>(c.programs.size());
-      for (const KernelProgram& part : c.programs) {
-        const CostAnalysis each = cost_of(part, root);
-        cost.flops += times * each.flops, cost.bytes_accessed += times * each.bytes_accessed;
-      }
-      continue;
-    }
-    if (s.kind == Step::Kind::kernel) {
-      const KernelCost& c = root.kernels[static_cast<std::size_t>(s.number)].cost;
-      cost.flops += c.flops, cost.bytes_accessed += c.bytes;
-      continue;
-    }
-    for (BufferId b : s.buffers)
-      if (b >= 0) cost.bytes_accessed += static_cast<double>(p.buffers[static_cast<std::size_t>(b)].aval.bytes());
-    if (s.kind == Step::Kind::product) cost.flops += root.products[static_cast<std::size_t>(s.number)].flops();
-    if (s.kind == Step::Kind::opaque) {
-      const Eqn& e = p.jaxpr.data().eqns[static_cast<std::size_t>(s.number)];
-      if (FlopsTransform::Function* const flops = find_rule<FlopsTransform>(*e.op)) {
-        std::vector<Aval> in;
-        for (Atom a : e.inputs) in.push_back(p.jaxpr.data().aval(a));
-        cost.flops += flops(*e.params, in, p.jaxpr.data().aval(Atom::var(e.outputs[0])));
-      }
-    }
+    const CostAnalysis each = step_cost(s, p, root);
+    cost.flops += each.flops, cost.bytes_accessed += each.bytes_accessed;
   }
   return cost;
 }
 
 }  // namespace
+
+CostAnalysis step_cost(const Step& s, const KernelProgram& p, const KernelProgram& root) {
+  CostAnalysis cost;
+  if (s.kind == Step::Kind::control) {
+    const ControlStep& c = p.controls[static_cast<std::size_t>(s.number)];
+    const double times = c.kind == ControlStep::Kind::scan         ? static_cast<double>(c.length)
+                         : c.kind == ControlStep::Kind::while_loop ? 1
+                                                                   : 1 / static_cast<double>(c.programs.size());
+    for (const KernelProgram& part : c.programs) {
+      const CostAnalysis each = cost_of(part, root);
+      cost.flops += times * each.flops, cost.bytes_accessed += times * each.bytes_accessed;
+    }
+    return cost;
+  }
+  if (s.kind == Step::Kind::kernel) {
+    const KernelCost& c = root.kernels[static_cast<std::size_t>(s.number)].cost;
+    return {c.flops, c.bytes};
+  }
+  for (BufferId b : s.buffers)
+    if (b >= 0) cost.bytes_accessed += static_cast<double>(p.buffers[static_cast<std::size_t>(b)].aval.bytes());
+  if (s.kind == Step::Kind::product) cost.flops += root.products[static_cast<std::size_t>(s.number)].flops();
+  if (s.kind == Step::Kind::opaque) {
+    const Eqn& e = p.jaxpr.data().eqns[static_cast<std::size_t>(s.number)];
+    if (FlopsTransform::Function* const flops = find_rule<FlopsTransform>(*e.op)) {
+      std::vector<Aval> in;
+      for (Atom a : e.inputs) in.push_back(p.jaxpr.data().aval(a));
+      cost.flops += flops(*e.params, in, p.jaxpr.data().aval(Atom::var(e.outputs[0])));
+    }
+  }
+  return cost;
+}
 
 CostAnalysis program_cost(const KernelProgram& p) { return cost_of(p, p); }
 

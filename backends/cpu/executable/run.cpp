@@ -6,6 +6,7 @@
 #include <cstring>
 
 #include "weft/backends/cpu/executable.h"
+#include "weft/backends/cpu/executable/step_timing.h"
 #include "weft/core/base/float_environment.h"
 #include "weft/core/errors/error.h"
 #include "weft/core/ir/sealed_program.h"
@@ -143,40 +144,24 @@ std::vector<Array> CpuExecutable::call(std::span<const Array> inputs, int device
   return out;
 }
 
-/// What a step is called in a profile.
-Work CpuExecutable::work_of(const Step& s) {
-  return s.kind == Step::Kind::kernel ? Work::kernel : s.kind == Step::Kind::control ? Work::control : Work::routine;
-}
-std::string CpuExecutable::name_of(const Step& s) const {
-  const KernelProgram& p = whole_plan().program;
-  switch (s.kind) {
-    case Step::Kind::kernel: return p.kernels[static_cast<std::size_t>(s.number)].name;
-    case Step::Kind::product: return "matrix product";
-    case Step::Kind::control: return fmt::format("loop or branch {}", s.number);
-    case Step::Kind::opaque: return std::string(p.jaxpr.data().eqns[static_cast<std::size_t>(s.number)].op->name);
-  }
-  return {};
-}
-
 void CpuExecutable::run(void* const* addresses) const {
   const NativeCode& code = *code_.load(std::memory_order_acquire);
-  for (std::size_t i = 0; i < plan_.program.steps.size(); ++i) {
-    const Step& s = plan_.program.steps[i];
-    std::optional<TimelineRange> range;
-    if (timeline_is_on.load(std::memory_order_relaxed)) [[unlikely]]
-      range.emplace(work_of(s), name_of(s));
-    switch (s.kind) {
-      case Step::Kind::kernel: run_kernel(code, s, addresses); break;
-      case Step::Kind::product:
-        products_[static_cast<std::size_t>(s.number)]->run(addresses[s.buffers[0]], addresses[s.buffers[1]], addresses[s.buffers[2]]);
-        break;
-      case Step::Kind::control: run_control(code, s, addresses); break;
-      case Step::Kind::opaque: {
-        SmallArray<void*, 32> buffers(s.buffers.size());
-        for (std::size_t k = 0; k < s.buffers.size(); ++k) buffers[k] = addresses[s.buffers[k]];
-        opaque_.at({&plan_.program, static_cast<int>(i)})->run(buffers.data());
-        break;
-      }
+  if (timeline_is_on.load(std::memory_order_relaxed) || steps_are_timed()) [[unlikely]]
+    return run_watched(code, addresses);
+  for (std::size_t i = 0; i < plan_.program.steps.size(); ++i) run_step(code, i, addresses);
+}
+
+void CpuExecutable::run_step(const NativeCode& code, std::size_t number, void* const* addresses) const {
+  const Step& s = plan_.program.steps[number];
+  switch (s.kind) {
+    case Step::Kind::kernel: return run_kernel(code, s, addresses);
+    case Step::Kind::product:
+      return products_[static_cast<std::size_t>(s.number)]->run(addresses[s.buffers[0]], addresses[s.buffers[1]], addresses[s.buffers[2]]);
+    case Step::Kind::control: return run_control(code, s, addresses);
+    case Step::Kind::opaque: {
+      SmallArray<void*, 32> buffers(s.buffers.size());
+      for (std::size_t k = 0; k < s.buffers.size(); ++k) buffers[k] = addresses[s.buffers[k]];
+      return opaque_.at({&plan_.program, static_cast<int>(number)})->run(buffers.data());
     }
   }
 }

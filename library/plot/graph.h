@@ -1,0 +1,31 @@
+// Pictures of programs and of where arrays lie, as SVG.
+#pragma once
+#include <string>
+
+#include "weft/core/ir/jaxpr.h"
+#include "weft/library/plot/plot_options.h"
+#include "weft/runtime/sharded/sharding.h"
+
+namespace weft {
+
+/// Options of graph_svg.
+struct GraphOptions {
+  std::string title = {};
+  int max_equations = 400;  ///< more throw Error: nobody could read them
+  bool types = true;        ///< each value's type stands below its operation
+  bool programs = true;     ///< programs within equations (of loops, branches, calls) are drawn beneath, one below the other
+  Theme theme = Theme::automatic;
+};
+/// A program as a graph: inputs at the top, then the operations in the order in which they can run, results at the bottom, colored by what
+/// they are to a compiler (elementwise, movement, reduction, product, control, ...). An SVG document.
+std::string graph_svg(const Jaxpr& program, const GraphOptions& options = {}, SourceLoc loc = SourceLoc::here());
+/// Writes graph_svg. Throws IoError if the file can't be written.
+void save_graph(const std::string& path, const Jaxpr& program, const GraphOptions& options = {}, SourceLoc loc = SourceLoc::here());
+
+/// How an array of a shape lies over devices, as an SVG document: the blocks along its first two dimensions of more than one block (or its
+/// first two), each with the devices that have it. Throws ShardingError where the sharding doesn't fit the shape.
+std::string sharding_svg(const Shape& shape, const Sharding& sharding, Theme theme = Theme::automatic, SourceLoc loc = SourceLoc::here());
+/// The same of an array, where it lies.
+std::string sharding_svg(const Array& x, Theme theme = Theme::automatic, SourceLoc loc = SourceLoc::here());
+
+}  // namespace weft

@@ -1,0 +1,27 @@
+// Places the nodes of a directed graph without circles in layers, so that edges go down and few of them cross (Sugiyama's method).
+// Internal.
+#pragma once
+#include <utility>
+#include <vector>
+
+namespace weft::detail {
+
+struct GraphNode {
+  double width = 0, height = 0;
+  int layer = 0;        ///< given: edges go to higher layers
+  double x = 0, y = 0;  ///< found: the middle of its upper side
+};
+/// An edge's way: the lower end of its first node, places between other nodes, the upper end of its last.
+struct GraphRoute {
+  std::size_t from = 0, to = 0;
+  std::vector<std::pair<double, double>> points;
+};
+struct GraphLayout {
+  std::vector<GraphNode> nodes;
+  std::vector<GraphRoute> routes;
+  double width = 0, height = 0;
+};
+/// Edges that begin at the same node share their ways as long as they can.
+GraphLayout lay_out_graph(std::vector<GraphNode> nodes, const std::vector<std::pair<std::size_t, std::size_t>>& edges);
+
+}  // namespace weft::detail
