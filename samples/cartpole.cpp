@@ -101,8 +101,8 @@ static void draw(const std::string& path, const State& states, const Array& forc
   const std::vector<double> x = states.position.to_vector<double>(), angle = states.angle.to_vector<double>();
   Plot way({.title = "the pole's way up, from dark to light",
             .x_label = "position of the cart, m",
-            .width = 820,
-            .height = 250,
+            .width = 420,
+            .height = 330,
             .equal_scales = true});
   for (std::size_t i = 0; i < x.size(); i += 2) {
     const double pole = 2 * kLength;

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <map>
 #include <set>
 
 #include "weft/library/plot/plot_draw.h"
@@ -117,6 +118,8 @@ void draw_markers(SvgWriter& out, const PlotMark& m, const std::vector<Point>& p
   // Of many points at one place one is drawn, and they are grouped by color.
   std::set<std::pair<std::int64_t, std::int64_t>> seen;
   std::string all;
+  std::map<long, std::string> colored;  // by the number of the color
+  constexpr double kColors = 100;
   const bool by_value = m.kind == Kind::scatter && !m.low.empty();
   for (std::size_t i = 0; i < points.size(); ++i) {
     const Point p = points[i];
@@ -127,9 +130,12 @@ void draw_markers(SvgWriter& out, const PlotMark& m, const std::vector<Point>& p
       continue;
     }
     if (!std::isfinite(m.low[i])) continue;
-    const std::string color = hex(color_at(m.map, (m.low[i] - m.range.first) / (m.range.second - m.range.first)));
-    out.raw(fmt::format("<path d=\"{}\" {}/>\n", marker_path(m.marker, p, size), marker_style(m.marker, color, m.opacity)));
+    const double t = (m.low[i] - m.range.first) / (m.range.second - m.range.first);
+    colored[std::lround(kColors * std::clamp(t, 0.0, 1.0))] += marker_path(m.marker, p, size);
   }
+  for (const auto& [number, d] : colored)
+    out.raw(fmt::format("<path d=\"{}\" {}/>\n", d,
+                        marker_style(m.marker, hex(color_at(m.map, static_cast<double>(number) / kColors)), m.opacity)));
   if (!all.empty()) out.raw(fmt::format("<path d=\"{}\" {}/>\n", all, marker_style(m.marker, escaped(m.color), m.opacity)));
 }
 
@@ -202,7 +208,7 @@ void draw_histogram(SvgWriter& out, const PlotMark& m, const Axes& axes) {
                       coordinate(m.opacity)));
 }
 
-constexpr std::int64_t kMostCells = 4096;
+constexpr std::int64_t kMostCells = 1024;
 
 /// Few pixels as rectangles, which no viewer smooths; neighbours of one color in a row are one.
 void draw_cells(SvgWriter& out, const PlotMark& m, const Box& box) {
@@ -214,7 +220,10 @@ void draw_cells(SvgWriter& out, const PlotMark& m, const Box& box) {
       const std::uint8_t* const color = pixels.data() + 4 * (r * m.width + c);
       for (end = c + 1; end < m.width && std::equal(color, color + 4, color + 4 * (end - c));) ++end;
       if (color[3] == 0) continue;
-      out.rect(box.left + w * static_cast<double>(c), box.top + h * static_cast<double>(r), w * static_cast<double>(end - c), h,
+      // Neighbours share their sides to the last digit, so that nothing shows between them.
+      const auto side = [](double v) { return std::round(100 * v) / 100; };
+      const double x = side(box.left + w * static_cast<double>(c)), y = side(box.top + h * static_cast<double>(r));
+      out.rect(x, y, side(box.left + w * static_cast<double>(end)) - x, side(box.top + h * static_cast<double>(r + 1)) - y,
                fmt::format("fill=\"{}\"{}", hex({color[0], color[1], color[2]}),
                            color[3] < 255 ? fmt::format(" fill-opacity=\"{}\"", coordinate(color[3] / 255.)) : ""));
     }

@@ -66,12 +66,13 @@ Ticks log_ticks(double low, double high, int wanted) {
     return even;
   }
   Ticks out;
+  const bool plain = first > -3.01 && last < 4.01;  // 0.001 to 10000 read better than their powers
   const int every = std::max(1, static_cast<int>(std::ceil(decades / std::max(wanted, 2))));
   for (int k = static_cast<int>(std::floor(first)); k <= static_cast<int>(std::ceil(last)); ++k) {
     const double power = std::pow(10.0, k);
     const bool labeled = (k % every + every) % every == 0;
     if (power >= low * (1 - 1e-9) && power <= high * (1 + 1e-9))
-      out.ticks.push_back({power, labeled ? (k >= -2 && k <= 3 ? short_number(power) : power_of_ten(k)) : ""});
+      out.ticks.push_back({power, labeled ? (plain ? short_number(power) : power_of_ten(k)) : ""});
     if (every > 1 || decades > 7) continue;
     for (int m = 2; m < 10; ++m)
       if (const double v = m * power; v >= low && v <= high)

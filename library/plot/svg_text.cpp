@@ -71,9 +71,9 @@ double text_width(std::string_view text, double size) {
   for (const char c : text) {
     if ((static_cast<unsigned char>(c) & 0xc0) == 0x80) continue;  // within a character
     em += std::string_view("iljtfI.,:;|!'()[] ").find(c) != std::string_view::npos ? 0.33
-          : std::string_view("mwMW@%").find(c) != std::string_view::npos           ? 0.88
-          : c >= 'A' && c <= 'Z'                                                   ? 0.68
-                                                                                   : 0.58;
+          : std::string_view("mwMW@%").find(c) != std::string_view::npos           ? 0.92
+          : c >= 'A' && c <= 'Z'                                                   ? 0.71
+                                                                                   : 0.61;
   }
   return em * size;
 }

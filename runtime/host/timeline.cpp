@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <chrono>
 #include <cstdlib>
+#include <deque>
 #include <functional>
 #include <memory>
 #include <mutex>
@@ -17,7 +18,7 @@ namespace {
 /// What one thread did. Threads come and go; what they did stays.
 struct ThreadLog {
   std::mutex mutex;
-  std::vector<TimelineEvent> events;
+  std::deque<TimelineEvent> events;  // grows without being copied
   std::vector<MemorySample> memory;
   int number = 0;
 };
