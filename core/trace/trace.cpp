@@ -206,6 +206,18 @@ std::string Trace::provenance(Var v) const {
   }
 }
 
+/// Whether an equation, or one in its sub-programs, communicates over an axis that is not its own: each device has another value then.
+static bool depends_on_device(const Eqn& e) {
+  if (e.op->kind == Kind::collective) return true;
+  if (e.op->kind != Kind::call && e.op->kind != Kind::control) return false;
+  const auto in_program = [](const Jaxpr& j) { return std::any_of(j.eqns().begin(), j.eqns().end(), depends_on_device); };
+  for (const ParamText& p : e.op->params_list(*e.params)) {
+    if (p.jaxpr && in_program(*p.jaxpr)) return true;
+    if (p.jaxprs && std::any_of(p.jaxprs->begin(), p.jaxprs->end(), in_program)) return true;
+  }
+  return false;
+}
+
 Array Trace::value_of(Var wanted) {
   if (const auto known = values_.find(wanted); known != values_.end()) return concrete_or_empty(known->second);
   // Mark what is needed backwards, then run those equations in order.
@@ -224,6 +236,7 @@ Array Trace::value_of(Var wanted) {
       values_[v] = value;
     } else if (needed.insert(index).second) {
       if (performs_io(builder_.eqns()[static_cast<std::size_t>(index)])) return {};  // it must not run once more than the program says
+      if (depends_on_device(builder_.eqns()[static_cast<std::size_t>(index)])) return {};
       for (Atom a : builder_.eqns()[static_cast<std::size_t>(index)].inputs)
         if (!a.is_literal()) pending.push_back(a.var());
     }
