@@ -164,38 +164,6 @@ std::vector<Type> AttributeReader::read_types_in_parentheses(std::vector<Attribu
   return out;
 }
 
-void AttributeReader::skip_location() {
-  if (c.take_name("loc")) c.balanced();
-}
-
-Attribute AttributeReader::read_location(Place place) {
-  const std::size_t begin = c.offset();
-  Attribute location(Kind::opaque, place, "loc");
-  c.balanced();
-  const std::size_t end = c.offset();
-  c.seek(begin);
-  c.expect("(");
-  if (c.looking_at("\"")) {
-    // `"name"` or `"name"(where)`; a file has a line behind it.
-    std::string name = c.string();
-    if (c.next() != ':') location.keys.emplace_back("name"), location.items.emplace_back(Kind::string, place, std::move(name));
-  } else if (c.looking_at("#")) {
-    c.expect("#");
-    if (const auto alias = attributes_.find(c.name()); alias != attributes_.end()) {
-      spend(size_of(alias->second));
-      location = alias->second;
-    }
-  }
-  c.seek(end);
-  return location;
-}
-
-std::string AttributeReader::read_location_name() {
-  if (!c.looking_at_name("loc")) return {};
-  const Attribute location = read_attribute();
-  return location.find("name") ? location.find("name")->text : std::string();
-}
-
 bool AttributeReader::read_alias() {
   const char sign = c.peek();
   if (sign != '#' && sign != '!') return false;

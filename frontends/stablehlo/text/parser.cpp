@@ -10,6 +10,7 @@
 
 #include "weft/core/base/nesting.h"
 #include "weft/core/base/process_wide.h"
+#include "weft/frontends/stablehlo/text/locations.h"
 #include "weft/frontends/stablehlo/text/reader.h"
 
 namespace weft::detail::mlir {
@@ -27,6 +28,7 @@ class Parser : public AttributeReader {
       if (read_alias()) continue;
       read_top_level(m);
     }
+    m.sources = lines_.finish(*this);
     return m;
   }
 
@@ -295,7 +297,7 @@ class Parser : public AttributeReader {
       else
         (this->*special->second)(op, count);
     }
-    skip_location();
+    if (c.looking_at_name("loc")) op.place.source = lines_.number_of(read_attribute());
     if (op.result_types.size() != count)
       c.fail_at(op.place, fmt::format("{} has {} results by its type, {} are named", op.name, op.result_types.size(), count));
     for (const Result& r : results) {
@@ -581,6 +583,7 @@ class Parser : public AttributeReader {
 
   std::vector<Scope> scopes_;
   ValueId num_values_ = 0;
+  SourceLines lines_;
 };
 
 }  // namespace

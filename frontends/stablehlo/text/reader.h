@@ -30,6 +30,11 @@ class AttributeReader {
   void skip_location();
   /// `loc(...)`, if it is here: the name that it gives, which may be empty.
   std::string read_location_name();
+  /// What `#name` stands for, or null.
+  const Attribute* find_alias(std::string_view name) const {
+    const auto found = attributes_.find(name);
+    return found == attributes_.end() ? nullptr : &found->second;
+  }
   /// Types separated by commas; in parentheses, where there may be none, and each may have attributes.
   std::vector<Type> read_type_list();
   std::vector<Type> read_types_in_parentheses(std::vector<Attribute>* attributes = nullptr);
@@ -46,7 +51,10 @@ class AttributeReader {
   Attribute read_number(Place place);
   Attribute read_list(Place place);
   Attribute read_dialect_attribute(Place place);
+  /// `(...)` behind `loc`: a dictionary of `name`, `file`, `line` and `column`, or the `alias` that stands for these; what is known of
+  /// them.
   Attribute read_location(Place place);
+  Attribute read_place(Place place);
   /// `<...>` behind `#sdy.NAME`, or nothing where that is none of the dialect's.
   std::optional<Attribute> read_shardy_attribute(const std::string& name);
   bool at_sharding();
