@@ -1,53 +1,16 @@
 // Control flow, calls and composites.
 #include <algorithm>
-#include <limits>
 
 #include "weft/core/ops/control/control_common.h"
 #include "weft/core/ops/movement/movement.h"
 #include "weft/frontends/stablehlo/import/functions.h"
 #include "weft/frontends/stablehlo/import/importer.h"
+#include "weft/frontends/stablehlo/import/loops.h"
 
 namespace weft::detail::mlir {
 namespace {
 
 Values values_of(const Arrays& xs) { return {xs.begin(), xs.end()}; }
-
-/// The value of an integer constant.
-std::optional<std::int64_t> integer_of(const Array& x) {
-  const LiteralArray* const literal = as_literal(x);
-  if (!literal || !x.dtype().is_integer()) return {};
-  std::int64_t v = 0;
-  read_elements(x, int64, &v, "while", {});
-  return v;
-}
-std::optional<std::int64_t> integer_of(const JaxprData& d, Atom a) {
-  if (!a.is_literal()) return {};
-  return integer_of(make_literal(d.literals[a.literal()].aval, d.literals[a.literal()].bits));
-}
-
-/// How many steps a loop takes that counts from a constant to another one, as scans and fori_loops of constant length do that JAX writes
-/// down as `while`. With it the loop has a reverse. 0: it isn't known.
-int counted_steps(const Jaxpr& cond, const Jaxpr& body, const Arrays& start) {
-  const JaxprData &c = cond.data(), &b = body.data();
-  if (c.eqns.size() != 1 || c.eqns[0].op->name != "lt" || c.outputs[0] != Atom::var(c.eqns[0].outputs[0])) return 0;
-  const Atom counter = c.eqns[0].inputs[0];
-  const std::optional<std::int64_t> end = integer_of(c, c.eqns[0].inputs[1]);
-  if (!end || counter.is_literal() || counter.var() < c.first_input()) return 0;
-  const std::size_t at = counter.var() - c.first_input();
-  const std::optional<std::int64_t> begin = integer_of(start[at]);
-  if (!begin || *begin >= *end || b.outputs[at].is_literal()) return 0;
-  for (const Eqn& e : b.eqns) {
-    if (e.outputs.size() != 1 || e.outputs[0] != b.outputs[at].var() || e.op->name != "add") continue;
-    const bool first = e.inputs[0] == Atom::var(b.first_input() + static_cast<Var>(at)),
-               second = e.inputs[1] == Atom::var(b.first_input() + static_cast<Var>(at));
-    const std::optional<std::int64_t> by = first ? integer_of(b, e.inputs[1]) : second ? integer_of(b, e.inputs[0]) : std::nullopt;
-    std::int64_t distance = 0;
-    if (!by || *by < 1 || __builtin_sub_overflow(*end, *begin, &distance)) return 0;
-    const std::int64_t steps = (distance - 1) / *by + 1;
-    return steps <= std::numeric_limits<int>::max() ? static_cast<int>(steps) : 0;
-  }
-  return 0;
-}
 
 const Import while_import("stablehlo.while", [](OpCall& c) -> Values {
   const Arrays start = c.ins();
@@ -59,7 +22,8 @@ const Import while_import("stablehlo.while", [](OpCall& c) -> Values {
   if (next.size() != carry.size()) c.fail("its body gives another number of values than it takes");
   for (std::size_t i = 0; i < carry.size(); ++i)
     if (!same_type(next[i], carry[i])) c.fail("its body gives values of other types than it takes");
-  return values_of(bind_while({body, 0, cond, 0, counted_steps(cond, body, start)}, start, c.loc));
+  if (const std::optional<Arrays> counted = counted_loop(cond, body, start, c.loc)) return values_of(*counted);
+  return values_of(bind_while({body, 0, cond, 0}, start, c.loc));
 });
 
 /// One of the regions, which take nothing: what they use from outside becomes operands.

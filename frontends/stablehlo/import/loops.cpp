@@ -1,0 +1,354 @@
+// See loops.h. Integers that follow from the number of the step are known as a times it plus b; from them, which rows of arrays the steps
+// read and write.
+#include "weft/frontends/stablehlo/import/loops.h"
+
+#include <algorithm>
+#include <limits>
+#include <numeric>
+
+#include "weft/core/ir/rewrite.h"
+#include "weft/core/ops/control/call.h"
+#include "weft/core/ops/control/control_common.h"
+#include "weft/core/ops/movement/dynamic_slice.h"
+#include "weft/core/ops/movement/movement.h"
+#include "weft/frontends/stablehlo/import/functions.h"
+
+namespace weft::detail::mlir {
+namespace {
+
+/// The value of an integer constant.
+std::optional<std::int64_t> integer_of(const Array& x) {
+  const LiteralArray* const literal = as_literal(x);
+  if (!literal || (!x.dtype().is_integer() && !x.dtype().is_bool()) || x.dtype() == uint64) return {};
+  std::int64_t v = 0;
+  read_elements(x, int64, &v, "while", {});
+  return v;
+}
+std::optional<std::int64_t> integer_of(const JaxprData& d, Atom a) {
+  if (!a.is_literal()) return {};
+  return integer_of(make_literal(d.literals[a.literal()].aval, d.literals[a.literal()].bits));
+}
+
+/// An integer as step * (number of the step) + start.
+struct Affine {
+  std::int64_t step = 0, start = 0;
+  bool is_constant() const { return step == 0; }
+};
+std::optional<Affine> sum(const Affine& x, const Affine& y, std::int64_t times) {
+  Affine out;
+  if (__builtin_mul_overflow(y.step, times, &out.step) || __builtin_mul_overflow(y.start, times, &out.start) ||
+      __builtin_add_overflow(out.step, x.step, &out.step) || __builtin_add_overflow(out.start, x.start, &out.start))
+    return {};
+  return out;
+}
+std::optional<Affine> product(const Affine& x, std::int64_t by) { return sum({}, x, by); }
+
+/// Whether the dtype, bool or of integers, has the number; of uint64 none is known.
+bool fits(std::int64_t v, DType t) {
+  if (t == uint64) return false;
+  const int bits = t.is_bool() ? 1 : 8 * t.itemsize() - (t.is_signed() ? 1 : 0);
+  const std::int64_t high = bits >= 63 ? std::numeric_limits<std::int64_t>::max() : (std::int64_t{1} << bits) - 1;
+  return v <= high && v >= (t.is_signed() ? -high - 1 : 0);
+}
+
+/// What is known of a loop's body whose steps are counted.
+class CountedBody {
+ public:
+  CountedBody(const Jaxpr& body, const Arrays& start)
+      : program_(body), d_(body.data()), start_(start), defined_by_(d_.avals.size(), nullptr) {
+    for (const Eqn& e : d_.eqns)
+      for (const Var v : e.outputs) defined_by_[v] = &e;
+  }
+
+  const JaxprData& data() const { return d_; }
+  bool is_carry(Atom a) const { return !a.is_literal() && a.var() >= d_.first_input() && a.var() < d_.first_result(); }
+  std::size_t carry_of(Atom a) const { return a.var() - d_.first_input(); }
+  Atom carry(std::size_t k) const { return Atom::var(d_.first_input() + static_cast<Var>(k)); }
+  bool is_invariant(std::size_t k) const { return d_.outputs[k] == carry(k); }
+  const Eqn* defining(Atom a) const { return a.is_literal() ? nullptr : defined_by_[a.var()]; }
+
+  /// How a carried integer goes on from its constant start; nothing where it does not by a constant.
+  std::optional<Affine> counter(std::size_t k) const {
+    const std::optional<std::int64_t> from = integer_of(start_[k]);
+    if (!from) return {};
+    if (is_invariant(k)) return Affine{0, *from};
+    const Eqn* const e = defining(d_.outputs[k]);
+    if (!e || e->inputs.size() != 2) return {};
+    const std::string_view name = e->op->name;
+    for (std::size_t side = 0; side < 2; ++side) {
+      const std::optional<std::int64_t> by = integer_of(d_, e->inputs[1 - side]);
+      if (!by || e->inputs[side] != carry(k)) continue;
+      if (name == "add") return Affine{*by, *from};
+      if (name == "sub" && side == 0 && *by != std::numeric_limits<std::int64_t>::min()) return Affine{-*by, *from};
+    }
+    return {};
+  }
+
+  /// Finds what follows from the number of the step, of so many.
+  void count(std::int64_t steps) {
+    steps_ = steps;
+    known_.assign(d_.avals.size(), {});
+    for (std::size_t k = 0; k < start_.size(); ++k) set(carry(k).var(), counter(k));
+    for (const Eqn& e : d_.eqns)
+      if (e.outputs.size() == 1) set(e.outputs[0], value(e));
+  }
+  std::int64_t steps() const { return steps_; }
+  std::optional<Affine> known(Atom a) const {
+    if (!a.is_literal()) return known_[a.var()];
+    if (const std::optional<std::int64_t> v = integer_of(d_, a); v && d_.literals[a.literal()].aval.shape.empty()) return Affine{0, *v};
+    return {};
+  }
+
+  /// If the equation is of one row of an array, for each step the next or the one before: which.
+  std::optional<Affine> row(const Eqn& e, std::size_t first_index, const Shape& whole, const Shape& window) const {
+    if (whole.empty() || window[0] != 1) return {};
+    for (int d = 0; d < whole.size(); ++d) {
+      const std::optional<Affine> at = known(e.inputs[first_index + static_cast<std::size_t>(d)]);
+      if (!at || (d > 0 && (!at->is_constant() || at->start != 0 || window[d] != whole[d]))) return {};
+      // A row outside would be moved inside.
+      if (d == 0 && ((at->step != 1 && at->step != -1) || least(*at) < 0 || greatest(*at) >= whole[0])) return {};
+    }
+    return known(e.inputs[first_index]);
+  }
+  std::int64_t least(const Affine& a) const { return std::min(a.start, a.start + a.step * (steps_ - 1)); }
+  std::int64_t greatest(const Affine& a) const { return std::max(a.start, a.start + a.step * (steps_ - 1)); }
+
+ private:
+  /// Kept only if no step's value wraps around.
+  void set(Var v, std::optional<Affine> a) {
+    const Aval& type = d_.avals[v];
+    if (!a || !type.shape.empty()) return;
+    if (!type.dtype.is_bool() && !type.dtype.is_integer()) return;
+    std::int64_t far = 0;
+    if (__builtin_mul_overflow(a->step, steps_ - 1, &far) || __builtin_add_overflow(far, a->start, &far)) return;
+    if (!fits(a->start, type.dtype) || !fits(far, type.dtype)) return;
+    known_[v] = a;
+  }
+  /// Of two integers, whether x < y (or x <= y) in each step, or in none.
+  std::optional<bool> less(const Affine& x, const Affine& y, bool or_equal) const {
+    const std::optional<Affine> difference = sum(x, y, -1);
+    std::int64_t far = 0;
+    if (!difference || __builtin_mul_overflow(difference->step, steps_ - 1, &far) || __builtin_add_overflow(far, difference->start, &far))
+      return {};
+    const std::int64_t limit = or_equal ? 0 : -1;
+    if (greatest(*difference) <= limit) return true;
+    if (least(*difference) > limit) return false;
+    return {};
+  }
+  std::optional<Affine> value(const Eqn& e) const {
+    const std::string_view name = e.op->name;
+    std::vector<std::optional<Affine>> in;
+    for (const Atom a : e.inputs) in.push_back(known(a));
+    auto constant = [](std::optional<bool> v) -> std::optional<Affine> {
+      if (!v) return {};
+      return Affine{0, *v};
+    };
+    if (in.size() == 1 && in[0] &&
+        (name == "convert_element_type" || name == "copy" || name == "reshape" || name == "squeeze" || name == "broadcast_in_dim"))
+      return d_.avals[e.outputs[0]].dtype.is_bool() && !in[0]->is_constant() ? std::nullopt : in[0];
+    if (name == "select_n" && in.size() == 3 && in[0] && in[0]->is_constant()) return in[0]->start != 0 ? in[2] : in[1];
+    if (name == "clamp" && in.size() == 3 && in[0] && in[1] && in[2]) {
+      const std::optional<bool> low = less(*in[0], *in[1], true), high = less(*in[1], *in[2], true);
+      return low && high && *low && *high ? in[1] : std::nullopt;
+    }
+    if (in.size() != 2 || !in[0] || !in[1]) return {};
+    const Affine &x = *in[0], &y = *in[1];
+    if (name == "add") return sum(x, y, 1);
+    if (name == "sub") return sum(x, y, -1);
+    if (name == "mul" && x.is_constant()) return product(y, x.start);
+    if (name == "mul" && y.is_constant()) return product(x, y.start);
+    if (name == "lt" || name == "le") return constant(less(x, y, name == "le"));
+    if (name == "gt" || name == "ge") return constant(less(y, x, name == "ge"));
+    if (name == "max" || name == "min") {
+      const std::optional<bool> ordered = less(x, y, true);
+      if (!ordered) return {};
+      return *ordered == (name == "max") ? y : x;
+    }
+    return {};
+  }
+
+  const Jaxpr program_;
+  const JaxprData& d_;
+  const Arrays& start_;
+  std::vector<const Eqn*> defined_by_;
+  std::int64_t steps_ = 0;
+  std::vector<std::optional<Affine>> known_;
+};
+
+/// How many steps there are: `counter < end` goes on, where the counter goes up from a constant to another one; or `counter > end` down.
+/// 0: it isn't known.
+std::int64_t number_of_steps(const Jaxpr& cond, const CountedBody& body, const Arrays& start) {
+  const JaxprData& c = cond.data();
+  if (c.eqns.size() != 1 || c.outputs.size() != 1 || c.outputs[0] != Atom::var(c.eqns[0].outputs[0]) || c.eqns[0].inputs.size() != 2)
+    return 0;
+  auto value = [&](Atom a) -> std::optional<Affine> {
+    if (a.is_literal()) {
+      if (const std::optional<std::int64_t> v = integer_of(c, a)) return Affine{0, *v};
+      return {};
+    }
+    if (a.var() < c.first_input()) {
+      if (const std::optional<std::int64_t> v = integer_of(c.consts[a.var()])) return Affine{0, *v};
+      return {};
+    }
+    const std::size_t k = a.var() - c.first_input();
+    return start[k].ndim() == 0 ? body.counter(k) : std::nullopt;
+  };
+  std::optional<Affine> x = value(c.eqns[0].inputs[0]), y = value(c.eqns[0].inputs[1]);
+  if (!x || !y) return 0;
+  const std::string_view name = c.eqns[0].op->name;
+  const bool below = name == "lt" || name == "le", above = name == "gt" || name == "ge", or_equal = name == "le" || name == "ge";
+  if (!below && !above) return 0;
+  if (above) std::swap(x, y);  // y > x
+  // x < y goes on while the distance is positive, which gets smaller by a constant.
+  const std::optional<Affine> distance = sum(*y, *x, -1);
+  if (!distance || distance->step >= 0 || distance->step == std::numeric_limits<std::int64_t>::min()) return 0;
+  std::int64_t left = distance->start;
+  if (or_equal && __builtin_add_overflow(left, 1, &left)) return 0;
+  if (left <= 0) return 0;
+  const std::int64_t steps = (left - 1) / -distance->step + 1;
+  // A counter that would wrap around before the condition fails goes on.
+  for (const Atom a : c.eqns[0].inputs) {
+    if (a.is_literal() || a.var() < c.first_input()) continue;
+    const std::optional<Affine> counter = body.counter(a.var() - c.first_input());
+    std::int64_t end = 0;
+    if (__builtin_mul_overflow(counter->step, steps, &end) || __builtin_add_overflow(end, counter->start, &end) ||
+        !fits(end, c.aval(a).dtype))
+      return 0;
+  }
+  return steps;
+}
+
+/// Rows of an array that the steps read, or write, one after the other.
+struct Rows {
+  const Eqn* e;
+  Affine at;
+};
+
+/// The rows in the order of the steps.
+Array rows_of(const Array& x, const Affine& at, std::int64_t steps, bool reverse_loop, SourceLoc loc) {
+  const std::int64_t begin = std::min(at.start, at.start + at.step * (steps - 1));
+  const Array part = begin == 0 && x.shape()[0] == steps ? x : slice_axis(x, 0, begin, begin + steps, loc);
+  return (at.step < 0) == reverse_loop ? part : reverse(part, {0}, loc);
+}
+
+}  // namespace
+
+std::optional<Arrays> counted_loop(const Jaxpr& cond, const Jaxpr& given, const Arrays& start, SourceLoc loc) {
+  const Jaxpr whole = dce_program(inline_calls(given));
+  CountedBody body(whole, start);
+  const std::int64_t steps = number_of_steps(dce_program(inline_calls(cond)), body, start);
+  if (steps < 1) return {};
+  body.count(steps);
+  const JaxprData& d = body.data();
+
+  // Who uses what is carried.
+  std::vector<int> uses(d.avals.size(), 0);
+  auto use = [&](Atom a) {
+    if (!a.is_literal()) ++uses[a.var()];
+  };
+  for (const Eqn& e : d.eqns)
+    for (const Atom a : e.inputs) use(a);
+  for (const Atom a : d.outputs) use(a);
+
+  // Rows that are written, each by one step and read by none but that.
+  std::vector<std::optional<Rows>> written(start.size());
+  std::vector<Rows> reads;
+  for (const Eqn& e : d.eqns)
+    if (e.op == &primitive_of<DynamicSlice>)
+      if (const auto at = body.row(e, 1, d.aval(e.inputs[0]).shape, params_as<DynamicSlice::Params>(*e.params).slice_sizes))
+        reads.push_back({&e, *at});
+  for (std::size_t k = 0; k < start.size(); ++k) {
+    const Eqn* const e = body.defining(d.outputs[k]);
+    if (!e || e->op != &primitive_of<DynamicUpdateSlice> || e->inputs[0] != body.carry(k) || uses[e->outputs[0]] != 1) continue;
+    const auto at = body.row(*e, 2, d.aval(e->inputs[0]).shape, d.aval(e->inputs[1]).shape);
+    if (!at) continue;
+    int own = 1;
+    for (const Rows& r : reads) own += r.e->inputs[0] == body.carry(k) && r.at.step == at->step && r.at.start == at->start;
+    if (uses[body.carry(k).var()] == own) written[k] = Rows{e, *at};
+  }
+  // Rows that are read: of arrays that no step changes, or before they are written.
+  std::erase_if(reads, [&](const Rows& r) {
+    const Atom a = r.e->inputs[0];
+    return a.is_literal() ||
+           (body.is_carry(a) ? !body.is_invariant(body.carry_of(a)) && !written[body.carry_of(a)] : a.var() >= d.first_result());
+  });
+
+  // A loop all of whose rows go backwards is a scan that does.
+  bool backwards = !reads.empty() || std::any_of(written.begin(), written.end(), [](const auto& w) { return w.has_value(); });
+  for (const Rows& r : reads) backwards = backwards && r.at.step < 0;
+  for (const auto& w : written) backwards = backwards && (!w || w->at.step < 0);
+
+  std::vector<std::size_t> carried;
+  for (std::size_t k = 0; k < start.size(); ++k)
+    if (!body.is_invariant(k) && !written[k]) carried.push_back(k);
+  std::vector<Aval> types;
+  Arrays operands;
+  for (const std::size_t k : carried) types.push_back({start[k].shape(), start[k].dtype()}), operands.push_back(start[k]);
+  for (const Rows& r : reads) {
+    const Atom a = r.e->inputs[0];
+    const Array& x = body.is_carry(a) ? start[body.carry_of(a)] : d.consts[a.var()];
+    operands.push_back(rows_of(x, r.at, steps, backwards, loc));
+    types.push_back({x.shape().erased(0), x.dtype()});
+  }
+  const Jaxpr step = make_program("scan", types, [&](std::span<const Array> in) {
+    std::vector<Array> values(d.avals.size());
+    for (std::size_t i = 0; i < d.consts.size(); ++i) values[i] = d.consts[i];
+    for (std::size_t k = 0; k < start.size(); ++k) values[body.carry(k).var()] = start[k];
+    for (std::size_t i = 0; i < carried.size(); ++i) values[body.carry(carried[i]).var()] = in[i];
+    auto value = [&](Atom a) {
+      return a.is_literal() ? make_literal(d.literals[a.literal()].aval, d.literals[a.literal()].bits) : values[a.var()];
+    };
+    for (const Eqn& e : d.eqns) {
+      const auto read = std::find_if(reads.begin(), reads.end(), [&](const Rows& r) { return r.e == &e; });
+      if (read != reads.end()) {
+        const Array& row = in[carried.size() + static_cast<std::size_t>(read - reads.begin())];
+        values[e.outputs[0]] = reshape_to(row, row.shape().inserted(0, 1), e.loc);
+        continue;
+      }
+      if (std::any_of(written.begin(), written.end(), [&](const auto& w) { return w && w->e == &e; })) continue;
+      Arrays inputs;
+      for (const Atom a : e.inputs) inputs.push_back(value(a));
+      const Arrays out = bind_primitive(*e.op, e.params, inputs, e.loc);
+      for (std::size_t i = 0; i < out.size(); ++i) values[e.outputs[i]] = out[i];
+    }
+    Arrays results;
+    for (const std::size_t k : carried) results.push_back(value(d.outputs[k]));
+    for (const auto& w : written)
+      if (w) {
+        const Array row = value(w->e->inputs[1]);
+        results.push_back(reshape_to(row, row.shape().erased(0), loc));
+      }
+    return results;
+  });
+  Scan::Params p{dce_program(step), steps, static_cast<int>(carried.size()), 0, backwards, 1};
+  const Arrays out = bind_scan(std::move(p), operands, loc);
+  Arrays results(start.size());
+  for (std::size_t i = 0; i < carried.size(); ++i) results[carried[i]] = out[i];
+  std::size_t next = carried.size();
+  for (std::size_t k = 0; k < start.size(); ++k) {
+    if (written[k]) {
+      const Affine& at = written[k]->at;
+      const Array rows = (at.step < 0) == backwards ? out[next] : reverse(out[next], {0}, loc);
+      ++next;
+      if (start[k].shape()[0] == steps) {
+        results[k] = rows;
+        continue;
+      }
+      Arrays update{start[k], rows};
+      update.push_back(make_literal(Number(static_cast<long long>(std::min(at.start, at.start + at.step * (steps - 1)))), int64));
+      for (int dim = 1; dim < start[k].ndim(); ++dim) update.push_back(make_literal(Number(0), int64));
+      results[k] = bind_all<DynamicUpdateSlice>({}, update, loc)[0];
+    } else if (body.is_invariant(k)) {
+      results[k] = start[k];
+    }
+    // Where a counter ends is known.
+    if (const std::optional<Affine> counter = body.known(body.carry(k)); counter && !body.is_invariant(k) && start[k].ndim() == 0) {
+      std::int64_t end = 0;
+      if (!__builtin_mul_overflow(counter->step, steps, &end) && !__builtin_add_overflow(end, counter->start, &end))
+        results[k] = make_literal(Number(static_cast<long long>(end)), start[k].dtype());
+    }
+  }
+  return results;
+}
+
+}  // namespace weft::detail::mlir
