@@ -8,6 +8,7 @@
 
 #include "tools/programs.h"
 #include "weft/frontends/stablehlo/stablehlo.h"
+#include "weft/frontends/stablehlo/write.h"
 
 namespace weft::test {
 

@@ -6,6 +6,7 @@
 #include "weft/frontends/stablehlo/exported/file.h"
 #include "weft/frontends/stablehlo/program.h"
 #include "weft/frontends/stablehlo/stablehlo.h"
+#include "weft/frontends/stablehlo/write.h"
 
 namespace weft::fuzz {
 
@@ -25,6 +26,20 @@ void read_stablehlo_text(std::string_view bytes) {
   // Each check compares two results behind the function's own.
   if (program->jaxpr.out_avals().size() != static_cast<std::size_t>(program->num_results) + 2 * program->checks.size())
     broken("the results are not those of the function and its checks", program->jaxpr.to_string());
+  // What is written of it is read.
+  std::string written;
+  try {
+    written = to_stablehlo(program->jaxpr, {.locations = true});
+  } catch (const Error&) {
+    return;
+  }
+  try {
+    const Jaxpr again = parse_stablehlo(written);
+    again.check();
+    if (again.out_avals().size() != program->jaxpr.out_avals().size()) broken("what was written has other results", written);
+  } catch (const Error& e) {
+    broken("what was written is not read", fmt::format("{}\n{}", written, e.what()));
+  }
 }
 
 void read_stablehlo_binary(std::string_view bytes) {
@@ -68,6 +83,22 @@ std::vector<std::string> stablehlo_text_seeds() {
     %d = stablehlo.slice %a [0:2:2] : (tensor<2xf32>) -> tensor<1xf32>
     %e = stablehlo.bitcast_convert %a : (tensor<2xf32>) -> tensor<2x4xui8>
     check.expect_eq_const %d, dense<1.0> : tensor<1xf32>)"),
+      main(R"(%i = stablehlo.constant dense<0> : tensor<i32>
+    %n = stablehlo.constant dense<3> : tensor<i32>
+    %one = stablehlo.constant dense<1> : tensor<i32>
+    %x = stablehlo.constant dense<[[1.0, 2.0], [3.0, 4.0], [5.0, 6.0]]> : tensor<3x2xf32>
+    %0:2 = stablehlo.while(%k = %i, %y = %x) : tensor<i32>, tensor<3x2xf32>
+    cond {
+      %c = stablehlo.compare LT, %k, %n, SIGNED : (tensor<i32>, tensor<i32>) -> tensor<i1>
+      stablehlo.return %c : tensor<i1>
+    } do {
+      %last = stablehlo.subtract %n, %one : tensor<i32>
+      %at = stablehlo.subtract %last, %k : tensor<i32> loc("f.py":12:3)
+      %row = stablehlo.dynamic_slice %x, %at, %i, sizes = [1, 2] : (tensor<3x2xf32>, tensor<i32>, tensor<i32>) -> tensor<1x2xf32>
+      %z = stablehlo.dynamic_update_slice %y, %row, %k, %i : (tensor<3x2xf32>, tensor<1x2xf32>, tensor<i32>, tensor<i32>) -> tensor<3x2xf32>
+      %j = stablehlo.add %k, %one : tensor<i32> loc(#later)
+      stablehlo.return %j, %z : tensor<i32>, tensor<3x2xf32>
+    })"),
       main(R"(%i = stablehlo.constant dense<0> : tensor<i32>
     %0:2 = stablehlo.while(%k = %i, %y = %i) : tensor<i32>, tensor<i32>
     cond {
