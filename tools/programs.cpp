@@ -7,6 +7,7 @@
 #include <cmath>
 #include <complex>
 #include <cstring>
+#include <filesystem>
 #include <fstream>
 #include <iterator>
 
@@ -141,6 +142,27 @@ std::string check_program(const std::string& folder, const ProgramEntry& entry, 
     const bool is_exact = std::find(exact.begin(), exact.end(), static_cast<int>(k)) != exact.end();
     const std::string wrong =
         difference(whole, want[k], wide == arrays.end() ? nullptr : &wide->second, {entry.rtol, entry.atol, is_exact});
+    if (!wrong.empty()) return fmt::format("out{}: {}", k, wrong);
+  }
+  return {};
+}
+
+std::string check_beside(const std::string& path, const Jaxpr& program, const std::string& platform) {
+  const std::string arrays_path = std::filesystem::path(path).replace_extension(".npz").string();
+  if (!std::filesystem::exists(arrays_path))
+    throw IoError(
+        fmt::format("{}: the program has no checks of its own; its inputs and results are looked for as in0, ..., out0, ... in {}, "
+                    "which is not there",
+                    path, arrays_path));
+  const std::map<std::string, Array> arrays = load_npz(arrays_path);
+  const std::vector<Array> want = numbered(arrays, "out");
+  const std::vector<Array> got = run_on(platform, path, program, numbered(arrays, "in"));
+  if (got.size() != want.size()) return fmt::format("{} results, {} holds {}", got.size(), arrays_path, want.size());
+  for (std::size_t k = 0; k < got.size(); ++k) {
+    constexpr int kUnits = 100;
+    const DType part = want[k].dtype().real_part();
+    const double precision = part == float64 ? 0x1p-52 : part == float32 ? 0x1p-23 : part == float16 ? 0x1p-10 : 0x1p-7;
+    const std::string wrong = difference(got[k], want[k], nullptr, {kUnits * precision, kUnits * precision, false});
     if (!wrong.empty()) return fmt::format("out{}: {}", k, wrong);
   }
   return {};

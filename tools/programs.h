@@ -41,4 +41,9 @@ std::string difference(const Array& got, const Array& want, const Array* wide, T
 std::string check_program(const std::string& folder, const ProgramEntry& entry, const std::string& platform,
                           const std::vector<int>& exact = {}, const std::function<Jaxpr(const Jaxpr&)>& change = {});
 
+/// Runs a program, which the file `path` holds, on in0, in1, ... of the .npz file of its name beside it, and compares the results with
+/// out0, out1, ... there; floats within a hundred units of their dtype's precision, relative to the larger of 1 and the wanted one. What is
+/// wrong, or an empty text. Throws IoError where there is no such file.
+std::string check_beside(const std::string& path, const Jaxpr& program, const std::string& platform);
+
 }  // namespace weft::tools

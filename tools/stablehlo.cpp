@@ -9,6 +9,7 @@
 #include <sstream>
 
 #include "tools/programs.h"
+#include "weft/core/io/io.h"
 #include "weft/frontends/stablehlo/stablehlo.h"
 
 namespace weft::tools {
@@ -62,6 +63,10 @@ bool is_stablehlo(const std::string& path) {
   if (!std::filesystem::is_regular_file(path)) return false;
   std::ifstream file(path, std::ios::binary);
   return is_binary_stablehlo(std::string(std::istreambuf_iterator<char>(file), {}));
+}
+
+Jaxpr load_program(const std::string& path, const std::string& constants) {
+  return is_stablehlo(path) ? load_stablehlo(path) : load_jaxpr(path, constants);
 }
 
 std::vector<StablehloOutcome> check_stablehlo(const std::string& path, const std::string& platform) {

@@ -3,6 +3,8 @@
 #include <string>
 #include <vector>
 
+#include "weft/core/ir/jaxpr.h"
+
 namespace weft::tools {
 
 /// What came of one function of a file.
@@ -14,6 +16,9 @@ struct StablehloOutcome {
 
 /// Whether the file is one in StableHLO: its name ends in `.mlir`, or its bytes are those of bytecode, or of a function that JAX exported.
 bool is_stablehlo(const std::string& path);
+
+/// The program that a file holds, in whatever form: StableHLO or JAX's notation. `constants` is the .npz file of the latter's constants.
+Jaxpr load_program(const std::string& path, const std::string& constants);
 
 /// Runs every function without inputs that checks something, and @main, of a file, whose parts are separated by lines `// -----`. What a
 /// part's text does wrong is the outcome of a function without a name.

@@ -15,7 +15,7 @@
 #include "weft/core/functions/elementwise.h"
 #include "weft/core/functions/shaping.h"
 #include "weft/core/io/io.h"
-#include "weft/frontends/stablehlo/stablehlo.h"
+#include "weft/frontends/stablehlo/write.h"
 #include "weft/library/random/random.h"
 #include "weft/library/view/view.h"
 #include "weft/runtime/host/device.h"
@@ -35,10 +35,7 @@ std::string stem_of(const std::string& path) {
   return file.substr(0, file.find('.'));
 }
 
-Jaxpr read_program(const Arguments& line) {
-  const std::string& path = line.words[0];
-  return is_stablehlo(path) ? load_stablehlo(path) : load_jaxpr(path, line.get("constants", line.get("inputs")));
-}
+Jaxpr read_program(const Arguments& line) { return load_program(line.words[0], line.get("constants", line.get("inputs"))); }
 
 /// The program as a function of its inputs.
 auto function_of(const Jaxpr& program) {
@@ -88,6 +85,16 @@ int run_command(const Arguments& line) {
 
 int show_command(const Arguments& line) {
   print_program(read_program(line));
+  return 0;
+}
+
+int export_command(const Arguments& line) {
+  const Jaxpr program = read_program(line);
+  const StablehloTextOptions options{.name = stem_of(line.words[0]), .locations = true};
+  if (line.has("output"))
+    save_stablehlo(line.get("output"), program, options);
+  else
+    fmt::print("{}", to_stablehlo(program, options));
   return 0;
 }
 

@@ -1,4 +1,5 @@
-// Commands that make programs of programs, run them and measure them. Each takes a file in JAX's notation; programs are printed in it.
+// Commands that make programs of programs, run them and measure them. Each takes a file in JAX's notation
+// or in StableHLO; programs are printed in the former.
 #pragma once
 
 #include "tools/command_line.h"
@@ -7,6 +8,7 @@ namespace weft::tools {
 
 int run_command(const Arguments& line);
 int show_command(const Arguments& line);
+int export_command(const Arguments& line);
 int grad_command(const Arguments& line);
 int vmap_command(const Arguments& line);
 int jit_command(const Arguments& line);

@@ -3,7 +3,7 @@ _weft() {
   local word=${COMP_WORDS[COMP_CWORD]} before=${COMP_WORDS[COMP_CWORD-1]} command=${COMP_WORDS[1]} options=
   COMPREPLY=()
   if [ "$COMP_CWORD" -eq 1 ]; then
-    COMPREPLY=($(compgen -W "run show grad vmap jit bench compile view check devices doctor help --help --version" -- "$word"))
+    COMPREPLY=($(compgen -W "run show export grad vmap jit bench compile view check devices doctor help --help --version" -- "$word"))
     return
   fi
   case $before in
@@ -17,6 +17,7 @@ _weft() {
   case $command in
     run) options="--inputs --outputs --backend" ;;
     show) options="--constants" ;;
+    export) options="--output --constants" ;;
     grad) options="--wrt --constants" ;;
     vmap) options="--size --constants" ;;
     jit) options="--form --constants" ;;
@@ -26,14 +27,12 @@ _weft() {
     check) options="--backend" ;;
     devices) options="--platform" ;;
     doctor) options="--variables" ;;
-    help) COMPREPLY=($(compgen -W "run show grad vmap jit bench compile view check devices doctor" -- "$word")); return ;;
+    help) COMPREPLY=($(compgen -W "run show export grad vmap jit bench compile view check devices doctor" -- "$word")); return ;;
   esac
   if [[ $word == -* ]]; then
     COMPREPLY=($(compgen -W "$options --help" -- "$word"))
-  elif [ "$command" = check ]; then
-    COMPREPLY=($(compgen -d -- "$word"))
   else
-    COMPREPLY=($(compgen -f -X '!*.jaxpr' -- "$word") $(compgen -d -- "$word"))
+    COMPREPLY=($(compgen -f -X '!*.@(jaxpr|mlir|mlirbc|exported)' -- "$word") $(compgen -d -- "$word"))
   fi
 }
 complete -o filenames -F _weft weft

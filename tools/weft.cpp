@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>
+#include <filesystem>
 #include <string>
 #include <vector>
 
@@ -32,38 +33,66 @@ std::string told(const std::exception& error) {
   return own->message() + (of_program ? fmt::format("\n  at {}:{}", where.file(), where.line()) : "");
 }
 
-/// A line for each function that checks something of itself.
-int check_files(const std::vector<std::string>& paths, const std::string& backend) {
-  int passed = 0, failed = 0;
-  for (const std::string& path : paths)
-    for (const StablehloOutcome& o : check_stablehlo(path, backend)) {
-      ++(o.problem.empty() ? passed : failed);
-      fmt::print("{}: @{}: {}\n", path, o.function, o.problem.empty() ? fmt::format("{} checks passed", o.num_checks) : o.problem);
-      std::fflush(stdout);
+/// What came of checks, a line each and their sum.
+class Tally {
+ public:
+  void add(const std::string& line, bool good) {
+    ++(good ? passed_ : failed_);
+    if (!line.empty()) fmt::print("{}\n", line);
+    std::fflush(stdout);
+  }
+  int end() const {
+    fmt::print("{} passed, {} failed\n", passed_, failed_);
+    return failed_ == 0 && passed_ > 0 ? 0 : 1;
+  }
+
+ private:
+  int passed_ = 0, failed_ = 0;
+};
+
+/// A line for each function of a file that checks something of itself; of a program that checks nothing, one for its results.
+void check_file(const std::string& path, const std::string& backend, Tally& tally) {
+  try {
+    const std::string arrays = std::filesystem::path(path).replace_extension(".npz").string();
+    const bool has_arrays = std::filesystem::exists(arrays);
+    const std::vector<StablehloOutcome> outcomes = is_stablehlo(path) ? check_stablehlo(path, backend) : std::vector<StablehloOutcome>();
+    const bool checks_itself = std::any_of(outcomes.begin(), outcomes.end(), [](const StablehloOutcome& o) { return o.num_checks > 0; });
+    // Of a program with results beside it the functions that it calls are not looked at one by one.
+    if (checks_itself || (!outcomes.empty() && !has_arrays)) {
+      for (const StablehloOutcome& o : outcomes)
+        tally.add(
+            fmt::format("{}: @{}: {}", path, o.function, o.problem.empty() ? fmt::format("{} checks passed", o.num_checks) : o.problem),
+            o.problem.empty());
+      return;
     }
-  fmt::print("{} passed, {} failed\n", passed, failed);
-  return failed == 0 && passed > 0 ? 0 : 1;
+    const std::string wrong = check_beside(path, load_program(path, has_arrays ? arrays : ""), backend);
+    tally.add(fmt::format("{}: {}", path, wrong.empty() ? "results as beside it" : wrong), wrong.empty());
+  } catch (const std::exception& error) {
+    tally.add(fmt::format("{}: {}", path, told(error)), false);
+  }
 }
 
 int check_command(const Arguments& line) {
-  if (std::all_of(line.words.begin(), line.words.end(), is_stablehlo)) return check_files(line.words, line.get("backend", "cpu"));
-  if (line.words.size() > 1) throw UsageError("check takes one folder, or files in StableHLO");
+  Tally tally;
+  const std::string backend = line.get("backend", "cpu");
+  const bool is_folder = line.words.size() == 1 && !std::filesystem::is_regular_file(line.words[0]) && !is_stablehlo(line.words[0]);
+  if (!is_folder) {
+    for (const std::string& path : line.words) check_file(path, backend, tally);
+    return tally.end();
+  }
   const std::string& folder = line.words[0];
   const std::vector<ProgramEntry> entries = read_index(folder);
   for (const ProgramEntry& e : entries) config.num_cpu_devices = std::max(config.num_cpu_devices, e.devices_needed);
-  int passed = 0, failed = 0;
   for (const ProgramEntry& e : entries) {
     std::string wrong;
     try {
-      wrong = check_program(folder, e, line.get("backend", "cpu"));
+      wrong = check_program(folder, e, backend);
     } catch (const std::exception& error) {
       wrong = told(error);
     }
-    ++(wrong.empty() ? passed : failed);
-    if (!wrong.empty()) fmt::print("{}: {}\n", e.name, wrong);
+    tally.add(wrong.empty() ? "" : fmt::format("{}: {}", e.name, wrong), wrong.empty());
   }
-  fmt::print("{} passed, {} failed\n", passed, failed);
-  return failed == 0 && passed > 0 ? 0 : 1;
+  return tally.end();
 }
 
 const Option kBackend{"backend", "NAME", "interp, cpu (if not given) or cuda"};
@@ -81,6 +110,12 @@ const std::vector<Command>& commands() {
         kBackend},
        run_command},
       {"show", "PROGRAM", "Reads a program, checks it and prints it", "", {kConstants}, show_command},
+      {"export",
+       "PROGRAM",
+       "Writes a program in StableHLO, as JAX and others read it",
+       "",
+       {{"output", "FILE.mlir", "where it goes; printed if not given"}, kConstants},
+       export_command},
       {"grad",
        "PROGRAM",
        "Prints the gradient of a program whose one result is a number",
@@ -128,10 +163,11 @@ const std::vector<Command>& commands() {
         kConstants},
        view_command},
       {"check",
-       "FOLDER|FILE.mlir...",
+       "FOLDER|PROGRAM...",
        "Runs the programs that FOLDER/index.json lists and compares their results",
-       "NAME.jaxpr is the program, NAME.npz holds its inputs, constants and results. \nFiles in StableHLO in place of "
-       "the folder do the checks that stand in them.",
+       "NAME.jaxpr is the program, NAME.npz holds its inputs, constants and results.\n"
+       "Programs in place of the folder do the checks that stand in them; those without are compared with out0, ... of\n"
+       "NAME.npz beside the program.",
        {kBackend},
        check_command},
       {"devices",

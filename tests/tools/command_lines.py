@@ -82,12 +82,34 @@ def weft(top):
     for form in ("mlp.mlirbc", "mlp.exported"):
         code, out, err = run("tools/weft", "show", f"{data}/stablehlo/data/{form}")
         check(f"weft show of {form}", code == 0 and "f32[5,3]" in out and "tanh" in out, code, out, err)
+    # Every form of a program in every command that takes one.
+    data_of = f"{data}/stablehlo/data"
+    for form in (f"{data_of}/elements.mlir", f"{data_of}/elements.mlirbc", f"{data_of}/mlp.exported", f"{cases}/activations.jaxpr"):
+        stem = top + "/" + os.path.basename(form)
+        for words in (["show"], ["vmap", "--size", "2"], ["export", "--output", stem + ".mlir"], ["compile", "--output", stem.replace(".", "_")]):
+            code, out, err = run("tools/weft", words[0], form, *words[1:])
+            check(f"weft {words[0]} of {os.path.basename(form)}", code == 0 and not err, code, out, err)
+        code, again, err = run("tools/weft", "vmap", stem + ".mlir", "--size", "2")
+        check("weft vmap of what weft export wrote", code == 0 and "{ lambda" in again, code, again, err)
+    code, out, err = run("tools/weft", "export", f"{cases}/activations.jaxpr")
+    check("weft export prints", code == 0 and out.startswith("module @jit_activations") and "chlo.erf" in out, code, out, err)
+    os.symlink(f"{cases}/activations.npz", f"{top}/activations.jaxpr.npz")
+    os.rename(f"{top}/activations.jaxpr.mlir", f"{top}/activations.mlir")
+    os.rename(f"{top}/activations.jaxpr.npz", f"{top}/activations.npz")
+    code, out, err = run("tools/weft", "check", f"{top}/activations.mlir", f"{cases}/activations.jaxpr", "--backend", "interp")
+    check("weft check of programs with results beside them", code == 0 and out.endswith("2 passed, 0 failed\n"), code, out, err)
+    code, out, err = run("tools/weft", "check", f"{top}/../nothing-there.mlir")
+    check("weft check of no file", code == 1 and "nothing-there.mlir" in out, code, out, err)
+    with open(f"{top}/cut.mlirbc", "wb") as f:
+        f.write(open(f"{data_of}/mlp.mlirbc", "rb").read()[:200])
+    for command in ("show", "run", "grad", "compile", "export"):
+        refused(f"weft {command} of half a file", 1, "cut.mlirbc:byte ", "tools/weft", command, f"{top}/cut.mlirbc")
     refused("weft check of no folder", 1, "index.json: No such file", "tools/weft", "check", top + "/nothing")
     code, out, err = run("tools/weft", "devices")
     check("weft devices", code == 0 and out.startswith("cpu:0: ") and "there is no CUDA driver" in out, code, out, err)
     refused("weft devices without a driver", 1, "there is no CUDA driver", "tools/weft", "devices", "--platform", "cuda")
     refused("weft with another backend", 1, "unknown backend 'gpu'", "tools/weft", "run", *program, f"{top}/no.npz", "--backend", "gpu")
-    for words, says in (([], "usage: weft COMMAND"), (["run", program[0]], "--inputs FILE.npz is missing"), (["check"], "FOLDER|FILE.mlir... is missing"),
+    for words, says in (([], "usage: weft COMMAND"), (["run", program[0]], "--inputs FILE.npz is missing"), (["check"], "FOLDER|PROGRAM... is missing"),
                         (["mend", "x"], "there is no command 'mend'"), (["shwo", "x"], "'shwo'; do you mean show?"), (["devices", "x"], "devices takes no words"),
                         (["check", cases, "--seconds", "1"], "no option --seconds"), (["check", cases, "--backend"], "--backend needs a value, NAME"),
                         (["run", program[0], "--input", "x"], "--input; do you mean --inputs?"), (["bench", program[0], "--seconds", "x"], "must be a number"),
