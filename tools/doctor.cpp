@@ -24,6 +24,7 @@ namespace {
 
 /// The variables that the library reads; tests/tools/command_lines.py holds them against its sources.
 constexpr std::string_view kVariables[] = {
+    "WEFT_AOT_LEVEL",
     "WEFT_ATTENTION_KEPT_MB",
     "WEFT_CACHE",
     "WEFT_CACHE_DIR",

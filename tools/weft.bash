@@ -22,7 +22,7 @@ _weft() {
     vmap) options="--size --constants" ;;
     jit) options="--form --constants" ;;
     bench) options="--inputs --seconds --backend" ;;
-    compile) options="--output --constants" ;;
+    compile) options="--output --targets --grad --constants" ;;
     view) options="--output --inputs --unmeasured --constants" ;;
     check) options="--backend" ;;
     devices) options="--platform" ;;

@@ -16,7 +16,6 @@ struct ObjectRoutine {
 
 /// The rules that say them: nothing for what the routine can't do. An operation without a rule can't be exported.
 struct ObjectRoutineRules {
-  static constexpr std::string_view name = "object_routine", doc = "Exported object files call a routine of the runtime archive for it.";
   using Function = std::optional<ObjectRoutine>(const ParamsBase& params, std::span<const Aval> operands, std::span<const Aval> results);
 };
 std::optional<ObjectRoutine> object_routine(const Primitive& op, const ParamsBase& params, std::span<const Aval> operands,
