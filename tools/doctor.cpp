@@ -161,10 +161,14 @@ void processes(Report& r) {
     r.advise("build weft where MPI is installed (libopenmpi-dev); without it processes find each other by TCP");
     return;
   }
-  if (dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL))
-    r.say("MPI", path);
-  else
-    r.wrong("MPI", fmt::format("{} can't be opened: {}", path, dlerror()), "install the MPI that it was built with");
+  if (dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL)) return r.say("MPI", path);
+  const std::string problem = dlerror();
+  // Of packages that were installed without what they only recommend: another library is not there, which is named first.
+  if (!given && problem.find("No such file or directory") != problem.npos && !problem.starts_with(path)) {
+    r.say("MPI", "not installed: " + problem.substr(0, problem.find(':')));
+    return r.advise("install the MPI that the plugin was built with (libopenmpi3); without it processes find each other by TCP");
+  }
+  r.wrong("MPI", fmt::format("{} can't be opened: {}", path, problem), "install the MPI that it was built with");
 }
 
 void cache(Report& r) {
