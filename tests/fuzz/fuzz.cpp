@@ -198,3 +198,20 @@ TEST_CASE("what rounding leaves of a sum that cancels may be zero elsewhere, and
   CHECK(flipped(folds, array({{.7f, .1f, -.8f}, {.9f, .3f, -1.2f}}), array({true, true})) == "");
   CHECK(flipped(folds, array({{.7f, .1f, -.8f}, {.9f, .3f, -1.1999f}}), array({true, true})) != "");
 }
+
+TEST_CASE("lines of Fourier transforms that overflow or aren't finite may give anything; lines beside them, faults are seen in") {
+  const float inf = std::numeric_limits<float>::infinity(), nan = std::numeric_limits<float>::quiet_NaN();
+  const Jaxpr waves = parse("{ lambda ; a:c64[2,4]. let b:c64[2,4] = fft[fft_lengths=(4,) fft_type=0] a in (b,) }");
+  const Array good = array({1.f, 2.f, 3.f, 4.f}), spectrum = fft::fft(good);
+  for (const float wild : {0x1p127f, inf, nan}) {
+    CAPTURE(wild);
+    const Arrays x{convert(stack({array({wild, wild, 1.f, 0.f}), good}), complex64)};
+    for (const float other : {nan, inf, 3.f}) CHECK(difference(waves, x, stack({full(4, other, complex64), spectrum})) == "");
+    CHECK(difference(waves, x, stack({full(4, nan, complex64), full(4, nan, complex64)})) != "");
+    if (wild > 0x1p126f && wild < inf) continue;  // all elements of an array may be as wrong as the largest
+    CHECK(difference(waves, x, stack({full(4, nan, complex64), spectrum + 1e-3f})) != "");
+  }
+  // Large, but not too large for its sums.
+  const Arrays x{convert(stack({array({0x1p120f, 0x1p120f, 1.f, 0.f}), good}), complex64)};
+  CHECK(difference(waves, x, stack({full(4, nan, complex64), spectrum})) != "");
+}

@@ -16,6 +16,7 @@
 #include "weft/core/functions/elementwise.h"
 #include "weft/core/ops/control/call.h"
 #include "weft/core/ops/control/control_run.h"
+#include "weft/core/ops/linalg/fft.h"
 #include "weft/core/ops/reduce/reduce.h"
 #include "weft/library/numpy/numpy.h"
 
@@ -217,14 +218,30 @@ Array overflowed_fold(const Array& x, Random& random) {
   return complex(part(real(x)), part(imag(x)));
 }
 
+/// Anything in the lines of a Fourier transform that aren't finite, or whose partial sums may be too large: which of their results are
+/// infinite, NaN or finite depends on the order of the sums and on whether factors of 1 and i are multiplied by.
+Array any_in_wild_lines(const Array& x, const Array& result, int dimensions, Random& random) {
+  const DType part = x.dtype().real_part();
+  const Array size = x.dtype().is_complex() ? moduli(real(x)) + moduli(imag(x)) : moduli(x);
+  std::vector<int> axes;
+  for (int d = x.ndim() - dimensions; d < x.ndim(); ++d) axes.push_back(d);
+  const Array wild = logical_not(2 * sum(size, Axis(axes), {.keepdims = true}) <= largest(part));  // also where it is NaN
+  const auto changed = [&](const Array& p) {
+    const double value = random.pick({0., std::nan(""), std::numeric_limits<double>::infinity()});
+    return where(wild, full(Shape{}, value, p.dtype()), p);
+  };
+  return result.dtype().is_complex() ? complex(changed(real(result)), changed(imag(result))) : changed(result);
+}
+
 struct Disturb final : Hook {
-  Disturb(std::uint64_t seed, bool large, bool all) : random(seed), overflows(large), conversions(all) {}
+  // Neighbouring seeds give one sequence from different places on; what it gives first are seeds of others.
+  Disturb(std::uint64_t seed, bool large, bool all) : random(Random(seed).bits()), overflows(large), conversions(all) {}
   void before(const Eqn& e, std::vector<Array>& operands) override {
     exact = keeps_integers(*e.op) && std::all_of(operands.begin(), operands.end(), small_integers);
     if (sums_up(*e.op)) again = operands;
     if (adds_up(*e.op) && !exact)
       for (Array& x : operands) x = disturb(x, random);
-    if (e.op->name == "reduce_sum" || is_product(*e.op)) operands_before = operands;
+    if (e.op->name == "reduce_sum" || e.op->name == "fft" || is_product(*e.op)) operands_before = operands;
     if (compares(*e.op) && random.chance(0.5)) operands[1] = nearly_equal(operands[0], operands[1]);
     if (e.op->name == "lt_to" || e.op->name == "le_to")
       for (Array& x : operands) x = other_nans(x, random);
@@ -237,6 +254,9 @@ struct Disturb final : Hook {
     if (!overflows) return;
     // Half of what may happen only, as a later one may undo it.
     if (random.chance(0.5)) return;
+    if (e.op->name == "fft")
+      results[0] =
+          any_in_wild_lines(operands_before[0], results[0], static_cast<int>(params_as<FftParams>(*e.params).fft_lengths.size()), random);
     if (e.op->name == "reduce_sum") results[0] = too_large(operands_before[0], results[0], e, random);
     if (is_product(*e.op)) results[0] = overflowed(e, operands_before, results[0], random);
     if (e.op->name == "reduce_prod" || e.op->name == "cumprod") results[0] = overflowed_fold(results[0], random);
