@@ -77,7 +77,7 @@ int launches_of(const KernelProgram& p, const GpuCode& code) {
 }
 
 /// Products are kernels where there is no library for them.
-KernelProgram plan(const Jaxpr& simplified, const std::vector<bool>& donated) {
+KernelProgram plan(const SimplifiedProgram& simplified, const std::vector<bool>& donated) {
   TargetTraits traits = gpu_traits();
   KernelProgram p = form_program(simplified, traits, donated);
   if (p.products.empty() || has_products()) return p;
@@ -203,7 +203,7 @@ GpuExecutable::OnDevice::~OnDevice() {
 
 GpuExecutable::GpuExecutable(const Jaxpr& j, const CompileOptions& options, const GpuTarget& target)
     : name_(options.name),
-      program_(plan(simplify(j, &expand_for_gpu), options.donated)),
+      program_(plan(simplify_with_names(j, &expand_for_gpu), options.donated)),
       code_(compile_for_gpu(program_, target, "")),
       has_conditions_(has_conditions(program_)),
       launches_(launches_of(program_, code_)) {

@@ -350,7 +350,7 @@ std::string gpu_llvm_text(const KernelProgram& p, const GpuTarget& target) {
 
 std::string ptx_text(const Jaxpr& j, const std::vector<bool>& donated, const GpuTarget& target, const std::string& prefix) {
   const TargetTraits traits = gpu_traits();
-  return compile_for_gpu(form_program(simplify(j, traits.expansion), traits, donated), target, prefix).image;
+  return compile_for_gpu(form_program(simplify_with_names(j, traits.expansion), traits, donated), target, prefix).image;
 }
 
 }  // namespace weft::detail

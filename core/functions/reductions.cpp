@@ -10,6 +10,7 @@
 #include "weft/core/base/sizes.h"
 #include "weft/core/functions/elementwise.h"
 #include "weft/core/ops/common.h"
+#include "weft/core/ops/control/composite.h"
 #include "weft/core/ops/elementwise/stop_gradient.h"
 #include "weft/core/ops/movement/movement.h"
 #include "weft/core/ops/reduce/reduce.h"
@@ -256,13 +257,20 @@ Array logsumexp(Arg x, Axis axis, ReduceOptions options) {
   const Request r("logsumexp", x, axis, options);
   r.no_ddof(), r.no_dtype();
   const DType dtype = detail::inexact_dtype(x.array().dtype());
-  const Array values = detail::as_dtype(x.array(), dtype), zero = detail::scalar_like(values, 0);
-  const Array magnitude = dtype.is_complex() ? real(values) : values;
-  const Array top = r.keep(detail::reduce_max(r.masked(magnitude, detail::lowest(magnitude)), r.axes, x.where()), true);
-  const Array shift = detail::stop_gradient_of(where(isfinite(top), top, detail::scalar_like(top, 0)), x.where());
-  const Array scaled = exp(values - shift);
-  const Array total = r.keep(detail::reduce_sum(r.masked(scaled, zero), r.axes, x.where()), true);
-  return r.drop(log(total) + shift);
+  const Array given = detail::as_dtype(x.array(), dtype);
+  const auto of = [&](std::span<const Array> in) {
+    const Array &values = in[0], zero = detail::scalar_like(values, 0);
+    const Array magnitude = dtype.is_complex() ? real(values) : values;
+    const Array top = r.keep(detail::reduce_max(r.masked(magnitude, detail::lowest(magnitude)), r.axes, x.where()), true);
+    const Array shift = detail::stop_gradient_of(where(isfinite(top), top, detail::scalar_like(top, 0)), x.where());
+    const Array scaled = exp(values - shift);
+    const Array total = r.keep(detail::reduce_sum(r.masked(scaled, zero), r.axes, x.where()), true);
+    return r.drop(log(total) + shift);
+  };
+  // The name is that of all elements: with a mask there would be another operand.
+  if (options.where) return of(std::span(&given, 1));
+  return detail::named("weft.logsumexp", {{"axes", detail::axes_attribute(r.axes)}, {"keepdims", options.keepdims}}, std::span(&given, 1),
+                       x.where(), of);
 }
 
 Array cumsum(Arg x, int axis) { return detail::cumulative("cumsum", x, axis, true, detail::cumulative_sum); }

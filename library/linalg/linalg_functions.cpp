@@ -11,6 +11,7 @@
 #include "weft/core/functions/reductions.h"
 #include "weft/core/functions/shaping.h"
 #include "weft/core/ops/common.h"
+#include "weft/core/ops/control/composite.h"
 #include "weft/core/ops/control/control.h"
 #include "weft/core/ops/control/custom_derivatives.h"
 #include "weft/core/ops/elementwise/stop_gradient.h"
@@ -123,6 +124,22 @@ Array square_repeatedly(const Array& r, const Array& n, SourceLoc loc) {
   return bind_all<Scan>(std::move(p), operands, loc)[0];
 }
 
+// N. J. Higham, The scaling and squaring method for the matrix exponential revisited, SIAM J. Matrix Anal. Appl. 26 (2005), with the
+// largest approximant of each precision.
+Array exponential(const Array& x, SourceLoc loc) {
+  const bool wide = x.dtype().real_part() == float64;
+  const double radius = wide ? 5.371920351148152 : 3.925724783138660;
+  const Array size = max(sum(abs(stop_gradient_of(x, loc)), -2), -1);
+  const Array n = maximum(0., ceil(log2(size / radius)));
+  const Array scale = as_dtype(expand_dims(exp2(-n), {-1, -2}), x.dtype());
+  const Array scaled = x * scale;
+  const Pade p = wide ? pade13(scaled) : pade7(scaled);
+  const Array r = linalg::solve(p.v - p.u, p.v + p.u);
+  const Array fits = n <= double{kMaxSquarings};  // false of NaN
+  const Array squared = square_repeatedly(r, convert(where(fits, n, 0.), int32), loc);
+  return where(expand_dims(fits, {-1, -2}), squared, std::numeric_limits<double>::quiet_NaN());
+}
+
 }  // namespace
 }  // namespace detail
 
@@ -161,23 +178,12 @@ Lstsq lstsq(Arg a, Arg b) {
   return {vector ? squeeze(solution, 1) : solution, residuals, sum(kept, 0), d.s};
 }
 
-// N. J. Higham, The scaling and squaring method for the matrix exponential revisited, SIAM J. Matrix Anal. Appl. 26 (2005), with the
-// largest approximant of each precision.
 Array expm(Arg a) {
   LocScope scope(a.where());
   const Array x = matrix_operand(a, "expm", true);
   if (x.shape().back() == 0) return x;
-  const bool wide = x.dtype().real_part() == float64;
-  const double radius = wide ? 5.371920351148152 : 3.925724783138660;
-  const Array size = max(sum(abs(detail::stop_gradient_of(x, a.where())), -2), -1);
-  const Array n = maximum(0., ceil(log2(size / radius)));
-  const Array scale = detail::as_dtype(expand_dims(exp2(-n), {-1, -2}), x.dtype());
-  const Array scaled = x * scale;
-  const detail::Pade p = wide ? detail::pade13(scaled) : detail::pade7(scaled);
-  const Array r = solve(p.v - p.u, p.v + p.u);
-  const Array fits = n <= double{detail::kMaxSquarings};  // false of NaN
-  const Array squared = detail::square_repeatedly(r, convert(where(fits, n, 0.), int32), a.where());
-  return where(expand_dims(fits, {-1, -2}), squared, std::numeric_limits<double>::quiet_NaN());
+  return detail::named("weft.expm", {}, std::span(&x, 1), a.where(),
+                       [&](std::span<const Array> in) { return detail::exponential(in[0], a.where()); });
 }
 
 Array matrix_power(Arg a, Int exponent) {

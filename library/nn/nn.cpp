@@ -10,6 +10,7 @@
 #include "weft/core/functions/elementwise.h"
 #include "weft/core/functions/reductions.h"
 #include "weft/core/ops/common.h"
+#include "weft/core/ops/control/composite.h"
 #include "weft/core/ops/elementwise/stop_gradient.h"
 #include "weft/core/ops/movement/movement.h"
 #include "weft/core/ops/product/attention.h"
@@ -35,7 +36,8 @@ Array shifted(const Array& x, const Axis& axis, SourceLoc loc) {
 
 Array relu(Arg x) {
   LocScope scope(x.where());
-  return where(x.array() <= scalar_like(x.array(), 0), scalar_like(x.array(), 0), x);
+  return detail::named("weft.relu", {}, std::span(&x.array(), 1), x.where(),
+                       [](std::span<const Array> in) { return where(in[0] <= scalar_like(in[0], 0), scalar_like(in[0], 0), in[0]); });
 }
 Array relu6(Arg x) {
   LocScope scope(x.where());
@@ -45,7 +47,9 @@ Array relu6(Arg x) {
 Array gelu(Arg x) {
   LocScope scope(x.where());
   const Array v = inexact(x);
-  return v * (.5 * (1. + weft::tanh(std::sqrt(2 / std::numbers::pi) * (v + .044715 * integer_pow(v, 3)))));
+  return detail::named("weft.gelu", {{"approximate", true}}, std::span(&v, 1), x.where(), [](std::span<const Array> in) {
+    return in[0] * (.5 * (1. + weft::tanh(std::sqrt(2 / std::numbers::pi) * (in[0] + .044715 * integer_pow(in[0], 3)))));
+  });
 }
 Array silu(Arg x) {
   LocScope scope(x.where());
@@ -117,11 +121,14 @@ Array glu(Arg x, int axis) {
 
 Array softmax(Arg x, Axis axis) {
   LocScope scope(x.where());
-  detail::resolve_axes(axis, x, "softmax");
+  const std::vector<int> axes = detail::resolve_axes(axis, x, "softmax");
   const Array v = inexact(x);
   if (v.size() == 0) return v;
-  const Array e = weft::exp(shifted(v, axis, x.where()));
-  return e / sum(e, axis, keepdims);
+  return detail::named("weft.softmax", {{"axes", detail::axes_attribute(axes)}}, std::span(&v, 1), x.where(),
+                       [&](std::span<const Array> in) {
+                         const Array e = weft::exp(shifted(in[0], axis, x.where()));
+                         return e / sum(e, axis, keepdims);
+                       });
 }
 Array log_softmax(Arg x, Axis axis) {
   LocScope scope(x.where());
@@ -141,10 +148,13 @@ Array layer_norm(Arg x, Arg scale, Arg bias, LayerNormOptions options) {
   LocScope scope(x.where());
   detail::resolve_axes(-1, x, "layer_norm");
   const DType dtype = detail::inexact_dtype(x.array().dtype());
-  const Array v = detail::as_dtype(x.array(), detail::wide_dtype(dtype));
-  const Array centred = v - mean(v, -1, keepdims);
-  const Array normal = centred * rsqrt(mean(square(centred), -1, keepdims) + options.epsilon);
-  return detail::as_dtype(normal, dtype) * scale.array() + bias.array();
+  const Array operands[] = {x.array(), scale.array(), bias.array()};
+  return detail::named("weft.layer_norm", {{"epsilon", options.epsilon}}, operands, x.where(), [&](std::span<const Array> in) {
+    const Array v = detail::as_dtype(in[0], detail::wide_dtype(dtype));
+    const Array centred = v - mean(v, -1, keepdims);
+    const Array normal = centred * rsqrt(mean(square(centred), -1, keepdims) + options.epsilon);
+    return detail::as_dtype(normal, dtype) * in[1] + in[2];
+  });
 }
 
 Array one_hot(Arg x, Int num_classes, DType dtype) { return weft::one_hot(x, num_classes, dtype); }

@@ -2,7 +2,10 @@
 #include <doctest/doctest.h>
 #include <weft/weft.h>
 
+#include <algorithm>
+
 #include "tests/messages.h"
+#include "weft/backends/codegen/planner/simplify.h"
 #include "weft/backends/cpu/expand.h"
 #include "weft/core/trace/trace.h"
 
@@ -74,4 +77,48 @@ TEST_CASE("composite: a backend may know the name") {
   CHECK(grad([&](Array x) { return known({{"on", true}})(x); })(array(1.f)).item<float>() == 1);
   // In a loop that the host drives, too.
   CHECK(make_jaxpr(known({{"on", true}}))(ones({2})).eqns()[0].primitive() == "composite");
+}
+
+TEST_CASE("composite: functions of the library are composites of their names in programs, and their bodies elsewhere") {
+  const Array x = reshape(linspace(-3, 3, 24), {4, 6}), w = linspace(.5f, 2, 6), b = linspace(-1, 1, 6),
+              m = reshape(linspace(-.5f, .5f, 9), {3, 3});
+  const auto check = [](const char* name, auto f, const Array& v) {
+    const Jaxpr j = make_jaxpr(f)(v);
+    INFO(j.to_string());
+    REQUIRE(j.eqns().size() == 1);
+    CHECK(has(j.to_string(), {std::string("name=") + name}));
+    CHECK(parse(j.to_string()).to_string() == j.to_string());
+    // What runs at once has no name; its results and derivatives are the same ones.
+    const auto near = [](const Array& p, const Array& q) { return p.shape() == q.shape() && max(abs(p - q)).item<float>() <= 1e-5f; };
+    CHECK(near(jit(f)(v), f(v)));
+    CHECK(near(vmap(f)(stack({v, 2 * v}))[1], f(2 * v)));
+    const auto total = [&](Array y) { return sum(sin(f(y))); };
+    const auto gradient = grad(total)(v);
+    CHECK(near(jit(grad(total))(v), gradient));
+    CHECK(near(sum(gradient * v), jvp(total, std::tuple{v}, std::tuple{v}).second));
+  };
+  check("weft.gelu", [](Array v) { return nn::gelu(v); }, x);
+  check("weft.relu", [](Array v) { return nn::relu(v); }, x);
+  check("weft.softmax", [](Array v) { return nn::softmax(v, 1); }, x);
+  check("weft.logsumexp", [](Array v) { return logsumexp(v, 1); }, x);
+  check("weft.layer_norm", [&](Array v) { return nn::layer_norm(v, w, b); }, x);
+  check("weft.expm", [](Array v) { return linalg::expm(v); }, m);
+  CHECK(has(make_jaxpr([](Array v) { return nn::softmax(v, 0); })(x).to_string(), {"'axes': '0'"}));
+}
+
+TEST_CASE("composite: names are known of the simplified program's values") {
+  const Jaxpr j = make_jaxpr([](Array x, Array y) { return nn::gelu(matmul(x, y)) + nn::relu(x); })(ones({3, 3}), ones({3, 3}));
+  const detail::SimplifiedProgram p = detail::simplify_with_names(j);
+  REQUIRE(p.names.size() == 2);
+  for (const detail::NamedValue& n : p.names) {
+    const bool gelu = n.name == "weft.gelu";
+    CHECK((gelu || n.name == "weft.relu"));
+    const auto& eqns = p.program.eqns();
+    const auto maker = [&](detail::Var v) {
+      const auto found = std::find_if(eqns.begin(), eqns.end(), [&](const auto& e) { return e.outputs[0] == v; });
+      return found == eqns.end() ? std::string() : std::string(found->primitive());
+    };
+    CHECK(maker(n.operand) == std::string(gelu ? "dot_general" : ""));
+    CHECK(maker(n.result) == std::string(gelu ? "mul" : "select_n"));
+  }
 }

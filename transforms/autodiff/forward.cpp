@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "weft/core/array/array_impl.h"
+#include "weft/core/ops/control/composite.h"
 #include "weft/core/trace/trace.h"
 
 namespace weft::detail {
@@ -13,6 +14,12 @@ namespace {
 JvpResult forward_eqn(const Eqn& e, std::span<const Array> in, std::span<const Tangent> tangents, ForwardMode mode) {
   const Primitive& op = *e.op;
   const bool any = std::any_of(tangents.begin(), tangents.end(), [](const Tangent& t) { return t.has_value(); });
+  // A composite whose name has no rule of its own is its body, whose equations run here: no program is made in between.
+  if (const CompositeParams* const c = any ? as_composite(e) : nullptr) {
+    const bool has_rule = mode == ForwardMode::jvp ? find_composite_rule<CompositeJvp>(c->name) != nullptr
+                                                   : find_composite_rule<CompositeLinearize>(c->name) != nullptr;
+    if (!has_rule) return forward(c->jaxpr, in, tangents, mode);
+  }
   if (any && op.jvp_call) return (mode == ForwardMode::jvp ? op.jvp_call : op.linearize_call)({op, e.params, in, {}, tangents, e.loc});
   JvpResult r;
   r.out = bind_primitive(op, e.params, in, e.loc);

@@ -4,6 +4,7 @@
 #include "weft/core/ir/pass_notes.h"
 #include "weft/core/ir/rewrite.h"
 #include "weft/core/ops/common.h"
+#include "weft/core/ops/control/composite.h"
 #include "weft/core/trace/trace.h"
 #include "weft/transforms/maps/rows_in_rounds.h"
 
@@ -39,12 +40,17 @@ BatchedValues batch(const Jaxpr& j, const MappedAxis& axis, std::span<const Arra
     for (Atom a : e.inputs) in.push_back(value(a)), eqn_dims.push_back(dim(a));
     const bool mapped = std::any_of(eqn_dims.begin(), eqn_dims.end(), [](int k) { return k != kNotMapped; });
     BatchResult r;
-    if (const RowsInRounds* rows = rows_joined_by(*e.op, *e.params, axis))
+    if (const CompositeParams* const c = mapped ? as_composite(e) : nullptr; c && !find_composite_rule<CompositeBatch>(c->name)) {
+      // Without a rule for its name it is its body, whose equations run here.
+      BatchedValues own = batch(c->jaxpr, axis, in, eqn_dims);
+      r = {std::move(own.out), std::move(own.dims)};
+    } else if (const RowsInRounds* rows = rows_joined_by(*e.op, *e.params, axis)) {
       r = batch_over_rounds(*rows, {*e.op, e.params, in, eqn_dims, axis, e.loc});
-    else if (mapped || (!axis.name.empty() && may_name_axis(*e.op)))
+    } else if (mapped || (!axis.name.empty() && may_name_axis(*e.op))) {
       r = e.op->batch({*e.op, e.params, in, eqn_dims, axis, e.loc});
-    else
+    } else {
       r = {bind_primitive(*e.op, e.params, in, e.loc), std::vector<int>(e.outputs.size(), kNotMapped)};
+    }
     for (std::size_t k = 0; k < e.outputs.size(); ++k) {
       values[e.outputs[k]] = std::move(r.out[k]);
       dims[e.outputs[k]] = r.dims[k];

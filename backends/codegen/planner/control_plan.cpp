@@ -18,7 +18,7 @@ std::int64_t ControlPlanner::take(std::int64_t bytes) {
 }
 
 const KernelProgram& ControlPlanner::add(const Jaxpr& j, const std::vector<int>& donated) {
-  step.programs.push_back(plan_program(simplify(j, target_.expansion), target_, table_, donated));
+  step.programs.push_back(plan_program(simplify_with_names(j, target_.expansion), target_, table_, donated));
   temporaries_ = std::max(temporaries_, step.programs.back().arena_bytes);
   return step.programs.back();
 }

@@ -1,39 +1,13 @@
 // What a GPU's library does to a product before it stores it: a bias along the columns, then an activation.
 #include <algorithm>
-#include <cmath>
-#include <cstring>
-#include <numbers>
 
 #include "weft/backends/codegen/planner/movement_reader.h"
 #include "weft/backends/codegen/planner/planner.h"
-#include "weft/core/array/storage.h"
-#include "weft/core/functions/elementwise.h"
-#include "weft/core/ops/common.h"
-#include "weft/core/trace/trace.h"
 
 namespace weft::detail {
 namespace {
 
 using Activation = ProductStep::Activation;
-
-/// A formula of one number of the dtype, as the equations that its function in the library makes.
-template <class F>
-Jaxpr formula(DType dtype, F&& f) {
-  return trace_jaxpr({"epilogue", {Aval{{}, dtype}}, {}}, [&](std::span<const Array> x) { return std::vector<Array>{f(x[0])}; });
-}
-/// gelu's approximation, as nn::gelu writes it.
-Jaxpr gelu_formula(DType dtype) {
-  return formula(dtype, [](const Array& v) {
-    return v * (.5 * (1. + weft::tanh(std::sqrt(2 / std::numbers::pi) * (v + .044715 * integer_pow(v, 3)))));
-  });
-}
-/// max(x, 0), and as nn::relu writes it.
-Jaxpr max_formula(DType dtype) {
-  return formula(dtype, [](const Array& v) { return maximum(v, scalar_like(v, 0)); });
-}
-Jaxpr relu_formula(DType dtype) {
-  return formula(dtype, [](const Array& v) { return where(v <= scalar_like(v, 0), scalar_like(v, 0), v); });
-}
 
 /// Equations around one value.
 class Neighbours {
@@ -42,48 +16,23 @@ class Neighbours {
       : j_(j), defined_by_(defined_by), readers_(readers) {}
 
   bool read_only_by(Var v, std::size_t times) const { return readers_[v].size() == times; }
-  /// Whether the equation is the last of those that compute the formula of x, element by element.
-  bool computes(const Eqn& e, const Jaxpr& formula, Var x) const {
-    const JaxprData& f = formula.data();
-    return f.num_consts == 0 && same(Atom::var(e.outputs[0]), f, f.outputs[0], x);
+  /// Whether the equation is the larger of x and 0.
+  bool is_max_with_zero(const Eqn& e, Var x) const {
+    if (e.inputs.size() != 2 || e.op->kind != Kind::elementwise || e.op->combiner != Combiner::max) return false;
+    return (e.inputs[0] == Atom::var(x) && is_zero(e.inputs[1])) || (e.inputs[1] == Atom::var(x) && is_zero(e.inputs[0]));
   }
 
  private:
-  const Eqn* eqn_of(Atom a) const {
-    return a.is_literal() || defined_by_[a.var()] < 0 ? nullptr : &j_.eqns[static_cast<std::size_t>(defined_by_[a.var()])];
-  }
-  bool same(Atom a, const JaxprData& f, Atom b, Var x) const {
-    if (b.is_literal()) return is_number(a, f.literals[b.literal()]);
-    if (b.var() < f.first_result()) return a == Atom::var(x);
-    const Eqn* const e = eqn_of(a);
-    const auto by = std::find_if(f.eqns.begin(), f.eqns.end(), [&](const Eqn& g) { return g.outputs[0] == b.var(); });
-    if (!e || e->op != by->op || e->inputs.size() != by->inputs.size() || !e->op->params_equal(*e->params, *by->params)) return false;
-    const std::size_t n = e->inputs.size();
-    const auto in_order = [&](bool swapped) {
-      for (std::size_t k = 0; k < n; ++k)
-        if (!same(e->inputs[swapped ? n - 1 - k : k], f, by->inputs[k], x)) return false;
-      return true;
-    };
-    return in_order(false) || (n == 2 && e->op->combiner && in_order(true));
-  }
-  /// Whether it is a literal, repeated or not, that is this number: formulas are told by their very constants.
-  bool is_number(Atom a, const Literal& want) const {
-    while (const Eqn* e = eqn_of(a)) {
-      if (e->op->kind != Kind::movement || e->inputs.size() != 1) return false;
+  /// A literal, repeated or not.
+  bool is_zero(Atom a) const {
+    while (!a.is_literal()) {
+      const int by = defined_by_[a.var()];
+      const Eqn* const e = by < 0 ? nullptr : &j_.eqns[static_cast<std::size_t>(by)];
+      if (!e || e->op->kind != Kind::movement || e->inputs.size() != 1) return false;
       a = e->inputs[0];
     }
-    if (!a.is_literal()) return false;
     const Literal& l = j_.literals[a.literal()];
-    bool equal = false;
-    if (l.aval.dtype == want.aval.dtype)
-      with_storage(l.aval.dtype, [&]<class T>() {
-        if constexpr (is_floating_storage<T>) {
-          T t, u;
-          std::memcpy(&t, l.bits.data(), sizeof t), std::memcpy(&u, want.bits.data(), sizeof u);
-          equal = load_element(t) == load_element(u);
-        }
-      });
-    return equal;
+    return std::all_of(l.bits.begin(), l.bits.end(), [](auto byte) { return byte == decltype(byte){}; });
   }
 
   const JaxprData& j_;
@@ -146,12 +95,15 @@ void KernelPlanner::absorb_epilogue(std::size_t eqn) {
   if (inner(value) && !readers[value].empty()) {
     const int last = readers[value].back();
     const Eqn& e = j_.eqns[static_cast<std::size_t>(last)];
+    const auto is_named = [&](std::string_view name, Var result) {
+      return std::any_of(names_.begin(), names_.end(),
+                         [&](const NamedValue& n) { return n.name == name && n.operand == value && n.result == result; });
+    };
     const bool half = out.dtype == float16 || out.dtype == bfloat16;
     Activation activation = Activation::none;
     if (e.outputs.size() == 1 && j_.avals[e.outputs[0]] == out) {
-      if (target_.gelu_epilogues && half && near.computes(e, gelu_formula(out.dtype), value)) activation = Activation::gelu;
-      if (target_.relu_epilogues && out.dtype.is_floating() &&
-          (near.computes(e, max_formula(out.dtype), value) || near.computes(e, relu_formula(out.dtype), value)))
+      if (target_.gelu_epilogues && half && is_named("weft.gelu", e.outputs[0])) activation = Activation::gelu;
+      if (target_.relu_epilogues && out.dtype.is_floating() && (is_named("weft.relu", e.outputs[0]) || near.is_max_with_zero(e, value)))
         activation = Activation::relu;
     }
     // Everything between the value and the result serves the result alone.

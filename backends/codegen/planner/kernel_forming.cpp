@@ -527,14 +527,23 @@ void KernelPlanner::add_outputs() {
   program_.jaxpr = jaxpr_;
 }
 
-KernelProgram plan_program(const Jaxpr& simplified, const TargetTraits& target, KernelTable& table, const std::vector<int>& donated) {
-  check_nesting("programs inside programs", nesting_depth(simplified));
-  KernelProgram p = KernelPlanner(with_window_updates(simplified, donated), target, table).run();
+KernelProgram plan_program(const SimplifiedProgram& simplified, const TargetTraits& target, KernelTable& table,
+                           const std::vector<int>& donated) {
+  check_nesting("programs inside programs", nesting_depth(simplified.program));
+  SimplifiedProgram updating = simplified;
+  updating.program = with_window_updates(simplified.program, donated);
+  // What is replaced numbers the values anew.
+  if (&updating.program.data() != &simplified.program.data()) updating.names.clear();
+  KernelProgram p = KernelPlanner(updating, target, table).run();
   plan_memory(p, table.kernels, donated);
   return p;
 }
 
 KernelProgram form_program(const Jaxpr& simplified, const TargetTraits& target, const std::vector<bool>& donated) {
+  return form_program(SimplifiedProgram{simplified, {}}, target, donated);
+}
+
+KernelProgram form_program(const SimplifiedProgram& simplified, const TargetTraits& target, const std::vector<bool>& donated) {
   KernelTable table;
   std::vector<int> to;
   for (bool d : donated) to.push_back(d ? kDonated : kNotDonated);

@@ -63,8 +63,8 @@ double Root::points() const {
   return n;
 }
 
-KernelPlanner::KernelPlanner(const Jaxpr& j, const TargetTraits& target, KernelTable& table)
-    : jaxpr_(j), j_(jaxpr_.data()), target_(target), avals_(j_.avals), table_(table) {
+KernelPlanner::KernelPlanner(const SimplifiedProgram& p, const TargetTraits& target, KernelTable& table)
+    : jaxpr_(p.program), names_(p.names), j_(jaxpr_.data()), target_(target), avals_(j_.avals), table_(table) {
   defined_by_.assign(avals_.size(), -1);
   for (std::size_t i = 0; i < j_.eqns.size(); ++i)
     for (Var v : j_.eqns[i].outputs) defined_by_[v] = static_cast<int>(i);

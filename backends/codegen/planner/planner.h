@@ -77,7 +77,7 @@ bool can_reduce(Combiner c, DType t);
 
 class KernelPlanner {
  public:
-  KernelPlanner(const Jaxpr& j, const TargetTraits& target, KernelTable& table);
+  KernelPlanner(const SimplifiedProgram& p, const TargetTraits& target, KernelTable& table);
   KernelProgram run();
 
  private:
@@ -129,6 +129,7 @@ class KernelPlanner {
   void add_outputs();
 
   const Jaxpr jaxpr_;
+  const std::vector<NamedValue> names_;
   const JaxprData& j_;
   const TargetTraits target_;
   std::vector<Aval> avals_;  // of variables, then of partial results
@@ -169,7 +170,8 @@ class KernelPlanner {
 };
 
 /// A program and its memory; `donated` as in plan_memory.
-KernelProgram plan_program(const Jaxpr& simplified, const TargetTraits& target, KernelTable& table, const std::vector<int>& donated);
+KernelProgram plan_program(const SimplifiedProgram& simplified, const TargetTraits& target, KernelTable& table,
+                           const std::vector<int>& donated);
 /// A loop or a branch and its sub-programs.
 ControlStep plan_control(const Eqn& e, const TargetTraits& target, KernelTable& table);
 

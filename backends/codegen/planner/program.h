@@ -142,6 +142,8 @@ struct TargetTraits {
 
 /// Cuts a simplified program into kernels, library steps, loops and branches. `donated[i]`: input i's memory may be overwritten.
 KernelProgram form_program(const Jaxpr& simplified, const TargetTraits& target, const std::vector<bool>& donated);
+/// The same, of a program whose names the target has epilogues for.
+KernelProgram form_program(const SimplifiedProgram& simplified, const TargetTraits& target, const std::vector<bool>& donated);
 
 /// Which output may take the memory of an input: none, any, or the one with the number.
 constexpr int kNotDonated = -2, kDonated = -1;

@@ -15,6 +15,7 @@
 #include "weft/core/ir/prune.h"
 #include "weft/core/ir/rewrite.h"
 #include "weft/core/ops/control/call.h"
+#include "weft/core/ops/control/composite.h"
 #include "weft/core/ops/movement/movement.h"
 #include "weft/core/ops/product/dot_expand.h"
 #include "weft/core/ops/random/random.h"
@@ -45,7 +46,7 @@ class Simplifier {
     outputs_ = run(j, std::move(env), {});
   }
 
-  Jaxpr finish(const JaxprData& j) && {
+  SimplifiedProgram finish(const JaxprData& j) && {
     std::vector<int> live(avals_.size());  // how often it is read
     auto mark = [&](Atom a) {
       if (!a.is_literal()) ++live[a.var()];
@@ -87,7 +88,12 @@ class Simplifier {
     }
     std::vector<Atom> out;
     for (Atom a : outputs_) out.push_back(rename(a));
-    return std::move(b).finish(std::move(out));
+    std::vector<NamedValue> names;
+    for (NamedValue& n : names_)
+      if (const auto &operand = renamed[n.operand], &result = renamed[n.result];
+          operand && result && !operand->is_literal() && !result->is_literal())
+        names.push_back({std::move(n.name), operand->var(), result->var()});
+    return {std::move(b).finish(std::move(out)), std::move(names)};
   }
 
  private:
@@ -204,7 +210,13 @@ class Simplifier {
       seen_ = std::move(outside);
       return results;
     }
-    if (e.op->body) return run(e.op->body(*e.params).data(), std::move(in), loc);
+    if (e.op->body) {
+      const Atom operand = in.size() == 1 ? in[0] : Atom::literal(0);
+      std::vector<Atom> results = run(e.op->body(*e.params).data(), std::move(in), loc);
+      if (const CompositeParams* p = as_composite(e); p && !operand.is_literal() && results.size() == 1 && !results[0].is_literal())
+        names_.push_back({p->name, operand.var(), results[0].var()});
+      return results;
+    }
     if (e.op->kind == Kind::concatenate && in.size() > kMaxParts) return concatenate_by_parts(e, std::move(in), out_avals, loc);
     if (e.op->kind == Kind::random) {
       const Jaxpr expansion = expand_random(e, types_of(in));
@@ -357,22 +369,28 @@ class Simplifier {
   std::unordered_multimap<std::uint64_t, std::uint32_t> known_literals_;  // by hash
   std::vector<Atom> outputs_;
   std::vector<std::pair<Var, Array>> tables_;  // constants of expansions
+  std::vector<NamedValue> names_;
   std::unordered_multimap<std::uint64_t, std::size_t> seen_;
   std::unordered_map<Var, std::size_t> transposes_;
 };
 
 }  // namespace
 
-Jaxpr simplify(const Jaxpr& j, Expansion expansion) {
-  Jaxpr simple;
+SimplifiedProgram simplify_with_names(const Jaxpr& j, Expansion expansion) {
+  SimplifiedProgram whole;
   {
     const NotedPass noted("simplify", j);
-    simple = Simplifier(j.data(), expansion).finish(j.data());
-    noted.made(simple);
+    whole = Simplifier(j.data(), expansion).finish(j.data());
+    noted.made(whole.program);
   }
-  const auto& eqns = simple.eqns();
-  if (std::none_of(eqns.begin(), eqns.end(), [](const Eqn& e) { return find_rule<PruneTransform>(*e.op); })) return simple;
-  return dce_program(simple);
+  const auto& eqns = whole.program.eqns();
+  if (std::none_of(eqns.begin(), eqns.end(), [](const Eqn& e) { return find_rule<PruneTransform>(*e.op); })) return whole;
+  const Jaxpr pruned = dce_program(whole.program);
+  // Pruning numbers values anew, unless it finds nothing to prune.
+  if (pruned.data().avals.size() != whole.program.data().avals.size()) whole.names.clear();
+  return {pruned, std::move(whole.names)};
 }
+
+Jaxpr simplify(const Jaxpr& j, Expansion expansion) { return simplify_with_names(j, expansion).program; }
 
 }  // namespace weft::detail

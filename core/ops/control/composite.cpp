@@ -1,9 +1,11 @@
 #include "weft/core/ops/control/composite.h"
 
+#include <algorithm>
 #include <mutex>
 #include <shared_mutex>
 #include <unordered_map>
 
+#include "weft/core/array/array_impl.h"
 #include "weft/core/ops/registry.h"
 #include "weft/core/text/text.h"
 #include "weft/core/text/text_rules.h"
@@ -123,6 +125,21 @@ std::vector<Array> bind_composite(CompositeParams params, std::span<const Array>
   std::vector<Array> all = std::move(h.consts);
   all.insert(all.end(), inputs.begin(), inputs.end());
   return bind_all<Composite>(std::move(params), all, loc);
+}
+
+Array named(std::string_view name, Attributes attributes, std::span<const Array> operands, SourceLoc loc,
+            FunctionRef<Array(std::span<const Array>)> body) {
+  if (std::none_of(operands.begin(), operands.end(), [](const Array& x) { return as_traced(x); })) return body(operands);
+  TraceRequest request{std::string(name), {}, {}};
+  for (const Array& x : operands) request.inputs.push_back(x.aval());
+  const Jaxpr program = trace_jaxpr(request, [&](std::span<const Array> in) { return std::vector<Array>{body(in)}; });
+  return bind_composite({std::move(attributes), program, std::string(name), 0}, operands, loc)[0];
+}
+
+Attribute axes_attribute(std::span<const int> axes) {
+  std::string s;
+  for (int a : axes) s += (s.empty() ? "" : ", ") + std::to_string(a);
+  return s;
 }
 
 const CompositeParams* as_composite(const Eqn& e) {

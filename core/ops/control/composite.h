@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "weft/core/base/function_ref.h"
 #include "weft/core/ir/attributes.h"
 #include "weft/core/ops/control/call.h"
 
@@ -78,6 +79,12 @@ struct CompositeBatch {
 
 /// Binds a composite of the program; its constants become leading operands.
 std::vector<Array> bind_composite(CompositeParams params, std::span<const Array> inputs, SourceLoc loc);
+/// The body's result, as a composite of the library's own: `weft.` and the function's name. Where nothing is traced nobody would look at
+/// the name, and the body just runs.
+Array named(std::string_view name, Attributes attributes, std::span<const Array> operands, SourceLoc loc,
+            FunctionRef<Array(std::span<const Array>)> body);
+/// Axes as an attribute: `1`, or `0, 2`.
+Attribute axes_attribute(std::span<const int> axes);
 /// The equation's parameters if it is a composite, else null.
 const CompositeParams* as_composite(const Eqn& e);
 
