@@ -15,6 +15,7 @@
 #include "weft/core/ops/movement/movement.h"
 #include "weft/core/ops/reduce/reduce.h"
 #include "weft/core/trace/trace.h"
+#include "weft/frontends/stablehlo/module/narrow.h"
 #include "weft/runtime/host/blocks.h"
 #include "weft/runtime/host/program_cache.h"
 #include "weft/runtime/partition/partition.h"
@@ -51,18 +52,22 @@ bool states_sharding(const detail::ProgramValue& v, int num_partitions) {
   return v.sharding->open.empty() || !v.sharding->spec.trimmed().dims().empty() || !v.sharding->unreduced.empty();
 }
 
-/// The program of arrays as its ports have them: of one whose addends devices hold, with these along a leading dimension.
-Jaxpr with_addends(const Jaxpr& j, const std::vector<Port>& arguments, const std::vector<Port>& results) {
-  const auto has_addends = [](const Port& p) { return p.addends > 0; };
-  if (std::none_of(arguments.begin(), arguments.end(), has_addends) && std::none_of(results.begin(), results.end(), has_addends)) return j;
+/// The program of arrays as its ports have them: of one whose addends devices hold, with these along a leading dimension, and of elements
+/// that weft has no dtype of, with their bits (0 is 0 in all of them).
+Jaxpr as_ports_have_them(const Jaxpr& j, const std::vector<Port>& arguments, const std::vector<Port>& results) {
+  const auto differs = [](const Port& p) { return p.addends > 0 || p.narrow; };
+  if (std::none_of(arguments.begin(), arguments.end(), differs) && std::none_of(results.begin(), results.end(), differs)) return j;
   std::vector<detail::Aval> inputs;
   for (const Port& p : arguments) inputs.push_back(p.whole);
   return detail::trace_jaxpr({"pjrt program", inputs, {}}, [&](std::span<const Array> args) {
     std::vector<Array> in(args.begin(), args.end());
-    for (std::size_t i = 0; i < in.size(); ++i)
+    for (std::size_t i = 0; i < in.size(); ++i) {
+      if (arguments[i].narrow) in[i] = from_bits(*arguments[i].narrow, in[i]);
       if (arguments[i].addends > 0) in[i] = detail::reduce_sum(in[i], {0}, {});
+    }
     std::vector<Array> out = detail::eval_jaxpr(j, in);
     for (std::size_t i = 0; i < out.size(); ++i) {
+      if (results[i].narrow) out[i] = to_bits(*results[i].narrow, out[i]);
       if (results[i].addends == 0) continue;
       // The first device has the array, the others zeros.
       const Shape& shape = results[i].whole.shape;
@@ -107,7 +112,7 @@ Compiled::Compiled(const Client& client, std::string_view code_in, std::string_v
   for (const Port& p : arguments) donated.push_back(p.is_donated);
   if (std::find(donated.begin(), donated.end(), true) == donated.end()) donated.clear();
   detail::EagerScope eager;
-  Jaxpr jaxpr = with_addends(program.jaxpr, arguments, results);
+  Jaxpr jaxpr = as_ports_have_them(program.jaxpr, arguments, results);
   if (num_partitions > 1) {
     // Where results are to lie is part of the program; what is left open follows from the arguments.
     std::vector<std::optional<Placement>> in(arguments.size()), out;
@@ -173,11 +178,12 @@ void Compiled::place_ports(const Client& client, const detail::ImportedProgram& 
 
   const auto port = [&](const detail::ProgramValue& v) {
     check_layout(v);
-    Port p{element_type_of(v.type.dtype),
+    Port p{v.narrow ? element_type_of(v.narrow->name) : element_type_of(v.type.dtype),
            {},
-           {v.type.shape, v.type.dtype},
+           {v.type.shape, v.narrow ? uint8 : v.type.dtype},
            memory_kind(v.memory_kind),
            v.is_donated || v.aliased_result,
+           v.narrow,
            0,
            {},
            {},

@@ -18,7 +18,8 @@ struct Port {
   std::vector<std::int64_t> dims;  ///< of a device's block
   detail::Aval whole;              ///< where blocks are addends of the array, with a leading dimension of the addends
   const char* memory_kind;
-  bool is_donated = false;   ///< an argument that is deleted by a call
+  bool is_donated = false;                             ///< an argument that is deleted by a call
+  const detail::mlir::NarrowFormat* narrow = nullptr;  ///< its elements, where weft has no dtype of them: `whole` is of their bits
   std::int64_t addends = 0;  ///< 0: devices hold blocks of the array; else so many in a row hold what adds up to it
   // Of a program for several devices.
   std::optional<NamedSharding> sharding;

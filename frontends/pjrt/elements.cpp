@@ -67,6 +67,11 @@ ElementType element_type_of(DType dtype) {
     if (kKinds[i].known && kKinds[i].dtype == dtype.id()) return static_cast<ElementType>(i);
   not_supported(fmt::format("a buffer of {}", dtype.name()));
 }
+ElementType element_type_of(std::string_view name) {
+  for (std::size_t i = 0; i < std::size(kKinds); ++i)
+    if (kKinds[i].bytes > 0 && kKinds[i].name == name) return static_cast<ElementType>(i);
+  not_supported(fmt::format("a buffer of {}", name));
+}
 
 detail::Aval aval_of(ElementType type, const std::vector<std::int64_t>& dims) { return {Shape(dims), DType(kind_of(type).dtype)}; }
 

@@ -63,6 +63,8 @@ std::string name_of(ElementType type);
 /// weft's dtype, or nothing where weft can only keep such elements.
 std::optional<DType> dtype_of(ElementType type);
 ElementType element_type_of(DType dtype);
+/// By the name that name_of gives.
+ElementType element_type_of(std::string_view name);
 
 /// An array on one device. Its elements lie in row-major order.
 struct Buffer {

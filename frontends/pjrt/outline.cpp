@@ -7,6 +7,8 @@
 #include <algorithm>
 #include <array>
 
+#include "weft/frontends/stablehlo/module/narrow.h"
+
 namespace weft::pjrt {
 namespace {
 
@@ -51,7 +53,7 @@ std::string type_text(const Port& p) {
                                           "ui64", "f16", "bf16", "f32", "f64", "complex<f32>", "complex<f64>"};
   std::string out = "tensor<";
   for (int d = p.addends > 0 ? 1 : 0; d < p.whole.ndim(); ++d) out += fmt::format("{}x", p.whole.shape[d]);
-  return out + names[p.whole.dtype.id()] + ">";
+  return out + (p.narrow ? std::string(p.narrow->mlir) : std::string(names[p.whole.dtype.id()])) + ">";
 }
 
 }  // namespace
@@ -69,10 +71,10 @@ std::string outline_of(const Compiled& c) {
     shardings.push_back(sharding_text(c.results[i]));
     values.push_back(fmt::format("%{}", i));
     lines.push_back(fmt::format("    %{} = stablehlo.constant dense<{}> : {}\n", i,
-                                dtype.is_bool()       ? "false"
-                                : dtype.is_complex()  ? "(0.0,0.0)"
-                                : dtype.is_floating() ? "0.0"
-                                                      : "0",
+                                dtype.is_bool()                                                                           ? "false"
+                                : dtype.is_complex()                                                                      ? "(0.0,0.0)"
+                                : dtype.is_floating() || (c.results[i].narrow && c.results[i].narrow->wide.is_floating()) ? "0.0"
+                                                                                                                          : "0",
                                 type));
   }
   const std::string of_results = shardings.size() == 1 ? shardings[0]

@@ -26,6 +26,7 @@ ProgramValue value_of(const mlir::Type& type, const Attribute* attributes, mlir:
   ProgramValue v;
   const Aval aval = mlir::aval_of(type, importer, place);
   v.type = {aval.shape, aval.dtype};
+  v.narrow = type.narrow;
   if (!attributes) return v;
   if (const Attribute* sharding = attributes->find("sdy.sharding")) v.sharding = mlir::sharding_of(*sharding, aval.ndim(), importer);
   v.op_sharding = text_of(attributes->find("mhlo.sharding"));

@@ -12,6 +12,9 @@
 #include "weft/core/ir/partition_spec.h"
 
 namespace weft::detail {
+namespace mlir {
+struct NarrowFormat;
+}
 
 /// Devices in a grid of named axes, as `sdy.mesh` declares them. `axes.device_ids` is empty where the module doesn't list devices: then
 /// they are 0, 1, ... in row-major order of the axes.
@@ -33,6 +36,7 @@ struct ProgramSharding {
 /// What a module says of an argument or a result of @main.
 struct ProgramValue {
   ShapeDtypeStruct type;
+  const mlir::NarrowFormat* narrow = nullptr;  ///< its elements, where weft has no dtype of them and keeps them as wider ones
   std::string name;  ///< of an argument: the path in the arguments of the traced function, `x`, `params['w']`; may be empty
   std::optional<ProgramSharding> sharding;  ///< sdy.sharding; none: it isn't said, and may be chosen
   std::string op_sharding;                  ///< mhlo.sharding, as XLA's HloSharding writes it; empty: none

@@ -59,6 +59,8 @@ FUNCTIONS = {
     "erf": (jax.scipy.special.erf, x),
     "complex": (lambda v: jnp.exp(1j * v), x),
     "bfloat16": (lambda v: (v.astype(jnp.bfloat16) * 2).astype(jnp.float32), x),
+    "float8": (lambda v: (v.astype(jnp.float8_e4m3fn) * 3).astype(jnp.float32), x),
+    "int4": (lambda v: (v.astype(jnp.int4) * 5).astype(jnp.int32), x),
     "integers": (lambda v: (v.astype(jnp.int32) << 3) % 5, x),
 }
 
@@ -129,8 +131,8 @@ def test_pmap():
 
 
 def test_errors_name_the_line():
-    with pytest.raises(Exception, match=r"test_weft.py(.|\n)*f8E5M2"):
-        jax.jit(lambda v: jax.lax.convert_element_type(v, jnp.float8_e5m2), device=jax.devices("weft")[0])(x)
+    with pytest.raises(Exception, match=r"test_weft.py(.|\n)*f8E8M0FNU"):
+        jax.jit(lambda v: jax.lax.convert_element_type(v, jnp.float8_e8m0fnu), device=jax.devices("weft")[0])(x)
 
 
 def test_callbacks():

@@ -60,7 +60,7 @@ Attribute read_dense_array(Table& t, Bytes& b) {
   const Type& element = t.type(b);
   const std::uint64_t n = b.varint();
   Bytes data = b.take(b.varint());
-  if (element.kind != Type::Kind::tensor) return make_attribute(Kind::opaque, b, element.text);
+  if (element.kind != Type::Kind::tensor || element.narrow) return make_attribute(Kind::opaque, b, element.text);
   const auto itemsize = static_cast<std::size_t>(element.tensor.dtype.itemsize());
   if (n > data.left() || data.left() != n * itemsize)
     data.fail(fmt::format("there are {} bytes for {} of {}", data.left(), n, element.text));
@@ -125,6 +125,7 @@ Type integer_type(std::uint64_t width_and_sign) {
   if (width == 1 && sign == 0) return scalar_type("i1", bool_);
   for (const Known& k : kKnown)
     if (k.width == width) return scalar_type(text.c_str(), sign == 2 ? k.as_unsigned : k.as_signed);
+  if (const NarrowFormat* narrow = find_narrow(text)) return narrow_type(*narrow);
   return other_type(text);
 }
 

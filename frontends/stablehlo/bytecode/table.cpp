@@ -229,7 +229,7 @@ std::uint64_t read_bits(Bytes& b, int width) {
 Attribute read_integer_of(const Type& type, Bytes& b, bool is_index) {
   if (is_index) return make_integer(b, b.signed_varint());
   const Place place = b.place();
-  if (type.kind != Type::Kind::tensor || (!type.tensor.dtype.is_integer() && !type.tensor.dtype.is_bool())) {
+  if (type.kind != Type::Kind::tensor || type.narrow || (!type.tensor.dtype.is_integer() && !type.tensor.dtype.is_bool())) {
     b.take(b.left());
     return {Attribute::Kind::opaque, place, type.text};
   }
@@ -244,7 +244,7 @@ Attribute read_integer_of(const Type& type, Bytes& b, bool is_index) {
 
 Attribute read_float_of(const Type& type, Bytes& b) {
   const Place place = b.place();
-  if (type.kind != Type::Kind::tensor || !type.tensor.dtype.is_floating()) {
+  if (type.kind != Type::Kind::tensor || type.narrow || !type.tensor.dtype.is_floating()) {
     b.take(b.left());
     return {Attribute::Kind::opaque, place, type.text};
   }
@@ -260,12 +260,16 @@ Attribute elements_of(const Type& type, Bytes data, const Place& place) {
   const std::string_view bytes = data.rest();
   if (type.kind != Type::Kind::tensor) return a;
   const ShapeDtypeStruct& t = type.tensor;
-  const auto n = static_cast<std::size_t>(t.shape.num_elements()), itemsize = static_cast<std::size_t>(t.dtype.itemsize());
+  const auto n = static_cast<std::size_t>(t.shape.num_elements()),
+             itemsize = type.narrow ? 1 : static_cast<std::size_t>(t.dtype.itemsize());
   if (!t.dtype.is_bool()) {
     a.is_splat = bytes.size() == itemsize && n != 1;
     if (!a.is_splat && (n > bytes.size() || bytes.size() != n * itemsize))
       data.fail(fmt::format("there are {} bytes for {}, which has {}", bytes.size(), type.text, n * itemsize));
-    a.outside = bytes;
+    if (type.narrow)
+      a.text = widened_elements(*type.narrow, bytes);
+    else
+      a.outside = bytes;
     return a;
   }
   // Eight bools a byte, the first one in its lowest bit; one byte of all ones, or of none, stands for as many as there are. Files of old
@@ -300,6 +304,13 @@ Type scalar_type(const char* name, DType dtype) {
   return t;
 }
 
+Type narrow_type(const NarrowFormat& f) {
+  Type t(Type::Kind::tensor, std::string(f.mlir));
+  t.tensor = {{}, f.wide};
+  t.narrow = &f;
+  return t;
+}
+
 Type other_type(std::string text) { return {Type::Kind::other, std::move(text)}; }
 
 Type tensor_type(const std::vector<std::int64_t>& sizes, const Type& element, const Bytes& b) {
@@ -314,6 +325,7 @@ Type tensor_type(const std::vector<std::int64_t>& sizes, const Type& element, co
   if (!checked_bytes(sizes, element.tensor.dtype.itemsize())) b.fail(text + " is too large");
   Type t(Type::Kind::tensor, std::move(text));
   t.tensor = {Shape(sizes), element.tensor.dtype};
+  t.narrow = element.narrow;
   return t;
 }
 

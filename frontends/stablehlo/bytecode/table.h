@@ -81,6 +81,7 @@ Attribute read_elements_of(const Type& type, Bytes& b);
 /// The same, of bytes.
 Attribute elements_of(const Type& type, Bytes data, const Place& place);
 Type scalar_type(const char* name, DType dtype);
+Type narrow_type(const NarrowFormat& f);
 Type other_type(std::string text);
 /// A tensor of that element type; sizes that are not known make it one that weft has no array of.
 Type tensor_type(const std::vector<std::int64_t>& sizes, const Type& element, const Bytes& b);

@@ -136,8 +136,9 @@ const Import compare_import("stablehlo.compare", [](OpCall& c) -> Values {
   return {compare_arrays(c.word("comparison_direction", 0, ""), c.word("compare_type", 1, "") == "TOTALORDER", c.in(0), c.in(1), c.loc)};
 });
 
-const Import select_import("stablehlo.select",
-                           [](OpCall& c) -> Values { return {bind_named("select_n", {c.in(0), c.in(2), c.in(1)}, c.loc)}; });
+const Import select_import("stablehlo.select", [](OpCall& c) -> Values {
+  return {bind_named("select_n", {c.in(0), c.in(2), c.in(1)}, c.loc)};
+});
 
 // Of a complex number that becomes a real one, or a bool, the real part.
 const Import convert_import("stablehlo.convert", [](OpCall& c) -> Values {
@@ -196,8 +197,16 @@ Array bitcast_between(const OpCall& c, const Array& x, DType to, const Shape& re
   const std::vector<Array> pair = unstack_along(parts, result.size(), loc);
   return complex(Arg(pair[0], loc), Arg(pair[1], loc));
 }
-const Import bitcast_import("stablehlo.bitcast_convert",
-                            [](OpCall& c) -> Values { return {bitcast_between(c, c.in(0), c.result().dtype, c.result().shape)}; });
+// Elements of 8 bits that are kept as wider ones: their bits, and back. Those of fewer bits lie side by side in a byte there.
+const Import bitcast_import("stablehlo.bitcast_convert", [](OpCall& c) -> Values {
+  const NarrowFormat *from = c.value(0).narrow, *to = c.op.result_types[0].narrow;
+  if (from && to && from->bits == to->bits) return {from_bits(*to, to_bits(*from, c.in(0)))};
+  for (const NarrowFormat* f : {from, to})
+    if (f && f->bits != 8) c.fail("elements of " + std::string(f->mlir) + " are not taken apart into others, nor made of them");
+  const Array x = from ? to_bits(*from, c.in(0)) : c.in(0);
+  const Array out = bitcast_between(c, x, to ? uint8 : c.result().dtype, c.result().shape);
+  return {to ? from_bits(*to, out) : out};
+});
 
 /// The upper half of the product of twice as many bits.
 const Import mulhi_import("chlo.mulhi", [](OpCall& c) -> Values {

@@ -57,8 +57,8 @@ const char* kept_name(const std::string& name) {
 Aval aval_of(const Type& type, const Importer& importer, Place place) {
   if (type.kind == Type::Kind::token) return {{0}, bool_};
   if (type.kind != Type::Kind::tensor)
-    importer.fail(place, fmt::format("the type {} has no array of weft's: sizes must be known, elements bools, integers of 8 to 64 bits, "
-                                     "floats of 16 to 64 bits or complex numbers",
+    importer.fail(place, fmt::format("the type {} has no array of weft's: sizes must be known, elements bools, integers of 2 to 64 bits, "
+                                     "floats of 4, 8 and 16 to 64 bits but f8E8M0FNU, or complex numbers",
                                      type.text.empty() ? "of a function" : type.text));
   return {type.tensor.shape, type.tensor.dtype};
 }
@@ -316,7 +316,10 @@ void Importer::add_check(StablehloCheck check, const Array& actual, const Array&
 
 Values Importer::run_block(const Block& block, Values arguments) {
   check_nesting("regions inside regions");
-  for (std::size_t i = 0; i < block.arguments.size(); ++i) values_.at(block.arguments[i]) = arguments.at(i);
+  for (std::size_t i = 0; i < block.arguments.size(); ++i) {
+    values_.at(block.arguments[i]) = arguments.at(i);
+    values_.at(block.arguments[i]).narrow = block.types.at(i).narrow;
+  }
   for (std::size_t i = 0; i < block.operations.size(); ++i) {
     const Operation& op = block.operations[i];
     if (std::find(kReturns.begin(), kReturns.end(), op.name) != kReturns.end()) {
@@ -381,7 +384,10 @@ Values Importer::run_checked(const Operation& op, ImportFunction import) {
   Values out = import(call);
   if (out.size() != op.result_types.size())
     fail(op.place, fmt::format("{}: there are {} results, the text says {}", op.name, out.size(), op.result_types.size()));
-  for (std::size_t i = 0; i < out.size(); ++i) check_type(op, out[i], op.result_types[i], i);
+  for (std::size_t i = 0; i < out.size(); ++i) {
+    check_type(op, out[i], op.result_types[i], i);
+    if (out[i].narrow = op.result_types[i].narrow; out[i].narrow) out[i].array = rounded_to(*out[i].narrow, out[i].array);
+  }
   return out;
 }
 

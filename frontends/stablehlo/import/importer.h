@@ -29,6 +29,7 @@ struct Value {
   Value(Array x) : array(std::move(x)) {}
   Array array;
   std::vector<Value> elements;
+  const NarrowFormat* narrow = nullptr;  ///< of an array whose elements are fewer numbers than those of its dtype: which
 };
 using Values = std::vector<Value>;
 using Arrays = std::vector<Array>;

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "weft/core/array/aval.h"
+#include "weft/frontends/stablehlo/module/narrow.h"
 
 namespace weft::detail::mlir {
 
@@ -29,14 +30,15 @@ struct Type {
     tuple,
     token,
     function,
-    other,  ///< what weft has no type for: dynamic sizes, quantized and 4- or 8-bit elements; an error where such a value is made
+    other,  ///< what weft has no type for: dynamic sizes, quantized elements; an error where such a value is made
   };
   Type() = default;
   Type(Kind k, std::string written) : kind(k), text(std::move(written)) {}
   Kind kind = Kind::other;
   ShapeDtypeStruct tensor = {};
-  std::vector<Type> elements = {};  ///< of a tuple; of a function, its results'
-  std::string text = {};            ///< as it is written
+  const NarrowFormat* narrow = nullptr;  ///< of a tensor whose elements are fewer numbers than those of `tensor.dtype`: which
+  std::vector<Type> elements = {};       ///< of a tuple; of a function, its results'
+  std::string text = {};                 ///< as it is written
 };
 
 /// A constant beside an operation.

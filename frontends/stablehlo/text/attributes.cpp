@@ -85,10 +85,12 @@ Type AttributeReader::read_tensor(std::size_t begin) {
   if (const std::size_t comma = element.find(','); comma != std::string_view::npos && element.find('<') > comma)
     element = element.substr(0, comma);
   const ElementName* found = find_element(element);
-  if (!found) return t;
-  if (!checked_bytes({shape.begin(), shape.end()}, found->dtype.itemsize())) c.fail(fmt::format("{} is too large", t.text));
+  t.narrow = find_narrow(element);
+  if (!found && !t.narrow) return t;
+  const DType dtype = found ? found->dtype : t.narrow->wide;
+  if (!checked_bytes({shape.begin(), shape.end()}, dtype.itemsize())) c.fail(fmt::format("{} is too large", t.text));
   t.kind = Type::Kind::tensor;
-  t.tensor = {shape, found->dtype};
+  t.tensor = {shape, dtype};
   return t;
 }
 
@@ -129,9 +131,11 @@ Type AttributeReader::read_type() {
   if (c.next() == '<') c.balanced();
   const std::string_view all = c.text().substr(begin, c.offset() - begin);
   const ElementName* scalar = find_element(all);
-  if (scalar) {
+  const NarrowFormat* narrow = find_narrow(all);
+  if (scalar || narrow) {
     Type t(Type::Kind::tensor, std::string(all));
-    t.tensor = {{}, scalar->dtype};
+    t.tensor = {{}, scalar ? scalar->dtype : narrow->wide};
+    t.narrow = narrow;
     return t;
   }
   if (name != "index" && name != "none" && name != "memref" && name != "vector" && name != "complex" && name.substr(0, 1) != "f" &&
@@ -384,7 +388,8 @@ void AttributeReader::read_elements(Attribute& dense, std::size_t begin, std::si
   c.seek(begin);
   c.expect("<");
   if (c.looking_at("\"")) {
-    read_hex(dense);
+    read_hex(dense);  // the bits of the elements as they lie in memory
+    if (dense.type.narrow) c.fail_at(dense.place, fmt::format("elements of {} are written as numbers", dense.type.text));
   } else if (!c.looking_at(">")) {
     Shape sizes;
     std::int64_t count = 0;

@@ -1,0 +1,68 @@
+// Elements of 8 bits and fewer: rounded to their numbers after each operation.
+#include <cmath>
+
+#include "tests/stablehlo/run.h"
+#include "weft/frontends/stablehlo/module/narrow.h"
+
+using namespace weft;
+using weft::test::passes_in_main;
+
+TEST_CASE("stablehlo: small floats are rounded to even, and too large ones become what their format has for them") {
+  passes_in_main(R"(
+    %x = stablehlo.constant dense<[1.0625, 1.1875, 464.0, 465.0, 0.0009765625, 0.0029296875, -7.0]> : tensor<7xf32>
+    %0 = stablehlo.convert %x : (tensor<7xf32>) -> tensor<7xf8E4M3FN>
+    %1 = stablehlo.convert %0 : (tensor<7xf8E4M3FN>) -> tensor<7xf32>
+    %2 = stablehlo.slice %1 [0:3] : (tensor<7xf32>) -> tensor<3xf32>
+    check.expect_eq_const %2, dense<[1.0, 1.25, 448.0]> : tensor<3xf32>
+    %3 = stablehlo.slice %1 [4:7] : (tensor<7xf32>) -> tensor<3xf32>
+    check.expect_eq_const %3, dense<[0.0, 0.00390625, -7.0]> : tensor<3xf32>
+    %4 = stablehlo.slice %1 [3:4] : (tensor<7xf32>) -> tensor<1xf32>
+    %5 = stablehlo.is_finite %4 : (tensor<1xf32>) -> tensor<1xi1>
+    check.expect_eq_const %5, dense<false> : tensor<1xi1>
+    %y = stablehlo.constant dense<[6.0, 5.0, 3.5]> : tensor<3xf8E5M2>
+    %6 = stablehlo.add %y, %y : tensor<3xf8E5M2>
+    %7 = stablehlo.multiply %6, %y : tensor<3xf8E5M2>
+    %8 = stablehlo.convert %7 : (tensor<3xf8E5M2>) -> tensor<3xf32>
+    check.expect_eq_const %8, dense<[64.0, 48.0, 24.0]> : tensor<3xf32>)",
+                 4);
+}
+
+TEST_CASE("stablehlo: integers of 4 and of 2 bits keep their low bits") {
+  passes_in_main(R"(
+    %x = stablehlo.constant dense<[7, -8, 3]> : tensor<3xi4>
+    %0 = stablehlo.add %x, %x : tensor<3xi4>
+    %1 = stablehlo.convert %0 : (tensor<3xi4>) -> tensor<3xi32>
+    check.expect_eq_const %1, dense<[-2, 0, 6]> : tensor<3xi32>
+    %y = stablehlo.constant dense<[3, 2, 1]> : tensor<3xui2>
+    %2 = stablehlo.multiply %y, %y : tensor<3xui2>
+    %3 = stablehlo.convert %2 : (tensor<3xui2>) -> tensor<3xi32>
+    check.expect_eq_const %3, dense<[1, 0, 1]> : tensor<3xi32>)",
+                 2);
+}
+
+TEST_CASE("stablehlo: bits of small floats, and numbers of bits") {
+  passes_in_main(R"(
+    %x = stablehlo.constant dense<[1.5, -0.25, 448.0]> : tensor<3xf8E4M3FN>
+    %0 = stablehlo.bitcast_convert %x : (tensor<3xf8E4M3FN>) -> tensor<3xui8>
+    check.expect_eq_const %0, dense<[60, 168, 126]> : tensor<3xui8>
+    %1 = stablehlo.bitcast_convert %0 : (tensor<3xui8>) -> tensor<3xf8E5M2>
+    %4 = stablehlo.convert %1 : (tensor<3xf8E5M2>) -> tensor<3xf32>
+    %2 = stablehlo.slice %4 [0:2] : (tensor<3xf32>) -> tensor<2xf32>
+    check.expect_eq_const %2, dense<[1.0, -0.03125]> : tensor<2xf32>)",
+                 2);
+}
+
+TEST_CASE("stablehlo: every element of a small format comes back from its bits") {
+  for (const char* name :
+       {"f8E5M2", "f8E4M3", "f8E3M4", "f8E4M3FN", "f8E4M3FNUZ", "f8E5M2FNUZ", "f8E4M3B11FNUZ", "f4E2M1FN", "i4", "ui4", "i2", "ui2"}) {
+    CAPTURE(name);
+    const detail::mlir::NarrowFormat* f = detail::mlir::find_narrow(name);
+    REQUIRE(f);
+    std::vector<std::uint8_t> all;
+    for (int i = 0; i < 1 << f->bits; ++i)
+      if (!std::isnan(detail::mlir::narrow_value(*f, static_cast<std::uint8_t>(i)))) all.push_back(static_cast<std::uint8_t>(i));
+    const Array values = detail::mlir::from_bits(*f, array(all));
+    CHECK(detail::mlir::to_bits(*f, detail::mlir::rounded_to(*f, values)).to_vector<std::uint8_t>() == all);
+  }
+  CHECK(!detail::mlir::find_narrow("f6E2M3FN"));
+}
