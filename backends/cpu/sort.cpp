@@ -286,40 +286,63 @@ class TopKStep final : public NativeStep {
       return records;
     }
     // Of most pieces of the line no element is larger than the least of those that were chosen before, which is seen by one comparison
-    // each.
+    // each. Few are kept in order, so that the least is always known; of many it is found again whenever as many more have come.
+    const bool few = k_ <= kFewKept;
     const std::int64_t room = std::min(n, k_ + std::max<std::int64_t>(k_, kRoom));
     std::int64_t kept = 0, at = 0;
-    for (; at < std::min(n, 2 * k_ + kPiece); ++at) records[kept++] = record(at, code(at));
+    for (; at < std::min(n, 2 * k_ + kPart); ++at) records[kept++] = record(at, code(at));
     const auto keep_best = [&] {
       std::nth_element(records, records + k_ - 1, records + kept, less);
       kept = k_;
-      return static_cast<U>(~static_cast<U>(std::is_same_v<R, Record> ? key_of(records[k_ - 1]) >> 32 : key_of(records[k_ - 1])));
     };
-    U least = keep_best();
+    const auto last_code = [&] {
+      const auto key = key_of(records[k_ - 1]);
+      return static_cast<U>(~static_cast<U>(std::is_same_v<R, Record> ? key >> 32 : key));
+    };
+    keep_best();
+    if (few) std::sort(records, records + k_, less);
+    U least = last_code();
+    const auto look_at = [&](std::int64_t end) {
+      for (; at < end; ++at) {
+        if (code_of<T>(from[at * stride]) <= least) continue;
+        const R r = record(at, code(at));
+        if (few) {
+          std::int64_t place = k_ - 1;
+          for (; place > 0 && less(r, records[place - 1]); --place) records[place] = records[place - 1];
+          records[place] = r;
+          least = last_code();
+        } else {
+          records[kept++] = r;
+          if (kept == room) keep_best(), least = last_code();
+        }
+      }
+    };
     while (at < n) {
       const std::int64_t end = std::min(n, at + kPiece);
-      if (end - at == kPiece && stride == 1 && !any_above<T>(from + at, least)) {
+      if (end - at < kPiece || stride != 1) {
+        look_at(end);
+      } else if (!any_above<T, kPiece>(from + at, least)) {
         at = end;
-        continue;
+      } else {
+        while (at < end)
+          if (any_above<T, kPart>(from + at, least))
+            look_at(at + kPart);
+          else
+            at += kPart;
       }
-      for (; at < end; ++at)
-        if (code_of<T>(from[at * stride]) > least) {
-          records[kept++] = record(at, code(at));
-          if (kept == room) least = keep_best();
-        }
     }
     if (kept > k_) keep_best();
     std::sort(records, records + k_, less);
     return records;
   }
 
-  /// Whether some of the next kPiece elements may have a greater code: by signed numbers in the order of the codes, but for NaNs.
-  template <class T, class U = UnsignedOf<T>>
+  /// Whether some of the next `count` elements may have a greater code: by signed numbers in the order of the codes, but for NaNs.
+  template <class T, std::int64_t count, class U = UnsignedOf<T>>
   static bool any_above(const U* from, U code) {
     using S = std::make_signed_t<U>;
     const auto least = static_cast<S>(code ^ kSign<T>);
     U any = 0;
-    for (std::int64_t i = 0; i < kPiece; ++i) {
+    for (std::int64_t i = 0; i < count; ++i) {
       const U bits = from[i];
       if constexpr (is_floating_storage<T>) {
         const auto magnitude = static_cast<S>(bits & static_cast<U>(~kSign<T>));
@@ -333,7 +356,7 @@ class TopKStep final : public NativeStep {
     return any != 0;
   }
 
-  static constexpr std::int64_t kPiece = 64, kRoom = 512;
+  static constexpr std::int64_t kPiece = 64, kPart = 16, kRoom = 512, kFewKept = 32;
 
   DType dtype_;
   std::int64_t k_;
