@@ -7,20 +7,22 @@ namespace weft {
 
 /// What a rule of custom_partitioning is asked: how to shard a function of these arrays, which come sharded so.
 struct PartitioningQuery {
-  Mesh mesh;
-  std::vector<ShapeDtypeStruct> args;    ///< each array among the arguments
-  std::vector<PartitionSpec> arg_specs;  ///< how each of them is sharded now
-  std::vector<ShapeDtypeStruct> results;
+  Mesh mesh;                              ///< the devices
+  std::vector<ShapeDtypeStruct> args;     ///< each array among the arguments
+  std::vector<PartitionSpec> arg_specs;   ///< how each of them is sharded now
+  std::vector<ShapeDtypeStruct> results;  ///< each array among the results
 };
 /// Its answer: how each array among the arguments is to be sharded, and how each result then is. Axes that result_specs leave out have the
 /// same result on all their devices.
 struct Partitioning {
-  std::vector<PartitionSpec> arg_specs, result_specs;
+  std::vector<PartitionSpec> arg_specs;     ///< of each array among the arguments
+  std::vector<PartitionSpec> result_specs;  ///< of each array among the results
 };
 /// What the function of blocks is told beside its blocks: the mesh, and the rule's answer.
 struct BlockContext {
-  Mesh mesh;
-  std::vector<PartitionSpec> arg_specs, result_specs;
+  Mesh mesh;                                ///< the devices
+  std::vector<PartitionSpec> arg_specs;     ///< of each array among the arguments
+  std::vector<PartitionSpec> result_specs;  ///< of each array among the results
 };
 
 namespace detail {
