@@ -22,7 +22,7 @@ pygments_dark_style = "monokai"
 def outside_of_the_site(app, env, node, content):
     """A link to a file of the sources that is no page stays as its text."""
     target = node.get("reftarget", "")
-    if node.get("reftype") == "myst" and (root / "docs" / pathlib.Path(env.docname).parent / target).resolve().exists():
+    if (root / "docs" / pathlib.Path(node["refdoc"]).parent / target).resolve().exists():
         return content
     return None
 
