@@ -18,19 +18,19 @@ using llvm::Value;
 constexpr std::uint32_t kBadPointer = 2;  // WEFT_AOT_BAD_POINTER
 
 /// A processor, and the number of its level among those of x86-64.
-struct Target {
+struct LeveledProcessor {
   Processor processor;
   int level = 0;
 };
 bool is_level(std::string_view name) { return name.starts_with("x86-64"); }
 
 /// Each once, those with less first.
-std::vector<Target> targets_of(const std::vector<std::string>& names) {
+std::vector<LeveledProcessor> targets_of(const std::vector<std::string>& names) {
   if (names.empty()) throw CompileError("export_object: no target is named; `native` is this machine's processor");
   std::vector<std::string> all = names;
   std::sort(all.begin(), all.end());
   all.erase(std::unique(all.begin(), all.end()), all.end());
-  std::vector<Target> targets;
+  std::vector<LeveledProcessor> targets;
   for (const std::string& name : all)
     targets.push_back({processor_named(name), !is_level(name) ? 0 : name.size() == 6 ? 1 : name.back() - '0'});
   if (all.size() > 1)
@@ -44,7 +44,7 @@ std::vector<Target> targets_of(const std::vector<std::string>& names) {
 /// Writes the code of all entries, for all processors, and functions that choose.
 class FileWriter {
  public:
-  FileWriter(const ObjectRequest& request, const std::vector<Target>& targets)
+  FileWriter(const ObjectRequest& request, const std::vector<LeveledProcessor>& targets)
       : request_(request),
         targets_(targets),
         module_(new_module(context_, request.name, targets[0].processor)),
@@ -137,7 +137,7 @@ class FileWriter {
   }
 
   const ObjectRequest& request_;
-  const std::vector<Target>& targets_;
+  const std::vector<LeveledProcessor>& targets_;
   llvm::LLVMContext context_;
   std::unique_ptr<llvm::Module> module_;
   llvm::IRBuilder<> ir_;
@@ -148,7 +148,7 @@ class FileWriter {
 }  // namespace
 
 Object export_object(const ObjectRequest& request) {
-  const std::vector<Target> targets = targets_of(request.targets);
+  const std::vector<LeveledProcessor> targets = targets_of(request.targets);
   std::string words;
   for (const std::string& t : request.targets) words += (words.empty() ? "" : ", ") + t;
   return {FileWriter(request, targets).run(), object_header(request, words)};
