@@ -13,7 +13,7 @@
 #include <thread>
 
 #include "weft/backends/cuda/graph_memory.h"
-#include "weft/backends/cuda/nccl.h"
+#include "weft/backends/cuda/libraries/nccl.h"
 #include "weft/core/base/environment.h"
 #include "weft/core/errors/error.h"
 #include "weft/runtime/host/accelerator.h"

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "weft/backends/cuda/nccl.h"
+#include "weft/backends/cuda/libraries/nccl.h"
 #include "weft/runtime/processes/process_world.h"
 
 namespace weft::detail::cuda {

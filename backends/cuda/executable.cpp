@@ -13,7 +13,7 @@
 #include "weft/backends/cuda/cuda_backend.h"
 #include "weft/backends/cuda/expand.h"
 #include "weft/backends/cuda/graph_memory.h"
-#include "weft/backends/cuda/nvtx.h"
+#include "weft/backends/cuda/libraries/nvtx.h"
 #include "weft/core/base/environment.h"
 #include "weft/core/base/float_environment.h"
 #include "weft/core/base/nesting.h"

@@ -17,7 +17,7 @@
 
 #include "weft/backends/cuda/collectives.h"
 #include "weft/backends/cuda/graph_memory.h"
-#include "weft/backends/cuda/nvtx.h"
+#include "weft/backends/cuda/libraries/nvtx.h"
 #include "weft/core/base/environment.h"
 #include "weft/core/base/float_environment.h"
 #include "weft/core/errors/error.h"

@@ -9,8 +9,8 @@
 #include <mutex>
 
 #include "weft/backends/common/code_cache.h"
-#include "weft/backends/cuda/cublaslt.h"
-#include "weft/backends/cuda/math_library.h"
+#include "weft/backends/cuda/libraries/cublaslt.h"
+#include "weft/backends/cuda/libraries/math_library.h"
 #include "weft/core/base/environment.h"
 #include "weft/core/errors/error.h"
 #include "weft/runtime/host/device.h"

@@ -6,9 +6,9 @@
 #include <complex>
 
 #include "weft/backends/codegen/gpu/gpu_algebra.h"
-#include "weft/backends/cuda/cusolver.h"
 #include "weft/backends/cuda/graph_memory.h"
-#include "weft/backends/cuda/math_library.h"
+#include "weft/backends/cuda/libraries/cusolver.h"
+#include "weft/backends/cuda/libraries/math_library.h"
 #include "weft/core/base/environment.h"
 #include "weft/core/errors/error.h"
 

@@ -9,7 +9,7 @@
 
 #include "calls.h"
 #include "control.h"
-#include "weft/backends/cuda/cublaslt.h"
+#include "weft/backends/cuda/libraries/cublaslt.h"
 #include "weft/core/array/half.h"
 
 using namespace weft::detail::cuda;

@@ -15,7 +15,7 @@
 
 #include "calls.h"
 #include "control.h"
-#include "weft/backends/cuda/cusolver.h"
+#include "weft/backends/cuda/libraries/cusolver.h"
 
 using namespace weft::detail::cuda;
 

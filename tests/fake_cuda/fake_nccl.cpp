@@ -20,7 +20,7 @@
 #include "calls.h"
 #include "control.h"
 #include "fake_meeting.h"
-#include "weft/backends/cuda/nccl.h"
+#include "weft/backends/cuda/libraries/nccl.h"
 #include "weft/core/array/half.h"
 
 using namespace weft::detail::cuda;

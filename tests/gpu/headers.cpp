@@ -6,10 +6,10 @@
 #include <tuple>
 #include <type_traits>
 
-#include "weft/backends/cuda/cublaslt.h"
-#include "weft/backends/cuda/cusolver.h"
 #include "weft/backends/cuda/driver.h"
-#include "weft/backends/cuda/nccl.h"
+#include "weft/backends/cuda/libraries/cublaslt.h"
+#include "weft/backends/cuda/libraries/cusolver.h"
+#include "weft/backends/cuda/libraries/nccl.h"
 
 #ifdef WEFT_HAS_CUDA_HEADERS
 #include <cuda.h>

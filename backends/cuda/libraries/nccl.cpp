@@ -1,4 +1,4 @@
-#include "weft/backends/cuda/nccl.h"
+#include "weft/backends/cuda/libraries/nccl.h"
 
 #include <dlfcn.h>
 #include <fmt/format.h>

@@ -1,4 +1,4 @@
-#include "weft/backends/cuda/nvtx.h"
+#include "weft/backends/cuda/libraries/nvtx.h"
 
 #include <dlfcn.h>
 
