@@ -47,7 +47,7 @@ Attribute read_mesh(Table& t, Bytes& b) {
   const Attribute& axes = t.attribute(b);
   t.spend(2 * axes.items.size(), b);
   for (const Attribute& axis : axes.items)
-    if (const Attribute* name = axis.find("name"), *size = axis.find("size"); name && size)
+    if (const Attribute *name = axis.find("name"), *size = axis.find("size"); name && size)
       names.items.push_back(*name), sizes.items.push_back(*size);
   if (b.varint() != 0) devices = t.copy(b);
   add_entry(mesh, "names", std::move(names)), add_entry(mesh, "sizes", std::move(sizes)), add_entry(mesh, "device_ids", std::move(devices));

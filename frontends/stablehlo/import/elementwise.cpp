@@ -136,9 +136,8 @@ const Import compare_import("stablehlo.compare", [](OpCall& c) -> Values {
   return {compare_arrays(c.word("comparison_direction", 0, ""), c.word("compare_type", 1, "") == "TOTALORDER", c.in(0), c.in(1), c.loc)};
 });
 
-const Import select_import("stablehlo.select", [](OpCall& c) -> Values {
-  return {bind_named("select_n", {c.in(0), c.in(2), c.in(1)}, c.loc)};
-});
+const Import select_import("stablehlo.select",
+                           [](OpCall& c) -> Values { return {bind_named("select_n", {c.in(0), c.in(2), c.in(1)}, c.loc)}; });
 
 // Of a complex number that becomes a real one, or a bool, the real part.
 const Import convert_import("stablehlo.convert", [](OpCall& c) -> Values {
