@@ -89,7 +89,7 @@ TEST_CASE("loops: a window of the carry is written, and nothing else") {
     const auto f = steps(body);
     Array wanted = x;
     for (int i = 0; i < 50; ++i) wanted = body(array(i), wanted);
-    CHECK(array_equal(jit(f)(x), wanted).item<bool>());
+    CHECK(array_equal(jit(f)(x), wanted).template item<bool>());
     const std::string text = jit(f).lower(x).compile().as_text("kernels");
     CHECK_MESSAGE((text.find("f32[4096], 64 written") != std::string::npos) == in_place, text);
   };

@@ -62,7 +62,8 @@ class Programs {
         {fmt::format("swapaxes {} {}", d, e), [=](const Array& v) { return swapaxes(v, d, e); }},
         {fmt::format("softmax {}", d), [=](const Array& v) { return nn::softmax(v, d); }},
         {"flatten", [](const Array& v) { return reshape(v, {v.shape().num_elements()}); }},
-        {"two columns", [](const Array& v) { return reshape(v, {v.shape().num_elements() / 2, 2}); }},
+        {"two columns",
+         [](const Array& v) { return v.shape().num_elements() % 2 == 0 ? reshape(v, {v.shape().num_elements() / 2, 2}) : -v; }},
         {fmt::format("take {}", d), [=](const Array& v) { return take(v, array({0, at, size - 1, at / 2}), d); }},
         {fmt::format("dynamic_slice {} {} {}", d, at, width),
          [=](const Array& v) {
