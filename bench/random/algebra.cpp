@@ -1,11 +1,11 @@
-// Products, contractions, convolutions, factorisations, spectra, complex numbers.
+// Matmuls, contractions, convolutions, factorisations, spectra, complex numbers.
 #include "families.h"
 
 using namespace weft;
 
 namespace bench::random_programs {
 
-Values products(Writer& w) {
+Values matmuls(Writer& w) {
   const DType t = w.chance(.15) ? int8 : real_dtype(w);
   const bool batched = w.chance(.3);
   // Log sizes whose sum bounds the work.

@@ -12,7 +12,7 @@ namespace {
 
 Value sum_of_squares(Writer& w, const Value& x) { return w.put(sum(square(x.array)), "jnp.sum(jnp.square({}))", x); }
 
-Values matrix_product(Writer& w, const Shape& a, const Shape& b, DType t) {
+Values one_matmul(Writer& w, const Shape& a, const Shape& b, DType t) {
   const Value x = w.input(a, t), y = w.input(b, t);
   return {w.put(matmul(x.array, y.array), "jnp.matmul({}, {})", x, y)};
 }
@@ -253,9 +253,9 @@ const Row kRows[] = {
      [](Writer& w) {
        return indexed(w, {1000, 1000}, int32, {300000}, 1000, "{0}[{1}, {1}[::-1]]", [](A x, A i) { return x(i, flip(i, 0)); });
      }},
-    {"matmul_f32_333x777x555", [](Writer& w) { return matrix_product(w, {333, 777}, {777, 555}, float32); }},
-    {"matmul_f64_400", [](Writer& w) { return matrix_product(w, {400, 400}, {400, 400}, float64); }},
-    {"batched_matmul_f64_300x24", [](Writer& w) { return matrix_product(w, {300, 24, 24}, {300, 24, 24}, float64); }},
+    {"matmul_f32_333x777x555", [](Writer& w) { return one_matmul(w, {333, 777}, {777, 555}, float32); }},
+    {"matmul_f64_400", [](Writer& w) { return one_matmul(w, {400, 400}, {400, 400}, float64); }},
+    {"batched_matmul_f64_300x24", [](Writer& w) { return one_matmul(w, {300, 24, 24}, {300, 24, 24}, float64); }},
     {"gram_f64_50000x8",
      [](Writer& w) { return one(w, {50000, 8}, float64, "jnp.matmul({0}.T, {0})", [](A x) { return matmul(transpose(x), x); }); }},
     {"distances_f32_1000x1000x16",

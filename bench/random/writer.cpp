@@ -81,7 +81,7 @@ Values write_program(Writer& w) {
       {"movements", movements},
       {"reductions", reductions},
       {"running", running_reductions},
-      {"products", products},
+      {"matmuls", matmuls},
       {"contractions", contractions},
       {"convolutions", convolutions},
       {"indexing", indexing},

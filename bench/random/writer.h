@@ -129,7 +129,7 @@ Values integer_chain(Writer& w);
 Values movements(Writer& w);
 Values reductions(Writer& w);
 Values running_reductions(Writer& w);
-Values products(Writer& w);
+Values matmuls(Writer& w);
 Values contractions(Writer& w);
 Values convolutions(Writer& w);
 Values indexing(Writer& w);

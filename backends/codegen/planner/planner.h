@@ -89,7 +89,7 @@ class KernelPlanner {
   bool has_too_many_loops(const Eqn& e) const;
   bool is_transposed(Var v) const;
   bool product_is_kernel(const Eqn& e) const;
-  bool comes_from_product(Var v) const;
+  bool comes_from_matmul(Var v) const;
   bool try_library_product(const Eqn& e);
   void absorb_epilogue(std::size_t eqn);  // epilogues.cpp
   void make_roots();

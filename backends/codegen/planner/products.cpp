@@ -43,9 +43,9 @@ bool KernelPlanner::product_is_kernel(const Eqn& e) const {
   if (batch > 1) p.batch.push_back({batch, p.m * p.k, p.k * p.n, p.m * p.n});
   if (target_.prefers_product) {
     if (target_.prefers_product(p)) return false;
-    // In one kernel with the product that its left operand comes from, each row would go through the whole right one by itself.
+    // In one kernel with the matmul that its left operand comes from, each row would go through the whole right one by itself.
     const bool is_wide = static_cast<double>(p.k) * static_cast<double>(p.n) * b.dtype.itemsize() >= kFirstCache;
-    return !(a.dtype.is_floating() && p.m >= kManyRows && is_wide && comes_from_product(e.inputs[0].var()));
+    return !(a.dtype.is_floating() && p.m >= kManyRows && is_wide && comes_from_matmul(e.inputs[0].var()));
   }
   if (a.dtype != b.dtype || !a.dtype.is_floating() || (out.dtype != a.dtype && (a.dtype.itemsize() > 2 || out.dtype != float32)))
     return true;
@@ -53,8 +53,8 @@ bool KernelPlanner::product_is_kernel(const Eqn& e) const {
   return p.m < 4 || p.n < 4 || p.k < 4 || static_cast<double>(p.m) * static_cast<double>(p.n) * static_cast<double>(p.k) <= kLibraryAbove;
 }
 
-/// Whether a value is computed from a product by what is fused into those that read it.
-bool KernelPlanner::comes_from_product(Var v) const {
+/// Whether a value is computed from a matmul by what is fused into those that read it.
+bool KernelPlanner::comes_from_matmul(Var v) const {
   std::vector<Var> open{v};
   std::vector<char> seen(avals_.size(), 0);
   while (!open.empty()) {

@@ -1,4 +1,4 @@
-// Products whose left operand comes from another product: in one kernel each row would go through the whole right matrix by itself.
+// Matmuls whose left operand comes from another one: in one kernel each row would go through the whole right matrix by itself.
 #include <doctest/doctest.h>
 
 #include "tests/backends/agree.h"
@@ -21,14 +21,14 @@ Arrays layers(int batch, int width, DType t) {
 
 }  // namespace
 
-TEST_CASE("chained products: wide layers of many rows are steps of their own") {
+TEST_CASE("chained matmuls: wide layers of many rows are steps of their own") {
   // The first one is a kernel as before; what follows reads what it stored.
   const std::string wide = same(network, layers(64, 128, float64), 1e-10);
   CHECK(has(wide, "product m="));
   CHECK_FALSE(has(wide, "scratch"));
 }
 
-TEST_CASE("chained products: small matrices and few rows stay in one kernel") {
+TEST_CASE("chained matmuls: small matrices and few rows stay in one kernel") {
   CHECK_FALSE(has(same(network, layers(64, 24, float64), 1e-10), "product m="));
   CHECK_FALSE(has(same(network, layers(2, 128, float64), 1e-10), "product m="));
 }
