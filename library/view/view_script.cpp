@@ -143,7 +143,7 @@ function tabSteps() {
   return `<dl><dt>operations</dt><dd>${amount(c.flops, 'FLOP')}</dd><dt>read and written</dt><dd>${amount(c.bytes, 'B')}</dd><dt>arguments</dt><dd>${amount(c.arguments, 'B')}</dd>` +
     `<dt>results</dt><dd>${amount(c.results, 'B')}</dd><dt>temporaries</dt><dd>${amount(c.temporaries, 'B')}</dd></dl>` +
     (data.steps.length ? `<table><thead><tr><th>step</th><th>${measured ? 'share of time' : 'expected share'}</th>${measured ? '<th>time</th>' : ''}<th>operations</th><th>bytes</th>${peaks ? '<th>roofline</th>' : ''}</tr></thead><tbody>${rows.join('')}</tbody></table>` +
-    (peaks ? `<p class="note">Roofline: ${amount(peaks.flops, 'FLOP/s')}, ${amount(peaks.bytes, 'B/s')}.</p>` : '') : '<p class="note">The backend tells nothing of its steps.</p>');
+    (peaks ? `<p class="note">Roofline: ${amount(peaks.flops, 'FLOP/s')}, ${amount(peaks.bytes, 'B/s')} of memory; what is in caches may be faster.</p>` : '') : '<p class="note">The backend tells nothing of its steps.</p>');
 }
 function tabEquation() {
   if (state.eqn === null) return '<p class="note">Choose an equation: click it, or go there by j and k.</p>';
@@ -163,7 +163,7 @@ function drawInspector() {
   if (state.tab === 'Source') {
     const at = box.querySelector('.chosen') || box.querySelector('.made');
     if (at) box.scrollTop = at.offsetTop - box.offsetTop - box.clientHeight / 3;
-  }
+  } else box.scrollTop = 0;
 }
 
 let found = [], foundAt = -1;

@@ -64,7 +64,7 @@ tr.step { cursor:pointer; } tr.step:hover, tr.step.chosen { background:var(--mar
 .source .made { cursor:pointer; } .source .made .n { color:var(--strong); font-weight:600; } .source .made:hover { background:color-mix(in srgb, var(--mark) 45%, transparent); }
 .source .chosen { background:var(--mark); }
 .source .heat-n { width:6px; flex:none; margin-right:6px; border-radius:2px; }
-pre.code { margin:0; white-space:pre; overflow:auto; tab-size:8; } pre.code .found { background:rgba(var(--hot),.3); }
+#inspector .tabs { position:static; padding:0 0 8px; } pre.code { margin:0; white-space:pre; overflow:auto; tab-size:8; } pre.code .found { background:rgba(var(--hot),.3); }
 dl { display:grid; grid-template-columns:max-content 1fr; gap:2px 12px; margin:0 0 10px; } dt { color:var(--quiet); } dd { margin:0; overflow-wrap:anywhere; }
 .note { color:var(--quiet); } .picture { margin:6px 0 12px; }
 dialog { background:var(--panel); color:var(--text); border:1px solid var(--line); border-radius:10px; padding:18px 24px; } dialog::backdrop { background:rgba(0,0,0,.35); }

@@ -32,8 +32,8 @@ MachinePeaks measure() {
   const double product = best_time(
       "{ lambda ; a:f32[1024,1024] b:f32[1024,1024]. let c:f32[1024,1024] = dot_general["
       "dimension_numbers=(([1], [0]), ([], [])) preferred_element_type=float32] a b in (c,) }",
-      1024, 1024, 6);
-  const double sum = best_time("{ lambda ; a:f32[4096,2048] b:f32[4096,2048]. let c:f32[4096,2048] = add a b in (c,) }", 4096, 2048, 8);
+      1024, 1024, 16);
+  const double sum = best_time("{ lambda ; a:f32[4096,2048] b:f32[4096,2048]. let c:f32[4096,2048] = add a b in (c,) }", 4096, 2048, 16);
   return {2 * n * n * n / product, 3 * 4 * m * k / sum};
 }
 

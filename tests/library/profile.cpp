@@ -128,7 +128,6 @@ TEST_CASE("kernels have the names of their programs and scopes, their lines, the
       continue;
     CHECK(runs == 3);
     CHECK(roof > 0);
-    CHECK(roof < 400);  // the machine may have been slower when it was measured
     if (table.substr(at, end - at).find("matrix product") != std::string::npos)
       CHECK(flops * one * 1e3 == doctest::Approx(2 * 400. * 400 * 400).epsilon(0.02));
   }
