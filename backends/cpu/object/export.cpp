@@ -54,7 +54,7 @@ class FileWriter {
   std::string run() {
     for (const ObjectRequest::Entry& e : request_.entries) {
       std::vector<std::string> symbols;
-      for (const Target& t : targets_) symbols.push_back(add_code(e, t));
+      for (const LeveledProcessor& t : targets_) symbols.push_back(add_code(e, t));
       write_entry(e, symbols);
     }
     for (const std::string& symbol : inner_) module_->getFunction(symbol)->setLinkage(llvm::GlobalValue::InternalLinkage);
@@ -65,7 +65,7 @@ class FileWriter {
 
  private:
   /// The program for one processor, as a function of the file.
-  std::string add_code(const ObjectRequest::Entry& e, const Target& t) {
+  std::string add_code(const ObjectRequest::Entry& e, const LeveledProcessor& t) {
     const std::string symbol = e.name + "_for_" + (t.level == 0 ? std::string("one") : "v" + std::to_string(t.level));
     std::unique_ptr<llvm::Module> part = new_module(context_, symbol, t.processor);
     llvm::Function* const code = write_program(*part, request_.name, symbol, e.program, t.processor, constants_);
