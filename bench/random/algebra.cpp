@@ -80,7 +80,7 @@ Values contractions(Writer& w) {
 
 Values convolutions(Writer& w) {
   const DType t = w.chance(.75) ? float32 : w.pick(std::vector<DType>{bfloat16, float64});
-  const bool last = w.chance(.5), one = w.chance(.2), slopes = w.chance(.35), by_channel = w.chance(.2);
+  const bool last = w.chance(.5), one = w.chance(.2), gradients = w.chance(.35), by_channel = w.chance(.2);
   const int batch = w.size_near(w.between(0, 4)), channels = w.chance(.2) ? 3 : w.size_near(w.between(2, 6));
   const int outputs = by_channel ? channels : w.size_near(w.between(2, 6)), k = w.pick(std::vector<int>{1, 3, 3, 5, 7}),
             step = w.chance(.3) ? 2 : 1;
@@ -115,7 +115,7 @@ Values convolutions(Writer& w) {
                   "lax.reduce_window({0}, -jnp.inf, lax.max, (1, 2, 2, 1), (1, 2, 2, 1), 'VALID')", out);
     return out;
   };
-  if (!slopes) return {layer(x, y)};
+  if (!gradients) return {layer(x, y)};
   return differentiate(w, {x, y}, [&](const Values& p) {
     const Value z = layer(p[0], p[1]);
     return w.put(mean(square(z.array)), "jnp.mean(jnp.square({}))", z);

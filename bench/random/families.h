@@ -28,13 +28,13 @@ Values differentiate(Writer& w, const Values& of, Body body) {
     arrays.push_back(v.array);
   }
   auto f = w.function(parameters);
-  const auto slopes =
+  const auto gradients =
       weft::grad([&](const std::vector<weft::Array>& xs) { return f(xs, "{}", [&](Values v) { return Values{body(v)}; })[0]; })(arrays);
   std::string operands;
   for (const Value& v : of) operands += v.name + ", ";
   const Value all = w.put(arrays[0], "jax.grad({}, {})({})", f.name(), positions, operands);
   Values results;
-  for (std::size_t k = 0; k < slopes.size(); ++k) results.push_back(w.put(slopes[k], "{}[{}]", all.name, k));
+  for (std::size_t k = 0; k < gradients.size(); ++k) results.push_back(w.put(gradients[k], "{}[{}]", all.name, k));
   return results;
 }
 

@@ -18,7 +18,7 @@ Values one_matmul(Writer& w, const Shape& a, const Shape& b, DType t) {
 }
 
 /// A convolution of float32 with "SAME" padding, or the gradients of the sum of its squares.
-Values convolved(Writer& w, const Shape& image, const Shape& kernel, const char* layout, const char* window, int groups, bool slopes) {
+Values convolved(Writer& w, const Shape& image, const Shape& kernel, const char* layout, const char* window, int groups, bool gradients) {
   const auto layer = [&](const Value& x, const Value& k) {
     const Shape steps = image.size() == 3 ? Shape{1} : Shape{1, 1};
     return w.put(conv_general_dilated(x.array, k.array, steps, "SAME",
@@ -27,18 +27,18 @@ Values convolved(Writer& w, const Shape& image, const Shape& kernel, const char*
                  layout, window, layout, groups);
   };
   const Value x = w.input(image, float32), k = w.input(kernel, float32, .5);
-  if (!slopes) return {layer(x, k)};
+  if (!gradients) return {layer(x, k)};
   return differentiate(w, {x, k}, [&](const Values& p) { return sum_of_squares(w, layer(p[0], p[1])); });
 }
 
-Values attended(Writer& w, int batch, int length, int heads, int size, bool causal, bool slopes, DType t = float32) {
+Values attended(Writer& w, int batch, int length, int heads, int size, bool causal, bool gradients, DType t = float32) {
   const Shape shape{batch, length, heads, size};
   const Value q = w.input(shape, t), k = w.input(shape, t), v = w.input(shape, t);
   const auto layer = [&](const Values& p) {
     return w.put(nn::dot_product_attention(p[0].array, p[1].array, p[2].array, {.is_causal = causal}),
                  "jax.nn.dot_product_attention({}, {}, {}, is_causal={})", p[0], p[1], p[2], causal ? "True" : "False");
   };
-  if (!slopes) return {layer({q, k, v})};
+  if (!gradients) return {layer({q, k, v})};
   return differentiate(w, {q, k, v}, [&](const Values& p) { return sum_of_squares(w, layer(p)); });
 }
 
@@ -76,7 +76,7 @@ Values repeated(Writer& w, const Value& start, int steps, const char* text, Arra
   return {w.put(end, "lax.fori_loop(0, {}, {}, {})", steps, f.name(), start)};
 }
 
-Values perceptron(Writer& w, const std::vector<int>& sizes, int batch, DType t, bool slopes) {
+Values perceptron(Writer& w, const std::vector<int>& sizes, int batch, DType t, bool gradients) {
   const Value x = w.input({batch, sizes[0]}, t);
   Values p;
   for (std::size_t k = 0; k + 1 < sizes.size(); ++k) {
@@ -89,11 +89,11 @@ Values perceptron(Writer& w, const std::vector<int>& sizes, int batch, DType t, 
       h = w.put(nn::gelu(matmul(h.array, q[k].array) + q[k + 1].array), "jax.nn.gelu(jnp.matmul({}, {}) + {})", h, q[k], q[k + 1]);
     return h;
   };
-  if (!slopes) return {forward(p)};
+  if (!gradients) return {forward(p)};
   return differentiate(w, p, [&](const Values& q) { return sum_of_squares(w, forward(q)); });
 }
 
-Values normed(Writer& w, bool slopes) {
+Values normed(Writer& w, bool gradients) {
   const Value x = w.input({2000, 768}, float32), g = w.input({768}, float32, 1, 1);
   const auto layer = [&](const Values& p) {
     const Value m = w.put(mean(p[0].array, -1, keepdims), "jnp.mean({}, -1, keepdims=True)", p[0]);
@@ -101,7 +101,7 @@ Values normed(Writer& w, bool slopes) {
     return w.put(d.array * rsqrt(mean(d.array * d.array, -1, keepdims) + 1e-5) * p[1].array,
                  "{0} * lax.rsqrt(jnp.mean({0} * {0}, -1, keepdims=True) + 1e-5) * {1}", d, p[1]);
   };
-  if (!slopes) return {layer({x, g})};
+  if (!gradients) return {layer({x, g})};
   return differentiate(w, {x, g}, [&](const Values& p) {
     const Value y = layer(p);
     return w.put(sum(sin(y.array)), "jnp.sum(jnp.sin({}))", y);
