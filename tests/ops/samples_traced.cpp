@@ -51,6 +51,12 @@ std::vector<SampleText> traced_samples() {
             return traced(custom_vjp([](Array v) { return cube(v); }, forward, backward), t);
           },
           false),
+      sample("custom_partitioning", kNumber,
+             [](DType t) {
+               auto rule = [](const PartitioningQuery& q) { return Partitioning{q.arg_specs, q.arg_specs}; };
+               auto on_blocks = [](const BlockContext&, Array v) { return cube(v); };
+               return traced(custom_partitioning([](Array v) { return cube(v); }, rule, on_blocks), t);
+             }),
       sample("custom_lin", kInexact,
              [](DType t) {
                auto forward = [](Array v) { return std::pair{cube(v), v}; };

@@ -34,8 +34,8 @@ class CompiledBase {
  public:
   explicit CompiledBase(Ref<Program> p) : program_(std::move(p)) {}
   virtual ~CompiledBase() = default;
-  /// "jaxpr" (after simplification), "kernels", "llvm", "asm"; "ptx" for GPUs; "tiers": the tier of each step's code by now. Throws
-  /// CompileError for a form that the backend doesn't have.
+  /// "jaxpr" (after simplification), "kernels", "schedule", "llvm", "asm"; "ptx" for GPUs; "tiers": the tier of each step's code by now.
+  /// Throws CompileError for a form that the backend doesn't have.
   std::string as_text(std::string_view form = "kernels") const { return text_of(*program_, form); }
   CostAnalysis cost_analysis() const;
   MemoryAnalysis memory_analysis() const;
@@ -76,7 +76,7 @@ template <class Out, class... P>
 class Lowered {
  public:
   explicit Lowered(detail::Stage<Out, P...> stage) : stage_(std::move(stage)) {}
-  /// "jaxpr", "kernels", "llvm", "asm"; "ptx" for GPUs.
+  /// "jaxpr", "kernels", "schedule", "llvm", "asm"; "ptx" for GPUs.
   std::string as_text(std::string_view form = "kernels") const { return detail::text_of(*stage_.program, form); }
   Compiled<Out, P...> compile() const {
     detail::compile(*stage_.program);
