@@ -10,10 +10,10 @@ namespace weft {
 
 /// Options of graph_svg.
 struct GraphOptions {
-  std::string title = {};   ///< above the graph
-  int max_equations = 400;  ///< more throw Error: nobody could read them
-  bool types = true;        ///< each value's type stands below its operation
-  bool programs = true;     ///< programs within equations (of loops, branches, calls) are drawn beneath, one below the other
+  std::string title = {};          ///< above the graph
+  int max_equations = 400;         ///< more throw Error: nobody could read them
+  bool types = true;               ///< each value's type stands below its operation
+  bool programs = true;            ///< programs within equations (of loops, branches, calls) are drawn beneath, one below the other
   Theme theme = Theme::automatic;  ///< colors for light or dark pages, or whichever the reader's is
 };
 /// A program as a graph: inputs at the top, then the operations in the order in which they can run, results at the bottom, colored by what

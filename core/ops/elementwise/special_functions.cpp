@@ -40,10 +40,10 @@ double digamma_near_zero(long double x) {
   const long double distance = (x - zero) + 1.82570963159634838e-20L;
   for (; zero < 16; zero += 1, x += 1) sum += distance / (zero * x);
   const long double u = 1 / (x * x), v = 1 / (zero * zero);
-  long double value = 0, slope = 0;  // of the series at v, and between v and u
-  for (std::size_t k = std::size(kDigammaTerms); k-- > 0;) slope = slope * u + value, value = value * v + kDigammaTerms[k];
-  slope = slope * u + value;
-  return static_cast<double>(sum + std::log1p(distance / zero) + distance / (2 * x * zero) + slope * distance * (x + zero) * u * v);
+  long double value = 0, difference = 0;  // of the series at v, and between v and u
+  for (std::size_t k = std::size(kDigammaTerms); k-- > 0;) difference = difference * u + value, value = value * v + kDigammaTerms[k];
+  difference = difference * u + value;
+  return static_cast<double>(sum + std::log1p(distance / zero) + distance / (2 * x * zero) + difference * distance * (x + zero) * u * v);
 }
 
 }  // namespace

@@ -284,9 +284,9 @@ std::vector<Tangent> ScatterMul::jvp(const JvpContext& c) {
   Tangent out;
   if (c.tangents[0]) out = bind_one<ScatterMul>(p, {*c.tangents[0], indices, updates}, c.loc);
   if (c.tangents[2]) {
-    Array slope = *c.tangents[2];
-    if (!p.unique_indices) slope = slope * products_of_others(p, x.shape(), indices, updates, c.loc);
-    const Array summed = bind_one<ScatterAdd>(p, {zeros_of(x.aval(), c.loc), indices, slope}, c.loc);
+    Array tangent = *c.tangents[2];
+    if (!p.unique_indices) tangent = tangent * products_of_others(p, x.shape(), indices, updates, c.loc);
+    const Array summed = bind_one<ScatterAdd>(p, {zeros_of(x.aval(), c.loc), indices, tangent}, c.loc);
     out = add_tangents(out, x * summed, c.loc);
   }
   return {out};

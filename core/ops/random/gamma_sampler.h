@@ -86,26 +86,26 @@ inline double gamma_derivative(double a, double x) {
   if (std::isinf(x)) return x;
   if (x <= 1 || x <= a) {
     // P = x^a exp(-x) / Gamma(a + 1) * sum of x^n / ((a + 1) ... (a + n))
-    double term = 1, slope = 0, sum = 1, sum_slope = 0;
+    double term = 1, derivative = 0, sum = 1, sum_derivative = 0;
     for (int n = 1; n < 1000000; ++n) {
       const double step = x / (a + n);
-      slope = slope * step - term * step / (a + n);
+      derivative = derivative * step - term * step / (a + n);
       term *= step;
-      sum += term, sum_slope += slope;
-      if (term < 1e-17 * sum && std::abs(slope) <= 1e-17 * std::abs(sum_slope)) break;
+      sum += term, sum_derivative += derivative;
+      if (term < 1e-17 * sum && std::abs(derivative) <= 1e-17 * std::abs(sum_derivative)) break;
     }
-    return -(sum_slope + sum * (std::log(x) - digamma(a + 1))) * x / a;
+    return -(sum_derivative + sum * (std::log(x) - digamma(a + 1))) * x / a;
   }
   // 1 - P = x^a exp(-x) / Gamma(a) * 1 / (x + 1 - a - 1 (1 - a) / (x + 3 - a - 2 (2 - a) / (x + 5 - a - ...)))
   const int depth = static_cast<int>(std::min(1e5, 200 + 10 * std::sqrt(a)));
-  double f = x + 2 * depth + 1 - a, slope = -1;
+  double f = x + 2 * depth + 1 - a, derivative = -1;
   for (int n = depth; n >= 1; --n) {
     const double top = n * (n - a);
-    slope = -1 - (-n / f - top * slope / (f * f));
+    derivative = -1 - (-n / f - top * derivative / (f * f));
     f = x + 2 * n - 1 - a - top / f;
   }
-  const double fraction = 1 / f, fraction_slope = -slope / (f * f);
-  return (fraction_slope + fraction * (std::log(x) - digamma(a))) * x;
+  const double fraction = 1 / f, fraction_derivative = -derivative / (f * f);
+  return (fraction_derivative + fraction * (std::log(x) - digamma(a))) * x;
 }
 
 }  // namespace weft::detail

@@ -3,10 +3,10 @@
 
 #include <cmath>
 #include <complex>
-#include <cstdlib>
 #include <cstring>
 
 #include "weft/core/array/storage.h"
+#include "weft/core/base/decimal.h"
 #include "weft/frontends/stablehlo/export/writer.h"
 
 namespace weft::detail::mlir {
@@ -25,7 +25,7 @@ template <class T>
 std::string float_text(T v) {
   const auto value = static_cast<double>(v);
   if (std::isfinite(value))
-    if (std::string decimal = fmt::format("{:.6e}", value); std::strtod(decimal.c_str(), nullptr) == value) return decimal;
+    if (std::string decimal = fmt::format("{:.6e}", value); decimal_double(decimal) == value) return decimal;
   return fmt::format("0x{:0{}X}", bits_of(v), 2 * sizeof v);
 }
 
