@@ -543,9 +543,9 @@ int main(int argc, char** argv) {
     if (what == "all" || what == "programs") programs();
     if (what == "all" || what == "collectives") collectives();
     if (what == "all" || what == "nested") nested_maps();
-    if (what == "all" || what == "pieces") sharded_pieces();
     if (what == "all" || what == "donation") donation();
     if (what == "all" || what == "channels") channels();
+    if (what == "all" || what == "pieces") sharded_pieces();
     if (what == "all" || what == "results") memory_of_results();
     if (what == "bits") bits();
     if (what == "golden") golden(argv[2]);

@@ -26,7 +26,8 @@ ParamsRef with_mode(const Primitive& op, const ParamsBase& params, GatherScatter
   return make_params(std::move(p));
 }
 
-/// The indices counted from the device's block along the dimensions `placed`: those of windows in other blocks lie outside of it.
+/// The indices counted from the device's block along the dimensions `placed`: those of windows in other blocks lie outside of it. With
+/// `clips` windows are first moved into the operand along every dimension, as what lies outside of a block is dropped.
 Array positions_in_block(const PartitionContext& c, const IndexedGeometry& g, const std::vector<std::size_t>& placed,
                          const DimAxes& operand, const Array& indices, bool clips) {
   LocScope scope(c.eqn.loc);
@@ -35,10 +36,15 @@ Array positions_in_block(const PartitionContext& c, const IndexedGeometry& g, co
   const Array all = convert(indices, dtype);
   std::vector<Array> columns;
   for (std::int64_t k = 0; k < all.shape()[last]; ++k) columns.push_back(slice_axis(all, last, k, k + 1, c.eqn.loc));
+  for (std::size_t d = 0; clips && d < g.dims.size(); ++d) {
+    if (g.dims[d].component < 0) continue;
+    Array& column = columns[index(g.dims[d].component)];
+    const std::int64_t last_window = c.in[0].whole[static_cast<int>(d)] - g.dims[d].window;
+    column = minimum(maximum(column, make_literal(0, dtype)), make_literal(last_window, dtype));
+  }
   for (std::size_t d : placed) {
     Array& column = columns[index(g.dims[d].component)];
-    const std::int64_t size = c.in[0].whole[static_cast<int>(d)], block = size / c.partition.parts(operand[d]);
-    if (clips) column = minimum(maximum(column, make_literal(0, dtype)), make_literal(size - 1, dtype));
+    const std::int64_t block = c.in[0].whole[static_cast<int>(d)] / c.partition.parts(operand[d]);
     column = column - convert(position_along(c.partition, operand[d], c.eqn.loc), dtype) * make_literal(block, dtype);
   }
   return concatenate_along(columns, last, c.eqn.loc);

@@ -1,4 +1,4 @@
-// Products in kernels whose second operand has to be turned.
+// Products in kernels whose second operand is transposed.
 #include <doctest/doctest.h>
 
 #include "tests/backends/agree.h"
@@ -6,7 +6,7 @@
 using namespace weft;
 using namespace weft::test;
 
-TEST_CASE("turned products: the second operand of short sums is read in order") {
+TEST_CASE("products of transposed operands: the second operand of short sums is read in order") {
   const Arrays rows = {values({4, 40, 32}, 1), values({4, 48, 32}, 2)}, long_rows = {values({4, 40, 300}, 1), values({4, 48, 300}, 2)};
   for (const auto& f : {+[](Xs x) { return Arrays{einsum("bij,bkj->bik", x[0], x[1])}; },
                         +[](Xs x) { return Arrays{matmul(x[0], transpose(x[1], {0, 2, 1}))}; }}) {
@@ -23,11 +23,11 @@ TEST_CASE("turned products: the second operand of short sums is read in order") 
     return Arrays{matmul(nn::softmax(matmul(q, transpose(k, {0, 1, 3, 2})), -1), v)};
   };
   same(attention, {heads});
-  const auto slope = [&](Xs x) { return Arrays{grad([&](const Array& y) { return sum(sin(attention({y})[0])); })(x[0])}; };
-  same(slope, {heads}, 1e-4);
+  const auto gradient = [&](Xs x) { return Arrays{grad([&](const Array& y) { return sum(sin(attention({y})[0])); })(x[0])}; };
+  same(gradient, {heads}, 1e-4);
 }
 
-TEST_CASE("turned products: of all types, in any order of the dimensions, with long and short sums") {
+TEST_CASE("products of transposed operands: of all types, in any order of the dimensions, with long and short sums") {
   for (const DType t : {float64, float16, bfloat16, int32, uint8, complex64})
     for (const std::int64_t k : {1, 7, 33, 300}) {
       CAPTURE(t.name());
