@@ -62,8 +62,13 @@ class ObjectLoader {
       sections_.push_back(read<Elf64_Shdr>(header.e_shoff + i * sizeof(Elf64_Shdr)));
       const Elf64_Shdr& s = sections_.back();
       if (s.sh_size > kLargest || s.sh_addralign > 4096) throw Unknown();
-      if (s.sh_type != SHT_NOBITS && (s.sh_offset > file_.size() || file_.size() - s.sh_offset < s.sh_size)) throw Unknown();
+      if (s.sh_type != SHT_NOBITS) contents(s);
     }
+  }
+  /// What the file has of a section. One that says that it has nothing there (SHT_NOBITS) may still be named as another's strings.
+  std::string_view contents(const Elf64_Shdr& s) const {
+    if (s.sh_offset > file_.size() || file_.size() - s.sh_offset < s.sh_size) throw Unknown();
+    return file_.substr(s.sh_offset, s.sh_size);
   }
   const Elf64_Shdr& section(std::size_t i) const {
     if (i >= sections_.size()) throw Unknown();
@@ -73,8 +78,7 @@ class ObjectLoader {
   void read_symbols() {
     for (const Elf64_Shdr& s : sections_) {
       if (s.sh_type != SHT_SYMTAB) continue;
-      const Elf64_Shdr& strings = section(s.sh_link);
-      names_ = file_.substr(strings.sh_offset, strings.sh_size);
+      names_ = contents(section(s.sh_link));
       if (names_.empty() || names_.back() != '\0') throw Unknown();
       for (std::size_t at = 0; at + sizeof(Elf64_Sym) <= s.sh_size; at += sizeof(Elf64_Sym))
         symbols_.push_back(read<Elf64_Sym>(s.sh_offset + at));
@@ -106,8 +110,7 @@ class ObjectLoader {
     to_.bytes_ = round_up(std::max<std::size_t>(1, addresses_ + outside * sizeof(void*)), static_cast<std::size_t>(getpagesize()));
   }
   std::string_view section_name(const Elf64_Shdr& s) const {
-    const Elf64_Shdr& strings = section(read<Elf64_Ehdr>(0).e_shstrndx);
-    const std::string_view all = file_.substr(strings.sh_offset, strings.sh_size);
+    const std::string_view all = contents(section(read<Elf64_Ehdr>(0).e_shstrndx));
     if (s.sh_name >= all.size()) throw Unknown();
     return all.substr(s.sh_name, all.find('\0', s.sh_name) - s.sh_name);
   }
@@ -117,7 +120,7 @@ class ObjectLoader {
     if (m == MAP_FAILED) throw Unknown();
     to_.memory_ = m;
     for (std::size_t i = 0; i < sections_.size(); ++i)
-      if (is_loaded(sections_[i])) std::memcpy(at(places_[i]), file_.data() + sections_[i].sh_offset, sections_[i].sh_size);
+      if (is_loaded(sections_[i])) std::memcpy(at(places_[i]), contents(sections_[i]).data(), sections_[i].sh_size);
     for (const auto& [symbol, number] : outside_) {
       void* const target = address_(name_of(symbols_[symbol]));
       if (!target) throw Unknown();
