@@ -166,13 +166,16 @@ Sum log_plus(Expr x, double base, Expr c) {
 }
 
 Expr log1p(Expr x) {
+  // x - x^2 / 2 is x, and the square of what is smaller still would underflow.
+  const Expr tiny = abs(x) < (x.is_double() ? 0x1p-55 : 0x1p-26);
   const Expr u = x + 1.;
   const Split parts = split_exponent(u);
   const Expr one_binade = parts.k == 0.;
   // What rounding 1 + x lost; in the binade around 1 nothing is lost if f is x itself.
   const Expr lost = select(x > 1., (x - u) + 1., x - (u - 1.)) / u;
-  const Expr y = log_of_parts(select(one_binade, x, parts.f), parts.k, select(one_binade, x.constant(0), lost));
-  return select(x == 0., x, log_special(u, y));
+  const Expr near = select(tiny, x.constant(0), x);
+  const Expr y = log_of_parts(select(one_binade, near, parts.f), parts.k, select(one_binade, x.constant(0), lost));
+  return select(tiny, x, log_special(u, y));
 }
 
 Expr log2(Expr x) {
