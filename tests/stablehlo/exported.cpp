@@ -86,7 +86,7 @@ TEST_CASE("exported: trees and arrays that are not the function's are refused by
   CHECK(has(message_of<ShapeError>([&] { g({ones({4, 2}), zeros({4}), ones({3, 4})}, ones({5, 4})); }),
             "`mlp`: args[1] is f32[5,4], the function takes f32[5,3]"));
   CHECK(has(message_of<DTypeError>([&] { g({ones({4, 2}), zeros({4}), ones({3, 4})}, ones({5, 3}, int32)); }), "args[1] is i32[5,3]"));
-  CHECK(has(message_of<Error>([] { load_exported<Array(Array)>(sample("mlp.mlirbc")); }), "this is no file of jax.export"));
+  CHECK(has(message_of<Error>([] { load_exported<Array(Array)>(sample("mlp.mlirbc")); }), "this is not a file of jax.export"));
 }
 
 TEST_CASE("exported: a file is its module to all readers of StableHLO, and damaged ones are refused") {

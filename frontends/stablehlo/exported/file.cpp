@@ -103,7 +103,7 @@ bool is_exported(std::string_view bytes) {
 }
 
 ExportedParts read_exported(std::string_view bytes, const std::string& file, SourceLoc loc) {
-  if (!is_exported(bytes)) throw Error(fmt::format("{}: this is no file of jax.export", file), loc);
+  if (!is_exported(bytes)) throw Error(fmt::format("{}: this is not a file of jax.export", file), loc);
   const Flat flat(bytes, file, loc);
   const std::size_t root = flat.root();
   ExportedParts parts;

@@ -53,7 +53,7 @@ const Import triangular_solve_import("stablehlo.triangular_solve", [](OpCall& c)
 /// What all three have: a vector for each feature, along its dimension.
 struct Batch {
   explicit Batch(const OpCall& call) : c(call), x(call.in(0)), feature(static_cast<int>(call.integer("feature_index"))) {
-    if (feature < 0 || feature >= x.ndim()) c.fail("feature_index is no dimension of the operand");
+    if (feature < 0 || feature >= x.ndim()) c.fail("feature_index is not a dimension of the operand");
     for (int d = 0; d < x.ndim(); ++d)
       if (d != feature) others.push_back(d);
     const Attribute& e = c.need("epsilon");

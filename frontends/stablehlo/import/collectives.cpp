@@ -254,7 +254,7 @@ Array combined(const OpCall& c, const Lines& lines, const Array& x) {
 
 int dimension_of(const OpCall& c, const char* name, const Array& x) {
   const std::int64_t d = c.integer(name);
-  if (d < 0 || d >= x.ndim()) c.fail(fmt::format("{} is no dimension of the operand", name));
+  if (d < 0 || d >= x.ndim()) c.fail(fmt::format("{} is not a dimension of the operand", name));
   return static_cast<int>(d);
 }
 

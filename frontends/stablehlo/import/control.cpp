@@ -72,7 +72,7 @@ const Import scan_import("chlo.scan", [](OpCall& c) -> Values {
   std::vector<Aval> types;
   for (const Array& x : carry) types.push_back({x.shape(), x.dtype()});
   for (Array& x : xs) {
-    if (dimension < 0 || dimension >= x.ndim()) c.fail("dimension is no dimension of the arrays");
+    if (dimension < 0 || dimension >= x.ndim()) c.fail("dimension is not a dimension of the arrays");
     x = move_axis(x, static_cast<int>(dimension), 0, c.loc);
     if (x.shape()[0] != xs[0].shape()[0]) c.fail("the arrays have different sizes along the dimension");
     types.push_back({x.shape().erased(0), x.dtype()});
@@ -92,7 +92,7 @@ const Import scan_import("chlo.scan", [](OpCall& c) -> Values {
   Arrays out = bind_scan({body, xs[0].shape()[0], static_cast<int>(carries), 0, c.flag("is_reverse"), 1}, operands, c.loc);
   std::rotate(out.begin(), out.begin() + static_cast<std::ptrdiff_t>(carries), out.end());
   for (std::size_t i = 0; i + carries < out.size(); ++i) {
-    if (dimension >= out[i].ndim()) c.fail("dimension is no dimension of a result");
+    if (dimension >= out[i].ndim()) c.fail("dimension is not a dimension of a result");
     out[i] = move_axis(out[i], 0, static_cast<int>(dimension), c.loc);
   }
   return values_of(out);

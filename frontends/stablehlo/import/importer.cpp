@@ -147,7 +147,7 @@ std::vector<std::int64_t> OpCall::integers(std::string_view name, std::string_vi
 std::vector<int> OpCall::dims(std::string_view name, std::string_view pretty) const {
   std::vector<int> out;
   for (std::int64_t d : integers(name, pretty)) {
-    if (d < 0 || d > std::numeric_limits<int>::max()) fail(fmt::format("{} has {}, which is no dimension", name, d));
+    if (d < 0 || d > std::numeric_limits<int>::max()) fail(fmt::format("{} has {}, which is not a dimension", name, d));
     out.push_back(static_cast<int>(d));
   }
   return out;

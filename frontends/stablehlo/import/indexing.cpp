@@ -25,7 +25,7 @@ class Numbers {
     std::vector<int> out;
     if (a)
       for (std::int64_t d : integers_of(*a, c_)) {
-        if (d < 0 || d > 1000) c_.fail(std::string(name) + " has an entry that is no dimension");
+        if (d < 0 || d > 1000) c_.fail(std::string(name) + " has an entry that is not a dimension");
         out.push_back(static_cast<int>(d));
       }
     return out;
@@ -33,7 +33,7 @@ class Numbers {
   int dim(std::string_view name) const {
     const Attribute* a = from_.find(name);
     if (!a) return 0;
-    if (a->kind != Attribute::Kind::integer || a->integer < 0 || a->integer > 1000) c_.fail(std::string(name) + " is no dimension");
+    if (a->kind != Attribute::Kind::integer || a->integer < 0 || a->integer > 1000) c_.fail(std::string(name) + " is not a dimension");
     return static_cast<int>(a->integer);
   }
 
@@ -45,7 +45,7 @@ class Numbers {
 /// The indices with their vectors along the last dimension, and the batching dimensions' numbers then.
 Array with_vectors_last(const OpCall& c, const Array& indices, int vector_dim, std::vector<int>& batching) {
   const int n = indices.ndim();
-  if (vector_dim > n) c.fail("index_vector_dim is no dimension of the indices");
+  if (vector_dim > n) c.fail("index_vector_dim is not a dimension of the indices");
   if (vector_dim == n) return insert_axes(indices, {n}, c.loc);
   for (int& d : batching) {
     if (d == vector_dim) c.fail("index_vector_dim is a batching dimension");

@@ -38,7 +38,7 @@ const Import constant_import("stablehlo.constant", [](OpCall& c) -> Values {
 const Import iota_import("stablehlo.iota", [](OpCall& c) -> Values {
   const ShapeDtypeStruct& t = c.result();
   const std::int64_t d = c.integer("iota_dimension", "dim");
-  if (d < 0 || d >= t.shape.size()) c.fail("iota_dimension is no dimension of the result");
+  if (d < 0 || d >= t.shape.size()) c.fail("iota_dimension is not a dimension of the result");
   return {iota(t.dtype, t.shape, static_cast<int>(d), c.loc)};
 });
 
@@ -104,7 +104,7 @@ const Import pad_import("stablehlo.pad", [](OpCall& c) -> Values {
 const Import concatenate_import("stablehlo.concatenate", [](OpCall& c) -> Values {
   const Arrays xs = c.ins();
   const std::int64_t d = c.integer("dimension", "dim");
-  if (xs.empty() || d < 0 || d >= xs[0].ndim()) c.fail("dimension is no dimension of the operands");
+  if (xs.empty() || d < 0 || d >= xs[0].ndim()) c.fail("dimension is not a dimension of the operands");
   return {concatenate_along(xs, static_cast<int>(d), c.loc)};
 });
 
@@ -153,7 +153,7 @@ const Import optimization_barrier_import("stablehlo.optimization_barrier", [](Op
 
 const Import get_dimension_size_import("stablehlo.get_dimension_size", [](OpCall& c) -> Values {
   const std::int64_t d = c.integer("dimension", "dim");
-  if (d < 0 || d >= c.in(0).ndim()) c.fail("dimension is no dimension of the operand");
+  if (d < 0 || d >= c.in(0).ndim()) c.fail("dimension is not a dimension of the operand");
   return {make_literal(Number(static_cast<long long>(c.in(0).shape()[static_cast<int>(d)])), int32)};
 });
 

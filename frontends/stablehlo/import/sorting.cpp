@@ -247,7 +247,7 @@ const Import sort_import("stablehlo.sort", [](OpCall& c) -> Values {
   if (xs.empty()) c.fail("there are no operands");
   const int ndim = xs[0].ndim();
   std::int64_t dimension = c.integer_or("dimension", -1);
-  if (dimension < -ndim || dimension >= ndim) c.fail("dimension is no dimension of the operands");
+  if (dimension < -ndim || dimension >= ndim) c.fail("dimension is not a dimension of the operands");
   if (dimension < 0) dimension += ndim;
   std::vector<Aval> scalars;
   for (const Array& x : xs) {
@@ -269,7 +269,7 @@ const Import approx_top_k_import("custom_call.ApproxTopK", [](OpCall& c) -> Valu
   if (c.num_operands() == 0 || c.num_operands() % 2 != 0) c.fail("there is not one start for each operand");
   const Arrays xs = c.ins(0, c.num_operands() / 2);
   const std::int64_t d = dimension->integer;
-  if (d < 0 || d >= xs[0].ndim()) c.fail("reduction_dim is no dimension of the operands");
+  if (d < 0 || d >= xs[0].ndim()) c.fail("reduction_dim is not a dimension of the operands");
   const Jaxpr& less = c.importer().function(called->items[0].text, c.op.place).jaxpr;
   if (less.data().input_avals().size() != 2 * xs.size()) c.fail("its comparison doesn't take two of each operand's elements");
   for (std::size_t i = 0; i < xs.size(); ++i)

@@ -141,7 +141,7 @@ Type AttributeReader::read_type() {
   if (name != "index" && name != "none" && name != "memref" && name != "vector" && name != "complex" && name.substr(0, 1) != "f" &&
       name.substr(0, 1) != "i" && name.substr(0, 2) != "ui" && name.substr(0, 2) != "si") {
     c.seek(begin);
-    c.fail(fmt::format("`{}` is no type", name));
+    c.fail(fmt::format("`{}` is not a type", name));
   }
   return {Type::Kind::other, std::string(all)};
 }
