@@ -49,7 +49,7 @@ const char* family_of(Kind kind) {
     case Kind::spmd:
     case Kind::collective: return "devices";
     case Kind::library:
-    case Kind::effect: return "library";
+    case Kind::effect: return "external";
   }
   return "";
 }

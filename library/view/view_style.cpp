@@ -6,10 +6,10 @@ namespace weft::detail {
 const std::string_view kViewStyle = R"css(
 :root { --ground:#fbfcfd; --panel:#fff; --text:#1d2733; --quiet:#66727f; --line:#dfe4ea; --mark:#e8f0fe; --strong:#2563c9; --hot:220,95,20;
   --add:#e3f6e8; --gone:#fde8e6; --elementwise:#2f6fd0; --movement:#1c8b96; --reduction:#2a8a4a; --product:#c06a10; --indexing:#8a7410;
-  --random:#b0418a; --control:#7b4fc4; --devices:#c23b4b; --library:#b0418a; }
+  --random:#b0418a; --control:#7b4fc4; --devices:#c23b4b; --external:#b0418a; }
 [data-theme=dark] { --ground:#0f141a; --panel:#151b23; --text:#d7dee7; --quiet:#8b97a5; --line:#29323d; --mark:#1c2f4d; --strong:#6ea8ff;
   --hot:255,150,70; --add:#143320; --gone:#3d1c1c; --elementwise:#7fb0ff; --movement:#57c7d2; --reduction:#63cc87; --product:#f0a14a;
-  --indexing:#d3bb4c; --random:#ec8ccb; --control:#b99bf5; --devices:#ff8a95; --library:#ec8ccb; }
+  --indexing:#d3bb4c; --random:#ec8ccb; --control:#b99bf5; --devices:#ff8a95; --external:#ec8ccb; }
 * { box-sizing:border-box; } [hidden] { display:none !important; }
 html, body { height:100%; margin:0; }
 body { display:flex; flex-direction:column; background:var(--ground); color:var(--text); font:14px/1.45 system-ui, "Segoe UI", "Helvetica Neue", Arial, sans-serif; }
@@ -71,7 +71,7 @@ dialog { background:var(--panel); color:var(--text); border:1px solid var(--line
 kbd { border:1px solid var(--line); border-bottom-width:2px; border-radius:4px; padding:0 5px; font:12px ui-monospace, monospace; background:var(--ground); }
 .legend { display:flex; flex-wrap:wrap; gap:4px 12px; margin:8px 0; font-size:12px; }
 .op.elementwise { color:var(--elementwise); } .op.movement { color:var(--movement); } .op.reduction { color:var(--reduction); } .op.product { color:var(--product); }
-.op.indexing { color:var(--indexing); } .op.random { color:var(--random); } .op.control { color:var(--control); } .op.devices { color:var(--devices); } .op.library { color:var(--library); }
+.op.indexing { color:var(--indexing); } .op.random { color:var(--random); } .op.control { color:var(--control); } .op.devices { color:var(--devices); } .op.external { color:var(--external); }
 @media (max-width:900px) { main { display:block; overflow:auto; } main > * { border:none; border-bottom:1px solid var(--line); } nav button { display:inline-block; width:auto; } header { flex-wrap:wrap; } }
 @media print { header button, header input, nav { display:none; } main { display:block; } }
 )css";

@@ -153,10 +153,10 @@ TEST_CASE("equations keep the names of their scopes through transforms, calls an
     return sum(inner(x));
   };
   Profile profile;
-  jit(grad(f), {.name = "slope"})(ones(1000)).block_until_ready();
+  jit(grad(f), {.name = "gradient"})(ones(1000)).block_until_ready();
   std::thread([] { jit([](Array x) { return x + 1; }, {.name = "elsewhere"})(ones(10)); }).join();
   const std::string table = profile.table();
-  CHECK(has(table, "slope: kernel0 (outer; profile.cpp:"));
+  CHECK(has(table, "gradient: kernel0 (outer; profile.cpp:"));
   CHECK(has(table, "elsewhere: kernel0 (profile.cpp:"));
 }
 

@@ -24,7 +24,7 @@ struct Scenario {
 
 const std::string& folder() {
   static const std::string path = [] {
-    std::string name = "/tmp/weft-limited-XXXXXX";
+    std::string name = "/tmp/weft-limited-" + std::string(6, 'X');
     if (!mkdtemp(name.data())) std::abort();
     return name;
   }();

@@ -39,7 +39,7 @@ KernelValue expand_math(KernelBuilder& b, MathFunction f, std::span<const Kernel
   return math_rule(f).expand({&b, operands[0]}, {&b, operands.size() > 1 ? operands[1] : operands[0]}).v;
 }
 
-double library_math(MathFunction f, double x, double y) { return math_rule(f).library(x, y); }
+double library_math(MathFunction f, double x, double y) { return math_rule(f).in_float64(x, y); }
 
 }  // namespace weft::detail
 

@@ -15,7 +15,7 @@ struct MathRule {
   /// Of float32 or float64; `y`: the second operand of functions of two, else x again.
   Expr (*expand)(Expr x, Expr y) = nullptr;
   /// In float64, by the C library or by what weft has in its place.
-  double (*library)(double x, double y) = nullptr;
+  double (*in_float64)(double x, double y) = nullptr;
   /// C's name for it, of functions that hand rare arguments to the library (call_where).
   const char* c_name = nullptr;
 };

@@ -72,7 +72,8 @@ std::vector<std::string> files_of_tree(const std::string& folder, std::string_vi
 
 const std::string& scratch_folder() {
   static const std::string path = [] {
-    std::string name = (fs::is_directory("/dev/shm") ? "/dev/shm" : fs::temp_directory_path().string()) + "/weft-readers-XXXXXX";
+    std::string name =
+        (fs::is_directory("/dev/shm") ? "/dev/shm" : fs::temp_directory_path().string()) + "/weft-readers-" + std::string(6, 'X');
     if (!mkdtemp(name.data())) throw Error("no folder for files can be made");
     static std::string to_remove;
     static pid_t maker;
