@@ -197,7 +197,7 @@ def told(top):
     check("weft --version", code == 0 and out == f"weft {version}\n", code, out, err)
     code, out, err = run("tools/weft", "--help")
     commands = re.findall(r"^  (\w+)  +[A-Z]", out, re.M)
-    check("weft --help", code == 0 and len(commands) == 11, code, out, err)
+    check("weft --help", code == 0 and len(commands) == 12, code, out, err)
     manual, completion = open(root + "/docs/weft.1").read().replace("\\-", "-"), open(root + "/tools/weft.bash").read()
     check("the manual's version", f'"weft {version}"' in manual, manual.split("\n")[0])
     for command in commands:
