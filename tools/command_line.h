@@ -1,5 +1,5 @@
-// The commands of a tool with their options: read from its arguments, explained by --help. Takes what main() is given; gives the command's
-// words and options, or says what is wrong, with the name that was probably meant.
+// The command line of a tool with commands: a table of commands and options, from which arguments are read and --help is printed. Takes the
+// arguments of main(); gives the command's words and options, or a UsageError that suggests the name that was probably meant.
 #pragma once
 #include <map>
 #include <optional>
@@ -11,7 +11,7 @@
 
 namespace weft::tools {
 
-/// A command line that is not as it should be.
+/// A wrong command line.
 class UsageError : public std::runtime_error {
  public:
   using std::runtime_error::runtime_error;
@@ -19,9 +19,10 @@ class UsageError : public std::runtime_error {
 
 struct Option {
   std::string_view name;   ///< without the two dashes
-  std::string_view value;  ///< what stands for its value in help; empty: it has none
+  std::string_view value;  ///< the name of its value in help, NAME,... for a list; empty: it takes none
   std::string_view about;
   bool is_required = false;
+  std::vector<std::string_view> choices = {};  ///< its values, or those of each member of a list; empty: any
 };
 
 class Arguments {
@@ -33,13 +34,15 @@ class Arguments {
   std::string get(std::string_view option, std::string_view otherwise = {}) const;
   /// Throws UsageError where the value is not a number from `low` to `high`.
   double number(std::string_view option, double otherwise, double low, double high) const;
-  /// Numbers with commas between them.
+  /// Throws UsageError where the value is not an integer from `low` to `high`.
+  int integer(std::string_view option, int otherwise, int low, int high) const;
+  /// Integers separated by commas.
   std::optional<std::vector<int>> integers(std::string_view option) const;
 };
 
 struct Command {
   std::string_view name;
-  std::string_view word;     ///< what stands for its one word in help, or, ending with ..., for several; empty: it has none
+  std::string_view word;     ///< the name of its argument in help; ending with ...: it takes several; empty: it takes none
   std::string_view about;    ///< one line
   std::string_view details;  ///< lines for its own help
   std::vector<Option> options;
@@ -55,7 +58,7 @@ std::string help(std::string_view tool, const Command& command);
 
 /// The command of that name. Throws UsageError.
 const Command& command_named(std::string_view name, std::span<const Command> commands);
-/// What stands behind the command. Throws UsageError for options that it doesn't have, and for words that are too many or too few.
+/// The arguments after the command. Throws UsageError for unknown options, values that are no choice, and too many or too few words.
 Arguments read_arguments(const Command& command, std::span<const char* const> given);
 
 }  // namespace weft::tools

@@ -22,7 +22,7 @@ extern char** environ;
 namespace weft::tools {
 namespace {
 
-/// The variables that the library reads; tests/tools/command_lines.py holds them against its sources.
+/// The variables that the library reads; tests/tools/command_lines.py compares the list with the sources.
 constexpr std::string_view kVariables[] = {
     "WEFT_AOT_LEVEL",
     "WEFT_ATTENTION_KEPT_MB",
@@ -66,7 +66,7 @@ constexpr std::string_view kVariables[] = {
     "WEFT_WARN_AFTER_RECOMPILES",
 };
 
-/// Vector extensions that kernels are compiled for, in the words of /proc/cpuinfo.
+/// Vector extensions that kernels are compiled for, as /proc/cpuinfo names them.
 constexpr std::string_view kExtensions[] = {"sse4_2",   "avx",      "f16c",        "fma",         "avx2",        "avx512f",
                                             "avx512bw", "avx512vl", "avx512_vnni", "avx512_bf16", "avx512_fp16", "amx_tile",
                                             "amx_bf16", "asimd",    "asimddp",     "sve"};
@@ -97,9 +97,9 @@ std::string vector_extensions() {
     for (std::string word; words >> word;)
       if (std::find(std::begin(kExtensions), std::end(kExtensions), word) != std::end(kExtensions))
         found += (found.empty() ? "" : " ") + word;
-    return found.empty() ? "none that weft knows" : found;
+    return found.empty() ? "none that weft uses" : found;
   }
-  return "unknown: /proc/cpuinfo doesn't tell";
+  return "unknown (not in /proc/cpuinfo)";
 }
 
 std::string library_path() {
@@ -115,7 +115,8 @@ void installation(Report& r) {
   if (version() == WEFT_VERSION)
     r.say("library", fmt::format("{}, {}", version(), library_path()));
   else
-    r.wrong("library", fmt::format("{} is {}", library_path(), version()), "install tool and library of one version");
+    r.wrong("library", fmt::format("{} has version {}", library_path(), version()),
+            "install the command and the library in the same version, or remove the other library from the loader's path");
 }
 
 void processor(Report& r) {
@@ -124,7 +125,7 @@ void processor(Report& r) {
     for (const Device& d : devices("cpu"))
       if (d.id() == 0) r.say("model", d.kind());
   } catch (const Error& e) {
-    r.wrong("model", e.message(), "correct the variable");
+    r.wrong("model", e.message(), "correct or unset the variable");
   }
   r.say("threads", fmt::format("{}", std::thread::hardware_concurrency()));
   r.say("extensions", vector_extensions());
@@ -145,7 +146,7 @@ void gpus(Report& r) {
     }
   } catch (const DeviceError& e) {
     r.say("none", e.message());
-    r.advise("programs run on the processor; for a GPU install NVIDIA's driver, cuBLASLt and cuSOLVER (docs/gpu.md)");
+    r.advise("programs run on the CPU; to use an NVIDIA GPU, install its driver, cuBLASLt, cuBLAS and cuSOLVER (docs/gpu.md)");
   }
 }
 
@@ -156,19 +157,19 @@ void processes(Report& r) {
                     path = given ? std::string(given) : folder + "/weft/libweft_mpi.so";
   struct stat s{};
   if (stat(path.c_str(), &s) != 0) {
-    if (given) return r.wrong("MPI", path + " is not there", "set WEFT_MPI_PLUGIN to the plugin, or leave it out");
-    r.say("MPI", "no plugin, " + path);
-    r.advise("build weft where MPI is installed (libopenmpi-dev); without it processes find each other by TCP");
+    if (given) return r.wrong("MPI", path + " does not exist", "set WEFT_MPI_PLUGIN to the path of libweft_mpi.so, or unset it");
+    r.say("MPI", "no plugin at " + path);
+    r.advise("for programs of several processes, build weft on a machine with MPI (libopenmpi-dev)");
     return;
   }
   if (dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL)) return r.say("MPI", path);
   const std::string problem = dlerror();
-  // Of packages that were installed without what they only recommend: another library is not there, which is named first.
+  // Debian packages installed without their recommended packages: the message starts with the missing library.
   if (!given && problem.find("No such file or directory") != problem.npos && !problem.starts_with(path)) {
     r.say("MPI", "not installed: " + problem.substr(0, problem.find(':')));
-    return r.advise("install the MPI that the plugin was built with (libopenmpi3); without it processes find each other by TCP");
+    return r.advise("for programs of several processes, install the MPI that the plugin was built with (libopenmpi3)");
   }
-  r.wrong("MPI", fmt::format("{} can't be opened: {}", path, problem), "install the MPI that it was built with");
+  r.wrong("MPI", fmt::format("{} can't be opened: {}", path, problem), "install the MPI that the plugin was built with");
 }
 
 void cache(Report& r) {
@@ -177,17 +178,19 @@ void cache(Report& r) {
     const detail::CacheReport c = detail::cache_report();
     if (c.folder.empty()) {
       const char* const on = std::getenv("WEFT_CACHE");
-      r.say("folder", on ? fmt::format("none, as WEFT_CACHE is {}", on) : "none, as there is no home folder");
-      r.advise("each process compiles its programs anew; unset WEFT_CACHE, or set WEFT_CACHE_DIR to a folder");
+      r.say("folder", on ? fmt::format("none, because WEFT_CACHE is {}", on) : "none, because there is no home folder");
+      r.advise(on ? "every process compiles its programs again; unset WEFT_CACHE to cache them"
+                  : "every process compiles its programs again; set WEFT_CACHE_DIR to a folder to cache them");
     } else if (!c.is_used) {
       r.wrong("folder", c.folder + " can't be used",
-              "it, and weft-code in it, must be yours, writable for you and for nobody else; or set WEFT_CACHE_DIR to a folder that is");
+              "the folder and its subfolder weft-code must belong to you and be writable by nobody else (chmod go-w), or set "
+              "WEFT_CACHE_DIR to another folder");
     } else {
       r.say("folder", c.folder);
       r.say("contents", fmt::format("{} entries, {:.1f} MB of {} MB", c.entries, static_cast<double>(c.bytes) / 1e6, c.limit >> 20));
     }
   } catch (const Error& e) {
-    r.wrong("limit", e.message(), "correct the variable");
+    r.wrong("limit", e.message(), "correct or unset the variable");
   }
 }
 
@@ -207,9 +210,9 @@ void variables(Report& r) {
       continue;
     }
     const std::string_view near = nearest(name, kVariables);
-    r.wrong(name, " weft knows no such variable", near.empty() ? "leave it out" : fmt::format("do you mean {}?", near));
+    r.wrong(name, " weft reads no variable of this name", near.empty() ? "unset it" : fmt::format("did you mean {}?", near));
   }
-  if (!any) r.say("none", "of weft's variables is set");
+  if (!any) r.say("variables", "none of weft's variables is set");
 }
 
 }  // namespace
@@ -227,14 +230,14 @@ int doctor(const Arguments& line) {
   processes(r);
   cache(r);
   variables(r);
-  fmt::print("\n{}\n", r.problems() == 0 ? "nothing is wrong" : fmt::format("problems: {}", r.problems()));
+  fmt::print("\n{}\n", r.problems() == 0   ? std::string("No problems found.")
+                       : r.problems() == 1 ? std::string("1 problem found.")
+                                           : fmt::format("{} problems found.", r.problems()));
   return r.problems() == 0 ? 0 : 1;
 }
 
 int devices_command(const Arguments& line) {
   const std::string platform = line.get("platform");
-  if (platform != "" && platform != "cpu" && platform != "cuda")
-    throw UsageError(fmt::format("devices: there is no platform '{}'; there are cpu and cuda", platform));
   if (platform != "cuda")
     for (const Device& d : devices("cpu")) fmt::print("{}: {}\n", d, d.kind());
   if (platform == "cpu") return 0;

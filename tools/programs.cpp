@@ -95,10 +95,11 @@ std::vector<Array> numbered(const std::map<std::string, Array>& arrays, const st
 void check_inputs(const std::string& name, const Jaxpr& program, const std::vector<Array>& inputs) {
   const std::vector<ShapeDtypeStruct> wanted = program.in_avals();
   if (inputs.size() != wanted.size())
-    throw ShapeError(fmt::format("{}: {} inputs are given, the program has {}", name, inputs.size(), wanted.size()));
+    throw ShapeError(fmt::format("{}: the program has {} inputs, but {} given", name, wanted.size(),
+                                 inputs.size() == 1 ? std::string("1 is") : fmt::format("{} are", inputs.size())));
   for (std::size_t i = 0; i < inputs.size(); ++i)
     if (inputs[i].shape() != wanted[i].shape || inputs[i].dtype() != wanted[i].dtype)
-      throw ShapeError(fmt::format("{}: in{} is {}, the program's input is {}", name, i, detail::to_string(inputs[i].aval()),
+      throw ShapeError(fmt::format("{}: in{} is {}, but the program's input is {}", name, i, detail::to_string(inputs[i].aval()),
                                    detail::to_string(detail::Aval{wanted[i].shape, wanted[i].dtype})));
 }
 
@@ -150,14 +151,13 @@ std::string check_program(const std::string& folder, const ProgramEntry& entry, 
 std::string check_beside(const std::string& path, const Jaxpr& program, const std::string& platform) {
   const std::string arrays_path = std::filesystem::path(path).replace_extension(".npz").string();
   if (!std::filesystem::exists(arrays_path))
-    throw IoError(
-        fmt::format("{}: the program has no checks of its own; its inputs and results are looked for as in0, ..., out0, ... in {}, "
-                    "which is not there",
-                    path, arrays_path));
+    throw IoError(fmt::format(
+        "the program has no checks in it, and {}, which would hold its inputs (in0, ...) and results (out0, ...), does not exist",
+        arrays_path));
   const std::map<std::string, Array> arrays = load_npz(arrays_path);
   const std::vector<Array> want = numbered(arrays, "out");
   const std::vector<Array> got = run_on(platform, path, program, numbered(arrays, "in"));
-  if (got.size() != want.size()) return fmt::format("{} results, {} holds {}", got.size(), arrays_path, want.size());
+  if (got.size() != want.size()) return fmt::format("the program has {} results, but {} holds {}", got.size(), arrays_path, want.size());
   for (std::size_t k = 0; k < got.size(); ++k) {
     constexpr int kUnits = 100;
     const DType part = want[k].dtype().real_part();

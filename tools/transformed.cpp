@@ -71,7 +71,7 @@ std::string duration(double seconds) {
 int run_command(const Arguments& line) {
   const std::string path = line.words[0], in_path = line.get("inputs");
   const Jaxpr program = read_program(line);
-  if (in_path.empty() && !program.in_avals().empty()) throw UsageError("run: --inputs FILE.npz is missing");
+  if (in_path.empty() && !program.in_avals().empty()) throw UsageError("run: --inputs FILE.npz is required, as the program has inputs");
   const Arrays results = run_on(backend_of(line), path, program, in_path.empty() ? Arrays() : numbered(load_npz(in_path), "in"));
   if (!line.has("outputs")) {
     for (std::size_t k = 0; k < results.size(); ++k) fmt::print("out{} =\n{}\n", k, results[k]);
@@ -106,7 +106,10 @@ int grad_command(const Arguments& line) {
     wrt = *given;
     for (const int i : wrt)
       if (i < 0 || static_cast<std::size_t>(i) >= types.size() || std::count(wrt.begin(), wrt.end(), i) > 1)
-        throw UsageError(fmt::format("grad: --wrt names input {}, the program has {}; each can be named once", i, types.size()));
+        throw UsageError(fmt::format("grad: --wrt names input {}{}", i,
+                                     i < 0 || static_cast<std::size_t>(i) >= types.size()
+                                         ? fmt::format(", but the program has {} inputs", types.size())
+                                         : std::string(" twice")));
   } else {
     for (std::size_t i = 0; i < types.size(); ++i)
       if (types[i].dtype.is_inexact()) wrt.push_back(static_cast<int>(i));
@@ -116,7 +119,8 @@ int grad_command(const Arguments& line) {
       Arrays all = inputs;
       for (std::size_t k = 0; k < wrt.size(); ++k) all[static_cast<std::size_t>(wrt[k])] = varied[k];
       const Arrays results = detail::eval_jaxpr(program, all);
-      if (results.size() != 1) throw Error(fmt::format("grad: the program has {} results; a loss is one number", results.size()));
+      if (results.size() != 1)
+        throw Error(fmt::format("grad: the program has {} results, but must have one, which is a number", results.size()));
       return results[0];
     };
     Arrays varied;
@@ -128,7 +132,7 @@ int grad_command(const Arguments& line) {
 
 int vmap_command(const Arguments& line) {
   const Jaxpr program = read_program(line);
-  print_program(batch_jaxpr(program, {.axis_size = static_cast<int>(line.number("size", 1, 1, 1 << 30))}));
+  print_program(batch_jaxpr(program, {.axis_size = line.integer("size", 1, 1, 1 << 30)}));
   return 0;
 }
 
@@ -174,7 +178,7 @@ int bench_command(const Arguments& line) {
   std::sort(times.begin(), times.end());
   const double median = times[times.size() / 2];
   fmt::print("compiled in {}, first call {}\n", duration(compiling), duration(first));
-  fmt::print("median {}, least {} of the last {} calls\n", duration(median), duration(times[0]), times.size());
+  fmt::print("median {}, minimum {} of the last {} calls\n", duration(median), duration(times[0]), times.size());
   const CostAnalysis cost = code->cost_analysis();
   if (cost.flops > 0 || cost.bytes_accessed > 0)
     fmt::print("{} ({}), {} ({})\n", amount(cost.flops, "FLOP"), amount(cost.flops / median, "FLOP/s"), amount(cost.bytes_accessed, "B"),
@@ -199,7 +203,7 @@ int compile_command(const Arguments& line) {
   for (std::size_t i = 0; i < program.in_avals().size(); ++i) options.input_names.push_back(fmt::format("in{}", i));
   for (std::size_t i = 0; i < program.out_avals().size(); ++i) options.output_names.push_back(fmt::format("out{}", i));
   export_object(jit(function_of(program), {.name = stem_of(name)}).lower(program.in_avals()).compile(), name, options);
-  fmt::print("{0}.o and {0}.h\n", name);
+  fmt::print("wrote {0}.o and {0}.h\n", name);
   return 0;
 }
 

@@ -10,8 +10,9 @@ _weft() {
     --inputs | --outputs | --constants) COMPREPLY=($(compgen -f -X '!*.npz' -- "$word") $(compgen -d -- "$word")); return ;;
     --backend) COMPREPLY=($(compgen -W "interp cpu cuda" -- "$word")); return ;;
     --platform) COMPREPLY=($(compgen -W "cpu cuda" -- "$word")); return ;;
-    --form) COMPREPLY=($(compgen -W "jaxpr kernels llvm asm ptx" -- "$word")); return ;;
+    --form) COMPREPLY=($(compgen -W "jaxpr kernels schedule llvm asm ptx" -- "$word")); return ;;
     --output) COMPREPLY=($(compgen -f -- "$word")); return ;;
+    --targets) COMPREPLY=($(compgen -W "native x86-64 x86-64-v2 x86-64-v3 x86-64-v4 aarch64" -- "$word")); return ;;
     --wrt | --size | --seconds) return ;;
   esac
   case $command in

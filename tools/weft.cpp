@@ -1,13 +1,15 @@
-// The command `weft`: programs in JAX's notation, or in StableHLO (text or bytecode), are run, shown, transformed, measured, compiled and
-// checked; and it tells what weft finds on the machine. The table of commands below is what --help prints; docs/weft.1 and the completion
-// of shells say the same, which a test checks. The exit status is 0, 1 where something failed, 2 for a wrong command line.
+// The command `weft`: runs, shows, transforms, measures, compiles and checks programs in JAX's notation or in StableHLO (text or bytecode),
+// and reports what weft finds on the machine. --help prints the table of commands below; docs/weft.1 and the shell completion say the same,
+// which a test checks. The exit status is 0 for success, 1 for a failure, 2 for a wrong command line.
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <cstdio>
 #include <cstdlib>
 #include <filesystem>
 #include <string>
+#include <system_error>
 #include <vector>
 
 #include "tools/command_line.h"
@@ -22,9 +24,9 @@
 namespace weft::tools {
 namespace {
 
-constexpr std::string_view kAbout = "programs in JAX's notation or StableHLO, run, transformed and compiled";
+constexpr std::string_view kAbout = "run, transform, measure and compile programs in JAX's notation or StableHLO";
 
-/// The text of an error. The lines of the tool's own calls tell nobody anything; those of the program do.
+/// The text of an error, with its line if that is a line of the program; lines of the tool's own sources are left out.
 std::string told(const std::exception& error) {
   const auto* const own = dynamic_cast<const Error*>(&error);
   if (!own || std::getenv("WEFT_TRACEBACK")) return error.what();
@@ -33,7 +35,7 @@ std::string told(const std::exception& error) {
   return own->message() + (of_program ? fmt::format("\n  at {}:{}", where.file(), where.line()) : "");
 }
 
-/// What came of checks, a line each and their sum.
+/// Counts and prints the outcomes of checks.
 class Tally {
  public:
   void add(const std::string& line, bool good) {
@@ -50,14 +52,14 @@ class Tally {
   int passed_ = 0, failed_ = 0;
 };
 
-/// A line for each function of a file that checks something of itself; of a program that checks nothing, one for its results.
+/// Checks one file: each function that has checks in it, or, for a program without any, its results against those in the .npz file.
 void check_file(const std::string& path, const std::string& backend, Tally& tally) {
   try {
     const std::string arrays = std::filesystem::path(path).replace_extension(".npz").string();
     const bool has_arrays = std::filesystem::exists(arrays);
     const std::vector<StablehloOutcome> outcomes = is_stablehlo(path) ? check_stablehlo(path, backend) : std::vector<StablehloOutcome>();
     const bool checks_itself = std::any_of(outcomes.begin(), outcomes.end(), [](const StablehloOutcome& o) { return o.num_checks > 0; });
-    // Of a program with results beside it the functions that it calls are not looked at one by one.
+    // A program whose results are in a file is checked as a whole, and not function by function.
     if (checks_itself || (!outcomes.empty() && !has_arrays)) {
       for (const StablehloOutcome& o : outcomes)
         tally.add(
@@ -66,7 +68,7 @@ void check_file(const std::string& path, const std::string& backend, Tally& tall
       return;
     }
     const std::string wrong = check_beside(path, load_program(path, has_arrays ? arrays : ""), backend);
-    tally.add(fmt::format("{}: {}", path, wrong.empty() ? "results as beside it" : wrong), wrong.empty());
+    tally.add(fmt::format("{}: {}", path, wrong.empty() ? "the results agree" : wrong), wrong.empty());
   } catch (const std::exception& error) {
     tally.add(fmt::format("{}: {}", path, told(error)), false);
   }
@@ -95,92 +97,102 @@ int check_command(const Arguments& line) {
   return tally.end();
 }
 
-const Option kBackend{"backend", "NAME", "interp, cpu (if not given) or cuda"};
-const Option kConstants{"constants", "FILE.npz", "the values of the program's constants: const0, const1, ..."};
+const Option kBackend{"backend", "NAME", "interp, cpu (the default) or cuda", false, {"interp", "cpu", "cuda"}};
+const Option kConstants{"constants", "FILE.npz", "values of the program's constants: const0, const1, ..."};
 
 const std::vector<Command>& commands() {
   static const auto& all = *new std::vector<Command>{
       {"run",
        "PROGRAM",
-       "Runs a program on arrays",
-       "The inputs are in0, in1, ... and the constants const0, ... in the .npz file; the results are out0, out1, ...\n"
-       "A program over several devices needs WEFT_NUM_CPU_DEVICES.",
-       {{"inputs", "FILE.npz", "where the inputs are, if the program has any"},
-        {"outputs", "FILE.npz", "where the results go; printed if not given"},
+       "Run a program",
+       "The .npz file of inputs holds in0, in1, ... and the program's constants const0, const1, ...; results are named out0,\nout1, ... "
+       "A program for several devices needs WEFT_NUM_CPU_DEVICES.",
+       {{"inputs", "FILE.npz", "read the inputs from this file (required if the program has any)"},
+        {"outputs", "FILE.npz", "write the results to this file instead of printing them"},
         kBackend},
        run_command},
-      {"show", "PROGRAM", "Reads a program, checks it and prints it", "", {kConstants}, show_command},
+      {"show", "PROGRAM", "Check a program and print it in JAX's notation", "", {kConstants}, show_command},
       {"export",
        "PROGRAM",
-       "Writes a program in StableHLO, as JAX and others read it",
+       "Write a program as StableHLO text, which JAX and others read",
        "",
-       {{"output", "FILE.mlir", "where it goes; printed if not given"}, kConstants},
+       {{"output", "FILE.mlir", "write to this file instead of printing"}, kConstants},
        export_command},
       {"grad",
        "PROGRAM",
-       "Prints the gradient of a program whose one result is a number",
-       "Its inputs are those of the program, its results the derivatives by them.",
-       {{"wrt", "I,J,...", "by these inputs, counted from 0; by all of floating type if not given"}, kConstants},
+       "Print the gradient of a program whose only result is a number",
+       "The gradient's inputs are those of the program; its results are the derivatives.",
+       {{"wrt", "I,J,...", "differentiate by these inputs, counted from 0 (default: all of floating type)"}, kConstants},
        grad_command},
       {"vmap",
        "PROGRAM",
-       "Prints the program of a batch: each input and each result has one more axis, the first",
+       "Print the batched program, with a new first axis in each input and result",
        "",
-       {{"size", "N", "the size of that axis", true}, kConstants},
+       {{"size", "N", "the size of the new axis", true}, kConstants},
        vmap_command},
       {"jit",
        "PROGRAM",
-       "Prints what a program is compiled to",
+       "Print what a program is compiled to",
        "",
-       {{"form", "NAME", "jaxpr (the simplified program, if not given), kernels, llvm, asm, or ptx for GPUs"}, kConstants},
+       {{"form",
+         "NAME",
+         "jaxpr (the simplified program, the default), kernels, schedule, llvm, asm, or ptx for GPUs",
+         false,
+         {"jaxpr", "kernels", "schedule", "llvm", "asm", "ptx"}},
+        kConstants},
        jit_command},
       {"bench",
        "PROGRAM",
-       "Times a compiled program",
-       "Without --inputs its inputs are random numbers, and zeros of integer types.",
-       {{"inputs", "FILE.npz", "in0, in1, ... and const0, ..."}, {"seconds", "S", "for how long it is called; 1 if not given"}, kBackend},
+       "Time a compiled program",
+       "Without --inputs, floating-point inputs are random numbers and others are zeros.",
+       {{"inputs", "FILE.npz", "read in0, in1, ... and const0, const1, ... from this file"},
+        {"seconds", "S", "call the program for this long (default: 1)"},
+        kBackend},
        bench_command},
       {"compile",
        "PROGRAM",
-       "Writes a program as an object file and a C header, which need no weft",
-       "With several targets among x86-64, x86-64-v2, x86-64-v3 and x86-64-v4 the file has code for all of them, and\n"
-       "each call runs the best that the processor has. Programs that sort, transform or factor are linked with\n"
-       "libweft_aot.a; so are those with several targets.",
-       {{"output", "NAME", "of NAME.o, NAME.h and the C function; the program's name if not given"},
-        {"targets", "CPU,...", "native (this machine's, if not given), x86-64, x86-64-v2, -v3, -v4, or aarch64"},
-        {"grad", "", "also the derivative: NAME_grad, or NAME_vjp where the program's result is not one number"},
+       "Compile a program to an object file and a C header that need no weft",
+       "With several targets among x86-64, x86-64-v2, x86-64-v3 and x86-64-v4, the file holds code for each, and every call\n"
+       "runs the best that the processor supports. Such files, and programs that sort, transform or factor, link with\n"
+       "libweft_aot.a.",
+       {{"output", "NAME", "write NAME.o and NAME.h with the C function NAME (default: the program's name)"},
+        {"targets",
+         "CPU,...",
+         "native (the default), x86-64, x86-64-v2, x86-64-v3, x86-64-v4, or aarch64",
+         false,
+         {"native", "x86-64", "x86-64-v2", "x86-64-v3", "x86-64-v4", "aarch64"}},
+        {"grad", "", "add derivatives: NAME_grad, or NAME_vjp if the result is not one number"},
         kConstants},
        compile_command},
       {"view",
        "PROGRAM",
-       "Writes a page that shows a program, what each pass makes of it, its kernels and what they cost",
-       "One file that any browser shows; it needs nothing else. Without --inputs the program is timed on random numbers,\nand zeros of "
-       "integer "
-       "types.",
-       {{"output", "FILE.html", "the program's name if not given"},
-        {"inputs", "FILE.npz", "in0, in1, ... and const0, ..."},
-        {"unmeasured", "", "the program is compiled but not run: nothing is timed"},
+       "Write an HTML page that shows a program, each pass over it, its kernels and their cost",
+       "The page is one self-contained file. Without --inputs the program is timed on random numbers, with zeros for inputs\nthat are not "
+       "of floating type.",
+       {{"output", "FILE.html", "write this file (default: the program's name with .html)"},
+        {"inputs", "FILE.npz", "read in0, in1, ... and const0, const1, ... from this file"},
+        {"unmeasured", "", "compile the program but don't run it"},
         kConstants},
        view_command},
       {"check",
        "FOLDER|PROGRAM...",
-       "Runs the programs that FOLDER/index.json lists and compares their results",
-       "NAME.jaxpr is the program, NAME.npz holds its inputs, constants and results.\n"
-       "Programs in place of the folder do the checks that stand in them; those without are compared with out0, ... of\n"
-       "NAME.npz beside the program.",
+       "Run programs and compare their results with stored ones",
+       "FOLDER/index.json lists programs: NAME.jaxpr with its inputs, constants and results in NAME.npz. A PROGRAM given\n"
+       "instead runs the checks inside it; if it has none, its results are compared with out0, out1, ... in the .npz file\n"
+       "of the same name beside it.",
        {kBackend},
        check_command},
       {"devices",
        "",
-       "Lists the devices that programs can run on, and NVIDIA's libraries",
+       "List the devices that programs can run on, and NVIDIA's libraries",
        "",
-       {{"platform", "NAME", "cpu or cuda; fails where there is none"}},
+       {{"platform", "NAME", "only cpu or cuda; fail if there is no such device", false, {"cpu", "cuda"}}},
        devices_command},
       {"doctor",
        "",
-       "Says what weft finds on this machine, what is wrong or missing, and what to do",
-       "Processor, libraries, GPUs, MPI, the cache of compiled code, variables of the environment.",
-       {{"variables", "", "only lists the variables of the environment that weft reads"}},
+       "Report what weft finds on this machine, what is wrong or missing, and how to fix it",
+       "Covers the processor, libraries, GPUs, MPI, the cache of compiled code, and environment variables.",
+       {{"variables", "", "only list the environment variables that weft reads"}},
        doctor},
   };
   return all;
@@ -201,6 +213,10 @@ int main(std::span<const char* const> words) {
     fmt::print(stderr, "{}", help("weft", kAbout, commands()));
     return 2;
   }
+  if (first.starts_with("-") && !wants_help) {
+    const std::string_view options[] = {"--help", "--version"}, near = nearest(first, options);
+    throw UsageError(fmt::format("unknown option {}{}", first, near.empty() ? "" : fmt::format("; did you mean {}?", near)));
+  }
   const Command& command = command_named(wants_help ? words[1] : first, commands());
   const auto is_help = [](std::string_view w) { return w == "--help" || w == "-h"; };
   if (wants_help || std::any_of(words.begin() + 1, words.end(), is_help)) {
@@ -215,9 +231,12 @@ int main(std::span<const char* const> words) {
 
 int main(int argc, char** argv) {
   try {
-    return weft::tools::main({argv + std::min(argc, 1), argv + argc});
+    const int status = weft::tools::main({argv + std::min(argc, 1), argv + argc});
+    // What is still in the buffer may be refused, by a full disk say.
+    if (std::fflush(stdout) != 0 || std::ferror(stdout)) throw std::system_error(errno, std::generic_category(), "standard output");
+    return status;
   } catch (const weft::tools::UsageError& error) {
-    fmt::print(stderr, "weft: {}\n`weft --help` lists the commands, `weft COMMAND --help` the options of one.\n", error.what());
+    fmt::print(stderr, "weft: {}\nSee `weft --help` for the commands and `weft COMMAND --help` for the options of one.\n", error.what());
     return 2;
   } catch (const std::exception& error) {
     fmt::print(stderr, "weft: {}\n", weft::tools::told(error));

@@ -108,14 +108,17 @@ def weft(top):
     code, out, err = run("tools/weft", "devices")
     check("weft devices", code == 0 and out.startswith("cpu:0: ") and "there is no CUDA driver" in out, code, out, err)
     refused("weft devices without a driver", 1, "there is no CUDA driver", "tools/weft", "devices", "--platform", "cuda")
-    refused("weft with another backend", 1, "unknown backend 'gpu'", "tools/weft", "run", *program, f"{top}/no.npz", "--backend", "gpu")
-    for words, says in (([], "usage: weft COMMAND"), (["run", program[0]], "--inputs FILE.npz is missing"), (["check"], "FOLDER|PROGRAM... is missing"),
-                        (["mend", "x"], "there is no command 'mend'"), (["shwo", "x"], "'shwo'; do you mean show?"), (["devices", "x"], "devices takes no words"),
-                        (["check", cases, "--seconds", "1"], "no option --seconds"), (["check", cases, "--backend"], "--backend needs a value, NAME"),
-                        (["run", program[0], "--input", "x"], "--input; do you mean --inputs?"), (["bench", program[0], "--seconds", "x"], "must be a number"),
-                        (["show", "a", "b"], "show takes one PROGRAM"), (["doctor", "--variables=1"], "takes no value"), (["jit", "-form", "x"], "do you mean --form?"),
-                        (["check", cases, "--backend", "cpu", "--backend", "cpu"], "given twice"), (["devices", "--platform", "gpu"], "no platform 'gpu'"),
-                        (["help", "shwo"], "do you mean show?"), (["grad", program[0], "--wrt", "9"], "names input 9")):
+    refused("weft with another backend", 2, "unknown value 'gpu' of --backend; did you mean cpu?", "tools/weft", "run", *program, f"{top}/no.npz", "--backend", "gpu")
+    for words, says in (([], "usage: weft COMMAND"), (["run", program[0]], "--inputs FILE.npz is required"), (["check"], "check: FOLDER|PROGRAM... is required"),
+                        (["mend", "x"], "unknown command 'mend'"), (["shwo", "x"], "unknown command 'shwo'; did you mean show?"), (["devices", "x"], "devices: unexpected argument 'x'"),
+                        (["check", cases, "--seconds", "1"], "check: unknown option --seconds"), (["check", cases, "--backend"], "--backend needs a value: NAME"),
+                        (["run", program[0], "--input", "x"], "--input; did you mean --inputs?"), (["bench", program[0], "--seconds", "x"], "must be a number"),
+                        (["show", "a", "b"], "show: unexpected argument 'b'; it takes one PROGRAM"), (["doctor", "--variables=1"], "--variables does not take a value"), (["jit", "-form", "x"], "did you mean --form?"),
+                        (["check", cases, "--backend", "cpu", "--backend", "cpu"], "given twice"), (["devices", "--platform", "rocm"], "unknown value 'rocm' of --platform; available: cpu, cuda"),
+                        (["--verson"], "unknown option --verson; did you mean --version?"), (["-x"], "unknown option -x\n"), (["jit", program[0], "--form", "asn"], "did you mean asm?"),
+                        (["compile", program[0], "--targets", "native,x86-65"], "unknown value 'x86-65' of --targets; did you mean x86-64?"),
+                        (["vmap", program[0], "--size", "1.5"], "must be an integer"), (["grad", program[0], "--wrt", "0,0"], "names input 0 twice"),
+                        (["help", "shwo"], "did you mean show?"), (["grad", program[0], "--wrt", "9"], "names input 9")):
         refused(f"weft {' '.join(words)}", 2, says, "tools/weft", *words)
     transformed(top)
     told(top)
@@ -158,14 +161,16 @@ def transformed(top):
     for form, says in (("kernels", "sin"), ("llvm", "define "), ("asm", ".text")):
         code, out, err = run("tools/weft", "jit", top + "/loss.jaxpr", "--form", form)
         check("weft jit --form " + form, code == 0 and says in out, code, out, err)
-    refused("weft jit --form of no name", 1, "nothing", "tools/weft", "jit", top + "/loss.jaxpr", "--form", "nothing")
-    refused("weft grad of several results", 1, "12 results; a loss is one number", "tools/weft", "grad", f"{cases}/activations.jaxpr")
+    refused("weft jit --form of no name", 2, "unknown value 'nothing' of --form; available: jaxpr, kernels,", "tools/weft", "jit", top + "/loss.jaxpr", "--form", "nothing")
+    refused("weft grad of several results", 1, "12 results, but must have one", "tools/weft", "grad", f"{cases}/activations.jaxpr")
+    full = subprocess.run([f"{build}/tools/weft", "show", top + "/loss.jaxpr"], stdout=open("/dev/full", "w"), stderr=subprocess.PIPE, text=True)
+    check("weft with nowhere to print", full.returncode == 1 and "standard output: No space left on device" in full.stderr, full.returncode, full.stderr)
     with open(top + "/wrong.jaxpr", "w") as f:
         f.write("{ lambda ; a:f32[3]. let b:f32[4] = sin a in (b,) }\n")
     code, out, err = run("tools/weft", "show", top + "/wrong.jaxpr")
     check("an error tells of the program, not of the tool", code == 1 and "f32[4]" in err and "wrong.jaxpr" in err and "tools/" not in err, code, out, err)
     code, out, err = run("tools/weft", "bench", top + "/loss.jaxpr", "--seconds", "0.01")
-    check("weft bench", code == 0 and re.search(r"^median [0-9.]+ [mun]?s, least .* calls$", out, re.M), code, out, err)
+    check("weft bench", code == 0 and re.search(r"^median [0-9.]+ [mun]?s, minimum .* calls$", out, re.M), code, out, err)
     code, out, err = run("tools/weft", "compile", top + "/loss.jaxpr", "--output", top + "/loss")
     check("weft compile", code == 0 and os.path.getsize(top + "/loss.o") > 100 and "int loss(" in open(top + "/loss.h").read(), code, out, err)
     code, out, err = run("tools/weft", "view", top + "/loss.jaxpr", "--output", top + "/loss.html")
@@ -222,11 +227,11 @@ def told(top):
     check("weft doctor --variables", code == 0 and set(out.split()) == read, sorted(read ^ set(out.split())))
     cache = top + "/cache"
     code, out, err = run("tools/weft", "doctor", WEFT_CACHE_DIR=cache, WEFT_NUM_THREADS="2")
-    check("weft doctor", code == 0 and out.endswith("\nnothing is wrong\n") and cache in out and "LLVM" in out and "there is no CUDA driver" in out and "WEFT_NUM_THREADS" in out,
+    check("weft doctor", code == 0 and out.endswith("\nNo problems found.\n") and cache in out and "LLVM" in out and "there is no CUDA driver" in out and "WEFT_NUM_THREADS" in out,
           code, out, err)
     code, out, err = run("tools/weft", "doctor", WEFT_CACHE_DIR=cache, WEFT_NUM_THREAD="2", WEFT_NOTHING_LIKE_IT="1", WEFT_MPI_PLUGIN=top + "/none.so")
-    check("weft doctor names what is wrong", code == 1 and "do you mean WEFT_NUM_THREADS?" in out and "WEFT_NOTHING_LIKE_IT" in out and "none.so is not there" in out
-          and out.endswith("\nproblems: 3\n"), code, out, err)
+    check("weft doctor names what is wrong", code == 1 and "did you mean WEFT_NUM_THREADS?" in out and "WEFT_NOTHING_LIKE_IT" in out and "none.so does not exist" in out
+          and out.endswith("\n3 problems found.\n"), code, out, err)
     os.chmod(cache, 0o777)
     code, out, err = run("tools/weft", "doctor", WEFT_CACHE_DIR=cache)
     check("weft doctor on a cache that others can write", code == 1 and "can't be used" in out, code, out, err)
