@@ -142,14 +142,17 @@ std::string flat_to_html(FlatFunction& f, const ViewOptions& options) {
     if (const Ref<CompiledFunction> partitioned = sharded.find(*function, f.args, [&] { return f.arguments(); }, f.loc))
       function = partitioned;
   Executable& code = function->executable();
-  // The passes of the whole program, one after the other; those of loops' bodies show in what the first ones make.
-  std::vector<PassNote> compiling;
-  for (const PassNote& n : notes->notes())
-    if (compiling.empty() || &n.before.data() == &compiling.back().after.data() ||
-        (compiling.size() == 1 && compiling[0].pass == "partition"))
-      compiling.push_back(n);
-  notes.reset();  // what runs from here on is not this program's way
   auto* const reporter = dynamic_cast<StepReporter*>(&code);
+  // The passes of the whole program, one after the other; those of loops' bodies show in what the first ones make. A program for several
+  // devices is compiled in parts, between its collectives, each of which is simplified on its own.
+  std::vector<PassNote> compiling, parts;
+  for (const PassNote& n : notes->notes()) {
+    if (!reporter && n.pass == kSimplify)
+      parts.push_back(n);
+    else if (compiling.empty() || &n.before.data() == &compiling.back().after.data())
+      compiling.push_back(n);
+  }
+  notes.reset();  // what runs from here on is not this program's way
   std::string steps = "[]", peaks;
   if (reporter) {
     const std::vector<StepReport> reports = reporter->step_reports();
@@ -166,6 +169,11 @@ std::string flat_to_html(FlatFunction& f, const ViewOptions& options) {
       peaks = fmt::format(",\"peaks\":{{\"flops\":{},\"bytes\":{}}}", json_number(host_peaks().flops), json_number(host_peaks().bytes));
   }
   add_notes(compiling);
+  const std::size_t shown = stages.size() - 1;
+  for (std::size_t i = 0; i < parts.size(); ++i) {
+    parts[i].pass = parts.size() == 1 ? std::string(kSimplify) : fmt::format("{}, part {} of {}", kSimplify, i + 1, parts.size());
+    add_notes({parts[i]});
+  }
   // A program that was compiled before for somebody else is not simplified again.
   const bool simplified = std::any_of(compiling.begin(), compiling.end(), [](const PassNote& n) { return n.pass == kSimplify; });
   if (reporter && !simplified) add_stage(kSimplify, programs.add(function->jaxpr()), programs.add(reporter->program_of_steps()));
@@ -177,13 +185,14 @@ std::string flat_to_html(FlatFunction& f, const ViewOptions& options) {
   };
   const std::string title = options.title.empty() ? f.name : options.title;
   const std::string data = fmt::format(
-      "{{\"title\":{},\"stages\":[{}],\n\"programs\":{},\n\"graphs\":{},\n\"steps\":{}{},\n\"kernels\":{{\"loops\":{},\"llvm\":{},\"asm\":{"
+      "{{\"title\":{},\"stages\":[{}],\"shown\":{},\n\"programs\":{},\n\"graphs\":{},\n\"steps\":{}{},\n\"kernels\":{{\"loops\":{},"
+      "\"llvm\":{},\"asm\":{"
       "}}},\n"
       "\"cost\":{{\"flops\":{},\"bytes\":{},\"arguments\":{},\"results\":{},\"temporaries\":{}}},\n\"arrays\":{},\n\"files\":{}}}",
-      json_text(title), fmt::join(stages, ","), programs.json(), programs.graphs(), steps, peaks, kernels("kernels", true),
-      kernels("llvm", options.code), kernels("asm", options.code), json_number(cost.flops), json_number(cost.bytes_accessed),
-      memory.argument_size_in_bytes, memory.output_size_in_bytes, memory.temp_size_in_bytes, json_of_arrays(f),
-      files.json_of_all(options.sources, options.source_folder));
+      json_text(title), fmt::join(stages, ","), reporter ? stages.size() - 1 : shown, programs.json(), programs.graphs(), steps, peaks,
+      kernels("kernels", true), kernels("llvm", options.code), kernels("asm", options.code), json_number(cost.flops),
+      json_number(cost.bytes_accessed), memory.argument_size_in_bytes, memory.output_size_in_bytes, memory.temp_size_in_bytes,
+      json_of_arrays(f), files.json_of_all(options.sources, options.source_folder));
   return fmt::format(
       "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n<meta name=\"viewport\" content=\"width=device-width, "
       "initial-scale=1\">\n<title>{}</title>\n<style>\n{}</style>\n</head>\n<body>\n{}<noscript><pre>{}</pre></noscript>\n"

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <map>
 #include <set>
 
 #include "weft/core/base/files.h"
@@ -181,12 +182,18 @@ std::string json_of_steps(const std::vector<StepReport>& steps, const std::vecto
 }
 
 std::string json_of_kernels(std::string_view text, std::string_view form) {
-  // A kernel begins with its name: in the list of kernels and in assembly as a label, in LLVM's code after `define`.
+  // A kernel begins with its name: in the list of kernels and in assembly as a label, in LLVM's code after `define`. Each part of a program
+  // for several devices numbers its own kernels: a name that occurs again is that of the next part with such a kernel.
+  std::map<std::string, int> occurrences;
   std::string out, name;
   std::string_view rest = text;
   std::string current;
   const auto finish = [&] {
-    if (!name.empty()) out += fmt::format("{}{}:{}", out.empty() ? "" : ",", json_text(name), json_text(current));
+    if (!name.empty()) {
+      const int occurrence = ++occurrences[name];
+      const std::string key = occurrence == 1 ? name : fmt::format("{}, part {}", name, occurrence);
+      out += fmt::format("{}{}:{}", out.empty() ? "" : ",", json_text(key), json_text(current));
+    }
     name.clear(), current.clear();
   };
   const auto name_at = [](std::string_view s) {

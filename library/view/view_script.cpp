@@ -22,7 +22,7 @@ const measured = data.steps.some(s => s.time !== null);
 const weightOf = s => measured ? (s.time || 0) : Math.max(s.bytes || 0, (s.flops || 0) / 8);
 const total = data.steps.reduce((sum, s) => sum + weightOf(s), 0) || 1;
 const share = k => weightOf(data.steps[k]) / total;
-const last = data.stages.length - 1;
+const last = data.shown;
 const finalProgram = data.programs[data.stages[last].after];
 // Lines are as hot as the steps that their equations are computed by.
 const heatOfLine = {};
@@ -80,7 +80,7 @@ function drawPrograms() {
   });
   box.hidden = state.graph;
   $('graph').hidden = !state.graph;
-  if (state.graph) $('graph').innerHTML = data.graphs[s.after] || '<p class="note">The program is too large for a graph that could be read.</p>';
+  if (state.graph) $('graph').innerHTML = data.graphs[s.after] || '<p class="note">The program is too large to draw as a readable graph.</p>';
   applySearch();
   applyChoice(false);
 }
@@ -143,10 +143,10 @@ function tabSteps() {
   return `<dl><dt>operations</dt><dd>${amount(c.flops, 'FLOP')}</dd><dt>read and written</dt><dd>${amount(c.bytes, 'B')}</dd><dt>arguments</dt><dd>${amount(c.arguments, 'B')}</dd>` +
     `<dt>results</dt><dd>${amount(c.results, 'B')}</dd><dt>temporaries</dt><dd>${amount(c.temporaries, 'B')}</dd></dl>` +
     (data.steps.length ? `<table><thead><tr><th>step</th><th>${measured ? 'share of time' : 'expected share'}</th>${measured ? '<th>time</th>' : ''}<th>operations</th><th>bytes</th>${peaks ? '<th>roofline</th>' : ''}</tr></thead><tbody>${rows.join('')}</tbody></table>` +
-    (peaks ? `<p class="note">Roofline: ${amount(peaks.flops, 'FLOP/s')}, ${amount(peaks.bytes, 'B/s')} of memory; what is in caches may be faster.</p>` : '') : '<p class="note">The backend tells nothing of its steps.</p>');
+    (peaks ? `<p class="note">Roofline: ${amount(peaks.flops, 'FLOP/s')}, ${amount(peaks.bytes, 'B/s')} of memory; what is in caches may be faster.</p>` : '') : '<p class="note">The backend reports no steps for this program.</p>');
 }
 function tabEquation() {
-  if (state.eqn === null) return '<p class="note">Choose an equation: click it, or go there by j and k.</p>';
+  if (state.eqn === null) return '<p class="note">Choose an equation: click it, or move with j and k.</p>';
   const e = equationAt(data.programs[state.program], state.eqn);
   const steps = (e.k || (state.step === null ? [] : [state.step])).map(k => `<a href="#" data-step="${k}">${esc(data.steps[k].name)}</a>`).join(', ');
   return `<p class="mono">${equationText(e)}</p><dl><dt>kind</dt><dd>${esc(e.f)}</dd><dt>result</dt><dd>${e.o.map(o => esc(o[1])).join(', ') || 'none'}, ${amount(e.b, 'B')}</dd>` +
@@ -196,7 +196,7 @@ function move(step) {
   if (el) choose(Number(el.closest('.program').dataset.program), el.dataset.id, true);
 }
 function goStage(i) {
-  state.stage = Math.max(0, Math.min(last, i));
+  state.stage = Math.max(0, Math.min(data.stages.length - 1, i));
   state.eqn = null;
   drawStages(); drawPrograms(); drawInspector();
 }
@@ -273,7 +273,8 @@ try { theme = localStorage.getItem('weft-theme'); } catch (e) { /* as above */ }
 setTheme(theme || (matchMedia('(prefers-color-scheme: dark)').matches ? 'dark' : 'light'));
 $('title').textContent = data.title;
 const time = data.steps.reduce((sum, s) => sum + (s.time || 0), 0);
-$('facts').textContent = [`${finalProgram.eqns.length} equations`, `${data.steps.length} steps`, amount(data.cost.flops, 'FLOP'), amount(data.cost.bytes, 'B'), measured ? seconds(time) : ''].filter(Boolean).join('  \u00b7  ');
+const counted = (n, what) => n ? `${n} ${what}${n === 1 ? '' : 's'}` : '';
+$('facts').textContent = [counted(finalProgram.eqns.length, 'equation'), counted(data.steps.length, 'step'), amount(data.cost.flops, 'FLOP'), amount(data.cost.bytes, 'B'), measured ? seconds(time) : ''].filter(Boolean).join('  \u00b7  ');
 if (!data.files.some(f => Object.keys(f.lines).length)) state.tab = 'Steps';
 drawStages(); drawPrograms(); drawInspector();
 )js";

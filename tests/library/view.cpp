@@ -154,6 +154,22 @@ TEST_CASE("sharded arguments have pictures") {
   CHECK(contains(names_of(data.at("stages"), "name"), "partition"));
 }
 
+TEST_CASE("a program over several devices is shown whole, with each of its parts and all of their kernels") {
+  if (device_count("cpu") < 4) return;
+  const auto share = pmap([](Array x) { return sin(x) / psum(sum(x), "i"); }, {.axis_name = "i"});
+  const Json data = data_of(to_html(share)(ones({4, 16})));
+  const std::vector<std::string> stages = names_of(data.at("stages"), "name");
+  CHECK(stages == std::vector<std::string>{"traced", "simplify, part 1 of 2", "simplify, part 2 of 2"});
+  CHECK(data.at("shown").number == 0);
+  CHECK(contains(operations(program(data, 1)), "reduce_sum"));
+  CHECK(contains(operations(program(data, 2)), "div"));
+  for (const char* const form : {"loops", "llvm", "asm"}) {
+    std::vector<std::string> names;
+    for (const auto& [name, text] : data.at("kernels").at(form).object) names.push_back(name);
+    CHECK(names == std::vector<std::string>{"kernel0", "kernel0, part 2"});
+  }
+}
+
 TEST_CASE("pages are written whole, or refused") {
   const Folder folder;
   save_html(folder.path + "/page.html", "<p>");
