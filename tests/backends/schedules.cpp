@@ -240,3 +240,15 @@ TEST_CASE("schedules: a jitted function runs by what is stated") {
   schedule(compiled, "");
   CHECK(compiled.as_text("schedule") == chosen);
 }
+
+TEST_CASE("schedules: kernels of several loops that compute nothing") {
+  // What equals constants is known, so that no loop costs anything. Of several sizes, as memory before a list of loops may hold anything.
+  for (int rows = 8; rows < 40; ++rows) {
+    const auto constants = [=](Xs) {
+      const Array ones = full({rows}, 1, int32), none = rem(ones, ones);
+      return broadcast_to(expand_dims(astype(where(none >= ones, none, ones), float32), 1), {rows, 3});
+    };
+    CHECK(formed(make_jaxpr([&] { return constants({}); })(), 64).kernels.at(0).nests.size() == 2);
+    test::same(constants, {}, 0, "asm");
+  }
+}

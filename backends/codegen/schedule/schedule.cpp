@@ -400,6 +400,7 @@ class Scheduler {
     std::int64_t scratch = 0;
     for (const KernelArg& a : k_.args)
       if (a.scratch) scratch += a.elements * a.dtype.itemsize();
+    if (heavy < 0) return -1;  // constants: nothing is computed
     const auto h = static_cast<std::size_t>(heavy);
     const bool lanes = nest_vector_[h] >= 0 &&
                        std::find(k_.nests[h].parallel.begin(), k_.nests[h].parallel.end(), nest_vector_[h]) != k_.nests[h].parallel.end();
