@@ -56,6 +56,7 @@ constexpr std::string_view kVariables[] = {
     "WEFT_NUM_CPU_DEVICES",
     "WEFT_NUM_PROCESSES",
     "WEFT_NUM_THREADS",
+    "WEFT_OVERLAP",
     "WEFT_PLATFORM",
     "WEFT_PROCESS_ID",
     "WEFT_PROGRESS",

@@ -1,6 +1,7 @@
 #include "weft/runtime/host/collective_engine.h"
 
 #include "weft/core/base/process_wide.h"
+#include "weft/core/errors/error.h"
 #include "weft/runtime/host/accelerator.h"
 #include "weft/runtime/processes/process_collectives.h"
 #include "weft/runtime/processes/processes.h"
@@ -34,6 +35,10 @@ class InProcessEngine final : public CollectiveEngine {
 };
 
 }  // namespace
+
+std::unique_ptr<StartedCollective> ReadyCollective::start(std::span<const Ref<Buffer>>) {
+  throw Error("internal error: an engine that doesn't overlap has started a collective");
+}
 
 CollectiveEngine& collective_engine(std::span<const int> device_ids) {
   static auto &in_process = process_wide<InProcessEngine>("in-process"), &nccl = process_wide<InProcessEngine>("nccl");

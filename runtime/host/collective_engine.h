@@ -8,6 +8,14 @@
 
 namespace weft::detail {
 
+/// A collective that goes on by itself. Its end is waited for when it is destroyed.
+class StartedCollective {
+ public:
+  virtual ~StartedCollective() = default;
+  /// Returns when it has ended; out[k] is what the device at position k gets. Throws DistributedError as run() does.
+  virtual void wait(std::span<Ref<Buffer>> out) = 0;
+};
+
 /// A collective that its engine has made ready: channels open, messages laid out.
 class ReadyCollective {
  public:
@@ -16,6 +24,8 @@ class ReadyCollective {
   /// used on the devices. All processes whose devices are in the mesh call it, in one order. Throws DistributedError if one of them fails
   /// or stays away.
   virtual void run(std::span<const Ref<Buffer>> in, std::span<Ref<Buffer>> out) = 0;
+  /// Begins it, after all that were started before; of an engine that overlaps.
+  virtual std::unique_ptr<StartedCollective> start(std::span<const Ref<Buffer>> in);
 };
 
 class CollectiveEngine {
@@ -23,6 +33,8 @@ class CollectiveEngine {
   virtual ~CollectiveEngine() = default;
   /// "in-process", "mpi", ...
   virtual std::string_view name() const = 0;
+  /// Whether its collectives, once started, go on beside what the processors compute.
+  virtual bool overlaps() const { return false; }
   /// `device_ids` are those of the mesh's positions, `mesh_shape` the sizes of its axes. All processes make their collectives ready in one
   /// order.
   virtual std::unique_ptr<ReadyCollective> prepare(const CollectivePlan& plan, std::span<const int> device_ids,

@@ -13,6 +13,7 @@
 #include "weft/runtime/host/buffer.h"
 #include "weft/runtime/host/reduce.h"
 #include "weft/runtime/host/thread_pool.h"
+#include "weft/runtime/processes/collective_thread.h"
 #include "weft/runtime/processes/process_parts.h"
 #include "weft/runtime/processes/process_world.h"
 #include "weft/runtime/processes/processes.h"
@@ -109,7 +110,23 @@ class ProcessCollective final : public ReadyCollective {
     count_collective_in_turn(sent_);
   }
 
+  std::unique_ptr<StartedCollective> start(std::span<const Ref<Buffer>> in) override { return std::make_unique<Started>(*this, in); }
+
  private:
+  class Started final : public StartedCollective {
+   public:
+    Started(ProcessCollective& what, std::span<const Ref<Buffer>> in)
+        : in_(in.begin(), in.end()), out_(in.size()), queued_([this, &what] { what.run(in_, out_); }) {}
+    void wait(std::span<Ref<Buffer>> out) override {
+      queued_.wait();
+      std::move(out_.begin(), out_.end(), out.begin());
+    }
+
+   private:
+    std::vector<Ref<Buffer>> in_, out_;
+    QueuedCollective queued_;  // its end comes before that of the memory
+  };
+
   int device_of(const SharedGroup& g, int index) const { return device_ids_[at(g, index)]; }
   static std::size_t at(const SharedGroup& g, int index) { return static_cast<std::size_t>(g.positions[static_cast<std::size_t>(index)]); }
   bool is_mine(const SharedGroup& g, int index) const { return g.owners[static_cast<std::size_t>(index)] == world_.rank(); }
@@ -566,6 +583,7 @@ class ProcessCollective final : public ReadyCollective {
 class ProcessEngine final : public CollectiveEngine {
  public:
   std::string_view name() const override { return "mpi"; }
+  bool overlaps() const override { return true; }
   std::unique_ptr<ReadyCollective> prepare(const CollectivePlan& plan, std::span<const int> device_ids,
                                            std::span<const std::int64_t> mesh_shape) override {
     return std::make_unique<ProcessCollective>(plan, device_ids, mesh_shape);

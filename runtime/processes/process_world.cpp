@@ -14,6 +14,7 @@
 
 #include "weft/core/errors/error.h"
 #include "weft/runtime/host/cpu_limit.h"
+#include "weft/runtime/processes/collective_thread.h"
 
 namespace weft::detail {
 namespace {
@@ -234,6 +235,7 @@ void ProcessWorld::give_up(const CollectiveLabel& label, const std::vector<int>&
 
 void ProcessWorld::end() {
   if (ended_.exchange(true)) return;
+  wait_for_queued_collectives();
   if (dry_) {
     fmt::print("{}", dry_->report());
     return;
@@ -260,6 +262,7 @@ constexpr std::uint64_t kTogether = 0x6b7e;  // in place of a group
 
 ProcessWorld::Together::Together(ProcessWorld& world, const CollectiveLabel& label, std::uint64_t number)
     : world_(world), label_(label), number_(number) {
+  wait_for_queued_collectives();
   if (world.has_failed()) world.throw_earlier_failure(label);
   const std::lock_guard lock(world.running_);
   world.set_now(world.keep(label), kTogether, number);
@@ -282,9 +285,17 @@ void ProcessWorld::Together::expect(int rank) {
                                         : "is " + s.text));
 }
 
+namespace {
+/// One collective at a time, in the order in which the program begins them.
+std::unique_lock<std::mutex> turn_of(std::mutex& running) {
+  wait_for_queued_collectives();
+  return std::unique_lock(running);
+}
+}  // namespace
+
 CollectiveCall::CollectiveCall(ProcessWorld& world, ProcessGroup& group, const CollectiveLabel& label,
                                std::span<ProcessLayout* const> layouts)
-    : world_(world), group_(group), label_(label), lock_(world.running_), messages_(world.messages_) {
+    : world_(world), group_(group), label_(label), lock_(turn_of(world.running_)), messages_(world.messages_) {
   messages_.clear();
   if (world_.failed_.load(std::memory_order_acquire)) world_.throw_earlier_failure(label);
   if (!world_.transport_)
@@ -370,6 +381,8 @@ void CollectiveCall::wait(std::initializer_list<std::span<const Ref<Buffer>>> ke
       const Clock::time_point now = Clock::now();
       if (begin == Clock::time_point{}) begin = now;
       const Seconds waited = now - begin;
+      // Nobody waits: the processor is left to those who compute.
+      if (runs_unawaited()) std::this_thread::sleep_for(std::chrono::microseconds(20));
       // Who yields to a stranger waits for the stranger's whole share: only where the others have no processor of their own.
       if (waited > Seconds(5e-3))
         std::this_thread::sleep_for(std::chrono::microseconds(50));

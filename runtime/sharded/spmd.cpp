@@ -17,6 +17,7 @@
 #include "weft/runtime/partition/partition.h"
 #include "weft/runtime/processes/processes.h"
 #include "weft/runtime/sharded/donation.h"
+#include "weft/runtime/sharded/first_equal.h"
 #include "weft/runtime/sharded/map_places.h"
 
 namespace weft::detail {
@@ -97,11 +98,17 @@ DeviceBuffers SpmdProgram::operand(std::size_t i, const Array& x, SourceLoc loc)
   if (block == x.shape()) return on_each_local(whole_of(x, c && c->buffer ? c->buffer->device_id() : mesh.device_ids[local_[0]]));
   std::vector<std::vector<std::int64_t>> starts;
   DeviceBuffers parts(mesh.device_ids.size());
-  for (std::size_t k : local_) {
-    starts.push_back(block_start(mesh, spec, block, static_cast<std::int64_t>(k)));
-    const auto same = static_cast<std::size_t>(std::find(starts.begin(), starts.end() - 1, starts.back()) - starts.begin());
-    parts[k] = same + 1 < starts.size() ? parts[local_[same]] : box_of(x, starts.back(), block, mesh.device_ids[k]);
-  }
+  for (std::size_t k : local_) starts.push_back(block_start(mesh, spec, block, static_cast<std::int64_t>(k)));
+  const std::vector<std::size_t> first = first_equal(
+      starts.size(),
+      [&](std::size_t n) {
+        std::uint64_t h = 0;
+        for (std::int64_t at : starts[n]) h = mixed_hash(h, static_cast<std::uint64_t>(at));
+        return h;
+      },
+      [&](std::size_t n, std::size_t m) { return starts[n] == starts[m]; });
+  for (std::size_t n = 0; n < local_.size(); ++n)
+    parts[local_[n]] = first[n] == n ? box_of(x, starts[n], block, mesh.device_ids[local_[n]]) : parts[local_[first[n]]];
   return parts;
 }
 
@@ -129,16 +136,23 @@ DeviceBuffers SpmdProgram::taken_operand(std::size_t i, const Array& x, SourceLo
     return at >= from && at + part->bytes() <= from + whole->bytes();
   };
   for (std::size_t k : local_)
-    if (in_place && !(c->buffer && lies_in(c->buffer, parts[k])))
+    if (in_place && !(c->buffer && lies_in(c->buffer, parts[k])) &&
+        !(k < c->shards.size() && c->shards[k] && lies_in(c->shards[k], parts[k])))
       in_place = std::any_of(c->shards.begin(), c->shards.end(), [&](const Ref<Buffer>& s) { return s && lies_in(s, parts[k]); });
   // The array holds nothing any more, so that each buffer that is still known elsewhere is another array's too.
   if (c) c->shards.clear(), c->buffer = {};
   std::vector<Ref<Buffer>> roots;
   std::vector<std::size_t> which(parts.size());
-  for (std::size_t k : local_) {
-    Ref<Buffer> root = root_of(parts[k]);
-    which[k] = static_cast<std::size_t>(std::find(roots.begin(), roots.end(), root) - roots.begin());
-    if (which[k] == roots.size()) roots.push_back(std::move(root));
+  {
+    std::vector<Ref<Buffer>> all;
+    for (std::size_t k : local_) all.push_back(root_of(parts[k]));
+    const std::vector<std::size_t> first = first_equal(
+        all.size(), [&](std::size_t n) { return mixed_hash(0, reinterpret_cast<std::uintptr_t>(all[n].get())); },
+        [&](std::size_t n, std::size_t m) { return all[n] == all[m]; });
+    for (std::size_t n = 0; n < all.size(); ++n) {
+      which[local_[n]] = first[n] == n ? roots.size() : which[local_[first[n]]];
+      if (first[n] == n) roots.push_back(all[n]);
+    }
   }
   parts.assign(parts.size(), {});
   const char* told = in_place || !c ? nullptr

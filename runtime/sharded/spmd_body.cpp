@@ -4,9 +4,11 @@
 
 #include <algorithm>
 #include <cstring>
+#include <limits>
 #include <map>
 
 #include "weft/core/array/array_impl.h"
+#include "weft/core/base/environment.h"
 #include "weft/core/base/nesting.h"
 #include "weft/core/functions/elementwise.h"
 #include "weft/core/ir/effects.h"
@@ -19,6 +21,7 @@
 #include "weft/runtime/host/blocks.h"
 #include "weft/runtime/host/buffer.h"
 #include "weft/runtime/processes/processes.h"
+#include "weft/runtime/sharded/spmd_schedule.h"
 
 namespace weft::detail {
 namespace {
@@ -164,21 +167,21 @@ Hoisted flatten_spmd(const Jaxpr& body, const MeshAxes& mesh, const std::vector<
   return h;
 }
 
-// Each equation gets a level: how many joins come before it. All segments of a level are one program.
+// Each equation gets a level: how many joins come before it. The schedule (spmd_schedule.h) makes steps of them.
 struct SpmdBody::Builder {
   SpmdBody& out;
   Backend& backend;
   const std::string& name;
   const JaxprData& d;
-  std::vector<int> slot;   // of each variable, -1: not kept, computed within a segment
-  std::vector<int> level;  // of each variable
+  std::vector<int> slot;  // of each variable, -1: not kept, computed within a segment
   std::map<std::uint32_t, int> literal_slots;
+  std::map<std::pair<std::size_t, std::size_t>, std::size_t> starts;  // of an equation's operand: which step began its collective
 
   std::vector<bool> donated;  // of the inputs
   std::vector<Var> root;      // of each variable: itself, or what it is a view of
 
   Builder(SpmdBody& o, Backend& b, const std::string& n, const std::vector<bool>& donated_inputs)
-      : out(o), backend(b), name(n), d(o.body_.data()), slot(d.avals.size(), -1), level(d.avals.size(), 0), donated(donated_inputs) {}
+      : out(o), backend(b), name(n), d(o.body_.data()), slot(d.avals.size(), -1), donated(donated_inputs) {}
 
   int new_slot() { return out.num_slots_++; }
   int constant(DeviceBuffers buffers) {
@@ -232,21 +235,38 @@ struct SpmdBody::Builder {
     return parts;
   }
 
-  void add_barrier(const Eqn& e) {
-    for (Var v : e.outputs) slot[v] = new_slot();
-    if (e.op->kind == detail::Kind::collective) {
-      const std::vector<std::vector<int>> groups = groups_of(e);
-      for (std::size_t i = 0; i < e.inputs.size(); ++i) {
-        Step s;
-        s.kind = Step::Kind::collective;
-        s.plan = plan_collective(*e.op, *e.params, d.aval(e.inputs[i]), d.avals[e.outputs[i]], groups, e.loc);
-        s.join = collective_engine(out.device_ids_).prepare(s.plan, out.device_ids_, out.mesh_.sizes);
-        s.inputs = {slot_of(e.inputs[i])}, s.outputs = {slot[e.outputs[i]]};
-        s.eqn = e;
-        out.steps_.push_back(std::move(s));
-      }
+  void add_join(const ScheduledStep& what) {
+    static const bool wanted = !std::getenv("WEFT_OVERLAP") || is_switched_on("WEFT_OVERLAP");
+    const bool overlaps = wanted && collective_engine(out.device_ids_).overlaps();
+    const std::size_t i = what.eqns[0], k = what.operand;
+    const Eqn& e = d.eqns[i];
+    if (what.kind == ScheduledStep::Kind::wait) {
+      if (!overlaps) return;
+      const Step& begun = out.steps_[starts.at({i, k})];
+      Step s;
+      s.kind = Step::Kind::wait;
+      s.plan = begun.plan, s.eqn = e, s.flight = begun.flight;
+      s.inputs = begun.inputs, s.outputs = {slot[e.outputs[k]]};
+      out.steps_.push_back(std::move(s));
       return;
     }
+    slot[e.outputs[k]] = new_slot();
+    Step s;
+    s.plan = plan_collective(*e.op, *e.params, d.aval(e.inputs[k]), d.avals[e.outputs[k]], groups_of(e), e.loc);
+    s.join = collective_engine(out.device_ids_).prepare(s.plan, out.device_ids_, out.mesh_.sizes);
+    s.inputs = {slot_of(e.inputs[k])};
+    s.eqn = e;
+    if (what.kind == ScheduledStep::Kind::start && overlaps) {
+      s.kind = Step::Kind::start, s.flight = out.num_flights_++;
+      starts[{i, k}] = out.steps_.size();
+    } else {
+      s.kind = Step::Kind::collective, s.outputs = {slot[e.outputs[k]]};
+    }
+    out.steps_.push_back(std::move(s));
+  }
+
+  void add_control(const Eqn& e) {
+    for (Var v : e.outputs) slot[v] = new_slot();
     Step s;
     s.eqn = e;
     for (Atom a : e.inputs) s.inputs.push_back(slot_of(a));
@@ -265,31 +285,30 @@ struct SpmdBody::Builder {
     out.steps_.push_back(std::move(s));
   }
 
-  /// For each variable, whether it is a view of a donated input that nothing reads after the segment of this level.
-  std::vector<bool> dead_after(int l, const std::vector<char>& what, const std::vector<int>& eqn_level) const {
-    std::vector<bool> dead(d.avals.size());
-    if (donated.empty()) return dead;
-    std::vector<bool> root_dead(d.avals.size());
-    for (std::size_t i = 0; i < donated.size(); ++i) root_dead[d.first_input() + i] = donated[i];
-    for (std::size_t i = 0; i < d.eqns.size(); ++i)
-      for (Atom a : d.eqns[i].inputs)
-        if (!a.is_literal() && what[i] != 'v' && eqn_level[i] > l - (what[i] == 's' ? 0 : 1)) root_dead[root[a.var()]] = false;
+  /// For each variable that has memory of its own, the last step that reads it, or a view of it.
+  std::vector<std::size_t> last_reads(const std::vector<ScheduledStep>& steps) const {
+    std::vector<std::size_t> last(d.avals.size(), 0);
+    for (std::size_t t = 0; t < steps.size(); ++t)
+      for (std::size_t i : steps[t].eqns)
+        for (Atom a : d.eqns[i].inputs)
+          if (!a.is_literal()) last[root[a.var()]] = t;
     for (Atom a : d.outputs)
-      if (!a.is_literal()) root_dead[root[a.var()]] = false;
-    for (std::size_t v = 0; v < dead.size(); ++v) dead[v] = root_dead[root[v]];
-    return dead;
+      if (!a.is_literal()) last[root[a.var()]] = steps.size();
+    return last;
   }
 
-  void add_segment(const std::vector<const Eqn*>& eqns, const std::vector<bool>& kept, const std::vector<bool>& dead) {
-    if (eqns.empty()) return;
+  /// `dies`: whether nothing reads a variable, or what it is a view of, afterwards.
+  template <class Dies>
+  void add_segment(const std::vector<std::size_t>& eqns, const std::vector<bool>& kept, const Dies& dies) {
     Step step;
     Segment* const s = &step.segment;
     JaxprCopy copy(out.body_);
     std::vector<Var> inputs;
     std::vector<bool> known(d.avals.size());
-    for (const Eqn* e : eqns) {
-      s->has_effects |= has_effects(*e);
-      for (Atom a : e->inputs)
+    for (std::size_t i : eqns) {
+      const Eqn& e = d.eqns[i];
+      s->has_effects |= has_effects(e);
+      for (Atom a : e.inputs)
         if (!a.is_literal() && !known[a.var()]) {
           known[a.var()] = true;
           copy.add_input(a.var());
@@ -297,14 +316,15 @@ struct SpmdBody::Builder {
           s->inputs.push_back(slot[a.var()]);
           s->in_avals.push_back(d.avals[a.var()]);
         }
-      for (Var v : e->outputs) known[v] = true;
+      for (Var v : e.outputs) known[v] = true;
     }
     // A view and what it is of are two operands in one memory, which is not given away.
     std::vector<bool> given(s->inputs.size());
     bool any_given = false;
     for (std::size_t i = 0; i < inputs.size(); ++i) {
       const Var v = inputs[i];
-      if (!dead[v] || std::count(s->inputs.begin(), s->inputs.end(), slot[v]) != 1) continue;
+      if (donated.empty() || root[v] - d.first_input() >= donated.size() || !donated[root[v] - d.first_input()] || !dies(v)) continue;
+      if (std::count(s->inputs.begin(), s->inputs.end(), slot[v]) != 1) continue;
       given[i] = any_given = true;
       out.taken_.resize(donated.size());
       out.taken_[root[v] - d.first_input()] = true;
@@ -313,9 +333,9 @@ struct SpmdBody::Builder {
     for (std::size_t i = 0; i < given.size(); ++i)
       if (given[i]) s->given.push_back(s->inputs[i]);
     std::vector<Atom> outputs;
-    for (const Eqn* e : eqns) {
-      copy.add(*e);
-      for (Var v : e->outputs)
+    for (std::size_t i : eqns) {
+      copy.add(d.eqns[i]);
+      for (Var v : d.eqns[i].outputs)
         if (kept[v]) {
           slot[v] = new_slot();
           s->outputs.push_back(slot[v]);
@@ -329,6 +349,34 @@ struct SpmdBody::Builder {
     out.steps_.push_back(std::move(step));
   }
 
+  /// Effects keep their order among each other.
+  std::vector<EqnRole> roles_of_eqns() const {
+    std::vector<EqnRole> roles(d.eqns.size());
+    std::vector<int> level(d.avals.size(), 0);  // of each variable
+    std::vector<bool> in_memory(d.avals.size());
+    for (int i = 0; i < d.num_inputs; ++i) in_memory[d.first_input() + static_cast<Var>(i)] = true;
+    int effects = 0;
+    for (std::size_t i = 0; i < d.eqns.size(); ++i) {
+      const Eqn& e = d.eqns[i];
+      int l = 0;
+      bool inputs_in_memory = true;
+      for (Atom a : e.inputs)
+        if (!a.is_literal()) l = std::max(l, level[a.var()]), inputs_in_memory &= in_memory[a.var()];
+      const bool joins = eqn_communicates(e);
+      if (has_effects(e)) l = std::max(l, effects), effects = joins ? l + 1 : l;
+      using Role = EqnRole::Kind;
+      const Role kind = is_position(e)                                    ? Role::position
+                        : is_view(e) && inputs_in_memory                  ? Role::view
+                        : joins && e.op->kind == detail::Kind::collective ? Role::join
+                        : joins                                           ? Role::control
+                                                                          : Role::segment;
+      roles[i] = {kind, l};
+      const bool barrier = kind == Role::join || kind == Role::control;
+      for (Var v : e.outputs) level[v] = barrier ? l + 1 : l, in_memory[v] = kind != Role::segment;
+    }
+    return roles;
+  }
+
   void build() {
     check_nesting("programs inside programs", nesting_depth(out.body_));
     for (int i = 0; i < d.num_inputs; ++i) {
@@ -336,54 +384,53 @@ struct SpmdBody::Builder {
       slot[v] = new_slot();
       out.input_slots_.push_back(slot[v]);
     }
-    // Levels. Effects keep their order among each other.
-    std::vector<int> eqn_level(d.eqns.size());
-    std::vector<char> what(d.eqns.size());  // 's'egment, 'b'arrier, 'v'iew, 'p'osition along an axis
-    int top = 0, effects = 0;
-    std::vector<bool> in_memory(d.avals.size());
-    for (int i = 0; i < d.num_inputs; ++i) in_memory[d.first_input() + static_cast<Var>(i)] = true;
-    for (std::size_t i = 0; i < d.eqns.size(); ++i) {
-      const Eqn& e = d.eqns[i];
-      int l = 0;
-      bool inputs_in_memory = true;
-      for (Atom a : e.inputs)
-        if (!a.is_literal()) l = std::max(l, level[a.var()]), inputs_in_memory &= in_memory[a.var()];
-      const bool barrier = eqn_communicates(e);
-      if (has_effects(e)) l = std::max(l, effects), effects = barrier ? l + 1 : l;
-      what[i] = is_position(e) ? 'p' : is_view(e) && inputs_in_memory ? 'v' : barrier ? 'b' : 's';
-      eqn_level[i] = l;
-      for (Var v : e.outputs) level[v] = what[i] == 'b' ? l + 1 : l, in_memory[v] = what[i] != 's';
-      top = std::max(top, what[i] == 'b' ? l + 1 : l);
-    }
+    const std::vector<EqnRole> roles = roles_of_eqns();
     for (std::size_t v = 0; v < d.avals.size(); ++v) root.push_back(static_cast<Var>(v));
     for (std::size_t i = 0; i < d.eqns.size(); ++i)
-      for (std::size_t k = 0; what[i] == 'v' && k < d.eqns[i].outputs.size(); ++k)
+      for (std::size_t k = 0; roles[i].kind == EqnRole::Kind::view && k < d.eqns[i].outputs.size(); ++k)
         if (const Atom a = d.eqns[i].inputs[k]; !a.is_literal()) root[d.eqns[i].outputs[k]] = root[a.var()];
-    // What segments must give away.
+    const std::vector<ScheduledStep> steps = schedule_steps(d, roles, out.num_devices_ > 1 && !is_accelerator(out.device_ids_[0]));
+    // What segments must give away: what another step reads.
+    constexpr std::size_t kNone = static_cast<std::size_t>(-1);
+    std::vector<std::size_t> segment(d.eqns.size(), kNone), made_in(d.avals.size(), kNone);
+    for (std::size_t t = 0; t < steps.size(); ++t)
+      if (steps[t].kind == ScheduledStep::Kind::segment)
+        for (std::size_t i : steps[t].eqns) {
+          segment[i] = t;
+          for (Var v : d.eqns[i].outputs) made_in[v] = t;
+        }
     std::vector<bool> kept(d.avals.size());
     for (std::size_t i = 0; i < d.eqns.size(); ++i)
       for (Atom a : d.eqns[i].inputs)
-        if (!a.is_literal() && (what[i] != 's' || eqn_level[i] > level[a.var()])) kept[a.var()] = true;
+        if (!a.is_literal() && segment[i] != made_in[a.var()]) kept[a.var()] = true;
     for (Atom a : d.outputs)
       if (!a.is_literal()) kept[a.var()] = true;
-    const auto place_views = [&](int l) {
-      for (std::size_t i = 0; i < d.eqns.size(); ++i) {
-        const Eqn& e = d.eqns[i];
-        if (eqn_level[i] != l) continue;
-        if (what[i] == 'v')
+    // Views and positions have slots before a step of their level reads them.
+    std::vector<std::size_t> in_place;
+    for (std::size_t i = 0; i < d.eqns.size(); ++i)
+      if (roles[i].kind == EqnRole::Kind::view || roles[i].kind == EqnRole::Kind::position) in_place.push_back(i);
+    std::stable_sort(in_place.begin(), in_place.end(), [&](std::size_t a, std::size_t b) { return roles[a].level < roles[b].level; });
+    std::size_t placed = 0;
+    const auto place_up_to = [&](int level) {
+      for (; placed < in_place.size() && roles[in_place[placed]].level <= level; ++placed) {
+        const Eqn& e = d.eqns[in_place[placed]];
+        if (roles[in_place[placed]].kind == EqnRole::Kind::position)
+          slot[e.outputs[0]] = constant(positions(collective_axes(*e.op, *e.params)[0], e.loc));
+        else
           for (std::size_t k = 0; k < e.outputs.size(); ++k) slot[e.outputs[k]] = slot_of(e.inputs[k]);
-        if (what[i] == 'p') slot[e.outputs[0]] = constant(positions(collective_axes(*e.op, *e.params)[0], e.loc));
       }
     };
-    for (int l = 0; l <= top; ++l) {
-      place_views(l);
-      std::vector<const Eqn*> eqns;
-      for (std::size_t i = 0; i < d.eqns.size(); ++i)
-        if (what[i] == 's' && eqn_level[i] == l) eqns.push_back(&d.eqns[i]);
-      add_segment(eqns, kept, dead_after(l, what, eqn_level));
-      for (std::size_t i = 0; i < d.eqns.size(); ++i)
-        if (what[i] == 'b' && eqn_level[i] == l) add_barrier(d.eqns[i]);
+    const std::vector<std::size_t> last = donated.empty() ? std::vector<std::size_t>() : last_reads(steps);
+    for (std::size_t t = 0; t < steps.size(); ++t) {
+      const ScheduledStep& s = steps[t];
+      place_up_to(roles[s.eqns[0]].level);
+      switch (s.kind) {
+        case ScheduledStep::Kind::segment: add_segment(s.eqns, kept, [&](Var v) { return last[root[v]] <= t; }); break;
+        case ScheduledStep::Kind::control: add_control(d.eqns[s.eqns[0]]); break;
+        default: add_join(s);
+      }
     }
+    place_up_to(std::numeric_limits<int>::max());
     for (Atom a : d.outputs) out.output_slots_.push_back(slot_of(a));
     find_deaths();
   }

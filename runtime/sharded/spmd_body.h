@@ -22,11 +22,12 @@ Hoisted flatten_spmd(const Jaxpr& body, const MeshAxes& mesh, const std::vector<
 /// Buffers of one value, one for each device, in the mesh's order; null for devices of other processes.
 using DeviceBuffers = std::vector<Ref<Buffer>>;
 
-enum class SpmdStepKind { segment, collective, scan, while_loop, cond };
-/// How an equation whose programs communicate is run: by the host, its programs on all devices.
+enum class SpmdStepKind { segment, collective, start, wait, scan, while_loop, cond };
+/// How an equation whose programs communicate is run: by the host, its programs on all devices, so many times.
 struct SpmdStep {
   SpmdStepKind kind;
   std::vector<Jaxpr> programs;
+  std::int64_t times = 1;
 };
 struct SpmdStepTransform {
   static constexpr std::string_view name = "spmd_step", doc = "How it runs where its programs communicate.";
@@ -44,6 +45,8 @@ class SpmdBody {
            const std::vector<bool>& donated = {});
   /// One value for each input; results likewise. Thread-safe. `one_thread`: the calling one does it all.
   std::vector<DeviceBuffers> run(std::span<const DeviceBuffers> inputs, bool one_thread = false) const;
+  /// How many of its collectives begin before they are waited for.
+  int num_overlapped() const;
   /// Whether its own steps join devices, and nothing in it speaks to the user's program.
   bool only_communicates() const;
 
@@ -73,6 +76,7 @@ class SpmdBody {
     Segment segment;
     CollectivePlan plan;
     std::shared_ptr<ReadyCollective> join;
+    int flight = -1;                   ///< of a start and its wait: their number
     std::vector<int> inputs, outputs;  ///< slots
     Eqn eqn;                           ///< of a collective, a loop or a branch
     std::vector<std::shared_ptr<SpmdBody>> bodies;
@@ -104,7 +108,7 @@ class SpmdBody {
   std::vector<int> device_ids_;
   std::size_t num_devices_;
   std::vector<std::size_t> local_;  ///< positions of this process's devices; slots of the others hold nothing
-  int num_slots_ = 0;
+  int num_slots_ = 0, num_flights_ = 0;
   std::vector<int> input_slots_, output_slots_;
   std::vector<bool> taken_;                               ///< of the inputs
   std::vector<std::pair<int, DeviceBuffers>> constants_;  ///< slots that never change: literals, positions along axes

@@ -16,12 +16,15 @@
 #include "weft/runtime/host/device.h"
 #include "weft/runtime/host/nan_check.h"
 #include "weft/runtime/host/thread_pool.h"
+#include "weft/runtime/sharded/first_equal.h"
 #include "weft/runtime/sharded/spmd_body.h"
 
 namespace weft::detail {
 namespace {
 
-const SpmdStepRule<Scan> scan_step([](const ParamsBase& p) { return SpmdStep{SpmdStepKind::scan, {params_as<Scan::Params>(p).jaxpr}}; });
+const SpmdStepRule<Scan> scan_step([](const ParamsBase& p) {
+  return SpmdStep{SpmdStepKind::scan, {params_as<Scan::Params>(p).jaxpr}, params_as<Scan::Params>(p).length};
+});
 const SpmdStepRule<While> while_step([](const ParamsBase& p) {
   return SpmdStep{SpmdStepKind::while_loop, {params_as<While::Params>(p).cond_jaxpr, params_as<While::Params>(p).body_jaxpr}};
 });
@@ -55,37 +58,59 @@ void SpmdBody::set(int slot, const DeviceBuffers& value, Slots& slots) const {
 void SpmdBody::own_given(const Segment& s, std::span<const std::size_t> leader, Slots& slots) const {
   std::vector<const void*> memory;
   memory.reserve(slots.size());
-  for (const Ref<Buffer>& b : slots) memory.push_back(b ? b->data() : nullptr);
-  for (const int slot : s.given)
+  for (const Ref<Buffer>& b : slots)
+    if (b) memory.push_back(b->data());
+  std::sort(memory.begin(), memory.end());
+  std::vector<std::int64_t> holders;  // of each piece of memory, how many values on devices
+  std::size_t pieces = 0;
+  for (std::size_t m = 0; m < memory.size(); ++m) {
+    if (m == 0 || memory[m] != memory[pieces - 1]) memory[pieces++] = memory[m], holders.push_back(0);
+    ++holders.back();
+  }
+  memory.resize(pieces);
+  const auto holders_of = [&](const void* piece) -> std::int64_t& {
+    return holders[static_cast<std::size_t>(std::lower_bound(memory.begin(), memory.end(), piece) - memory.begin())];
+  };
+  for (const int slot : s.given) {
+    const auto values = at(slots, slot);
+    std::vector<std::int64_t> own(num_devices_);  // of a device and those that follow it
+    for (std::size_t k : local_)
+      if (values[k]->data() == values[leader[k]]->data()) ++own[leader[k]];
     for (std::size_t k : local_) {
-      if (leader[k] != k) continue;
-      Ref<Buffer>& mine = at(slots, slot)[k];
-      const std::size_t first = static_cast<std::size_t>(slot) * num_devices_;
-      bool others = false;
-      for (std::size_t m = 0; m < memory.size(); ++m)
-        others |= memory[m] == mine->data() && !(m >= first && m < first + num_devices_ && leader[m - first] == k);
-      if (!others || mine->bytes() == 0) continue;
+      Ref<Buffer>& mine = values[k];
+      if (leader[k] != k || mine->bytes() == 0) continue;
+      std::int64_t& all = holders_of(mine->data());
+      if (all == own[k]) continue;
+      --all;
       const Ref<Buffer> copy(new HostBuffer(mine->bytes(), device_ids_[k]));
       std::memcpy(copy->data(), mine->data(), mine->bytes());
       mine = copy;
-      memory[first + k] = copy->data();
     }
+  }
 }
 
 void SpmdBody::run_segment(const Segment& s, Slots& slots, bool one_thread) const {
   // Devices with the same operands have the same results: one of them computes.
   std::vector<std::size_t> leader(num_devices_), leaders;
-  for (std::size_t k : local_) {
-    leader[k] = k;
-    if (!s.has_effects && !is_accelerator(device_ids_[k]))
-      for (std::size_t other : leaders) {
-        const bool same =
-            std::all_of(s.inputs.begin(), s.inputs.end(), [&](int i) { return at(slots, i)[k]->data() == at(slots, i)[other]->data(); });
-        if (!same) continue;
-        leader[k] = other;
-        break;
-      }
-    if (leader[k] == k) leaders.push_back(k);
+  if (s.has_effects || is_accelerator(device_ids_[local_[0]])) {
+    for (std::size_t k : local_) leader[k] = k;
+    leaders = local_;
+  } else {
+    const auto memory = [&](std::size_t n, int slot) { return at(slots, slot)[local_[n]]->data(); };
+    const std::vector<std::size_t> first = first_equal(
+        local_.size(),
+        [&](std::size_t n) {
+          std::uint64_t h = 0;
+          for (int slot : s.inputs) h = mixed_hash(h, reinterpret_cast<std::uintptr_t>(memory(n, slot)));
+          return h;
+        },
+        [&](std::size_t n, std::size_t m) {
+          return std::all_of(s.inputs.begin(), s.inputs.end(), [&](int slot) { return memory(n, slot) == memory(m, slot); });
+        });
+    for (std::size_t n = 0; n < local_.size(); ++n) {
+      leader[local_[n]] = local_[first[n]];
+      if (first[n] == n) leaders.push_back(local_[n]);
+    }
   }
   if (!s.given.empty()) own_given(s, leader, slots);
   const auto run_on = [&](std::int64_t i) {
@@ -112,7 +137,7 @@ void SpmdBody::run_segment(const Segment& s, Slots& slots, bool one_thread) cons
 
 const SpmdBody::Step* SpmdBody::first_collective() const {
   for (const Step& s : steps_) {
-    if (s.kind == Step::Kind::collective) return &s;
+    if (s.kind == Step::Kind::collective || s.kind == Step::Kind::start) return &s;
     for (const auto& body : s.bodies)
       if (const Step* inner = body->first_collective()) return inner;
   }
@@ -229,8 +254,15 @@ void SpmdBody::check_collective(const Step& s, Slots& slots) const {
   check_made_finite(*s.eqn.op, tensors(s.inputs[0], s.plan.in), tensors(s.outputs[0], s.plan.out), s.eqn.loc);
 }
 
+int SpmdBody::num_overlapped() const {
+  int count = num_flights_;
+  for (const Step& s : steps_)
+    for (const auto& body : s.bodies) count += body->num_overlapped();
+  return count;
+}
+
 bool SpmdBody::only_communicates() const {
-  return std::any_of(steps_.begin(), steps_.end(), [](const Step& s) { return s.kind == Step::Kind::collective; }) &&
+  return num_flights_ == 0 && std::any_of(steps_.begin(), steps_.end(), [](const Step& s) { return s.kind == Step::Kind::collective; }) &&
          std::all_of(steps_.begin(), steps_.end(), [](const Step& s) {
            return s.kind == Step::Kind::collective || (s.kind == Step::Kind::segment && !s.segment.has_effects);
          });
@@ -241,11 +273,18 @@ std::vector<DeviceBuffers> SpmdBody::run(std::span<const DeviceBuffers> inputs, 
   Slots slots(static_cast<std::size_t>(num_slots_) * num_devices_);
   for (const auto& [slot, value] : constants_) set(slot, value, slots);
   for (std::size_t i = 0; i < inputs.size(); ++i) set(input_slots_[i], inputs[i], slots);
+  std::vector<std::unique_ptr<StartedCollective>> flights(static_cast<std::size_t>(num_flights_));
   for (const Step& s : steps_) {
     switch (s.kind) {
       case Step::Kind::segment: run_segment(s.segment, slots, one_thread); break;
       case Step::Kind::collective:
         s.join->run(at(slots, s.inputs[0]), at(slots, s.outputs[0]));
+        if (config.debug_nans) check_collective(s, slots);
+        break;
+      case Step::Kind::start: flights[static_cast<std::size_t>(s.flight)] = s.join->start(at(slots, s.inputs[0])); break;
+      case Step::Kind::wait:
+        flights[static_cast<std::size_t>(s.flight)]->wait(at(slots, s.outputs[0]));
+        flights[static_cast<std::size_t>(s.flight)].reset();
         if (config.debug_nans) check_collective(s, slots);
         break;
       case Step::Kind::scan: run_scan(s, slots); break;

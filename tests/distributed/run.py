@@ -201,11 +201,11 @@ def fault(how, processes, devices, who, check, number, by_default=False):
         text = reports.get(r)
         if text is None:
             problem = f"no report of process {r}"
-        elif not any(name in text for name in ("psum over `i` of", "sync_global_devices", "save_checkpoint")):
+        elif not any(name in text for name in (" over `i` of", "sync_global_devices", "save_checkpoint")):
             problem = f"process {r} does not name the operation and the axis"
-        elif "worker.cpp:" not in text:
+        elif "worker.cpp:" not in text and "overlap.cpp:" not in text:
             problem = f"process {r} does not name the line"
-        elif how in ("kill", "segv", "stop", "loop", "exit", "throw", "stop before a save", "kill in a communicator", "stop in a communicator") and f"process {who}" not in text:
+        elif how.split()[0] in ("kill", "segv", "stop", "loop", "exit", "throw") and how != "loop in a communicator" and f"process {who}" not in text:
             problem = f"process {r} does not name the one that is missing"
     if code == -1 or not began or took > (30 if by_default else LIMIT):
         problem = problem or (f"the report took {took:.1f} s" if began and code != -1 else "it did not end" if began else "no fault")
@@ -287,7 +287,8 @@ def dry_runs():
 
 
 KINDS = ["kill", "stop", "loop", "order", "shape", "exit", "segv", "throw", "other", "skip", "stop before a save", "no save",
-         "kill in a communicator", "stop in a communicator", "loop in a communicator"]
+         "kill in a communicator", "stop in a communicator", "loop in a communicator", "kill in overlap", "stop in overlap", "kill in halo", "stop in halo",
+         "kill in rounds", "stop in rounds"]
 if faults is None and kills is None:
     for processes in (2, 3, 4):
         for devices in (1, 2, 4):
@@ -313,9 +314,11 @@ if faults is None and kills is None:
     for number, (how, check) in enumerate((("kill", False), ("stop", False), ("order", False), ("shape", True), ("stop before a save", False),
                                             ("kill in a communicator", False), ("stop in a communicator", False), ("loop in a communicator", False))):
         fault(how, 3 if how.startswith("kill") else 2, 2 if how == "kill" else 1, 1, check, number)
-    fault("stop", 3, 1, 1, False, 8, by_default=True)
-    fault("stop", 3, 1, 0, False, 9, by_default=True)  # the process that keeps the store
-    fault("kill", 3, 1, 1, False, 10, by_default=True)
+    for number, how in enumerate(("kill in overlap", "stop in overlap", "kill in halo", "stop in halo", "kill in rounds", "stop in rounds")):
+        fault(how, 2 + number % 2, 2, number % 2, False, 8 + number)
+    fault("stop", 3, 1, 1, False, 14, by_default=True)
+    fault("stop", 3, 1, 0, False, 15, by_default=True)  # the process that keeps the store
+    fault("kill", 3, 1, 1, False, 16, by_default=True)
 if kills is not None:
     with tempfile.TemporaryDirectory() as top:
         start([worker, "save", top + "/run", "1"], environment(2), PATIENCE)

@@ -325,6 +325,11 @@ void bits() {
     }
     text += fmt::format(" {:016x}", h);
   }
+  for (const Array& slope : overlapped_gradients()) {
+    std::uint64_t h = 0xcbf29ce484222325u;
+    for (float v : slope.to_vector<float>()) h = (h ^ std::bit_cast<std::uint32_t>(v)) * 0x100000001b3u;
+    text += fmt::format(" {:016x}", h);
+  }
   if (me == 0) fmt::print("bits{}\n", text);
 }
 
@@ -441,17 +446,29 @@ double now() {
   return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
 }  // the same in all processes
 
-// A few thousand collectives, so that something is under way when another process fails; and ways to fail.
-void faulty(const std::string& how, int who, const std::string& folder) {
+// A few thousand collectives, so that something is under way when another process fails; and ways to fail. "kill in halo": within a call of
+// that program.
+void faulty(std::string how, int who, const std::string& folder) {
+  const std::size_t in = how.find(" in ");
+  const bool within = in != std::string::npos && !how.ends_with("a communicator");
   const int local = local_device_count();
   const bool me = process_index() == who;
   const Array x = ones({local, 4});
-  const auto step = pmap([](Array a) { return psum(a, "i") / axis_size("i"); }, {.axis_name = "i"});
+  const std::function<Array(Array)> step = faulty_program(within ? how.substr(in + 4) : "");
+  if (within) how.resize(in);
+  const auto fail_within = [&] {
+    std::thread([how] {
+      std::this_thread::sleep_for(std::chrono::milliseconds(7));
+      std::fprintf(stderr, "FAULT at %.2f\n", now());
+      raise(how == "stop" ? SIGSTOP : SIGKILL);
+    }).detach();
+  };
   try {
     Array y = step(x);
     sync_global_devices("go");
     for (int i = 0; i < 1000000; ++i) {
-      if (me && i == 20) {
+      if (me && within && i == 20) fail_within();
+      if (me && !within && i == 20) {
         std::fprintf(stderr, "FAULT at %.2f\n", now());
         if (how == "kill") raise(SIGKILL);
         if (how == "segv") {
@@ -544,6 +561,7 @@ int main(int argc, char** argv) {
     if (what == "all" || what == "collectives") collectives();
     if (what == "all" || what == "nested") nested_maps();
     if (what == "all" || what == "donation") donation();
+    if (what == "all" || what == "overlap") overlap();
     if (what == "all" || what == "channels") channels();
     if (what == "all" || what == "pieces") sharded_pieces();
     if (what == "all" || what == "results") memory_of_results();

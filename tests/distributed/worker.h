@@ -5,7 +5,9 @@
 
 #include <cstdint>
 #include <cstdio>
+#include <functional>
 #include <string>
+#include <vector>
 
 #include "tools/programs.h"
 
@@ -62,6 +64,12 @@ void nested_maps();
 /// Operations along a dimension that the processes' devices divide, and maps over some of a mesh's axes.
 void sharded_pieces();
 void donation();
+/// Collectives that begin before they are waited for.
+void overlap();
+/// What gradients are that are summed while others are computed.
+std::vector<Array> overlapped_gradients();
+/// A program with collectives, in which processes fail: "overlap", "halo", "rounds", or a sum.
+std::function<Array(Array)> faulty_program(const std::string& what);
 /// Devices beyond the hosts' of several processes: what they know of each other, groups, replays, checkpoints in a folder.
 void gpus(const std::string& folder);
 /// Each entry point of the libraries fails once on one process: all hear of it, and go on.
