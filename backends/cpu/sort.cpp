@@ -9,13 +9,15 @@
 #include "weft/backends/common/native_step.h"
 #include "weft/backends/cpu/radix_sort.h"
 #include "weft/backends/cpu/scratch.h"
+#include "weft/backends/cpu/sorting/networks.h"
 #include "weft/core/array/storage.h"
 #include "weft/core/ops/movement/sort.h"
 
 namespace weft::detail {
 namespace {
 
-constexpr std::int64_t kFew = 96;  // so many records are sorted by comparisons
+constexpr std::int64_t kFew = 96;              // so many records are sorted by comparisons
+constexpr std::int64_t kMostOfNetwork = 1024;  // longer lines are sorted one by one
 
 template <class T>
 using UnsignedOf =
@@ -126,11 +128,27 @@ class SortStep final : public NativeStep {
       }
     }
     alone_ = operands.size() == 1 && !operands[0].dtype.is_complex();
+    if (keys_.size() != 1 || lines_.length < 2 || lines_.length > kMostOfNetwork) return;
+    if (!alone_ && keys_[0].dtype.itemsize() > 4) return;
+    side_by_side_ = with_column_sorter([&](const auto& sorter) { return 2 * lines_.count >= sorter.lanes ? sorter.lanes : 0; });
+    if (side_by_side_ > 0) network_ = sorting_network(lines_.length);
   }
 
   void run(std::span<void* const> addresses) const override {
-    in_ranges(lines_.count, lines_.length, [&](std::int64_t first, std::int64_t last) {
-      for (std::int64_t line = first; line < last; ++line) {
+    if (side_by_side_ > 0) {
+      const std::int64_t blocks = (lines_.count + side_by_side_ - 1) / side_by_side_;
+      return in_ranges(blocks, side_by_side_ * lines_.length, [&](std::int64_t first, std::int64_t last) {
+        for (std::int64_t b = first; b < last; ++b)
+          sort_block(addresses, b * side_by_side_, std::min(side_by_side_, lines_.count - b * side_by_side_));
+      });
+    }
+    run_singly(addresses, 0, lines_.count);
+  }
+
+ private:
+  void run_singly(std::span<void* const> addresses, std::int64_t from, std::int64_t to) const {
+    in_ranges(to - from, lines_.length, [&](std::int64_t first, std::int64_t last) {
+      for (std::int64_t line = from + first; line < from + last; ++line) {
         const std::int64_t base = lines_.base(line);
         const bool done = alone_ && with_key_type(keys_[0].dtype, [&]<class T>() {
                             return sort_codes<T>(static_cast<const UnsignedOf<T>*>(addresses[0]) + base,
@@ -141,7 +159,65 @@ class SortStep final : public NativeStep {
     });
   }
 
- private:
+  /// f of the processor's sorter of what stands for this array's elements; 0 where it has none.
+  template <class F>
+  std::int64_t with_column_sorter(F&& f) const {
+    const auto of = [&](const auto* sorter) { return sorter ? f(*sorter) : std::int64_t{0}; };
+    if (!alone_) return of(column_sorter<Record>());
+    return with_key_type(keys_[0].dtype, [&]<class T>() { return of(column_sorter<UnsignedOf<T>>()); });
+  }
+
+  /// Calls f(line, element) for the elements of `count` lines from `first` on, in the order in which they lie in memory.
+  template <class F>
+  void for_elements(std::int64_t count, F&& f) const {
+    if (lines_.stride == 1) {
+      for (std::int64_t line = 0; line < count; ++line)
+        for (std::int64_t i = 0; i < lines_.length; ++i) f(line, i);
+    } else {
+      for (std::int64_t i = 0; i < lines_.length; ++i)
+        for (std::int64_t line = 0; line < count; ++line) f(line, i);
+    }
+  }
+
+  /// Lines that are sorted side by side, each in one lane.
+  void sort_block(std::span<void* const> addresses, std::int64_t first, std::int64_t count) const {
+    const Scratch<std::int64_t> bases(side_by_side_);
+    for (std::int64_t line = 0; line < count; ++line) bases[line] = lines_.base(first + line);
+    const auto place = [&](std::int64_t line, std::int64_t i) { return bases[line] + i * lines_.stride; };
+    with_key_type(keys_[0].dtype, [&]<class T>() {
+      using U = UnsignedOf<T>;
+      const U* in = static_cast<const U*>(addresses[keys_[0].operand]);
+      if (!alone_) {
+        const Scratch<Record> columns(lines_.length * side_by_side_);
+        sort_columns(columns, count, [&](std::int64_t line, std::int64_t i) {
+          return Record{code_of<T>(in[place(line, i)])} << 32 | static_cast<Record>(i);
+        });
+        return fetch_all(addresses, [&](const auto* from, auto* to) {
+          for_elements(count, [&](std::int64_t line, std::int64_t i) {
+            to[place(line, i)] = from[place(line, position(columns[i * side_by_side_ + line]))];
+          });
+        });
+      }
+      const Scratch<U> columns(lines_.length * side_by_side_);
+      bool lost = false;
+      sort_columns(columns, count, [&](std::int64_t line, std::int64_t i) {
+        const U bits = in[place(line, i)];
+        lost |= is_lost<T>(bits);
+        return code_of<T>(bits);
+      });
+      if (lost) return run_singly(addresses, first, first + count);
+      U* out = static_cast<U*>(addresses[1]);
+      for_elements(count, [&](std::int64_t line, std::int64_t i) { out[place(line, i)] = bits_of<T>(columns[i * side_by_side_ + line]); });
+    });
+  }
+  template <class U, class F>
+  void sort_columns(const Scratch<U>& columns, std::int64_t count, F&& number) const {
+    // Lanes without a line.
+    if (count < side_by_side_) std::fill_n(columns.get(), lines_.length * side_by_side_, U{0});
+    for_elements(count, [&](std::int64_t line, std::int64_t i) { columns[i * side_by_side_ + line] = number(line, i); });
+    column_sorter<U>()->sort(columns.get(), network_.data(), static_cast<std::int64_t>(network_.size()));
+  }
+
   /// False where codes don't tell the numbers.
   template <class T, class U = UnsignedOf<T>>
   bool sort_codes(const U* in, U* out) const {
@@ -205,15 +281,19 @@ class SortStep final : public NativeStep {
         std::swap(records, spare);
       }
     }
+    fetch_all(addresses, [&](const auto* all_from, auto* all_to) {
+      const auto* from = all_from + base;
+      auto* to = all_to + base;
+      in_ranges(n, 1, [&](std::int64_t first, std::int64_t last) {
+        for (std::int64_t i = first; i < last; ++i) to[i * stride] = from[position(records[i]) * stride];
+      });
+    });
+  }
+  /// Calls copy(from, to) for each operand and its result, as elements of its size.
+  template <class F>
+  void fetch_all(std::span<void* const> addresses, F&& copy) const {
     for (std::size_t k = 0; k < sizes_.size(); ++k) {
-      const void *in = addresses[k], *out = addresses[sizes_.size() + k];
-      const auto fetch = [&]<class E>() {
-        const E* from = static_cast<const E*>(in) + base;
-        E* to = static_cast<E*>(const_cast<void*>(out)) + base;
-        in_ranges(n, 1, [&](std::int64_t first, std::int64_t last) {
-          for (std::int64_t i = first; i < last; ++i) to[i * stride] = from[position(records[i]) * stride];
-        });
-      };
+      const auto fetch = [&]<class E>() { copy(static_cast<const E*>(addresses[k]), static_cast<E*>(addresses[sizes_.size() + k])); };
       switch (sizes_[k]) {
         case 1: fetch.template operator()<std::uint8_t>(); break;
         case 2: fetch.template operator()<std::uint16_t>(); break;
@@ -230,6 +310,8 @@ class SortStep final : public NativeStep {
   std::vector<int> sizes_;  // in bytes, of each operand's elements
   std::vector<KeyPart> keys_;
   bool alone_ = false;
+  std::int64_t side_by_side_ = 0;  // lines that are sorted at a time by the network; 0: each by itself
+  std::vector<Comparators> network_;
 };
 
 /// Records in the opposite order of their codes, the first of equal ones first.

@@ -5,6 +5,7 @@
 
 #include "tests/ops/checks.h"
 #include "weft/backends/cpu/cpu_backend.h"
+#include "weft/backends/cpu/sorting/networks.h"
 #include "weft/core/ops/common.h"
 #include "weft/core/ops/movement/sort.h"
 #include "weft/runtime/host/buffer.h"
@@ -67,6 +68,46 @@ TEST_CASE("native steps: sorting one array") {
     const Array x = astype(complex(repeated({400}, 1, float64), repeated({400}, 2, float64)), t);
     CHECK(first_different([](Xs y) { return std::vector{sort(y[0])}; }, {x}) == -1);
   }
+}
+
+TEST_CASE("native steps: sorting networks sort all sequences of zeros and ones, and so all others") {
+  for (int n = 1; n <= 18; ++n) {
+    CAPTURE(n);
+    const std::vector<detail::Comparators> network = detail::sorting_network(n);
+    // Bit b of a word belongs to the sequence of number 64 * word + b, whose bit i is element i.
+    for (std::uint64_t word = 0; word < std::max(1u, 1u << n >> 6); ++word) {
+      std::vector<std::uint64_t> x(static_cast<std::size_t>(n));
+      for (std::uint64_t b = 0; b < 64; ++b)
+        for (std::size_t i = 0; i < x.size(); ++i) x[i] |= ((64 * word + b) >> i & 1) << b;
+      for (const detail::Comparators& c : network)
+        for (int k = 0; k < c.count; ++k) {
+          std::uint64_t &low = x.at(static_cast<std::size_t>(c.low + k)), &high = x.at(static_cast<std::size_t>(c.high + k));
+          const std::uint64_t least = low & high;
+          high |= low;
+          low = least;
+        }
+      bool sorted = true;
+      for (std::size_t i = 1; i < x.size(); ++i) sorted &= (x[i - 1] & ~x[i]) == 0;
+      CHECK(sorted);
+    }
+  }
+}
+
+TEST_CASE("native steps: sorting many lines side by side") {
+  for (DType t : kReal)
+    for (int n : {2, 3, 17, 64, 333, 1024}) {
+      INFO(t.name(), " ", n);
+      for (int lines : {9, 70, 130}) {
+        CHECK(first_different([](Xs x) { return std::vector{sort(x[0], 1)}; }, {samples({lines, n}, 1, t)}) == -1);
+        CHECK(first_different([](Xs x) { return std::vector{sort(x[0], 1)}; }, {repeated({lines, n}, 2, t)}) == -1);
+      }
+      // Numbers whose codes tell them, along dimensions in front.
+      const Array whole = samples({2, n, 37}, 3, t);
+      CHECK(first_different([](Xs x) { return std::vector{sort(x[0], 1)}; }, {whole}) == -1);
+      CHECK(first_different([](Xs x) { return std::vector{argsort(x[0], 1)}; }, {repeated({2, n, 37}, 4, t)}) == -1);
+      CHECK(first_different([](Xs x) { return sorted_together(x, 1, 1); },
+                            {repeated({40, n}, 5, t), samples({40, n}, 6, float64), repeated({40, n}, 7, int8)}) == -1);
+    }
 }
 
 TEST_CASE("native steps: sorting in pieces by several threads") {
