@@ -250,6 +250,7 @@ TEST_CASE("math constants: the tables of sixteen intervals are their functions' 
     CAPTURE(i);
     const auto at = static_cast<std::size_t>(i);
     CHECK(t::two_to_sixteenths[at] == float_of(f(MathFunction::exp2, Number(i) / 16)));
+    CHECK(t::two_to_sixteenths_low[at] == float_of(f(MathFunction::exp2, Number(i) / 16) - Number(t::two_to_sixteenths[at])));
     // ln(m) of the middle by its inverse, rounded to float32; in the upper half together with what the float32 nearest to ln 2 is too
     // large.
     const Number off = rounded(ln(2), 24) - ln(2);

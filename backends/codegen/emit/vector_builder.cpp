@@ -305,12 +305,13 @@ Value* VectorBuilder::bfloat_to_float(Value* v) {
 
 Value* VectorBuilder::float_to_bfloat(Value* v) {
   Value* bits = ir_.CreateBitCast(v, with_lanes(ir_.getInt32Ty(), v));
-  Value* high = ir_.CreateLShr(bits, same(bits, std::uint64_t{16}));
-  Value* odd = ir_.CreateAnd(high, same(high, std::uint64_t{1}));
-  Value* rounded =
-      ir_.CreateLShr(ir_.CreateAdd(ir_.CreateAdd(bits, same(bits, std::uint64_t{0x7fff})), odd), same(bits, std::uint64_t{16}));
-  Value* quiet = ir_.CreateOr(high, same(high, std::uint64_t{0x40}));
-  return ir_.CreateTrunc(ir_.CreateSelect(ir_.CreateFCmpUNO(v, v), quiet, rounded), with_lanes(ir_.getInt16Ty(), v));
+  const auto plus = [&](std::uint64_t n) { return ir_.CreateAdd(bits, same(bits, n)); };
+  // To even at bit 16. Two sums and a selection: without shifts, of which vectors have fewer units than of sums.
+  Value* odd = ir_.CreateICmpNE(ir_.CreateAnd(bits, same(bits, std::uint64_t{0x10000})), same(bits, std::uint64_t{0}));
+  Value* rounded = ir_.CreateSelect(odd, plus(0x8000), plus(0x7fff));
+  Value* quiet = ir_.CreateOr(bits, same(bits, std::uint64_t{0x400000}));
+  Value* whole = ir_.CreateSelect(ir_.CreateFCmpUNO(v, v), quiet, rounded);
+  return ir_.CreateTrunc(ir_.CreateLShr(whole, same(whole, std::uint64_t{16})), with_lanes(ir_.getInt16Ty(), v));
 }
 
 /// The float32 towards zero, its last bit set where that isn't exact: rounding it again gives what rounding the float64 at once would.

@@ -37,6 +37,28 @@ class Sixteen {
     return scale(fma(two_to, rest, two_to), n);
   }
 
+  /// 1 / (1 + e) with e = exp(-x) = 2^n u (1 + rest), both sides of the fraction divided by the power of two in e: neither overflows, and
+  /// what rounding the sum loses is added with the rest.
+  Value* logistic(Value* x) {
+    const double magic = 0x1.8p19;
+    // Beyond these the result is 1 or 0. The second operand comes out if either is NaN.
+    Value* c = call(id::x86_avx512_min_ps_512, {number(104.5), ir_.CreateFNeg(x), rounding()});
+    c = call(id::x86_avx512_max_ps_512, {number(-24), c, rounding()});
+    Value* shifted = fma(c, number(constants::log2e_f64[0]), number(magic));
+    Value* n = sub(shifted, number(magic));
+    Value* r = fma(n, number(-constants::ln2_f32[1]), fma(n, number(-constants::ln2_f32[0]), c));
+    Value* u = lookup(tables::two_to_sixteenths, bits(shifted));
+    Value* rest = fma(mul(r, r), fma(r, number(tables::exp_rest[1]), number(tables::exp_rest[0])), r);
+    // -n rounded up; what is less than 2^-40 makes no difference beside u.
+    Value* up = sub(number(0.9375), n);
+    Value* one = scale(number(1), call(id::x86_avx512_max_ps_512, {number(-40), up, rounding()}));
+    Value *sum = add(one, u), *of_u = sub(sum, one);
+    Value* lost = add(sub(one, sub(sum, of_u)), add(sub(u, of_u), lookup(tables::two_to_sixteenths_low, bits(shifted))));
+    // Where the result is 0, nothing underflows on the way.
+    Value* above = ir_.CreateSelect(ir_.CreateFCmpOGT(c, number(103.98)), number(0), number(1));
+    return scale(ir_.CreateFDiv(above, add(sum, fma(u, rest, lost))), up);
+  }
+
   Value* erf(Value* x) {
     const double magic = 0x1p21;
     Value* a = ir_.CreateUnaryIntrinsic(id::fabs, x);
@@ -158,6 +180,7 @@ Value* sixteen_lane_math(llvm::IRBuilder<>& ir, MathFunction f, Value* x) {
       case MathFunction::tanh: return s.tanh(v);
       case MathFunction::log: return s.log(v);
       case MathFunction::log1p: return s.log1p(v);
+      case MathFunction::logistic: return s.logistic(v);
       default: return nullptr;
     }
   };

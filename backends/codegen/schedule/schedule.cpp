@@ -42,10 +42,10 @@ class Scheduler {
   }
 
   Schedule run() {
-    schedule_.lanes = choose_lanes();
-    // No wider than the longest loop.
     std::int64_t longest = 1;
     for (std::int64_t d : k_.dag.dims) longest = std::max(longest, d);
+    schedule_.lanes = choose_lanes(longest);
+    // No wider than the longest loop.
     while (schedule_.lanes > 4 && schedule_.lanes / 2 >= longest) schedule_.lanes /= 2;
     if (goes_by_pairs()) {
       plan_pairs();
@@ -71,19 +71,21 @@ class Scheduler {
     return std::any_of(nest_vector_.begin(), nest_vector_.end(), [](int d) { return d >= 0; }) || schedule_.vector_dim >= 0;
   }
 
-  int choose_lanes() const {
-    double narrow = 0, wide = 0, small = 0;
+  int choose_lanes(std::int64_t longest) const {
+    double narrow = 0, wide = 0, pairs = 0, bytes_alone = 0;
     for (const Nodes& nodes : nodes_)
       for (NodeId id : nodes.all) {
         const Node& n = k_.dag[id];
         if (n.kind != NodeKind::op && n.kind != NodeKind::math && n.kind != NodeKind::load) continue;
         if (n.dtype.is_bool() || n.dims == 0) continue;
         const int bytes = n.dtype.itemsize();
-        (bytes == 8 ? wide : bytes == 4 ? narrow : small) += std::max(0.25, node_cost(n));
+        (bytes == 8 ? wide : bytes == 4 ? narrow : bytes == 2 ? pairs : bytes_alone) += std::max(0.25, node_cost(n));
       }
     if (wide > narrow) return std::max(1, vector_bytes_ / 8);
     if (narrow > 0 || wide > 0) return std::max(1, vector_bytes_ / 4);
-    return std::max(1, vector_bytes_ / (small > 0 ? 2 : 4));
+    // Vectors full of bytes leave long rests of short loops.
+    if (pairs == 0 && bytes_alone > 0 && longest >= 16 * vector_bytes_) return std::max(1, vector_bytes_);
+    return std::max(1, vector_bytes_ / (pairs > 0 || bytes_alone > 0 ? 2 : 4));
   }
 
   bool is_running(const Nest& t) const {

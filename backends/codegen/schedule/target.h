@@ -25,7 +25,7 @@ struct Target {
   double beyond_caches = 24 << 20;  ///< bytes that are not in the caches when they are needed again
   std::int64_t streamed_result =
       8 << 20;                        ///< results from this size on are written past the caches: a core has but a part of the last level
-  double streaming_total = 16 << 20;  ///< if the kernel moves this much altogether
+  double streaming_total = 20 << 20;  ///< if the kernel moves this much altogether: less stays in the last level until the next reader
   double column_bytes = 4 << 20;      ///< columns of larger matrices are gone through several vectors at a time
   std::int64_t far_row = 1024;        ///< bytes between rows that hardware does not prefetch
   int rows_ahead = 16;                ///< rows that are prefetched
