@@ -7,12 +7,15 @@
 #include <lapacke.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
+#include <complex>
 #include <new>
 #include <vector>
 
 #include "weft/backends/cpu/factors/blocked.h"
 #include "weft/backends/cpu/openblas.h"
+#include "weft/backends/cpu/scratch.h"
 #include "weft/runtime/host/process_end.h"
 
 namespace weft::detail::lapack {
@@ -24,37 +27,37 @@ template <>
 struct Routines<float> {
   static constexpr auto potrf = LAPACKE_spotrf;
   static constexpr auto getrf = LAPACKE_sgetrf_work;
-  static constexpr auto geqrf = LAPACKE_sgeqrf;
-  static constexpr auto orgqr = LAPACKE_sorgqr;
-  static constexpr auto syevd = LAPACKE_ssyevd;
-  static constexpr auto gesdd = LAPACKE_sgesdd;
+  static constexpr auto geqrf = LAPACKE_sgeqrf_work;
+  static constexpr auto orgqr = LAPACKE_sorgqr_work;
+  static constexpr auto syevd = LAPACKE_ssyevd_work;
+  static constexpr auto gesdd = LAPACKE_sgesdd_work;
 };
 template <>
 struct Routines<double> {
   static constexpr auto potrf = LAPACKE_dpotrf;
   static constexpr auto getrf = LAPACKE_dgetrf_work;
-  static constexpr auto geqrf = LAPACKE_dgeqrf;
-  static constexpr auto orgqr = LAPACKE_dorgqr;
-  static constexpr auto syevd = LAPACKE_dsyevd;
-  static constexpr auto gesdd = LAPACKE_dgesdd;
+  static constexpr auto geqrf = LAPACKE_dgeqrf_work;
+  static constexpr auto orgqr = LAPACKE_dorgqr_work;
+  static constexpr auto syevd = LAPACKE_dsyevd_work;
+  static constexpr auto gesdd = LAPACKE_dgesdd_work;
 };
 template <>
 struct Routines<std::complex<float>> {
   static constexpr auto potrf = LAPACKE_cpotrf;
   static constexpr auto getrf = LAPACKE_cgetrf_work;
-  static constexpr auto geqrf = LAPACKE_cgeqrf;
-  static constexpr auto orgqr = LAPACKE_cungqr;
-  static constexpr auto syevd = LAPACKE_cheevd;
-  static constexpr auto gesdd = LAPACKE_cgesdd;
+  static constexpr auto geqrf = LAPACKE_cgeqrf_work;
+  static constexpr auto orgqr = LAPACKE_cungqr_work;
+  static constexpr auto syevd = LAPACKE_cheevd_work;
+  static constexpr auto gesdd = LAPACKE_cgesdd_work;
 };
 template <>
 struct Routines<std::complex<double>> {
   static constexpr auto potrf = LAPACKE_zpotrf;
   static constexpr auto getrf = LAPACKE_zgetrf_work;
-  static constexpr auto geqrf = LAPACKE_zgeqrf;
-  static constexpr auto orgqr = LAPACKE_zungqr;
-  static constexpr auto syevd = LAPACKE_zheevd;
-  static constexpr auto gesdd = LAPACKE_zgesdd;
+  static constexpr auto geqrf = LAPACKE_zgeqrf_work;
+  static constexpr auto orgqr = LAPACKE_zungqr_work;
+  static constexpr auto syevd = LAPACKE_zheevd_work;
+  static constexpr auto gesdd = LAPACKE_zgesdd_work;
 };
 
 template <class T>
@@ -73,6 +76,22 @@ void transpose(const T* from, int m, int n, T* to) {
 bool succeeded(lapack_int info) {
   if (info == LAPACK_WORK_MEMORY_ERROR || info == LAPACK_TRANSPOSE_MEMORY_ERROR) throw std::bad_alloc();
   return info == 0;
+}
+/// The memory that a routine wants for its work: what it says itself, which is asked for once as long as it is called for the same shapes.
+/// `ask` calls it with a first element and the length -1. The routines' usual forms ask, allocate and look for NaNs in each call, which
+/// takes as long as a small matrix.
+template <class T, class F>
+lapack_int work_length(const std::array<int, 3>& what, F&& ask) {
+  struct Known {
+    std::array<int, 3> what{-1, -1, -1};
+    lapack_int length = 0;
+  };
+  static thread_local Known known;
+  if (known.what == what) return known.length;
+  T first{};
+  if (ask(&first) != 0) return std::max({1, what[0], what[1], what[2]});
+  known = {what, std::max<lapack_int>(1, static_cast<lapack_int>(std::real(first)))};
+  return known.length;
 }
 std::size_t area(int m, int n) { return static_cast<std::size_t>(m) * static_cast<std::size_t>(n); }
 
@@ -128,7 +147,21 @@ bool eigh(T* a, int n, bool lower, Real<T>* values) {
   use_one_blas_thread();
   if (n == 0) return true;
   if (!all_finite(a, area(n, n))) return false;
-  if (!succeeded(Routines<T>::syevd(LAPACK_COL_MAJOR, 'V', lower ? 'U' : 'L', n, a, n, values))) return false;
+  const char triangle = lower ? 'U' : 'L';
+  const lapack_int size = n, integers = 3 + 5 * size, reals = 1 + 5 * size + 2 * size * size;
+  const Scratch<lapack_int> counts(integers);
+  const Scratch<Real<T>> real_work(is_complex<T> ? reals : 1);
+  const auto routine = [&](T* work, lapack_int length) {
+    const bool asks = length < 0;
+    if constexpr (is_complex<T>)
+      return Routines<T>::syevd(LAPACK_COL_MAJOR, 'V', triangle, n, a, n, values, work, length, real_work.get(), asks ? -1 : reals,
+                                counts.get(), asks ? -1 : integers);
+    else
+      return Routines<T>::syevd(LAPACK_COL_MAJOR, 'V', triangle, n, a, n, values, work, length, counts.get(), asks ? -1 : integers);
+  };
+  const lapack_int length = work_length<T>({n, triangle, 0}, [&](T* first) { return routine(first, -1); });
+  const Scratch<T> work(length);
+  if (!succeeded(routine(work.get(), length))) return false;
   const std::vector<T> vectors(a, a + area(n, n));
   transpose(vectors.data(), n, n, a);
   if constexpr (is_complex<T>)
@@ -144,7 +177,20 @@ bool svd(T* a, int m, int n, bool vectors, bool full, Real<T>* s, T* u, T* vh) {
   if (m == 0 || n == 0) return true;
   if (!all_finite(a, area(m, n))) return false;
   const int columns = full ? m : std::min(m, n);
-  return succeeded(Routines<T>::gesdd(LAPACK_COL_MAJOR, !vectors ? 'N' : full ? 'A' : 'S', n, m, a, n, s, vh, n, u, columns));
+  const char job = !vectors ? 'N' : full ? 'A' : 'S';
+  const auto less = static_cast<std::int64_t>(std::min(m, n)), more = static_cast<std::int64_t>(std::max(m, n));
+  const Scratch<lapack_int> counts(8 * less);
+  // As much as any job of the complex routine wants.
+  const Scratch<Real<T>> real_work(is_complex<T> ? less * std::max(5 * less + 7, 2 * more + 2 * less + 1) : 1);
+  const auto routine = [&](T* work, lapack_int length) {
+    if constexpr (is_complex<T>)
+      return Routines<T>::gesdd(LAPACK_COL_MAJOR, job, n, m, a, n, s, vh, n, u, columns, work, length, real_work.get(), counts.get());
+    else
+      return Routines<T>::gesdd(LAPACK_COL_MAJOR, job, n, m, a, n, s, vh, n, u, columns, work, length, counts.get());
+  };
+  const lapack_int length = work_length<T>({m, n, job}, [&](T* first) { return routine(first, -1); });
+  const Scratch<T> work(length);
+  return succeeded(routine(work.get(), length));
 }
 
 template <class T>
@@ -154,11 +200,20 @@ bool qr(const T* a, int m, int n, int columns, T* q, T* r) {
   const int k = std::min(m, n);
   std::vector<T> factors(area(m, std::max(n, columns))), taus(static_cast<std::size_t>(std::max(k, 1)));
   transpose(a, m, n, factors.data());
-  if (k > 0 && !succeeded(Routines<T>::geqrf(LAPACK_COL_MAJOR, m, n, factors.data(), m, taus.data()))) return false;
+  const auto factor = [&](T* work, lapack_int length) {
+    return Routines<T>::geqrf(LAPACK_COL_MAJOR, m, n, factors.data(), m, taus.data(), work, length);
+  };
+  const auto form = [&](T* work, lapack_int length) {
+    return Routines<T>::orgqr(LAPACK_COL_MAJOR, m, columns, k, factors.data(), m, taus.data(), work, length);
+  };
+  const lapack_int length = std::max(work_length<T>({m, n, columns}, [&](T* first) { return factor(first, -1); }),
+                                     work_length<T>({m, n, columns}, [&](T* first) { return form(first, -1); }));
+  const Scratch<T> work(length);
+  if (k > 0 && !succeeded(factor(work.get(), length))) return false;
   for (int i = 0; i < columns; ++i)
     for (int j = 0; j < n; ++j)
       r[area(i, n) + static_cast<std::size_t>(j)] = i <= j ? factors[area(j, m) + static_cast<std::size_t>(i)] : T(0);
-  if (columns > 0 && !succeeded(Routines<T>::orgqr(LAPACK_COL_MAJOR, m, columns, k, factors.data(), m, taus.data()))) return false;
+  if (columns > 0 && !succeeded(form(work.get(), length))) return false;
   transpose(factors.data(), columns, m, q);
   return true;
 }

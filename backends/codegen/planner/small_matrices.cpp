@@ -92,6 +92,68 @@ Elements triangular_elements(Dag& dag, const Elements& a, Elements b, std::size_
   return b;
 }
 
+struct QrElements {
+  Elements q, r;
+};
+
+/// By Householder's reflections, with the signs of LAPACK's geqr2 and org2r: each is 1 - tau v v^T, v 1 in front. `columns`: of q.
+QrElements qr_elements(Dag& dag, Elements a, std::size_t rows, std::size_t n, std::size_t columns) {
+  const KernelValue zero = dag.constant(a[0].dtype, 0), one = dag.constant(a[0].dtype, 1);
+  const auto at = [&](std::size_t i, std::size_t k) -> KernelValue& { return a[i * n + k]; };
+  // The reflection of the last row alone is none.
+  const std::size_t count = std::min(rows - 1, n);
+  Elements taus;
+  for (std::size_t k = 0; k < count; ++k) {
+    // The column's length by elements that are divided by the largest, so that no square over- or underflows.
+    KernelValue largest = dag.abs(at(k, k)), below = zero;
+    for (std::size_t i = k + 1; i < rows; ++i) below = dag.max(below, dag.abs(at(i, k)));
+    largest = dag.max(dag.max(largest, below), dag.constant(a[0].dtype, a[0].dtype == float64 ? 0x1p-1000 : 0x1p-120));
+    const KernelValue inverse = dag.div(one, largest);
+    KernelValue squares = zero;
+    for (std::size_t i = k; i < rows; ++i) {
+      const KernelValue x = dag.mul(at(i, k), inverse);
+      squares = dag.fma(x, x, squares);
+    }
+    const KernelValue alpha = at(k, k), beta = dag.neg(dag.copysign(dag.mul(largest, dag.sqrt(squares)), alpha));
+    const KernelValue reflects = dag.ne(below, zero);
+    const KernelValue tau = dag.select(reflects, dag.div(dag.sub(beta, alpha), beta), zero);
+    const KernelValue scale = dag.select(reflects, dag.div(one, dag.sub(alpha, beta)), zero);
+    for (std::size_t i = k + 1; i < rows; ++i) at(i, k) = dag.mul(at(i, k), scale);
+    at(k, k) = dag.select(reflects, beta, alpha);
+    taus.push_back(tau);
+    for (std::size_t c = k + 1; c < n; ++c) {
+      KernelValue w = at(k, c);
+      for (std::size_t i = k + 1; i < rows; ++i) w = dag.fma(at(i, k), at(i, c), w);
+      const KernelValue step = dag.neg(dag.mul(tau, w));
+      at(k, c) = dag.add(at(k, c), step);
+      for (std::size_t i = k + 1; i < rows; ++i) at(i, c) = dag.fma(step, at(i, k), at(i, c));
+    }
+  }
+  QrElements f;
+  f.q.assign(rows * columns, zero);
+  const auto q = [&](std::size_t i, std::size_t c) -> KernelValue& { return f.q[i * columns + c]; };
+  for (std::size_t c = 0; c < columns; ++c) q(c, c) = one;
+  for (std::size_t k = count; k-- > 0;) {
+    for (std::size_t c = k + 1; c < columns; ++c) {
+      KernelValue w = zero;
+      for (std::size_t i = k + 1; i < rows; ++i) w = i == k + 1 ? dag.mul(at(i, k), q(i, c)) : dag.fma(at(i, k), q(i, c), w);
+      const KernelValue step = dag.neg(dag.mul(taus[k], w));
+      q(k, c) = step;
+      for (std::size_t i = k + 1; i < rows; ++i) q(i, c) = dag.fma(step, at(i, k), q(i, c));
+    }
+    q(k, k) = dag.sub(one, taus[k]);
+    for (std::size_t i = k + 1; i < rows; ++i) q(i, k) = dag.neg(dag.mul(taus[k], at(i, k)));
+  }
+  for (std::size_t i = 0; i < columns; ++i)
+    for (std::size_t c = 0; c < n; ++c) f.r.push_back(i <= c ? at(i, c) : zero);
+  return f;
+}
+
+const RuleOf<MatrixElementRules> qr_rule(qr_primitive(), [](Dag& dag, const ParamsBase& params, std::span<const MatrixElements> in) {
+  const std::size_t rows = in[0].rows, n = in[0].columns;
+  QrElements f = qr_elements(dag, in[0].elements, rows, n, params_as<QrParams>(params).full_matrices ? rows : std::min(rows, n));
+  return std::vector<Elements>{std::move(f.q), std::move(f.r)};
+});
 const RuleOf<MatrixElementRules> lu_rule(lu_primitive(), [](Dag& dag, const ParamsBase&, std::span<const MatrixElements> in) {
   LuElements f = lu_elements(dag, in[0].elements, in[0].rows, in[0].columns);
   return std::vector<Elements>{std::move(f.lu), std::move(f.pivots), std::move(f.permutation)};
