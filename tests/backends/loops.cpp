@@ -57,6 +57,23 @@ TEST_CASE("loops: carries that change places, stay, or are overwritten") {
   }
 }
 
+TEST_CASE("loops: parts of fields are updated in place, whatever reads them before") {
+  // Each is read by the update of the next: copies in front of all updates would keep the first from its place.
+  const auto step = [](const Three& u) {
+    const Three v{u.a, u.b.at(slice(), slice(0, -1)).add(u.a(slice(), slice(1, none)) * 0.5f),
+                  u.c.at(slice(0, -1)).add(u.a(slice(1, none)))};
+    return Three{v.a.at(slice(1, none)).add(v.b(slice(1, none)) - v.c(slice(0, -1))), v.b, v.c};
+  };
+  const auto run = jit([&](const Three& u) { return fori_loop(0, 3, [&](Array, const Three& v) { return step(v); }, u); });
+  const Three start{values({90, 70}, 1), values({90, 70}, 2), values({90, 70}, 3)}, end = run(start);
+  const Three want = step(step(step(start)));
+  for (const auto& [got, expected] : {std::pair{end.a, want.a}, {end.b, want.b}, {end.c, want.c}})
+    CHECK(tree::all_close(got, expected, 1e-5, 1e-5));
+  const std::string text = run.lower(start).compile().as_text("kernels");
+  for (const char* in_place : {"out0:f32[90,70]@in0", "out1:f32[90,70]@in1", "out2:f32[90,70]@in2"})
+    CHECK_MESSAGE(text.find(in_place) != std::string::npos, text);
+}
+
 TEST_CASE("loops: slices in, slices out, forward and backward") {
   for (bool reverse : {false, true})
     for (int n : {0, 1, 5, 8}) {
@@ -361,6 +378,16 @@ TEST_CASE("loops: small matrices") {
       same([](Xs x) { return Arrays{linalg::cholesky(matmul(x[0], swapaxes(x[0], -1, -2)) + eye(4, {}, 0, x[0].dtype()))}; }, {a},
            tolerance);
       same([](Xs x) { return Arrays{linalg::cholesky(x[0] - 2)}; }, {a}, tolerance);  // indefinite: NaN
+      for (const Array& x : {a, b, swapaxes(b, -1, -2), a * 1e-25, b * 1e25, zeros_like(b), triu(a)})
+        for (const bool full : {false, true}) {
+          const std::string factors = same(
+              [full](Xs y) {
+                const auto [q, r] = linalg::qr(y[0], {.full_matrices = full});
+                return Arrays{q, r, matmul(q, r)};
+              },
+              {x}, tolerance);
+          CHECK(factors.find("\nqr (") == std::string::npos);
+        }
       for (bool lower : {false, true})
         for (bool transpose : {false, true})
           for (bool unit : {false, true}) {

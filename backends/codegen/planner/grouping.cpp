@@ -55,7 +55,8 @@ void KernelPlanner::place(int root) {
   int earliest = -1;
   for (const Root::Read& read : r.reads) earliest = std::max(earliest, step_of_[read.var]);
   const int last = static_cast<int>(steps_.size()) - 1;
-  for (int s = std::max(earliest, last - 32); s <= last; ++s)
+  const bool alone = copies_input(r);
+  for (int s = std::max(earliest, last - 32); s <= last && !alone; ++s)
     if (s >= 0 && steps_[static_cast<std::size_t>(s)].group >= 0 && join(s, root)) {
       step_of_[r.var] = s;
       return;
@@ -69,9 +70,18 @@ void KernelPlanner::place(int root) {
   }
   g.work = r.work();
   g.nodes = static_cast<int>(r.dag->nodes.size());
+  g.closed = alone;
   step_of_[r.var] = static_cast<int>(steps_.size());
   steps_.push_back({-1, -1, static_cast<int>(groups_.size())});
   groups_.push_back(std::move(g));
+}
+
+/// Whether a scatter's operand that is copied is an input. The result may take the memory of an input that nothing reads any more, and then
+/// nothing is copied: so this comes as late as it can, after what reads the input, and by itself.
+bool KernelPlanner::copies_input(const Root& r) const {
+  if (r.kind != Root::Kind::copy) return false;
+  const Atom operand = j_.eqns[static_cast<std::size_t>(r.eqn)].inputs[0];
+  return !operand.is_literal() && defined_by_[operand.var()] < 0;
 }
 
 /// Which loop of the root would run along each outer loop of the group; -1: none does, the group would lose that outer loop.

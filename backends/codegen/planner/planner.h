@@ -108,6 +108,7 @@ class KernelPlanner {
   bool stores_updates(const Eqn& e) const;
   bool stores_rows(const Eqn& e) const;
   bool takes_over_operand(const Eqn& e) const;
+  bool copies_input(const Root& r) const;
   void add_scatter(int eqn);
   void place_scatter(int root);
 
