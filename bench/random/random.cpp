@@ -82,7 +82,9 @@ void random_workloads(const Options& o, std::uint64_t first, int count) {
 }
 
 void written_rows(const Options& o) {
-  for (const random_programs::Row& row : random_programs::rows()) written_workload(o, row.name, 1, row.write);
+  using namespace random_programs;
+  for (const auto table : {rows, array_rows, network_rows, science_rows, algebra_rows})
+    for (const Row& row : table()) written_workload(o, row.name, 1, row.write);
 }
 
 }  // namespace bench

@@ -1,4 +1,4 @@
-// The table of fixed workloads that are written for weft and for JAX at once.
+// The tables of fixed workloads that are written for weft and for JAX at once.
 #pragma once
 #include <span>
 
@@ -11,5 +11,9 @@ struct Row {
   Values (*write)(Writer&);
 };
 std::span<const Row> rows();
+std::span<const Row> array_rows();
+std::span<const Row> network_rows();
+std::span<const Row> science_rows();
+std::span<const Row> algebra_rows();
 
 }  // namespace bench::random_programs
