@@ -6,10 +6,12 @@
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>
+#include <filesystem>
 #include <map>
 #include <tuple>
 
 #include "weft/core/base/files.h"
+#include "weft/core/base/process_wide.h"
 #include "weft/core/errors/error.h"
 #include "weft/core/trace/named_scope.h"
 #include "weft/core/trace/trace.h"
@@ -25,7 +27,7 @@ const char* name_of(Work work) {
   static constexpr const char* names[] = {"trace", "compile", "program", "kernel", "routine", "control", "collective", "transfer", "user"};
   return names[static_cast<int>(work)];
 }
-std::string quoted(std::string_view s) {
+std::string json_string(std::string_view s) {
   std::string out = "\"";
   for (const char c : s) {
     if (c == '"' || c == '\\')
@@ -51,28 +53,44 @@ std::string chrome_trace() {
   const auto microseconds = [](std::int64_t ns) { return fmt::format("{:.3f}", static_cast<double>(ns) * 1e-3); };
   each_event([&](const TimelineEvent& e) {
     text += fmt::format(",\n{{\"ph\":\"X\",\"pid\":{},\"tid\":{},\"cat\":\"{}\",\"name\":{},\"ts\":{},\"dur\":{}", process, e.thread,
-                        name_of(e.work), quoted(full_name(e)), microseconds(e.begun), microseconds(e.ended - e.begun));
-    if (e.device >= 0) text += fmt::format(",\"args\":{{\"device\":{}}}", quoted(to_string(Device::of_id(e.device))));
+                        name_of(e.work), json_string(full_name(e)), microseconds(e.begun), microseconds(e.ended - e.begun));
+    if (e.device >= 0) text += fmt::format(",\"args\":{{\"device\":{}}}", json_string(to_string(Device::of_id(e.device))));
     if (e.label && (e.label->flops > 0 || e.label->bytes > 0))
       text += fmt::format(",\"args\":{{\"flops\":{:.0f},\"bytes\":{:.0f}}}", e.label->flops, e.label->bytes);
     text += "}";
   });
   for (const MemorySample& m : memory_samples())
     text += fmt::format(",\n{{\"ph\":\"C\",\"pid\":{},\"name\":{},\"ts\":{},\"args\":{{\"bytes\":{}}}}}", process,
-                        quoted("memory of " + to_string(Device::of_id(m.device))), microseconds(m.time), m.bytes);
+                        json_string("memory of " + to_string(Device::of_id(m.device))), microseconds(m.time), m.bytes);
   return text + "\n],\"displayTimeUnit\":\"ns\"}\n";
+}
+
+/// The file that WEFT_TRACE names, and whose it is: a child of fork() ends like its parent, whose file it must not replace.
+struct TraceFile {
+  std::string path;
+  pid_t process;
+};
+const TraceFile& trace_file() {
+  static const TraceFile& file = process_wide_from([] {
+    std::error_code unknown;  // a folder that is gone: the path stays as it is
+    const std::filesystem::path given = std::getenv("WEFT_TRACE"), whole = std::filesystem::absolute(given, unknown);
+    return TraceFile{unknown ? given : whole, ::getpid()};
+  });
+  return file;
 }
 
 /// WEFT_TRACE=file: the whole process.
 const bool begun_by_environment = [] {
   const char* const path = std::getenv("WEFT_TRACE");
   if (!path || !*path) return false;
+  trace_file();  // as the variable and the working folder are now
   take_timeline();
   start_timeline();
   std::atexit([] {
+    if (trace_file().process != ::getpid()) return;
     stop_timeline();
     try {
-      write_file(std::getenv("WEFT_TRACE"), {chrome_trace()}, {}, "WEFT_TRACE");
+      write_file(trace_file().path, {chrome_trace()}, {}, "WEFT_TRACE");
     } catch (const std::exception& e) {
       fmt::print(stderr, "weft: {}\n", e.what());
     }

@@ -197,3 +197,46 @@ TEST_CASE("WEFT_TRACE records a whole process" * doctest::skip(std::getenv("WEFT
   CHECK(status == 0);
   CHECK(tools::parse_json(contents(path)).at("traceEvents").list.size() > 0);
 }
+
+TEST_CASE("WEFT_TRACE is the process's own file, as it was named when it began" * doctest::skip(std::getenv("WEFT_TRACE") != nullptr)) {
+  // In a process of its own, which moves elsewhere, forgets the variable, and has a child that ends before it or after it.
+  for (const std::string how : {"before", "after"}) {
+    INFO(how);
+    const Folder folder;
+    const pid_t child = fork();
+    if (child == 0) {
+      setenv("WEFT_TRACE", "trace.json", 1), setenv("WEFT_TEST_TRACED", how.c_str(), 1);
+      if (chdir(folder.path.c_str()) != 0) _exit(126);
+      execl("/proc/self/exe", "test_library", "-tc=a process that is traced", "-ns", static_cast<char*>(nullptr));
+      _exit(127);
+    }
+    int status = 0;
+    CHECK(waitpid(child, &status, 0) == child);
+    CHECK(status == 0);
+    std::this_thread::sleep_for(std::chrono::milliseconds(how == "after" ? 600 : 0));
+    const std::string text = contents(folder.path + "/trace.json");
+    REQUIRE_FALSE(text.empty());
+    CHECK(has(text, "by the parent"));
+    CHECK_FALSE(has(text, "by the child"));
+  }
+}
+
+TEST_CASE("a process that is traced" * doctest::skip()) {
+  const char* const how = std::getenv("WEFT_TEST_TRACED");
+  REQUIRE(how);
+  const bool after = std::string(how) == "after";
+  const pid_t child = fork();
+  if (child == 0) {
+    {
+      const ProfileRange range("by the child");
+    }
+    if (after) std::this_thread::sleep_for(std::chrono::milliseconds(300));
+    std::exit(0);
+  }
+  if (int status = 0; !after) CHECK(waitpid(child, &status, 0) == child);
+  {
+    const ProfileRange range("by the parent");
+  }
+  unsetenv("WEFT_TRACE");
+  CHECK(chdir("/") == 0);
+}
