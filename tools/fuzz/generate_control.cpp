@@ -64,7 +64,7 @@ std::vector<Aval> types_of(const Arrays& xs) {
 }  // namespace
 
 void Generator::control() {
-  switch (random_.below(10)) {
+  switch (random_.below(13)) {
     case 0:
     case 1: return branches();
     case 2: return counted_loop();
@@ -74,6 +74,9 @@ void Generator::control() {
     case 6: return called();
     case 7: return ruled();
     case 8: return derived();
+    case 9: return named_map();
+    case 10: return updated_in_loop();
+    case 11: return composed();
     default: return prefixes();
   }
 }
@@ -108,13 +111,19 @@ void Generator::counted_loop() {
   for (const Array& y : fori_loop(random_.chance(0.2) ? -1 : 0, upper, step, init)) keep(y);
 }
 
+/// How many states of a loop reverse mode keeps.
+Checkpoints Generator::some_checkpoints() {
+  return random_.pick({Checkpoints(), Checkpoints(), Checkpoints(2), Checkpoints(3), Checkpoints::logarithmic});
+}
+
 void Generator::while_loop_of_counter() {
   Arrays init = some(random_.between(1, 2));
   const std::vector<Aval> types = types_of(init);
   const Body f = new_body(types);
   init.insert(init.begin(), scalar_index(5));
   const int limit = random_.between(1, 5);
-  const bool bounded = random_.coin();
+  WhileOptions options{.checkpoints = some_checkpoints()};
+  if (random_.coin()) options.max_steps = 16;
   const auto condition = [limit](const Arrays& c) { return c[0] < Array(limit); };
   const auto step = [f](const Arrays& c) {
     Arrays out = f(Arrays(c.begin() + 1, c.end()));
@@ -122,8 +131,7 @@ void Generator::while_loop_of_counter() {
     out.insert(out.begin(), maximum(c[0], Array(-2)) + Array(1));
     return out;
   };
-  const Arrays out = bounded ? while_loop(condition, step, init, {.max_steps = 16}) : while_loop(condition, step, init);
-  for (const Array& y : out) keep(y);
+  for (const Array& y : while_loop(condition, step, init, options)) keep(y);
 }
 
 void Generator::scanned() {
@@ -148,8 +156,10 @@ void Generator::scanned() {
     const auto cut = out.begin() + static_cast<std::ptrdiff_t>(carried);
     return std::pair(Arrays(out.begin(), cut), Arrays(cut, out.end()));
   };
-  ScanOptions options{
-      .length = xs.empty() ? n : static_cast<int>(xs[0].shape()[0]), .reverse = random_.coin(), .unroll = random_.pick({1, 1, 2, 3})};
+  ScanOptions options{.length = xs.empty() ? n : static_cast<int>(xs[0].shape()[0]),
+                      .reverse = random_.coin(),
+                      .unroll = random_.pick({1, 1, 2, 3}),
+                      .checkpoints = some_checkpoints()};
   const auto [last, ys] = scan(step, init, xs, options);
   for (const Array& y : last) keep(y);
   for (const Array& y : ys) keep(y);

@@ -91,14 +91,19 @@ void Generator::softmax() {
   Array x = pick_positive_size();
   if (!x.dtype().is_floating()) x = fitted(x, {x.shape(), floating()});
   const int axis = axis_of(x);
-  switch (random_.below(4)) {
+  switch (random_.below(6)) {
     case 0: return keep(nn::softmax(Array(2) * x, axis));
     case 1: return keep(nn::log_softmax(tame(x), axis));
     case 2: {
       const Array d = x - mean(x, axis, keepdims);
       return keep(d * rsqrt(Array(0.1) + mean(d * d, axis, keepdims)));
     }
-    default: return keep(random_.pick({nn::gelu(x), nn::silu(x), nn::relu(x)}));
+    case 3: return keep(random_.pick({nn::gelu(x), nn::silu(x), nn::relu(x)}));
+    case 4: {
+      const Array scale = fitted(pick(), {Shape{x.shape().back()}, x.dtype()}), bias = fitted(pick(), {Shape{x.shape().back()}, x.dtype()});
+      return keep(nn::layer_norm(x, scale, bias, {.epsilon = 0.1}));
+    }
+    default: return attention();
   }
 }
 
@@ -250,7 +255,9 @@ void Generator::fourier() {
   if (!x.dtype().is_inexact()) x = as(x, float32);
   if (x.dtype() == float16 || x.dtype() == bfloat16) x = as(x, float32);
   const int axis = axis_of(x);
-  if (x.dtype().is_complex()) return keep(tame(random_.pick({fft::fft(x, axis), fft::ifft(x, axis), fft::fftn(x)})));
+  if (x.dtype().is_complex())
+    return keep(
+        tame(random_.pick({fft::fft(x, axis), fft::ifft(x, axis), fft::fftn(x), fft::irfft(x, axis, {.n = random_.between(1, 9)})})));
   keep(tame(random_.coin() ? fft::rfft(x, axis) : fft::fft(x, axis)));
 }
 
@@ -275,7 +282,14 @@ void Generator::matrices() {
   const Array b = values(pick(), s.with(s.size() - 1, random_.between(1, 3)));
   switch (which) {
     case 0: return keep(linalg::solve(a, b));
-    case 1: return keep(linalg::triangular_solve(a, b, {.lower = random_.coin(), .transpose_a = random_.coin()}));
+    case 1: {
+      const linalg::TriangularOptions how{.left_side = random_.coin(),
+                                          .lower = random_.coin(),
+                                          .transpose_a = random_.coin(),
+                                          .unit_diagonal = random_.chance(0.3),
+                                          .conjugate_a = random_.coin()};
+      return keep(linalg::triangular_solve(how.unit_diagonal ? a / Array(n) : a, how.left_side ? b : swapaxes(b, -1, -2), how));
+    }
     case 2: {
       const Array l = swapaxes(a, -1, -2);
       return keep(tame(linalg::cholesky(matmul(a, complex ? conj(l) : l))));

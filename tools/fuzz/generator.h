@@ -11,6 +11,7 @@
 #include "tools/fuzz/random.h"
 #include "weft/core/array/array.h"
 #include "weft/core/ir/jaxpr.h"
+#include "weft/transforms/control/control_options.h"
 
 namespace weft::fuzz {
 
@@ -97,6 +98,13 @@ class Generator {
   void ruled();
   void derived();
   void prefixes();
+  // Named axes, updates in place, named functions (generate_named.cpp):
+  void named_map();
+  void updated_in_loop();
+  void composed();
+  void attention();
+  Array across(const Array& value, const std::string& axis, std::int64_t n);
+  Checkpoints some_checkpoints();
 
   /// A function of arrays that applies random operations, each time the same ones, and gives values of the wanted types.
   struct Body;
