@@ -324,9 +324,19 @@ CostAnalysis SpmdBody::cost_analysis() const {
 MemoryAnalysis SpmdBody::memory_analysis() const {
   MemoryAnalysis total;
   for (const Step& s : steps_) {
+    const auto n = static_cast<std::int64_t>(num_devices_);
+    // One of a loop's or branch's programs runs at a time; what a scan stacks is there besides.
+    std::int64_t inside = 0;
+    for (const auto& body : s.bodies) inside = std::max(inside, body->memory_analysis().temp_size_in_bytes);
+    total.temp_size_in_bytes += inside;
+    if (s.kind == Step::Kind::scan) {
+      const auto& p = params_as<Scan::Params>(*s.eqn.params);
+      const std::vector<Aval> out = s.bodies[0]->jaxpr().data().output_avals();
+      for (std::size_t i = static_cast<std::size_t>(p.num_carry); i < out.size(); ++i)
+        total.temp_size_in_bytes += out[i].bytes() * p.length * n;
+    }
     if (s.kind != Step::Kind::segment) continue;
     const MemoryAnalysis m = s.segment.executable->memory_analysis();
-    const auto n = static_cast<std::int64_t>(num_devices_);
     total.temp_size_in_bytes += (m.temp_size_in_bytes + m.output_size_in_bytes - m.alias_size_in_bytes) * n;
     total.alias_size_in_bytes += m.alias_size_in_bytes * n;
   }
