@@ -4,8 +4,11 @@
 
 #include <algorithm>
 #include <cmath>
+#include <mutex>
+#include <unordered_map>
 
 #include "weft/backends/interp/interp.h"
+#include "weft/core/base/process_wide.h"
 #include "weft/core/ir/effects.h"
 #include "weft/core/ops/control/call.h"
 #include "weft/core/ops/movement/movement.h"
@@ -15,6 +18,7 @@
 #include "weft/runtime/host/buffer.h"
 #include "weft/runtime/host/device.h"
 #include "weft/runtime/host/executable.h"
+#include "weft/runtime/host/process_end.h"
 #include "weft/runtime/host/program_cache.h"
 #include "weft/runtime/processes/process_local.h"
 #include "weft/runtime/processes/processes.h"
@@ -278,8 +282,9 @@ std::vector<Array> execute(const Primitive& op, const ParamsRef& params, std::sp
   return results;
 }
 
-/// A program of a jit, where its operands lie: in one place, or sharded over a mesh.
-std::optional<std::vector<Array>> run_compiled(const std::string& name, const Jaxpr& j, std::span<const Array> inputs) {
+/// A program of a jit, where its operands lie: in one place, or sharded over a mesh. `is_admitted`: asked before it is compiled.
+std::optional<std::vector<Array>> run_compiled(const std::string& name, const Jaxpr& j, std::span<const Array> inputs,
+                                               FunctionRef<bool()> is_admitted) {
   const ConcreteArray* committed = nullptr;
   for (const Array& x : inputs) {
     const ConcreteArray* c = as_concrete(x);
@@ -289,7 +294,13 @@ std::optional<std::vector<Array>> run_compiled(const std::string& name, const Ja
     committed = c;
   }
   const int device = committed ? committed->buffer->device_id() : default_device_id();
-  std::vector<Array> results = cached_executable(Device::of_id(device).platform(), j, {name, {}})->call(inputs, device);
+  const std::string platform = Device::of_id(device).platform();
+  Ref<Executable> program = known_executable(platform, j);
+  if (!program) {
+    if (!is_admitted()) return {};
+    program = cached_executable(platform, j, {name, {}});
+  }
+  std::vector<Array> results = program->call(inputs, device);
   if (committed)
     for (Array& x : results)
       if (const ConcreteArray* c = as_concrete(x); c && !c->placement)
@@ -297,7 +308,62 @@ std::optional<std::vector<Array>> run_compiled(const std::string& name, const Ja
   return results;
 }
 
+/// A hash of a program's operations and types, whatever its numbers and parameters.
+std::uint64_t hash_of_operations(const Jaxpr& j) {
+  const JaxprData& d = j.data();
+  std::uint64_t h = d.eqns.size();
+  const auto add = [&](std::uint64_t word) { h = (h ^ word) * 0x9e3779b97f4a7c15ULL, h ^= h >> 32; };
+  for (const Aval& a : d.avals) {
+    add(static_cast<std::uint64_t>(a.dtype.id()));
+    for (const std::int64_t n : a.shape) add(static_cast<std::uint64_t>(n));
+  }
+  for (const Eqn& e : d.eqns) add(reinterpret_cast<std::uintptr_t>(e.op));
+  return h;
+}
+
+/// How many programs of the same operations and types were compiled. A loop whose number of steps, rate, or place changes at each step
+/// makes a new program each time, and must not compile them all.
+class Variants {
+ public:
+  /// Whether one more of this hash may be compiled.
+  bool admit(std::uint64_t operations, std::uint64_t program) {
+    const std::lock_guard lock(mutex_);
+    if (variants_.size() > kMost) variants_.clear();
+    std::vector<std::uint64_t>& known = variants_[operations];
+    if (contains_program(known, program)) return true;
+    if (known.size() >= kOfOne) return false;
+    known.push_back(program);
+    return true;
+  }
+
+ private:
+  static bool contains_program(const std::vector<std::uint64_t>& known, std::uint64_t program) {
+    return std::find(known.begin(), known.end(), program) != known.end();
+  }
+  static constexpr std::size_t kMost = 4096, kOfOne = 8;
+  ProcessMutex mutex_{0};
+  std::unordered_map<std::uint64_t, std::vector<std::uint64_t>> variants_;
+};
+
 }  // namespace
+
+std::optional<std::vector<Array>> execute_program_eagerly(const Jaxpr& j, std::span<const Array> inputs) {
+  if (std::any_of(inputs.begin(), inputs.end(), is_sharded)) return {};
+  static auto& variants = process_wide<Variants>();
+  static const std::string name = "eager program";
+  EagerScope eager;
+  std::optional<std::vector<Array>> results =
+      run_compiled(name, j, inputs, [&] { return variants.admit(hash_of_operations(j), structural_hash(j)); });
+  if (!results) return {};
+  // Programs that differ in weak types alone are compiled once.
+  for (std::size_t k = 0; k < results->size(); ++k) {
+    const Aval& aval = j.data().aval(j.data().outputs[k]);
+    const ConcreteArray* c = as_concrete((*results)[k]);
+    if (!c || c->aval.weak == aval.weak) continue;
+    (*results)[k] = c->placement ? placed_as_operand(aval, c->buffer, c->placement, aval.ndim()) : wrap_buffer(aval, c->buffer);
+  }
+  return results;
+}
 
 std::vector<Array> execute_eagerly(const Primitive& op, const ParamsRef& params, std::span<const Array> inputs,
                                    std::span<const Aval> out_avals, SourceLoc loc) {
@@ -307,7 +373,7 @@ std::vector<Array> execute_eagerly(const Primitive& op, const ParamsRef& params,
     EagerScope eager;
     const Jaxpr body = executed_body(op, *params, types);
     if (const auto compiled_as = call_traits(op).compiled_as; compiled_as && !config.debug_nans)
-      if (auto results = run_compiled(compiled_as(*params), body, inputs)) return *results;
+      if (auto results = run_compiled(compiled_as(*params), body, inputs, [] { return true; })) return *results;
     return eval_jaxpr(body, inputs);
   }
   if (process_move(op)) return {run_process_local(op, *params, inputs[0], loc)};

@@ -29,6 +29,10 @@ class LocalHost final : public Host {
     const StandardFloats floats;
     return execute_eagerly(op, params, inputs, out_avals, loc);
   }
+  std::optional<std::vector<Array>> execute_program(const Jaxpr& j, std::span<const Array> inputs) override {
+    const StandardFloats floats;
+    return execute_program_eagerly(j, inputs);
+  }
   Ref<Buffer> allocate(std::size_t bytes) override {
     const int id = default_device_id();
     return Ref<Buffer>(new HostBuffer(bytes, is_accelerator(id) ? processes().first_local() : id));

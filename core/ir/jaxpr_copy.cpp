@@ -70,4 +70,6 @@ Jaxpr JaxprCopy::finish(std::span<const Atom> outputs) && {
   return std::move(builder_).finish(std::move(results));
 }
 
+Jaxpr JaxprCopy::finish_with(std::vector<Atom> results) && { return std::move(builder_).finish(std::move(results)); }
+
 }  // namespace weft::detail

@@ -1,5 +1,6 @@
 #include "weft/runtime/host/program_cache.h"
 
+#include <atomic>
 #include <list>
 #include <memory>
 #include <mutex>
@@ -19,6 +20,7 @@ struct Entry {
   const Jaxpr jaxpr;
   const CompileOptions options;
   std::once_flag compiled;
+  std::atomic<bool> is_compiled{false};
   Ref<Executable> executable;
 };
 
@@ -41,6 +43,20 @@ class Cache {
     return entries_.front();
   }
 
+  Ref<Executable> find_compiled(std::string_view platform, const Jaxpr& j) {
+    const std::uint64_t hash = structural_hash(j);
+    const std::lock_guard lock(mutex_);
+    const auto [begin, end] = index_.equal_range(hash);
+    for (auto it = begin; it != end; ++it) {
+      const Entry& e = **it->second;
+      if (!e.is_compiled.load(std::memory_order_acquire) || e.platform != platform || !e.options.donated.empty() || !(e.jaxpr == j))
+        continue;
+      entries_.splice(entries_.begin(), entries_, it->second);
+      return (*it->second)->executable;
+    }
+    return {};
+  }
+
  private:
   void remove_last() {
     const auto last = std::prev(entries_.end());
@@ -58,15 +74,26 @@ class Cache {
   std::unordered_multimap<std::uint64_t, std::list<std::shared_ptr<Entry>>::iterator> index_;
 };
 
+Cache& programs() {
+  static auto& cache = process_wide<Cache>();
+  return cache;
+}
+
 }  // namespace
 
 Ref<Executable> cached_executable(std::string_view platform, const Jaxpr& j, const CompileOptions& options) {
   if (j.data().num_consts > 0) return backend(platform).compile(j, options);
-  static auto& cache = process_wide<Cache>();
   const LibraryUse use;  // before the entry is locked
-  const std::shared_ptr<Entry> e = cache.find_or_add(platform, j, options);
-  std::call_once(e->compiled, [&] { e->executable = backend(platform).compile(j, options); });
+  const std::shared_ptr<Entry> e = programs().find_or_add(platform, j, options);
+  std::call_once(e->compiled, [&] {
+    e->executable = backend(platform).compile(j, options);
+    e->is_compiled.store(true, std::memory_order_release);
+  });
   return e->executable;
+}
+
+Ref<Executable> known_executable(std::string_view platform, const Jaxpr& j) {
+  return j.data().num_consts > 0 ? Ref<Executable>() : programs().find_compiled(platform, j);
 }
 
 }  // namespace weft::detail

@@ -9,4 +9,7 @@ namespace weft::detail {
 /// values are part of the code. Thread-safe; several threads that ask for one program compile it once.
 Ref<Executable> cached_executable(std::string_view platform, const Jaxpr& j, const CompileOptions& options);
 
+/// The same where it was compiled before; null: it wasn't, or is no more in the cache.
+Ref<Executable> known_executable(std::string_view platform, const Jaxpr& j);
+
 }  // namespace weft::detail

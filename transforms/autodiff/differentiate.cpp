@@ -10,6 +10,7 @@
 #include "weft/core/trace/key_reuse.h"
 #include "weft/core/trace/trace.h"
 #include "weft/core/trace/varying.h"
+#include "weft/transforms/evaluate.h"
 
 namespace weft::detail {
 
@@ -72,7 +73,8 @@ Ref<Linearized> linearize_flat(FlatFunction& f, std::vector<bool> active, const 
   std::vector<bool> nonzero(l->point.size(), false);
   nonzero.insert(nonzero.end(), active.begin(), active.end());
   l->point.insert(l->point.end(), f.args.begin(), f.args.end());
-  LinearizedProgram p = in_transform(operation, f, [&] { return linearize_program(h.jaxpr, nonzero); });
+  l->linearization = in_transform(operation, f, [&] { return linearization_of(h.jaxpr, nonzero); });
+  const LinearizedProgram& p = l->linearization->program();
   l->primal = p.primal;
   l->linear = p.linear;
   l->nonzero_out = p.nonzero_out;
@@ -83,7 +85,7 @@ Ref<Linearized> linearize_flat(FlatFunction& f, std::vector<bool> active, const 
 
 std::vector<Array> evaluate_primal(Linearized& l) {
   const auto outs = static_cast<std::ptrdiff_t>(l.out_avals.size());
-  std::vector<Array> values = eval_jaxpr(l.primal, l.point);
+  std::vector<Array> values = evaluate(l.primal, l.point);
   l.residuals.assign(values.begin() + outs, values.end());
   values.resize(l.out_avals.size());
   return values;
@@ -98,7 +100,7 @@ TransposedProgram transpose_linearized(const Linearized& l, const std::vector<bo
   std::vector<bool> has_cotangent;
   for (std::size_t i = 0; i < which.size(); ++i)
     if (l.nonzero_out[i]) has_cotangent.push_back(which[i]);
-  return transpose_program(l.linear, linear, has_cotangent);
+  return l.linearization ? l.linearization->transposed(linear, has_cotangent) : transpose_program(l.linear, linear, has_cotangent);
 }
 
 std::vector<Array> all_cotangents(const Linearized& l, const TransposedProgram& t, std::span<const Array> results, SourceLoc loc) {

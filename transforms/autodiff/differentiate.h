@@ -5,6 +5,7 @@
 #include "weft/core/errors/error_context.h"
 #include "weft/core/ir/rewrite.h"
 #include "weft/core/trace/trace.h"
+#include "weft/transforms/autodiff/linearizations.h"
 #include "weft/transforms/autodiff/vjp.h"
 #include "weft/transforms/flat.h"
 
@@ -44,6 +45,7 @@ struct Linearized final : LinearState {
   std::vector<Aval> in_avals, out_avals;
   std::size_t num_primary = 0;                  ///< results behind these are auxiliary
   std::optional<TransposedProgram> transposed;  ///< once prepare_pull was called
+  Ref<Linearization> linearization;             ///< what primal and linear are of; null where they were not traced from a function
 };
 /// Traces and linearizes with respect to the active leaves.
 Ref<Linearized> linearize_flat(FlatFunction& f, std::vector<bool> active, const char* operation);

@@ -4,9 +4,11 @@
 
 #include <algorithm>
 
-#include "weft/core/ir/liveness.h"
+#include "weft/core/array/array_impl.h"
+#include "weft/core/ir/jaxpr_copy.h"
 #include "weft/core/trace/trace.h"
 #include "weft/transforms/autodiff/differentiate.h"
+#include "weft/transforms/evaluate.h"
 
 namespace weft::detail {
 namespace {
@@ -39,6 +41,24 @@ void check_output(const FlatFunction& f, const Aval& loss, GradOptions options, 
                      f.loc);
 }
 
+/// The function's results `first` to `last` and its gradient as one program of the point.
+Jaxpr joined(const Linearized& l, std::size_t first, std::size_t last, const std::optional<TransposedProgram>& transposed) {
+  const JaxprData& d = l.primal.data();
+  JaxprCopy copy(l.primal);
+  copy.add_inputs();
+  for (const Eqn& e : d.eqns) copy.add(e);
+  std::vector<Atom> results, known;
+  for (std::size_t i = first; i < last; ++i) results.push_back(copy(d.outputs[i]));
+  if (transposed) {
+    for (std::size_t i = l.out_avals.size(); i < d.outputs.size(); ++i) known.push_back(copy(d.outputs[i]));
+    const Array one = make_literal(Number(1), l.out_avals[0].dtype);
+    known.push_back(copy.add_literal({one.aval(), as_literal(one)->bits}));
+    const std::vector<Atom> gradients = copy.add_program(transposed->jaxpr, known);
+    results.insert(results.end(), gradients.begin(), gradients.end());
+  }
+  return std::move(copy).finish_with(std::move(results));
+}
+
 }  // namespace
 
 FlatGradient flat_gradient(FlatFunction& f, std::span<const int> argnums, bool want_value, bool want_aux, GradOptions options,
@@ -69,12 +89,24 @@ FlatGradient flat_gradient(FlatFunction& f, std::span<const int> argnums, bool w
     backward = live_set_of(transposed->jaxpr);
     for (std::size_t i = outs; i < wanted.size(); ++i) wanted[i] = backward->input(transposed->jaxpr, i - outs);
   }
-  const std::vector<Array> values = eval_live(l->primal, live_set_of(l->primal, wanted), l->point);
-  std::vector<Array> gradients;
-  if (transposed) {
-    std::vector<Array> inputs(values.begin() + static_cast<std::ptrdiff_t>(outs), values.end());
-    inputs.push_back(make_literal(Number(1), l->out_avals[0].dtype));
-    gradients = eval_live(transposed->jaxpr, *backward, inputs);
+  const LiveSet forward = live_set_of(l->primal, wanted);
+  std::vector<Array> values, gradients;
+  const double cost = eager_cost(l->primal, forward) + (transposed ? eager_cost(transposed->jaxpr, *backward) : 0);
+  std::optional<std::vector<Array>> all;
+  if (is_compiled_whole(cost, l->point))
+    all = run_whole(l->linearization->joined({first, last}, [&] { return joined(*l, first, last, transposed); }), l->point);
+  if (all) {
+    const auto end_of_values = all->begin() + static_cast<std::ptrdiff_t>(last - first);
+    values.resize(first);
+    values.insert(values.end(), all->begin(), end_of_values);
+    gradients.assign(end_of_values, all->end());
+  } else {
+    values = eval_live(l->primal, forward, l->point);
+    if (transposed) {
+      std::vector<Array> inputs(values.begin() + static_cast<std::ptrdiff_t>(outs), values.end());
+      inputs.push_back(make_literal(Number(1), l->out_avals[0].dtype));
+      gradients = eval_live(transposed->jaxpr, *backward, inputs);
+    }
   }
 
   FlatGradient r;

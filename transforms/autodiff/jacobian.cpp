@@ -9,6 +9,7 @@
 #include "weft/core/ops/movement/movement.h"
 #include "weft/core/trace/trace.h"
 #include "weft/transforms/autodiff/differentiate.h"
+#include "weft/transforms/evaluate.h"
 
 namespace weft::detail {
 namespace {
@@ -56,7 +57,7 @@ std::vector<Array> run_on_basis(const Jaxpr& program, const std::vector<Array>& 
   std::vector<Array> values = h.consts;
   values.insert(values.end(), fixed.begin(), fixed.end());
   values.insert(values.end(), basis.begin(), basis.end());
-  return eval_jaxpr(dce_program(batched.jaxpr), values);
+  return evaluate(dce_program(batched.jaxpr), values);
 }
 
 Shape joined(const Shape& a, const Shape& b) {

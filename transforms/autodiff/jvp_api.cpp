@@ -4,6 +4,7 @@
 #include "weft/core/trace/trace.h"
 #include "weft/transforms/autodiff/differentiate.h"
 #include "weft/transforms/autodiff/jvp.h"
+#include "weft/transforms/evaluate.h"
 
 namespace weft::detail {
 
@@ -28,7 +29,7 @@ FlatJvp flat_jvp(FlatFunction& f, std::vector<Array> tangents, const Skeleton& t
   inputs.insert(inputs.end(), f.args.begin(), f.args.end());
   for (std::size_t i = 0; i < active.size(); ++i)
     if (active[i]) inputs.push_back(tangents[i]);
-  const std::vector<Array> values = eval_jaxpr(dce_program(program.jaxpr), inputs);
+  const std::vector<Array> values = evaluate(dce_program(program.jaxpr), inputs);
 
   LocScope scope(f.loc);
   const std::size_t n = program.nonzero_out.size();

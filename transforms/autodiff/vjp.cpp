@@ -6,6 +6,7 @@
 #include "weft/core/errors/error.h"
 #include "weft/core/trace/trace.h"
 #include "weft/transforms/autodiff/differentiate.h"
+#include "weft/transforms/evaluate.h"
 
 namespace weft::detail {
 namespace {
@@ -67,7 +68,7 @@ std::vector<Array> pull_back(const LinearState& s, std::vector<Array> cotangents
   std::vector<Array> inputs = l.residuals;
   for (std::size_t i = 0; i < cotangents.size(); ++i)
     if (l.nonzero_out[i]) inputs.push_back(cotangents[i]);
-  return all_cotangents(l, *l.transposed, eval_jaxpr(l.transposed->jaxpr, inputs), loc);
+  return all_cotangents(l, *l.transposed, evaluate(l.transposed->jaxpr, inputs), loc);
 }
 
 std::vector<Array> push_forward(const LinearState& s, std::vector<Array> tangents, FunctionRef<Skeleton()> given, SourceLoc loc) {
@@ -77,7 +78,7 @@ std::vector<Array> push_forward(const LinearState& s, std::vector<Array> tangent
   std::vector<Array> inputs = l.residuals;
   for (std::size_t i = 0; i < tangents.size(); ++i)
     if (l.active[i]) inputs.push_back(tangents[i]);
-  const std::vector<Array> some = eval_jaxpr(l.linear, inputs);
+  const std::vector<Array> some = evaluate(l.linear, inputs);
   std::vector<Array> out;
   std::size_t next = 0;
   for (std::size_t i = 0; i < l.out_avals.size(); ++i) {

@@ -10,6 +10,7 @@
 #include "weft/core/trace/key_reuse.h"
 #include "weft/core/trace/varying.h"
 #include "weft/transforms/autodiff/differentiate.h"
+#include "weft/transforms/evaluate.h"
 #include "weft/transforms/maps/map_axes.h"
 
 namespace weft::detail {
@@ -131,7 +132,7 @@ std::vector<Array> flat_vmap(FlatFunction& f, const VmapOptions& options) {
   std::vector<Array> inputs = h.consts;
   inputs.insert(inputs.end(), f.args.begin(), f.args.end());
   if (config.debug_key_reuse) note_key_uses(h.jaxpr, inputs, request.what, f.loc);
-  std::vector<Array> results = eval_jaxpr(dce_program(batched.jaxpr), inputs);
+  std::vector<Array> results = evaluate(dce_program(batched.jaxpr), inputs);
   LocScope scope(f.loc);
   for (std::size_t i = 0; i < wanted.size(); ++i)
     if (wanted[i]) results[i] = materialize_batch_dim(results[i], batched.out_dims[i], axis.size, *wanted[i], f.loc);
