@@ -68,7 +68,7 @@ struct CallImpl<F, std::index_sequence<I...>, A...> {
   static_assert(!other_number, "weft: the function is called with another number of arguments than it has parameters");
   static_assert(mask != ~0u || other_number,
                 "weft: the function can't be called with these arguments: numbers arrive as weft::Array, or as they are "
-                "where the parameter is declared int, double, bool, ...");
+                "where the parameter is declared int, double, bool, ...; parameters are values or const references");
   /// The types with which the function is called.
   using params = std::tuple<std::conditional_t<(mask >> I) & 1, value_t<A>, traced_t<A>>...>;
   using returned = decltype(std::declval<F&>()(std::declval<std::tuple_element_t<I, params>>()...));

@@ -336,15 +336,15 @@ class Planner {
   std::vector<Component> components_;
 };
 
-Array read_index(const Array& x, const std::vector<Index>& indices, SourceLoc loc) {
+Array read_index(const Array& x, const std::vector<Index>& indices, SourceLoc loc, const IndexOptions& options = {}) {
   LocScope scope(loc);
   const std::vector<Entry> entries = spell_out(x, indices, loc);
   if (std::none_of(entries.begin(), entries.end(), [](const Entry& e) { return e.kind == Entry::Kind::array; }))
     return slice_and_squeeze(x, entries, loc);
   const Plan p = Planner(x.aval(), entries, loc).run();
   if (p.indexed.num_elements() == 0) return zeros_of(x.aval().with_shape(p.indexed), loc);
-  Array y = bind_one<Gather>({p.numbers, {}, p.sorted_unique, GatherScatterMode::promise_in_bounds, p.windows, p.sorted_unique},
-                             {x, p.indices}, loc);
+  const OutOfBounds out = out_of_bounds("at().get", options, x.dtype(), GatherScatterMode::promise_in_bounds, loc);
+  Array y = bind_one<Gather>({p.numbers, out.fill, p.sorted_unique, out.mode, p.windows, p.sorted_unique}, {x, p.indices}, loc);
   y = reverse(y, p.reversed, loc);
   return p.new_axes.empty() ? y : insert_axes(y, p.new_axes, loc);
 }
@@ -389,8 +389,10 @@ Array converted(const Array& v, DType dtype, const char* operation, SourceLoc lo
 }
 
 Array update_index(const Array& x, const std::vector<Index>& indices, const Arg& value, Update update, const char* operation,
-                   SourceLoc loc) {
+                   const IndexOptions& options, SourceLoc loc) {
   LocScope scope(loc);
+  if (options.fill_value) throw Error(fmt::format("{}: takes no fill_value, which is what a read gives out of bounds", operation), loc);
+  const OutOfBounds out = out_of_bounds(operation, options, x.dtype(), GatherScatterMode::fill_or_drop, loc);
   const Array v = converted(value.array(), x.dtype(), operation, loc);
   if (const Index* mask = only_mask(indices); mask && v.ndim() == 0) {
     const Array m = mask->as_array();
@@ -425,7 +427,7 @@ Array update_index(const Array& x, const std::vector<Index>& indices, const Arg&
       if (e.kind != Entry::Kind::new_axis) operands.push_back(make_literal(Number(e.start), type_of_indices(x.aval())));
     return bind_all<DynamicUpdateSlice>({}, operands, loc)[0];
   }
-  const ScatterParams s{inverse(p.numbers), p.sorted_unique, GatherScatterMode::fill_or_drop, p.sorted_unique};
+  const ScatterParams s{inverse(p.numbers), p.sorted_unique, out.mode, p.sorted_unique};
   switch (update) {
     case Update::set:
       return bind_one<Scatter>({s.dimension_numbers, s.indices_are_sorted, s.mode, s.unique_indices, {}}, {x, p.indices, y}, loc);
@@ -455,17 +457,37 @@ AtIndex Array::at(Index a, Index b, Index c, Index d, Index e, Index f) const {
   return AtIndex(*this, detail::present({a, b, c, d, e, f}), a.where());
 }
 
-Array AtIndex::get() const { return detail::read_index(x_, indices_, loc_); }
-Array AtIndex::set(Arg v) const { return detail::update_index(x_, indices_, v, detail::Update::set, "at().set", loc_); }
-Array AtIndex::add(Arg v) const { return detail::update_index(x_, indices_, v, detail::Update::add, "at().add", loc_); }
-Array AtIndex::multiply(Arg v) const { return detail::update_index(x_, indices_, v, detail::Update::multiply, "at().multiply", loc_); }
-Array AtIndex::min(Arg v) const { return detail::update_index(x_, indices_, v, detail::Update::min, "at().min", loc_); }
-Array AtIndex::max(Arg v) const { return detail::update_index(x_, indices_, v, detail::Update::max, "at().max", loc_); }
-Array AtIndex::divide(Arg v) const {
+Array AtIndex::get(IndexOptions options) const { return detail::read_index(x_, indices_, loc_, options); }
+Array AtIndex::set(Arg v, IndexOptions options) const {
+  return detail::update_index(x_, indices_, v, detail::Update::set, "at().set", options, loc_);
+}
+Array AtIndex::add(Arg v, IndexOptions options) const {
+  return detail::update_index(x_, indices_, v, detail::Update::add, "at().add", options, loc_);
+}
+Array AtIndex::subtract(Arg v, IndexOptions options) const {
+  detail::LocScope scope(loc_);
+  const Array same = detail::converted(v.array(), x_.dtype(), "at().subtract", loc_);
+  return detail::update_index(x_, indices_, -same, detail::Update::add, "at().subtract", options, loc_);
+}
+Array AtIndex::multiply(Arg v, IndexOptions options) const {
+  return detail::update_index(x_, indices_, v, detail::Update::multiply, "at().multiply", options, loc_);
+}
+Array AtIndex::min(Arg v, IndexOptions options) const {
+  return detail::update_index(x_, indices_, v, detail::Update::min, "at().min", options, loc_);
+}
+Array AtIndex::max(Arg v, IndexOptions options) const {
+  return detail::update_index(x_, indices_, v, detail::Update::max, "at().max", options, loc_);
+}
+Array AtIndex::divide(Arg v, IndexOptions options) const {
   detail::LocScope scope(loc_);
   const DType dtype = x_.dtype().is_inexact() ? x_.dtype() : float32;
   const Array ones = detail::fill_shape(detail::make_literal(detail::Number(1), dtype), x_.shape(), loc_);
-  return convert(x_, dtype) / detail::update_index(ones, indices_, v, detail::Update::multiply, "at().divide", loc_);
+  return convert(x_, dtype) / detail::update_index(ones, indices_, v, detail::Update::multiply, "at().divide", options, loc_);
+}
+Array AtIndex::power(Arg v, IndexOptions options) const {
+  detail::LocScope scope(loc_);
+  const Array ones = detail::fill_shape(detail::make_literal(detail::Number(1), x_.dtype()), x_.shape(), loc_);
+  return pow(x_, detail::update_index(ones, indices_, v, detail::Update::multiply, "at().power", options, loc_));
 }
 
 }  // namespace weft

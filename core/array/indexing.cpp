@@ -52,6 +52,33 @@ Array wrap_negative(const Array& i, std::int64_t size, SourceLoc loc) {
   return where(Arg(x < make_literal(Number(0), dtype), loc), x + make_literal(Number(size), dtype), x);
 }
 
+OutOfBounds out_of_bounds(const char* operation, const IndexOptions& options, DType dtype, GatherScatterMode otherwise, SourceLoc loc) {
+  const auto refuse = [&](const std::string& what) { throw Error(fmt::format("{}: {}", operation, what), loc); };
+  GatherScatterMode mode = otherwise;
+  if (options.mode == "fill" || options.mode == "drop")
+    mode = GatherScatterMode::fill_or_drop;
+  else if (options.mode == "clip")
+    mode = GatherScatterMode::clip;
+  else if (options.mode == "promise_in_bounds")
+    mode = GatherScatterMode::promise_in_bounds;
+  else if (!options.mode.empty())
+    refuse(fmt::format("unknown mode `{}`; available: fill, drop, clip, promise_in_bounds{}", options.mode,
+                       std::string_view(operation) == "take" ? ", wrap" : ""));
+  if (!options.fill_value) {
+    if (mode != GatherScatterMode::fill_or_drop) return {mode, {}};
+    return {mode, default_fill(dtype)};
+  }
+  if (mode != GatherScatterMode::fill_or_drop) refuse("a fill_value is for the mode \"fill\"");
+  const double value = *options.fill_value;
+  if (dtype.is_inexact()) return {mode, FillValue::of_real(value)};
+  const auto whole = static_cast<std::int64_t>(std::clamp(value, -0x1p62, 0x1p62));
+  const int bits = dtype.is_bool() ? 1 : 8 * dtype.itemsize() - (dtype.is_signed() ? 1 : 0);
+  const bool fits = whole < 0 ? dtype.is_signed() && (bits > 62 || -whole <= std::int64_t{1} << bits) : bits > 62 || whole >> bits == 0;
+  if (static_cast<double>(whole) != value || !fits)
+    throw DTypeError(fmt::format("{}: the fill_value {} is no {}", operation, value, dtype.name()), loc);
+  return {mode, FillValue::of(whole)};
+}
+
 Array gather_along(const Array& x, const Array& positions, int dim, SourceLoc loc) {
   GatherDimensionNumbers n{.collapsed_slice_dims = {dim}, .start_index_map = {dim}};
   Shape windows;
@@ -110,14 +137,19 @@ std::vector<int> all_but(int ndim, int first, int last) {
 
 using namespace detail;
 
-Array take(Arg x, Arg indices, std::optional<Int> axis) {
+Array take(Arg x, Arg indices, std::optional<Int> axis, IndexOptions options) {
   LocScope scope(x.where());
   const SourceLoc loc = x.where();
   const Array a = axis ? x.array() : reshape_to(x.array(), x.array().size(), loc);
   const int dim = axis ? normalize_axis(axis_number(*axis, loc), a.ndim(), "take", a.aval(), loc) : 0;
   if (!indices.array().dtype().is_integer())
     throw DTypeError(fmt::format("take: the indices {} must be integers", to_string(indices.aval())), loc);
-  const Array i = wrap_negative(index_type(indices.array(), loc), a.shape()[dim], loc);
+  const bool around = options.mode == "wrap";
+  const Array given = index_type(indices.array(), loc);
+  const Array i = around && a.shape()[dim] > 0 ? remainder(Arg(given, loc), Arg(make_literal(Number(a.shape()[dim]), given.dtype()), loc))
+                                               : wrap_negative(given, a.shape()[dim], loc);
+  const OutOfBounds out = around ? OutOfBounds{GatherScatterMode::promise_in_bounds, {}}
+                                 : out_of_bounds("take", options, a.dtype(), GatherScatterMode::fill_or_drop, loc);
   const int result_ndim = a.ndim() - 1 + i.ndim();
   Shape windows = a.shape();
   windows[dim] = 1;
@@ -130,11 +162,10 @@ Array take(Arg x, Arg indices, std::optional<Int> axis) {
   }
   const GatherDimensionNumbers n{
       .offset_dims = all_but(result_ndim, dim, dim + i.ndim()), .collapsed_slice_dims = {dim}, .start_index_map = {dim}};
-  return bind_one<Gather>({n, default_fill(a.dtype()), false, GatherScatterMode::fill_or_drop, windows, false},
-                          {a, insert_axes(i, {i.ndim()}, loc)}, loc);
+  return bind_one<Gather>({n, out.fill, false, out.mode, windows, false}, {a, insert_axes(i, {i.ndim()}, loc)}, loc);
 }
 
-Array take_along_axis(Arg x, Arg indices, int axis) {
+Array take_along_axis(Arg x, Arg indices, int axis, IndexOptions options) {
   LocScope scope(x.where());
   const SourceLoc loc = x.where();
   const Array a = x.array();
@@ -171,7 +202,8 @@ Array take_along_axis(Arg x, Arg indices, int axis) {
   }
   if (result.num_elements() == 0) return zeros_of(a.aval().with_shape(result), loc);
   const Array vectors = reshape_to(i, batch.inserted(batch.size(), 1), loc);
-  return bind_one<Gather>({n, default_fill(a.dtype()), false, GatherScatterMode::fill_or_drop, windows, false}, {a, vectors}, loc);
+  const OutOfBounds out = out_of_bounds("take_along_axis", options, a.dtype(), GatherScatterMode::fill_or_drop, loc);
+  return bind_one<Gather>({n, out.fill, false, out.mode, windows, false}, {a, vectors}, loc);
 }
 
 Array gather(Arg x, Arg start_indices, GatherDimensionNumbers dimension_numbers, Shape slice_sizes) {

@@ -1,5 +1,7 @@
 #pragma once
 #include <optional>
+#include <string>
+#include <utility>
 #include <vector>
 
 #include "weft/core/array/array.h"
@@ -23,21 +25,32 @@ struct ScatterDimensionNumbers {
   friend bool operator==(const ScatterDimensionNumbers&, const ScatterDimensionNumbers&) = default;
 };
 
+/// What happens where an index is out of bounds (the `mode` of jax.numpy's `at[...]` and take).
+struct IndexOptions {
+  std::string mode = {};  ///< "fill" reads fill_value, "drop" leaves out an update (the same mode), "clip" takes the nearest position,
+                          ///< "wrap" (take only) counts on from the other end, "promise_in_bounds" says that there is no such index
+  std::optional<double> fill_value = {};  ///< read in mode "fill"; absent: NaN, the lowest integer, the highest unsigned one
+};
+
 /// The elements of x at an index, to be read, or replaced in a copy: result of `x.at(...)`. The value is converted to x's dtype, which must
 /// be of its kind (a float is not an update of an int array: DTypeError), and broadcast to the indexed shape (ShapeError if it can't be).
 /// Positions that are repeated are updated repeatedly; positions out of bounds are not updated.
 class AtIndex {
  public:
   AtIndex(const Array& x, std::vector<Index> indices, SourceLoc loc) : x_(x), indices_(std::move(indices)), loc_(loc) {}
-  Array set(Arg v) const;
-  Array add(Arg v) const;
-  Array multiply(Arg v) const;
+  Array set(Arg v, IndexOptions options = {}) const;
+  Array add(Arg v, IndexOptions options = {}) const;
+  Array subtract(Arg v, IndexOptions options = {}) const;
+  Array multiply(Arg v, IndexOptions options = {}) const;
+  Array mul(Arg v, IndexOptions options = {}) const { return multiply(std::move(v), std::move(options)); }
   /// True division: the result is floating.
-  Array divide(Arg v) const;
-  Array min(Arg v) const;
-  Array max(Arg v) const;
-  /// The same as indexing x.
-  Array get() const;
+  Array divide(Arg v, IndexOptions options = {}) const;
+  /// The elements to the power v, of x's dtype.
+  Array power(Arg v, IndexOptions options = {}) const;
+  Array min(Arg v, IndexOptions options = {}) const;
+  Array max(Arg v, IndexOptions options = {}) const;
+  /// The same as indexing x; the options say what is read out of bounds.
+  Array get(IndexOptions options = {}) const;
 
  private:
   Array x_;
@@ -48,10 +61,10 @@ class AtIndex {
 /// The elements (rows, ...) at `indices` along an axis, or of x flattened where the axis is `{}`. Negative indices count from the end;
 /// where an index is out of bounds the result is NaN (for integers the lowest, for unsigned the highest value), as jnp.take. Shape: x's
 /// with the axis replaced by the indices' shape. Throws AxisError, DTypeError where the indices are not integers.
-Array take(Arg x, Arg indices, std::optional<Int> axis = {});
+Array take(Arg x, Arg indices, std::optional<Int> axis = {}, IndexOptions options = {});
 /// One element for each index, along an axis; the other dimensions are those of x and of the indices, broadcast together. Out of bounds as
 /// take.
-Array take_along_axis(Arg x, Arg indices, int axis = -1);
+Array take_along_axis(Arg x, Arg indices, int axis = -1, IndexOptions options = {});
 /// lax.gather: windows of `slice_sizes` at the given starts; NaN (see take) where a window is not wholly inside.
 Array gather(Arg x, Arg start_indices, GatherDimensionNumbers dimension_numbers, Shape slice_sizes);
 /// lax.scatter: x with windows replaced by the updates; windows that are not wholly inside are left out.

@@ -52,6 +52,17 @@ struct Request {
   void no_ddof() const {
     if (options.ddof != 0) refuse("takes no ddof, which is for var and std_");
   }
+  void no_initial() const {
+    if (options.initial) refuse("takes no initial value, which is for sum, prod, max and min");
+  }
+  /// The initial value in the dtype of what is combined with it; a scalar.
+  Array initial(DType dtype) const {
+    const Array& value = *options.initial;
+    if (value.ndim() != 0)
+      throw ShapeError(fmt::format("{}: the initial value is {}; it must be a scalar", name, to_string(value.aval())),
+                       effective_loc(x.where()));
+    return as_dtype(value, dtype);
+  }
   void no_complex() const {
     if (x.array().dtype().is_complex())
       throw DTypeError(fmt::format("{}: {} has complex elements, which have no order; reduce abs(x) or real(x)", name, to_string(x.aval())),
@@ -123,15 +134,31 @@ Array sum_or_prod(const Request& r, Reduce reduce, double identity) {
   r.no_ddof();
   const DType result = r.options.dtype.value_or(sum_dtype(r.x.array().dtype()));
   const Array wide = as_dtype(r.x.array(), wide_dtype(result));
-  return r.finish(as_dtype(reduce(r.masked(wide, scalar_like(wide, identity)), r.axes, r.x.where()), result));
+  Array reduced = reduce(r.masked(wide, scalar_like(wide, identity)), r.axes, r.x.where());
+  if (r.options.initial) {
+    const Array initial = r.initial(wide.dtype());
+    reduced = identity == 0 ? Array(reduced + initial) : Array(reduced * initial);
+  }
+  return r.finish(as_dtype(reduced, result));
 }
 
-Array extremum(const Request& r, Reduce reduce, Array (*identity)(const Array&)) {
+Array extremum(const Request& r, Reduce reduce, Array (*identity)(const Array&), Array (*combine)(Arg, Arg)) {
   r.no_ddof(), r.no_dtype(), r.no_complex();
   const Array& x = r.x.array();
+  if (r.options.initial) {
+    const Array initial = r.initial(x.dtype());
+    Shape left;
+    for (int d = 0; d < x.ndim(); ++d)
+      if (std::find(r.axes.begin(), r.axes.end(), d) == r.axes.end()) left.push_back(x.shape()[d]);
+    const bool none = std::any_of(r.axes.begin(), r.axes.end(), [&](int a) { return x.shape()[a] == 0; });
+    const Array reduced =
+        none ? fill_shape(initial, left, r.x.where()) : reduce(r.options.where ? r.masked(x, identity(x)) : x, r.axes, r.x.where());
+    return r.finish(combine(Arg(reduced, r.x.where()), Arg(initial, r.x.where())));
+  }
   for (int a : r.axes)
     if (x.shape()[a] == 0)
-      throw ShapeError(fmt::format("{}: axis {} of {} is empty; an extremum needs at least one element", r.name, a, to_string(x.aval())),
+      throw ShapeError(fmt::format("{}: axis {} of {} is empty; an extremum needs at least one element, or {{.initial = value}}", r.name, a,
+                                   to_string(x.aval())),
                        effective_loc(r.x.where()));
   return r.finish(reduce(r.options.where ? r.masked(x, identity(x)) : x, r.axes, r.x.where()));
 }
@@ -139,7 +166,7 @@ Array extremum(const Request& r, Reduce reduce, Array (*identity)(const Array&))
 Array position(const char* name, const Arg& x, const Axis& axis, const ReduceOptions& options,
                Array (*find)(const Array&, int, DType, SourceLoc)) {
   const Request r(name, x, axis, options);
-  r.no_ddof(), r.no_complex();
+  r.no_ddof(), r.no_complex(), r.no_initial();
   if (options.where) r.refuse("takes no mask; put where(mask, x, fill) in its argument");
   if (!axis.is_none() && r.axes.size() != 1)
     throw AxisError(fmt::format("{}: takes one axis or none (the position in the flattened array), got {} axes of {}", name, r.axes.size(),
@@ -155,7 +182,7 @@ Array position(const char* name, const Arg& x, const Axis& axis, const ReduceOpt
 }
 
 Array truth(const Request& r, Reduce reduce, bool identity) {
-  r.no_ddof(), r.no_dtype();
+  r.no_ddof(), r.no_dtype(), r.no_initial();
   const Array& x = r.x.array();
   const Array held = x.dtype().is_bool() ? x : Array(x != scalar_like(x, 0));
   return r.finish(reduce(r.masked(held, make_literal(Number(identity), bool_)), r.axes, r.x.where()));
@@ -169,6 +196,7 @@ Array mean_of(const Request& r, DType compute, bool kept) {
 }
 
 Array variance(const Request& r) {
+  r.no_initial();
   const DType given = r.options.dtype.value_or(inexact_dtype(r.x.array().dtype()));
   if (!given.is_inexact() || (r.x.array().dtype().is_complex() && !given.is_complex()))
     throw DTypeError(
@@ -192,10 +220,14 @@ Array variance(const Request& r) {
   return as_dtype(r.drop(result), given.real_part());
 }
 
-Array cumulative(const char* name, const Arg& x, int axis, bool is_sum, Array (*reduce)(const Array&, int, bool, SourceLoc)) {
+Array cumulative(const char* name, const Arg& x, int axis, const CumulativeOptions& options, bool is_sum,
+                 Array (*reduce)(const Array&, int, bool, SourceLoc)) {
   LocScope scope(x.where());
   const int a = normalize_axis(axis, x.array().ndim(), name, x.aval(), x.where());
-  return reduce(is_sum && x.array().dtype().is_bool() ? convert(x, int32) : x.array(), a, false, x.where());
+  if (options.dtype && !is_sum)
+    throw Error(fmt::format("{}: takes no dtype: convert the argument or the result", name), effective_loc(x.where()));
+  const DType given = x.array().dtype();
+  return reduce(as_dtype(x.array(), options.dtype.value_or(is_sum && given.is_bool() ? int32 : given)), a, options.reverse, x.where());
 }
 
 }  // namespace
@@ -215,7 +247,7 @@ Array prod(Arg x, Axis axis, ReduceOptions options) {
 Array mean(Arg x, Axis axis, ReduceOptions options) {
   LocScope scope(x.where());
   const Request r("mean", x, axis, options);
-  r.no_ddof();
+  r.no_ddof(), r.no_initial();
   const DType result = options.dtype.value_or(detail::inexact_dtype(x.array().dtype()));
   return detail::as_dtype(detail::mean_of(r, detail::wide_dtype(result), options.keepdims), result);
 }
@@ -229,11 +261,11 @@ Array std_(Arg x, Axis axis, ReduceOptions options) {
 }
 Array max(Arg x, Axis axis, ReduceOptions options) {
   LocScope scope(x.where());
-  return detail::extremum({"max", x, axis, options}, detail::reduce_max, detail::lowest);
+  return detail::extremum({"max", x, axis, options}, detail::reduce_max, detail::lowest, maximum);
 }
 Array min(Arg x, Axis axis, ReduceOptions options) {
   LocScope scope(x.where());
-  return detail::extremum({"min", x, axis, options}, detail::reduce_min, detail::highest);
+  return detail::extremum({"min", x, axis, options}, detail::reduce_min, detail::highest, minimum);
 }
 Array argmax(Arg x, Axis axis, ReduceOptions options) {
   LocScope scope(x.where());
@@ -255,7 +287,7 @@ Array all(Arg x, Axis axis, ReduceOptions options) {
 Array logsumexp(Arg x, Axis axis, ReduceOptions options) {
   LocScope scope(x.where());
   const Request r("logsumexp", x, axis, options);
-  r.no_ddof(), r.no_dtype();
+  r.no_ddof(), r.no_dtype(), r.no_initial();
   const DType dtype = detail::inexact_dtype(x.array().dtype());
   const Array given = detail::as_dtype(x.array(), dtype);
   const auto of = [&](std::span<const Array> in) {
@@ -273,13 +305,21 @@ Array logsumexp(Arg x, Axis axis, ReduceOptions options) {
                        x.where(), of);
 }
 
-Array cumsum(Arg x, int axis) { return detail::cumulative("cumsum", x, axis, true, detail::cumulative_sum); }
-Array cumprod(Arg x, int axis) { return detail::cumulative("cumprod", x, axis, true, detail::cumulative_prod); }
-Array cummax(Arg x, int axis) { return detail::cumulative("cummax", x, axis, false, detail::cumulative_max); }
-Array cummin(Arg x, int axis) { return detail::cumulative("cummin", x, axis, false, detail::cumulative_min); }
-Array cumlogsumexp(Arg x, int axis) {
+Array cumsum(Arg x, int axis, CumulativeOptions options) {
+  return detail::cumulative("cumsum", x, axis, options, true, detail::cumulative_sum);
+}
+Array cumprod(Arg x, int axis, CumulativeOptions options) {
+  return detail::cumulative("cumprod", x, axis, options, true, detail::cumulative_prod);
+}
+Array cummax(Arg x, int axis, CumulativeOptions options) {
+  return detail::cumulative("cummax", x, axis, options, false, detail::cumulative_max);
+}
+Array cummin(Arg x, int axis, CumulativeOptions options) {
+  return detail::cumulative("cummin", x, axis, options, false, detail::cumulative_min);
+}
+Array cumlogsumexp(Arg x, int axis, CumulativeOptions options) {
   const Array values = x.array().dtype().is_inexact() ? x.array() : Array(convert(x, float32));
-  return detail::cumulative("cumlogsumexp", Arg(values, x.where()), axis, false, detail::cumulative_logsumexp);
+  return detail::cumulative("cumlogsumexp", Arg(values, x.where()), axis, options, false, detail::cumulative_logsumexp);
 }
 
 }  // namespace weft

@@ -12,6 +12,8 @@ struct ReduceOptions {
   bool keepdims = false;            ///< the reduced axes stay, with size 1
   Int ddof = 0;                     ///< var and std_: the divisor is the number of elements less ddof
   std::optional<Array> where = {};  ///< a mask that broadcasts to x: only elements where it is true take part
+  /// of sum, prod, max and min: a number that is combined with each result; extrema of no elements are then defined
+  std::optional<Array> initial = {};
 };
 inline const ReduceOptions& keepdims = *new ReduceOptions{.keepdims = true};  // never destroyed
 
@@ -33,7 +35,7 @@ inline Array var(Arg x) { return var(std::move(x), none); }
 /// The standard deviation, sqrt(var(x)).
 Array std_(Arg x, Axis axis, ReduceOptions options = {});
 inline Array std_(Arg x) { return std_(std::move(x), none); }
-/// The maximum. Its gradient is shared equally by ties. Of no elements: a ShapeError.
+/// The maximum. Its gradient is shared equally by ties. Of no elements: a ShapeError, unless there is an `initial` one.
 Array max(Arg x, Axis axis, ReduceOptions options = {});
 inline Array max(Arg x) { return max(std::move(x), none); }
 /// The minimum, likewise.
@@ -57,20 +59,25 @@ inline Array logsumexp(Arg x) { return logsumexp(std::move(x), none); }
 
 // Running reductions along an axis: the first one if none is given, as in jax.lax (jax.numpy's cumsum and cumprod flatten a matrix then).
 
+/// Rare options of running reductions.
+struct CumulativeOptions {
+  bool reverse = false;             ///< from the last element to the first
+  std::optional<DType> dtype = {};  ///< of cumsum and cumprod: of the computation and the result
+};
 /// The sum of the elements up to each. Bools are counted in int32.
-Array cumsum(Arg x, int axis);
+Array cumsum(Arg x, int axis, CumulativeOptions options = {});
 inline Array cumsum(Arg x) { return cumsum(std::move(x), 0); }
 /// The product of the elements up to each.
-Array cumprod(Arg x, int axis);
+Array cumprod(Arg x, int axis, CumulativeOptions options = {});
 inline Array cumprod(Arg x) { return cumprod(std::move(x), 0); }
 /// The maximum of the elements up to each.
-Array cummax(Arg x, int axis);
+Array cummax(Arg x, int axis, CumulativeOptions options = {});
 inline Array cummax(Arg x) { return cummax(std::move(x), 0); }
 /// The minimum of the elements up to each.
-Array cummin(Arg x, int axis);
+Array cummin(Arg x, int axis, CumulativeOptions options = {});
 inline Array cummin(Arg x) { return cummin(std::move(x), 0); }
 /// log(sum(exp(x))) of the elements up to each, without overflow.
-Array cumlogsumexp(Arg x, int axis);
+Array cumlogsumexp(Arg x, int axis, CumulativeOptions options = {});
 inline Array cumlogsumexp(Arg x) { return cumlogsumexp(std::move(x), 0); }
 
 namespace detail {

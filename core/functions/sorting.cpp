@@ -39,18 +39,22 @@ std::int64_t known_value(const Array& x, const char* operation, const char* reme
 
 using namespace detail;
 
-Array sort(Arg x, int axis) {
+Array sort(Arg x, int axis, SortOptions options) {
   LocScope scope(x.where());
   const int dim = normalize_axis(axis, x.array().ndim(), "sort", x.aval(), x.where());
-  return bind_one<Sort>({dim, true, 1}, {x.array()}, x.where());
+  const Array sorted = bind_one<Sort>({dim, true, 1}, {x.array()}, x.where());
+  return options.descending ? reverse(sorted, {dim}, x.where()) : sorted;
 }
 
-Array argsort(Arg x, int axis) {
+Array argsort(Arg x, int axis, SortOptions options) {
   LocScope scope(x.where());
   const Array& a = x.array();
   const int dim = normalize_axis(axis, a.ndim(), "argsort", a.aval(), x.where());
   const Array operands[] = {a, iota_array(type_of_indices(a.aval()), a.shape(), dim, x.where())};
-  return bind_all<Sort>({dim, true, 1}, operands, x.where())[1];
+  if (!options.descending) return bind_all<Sort>({dim, true, 1}, operands, x.where())[1];
+  // What comes first of equal elements comes last of the reversed ones, and so first again.
+  const Array reversed[] = {reverse(operands[0], {dim}, x.where()), reverse(operands[1], {dim}, x.where())};
+  return reverse(bind_all<Sort>({dim, true, 1}, reversed, x.where())[1], {dim}, x.where());
 }
 
 TopK top_k(Arg x, Int k) {

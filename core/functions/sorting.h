@@ -8,11 +8,15 @@ namespace weft {
 
 // Sorting and searching. Numbers ascend, NaN comes last, -0 equals 0; equal elements keep their order.
 
+/// Options of sort and argsort.
+struct SortOptions {
+  bool descending = false;  ///< the largest first, after NaN; equal elements keep their order
+};
 /// x sorted along an axis.
-Array sort(Arg x, int axis);
+Array sort(Arg x, int axis, SortOptions options = {});
 inline Array sort(Arg x) { return sort(std::move(x), -1); }
 /// The positions, as int32, that would sort x along an axis: `take_along_axis(x, argsort(x), -1)` is sorted.
-Array argsort(Arg x, int axis);
+Array argsort(Arg x, int axis, SortOptions options = {});
 inline Array argsort(Arg x) { return argsort(std::move(x), -1); }
 /// Result of top_k.
 struct TopK {
@@ -34,6 +38,7 @@ struct UniqueOptions {
 };
 /// The different elements of x, sorted; of more than `size`, the smallest.
 Array unique(Arg x, UniqueOptions options);
+inline Array unique(Arg x) { return unique(std::move(x), {}); }
 
 struct BincountOptions {
   std::optional<Array> weights = {};  ///< added up in place of ones; of x's shape

@@ -229,6 +229,12 @@ def map_batch(x):
     return vmap(lambda r: S(r) * r)(x), grad(lambda m: S(jnp.square(vmap(lambda r: sin(r) * r[0])(m))))(x), x * x
 
 
+def jacobians_with_aux(x):
+    f = lambda v: (sin(v) * v[0], (S(v), {"k": v * 2}))
+    g = lambda v: (S(jnp.cos(v) * v[1]), v - 1)
+    return jacfwd(f, has_aux=True)(x), jacrev(f, has_aux=True)(x), hessian(g, has_aux=True)(x), vmap(lambda s: jacrev(f, has_aux=True)(s * x))(x)
+
+
 inputs = {
     "order3": [wave((3,))],
     "order4_scalar": [np.float32(0.7)],
@@ -253,4 +259,5 @@ inputs = {
     "scan_length_none": [wave((2,))],
     "associative_scans": [wave((3, 6)), wave((6,), 1)],
     "map_batch": [wave((7, 2))],
+    "jacobians_with_aux": [wave((3,))],
 }

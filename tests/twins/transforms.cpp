@@ -206,6 +206,17 @@ TWIN(has_aux_all, 3e-05) {
           y4, std::get<0>(pull(2.f)), std::get<1>(aux4)};
 }
 
+TWIN(jacobians_with_aux, 3e-05) {
+  auto f = [](Array v) { return std::pair{sin(v) * v(0), std::tuple{sum(v), std::map<std::string, Array>{{"k", v * 2}}}}; };
+  auto g = [](Array v) { return std::pair{sum(cos(v) * v(1)), v - 1}; };
+  const auto [forward, aux] = jacfwd(f, has_aux)(x[0]);
+  const auto [reverse, aux2] = jacrev(f, has_aux)(x[0]);
+  const auto [h, aux3] = hessian(g, has_aux)(x[0]);
+  const auto [mapped, aux4] = vmap([&](Array s) { return jacrev(f, has_aux)(s * x[0]); })(x[0]);
+  return {forward, std::get<0>(aux),  std::get<1>(aux).at("k"), reverse, std::get<0>(aux2), std::get<1>(aux2).at("k"), h, aux3,
+          mapped,  std::get<0>(aux4), std::get<1>(aux4).at("k")};
+}
+
 TWIN(tree_grad, 3e-05) {
   auto f = [](Nested p) { return sum(p.a * p.m.at("k")) + p.v[0].first(0) * (*p.v[1].second)(1) + (p.v[0].second ? 1 : 0); };
   Nested p{x[0], {{"k", x[0] * 2}, {"z", x[0]}}, {{x[0], std::nullopt}, {x[0] + 1, x[0] - 1}}};

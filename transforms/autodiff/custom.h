@@ -83,6 +83,8 @@ class CustomJvp : public Callable<CustomJvp<F, Rule>> {
   out_t<F, A...> call(SourceLoc loc, const A&... args) const {
     using P = params_t<F, A...>;
     using Out = out_t<F, A...>;
+    static_assert(std::is_invocable_v<Rule&, P, tangents_t<P>>,
+                  "weft: a jvp rule takes two std::tuples, of the primals and of their tangents, one element for each argument");
     using R = traced_t<decltype(rule_->call(std::declval<P>(), std::declval<tangents_t<P>>()))>;
     static_assert(std::is_same_v<R, std::pair<Out, Out>>, "weft: a jvp rule returns std::pair{output, output tangent}");
     FlatCall<F, A...> flat(f_, loc, args...);
@@ -107,7 +109,10 @@ class CustomVjp : public Callable<CustomVjp<F, Fwd, Bwd>> {
     using P = params_t<F, A...>;
     using Out = out_t<F, A...>;
     using Pair = traced_t<decltype(std::apply(fwd_->call, std::declval<P>()))>;
-    static_assert(std::is_same_v<typename Pair::first_type, Out>, "weft: fwd returns std::pair{output, residuals}");
+    if constexpr (requires { typename Pair::second_type; })
+      static_assert(std::is_same_v<typename Pair::first_type, Out>, "weft: fwd returns std::pair{output, residuals}");
+    else
+      static_assert(!sizeof(Pair), "weft: fwd returns std::pair{output, residuals}");
     using Ct = traced_t<decltype(bwd_->call(std::declval<typename Pair::second_type>(), std::declval<Out>()))>;
     static_assert(std::is_same_v<Ct, tangents_t<P>>,
                   "weft: bwd returns a std::tuple with one cotangent for each argument, none for a static one");

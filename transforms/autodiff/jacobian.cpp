@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "weft/core/errors/error.h"
 #include "weft/core/functions/elementwise.h"
 #include "weft/core/ops/common.h"
@@ -71,6 +73,7 @@ Shape joined(const Shape& a, const Shape& b) {
 std::vector<Array> flat_jacfwd(FlatFunction& f, std::span<const int> argnums) {
   const std::vector<bool> chosen = chosen_leaves(f, argnums, "jacfwd");
   const Hoisted h = hoist_consts(trace_flat(f, "jacfwd", true));
+  const std::size_t primary = f.has_aux ? f.num_primary : h.jaxpr.data().outputs.size();
   std::vector<Array> point = h.consts;
   point.insert(point.end(), f.args.begin(), f.args.end());
   std::vector<bool> nonzero(h.consts.size(), false);
@@ -78,7 +81,9 @@ std::vector<Array> flat_jacfwd(FlatFunction& f, std::span<const int> argnums) {
   const JvpProgram pushed = jvp_program(h.jaxpr, nonzero);
   const std::vector<Aval> results = h.jaxpr.data().output_avals();
   const std::vector<Atom>& outputs = pushed.jaxpr.data().outputs;
-  const Jaxpr tangents_only = with_outputs(pushed.jaxpr, {outputs.begin() + static_cast<std::ptrdiff_t>(results.size()), outputs.end()});
+  const auto behind = outputs.begin() + static_cast<std::ptrdiff_t>(results.size());
+  const auto moving = std::count(pushed.nonzero_out.begin(), pushed.nonzero_out.begin() + static_cast<std::ptrdiff_t>(primary), true);
+  const Jaxpr tangents_only = with_outputs(pushed.jaxpr, {behind, behind + moving});
 
   LocScope scope(f.loc);
   std::vector<Aval> active;
@@ -88,7 +93,7 @@ std::vector<Array> flat_jacfwd(FlatFunction& f, std::span<const int> argnums) {
   const std::vector<Array> columns = run_on_basis(tangents_only, point, active, f.loc);
   std::vector<Array> out;
   std::size_t next = 0;
-  for (std::size_t o = 0; o < results.size(); ++o) {
+  for (std::size_t o = 0; o < primary; ++o) {
     const Aval& result = results[o];
     std::vector<Array> parts;  // for each active leaf: its derivatives, the leaf's elements last
     if (pushed.nonzero_out[o]) {
@@ -104,22 +109,28 @@ std::vector<Array> flat_jacfwd(FlatFunction& f, std::span<const int> argnums) {
       for (std::size_t i = f.offsets[static_cast<std::size_t>(n)]; i < f.offsets[static_cast<std::size_t>(n) + 1]; ++i)
         out.push_back(parts.empty() ? zero_tangent(result.with_shape(joined(result.shape, f.args[i].shape())), f.loc) : parts[position[i]]);
   }
+  if (primary == results.size()) return out;
+  const std::vector<Atom>& values = h.jaxpr.data().outputs;
+  const Jaxpr aux = with_outputs(h.jaxpr, {values.begin() + static_cast<std::ptrdiff_t>(primary), values.end()});
+  for (const Array& value : eval_jaxpr(dce_program(aux), point)) out.push_back(value);
   return out;
 }
 
 std::vector<Array> flat_jacrev(FlatFunction& f, std::span<const int> argnums) {
   const Ref<Linearized> l = linearize_flat(f, chosen_leaves(f, argnums, "jacrev"), "jacrev");
-  const std::vector<bool> all(l->out_avals.size(), true);
-  for (std::size_t o = 0; o < l->out_avals.size(); ++o)
+  const std::size_t primary = f.has_aux ? f.num_primary : l->out_avals.size();
+  std::vector<bool> differentiated(l->out_avals.size(), false);
+  std::fill(differentiated.begin(), differentiated.begin() + static_cast<std::ptrdiff_t>(primary), true);
+  for (std::size_t o = 0; o < primary; ++o)
     if (!l->out_avals[o].dtype.is_floating())
       throw DTypeError(
           fmt::format("jacrev: {} is {}; it must be real and floating-point", leaf_paths(f.result())[o], to_string(l->out_avals[o])),
           f.loc);
-  evaluate_primal(*l);
+  const std::vector<Array> values = evaluate_primal(*l);
   LocScope scope(f.loc);
-  const TransposedProgram t = transpose_linearized(*l, all);
+  const TransposedProgram t = transpose_linearized(*l, differentiated);
   std::vector<Aval> cotangents;
-  for (std::size_t o = 0; o < l->out_avals.size(); ++o)
+  for (std::size_t o = 0; o < primary; ++o)
     if (l->nonzero_out[o]) cotangents.push_back(l->out_avals[o]);
   const std::vector<Array> some = run_on_basis(t.jaxpr, l->residuals, cotangents, f.loc);
   // Rows of each leaf's Jacobian: all results' elements together along axis 0.
@@ -129,7 +140,7 @@ std::vector<Array> flat_jacrev(FlatFunction& f, std::span<const int> argnums) {
     if (l->active[i] && t.nonzero[linear++]) rows[i] = some[next++];
   std::vector<Array> out;
   std::int64_t begin = 0;
-  for (std::size_t o = 0; o < l->out_avals.size(); ++o) {
+  for (std::size_t o = 0; o < primary; ++o) {
     const Aval& result = l->out_avals[o];
     for (const int n : argnums)
       for (std::size_t i = f.offsets[static_cast<std::size_t>(n)]; i < f.offsets[static_cast<std::size_t>(n) + 1]; ++i) {
@@ -142,6 +153,7 @@ std::vector<Array> flat_jacrev(FlatFunction& f, std::span<const int> argnums) {
       }
     if (l->nonzero_out[o]) begin += result.size();
   }
+  out.insert(out.end(), values.begin() + static_cast<std::ptrdiff_t>(primary), values.end());
   return out;
 }
 

@@ -2,18 +2,19 @@
 #include "weft/core/array/array_functions.h"
 #include "weft/transforms/autodiff/gradient_types.h"
 #include "weft/transforms/flat.h"
+#include "weft/transforms/options.h"
 
 namespace weft {
 
 namespace detail {
 
 /// The derivative of each result leaf by each leaf of the chosen arguments, in that order: of the result's shape followed by the
-/// argument's.
+/// argument's. Behind them the auxiliary results, if the function has any.
 std::vector<Array> flat_jacfwd(FlatFunction& f, std::span<const int> argnums);
 std::vector<Array> flat_jacrev(FlatFunction& f, std::span<const int> argnums);
 
-template <class F, bool Forward, int... N>
-class JacobianOf : public Callable<JacobianOf<F, Forward, N...>> {
+template <class F, bool Forward, bool Aux, int... N>
+class JacobianOf : public Callable<JacobianOf<F, Forward, Aux, N...>> {
  public:
   using weft_inner = F;
   explicit JacobianOf(F f) : f_(std::move(f)) {}
@@ -23,9 +24,17 @@ class JacobianOf : public Callable<JacobianOf<F, Forward, N...>> {
     using G = Gradient<params_t<F, A...>, N...>;
     using Out = out_t<F, A...>;
     FlatCall<F, A...> flat(f_, loc, args...);
-    const std::vector<Array> blocks = Forward ? flat_jacfwd(flat, G::argnums) : flat_jacrev(flat, G::argnums);
+    flat.has_aux = Aux;
+    const std::vector<Array> blocks = [&] { return Forward ? flat_jacfwd(flat, G::argnums) : flat_jacrev(flat, G::argnums); }();
     std::size_t next = 0;
-    return make_jacobian<Out, typename G::type>(*flat.out, G::of(flat.params), blocks, next);
+    if constexpr (Aux) {
+      static_assert(requires { typename Out::second_type; }, "weft: with has_aux the function returns std::pair{result, aux}");
+      auto jacobian = make_jacobian<typename Out::first_type, typename G::type>(flat.out->first, G::of(flat.params), blocks, next);
+      return std::pair<decltype(jacobian), typename Out::second_type>(std::move(jacobian),
+                                                                      with_leaves(flat.out->second, std::span(blocks).subspan(next)));
+    } else {
+      return make_jacobian<Out, typename G::type>(*flat.out, G::of(flat.params), blocks, next);
+    }
   }
 
  private:
@@ -35,20 +44,33 @@ class JacobianOf : public Callable<JacobianOf<F, Forward, N...>> {
 }  // namespace detail
 
 /// The Jacobian by forward mode, one column at a time, all at once by vmap (jax.jacfwd): the result with each array replaced by its
-/// derivatives, of the result's shape followed by the argument's. Argument numbers as for grad. Cheap for few inputs.
+/// derivatives, of the result's shape followed by the argument's. Argument numbers as for grad. Cheap for few inputs. With `has_aux` the
+/// function returns a pair {result, aux}, and its Jacobian {Jacobian, aux}.
 template <int... N, class F = UnaryFunction>
-detail::JacobianOf<F, true, N...> jacfwd(F f) {
-  return detail::JacobianOf<F, true, N...>(std::move(f));
+detail::JacobianOf<F, true, false, N...> jacfwd(F f) {
+  return detail::JacobianOf<F, true, false, N...>(std::move(f));
+}
+template <int... N, class F>
+detail::JacobianOf<F, true, true, N...> jacfwd(F f, HasAux) {
+  return detail::JacobianOf<F, true, true, N...>(std::move(f));
 }
 /// The Jacobian by reverse mode, one row at a time (jax.jacrev). Cheap for few outputs.
 template <int... N, class F = UnaryFunction>
-detail::JacobianOf<F, false, N...> jacrev(F f) {
-  return detail::JacobianOf<F, false, N...>(std::move(f));
+detail::JacobianOf<F, false, false, N...> jacrev(F f) {
+  return detail::JacobianOf<F, false, false, N...>(std::move(f));
+}
+template <int... N, class F>
+detail::JacobianOf<F, false, true, N...> jacrev(F f, HasAux) {
+  return detail::JacobianOf<F, false, true, N...>(std::move(f));
 }
 /// The matrix of second derivatives, forward over reverse (jax.hessian).
 template <int... N, class F = UnaryFunction>
-detail::JacobianOf<detail::JacobianOf<F, false, N...>, true, N...> hessian(F f) {
+detail::JacobianOf<detail::JacobianOf<F, false, false, N...>, true, false, N...> hessian(F f) {
   return jacfwd<N...>(jacrev<N...>(std::move(f)));
+}
+template <int... N, class F>
+detail::JacobianOf<detail::JacobianOf<F, false, true, N...>, true, true, N...> hessian(F f, HasAux) {
+  return jacfwd<N...>(jacrev<N...>(std::move(f), has_aux), has_aux);
 }
 
 }  // namespace weft

@@ -2,6 +2,7 @@
 #pragma once
 #include "weft/core/array/array.h"
 #include "weft/core/array/scalar.h"
+#include "weft/core/ops/movement/gather.h"
 
 namespace weft::detail {
 
@@ -16,6 +17,14 @@ std::int64_t position_of(const Number& n);
 Array index_type(const Array& i, SourceLoc loc);
 /// Negative positions counted from the end of an axis of the given size.
 Array wrap_negative(const Array& i, std::int64_t size, SourceLoc loc);
+/// What a gather or a scatter does out of bounds.
+struct OutOfBounds {
+  GatherScatterMode mode;
+  std::optional<FillValue> fill;
+};
+/// The options of a call of `operation` on an array of the dtype; `otherwise` where they name no mode. Throws Error for an unknown mode and
+/// a fill_value without mode "fill", DTypeError for one that the dtype hasn't got.
+OutOfBounds out_of_bounds(const char* operation, const IndexOptions& options, DType dtype, GatherScatterMode otherwise, SourceLoc loc);
 /// The elements of x at positions along one dimension, the other dimensions running along; all positions are different and inside.
 Array gather_along(const Array& x, const Array& positions, int dim, SourceLoc loc);
 

@@ -1,0 +1,83 @@
+#pragma once
+#include <array>
+#include <concepts>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "weft/core/array/array.h"
+#include "weft/core/functions/shaping.h"
+
+namespace weft {
+
+/// With one, two or three dimensions at least: leading ones of size 1 are added, to a matrix as to NumPy's a last one.
+Array atleast_1d(Arg x);
+Array atleast_2d(Arg x);
+Array atleast_3d(Arg x);
+/// The axes in the given order: transpose.
+Array permute_dims(Arg x, Axis axes);
+/// The last two axes in each other's place.
+Array matrix_transpose(Arg x);
+/// The axis moved to stand before the axis that is at `start`.
+Array rollaxis(Arg x, int axis, int start = 0);
+/// All arrays broadcast to their common shape. Throws ShapeError if there is none.
+std::vector<Array> broadcast_arrays(Args xs);
+/// The shape that arrays of these shapes are broadcast to. Throws ShapeError if there is none.
+Shape broadcast_shapes(const std::vector<Shape>& shapes, SourceLoc loc = SourceLoc::here());
+/// The elements with x's dimension i as dimension `broadcast_dimensions[i]` of the shape (jax.lax.broadcast_in_dim).
+Array broadcast_in_dim(Arg x, Shape shape, Axis broadcast_dimensions);
+
+/// b after a along an axis, or both flattened.
+Array append(Arg a, Arg b, std::optional<int> axis = {});
+/// Stacked along a third axis.
+Array dstack(Args xs, SourceLoc loc = SourceLoc::here());
+/// Vectors as columns, and matrices, side by side.
+Array column_stack(Args xs, SourceLoc loc = SourceLoc::here());
+/// Rows of blocks put together: `block({{a, b}, {c, d}})`.
+Array block(const std::vector<std::vector<Array>>& rows, SourceLoc loc = SourceLoc::here());
+/// The slices along an axis.
+std::vector<Array> unstack(Arg x, int axis = 0);
+/// Consecutive pieces along an axis, the first ones longer by one where the axis can't be cut into equal ones.
+std::vector<Array> array_split(Arg x, Sections sections, int axis = 0);
+/// split along axis 1; of a vector along axis 0.
+std::vector<Array> hsplit(Arg x, Sections sections);
+/// split along axis 0.
+std::vector<Array> vsplit(Arg x, Sections sections);
+
+/// The columns, or the rows, from the last to the first.
+Array fliplr(Arg x);
+Array flipud(Arg x);
+/// Turned k times by 90 degrees in the plane of two axes, from the first towards the second.
+Array rot90(Arg x, Int k = 1, std::pair<int, int> axes = {0, 1});
+/// roll by a number that may be traced; without an axis, of the flattened array.
+Array roll_by(Arg x, const Array& shift, std::optional<int> axis = {});
+template <std::same_as<Array> A>
+Array roll(Arg x, const A& shift, std::optional<int> axis = {}) {
+  return roll_by(std::move(x), shift, axis);
+}
+/// Options of repeat.
+struct RepeatOptions {
+  std::optional<Int> total_repeat_length = {};  ///< the size of the result along the axis
+};
+/// Element i as many times as `counts` says for it, along an axis or of the flattened array. The counts are known or the total length is
+/// given: what is beyond it is cut off, what is missing is filled with the last element.
+Array repeat_by(Arg x, const Array& counts, std::optional<int> axis = {}, RepeatOptions options = {});
+template <std::same_as<Array> A>
+Array repeat(Arg x, const A& counts, std::optional<int> axis = {}, RepeatOptions options = {}) {
+  return repeat_by(std::move(x), counts, axis, options);
+}
+
+/// Options of pad.
+struct PadOptions {
+  std::string mode = "constant";  ///< "constant", "edge", "reflect", "symmetric", "wrap", "maximum", "minimum" or "mean"
+  double constant_values = 0;     ///< of mode "constant"
+};
+/// With values around the elements, by one of NumPy's modes. Throws Error for an unknown mode, ShapeError where there is no element to
+/// repeat.
+Array pad(Arg x, PadWidth width, PadOptions options);
+/// With `value` before, behind and between the elements: three numbers for each axis, of which the first two may be negative, to cut off
+/// (jax.lax.pad).
+Array pad(Arg x, Arg value, const std::vector<std::array<Int, 3>>& config);
+
+}  // namespace weft

@@ -1,0 +1,146 @@
+#pragma once
+#include <concepts>
+#include <utility>
+#include <vector>
+
+#include "weft/core/array/array.h"
+#include "weft/core/array/array_ranges.h"
+#include "weft/core/functions/elementwise.h"
+#include "weft/core/functions/shaping.h"
+
+namespace weft {
+
+// NumPy's longer names of elementwise operations, and operators as functions, to be passed by name: `tree::map(power, a, b)`.
+
+/// abs(x).
+Array absolute(Arg x);
+/// abs(x), of integers as floats.
+Array fabs(Arg x);
+/// x.
+Array positive(Arg x);
+/// 1 / x; of integers rounded towards 0.
+Array reciprocal(Arg x);
+/// conj(x).
+Array conjugate(Arg x);
+/// round(x).
+Array rint(Arg x);
+/// trunc(x).
+Array fix(Arg x);
+/// rad2deg(x).
+Array degrees(Arg x);
+/// deg2rad(x).
+Array radians(Arg x);
+/// asin(x).
+Array arcsin(Arg x);
+/// acos(x).
+Array arccos(Arg x);
+/// atan(x).
+Array arctan(Arg x);
+/// asinh(x).
+Array arcsinh(Arg x);
+/// acosh(x).
+Array arccosh(Arg x);
+/// atanh(x).
+Array arctanh(Arg x);
+/// atan2(y, x).
+Array arctan2(Arg y, Arg x);
+/// pow(x, y).
+Array power(Arg x, Arg y);
+/// pow(x, y), of integers as floats.
+Array float_power(Arg x, Arg y);
+/// x / y.
+Array true_divide(Arg x, Arg y);
+/// x % y.
+Array mod(Arg x, Arg y);
+/// rem(x, y), with x's sign.
+Array fmod(Arg x, Arg y);
+/// The larger; of a NaN and a number the number.
+Array fmax(Arg x, Arg y);
+/// The smaller; of a NaN and a number the number.
+Array fmin(Arg x, Arg y);
+/// x == y.
+Array equal(Arg x, Arg y);
+/// x != y.
+Array not_equal(Arg x, Arg y);
+/// x < y.
+Array less(Arg x, Arg y);
+/// x <= y.
+Array less_equal(Arg x, Arg y);
+/// x > y.
+Array greater(Arg x, Arg y);
+/// x >= y.
+Array greater_equal(Arg x, Arg y);
+/// x & y.
+Array bitwise_and(Arg x, Arg y);
+/// x | y.
+Array bitwise_or(Arg x, Arg y);
+/// x ^ y.
+Array bitwise_xor(Arg x, Arg y);
+/// ~x.
+Array bitwise_not(Arg x);
+/// ~x.
+Array invert(Arg x);
+/// x << amount.
+Array left_shift(Arg x, Arg amount);
+/// x >> amount.
+Array right_shift(Arg x, Arg amount);
+/// The number of bits that are set in abs(x), uint8.
+Array bitwise_count(Arg x);
+/// Whether x is infinity.
+Array isposinf(Arg x);
+/// Whether x is -infinity.
+Array isneginf(Arg x);
+/// Whether the imaginary part is 0.
+Array isreal(Arg x);
+/// Whether the imaginary part isn't 0.
+Array iscomplex(Arg x);
+
+/// x = x % y.
+Array& operator%=(Array& x, Arg y);
+/// x = x & y.
+Array& operator&=(Array& x, Arg y);
+/// x = x | y.
+Array& operator|=(Array& x, Arg y);
+/// x = x ^ y.
+Array& operator^=(Array& x, Arg y);
+/// x = x << y.
+Array& operator<<=(Array& x, Arg y);
+/// x = x >> y.
+Array& operator>>=(Array& x, Arg y);
+
+/// Rounded to so many decimals, halves to even digits; to tens, hundreds, ... where the number is negative. Integers stay.
+Array round(Arg x, Int decimals);
+/// floor_divide(x, y) and remainder(x, y).
+std::pair<Array, Array> divmod(Arg x, Arg y);
+/// The fractional and the whole part of x, both with its sign.
+std::pair<Array, Array> modf(Arg x);
+/// A mantissa, of modulus 0.5 to 1, and an exponent, int32: x is mantissa * 2^exponent. Of 0, infinities and NaN, themselves and 0.
+std::pair<Array, Array> frexp(Arg x);
+/// x * 2^exponent, exponent of integers.
+Array ldexp(Arg x, Arg exponent);
+/// The greatest common divisor of integers.
+Array gcd(Arg x, Arg y);
+/// The least common multiple of integers.
+Array lcm(Arg x, Arg y);
+/// Element by element the choice at the first condition that holds, `otherwise` where none does.
+Array select(Args conditions, Args choices, Arg otherwise = 0);
+
+/// Of a vector of numbers, in a dtype.
+template <NumberRange R>
+Array array(const R& values, DType dtype, SourceLoc loc = SourceLoc::here()) {
+  return convert(Arg(array(values, loc), loc), dtype);
+}
+/// Arrays of one shape, stacked along a new leading axis.
+template <std::same_as<std::vector<Array>> V>
+Array array(const V& rows, SourceLoc loc = SourceLoc::here()) {
+  return stack(rows, 0, loc);
+}
+/// `array(values)`, jnp.asarray.
+template <class... A>
+Array asarray(A&&... values) {
+  return array(std::forward<A>(values)...);
+}
+/// The array itself, in the dtype.
+Array asarray(const Array& x, DType dtype, SourceLoc loc = SourceLoc::here());
+
+}  // namespace weft

@@ -1,0 +1,88 @@
+#pragma once
+#include <optional>
+#include <vector>
+
+#include "weft/core/array/array.h"
+#include "weft/core/array/indexing.h"
+
+namespace weft {
+
+/// Options of nonzero and its relatives.
+struct NonzeroOptions {
+  std::optional<Int> size = {};  ///< of each result: more positions are left out. Absent: as many as there are, which takes x's value
+  Int fill_value = 0;            ///< stands behind if there are fewer
+};
+/// The positions of the elements that aren't 0, in row-major order: one array for each dimension, int32.
+std::vector<Array> nonzero(Arg x, NonzeroOptions options = {});
+/// `nonzero(condition)`.
+std::vector<Array> where(Arg condition, NonzeroOptions options = {});
+/// The same as rows of one array, of shape (size, x.ndim()).
+Array argwhere(Arg x, NonzeroOptions options = {});
+/// The positions in the flattened array.
+Array flatnonzero(Arg x, NonzeroOptions options = {});
+/// The elements of the flattened x for which the condition holds; their number takes the condition's value.
+Array extract(Arg condition, Arg x);
+/// The slices along an axis, or the elements of the flattened array, for which the condition, of one dimension, holds.
+Array compress(Arg condition, Arg x, std::optional<int> axis = {});
+
+/// The positions of a triangle of an n x m matrix: row and column of each of its elements.
+std::vector<Array> tril_indices(Int n, Int k = 0, std::optional<Int> m = {}, SourceLoc loc = SourceLoc::here());
+std::vector<Array> triu_indices(Int n, Int k = 0, std::optional<Int> m = {}, SourceLoc loc = SourceLoc::here());
+/// 0, ..., n - 1 for each of ndim dimensions.
+std::vector<Array> diag_indices(Int n, Int ndim = 2, SourceLoc loc = SourceLoc::here());
+/// The positions along each dimension, of shape (shape.size(), shape...).
+Array indices(Shape shape, DType dtype = int32, SourceLoc loc = SourceLoc::here());
+/// Vectors of positions that index their outer product: `x(ix_({rows, columns})...)` as arrays that broadcast together.
+std::vector<Array> ix_(Args positions);
+/// Positions in a flattened array as one array for each dimension of the shape. What is out of bounds is moved inside.
+std::vector<Array> unravel_index(Arg positions, Shape shape);
+/// The reverse; what is out of bounds along a dimension is moved inside.
+Array ravel_multi_index(Args positions, Shape shape);
+
+/// x with one value for each index put along an axis; the other dimensions are those of x.
+Array put_along_axis(Arg x, Arg indices, Arg values, int axis);
+/// x with the value, or the vector's elements in turn, on its diagonal.
+Array fill_diagonal(Arg x, Arg value);
+/// Element by element the choice with the number that `which` says; numbers out of range give the nearest.
+Array choose(Arg which, Args choices);
+
+/// dynamic_slice along one axis.
+Array dynamic_slice_in_dim(Arg x, Arg start, Int size, int axis = 0);
+/// The slice at a position along an axis, which stays, with size 1, unless `keepdims` is false.
+Array dynamic_index_in_dim(Arg x, Arg index, int axis = 0, bool keepdims = true);
+/// dynamic_update_slice along one axis.
+Array dynamic_update_slice_in_dim(Arg x, Arg update, Arg start, int axis);
+/// x with the slice at a position along an axis replaced by the update, which may lack the axis.
+Array dynamic_update_index_in_dim(Arg x, Arg update, Arg index, int axis);
+/// x[start:limit:stride] along one axis.
+Array slice_in_dim(Arg x, std::optional<Int> start, std::optional<Int> limit, Int stride = 1, int axis = 0);
+/// The slice at a position that is known, along an axis, which stays, with size 1, unless `keepdims` is false.
+Array index_in_dim(Arg x, Int index, int axis = 0, bool keepdims = true);
+
+/// Options of segment_sum and its relatives (jax.ops).
+struct SegmentOptions {
+  std::optional<Int> num_segments = {};  ///< absent: the largest id + 1, which takes the ids' value
+};
+/// The sum of the slices of x, along its first axis, that have the same segment id: shape (num_segments, ...). Ids out of range are left
+/// out.
+Array segment_sum(Arg x, Arg segment_ids, SegmentOptions options = {});
+/// The product; 1 of no slices.
+Array segment_prod(Arg x, Arg segment_ids, SegmentOptions options = {});
+/// The maximum; -infinity or the lowest integer of no slices.
+Array segment_max(Arg x, Arg segment_ids, SegmentOptions options = {});
+/// The minimum; infinity or the highest integer of no slices.
+Array segment_min(Arg x, Arg segment_ids, SegmentOptions options = {});
+inline Array segment_sum(Arg x, Arg ids, Int num_segments) {
+  return segment_sum(std::move(x), std::move(ids), {.num_segments = num_segments});
+}
+inline Array segment_prod(Arg x, Arg ids, Int num_segments) {
+  return segment_prod(std::move(x), std::move(ids), {.num_segments = num_segments});
+}
+inline Array segment_max(Arg x, Arg ids, Int num_segments) {
+  return segment_max(std::move(x), std::move(ids), {.num_segments = num_segments});
+}
+inline Array segment_min(Arg x, Arg ids, Int num_segments) {
+  return segment_min(std::move(x), std::move(ids), {.num_segments = num_segments});
+}
+
+}  // namespace weft

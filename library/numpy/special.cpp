@@ -1,0 +1,99 @@
+#include "weft/library/numpy/special.h"
+
+#include <cmath>
+#include <limits>
+#include <numbers>
+
+#include "weft/core/functions/elementwise.h"
+#include "weft/core/functions/reductions.h"
+#include "weft/core/ops/common.h"
+#include "weft/core/ops/promotion.h"
+#include "weft/core/trace/trace.h"
+#include "weft/transforms/autodiff/custom.h"
+
+namespace weft {
+
+using detail::LocScope;
+
+namespace {
+
+constexpr double infinity = std::numeric_limits<double>::infinity();
+
+using One = std::tuple<Array>;
+using Two = std::tuple<Array, Array>;
+
+/// The k-th derivative of sin(v) / v at 0, at which it is 1, 0, -1/3, 0, 1/5, ...
+double sinc_at_zero(int k) { return k % 2 == 1 ? 0 : (k % 4 == 0 ? 1. : -1.) / (k + 1); }
+/// The k-th derivative of sin(v) / v at v == 0, whose derivative is the next one.
+Array sinc_derivative_at_zero(int k, const Array& v) {
+  const auto value = [k](const Array& x) { return Array(0 * x + sinc_at_zero(k)); };
+  return custom_jvp(value, [k, value](One at, One along) {
+    const auto [x] = at;
+    const auto [dx] = along;
+    return std::pair{value(x), Array(sinc_derivative_at_zero(k + 1, x) * dx)};
+  })(v);
+}
+
+Array product_with_log(const char* operation, const Arg& x, const Arg& y, Array (*log_of)(Arg), double shift) {
+  LocScope scope(x.where());
+  const auto value = [log_of](const Array& a, const Array& b) { return where(a == 0, detail::scalar_like(a, 0), a * log_of(b)); };
+  const auto [a, b] = detail::promote_inexact(operation, x, y);
+  return custom_jvp(value, [=](Two at, Two along) {
+    const auto& [u, v] = at;
+    const auto& [du, dv] = along;
+    return std::pair{value(u, v), Array(du * log_of(v) + dv * (u / (v + shift)))};
+  })(a, b);
+}
+
+}  // namespace
+
+Array sinc(Arg x) {
+  LocScope scope(x.where());
+  const Array v = std::numbers::pi * detail::to_inexact(x), zero = v == 0;
+  const Array safe = where(zero, 1, v);
+  return where(zero, sinc_derivative_at_zero(0, where(zero, v, 0)), sin(safe) / safe);
+}
+Array heaviside(Arg x, Arg at_zero) {
+  LocScope scope(x.where());
+  const auto [v, middle] = detail::promote_inexact("heaviside", x, at_zero);
+  return where(isnan(v), v, where(v == 0, middle, convert(v > 0, v.dtype())));
+}
+Array xlogy(Arg x, Arg y) { return product_with_log("xlogy", x, y, log, 0); }
+Array xlog1py(Arg x, Arg y) { return product_with_log("xlog1py", x, y, log1p, 1); }
+Array entr(Arg x) {
+  LocScope scope(x.where());
+  const Array v = detail::to_inexact(x);
+  return where(v < 0, -infinity, -xlogy(v, v));
+}
+Array rel_entr(Arg x, Arg y) {
+  LocScope scope(x.where());
+  const auto [a, b] = detail::promote_inexact("rel_entr", x, y);
+  const Array zero = detail::scalar_like(a, 0), both = (a > 0) & (b > 0);
+  const Array u = where(both, a, 1), v = where(both, b, 1);
+  return where(both, u * (log(u) - log(v)), where((a == 0) & (b >= 0), zero, infinity));
+}
+Array kl_div(Arg x, Arg y) {
+  LocScope scope(x.where());
+  const auto [a, b] = detail::promote_inexact("kl_div", x, y);
+  return rel_entr(a, b) - a + b;
+}
+Array logit(Arg x) {
+  LocScope scope(x.where());
+  const Array v = detail::to_inexact(x);
+  return log(v / (1 - v));
+}
+Array expit(Arg x) { return sigmoid(x); }
+Array erfinv(Arg x) { return erf_inv(x); }
+Array logaddexp2(Arg x, Arg y) {
+  LocScope scope(x.where());
+  const auto [a, b] = detail::promote_inexact("logaddexp2", x, y);
+  return logaddexp(a * std::numbers::ln2, b * std::numbers::ln2) / std::numbers::ln2;
+}
+Array gammaln(Arg x) { return lgamma(x); }
+Array ndtr(Arg x) {
+  LocScope scope(x.where());
+  const Array v = detail::to_inexact(x);
+  return erfc(-v * std::sqrt(.5)) * .5;
+}
+
+}  // namespace weft

@@ -1,0 +1,289 @@
+#include "weft/library/numpy/statistics.h"
+
+#include <fmt/format.h>
+
+#include <cmath>
+#include <limits>
+#include <numbers>
+
+#include "weft/core/array/indexing.h"
+#include "weft/core/errors/error.h"
+#include "weft/core/functions/contractions.h"
+#include "weft/core/functions/elementwise.h"
+#include "weft/core/functions/shaping.h"
+#include "weft/core/functions/sorting.h"
+#include "weft/core/ops/common.h"
+#include "weft/core/ops/movement/movement.h"
+#include "weft/core/trace/trace.h"
+#include "weft/library/linalg/linalg.h"
+
+namespace weft {
+
+using detail::LocScope;
+using detail::to_string;
+
+namespace {
+
+int axis_of(const Arg& x, int axis, const char* operation) {
+  return detail::normalize_axis(axis, x.array().ndim(), operation, x.aval(), x.where());
+}
+[[noreturn]] void refuse(const Arg& x, const std::string& what) { throw ShapeError(what, detail::effective_loc(x.where())); }
+Array floating(const Array& x) { return detail::as_dtype(x, detail::inexact_dtype(x.dtype())); }
+Array part(const Array& x, int axis, std::int64_t low, std::int64_t high) { return detail::slice_axis(x, axis, low, high, {}); }
+
+/// The mask of the elements that are not NaN.
+ReduceOptions without_nan(const Arg& x, ReduceOptions options) {
+  const Array there = logical_not(isnan(x.array()));
+  options.where = options.where ? logical_and(there, *options.where) : there;
+  return options;
+}
+Array nan_where_none(const Array& result, const Arg& x, const Axis& axis, const ReduceOptions& options) {
+  if (!result.dtype().is_inexact()) return result;
+  ReduceOptions count{.keepdims = options.keepdims};
+  const Array none_left = logical_not(any(*without_nan(x, options).where, axis, count));
+  return where(none_left, std::numeric_limits<double>::quiet_NaN(), result);
+}
+Array nan_position(const char* operation, const Arg& x, const Axis& axis, const ReduceOptions& options, double fill,
+                   Array (*find)(Arg, Axis, ReduceOptions)) {
+  LocScope scope(x.where());
+  if (options.where)
+    throw Error(fmt::format("{}: takes no mask; put where(mask, x, nan) in its argument", operation), detail::effective_loc(x.where()));
+  if (!x.array().dtype().is_inexact()) return find(x, axis, options);
+  const Array nan = isnan(x.array());
+  const Array at = find(where(nan, fill, x.array()), axis, options);
+  return where(all(nan, axis, {.keepdims = options.keepdims}), -1, at);
+}
+
+Array cosine_window(std::int64_t n, double a, double b, double c, SourceLoc loc) {
+  std::vector<float> out;
+  for (std::int64_t k = 0; k < n; ++k) {
+    const double t = n == 1 ? .5 : static_cast<double>(k) / static_cast<double>(n - 1);
+    out.push_back(static_cast<float>(a - b * std::cos(2 * std::numbers::pi * t) + c * std::cos(4 * std::numbers::pi * t)));
+  }
+  return array(out, Shape(n), {}, loc);
+}
+
+}  // namespace
+
+Array average(Arg x, Axis axis, AverageOptions options) {
+  LocScope scope(x.where());
+  if (!options.weights) return mean(x, axis, {.keepdims = options.keepdims});
+  Array w = *options.weights;
+  const Array v = floating(x.array());
+  if (w.shape() != v.shape()) {
+    if (axis.axes().size() != 1 || w.ndim() != 1 || w.shape()[0] != v.shape()[axis_of(x, axis.axes()[0], "average")])
+      refuse(x, fmt::format("average: the weights {} must have the shape of {}, or be a vector along its one axis", to_string(w.aval()),
+                            to_string(x.aval())));
+    Shape along;
+    for (int d = 0; d < v.ndim(); ++d) along.push_back(d == axis_of(x, axis.axes()[0], "average") ? w.shape()[0] : 1);
+    w = broadcast_to(reshape(w, along), v.shape());
+  }
+  const ReduceOptions o{.keepdims = options.keepdims};
+  return sum(v * w, axis, o) / sum(w, axis, o);
+}
+Array ptp(Arg x, Axis axis, ReduceOptions options) {
+  LocScope scope(x.where());
+  return max(x, axis, options) - min(x, axis, options);
+}
+Array count_nonzero(Arg x, Axis axis, ReduceOptions options) {
+  LocScope scope(x.where());
+  return sum(x.array() != 0, axis, options);
+}
+Array nanprod(Arg x, Axis axis, ReduceOptions options) {
+  LocScope scope(x.where());
+  return prod(x, axis, without_nan(x, options));
+}
+Array nanmax(Arg x, Axis axis, ReduceOptions options) {
+  LocScope scope(x.where());
+  if (options.initial) return max(x, axis, without_nan(x, options));
+  return nan_where_none(max(x, axis, without_nan(x, options)), x, axis, options);
+}
+Array nanmin(Arg x, Axis axis, ReduceOptions options) {
+  LocScope scope(x.where());
+  if (options.initial) return min(x, axis, without_nan(x, options));
+  return nan_where_none(min(x, axis, without_nan(x, options)), x, axis, options);
+}
+Array nanvar(Arg x, Axis axis, ReduceOptions options) {
+  LocScope scope(x.where());
+  return var(where(isnan(x.array()), 0, x.array()), axis, without_nan(x, options));
+}
+Array nanstd(Arg x, Axis axis, ReduceOptions options) {
+  LocScope scope(x.where());
+  return sqrt(nanvar(x, axis, options));
+}
+Array nanargmax(Arg x, Axis axis, ReduceOptions options) {
+  return nan_position("nanargmax", x, axis, options, -std::numeric_limits<double>::infinity(), argmax);
+}
+Array nanargmin(Arg x, Axis axis, ReduceOptions options) {
+  return nan_position("nanargmin", x, axis, options, std::numeric_limits<double>::infinity(), argmin);
+}
+Array quantile(Arg x, std::initializer_list<double> q, Axis axis, QuantileOptions options) {
+  return quantile(x, array(q, Shape(q.size()), floating(x.array()).dtype()), axis, options);
+}
+Array percentile(Arg x, std::initializer_list<double> q, Axis axis, QuantileOptions options) {
+  return percentile(x, array(q, Shape(q.size()), floating(x.array()).dtype()), axis, options);
+}
+
+Array digitize(Arg x, Arg bins, DigitizeOptions options) {
+  LocScope scope(x.where());
+  return searchsorted(bins, x, {.side = options.right ? "left" : "right"});
+}
+Histogram histogram(Arg x, Int bins, HistogramOptions options) {
+  LocScope scope(x.where());
+  const std::int64_t n = bins;
+  if (n < 1) refuse(x, fmt::format("histogram: {} bins", n));
+  const Array v = floating(x.array());
+  Array low, high;
+  if (options.range) {
+    low = convert(Array(options.range->first), v.dtype()), high = convert(Array(options.range->second), v.dtype());
+  } else if (v.size() == 0) {
+    low = zeros({}, v.dtype()), high = ones({}, v.dtype());
+  } else {
+    low = min(v), high = max(v);
+  }
+  const Array same = low == high;
+  return histogram_of_edges(x, linspace(where(same, low - 0.5, low), where(same, high + 0.5, high), n + 1, v.dtype()), options);
+}
+Histogram histogram_of_edges(Arg x, Arg edges, HistogramOptions options) {
+  LocScope scope(x.where());
+  const Array e = edges.array(), v = ravel(x);
+  if (e.ndim() != 1 || e.size() < 2)
+    refuse(x, fmt::format("histogram: the edges {} must be a vector of two at least", to_string(e.aval())));
+  const std::int64_t n = e.size() - 1;
+  const Array at = searchsorted(e, v, {.side = "right"}) - 1;
+  // The last edge belongs to the last interval; what is outside goes nowhere.
+  const Array bin = where(v == e(-1), n - 1, where((v < e(0)) | (v > e(-1)) | isnan(v), n, at));
+  if (options.weights && options.weights->shape() != x.array().shape())
+    refuse(x, fmt::format("histogram: the weights {} must have the shape of {}", to_string(options.weights->aval()), to_string(x.aval())));
+  const Array amounts = options.weights ? ravel(*options.weights) : ones(v.shape(), floating(v).dtype());
+  Array counts = zeros({n}, amounts.dtype()).at(bin).add(amounts, {.mode = "drop"});
+  if (options.density) counts = counts / sum(counts) / diff(e);
+  return {counts, e};
+}
+Array isin(Arg x, Arg values, bool invert) {
+  LocScope scope(x.where());
+  const Array found = any(expand_dims(x, -1) == ravel(values), -1);
+  return invert ? logical_not(found) : found;
+}
+Array lexsort(Args keys, int axis) {
+  const std::vector<Arg>& all = keys.args();
+  if (all.empty()) throw ShapeError("lexsort: there are no keys");
+  LocScope scope(all[0].where());
+  Array order = argsort(all[0], axis);
+  for (std::size_t k = 1; k < all.size(); ++k) order = take_along_axis(order, argsort(take_along_axis(all[k], order, axis), axis), axis);
+  return order;
+}
+
+Array gradient(Arg x, double dx, int axis) {
+  LocScope scope(x.where());
+  const int a = axis_of(x, axis, "gradient");
+  const Array v = floating(x.array());
+  const std::int64_t n = v.shape()[a];
+  if (n < 2) refuse(x, fmt::format("gradient: axis {} of {} has no two elements", a, to_string(x.aval())));
+  const Array first = part(v, a, 1, 2) - part(v, a, 0, 1), last = part(v, a, n - 1, n) - part(v, a, n - 2, n - 1);
+  return concatenate({first, (part(v, a, 2, n) - part(v, a, 0, n - 2)) * 0.5, last}, a) / dx;
+}
+Array ediff1d(Arg x) { return diff(ravel(x)); }
+Array unwrap(Arg x, int axis) {
+  LocScope scope(x.where());
+  const int a = axis_of(x, axis, "unwrap");
+  const Array v = floating(x.array());
+  if (v.shape()[a] == 0) return v;
+  constexpr double pi = std::numbers::pi;
+  const Array step = diff(v, 1, a);
+  const Array within = remainder(step + pi, 2 * pi) - pi;
+  const Array kept = where((within == -pi) & (step > 0), pi, within);
+  const Array correction = where(abs(step) < pi, 0, kept - step);
+  return concatenate({part(v, a, 0, 1), part(v, a, 1, v.shape()[a]) + cumsum(correction, a)}, a);
+}
+Array vander(Arg x, std::optional<Int> columns, bool increasing) {
+  LocScope scope(x.where());
+  if (x.array().ndim() != 1) refuse(x, fmt::format("vander: {} is not a vector", to_string(x.aval())));
+  const std::int64_t n = columns ? std::int64_t{*columns} : x.array().size();
+  if (n < 0) refuse(x, fmt::format("vander: {} columns", n));
+  std::vector<Array> powers;
+  for (std::int64_t k = 0; k < n; ++k) powers.push_back(integer_pow(x, increasing ? k : n - 1 - k));
+  return powers.empty() ? zeros({x.array().size(), 0}, x.array().dtype()) : stack(powers, 1);
+}
+Array polyfit(Arg x, Arg y, Int degree) {
+  LocScope scope(x.where());
+  const Array rows = vander(floating(x.array()), std::int64_t{degree} + 1);
+  // Columns of length one, as numpy.polyfit, so that high powers don't outweigh low ones.
+  const Array length = sqrt(sum(rows * rows, 0));
+  const Array scale = where(length == 0, 1, length);
+  const Array c = linalg::lstsq(rows / scale, floating(y.array())).x;
+  return c.ndim() == 1 ? c / scale : c / expand_dims(scale, 1);
+}
+
+Array vecdot(Arg a, Arg b) {
+  LocScope scope(a.where());
+  if (a.array().ndim() == 0 || b.array().ndim() == 0 || a.array().shape()[a.array().ndim() - 1] != b.array().shape()[b.array().ndim() - 1])
+    refuse(a, fmt::format("vecdot: {} and {} have no last axes of one size", to_string(a.aval()), to_string(b.aval())));
+  return squeeze(matmul(expand_dims(conj(a), -2), expand_dims(b, -1)), {-2, -1});
+}
+Array matvec(Arg a, Arg b) {
+  LocScope scope(a.where());
+  return squeeze(matmul(a, expand_dims(b, -1)), -1);
+}
+Array vecmat(Arg a, Arg b) {
+  LocScope scope(a.where());
+  return squeeze(matmul(expand_dims(conj(a), -2), b), -2);
+}
+
+Array linspace(Arg start, Arg stop, Int num, SpaceOptions options) {
+  if (options.endpoint) return linspace(start, stop, num, options.dtype);
+  LocScope scope(start.where());
+  const std::int64_t n = num;
+  if (n < 1) return linspace(start, stop, num, options.dtype);
+  return detail::slice_axis(linspace(start, stop, n + 1, options.dtype), 0, 0, n, start.where());
+}
+Array logspace(double start, double stop, Int num, double base, SpaceOptions options) {
+  const DType dtype = options.dtype.value_or(float32);
+  return convert(pow(Array(base), linspace(start, stop, num, {.endpoint = options.endpoint, .dtype = float64})), dtype);
+}
+Array geomspace(double start, double stop, Int num, SpaceOptions options) {
+  if (!(start * stop > 0)) throw Error(fmt::format("geomspace: {} and {} must have one sign, and not be 0", start, stop));
+  const double sign = start < 0 ? -1 : 1;
+  const Array powers =
+      linspace(std::log10(std::abs(start)), std::log10(std::abs(stop)), num, {.endpoint = options.endpoint, .dtype = float64});
+  return convert(sign * pow(Array(10.), powers), options.dtype.value_or(float32));
+}
+Array arange(detail::Number start, detail::Number stop, DType dtype, SourceLoc loc) { return arange(start, stop, 1, dtype, loc); }
+Array hanning(Int n, SourceLoc loc) { return cosine_window(n, .5, .5, 0, loc); }
+Array hamming(Int n, SourceLoc loc) { return cosine_window(n, .54, .46, 0, loc); }
+Array blackman(Int n, SourceLoc loc) { return cosine_window(n, .42, .5, .08, loc); }
+Array bartlett(Int size, SourceLoc loc) {
+  const std::int64_t n = size;
+  std::vector<float> out;
+  for (std::int64_t k = 0; k < n; ++k)
+    out.push_back(n == 1 ? 1 : static_cast<float>(1 - std::abs(2. * static_cast<double>(k) / static_cast<double>(n - 1) - 1)));
+  return array(out, Shape(n), {}, loc);
+}
+
+FloatInfo finfo(DType given, SourceLoc loc) {
+  const DType d = given.real_part();
+  const auto info = [](int bits, int digits, int exponents) {
+    const double eps = std::ldexp(1., -digits), max = std::ldexp(2 - eps, exponents), tiny = std::ldexp(1., 1 - exponents);
+    return FloatInfo{bits, eps, max, -max, tiny, tiny};
+  };
+  if (d == float16) return info(16, 10, 15);
+  if (d == bfloat16) return info(16, 7, 127);
+  if (d == float32) return info(32, 23, 127);
+  if (d == float64) return info(64, 52, 1023);
+  throw DTypeError(fmt::format("finfo: {} has no floating numbers", given.name()), detail::effective_loc(loc));
+}
+IntegerInfo iinfo(DType d, SourceLoc loc) {
+  if (!d.is_integer()) throw DTypeError(fmt::format("iinfo: {} has no integers", d.name()), detail::effective_loc(loc));
+  const int bits = 8 * d.itemsize();
+  if (d.is_unsigned()) return {bits, 0, ~std::uint64_t{0} >> (64 - bits)};
+  return {bits, std::numeric_limits<std::int64_t>::min() >> (64 - bits), ~std::uint64_t{0} >> (65 - bits)};
+}
+DType result_type(Args xs) {
+  const std::vector<Arg>& all = xs.args();
+  if (all.empty()) return float32;
+  auto out = all[0].aval().weak_dtype();
+  for (const Arg& x : all) out = promote_types(out, x.aval().weak_dtype());
+  return out.dtype;
+}
+
+}  // namespace weft

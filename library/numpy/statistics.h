@@ -1,0 +1,132 @@
+#pragma once
+#include <initializer_list>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "weft/core/array/array.h"
+#include "weft/core/array/axis.h"
+#include "weft/core/array/constructors.h"
+#include "weft/core/functions/reductions.h"
+#include "weft/library/numpy/numpy.h"
+
+namespace weft {
+
+/// Options of average.
+struct AverageOptions {
+  std::optional<Array> weights = {};  ///< of x's shape, or a vector along the one axis
+  bool keepdims = false;              ///< the reduced axes stay, with size 1
+};
+/// The mean, weighted if there are weights: sum(weights * x) / sum(weights).
+Array average(Arg x, Axis axis = none, AverageOptions options = {});
+/// The maximum less the minimum.
+Array ptp(Arg x, Axis axis = none, ReduceOptions options = {});
+/// How many elements aren't 0, int32.
+Array count_nonzero(Arg x, Axis axis = none, ReduceOptions options = {});
+// Reductions of the elements that are not NaN; NaN of none at all, nanprod 1.
+/// The product.
+Array nanprod(Arg x, Axis axis = none, ReduceOptions options = {});
+/// The maximum.
+Array nanmax(Arg x, Axis axis = none, ReduceOptions options = {});
+/// The minimum.
+Array nanmin(Arg x, Axis axis = none, ReduceOptions options = {});
+/// The variance.
+Array nanvar(Arg x, Axis axis = none, ReduceOptions options = {});
+/// The standard deviation.
+Array nanstd(Arg x, Axis axis = none, ReduceOptions options = {});
+/// The first position of the maximum; -1 where all elements are NaN.
+Array nanargmax(Arg x, Axis axis = none, ReduceOptions options = {});
+/// The first position of the minimum; -1 where all elements are NaN.
+Array nanargmin(Arg x, Axis axis = none, ReduceOptions options = {});
+/// quantile at several places.
+Array quantile(Arg x, std::initializer_list<double> q, Axis axis = none, QuantileOptions options = {});
+/// percentile at several places.
+Array percentile(Arg x, std::initializer_list<double> q, Axis axis = none, QuantileOptions options = {});
+
+/// Options of digitize.
+struct DigitizeOptions {
+  bool right = false;  ///< an edge belongs to the interval that ends at it, not to the one that begins
+};
+/// For each element the number of the interval of `bins`, ascending, in which it lies: 0 before the first edge, bins.size() behind the
+/// last.
+Array digitize(Arg x, Arg bins, DigitizeOptions options = {});
+/// Options of histogram.
+struct HistogramOptions {
+  std::optional<std::pair<double, double>> range = {};  ///< of the bins; absent: from the least element to the largest
+  std::optional<Array> weights = {};                    ///< added up in place of ones; of x's shape
+  bool density = false;                                 ///< divided by the total and by the bins' widths
+};
+/// Result of histogram.
+struct Histogram {
+  Array counts;  ///< one for each bin
+  Array edges;   ///< of the bins, one more than there are bins
+};
+/// How many elements lie in each of `bins` equal intervals; an edge belongs to the interval that begins at it, the last one to the last.
+Histogram histogram(Arg x, Int bins = 10, HistogramOptions options = {});
+/// The same between given edges, ascending.
+Histogram histogram_of_edges(Arg x, Arg edges, HistogramOptions options = {});
+/// Whether each element of x is one of the values.
+Array isin(Arg x, Arg values, bool invert = false);
+/// The positions that sort by the last key, equal elements by the one before it, and so on.
+Array lexsort(Args keys, int axis = -1);
+
+/// The derivative along an axis of samples at distance dx, by differences: central ones inside, one-sided ones at the ends. An axis needs
+/// two elements (ShapeError).
+Array gradient(Arg x, double dx = 1, int axis = 0);
+/// The differences of neighbours of the flattened array.
+Array ediff1d(Arg x);
+/// Angles with multiples of 2 pi added so that neighbours along the axis differ by pi at most.
+Array unwrap(Arg x, int axis = -1);
+/// The rows 1, x, x^2, ... of elements of a vector; the highest power first unless `increasing`.
+Array vander(Arg x, std::optional<Int> n = {}, bool increasing = false);
+/// The coefficients, the highest power first, of the polynomial of a degree that is nearest to the points by least squares.
+Array polyfit(Arg x, Arg y, Int degree);
+
+/// The sum of conj(a) * b over the last axis; the others broadcast.
+Array vecdot(Arg a, Arg b);
+/// The matrices times the vectors in the last axis of b; leading axes broadcast.
+Array matvec(Arg a, Arg b);
+/// The conjugated vectors in the last axis of a times the matrices; leading axes broadcast.
+Array vecmat(Arg a, Arg b);
+
+/// Options of linspace, logspace and geomspace.
+struct SpaceOptions {
+  bool endpoint = true;             ///< whether the last value is `stop`
+  std::optional<DType> dtype = {};  ///< absent: as linspace
+};
+/// linspace, with `stop` or without.
+Array linspace(Arg start, Arg stop, Int num, SpaceOptions options);
+/// base to the power of each of linspace's values.
+Array logspace(double start, double stop, Int num = 50, double base = 10, SpaceOptions options = {});
+/// Values with equal quotients between neighbours; start and stop have one sign.
+Array geomspace(double start, double stop, Int num = 50, SpaceOptions options = {});
+/// start, start + 1, ... before stop.
+Array arange(detail::Number start, detail::Number stop, DType dtype, SourceLoc loc = SourceLoc::here());
+/// Windows of n points, float32: cosine ones (hanning, hamming, blackman) and a triangle (bartlett).
+Array hanning(Int n, SourceLoc loc = SourceLoc::here());
+Array hamming(Int n, SourceLoc loc = SourceLoc::here());
+Array blackman(Int n, SourceLoc loc = SourceLoc::here());
+Array bartlett(Int n, SourceLoc loc = SourceLoc::here());
+
+/// What is known of a floating dtype's numbers (of a complex one's parts).
+struct FloatInfo {
+  int bits;                      ///< that a number takes
+  double eps;                    ///< the distance from 1 to the next number
+  double max, min;               ///< the largest number, and its negative
+  double tiny, smallest_normal;  ///< the least positive number of full precision, by both its names
+};
+/// Throws DTypeError for other dtypes.
+FloatInfo finfo(DType dtype, SourceLoc loc = SourceLoc::here());
+/// What is known of an integer dtype's numbers.
+struct IntegerInfo {
+  int bits;           ///< that a number takes
+  std::int64_t min;   ///< the lowest number
+  std::uint64_t max;  ///< the highest number
+};
+/// Throws DTypeError for other dtypes.
+IntegerInfo iinfo(DType dtype, SourceLoc loc = SourceLoc::here());
+/// The dtype of an operation on all of them.
+DType result_type(Args xs);
+
+}  // namespace weft
