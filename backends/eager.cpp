@@ -8,6 +8,7 @@
 #include <unordered_map>
 
 #include "weft/backends/interp/interp.h"
+#include "weft/core/array/array_lists.h"
 #include "weft/core/base/process_wide.h"
 #include "weft/core/ir/effects.h"
 #include "weft/core/ops/control/call.h"
@@ -368,10 +369,8 @@ std::optional<std::vector<Array>> execute_program_eagerly(const Jaxpr& j, std::s
 std::vector<Array> execute_eagerly(const Primitive& op, const ParamsRef& params, std::span<const Array> inputs,
                                    std::span<const Aval> out_avals, SourceLoc loc) {
   if (op.kind == Kind::call) {
-    std::vector<Aval> types;
-    for (const Array& x : inputs) types.push_back(x.aval());
     EagerScope eager;
-    const Jaxpr body = executed_body(op, *params, types);
+    const Jaxpr body = executed_body(op, *params, avals_of(inputs));
     if (const auto compiled_as = call_traits(op).compiled_as; compiled_as && !config.debug_nans)
       if (auto results = run_compiled(compiled_as(*params), body, inputs, [] { return true; })) return *results;
     return eval_jaxpr(body, inputs);

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "tools/programs.h"
+#include "weft/core/array/array_lists.h"
 #include "weft/core/array/indexing.h"
 #include "weft/core/errors/error.h"
 #include "weft/core/functions/elementwise.h"
@@ -30,11 +31,7 @@ Lanes each(const Lanes& lanes, F&& f) {
 auto of_tree(const Function& f) {
   return [&f](const Tree& in) { return f(in); };
 }
-Jaxpr traced(const Function& f, const Arrays& in) {
-  std::vector<Aval> avals;
-  for (const Array& x : in) avals.push_back(x.aval());
-  return detail::trace_jaxpr({"mode", avals, {}}, f);
-}
+Jaxpr traced(const Function& f, const Arrays& in) { return detail::trace_jaxpr({"mode", detail::avals_of(in), {}}, f); }
 Lanes on_backend(const char* platform, const Function& f, const Lanes& lanes) {
   const Jaxpr j = traced(f, lanes[0]);
   return each(lanes, [&](const Arrays& in) { return run_on(platform, "mode", j, in); });

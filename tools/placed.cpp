@@ -1,7 +1,7 @@
 #include "tools/placed.h"
 
-#include "tools/walk.h"
 #include "weft/core/ir/rewrite.h"
+#include "weft/core/ir/walk.h"
 #include "weft/core/ops/collective/shard_map.h"
 #include "weft/core/trace/trace.h"
 
@@ -12,7 +12,7 @@ Jaxpr placed_on(const Jaxpr& program, const std::vector<int>& device_ids) {
   const auto inside = [](const Jaxpr& j, void* ids) { return placed_on(j, *static_cast<const std::vector<int>*>(ids)); };
   const JaxprData& d = program.data();
   return trace_jaxpr({"placed_on", {d.input_avals().begin(), d.input_avals().end()}, {}}, [&](std::span<const Array> args) {
-    return walk(program, args, [&](const Eqn& e, const std::vector<Array>& in) {
+    return walk(program, args, [&](const Eqn& e, std::span<const Array> in) {
       ParamsRef params = e.params;
       if (const ShardMapParams* map = device_map(e)) {
         ShardMapParams p = *map;

@@ -1,6 +1,7 @@
 #include "weft/transforms/jaxpr_api.h"
 
 #include "weft/core/array/array_impl.h"
+#include "weft/core/array/array_lists.h"
 #include "weft/core/errors/error.h"
 #include "weft/core/ops/common.h"
 #include "weft/core/trace/trace.h"
@@ -24,12 +25,6 @@ Skeleton list_skeleton(std::size_t n, const char* label) {
   Skeleton s(Skeleton::Kind::node, label);
   for (std::size_t i = 0; i < n; ++i) s.children.emplace_back(Skeleton::Kind::leaf, label_of_position(i));
   return s;
-}
-
-std::vector<Array> concat(std::span<const Array> a, std::span<const Array> b) {
-  std::vector<Array> out(a.begin(), a.end());
-  out.insert(out.end(), b.begin(), b.end());
-  return out;
 }
 
 }  // namespace

@@ -3,6 +3,7 @@
 
 #include "weft/backends/cuda/expand.h"
 #include "weft/backends/cuda/radix.h"
+#include "weft/core/array/array_lists.h"
 #include "weft/core/array/constructors.h"
 #include "weft/core/functions/elementwise.h"
 #include "weft/core/ops/common.h"
@@ -61,8 +62,7 @@ std::vector<Array> sorted(std::vector<Array> state, int axis, bool descending) {
     masks.push_back(static_cast<std::int32_t>(run - 1));
     for (std::int64_t apart = run / 4; apart > 0; apart /= 2) masks.push_back(static_cast<std::int32_t>(apart));
   }
-  std::vector<Aval> inputs;
-  for (const Array& x : state) inputs.push_back(x.aval());
+  std::vector<Aval> inputs = avals_of(state);
   inputs.push_back(Aval{{}, int32});
   const Jaxpr round = trace_jaxpr({"a round of sorting", inputs, {}}, [&](std::span<const Array> xs) {
     const std::span<const Array> own = xs.first(xs.size() - 1);

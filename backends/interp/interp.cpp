@@ -5,10 +5,12 @@
 #include <algorithm>
 #include <cstring>
 
+#include "weft/core/array/array_lists.h"
 #include "weft/core/base/float_environment.h"
 #include "weft/core/base/nesting.h"
 #include "weft/core/base/process_wide.h"
 #include "weft/core/ir/sealed_program.h"
+#include "weft/core/ir/walk.h"
 #include "weft/core/ops/control/call.h"
 #include "weft/core/ops/control/control_run.h"
 #include "weft/core/trace/trace.h"
@@ -99,11 +101,7 @@ std::vector<Array> interpret_eqn(const Primitive& op, const ParamsRef& params, s
                                  std::span<const Aval> out_avals, int device, SourceLoc loc) {
   if (op.reference) return run_reference(op, params, inputs, out_avals, device, loc);
   switch (op.kind) {
-    case Kind::call: {
-      std::vector<Aval> in;
-      for (const Array& x : inputs) in.push_back(x.aval());
-      return interpret(executed_body(op, *params, in), inputs, device, loc);
-    }
+    case Kind::call: return interpret(executed_body(op, *params, avals_of(inputs)), inputs, device, loc);
     case Kind::control:
       return run_control(op, *params, inputs, [&](const Jaxpr& j, std::span<const Array> args) { return interpret(j, args, device, loc); });
     case Kind::spmd: {
@@ -119,40 +117,16 @@ std::vector<Array> interpret_eqn(const Primitive& op, const ParamsRef& params, s
 }
 
 std::vector<Array> interpret(const Jaxpr& j, std::span<const Array> inputs, int device, SourceLoc caller) {
-  check_nesting("programs inside programs", nesting_depth(j));
   if (is_accelerator(device)) {
     const int host = processes().first_local();
     return sent(interpret(j, fetched(inputs, host), host, caller), device);
   }
-  const JaxprData& d = j.data();
-  std::vector<Array> values(d.avals.size());
-  std::copy(d.consts.begin(), d.consts.end(), values.begin());
-  std::copy(inputs.begin(), inputs.end(), values.begin() + d.num_consts);
-  std::vector<std::size_t> last_use(d.avals.size(), d.eqns.size());
-  for (std::size_t i = 0; i < d.eqns.size(); ++i)
-    for (Atom a : d.eqns[i].inputs)
-      if (!a.is_literal()) last_use[a.var()] = i;
-  for (Atom a : d.outputs)
-    if (!a.is_literal()) last_use[a.var()] = d.eqns.size();
-  const auto value = [&](Atom a) {
-    return a.is_literal() ? make_literal(d.literals[a.literal()].aval, d.literals[a.literal()].bits) : values[a.var()];
-  };
-
-  std::vector<Array> in;
   std::vector<Aval> out_avals;
-  for (std::size_t i = 0; i < d.eqns.size(); ++i) {
-    const Eqn& e = d.eqns[i];
-    in.clear(), out_avals.clear();
-    for (Atom a : e.inputs) in.push_back(value(a));
-    for (Var v : e.outputs) out_avals.push_back(d.avals[v]);
-    std::vector<Array> results = interpret_eqn(*e.op, e.params, in, out_avals, device, e.loc ? e.loc : caller);
-    for (std::size_t k = 0; k < results.size(); ++k) values[e.outputs[k]] = std::move(results[k]);
-    for (Atom a : e.inputs)
-      if (!a.is_literal() && last_use[a.var()] == i) values[a.var()] = Array();
-  }
-  std::vector<Array> out;
-  for (Atom a : d.outputs) out.push_back(value(a));
-  return out;
+  return walk(j, inputs, [&](const Eqn& e, std::span<const Array> in) {
+    out_avals.clear();
+    for (Var v : e.outputs) out_avals.push_back(j.data().avals[v]);
+    return interpret_eqn(*e.op, e.params, in, out_avals, device, e.loc ? e.loc : caller);
+  });
 }
 
 Ref<Executable> InterpBackend::compile(const Jaxpr& j, const CompileOptions&) { return Ref<Executable>(new InterpExecutable(j)); }

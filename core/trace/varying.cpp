@@ -6,6 +6,7 @@
 #include <map>
 #include <tuple>
 
+#include "weft/core/array/array_lists.h"
 #include "weft/core/base/nesting.h"
 #include "weft/core/base/thread_object.h"
 #include "weft/core/ir/sealed_program.h"
@@ -235,8 +236,7 @@ std::optional<std::vector<Array>> add_noted_eqn(Trace& target, const Primitive& 
   NotingTrace* const trace = noting(&target);
   if (!trace) return {};
   std::vector<Array> in(inputs.begin(), inputs.end());
-  std::vector<Aval> avals;
-  for (const Array& x : in) avals.push_back(x.aval());
+  const std::vector<Aval> avals = avals_of(in);
   if (op.kind == Kind::collective && collective_rules(op).exchange == Exchange::none) {
     // Only what isn't marked yet: its operand may be a value that varies here.
     const Varying axes = varying_over(collective_axes(op, *params));

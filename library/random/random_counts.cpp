@@ -32,8 +32,7 @@ std::vector<Array> repeat_while(const char* what, Step condition, Step body, con
   std::vector<Array> all = constants;
   append(all, constants);
   append(all, carry);
-  std::vector<Aval> inputs = avals_of(constants);
-  for (const Array& x : carry) inputs.push_back(x.aval());
+  const std::vector<Aval> inputs = avals_of(concat(constants, carry));
   const std::size_t n = constants.size();
   auto traced = [&](Step step) {
     return make_program(what, inputs, [&](std::span<const Array> in) { return step(in.first(n), in.subspan(n), shape, loc); });

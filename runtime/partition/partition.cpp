@@ -11,6 +11,7 @@
 #include "weft/core/ir/pass_notes.h"
 #include "weft/core/ir/rewrite.h"
 #include "weft/core/ir/sealed_program.h"
+#include "weft/core/ir/walk.h"
 #include "weft/core/ops/collective/process_local.h"
 #include "weft/core/ops/collective/shard_map.h"
 #include "weft/core/ops/collective/sharding_constraint.h"
@@ -44,25 +45,13 @@ class Partitioner {
   explicit Partitioner(const Partition& p) : p_(p) {}
 
   ShardedValues run(const Jaxpr& j, const ShardedValues& inputs) {
-    const JaxprData& d = j.data();
-    ShardedValues values(d.avals.size());
-    for (std::size_t i = 0; i < d.consts.size(); ++i) values[i] = p_.replicated(d.consts[i]);
-    std::copy(inputs.begin(), inputs.end(), values.begin() + d.num_consts);
-    const auto read = [&](Atom a) {
-      return a.is_literal() ? p_.replicated(make_literal(d.literals[a.literal()].aval, d.literals[a.literal()].bits)) : values[a.var()];
-    };
-    for (const Eqn& e : d.eqns) {
+    const auto replicate = [&](const Array& x) { return p_.replicated(x); };
+    return walk_as<ShardedValue>(j, inputs, replicate, [&](const Eqn& e, std::span<const ShardedValue> in) {
       LocScope scope(e.loc);
-      ShardedValues in;
       std::vector<Aval> out;
-      for (Atom a : e.inputs) in.push_back(read(a));
-      for (Var v : e.outputs) out.push_back(d.avals[v]);
-      ShardedValues results = eqn(e, in, out);
-      for (std::size_t k = 0; k < results.size(); ++k) values[e.outputs[k]] = std::move(results[k]);
-    }
-    ShardedValues results;
-    for (Atom a : d.outputs) results.push_back(read(a));
-    return results;
+      for (Var v : e.outputs) out.push_back(j.data().avals[v]);
+      return eqn(e, {in.begin(), in.end()}, out);
+    });
   }
 
  private:

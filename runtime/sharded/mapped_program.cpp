@@ -8,6 +8,7 @@
 #include "weft/core/array/array_impl.h"
 #include "weft/core/base/nesting.h"
 #include "weft/core/ir/sealed_program.h"
+#include "weft/core/ir/walk.h"
 #include "weft/core/ops/collective/process_local.h"
 #include "weft/core/ops/control/control_run.h"
 #include "weft/core/trace/trace.h"
@@ -74,12 +75,7 @@ class MappedProgram final : public Executable {
 
   std::vector<Array> call(std::span<const Array> inputs, int device) override {
     const JaxprData& d = jaxpr_.data();
-    std::vector<Array> values(d.avals.size());
-    std::copy(d.consts.begin(), d.consts.end(), values.begin());
-    std::copy(inputs.begin(), inputs.end(), values.begin() + d.num_consts);
-    const auto read = [&](Atom a) {
-      return a.is_literal() ? make_literal(d.literals[a.literal()].aval, d.literals[a.literal()].bits) : values[a.var()];
-    };
+    ProgramValues<> values(d, inputs);
     std::vector<Array> in;
     for (const Step& s : steps_) {
       in.clear();
@@ -90,7 +86,7 @@ class MappedProgram final : public Executable {
         for (std::size_t k = 0; k < out.size(); ++k) values[s.outputs[k]] = std::move(out[k]);
         continue;
       }
-      for (Atom a : s.eqn->inputs) in.push_back(s.program || s.move ? read(a) : in_one_place(read(a), device));
+      for (Atom a : s.eqn->inputs) in.push_back(s.program || s.move ? values[a] : in_one_place(values[a], device));
       for (const auto& [k, value] : s.captured) in[k] = value;
       if (s.move) {
         out = {s.move->run(in[0], s.eqn->loc)};
@@ -107,11 +103,9 @@ class MappedProgram final : public Executable {
           return results;
         });
       }
-      for (std::size_t k = 0; k < out.size(); ++k) values[s.eqn->outputs[k]] = std::move(out[k]);
+      values.set(*s.eqn, std::move(out));
     }
-    std::vector<Array> results;
-    for (Atom a : d.outputs) results.push_back(read(a));
-    return results;
+    return values.read(d.outputs);
   }
 
   std::string as_text(std::string_view form) const override {

@@ -8,12 +8,14 @@
 #include <map>
 
 #include "weft/core/array/array_impl.h"
+#include "weft/core/array/array_lists.h"
 #include "weft/core/base/environment.h"
 #include "weft/core/base/nesting.h"
 #include "weft/core/functions/elementwise.h"
 #include "weft/core/ir/effects.h"
 #include "weft/core/ir/jaxpr_copy.h"
 #include "weft/core/ir/sealed_program.h"
+#include "weft/core/ir/walk.h"
 #include "weft/core/ops/collective/collective.h"
 #include "weft/core/ops/control/call.h"
 #include "weft/core/trace/trace.h"
@@ -76,63 +78,30 @@ bool has_marks(const Jaxpr& j) {
   });
 }
 
-/// A program in an equation without pvary equations, which mean nothing any more.
+Jaxpr without_marks(const Jaxpr& j, void*);
+
+/// An equation whose programs have no pvary equations, nor is it one.
+std::vector<Array> bind_without_marks(const Eqn& e, std::span<const Array> in) {
+  if (is_mark(e)) return {in.begin(), in.end()};
+  const bool holds_programs = e.op->kind == Kind::call || e.op->kind == Kind::control;
+  return bind_primitive(*e.op, holds_programs ? e.op->params_map_jaxprs(*e.params, without_marks, nullptr) : e.params, in, e.loc);
+}
+
+/// The program without pvary equations, which mean nothing to devices.
 Jaxpr without_marks(const Jaxpr& j, void*) {
   if (!has_marks(j)) return j;
   const JaxprData& d = j.data();
-  return trace_jaxpr({"shard_map", {d.input_avals().begin(), d.input_avals().end()}, {}}, [&](std::span<const Array> args) {
-    std::vector<Array> values(d.avals.size());
-    std::copy(args.begin(), args.end(), values.begin());
-    const auto read = [&](Atom a) {
-      return a.is_literal() ? make_literal(d.literals[a.literal()].aval, d.literals[a.literal()].bits) : values[a.var()];
-    };
-    for (const Eqn& e : d.eqns) {
-      std::vector<Array> in;
-      for (Atom a : e.inputs) in.push_back(read(a));
-      const bool holds_programs = e.op->kind == Kind::call || e.op->kind == Kind::control;
-      const std::vector<Array> out =
-          is_mark(e)
-              ? in
-              : bind_primitive(*e.op, holds_programs ? e.op->params_map_jaxprs(*e.params, without_marks, nullptr) : e.params, in, e.loc);
-      for (std::size_t k = 0; k < e.outputs.size(); ++k) values[e.outputs[k]] = out[k];
-    }
-    std::vector<Array> results;
-    for (Atom a : d.outputs) results.push_back(read(a));
-    return results;
-  });
+  return trace_jaxpr({"shard_map", {d.input_avals().begin(), d.input_avals().end()}, {}},
+                     [&](std::span<const Array> args) { return walk(j, args, bind_without_marks); });
 }
 
 std::vector<Array> eval_flat(const Jaxpr& j, std::span<const Array> args, bool on_gpus) {
-  check_nesting("programs inside programs", nesting_depth(j));
-  const JaxprData& d = j.data();
-  std::vector<Array> values(d.avals.size());
-  std::copy(d.consts.begin(), d.consts.end(), values.begin());
-  std::copy(args.begin(), args.end(), values.begin() + d.num_consts);
-  const auto read = [&](Atom a) {
-    return a.is_literal() ? make_literal(d.literals[a.literal()].aval, d.literals[a.literal()].bits) : values[a.var()];
-  };
-  for (const Eqn& e : d.eqns) {
-    std::vector<Array> in, out;
-    for (Atom a : e.inputs) in.push_back(read(a));
-    if (e.op->kind == Kind::call && eqn_communicates(e)) {
-      std::vector<Aval> avals;
-      for (const Array& x : in) avals.push_back(x.aval());
-      out = eval_flat(executed_body(*e.op, *e.params, avals), in, on_gpus);
-    } else if (is_mark(e)) {
-      out = in;
-    } else if (e.op->kind == Kind::call || e.op->kind == Kind::control) {
-      out = bind_primitive(*e.op, e.op->params_map_jaxprs(*e.params, without_marks, nullptr), in, e.loc);
-    } else if (e.op->kind == Kind::collective) {
-      const auto first = collective_rules(*e.op).local_reduction(*e.params);
-      out = first ? bind_split_reduction(e, *first, in, on_gpus) : bind_join(*e.op, e.params, in, e.loc, on_gpus);
-    } else {
-      out = bind_primitive(*e.op, e.params, in, e.loc);
-    }
-    for (std::size_t k = 0; k < e.outputs.size(); ++k) values[e.outputs[k]] = out[k];
-  }
-  std::vector<Array> results;
-  for (Atom a : d.outputs) results.push_back(read(a));
-  return results;
+  return walk(j, args, [&](const Eqn& e, std::span<const Array> in) {
+    if (e.op->kind == Kind::call && eqn_communicates(e)) return eval_flat(executed_body(*e.op, *e.params, avals_of(in)), in, on_gpus);
+    if (e.op->kind != Kind::collective || is_mark(e)) return bind_without_marks(e, in);
+    const auto first = collective_rules(*e.op).local_reduction(*e.params);
+    return first ? bind_split_reduction(e, *first, in, on_gpus) : bind_join(*e.op, e.params, in, e.loc, on_gpus);
+  });
 }
 
 std::vector<AxisFrame> frames_of(const MeshAxes& mesh) {

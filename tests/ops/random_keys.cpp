@@ -2,9 +2,10 @@
 #include <fmt/core.h>
 
 #include "checks.h"
-#include "tools/walk.h"
 #include "weft/core/array/array_impl.h"
+#include "weft/core/array/array_lists.h"
 #include "weft/core/ir/primitive.h"
+#include "weft/core/ir/walk.h"
 #include "weft/core/ops/random/random.h"
 
 using namespace weft;
@@ -18,12 +19,10 @@ bool same_keys(const Array& a, const Array& b) { return close(random::key_data(a
 /// Each equation on keys against its expansion, on its own operands.
 int check_expansions(const Jaxpr& j, std::span<const Array> args) {
   int checked = 0;
-  tools::walk(j, args, [&](const Eqn& e, const std::vector<Array>& in) {
+  detail::walk(j, args, [&](const Eqn& e, std::span<const Array> in) {
     const std::vector<Array> out = detail::bind_primitive(*e.op, e.params, in, {});
     if (e.op->kind != detail::Kind::random) return out;
-    std::vector<detail::Aval> avals;
-    for (const Array& x : in) avals.push_back(x.aval());
-    const Array expanded = detail::eval_jaxpr(detail::expand_random(e, avals), in)[0];
+    const Array expanded = detail::eval_jaxpr(detail::expand_random(e, detail::avals_of(in)), in)[0];
     CAPTURE(e.op->name);
     CHECK(expanded.aval() == out[0].aval());
     CHECK(

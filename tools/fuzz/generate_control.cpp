@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "tools/fuzz/generator.h"
+#include "weft/core/array/array_lists.h"
 
 namespace weft::fuzz {
 
@@ -55,13 +56,7 @@ Arrays Generator::some(int n) {
   return out;
 }
 
-namespace {
-std::vector<Aval> types_of(const Arrays& xs) {
-  std::vector<Aval> out;
-  for (const Array& x : xs) out.push_back({x.shape(), x.dtype()});
-  return out;
-}
-}  // namespace
+namespace {}  // namespace
 
 void Generator::control() {
   switch (random_.below(13)) {
@@ -99,7 +94,7 @@ void Generator::branches() {
 
 void Generator::counted_loop() {
   const Arrays init = some(random_.between(1, 3));
-  const Body f = new_body(types_of(init));
+  const Body f = new_body(avals_of(init));
   const auto step = [f](const Array& i, const Arrays& c) {
     Body g = f;
     g.captured.push_back(i);
@@ -118,7 +113,7 @@ Checkpoints Generator::some_checkpoints() {
 
 void Generator::while_loop_of_counter() {
   Arrays init = some(random_.between(1, 2));
-  const std::vector<Aval> types = types_of(init);
+  const std::vector<Aval> types = avals_of(init);
   const Body f = new_body(types);
   init.insert(init.begin(), scalar_index(5));
   const int limit = random_.between(1, 5);
@@ -146,7 +141,7 @@ void Generator::scanned() {
       xs.push_back(broadcast_to(x, x.shape().inserted(0, xs.empty() ? n : xs[0].shape()[0])));
   }
   const std::size_t carried = init.size();
-  std::vector<Aval> types = types_of(init);
+  std::vector<Aval> types = avals_of(init);
   if (random_.coin()) types.push_back({shape(), dtype()});
   const Body f = new_body(types);
   const auto step = [f, carried](const Arrays& c, const Arrays& x) {

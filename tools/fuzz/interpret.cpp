@@ -8,12 +8,13 @@
 #include <string_view>
 
 #include "tools/fuzz/values.h"
-#include "tools/walk.h"
 #include "weft/backends/interp/interp.h"
+#include "weft/core/array/array_lists.h"
 #include "weft/core/array/constructors.h"
 #include "weft/core/array/host.h"
 #include "weft/core/array/storage.h"
 #include "weft/core/functions/elementwise.h"
+#include "weft/core/ir/walk.h"
 #include "weft/core/ops/control/call.h"
 #include "weft/core/ops/control/control_run.h"
 #include "weft/core/ops/linalg/fft.h"
@@ -30,9 +31,7 @@ constexpr double kUlps = 4;  // by which an operation may be wrong
 
 std::vector<Array> run_eqn(Hook& hook, const Eqn& e, std::span<const Array> in, std::span<const Aval> out_avals) {
   if (!e.op->reference && e.op->kind == Kind::call) {
-    std::vector<Aval> avals;
-    for (const Array& x : in) avals.push_back(x.aval());
-    return interpret_with(hook, executed_body(*e.op, *e.params, avals), in);
+    return interpret_with(hook, executed_body(*e.op, *e.params, avals_of(in)), in);
   }
   if (!e.op->reference && e.op->kind == Kind::control)
     return run_control(*e.op, *e.params, in, [&](const Jaxpr& j, std::span<const Array> args) { return interpret_with(hook, j, args); });
@@ -275,7 +274,8 @@ struct Disturb final : Hook {
 }  // namespace
 
 std::vector<Array> interpret_with(Hook& hook, const Jaxpr& program, std::span<const Array> inputs) {
-  return tools::walk(program, inputs, [&](const Eqn& e, std::vector<Array> in) {
+  return walk(program, inputs, [&](const Eqn& e, std::span<const Array> operands) {
+    std::vector<Array> in(operands.begin(), operands.end());
     std::vector<Aval> out_avals;
     for (Var v : e.outputs) out_avals.push_back(program.data().avals[v]);
     hook.before(e, in);

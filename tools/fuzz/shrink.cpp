@@ -7,11 +7,12 @@
 
 #include "tools/fuzz/interpret.h"
 #include "tools/fuzz/values.h"
-#include "tools/walk.h"
+#include "weft/core/array/array_lists.h"
 #include "weft/core/array/host.h"
 #include "weft/core/ir/jaxpr_copy.h"
 #include "weft/core/ir/rewrite.h"
 #include "weft/core/ir/rules.h"
+#include "weft/core/ir/walk.h"
 #include "weft/core/ops/control/call.h"
 #include "weft/core/ops/control/control.h"
 #include "weft/core/ops/movement/movement.h"
@@ -242,7 +243,7 @@ class Shrinker {
     const auto avals = d.input_avals();
     return dce_program(trace_jaxpr({"shrunk", {avals.begin(), avals.end()}, {}}, [&](std::span<const Array> args) {
       std::size_t i = 0;
-      return tools::walk(j, args, [&](const Eqn& e, const Arrays& in) {
+      return walk(j, args, [&](const Eqn& e, std::span<const Array> in) {
         Arrays out;
         if (!change(i++, e, in, out)) out = bind_primitive(*e.op, e.params, in, {});
         return out;
@@ -270,9 +271,7 @@ class Shrinker {
       if (at != i) return false;
       if (e.op->kind == Kind::call) {
         if (which > 0) throw Error("one body");
-        std::vector<Aval> avals;
-        for (const Array& x : in) avals.push_back(x.aval());
-        out = eval_jaxpr(executed_body(*e.op, *e.params, avals), in);
+        out = eval_jaxpr(executed_body(*e.op, *e.params, avals_of(in)), in);
       } else {
         InPlaceTransform::Function* const rule = find_rule<InPlaceTransform>(*e.op);
         if (!rule) throw Error("no program to put in its place");

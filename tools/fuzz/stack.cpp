@@ -11,6 +11,7 @@
 #include "tools/fuzz/interpret.h"
 #include "tools/fuzz/values.h"
 #include "tools/reverse.h"
+#include "weft/core/array/array_lists.h"
 #include "weft/core/array/host.h"
 #include "weft/core/errors/error.h"
 #include "weft/core/functions/elementwise.h"
@@ -25,11 +26,6 @@ namespace weft::fuzz {
 using namespace detail;
 
 namespace {
-
-Arrays joined(Arrays a, std::span<const Array> b) {
-  a.insert(a.end(), b.begin(), b.end());
-  return a;
-}
 
 /// Floating and complex inputs, some of them left out.
 std::vector<bool> chosen(const Applied& a, Random& random) {
@@ -73,8 +69,8 @@ Applied apply_linearize(const Applied& before, Random& random) {
   out.program = trace_jaxpr(request, [&](std::span<const Array> args) {
     Arrays primal = eval_jaxpr(lin.primal, args.first(inputs.size()));
     const auto cut = primal.end() - lin.num_residuals;
-    const Arrays tangents = eval_jaxpr(lin.linear, joined(Arrays(cut, primal.end()), args.subspan(inputs.size())));
-    return joined(Arrays(primal.begin(), cut), tangents);
+    const Arrays tangents = eval_jaxpr(lin.linear, concat(Arrays(cut, primal.end()), args.subspan(inputs.size())));
+    return concat(Arrays(primal.begin(), cut), tangents);
   });
   return out;
 }
@@ -97,7 +93,7 @@ Applied apply_vjp(const Applied& before, Random& random, bool grad) {
     for (std::size_t k = 0; grad && k < results.size(); ++k)
       if (reverse.active()[k])
         cotangents.push_back(convert(results[k].dtype().is_complex() ? conj(results[k]) : cos(results[k]), results[k].dtype()));
-    return joined(results, reverse.pull(residuals, cotangents));
+    return concat(results, reverse.pull(residuals, cotangents));
   });
   return out;
 }
@@ -257,7 +253,7 @@ std::string broken_pairing(const Transform& t, const Applied& point, const Appli
     const Arrays back(pulled.begin() + static_cast<std::ptrdiff_t>(results), pulled.end());
     return std::pair(paired(cotangents, slopes), paired(back, tangents));
   };
-  const Arrays forward_inputs = joined(inputs, tangents);
+  const Arrays forward_inputs = concat(inputs, tangents);
   const auto [lhs, rhs] =
       sides(tools::run_on("interp", "jvp", forward.jaxpr, forward_inputs), tools::run_on("interp", "vjp", after.program, after.inputs));
   if (!std::isfinite(lhs.second) || !std::isfinite(rhs.second)) return {};
@@ -301,7 +297,7 @@ std::string broken_law(const Transform& t, const Applied& point, const Applied& 
 
 Applied without_constants(const Jaxpr& program, const Arrays& inputs) {
   const Hoisted h = hoist_consts(program);
-  return {h.jaxpr, joined(h.consts, inputs), h.consts.size()};
+  return {h.jaxpr, concat(h.consts, inputs), h.consts.size()};
 }
 
 }  // namespace weft::fuzz

@@ -14,12 +14,6 @@
 
 namespace weft::detail {
 
-std::vector<Aval> avals_of(std::span<const Array> xs) {
-  std::vector<Aval> out;
-  for (const Array& x : xs) out.push_back(x.aval());
-  return out;
-}
-
 TraceRequest request_for(const FlatFunction& f, std::string_view operation, std::vector<Aval> inputs) {
   TraceRequest request{fmt::format("{} of {}", operation, f.name), std::move(inputs), {}};
   request.where = f.loc;

@@ -2,6 +2,7 @@
 #pragma once
 #include <optional>
 
+#include "weft/core/array/array_lists.h"
 #include "weft/core/errors/error_context.h"
 #include "weft/core/ir/rewrite.h"
 #include "weft/core/trace/trace.h"
@@ -11,7 +12,6 @@
 
 namespace weft::detail {
 
-std::vector<Aval> avals_of(std::span<const Array> xs);
 /// What traces a function of the user's: `jit of step`, with inputs of these types.
 TraceRequest request_for(const FlatFunction& f, std::string_view operation, std::vector<Aval> inputs);
 /// Runs a pass over the program of f: an error in it is told to be inside this transform of f.

@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-#include "weft/core/array/array_impl.h"
+#include "weft/core/ir/walk.h"
 #include "weft/core/ops/control/composite.h"
 #include "weft/core/trace/trace.h"
 
@@ -38,29 +38,21 @@ JvpResult forward_eqn(const Eqn& e, std::span<const Array> in, std::span<const T
 
 JvpResult forward(const Jaxpr& j, std::span<const Array> primals, std::span<const Tangent> tangents, ForwardMode mode) {
   const JaxprData& d = j.data();
-  std::vector<Array> values(d.avals.size());
-  std::vector<Tangent> tangents_out(d.avals.size());
-  std::copy(d.consts.begin(), d.consts.end(), values.begin());
-  std::copy(primals.begin(), primals.end(), values.begin() + d.num_consts);
-  std::copy(tangents.begin(), tangents.end(), tangents_out.begin() + d.num_consts);
-  auto value = [&](Atom a) {
-    return a.is_literal() ? make_literal(d.literals[a.literal()].aval, d.literals[a.literal()].bits) : values[a.var()];
-  };
-  auto tangent = [&](Atom a) { return a.is_literal() ? Tangent() : tangents_out[a.var()]; };
+  ProgramValues<> values(d, primals);
+  VarMap<Tangent> tangents_of(d, tangents);
   std::vector<Array> in;
   std::vector<Tangent> in_tangents;
   for (const Eqn& e : d.eqns) {
     LocScope scope(e.loc);
-    in.clear(), in_tangents.clear();
-    for (Atom a : e.inputs) in.push_back(value(a)), in_tangents.push_back(tangent(a));
+    values.read(e.inputs, in);
+    in_tangents.clear();
+    for (Atom a : e.inputs) in_tangents.push_back(tangents_of[a]);
     JvpResult r = forward_eqn(e, in, in_tangents, mode);
-    for (std::size_t k = 0; k < e.outputs.size(); ++k) {
-      values[e.outputs[k]] = std::move(r.out[k]);
-      tangents_out[e.outputs[k]] = std::move(r.tangents[k]);
-    }
+    values.set(e, std::move(r.out));
+    for (std::size_t k = 0; k < e.outputs.size(); ++k) tangents_of[e.outputs[k]] = std::move(r.tangents[k]);
   }
   JvpResult result;
-  for (Atom a : d.outputs) result.out.push_back(value(a)), result.tangents.push_back(tangent(a));
+  for (Atom a : d.outputs) result.out.push_back(values[a]), result.tangents.push_back(tangents_of[a]);
   return result;
 }
 

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include "weft/core/array/array_lists.h"
 #include "weft/core/errors/error.h"
 #include "weft/core/ops/common.h"
 #include "weft/core/ops/linalg/linear_solve.h"
@@ -13,8 +14,7 @@ namespace {
 
 /// The program of one of the functions, which must return what is like b.
 LinearMap trace_map(const char* what, FlatFunction& f, SourceLoc loc) {
-  std::vector<Aval> b;
-  for (const Array& x : f.args) b.push_back(x.aval());
+  const std::vector<Aval> b = avals_of(f.args);
   TraceRequest request = request_for(f, what, b);
   request.what = fmt::format("{} of custom_linear_solve", what);
   Jaxpr j = trace_jaxpr(request, [&](std::span<const Array> in) { return f.run(in); });

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "weft/core/array/array_impl.h"
+#include "weft/core/ir/walk.h"
 #include "weft/core/ops/control/call.h"
 #include "weft/core/ops/control/control.h"
 #include "weft/core/ops/control/control_common.h"
@@ -15,10 +15,6 @@ using Mask = std::vector<bool>;
 bool any_of(const Mask& m) { return std::find(m.begin(), m.end(), true) != m.end(); }
 Mask part(const Mask& m, std::size_t from, std::size_t n) {
   return {m.begin() + static_cast<std::ptrdiff_t>(from), m.begin() + static_cast<std::ptrdiff_t>(from + n)};
-}
-Mask joined(Mask a, const Mask& b) {
-  a.insert(a.end(), b.begin(), b.end());
-  return a;
 }
 template <class T>
 std::vector<T> chosen(std::span<const T> all, const Mask& which, bool wanted) {
@@ -33,28 +29,26 @@ Mask dependent(const Eqn& e, const Mask& in);
 bool may_be_mixed(const Primitive& op) { return op.kind == Kind::call || op.kind == Kind::control; }
 
 /// For every variable of the program, whether it depends on a linear input.
-Mask dependent_vars(const Jaxpr& j, const Mask& in) {
+VarMap<bool> dependent_vars(const Jaxpr& j, const Mask& in) {
   const JaxprData& d = j.data();
-  Mask of(d.avals.size());
-  std::copy(in.begin(), in.end(), of.begin() + d.num_consts);
-  const auto depends = [&](Atom a) { return !a.is_literal() && of[a.var()]; };
+  VarMap<bool> of(d, in);
   for (const Eqn& e : d.eqns) {
-    if (std::none_of(e.inputs.begin(), e.inputs.end(), depends)) continue;
+    if (std::none_of(e.inputs.begin(), e.inputs.end(), [&](Atom a) { return of[a]; })) continue;
     if (!may_be_mixed(*e.op)) {
       for (Var v : e.outputs) of[v] = true;
       continue;
     }
     Mask operands;
-    for (Atom a : e.inputs) operands.push_back(depends(a));
+    for (Atom a : e.inputs) operands.push_back(of[a]);
     const Mask out = dependent(e, operands);
     for (std::size_t k = 0; k < out.size(); ++k) of[e.outputs[k]] = out[k];
   }
   return of;
 }
 Mask dependent_results(const Jaxpr& j, const Mask& in) {
-  const Mask of = dependent_vars(j, in);
+  const VarMap<bool> of = dependent_vars(j, in);
   Mask out;
-  for (Atom a : j.data().outputs) out.push_back(!a.is_literal() && of[a.var()]);
+  for (Atom a : j.data().outputs) out.push_back(of[a]);
   return out;
 }
 
@@ -66,9 +60,7 @@ struct ScanMasks {
 };
 ScanMasks masks_of(const Scan::Params& p, const Mask& in) {
   const auto consts = static_cast<std::size_t>(p.num_consts), carry = static_cast<std::size_t>(p.num_carry);
-  const auto all = [&](const Mask& c) {
-    return joined(joined(part(in, 0, consts), c), part(in, consts + carry, in.size() - consts - carry));
-  };
+  const auto all = [&](const Mask& c) { return concat(part(in, 0, consts), c, part(in, consts + carry, in.size() - consts - carry)); };
   const Mask end = carry_with_tangents(part(in, consts, carry), [&](const Mask& c) { return dependent_results(p.jaxpr, all(c)); });
   ScanMasks m{all(end), {}};
   m.out = dependent_results(p.jaxpr, m.in);
@@ -80,8 +72,8 @@ Mask dependent_carry(const While::Params& p, const Mask& in) {
   const auto a = static_cast<std::size_t>(p.cond_nconsts), b = static_cast<std::size_t>(p.body_nconsts);
   return carry_with_tangents(part(in, a + b, in.size() - a - b), [&](const Mask& c) {
     // Where the number of steps depends, all that the loop computes does.
-    if (dependent_results(p.cond_jaxpr, joined(part(in, 0, a), c))[0]) return Mask(c.size(), true);
-    return dependent_results(p.body_jaxpr, joined(part(in, a, b), c));
+    if (dependent_results(p.cond_jaxpr, concat(part(in, 0, a), c))[0]) return Mask(c.size(), true);
+    return dependent_results(p.body_jaxpr, concat(part(in, a, b), c));
   });
 }
 
@@ -102,10 +94,9 @@ bool takes_part_in_reverse(const Eqn& e, const Mask& out) {
 bool is_mixed(const Jaxpr& j, const Mask& linear) {
   const JaxprData& d = j.data();
   if (std::none_of(d.eqns.begin(), d.eqns.end(), [](const Eqn& e) { return may_be_mixed(*e.op); })) return false;
-  const Mask of = dependent_vars(j, linear);
+  VarMap<bool> of = dependent_vars(j, linear);
   return std::any_of(d.eqns.begin(), d.eqns.end(), [&](const Eqn& e) {
-    const bool any =
-        may_be_mixed(*e.op) && std::any_of(e.inputs.begin(), e.inputs.end(), [&](Atom a) { return !a.is_literal() && of[a.var()]; });
+    const bool any = may_be_mixed(*e.op) && std::any_of(e.inputs.begin(), e.inputs.end(), [&](Atom a) { return of[a]; });
     if (!any || e.outputs.empty()) return false;
     Mask out;
     for (Var v : e.outputs) out.push_back(of[v]);
@@ -113,48 +104,36 @@ bool is_mixed(const Jaxpr& j, const Mask& linear) {
   });
 }
 
-/// The variables that the wanted results need. Effects are not wanted for their own sake.
-Mask needed_vars(const JaxprData& d, const Mask& outputs) {
-  Mask vars(d.avals.size());
+/// What the wanted results need. Effects are not wanted for their own sake.
+LiveSet needed_for(const JaxprData& d, const Mask& outputs) {
+  LiveSet needed{outputs, Mask(d.eqns.size()), Mask(d.avals.size())};
   const auto use = [&](Atom a) {
-    if (!a.is_literal()) vars[a.var()] = true;
+    if (!a.is_literal()) needed.vars[a.var()] = true;
   };
   for (std::size_t i = 0; i < outputs.size(); ++i)
     if (outputs[i]) use(d.outputs[i]);
-  for (auto e = d.eqns.rbegin(); e != d.eqns.rend(); ++e)
-    if (std::any_of(e->outputs.begin(), e->outputs.end(), [&](Var v) { return vars[v]; }))
-      for (Atom a : e->inputs) use(a);
-  return vars;
+  for (std::size_t i = d.eqns.size(); i-- > 0;) {
+    const Eqn& e = d.eqns[i];
+    needed.eqns[i] = std::any_of(e.outputs.begin(), e.outputs.end(), [&](Var v) { return needed.vars[v]; });
+    if (needed.eqns[i]) std::for_each(e.inputs.begin(), e.inputs.end(), use);
+  }
+  return needed;
 }
 
 struct Separator {
   /// The program run on the arguments, its mixed equations taken apart. Values that are not `wanted`, and arguments that only those need,
   /// may be empty.
   static std::vector<Array> run(const Jaxpr& j, const Mask& linear, std::span<const Array> args, const Mask* wanted = nullptr) {
-    const JaxprData& d = j.data();
-    const Mask of = dependent_vars(j, linear);
-    const Mask needed = wanted ? needed_vars(d, *wanted) : Mask(d.avals.size(), true);
-    std::vector<Array> values(d.avals.size());
-    std::copy(d.consts.begin(), d.consts.end(), values.begin());
-    std::copy(args.begin(), args.end(), values.begin() + d.num_consts);
-    const auto read = [&](Atom a) {
-      return a.is_literal() ? make_literal(d.literals[a.literal()].aval, d.literals[a.literal()].bits) : values[a.var()];
-    };
-    for (const Eqn& e : d.eqns) {
-      Mask wanted_here;
-      for (Var v : e.outputs) wanted_here.push_back(needed[v]);
-      if (wanted && !any_of(wanted_here)) continue;
+    VarMap<bool> of = dependent_vars(j, linear);
+    const std::optional<LiveSet> needed = wanted ? std::optional(needed_for(j.data(), *wanted)) : std::nullopt;
+    const auto run_eqn = [&](const Eqn& e, std::span<const Array> in) {
       LocScope scope(e.loc);
-      std::vector<Array> in;
-      Mask in_mask, out_mask;
-      for (Atom a : e.inputs) in.push_back(read(a)), in_mask.push_back(!a.is_literal() && of[a.var()]);
-      for (Var v : e.outputs) out_mask.push_back(of[v]);
-      std::vector<Array> out = eqn(e, in, in_mask, out_mask, wanted_here);
-      for (std::size_t k = 0; k < out.size(); ++k) values[e.outputs[k]] = std::move(out[k]);
-    }
-    std::vector<Array> results;
-    for (std::size_t i = 0; i < d.outputs.size(); ++i) results.push_back(wanted && !(*wanted)[i] ? Array() : read(d.outputs[i]));
-    return results;
+      Mask in_mask, out_mask, wanted_here;
+      for (Atom a : e.inputs) in_mask.push_back(of[a]);
+      for (Var v : e.outputs) out_mask.push_back(of[v]), wanted_here.push_back(!needed || needed->vars[v]);
+      return eqn(e, in, in_mask, out_mask, wanted_here);
+    };
+    return walk(j, args, run_eqn, needed ? &*needed : nullptr);
   }
 
   static std::vector<Array> eqn(const Eqn& e, std::span<const Array> in, const Mask& in_mask, const Mask& out_mask, const Mask& wanted) {
@@ -253,7 +232,7 @@ struct Separator {
     if (any_linear && p.checkpoints != 0) return checkpointed(e, in, in_mask, out_mask);
     if (any_linear && p.max_steps > 0) return run(bounded_while(p, in, e.loc), in_mask, in);
     const auto a = static_cast<std::size_t>(p.cond_nconsts), b = static_cast<std::size_t>(p.body_nconsts);
-    const Mask of_cond = joined(part(in_mask, 0, a), out_mask), of_body = joined(part(in_mask, a, b), out_mask);
+    const Mask of_cond = concat(part(in_mask, 0, a), out_mask), of_body = concat(part(in_mask, a, b), out_mask);
     While::Params known = p;
     known.cond_jaxpr = known_part("while", p.cond_jaxpr, of_cond, {false});
     known.body_jaxpr = known_part("while", p.body_jaxpr, of_body, out_mask);

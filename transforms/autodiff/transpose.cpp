@@ -3,11 +3,11 @@
 #include <algorithm>
 #include <utility>
 
-#include "weft/core/array/array_impl.h"
 #include "weft/core/errors/error_context.h"
 #include "weft/core/ir/effects.h"
 #include "weft/core/ir/pass_notes.h"
 #include "weft/core/ir/rewrite.h"
+#include "weft/core/ir/walk.h"
 #include "weft/core/ops/common.h"
 #include "weft/core/trace/trace.h"
 #include "weft/transforms/autodiff/separate.h"
@@ -38,10 +38,9 @@ namespace {
 class Transposer {
  public:
   Transposer(const Jaxpr& j, const std::vector<bool>& linear)
-      : d_(j.data()), depends_(d_.avals.size()), values_(d_.avals.size()), cotangents_(d_.avals.size()) {
-    for (std::size_t i = 0; i < linear.size(); ++i) depends_[d_.first_input() + i] = linear[i];
+      : d_(j.data()), depends_(d_, linear), values_(d_), cotangents_(d_.avals.size()) {
     for (const Eqn& e : d_.eqns) {
-      const bool any = std::any_of(e.inputs.begin(), e.inputs.end(), [&](Atom a) { return is_linear(a); });
+      const bool any = std::any_of(e.inputs.begin(), e.inputs.end(), [&](Atom a) { return depends_[a]; });
       for (Var v : e.outputs) depends_[v] = any;
     }
   }
@@ -52,7 +51,7 @@ class Transposer {
       if (cotangents[i]) accumulate(d_.outputs[i], *cotangents[i]);
     for (auto e = d_.eqns.rbegin(); e != d_.eqns.rend(); ++e) {
       if (!e->outputs.empty() && depends_[e->outputs[0]]) transpose_eqn(*e);
-      if (e->outputs.empty() && has_effects(*e) && std::any_of(e->inputs.begin(), e->inputs.end(), [&](Atom a) { return is_linear(a); }))
+      if (e->outputs.empty() && has_effects(*e) && std::any_of(e->inputs.begin(), e->inputs.end(), [&](Atom a) { return depends_[a]; }))
         throw TracerError(
             fmt::format("{}: an operand is a tangent, which has no value in reverse mode; take the derivative forward (jvp, jacfwd), or "
                         "leave the callback out of the derivative's rule",
@@ -66,28 +65,20 @@ class Transposer {
   }
 
  private:
-  bool is_linear(Atom a) const { return !a.is_literal() && depends_[a.var()]; }
-  Array value(Atom a) const {
-    return a.is_literal() ? make_literal(d_.literals[a.literal()].aval, d_.literals[a.literal()].bits) : values_[a.var()];
-  }
-
   void forward_known(std::span<const Array> known) {
-    std::copy(d_.consts.begin(), d_.consts.end(), values_.begin());
     std::size_t next = 0;
     for (int i = 0; i < d_.num_inputs; ++i)
       if (const Var v = d_.first_input() + static_cast<Var>(i); !depends_[v]) values_[v] = known[next++];
     std::vector<Array> in;
     for (const Eqn& e : d_.eqns) {
-      if (std::any_of(e.inputs.begin(), e.inputs.end(), [&](Atom a) { return is_linear(a); })) continue;
-      in.clear();
-      for (Atom a : e.inputs) in.push_back(value(a));
-      const std::vector<Array> results = bind_primitive(*e.op, e.params, in, e.loc);
-      for (std::size_t k = 0; k < results.size(); ++k) values_[e.outputs[k]] = results[k];
+      if (std::any_of(e.inputs.begin(), e.inputs.end(), [&](Atom a) { return depends_[a]; })) continue;
+      values_.read(e.inputs, in);
+      values_.set(e, bind_primitive(*e.op, e.params, in, e.loc));
     }
   }
 
   void accumulate(Atom a, const Array& cotangent) {
-    if (!is_linear(a)) return;
+    if (!depends_[a]) return;
     const Aval& want = d_.aval(a);
     if (cotangent.shape() != want.shape)
       throw Error(fmt::format("transpose: internal error: a cotangent {} for a variable {}", to_string(cotangent.aval()), to_string(want)));
@@ -110,14 +101,14 @@ class Transposer {
     for (std::size_t i = 0; i < e.inputs.size(); ++i) {
       const Atom a = e.inputs[i];
       // What has no tangents can't hand a cotangent on: it came of rounding, comparing, ...
-      if (is_linear(a) && !d_.aval(a).dtype.is_inexact()) throw_not_linear(e, operand_text(i, d_.aval(a)));
-      operands.emplace_back(e, i, d_.aval(a), is_linear(a) ? std::nullopt : std::optional(value(a)));
+      if (depends_[a] && !d_.aval(a).dtype.is_inexact()) throw_not_linear(e, operand_text(i, d_.aval(a)));
+      operands.emplace_back(e, i, d_.aval(a), depends_[a] ? std::nullopt : std::optional(values_[a]));
     }
     const std::vector<Tangent> back = e.op->transpose({*e.op, e.params, cotangents, out_avals, operands, e.loc});
     for (std::size_t i = 0; i < e.inputs.size(); ++i)
       if (back[i])
         accumulate(e.inputs[i], *back[i]);
-      else if (is_linear(e.inputs[i]) && always_hands_on(e))
+      else if (depends_[e.inputs[i]] && always_hands_on(e))
         throw_not_linear(e, operand_text(i, d_.aval(e.inputs[i])));
   }
 
@@ -129,8 +120,8 @@ class Transposer {
   }
 
   const JaxprData& d_;
-  std::vector<bool> depends_;  // on a linear input
-  std::vector<Array> values_;
+  VarMap<bool> depends_;    // on a linear input
+  ProgramValues<> values_;  // of what does not
   std::vector<Tangent> cotangents_;
 };
 

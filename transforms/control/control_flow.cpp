@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "weft/core/array/array_impl.h"
+#include "weft/core/array/array_lists.h"
 #include "weft/core/array/indexing.h"
 #include "weft/core/base/sizes.h"
 #include "weft/core/errors/error.h"
@@ -74,17 +75,6 @@ Jaxpr trace_function(const char* what, FlatFunction& f, std::vector<Aval> inputs
       results[k] = vary_over(results[k], marks.in[marks.first_carry + k], f.loc);
     return results;
   });
-}
-
-std::vector<Aval> avals(std::span<const Array> xs) {
-  std::vector<Aval> out;
-  for (const Array& x : xs) out.push_back(x.aval());
-  return out;
-}
-std::vector<Array> joined(std::span<const Array> a, std::span<const Array> b) {
-  std::vector<Array> out(a.begin(), a.end());
-  out.insert(out.end(), b.begin(), b.end());
-  return out;
 }
 
 // Converts where the dtype, or only its weakness, is to change.
@@ -176,7 +166,7 @@ std::vector<Array> flat_cond(const char* what, const Array& index, const std::ve
   std::vector<Marks> marks;
   for (FlatFunction* f : branches) {
     marks.push_back({varying_of(f->args)});
-    traced.push_back(hoist_consts(trace_function(what, *f, avals(f->args), marks.back())));
+    traced.push_back(hoist_consts(trace_function(what, *f, avals_of(f->args), marks.back())));
     outs.push_back(traced.back().jaxpr.data().output_avals());
     check_structure(fmt::format("{}: the results of the branches", what).c_str(), renamed(branches[0]->result(), "branch 0"),
                     renamed(f->result(), fmt::format("branch {}", outs.size() - 1)), loc);
@@ -206,11 +196,11 @@ std::vector<Array> flat_cond(const char* what, const Array& index, const std::ve
   std::vector<Array> consts;
   std::vector<std::size_t> first;
   for (const Hoisted& h : traced) first.push_back(consts.size()), consts.insert(consts.end(), h.consts.begin(), h.consts.end());
-  const std::vector<Array> operands = joined(consts, branches[0]->args);
+  const std::vector<Array> operands = concat(consts, branches[0]->args);
   Cond::Params params;
   for (std::size_t b = 0; b < traced.size(); ++b)
-    params.branches.push_back(trace_jaxpr({what, avals(operands), {}}, [&](std::span<const Array> args) {
-      const std::vector<Array> own = joined(args.subspan(first[b], traced[b].consts.size()), args.subspan(consts.size()));
+    params.branches.push_back(trace_jaxpr({what, avals_of(operands), {}}, [&](std::span<const Array> args) {
+      const std::vector<Array> own = concat(args.subspan(first[b], traced[b].consts.size()), args.subspan(consts.size()));
       std::vector<Array> r = eval_jaxpr(traced[b].jaxpr, own);
       for (std::size_t i = 0; i < r.size(); ++i) r[i] = with_type(r[i], wanted[i]);
       for (std::size_t i = 0; i < marks[b].out.size(); ++i)
@@ -218,7 +208,7 @@ std::vector<Array> flat_cond(const char* what, const Array& index, const std::ve
       return r;
     }));
   if (config.debug_key_reuse) note_key_uses(params.branches, operands, what, loc);
-  return bind_all<Cond>(params, joined(std::array{index}, operands), loc);
+  return bind_all<Cond>(params, concat(std::array{index}, operands), loc);
 }
 
 static void check_bound(const char* operation, const WhileOptions& options, SourceLoc loc) {
@@ -228,7 +218,7 @@ static void check_bound(const char* operation, const WhileOptions& options, Sour
 }
 
 std::vector<Array> flat_while(FlatFunction& cond, FlatFunction& body, const WhileOptions& options, SourceLoc loc) {
-  std::vector<Aval> carry = avals(body.args);
+  std::vector<Aval> carry = avals_of(body.args);
   Marks marks{varying_of(body.args), 0, carry.size()};
   Varying of_condition = 0;
   Jaxpr traced, traced_cond;
@@ -253,13 +243,13 @@ std::vector<Array> flat_while(FlatFunction& cond, FlatFunction& body, const Whil
     throw DTypeError(fmt::format("while_loop: the condition gives {}, it must be bool[]; reduce it with any or all",
                                  pred.size() == 1 ? to_string(pred[0]) : fmt::format("{} arrays", pred.size())),
                      loc);
-  std::vector<Array> operands = joined(c.consts, b.consts);
+  std::vector<Array> operands = concat(c.consts, b.consts);
   LocScope scope(loc);
   std::vector<Array> starts;
   for (std::size_t i = 0; i < carry.size(); ++i) starts.push_back(marks.start(with_type(body.args[i], carry[i]), i, loc));
   const int cond_consts = static_cast<int>(c.consts.size()), body_consts = static_cast<int>(b.consts.size());
   if (config.debug_key_reuse)
-    note_loop_keys(b.jaxpr, {b.consts.size(), b.consts.size(), carry.size()}, joined(b.consts, starts), "while_loop", loc);
+    note_loop_keys(b.jaxpr, {b.consts.size(), b.consts.size(), carry.size()}, concat(b.consts, starts), "while_loop", loc);
   check_bound("while_loop", options, loc);
   if (!options.max_steps) {
     operands.insert(operands.end(), starts.begin(), starts.end());
@@ -269,19 +259,19 @@ std::vector<Array> flat_while(FlatFunction& cond, FlatFunction& body, const Whil
   const std::int64_t bound = *options.max_steps;
   const Aval counter{{}, fits_int(bound) ? int32 : int64, false};
   auto inputs = [&](const Hoisted& h) {
-    std::vector<Aval> in = avals(h.consts);
+    std::vector<Aval> in = avals_of(h.consts);
     in.push_back(counter);
     in.insert(in.end(), carry.begin(), carry.end());
     return in;
   };
   auto without_counter = [&](std::span<const Array> args, std::size_t consts) {
-    return joined(args.first(consts), args.subspan(consts + 1));
+    return concat(args.first(consts), args.subspan(consts + 1));
   };
   const Jaxpr counted_cond = trace_jaxpr({"while_loop", inputs(c), {}}, [&](std::span<const Array> args) {
     return std::vector{(args[c.consts.size()] < bound) & eval_jaxpr(c.jaxpr, without_counter(args, c.consts.size()))[0]};
   });
   const Jaxpr counted_body = trace_jaxpr({"while_loop", inputs(b), {}}, [&](std::span<const Array> args) {
-    return joined(std::array{args[b.consts.size()] + 1}, eval_jaxpr(b.jaxpr, without_counter(args, b.consts.size())));
+    return concat(std::array{args[b.consts.size()] + 1}, eval_jaxpr(b.jaxpr, without_counter(args, b.consts.size())));
   });
   operands.push_back(marks.noted ? vary_over(make_literal(0, counter.dtype), of_condition, loc) : make_literal(0, counter.dtype));
   operands.insert(operands.end(), starts.begin(), starts.end());
@@ -319,7 +309,7 @@ std::vector<Array> flat_fori(const Array& lower, const Array& upper, FlatFunctio
   check_bound("fori_loop", options, loc);
   const WeakDType type = promote_types(lower.aval().weak_dtype(), upper.aval().weak_dtype());
   const Aval counter{{}, type.dtype, type.weak};
-  std::vector<Aval> carry = avals(std::span(body.args).subspan(1));
+  std::vector<Aval> carry = avals_of(std::span(body.args).subspan(1));
   Marks marks{varying_of(body.args), 1, carry.size()};
   const Varying of_bounds = varying_of(lower) | varying_of(upper);
   marks.in[0] = of_bounds;
@@ -347,10 +337,10 @@ std::vector<Array> flat_fori(const Array& lower, const Array& upper, FlatFunctio
   for (std::size_t i = 0; i < carry.size(); ++i) starts.push_back(marks.start(typed(body.args[i + 1], carry[i]), i, loc));
   const Array first = marks.noted ? vary_over(lower, of_bounds, loc) : lower;
   if (config.debug_key_reuse)
-    note_loop_keys(b.jaxpr, {consts, consts + 1, carry.size()}, joined(joined(b.consts, std::array{first}), starts), "fori_loop", loc);
+    note_loop_keys(b.jaxpr, {consts, consts + 1, carry.size()}, concat(b.consts, std::array{first}, starts), "fori_loop", loc);
 
   // (constants, i, carry) -> (i + 1, carry)
-  std::vector<Aval> inputs = avals(b.consts);
+  std::vector<Aval> inputs = avals_of(b.consts);
   inputs.push_back(counter);
   inputs.insert(inputs.end(), carry.begin(), carry.end());
   const Jaxpr step = trace_jaxpr({"fori_loop", inputs, {}}, [&](std::span<const Array> args) {
@@ -413,7 +403,7 @@ std::vector<Array> flat_scan(const char* what, FlatFunction& body, const ScanOpt
   if (*length < 0 || options.unroll < 1)
     throw Error(fmt::format("{}: length is {} and unroll {}; they are at least 0 and 1", what, *length, std::int64_t{options.unroll}), loc);
 
-  std::vector<Aval> carry = avals(init), slices;
+  std::vector<Aval> carry = avals_of(init), slices;
   for (const Array& x : xs) slices.push_back(x.aval().with_shape(x.shape().erased(0)));
   Marks marks{varying_of(all), 0, num_carry};
   Jaxpr traced;

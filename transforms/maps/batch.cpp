@@ -1,8 +1,8 @@
 #include <algorithm>
 
-#include "weft/core/array/array_impl.h"
 #include "weft/core/ir/pass_notes.h"
 #include "weft/core/ir/rewrite.h"
+#include "weft/core/ir/walk.h"
 #include "weft/core/ops/common.h"
 #include "weft/core/ops/control/composite.h"
 #include "weft/core/trace/trace.h"
@@ -23,21 +23,15 @@ struct BatchedValues {
 
 BatchedValues batch(const Jaxpr& j, const MappedAxis& axis, std::span<const Array> args, const std::vector<int>& in_dims) {
   const JaxprData& d = j.data();
-  std::vector<Array> values(d.avals.size());
-  std::vector<int> dims(d.avals.size(), kNotMapped);
-  std::copy(d.consts.begin(), d.consts.end(), values.begin());
-  std::copy(args.begin(), args.end(), values.begin() + d.num_consts);
-  std::copy(in_dims.begin(), in_dims.end(), dims.begin() + d.num_consts);
-  auto value = [&](Atom a) {
-    return a.is_literal() ? make_literal(d.literals[a.literal()].aval, d.literals[a.literal()].bits) : values[a.var()];
-  };
-  auto dim = [&](Atom a) { return a.is_literal() ? kNotMapped : dims[a.var()]; };
+  ProgramValues<> values(d, args);
+  VarMap<int> dims(d, in_dims, kNotMapped);
   std::vector<Array> in;
   std::vector<int> eqn_dims;
   for (const Eqn& e : d.eqns) {
     LocScope scope(e.loc);
-    in.clear(), eqn_dims.clear();
-    for (Atom a : e.inputs) in.push_back(value(a)), eqn_dims.push_back(dim(a));
+    values.read(e.inputs, in);
+    eqn_dims.clear();
+    for (Atom a : e.inputs) eqn_dims.push_back(dims[a]);
     const bool mapped = std::any_of(eqn_dims.begin(), eqn_dims.end(), [](int k) { return k != kNotMapped; });
     BatchResult r;
     if (const CompositeParams* const c = mapped ? as_composite(e) : nullptr; c && !find_composite_rule<CompositeBatch>(c->name)) {
@@ -51,13 +45,11 @@ BatchedValues batch(const Jaxpr& j, const MappedAxis& axis, std::span<const Arra
     } else {
       r = {bind_primitive(*e.op, e.params, in, e.loc), std::vector<int>(e.outputs.size(), kNotMapped)};
     }
-    for (std::size_t k = 0; k < e.outputs.size(); ++k) {
-      values[e.outputs[k]] = std::move(r.out[k]);
-      dims[e.outputs[k]] = r.dims[k];
-    }
+    values.set(e, std::move(r.out));
+    for (std::size_t k = 0; k < e.outputs.size(); ++k) dims[e.outputs[k]] = r.dims[k];
   }
   BatchedValues result;
-  for (Atom a : d.outputs) result.out.push_back(value(a)), result.dims.push_back(dim(a));
+  for (Atom a : d.outputs) result.out.push_back(values[a]), result.dims.push_back(dims[a]);
   return result;
 }
 

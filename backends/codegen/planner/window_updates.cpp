@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "weft/backends/codegen/planner/planner.h"
-#include "weft/core/array/array_impl.h"
+#include "weft/core/ir/walk.h"
 #include "weft/core/ops/movement/movement.h"
 #include "weft/core/ops/movement/scatter.h"
 #include "weft/core/trace/trace.h"
@@ -68,22 +68,10 @@ Jaxpr with_window_updates(const Jaxpr& j, const std::vector<int>& donated) {
   if (std::find(replaced.begin(), replaced.end(), true) == replaced.end()) return j;
   const auto avals = d.input_avals();
   return trace_jaxpr({"jit", {avals.begin(), avals.end()}, {}}, [&](std::span<const Array> args) {
-    std::vector<Array> values(d.avals.size());
-    std::copy(d.consts.begin(), d.consts.end(), values.begin());
-    std::copy(args.begin(), args.end(), values.begin() + d.num_consts);
-    const auto read = [&](Atom a) {
-      return a.is_literal() ? make_literal(d.literals[a.literal()].aval, d.literals[a.literal()].bits) : values[a.var()];
-    };
-    for (std::size_t i = 0; i < d.eqns.size(); ++i) {
-      const Eqn& e = d.eqns[i];
-      std::vector<Array> in;
-      for (Atom a : e.inputs) in.push_back(read(a));
-      const std::vector<Array> out = replaced[i] ? std::vector<Array>{written(e, in)} : bind_primitive(*e.op, e.params, in, e.loc);
-      for (std::size_t k = 0; k < out.size(); ++k) values[e.outputs[k]] = out[k];
-    }
-    std::vector<Array> results;
-    for (Atom a : d.outputs) results.push_back(read(a));
-    return results;
+    return walk(j, args, [&](const Eqn& e, std::span<const Array> in) {
+      const bool is_replaced = replaced[static_cast<std::size_t>(&e - d.eqns.data())];
+      return is_replaced ? std::vector<Array>{written(e, in)} : bind_primitive(*e.op, e.params, in, e.loc);
+    });
   });
 }
 

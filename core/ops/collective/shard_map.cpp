@@ -9,6 +9,7 @@
 #include "weft/core/base/nesting.h"
 #include "weft/core/functions/elementwise.h"
 #include "weft/core/ir/sealed_program.h"
+#include "weft/core/ir/walk.h"
 #include "weft/core/ops/collective/rename_axis.h"
 #include "weft/core/ops/collective/sharding_constraint.h"
 #include "weft/core/ops/common.h"
@@ -457,31 +458,15 @@ Jaxpr unroll_nested_maps(const Jaxpr& j, const MeshAxes& mesh, const std::vector
   if (std::none_of(eqns.begin(), eqns.end(), [](const Eqn& e) { return device_map(e); })) return j;
   const JaxprData& d = j.data();
   return trace_jaxpr({"shard_map", {d.input_avals().begin(), d.input_avals().end()}, {}}, [&](std::span<const Array> args) {
-    std::vector<Array> values(d.avals.size());
-    std::copy(d.consts.begin(), d.consts.end(), values.begin());
-    std::copy(args.begin(), args.end(), values.begin() + d.num_consts);
-    const auto read = [&](Atom a) {
-      return a.is_literal() ? make_literal(d.literals[a.literal()].aval, d.literals[a.literal()].bits) : values[a.var()];
-    };
-    for (const Eqn& e : d.eqns) {
-      std::vector<Array> in;
-      for (Atom a : e.inputs) in.push_back(read(a));
-      std::vector<Array> out;
-      if (device_map(e)) {
-        const auto& p = params_as<ShardMapParams>(*e.params);
-        const std::vector<std::string> axes = p.manual_axes();
-        const bool on_devices = std::all_of(axes.begin(), axes.end(), [&](const std::string& axis) {
-          return std::count(free_axes.begin(), free_axes.end(), axis) > 0 && mesh.size_of(axis) == p.mesh.size_of(axis);
-        });
-        out = on_devices ? run_over_free_axes(p, in, e.loc) : run_as_vmap(p, in, e.loc);
-      } else {
-        out = bind_primitive(*e.op, e.params, in, e.loc);
-      }
-      for (std::size_t k = 0; k < out.size(); ++k) values[e.outputs[k]] = out[k];
-    }
-    std::vector<Array> results;
-    for (Atom a : d.outputs) results.push_back(read(a));
-    return results;
+    return walk(j, args, [&](const Eqn& e, std::span<const Array> in) {
+      if (!device_map(e)) return bind_primitive(*e.op, e.params, in, e.loc);
+      const auto& p = params_as<ShardMapParams>(*e.params);
+      const std::vector<std::string> axes = p.manual_axes();
+      const bool on_devices = std::all_of(axes.begin(), axes.end(), [&](const std::string& axis) {
+        return std::count(free_axes.begin(), free_axes.end(), axis) > 0 && mesh.size_of(axis) == p.mesh.size_of(axis);
+      });
+      return on_devices ? run_over_free_axes(p, in, e.loc) : run_as_vmap(p, in, e.loc);
+    });
   });
 }
 

@@ -3,21 +3,18 @@
 #include <algorithm>
 
 #include "weft/core/array/array_impl.h"
+#include "weft/core/array/array_lists.h"
 #include "weft/core/base/nesting.h"
 #include "weft/core/ir/liveness.h"
 #include "weft/core/ir/sealed_program.h"
+#include "weft/core/ir/walk.h"
+#include "weft/core/ops/control/control_common.h"
 #include "weft/core/ops/registry.h"
 #include "weft/core/text/text_rules.h"
 #include "weft/core/trace/trace.h"
 #include "weft/core/trace/varying_rule.h"
 
 namespace weft::detail {
-
-std::vector<bool> present(std::span<const Tangent> tangents) {
-  std::vector<bool> out;
-  for (const Tangent& t : tangents) out.push_back(t.has_value());
-  return out;
-}
 
 std::vector<Tangent> scatter_tangents(std::span<const Array> some, const std::vector<bool>& which) {
   std::vector<Tangent> out(which.size());
@@ -62,14 +59,6 @@ Jaxpr with_outputs(const Jaxpr& j, std::vector<Atom> outputs) {
 
 namespace {
 
-std::vector<Array> concat(std::span<const Array> a, std::span<const Array> b, std::span<const Tangent> c = {}) {
-  std::vector<Array> out(a.begin(), a.end());
-  out.insert(out.end(), b.begin(), b.end());
-  for (const Tangent& t : c)
-    if (t) out.push_back(*t);
-  return out;
-}
-
 // Binds a body that may have constants: they become leading operands.
 std::vector<Array> bind_hoisted(BindBody bind, const ParamsRef& params, const Jaxpr& body, std::span<const Array> inputs, SourceLoc loc) {
   Hoisted h = hoist_consts(dce_program(body));
@@ -79,14 +68,14 @@ std::vector<Array> bind_hoisted(BindBody bind, const ParamsRef& params, const Ja
 }  // namespace
 
 JvpResult jvp_of_call(const JvpContext& c, const Jaxpr& body, BindBody bind) {
-  const JvpProgram p = jvp_program(body, present(c.tangents));
-  const std::vector<Array> values = bind_hoisted(bind, c.params, p.jaxpr, concat({}, c.in, c.tangents), c.loc);
+  const JvpProgram p = jvp_program(body, nonzero_of(c.tangents));
+  const std::vector<Array> values = bind_hoisted(bind, c.params, p.jaxpr, concat(c.in, nonzero_tangents(c.tangents)), c.loc);
   const auto n = p.nonzero_out.size();
   return {{values.begin(), values.begin() + static_cast<std::ptrdiff_t>(n)}, scatter_tangents(std::span(values).subspan(n), p.nonzero_out)};
 }
 
 JvpResult linearize_of_call(const JvpContext& c, const Jaxpr& body, BindBody bind) {
-  const LinearizedProgram p = linearize_program(body, present(c.tangents));
+  const LinearizedProgram p = linearize_program(body, nonzero_of(c.tangents));
   const std::size_t num_out = p.nonzero_out.size();
   // A residual that is an input, a literal or one of the results is not passed out of the call again.
   const JaxprData& d = p.primal.data();
@@ -101,7 +90,7 @@ JvpResult linearize_of_call(const JvpContext& c, const Jaxpr& body, BindBody bin
   for (std::size_t i = num_out; i < d.outputs.size(); ++i) {
     const Atom a = d.outputs[i];
     if (a.is_literal())
-      residuals.push_back(make_literal(d.literals[a.literal()].aval, d.literals[a.literal()].bits));
+      residuals.push_back(literal_array(d, a));
     else if (a.var() < d.first_input())
       residuals.push_back(d.consts[a.var()]);
     else if (a.var() < d.first_result())
@@ -112,7 +101,7 @@ JvpResult linearize_of_call(const JvpContext& c, const Jaxpr& body, BindBody bin
   values.resize(num_out);
   const bool any = std::any_of(p.nonzero_out.begin(), p.nonzero_out.end(), [](bool b) { return b; });
   std::vector<Array> tangents_out;
-  if (any) tangents_out = bind_hoisted(bind, c.params, p.linear, concat({}, residuals, c.tangents), c.loc);
+  if (any) tangents_out = bind_hoisted(bind, c.params, p.linear, concat(residuals, nonzero_tangents(c.tangents)), c.loc);
   return {std::move(values), scatter_tangents(tangents_out, p.nonzero_out)};
 }
 
@@ -123,8 +112,9 @@ std::vector<Tangent> transpose_of_call(const TransposeContext& c, const Jaxpr& b
     linear.push_back(o.is_linear());
     if (!o.is_linear()) inputs.push_back(o.known());
   }
-  const TransposedProgram t = transpose_program(body, linear, present(c.cotangents));
-  std::vector<Tangent> some = scatter_tangents(bind_hoisted(bind, c.params, t.jaxpr, concat({}, inputs, c.cotangents), c.loc), t.nonzero);
+  const TransposedProgram t = transpose_program(body, linear, nonzero_of(c.cotangents));
+  std::vector<Tangent> some =
+      scatter_tangents(bind_hoisted(bind, c.params, t.jaxpr, concat(inputs, nonzero_tangents(c.cotangents)), c.loc), t.nonzero);
   std::vector<Tangent> out(c.in.size());
   std::size_t next = 0;
   for (std::size_t i = 0; i < c.in.size(); ++i)
@@ -199,29 +189,11 @@ const VaryingRule<ClosedCall> closed_call_varying(varying_of_body);
 const MarkVaryingRule<ClosedCall> closed_call_marks(mark_body);
 
 std::vector<Array> eval_inlined(const Jaxpr& j, std::span<const Array> args) {
-  check_nesting("programs inside programs", nesting_depth(j));
-  const JaxprData& d = j.data();
-  std::vector<Array> values(d.avals.size());
-  std::copy(d.consts.begin(), d.consts.end(), values.begin());
-  std::copy(args.begin(), args.end(), values.begin() + d.num_consts);
-  auto read = [&](Atom a) {
-    return a.is_literal() ? make_literal(d.literals[a.literal()].aval, d.literals[a.literal()].bits) : values[a.var()];
-  };
-  for (const Eqn& e : d.eqns) {
-    std::vector<Array> in;
-    for (Atom a : e.inputs) in.push_back(read(a));
-    std::vector<Array> out;
-    if (e.op == &primitive_of<Jit>)
-      out = eval_inlined(params_as<JitParams>(*e.params).jaxpr, in);
-    else if (e.op == &primitive_of<ClosedCall>)
-      out = eval_inlined(params_as<ClosedCallParams>(*e.params).call_jaxpr, in);
-    else
-      out = bind_primitive(*e.op, e.params, in, e.loc);
-    for (std::size_t k = 0; k < out.size(); ++k) values[e.outputs[k]] = out[k];
-  }
-  std::vector<Array> results;
-  for (Atom a : d.outputs) results.push_back(read(a));
-  return results;
+  return walk(j, args, [](const Eqn& e, std::span<const Array> in) {
+    if (e.op == &primitive_of<Jit>) return eval_inlined(params_as<JitParams>(*e.params).jaxpr, in);
+    if (e.op == &primitive_of<ClosedCall>) return eval_inlined(params_as<ClosedCallParams>(*e.params).call_jaxpr, in);
+    return bind_primitive(*e.op, e.params, in, e.loc);
+  });
 }
 
 }  // namespace

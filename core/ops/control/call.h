@@ -68,6 +68,5 @@ Jaxpr with_outputs(const Jaxpr& j, std::vector<Atom> outputs);
 Jaxpr inline_calls(const Jaxpr& j);
 /// `some` in the places where `which`, nothing elsewhere.
 std::vector<Tangent> scatter_tangents(std::span<const Array> some, const std::vector<bool>& which);
-std::vector<bool> present(std::span<const Tangent> tangents);
 
 }  // namespace weft::detail

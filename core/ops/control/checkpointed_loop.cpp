@@ -28,12 +28,6 @@ Mask part(const Mask& m, std::size_t from, std::size_t n) {
 Array number(std::int64_t n) { return make_literal(n, int64); }
 Aval stacked(const Aval& a, std::int64_t n) { return a.with_shape(a.shape.inserted(0, n)); }
 
-Arrays joined(std::initializer_list<std::span<const Array>> parts) {
-  Arrays out;
-  for (const auto& p : parts) append(out, p);
-  return out;
-}
-
 /// Takes a list apart from its front.
 class Reader {
  public:
@@ -162,7 +156,7 @@ Arrays forward_tangents(const Loop& l, const Mask& given, std::span<const Array>
   const Arrays start = rows(ran.states, number(0), l.loc);
   const std::size_t dc = const_tangents.size(), dk = carry_tangents.size(), dx = x_tangents.size();
   if (l.length > 0) {
-    const Arrays operands = joined({ran.consts, const_tangents, start, carry_tangents, ran.xs, x_tangents});
+    const Arrays operands = concat({ran.consts, const_tangents, start, carry_tangents, ran.xs, x_tangents});
     std::vector<Aval> avals = avals_of(operands);
     for (std::size_t i = l.consts + dc + l.carry + dk; i < avals.size(); ++i) avals[i] = avals[i].with_shape(avals[i].shape.erased(0));
     Scan::Params q;
@@ -172,16 +166,16 @@ Arrays forward_tangents(const Loop& l, const Mask& given, std::span<const Array>
       Reader in(a);
       const auto k = in.take(l.consts), dconsts = in.take(dc), c = in.take(l.carry), dcarry = in.take(dk), x = in.take(l.xs),
                  dxs = in.take(dx);
-      const Step s = step_with_tangents(l, joined({k, c, x}), joined({dconsts, dcarry, dxs}));
+      const Step s = step_with_tangents(l, concat({k, c, x}), concat({dconsts, dcarry, dxs}));
       const std::span<const Array> t(s.tangents);
-      return joined({std::span(s.out).first(l.carry), t.first(dk), t.subspan(dk)});
+      return concat({std::span(s.out).first(l.carry), t.first(dk), t.subspan(dk)});
     }));
     const Arrays r = bind_scan(q, operands, l.loc);
     return {r.begin() + static_cast<std::ptrdiff_t>(l.carry), r.end()};
   }
   const Array first = number(0);
-  const Arrays carried = joined({{&first, 1}, start, carry_tangents});
-  const Arrays operands = joined({{&ran.steps, 1}, ran.consts, const_tangents, carried});
+  const Arrays carried = concat({{&first, 1}, start, carry_tangents});
+  const Arrays operands = concat({{&ran.steps, 1}, ran.consts, const_tangents, carried});
   const std::vector<Aval> avals = avals_of(operands);
   While::Params q;
   q.cond_nconsts = 1, q.body_nconsts = static_cast<int>(l.consts + dc), q.max_steps = l.bound, q.checkpoints = l.checkpoints;
@@ -193,8 +187,8 @@ Arrays forward_tangents(const Loop& l, const Mask& given, std::span<const Array>
     const auto k = in.take(l.consts), dconsts = in.take(dc);
     const Array next = in.one() + number(1);
     const auto c = in.take(l.carry), dcarry = in.take(dk);
-    const Step s = step_with_tangents(l, joined({k, c}), joined({dconsts, dcarry}));
-    return joined({{&next, 1}, s.out, s.tangents});
+    const Step s = step_with_tangents(l, concat({k, c}), concat({dconsts, dcarry}));
+    return concat({{&next, 1}, s.out, s.tangents});
   });
   const Arrays r = bind_while(q, operands, l.loc);
   return {r.begin() + static_cast<std::ptrdiff_t>(1 + l.carry), r.end()};
@@ -202,8 +196,8 @@ Arrays forward_tangents(const Loop& l, const Mask& given, std::span<const Array>
 
 /// The state after `end` steps, from the one after `begin`.
 Arrays advance(const Loop& l, const Ran& ran, std::span<const Array> state, const Array& begin, const Array& end) {
-  const Arrays carried = joined({{&begin, 1}, state});
-  const Arrays operands = joined({{&end, 1}, ran.consts, ran.xs, carried});
+  const Arrays carried = concat({{&begin, 1}, state});
+  const Arrays operands = concat({{&end, 1}, ran.consts, ran.xs, carried});
   const std::vector<Aval> avals = avals_of(operands);
   While::Params q;
   q.cond_nconsts = 1, q.body_nconsts = static_cast<int>(l.consts + l.xs), q.max_steps = l.bound, q.checkpoints = l.checkpoints;
@@ -214,9 +208,9 @@ Arrays advance(const Loop& l, const Ran& ran, std::span<const Array> state, cons
     Reader in(a);
     const auto k = in.take(l.consts), xs = in.take(l.xs);
     const Array step = in.one();
-    const Arrays r = eval_jaxpr(l.body, joined({k, in.take(l.carry), rows(xs, l.slice_of_step(step), l.loc)}));
+    const Arrays r = eval_jaxpr(l.body, concat({k, in.take(l.carry), rows(xs, l.slice_of_step(step), l.loc)}));
     const Array next = step + number(1);
-    return joined({{&next, 1}, std::span(r).first(l.carry)});
+    return concat({{&next, 1}, std::span(r).first(l.carry)});
   }));
   const Arrays r = bind_while(q, operands, l.loc);
   return {r.begin() + 1, r.end()};
@@ -231,7 +225,7 @@ struct Backwards {
 /// constants), if it is to be made; else nothing changes.
 Backwards step_back(const Loop& l, const Array& is_made, const Ran& ran, const Array& slice, std::span<const Array> y_cts,
                     std::span<const Array> state, const Backwards& so_far) {
-  const Arrays operands = joined({ran.consts, ran.xs, {&slice, 1}, y_cts, state, so_far.carry, so_far.consts});
+  const Arrays operands = concat({ran.consts, ran.xs, {&slice, 1}, y_cts, state, so_far.carry, so_far.consts});
   const std::size_t residuals = static_cast<std::size_t>(l.lin.num_residuals), dk = so_far.carry.size(), dc = so_far.consts.size();
   Mask linear(residuals, false);
   linear.insert(linear.end(), count_true(l.in), true);
@@ -241,7 +235,7 @@ Backwards step_back(const Loop& l, const Array& is_made, const Ran& ran, const A
     const auto k = in.take(l.consts), xs = in.take(l.xs);
     const Array at = in.one();
     const auto ys = in.take(y_cts.size()), c = in.take(l.carry), carry_cts = in.take(dk), const_cts = in.take(dc);
-    const Arrays r = eval_jaxpr(l.lin.primal, joined({k, c, rows(xs, at, l.loc)}));
+    const Arrays r = eval_jaxpr(l.lin.primal, concat({k, c, rows(xs, at, l.loc)}));
     Arrays known(r.begin() + static_cast<std::ptrdiff_t>(l.carry + l.ys), r.end());
     std::size_t next = 0;
     for (std::size_t i = 0; i < l.carry; ++i)
@@ -272,7 +266,7 @@ Backwards step_back(const Loop& l, const Array& is_made, const Ran& ran, const A
       if (l.in[i]) out.push_back(zeros_of(avals[i], l.loc));
     return out;
   });
-  const Arrays r = bind_cond({{same, made}}, joined({std::array{convert(is_made, int32)}, operands}), l.loc);
+  const Arrays r = bind_cond({{same, made}}, concat({std::array{convert(is_made, int32)}, operands}), l.loc);
   Reader in(r);
   const auto carry = in.take(dk), consts = in.take(dc), xs = in.take(count_true(l.xs_in()));
   return {{carry.begin(), carry.end()}, {consts.begin(), consts.end()}, {xs.begin(), xs.end()}};
@@ -295,10 +289,10 @@ Arrays reverse_cotangents(const Loop& l, const Mask& given, std::span<const Arra
   const auto newest_of = [&](const Arrays& states, const Array& count, const Array& slots) {
     return rows(states, element_at(slots, maximum(count - number(1), number(0)), l.loc), l.loc);
   };
-  const Arrays carried = joined({std::array{ran.steps, ran.kept.count, ran.kept.steps}, ran.states,
+  const Arrays carried = concat({std::array{ran.steps, ran.kept.count, ran.kept.steps}, ran.states,
                                  newest_of(ran.states, ran.kept.count, ran.kept.slots), carry_cts, const_cts, x_cts});
-  const Arrays fixed = joined({std::array{may_be_kept, ran.kept.slots}, ran.consts, ran.xs, y_cts});
-  const Arrays operands = joined({fixed, carried});
+  const Arrays fixed = concat({std::array{may_be_kept, ran.kept.slots}, ran.consts, ran.xs, y_cts});
+  const Arrays operands = concat({fixed, carried});
   const std::vector<Aval> avals = avals_of(operands);
   While::Params q;
   q.body_nconsts = static_cast<int>(fixed.size()), q.checkpoints = l.checkpoints;
@@ -337,7 +331,7 @@ Arrays reverse_cotangents(const Loop& l, const Mask& given, std::span<const Arra
     const Array next_steps = where((position == count) & ~is_last, end, steps);
     const Array next_count = where(is_last, where(ahead == one, newest, count), count + one);
     const Array next_left = where(is_last, left - one, left);
-    return joined(
+    return concat(
         {std::array{next_left, next_count, next_steps}, states, newest_of(states, next_count, slots), back.carry, back.consts, of_xs});
   });
   const Arrays r = bind_while(q, operands, l.loc);
@@ -362,14 +356,12 @@ Arrays bind_tangents(const Loop& l, const Ran& ran, const Mask& given, std::span
   const Arrays known = ran.flat();
   LinearCallParams p;
   p.num_known = static_cast<int>(known.size());
-  std::vector<Aval> in = avals_of(known), back = in;
-  for (const Array& t : tangents) in.push_back(t.aval());
-  p.call_jaxpr = make_program(l.what, in, [&](std::span<const Array> a) { return forward_tangents(l, given, a); });
+  const Arrays operands = concat(known, tangents);
+  std::vector<Aval> back = avals_of(known);
+  p.call_jaxpr = make_program(l.what, avals_of(operands), [&](std::span<const Array> a) { return forward_tangents(l, given, a); });
   const std::vector<Aval> out = p.call_jaxpr.data().output_avals();
   back.insert(back.end(), out.begin(), out.end());
   p.transpose_jaxpr = make_program(l.what, back, [&](std::span<const Array> a) { return reverse_cotangents(l, given, a); });
-  Arrays operands = known;
-  append(operands, tangents);
   return bind_linear_call(p, operands, l.loc);
 }
 
@@ -405,7 +397,7 @@ JvpResult linearize_checkpointed(const While::Params& p, const JvpContext& c, co
          .checkpoints = p.checkpoints,
          .at_most = states_at_most(p.checkpoints, p.max_steps),
          .bound = p.max_steps,
-         .in = nonzero(const_tangents),
+         .in = nonzero_of(const_tangents),
          .loc = c.loc,
          .what = "while_loop"};
   l.in.insert(l.in.end(), carry.begin(), carry.end());
@@ -415,14 +407,14 @@ JvpResult linearize_checkpointed(const While::Params& p, const JvpContext& c, co
   const KeptStates none = no_states(l.at_most, c.loc);
   const Arrays kept{none.count, none.slots, none.steps, none.levels, none.raised};
   const Array first = number(0);
-  const Arrays carried = joined({{&first, 1}, kept, buffers(start, l.at_most, c.loc), start});
+  const Arrays carried = concat({{&first, 1}, kept, buffers(start, l.at_most, c.loc), start});
   const std::size_t before = carried.size() - n;
   While::Params q = p;
   std::vector<Aval> cond_avals = avals_of(cond_consts), body_avals = avals_of(body_consts);
   for (std::vector<Aval>* avals : {&cond_avals, &body_avals})
     for (const Array& x : carried) avals->push_back(x.aval());
   q.cond_jaxpr = make_program("while_loop", cond_avals, [&](std::span<const Array> args) {
-    return eval_jaxpr(p.cond_jaxpr, joined({args.first(a), args.subspan(a + before)}));
+    return eval_jaxpr(p.cond_jaxpr, concat({args.first(a), args.subspan(a + before)}));
   });
   q.body_jaxpr = make_program("while_loop", body_avals, [&](std::span<const Array> args) {
     Reader in(args);
@@ -436,10 +428,10 @@ JvpResult linearize_checkpointed(const While::Params& p, const JvpContext& c, co
     const PlacedState placed = place_state(k, step, states_of(p.checkpoints, step, l.at_most), c.loc);
     set_rows(states, state, placed.slot, c.loc);
     const KeptStates& next = placed.kept;
-    return joined({std::array{step + number(1), next.count, next.slots, next.steps, next.levels, next.raised}, states,
-                   eval_jaxpr(p.body_jaxpr, joined({consts, state}))});
+    return concat({std::array{step + number(1), next.count, next.slots, next.steps, next.levels, next.raised}, states,
+                   eval_jaxpr(p.body_jaxpr, concat({consts, state}))});
   });
-  const Arrays r = bind_while(q, joined({cond_consts, body_consts, carried}), c.loc);
+  const Arrays r = bind_while(q, concat({cond_consts, body_consts, carried}), c.loc);
   Reader out(r);
   Ran ran;
   ran.steps = out.one();
@@ -448,7 +440,7 @@ JvpResult linearize_checkpointed(const While::Params& p, const JvpContext& c, co
   const auto states = out.take(n), end = out.take(n);
   ran.states.assign(states.begin(), states.end());
   ran.consts.assign(body_consts.begin(), body_consts.end());
-  const Arrays tangents = bind_tangents(l, ran, nonzero(carry_tangents), const_tangents, carry_tangents, {});
+  const Arrays tangents = bind_tangents(l, ran, nonzero_of(carry_tangents), const_tangents, carry_tangents, {});
   JvpResult result{{end.begin(), end.end()}, std::vector<Tangent>(n)};
   std::size_t next = 0;
   for (std::size_t i : where_true(carry)) result.tangents[i] = tangents[next++];
@@ -471,11 +463,11 @@ JvpResult linearize_checkpointed(const Scan::Params& p, const JvpContext& c, con
          .checkpoints = p.checkpoints,
          .at_most = at_most,
          .bound = p.length,
-         .in = nonzero(const_tangents),
+         .in = nonzero_of(const_tangents),
          .loc = c.loc,
          .what = "scan"};
   l.in.insert(l.in.end(), carry.begin(), carry.end());
-  const Mask of_xs = nonzero(x_tangents);
+  const Mask of_xs = nonzero_of(x_tangents);
   l.in.insert(l.in.end(), of_xs.begin(), of_xs.end());
   l.lin = linearize_program(p.jaxpr, l.in);
 
@@ -492,10 +484,10 @@ JvpResult linearize_checkpointed(const Scan::Params& p, const JvpContext& c, con
   }
   const Array steps = array(padded);
   const Array zero = number(0);
-  const Arrays carried = joined({std::array{zero, zero}, buffers(start, at_most, c.loc), start});
+  const Arrays carried = concat({std::array{zero, zero}, buffers(start, at_most, c.loc), start});
   Scan::Params q = p;
   q.num_consts += 1, q.num_carry = static_cast<int>(carried.size());
-  const Arrays operands = joined({{&steps, 1}, consts, carried, xs});
+  const Arrays operands = concat({{&steps, 1}, consts, carried, xs});
   std::vector<Aval> avals = avals_of(operands);
   for (std::size_t i = 1 + k + carried.size(); i < avals.size(); ++i) avals[i] = avals[i].with_shape(avals[i].shape.erased(0));
   q.jaxpr = make_program("scan", avals, [&](std::span<const Array> args) {
@@ -509,7 +501,7 @@ JvpResult linearize_checkpointed(const Scan::Params& p, const JvpContext& c, con
     const Array is_kept = element_at(kept_steps, count, c.loc) == step;
     set_rows(states, state, where(is_kept, count, number(at_most - 1)), c.loc);
     const Array next = step + number(1), next_count = where(is_kept, count + number(1), count);
-    return joined({std::array{next, next_count}, states, eval_jaxpr(p.jaxpr, joined({own, state, slices}))});
+    return concat({std::array{next, next_count}, states, eval_jaxpr(p.jaxpr, concat({own, state, slices}))});
   });
   const Arrays r = bind_scan(q, operands, c.loc);
   Reader out(r);
@@ -521,8 +513,8 @@ JvpResult linearize_checkpointed(const Scan::Params& p, const JvpContext& c, con
   ran.kept.slots = array(slots), ran.kept.steps = array(all_steps);
   ran.states.assign(states.begin(), states.end());
   ran.consts.assign(consts.begin(), consts.end()), ran.xs.assign(xs.begin(), xs.end());
-  const Arrays tangents = bind_tangents(l, ran, nonzero(carry_tangents), const_tangents, carry_tangents, x_tangents);
-  JvpResult result{joined({end, ys}), std::vector<Tangent>(n + l.ys)};
+  const Arrays tangents = bind_tangents(l, ran, nonzero_of(carry_tangents), const_tangents, carry_tangents, x_tangents);
+  JvpResult result{concat({end, ys}), std::vector<Tangent>(n + l.ys)};
   std::size_t next = 0;
   for (std::size_t i = 0; i < n + l.ys; ++i)
     if (i < n ? carry[i] : l.lin.nonzero_out[i]) result.tangents[i] = tangents[next++];

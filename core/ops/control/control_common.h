@@ -3,6 +3,7 @@
 #include <functional>
 
 #include "weft/core/array/array_impl.h"
+#include "weft/core/array/array_lists.h"
 #include "weft/core/ir/rewrite.h"
 #include "weft/core/ops/common.h"
 #include "weft/core/ops/control/control.h"
@@ -10,12 +11,7 @@
 
 namespace weft::detail {
 
-inline std::vector<Aval> avals_of(std::span<const Array> xs) {
-  std::vector<Aval> out;
-  for (const Array& x : xs) out.push_back(x.aval());
-  return out;
-}
-inline std::vector<bool> nonzero(std::span<const Tangent> ts) {
+inline std::vector<bool> nonzero_of(std::span<const Tangent> ts) {
   std::vector<bool> out;
   for (const Tangent& t : ts) out.push_back(t.has_value());
   return out;

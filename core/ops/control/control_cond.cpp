@@ -55,7 +55,7 @@ std::vector<Aval> Cond::abstract_eval(const OpContext& c) {
 
 JvpResult Cond::jvp_call(const JvpContext& c) {
   const auto& branches = c.get<Params>().branches;
-  const std::vector<bool> given = nonzero(c.tangents.subspan(1));
+  const std::vector<bool> given = nonzero_of(c.tangents.subspan(1));
   std::vector<bool> wanted(branches[0].data().outputs.size());
   for (const Jaxpr& b : branches) {
     const std::vector<bool> out = jvp_program(b, given).nonzero_out;
@@ -74,7 +74,7 @@ JvpResult Cond::jvp_call(const JvpContext& c) {
 
 JvpResult Cond::linearize_call(const JvpContext& c) {
   const auto& branches = c.get<Params>().branches;
-  const std::vector<bool> given = nonzero(c.tangents.subspan(1));
+  const std::vector<bool> given = nonzero_of(c.tangents.subspan(1));
   std::vector<LinearizedProgram> parts;
   std::vector<Aval> residual_avals;  // of all branches, one after another
   std::vector<std::size_t> first;
@@ -145,7 +145,7 @@ std::vector<Tangent> Cond::transpose(const TransposeContext& c) {
   append(in, nonzero_tangents(c.cotangents));
   Params params;
   for (const Jaxpr& b : c.get<Params>().branches) {
-    const TransposedProgram p = transpose_program(b, linear, nonzero(c.cotangents));
+    const TransposedProgram p = transpose_program(b, linear, nonzero_of(c.cotangents));
     const auto inputs = p.jaxpr.data().input_avals();
     params.branches.push_back(make_program("cond", {inputs.begin(), inputs.end()}, [&](std::span<const Array> args) {
       const std::vector<Array> r = eval_jaxpr(p.jaxpr, args);

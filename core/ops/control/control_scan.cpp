@@ -26,18 +26,6 @@ Counts count(const Scan::Params& p) {
 Aval stacked(const Aval& a, std::int64_t length) { return a.with_shape(a.shape.inserted(0, length)); }
 Aval slice_of(const Aval& a) { return a.with_shape(a.shape.erased(0)); }
 
-template <class T>
-std::vector<T> concat(std::initializer_list<std::span<const T>> parts) {
-  std::vector<T> out;
-  for (const auto& p : parts) out.insert(out.end(), p.begin(), p.end());
-  return out;
-}
-std::vector<bool> joined(const std::vector<bool>& a, const std::vector<bool>& b, const std::vector<bool>& c) {
-  std::vector<bool> out = a;
-  out.insert(out.end(), b.begin(), b.end());
-  out.insert(out.end(), c.begin(), c.end());
-  return out;
-}
 std::vector<bool> part(const std::vector<bool>& v, std::size_t from, std::size_t n) {
   return {v.begin() + static_cast<std::ptrdiff_t>(from), v.begin() + static_cast<std::ptrdiff_t>(from + n)};
 }
@@ -73,11 +61,11 @@ std::vector<Aval> Scan::abstract_eval(const OpContext& c) {
 JvpResult Scan::jvp_call(const JvpContext& c) {
   const Params& p = c.get<Params>();
   const Counts n = count(p);
-  const std::vector<bool> given = nonzero(c.tangents);
+  const std::vector<bool> given = nonzero_of(c.tangents);
   const std::vector<bool> consts = part(given, 0, n.consts), xs = part(given, n.consts + n.carry, n.xs);
   const std::vector<bool> carry = carry_with_tangents(
-      part(given, n.consts, n.carry), [&](const std::vector<bool>& k) { return jvp_program(p.jaxpr, joined(consts, k, xs)).nonzero_out; });
-  const std::vector<bool> nonzero_in = joined(consts, carry, xs);
+      part(given, n.consts, n.carry), [&](const std::vector<bool>& k) { return jvp_program(p.jaxpr, concat(consts, k, xs)).nonzero_out; });
+  const std::vector<bool> nonzero_in = concat(consts, carry, xs);
   std::vector<bool> wanted = jvp_program(p.jaxpr, nonzero_in).nonzero_out;
   std::copy(carry.begin(), carry.end(), wanted.begin());
   const Jaxpr body = jvp_with_outputs(p.jaxpr, nonzero_in, wanted);
@@ -86,23 +74,22 @@ JvpResult Scan::jvp_call(const JvpContext& c) {
   std::vector<Array> tangents;
   for (std::size_t i : where_true(nonzero_in)) tangents.push_back(instantiate(c.tangents[i], c.in[i].aval(), c.loc));
   const std::span<const Array> t(tangents);
-  const std::vector<Array> operands = concat<Array>({c.in.first(n.consts), t.first(dc), c.in.subspan(n.consts, n.carry), t.subspan(dc, dk),
-                                                     c.in.subspan(n.consts + n.carry), t.subspan(dc + dk)});
+  const std::vector<Array> operands = concat({c.in.first(n.consts), t.first(dc), c.in.subspan(n.consts, n.carry), t.subspan(dc, dk),
+                                              c.in.subspan(n.consts + n.carry), t.subspan(dc + dk)});
   std::vector<Aval> inputs = avals_of(operands);
   for (std::size_t i = n.consts + dc + n.carry + dk; i < inputs.size(); ++i) inputs[i] = slice_of(inputs[i]);
   Params q = p;
   q.num_consts = static_cast<int>(n.consts + dc), q.num_carry = static_cast<int>(n.carry + dk);
   q.jaxpr = make_program("scan", inputs, [&](std::span<const Array> a) {
     const std::size_t k = n.consts + dc, x = k + n.carry + dk;
-    const std::vector<Array> r =
-        eval_jaxpr(body, concat<Array>({a.first(n.consts), a.subspan(k, n.carry), a.subspan(x, n.xs), a.subspan(n.consts, dc),
-                                        a.subspan(k + n.carry, dk), a.subspan(x + n.xs, dx)}));
+    const std::vector<Array> r = eval_jaxpr(body, concat({a.first(n.consts), a.subspan(k, n.carry), a.subspan(x, n.xs),
+                                                          a.subspan(n.consts, dc), a.subspan(k + n.carry, dk), a.subspan(x + n.xs, dx)}));
     const std::span<const Array> s(r);
-    return concat<Array>({s.first(n.carry), s.subspan(n.carry + n.ys, dk), s.subspan(n.carry, n.ys), s.subspan(n.carry + n.ys + dk)});
+    return concat({s.first(n.carry), s.subspan(n.carry + n.ys, dk), s.subspan(n.carry, n.ys), s.subspan(n.carry + n.ys + dk)});
   });
   const std::vector<Array> r = bind_scan(q, operands, c.loc);
   const std::span<const Array> s(r);
-  JvpResult result{concat<Array>({s.first(n.carry), s.subspan(n.carry + dk, n.ys)}), std::vector<Tangent>(n.carry + n.ys)};
+  JvpResult result{concat({s.first(n.carry), s.subspan(n.carry + dk, n.ys)}), std::vector<Tangent>(n.carry + n.ys)};
   std::size_t next_carry = n.carry, next_y = n.carry + dk + n.ys;
   for (std::size_t i : where_true(wanted)) result.tangents[i] = i < n.carry ? r[next_carry++] : r[next_y++];
   return result;
@@ -111,12 +98,12 @@ JvpResult Scan::jvp_call(const JvpContext& c) {
 JvpResult Scan::linearize_call(const JvpContext& c) {
   const Params& p = c.get<Params>();
   const Counts n = count(p);
-  const std::vector<bool> given = nonzero(c.tangents);
+  const std::vector<bool> given = nonzero_of(c.tangents);
   const std::vector<bool> consts = part(given, 0, n.consts), xs = part(given, n.consts + n.carry, n.xs);
   const std::vector<bool> carry = carry_with_tangents(part(given, n.consts, n.carry), [&](const std::vector<bool>& k) {
-    return linearize_program(p.jaxpr, joined(consts, k, xs)).nonzero_out;
+    return linearize_program(p.jaxpr, concat(consts, k, xs)).nonzero_out;
   });
-  const std::vector<bool> nonzero_in = joined(consts, carry, xs);
+  const std::vector<bool> nonzero_in = concat(consts, carry, xs);
   const LinearizedProgram lin = linearize_program(p.jaxpr, nonzero_in);
   std::vector<bool> wanted = lin.nonzero_out;
   std::copy(carry.begin(), carry.end(), wanted.begin());
@@ -166,7 +153,7 @@ JvpResult Scan::linearize_call(const JvpContext& c) {
   for (std::size_t i : where_true(nonzero_in)) tangents.push_back(instantiate(c.tangents[i], c.in[i].aval(), c.loc));
   const std::span<const Array> t(tangents);
   const std::size_t dc = count_true(consts), dk = count_true(carry), rc = constant.size(), rs = stepwise.size();
-  const std::vector<Array> operands = concat<Array>({constant, t.first(dc), t.subspan(dc, dk), stepwise, t.subspan(dc + dk)});
+  const std::vector<Array> operands = concat({constant, t.first(dc), t.subspan(dc, dk), stepwise, t.subspan(dc + dk)});
   std::vector<Aval> inputs = avals_of(operands);
   for (std::size_t i = rc + dc + dk; i < inputs.size(); ++i) inputs[i] = slice_of(inputs[i]);
   const std::vector<Aval> out_avals = p.jaxpr.data().output_avals();
@@ -198,7 +185,7 @@ std::vector<Tangent> Scan::transpose(const TransposeContext& c) {
   std::vector<bool> linear;
   for (std::size_t i = 0; i < c.in.size(); ++i) linear.push_back(c.in[i].is_linear() || (i >= n.consts && i < n.consts + n.carry));
   const std::vector<bool> const_linear = part(linear, 0, n.consts), x_linear = part(linear, n.consts + n.carry, n.xs);
-  std::vector<bool> has = nonzero(c.cotangents);
+  std::vector<bool> has = nonzero_of(c.cotangents);
   std::fill(has.begin(), has.begin() + static_cast<std::ptrdiff_t>(n.carry), true);
   const TransposedProgram body = transpose_program(p.jaxpr, linear, has);
 
@@ -218,7 +205,7 @@ std::vector<Tangent> Scan::transpose(const TransposeContext& c) {
   const std::size_t kc = known_consts.size(), kx = known_xs.size(), lc = const_cts.size();
 
   // (known consts; cotangents of consts so far, of the carry; known xs, cotangents of ys) -> (the same cotangents; cotangents of xs)
-  const std::vector<Array> operands = concat<Array>({known_consts, const_cts, carry_cts, known_xs, y_cts});
+  const std::vector<Array> operands = concat({known_consts, const_cts, carry_cts, known_xs, y_cts});
   std::vector<Aval> inputs = avals_of(operands);
   for (std::size_t i = kc + lc + n.carry; i < inputs.size(); ++i) inputs[i] = slice_of(inputs[i]);
   Params q = p;
@@ -227,7 +214,7 @@ std::vector<Tangent> Scan::transpose(const TransposeContext& c) {
   q.jaxpr = make_program("scan", inputs, [&](std::span<const Array> a) {
     const std::size_t x = kc + lc + n.carry;
     const std::vector<Array> r =
-        eval_jaxpr(body.jaxpr, concat<Array>({a.first(kc), a.subspan(x, kx), a.subspan(kc + lc, n.carry), a.subspan(x + kx)}));
+        eval_jaxpr(body.jaxpr, concat({a.first(kc), a.subspan(x, kx), a.subspan(kc + lc, n.carry), a.subspan(x + kx)}));
     std::vector<Array> out;
     std::size_t next = 0;
     for (std::size_t k = 0; k < linear_avals.size(); ++k) {

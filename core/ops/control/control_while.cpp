@@ -73,8 +73,8 @@ JvpResult While::jvp_call(const JvpContext& c) {
   const Params& p = c.get<Params>();
   const Operands in = split(p, c.in);
   const std::size_t a = in.cond_consts.size(), b = in.body_consts.size(), n = in.carry.size();
-  const std::vector<bool> consts = nonzero(c.tangents.subspan(a, b));
-  const std::vector<bool> carry = carry_with_tangents(nonzero(c.tangents.subspan(a + b)), [&](std::vector<bool> of) {
+  const std::vector<bool> consts = nonzero_of(c.tangents.subspan(a, b));
+  const std::vector<bool> carry = carry_with_tangents(nonzero_of(c.tangents.subspan(a + b)), [&](std::vector<bool> of) {
     of.insert(of.begin(), consts.begin(), consts.end());
     return jvp_program(p.body_jaxpr, of).nonzero_out;
   });
@@ -85,9 +85,7 @@ JvpResult While::jvp_call(const JvpContext& c) {
   const std::vector<Array> const_tangents = nonzero_tangents(c.tangents.subspan(a, b));
   std::vector<Array> carry_tangents;
   for (std::size_t i : where_true(carry)) carry_tangents.push_back(instantiate(c.tangents[a + b + i], in.carry[i].aval(), c.loc));
-  std::vector<Aval> inputs = avals_of(in.body_consts);
-  for (const auto& part : {std::span<const Array>(const_tangents), in.carry, std::span<const Array>(carry_tangents)})
-    for (const Array& x : part) inputs.push_back(x.aval());
+  const std::vector<Aval> inputs = avals_of(concat({in.body_consts, const_tangents, in.carry, carry_tangents}));
   Params q;
   q.max_steps = p.max_steps, q.checkpoints = p.checkpoints;
   q.body_nconsts = static_cast<int>(b + const_tangents.size());
@@ -140,7 +138,7 @@ Jaxpr bounded_while(const While::Params& p, std::span<const Array> in, SourceLoc
 JvpResult While::linearize_call(const JvpContext& c) {
   const Params& p = c.get<Params>();
   const std::size_t before = static_cast<std::size_t>(p.cond_nconsts + p.body_nconsts);
-  const std::vector<bool> given = nonzero(c.tangents);
+  const std::vector<bool> given = nonzero_of(c.tangents);
   const std::vector<bool> consts(given.begin() + p.cond_nconsts, given.begin() + static_cast<std::ptrdiff_t>(before));
   const std::vector<bool> carry =
       carry_with_tangents({given.begin() + static_cast<std::ptrdiff_t>(before), given.end()}, [&](std::vector<bool> of) {
@@ -158,7 +156,7 @@ JvpResult While::linearize_call(const JvpContext& c) {
         "scan "
         "or fori_loop with constant bounds, or differentiate forward with jvp or jacfwd",
         effective_loc(c.loc));
-  const LinearizedProgram lin = linearize_program(bounded_while(p, c.in, c.loc), nonzero(c.tangents));
+  const LinearizedProgram lin = linearize_program(bounded_while(p, c.in, c.loc), nonzero_of(c.tangents));
   std::vector<Array> r = eval_jaxpr(lin.primal, c.in);
   const std::size_t num_out = lin.nonzero_out.size();
   std::vector<Array> in(r.begin() + static_cast<std::ptrdiff_t>(num_out), r.end());

@@ -6,9 +6,11 @@
 #include <limits>
 
 #include "weft/core/array/array_impl.h"
+#include "weft/core/array/array_lists.h"
 #include "weft/core/base/process_wide.h"
 #include "weft/core/functions/elementwise.h"
 #include "weft/core/ops/common.h"
+#include "weft/core/ops/control/control_common.h"
 #include "weft/core/ops/movement/operand_parts.h"
 #include "weft/core/ops/registry.h"
 #include "weft/core/text/text.h"
@@ -26,11 +28,6 @@ void read_param(ParamReader& r, RuleParam<BackwardRule>& v) { v.name = r.read_st
 
 namespace {
 
-std::vector<Array> concat(std::span<const Array> a, std::span<const Array> b) {
-  std::vector<Array> out(a.begin(), a.end());
-  out.insert(out.end(), b.begin(), b.end());
-  return out;
-}
 /// What stands for no tangent where a rule wants one; of integers it is of dtype bool, in place of JAX's float0.
 Array zeros_like_tangent(const Aval& primal, SourceLoc loc) {
   return zeros_of(primal.dtype.is_inexact() ? primal : primal.with_dtype(bool_), loc);
@@ -101,11 +98,8 @@ struct BatchedBackward final : BackwardRule {
     std::vector<bool> nonzero;
     const BatchResult r = map_traced(axis, concat(residuals, cotangents), dims, {}, [&](std::span<const Array> args) {
       const std::vector<Tangent> back = one->apply(args.first(residuals.size()), args.subspan(residuals.size()), loc);
-      nonzero = present(back);
-      std::vector<Array> some;
-      for (const Tangent& t : back)
-        if (t) some.push_back(*t);
-      return some;
+      nonzero = nonzero_of(back);
+      return nonzero_tangents(back);
     });
     std::vector<Tangent> out(primal_dims.size());
     for (std::size_t i = 0, k = 0; i < out.size(); ++i) {

@@ -10,6 +10,7 @@
 #include "weft/core/ir/kernel_builder.h"
 #include "weft/core/ops/common.h"
 #include "weft/core/ops/control/call.h"
+#include "weft/core/ops/control/control_common.h"
 #include "weft/core/ops/product/dot.h"
 #include "weft/core/ops/registry.h"
 #include "weft/core/text/text.h"
@@ -209,7 +210,7 @@ struct Remat {
   // and from what was saved, and then applies the linear part to the tangents.
   static JvpResult linearize_call(const JvpContext& c) {
     const Params& p = c.get<Params>();
-    const std::vector<bool> nonzero = present(c.tangents);
+    const std::vector<bool> nonzero = nonzero_of(c.tangents);
     const LinearizedProgram l = linearize_program(inline_calls(p.jaxpr), nonzero);
     const std::size_t num_out = l.nonzero_out.size();
     const Recompute again = plan_recompute(l.primal, num_out, p.policy);

@@ -5,9 +5,11 @@
 #include <algorithm>
 #include <array>
 
+#include "weft/core/array/array_lists.h"
 #include "weft/core/functions/elementwise.h"
 #include "weft/core/ops/common.h"
 #include "weft/core/ops/control/call.h"
+#include "weft/core/ops/control/control_common.h"
 #include "weft/core/ops/movement/operand_parts.h"
 #include "weft/core/ops/registry.h"
 #include "weft/core/text/text.h"
@@ -44,13 +46,6 @@ struct Split {
   std::span<const T> b;
 };
 
-template <class T>
-std::vector<T> join(std::span<const T> a, std::span<const T> b) {
-  std::vector<T> out(a.begin(), a.end());
-  out.insert(out.end(), b.begin(), b.end());
-  return out;
-}
-
 struct CustomLinearSolve {
   static constexpr std::string_view name = "custom_linear_solve", doc = "The solution of a linear system, as a program computes it.";
   static constexpr Kind kind = Kind::call;
@@ -67,7 +62,7 @@ struct CustomLinearSolve {
     for (std::size_t k = 0; k < 4; ++k) {
       const JaxprData& d = p.jaxprs[k].data();
       if (d.outputs.empty() && (k == kVecmat || k == kTransposeSolve) && !has_transpose(p)) continue;
-      const std::vector<Aval> want = join(in.consts[k], in.b), out = d.output_avals();
+      const std::vector<Aval> want = concat(in.consts[k], in.b), out = d.output_avals();
       const auto has = d.input_avals();
       auto same = [](const Aval& a, const Aval& b) { return a.shape == b.shape && a.dtype == b.dtype; };
       if (d.num_consts != 0 || !std::equal(want.begin(), want.end(), has.begin(), has.end(), same) ||
@@ -81,7 +76,7 @@ struct CustomLinearSolve {
     const Params& p = params_as<Params>(params);
     return trace_jaxpr({"custom_linear_solve", {avals.begin(), avals.end()}, {}}, [&](std::span<const Array> args) {
       const Split<Array> in(p, args);
-      return bind_closed_call({}, p.jaxprs[kSolve], join(in.consts[kSolve], in.b), {});
+      return bind_closed_call({}, p.jaxprs[kSolve], concat(in.consts[kSolve], in.b), {});
     });
   }
 
@@ -91,10 +86,10 @@ struct CustomLinearSolve {
     const Split<Tangent> dot(p, c.tangents);
     std::vector<Tangent> rhs(dot.b.begin(), dot.b.end());
     if (std::any_of(dot.consts[kMatvec].begin(), dot.consts[kMatvec].end(), [](const Tangent& t) { return t.has_value(); })) {
-      std::vector<bool> nonzero = present(dot.consts[kMatvec]);
+      std::vector<bool> nonzero = nonzero_of(dot.consts[kMatvec]);
       nonzero.resize(nonzero.size() + in.b.size(), false);
       const JvpProgram program = jvp_program(p.jaxprs[kMatvec], nonzero);
-      std::vector<Array> args = join(in.consts[kMatvec], c.out);
+      std::vector<Array> args = concat(in.consts[kMatvec], c.out);
       for (const Tangent& t : dot.consts[kMatvec])
         if (t) args.push_back(*t);
       const std::vector<Array> r = eval_jaxpr(program.jaxpr, args);
@@ -121,7 +116,7 @@ struct CustomLinearSolve {
     const Split<Array> parts(p, known);
     Params q{{n.vecmat, n.matvec, n.transpose_solve, n.solve}, {p.jaxprs[1], p.jaxprs[0], p.jaxprs[3], p.jaxprs[2]}};
     std::vector<Array> operands;
-    for (int k : {kVecmat, kMatvec, kTransposeSolve, kSolve}) operands = join<Array>(operands, parts.consts[static_cast<std::size_t>(k)]);
+    for (int k : {kVecmat, kMatvec, kTransposeSolve, kSolve}) operands = concat(operands, parts.consts[static_cast<std::size_t>(k)]);
     for (std::size_t i = 0; i < c.cotangents.size(); ++i) operands.push_back(instantiate(c.cotangents[i], c.out_avals[i], c.loc));
     const std::vector<Array> cotangents = bind_all<CustomLinearSolve>(std::move(q), operands, c.loc);
     std::vector<Tangent> out(captured);
@@ -139,7 +134,7 @@ struct CustomLinearSolve {
     for (std::size_t i = 0; i < b.size(); ++i)
       if (b_dims[i] != kNotMapped) b[i] = move_batch_dim(b[i], b_dims[i], 0, c.loc), b_dims[i] = 0;
     auto batched = [&](std::size_t k, const std::optional<std::vector<int>>& out) {
-      return batch_program(p.jaxprs[k], c.axis, join<int>(dims.consts[k], b_dims), out);
+      return batch_program(p.jaxprs[k], c.axis, concat(dims.consts[k], b_dims), out);
     };
     for (bool changed = true; changed;) {
       changed = false;
@@ -159,13 +154,13 @@ struct CustomLinearSolve {
         Hoisted h = hoist_consts(batched(k, b_dims).jaxpr);
         j = h.jaxpr, consts[k] = std::move(h.consts);
       }
-      consts[k] = join<Array>(consts[k], in.consts[k]);
+      consts[k] = concat(consts[k], in.consts[k]);
       sizes[k] = consts[k].size();
       q.jaxprs.push_back(std::move(j));
     }
     q.const_lengths = counts_of(sizes);
     std::vector<Array> operands;
-    for (const auto& part : consts) operands = join<Array>(operands, part);
+    for (const auto& part : consts) operands = concat(operands, part);
     for (std::size_t i = 0; i < b.size(); ++i)
       operands.push_back(b_dims[i] != kNotMapped && dims.b[i] == kNotMapped ? broadcast_batch_dim(b[i], c.axis.size, 0, c.loc) : b[i]);
     return {bind_all<CustomLinearSolve>(std::move(q), operands, c.loc), b_dims};
@@ -193,7 +188,7 @@ std::vector<Array> linear_solve(const LinearMap& matvec, const LinearMap& solve,
     sizes[k] = h.consts.size() + maps[k]->consts.size();
   }
   p.const_lengths = counts_of(sizes);
-  return bind_all<CustomLinearSolve>(std::move(p), join<Array>(operands, b), loc);
+  return bind_all<CustomLinearSolve>(std::move(p), concat(operands, b), loc);
 }
 
 PrimitiveList linear_solve_primitives() {

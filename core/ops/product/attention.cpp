@@ -5,6 +5,7 @@
 #include <limits>
 
 #include "weft/core/array/array_impl.h"
+#include "weft/core/array/array_lists.h"
 #include "weft/core/base/environment.h"
 #include "weft/core/functions/contractions.h"
 #include "weft/core/functions/elementwise.h"
@@ -122,12 +123,6 @@ std::vector<Array> bind_with_body(std::string_view name, const AttentionForm& fo
   return bind_composite({attributes_of(form), program, std::string(name), 0}, in, loc);
 }
 
-std::vector<Aval> types_of(std::span<const Array> xs) {
-  std::vector<Aval> out;
-  for (const Array& x : xs) out.push_back(x.aval());
-  return out;
-}
-
 /// From how many bytes of scores on the derivative computes them again: what it saves in memory costs up to twice the time.
 double recomputed_bytes() {
   constexpr std::int64_t kDefault = 512, kMost = 1 << 20;
@@ -135,7 +130,7 @@ double recomputed_bytes() {
 }
 
 std::optional<JvpResult> differentiate(const JvpContext& c) {
-  const std::vector<Aval> types = types_of(c.in);
+  const std::vector<Aval> types = avals_of(c.in);
   const std::optional<AttentionForm> known = attention_form(c.get<CompositeParams>(), types);
   if (!known || score_bytes(types) < std::max(kLongAttention, recomputed_bytes())) return {};
   const AttentionForm& form = *known;
@@ -179,7 +174,7 @@ const CompositeRule<CompositeTranspose> tangent_transpose(
 /// there; a bias whose cotangent is asked for has its own for each example.
 template <class F>
 std::optional<BatchResult> batch_in_front(const BatchContext& c, std::string_view name, bool own_bias, F&& body) {
-  std::vector<Aval> types = types_of(c.in);
+  std::vector<Aval> types = avals_of(c.in);
   for (std::size_t i = 0; i < types.size(); ++i)
     if (c.dims[i] != kNotMapped) types[i].shape = types[i].shape.erased(c.dims[i]);
   const std::optional<AttentionForm> known = attention_form(c.get<CompositeParams>(), types);

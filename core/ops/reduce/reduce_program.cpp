@@ -4,6 +4,7 @@
 
 #include <numeric>
 
+#include "weft/core/array/array_lists.h"
 #include "weft/core/ops/common.h"
 #include "weft/core/ops/control/call.h"
 #include "weft/core/ops/movement/movement.h"
@@ -137,11 +138,7 @@ struct ByProgram {
       return Op::steps(params_as<typename Op::Params>(params), args.first(n), args.subspan(n));
     });
   }
-  static Jaxpr body_for(std::span<const Array> in, const ParamsRef& params) {
-    std::vector<Aval> types;
-    for (const Array& x : in) types.push_back(x.aval());
-    return call_body(*params, types);
-  }
+  static Jaxpr body_for(std::span<const Array> in, const ParamsRef& params) { return call_body(*params, avals_of(in)); }
   static JvpResult jvp_call(const JvpContext& c) { return jvp_of_call(c, body_for(c.in, c.params), bind_closed_call); }
   static JvpResult linearize_call(const JvpContext& c) { return linearize_of_call(c, body_for(c.in, c.params), bind_closed_call); }
   static std::vector<Tangent> transpose(const TransposeContext& c) {
@@ -215,23 +212,16 @@ const TextRule<ReduceWindowProgram> reduce_window_text([] {
   return TextTraits{.added = kReduceWindowProgramAdded, .ignored = kReduceWindowProgramIgnored};
 });
 
-template <class T>
-std::vector<T> joined(std::span<const T> a, std::span<const T> b) {
-  std::vector<T> out(a.begin(), a.end());
-  out.insert(out.end(), b.begin(), b.end());
-  return out;
-}
-
 }  // namespace
 
 std::vector<Array> reduce_by(std::span<const Array> xs, std::span<const Array> init, std::vector<int> dimensions, Jaxpr combine,
                              SourceLoc loc) {
-  return bind_all<ReduceProgram>({std::move(dimensions), std::move(combine)}, joined(xs, init), loc);
+  return bind_all<ReduceProgram>({std::move(dimensions), std::move(combine)}, concat(xs, init), loc);
 }
 std::vector<Array> reduce_window_by(std::span<const Array> xs, std::span<const Array> init, const ReduceWindowParams& p, Jaxpr combine,
                                     SourceLoc loc) {
   return bind_all<ReduceWindowProgram>(
-      {p.base_dilation, std::move(combine), p.padding, p.window_dilation, p.window_dimensions, p.window_strides}, joined(xs, init), loc);
+      {p.base_dilation, std::move(combine), p.padding, p.window_dilation, p.window_dimensions, p.window_strides}, concat(xs, init), loc);
 }
 
 PrimitiveList reduce_program_primitives() {

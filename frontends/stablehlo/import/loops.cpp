@@ -7,6 +7,7 @@
 #include <numeric>
 
 #include "weft/core/ir/rewrite.h"
+#include "weft/core/ir/walk.h"
 #include "weft/core/ops/control/call.h"
 #include "weft/core/ops/control/control_common.h"
 #include "weft/core/ops/movement/dynamic_slice.h"
@@ -25,8 +26,7 @@ std::optional<std::int64_t> integer_of(const Array& x) {
   return v;
 }
 std::optional<std::int64_t> integer_of(const JaxprData& d, Atom a) {
-  if (!a.is_literal()) return {};
-  return integer_of(make_literal(d.literals[a.literal()].aval, d.literals[a.literal()].bits));
+  return a.is_literal() ? integer_of(literal_array(d, a)) : std::nullopt;
 }
 
 /// An integer as step * (number of the step) + start.
@@ -291,13 +291,9 @@ std::optional<Arrays> counted_loop(const Jaxpr& cond, const Jaxpr& given, const 
     types.push_back({x.shape().erased(0), x.dtype()});
   }
   const Jaxpr step = make_program("scan", types, [&](std::span<const Array> in) {
-    std::vector<Array> values(d.avals.size());
-    for (std::size_t i = 0; i < d.consts.size(); ++i) values[i] = d.consts[i];
+    ProgramValues<> values(d);
     for (std::size_t k = 0; k < start.size(); ++k) values[body.carry(k).var()] = start[k];
     for (std::size_t i = 0; i < carried.size(); ++i) values[body.carry(carried[i]).var()] = in[i];
-    auto value = [&](Atom a) {
-      return a.is_literal() ? make_literal(d.literals[a.literal()].aval, d.literals[a.literal()].bits) : values[a.var()];
-    };
     for (const Eqn& e : d.eqns) {
       const auto read = std::find_if(reads.begin(), reads.end(), [&](const Rows& r) { return r.e == &e; });
       if (read != reads.end()) {
@@ -306,16 +302,13 @@ std::optional<Arrays> counted_loop(const Jaxpr& cond, const Jaxpr& given, const 
         continue;
       }
       if (std::any_of(written.begin(), written.end(), [&](const auto& w) { return w && w->e == &e; })) continue;
-      Arrays inputs;
-      for (const Atom a : e.inputs) inputs.push_back(value(a));
-      const Arrays out = bind_primitive(*e.op, e.params, inputs, e.loc);
-      for (std::size_t i = 0; i < out.size(); ++i) values[e.outputs[i]] = out[i];
+      values.set(e, bind_primitive(*e.op, e.params, values.read(e.inputs), e.loc));
     }
     Arrays results;
-    for (const std::size_t k : carried) results.push_back(value(d.outputs[k]));
+    for (const std::size_t k : carried) results.push_back(values[d.outputs[k]]);
     for (const auto& w : written)
       if (w) {
-        const Array row = value(w->e->inputs[1]);
+        const Array row = values[w->e->inputs[1]];
         results.push_back(reshape_to(row, row.shape().erased(0), loc));
       }
     return results;
