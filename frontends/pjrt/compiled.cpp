@@ -8,6 +8,7 @@
 #include <numeric>
 
 #include "weft/core/array/constructors.h"
+#include "weft/core/base/hash.h"
 #include "weft/core/functions/elementwise.h"
 #include "weft/core/functions/shaping.h"
 #include "weft/core/ir/rewrite.h"
@@ -80,12 +81,6 @@ Jaxpr as_ports_have_them(const Jaxpr& j, const std::vector<Port>& arguments, con
   });
 }
 
-/// 64 bits of the bytes (G. Fowler, L. Noll, P. Vo: FNV-1a).
-std::uint64_t hash_of(std::string_view bytes, std::uint64_t h) {
-  for (const char c : bytes) h = (h ^ static_cast<unsigned char>(c)) * 1099511628211u;
-  return h;
-}
-
 }  // namespace
 
 Compiled::Compiled(const Client& client, std::string_view code_in, std::string_view format_in, std::string_view options_in)
@@ -104,8 +99,8 @@ Compiled::Compiled(const Client& client, std::string_view code_in, std::string_v
   if (devices.empty())
     for (int i = 0; i < num_partitions; ++i) devices.push_back(i);
   for (int id : devices) client.device(id);
-  fingerprint = fmt::format("{:016x}{:016x}", hash_of(code, hash_of(options_bytes, 14695981039346656037u)),
-                            hash_of(platform_version(), hash_of(code, 88172645463325252u)));
+  fingerprint = fmt::format("{:016x}{:016x}", detail::fnv_of(code, detail::fnv_of(options_bytes)),
+                            detail::fnv_of(platform_version(), detail::fnv_of(code, 88172645463325252u)));
   place_ports(client, program);
 
   std::vector<bool> donated;

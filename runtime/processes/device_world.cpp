@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <chrono>
 
+#include "weft/core/base/hash.h"
 #include "weft/core/errors/error.h"
 
 namespace weft::detail {
@@ -13,8 +14,8 @@ namespace {
 using Clock = std::chrono::steady_clock;
 
 std::uint64_t hash_of(const std::vector<int>& ranks) {
-  std::uint64_t h = 0xcbf29ce484222325u;
-  for (int r : ranks) h = (h ^ static_cast<std::uint64_t>(r + 1)) * 0x100000001b3u;
+  std::uint64_t h = kFnvStart;
+  for (int r : ranks) h = fnv_with(h, static_cast<std::uint64_t>(r + 1));
   return h;
 }
 std::string key_of(std::uint64_t era) { return fmt::format("gpu/given up/{}", era); }

@@ -6,6 +6,7 @@
 #include <array>
 #include <cstring>
 
+#include "weft/core/base/hash.h"
 #include "weft/core/base/process_wide.h"
 #include "weft/core/errors/error.h"
 #include "weft/core/ir/mesh_axes.h"
@@ -25,12 +26,6 @@ constexpr std::int64_t kSmallSum = 32 << 10;         // bytes up to which every 
 constexpr std::int64_t kShort = 512;                 // bytes that a process takes at little cost before it asks for them
 constexpr std::int64_t kReductionChunk = 256 << 10;  // bytes that one task reduces
 constexpr std::int64_t kAlignment = 64;              // of a process's share of a reduction
-
-std::uint64_t hash_text(std::string_view text) {
-  std::uint64_t h = 0xcbf29ce484222325u;
-  for (char c : text) h = (h ^ static_cast<unsigned char>(c)) * 0x100000001b3u;
-  return h;
-}
 
 Ref<Buffer> new_buffer(std::int64_t bytes, int device) { return Ref<Buffer>(new HostBuffer(static_cast<std::size_t>(bytes), device)); }
 char* address(const Ref<Buffer>& b) { return static_cast<char*>(b->data()); }
@@ -76,7 +71,7 @@ class ProcessCollective final : public ReadyCollective {
                                         plan.parts.source, fmt::join(device_ids_, ","), fmt::join(ranks, ","));
     for (const std::vector<int>& g : plan.groups) all_of_it += fmt::format(" [{}]", fmt::join(g, ","));
     for (const auto& [from, to] : plan.parts.perm) all_of_it += fmt::format(" {}>{}", from, to);
-    label_.signature = hash_text(all_of_it);
+    label_.signature = fnv_of(all_of_it);
     sums_ = plan.exchange == Exchange::allreduce;
     out_bytes_ = plan.out.bytes();
     is_large_ = plan.in.bytes() > kSmallSum || out_bytes_ > kSmallSum;

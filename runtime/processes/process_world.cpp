@@ -12,6 +12,7 @@
 #include <system_error>
 #include <thread>
 
+#include "weft/core/base/hash.h"
 #include "weft/core/errors/error.h"
 #include "weft/runtime/host/cpu_limit.h"
 #include "weft/runtime/processes/collective_thread.h"
@@ -22,7 +23,7 @@ namespace {
 using Clock = std::chrono::steady_clock;
 
 std::uint64_t mixed(std::uint64_t a, std::uint64_t b) {
-  std::uint64_t h = (a ^ (b + 0x9e3779b97f4a7c15u + (a << 6) + (a >> 2))) * 0xff51afd7ed558ccdu;
+  const std::uint64_t h = mix(a, b);
   return h ^ (h >> 33);
 }
 int tag_of(std::uint64_t hash) { return static_cast<int>(hash & ((1u << 30) - 1)); }

@@ -7,6 +7,7 @@
 #include <set>
 
 #include "weft/core/array/array_impl.h"
+#include "weft/core/base/hash.h"
 #include "weft/core/errors/error.h"
 #include "weft/core/ir/mesh_axes.h"
 #include "weft/core/trace/trace.h"
@@ -70,12 +71,7 @@ std::vector<int> everybody() {
   for (int r = 0; r < process_count(); ++r) ranks.push_back(r);
   return ranks;
 }
-std::uint64_t hash_of(const std::string& text) {
-  std::uint64_t h = 0xcbf29ce484222325u;
-  for (char c : text) h = (h ^ static_cast<unsigned char>(c)) * 0x100000001b3u;
-  return h;
-}
-CollectiveLabel label_of(const std::string& text, const std::string& more, SourceLoc loc) { return {text, hash_of(text + more), loc}; }
+CollectiveLabel label_of(const std::string& text, const std::string& more, SourceLoc loc) { return {text, fnv_of(text + more), loc}; }
 
 /// The processes' buffers, all of one size, in host memory; in order of their ranks.
 std::vector<Ref<Buffer>> gather_bytes(const Ref<Buffer>& own, const CollectiveLabel& label) {

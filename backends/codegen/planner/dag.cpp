@@ -5,15 +5,12 @@
 #include <numeric>
 #include <string_view>
 
+#include "weft/core/base/hash.h"
 #include "weft/core/errors/error.h"
 
 namespace weft::detail {
 namespace {
 
-std::uint64_t mix(std::uint64_t h, std::uint64_t v) {
-  h ^= v + 0x9e3779b97f4a7c15ull + (h << 6) + (h >> 2);
-  return h * 0xff51afd7ed558ccdull;
-}
 std::int64_t floor_div(std::int64_t a, std::int64_t b) { return a / b - (a % b < 0); }
 
 }  // namespace

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "weft/backends/codegen/planner/dag.h"
+#include "weft/core/base/hash.h"
 #include "weft/core/ir/jaxpr.h"
 #include "weft/core/ir/primitive.h"
 #include "weft/core/ops/movement/gather.h"
@@ -82,7 +83,7 @@ class Expressions {
   struct KeyHash {
     std::size_t operator()(const Key& k) const {
       std::size_t h = k.var * 0x9e3779b97f4a7c15ull + static_cast<std::size_t>(k.guard + 1);
-      for (NodeId n : k.coords) h = (h ^ static_cast<std::size_t>(n)) * 0x100000001b3ull;
+      for (NodeId n : k.coords) h = fnv_with(h, static_cast<std::uint64_t>(n));
       return h;
     }
   };

@@ -6,6 +6,7 @@
 
 #include "weft/backends/codegen/planner/signature.h"
 #include "weft/backends/codegen/schedule/kernel_cost.h"
+#include "weft/core/base/hash.h"
 
 namespace weft::detail {
 
@@ -174,8 +175,8 @@ std::string text(const Kernel& k, NodeId id) {
 }  // namespace
 
 std::uint64_t structural_hash(const Kernel& k) {
-  std::uint64_t h = 0xcbf29ce484222325ull;
-  for (std::int64_t v : signature(k)) h = (h ^ static_cast<std::uint64_t>(v)) * 0x100000001b3ull, h ^= h >> 29;
+  std::uint64_t h = kFnvStart;
+  for (std::int64_t v : signature(k)) h = fnv_with(h, static_cast<std::uint64_t>(v)), h ^= h >> 29;
   return h;
 }
 bool same_code(const Kernel& a, const Kernel& b) { return signature(a) == signature(b); }

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "weft/core/array/array_impl.h"
+#include "weft/core/base/hash.h"
 #include "weft/core/base/nesting.h"
 #include "weft/core/ir/effects.h"
 #include "weft/core/ir/hoist.h"
@@ -25,11 +26,6 @@
 
 namespace weft::detail {
 namespace {
-
-std::uint64_t mix(std::uint64_t h, std::uint64_t v) {
-  h ^= v + 0x9e3779b97f4a7c15ull + (h << 6) + (h >> 2);
-  return h * 0xff51afd7ed558ccdull;
-}
 
 constexpr std::size_t kCrowded = 8;  // equations of one hash, beyond which their parameters count in it
 
