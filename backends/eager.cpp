@@ -258,7 +258,7 @@ std::vector<Array> execute(const Primitive& op, const ParamsRef& params, std::sp
   const std::vector<std::size_t> here = local_positions(where.named().mesh().axes().device_ids);
   if (here.empty())
     throw DeviceError(
-        fmt::format("{}: its operands lie on {}, of which none is this process's", op.name, target.committed->placement->describe()), loc);
+        fmt::format("{}: its operands are on {}, none of which is this process's", op.name, target.committed->placement->describe()), loc);
   const int device = where.named().mesh().axes().device_ids[here[0]];
   if (!target.sharded) {
     std::vector<Array> results = run_on(op, params, inputs, out_avals, device, loc);

@@ -70,7 +70,7 @@ std::unique_ptr<Product> make_blas_product(const ProductStep& p) {
   if (p.dtype == float64) return std::make_unique<BlasProduct<double>>(p);
   if (p.dtype == complex64) return std::make_unique<BlasProduct<std::complex<float>>>(p);
   if (p.dtype == complex128) return std::make_unique<BlasProduct<std::complex<double>>>(p);
-  throw CompileError("dot_general: OpenBLAS has no product of " + std::string(p.dtype.name()));
+  throw CompileError("dot_general: OpenBLAS has no matmul of " + std::string(p.dtype.name()));
 }
 
 }  // namespace weft::detail

@@ -114,7 +114,7 @@ struct Piece {
     const std::array<dnnl_exec_arg_t, 4> args{
         {{DNNL_ARG_SRC, ma.get()}, {DNNL_ARG_WEIGHTS, mb.get()}, {DNNL_ARG_DST, mo.get()}, {DNNL_ARG_SCRATCHPAD, ms.get()}}};
     if (dnnl_primitive_execute(primitive.get(), library_stream().get(), 4, args.data()) != dnnl_success)
-      throw Error("dot_general: oneDNN could not run the product");
+      throw Error("dot_general: oneDNN could not run the matmul");
   }
 
  private:
@@ -244,7 +244,7 @@ std::unique_ptr<Product> make_product(const ProductStep& p) {
   try {
     return std::make_unique<OneDnnProduct>(p);
   } catch (const dnnl::error& e) {
-    throw CompileError(std::string("dot_general: oneDNN has no such product: ") + e.what());
+    throw CompileError(std::string("dot_general: oneDNN has no such matmul: ") + e.what());
   }
 }
 

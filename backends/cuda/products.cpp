@@ -90,7 +90,7 @@ Choices& choices() {
 Shared& shared_of(GpuDevice& device) {
   return kept_by<Shared>(device, [&](Shared& s) {
     if (!s.handle) check_product(library().cublasLtCreate(&s.handle), "cublasLtCreate", device.label());
-    if (!s.workspace) s.workspace = device.allocate(kWorkspaceBytes, "the products' scratch memory");
+    if (!s.workspace) s.workspace = device.allocate(kWorkspaceBytes, "the matmuls' scratch memory");
   });
 }
 
@@ -99,7 +99,7 @@ int data_type(DType t) { return t == float64 ? lt::kFloat64 : t == float16 ? lt:
 class LtProduct final : public GpuProduct {
  public:
   LtProduct(GpuDevice& device, const ProductStep& p, const std::string& name) : device_(device), p_(p), shared_(shared_of(device)) {
-    what_ = fmt::format("{}: a product of {} x {} x {} {} of {}", device.label(), p.m, p.k, p.n, p.dtype.name(), name);
+    what_ = fmt::format("{}: a matmul of {} x {} x {} {} of {}", device.label(), p.m, p.k, p.n, p.dtype.name(), name);
     try {
       describe();
       // Any that is aligned as those of arrays are: the library may look at it when it chooses.

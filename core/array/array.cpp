@@ -140,9 +140,9 @@ const void* host_elements(const Array& x, DType as, SourceLoc loc) {
       return c->buffer->data();
     }
   }
-  throw Error(fmt::format("data: the elements of {} don't lie in one piece of host memory; use to_vector<T>(), or device_get first",
-                          to_string(aval)),
-              loc);
+  throw Error(
+      fmt::format("data: the elements of {} are not in one block of host memory; use to_vector<T>(), or device_get first", to_string(aval)),
+      loc);
 }
 
 }  // namespace detail

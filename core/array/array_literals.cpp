@@ -30,7 +30,7 @@ bool holds_arrays(const Nested& v) {
 void collect(const Nested& v, const Shape& shape, int depth, std::vector<const Number*>& out, SourceLoc loc) {
   const bool leaf = v.kind() == Nested::Kind::number;
   if (leaf != (depth == shape.size()))
-    throw ShapeError(fmt::format("array: at depth {} stand both numbers and rows (of {} elements); all must be nested alike", depth,
+    throw ShapeError(fmt::format("array: depth {} has both numbers and rows (of {} elements); all must be nested alike", depth,
                                  leaf ? shape[depth] : static_cast<std::int64_t>(v.rows().size())),
                      loc);
   if (leaf) {
@@ -89,7 +89,7 @@ Array stack_nested(const Nested& v, SourceLoc loc) {
   if (v.kind() == Nested::Kind::number) return detail::make_literal(v.number(), v.number().default_dtype(), true);
   std::vector<Array> rows;
   for (const Nested& row : v.rows()) rows.push_back(stack_nested(row, loc));
-  if (rows.empty()) throw ShapeError("array: an empty row stands beside arrays", loc);
+  if (rows.empty()) throw ShapeError("array: an empty row among arrays", loc);
   for (const Array& row : rows)
     if (row.shape() != rows[0].shape())
       throw ShapeError(
@@ -164,7 +164,7 @@ void copy_axes(const StridedElements& e, int d, const std::byte* from, std::byte
 
 void copy_strided(const StridedElements& e, void* out, SourceLoc loc) {
   if (!e.regular)
-    throw ShapeError("array: the view's elements don't lie at equal distances in memory; copy them into an array of their own first",
+    throw ShapeError("array: the view's elements are not at equal distances in memory; copy them into an array of their own first",
                      effective_loc(loc));
   if (e.shape.num_elements() == 0) return;
   const auto size = static_cast<std::size_t>(e.dtype.itemsize());

@@ -59,7 +59,7 @@ IndexGroups groups_of(const char* op, const AxisIndexGroups& groups, BoundAxis& 
     }
   }
   for (std::size_t i = 0; i < seen.size(); ++i)
-    if (!seen[i]) fail(fmt::format("leave out the position {}; each must stand in one group", i));
+    if (!seen[i]) fail(fmt::format("leave out the position {}; each must be in one group", i));
   axis.size = static_cast<std::int64_t>(groups[0].size());
   return groups;
 }

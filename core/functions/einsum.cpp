@@ -98,7 +98,7 @@ class Einsum {
         continue;
       }
       if (times.count(label) == 0) fail<ShapeError>(fmt::format("{} of the result is in no operand", name_of(label)));
-      if (contains(output_, label)) fail<ShapeError>(fmt::format("{} stands twice in the result", name_of(label)));
+      if (contains(output_, label)) fail<ShapeError>(fmt::format("{} occurs twice in the result", name_of(label)));
       output_.push_back(label);
     }
   }

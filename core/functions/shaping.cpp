@@ -57,8 +57,8 @@ Array reshape(Arg x, Shape shape) {
     if (shape[d] == -1 && open < 0)
       open = d;
     else if (shape[d] < 0)
-      throw ShapeError(fmt::format("reshape: {} to shape {}: a size is not negative, except for one -1, which stands for what is left",
-                                   to_string(aval), to_string(shape)),
+      throw ShapeError(fmt::format("reshape: {} to shape {}: a size is not negative, except for one -1, which is inferred", to_string(aval),
+                                   to_string(shape)),
                        effective_loc(x.where()));
     else
       others.push_back(shape[d]);
@@ -71,10 +71,9 @@ Array reshape(Arg x, Shape shape) {
                        effective_loc(x.where()));
     shape[open] = aval.size() / known;
   } else if (known != aval.size()) {
-    throw ShapeError(
-        fmt::format("reshape: {} has {} elements, but shape {} has {}; the numbers must be equal (a size -1 stands for what is left)",
-                    to_string(aval), aval.size(), to_string(shape), known),
-        effective_loc(x.where()));
+    throw ShapeError(fmt::format("reshape: {} has {} elements, but shape {} has {}; the numbers must be equal (a size of -1 is inferred)",
+                                 to_string(aval), aval.size(), to_string(shape), known),
+                     effective_loc(x.where()));
   }
   return reshape_to(x.array(), shape, x.where());
 }

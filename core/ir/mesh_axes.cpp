@@ -150,10 +150,10 @@ std::string spec_problem(const MeshAxes& mesh, const PartitionSpec& spec, const 
   if (std::string problem = spec_problem(mesh, spec); !problem.empty()) return problem;
   const PartitionSpec s = spec.trimmed();
   if (static_cast<int>(s.dims().size()) > shape.size())
-    return fmt::format("{} divides {} dimensions, the shape {} has {}", to_string(spec), s.dims().size(), to_string(shape), shape.size());
+    return fmt::format("{} shards {} dimensions, the shape {} has {}", to_string(spec), s.dims().size(), to_string(shape), shape.size());
   for (int d = 0; d < shape.size(); ++d)
     if (const std::int64_t n = mesh.size_of(s.axes_of(d)); shape[d] % n != 0)
-      return fmt::format("{} divides dimension {} of the shape {} into {} parts, and {} is not a multiple of {}", to_string(spec), d,
+      return fmt::format("{} shards dimension {} of the shape {} into {} parts, and {} is not a multiple of {}", to_string(spec), d,
                          to_string(shape), n, shape[d], n);
   return {};
 }

@@ -556,7 +556,7 @@ class ProgramReader {
 };
 
 Jaxpr ParamReader::read_jaxpr() {
-  if (!program_) fail("a program cannot stand here");
+  if (!program_) fail("a program is not allowed here");
   return program_->read_value(*this);
 }
 

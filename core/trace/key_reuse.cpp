@@ -246,8 +246,7 @@ void note_loop_keys(const Jaxpr& body, const LoopInputs& loop, std::span<const A
       throw Error(user + ": the body closes over a key, and uses it in every step: the numbers would be the same" + advice, loc);
   for (std::size_t i = 0; i < loop.num_carry; ++i)
     if (any(used[at(loop.first_carry + i)]) && d.outputs[i] == Atom::var(at(loop.first_carry + i)))
-      throw Error(user + ": the body uses a key and hands it on unchanged, so that the numbers would be the same in every step" + advice,
-                  loc);
+      throw Error(user + ": the body uses a key and passes it on unchanged, so that every step would draw the same numbers" + advice, loc);
   note_key_uses(body, inputs, user, loc);
 }
 

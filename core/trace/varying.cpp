@@ -100,7 +100,7 @@ std::optional<EqnVarying> rule(const Primitive& op, const ParamsBase& params, co
     if (common & marked) {
       if (strict) return {};
       if (MarkVaryingTransform::Function* const mark = find_rule<MarkVaryingTransform>(op)) return mark(context);
-      throw Error(fmt::format("{}: which of its values vary over `{}` can't be told; set check_vma = false in the shard_map around it",
+      throw Error(fmt::format("{}: cannot tell which of its values vary over `{}`; set check_vma = false in the shard_map around it",
                               op.name, fmt::join(names_of(common & marked), "`, `")),
                   loc);
     }

@@ -77,7 +77,7 @@ class Importer {
     if (!end || !detail::checked_product(*end, 16) || a.n_buffers != 2 || !a.buffers || (a.length > 0 && !a.buffers[1]))
       fail(column, "the array makes no sense: its length, offset or buffers");
     if (a.null_count != 0 && a.buffers[0] && !options_.null && count_nulls(a) > 0)
-      fail(column, fmt::format("{} of {} values are missing; say by ArrowOptions.null what stands for them", count_nulls(a), a.length));
+      fail(column, fmt::format("{} of {} values are missing; set ArrowOptions.null to the value for them", count_nulls(a), a.length));
     if (options_.null && a.null_count != 0 && a.buffers[0])
       detail::check_stand_in(*options_.null, found->second, operation_, "ArrowOptions.null", loc_);
     return found->second;

@@ -72,7 +72,7 @@ class CsvReader {
         f.text += text_[at_];
       }
       while (!at_line_end() && is_space(text_[at_])) ++at_;
-      if (!at_line_end() && text_[at_] != options_.delimiter) fail(fmt::format("line {}", number_), "text behind a quoted field");
+      if (!at_line_end() && text_[at_] != options_.delimiter) fail(fmt::format("line {}", number_), "text after a quoted field");
       return f;
     }
     const std::size_t begin = at_;
@@ -136,7 +136,7 @@ Array values_of(const std::vector<Line>& lines, const std::vector<std::size_t>& 
       const std::string where = fmt::format("line {}, column {}", line.number, c + 1);
       T value{};
       if (text.empty()) {
-        if (!options.missing) reader.fail(where, "the field is empty, and CsvOptions.missing says nothing for it");
+        if (!options.missing) reader.fail(where, "the field is empty, and CsvOptions.missing is not set");
         value = static_cast<T>(*options.missing);
       } else if (read_number(text, value) != Read::number) {
         reader.fail(where, fmt::format("'{}' is not a {} number", text, options.dtype.name()));

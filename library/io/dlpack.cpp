@@ -56,7 +56,7 @@ constexpr Type kTypes[] = {{0, 8, int8},     {0, 16, int16},    {0, 32, int32}, 
 
 detail::StridedElements elements_of(const DLTensor& t, const char* operation, SourceLoc loc) {
   if (t.device.device_type != kCpu && t.device.device_type != kCudaHost)
-    throw DeviceError(fmt::format("{}: the tensor lies on a device of type {}; copy it to the host first", operation, t.device.device_type),
+    throw DeviceError(fmt::format("{}: the tensor is on a device of type {}; copy it to the host first", operation, t.device.device_type),
                       loc);
   const Type* type = nullptr;
   for (const Type& known : kTypes)

@@ -14,7 +14,7 @@ void check_stand_in(double value, DType dtype, const char* operation, const char
   const bool is_signed = !dtype.is_bool() && dtype.is_signed();
   const double end = std::ldexp(1., is_signed ? bits - 1 : bits);
   if (std::trunc(value) == value && value >= (is_signed ? -end : 0.) && value < end) return;
-  throw DTypeError(fmt::format("{}: {} = {} can't stand for a missing value, as no {} has that value; give another number, or read a "
+  throw DTypeError(fmt::format("{}: {} = {} can't mark a missing value, as no {} has that value; give another number, or read a "
                                "floating dtype",
                                operation, option, value, dtype.name()),
                    loc);

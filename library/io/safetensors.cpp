@@ -54,8 +54,8 @@ Safetensors read(std::string_view bytes, const std::string& name, SourceLoc loc,
     const std::optional<std::int64_t> wanted = checked_bytes(t.shape, known->second.itemsize());
     if (!wanted) fail(fmt::format("\"{}\" has a shape that is not possible", t.name));
     if (t.begin != next || t.end < t.begin || t.end - t.begin != *wanted || t.end > static_cast<std::int64_t>(data.size()))
-      fail(fmt::format("\"{}\" lies at bytes {} to {} of {}, where {} bytes from {} on are due", t.name, t.begin, t.end, data.size(),
-                       *wanted, next));
+      fail(fmt::format("\"{}\" is at bytes {} to {} of {}; it should be {} bytes from {} on", t.name, t.begin, t.end, data.size(), *wanted,
+                       next));
     next = t.end;
     if (t.shape.size() > 64) fail(fmt::format("\"{}\" has more than 64 dimensions", t.name));
     out.arrays.emplace(t.name, view(data.data() + t.begin, Shape(t.shape), known->second));

@@ -24,7 +24,7 @@ class HeaderReader {
         out.tensors.push_back(read_tensor(name));
     });
     skip_space();
-    if (at_ != text_.size()) fail("there is more text behind the header's object");
+    if (at_ != text_.size()) fail("there is more text after the header's object");
     return out;
   }
 

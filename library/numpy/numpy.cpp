@@ -101,7 +101,7 @@ Array diag(Arg x, Int offset) {
   if (a.ndim() != 1) refuse(x, "diag", "is neither a vector nor a matrix; diagonal takes arrays of more axes");
   const std::int64_t zero = 0;
   const auto n = k == std::numeric_limits<std::int64_t>::min() ? std::nullopt : detail::checked_sum(size_of(a, 0), std::abs(k));
-  if (!n) refuse(x, "diag", fmt::format("can't stand on diagonal {}: the matrix would be too large", k));
+  if (!n) refuse(x, "diag", fmt::format("can't be diagonal {}: the matrix would be too large", k));
   const Array padded = pad(a, PadWidth(std::max(k, zero), std::max(-k, zero)), convert(0, a.dtype()));
   return where(eye(*n, *n, k, bool_), broadcast_to(padded, {*n, *n}), zeros({}, a.dtype()));
 }

@@ -39,7 +39,7 @@ void check_positive(double v, const char* what, SourceLoc loc) {
   if (!(v > 0) || !std::isfinite(v)) throw Error(fmt::format("Plot: {} is {}; it must be positive", what, v), loc);
 }
 void check_opacity(double v, SourceLoc loc) {
-  if (!(v >= 0 && v <= 1)) throw Error(fmt::format("Plot: opacity is {}; it must lie between 0 and 1", v), loc);
+  if (!(v >= 0 && v <= 1)) throw Error(fmt::format("Plot: opacity is {}; it must be between 0 and 1", v), loc);
 }
 
 std::vector<double> positions(std::size_t n) {

@@ -224,7 +224,7 @@ Ref<Buffer> box_of(const Array& x, std::span<const std::int64_t> start, const Sh
 }
 
 void throw_not_addressable(const Array& x) {
-  throw DeviceError(fmt::format("{} lies in part on devices of other processes ({}): its elements can't be read here. process_allgather(x) "
+  throw DeviceError(fmt::format("{} is in part on devices of other processes ({}): its elements can't be read here. process_allgather(x) "
                                 "gives them to all processes, "
                                 "x.addressable_shards() are those of this one",
                                 to_string(x.aval()), as_concrete(x)->placement->describe()),

@@ -154,7 +154,7 @@ Array make_array_from_single_device_arrays(const Shape& shape, const NamedShardi
     const int device = mesh.device_ids[here[i]];
     if (c && c->placement && c->buffer && c->buffer->device_id() != device)
       throw DeviceError(
-          fmt::format("{}: array {} lies on {}, its place is {}", name, i, Device::of_id(c->buffer->device_id()), Device::of_id(device)),
+          fmt::format("{}: array {} is on {}, but belongs on {}", name, i, Device::of_id(c->buffer->device_id()), Device::of_id(device)),
           loc);
     shards[here[i]] = whole_of(arrays[i], device);
   }

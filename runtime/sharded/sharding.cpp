@@ -39,7 +39,7 @@ const ConcreteArray* placed(const Array& x, const char* operation) {
   if (as_literal(x)) return nullptr;
   const ConcreteArray* c = as_concrete(x);
   if (!c)
-    throw ConcretizationError(fmt::format("{}: {} is {} and lies on no device; ask an array that a function returned", operation,
+    throw ConcretizationError(fmt::format("{}: {} is {} and is on no device; ask an array that a function returned", operation,
                                           detail::to_string(x.aval()), as_traced(x) ? "traced" : "abstract"),
                               effective_loc({}));
   return c;

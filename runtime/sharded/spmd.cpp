@@ -156,8 +156,8 @@ DeviceBuffers SpmdProgram::taken_operand(std::size_t i, const Array& x, SourceLo
   }
   parts.assign(parts.size(), {});
   const char* told = in_place || !c ? nullptr
-                     : divided      ? "it is divided otherwise than the function needs it"
-                                    : "it lies in one place; put it on the devices with device_put";
+                     : divided      ? "it is sharded otherwise than the function needs it"
+                                    : "it is on one device; put it on the devices with device_put";
   const std::vector<const char*> why = why_not_taken(roots);
   for (std::size_t r = 0; r < roots.size(); ++r) {
     Ref<Buffer>& b = roots[r];

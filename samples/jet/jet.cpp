@@ -39,9 +39,9 @@ std::vector<Series> run(const Jaxpr& program, std::span<const Series> inputs, st
   const auto lift = [&](Array x) { return constant(std::move(x), order); };
   return detail::walk_as<Series>(program, inputs, lift, [&](const Eqn& e, std::span<const Series> in) {
     const JetContext c{e, in, order};
-    const Aval& type = program.data().avals[e.outputs[0]];
+    const auto type = [&](std::size_t k) { return program.data().avals[e.outputs[k]]; };
     // What is no floating number has no derivatives.
-    const bool stays = e.outputs.size() == 1 && !type.dtype.is_inexact();
+    const bool stays = e.outputs.size() == 1 && !type(0).dtype.is_inexact();
     std::vector<Series> out;
     if (stays || std::none_of(in.begin(), in.end(), moves)) {
       std::vector<Array> operands;
@@ -51,7 +51,7 @@ std::vector<Series> run(const Jaxpr& program, std::span<const Series> inputs, st
       out.push_back(rule(c));
       // Operands broadcast; where only the smaller one moves, a coefficient has its shape.
       for (Term& t : out[0])
-        if (t && t->shape() != type.shape) t = broadcast_to(*t, type.shape);
+        if (t && t->shape() != type(0).shape) t = broadcast_to(*t, type(0).shape);
     } else if (e.op->kind == detail::Kind::movement || e.op->kind == detail::Kind::concatenate) {
       out.push_back(moved(c));
     } else if (e.op->body && !e.op->has_effects) {

@@ -24,11 +24,11 @@ Arrays layers(int batch, int width, DType t) {
 TEST_CASE("chained matmuls: wide layers of many rows are steps of their own") {
   // The first one is a kernel as before; what follows reads what it stored.
   const std::string wide = same(network, layers(64, 128, float64), 1e-10);
-  CHECK(has(wide, "product m="));
+  CHECK(has(wide, "matmul m="));
   CHECK_FALSE(has(wide, "scratch"));
 }
 
 TEST_CASE("chained matmuls: small matrices and few rows stay in one kernel") {
-  CHECK_FALSE(has(same(network, layers(64, 24, float64), 1e-10), "product m="));
-  CHECK_FALSE(has(same(network, layers(2, 128, float64), 1e-10), "product m="));
+  CHECK_FALSE(has(same(network, layers(64, 24, float64), 1e-10), "matmul m="));
+  CHECK_FALSE(has(same(network, layers(2, 128, float64), 1e-10), "matmul m="));
 }

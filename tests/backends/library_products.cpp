@@ -13,7 +13,7 @@ Array numbers(Shape shape, unsigned seed, DType t) {
   const Array x = convert(values(shape, seed), t.is_complex() ? t.real_part() : t);
   return t.is_complex() ? complex(x, convert(values(shape, seed + 100), t.real_part())) : x;
 }
-bool by_library(const std::string& kernels) { return has(kernels, "product m="); }
+bool by_library(const std::string& kernels) { return has(kernels, "matmul m="); }
 
 }  // namespace
 

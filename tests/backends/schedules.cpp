@@ -156,7 +156,7 @@ TEST_CASE("schedules: those that can't be followed are refused by kernel and ste
   };
   CHECK(has(why(0, "vectorise i1 by 16"), "there is no such step; available: `reorder`, "));
   CHECK(has(why(0, "vectorize i1"), "`by` and a number are missing"));
-  CHECK(has(why(0, "vectorize i1 by sixteen"), "behind `by` stands a number"));
+  CHECK(has(why(0, "vectorize i1 by sixteen"), "`by` is followed by a number"));
   CHECK(has(why(0, "vectorize i7 by 16"), "`i7` is not a loop of the kernel"));
   CHECK(has(why(0, "vectorize i1 by 6"), "a power of two of lanes"));
   CHECK(has(why(0, "vectorize i0 i1 by 8"), "is run by vectors"));
@@ -171,14 +171,14 @@ TEST_CASE("schedules: those that can't be followed are refused by kernel and ste
   CHECK(has(why(0, "call exp"), "no function `exp`"));
   CHECK(has(why(0, "peel i1"), "vectorize it"));
   CHECK(has(why(0, "by_inverse %3"), "not a quotient by a sum"));
-  CHECK(has(why(0, "divide_rows by 8 into 16"), "can't be divided by rows"));
+  CHECK(has(why(0, "divide_rows by 8 into 16"), "can't be split by rows"));
   CHECK(has(why(0, "unroll i0 by 4096\nunroll i1 by 4096"), "more than 4096 times"));
   CHECK(has(why(1, "interleave by 8"), "has no functions"));
   CHECK(has(why(2, "prefetch by 16 beyond 1024"), "no vectors are read or written"));
   CHECK(has(why(2, "reduce_by_rows i0"), "is not a reducing loop"));
   CHECK(has(refusal(all[0], "kernel7:\n unroll i0 by 2"), "no kernel `kernel7`; available: `kernel0`"));
-  CHECK(has(refusal(all[0], "unroll i0 by 2"), "in front of the name of a kernel"));
-  CHECK(has(refusal(all[0], "kernel0:\nkernel0:"), "stand there twice"));
+  CHECK(has(refusal(all[0], "unroll i0 by 2"), "before the name of a kernel"));
+  CHECK(has(refusal(all[0], "kernel0:\nkernel0:"), "two lists of steps"));
 }
 
 TEST_CASE("schedules: whatever random steps are followed gives the right results") {

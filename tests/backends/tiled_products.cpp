@@ -82,5 +82,5 @@ TEST_CASE("tiled products: in programs, with gradients") {
        {+[](Xs a) { return Arrays{matmul(a[0], a[1])}; }, +[](Xs a) { return Arrays{matmul(transpose(a[1]), transpose(a[0]))}; },
         +[](Xs a) { return Arrays{matmul(a[2], a[3]), matmul(a[0](slice(), slice(5, 173)), a[1](slice(5, none)))}; },
         +[](Xs a) { return Arrays{grad([&](const Array& w) { return sum(tanh(matmul(a[2], w) / 8.f)); })(a[3])}; }})
-    CHECK(has(same(f, x, 1e-3), "product m="));
+    CHECK(has(same(f, x, 1e-3), "matmul m="));
 }

@@ -24,7 +24,7 @@ void same_product(F f, const std::vector<Array>& args, double tolerance) {
   const auto want = detail::backend("interp").compile(j, {"f"})->call(args, 0);
   const auto exe = detail::backend("cuda").compile(j, {"f"});
   INFO(exe->as_text("kernels"));
-  CHECK(exe->as_text("kernels").find("product m=") != std::string::npos);
+  CHECK(exe->as_text("kernels").find("matmul m=") != std::string::npos);
   const auto got = exe->call(args, devices("cuda")[0].id());
   const std::string wrong = wrong_in(got[0], want[0], tolerance);
   CHECK_MESSAGE(wrong.empty(), wrong);
@@ -214,7 +214,7 @@ TEST_CASE("gpu products: calls that fail while algorithms are timed") {
     x.block_until_ready();
     const Alive before;
     fake_driver().fail(call.c_str(), 1, 719);
-    CHECK(has(message_of<DeviceError>([&] { f(x).block_until_ready(); }), {call + " gives", "719", "a product of"}));
+    CHECK(has(message_of<DeviceError>([&] { f(x).block_until_ready(); }), {call + " gives", "719", "a matmul of"}));
     fake_driver().fail(nullptr, 0, 0);
     CHECK_MESSAGE(Alive() == before, before.text() << "; then " << Alive().text());
     CHECK(close(device_get(f(x)), matmul(device_get(x), device_get(x)), 1e-5));

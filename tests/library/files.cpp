@@ -84,7 +84,7 @@ TEST_CASE("safetensors: what is no such file is refused in words") {
   const std::string w = R"({"w":{"dtype":"F32","shape":[2],"data_offsets":[0,8]}})";
   CHECK(!detail::decode_safetensors(with_header(w, eight), "x", {}).arrays.empty());
   CHECK(tells(w, eight + "x", "1 bytes at its end"));
-  CHECK(tells(w, "1234567", "lies at bytes 0 to 8 of 7"));
+  CHECK(tells(w, "1234567", "is at bytes 0 to 8 of 7"));
   CHECK(tells(R"({"w":{"dtype":"F32","shape":[2],"data_offsets":[0,4]}})", "1234", "8 bytes from 0"));
   CHECK(tells(R"({"w":{"dtype":"F32","shape":[2],"data_offsets":[4,12]}})", eight + "1234", "8 bytes from 0"));
   CHECK(tells(R"({"v":{"dtype":"F32","shape":[2],"data_offsets":[0,8]},"w":{"dtype":"F32","shape":[2],"data_offsets":[4,12]}})",
@@ -144,7 +144,7 @@ TEST_CASE("CSV: what is no table is refused with line and column") {
   CHECK(tells("a\n1\n", {.columns = {"b"}}, {"no column 'b'", "there are a"}));
   CHECK(tells("1\n", {.columns = {"b"}}, {"no names"}));
   CHECK(tells("\"a\n1\n", {}, {"line 1", "without an end"}));
-  CHECK(tells("\"a\"b\n", {}, {"text behind a quoted field"}));
+  CHECK(tells("\"a\"b\n", {}, {"text after a quoted field"}));
   CHECK(tells("\n\n", {}, {"no table"}));
   CHECK(tells("1e400,2\n3,4\n", {}, {"line 1, column 1", "'1e400'", "float32"}));
   CHECK(tells("1\n+-5\n", {}, {"'+-5'"}));

@@ -118,7 +118,7 @@ TEST_CASE("kernels have the names of their programs and scopes, their lines, the
   for (int i = 0; i < 3; ++i) f(x, x).block_until_ready();
   profile.stop();
   const std::string table = profile.table();
-  CHECK(has(table, {"GFLOP/s", "roofline", "scoring: matrix product 400x400x400 (decoder/attention; profile.cpp:",
+  CHECK(has(table, {"GFLOP/s", "roofline", "scoring: matmul 400x400x400 (decoder/attention; profile.cpp:",
                     "scoring: kernel0 (decoder/attention; profile.cpp:", "FLOP/s, ", "B/s\n"}));
   // Rates are those of the operations and the time in the same line.
   for (std::size_t at = 0, end; at < table.size(); at = end + 1) {
@@ -128,7 +128,7 @@ TEST_CASE("kernels have the names of their programs and scopes, their lines, the
       continue;
     CHECK(runs == 3);
     CHECK(roof > 0);
-    if (table.substr(at, end - at).find("matrix product") != std::string::npos)
+    if (table.substr(at, end - at).find("matmul") != std::string::npos)
       CHECK(flops * one * 1e3 == doctest::Approx(2 * 400. * 400 * 400).epsilon(0.02));
   }
   profile.save(path);

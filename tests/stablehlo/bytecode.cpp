@@ -132,13 +132,13 @@ TEST_CASE("stablehlo bytecode: what is made to do harm is an error") {
   // A well-formed file: a dictionary of nothing, and a location that is none.
   CHECK(has(refusal(file_of({number(1) + number(0), number(15)})), "has no function @main"));
   // Its own element, and one of the other's.
-  CHECK(has(refusal(file_of({number(0) + number(1) + number(0), number(15)})), "stands within itself"));
-  CHECK(has(refusal(file_of({number(0) + number(1) + number(2), number(15), number(0) + number(1) + number(0)})), "stands within itself"));
+  CHECK(has(refusal(file_of({number(0) + number(1) + number(0), number(15)})), "contains itself"));
+  CHECK(has(refusal(file_of({number(0) + number(1) + number(2), number(15), number(0) + number(1) + number(0)})), "contains itself"));
   // Lists of twice the one before: 2^40 elements, were they written out.
   std::vector<std::string> lists{number(0) + number(2) + number(2) + number(2), number(15)};
   for (unsigned i = 3; i < 42; ++i) lists.push_back(number(0) + number(2) + number(i) + number(i));
   lists.push_back(unit);
-  CHECK(has(refusal(file_of(lists)), "attributes stand for more"));
+  CHECK(has(refusal(file_of(lists)), "attributes expand to more"));
   // More than there are bytes for.
   CHECK(has(refusal(file_of({number(0) + number(16000), number(15)})), "there are to be 16000 attributes"));
   CHECK(has(refusal(file_of({number(0) + number(1) + number(77), number(15)})), "there is no attribute 77; there are 2"));

@@ -15,7 +15,7 @@ TEST_CASE("stablehlo: what is wrong in a text is told with line and column") {
   const std::pair<std::string, std::string> cases[] = {
       {"", "stablehlo:1:1: the module has no function @main"},
       {"module {", "stablehlo:1:9: a module is never closed"},
-      {"stablehlo.add", "stablehlo:1:1: `stablehlo.add` stands outside of functions"},
+      {"stablehlo.add", "stablehlo:1:1: `stablehlo.add` is outside of functions"},
       {"func.func @main() {\n  %0 = stablehlo.add %1, %1 : tensor<f32>\n}", "stablehlo:2:22: %1 is not defined before it is used"},
       {"func.func @main() {\n  %0 = stablehlo.constant dense<[1, 2]> : tensor<3xi32>\n}",
        "stablehlo:2:27: the elements have shape (2,), their type is tensor<3xi32>"},
@@ -95,7 +95,7 @@ TEST_CASE("stablehlo: what nests too deeply, or would be too large, is an error"
   std::string names = "#a0 = [1, 1]\n";
   for (int i = 1; i < 60; ++i)
     names += "#a" + std::to_string(i) + " = [#a" + std::to_string(i - 1) + ", #a" + std::to_string(i - 1) + "]\n";
-  CHECK(has(refusal(names), "names stand for more"));
+  CHECK(has(refusal(names), "names expand to more"));
 }
 
 TEST_CASE("stablehlo: a constant of one element in a large type takes no memory when it is read") {

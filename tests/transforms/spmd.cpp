@@ -407,7 +407,7 @@ TEST_CASE("groups of a vmap's lanes are as those of devices, with gradients") {
       [&] { vmap([](Array a) { return all_gather(a, "i", {.axis_index_groups = {{0, 1, 2}, {3}}}); }, {.axis_name = "i"})(arange(4)); },
       {"all_gather", "are of different sizes"}));
   CHECK(refused({{0, 1}, {1, 3}}, "hold the position 1 twice"));
-  CHECK(refused({{0, 3}}, "leave out the position 1; each must stand in one group"));
+  CHECK(refused({{0, 3}}, "leave out the position 1; each must be in one group"));
 }
 
 TEST_CASE("groups, and complex numbers, with gradients") {

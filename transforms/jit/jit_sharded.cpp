@@ -31,11 +31,11 @@ const ConcreteArray* placed(const Array& x) {
   const ConcreteArray& b = *placed(inputs[other]);
   std::string message;
   if (first == inputs.size()) {
-    message = fmt::format("jit of {}: {} lies on {}, and the function divides values over {} on {}", f.name(), name(other),
+    message = fmt::format("jit of {}: {} is on {}, and the function shards values over {} on {}", f.name(), name(other),
                           described(sharding_of(b)), print_param(mesh), device_list(mesh.device_ids));
   } else {
     const auto [one, two] = described_apart(sharding_of(*placed(inputs[first])), sharding_of(b));
-    message = fmt::format("jit of {}: {} is divided as {}, and {} lies on {}", f.name(), name(first), one, name(other), two);
+    message = fmt::format("jit of {}: {} is sharded as {}, and {} is on {}", f.name(), name(first), one, name(other), two);
   }
   const std::string remedy = "; move one with device_put or reshard";
   if (b.buffer) throw DeviceError(message + remedy, loc);

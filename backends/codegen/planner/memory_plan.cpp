@@ -283,7 +283,7 @@ std::string steps_text(const KernelProgram& p, const KernelProgram& root, const 
       case Step::Kind::kernel: s += root.kernels[static_cast<std::size_t>(step.number)].name; break;
       case Step::Kind::product: {
         const ProductStep& m = root.products[static_cast<std::size_t>(step.number)];
-        s += fmt::format("product m={} n={} k={}", m.m, m.n, m.k);
+        s += fmt::format("matmul m={} n={} k={}", m.m, m.n, m.k);
         for (const ProductStep::Batch& b : m.batch) s += fmt::format(" batch={}", b.size);
         if (m.dtype != float32) s += fmt::format(" {}", m.dtype.name());
         if (m.bias) s += " bias";

@@ -86,7 +86,7 @@ class Checker {
       if (runs_singly(k_, l.dim)) wrong(step, why_singly(l.dim));
       if (++vectors > 1) wrong(step, "one loop of a list is run by vectors");
       if (reduces && &l != &loops.back())
-        wrong(step, fmt::format("a reducing loop that is run by vectors is the innermost; reorder it behind i{}", loops.back().dim));
+        wrong(step, fmt::format("a reducing loop that is run by vectors is the innermost; reorder it after i{}", loops.back().dim));
     }
   }
 
@@ -115,7 +115,7 @@ class Checker {
     for (std::size_t l = 0; l + 1 < n.reduce.size(); ++l)
       if (n.reduce[l].unroll > 1)
         wrong(fmt::format("unroll i{} by {}", n.reduce[l].dim, n.reduce[l].unroll),
-              fmt::format("of reducing loops the innermost can be unrolled; reorder it behind i{}", n.reduce.back().dim));
+              fmt::format("of reducing loops the innermost can be unrolled; reorder it after i{}", n.reduce.back().dim));
     if (running)
       for (std::size_t l = 0; l < n.reduce.size(); ++l)
         if (n.reduce[l].dim != t.reduce[l])
@@ -160,7 +160,7 @@ class Checker {
     }
     if (s_.row_bits >= 0) {
       const std::string step = fmt::format("divide_rows by {} into {}", std::int64_t{1} << s_.row_bits, s_.num_blocks);
-      if (k_.division.loop < 0) wrong(step, "what the kernel writes can't be divided by rows");
+      if (k_.division.loop < 0) wrong(step, "the kernel's writes can't be split by rows");
       if (s_.task_loops > 0 || !s_.outer.empty()) wrong(step, "its outer loops are split");
       const LoopPlan& first = s_.nests[0].parallel[0];
       if (first.dim != k_.division.loop) wrong(step, fmt::format("i{} must be the outermost loop", k_.division.loop));

@@ -75,8 +75,8 @@ class Parser {
         continue;
       }
       std::int64_t n = 0;
-      if (i + 1 == all.size() || !number(all[i + 1], n) || n < 1) wrong(st, fmt::format("behind `{}` stands a number from 1 on", all[i]));
-      if (!st.numbers.emplace(all[i], n).second) wrong(st, fmt::format("`{}` stands there twice", all[i]));
+      if (i + 1 == all.size() || !number(all[i + 1], n) || n < 1) wrong(st, fmt::format("`{}` is followed by a number from 1 on", all[i]));
+      if (!st.numbers.emplace(all[i], n).second) wrong(st, fmt::format("`{}` is given twice", all[i]));
       ++i;
     }
     return st;
@@ -127,7 +127,7 @@ class Parser {
   template <class T>
   void insert(const Statement& st, std::vector<T>& list, T what) const {
     const auto at = std::lower_bound(list.begin(), list.end(), what);
-    if (at != list.end() && *at == what) wrong(st, "the schedule says so already");
+    if (at != list.end() && *at == what) wrong(st, "the schedule has this step already");
     list.insert(at, what);
   }
 
@@ -175,7 +175,7 @@ class Parser {
     s_.lanes = lanes;
     for (std::string_view word : st.operands) {
       LoopPlan& l = loop(st, word);
-      if (l.vector) wrong(st, "the schedule says so already");
+      if (l.vector) wrong(st, "the schedule has this step already");
       l.vector = true;
       if (&list_of(st, word) == &s_.outer) {
         if (s_.vector_dim >= 0) wrong(st, fmt::format("i{} is run by vectors; one of the outer loops can be", s_.vector_dim));
@@ -352,7 +352,7 @@ void state_schedules(std::string_view text, const std::vector<Kernel>& kernels, 
     if (line[last] != ':') {
       if (open == kernels.size())
         throw CompileError(
-            fmt::format("schedule: `{}` stands in front of the name of a kernel (`kernel0:`)", line.substr(first, last - first + 1)));
+            fmt::format("schedule: `{}` comes before the name of a kernel (`kernel0:`)", line.substr(first, last - first + 1)));
       steps[open].append(line).append("\n");
       continue;
     }
@@ -365,7 +365,7 @@ void state_schedules(std::string_view text, const std::vector<Kernel>& kernels, 
           fmt::format("schedule: the program has no kernel `{}`; {}", name, known.empty() ? "it has none" : "available: " + known));
     }
     open = static_cast<std::size_t>(found - kernels.begin());
-    if (std::exchange(named[open], 1)) throw CompileError(fmt::format("schedule: the steps of {} stand there twice", name));
+    if (std::exchange(named[open], 1)) throw CompileError(fmt::format("schedule: {} has two lists of steps", name));
   }
   for (std::size_t i = 0; i < kernels.size(); ++i) {
     if (!named[i]) continue;

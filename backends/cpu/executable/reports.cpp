@@ -35,7 +35,7 @@ std::vector<StepReport> reports_of(const KernelProgram& p, const KernelProgram& 
         break;
       case Step::Kind::product: {
         const ProductStep& m = root.products[number];
-        r.name = fmt::format("matrix product {}x{}x{}", m.m, m.n, m.k);
+        r.name = fmt::format("matmul {}x{}x{}", m.m, m.n, m.k);
         for (const ProductStep::Batch& b : m.batch) r.name += fmt::format(", {} times", b.size);
         break;
       }

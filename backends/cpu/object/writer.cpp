@@ -149,7 +149,7 @@ class ProgramWriter {
         call(routine, {plan, arrays_});
         break;
       }
-      case Step::Kind::product: throw CompileError("export_object: internal error: a product by a library in " + name_);
+      case Step::Kind::product: throw CompileError("export_object: internal error: a library's matmul in " + name_);
     }
   }
   /// Of a function that says how it went; what it says ends this one if it isn't 0.
@@ -184,7 +184,7 @@ class ProgramWriter {
   /// What a control step's code finds in its table.
   llvm::Constant* pointed(const FixedPointer& f) {
     if (f.kind == FixedPointer::Kind::memory) return fixed(*f.program, f.number);
-    if (f.kind == FixedPointer::Kind::product) throw CompileError("export_object: internal error: a product by a library in " + name_);
+    if (f.kind == FixedPointer::Kind::product) throw CompileError("export_object: internal error: a library's matmul in " + name_);
     auto [routine, plan] = routine_of(*f.program, f.program->steps[static_cast<std::size_t>(f.number)]);
     auto* const code = llvm::cast<llvm::Function>(routine.getCallee());
     llvm::Constant* const record = llvm::ConstantStruct::getAnon(module_.getContext(), {code, plan});

@@ -47,7 +47,7 @@ void check_groups(const BatchContext& c, const std::vector<std::vector<int>>& gr
       ++lanes;
     }
   if (lanes != c.axis.size)
-    fail(fmt::format("hold {} of the {} positions of the axis `{}`; each must stand in one group", lanes, c.axis.size, c.axis.name));
+    fail(fmt::format("hold {} of the {} positions of the axis `{}`; each must be in one group", lanes, c.axis.size, c.axis.name));
 }
 
 bool same_sizes(const std::vector<std::vector<int>>& groups) {

@@ -82,7 +82,7 @@ struct AllGather : LinearCollective<AllGather> {
     const std::vector<std::string> before(p.axis_name.begin(), here), behind(here + 1, p.axis_name.end());
     const std::int64_t others = p.axis_size / c.axis.size;
     if (!before.empty() && !behind.empty())
-      throw AxisError(fmt::format("{}: the mapped axis `{}` stands between others; gather over one axis at a time", c.op.name, c.axis.name),
+      throw AxisError(fmt::format("{}: the mapped axis `{}` is between others; gather over one axis at a time", c.op.name, c.axis.name),
                       c.loc);
     if (!behind.empty()) x = bind_all_gather(x, {d + mapped, {}, behind, others, true}, c.loc);
     x = mapped ? move_axis(x, 0, d, c.loc) : broadcast_batch_dim(x, c.axis.size, d, c.loc);

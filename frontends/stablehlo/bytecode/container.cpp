@@ -88,7 +88,7 @@ class ContainerReader {
     const std::size_t n = b.count("properties");
     c_.properties.reserve(n);
     for (std::size_t i = 0; i < n; ++i) c_.properties.push_back(b.take(b.varint()));
-    if (!b.empty()) b.fail("there is more in the section of properties than it says");
+    if (!b.empty()) b.fail("the section of properties is longer than it declares");
   }
 
   void read_dialects(Bytes b) {

@@ -42,7 +42,7 @@ class ModuleReader {
     Block top;
     read_block(b, top);
     if (!top.operations.empty())
-      fail_at(c_.ir.origin(), top.operations[0].place, fmt::format("`{}` stands outside of functions", top.operations[0].name));
+      fail_at(c_.ir.origin(), top.operations[0].place, fmt::format("`{}` is outside of functions", top.operations[0].name));
     return std::move(m_);
   }
 
@@ -126,7 +126,7 @@ class ModuleReader {
   }
   void bind(const Bytes& b, ValueId value) {
     Scope& s = scopes_.back();
-    if (s.next == s.end) b.fail("a region defines more values than it says");
+    if (s.next == s.end) b.fail("a region defines more values than it declares");
     s.values[s.next++] = value;
   }
 
@@ -220,14 +220,14 @@ class ModuleReader {
     if (mask & kRegions) read_regions(b, op);
     for (const Block& block : op.regions)
       for (const Operation& inner : block.operations)
-        fail(inner.place, fmt::format("`{}` stands outside of functions, where only modules and functions are read", inner.name));
+        fail(inner.place, fmt::format("`{}` is outside of functions, where only modules and functions are read", inner.name));
   }
 
   void read_function(Bytes& b, Operation& op, std::uint8_t mask) {
     const Attribute *const name = op.attributes.find("sym_name"), *const type = op.attributes.find("function_type");
     if (!name || name->kind != Kind::string) fail(op.place, "a function has no sym_name");
     if (!type || type->kind != Kind::type || type->type.kind != Type::Kind::function) fail(op.place, "a function has no function_type");
-    if (in_function_) fail(op.place, "a function stands within another one");
+    if (in_function_) fail(op.place, "a function is inside another one");
     Function f;
     f.name = name->text, f.place = op.place, f.results = type->type.elements;
     if (m_.find(f.name)) fail(op.place, fmt::format("there are two functions @{}", f.name));

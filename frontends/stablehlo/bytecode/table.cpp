@@ -43,7 +43,7 @@ Table::Table(const Container& container, std::vector<SourceLine>& sources)
 }
 
 void Table::spend(std::size_t things, const Bytes& at) {
-  if (things > budget_) at.fail("attributes stand for more than a file of this size may hold");
+  if (things > budget_) at.fail("attributes expand to more than a file of this size may hold");
   budget_ -= things;
 }
 
@@ -74,7 +74,7 @@ const T& Table::read(std::vector<Slot<T>>& slots, const std::vector<Container::E
   Slot<T>& slot = slots[index];
   if (slot.state == State::done) return slot.value;
   const Container::Entry& entry = entries[index];
-  if (slot.state == State::in_progress) entry.data.fail(fmt::format("{} {} stands within itself", what, index));
+  if (slot.state == State::in_progress) entry.data.fail(fmt::format("{} {} contains itself", what, index));
   check_nesting("attributes inside attributes");
   slot.state = State::in_progress;
   try {
@@ -108,7 +108,7 @@ auto from_text(const Bytes& data, Read read) {
   try {
     AttributeReader reader(text, "its text", data.origin().loc);
     auto out = read(reader);
-    if (reader.c.peek() != '\0') reader.c.fail("there is more behind it");
+    if (reader.c.peek() != '\0') reader.c.fail("there is more text after it");
     return out;
   } catch (const Error& e) {
     data.fail(e.message());

@@ -21,7 +21,7 @@ class Flat {
     throw Error(fmt::format("{}:byte {}: {}", file_, at, problem), loc_);
   }
   std::uint64_t number(std::size_t at, std::size_t size) const {
-    if (at > bytes_.size() || size > bytes_.size() - at) fail(at, "something lies outside of the file");
+    if (at > bytes_.size() || size > bytes_.size() - at) fail(at, "an offset is outside of the file");
     std::uint64_t v = 0;
     for (std::size_t i = 0; i < size; ++i) v |= static_cast<std::uint64_t>(static_cast<unsigned char>(bytes_[at + i])) << (8 * i);
     return v;
@@ -34,7 +34,7 @@ class Flat {
     // The list of offsets stands before or behind the table.
     const auto back = static_cast<std::int32_t>(number(table, 4));
     const std::int64_t list = static_cast<std::int64_t>(table) - back;
-    if (list < 0) fail(table, "a table's fields lie outside of the file");
+    if (list < 0) fail(table, "a table's fields are outside of the file");
     const auto offsets = static_cast<std::size_t>(list);
     if (slot + 2 > number(offsets, 2)) return 0;
     const auto offset = static_cast<std::size_t>(number(offsets + slot, 2));
@@ -48,11 +48,11 @@ class Flat {
     if (!at) return {};
     const std::size_t begin = follow(at);
     const std::uint64_t count = number(begin, 4);
-    if (count > (bytes_.size() - begin) / element) fail(begin, "a list goes on behind the end of the file");
+    if (count > (bytes_.size() - begin) / element) fail(begin, "a list continues past the end of the file");
     return {begin + 4, static_cast<std::size_t>(count)};
   }
   std::string_view bytes_of(const Vector& v) const {
-    if (v.first > bytes_.size() || v.count > bytes_.size() - v.first) fail(v.first, "a list goes on behind the end of the file");
+    if (v.first > bytes_.size() || v.count > bytes_.size() - v.first) fail(v.first, "a list continues past the end of the file");
     return bytes_.substr(v.first, v.count);
   }
   std::string text(std::size_t at) const {

@@ -205,7 +205,7 @@ void check_own(const OpCall& c, const Lines& lines) {
   const std::vector<std::string>& own = scope_of(c).axes;
   for (const std::string& axis : lines.axes)
     if (std::find(own.begin(), own.end(), axis) == own.end())
-      c.fail(fmt::format("it communicates along `{}`, which the program that it stands in isn't of one device along", axis));
+      c.fail(fmt::format("it communicates along `{}`, which is not a manual axis of the computation around it", axis));
 }
 
 Lines own_lines_of(const OpCall& c) {

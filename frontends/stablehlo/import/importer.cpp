@@ -323,7 +323,7 @@ Values Importer::run_block(const Block& block, Values arguments) {
   for (std::size_t i = 0; i < block.operations.size(); ++i) {
     const Operation& op = block.operations[i];
     if (std::find(kReturns.begin(), kReturns.end(), op.name) != kReturns.end()) {
-      if (i + 1 != block.operations.size()) fail(op.place, "operations stand behind a return");
+      if (i + 1 != block.operations.size()) fail(op.place, "operations follow a return");
       Values out;
       for (ValueId v : op.operands) out.push_back(values_.at(v));
       return out;

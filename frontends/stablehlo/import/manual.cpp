@@ -38,12 +38,12 @@ Values run_manual(OpCall& c, const ManualComputation& m) {
     blocks.push_back({block_shape(m.mesh, m.in_specs[i], whole.shape), whole.dtype});
   }
   const ManualScope* const outer = c.importer().manual();
-  if (outer && !(outer->mesh == m.mesh)) c.fail("it stands within a program of one device of another mesh");
+  if (outer && !(outer->mesh == m.mesh)) c.fail("it is inside a manual computation over another mesh");
   ManualScope scope{m.mesh, m.axes};
   if (outer)
     for (const std::string& axis : outer->axes) {
       if (std::find(m.axes.begin(), m.axes.end(), axis) != m.axes.end())
-        c.fail(fmt::format("it is of one device along `{}`, as is what stands around it", axis));
+        c.fail(fmt::format("`{}` is a manual axis of it and of the computation around it", axis));
       scope.axes.push_back(axis);
     }
   TraceRequest request{"stablehlo manual computation", blocks, {}};

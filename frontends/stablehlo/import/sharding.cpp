@@ -20,7 +20,7 @@ const Attribute& entry(const Attribute& a, const char* key, Kind kind, const Imp
 }
 
 std::string axis_name(const Attribute& a, const Importer& importer) {
-  if (a.kind == Kind::dictionary) importer.fail(a.place, "an array is divided over a part of a mesh's axis; weft divides over whole ones");
+  if (a.kind == Kind::dictionary) importer.fail(a.place, "an array is sharded over part of a mesh axis; weft shards over whole axes");
   if (a.kind != Kind::string) importer.fail(a.place, "an axis has no name");
   return a.text;
 }

@@ -62,7 +62,7 @@ bool split_dimensions(std::string_view s, Shape& shape, std::string_view& elemen
 }  // namespace
 
 void AttributeReader::spend(std::size_t things) {
-  if (things > budget_) c.fail("names stand for more than a text of this size may hold");
+  if (things > budget_) c.fail("names expand to more than a text of this size may hold");
   budget_ -= things;
 }
 

@@ -74,7 +74,7 @@ std::string Cursor::symbol() {
   if (next() == '"') return string();
   const std::size_t begin = at_;
   while (at_ < text_.size() && (continues_name(text_[at_]) || text_[at_] == '-')) ++at_;
-  if (begin == at_) fail("a name is missing behind `@`");
+  if (begin == at_) fail("a name is missing after `@`");
   return std::string(text_.substr(begin, at_ - begin));
 }
 

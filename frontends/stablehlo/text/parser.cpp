@@ -63,7 +63,7 @@ class Parser : public AttributeReader {
       m.meshes.push_back(quoted ? read_generic_mesh(place) : read_named_mesh());
       skip_location();
     } else {
-      c.fail_at(place, fmt::format("`{}` stands outside of functions, where only modules and functions are read", name));
+      c.fail_at(place, fmt::format("`{}` is outside of functions, where only modules and functions are read", name));
     }
   }
 
