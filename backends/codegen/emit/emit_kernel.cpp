@@ -1,5 +1,6 @@
 // Control flow of emitted kernels: loops, nests and reductions.
 #include "weft/backends/codegen/emit/emit_kernel.h"
+#include "weft/backends/codegen/emit/blocks.h"
 
 #include <llvm/IR/IntrinsicsX86.h>
 #include <llvm/IR/Module.h>
@@ -208,37 +209,18 @@ KernelEmitter::Values KernelEmitter::loop(int dim, Value* low, Value* high, std:
   }
   ir_.SetInsertPoint(after);
   if (known) return results;
-  return either(carried, entry->getParent(), results, last);
-}
-
-/// What came out of one of two blocks.
-KernelEmitter::Values KernelEmitter::either(const Values& a, llvm::BasicBlock* from_a, const Values& b, llvm::BasicBlock* from_b) {
-  Values merged;
-  for (std::size_t i = 0; i < b.size(); ++i) {
-    llvm::PHINode* phi = ir_.CreatePHI(b[i]->getType(), 2);
-    phi->addIncoming(a[i], from_a);
-    phi->addIncoming(b[i], from_b);
-    merged.push_back(phi);
-  }
-  return merged;
+  return either(ir_, carried, entry->getParent(), results, last);
 }
 
 KernelEmitter::Values KernelEmitter::when(int dim, Value* at, Value* condition, Values carried, const Body& body) {
-  llvm::BasicBlock* inside = llvm::BasicBlock::Create(module_.getContext(), "tail", function_);
-  llvm::BasicBlock* after = llvm::BasicBlock::Create(module_.getContext(), "next", function_);
-  const bool always = llvm::isa<llvm::ConstantInt>(condition);
-  llvm::Instruction* entry = always ? ir_.CreateBr(inside) : ir_.CreateCondBr(condition, inside, after);
-  ir_.SetInsertPoint(inside);
-  Frame f;
-  f.dim = dim, f.iteration = at, f.entry = entry;
-  frames_.push_back(std::move(f));
-  Values results = body(carried);
-  frames_.pop_back();
-  llvm::BasicBlock* last = ir_.GetInsertBlock();
-  ir_.CreateBr(after);
-  ir_.SetInsertPoint(after);
-  if (always) return results;
-  return either(carried, entry->getParent(), results, last);
+  return run_where(ir_, "tail", condition, carried, [&](llvm::Instruction* entry) {
+    Frame f;
+    f.dim = dim, f.iteration = at, f.entry = entry;
+    frames_.push_back(std::move(f));
+    Values results = body(carried);
+    frames_.pop_back();
+    return results;
+  });
 }
 
 /// Whole unrolled bodies, then single iterations or vectors, then what is left of a vector.

@@ -45,7 +45,6 @@ class KernelEmitter {
   // Control flow.
   using Body = std::function<Values(Values)>;
   Values loop(int dim, Value* low, Value* high, std::int64_t step, int unroll, std::int64_t copy_step, Values carried, const Body& body);
-  Values either(const Values& a, llvm::BasicBlock* from_a, const Values& b, llvm::BasicBlock* from_b);
   Values when(int dim, Value* at, Value* condition, Values carried, const Body& body);
   Values run_loop(const LoopPlan& plan, Value* low, Value* high, Values carried, const Body& body);
   Values run_loops(std::span<const LoopPlan> plans, Values carried, const Body& body);
@@ -84,7 +83,7 @@ class KernelEmitter {
   // Values.
   Value* get(NodeId n, const Copy& copy);
   Value* compute(NodeId n, const Copy& copy);
-  Value* call_math(MathFunction f, std::span<const KernelValue> operands);
+  Value* call_math(const Node& n, const Copy& copy);
   Value* share_of_sum(const Node& n, const Copy& copy);
   Value* load(NodeId id, const Copy& copy);
   Value* affine_value(NodeId n, const Copy& copy);  ///< i64, or a vector of index_type(); so are the values of all index nodes

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "weft/backends/codegen/emit/blocks.h"
 #include "weft/backends/codegen/emit/emit_kernel.h"
 #include "weft/backends/codegen/math/sixteen_lanes.h"
 #include "weft/backends/codegen/schedule/kernel_accesses.h"
@@ -27,23 +28,14 @@ std::uint64_t KernelEmitter::key(NodeId n, const Copy& copy, int variant) const 
     if (frames_[i].unroll == 1 || !(dims >> frames_[i].dim & 1)) continue;
     which = which * static_cast<std::uint64_t>(frames_[i].unroll) + static_cast<std::uint64_t>(i < copy.size() ? copy[i] : 0);
   }
-  if (which >> 20 || variant >> 4) throw CompileError("codegen: internal error: more copies of a loop's body than can be told apart");
+  if (which >> 20 || variant >> 4) throw CompileError("codegen: internal error: too many copies of a loop's body");
   return static_cast<std::uint64_t>(n) << 24 | static_cast<std::uint64_t>(variant) << 20 | which;
 }
 
 /// Runs f with the insertion point moved in front of the loop inside of the given level.
 Value* KernelEmitter::at_level(int level, llvm::function_ref<Value*()> f) {
   if (static_cast<std::size_t>(level) + 1 >= frames_.size()) return f();
-  // The point to come back to is an instruction, where there is one: what is emitted in between may cut its block.
-  llvm::BasicBlock* block = ir_.GetInsertBlock();
-  llvm::Instruction* before = ir_.GetInsertPoint() == block->end() ? nullptr : &*ir_.GetInsertPoint();
-  ir_.SetInsertPoint(frames_[static_cast<std::size_t>(level) + 1].entry);
-  Value* v = f();
-  if (before)
-    ir_.SetInsertPoint(before);
-  else
-    ir_.SetInsertPoint(block);
-  return v;
+  return emit_before(ir_, frames_[static_cast<std::size_t>(level) + 1].entry, f);
 }
 
 Value* KernelEmitter::get(NodeId n, const Copy& copy) {
@@ -63,51 +55,34 @@ Value* KernelEmitter::get(NodeId n, const Copy& copy) {
 Value* KernelEmitter::compute(NodeId n, const Copy& copy) {
   const Node& node = k_.dag[n];
   switch (node.kind) {
+    case NodeKind::load: return load(n, copy);
+    case NodeKind::index: return affine_value(n, copy);
+    case NodeKind::index_below:
+      if (inside_dim_ >= 0 && is_border(k_, node, inside_dim_)) return ir_.getTrue();
+      break;
     case NodeKind::op:
-    case NodeKind::math: {
+    case NodeKind::math:
       if (node.kind == NodeKind::op && node.op == ScalarOp::select)
         if (const auto* c = llvm::dyn_cast<llvm::Constant>(get(node.operands[0], copy)); c && c->isAllOnesValue())
           return get(node.operands[1], copy);
       if (lanes_ == 16 && features_.lookups && varies(node.dims) && std::binary_search(s_.by_inverse.begin(), s_.by_inverse.end(), n))
         return share_of_sum(node, copy);
-      std::vector<KernelValue> operands;
-      for (NodeId o : node.operands)
-        if (o >= 0) operands.push_back(builder_.wrap(get(o, copy), k_.dag[o].dtype));
-      if (node.kind == NodeKind::op) return builder_.op(node.op, node.dtype, operands);
-      return contains(s_.called, node.function) ? call_math(node.function, operands) : builder_.math_op(node.function, operands);
-    }
-    case NodeKind::load: return load(n, copy);
-    case NodeKind::index: return affine_value(n, copy);
-    case NodeKind::index_div:
-    case NodeKind::index_mod: {
-      Value* v = get(node.operands[0], copy);
-      llvm::Constant* divisor = llvm::ConstantInt::get(v->getType(), static_cast<std::uint64_t>(node.integer));
-      return node.kind == NodeKind::index_div ? ir_.CreateUDiv(v, divisor) : ir_.CreateURem(v, divisor);
-    }
-    case NodeKind::index_below: {
-      if (inside_dim_ >= 0 && is_border(k_, node, inside_dim_)) return ir_.getTrue();
-      Value* v = get(node.operands[0], copy);
-      return ir_.CreateICmpULT(v, llvm::ConstantInt::get(v->getType(), static_cast<std::uint64_t>(node.integer)));
-    }
-    case NodeKind::index_value: {
-      Value* v = get(node.operands[0], copy);
-      llvm::Type* t = builder_.type(node.dtype);
-      if (const int lanes = VectorBuilder::lanes_of(v); lanes > 1) t = llvm::FixedVectorType::get(t, static_cast<unsigned>(lanes));
-      if (node.dtype.is_bool()) return ir_.CreateICmpNE(v, llvm::Constant::getNullValue(v->getType()));
-      return node.dtype.is_floating() ? ir_.CreateSIToFP(v, t) : ir_.CreateSExtOrTrunc(v, t);
-    }
-    default: throw CompileError("codegen: internal error: a node that has no value");
+      if (node.kind == NodeKind::math && contains(s_.called, node.function)) return call_math(node, copy);
+      break;
+    default: break;
   }
+  return expression(builder_, k_.dag, n, [&](NodeId o) { return get(o, copy); });
 }
 
-/// The function as a function of the module.
-Value* KernelEmitter::call_math(MathFunction f, std::span<const KernelValue> operands) {
-  const DType t = operands[0].dtype;
+/// The function called as a function of the module.
+Value* KernelEmitter::call_math(const Node& n, const Copy& copy) {
+  const DType t = k_.dag[n.operands[0]].dtype;
   Values args;
   int lanes = 1;
-  for (KernelValue v : operands) lanes = std::max(lanes, VectorBuilder::lanes_of(builder_[v]));
-  for (KernelValue v : operands) args.push_back(builder_.splat(builder_[v], lanes));
-  const std::string name = "math_" + std::string(name_of(f)) + "_" + std::string(t.short_name()) + "x" + std::to_string(lanes);
+  for (NodeId o : n.operands)
+    if (o >= 0) args.push_back(get(o, copy)), lanes = std::max(lanes, VectorBuilder::lanes_of(args.back()));
+  for (Value*& v : args) v = builder_.splat(v, lanes);
+  const std::string name = "math_" + std::string(name_of(n.function)) + "_" + std::string(t.short_name()) + "x" + std::to_string(lanes);
   llvm::Function* function = module_.getFunction(name);
   if (!function) {
     function = make_function(module_, features_, name,
@@ -119,7 +94,7 @@ Value* KernelEmitter::call_math(MathFunction f, std::span<const KernelValue> ope
     VectorBuilder builder(ir, module_, features_);
     std::vector<KernelValue> parameters;
     for (llvm::Argument& a : function->args()) parameters.push_back(builder.wrap(&a, t));
-    ir.CreateRet(builder.math_op(f, parameters));
+    ir.CreateRet(builder.math_op(n.function, parameters));
   }
   return ir_.CreateCall(function, args);
 }

@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "weft/backends/codegen/emit/blocks.h"
 #include "weft/backends/codegen/math/math.h"
 #include "weft/backends/codegen/math/sixteen_lanes.h"
 
@@ -334,16 +335,12 @@ KernelValue VectorBuilder::call_where(V condition, MathFunction f, std::span<con
   int lanes = std::max(lanes_of(where), lanes_of((*this)[fast]));
   for (V v : operands) lanes = std::max(lanes, lanes_of((*this)[v]));
   where = splat(where, lanes);
-  Value* quick = splat((*this)[fast], lanes);
+  Value* usual = splat((*this)[fast], lanes);
   llvm::Function* function = ir_.GetInsertBlock()->getParent();
   llvm::LLVMContext& context = module_.getContext();
 
-  // Cut the block here: values may be emitted before code that is already there.
   llvm::BasicBlock* before = ir_.GetInsertBlock();
-  llvm::Instruction* marker = ir_.CreateUnreachable();
-  llvm::BasicBlock* after = before->splitBasicBlock(marker, "after");
-  marker->eraseFromParent();
-  before->getTerminator()->eraseFromParent();
+  llvm::BasicBlock* after = cut_block(ir_);
   llvm::BasicBlock* slow = llvm::BasicBlock::Create(context, "library", function, after);
 
   ir_.SetInsertPoint(before);
@@ -361,7 +358,7 @@ KernelValue VectorBuilder::call_where(V condition, MathFunction f, std::span<con
     ir_.CreateAlignedStore(v, slot, llvm::Align(64));
     return slot;
   };
-  Value* result = spill(quick);
+  Value* result = spill(usual);
   Value* x = spill(splat((*this)[operands[0]], lanes));
   Value* y = operands.size() > 1 ? spill(splat((*this)[operands[1]], lanes)) : x;
   llvm::PointerType* pointer = llvm::PointerType::get(context, 0);
@@ -371,17 +368,14 @@ KernelValue VectorBuilder::call_where(V condition, MathFunction f, std::span<con
                               {ir_.getInt32Ty(), ir_.getInt32Ty(), ir_.getInt32Ty(), ir_.getInt64Ty(), pointer, pointer, pointer}, false));
   ir_.CreateCall(helper, {ir_.getInt32(static_cast<unsigned>(f)), ir_.getInt32(static_cast<unsigned>(fast.dtype.itemsize())),
                           ir_.getInt32(static_cast<unsigned>(lanes)), ir_.CreateZExt(bits, ir_.getInt64Ty()), x, y, result});
-  Value* loaded = ir_.CreateAlignedLoad(quick->getType(), result, llvm::Align(64));
+  Value* loaded = ir_.CreateAlignedLoad(usual->getType(), result, llvm::Align(64));
   ir_.CreateBr(after);
 
   ir_.SetInsertPoint(after, after->begin());
-  llvm::PHINode* phi = ir_.CreatePHI(quick->getType(), 2);
-  phi->addIncoming(quick, before);
+  llvm::PHINode* phi = ir_.CreatePHI(usual->getType(), 2);
+  phi->addIncoming(usual, before);
   phi->addIncoming(loaded, slow);
-  if (llvm::Instruction* end = after->getTerminator())
-    ir_.SetInsertPoint(end);
-  else
-    ir_.SetInsertPoint(after);
+  move_to_end(ir_, after);
   return wrap(phi, fast.dtype);
 }
 

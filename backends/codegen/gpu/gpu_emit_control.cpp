@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <array>
 
+#include "weft/backends/codegen/emit/blocks.h"
 #include "weft/backends/codegen/gpu/gpu_emitter.h"
 #include "weft/core/errors/error.h"
 
@@ -223,34 +224,16 @@ GpuEmitter::Values GpuEmitter::loop(std::uint64_t dims, Value* low, Value* high,
   for (std::size_t i = 0; i < phis.size(); ++i) phis[i]->addIncoming(results[i], last);
   ir_.SetInsertPoint(after);
   // What is emitted in front of this loop later comes before its entry.
-  for (std::size_t i = 0; i < results.size(); ++i) {
-    llvm::PHINode* phi = ir_.CreatePHI(results[i]->getType(), 2);
-    phi->addIncoming(carried[i], entry->getParent());
-    phi->addIncoming(results[i], last);
-    results[i] = phi;
-  }
-  return results;
+  return either(ir_, carried, entry->getParent(), results, last);
 }
 
 GpuEmitter::Values GpuEmitter::when(Value* condition, Values carried, const Body& body) {
-  llvm::LLVMContext& context = module_.getContext();
-  llvm::BasicBlock* inside = llvm::BasicBlock::Create(context, "where", function_);
-  llvm::BasicBlock* after = llvm::BasicBlock::Create(context, "next", function_);
-  llvm::Instruction* entry = ir_.CreateCondBr(condition, inside, after);
-  ir_.SetInsertPoint(inside);
-  scopes_.push_back({0, entry, {}});
-  Values results = body(carried);
-  scopes_.pop_back();
-  llvm::BasicBlock* last = ir_.GetInsertBlock();
-  ir_.CreateBr(after);
-  ir_.SetInsertPoint(after);
-  for (std::size_t i = 0; i < results.size(); ++i) {
-    llvm::PHINode* phi = ir_.CreatePHI(results[i]->getType(), 2);
-    phi->addIncoming(carried[i], entry->getParent());
-    phi->addIncoming(results[i], last);
-    results[i] = phi;
-  }
-  return results;
+  return run_where(ir_, "where", condition, carried, [&](llvm::Instruction* entry) {
+    scopes_.push_back({0, entry, {}});
+    Values results = body(carried);
+    scopes_.pop_back();
+    return results;
+  });
 }
 
 void GpuEmitter::sync_team() {

@@ -3,6 +3,7 @@
 
 #include <array>
 
+#include "weft/backends/codegen/emit/blocks.h"
 #include "weft/backends/codegen/gpu/gpu_emitter.h"
 #include "weft/core/errors/error.h"
 
@@ -33,20 +34,7 @@ Value* GpuEmitter::get(NodeId n) {
   auto& memo = scopes_[level].memo;
   if (const auto found = memo.find(n); found != memo.end()) return found->second;
   if (node.kind == NodeKind::local) throw CompileError("codegen: internal error: a fold is read before it is done");
-  Value* v = nullptr;
-  if (level + 1 >= scopes_.size()) {
-    v = compute(n);
-  } else {
-    // The point to come back to is an instruction, where there is one: what is emitted in between may cut its block.
-    llvm::BasicBlock* block = ir_.GetInsertBlock();
-    llvm::Instruction* before = ir_.GetInsertPoint() == block->end() ? nullptr : &*ir_.GetInsertPoint();
-    ir_.SetInsertPoint(scopes_[level + 1].entry);
-    v = compute(n);
-    if (before)
-      ir_.SetInsertPoint(before);
-    else
-      ir_.SetInsertPoint(block);
-  }
+  Value* v = level + 1 >= scopes_.size() ? compute(n) : emit_before(ir_, scopes_[level + 1].entry, [&] { return compute(n); });
   scopes_[level].memo.emplace(n, v);
   return v;
 }
@@ -54,33 +42,11 @@ Value* GpuEmitter::get(NodeId n) {
 Value* GpuEmitter::compute(NodeId n) {
   const Node& node = k_.dag[n];
   switch (node.kind) {
-    case NodeKind::op:
-    case NodeKind::math: {
-      std::vector<KernelValue> operands;
-      for (NodeId o : node.operands)
-        if (o >= 0) operands.push_back(builder_.wrap(get(o), k_.dag[o].dtype));
-      return node.kind == NodeKind::op ? builder_.op(node.op, node.dtype, operands) : builder_.math_op(node.function, operands);
-    }
     case NodeKind::load: return load(n);
     case NodeKind::index: return affine(n);
-    case NodeKind::index_div:
-    case NodeKind::index_mod: {
-      Value* v = index(node.operands[0]);
-      llvm::Constant* divisor = llvm::ConstantInt::get(v->getType(), static_cast<std::uint64_t>(node.integer));
-      return node.kind == NodeKind::index_div ? ir_.CreateUDiv(v, divisor) : ir_.CreateURem(v, divisor);
-    }
-    case NodeKind::index_below: {
-      Value* v = index(node.operands[0]);
-      return ir_.CreateICmpULT(v, llvm::ConstantInt::get(v->getType(), static_cast<std::uint64_t>(node.integer)));
-    }
-    case NodeKind::index_value: {
-      Value* v = index(node.operands[0]);
-      llvm::Type* t = builder_.type(node.dtype);
-      if (const int lanes = VectorBuilder::lanes_of(v); lanes > 1) t = llvm::FixedVectorType::get(t, static_cast<unsigned>(lanes));
-      if (node.dtype.is_bool()) return ir_.CreateICmpNE(v, llvm::Constant::getNullValue(v->getType()));
-      return node.dtype.is_floating() ? ir_.CreateSIToFP(v, t) : ir_.CreateSExtOrTrunc(v, t);
-    }
-    default: throw CompileError("codegen: internal error: a node that has no value");
+    case NodeKind::op:
+    case NodeKind::math: return expression(builder_, k_.dag, n, [&](NodeId o) { return get(o); });
+    default: return expression(builder_, k_.dag, n, [&](NodeId o) { return index(o); });
   }
 }
 

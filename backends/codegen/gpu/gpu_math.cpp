@@ -2,6 +2,7 @@
 // functions are linked into the module before code is generated.
 #include <llvm/IR/Module.h>
 
+#include "weft/backends/codegen/emit/blocks.h"
 #include "weft/backends/codegen/emit/vector_builder.h"
 #include "weft/backends/codegen/math/functions.h"
 #include "weft/backends/codegen/math/math.h"
@@ -53,13 +54,9 @@ KernelValue VectorBuilder::gpu_call_where(V condition, MathFunction f, std::span
       result = lanes > 1 ? ir_.CreateInsertElement(result, y, at) : y;
       continue;
     }
-    Value* quick = element(result);
-    // Cut the block here: values may be emitted before code that is already there.
+    Value* usual = element(result);
     llvm::BasicBlock* before = ir_.GetInsertBlock();
-    llvm::Instruction* marker = ir_.CreateUnreachable();
-    llvm::BasicBlock* after = before->splitBasicBlock(marker, "after");
-    marker->eraseFromParent();
-    before->getTerminator()->eraseFromParent();
+    llvm::BasicBlock* after = cut_block(ir_);
     llvm::BasicBlock* slow = llvm::BasicBlock::Create(context, "rare", function, after);
     ir_.SetInsertPoint(before);
     ir_.CreateCondBr(condition_here, slow, after);
@@ -68,13 +65,10 @@ KernelValue VectorBuilder::gpu_call_where(V condition, MathFunction f, std::span
     llvm::BasicBlock* end = ir_.GetInsertBlock();
     ir_.CreateBr(after);
     ir_.SetInsertPoint(after, after->begin());
-    llvm::PHINode* phi = ir_.CreatePHI(quick->getType(), 2);
-    phi->addIncoming(quick, before);
+    llvm::PHINode* phi = ir_.CreatePHI(usual->getType(), 2);
+    phi->addIncoming(usual, before);
     phi->addIncoming(y, end);
-    if (llvm::Instruction* last = after->getTerminator())
-      ir_.SetInsertPoint(last);
-    else
-      ir_.SetInsertPoint(after);
+    move_to_end(ir_, after);
     result = lanes > 1 ? ir_.CreateInsertElement(result, phi, at) : phi;
   }
   return wrap(result, fast.dtype);

@@ -397,6 +397,7 @@ std::string_view name_of(ScalarOp op) {
       "sqrt",     "floor", "ceil",    "round_even", "trunc",  "copysign", "eq",      "ne",  "lt",          "le",
       "gt",       "ge",    "select",  "bit_and",    "bit_or", "bit_xor",  "bit_not", "shl", "shr_logical", "shr_arithmetic",
       "popcount", "clz",   "convert", "bitcast"};
+  static_assert(std::size(names) == static_cast<std::size_t>(ScalarOp::bitcast) + 1);
   return names[static_cast<std::size_t>(op)];
 }
 
