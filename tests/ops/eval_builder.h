@@ -6,9 +6,9 @@
 #include <stdexcept>
 #include <vector>
 
+#include "weft/backends/codegen/math/math.h"
 #include "weft/core/array/half.h"
 #include "weft/core/ir/kernel_builder.h"
-#include "weft/core/ops/elementwise/special_functions.h"
 
 namespace weft::detail {
 
@@ -50,7 +50,7 @@ class EvalBuilder final : public KernelBuilder {
   }
   V emit_math(MathFunction f, std::span<const V> operands) override {
     const double x = node(operands[0]).f, y = operands.size() > 1 ? node(operands[1]).f : 0;
-    return push(float_node(operands[0].dtype, function(f, x, y)));
+    return push(float_node(operands[0].dtype, library_math(f, x, y)));
   }
 
  private:
@@ -171,40 +171,6 @@ class EvalBuilder final : public KernelBuilder {
       case clz: return value(static_cast<std::uint64_t>(std::countl_zero(u & mask) - (64 - width)));
       default: throw std::logic_error("not an operation on integers");
     }
-  }
-  static double function(MathFunction f, double x, double y) {
-    using enum MathFunction;
-    switch (f) {
-      case MathFunction::exp: return std::exp(x);
-      case MathFunction::exp2: return std::exp2(x);
-      case MathFunction::expm1: return std::expm1(x);
-      case MathFunction::log: return std::log(x);
-      case MathFunction::log1p: return std::log1p(x);
-      case MathFunction::log2: return std::log2(x);
-      case MathFunction::tanh: return std::tanh(x);
-      case logistic: return 1 / (1 + std::exp(-x));
-      case MathFunction::sin: return std::sin(x);
-      case MathFunction::cos: return std::cos(x);
-      case MathFunction::tan: return std::tan(x);
-      case MathFunction::asin: return std::asin(x);
-      case MathFunction::acos: return std::acos(x);
-      case MathFunction::atan: return std::atan(x);
-      case MathFunction::atan2: return std::atan2(x, y);
-      case MathFunction::sinh: return std::sinh(x);
-      case MathFunction::cosh: return std::cosh(x);
-      case MathFunction::asinh: return std::asinh(x);
-      case MathFunction::acosh: return std::acosh(x);
-      case MathFunction::atanh: return std::atanh(x);
-      case MathFunction::pow: return std::pow(x, y);
-      case MathFunction::erf: return std::erf(x);
-      case MathFunction::erfc: return std::erfc(x);
-      case MathFunction::erf_inv: return detail::erf_inv(x);
-      case MathFunction::lgamma: return std::lgamma(x);
-      case MathFunction::digamma: return detail::digamma(x);
-      case MathFunction::cbrt: return std::cbrt(x);
-      case rsqrt: return 1 / std::sqrt(x);
-    }
-    return NAN;
   }
   V push(Node n) {
     nodes_.push_back(n);
