@@ -3,8 +3,6 @@
 
 #include <algorithm>
 
-#include "weft/core/ir/walk.h"
-
 namespace jet {
 namespace {
 
@@ -37,7 +35,7 @@ Series moved(const JetContext& c) {
 
 std::vector<Series> run(const Jaxpr& program, std::span<const Series> inputs, std::size_t order) {
   const auto lift = [&](Array x) { return constant(std::move(x), order); };
-  return detail::walk_as<Series>(program, inputs, lift, [&](const Eqn& e, std::span<const Series> in) {
+  return extend::walk_as<Series>(program, inputs, lift, [&](const Eqn& e, std::span<const Series> in) {
     const JetContext c{e, in, order};
     const auto type = [&](std::size_t k) { return program.data().avals[e.outputs[k]]; };
     // What is no floating number has no derivatives.
@@ -46,13 +44,13 @@ std::vector<Series> run(const Jaxpr& program, std::span<const Series> inputs, st
     if (stays || std::none_of(in.begin(), in.end(), moves)) {
       std::vector<Array> operands;
       for (const Series& s : in) operands.push_back(*s[0]);
-      for (const Array& y : detail::bind_primitive(*e.op, e.params, operands, e.loc)) out.push_back(constant(y, order));
-    } else if (Jet::Function* const rule = detail::find_rule<Jet>(*e.op)) {
+      for (const Array& y : extend::bind_primitive(*e.op, e.params, operands, e.loc)) out.push_back(constant(y, order));
+    } else if (Jet::Function* const rule = extend::find_rule<Jet>(*e.op)) {
       out.push_back(rule(c));
       // Operands broadcast; where only the smaller one moves, a coefficient has its shape.
       for (Term& t : out[0])
         if (t && t->shape() != type(0).shape) t = broadcast_to(*t, type(0).shape);
-    } else if (e.op->kind == detail::Kind::movement || e.op->kind == detail::Kind::concatenate) {
+    } else if (e.op->kind == extend::Kind::movement || e.op->kind == extend::Kind::concatenate) {
       out.push_back(moved(c));
     } else if (e.op->body && !e.op->has_effects) {
       out = run(e.op->body(*e.params), in, order);

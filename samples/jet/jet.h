@@ -1,6 +1,7 @@
 // Taylor mode: derivatives of all orders up to one along a curve, in one pass over a function's program. A transform written outside of the
-// library: its rules are those of an open table, Rule<Jet, Op> (weft/core/ir/rules.h), one for each operation that it knows.
+// library: its rules are those of an open table, Rule<Jet, Op> (<weft/extend.h>), one for each operation that it knows.
 #pragma once
+#include <weft/extend.h>
 #include <weft/weft.h>
 
 #include <array>
@@ -9,8 +10,6 @@
 #include <string_view>
 #include <utility>
 #include <vector>
-
-#include "weft/core/ir/rules.h"
 
 namespace jet {
 
@@ -25,7 +24,7 @@ struct JetContext {
   std::size_t order;
   /// The equation for other operands.
   weft::Array bind(std::span<const weft::Array> operands) const {
-    return weft::detail::bind_primitive(*eqn.op, eqn.params, operands, eqn.loc)[0];
+    return weft::extend::bind_primitive(*eqn.op, eqn.params, operands, eqn.loc)[0];
   }
 };
 

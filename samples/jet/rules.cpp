@@ -2,7 +2,6 @@
 #include <string>
 
 #include "jet.h"
-#include "weft/core/ir/named.h"
 
 namespace jet {
 namespace {
@@ -10,12 +9,12 @@ namespace {
 using namespace weft;
 
 /// An operation of the library's by the name that it has in a Jaxpr.
-const detail::Primitive& operation(std::string_view name) {
-  const detail::Primitive* op = detail::find_primitive(name);
+const extend::Primitive& operation(std::string_view name) {
+  const extend::Primitive* op = extend::find_primitive(name);
   if (!op) throw Error("jet: there is no operation " + std::string(name));
   return *op;
 }
-using JetRule = detail::RuleOf<Jet>;
+using JetRule = extend::RuleOf<Jet>;
 
 Term sum(const Term& a, const Term& b) { return a && b ? Term(*a + *b) : a ? a : b; }
 Term product(const Term& a, const Term& b) { return a && b ? Term(*a * *b) : Term(); }
@@ -162,8 +161,8 @@ const JetRule pow_jet(operation("pow"), [](const JetContext& c) {  // exp(y log 
   return exponential(value(c), times(c.in[1], log_x));
 });
 const JetRule integer_pow_jet(operation("integer_pow"), [](const JetContext& c) {
-  const std::vector<detail::ParamText> params = c.eqn.op->params_list(*c.eqn.params);
-  const int n = std::stoi(detail::find_named(params, "y")->text);
+  const std::vector<extend::ParamText> params = c.eqn.op->params_list(*c.eqn.params);
+  const int n = std::stoi(extend::find_named(params, "y")->text);
   // By squaring, so that it holds where x is zero.
   Series z(c.order + 1), base = c.in[0];
   z[0] = ones_like(*base[0]);
