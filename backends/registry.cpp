@@ -100,6 +100,19 @@ class WithMaps final : public Backend {
   B inner_;
 };
 
+/// The backends by their platforms: a new one is a row here.
+struct NamedBackend {
+  std::string_view platform;
+  Backend& (*get)();
+};
+template <class B>
+Backend& the_backend() {
+  static auto& one = process_wide<WithMaps<B>>();
+  return one;
+}
+constexpr NamedBackend backends[] = {
+    {"cpu", the_backend<HostBackend>}, {"cuda", the_backend<cuda::CudaBackend>}, {"interp", the_backend<InterpBackend>}};
+
 }  // namespace
 
 Host& host() {
@@ -108,13 +121,11 @@ Host& host() {
 }
 
 Backend& backend(std::string_view platform) {
-  static auto& interp = process_wide<WithMaps<InterpBackend>>();
-  static auto& cpu = process_wide<WithMaps<HostBackend>>();
-  static auto& cuda = process_wide<WithMaps<cuda::CudaBackend>>();
-  if (platform == "cpu") return cpu;
-  if (platform == "interp") return interp;
-  if (platform == "cuda") return cuda;
-  throw DeviceError(fmt::format("unknown backend '{}'; available: 'cpu', 'cuda', 'interp'", platform));
+  for (const NamedBackend& b : backends)
+    if (b.platform == platform) return b.get();
+  std::string names;
+  for (const NamedBackend& b : backends) names += fmt::format("{}'{}'", names.empty() ? "" : ", ", b.platform);
+  throw DeviceError(fmt::format("unknown backend '{}'; available: {}", platform, names));
 }
 
 Ref<Executable> compile_scheduled(std::string_view platform, const Jaxpr& j, const CompileOptions& options, std::string_view schedules) {

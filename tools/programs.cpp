@@ -105,7 +105,7 @@ void check_inputs(const std::string& name, const Jaxpr& program, const std::vect
 
 std::vector<Array> run_on(const std::string& platform, const std::string& name, const Jaxpr& program, const std::vector<Array>& inputs) {
   check_inputs(name, program, inputs);
-  const Device device = devices(platform == "cuda" ? "cuda" : "cpu")[0];
+  const Device device = devices(platform == "interp" ? "cpu" : platform)[0];
   // The host's backends read the host's memory.
   const std::vector<Array> here = platform == "cuda" ? inputs : detail::fetched(inputs, device.id());
   return detail::backend(platform).compile(program, {.name = name})->call(here, device.id());

@@ -155,7 +155,7 @@ int bench_command(const Arguments& line) {
     for (std::size_t i = 0; i < types.size(); ++i) inputs.push_back(made_input(types[i], i));
   check_inputs(line.words[0], program, inputs);
   const std::string platform = backend_of(line);
-  const Device device = devices(platform == "cuda" ? "cuda" : "cpu")[0];
+  const Device device = devices(platform == "interp" ? "cpu" : platform)[0];
   inputs = device_put(inputs, device);
   for (const Array& x : inputs) x.block_until_ready();
   const auto time_of = [](auto&& call) {

@@ -298,6 +298,7 @@ namespace {
 
 class CudaDevices final : public Accelerators {
  public:
+  std::string_view platform() const override { return "cuda"; }
   std::vector<std::string> found() override {
     std::vector<std::string> kinds;
     for (int i = 0, n = driver_devices(); i < n; ++i) {

@@ -3,6 +3,7 @@
 #pragma once
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "weft/core/array/array_impl.h"
@@ -16,6 +17,8 @@ struct CollectiveLabel;
 class Accelerators {
  public:
   virtual ~Accelerators() = default;
+  /// Their platform's name, as Device::platform() gives it and WEFT_PLATFORM and devices() take it.
+  virtual std::string_view platform() const = 0;
   /// The machine's, by kind. Opens the driver at the first call; never throws for want of one, and uses none.
   virtual std::vector<std::string> found() = 0;
   /// Before the first use of one: this process drives those that have these places in found(), and no others.

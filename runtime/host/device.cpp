@@ -59,9 +59,9 @@ std::atomic<bool> found_accelerators{false};
 bool prefers_gpu() {
   static const bool is = [] {
     const char* given = std::getenv("WEFT_PLATFORM");
-    const std::string_view platform = given ? given : "";
-    if (!platform.empty() && platform != "cpu" && platform != "cuda")
-      throw DeviceError(fmt::format("WEFT_PLATFORM is `{}`; it can be `cpu` or `cuda`", platform));
+    const std::string_view platform = given ? given : "", other = accelerators().platform();
+    if (!platform.empty() && platform != "cpu" && platform != other)
+      throw DeviceError(fmt::format("WEFT_PLATFORM is `{}`; it can be `cpu` or `{}`", platform, other));
     if (platform == "cpu") return false;
     if (several_processes()) {
       const Processes& p = processes();
@@ -70,13 +70,13 @@ bool prefers_gpu() {
         if (p.num_accelerators(r) == 0) without.push_back(r);
       if (without.empty()) return found_accelerators = true;
       if (platform.empty()) return false;
-      throw DeviceError(fmt::format("WEFT_PLATFORM is `cuda`, but of {} processes {} {} no such device{}", p.count,
+      throw DeviceError(fmt::format("WEFT_PLATFORM is `{}`, but of {} processes {} {} no such device{}", other, p.count,
                                     fmt::join(without, ", "), without.size() == 1 ? "has" : "have",
                                     p.num_accelerators(p.index) == 0 ? ": " + accelerators().why_none() : std::string()));
     }
     if (accelerators().count() == 0) {
       if (platform.empty()) return false;
-      throw DeviceError("WEFT_PLATFORM is `cuda`, but there is no such device: " + accelerators().why_none());
+      throw DeviceError(fmt::format("WEFT_PLATFORM is `{}`, but there is no such device: {}", other, accelerators().why_none()));
     }
     found_accelerators = true;
     return true;
@@ -115,7 +115,7 @@ std::string Device::kind() const {
   return name;
 }
 
-std::string Device::platform() const { return detail::is_accelerator(id_) ? "cuda" : "cpu"; }
+std::string Device::platform() const { return detail::is_accelerator(id_) ? std::string(detail::accelerators().platform()) : "cpu"; }
 int Device::process_index() const { return detail::processes().process_of(id_); }
 
 MemoryStats Device::memory_stats() const {
@@ -132,10 +132,11 @@ MemoryStats Device::memory_stats() const {
 namespace {
 
 std::vector<Device> devices_of(const char* operation, bool only_local, std::string_view platform, SourceLoc loc) {
-  if (!platform.empty() && platform != "cpu" && platform != "cuda")
-    throw DeviceError(fmt::format("{}: unknown platform '{}'; available: 'cpu', 'cuda'", operation, platform), loc);
+  const std::string_view other = detail::accelerators().platform();
+  if (!platform.empty() && platform != "cpu" && platform != other)
+    throw DeviceError(fmt::format("{}: unknown platform '{}'; available: 'cpu', '{}'", operation, platform, other), loc);
   detail::num_host_devices();  // throws if it was changed since
-  if (platform.empty()) platform = detail::prefers_gpu() ? "cuda" : "cpu";
+  if (platform.empty()) platform = detail::prefers_gpu() ? other : "cpu";
   const detail::Processes& p = detail::processes();
   const auto between = [](int begin, int end) {
     std::vector<Device> list;
@@ -149,7 +150,7 @@ std::vector<Device> devices_of(const char* operation, bool only_local, std::stri
                   : only_local                 ? first + p.num_accelerators(p.index)
                                                : p.first_accelerator.back();
   if (end == first)
-    throw DeviceError(fmt::format("{}: there is no device of platform `cuda`: {}", operation,
+    throw DeviceError(fmt::format("{}: there is no device of platform `{}`: {}", operation, other,
                                   detail::several_processes() && detail::keeps_to_the_host()
                                       ? std::string("with WEFT_PLATFORM=cpu a process among several has none")
                                       : detail::accelerators().why_none()),

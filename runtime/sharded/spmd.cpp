@@ -226,9 +226,10 @@ Ref<SpmdProgram> spmd_program(const ParamsRef& params, Backend& given, const std
   const bool beyond = !ids.empty() && is_accelerator(ids[0]);
   for (int id : ids)
     if (is_accelerator(id) != beyond) throw DeviceError("shard_map: a mesh of devices of several platforms");
-  Backend& backend = beyond && given.platform() == "cpu"     ? detail::backend("cuda")
-                     : !beyond && given.platform() == "cuda" ? detail::backend("cpu")
-                                                             : given;
+  const std::string_view other = accelerators().platform();
+  Backend& backend = beyond && given.platform() == "cpu"    ? detail::backend(other)
+                     : !beyond && given.platform() == other ? detail::backend("cpu")
+                                                            : given;
   // What is taken for results is the host's memory only.
   const std::vector<bool> donated = beyond ? std::vector<bool>() : given_away;
   const std::uint64_t key = structural_hash(p.jaxpr);
