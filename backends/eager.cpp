@@ -122,7 +122,7 @@ bool is_compiled(const Primitive& op, const ParamsRef& params, std::span<const A
   }
 }
 
-/// On operands that each lie in one place: small work by the reference function, large work as a program of one equation, compiled once.
+/// On operands that each are in one place: small work by the reference function, large work as a program of one equation, compiled once.
 std::vector<Array> run_on(const Primitive& op, const ParamsRef& params, std::span<const Array> inputs, std::span<const Aval> out_avals,
                           int device, SourceLoc loc) {
   // On a GPU everything is compiled that can be, so that it stays there.
@@ -210,7 +210,7 @@ bool all_processes_have(const MeshAxes& mesh, const PartitionSpec& spec, const S
   return processes().processes_of(ids) == processes().processes_of(mesh.device_ids);
 }
 
-/// A piece that lies within one device's block stays on that device, uncommitted; of a global array, where all processes have the block, so
+/// A piece that is within one device's block stays on that device, uncommitted; of a global array, where all processes have the block, so
 /// that all do the same.
 std::optional<std::vector<Array>> slice_one_shard(const Primitive& op, const ParamsRef& params, const Array& x, const Aval& out) {
   if (!is_sharded(x)) return {};
@@ -283,7 +283,7 @@ std::vector<Array> execute(const Primitive& op, const ParamsRef& params, std::sp
   return results;
 }
 
-/// A program of a jit, where its operands lie: in one place, or sharded over a mesh. `is_admitted`: asked before it is compiled.
+/// A program of a jit, where its operands are: in one place, or sharded over a mesh. `is_admitted`: asked before it is compiled.
 std::optional<std::vector<Array>> run_compiled(const std::string& name, const Jaxpr& j, std::span<const Array> inputs,
                                                FunctionRef<bool()> is_admitted) {
   const ConcreteArray* committed = nullptr;

@@ -75,7 +75,7 @@ Jaxpr live_part(const Jaxpr& j, const std::vector<std::size_t>& inputs, const st
   for (std::size_t k : outputs) results.push_back(d.outputs[k]);
   std::optional<Jaxpr> part = pruned(j, inputs, results);
   if (part) return *part;
-  // All is needed; the inputs may stand in another order.
+  // All is needed; the inputs may be in another order.
   if (inputs == all(inputs.size()) && outputs == all(outputs.size())) return j;
   JaxprCopy copy(j);
   for (std::size_t i : inputs) copy.add_input(d.first_input() + static_cast<Var>(i));

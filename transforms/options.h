@@ -11,7 +11,7 @@ namespace weft {
 /// Options of vmap (jax.vmap).
 struct VmapOptions {
   Axes in_axes = 0;                   ///< which axis of each argument is mapped; none: it is the same for all
-  Axes out_axes = 0;                  ///< where the mapped axis stands in each result; none: the result is the same for all
+  Axes out_axes = 0;                  ///< where the mapped axis is in each result; none: the result is the same for all
   std::string axis_name = {};         ///< for collectives
   std::optional<Int> axis_size = {};  ///< needed only where no argument is mapped
   std::string spmd_axis_name = {};    ///< the mesh axis over which a shard_map inside shards the mapped axis

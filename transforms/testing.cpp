@@ -35,7 +35,7 @@ double default_tolerance(DType t) {
   return part == float64 ? 1e-12 : part == float16 ? 2e-3 : part == bfloat16 ? 2e-2 : 1e-5;
 }
 
-/// How many numbers of the type lie between two; of the parts of complex ones, the larger count.
+/// How many numbers of the type are between two; of the parts of complex ones, the larger count.
 template <class T>
 double ulps_between(T a, T b) {
   if constexpr (is_complex_storage<T>) {

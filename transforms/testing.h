@@ -64,7 +64,7 @@ struct CheckLaws : Callable<CheckLaws> {
 }  // namespace detail
 
 /// Throws Error unless both trees have one structure, equal shapes and dtypes, and elements with |got - want| <= atol + rtol |want|. The
-/// message names the worst element: its path in the tree, its position, both values, and how many units in the last place lie between them.
+/// message names the worst element: its path in the tree, its position, both values, and how many units in the last place are between them.
 /// Integers and bools must be equal; NaN is close to NaN, infinities to themselves.
 template <class T, class U>
 void check_close(const T& got, const U& want, CloseOptions options = {}, SourceLoc loc = SourceLoc::here()) {

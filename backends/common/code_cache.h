@@ -1,6 +1,6 @@
 // Compiled code kept in files, so that another process need not make it again.
 //
-// They lie in a folder of the cache's own, `weft-code` below the one that the user names, which a CACHEDIR.TAG marks as weft's
+// They are in a folder of the cache's own, `weft-code` below the one that the user names, which a CACHEDIR.TAG marks as weft's
 // (https://bford.info/cachedir/): backup tools pass over it, and nothing outside of it is ever removed. An entry is a file named by the
 // hash of all that its code depends on. It holds that hash, the code's size and the code's own hash, and is used only if all fit. Files are
 // written aside and renamed, so that readers and other writers, of other versions of weft too, never see half of one. What can't be read,

@@ -56,7 +56,7 @@ Dims first_swapped(Dims d) {
   std::swap(d[0], d[1]);
   return d;
 }
-/// Whether each tap of the window lies on an element under some position of the window.
+/// Whether each tap of the window is on an element under some position of the window.
 bool each_tap_matters(const WindowDim& d) {
   for (std::int64_t tap = 0; tap < d.window; ++tap) {
     const std::int64_t behind = d.low - tap * d.window_dilation;

@@ -7,7 +7,7 @@
 
 namespace weft::detail {
 
-/// What the host runs in place of a composite's body on operands of these types; nothing: the body. A rule for a name may stand in any
+/// What the host runs in place of a composite's body on operands of these types; nothing: the body. A rule for a name may be in any
 /// file.
 struct CpuComposite {
   using Function = std::optional<Jaxpr>(const CompositeParams& p, std::span<const Aval> in);

@@ -1,4 +1,4 @@
-// The operations of interpreted code. Values lie in one frame of memory: the elements of a vector side by side, a truth value in a byte.
+// The operations of interpreted code. Values are in one frame of memory: the elements of a vector side by side, a truth value in a byte.
 #pragma once
 #include <llvm/ADT/StringRef.h>
 #include <llvm/IR/InstrTypes.h>

@@ -97,7 +97,7 @@ std::size_t area(int m, int n) { return static_cast<std::size_t>(m) * static_cas
 
 }  // namespace
 
-// What LAPACK sees is conj(a), whose upper factor u has u^T u = a, and u^T is what lies in memory.
+// What LAPACK sees is conj(a), whose upper factor u has u^T u = a, and u^T is what is in memory.
 template <class T>
 bool cholesky(T* a, int n) {
   const LibraryUse use;
@@ -169,7 +169,7 @@ bool eigh(T* a, int n, bool lower, Real<T>* values) {
   return true;
 }
 
-// What LAPACK sees is a^T = conj(vh)^H s u^T: it gives u^T's rows where it thinks of vh, and so u lies in memory.
+// What LAPACK sees is a^T = conj(vh)^H s u^T: it gives u^T's rows where it thinks of vh, and so u is in memory.
 template <class T>
 bool svd(T* a, int m, int n, bool vectors, bool full, Real<T>* s, T* u, T* vh) {
   const LibraryUse use;

@@ -64,7 +64,7 @@ bool is_gemm(const dnnl::matmul::primitive_desc& d) { return std::string_view(d.
 struct Piece {
   dnnl::matmul primitive;
   dnnl::memory::desc a, b, out, scratch;
-  std::int64_t packed_rows = 0, packed_columns = 0, packed_stride = 0;  // of a as it lies in memory; 0: it is not packed
+  std::int64_t packed_rows = 0, packed_columns = 0, packed_stride = 0;  // of a as it is in memory; 0: it is not packed
 
   explicit Piece(const ProductStep& p) {
     require_library_memory();
@@ -182,7 +182,7 @@ ProductPieces cut_product(const ProductStep& p) {
     r.last.batch[0].size = cut(p.batch[0].size, 1), r.piece.batch[0].size = length;
     r.step_a = p.batch[0].stride_a * length, r.step_b = p.batch[0].stride_b * length, r.step_out = p.batch[0].stride_out * length;
   } else if (p.m >= p.n || (wanted == 2 && p.m >= 128 && p.n <= 4 * p.m)) {
-    // Rows rather than columns: what lies between other columns oneDNN leaves to its older kind of product.
+    // Rows rather than columns: what is between other columns oneDNN leaves to its older kind of product.
     r.last.m = cut(p.m, 64), r.piece.m = length;
     r.step_a = p.a_row * length, r.step_out = p.out_row * length;
   } else {

@@ -23,14 +23,14 @@ class ProductPreparation {
   ProductPreparation& operator=(const ProductPreparation&) = delete;
 };
 
-/// A product cut by its sizes: `pieces` products, all but the last like `piece`, whose operands and results lie so many elements apart.
+/// A product cut by its sizes: `pieces` products, all but the last like `piece`, whose operands and results are so many elements apart.
 struct ProductPieces {
   ProductStep piece, last;
   std::int64_t pieces = 1, step_a = 0, step_b = 0, step_out = 0;
 };
 ProductPieces cut_product(const ProductStep& p);
 
-/// Whether one of these is faster than a kernel, its operands lying in rows; and whether one takes a product with its strides.
+/// Whether one of these is faster than a kernel, its operands being in rows; and whether one takes a product with its strides.
 bool prefers_product(const ProductStep& p);
 bool takes_product(const ProductStep& p);
 std::unique_ptr<Product> make_product(const ProductStep& p);

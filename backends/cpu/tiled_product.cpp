@@ -30,7 +30,7 @@ constexpr std::int64_t kBlock = 96 << 10;                               // eleme
 using Tile = void (*)(const float* a, std::int64_t stride, const float* panel, std::int64_t panel_row, std::int64_t depth, float* out,
                       std::int64_t out_row, bool add, __mmask16 last);
 
-/// A tile of M rows and N vectors. The left operand's neighbours lie along k, or (`transposed`) along m; the other stride is given.
+/// A tile of M rows and N vectors. The left operand's neighbours are along k, or (`transposed`) along m; the other stride is given.
 template <int M, int N, bool transposed>
 void tile(const float* a, std::int64_t stride, const float* panel, std::int64_t panel_row, std::int64_t depth, float* out,
           std::int64_t out_row, bool add, __mmask16 last) {
@@ -212,7 +212,7 @@ class TiledProduct final : public Product {
 std::unique_ptr<Product> make_tiled_product(const ProductStep& p) {
   static const bool possible = native_vector_bytes() >= 64 && __builtin_cpu_supports("avx512f");
   // oneDNN is as good with matrices that are larger than the caches, and better with batches, with few rows, and a few percent with long
-  // rows that lie as it likes them.
+  // rows that are as it likes them.
   if (!possible || p.dtype != float32 || !p.batch.empty() || p.m < 4 * kRows || p.flops() > 3e8) return nullptr;
   if (p.a_col == 1 && p.b_col == 1 && p.k >= 256 && p.n % kColumns == 0 && p.flops() > 1.6e7) return nullptr;
   return std::make_unique<TiledProduct>(p);

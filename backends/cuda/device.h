@@ -63,7 +63,7 @@ class GpuDevice {
 
   /// Held while calls that belong together are put into the stream.
   std::recursive_mutex& order() { return order_; }
-  /// What says where arrays lie, while a mapped program runs that is to be replayed; or null. Under order().
+  /// What says where arrays are, while a mapped program runs that is to be replayed; or null. Under order().
   GraphMemory* supply() const { return graph_memory_; }
   void set_supply(GraphMemory* s) { graph_memory_ = s; }
 

@@ -282,7 +282,7 @@ std::vector<Array> GpuExecutable::call(std::span<const Array> inputs, int device
     throw Error(fmt::format("{}: internal error: called with {} inputs, compiled for {}", name_, inputs.size(), data.num_inputs));
   GpuDevice& gpu = device_of(device);
   OnDevice& d = on(gpu);
-  // What the inputs, wherever they lie, are on this device.
+  // What the inputs, wherever they are, are on this device.
   std::vector<Ref<Buffer>> here(inputs.size());
   for (std::size_t i = 0; i < inputs.size(); ++i) here[i] = buffer_on(inputs[i], device);
   std::vector<Ref<Buffer>> results(program_.outputs.size());
@@ -356,7 +356,7 @@ void GpuExecutable::run_supplied(OnDevice& d, const Addresses& at, GraphMemory& 
   d.capturing = false;
 }
 
-/// A call with arrays that lie where those of an earlier one lay is a replay: memory comes back from the pool, so that training loops
+/// A call with arrays that are where those of an earlier one were is a replay: memory comes back from the pool, so that training loops
 /// repeat themselves after a step or two.
 void GpuExecutable::run_captured(OnDevice& d, const Addresses& at) {
   const Driver& cu = driver();

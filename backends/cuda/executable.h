@@ -31,7 +31,7 @@ class LoadedCode {
   Module module_ = nullptr;
 };
 
-/// The captured launches of one call, for arrays that lie where they lay then.
+/// The captured launches of one call, for arrays that are where they were then.
 struct CapturedGraph {
   std::vector<DevicePointer> addresses;
   GraphExec graph = nullptr;  ///< null: seen once, not captured yet

@@ -47,7 +47,7 @@ std::vector<Array> call(SolverCall::Params p, std::initializer_list<Array> in) {
 
 std::vector<Array> cholesky(const Array& x) {
   const Matrices3 m(x.aval());
-  // The lower triangle is the upper one of what the routine sees, a's conjugate; its factor's transpose lies in memory.
+  // The lower triangle is the upper one of what the routine sees, a's conjugate; its factor's transpose is in memory.
   const std::vector<Array> r = call({.routine = "potrf", .upper = true}, {m.flat(x)});
   const Shape& s = r[0].shape();
   const Array diagonal = diagonal_of(r[0], {});
@@ -93,7 +93,7 @@ std::vector<Array> svd(const Array& x, const SvdParams& p) {
   Array a = m.flat(x);
   const Array infinite = not_finite(a);
   a = zeroed(a, infinite);
-  // The routine wants no more columns than rows. Of a wide matrix it sees the transpose: u and vh change places, and lie as they should.
+  // The routine wants no more columns than rows. Of a wide matrix it sees the transpose: u and vh change places, and are as they should.
   const bool wide = a.shape()[1] > a.shape()[2];
   const std::vector<Array> r = call({.routine = "gesvd", .vectors = p.compute_uv, .full = p.full_matrices}, {wide ? transposed(a) : a});
   const Array bad = infinite | (r.back() != scalar_like(r.back(), 0));

@@ -1,4 +1,4 @@
-// Where the arrays of a mapped program lie that is to be replayed: what one run of it allocates on its devices is written down, and given
+// Where the arrays of a mapped program are that is to be replayed: what one run of it allocates on its devices is written down, and given
 // at the same places to the runs that follow.
 #pragma once
 #include <cstdint>
@@ -10,7 +10,7 @@
 
 namespace weft::detail::cuda {
 
-/// While a device has one (GpuDevice::supply), its new arrays are noted by it, or lie where it says. Used under the device's order().
+/// While a device has one (GpuDevice::supply), its new arrays are noted by it, or are where it says. Used under the device's order().
 class GraphMemory {
  public:
   enum class Mode { noting, giving, capturing };
@@ -32,7 +32,7 @@ class GraphMemory {
   GraphMemory& operator=(const GraphMemory&) = delete;
 
   Mode mode() const { return mode_; }
-  /// Where the device's next array lies; it has been allocated at `noted`, if this one only takes notes.
+  /// Where the device's next array is; it has been allocated at `noted`, if this one only takes notes.
   DevicePointer take(const GpuDevice& device, std::size_t bytes, DevicePointer noted);
   void released(const GpuDevice& device, DevicePointer p);
   /// The run needs the host's memory, or a look at values: it can't be replayed.

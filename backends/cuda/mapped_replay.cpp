@@ -1,6 +1,6 @@
 // Mapped programs as graphs, one for each device: kernels, products and NCCL's calls of a step are captured from all devices' streams at
-// once, and replayed where arrays lie as they lay then. Several processes must capture and replay alike, so that it can't depend on where
-// each one's arrays lie: there a program has places of its own for what it is given and what it makes, and arrays are copied.
+// once, and replayed where arrays are as they were then. Several processes must capture and replay alike, so that it can't depend on where
+// each one's arrays are: there a program has places of its own for what it is given and what it makes, and arrays are copied.
 #include "weft/runtime/sharded/mapped_replay.h"
 
 #include <fmt/core.h>
@@ -133,7 +133,7 @@ class Replay final : public MappedReplay {
     std::size_t value = 0, device = 0;  ///< of an input; the piece's number and its device
     Ref<Buffer> buffer;
   };
-  /// A call with arrays that lie at these places.
+  /// A call with arrays that are at these places.
   struct Known {
     std::vector<DevicePointer> addresses;
     std::uint64_t communicators = 0;  ///< as they were in its last run
@@ -291,7 +291,7 @@ class Replay final : public MappedReplay {
     }
   }
 
-  /// Memory for what are results among a device's pieces. Where several have one size, the first one lies lowest: what the pool gives in
+  /// Memory for what are results among a device's pieces. Where several have one size, the first one is lowest: what the pool gives in
   /// another order is the same to the graphs.
   std::vector<Ref<Buffer>> new_results(std::size_t k) const {
     const GraphMemory::Pieces& pieces = pieces_[k];

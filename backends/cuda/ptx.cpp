@@ -150,7 +150,7 @@ void mark_control(const ControlStep& c, std::vector<std::vector<char>>& aliased)
   }
 }
 
-/// Which arguments of which kernels may lie in one another's memory, in any of the steps.
+/// Which arguments of which kernels may be in one another's memory, in any of the steps.
 std::vector<std::vector<char>> aliased_arguments(const KernelProgram& p) {
   std::vector<std::vector<char>> aliased;
   for (const Kernel& k : p.kernels) aliased.emplace_back(k.args.size(), 0);

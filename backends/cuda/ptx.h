@@ -38,7 +38,7 @@ void keep_ptx(const Jaxpr& j, const std::vector<bool>& donated, const std::strin
 /// LLVM's text before code generation, likewise.
 std::string gpu_llvm_text(const KernelProgram& p, const GpuTarget& target);
 
-/// Where libdevice.10.bc lies; empty: nowhere. WEFT_LIBDEVICE, beside this library, the CUDA toolkit, Python's packages.
+/// Where libdevice.10.bc is; empty: nowhere. WEFT_LIBDEVICE, beside this library, the CUDA toolkit, Python's packages.
 std::string libdevice_path();
 
 }  // namespace weft::detail

@@ -70,7 +70,7 @@ class RadixStep final : public DeviceStep {
       bytes_ += (bytes + 255) / 256 * 256;
       return place;
     };
-    // Between passes the elements lie by turns in two places.
+    // Between passes the elements are by turns in two places.
     for (int k = 0; k < std::min(2, passes_ - 1); ++k) {
       codes_[k] = take(lines_ * n_ * code_bytes_);
       if (p_.positions) positions_[k] = take(lines_ * n_ * 4);

@@ -1,4 +1,4 @@
-// What there is of CUDA, for people.
+// A report of the CUDA driver, libraries and devices that are found, for people to read.
 #pragma once
 #include <string>
 

@@ -148,7 +148,7 @@ class SolverStep final : public DeviceStep {
     ask();
     on_host_.resize(host_bytes_ + 1);
     take(work_, static_cast<std::int64_t>(device_bytes_));
-    // What lies beside the routine's own memory.
+    // What is beside the routine's own memory.
     if (p_.routine == "gesvd") take(copy_, in[0].bytes());
     if (p_.routine == "getrf") take(from_one_, count_ * least_ * 8);
     if (by_places()) take(places_of_a_, count_ * 8), take(places_of_b_, count_ * 8);

@@ -1,4 +1,4 @@
-// Linear algebra by cuSOLVER and cuBLAS, opened when a program first needs them.
+// Linear algebra by cuSOLVER and cuBLAS, opened when a program needs them for the first time.
 #pragma once
 #include "weft/backends/cuda/device_step.h"
 #include "weft/core/ir/primitive.h"

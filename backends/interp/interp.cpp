@@ -26,7 +26,7 @@
 namespace weft::detail {
 namespace {
 
-/// The elements as reference() reads them. Literals lie in the array object itself, which the caller keeps.
+/// The elements as reference() reads them. Literals are in the array object itself, which the caller keeps.
 HostTensor tensor_of(const Array& x) { return {x.aval(), const_cast<void*>(host_data(x))}; }
 
 /// What was computed on the host goes to the device.

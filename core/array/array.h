@@ -88,7 +88,7 @@ class Array {
       return values;
     }
   }
-  /// The elements where they lie, in row-major order, valid while an Array holds them. Throws DTypeError for another dtype.
+  /// The elements where they are, in row-major order, valid while an Array holds them. Throws DTypeError for another dtype.
   template <Scalar T>
   std::span<const T> data(SourceLoc loc = SourceLoc::here()) const {
     return {static_cast<const T*>(detail::host_elements(*this, detail::storage_dtype<T>(), loc)), static_cast<std::size_t>(size())};

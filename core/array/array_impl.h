@@ -25,7 +25,7 @@ class Buffer : public RefCounted {
   virtual bool exclusive() const { return unique(); }
 };
 
-/// Where the parts of an array lie, for arrays on other places than one uncommitted default device. Implemented in runtime/sharding.
+/// Where the parts of an array are, for arrays on other places than one uncommitted default device. Implemented in runtime/sharding.
 class Placement : public RefCounted {
  public:
   virtual std::string describe() const = 0;
@@ -43,7 +43,7 @@ struct ConcreteArray final : ArrayImpl {
       : ArrayImpl(Kind::concrete, std::move(a)), shards(std::move(s)), placement(std::move(p)) {
     if (shards.size() == 1) buffer = shards[0];
   }
-  Ref<Buffer> buffer;               ///< all elements in row-major order, when they lie in one place; null when sharded
+  Ref<Buffer> buffer;               ///< all elements in row-major order, when they are in one place; null when sharded
   std::vector<Ref<Buffer>> shards;  ///< one a device, in the placement's order; empty when uncommitted
   Ref<const Placement> placement;   ///< null: uncommitted, follows what it is used with
 };

@@ -182,7 +182,7 @@ class FloatFormat {
   std::size_t left_ = 0, right_ = 0, precision_ = 0, exponent_digits_ = 0;
 };
 
-/// A number that stands alone, as NumPy writes a scalar; `part`: of a complex number, which has no `.0`.
+/// A number that is alone, as NumPy writes a scalar; `part`: of a complex number, which has no `.0`.
 std::string scalar_text(double v, DType dtype, bool part) {
   if (std::isnan(v)) return "nan";
   if (std::isinf(v)) return v < 0 ? "-inf" : "inf";

@@ -36,7 +36,7 @@ namespace {
 
 std::size_t at(int i) { return static_cast<std::size_t>(i); }
 
-/// What stands at one dimension of x, or between two.
+/// What is at one dimension of x, or between two.
 struct Entry {
   enum class Kind { position, slice, new_axis, scalar, array } kind;
   std::int64_t start = 0, step = 1, size = 1;  ///< positions start, start + step, ...

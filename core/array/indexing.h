@@ -72,9 +72,9 @@ Array scatter(Arg x, Arg indices, Arg updates, ScatterDimensionNumbers dimension
 /// lax.scatter_add: x with the updates added.
 Array scatter_add(Arg x, Arg indices, Arg updates, ScatterDimensionNumbers dimension_numbers);
 /// The window of the given sizes that begins at `start`, one scalar for each dimension; a negative start counts from the end. The window is
-/// moved to lie inside x, as lax.dynamic_slice does.
+/// moved to be inside x, as lax.dynamic_slice does.
 Array dynamic_slice(Arg x, Args start, Shape sizes);
-/// x with the window that begins at `start` replaced by `update`, of x's dtype and rank; moved to lie inside x.
+/// x with the window that begins at `start` replaced by `update`, of x's dtype and rank; moved to be inside x.
 Array dynamic_update_slice(Arg x, Arg update, Args start);
 /// A new last axis of size `num_classes` with a one at the position that x gives, zeros elsewhere; all zeros where x is out of range.
 Array one_hot(Arg x, Int num_classes, DType dtype = float32);

@@ -27,7 +27,7 @@ decltype(auto) with_storage(DType dtype, F&& f) {
     case 12: return f.template operator()<double>();
     case 13: return f.template operator()<std::complex<float>>();
     case 14: return f.template operator()<std::complex<double>>();
-    default:  // keys are moved and compared as they lie in memory
+    default:  // keys are moved and compared as they are in memory
       return f.template operator()<std::uint64_t>();
   }
 }

@@ -15,7 +15,7 @@ concept HasRowsAndColumns = requires(const M& m) {
   static_cast<std::int64_t>(m.rows());
   static_cast<std::int64_t>(m.cols());
 };
-/// A matrix whose element (i, j) lies at data()[i * rowStride() + j * colStride()], or so that inner and outer strides tell (Eigen's
+/// A matrix whose element (i, j) is at data()[i * rowStride() + j * colStride()], or so that inner and outer strides tell (Eigen's
 /// matrices, vectors, Map, Ref, Block and transposes).
 template <class M>
 concept StridedMatrix = HasRowsAndColumns<M> && requires(const M& m) { requires Scalar<std::remove_cvref_t<decltype(*m.data())>>; } &&
@@ -29,7 +29,7 @@ concept StridedMatrix = HasRowsAndColumns<M> && requires(const M& m) { requires 
                               static_cast<std::int64_t>(m.outerStride());
                               static_cast<bool>(M::IsRowMajor);
                             });
-/// A view whose element (i, j, ...) lies at data_handle()[i * stride(0) + j * stride(1) + ...] (std::mdspan).
+/// A view whose element (i, j, ...) is at data_handle()[i * stride(0) + j * stride(1) + ...] (std::mdspan).
 template <class M>
 concept StridedView =
     requires(const M& m) {
@@ -135,7 +135,7 @@ StridedElements elements_of(const M& m) {
   return e;
 }
 /// The elements by their indices, the last one running fastest, in the shape that they have or in another one. Throws ShapeError if they
-/// don't fit it, or where no strides tell where they lie.
+/// don't fit it, or where no strides tell where they are.
 Array array_of_strided(const StridedElements& elements, const Shape* shape, std::optional<DType> as, SourceLoc loc);
 /// Copies them in that order.
 void copy_strided(const StridedElements& elements, void* out, SourceLoc loc);

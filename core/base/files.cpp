@@ -60,7 +60,7 @@ Descriptor open_folder(const std::string& path) {
   return d || errno != EACCES ? std::move(d) : opened(path, O_PATH | O_DIRECTORY);
 }
 
-/// The file system, or what it lies on, has no such thing to bring to the disk.
+/// The file system, or what it is on, has no such thing to bring to the disk.
 bool has_no_sync(int error) { return error == EINVAL || error == ENOTSUP || error == ENOSYS || error == EROFS || error == EBADF; }
 int sync_of(int fd) {
   int result;
@@ -198,7 +198,7 @@ void NewFile::open_named() {
     std::string name = fmt::format("{}{}-{}-{:x}{}", kAsideBegin, getpid(), counter++, now.tv_nsec, kAsideEnd);
     file_ = Descriptor(openat(folder_.get(), name.c_str(), O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, options_.mode));
     if (file_) {
-      aside_.name = std::move(name);  // nothing that may fail stands between its making and this
+      aside_.name = std::move(name);  // nothing that may fail is between its making and this
       flock(file_.get(), LOCK_EX | LOCK_NB);
       return;
     }

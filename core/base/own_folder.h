@@ -1,5 +1,5 @@
-// Removing files. Weft removes only what lies in a folder that it made and marked, has a name of the form that its own files there have,
-// and begins with what they begin with; whatever else lies there stays, and the folder with it.
+// Removing files. Weft removes only what is in a folder that it made and marked, has a name of the form that its own files there have,
+// and begins with what they begin with; whatever else is there stays, and the folder with it.
 #pragma once
 #include <optional>
 #include <string>

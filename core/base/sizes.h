@@ -36,7 +36,7 @@ inline std::optional<std::int64_t> checked_bytes(std::span<const std::int64_t> s
   }
   return empty ? 0 : bytes;
 }
-/// Whether a box that begins at `start` lies in an array of this many elements in each dimension. All three have the same number of those.
+/// Whether a box that begins at `start` is in an array of this many elements in each dimension. All three have the same number of those.
 inline bool box_is_inside(std::span<const std::int64_t> start, std::span<const std::int64_t> box, std::span<const std::int64_t> whole) {
   for (std::size_t i = 0; i < whole.size(); ++i)
     if (start[i] < 0 || box[i] < 0 || start[i] > whole[i] || box[i] > whole[i] - start[i]) return false;

@@ -46,7 +46,7 @@ std::size_t closing(std::string_view s, std::size_t from) {
   return s.size();
 }
 
-// The parts of a qualified name that stand between `::` outside of all brackets, what the brackets hold left out. A result type ends
+// The parts of a qualified name that are between `::` outside of all brackets, what the brackets hold left out. A result type ends
 // at a space.
 std::vector<std::string> parts_of(std::string_view s) {
   std::vector<std::string> parts(1);

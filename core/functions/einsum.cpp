@@ -144,7 +144,7 @@ class Einsum {
     dtype_ = common.dtype;
   }
 
-  /// An operand without dimensions of size 1 that broadcast, and with the diagonal in place of a label that stands twice.
+  /// An operand without dimensions of size 1 that broadcast, and with the diagonal in place of a label that occurs twice.
   Labelled distinct(std::size_t k) const {
     Labelled x{as_dtype(operands_[k].array(), dtype_), {}};
     std::vector<int> broadcast;
@@ -257,7 +257,7 @@ class Einsum {
   }
 
   /// Nothing is summed over: an elementwise product, in the order of the result where possible, then in that of the other terms, with which
-  /// it is summed over several dimensions at once if they lie alike.
+  /// it is summed over several dimensions at once if they are alike.
   Labelled multiply_pair(const std::vector<Labelled>& terms, std::size_t first, std::size_t second) const {
     const Labelled &a = terms[first], &b = terms[second];
     std::vector<int> labels;

@@ -19,12 +19,12 @@ Array transpose(Arg x, Axis permutation);
 inline Array transpose(Arg x) { return transpose(std::move(x), none); }
 /// Two axes in each other's place.
 Array swapaxes(Arg x, int a, int b);
-/// The axes `source` come to stand at `destination`, the others keep their order.
+/// The axes `source` come to be at `destination`, the others keep their order.
 Array moveaxis(Arg x, Axis source, Axis destination);
 /// Without the given axes, or without all axes of size 1. Throws ShapeError if one has another size.
 Array squeeze(Arg x, Axis axis);
 inline Array squeeze(Arg x) { return squeeze(std::move(x), none); }
-/// With axes of size 1 that stand at `axis` in the result.
+/// With axes of size 1 that are at `axis` in the result.
 Array expand_dims(Arg x, Axis axis);
 /// As one dimension.
 Array ravel(Arg x);

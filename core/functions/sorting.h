@@ -34,7 +34,7 @@ Array searchsorted(Arg sorted, Arg v, SearchOptions options = {});
 
 struct UniqueOptions {
   Int size = 0;                          ///< of the result; 0: as many as there are, which takes x's value
-  std::optional<Array> fill_value = {};  ///< stands behind if there are fewer; default: the smallest element
+  std::optional<Array> fill_value = {};  ///< is behind if there are fewer; default: the smallest element
 };
 /// The different elements of x, sorted; of more than `size`, the smallest.
 Array unique(Arg x, UniqueOptions options);

@@ -80,7 +80,7 @@ DType dtype_of(const Header& h, const std::string& name, SourceLoc loc) {
   fail(name, "elements of the type '" + h.descr + "' cannot be those of an Array", loc);
 }
 
-/// Copies elements that lie in Fortran order to C order.
+/// Copies elements that are in Fortran order to C order.
 void to_c_order(const Shape& shape, std::size_t itemsize, const char* in, char* out) {
   std::vector<std::size_t> stride(static_cast<std::size_t>(shape.size()));
   std::size_t n = itemsize;

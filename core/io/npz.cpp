@@ -77,7 +77,7 @@ std::vector<Entry> read_directory(const Bytes& b) {
     Entry e{"", b.u16(at + 10), b.u32(at + 16), b.u32(at + 20), b.u32(at + 24), b.u32(at + 42)};
     const std::uint64_t name = b.u16(at + 28), extra = b.u16(at + 30), comment = b.u16(at + 32);
     e.name = std::string(b.piece(at + 46, name));
-    // Sizes of more than 32 bits stand in an extra field, those that need it only.
+    // Sizes of more than 32 bits are in an extra field, those that need it only.
     for (std::uint64_t x = at + 46 + name, end = x + extra; x + 4 <= end; x += 4 + b.u16(x + 2)) {
       if (b.u16(x) != 1) continue;
       std::uint64_t field = x + 4;
@@ -91,7 +91,7 @@ std::vector<Entry> read_directory(const Bytes& b) {
 }
 
 std::string inflate_entry(const Bytes& b, const Entry& e, std::string_view packed) {
-  // No more than 1032 bytes come out of one: a size beyond that is a lie, not to be allocated.
+  // No more than 1032 bytes come out of one: a size beyond that is false, not to be allocated.
   if (e.size / 1032 > e.compressed + 1) b.fail("the size of '" + e.name + "' is not possible");
   std::string out(e.size, '\0');
   z_stream z{};

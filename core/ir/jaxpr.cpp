@@ -160,7 +160,7 @@ Jaxpr JaxprBuilder::finish(std::vector<Atom> outputs) && {
 Hoisted hoist_consts(const Jaxpr& j) {
   const JaxprData& d = j.data();
   if (d.num_consts == 0) return {j, {}};
-  // Constants already stand in front of the inputs, so that only the counts change.
+  // Constants already are in front of the inputs, so that only the counts change.
   const Ref<JaxprData> data = new_program();
   data->avals = d.avals;
   data->num_inputs = d.num_consts + d.num_inputs;

@@ -140,7 +140,7 @@ class JaxprBuilder {
   std::vector<Atom> add_eqn(const Primitive& op, ParamsRef params, std::vector<Atom> inputs, std::span<const Aval> out_avals,
                             SourceLoc loc);
   const Aval& aval(Atom a) const;
-  /// Freezes. Variables are renumbered so that constants stand first; unused constants are dropped.
+  /// Freezes. Variables are renumbered so that constants are first; unused constants are dropped.
   Jaxpr finish(std::vector<Atom> outputs) &&;
 
   /// For a trace that computes values on demand (provisional numbering: in order of addition).

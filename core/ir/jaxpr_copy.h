@@ -27,7 +27,7 @@ class JaxprCopy {
   /// The equations of another program, of atoms of the copy; what its results are there.
   std::vector<Atom> add_program(const Jaxpr& j, std::span<const Atom> inputs);
   Atom add_literal(const Literal& literal) { return builder_.add_literal(literal); }
-  /// What stands in the copy for an operand or a result of the program.
+  /// What is in the copy for an operand or a result of the program.
   Atom operator()(Atom a);
   /// Freezes: the copy has these results of the program.
   Jaxpr finish(std::span<const Atom> outputs) &&;

@@ -171,7 +171,7 @@ struct ReferenceContext {
   }
 };
 
-/// Where an element of a movement's operand comes to lie: operand coordinate d is ((scale * result coordinate[out_dim] + offset) /
+/// Where an element of a movement's operand goes: operand coordinate d is ((scale * result coordinate[out_dim] + offset) /
 /// divisor), modulo `modulus` if that is not 0, or just offset if out_dim is -1. Where `guarded`, a coordinate out of range or not
 /// divisible means the fill value (operand 1 of pad).
 struct MovementDim {

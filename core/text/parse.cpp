@@ -6,7 +6,7 @@
 //     binder   := name ":" type            operand := name | value ":" type
 //
 // An equation ends at `;`, at a line that is indented no more than its own, at the next binder, or at the program's end. A program sees
-// its own names only. Definitions may stand in any order; each is read once, so that what shares a program still does after reading.
+// its own names only. Definitions may be in any order; each is read once, so that what shares a program still does after reading.
 #include <algorithm>
 #include <map>
 #include <mutex>
@@ -266,7 +266,7 @@ class ProgramReader {
     std::size_t at = r.offset() + 2;
     while (at < r.end() && is_space(s[at])) ++at;
     if (at >= r.end() || s[at] != '(') return false;
-    // A complex literal stands in parentheses too, but a colon follows it.
+    // A complex literal is in parentheses too, but a colon follows it.
     at = skip_brackets(s, at, r.end());
     return at == std::string_view::npos || at >= r.end() || s[at] != ':';
   }
@@ -525,7 +525,7 @@ class ProgramReader {
     }
     if (!is_letter(first) && !is_digit(first) && first != '-' && first != '+' && first != '(' && first != '.')
       r.fail(first == '[' ? "the values of an array are not in the text: it must be an input or a constant" : "expected an operand");
-    // The type stands behind the value, and says how to read it.
+    // The type is behind the value, and says how to read it.
     while (end < r.end() && text_[end] != ':' && text_[end] != '\n') ++end;
     if (end >= r.end() || text_[end] != ':') r.fail("expected a literal with its type, as in 2.0:f32[]");
     r.seek(end + 1);

@@ -88,7 +88,7 @@ std::vector<ParamText> printed_params(const JaxprData& d, const Eqn& e) {
   if (manual && mesh && manual->text == "frozenset({})") manual->text = axis_names_text(mesh->text);
   if (!traits.update.empty() && !find_named(list, "update_jaxpr") && !e.inputs.empty())
     list.push_back({"update_jaxpr", {}, scalar_program(traits.update, d.aval(e.inputs[0]).dtype)});
-  // Sorted, but a function's name stands first.
+  // Sorted, but a function's name is first.
   std::sort(list.begin(), list.end(), [](const ParamText& a, const ParamText& b) {
     return std::pair(a.name != "name", a.name) < std::pair(b.name != "name", b.name);
   });

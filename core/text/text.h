@@ -109,7 +109,7 @@ std::string print_fields(std::string_view name, const T& value) {
     }(std::make_index_sequence<field_count<T>>{});
   return s + ")";
 }
-/// Reads what print_fields writes; the fields may stand in any order, and those left out keep their values.
+/// Reads what print_fields writes; the fields may be in any order, and those left out keep their values.
 template <class T>
 void read_fields(ParamReader& r, std::string_view name, T& value) {
   r.expect(name);

@@ -38,7 +38,7 @@ void note_key_uses(const Jaxpr& program, std::span<const Array> inputs, const st
 /// The same of the branches of a conditional, of which one runs.
 void note_key_uses(std::span<const Jaxpr> branches, std::span<const Array> inputs, const std::string& user, SourceLoc loc);
 
-/// The inputs of a loop's body: what it closes over, and where its carry stands among them. Its first results are the carry again.
+/// The inputs of a loop's body: what it closes over, and where its carry is among them. Its first results are the carry again.
 struct LoopInputs {
   std::size_t num_consts, first_carry, num_carry;
 };

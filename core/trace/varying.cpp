@@ -84,7 +84,7 @@ EqnVarying of_collective(const Primitive& op, const ParamsBase& params, const Va
   return r;
 }
 
-/// `strict`: the equation stands in a program that is as it is; nothing if that has not the marks it needs.
+/// `strict`: the equation is in a program that is as it is; nothing if that has not the marks it needs.
 std::optional<EqnVarying> rule(const Primitive& op, const ParamsBase& params, const VaryingList& in, std::span<const Aval> avals,
                                std::span<const Aval> out_avals, SourceLoc loc, bool strict) {
   if (op.kind == Kind::collective) return of_collective(op, params, in);

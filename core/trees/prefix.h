@@ -9,7 +9,7 @@
 
 namespace weft {
 
-/// A tree prefix of axes: `0`, `none`, `{0, none}`, `{{0, none}, 1}`: one entry for all that stands below, or braces with one entry for
+/// A tree prefix of axes: `0`, `none`, `{0, none}`, `{{0, none}, 1}`: one entry for all that is below, or braces with one entry for
 /// each element, down to the leaves (a struct's fields in order, static ones may be left out). `{}` is the list of no entries.
 class Axes {
  public:

@@ -38,7 +38,7 @@ class Leaves {
 };
 
 /// A tree's nodes are followed by recursion, and its pointers may lead back to where they came from: throws PytreeError where it is deeper
-/// than a tree can be. Returns the depth of what stands below.
+/// than a tree can be. Returns the depth of what is below.
 inline constexpr int kMaxTreeDepth = 1000;
 [[noreturn]] void throw_too_deep();
 inline int below(int depth) {

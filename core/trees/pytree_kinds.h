@@ -288,7 +288,7 @@ constexpr void check_other() {
                 "weft: a pointer to a class that is declared only is neither a pytree nor static; define the class before");
 }
 
-/// Text that lies elsewhere, where it may change or end.
+/// Text that is elsewhere, where it may change or end.
 template <class T>
 inline constexpr bool is_borrowed_text = tree_kind<T> == TreeKind::text && std::is_trivially_copyable_v<T>;
 template <class... T>

@@ -103,7 +103,7 @@ template <class T, std::size_t... I>
 constexpr bool takes_fields(std::index_sequence<I...>) {
   return requires { T(repeat_t<AnyField<T>, I>{}...); };
 }
-/// How many initialisers the field takes that `Before` initialisers stand before: more than one for a C array of several elements.
+/// How many initialisers the field takes that comes after `Before` initialisers: more than one for a C array of several elements.
 template <class T, std::size_t Before, std::size_t Total, std::size_t N = 1>
 constexpr std::size_t initialisers_of_field() {
   if constexpr (takes_braces_at<T, Before, Total - Before - N>)

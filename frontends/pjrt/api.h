@@ -113,7 +113,7 @@ struct NamedValue {
   std::size_t value_size;  ///< of a string or a list; else 1
 };
 
-/// Dimensions from the one whose elements lie next to each other to the one whose lie furthest apart.
+/// Dimensions from the one whose elements are next to each other to the one whose are furthest apart.
 struct TiledLayout {
   Head head;
   const std::int64_t* minor_to_major;

@@ -47,7 +47,7 @@ void check_layout(const detail::ProgramValue& v) {
   if (plain != row_major + "}") not_supported(fmt::format("the layout {} of an array in a program", mode));
 }
 
-/// Whether a module says where a value lies over that many partitions: not where every dimension is left open.
+/// Whether a module says where a value is over that many partitions: not where every dimension is left open.
 bool states_sharding(const detail::ProgramValue& v, int num_partitions) {
   if (!v.sharding || v.sharding->mesh.axes.names.empty() || v.sharding->mesh.axes.num_devices() != num_partitions) return false;
   return v.sharding->open.empty() || !v.sharding->spec.trimmed().dims().empty() || !v.sharding->unreduced.empty();
@@ -109,7 +109,7 @@ Compiled::Compiled(const Client& client, std::string_view code_in, std::string_v
   detail::EagerScope eager;
   Jaxpr jaxpr = as_ports_have_them(program.jaxpr, arguments, results);
   if (num_partitions > 1) {
-    // Where results are to lie is part of the program; what is left open follows from the arguments.
+    // Where results are to be is part of the program; what is left open follows from the arguments.
     std::vector<std::optional<Placement>> in(arguments.size()), out;
     for (std::size_t i = 0; i < results.size(); ++i)
       out.push_back(states_sharding(program.results[i], num_partitions) ? std::optional<Placement>(*results[i].sharding) : std::nullopt);
@@ -135,7 +135,7 @@ Compiled::Compiled(const Client& client, std::string_view code_in, std::string_v
       }
       if (divided) jaxpr = *divided;
     }
-    // What isn't stated of a result lies as the map leaves it that gives it.
+    // What isn't stated of a result is as the map leaves it that gives it.
     for (std::size_t i = 0; i < results.size(); ++i)
       if (const detail::Atom a = jaxpr.data().outputs[i]; !out[i] && !a.is_literal())
         for (const Eqn& e : jaxpr.data().eqns) {

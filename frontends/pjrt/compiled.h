@@ -81,7 +81,7 @@ struct LoadedExecutable {
 };
 
 struct MemoryLayout {
-  std::string text;  ///< the order of dimensions, the one whose elements lie next to each other first: {1,0}
+  std::string text;  ///< the order of dimensions, the one whose elements are next to each other first: {1,0}
 };
 
 }  // namespace weft::pjrt

@@ -1,4 +1,4 @@
-// Types of elements, layouts, and copies of elements that lie at strides.
+// Types of elements, layouts, and copies of elements that are at strides.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -144,7 +144,7 @@ void copy_from(char* to, const std::vector<std::int64_t>& to_strides, const char
 void copy_strided(void* to, const std::vector<std::int64_t>& to_strides, const void* from, const std::vector<std::int64_t>& from_strides,
                   const std::vector<std::int64_t>& dims, std::int64_t itemsize) {
   if (std::find(dims.begin(), dims.end(), 0) != dims.end()) return;
-  // The last dimensions lie in one piece on both sides: they are copied at once.
+  // The last dimensions are in one piece on both sides: they are copied at once.
   std::size_t dense_from = dims.size();
   std::int64_t bytes = itemsize;
   while (dense_from > 0) {

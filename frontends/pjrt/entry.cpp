@@ -5,7 +5,7 @@
 namespace weft::pjrt {
 namespace {
 
-/// The call as it stands in the table: what it throws becomes an error. A structure of a caller that was built for an older version may be
+/// The call as it is in the table: what it throws becomes an error. A structure of a caller that was built for an older version may be
 /// too small to write to.
 template <class Args, void (*function)(Args&)>
 Error* call_of(Args* a) noexcept {

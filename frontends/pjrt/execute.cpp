@@ -49,7 +49,7 @@ Ref<detail::Buffer> taken(Array x) {
   return detail::why_not_taken({&elements, 1})[0] ? copied(elements) : elements;
 }
 
-/// Whether elements lie within memory of others.
+/// Whether elements are within memory of others.
 bool lies_in(const Ref<detail::Buffer>& elements, const std::vector<Ref<detail::Buffer>>& others) {
   const auto* const begin = static_cast<const char*>(elements->data());
   return elements->bytes() > 0 && std::any_of(others.begin(), others.end(), [&](const Ref<detail::Buffer>& o) {

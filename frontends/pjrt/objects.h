@@ -57,7 +57,7 @@ std::string platform_version();
 
 // Types of elements.
 
-/// Bytes of one element as it lies in memory; those of less than a byte take one.
+/// Bytes of one element as it is in memory; those of less than a byte take one.
 std::int64_t size_of(ElementType type);
 std::string name_of(ElementType type);
 /// weft's dtype, or nothing where weft can only keep such elements.
@@ -66,7 +66,7 @@ ElementType element_type_of(DType dtype);
 /// By the name that name_of gives.
 ElementType element_type_of(std::string_view name);
 
-/// An array on one device. Its elements lie in row-major order.
+/// An array on one device. Its elements are in row-major order.
 struct Buffer {
   Buffer(Device* d, Memory* m, ElementType t, std::vector<std::int64_t> shape) : device(d), memory(m), type(t), dims(std::move(shape)) {}
   Device* const device;
@@ -79,7 +79,7 @@ struct Buffer {
   /// Its elements, when they are there; throws what made them fail, or that it is deleted. Arrays of types that weft has none of are ones
   /// of unsigned integers of that size.
   Array array() const;
-  /// The memory that they lie in.
+  /// The memory that they are in.
   detail::Ref<detail::Buffer> elements() const;
   /// Its elements, which it has no more: it is deleted.
   Array take();
@@ -115,7 +115,7 @@ void check_row_major(const Layout* layout, std::size_t num_dims);
 /// Byte strides of a layout for elements of that size; row-major where it is null.
 std::vector<std::int64_t> strides_of(const Layout* layout, const std::vector<std::int64_t>& dims, std::int64_t itemsize);
 std::vector<std::int64_t> row_major_strides(const std::vector<std::int64_t>& dims, std::int64_t itemsize);
-/// Copies elements that lie at strides (in bytes).
+/// Copies elements that are at strides (in bytes).
 void copy_strided(void* to, const std::vector<std::int64_t>& to_strides, const void* from, const std::vector<std::int64_t>& from_strides,
                   const std::vector<std::int64_t>& dims, std::int64_t itemsize);
 

@@ -19,7 +19,7 @@ struct NarrowFormat;
 /// Devices in a grid of named axes, as `sdy.mesh` declares them. `axes.device_ids` is empty where the module doesn't list devices: then
 /// they are 0, 1, ... in row-major order of the axes.
 struct ProgramMesh {
-  std::string name;  ///< empty: stands within a sharding
+  std::string name;  ///< empty: is within a sharding
   MeshAxes axes;
 };
 
@@ -28,7 +28,7 @@ struct ProgramSharding {
   ProgramMesh mesh;
   PartitionSpec spec;       ///< the axes of each dimension, the slowest first
   std::vector<bool> open;   ///< for each dimension: whether it may be divided further; empty: none may
-  bool is_maximal = false;  ///< the array lies whole on the one device that the mesh lists
+  bool is_maximal = false;  ///< the array is whole on the one device that the mesh lists
   /// Axes along which each device holds an addend: the array is the sum of them.
   std::vector<std::string> unreduced = {};
 };

@@ -35,7 +35,7 @@ std::pair<std::uint64_t, bool> magnitude_bits(T v) {
   return {bits & ~sign, (bits & sign) != 0};
 }
 
-/// How many representable numbers lie between two, as CHECK_ExpectCloseOp of StableHLO counts: none between NaNs, the most where one of
+/// How many representable numbers are between two, as CHECK_ExpectCloseOp of StableHLO counts: none between NaNs, the most where one of
 /// different numbers is not finite.
 template <class T>
 std::uint64_t ulps_between(T a, T b) {

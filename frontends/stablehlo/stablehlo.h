@@ -26,7 +26,7 @@ struct StablehloCheck {
   double tolerance = 0;                  ///< of almost_equal, absolute
   std::uint64_t max_ulp_difference = 1;  ///< of close: at most so many representable numbers apart
   std::uint64_t min_ulp_difference = 0;  ///< of close: at least so many
-  int line = 0;                          ///< where it stands in the text, or in that which bytecode was made of
+  int line = 0;                          ///< where it is in the text, or in that which bytecode was made of
 };
 
 /// A program and the checks it does: the program's results are those of the function, and then the two arrays of each check, what was

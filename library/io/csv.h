@@ -11,7 +11,7 @@ namespace weft {
 
 /// Options of load_csv.
 struct CsvOptions {
-  char delimiter = ',';             ///< what stands between fields; '\t' for tab-separated values
+  char delimiter = ',';             ///< what is between fields; '\t' for tab-separated values
   std::optional<bool> header = {};  ///< whether the first line names the columns; absent: it does if one of its fields is not a number
   std::vector<std::string> columns = {};  ///< which columns, in this order; empty: all of them
   DType dtype = float32;                  ///< of the values

@@ -4,7 +4,7 @@
 
 namespace weft {
 
-// The two structures of DLPack can't be told from each other by a pointer: what stands in a Python capsule called "dltensor" is the first,
+// The two structures of DLPack can't be told from each other by a pointer: what is in a Python capsule called "dltensor" is the first,
 // in one called "dltensor_versioned" the second, of DLPack 1.0.
 
 /// An array over a DLManagedTensor* in host memory; its deleter is called when no array needs it any more, and until then nobody may write

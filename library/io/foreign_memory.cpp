@@ -82,7 +82,7 @@ Array array_over(const ForeignMemory& memory, const char* operation, SourceLoc l
   const auto bytes = checked_bytes({e.shape.begin(), e.shape.end()}, e.dtype.itemsize());
   if (!bytes) throw ShapeError(fmt::format("{}: the shape {} is not possible", operation, to_string(e.shape)), effective_loc(loc));
   if (usable_in_place(e, *bytes)) {
-    // Nothing that fails may stand behind the buffer, which gives the memory back when it goes.
+    // Nothing that fails may be behind the buffer, which gives the memory back when it goes.
     return wrap_buffer({e.shape, e.dtype}, Ref<Buffer>(new BorrowedBuffer(const_cast<void*>(e.first), static_cast<std::size_t>(*bytes),
                                                                           default_device_id(), memory.release, memory.context)));
   }

@@ -9,7 +9,7 @@ namespace weft {
 
 /// Options of from_memory.
 struct MemoryOptions {
-  std::optional<Shape> strides = {};  ///< how many elements lie between neighbours of each dimension; absent: row-major order without gaps
+  std::optional<Shape> strides = {};  ///< how many elements are between neighbours of each dimension; absent: row-major order without gaps
 };
 
 namespace detail {
@@ -20,7 +20,7 @@ struct ForeignMemory {
   void (*release)(void*) = nullptr;
   void* context = nullptr;
 };
-/// An array over the memory, or a copy of it where the library can't use it as it lies; then it is given back before the return. Where it
+/// An array over the memory, or a copy of it where the library can't use it as it is; then it is given back before the return. Where it
 /// throws, the memory stays the caller's.
 Array array_over(const ForeignMemory& memory, const char* operation, SourceLoc loc);
 /// Throws ShapeError unless the shape has as many elements.
@@ -54,10 +54,10 @@ Array array_over_owned(StridedElements elements, Release release, SourceLoc loc)
 
 }  // namespace detail
 
-/// An array over elements that lie in host memory, without a copy. `release()`, any callable, is called when no array needs them any more,
+/// An array over elements that are in host memory, without a copy. `release()`, any callable, is called when no array needs them any more,
 /// from whichever thread that happens on; it must not throw. Until then nobody may write to them.
 ///
-/// They are copied, and given back before this returns, where the library can't compute with them as they lie: strides other than those of
+/// They are copied, and given back before this returns, where the library can't compute with them as they are: strides other than those of
 /// row-major order, an address that is not a multiple of the element's size, bools other than 0 and 1, or a default device with memory of
 /// its own. Throws ShapeError for a shape or strides that aren't possible, and Error for a null pointer; the memory is the caller's then.
 template <class Release>

@@ -45,7 +45,7 @@ Array hstack(Args xs, SourceLoc loc = SourceLoc::here());
 /// The differences of neighbours along an axis, n times.
 Array diff(Arg x, Int n, int axis = -1);
 inline Array diff(Arg x) { return diff(std::move(x), 1); }
-/// The integral by the trapezoidal rule of samples that lie dx apart.
+/// The integral by the trapezoidal rule of samples that are dx apart.
 Array trapezoid(Arg y, double dx, int axis = -1);
 inline Array trapezoid(Arg y) { return trapezoid(std::move(y), 1); }
 /// The same of samples at the places x: a vector, or of y's shape.
@@ -61,7 +61,7 @@ struct QuantileOptions {
   std::string method = "linear";  ///< between two elements: "linear", "lower", "higher", "midpoint" or "nearest"
   bool keepdims = false;          ///< the reduced axes stay, with size 1
 };
-/// The value below which the part q of the elements lies, q from 0 to 1. The shape is q's, then what is left of x's. NaN if any element is.
+/// The value below which the part q of the elements is, q from 0 to 1. The shape is q's, then what is left of x's. NaN if any element is.
 Array quantile(Arg x, Arg q, Axis axis = none, QuantileOptions options = {});
 /// The same for q in hundredths, 0 to 100.
 Array percentile(Arg x, Arg q, Axis axis = none, QuantileOptions options = {});

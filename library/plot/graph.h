@@ -1,4 +1,4 @@
-// Pictures of programs and of where arrays lie, as SVG.
+// Pictures of programs and of where arrays are, as SVG.
 #pragma once
 #include <string>
 
@@ -12,7 +12,7 @@ namespace weft {
 struct GraphOptions {
   std::string title = {};          ///< above the graph
   int max_equations = 400;         ///< more throw Error: nobody could read them
-  bool types = true;               ///< each value's type stands below its operation
+  bool types = true;               ///< each value's type is below its operation
   bool programs = true;            ///< programs within equations (of loops, branches, calls) are drawn beneath, one below the other
   Theme theme = Theme::automatic;  ///< colors for light or dark pages, or whichever the reader's is
 };
@@ -22,10 +22,10 @@ std::string graph_svg(const Jaxpr& program, const GraphOptions& options = {}, So
 /// Writes graph_svg. Throws IoError if the file can't be written.
 void save_graph(const std::string& path, const Jaxpr& program, const GraphOptions& options = {}, SourceLoc loc = SourceLoc::here());
 
-/// How an array of a shape lies over devices, as an SVG document: the blocks along its first two dimensions of more than one block (or its
+/// How an array of a shape is over devices, as an SVG document: the blocks along its first two dimensions of more than one block (or its
 /// first two), each with the devices that have it. Throws ShardingError where the sharding doesn't fit the shape.
 std::string sharding_svg(const Shape& shape, const Sharding& sharding, Theme theme = Theme::automatic, SourceLoc loc = SourceLoc::here());
-/// The same of an array, where it lies.
+/// The same of an array, where it is.
 std::string sharding_svg(const Array& x, Theme theme = Theme::automatic, SourceLoc loc = SourceLoc::here());
 
 }  // namespace weft

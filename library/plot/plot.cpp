@@ -254,7 +254,7 @@ Plot& Plot::heat_map(const PlotValues& matrix, HeatMapOptions o) {
   m.map = o.map, m.range = range_of(matrix.numbers(), o.range, o.map, "range", loc);
   if (!matrix.numbers().empty()) m.pixels = colored(matrix.numbers(), shape[0], shape[1], o.map, m.range, loc);
   m.color_bar = o.color_bar && !matrix.numbers().empty(), m.bar_label = o.label, m.annotated = o.annotated;
-  // A cell's number stands at its middle.
+  // A cell's number is at its middle.
   m.x_sides = {-0.5, std::max<double>(1, static_cast<double>(m.width)) - 0.5},
   m.y_sides = {std::max<double>(1, static_cast<double>(m.height)) - 0.5, -0.5};
   add(std::move(m), "black", loc);

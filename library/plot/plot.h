@@ -28,9 +28,9 @@ class Plot {
   Plot& scatter(const PlotValues& x, const PlotValues& y, ScatterOptions options = {});
   /// A bar for each name. Several calls with the same names stand beside each other; other names are an Error.
   Plot& bars(const std::vector<std::string>& names, const PlotValues& heights, BarOptions options = {});
-  /// How many of the values, of any shape, lie in each of some intervals of equal width; those that are not finite in none.
+  /// How many of the values, of any shape, are in each of some intervals of equal width; those that are not finite in none.
   Plot& histogram(const PlotValues& values, HistogramOptions options = {});
-  /// What lies between two curves.
+  /// What is between two curves.
   Plot& band(const PlotValues& x, const PlotValues& low, const PlotValues& high, BandOptions options = {});
   /// Vertical lines from y - error to y + error.
   Plot& error_bars(const PlotValues& x, const PlotValues& y, const PlotValues& errors, LineOptions options = {});

@@ -24,7 +24,7 @@ struct Rgb {
 };
 /// `#rrggbb`.
 std::string hex(Rgb color);
-/// The color of `t` from 0 to 1; what lies outside of that is taken as the nearer end.
+/// The color of `t` from 0 to 1; what is outside of that is taken as the nearer end.
 Rgb color_at(ColorMap map, double t);
 /// The color of the curve with this number, legible on white and on black.
 Rgb palette_color(std::size_t number);

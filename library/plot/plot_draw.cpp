@@ -152,7 +152,7 @@ class Drawing {
   }
   double legend_height() const { return 17 * static_cast<double>(labels_.size()) + 8; }
 
-  /// Places the axes: numbers and names beside them take room, which says where the axes lie, which says which numbers there are.
+  /// Places the axes: numbers and names beside them take room, which says where the axes are, which says which numbers there are.
   void lay_out(bool legend_outside) {
     const bool names_below = names_along(plot_, true) != nullptr;
     Box box{all_.left + 12, all_.top + (o_.title.empty() ? 12 : 30), all_.right - 14, all_.bottom - 12};

@@ -13,7 +13,7 @@ struct Box {
   double height() const { return bottom - top; }
 };
 
-/// Where numbers lie, and what is drawn on.
+/// Where numbers are, and what is drawn on.
 struct Axes {
   Box box;
   Scale x, y;

@@ -23,7 +23,7 @@ std::string stroke(const PlotMark& m) {
                      m.opacity < 1 ? fmt::format(" stroke-opacity=\"{}\"", coordinate(m.opacity)) : "", dashes(m.style, m.size));
 }
 
-/// The part of a segment that lies within the box, and around it as far as the box is large. Places far outside would be beyond what
+/// The part of a segment that is within the box, and around it as far as the box is large. Places far outside would be beyond what
 /// viewers can compute with.
 bool clip(Point& a, Point& b, const Box& box) {
   const double w = box.width(), h = box.height();

@@ -86,7 +86,7 @@ struct ScatterOptions {
 struct BarOptions {
   std::string label = {}, color = {};
   bool horizontal = false;          ///< names stand one below the other
-  bool annotated = false;           ///< each bar's number stands at its end
+  bool annotated = false;           ///< each bar's number is at its end
   double width = 0.8;               ///< of the distance between the names
   std::optional<double> base = {};  ///< where bars begin; absent: 0, or 1 on a logarithmic axis
 };
@@ -94,7 +94,7 @@ struct BarOptions {
 struct HistogramOptions {
   std::string label = {}, color = {};
   int bins = 0;                         ///< 0: as many as Freedman and Diaconis's rule wants
-  std::optional<PlotRange> range = {};  ///< what lies outside is not counted; absent: all
+  std::optional<PlotRange> range = {};  ///< what is outside is not counted; absent: all
   bool density = false;                 ///< the area of all bars is 1
   double opacity = 0.7;
 };
@@ -107,7 +107,7 @@ struct BandOptions {
 struct ImageOptions {
   ColorMap map = ColorMap::gray;
   std::optional<PlotRange> range = {};      ///< of the numbers at the ends of the color map; absent: the least and the largest
-  std::optional<PlotRange> x = {}, y = {};  ///< where its sides lie; absent: a pixel is 1 wide and 1 high, the first row is the top one
+  std::optional<PlotRange> x = {}, y = {};  ///< where its sides are; absent: a pixel is 1 wide and 1 high, the first row is the top one
   bool color_bar = false;
 };
 /// Options of Plot::heat_map.
@@ -116,7 +116,7 @@ struct HeatMapOptions {
   std::optional<PlotRange> range = {};
   std::vector<std::string> columns = {}, rows = {};  ///< their names; empty: their numbers
   bool color_bar = true;
-  bool annotated = false;  ///< each cell's number stands in it
+  bool annotated = false;  ///< each cell's number is in it
   std::string label = {};  ///< beside the color bar
 };
 /// Options of Plot::text.

@@ -14,7 +14,7 @@ struct Extent {
   void add(double v, bool log);
 };
 
-/// Where a number lies on an axis that runs from `from` to `to` pixels.
+/// Where a number is on an axis that runs from `from` to `to` pixels.
 class Scale {
  public:
   Scale() = default;

@@ -74,7 +74,7 @@ Array double_sided_maxwell(Arg key, Arg loc, Arg scale, Shape shape, DType dtype
   const LocScope scope(key.where());
   check_floating(dtype, "double_sided_maxwell", key.where());
   const Shape parameters = sample_shape(none, {loc, scale}, "double_sided_maxwell", key.where());
-  // The parameters' dimensions stand behind those of the shape, and are the shape where none is given.
+  // The parameters' dimensions are behind those of the shape, and are the shape where none is given.
   Shape all = shape.empty() ? parameters : shape;
   for (std::int64_t n : parameters) all.push_back(n);
   const auto [first, second] = two_keys(key, "double_sided_maxwell");

@@ -42,7 +42,7 @@ class ToHtml : public Callable<ToHtml<F>> {
 /// `to_html(f)(x, ...)`: a page that shows the program which f is for these arguments (arrays, or ShapeDtypeStructs): as it was traced,
 /// before and after each transform and pass, and what it is compiled to. Equations are linked to the user's lines, to the kernels that
 /// compute them, and to these kernels' loops, LLVM code and assembly; sizes and expected costs stand beside them, the times of the steps as
-/// colors, and pictures of where sharded arrays lie. The page is one file that needs nothing else; it is a std::string. A program with
+/// colors, and pictures of where sharded arrays are. The page is one file that needs nothing else; it is a std::string. A program with
 /// callbacks is not run.
 template <class F = UnaryFunction>
 detail::ToHtml<F> to_html(F f, ViewOptions options = {}) {

@@ -10,7 +10,7 @@
 
 namespace weft::detail {
 
-/// A string of JSON that may also stand in a script on a page.
+/// A string of JSON that may also be in a script on a page.
 std::string json_text(std::string_view s);
 /// A number of JSON, null where it is not finite.
 std::string json_number(double v);

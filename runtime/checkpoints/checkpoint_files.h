@@ -21,7 +21,7 @@ void save_checkpoint(const std::string& folder, const T& tree, SourceLoc loc = S
   const auto arrays = detail::to_traced(tree);
   detail::save_leaves(folder, detail::leaf_paths(detail::skeleton_of(arrays)), detail::leaves_of(arrays), loc);
 }
-/// The tree that save_checkpoint wrote, with the structure, shapes and dtypes of `like`; each array lies where that of `like` lies, on any
+/// The tree that save_checkpoint wrote, with the structure, shapes and dtypes of `like`; each array is where that of `like` is, on any
 /// mesh and any number of processes. Arrays of `like` may be abstract (ShapeDtypeStruct). Throws IoError if there is none, if it is of
 /// another structure, or if its bytes are not those that were written.
 template <class T>

@@ -1,7 +1,7 @@
 // The files of a checkpoint, and the checks of what is read from them. A checkpoint is a folder:
 //     current                 one line: the name of the subfolder that holds the last whole checkpoint; replaced in one step
 //     save-000003/manifest    the leaves, and how many processes wrote parts; until the rest is written, only that this is weft's
-//     save-000003/parts-0     where the parts that process 0 wrote lie in data-0, with their checksums
+//     save-000003/parts-0     where the parts that process 0 wrote are in data-0, with their checksums
 //     save-000003/data-0
 // Whoever reads one trusts nothing in it: whatever does not fit is an IoError that names the file and what is wrong with it.
 #pragma once
@@ -30,7 +30,7 @@ std::uint32_t checksum(const void* data, std::size_t bytes);
 /// A text with the checksum of it in one more line.
 std::string sealed(const std::string& text);
 
-/// Part of a leaf as it lies in a file.
+/// Part of a leaf as it is in a file.
 struct StoredPart {
   std::vector<std::int64_t> start;
   Shape block;

@@ -40,7 +40,7 @@ class Accelerators {
   virtual Ref<Buffer> copy(const Ref<Buffer>& from, int id) = 0;
   /// Waits until the buffer's contents are there; errors of what makes them are thrown here.
   virtual void wait(const Ref<Buffer>& buffer) = 0;
-  /// One group of a collective, as run_collective has it; in[k] lies on device_ids[k], and is null for another process's. All processes
+  /// One group of a collective, as run_collective has it; in[k] is on device_ids[k], and is null for another process's. All processes
   /// that have devices among device_ids call it, in one order. Throws DistributedError where the devices fail each other.
   virtual void join(const CollectivePlan& plan, const std::vector<int>& group, std::span<const Ref<Buffer>> in, std::span<Ref<Buffer>> out,
                     std::span<const int> device_ids) = 0;

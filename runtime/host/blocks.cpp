@@ -146,7 +146,7 @@ Ref<Buffer> shared_with(const Ref<Buffer>& buffer, int device) {
 
 namespace {
 
-/// Whether a box of a row-major array lies in one piece.
+/// Whether a box of a row-major array is in one piece.
 bool in_one_piece(const Shape& shape, const Shape& box) {
   int d = 0;
   while (d < box.size() && box[d] == 1) ++d;

@@ -1,4 +1,4 @@
-// Blocks of arrays: cutting them out, and putting them together. The memory of all host devices is one, so what lies in one piece is
+// Blocks of arrays: cutting them out, and putting them together. The memory of all host devices is one, so what is in one piece is
 // shared, not copied.
 #pragma once
 #include "weft/core/array/array_impl.h"
@@ -21,16 +21,16 @@ std::string described(const Sharding& s);
 std::pair<std::string, std::string> described_apart(const Sharding& a, const Sharding& b);
 /// "cpu:0, cpu:1"; of many, the first and the last.
 std::string device_list(const std::vector<int>& ids);
-/// A result of what ran on the one device where an operand lies: placed as the operand is, but that a spec is only for arrays of as many
-/// dimensions as the operand's `operand_ndim`; others lie whole on the same mesh.
+/// A result of what ran on the one device where an operand is: placed as the operand is, but that a spec is only for arrays of as many
+/// dimensions as the operand's `operand_ndim`; others are whole on the same mesh.
 Array placed_as_operand(const Aval& aval, Ref<Buffer> buffer, const Ref<const Placement>& operand, int operand_ndim);
-/// The sharding of a concrete array; of an uncommitted one, the device that it lies on.
+/// The sharding of a concrete array; of an uncommitted one, the device that it is on.
 Sharding sharding_of(const ConcreteArray& x);
 
 /// Copies a box of elements between two row-major arrays.
 void copy_box(const void* from, const Shape& from_shape, std::span<const std::int64_t> from_start, void* to, const Shape& to_shape,
               std::span<const std::int64_t> to_start, const Shape& box, std::int64_t itemsize);
-/// The elements of a box of a concrete array or literal, for `device`: a view where they lie in one piece, else a copy. Throws DeviceError
+/// The elements of a box of a concrete array or literal, for `device`: a view where they are in one piece, else a copy. Throws DeviceError
 /// if other processes have them.
 Ref<Buffer> box_of(const Array& x, std::span<const std::int64_t> start, const Shape& box, int device);
 /// Whether some of its parts are other processes'.
@@ -41,13 +41,13 @@ bool has_remote_shards(const ConcreteArray& x);
 Ref<Buffer> whole_of(const Array& x, int device);
 /// The same memory as another host device sees it.
 Ref<Buffer> shared_with(const Ref<Buffer>& buffer, int device);
-/// All elements in one piece of a device's own memory, a GPU's or the host's: where they lie already, or a copy.
+/// All elements in one piece of a device's own memory, a GPU's or the host's: where they are already, or a copy.
 Ref<Buffer> buffer_on(const Array& x, int device);
 /// The same contents where a device reads them: as they are, or a copy.
 Ref<Buffer> moved(const Ref<Buffer>& buffer, int device);
 /// The same contents where the host reads them.
 Ref<Buffer> on_host(const Ref<Buffer>& buffer);
-/// Whether some lie in the memory of a device that the host can't read.
+/// Whether some are in the memory of a device that the host can't read.
 bool any_beyond_host(std::span<const Array> xs);
 /// The same arrays, in the host's memory.
 std::vector<Array> fetched(std::span<const Array> xs, int device);

@@ -56,7 +56,7 @@ class BorrowedBuffer final : public Buffer {
   void* context_ = nullptr;
 };
 
-/// The elements of a concrete array or a literal that lies in one place on the host. Throws Error for an array of another kind.
+/// The elements of a concrete array or a literal that is in one place on the host. Throws Error for an array of another kind.
 const void* host_data(const Array& x);
 /// An uncommitted concrete array over the buffer.
 Array wrap_buffer(const Aval& aval, Ref<Buffer> buffer);

@@ -1,4 +1,4 @@
-// Collectives, and how they are done between the devices of this process: joins of their buffers. The devices share the host's memory, so
+// Collectives, and how the devices of this process execute them: as joins of their buffers. The devices share the host's memory, so
 // what several devices receive alike is one buffer.
 #pragma once
 #include <span>

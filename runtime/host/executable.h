@@ -49,7 +49,7 @@ class Executable : public RefCounted {
  public:
   /// Runs on concrete arrays (or literals) of just the program's input types, on the device with the given id (position in devices()).
   virtual std::vector<Array> call(std::span<const Array> inputs, int device) = 0;
-  /// Whether call() takes arrays wherever they lie, also sharded ones, and `device` is where what is not mapped runs.
+  /// Whether call() takes arrays wherever they are, also sharded ones, and `device` is where what is not mapped runs.
   virtual bool takes_placed() const { return false; }
   /// "jaxpr" (after simplification), "kernels", "llvm", "asm".
   virtual std::string as_text(std::string_view form) const = 0;

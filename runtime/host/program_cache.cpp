@@ -24,7 +24,7 @@ struct Entry {
   Ref<Executable> executable;
 };
 
-// The most recently used program stands first.
+// The most recently used program is first.
 class Cache {
  public:
   std::shared_ptr<Entry> find_or_add(std::string_view platform, const Jaxpr& j, const CompileOptions& options) {

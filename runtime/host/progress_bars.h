@@ -1,6 +1,6 @@
 // The lines that tell how far loops are, on stderr: bars that move where that is a terminal, now and then a whole line where it isn't.
 //
-// On a terminal the bars stand at the bottom, and the cursor at the beginning of the first: what anybody else prints begins there, on a
+// On a terminal the bars are at the bottom, and the cursor at the beginning of the first: what anybody else prints begins there, on a
 // line of its own. All bars are drawn by one write.
 #pragma once
 #include <cstdint>

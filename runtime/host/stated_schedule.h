@@ -1,4 +1,4 @@
-// Compiling by schedules that somebody states. backends/registry.cpp, which knows all targets, defines it.
+// Compiling with schedules that a user or a test states. backends/registry.cpp, which knows all targets, defines it.
 #pragma once
 #include "weft/runtime/host/executable.h"
 

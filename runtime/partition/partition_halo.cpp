@@ -25,7 +25,7 @@ Array from_further(const Array& x, const std::vector<std::string>& axes, std::in
   return bind_ppermute(x, {axes, std::move(perm)}, loc);
 }
 
-/// The elements that some device needs, in coordinates of its block of `b`: devices further on may need what lies further on.
+/// The elements that some device needs, in coordinates of its block of `b`: devices further on may need what is further on.
 std::pair<std::int64_t, std::int64_t> extent(const BlockWindow& w, std::int64_t b, std::int64_t devices) {
   const std::int64_t last = w.first + (devices - 1) * (w.step - b);
   return {std::min(w.first, last), std::max(w.first, last) + w.size};

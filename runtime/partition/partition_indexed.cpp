@@ -1,5 +1,5 @@
 // How gathers and dynamic slices are partitioned: along dimensions that are taken whole, and along those that are indexed, where each
-// device looks up what lies in its block, and the one that has an element gives it to all.
+// device looks up what is in its block, and the one that has an element gives it to all.
 #include <array>
 
 #include "weft/core/array/array_impl.h"
@@ -84,7 +84,7 @@ std::optional<ShardedValues> partition_gather(const PartitionContext& c) {
   const auto bind = [&](const Array& at) { return c.bind_with(q, std::array{x.block, at})[0]; };
   if (looked_up.empty()) return ShardedValues{c.partition.of_block(bind(positions), result)};
 
-  // Each device reads at positions in its own block, and what others have counts as zeros; windows that lie outside of the operand are
+  // Each device reads at positions in its own block, and what others have counts as zeros; windows that are outside of the operand are
   // filled afterwards.
   LocScope scope(c.eqn.loc);
   const int last = positions.ndim() - 1;

@@ -367,7 +367,7 @@ class ProcessCollective final : public ReadyCollective {
     if (!small) wait(call, in, totals);
   }
 
-  /// Where a dimension's blocks lie in a row-major array: `outer` pieces of `inner` bytes for one step along it.
+  /// Where a dimension's blocks are in a row-major array: `outer` pieces of `inner` bytes for one step along it.
   struct Around {
     std::int64_t outer = 1, inner = 1;
   };

@@ -25,9 +25,9 @@ Mesh local_mesh(const Mesh& mesh, const char* operation, SourceLoc loc);
 /// local one: `local` holds this process's part of every divided dimension. Throws ShardingError if the shapes don't fit.
 Array make_array_from_process_local_data(const NamedSharding& sharding, const Array& local, std::optional<Shape> global_shape = {},
                                          SourceLoc loc = SourceLoc::here());
-/// A global array of parts that lie on this process's devices already, one for each in the mesh's order
+/// A global array of parts that are on this process's devices already, one for each in the mesh's order
 /// (jax.make_array_from_single_device_arrays); nothing is copied. Throws ShardingError if they are not as many, ShapeError or DTypeError if
-/// one is not a block, DeviceError for one that lies elsewhere.
+/// one is not a block, DeviceError for one that is elsewhere.
 Array make_array_from_single_device_arrays(const Shape& shape, const NamedSharding& sharding, const std::vector<Array>& arrays,
                                            SourceLoc loc = SourceLoc::here());
 /// A global array whose parts `part(index)` gives, asked once for each part that this process has (jax.make_array_from_callback). `index`

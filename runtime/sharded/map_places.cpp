@@ -52,7 +52,7 @@ void throw_elsewhere(const std::string& what, const Sharding& now, const Mesh& m
       loc);
 }
 
-/// Whether it is what a map takes that all its devices have alike: it lies on one device, or alike on this process's devices of the map.
+/// Whether it is what a map takes that all its devices have alike: it is on one device, or alike on this process's devices of the map.
 bool lies_alike(const Sharding& now, const Mesh& mesh, const PartitionSpec& spec) {
   if (!spec.trimmed().dims().empty()) return false;
   const std::vector<int>& there = now.named().mesh().axes().device_ids;

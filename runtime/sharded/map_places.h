@@ -12,7 +12,7 @@
 
 namespace weft::detail {
 
-/// Whether maps move arguments that lie elsewhere: config.implicit_reshard, or WEFT_IMPLICIT_RESHARD=1.
+/// Whether maps move arguments that are elsewhere: config.implicit_reshard, or WEFT_IMPLICIT_RESHARD=1.
 bool reshards_implicitly();
 
 /// The mesh that a map runs on, with the axes of the maps in it that are spread over its devices.
@@ -21,7 +21,7 @@ Mesh mesh_of_map(const ShardMapParams& p);
 class MapPlaces {
  public:
   /// Of the maps in the program and in those that it calls. `one_division`: the program is one map, whose arguments must be divided as it
-  /// takes them, not only lie on its devices.
+  /// takes them, not only be on its devices.
   MapPlaces(const Jaxpr& j, bool one_division);
   /// Throws ShardingError for an argument that is needed and placed where the maps don't take it; it names the argument, both places, and
   /// what moves it. `what` is the function, `paths` gives the arguments' tree.
@@ -39,12 +39,12 @@ class MapPlaces {
   std::vector<Argument> arguments_;
 };
 
-/// Whether a map's operand that lies there is moved: within the map's devices, or from one device where all devices have the same.
+/// Whether a map's operand that is there is moved: within the map's devices, or from one device where all devices have the same.
 bool may_move_to(const Sharding& now, const Mesh& mesh, const PartitionSpec& spec);
-/// For an operand of a map over the mesh that doesn't lie there, or as the spec says, if one is given.
+/// For an operand of a map over the mesh that isn't there, or as the spec says, if one is given.
 [[noreturn]] void throw_elsewhere(const std::string& what, const Sharding& now, const Mesh& mesh, const PartitionSpec* spec, SourceLoc loc);
 
-/// Values that a mapped function captures are read when it is traced: those that lie on other devices than the map's follow it as ones that
+/// Values that a mapped function captures are read when it is traced: those that are on other devices than the map's follow it as ones that
 /// nobody placed do.
 void take_captured(std::vector<Array>& values, const Mesh& mesh);
 

@@ -34,7 +34,7 @@ bool Sharding::is_fully_replicated() const {
 
 namespace {
 
-/// The concrete array behind a handle; null for a literal, which lies nowhere yet. Throws for one without a value.
+/// The concrete array behind a handle; null for a literal, which is nowhere yet. Throws for one without a value.
 const ConcreteArray* placed(const Array& x, const char* operation) {
   if (as_literal(x)) return nullptr;
   const ConcreteArray* c = as_concrete(x);

@@ -24,7 +24,7 @@ class NamedSharding {
   PartitionSpec spec_;
 };
 
-/// Where an array lies: on one device, or over a mesh.
+/// Where an array is: on one device, or over a mesh.
 class Sharding {
  public:
   Sharding(NamedSharding s) : named_(std::move(s)), single_(false) {}

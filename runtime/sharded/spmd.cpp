@@ -37,7 +37,7 @@ std::vector<std::string> free_axes(const ShardMapParams& p) {
   return rest;
 }
 
-/// For the flat program's inputs: its constants stand in front.
+/// For the flat program's inputs: its constants are in front.
 std::vector<bool> with_constants(std::size_t num_constants, const std::vector<bool>& donated) {
   std::vector<bool> all;
   if (donated.empty()) return all;
@@ -128,7 +128,7 @@ DeviceBuffers SpmdProgram::taken_operand(std::size_t i, const Array& x, SourceLo
   DeviceBuffers parts = operand(i, x, loc);
   auto* c = as_concrete(x) ? static_cast<ConcreteArray*>(x.impl().get()) : nullptr;
   const bool divided = c && !c->buffer;
-  // Whether all that the devices need lies where the array lay.
+  // Whether all that the devices need is where the array was.
   bool in_place = c != nullptr;
   const auto lies_in = [&](const Ref<Buffer>& whole, const Ref<Buffer>& part) {
     const auto* from = static_cast<const char*>(whole->data());

@@ -16,7 +16,7 @@ class SpmdProgram final : public RefCounted {
   /// Compiles the body's segments with the backend.
   /// `donated`: for each operand, whether its memory may be taken; empty: none.
   SpmdProgram(const ShardMapParams& params, Backend& backend, const std::string& name, std::vector<bool> donated);
-  /// Runs on concrete arrays and literals of the operands' types, divided or not; those that lie as the program needs them are not copied.
+  /// Runs on concrete arrays and literals of the operands' types, divided or not; those that are as the program needs them are not copied.
   /// Throws DeviceError for an operand that is committed to devices of which none is the program's.
   std::vector<Array> run(std::span<const Array> inputs, SourceLoc loc);
   const ShardMapParams& params() const { return params_; }

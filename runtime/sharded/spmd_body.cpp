@@ -170,7 +170,7 @@ struct SpmdBody::Builder {
   }
   int slot_of(Atom a) { return a.is_literal() ? literal_slot(a.literal()) : slot[a.var()]; }
 
-  /// The same bytes under another type: no work where the operand lies in memory anyway.
+  /// The same bytes under another type: no work where the operand is in memory anyway.
   bool is_view(const Eqn& e) const {
     if (e.op->kind != detail::Kind::collective)
       return e.inputs.size() == 1 && e.outputs.size() == 1 &&

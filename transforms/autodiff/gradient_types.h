@@ -44,7 +44,7 @@ struct Jacobian<Out, In> {
   using type = typename Container<Out>::template map<each>;
 };
 
-/// The Jacobian over leaves that stand in order: for each leaf of the result, one for each leaf of the argument.
+/// The Jacobian over leaves that are in order: for each leaf of the result, one for each leaf of the argument.
 template <class Out, class In>
 typename Jacobian<Out, In>::type make_jacobian(const Out& out, const In& in, std::span<const Array> leaves, std::size_t& next) {
   if constexpr (std::is_same_v<Out, Array>)

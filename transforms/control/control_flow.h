@@ -10,7 +10,7 @@ namespace weft {
 
 namespace detail {
 
-/// The branches stand in the order of the index and have the same arguments. Returns the leaves of the result.
+/// The branches are in the order of the index and have the same arguments. Returns the leaves of the result.
 std::vector<Array> flat_cond(const char* what, const Array& index, const std::vector<FlatFunction*>& branches, SourceLoc loc);
 /// The index of cond's branches {false, true}; throws unless pred is one bool or number.
 Array index_of_predicate(const Array& pred, SourceLoc loc);

@@ -160,7 +160,7 @@ void CompiledFunction::take_donated(std::span<const Array> inputs) const {
     }
 }
 
-/// Whether nothing else refers to the memory of an array that lies in one place; a committed one refers to it twice.
+/// Whether nothing else refers to the memory of an array that is in one place; a committed one refers to it twice.
 static bool has_memory_to_itself(const Array& x) {
   auto* c = static_cast<ConcreteArray*>(x.impl().get());
   const bool twice = c->shards.size() == 1;

@@ -28,14 +28,14 @@ class CompiledFunction final : public Program {
   void state_schedules(std::string_view steps);
   /// Throws if an array that is donated is passed twice, naming the arguments.
   void check_given_once(std::span<const Array> inputs, FunctionRef<Skeleton()> paths, SourceLoc loc) const;
-  /// Throws ShardingError for an argument that a map in the program doesn't take where it lies.
+  /// Throws ShardingError for an argument that a map in the program doesn't take where it is.
   void check_places(std::span<const Array> inputs, FunctionRef<Skeleton()> paths, SourceLoc loc);
   /// On concrete arrays of just the input types, where they are; throws where they can't meet.
   std::vector<Array> run(std::span<const Array> inputs, SourceLoc loc);
   /// The same for inputs that are known to be uncommitted, when nothing is donated.
   std::vector<Array> run_uncommitted(std::span<const Array> inputs);
   bool is_plain() const { return plain_; }
-  /// Whether run_uncommitted takes arrays wherever they lie. Known once it is compiled.
+  /// Whether run_uncommitted takes arrays wherever they are. Known once it is compiled.
   bool takes_placed() const {
     const Executable* e = executable_.load(std::memory_order_acquire);
     return e && e->takes_placed();

@@ -52,7 +52,7 @@ struct Entry : RefCounted {
   Ref<const Structure> result;
   ShardedPrograms sharded;                                                    // of the function, on divided arguments
   std::vector<std::optional<weft::Placement>> in_placements, out_placements;  // empty where nothing is said
-  bool plain = false;                                                         // nothing stands between its arguments and the executable
+  bool plain = false;                                                         // nothing is between its arguments and the executable
 };
 
 std::vector<AxisFrame> axes_now() {

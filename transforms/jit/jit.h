@@ -43,7 +43,7 @@ struct JitResult {
 class ProgramMaker : public RefCounted {
  public:
   virtual Jaxpr make(FlatFunction& f) const = 0;
-  /// Whether arguments that are divided must be so just as the program's map takes them; otherwise they must lie on its devices.
+  /// Whether arguments that are divided must be so just as the program's map takes them; otherwise they must be on its devices.
   virtual bool takes_one_division() const { return false; }
   /// Whether it leaves axes of its mesh to the partitioner, over which arguments are sharded as they come.
   virtual bool follows_shardings() const { return false; }

@@ -20,11 +20,11 @@ class ShardedPrograms {
   /// can't be partitioned. Throws DeviceError for arguments on other devices, ShardingError for ones over another mesh, naming both and the
   /// arguments.
   Ref<CompiledFunction> find(const CompiledFunction& f, std::span<const Array> inputs, FunctionRef<Skeleton()> arguments, SourceLoc loc);
-  /// What find() gave last, or `whole` where that was nothing, if these arguments lie as those did and it runs on arrays wherever they lie;
+  /// What find() gave last, or `whole` where that was nothing, if these arguments are as those did and it runs on arrays wherever they are;
   /// else null. It lives as long as this object.
   CompiledFunction* same_as_last(std::span<const Array> inputs, CompiledFunction& whole) const;
 
-  /// That the function itself runs on arguments that lie as these do.
+  /// That the function itself runs on arguments that are as these do.
   void remember(std::span<const Array> inputs);
 
  private:
@@ -33,7 +33,7 @@ class ShardedPrograms {
     std::vector<PartitionSpec> specs;
     Ref<CompiledFunction> program;
   };
-  /// Where the arguments of one call lay, by their placements, which are kept so that no other has their address.
+  /// Where the arguments of one call were, by their placements, which are kept so that no other has their address.
   struct Known {
     std::vector<Ref<const detail::Placement>> placements;
     Ref<CompiledFunction> program;

@@ -111,7 +111,7 @@ struct ExportOptions {
 };
 /// Writes name.o and name.h: a C function `int name(const void* const* inputs, void* const* outputs)` that links and runs without weft,
 /// with the archive libweft_aot.a where it sorts, transforms, factors matrices, convolves or chooses between processors. The header says
-/// the arrays' types, and has wrappers for C and C++. A path may stand before the name. Throws CompileError for a program that no object
+/// the arrays' types, and has wrappers for C and C++. A path may be before the name. Throws CompileError for a program that no object
 /// file can hold and for an unknown processor, IoError if a file can't be written.
 void export_object(const detail::CompiledBase& compiled, const std::string& name, const ExportOptions& options = {},
                    SourceLoc loc = SourceLoc::here());

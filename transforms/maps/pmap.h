@@ -8,7 +8,7 @@ namespace weft {
 /// Options of pmap (jax.pmap).
 struct PmapOptions {
   Axes in_axes = 0;                      ///< which axis of each argument is sharded over the devices; none: all have the same
-  Axes out_axes = 0;                     ///< where the devices' axis stands in each result; none: any device's, as all are the same
+  Axes out_axes = 0;                     ///< where the devices' axis is in each result; none: any device's, as all are the same
   std::string axis_name = {};            ///< for collectives
   std::optional<Int> axis_size = {};     ///< needed only where no argument is mapped
   std::vector<Device> devices = {};      ///< which ones, in order; if empty those of the mesh in scope, or all

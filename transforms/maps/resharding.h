@@ -15,7 +15,7 @@ detail::traced_t<T> with_sharding_constraint(const T& tree, const NamedSharding&
   return detail::map_leaves(detail::to_traced(tree),
                             [&](const Array& x) { return detail::constrained(x, sharding, "with_sharding_constraint", loc); });
 }
-/// The same, for arrays that lie somewhere already: what a device has already stays (jax.sharding.reshard).
+/// The same, for arrays that are somewhere already: what a device has already stays (jax.sharding.reshard).
 template <class T>
 detail::traced_t<T> reshard(const T& tree, const NamedSharding& sharding, SourceLoc loc = SourceLoc::here()) {
   return detail::map_leaves(detail::to_traced(tree), [&](const Array& x) { return detail::constrained(x, sharding, "reshard", loc); });

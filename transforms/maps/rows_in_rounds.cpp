@@ -107,7 +107,7 @@ Array here(const RowsInRounds& rows, std::int64_t (*number)(const RowsInRounds&,
   return out;
 }
 
-/// The sum of all rows that count, which lie along dimension 0: as tree_sum has it, of sums that each device makes of its own rows. Only
+/// The sum of all rows that count, which are along dimension 0: as tree_sum has it, of sums that each device makes of its own rows. Only
 /// those are gathered, two for each power of two up to the rows of a device.
 Array joined_sum(const RowsInRounds& rows, const Array& x, SourceLoc loc) {
   LocScope scope(loc);

@@ -8,7 +8,7 @@
 
 namespace weft::detail {
 
-/// Rows of a mapped axis that lie in blocks of `rounds` on the devices of a mesh axis of the same name, process by process; a process's
+/// Rows of a mapped axis that are in blocks of `rounds` on the devices of a mesh axis of the same name, process by process; a process's
 /// last blocks are filled up by rows that don't count.
 struct RowsInRounds {
   std::string axis;

@@ -62,7 +62,7 @@ class ControlEmitter {
     if (failed_->use_empty()) failed_->eraseFromParent();
   }
 
-  /// A loop or a branch that stands deep inside of others, as a function of its own.
+  /// A loop or a branch that is deep inside of others, as a function of its own.
   void call_apart(const KernelProgram& p, const Step& s, const Values& at) {
     Values given;
     for (BufferId b : s.buffers) given.push_back(at[static_cast<std::size_t>(b)]);

@@ -113,7 +113,7 @@ class KernelEmitter {
   Values load_rows(int arg, NodeId position, const Copy& first);
   void store_rows(const Store& s, const Copy& first, const Values& columns);
   void turn(Values& square);
-  /// Where lanes read several elements of records that lie apart: all of those, each record read as a vector. Null elsewhere.
+  /// Where lanes read several elements of records that are apart: all of those, each record read as a vector. Null elsewhere.
   Value* load_record(NodeId id, const Address& a, const Copy& copy);
   /// The first so many elements of each lane's record, the first of which begins here; element by element.
   Values load_columns(DType t, std::int64_t stride, Value* first, int kept);
@@ -123,7 +123,7 @@ class KernelEmitter {
   void record_at(NodeId id, int stride, int kept, std::int64_t& base, int& reach) const;
   /// A load whose lanes are a few elements apart, together with those of the record's other elements; null where it must be gathered.
   Value* load_from_span(NodeId id, const Copy& copy);
-  /// The open loop whose copies are together all elements that lie between the store's lanes; -1: there is none.
+  /// The open loop whose copies are together all elements that are between the store's lanes; -1: there is none.
   int joined_frame(const Store& s, int& sign) const;
   /// All elements of records, each a vector of lanes, in the order of memory; `first`: the copy of the first element.
   void store_joined(const Store& s, const Copy& first, Values columns);

@@ -291,7 +291,7 @@ bool KernelEmitter::streams(const Store& s) const {
   return lanes_ > 1 && !mask_ && contains(s_.streamed, s.arg) && is_aligned(k_, s, vector_dim_, lanes_, features_.vector_bytes);
 }
 
-/// Rows lie pages apart, so that hardware fetches none ahead.
+/// Rows are pages apart, so that hardware fetches none ahead.
 void KernelEmitter::fetch_ahead(int arg, NodeId position, const Address& a, bool is_store) {
   const KernelArg& info = k_.args[static_cast<std::size_t>(arg)];
   std::int64_t down = 0;
@@ -379,7 +379,7 @@ void KernelEmitter::store_lanes(const Store& s, const Address& a, Value* v) {
   ir_.CreateMaskedScatter(v, pointers, align, mask_);
 }
 
-/// Two values, such as the parts of complex numbers, by one store, where they lie beside each other.
+/// Two values, such as the parts of complex numbers, by one store, where they are beside each other.
 bool KernelEmitter::store_pair(const Store& re, const Store& im, const Copy& copy, Value* real, Value* imag) {
   if (re.arg != im.arg || mask_ || re.guard >= 0 || !varies(k_.dag[re.position].dims)) return false;
   const KernelArg& info = k_.args[static_cast<std::size_t>(re.arg)];

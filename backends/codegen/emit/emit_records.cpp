@@ -1,4 +1,4 @@
-// Loads and stores of lanes that are a few elements apart, such as the channels of pixels: what lies between the first and the last lane is
+// Loads and stores of lanes that are a few elements apart, such as the channels of pixels: what is between the first and the last lane is
 // read as whole vectors, of which shuffles pick the lanes; and where all elements of the records are computed side by side, they are
 // joined and written as whole vectors. For full vectors without a condition; others are gathered and scattered.
 #include <algorithm>

@@ -1,4 +1,4 @@
-// Loops within a point: their carried values are registers.
+// Loops within one point of a kernel, whose carried values are in registers.
 #include <llvm/IR/Module.h>
 
 #include <algorithm>

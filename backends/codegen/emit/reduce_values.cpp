@@ -1,4 +1,4 @@
-// How reductions begin and go on, the same on every target.
+// The identity of a reduction and one step of it, the same on every target.
 #include "weft/backends/codegen/emit/reduce_values.h"
 
 #include <array>

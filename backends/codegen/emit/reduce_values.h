@@ -1,4 +1,4 @@
-// How reductions begin and go on, the same on every target.
+// The identity of a reduction and one step of it, the same on every target.
 #pragma once
 #include "weft/backends/codegen/emit/vector_builder.h"
 #include "weft/backends/codegen/planner/kernel.h"

@@ -1,4 +1,4 @@
-// What follows a reduction, by vectors of its own.
+// The epilogue of a reduction: what is computed from each of its results, by vectors along another loop than the reduction's.
 #pragma once
 #include "weft/backends/codegen/planner/kernel.h"
 

@@ -21,7 +21,7 @@ struct GpuTarget {
 
 /// Adds the kernel `name` to the module. Its parameters: a pointer for each argument that is not scratch, then, if the schedule says so,
 /// the workspace. Emulated: `void name(void** parameters)`, where each parameter is the address of a pointer, as cuLaunchKernel takes them.
-/// `aliased[a]`: argument a may lie in the memory of another one.
+/// `aliased[a]`: argument a may be in the memory of another one.
 void emit_gpu_kernel(llvm::Module& module, const GpuLaunch& launch, const GpuTarget& target, const std::vector<char>& aliased,
                      const std::string& name);
 

@@ -478,7 +478,7 @@ GpuEmitter::Values GpuEmitter::through_shared(const Values& v, Value* slot, Valu
 GpuEmitter::Values GpuEmitter::combine_team(const Reduction& r, Values v) {
   if (s_.team == 1) return v;
   if (s_.columns) {
-    // Threads of a column lie 32 apart. Half of those that are left hand their values to the others.
+    // Threads of a column are 32 apart. Half of those that are left hand their values to the others.
     for (std::int64_t half = s_.team / 2; half >= 1; half /= 2) {
       Value* thread = ir_.CreateAdd(ir_.CreateMul(warp_, i32(32)), lane_);
       Value* partner = ir_.CreateAdd(ir_.CreateMul(ir_.CreateXor(warp_, i32(half)), i32(32)), lane_);

@@ -1,5 +1,5 @@
 // Transposes through shared memory: a block reads a tile of what is read transposed along its rows and uses it along its columns, so
-// that both the loads and the stores of a warp lie side by side (Ruetsch and Micikevicius, Optimizing matrix transpose in CUDA, 2009).
+// that both the loads and the stores of a warp are side by side (Ruetsch and Micikevicius, Optimizing matrix transpose in CUDA, 2009).
 #include <llvm/IR/Module.h>
 
 #include "weft/backends/codegen/gpu/gpu_emitter.h"

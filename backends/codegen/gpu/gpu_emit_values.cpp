@@ -81,7 +81,7 @@ Value* GpuEmitter::affine(NodeId n) {
   return vector ? ir_.CreateAdd(builder_.splat(scalar, s_.lanes), vector) : scalar;
 }
 
-/// The position of the first lane, where lanes lie side by side.
+/// The position of the first lane, where lanes are side by side.
 Value* GpuEmitter::first_lane(NodeId position) {
   Value* v = get(position);
   return VectorBuilder::lanes_of(v) > 1 ? ir_.CreateExtractElement(v, std::uint64_t{0}) : v;

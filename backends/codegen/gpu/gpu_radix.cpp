@@ -82,7 +82,7 @@ class RadixEmitter : GpuRoutine {
     sums_ = shared(i32_, kWarps, "move_sums");
     const auto of_warp = [&](int w) { return at(i32_, starts, ir_.CreateAdd(thread_, i32(w * R::kDigits))); };
 
-    // What lies behind the last element counts as the largest code: it is the last of all.
+    // What is behind the last element counts as the largest code: it is the last of all.
     std::vector<Value*> code(each), number(each), rank(each);
     Value* own = ir_.CreateAdd(first, wide(ir_.CreateAdd(ir_.CreateMul(warp, i32(static_cast<std::int64_t>(each) * kWarp)), lane)));
     for (std::size_t i = 0; i < each; ++i) {

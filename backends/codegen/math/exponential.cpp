@@ -18,7 +18,7 @@ constexpr double kInf = std::numeric_limits<double>::infinity(), kNan = std::num
 
 struct Format {
   int mantissa_bits, bias;
-  double magic;  // 1.5 * 2^mantissa_bits: adding it rounds to an integer, which then stands in the low bits
+  double magic;  // 1.5 * 2^mantissa_bits: adding it rounds to an integer, which then is in the low bits
   double ln2_high, ln2_low;
 };
 Format format(Expr x) {

@@ -83,7 +83,7 @@ Expr cbrt_f32(Expr x) {
 /// a^(1/3) = a y^2, corrected by its residual.
 Expr cbrt_f64(Expr x) {
   const Expr magnitude = abs(x), tiny = magnitude < 0x1p-1022, a = select(tiny, magnitude * 0x1p54, magnitude);
-  // A third of the upper half of the bits, by way of floating numbers: integers up to 2^52 stand in the low bits of 2^52 + n.
+  // A third of the upper half of the bits, by way of floating numbers: integers up to 2^52 are in the low bits of 2^52 + n.
   const Expr upper = sar(a.as_bits(), 32), number = (upper + a.constant(0x1p52).as_bits()).as_float() - 0x1p52;
   const Expr guess = fma(number, -1. / 3, a.constant(0x1p52 + 0x553ef0ff));
   Expr y = shl(guess.as_bits() - a.constant(0x1p52).as_bits(), 32).as_float();

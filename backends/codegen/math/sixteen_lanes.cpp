@@ -25,7 +25,7 @@ class Sixteen {
       : ir_(ir), floats_(llvm::FixedVectorType::get(ir.getFloatTy(), 16)), ints_(llvm::FixedVectorType::get(ir.getInt32Ty(), 16)) {}
 
   Value* exp(Value* x) {
-    // x = n ln 2 + r, n a multiple of 1/16: adding 1.5 * 2^19 rounds to one, whose fraction then stands in the low bits.
+    // x = n ln 2 + r, n a multiple of 1/16: adding 1.5 * 2^19 rounds to one, whose fraction then is in the low bits.
     const double magic = 0x1.8p19;
     Value* shifted = fma(x, number(constants::log2e_f64[0]), number(magic));
     Value* n = sub(shifted, number(magic));

@@ -1,4 +1,4 @@
-// Loops and branches: their sub-programs become programs of their own, whose inputs and outputs lie in the step's memory.
+// Loops and branches: their sub-programs become programs of their own, whose inputs and outputs are in the step's memory.
 #include "weft/backends/codegen/planner/control_plan.h"
 
 #include <fmt/format.h>

@@ -5,7 +5,7 @@
 
 namespace weft::detail {
 
-/// Plans the step of one equation: its sub-programs, and where their carry lies.
+/// Plans the step of one equation: its sub-programs, and where their carry is.
 class ControlPlanner {
  public:
   ControlPlanner(const TargetTraits& target, KernelTable& table) : target_(target), table_(table) {}

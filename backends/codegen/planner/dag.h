@@ -80,7 +80,7 @@ class Dag final : public KernelBuilder {
   NodeId scale(NodeId a, std::int64_t k);
   NodeId divide(NodeId a, std::int64_t divisor);
   NodeId modulo(NodeId a, std::int64_t divisor);
-  /// A computed integer known to lie in [low, high].
+  /// A computed integer known to be in [low, high].
   NodeId index_of(V value, std::int64_t low, std::int64_t high);
   V below(NodeId a, std::int64_t limit);
   V value_of(NodeId a, DType dtype);
@@ -114,7 +114,7 @@ class Dag final : public KernelBuilder {
   struct Range {
     std::int64_t low = 0, high = 0;  ///< both included
   };
-  /// Between which numbers the value of an integer lies; nothing: it may be any of 64 bits.
+  /// Between which numbers the value of an integer is; nothing: it may be any of 64 bits.
   std::optional<Range> range_of(NodeId n);
   std::optional<Range> find_range(NodeId n);
   /// The value of an operation on integers of which enough is known: a comparison's, or the operand that is the extremum.

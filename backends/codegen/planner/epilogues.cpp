@@ -42,7 +42,7 @@ class Neighbours {
 
 }  // namespace
 
-/// The product of equation `eqn` takes in a bias and an activation if nothing else reads what lies between; it then stands where the last
+/// The product of equation `eqn` takes in a bias and an activation if nothing else reads what is between; it then stands where the last
 /// of these equations stood.
 void KernelPlanner::absorb_epilogue(std::size_t eqn) {
   std::vector<std::vector<int>> readers(j_.avals.size());

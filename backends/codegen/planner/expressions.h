@@ -19,7 +19,7 @@ std::int64_t reduced_elements(const JaxprData& j, const Eqn& e);
 /// One step of a reduction; false if no expression can do it.
 bool combine(Dag& dag, Combiner c, KernelValue a, KernelValue b, KernelValue& out);
 
-/// Where the element at the coordinates lies in a row-major array.
+/// Where the element at the coordinates is in a row-major array.
 NodeId row_major_position(Dag& dag, const Shape& shape, std::span<const NodeId> coords);
 
 /// Where expressions end: variables that are read from memory, or computed elsewhere in the kernel.

@@ -158,7 +158,7 @@ bool KernelPlanner::worthwhile(const Group& g, const Root& r, const std::vector<
   const double work = g.work + r.work();
   if (work < kSmall) return true;
   if (points < 64) return false;
-  // The parts of a split reduction of columns are made to be computed side by side; those of a row lie behind one another.
+  // The parts of a split reduction of columns are made to be computed side by side; those of a row are behind one another.
   if (r.stage == Root::Stage::combine && std::find(g.roots.begin(), g.roots.end(), root_of_[r.partial]) != g.roots.end()) {
     const Eqn& e = j_.eqns[static_cast<std::size_t>(r.eqn)];
     const std::vector<int>& axes = params_as<ReduceParams>(*e.params).axes;

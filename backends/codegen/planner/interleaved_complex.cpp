@@ -210,7 +210,7 @@ class Uniter {
     return true;
   }
 
-  /// A loop over the parts themselves, for maps whose elements lie here and there.
+  /// A loop over the parts themselves, for maps whose elements are here and there.
   bool adds_loop() {
     if (k_.nests.size() != 1 || old_.dims.size() >= Dag::kMaxDims || operations_ > kMaxScattered) return false;
     const Nest& t = k_.nests[0];

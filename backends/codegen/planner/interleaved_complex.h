@@ -1,4 +1,4 @@
-// Complex elements whose parts need not be told apart.
+// Complex elements as pairs of interleaved reals, for kernels that do the same to both parts.
 #pragma once
 #include "weft/backends/codegen/planner/kernel.h"
 

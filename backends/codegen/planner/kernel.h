@@ -2,7 +2,7 @@
 //
 // Loop dimensions are numbered through the kernel: the outer ones, then those of each nest. A nest runs its parallel loops; inside
 // them its reducing loops, which reduce values into locals; then stores, which may use those locals, as may all later nests. A store may
-// also stand within the reducing loops. Scratch is memory that one outer point's nests share; each thread has its own.
+// also are within the reducing loops. Scratch is memory that one outer point's nests share; each thread has its own.
 #pragma once
 #include <string>
 #include <vector>
@@ -111,7 +111,7 @@ std::vector<int> repeat_dims(const Nest& t);
 std::optional<std::vector<std::pair<int, int>>> copied_arguments(const Kernel& k, const Nest& t);
 /// How many points these dimensions have, those of repeats left out: code must not depend on a loop's number of steps.
 double points_along(const Kernel& k, std::uint64_t dims);
-/// Proves that all that is read and written without a condition lies inside of its memory; CompileError where it may not. What has a
+/// Proves that all that is read and written without a condition is inside of its memory; CompileError where it may not. What has a
 /// condition is taken on trust.
 void check_bounds(const Kernel& k);
 /// Makes adjacent loops one where all positions allow it.

@@ -95,7 +95,7 @@ class KernelFormer final : public LeafReader {
     return arg;
   }
 
-  /// How far the elements that belong to one outer point lie apart, in each dimension: from the first to one behind the last. Where the
+  /// How far the elements that belong to one outer point are apart, in each dimension: from the first to one behind the last. Where the
   /// outer loop is the fast part of a dimension, that is more than their number.
   std::vector<std::int64_t> inner_extents(const Member& m) {
     const Aval& aval = p_.avals_[m.var];

@@ -1,4 +1,4 @@
-// Where temporaries lie: best fit into one arena, in place where a kernel overwrites what it alone still needs.
+// Where temporaries are: best fit into one arena, in place where a kernel overwrites what it alone still needs.
 #include <fmt/core.h>
 
 #include <algorithm>

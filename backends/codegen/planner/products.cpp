@@ -17,7 +17,7 @@ struct Loops {
   std::vector<std::int64_t> size, stride_a, stride_b, stride_out;
   void add(std::int64_t s, std::int64_t a, std::int64_t b, std::int64_t out) {
     if (s == 1) return;
-    // Loops that lie in one another in all operands are one.
+    // Loops that are in one another in all operands are one.
     if (!size.empty() && stride_a.back() == a * s && stride_b.back() == b * s && stride_out.back() == out * s) {
       size.back() *= s, stride_a.back() = a, stride_b.back() = b, stride_out.back() = out;
       return;
@@ -71,7 +71,7 @@ bool KernelPlanner::comes_from_matmul(Var v) const {
   return false;
 }
 
-/// Whether neighbours along the last dimension, along which vectors of products go, lie apart in the memory that movements read them from.
+/// Whether neighbours along the last dimension, along which vectors of products go, are apart in the memory that movements read them from.
 bool KernelPlanner::is_transposed(Var v) const {
   const Aval& a = j_.avals[v];
   if (a.ndim() == 0 || a.dtype.is_complex() || a.shape.back() * a.dtype.itemsize() < target_.vector_bytes) return false;

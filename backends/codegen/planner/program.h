@@ -65,7 +65,7 @@ struct ProgramOutput {
 
 struct ControlStep;
 
-/// Sub-programs of loops and branches are programs too; their kernels and products stand in the tables of the outermost one.
+/// Sub-programs of loops and branches are programs too; their kernels and products are in the tables of the outermost one.
 struct KernelProgram {
   Jaxpr jaxpr;  ///< simplified
   std::vector<BufferInfo> buffers;
@@ -88,7 +88,7 @@ struct ControlStep {
   int cond_consts = 0, num_consts = 0, num_carry = 0;
   std::int64_t length = 0;  ///< of a scan
   bool reverse = false;
-  /// Where a carried value lies from one iteration to the next.
+  /// Where a carried value is from one iteration to the next.
   struct Carry {
     enum class Place {
       kept,      ///< it never changes: where the operand is
@@ -128,7 +128,7 @@ struct TargetTraits {
   int vector_bytes = 64;
   bool external_products = true;  ///< large products of floating dtypes go to a library
   /// Instead: whether a library, or code of the target's own, takes a product of these dtypes and sizes rather than a kernel, as if both
-  /// operands lay in rows; and whether it can take one with these strides.
+  /// operands are in rows; and whether it can take one with these strides.
   bool (*prefers_product)(const ProductStep&) = nullptr;
   bool (*takes_product)(const ProductStep&) = nullptr;
   bool product_epilogues = false;  ///< products take a bias, and what follows

@@ -1,7 +1,7 @@
 // How scatters become kernels. The operand is copied into the result's memory, unless it is there already, then windows of it are updated
 // in place, in the order of the indices.
 //
-// The places that the indices can name are numbered: a window lies in one such row of the result. The kernel may be divided by rows: each
+// The places that the indices can name are numbered: a window is in one such row of the result. The kernel may be divided by rows: each
 // part goes through all windows and updates those of its own rows, so that updates of one element keep their order however many parts
 // there are. Where rows take many operations, a kernel of its own computes them first: for each window its row, or -1 where it is left out.
 #include <algorithm>

@@ -1,4 +1,4 @@
-// What code is made from, as numbers: equal ones give equal code.
+// A kernel's signature: all that its code is made from, as numbers. Equal signatures give equal code.
 #pragma once
 #include <cstdint>
 #include <vector>

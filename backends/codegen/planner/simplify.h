@@ -1,4 +1,4 @@
-// What is done to a program before kernels are formed from it.
+// Rewrites of a program before kernels are formed from it: equal equations become one, dead ones go, expansions are written out.
 #pragma once
 #include <optional>
 #include <span>

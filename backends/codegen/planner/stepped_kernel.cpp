@@ -90,7 +90,7 @@ class Finder {
     return true;
   }
 
-  /// Blocks are consecutive pieces of what is written; what is read lies at fixed distances from that.
+  /// Blocks are consecutive pieces of what is written; what is read is at fixed distances from that.
   bool find_radius() {
     const Kernel& k = kernel();
     const Schedule& s = schedule();

@@ -14,7 +14,7 @@ constexpr std::int64_t kFewPoints = 512;          // so few teams do not
 constexpr std::int64_t kSharedBytes = 40 * 1024;  // of scratch in a block's shared memory; what reductions use comes on top
 constexpr std::int64_t kLocalBytes = 512;         // of scratch in a thread's own memory
 constexpr std::int64_t kVectorBytes = 16;
-constexpr std::int64_t kFarBytes = 32;  // apart lie elements of different pieces of memory that is read at once
+constexpr std::int64_t kFarBytes = 32;  // between elements of different pieces of memory that is read at once
 
 class GpuScheduler {
  public:

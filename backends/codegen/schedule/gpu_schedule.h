@@ -25,12 +25,12 @@ struct GpuSchedule {
   std::int64_t teams = 1;  ///< points, or vectors of them, that there are work for
   std::vector<GpuNestSchedule> nests;
   bool atomic = false;  ///< stores combine atomically with what is there
-  /// A block takes a tile of kTile x kTile points of the last two loops: these loads, which lie side by side along the last but one, go
+  /// A block takes a tile of kTile x kTile points of the last two loops: these loads, which are side by side along the last but one, go
   /// through shared memory. `teams` counts tiles.
   std::vector<NodeId> transposed_loads;
   static constexpr std::int64_t kTile = 32;
   std::int64_t scratch = 0;  ///< bytes of one team's scratch
-  /// Scratch lies in memory of the device that the launch is given, `scratch` bytes for each team that runs.
+  /// Scratch is in memory of the device that the launch is given, `scratch` bytes for each team that runs.
   bool workspace = false;
 
   std::int64_t blocks() const { return (teams * team + threads - 1) / threads; }

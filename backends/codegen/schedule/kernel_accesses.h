@@ -1,4 +1,4 @@
-// How a kernel uses its memory and its results, as far as a schedule makes something of it: what the scheduler looks for, what is checked
+// How a kernel uses its memory and its results, as far as schedules depend on it: what the scheduler looks for, what is checked
 // of a schedule that was stated, and what the emitter finds again.
 #pragma once
 #include "weft/backends/codegen/schedule/schedule.h"

@@ -1,4 +1,4 @@
-// Lanes that are a few elements apart, such as pixels of several channels: the elements of a record that lies between neighbouring lanes
+// Lanes that are a few elements apart, such as pixels of several channels: the elements of a record that is between neighbouring lanes
 // run side by side, so that whole vectors are read and written (emit/emit_records.cpp). Says where that can be, and plans it.
 #pragma once
 #include <vector>

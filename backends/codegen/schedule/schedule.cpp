@@ -200,7 +200,7 @@ class Scheduler {
     if (schedule_.vector_dim >= 0) nest_vector_.assign(n, -1);
   }
 
-  /// Elements of two numbers (the parts of complex ones), the innermost loop, that lie here and there in some array along each other loop.
+  /// Elements of two numbers (the parts of complex ones), the innermost loop, that are here and there in some array along each other loop.
   bool goes_by_pairs() const {
     const Nest& t = k_.nests[0];
     if (k_.nests.size() != 1 || !t.reduce.empty() || !t.repeats.empty() || vector_bytes_ < 16) return false;

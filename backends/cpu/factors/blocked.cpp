@@ -87,7 +87,7 @@ void each_strip(int n, F&& f) {
     f(first, std::min(kStrip, n - first));
   });
 }
-/// Where row i and column j of a matrix lie whose rows are so long.
+/// Where row i and column j of a matrix are whose rows are so long.
 template <class T>
 T* at(T* a, int row, int i, int j) {
   return a + std::int64_t{i} * row + j;

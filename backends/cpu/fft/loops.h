@@ -32,7 +32,7 @@ struct FftLoops {
   /// swapped). roots[k] = exp(-pi i k / half) for k <= half / 2.
   void (*split_real)(T* block, std::int64_t half, const T* roots) = nullptr;
   void (*join_real)(T* block, std::int64_t half, const T* roots) = nullptr;
-  /// A block of n elements from `lanes` rows of blocks that lie one after another, `distance` numbers apart; row r of block c was to be
+  /// A block of n elements from `lanes` rows of blocks that are one after another, `distance` numbers apart; row r of block c was to be
   /// multiplied by turns[r] (of its own for each lane) and steps[c * step_distance + 2 r].
   void (*transpose)(T* block, const T* blocks, std::int64_t n, std::int64_t distance, const T* turns, const T* steps,
                     std::int64_t step_distance) = nullptr;

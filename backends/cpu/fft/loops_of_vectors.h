@@ -352,7 +352,7 @@ template <class T, int R, bool twiddled>
     WEFT_UNROLLED for (int j = 0; j < R; ++j) put_pair(to, j * distance + s, t[j]);
   }
 }
-/// Any odd radix up to 63, by sums and differences of what lies opposite (Singleton 1969).
+/// Any odd radix up to 63, by sums and differences of what is opposite (Singleton 1969).
 template <class T, bool twiddled>
 void run_odd_row(int radix, std::int64_t left, std::int64_t distance, const T* __restrict from, T* __restrict to, const T* twiddles,
                  const T* roots) {
@@ -415,7 +415,7 @@ void multiply(T* block, const T* table, std::int64_t n, bool swapped) {
   }
 }
 
-// With z of the pairs, E[k] = (z[k] + conj z[h - k]) / 2 is the spectrum of what stands at even places and O[k] = (z[k] - conj z[h - k]) /
+// With z of the pairs, E[k] = (z[k] + conj z[h - k]) / 2 is the spectrum of what is at even places and O[k] = (z[k] - conj z[h - k]) /
 // 2i that of the others; the whole one is E[k] + w^k O[k].
 template <class T>
 void split_real(T* block, std::int64_t half, const T* roots) {

@@ -68,7 +68,7 @@ void transpose(const char* from, std::int64_t line_bytes, std::int64_t lines, st
       store(to + k * row + j * size, static_cast<Word>(load<Word>(from + j * line_bytes + k * size) ^ static_cast<Word>(flip)));
 }
 
-/// Lines that lie side by side: `group` elements of k are put next to each other. Fewer than `group` of them: the others are 0.
+/// Lines that are side by side: `group` elements of k are put next to each other. Fewer than `group` of them: the others are 0.
 template <class Element, int group>
 void interleave(const char* from, std::int64_t k_bytes, std::int64_t lines, std::int64_t present, std::uint64_t flip, char* to) {
   std::int64_t j = 0;
@@ -136,7 +136,7 @@ void clear_rest(std::int64_t lines, std::int64_t words, std::int64_t width, std:
     std::memset(to + (k * width + lines) * word, 0, static_cast<std::size_t>((width - lines) * word));
 }
 
-/// Elements that lie `stride` apart.
+/// Elements that are `stride` apart.
 void gather(const char* from, std::int64_t stride, std::int64_t size, std::int64_t n, char* to) {
   for (std::int64_t i = 0; i < n; ++i) std::memcpy(to + i * size, from + i * stride * size, static_cast<std::size_t>(size));
 }

@@ -9,7 +9,7 @@ namespace weft::detail::packed {
 /// Lines of an operand: rows of the left one, columns of the right one. Strides are in elements of `dtype`.
 struct Lines {
   const char* data = nullptr;
-  DType dtype = float32;         ///< as it lies in memory
+  DType dtype = float32;         ///< as it is in memory
   std::int64_t line = 0, k = 0;  ///< strides from line to line, and along k
   /// Bits of each eight bytes that are flipped: the highest one of every byte (int8 becomes uint8 with 128 added, uint8 int8 with 128
   /// subtracted), or the sign.
@@ -26,7 +26,7 @@ std::int64_t packing_scratch(const Unit& u, std::int64_t width, std::int64_t dep
 /// For each word of k those of `width` lines, of which there are `lines`; what is beyond them, or beyond k, is 0 before it is flipped.
 void pack_panel(const Unit& u, const Lines& from, std::int64_t lines, std::int64_t depth, std::int64_t width, char* to, char* scratch);
 
-/// The sums along k of `lines` lines of bytes, which lie next to each other along k: uint8 or int8.
+/// The sums along k of `lines` lines of bytes, which are next to each other along k: uint8 or int8.
 void sum_lines(const Lines& from, std::int64_t lines, std::int64_t depth, std::int32_t* sums);
 /// Of a panel of words of four bytes.
 void sum_panel(const char* panel, bool are_signed, std::int64_t width, std::int64_t words, std::int32_t* sums);

@@ -8,7 +8,7 @@
 
 namespace weft::detail::packed {
 
-/// A tile of sums. The right operand is a panel: for each word of k two vectors of columns. The left one lies in rows, or in a panel as
+/// A tile of sums. The right operand is a panel: for each word of k two vectors of columns. The left one is in rows, or in a panel as
 /// high as the tile.
 struct TileWork {
   const char* left = nullptr;

@@ -25,7 +25,7 @@ Array states_of(int checkpoints, const Array& steps, std::int64_t at_most);
 /// The states that are kept, oldest first. Beyond `count`, `slots` names those that are free.
 struct KeptStates {
   Array count;                 ///< i64[]
-  Array slots, steps, levels;  ///< i64[at most]: where each state lies, the number of steps before it, and its level
+  Array slots, steps, levels;  ///< i64[at most]: where each state is, the number of steps before it, and its level
   Array raised;                ///< i64[]: the position of the state that was last given a higher level; 0: none was
 };
 KeptStates no_states(std::int64_t at_most, SourceLoc loc);

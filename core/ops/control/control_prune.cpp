@@ -132,7 +132,7 @@ std::optional<PrunedEqn> prune_while(const PruneContext& c) {
     }
   }
   set = pruned_live_set_of(p.body_jaxpr, mask(carry, r.outputs));
-  // Positions among the inputs of the condition and of the body; operands of the equation stand in the same order.
+  // Positions among the inputs of the condition and of the body; operands of the equation are in the same order.
   std::vector<std::size_t> cond_inputs, body_inputs, cond_operands, body_operands, carry_operands;
   const auto add_to_cond = [&](std::size_t input, std::size_t operand) {
     if (cond_set.input(p.cond_jaxpr, input)) cond_inputs.push_back(input), cond_operands.push_back(operand);

@@ -241,7 +241,7 @@ std::vector<Tangent> Scan::transpose(const TransposeContext& c) {
 BatchResult Scan::batch(const BatchContext& c) {
   const Params& p = c.get<Params>();
   const Counts n = count(p);
-  // Inside the body the mapped axis stands in front; in xs and ys it is behind the axis that is scanned over.
+  // Inside the body the mapped axis is in front; in xs and ys it is behind the axis that is scanned over.
   std::vector<Array> in(c.in.begin(), c.in.end());
   std::vector<int> dims(c.dims.begin(), c.dims.end());
   for (std::size_t i = 0; i < in.size(); ++i) {

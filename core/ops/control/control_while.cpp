@@ -59,7 +59,7 @@ Operands split(const While::Params& p, std::span<const Array> in) {
   return {in.first(a), in.subspan(a, b), in.subspan(a + b)};
 }
 
-// The condition, which ignores the tangents that stand behind the carry.
+// The condition, which ignores the tangents that are behind the carry.
 Jaxpr ignoring_tail(const Jaxpr& cond, const std::vector<Aval>& tail) {
   const auto in = cond.data().input_avals();
   std::vector<Aval> inputs(in.begin(), in.end());

@@ -20,7 +20,7 @@ namespace {
 DType unsigned_of_size(int bytes) { return bytes == 1 ? uint8 : bytes == 2 ? uint16 : bytes == 4 ? uint32 : uint64; }
 bool is_number(DType t) { return t.is_integer() || t.is_floating(); }
 
-/// Through unsigned integers, the lowest part first, as bytes lie in memory.
+/// Through unsigned integers, the lowest part first, as bytes are in memory.
 Array between_sizes(const Array& x, DType dtype) {
   const int from = x.dtype().itemsize(), to = dtype.itemsize(), small = std::min(from, to), count = std::max(from, to) / small;
   const Array bits = bitcast_elements(x, unsigned_of_size(from), {});

@@ -63,7 +63,7 @@ struct BitcastConvertType : Unary<BitcastConvertType> {
   }
   static Aval abstract_eval(const OpContext& c) {
     const DType to = c.get<Params>().new_dtype;
-    // Keys as they lie in memory: what operations on keys are compiled to.
+    // Keys as they are in memory: what operations on keys are compiled to.
     if (c.in.size() == 1 && c.in[0].dtype.is_key() != to.is_key() && (c.in[0].dtype == uint64 || to == uint64))
       return {c.in[0].shape, to, false};
     check_operands(c, 1, dtypes);

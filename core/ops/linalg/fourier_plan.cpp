@@ -70,7 +70,7 @@ void FourierPlan::run(Complex* x) {
 }
 
 // Stockham's algorithm. Before a step with radix p, x holds transforms of length `done` of n / done interleaved sequences: element k of
-// sequence s lies at k * (n / done) + s; the step combines p sequences at a time.
+// sequence s is at k * (n / done) + s; the step combines p sequences at a time.
 void FourierPlan::by_factors(Complex* x) {
   Complex *from = x, *to = work_.data();
   std::int64_t done = 1;

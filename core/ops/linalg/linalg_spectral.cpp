@@ -104,7 +104,7 @@ struct Svd {
     const Array inverse = as_row(reciprocal(s), c.loc) * identity_like(s, s.shape().back());
     const Array diagonal = (ds_matrix - adjoint(ds_matrix)) * (like(a, inverse) * .5);
     Array du = matmul(u, f * (left + adjoint(left)) + diagonal), dv = matmul(v, f * (right + adjoint(right)));
-    // What lies outside of the space that the vectors span.
+    // What is outside of the space that the vectors span.
     if (m > n) {
       const Array x = matmul(da, v);
       du = du + (x - matmul(u, matmul(uh, x))) / like(a, row);

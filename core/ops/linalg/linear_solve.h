@@ -22,7 +22,7 @@ struct LinearSolveParams {
   friend bool operator==(const LinearSolveParams&, const LinearSolveParams&) = default;
 };
 
-/// A linear function with what it captured, which stands first among its inputs.
+/// A linear function with what it captured, which is first among its inputs.
 struct LinearMap {
   Jaxpr jaxpr;
   std::vector<Array> consts = {};

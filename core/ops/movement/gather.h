@@ -19,7 +19,7 @@ void read_param(detail::ParamReader& r, ScatterDimensionNumbers& v);
 
 namespace weft::detail {
 
-/// What happens to windows that don't lie wholly inside the operand.
+/// What happens to windows that aren't wholly inside the operand.
 enum class GatherScatterMode {
   clip,               ///< they are moved inside
   fill_or_drop,       ///< a gather gives the fill value, a scatter leaves them out
@@ -85,7 +85,7 @@ struct IndexedGeometry {
 IndexedGeometry gather_geometry(const GatherDimensionNumbers& n, const Shape& slice_sizes, int result_ndim);
 IndexedGeometry scatter_geometry(const ScatterDimensionNumbers& n, int operand_ndim, const Shape& updates);
 
-/// Dimensions once a mapped axis stands in front, itself first among them if `with_mapped`.
+/// Dimensions once a mapped axis is in front, itself first among them if `with_mapped`.
 std::vector<int> behind_mapped_axis(const std::vector<int>& dims, bool with_mapped = false);
 
 /// The gather that reads what a scatter writes, and the other way round.

@@ -79,10 +79,10 @@ Array broadcast_in_dim(const Array& x, const Shape& shape, const std::vector<int
 Array broadcast_trailing(const Array& x, const Shape& shape, SourceLoc loc);
 Array reshape_to(const Array& x, const Shape& shape, SourceLoc loc);
 Array permute(const Array& x, const std::vector<int>& permutation, SourceLoc loc);
-/// Axis `from` comes to stand at `to`, the others keep their order.
+/// Axis `from` comes to be at `to`, the others keep their order.
 Array move_axis(const Array& x, int from, int to, SourceLoc loc);
 Array squeeze_axes(const Array& x, const std::vector<int>& axes, SourceLoc loc);
-/// With dimensions of size 1 that stand at `axes` in the result, which are increasing.
+/// With dimensions of size 1 that are at `axes` in the result, which are increasing.
 Array insert_axes(const Array& x, const std::vector<int>& axes, SourceLoc loc);
 Array slice_range(const Array& x, const std::vector<std::int64_t>& start, const std::vector<std::int64_t>& limit,
                   const std::vector<std::int64_t>& strides, SourceLoc loc);

@@ -20,7 +20,7 @@ inline std::vector<Tangent> jvp_linear(const JvpContext& c) {
   return out;
 }
 
-/// A dimension's number once a mapped axis stands at `dim`.
+/// A dimension's number once a mapped axis is at `dim`.
 inline int shifted(int d, int dim) { return d < dim ? d : d + 1; }
 inline std::vector<int> shifted(std::vector<int> dims, int dim) {
   for (int& d : dims) d = shifted(d, dim);

@@ -8,7 +8,7 @@
 
 namespace weft::detail {
 
-/// Fails unless groups of these sizes can stand in front of `total` operands (or results, as `what` says): none is negative, and together
+/// Fails unless groups of these sizes can be in front of `total` operands (or results, as `what` says): none is negative, and together
 /// they are no more.
 inline void check_parts(const OpContext& c, std::initializer_list<int> sizes, std::size_t total, const char* what = "operands") {
   std::int64_t sum = 0;

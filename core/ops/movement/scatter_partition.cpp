@@ -26,8 +26,8 @@ ParamsRef with_mode(const Primitive& op, const ParamsBase& params, GatherScatter
   return make_params(std::move(p));
 }
 
-/// The indices counted from the device's block along the dimensions `placed`: those of windows in other blocks lie outside of it. With
-/// `clips` windows are first moved into the operand along every dimension, as what lies outside of a block is dropped.
+/// The indices counted from the device's block along the dimensions `placed`: those of windows in other blocks are outside of it. With
+/// `clips` windows are first moved into the operand along every dimension, as what is outside of a block is dropped.
 Array positions_in_block(const PartitionContext& c, const IndexedGeometry& g, const std::vector<std::size_t>& placed,
                          const DimAxes& operand, const Array& indices, bool clips) {
   LocScope scope(c.eqn.loc);

@@ -7,7 +7,7 @@
 
 namespace weft::detail {
 
-/// An array and a label for each of its dimensions; no label stands twice.
+/// An array and a label for each of its dimensions; no label occurs twice.
 struct Labelled {
   Array array;
   std::vector<int> labels;

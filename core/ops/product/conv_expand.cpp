@@ -60,7 +60,7 @@ Array by_product(const ConvParams& p, const Array& lhs, const Array& rhs) {
     positions *= n, taps *= dim.window;
     x = dim.window == 1 && n == x.shape()[axis] ? insert_axes(x, {axis + 1}, {}) : windowed(x, axis, n, dim);
   }
-  // In the matrix of windows the positions lie side by side, as they do in the operand; features, where these do.
+  // In the matrix of windows the positions are side by side, as they are in the operand; features, where these are.
   const bool features_last = l[1] == lhs.ndim() - 1;
   const bool by_batch = p.batch_group_count > 1;
   const std::int64_t groups = by_batch ? p.batch_group_count : p.feature_group_count;

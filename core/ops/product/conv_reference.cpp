@@ -13,7 +13,7 @@ namespace {
 constexpr std::int64_t kBlock = 64;    // output positions at a time
 constexpr std::int64_t kDepth = 1024;  // rows of the matrix of patches at a time
 
-/// One of the three arrays: how far apart its batch (or output features), features and spatial positions lie.
+/// One of the three arrays: how far apart its batch (or output features), features and spatial positions are.
 struct Layout {
   Layout(const Shape& shape, const std::vector<int>& spec) {
     const std::vector<std::int64_t> strides = row_major_strides(shape);
@@ -24,7 +24,7 @@ struct Layout {
       positions *= sizes.back();
     }
   }
-  /// Where spatial position `at`, counted in row-major order, lies; and its coordinates.
+  /// Where spatial position `at`, counted in row-major order, is; and its coordinates.
   std::int64_t offset(std::int64_t at, std::vector<std::int64_t>* coordinates = nullptr) const {
     std::int64_t sum = 0;
     for (std::size_t i = sizes.size(); i-- > 0; at /= sizes[i]) {

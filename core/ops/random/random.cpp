@@ -179,7 +179,7 @@ struct RandomBits {
 const KeyUseRule<RandomUnwrap> unwrap_uses([](const ParamsBase&, KeyUses&) {});
 const KeyUseRule<RandomFoldIn> fold_in_uses([](const ParamsBase&, KeyUses&) {});
 
-// The words of a key lie along the last dimension.
+// The words of a key are along the last dimension.
 const PartitionRule<RandomWrap> wrap_partition([](const PartitionContext& c) { return partition_batched(c, c.in[0].whole.size() - 1); });
 
 }  // namespace

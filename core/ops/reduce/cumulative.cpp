@@ -87,7 +87,7 @@ Array strided(const Array& x, int axis, std::int64_t begin, std::int64_t end, st
   return slice_range(x, start, limit, strides, loc);
 }
 
-/// Running combination along an axis in logarithmically many steps: pairs first, then the pairs' running combination, then what lies
+/// Running combination along an axis in logarithmically many steps: pairs first, then the pairs' running combination, then what is
 /// between (Blelloch, "Prefix sums and their applications", 1990). JAX differentiates cumulative operations through the same tree.
 Dual associative_scan(Combine combine, const Dual& x, int axis, SourceLoc loc) {
   const std::int64_t n = x.value.shape()[axis];

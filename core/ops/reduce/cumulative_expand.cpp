@@ -75,7 +75,7 @@ std::optional<Jaxpr> expand_cumulative(const Eqn& eqn, std::span<const Aval> in)
     std::vector<int> kept;  // dimensions but that within chunks
     for (int d = 0; d < split.size(); ++d)
       if (d != axis + 1) kept.push_back(d);
-    // Each chunk begins with what stands before it.
+    // Each chunk begins with what is before it.
     const Array first = iota_array(int32, split, axis + 1, {}) == make_literal(Number(reverse ? chunk - 1 : 0), int32);
     const Array begun = where(first, both(c, broadcast_in_dim(before, split, kept, {}), chunks), chunks);
     const Array all = running(c, begun, axis + 1, reverse);

@@ -31,7 +31,7 @@ bool is_padded(const std::vector<WindowDim>& windows) {
 /// An array's elements under each position of the windows: for position k those at stride * i + k * dilation.
 class Taps {
  public:
-  /// `fill` stands in the padding.
+  /// `fill` is in the padding.
   Taps(const Array& x, const std::vector<WindowDim>& windows, const Array& fill) : windows_(windows), x_(x), at_(windows.size(), 0) {
     PaddingConfig config;
     for (const WindowDim& w : windows) config.push_back({w.low, w.high, w.base_dilation - 1});

@@ -43,7 +43,7 @@ Attribute read_symbol(Table& t, Bytes& b, bool nested) {
   return a;
 }
 
-/// Elements that lie in the file's section of resources.
+/// Elements that are in the file's section of resources.
 Attribute read_resource_elements(Table& t, Bytes& b) {
   const Place place = b.place();
   const Type& type = t.type(b);

@@ -20,7 +20,7 @@ struct Origin {
 class Bytes {
  public:
   Bytes() = default;
-  /// `base`: where the first of them stands in the file. The origin outlives them.
+  /// `base`: where the first of them is in the file. The origin outlives them.
   Bytes(std::string_view data, std::size_t base, const Origin& origin) : data_(data), base_(base), origin_(&origin) {}
 
   bool empty() const { return at_ == data_.size(); }

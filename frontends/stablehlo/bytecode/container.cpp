@@ -64,7 +64,7 @@ class ContainerReader {
 
   std::string_view string(Bytes& b) { return c_.strings[b.index(c_.strings.size(), "string")]; }
 
-  /// Lengths stand in reverse order, the bytes behind them in order.
+  /// Lengths are in reverse order, the bytes behind them in order.
   void read_strings(Bytes b) {
     const std::size_t n = b.count("strings");
     std::vector<std::size_t> lengths(n);

@@ -32,7 +32,7 @@ class Table {
   /// The name that it gives, or an empty text.
   std::string location_name(std::size_t index);
 
-  /// Counts what is made of the file: things that stand in each other several times could otherwise grow without bound.
+  /// Counts what is made of the file: things that are in each other several times could otherwise grow without bound.
   void spend(std::size_t things, const Bytes& at);
 
  private:

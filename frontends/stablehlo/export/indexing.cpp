@@ -31,7 +31,7 @@ Array wide_indices(const Array& indices) {
   return indices.dtype() == int32 || indices.dtype() == int64 ? indices : convert(indices, int64);
 }
 
-/// The last position of each component of the index vector at which the window lies inside: a vector like the indices' last dimension.
+/// The last position of each component of the index vector at which the window is inside: a vector like the indices' last dimension.
 Array last_starts(const Array& indices, const std::vector<int>& dims, const Shape& operand, const Shape& window) {
   std::vector<std::int64_t> last;
   for (const int d : dims) last.push_back(operand[d] - window[d]);

@@ -139,14 +139,14 @@ const Spelling triangular_solve_spelling(triangular_solve_primitive().name, [](E
                            p.unit_diagonal))};
 });
 
-// By the calls of LAPACK's routines that JAX writes on the CPU: matrices lie there column by column.
+// By the calls of LAPACK's routines that JAX writes on the CPU: matrices are there column by column.
 
 char letter_of(DType t) { return t == float32 ? 's' : t == float64 ? 'd' : t == complex64 ? 'c' : 'z'; }
 
 std::string layouts(std::span<const Aval> avals, int batch) {
   std::string all;
   for (const Aval& a : avals) {
-    // Of a matrix the rows' dimension is the fastest; batch dimensions lie before in their order, and so does a vector.
+    // Of a matrix the rows' dimension is the fastest; batch dimensions are before in their order, and so is a vector.
     std::vector<int> order;
     for (int d = a.ndim(); d-- > 0;) order.push_back(d);
     if (a.ndim() == batch + 2) std::swap(order[0], order[1]);

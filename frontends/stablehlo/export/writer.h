@@ -1,4 +1,4 @@
-// Writes programs as StableHLO. How an operation is spelled stands in an open table by primitive (core/ir/rules.h):
+// Writes programs as StableHLO. How an operation is spelled is in an open table by primitive (core/ir/rules.h):
 //
 //     const Spelling rev_spelling("rev", [](ExportCall& c) -> Names {
 //       return {c.op("stablehlo.reverse", c.in, attribute("dimensions", c.get<RevParams>().dimensions))};

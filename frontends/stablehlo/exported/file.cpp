@@ -31,7 +31,7 @@ class Flat {
   std::size_t root() const { return follow(0); }
   /// Where a table's field stands; 0 if it has none.
   std::size_t field(std::size_t table, std::size_t slot) const {
-    // The list of offsets stands before or behind the table.
+    // The list of offsets is before or behind the table.
     const auto back = static_cast<std::int32_t>(number(table, 4));
     const std::int64_t list = static_cast<std::int64_t>(table) - back;
     if (list < 0) fail(table, "a table's fields are outside of the file");

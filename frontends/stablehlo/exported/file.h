@@ -22,7 +22,7 @@ struct ExportedParts {
 bool is_exported(std::string_view bytes);
 /// The module of such a file.
 std::string_view module_of_exported(std::string_view bytes, const std::string& file, SourceLoc loc);
-/// Throws Error, `FILE:byte N: problem`, where something lies outside of the file. Memory is taken in proportion to its size.
+/// Throws Error, `FILE:byte N: problem`, where something is outside of the file. Memory is taken in proportion to its size.
 ExportedParts read_exported(std::string_view bytes, const std::string& file, SourceLoc loc);
 
 }  // namespace weft::detail

@@ -18,7 +18,7 @@ Values import_as_it_is(OpCall& c) {
   for (std::size_t i = 0; i < c.num_operands(); ++i) out.push_back(c.value(i));
   return out;
 }
-// Where values lie is not what they are.
+// Where values are is not what they are.
 const Import sharding_import("custom_call.Sharding", import_as_it_is),
     to_shard_import("custom_call.annotate_device_placement", import_as_it_is),
     layout_import("custom_call.LayoutConstraint", import_as_it_is);

@@ -59,7 +59,7 @@ const ManualScope& scope_of(const OpCall& c) {
   return *scope;
 }
 
-/// Where each device stands in the mesh, by its number.
+/// Where each device is in the mesh, by its number.
 std::vector<std::int64_t> positions_of(const MeshAxes& mesh) {
   std::vector<std::int64_t> position(static_cast<std::size_t>(mesh.num_devices()));
   std::iota(position.begin(), position.end(), 0);

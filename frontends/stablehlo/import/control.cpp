@@ -42,7 +42,7 @@ Values choose(OpCall& c, const Array& index, std::size_t regions) {
 
 const Import if_import("stablehlo.if", [](OpCall& c) -> Values {
   if (c.op.regions.size() != 2 || c.in(0).aval() != Aval{{}, bool_}) c.fail("it takes a bool, and has two regions");
-  // weft's branches stand in the order of the index: the one for false first.
+  // weft's branches are in the order of the index: the one for false first.
   const Array index = bind_named("select_n", {c.in(0), make_literal(Number(1), int32), make_literal(Number(0), int32)}, c.loc);
   return choose(c, index, 2);
 });

@@ -196,7 +196,7 @@ Array bitcast_between(const OpCall& c, const Array& x, DType to, const Shape& re
   const std::vector<Array> pair = unstack_along(parts, result.size(), loc);
   return complex(Arg(pair[0], loc), Arg(pair[1], loc));
 }
-// Elements of 8 bits that are kept as wider ones: their bits, and back. Those of fewer bits lie side by side in a byte there.
+// Elements of 8 bits that are kept as wider ones: their bits, and back. Those of fewer bits are side by side in a byte there.
 const Import bitcast_import("stablehlo.bitcast_convert", [](OpCall& c) -> Values {
   const NarrowFormat *from = c.value(0).narrow, *to = c.op.result_types[0].narrow;
   if (from && to && from->bits == to->bits) return {from_bits(*to, to_bits(*from, c.in(0)))};

@@ -125,7 +125,7 @@ class Importer {
     return f();
   }
 
-  /// A function as a program. Checks that it does on the way stand behind its results.
+  /// A function as a program. Checks that it does on the way are behind its results.
   StablehloProgram import_function(const std::string& name);
   /// The same, as what `from` calls.
   const StablehloProgram& function(const std::string& name, Place from);

@@ -14,7 +14,7 @@
 namespace weft::detail::mlir {
 namespace {
 
-/// The dimension numbers' entries, which stand in an attribute of their own.
+/// The dimension numbers' entries, which are in an attribute of their own.
 class Numbers {
  public:
   Numbers(const OpCall& c, const char* name) : c_(c), from_(c.need(name)) {
@@ -84,7 +84,7 @@ Array scatter_by(const OpCall& c, const Jaxpr& update, const ScatterParams& p, c
   return bind_one<Scatter>({p.dimension_numbers, p.indices_are_sorted, p.mode, p.unique_indices, {update}}, {x, indices, updates}, c.loc);
 }
 
-/// StableHLO leaves out the single elements that lie outside, weft windows that do so in part. Room for them is made around the operand,
+/// StableHLO leaves out the single elements that are outside, weft windows that do so in part. Room for them is made around the operand,
 /// and cut off again.
 struct Margin {
   PaddingConfig around;
@@ -104,7 +104,7 @@ Margin margin_of(const ScatterDimensionNumbers& n, const Shape& operand, const S
   return m;
 }
 
-/// Whether all windows are known to lie inside: the indices are constants.
+/// Whether all windows are known to be inside: the indices are constants.
 bool known_inside(const ScatterDimensionNumbers& n, const Shape& operand, const Array& indices, const Shape& updates) {
   if (!as_concrete(indices) && !as_literal(indices)) return false;
   const std::vector<std::int64_t> starts = indices.to_vector<std::int64_t>();

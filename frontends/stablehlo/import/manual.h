@@ -1,4 +1,4 @@
-// Programs of one device of a mesh (`sdy.manual_computation`), and where an operation stands in one.
+// Programs of one device of a mesh (`sdy.manual_computation`), and where an operation is in one.
 #pragma once
 #include "weft/core/ir/mesh_axes.h"
 #include "weft/frontends/stablehlo/import/importer.h"

@@ -33,7 +33,7 @@ Array product(const OpCall& c, const Array& a, const Array& b, const DotDimensio
   return in(dot_product(in(a, common), in(b, common), dims, {}, c.loc), as);
 }
 
-/// Where a free dimension of the first operand stands in the product.
+/// Where a free dimension of the first operand is in the product.
 int row_dimension(const DotDimensions& dims, int free, int ndim) {
   const std::vector<int> all = dot_free_dims(dims, 0, ndim);
   return static_cast<int>(dims.batch[0].size()) + static_cast<int>(std::find(all.begin(), all.end(), free) - all.begin());

@@ -47,7 +47,7 @@ const Import broadcast_in_dim_import("stablehlo.broadcast_in_dim", [](OpCall& c)
   const Array& x = c.in(0);
   const std::vector<int> dims = c.dims("broadcast_dimensions", "dims");
   if (static_cast<int>(dims.size()) != x.ndim()) c.fail("broadcast_dimensions has not one entry for each dimension of the operand");
-  // Dimensions may stand in any order here; weft wants them increasing.
+  // Dimensions may be in any order here; weft wants them increasing.
   std::vector<int> order(dims.size());
   for (std::size_t i = 0; i < order.size(); ++i) order[i] = static_cast<int>(i);
   std::sort(order.begin(), order.end(),

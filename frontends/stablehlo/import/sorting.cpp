@@ -204,7 +204,7 @@ Arrays sort_by_network(const OpCall& c, const Jaxpr& less, const Arrays& xs, int
       auto logic = [&](const char* name, const Array& x, const Array& y) { return bind_named(name, {x, y}, c.loc); };
       const Array at_a = a.back(), at_b = b.back();
       const Array a_there = logic("lt", at_a, end), b_there = logic("lt", at_b, end);
-      // a stands before b: by the region, or by position where neither does.
+      // a is before b: by the region, or by position where neither does.
       const Array tie = logic("and", bind_named("not", {before(b, a)}, c.loc), logic("lt", at_a, at_b));
       const Array among = logic("or", before(a, b), tie);
       const Array a_first = logic("or", logic("and", a_there, logic("or", bind_named("not", {b_there}, c.loc), among)),

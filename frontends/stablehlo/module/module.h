@@ -92,7 +92,7 @@ struct Operation {
   std::vector<Type> operand_types;  ///< empty where the text doesn't give them one by one
   std::vector<Type> result_types;
   Attribute attributes = Attribute(Attribute::Kind::dictionary, {});
-  std::vector<Attribute> words;  ///< what stands in a pretty form beside operands and named attributes, in order
+  std::vector<Attribute> words;  ///< what is in a pretty form beside operands and named attributes, in order
   std::vector<Block> regions;    ///< of one block each
   Place place;
 };

@@ -22,7 +22,7 @@ struct NarrowFormat {
   DType wide;                   ///< int8, uint8 or float32
   Values values;
   int bits, mantissa_bits, bias;
-  std::uint32_t nan, infinity;  ///< bits of one NaN, and of infinity or what stands in its place
+  std::uint32_t nan, infinity;  ///< bits of one NaN, and of infinity or what is in its place
   float largest;
 };
 

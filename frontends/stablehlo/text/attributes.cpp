@@ -81,7 +81,7 @@ Type AttributeReader::read_tensor(std::size_t begin) {
   std::string_view element;
   Shape shape;
   if (!split_dimensions(inner, shape, element)) return t;
-  // What stands behind a comma (an encoding) changes nothing about the elements, but for bounds of dynamic sizes, which have a `?` before.
+  // What is behind a comma (an encoding) changes nothing about the elements, but for bounds of dynamic sizes, which have a `?` before.
   if (const std::size_t comma = element.find(','); comma != std::string_view::npos && element.find('<') > comma)
     element = element.substr(0, comma);
   const ElementName* found = find_element(element);
@@ -204,7 +204,7 @@ Attribute AttributeReader::read_number(Place place) {
   const bool floating = type.kind == Type::Kind::tensor ? type.tensor.dtype.is_floating()
                                                         : written.find_first_of(".eE") != std::string::npos && written.substr(0, 2) != "0x";
   const std::size_t end = c.offset();
-  c.seek(behind);  // what is wrong with it is said where it stands
+  c.seek(behind);  // what is wrong with it is said where it is
   std::string bits;
   if (floating) {
     a.kind = Kind::real;
@@ -388,7 +388,7 @@ void AttributeReader::read_elements(Attribute& dense, std::size_t begin, std::si
   c.seek(begin);
   c.expect("<");
   if (c.looking_at("\"")) {
-    read_hex(dense);  // the bits of the elements as they lie in memory
+    read_hex(dense);  // the bits of the elements as they are in memory
     if (dense.type.narrow) c.fail_at(dense.place, fmt::format("elements of {} are written as numbers", dense.type.text));
   } else if (!c.looking_at(">")) {
     Shape sizes;

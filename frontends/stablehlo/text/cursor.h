@@ -37,7 +37,7 @@ class Cursor {
   std::int64_t integer();
   /// The number as it is written, for parsing by its type: `-1.5e-3`, `0x7FC0`.
   std::string_view number();
-  /// Skips what stands between brackets of any kind, nested, and strings; the cursor stands on the first bracket.
+  /// Skips what is between brackets of any kind, nested, and strings; the cursor stands on the first bracket.
   std::string_view balanced();
 
   std::size_t offset() const { return at_; }

@@ -347,7 +347,7 @@ class Parser : public AttributeReader {
   /// `: (types) -> types`, `: types -> types`, or just types, of which the results' follow.
   void read_types(Operation& op, std::size_t results) {
     if (!c.take(":")) {
-      // A constant's type stands behind its elements.
+      // A constant's type is behind its elements.
       for (const Attribute& w : op.words)
         if (w.kind == Kind::dense && results == 1) op.result_types = {w.type};
       return;
