@@ -166,14 +166,14 @@ TEST_CASE("one branch uses a key, a loop's body uses it in every step") {
   CHECK(refuses<Error>([&] { same_key(fresh()); }, {"fori_loop", "closes over a key", "every step", "key_reuse.cpp"}));
   CHECK(refuses<Error>([&] { jit(same_key)(fresh()); }, {"fori_loop", "closes over a key"}));
   CHECK(refuses<Error>([] { scan([](Array q, auto) { return std::pair{q, random::normal(q)}; }, fresh(), none, {.length = 3}); },
-                       {"scan", "hands it on unchanged"}));
+                       {"scan", "passes it on unchanged"}));
   using Carry = std::pair<Array, Array>;
   CHECK(refuses<Error>(
       [] {
         while_loop([](Carry c) { return c.second < 1; }, [](Carry c) { return Carry{c.first, c.second + random::uniform(c.first)}; },
                    Carry{fresh(), 0.f});
       },
-      {"while_loop", "hands it on unchanged"}));
+      {"while_loop", "passes it on unchanged"}));
   // One key of the two of each step: the others are still to be used, but all of them not.
   const auto firsts = [](Array rows) { return scan([](Array c, Array row) { return std::pair{c, draw(row(0))}; }, 0.f, rows).second; };
   const auto second = [](Array rows) { return draw(rows(1)(1)); };
