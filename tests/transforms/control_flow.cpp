@@ -25,7 +25,7 @@ bool close(const Array& x, const std::vector<double>& want, double tolerance = 1
 Array power_by_squaring(const Array& x) {
   return while_loop([](Array c) { return c < 100; }, [](Array c) { return c * c; }, x, {.max_steps = 10});
 }
-Array absolute(const Array& x) {
+Array magnitude_of(const Array& x) {
   return cond(x > 0, [](Array a) { return a * a; }, [](Array a) { return -a; }, x);
 }
 Array product_of_steps(const Array& x) {
@@ -35,13 +35,13 @@ Array product_of_steps(const Array& x) {
 }  // namespace
 
 TEST_CASE("cond takes one branch; vmap selects; derivatives follow the branch") {
-  CHECK(close(absolute(3.f), {9}));
-  CHECK(close(absolute(-3.f), {3}));
-  CHECK(close(grad(absolute)(3.f), {6}));
-  CHECK(close(grad(absolute)(-3.f), {-1}));
-  CHECK(close(vmap(absolute)(array({2.f, -5.f})), {4, 5}));
-  CHECK(close(vmap(grad(absolute))(array({2.f, -5.f})), {4, -1}));
-  CHECK(close(grad(grad(absolute))(3.f), {2}));
+  CHECK(close(magnitude_of(3.f), {9}));
+  CHECK(close(magnitude_of(-3.f), {3}));
+  CHECK(close(grad(magnitude_of)(3.f), {6}));
+  CHECK(close(grad(magnitude_of)(-3.f), {-1}));
+  CHECK(close(vmap(magnitude_of)(array({2.f, -5.f})), {4, 5}));
+  CHECK(close(vmap(grad(magnitude_of))(array({2.f, -5.f})), {4, -1}));
+  CHECK(close(grad(grad(magnitude_of))(3.f), {2}));
   const Array outer = 10.f;
   CHECK(close(grad([&](Array x) { return cond(true, [&] { return x * outer; }, [&] { return x; }); })(1.f), {10}));
 }
