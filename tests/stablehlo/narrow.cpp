@@ -66,3 +66,66 @@ TEST_CASE("stablehlo: every element of a small format comes back from its bits")
   }
   CHECK(!detail::mlir::find_narrow("f6E2M3FN"));
 }
+
+TEST_CASE("stablehlo: small floats are sorted as JAX does") {
+  // Numbers of a region's constants are rounded as it is read.
+  const auto canonical = [](const std::string& x) {
+    return "%z" + x + " = stablehlo.constant dense<0.0> : tensor<f8E4M3FN>\n%e" + x + " = stablehlo.compare EQ, %" + x + ", %z" + x +
+           ", FLOAT : (tensor<f8E4M3FN>, tensor<f8E4M3FN>) -> tensor<i1>\n%f" + x + " = stablehlo.select %e" + x + ", %z" + x + ", %" + x +
+           " : tensor<i1>, tensor<f8E4M3FN>\n%n" + x + " = stablehlo.compare NE, %" + x + ", %" + x +
+           ", FLOAT : (tensor<f8E4M3FN>, tensor<f8E4M3FN>) -> tensor<i1>\n%m" + x +
+           " = stablehlo.constant dense<0x7F> : tensor<f8E4M3FN>\n%g" + x + " = stablehlo.select %n" + x + ", %m" + x + ", %f" + x +
+           " : tensor<i1>, tensor<f8E4M3FN>\n";
+  };
+  passes_in_main(R"(
+    %k = stablehlo.constant dense<[0x7F, 0.0, -1.0, -0.0, 448.0]> : tensor<5xf8E4M3FN>
+    %v = stablehlo.iota dim = 0 : tensor<5xi32>
+    %0:2 = "stablehlo.sort"(%k, %v) <{dimension = 0 : i64, is_stable = true}> ({
+    ^bb0(%a: tensor<f8E4M3FN>, %b: tensor<f8E4M3FN>, %c: tensor<i32>, %d: tensor<i32>):
+      )" + canonical("a") +
+                 canonical("b") + R"(
+      %r = stablehlo.compare LT, %ga, %gb, TOTALORDER : (tensor<f8E4M3FN>, tensor<f8E4M3FN>) -> tensor<i1>
+      stablehlo.return %r : tensor<i1>
+    }) : (tensor<5xf8E4M3FN>, tensor<5xi32>) -> (tensor<5xf8E4M3FN>, tensor<5xi32>)
+    check.expect_eq_const %0#1, dense<[2, 1, 3, 4, 0]> : tensor<5xi32>)");
+}
+
+TEST_CASE("stablehlo: numbers of small formats in a text are rounded as they are read") {
+  passes_in_main(R"(
+    %x = stablehlo.constant dense<[1.0625, 1.1875, 464.0, -0.0009765625, 0x7E, 0xC0]> : tensor<6xf8E4M3FN>
+    %0 = stablehlo.convert %x : (tensor<6xf8E4M3FN>) -> tensor<6xf32>
+    check.expect_eq_const %0, dense<[1.0, 1.25, 448.0, -0.0, 448.0, -2.0]> : tensor<6xf32>
+    %y = stablehlo.constant dense<[465.0, 0x7F]> : tensor<2xf8E4M3FN>
+    %1 = stablehlo.compare NE, %y, %y, FLOAT : (tensor<2xf8E4M3FN>, tensor<2xf8E4M3FN>) -> tensor<2xi1>
+    check.expect_eq_const %1, dense<true> : tensor<2xi1>
+    %z = stablehlo.constant dense<[1.25, -100.0, 0.24]> : tensor<3xf4E2M1FN>
+    %2 = stablehlo.convert %z : (tensor<3xf4E2M1FN>) -> tensor<3xf32>
+    check.expect_eq_const %2, dense<[1.0, -6.0, 0.0]> : tensor<3xf32>)",
+                 3);
+  CHECK_THROWS_WITH_AS(parse_stablehlo("func.func @main() {\n  %x = stablehlo.constant dense<0x1F> : tensor<f4E2M1FN>\n  return\n}"),
+                       doctest::Contains("0x1F has more bits than f4E2M1FN"), Error);
+}
+
+TEST_CASE("stablehlo: a region uses constants of small formats from outside") {
+  passes_in_main(R"(
+    %k = stablehlo.constant dense<[3.0, 1.0, 2.0]> : tensor<3xf8E5M2>
+    %one = stablehlo.constant dense<1.0> : tensor<f8E5M2>
+    %0 = "stablehlo.sort"(%k) <{dimension = 0 : i64, is_stable = true}> ({
+    ^bb0(%a: tensor<f8E5M2>, %b: tensor<f8E5M2>):
+      %x = stablehlo.maximum %a, %one : tensor<f8E5M2>
+      %y = stablehlo.maximum %b, %one : tensor<f8E5M2>
+      %r = stablehlo.compare LT, %x, %y, FLOAT : (tensor<f8E5M2>, tensor<f8E5M2>) -> tensor<i1>
+      stablehlo.return %r : tensor<i1>
+    }) : (tensor<3xf8E5M2>) -> tensor<3xf8E5M2>
+    %1 = stablehlo.convert %0 : (tensor<3xf8E5M2>) -> tensor<3xf32>
+    check.expect_eq_const %1, dense<[1.0, 2.0, 3.0]> : tensor<3xf32>)");
+}
+
+TEST_CASE("stablehlo: what only moves or chooses elements rounds nothing") {
+  const Jaxpr j = parse_stablehlo(R"(func.func @main(%x: tensor<2x3xf8E5M2>) -> tensor<3x2xf8E5M2> {
+    %0 = stablehlo.transpose %x, dims = [1, 0] : (tensor<2x3xf8E5M2>) -> tensor<3x2xf8E5M2>
+    %1 = stablehlo.maximum %0, %0 : tensor<3x2xf8E5M2>
+    return %1 : tensor<3x2xf8E5M2>
+  })");
+  CHECK(j.eqns().size() == 2);
+}

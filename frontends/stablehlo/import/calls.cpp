@@ -23,6 +23,9 @@ const Import sharding_import("custom_call.Sharding", import_as_it_is),
     to_shard_import("custom_call.annotate_device_placement", import_as_it_is),
     layout_import("custom_call.LayoutConstraint", import_as_it_is);
 
+// JAX's mark of a value as used, which keeps XLA from removing it before a device reads it: no effect here.
+const Import sink_import("custom_call.dce_sink", [](OpCall&) -> Values { return {}; });
+
 /// Operations of chlo that were written down as calls, for readers that don't have them: `@mhlo.NAME`, the attributes in one.
 Values import_of_chlo(OpCall& c) {
   constexpr std::size_t kDialect = sizeof "mhlo." - 1;

@@ -386,7 +386,8 @@ Values Importer::run_checked(const Operation& op, ImportFunction import) {
     fail(op.place, fmt::format("{}: there are {} results, the text says {}", op.name, out.size(), op.result_types.size()));
   for (std::size_t i = 0; i < out.size(); ++i) {
     check_type(op, out[i], op.result_types[i], i);
-    if (out[i].narrow = op.result_types[i].narrow; out[i].narrow) out[i].array = rounded_to(*out[i].narrow, out[i].array);
+    out[i].narrow = op.result_types[i].narrow;
+    if (out[i].narrow && !gives_its_operands(op.name)) out[i].array = rounded_to(*out[i].narrow, out[i].array);
   }
   return out;
 }

@@ -1,9 +1,11 @@
 // See narrow.h. The formats are those of LLVM's APFloat and of ml_dtypes (OCP 8-bit and microscaling formats, 2023).
 #include "weft/frontends/stablehlo/module/narrow.h"
 
+#include <algorithm>
 #include <array>
 #include <bit>
 #include <cmath>
+#include <cstring>
 #include <limits>
 
 #include "weft/core/array/array_impl.h"
@@ -83,6 +85,30 @@ std::string widened_elements(const NarrowFormat& f, std::string_view bytes) {
   return out;
 }
 
+void round_last_element(const NarrowFormat& f, std::string& bytes) {
+  if (f.values == Values::integers) {
+    const auto bits = static_cast<unsigned>(static_cast<unsigned char>(bytes.back())) & ((1U << f.bits) - 1);
+    const bool negative = f.wide == int8 && bits >> (f.bits - 1) != 0;
+    bytes.back() = static_cast<char>(negative ? static_cast<int>(bits) - (1 << f.bits) : static_cast<int>(bits));
+    return;
+  }
+  float x;
+  char* const at = bytes.data() + bytes.size() - sizeof x;
+  std::memcpy(&x, at, sizeof x);
+  if (std::isnan(x)) return;
+  const double largest = static_cast<double>(f.largest), size = std::min(std::abs(static_cast<double>(x)), 4 * largest);
+  const int exponent = std::max(size > 0 ? std::ilogb(size) : 1 - f.bias, 1 - f.bias);
+  const double unit = std::ldexp(1.0, exponent - f.mantissa_bits);
+  double out = std::nearbyint(size / unit) * unit;
+  if (out > largest)
+    out = f.values == Values::finite            ? largest
+          : f.values == Values::with_infinities ? std::numeric_limits<double>::infinity()
+                                                : std::numeric_limits<double>::quiet_NaN();
+  if (!(f.values == Values::no_negative_zero && out == 0)) out = std::copysign(out, static_cast<double>(x));
+  x = static_cast<float>(out);
+  std::memcpy(at, &x, sizeof x);
+}
+
 Array rounded_to(const NarrowFormat& f, const Array& x) {
   if (f.values == Values::integers) {
     if (f.wide == uint8) return x & make_literal(Number((1 << f.bits) - 1), uint8);
@@ -100,6 +126,32 @@ Array rounded_to(const NarrowFormat& f, const Array& x) {
   out = copysign(out, x);
   if (f.values == Values::no_negative_zero) out = where(out == number(0, float32), number(0, float32), out);
   return where(x == x, out, x);
+}
+
+bool gives_its_operands(std::string_view operation) {
+  static constexpr std::string_view names[] = {"stablehlo.broadcast",
+                                               "stablehlo.broadcast_in_dim",
+                                               "stablehlo.case",
+                                               "stablehlo.clamp",
+                                               "stablehlo.concatenate",
+                                               "stablehlo.constant",
+                                               "stablehlo.dynamic_slice",
+                                               "stablehlo.dynamic_update_slice",
+                                               "stablehlo.gather",
+                                               "stablehlo.if",
+                                               "stablehlo.maximum",
+                                               "stablehlo.minimum",
+                                               "stablehlo.optimization_barrier",
+                                               "stablehlo.pad",
+                                               "stablehlo.reshape",
+                                               "stablehlo.reverse",
+                                               "stablehlo.select",
+                                               "stablehlo.slice",
+                                               "stablehlo.sort",
+                                               "stablehlo.transpose",
+                                               "stablehlo.while",
+                                               "func.call"};
+  return std::find(std::begin(names), std::end(names), operation) != std::end(names);
 }
 
 Array from_bits(const NarrowFormat& f, const Array& bits) {

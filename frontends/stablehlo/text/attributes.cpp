@@ -440,7 +440,16 @@ void AttributeReader::read_nested(Attribute& dense, int dim, std::int64_t& count
     return;
   }
   const std::string_view number = c.number();
+  if (const NarrowFormat* narrow = dense.type.narrow;
+      narrow && narrow->values != NarrowFormat::Values::integers && number.substr(0, 2) == "0x") {
+    std::string bits;  // of the format itself
+    append_number(c, number, uint8, bits);
+    if (static_cast<unsigned char>(bits[0]) >> narrow->bits != 0) c.fail(fmt::format("{} has more bits than {}", number, narrow->mlir));
+    dense.text += widened_elements(*narrow, bits);
+    return;
+  }
   append_number(c, number, dtype, dense.text);
+  if (dense.type.narrow) round_last_element(*dense.type.narrow, dense.text);
 }
 
 void AttributeReader::read_hex(Attribute& dense) {
