@@ -27,27 +27,53 @@ bool Buffer::is_deleted() const {
   return deleted_;
 }
 
+Array Content::take() {
+  if (!promise) return std::move(value);
+  if (const std::optional<Error> e = promise->done->wait()) throw Failure(e->code, e->message);
+  // The last one to have it may write to it.
+  Array out = promise.use_count() == 1 ? std::move(promise->value) : promise->value;
+  promise = nullptr;
+  return out;
+}
+
 Array Buffer::array() const {
   if (const std::shared_ptr<Progress> p = progress())
     if (const std::optional<Error> e = p->wait()) throw Failure(e->code, e->message);
   const std::lock_guard lock(mutex_);
   if (deleted_) invalid("the buffer was deleted or donated");
+  if (promise_) {
+    array_ = promise_->value;
+    promise_ = nullptr;
+  }
+  progress_ = nullptr;
   return array_;
 }
 
 Ref<detail::Buffer> Buffer::elements() const { return detail::as_concrete(array())->buffer; }
 
-Array Buffer::take() {
-  Array out = array();
+Content Buffer::content() const {
+  {
+    const std::lock_guard lock(mutex_);
+    if (deleted_) invalid("the buffer was deleted or donated");
+    if (!progress_) return {array_, nullptr};
+    if (promise_ && !progress_->is_ready()) return {Array(), promise_};
+  }
+  return {array(), nullptr};
+}
+
+Content Buffer::take() {
+  Content out = content();
   remove();
   return out;
 }
 
 void Buffer::remove() {
   Array gone;  // its memory is given back outside of the lock: a callback may be called
+  std::shared_ptr<Promise> promised;
   const std::lock_guard lock(mutex_);
   deleted_ = true;
   std::swap(gone, array_);
+  std::swap(promised, promise_);
 }
 
 std::shared_ptr<Progress> Buffer::progress() const {
@@ -63,6 +89,12 @@ void Buffer::set(Array x) {
 void Buffer::set_pending(std::shared_ptr<Progress> p) {
   const std::lock_guard lock(mutex_);
   progress_ = std::move(p);
+}
+
+void Buffer::set_promised(std::shared_ptr<Promise> p) {
+  const std::lock_guard lock(mutex_);
+  progress_ = p->done;
+  promise_ = std::move(p);
 }
 
 void Buffer::fail(Error e) {
@@ -94,12 +126,22 @@ Array array_of(ElementType type, const std::vector<std::int64_t>& dims, Ref<deta
 /// The elements where the host reads them.
 Ref<detail::Buffer> host_elements(const Buffer& b) { return detail::on_host(b.elements()); }
 
+/// The array where it lies, or is to come from the queue, copied to a device.
 Buffer* copy_to(const Buffer& from, Device& device, Memory* memory) {
-  const Ref<detail::Buffer> elements = from.elements();
-  const int id = device.device.id();
   // Nobody writes to a buffer, so that one device's may be another's, too; only memory that is someone else's is copied.
-  Ref<detail::Buffer> moved = detail::moved(elements, id);
-  return new_buffer(device, memory, from.type, array_of(from.type, from.dims, std::move(moved)));
+  const auto copy = [type = from.type, dims = from.dims, id = device.device.id()](const Array& x) {
+    return array_of(type, dims, detail::moved(detail::as_concrete(x)->buffer, id));
+  };
+  Content source = from.content();
+  if (!source.promise) return new_buffer(device, memory, from.type, copy(source.value));
+  auto b = std::make_unique<Buffer>(&device, memory ? memory : device.default_memory(), from.type, from.dims);
+  auto promise = std::make_shared<Promise>(std::make_shared<Progress>());
+  b->set_promised(promise);
+  const std::shared_ptr<Progress> done = source.promise->done;
+  done->then([copy, promise, source = std::move(source)](const std::optional<Error>& failed) mutable {
+    promise->done->finish(failed ? failed : error_of([&] { promise->value = copy(source.take()); }));
+  });
+  return b.release();
 }
 
 /// The progress of memory that is the caller's, which is done with when the last array over it goes.
@@ -243,9 +285,22 @@ void Buffer_ToHostBuffer(ToHostArgs& a) {
   const std::int64_t itemsize = size_of(b.type);
   const std::vector<std::int64_t> strides = strides_of(a.layout, b.dims, itemsize);
   if (a.size < bytes) invalid(fmt::format("{} bytes are given for an array of {}", a.size, bytes));
-  const Ref<detail::Buffer> elements = host_elements(b);
-  copy_strided(a.out, strides, elements->data(), row_major_strides(b.dims, itemsize), b.dims, itemsize);
-  a.event = ready_event();
+  const auto copy = [out = a.out, strides, dims = b.dims, itemsize](const Array& x) {
+    const Ref<detail::Buffer> elements = detail::on_host(detail::as_concrete(x)->buffer);
+    copy_strided(out, strides, elements->data(), row_major_strides(dims, itemsize), dims, itemsize);
+  };
+  Content source = b.content();
+  auto event = std::make_unique<Event>();
+  if (!source.promise) {
+    copy(source.value);
+  } else {
+    event->progress = std::make_shared<Progress>();
+    const std::shared_ptr<Progress> given = source.promise->done;
+    given->then([copy, done = event->progress, source = std::move(source)](const std::optional<Error>& failed) mutable {
+      done->finish(failed ? failed : error_of([&] { copy(source.take()); }));
+    });
+  }
+  a.event = event.release();
 }
 
 namespace {
@@ -298,14 +353,14 @@ void Buffer_DecreaseExternalReferenceCount(ObjectArgs<Buffer>& a) {
   }
 }
 
-// A buffer is ready once it is there, so that there is nothing to wait for before it is donated.
+// What is donated is there: the call waits for it.
 void Buffer_DonateWithControlDependency(DonateLaterArgs& a) {
   auto moved = std::make_unique<Buffer>(a.buffer->device, a.buffer->memory, a.buffer->type, a.buffer->dims);
   struct Later {
     std::shared_ptr<Progress> done;
   };
   auto later = std::make_unique<Later>(Later{std::make_shared<Progress>()});
-  moved->set(a.buffer->take());
+  moved->set(a.buffer->take().take());
   moved->set_pending(later->done);
   a.data = later.release();
   a.ready = [](DonateLaterCallbackArgs* c) {

@@ -12,6 +12,7 @@
 #include "weft/core/functions/elementwise.h"
 #include "weft/core/functions/shaping.h"
 #include "weft/core/ir/rewrite.h"
+#include "weft/core/ir/sealed_program.h"
 #include "weft/core/ops/collective/shard_map.h"
 #include "weft/core/ops/movement/movement.h"
 #include "weft/core/ops/reduce/reduce.h"
@@ -145,6 +146,8 @@ Compiled::Compiled(const Client& client, std::string_view code_in, std::string_v
             if (e.outputs[k] == a.var()) set_sharding(results[i], NamedSharding(mesh_on(map->mesh), map->out_specs[k]));
         }
   }
+  const detail::ProgramEffects& effects = detail::effects_of(jaxpr);
+  calls_back_ = effects.calls_back, has_open_loops_ = effects.may_not_end;
   executable_ = detail::cached_executable(client.device(devices[0]).device.platform(), jaxpr, {name, donated});
 }
 

@@ -1,5 +1,6 @@
 // A program that is compiled for a client's devices, and how it runs.
 #pragma once
+#include <atomic>
 #include <memory>
 #include <string>
 #include <vector>
@@ -27,14 +28,16 @@ struct Port {
   std::vector<std::size_t> partition_of;  ///< for each place in the sharding's mesh
 };
 
-class Compiled {
+class Compiled : public std::enable_shared_from_this<Compiled> {
  public:
   /// Throws Failure or weft::Error for what can't be read, is not supported, or doesn't fit the devices.
   Compiled(const Client& client, std::string_view code, std::string_view format, std::string_view options);
 
-  /// One call: for each device its arguments, and memory for its results. `devices` are those it runs on, as many as devices().
-  void execute(std::span<Device* const> devices, Buffer* const* const* arguments, std::size_t num_args, Buffer** const* outputs,
-               const std::vector<std::int64_t>& not_donated) const;
+  /// One call: for each device its arguments, and memory for its results. `devices` are those it runs on, as many as devices(). A program
+  /// that takes its time, or whose arguments are still to come, is given to the queue: then the progress at whose end the results are
+  /// there, else null. What can be said at once of a call that can't be is thrown.
+  std::shared_ptr<Progress> execute(std::span<Device* const> devices, Buffer* const* const* arguments, std::size_t num_args,
+                                    Buffer** const* outputs, const std::vector<std::int64_t>& not_donated, Queue& queue) const;
 
   const std::string code, format, options_bytes;
   const CompileOptions options;
@@ -49,13 +52,19 @@ class Compiled {
   Mesh mesh_on(const detail::MeshAxes& axes) const;
   void set_sharding(Port& p, const NamedSharding& s) const;
   void check_arguments(std::span<Device* const> on, Buffer* const* const* given, std::size_t num_args) const;
-  Array argument(std::size_t i, std::span<Device* const> on, Buffer* const* const* given, bool donated) const;
-  /// `kept` is the memory of arguments that stay the caller's.
-  void give_results(std::vector<Array>& values, std::span<Device* const> on, const std::vector<detail::Ref<detail::Buffer>>& kept,
-                    Buffer** const* outputs) const;
+  void check_donated(std::span<Device* const> on, Buffer* const* const* given, const std::vector<bool>& donated) const;
+  /// The argument of a program from what each of the devices has of it.
+  Array argument(std::size_t i, std::span<Content> parts, bool donated) const;
+  /// What the devices have of the results: of the first one all devices', then of the second. `contents` is of the arguments, likewise.
+  std::vector<Array> run(std::span<Device* const> on, std::vector<Content> contents, const std::vector<bool>& donated) const;
+  std::unique_ptr<Buffer> new_result(std::size_t i, Device& device) const;
 
   std::vector<weft::Device> run_on_;  ///< weft's devices, by partition; those of a call may be others of the host
   detail::Ref<detail::Executable> executable_;
+  bool calls_back_ = false;                         ///< functions of the host, for which the caller's thread is to wait
+  bool has_open_loops_ = false;                     ///< which take as many steps as values say
+  mutable std::atomic<std::int64_t> last_run_ = 0;  ///< nanoseconds that a call has taken, the last that was timed
+  mutable std::atomic<int> num_timed_ = 0;
 };
 
 struct Executable {

@@ -186,9 +186,9 @@ void LoadedExecutable_Execute(ExecuteArgs& a) {
   if (on.size() != a.num_devices)
     invalid(fmt::format("{}: arguments for {} devices are given, it runs on {}", e.compiled->name, a.num_devices, on.size()));
   if (a.device && e.compiled->num_partitions != 1) not_supported("running a program of several devices on one of them");
-  e.compiled->execute(on, a.arguments, a.num_args, a.outputs, not_donated);
+  const std::shared_ptr<Progress> done = e.compiled->execute(on, a.arguments, a.num_args, a.outputs, not_donated, e.client.queue);
   if (a.complete)
-    for (std::size_t d = 0; d < a.num_devices; ++d) a.complete[d] = ready_event();
+    for (std::size_t d = 0; d < a.num_devices; ++d) a.complete[d] = new Event{done};
 }
 
 void ExecuteContext_Create(MadeArgs<ExecuteContext>& a) { a.made = new ExecuteContext; }

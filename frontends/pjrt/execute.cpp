@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <chrono>
 #include <cstring>
 
 #include "weft/core/array/host.h"
@@ -33,6 +34,10 @@ void Compiled::check_arguments(std::span<Device* const> on, Buffer* const* const
 
 namespace {
 
+// Waking a thread for a shorter program costs more than the caller gains by not waiting.
+constexpr std::chrono::nanoseconds kWorthQueueing = std::chrono::microseconds(200);
+constexpr int kTimed = 4;
+
 /// A copy of the elements that nobody else has.
 Ref<detail::Buffer> copied(const Ref<detail::Buffer>& from) {
   const int id = from->device_id();
@@ -60,20 +65,20 @@ bool lies_in(const Ref<detail::Buffer>& elements, const std::vector<Ref<detail::
 
 }  // namespace
 
-Array Compiled::argument(std::size_t i, std::span<Device* const> on, Buffer* const* const* given, bool donated) const {
+Array Compiled::argument(std::size_t i, std::span<Content> parts, bool donated) const {
   const Port& p = arguments[i];
   const auto elements = [&](std::size_t d) {
-    Buffer& b = *given[d][i];
-    if (!p.is_donated) return b.elements();
+    Array x = parts[d].take();
+    if (!p.is_donated) return detail::as_concrete(x)->buffer;
     // The program was compiled to write to it.
-    return donated ? taken(b.take()) : copied(b.elements());
+    return donated ? taken(std::move(x)) : copied(detail::as_concrete(x)->buffer);
   };
   if (num_partitions == 1) {
-    if (!p.is_donated) return given[0][i]->array();
+    if (!p.is_donated) return parts[0].take();
     return Array(Ref<detail::ArrayImpl>(new detail::ConcreteArray(p.whole, elements(0))));
   }
   std::vector<Ref<detail::Buffer>> shards;
-  for (std::size_t k = 0; k < on.size(); ++k) {
+  for (std::size_t k = 0; k < parts.size(); ++k) {
     const std::size_t d = p.partition_of[k];
     Ref<detail::Buffer> block = elements(d);
     if (const int id = run_on_[d].id(); block->device_id() != id) block = detail::moved(block, id);
@@ -85,61 +90,27 @@ Array Compiled::argument(std::size_t i, std::span<Device* const> on, Buffer* con
   return whole;
 }
 
-void Compiled::give_results(std::vector<Array>& values, std::span<Device* const> on, const std::vector<Ref<detail::Buffer>>& kept,
-                            Buffer** const* outputs) const {
-  std::vector<std::unique_ptr<Buffer>> made(values.size() * on.size());
-  for (std::size_t i = 0; i < values.size(); ++i) {
-    const Port& p = results[i];
-    const auto give = [&](std::size_t d, Ref<detail::Buffer> elements) {
-      // A result is memory of its own: an argument's may be NumPy's, which the user writes to.
-      if (lies_in(elements, kept)) elements = copied(elements);
-      Memory* memory = on[d]->memories[0];
-      for (Memory* m : on[d]->memories)
-        if (m->kind == p.memory_kind) memory = m;
-      auto b = std::make_unique<Buffer>(on[d], memory, p.type, p.dims);
-      b->set(Array(Ref<detail::ArrayImpl>(new detail::ConcreteArray(aval_of(p.type, p.dims), std::move(elements)))));
-      made[i * on.size() + d] = std::move(b);
-    };
-    if (num_partitions == 1) {
-      give(0, detail::whole_of(values[i], on[0]->device.id()));
-      continue;
-    }
-    const Array placed = detail::shard_array(values[i], *p.sharding);
-    const detail::ConcreteArray& c = *detail::as_concrete(placed);
-    for (std::size_t k = 0; k < on.size(); ++k) {
-      const std::size_t d = p.partition_of[k];
-      give(d, detail::moved(c.shards[k], on[d]->device.id()));
-    }
-  }
-  for (std::size_t d = 0; d < on.size(); ++d)
-    for (std::size_t i = 0; i < values.size(); ++i) outputs[d][i] = made[i * on.size() + d].release();
-}
-
-void Compiled::execute(std::span<Device* const> on, Buffer* const* const* given, std::size_t num_args, Buffer** const* outputs,
-                       const std::vector<std::int64_t>& not_donated) const {
-  check_arguments(on, given, num_args);
-  std::vector<bool> donated(num_args);
-  for (std::size_t i = 0; i < num_args; ++i)
-    donated[i] =
-        arguments[i].is_donated && std::find(not_donated.begin(), not_donated.end(), static_cast<std::int64_t>(i)) == not_donated.end();
-  for (std::size_t d = 0; d < on.size(); ++d)
-    for (std::size_t i = 0; i < num_args; ++i) {
-      if (!donated[i]) continue;
-      if (given[d][i]->external_references > 0) invalid(fmt::format("{}: argument {} is donated while others hold its memory", name, i));
-      for (std::size_t k = 0; k < num_args; ++k)
-        if (k != i && given[d][k] == given[d][i])
-          invalid(fmt::format("{}: Attempt to donate the same buffer twice: arguments {} and {}", name, std::min(i, k), std::max(i, k)));
-    }
-  // Before anything is taken: who has failed or is deleted is an error that leaves the others as they are.
-  for (std::size_t d = 0; d < on.size(); ++d)
-    for (std::size_t i = 0; i < num_args; ++i) given[d][i]->array();
+std::vector<Array> Compiled::run(std::span<Device* const> on, std::vector<Content> contents, const std::vector<bool>& donated) const {
   detail::EagerScope eager;
   std::vector<Array> values;
-  values.reserve(num_args);
-  for (std::size_t i = 0; i < num_args; ++i) values.push_back(argument(i, on, given, donated[i]));
-  std::vector<Array> out = executable_->call(values, num_partitions == 1 ? on[0]->device.id() : run_on_[0].id());
+  values.reserve(arguments.size());
+  for (std::size_t i = 0; i < arguments.size(); ++i)
+    values.push_back(argument(i, std::span(contents).subspan(i * on.size(), on.size()), donated[i]));
+  const auto call = [&] { return executable_->call(values, num_partitions == 1 ? on[0]->device.id() : run_on_[0].id()); };
+  std::vector<Array> given;
+  // The time of a program is known after some calls, unless the length of its loops depends on values.
+  if (has_open_loops_ || num_timed_ < kTimed) {
+    const auto start = std::chrono::steady_clock::now();
+    given = call();
+    last_run_ = std::chrono::nanoseconds(std::chrono::steady_clock::now() - start).count();
+    ++num_timed_;
+  } else {
+    given = call();
+  }
+
+  // A result is memory of its own: an argument's may be NumPy's, which the user writes to.
   std::vector<Ref<detail::Buffer>> kept;
-  for (std::size_t i = 0; i < num_args; ++i) {
+  for (std::size_t i = 0; i < arguments.size(); ++i) {
     const detail::ConcreteArray& c = *detail::as_concrete(values[i]);
     if (arguments[i].is_donated) continue;
     if (c.shards.empty())
@@ -147,7 +118,92 @@ void Compiled::execute(std::span<Device* const> on, Buffer* const* const* given,
     else
       kept.insert(kept.end(), c.shards.begin(), c.shards.end());
   }
-  give_results(out, on, kept, outputs);
+  std::vector<Array> out(given.size() * on.size());
+  for (std::size_t i = 0; i < given.size(); ++i) {
+    const Port& p = results[i];
+    const auto give = [&](std::size_t d, Ref<detail::Buffer> elements) {
+      if (lies_in(elements, kept)) elements = copied(elements);
+      out[i * on.size() + d] = Array(Ref<detail::ArrayImpl>(new detail::ConcreteArray(aval_of(p.type, p.dims), std::move(elements))));
+    };
+    if (num_partitions == 1) {
+      give(0, detail::whole_of(given[i], on[0]->device.id()));
+      continue;
+    }
+    const Array placed = detail::shard_array(given[i], *p.sharding);
+    const detail::ConcreteArray& c = *detail::as_concrete(placed);
+    for (std::size_t k = 0; k < on.size(); ++k) {
+      const std::size_t d = p.partition_of[k];
+      give(d, detail::moved(c.shards[k], on[d]->device.id()));
+    }
+  }
+  return out;
+}
+
+std::unique_ptr<Buffer> Compiled::new_result(std::size_t i, Device& device) const {
+  const Port& p = results[i];
+  Memory* memory = device.default_memory();
+  for (Memory* m : device.memories)
+    if (m->kind == p.memory_kind) memory = m;
+  return std::make_unique<Buffer>(&device, memory, p.type, p.dims);
+}
+
+void Compiled::check_donated(std::span<Device* const> on, Buffer* const* const* given, const std::vector<bool>& donated) const {
+  for (std::size_t d = 0; d < on.size(); ++d)
+    for (std::size_t i = 0; i < donated.size(); ++i) {
+      if (!donated[i]) continue;
+      if (given[d][i]->external_references > 0) invalid(fmt::format("{}: argument {} is donated while others hold its memory", name, i));
+      for (std::size_t k = 0; k < donated.size(); ++k)
+        if (k != i && given[d][k] == given[d][i])
+          invalid(fmt::format("{}: Attempt to donate the same buffer twice: arguments {} and {}", name, std::min(i, k), std::max(i, k)));
+    }
+}
+
+std::shared_ptr<Progress> Compiled::execute(std::span<Device* const> on, Buffer* const* const* given, std::size_t num_args,
+                                            Buffer** const* outputs, const std::vector<std::int64_t>& not_donated, Queue& queue) const {
+  check_arguments(on, given, num_args);
+  std::vector<bool> donated(num_args);
+  for (std::size_t i = 0; i < num_args; ++i)
+    donated[i] =
+        arguments[i].is_donated && std::find(not_donated.begin(), not_donated.end(), static_cast<std::int64_t>(i)) == not_donated.end();
+  check_donated(on, given, donated);
+  std::vector<Content> contents;
+  contents.reserve(num_args * on.size());
+  bool is_waiting = false;
+  for (std::size_t i = 0; i < num_args; ++i)
+    for (std::size_t d = 0; d < on.size(); ++d) {
+      contents.push_back(given[d][i]->content());
+      is_waiting |= contents.back().promise != nullptr;
+    }
+  // Only when all arguments are known to be good: an error of one leaves the others as they are.
+  for (std::size_t i = 0; i < num_args; ++i)
+    for (std::size_t d = 0; d < on.size(); ++d)
+      if (donated[i]) given[d][i]->remove();
+
+  const std::size_t num_made = results.size() * on.size();
+  std::vector<std::unique_ptr<Buffer>> made(num_made);
+  for (std::size_t k = 0; k < num_made; ++k) made[k] = new_result(k / on.size(), *on[k % on.size()]);
+  std::shared_ptr<Progress> done;
+  if (calls_back_ || (!is_waiting && last_run_ < kWorthQueueing.count())) {
+    std::vector<Array> out = run(on, std::move(contents), donated);
+    for (std::size_t k = 0; k < num_made; ++k) made[k]->set(std::move(out[k]));
+  } else {
+    done = std::make_shared<Progress>();
+    std::vector<std::shared_ptr<Promise>> promised(num_made);
+    for (std::size_t k = 0; k < num_made; ++k) {
+      promised[k] = std::make_shared<Promise>(done);
+      made[k]->set_promised(promised[k]);
+    }
+    queue.add([self = shared_from_this(), devices = std::vector<Device*>(on.begin(), on.end()), contents = std::move(contents), donated,
+               promised = std::move(promised), done]() mutable {
+      done->finish(error_of([&] {
+        std::vector<Array> out = self->run(devices, std::move(contents), donated);
+        for (std::size_t k = 0; k < out.size(); ++k) promised[k]->value = std::move(out[k]);
+        promised.clear();  // the buffers are then the only owners of the results, which donation may write to
+      }));
+    });
+  }
+  for (std::size_t k = 0; k < num_made; ++k) outputs[k % on.size()][k / on.size()] = made[k].release();
+  return done;
 }
 
 }  // namespace weft::pjrt

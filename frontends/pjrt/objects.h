@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "weft/core/array/array_impl.h"
+#include "weft/frontends/pjrt/queue.h"
 #include "weft/frontends/pjrt/status.h"
 #include "weft/runtime/host/device.h"
 
@@ -50,6 +51,7 @@ struct Client {
   std::vector<Device*> devices, addressable;  ///< position i has the id i
   std::vector<Memory*> memories;              ///< addressable ones
   Topology topology;
+  Queue queue;
   Device& device(int id) const;
 };
 inline constexpr char kPlatformName[] = "weft";
@@ -66,6 +68,21 @@ ElementType element_type_of(DType dtype);
 /// By the name that name_of gives.
 ElementType element_type_of(std::string_view name);
 
+/// The result of a program that is still in the queue.
+struct Promise {
+  explicit Promise(std::shared_ptr<Progress> p) : done(std::move(p)) {}
+  const std::shared_ptr<Progress> done;
+  Array value;  ///< set before `done` is
+};
+
+/// What a program needs of a buffer, valid after the buffer is deleted: its array, or the promise of one.
+struct Content {
+  Array value;
+  std::shared_ptr<Promise> promise;
+  /// Waits for the array and moves it out; throws the error of the program that was to give it.
+  Array take();
+};
+
 /// An array on one device. Its elements are in row-major order.
 struct Buffer {
   Buffer(Device* d, Memory* m, ElementType t, std::vector<std::int64_t> shape) : device(d), memory(m), type(t), dims(std::move(shape)) {}
@@ -81,22 +98,27 @@ struct Buffer {
   Array array() const;
   /// The memory that they are in.
   detail::Ref<detail::Buffer> elements() const;
-  /// Its elements, which it has no more: it is deleted.
-  Array take();
+  /// Its array, or the promise of the queue's program that computes it; waits for anything else. Throws that program's error, or that the
+  /// buffer was deleted.
+  Content content() const;
+  /// The same, and deletes the buffer.
+  Content take();
   void remove();
   std::shared_ptr<Progress> progress() const;  ///< null: ready
 
   // What is set once, by who makes the buffer.
   void set(Array x);
   void set_pending(std::shared_ptr<Progress> p);
+  void set_promised(std::shared_ptr<Promise> p);
   void fail(Error e);
 
   std::atomic<int> external_references{0};  ///< while there are some, its memory is given to nobody
 
  private:
   mutable std::mutex mutex_;
-  Array array_;
-  std::shared_ptr<Progress> progress_;
+  mutable Array array_;
+  mutable std::shared_ptr<Progress> progress_;
+  mutable std::shared_ptr<Promise> promise_;  ///< until the array is there and was asked for
   bool deleted_ = false;
 };
 

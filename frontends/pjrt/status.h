@@ -30,7 +30,17 @@ struct Error {
 };
 /// Of the exception that is being handled: its code and its message.
 Error current_error();
-/// The same, as the caller owns it.
+/// What went wrong in a function, or nothing.
+template <class F>
+std::optional<Error> error_of(const F& f) {
+  try {
+    f();
+    return {};
+  } catch (...) {
+    return current_error();
+  }
+}
+/// An error as the caller owns it.
 Error* new_error(const Error& e);
 
 /// Throws what says that the plugin has no such thing.

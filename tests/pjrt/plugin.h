@@ -147,9 +147,10 @@ inline std::vector<float> get(Buffer* b) {
   return out;
 }
 
-/// One device's arguments and results; more by lists of lists.
-inline Outcome run(LoadedExecutable* e, const std::vector<std::vector<Buffer*>>& arguments, std::size_t results,
-                   std::vector<std::vector<Buffer*>>& out, const std::vector<std::int64_t>& not_donated = {}) {
+/// Starts a call of one device's arguments and results; more by lists of lists.
+inline Outcome start(LoadedExecutable* e, const std::vector<std::vector<Buffer*>>& arguments, std::size_t results,
+                     std::vector<std::vector<Buffer*>>& out, std::vector<Event*>& events,
+                     const std::vector<std::int64_t>& not_donated = {}) {
   std::vector<Buffer* const*> in;
   for (const auto& a : arguments) in.push_back(a.data());
   out.assign(arguments.size(), std::vector<Buffer*>(results));
@@ -157,11 +158,17 @@ inline Outcome run(LoadedExecutable* e, const std::vector<std::vector<Buffer*>>&
   for (auto& o : out) lists.push_back(o.data());
   auto options = args<ExecuteOptions>();
   options.not_donated = not_donated.data(), options.num_not_donated = not_donated.size();
-  std::vector<Event*> events(arguments.size());
+  events.assign(arguments.size(), nullptr);
   auto a = args<ExecuteArgs>();
   a.executable = e, a.options = &options, a.arguments = in.data(), a.num_devices = arguments.size(), a.num_args = arguments[0].size();
   a.outputs = lists.data(), a.complete = events.data();
-  Outcome done = outcome(plugin().LoadedExecutable_Execute(&a));
+  return outcome(plugin().LoadedExecutable_Execute(&a));
+}
+/// And waits for its end.
+inline Outcome run(LoadedExecutable* e, const std::vector<std::vector<Buffer*>>& arguments, std::size_t results,
+                   std::vector<std::vector<Buffer*>>& out, const std::vector<std::int64_t>& not_donated = {}) {
+  std::vector<Event*> events;
+  Outcome done = start(e, arguments, results, out, events, not_donated);
   if (done.code != Code::ok) return done;
   for (Event* event : events) {
     auto wait = args<ObjectArgs<Event>>();
