@@ -1,4 +1,4 @@
-#include "weft/library/numpy/joining.h"
+#include "weft/library/jnp/joining.h"
 
 #include <fmt/format.h>
 

@@ -1,3 +1,4 @@
+// Joining, splitting, padding and rearranging whole arrays, as jax.numpy does: block, array_split, rot90, pad modes, lax.pad.
 #pragma once
 #include <array>
 #include <concepts>

@@ -1,4 +1,4 @@
-#include "weft/library/numpy/names.h"
+#include "weft/library/jnp/names.h"
 
 #include <fmt/format.h>
 

@@ -1,3 +1,5 @@
+// NumPy's and JAX's longer or second names of functions, compound assignments, and small functions of numbers: absolute, arcsin, gcd,
+// frexp.
 #pragma once
 #include <concepts>
 #include <utility>
@@ -125,11 +127,6 @@ Array lcm(Arg x, Arg y);
 /// Element by element the choice at the first condition that holds, `otherwise` where none does.
 Array select(Args conditions, Args choices, Arg otherwise = 0);
 
-/// Of a vector of numbers, in a dtype.
-template <NumberRange R>
-Array array(const R& values, DType dtype, SourceLoc loc = SourceLoc::here()) {
-  return convert(Arg(array(values, loc), loc), dtype);
-}
 /// Arrays of one shape, stacked along a new leading axis.
 template <std::same_as<std::vector<Array>> V>
 Array array(const V& rows, SourceLoc loc = SourceLoc::here()) {

@@ -1,4 +1,4 @@
-#include "weft/library/numpy/positions.h"
+#include "weft/library/jnp/positions.h"
 
 #include <fmt/format.h>
 

@@ -1,3 +1,4 @@
+// Positions of elements: nonzero and its relatives, index grids, slices along one dimension as in jax.lax, sums by segments.
 #pragma once
 #include <optional>
 #include <vector>

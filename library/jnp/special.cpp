@@ -1,4 +1,4 @@
-#include "weft/library/numpy/special.h"
+#include "weft/library/jnp/special.h"
 
 #include <cmath>
 #include <limits>

@@ -1,3 +1,4 @@
+// Special functions of jax.scipy.special and jax.numpy: sinc, xlogy, logit, ndtr and their relatives. Each is elementwise.
 #pragma once
 #include "weft/core/array/array.h"
 

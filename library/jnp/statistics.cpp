@@ -1,4 +1,4 @@
-#include "weft/library/numpy/statistics.h"
+#include "weft/library/jnp/statistics.h"
 
 #include <fmt/format.h>
 
@@ -128,7 +128,7 @@ Array digitize(Arg x, Arg bins, DigitizeOptions options) {
   LocScope scope(x.where());
   return searchsorted(bins, x, {.side = options.right ? "left" : "right"});
 }
-Histogram histogram(Arg x, Int bins, HistogramOptions options) {
+Histogram histogram(Arg x, Int bins, HistogramBins options) {
   LocScope scope(x.where());
   const std::int64_t n = bins;
   if (n < 1) refuse(x, fmt::format("histogram: {} bins", n));
@@ -144,7 +144,7 @@ Histogram histogram(Arg x, Int bins, HistogramOptions options) {
   const Array same = low == high;
   return histogram_of_edges(x, linspace(where(same, low - 0.5, low), where(same, high + 0.5, high), n + 1, v.dtype()), options);
 }
-Histogram histogram_of_edges(Arg x, Arg edges, HistogramOptions options) {
+Histogram histogram_of_edges(Arg x, Arg edges, HistogramBins options) {
   LocScope scope(x.where());
   const Array e = edges.array(), v = ravel(x);
   if (e.ndim() != 1 || e.size() < 2)

@@ -1,3 +1,4 @@
+// Statistics and sampled functions of jax.numpy: averages, NaN-ignoring reductions, histograms, polynomials, windows, spaced numbers.
 #pragma once
 #include <initializer_list>
 #include <optional>
@@ -52,7 +53,7 @@ struct DigitizeOptions {
 /// last.
 Array digitize(Arg x, Arg bins, DigitizeOptions options = {});
 /// Options of histogram.
-struct HistogramOptions {
+struct HistogramBins {
   std::optional<std::pair<double, double>> range = {};  ///< of the bins; absent: from the least element to the largest
   std::optional<Array> weights = {};                    ///< added up in place of ones; of x's shape
   bool density = false;                                 ///< divided by the total and by the bins' widths
@@ -63,9 +64,9 @@ struct Histogram {
   Array edges;   ///< of the bins, one more than there are bins
 };
 /// How many elements lie in each of `bins` equal intervals; an edge belongs to the interval that begins at it, the last one to the last.
-Histogram histogram(Arg x, Int bins = 10, HistogramOptions options = {});
+Histogram histogram(Arg x, Int bins = 10, HistogramBins options = {});
 /// The same between given edges, ascending.
-Histogram histogram_of_edges(Arg x, Arg edges, HistogramOptions options = {});
+Histogram histogram_of_edges(Arg x, Arg edges, HistogramBins options = {});
 /// Whether each element of x is one of the values.
 Array isin(Arg x, Arg values, bool invert = false);
 /// The positions that sort by the last key, equal elements by the one before it, and so on.

@@ -1,4 +1,6 @@
-// The functions of library/numpy.
+// The functions of library/jnp.
+#include <weft/jnp.h>
+
 #include <complex>
 #include <map>
 #include <optional>
