@@ -3,12 +3,17 @@
 module;
 #include <fmt/core.h>
 
+#include <algorithm>
 #include <array>
+#include <bit>
+#include <cmath>
+#include <complex>
 #include <concepts>
 #include <cstddef>
 #include <cstdint>
 #include <initializer_list>
 #include <iosfwd>
+#include <iterator>
 #include <limits>
 #include <map>
 #include <optional>
