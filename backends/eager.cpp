@@ -342,7 +342,7 @@ class Variants {
     return std::find(known.begin(), known.end(), program) != known.end();
   }
   static constexpr std::size_t kMost = 4096, kOfOne = 8;
-  ProcessMutex mutex_{0};
+  ProcessMutex mutex_{LockRank::eager_variants};
   std::unordered_map<std::uint64_t, std::vector<std::uint64_t>> variants_;
 };
 
@@ -351,7 +351,7 @@ class Variants {
 std::optional<std::vector<Array>> execute_program_eagerly(const Jaxpr& j, std::span<const Array> inputs) {
   if (std::any_of(inputs.begin(), inputs.end(), is_sharded)) return {};
   static auto& variants = process_wide<Variants>();
-  static const std::string name = "eager program";
+  static const auto& name = process_wide<std::string>("eager program");
   EagerScope eager;
   std::optional<std::vector<Array>> results =
       run_compiled(name, j, inputs, [&] { return variants.admit(hash_of_operations(j), structural_hash(j)); });

@@ -60,7 +60,7 @@ struct alignas(64) Account {
 };
 
 struct Pool {
-  ProcessMutex mutex{1};
+  ProcessMutex mutex{LockRank::allocator};
   std::array<FreeBlock*, kSmallClasses> small{};
   struct Kept {
     void* block;

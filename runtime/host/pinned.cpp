@@ -24,7 +24,7 @@ struct Slots {
   std::size_t used = 0;
 };
 struct Threads {
-  ProcessMutex mutex{2};
+  ProcessMutex mutex{LockRank::pinned_memory};
   std::vector<Slots*> list;
   std::vector<Ref<RefCounted>> retired;
 };

@@ -1,5 +1,6 @@
 #include "weft/runtime/host/process_end.h"
 
+#include <fmt/format.h>
 #include <linux/membarrier.h>
 #include <pthread.h>
 #include <sys/syscall.h>
@@ -91,8 +92,8 @@ void end_process() {
 }
 
 struct Locks {
-  std::array<std::atomic<std::mutex*>, 4> by_rank{};
-  std::array<std::mutex*, 4> taken{};
+  std::array<std::atomic<std::mutex*>, kLockRanks> by_rank{};
+  std::array<std::mutex*, kLockRanks> taken{};
 };
 Locks& locks() {
   static auto& l = process_wide<Locks>();
@@ -106,14 +107,14 @@ void before_copy() {
     synchronise_threads();
     wait_for_others(Clock::now() + kLongestWait);
   }
-  std::array<std::mutex*, 4> taken{};
+  std::array<std::mutex*, kLockRanks> taken{};
   for (std::size_t rank = 0; rank < taken.size(); ++rank)
     if ((taken[rank] = locks().by_rank[rank])) taken[rank]->lock();
   users().mutex.lock();
   locks().taken = taken;
 }
 void release() {
-  const std::array<std::mutex*, 4> taken = locks().taken;
+  const std::array<std::mutex*, kLockRanks> taken = locks().taken;
   users().mutex.unlock();
   for (std::mutex* m : taken)
     if (m) m->unlock();
@@ -176,6 +177,10 @@ void watch_process_end() {
 
 void at_process_end(void (*f)()) { finish = f; }
 
-ProcessMutex::ProcessMutex(int rank) { locks().by_rank.at(static_cast<std::size_t>(rank)) = this; }
+ProcessMutex::ProcessMutex(LockRank rank) {
+  std::mutex* none = nullptr;
+  if (!locks().by_rank.at(static_cast<std::size_t>(rank)).compare_exchange_strong(none, this))
+    throw Error(fmt::format("internal error: there are two process-wide locks of rank {}", static_cast<int>(rank)));
+}
 
 }  // namespace weft::detail

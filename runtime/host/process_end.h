@@ -43,11 +43,15 @@ void synchronise_threads();
 /// Has this called when the process ends, before the libraries are closed. One at most.
 void at_process_end(void (*finish)());
 
-/// A lock of the process's that no thread holds while the process is copied. Each has a rank of its own; who holds one takes others of
-/// higher ranks only.
+/// The process-wide locks in the order in which a thread may take them, and a fork does: one is never taken while a later one is held.
+enum class LockRank { eager_variants, linearizations, programs, allocator, pinned_memory };
+inline constexpr std::size_t kLockRanks = 5;
+
+/// A process-wide lock that no other thread holds while the process is copied. There is one of each rank: a second one is an Error, as a
+/// fork would no longer take the first.
 class ProcessMutex : public std::mutex {
  public:
-  explicit ProcessMutex(int rank);
+  explicit ProcessMutex(LockRank rank);
 };
 
 }  // namespace weft::detail

@@ -69,7 +69,7 @@ class Cache {
     entries_.erase(last);
   }
   static constexpr std::size_t kCapacity = 1024;
-  ProcessMutex mutex_{0};
+  ProcessMutex mutex_{LockRank::programs};
   std::list<std::shared_ptr<Entry>> entries_;
   std::unordered_multimap<std::uint64_t, std::list<std::shared_ptr<Entry>>::iterator> index_;
 };

@@ -7,10 +7,16 @@
 
 #include "tests/runtime/devices.h"
 #include "weft/runtime/host/buffer.h"
+#include "weft/runtime/host/process_end.h"
 
 using namespace weft;
 using namespace weft::detail;
 using namespace weft::test;
+
+TEST_CASE("there is one process-wide lock of each rank, as a fork takes one of each") {
+  release_host(allocate_host(1, 0), 1, 0);  // the allocator has its own
+  CHECK_THROWS_WITH_AS(ProcessMutex(LockRank::allocator), doctest::Contains("two process-wide locks of rank"), Error);
+}
 
 TEST_CASE("blocks are aligned, of their size, and apart from each other") {
   std::vector<std::pair<char*, std::size_t>> blocks;

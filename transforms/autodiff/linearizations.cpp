@@ -37,7 +37,7 @@ class Kept {
   }
 
  private:
-  ProcessMutex mutex_{0};
+  ProcessMutex mutex_{LockRank::linearizations};
   RecentlyUsed<Linearization> known_;
 };
 
