@@ -165,3 +165,29 @@ def test_diffrax_neural_ode():
 
     out = compare(program, rtol=1e-2, atol=1e-2)
     assert out["losses"][-1] < out["losses"][0]
+
+
+def test_numpyro_nuts():
+    numpyro = pytest.importorskip("numpyro")
+    from numpyro import distributions as dist
+    from numpyro.infer import MCMC, NUTS
+
+    effects = np.array([28.0, 8.0, -3.0, 7.0, -1.0, 1.0, 18.0, 12.0])
+    errors = np.array([15.0, 10.0, 16.0, 11.0, 9.0, 11.0, 10.0, 18.0])
+
+    def schools():
+        mean = numpyro.sample("mean", dist.Normal(0, 5))
+        spread = numpyro.sample("spread", dist.HalfCauchy(5))
+        with numpyro.plate("schools", len(effects)):
+            offset = numpyro.sample("offset", dist.Normal(0, 1))
+            numpyro.sample("seen", dist.Normal(mean + spread * offset, errors), obs=effects)
+
+    def program():
+        mcmc = MCMC(NUTS(schools), num_warmup=30, num_samples=20, progress_bar=False)
+        mcmc.run(jax.random.key(3))
+        return mcmc.get_samples()
+
+    # A path of the sampler multiplies what rounding leaves: in float64 that is seen in no sample of so few.
+    with jax.enable_x64(True):
+        out = compare(program, rtol=1e-5, atol=1e-5)
+    assert out["offset"].shape == (20, 8) and np.ptp(out["mean"]) > 0.1
