@@ -49,7 +49,7 @@ std::vector<Array> vsplit(Arg x, Sections sections);
 /// The columns, or the rows, from the last to the first.
 Array fliplr(Arg x);
 Array flipud(Arg x);
-/// Turned k times by 90 degrees in the plane of two axes, from the first towards the second.
+/// Rotates the array by k times 90 degrees in the plane of two axes, from the first towards the second.
 Array rot90(Arg x, Int k = 1, std::pair<int, int> axes = {0, 1});
 /// roll by a number that may be traced; without an axis, of the flattened array.
 Array roll_by(Arg x, const Array& shift, std::optional<int> axis = {});
