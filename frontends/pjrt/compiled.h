@@ -2,6 +2,7 @@
 #pragma once
 #include <atomic>
 #include <memory>
+#include <mutex>
 #include <string>
 #include <vector>
 
@@ -69,6 +70,8 @@ class Compiled : public std::enable_shared_from_this<Compiled> {
 
 struct Executable {
   explicit Executable(std::shared_ptr<const Compiled> c);
+  /// Estimated when they are first asked for: frameworks make an Executable of every program, and few ask.
+  const std::vector<NamedValue>& costs();
   const std::shared_ptr<const Compiled> compiled;
   // What calls give pointers into.
   std::vector<ElementType> types;
@@ -76,9 +79,12 @@ struct Executable {
   std::vector<std::int64_t> dims;
   std::vector<std::size_t> dim_counts, kind_sizes;
   std::vector<const char*> kinds;
-  std::vector<NamedValue> costs;
   std::vector<std::unique_ptr<MemoryLayout>> layouts;
   std::vector<MemoryLayout*> layout_pointers;
+
+ private:
+  std::once_flag costs_asked_;
+  std::vector<NamedValue> costs_;
 };
 
 struct LoadedExecutable {

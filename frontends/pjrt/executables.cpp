@@ -69,8 +69,14 @@ Executable::Executable(std::shared_ptr<const Compiled> c) : compiled(std::move(c
     layout_pointers.push_back(layouts.back().get());
   }
   program = compiled->num_partitions > 1 ? outline_of(*compiled) : compiled->code;
-  const CostAnalysis c_a = compiled->executable().cost_analysis();
-  costs = {cost("flops", c_a.flops), cost("bytes accessed", c_a.bytes_accessed)};
+}
+
+const std::vector<NamedValue>& Executable::costs() {
+  std::call_once(costs_asked_, [&] {
+    const CostAnalysis c = compiled->executable().cost_analysis();
+    costs_ = {cost("flops", c.flops), cost("bytes accessed", c.bytes_accessed)};
+  });
+  return costs_;
 }
 
 LoadedExecutable::LoadedExecutable(Client& c, std::shared_ptr<const Compiled> program) : client(c), compiled(std::move(program)) {
@@ -104,7 +110,8 @@ void Executable_NumOutputs(ValueArgs<Executable, std::size_t>& a) { a.value = a.
 // Code is made, and made better, while a program runs.
 void Executable_SizeOfGeneratedCodeInBytes(ValueArgs<Executable, std::int64_t>& a) { a.value = 0; }
 void Executable_GetCostAnalysis(CountedArgs<Executable, const NamedValue>& a) {
-  a.list = a.object->costs.data(), a.size = a.object->costs.size();
+  const std::vector<NamedValue>& costs = a.object->costs();
+  a.list = costs.data(), a.size = costs.size();
 }
 void Executable_OutputMemoryKinds(TwoListsArgs<Executable, const char* const, const std::size_t>& a) {
   a.size = a.object->kinds.size(), a.first = a.object->kinds.data(), a.second = a.object->kind_sizes.data();

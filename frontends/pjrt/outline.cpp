@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <array>
 
+#include "weft/frontends/stablehlo/export/writer.h"
 #include "weft/frontends/stablehlo/module/narrow.h"
 
 namespace weft::pjrt {
@@ -81,10 +82,11 @@ std::string outline_of(const Compiled& c) {
                                  : shardings.empty()   ? "{replicated}"
                                                        : fmt::format("{{{}}}", fmt::join(shardings, ", "));
   return fmt::format(
-      "module @{} attributes {{mhlo.num_partitions = {} : i32, mhlo.num_replicas = 1 : i32, mhlo.spmd_output_sharding = \"{}\", "
+      "module {} attributes {{mhlo.num_partitions = {} : i32, mhlo.num_replicas = 1 : i32, mhlo.spmd_output_sharding = \"{}\", "
       "mhlo.spmd_parameters_shardings = [{}]}} {{\n  func.func public @main({}) -> ({}) {{\n{}    return{}{}{}{}\n  }}\n}}\n",
-      c.name, c.num_partitions, of_results, fmt::join(parameters, ", "), fmt::join(arguments, ", "), fmt::join(types, ", "),
-      fmt::join(lines, ""), values.empty() ? "" : " ", fmt::join(values, ", "), values.empty() ? "" : " : ", fmt::join(types, ", "));
+      detail::mlir::symbol(c.name), c.num_partitions, of_results, fmt::join(parameters, ", "), fmt::join(arguments, ", "),
+      fmt::join(types, ", "), fmt::join(lines, ""), values.empty() ? "" : " ", fmt::join(values, ", "), values.empty() ? "" : " : ",
+      fmt::join(types, ", "));
 }
 
 }  // namespace weft::pjrt

@@ -28,7 +28,9 @@ ProgramValue value_of(const mlir::Type& type, const Attribute* attributes, mlir:
   v.type = {aval.shape, aval.dtype};
   v.narrow = type.narrow;
   if (!attributes) return v;
-  if (const Attribute* sharding = attributes->find("sdy.sharding")) v.sharding = mlir::sharding_of(*sharding, aval.ndim(), importer);
+  // A token has no dimensions; the array that stands for it has one, which nothing divides.
+  if (const Attribute* sharding = attributes->find("sdy.sharding"); sharding && type.kind != mlir::Type::Kind::token)
+    v.sharding = mlir::sharding_of(*sharding, aval.ndim(), importer);
   v.op_sharding = text_of(attributes->find("mhlo.sharding"));
   v.memory_kind = text_of(attributes->find("mhlo.memory_kind"));
   v.layout_mode = text_of(attributes->find("mhlo.layout_mode"));

@@ -102,41 +102,44 @@ def _lowering(original):
     return emit_python_callback
 
 
-def _without_cpu(original, in_contexts):
+@contextlib.contextmanager
+def _as_in_a_new_thread():
+    """JAX's context as a function of the host finds it: it has no mesh and no trace of the program's caller, in whose thread it runs."""
+    from jax._src import core, mesh, sharding_impls
+
+    with sharding_impls._internal_use_concrete_mesh(mesh.empty_concrete_mesh), mesh.use_abstract_mesh(mesh.empty_abstract_mesh), core.eval_context():
+        yield
+
+
+def _without_cpu(original):
     """JAX's function that calls Python with arrays on its CPU platform; on weft's own device where that platform isn't there."""
     from jax._src import api, config, tree_util, xla_bridge
 
     def call(*args, callback, **params):
-        if "cpu" in xla_bridge.backends():
-            return original(*args, callback=callback, **params)
-        device = xla_bridge.local_devices(backend="weft")[0]
-        with config.default_device(device), in_contexts():
-            return tree_util.tree_map(np.asarray, callback(*api.device_put(args, device)))
+        with _as_in_a_new_thread():
+            if "cpu" in xla_bridge.backends():
+                return original(*args, callback=callback, **params)
+            device = xla_bridge.local_devices(backend="weft")[0]
+            with config.default_device(device):
+                return tree_util.tree_map(np.asarray, callback(*api.device_put(args, device)))
 
     return call
 
 
-@contextlib.contextmanager
-def _no_mesh():
-    from jax._src import mesh, sharding_impls
-
-    with sharding_impls._internal_use_concrete_mesh(mesh.empty_concrete_mesh), mesh.use_abstract_mesh(mesh.empty_abstract_mesh):
-        yield
-
-
 def register(library):
     """Makes JAX's callbacks known on the platform weft, and tells the plugin how they are called."""
-    from jax._src import callback, debugging
+    from jax._src import callback, checkify, debugging
     from jax._src.interpreters import mlir
 
     plugin = ctypes.CDLL(library)
     plugin.weft_pjrt_set_host_caller.argtypes = [_Caller, ctypes.c_int64]
     plugin.weft_pjrt_set_host_caller(_call, PROCESS)
     callback.emit_python_callback = _lowering(callback.emit_python_callback)
-    callback.pure_callback_impl = _without_cpu(callback.pure_callback_impl, contextlib.nullcontext)
-    callback.io_callback_impl = _without_cpu(callback.io_callback_impl, contextlib.nullcontext)
-    of_debug = _without_cpu(debugging.debug_callback_impl, _no_mesh)
+    callback.pure_callback_impl = _without_cpu(callback.pure_callback_impl)
+    callback.io_callback_impl = _without_cpu(callback.io_callback_impl)
+    of_debug = _without_cpu(debugging.debug_callback_impl)
     debugging.debug_callback_p.def_impl(lambda *args, **params: of_debug(*args, **params) and ())
     debugging.debug_callback_impl = of_debug
     mlir.register_lowering(debugging.debug_callback_p, debugging.debug_callback_lowering, platform="weft")
+    mlir.register_lowering(checkify.check_p, checkify.check_lowering_rule, platform="weft")
     mlir.register_lowering(debugging.debug_print_p, debugging.debug_print_lowering_rule, platform="weft")

@@ -158,6 +158,32 @@ def test_callbacks():
         jax.block_until_ready(jax.jit(lambda v: jax.pure_callback(fail, v, v), device=device)(x))
 
 
+def test_callbacks_under_a_mesh():
+    # Their functions call JAX, too: outside of the mesh and the trace that the program's caller is in.
+    def both(v):
+        return v + 1, jnp.sum(v) * v
+
+    def body(v):
+        like = jax.ShapeDtypeStruct(v.shape, v.dtype)
+        return jax.pure_callback(both, (like, like), v)
+
+    m = jax.sharding.Mesh(np.array(jax.devices("weft")), ("i",), axis_types=(AxisType.Explicit,))
+    with jax.set_mesh(m):
+        a = jax.device_put(np.arange(8, dtype=np.float32), P("i"))
+        first, second = jax.shard_map(body, in_specs=P("i"), out_specs=(P("i"), P("i")))(a)
+    np.testing.assert_array_equal(np.asarray(first), np.arange(8) + 1)
+    np.testing.assert_array_equal(np.asarray(second), np.arange(8) * np.repeat([1, 5, 9, 13], 2))
+
+
+def test_names_of_programs_need_no_letters():
+    # jit_scatter-add: the shardings of its results are read from a text that names it.
+    m = jax.sharding.Mesh(np.array(jax.devices("weft")), ("i",), axis_types=(AxisType.Explicit,))
+    with jax.set_mesh(m):
+        out = jnp.repeat(jax.device_put(np.eye(4, dtype=np.float32), P("i")), np.array([2, 0, 1, 1]), axis=0, out_sharding=P("i"))
+    assert out.sharding.spec == P("i", None)
+    np.testing.assert_array_equal(np.asarray(out), np.eye(4)[[0, 0, 2, 3]])
+
+
 def test_debug_print(capfd):
     jax.jit(lambda v: jax.debug.print("sum {} of {}", v.sum(), v), device=jax.devices("weft")[0])(np.ones(3, np.float32))
     jax.effects_barrier()

@@ -228,6 +228,35 @@ TEST_CASE("pjrt: a program for four devices") {
   }
 }
 
+TEST_CASE("pjrt: what is shown of a program for several devices can be read, whatever its name is") {
+  const TestClient c;
+  const Api& t = plugin();
+  for (const std::string name : {"@jit_add", "@\"jit_scatter-add\"", "@\"a \\22b\\22\"", "@\"0\""}) {
+    INFO(name);
+    LoadedExecutable* e = c.compile("module " + name + R"( attributes {mhlo.num_partitions = 2 : i32, mhlo.num_replicas = 1 : i32} {
+  sdy.mesh @mesh = <["x"=2]>
+  func.func public @main(%x: tensor<4xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"x"}]>}) -> tensor<4xf32> {
+    %0 = stablehlo.add %x, %x : tensor<4xf32>
+    return %0 : tensor<4xf32>
+  }
+})",
+                                    partitions({0, 1}));
+    Executable* described = value_of(t.LoadedExecutable_GetExecutable, e);
+    auto shown = args<ProgramText>();
+    auto a = args<ValueArgs<Executable, ProgramText*>>();
+    a.object = described, a.value = &shown;
+    CALL(Executable_OptimizedProgram, a);
+    std::string text(shown.code_size, ' ');
+    shown.code = text.data();
+    CALL(Executable_OptimizedProgram, a);
+    LoadedExecutable* again = c.compile(text, partitions({0, 1}));
+    Executable* described_again = value_of(t.LoadedExecutable_GetExecutable, again);
+    CHECK(text_of(t.Executable_Name, described_again) == text_of(t.Executable_Name, described));
+    destroy(t.Executable_Destroy, described), destroy(t.Executable_Destroy, described_again);
+    destroy(t.LoadedExecutable_Destroy, e), destroy(t.LoadedExecutable_Destroy, again);
+  }
+}
+
 TEST_CASE("pjrt: devices that hold addends of an array") {
   const TestClient c;
   const Api& t = plugin();

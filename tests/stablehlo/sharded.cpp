@@ -165,6 +165,63 @@ TEST_CASE("stablehlo: parts of an axis are groups of positions along it; a combi
   }
 }
 
+TEST_CASE("stablehlo: groups of different sizes sum up; what depends on a group's size is refused") {
+  const auto text = [](const std::string& operation) {
+    return "module {\nsdy.mesh @mesh = <[\"x\"=4]>\nfunc.func @main(%arg0: tensor<4xf32>) -> tensor<4xf32> {\n%0 = "
+           "sdy.manual_computation(%arg0) in_shardings=[<@mesh, [{\"x\"}]>] out_shardings=[<@mesh, [{\"x\"}]>] manual_axes={\"x\"} (%a: "
+           "tensor<1xf32>) {\n" +
+           operation + "\nsdy.return %r : tensor<1xf32>\n} : (tensor<4xf32>) -> tensor<4xf32>\nreturn %0 : tensor<4xf32>\n}\n}";
+  };
+  const auto reduce = [&](const std::string& groups) {
+    return text("%r = " + with_add("\"stablehlo.all_reduce\"(%a) <{" + kPartitions + "replica_groups = dense<" + groups +
+                                       "> : tensor<2x3xi64>, use_global_device_ids}>",
+                                   "(tensor<1xf32>) -> tensor<1xf32>"));
+  };
+  const Array x = array({1.f, 2.f, 3.f, 4.f});
+  for (const char* backend : {"interp", "cpu"}) {
+    CHECK(tools::run_on(backend, "main", parse_stablehlo(reduce("[[1, -1, -1], [0, 2, 3]]")), {x})[0].to_vector<float>() ==
+          std::vector<float>{8, 2, 8, 8});
+    CHECK(tools::run_on(backend, "main", parse_stablehlo(reduce("[[3, 0, 1], [2, -1, -1]]")), {x})[0].to_vector<float>() ==
+          std::vector<float>{7, 7, 3, 7});
+  }
+  const auto refusal = [](const std::string& program) { return message_of<Error>([&] { parse_stablehlo(program); }); };
+  CHECK(has(refusal(reduce("[[0, 1, 2], [-1, -1, -1]]")), "one of its groups has no devices"));
+  std::string product = reduce("[[1, -1, -1], [0, 2, 3]]");
+  product.replace(product.find("stablehlo.add"), 13, "stablehlo.multiply");
+  CHECK(has(refusal(product), "its groups are not of the same size"));
+  CHECK(has(refusal(text("%g = \"stablehlo.all_gather\"(%a) <{all_gather_dim = 0 : i64, " + kPartitions +
+                         "replica_groups = dense<[[1, -1, -1], [0, 2, 3]]> : tensor<2x3xi64>, use_global_device_ids}> : (tensor<1xf32>) -> "
+                         "tensor<3xf32>\n%r = stablehlo.slice %g [0:1] : (tensor<3xf32>) -> tensor<1xf32>")),
+            "its groups are not of the same size"));
+}
+
+TEST_CASE("stablehlo: a constraint whose axes don't divide a dimension leaves them out") {
+  const auto program = [](const std::string& dims) {
+    return parse_stablehlo(
+        "sdy.mesh @mesh = <[\"x\"=2, \"y\"=4]>\nfunc.func @main(%a: tensor<6x4xf32>) -> tensor<6x4xf32> {\n%0 = sdy.sharding_constraint %a "
+        "<@mesh, [" +
+        dims + "]> : tensor<6x4xf32>\nreturn %0 : tensor<6x4xf32>\n}");
+  };
+  CHECK(has(program("{\"x\", \"y\"}, {}").to_string(), "spec=P('x', None)"));
+  CHECK(has(program("{\"y\"}, {\"x\"}").to_string(), "spec=P(None, 'x')"));
+  CHECK(!has(program("{\"y\"}, {}").to_string(), "sharding_constraint"));
+  CHECK(has(program("{}, {}").to_string(), "sharding_constraint"));
+}
+
+TEST_CASE("stablehlo: a token's sharding has no dimensions") {
+  const detail::ImportedProgram p = detail::import_program(
+      R"(module @jit_f attributes {mhlo.num_partitions = 2 : i32} {
+  sdy.mesh @mesh = <["x"=2]>
+  func.func public @main(%t: !stablehlo.token {jax.token = true, sdy.sharding = #sdy.sharding<@mesh, []>}, %a: tensor<4xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"x"}]>})
+      -> (!stablehlo.token {jax.token = true, sdy.sharding = #sdy.sharding<@mesh, []>}, tensor<4xf32>) {
+    return %t, %a : !stablehlo.token, tensor<4xf32>
+  }
+})",
+      "f", {});
+  CHECK(!p.arguments[0].sharding);
+  CHECK(p.arguments[1].sharding->spec == P("x"));
+}
+
 TEST_CASE("stablehlo: communication that fits no mesh is refused where it stands") {
   const auto refusal = [](const std::string& text) { return message_of<Error>([&] { parse_stablehlo(text); }); };
   const auto gather = [](const std::string& groups, const std::string& shape) {

@@ -26,7 +26,7 @@ using Groups = std::vector<std::vector<int>>;
 /// Which devices an operation's groups are.
 struct Lines {
   std::vector<std::string> axes;  ///< along which they are lines, the slowest first; none: each device is on its own
-  std::int64_t size = 1;          ///< devices in each
+  std::int64_t size = 1;          ///< devices in each; 0: groups differ in it
   IndexGroups groups;             ///< where they are parts of lines, along a single axis: positions along it
 };
 
@@ -43,6 +43,8 @@ Groups rows_of(const OpCall& c, const Attribute& a) {
       if (device < -1 || device > (1 << 20)) c.fail(fmt::format("there is no device {}", device));
       if (device >= 0) out[static_cast<std::size_t>(r)].push_back(static_cast<int>(device));
     }
+  for (const std::vector<int>& row : out)
+    if (row.empty()) c.fail("one of its groups has no devices");
   return out;
 }
 
@@ -152,9 +154,8 @@ std::optional<Lines> parts_of_lines(const MeshAxes& mesh, const Groups& groups) 
   for (const auto& [line, parts] : by_line)
     if (parts != by_line.begin()->second) return {};
   const Groups& parts = by_line.begin()->second;
-  for (const std::vector<int>& part : parts)
-    if (part.size() != parts[0].size()) return {};
-  return Lines{{mesh.names[*axis]}, static_cast<std::int64_t>(parts[0].size()), parts};
+  const bool even = std::all_of(parts.begin(), parts.end(), [&](const std::vector<int>& p) { return p.size() == parts[0].size(); });
+  return Lines{{mesh.names[*axis]}, even ? static_cast<std::int64_t>(parts[0].size()) : 0, parts};
 }
 
 Lines lines_of(const OpCall& c) {
@@ -214,6 +215,13 @@ Lines own_lines_of(const OpCall& c) {
   return lines;
 }
 
+/// The same of an operation whose result depends on how many devices a group has.
+Lines even_lines_of(const OpCall& c) {
+  Lines lines = own_lines_of(c);
+  if (lines.size == 0) c.fail("its groups are not of the same size");
+  return lines;
+}
+
 AllGatherParams gather_params(const Lines& lines, int dim, bool tiled) { return {dim, lines.groups, lines.axes, lines.size, tiled}; }
 
 /// The combination of all devices' arrays by the operation's region.
@@ -236,6 +244,7 @@ Array combined(const OpCall& c, const Lines& lines, const Array& x) {
         Arg(all ? bind_pmin(as_numbers, lines.axes, lines.groups, c.loc) : bind_pmax(as_numbers, lines.axes, lines.groups, c.loc), c.loc),
         bool_);
   }
+  if (lines.size == 0) c.fail("its groups are not of the same size, and it combines otherwise than by a sum, the greatest or the least");
   // Of all the devices' arrays, side by side: from the first to the last.
   const Array all = bind_all_gather(x, gather_params(lines, 0, false), c.loc);
   auto of_device = [&](std::int64_t i) { return reshape_to(slice_axis(all, 0, i, i + 1, c.loc), {x.size()}, c.loc); };
@@ -266,7 +275,7 @@ const Import all_reduce_import("stablehlo.all_reduce", [](OpCall& c) -> Values {
 });
 
 const Import all_gather_import("stablehlo.all_gather", [](OpCall& c) -> Values {
-  const Lines lines = own_lines_of(c);
+  const Lines lines = even_lines_of(c);
   Values out;
   for (const Array& x : c.ins()) {
     const int d = dimension_of(c, "all_gather_dim", x);
@@ -302,7 +311,7 @@ Array position_in(const OpCall& c, const Lines& lines) {
 }
 
 const Import reduce_scatter_import("stablehlo.reduce_scatter", [](OpCall& c) -> Values {
-  const Lines lines = own_lines_of(c);
+  const Lines lines = even_lines_of(c);
   Values out;
   for (const Array& x : c.ins()) {
     const int d = dimension_of(c, "scatter_dimension", x);
@@ -346,7 +355,7 @@ Array exchanged(const OpCall& c, const Lines& lines, const Array& x, int split, 
 }
 
 const Import all_to_all_import("stablehlo.all_to_all", [](OpCall& c) -> Values {
-  const Lines lines = own_lines_of(c);
+  const Lines lines = even_lines_of(c);
   Values out;
   for (const Array& x : c.ins()) {
     const int split = dimension_of(c, "split_dimension", x), concat = dimension_of(c, "concat_dimension", x);
@@ -418,7 +427,7 @@ const Import collective_permute_import("stablehlo.collective_permute", [](OpCall
 
 const Import collective_broadcast_import("stablehlo.collective_broadcast", [](OpCall& c) -> Values {
   if (c.flag("has_dynamic_root")) c.fail("a device that is chosen at run time is not known");
-  const Lines lines = own_lines_of(c);
+  const Lines lines = even_lines_of(c);
   if (lines.axes.empty()) return {c.in(0)};
   // That of the first device of each group.
   const Array all = bind_all_gather(c.in(0), gather_params(lines, 0, false), c.loc);

@@ -79,6 +79,17 @@ ProgramSharding sharding_of(const Attribute& sharding, int ndim, const Importer&
 
 namespace {
 
+/// The axes of each dimension, but for those that don't divide it: XLA fills the last block up, and a value within a program is the same
+/// value wherever its elements are.
+PartitionSpec even_spec(const MeshAxes& mesh, const PartitionSpec& spec, const Shape& shape) {
+  std::vector<std::vector<std::string>> dims = spec.dims();
+  for (int d = 0; d < static_cast<int>(dims.size()); ++d) {
+    std::vector<std::string>& axes = dims[static_cast<std::size_t>(d)];
+    while (!axes.empty() && shape[d] % mesh.size_of(axes) != 0) axes.pop_back();
+  }
+  return PartitionSpec::of(std::move(dims));
+}
+
 Values import_constraint(OpCall& c) {
   const Attribute* sharding = c.find("sharding");
   for (const Attribute& w : c.op.words)
@@ -88,7 +99,9 @@ Values import_constraint(OpCall& c) {
   // The program is that of whole arrays: an array whose sum is still to be made is that sum.
   // On one device, in a part of the mesh that is the body's own, and where a dimension may be divided further, there is nothing to state.
   if (s.is_maximal || s.mesh.axes.num_devices() == 1 || !s.open.empty() || c.importer().manual()) return {c.in(0)};
-  return {bind_sharding_constraint(c.in(0), {s.mesh.axes, s.spec}, c.loc)};
+  const PartitionSpec spec = even_spec(s.mesh.axes, s.spec, c.in(0).shape());
+  if (spec.trimmed().dims().empty() && !s.spec.trimmed().dims().empty()) return {c.in(0)};
+  return {bind_sharding_constraint(c.in(0), {s.mesh.axes, spec}, c.loc)};
 }
 const Import constraint_import("sdy.sharding_constraint", import_constraint);
 
@@ -117,9 +130,15 @@ Values import_manual(OpCall& c) {
     specs.push_back(PartitionSpec::of(std::move(dims)));
     unreduced.push_back(std::move(s.unreduced));
   };
-  for (std::size_t i = 0; i < ins.items.size(); ++i) add_own(sharding_at(ins.items[i], c.in(i).ndim()), m.in_specs, m.in_unreduced);
+  // A token has no dimensions; the array that stands for it has one, which nothing divides.
+  const auto token_at = [](const std::vector<Type>& types, std::size_t i) {
+    return i < types.size() && types[i].kind == Type::Kind::token;
+  };
+  const std::vector<Type> blocks = c.op.regions.empty() ? std::vector<Type>() : c.op.regions[0].types;
+  for (std::size_t i = 0; i < ins.items.size(); ++i)
+    add_own(sharding_at(ins.items[i], token_at(blocks, i) ? 0 : c.in(i).ndim()), m.in_specs, m.in_unreduced);
   for (std::size_t i = 0; i < outs.items.size(); ++i)
-    add_own(sharding_at(outs.items[i], c.result(i).shape.size()), m.out_specs, m.out_unreduced);
+    add_own(sharding_at(outs.items[i], token_at(c.op.result_types, i) ? 0 : c.result(i).shape.size()), m.out_specs, m.out_unreduced);
   if (!mesh) c.fail("it has neither operands nor results, and so no mesh");
   for (const std::string& name : m.axes)
     if (mesh->axes.find(name) < 0) c.fail(fmt::format("its mesh has no axis `{}`", name));
