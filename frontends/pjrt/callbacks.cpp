@@ -12,6 +12,7 @@
 #include "weft/core/ops/control/callback.h"
 #include "weft/frontends/pjrt/status.h"
 #include "weft/frontends/stablehlo/import/importer.h"
+#include "weft/frontends/stablehlo/module/narrow.h"
 #include "weft/runtime/host/buffer.h"
 
 namespace weft::pjrt {
@@ -78,13 +79,20 @@ const detail::mlir::Import host_callback_import("custom_call.weft.host_callback"
   const bool ordered = !c.op.result_types.empty() && c.op.result_types[0].kind == Type::Kind::token;
   if (ordered && (c.num_operands() == 0 || c.in(0).aval() != detail::Aval{{0}, bool_})) c.fail("it gives a token and takes none");
   const std::size_t first = ordered ? 1 : 0;
-  const detail::mlir::Arrays in = c.ins(first, c.num_operands());
+  // Elements that weft has no dtype of are passed as their bits.
+  detail::mlir::Arrays in = c.ins(first, c.num_operands());
+  for (std::size_t i = 0; i < in.size(); ++i)
+    if (const detail::mlir::NarrowFormat* narrow = c.value(first + i).narrow) in[i] = to_bits(*narrow, in[i]);
   detail::TypeList types;
-  for (std::size_t i = first; i < c.op.result_types.size(); ++i)
+  for (std::size_t i = first; i < c.op.result_types.size(); ++i) {
     types.avals.push_back(detail::mlir::aval_of(c.op.result_types[i], c.importer(), c.op.place));
+    if (c.op.result_types[i].narrow) types.avals.back().dtype = uint8;
+  }
   const detail::CallbackParam function{"host", detail::make_ref<HostFunction>(entry(c, "function"), types.avals)};
-  const std::vector<Array> results = c.flag("has_side_effect") ? detail::bind_io_callback({function, {}, ordered, types}, in, c.loc)
-                                                               : detail::bind_pure_callback({function, {}, types}, in, c.loc);
+  std::vector<Array> results = c.flag("has_side_effect") ? detail::bind_io_callback({function, {}, ordered, types}, in, c.loc)
+                                                         : detail::bind_pure_callback({function, {}, types}, in, c.loc);
+  for (std::size_t i = 0; i < results.size(); ++i)
+    if (const detail::mlir::NarrowFormat* narrow = c.op.result_types[first + i].narrow) results[i] = from_bits(*narrow, results[i]);
   detail::mlir::Values out;
   if (ordered) out.push_back(c.value(0));
   out.insert(out.end(), results.begin(), results.end());

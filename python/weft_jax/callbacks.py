@@ -31,7 +31,7 @@ class HostFunction:
         from jax._src import dtypes
 
         # Copies: the program goes on with its memory, whatever the function keeps.
-        given = [_array_at(address, aval).copy() for address, aval in zip(operands, self.operands)]
+        given = [_array_at(operands[i], aval).copy() for i, aval in enumerate(self.operands)]
         out = self.function(*given)
         if len(out) != len(self.results):
             raise RuntimeError(f"Mismatched number of outputs from callback. Expected: {len(self.results)}, Actual: {len(out)}")
@@ -111,7 +111,7 @@ def _as_in_a_new_thread():
         yield
 
 
-def _without_cpu(original):
+def _without_cpu(original, name, logger):
     """JAX's function that calls Python with arrays on its CPU platform; on weft's own device where that platform isn't there."""
     from jax._src import api, config, tree_util, xla_bridge
 
@@ -120,8 +120,13 @@ def _without_cpu(original):
             if "cpu" in xla_bridge.backends():
                 return original(*args, callback=callback, **params)
             device = xla_bridge.local_devices(backend="weft")[0]
+            given = api.device_put(args, device)
             with config.default_device(device):
-                return tree_util.tree_map(np.asarray, callback(*api.device_put(args, device)))
+                try:
+                    return tree_util.tree_map(np.asarray, callback(*given))
+                except BaseException:
+                    logger.exception("%s failed", name)
+                    raise
 
     return call
 
@@ -135,9 +140,9 @@ def register(library):
     plugin.weft_pjrt_set_host_caller.argtypes = [_Caller, ctypes.c_int64]
     plugin.weft_pjrt_set_host_caller(_call, PROCESS)
     callback.emit_python_callback = _lowering(callback.emit_python_callback)
-    callback.pure_callback_impl = _without_cpu(callback.pure_callback_impl)
-    callback.io_callback_impl = _without_cpu(callback.io_callback_impl)
-    of_debug = _without_cpu(debugging.debug_callback_impl)
+    callback.pure_callback_impl = _without_cpu(callback.pure_callback_impl, "jax.pure_callback", callback.logger)
+    callback.io_callback_impl = _without_cpu(callback.io_callback_impl, "jax.io_callback", callback.logger)
+    of_debug = _without_cpu(debugging.debug_callback_impl, "jax.debug.callback", debugging.logger)
     debugging.debug_callback_p.def_impl(lambda *args, **params: of_debug(*args, **params) and ())
     debugging.debug_callback_impl = of_debug
     mlir.register_lowering(debugging.debug_callback_p, debugging.debug_callback_lowering, platform="weft")

@@ -158,6 +158,18 @@ def test_callbacks():
         jax.block_until_ready(jax.jit(lambda v: jax.pure_callback(fail, v, v), device=device)(x))
 
 
+def test_callbacks_without_arguments_and_of_small_floats():
+    device = jax.devices("weft")[0]
+    with jax.default_device(device):
+        f = jax.jit(lambda: jax.pure_callback(lambda: np.full(3, 2, np.float32), jax.ShapeDtypeStruct((3,), np.float32)))
+        np.testing.assert_array_equal(np.asarray(f()), [2, 2, 2])
+        for dtype in (jnp.float8_e4m3fn, jnp.float8_e5m2, jnp.float4_e2m1fn, jnp.int4):
+            small = np.array([0, 1, 3, -2], np.float32).astype(dtype)
+            given = jax.device_put(small, device)
+            got = jax.jit(lambda v: jax.pure_callback(lambda u: np.asarray(u)[::-1], jax.ShapeDtypeStruct((4,), v.dtype), v))(given)
+            np.testing.assert_array_equal(np.asarray(got), small[::-1])
+
+
 def test_callbacks_under_a_mesh():
     # Their functions call JAX, too: outside of the mesh and the trace that the program's caller is in.
     def both(v):

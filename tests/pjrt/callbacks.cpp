@@ -12,7 +12,8 @@ using HostCaller = int (*)(std::int64_t, const void* const*, void* const*, char*
 std::atomic<int> num_calls{0};
 std::vector<std::int64_t> order;
 
-/// Function 7 doubles three numbers, function 8 notes a number, any other one fails.
+/// Function 7 doubles three numbers, 8 notes a number, 9 gives its operand's four bytes in reverse order, 10 gives four fours without an
+/// operand; any other one fails.
 int call_host(std::int64_t function, const void* const* operands, void* const* results, char* problem, std::size_t size) {
   ++num_calls;
   if (function == 7) {
@@ -22,6 +23,15 @@ int call_host(std::int64_t function, const void* const* operands, void* const* r
   }
   if (function == 8) {
     order.push_back(*static_cast<const std::int32_t*>(operands[0]));
+    return 0;
+  }
+  if (function == 9) {
+    const auto* x = static_cast<const unsigned char*>(operands[0]);
+    for (int i = 0; i < 4; ++i) static_cast<unsigned char*>(results[0])[i] = x[3 - i];
+    return 0;
+  }
+  if (function == 10) {
+    for (int i = 0; i < 4; ++i) static_cast<float*>(results[0])[i] = 4;
     return 0;
   }
   std::snprintf(problem, size, "there is no function %d", static_cast<int>(function));
@@ -64,11 +74,11 @@ TEST_CASE("pjrt: a program calls a function of the host, and gets its results or
   }
   destroy(t.LoadedExecutable_Destroy, e);
 
-  LoadedExecutable* failing = c.compile(program("9", "42"));
+  LoadedExecutable* failing = c.compile(program("99", "42"));
   std::vector<std::vector<Buffer*>> out;
   const Outcome failed = run(failing, {{x}}, 1, out);
   CHECK(failed.code == Code::internal);
-  CHECK_MESSAGE(failed.message.find("a callback failed: there is no function 9") != std::string::npos, failed.message);
+  CHECK_MESSAGE(failed.message.find("a callback failed: there is no function 99") != std::string::npos, failed.message);
   destroy(t.LoadedExecutable_Destroy, failing);
 
   LoadedExecutable* none = nullptr;
@@ -113,4 +123,28 @@ TEST_CASE("pjrt: calls with a token keep their order, in a loop that counts betw
   CHECK(order == std::vector<std::int64_t>{0, 9, 1, 9, 2, 9});
   for (Buffer* b : {token.buffer, n, out[0][0], out[0][1]}) destroy(t.Buffer_Destroy, b);
   destroy(t.LoadedExecutable_Destroy, e);
+}
+
+TEST_CASE("pjrt: functions of the host get small floats and integers as their bits, and need no operands") {
+  const TestClient c;
+  const Api& t = plugin();
+  set_caller(42);
+  for (const char* type : {"f8E4M3FN", "f8E5M2", "f4E2M1FN", "i4", "ui4", "i2"}) {
+    INFO(type);
+    const auto of = [&](const std::string& element) { return "tensor<4x" + element + ">"; };
+    LoadedExecutable* e = c.compile(
+        "func.func @main(%x: tensor<4xf32>) -> tensor<4xf32> {\n%0 = stablehlo.convert %x : (tensor<4xf32>) -> " + of(type) +
+        "\n%1 = stablehlo.custom_call @weft.host_callback(%0) {mhlo.backend_config = {function = 9 : i64, process = 42 : i64}} : (" +
+        of(type) + ") -> " + of(type) + "\n%2 = stablehlo.convert %1 : (" + of(type) +
+        ") -> tensor<4xf32>\n%3 = stablehlo.custom_call @weft.host_callback() {mhlo.backend_config = {function = 10 : i64, process = 42 : "
+        "i64}} "
+        ": () -> tensor<4xf32>\n%4 = stablehlo.add %2, %3 : tensor<4xf32>\nreturn %4 : tensor<4xf32>\n}");
+    Buffer* x = c.put({0, 1, 1, 1}, {4});
+    std::vector<std::vector<Buffer*>> out;
+    const Outcome done = run(e, {{x}}, 1, out);
+    REQUIRE_MESSAGE(done.code == Code::ok, done.message);
+    CHECK(get(out[0][0]) == std::vector<float>{5, 5, 5, 4});
+    destroy(t.Buffer_Destroy, x), destroy(t.Buffer_Destroy, out[0][0]);
+    destroy(t.LoadedExecutable_Destroy, e);
+  }
 }
