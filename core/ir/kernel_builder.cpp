@@ -35,7 +35,13 @@ V KernelBuilder::constant(DType dtype, double value) {
 }
 V KernelBuilder::integer(DType dtype, std::int64_t value) {
   if (dtype.is_inexact()) return constant(dtype, static_cast<double>(value));
-  return emit_constant(dtype, static_cast<double>(value), dtype.is_bool() ? value != 0 : value);
+  if (dtype.is_bool()) return emit_constant(dtype, static_cast<double>(value), value != 0);
+  // One pattern has one number: builders compare and convert constants.
+  if (const int unused = 64 - 8 * static_cast<int>(dtype.itemsize()); unused > 0) {
+    const std::uint64_t top = static_cast<std::uint64_t>(value) << unused;
+    value = dtype.is_unsigned() ? static_cast<std::int64_t>(top >> unused) : static_cast<std::int64_t>(top) >> unused;
+  }
+  return emit_constant(dtype, static_cast<double>(value), value);
 }
 
 V KernelBuilder::arithmetic(ScalarOp op, std::initializer_list<V> operands) {

@@ -55,3 +55,59 @@ TEST_CASE("division: integers by known numbers") {
   check_divisors<std::int32_t>(int32);
   check_divisors<std::uint32_t>(uint32);
 }
+
+namespace {
+
+/// Numbers that only the planner knows, computed and converted: positions are added to numbers at the edges of a dtype.
+void check_known_numbers(DType t) {
+  CAPTURE(t.name());
+  const int bits = 8 * static_cast<int>(t.itemsize());
+  const std::int64_t lowest = t.is_unsigned() ? 0 : static_cast<std::int64_t>(~std::uint64_t{0} << (bits - 1));
+  const std::int64_t highest = t.is_unsigned() ? static_cast<std::int64_t>(~std::uint64_t{0} >> (64 - bits))
+                                               : static_cast<std::int64_t>(~static_cast<std::uint64_t>(lowest));
+  const std::vector<std::int64_t> edges{0, 1, 3, lowest, lowest + 1, highest, highest - 1, std::int64_t{bits} - 1};
+  const auto number = [&](std::int64_t n) { return detail::make_literal(detail::Number(n), t); };
+  for (const std::int64_t first : edges) {
+    CAPTURE(first);
+    same(
+        [&](Xs a) {
+          Arrays out;
+          const Array position = iota(t, {1}, 0), never = position != position, x = position + number(first);
+          for (const std::int64_t second : edges) {
+            const Array y = position + number(second);
+            // A quotient by the zero that `never` becomes is all ones.
+            Arrays values{x,
+                          x + y,
+                          x - y,
+                          x * y,
+                          div(x, y),
+                          rem(x, y),
+                          minimum(x, y),
+                          maximum(x, y),
+                          x & y,
+                          x | y,
+                          x ^ y,
+                          ~y,
+                          x << y,
+                          shift_right_logical(x, y),
+                          x >> y,
+                          div(x, convert(never, t)),
+                          where(a[0], x, y),
+                          where(a[0], x, y) + x};
+            const std::size_t kinds = values.size();
+            for (std::size_t k = 0; k < kinds; ++k)
+              values.push_back(convert(values[k] < y, t)), values.push_back(convert(values[k] == x, t));
+            for (const Array& v : values)
+              for (const DType to : {float64, float32, int64, uint64, int8, uint8, bool_}) out.push_back(convert(v, to));
+          }
+          return out;
+        },
+        {array({true})}, 0);
+  }
+}
+
+}  // namespace
+
+TEST_CASE("integers that are known when code is made are those that would be computed") {
+  for (const DType t : {int8, uint8, int16, uint16, int32, uint32, int64, uint64}) check_known_numbers(t);
+}

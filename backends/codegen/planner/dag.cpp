@@ -330,8 +330,7 @@ KernelValue Dag::emit(ScalarOp op, DType result, std::span<const V> v) {
       return constant(result, first.dtype.is_floating() ? first.floating
                               : first.dtype == uint64   ? static_cast<double>(static_cast<std::uint64_t>(first.integer))
                                                         : static_cast<double>(first.integer));
-    if (!first.dtype.is_floating() && !result.is_bool() && result.itemsize() >= first.dtype.itemsize())
-      return integer(result, first.integer);
+    if (!first.dtype.is_floating() && !result.is_bool()) return integer(result, first.integer);
   }
   if (v.size() == 2) {
     const Node& second = (*this)[v[1].id];
