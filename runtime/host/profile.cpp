@@ -11,6 +11,7 @@
 #include <tuple>
 
 #include "weft/core/base/files.h"
+#include "weft/core/base/own_exit.h"
 #include "weft/core/base/process_wide.h"
 #include "weft/core/errors/error.h"
 #include "weft/core/trace/named_scope.h"
@@ -65,16 +66,12 @@ std::string chrome_trace() {
   return text + "\n],\"displayTimeUnit\":\"ns\"}\n";
 }
 
-/// The file that WEFT_TRACE names, and whose it is: a child of fork() ends like its parent, whose file it must not replace.
-struct TraceFile {
-  std::string path;
-  pid_t process;
-};
-const TraceFile& trace_file() {
-  static const TraceFile& file = process_wide_from([] {
+/// The file that WEFT_TRACE names.
+const std::string& trace_file() {
+  static const std::string& file = process_wide_from([] {
     std::error_code unknown;  // a folder that is gone: the path stays as it is
     const std::filesystem::path given = std::getenv("WEFT_TRACE"), whole = std::filesystem::absolute(given, unknown);
-    return TraceFile{unknown ? given : whole, ::getpid()};
+    return (unknown ? given : whole).string();
   });
   return file;
 }
@@ -86,11 +83,10 @@ const bool begun_by_environment = [] {
   trace_file();  // as the variable and the working folder are now
   take_timeline();
   start_timeline();
-  std::atexit([] {
-    if (trace_file().process != ::getpid()) return;
+  at_own_exit([] {
     stop_timeline();
     try {
-      write_file(trace_file().path, {chrome_trace()}, {}, "WEFT_TRACE");
+      write_file(trace_file(), {chrome_trace()}, {}, "WEFT_TRACE");
     } catch (const std::exception& e) {
       fmt::print(stderr, "weft: {}\n", e.what());
     }

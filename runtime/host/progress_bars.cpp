@@ -13,6 +13,7 @@
 #include <string_view>
 #include <vector>
 
+#include "weft/core/base/own_exit.h"
 #include "weft/core/base/process_wide.h"
 #include "weft/core/errors/error.h"
 
@@ -156,7 +157,7 @@ Display& display() {
   static Display& d = *[] {
     auto* const made = &process_wide<Display>();
     // A process that ends within a loop leaves whole lines behind.
-    std::atexit([] {
+    at_own_exit([] {
       const std::lock_guard lock(display().mutex);
       while (!display().bars.empty()) display().end(*Ref<Bar>(display().bars.front()), false);
     });

@@ -11,6 +11,7 @@
 #include <thread>
 
 #include "weft/core/base/environment.h"
+#include "weft/core/base/own_exit.h"
 #include "weft/core/base/process_wide.h"
 #include "weft/core/base/sizes.h"
 #include "weft/core/errors/boundary.h"
@@ -310,7 +311,7 @@ void initialize(InitializeOptions o, SourceLoc given) try {
     w->begin_dry_run(dry);
     world.store(w, std::memory_order_release);
     initialized = true;
-    std::atexit(end_world);
+    at_own_exit(end_world);
     return;
   }
 
@@ -367,7 +368,7 @@ void initialize(InitializeOptions o, SourceLoc given) try {
   if (size == 1) {
     static Transport* alone = nullptr;
     alone = transport;
-    if (alone) std::atexit([] { alone->finalize(); });
+    if (alone) at_own_exit([] { alone->finalize(); });
     initialized = true;
     return;
   }
@@ -385,7 +386,7 @@ void initialize(InitializeOptions o, SourceLoc given) try {
   world.store(new ProcessWorld(std::move(joined.server), std::move(client), transport, rank, size, Seconds(timeout), check),
               std::memory_order_release);
   initialized = true;
-  std::atexit(end_world);
+  at_own_exit(end_world);
 } catch (...) {
   detail::rethrow_as_error("distributed::initialize", given);
 }

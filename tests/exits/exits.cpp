@@ -302,6 +302,31 @@ int fork_beside_threads() {
   say("done");
   return 0;
 }
+/// A child made within a loop that shows its progress says nothing of that loop.
+int fork_in_progress() {
+  setenv("WEFT_PROGRESS", "lines", 1);
+  int written[2];
+  if (pipe(written) != 0) return 1;
+  const int before = dup(2);
+  dup2(written[1], 2);
+  for (const auto step : progress(3, "loop of the parent")) {
+    if (step != 1) continue;
+    const pid_t child = fork();
+    if (child == 0) std::exit(0);
+    int status = 0;
+    waitpid(child, &status, 0);
+    if (status != 0) std::_Exit(1);
+  }
+  dup2(before, 2);
+  close(written[1]);
+  char text[4096];
+  std::string lines;
+  for (ssize_t n; (n = read(written[0], text, sizeof text)) > 0;) lines.append(text, static_cast<std::size_t>(n));
+  const auto first = lines.find("loop of the parent");
+  if (first == lines.npos || lines.find("loop of the parent", first + 1) != lines.npos) std::_Exit(2);
+  say("done");
+  return 0;
+}
 /// The child calls what another thread of its parent was about to trace and compile.
 int fork_while_traced() {
   static std::atomic<bool> traced{false}, go{false};
@@ -349,6 +374,7 @@ const std::map<std::string, int (*)()> ways{{"threads", threads},
                                             {"long_queue", long_queue},
                                             {"fork_and_exit", fork_and_exit},
                                             {"fork_beside_threads", fork_beside_threads},
+                                            {"fork_in_progress", fork_in_progress},
                                             {"fork_while_traced", fork_while_traced}};
 
 }  // namespace

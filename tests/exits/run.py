@@ -17,7 +17,7 @@ ways = {
     "quick": (7, ["done", "handler"]), "at_once": (8, ["done"]), "uncaught": (-signal.SIGABRT, ["done"]),
     "terminate_handler": (-signal.SIGABRT, ["done", "handler"]), "terminated": (-signal.SIGTERM, ["done"]), "main_thread_leaves": (0, ["done"]),
     "long_queue": (0, ["done"]), "fork_and_exit": (0, ["child ended well"]), "fork_beside_threads": (0, ["done"]),
-    "fork_while_traced": (0, ["child ended well"]),
+    "fork_in_progress": (0, ["done"]), "fork_while_traced": (0, ["child ended well"]),
     "stays_open": (0, ["done"]), "closed": (0, ["done"]), "closed_beside_threads": (0, ["done"])}
 of_host = {"stays_open", "closed", "closed_beside_threads"}
 says_why = {"uncaught", "terminate_handler"}
