@@ -69,36 +69,35 @@ int sync_of(int fd) {
   return result == 0 || has_no_sync(errno) ? 0 : errno;
 }
 
-/// Holds back the signal that a pipe without a reader raises, so that it is an error like others.
-class NoBrokenPipe {
+/// Holds back the signals that a pipe without a reader and a file beyond the process's limit raise, so that they are errors like others.
+class WriteSignalsHeld {
  public:
-  NoBrokenPipe() {
-    sigemptyset(&pipe_);
-    sigaddset(&pipe_, SIGPIPE);
+  WriteSignalsHeld() {
     sigset_t pending;
     sigpending(&pending);
-    active_ = sigismember(&pending, SIGPIPE) == 0;
-    if (active_) pthread_sigmask(SIG_BLOCK, &pipe_, &before_);
+    sigemptyset(&held_);
+    for (const int signal : {SIGPIPE, SIGXFSZ})
+      if (sigismember(&pending, signal) == 0) sigaddset(&held_, signal);
+    pthread_sigmask(SIG_BLOCK, &held_, &before_);
   }
-  ~NoBrokenPipe() {
-    if (!active_) return;
+  ~WriteSignalsHeld() {
     const int error = errno;
     const timespec none{};
-    while (sigtimedwait(&pipe_, nullptr, &none) < 0 && errno == EINTR) {
+    while (sigtimedwait(&held_, nullptr, &none) > 0 || errno == EINTR) {
     }
     pthread_sigmask(SIG_SETMASK, &before_, nullptr);
     errno = error;
   }
-  NoBrokenPipe(const NoBrokenPipe&) = delete;
-  NoBrokenPipe& operator=(const NoBrokenPipe&) = delete;
+  WriteSignalsHeld(const WriteSignalsHeld&) = delete;
+  WriteSignalsHeld& operator=(const WriteSignalsHeld&) = delete;
 
  private:
-  sigset_t pipe_, before_;
-  bool active_;
+  sigset_t held_, before_;
 };
 
 /// 0, or what went wrong.
 int write_all(int fd, std::string_view bytes) {
+  const WriteSignalsHeld held;
   while (!bytes.empty()) {
     const ssize_t n = write(fd, bytes.data(), std::min(bytes.size(), kAtOnce));
     if (n < 0 && errno == EINTR) continue;
@@ -220,14 +219,7 @@ void NewFile::take_over_attributes(const struct ::stat& old) {
 }
 
 void NewFile::write(std::string_view bytes) {
-  int error;
-  if (through_) {
-    const NoBrokenPipe held;
-    error = write_all(file_.get(), bytes);
-  } else {
-    error = write_all(file_.get(), bytes);
-  }
-  if (error != 0) fail(error);
+  if (const int error = write_all(file_.get(), bytes)) fail(error);
 }
 
 void NewFile::finish() {

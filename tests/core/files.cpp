@@ -3,7 +3,6 @@
 
 #include <doctest/doctest.h>
 #include <fcntl.h>
-#include <signal.h>
 #include <sys/file.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
@@ -48,22 +47,18 @@ mode_t mode_of(const std::string& path) {
   return s.st_mode;
 }
 
-/// No file can be longer than this while it lives: a disk that is full.
+/// No file can be longer than this while it lives: a disk that is full. The signal of that limit would end the process.
 class FullDisk {
  public:
-  explicit FullDisk(rlim_t bytes) : handler_(signal(SIGXFSZ, SIG_IGN)) {
+  explicit FullDisk(rlim_t bytes) {
     getrlimit(RLIMIT_FSIZE, &before_);
     const rlimit now{bytes, before_.rlim_max};
     setrlimit(RLIMIT_FSIZE, &now);
   }
-  ~FullDisk() {
-    setrlimit(RLIMIT_FSIZE, &before_);
-    signal(SIGXFSZ, handler_);
-  }
+  ~FullDisk() { setrlimit(RLIMIT_FSIZE, &before_); }
 
  private:
   rlimit before_{};
-  void (*handler_)(int);
 };
 
 bool is_marked_name(std::string_view name) { return name.starts_with("file-"); }
