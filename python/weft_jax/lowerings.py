@@ -5,8 +5,30 @@ its own (frontends/stablehlo/import/lapack.cpp), which its transforms and device
 """
 import logging
 
+import numpy as np
+
+#: Element types that QR is computed with; of others JAX's own rule says that it can't be.
+QR_DTYPES = tuple(map(np.dtype, ("float32", "float64", "complex64", "complex128")))
 #: Primitives that are lowered as on the CPU.
 AS_ON_CPU = ("eig", "eigh", "geqp3", "geqrf", "hessenberg", "householder_product", "lu", "schur", "svd", "tridiagonal")
+
+
+def _qr(otherwise):
+    """The rule for qr: as one custom call, where JAX writes reflections one by one and their product."""
+    from jax._src import core
+    from jax._src.interpreters import mlir
+    from jax._src.lib.mlir import ir
+
+    def rule(ctx, a, *, pivoting, full_matrices, use_magma):
+        shape, dtype = ctx.avals_in[0].shape, ctx.avals_in[0].dtype
+        # What is exported names only calls that JAX promises to keep.
+        exports = ctx.module_context.lowering_parameters.for_export
+        if pivoting or exports or not core.is_constant_shape(shape) or 0 in shape or dtype not in QR_DTYPES:
+            return otherwise(ctx, a, pivoting=pivoting, full_matrices=full_matrices, use_magma=use_magma)
+        types = [mlir.aval_to_ir_type(ctx.module_context, aval) for aval in ctx.avals_out]
+        return list(mlir.custom_call("weft.qr", result_types=types, operands=[a], backend_config={"full_matrices": ir.BoolAttr.get(full_matrices)}).results)
+
+    return rule
 
 
 def register():
@@ -21,6 +43,9 @@ def register():
             continue
         rule = on_cpu[primitive]
         mlir.register_lowering(primitive, getattr(rule, "rule", rule), platform="weft")
+    of_qr = mlir._lowerings.get(linalg.qr_p)
+    if of_qr is not None:
+        mlir.register_lowering(linalg.qr_p, _qr(getattr(of_qr, "rule", of_qr)), platform="weft")
     # Donated arguments' memory is taken for results.
     if "weft" not in mlir._platforms_with_donation:
         mlir._platforms_with_donation.append("weft")

@@ -44,6 +44,8 @@ FUNCTIONS = {
     "eigvalsh": (jnp.linalg.eigvalsh, square),
     "svd": (lambda a: jnp.linalg.svd(a, compute_uv=False), x),
     "qr": (lambda a: jnp.abs(jnp.linalg.qr(a)[1]), x),
+    "qr of many": (lambda a: jnp.linalg.qr(jnp.stack([a, 2 * a, a + 1]), mode="complete"), x),
+    "grad of qr": (jax.grad(lambda a: jnp.abs(jnp.linalg.qr(a)[1]).sum()), square),
     "eigvals": (lambda a: jnp.sort(jnp.linalg.eigvals(a).real), square),
     "schur": (lambda a: jnp.abs(jnp.diagonal(jax.scipy.linalg.schur(a)[0])), square),
     "hessenberg": (lambda a: jnp.abs(jax.scipy.linalg.hessenberg(a)), square),

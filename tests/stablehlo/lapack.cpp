@@ -63,3 +63,24 @@ TEST_CASE("stablehlo: what is not finite has no decomposition, and no end of sea
     })"),
                        doctest::Contains("its operand is a square matrix"), Error);
 }
+
+TEST_CASE("stablehlo: QR by reflections and as one call") {
+  // Of a matrix whose second column needs no reflection after the first: its factor is 0.
+  passes_in_main(R"(
+    %a = stablehlo.constant dense<[[3.0, 6.0, 1.0], [0.0, 0.0, 2.0], [4.0, 8.0, -1.0], [0.0, 0.0, 5.0]]> : tensor<4x3xf32>
+    %0:2 = stablehlo.custom_call @lapack_sgeqrf_ffi(%a) {mhlo.backend_config = {}} : (tensor<4x3xf32>) -> (tensor<4x3xf32>, tensor<3xf32>)
+    %1 = stablehlo.custom_call @lapack_sorgqr_ffi(%0#0, %0#1) {mhlo.backend_config = {}} : (tensor<4x3xf32>, tensor<3xf32>) -> tensor<4x3xf32>
+    %2:2 = stablehlo.custom_call @weft.qr(%a) {mhlo.backend_config = {full_matrices = false}} : (tensor<4x3xf32>) -> (tensor<4x3xf32>, tensor<3x3xf32>)
+    check.expect_almost_eq %1, %2#0 : tensor<4x3xf32>
+    %qr = stablehlo.dot %2#0, %2#1 : (tensor<4x3xf32>, tensor<3x3xf32>) -> tensor<4x3xf32>
+    check.expect_almost_eq %qr, %a : tensor<4x3xf32>
+    %qq = stablehlo.dot_general %1, %1, contracting_dims = [0] x [0] : (tensor<4x3xf32>, tensor<4x3xf32>) -> tensor<3x3xf32>
+    check.expect_almost_eq_const %qq, dense<[[1.0, 0.0, 0.0], [0.0, 1.0, 0.0], [0.0, 0.0, 1.0]]> : tensor<3x3xf32>
+    %zero = stablehlo.constant dense<0.0> : tensor<f32>
+    %wide = stablehlo.pad %0#0, %zero, low = [0, 0], high = [0, 1], interior = [0, 0] : (tensor<4x3xf32>, tensor<f32>) -> tensor<4x4xf32>
+    %3 = stablehlo.custom_call @lapack_sorgqr_ffi(%wide, %0#1) {mhlo.backend_config = {}} : (tensor<4x4xf32>, tensor<3xf32>) -> tensor<4x4xf32>
+    %4:2 = stablehlo.custom_call @weft.qr(%a) {mhlo.backend_config = {full_matrices = true}} : (tensor<4x3xf32>) -> (tensor<4x4xf32>, tensor<4x3xf32>)
+    check.expect_almost_eq %3, %4#0 : tensor<4x4xf32>)",
+                 4);
+  ;
+}

@@ -1,6 +1,7 @@
 // The custom calls by which JAX names LAPACK's factorisations on the CPU, `lapack_spotrf_ffi` and the like: a letter for the dtype,
 // LAPACK's name of the routine, and its letters for what it is to do (LAPACK Users' Guide, E. Anderson and others, 1999).
 #include "weft/core/array/constructors.h"
+#include "weft/core/functions/contractions.h"
 #include "weft/core/functions/elementwise.h"
 #include "weft/core/functions/shaping.h"
 #include "weft/core/ir/rewrite.h"
@@ -145,26 +146,39 @@ Values geqrf(OpCall& c) {
   return {out[0], out[1]};
 }
 
-/// The first columns of the product of the reflections, as many as the operand has.
+/// The first columns of the product of the reflections, as many as the operand has: I - V T V^H, where the columns of V are the reflectors
+/// and T is upper triangular. Its inverse has V^H V above the diagonal and 1 / tau on it (T. Joffrain and others, "Accumulating Householder
+/// transformations, revisited", 2006).
 Values orgqr(OpCall& c) {
   const Array packed = matrix_like(c), taus = c.in(1);
   if (taus.ndim() != packed.ndim() - 1 || taus.dtype() != packed.dtype()) c.fail("there is not a vector of factors for each matrix");
+  const std::int64_t m = packed.shape()[packed.ndim() - 2], n = packed.shape().back(), k = taus.shape().back();
+  if (n > m || k > n) c.fail("there are more factors than columns, or more columns than rows");
   const Arrays out = for_each_matrix({packed, taus}, {2, 1}, c.loc, [&](std::span<const Array> in) -> Arrays {
-    const Array &a = in[0], zero = scalar(a, 0), one = scalar(a, 1);
-    const std::int64_t m = a.shape()[0], steps = in[1].shape()[0];
-    const Array rows = iota_array(int32, {m}, 0, c.loc), columns = iota_array(int32, {1, a.shape()[1]}, 1, c.loc);
-    const Array start = where(broadcast_trailing(insert_axes(rows, {1}, c.loc) == columns, a.shape(), c.loc), one, zero);
-    const Aval q{a.shape(), a.dtype()};
-    const Jaxpr body = make_program("reflection", {q, q, {{}, int32}, {{}, a.dtype()}}, [&](std::span<const Array> x) -> Arrays {
-      const Array v = column(x[0], broadcast_trailing(columns == x[2], a.shape(), c.loc));
-      const Array reflector = where(rows > x[2], v, where(rows == x[2], one, zero));
-      return {x[1] - outer_product(reflector, x[3] * row_times(reflector, x[1]))};
-    });
-    const Array operands[] = {a, start, iota_array(int32, {steps}, 0, c.loc), in[1]};
-    return bind_scan({body, steps, 1, 1, true, 1}, operands, c.loc);
+    const Array zero = scalar(in[0], 0), one = scalar(in[0], 1);
+    const auto rows = [&](const Shape& s) { return iota_array(int32, s, 0, c.loc); };
+    const auto columns = [&](const Shape& s) { return iota_array(int32, s, 1, c.loc); };
+    const Array start = where(rows({m, n}) == columns({m, n}), one, zero);
+    if (k == 0) return {start};
+    // A factor of 0 is no reflection.
+    const Array none = insert_axes(in[1] == zero, {0}, c.loc), factors = insert_axes(in[1], {0}, c.loc);
+    const Array below = rows({m, k}) > columns({m, k}), diagonal = rows({m, k}) == columns({m, k});
+    const Array v = where(none, zero, where(below, slice_axis(in[0], 1, 0, k, c.loc), where(diagonal, one, zero)));
+    const Array above = rows({k, k}) < columns({k, k}), on = rows({k, k}) == columns({k, k});
+    const Array inverse = where(above, matmul(adjoint(v), v), where(on, one / where(none, one, factors), zero));
+    const Array top = adjoint(slice_axis(v, 0, 0, n, c.loc));
+    return {start - matmul(v, solve_triangular(inverse, top, {.left_side = true, .lower = false}, c.loc))};
   });
   return {out[0]};
 }
+
+/// Both factors at once, as weft's plugin has JAX write them.
+const Import whole_qr_import("custom_call.weft.qr", [](OpCall& c) -> Values {
+  const Attribute* full = c.need("mhlo.backend_config", "backend_config").find("full_matrices");
+  if (!full || full->kind != Attribute::Kind::boolean) c.fail("its backend_config lacks full_matrices");
+  const std::vector<Array> factors = qr_of(matrix_like(c), {full->integer != 0}, c.loc);
+  return {factors[0], factors[1]};
+});
 
 // A letter for the dtype: float32, float64, complex64, complex128.
 struct Routine {
