@@ -39,8 +39,9 @@ def initialize():
         xla_bridge.logger.info("weft: %s", e)
         return
     xla_bridge.register_plugin("weft", priority=50, library_path=path)
-    from weft_jax import callbacks, dlpack, lowerings
+    from weft_jax import cache, callbacks, dlpack, lowerings
 
     lowerings.register()
     callbacks.register(path)
     dlpack.register()
+    cache.register()

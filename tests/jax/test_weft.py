@@ -213,6 +213,28 @@ def test_dlpack():
     np.testing.assert_array_equal(given, np.arange(5))
 
 
+def test_compilation_cache(tmp_path):
+    from jax.experimental.compilation_cache import compilation_cache
+
+    settings = {"jax_compilation_cache_dir": str(tmp_path), "jax_persistent_cache_min_compile_time_secs": 0.0}
+    before = {name: getattr(jax.config, name) for name in settings}
+    compilation_cache.reset_cache()
+    try:
+        for name, value in settings.items():
+            jax.config.update(name, value)
+        a = jax.device_put(x, jax.devices("weft")[0])
+        outputs = []
+        for _ in range(2):
+            jax.clear_caches()
+            outputs.append(np.asarray(jax.jit(lambda v: jnp.tanh(v) @ v.T)(a)))
+        assert [f for f in tmp_path.iterdir() if f.name.endswith("-cache")]
+        np.testing.assert_array_equal(*outputs)
+    finally:
+        for name, value in before.items():
+            jax.config.update(name, value)
+        compilation_cache.reset_cache()
+
+
 def test_executables_are_kept():
     from jax.experimental import serialize_executable
 
