@@ -215,10 +215,22 @@ void Client_CreateViewOfDeviceBuffer(ViewOfDeviceArgs& a) {
   const auto [device, memory] = place_of(a.device, a.memory);
   if (detail::is_accelerator(device->device.id())) not_supported("a view of other libraries' memory on a device");
   const std::vector<std::int64_t> dims = checked_dims(a.dims, a.num_dims, a.type);
-  check_row_major(a.layout, dims.size());
+  const std::int64_t itemsize = size_of(a.type);
+  const std::vector<std::int64_t> strides = strides_of(a.layout, dims, itemsize), dense = row_major_strides(dims, itemsize);
   auto b = std::make_unique<Buffer>(device, memory, a.type, dims);
   if (b->bytes() > 0 && !a.data) invalid("a view of no memory");
   auto view = std::make_unique<View>(View{a.data, a.on_delete, a.on_delete_user});
+  bool in_order = true;
+  for (std::size_t i = 0; i < dims.size(); ++i) in_order &= dims[i] == 1 || strides[i] == dense[i];
+  if (!in_order && b->bytes() > 0) {
+    // Arrays are in row-major order: of another one, it is a copy.
+    Ref<detail::Buffer> copy(new detail::HostBuffer(b->bytes(), device->device.id()));
+    copy_strided(copy->data(), dense, a.data, strides, dims, itemsize);
+    b->set(array_of(a.type, dims, std::move(copy)));
+    View::release(view.release());
+    a.buffer = b.release();
+    return;
+  }
   Ref<detail::Buffer> elements(new detail::BorrowedBuffer(a.data, b->bytes(), device->device.id(), &View::release, view.get()));
   view.release();
   b->set(array_of(a.type, dims, std::move(elements)));

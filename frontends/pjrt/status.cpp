@@ -2,6 +2,7 @@
 #include "weft/frontends/pjrt/status.h"
 
 #include <fmt/format.h>
+#include <unistd.h>
 
 #include <new>
 
@@ -51,6 +52,17 @@ Error* new_error(const Error& e) { return new Error(e); }
 void not_supported(const std::string& what) { throw Failure(Code::not_supported, "weft: " + what + " is not supported"); }
 void invalid(const std::string& problem) { throw Failure(Code::invalid_argument, "weft: " + problem); }
 
+Progress::Progress() : process_(getpid()) {}
+
+bool Progress::has_ended() const { return ready_ || process_ != getpid(); }
+
+std::optional<Error> Progress::outcome() const {
+  if (ready_) return error_;
+  return Error{Code::aborted,
+               "weft: an array was still being computed when the process was forked, and is computed in the parent only; wait for arrays "
+               "(block_until_ready) before the fork"};
+}
+
 void Progress::finish(std::optional<Error> error) {
   std::vector<std::function<void(const std::optional<Error>&)>> waiting;
   {
@@ -67,24 +79,24 @@ void Progress::finish(std::optional<Error> error) {
 
 bool Progress::is_ready() const {
   const std::lock_guard lock(mutex_);
-  return ready_;
+  return has_ended();
 }
 
 std::optional<Error> Progress::wait() const {
   std::unique_lock lock(mutex_);
-  ended_.wait(lock, [&] { return ready_; });
-  return error_;
+  ended_.wait(lock, [&] { return has_ended(); });
+  return outcome();
 }
 
 void Progress::then(std::function<void(const std::optional<Error>&)> f) {
   {
     const std::lock_guard lock(mutex_);
-    if (!ready_) {
+    if (!has_ended()) {
       waiting_.push_back(std::move(f));
       return;
     }
   }
-  f(error_);
+  f(outcome());
 }
 
 namespace calls {

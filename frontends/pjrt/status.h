@@ -48,9 +48,11 @@ Error* new_error(const Error& e);
 /// Throws invalid_argument.
 [[noreturn]] void invalid(const std::string& problem);
 
-/// Something that is under way, and then has succeeded or failed. Shared by the events that stand for it.
+/// Something that is under way, and then has succeeded or failed. Shared by the events that stand for it. In the child of a fork, where
+/// nobody goes on with it, what was under way has failed.
 class Progress {
  public:
+  Progress();
   void finish(std::optional<Error> error);
   bool is_ready() const;
   /// Waits; what went wrong, or nothing.
@@ -59,8 +61,11 @@ class Progress {
   void then(std::function<void(const std::optional<Error>&)> f);
 
  private:
+  bool has_ended() const;
+  std::optional<Error> outcome() const;
   mutable std::mutex mutex_;
   mutable std::condition_variable ended_;
+  const int process_;
   bool ready_ = false;
   std::optional<Error> error_;
   std::vector<std::function<void(const std::optional<Error>&)>> waiting_;

@@ -259,6 +259,17 @@ TEST_CASE("pjrt: the host's memory is used in place where the caller permits it"
   CHECK(deleted == 0);
   destroy(t.Buffer_Destroy, view.buffer);
   CHECK(deleted == 1);
+
+  // Columns of three elements each: a copy in row-major order, and the memory is given back at once.
+  std::vector<float> columns{1, 2, 3, 4, 5, 6};
+  const std::int64_t matrix[] = {3, 2}, minor_to_major[] = {0, 1};
+  auto layout = args<Layout>();
+  layout.tiled.minor_to_major = minor_to_major, layout.tiled.minor_to_major_size = 2;
+  view.data = columns.data(), view.dims = matrix, view.num_dims = 2, view.layout = &layout;
+  CALL(Client_CreateViewOfDeviceBuffer, view);
+  CHECK(deleted == 2);
+  CHECK(get(view.buffer) == std::vector<float>{1, 4, 2, 5, 3, 6});
+  destroy(t.Buffer_Destroy, view.buffer);
 }
 
 TEST_CASE("pjrt: events") {

@@ -1,6 +1,11 @@
 // Programs that run after their call has returned: their pending results are read, passed on, donated, deleted and copied, and their errors
 // arrive with the event.
+#include <sys/wait.h>
+#include <unistd.h>
+
 #include <cmath>
+#include <cstdio>
+#include <iostream>
 #include <thread>
 
 #include "plugin.h"
@@ -185,4 +190,44 @@ TEST_CASE("pjrt: what goes wrong in the queue is the event's error, and that of 
   destroy(plugin().Buffer_Destroy, after);
   destroy(plugin().LoadedExecutable_Destroy, huge);
   destroy(plugin().LoadedExecutable_Destroy, of_huge);
+}
+
+TEST_CASE("pjrt: the child of a fork doesn't wait for what its parent computes, and runs programs of its own") {
+  const TestClient c;
+  const Chain chain(c, false);
+  LoadedExecutable* add = c.compile(kAdd);
+  REQUIRE(!is_ready(chain.last));
+  const pid_t child = fork();
+  REQUIRE(child >= 0);
+  if (child == 0) {
+    const Outcome done = await(chain.last);
+    bool right = is_ready(chain.last) && done.code == Code::aborted && done.message.find("before the fork") != std::string::npos;
+    Buffer* sum = call(add, {c.put(std::vector<float>(16, 1.f), {16})});
+    right = right && get(sum) == std::vector<float>(16, 2.f);
+    _exit(right ? 0 : 1);
+  }
+  int status = -1;
+  REQUIRE(waitpid(child, &status, 0) == child);
+  CHECK(status == 0);
+  CHECK(await(chain.last).code == Code::ok);
+  CHECK(get(chain.last) == std::vector<float>(16, 2.f));
+  destroy(plugin().LoadedExecutable_Destroy, add);
+}
+
+TEST_CASE("pjrt: a process ends while programs are in the queue") {
+  // What is written so far would be written by the child, too.
+  std::cout.flush();
+  std::fflush(nullptr);
+  const pid_t child = fork();
+  REQUIRE(child >= 0);
+  if (child == 0) {
+    // As Python ends: by exit(), with the client and what it was asked for left as they are.
+    auto* c = new TestClient;
+    new Chain(*c, false);
+    alarm(60);
+    std::exit(0);
+  }
+  int status = -1;
+  REQUIRE(waitpid(child, &status, 0) == child);
+  CHECK(status == 0);
 }
