@@ -195,6 +195,35 @@ TEST_CASE("stablehlo: groups of different sizes sum up; what depends on a group'
             "its groups are not of the same size"));
 }
 
+TEST_CASE("stablehlo: devices send slices of different lengths to each other (ragged_all_to_all)") {
+  const std::string text = R"(module attributes {mhlo.num_partitions = 2 : i32} {
+  sdy.mesh @mesh = <["x"=2]>
+  func.func @main(%x: tensor<6x1xf32>, %y: tensor<8x1xf32>, %l: tensor<4x4xi32>) -> tensor<8x1xf32> {
+    %0 = sdy.manual_computation(%x, %y, %l) in_shardings=[<@mesh, [{"x"}, {}]>, <@mesh, [{"x"}, {}]>, <@mesh, [{}, {"x"}]>]
+        out_shardings=[<@mesh, [{"x"}, {}]>] manual_axes={"x"} (%a: tensor<3x1xf32>, %b: tensor<4x1xf32>, %c: tensor<4x2xi32>) {
+      %s0 = stablehlo.slice %c [0:1, 0:2] : (tensor<4x2xi32>) -> tensor<1x2xi32>
+      %s1 = stablehlo.slice %c [1:2, 0:2] : (tensor<4x2xi32>) -> tensor<1x2xi32>
+      %s2 = stablehlo.slice %c [2:3, 0:2] : (tensor<4x2xi32>) -> tensor<1x2xi32>
+      %s3 = stablehlo.slice %c [3:4, 0:2] : (tensor<4x2xi32>) -> tensor<1x2xi32>
+      %in = stablehlo.reshape %s0 : (tensor<1x2xi32>) -> tensor<2xi32>
+      %send = stablehlo.reshape %s1 : (tensor<1x2xi32>) -> tensor<2xi32>
+      %out = stablehlo.reshape %s2 : (tensor<1x2xi32>) -> tensor<2xi32>
+      %recv = stablehlo.reshape %s3 : (tensor<1x2xi32>) -> tensor<2xi32>
+      %r = stablehlo.custom_call @ragged_all_to_all(%a, %b, %in, %send, %out, %recv) {api_version = 4 : i32, mhlo.backend_config = {channel_id = 1 : i64, replica_groups = dense<[[0, 1]]> : tensor<1x2xi64>}} : (tensor<3x1xf32>, tensor<4x1xf32>, tensor<2xi32>, tensor<2xi32>, tensor<2xi32>, tensor<2xi32>) -> tensor<4x1xf32>
+      sdy.return %r : tensor<4x1xf32>
+    } : (tensor<6x1xf32>, tensor<8x1xf32>, tensor<4x4xi32>) -> tensor<8x1xf32>
+    return %0 : tensor<8x1xf32>
+  }
+})";
+  const Array x = reshape(array({1.f, 2.f, 2.f, 3.f, 4.f, 0.f}), {6, 1}), y = full({8, 1}, -1.f);
+  // Rows: where slices begin, their sizes, where they come to, what each device gets; columns: of device 0 for devices 0 and 1, of
+  // device 1.
+  const Array lists = reshape(array({0, 1, 0, 1, 1, 2, 1, 1, 0, 0, 1, 2, 1, 1, 2, 1}), {4, 4});
+  for (const char* backend : {"interp", "cpu"})
+    CHECK(tools::run_on(backend, "main", parse_stablehlo(text), {x, y, lists})[0].to_vector<float>() ==
+          std::vector<float>{1, 3, -1, -1, 2, 2, 4, -1});
+}
+
 TEST_CASE("stablehlo: a constraint whose axes don't divide a dimension leaves them out") {
   const auto program = [](const std::string& dims) {
     return parse_stablehlo(

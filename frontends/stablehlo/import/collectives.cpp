@@ -158,10 +158,9 @@ std::optional<Lines> parts_of_lines(const MeshAxes& mesh, const Groups& groups) 
   return Lines{{mesh.names[*axis]}, even ? static_cast<std::int64_t>(parts[0].size()) : 0, parts};
 }
 
-Lines lines_of(const OpCall& c) {
-  const Attribute& given = c.need("replica_groups");
+Lines lines_of(const OpCall& c, const Attribute& given, bool are_partitions) {
   const bool by_axes = given.kind == Attribute::Kind::dictionary && given.find("axes");
-  if (!by_axes && !among_partitions(c)) {
+  if (!by_axes && !are_partitions) {
     // Of replicas there is one.
     for (const std::vector<int>& g : rows_of(c, given))
       if (g.size() > 1) c.fail("its groups are of several replicas; weft's programs are divided into partitions");
@@ -210,7 +209,7 @@ void check_own(const OpCall& c, const Lines& lines) {
 }
 
 Lines own_lines_of(const OpCall& c) {
-  Lines lines = lines_of(c);
+  Lines lines = lines_of(c, c.need("replica_groups"), among_partitions(c));
   check_own(c, lines);
   return lines;
 }
@@ -364,6 +363,58 @@ const Import all_to_all_import("stablehlo.all_to_all", [](OpCall& c) -> Values {
     out.push_back(lines.axes.empty() ? x : exchanged(c, lines, x, split, concat));
   }
   return out;
+});
+
+// jax.lax.ragged_all_to_all: of rows of the operand, each device sends `send_sizes` from `input_offsets` to the devices of its group, where
+// they come to be rows of the output from `output_offsets`. There may be several slices for each device, in order.
+const Import ragged_import("custom_call.ragged_all_to_all", [](OpCall& c) -> Values {
+  const Attribute& config = c.need("mhlo.backend_config", "backend_config");
+  const Attribute* groups = config.find("replica_groups");
+  if (!groups) c.fail("its backend_config lacks replica_groups");
+  const Attribute* channel = config.find("channel_id");
+  const Lines lines = lines_of(c, *groups, channel && channel->integer > 0);
+  check_own(c, lines);
+  if (lines.size == 0) c.fail("its groups are not of the same size");
+  if (c.num_operands() != 6) c.fail("it takes the operand, the output, and four lists of offsets and sizes");
+  const Array &x = c.in(0), &y = c.in(1);
+  const std::int64_t n = lines.size;
+  if (x.ndim() < 1 || y.ndim() != x.ndim() || x.dtype() != y.dtype() || x.shape().with(0, y.shape()[0]) != y.shape())
+    c.fail("its operand and its output differ in more than the number of rows");
+  const std::int64_t listed = c.in(2).size(), slices = listed / n;
+  for (std::size_t i = 2; i < 6; ++i)
+    if (c.in(i).ndim() != 1 || c.in(i).size() != listed || !c.in(i).dtype().is_integer() || slices * n != listed)
+      c.fail("its offsets and sizes are no lists of as many integers for each device of a group");
+  const std::int64_t rows_in = x.shape()[0], rows_out = y.shape()[0];
+  if (rows_in == 0 || rows_out == 0) return {y};
+  // What each device of the group has, in order.
+  const auto all = [&](const Array& part) {
+    if (lines.axes.empty()) return reshape_to(part, part.shape().inserted(0, 1), c.loc);
+    return bind_all_gather(part, gather_params(lines, 0, false), c.loc);
+  };
+  // Rows of zeros around the operand's, so that any slice of it can be laid over the whole output.
+  PaddingConfig around(static_cast<std::size_t>(x.ndim()));
+  around[0] = {rows_out, rows_out, 0};
+  const Array operands = all(pad_with(x, scalar(x, 0), around, c.loc));
+  const auto table = [&](std::size_t operand) { return all(convert(Arg(c.in(operand), c.loc), int32)); };
+  const Array from = table(2), sizes = table(3), to = table(4);
+  const auto number = [](std::int64_t v) { return make_literal(Number(static_cast<long long>(v)), int32); };
+  const Array me = (lines.axes.empty() ? number(0) : position_in(c, lines)) * number(slices);
+  const Shape column(std::vector<std::int64_t>(static_cast<std::size_t>(x.ndim()), 1));
+  const Array rows = reshape_to(iota_array(int32, {rows_out}, 0, c.loc), column.with(0, rows_out), c.loc);
+  Array out = y;
+  for (std::int64_t device = 0; device < n; ++device)
+    for (std::int64_t k = 0; k < slices; ++k) {
+      const auto entry = [&](const Array& of_all) {
+        return entry_at(c, reshape_to(slice_axis(of_all, 0, device, device + 1, c.loc), {listed}, c.loc), me + number(k));
+      };
+      const Array start = entry(to), size = entry(sizes);
+      Arrays in{reshape_to(slice_axis(operands, 0, device, device + 1, c.loc), x.shape().with(0, rows_in + 2 * rows_out), c.loc)};
+      in.push_back(number(rows_out) + entry(from) - start);
+      in.resize(static_cast<std::size_t>(x.ndim()) + 1, number(0));
+      const Array here = (rows >= start) & (rows < start + size);
+      out = where(here, bind_all<DynamicSlice>({y.shape()}, in, c.loc)[0], out);
+    }
+  return {out};
 });
 
 /// Pairs of devices as pairs of positions along the axes that they differ in, if those are the same for all other coordinates.
