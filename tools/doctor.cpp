@@ -61,6 +61,7 @@ constexpr std::string_view kVariables[] = {
     "WEFT_PROCESS_ID",
     "WEFT_PROGRESS",
     "WEFT_PTX_DIR",
+    "WEFT_SCHEDULE_SEARCH",
     "WEFT_TOKEN",
     "WEFT_TRACE",
     "WEFT_TRACEBACK",

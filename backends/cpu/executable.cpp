@@ -9,6 +9,7 @@
 #include "weft/backends/codegen/schedule/schedule_text.h"
 #include "weft/backends/common/other_targets.h"
 #include "weft/backends/cpu/cpu_backend.h"
+#include "weft/backends/cpu/executable/schedule_search.h"
 #include "weft/backends/cpu/expand.h"
 #include "weft/backends/cpu/object/export.h"
 #include "weft/core/base/nesting.h"
@@ -16,6 +17,7 @@
 #include "weft/core/ir/sealed_program.h"
 #include "weft/runtime/host/buffer.h"
 #include "weft/runtime/host/process_end.h"
+#include "weft/runtime/host/stated_schedule.h"
 #include "weft/runtime/host/thread_pool.h"
 
 namespace weft::detail {
@@ -34,7 +36,7 @@ TargetTraits traits() {
 }  // namespace
 
 CpuExecutable::CpuExecutable(const Jaxpr& j, const CompileOptions& options, std::string_view schedules)
-    : name_(options.name), donated_(options.donated), stated_(schedules) {
+    : name_(options.name), donated_(options.donated), stated_(schedules), searches_(searches_schedules() && stated_.empty()) {
   const LibraryUse use;
   const Jaxpr simplified = simplify(j, &expand_for_cpu);
   if (load(simplified)) return;
@@ -57,6 +59,9 @@ CpuExecutable::CpuExecutable(const Jaxpr& j, const CompileOptions& options, std:
 CpuExecutable::Plan CpuExecutable::make_plan(KernelProgram program) const {
   Plan p{std::move(program), {}};
   for (const Kernel& k : p.program.kernels) p.schedules.push_back(make_schedule(k, native_vector_bytes()));
+  for (std::size_t i = 0; i < p.schedules.size() && searches_; ++i)
+    if (const Kernel& k = p.program.kernels[i]; is_worth_searching(k, p.schedules[i]))
+      if (std::optional<Schedule> found = found_schedule(k, p.schedules[i])) p.schedules[i] = std::move(*found);
   if (!stated_.empty()) state_schedules(stated_, p.program.kernels, native_vector_bytes(), p.schedules);
   return p;
 }

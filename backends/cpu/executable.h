@@ -58,7 +58,8 @@ class CpuExecutable final : public Executable, public StepReporter {
   const Plan& whole_plan() const;
   bool load(const Jaxpr& simplified);
   void keep();
-  void store();
+  void store(bool replace = false);
+  std::vector<Schedule> blocks_of_code() const;
   void plan_memory(WarmMemory& memory) const;
   void reserve_arena();
   void prepare_product(std::size_t number);
@@ -74,7 +75,9 @@ class CpuExecutable final : public Executable, public StepReporter {
   /// A constant or literal.
   static const void* fixed_memory(const FixedPointer& f);
   void improve();
-  void make_better(const Plan& plan, const CodeTiers& wanted, const std::function<bool()>& stop);
+  void make_better(const Plan& plan, const std::vector<Schedule>& schedules, const CodeTiers& wanted, const std::function<bool()>& stop);
+  void search();
+  bool search_schedules();
   const Plan* plan_to_improve();
   std::string tiers_text() const;
   char* take_arena(int device);
@@ -96,6 +99,11 @@ class CpuExecutable final : public Executable, public StepReporter {
   std::unique_ptr<NativeCode> first_code_;
   std::vector<std::unique_ptr<NativeCode>> better_code_;  ///< the last one is run; of those before it there may be calls under way
   Improvement better_;
+  const bool searches_;                           ///< kernels have the schedules that were found by measurement
+  bool unsearched_ = false;                       ///< some of them are still to be measured; of the background thread
+  std::atomic<std::int64_t> calls_to_search_{0};  ///< after so many more calls; 0: not at all
+  std::int64_t calls_waited_ = 0;                 ///< for that, in all
+  std::vector<Schedule> found_;  ///< what code was made by once a search had found something; empty: by the plan's schedules
   TierBudget tier_budget_;
   std::vector<std::unique_ptr<Product>> products_;
   std::map<std::pair<const KernelProgram*, int>, std::unique_ptr<Opaque>> opaque_;  // by program and step

@@ -305,6 +305,7 @@ std::unique_ptr<NativeCode> compile_program(const KernelProgram& p, const std::v
   std::vector<Unit> units = cut(p, schedules, tiers);
   auto code = std::make_unique<LinkedCode>(units.size(), p.kernels.size(), p.controls.size());
   code->made = tiers;
+  for (const Schedule& s : schedules) code->blocks.push_back({s.num_blocks, s.grain});
   const bool keeps = CodeCache::of_process().enabled();
   code->objects.resize(units.size());
   Schedules all{schedules, {}};
@@ -345,11 +346,25 @@ std::unique_ptr<NativeCode> compile_program(const KernelProgram& p, const std::v
   return code;
 }
 
-std::unique_ptr<NativeCode> link_program(std::size_t kernels, const std::vector<ObjectCode>& objects,
+std::unique_ptr<NativeCode> compile_kernel(const Kernel& k, const Schedule& s) {
+  const LibraryUse use;
+  llvm::LLVMContext context;
+  const auto module = new_module(context, "weft", CodeTier::optimized);
+  emit_kernel(*module, k, s, processor().vectors, kernel_symbol(0));
+  verify(*module);
+  auto code = std::make_unique<LinkedCode>(1, 1, 0);
+  code->blocks.push_back({s.num_blocks, s.grain});
+  code->made.kernels.emplace_back(CodeTier::optimized);
+  code->link(0, {generate(*module, CodeTier::optimized), {0}, {}, CodeTier::optimized});
+  return code;
+}
+
+std::unique_ptr<NativeCode> link_program(const std::vector<Schedule>& schedules, const std::vector<ObjectCode>& objects,
                                          const std::vector<std::vector<FixedPointer>>& tables,
                                          const std::function<void*(const FixedPointer&)>& resolve) {
-  auto code = std::make_unique<LinkedCode>(objects.size(), kernels, tables.size());
-  code->made.kernels.resize(kernels), code->made.controls.resize(tables.size());
+  auto code = std::make_unique<LinkedCode>(objects.size(), schedules.size(), tables.size());
+  code->made.kernels.resize(schedules.size()), code->made.controls.resize(tables.size());
+  for (const Schedule& s : schedules) code->blocks.push_back({s.num_blocks, s.grain});
   for (std::size_t i = 0; i < objects.size(); ++i) {
     const ObjectCode& o = objects[i];
     code->link(i, o);

@@ -51,7 +51,12 @@ class NativeCode {
     std::vector<void*> table;
   };
   std::vector<Control> controls;  ///< one for each control step of the program itself
-  CodeTiers made;                 ///< optimised where such code was in the cache, though baseline code was asked for
+  /// Of each kernel: how many blocks its schedule has, and how many of them are a task (Schedule::grain).
+  struct Blocks {
+    std::int64_t number = 1, grain = 0;
+  };
+  std::vector<Blocks> blocks;
+  CodeTiers made;  ///< optimised where such code was in the cache, though baseline code was asked for
   // For the cache of code, where there is one: what is machine code.
   std::vector<ObjectCode> objects;
   std::vector<std::vector<FixedPointer>> tables;  ///< of control steps
@@ -63,8 +68,11 @@ std::unique_ptr<NativeCode> compile_program(const KernelProgram& p, const std::v
                                             const std::function<void*(const FixedPointer&)>& resolve,
                                             const std::function<bool()>& stop = {});
 
-/// Code that compile_program made, of a program with that many kernels.
-std::unique_ptr<NativeCode> link_program(std::size_t kernels, const std::vector<ObjectCode>& objects,
+/// Optimised code of one kernel, which is not kept in the cache.
+std::unique_ptr<NativeCode> compile_kernel(const Kernel& k, const Schedule& s);
+
+/// Code that compile_program made of these schedules, of which the blocks are read.
+std::unique_ptr<NativeCode> link_program(const std::vector<Schedule>& schedules, const std::vector<ObjectCode>& objects,
                                          const std::vector<std::vector<FixedPointer>>& tables,
                                          const std::function<void*(const FixedPointer&)>& resolve);
 

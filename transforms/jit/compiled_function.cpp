@@ -225,5 +225,6 @@ void schedule(const detail::CompiledBase& compiled, std::string_view steps, Sour
 } catch (...) {
   detail::rethrow_as_error("schedule", loc);
 }
+void search_schedules(bool on) { detail::switch_schedule_search(on); }
 
 }  // namespace weft

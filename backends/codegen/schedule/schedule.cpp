@@ -20,7 +20,8 @@ struct Nodes {
 
 class Scheduler {
  public:
-  Scheduler(const Kernel& k, const Target& target) : k_(k), target_(target), vector_bytes_(target.vector_bytes) {
+  Scheduler(const Kernel& k, const Target& target, int vector_loop = -1)
+      : k_(k), target_(target), vector_bytes_(target.vector_bytes), vector_loop_(vector_loop) {
     std::vector<char> seen(k.dag.nodes.size());
     for (const Nest& t : k.nests) {
       Nodes nodes;
@@ -191,10 +192,10 @@ class Scheduler {
     double best = inner_total;
     for (int d : k_.outer) {
       if (scratch * schedule_.lanes > target_.lane_scratch) break;
-      if (runs_singly(d)) continue;
+      if (runs_singly(d) || (vector_loop_ >= 0 && vector_loop_ != d)) continue;
       double total = 0;
       for (std::size_t i = 0; i < n; ++i) total += cost(i, d);
-      if (total < best) best = total, schedule_.vector_dim = d;
+      if (total < best || vector_loop_ == d) best = total, schedule_.vector_dim = d;
     }
     total_cost_ = best;
     if (schedule_.vector_dim >= 0) nest_vector_.assign(n, -1);
@@ -550,6 +551,7 @@ class Scheduler {
   const Kernel& k_;
   const Target target_;
   const int vector_bytes_;
+  const int vector_loop_;  ///< the outer loop that is run by vectors; -1: whichever costs least, or none
   std::vector<Nodes> nodes_;
   Schedule schedule_;
   std::vector<int> nest_vector_;
@@ -559,6 +561,7 @@ class Scheduler {
 }  // namespace
 
 Schedule make_schedule(const Kernel& k, int vector_bytes) { return Scheduler(k, Target{.vector_bytes = vector_bytes}).run(); }
+Schedule make_schedule(const Kernel& k, const Target& target, int vector_loop) { return Scheduler(k, target, vector_loop).run(); }
 
 double expected_slack(const Kernel& k, const Schedule& s) {
   double factor = 0.3;

@@ -60,6 +60,9 @@ struct Schedule {
 };
 
 Schedule make_schedule(const Kernel& k, int vector_bytes);
+/// The same for a processor with other numbers. `vector_loop`: the outer loop that is run by vectors, if one of them is; -1: the one that
+/// costs least.
+Schedule make_schedule(const Kernel& k, const Target& target, int vector_loop = -1);
 
 /// Whether several threads take part in a kernel of so many blocks.
 inline bool is_forked(std::int64_t num_blocks, std::int64_t grain) { return grain < 0 || (grain > 0 && grain < num_blocks); }

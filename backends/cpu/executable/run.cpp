@@ -117,6 +117,7 @@ std::vector<Array> CpuExecutable::call(std::span<const Array> inputs, int device
   run(addresses.data());
   if (keeps_.load(std::memory_order_relaxed) && keeps_.exchange(false)) keep();
   if (tier_budget_.exhausted_by(better_.excess)) improve();
+  if (calls_to_search_.load(std::memory_order_relaxed) > 0 && calls_to_search_.fetch_sub(1, std::memory_order_relaxed) == 1) search();
 
   std::vector<Array> out;
   out.reserve(plan_.program.outputs.size());
@@ -182,19 +183,19 @@ void CpuExecutable::run_control(const NativeCode& code, const Step& s, void* con
 
 void CpuExecutable::run_kernel(const NativeCode& code, const Step& s, void* const* addresses) const {
   const auto k = static_cast<std::size_t>(s.number);
-  const Schedule& schedule = plan_.schedules[k];
+  const auto [blocks, grain] = code.blocks[k];
   SmallArray<void*, 32> args(s.buffers.size());
   std::size_t n = 0;
   for (BufferId b : s.buffers)
     if (b >= 0) args[n++] = addresses[b];
   const KernelFunction f = code.functions[k];
-  if (!f) return first_code_->interpreted[k]->run(args.data(), 0, schedule.num_blocks);
-  if (!is_forked(schedule.num_blocks, schedule.grain) || num_threads() == 1 || in_parallel_region()) {
-    f(args.data(), 0, schedule.num_blocks);
+  if (!f) return first_code_->interpreted[k]->run(args.data(), 0, blocks);
+  if (!is_forked(blocks, grain) || num_threads() == 1 || in_parallel_region()) {
+    f(args.data(), 0, blocks);
     return;
   }
-  const std::int64_t blocks = schedule.num_blocks, each = blocks_of_task(blocks, schedule.grain, num_threads());
-  parallel_for((blocks + each - 1) / each, [&](std::int64_t i) { f(args.data(), i * each, std::min((i + 1) * each, blocks)); });
+  const std::int64_t each = blocks_of_task(blocks, grain, num_threads());
+  parallel_for((blocks + each - 1) / each, [&, all = blocks](std::int64_t i) { f(args.data(), i * each, std::min((i + 1) * each, all)); });
 }
 
 }  // namespace weft::detail

@@ -5,23 +5,34 @@
 #include "weft/backends/common/code_cache.h"
 #include "weft/backends/cpu/background.h"
 #include "weft/backends/cpu/executable.h"
+#include "weft/backends/cpu/executable/schedule_search.h"
 #include "weft/backends/cpu/stored_program.h"
 #include "weft/core/ir/sealed_program.h"
 #include "weft/runtime/host/thread_pool.h"
 #include "weft/runtime/host/warm_memory.h"
 
 namespace weft::detail {
+namespace {
+
+constexpr std::int64_t kCallsToSearch = 16;
+
+}  // namespace
 
 /// Takes all from the cache, if it is there.
 bool CpuExecutable::load(const Jaxpr& simplified) {
   CodeCache& cache = CodeCache::of_process();
   const std::string identity = cache.enabled() ? code_identity() : std::string();
   if (identity.empty() || !stated_.empty()) return false;
-  const std::optional<std::string> key = program_key(simplified, donated_);
+  std::optional<std::string> key = program_key(simplified, donated_);
   if (!key) return false;
+  if (searches_) {
+    key->append(" by schedules found by measurement");
+    unsearched_ = !is_searched_program(*key);
+    calls_to_search_ = calls_waited_ = unsearched_ ? kCallsToSearch : 0;
+  }
   const std::optional<std::string> bytes = cache.find({identity, *key});
   std::optional<StoredProgram> stored = bytes ? read_program(*bytes, simplified) : std::nullopt;
-  if (!stored || stored->excess > 0) key_ = *key;
+  if (!stored || stored->excess > 0 || unsearched_) key_ = *key;
   if (!stored || (stored->excess > 0 && lowest_tier() == CodeTier::optimized)) return false;
   plan_ = {std::move(stored->program), std::move(stored->schedules)};
   is_stored_ = true;
@@ -39,18 +50,28 @@ bool CpuExecutable::load(const Jaxpr& simplified) {
   for (auto& table : stored->tables)
     for (FixedPointer& f : table)
       if (!f.program) f.program = &plan_.program;
-  first_code_ = link_program(plan_.schedules.size(), stored->objects, stored->tables, [this](const FixedPointer& f) { return resolve(f); });
+  first_code_ = link_program(plan_.schedules, stored->objects, stored->tables, [this](const FixedPointer& f) { return resolve(f); });
   code_ = first_code_.get();
+  if (!key_.empty()) first_code_->objects = std::move(stored->objects), first_code_->tables = std::move(stored->tables);
   if (stored->excess > 0) {
-    first_code_->objects = std::move(stored->objects), first_code_->tables = std::move(stored->tables);
     better_.excess = stored->excess;
     tier_budget_.renew(stored->tier_budget);
   }
   return true;
 }
 
-/// The cache keeps the program as it is, if it keeps none that is better.
-void CpuExecutable::store() {
+/// Schedules of which the blocks are those of the code as it is by now.
+std::vector<Schedule> CpuExecutable::blocks_of_code() const {
+  std::vector<Schedule> schedules;
+  for (const NativeCode::Blocks& b : code_.load(std::memory_order_relaxed)->blocks) {
+    Schedule& s = schedules.emplace_back();
+    s.num_blocks = b.number, s.grain = b.grain;
+  }
+  return schedules;
+}
+
+/// The cache keeps the program as it is, if it keeps none that is better, or none but what is to be replaced.
+void CpuExecutable::store(bool replace) {
   if (key_.empty()) return;
   const CodeTiers& made = code_.load(std::memory_order_relaxed)->made;
   if (std::find(made.kernels.begin(), made.kernels.end(), CodeTier::interpreted) != made.kernels.end()) return;
@@ -81,9 +102,9 @@ void CpuExecutable::store() {
     return !of_kernels && !of_controls;
   });
   objects.erase(objects.begin(), replaced.base());
-  if (!objects.empty() && (!excess_there || *excess_there > left.excess))
-    cache.put({identity, key_}, write_program(plan_.program, left.excess, left.tier_budget, plan_.schedules, objects, tables));
-  if (left.excess > 0) return;
+  if (!objects.empty() && (replace || !excess_there || *excess_there > left.excess))
+    cache.put({identity, key_}, write_program(plan_.program, left.excess, left.tier_budget, blocks_of_code(), objects, tables));
+  if (left.excess > 0 || unsearched_) return;
   first_code_->objects.clear();
   for (const auto& some : better_code_) some->objects.clear();
   key_.clear();
@@ -99,7 +120,7 @@ void CpuExecutable::keep() {
     for (const auto& k : made.kernels)
       baseline.kernels.push_back(k == CodeTier::interpreted ? std::optional(CodeTier::baseline) : std::nullopt);
     if (std::any_of(baseline.kernels.begin(), baseline.kernels.end(), [](const auto& k) { return k.has_value(); }))
-      self->make_better(self->plan_, baseline, background_has_ended);
+      self->make_better(self->plan_, self->plan_.schedules, baseline, background_has_ended);
     self->store();
   });
 }

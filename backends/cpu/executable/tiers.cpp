@@ -3,8 +3,10 @@
 
 #include <algorithm>
 
+#include "weft/backends/codegen/schedule/proposals.h"
 #include "weft/backends/cpu/background.h"
 #include "weft/backends/cpu/executable.h"
+#include "weft/backends/cpu/executable/schedule_search.h"
 #include "weft/backends/cpu/stored_program.h"
 #include "weft/core/ir/sealed_program.h"
 #include "weft/runtime/host/process_end.h"
@@ -19,7 +21,7 @@ void CpuExecutable::improve() {
     const Plan* plan = self->plan_to_improve();
     if (!plan) return;
     try {
-      for (const CodeTiers& stage : self->better_.stages) self->make_better(*plan, stage, background_is_ending);
+      for (const CodeTiers& stage : self->better_.stages) self->make_better(*plan, plan->schedules, stage, background_is_ending);
     } catch (...) {
       // What has become better is kept.
     }
@@ -31,7 +33,8 @@ void CpuExecutable::improve() {
 const CpuExecutable::Plan* CpuExecutable::plan_to_improve() {
   if (!is_stored_) return &plan_;
   const Plan& whole = whole_plan();
-  const auto text = [](const Plan& p) { return write_program(p.program, 0, 0, p.schedules, {}, {}); };
+  // Blocks belong to the code, and a search may have chosen others.
+  const auto text = [](const Plan& p) { return write_program(p.program, 0, 0, std::vector<Schedule>(p.schedules.size()), {}, {}); };
   if (text(whole) != text(plan_)) return nullptr;
   const auto pair = [&](auto& self, const KernelProgram& a, const KernelProgram& b) -> void {
     own_part_.emplace(&a, &b);
@@ -44,21 +47,93 @@ const CpuExecutable::Plan* CpuExecutable::plan_to_improve() {
 }
 
 /// Makes part of the code anew, and has it take over. On the background thread.
-void CpuExecutable::make_better(const Plan& plan, const CodeTiers& wanted, const std::function<bool()>& stop) {
+void CpuExecutable::make_better(const Plan& plan, const std::vector<Schedule>& schedules, const CodeTiers& wanted,
+                                const std::function<bool()>& stop) {
   const LibraryUse use;
   const NativeCode& before = *code_.load(std::memory_order_relaxed);
-  auto code = compile_program(plan.program, plan.schedules, wanted, [this](const FixedPointer& f) { return resolve(f); }, stop);
+  auto code = compile_program(plan.program, schedules, wanted, [this](const FixedPointer& f) { return resolve(f); }, stop);
   for (auto& table : code->tables)
     for (FixedPointer& f : table)
       if (const auto own = own_part_.find(f.program); own != own_part_.end()) f.program = own->second;
   for (std::size_t i = 0; i < code->functions.size(); ++i)
-    if (!wanted.kernels[i]) code->functions[i] = before.functions[i], code->made.kernels[i] = before.made.kernels[i];
+    if (!wanted.kernels[i])
+      code->functions[i] = before.functions[i], code->blocks[i] = before.blocks[i], code->made.kernels[i] = before.made.kernels[i];
   for (std::size_t i = 0; i < code->controls.size(); ++i)
     if (!wanted.controls[i]) code->controls[i] = before.controls[i], code->made.controls[i] = before.made.controls[i];
   if (key_.empty()) code->objects.clear();
   // Calls that are under way go on with what was before.
   better_code_.push_back(std::move(code));
   code_.store(better_code_.back().get(), std::memory_order_release);
+}
+
+/// Searches schedules in the background, or waits for four times as many calls if it is too early.
+void CpuExecutable::search() {
+  constexpr std::int64_t kMostCalls = std::int64_t{1} << 32;
+  in_background([self = Ref<CpuExecutable>(this)] {
+    if (self->unique()) return;  // nobody will call it again
+    const SerialScope alone;
+    // After an error (no memory for the arrays) the code that is there goes on being used, and is not searched again.
+    if (self->search_schedules() || self->calls_waited_ > kMostCalls) return;
+    self->calls_waited_ *= 4;
+    self->calls_to_search_ = self->calls_waited_ / 4 * 3;
+  });
+}
+
+/// Measures schedules of the kernels that take longest, and has code by those that are faster take over. On the background thread. False:
+/// some are left, as the program has not run for long enough, its code is not yet optimised, or there is no processor or time left for it.
+bool CpuExecutable::search_schedules() {
+  constexpr double kLeastCycles = 1e9;  // of the kernels that are searched, over all calls so far
+  const Plan* plan = plan_to_improve();
+  if (!plan) return true;
+  const KernelProgram& p = plan->program;
+  if (improvement(p, plan->schedules, code_.load(std::memory_order_relaxed)->made).excess > 0) return false;
+  std::vector<Schedule> usual;
+  for (const Kernel& k : p.kernels) usual.push_back(make_schedule(k, native_vector_bytes()));
+  std::vector<std::size_t> order;
+  double cycles = 0;
+  for (const Step& s : p.steps) {
+    const auto n = static_cast<std::size_t>(s.number);
+    if (s.kind != Step::Kind::kernel || !is_worth_searching(p.kernels[n], usual[n])) continue;
+    cycles += p.kernels[n].cost.cycles;
+    if (!contains(order, n)) order.push_back(n);
+  }
+  if (!order.empty() && cycles * static_cast<double>(calls_waited_) < kLeastCycles) return false;
+  std::stable_sort(order.begin(), order.end(),
+                   [&](std::size_t a, std::size_t b) { return p.kernels[a].cost.cycles > p.kernels[b].cost.cycles; });
+  const double begun = thread_seconds(), seconds = search_seconds_left();
+  struct Spent {
+    double begun;
+    ~Spent() { spend_search_seconds(thread_seconds() - begun); }
+  } spent{begun};
+  const auto stop = [&] { return background_is_ending() || unique() || thread_seconds() - begun > seconds; };
+  // Stored code has the usual schedules, as far as can be told.
+  std::vector<Schedule> schedules = !found_.empty() ? found_ : is_stored_ ? usual : plan->schedules;
+  CodeTiers changed;
+  changed.kernels.resize(schedules.size()), changed.controls.resize(p.controls.size());
+  bool any = false, all = true;
+  for (const std::size_t n : order) {
+    const Kernel& k = p.kernels[n];
+    std::optional<Schedule> found = found_schedule(k, usual[n]);
+    if (!found) {
+      std::optional<SearchResult> r = search_schedule(k, usual[n], proposed_schedules(k, usual[n], native_vector_bytes()), stop);
+      all = r.has_value();
+      if (!all) break;
+      keep_schedule(k, *r);
+      found = std::move(r->schedule);
+    }
+    if (*found == schedules[n]) continue;
+    schedules[n] = std::move(*found), changed.kernels[n] = CodeTier::optimized, any = true;
+  }
+  if (any) {
+    make_better(*plan, schedules, changed, background_is_ending);
+    found_ = std::move(schedules);
+  }
+  if (!all) return false;
+  const std::string key = key_;
+  unsearched_ = false;
+  store(!found_.empty());
+  note_searched_program(key);
+  return true;
 }
 
 /// A line for each step that is code: what it is by now.
