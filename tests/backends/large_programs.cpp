@@ -141,6 +141,65 @@ const std::map<std::string, std::function<void(int n)>> kPrograms = {
          return x;
        })(ones(4));
      }},
+    {"the derivative of a chain that reads itself twice",
+     [](int n) {
+       jit(grad([n](Array x) {
+         for (int i = 0; i < n / 4; ++i) x = sin(x) + x;
+         return sum(x);
+       }))(ones(16));
+     }},
+    {"the derivative of a graph with long edges",
+     [](int n) {
+       jit(grad([n](Array x) {
+         std::vector<Array> v{x, x * 2};
+         for (int i = 0; i < n; ++i) v.push_back(sin(v[static_cast<std::size_t>(i / 2)]) + v[static_cast<std::size_t>(i)]);
+         return sum(v.back() + v[v.size() / 2]);
+       }))(ones(16));
+     }},
+    {"the derivative of choices",
+     [](int n) {
+       jit(grad([n](Array x) {
+         for (int i = 0; i < n / 12; ++i) x = where(x > static_cast<float>(i), x * 0.5f, x + 1.f);
+         return sum(x);
+       }))(ones(16));
+     }},
+    {"updates of single elements",
+     [](int n) {
+       jit([n](Array x) {
+         for (int i = 0; i < n / 6; ++i) x = x.at(i).set(x(i / 2) * static_cast<float>(i));
+         return sum(x * x);
+       })(ones(n));
+     }},
+    {"random numbers",
+     [](int n) {
+       jit([n](Array x) {
+         for (int i = 0; i < n / 100; ++i) x = x + random::uniform(random::fold_in(random::key(0), i), {16});
+         return sum(x);
+       })(ones(16));
+     }},
+    {"a wide tree",
+     [](int n) {
+       jit([n](Array x) {
+         std::vector<Array> v;
+         for (int i = 0; i < n / 3; ++i) v.push_back(sin(x * static_cast<float>(i)));
+         for (; v.size() > 1; v.resize((v.size() + 1) / 2))
+           for (std::size_t i = 0; 2 * i < v.size(); ++i) v[i] = 2 * i + 1 < v.size() ? v[2 * i] + v[2 * i + 1] : v[2 * i];
+         return sum(v[0]);
+       })(ones(16));
+     }},
+    {"the derivative of a loop with many carries",
+     [](int n) {
+       jit(grad([n](Array x) {
+         const auto step = [](std::vector<Array> c, Array y) {
+           std::vector<Array> next;
+           for (std::size_t i = 0; i < c.size(); ++i) next.push_back(sin(c[i]) + y * c[(i + 1) % c.size()]);
+           return std::pair{next, none};
+         };
+         Array s = 0.f;
+         for (const Array& c : scan(step, std::vector<Array>(static_cast<std::size_t>(n / 6), x), ones({4})).first) s = s + sum(c);
+         return s;
+       }))(ones(4));
+     }},
     {"many sums",
      [](int n) {
        jit([n](Array x) {
@@ -183,4 +242,34 @@ TEST_CASE("a program that is cut into many kernels gives the bits of its operati
     return concatenate(list);
   };
   CHECK(same(jit(parts)(x), parts(x)));
+  const auto twice = [](Array a) {
+    for (int i = 0; i < 2000; ++i) a = a * a * 0.3f + a * 0.5f;
+    return a;
+  };
+  CHECK(same(jit(twice)(x), twice(x)));
+  const auto edges = [](Array a) {
+    std::vector<Array> v{a, a * 2};
+    for (std::size_t i = 0; i < 1500; ++i) v.push_back(v[i / 2] * 0.5f - v[i]);
+    return v.back() + v[v.size() / 2];
+  };
+  CHECK(same(jit(edges)(x), edges(x)));
+}
+
+TEST_CASE("more arrays than one equation joins give what they give one by one") {
+  for (const int n : {64, 65, 129, 5000})
+    for (const int axis : {0, 1, 2}) {
+      CAPTURE(n);
+      CAPTURE(axis);
+      const auto joined = [&](bool stacks, const Array& a) {
+        std::vector<Array> parts;
+        for (int i = 0; i < n; ++i) parts.push_back(a * static_cast<float>(i));
+        return stacks ? stack(parts, axis) : concatenate(parts, axis % 2);
+      };
+      const Array x = reshape(linspace(0.f, 1.f, 6), {2, 3});
+      for (const bool stacks : {true, false}) {
+        const auto one = [&](Array a) { return joined(stacks, a); };
+        CHECK(array_equal(jit(one)(x), one(x)).item<bool>());
+        if (n < 1000) CHECK(array_equal(jit(vmap(one))(stack({x, x + 1}, 0)), stack({one(x), one(x + 1)}, 0)).item<bool>());
+      }
+    }
 }

@@ -96,7 +96,10 @@ KernelValue Expressions::at(Atom a, std::span<const NodeId> coords) {
   if (const auto found = memo_.find(key); found != memo_.end()) return found->second;
   ++evaluations_[v];
   if (dag_.nodes.size() > max_nodes_ || ++depth_ > kMaxDepth) throw ExpressionTooLarge();
+  const std::size_t number = extents_.size();
+  extents_.push_back({v, dag_.nodes.size(), 0});
   const KernelValue value = compute(v, key.coords);
+  extents_[number].end = dag_.nodes.size();
   --depth_;
   memo_.emplace(std::move(key), value);
   return value;

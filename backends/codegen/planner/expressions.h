@@ -58,6 +58,14 @@ class Expressions {
   /// How many different elements of a variable were computed for one point.
   const std::unordered_map<Var, int>& evaluations() const { return evaluations_; }
 
+  /// The nodes that one element of a variable added to the graph, with all that it is computed from.
+  struct Extent {
+    Var var;
+    std::size_t begin = 0, end = 0;  ///< end is 0 while the element is being computed, and after ExpressionTooLarge
+  };
+  /// Of each element that was computed, in the order in which that began: those within one are between its begin and its end.
+  const std::vector<Extent>& extents() const { return extents_; }
+
  private:
   using Coords = std::vector<NodeId>;
   KernelValue literal(const Literal& l);
@@ -96,6 +104,7 @@ class Expressions {
   std::size_t max_nodes_;
   std::unordered_map<Key, KernelValue, KeyHash> memo_;
   std::unordered_map<Var, int> evaluations_;
+  std::vector<Extent> extents_;
 };
 
 }  // namespace weft::detail

@@ -5,6 +5,7 @@
 #include <limits>
 #include <map>
 #include <numeric>
+#include <optional>
 #include <set>
 #include <unordered_map>
 #include <utility>
@@ -17,69 +18,108 @@ namespace weft::detail {
 namespace {
 
 constexpr std::int64_t kAlignment = 64;
-constexpr std::size_t kManyBlocks = 3000;  // for which a second try takes too long
+constexpr std::size_t kManyBlocks = 1000;  // for which a second try takes too long
 
 struct Life {
   int first = std::numeric_limits<int>::max(), last = -1;
 };
 
-/// Whether the nest reads the argument.
-bool loads(const Kernel& k, const Nest& nest, int arg) {
-  std::vector<char> seen(k.dag.nodes.size());
-  std::vector<NodeId> stack = wanted_nodes(nest);
-  while (!stack.empty()) {
-    const NodeId n = stack.back();
-    stack.pop_back();
-    if (n < 0 || std::exchange(seen[static_cast<std::size_t>(n)], 1)) continue;
-    const Node& node = k.dag[n];
-    if (node.kind == NodeKind::load && node.integer == arg) return true;
-    stack.insert(stack.end(), node.operands.begin(), node.operands.end());
-    if (node.kind == NodeKind::index)
-      for (const AffineTerm& t : k.dag.affine(n).terms)
-        if (t.atom < 0) stack.push_back(~t.atom);
-  }
-  return false;
-}
-
-/// Whether the kernel may write `out` over `in`: each element is read only where it is written, in the last step that touches it.
-bool may_overwrite(const Kernel& k, int in, int out) {
-  const KernelArg &a = k.args[static_cast<std::size_t>(in)], &b = k.args[static_cast<std::size_t>(out)];
-  if (a.scratch || b.scratch || a.written || a.elements != b.elements || a.dtype.itemsize() != b.dtype.itemsize()) return false;
-  NodeId position = -1;
-  std::size_t nest = 0;
-  for (std::size_t n = 0; n < k.nests.size(); ++n)
-    for (const Store& s : k.nests[n].stores)
-      if (s.arg == out) {
-        if (position >= 0 || s.in_reduction) return false;
-        position = s.position, nest = n;
+/// What a kernel may write over what it reads: found once for a kernel, then asked for each pair of its arguments.
+class Overwrites {
+ public:
+  explicit Overwrites(const Kernel& k) : k_(k), written_(k.args.size()), read_(k.args.size()) {
+    for (std::size_t n = 0; n < k.nests.size(); ++n)
+      for (const Store& s : k.nests[n].stores) {
+        Written& w = written_[static_cast<std::size_t>(s.arg)];
+        w = w.position != -1 || s.in_reduction ? Written{kMany, 0} : Written{s.position, n};
       }
-  if (position < 0) return false;
-  for (std::size_t n = 0; n < k.nests.size(); ++n)
-    if (n != nest && loads(k, k.nests[n], in)) return false;
-  // What does not depend on an outer loop is read and written again by each of its points.
-  for (int d : k.outer)
-    if (k.dag.dims[static_cast<std::size_t>(d)] > 1 && !(k.dag[position].dims >> d & 1)) return false;
-  const std::vector<char> live = live_nodes(k);
-  for (std::size_t n = 0; n < k.dag.nodes.size(); ++n) {
-    const Node& node = k.dag.nodes[n];
-    if (!live[n] || node.kind != NodeKind::load) continue;
-    if (node.integer == out) return false;
-    if (node.integer == in && node.operands[0] != position) return false;
+    std::vector<std::size_t> seen(k.dag.nodes.size(), 0);  // the last nest that wants the node, and one
+    for (std::size_t n = 0; n < k.nests.size(); ++n) {
+      std::vector<NodeId> stack = wanted_nodes(k.nests[n]);
+      if (n == 0) stack.push_back(k.division.row);
+      while (!stack.empty()) {
+        const NodeId id = stack.back();
+        stack.pop_back();
+        if (id < 0 || std::exchange(seen[static_cast<std::size_t>(id)], n + 1) == n + 1) continue;
+        const Node& node = k.dag[id];
+        if (node.kind == NodeKind::load) {
+          Read& r = read_[static_cast<std::size_t>(node.integer)];
+          r.nest = r.nest == kNone || r.nest == n ? n : kSeveral;
+          r.position = r.position == -1 || r.position == node.operands[0] ? node.operands[0] : kMany;
+        }
+        stack.insert(stack.end(), node.operands.begin(), node.operands.end());
+        if (node.kind == NodeKind::index)
+          for (const AffineTerm& t : k.dag.affine(id).terms)
+            if (t.atom < 0) stack.push_back(~t.atom);
+      }
+    }
   }
-  return true;
+
+  /// Whether the kernel may write `out` over `in`: each element is read only where it is written, in the last step that touches it.
+  bool allow(int in, int out) const {
+    const KernelArg &a = k_.args[static_cast<std::size_t>(in)], &b = k_.args[static_cast<std::size_t>(out)];
+    if (a.scratch || b.scratch || a.written || a.elements != b.elements || a.dtype.itemsize() != b.dtype.itemsize()) return false;
+    const Written& w = written_[static_cast<std::size_t>(out)];
+    if (w.position < 0 || read_[static_cast<std::size_t>(out)].nest != kNone) return false;
+    // What does not depend on an outer loop is read and written again by each of its points.
+    for (int d : k_.outer)
+      if (k_.dag.dims[static_cast<std::size_t>(d)] > 1 && !(k_.dag[w.position].dims >> d & 1)) return false;
+    const Read& r = read_[static_cast<std::size_t>(in)];
+    return r.nest == kNone || (r.nest == w.nest && r.position == w.position);
+  }
+
+ private:
+  static constexpr NodeId kMany = -2;
+  static constexpr std::size_t kNone = std::numeric_limits<std::size_t>::max(), kSeveral = kNone - 1;
+  struct Written {
+    NodeId position = -1;  // of the only store; kMany: there are several, or it is within a reduction
+    std::size_t nest = 0;
+  };
+  struct Read {
+    std::size_t nest = kNone;
+    NodeId position = -1;
+  };
+  const Kernel& k_;
+  std::vector<Written> written_;  // of each argument
+  std::vector<Read> read_;
+};
+
+/// The value that a loop may begin with in the memory of a result, which must be needed for nothing else: the loop writes there step by
+/// step, or never. -1: there is none.
+BufferId start_of(const ControlStep& c, const Step& step, std::size_t result) {
+  const auto carried = static_cast<int>(result) - c.num_inputs;
+  if (c.kind == ControlStep::Kind::cond || carried < 0 || carried >= c.num_carry ||
+      c.carry[static_cast<std::size_t>(carried)].place == ControlStep::Carry::Place::swapped)
+    return -1;
+  return step.buffers[static_cast<std::size_t>(c.cond_consts + c.num_consts + carried)];
 }
 
-/// Whether a loop may have a result in the memory of the value that it starts from, which is needed for nothing else: it writes there step
-/// by step, or never.
-bool may_start_in(const ControlStep& c, const Step& step, BufferId start, BufferId result) {
-  if (c.kind == ControlStep::Kind::cond) return false;
-  const auto inputs = step.buffers.begin() + c.num_inputs;
-  const auto at = std::find(step.buffers.begin(), inputs, start), to = std::find(inputs, step.buffers.end(), result);
-  const std::ptrdiff_t carried = to - inputs;
-  if (at == inputs || to == step.buffers.end() || carried >= c.num_carry || std::find(at + 1, inputs, start) != inputs) return false;
-  return at - step.buffers.begin() == c.cond_consts + c.num_consts + carried &&
-         c.carry[static_cast<std::size_t>(carried)].place != ControlStep::Carry::Place::swapped;
-}
+/// What a step may write over what it reads.
+class StepOverwrites {
+ public:
+  StepOverwrites(const KernelProgram& p, const Step& step, const std::vector<Kernel>& kernels) : step_(step) {
+    for (std::size_t i = 0; i < step.buffers.size(); ++i)
+      if (const BufferId b = step.buffers[i]; b >= 0) {
+        last_[b] = i;
+        ++times_[b];
+      }
+    if (step.kind == Step::Kind::control) control_ = &p.controls[static_cast<std::size_t>(step.number)];
+    if (step.kind == Step::Kind::kernel) kernel_.emplace(kernels[static_cast<std::size_t>(step.number)]);
+  }
+  bool allow(BufferId in, BufferId out) const {
+    const auto from = last_.find(in), to = last_.find(out);
+    if (from == last_.end() || to == last_.end()) return false;
+    if (kernel_) return kernel_->allow(static_cast<int>(from->second), static_cast<int>(to->second));
+    return control_ && times_.at(in) == 1 && start_of(*control_, step_, to->second) == in;
+  }
+
+ private:
+  const Step& step_;
+  std::unordered_map<BufferId, std::size_t> last_;  // where a buffer is among the step's, the last time
+  std::unordered_map<BufferId, int> times_;
+  const ControlStep* control_ = nullptr;
+  std::optional<Overwrites> kernel_;
+};
 
 /// Something that takes memory from one step to another.
 struct Block {
@@ -165,38 +205,33 @@ void plan_memory(KernelProgram& p, const std::vector<Kernel>& kernels, const std
         l.first = std::min(l.first, static_cast<int>(s)), l.last = std::max(l.last, static_cast<int>(s));
       }
   const auto bytes = [&](BufferId b) { return p.buffers[static_cast<std::size_t>(b)].aval.bytes(); };
-  const auto overwritable = [&](const Step& step, BufferId in, BufferId out) {
-    if (step.kind == Step::Kind::control) return may_start_in(p.controls[static_cast<std::size_t>(step.number)], step, in, out);
-    if (step.kind != Step::Kind::kernel) return false;
-    const Kernel& k = kernels[static_cast<std::size_t>(step.number)];
-    int a = -1, b = -1;
-    for (std::size_t i = 0; i < step.buffers.size(); ++i) {
-      if (step.buffers[i] == in) a = static_cast<int>(i);
-      if (step.buffers[i] == out) b = static_cast<int>(i);
-    }
-    return a >= 0 && b >= 0 && may_overwrite(k, a, b);
+  std::unordered_map<int, StepOverwrites> known;
+  const auto overwritable = [&](int s, BufferId in, BufferId out) {
+    const Step& step = p.steps[static_cast<std::size_t>(s)];
+    if (step.kind != Step::Kind::control && step.kind != Step::Kind::kernel) return false;
+    return known.try_emplace(s, p, step, kernels).first->second.allow(in, out);
   };
 
   // Outputs in the memory of donated inputs that nothing reads any more.
-  std::vector<std::size_t> inputs;
-  for (std::size_t i = 0; i < p.buffers.size(); ++i)
-    if (const auto n = static_cast<std::size_t>(p.buffers[i].number);
-        p.buffers[i].role == BufferInfo::Role::input && n < donated.size() && donated[n] != kNotDonated)
-      inputs.push_back(i);
   std::vector<char> taken(p.buffers.size());
   for (const ProgramOutput& o : p.outputs) taken[static_cast<std::size_t>(o.buffer)] = 1;  // an input that is also a result stays
+  std::map<std::pair<std::int64_t, int>, std::set<std::pair<int, std::size_t>>> free;      // by bytes and output: last step and buffer
+  for (std::size_t i = 0; i < p.buffers.size(); ++i)
+    if (const auto n = static_cast<std::size_t>(p.buffers[i].number);
+        !taken[i] && p.buffers[i].role == BufferInfo::Role::input && n < donated.size() && donated[n] != kNotDonated)
+      free[{p.buffers[i].aval.bytes(), donated[n]}].emplace(life[i].last, i);
   for (std::size_t b = 0; b < p.buffers.size(); ++b) {
     BufferInfo& out = p.buffers[b];
     if (out.role != BufferInfo::Role::output || out.aval.size() == 0 || life[b].last < 0) continue;
-    for (const std::size_t i : inputs) {
-      if (out.reuses_input >= 0) break;
-      const BufferInfo& in = p.buffers[i];
-      const int to = donated[static_cast<std::size_t>(in.number)];
-      if (taken[i] || in.aval.bytes() != out.aval.bytes() || (to != kDonated && to != out.number)) continue;
-      const bool over = life[i].last < life[b].first ||
-                        (life[i].last == life[b].first && overwritable(p.steps[static_cast<std::size_t>(life[b].first)],
-                                                                       static_cast<BufferId>(i), static_cast<BufferId>(b)));
-      if (over) out.reuses_input = in.number, taken[i] = 1;
+    for (const int to : {out.number, kDonated}) {
+      const auto found = free.find({out.aval.bytes(), to});
+      if (found == free.end() || out.reuses_input >= 0) continue;
+      for (auto in = found->second.begin(); in != found->second.end() && in->first <= life[b].first; ++in)
+        if (in->first < life[b].first || overwritable(in->first, static_cast<BufferId>(in->second), static_cast<BufferId>(b))) {
+          out.reuses_input = p.buffers[in->second].number;
+          found->second.erase(in);
+          break;
+        }
     }
   }
 
@@ -208,25 +243,34 @@ void plan_memory(KernelProgram& p, const std::vector<Kernel>& kernels, const std
     return life[static_cast<std::size_t>(a)].first < life[static_cast<std::size_t>(b)].first;
   });
   std::vector<Block> blocks;
-  std::unordered_multimap<int, std::size_t> ending;  // blocks by their last step
+  std::map<std::pair<int, std::int64_t>, std::vector<std::size_t>> ending;  // blocks by their last step and size
+  std::unordered_map<BufferId, std::size_t> holds;                          // the block of each buffer that is the last one in it
   for (BufferId b : order) {
     const Life& l = life[static_cast<std::size_t>(b)];
     const std::int64_t size = std::max((bytes(b) + kAlignment - 1) / kAlignment * kAlignment, kAlignment);
-    const auto [from, to] = ending.equal_range(l.first);
-    const auto reusable = std::find_if(from, to, [&](const auto& e) {
-      const Block& x = blocks[e.second];
-      return x.size == size && overwritable(p.steps[static_cast<std::size_t>(l.first)], x.buffers.back(), b);
-    });
+    std::vector<std::size_t>& over = ending[{l.first, size}];
+    const Step& step = p.steps[static_cast<std::size_t>(l.first)];
+    auto reusable = over.end();
+    if (step.kind == Step::Kind::control) {
+      const ControlStep& c = p.controls[static_cast<std::size_t>(step.number)];
+      const auto result = std::find(step.buffers.begin() + c.num_inputs, step.buffers.end(), b);
+      const BufferId start = result == step.buffers.end() ? -1 : start_of(c, step, static_cast<std::size_t>(result - step.buffers.begin()));
+      if (const auto block = holds.find(start); block != holds.end() && overwritable(l.first, start, b))
+        reusable = std::find(over.begin(), over.end(), block->second);
+    } else {
+      reusable = std::find_if(over.begin(), over.end(), [&](std::size_t x) { return overwritable(l.first, blocks[x].buffers.back(), b); });
+    }
     std::size_t number = blocks.size();
-    if (reusable != to) {
-      number = reusable->second;
-      ending.erase(reusable);
+    if (reusable != over.end()) {
+      number = *reusable;
+      over.erase(reusable);
       blocks[number].last = l.last;
       blocks[number].buffers.push_back(b);
     } else {
       blocks.push_back({size, l.first, l.last, {b}});
     }
-    ending.emplace(l.last, number);
+    ending[{l.last, size}].push_back(number);
+    holds[b] = number;
   }
   // Which order wastes least depends on the program: that of their lives, or the largest first.
   std::vector<std::size_t> turns(blocks.size());

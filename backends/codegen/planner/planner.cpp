@@ -14,11 +14,9 @@ namespace weft::detail {
 namespace {
 
 constexpr double kCheap = 10;            // recomputing this much per element costs less than storing and reading it
-constexpr std::size_t kMaxNodes = 2000;  // of one root's expression
 constexpr int kMany = 2;                 // so many readers count as any number
 constexpr std::int64_t kRowChunks = 64;  // into so many pieces rows of large matrices are cut for column reductions
 constexpr std::int64_t kLargeBytes = 24 << 20, kMaxColumnBytes = 64 << 10;
-constexpr std::int64_t kMinPart = 8;           // of a loop that is cut from within a longer row
 constexpr std::int64_t kSplitAbove = 1 << 16;  // reductions of more elements per result are split into chunks
 
 /// The movement of an operation with one operand and one result.
@@ -91,11 +89,8 @@ KernelProgram KernelPlanner::run() {
   for (bool again = true; again;) {
     choose_roots();
     make_roots();
-    again = false;
     const std::vector<char> before = is_root_;
-    cut_.clear();
-    for (Root& r : roots_) build_alone(r);
-    cut_values();
+    build_roots();
     again = before != is_root_;
   }
   group();
@@ -198,11 +193,13 @@ bool KernelPlanner::needs_memory(const Eqn& e, int operand) const {
 }
 
 void KernelPlanner::choose_roots() {
+  for (std::size_t i = 0; i < j_.eqns.size(); ++i)
+    if (injective_[i] && own_cost_[i] < 0) own_cost_[i] = equation_cost(j_, j_.eqns[i]);
+  cut_deep_values();
   // The cost of computing an element, going forward.
   for (std::size_t i = 0; i < j_.eqns.size(); ++i) {
     const Eqn& e = j_.eqns[i];
     if (!injective_[i]) continue;
-    if (own_cost_[i] < 0) own_cost_[i] = equation_cost(j_, e);
     double cost = own_cost_[i];
     const double times = e.op->kind == Kind::reduce ? static_cast<double>(reduced_elements(j_, e)) : 1;
     cost *= times;
@@ -373,133 +370,6 @@ void KernelPlanner::add_reduction(int eqn) {
   }
   items_.push_back({static_cast<int>(roots_.size()), -1, -1});
   roots_.push_back(std::move(r));
-}
-
-namespace {
-
-/// Records what a root's expression reads.
-class RecordingReader final : public LeafReader {
- public:
-  RecordingReader(const std::vector<char>& is_root, const std::vector<Aval>& avals, Dag& dag, Root& root)
-      : is_root_(is_root), avals_(avals), dag_(dag), root_(root) {}
-  bool is_leaf(Var v) override { return is_root_[v] != 0; }
-  KernelValue read(Var v, std::span<const NodeId> at, NodeId guard) override {
-    std::vector<NodeId> coords(at.begin(), at.end());
-    const bool known =
-        std::any_of(root_.reads.begin(), root_.reads.end(), [&](const Root::Read& r) { return r.var == v && r.coords == coords; });
-    if (!known) root_.reads.push_back({v, coords});
-    const Aval& a = avals_[v];
-    const NodeId position = row_major_position(dag_, a.shape, coords);
-    if (!a.dtype.is_complex()) return dag_.load(static_cast<int>(v), a.dtype, position, guard);
-    const DType part = a.dtype.real_part();
-    const NodeId re = dag_.scale(position, 2);
-    return dag_.complex(dag_.load(static_cast<int>(v), part, re, guard), dag_.load(static_cast<int>(v), part, dag_.offset(re, 1), guard));
-  }
-
- private:
-  const std::vector<char>& is_root_;
-  const std::vector<Aval>& avals_;
-  Dag& dag_;
-  Root& root_;
-};
-
-}  // namespace
-
-/// Builds the root's expression on its own. What is too large is cut until it is not; what is cut off is left to cut_values.
-void KernelPlanner::build_alone(Root& r) {
-  while (!try_build(r)) {
-  }
-}
-
-/// Makes what was cut off small enough, too, at once: a chain of operations would else be cut in one place each time that all roots are
-/// chosen anew.
-void KernelPlanner::cut_values() {
-  while (!cut_.empty()) {
-    const Var v = cut_.back();
-    cut_.pop_back();
-    Root r = map_root(v);
-    build_alone(r);
-  }
-}
-
-/// An equation's result as a root that is computed element by element.
-Root KernelPlanner::map_root(Var v) const {
-  Root r;
-  r.var = v, r.eqn = defined_by_[v];
-  for (int d = 0; d < avals_[v].ndim(); ++d)
-    if (avals_[v].shape[d] != 1) r.parallel.push_back({d, avals_[v].shape[d], 1});
-  return r;
-}
-
-/// False: the expression was too large; one of its values is a root from now on.
-bool KernelPlanner::try_build(Root& r) {
-  for (int attempt = 0; attempt < 4; ++attempt) {
-    r.reads.clear();
-    r.dag = std::make_shared<Dag>();
-    Dag& dag = *r.dag;
-    std::vector<int> parallel, reduce;
-    for (const Root::Dim& d : r.parallel) parallel.push_back(dag.add_dim(d.size));
-    for (std::int64_t s : r.reduce) reduce.push_back(dag.add_dim(std::max<std::int64_t>(s, 1)));
-    RecordingReader leaves(is_root_, avals_, dag, r);
-    Expressions expressions(j_, defined_by_, dag, leaves, kMaxNodes);
-    std::vector<DType> locals;
-    try {
-      const RootBody body = build_root(j_, avals_, r, expressions, leaves, dag, parallel, reduce, 0, locals);
-      (void)body;
-    } catch (const ExpressionTooLarge&) {
-      // Cut it in two: where something is computed several times, else in the middle.
-      Var cut = 0;
-      double best = -1;
-      for (const auto& [v, times] : expressions.evaluations()) {
-        if (is_root_[v] || avals_[v].size() == 0) continue;
-        const double half = std::abs(cost_[v] / std::max(1.0, cost_[r.var] == 0 ? 1e3 : cost_[r.var]) - 0.5);
-        const double score = times > 1 ? 1 + cost_[v] * (times - 1) : 1 / (1 + half) * 0.9;
-        if (cost_[v] > 0 && score > best) best = score, cut = v;
-      }
-      if (best < 0)
-        throw CompileError("codegen: an expression is too large to compile: " +
-                           std::string(j_.eqns[static_cast<std::size_t>(r.eqn)].op->name));
-      is_root_[cut] = 1;
-      cut_.push_back(cut);
-      return false;
-    }
-    // Values computed at several places for each point are better stored once.
-    for (const auto& [v, times] : expressions.evaluations()) {
-      const double size = static_cast<double>(avals_[v].size()), needed = std::max(1.0, size / r.points());
-      if (times > 1 && !is_root_[v] && cost_[v] * (times - needed) > 4 * kCheap && size > 1 && size <= 4 * r.points()) is_root_[v] = 1;
-    }
-    r.cycles_per_point = 0;
-    for (const Node& n : dag.nodes) r.cycles_per_point += node_cost(n);
-    r.cycles_per_point = std::max(0.05, r.cycles_per_point / 16);  // kernels are the same for all machines
-    if (attempt == 3) return true;
-    const std::size_t loops = r.parallel.size();
-    split_for_reshapes(r);
-    if (r.parallel.size() == loops) return true;
-  }
-  return true;
-}
-
-/// A quotient or remainder by a divisor of a loop's size disappears when the loop is split in two, if the others move by its multiples.
-void KernelPlanner::split_for_reshapes(Root& r) {
-  const Dag& dag = *r.dag;
-  if (r.parallel.size() + r.reduce.size() > 12 || r.divided) return;
-  for (const Node& n : dag.nodes) {
-    if (n.kind != NodeKind::index_div && n.kind != NodeKind::index_mod) continue;
-    const Affine& a = dag.affine(n.operands[0]);
-    const auto is_rest = [&](const AffineTerm& t) { return t.coef % n.integer != 0; };
-    const auto rest = std::find_if(a.terms.begin(), a.terms.end(), is_rest);
-    if (a.constant != 0 || rest == a.terms.end() || std::count_if(a.terms.begin(), a.terms.end(), is_rest) != 1) continue;
-    if (rest->atom < 0 || rest->coef != 1 || (a.terms.size() > 1 && n.integer < kMinPart)) continue;
-    const auto loop = static_cast<std::size_t>(rest->atom);
-    if (loop >= r.parallel.size()) continue;
-    Root::Dim& d = r.parallel[loop];
-    if (d.size % n.integer != 0 || n.integer <= 1 || n.integer >= d.size) continue;
-    Root::Dim fast = d;
-    fast.size = n.integer;
-    d.size /= n.integer, d.scale *= n.integer;
-    r.parallel.insert(r.parallel.begin() + static_cast<std::ptrdiff_t>(loop) + 1, fast);
-    return;
-  }
 }
 
 }  // namespace weft::detail

@@ -37,6 +37,7 @@ struct Root {
   struct Dim {
     int value_dim = 0;                 ///< kWindows: the dimensions of a scatter's indices, all as one
     std::int64_t size = 1, scale = 1;  ///< the dimension's coordinate is the sum of scale * loop
+    friend bool operator==(const Dim&, const Dim&) = default;
   };
   static constexpr int kWindows = -1;
   std::vector<Dim> parallel;
@@ -95,8 +96,15 @@ class KernelPlanner {
   void make_roots();
   void add_reduction(int eqn);
   bool is_large_column_reduction(const Eqn& e, const Root& r, std::int64_t steps) const;
+
+  // root_expressions.cpp: the expression of each root.
+  void cut_deep_values();
+  void build_roots();
+  bool take_built(Root& r);
+  void keep_built(const Root& plain, const Root& built);
   void build_alone(Root& r);
   void cut_values();
+  bool cut_expression(const Root& r, const Expressions& expressions, std::size_t nodes);
   bool try_build(Root& r);
   Root map_root(Var v) const;
   void split_for_reshapes(Root& r);
@@ -142,6 +150,12 @@ class KernelPlanner {
   std::vector<double> cost_;      // of computing one element of a variable from memory
   std::vector<double> own_cost_;  // of each equation, its operands aside; -1: not known yet
   std::vector<Var> cut_;          // values that became roots since because an expression was too large
+  std::vector<Var> computed_;     // by the expression that was built last
+  struct Built {
+    Root plain, root;           // as it was made, and with its expression
+    std::vector<Var> computed;  // by the expression
+  };
+  std::unordered_map<Var, Built> built_;
   struct LibraryProduct {
     ProductStep step;
     Var a = 0, b = 0, bias = 0;

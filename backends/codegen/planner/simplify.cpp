@@ -17,6 +17,7 @@
 #include "weft/core/ir/rewrite.h"
 #include "weft/core/ops/control/call.h"
 #include "weft/core/ops/control/composite.h"
+#include "weft/core/ops/movement/concatenation.h"
 #include "weft/core/ops/movement/movement.h"
 #include "weft/core/ops/product/dot_expand.h"
 #include "weft/core/ops/random/random.h"
@@ -269,19 +270,26 @@ class Simplifier {
     return as_atoms(eqns_.back().outputs);
   }
 
-  /// Of many operands, which would be asked one after the other where each element comes from: several together, then those.
+  /// Of many operands, which would be asked one after the other where each element comes from: several together, then those. The parts
+  /// are joined as the operands are; a part has the axis along which it lies in the result, so that the parts are concatenated along it.
   std::vector<Atom> concatenate_by_parts(const Eqn& e, std::vector<Atom> in, const std::vector<Aval>& out_avals, SourceLoc loc) {
-    const int along = params_as<ConcatenateParams>(*e.params).dimension;
+    const auto movement_of = [&](std::span<const Aval> operands, int which) {
+      return e.op->movement(*e.params, operands, out_avals[0], which);
+    };
     std::vector<Atom> parts;
+    int along = 0;
     for (std::size_t i = 0; i < in.size(); i += kMaxParts) {
       const std::vector<Atom> some(in.begin() + static_cast<std::ptrdiff_t>(i),
                                    in.begin() + static_cast<std::ptrdiff_t>(std::min(i + kMaxParts, in.size())));
+      const std::vector<Aval> operands = types_of(some);
+      const Movement last = movement_of(operands, static_cast<int>(some.size()) - 1);
+      along = last.part_dim;
       Aval part = out_avals[0];
-      part.shape[along] = 0;
-      for (Atom a : some) part.shape[along] += aval(a).shape[along];
-      parts.push_back(some.size() == 1 ? some[0] : add(e, some, {part}, loc)[0]);
+      part.shape[along] = last.part_end;
+      parts.push_back(add(e, some, {part}, loc)[0]);
     }
-    return add(e, std::move(parts), out_avals, loc);
+    Concatenation join = concatenation_along(along);
+    return add({join.op, std::move(join.params), {}, {}, loc}, std::move(parts), out_avals, loc);
   }
 
   /// An equation of the hash that computes the same; null if there is none.

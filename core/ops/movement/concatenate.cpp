@@ -1,6 +1,7 @@
 // Several operands joined into one result.
 #include <fmt/format.h>
 
+#include "weft/core/ops/movement/concatenation.h"
 #include "weft/core/ops/movement/movement_rules.h"
 #include "weft/core/ops/registry.h"
 
@@ -133,6 +134,7 @@ struct Stack {
 Array concatenate_along(std::span<const Array> xs, int axis, SourceLoc loc) {
   return xs.size() == 1 ? xs[0] : bind_all<Concatenate>({axis}, xs, loc)[0];
 }
+Concatenation concatenation_along(int axis) { return {&primitive_of<Concatenate>, make_params(ConcatenateParams{axis})}; }
 Array stack_along(std::span<const Array> xs, int axis, SourceLoc loc) { return bind_all<Stack>({axis}, xs, loc)[0]; }
 
 PrimitiveList concatenate_primitives() {
