@@ -27,6 +27,23 @@ TEST_CASE("stablehlo: small floats are rounded to even, and too large ones becom
                  4);
 }
 
+TEST_CASE("stablehlo: floats that are an exponent alone go to the nearest power of 2, and of two to the greater") {
+  passes_in_main(R"(
+    %x = stablehlo.constant dense<[1.0, 1.49999988, 1.5, 3.0, 5.9, 6.0, 0.7499, 5.87747175E-39, 1.40129846E-45, 8.81620763E-39, 8.8E-39, 1.70141183E+38, 2.5E+38]> : tensor<13xf32>
+    %0 = stablehlo.convert %x : (tensor<13xf32>) -> tensor<13xf8E8M0FNU>
+    %1 = stablehlo.bitcast_convert %0 : (tensor<13xf8E8M0FNU>) -> tensor<13xui8>
+    check.expect_eq_const %1, dense<[127, 127, 128, 129, 129, 130, 126, 0, 0, 1, 0, 254, 254]> : tensor<13xui8>
+    %n = stablehlo.constant dense<[0.0, -0.0, -1.0, 0x7F800000, 0xFF800000, 0x7FC00000, 2.6E+38]> : tensor<7xf32>
+    %2 = stablehlo.convert %n : (tensor<7xf32>) -> tensor<7xf8E8M0FNU>
+    %3 = stablehlo.bitcast_convert %2 : (tensor<7xf8E8M0FNU>) -> tensor<7xui8>
+    check.expect_eq_const %3, dense<255> : tensor<7xui8>
+    %c = stablehlo.constant dense<[3.0, 5.9, 0.7499]> : tensor<3xf8E8M0FNU>
+    %4 = stablehlo.multiply %c, %c : tensor<3xf8E8M0FNU>
+    %5 = stablehlo.convert %4 : (tensor<3xf8E8M0FNU>) -> tensor<3xf32>
+    check.expect_eq_const %5, dense<[16.0, 16.0, 0.25]> : tensor<3xf32>)",
+                 3);
+}
+
 TEST_CASE("stablehlo: integers of 4 and of 2 bits keep their low bits") {
   passes_in_main(R"(
     %x = stablehlo.constant dense<[7, -8, 3]> : tensor<3xi4>
@@ -53,8 +70,8 @@ TEST_CASE("stablehlo: bits of small floats, and numbers of bits") {
 }
 
 TEST_CASE("stablehlo: every element of a small format comes back from its bits") {
-  for (const char* name :
-       {"f8E5M2", "f8E4M3", "f8E3M4", "f8E4M3FN", "f8E4M3FNUZ", "f8E5M2FNUZ", "f8E4M3B11FNUZ", "f4E2M1FN", "i4", "ui4", "i2", "ui2"}) {
+  for (const char* name : {"f8E5M2", "f8E4M3", "f8E3M4", "f8E4M3FN", "f8E4M3FNUZ", "f8E5M2FNUZ", "f8E4M3B11FNUZ", "f4E2M1FN", "f8E8M0FNU",
+                           "i4", "ui4", "i2", "ui2"}) {
     CAPTURE(name);
     const detail::mlir::NarrowFormat* f = detail::mlir::find_narrow(name);
     REQUIRE(f);

@@ -58,7 +58,7 @@ Aval aval_of(const Type& type, const Importer& importer, Place place) {
   if (type.kind == Type::Kind::token) return {{0}, bool_};
   if (type.kind != Type::Kind::tensor)
     importer.fail(place, fmt::format("the type {} has no array of weft's: sizes must be known, elements bools, integers of 2 to 64 bits, "
-                                     "floats of 4, 8 and 16 to 64 bits but f8E8M0FNU, or complex numbers",
+                                     "floats of 4, 8 and 16 to 64 bits, or complex numbers",
                                      type.text.empty() ? "of a function" : type.text));
   return {type.tensor.shape, type.tensor.dtype};
 }

@@ -35,6 +35,7 @@ constexpr std::array kFormats{
     NarrowFormat{"f8E5M2FNUZ", "float8_e5m2fnuz", float32, Values::no_negative_zero, 8, 2, 16, 0x80, 0x80, 57344},
     NarrowFormat{"f8E4M3B11FNUZ", "float8_e4m3b11fnuz", float32, Values::no_negative_zero, 8, 3, 11, 0x80, 0x80, 30},
     NarrowFormat{"f4E2M1FN", "float4_e2m1fn", float32, Values::finite, 4, 1, 1, 0x8, 0x7, 6},
+    NarrowFormat{"f8E8M0FNU", "float8_e8m0fnu", float32, Values::powers, 8, 0, 127, 0xff, 0xff, 0x1p127f},
 };
 
 Array number(double v, DType dtype) { return make_literal(Number(v), dtype); }
@@ -44,6 +45,18 @@ Array bits_of(std::uint32_t v) { return make_literal(Number(v), uint32); }
 Array power_below(const NarrowFormat& f, const Array& size) {
   const Array power = bitcast_elements(bitcast_elements(size, uint32, {}) & bits_of(0x7f800000U), float32, {});
   return maximum(power, number(std::ldexp(1.0, 1 - f.bias), float32));
+}
+
+/// Of numbers of the format `powers`: the exponent, rounded. The smallest of them, 2^-127, is a subnormal float.
+Array exponent_code(const Array& x) {
+  const Array bits = bitcast_elements(x, uint32, {});
+  const Array half = where(bits < bits_of(0x800000U), bits_of(0x200000U), bits_of(0x400000U));
+  const Array code = minimum(shift_right_logical(bits + half, bits_of(23)), bits_of(0xff));
+  return where(bits == bits_of(0), bits_of(0xff), code);
+}
+Array power_of_code(const Array& code) {
+  const Array bits = where(code == bits_of(0), bits_of(0x400000U), code << bits_of(23));
+  return bitcast_elements(where(code == bits_of(0xff), bits_of(0x7fc00000U), bits), float32, {});
 }
 
 }  // namespace
@@ -58,6 +71,8 @@ double narrow_value(const NarrowFormat& f, std::uint8_t byte) {
   const auto bits = static_cast<std::uint32_t>(byte) & ((1U << f.bits) - 1);
   if (f.values == Values::integers)
     return f.wide == int8 && bits >> (f.bits - 1) ? static_cast<double>(bits) - std::ldexp(1.0, f.bits) : static_cast<double>(bits);
+  if (f.values == Values::powers)
+    return bits == f.nan ? std::numeric_limits<double>::quiet_NaN() : std::ldexp(1.0, static_cast<int>(bits) - f.bias);
   const std::uint32_t sign_bit = 1U << (f.bits - 1), magnitude = bits & (sign_bit - 1);
   const double sign = bits & sign_bit ? -1 : 1;
   const bool is_nan = f.values == Values::with_infinities    ? magnitude > f.infinity
@@ -96,6 +111,14 @@ void round_last_element(const NarrowFormat& f, std::string& bytes) {
   char* const at = bytes.data() + bytes.size() - sizeof x;
   std::memcpy(&x, at, sizeof x);
   if (std::isnan(x)) return;
+  if (f.values == Values::powers) {
+    const double least = std::ldexp(1.0, -f.bias), v = std::max(static_cast<double>(x), x > 0 ? least : 0.0);
+    const double below = v > 0 && std::isfinite(v) ? std::ldexp(1.0, std::ilogb(v)) : 0;
+    const double power = v >= 1.5 * below ? 2 * below : below;
+    x = below == 0 || power > static_cast<double>(f.largest) ? std::numeric_limits<float>::quiet_NaN() : static_cast<float>(power);
+    std::memcpy(at, &x, sizeof x);
+    return;
+  }
   const double largest = static_cast<double>(f.largest), size = std::min(std::abs(static_cast<double>(x)), 4 * largest);
   const int exponent = std::max(size > 0 ? std::ilogb(size) : 1 - f.bias, 1 - f.bias);
   const double unit = std::ldexp(1.0, exponent - f.mantissa_bits);
@@ -115,6 +138,7 @@ Array rounded_to(const NarrowFormat& f, const Array& x) {
     const Array by = make_literal(Number(8 - f.bits), int8);
     return (x << by) >> by;
   }
+  if (f.values == Values::powers) return power_of_code(exponent_code(x));
   // What is far beyond the largest, an infinity too, counts as a finite number that is.
   const Array size = minimum(abs(x), number(4 * static_cast<double>(f.largest), float32)),
               unit = power_below(f, size) * number(std::ldexp(1.0, -f.mantissa_bits), float32);
@@ -164,6 +188,7 @@ Array from_bits(const NarrowFormat& f, const Array& bits) {
 Array to_bits(const NarrowFormat& f, const Array& x) {
   const Array mask = make_literal(Number((1 << f.bits) - 1), uint8);
   if (f.values == Values::integers) return (f.wide == uint8 ? x : bitcast_elements(x, uint8, {})) & mask;
+  if (f.values == Values::powers) return convert(exponent_code(x), uint8);
   const Array size = abs(x), power = power_below(f, size);
   // How many of the smallest units, of numbers with the same exponent, and so many exponents above the least.
   const Array units = convert(size / power * number(std::ldexp(1.0, f.mantissa_bits), float32), uint32);

@@ -17,6 +17,7 @@ struct NarrowFormat {
     one_nan,           ///< no infinities: all bits set is NaN, which is what is too large
     no_negative_zero,  ///< no infinities: the bits of -0 are NaN, which is what is too large
     finite,            ///< neither: what is too large becomes the largest
+    powers,            ///< an exponent alone: powers of 2; NaN is what is negative, zero or too large. Halfway goes up
   };
   std::string_view mlir, name;  ///< f8E5M2, float8_e5m2
   DType wide;                   ///< int8, uint8 or float32
