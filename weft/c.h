@@ -2,7 +2,9 @@
  *
  * Everything is reached through handles, which are freed once each. Handles are immutable and may be used by several threads at once. Each
  * function that can fail returns a weft_status and writes its result behind the last pointer only where that is WEFT_OK; what went wrong is
- * told by weft_error_message() on the same thread. Functions take null for no handle that they are asked about, and say so.
+ * told by weft_error_message() on the same thread. Functions take null for no handle that they are asked about, and say so. A handle that
+ * was freed, or one of the other kind, is refused too as long as its memory has not been given to something else; freeing it again does
+ * nothing.
  *
  * The interface is that of C99, and stays compatible within a major version of the library: functions and constants are only added. */
 #ifndef WEFT_C_H

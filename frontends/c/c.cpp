@@ -25,7 +25,19 @@
 #include "weft/transforms/jit/jit.h"
 #include "weft/version.h"
 
+namespace {
+
+/// What a handle begins with while it lives: a pointer to something else, or to a handle that was freed, is found out nearly always.
+enum class Mark : std::uint64_t { freed = 0, array = 0x7961727261746677, program = 0x6d6172676f727077 };
+
+}  // namespace
+
 struct weft_array {
+  static constexpr Mark kMark = Mark::array;
+  static constexpr const char* kName = "an array";
+  explicit weft_array(weft::Array x = {}) : value(std::move(x)) {}
+  ~weft_array() { mark = Mark::freed; }
+  volatile Mark mark = kMark;
   weft::Array value;
 };
 
@@ -44,11 +56,15 @@ struct Evaluate {
 }  // namespace weft
 
 struct weft_program {
+  static constexpr Mark kMark = Mark::program;
+  static constexpr const char* kName = "a program";
+  ~weft_program() { mark = Mark::freed; }
   explicit weft_program(weft::Jaxpr j)
       : jaxpr(std::move(j)),
         inputs(jaxpr.in_avals()),
         outputs(jaxpr.out_avals()),
         compiled(weft::jit(weft::Evaluate{jaxpr}, {.name = "program"})) {}
+  volatile Mark mark = kMark;
   weft::Jaxpr jaxpr;
   std::vector<weft::ShapeDtypeStruct> inputs, outputs;
   weft::detail::Jit<weft::Evaluate> compiled;
@@ -109,6 +125,18 @@ T& given(T* pointer, const char* what) {
   if (!pointer) throw ArgumentError(fmt::format("{} is null", what));
   return *pointer;
 }
+/// A handle of the caller's.
+template <class H>
+H& handle(H* pointer, const char* what) {
+  using Kind = std::remove_const_t<H>;
+  if (given(pointer, what).mark != Kind::kMark)
+    throw ArgumentError(fmt::format("{} is no handle of {}: it was freed, or is another thing", what, Kind::kName));
+  return *pointer;
+}
+template <class H>
+void free_handle(H* pointer, const char* what) {
+  if (pointer) guarded([&] { delete &handle(pointer, what); });
+}
 /// The caller's memory; null where there is nothing in it.
 const void* given_elements(const void* data, const Shape& shape) {
   return shape.num_elements() == 0 ? data : &given(static_cast<const char*>(data), "data");
@@ -119,7 +147,7 @@ DType dtype_of(weft_dtype dtype) {
   return DType(static_cast<int>(dtype));
 }
 Shape shape_of(const std::int64_t* shape, int ndim) {
-  if (ndim < 0 || ndim > WEFT_MAX_NDIM) throw ArgumentError(fmt::format("{} dimensions", ndim));
+  if (ndim < 0 || ndim > WEFT_MAX_NDIM) throw ArgumentError(fmt::format("{} dimensions; there can be 0 to {}", ndim, WEFT_MAX_NDIM));
   if (ndim > 0) given(shape, "shape");
   return Shape(shape, shape + ndim);
 }
@@ -217,25 +245,25 @@ weft_status weft_array_over(const void* data, weft_dtype dtype, const int64_t* s
     if (strides) steps = Shape(strides, strides + sizes.size());
     const detail::StridedElements e =
         detail::described_elements(given_elements(data, sizes), sizes, dtype_of(dtype), steps, "weft_array_over", {});
-    auto handle = std::make_unique<weft_array>();
-    handle->value = detail::array_over({e, release, context}, "weft_array_over", {});
-    out = handle.release();
+    auto made = std::make_unique<weft_array>();
+    made->value = detail::array_over({e, release, context}, "weft_array_over", {});
+    out = made.release();
   });
 }
-void weft_array_free(weft_array* array) { delete array; }
+void weft_array_free(weft_array* array) { free_handle(array, "array"); }
 
 weft_status weft_array_dtype(const weft_array* array, weft_dtype* dtype) {
-  return guarded([&] { given(dtype, "dtype") = static_cast<weft_dtype>(given(array, "array").value.dtype().id()); });
+  return guarded([&] { given(dtype, "dtype") = static_cast<weft_dtype>(handle(array, "array").value.dtype().id()); });
 }
 weft_status weft_array_shape(const weft_array* array, int* ndim, int64_t* shape) {
-  return guarded([&] { write_shape(given(array, "array").value.shape(), ndim, shape); });
+  return guarded([&] { write_shape(handle(array, "array").value.shape(), ndim, shape); });
 }
 weft_status weft_array_size(const weft_array* array, int64_t* size) {
-  return guarded([&] { given(size, "size") = given(array, "array").value.size(); });
+  return guarded([&] { given(size, "size") = handle(array, "array").value.size(); });
 }
 weft_status weft_array_read(const weft_array* array, void* data, size_t bytes) {
   return guarded([&] {
-    const Array& x = given(array, "array").value;
+    const Array& x = handle(array, "array").value;
     const auto wanted = static_cast<size_t>(x.aval().bytes());
     if (x.dtype().is_key()) throw DTypeError("weft_array_read: keys are not in host memory");
     if (bytes != wanted)
@@ -246,14 +274,14 @@ weft_status weft_array_read(const weft_array* array, void* data, size_t bytes) {
 }
 weft_status weft_array_data(const weft_array* array, const void** data) {
   return guarded([&] {
-    const Array& x = given(array, "array").value;
+    const Array& x = handle(array, "array").value;
     given(data, "data") = detail::host_elements(x, x.dtype(), {});
   });
 }
 weft_status weft_array_text(const weft_array* array, char** text) {
   return guarded([&] {
     char*& out = given(text, "text");
-    out = copied(fmt::format("{}", given(array, "array").value));
+    out = copied(fmt::format("{}", handle(array, "array").value));
   });
 }
 void weft_text_free(char* text) { delete[] text; }
@@ -262,14 +290,14 @@ weft_status weft_array_from_dlpack(void* managed_tensor, int versioned, weft_arr
   return guarded([&] {
     weft_array*& out = given(array, "array");
     given(static_cast<char*>(managed_tensor), "managed_tensor");
-    auto handle = std::make_unique<weft_array>();
-    handle->value = versioned ? from_dlpack_versioned(managed_tensor) : from_dlpack(managed_tensor);
-    out = handle.release();
+    auto made = std::make_unique<weft_array>();
+    made->value = versioned ? from_dlpack_versioned(managed_tensor) : from_dlpack(managed_tensor);
+    out = made.release();
   });
 }
 weft_status weft_array_to_dlpack(const weft_array* array, int versioned, void** managed_tensor) {
   return guarded([&] {
-    const Array& x = given(array, "array").value;
+    const Array& x = handle(array, "array").value;
     void*& out = given(managed_tensor, "managed_tensor");
     out = versioned ? to_dlpack_versioned(x) : to_dlpack(x);
   });
@@ -290,39 +318,39 @@ weft_status weft_program_load(const char* path, const char* constants, weft_prog
     out = new weft_program(stablehlo ? load_stablehlo(file) : load_jaxpr(file, constants ? constants : ""));
   });
 }
-void weft_program_free(weft_program* program) { delete program; }
+void weft_program_free(weft_program* program) { free_handle(program, "program"); }
 
 weft_status weft_program_counts(const weft_program* program, int* inputs, int* outputs) {
   return guarded([&] {
-    const weft_program& p = given(program, "program");
+    const weft_program& p = handle(program, "program");
     if (inputs) *inputs = static_cast<int>(p.inputs.size());
     if (outputs) *outputs = static_cast<int>(p.outputs.size());
   });
 }
 weft_status weft_program_input(const weft_program* program, int index, weft_dtype* dtype, int* ndim, int64_t* shape) {
-  return guarded([&] { write_type(given(program, "program").inputs, index, dtype, ndim, shape); });
+  return guarded([&] { write_type(handle(program, "program").inputs, index, dtype, ndim, shape); });
 }
 weft_status weft_program_output(const weft_program* program, int index, weft_dtype* dtype, int* ndim, int64_t* shape) {
-  return guarded([&] { write_type(given(program, "program").outputs, index, dtype, ndim, shape); });
+  return guarded([&] { write_type(handle(program, "program").outputs, index, dtype, ndim, shape); });
 }
 weft_status weft_program_text(const weft_program* program, char** text) {
   return guarded([&] {
     char*& out = given(text, "text");
-    out = copied(given(program, "program").jaxpr.to_string());
+    out = copied(handle(program, "program").jaxpr.to_string());
   });
 }
 
 weft_status weft_program_run(const weft_program* program, const weft_array* const* inputs, int num_inputs, weft_array** outputs,
                              int num_outputs) {
   return guarded([&] {
-    const weft_program& p = given(program, "program");
+    const weft_program& p = handle(program, "program");
     if (num_inputs < 0 || static_cast<std::size_t>(num_inputs) != p.inputs.size() || num_outputs < 0 ||
         static_cast<std::size_t>(num_outputs) != p.outputs.size())
       throw ArgumentError(fmt::format("weft_program_run: the program has {} inputs and {} outputs, not {} and {}", p.inputs.size(),
                                       p.outputs.size(), num_inputs, num_outputs));
     Arrays values;
     for (std::size_t i = 0; i < p.inputs.size(); ++i) {
-      const Array& x = given((&given(inputs, "inputs"))[i], "an input").value;
+      const Array& x = handle((&given(inputs, "inputs"))[i], "an input").value;
       if (x.shape() != p.inputs[i].shape || x.dtype() != p.inputs[i].dtype) {
         const std::string text = fmt::format("weft_program_run: input {} is {}, the program takes {}", i, detail::to_string(x.aval()),
                                              detail::to_string(detail::Aval{p.inputs[i].shape, p.inputs[i].dtype}));
@@ -333,17 +361,19 @@ weft_status weft_program_run(const weft_program* program, const weft_array* cons
     }
     Arrays results = p.compiled(values);
     std::vector<std::unique_ptr<weft_array>> handles;
-    for (Array& x : results) handles.push_back(std::make_unique<weft_array>(weft_array{std::move(x)}));
+    for (Array& x : results) handles.push_back(std::make_unique<weft_array>(std::move(x)));
     for (std::size_t i = 0; i < handles.size(); ++i) (&given(outputs, "outputs"))[i] = handles[i].release();
   });
 }
 
 weft_status weft_program_value_and_grad(const weft_program* program, const int* inputs, int num_inputs, weft_program** result) {
   return guarded([&] {
-    const weft_program& p = given(program, "program");
+    const weft_program& p = handle(program, "program");
     weft_program*& out = given(result, "result");
     if (p.outputs.empty()) throw ShapeError("weft_program_value_and_grad: the program has no outputs");
     if (num_inputs <= 0) throw ArgumentError("weft_program_value_and_grad: no input is named");
+    if (static_cast<std::size_t>(num_inputs) > p.inputs.size())
+      throw ArgumentError(fmt::format("weft_program_value_and_grad: {} inputs are named; the program has {}", num_inputs, p.inputs.size()));
     const std::vector<int> wrt(&given(inputs, "inputs"), inputs + num_inputs);
     for (std::size_t k = 0; k < wrt.size(); ++k)
       if (wrt[k] < 0 || static_cast<std::size_t>(wrt[k]) >= p.inputs.size() ||
@@ -354,7 +384,7 @@ weft_status weft_program_value_and_grad(const weft_program* program, const int* 
 }
 weft_status weft_program_vmap(const weft_program* program, const int* axes, int64_t size, weft_program** result) {
   return guarded([&] {
-    const weft_program& p = given(program, "program");
+    const weft_program& p = handle(program, "program");
     weft_program*& out = given(result, "result");
     if (size < 0) throw ArgumentError(fmt::format("weft_program_vmap: a batch of {}", size));
     BatchOptions options{.axis_size = size};
