@@ -22,52 +22,6 @@ extern char** environ;
 namespace weft::tools {
 namespace {
 
-/// The variables that the library reads; tests/tools/command_lines.py compares the list with the sources.
-constexpr std::string_view kVariables[] = {
-    "WEFT_AOT_LEVEL",
-    "WEFT_ATTENTION_KEPT_MB",
-    "WEFT_CACHE",
-    "WEFT_CACHE_DIR",
-    "WEFT_CACHE_MB",
-    "WEFT_CHECK_COLLECTIVES",
-    "WEFT_CODE",
-    "WEFT_COLLECTIVE_TIMEOUT",
-    "WEFT_COORDINATOR",
-    "WEFT_CPU",
-    "WEFT_CUDA_ARCH",
-    "WEFT_CUDA_DETERMINISTIC",
-    "WEFT_CUDA_RELU_EPILOGUE",
-    "WEFT_CUDA_SYNC",
-    "WEFT_CUDA_TF32",
-    "WEFT_CUDA_TUNE",
-    "WEFT_CUDA_WINDOW_BYTES",
-    "WEFT_DRY_RUN",
-    "WEFT_HEARTBEAT_TIMEOUT",
-    "WEFT_IMPLICIT_RESHARD",
-    "WEFT_JIT_CACHE_SIZE",
-    "WEFT_LIBCUBLAS",
-    "WEFT_LIBCUBLASLT",
-    "WEFT_LIBCUDA",
-    "WEFT_LIBCUSOLVER",
-    "WEFT_LIBDEVICE",
-    "WEFT_LIBNCCL",
-    "WEFT_LOCAL_DEVICE_IDS",
-    "WEFT_MPI_PLUGIN",
-    "WEFT_NUM_CPU_DEVICES",
-    "WEFT_NUM_PROCESSES",
-    "WEFT_NUM_THREADS",
-    "WEFT_OVERLAP",
-    "WEFT_PLATFORM",
-    "WEFT_PROCESS_ID",
-    "WEFT_PROGRESS",
-    "WEFT_PTX_DIR",
-    "WEFT_SCHEDULE_SEARCH",
-    "WEFT_TOKEN",
-    "WEFT_TRACE",
-    "WEFT_TRACEBACK",
-    "WEFT_WARN_AFTER_RECOMPILES",
-};
-
 /// Vector extensions that kernels are compiled for, as /proc/cpuinfo names them.
 constexpr std::string_view kExtensions[] = {"sse4_2",   "avx",      "f16c",        "fma",         "avx2",        "avx512f",
                                             "avx512bw", "avx512vl", "avx512_vnni", "avx512_bf16", "avx512_fp16", "amx_tile",
@@ -192,36 +146,43 @@ void cache(Report& r) {
       r.say("contents", fmt::format("{} entries, {:.1f} MB of {} MB", c.entries, static_cast<double>(c.bytes) / 1e6, c.limit >> 20));
     }
   } catch (const Error& e) {
-    r.wrong("limit", e.message(), "correct or unset the variable");
+    r.wrong("variables", e.message(), "correct or unset the variable");
   }
 }
 
 void variables(Report& r) {
   r.section("Environment");
-  bool any = false;
+  const std::vector<detail::VariableReport> known = detail::variable_report();
+  const std::vector<std::string_view> names = [&] {
+    std::vector<std::string_view> all;
+    for (const detail::VariableReport& v : known) all.push_back(v.name);
+    return all;
+  }();
   std::vector<std::string> set;
   for (char** v = environ; *v; ++v)
     if (std::string_view(*v).starts_with("WEFT_")) set.emplace_back(*v);
   std::sort(set.begin(), set.end());
   for (const std::string& v : set) {
-    any = true;
     const std::size_t equals = v.find('=');
     const std::string name = v.substr(0, equals), value = v.substr(equals + 1);
-    if (std::find(std::begin(kVariables), std::end(kVariables), name) != std::end(kVariables)) {
+    const auto found = std::find_if(known.begin(), known.end(), [&](const detail::VariableReport& k) { return k.name == name; });
+    if (found == known.end()) {
+      const std::string_view near = nearest(name, names);
+      r.wrong(name + " ", "weft reads no variable of this name", near.empty() ? "unset it" : fmt::format("did you mean {}?", near));
+    } else if (!found->problem.empty()) {
+      r.wrong(name + " ", found->problem, "correct or unset it");
+    } else {
       r.say(name, name == "WEFT_TOKEN" ? " (not shown)" : " " + value);
-      continue;
     }
-    const std::string_view near = nearest(name, kVariables);
-    r.wrong(name, " weft reads no variable of this name", near.empty() ? "unset it" : fmt::format("did you mean {}?", near));
   }
-  if (!any) r.say("variables", "none of weft's variables is set");
+  if (set.empty()) r.say("variables", "none of weft's variables is set");
 }
 
 }  // namespace
 
 int doctor(const Arguments& line) {
   if (line.has("variables")) {
-    for (const std::string_view v : kVariables) fmt::print("{}\n", v);
+    for (const detail::VariableReport& v : detail::variable_report()) fmt::print("{}\n", v.name);
     return 0;
   }
   Report r;

@@ -54,7 +54,7 @@ constexpr std::string_view kTag =
 }  // namespace
 
 std::string CodeCache::wanted_folder() {
-  if (const char* on = std::getenv("WEFT_CACHE"); on && (!std::strcmp(on, "0") || !std::strcmp(on, "off"))) return {};
+  if (!is_switched_on("WEFT_CACHE", true)) return {};
   if (const char* folder = std::getenv("WEFT_CACHE_DIR")) return folder;
   if (const char* base = std::getenv("XDG_CACHE_HOME"); base && *base) return std::string(base) + "/weft";
   if (const char* home = std::getenv("HOME"); home && *home) return std::string(home) + "/.cache/weft";
@@ -77,7 +77,7 @@ CodeCache::CodeCache(std::string folder, std::int64_t limit) : limit_(limit) {
 
 CodeCache& CodeCache::of_process() {
   static auto& cache = *[] {
-    const std::int64_t megabytes = integer_in_environment("WEFT_CACHE_MB", 0, std::int64_t{1} << 40).value_or(256);
+    const std::int64_t megabytes = integer_in_environment("WEFT_CACHE_MB").value_or(256);
     return new CodeCache(wanted_folder(), megabytes << 20);  // never destroyed
   }();
   return cache;

@@ -7,6 +7,7 @@
 #include <llvm/TargetParser/Host.h>
 
 #include "weft/backends/common/code_cache.h"
+#include "weft/core/base/environment.h"
 
 extern "C" char* openblas_get_config();
 
@@ -28,6 +29,15 @@ std::vector<std::pair<std::string, std::string>> build_report() {
            "g++ " __VERSION__
 #endif
           }};
+}
+
+std::vector<VariableReport> variable_report() {
+  std::vector<VariableReport> all;
+  for (const EnvironmentVariable& v : environment_variables()) {
+    const std::string name(v.name);
+    all.push_back({name, problem_in_environment(name.c_str()).value_or("")});
+  }
+  return all;
 }
 
 CacheReport cache_report() {

@@ -45,7 +45,7 @@ std::map<GpuDevice*, std::deque<Running>>& running() {
 
 double time_limit() {
   if (process_world()) return process_world()->timeout().count();
-  return number_in_environment("WEFT_COLLECTIVE_TIMEOUT", 0, kLongestTime).value_or(kTimeLimit);
+  return number_in_environment("WEFT_COLLECTIVE_TIMEOUT").value_or(kTimeLimit);
 }
 
 bool reached(const Mark& m, const std::string& what) {

@@ -16,7 +16,7 @@ namespace {
 bool is_empty(const Aval& a) { return a.size() == 0; }
 
 /// How large a matrix of windows may be.
-double most_window_bytes() { return number_in_environment("WEFT_CUDA_WINDOW_BYTES", 1, 1e18).value_or(256e6); }
+double most_window_bytes() { return number_in_environment("WEFT_CUDA_WINDOW_BYTES").value_or(256e6); }
 
 const Rule<GpuExpansionRules, Sort> sort_expansion([](const Eqn& e, std::span<const Aval> in) -> std::optional<Jaxpr> {
   return expansion_of(e, in, [&](std::span<const Array> xs) { return sort_on_gpu(params_as<Sort::Params>(*e.params), xs); });

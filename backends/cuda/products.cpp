@@ -69,8 +69,7 @@ bool allows_tf32() { return is_switched_on("WEFT_CUDA_TF32"); }
 
 /// Whether algorithms are timed. Several processes would not agree on one.
 bool times_algorithms() {
-  const char* v = std::getenv("WEFT_CUDA_TUNE");
-  return !(v && *v == '0') && !is_switched_on("WEFT_CUDA_DETERMINISTIC") && process_count() == 1;
+  return is_switched_on("WEFT_CUDA_TUNE", true) && !is_switched_on("WEFT_CUDA_DETERMINISTIC") && process_count() == 1;
 }
 
 /// What a device keeps for all products.

@@ -48,6 +48,12 @@ bool is_in_proc(int folder) {
   return fstatfs(folder, &s) == 0 && s.f_type == PROC_SUPER_MAGIC;
 }
 
+bool has_nul(const std::string& path) { return path.find('\0') != std::string::npos; }
+/// The system would take the part before it for the path.
+void refuse_nul(std::string_view who, const std::string& path, SourceLoc loc) {
+  if (has_nul(path)) throw IoError(fmt::format("{}: {}: a path can't have a zero byte in it", who, path), loc);
+}
+
 Descriptor opened(const std::string& path, int flags) {
   int fd;
   do fd = open(path.c_str(), flags | O_CLOEXEC | O_NOCTTY);
@@ -137,6 +143,7 @@ void NewFile::fail(int error) const { throw_io(who_, path_, error, loc_); }
 
 void NewFile::find_target() {
   if (path_.empty()) fail(ENOENT);
+  refuse_nul(who_, path_, loc_);
   struct stat old{};
   const bool there = stat(path_.c_str(), &old) == 0;
   if (!there && errno != ENOENT) fail(errno);
@@ -321,24 +328,31 @@ std::string read_all(const Descriptor& file, const std::string& path, SourceLoc 
 }  // namespace
 
 std::string read_file(const std::string& path, SourceLoc loc, std::string_view who) {
+  refuse_nul(who, path, loc);
   const Descriptor file = opened(path, O_RDONLY);
   if (!file) throw_io(who, path, errno, loc);
   return read_all(file, path, loc, who);
 }
 
 std::string read_regular_file(const std::string& path, SourceLoc loc, std::string_view who) {
-  const Descriptor file = open_regular(path, Links::follow);
+  return read_all(open_regular(path, loc, who), path, loc, who);
+}
+
+Descriptor open_regular(const std::string& path, SourceLoc loc, std::string_view who) {
+  refuse_nul(who, path, loc);
+  Descriptor file = open_regular(path, Links::follow);
   if (!file && errno == EINVAL) throw IoError(fmt::format("{}: {}: it is not a regular file", who, path), loc);
   if (!file) throw_io(who, path, errno, loc);
-  return read_all(file, path, loc, who);
+  return file;
 }
 
 Descriptor open_regular(const std::string& path, Links links) {
+  if (has_nul(path)) return errno = ENOENT, Descriptor();
   Descriptor file = opened(path, O_RDONLY | O_NONBLOCK | (links == Links::refuse ? O_NOFOLLOW : 0));
   struct stat s{};
   if (!file || (fstat(file.get(), &s) == 0 && S_ISREG(s.st_mode))) return file;
   file = Descriptor();
-  errno = EINVAL;
+  errno = S_ISDIR(s.st_mode) ? EISDIR : EINVAL;
   return file;
 }
 
@@ -363,6 +377,7 @@ std::optional<std::vector<std::string>> names_in(const Descriptor& folder) {
   return names;
 }
 std::vector<std::string> names_in(const std::string& folder, SourceLoc loc, std::string_view who) {
+  refuse_nul(who, folder, loc);
   const Descriptor d = opened(folder, O_RDONLY | O_DIRECTORY);
   auto names = d ? names_in(d) : std::nullopt;
   if (!names) throw_io(who, folder, errno, loc);
@@ -370,6 +385,7 @@ std::vector<std::string> names_in(const std::string& folder, SourceLoc loc, std:
 }
 
 std::vector<std::string> make_folders(const std::string& path, SourceLoc loc, std::string_view who, mode_t mode) {
+  refuse_nul(who, path, loc);
   std::vector<std::string> made;
   try {
     for (std::size_t end = 0; end != std::string::npos;) {

@@ -104,10 +104,13 @@ void write_file(const std::string& path, std::initializer_list<std::string_view>
 std::string read_file(const std::string& path, SourceLoc loc, std::string_view who = "load");
 /// The whole contents of a file of weft's own: what is not a regular file is an IoError, never waited for.
 std::string read_regular_file(const std::string& path, SourceLoc loc, std::string_view who);
-/// Opens a regular file for reading. None, with errno set, where it can't be or is something else (EINVAL), which is never waited for.
+/// Opens a regular file for reading. None, with errno set, where it can't be or is something else (EISDIR, EINVAL), which is never waited
+/// for.
 /// `follow`: a link to one, too.
 enum class Links { follow, refuse };
 Descriptor open_regular(const std::string& path, Links links);
+/// The same, following links; an IoError where there is none.
+Descriptor open_regular(const std::string& path, SourceLoc loc, std::string_view who);
 /// Fills the buffer from this place in the file; how much there was, or -1, with errno set.
 ssize_t read_at(const Descriptor& file, void* to, std::size_t bytes, std::int64_t offset);
 

@@ -144,7 +144,15 @@ const char* ErrorContext::text(const char* message) {
 
 }  // namespace detail
 
-Error::Error(const std::string& message, SourceLoc where) : std::runtime_error(message) {
+/// A message is read as a C string, which its first zero byte would end: it is shown.
+static std::string without_nul(const std::string& message) {
+  std::string out;
+  for (const char c : message) out += c == '\0' ? std::string("\\0") : std::string(1, c);
+  return out;
+}
+
+Error::Error(const std::string& message, SourceLoc where)
+    : std::runtime_error(message.find('\0') == std::string::npos ? message : without_nul(message)) {
   try {
     context_ = detail::Ref<detail::RefCounted>(new detail::ErrorContext(where));
   } catch (const std::bad_alloc&) {

@@ -7,9 +7,11 @@
 #include <algorithm>
 #include <array>
 #include <cstdint>
+#include <cstdio>
 #include <cstdlib>
-#include <cstring>
 #include <string_view>
+
+#include "weft/core/base/environment.h"
 
 namespace weft::detail {
 namespace {
@@ -84,10 +86,13 @@ std::vector<std::string> parts_of(std::string_view s) {
 
 TracebackDetail traceback_detail() {
   static const TracebackDetail detail = [] {
-    const char* v = std::getenv("WEFT_TRACEBACK");
-    if (!v || !*v) return TracebackDetail::users;
-    if (std::strcmp(v, "full") == 0) return TracebackDetail::full;
-    return *v == '0' ? TracebackDetail::none : TracebackDetail::users;
+    // Whoever asks is making an error, or telling one: another in its place would be worse than a value that is not meant.
+    if (const auto problem = problem_in_environment("WEFT_TRACEBACK")) {
+      std::fprintf(stderr, "weft: %s\n", problem->c_str());
+      return TracebackDetail::users;
+    }
+    const std::string_view v = word_in_environment("WEFT_TRACEBACK");
+    return v == "full" ? TracebackDetail::full : v == "0" ? TracebackDetail::none : TracebackDetail::users;
   }();
   return detail;
 }

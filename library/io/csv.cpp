@@ -30,8 +30,8 @@ struct Line {
 /// Cuts a text into lines of fields.
 class CsvReader {
  public:
-  CsvReader(const std::string& text, const CsvOptions& options, const std::string& name, SourceLoc loc)
-      : text_(text), options_(options), name_(name), loc_(loc) {
+  CsvReader(const std::string& text, const CsvOptions& options, std::string origin, SourceLoc loc)
+      : text_(text), options_(options), origin_(std::move(origin)), loc_(loc) {
     if (text_.substr(0, 3) == "\xef\xbb\xbf") at_ = 3;  // a byte order mark
     for (int i = 0; i < options.skip_lines && at_ < text_.size(); ++i, ++number_) {
       const std::size_t end = text_.find('\n', at_);
@@ -39,7 +39,7 @@ class CsvReader {
     }
   }
   [[noreturn]] void fail(const std::string& where, const std::string& problem) const {
-    throw IoError(fmt::format("load_csv: {}: {}: {}", name_, where, problem), loc_);
+    throw IoError(fmt::format("{}: {}: {}", origin_, where, problem), loc_);
   }
   /// The next line that is not empty; false at the end.
   bool next(Line& line) {
@@ -84,7 +84,7 @@ class CsvReader {
 
   const std::string_view text_;
   const CsvOptions& options_;
-  const std::string& name_;
+  std::string origin_;  ///< how messages begin: the operation and what is read
   const SourceLoc loc_;
   std::size_t at_ = 0, number_ = 0;
 };
@@ -150,13 +150,13 @@ Array values_of(const std::vector<Line>& lines, const std::vector<std::size_t>& 
 
 }  // namespace
 
-Csv parse_csv(const std::string& text, CsvOptions options, const std::string& name, SourceLoc loc) try {
+static Csv read_csv(const std::string& text, const CsvOptions& options, const char* operation, const std::string& name, SourceLoc loc) try {
   if (options.dtype.is_complex() || options.dtype.is_key())
-    throw DTypeError(fmt::format("load_csv: tables of {} aren't read", options.dtype.name()), loc);
+    throw DTypeError(fmt::format("{}: tables of {} aren't read", operation, options.dtype.name()), loc);
   if (options.delimiter == '"' || options.delimiter == '\n' || options.delimiter == '\r')
-    throw Error("load_csv: the delimiter can't be a quote or an end of line", loc);
-  if (options.missing) detail::check_stand_in(*options.missing, options.dtype, "load_csv", "CsvOptions.missing", loc);
-  CsvReader reader(text, options, name, loc);
+    throw Error(fmt::format("{}: the delimiter can't be a quote or an end of line", operation), loc);
+  if (options.missing) detail::check_stand_in(*options.missing, options.dtype, operation, "CsvOptions.missing", loc);
+  CsvReader reader(text, options, fmt::format("{}: {}", operation, name), loc);
   std::vector<Line> lines;
   for (Line line; reader.next(line);) {
     if (!lines.empty() && line.fields.size() != lines[0].fields.size())
@@ -198,11 +198,14 @@ Csv parse_csv(const std::string& text, CsvOptions options, const std::string& na
     out.values = values_of<double>(lines, columns, reader, options, loc);
   return out;
 } catch (...) {
-  detail::rethrow_as_error("load_csv", loc);
+  detail::rethrow_as_error(operation, loc);
 }
 
+Csv parse_csv(const std::string& text, CsvOptions options, const std::string& name, SourceLoc loc) {
+  return read_csv(text, options, "parse_csv", name, loc);
+}
 Csv load_csv(const std::string& path, CsvOptions options, SourceLoc loc) {
-  return parse_csv(detail::read_file(path, loc, "load_csv"), std::move(options), path, loc);
+  return read_csv(detail::read_file(path, loc, "load_csv"), options, "load_csv", path, loc);
 }
 
 Array Csv::column(const std::string& name, SourceLoc loc) const {

@@ -10,9 +10,9 @@
 namespace weft::detail {
 
 MappedFile::MappedFile(const std::string& path, const char* operation, SourceLoc loc) {
-  const Descriptor file = open_regular(path, Links::follow);
+  const Descriptor file = open_regular(path, loc, operation);
   struct ::stat about{};
-  if (!file || ::fstat(file.get(), &about) != 0) throw_io(operation, path, errno, loc);
+  if (::fstat(file.get(), &about) != 0) throw_io(operation, path, errno, loc);
   size_ = static_cast<std::size_t>(about.st_size);
   if (size_ == 0) return;
   data_ = ::mmap(nullptr, size_, PROT_READ, MAP_PRIVATE, file.get(), 0);

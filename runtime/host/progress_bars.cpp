@@ -13,6 +13,7 @@
 #include <string_view>
 #include <vector>
 
+#include "weft/core/base/environment.h"
 #include "weft/core/base/own_exit.h"
 #include "weft/core/base/process_wide.h"
 #include "weft/core/errors/error.h"
@@ -28,12 +29,10 @@ constexpr int kStderr = 2;
 enum class Style { off, lines, bars };
 
 Style chosen_style() {
-  const char* const text = std::getenv("WEFT_PROGRESS");
-  const std::string_view wanted = text ? text : "";
+  const std::string_view wanted = word_in_environment("WEFT_PROGRESS");
   if (wanted == "0" || wanted == "off") return Style::off;
   if (wanted == "lines") return Style::lines;
   if (wanted == "bars") return Style::bars;
-  if (!wanted.empty()) throw Error(fmt::format("WEFT_PROGRESS is `{}`; it may be 0, off, lines or bars", wanted));
   const char* const terminal = std::getenv("TERM");
   return ::isatty(kStderr) && !(terminal && std::string_view(terminal) == "dumb") ? Style::bars : Style::lines;
 }

@@ -103,7 +103,7 @@ struct alignas(64) Slot {
 };
 
 int wanted_threads() {
-  if (const auto wanted = integer_in_environment("WEFT_NUM_THREADS", 1, 1024)) return static_cast<int>(*wanted);
+  if (const auto wanted = integer_in_environment("WEFT_NUM_THREADS")) return static_cast<int>(*wanted);
   return usable_processors();
 }
 

@@ -296,7 +296,7 @@ void initialize(InitializeOptions o, SourceLoc given) try {
   if (!o.process_id) o.process_id = number_in<int>("WEFT_PROCESS_ID", loc);
   const double timeout = o.timeout ? *o.timeout : number_in<double>("WEFT_COLLECTIVE_TIMEOUT", loc).value_or(60);
   const double start_timeout = o.initialization_timeout.value_or(120);
-  const bool check = o.check_collectives ? *o.check_collectives : number_in<int>("WEFT_CHECK_COLLECTIVES", loc).value_or(0) != 0;
+  const bool check = o.check_collectives ? *o.check_collectives : is_switched_on("WEFT_CHECK_COLLECTIVES");
   for (const double t : {timeout, start_timeout})
     if (!(t > 0 && t <= kLongestTime))
       throw DistributedError(

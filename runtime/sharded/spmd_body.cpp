@@ -205,7 +205,7 @@ struct SpmdBody::Builder {
   }
 
   void add_join(const ScheduledStep& what) {
-    static const bool wanted = !std::getenv("WEFT_OVERLAP") || is_switched_on("WEFT_OVERLAP");
+    static const bool wanted = is_switched_on("WEFT_OVERLAP", true);
     const bool overlaps = wanted && collective_engine(out.device_ids_).overlaps();
     const std::size_t i = what.eqns[0], k = what.operand;
     const Eqn& e = d.eqns[i];

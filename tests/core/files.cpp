@@ -14,6 +14,7 @@
 #include <algorithm>
 #include <cstring>
 #include <fstream>
+#include <functional>
 #include <iterator>
 #include <thread>
 #include <vector>
@@ -22,6 +23,7 @@
 #include "weft/core/base/own_folder.h"
 #include "weft/core/errors/error.h"
 #include "weft/core/io/io.h"
+#include "weft/io.h"
 #include "weft/weft.h"
 
 using namespace weft;
@@ -65,6 +67,38 @@ bool is_marked_name(std::string_view name) { return name.starts_with("file-"); }
 constexpr detail::OwnKind kKind{"mark", "weft test", is_marked_name, "magic"};
 
 }  // namespace
+
+TEST_CASE("files: a folder, or a path with a zero byte, is an error that says so") {
+  const test::Folder folder;
+  const std::string dir = folder.path + "/dir.npy", whole = folder.path + "/x.npy", cut = whole + '\0' + "y";
+  fs::create_directory(dir);
+  save(whole, ones(2)), save_npz(folder.path + "/x.npz", {{"x", ones(2)}});
+  const std::string before = contents(whole);
+  const std::vector<std::function<void(const std::string&)>> readers{
+      [](const auto& p) { load(p); },     [](const auto& p) { load_npz(p); }, [](const auto& p) { load_safetensors(p); },
+      [](const auto& p) { load_csv(p); }, [](const auto& p) { load_png(p); }, [](const auto& p) { load_jaxpr(p); }};
+  const std::vector<std::function<void(const std::string&)>> writers{[](const auto& p) { save(p, ones(3)); },
+                                                                     [](const auto& p) { save_npz(p, {{"x", ones(3)}}); },
+                                                                     [](const auto& p) { save_safetensors(p, {{"x", ones(3)}}); },
+                                                                     [](const auto& p) { save_csv(p, ones({2, 2})); },
+                                                                     [](const auto& p) { save_png(p, zeros({2, 2}, uint8)); },
+                                                                     [](const auto& p) { save_checkpoint(p, ones(2)); }};
+  const auto message = [](const auto& f, const std::string& path) {
+    try {
+      f(path);
+    } catch (const IoError& e) {
+      return e.message();
+    }
+    return std::string("no IoError");
+  };
+  for (const auto& f : readers) {
+    CHECK(message(f, dir).find("Is a directory") != std::string::npos);
+    CHECK(message(f, cut).find("x.npy\\0y: a path can't have a zero byte in it") != std::string::npos);
+  }
+  for (const auto& f : writers) CHECK(message(f, cut).find("a path can't have a zero byte in it") != std::string::npos);
+  CHECK(contents(whole) == before);
+  CHECK(names(folder.path) == std::vector<std::string>{"dir.npy", "x.npy", "x.npz"});
+}
 
 TEST_CASE("files: what can't be written whole leaves the old file and nothing else") {
   const test::Folder folder;

@@ -114,6 +114,7 @@ TEST_CASE("CSV: tables are read") {
   CHECK(t.column("y").to_vector<float>()[0] == 2.5f);
   CHECK(refuses<IoError>([&] { t.column("z"); }, {"'z'", "x, y"}));
   CHECK(parse_csv("1,2\n3,4").names.empty());
+  CHECK(refuses<IoError>([] { parse_csv("1,2\n3,x\n"); }, {"parse_csv: text: line 2, column 2: 'x' is not a float32 number"}));
   CHECK(same(parse_csv("1,2\n3,4", {.dtype = int32}).values, array({{1, 2}, {3, 4}})));
   CHECK(same(parse_csv("1,2\n3,4", {.header = true}).values, array({{3.f, 4.f}})));
   CHECK(same(parse_csv("about\n1\t2\n3\t4\n", {.delimiter = '\t', .dtype = float64, .skip_lines = 1}).values,
@@ -150,7 +151,8 @@ TEST_CASE("CSV: what is no table is refused with line and column") {
   CHECK(tells("1\n+-5\n", {}, {"'+-5'"}));
   // What stands for missing values is one of the dtype's.
   for (const double value : {std::nan(""), 1.5, 300., -1.})
-    CHECK(refuses<DTypeError>([&] { parse_csv("1,\n", {.dtype = uint8, .missing = value}); }, {"load_csv", "CsvOptions.missing", "uint8"}));
+    CHECK(
+        refuses<DTypeError>([&] { parse_csv("1,\n", {.dtype = uint8, .missing = value}); }, {"parse_csv", "CsvOptions.missing", "uint8"}));
   CHECK(refuses<DTypeError>([&] { parse_csv("1,\n", {.dtype = int64, .missing = 0x1p63}); }, {"int64"}));
   CHECK_THROWS_AS(parse_csv("1", {.dtype = complex64}), DTypeError);
   CHECK(refuses<IoError>([] { load_csv("/nowhere.csv"); }, {"load_csv", "/nowhere.csv", "files.cpp:"}));

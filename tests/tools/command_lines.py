@@ -232,6 +232,19 @@ def told(top):
     code, out, err = run("tools/weft", "doctor", WEFT_CACHE_DIR=cache, WEFT_NUM_THREAD="2", WEFT_NOTHING_LIKE_IT="1", WEFT_MPI_PLUGIN=top + "/none.so")
     check("weft doctor names what is wrong", code == 1 and "did you mean WEFT_NUM_THREADS?" in out and "WEFT_NOTHING_LIKE_IT" in out and "none.so does not exist" in out
           and out.endswith("\n3 problems found.\n"), code, out, err)
+    wrong = {"WEFT_CACHE": "maybe", "WEFT_CODE": "best", "WEFT_NUM_THREADS": "many", "WEFT_OVERLAP": "2", "WEFT_COLLECTIVE_TIMEOUT": "-1", "WEFT_TRACEBACK": "2"}
+    code, out, err = run("tools/weft", "doctor", **wrong)
+    check("weft doctor names wrong values", code == 1 and all(f"WRONG: {k} is `{v}`; it m" in out for k, v in wrong.items()), code, out, err)
+    program = os.path.join(top, "sine.jaxpr")
+    with open(program, "w") as f:
+        f.write("{ lambda ; a:f32[3]. let b:f32[3] = sin a in (b,) }")
+    for name, value, allowed in ("WEFT_CACHE", "maybe", "it may be 0 or off, 1 or on"), ("WEFT_CODE", "best", "it may be baseline, optimized"), \
+            ("WEFT_NUM_THREADS", "0", "it must be a number from 1 to 1024"), ("WEFT_TRACEBACK", "some", "it may be 0, 1, full"):
+        code, out, err = run("tools/weft", "jit", program, **{name: value}) if name != "WEFT_TRACEBACK" else run("tools/weft", "jit", program + "x", **{name: value})
+        check(f"{name}={value}", code == 1 and f"{name} is `{value}`; {allowed}" in err, code, out, err)
+    for name in "WEFT_CACHE", "WEFT_CODE", "WEFT_NUM_THREADS", "WEFT_TRACEBACK":
+        code, out, err = run("tools/weft", "jit", program, **{name: ""})
+        check(f"{name} is empty", code == 0 and err == "", code, out, err)
     os.chmod(cache, 0o777)
     code, out, err = run("tools/weft", "doctor", WEFT_CACHE_DIR=cache)
     check("weft doctor on a cache that others can write", code == 1 and "can't be used" in out, code, out, err)

@@ -109,6 +109,7 @@ void report(const Options& o, const std::string& title, const Failure& f, const 
     std::string name = title;
     for (char& ch : name)
       if (ch == ' ') ch = '_';
+    detail::make_folders(o.out, {}, "weft-fuzz");
     detail::write_file(o.out + "/" + name + ".jaxpr", {text}, {}, "weft-fuzz");
   }
   std::fflush(stdout);

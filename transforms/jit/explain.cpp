@@ -94,7 +94,7 @@ std::string warn_of_static_values(const std::string& what, int programs, const s
 }
 
 int recompiles_before_warning() {
-  static const std::int64_t by_environment = integer_in_environment("WEFT_WARN_AFTER_RECOMPILES", -1, INT32_MAX).value_or(0);
+  static const std::int64_t by_environment = integer_in_environment("WEFT_WARN_AFTER_RECOMPILES").value_or(0);
   if (config.warn_after_recompiles != 0) return config.warn_after_recompiles;
   return by_environment != 0 ? static_cast<int>(by_environment) : 16;
 }

@@ -91,7 +91,7 @@ bool matches(const Entry& e, const JitCall& c, std::span<const Array> leaves) {
 }
 
 std::size_t most_programs() {
-  static const std::int64_t by_environment = integer_in_environment("WEFT_JIT_CACHE_SIZE", 1, std::int64_t{1} << 40).value_or(4096);
+  static const std::int64_t by_environment = integer_in_environment("WEFT_JIT_CACHE_SIZE").value_or(4096);
   return static_cast<std::size_t>(config.jit_cache_size > 0 ? config.jit_cache_size : by_environment);
 }
 

@@ -125,8 +125,8 @@ std::vector<Array> bind_with_body(std::string_view name, const AttentionForm& fo
 
 /// From how many bytes of scores on the derivative computes them again: what it saves in memory costs up to twice the time.
 double recomputed_bytes() {
-  constexpr std::int64_t kDefault = 512, kMost = 1 << 20;
-  return 1e6 * static_cast<double>(integer_in_environment("WEFT_ATTENTION_KEPT_MB", 0, kMost).value_or(kDefault));
+  constexpr std::int64_t kDefault = 512;
+  return 1e6 * static_cast<double>(integer_in_environment("WEFT_ATTENTION_KEPT_MB").value_or(kDefault));
 }
 
 std::optional<JvpResult> differentiate(const JvpContext& c) {
