@@ -104,9 +104,6 @@ Compiled::Compiled(const Client& client, std::string_view code_in, std::string_v
                             detail::fnv_of(platform_version(), detail::fnv_of(code, 88172645463325252u)));
   place_ports(client, program);
 
-  std::vector<bool> donated;
-  for (const Port& p : arguments) donated.push_back(p.is_donated);
-  if (std::find(donated.begin(), donated.end(), true) == donated.end()) donated.clear();
   detail::EagerScope eager;
   Jaxpr jaxpr = as_ports_have_them(program.jaxpr, arguments, results);
   if (num_partitions > 1) {
@@ -146,6 +143,10 @@ Compiled::Compiled(const Client& client, std::string_view code_in, std::string_v
             if (e.outputs[k] == a.var()) set_sharding(results[i], NamedSharding(mesh_on(map->mesh), map->out_specs[k]));
         }
   }
+  keep_what_no_result_takes(program);
+  std::vector<bool> donated;
+  for (const Port& p : arguments) donated.push_back(p.is_donated);
+  if (std::find(donated.begin(), donated.end(), true) == donated.end()) donated.clear();
   const detail::ProgramEffects& effects = detail::effects_of(jaxpr);
   calls_back_ = effects.calls_back, has_open_loops_ = effects.may_not_end;
   executable_ = detail::cached_executable(client.device(devices[0]).device.platform(), jaxpr, {name, donated});
@@ -210,6 +211,25 @@ void Compiled::place_ports(const Client& client, const detail::ImportedProgram& 
   };
   for (const detail::ProgramValue& v : program.arguments) arguments.push_back(port(v));
   for (const detail::ProgramValue& v : program.results) results.push_back(port(v));
+}
+
+/// A donor that names no result gives its memory to one of the same size on each device; it stays the caller's where none is left.
+void Compiled::keep_what_no_result_takes(const detail::ImportedProgram& program) {
+  const auto bytes = [](const Port& p) {
+    std::int64_t n = size_of(p.type);
+    for (const std::int64_t d : p.dims) n *= d;
+    return n;
+  };
+  std::vector<bool> taken(results.size());
+  for (const detail::ProgramValue& v : program.arguments)
+    if (v.aliased_result) taken[static_cast<std::size_t>(*v.aliased_result)] = true;
+  for (std::size_t i = 0; i < arguments.size(); ++i) {
+    if (!program.arguments[i].is_donated || program.arguments[i].aliased_result) continue;
+    std::size_t k = 0;
+    while (k < results.size() && (taken[k] || bytes(results[k]) != bytes(arguments[i]))) ++k;
+    arguments[i].is_donated = k < results.size();
+    if (k < results.size()) taken[k] = true;
+  }
 }
 
 void Compiled::set_sharding(Port& p, const NamedSharding& s) const {

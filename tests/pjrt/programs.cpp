@@ -257,6 +257,31 @@ TEST_CASE("pjrt: what is shown of a program for several devices can be read, wha
   }
 }
 
+TEST_CASE("pjrt: a donated argument whose memory no result can take stays the caller's") {
+  const TestClient c;
+  const Api& t = plugin();
+  LoadedExecutable* e =
+      c.compile(R"(func.func @main(%x: tensor<2x3xf32> {jax.buffer_donor = true}, %y: tensor<6xf32> {jax.buffer_donor = true},
+        %z: tensor<4xf32> {jax.buffer_donor = true}) -> (tensor<3x2xf32>, tensor<2xf32>) {
+    %0 = stablehlo.transpose %x, dims = [1, 0] : (tensor<2x3xf32>) -> tensor<3x2xf32>
+    %1 = stablehlo.slice %y [0:2] : (tensor<6xf32>) -> tensor<2xf32>
+    %2 = stablehlo.slice %z [0:2] : (tensor<4xf32>) -> tensor<2xf32>
+    %3 = stablehlo.add %1, %2 : tensor<2xf32>
+    return %0, %3 : tensor<3x2xf32>, tensor<2xf32>
+  })");
+  const std::vector<Buffer*> in{c.put({0, 1, 2, 3, 4, 5}, {2, 3}), c.put({5, 6, 7, 8, 9, 10}, {6}), c.put({1, 1, 1, 1}, {4})};
+  std::vector<std::vector<Buffer*>> out;
+  const Outcome done = run(e, {in}, 2, out);
+  REQUIRE_MESSAGE(done.code == Code::ok, done.message);
+  CHECK(get(out[0][0]) == std::vector<float>{0, 3, 1, 4, 2, 5});
+  CHECK(get(out[0][1]) == std::vector<float>{6, 7});
+  CHECK(value_of(t.Buffer_IsDeleted, in[0]));
+  CHECK(get(in[1]) == std::vector<float>{5, 6, 7, 8, 9, 10});
+  CHECK(get(in[2]) == std::vector<float>{1, 1, 1, 1});
+  for (Buffer* b : {in[0], in[1], in[2], out[0][0], out[0][1]}) destroy(t.Buffer_Destroy, b);
+  destroy(t.LoadedExecutable_Destroy, e);
+}
+
 TEST_CASE("pjrt: devices that hold addends of an array") {
   const TestClient c;
   const Api& t = plugin();
