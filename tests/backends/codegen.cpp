@@ -567,4 +567,9 @@ TEST_CASE("codegen: costs of scalars, loops and products") {
   CHECK(costs_of([](Xs x) { return matmul(x[0], x[1]); }, {ones({12, 10}), ones({10, 9})}).flops == 2 * 12 * 10 * 9);
   CHECK(costs_of([](Xs x) { return matmul(x[0], x[1]); }, {ones({120, 100}), ones({100, 90})}).flops == 2. * 120 * 100 * 90);
   CHECK(costs_of([](Xs x) { return x[0](slice(none, 10)) * 2; }, {ones(1000)}).text.find("a0: f32[1000], 10 read") != std::string::npos);
+  // What is gathered more often than it has elements is computed once for each of them, not for each place.
+  const auto quotients = [](Xs x) { return (x[0] / x[1])(x[2]); };
+  CHECK(costs_of(quotients, {ones(500), ones(500), zeros({5000}, int32)}).flops == 500);
+  CHECK(costs_of(quotients, {ones(500), ones(500), zeros({50}, int32)}).flops == 50);
+  CHECK(costs_of([](Xs x) { return expand_dims(x[0] / x[1], 0)(0, x[2]); }, {ones(500), ones(500), zeros({5000}, int32)}).flops == 500);
 }

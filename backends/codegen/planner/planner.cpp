@@ -14,6 +14,7 @@ namespace weft::detail {
 namespace {
 
 constexpr double kCheap = 10;            // recomputing this much per element costs less than storing and reading it
+constexpr double kCheapGathered = 1;     // the same of what is read at computed places
 constexpr int kMany = 2;                 // so many readers count as any number
 constexpr std::int64_t kRowChunks = 64;  // into so many pieces rows of large matrices are cut for column reductions
 constexpr std::int64_t kLargeBytes = 24 << 20, kMaxColumnBytes = 64 << 10;
@@ -212,6 +213,7 @@ void KernelPlanner::choose_roots() {
   struct Owners {
     std::vector<Var> roots;
     double points = 0;
+    bool gathered = false;  // read at computed places, where each operand of it is a cache line of its own
   };
   std::vector<Owners> owners(avals_.size());
   // Elements that one root reads through different slices are computed for each of them.
@@ -231,7 +233,9 @@ void KernelPlanner::choose_roots() {
       // What is computed more than once for each element, for each point that reads it.
       const double size = std::max<double>(1, static_cast<double>(avals_[v].size()));
       const double wasted = cost_[v] * (1 - std::min(1.0, size / std::max(o.points, 1.0)));
-      if (cost_[v] > kCheap && !keeps_order(j_, e) && !is_tuple(j_, e) && (o.roots.size() >= kMany || wasted > kCheap)) is_root_[v] = 1;
+      const bool moves = keeps_order(j_, e) || is_tuple(j_, e);
+      if (cost_[v] > kCheap && !moves && (o.roots.size() >= kMany || wasted > kCheap)) is_root_[v] = 1;
+      if (o.gathered && own_cost_[i] > 0 && !moves && wasted > kCheapGathered) is_root_[v] = 1;
     }
     const bool is_scatter = is_kernel_scatter(e);
     if (is_scatter && stores_updates(e)) is_root_[e.inputs[2].var()] = 1;
@@ -241,6 +245,9 @@ void KernelPlanner::choose_roots() {
       Owners& o = owners[a.var()];
       if (e.outputs.empty()) continue;
       const bool anew = takes_part(j_, e);
+      if (injective_[i])
+        o.gathered |= (e.op->kind == Kind::gather && k == 0) ||
+                      (e.op->kind == Kind::movement && !is_root_[e.outputs[0]] && owners[e.outputs[0]].gathered);
       if (!injective_[i]) {
         // A scatter reads its indices and updates once for each update.
         double points = static_cast<double>(j_.aval(e.inputs[is_scatter && k > 0 ? 2 : 0]).size());
