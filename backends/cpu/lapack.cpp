@@ -195,6 +195,7 @@ bool svd(T* a, int m, int n, bool vectors, bool full, Real<T>* s, T* u, T* vh) {
 
 template <class T>
 bool qr(const T* a, int m, int n, int columns, T* q, T* r) {
+  if (m == 0) return true;  // nothing is to be written, and the routines complain on stdout of matrices without rows
   const LibraryUse use;
   use_one_blas_thread();
   const int k = std::min(m, n);

@@ -6,6 +6,7 @@
 #include <limits>
 #include <random>
 
+#include "tests/transforms/capture.h"
 #include "tools/programs.h"
 #include "weft/core/ops/linalg/linalg.h"
 
@@ -99,6 +100,47 @@ TEST_CASE("a NaN on the diagonal never becomes a number again") {
     CHECK(isnan(linalg::det(convert(array({{nan, 1.f}, {2.f, 3.f}}), t))).item<bool>());
     CHECK(all(isnan(linalg::cholesky(convert(array({{nan, 0.f}, {0.f, 3.f}}), t))) == array({{true, false}, {true, true}})).item<bool>());
   }
+}
+
+TEST_CASE("QR of a matrix with a NaN: the columns before it are factored, it and what follows from it are NaN") {
+  for (const DType t : {float32, float64, complex64, complex128})
+    for (const auto& [m, n] : {std::pair{3, 3}, {5, 2}, {2, 5}, {40, 17}})
+      for (const int column : {0, 1, n - 1})
+        for (const int row : {0, m - 1}) {
+          CAPTURE(t.name());
+          CAPTURE(m);
+          CAPTURE(n);
+          CAPTURE(row);
+          CAPTURE(column);
+          const Array clean = convert(sin(reshape(arange(m * n, float64) * 1.7, {m, n})), t);
+          const Array a = clean.at(row, column).set(std::nan(""));
+          const Array wanted = abs(linalg::qr(clean).r);
+          const auto factors = [](Array x) {
+            auto [q, r] = linalg::qr(x);
+            return std::pair{q, r};
+          };
+          for (const auto& [q, r] : {factors(a), jit(factors)(a)}) {
+            const Array before = abs(take(r, arange(column), 1)), same = take(wanted, arange(column), 1);
+            CHECK(allclose(before, same, {.rtol = 1e-4, .atol = 1e-4}).item<bool>());
+            CHECK(any(isnan(take(r, column, 1))).item<bool>());
+            CHECK(any(isnan(take(matmul(q, r), column, 1))).item<bool>());
+          }
+        }
+}
+
+TEST_CASE("factorisations of matrices without elements print nothing") {
+  const auto all = [] {
+    for (const DType t : {float32, float64, complex64, complex128})
+      for (const Shape& s : {Shape{0, 3}, Shape{3, 0}, Shape{0, 0}, Shape{2, 0, 3}, Shape{2, 3, 0}, Shape{0, 3, 3}}) {
+        const Array a = zeros(s, t);
+        linalg::qr(a), linalg::qr(a, {.full_matrices = true}), linalg::svd(a), linalg::svdvals(a), linalg::lu(a), linalg::pinv(a);
+        jit([](Array x) { return linalg::qr(x).r; })(a);
+        if (s[s.size() - 1] != s[s.size() - 2]) continue;
+        linalg::eigh(a), linalg::cholesky(a), linalg::inv(a), linalg::det(a), linalg::solve(a, a);
+      }
+  };
+  CHECK(test::printed(all) == "");
+  CHECK(test::written_to(stderr, all) == "");
 }
 
 TEST_CASE("factors and solutions that aren't finite are right where they are") {
