@@ -65,10 +65,14 @@ struct CallImpl<F, std::index_sequence<I...>, A...> {
   static constexpr unsigned mask = find_mask<typename Innermost<F>::type, 0, A...>();
   static constexpr int wanted = parameter_count<typename Innermost<F>::type>;
   static constexpr bool other_number = mask == ~0u && wanted >= 0 && wanted != static_cast<int>(sizeof...(A));
-  static_assert(!other_number, "weft: the function is called with another number of arguments than it has parameters");
+  static_assert(!std::is_member_pointer_v<F>,
+                "weft: a member function is passed in a lambda: [](const Model& m, Array x) { return m.apply(x); }");
+  static_assert(!other_number || std::is_member_pointer_v<F>,
+                "weft: the function is called with another number of arguments than it has parameters");
   static_assert(mask != ~0u || other_number,
                 "weft: the function can't be called with these arguments: numbers arrive as weft::Array, or as they are "
-                "where the parameter is declared int, double, bool, ...; parameters are values or const references");
+                "where the parameter is declared int, double, bool, ...; in loops the counter and all numbers of the carry are "
+                "weft::Array, and of xs = none the function gets weft::None; parameters are values or const references");
   /// The types with which the function is called.
   using params = std::tuple<std::conditional_t<(mask >> I) & 1, value_t<A>, traced_t<A>>...>;
   using returned = decltype(std::declval<F&>()(std::declval<std::tuple_element_t<I, params>>()...));

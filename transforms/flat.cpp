@@ -1,5 +1,9 @@
 #include "weft/transforms/flat.h"
 
+#include <fmt/format.h>
+
+#include "weft/core/errors/error.h"
+
 namespace weft::detail {
 
 std::string function_name(std::string_view spelled) {
@@ -14,6 +18,14 @@ std::string function_name(std::string_view spelled) {
   name = name.substr(0, name.find('<'));
   if (const std::size_t colon = name.rfind(':'); colon != std::string_view::npos) name.remove_prefix(colon + 1);
   return std::string(name);
+}
+
+void check_no_array_is_empty(const FlatFunction& f) {
+  for (std::size_t i = 0; i < f.args.size(); ++i)
+    if (f.args[i].is_empty_handle())
+      throw Error(fmt::format("{}: {} is an Array that was default-constructed and holds nothing; assign a value to it first", f.name,
+                              leaf_paths(f.arguments())[i]),
+                  f.loc);
 }
 
 }  // namespace weft::detail

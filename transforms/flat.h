@@ -26,6 +26,9 @@ class FlatFunction {
   std::size_t num_primary = 0;       ///< leaves of the last run's result, or of its first part if it has an auxiliary one
 };
 
+/// Throws Error, with the path, where an argument's array holds nothing.
+void check_no_array_is_empty(const FlatFunction& f);
+
 /// The function F called with arguments of types A.
 template <class F, class... A>
 class FlatCall final : public FlatFunction {

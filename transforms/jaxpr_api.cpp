@@ -11,7 +11,10 @@
 namespace weft {
 namespace detail {
 
-Jaxpr flat_make_jaxpr(FlatFunction& f) { return trace_flat(f, "make_jaxpr", false); }
+Jaxpr flat_make_jaxpr(FlatFunction& f) {
+  check_no_array_is_empty(f);
+  return trace_flat(f, "make_jaxpr", false);
+}
 
 std::vector<Array> flat_eval_shape(FlatFunction& f) {
   std::vector<Array> out;

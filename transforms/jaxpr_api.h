@@ -7,6 +7,7 @@ namespace weft {
 
 /// Options of batch_jaxpr: those of vmap; axes are those of the program's inputs and outputs.
 struct BatchOptions {
+  detail::NamedFields named = detail::NamedFields();
   Axes in_axes = 0;                   ///< which axis of each input is mapped; none: it is the same for all
   Axes out_axes = 0;                  ///< where the mapped axis is in each output
   std::string axis_name = {};         ///< for collectives

@@ -10,6 +10,7 @@ namespace weft {
 
 /// Options of vmap (jax.vmap).
 struct VmapOptions {
+  detail::NamedFields named = detail::NamedFields();
   Axes in_axes = 0;                   ///< which axis of each argument is mapped; none: it is the same for all
   Axes out_axes = 0;                  ///< where the mapped axis is in each result; none: the result is the same for all
   std::string axis_name = {};         ///< for collectives

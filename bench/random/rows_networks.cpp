@@ -1,6 +1,7 @@
 // Fixed workloads of networks: norms, losses, recurrent and convolutional layers in several layouts, forward and backward, optimiser steps,
 // derivatives of higher order.
 #include <cmath>
+#include <limits>
 
 #include "rows.h"
 #include "written.h"

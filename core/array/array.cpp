@@ -6,6 +6,7 @@
 #include <cstring>
 
 #include "weft/core/array/array_impl.h"
+#include "weft/core/array/constructors.h"
 #include "weft/core/array/convert_elements.h"
 #include "weft/core/array/host.h"
 #include "weft/core/errors/error_context.h"
@@ -18,6 +19,14 @@ namespace detail {
 void throw_empty_array(SourceLoc loc) { throw Error(kEmptyArray, effective_loc(loc)); }
 
 Ref<ArrayImpl> make_scalar(const Number& value) { return make_literal(value, value.default_dtype(), true).impl(); }
+
+Ref<ArrayImpl> make_list(const std::int64_t* numbers, std::size_t count, SourceLoc loc) {
+  const auto n = static_cast<std::int64_t>(count);
+  for (std::int64_t i = 0; i < n; ++i)
+    if (numbers[i] != static_cast<std::int32_t>(numbers[i]))
+      throw DTypeError(fmt::format("the number {} doesn't fit into int32; write array({{...}}, int64)", numbers[i]), loc);
+  return array_of_elements(numbers, int64, n, {n}, int32, loc).impl();
+}
 
 Array make_literal(const Number& value, DType dtype, bool weak) {
   alignas(16) ScalarBits bits{};
@@ -87,9 +96,11 @@ Array value_or_throw(const Array& x, const char* operation, SourceLoc loc) {
   const std::string what =
       maker.empty() ? fmt::format("an input {}", to_string(aval)) : fmt::format("the result {} of {}", to_string(aval), maker);
   throw ConcretizationError(
-      fmt::format("{}: {} has no value yet: it is traced ({}). Use cond, where or while_loop instead of a C++ branch or loop on it, "
-                  "declare the parameter as int, bool, ... if it is a constant, or compute it outside of the transform",
-                  operation, what, t->trace->what()),
+      fmt::format(
+          "{}: {} has no value yet: it is traced ({}). Use cond, where or while_loop instead of a C++ branch or loop on it, "
+          "&, | and ~ instead of &&, || and !, declare the parameter as int, bool, ... if it is a constant, or compute it outside of the "
+          "transform",
+          operation, what, t->trace->what()),
       loc ? loc : line);
 }
 
@@ -162,7 +173,9 @@ const Array& Array::block_until_ready() const {
 
 Array::operator bool() const {
   if (size() != 1)
-    throw ShapeError(fmt::format("bool: {} has {} elements, which is not a condition; use any or all", to_string(aval()), size()));
+    throw ShapeError(
+        fmt::format("bool: {} has {} elements, which is not a condition; use any or all, and &, | and ~ instead of &&, || and !",
+                    to_string(aval()), size()));
   bool value = false;
   read_elements(*this, bool_, &value, "bool", effective_loc({}));
   return value;

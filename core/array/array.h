@@ -34,6 +34,15 @@ struct ArrayImpl : RefCounted {
   const Kind kind;
 };
 Ref<ArrayImpl> make_scalar(const Number& value);
+/// An int32 array; throws Error for a number that doesn't fit.
+Ref<ArrayImpl> make_list(const std::int64_t* numbers, std::size_t count, SourceLoc loc);
+/// The first integer of a list, and the line of the list.
+struct ListStart {
+  template <WholeNumber T>
+  ListStart(T v, SourceLoc l = SourceLoc::here()) : value(static_cast<std::int64_t>(v)), loc(l) {}
+  std::int64_t value;
+  SourceLoc loc;
+};
 [[noreturn]] void throw_empty_array(SourceLoc loc);
 /// Copies the elements to `out`, converted to the dtype; waits for them, and throws where there are no values.
 void read_elements(const Array& x, DType as, void* out, const char* operation, SourceLoc loc);
@@ -133,6 +142,10 @@ class Array {
   Array& operator-=(Arg b) &;
   Array& operator*=(Arg b) &;
   Array& operator/=(Arg b) &;
+  Array& operator%=(Arg b) &;
+  Array& operator&=(Arg b) &;
+  Array& operator|=(Arg b) &;
+  Array& operator^=(Arg b) &;
   friend std::ostream& operator<<(std::ostream& os, const Array& x);
 
   /// For the library: what the handle points to, and its abstract value.
@@ -147,12 +160,19 @@ class Array {
   detail::Ref<detail::ArrayImpl> impl_;
 };
 
-/// An operand: an Array or a number, and the line on which it was passed.
+/// An operand: an Array, a number or a list of integers, and the line on which it was passed.
 class Arg {
  public:
   Arg(const Array& x, SourceLoc loc = SourceLoc::here()) : array_(x), loc_(loc) {}
   template <Scalar T>
   Arg(T x, SourceLoc loc = SourceLoc::here()) : array_(x, loc), loc_(loc) {}
+  // Not of an initializer_list: g++ makes one of `{.name = 1}`, and would take options for operands.
+  /// A list of two or more integers: `take(x, {0, 2}, 0)`. (Lists of floating numbers have no dtype of their own: array({...}, float64).)
+  template <detail::WholeNumber B, detail::WholeNumber... More>
+  Arg(detail::ListStart first, B second, More... more) : loc_(first.loc) {
+    const std::int64_t numbers[] = {first.value, static_cast<std::int64_t>(second), static_cast<std::int64_t>(more)...};
+    array_ = Array(detail::make_list(numbers, sizeof...(More) + 2, loc_));
+  }
   const Array& array() const {
     if (array_.is_empty_handle()) detail::throw_empty_array(loc_);
     return array_;

@@ -1,6 +1,5 @@
 #pragma once
 #include <concepts>
-#include <initializer_list>
 #include <vector>
 
 #include "weft/core/array/integer.h"
@@ -13,14 +12,16 @@ namespace detail {
 int axis_number(std::int64_t axis, SourceLoc loc);
 }  // namespace detail
 
-/// One axis, several, or none (all of them). One class, not overloads: `{0}` is a list of one axis. Negative axes count from the end.
+/// One axis, several (`{0, 2}`), or none (all of them). One class, not overloads: `{0}` is one axis. Negative axes count from the end.
 class Axis {
  public:
   Axis(None) : is_none_(true) {}
   template <detail::WholeNumber T>
   Axis(T axis, SourceLoc loc = SourceLoc::here()) : axes_{detail::axis_number(Int(axis, loc), loc)} {}
-  Axis(std::initializer_list<Int> axes, SourceLoc loc = SourceLoc::here()) {
-    for (Int axis : axes) axes_.push_back(detail::axis_number(axis, loc));
+  // Not of an initializer_list: g++ makes one of `{.ddof = 1}`, and would take options for axes.
+  template <std::convertible_to<Int> A, std::convertible_to<Int> B, std::convertible_to<Int>... More>
+  Axis(A a, B b, More... more) {
+    for (Int axis : {Int(a), Int(b), Int(more)...}) axes_.push_back(detail::axis_number(axis, {}));
   }
   template <detail::WholeNumber T>
   Axis(const std::vector<T>& axes, SourceLoc loc = SourceLoc::here()) {

@@ -1,6 +1,5 @@
 // Mathematical constants. In a namespace of their own: `<cmath>` declares a function `nan`, and programs have variables `e` and `pi`.
 #pragma once
-#include <limits>
 
 namespace weft {
 
@@ -9,9 +8,9 @@ namespace weft {
 namespace constants {
 
 /// Infinity.
-inline constexpr double inf = std::numeric_limits<double>::infinity();
+inline constexpr double inf = __builtin_inf();
 /// Not a number.
-inline constexpr double nan = std::numeric_limits<double>::quiet_NaN();
+inline constexpr double nan = __builtin_nan("");
 /// The ratio of a circle's circumference to its diameter.
 inline constexpr double pi = 3.14159265358979323846;
 /// The base of the natural logarithm.

@@ -61,6 +61,11 @@ class Index {
   Index(Slice s, SourceLoc loc = SourceLoc::here()) : kind_(Kind::slice), slice_(s), loc_(loc) {}
   Index(None, SourceLoc loc = SourceLoc::here()) : kind_(Kind::new_axis), loc_(loc) {}
   Index(Ellipsis, SourceLoc loc = SourceLoc::here()) : kind_(Kind::whole_axes), loc_(loc) {}
+  template <detail::WholeNumber T>
+  Index(std::initializer_list<T>, SourceLoc = SourceLoc::here()) {
+    static_assert(!sizeof(T),
+                  "weft: x({0, 1}) might mean an element or two rows: write x(0, 1) for the element, x(array({0, 1})) for the rows");
+  }
   Index(const Index&);
   Index& operator=(const Index&);
   ~Index();

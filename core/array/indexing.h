@@ -1,4 +1,5 @@
 #pragma once
+#include <concepts>
 #include <optional>
 #include <string>
 #include <utility>
@@ -62,9 +63,17 @@ class AtIndex {
 /// where an index is out of bounds the result is NaN (for integers the lowest, for unsigned the highest value), as jnp.take. Shape: x's
 /// with the axis replaced by the indices' shape. Throws AxisError, DTypeError where the indices are not integers.
 Array take(Arg x, Arg indices, std::optional<Int> axis = {}, IndexOptions options = {});
+// A template, so that {} is an axis.
+template <std::same_as<IndexOptions> O = IndexOptions>
+Array take(Arg x, Arg indices, O options) {
+  return take(std::move(x), std::move(indices), {}, std::move(options));
+}
 /// One element for each index, along an axis; the other dimensions are those of x and of the indices, broadcast together. Out of bounds as
 /// take.
 Array take_along_axis(Arg x, Arg indices, int axis = -1, IndexOptions options = {});
+inline Array take_along_axis(Arg x, Arg indices, IndexOptions options) {
+  return take_along_axis(std::move(x), std::move(indices), -1, std::move(options));
+}
 /// lax.gather: windows of `slice_sizes` at the given starts; NaN (see take) where a window is not wholly inside.
 Array gather(Arg x, Arg start_indices, GatherDimensionNumbers dimension_numbers, Shape slice_sizes);
 /// lax.scatter: x with windows replaced by the updates; windows that are not wholly inside are left out.

@@ -15,6 +15,11 @@ concept WholeNumber = ((std::integral<T> && !std::is_same_v<T, bool> && !std::is
                        (std::is_enum_v<T> && std::is_convertible_v<T, long long>)) &&
                       sizeof(T) <= sizeof(std::int64_t);
 [[noreturn]] void throw_too_large(std::uint64_t value, SourceLoc loc);
+/// The first field of options that are not to be given in order: in `vmap(f, {0, 1})` the numbers are meant as axes of two arguments, not
+/// as in_axes and out_axes.
+struct NamedFields {
+  explicit NamedFields() = default;
+};
 }  // namespace detail
 
 /// A size, a count, a step or a position: any integer, kept in 64 bits. What is not an integer does not convert to it; an unsigned number

@@ -1,6 +1,7 @@
 // What a number from outside says that an int can't hold.
 #include "weft/core/base/sizes.h"
 
+#include <limits>
 #include <string>
 
 #include "weft/core/errors/error.h"

@@ -101,6 +101,15 @@ void ErrorContext::name_operands(Error& e, std::span<const Array> operands) {
   }
 }
 
+void ErrorContext::name_place(Error& e, std::string place) {
+  if (!e.context_) return;
+  try {
+    e.context()->operands.push_back(std::move(place));
+  } catch (const std::bad_alloc&) {
+    // The error is told without it.
+  }
+}
+
 void ErrorContext::add_transform(Error& e, const char* what, const std::string& function, SourceLoc where) {
   if (!e.context_ || !where) return;
   try {

@@ -26,6 +26,9 @@ class ErrorContext : public RefCounted {
   /// made them. The first call decides.
   static void name_operands(Error& e, std::span<const Array> operands);
 
+  /// Tells at which place of a larger whole the error is: `in tree::map, at trees[0].w`.
+  static void name_place(Error& e, std::string place);
+
   /// Names a transform that rewrites a program when it meets the error, after it has traced the function.
   static void add_transform(Error& e, const char* what, const std::string& function, SourceLoc where);
 

@@ -1,5 +1,7 @@
 #pragma once
+#include <concepts>
 #include <optional>
+#include <utility>
 
 #include "weft/core/array/array.h"
 #include "weft/core/array/axis.h"
@@ -23,39 +25,61 @@ inline const ReduceOptions& keepdims = *new ReduceOptions{.keepdims = true};  //
 /// The sum. Small integers and bools are added as int32 or uint32; 16-bit floats in float32, and rounded once.
 Array sum(Arg x, Axis axis, ReduceOptions options = {});
 inline Array sum(Arg x) { return sum(std::move(x), none); }
+inline Array sum(Arg x, ReduceOptions options) { return sum(std::move(x), none, std::move(options)); }
 /// The product, with the same types as the sum.
 Array prod(Arg x, Axis axis, ReduceOptions options = {});
 inline Array prod(Arg x) { return prod(std::move(x), none); }
+inline Array prod(Arg x, ReduceOptions options) { return prod(std::move(x), none, std::move(options)); }
 /// The arithmetic mean: float32 for integers (float64 for 64-bit ones), NaN for none at all.
 Array mean(Arg x, Axis axis, ReduceOptions options = {});
 inline Array mean(Arg x) { return mean(std::move(x), none); }
+inline Array mean(Arg x, ReduceOptions options) { return mean(std::move(x), none, std::move(options)); }
 /// The variance: the mean of the squared distances from the mean, with divisor n - ddof; NaN where that isn't positive.
 Array var(Arg x, Axis axis, ReduceOptions options = {});
 inline Array var(Arg x) { return var(std::move(x), none); }
+inline Array var(Arg x, ReduceOptions options) { return var(std::move(x), none, std::move(options)); }
 /// The standard deviation, sqrt(var(x)).
 Array std_(Arg x, Axis axis, ReduceOptions options = {});
 inline Array std_(Arg x) { return std_(std::move(x), none); }
+inline Array std_(Arg x, ReduceOptions options) { return std_(std::move(x), none, std::move(options)); }
 /// The maximum. Its gradient is shared equally by ties. Of no elements: a ShapeError, unless there is an `initial` one.
 Array max(Arg x, Axis axis, ReduceOptions options = {});
 inline Array max(Arg x) { return max(std::move(x), none); }
+inline Array max(Arg x, ReduceOptions options) { return max(std::move(x), none, std::move(options)); }
 /// The minimum, likewise.
 Array min(Arg x, Axis axis, ReduceOptions options = {});
 inline Array min(Arg x) { return min(std::move(x), none); }
+template <class B>
+  requires(std::floating_point<B> || std::same_as<B, Array>)
+void max(Arg, const B&) {
+  static_assert(!sizeof(B), "weft: max(x, axis) reduces along an axis; the larger of two arrays or numbers is maximum(a, b)");
+}
+template <class B>
+  requires(std::floating_point<B> || std::same_as<B, Array>)
+void min(Arg, const B&) {
+  static_assert(!sizeof(B), "weft: min(x, axis) reduces along an axis; the smaller of two arrays or numbers is minimum(a, b)");
+}
+inline Array min(Arg x, ReduceOptions options) { return min(std::move(x), none, std::move(options)); }
 /// The first position of the maximum along one axis, or in the flattened array; int32.
 Array argmax(Arg x, Axis axis, ReduceOptions options = {});
 inline Array argmax(Arg x) { return argmax(std::move(x), none); }
+inline Array argmax(Arg x, ReduceOptions options) { return argmax(std::move(x), none, std::move(options)); }
 /// The first position of the minimum, likewise.
 Array argmin(Arg x, Axis axis, ReduceOptions options = {});
 inline Array argmin(Arg x) { return argmin(std::move(x), none); }
+inline Array argmin(Arg x, ReduceOptions options) { return argmin(std::move(x), none, std::move(options)); }
 /// Whether any element isn't 0.
 Array any(Arg x, Axis axis, ReduceOptions options = {});
 inline Array any(Arg x) { return any(std::move(x), none); }
+inline Array any(Arg x, ReduceOptions options) { return any(std::move(x), none, std::move(options)); }
 /// Whether no element is 0.
 Array all(Arg x, Axis axis, ReduceOptions options = {});
 inline Array all(Arg x) { return all(std::move(x), none); }
+inline Array all(Arg x, ReduceOptions options) { return all(std::move(x), none, std::move(options)); }
 /// log(sum(exp(x))) without overflow; all -inf gives -inf. As jax.nn.logsumexp.
 Array logsumexp(Arg x, Axis axis, ReduceOptions options = {});
 inline Array logsumexp(Arg x) { return logsumexp(std::move(x), none); }
+inline Array logsumexp(Arg x, ReduceOptions options) { return logsumexp(std::move(x), none, std::move(options)); }
 
 // Running reductions along an axis: the first one if none is given, as in jax.lax (jax.numpy's cumsum and cumprod flatten a matrix then).
 
@@ -67,18 +91,23 @@ struct CumulativeOptions {
 /// The sum of the elements up to each. Bools are counted in int32.
 Array cumsum(Arg x, int axis, CumulativeOptions options = {});
 inline Array cumsum(Arg x) { return cumsum(std::move(x), 0); }
+inline Array cumsum(Arg x, CumulativeOptions options) { return cumsum(std::move(x), 0, std::move(options)); }
 /// The product of the elements up to each.
 Array cumprod(Arg x, int axis, CumulativeOptions options = {});
 inline Array cumprod(Arg x) { return cumprod(std::move(x), 0); }
+inline Array cumprod(Arg x, CumulativeOptions options) { return cumprod(std::move(x), 0, std::move(options)); }
 /// The maximum of the elements up to each.
 Array cummax(Arg x, int axis, CumulativeOptions options = {});
 inline Array cummax(Arg x) { return cummax(std::move(x), 0); }
+inline Array cummax(Arg x, CumulativeOptions options) { return cummax(std::move(x), 0, std::move(options)); }
 /// The minimum of the elements up to each.
 Array cummin(Arg x, int axis, CumulativeOptions options = {});
 inline Array cummin(Arg x) { return cummin(std::move(x), 0); }
+inline Array cummin(Arg x, CumulativeOptions options) { return cummin(std::move(x), 0, std::move(options)); }
 /// log(sum(exp(x))) of the elements up to each, without overflow.
 Array cumlogsumexp(Arg x, int axis, CumulativeOptions options = {});
 inline Array cumlogsumexp(Arg x) { return cumlogsumexp(std::move(x), 0); }
+inline Array cumlogsumexp(Arg x, CumulativeOptions options) { return cumlogsumexp(std::move(x), 0, std::move(options)); }
 
 namespace detail {
 /// The axes as positions in [0, ndim), all of them for `none`. Throws AxisError where one is out of range or given twice.

@@ -15,9 +15,11 @@ struct SortOptions {
 /// x sorted along an axis.
 Array sort(Arg x, int axis, SortOptions options = {});
 inline Array sort(Arg x) { return sort(std::move(x), -1); }
+inline Array sort(Arg x, SortOptions options) { return sort(std::move(x), -1, std::move(options)); }
 /// The positions, as int32, that would sort x along an axis: `take_along_axis(x, argsort(x), -1)` is sorted.
 Array argsort(Arg x, int axis, SortOptions options = {});
 inline Array argsort(Arg x) { return argsort(std::move(x), -1); }
+inline Array argsort(Arg x, SortOptions options) { return argsort(std::move(x), -1, std::move(options)); }
 /// Result of top_k.
 struct TopK {
   Array values;   ///< the elements

@@ -52,6 +52,12 @@ class NamedArrays {
 Array load(const std::string& path, SourceLoc loc = SourceLoc::here());
 /// Writes an array as a .npy file (numpy.save; the path is taken as it is). Throws IoError where it cannot be written.
 void save(const std::string& path, const Array& x, SourceLoc loc = SourceLoc::here());
+template <class T>
+  requires(!std::is_convertible_v<const T&, Array>)
+void save(const std::string&, const T&) {
+  static_assert(!sizeof(T),
+                "weft: save writes one array; save_checkpoint(folder, tree) writes a tree, save_npz(path, {{name, array}}) named arrays");
+}
 
 /// Reads the arrays of an .npz file by name, compressed or not. An array of uint16 named `x.bf16` is the bfloat16 array `x`.
 NamedArrays load_npz(const std::string& path, SourceLoc loc = SourceLoc::here());

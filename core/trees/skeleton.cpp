@@ -27,12 +27,17 @@ std::string kind_of(const Skeleton& s) {
   return {};
 }
 
+// Of two trees, or of what one is expected to be and what it is, where both have one name.
 std::string difference(const Skeleton& a, const Skeleton& b, const std::string& path_a, const std::string& path_b) {
+  const bool same_name = path_a == path_b;
   if (a.kind != b.kind || a.text != b.text || a.children.size() != b.children.size())
-    return fmt::format("{} is {}, {} is {}", path_a, kind_of(a), path_b, kind_of(b));
+    return same_name ? fmt::format("{} is {}, not {}", path_a, kind_of(b), kind_of(a))
+                     : fmt::format("{} is {}, {} is {}", path_a, kind_of(a), path_b, kind_of(b));
   for (std::size_t i = 0; i < a.children.size(); ++i) {
     const Skeleton &x = a.children[i], &y = b.children[i];
-    if (x.label != y.label) return fmt::format("{} has {}, {} has {}", path_a, x.label, path_b, y.label);
+    if (x.label != y.label)
+      return same_name ? fmt::format("{} has {}, not {}", path_a, y.label, x.label)
+                       : fmt::format("{} has {}, {} has {}", path_a, x.label, path_b, y.label);
     if (std::string d = difference(x, y, path_a + x.label, path_b + y.label); !d.empty()) return d;
   }
   return {};

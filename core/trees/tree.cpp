@@ -5,7 +5,7 @@
 #include <cmath>
 #include <complex>
 
-#include "weft/core/errors/error.h"
+#include "weft/core/errors/error_context.h"
 #include "weft/core/functions/elementwise.h"
 #include "weft/core/ops/movement/movement.h"
 #include "weft/core/trace/trace.h"
@@ -14,6 +14,15 @@ namespace weft::detail {
 
 void throw_leaf_count(std::size_t wanted, std::size_t given, SourceLoc loc) {
   throw PytreeError(fmt::format("tree::unflatten: the structure has {} leaves, but {} arrays were given", wanted, given), loc);
+}
+void name_leaf(const Skeleton& tree, std::size_t leaf) {
+  try {
+    throw;
+  } catch (Error& e) {
+    ErrorContext::name_place(e, fmt::format("in tree::map, at {}", leaf_paths(tree)[leaf]));
+  } catch (...) {
+    // An exception of the user's is passed on as it is.
+  }
 }
 std::string label_of_tree(std::size_t k) { return fmt::format("trees[{}]", k); }
 

@@ -9,6 +9,8 @@ namespace detail {
 std::string label_of_tree(std::size_t k);
 Array ravel_leaves(const std::vector<Array>& leaves, SourceLoc loc);
 std::vector<Array> unravel_leaves(const Array& flat, const std::vector<Aval>& avals, SourceLoc loc);
+/// Says in the Error that is being handled, if it is one, at which leaf tree::map's function was called.
+void name_leaf(const Skeleton& tree, std::size_t leaf);
 bool leaves_close(const std::vector<Array>& a, const std::vector<Array>& b, double rtol, double atol);
 
 /// f of the corresponding leaves of trees of one type and structure.
@@ -17,12 +19,18 @@ T map_trees(F& f, [[maybe_unused]] SourceLoc loc, const T& first, const Rest&...
   static_assert((std::is_same_v<T, Rest> && ...), "weft: tree::map's trees have one type");
   static_assert(std::is_convertible_v<decltype(f(std::declval<Array>(), leaves_of(rest)[0]...)), Array>,
                 "weft: tree::map's function returns an Array");
-  [[maybe_unused]] std::size_t k = 0, next = 0;
+  [[maybe_unused]] std::size_t k = 0;
+  std::size_t next = 0;
   (check_same_structure("tree::map", first, label_of_tree(0), rest, label_of_tree(++k), loc), ...);
   return [&](const auto&... others) {
     return map_leaves(first, [&](const Array& x) -> Array {
-      [[maybe_unused]] const std::size_t i = next++;
-      return f(x, others[i]...);
+      const std::size_t i = next++;
+      try {
+        return f(x, others[i]...);
+      } catch (...) {
+        name_leaf(skeleton_of(first, sizeof...(rest) ? label_of_tree(0) : "the tree"), i);
+        throw;
+      }
     });
   }(leaves_of(rest)...);
 }

@@ -19,21 +19,27 @@ struct FftOptions {
 /// The sum over j of x[j] exp(-2 pi i j k / n), for each k.
 Array fft(Arg x, int axis, FftOptions options = {});
 inline Array fft(Arg x) { return fft(std::move(x), -1); }
+inline Array fft(Arg x, FftOptions options) { return fft(std::move(x), -1, std::move(options)); }
 /// The inverse of fft.
 Array ifft(Arg x, int axis, FftOptions options = {});
 inline Array ifft(Arg x) { return ifft(std::move(x), -1); }
+inline Array ifft(Arg x, FftOptions options) { return ifft(std::move(x), -1, std::move(options)); }
 /// The first n / 2 + 1 elements of the fft of a real signal; the others are their mirror image.
 Array rfft(Arg x, int axis, FftOptions options = {});
 inline Array rfft(Arg x) { return rfft(std::move(x), -1); }
+inline Array rfft(Arg x, FftOptions options) { return rfft(std::move(x), -1, std::move(options)); }
 /// The inverse of rfft: a real signal of length n, which is 2 (m - 1) for m elements if not given.
 Array irfft(Arg x, int axis, FftOptions options = {});
 inline Array irfft(Arg x) { return irfft(std::move(x), -1); }
+inline Array irfft(Arg x, FftOptions options) { return irfft(std::move(x), -1, std::move(options)); }
 /// The transform of a signal with a real spectrum, given by its first half: irfft of the conjugate, not divided.
 Array hfft(Arg x, int axis, FftOptions options = {});
 inline Array hfft(Arg x) { return hfft(std::move(x), -1); }
+inline Array hfft(Arg x, FftOptions options) { return hfft(std::move(x), -1, std::move(options)); }
 /// The inverse of hfft.
 Array ihfft(Arg x, int axis, FftOptions options = {});
 inline Array ihfft(Arg x) { return ihfft(std::move(x), -1); }
+inline Array ihfft(Arg x, FftOptions options) { return ihfft(std::move(x), -1, std::move(options)); }
 
 struct FftnOptions {
   Shape s = {};                   ///< the lengths along the axes; empty: as they are

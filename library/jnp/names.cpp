@@ -145,10 +145,6 @@ Array isneginf(Arg x) {
 Array isreal(Arg x) { return imag(x) == 0; }
 Array iscomplex(Arg x) { return imag(x) != 0; }
 
-Array& operator%=(Array& x, Arg y) { return x = remainder(Arg(x, y.where()), y); }
-Array& operator&=(Array& x, Arg y) { return x = x & y; }
-Array& operator|=(Array& x, Arg y) { return x = x | y; }
-Array& operator^=(Array& x, Arg y) { return x = x ^ y; }
 Array& operator<<=(Array& x, Arg y) { return x = x << y; }
 Array& operator>>=(Array& x, Arg y) { return x = x >> y; }
 

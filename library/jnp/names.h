@@ -97,14 +97,6 @@ Array isreal(Arg x);
 /// Whether the imaginary part isn't 0.
 Array iscomplex(Arg x);
 
-/// x = x % y.
-Array& operator%=(Array& x, Arg y);
-/// x = x & y.
-Array& operator&=(Array& x, Arg y);
-/// x = x | y.
-Array& operator|=(Array& x, Arg y);
-/// x = x ^ y.
-Array& operator^=(Array& x, Arg y);
 /// x = x << y.
 Array& operator<<=(Array& x, Arg y);
 /// x = x >> y.

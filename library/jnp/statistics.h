@@ -1,5 +1,6 @@
 // Statistics and sampled functions of jax.numpy: averages, NaN-ignoring reductions, histograms, polynomials, windows, spaced numbers.
 #pragma once
+#include <concepts>
 #include <initializer_list>
 #include <optional>
 #include <string>
@@ -21,25 +22,39 @@ struct AverageOptions {
 };
 /// The mean, weighted if there are weights: sum(weights * x) / sum(weights).
 Array average(Arg x, Axis axis = none, AverageOptions options = {});
+// A template, so that {0} is an axis.
+template <std::same_as<AverageOptions> O = AverageOptions>
+Array average(Arg x, O options) {
+  return average(std::move(x), none, std::move(options));
+}
 /// The maximum less the minimum.
 Array ptp(Arg x, Axis axis = none, ReduceOptions options = {});
+inline Array ptp(Arg x, ReduceOptions options) { return ptp(std::move(x), none, std::move(options)); }
 /// How many elements aren't 0, int32.
 Array count_nonzero(Arg x, Axis axis = none, ReduceOptions options = {});
+inline Array count_nonzero(Arg x, ReduceOptions options) { return count_nonzero(std::move(x), none, std::move(options)); }
 // Reductions of the elements that are not NaN; NaN of none at all, nanprod 1.
 /// The product.
 Array nanprod(Arg x, Axis axis = none, ReduceOptions options = {});
+inline Array nanprod(Arg x, ReduceOptions options) { return nanprod(std::move(x), none, std::move(options)); }
 /// The maximum.
 Array nanmax(Arg x, Axis axis = none, ReduceOptions options = {});
+inline Array nanmax(Arg x, ReduceOptions options) { return nanmax(std::move(x), none, std::move(options)); }
 /// The minimum.
 Array nanmin(Arg x, Axis axis = none, ReduceOptions options = {});
+inline Array nanmin(Arg x, ReduceOptions options) { return nanmin(std::move(x), none, std::move(options)); }
 /// The variance.
 Array nanvar(Arg x, Axis axis = none, ReduceOptions options = {});
+inline Array nanvar(Arg x, ReduceOptions options) { return nanvar(std::move(x), none, std::move(options)); }
 /// The standard deviation.
 Array nanstd(Arg x, Axis axis = none, ReduceOptions options = {});
+inline Array nanstd(Arg x, ReduceOptions options) { return nanstd(std::move(x), none, std::move(options)); }
 /// The first position of the maximum; -1 where all elements are NaN.
 Array nanargmax(Arg x, Axis axis = none, ReduceOptions options = {});
+inline Array nanargmax(Arg x, ReduceOptions options) { return nanargmax(std::move(x), none, std::move(options)); }
 /// The first position of the minimum; -1 where all elements are NaN.
 Array nanargmin(Arg x, Axis axis = none, ReduceOptions options = {});
+inline Array nanargmin(Arg x, ReduceOptions options) { return nanargmin(std::move(x), none, std::move(options)); }
 /// quantile at several places.
 Array quantile(Arg x, std::initializer_list<double> q, Axis axis = none, QuantileOptions options = {});
 /// percentile at several places.

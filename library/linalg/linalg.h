@@ -1,4 +1,5 @@
 #pragma once
+#include <concepts>
 #include <optional>
 
 #include "weft/core/array/array.h"
@@ -125,6 +126,11 @@ struct NormOptions {
 /// dimensions.
 Array norm(Arg a, Axis axis, NormOptions options = {});
 inline Array norm(Arg a) { return norm(std::move(a), none); }
+// A template, so that {0} is an axis.
+template <std::same_as<NormOptions> O = NormOptions>
+Array norm(Arg a, O options) {
+  return norm(std::move(a), none, std::move(options));
+}
 
 }  // namespace linalg
 }  // namespace weft

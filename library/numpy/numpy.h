@@ -1,4 +1,5 @@
 #pragma once
+#include <concepts>
 #include <string>
 #include <vector>
 
@@ -65,14 +66,31 @@ struct QuantileOptions {
 Array quantile(Arg x, Arg q, Axis axis = none, QuantileOptions options = {});
 /// The same for q in hundredths, 0 to 100.
 Array percentile(Arg x, Arg q, Axis axis = none, QuantileOptions options = {});
+// A template, so that {0} is an axis.
+template <std::same_as<QuantileOptions> O = QuantileOptions>
+Array quantile(Arg x, Arg q, O options) {
+  return quantile(std::move(x), std::move(q), none, std::move(options));
+}
+// A template, so that {0} is an axis.
+template <std::same_as<QuantileOptions> O = QuantileOptions>
+Array percentile(Arg x, Arg q, O options) {
+  return percentile(std::move(x), std::move(q), none, std::move(options));
+}
 /// The middle element, or the mean of the two in the middle.
 Array median(Arg x, Axis axis, QuantileOptions options = {});
 inline Array median(Arg x) { return median(std::move(x), none); }
+// A template, so that {0} is an axis.
+template <std::same_as<QuantileOptions> O = QuantileOptions>
+Array median(Arg x, O options) {
+  return median(std::move(x), none, std::move(options));
+}
 /// The sum and the mean of the elements that are not NaN.
 Array nansum(Arg x, Axis axis, ReduceOptions options = {});
 inline Array nansum(Arg x) { return nansum(std::move(x), none); }
+inline Array nansum(Arg x, ReduceOptions options) { return nansum(std::move(x), none, std::move(options)); }
 Array nanmean(Arg x, Axis axis, ReduceOptions options = {});
 inline Array nanmean(Arg x) { return nanmean(std::move(x), none); }
+inline Array nanmean(Arg x, ReduceOptions options) { return nanmean(std::move(x), none, std::move(options)); }
 
 struct CovOptions {
   bool rowvar = true;  ///< a row holds the samples of one variable; else a column does
@@ -97,6 +115,15 @@ struct IscloseOptions {
 Array isclose(Arg a, Arg b, IscloseOptions options = {});
 /// Whether all elements are close.
 Array allclose(Arg a, Arg b, IscloseOptions options = {});
+/// The same with the tolerances in order, as in NumPy: `allclose(a, b, 1e-3)`.
+template <Scalar T>
+Array isclose(Arg a, Arg b, T rtol, double atol = 1e-8, bool equal_nan = false) {
+  return isclose(std::move(a), std::move(b), IscloseOptions{static_cast<double>(rtol), atol, equal_nan});
+}
+template <Scalar T>
+Array allclose(Arg a, Arg b, T rtol, double atol = 1e-8, bool equal_nan = false) {
+  return allclose(std::move(a), std::move(b), IscloseOptions{static_cast<double>(rtol), atol, equal_nan});
+}
 /// Whether the shapes and all elements are equal.
 Array array_equal(Arg a, Arg b);
 

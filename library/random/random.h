@@ -86,13 +86,20 @@ Array randint(Arg key, Shape shape, Arg minval, Arg maxval, DType dtype = int32)
 Array permutation(Arg key, Arg x, int axis = 0, bool independent = false);
 
 struct ChoiceOptions {
+  detail::NamedFields named = detail::NamedFields();
   bool replace = true;          ///< whether the same one may be chosen again
   std::optional<Array> p = {};  ///< the probability of each, in one dimension; absent: all equal
   int axis = 0;                 ///< along which to choose
 };
 /// Elements (rows, ...) of a along an axis, or integers below a if it is an integer; `shape` of them, in place of the axis. Without
 /// replacement there must be as many (ShapeError).
-Array choice(Arg key, Arg a, Shape shape = {}, ChoiceOptions options = {});
+Array choice(Arg key, Arg a, Shape shape, ChoiceOptions options);
+inline Array choice(Arg key, Arg a, ChoiceOptions options = {}) { return choice(std::move(key), std::move(a), {}, std::move(options)); }
+// A template, so that g++ doesn't take `{.axis = 1}` for a shape.
+template <class = void>
+Array choice(Arg key, Arg a, Shape shape) {
+  return choice(std::move(key), std::move(a), std::move(shape), ChoiceOptions());
+}
 /// Positions along an axis of logits, int32, each with a probability proportional to exp(logit). The shape is that of the other axes
 /// unless one is given, which ends in it.
 Array categorical(Arg key, Arg logits, int axis = -1, OptionalShape shape = none);

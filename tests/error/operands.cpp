@@ -65,3 +65,42 @@ TEST_CASE("a value that another thread is tracing is not called one of a program
   jit(f, {.name = "busy"})(ones(3));
   CHECK(has(text, {"add: an operand f32[3] is being traced by another thread (jit of busy)", line(used)}));
 }
+
+TEST_CASE("tree::map names the leaf at which its function failed") {
+  struct Layer {
+    Array w, b;
+  };
+  const std::vector<Layer> a{{ones(2), ones(3)}, {ones(2), ones(3)}}, b{{ones(2), ones(3)}, {ones(2), ones(4)}};
+  CHECK(has(message_of<ShapeError>([&] { tree::map([](Array x, Array y) { return x + y; }, a, b); }),
+            {"add: f32[3] and f32[4]", "\n  in tree::map, at trees[0][1].b"}));
+  CHECK(has(message_of<ShapeError>([&] { tree::map([](Array x) { return reshape(x, {2}); }, a); }),
+            {"reshape: f32[3]", "\n  in tree::map, at the tree[0].b"}));
+  CHECK_THROWS_AS(tree::map([](Array) -> Array { throw 7; }, a), int);
+}
+
+TEST_CASE("an argument that holds nothing is named by its path") {
+  struct Model {
+    Array w;
+    std::vector<Array> layers;
+  };
+  auto f = [](const Model& m) { return sum(m.w); };
+  const std::string says = "is an Array that was default-constructed and holds nothing; assign a value to it first";
+  CHECK(has(message_of<Error>([&] { grad(f)(Model{}); }), {"<lambda>: args[0].w " + says, line(__LINE__)}));
+  CHECK(has(message_of<Error>([&] { grad(f)(Model{ones(2), {ones(1), Array()}}); }), {"args[0].layers[1]", says}));
+  CHECK(has(message_of<Error>([&] { vmap(f)(Model{}); }), {"args[0].w", says}));
+  CHECK(has(message_of<Error>([&] { jit(f)(Model{}); }), "args[0].w"));
+  CHECK(has(message_of<Error>([&] { make_jaxpr(f)(Model{}); }), {"args[0].w", says}));
+}
+
+TEST_CASE("a compiled function says which structure it was compiled for") {
+  const auto compiled = jit([](std::vector<Array> v) { return sum(v[0]); }).lower(std::vector<Array>{ones(2)}).compile();
+  CHECK(has(message_of<PytreeError>([&] { compiled(std::vector<Array>{ones(2), ones(2)}); }),
+            "args[0] is a tree of 2 elements, not a tree of 1 element"));
+}
+
+TEST_CASE("a condition on an array names the operators that take whole arrays") {
+  const Array x = arange(3);
+  CHECK(has(message_of<ShapeError>([&] { (void)where(x > 0 && x < 2, x, 0); }), "use any or all, and &, | and ~ instead of &&, || and !"));
+  CHECK(has(message_of<ConcretizationError>([&] { jit([](Array a) { return where(a > 0 && a < 2, a, 0); })(1); }),
+            "&, | and ~ instead of &&, || and !"));
+}

@@ -3,6 +3,7 @@
 #include <weft/weft.h>
 
 #include <cstdlib>
+#include <limits>
 
 #include "tests/ops/program_checks.h"
 #include "weft/backends/codegen/schedule/gpu_schedule.h"

@@ -7,6 +7,7 @@
 #include <array>
 #include <cmath>
 #include <cstring>
+#include <limits>
 #include <unsupported/Eigen/CXX11/Tensor>
 
 #include "tests/messages.h"

@@ -106,3 +106,61 @@ TEST_CASE("a function's own lines are named when it is passed by its name") {
     CHECK(std::string(error.what()).find("names.cpp:") != std::string::npos);
   }
 }
+
+TEST_CASE("options can be given without the parameters between") {
+  const Array x = reshape(arange(6, float32), {2, 3});
+  CHECK(sum(x, {.keepdims = true}).shape() == Shape{1, 1});
+  CHECK(sum(x, keepdims).shape() == Shape{1, 1});
+  CHECK(sum(x, {0}).shape() == Shape{3});
+  CHECK(close(max(x, {.initial = 9.f}), 9.f));
+  CHECK(close(var(x, {.ddof = 1}), 3.5f));  // never the variance along axis 1
+  CHECK(close(std_(x, {.ddof = 1}), sqrt(Array(3.5f))));
+  CHECK(close(linalg::norm(x, {.ord = 1}), 7.f));
+  CHECK(argmax(x, {.keepdims = true}).shape() == Shape{1, 1});
+  CHECK(close(cumsum(array({1, 2, 3}), {.reverse = true}), array({6, 5, 3})));
+  CHECK(close(sort(array({1, 3, 2}), {.descending = true}), array({3, 2, 1})));
+  CHECK(close(median(x, {.keepdims = true}), array({{2.5f}})));
+  CHECK(close(quantile(x, 0.5, {.method = "lower"}), 2.f));
+  CHECK(close(fft::rfft(ones(4), {.n = 2}), fft::rfft(ones(2))));
+  CHECK(linalg::norm(x, {.keepdims = true}).shape() == Shape{1, 1});
+  CHECK(linalg::norm(x, {0}).shape() == Shape{3});
+  CHECK(linalg::norm(x, {0, 1}).shape() == Shape{});
+  CHECK(median(x, {0}).shape() == Shape{3});
+  CHECK(quantile(x, 0.5, {1}).shape() == Shape{2});
+  CHECK(random::choice(random::key(0), 5, {3}).shape() == Shape{3});
+  CHECK(random::choice(random::key(0), x, {.axis = 1}).shape() == Shape{2});
+  CHECK(close(take(x, {7, 0}, {.mode = "clip"}), array({5.f, 0.f})));
+  CHECK(close(take_along_axis(x, array({{7}, {0}}), {.mode = "clip"}), array({{2.f}, {3.f}})));
+}
+
+TEST_CASE("tolerances of allclose and isclose are options or numbers, in NumPy's order") {
+  const Array x = ones(2), y = x + 1e-3f;
+  CHECK(allclose(x, y, 1e-2).item<bool>());
+  CHECK(!allclose(x, y, 1e-4).item<bool>());
+  CHECK(allclose(x, y, 0, 1e-2).item<bool>());
+  CHECK(allclose(x, y, {.atol = 1e-2}).item<bool>());
+  CHECK(!allclose(x, y, {}).item<bool>());
+  CHECK(close(isclose(x, y, 1e-2), array({true, true})));
+}
+
+TEST_CASE("a list of integers is an operand") {
+  const Array x = reshape(arange(6), {3, 2});
+  CHECK(close(take(x, {2, 0}, 0), array({{4, 5}, {0, 1}})));
+  CHECK(close(dot(array({1, 2}), {3, 4}), 11));
+  CHECK(close(concatenate({{1, 2}, {3, 4}}), array({1, 2, 3, 4})));
+  CHECK(take(x, {std::int64_t{2}, std::size_t{0}}, 0).shape() == Shape{2, 2});
+  CHECK_THROWS_AS(take(x, {std::int64_t{1} << 40, 0}, 0), DTypeError);
+  CHECK(close(x.at(0).set({7, 8})[0], array({7, 8})));
+}
+
+TEST_CASE("assignments with an operator on masks and integers") {
+  Array mask = arange(5) > 1;
+  mask &= arange(5) < 4;
+  CHECK(close(mask, array({false, false, true, true, false})));
+  mask |= arange(5) == 0;
+  mask ^= true;
+  CHECK(close(mask, array({false, true, false, false, true})));
+  Array i = arange(5);
+  i %= 3;
+  CHECK(close(i, array({0, 1, 2, 0, 1})));
+}

@@ -3,6 +3,7 @@
 #include <weft/weft.h>
 
 #include <algorithm>
+#include <limits>
 #include <random>
 
 #include "eval_builder.h"

@@ -66,6 +66,12 @@ TEST_CASE("switch_ clamps its index and takes tuples and vectors of branches") {
   CHECK(close(vmap([&](Array i) { return switch_(i, std::tuple{same, twice}, 5.f); })(array({0, 1, 9})), {5, 10, 10}));
 }
 
+TEST_CASE("a scan's function may return a tuple of two") {
+  const auto [last, ys] = scan([](Array c, Array x) { return std::tuple{c + x, c}; }, 0.f, arange(1, 4, 1, float32));
+  CHECK(last.item<float>() == 6);
+  CHECK(ys.to_vector<float>() == std::vector<float>{0, 1, 3});
+}
+
 TEST_CASE("a scan carries, stacks, runs in reverse, and is differentiable to any order") {
   auto running = [](Array c, Array x) { return std::pair{c + x, c * 2}; };
   const auto [last, ys] = scan(running, 0.f, arange(4, float32));

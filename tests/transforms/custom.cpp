@@ -241,3 +241,12 @@ TEST_CASE("checkpoint: what a loop keeps for its derivative falls to its carry")
 }
 
 }  // namespace
+
+TEST_CASE("the cotangents of two arguments may be a pair") {
+  const auto product =
+      custom_vjp([](Array a, Array b) { return a * b; }, [](Array a, Array b) { return std::pair{a * b, std::pair{a, b}}; },
+                 [](std::pair<Array, Array> r, Array ct) { return std::pair{3 * ct * r.second, ct * r.first}; });
+  const auto [da, db] = grad<0, 1>([&](Array a, Array b) { return sum(product(a, b)); })(full({2}, 2.f), full({2}, 5.f));
+  CHECK(near(da, {15, 15}));
+  CHECK(near(db, {2, 2}));
+}

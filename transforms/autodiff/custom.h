@@ -114,7 +114,7 @@ class CustomVjp : public Callable<CustomVjp<F, Fwd, Bwd>> {
     else
       static_assert(!sizeof(Pair), "weft: fwd returns std::pair{output, residuals}");
     using Ct = traced_t<decltype(bwd_->call(std::declval<typename Pair::second_type>(), std::declval<Out>()))>;
-    static_assert(std::is_same_v<Ct, tangents_t<P>>,
+    static_assert(std::is_same_v<Ct, tangents_t<P>> || (std::is_convertible_v<Ct, tangents_t<P>> && requires { typename Ct::second_type; }),
                   "weft: bwd returns a std::tuple with one cotangent for each argument, none for a static one");
     FlatCall<F, A...> flat(f_, loc, args...);
     using RuleType = VjpRuleOf<Fwd, Bwd, P, Out, Pair>;

@@ -63,6 +63,7 @@ Jaxpr joined(const Linearized& l, std::size_t first, std::size_t last, const std
 
 FlatGradient flat_gradient(FlatFunction& f, std::span<const int> argnums, bool want_value, bool want_aux, GradOptions options,
                            const char* operation) {
+  check_no_array_is_empty(f);
   std::vector<bool> active(f.args.size(), false);
   for (const int n : argnums)
     for (std::size_t i = f.offsets[static_cast<std::size_t>(n)]; i < f.offsets[static_cast<std::size_t>(n) + 1]; ++i) {

@@ -66,6 +66,10 @@ template <int... N, class F = UnaryFunction>
 detail::Grad<F, false, true, N...> grad(F f, HasAux, GradOptions options = {}) {
   return {std::move(f), options};
 }
+template <class F, std::same_as<int> I>
+void grad(F, I) {
+  static_assert(!sizeof(F), "weft: the numbers of arguments are template arguments: grad<1>(f), grad<0, 2>(f)");
+}
 /// The value and the gradient, a pair (jax.value_and_grad); with `has_aux`: {{loss, aux}, gradient}.
 template <int... N, class F = UnaryFunction>
 detail::Grad<F, true, false, N...> value_and_grad(F f, GradOptions options = {}) {

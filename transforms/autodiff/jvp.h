@@ -52,6 +52,11 @@ auto jvp(F f, const std::tuple<A...>& primals, const std::tuple<T...>& tangents,
   const detail::JvpCall<F, A...> c(f, primals, tangents, loc);
   return std::pair<Out, Out>(c.flat.make_result(c.result.results), c.flat.make_result(c.result.tangents));
 }
+template <class F, class A, class T>
+void jvp(F, const A&, const T&) {
+  static_assert(!sizeof(F),
+                "weft: the primals and the tangents are tuples, of one entry for each argument: jvp(f, std::tuple{x}, std::tuple{dx})");
+}
 /// With a function that returns a pair {y, aux}: std::tuple{y, dy, aux}.
 template <class F = UnaryFunction, class... A, class... T>
 auto jvp(F f, HasAux, const std::tuple<A...>& primals, const std::tuple<T...>& tangents, SourceLoc loc = SourceLoc::here()) {

@@ -9,6 +9,7 @@
 namespace weft::detail {
 
 FlatJvp flat_jvp(FlatFunction& f, std::vector<Array> tangents, const Skeleton& tangent_paths) {
+  check_no_array_is_empty(f);
   const std::vector<bool> active = inexact_leaves(f.args);
   for (std::size_t i = 0; i < f.args.size(); ++i) {
     const Aval& primal = f.args[i].aval();

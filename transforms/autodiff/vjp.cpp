@@ -29,6 +29,7 @@ void check_given(std::vector<Array>& given, const std::vector<Aval>& want, Funct
 }  // namespace
 
 FlatLinear flat_vjp(FlatFunction& f) {
+  check_no_array_is_empty(f);
   const Ref<Linearized> l = linearize_flat(f, inexact_leaves(f.args), "vjp");
   std::vector<bool> which(l->out_avals.size(), false);
   for (std::size_t i = 0; i < l->num_primary; ++i) which[i] = true;
@@ -38,6 +39,7 @@ FlatLinear flat_vjp(FlatFunction& f) {
 }
 
 FlatLinear flat_linearize(FlatFunction& f) {
+  check_no_array_is_empty(f);
   const Ref<Linearized> l = linearize_flat(f, inexact_leaves(f.args), "linearize");
   std::vector<Array> results = evaluate_primal(*l);
   return {std::move(results), l};

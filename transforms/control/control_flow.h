@@ -74,6 +74,8 @@ template <class T>
 inline constexpr bool kIsPair = false;
 template <class A, class B>
 inline constexpr bool kIsPair<std::pair<A, B>> = true;
+template <class A, class B>
+inline constexpr bool kIsPair<std::tuple<A, B>> = true;
 
 /// map in batches: all but the last are scanned over with vmap of f inside, the rest is one smaller batch.
 template <class F, class Xs>
@@ -157,10 +159,11 @@ auto scan(F f, const Init& init, const Xs& xs, ScanOptions options = {}, SourceL
   using R = detail::out_t<F, Carry, detail::traced_t<Xs>>;
   static_assert(detail::kIsPair<R>, "weft: scan's function returns std::pair{carry, y}; y may be weft::none");
   if constexpr (detail::kIsPair<R>) {
-    static_assert(std::is_same_v<Carry, typename R::first_type>,
+    static_assert(std::is_same_v<Carry, std::tuple_element_t<0, R>>,
                   "weft: scan's function returns std::pair{carry, y}, the carry of init's type");
     detail::FlatCall<F, Carry, detail::traced_t<Xs>> flat(f, loc, detail::to_traced(init), detail::to_traced(xs));
-    return flat.make_result(detail::flat_scan("scan", flat, options, loc));
+    R both = flat.make_result(detail::flat_scan("scan", flat, options, loc));
+    return std::pair<Carry, std::tuple_element_t<1, R>>(std::get<0>(std::move(both)), std::get<1>(std::move(both)));
   }
 }
 

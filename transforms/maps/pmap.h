@@ -7,6 +7,7 @@ namespace weft {
 
 /// Options of pmap (jax.pmap).
 struct PmapOptions {
+  detail::NamedFields named = detail::NamedFields();
   Axes in_axes = 0;                      ///< which axis of each argument is sharded over the devices; none: all have the same
   Axes out_axes = 0;                     ///< where the devices' axis is in each result; none: any device's, as all are the same
   std::string axis_name = {};            ///< for collectives

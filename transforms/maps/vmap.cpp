@@ -107,6 +107,7 @@ void check_unmapped(const std::vector<std::optional<int>>& wanted, const std::ve
 }
 
 std::vector<Array> flat_vmap(FlatFunction& f, const VmapOptions& options) {
+  check_no_array_is_empty(f);
   const std::vector<int> arg_dims = resolve_in_axes(f, options.in_axes, "vmap");
   const MappedAxis axis{options.axis_name, mapped_size(f, arg_dims, options.axis_size, "vmap"), options.spmd_axis_name};
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <limits>
 
 #include "weft/core/array/array_impl.h"
 #include "weft/core/array/indexing.h"

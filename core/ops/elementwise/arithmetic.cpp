@@ -312,5 +312,6 @@ Array& Array::operator+=(Arg b) & { return *this = add(Arg(*this, b.where()), b)
 Array& Array::operator-=(Arg b) & { return *this = subtract(Arg(*this, b.where()), b); }
 Array& Array::operator*=(Arg b) & { return *this = multiply(Arg(*this, b.where()), b); }
 Array& Array::operator/=(Arg b) & { return *this = divide(Arg(*this, b.where()), b); }
+Array& Array::operator%=(Arg b) & { return *this = remainder(Arg(*this, b.where()), b); }
 
 }  // namespace weft

@@ -152,6 +152,9 @@ Array shift(const Arg& x, const Arg& y) {
 Array operator&(Arg a, Arg b) { return binary<And>(a, b); }
 Array operator|(Arg a, Arg b) { return binary<Or>(a, b); }
 Array operator^(Arg a, Arg b) { return binary<Xor>(a, b); }
+Array& Array::operator&=(Arg b) & { return *this = binary<And>(Arg(*this, b.where()), b); }
+Array& Array::operator|=(Arg b) & { return *this = binary<Or>(Arg(*this, b.where()), b); }
+Array& Array::operator^=(Arg b) & { return *this = binary<Xor>(Arg(*this, b.where()), b); }
 Array operator~(Arg a) { return bind_one<Not>({}, {a.array()}, a.where()); }
 Array operator<<(Arg a, Arg b) { return shift<ShiftLeft>(a, b); }
 Array operator>>(Arg a, Arg b) {

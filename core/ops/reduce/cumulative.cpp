@@ -1,4 +1,5 @@
 // Running reductions along an axis: cumsum, cumprod, cummax, cummin, cumlogsumexp.
+#include <limits>
 #include <utility>
 
 #include "weft/core/functions/elementwise.h"

@@ -1,0 +1,3 @@
+// refused: weft: x({0, 1}) might mean an element or two rows
+#include <weft/weft.h>
+weft::Array f(const weft::Array& x) { return x({0, 1}); }
