@@ -214,10 +214,8 @@ void Generator::elementwise() {
   const auto& infos = elementwise_infos();
   for (int tries = 0; tries < 20; ++tries) {
     const ElementwiseInfo& info = random_.pick(infos);
-    const std::string_view name = info.op->name;
-    if (name == "polygamma" || name == "bitcast_convert_type" ||
-        (options_.special && (name == "complex" || name.ends_with("_to") || name == "nextafter")) ||
-        (options_.differentiable && !info.op->not_differentiable.empty()))
+    const auto has = [&](unsigned values) { return (info.values & values) != 0; };
+    if (has(kParticular) || (options_.special && has(kReadsSpecials)) || (options_.differentiable && !info.op->not_differentiable.empty()))
       continue;
     Array x = pick();
     if (!(kind_of(x.dtype()) & info.dtypes)) {
@@ -227,12 +225,12 @@ void Generator::elementwise() {
     const bool limited = info.domain.lo > -3 || info.domain.hi < 3;
     Arrays in;
     for (int k = 0; k < info.operands; ++k) {
-      Array y = k == 0 ? x : partner(x, name == "clamp" || info.predicate_first);
+      Array y = k == 0 ? x : partner(x, has(kHasBounds) || info.predicate_first);
       if (y.dtype().is_inexact() && (limited || random_.chance(0.3)))
         y = within(y, std::max(info.domain.lo, -8.), std::min(info.domain.hi, 8.));
       in.push_back(y);
     }
-    if (name == "clamp") in = {minimum(in[0], in[2]), in[1], maximum(in[0], in[2])};
+    if (has(kHasBounds)) in = {minimum(in[0], in[2]), in[1], maximum(in[0], in[2])};
     if (info.predicate_first) {
       Array chooser = pick();
       if (chooser.dtype().is_complex()) chooser = real(chooser);
@@ -240,7 +238,7 @@ void Generator::elementwise() {
     }
     try {
       const Array y = bind_primitive(*info.op, info.params(x.dtype()), in, {})[0];
-      keep(y.dtype().is_inexact() && (name == "mul" || name == "square" || random_.chance(0.2)) ? tame(y) : y);
+      keep(y.dtype().is_inexact() && ((has(kKeepsIntegers) && has(kMultiplies)) || random_.chance(0.2)) ? tame(y) : y);
       return;
     } catch (const DTypeError&) {
       // It hasn't got such parameters, or such a width.

@@ -4,8 +4,7 @@
 #include <cmath>
 #include <cstring>
 #include <limits>
-#include <set>
-#include <string_view>
+#include <map>
 
 #include "tools/fuzz/values.h"
 #include "weft/backends/interp/interp.h"
@@ -14,10 +13,12 @@
 #include "weft/core/array/host.h"
 #include "weft/core/array/storage.h"
 #include "weft/core/functions/elementwise.h"
+#include "weft/core/ir/rules.h"
 #include "weft/core/ir/walk.h"
 #include "weft/core/ops/control/call.h"
 #include "weft/core/ops/control/control_run.h"
-#include "weft/core/ops/linalg/fft.h"
+#include "weft/core/ops/elementwise/elementwise.h"
+#include "weft/core/ops/linalg/line_sums.h"
 #include "weft/core/ops/reduce/reduce.h"
 #include "weft/library/numpy/numpy.h"
 
@@ -38,13 +39,19 @@ std::vector<Array> run_eqn(Hook& hook, const Eqn& e, std::span<const Array> in, 
   return interpret_eqn(*e.op, e.params, in, out_avals, 0, e.loc);
 }
 
+/// What an elementwise operation says of its values; 0 of any other.
+unsigned values_of(const Primitive& op) {
+  static const std::map<const Primitive*, unsigned>& table = *[] {
+    auto* const all = new std::map<const Primitive*, unsigned>;
+    for (const ElementwiseInfo& info : elementwise_infos()) all->emplace(info.op, info.values);
+    return all;
+  }();
+  const auto found = table.find(&op);
+  return found == table.end() ? 0 : found->second;
+}
+
 /// Whether the operation's results are determined by its operands to the last bit.
 bool is_exact(const Primitive& op) {
-  // clang-format off
-  static const std::set<std::string_view> exact = {
-      "abs", "bitcast_convert_type", "ceil", "clamp", "complex", "conj", "convert_element_type", "copy", "copy_p", "empty2", "floor",
-      "imag", "max", "min", "name", "neg", "nextafter", "real", "reduce_precision", "round", "select_n", "sign", "stop_gradient", "rem"};
-  // clang-format on
   switch (op.kind) {
     case Kind::movement:
     case Kind::concatenate:
@@ -58,16 +65,16 @@ bool is_exact(const Primitive& op) {
     case Kind::control:
     case Kind::arg_reduce: return true;
     case Kind::reduce:
-    case Kind::cumulative:
-    case Kind::scatter: return op.name == "scatter" || op.combiner == Combiner::max || op.combiner == Combiner::min;
-    default: return exact.count(op.name) > 0;
+    case Kind::cumulative: return op.combiner == Combiner::max || op.combiner == Combiner::min;
+    case Kind::scatter: return !op.combiner || op.combiner == Combiner::max || op.combiner == Combiner::min;
+    default: return (values_of(op) & kExact) != 0 || find_rule<IdentityTransform>(op);
   }
 }
 
 /// Whether its results are integers where its operands are, so that they are exact in any order of the sums.
 bool keeps_integers(const Primitive& op) {
-  static const std::set<std::string_view> names = {"add", "add_any", "sub", "mul", "square", "reduce_sum", "cumsum", "dot_general"};
-  return names.count(op.name) > 0;
+  const bool sums = (op.kind == Kind::reduce || op.kind == Kind::cumulative) && op.combiner == Combiner::sum;
+  return sums || op.kind == Kind::dot || (values_of(op) & kKeepsIntegers) != 0;
 }
 /// Whether all are integers, with sums and products that float16 holds too.
 bool small_integers(const Array& x) {
@@ -121,9 +128,10 @@ double largest(DType t) {
   return t == float16 ? 65504 : t == bfloat16 ? 0x1.fep127 : t == float32 ? 0x1.fffffep127 : 0x1.fffffffffffffp1023;
 }
 
-bool compares(const Primitive& op) {
-  static const std::set<std::string_view> names = {"eq", "ne", "lt", "le", "gt", "ge"};
-  return names.count(op.name) > 0;
+/// Whether it compares two floating numbers: only then is the result a bool.
+bool compares(const Eqn& e, std::span<const Array> in) {
+  if (e.op->kind != Kind::elementwise || in.size() != 2 || !in[0].dtype().is_inexact()) return false;
+  return infer(*e.op, *e.params, avals_of(in), e.loc)[0].dtype.is_bool();
 }
 /// y where it differs from x by more than some units in the last place, else x: those may be equal elsewhere.
 Array nearly_equal(const Array& x, const Array& y) {
@@ -144,12 +152,12 @@ Array too_large(const Array& x, const Array& result, const Eqn& e, Random& rando
   return convert(where(terms > largest(x.dtype()), where(isfinite(sums), infinity, std::nan("")), sums), result.dtype());
 }
 
-bool is_product(const Primitive& op) { return op.name == "mul" || op.name == "square" || op.name == "integer_pow"; }
+bool is_product(const Primitive& op) { return (values_of(op) & kMultiplies) != 0; }
+/// The power of a product of operands of one size: what it makes of twos.
 double exponent_of(const Eqn& e) {
-  if (e.op->name != "integer_pow") return 2;
-  const Array two[] = {full(Shape{}, 2., float64)};
-  const Aval out[] = {two[0].aval()};
-  return std::log2(interpret_eqn(*e.op, e.params, two, out, 0, e.loc)[0].item<double>());
+  const std::vector<Array> twos(e.inputs.size(), full(Shape{}, 2., float64));
+  const Aval out[] = {twos[0].aval()};
+  return std::log2(interpret_eqn(*e.op, e.params, twos, out, 0, e.loc)[0].item<double>());
 }
 Array moduli(const Array& part) { return abs(convert(part, float64)); }
 
@@ -191,7 +199,7 @@ bool sums_up(const Primitive& op) {
     case Kind::convolution:
     case Kind::scatter:
     case Kind::reduce_window: return !is_exact(op);
-    default: return op.name == "fft";
+    default: return find_rule<LineSumsTransform>(op) != nullptr;
   }
 }
 
@@ -240,25 +248,25 @@ struct Disturb final : Hook {
     if (sums_up(*e.op)) again = operands;
     if (adds_up(*e.op) && !exact)
       for (Array& x : operands) x = disturb(x, random);
-    if (e.op->name == "reduce_sum" || e.op->name == "fft" || is_product(*e.op)) operands_before = operands;
-    if (compares(*e.op) && random.chance(0.5)) operands[1] = nearly_equal(operands[0], operands[1]);
-    if (e.op->name == "lt_to" || e.op->name == "le_to")
-      for (Array& x : operands) x = other_nans(x, random);
+    operands_before = operands;
+    if (!compares(e, operands)) return;
+    if (random.chance(0.5)) operands[1] = nearly_equal(operands[0], operands[1]);
+    for (Array& x : operands) x = other_nans(x, random);
   }
   void after(const Eqn& e, std::vector<Array>& results) override {
     if (exact && std::all_of(results.begin(), results.end(), small_integers)) return;
-    if (!is_exact(*e.op) || (conversions && e.op->name == "convert_element_type"))
+    if (!is_exact(*e.op) || (conversions && find_rule<ConversionTransform>(*e.op)))
       for (Array& x : results) x = disturb(x, random);
     if (const double chance = random.pick({0., 0., .5, 1.}); chance > 0 && sums_up(*e.op)) cancel(e, chance, results[0]);
     if (!overflows) return;
     // Half of what may happen only, as a later one may undo it.
     if (random.chance(0.5)) return;
-    if (e.op->name == "fft")
-      results[0] =
-          any_in_wild_lines(operands_before[0], results[0], static_cast<int>(params_as<FftParams>(*e.params).fft_lengths.size()), random);
-    if (e.op->name == "reduce_sum") results[0] = too_large(operands_before[0], results[0], e, random);
+    if (LineSumsTransform::Function* const dimensions = find_rule<LineSumsTransform>(*e.op))
+      results[0] = any_in_wild_lines(operands_before[0], results[0], dimensions(*e.params), random);
+    if (e.op->kind == Kind::reduce && e.op->combiner == Combiner::sum) results[0] = too_large(operands_before[0], results[0], e, random);
     if (is_product(*e.op)) results[0] = overflowed(e, operands_before, results[0], random);
-    if (e.op->name == "reduce_prod" || e.op->name == "cumprod") results[0] = overflowed_fold(results[0], random);
+    const bool reduces = e.op->kind == Kind::reduce || e.op->kind == Kind::cumulative;
+    if (reduces && e.op->combiner == Combiner::prod) results[0] = overflowed_fold(results[0], random);
   }
   void cancel(const Eqn& e, double chance, Array& result) {
     for (Array& x : again) x = disturb(x, random);

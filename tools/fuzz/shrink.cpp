@@ -15,6 +15,7 @@
 #include "weft/core/ir/walk.h"
 #include "weft/core/ops/control/call.h"
 #include "weft/core/ops/control/control.h"
+#include "weft/core/ops/control/custom_derivatives.h"
 #include "weft/core/ops/movement/movement.h"
 #include "weft/core/trace/trace.h"
 
@@ -297,7 +298,7 @@ class Shrinker {
     } target{at};
     const Jaxpr j = rewritten(best_.program, [&](std::size_t k, const Eqn& e, std::span<const Array> in, std::vector<Array>& out) {
       if (k != i) return false;
-      if (e.op->name.starts_with("custom_")) throw Error("its rules would stay what they are");
+      if (find_rule<LinkedBodyTransform>(*e.op)) throw Error("its rules would stay what they are");
       const ParamsRef params = e.op->params_map_jaxprs(
           *e.params, [](const Jaxpr& body, void* c) { return without_one(body, *static_cast<Target*>(c)); }, &target);
       out = bind_primitive(*e.op, params, in, {});

@@ -411,6 +411,9 @@ const TextRule<CustomVjpCall> vjp_call_text([] {
 
 const CallRule<CustomVjpCall> vjp_call_traits([] { return CallTraits{.has_own_transpose = true}; });
 
+const Rule<LinkedBodyTransform, CustomJvpCall> jvp_body([] {});
+const Rule<LinkedBodyTransform, CustomVjpCall> vjp_body([] {});
+
 }  // namespace
 
 Ref<const JvpRule> logaddexp_rule() {

@@ -39,6 +39,13 @@ void read_param(ParamReader& r, RuleParam<JvpRule>& v);
 void read_param(ParamReader& r, RuleParam<VjpRule>& v);
 void read_param(ParamReader& r, RuleParam<BackwardRule>& v);
 
+/// Operations whose program and the user's functions, or programs, beside it belong together: another program in its place would not fit
+/// them. The rule itself is never called.
+struct LinkedBodyTransform {
+  static constexpr std::string_view name = "linked_body", doc = "Its program and what the user gave with it belong together.";
+  using Function = void();
+};
+
 struct CustomJvpParams {
   std::string name;
   Jaxpr call_jaxpr;

@@ -6,6 +6,7 @@
 
 #include "weft/core/errors/error.h"
 #include "weft/core/ir/partition_rule.h"
+#include "weft/core/ops/control/custom_derivatives.h"
 #include "weft/core/text/text.h"
 #include "weft/core/text/text_rules.h"
 #include "weft/core/trace/trace.h"
@@ -92,6 +93,8 @@ constexpr ParamValue kLeftOut[] = {{"num_consts", "0"}};
 const TextRule<CustomPartitioning> custom_partitioning_text([] { return TextTraits{.left_out = kLeftOut}; });
 const VaryingRule<CustomPartitioning> custom_partitioning_varying(varying_of_body);
 const MarkVaryingRule<CustomPartitioning> custom_partitioning_marks(mark_body);
+
+const Rule<LinkedBodyTransform, CustomPartitioning> partitioning_body([] {});
 
 }  // namespace
 

@@ -19,6 +19,7 @@ using V = KernelValue;
 struct Neg : LinearUnary<Neg> {
   static constexpr std::string_view name = "neg", doc = "-x.";
   static constexpr unsigned dtypes = kNumber;
+  static constexpr unsigned values = kExact;
   static auto ref(auto x) { return wrapping_neg(x); }
   static Array pull(const Array& ct, const Aval&) { return -ct; }
   static constexpr bool kernel_takes_complex = true;
@@ -29,6 +30,7 @@ struct Neg : LinearUnary<Neg> {
 template <class Op, bool Subtract>
 struct Additive : Binary<Op> {
   static constexpr unsigned dtypes = kNumber;
+  static constexpr unsigned values = kKeepsIntegers;
   static constexpr bool kernel_takes_complex = true;
   static std::vector<Tangent> jvp(const JvpContext& c) {
     const Tangent &t = c.tangents[0], &u = c.tangents[1];
@@ -69,6 +71,7 @@ struct Mul : Binary<Mul> {
   static constexpr std::string_view name = "mul", doc = "x * y.";
   static constexpr Combiner combiner = Combiner::prod;
   static constexpr unsigned dtypes = kNumber;
+  static constexpr unsigned values = kKeepsIntegers | kMultiplies;
   static auto ref(auto x, auto y) { return wrapping_mul(x, y); }
   static Array partial_x(const Array& t, const Array&, const Array& y, const Array&) { return t * y; }
   static Array partial_y(const Array& t, const Array& x, const Array&, const Array&) { return x * t; }
@@ -158,6 +161,7 @@ struct Rem : Binary<Rem> {
   static constexpr std::string_view name = "rem",
                                     doc = "The remainder of truncating division, with the sign of x; of an integer divided by 0, x.";
   static constexpr unsigned dtypes = kInteger | kFloating;
+  static constexpr unsigned values = kExact;
   static constexpr Domain domain{0.5, 7};
   template <class T>
   static T ref(T x, T y) {
@@ -206,6 +210,7 @@ Array share(const Array& t, const Array& mine, const Array& result, const Array&
 template <class Op>
 struct Extremum : Binary<Op> {
   static constexpr unsigned dtypes = kAny;
+  static constexpr unsigned values = kExact;
   static Array partial_x(const Array& t, const Array& x, const Array& y, const Array& out) { return share(t, x, out, y); }
   static Array partial_y(const Array& t, const Array& x, const Array& y, const Array& out) { return share(t, y, out, x); }
 };

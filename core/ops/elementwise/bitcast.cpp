@@ -34,7 +34,7 @@ Array between_sizes(const Array& x, DType dtype) {
 
 struct BitcastBetweenSizes {
   static constexpr std::string_view name = "bitcast_convert_parts",
-                                    doc = "bitcast_convert_type of another size: an element's parts lie along a last dimension.";
+                                    doc = "bitcast_convert_type of another size: an element's parts are along a last dimension.";
   static constexpr Kind kind = Kind::call;
   static constexpr int num_operands = 1;
   static constexpr bool zero_tangent = true, not_linear = true;

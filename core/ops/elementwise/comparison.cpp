@@ -78,6 +78,7 @@ V total_order(KernelBuilder& b, V x) {
 struct LtTo : Comparison<LtTo> {
   static constexpr std::string_view name = "lt_to", doc = "Whether x stands before y in the total order, where -0 < 0 and NaN is last.";
   static constexpr unsigned dtypes = kReal;
+  static constexpr unsigned values = kExact | kReadsSpecials;
   static bool stored_ref(auto x, auto y) { return total_order(x) < total_order(y); }
   static V kernel(KernelBuilder& b, V x, V y) { return b.lt(total_order(b, x), total_order(b, y)); }
 };
@@ -85,6 +86,7 @@ struct LeTo : Comparison<LeTo> {
   static constexpr std::string_view name = "le_to",
                                     doc = "Whether x does not stand behind y in the total order, where -0 < 0 and NaN is last.";
   static constexpr unsigned dtypes = kReal;
+  static constexpr unsigned values = kExact | kReadsSpecials;
   static bool stored_ref(auto x, auto y) { return total_order(x) <= total_order(y); }
   static V kernel(KernelBuilder& b, V x, V y) { return b.le(total_order(b, x), total_order(b, y)); }
 };

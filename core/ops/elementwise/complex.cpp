@@ -16,6 +16,7 @@ Array zero_of_parts(const Array& x) { return make_literal(Number(0), x.dtype().r
 struct Real : LinearUnary<Real> {
   static constexpr std::string_view name = "real", doc = "The real part.";
   static constexpr unsigned dtypes = kComplex;
+  static constexpr unsigned values = kExact;
   static constexpr DType result(DType t) { return t.real_part(); }
   static double ref(std::complex<double> z) { return z.real(); }
   static Array pull(const Array& ct, const Aval&) { return weft::complex(ct, zero_of_parts(ct)); }
@@ -25,6 +26,7 @@ struct Real : LinearUnary<Real> {
 struct Imag : LinearUnary<Imag> {
   static constexpr std::string_view name = "imag", doc = "The imaginary part.";
   static constexpr unsigned dtypes = kComplex;
+  static constexpr unsigned values = kExact;
   static constexpr DType result(DType t) { return t.real_part(); }
   static double ref(std::complex<double> z) { return z.imag(); }
   static Array pull(const Array& ct, const Aval&) { return weft::complex(zero_of_parts(ct), -ct); }
@@ -38,6 +40,7 @@ DType complex_of(DType part) { return part == float64 ? complex128 : complex64; 
 struct Complex : Binary<Complex> {
   static constexpr std::string_view name = "complex", doc = "A complex number of its real and its imaginary part.";
   static constexpr unsigned dtypes = kFloating;
+  static constexpr unsigned values = kExact | kReadsSpecials;
   static Aval abstract_eval(const OpContext& c) {
     check_operands(c, 2, dtypes);
     if (c.in[0].dtype.itemsize() < 4)
@@ -70,6 +73,7 @@ struct ConjParams {
 struct Conj : LinearUnary<Conj> {
   static constexpr std::string_view name = "conj", doc = "The complex conjugate.";
   static constexpr unsigned dtypes = kInexact;
+  static constexpr unsigned values = kExact;
   using Params = ConjParams;
   static Params sample(DType t) { return {.input_dtype = t}; }
   static Aval abstract_eval(const OpContext& c) {

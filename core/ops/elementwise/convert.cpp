@@ -30,6 +30,7 @@ struct ConvertElementType : LinearUnary<ConvertElementType> {
       name = "convert_element_type",
       doc = "The values as another dtype: floats to integers truncate and saturate, integers wrap around, to bool is x != 0.";
   static constexpr unsigned dtypes = kAny;
+  static constexpr unsigned values = kExact;
   using Params = ConvertParams;
   static Params sample(DType t) { return {.new_dtype = t == float32 ? float64 : float32}; }
   static Aval abstract_eval(const OpContext& c) {
@@ -56,6 +57,7 @@ const Rule<ConversionTransform, ConvertElementType> is_conversion([] {});
 struct BitcastConvertType : Unary<BitcastConvertType> {
   static constexpr std::string_view name = kBitcastName, doc = "The same bits as another dtype of the same size.";
   static constexpr unsigned dtypes = kInteger | kFloating;
+  static constexpr unsigned values = kExact | kParticular;
   static constexpr bool zero_tangent = true;
   using Params = BitcastParams;
   static Params sample(DType t) {
@@ -104,6 +106,7 @@ Format format_of(DType t) { return t == float64 ? Format{int64, 11, 52} : Format
 struct ReducePrecision : LinearUnary<ReducePrecision> {
   static constexpr std::string_view name = "reduce_precision", doc = "Rounded to a floating format with fewer bits.";
   static constexpr unsigned dtypes = kFloating;
+  static constexpr unsigned values = kExact;
   using Params = ReducePrecisionParams;
   static Params sample(DType) { return {.exponent_bits = 5, .mantissa_bits = 7}; }
   static Aval abstract_eval(const OpContext& c) {
@@ -172,6 +175,7 @@ struct ReducePrecision : LinearUnary<ReducePrecision> {
 struct Copy : LinearUnary<Copy> {
   static constexpr std::string_view name = "copy", doc = "The same values.";
   static constexpr unsigned dtypes = kAny | kKey;
+  static constexpr unsigned values = kExact;
   static auto stored_ref(auto x) { return x; }
   static Array pull(const Array& ct, const Aval&) { return ct; }
   static constexpr bool kernel_takes_complex = true;

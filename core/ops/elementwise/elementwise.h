@@ -38,6 +38,15 @@ struct Domain {
   double lo = -3, hi = 3;
 };
 
+/// How the values of an elementwise primitive relate to those of its operands, where it says `values`: for tests that compare two ways of
+/// computing a program, whose results may differ by rounding. A set.
+inline constexpr unsigned kExact = 1,  ///< nothing is rounded: operands of equal bits give equal bits in each way of computing
+    kKeepsIntegers = 2,                ///< integers of moderate size give exact integers
+    kMultiplies = 4,                   ///< a product of operands, or a power: may overflow before the expression around it does
+    kReadsSpecials = 8,  ///< tells apart what may differ between ways of computing: the sign of a NaN, infinite parts of a complex number
+    kHasBounds = 16,     ///< operands 0 and 2 are a lower and an upper bound
+    kParticular = 32;    ///< defined for particular operands only, which a random program does not make: whole numbers, bit patterns
+
 /// What tests need to know of an elementwise primitive, to make cases for each dtype.
 struct ElementwiseInfo {
   const Primitive* op = nullptr;
@@ -46,6 +55,7 @@ struct ElementwiseInfo {
   Domain domain;
   bool differentiable = false;           ///< has a derivative that is not everywhere zero, in all operands
   bool predicate_first = false;          ///< operand 0 is a bool, the others are of the dtype
+  unsigned values = 0;                   ///< kExact, ...
   ParamsRef (*params)(DType) = nullptr;  ///< sample parameters for operands of a dtype
 };
 /// All elementwise primitives.
@@ -215,12 +225,15 @@ template <class Op>
 ElementwiseInfo elementwise_info() {
   constexpr bool partly_differentiable = requires { Op::partly_differentiable; };
   constexpr bool predicate_first = requires { Op::predicate_first; };
+  unsigned values = 0;
+  if constexpr (requires { Op::values; }) values = Op::values;
   return {.op = &primitive_of<Op>,
           .operands = Op::operands,
           .dtypes = Op::dtypes,
           .domain = Op::domain,
           .differentiable = primitive_of<Op>.jvp != nullptr && !partly_differentiable,
           .predicate_first = predicate_first,
+          .values = values,
           .params = sample_params<Op>};
 }
 template <class... Ops>

@@ -139,6 +139,7 @@ T power_by_squaring(T base, std::uint64_t exponent, T one, Multiply&& multiply) 
 struct Square : Unary<Square> {
   static constexpr std::string_view name = "square", doc = "x * x.";
   static constexpr unsigned dtypes = kNumber;
+  static constexpr unsigned values = kKeepsIntegers | kMultiplies;
   static auto ref(auto x) { return wrapping_mul(x, x); }
   static std::complex<double> ref(std::complex<double> z) {
     const double re = z.real(), im = z.imag(), product = re * im;
@@ -157,6 +158,7 @@ struct IntegerPowParams {
 struct IntegerPow : Unary<IntegerPow> {
   static constexpr std::string_view name = "integer_pow", doc = "x to a fixed integer power, by repeated multiplication.";
   static constexpr unsigned dtypes = kNumber;
+  static constexpr unsigned values = kMultiplies;
   static constexpr Domain domain{0.5, 3};
   using Params = IntegerPowParams;
   static Params sample(DType) { return {.y = 3}; }

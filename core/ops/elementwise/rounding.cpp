@@ -15,6 +15,7 @@ using V = KernelValue;
 struct Floor : Unary<Floor> {
   static constexpr std::string_view name = "floor", doc = "Rounded down.";
   static constexpr unsigned dtypes = kFloating;
+  static constexpr unsigned values = kExact;
   static constexpr bool zero_tangent = true;
   static double ref(double x) { return std::floor(x); }
   static V kernel(KernelBuilder& b, V x) { return b.floor(x); }
@@ -22,6 +23,7 @@ struct Floor : Unary<Floor> {
 struct Ceil : Unary<Ceil> {
   static constexpr std::string_view name = "ceil", doc = "Rounded up.";
   static constexpr unsigned dtypes = kFloating;
+  static constexpr unsigned values = kExact;
   static constexpr bool zero_tangent = true;
   static double ref(double x) { return std::ceil(x); }
   static V kernel(KernelBuilder& b, V x) { return b.ceil(x); }
@@ -34,6 +36,7 @@ struct Round : Unary<Round> {
   static constexpr std::string_view name = "round",
                                     doc = "Rounded to the nearest integer; rounding_method 0 takes halves away from zero, 1 to even.";
   static constexpr unsigned dtypes = kFloating;
+  static constexpr unsigned values = kExact;
   static constexpr bool zero_tangent = true;
   using Params = RoundParams;
   static double ref(double x, const Params& p) { return p.rounding_method == 1 ? std::nearbyint(x) : std::round(x); }
@@ -48,6 +51,7 @@ struct Round : Unary<Round> {
 struct Sign : Unary<Sign> {
   static constexpr std::string_view name = "sign", doc = "-1, 0 or 1; of a complex number, x / abs(x).";
   static constexpr unsigned dtypes = kNumber;
+  static constexpr unsigned values = kExact;
   static constexpr bool zero_tangent = true;
   template <class T>
   static T ref(T x) {
@@ -73,6 +77,7 @@ struct Sign : Unary<Sign> {
 struct Abs : Unary<Abs> {
   static constexpr std::string_view name = "abs", doc = "The modulus.";
   static constexpr unsigned dtypes = kNumber;
+  static constexpr unsigned values = kExact;
   static constexpr Domain domain{0.2, 3};
   static constexpr DType result(DType t) { return t.real_part(); }
   template <class T>
@@ -120,6 +125,7 @@ DType signed_of(DType t) { return t.itemsize() == 2 ? int16 : t.itemsize() == 4 
 struct Nextafter : Binary<Nextafter> {
   static constexpr std::string_view name = "nextafter", doc = "The next number after the first operand in direction of the second.";
   static constexpr unsigned dtypes = kFloating;
+  static constexpr unsigned values = kExact | kReadsSpecials;
   static constexpr std::string_view not_differentiable = "it is a step of the last bit";
   static Float16 stored_ref(Float16 x, Float16 y) { return next_after<Float16, std::uint16_t>(x, y); }
   static BFloat16 stored_ref(BFloat16 x, BFloat16 y) { return next_after<BFloat16, std::uint16_t>(x, y); }

@@ -19,6 +19,7 @@ struct SelectN {
                                     doc = "The case numbered by the first operand, a bool or int32; numbers out of range take the nearest.";
   static constexpr Kind kind = Kind::elementwise;
   static constexpr unsigned dtypes = kAny | kKey;
+  static constexpr unsigned values = kExact;
   static constexpr Domain domain{};
   static constexpr int operands = 3;
   static constexpr bool predicate_first = true;
@@ -88,6 +89,7 @@ struct Clamp : Elementwise<Clamp, 3> {
   static constexpr std::string_view name = "clamp",
                                     doc = "min(max(x, lower bound), upper bound), the bounds around it as operands 0 and 2.";
   static constexpr unsigned dtypes = kInteger | kFloating;
+  static constexpr unsigned values = kExact | kHasBounds;
   template <class T>
   static T ref(T lo, T x, T hi) {
     if constexpr (std::is_floating_point_v<T>)

@@ -55,6 +55,7 @@ struct Digamma : Unary<Digamma> {
 struct Polygamma : Binary<Polygamma> {
   static constexpr std::string_view name = "polygamma", doc = "The derivative of digamma of the order that the first operand gives.";
   static constexpr unsigned dtypes = kFloating;
+  static constexpr unsigned values = kParticular;
   static constexpr Domain domain{1, 1};
   static constexpr bool partly_differentiable = true;
   static double ref(double n, double x) { return detail::polygamma(n, x); }

@@ -14,6 +14,7 @@
 #include "weft/core/ir/partition_rule.h"
 #include "weft/core/ir/permutation.h"
 #include "weft/core/ops/common.h"
+#include "weft/core/ops/linalg/line_sums.h"
 #include "weft/core/ops/movement/movement.h"
 #include "weft/core/ops/registry.h"
 #include "weft/core/text/text.h"
@@ -244,6 +245,9 @@ std::optional<OtherEquation> fft_without_transposes(const ParamsBase& params, co
   return OtherEquation{&primitive_of<FftAlongOp>, make_params(std::move(along))};
 }
 
+const Rule<LineSumsTransform, Fft> fft_sums([](const ParamsBase& p) {
+  return static_cast<int>(params_as<FftParams>(p).fft_lengths.size());
+});
 const Rule<FlopsTransform, Fft> fft_cost(fft_flops<Fft>);
 const Rule<FlopsTransform, FftAlongOp> fft_along_cost(fft_flops<FftAlongOp>);
 const Rule<BetweenTransposesTransform, Fft> fft_between(fft_without_transposes);

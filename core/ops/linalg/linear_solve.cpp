@@ -10,6 +10,7 @@
 #include "weft/core/ops/common.h"
 #include "weft/core/ops/control/call.h"
 #include "weft/core/ops/control/control_common.h"
+#include "weft/core/ops/control/custom_derivatives.h"
 #include "weft/core/ops/movement/operand_parts.h"
 #include "weft/core/ops/registry.h"
 #include "weft/core/text/text.h"
@@ -169,6 +170,8 @@ struct CustomLinearSolve {
 
 constexpr std::string_view kFields[] = {"matvec", "vecmat", "solve", "transpose_solve"};
 const TextRule<CustomLinearSolve> linear_solve_text([] { return TextTraits{.tuple = "_LinearSolveTuple", .fields = kFields}; });
+
+const Rule<LinkedBodyTransform, CustomLinearSolve> solve_body([] {});
 
 }  // namespace
 
