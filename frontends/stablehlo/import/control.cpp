@@ -12,19 +12,22 @@ namespace {
 
 Values values_of(const Arrays& xs) { return {xs.begin(), xs.end()}; }
 
-const Import while_import("stablehlo.while", [](OpCall& c) -> Values {
-  const Arrays start = c.ins();
-  std::vector<Aval> carry;
-  for (const Array& x : start) carry.push_back({x.shape(), x.dtype()});
-  const Jaxpr cond = c.region(0, carry), body = c.region(1, carry);
-  const std::vector<Aval> predicate = cond.data().output_avals(), next = body.data().output_avals();
-  if (predicate.size() != 1 || predicate[0] != Aval{{}, bool_}) c.fail("its condition gives no bool");
-  if (next.size() != carry.size()) c.fail("its body gives another number of values than it takes");
-  for (std::size_t i = 0; i < carry.size(); ++i)
-    if (!same_type(next[i], carry[i])) c.fail("its body gives values of other types than it takes");
-  if (const std::optional<Arrays> counted = counted_loop(cond, body, start, c.loc)) return values_of(*counted);
-  return values_of(bind_while({body, 0, cond, 0}, start, c.loc));
-});
+const Import while_import(
+    "stablehlo.while",
+    [](OpCall& c) -> Values {
+      const Arrays start = c.ins();
+      std::vector<Aval> carry;
+      for (const Array& x : start) carry.push_back({x.shape(), x.dtype()});
+      const Jaxpr cond = c.region(0, carry), body = c.region(1, carry);
+      const std::vector<Aval> predicate = cond.data().output_avals(), next = body.data().output_avals();
+      if (predicate.size() != 1 || predicate[0] != Aval{{}, bool_}) c.fail("its condition gives no bool");
+      if (next.size() != carry.size()) c.fail("its body gives another number of values than it takes");
+      for (std::size_t i = 0; i < carry.size(); ++i)
+        if (!same_type(next[i], carry[i])) c.fail("its body gives values of other types than it takes");
+      if (const std::optional<Arrays> counted = counted_loop(cond, body, start, c.loc)) return values_of(*counted);
+      return values_of(bind_while({body, 0, cond, 0}, start, c.loc));
+    },
+    Elements::moved);
 
 /// One of the regions, which take nothing: what they use from outside becomes operands.
 Values choose(OpCall& c, const Array& index, std::size_t regions) {
@@ -40,26 +43,32 @@ Values choose(OpCall& c, const Array& index, std::size_t regions) {
   return values_of(bind_cond({std::move(branches)}, operands, c.loc));
 }
 
-const Import if_import("stablehlo.if", [](OpCall& c) -> Values {
-  if (c.op.regions.size() != 2 || c.in(0).aval() != Aval{{}, bool_}) c.fail("it takes a bool, and has two regions");
-  // weft's branches are in the order of the index: the one for false first.
-  const Array index = bind_named("select_n", {c.in(0), make_literal(Number(1), int32), make_literal(Number(0), int32)}, c.loc);
-  return choose(c, index, 2);
-});
+const Import if_import(
+    "stablehlo.if",
+    [](OpCall& c) -> Values {
+      if (c.op.regions.size() != 2 || c.in(0).aval() != Aval{{}, bool_}) c.fail("it takes a bool, and has two regions");
+      // weft's branches are in the order of the index: the one for false first.
+      const Array index = bind_named("select_n", {c.in(0), make_literal(Number(1), int32), make_literal(Number(0), int32)}, c.loc);
+      return choose(c, index, 2);
+    },
+    Elements::moved);
 
 // An index that names no region means the last one.
-const Import case_import("stablehlo.case", [](OpCall& c) -> Values {
-  const auto n = static_cast<int>(c.op.regions.size());
-  if (n == 0 || c.in(0).aval() != Aval{{}, int32}) c.fail("it takes an index of i32, and has at least one region");
-  // Of an index that is known only that region is looked at: others may hold what weft has no meaning for.
-  if (const Array known = concrete_or_empty(c.in(0)); !known.is_empty_handle()) {
-    const auto i = known.item<int>();
-    return values_of(c.run_region(static_cast<std::size_t>(i < 0 || i >= n ? n - 1 : i), {}));
-  }
-  const Array zero = make_literal(Number(0), int32), last = make_literal(Number(n - 1), int32);
-  const Array index = bind_named("select_n", {bind_named("lt", {c.in(0), zero}, c.loc), c.in(0), last}, c.loc);
-  return choose(c, bind_named("min", {index, last}, c.loc), static_cast<std::size_t>(n));
-});
+const Import case_import(
+    "stablehlo.case",
+    [](OpCall& c) -> Values {
+      const auto n = static_cast<int>(c.op.regions.size());
+      if (n == 0 || c.in(0).aval() != Aval{{}, int32}) c.fail("it takes an index of i32, and has at least one region");
+      // Of an index that is known only that region is looked at: others may hold what weft has no meaning for.
+      if (const Array known = concrete_or_empty(c.in(0)); !known.is_empty_handle()) {
+        const auto i = known.item<int>();
+        return values_of(c.run_region(static_cast<std::size_t>(i < 0 || i >= n ? n - 1 : i), {}));
+      }
+      const Array zero = make_literal(Number(0), int32), last = make_literal(Number(n - 1), int32);
+      const Array index = bind_named("select_n", {bind_named("lt", {c.in(0), zero}, c.loc), c.in(0), last}, c.loc);
+      return choose(c, bind_named("min", {index, last}, c.loc), static_cast<std::size_t>(n));
+    },
+    Elements::moved);
 
 // The region takes a slice of each array and the carry, and gives slices of the results and the next carry.
 const Import scan_import("chlo.scan", [](OpCall& c) -> Values {
@@ -98,7 +107,7 @@ const Import scan_import("chlo.scan", [](OpCall& c) -> Values {
   return values_of(out);
 });
 
-const Import call_import("func.call", [](OpCall& c) { return c.call(c.symbol("callee")); });
+const Import call_import("func.call", [](OpCall& c) { return c.call(c.symbol("callee")); }, Elements::moved);
 
 /// The name and the attributes of a composite; nothing where it has attributes that a composite here has none of: a rule that knows the
 /// name would miss them.

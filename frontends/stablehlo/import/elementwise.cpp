@@ -58,6 +58,7 @@ namespace {
 /// Operations that are a primitive of weft's, without parameters; of bools, sums are disjunctions and products conjunctions.
 struct Simple {
   const char *name, *primitive, *of_bools;
+  Elements elements = Elements::computed;
 };
 constexpr Simple kSimple[] = {
     {"chlo.acos", "acos", nullptr},
@@ -82,7 +83,7 @@ constexpr Simple kSimple[] = {
     {"stablehlo.add", "add", "or"},
     {"stablehlo.and", "and", nullptr},
     {"stablehlo.ceil", "ceil", nullptr},
-    {"stablehlo.clamp", "clamp", nullptr},
+    {"stablehlo.clamp", "clamp", nullptr, Elements::moved},
     {"stablehlo.complex", "complex", nullptr},
     {"stablehlo.cosine", "cos", nullptr},
     {"stablehlo.count_leading_zeros", "clz", nullptr},
@@ -94,8 +95,8 @@ constexpr Simple kSimple[] = {
     {"stablehlo.log", "log", nullptr},
     {"stablehlo.log_plus_one", "log1p", nullptr},
     {"stablehlo.logistic", "logistic", nullptr},
-    {"stablehlo.maximum", "max", "or"},
-    {"stablehlo.minimum", "min", "and"},
+    {"stablehlo.maximum", "max", "or", Elements::moved},
+    {"stablehlo.minimum", "min", "and", Elements::moved},
     {"stablehlo.multiply", "mul", "and"},
     {"stablehlo.negate", "neg", nullptr},
     {"stablehlo.not", "not", nullptr},
@@ -128,7 +129,7 @@ Values import_simple(OpCall& c) {
   c.fail("is no elementwise operation");
 }
 const bool simple_imported = [] {
-  for (const Simple& s : kSimple) Import(s.name, import_simple);
+  for (const Simple& s : kSimple) Import(s.name, import_simple, s.elements);
   return true;
 }();
 
@@ -136,8 +137,8 @@ const Import compare_import("stablehlo.compare", [](OpCall& c) -> Values {
   return {compare_arrays(c.word("comparison_direction", 0, ""), c.word("compare_type", 1, "") == "TOTALORDER", c.in(0), c.in(1), c.loc)};
 });
 
-const Import select_import("stablehlo.select",
-                           [](OpCall& c) -> Values { return {bind_named("select_n", {c.in(0), c.in(2), c.in(1)}, c.loc)}; });
+const Import select_import(
+    "stablehlo.select", [](OpCall& c) -> Values { return {bind_named("select_n", {c.in(0), c.in(2), c.in(1)}, c.loc)}; }, Elements::moved);
 
 // Of a complex number that becomes a real one, or a bool, the real part.
 const Import convert_import("stablehlo.convert", [](OpCall& c) -> Values {

@@ -22,7 +22,11 @@ namespace {
 
 struct ImportTable {
   std::mutex mutex;
-  std::map<std::string, ImportFunction, std::less<>> imports;
+  struct Entry {
+    ImportFunction function;
+    Elements elements;
+  };
+  std::map<std::string, Entry, std::less<>> imports;
 };
 ImportTable& import_table() {
   static ImportTable& table = process_wide<ImportTable>();
@@ -34,17 +38,24 @@ constexpr std::array<std::string_view, 5> kReturns{"func.return", "stablehlo.ret
 
 }  // namespace
 
-Import::Import(const char* name, ImportFunction function) {
+Import::Import(const char* name, ImportFunction function, Elements elements) {
   ImportTable& t = import_table();
   const std::lock_guard lock(t.mutex);
-  t.imports.insert_or_assign(name, function);
+  t.imports.insert_or_assign(name, ImportTable::Entry{function, elements});
 }
 
 ImportFunction find_import(std::string_view name) {
   ImportTable& t = import_table();
   const std::lock_guard lock(t.mutex);
   const auto found = t.imports.find(name);
-  return found == t.imports.end() ? nullptr : found->second;
+  return found == t.imports.end() ? nullptr : found->second.function;
+}
+
+Elements elements_of(std::string_view name) {
+  ImportTable& t = import_table();
+  const std::lock_guard lock(t.mutex);
+  const auto found = t.imports.find(name);
+  return found == t.imports.end() ? Elements::computed : found->second.elements;
 }
 
 const char* kept_name(const std::string& name) {
@@ -387,7 +398,7 @@ Values Importer::run_checked(const Operation& op, ImportFunction import) {
   for (std::size_t i = 0; i < out.size(); ++i) {
     check_type(op, out[i], op.result_types[i], i);
     out[i].narrow = op.result_types[i].narrow;
-    if (out[i].narrow && !gives_its_operands(op.name)) out[i].array = rounded_to(*out[i].narrow, out[i].array);
+    if (out[i].narrow && elements_of(op.name) == Elements::computed) out[i].array = rounded_to(*out[i].narrow, out[i].array);
   }
   return out;
 }

@@ -92,12 +92,18 @@ class OpCall {
 
 using ImportFunction = Values (*)(OpCall&);
 
+/// Where the elements of an operation's results come from: they are computed, and rounded where their type is a small float; or each is an
+/// element of an operand, of a constant or of a region's result, which are numbers of that type already.
+enum class Elements { computed, moved };
+
 /// The declaration of one operation's importer; the later of two for one name holds.
 struct Import {
-  Import(const char* name, ImportFunction function);
+  Import(const char* name, ImportFunction function, Elements elements = Elements::computed);
 };
 /// Null where there is none.
 ImportFunction find_import(std::string_view name);
+/// What the importer of that name declares.
+Elements elements_of(std::string_view name);
 
 std::vector<std::int64_t> integers_of(const Attribute& a, const OpCall& c);
 

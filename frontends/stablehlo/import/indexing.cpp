@@ -54,14 +54,17 @@ Array with_vectors_last(const OpCall& c, const Array& indices, int vector_dim, s
   return move_axis(indices, vector_dim, n - 1, c.loc);
 }
 
-const Import gather_import("stablehlo.gather", [](OpCall& c) -> Values {
-  const Numbers numbers(c, "dimension_numbers");
-  GatherDimensionNumbers n{numbers.dims("offset_dims"), numbers.dims("collapsed_slice_dims"), numbers.dims("start_index_map"),
-                           numbers.dims("operand_batching_dims"), numbers.dims("start_indices_batching_dims")};
-  const Array indices = with_vectors_last(c, c.in(1), numbers.dim("index_vector_dim"), n.start_indices_batching_dims);
-  return {bind_one<Gather>({n, {}, c.flag("indices_are_sorted"), GatherScatterMode::clip, Shape(c.integers("slice_sizes")), false},
-                           {c.in(0), indices}, c.loc)};
-});
+const Import gather_import(
+    "stablehlo.gather",
+    [](OpCall& c) -> Values {
+      const Numbers numbers(c, "dimension_numbers");
+      GatherDimensionNumbers n{numbers.dims("offset_dims"), numbers.dims("collapsed_slice_dims"), numbers.dims("start_index_map"),
+                               numbers.dims("operand_batching_dims"), numbers.dims("start_indices_batching_dims")};
+      const Array indices = with_vectors_last(c, c.in(1), numbers.dim("index_vector_dim"), n.start_indices_batching_dims);
+      return {bind_one<Gather>({n, {}, c.flag("indices_are_sorted"), GatherScatterMode::clip, Shape(c.integers("slice_sizes")), false},
+                               {c.in(0), indices}, c.loc)};
+    },
+    Elements::moved);
 
 /// The scatter that a region of two scalars is.
 Array scatter_by(const OpCall& c, const Jaxpr& update, const ScatterParams& p, const Array& x, const Array& indices, const Array& updates) {

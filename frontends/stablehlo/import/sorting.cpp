@@ -242,22 +242,25 @@ Arrays sorted_by(const OpCall& c, const Jaxpr& less, const Arrays& xs, int dimen
   return keys ? sort_by_keys(c, *keys, xs, dimension) : xs[0].size() == 0 ? xs : sort_by_network(c, less, xs, dimension);
 }
 
-const Import sort_import("stablehlo.sort", [](OpCall& c) -> Values {
-  const Arrays xs = c.ins();
-  if (xs.empty()) c.fail("there are no operands");
-  const int ndim = xs[0].ndim();
-  std::int64_t dimension = c.integer_or("dimension", -1);
-  if (dimension < -ndim || dimension >= ndim) c.fail("dimension is not a dimension of the operands");
-  if (dimension < 0) dimension += ndim;
-  std::vector<Aval> scalars;
-  for (const Array& x : xs) {
-    if (x.shape() != xs[0].shape()) c.fail("the operands have different shapes");
-    scalars.push_back({{}, x.dtype()}), scalars.push_back({{}, x.dtype()});
-  }
-  // A sort that keeps the order of equal elements is one that needn't, too.
-  const Arrays out = sorted_by(c, c.region(0, scalars), xs, static_cast<int>(dimension));
-  return {out.begin(), out.end()};
-});
+const Import sort_import(
+    "stablehlo.sort",
+    [](OpCall& c) -> Values {
+      const Arrays xs = c.ins();
+      if (xs.empty()) c.fail("there are no operands");
+      const int ndim = xs[0].ndim();
+      std::int64_t dimension = c.integer_or("dimension", -1);
+      if (dimension < -ndim || dimension >= ndim) c.fail("dimension is not a dimension of the operands");
+      if (dimension < 0) dimension += ndim;
+      std::vector<Aval> scalars;
+      for (const Array& x : xs) {
+        if (x.shape() != xs[0].shape()) c.fail("the operands have different shapes");
+        scalars.push_back({{}, x.dtype()}), scalars.push_back({{}, x.dtype()});
+      }
+      // A sort that keeps the order of equal elements is one that needn't, too.
+      const Arrays out = sorted_by(c, c.region(0, scalars), xs, static_cast<int>(dimension));
+      return {out.begin(), out.end()};
+    },
+    Elements::moved);
 
 /// The first elements by a function of the module, with what goes along with them: as many as the result has, all of them exactly. The
 /// operands are arrays and then, for each, what stands where there is no element, which is nowhere.

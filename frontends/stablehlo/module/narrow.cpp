@@ -152,32 +152,6 @@ Array rounded_to(const NarrowFormat& f, const Array& x) {
   return where(x == x, out, x);
 }
 
-bool gives_its_operands(std::string_view operation) {
-  static constexpr std::string_view names[] = {"stablehlo.broadcast",
-                                               "stablehlo.broadcast_in_dim",
-                                               "stablehlo.case",
-                                               "stablehlo.clamp",
-                                               "stablehlo.concatenate",
-                                               "stablehlo.constant",
-                                               "stablehlo.dynamic_slice",
-                                               "stablehlo.dynamic_update_slice",
-                                               "stablehlo.gather",
-                                               "stablehlo.if",
-                                               "stablehlo.maximum",
-                                               "stablehlo.minimum",
-                                               "stablehlo.optimization_barrier",
-                                               "stablehlo.pad",
-                                               "stablehlo.reshape",
-                                               "stablehlo.reverse",
-                                               "stablehlo.select",
-                                               "stablehlo.slice",
-                                               "stablehlo.sort",
-                                               "stablehlo.transpose",
-                                               "stablehlo.while",
-                                               "func.call"};
-  return std::find(std::begin(names), std::end(names), operation) != std::end(names);
-}
-
 Array from_bits(const NarrowFormat& f, const Array& bits) {
   std::array<float, 256> values{};
   for (std::size_t i = 0; i < values.size(); ++i) values[i] = static_cast<float>(narrow_value(f, static_cast<std::uint8_t>(i)));

@@ -40,8 +40,6 @@ void round_last_element(const NarrowFormat& f, std::string& bytes);
 
 /// x of the wide dtype, rounded to numbers of the format: to the nearest, of two the even one; integers are cut off to their low bits.
 Array rounded_to(const NarrowFormat& f, const Array& x);
-/// Whether the elements of the operation's results are elements of its operands or of a constant, which are in the format already.
-bool gives_its_operands(std::string_view operation);
 /// Numbers of the wide dtype for bits, uint8.
 Array from_bits(const NarrowFormat& f, const Array& bits);
 /// The bits, uint8, of numbers of the format.
