@@ -34,8 +34,8 @@ int main() {
   };
   auto loss = [](auto f) { return [=](Array w, Array v) { return sum(square(f(w, v))); }; };
   const bool values = tree::all_close(device_get(jit(piped)(weights, x)), serial(weights, x), 1e-4, 1e-5);
-  const bool slopes = tree::all_close(device_get(jit(grad(loss(piped)))(weights, x)), grad(loss(serial))(weights, x), 1e-3, 1e-4);
+  const bool derivatives = tree::all_close(device_get(jit(grad(loss(piped)))(weights, x)), grad(loss(serial))(weights, x), 1e-3, 1e-4);
   fmt::print("{} microbatches through {} stages: values {}, gradients {}\n", kMicrobatches, kStages, values ? "agree" : "DIFFER",
-             slopes ? "agree" : "DIFFER");
-  return values && slopes ? 0 : 1;
+             derivatives ? "agree" : "DIFFER");
+  return values && derivatives ? 0 : 1;
 }

@@ -48,8 +48,8 @@ int main() {
   auto divided = shard_map(ring, {.mesh = mesh, .in_specs = {P("ring"), P("ring"), P("ring")}, .out_specs = P("ring")});
   auto loss = [](auto f) { return [=](Array a, Array b, Array c) { return sum(sin(f(a, b, c))); }; };
   const bool values = tree::all_close(device_get(jit(divided)(q, k, v)), whole(q, k, v), 1e-4, 1e-5);
-  const auto slopes = jit(grad<0, 1, 2>(loss(divided)))(q, k, v);
-  const bool gradients = tree::all_close(device_get(slopes), jit(grad<0, 1, 2>(loss(whole)))(q, k, v), 1e-3, 1e-4);
+  const auto derivatives = jit(grad<0, 1, 2>(loss(divided)))(q, k, v);
+  const bool gradients = tree::all_close(device_get(derivatives), jit(grad<0, 1, 2>(loss(whole)))(q, k, v), 1e-3, 1e-4);
   fmt::print("causal attention over {} positions on {} devices: values {}, gradients {}\n", kLength, kDevices, values ? "agree" : "DIFFER",
              gradients ? "agree" : "DIFFER");
   return values && gradients ? 0 : 1;

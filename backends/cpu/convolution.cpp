@@ -14,7 +14,7 @@
 #include "weft/backends/cpu/dnnl_tools.h"
 #include "weft/backends/cpu/scratch.h"
 #include "weft/core/errors/error.h"
-#include "weft/core/ops/product/conv.h"
+#include "weft/core/ops/contraction/conv.h"
 #include "weft/runtime/host/process_end.h"
 #include "weft/runtime/host/thread_pool.h"
 

@@ -17,8 +17,8 @@
 #include "weft/backends/cpu/tier_budget.h"
 #include "weft/core/ir/primitive.h"
 #include "weft/runtime/host/executable.h"
-#include "weft/runtime/host/step_report.h"
-#include "weft/runtime/host/timeline.h"
+#include "weft/runtime/profile/step_report.h"
+#include "weft/runtime/profile/timeline.h"
 
 namespace weft::detail {
 

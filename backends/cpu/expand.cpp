@@ -2,9 +2,9 @@
 
 #include "weft/backends/common/native_step.h"
 #include "weft/core/ir/primitive.h"
-#include "weft/core/ops/product/attention_expand.h"
-#include "weft/core/ops/product/conv.h"
-#include "weft/core/ops/product/conv_expand.h"
+#include "weft/core/ops/contraction/attention_expand.h"
+#include "weft/core/ops/contraction/conv.h"
+#include "weft/core/ops/contraction/conv_expand.h"
 
 namespace weft::detail {
 namespace {

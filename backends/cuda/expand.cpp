@@ -7,7 +7,7 @@
 
 #include "weft/core/base/environment.h"
 #include "weft/core/functions/elementwise.h"
-#include "weft/core/ops/product/conv_expand.h"
+#include "weft/core/ops/contraction/conv_expand.h"
 #include "weft/core/trace/trace.h"
 
 namespace weft::detail {

@@ -6,8 +6,8 @@
 #include "weft/core/array/constructors.h"
 #include "weft/core/functions/elementwise.h"
 #include "weft/core/ops/common.h"
+#include "weft/core/ops/contraction/dot.h"
 #include "weft/core/ops/movement/movement.h"
-#include "weft/core/ops/product/dot.h"
 
 namespace weft::detail {
 namespace {

@@ -9,9 +9,9 @@
 #include "weft/core/functions/reductions.h"
 #include "weft/core/functions/shaping.h"
 #include "weft/core/ops/common.h"
+#include "weft/core/ops/contraction/contract.h"
+#include "weft/core/ops/contraction/conv.h"
 #include "weft/core/ops/movement/movement.h"
-#include "weft/core/ops/product/contract.h"
-#include "weft/core/ops/product/conv.h"
 #include "weft/core/trace/trace.h"
 
 namespace weft {

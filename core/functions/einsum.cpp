@@ -10,8 +10,8 @@
 #include "weft/core/functions/elementwise.h"
 #include "weft/core/functions/reductions.h"
 #include "weft/core/ops/common.h"
+#include "weft/core/ops/contraction/contract.h"
 #include "weft/core/ops/movement/movement.h"
-#include "weft/core/ops/product/contract.h"
 #include "weft/core/ops/reduce/reduce.h"
 #include "weft/core/trace/trace.h"
 

@@ -33,7 +33,7 @@ template <Combiner C>
 bool is_neutral(const Array& x) {
   if (!as_literal(x) && !as_concrete(x)) return false;
   return with_storage(x.dtype(), [&]<class T>() {
-    if constexpr (folds<C, T>) {
+    if constexpr (combines<C, T>) {
       T value;
       read_elements(x, x.dtype(), &value, "reduce", {});
       return load_element(value) == reduction_identity<C, T>();

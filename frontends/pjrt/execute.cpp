@@ -55,7 +55,7 @@ Ref<detail::Buffer> taken(Array x) {
 }
 
 /// Whether elements are within memory of others.
-bool lies_in(const Ref<detail::Buffer>& elements, const std::vector<Ref<detail::Buffer>>& others) {
+bool is_in(const Ref<detail::Buffer>& elements, const std::vector<Ref<detail::Buffer>>& others) {
   const auto* const begin = static_cast<const char*>(elements->data());
   return elements->bytes() > 0 && std::any_of(others.begin(), others.end(), [&](const Ref<detail::Buffer>& o) {
            const auto* const start = static_cast<const char*>(o->data());
@@ -122,7 +122,7 @@ std::vector<Array> Compiled::run(std::span<Device* const> on, std::vector<Conten
   for (std::size_t i = 0; i < given.size(); ++i) {
     const Port& p = results[i];
     const auto give = [&](std::size_t d, Ref<detail::Buffer> elements) {
-      if (lies_in(elements, kept)) elements = copied(elements);
+      if (is_in(elements, kept)) elements = copied(elements);
       out[i * on.size() + d] = Array(Ref<detail::ArrayImpl>(new detail::ConcreteArray(aval_of(p.type, p.dims), std::move(elements))));
     };
     if (num_partitions == 1) {

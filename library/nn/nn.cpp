@@ -10,10 +10,10 @@
 #include "weft/core/functions/elementwise.h"
 #include "weft/core/functions/reductions.h"
 #include "weft/core/ops/common.h"
+#include "weft/core/ops/contraction/attention.h"
 #include "weft/core/ops/control/composite.h"
 #include "weft/core/ops/elementwise/stop_gradient.h"
 #include "weft/core/ops/movement/movement.h"
-#include "weft/core/ops/product/attention.h"
 #include "weft/core/trace/trace.h"
 
 namespace weft {

@@ -15,7 +15,7 @@
 #include "weft/library/plot/graph.h"
 #include "weft/library/plot/svg_text.h"
 #include "weft/library/view/view_json.h"
-#include "weft/runtime/host/machine_peaks.h"
+#include "weft/runtime/profile/machine_peaks.h"
 #include "weft/runtime/sharded/print_sharding.h"
 #include "weft/transforms/jaxpr_api.h"
 #include "weft/transforms/jit/compiled_function.h"

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "weft/core/ir/jaxpr.h"
-#include "weft/runtime/host/step_report.h"
+#include "weft/runtime/profile/step_report.h"
 
 namespace weft::detail {
 

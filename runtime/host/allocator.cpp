@@ -17,7 +17,7 @@
 #include "weft/core/base/thread_object.h"
 #include "weft/core/errors/error.h"
 #include "weft/runtime/host/process_end.h"
-#include "weft/runtime/host/timeline.h"
+#include "weft/runtime/profile/timeline.h"
 
 namespace weft::detail {
 namespace {

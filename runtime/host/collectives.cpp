@@ -9,7 +9,7 @@
 #include "weft/runtime/host/buffer.h"
 #include "weft/runtime/host/reduce.h"
 #include "weft/runtime/host/thread_pool.h"
-#include "weft/runtime/host/timeline.h"
+#include "weft/runtime/profile/timeline.h"
 
 namespace weft::detail {
 namespace {

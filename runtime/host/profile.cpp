@@ -17,8 +17,8 @@
 #include "weft/core/trace/named_scope.h"
 #include "weft/core/trace/trace.h"
 #include "weft/runtime/host/device.h"
-#include "weft/runtime/host/machine_peaks.h"
-#include "weft/runtime/host/timeline_log.h"
+#include "weft/runtime/profile/machine_peaks.h"
+#include "weft/runtime/profile/timeline_log.h"
 
 namespace weft {
 namespace detail {

@@ -44,7 +44,7 @@ BlockRange range_of(const PartitionContext& c, const ShardedValue& x, std::size_
 Array clamped(const Array& x, std::int64_t low, std::int64_t high) {
   return minimum(maximum(x, make_literal(low, x.dtype())), make_literal(high, x.dtype()));
 }
-Array lies_in(const Array& x, std::int64_t n) { return logical_and(x >= make_literal(0, x.dtype()), x < make_literal(n, x.dtype())); }
+Array is_in(const Array& x, std::int64_t n) { return logical_and(x >= make_literal(0, x.dtype()), x < make_literal(n, x.dtype())); }
 
 }  // namespace
 
@@ -100,9 +100,9 @@ std::optional<ShardedValues> partition_gather(const PartitionContext& c) {
     if (clips)
       column = clamped(column, 0, r.whole - 1);
     else
-      both(is_inside, lies_in(column, r.whole));
+      both(is_inside, is_in(column, r.whole));
     const Array local = column - r.start;
-    both(is_here, lies_in(local, r.block));
+    both(is_here, is_in(local, r.block));
     column = clamped(local, 0, r.block - 1);
   }
   const Array y = bind(concatenate_along(columns, last, c.eqn.loc));
@@ -198,7 +198,7 @@ std::optional<ShardedValues> partition_dynamic_update_slice(const PartitionConte
     for (std::size_t d : placed) {
       const int dim = static_cast<int>(d);
       const Array from = iota_array(shift[d].dtype(), size, dim, c.eqn.loc) + (shift[d] - make_literal(size[dim], shift[d].dtype()));
-      const Array here = lies_in(from, u.shape()[dim]);
+      const Array here = is_in(from, u.shape()[dim]);
       is_new = is_new ? logical_and(*is_new, here) : here;
     }
     const Array moved = dynamic_slice(pad_with(u, scalar_like(u, 0), around, c.eqn.loc), shift, size);

@@ -3,7 +3,7 @@
 #include <array>
 
 #include "weft/core/ops/collective/collective.h"
-#include "weft/core/ops/product/conv.h"
+#include "weft/core/ops/contraction/conv.h"
 #include "weft/core/ops/reduce/reduce_window.h"
 #include "weft/core/ops/reduce/reduction_identity.h"
 #include "weft/core/ops/reduce/window_params.h"

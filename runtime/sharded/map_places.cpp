@@ -53,14 +53,14 @@ void throw_elsewhere(const std::string& what, const Sharding& now, const Mesh& m
 }
 
 /// Whether it is what a map takes that all its devices have alike: it is on one device, or alike on this process's devices of the map.
-bool lies_alike(const Sharding& now, const Mesh& mesh, const PartitionSpec& spec) {
+bool is_alike(const Sharding& now, const Mesh& mesh, const PartitionSpec& spec) {
   if (!spec.trimmed().dims().empty()) return false;
   const std::vector<int>& there = now.named().mesh().axes().device_ids;
   return there.size() == 1 || (now.is_fully_replicated() && sorted(there) == sorted(own_of(mesh.axes().device_ids)));
 }
 
 bool may_move_to(const Sharding& now, const Mesh& mesh, const PartitionSpec& spec) {
-  if (reshards_implicitly() || lies_alike(now, mesh, spec)) return true;
+  if (reshards_implicitly() || is_alike(now, mesh, spec)) return true;
   return sorted(now.named().mesh().axes().device_ids) == sorted(mesh.axes().device_ids);
 }
 
@@ -132,7 +132,7 @@ void MapPlaces::check(std::span<const Array> inputs, const std::string& what, Fu
     if (argument.division) {
       const NamedSharding& wanted = *argument.division;
       const MeshAxes& here = wanted.mesh().axes();
-      if (lies_alike(now, wanted.mesh(), wanted.spec())) continue;
+      if (is_alike(now, wanted.mesh(), wanted.spec())) continue;
       const auto is_divided_as = [&](const PartitionSpec& spec) {
         return same_blocks(there, now.named().spec(), here, spec, c->aval.shape);
       };

@@ -11,8 +11,8 @@
 #include "weft/runtime/host/accelerator.h"
 #include "weft/runtime/host/blocks.h"
 #include "weft/runtime/host/buffer.h"
-#include "weft/runtime/host/timeline.h"
 #include "weft/runtime/processes/processes.h"
+#include "weft/runtime/profile/timeline.h"
 
 namespace weft {
 

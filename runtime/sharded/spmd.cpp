@@ -130,15 +130,14 @@ DeviceBuffers SpmdProgram::taken_operand(std::size_t i, const Array& x, SourceLo
   const bool divided = c && !c->buffer;
   // Whether all that the devices need is where the array was.
   bool in_place = c != nullptr;
-  const auto lies_in = [&](const Ref<Buffer>& whole, const Ref<Buffer>& part) {
+  const auto is_in = [&](const Ref<Buffer>& whole, const Ref<Buffer>& part) {
     const auto* from = static_cast<const char*>(whole->data());
     const auto* at = static_cast<const char*>(part->data());
     return at >= from && at + part->bytes() <= from + whole->bytes();
   };
   for (std::size_t k : local_)
-    if (in_place && !(c->buffer && lies_in(c->buffer, parts[k])) &&
-        !(k < c->shards.size() && c->shards[k] && lies_in(c->shards[k], parts[k])))
-      in_place = std::any_of(c->shards.begin(), c->shards.end(), [&](const Ref<Buffer>& s) { return s && lies_in(s, parts[k]); });
+    if (in_place && !(c->buffer && is_in(c->buffer, parts[k])) && !(k < c->shards.size() && c->shards[k] && is_in(c->shards[k], parts[k])))
+      in_place = std::any_of(c->shards.begin(), c->shards.end(), [&](const Ref<Buffer>& s) { return s && is_in(s, parts[k]); });
   // The array holds nothing any more, so that each buffer that is still known elsewhere is another array's too.
   if (c) c->shards.clear(), c->buffer = {};
   std::vector<Ref<Buffer>> roots;

@@ -9,7 +9,7 @@
 #include "weft/backends/common/native_step.h"
 #include "weft/backends/cpu/cpu_backend.h"
 #include "weft/core/array/array_impl.h"
-#include "weft/core/ops/product/conv_expand.h"
+#include "weft/core/ops/contraction/conv_expand.h"
 #include "weft/runtime/host/executable.h"
 
 using namespace weft;

@@ -3,7 +3,7 @@
 #include <limits>
 
 #include "tests/ops/checks.h"
-#include "weft/core/ops/product/attention.h"
+#include "weft/core/ops/contraction/attention.h"
 
 using namespace weft;
 using namespace weft::test;

@@ -245,13 +245,13 @@ std::string broken_pairing(const Transform& t, const Applied& point, const Appli
   const Arrays given(after.inputs.begin() + static_cast<std::ptrdiff_t>(inputs.size()), after.inputs.end());
   const std::size_t results = active.size();
   const auto sides = [&](const Arrays& pushed, const Arrays& pulled) {
-    Arrays cotangents, slopes;
+    Arrays cotangents, of_outputs;
     for (std::size_t k = 0, next = results, ct = 0; k < results; ++k) {
-      if (active[k] && forward.nonzero_out[k]) cotangents.push_back(given[ct]), slopes.push_back(pushed[next]);
+      if (active[k] && forward.nonzero_out[k]) cotangents.push_back(given[ct]), of_outputs.push_back(pushed[next]);
       next += forward.nonzero_out[k], ct += active[k];
     }
     const Arrays back(pulled.begin() + static_cast<std::ptrdiff_t>(results), pulled.end());
-    return std::pair(paired(cotangents, slopes), paired(back, tangents));
+    return std::pair(paired(cotangents, of_outputs), paired(back, tangents));
   };
   const Arrays forward_inputs = concat(inputs, tangents);
   const auto [lhs, rhs] =

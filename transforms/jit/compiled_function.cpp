@@ -14,7 +14,7 @@
 #include "weft/runtime/host/process_end.h"
 #include "weft/runtime/host/program_cache.h"
 #include "weft/runtime/host/stated_schedule.h"
-#include "weft/runtime/host/timeline.h"
+#include "weft/runtime/profile/timeline.h"
 #include "weft/runtime/sharded/donation.h"
 #include "weft/transforms/autodiff/differentiate.h"
 #include "weft/transforms/jit/jit_counts.h"

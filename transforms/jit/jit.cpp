@@ -20,7 +20,7 @@
 #include "weft/runtime/host/blocks.h"
 #include "weft/runtime/host/pinned.h"
 #include "weft/runtime/host/recently_used.h"
-#include "weft/runtime/host/timeline.h"
+#include "weft/runtime/profile/timeline.h"
 #include "weft/transforms/autodiff/differentiate.h"
 #include "weft/transforms/jit/compiled_function.h"
 #include "weft/transforms/jit/explain.h"

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "weft/core/ops/product/dot.h"
+#include "weft/core/ops/contraction/dot.h"
 #include "weft/core/ops/reduce/reduce.h"
 
 namespace weft::detail {

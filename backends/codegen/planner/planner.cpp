@@ -5,9 +5,9 @@
 #include <numeric>
 
 #include "weft/backends/codegen/schedule/cost.h"
+#include "weft/core/ops/contraction/dot.h"
+#include "weft/core/ops/contraction/dot_expand.h"
 #include "weft/core/ops/movement/movement.h"
-#include "weft/core/ops/product/dot.h"
-#include "weft/core/ops/product/dot_expand.h"
 #include "weft/core/ops/reduce/reduce.h"
 
 namespace weft::detail {

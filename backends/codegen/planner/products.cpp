@@ -4,7 +4,7 @@
 
 #include "weft/backends/codegen/planner/movement_reader.h"
 #include "weft/backends/codegen/planner/planner.h"
-#include "weft/core/ops/product/dot.h"
+#include "weft/core/ops/contraction/dot.h"
 
 namespace weft::detail {
 namespace {

@@ -3,8 +3,8 @@
 #include <limits>
 
 #include "weft/backends/codegen/planner/planner.h"
+#include "weft/core/ops/contraction/dot.h"
 #include "weft/core/ops/movement/scatter.h"
-#include "weft/core/ops/product/dot.h"
 #include "weft/core/ops/reduce/reduce.h"
 
 namespace weft::detail {

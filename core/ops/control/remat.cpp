@@ -9,9 +9,9 @@
 #include "weft/core/ir/jaxpr_copy.h"
 #include "weft/core/ir/kernel_builder.h"
 #include "weft/core/ops/common.h"
+#include "weft/core/ops/contraction/dot.h"
 #include "weft/core/ops/control/call.h"
 #include "weft/core/ops/control/control_common.h"
-#include "weft/core/ops/product/dot.h"
 #include "weft/core/ops/registry.h"
 #include "weft/core/text/text.h"
 #include "weft/core/text/text_rules.h"
@@ -112,6 +112,7 @@ struct Name {
   }
   static KernelValue lower(KernelBuilder&, const Params&, std::span<const KernelValue> v) { return v[0]; }
 };
+const Rule<IdentityTransform, Name> name_is_identity([] {});
 
 /// The names that checkpoint_name gives a program's values; also to what goes into it.
 std::multimap<Var, std::string> named_values(const JaxprData& d) {

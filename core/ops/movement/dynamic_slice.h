@@ -5,8 +5,7 @@
 namespace weft::detail {
 
 struct DynamicSlice {
-  static constexpr std::string_view name = "dynamic_slice",
-                                    doc = "A window of fixed size at a computed position, moved to lie inside the array.";
+  static constexpr std::string_view name = "dynamic_slice", doc = "A window of fixed size at a computed position, moved inside the array.";
   static constexpr Kind kind = Kind::dynamic_slice;
   struct Params {
     Shape slice_sizes;
@@ -21,7 +20,7 @@ struct DynamicSlice {
 
 struct DynamicUpdateSlice {
   static constexpr std::string_view name = "dynamic_update_slice",
-                                    doc = "An array with a window at a computed position, moved to lie inside, replaced by another array.";
+                                    doc = "An array with a window at a computed position, moved inside, replaced by another array.";
   static constexpr Kind kind = Kind::dynamic_update_slice;
   using Params = NoParams;
   static Aval abstract_eval(const OpContext& c);

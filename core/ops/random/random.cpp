@@ -67,7 +67,7 @@ struct RandomSeed {
 };
 
 struct RandomWrap {
-  static constexpr std::string_view name = "random_wrap", doc = "Keys from their two words, which lie along the last dimension.";
+  static constexpr std::string_view name = "random_wrap", doc = "Keys from their two words, which are along the last dimension.";
   static constexpr Kind kind = Kind::random;
   static constexpr bool zero_tangent = true, not_linear = true;
   using Params = GeneratorParams;

@@ -42,10 +42,10 @@ V reduction_identity() {
 
 /// Whether the combiner is defined for elements stored as T; types are checked by abstract_eval.
 template <Combiner C, class T>
-inline constexpr bool folds = (C == Combiner::sum || C == Combiner::prod)  ? !std::is_same_v<T, bool>
-                              : (C == Combiner::max || C == Combiner::min) ? !is_complex_storage<T>
-                              : C == Combiner::logsumexp                   ? is_floating_storage<T>
-                                                                           : std::is_integral_v<T>;
+inline constexpr bool combines = (C == Combiner::sum || C == Combiner::prod)  ? !std::is_same_v<T, bool>
+                                 : (C == Combiner::max || C == Combiner::min) ? !is_complex_storage<T>
+                                 : C == Combiner::logsumexp                   ? is_floating_storage<T>
+                                                                              : std::is_integral_v<T>;
 
 template <Combiner C, class V>
 V combine(V a, V b) {

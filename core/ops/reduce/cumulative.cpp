@@ -25,7 +25,7 @@ struct Cumulative {
     if (axis < 0 || axis >= ndim)
       c.fail<AxisError>("axis " + std::to_string(axis) + " is out of range", "axes are 0 to " + std::to_string(ndim - 1));
     with_storage(c.in[0].dtype, [&]<class T>() {
-      if constexpr (!folds<C, T>)
+      if constexpr (!combines<C, T>)
         c.fail<DTypeError>("not defined for " + std::string(c.in[0].dtype.name()), "convert to another type first");
     });
     return c.in[0];
@@ -40,7 +40,7 @@ struct Cumulative {
     const auto [axis, reverse] = c.get<Params>();
     const auto starts = offsets_along(shape, other_dims(shape.size(), {axis})), steps = offsets_along(shape, {axis});
     with_storage(c.in[0].aval.dtype, [&]<class T>() {
-      if constexpr (folds<C, T>)
+      if constexpr (combines<C, T>)
         for (std::int64_t start : starts) {
           compute_t<T> total = reduction_identity<C, T>();
           for (std::size_t i = 0; i < steps.size(); ++i) {

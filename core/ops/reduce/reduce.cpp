@@ -75,7 +75,7 @@ struct Reduce {
     const std::vector<int>& axes = c.get<Params>().axes;
     check_axes(c, axes);
     with_storage(c.in[0].dtype, [&]<class T>() {
-      if constexpr (!folds<C, T>) c.fail<DTypeError>("not defined for " + std::string(c.in[0].dtype.name()), Op::accepts);
+      if constexpr (!combines<C, T>) c.fail<DTypeError>("not defined for " + std::string(c.in[0].dtype.name()), Op::accepts);
     });
     return c.in[0].with_shape(without(c.in[0].shape, axes));
   }
@@ -88,7 +88,7 @@ struct Reduce {
     const std::vector<int>& axes = c.get<Params>().axes;
     const auto starts = offsets_along(shape, other_dims(shape.size(), axes)), steps = offsets_along(shape, axes);
     with_storage(c.in[0].aval.dtype, [&]<class T>() {
-      if constexpr (folds<C, T>) {
+      if constexpr (combines<C, T>) {
         const T* in = c.in[0].as<T>();
         T* out = c.out[0].as<T>();
         for (std::int64_t start : starts) {
@@ -220,7 +220,7 @@ struct ArgReduce {
     const auto starts = offsets_along(shape, other_dims(shape.size(), axes)), steps = offsets_along(shape, axes);
     std::vector<std::int64_t> positions;
     with_storage(c.in[0].aval.dtype, [&]<class T>() {
-      if constexpr (folds<C, T>) {
+      if constexpr (combines<C, T>) {
         const T* in = c.in[0].as<T>();
         for (std::int64_t start : starts) {
           std::size_t best = 0;

@@ -23,7 +23,7 @@ struct ReduceWindow {
     const Params& p = c.get<Params>();
     check_windows(c, p, c.in[0].ndim());
     with_storage(c.in[0].dtype, [&]<class T>() {
-      if constexpr (!folds<C, T>) c.fail<DTypeError>("not defined for " + std::string(c.in[0].dtype.name()), Op::accepts);
+      if constexpr (!combines<C, T>) c.fail<DTypeError>("not defined for " + std::string(c.in[0].dtype.name()), Op::accepts);
     });
     return c.in[0].with_shape(checked_window_shape(c, windows_of(p, c.in[0].shape)));
   }
@@ -33,7 +33,7 @@ struct ReduceWindow {
   /// One dimension after the other: a window's reduction is that of its rows' reductions.
   static void reference(const ReferenceContext& c) {
     with_storage(c.in[0].aval.dtype, [&]<class T>() {
-      if constexpr (folds<C, T>) {
+      if constexpr (combines<C, T>) {
         using V = compute_t<T>;
         Shape shape = c.in[0].aval.shape;
         const std::vector<WindowDim> windows = windows_of(c.get<Params>(), shape);

@@ -13,7 +13,7 @@ template <Combiner C>
 Array identity_of(DType dtype) {
   alignas(16) ScalarBits bits{};
   with_storage(dtype, [&]<class T>() {
-    if constexpr (folds<C, T>) {
+    if constexpr (combines<C, T>) {
       const T v = store_element<T>(reduction_identity<C, T>());
       std::memcpy(bits.data(), &v, sizeof v);
     }

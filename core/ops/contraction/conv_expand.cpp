@@ -1,4 +1,4 @@
-#include "weft/core/ops/product/conv_expand.h"
+#include "weft/core/ops/contraction/conv_expand.h"
 
 #include <algorithm>
 #include <cmath>
@@ -6,10 +6,10 @@
 #include "weft/core/functions/elementwise.h"
 #include "weft/core/ir/permutation.h"
 #include "weft/core/ops/common.h"
+#include "weft/core/ops/contraction/conv.h"
+#include "weft/core/ops/contraction/dot.h"
 #include "weft/core/ops/movement/gather.h"
 #include "weft/core/ops/movement/movement.h"
-#include "weft/core/ops/product/conv.h"
-#include "weft/core/ops/product/dot.h"
 #include "weft/core/trace/trace.h"
 
 namespace weft::detail {

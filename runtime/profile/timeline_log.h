@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "weft/core/base/function_ref.h"
-#include "weft/runtime/host/timeline.h"
+#include "weft/runtime/profile/timeline.h"
 
 namespace weft::detail {
 

@@ -4,9 +4,9 @@
 
 #include "weft/core/functions/contractions.h"
 #include "weft/core/functions/elementwise.h"
+#include "weft/core/ops/contraction/conv.h"
+#include "weft/core/ops/contraction/dot.h"
 #include "weft/core/ops/movement/movement.h"
-#include "weft/core/ops/product/conv.h"
-#include "weft/core/ops/product/dot.h"
 #include "weft/core/ops/reduce/reduce.h"
 #include "weft/frontends/stablehlo/import/functions.h"
 #include "weft/frontends/stablehlo/import/importer.h"

@@ -32,7 +32,7 @@ struct ConvParams {
 std::vector<WindowDim> conv_windows(const ConvParams& p, const Shape& lhs, const Shape& rhs);
 
 Array convolve_of(const Array& lhs, const Array& rhs, ConvParams params, SourceLoc loc);
-/// The values, computed block by block as products of matrices (core/ops/product/conv_reference.cpp).
+/// The values, computed block by block as products of matrices (core/ops/contraction/conv_reference.cpp).
 void conv_reference(const ReferenceContext& c);
 
 const Primitive& convolution_primitive();

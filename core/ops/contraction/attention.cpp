@@ -1,4 +1,4 @@
-#include "weft/core/ops/product/attention.h"
+#include "weft/core/ops/contraction/attention.h"
 
 #include <algorithm>
 #include <cmath>

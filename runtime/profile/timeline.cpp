@@ -1,4 +1,4 @@
-#include "weft/runtime/host/timeline.h"
+#include "weft/runtime/profile/timeline.h"
 
 #include <algorithm>
 #include <chrono>
@@ -10,7 +10,7 @@
 #include <unordered_map>
 
 #include "weft/core/base/process_wide.h"
-#include "weft/runtime/host/timeline_log.h"
+#include "weft/runtime/profile/timeline_log.h"
 
 namespace weft::detail {
 namespace {

@@ -1,4 +1,4 @@
-#include "weft/runtime/host/machine_peaks.h"
+#include "weft/runtime/profile/machine_peaks.h"
 
 #include <algorithm>
 #include <chrono>

@@ -1,5 +1,5 @@
 // dot_general: https://openxla.org/stablehlo/spec#dot_general
-#include "weft/core/ops/product/dot.h"
+#include "weft/core/ops/contraction/dot.h"
 
 #include <fmt/format.h>
 
@@ -71,7 +71,7 @@ struct DotGeneral {
   static constexpr int num_operands = 2;
   static constexpr std::string_view
       name = "dot_general",
-      doc = "Product of two arrays, summed over contracting dimensions, for each index of the batch dimensions.";
+      doc = "Contraction of two arrays: products summed over the contracting dimensions, for each index of the batch dimensions.";
   static constexpr Kind kind = Kind::dot;
   using Params = DotParams;
 

@@ -3,9 +3,9 @@
 #include <algorithm>
 
 #include "weft/core/array/storage.h"
+#include "weft/core/ops/contraction/conv.h"
 #include "weft/core/ops/elementwise/wrapping.h"
 #include "weft/core/ops/load_all.h"
-#include "weft/core/ops/product/conv.h"
 
 namespace weft::detail {
 namespace {

@@ -1,5 +1,5 @@
 // conv_general_dilated: https://openxla.org/stablehlo/spec#convolution. The rules are those of jax.lax.conv_general_dilated.
-#include "weft/core/ops/product/conv.h"
+#include "weft/core/ops/contraction/conv.h"
 
 #include <fmt/format.h>
 

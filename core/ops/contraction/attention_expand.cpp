@@ -1,4 +1,4 @@
-#include "weft/core/ops/product/attention_expand.h"
+#include "weft/core/ops/contraction/attention_expand.h"
 
 #include <algorithm>
 #include <limits>
@@ -6,10 +6,10 @@
 #include "weft/core/functions/elementwise.h"
 #include "weft/core/functions/reductions.h"
 #include "weft/core/ops/common.h"
+#include "weft/core/ops/contraction/dot.h"
 #include "weft/core/ops/control/control_common.h"
 #include "weft/core/ops/movement/dynamic_slice.h"
 #include "weft/core/ops/movement/movement.h"
-#include "weft/core/ops/product/dot.h"
 #include "weft/core/ops/promotion.h"
 
 namespace weft::detail {

@@ -1,4 +1,4 @@
-// Products of two arrays whose dimensions carry labels: what matmul and einsum are made of.
+// Contractions of two arrays whose dimensions carry labels: what matmul and einsum are made of.
 #pragma once
 #include <utility>
 #include <vector>

@@ -1,4 +1,4 @@
-// Products in forms that suit backends which fuse what surrounds them: those that sum nothing as movements and a multiplication, others
+// Contractions in forms that suit backends which fuse what surrounds them: those that sum nothing as movements and a multiplication, others
 // with the second operand's neighbours along the result's.
 #pragma once
 #include <optional>

@@ -1,4 +1,4 @@
-#include "weft/core/ops/product/dot_expand.h"
+#include "weft/core/ops/contraction/dot_expand.h"
 
 #include <algorithm>
 #include <array>
@@ -8,8 +8,8 @@
 #include "weft/core/array/array_impl.h"
 #include "weft/core/functions/elementwise.h"
 #include "weft/core/ops/common.h"
+#include "weft/core/ops/contraction/dot.h"
 #include "weft/core/ops/movement/movement.h"
-#include "weft/core/ops/product/dot.h"
 #include "weft/core/trace/trace.h"
 
 namespace weft::detail {

@@ -2,7 +2,7 @@
 #pragma once
 #include <optional>
 
-#include "weft/core/ops/product/attention.h"
+#include "weft/core/ops/contraction/attention.h"
 
 namespace weft::detail {
 
