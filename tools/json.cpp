@@ -16,7 +16,7 @@ class Reader {
   Json read_all() {
     Json value = read();
     skip_space();
-    if (at_ != text_.size()) fail("more text behind the value");
+    if (at_ != text_.size()) fail("unexpected text after the value");
     return value;
   }
 
@@ -109,14 +109,14 @@ class Reader {
     expect('"');
     std::string s;
     for (;;) {
-      if (at_ >= text_.size()) fail("a string without an end");
+      if (at_ >= text_.size()) fail("a string is not closed");
       const char c = text_[at_++];
       if (c == '"') return s;
       if (c != '\\') {
         s += c;
         continue;
       }
-      if (at_ >= text_.size()) fail("a string without an end");
+      if (at_ >= text_.size()) fail("a string is not closed");
       read_escape(s);
     }
   }

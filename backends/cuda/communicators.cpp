@@ -211,7 +211,7 @@ int guarded(const std::vector<int>& processes, const CollectiveLabel& label, std
     if (Clock::now() - begin <= world.world().timeout()) continue;
     world.expect(processes, label, world.calls(processes));
     throw DistributedError(
-        fmt::format("{}: NCCL's calls have not come back within {:.3g} s (WEFT_COLLECTIVE_TIMEOUT), though all processes are in it",
+        fmt::format("{}: NCCL's calls have not returned within {:.3g} s (WEFT_COLLECTIVE_TIMEOUT), though all processes are in it",
                     label.text, world.world().timeout().count()),
         label.loc);
   }

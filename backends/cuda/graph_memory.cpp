@@ -41,7 +41,7 @@ DevicePointer GraphMemory::take(const GpuDevice& device, std::size_t bytes, Devi
   }
   const std::size_t i = next_[k]++;
   if (i >= pieces_[k].size() || pieces_[k][i].bytes != bytes)
-    throw Error("internal error: a mapped program that is to be replayed does not do what it did");
+    throw Error("internal error: a mapped program that is replayed does not repeat its launches");
   return places_[k][i];
 }
 

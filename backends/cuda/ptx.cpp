@@ -253,7 +253,7 @@ std::string generate(llvm::Module& module, llvm::TargetMachine& machine) {
   llvm::raw_svector_ostream os(out);
   llvm::legacy::PassManager passes;
   if (machine.addPassesToEmitFile(passes, os, nullptr, llvm::CodeGenFileType::AssemblyFile))
-    throw CompileError("cuda: no code generator for PTX");
+    throw CompileError("cuda: LLVM was built without a code generator for PTX");
   passes.run(module);
   return {out.data(), out.size()};
 }

@@ -48,7 +48,7 @@ std::int64_t count_steps(const Number& start, const Number& stop, const Number& 
     const Wide n = std::max<Wide>(width > 0 ? (distance + width - 1) / width : (-distance - width - 1) / -width, 0);
     if (n > std::numeric_limits<std::int64_t>::max())
       throw ShapeError(
-          fmt::format("arange: from {} to {} by {} are more numbers than an array can have", as_double(start), as_double(stop), by),
+          fmt::format("arange: from {} to {} by {} has more elements than an array can have", as_double(start), as_double(stop), by),
           effective_loc(loc));
     return static_cast<std::int64_t>(n);
   }
@@ -130,7 +130,7 @@ Array linspace(Arg start, Arg stop, Int count, std::optional<DType> dtype) {
   const std::int64_t num = count;
   const LocScope scope(start.where());
   const SourceLoc loc = start.where();
-  if (num < 0) throw ShapeError(fmt::format("linspace: {} values were asked for", num), effective_loc(loc));
+  if (num < 0) throw ShapeError(fmt::format("linspace: the number of values is {}", num), effective_loc(loc));
   // As JAX's _linspace: computed in floating point, interpolating from both ends; the last value is `stop` itself.
   DType computed = common_dtype({start.array(), stop.array()}).dtype;
   if (dtype) computed = promote_types(computed, *dtype);

@@ -101,7 +101,7 @@ WeakDType promote_types(WeakDType a, WeakDType b) {
   if (a.dtype == b.dtype) return {a.dtype, a.weak && b.weak && !a.dtype.is_bool()};
   if (a.dtype.is_key() || b.dtype.is_key())
     throw DTypeError(std::string(a.dtype.name()) + " and " + std::string(b.dtype.name()) +
-                         " have no common dtype: keys can't be computed with; random::key_data gives the numbers of a key",
+                         " have no common dtype: arithmetic is not defined for keys; random::key_data gives the numbers of a key",
                      effective_loc({}));
   const bool both_weak = a.weak && b.weak;
   if (both_weak) a.weak = b.weak = false;

@@ -391,7 +391,7 @@ Array converted(const Array& v, DType dtype, const char* operation, SourceLoc lo
 Array update_index(const Array& x, const std::vector<Index>& indices, const Arg& value, Update update, const char* operation,
                    const IndexOptions& options, SourceLoc loc) {
   LocScope scope(loc);
-  if (options.fill_value) throw Error(fmt::format("{}: takes no fill_value, which is what a read gives out of bounds", operation), loc);
+  if (options.fill_value) throw Error(fmt::format("{}: takes no fill_value, which only reads use out of bounds", operation), loc);
   const OutOfBounds out = out_of_bounds(operation, options, x.dtype(), GatherScatterMode::fill_or_drop, loc);
   const Array v = converted(value.array(), x.dtype(), operation, loc);
   if (const Index* mask = only_mask(indices); mask && v.ndim() == 0) {

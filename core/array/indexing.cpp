@@ -68,14 +68,14 @@ OutOfBounds out_of_bounds(const char* operation, const IndexOptions& options, DT
     if (mode != GatherScatterMode::fill_or_drop) return {mode, {}};
     return {mode, default_fill(dtype)};
   }
-  if (mode != GatherScatterMode::fill_or_drop) refuse("a fill_value is for the mode \"fill\"");
+  if (mode != GatherScatterMode::fill_or_drop) refuse("a fill_value needs the mode \"fill\"");
   const double value = *options.fill_value;
   if (dtype.is_inexact()) return {mode, FillValue::of_real(value)};
   const auto whole = static_cast<std::int64_t>(std::clamp(value, -0x1p62, 0x1p62));
   const int bits = dtype.is_bool() ? 1 : 8 * dtype.itemsize() - (dtype.is_signed() ? 1 : 0);
   const bool fits = whole < 0 ? dtype.is_signed() && (bits > 62 || -whole <= std::int64_t{1} << bits) : bits > 62 || whole >> bits == 0;
   if (static_cast<double>(whole) != value || !fits)
-    throw DTypeError(fmt::format("{}: the fill_value {} is no {}", operation, value, dtype.name()), loc);
+    throw DTypeError(fmt::format("{}: the fill_value {} is not of dtype {}", operation, value, dtype.name()), loc);
   return {mode, FillValue::of(whole)};
 }
 

@@ -98,7 +98,7 @@ void with_stack(std::size_t bytes, FunctionRef<void()> f) {
   if (made) {
     pthread_join(thread, nullptr);
   } else {
-    if (stack_left() < kLeast) throw Error("there is no thread to be had, and too little is left of this one's stack");
+    if (stack_left() < kLeast) throw Error("no thread can be started, and too little of this thread's stack is left");
     run(&work);
   }
   if (work.thrown) std::rethrow_exception(work.thrown);

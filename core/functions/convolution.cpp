@@ -103,7 +103,7 @@ Array conv_transpose(Arg x, Arg kernel, Shape strides, Padding padding, ConvTran
   ConvDimensionNumbers numbers = options.dimension_numbers.value_or(ConvDimensionNumbers());
   if (!options.dimension_numbers) {
     const std::string spatial = std::string("DHW").substr(n > 3 ? 0 : static_cast<std::size_t>(3 - n));
-    if (n > 3) fail(kName, x, "give dimension numbers for more than 3 spatial dimensions");
+    if (n > 3) fail(kName, x, "more than 3 spatial dimensions need dimension numbers");
     numbers = {"N" + spatial + "C", spatial + "IO", "N" + spatial + "C"};
   }
   const detail::ConvDimensions dims = dimensions_of(numbers, n + 2, kName, x);
@@ -114,7 +114,7 @@ Array conv_transpose(Arg x, Arg kernel, Shape strides, Padding padding, ConvTran
       const auto at = static_cast<std::size_t>(i);
       const std::int64_t k = detail::dilated(kernel.array().shape()[dims.rhs_spec[at + 2]], dilation[at]), s = strides[i];
       if (padding.name() != "SAME" && padding.name() != "VALID")
-        fail(kName, x, "padding is SAME, VALID, or a pair of numbers for each dimension");
+        fail(kName, x, "padding must be SAME, VALID, or a pair of numbers for each dimension");
       const bool same = padding.name() == "SAME";
       const std::int64_t total = k + s - 2 + (same ? 0 : std::max<std::int64_t>(k - s, 0)),
                          before = !same || s > k - 1 ? k - 1 : (total + 1) / 2;

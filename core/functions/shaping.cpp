@@ -57,8 +57,8 @@ Array reshape(Arg x, Shape shape) {
     if (shape[d] == -1 && open < 0)
       open = d;
     else if (shape[d] < 0)
-      throw ShapeError(fmt::format("reshape: {} to shape {}: a size is not negative, except for one -1, which is inferred", to_string(aval),
-                                   to_string(shape)),
+      throw ShapeError(fmt::format("reshape: {} to shape {}: sizes must not be negative, except for one -1, which is inferred",
+                                   to_string(aval), to_string(shape)),
                        effective_loc(x.where()));
     else
       others.push_back(shape[d]);
@@ -66,8 +66,8 @@ Array reshape(Arg x, Shape shape) {
   const std::int64_t known = others.num_elements();
   if (open >= 0) {
     if (known == 0 || aval.size() % known != 0)
-      throw ShapeError(fmt::format("reshape: {} has {} elements, which shape {} can't be filled with: {} is not a multiple of {}",
-                                   to_string(aval), aval.size(), to_string(shape), aval.size(), known),
+      throw ShapeError(fmt::format("reshape: {} has {} elements, which can't fill shape {}: {} is not a multiple of {}", to_string(aval),
+                                   aval.size(), to_string(shape), aval.size(), known),
                        effective_loc(x.where()));
     shape[open] = aval.size() / known;
   } else if (known != aval.size()) {
@@ -103,7 +103,7 @@ Array moveaxis(Arg x, Axis source, Axis destination) {
   const int ndim = x.aval().ndim();
   const std::vector<int> from = normalize_axes(source, ndim, "moveaxis", x), to = normalize_axes(destination, ndim, "moveaxis", x);
   if (from.size() != to.size())
-    throw AxisError(fmt::format("moveaxis: {} axes of {} can't go to {} places", from.size(), to_string(x.aval()), to.size()),
+    throw AxisError(fmt::format("moveaxis: {} source axes of {}, but {} destinations", from.size(), to_string(x.aval()), to.size()),
                     effective_loc(x.where()));
   std::vector<int> axes;
   for (int d = 0; d < ndim; ++d)
@@ -129,7 +129,7 @@ Array squeeze(Arg x, Axis axis) {
 }
 
 Array expand_dims(Arg x, Axis axis) {
-  if (axis.is_none()) throw AxisError("expand_dims: name the axes that the result has more", effective_loc(x.where()));
+  if (axis.is_none()) throw AxisError("expand_dims: name the axes to insert", effective_loc(x.where()));
   std::vector<int> axes = normalize_axes(axis, x.aval().ndim() + static_cast<int>(axis.axes().size()), "expand_dims", x);
   std::sort(axes.begin(), axes.end());
   return insert_axes(x.array(), axes, x.where());

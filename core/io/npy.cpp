@@ -49,7 +49,7 @@ Header read_header(std::string_view bytes, const std::string& name, SourceLoc lo
     while (!r.accept("}")) {
       const std::string key = r.read_string();
       r.expect(":");
-      if (key == "descr" && r.peek() == '[') r.fail("an array of records cannot be an Array");
+      if (key == "descr" && r.peek() == '[') r.fail("arrays of records are not supported");
       if (key == "descr")
         h.descr = r.read_string(), has_descr = true;
       else if (key == "fortran_order")

@@ -25,7 +25,7 @@ Shape broadcast_shapes(const OpContext& c) {
     for (int i = 0; i < a.ndim(); ++i) {
       if (a.shape[i] == out[i] || a.shape[i] == 1) continue;
       if (out[i] != 1)
-        c.fail<ShapeError>(fmt::format("sizes {} and {} of dimension {} don't go together", out[i], a.shape[i], i),
+        c.fail<ShapeError>(fmt::format("sizes {} and {} of dimension {} are not compatible", out[i], a.shape[i], i),
                            "sizes of a dimension must be equal, or 1");
       out[i] = a.shape[i];
     }

@@ -34,9 +34,10 @@ Array promoted(std::string_view operation, const Arg& x, WeakDType to) {
 void check_keys(std::string_view operation, std::span<const Arg> operands) {
   for (const Arg& x : operands)
     if (x.aval().dtype.is_key() != operands[0].aval().dtype.is_key())
-      throw DTypeError(fmt::format("{}: {} and {} don't fit together: keys can't be computed with; random::key_data gives their numbers",
-                                   operation, to_string(operands[0].aval()), to_string(x.aval())),
-                       effective_loc(x.where()));
+      throw DTypeError(
+          fmt::format("{}: {} and {} don't fit together: arithmetic is not defined for keys; random::key_data gives their numbers",
+                      operation, to_string(operands[0].aval()), to_string(x.aval())),
+          effective_loc(x.where()));
 }
 
 /// Operands k and i differ along axis -d.

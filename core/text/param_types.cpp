@@ -208,7 +208,7 @@ std::string ParamReader::read_string() {
     }
     if (at_ >= end_) {
       at_ = begin;
-      fail("the string has no end");
+      fail("the string is not closed");
     }
     ++at_;
     return s;

@@ -105,7 +105,7 @@ class ProgramReader {
   Jaxpr read_text() {
     ParamReader r(text_, 0, text_.size(), this);
     const Jaxpr j = read_value(r, true);
-    if (!r.at_end()) r.fail("the program ends here, but the text goes on");
+    if (!r.at_end()) r.fail("unexpected text after the program");
     return j;
   }
 

@@ -54,7 +54,8 @@ void check_keys(const OpContext& c) {
   }
   for (const Aval& a : c.in)
     if (a.dtype.is_key())
-      c.fail<DTypeError>("keys can't be computed with", "random::key_data gives the numbers of a key, random::bits makes new ones of it");
+      c.fail<DTypeError>("arithmetic is not defined for keys",
+                         "random::key_data gives the words of a key, random::bits draws random bits with it");
 }
 }  // namespace
 

@@ -74,10 +74,10 @@ std::int64_t entry(const detail::mlir::OpCall& c, const char* name) {
 // A token as the first operand and the first result says that calls keep their order; it goes on as it is.
 const detail::mlir::Import host_callback_import("custom_call.weft.host_callback", [](detail::mlir::OpCall& c) -> detail::mlir::Values {
   using detail::mlir::Type;
-  if (!caller().call) c.fail("nobody has said how functions of the host are called (weft_pjrt_set_host_caller)");
-  if (entry(c, "process") != caller().process) c.fail("the program calls a function of another process");
+  if (!caller().call) c.fail("no caller of host functions was set (weft_pjrt_set_host_caller)");
+  if (entry(c, "process") != caller().process) c.fail("the program calls a host function of another process");
   const bool ordered = !c.op.result_types.empty() && c.op.result_types[0].kind == Type::Kind::token;
-  if (ordered && (c.num_operands() == 0 || c.in(0).aval() != detail::Aval{{0}, bool_})) c.fail("it gives a token and takes none");
+  if (ordered && (c.num_operands() == 0 || c.in(0).aval() != detail::Aval{{0}, bool_})) c.fail("it returns a token but takes none");
   const std::size_t first = ordered ? 1 : 0;
   // Elements that weft has no dtype of are passed as their bits.
   detail::mlir::Arrays in = c.ins(first, c.num_operands());

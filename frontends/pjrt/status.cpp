@@ -113,7 +113,7 @@ void Event_Await(ObjectArgs<Event>& a) {
 }
 
 void Event_Error(ObjectArgs<Event>& a) {
-  if (a.object->progress && !a.object->progress->is_ready()) invalid("the error of an event was asked for before the event was ready");
+  if (a.object->progress && !a.object->progress->is_ready()) invalid("the error of an event was requested before the event was ready");
   Event_Await(a);
 }
 

@@ -37,7 +37,7 @@ ProgramValue value_of(const mlir::Type& type, const Attribute* attributes, mlir:
   v.result_info = text_of(attributes->find("jax.result_info"));
   if (const Attribute* alias = attributes->find("tf.aliasing_output")) {
     if (alias->kind != Attribute::Kind::integer || alias->integer < 0 || !fits_int(alias->integer))
-      importer.fail(alias->place, "tf.aliasing_output is no result's number");
+      importer.fail(alias->place, "tf.aliasing_output is not the number of a result");
     v.aliased_result = static_cast<int>(alias->integer);
   }
   if (const Attribute* donor = attributes->find("jax.buffer_donor"))
@@ -57,7 +57,7 @@ ImportedProgram import_program(std::string_view text, const std::string& name, S
   for (const mlir::NamedMesh& m : module.meshes) p.meshes.push_back(mlir::mesh_of(m.mesh, m.name, importer));
   p.num_partitions = count_of(module, "mhlo.num_partitions", importer), p.num_replicas = count_of(module, "mhlo.num_replicas", importer);
   const StablehloProgram imported = importer.import_function("main");
-  if (!imported.checks.empty()) importer.fail(main->place, "@main checks its results, which a program that is called doesn't");
+  if (!imported.checks.empty()) importer.fail(main->place, "@main checks its results, which a program that is called must not do");
   p.jaxpr = imported.jaxpr;
   auto at = [](const std::vector<Attribute>& all, std::size_t i) { return i < all.size() ? &all[i] : nullptr; };
   for (std::size_t i = 0; i < main->body.types.size(); ++i) {
@@ -68,7 +68,7 @@ ImportedProgram import_program(std::string_view text, const std::string& name, S
     p.results.push_back(value_of(main->results[i], at(main->result_attributes, i), main->place, importer));
   for (const ProgramValue& v : p.arguments)
     if (v.aliased_result && static_cast<std::size_t>(*v.aliased_result) >= p.results.size())
-      importer.fail(main->place, fmt::format("an argument's memory is to be that of result {}, which there isn't", *v.aliased_result));
+      importer.fail(main->place, fmt::format("an argument is aliased to result {}, which does not exist", *v.aliased_result));
   return p;
 }
 

@@ -70,7 +70,7 @@ class Importer {
                                            [&](const auto& f) { return schema.format[0] == f.first && schema.format[1] == 0; });
     if (found == std::end(kFormats) || schema.dictionary || a.dictionary)
       throw DTypeError(
-          fmt::format("{}: {}the format '{}'{} is no primitive type of numbers", operation_,
+          fmt::format("{}: {}the format '{}'{} is not a primitive type of numbers", operation_,
                       column.empty() ? "" : "column '" + column + "': ", schema.format, schema.dictionary ? " with a dictionary" : ""),
           loc_);
     const auto end = detail::checked_sum(a.length, a.offset);
@@ -160,7 +160,7 @@ std::map<std::string, Array> from_arrow_columns(void* schema, void* array, Arrow
     if (!s->children[i] || !a->children[i] || !s->children[i]->format) importer.fail("", fmt::format("column {} is null", i));
     const std::string name = s->children[i]->name ? s->children[i]->name : "";
     if (std::any_of(columns.begin(), columns.end(), [&](const auto& c) { return c.first == name; }))
-      importer.fail(name, "the name is there twice");
+      importer.fail(name, "the name is used twice");
     columns.emplace_back(name, importer.check(*s->children[i], *a->children[i], name));
     const auto end = detail::checked_sum(a->offset, a->length);
     if (!end || a->children[i]->length < *end) importer.fail(name, "the column is shorter than the table");

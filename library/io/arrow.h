@@ -16,7 +16,7 @@ struct ArrowOptions {
 /// A vector over an Arrow array of numbers, without a copy: `schema` is an ArrowSchema*, `array` an ArrowArray*, in host memory. Both are
 /// taken over: their `release` members are null afterwards, the memory is given back when no array needs it any more, and until then nobody
 /// may write to it. Bools, which have one bit there, and columns with missing values that are filled are copied. Where it throws, both
-/// stay the caller's: DTypeError for what is no primitive type of numbers (text, dates, dictionaries, lists), IoError for missing values
+/// stay the caller's: DTypeError for what is not a primitive type of numbers (text, dates, dictionaries, lists), IoError for missing values
 /// without ArrowOptions.null and for a structure that was released or makes no sense.
 Array from_arrow(void* schema, void* array, ArrowOptions options = {}, SourceLoc loc = SourceLoc::here());
 /// The columns of a table or record batch, a struct of such arrays, by name.

@@ -66,7 +66,7 @@ class CsvReader {
       f.quoted = true;
       const std::size_t begun = number_;
       for (++at_;; ++at_) {
-        if (at_ >= text_.size()) fail(fmt::format("line {}", begun), "a quoted field without an end");
+        if (at_ >= text_.size()) fail(fmt::format("line {}", begun), "a quoted field is not closed");
         if (text_[at_] == '\n') ++number_;
         if (text_[at_] == '"' && (++at_ >= text_.size() || text_[at_] != '"')) break;
         f.text += text_[at_];
@@ -152,7 +152,7 @@ Array values_of(const std::vector<Line>& lines, const std::vector<std::size_t>& 
 
 static Csv read_csv(const std::string& text, const CsvOptions& options, const char* operation, const std::string& name, SourceLoc loc) try {
   if (options.dtype.is_complex() || options.dtype.is_key())
-    throw DTypeError(fmt::format("{}: tables of {} aren't read", operation, options.dtype.name()), loc);
+    throw DTypeError(fmt::format("{}: tables of {} are not supported", operation, options.dtype.name()), loc);
   if (options.delimiter == '"' || options.delimiter == '\n' || options.delimiter == '\r')
     throw Error(fmt::format("{}: the delimiter can't be a quote or an end of line", operation), loc);
   if (options.missing) detail::check_stand_in(*options.missing, options.dtype, operation, "CsvOptions.missing", loc);

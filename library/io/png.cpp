@@ -56,7 +56,7 @@ class PngReader {
   PngReader(std::string_view bytes, const std::string& name, SourceLoc loc) : bytes_(bytes), name_(name), loc_(loc) {}
 
   Array read() {
-    if (bytes_.substr(0, kSignature.size()) != kSignature) fail("this is no PNG file");
+    if (bytes_.substr(0, kSignature.size()) != kSignature) fail("this is not a PNG file");
     read_chunks();
     if (!has_header_) fail("there is no header");
     if (head_.color == 3 && palette_.empty()) fail("there is no palette");
@@ -76,7 +76,7 @@ class PngReader {
       if (check_sum(bytes_.substr(at + 4, size + 4)) != big_endian(bytes_.substr(at + 8 + size, 4)))
         fail(fmt::format("the check sum of the chunk at byte {} is wrong", at));
       at += size + 12;
-      if (!has_header_ && type != "IHDR") fail("the first chunk is no header");
+      if (!has_header_ && type != "IHDR") fail("the first chunk is not a header");
       if (type == "IHDR")
         read_header(data);
       else if (type == "PLTE")
@@ -88,7 +88,7 @@ class PngReader {
       else if (type == "IEND")
         return;
       else if (!(type[0] & 0x20))
-        fail(fmt::format("it needs an extension that is not known, {}", std::string(type)));
+        fail(fmt::format("it needs an unknown extension, {}", std::string(type)));
     }
   }
   void read_header(std::string_view data) {
@@ -104,7 +104,7 @@ class PngReader {
     if (head_.width == 0 || head_.height == 0 || head_.width > INT32_MAX || head_.height > INT32_MAX || head_.channels == 0 || !known)
       fail(fmt::format("a picture of {} x {} pixels, {} bits and colour type {} is not possible", head_.width, head_.height, d,
                        head_.color));
-    if (data[10] != 0 || data[11] != 0 || static_cast<Byte>(data[12]) > 1) fail("its compression, filter or interlacing is not known");
+    if (data[10] != 0 || data[11] != 0 || static_cast<Byte>(data[12]) > 1) fail("its compression, filter or interlacing method is unknown");
     head_.interlaced = data[12] == 1;
     const auto size = detail::checked_product(head_.width * 8, head_.height);
     if (!size || *size > kMostBytes) fail("the picture is too large");
@@ -173,7 +173,7 @@ class PngReader {
           guess = a <= b && a <= c ? left : b <= c ? up : corner;
           break;
         }
-        default: fail("a row has a filter that is not known");
+        default: fail("a row has an unknown filter");
       }
       line[i] = static_cast<Byte>(line[i] + guess);
     }

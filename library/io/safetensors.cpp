@@ -33,10 +33,10 @@ std::uint64_t little_endian(const char* bytes) {
 template <class View>
 Safetensors read(std::string_view bytes, const std::string& name, SourceLoc loc, View&& view) {
   const auto fail = [&](const std::string& problem) { throw IoError("load_safetensors: " + name + ": " + problem, loc); };
-  if (bytes.size() < 8) fail("this is no safetensors file: it is shorter than 8 bytes");
+  if (bytes.size() < 8) fail("this is not a safetensors file: it is shorter than 8 bytes");
   const std::uint64_t size = little_endian(bytes.data());
   if (size > kMostHeader || size > bytes.size() - 8)
-    fail(fmt::format("this is no safetensors file, or it is cut short: its header would have {} bytes of {}", size, bytes.size() - 8));
+    fail(fmt::format("this is not a safetensors file, or it is cut short: its header would have {} bytes of {}", size, bytes.size() - 8));
   SafetensorsHeader header;
   try {
     header = parse_safetensors_header(bytes.substr(8, size));
@@ -50,7 +50,7 @@ Safetensors read(std::string_view bytes, const std::string& name, SourceLoc loc,
   std::int64_t next = 0;
   for (const TensorEntry& t : header.tensors) {
     const auto* const known = std::find_if(std::begin(kDTypes), std::end(kDTypes), [&](const auto& d) { return d.first == t.dtype; });
-    if (known == std::end(kDTypes)) fail(fmt::format("\"{}\" has the dtype {}, which weft hasn't", t.name, t.dtype));
+    if (known == std::end(kDTypes)) fail(fmt::format("\"{}\" has the dtype {}, which weft does not support", t.name, t.dtype));
     const std::optional<std::int64_t> wanted = checked_bytes(t.shape, known->second.itemsize());
     if (!wanted) fail(fmt::format("\"{}\" has a shape that is not possible", t.name));
     if (t.begin != next || t.end < t.begin || t.end - t.begin != *wanted || t.end > static_cast<std::int64_t>(data.size()))
@@ -102,7 +102,7 @@ void save_safetensors(const std::string& path, const std::map<std::string, Array
     const auto* const known =
         std::find_if(std::begin(detail::kDTypes), std::end(detail::kDTypes), [&](const auto& d) { return d.second == dtype; });
     if (known == std::end(detail::kDTypes))
-      throw DTypeError(fmt::format("save_safetensors: \"{}\" is {}, a dtype that the format hasn't", name, detail::to_string(x.aval())),
+      throw DTypeError(fmt::format("save_safetensors: \"{}\" is {}, a dtype that the format lacks", name, detail::to_string(x.aval())),
                        loc);
     if (name == "__metadata__") throw IoError("save_safetensors: " + path + ": no array can be called __metadata__", loc);
     const std::size_t begin = data.size();

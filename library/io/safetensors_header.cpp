@@ -66,7 +66,7 @@ class HeaderReader {
     t.name = name;
     bool dtype = false, shape = false, offsets = false;
     const auto once = [&](bool& seen) {
-      if (seen) fail("a member is there twice");
+      if (seen) fail("a member is given twice");
       seen = true;
     };
     read_object([&](const std::string& key) {
@@ -83,7 +83,7 @@ class HeaderReader {
         if (both.size() != 2) fail("data_offsets are two numbers");
         t.begin = both[0], t.end = both[1];
       } else {
-        fail("\"" + key + "\" is no member of a tensor");
+        fail("\"" + key + "\" is not a member of a tensor");
       }
     });
     if (!dtype || !shape || !offsets) fail("the tensor \"" + name + "\" lacks dtype, shape or data_offsets");
@@ -113,7 +113,7 @@ class HeaderReader {
     expect('"');
     std::string s;
     for (;;) {
-      if (at_ >= text_.size()) fail("a string without an end");
+      if (at_ >= text_.size()) fail("a string is not closed");
       const char c = text_[at_++];
       if (c == '"') return s;
       if (static_cast<unsigned char>(c) < 0x20) fail("a control character in a string");
@@ -121,7 +121,7 @@ class HeaderReader {
         s += c;
         continue;
       }
-      if (at_ >= text_.size()) fail("a string without an end");
+      if (at_ >= text_.size()) fail("a string is not closed");
       read_escape(s);
     }
   }

@@ -195,7 +195,7 @@ Array repeat_by(Arg x, const Array& counts, std::optional<int> axis, RepeatOptio
   }
   const std::int64_t total = *options.total_repeat_length;
   if (total < 0 || (n == 0 && total > 0))
-    throw ShapeError(fmt::format("repeat: no {} elements can be made of {} along axis {}", total, to_string(x.aval()), a),
+    throw ShapeError(fmt::format("repeat: the counts do not make {} elements of {} along axis {}", total, to_string(x.aval()), a),
                      detail::effective_loc(x.where()));
   if (n == 0) return x.array();
   return take(x, minimum(searchsorted(ends, arange(total), {.side = "right"}), n - 1), a, {.mode = "promise_in_bounds"});

@@ -178,7 +178,7 @@ void register_thread() {
 Account& account(int device) { return pool().accounts[static_cast<std::size_t>(device) % kMaxDevices]; }
 
 [[noreturn]] void out_of_memory(std::size_t bytes, int device) {
-  throw MemoryError(fmt::format("out of memory: {} bytes asked of cpu:{}, {} bytes in use on it", bytes, device,
+  throw MemoryError(fmt::format("out of memory: {} bytes requested on cpu:{}, {} bytes in use", bytes, device,
                                 account(device).in_use.load(std::memory_order_relaxed)));
 }
 

@@ -11,7 +11,7 @@ HostBuffer::~HostBuffer() { release_host(data_, bytes_, device_); }
 const void* host_data(const Array& x) {
   if (const LiteralArray* l = as_literal(x)) return l->bits.data();
   const ConcreteArray* c = as_concrete(x);
-  if (!c) throw Error("the value of an array that has none was asked for: " + to_string(x.aval()));
+  if (!c) throw Error("an array without a value was read: " + to_string(x.aval()));
   if (!c->buffer || !c->buffer->on_host()) throw DeviceError("the array " + to_string(x.aval()) + " is not in one buffer on the host");
   return c->buffer->data();
 }

@@ -150,7 +150,7 @@ LibraryUse::LibraryUse() {
     if (depth > 0 || state.load(std::memory_order_acquire) == open) return;
     own.depth.store(0, std::memory_order_release);
     if (process_has_ended() && ending_thread == gettid())
-      throw Error("the process is ending: nothing can be compiled, and no library called, any more");
+      throw Error("the process is ending: nothing can be compiled, and no library called");
     hold();
   }
 }

@@ -107,10 +107,9 @@ struct ControlClient::Impl {
     if (heartbeat.look(now)) post({ControlType::heartbeat, 0, {}});
     if (heartbeat.slept()) heard = now;
     if (heartbeat.is_overdue(now, heard))
-      fail({0},
-           fmt::format("process 0, which keeps the job's key-value store, has given no sign of life for {:.3g} s: it is stopped, or its "
-                       "machine or network is down (WEFT_HEARTBEAT_TIMEOUT)",
-                       heartbeat.timeout().count()));
+      fail({0}, fmt::format("process 0, which keeps the job's key-value store, has not been heard from for {:.3g} s: it is stopped, or its "
+                            "machine or network is down (WEFT_HEARTBEAT_TIMEOUT)",
+                            heartbeat.timeout().count()));
   }
 
   void run() {
@@ -175,7 +174,7 @@ ControlClient::ControlClient(const Address& server, const std::string& token, in
       impl_->heard = Clock::now();
       return true;
     }
-    problem = fmt::format("the coordinator at {}:{} doesn't take process {}: {}", server.host, server.port, rank,
+    problem = fmt::format("the coordinator at {}:{} refuses process {}: {}", server.host, server.port, rank,
                           answer && answer->type == ControlType::refused && !answer->fields.empty()
                               ? answer->fields[0]
                               : "it gave no answer; is it a weft program of the same version?");
@@ -198,7 +197,8 @@ ControlClient::ControlClient(const Address& server, const std::string& token, in
     std::this_thread::sleep_for(std::chrono::milliseconds(50));
   }
   impl_->wake = Socket(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
-  if (!impl_->wake) throw DistributedError(fmt::format("distributed::initialize: no descriptor can be had: {}", std::strerror(errno)));
+  if (!impl_->wake)
+    throw DistributedError(fmt::format("distributed::initialize: no file descriptor is available: {}", std::strerror(errno)));
   impl_->thread = std::thread([impl = impl_.get()] { impl->run(); });
 }
 

@@ -80,7 +80,7 @@ struct ControlServer::Impl {
         heartbeat(silence) {
     listener = listen_on(a.host, a.port, port);
     wake = Socket(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
-    if (!wake) throw DistributedError(fmt::format("distributed::initialize: no descriptor can be had: {}", std::strerror(errno)));
+    if (!wake) throw DistributedError(fmt::format("distributed::initialize: no file descriptor is available: {}", std::strerror(errno)));
     thread = std::thread([this] { serve(); });
   }
   ~Impl() {
@@ -154,7 +154,7 @@ struct ControlServer::Impl {
       else if (rank.size() != 1)
         problem = fmt::format("there is no process `{}` in a job of {}", m.fields[2], count);
       else if (ranks[static_cast<std::size_t>(rank[0])] != Rank::unknown)
-        problem = fmt::format("process {} is there already", rank[0]);
+        problem = fmt::format("process {} has already joined", rank[0]);
       if (!problem.empty()) {
         send(c, {ControlType::refused, 0, {problem}});
         c.closing = true;
@@ -238,12 +238,12 @@ struct ControlServer::Impl {
       if (c.rank < 0 || state_of(c) != Rank::there || given_up[static_cast<std::size_t>(c.rank)] || !heartbeat.is_overdue(now, c.heard))
         continue;
       given_up[static_cast<std::size_t>(c.rank)] = true;
-      send_all({ControlType::failed,
-                0,
-                {std::to_string(c.rank),
-                 fmt::format("process {} has given no sign of life for {:.3g} s: it is stopped, or its machine or network "
-                             "is down (WEFT_HEARTBEAT_TIMEOUT)",
-                             c.rank, heartbeat.timeout().count())}});
+      send_all(
+          {ControlType::failed,
+           0,
+           {std::to_string(c.rank), fmt::format("process {} has not been heard from for {:.3g} s: it is stopped, or its machine or network "
+                                                "is down (WEFT_HEARTBEAT_TIMEOUT)",
+                                                c.rank, heartbeat.timeout().count())}});
       tell_if_over();
     }
   }

@@ -69,7 +69,7 @@ std::string random_token(SourceLoc loc) {
   for (std::size_t done = 0; done < sizeof bytes;) {
     const ssize_t n = getrandom(bytes + done, sizeof bytes - done, 0);
     if (n < 0 && errno != EINTR)
-      throw DistributedError(fmt::format("distributed::initialize: no random token can be had: {}", std::strerror(errno)), loc);
+      throw DistributedError(fmt::format("distributed::initialize: no random token is available: {}", std::strerror(errno)), loc);
     if (n > 0) done += static_cast<std::size_t>(n);
   }
   std::string token;
@@ -103,7 +103,7 @@ Transport* open_mpi(SourceLoc loc) {
                                        dlerror()),
                            loc);
   const auto open = reinterpret_cast<OpenTransport>(dlsym(plugin, "weft_open_transport"));
-  char problem[512] = "it is not a plugin of weft's";
+  char problem[512] = "it is not a weft plugin";
   Transport* t = open ? open(kTransportVersion, problem, sizeof problem) : nullptr;
   if (!t) throw DistributedError(fmt::format("distributed::initialize: {}: {}", path, problem), loc);
   return t;
@@ -244,7 +244,8 @@ DevicesOfAll meet_for_devices(ControlClient& client, int rank, int size, bool la
       throw DistributedError(fmt::format("distributed::initialize: process {} can't take its devices: {}", r, text->substr(1)), loc);
     DevicesOfOne d = read_devices(*text);
     if (d.hosts == 0)
-      throw DistributedError(fmt::format("distributed::initialize: process {} tells of `{}`, which are not devices", r, *text), loc);
+      throw DistributedError(fmt::format("distributed::initialize: process {} announces `{}`, which is not a list of devices", r, *text),
+                             loc);
     all.hosts.push_back(d.hosts), all.accelerators.push_back(std::move(d.accelerators));
   }
   return all;

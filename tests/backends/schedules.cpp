@@ -156,7 +156,7 @@ TEST_CASE("schedules: those that can't be followed are refused by kernel and ste
   };
   CHECK(has(why(0, "vectorise i1 by 16"), "there is no such step; available: `reorder`, "));
   CHECK(has(why(0, "vectorize i1"), "`by` and a number are missing"));
-  CHECK(has(why(0, "vectorize i1 by sixteen"), "`by` is followed by a number"));
+  CHECK(has(why(0, "vectorize i1 by sixteen"), "`by` must be followed by a number"));
   CHECK(has(why(0, "vectorize i7 by 16"), "`i7` is not a loop of the kernel"));
   CHECK(has(why(0, "vectorize i1 by 6"), "a power of two of lanes"));
   CHECK(has(why(0, "vectorize i0 i1 by 8"), "is run by vectors"));
@@ -167,7 +167,7 @@ TEST_CASE("schedules: those that can't be followed are refused by kernel and ste
   CHECK(has(why(0, "parallel by 2"), "there are no blocks"));
   CHECK(has(why(0, "stream a0"), "does not write it"));
   CHECK(has(why(0, "stream a2"), "no whole vectors"));
-  CHECK(has(why(0, "transpose a0"), "there is no square"));
+  CHECK(has(why(0, "transpose a0"), "there is no block to transpose"));
   CHECK(has(why(0, "call exp"), "no function `exp`"));
   CHECK(has(why(0, "peel i1"), "vectorize it"));
   CHECK(has(why(0, "by_inverse %3"), "not a quotient by a sum"));

@@ -41,7 +41,7 @@ TEST_CASE("what is wrong in a text is told with line and column") {
       {"{ lambda ; a:f32[3. let  in (a,) }", "column 18: expected an integer"},
       {"{ lambda ; a:f32[-3]. let  in (a,) }", "is not possible"},
       {"{ lambda ; a:f32[9999999999,9999999999]. let  in (a,) }", "is not possible"},
-      {"{ lambda ; a:f32[3]. let  in (a,) } x", "the text goes on"},
+      {"{ lambda ; a:f32[3]. let  in (a,) } x", "unexpected text after the program"},
       {"{ lambda ; a:f32[3]. let  in (c,) }", "column 31: the variable 'c' is not bound"},
       {"{ lambda ; a:f32[3]. let  in (a) ", "expected '}', the text ends"},
       {"{ lambda ; a:f32[3]. let b:f32[3] = sin a", "has no end"},

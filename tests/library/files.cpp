@@ -97,11 +97,11 @@ TEST_CASE("safetensors: what is no such file is refused in words") {
   CHECK(tells(R"({"w":{"dtype":"F32","shape":[2]}})", eight, "lacks"));
   CHECK(tells(R"({"w":{"dtype":"F32","shape":[2],"data_offsets":[0,8]},"w":{"dtype":"F32","shape":[0],"data_offsets":[8,8]}})", eight,
               "twice"));
-  CHECK(tells(R"({"w":{"dtype":"F32","shape":[2],"data_offsets":[0,8],"more":1}})", eight, "no member"));
+  CHECK(tells(R"({"w":{"dtype":"F32","shape":[2],"data_offsets":[0,8],"more":1}})", eight, "not a member"));
   CHECK(tells(w + "x", eight, "more text"));
   CHECK(tells("", eight, "expected '{'"));
   CHECK(refuses<IoError>([] { detail::decode_safetensors("1234", "f", {}); }, {"shorter than 8"}));
-  CHECK(refuses<IoError>([] { detail::decode_safetensors(std::string(20, '\x7f'), "f", {}); }, {"no safetensors file"}));
+  CHECK(refuses<IoError>([] { detail::decode_safetensors(std::string(20, '\x7f'), "f", {}); }, {"not a safetensors file"}));
   CHECK(refuses<IoError>([] { load_safetensors("/nowhere/x"); }, {"load_safetensors", "/nowhere/x", "files.cpp:"}));
   CHECK_THROWS_AS(load_safetensors("/dev/null"), IoError);
 }
@@ -144,7 +144,7 @@ TEST_CASE("CSV: what is no table is refused with line and column") {
   CHECK(tells("-1\n", {.dtype = uint8}, {"'-1'", "uint8"}));
   CHECK(tells("a\n1\n", {.columns = {"b"}}, {"no column 'b'", "there are a"}));
   CHECK(tells("1\n", {.columns = {"b"}}, {"no names"}));
-  CHECK(tells("\"a\n1\n", {}, {"line 1", "without an end"}));
+  CHECK(tells("\"a\n1\n", {}, {"line 1", "not closed"}));
   CHECK(tells("\"a\"b\n", {}, {"text after a quoted field"}));
   CHECK(tells("\n\n", {}, {"no table"}));
   CHECK(tells("1e400,2\n3,4\n", {}, {"line 1, column 1", "'1e400'", "float32"}));
@@ -208,7 +208,7 @@ TEST_CASE("PNG: what is damaged is refused") {
   };
   for (std::size_t n = 0; n < whole.size(); ++n)
     CHECK(!message_of<IoError>([&] { detail::decode_png(whole.substr(0, n), "p.png", {}); }).empty());
-  CHECK(tells("GIF89a..", "no PNG file"));
+  CHECK(tells("GIF89a..", "not a PNG file"));
   std::string changed = whole;
   changed[20] = static_cast<char>(changed[20] ^ 1);
   CHECK(tells(changed, "check sum"));

@@ -115,7 +115,7 @@ TEST_CASE("unsigned numbers above the largest signed one") {
   CHECK(has(message_of<ShapeError>([&] { sum(x, kTooMany); }), "too large"));
   CHECK(has(message_of<AxisError>([&] { x(kTooMany); }), "out of range"));
   CHECK(values(x(slice(1, kTooMany))) == Numbers{1, 2, 3, 4});
-  CHECK(has(message_of<ShapeError>([] { arange(kTooMany + 5); }), "more numbers than an array can have"));
+  CHECK(has(message_of<ShapeError>([] { arange(kTooMany + 5); }), "more elements than an array can have"));
   CHECK(arange(kTooMany, kTooMany + 3, 1, uint64).to_vector<std::uint64_t>() ==
         std::vector<std::uint64_t>{kTooMany, kTooMany + 1, kTooMany + 2});
   CHECK(values(x.at(array({kTooMany}, uint64)).add(1)) == values(x));

@@ -84,7 +84,7 @@ TEST_CASE("pjrt: a program calls a function of the host, and gets its results or
   LoadedExecutable* none = nullptr;
   const Outcome other = c.try_compile(program("7", "41"), &none);
   CHECK(other.code == Code::invalid_argument);
-  CHECK_MESSAGE(other.message.find("a function of another process") != std::string::npos, other.message);
+  CHECK_MESSAGE(other.message.find("a host function of another process") != std::string::npos, other.message);
   destroy(t.Buffer_Destroy, x);
 }
 

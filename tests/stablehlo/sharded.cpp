@@ -257,7 +257,7 @@ TEST_CASE("stablehlo: communication that fits no mesh is refused where it stands
     return one_of_four("%r = \"stablehlo.all_gather\"(%a) <{all_gather_dim = 1 : i64, " + kPartitions + "replica_groups = dense<" + groups +
                        "> : tensor<" + shape + "xi64>, use_global_device_ids}> : (tensor<1x2xf32>) -> tensor<1x2xf32>");
   };
-  CHECK(has(refusal(gather("[[0, 3], [1, 2]]", "2x2")), "no lines, or parts of them, along the axes of the mesh"));
+  CHECK(has(refusal(gather("[[0, 3], [1, 2]]", "2x2")), "neither lines along the axes of the mesh nor parts of such lines"));
   CHECK(has(refusal(gather("[[0, 9], [1, 2]]", "2x2")), "the mesh has no device 9"));
   CHECK(has(refusal(test::main_of(
                 "%a = stablehlo.constant dense<1.0> : tensor<2xf32>\n%b = \"stablehlo.all_gather\"(%a) <{all_gather_dim = 0 : i64, " +

@@ -109,7 +109,7 @@ void flat_debug_print(const Text& format, std::span<const Skeleton> trees, std::
     else if (std::all_of(number.begin(), number.end(), [](char d) { return d >= '0' && d <= '9'; }) && number.size() < 6)
       index = static_cast<std::size_t>(std::stoi(number));
     else
-      fail(fmt::format("the field `{{{}}}` is no `{{}}` and no number", field));
+      fail(fmt::format("the field `{{{}}}` is neither `{{}}` nor a number", field));
     if (index >= args.size())
       fail(fmt::format("field {} has no argument; {} {} given", index, args.size(), args.size() == 1 ? "is" : "are"));
     used[index] = true;

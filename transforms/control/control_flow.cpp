@@ -111,9 +111,9 @@ struct CarryNames {
 };
 
 [[noreturn]] void throw_carry(const CarryNames& names, std::size_t i, const Aval& before, const Aval& after, SourceLoc loc) {
-  const std::string text =
-      fmt::format("{}: the carry {} starts as {} and the body makes it {}; a carry keeps its type: convert or reshape it", names.what,
-                  names.paths[i], to_string(before), to_string(after));
+  const std::string text = fmt::format(
+      "{}: the carry {} starts as {}, but the body returns {}; the body must return a carry of the same type: convert or reshape it",
+      names.what, names.paths[i], to_string(before), to_string(after));
   if (before.shape != after.shape) throw ShapeError(text, loc);
   throw DTypeError(text, loc);
 }
@@ -181,7 +181,7 @@ std::vector<Array> flat_cond(const char* what, const Array& index, const std::ve
         const bool two = std::string_view(what) == "cond";
         const std::string first = two ? "false_fn" : "branch 0", other = two ? "true_fn" : fmt::format("branch {}", b);
         const std::string text =
-            fmt::format("{}: {} is {} from {} and {} from {}; let all branches return the same types", what,
+            fmt::format("{}: {} is {} from {} and {} from {}; all branches must return the same types", what,
                         leaf_paths(branches[0]->result())[i], to_string(wanted[i]), first, to_string(outs[b][i]), other);
         if (wanted[i].shape != outs[b][i].shape) throw ShapeError(text, loc);
         throw DTypeError(text, loc);
@@ -391,7 +391,8 @@ std::vector<Array> flat_scan(const char* what, FlatFunction& body, const ScanOpt
   if (options.length) length = *options.length;
   for (std::size_t i = 0; i < xs.size(); ++i) {
     if (xs[i].ndim() == 0)
-      throw ShapeError(fmt::format("{}: {} is {}, which has no leading axis to go along", what, paths[i], to_string(xs[i].aval())), loc);
+      throw ShapeError(fmt::format("{}: {} is {}, which has no leading axis to iterate over", what, paths[i], to_string(xs[i].aval())),
+                       loc);
     if (length && xs[i].shape()[0] != *length)
       throw ShapeError(
           fmt::format("{}: {} is {}, whose leading axis has size {}, where {} has {}", what, paths[i], to_string(xs[i].aval()),

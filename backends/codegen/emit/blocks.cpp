@@ -27,7 +27,7 @@ Value* expression(VectorBuilder& builder, const Dag& dag, NodeId n, llvm::functi
       if (node.dtype.is_bool()) return ir.CreateICmpNE(v, llvm::Constant::getNullValue(v->getType()));
       return node.dtype.is_floating() ? ir.CreateSIToFP(v, t) : ir.CreateSExtOrTrunc(v, t);
     }
-    default: throw CompileError("codegen: internal error: a node that is no operation on others");
+    default: throw CompileError("codegen: internal error: a node that is not an operation on other nodes");
   }
 }
 

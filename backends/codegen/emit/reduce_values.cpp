@@ -37,7 +37,7 @@ llvm::Value* combine(VectorBuilder& builder, const Reduction& r, llvm::Value* a,
     case Combiner::bit_xor: return apply(ScalarOp::bit_xor);
     case Combiner::logsumexp: break;
   }
-  throw CompileError("codegen: internal error: no such fold");
+  throw CompileError("codegen: internal error: no such reduction");
 }
 
 void combine_two(VectorBuilder& builder, const Reduction& r, DType index, llvm::Value*& value, llvm::Value*& position, llvm::Value* v,

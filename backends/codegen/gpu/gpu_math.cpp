@@ -27,7 +27,7 @@ Value* VectorBuilder::gpu_function(MathFunction f, DType t, std::span<Value* con
     return ir_.CreateFPTrunc(result, operands[0]->getType());
   }
   const char* const name = math_rule(f).c_name;
-  if (!name) throw CompileError("codegen: internal error: a function that no GPU has");
+  if (!name) throw CompileError("codegen: internal error: a function without an implementation for GPUs");
   const std::vector<llvm::Type*> types(operands.size(), operands[0]->getType());
   const llvm::FunctionCallee function =
       module_.getOrInsertFunction(std::string("__nv_") + name, llvm::FunctionType::get(operands[0]->getType(), types, false));

@@ -387,7 +387,7 @@ KernelValue Dag::emit_math(MathFunction f, std::span<const V> v) {
 }
 
 KernelValue Dag::call_where(V, MathFunction, std::span<const V>, V) {
-  throw CompileError("codegen: internal error: a graph holds functions unexpanded");
+  throw CompileError("codegen: internal error: a graph has functions that were not expanded");
 }
 
 std::string_view name_of(ScalarOp op) {

@@ -164,7 +164,7 @@ class KernelFormer final : public LeafReader {
         case Combiner::prod: value = dag_.mul(old, value); break;
         case Combiner::max: value = dag_.max(old, value); break;
         case Combiner::min: value = dag_.min(old, value); break;
-        default: throw CompileError("codegen: internal error: a scatter that does not combine so", e.loc);
+        default: throw CompileError("codegen: internal error: a scatter whose combiner is not supported", e.loc);
       }
     }
     std::vector<Store>& stores = nest(n).stores;

@@ -66,7 +66,8 @@ class Checker {
     for (std::size_t i = 0; i < ordered.size(); ++i)
       for (std::size_t inner = 0; inner < i; ++inner)
         if (k_.limits[static_cast<std::size_t>(ordered[inner])].outer == ordered[i])
-          wrong(step, fmt::format("how far i{} goes depends on i{}, which must be outside of it", ordered[inner], ordered[i]));
+          wrong(step,
+                fmt::format("the number of iterations of i{} depends on i{}, which must be outside of it", ordered[inner], ordered[i]));
     for (const LoopPlan& l : loops) {
       if (l.unroll < 1) wrong(fmt::format("unroll i{} by {}", l.dim, l.unroll), "a loop has at least one copy");
       if (l.unroll > 1 && runs_singly(k_, l.dim)) wrong(fmt::format("unroll i{} by {}", l.dim, l.unroll), why_singly(l.dim));
@@ -110,7 +111,7 @@ class Checker {
       for (const LoopPlan& l : *loops)
         if ((copies *= l.unroll) > kMostCopies)
           wrong(fmt::format("unroll i{} by {}", l.dim, l.unroll),
-                fmt::format("the nest's body would be there more than {} times", kMostCopies));
+                fmt::format("the nest's body would be repeated more than {} times", kMostCopies));
     // Partial sums are those of the innermost loop.
     for (std::size_t l = 0; l + 1 < n.reduce.size(); ++l)
       if (n.reduce[l].unroll > 1)
@@ -127,7 +128,7 @@ class Checker {
     if (parallel < 0) wrong(step, "a parallel loop of the nest must be run by vectors");
     for (const Reduction& r : t.reductions)
       if (r.kind != Reduction::Kind::reduce || r.running || r.dtype.is_bool())
-        wrong(step, "the nest reduces to something else than a number for each point");
+        wrong(step, "the nest reduces to something other than one number for each point");
     if (std::any_of(t.stores.begin(), t.stores.end(), [](const Store& store) { return store.in_reduction; }))
       wrong(step, "the nest stores something in each step");
     if (std::any_of(s_.outer.begin(), s_.outer.end(), [](const LoopPlan& l) { return l.unroll > 1; }))
@@ -185,8 +186,8 @@ class Checker {
             return std::any_of(n.loops.begin(), n.loops.end(),
                                [&](const LoopPlan& l) { return l.unroll == s_.lanes && is_square(k_, a.position, n.vector, l.dim); });
           }))
-        wrong(fmt::format("transpose a{}", arg), fmt::format("there is no square: lanes must be strided in a{}, and a loop along which it "
-                                                             "is contiguous be unrolled as far as there are lanes",
+        wrong(fmt::format("transpose a{}", arg), fmt::format("there is no block to transpose: lanes must be strided in a{}, and a loop "
+                                                             "along which it is contiguous must be unrolled by the number of lanes",
                                                              arg));
     for (int arg : s_.records)
       if (!any_access(arg, [&](const Access& a, const NestLoops& n) { return reads_records(k_, loads, a, n.vector, s_.lanes); }))

@@ -75,7 +75,8 @@ class Parser {
         continue;
       }
       std::int64_t n = 0;
-      if (i + 1 == all.size() || !number(all[i + 1], n) || n < 1) wrong(st, fmt::format("`{}` is followed by a number from 1 on", all[i]));
+      if (i + 1 == all.size() || !number(all[i + 1], n) || n < 1)
+        wrong(st, fmt::format("`{}` must be followed by a number of at least 1", all[i]));
       if (!st.numbers.emplace(all[i], n).second) wrong(st, fmt::format("`{}` is given twice", all[i]));
       ++i;
     }
@@ -119,10 +120,10 @@ class Parser {
     return found->second;
   }
   void shape(const Statement& st, bool has_operands, std::initializer_list<std::string_view> numbers) const {
-    if (has_operands && st.operands.empty()) wrong(st, "it names nothing that it is about");
-    if (!has_operands && !st.operands.empty()) wrong(st, fmt::format("`{}` has no meaning there", st.operands[0]));
+    if (has_operands && st.operands.empty()) wrong(st, "it does not say what it applies to");
+    if (!has_operands && !st.operands.empty()) wrong(st, fmt::format("`{}` is not allowed here", st.operands[0]));
     for (const auto& [word, _] : st.numbers)
-      if (std::find(numbers.begin(), numbers.end(), word) == numbers.end()) wrong(st, fmt::format("`{}` has no meaning there", word));
+      if (std::find(numbers.begin(), numbers.end(), word) == numbers.end()) wrong(st, fmt::format("`{}` is not allowed here", word));
   }
   template <class T>
   void insert(const Statement& st, std::vector<T>& list, T what) const {

@@ -111,7 +111,7 @@ class LibraryWriter {
       if (!number) continue;
       const auto function = static_cast<MathFunction>(number->getZExtValue());
       if (!math_rule(function).c_name)
-        throw CompileError("export_object: " + name_ + " computes " + std::string(name_of(function)) + ", which the C library has not");
+        throw CompileError("export_object: " + name_ + " computes " + std::string(name_of(function)) + ", which the C library lacks");
     }
   }
 

@@ -23,7 +23,7 @@
 namespace weft::detail {
 
 std::string print_param(const CallbackParam& v) { return print_param(v.name); }
-void read_param(ParamReader& r, CallbackParam&) { r.fail("a callback is a C++ function, which no text holds"); }
+void read_param(ParamReader& r, CallbackParam&) { r.fail("a callback is a C++ function, which a text cannot contain"); }
 std::string print_param(const Lanes& v) { return v.sizes.empty() ? "()" : print_fields("Lanes", v); }
 void read_param(ParamReader& r, Lanes& v) {
   if (r.accept("()")) return;
@@ -73,8 +73,8 @@ std::vector<Aval> result_types(const Lanes& lanes, const TypeList& of_one) {
 void check_lanes(const OpContext& c, const Lanes& lanes) {
   const std::size_t rank = lanes.sizes.size();
   if (lanes.names.size() != rank || (rank > 0 && lanes.mapped.size() != c.in.size()))
-    c.fail<Error>(
-        fmt::format("its lanes have {} names, {} sizes, and are told of {} operands", lanes.names.size(), rank, lanes.mapped.size()));
+    c.fail<Error>(fmt::format("its mapped axes have {} names and {} sizes, and flags for {} operands", lanes.names.size(), rank,
+                              lanes.mapped.size()));
   if (rank == 0) return;
   for (std::size_t i = 0; i < c.in.size(); ++i) {
     const Shape& shape = c.in[i].shape;
@@ -83,7 +83,7 @@ void check_lanes(const OpContext& c, const Lanes& lanes) {
     for (std::size_t k = 0; fits && k < axes.size(); ++k)
       fits = axes[k] >= 0 && static_cast<std::size_t>(axes[k]) < rank &&
              shape[static_cast<int>(k)] == lanes.sizes[static_cast<std::size_t>(axes[k])];
-    if (!fits) c.fail<ShapeError>(fmt::format("operand {} is not divided among its lanes", i));
+    if (!fits) c.fail<ShapeError>(fmt::format("operand {} is not split among the lanes of its mapped axes", i));
   }
 }
 void check_callback(const OpContext& c, const CallbackParam& callback, const Lanes& lanes) {
@@ -258,7 +258,7 @@ struct DebugCallback {
 std::string formatted(const std::string& field, const Array& x) {
   if (field == "{}" || field == "{:}") return fmt::format("{}", x);
   if (x.ndim() != 0)
-    throw Error(fmt::format("debug::print: {} is a format of scalars, its operand is {}; use {{}}", field, to_string(x.aval())));
+    throw Error(fmt::format("debug::print: {} is a format for scalars, but its operand is {}; use {{}}", field, to_string(x.aval())));
   const DType t = x.dtype();
   if (t.is_bool()) return fmt::format(fmt::runtime(field), x.item<bool>());
   if (t.is_unsigned()) return fmt::format(fmt::runtime(field), x.item<std::uint64_t>());
@@ -305,7 +305,7 @@ struct DebugPrint {
       const Aval& a = c.in[i];
       const std::size_t in_front = p.lanes.sizes.empty() ? 0 : p.lanes.mapped[i].size();
       if (static_cast<std::size_t>(a.ndim()) > in_front) {
-        if (field != "{:}") c.fail<Error>(fmt::format("{} is a format of scalars, its operand is {}", field, to_string(a)), "use {}");
+        if (field != "{:}") c.fail<Error>(fmt::format("{} is a format for scalars, but its operand is {}", field, to_string(a)), "use {}");
         return std::string();
       }
       try {

@@ -46,7 +46,7 @@ std::vector<Aval> Cond::abstract_eval(const OpContext& c) {
       if (!same_type(results[i], out[i]))
         c.fail<ShapeError>(
             fmt::format("result {} is {} from branch 0 and {} from branch {}", i, to_string(out[i]), to_string(results[i]), b),
-            "let all branches return the same types");
+            "all branches must return the same types");
       out[i].weak = out[i].weak && results[i].weak;
     }
   }

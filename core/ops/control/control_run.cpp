@@ -18,7 +18,7 @@ const std::byte* bytes_of(const Array& x, std::vector<std::byte>& storage) {
 
 std::vector<Array> run_control(const Primitive& op, const ParamsBase& params, std::span<const Array> in, const ProgramRunner& run) {
   RunTransform::Function* const rule = find_rule<RunTransform>(op);
-  if (!rule) throw Error(std::string(op.name) + ": no control flow that can be executed");
+  if (!rule) throw Error(std::string(op.name) + ": not a control-flow operation that can be executed");
   return rule(params, in, run);
 }
 

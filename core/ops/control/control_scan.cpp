@@ -52,8 +52,8 @@ std::vector<Aval> Scan::abstract_eval(const OpContext& c) {
   }
   for (std::size_t i = 0; i < n.carry; ++i)
     if (!same_type(out[i], in[n.consts + i]))
-      c.fail<ShapeError>(fmt::format("the carry starts as {} and the body makes it {}", to_string(in[n.consts + i]), to_string(out[i])),
-                         "a carry keeps its type");
+      c.fail<ShapeError>(fmt::format("the carry starts as {}, but the body returns {}", to_string(in[n.consts + i]), to_string(out[i])),
+                         "the body must return a carry of the same type");
   for (std::size_t i = 0; i < n.ys; ++i) out[n.carry + i] = stacked(out[n.carry + i], p.length);
   return out;
 }

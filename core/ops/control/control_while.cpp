@@ -25,15 +25,15 @@ std::vector<Aval> While::abstract_eval(const OpContext& c) {
   const std::size_t consts = static_cast<std::size_t>(p.cond_nconsts + p.body_nconsts);
   const std::vector<Aval> pred = p.cond_jaxpr.data().output_avals();
   if (pred.size() != 1 || pred[0].dtype != bool_ || !pred[0].shape.empty())
-    c.fail<DTypeError>(fmt::format("the condition gives {}, not bool[]", pred.empty() ? "nothing" : to_string(pred[0])),
+    c.fail<DTypeError>(fmt::format("the condition returns {}, not bool[]", pred.empty() ? "nothing" : to_string(pred[0])),
                        "reduce it with any or all");
   const std::vector<Aval> out = p.body_jaxpr.data().output_avals();
   if (consts + out.size() != c.in.size())
-    c.fail<PytreeError>(fmt::format("the body gives {} values for a carry of {}", out.size(), c.in.size() - consts));
+    c.fail<PytreeError>(fmt::format("the body returns {} values for a carry of {}", out.size(), c.in.size() - consts));
   for (std::size_t i = 0; i < out.size(); ++i)
     if (!same_type(out[i], c.in[consts + i]))
-      c.fail<ShapeError>(fmt::format("the carry starts as {} and the body makes it {}", to_string(c.in[consts + i]), to_string(out[i])),
-                         "a carry keeps its type");
+      c.fail<ShapeError>(fmt::format("the carry starts as {}, but the body returns {}", to_string(c.in[consts + i]), to_string(out[i])),
+                         "the body must return a carry of the same type");
   const auto check_inputs = [&](const char* of, const Jaxpr& j, std::span<const Aval> own) {
     const auto want = j.data().input_avals();
     std::vector<Aval> given(own.begin(), own.end());

@@ -87,7 +87,7 @@ void read_param(detail::ParamReader& r, Policy& v) {
   else if (has("nothing_saveable"))
     v = {};
   else
-    r.fail("a checkpoint policy that is not known: " + std::string(text));
+    r.fail("unknown checkpoint policy: " + std::string(text));
 }
 
 namespace detail {

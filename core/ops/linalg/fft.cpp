@@ -181,7 +181,7 @@ struct FftAlongOp {
     const auto& [axes, lengths, type] = c.get<Params>();
     const Aval& x = c.in[0];
     if (!x.dtype.is_complex()) c.fail<DTypeError>("not defined for " + std::string(x.dtype.name()), "convert to a complex dtype first");
-    if (type != FftType::fft && type != FftType::ifft) c.fail<Error>("it is no complex transform", "use fft");
+    if (type != FftType::fft && type != FftType::ifft) c.fail<Error>("it is not a complex transform", "use fft");
     if (axes.empty() || axes.size() != lengths.size()) c.fail<AxisError>("axes and lengths differ in number", "give one to each");
     for (std::size_t i = 0; i < axes.size(); ++i) {
       if (axes[i] < (i == 0 ? 0 : axes[i - 1] + 1) || axes[i] >= x.ndim())

@@ -16,7 +16,7 @@ inline void check_parts(const OpContext& c, std::initializer_list<int> sizes, st
     if (n < 0) c.fail<Error>(fmt::format("{} {} are not possible", n, what));
     sum += n;
   }
-  if (sum > static_cast<std::int64_t>(total)) c.fail<Error>(fmt::format("its parameters tell of {} {}, there are {}", sum, what, total));
+  if (sum > static_cast<std::int64_t>(total)) c.fail<Error>(fmt::format("its parameters name {} {}, but there are {}", sum, what, total));
 }
 
 }  // namespace weft::detail

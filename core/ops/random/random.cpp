@@ -26,7 +26,7 @@ void check_keys(const OpContext& c, std::size_t count) {
 }
 void check_generator(const OpContext& c) {
   if (c.get<GeneratorParams>().impl != "fry")
-    c.fail<Error>(fmt::format("there is no generator '{}'", c.get<GeneratorParams>().impl), "the one there is, is fry (threefry2x32)");
+    c.fail<Error>(fmt::format("unknown generator '{}'", c.get<GeneratorParams>().impl), "the only one is fry (threefry2x32)");
 }
 Shape joined(const Shape& first, const Shape& second) {
   Shape s = first;
@@ -155,7 +155,7 @@ struct RandomBits {
     const Params& p = c.get<Params>();
     check_shape(c, p.shape);
     if (p.bit_width != 8 && p.bit_width != 16 && p.bit_width != 32 && p.bit_width != 64)
-      c.fail<DTypeError>(fmt::format("there are no integers of {} bits", p.bit_width), "there are those of 8, 16, 32 and 64");
+      c.fail<DTypeError>(fmt::format("there are no integers of {} bits", p.bit_width), "integers have 8, 16, 32 or 64 bits");
     return {joined(c.in[0].shape, p.shape), bits_dtype(p.bit_width), false};
   }
   static BatchResult batch(const BatchContext& c) { return batch_in_place(c); }

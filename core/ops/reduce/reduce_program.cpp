@@ -110,7 +110,7 @@ Arrays reduce_window_steps(const ReduceWindowProgramParams& p, std::span<const A
 /// Half of the operands are arrays of one shape, the others scalars to start from; the program takes two scalars of each type.
 std::size_t check_operands_of(const OpContext& c, const Jaxpr& program) {
   const std::size_t n = c.in.size() / 2;
-  if (n == 0 || c.in.size() % 2 != 0) c.fail<ShapeError>("there is not one value to start from for each array");
+  if (n == 0 || c.in.size() % 2 != 0) c.fail<ShapeError>("there must be one initial value for each array");
   const JaxprData& d = program.data();
   const auto in = d.input_avals();
   const std::vector<Aval> out = d.output_avals();
@@ -119,11 +119,11 @@ std::size_t check_operands_of(const OpContext& c, const Jaxpr& program) {
                        "it takes two for each array and gives one");
   for (std::size_t i = 0; i < n; ++i) {
     if (c.in[i].shape != c.in[0].shape) c.fail<ShapeError>("the arrays differ in shape", "they must be equal");
-    if (c.in[n + i].ndim() != 0) c.fail<ShapeError>("a value to start from is not a scalar");
+    if (c.in[n + i].ndim() != 0) c.fail<ShapeError>("an initial value is not a scalar");
     for (const Aval* a : {&in[i], &in[n + i], &out[i], &c.in[n + i]})
       if (a->ndim() != 0 || a->dtype != c.in[i].dtype)
         c.fail<DTypeError>(
-            fmt::format("array {} is of {}, and the program or the value to start from of {}", i, c.in[i].dtype.name(), to_string(*a)),
+            fmt::format("array {} is of {}, and the program or the initial value of {}", i, c.in[i].dtype.name(), to_string(*a)),
             "they must be equal");
   }
   return n;

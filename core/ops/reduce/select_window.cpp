@@ -144,7 +144,7 @@ struct SelectAndScatterAdd : SelectAndAdd<SelectAndScatterAdd> {
     check_windows(c, p, c.in[1].ndim());
     check_selected(c, c.in[1]);
     if (c.in[0].shape != window_shape(windows_of(p, c.in[1].shape)))
-      c.fail<ShapeError>("there is not one element for each window", "the first operand has the shape that the reduction gives");
+      c.fail<ShapeError>("there must be one element for each window", "the first operand has the shape that the reduction gives");
     return c.in[0].with_shape(c.in[1].shape);
   }
   static std::vector<Tangent> transpose(const TransposeContext& c) {

@@ -48,7 +48,7 @@ Attribute read_resource_elements(Table& t, Bytes& b) {
   const Place place = b.place();
   const Type& type = t.type(b);
   const Container::Resource& resource = t.resource(b);
-  if (resource.data.empty()) b.fail(fmt::format("the elements `{}` were left out of the file", resource.key));
+  if (resource.data.empty()) b.fail(fmt::format("the elements `{}` are not in the file", resource.key));
   Bytes data = resource.data;
   const std::uint64_t alignment = data.varint(), size = data.varint();
   data.align(alignment);

@@ -19,14 +19,14 @@ Place Bytes::place() const {
 void Bytes::fail(const std::string& problem) const { fail_at(*origin_, place(), problem); }
 
 std::uint8_t Bytes::byte() {
-  if (empty()) fail("the bytecode ends within something");
+  if (empty()) fail("the bytecode ends in the middle of an item");
   return static_cast<std::uint8_t>(data_[at_++]);
 }
 
 std::uint64_t Bytes::varint() {
   const std::uint64_t first = byte();
   const int more = first == 0 ? 8 : std::countr_zero(first);
-  if (left() < static_cast<std::size_t>(more)) fail("the bytecode ends within a number");
+  if (left() < static_cast<std::size_t>(more)) fail("the bytecode ends in the middle of a number");
   std::uint64_t value = 0;
   for (int i = 0; i < more; ++i) value |= static_cast<std::uint64_t>(static_cast<unsigned char>(data_[at_++])) << (8 * i);
   // The first byte's own bits are the lowest ones; of the longest form it has none.
@@ -59,7 +59,7 @@ std::size_t Bytes::index(std::size_t size, const char* what) {
 }
 
 Bytes Bytes::take(std::uint64_t n) {
-  if (n > left()) fail(fmt::format("{} bytes are to follow, there are {}", n, left()));
+  if (n > left()) fail(fmt::format("{} bytes must follow, but there are {}", n, left()));
   const Bytes taken(data_.substr(at_, static_cast<std::size_t>(n)), base_ + at_, *origin_);
   at_ += static_cast<std::size_t>(n);
   return taken;
@@ -75,9 +75,9 @@ std::string_view Bytes::text() {
 
 void Bytes::align(std::uint64_t alignment) {
   constexpr std::uint8_t kPadding = 0xcb;
-  if (!std::has_single_bit(alignment)) fail(fmt::format("the alignment {} is no power of two", alignment));
+  if (!std::has_single_bit(alignment)) fail(fmt::format("the alignment {} is not a power of two", alignment));
   while ((base_ + at_) % alignment != 0)
-    if (byte() != kPadding) fail("there is something else than padding before aligned bytes");
+    if (byte() != kPadding) fail("bytes before an alignment are not padding");
 }
 
 Bytes Bytes::section(std::uint8_t& id) {

@@ -23,7 +23,7 @@ Attribute read_sparse_numbers(Bytes& b, std::size_t count) {
     if (width > 32) b.fail("a part's number has more than 32 bits");
     for (std::size_t i = 0; i < n; ++i) {
       const std::uint64_t both = b.varint(), at = both & ((std::uint64_t{1} << width) - 1);
-      if (at >= count) b.fail("the length of a part that there isn't");
+      if (at >= count) b.fail("there is a length for a part that does not exist");
       numbers[static_cast<std::size_t>(at)] = static_cast<std::int64_t>(both >> width);
     }
   }
@@ -68,7 +68,7 @@ bool read_by(Table& t, Bytes b, std::string_view layout, std::uint64_t version, 
 void read_properties(Table& t, Bytes properties, std::string_view dialect, std::string_view name, std::uint64_t version,
                      Attribute& dictionary) {
   const std::span<const OperationLayout> layouts = layouts_of(dialect, name);
-  if (layouts.empty()) properties.fail(fmt::format("what {}.{} keeps is not known", dialect, name));
+  if (layouts.empty()) properties.fail(fmt::format("the properties of {}.{} are not known", dialect, name));
   for (const OperationLayout& layout : layouts.first(layouts.size() - 1)) {
     try {
       if (read_by(t, properties, layout.properties, version, dictionary)) return;
@@ -77,7 +77,7 @@ void read_properties(Table& t, Bytes properties, std::string_view dialect, std::
     }
   }
   if (!read_by(t, properties, layouts.back().properties, version, dictionary))
-    properties.fail(fmt::format("what {}.{} keeps has not the parts `{}`", dialect, name, layouts.back().properties));
+    properties.fail(fmt::format("the properties of {}.{} are not the parts `{}`", dialect, name, layouts.back().properties));
 }
 
 }  // namespace weft::detail::mlir

@@ -81,7 +81,7 @@ class ModuleReader {
     op.attributes.place = op.place;
     if (mask & kAttributes) {
       const Attribute all = table_.copy(b);
-      if (all.kind != Kind::dictionary) fail(op.place, fmt::format("the attributes of {} are no dictionary", op.name));
+      if (all.kind != Kind::dictionary) fail(op.place, fmt::format("the attributes of {} are not a dictionary", op.name));
       op.attributes.keys = all.keys, op.attributes.items = all.items;
     }
     if (mask & kProperties) {
@@ -136,7 +136,7 @@ class ModuleReader {
       if (values > 1) b.varint();
       bool pairs = false;
       const std::uint64_t count = b.varint_with_flag(pairs);
-      if (count > b.left()) b.fail("an order of uses is longer than what is left");
+      if (count > b.left()) b.fail("a use-list order is longer than the rest of the file");
       for (std::uint64_t i = 0; i < count; ++i) b.varint();
     }
   }
@@ -147,13 +147,13 @@ class ModuleReader {
     check_nesting("regions inside regions");
     bool isolated = false;
     const std::uint64_t n = b.varint_with_flag(isolated);
-    if (n > b.left()) b.fail(fmt::format("there are to be {} regions, of which {} bytes can't be", n, b.left()));
+    if (n > b.left()) b.fail(fmt::format("{} regions are declared, which {} bytes cannot hold", n, b.left()));
     Bytes own;
     Bytes* from = &b;
     if (isolated && c_.version >= kIsolatedSections && n > 0) {
       std::uint8_t id = 0;
       own = b.section(id);
-      if (id != kOperationsSection) own.fail("a region's section is none of operations");
+      if (id != kOperationsSection) own.fail("a region's section is not a section of operations");
       from = &own;
     }
     if (isolated) scopes_.emplace_back();
@@ -183,7 +183,7 @@ class ModuleReader {
   void read_block(Bytes& b, Block& block) {
     bool has_arguments = false;
     const std::uint64_t operations = b.varint_with_flag(has_arguments);
-    if (operations > b.left()) b.fail(fmt::format("there are to be {} operations, of which {} bytes can't be", operations, b.left()));
+    if (operations > b.left()) b.fail(fmt::format("{} operations are declared, which {} bytes cannot hold", operations, b.left()));
     if (has_arguments) read_arguments(b, block);
     for (std::uint64_t i = 0; i < operations; ++i) read_operation(b, block);
   }
@@ -255,7 +255,7 @@ class ModuleReader {
   /// Between types of VHLO and those of the dialects beside it, which are the same here.
   void read_cast(Bytes& b, Operation& op, std::uint8_t mask) {
     if (op.operands.size() != op.result_types.size() || mask & kRegions)
-      fail(op.place, "a conversion of types has not one result for each operand");
+      fail(op.place, "a type conversion must have one result for each operand");
     for (const ValueId v : op.operands) bind(b, v);
   }
 

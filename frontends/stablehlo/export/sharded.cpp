@@ -70,7 +70,7 @@ const MeshAxes& mesh_of(ExportCall& c, const std::vector<std::string>& axes) {
   const ManualMesh* const mesh = c.block.manual();
   for (const std::string& a : axes)
     if (!mesh || mesh->axes.find(a) < 0)
-      c.fail(fmt::format("communicates over `{}`, which no map around it is over", a), "write the map down that names it");
+      c.fail(fmt::format("communicates over `{}`, which is not an axis of an enclosing map", a), "export the map that names it");
   return mesh->axes;
 }
 

@@ -308,7 +308,7 @@ Names BlockWriter::write_eqn(const Eqn& e, Names in, std::vector<Aval> out) {
   }
   if (e.op->kind == Kind::random) return write(expand_random(e, avals_of(in)), in);
   if (e.op->kind != Kind::call) {
-    ExportCall(e, in, out, *this).fail("has no spelling in StableHLO", "take it out of the function that is written down");
+    ExportCall(e, in, out, *this).fail("has no spelling in StableHLO", "remove it from the exported function");
   }
   const Jaxpr body = executed_body(*e.op, *e.params, avals_of(in));
   std::string name(e.op->name);

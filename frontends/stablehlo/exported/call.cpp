@@ -139,7 +139,7 @@ ExportedFile read_exported_file(const std::string& path, SourceLoc loc) {
     if (num_leaves(file.result) != outputs)
       throw Error(fmt::format("{}: the program gives {} arrays, the result has {}", path, outputs, num_leaves(file.result)), loc);
     if (file.arguments.children.size() != 2)
-      throw Error(fmt::format("{}: the arguments are not those by position and those by name", path), loc);
+      throw Error(fmt::format("{}: the arguments are not a pair of positional and keyword arguments", path), loc);
     return file;
   });
 }

@@ -67,7 +67,7 @@ class Flat {
     ExportedTree out;
     const std::size_t kind = field(table, kKind);
     const std::uint64_t code = kind ? number(kind, 1) : 0;
-    if (code > static_cast<std::uint64_t>(ExportedTree::Kind::custom)) fail(kind, fmt::format("there is no kind {} of a tree", code));
+    if (code > static_cast<std::uint64_t>(ExportedTree::Kind::custom)) fail(kind, fmt::format("unknown kind {} of tree node", code));
     out.kind = static_cast<ExportedTree::Kind>(code);
     const Vector children = vector(table, kChildren, 4), names = vector(table, kNames, 4);
     for (std::size_t i = 0; i < children.count; ++i) out.children.push_back(tree(follow(children.first + 4 * i), budget));
@@ -77,7 +77,7 @@ class Flat {
       budget -= out.names.back().size();
     }
     if (out.kind == ExportedTree::Kind::dict && out.names.size() != out.children.size())
-      fail(table, "a dict has not one name for each entry");
+      fail(table, "a dict must have one name for each entry");
     return out;
   }
 
@@ -112,7 +112,7 @@ ExportedParts read_exported(std::string_view bytes, const std::string& file, Sou
   std::size_t budget = 4 * bytes.size();
   for (const auto& [slot, tree] : {std::pair(std::size_t{kInTree}, &parts.arguments), std::pair(std::size_t{kOutTree}, &parts.result)}) {
     const std::size_t at = flat.field(root, slot);
-    if (!at) flat.fail(root, "there is no tree of the arguments, or of the result");
+    if (!at) flat.fail(root, "the tree of the arguments or of the result is missing");
     *tree = flat.tree(flat.follow(at), budget);
   }
   const Flat::Vector kept = flat.vector(root, kKept, 2), platforms = flat.vector(root, kPlatforms, 4);

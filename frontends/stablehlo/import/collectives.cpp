@@ -33,7 +33,7 @@ struct Lines {
 /// The matrix's rows; entries of -1, which make rows equally long, left out.
 Groups rows_of(const OpCall& c, const Attribute& a) {
   if (a.kind != Attribute::Kind::dense || a.type.kind != Type::Kind::tensor || a.type.tensor.shape.size() != 2)
-    c.fail("its groups are no matrix of devices");
+    c.fail("its groups are not a matrix of devices");
   const std::vector<std::int64_t> all = integers_of(a, c);
   const std::int64_t rows = a.type.tensor.shape[0], columns = a.type.tensor.shape[1];
   Groups out(static_cast<std::size_t>(rows));
@@ -57,7 +57,7 @@ bool among_partitions(const OpCall& c) {
 
 const ManualScope& scope_of(const OpCall& c) {
   const ManualScope* const scope = c.importer().manual();
-  if (!scope) c.fail("it communicates outside of a program of one device (sdy.manual_computation), where there is nobody else");
+  if (!scope) c.fail("it communicates outside of a program of one device (sdy.manual_computation), where there is only one device");
   return *scope;
 }
 
@@ -170,7 +170,7 @@ Lines lines_of(const OpCall& c, const Attribute& given, bool are_partitions) {
     const MeshAxes& mesh = scope_of(c).mesh;
     Lines lines;
     for (const Attribute& axis : given.find("axes")->items) {
-      if (axis.kind != Attribute::Kind::string || mesh.find(axis.text) < 0) c.fail("its groups are along no whole axis of the mesh");
+      if (axis.kind != Attribute::Kind::string || mesh.find(axis.text) < 0) c.fail("its groups are not along whole axes of the mesh");
       lines.axes.push_back(axis.text);
     }
     lines.size = mesh.size_of(lines.axes);
@@ -196,7 +196,7 @@ Lines lines_of(const OpCall& c, const Attribute& given, bool are_partitions) {
     return lines;
   }
   if (std::optional<Lines> parts = parts_of_lines(mesh, groups)) return *parts;
-  c.fail("its groups are no lines, or parts of them, along the axes of the mesh");
+  c.fail("its groups are neither lines along the axes of the mesh nor parts of such lines");
 }
 
 /// The axes that the body has; others are of an array that the devices along them have in common.
@@ -229,7 +229,7 @@ Array combined(const OpCall& c, const Lines& lines, const Array& x) {
   const Jaxpr region = c.region(0);
   if (region.data().input_avals().size() != 2 || region.data().outputs.size() != 1) c.fail("its region doesn't combine two values");
   const DType as = region.data().input_avals()[0].dtype;
-  if (as != x.dtype()) c.fail("its region combines other elements than the operand has");
+  if (as != x.dtype()) c.fail("its region combines elements of another type than the operand's");
   const std::optional<CombinerName> name = combiner_name(region);
   const bool ordered = !x.dtype().is_complex() && !x.dtype().is_bool();
   if (name == CombinerName::add && !x.dtype().is_bool()) return bind_psum(x, lines.axes, lines.groups, c.loc);
@@ -243,7 +243,7 @@ Array combined(const OpCall& c, const Lines& lines, const Array& x) {
         Arg(all ? bind_pmin(as_numbers, lines.axes, lines.groups, c.loc) : bind_pmax(as_numbers, lines.axes, lines.groups, c.loc), c.loc),
         bool_);
   }
-  if (lines.size == 0) c.fail("its groups are not of the same size, and it combines otherwise than by a sum, the greatest or the least");
+  if (lines.size == 0) c.fail("its groups are not of the same size, and its combiner is not a sum, a maximum or a minimum");
   // Of all the devices' arrays, side by side: from the first to the last.
   const Array all = bind_all_gather(x, gather_params(lines, 0, false), c.loc);
   auto of_device = [&](std::int64_t i) { return reshape_to(slice_axis(all, 0, i, i + 1, c.loc), {x.size()}, c.loc); };
@@ -422,7 +422,7 @@ PpermuteParams permutation_of(const OpCall& c) {
   Groups pairs = rows_of(c, c.need("source_target_pairs"));
   const ManualScope& scope = scope_of(c);
   for (const std::vector<int>& p : pairs)
-    if (p.size() != 2) c.fail("source_target_pairs has a row that is no pair");
+    if (p.size() != 2) c.fail("source_target_pairs has a row that is not a pair");
   to_positions(c, scope.mesh, pairs);
   std::vector<bool> differs(scope.mesh.names.size(), false);
   for (const std::vector<int>& p : pairs) {
@@ -477,7 +477,7 @@ const Import collective_permute_import("stablehlo.collective_permute", [](OpCall
 });
 
 const Import collective_broadcast_import("stablehlo.collective_broadcast", [](OpCall& c) -> Values {
-  if (c.flag("has_dynamic_root")) c.fail("a device that is chosen at run time is not known");
+  if (c.flag("has_dynamic_root")) c.fail("a device chosen at run time is not supported");
   const Lines lines = even_lines_of(c);
   if (lines.axes.empty()) return {c.in(0)};
   // That of the first device of each group.

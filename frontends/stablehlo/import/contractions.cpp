@@ -51,7 +51,7 @@ const Import dot_general_import("stablehlo.dot_general", [](OpCall& c) -> Values
     for (const bool batch : {false, true}) {
       const Attribute* both = c.find(batch ? "batching_dims" : "contracting_dims");
       if (!both) continue;
-      if (both->items.size() != 2) c.fail("dimension numbers are written `[...] x [...]`");
+      if (both->items.size() != 2) c.fail("dimension numbers must be written `[...] x [...]`");
       (batch ? dims.batch : dims.contracting) = {dims_of(c, &both->items[0], a.ndim()), dims_of(c, &both->items[1], b.ndim())};
     }
   }
@@ -142,7 +142,7 @@ std::vector<std::int64_t> window_entry(const OpCall& c, std::string_view name, s
   if (const Attribute* window = c.find("window"); !a && window) a = window->find(pretty);
   if (!a) return std::vector<std::int64_t>(count, otherwise);
   std::vector<std::int64_t> out = integers_of(*a, c);
-  if (out.size() != count) c.fail(std::string(name) + " has not one entry for each spatial dimension");
+  if (out.size() != count) c.fail(std::string(name) + " must have one entry for each spatial dimension");
   return out;
 }
 
@@ -156,7 +156,7 @@ const Import convolution_import("stablehlo.convolution", [](OpCall& c) -> Values
         layout_of(c, numbers, "kernel_output_feature_dimension", "kernel_input_feature_dimension", "kernel_spatial_dimensions"),
         layout_of(c, numbers, "output_batch_dimension", "output_feature_dimension", "output_spatial_dimensions")};
   } else {
-    if (numbers.items.size() != 3) c.fail("dim_numbers are written `[...]x[...]->[...]`");
+    if (numbers.items.size() != 3) c.fail("dim_numbers must be written `[...]x[...]->[...]`");
     p.dimension_numbers = {layout_of(c, numbers.items[0], "b", "f"), layout_of(c, numbers.items[1], "o", "i"),
                            layout_of(c, numbers.items[2], "b", "f")};
   }
@@ -172,10 +172,10 @@ const Import convolution_import("stablehlo.convolution", [](OpCall& c) -> Values
   p.padding.assign(spatial, {0, 0});
   const Attribute* window = c.find("window");
   if (const Attribute* pad = window ? window->find("pad") : nullptr) {
-    if (pad->items.size() != spatial) c.fail("pad has not one pair for each spatial dimension");
+    if (pad->items.size() != spatial) c.fail("pad must have one pair for each spatial dimension");
     for (std::size_t i = 0; i < spatial; ++i) {
       const std::vector<std::int64_t> pair = integers_of(pad->items[i], c);
-      if (pair.size() != 2 || std::abs(pair[0]) > (1 << 30) || std::abs(pair[1]) > (1 << 30)) c.fail("pad has an entry that is no pair");
+      if (pair.size() != 2 || std::abs(pair[0]) > (1 << 30) || std::abs(pair[1]) > (1 << 30)) c.fail("pad has an entry that is not a pair");
       p.padding[i] = {pair[0], pair[1]};
     }
   } else {

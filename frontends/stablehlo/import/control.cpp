@@ -20,10 +20,10 @@ const Import while_import(
       for (const Array& x : start) carry.push_back({x.shape(), x.dtype()});
       const Jaxpr cond = c.region(0, carry), body = c.region(1, carry);
       const std::vector<Aval> predicate = cond.data().output_avals(), next = body.data().output_avals();
-      if (predicate.size() != 1 || predicate[0] != Aval{{}, bool_}) c.fail("its condition gives no bool");
-      if (next.size() != carry.size()) c.fail("its body gives another number of values than it takes");
+      if (predicate.size() != 1 || predicate[0] != Aval{{}, bool_}) c.fail("its condition does not return a bool");
+      if (next.size() != carry.size()) c.fail("its body returns another number of values than it takes");
       for (std::size_t i = 0; i < carry.size(); ++i)
-        if (!same_type(next[i], carry[i])) c.fail("its body gives values of other types than it takes");
+        if (!same_type(next[i], carry[i])) c.fail("its body returns values of other types than it takes");
       if (const std::optional<Arrays> counted = counted_loop(cond, body, start, c.loc)) return values_of(*counted);
       return values_of(bind_while({body, 0, cond, 0}, start, c.loc));
     },
@@ -37,7 +37,7 @@ Values choose(OpCall& c, const Array& index, std::size_t regions) {
     const std::vector<Aval> out = branches[i].data().output_avals(), first = branches[0].data().output_avals();
     bool same = out.size() == first.size();
     for (std::size_t k = 0; same && k < out.size(); ++k) same = same_type(out[k], first[k]);
-    if (!same) c.fail("its regions give values of different types");
+    if (!same) c.fail("its regions return values of different types");
   }
   const Array operands[] = {index};
   return values_of(bind_cond({std::move(branches)}, operands, c.loc));
@@ -74,7 +74,7 @@ const Import case_import(
 const Import scan_import("chlo.scan", [](OpCall& c) -> Values {
   const std::vector<std::int64_t> sizes = c.integers("operandSegmentSizes");
   if (sizes.size() != 2 || sizes[0] < 1 || sizes[1] < 0 || static_cast<std::size_t>(sizes[0] + sizes[1]) != c.num_operands())
-    c.fail("operandSegmentSizes doesn't tell the arrays from the carry");
+    c.fail("operandSegmentSizes does not separate the arrays from the carry");
   const auto arrays = static_cast<std::size_t>(sizes[0]), carries = static_cast<std::size_t>(sizes[1]);
   const std::int64_t dimension = c.integer("dimension");
   Arrays xs = c.ins(0, arrays), carry = c.ins(arrays, arrays + carries);
@@ -90,10 +90,10 @@ const Import scan_import("chlo.scan", [](OpCall& c) -> Values {
     Arrays given(in.begin() + static_cast<std::ptrdiff_t>(carries), in.end());
     append(given, in.first(carries));
     Arrays out = c.run_region(0, given);
-    if (out.size() < carries) c.fail("its region gives fewer values than are carried");
+    if (out.size() < carries) c.fail("its region returns fewer values than are carried");
     std::rotate(out.begin(), out.end() - static_cast<std::ptrdiff_t>(carries), out.end());
     for (std::size_t i = 0; i < carries; ++i)
-      if (!same_type(out[i].aval(), types[i])) c.fail("its region gives another type than it carries");
+      if (!same_type(out[i].aval(), types[i])) c.fail("its region returns another type than it carries");
     return out;
   });
   Arrays operands = carry;

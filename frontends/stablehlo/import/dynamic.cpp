@@ -21,7 +21,7 @@ Attribute list_of(const OpCall& c, const std::vector<std::int64_t>& values) {
 std::vector<std::int64_t> constant(const OpCall& c, std::size_t i) {
   const Array x = concrete_or_empty(c.in(i));
   if (x.is_empty_handle()) c.fail(fmt::format("operand {} is known at run time only; sizes must be constants", i));
-  if (!x.dtype().is_integer() || x.ndim() > 2 || x.size() > (1 << 16)) c.fail(fmt::format("operand {} is no list of sizes", i));
+  if (!x.dtype().is_integer() || x.ndim() > 2 || x.size() > (1 << 16)) c.fail(fmt::format("operand {} is not a list of sizes", i));
   return x.to_vector<std::int64_t>();
 }
 

@@ -37,7 +37,7 @@ Array compare_arrays(const std::string& direction, bool total_order, const Array
       if (from == direction) return to;
     return nullptr;
   }();
-  if (!named) throw Error("there is no comparison " + direction, loc);
+  if (!named) throw Error("unknown comparison " + direction, loc);
   if (total_order && x.dtype().is_floating()) {
     if (direction == "LT" || direction == "GT") return bind_named("lt_to", {direction == "LT" ? x : y, direction == "LT" ? y : x}, loc);
     if (direction == "LE" || direction == "GE") return bind_named("le_to", {direction == "LE" ? x : y, direction == "LE" ? y : x}, loc);
@@ -126,7 +126,7 @@ Values import_simple(OpCall& c) {
     const Arrays out = bind_primitive(*op, make_params(NoParams()), in, c.loc);
     return {out.begin(), out.end()};
   }
-  c.fail("is no elementwise operation");
+  c.fail("is not an elementwise operation");
 }
 const bool simple_imported = [] {
   for (const Simple& s : kSimple) Import(s.name, import_simple, s.elements);
@@ -167,13 +167,13 @@ Array bitcast_between(const OpCall& c, const Array& x, DType to, const Shape& re
   if (x.dtype() == to) return x;
   if (x.dtype().is_bool()) {  // the first is the lowest bit
     const DType bits = to.itemsize() == 1 ? uint8 : to.itemsize() == 2 ? uint16 : to.itemsize() == 4 ? uint32 : uint64;
-    if (to.is_complex() || x.ndim() == 0 || x.shape().back() != 8 * to.itemsize()) c.fail("bools don't make up whole elements");
+    if (to.is_complex() || x.ndim() == 0 || x.shape().back() != 8 * to.itemsize()) c.fail("the bools do not make up whole elements");
     const int last = x.ndim() - 1;
     const Array set = convert(Arg(x, loc), bits) << iota_array(bits, x.shape(), last, loc);
     return bitcast_between(c, reduce_or(set, {last}, loc), to, result);
   }
   if (to.is_bool()) {
-    if (x.dtype().is_complex()) c.fail("complex numbers are not taken apart into bools");
+    if (x.dtype().is_complex()) c.fail("complex numbers cannot be bitcast to bools");
     const DType bits = x.dtype().itemsize() == 1 ? uint8 : x.dtype().itemsize() == 2 ? uint16 : x.dtype().itemsize() == 4 ? uint32 : uint64;
     const Array whole = insert_axes(bitcast_between(c, x, bits, x.shape()), {x.ndim()}, loc);
     const Shape shape = x.shape().inserted(x.ndim(), 8 * bits.itemsize());
@@ -202,7 +202,7 @@ const Import bitcast_import("stablehlo.bitcast_convert", [](OpCall& c) -> Values
   const NarrowFormat *from = c.value(0).narrow, *to = c.op.result_types[0].narrow;
   if (from && to && from->bits == to->bits) return {from_bits(*to, to_bits(*from, c.in(0)))};
   for (const NarrowFormat* f : {from, to})
-    if (f && f->bits != 8) c.fail("elements of " + std::string(f->mlir) + " are not taken apart into others, nor made of them");
+    if (f && f->bits != 8) c.fail("elements of " + std::string(f->mlir) + " cannot be bitcast to or from elements of another size");
   const Array x = from ? to_bits(*from, c.in(0)) : c.in(0);
   const Array out = bitcast_between(c, x, to ? uint8 : c.result().dtype, c.result().shape);
   return {to ? from_bits(*to, out) : out};

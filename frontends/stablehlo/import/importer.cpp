@@ -133,7 +133,7 @@ std::vector<std::int64_t> integers_of(const Attribute& a, const OpCall& c) {
     }
     return out;
   }
-  c.fail("an attribute is no list of integers");
+  c.fail("an attribute is not a list of integers");
 }
 
 std::int64_t OpCall::integer(std::string_view name, std::string_view pretty) const {
@@ -146,7 +146,7 @@ std::int64_t OpCall::integer_or(std::string_view name, std::int64_t otherwise) c
 bool OpCall::flag(std::string_view name) const {
   const Attribute* a = find(name);
   if (!a) return false;
-  if (a->kind != Attribute::Kind::boolean && a->kind != Attribute::Kind::unit) fail(fmt::format("the attribute {} is no bool", name));
+  if (a->kind != Attribute::Kind::boolean && a->kind != Attribute::Kind::unit) fail(fmt::format("the attribute {} is not a bool", name));
   return a->kind == Attribute::Kind::unit || a->integer != 0;
 }
 

@@ -18,7 +18,7 @@ namespace {
 class Numbers {
  public:
   Numbers(const OpCall& c, const char* name) : c_(c), from_(c.need(name)) {
-    if (from_.kind != Attribute::Kind::dictionary) c.fail(std::string(name) + " is no list of named entries");
+    if (from_.kind != Attribute::Kind::dictionary) c.fail(std::string(name) + " is not a list of named entries");
   }
   std::vector<int> dims(std::string_view name) const {
     const Attribute* a = from_.find(name);
@@ -139,7 +139,7 @@ Array moved_starts(const OpCall& c, const ScatterDimensionNumbers& n, const Arra
 }
 
 const Import scatter_import("stablehlo.scatter", [](OpCall& c) -> Values {
-  if (c.num_operands() < 3 || c.num_operands() % 2 == 0) c.fail("there are not as many updates as operands");
+  if (c.num_operands() < 3 || c.num_operands() % 2 == 0) c.fail("there must be as many updates as operands");
   const std::size_t n = (c.num_operands() - 1) / 2;
   const Numbers numbers(c, "scatter_dimension_numbers");
   ScatterParams p;

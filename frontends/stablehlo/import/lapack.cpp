@@ -151,7 +151,7 @@ Values geqrf(OpCall& c) {
 /// transformations, revisited", 2006).
 Values orgqr(OpCall& c) {
   const Array packed = matrix_like(c), taus = c.in(1);
-  if (taus.ndim() != packed.ndim() - 1 || taus.dtype() != packed.dtype()) c.fail("there is not a vector of factors for each matrix");
+  if (taus.ndim() != packed.ndim() - 1 || taus.dtype() != packed.dtype()) c.fail("there must be one vector of factors for each matrix");
   const std::int64_t m = packed.shape()[packed.ndim() - 2], n = packed.shape().back(), k = taus.shape().back();
   if (n > m || k > n) c.fail("there are more factors than columns, or more columns than rows");
   const Arrays out = for_each_matrix({packed, taus}, {2, 1}, c.loc, [&](std::span<const Array> in) -> Arrays {

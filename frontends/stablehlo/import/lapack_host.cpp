@@ -77,11 +77,11 @@ struct Batch {
 Batch square(const OpCall& c, const std::vector<std::vector<std::int64_t>>& results) {
   const Batch b(c);
   if (b.rows != b.columns) c.fail("its operand is a square matrix");
-  if (c.op.result_types.size() != results.size()) c.fail("it has not as many results as the routine");
+  if (c.op.result_types.size() != results.size()) c.fail("it does not have the routine's number of results");
   for (std::size_t i = 0; i < results.size(); ++i) {
     std::int64_t n = b.count;
     for (std::int64_t d : results[i]) n *= d;
-    if (c.result(i).shape.num_elements() != n) c.fail("one of its results has not the routine's shape");
+    if (c.result(i).shape.num_elements() != n) c.fail("one of its results does not have the routine's shape");
   }
   return b;
 }

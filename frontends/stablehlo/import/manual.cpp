@@ -26,7 +26,7 @@ Array sum_of(const Array& x, const std::vector<std::string>& axes) {
 
 Values run_manual(OpCall& c, const ManualComputation& m) {
   if (c.op.regions.size() != 1 || c.op.regions[0].arguments.size() != c.num_operands())
-    c.fail("its body takes not one block for each operand");
+    c.fail("its body must take one block for each operand");
   ShardMapParams p;
   p.mesh = m.mesh, p.newly_manual_axes.names = m.axes;
   p.in_specs.specs = m.in_specs, p.out_specs.specs = m.out_specs;
@@ -64,7 +64,7 @@ Values run_manual(OpCall& c, const ManualComputation& m) {
     });
     const std::vector<Aval> results = p.jaxpr.data().output_avals();
     if (results.size() != m.out_specs.size())
-      c.fail(fmt::format("its body gives {} values for {} results", results.size(), m.out_specs.size()));
+      c.fail(fmt::format("its body returns {} values for {} results", results.size(), m.out_specs.size()));
     return {};
   });
   if (m.axes.empty()) return out;

@@ -33,10 +33,10 @@ struct Operands {
 /// Half of the operands are arrays, the other half the scalars to start from, in whose dtype elements are combined.
 Operands halves(const OpCall& c) {
   const std::size_t n = c.num_operands() / 2;
-  if (n == 0 || c.num_operands() % 2 != 0) c.fail("there is not one value to start from for each operand");
+  if (n == 0 || c.num_operands() % 2 != 0) c.fail("there must be one initial value for each operand");
   Operands o{c.ins(0, n), c.ins(n, 2 * n)};
   for (std::size_t i = 0; i < n; ++i)
-    if (o.xs[i].dtype() != o.starts[i].dtype()) c.fail("an operand and its value to start from have different element types");
+    if (o.xs[i].dtype() != o.starts[i].dtype()) c.fail("an operand and its initial value have different element types");
   return o;
 }
 
@@ -54,7 +54,7 @@ const Import reduce_import("stablehlo.reduce", [](OpCall& c) -> Values {
   const std::vector<int> axes = c.dims("dimensions");
   for (int a : axes)
     if (a >= xs[0].ndim() || std::count(axes.begin(), axes.end(), a) != 1)
-      c.fail("dimensions has one that the operands haven't, or one twice");
+      c.fail("dimensions names one that the operands lack, or one twice");
   if (xs.size() == 1 && !axes.empty())
     if (const std::optional<Array> known = reduced_by_name(c.region(0), xs[0], starts[0], axes, c.loc)) return {*known};
   std::vector<int> sorted = axes;

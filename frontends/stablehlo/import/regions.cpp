@@ -37,7 +37,7 @@ std::optional<CombinerName> combiner_name(const Jaxpr& j) {
 
 std::vector<Jaxpr> split_region(const OpCall& c, const Jaxpr& region, std::size_t n) {
   const JaxprData& d = region.data();
-  if (d.input_avals().size() != 2 * n || d.outputs.size() != n) c.fail("its region has not two values for each operand, and one result");
+  if (d.input_avals().size() != 2 * n || d.outputs.size() != n) c.fail("its region must take two values for each operand and return one");
   if (n == 1) return {dce_program(region)};
   std::vector<Jaxpr> out;
   for (std::size_t i = 0; i < n; ++i) {

@@ -12,7 +12,7 @@
 namespace weft::detail::mlir {
 
 Array array_of(const Attribute& dense, const OpCall& c) {
-  if (dense.kind != Attribute::Kind::dense) c.fail("the value is no tensor's elements");
+  if (dense.kind != Attribute::Kind::dense) c.fail("the value is not the elements of a tensor");
   const Aval type = aval_of(dense.type, c.importer(), dense.place);
   const std::int64_t n = type.size();
   if (dense.is_splat || type.shape.empty()) {
@@ -51,7 +51,7 @@ const Import broadcast_in_dim_import(
       const Shape& shape = c.result().shape;
       const Array& x = c.in(0);
       const std::vector<int> dims = c.dims("broadcast_dimensions", "dims");
-      if (static_cast<int>(dims.size()) != x.ndim()) c.fail("broadcast_dimensions has not one entry for each dimension of the operand");
+      if (static_cast<int>(dims.size()) != x.ndim()) c.fail("broadcast_dimensions must have one entry for each dimension of the operand");
       // Dimensions may be in any order here; weft wants them increasing.
       std::vector<int> order(dims.size());
       for (std::size_t i = 0; i < order.size(); ++i) order[i] = static_cast<int>(i);
@@ -81,8 +81,8 @@ const Import transpose_import(
       std::vector<int> sorted = permutation;
       std::sort(sorted.begin(), sorted.end());
       for (std::size_t i = 0; i < sorted.size(); ++i)
-        if (sorted[i] != static_cast<int>(i)) c.fail("permutation is none");
-      if (static_cast<int>(sorted.size()) != c.in(0).ndim()) c.fail("permutation has not one entry for each dimension");
+        if (sorted[i] != static_cast<int>(i)) c.fail("permutation is not a list of dimensions");
+      if (static_cast<int>(sorted.size()) != c.in(0).ndim()) c.fail("permutation must have one entry for each dimension");
       return {permute(c.in(0), permutation, c.loc)};
     },
     Elements::moved);
@@ -102,7 +102,7 @@ const Import slice_import(
           start.push_back(r[0]), limit.push_back(r[1]), strides.push_back(r.size() == 3 ? r[2] : 1);
         }
       }
-      if (start.size() != rank || limit.size() != rank) c.fail("there is not one range for each dimension");
+      if (start.size() != rank || limit.size() != rank) c.fail("there must be one range for each dimension");
       return {slice_range(c.in(0), start, limit, strides, c.loc)};
     },
     Elements::moved);
@@ -113,7 +113,7 @@ const Import pad_import(
       const auto rank = static_cast<std::size_t>(c.in(0).ndim());
       const std::vector<std::int64_t> low = c.integers("edge_padding_low", "low"), high = c.integers("edge_padding_high", "high"),
                                       interior = c.integers("interior_padding", "interior");
-      if (low.size() != rank || high.size() != rank || interior.size() != rank) c.fail("padding has not one entry for each dimension");
+      if (low.size() != rank || high.size() != rank || interior.size() != rank) c.fail("padding must have one entry for each dimension");
       PaddingConfig config;
       for (std::size_t i = 0; i < rank; ++i) config.push_back({low[i], high[i], interior[i]});
       return {pad_with(c.in(0), c.in(1), config, c.loc)};
@@ -135,7 +135,7 @@ const Import reverse_import(
     [](OpCall& c) -> Values {
       const std::vector<int> dims = c.dims("dimensions", "dims");
       for (int d : dims)
-        if (d >= c.in(0).ndim()) c.fail("dimensions has one that the operand hasn't");
+        if (d >= c.in(0).ndim()) c.fail("dimensions names one that the operand lacks");
       return {reverse(c.in(0), dims, c.loc)};
     },
     Elements::moved);

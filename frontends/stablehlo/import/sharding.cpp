@@ -108,8 +108,8 @@ const Import constraint_import("sdy.sharding_constraint", import_constraint);
 Values import_manual(OpCall& c) {
   const Attribute &ins = c.need("in_shardings"), &outs = c.need("out_shardings"), &axes = c.need("manual_axes");
   if (ins.items.size() != c.num_operands())
-    c.fail(fmt::format("it has {} operands and {} shardings of them", c.num_operands(), ins.items.size()));
-  if (outs.items.size() != c.op.result_types.size()) c.fail("it has not one sharding for each result");
+    c.fail(fmt::format("it has {} operands, but {} shardings for them", c.num_operands(), ins.items.size()));
+  if (outs.items.size() != c.op.result_types.size()) c.fail("it must have one sharding for each result");
   ManualComputation m;
   std::optional<ProgramMesh> mesh;
   auto sharding_at = [&](const Attribute& a, int ndim) {

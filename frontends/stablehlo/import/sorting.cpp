@@ -160,7 +160,7 @@ Arrays sort_by_keys(const OpCall& c, const std::vector<Key>& keys, const Arrays&
     Array by = value;
     if (!same && total) by = total_order_key(value, c.loc);
     if (key.descends) {
-      if (by.dtype().is_complex()) c.fail("complex numbers that descend are not sorted");
+      if (by.dtype().is_complex()) c.fail("complex numbers cannot be sorted in descending order");
       by = bind_named(by.dtype().is_floating() ? "neg" : "not", {by}, c.loc);
     }
     if (ended) by = where(*ended, scalar(by, 0), by);
@@ -236,7 +236,7 @@ Arrays sort_by_network(const OpCall& c, const Jaxpr& less, const Arrays& xs, int
 /// pair come first. Equal ones keep their order.
 Arrays sorted_by(const OpCall& c, const Jaxpr& less, const Arrays& xs, int dimension) {
   const auto out_types = less.data().output_avals();
-  if (out_types.size() != 1 || out_types[0] != Aval{{}, bool_}) c.fail("the region gives no bool");
+  if (out_types.size() != 1 || out_types[0] != Aval{{}, bool_}) c.fail("the region does not return a bool");
   if (less.data().num_consts != 0) c.fail("the region uses values from outside");
   const std::optional<std::vector<Key>> keys = ComparatorReader(less).keys();
   return keys ? sort_by_keys(c, *keys, xs, dimension) : xs[0].size() == 0 ? xs : sort_by_network(c, less, xs, dimension);
@@ -269,7 +269,7 @@ const Import approx_top_k_import("custom_call.ApproxTopK", [](OpCall& c) -> Valu
   const Attribute* dimension = config ? config->find("reduction_dim") : nullptr;
   const Attribute* const called = c.find("called_computations");
   if (!dimension || !called || called->items.size() != 1) c.fail("its reduction_dim or its comparison is missing");
-  if (c.num_operands() == 0 || c.num_operands() % 2 != 0) c.fail("there is not one start for each operand");
+  if (c.num_operands() == 0 || c.num_operands() % 2 != 0) c.fail("there must be one initial value for each operand");
   const Arrays xs = c.ins(0, c.num_operands() / 2);
   const std::int64_t d = dimension->integer;
   if (d < 0 || d >= xs[0].ndim()) c.fail("reduction_dim is not a dimension of the operands");
