@@ -104,7 +104,7 @@ double work_of(const Primitive& op, std::span<const Array> inputs, std::span<con
     most = std::max(most, static_cast<double>(a.size()));
     product *= static_cast<double>(std::max<std::int64_t>(a.size(), 1));
   }
-  // Of (m, k) x (k, n) -> (m, n): the square root of the product is m n k.
+  // For (m, k) x (k, n) -> (m, n): the square root of the product is m n k.
   return op.kind == Kind::dot || op.kind == Kind::convolution ? std::sqrt(product) : most;
 }
 

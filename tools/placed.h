@@ -1,4 +1,4 @@
-// Programs that run on other devices than the first ones.
+// Programs run on devices other than the first ones.
 #pragma once
 #include <vector>
 

@@ -1,4 +1,4 @@
-// Programs as weft reads them from what it writes of them in StableHLO.
+// Round trips: programs written as StableHLO and read back.
 #pragma once
 #include <string>
 #include <vector>

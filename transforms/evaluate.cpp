@@ -36,7 +36,7 @@ double cost_of(const JaxprData& d, const Eqn& e) {
       for (const Atom a : e.inputs) in.push_back(d.aval(a));
       return kEquation + eager_cost(executed_body(*e.op, *e.params, in));
     }
-    // Of (m, k) x (k, n) -> (m, n): the square root of the product of sizes is m n k.
+    // For (m, k) x (k, n) -> (m, n): the square root of the product of sizes is m n k.
     case Kind::dot:
     case Kind::convolution: return kEquation + kTerm * std::sqrt(product);
     // Devices run programs of their own.

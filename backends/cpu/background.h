@@ -1,4 +1,4 @@
-// Work that nobody waits for: better code for what turns out to be used a lot, and files for other processes.
+// Background work: optimised code for programs that are used a lot, and files for other processes.
 #pragma once
 #include <functional>
 

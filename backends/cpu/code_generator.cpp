@@ -54,12 +54,12 @@ llvm::TargetMachine& thread_machine(CodeTier tier) {
 /// Passes for what kernels never have: exceptions, garbage collection, threads' variables, tiles, comparisons of memory,
 /// debug information, counters, protection against attacks. Each costs some microseconds all the same.
 constexpr const char* kIdlePasses[] = {
-    // Of the intermediate code.
+    // Passes on LLVM IR.
     "expand-large-div-rem", "expand-large-fp-convert", "atomic-expand", "lower-amx-intrinsics", "lower-amx-type", "gc-lowering",
     "shadow-stack-gc-lowering", "lower-constant-intrinsics", "expandvp", "post-inline-ee-instrument", "expand-reductions",
     "indirectbr-expand", "dwarf-eh-prepare", "callbrprepare", "safe-stack", "stack-protector", "debug-ata", "mergeicmps", "expand-memcmp",
     "consthoist", "replace-with-veclib", "partially-inline-libcalls", "tlshoist", "x86-partial-reduction",
-    // Of the machine's.
+    // Passes on machine code.
     "x86argumentstackrebase", "localstackalloc", "x86-slh", "fastpretileconfig", "fasttileconfig", "tilepreconfig", "tileconfig",
     "lowertilecopy", "removeredundantdebugvalues", "fixup-statepoint-caller-saved", "machine-opt-remark-emitter", "kcfi", "gc-analysis",
     "fentry-insert", "xray-instrumentation", "patchable-function", "funclet-layout", "stackmap-liveness", "livedebugvalues",

@@ -1,4 +1,4 @@
-// Operations that no kernel is and that no library computes on the host, written out in ones that are kernels and products.
+// Expansions, for the host, of operations that have neither a kernel nor a library routine into kernels and matrix products.
 #pragma once
 #include <optional>
 #include <span>

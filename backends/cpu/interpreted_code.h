@@ -1,4 +1,4 @@
-// LLVM's intermediate code run as it is: for what runs so shortly that machine code for it would take longer to make.
+// An interpreter of LLVM IR, for code that runs so briefly that compiling it would take longer.
 #pragma once
 #include <cstdint>
 #include <memory>

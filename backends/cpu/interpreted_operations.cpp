@@ -72,7 +72,7 @@ std::make_signed_t<T> with_sign(T v) {
       return expression;                  \
     }                                     \
   };
-// Of integers without signs.
+// Unsigned integers.
 WEFT_OPERATION2(Add, static_cast<T>(Wide<T>(a) + Wide<T>(b)))
 WEFT_OPERATION2(Sub, static_cast<T>(Wide<T>(a) - Wide<T>(b)))
 WEFT_OPERATION2(Mul, static_cast<T>(Wide<T>(a) * Wide<T>(b)))
@@ -101,7 +101,7 @@ WEFT_OPERATION2(SMax, with_sign(a) > with_sign(b) ? a : b)
 WEFT_OPERATION1(Abs, with_sign(a) < 0 ? static_cast<T>(T(0) - a) : a)
 WEFT_OPERATION1(LeadingZeros, static_cast<T>(std::countl_zero(a)))
 WEFT_OPERATION1(Ones, static_cast<T>(std::popcount(a)))
-// Of floating-point numbers.
+// Floating-point numbers.
 WEFT_OPERATION2(FAdd, a + b)
 WEFT_OPERATION2(FSub, a - b)
 WEFT_OPERATION2(FMul, a* b)
@@ -319,7 +319,7 @@ WEFT_WIDE void range_512(const Op& o, char* m) {
 }
 #undef WEFT_WIDE
 
-/// Of the instructions that sixteen_lanes.cpp names, for all lanes and rounded as usual.
+/// The instructions that sixteen_lanes.cpp names, for all lanes and with the usual rounding.
 Run wide_instruction(const llvm::CallInst& c) {
   const auto number = [&](unsigned k) {
     const auto* v = llvm::dyn_cast<llvm::ConstantInt>(c.getArgOperand(k));

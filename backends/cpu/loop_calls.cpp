@@ -1,4 +1,4 @@
-// The library as the code of loops calls it: exceptions don't pass through that code.
+// The functions of the library that the code of loops calls. Exceptions must not pass through that code.
 #include <algorithm>
 #include <exception>
 

@@ -367,7 +367,7 @@ class TopKStep final : public NativeStep {
       std::sort(records, records + k_, less);
       return records;
     }
-    // Of most pieces of the line no element is larger than the least of those that were chosen before, which is seen by one comparison
+    // In most pieces of the line no element is larger than the least of those that were chosen before, which is seen by one comparison
     // each. Few are kept in order, so that the least is always known; of many it is found again whenever as many more have come.
     const bool few = k_ <= kFewKept;
     const std::int64_t room = std::min(n, k_ + std::max<std::int64_t>(k_, kRoom));

@@ -67,7 +67,7 @@ constexpr Tile kTiles[kRows] = {tile<1, N, transposed>, tile<2, N, transposed>, 
                                 tile<5, N, transposed>, tile<6, N, transposed>,  tile<7, N, transposed>,  tile<8, N, transposed>,
                                 tile<9, N, transposed>, tile<10, N, transposed>, tile<11, N, transposed>, tile<12, N, transposed>};
 
-/// Of each group of `lanes` elements of x and y: where (in x's, then in y's) its elements come from.
+/// For each group of `lanes` elements of x and y: where (in x's, then in y's) its elements come from.
 template <int lanes, int... from>
 inline __m512 shuffle(__m512 x, __m512 y) {
   constexpr int table[] = {from...};

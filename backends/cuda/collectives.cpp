@@ -158,11 +158,11 @@ class Join {
   }
 
  private:
-  /// Of each device's operand and result.
+  /// The addresses of each device's operand and result.
   using Places = std::vector<std::pair<DevicePointer, DevicePointer>>;
   static DevicePointer pointer(const Ref<Buffer>& b) { return static_cast<GpuBuffer&>(*b).pointer(); }
   static void* address(DevicePointer p) { return reinterpret_cast<void*>(p); }
-  /// Of this process's devices in the group.
+  /// The number of this process's devices in the group.
   std::size_t here() const { return at_.size(); }
   /// Whether no group before this one has devices of this process.
   bool first_here() const {

@@ -1,4 +1,4 @@
-// NCCL's communicators: who has one with whom, in one process or several, and when all are given up.
+// NCCL's communicators: which devices share one, in one process or several, and when all are destroyed.
 #pragma once
 #include <cstdint>
 #include <functional>
@@ -13,8 +13,8 @@ namespace weft::detail::cuda {
 /// The processes of some devices, in order; empty if all are this one's.
 std::vector<int> processes_across(const std::vector<int>& device_ids);
 
-/// Of one of the groups of positions into which a collective divides a mesh's devices: a communicator for each of this process's devices in
-/// it, in the group's order. Made at the first use: the mesh's, then by one split those of all groups. Where the mesh has devices of
+/// For one of the groups of positions into which a collective divides a mesh's devices: a communicator for each of this process's devices
+/// in it, in the group's order. Made at the first use: the mesh's, then by one split those of all groups. Where the mesh has devices of
 /// several processes, all of these call it, in one order; they agree on what they make before they make it. Throws DistributedError.
 std::vector<nccl::Comm> communicators_of(const std::vector<int>& mesh, const std::vector<std::vector<int>>& groups, std::size_t which,
                                          const CollectiveLabel& label);

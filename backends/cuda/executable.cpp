@@ -66,7 +66,7 @@ int launches_of(const KernelProgram& p, const GpuCode& code) {
         for (const KernelProgram& part : c.programs) {
           const int body = launches_of(part, code);
           if (body < 0) return -1;
-          // Of a loop's condition there are two, and of all that comes round copies; each branch has a kernel for its condition.
+          // A loop evaluates its condition at two places and copies its carry; each branch has a kernel for its condition.
           n += scan ? static_cast<int>(c.length) * body : 2 * (body + 1) + c.num_carry;
         }
       }

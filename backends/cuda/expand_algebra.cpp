@@ -128,7 +128,7 @@ bool has_routine(std::span<const Aval> in) {
   });
   return !too_large && cuda::has_solver();
 }
-/// Of an operation that kernels compute for small real matrices, a matrix a thread.
+/// Whether there is a routine, and no kernel: kernels compute small real matrices, one matrix per thread.
 bool has_routine_for_large(std::span<const Aval> in) {
   const bool in_lanes =
       !in[0].dtype.is_complex() && std::all_of(in.begin(), in.end(), [](const Aval& a) { return elements(a) <= kInLanes; });

@@ -63,7 +63,7 @@ Array transformed(const Array& x, DType dtype) {
   return reshape_to(move_axis(transformed(y, dtype), last, last + 1, {}), x.shape(), {});
 }
 
-/// Of any axis; the inverse is the forward one of the conjugate, conjugated.
+/// A transform along any axis; the inverse is the forward one of the conjugate, conjugated.
 Array along(const Array& x, int axis, bool inverse) {
   const int last = x.ndim() - 1;
   Array y = move_axis(x, axis, last, {});

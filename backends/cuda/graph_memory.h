@@ -1,5 +1,5 @@
-// Where the arrays of a mapped program are that is to be replayed: what one run of it allocates on its devices is written down, and given
-// at the same places to the runs that follow.
+// Memory of mapped programs that are replayed: the allocations of one run are recorded, and the runs that follow get the same
+// addresses.
 #pragma once
 #include <cstdint>
 #include <map>

@@ -1,4 +1,4 @@
-// What sizes, counts and positions say when they don't fit: nothing is ever cut.
+// The errors of sizes, counts and positions that do not fit their type: numbers are never truncated.
 #include "weft/core/array/integer.h"
 
 #include <limits>

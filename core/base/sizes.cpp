@@ -1,4 +1,4 @@
-// What a number from outside says that an int can't hold.
+// The error of a number from outside that an int cannot hold.
 #include "weft/core/base/sizes.h"
 
 #include <limits>

@@ -1,4 +1,4 @@
-// Objects of which each thread has its own, and that are there until the thread's last breath.
+// Per-thread objects that outlive the thread_local variables of their thread.
 //
 // A thread_local variable with a destructor is gone when an older one's destructor runs, which may be a user's that calls weft. These
 // objects go after all thread_local variables of the thread, and are made anew if something asks for them still later. The main thread's

@@ -1,4 +1,4 @@
-// What of a program its results, or some of them, depend on.
+// Liveness: the values and equations that a program's results, or some of them, depend on.
 #pragma once
 #include <span>
 #include <vector>

@@ -1,5 +1,5 @@
-// What passes make of programs, for those who look at it: who wants to see holds a PassNotes, and passes on the same thread tell it. A pass
-// costs one test of a pointer where nobody looks.
+// A record of what passes do to programs. A caller that wants one holds a PassNotes, to which the passes on the same thread report. A pass
+// costs one test of a pointer where there is none.
 #pragma once
 #include <optional>
 #include <string>

@@ -1,4 +1,4 @@
-// What of a loop or a branch the results that somebody reads depend on.
+// Dead code in loops and branches: the parts of them on which the results that are read depend.
 #pragma once
 #include <optional>
 #include <span>

@@ -1,4 +1,4 @@
-// Programs as they come to be and go: what is found out of each once, when its last equation is there, and its release.
+// The end of a program's construction, when what follows from its equations is computed once, and the program's release.
 #pragma once
 #include "weft/core/ir/rules.h"
 

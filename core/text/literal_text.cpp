@@ -77,7 +77,7 @@ N take_number(ParamReader& r, const char* expected, int base = 10) {
     end = std::from_chars(begin, r.text().data() + r.end(), v, base);
   if (end.ec == std::errc::invalid_argument) r.fail(std::string("expected ") + expected);
   if (end.ec == std::errc::result_out_of_range) {
-    // Of a floating number C's function tells whether it is too large or too small.
+    // C's function says whether a floating number is too large or too small.
     if constexpr (std::is_floating_point_v<N>)
       v = decimal_double(std::string(begin, end.ptr));
     else

@@ -9,7 +9,7 @@ bool any_matches(std::span<const ParamValue> list, std::string_view param, std::
   return false;
 }
 
-// Of any operation. Keep sorted.
+// Parameters of any operation. Keep sorted.
 constexpr ParamValue kLeftOut[] = {
     {"accuracy", "None"},
     {"lanes", "()"},

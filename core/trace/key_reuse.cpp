@@ -76,7 +76,7 @@ using TracedKeys = std::pair<const Trace*, Var>;
 /// Uses within one trace. A trace that is over is forgotten at the next use in the thread.
 struct TraceUses {
   Ref<Trace> trace;
-  /// Of keys that were cut out of others: those, and where in them; of ones that have values no others, and the words.
+  /// For keys that were sliced from others: those, and the place in them. For keys that have values: no others, and the words.
   std::map<Var, std::pair<TracedKeys, std::vector<std::int64_t>>> parts;
   std::map<std::pair<TracedKeys, std::int64_t>, Use> traced;
   std::map<std::uint64_t, Use> values;
@@ -217,7 +217,7 @@ void note_key_uses(const Jaxpr& program, std::span<const Array> inputs, const st
 }
 
 void note_key_uses(std::span<const Jaxpr> branches, std::span<const Array> inputs, const std::string& user, SourceLoc loc) {
-  // Of branches one runs, so that they use together what each of them uses; a program that is given a key twice uses it twice.
+  // Only one branch runs, so that together they use what any of them uses; a program that is given a key twice uses it twice.
   std::vector<std::pair<Array, Positions>> uses;
   for (const Jaxpr& j : branches) {
     const std::vector<Positions> used = used_keys(j);

@@ -23,7 +23,7 @@ struct Port {
   bool is_donated = false;                             ///< an argument that is deleted by a call
   const detail::mlir::NarrowFormat* narrow = nullptr;  ///< its elements, where weft has no dtype of them: `whole` is of their bits
   std::int64_t addends = 0;  ///< 0: devices hold blocks of the array; else so many in a row hold what adds up to it
-  // Of a program for several devices.
+  // For a program over several devices.
   std::optional<NamedSharding> sharding;
   detail::Ref<const detail::Placement> placement;
   std::vector<std::size_t> partition_of;  ///< for each place in the sharding's mesh

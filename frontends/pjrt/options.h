@@ -1,5 +1,5 @@
-// What a framework says of a compilation: a CompileOptionsProto in protocol buffers' wire format
-// (https://protobuf.dev/programming-guides/encoding/), of which weft reads how many devices there are to be, and which.
+// The options of a compilation: a CompileOptionsProto in protocol buffers' wire format (https://protobuf.dev/programming-guides/encoding/),
+// of which weft reads the number of devices, and which they are.
 #pragma once
 #include <string>
 #include <string_view>

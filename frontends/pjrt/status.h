@@ -1,4 +1,4 @@
-// What goes wrong, as the interface tells it: a code and a message; and events, on which a framework waits.
+// The interface's errors, a code and a message each, and its events, on which a framework waits.
 #pragma once
 #include <condition_variable>
 #include <functional>
@@ -28,7 +28,7 @@ struct Error {
   Code code;
   std::string message;
 };
-/// Of the exception that is being handled: its code and its message.
+/// The code and the message of the exception that is being handled.
 Error current_error();
 /// What went wrong in a function, or nothing.
 template <class F>
@@ -74,7 +74,7 @@ class Progress {
 struct Event {
   std::shared_ptr<Progress> progress;  ///< null: it has succeeded
 };
-/// Of something that has been done.
+/// An event that is ready.
 inline Event* ready_event() { return new Event; }
 
 }  // namespace weft::pjrt

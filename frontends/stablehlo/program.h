@@ -1,5 +1,5 @@
-// A StableHLO module whole: its program, and what stands beside it about devices, memory and names. For those who run programs of others on
-// their behalf (frontends/pjrt); <weft/stablehlo.h> is for users.
+// A whole StableHLO module: its program, and what it states about devices, memory and names. For code that runs programs on behalf of
+// others (frontends/pjrt); <weft/stablehlo.h> is for users.
 #pragma once
 #include <cstdint>
 #include <optional>

@@ -1,4 +1,4 @@
-// What stands for the values that a table hasn't got.
+// Placeholders for missing values of tables.
 #pragma once
 #include "weft/core/array/array.h"
 

@@ -38,7 +38,7 @@ Array lu_solve(const Array& lu, const Array& permutation, const Array& b, bool t
   return permute_rows(solve_triangular(lu, solve_triangular(lu, b, u, loc), l, loc), argsort(permutation), loc);
 }
 
-/// Of matrices with equal leading dimensions. One factorisation serves the solution and its derivatives.
+/// The solution for matrices with equal leading dimensions. One factorisation serves the solution and its derivatives.
 Array solve_matrices(const Array& a, const Array& b, SourceLoc loc) {
   const LuFactors f = lu_factors(stop_gradient_of(a, loc), loc);
   using Arrays = std::span<const Array>;

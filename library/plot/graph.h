@@ -1,4 +1,4 @@
-// Pictures of programs and of where arrays are, as SVG.
+// Programs, and the shardings of arrays, drawn as SVG.
 #pragma once
 #include <string>
 

@@ -97,7 +97,7 @@ const std::vector<std::string>* names_along(const Plot& plot, bool along_x) {
   }
   return nullptr;
 }
-/// Of cells without names only whole numbers.
+/// Whether an axis marks whole numbers only: those of a heat map's cells without names.
 bool counts_cells(const Plot& plot) {
   const PlotMark* const image = find_kind(plot, Kind::image);
   return image && image->x_sides.first == -0.5;

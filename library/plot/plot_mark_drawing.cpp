@@ -42,7 +42,7 @@ bool clip(Point& a, Point& b, const Box& box) {
   return true;
 }
 
-/// Of many points in the order of x those that show: in each column of pixels the first, the lowest, the highest and the last.
+/// The visible ones of many points in the order of x: in each column of pixels the first, the lowest, the highest and the last.
 std::vector<Point> thinned(const std::vector<Point>& points, double width) {
   if (static_cast<double>(points.size()) < 8 * width) return points;
   for (std::size_t i = 1; i < points.size(); ++i)
@@ -115,7 +115,7 @@ std::string marker_style(Marker marker, const std::string& color, double opacity
 }
 
 void draw_markers(SvgWriter& out, const PlotMark& m, const std::vector<Point>& points, double size, const Axes& axes) {
-  // Of many points at one place one is drawn, and they are grouped by color.
+  // One of many points at one place is drawn, and they are grouped by color.
   std::set<std::pair<std::int64_t, std::int64_t>> seen;
   std::string all;
   std::map<long, std::string> colored;  // by the number of the color

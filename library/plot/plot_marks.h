@@ -22,7 +22,7 @@ struct PlotMark {
   Marker marker = Marker::off;
   bool steps = false, horizontal = false, annotated = false, centered = false;
   std::optional<double> base = {};
-  // Of an image: its pixels, where it is, and how its colors come about.
+  // An image: its pixels, where it is, and how its colors come about.
   Array pixels = {};  ///< [height, width, 4] of uint8
   std::int64_t height = 0, width = 0;
   PlotRange x_sides{0, 1}, y_sides{0, 1};

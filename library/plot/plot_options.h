@@ -1,4 +1,4 @@
-// What can be said of a picture and its parts.
+// Options of plots and of their parts.
 #pragma once
 #include <optional>
 #include <string>

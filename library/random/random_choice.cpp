@@ -1,4 +1,4 @@
-// Samplers of integers and of given things.
+// Samplers of integers, and of elements of given arrays.
 #include <fmt/format.h>
 
 #include <limits>

@@ -1,4 +1,4 @@
-// Samplers of numbers of events.
+// Samplers of counts of events.
 #include <fmt/format.h>
 
 #include <cmath>

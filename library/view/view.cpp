@@ -82,7 +82,7 @@ bool has_any_effects(const Jaxpr& j) {
   return std::any_of(j.eqns().begin(), j.eqns().end(), [](const Eqn& e) { return has_effects(e); });
 }
 
-/// Of each step the shortest of some times.
+/// The shortest of several times of each step.
 std::vector<double> measured(StepReporter& steps, std::span<const Array> inputs, int device) {
   std::vector<double> best;
   for (int run = 0; run < kWarmRuns + kRuns; ++run) {

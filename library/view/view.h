@@ -1,4 +1,4 @@
-// A program and what becomes of it, as a page to look at.
+// A program and the stages of its compilation, as an HTML page.
 #pragma once
 #include <string>
 

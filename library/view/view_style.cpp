@@ -1,4 +1,4 @@
-// The looks of to_html's page.
+// The style sheet of to_html's page.
 #include "weft/library/view/view_json.h"
 
 namespace weft::detail {

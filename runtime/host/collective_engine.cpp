@@ -20,7 +20,7 @@ class InProcessCollective final : public ReadyCollective {
   std::vector<int> device_ids_;
 };
 
-/// Of this process's devices, and of devices that join themselves, whosever they are.
+/// Joins this process's devices, and devices of any process that exchange data themselves.
 class InProcessEngine final : public CollectiveEngine {
  public:
   explicit InProcessEngine(std::string_view name) : name_(name) {}

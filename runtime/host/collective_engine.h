@@ -1,5 +1,5 @@
-// Who joins the values of a mesh's devices: the process itself for its own host devices, several processes over a transport, or a library
-// of the devices' maker. An engine is chosen by where the devices are, when a program is made.
+// The engine that executes a collective between the devices of a mesh: the process itself for its own host devices, several processes over
+// a transport, or a vendor's library. It is chosen by where the devices are, when a program is made.
 #pragma once
 #include <memory>
 #include <string_view>

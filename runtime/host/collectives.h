@@ -21,7 +21,7 @@ struct CollectivePlan {
   std::vector<std::string> axes;
   SourceLoc loc;
 };
-/// Of an equation of kind collective that exchanges something; its axes are all in the mesh.
+/// The collective of an equation that exchanges data; its axes are all in the mesh.
 CollectivePlan plan_collective(const Primitive& op, const ParamsBase& params, const Aval& in, const Aval& out,
                                const std::vector<std::vector<int>>& groups, SourceLoc loc = {});
 

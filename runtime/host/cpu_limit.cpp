@@ -29,7 +29,7 @@ int of_folder(const std::string& folder, bool unified) {
   return in >> quota >> period ? processors(quota, period) : 0;  // "max" is not a number
 }
 
-/// Of a group and all around it; those that can't be seen from here have no limit that could be read.
+/// The least limit of a control group and its ancestors; those that can't be seen from here are taken to have none.
 int of_group(const std::string& mount, std::string group, bool unified) {
   int least = 0;
   for (;;) {

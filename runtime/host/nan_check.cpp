@@ -29,7 +29,7 @@ Flags flags_of(const T& v) {
   }
 }
 
-/// Of each element.
+/// The flags of each element.
 std::vector<Flags> all_flags(const HostTensor& x) {
   std::vector<Flags> flags(static_cast<std::size_t>(x.aval.size()));
   with_storage(x.aval.dtype, [&]<class T>() {

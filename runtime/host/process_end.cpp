@@ -129,7 +129,7 @@ void in_child() {
   release();
 }
 
-/// Of a thread that is inside of nothing: until a copy is made, or for ever.
+/// For a thread that is inside of no library: until a copy is made, or for ever.
 void hold() {
   while (state.load(std::memory_order_acquire) != open) std::this_thread::sleep_for(std::chrono::microseconds(200));
 }

@@ -1,5 +1,5 @@
-// Compiled programs by what they are, so that the same program is compiled once however often it is made again: a gradient that is traced
-// at each call, a function that is jitted in a loop.
+// The cache of compiled programs by their content, so that the same program is compiled once however often it is made again: a gradient
+// that is traced at each call, a function that is jitted in a loop.
 #pragma once
 #include "weft/runtime/host/executable.h"
 

@@ -30,7 +30,7 @@ class [[nodiscard]] LoopSteps {
   ~LoopSteps();
   LoopSteps(const LoopSteps&) = delete;
   LoopSteps& operator=(const LoopSteps&) = delete;
-  /// Of the innermost loop that this thread traces, -1 where that is not known.
+  /// The number of the innermost loop that this thread traces; -1 where that is not known.
   static std::int64_t current();
 
  private:

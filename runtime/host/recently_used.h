@@ -1,5 +1,5 @@
-// Objects by what they are made for, the one that was asked for last in front, so that the one nobody asks for can go. For a lock of the
-// caller's.
+// Objects by key, the most recently used one in front, so that the least recently used one can be dropped. The caller holds a
+// lock.
 #pragma once
 #include <cstddef>
 #include <iterator>

@@ -1,5 +1,5 @@
-// Memory that is about to be taken from the allocator, mapped beforehand: by threads that have nothing to do yet. The first touch of a page
-// costs a microsecond and more, that of a huge page some hundred.
+// Memory that is about to be allocated, mapped beforehand by idle threads. The first touch of a page costs a microsecond and more, that of
+// a huge page some hundred.
 #pragma once
 #include <cstddef>
 #include <cstdint>

@@ -1,5 +1,5 @@
-// What processes tell each other about collectives that a library of the devices' maker runs between their devices: with whom they make
-// communicators, in one order everywhere, and when these hold no more. It goes through the control plane; data never does.
+// How processes agree on collectives that a vendor's library (NCCL) runs between their devices: which devices share a communicator, in one
+// order everywhere, and when communicators become invalid. Messages go over the control plane; data does not.
 #pragma once
 #include <cstdint>
 #include <functional>

@@ -1,4 +1,4 @@
-// A program run as one process of a job that isn't there: its collectives are counted, and their results are this process's own.
+// A program run as one process of a job that does not exist: collectives are counted, and return this process's own values.
 #pragma once
 #include <mutex>
 #include <string>
@@ -14,7 +14,7 @@ struct DryRunSettings {
   int processes = 1, devices = 1;
   double latency = 0, bandwidth = 0;  ///< 0: not given
 };
-/// Throws DistributedError for another form.
+/// Throws DistributedError if the text is malformed.
 DryRunSettings parse_dry_run(const std::string& text);
 
 /// Sends nothing; what is received is zeros.

@@ -1,4 +1,4 @@
-// Running the primitives between one process's rows and those of all.
+// Execution of the primitives that convert between one process's rows and the whole array.
 #pragma once
 #include <memory>
 #include <mutex>

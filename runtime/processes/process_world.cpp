@@ -34,7 +34,7 @@ std::string named(const std::vector<int>& ranks) {
   return fmt::format("{} {}", ranks.size() == 1 ? "process" : "processes", fmt::join(ranks, ", "));
 }
 
-/// Of the machine, whichever of them this process is bound to.
+/// The number of processors of the machine, whichever of them this process is bound to.
 int processors() {
   std::ifstream in("/proc/self/cgroup");
   const std::string groups{std::istreambuf_iterator<char>(in), {}};

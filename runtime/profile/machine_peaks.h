@@ -1,4 +1,4 @@
-// What this machine can do at best, as weft uses it.
+// The highest rates that this machine reaches in weft's own measurements.
 #pragma once
 
 namespace weft::detail {
@@ -12,7 +12,7 @@ struct MachinePeaks {
     return by_flops > by_bytes ? by_flops : by_bytes;
   }
 };
-/// Of the host, measured when it is first asked for (about 0.2 s), the best of some runs.
+/// The host's peaks, measured when it is first asked for (about 0.2 s), the best of some runs.
 const MachinePeaks& host_peaks();
 
 }  // namespace weft::detail

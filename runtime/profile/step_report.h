@@ -1,4 +1,4 @@
-// What a compiled program does, step by step, for those who look at it.
+// Descriptions of a compiled program's steps, for profiles and for the page of a program.
 #pragma once
 #include <span>
 #include <string>

@@ -20,8 +20,8 @@ Mesh mesh_of_map(const ShardMapParams& p);
 
 class MapPlaces {
  public:
-  /// Of the maps in the program and in those that it calls. `one_division`: the program is one map, whose arguments must be divided as it
-  /// takes them, not only be on its devices.
+  /// The places of the maps in the program and in those that it calls. `one_division`: the program is one map, whose arguments must be
+  /// divided as it takes them, not only be on its devices.
   MapPlaces(const Jaxpr& j, bool one_division);
   /// Throws ShardingError for an argument that is needed and placed where the maps don't take it; it names the argument, both places, and
   /// what moves it. `what` is the function, `paths` gives the arguments' tree.

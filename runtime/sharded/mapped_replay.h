@@ -1,4 +1,4 @@
-// A mapped program on devices beyond the host's that does the same again and again: defined in backends/cuda, bound at link time.
+// Mapped programs on accelerators whose launches are captured once and repeated: defined in backends/cuda, bound at link time.
 #pragma once
 #include <cstddef>
 #include <functional>

@@ -131,7 +131,7 @@ void Generator::updated_in_loop() {
     return std::pair(swaps ? std::pair(carry.second, a) : std::pair(a, carry.second), emitted);
   };
   const auto [last, all] = scan(step, std::pair(x, source), arange(random_.between(0, 6)));
-  // Of long arrays a part, as others keep none of them.
+  // Long arrays are kept in part, as keep() drops them whole.
   keep(last.first.size() > 2 * options_.largest ? last.first(slice(0, 9)) : last.first);
   keep(last.second.size() > 2 * options_.largest ? last.second(slice(none, none, 100)) : last.second);
   keep(all);

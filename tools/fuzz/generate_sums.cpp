@@ -48,7 +48,7 @@ void Generator::folded_quotient() {
   DType t = from.dtype();
   if (t.is_bool() || t.is_integer() != integers) t = integers ? random_.pick({int32, int64, uint8, int16}) : floating();
   const Array above = fitted(from, {s, t});
-  // Of one row, one column or all positions; its numbers are not computed, so that its zeros are where there is nothing.
+  // A mask of one row, one column or all positions; its numbers are not computed, so that its zeros are where there is nothing.
   Shape under = s;
   if (s.size() == 2 && random_.coin()) under[random_.below(2)] = 1;
   std::vector<double> numbers(static_cast<std::size_t>(under.num_elements()));

@@ -132,7 +132,7 @@ bool check_and_report(const Options& o, const std::string& title, const Case& c)
   return true;
 }
 
-/// Of a case that ends its process: shrunk with each candidate in a process of its own.
+/// A case that ends its process is shrunk with each candidate in a process of its own.
 void report_crash(const Options& o, const std::string& title, const std::string& how, const Case& c) {
   Case small = c;
   if (o.shrink) {

@@ -33,7 +33,7 @@ struct Steps final : Hook {
   }
 };
 
-/// Of a branch or a loop, one of its programs in its place.
+/// Replaces a branch or a loop by one of its programs.
 struct InPlaceTransform {
   using Function = Arrays(const Eqn& e, std::span<const Array> in, int which);
 };
@@ -84,7 +84,7 @@ class Shrinker {
   }
 
  private:
-  /// Of this process and its children.
+  /// The processor time of this process and its children.
   static double cpu_seconds() {
     double sum = 0;
     for (int who : {RUSAGE_SELF, RUSAGE_CHILDREN}) {

@@ -226,7 +226,7 @@ std::pair<double, double> paired(const Arrays& a, const Arrays& b) {
   return {sum, size};
 }
 
-/// Of a vjp: paired with any tangents, its cotangents are what the forward derivative's are with the results' cotangents.
+/// The law of a vjp: paired with any tangents, its cotangents are what the forward derivative's are with the results' cotangents.
 std::string broken_pairing(const Transform& t, const Applied& point, const Applied& after) {
   const Jaxpr& before = point.program;
   const Arrays& inputs = point.inputs;

@@ -1,5 +1,5 @@
-// Linearized programs that are kept. A gradient outside of jit traces its function at each call, and nearly always finds the program of the
-// call before; its linear part, the transpose of that, and the joined gradient are taken from here then.
+// A cache of linearized programs. A gradient outside of jit traces its function at each call, and nearly always gets the same program as at
+// the call before; its linear part, the transpose of that, and the joined gradient are then taken from here.
 #pragma once
 #include <cstddef>
 #include <mutex>

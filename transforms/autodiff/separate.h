@@ -1,4 +1,4 @@
-// Takes a program and which of its inputs are linear, and tells apart, for its transpose, what depends on those and what is known.
+// Splits a program, given which of its inputs are linear, into what depends on those and what is known, for its transpose.
 #pragma once
 #include <vector>
 

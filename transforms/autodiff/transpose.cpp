@@ -34,7 +34,7 @@ void Operand::throw_not_linear() const { detail::throw_not_linear(*eqn_, operand
 
 namespace {
 
-/// Of a program whose equations' results all depend on linear inputs, or none does (see separated).
+/// The transpose of a program in which all results of an equation depend on linear inputs, or none does (see separated).
 class Transposer {
  public:
   Transposer(const Jaxpr& j, const std::vector<bool>& linear)

@@ -248,7 +248,7 @@ KernelEmitter::Values KernelEmitter::run_loop(const LoopPlan& plan, Value* low, 
     lanes_ = saved_lanes, vector_dim_ = saved_dim;
     return run_loop(single, i64(to), high, std::move(carried), body);
   }
-  // Of a known range; blocks begin at whole unrolled bodies.
+  // A loop of known range; blocks begin at whole unrolled bodies.
   const std::int64_t extent = constant(low, first) && constant(high, last) ? last - first : size;
   Value* at = low;
   const bool limited = k_.limits[static_cast<std::size_t>(dim)].outer >= 0;

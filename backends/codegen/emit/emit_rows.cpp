@@ -8,7 +8,7 @@ using llvm::Value;
 void KernelEmitter::reduce_rows(std::size_t number) {
   const Nest& t = k_.nests[number];
   const NestSchedule& plan = s_.nests[number];
-  // Of each point, along the vectors last, which are whole.
+  // The accumulators of each point; along the vectors, a whole number of them.
   const auto extent = [&](const LoopPlan& l) {
     const std::int64_t n = k_.dag.dims[static_cast<std::size_t>(l.dim)];
     return l.vector ? (n + s_.lanes - 1) / s_.lanes * s_.lanes : n;

@@ -175,7 +175,7 @@ class RadixEmitter : GpuRoutine {
   }
   Value* count_bits(Value* v) { return ir_.CreateUnaryIntrinsic(llvm::Intrinsic::ctpop, v); }
   Value* is_set(Value* flags, std::int64_t flag) { return ir_.CreateICmpNE(ir_.CreateAnd(flags, i64(flag)), i64(0)); }
-  /// Of the thread's digit.
+  /// The place of the count of the thread's digit.
   Value* place_of_count(Value* line, Value* tile, Value* tiles) {
     Value* row = ir_.CreateAdd(ir_.CreateMul(line, i64(R::kDigits)), wide(thread_));
     return ir_.CreateAdd(ir_.CreateMul(row, tiles), tile);

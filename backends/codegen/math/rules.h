@@ -12,7 +12,7 @@ struct MathRule {
   MathFunction function = MathFunction::exp;
   std::string_view name;  ///< in kernels' text
   double cost = 0;        ///< of a vector of float32, as node_cost counts
-  /// Of float32 or float64; `y`: the second operand of functions of two, else x again.
+  /// Takes float32 or float64; `y`: the second operand of functions of two, else x again.
   Expr (*expand)(Expr x, Expr y) = nullptr;
   /// In float64, by the C library or by what weft has in its place.
   double (*in_float64)(double x, double y) = nullptr;

@@ -1,5 +1,5 @@
-// Values of a program's variables at an index, as scalar expressions: operations that compute or move single elements is fused into
-// whoever reads them.
+// Values of a program's variables at an index, as scalar expressions: operations that compute or move single elements are fused into
+// their readers.
 #pragma once
 #include <unordered_map>
 #include <vector>

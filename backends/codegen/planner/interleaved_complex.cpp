@@ -293,7 +293,7 @@ class Uniter {
 
   const Loops& loops() const { return loops_[static_cast<std::size_t>(nest_)]; }
 
-  /// Of real parts: a position of either part, or of whole elements.
+  /// For real parts: a position of either part, or of whole elements.
   NodeId united_position(NodeId position) {
     Affine a = old_.affine(position);
     for (AffineTerm& t : a.terms) {

@@ -2,7 +2,7 @@
 //
 // Loop dimensions are numbered through the kernel: the outer ones, then those of each nest. A nest runs its parallel loops; inside
 // them its reducing loops, which reduce values into locals; then stores, which may use those locals, as may all later nests. A store may
-// also are within the reducing loops. Scratch is memory that one outer point's nests share; each thread has its own.
+// also be within the reducing loops. Scratch is memory that one outer point's nests share; each thread has its own.
 #pragma once
 #include <string>
 #include <vector>

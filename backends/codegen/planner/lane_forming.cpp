@@ -156,7 +156,8 @@ class Former : public LanePoint {
     const Shape& s = j_.aval(e_->inputs[0]).shape;
     return Shape(s.begin(), s.end() - 2);
   }
-  /// Of programs that reduce small arrays along other dimensions; without that, and for rows that fill vectors, ordinary kernels do better.
+  /// For programs that reduce small arrays along other dimensions; without that, and for rows that fill vectors, ordinary kernels do
+  /// better.
   Shape program_batch() {
     if (j_.outputs.empty() || j_.eqns.size() > kMaxEquations) throw NotLanes();
     std::int64_t leading = 0;

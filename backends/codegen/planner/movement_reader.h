@@ -1,4 +1,4 @@
-// What a library reads directly: a value in memory behind movements of its elements.
+// Operands that a library reads in place: a value in memory, seen through movements of its elements.
 #pragma once
 #include "weft/backends/codegen/planner/expressions.h"
 

@@ -333,7 +333,7 @@ class Simplifier {
     return env;
   }
 
-  /// Of a movement that is a transpose.
+  /// The permutation of a movement that is a transpose.
   std::optional<std::vector<int>> permutation_of(const Eqn& e) const {
     if (e.op->kind != Kind::movement || e.inputs.size() != 1 || e.outputs.size() != 1) return {};
     return weft::detail::permutation_of(*e.op, *e.params, aval(e.inputs[0]), avals_[e.outputs[0]]);

@@ -5,11 +5,11 @@
 
 namespace weft::detail {
 
-/// Of computing the node once, its operands given.
+/// The cost of computing the node once from its operands.
 double node_cost(const Node& n);
 /// Floating-point operations it stands for.
 double node_flops(const Node& n);
-/// Of one element of an expression's result, its operands given.
+/// The cost of one element of an expression's result from its operands.
 double equation_cost(const JaxprData& j, const Eqn& e);
 
 }  // namespace weft::detail

@@ -8,7 +8,7 @@ namespace weft::detail {
 /// Flops and bytes of all its steps; of branches the mean is taken, while loops count one iteration.
 CostAnalysis program_cost(const KernelProgram& p);
 
-/// Of one step of p, a loop with all its iterations; `root`: the outermost program, which has the tables.
+/// The cost of one step of p, of a loop with all its iterations; `root`: the outermost program, which has the tables.
 CostAnalysis step_cost(const Step& s, const KernelProgram& p, const KernelProgram& root);
 
 /// Bytes of its arguments, its results, and what it takes for temporaries while it runs.

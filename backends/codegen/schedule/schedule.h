@@ -37,7 +37,7 @@ struct Schedule {
   /// How many blocks one task takes; 0: all, the kernel is not worth a fork. Negative: at least as many as its opposite, and more, as each
   /// task has work of its own, so that there is but one for each thread.
   std::int64_t grain = 0;
-  /// Of a kernel that is divided by rows (`Kernel::division`): neighbouring ones are a piece, and pieces are dealt to the blocks in turn,
+  /// For a kernel that is divided by rows (`Kernel::division`): neighbouring ones are a piece, and pieces are dealt to the blocks in turn,
   /// whose number is a power of two. -1: it runs in one piece.
   int row_bits = -1;  ///< a piece has 2 to this
   /// What inner loops read and write at least `row_bytes` apart is prefetched so many rows ahead. 0: nothing is.

@@ -1,4 +1,4 @@
-// What must hold of a schedule so that the code that is made of it computes what the kernel says.
+// Checks that the code which a schedule describes computes what the kernel says.
 #include <fmt/format.h>
 
 #include <algorithm>

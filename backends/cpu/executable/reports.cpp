@@ -1,4 +1,4 @@
-// What a program's steps are, for profiles and for those who look at the program: names, equations, costs, times.
+// Descriptions of a program's steps, for profiles and for the page of a program: names, equations, costs, times.
 #include <fmt/format.h>
 
 #include <algorithm>

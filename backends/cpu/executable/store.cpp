@@ -1,4 +1,4 @@
-// Programs in the cache of code: taken from it, and kept in it as they are by now.
+// Programs in the cache of code: loading them, and storing them with the code that they have so far.
 #include <algorithm>
 #include <utility>
 

@@ -1,4 +1,4 @@
-// Better code, made in the background once it pays, and what the code is by now.
+// Tier-up: optimised code, made in the background once it pays, and the report of which code a program has.
 #include <fmt/core.h>
 
 #include <algorithm>

@@ -8,7 +8,7 @@
 
 namespace weft::detail {
 
-/// Of the last dimension, by any of the four types: blocks of lines, or a line at a time where lines are long or few.
+/// Transforms the last dimension, by any of the four types: blocks of lines, or a line at a time where lines are long or few.
 template <class T>
 class LastAxis {
  public:
@@ -34,7 +34,7 @@ class LastAxis {
   std::vector<T> roots_;
 };
 
-/// Of a dimension of complex numbers with `inner` elements behind and `outer` before it.
+/// Transforms a dimension of complex numbers with `inner` elements behind and `outer` before it.
 template <class T>
 class InnerAxis {
  public:

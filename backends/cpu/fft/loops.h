@@ -36,7 +36,7 @@ struct FftLoops {
   /// multiplied by turns[r] (of its own for each lane) and steps[c * step_distance + 2 r].
   void (*transpose)(T* block, const T* blocks, std::int64_t n, std::int64_t distance, const T* turns, const T* steps,
                     std::int64_t step_distance) = nullptr;
-  // Of one line as pairs.
+  // Loops over one line as pairs.
   /// to[j] = a[j] * b[j] * scale, where swapped of swapped elements of a.
   void (*multiply_line)(T* to, const T* a, const T* b, std::int64_t n, bool swapped, T scale) = nullptr;
   /// split_real in place, and join_real (not swapped) from one line to another, of the elements k and half - k for begin <= k < end, 0 <

@@ -1,4 +1,4 @@
-// What code calls the library for and can do without it: blocks of a kernel, one after the other; functions of the C library.
+// Calls of the library that exported code does without: the blocks of a kernel run one after the other, and functions of the C library.
 #include <llvm/IR/IRBuilder.h>
 #include <llvm/IR/Module.h>
 #include <llvm/TargetParser/Triple.h>

@@ -78,7 +78,7 @@ const RuleOf<ObjectRoutineRules> fft_routine(
     [](const ParamsBase& params, std::span<const Aval> operands, std::span<const Aval> results) -> std::optional<ObjectRoutine> {
       const auto& p = params_as<FftParams>(params);
       ObjectRoutine r = routine("weft_aot_fourier", transform_plan(p.fft_type, operands[0], results[0], p.fft_lengths));
-      // Of the other axes the spectrum is transformed.
+      // Along the other axes the spectrum is transformed.
       const Shape& spectrum = p.fft_type == FftType::irfft ? operands[0].shape : results[0].shape;
       std::int64_t inner = 1, outer = spectrum.back() == 0 ? 0 : spectrum.num_elements() / spectrum.back();
       for (std::size_t i = p.fft_lengths.size(); i-- > 0;) {

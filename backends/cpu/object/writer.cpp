@@ -152,7 +152,7 @@ class ProgramWriter {
       case Step::Kind::product: throw CompileError("export_object: internal error: a library's matmul in " + name_);
     }
   }
-  /// Of a function that says how it went; what it says ends this one if it isn't 0.
+  /// Calls a function that returns a status; this function returns it if it is not 0.
   void call(llvm::FunctionCallee f, std::initializer_list<Value*> args) {
     Value* const status = ir_.CreateCall(f, args);
     end_unless(ir_.CreateICmpEQ(status, ir_.getInt32(0)), status, true);

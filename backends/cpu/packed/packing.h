@@ -28,7 +28,7 @@ void pack_panel(const Unit& u, const Lines& from, std::int64_t lines, std::int64
 
 /// The sums along k of `lines` lines of bytes, which are next to each other along k: uint8 or int8.
 void sum_lines(const Lines& from, std::int64_t lines, std::int64_t depth, std::int32_t* sums);
-/// Of a panel of words of four bytes.
+/// Packs a panel of words of four bytes.
 void sum_panel(const char* panel, bool are_signed, std::int64_t width, std::int64_t words, std::int32_t* sums);
 
 /// As core/array/convert_elements.h, by the processor's vectors where units.h has the two dtypes.

@@ -1,4 +1,4 @@
-// What weft calls of cuBLASLt, after its public documentation: the library is looked up when it is needed, its headers never.
+// The functions of cuBLASLt that weft calls, after its public documentation. The library is looked up when it is needed.
 #pragma once
 #include <cstddef>
 #include <cstdint>

@@ -1,5 +1,5 @@
-// What weft calls of cuSOLVER, and of cuBLAS for triangular systems, after their public documentation: the libraries are looked up when
-// they are needed, their headers never.
+// The functions of cuSOLVER that weft calls, and of cuBLAS for triangular systems, after their public documentation. The libraries are
+// looked up when they are needed; their headers are not used.
 #pragma once
 #include <cstddef>
 #include <cstdint>

@@ -1,4 +1,4 @@
-// What weft calls of NCCL, after its public documentation: the library is looked up when the first collective needs it.
+// The functions of NCCL that weft calls, after its public documentation. The library is looked up when the first collective needs it.
 #pragma once
 #include <cstddef>
 #include <string>

@@ -1,4 +1,4 @@
-// Between what one process has of an array and all of it: pmap's operands and results where its devices belong to several processes.
+// Conversions between one process's rows of an array and the whole array, for pmaps over the devices of several processes.
 #pragma once
 #include <algorithm>
 

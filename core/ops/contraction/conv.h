@@ -1,4 +1,4 @@
-// The convolution that all convolutions are.
+// conv_general_dilated, the primitive behind every convolution.
 #pragma once
 #include <optional>
 #include <string>

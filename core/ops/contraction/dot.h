@@ -1,4 +1,4 @@
-// The product that all contractions are made of.
+// dot_general, the primitive behind matmul, einsum and tensordot.
 #pragma once
 #include <array>
 #include <optional>

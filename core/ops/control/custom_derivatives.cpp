@@ -205,7 +205,7 @@ struct CustomJvpCall {
     }
     return checked(c, std::move(values));
   }
-  /// Of a linear function, by its body: the rule has no transpose (as in JAX).
+  /// The transpose of a linear function, by its body: the rule has no transpose (as in JAX).
   static std::vector<Tangent> transpose(const TransposeContext& c) {
     return transpose_of_call(c, c.get<Params>().call_jaxpr, bind_closed_call);
   }

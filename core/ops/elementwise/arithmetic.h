@@ -1,4 +1,4 @@
-// Arithmetic that has no function of the user's.
+// Arithmetic primitives without a public function.
 #pragma once
 #include "weft/core/array/array.h"
 

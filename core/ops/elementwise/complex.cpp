@@ -69,7 +69,7 @@ struct ConjParams {
   DType input_dtype = complex64;
   friend bool operator==(const ConjParams&, const ConjParams&) = default;
 };
-/// Of a real operand, a complex result: the transpose of that is the real part.
+/// A real operand gives a complex result: the transpose of that is the real part.
 struct Conj : LinearUnary<Conj> {
   static constexpr std::string_view name = "conj", doc = "The complex conjugate.";
   static constexpr unsigned dtypes = kInexact;

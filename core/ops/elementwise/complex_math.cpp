@@ -92,7 +92,7 @@ V complex_expm1(KernelBuilder& b, V z) {
   return b.complex(b.sub(product, b.mul(number(b, im, 2), b.mul(half, half))), b.select(is_zero(b, im), im, sine));
 }
 V complex_logistic(KernelBuilder& b, V z) {
-  // Of what doesn't overflow: y / (1 + y), y = exp(w), or 1 / (1 + y).
+  // Terms that do not overflow: y / (1 + y), y = exp(w), or 1 / (1 + y).
   const V one = b.constant(z.dtype, 1), negative = b.lt(b.real(z), number(b, b.real(z), 0));
   const V w = b.select(negative, z, b.neg(z)), re = b.real(w), im = b.imag(w), y = complex_exp(b, w);
   // 1 + y is (exp(re) - 1) cos(im) + 2 cos(im / 2)^2 in its real part, which next to a pole keeps its digits.

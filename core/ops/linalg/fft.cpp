@@ -126,7 +126,7 @@ struct Fft {
       for (std::int64_t r = 0; r < rows; ++r) {
         Complex* row = block.data() + r * n;
         if (type == FftType::irfft) {
-          // Of a real signal: the imaginary parts of what is its own mirror image don't count.
+          // For a real signal the imaginary parts of what is its own mirror image don't count.
           row[0] = row[0].real();
           if (n % 2 == 0) row[n / 2] = row[n / 2].real();
           for (std::int64_t j = half_length(n); j < n; ++j) row[j] = std::conj(row[n - j]);

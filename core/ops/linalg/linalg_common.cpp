@@ -37,7 +37,7 @@ Array conjugate(const Array& x) { return x.dtype().is_complex() ? conj(x) : x; }
 Array adjoint(const Array& x) { return conjugate(transposed(x)); }
 Array identity_like(const Array& x, std::int64_t n) { return eye(n, {}, 0, x.dtype()); }
 
-// Of the rows one behind the other, the elements a row and one apart.
+// The diagonal: in row-major order its elements are one row and one element apart.
 Array diagonal_of(const Array& x, SourceLoc loc) {
   const std::int64_t n = x.shape().back(), k = std::min(x.shape()[x.ndim() - 2], n);
   const Array rows = slice_axis(x, x.ndim() - 2, 0, k, loc);

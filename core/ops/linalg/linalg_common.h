@@ -14,7 +14,7 @@ namespace weft::detail {
 void check_matrix(const OpContext& c, std::size_t i, bool square);
 /// The leading dimensions, then the given ones.
 Shape matrix_shape(const Shape& like, std::initializer_list<std::int64_t> last);
-/// Of a primitive whose leading dimensions count matrices: the mapped axis in front.
+/// The batching rule of a primitive whose leading dimensions count matrices: the mapped axis goes first.
 BatchResult batch_matrices(const BatchContext& c);
 
 /// Calls f.operator()<T>() with the type of the elements.

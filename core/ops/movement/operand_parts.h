@@ -1,4 +1,4 @@
-// Operands that stand one group behind the other, divided by counts among an equation's parameters, which may come from a text.
+// Groups of operands, one after the other, whose sizes are among an equation's parameters, which may come from a text.
 #pragma once
 #include <fmt/format.h>
 

@@ -11,7 +11,7 @@
 
 namespace weft::detail {
 
-/// Of a floating format: how many bits are drawn for a number, and how many of them become its mantissa.
+/// For a floating format: how many bits are drawn for a number, and how many of them become its mantissa.
 template <class T>
 struct GammaFormat;
 template <>

@@ -37,7 +37,7 @@ void check_shape(const OpContext& c, const Shape& shape) {
   for (std::int64_t n : shape)
     if (n < 0) c.fail<ShapeError>(fmt::format("shape {} has a negative size", to_string(shape)));
 }
-/// Of a primitive whose result has the operand's dimensions in front: the mapped axis stays where it is.
+/// The batching rule of a primitive whose result begins with the operand's dimensions: the mapped axis stays where it is.
 BatchResult batch_in_place(const BatchContext& c) { return {bind_primitive(c.op, c.params, c.in, c.loc), {c.dims[0]}}; }
 
 struct RandomSeed {

@@ -1,4 +1,4 @@
-// The attributes that each operation keeps in a bytecode file as properties: by position, without names.
+// The attributes that a bytecode file keeps as properties of each operation: by position, without names.
 #pragma once
 #include <span>
 #include <string_view>

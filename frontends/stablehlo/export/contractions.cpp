@@ -33,7 +33,7 @@ Names product_operands(ExportCall& c) {
 const Spelling dot_spelling("dot_general", [](ExportCall& c) -> Names {
   const DotDimensions& d = c.get<DotParams>().dimension_numbers;
   const Names in = product_operands(c);
-  // Of bools: whether any pair is true.
+  // For bools: whether any pair is true.
   const DType t = c.out[0].dtype;
   const Aval out{c.out[0].shape, in[0].aval.dtype.is_bool() ? int32 : t};
   const Names numbers = in[0].aval.dtype.is_bool() ? Names{converted(c, in[0], int32), converted(c, in[1], int32)} : in;
@@ -69,7 +69,7 @@ Name convolved(ExportCall& c, const Name& lhs, const Name& rhs, DType as) {
       attribute("rhs_dilation", p.rhs_dilation), attribute("window_strides", p.window_strides));
   return c.op_of("stablehlo.convolution", {lhs, rhs}, text, {c.out[0].shape, as});
 }
-/// Of complex numbers by their parts, which more readers have.
+/// Complex numbers by their real and imaginary parts, which more readers support.
 const Spelling conv_spelling(convolution_primitive().name, [](ExportCall& c) -> Names {
   const DType t = c.out[0].dtype;
   const Names in = product_operands(c);
@@ -146,7 +146,7 @@ char letter_of(DType t) { return t == float32 ? 's' : t == float64 ? 'd' : t == 
 std::string layouts(std::span<const Aval> avals, int batch) {
   std::string all;
   for (const Aval& a : avals) {
-    // Of a matrix the rows' dimension is the fastest; batch dimensions are before in their order, and so is a vector.
+    // In a matrix the dimension of rows is the fastest; batch dimensions are before in their order, and so is a vector.
     std::vector<int> order;
     for (int d = a.ndim(); d-- > 0;) order.push_back(d);
     if (a.ndim() == batch + 2) std::swap(order[0], order[1]);

@@ -207,7 +207,7 @@ const Spelling mul_add_spelling("mul_add", [](ExportCall& c) -> Names {
   })};
 });
 
-/// Of more than two cases, the nearest to an index that is out of range.
+/// With more than two cases, the nearest to an index that is out of range.
 const Spelling select_spelling("select_n", [](ExportCall& c) -> Names {
   const Names in = c.aligned();
   auto select = [&](const Name& which, const Name& if_true, const Name& if_false) {

@@ -108,7 +108,7 @@ const Spelling scatter_add_spelling("scatter-add", scatter_by<"stablehlo.add">),
     scatter_max_spelling("scatter-max", scatter_by<"stablehlo.maximum">),
     scatter_min_spelling("scatter-min", scatter_by<"stablehlo.minimum">);
 const Spelling scatter_sub_spelling("scatter-sub", [](ExportCall& c) -> Names {
-  // Of bools a difference is a sum.
+  // For bools a difference is a sum.
   return scattered(c, c.get<ScatterParams>(),
                    c.combining(c.out[0].dtype.is_bool() ? "stablehlo.xor" : "stablehlo.subtract", c.out[0].dtype));
 });

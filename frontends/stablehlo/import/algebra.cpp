@@ -17,7 +17,7 @@ const Import fft_import("stablehlo.fft", [](OpCall& c) -> Values {
   for (const auto& [name, type] : {std::pair("FFT", FftType::fft), std::pair("IFFT", FftType::ifft), std::pair("RFFT", FftType::rfft),
                                    std::pair("IRFFT", FftType::irfft)})
     if (kind.text == name) {
-      // Of no elements there is no transform, and nothing to transform.
+      // An empty array has no transform.
       const ShapeDtypeStruct& out = c.result();
       if (c.in(0).size() == 0 && out.shape.num_elements() == 0) return {fill_shape(make_literal(Number(0), out.dtype), out.shape, c.loc)};
       return {fft_of(c.in(0), type, lengths, c.loc)};

@@ -1,4 +1,4 @@
-// What programs check of themselves: operations of the check dialect, and custom calls of those names.
+// Checks within programs: operations of the check dialect, and custom calls of those names.
 #include "weft/frontends/stablehlo/import/functions.h"
 #include "weft/frontends/stablehlo/import/importer.h"
 #include "weft/frontends/stablehlo/import/regions.h"

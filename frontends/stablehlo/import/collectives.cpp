@@ -161,7 +161,7 @@ std::optional<Lines> parts_of_lines(const MeshAxes& mesh, const Groups& groups) 
 Lines lines_of(const OpCall& c, const Attribute& given, bool are_partitions) {
   const bool by_axes = given.kind == Attribute::Kind::dictionary && given.find("axes");
   if (!by_axes && !are_partitions) {
-    // Of replicas there is one.
+    // There is one replica.
     for (const std::vector<int>& g : rows_of(c, given))
       if (g.size() > 1) c.fail("its groups are of several replicas; weft's programs are divided into partitions");
     return {};
@@ -244,7 +244,7 @@ Array combined(const OpCall& c, const Lines& lines, const Array& x) {
         bool_);
   }
   if (lines.size == 0) c.fail("its groups are not of the same size, and its combiner is not a sum, a maximum or a minimum");
-  // Of all the devices' arrays, side by side: from the first to the last.
+  // All the devices' arrays, side by side, from the first to the last.
   const Array all = bind_all_gather(x, gather_params(lines, 0, false), c.loc);
   auto of_device = [&](std::int64_t i) { return reshape_to(slice_axis(all, 0, i, i + 1, c.loc), {x.size()}, c.loc); };
   const Hoisted h = hoist_consts(region);
@@ -467,7 +467,7 @@ PpermuteParams permutation_of(const OpCall& c) {
 
 const Import collective_permute_import("stablehlo.collective_permute", [](OpCall& c) -> Values {
   if (!among_partitions(c)) {
-    // Of replicas there is one: it has its own array, or zeros.
+    // There is one replica: it has its own array, or zeros.
     const Groups pairs = rows_of(c, c.need("source_target_pairs"));
     for (const std::vector<int>& p : pairs)
       if (p != std::vector<int>{0, 0}) c.fail("its pairs are of several replicas; weft's programs are divided into partitions");

@@ -59,7 +59,7 @@ const Import case_import(
     [](OpCall& c) -> Values {
       const auto n = static_cast<int>(c.op.regions.size());
       if (n == 0 || c.in(0).aval() != Aval{{}, int32}) c.fail("it takes an index of i32, and has at least one region");
-      // Of an index that is known only that region is looked at: others may hold what weft has no meaning for.
+      // For a constant index only that region is read: others may hold operations that weft does not support.
       if (const Array known = concrete_or_empty(c.in(0)); !known.is_empty_handle()) {
         const auto i = known.item<int>();
         return values_of(c.run_region(static_cast<std::size_t>(i < 0 || i >= n ? n - 1 : i), {}));

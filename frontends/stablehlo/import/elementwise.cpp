@@ -140,7 +140,7 @@ const Import compare_import("stablehlo.compare", [](OpCall& c) -> Values {
 const Import select_import(
     "stablehlo.select", [](OpCall& c) -> Values { return {bind_named("select_n", {c.in(0), c.in(2), c.in(1)}, c.loc)}; }, Elements::moved);
 
-// Of a complex number that becomes a real one, or a bool, the real part.
+// A complex number is converted to a real one, or a bool, by its real part.
 const Import convert_import("stablehlo.convert", [](OpCall& c) -> Values {
   const DType to = c.result().dtype;
   const Array& x = c.in(0);

@@ -124,7 +124,7 @@ class CountedBody {
     if (!fits(a->start, type.dtype) || !fits(far, type.dtype)) return;
     known_[v] = a;
   }
-  /// Of two integers, whether x < y (or x <= y) in each step, or in none.
+  /// Whether x < y (or x <= y) holds in each step, or in none.
   std::optional<bool> less(const Affine& x, const Affine& y, bool or_equal) const {
     const std::optional<Affine> difference = sum(x, y, -1);
     std::int64_t far = 0;

@@ -1,4 +1,4 @@
-// Loops that count, as which JAX writes scans and fori_loops down, as the scans that they were.
+// Recovers scans and fori_loops from the counting while loops as which JAX exports them.
 #pragma once
 #include <optional>
 

@@ -123,7 +123,7 @@ bool is_comparison(const Jaxpr& j, std::string_view primitive) {
 Array select_and_scatter_by(const OpCall& c, const Array& x, const Array& source, const Array& start, const Window& w) {
   const Array positions = reshape_to(iota_array(int64, {x.size()}, 0, c.loc), x.shape(), c.loc);
   const Array none = make_literal(Number(-1), int64), zero = make_literal(Number(0), int64);
-  // Of two elements the one that comes first in the window stays if the region selects it, in whatever order windows are gone through.
+  // The one of two elements that comes first in the window stays if the region selects it, in whatever order windows are gone through.
   auto choose = [&](const Arrays& a, const Arrays& b) -> Arrays {
     auto picks = [&](const Array& x0, const Array& x1) { return c.run_region(0, std::vector<Array>{x0, x1})[0]; };
     const Array in_order = bind_named("lt", {a[1], b[1]}, c.loc);

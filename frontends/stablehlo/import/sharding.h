@@ -7,8 +7,8 @@ namespace weft::detail::mlir {
 
 /// Throws through the importer for what is no mesh, and for axes or devices that don't fit together.
 ProgramMesh mesh_of(const Attribute& mesh, const std::string& name, const Importer& importer);
-/// Of an array with that many dimensions. Throws for meshes and axes that the module doesn't declare, and for parts of axes, of which weft
-/// has none.
+/// The sharding of an array with that many dimensions. Throws for meshes and axes that the module doesn't declare, and for parts of axes,
+/// of which weft has none.
 ProgramSharding sharding_of(const Attribute& sharding, int ndim, const Importer& importer);
 
 }  // namespace weft::detail::mlir

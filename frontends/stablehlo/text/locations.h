@@ -1,4 +1,4 @@
-// The lines of the program that a text was written down from: `loc("train.py":12:3)` behind an operation, or a name for it.
+// The source lines from which a text was exported: `loc("train.py":12:3)` behind an operation, or a name for it.
 #pragma once
 #include <cstdint>
 #include <map>
