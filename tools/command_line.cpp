@@ -39,7 +39,7 @@ std::optional<T> number_of(std::string_view text) {
   return value;
 }
 
-/// Throws UsageError where the value, or a member of a list of them, is none of the option's choices.
+/// Throws UsageError where the value, or a member of a list of them, is not one of the option's choices.
 void check_choice(const Command& command, const Option& option, std::string_view value) {
   if (option.choices.empty()) return;
   for (bool more = true; more;) {

@@ -101,7 +101,7 @@ class Reader {
     const char* const begin = text_.data() + at_;
     const auto [stop, problem] = std::from_chars(begin, text_.data() + end, value.number);
     if (problem == std::errc::invalid_argument || stop != text_.data() + end) fail("expected a number");
-    // Of one out of range C's function tells whether it is too large or too small.
+    // C's function says whether a number out of range is too large or too small.
     if (problem == std::errc::result_out_of_range) value.number = std::strtod(std::string(begin, stop).c_str(), nullptr);
     at_ = end;
   }

@@ -12,7 +12,7 @@
 namespace weft::detail {
 namespace {
 
-/// A row-major matrix as BLAS is told of it: as it is in memory, or its transpose.
+/// A row-major matrix as it is passed to BLAS: as it is in memory, or as its transpose.
 struct Matrix {
   CBLAS_TRANSPOSE transposed;
   blasint stride;

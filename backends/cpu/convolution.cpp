@@ -276,7 +276,7 @@ class Convolution final : public NativeStep {
   bool is_hopeless() const { return main_->is_hopeless(); }
 
   /// oneDNN passes over some of the zeros of padding and holes, others it multiplies. So does weft's reference, always: an infinity or NaN
-  /// of rhs makes a NaN there. The smaller one of rhs and the result tells whether there is any.
+  /// of rhs makes a NaN there. The smaller one of rhs and the result shows whether there is any.
   void run(std::span<void* const> addresses) const override {
     const auto nonfinite = [&](std::size_t i) { return any_nonfinite(static_cast<const float*>(addresses[i]), avals_[i].size()); };
     const bool look_first = g_.gaps && (!g_.all_taps_matter || avals_[1].size() <= avals_[2].size());

@@ -77,7 +77,7 @@ bool succeeded(lapack_int info) {
   if (info == LAPACK_WORK_MEMORY_ERROR || info == LAPACK_TRANSPOSE_MEMORY_ERROR) throw std::bad_alloc();
   return info == 0;
 }
-/// The memory that a routine wants for its work: what it says itself, which is asked for once as long as it is called for the same shapes.
+/// The size of a routine's workspace, from a workspace query, which is repeated only when the shapes change.
 /// `ask` calls it with a first element and the length -1. The routines' usual forms ask, allocate and look for NaNs in each call, which
 /// takes as long as a small matrix.
 template <class T, class F>
@@ -114,7 +114,7 @@ bool lu(T* a, int m, int n, std::int32_t* pivots) {
   std::vector<T> columns(area(m, n));
   transpose(a, m, n, columns.data());
   std::vector<lapack_int> from_one(static_cast<std::size_t>(std::min(m, n)));
-  // A positive code tells of a zero on the diagonal of U: the factors are right none the less. The form without a check for NaN: as in JAX
+  // A positive code reports a zero on the diagonal of U: the factors are right all the same. The form without a check for NaN: as in JAX
   // a NaN goes where elimination takes it.
   if (is_for_blocks(m, n)) {
     if (!blocked_lu(columns.data(), m, n, from_one.data())) return false;

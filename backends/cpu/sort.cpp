@@ -159,7 +159,7 @@ class SortStep final : public NativeStep {
     });
   }
 
-  /// f of the processor's sorter of what stands for this array's elements; 0 where it has none.
+  /// f of the processor's sorter for the codes of this array's elements; 0 where it has none.
   template <class F>
   std::int64_t with_column_sorter(F&& f) const {
     const auto of = [&](const auto* sorter) { return sorter ? f(*sorter) : std::int64_t{0}; };
@@ -167,7 +167,7 @@ class SortStep final : public NativeStep {
     return with_key_type(keys_[0].dtype, [&]<class T>() { return of(column_sorter<UnsignedOf<T>>()); });
   }
 
-  /// Calls f(line, element) for the elements of `count` lines from `first` on, in the order in which they lie in memory.
+  /// Calls f(line, element) for the elements of `count` lines from `first` on, in the order in which they are in memory.
   template <class F>
   void for_elements(std::int64_t count, F&& f) const {
     if (lines_.stride == 1) {
@@ -218,7 +218,7 @@ class SortStep final : public NativeStep {
     column_sorter<U>()->sort(columns.get(), network_.data(), static_cast<std::int64_t>(network_.size()));
   }
 
-  /// False where codes don't tell the numbers.
+  /// False where the numbers can't be recovered from the codes.
   template <class T, class U = UnsignedOf<T>>
   bool sort_codes(const U* in, U* out) const {
     const std::int64_t n = lines_.length, stride = lines_.stride;

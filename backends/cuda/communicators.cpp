@@ -105,7 +105,7 @@ void abort_all(const Comms& comms) {
     if (c) nccl::library().ncclCommAbort(c);
 }
 
-/// What a call of NCCL makes for each of some devices. Memory that outlives whoever waits for it.
+/// The results of a call of NCCL for several devices, in memory that outlives the caller, which may stop waiting.
 struct Made {
   explicit Made(std::size_t n) : comms(n) {}
   Comms comms;

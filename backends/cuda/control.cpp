@@ -133,7 +133,7 @@ void GpuExecutable::while_loop(OnDevice& d, const ControlStep& c, const Addresse
   for (std::size_t i = 0; i < k.now.size(); ++i) copy(d, results[i], k.now[i], k.bytes[i]);
 }
 
-/// Every iteration is the same graph: what comes round is in the results, and is copied there.
+/// Every iteration is the same graph: the carry is in the results, and is copied there.
 void GpuExecutable::while_loop_in_graph(OnDevice& d, const ControlStep& c, const Addresses& operands, const Addresses& results,
                                         DevicePointer scratch) {
   const KernelProgram &condition = c.programs[0], &body = c.programs[1];

@@ -69,7 +69,7 @@ void GpuDevice::enter_to_destroy() noexcept {
   try {
     enter();
   } catch (const Error&) {
-    // Nobody to tell; the calls that follow name the stream or the module.
+    // There is nobody to report to; the calls that follow name the stream or the module.
   }
 }
 

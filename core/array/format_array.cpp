@@ -1,4 +1,4 @@
-// Arrays as NumPy 2.4 prints them with str(): aligned columns, the fewest digits that tell the numbers of a dtype apart (at most 8 behind
+// Arrays as NumPy 2.4 prints them with str(): aligned columns, the fewest digits that identify a number of the dtype (at most 8 behind
 // the point), exponents where the magnitudes ask for them, `...` in place of the middle of more than 1000 elements.
 #include <fmt/format.h>
 
@@ -45,7 +45,7 @@ Decimal parse_scientific(const std::string& s) {
   return d;
 }
 bool gives_back_half(const std::string& s, double v) { return static_cast<double>(Float16(decimal_double(s))) == v; }
-/// A float16 with the given number of digits behind the point. Below a power of two the numbers stand closer than above it, so that the
+/// A float16 with the given number of digits behind the point. Below a power of two the numbers are closer than above it, so that the
 /// nearest decimal may be another number's where the next larger one is not.
 std::string half_scientific(double v, int digits) {
   const std::string nearest = to_text(v, std::chars_format::scientific, digits);
@@ -226,7 +226,7 @@ class ArrayPrinter {
   }
 
  private:
-  /// The indices along an axis that are shown; -1 stands for `...`.
+  /// The indices along an axis that are shown; -1 means `...`.
   std::vector<std::int64_t> shown_along(int axis) const {
     std::vector<std::int64_t> out;
     const std::int64_t n = shape_[axis];

@@ -237,7 +237,7 @@ class Planner {
     int ndim;
   };
 
-  // Ints and scalars go with the arrays if there are any. The dimensions of all arrays together stand where the first one does if nothing
+  // Ints and scalars go with the arrays if there are any. The dimensions of all arrays together are where the first one is if nothing
   // is between them, else in front.
   void find_advanced() {
     const bool any = std::any_of(entries_.begin(), entries_.end(), [](const Entry& e) { return e.kind == Entry::Kind::array; });

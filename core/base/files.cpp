@@ -168,7 +168,7 @@ void NewFile::find_target() {
     if (text.empty()) break;
     if (links == kMaxLinks) fail(ELOOP);
     if (there && is_in_proc(folder_.get())) {
-      // An open file under its number, /dev/stdout for one: whoever opened it goes on with it.
+      // An open file under its number, such as /dev/stdout: its owner goes on with it.
       through_ = true;
       struct stat out{};
       if (fstat(STDOUT_FILENO, &out) == 0 && out.st_dev == old.st_dev && out.st_ino == old.st_ino) {

@@ -73,7 +73,7 @@ bool OwnFolder::remove_all() const {
   for (const std::string& name : *all)
     if (name != kind_.marker && !remove(name)) remove_abandoned(name);
   const auto left = names_in(folder_);
-  // Files of the kind that another process has put there since stay with the marker, by which whoever comes next finds and removes them.
+  // Files that another process has put there since stay, with the marker, by which the next process finds and removes them.
   const std::string marker(kind_.marker);
   const auto is_ours = [&](const std::string& n) { return n != marker && (kind_.is_own_name(n) || is_name_aside(n)); };
   if (!left || std::any_of(left->begin(), left->end(), is_ours)) return false;

@@ -97,7 +97,7 @@ void ErrorContext::name_operands(Error& e, std::span<const Array> operands) {
       if (!from.empty()) e.context()->operands.push_back(fmt::format("operand {}, {}, {}", i + 1, to_string(t->aval), from));
     }
   } catch (const std::bad_alloc&) {
-    // The error is told without them.
+    // The message is written without them.
   }
 }
 
@@ -119,7 +119,7 @@ void ErrorContext::add_transform(Error& e, const char* what, const std::string& 
     all.insert(all.begin() + static_cast<std::ptrdiff_t>(inner), {fmt::format("{} of {}", what, function), where});
     if (inner == 0) e.context()->is_tracing = false;
   } catch (const std::bad_alloc&) {
-    // The error is told without it.
+    // The message is written without it.
   }
 }
 
@@ -165,7 +165,7 @@ Error::Error(const std::string& message, SourceLoc where)
   try {
     context_ = detail::Ref<detail::RefCounted>(new detail::ErrorContext(where));
   } catch (const std::bad_alloc&) {
-    // It tells its message only.
+    // The text is the message only.
   }
 }
 

@@ -103,7 +103,7 @@ class Einsum {
     }
   }
 
-  /// Replaces `...` by labels for the dimensions that it stands for, and checks the rank.
+  /// Replaces `...` by labels for its dimensions, and checks the rank.
   void expand(std::size_t k) {
     std::vector<int>& labels = terms_[k];
     const int ndim = operands_[k].array().ndim(),

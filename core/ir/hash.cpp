@@ -115,7 +115,7 @@ bool same_params(const Primitive& op, const ParamsBase& x, const ParamsBase& y) 
   return has_nan;
 }
 
-/// One array, or the same elements. An abstract constant stands for any of its type: it is what a text gives, which has no values.
+/// One array, or the same elements. An abstract constant equals any of its type: a text gives such constants, without values.
 bool same_constant(const Array& x, const Array& y) {
   if (x.impl() == y.impl()) return true;
   if (!same_type(x.aval(), y.aval())) return false;

@@ -9,7 +9,7 @@
 namespace weft::detail {
 namespace {
 
-/// A number that stands beside an array of a narrower integer type than it needs.
+/// A number that is combined with an array of a narrower integer type than it needs.
 void check_fits(std::string_view operation, const LiteralArray& literal, DType dtype, SourceLoc loc) {
   if (!dtype.is_integer() || !literal.aval.weak || !literal.aval.dtype.is_integer() || literal.aval.dtype == dtype) return;
   const Number n = number_of(literal);

@@ -59,7 +59,7 @@ std::string print_real(T v) {
          ")";
 }
 
-/// Consumes `token` just where the reader stands, whatever follows it.
+/// Consumes `token` at the reader's position, whatever follows it.
 bool take(ParamReader& r, std::string_view token) {
   if (r.text().substr(r.offset(), r.end() - r.offset()).substr(0, token.size()) != token) return false;
   r.seek(r.offset() + token.size());

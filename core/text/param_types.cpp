@@ -12,7 +12,7 @@ namespace {
 
 bool is_word_char(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_'; }
 
-/// Whether a string can stand without quotes and be read back as one word.
+/// Whether a string can be written without quotes and read back as one word.
 bool is_plain_word(const std::string& s) {
   if (s.empty() || s == "None" || s == "True" || s == "False") return false;
   int depth = 0;
@@ -158,7 +158,7 @@ double ParamReader::read_double() {
       at_ = begin;
       fail("expected a number");
     }
-    // Out of range: too large for a double, or so small that it is zero. C's function tells which.
+    // Out of range: too large for a double, or so small that it is zero. C's function says which.
     if (error == std::errc::result_out_of_range) v = decimal_double(std::string(digits));
   }
   if (wrapped) expect(")");
@@ -340,7 +340,7 @@ void read_param(ParamReader& r, std::vector<bool>& v) {
   r.read_list([&] { v.push_back(r.read_bool()); });
 }
 void read_param(ParamReader& r, std::vector<std::string>& v) {
-  // One name may stand for a list of one, as in axis_name=i.
+  // A single name is read as a list of one, as in axis_name=i.
   const char c = r.peek();
   if (c != '(' && c != '[' && c != '{')
     v = {r.read_string()};

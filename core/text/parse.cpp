@@ -364,7 +364,7 @@ class ProgramReader {
     return static_cast<std::size_t>(std::upper_bound(line_begins_.begin(), line_begins_.end(), at) - line_begins_.begin());
   }
   std::size_t column_of(std::size_t at) const { return at - line_begins_[line_of(at) - 1]; }
-  /// Whether a name and a colon come next, where a literal such as `inf:f32[]` cannot stand.
+  /// Whether a name and a colon come next, at a place where a literal such as `inf:f32[]` is not allowed.
   static bool at_binder(ParamReader& r, bool literals) {
     if (!is_letter(r.peek())) return false;
     std::size_t end = r.offset();

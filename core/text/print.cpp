@@ -154,7 +154,7 @@ class Printer {
       Use& use = uses[at->second];
       if (use.name.empty()) use.name = name;
       use.count += j != &top_ && j->eqns().size() > 10 ? 2 : 1;
-      // Two visits tell all that there is to know of the programs inside.
+      // Two visits give all that is needed about the programs inside.
       if (++use.visits > 2) continue;
       for (const Eqn& e : j->eqns()) {
         const std::vector<ParamText> params = printed_params(j->data(), e);

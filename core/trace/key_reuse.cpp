@@ -32,7 +32,7 @@ struct Use {
       loc);
 }
 
-/// Which keys of an array of keys; of more than kMostParts they are not told apart.
+/// Which keys of an array of keys; more than kMostParts are not distinguished.
 using Positions = std::vector<bool>;
 constexpr std::int64_t kMostParts = 65536;
 

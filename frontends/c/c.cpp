@@ -98,7 +98,7 @@ weft_status status_of(const Error& e) {
   return WEFT_ERROR;
 }
 
-/// Runs a call's body; whatever it throws becomes a code and a text.
+/// Runs a call's body; an exception becomes a code and a text.
 template <class F>
 weft_status guarded(F&& body) noexcept {
   try {

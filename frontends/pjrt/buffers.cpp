@@ -30,7 +30,7 @@ bool Buffer::is_deleted() const {
 Array Content::take() {
   if (!promise) return std::move(value);
   if (const std::optional<Error> e = promise->done->wait()) throw Failure(e->code, e->message);
-  // The last one to have it may write to it.
+  // The last holder may write to it.
   Array out = promise.use_count() == 1 ? std::move(promise->value) : promise->value;
   promise = nullptr;
   return out;
@@ -126,7 +126,7 @@ Array array_of(ElementType type, const std::vector<std::int64_t>& dims, Ref<deta
 /// The elements where the host reads them.
 Ref<detail::Buffer> host_elements(const Buffer& b) { return detail::on_host(b.elements()); }
 
-/// The array where it lies, or is to come from the queue, copied to a device.
+/// The array, present or still in the queue, copied to a device.
 Buffer* copy_to(const Buffer& from, Device& device, Memory* memory) {
   // Nobody writes to a buffer, so that one device's may be another's, too; only memory that is someone else's is copied.
   const auto copy = [type = from.type, dims = from.dims, id = device.device.id()](const Array& x) {

@@ -152,7 +152,7 @@ Compiled::Compiled(const Client& client, std::string_view code_in, std::string_v
   executable_ = detail::cached_executable(client.device(devices[0]).device.platform(), jaxpr, {name, donated});
 }
 
-/// The devices of one of the program's meshes, or of one that stands for these already.
+/// The devices of one of the program's meshes, or of a mesh of weft's devices.
 Mesh Compiled::mesh_on(const MeshAxes& axes) const {
   std::vector<weft::Device> in_order;
   for (std::int64_t k = 0; k < axes.num_devices(); ++k) {
@@ -165,7 +165,7 @@ Mesh Compiled::mesh_on(const MeshAxes& axes) const {
   return Mesh(in_order, Shape(axes.sizes), axes.names);
 }
 
-/// What each device has of the arguments and the results. The program's meshes number partitions; these stand for weft's first devices.
+/// What each device has of the arguments and the results. The program's meshes number partitions; these are weft's first devices.
 void Compiled::place_ports(const Client& client, const detail::ImportedProgram& program) {
   for (int k = 0; k < num_partitions; ++k)
     run_on_.push_back(num_partitions == 1 ? client.device(devices[0]).device : client.device(k).device);

@@ -38,7 +38,7 @@ namespace {
 constexpr std::chrono::nanoseconds kWorthQueueing = std::chrono::microseconds(200);
 constexpr int kTimed = 4;
 
-/// A copy of the elements that nobody else has.
+/// A private copy of the elements.
 Ref<detail::Buffer> copied(const Ref<detail::Buffer>& from) {
   const int id = from->device_id();
   if (detail::is_accelerator(id)) return detail::accelerators().copy(from, id);

@@ -21,7 +21,7 @@ std::string sharding_text(const Port& p) {
   std::int64_t count = 1;
   for (int d = first; d < p.whole.ndim(); ++d) tiles.push_back(mesh.size_of(spec.axes_of(d))), count *= tiles.back();
   if (count == 1 && p.addends == 0) return "{replicated}";
-  // Behind the tiles' dimensions stand those of the devices that have the same tile: of copies, then of addends, by the mesh's axes in
+  // The tiles' dimensions are followed by those of the devices that have the same tile: copies, then partial sums, by the mesh's axes in
   // order.
   std::vector<std::string> of_copies, of_addends;
   for (const std::string& axis : mesh.names) {

@@ -13,7 +13,7 @@ namespace weft::pjrt {
 
 namespace {
 
-/// The message and the line that it is about; what else an error of weft's tells is of frames that the caller doesn't know.
+/// The message and the line that it is about; the rest of a weft error is about frames that the caller doesn't know.
 Error told(Code code, const weft::Error& e) {
   const SourceLoc at = e.where();
   std::string text = e.message();
@@ -71,7 +71,7 @@ void Progress::finish(std::optional<Error> error) {
     error_ = std::move(error);
     ready_ = true;
     waiting.swap(waiting_);
-    // Under the lock: who waits may drop this object as soon as it has it.
+    // Under the lock: a waiting thread may drop this object as soon as it has the lock.
     ended_.notify_all();
   }
   for (const auto& f : waiting) f(error_);

@@ -15,7 +15,7 @@ void CopyToDeviceStream_CurrentBytes(ValueArgs<CopyToDeviceStream, std::int64_t>
 void Client_DmaMap(DmaMapArgs&) { not_supported("mapping the host's memory for devices"); }
 void Client_DmaUnmap(ValueArgs<Client, void*>&) { not_supported("mapping the host's memory for devices"); }
 
-// Buffers that stand for others that come later.
+// Buffers that are aliases of others that come later.
 void Client_CreateAliasBuffer(AliasBufferArgs&) { not_supported("a buffer in place of one that comes later"); }
 void Client_FulfillAliasBuffer(FulfillAliasArgs&) { not_supported("a buffer in place of one that comes later"); }
 

@@ -28,7 +28,7 @@ ProgramValue value_of(const mlir::Type& type, const Attribute* attributes, mlir:
   v.type = {aval.shape, aval.dtype};
   v.narrow = type.narrow;
   if (!attributes) return v;
-  // A token has no dimensions; the array that stands for it has one, which nothing divides.
+  // A token has no dimensions; its array has one, which is not sharded.
   if (const Attribute* sharding = attributes->find("sdy.sharding"); sharding && type.kind != mlir::Type::Kind::token)
     v.sharding = mlir::sharding_of(*sharding, aval.ndim(), importer);
   v.op_sharding = text_of(attributes->find("mhlo.sharding"));

@@ -121,7 +121,7 @@ detail::Ref<Owned> take(ArrowSchema* schema, ArrowArray* array) {
   return owner;
 }
 
-/// What an exported array needs as long as its receiver has it.
+/// What an exported array keeps alive until its receiver releases it.
 struct Lent {
   Array array;
   std::vector<unsigned char> bits;

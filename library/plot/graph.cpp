@@ -112,7 +112,7 @@ class PanelDrawing {
           last + 1, {});
       if (!a.is_literal()) edge(made_by_[a.var()], node);
     }
-    // What needs no operands stands near those who read it.
+    // Nodes without operands are placed near their readers.
     for (std::size_t n = 0; n < nodes_.size(); ++n) {
       const bool reads = std::any_of(edges_.begin(), edges_.end(), [&](const auto& e) { return e.second == n; });
       if (reads || !is_equation_[n]) continue;

@@ -59,7 +59,7 @@ const PlotMark* find_kind(const Plot& plot, Kind kind) {
   return nullptr;
 }
 
-/// The ends of an axis. What stands on a base (bars) or fills its place (an image) touches the frame.
+/// The ends of an axis. Marks that start at a base line (bars) or fill their place (an image) touch the frame.
 PlotRange range_along(const Plot& plot, bool along_x) {
   const PlotOptions& o = plot.options();
   if (const auto& given = along_x ? o.x_range : o.y_range) return *given;
@@ -77,7 +77,7 @@ PlotRange range_along(const Plot& plot, bool along_x) {
     if (extent.low == base) range.first = base;
     if (extent.high == base) range.second = base;
   }
-  // Rows of an image, and names of bars that stand one below the other, count from the top.
+  // Rows of an image, and names of bars one below the other, count from the top.
   if (!along_x && ((image && image->y_sides.first > image->y_sides.second) || (bars && bars->horizontal)))
     std::swap(range.first, range.second);
   if (along_x && image && image->x_sides.first > image->x_sides.second) std::swap(range.first, range.second);

@@ -174,7 +174,7 @@ std::string flat_to_html(FlatFunction& f, const ViewOptions& options) {
     parts[i].pass = parts.size() == 1 ? std::string(kSimplify) : fmt::format("{}, part {} of {}", kSimplify, i + 1, parts.size());
     add_notes({parts[i]});
   }
-  // A program that was compiled before for somebody else is not simplified again.
+  // A program that was compiled before by another caller is not simplified again.
   const bool simplified = std::any_of(compiling.begin(), compiling.end(), [](const PassNote& n) { return n.pass == kSimplify; });
   if (reporter && !simplified) add_stage(kSimplify, programs.add(function->jaxpr()), programs.add(reporter->program_of_steps()));
 

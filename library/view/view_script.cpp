@@ -1,4 +1,4 @@
-// What to_html's page does: it draws the stages, equations and steps from the data that stand beside it, and links them.
+// What to_html's page does: it draws the stages, equations and steps from the page's data, and links them.
 #include "weft/library/view/view_json.h"
 
 namespace weft::detail {

@@ -46,7 +46,7 @@ class Talk {
       if (world_->has_failed() || std::chrono::steady_clock::now() - begin > world_->timeout()) together_->expect(whom);
     }
   }
-  /// Process 0, when all have answered: nobody asks for this any more.
+  /// Process 0, when all have answered: the key is not read again.
   void forget(const std::string& what) {
     if (world_) world_->control().erase(key(number_, what));
   }
@@ -199,7 +199,7 @@ void save_leaves(const std::string& folder, const std::vector<std::string>& path
     }
     return {};
   };
-  // Process 0 says where to; all write; process 0 makes it the current one. Each step's problem is told to all.
+  // Process 0 says where to; all write; process 0 makes it the current one. Each step's problem is sent to all.
   Attempt attempt;
   std::string name, problem;
   if (talk.rank() == 0) {

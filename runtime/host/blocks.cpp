@@ -44,7 +44,7 @@ std::string device_list(const std::vector<int>& ids) {
   return fmt::format("{}", fmt::join(names, ", "));
 }
 
-// Equal shardings that are made in turn are one object, so that whoever knows it need not compare.
+// Equal shardings that are made one after the other are one object, so that they compare equal by address.
 Ref<const Placement> make_placement(const Sharding& s) {
   struct Recent {
     std::array<Ref<const Placement>, 4> list;

@@ -28,7 +28,7 @@ std::atomic<pid_t> ending_thread{0};
 std::atomic<int> status{0};  // that the process ends with
 std::atomic<void (*)()> finish{nullptr};
 
-/// Only noted: glibc tells the status to such handlers, and those of libraries come later.
+/// Only noted here: glibc passes the status to such handlers, and those of libraries come later.
 void note_status(int with, void*) { status = with; }
 void note_status_at_end() {
   static const bool registered = on_exit(note_status, nullptr) == 0;

@@ -66,7 +66,7 @@ std::string rate(double per_second) {
                              : std::string("0/s");
 }
 
-/// All of it, or as much as somebody takes.
+/// Writes all of it, or as much as the descriptor takes.
 void write_out(std::string_view text) {
   while (!text.empty()) {
     const ssize_t n = ::write(kStderr, text.data(), text.size());
@@ -204,7 +204,7 @@ void advance_progress(ProgressBar& given, std::int64_t steps) noexcept {
   try {
     d.tell(pause());
   } catch (const std::bad_alloc&) {
-    // Without memory for it nothing is told.
+    // Without memory for it nothing is printed.
   }
 }
 

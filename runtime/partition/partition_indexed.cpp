@@ -118,7 +118,7 @@ std::optional<ShardedValues> partition_gather(const PartitionContext& c) {
   return ShardedValues{c.partition.of_block(sum, result)};
 }
 
-/// Positions along dimensions that are as wide as the operand are 0, whatever is asked for.
+/// Positions along dimensions that are as wide as the operand are 0, whatever the index is.
 std::optional<ShardedValues> partition_dynamic_slice(const PartitionContext& c) {
   const ShardedValues& in = c.in;
   DynamicSlice::Params q = c.get<DynamicSlice::Params>();

@@ -286,7 +286,7 @@ struct ControlServer::Impl {
     for (;;) {
       Socket s(accept4(listener.fd(), nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK));
       if (!s) {
-        // Whoever waits is still there; without a descriptor or memory for it, asking again at once would find the same.
+        // The waiting client is still there; without a descriptor or memory for it, asking again at once would find the same.
         if (errno != EAGAIN && errno != EINTR && errno != ECONNABORTED) accept_again = Clock::now() + kNoDescriptor;
         return;
       }

@@ -61,7 +61,7 @@ std::optional<int> slurm_tasks(SourceLoc loc) {
   return number_in<int>("SLURM_STEP_NUM_TASKS", loc);
 }
 
-/// How long a process may give no sign of life. Process 0's counts, and it tells the others.
+/// How long a process may go without a heartbeat. Process 0's value counts, and is sent to the others.
 Seconds heartbeat_timeout(SourceLoc loc) { return Seconds(number_in<double>("WEFT_HEARTBEAT_TIMEOUT", loc).value_or(8)); }
 
 std::string random_token(SourceLoc loc) {
@@ -138,7 +138,7 @@ struct Joined {
   std::string token;
 };
 
-/// Process 0 opens the store, and tells the others by MPI where it is.
+/// Process 0 opens the store, and sends its address to the others by MPI.
 Joined meet_by_mpi(Transport& t, const std::string& coordinator, Clock::time_point deadline, SourceLoc loc) {
   constexpr int kTag = 1;
   Joined j;
@@ -174,7 +174,7 @@ Joined meet_by_mpi(Transport& t, const std::string& coordinator, Clock::time_poi
   return j;
 }
 
-/// What a process tells the others of its devices: how many of the host's, and the kinds of the others; or what is wrong with it.
+/// What a process announces about its devices: the number of host devices, and the kinds of the others; or what is wrong with it.
 struct DevicesOfOne {
   int hosts = 0;
   std::vector<std::string> accelerators;

@@ -237,7 +237,7 @@ class ProcessCollective final : public ReadyCollective {
     }
   }
 
-  /// Memory for a group's result: what `out` has, if nobody else does and it fits.
+  /// Memory for a group's result: that of `out`, if it is not shared and fits.
   Ref<Buffer> result_of(const SharedGroup& g, std::span<Ref<Buffer>> out) const {
     for (std::size_t i = 1; i < g.mine.size(); ++i) out[at(g, g.mine[i])] = {};
     Ref<Buffer> old = std::move(out[at(g, g.mine[0])]);

@@ -13,7 +13,7 @@
 namespace weft::detail {
 namespace {
 
-/// What a process is in, as it tells the others.
+/// The call that a process is in, as it announces it to the others.
 struct Entry {
   std::uint64_t signature = 0;
   char text[248] = {};

@@ -1,4 +1,4 @@
-// Messages of host memory between processes: over the transport, or, where there is none but each process has a GPU, through those.
+// Messages of host memory between processes: over the transport, or, where there is none and each process has a GPU, through the GPUs.
 #pragma once
 #include <optional>
 #include <vector>

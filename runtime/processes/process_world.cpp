@@ -382,7 +382,7 @@ void CollectiveCall::wait(std::initializer_list<std::span<const Ref<Buffer>>> ke
       const Clock::time_point now = Clock::now();
       if (begin == Clock::time_point{}) begin = now;
       const Seconds waited = now - begin;
-      // Nobody waits: the processor is left to those who compute.
+      // No caller waits: the processor is left to threads that compute.
       if (runs_unawaited()) std::this_thread::sleep_for(std::chrono::microseconds(20));
       // Who yields to a stranger waits for the stranger's whole share: only where the others have no processor of their own.
       if (waited > Seconds(5e-3))

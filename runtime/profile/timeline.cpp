@@ -67,7 +67,7 @@ struct Labels {
   std::unordered_multimap<std::size_t, const WorkLabel*> all;  // by the hash of their texts
 };
 
-// The memory that this thread told of last: what has hardly changed since is not told.
+// The amount of memory that this thread recorded last: small changes since are not recorded.
 struct Told {
   int device;
   std::int64_t bytes, start;
@@ -97,7 +97,7 @@ void TimelineRange::begin(Work work, std::string_view name, int device) {
 }
 void TimelineRange::end() {
   const std::int64_t ended = now(), start = timeline().start.load(std::memory_order_relaxed);
-  // One that began before the profile, or ends after it, is none of it.
+  // A range that began before the profile, or ends after it, is not part of it.
   if (!timeline_is_on.load(std::memory_order_relaxed) || begun_ < start || !takes_one_more()) return;
   ThreadLog& log = log_of_thread();
   const std::lock_guard lock(log.mutex);

@@ -1,4 +1,4 @@
-// Programs with shard_map equations in them: what is between the maps is compiled as ever; the maps run on their meshes.
+// Programs with shard_map equations in them: what is between the maps is compiled as usual; the maps run on their meshes.
 #pragma once
 #include "weft/runtime/host/executable.h"
 

@@ -123,7 +123,7 @@ Ref<Buffer> root_of(const Ref<Buffer>& b) {
 
 }  // namespace
 
-// Memory that is taken must be nobody else's: what isn't, is copied, and the user is told once.
+// Memory that is taken must not be shared: shared memory is copied, and the user is warned once.
 DeviceBuffers SpmdProgram::taken_operand(std::size_t i, const Array& x, SourceLoc loc) {
   DeviceBuffers parts = operand(i, x, loc);
   auto* c = as_concrete(x) ? static_cast<ConcreteArray*>(x.impl().get()) : nullptr;

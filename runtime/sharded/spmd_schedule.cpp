@@ -15,7 +15,7 @@ constexpr double kWorthHiding = 64 << 10;  // bytes of collectives from which a 
 constexpr double kWorthACut = 1e6;         // bytes and operations on each side of a cut: it must take longer than beginning a segment
 constexpr double kMuch = 4 * kWorthACut;   // beside which the time of a short message can be hidden, too
 
-/// Bytes and operations of one device, as far as an equation's types tell.
+/// Bytes and operations of one device, as far as an equation's types show.
 double cost_of(const JaxprData& d, const Eqn& e) {
   double elements = 1, bytes = 0, inner = 0;
   for (Atom a : e.inputs) bytes += static_cast<double>(d.aval(a).bytes()), elements *= static_cast<double>(d.aval(a).size());

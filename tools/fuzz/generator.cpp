@@ -48,7 +48,7 @@ void Generator::keep(const Array& x) {
 }
 
 const Array& Generator::pick() {
-  // Rather a value made lately.
+  // Recent values are preferred.
   const int n = static_cast<int>(pool_.size());
   return pool_[static_cast<std::size_t>(n - 1 - std::min(random_.below(n), random_.coin() ? random_.below(4) : random_.below(n)))];
 }
@@ -241,7 +241,7 @@ void Generator::elementwise() {
       keep(y.dtype().is_inexact() && ((has(kKeepsIntegers) && has(kMultiplies)) || random_.chance(0.2)) ? tame(y) : y);
       return;
     } catch (const DTypeError&) {
-      // It hasn't got such parameters, or such a width.
+      // The operation has no such parameters, or no such width.
     }
   }
 }

@@ -140,7 +140,7 @@ Array nearly_equal(const Array& x, const Array& y) {
   return where(abs(x - y) <= abs(x) * (4 * kUlps * epsilon), x, y);
 }
 
-/// NaN of the other sign, which no operation that makes one promises and a total order tells apart.
+/// NaN of the other sign, which no operation that makes one promises and a total order distinguishes.
 Array other_nans(const Array& x, Random& random) { return x.dtype().is_floating() && random.chance(0.5) ? where(isnan(x), -x, x) : x; }
 
 /// A sum whose terms, without their signs, are too much for its type: in another order it is infinite half way.
@@ -204,7 +204,7 @@ bool sums_up(const Primitive& op) {
 }
 
 /// Zero, maybe, where nothing is left of a sum but what rounding makes: where it changes by more than it is when its terms are disturbed
-/// again. In another order it may be zero, which comparisons and signs tell from any other number.
+/// again. In another order it may be zero, which comparisons and signs distinguish from any other number.
 Array cancelled(const Array& x, const Array& again, double chance, Random& random) {
   if (x.dtype().is_complex())
     return complex(cancelled(real(x), real(again), chance, random), cancelled(imag(x), imag(again), chance, random));

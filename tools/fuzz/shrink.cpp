@@ -354,7 +354,7 @@ class Shrinker {
     return {std::move(copy).finish(d.outputs), inputs, {}};
   }
 
-  /// A size replaced by a smaller one wherever its number stands in the text; what is not a program then is passed over.
+  /// A size replaced by a smaller one wherever its number is in the text; a text that is not a program is skipped.
   bool smaller_sizes() {
     bool any = false;
     const std::string text = best_.program.to_string();

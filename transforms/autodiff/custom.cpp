@@ -38,7 +38,7 @@ struct VjpAdapter final : VjpRule {
   }
 };
 
-/// Where nothing is traced the function is called as it is.
+/// Without a trace the function is called directly.
 std::vector<Array> run_untraced(FlatFunction& f) {
   check_nesting("functions inside functions");
   return f.run(f.args);

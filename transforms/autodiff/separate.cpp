@@ -225,7 +225,7 @@ struct Separator {
     return r.out;
   }
 
-  /// The carry that is known by a loop of its own. The rest of a bounded loop is the scan that it stands for.
+  /// The known part of the carry, by a loop of its own. The rest of a bounded loop is the equivalent scan.
   static std::vector<Array> while_loop(const Eqn& e, std::span<const Array> in, const Mask& in_mask, const Mask& out_mask,
                                        bool any_linear) {
     const auto& p = params_as<While::Params>(*e.params);

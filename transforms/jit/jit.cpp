@@ -226,7 +226,7 @@ class Cache final : public JitCache {
   }
 
  private:
-  /// Why none of the programs there are serves the call; empty if there are none.
+  /// Why none of the traced programs serves the call; empty if there are none.
   std::string explain(const Entry& e, JitCall& c) {
     const Signature now{c.function().arguments(), e.avals, axes_of(e)};
     std::vector<Signature> before;

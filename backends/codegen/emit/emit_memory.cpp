@@ -313,7 +313,7 @@ void KernelEmitter::store(const Store& s, const Copy& copy, Value* value) {
   if (!varies(k_.dag[s.position].dims) && !lane_scratch) {
     Value* p = a.pointer;
     if (guard) {
-      // Elsewhere the value goes where nobody looks.
+      // Elsewhere the value is stored to memory that is never read.
       llvm::BasicBlock& entry = function_->getEntryBlock();
       p = ir_.CreateSelect(guard, p, llvm::IRBuilder<>(&entry, entry.begin()).CreateAlloca(element));
     }

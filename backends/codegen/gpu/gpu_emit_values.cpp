@@ -158,7 +158,7 @@ void GpuEmitter::store_atomic(const Store& s) {
   ir_.CreateAtomicRMW(how, where, v, llvm::MaybeAlign(), llvm::AtomicOrdering::Monotonic);
 }
 
-/// Computes with what is there, until nobody else has changed it meanwhile.
+/// A compare-and-exchange loop: computes with the value in memory until no other thread has changed it meanwhile.
 void GpuEmitter::exchange_atomic(ScalarOp op, DType t, Value* where, Value* v) {
   llvm::LLVMContext& context = module_.getContext();
   llvm::Type* memory = builder_.memory_type(t);

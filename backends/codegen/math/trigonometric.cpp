@@ -81,7 +81,7 @@ Expr circular_of_huge_f32(MathFunction f, Expr x) {
   const auto down = [&](Expr v, Expr n) { return Expr{&b, b.shr_logical(v.v, n.v)}; };
   const Expr bits = Expr{&b, b.bitcast(abs(x).v, uint32)}.to(uint64);
   const Expr m = (bits & wide(0x7fffff)) | wide(0x800000);
-  // The first of the bits, counted from 32 zeros in front of the point; clamped, so that small x do no harm where nobody looks.
+  // The first of the bits, counted from 32 zeros in front of the point; clamped, so that small x, whose result is not used, are in range.
   const Expr exponent = down(bits, wide(23));
   const Expr first = max(exponent, wide(145)) - wide(120), word = down(first, wide(5)), shift = first & wide(31);
   const auto word_at = [&](std::size_t n) {

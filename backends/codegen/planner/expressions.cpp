@@ -14,7 +14,7 @@
 namespace weft::detail {
 namespace {
 
-/// Operands that stand for nothing in particular, to find out whether a primitive can be lowered for them.
+/// Placeholder operands, to find out whether a primitive can be lowered for them.
 KernelValue placeholder(Dag& dag, DType dtype, int number) {
   const NodeId at = dag.index(0);
   if (!dtype.is_complex()) return dag.load(number, dtype, at);
@@ -299,7 +299,7 @@ Expressions::Place Expressions::locate(const IndexedGeometry& g, const Shape& op
         KernelValue below = dag_.boolean(true), above = below;
         if (wide.dtype.itemsize() == 8 || limit <= 0x7fffffff) below = dag_.le(wide, last);
         if (!wide.dtype.is_unsigned()) above = dag_.ge(wide, zero);
-        // What is clamped anyway is compared once.
+        // A clamped index is compared once.
         const auto is_compared = [&](KernelValue v) { return dag_[v.id].kind == NodeKind::op; };
         place.inside =
             dag_.both(place.inside, is_compared(below) && is_compared(above) ? dag_.eq(dag_.max(dag_.min(wide, last), zero), wide)

@@ -190,7 +190,7 @@ class KernelFormer final : public LeafReader {
     stores.push_back({arg, dag_.offset(re, 1), dag_.imag(m.value).id, -1, body});
   }
 
-  /// Memory for a value that a nest of this kernel reads: its buffer where it has one anyway, else scratch.
+  /// Memory for a value that a nest of this kernel reads: its buffer if it has one, else scratch.
   const Storage& storage(Member& m) {
     if (m.storage.arg >= 0) return m.storage;
     const Aval& aval = p_.avals_[m.var];

@@ -69,7 +69,7 @@ Elements cholesky_elements(Dag& dag, const Elements& a, std::size_t n) {
   return l;
 }
 
-/// op(a) x = b, or x op(a) = b where `left` is false; `lower` tells which triangle of a is read.
+/// op(a) x = b, or x op(a) = b where `left` is false; `lower` says which triangle of a is read.
 Elements triangular_elements(Dag& dag, const Elements& a, Elements b, std::size_t rows, std::size_t columns, bool left, bool lower,
                              bool transpose, bool unit_diagonal) {
   const std::size_t n = left ? rows : columns, others = left ? columns : rows;

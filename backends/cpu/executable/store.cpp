@@ -70,7 +70,7 @@ std::vector<Schedule> CpuExecutable::blocks_of_code() const {
   return schedules;
 }
 
-/// The cache keeps the program as it is, if it keeps none that is better, or none but what is to be replaced.
+/// Stores the program in the cache with its present code, unless the cache has better code for it; `replace`: also then.
 void CpuExecutable::store(bool replace) {
   if (key_.empty()) return;
   const CodeTiers& made = code_.load(std::memory_order_relaxed)->made;

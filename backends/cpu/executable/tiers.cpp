@@ -46,7 +46,7 @@ const CpuExecutable::Plan* CpuExecutable::plan_to_improve() {
   return &whole;
 }
 
-/// Makes part of the code anew, and has it take over. On the background thread.
+/// Recompiles part of the code, which replaces the present code. Runs on the background thread.
 void CpuExecutable::make_better(const Plan& plan, const std::vector<Schedule>& schedules, const CodeTiers& wanted,
                                 const std::function<bool()>& stop) {
   const LibraryUse use;

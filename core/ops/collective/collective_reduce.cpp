@@ -117,7 +117,7 @@ struct ReduceOverAxes : CollectiveOp<Self> {
     return r;
   }
 
-  /// Only positions can be reduced here: a name stands for devices, or for a vmap that has resolved it.
+  /// Only positions can be reduced here: a name refers to devices, or to a vmap that has resolved it.
   static void reference(const ReferenceContext& c) {
     const auto& p = c.get<PsumParams>();
     if (const std::vector<std::string> names = names_of(p.axes); !names.empty())

@@ -33,7 +33,7 @@ std::vector<WindowDim> conv_windows(const ConvParams& p, const Shape& lhs, const
 
 namespace {
 
-/// Axis `src` becomes the slower part of what is axis `dst` once src is gone.
+/// Axis `src` is merged into axis `dst`, numbered without src, as its slower part.
 Array merge_axis_into(int src, int dst, const Array& x, SourceLoc loc) {
   const Array moved = move_axis(x, src, dst, loc);
   Shape shape = x.shape().erased(src);

@@ -33,7 +33,7 @@ void append(std::vector<T>& to, const std::vector<T>& more) {
   to.insert(to.end(), more.begin(), more.end());
 }
 
-/// Adds the carries that results depend on, in this step or in later ones. `is_read`: given which results of the body are read, tells for
+/// Adds the carries that results depend on, in this step or in later ones. `is_read`: given which results of the body are read, says for
 /// each carry whether the step reads it.
 template <class F>
 void add_carries_read(std::vector<bool>& live, std::size_t num_carry, F&& is_read) {

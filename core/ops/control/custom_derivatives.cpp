@@ -28,7 +28,7 @@ void read_param(ParamReader& r, RuleParam<BackwardRule>& v) { v.name = r.read_st
 
 namespace {
 
-/// What stands for no tangent where a rule wants one; of integers it is of dtype bool, in place of JAX's float0.
+/// The zero tangent that is passed to a rule where there is none; for integers of dtype bool, in place of JAX's float0.
 Array zeros_like_tangent(const Aval& primal, SourceLoc loc) {
   return zeros_of(primal.dtype.is_inexact() ? primal : primal.with_dtype(bool_), loc);
 }

@@ -168,7 +168,7 @@ Recompute plan_recompute(const Jaxpr& primal, std::size_t num_out, const Policy&
   for (std::size_t i = d.eqns.size(); i-- > 0;) {
     const Eqn& e = d.eqns[i];
     if (std::none_of(e.outputs.begin(), e.outputs.end(), [&](Var v) { return needed[v]; })) continue;
-    // What talks to the outside happens once: its results are kept whatever the policy says.
+    // Operations with outside effects run once: their results are kept under every policy.
     if (saveable(policy, e, names) || performs_io(e)) {
       for (Var v : e.outputs)
         if (needed[v]) is_saved[v] = true;

@@ -182,7 +182,7 @@ Aval ScatterCommon::abstract_eval(const OpContext& c) {
 
 Aval Scatter::abstract_eval(const OpContext& c) { return scatter_type(c, c.get<Params>().dimension_numbers); }
 
-// Where positions may be repeated, each update is numbered and the numbers are scattered first: they tell which updates are seen in the
+// Where positions may be repeated, each update is numbered and the numbers are scattered first: they show which updates are seen in the
 // end.
 std::vector<Tangent> Scatter::jvp(const JvpContext& c) {
   const Params& p = c.get<Params>();

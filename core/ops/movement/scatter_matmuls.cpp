@@ -25,7 +25,7 @@ Array take_rows(const Array& x, const Array& rows, SourceLoc loc) {
                           {x, insert_axes(rows, {1}, loc)}, loc);
 }
 
-// For each row the product of those before it (direction 1) or behind it (-1) in its run; `first` tells where runs begin in that direction.
+// For each row the product of those before it (direction 1) or behind it (-1) in its run; `first` marks where runs begin in that direction.
 // A segmented scan by doubling (Hillis and Steele, 1986).
 Array running_product(const Array& x, const Array& first, int direction, SourceLoc loc) {
   const Array one = make_literal(Number(1), x.dtype()), yes = make_literal(Number(true), bool_);
@@ -37,7 +37,7 @@ Array running_product(const Array& x, const Array& first, int direction, SourceL
   return where(first, one, shift_rows(value, direction, one, loc));
 }
 
-// What tells places apart, one column of n entries for each: the index vectors' entries, and the coordinates along batching dimensions.
+// What identifies a place, one column of n entries for each: the index vectors' entries, and the coordinates along batching dimensions.
 std::vector<Array> place_columns(const ScatterParams& p, const IndexedGeometry& g, const Shape& x, const Array& indices, SourceLoc loc) {
   const int last = indices.ndim() - 1;
   const Shape batch = indices.shape().erased(last);

@@ -54,7 +54,7 @@ Shape kept(Shape shape, const std::vector<int>& axes) {
   return shape;
 }
 
-/// Axes of an operand that got a mapped axis at `dim`.
+/// The axes after a mapped axis was inserted at `dim`.
 std::vector<int> axes_around(std::vector<int> axes, int dim) {
   for (int& a : axes) a += a >= dim;
   return axes;

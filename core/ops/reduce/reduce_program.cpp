@@ -1,4 +1,4 @@
-// reduce and reduce_window with a program that combines two values. They stand for programs of other primitives, in which the program is
+// reduce and reduce_window with a program that combines two values. They expand to programs of other primitives, in which the program is
 // mapped over whole arrays: a tree of combinations.
 #include <fmt/format.h>
 

@@ -108,7 +108,7 @@ Attribute read_attribute(Table& t, Bytes& b) {
       return read_elements_of(type, b);
     }
     default:
-      // Locations are followed by the table; strings and sparse matrices as elements are none of weft's.
+      // Locations are followed by the table; elements that are strings or sparse matrices are not supported.
       return make_attribute(Kind::opaque, b, code >= kFirstLocation && code <= kLastLocation ? "loc" : "elements");
   }
 }

@@ -103,7 +103,7 @@ class ContainerReader {
       const std::uint64_t name = b.varint_with_flag(has_version);
       if (name >= c_.strings.size()) fail_at(b.origin(), place, fmt::format("there is no string {}", name));
       c_.dialects.push_back(c_.strings[static_cast<std::size_t>(name)]);
-      // What a dialect's version changes about its encodings is told by the codes in them.
+      // The changes of encodings between a dialect's versions show in the codes.
       std::uint8_t id = 0;
       if (has_version) b.section(id);
     }

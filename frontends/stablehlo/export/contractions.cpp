@@ -50,7 +50,7 @@ const Spelling dot_spelling("dot_general", [](ExportCall& c) -> Names {
   return {compared(c, "NE", product, c.block.broadcast(c.block.number(int32, Number(0)), out.shape), false)};
 });
 
-/// `[b, f, 0, 1]`: where the dimensions stand.
+/// `[b, f, 0, 1]`: the places of the dimensions.
 std::string layout(const std::vector<int>& spec, const char* first, const char* second) {
   std::vector<std::string> at(spec.size());
   for (std::size_t i = 0; i < spec.size(); ++i)

@@ -64,7 +64,7 @@ const Spelling gather_spelling("gather", [](ExportCall& c) -> Names {
   const Name inside = c.expand_one({indices}, [&](auto x) {
     const int last = x[0].ndim() - 1;
     const Array ok = (x[0] >= scalar_like(x[0], 0)) & (x[0] <= last_starts(x[0], n.start_index_map, operand.aval.shape, p.slice_sizes));
-    // The indices' other dimensions stand where the result's are not the windows'.
+    // The indices' other dimensions are those of the result that are not the windows'.
     std::vector<int> batch;
     for (int d = 0; d < c.out[0].ndim(); ++d)
       if (std::find(n.offset_dims.begin(), n.offset_dims.end(), d) == n.offset_dims.end()) batch.push_back(d);

@@ -195,7 +195,7 @@ const Spelling ppermute_spelling("ppermute", [](ExportCall& c) -> Names {
   return out;
 });
 
-/// Where the device stands along the axes, from its number.
+/// The device's position along the axes, from its number.
 Name position_along(ExportCall& c, const std::vector<std::string>& axes) {
   const MeshAxes mesh = mesh_of(c, axes);
   const Aval number{{}, uint32};

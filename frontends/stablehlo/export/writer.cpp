@@ -39,7 +39,7 @@ const JitParams* only_call(const Jaxpr& j) {
   return &params_as<JitParams>(*e.params);
 }
 
-/// What an argument says of the memory that the caller gives away: the result that may have it, the first of its type that nobody has.
+/// The attribute of a donated argument: the result that may take its memory, the first of its type that is not taken.
 class Donations {
  public:
   explicit Donations(std::vector<Aval> results) : results_(std::move(results)), taken_(results_.size(), false) {}

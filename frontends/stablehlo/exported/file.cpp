@@ -29,7 +29,7 @@ class Flat {
   /// What an offset at that place leads to.
   std::size_t follow(std::size_t at) const { return at + static_cast<std::size_t>(number(at, 4)); }
   std::size_t root() const { return follow(0); }
-  /// Where a table's field stands; 0 if it has none.
+  /// The place of a table's field; 0 if it has none.
   std::size_t field(std::size_t table, std::size_t slot) const {
     // The list of offsets is before or behind the table.
     const auto back = static_cast<std::int32_t>(number(table, 4));

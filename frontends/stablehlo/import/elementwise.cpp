@@ -283,7 +283,7 @@ const Import reduce_precision_import("stablehlo.reduce_precision", [](OpCall& c)
   }
   const Array &x = c.in(0), out = reduce_precision(Arg(x, c.loc), exponent, mantissa);
   if (mantissa > 0) return {out};
-  // No bit is left that tells NaN from an infinity.
+  // No bit is left that distinguishes NaN from an infinity.
   return {where(x == x, out, copysign(scalar(x, std::numeric_limits<double>::infinity()), x))};
 });
 

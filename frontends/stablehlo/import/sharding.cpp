@@ -130,7 +130,7 @@ Values import_manual(OpCall& c) {
     specs.push_back(PartitionSpec::of(std::move(dims)));
     unreduced.push_back(std::move(s.unreduced));
   };
-  // A token has no dimensions; the array that stands for it has one, which nothing divides.
+  // A token has no dimensions; its array has one, which is not sharded.
   const auto token_at = [](const std::vector<Type>& types, std::size_t i) {
     return i < types.size() && types[i].kind == Type::Kind::token;
   };

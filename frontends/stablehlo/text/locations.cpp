@@ -13,7 +13,7 @@ namespace {
 
 using Kind = Attribute::Kind;
 
-/// Without a file where it isn't told.
+/// Without a file where none is given.
 SourceLine line_of(const Attribute& location) {
   SourceLine line;
   const Attribute *file = location.find("file"), *number = location.find("line"), *column = location.find("column");

@@ -525,7 +525,7 @@ class Parser : public AttributeReader {
   }
 
   /// `scan(%x, ...) inits(%c, ...) dimension=0 attributes {...} { ^bb0(...): ... } : types`. As in the generic form,
-  /// operandSegmentSizes tells the operands apart.
+  /// operandSegmentSizes separates the operands.
   void read_scan(Operation& op, std::size_t) {
     Attribute sizes(Kind::list, c.place());
     for (const char* word : {"", "inits"}) {
