@@ -26,6 +26,7 @@ using detail::LinearUnary;
 using detail::Unary;
 using detail::kAny, detail::kBits, detail::kBool, detail::kComplex, detail::kFloating, detail::kInexact, detail::kInteger, detail::kNumber,
     detail::kReal;
+using detail::kExact, detail::kKeepsIntegers, detail::kMultiplies, detail::kReadsSpecials;
 // Its kernel.
 using detail::KernelBuilder;
 using detail::KernelValue;
