@@ -1,4 +1,4 @@
-// Proof that a kernel stays inside of its memory.
+// The proof that a kernel's accesses are within its arguments.
 #include <fmt/format.h>
 
 #include <algorithm>

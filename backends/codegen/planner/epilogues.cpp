@@ -1,4 +1,4 @@
-// What a GPU's library does to a product before it stores it: a bias along the columns, then an activation.
+// Epilogues of a GPU library's matmul: a bias along the columns, then an activation.
 #include <algorithm>
 
 #include "weft/backends/codegen/planner/movement_reader.h"

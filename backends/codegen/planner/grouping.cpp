@@ -76,7 +76,7 @@ void KernelPlanner::place(int root) {
   groups_.push_back(std::move(g));
 }
 
-/// Whether a scatter's operand that is copied is an input. The result may take the memory of an input that nothing reads any more, and then
+/// Whether a scatter's operand that is copied is an input. The result may take the memory of an input after its last read, and then
 /// nothing is copied: so this comes as late as it can, after what reads the input, and by itself.
 bool KernelPlanner::copies_input(const Root& r) const {
   if (r.kind != Root::Kind::copy) return false;
@@ -121,7 +121,7 @@ std::optional<std::vector<int>> KernelPlanner::align(const Group& g, int root) c
     }
   }
   if (!depends) {
-    // Beside one another: where the spaces are the same, and something is saved by it.
+    // Side by side in one kernel, where the spaces are the same and it saves something.
     const bool small = g.work + r.work() < kSmall;
     const Root& first = roots_[static_cast<std::size_t>(g.roots[0])];
     if (first.by_rows && r.by_rows && shares && first.chunks == r.chunks && first.chunk == r.chunk && first.points() == r.points())
@@ -158,7 +158,7 @@ bool KernelPlanner::worthwhile(const Group& g, const Root& r, const std::vector<
   const double work = g.work + r.work();
   if (work < kSmall) return true;
   if (points < 64) return false;
-  // The parts of a split reduction of columns are made to be computed side by side; those of a row are behind one another.
+  // The parts of a split reduction of columns are computed side by side; those of a row, one after the other.
   if (r.stage == Root::Stage::combine && std::find(g.roots.begin(), g.roots.end(), root_of_[r.partial]) != g.roots.end()) {
     const Eqn& e = j_.eqns[static_cast<std::size_t>(r.eqn)];
     const std::vector<int>& axes = params_as<ReduceParams>(*e.params).axes;
@@ -182,7 +182,7 @@ bool KernelPlanner::join(int step, int root) {
   for (int other : g.roots)
     dims += roots_[static_cast<std::size_t>(other)].parallel.size() + roots_[static_cast<std::size_t>(other)].reduce.size();
   if (dims > kMaxDims) return false;
-  // The outer loops that are left.
+  // The remaining outer loops.
   std::vector<int> kept;
   std::vector<std::int64_t> sizes;
   for (std::size_t k = 0; k < g.sizes.size(); ++k)

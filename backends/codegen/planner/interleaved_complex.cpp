@@ -29,7 +29,7 @@ class Uniter {
     int part = -1;   ///< or this one is added
   };
 
-  // What is done with imaginary parts.
+  // The operations on imaginary parts.
 
   /// Stores, reductions, and all they need come in pairs.
   bool pair_all() {
@@ -128,7 +128,7 @@ class Uniter {
       if (t.atom < 0) share(~t.atom);
   }
 
-  // How they become one.
+  // How both become one operation.
 
   bool is_united(int arg) const {
     return std::any_of(accesses_.begin(), accesses_.end(), [&](const Access& a) { return a.arg == arg; });
@@ -148,7 +148,7 @@ class Uniter {
   bool choose_loops() {
     if (different_constants_ > 0 || shares_local_) return false;
     loops_.assign(k_.nests.size(), {});
-    // A loop that all nests share, else one of each nest's own.
+    // One loop that all nests share, else one for each nest.
     for (std::size_t i = k_.outer.size(); i-- > 0;) {
       bool all = true;
       for (std::size_t n = 0; n < k_.nests.size(); ++n) all &= doubles(static_cast<int>(n), k_.outer[i]);
@@ -184,7 +184,7 @@ class Uniter {
         std::int64_t stride = 0;
         if (!old_.stride(a.position, d, stride) || stride != 2) return false;
       }
-    // Constants aside, nothing else may know of the loop but comparisons of its coordinate with borders.
+    // Apart from constants, only comparisons of the loop's coordinate with borders may depend on the loop.
     for (const auto& [key, unused] : shared_) {
       const Node& node = old_[key.second];
       if (key.first != n || !(node.dims >> d & 1)) continue;

@@ -156,7 +156,7 @@ class KernelFormer final : public LeafReader {
     if (e.op->combiner) {
       const bool always_inside = dag_[position].low >= 0 && dag_[position].high < aval.size();
       const KernelValue old = load(arg, aval.dtype, position, always_inside ? -1 : guard);
-      // Read anew for each update, also where its position stays the same.
+      // Read again for each update, also where its position stays the same.
       dag_.nodes[static_cast<std::size_t>(dag_.real(old).id)].dims |= kernel_.sequential;
       if (aval.dtype.is_complex()) dag_.nodes[static_cast<std::size_t>(dag_.imag(old).id)].dims |= kernel_.sequential;
       switch (*e.op->combiner) {
@@ -523,7 +523,7 @@ void KernelPlanner::add_outputs() {
     const auto [seen, is_new] = first.emplace(buffer, static_cast<int>(k));
     program_.outputs.push_back({buffer, is_new ? -1 : seen->second});
   }
-  // Inputs keep their numbers though nothing may read them.
+  // Inputs keep their numbers, even those that are never read.
   program_.jaxpr = jaxpr_;
 }
 
@@ -532,7 +532,7 @@ KernelProgram plan_program(const SimplifiedProgram& simplified, const TargetTrai
   check_nesting("programs inside programs", nesting_depth(simplified.program));
   SimplifiedProgram updating = simplified;
   updating.program = with_window_updates(simplified.program, donated);
-  // What is replaced numbers the values anew.
+  // A replacement renumbers the values.
   if (&updating.program.data() != &simplified.program.data()) updating.names.clear();
   KernelProgram p = KernelPlanner(updating, target, table).run();
   plan_memory(p, table.kernels, donated);

@@ -235,7 +235,7 @@ void plan_memory(KernelProgram& p, const std::vector<Kernel>& kernels, const std
     }
   }
 
-  // Temporaries in the order in which they come to life, one in the place of another where a kernel may overwrite it.
+  // Temporaries in the order of their first write, one in the memory of another where a kernel may overwrite it.
   std::vector<BufferId> order;
   for (std::size_t b = 0; b < p.buffers.size(); ++b)
     if (p.buffers[b].role == BufferInfo::Role::temporary && life[b].last >= 0) order.push_back(static_cast<BufferId>(b));
@@ -272,7 +272,7 @@ void plan_memory(KernelProgram& p, const std::vector<Kernel>& kernels, const std
     ending[{l.last, size}].push_back(number);
     holds[b] = number;
   }
-  // Which order wastes least depends on the program: that of their lives, or the largest first.
+  // Which order wastes least memory depends on the program: by lifetime, or by size, the largest first.
   std::vector<std::size_t> turns(blocks.size());
   std::iota(turns.begin(), turns.end(), std::size_t{0});
   std::vector<std::int64_t> offsets, other;

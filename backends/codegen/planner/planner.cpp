@@ -30,7 +30,7 @@ bool keeps_order(const JaxprData& j, const Eqn& e) {
   const std::optional<Movement> m = only_movement(j, e);
   return m && (m->reshape || keeps_order(*m, j.aval(e.inputs[0]).shape, j.avals[e.outputs[0]].shape));
 }
-/// Numbers put side by side along a last dimension, such as indices: who reads one of them computes that one only.
+/// Numbers joined along a last dimension, such as indices: a reader of one of them computes that one only.
 bool is_tuple(const JaxprData& j, const Eqn& e) {
   if (e.op->kind != Kind::concatenate) return false;
   const Shape& all = j.avals[e.outputs[0]].shape;
@@ -134,7 +134,7 @@ void KernelPlanner::classify() {
   own_cost_.assign(j_.eqns.size(), -1);
 }
 
-/// An output that is but another shape of what a reduction, a product or a step of its own gives is the memory of that.
+/// An output that only reshapes the result of a reduction, a matmul or a separate step shares the memory of that result.
 void KernelPlanner::name_outputs() {
   for (Atom a : j_.outputs) {
     if (a.is_literal()) continue;
@@ -209,7 +209,7 @@ void KernelPlanner::choose_roots() {
     if (is_tuple(j_, e)) cost /= static_cast<double>(e.inputs.size());
     for (Var v : e.outputs) cost_[v] = std::min(cost, 1e9);
   }
-  // Who computes it, going backward: the roots that a value would is fused into, and over how many points.
+  // Its consumers, going backward: the roots into which a value would be fused, and the number of their points.
   struct Owners {
     std::vector<Var> roots;
     double points = 0;

@@ -1,4 +1,4 @@
-// Which products go to a library, and with what strides: transposes of operands are absorbed.
+// Which matmuls go to a library, and with what strides: transposes of operands are absorbed.
 #include <algorithm>
 #include <utility>
 

@@ -138,7 +138,7 @@ RootBody build_root(const JaxprData& j, const std::vector<Aval>& avals, const Ro
           f.body.inside = p.mode == GatherScatterMode::clip ? dag.boolean(true) : dag.ge(row, dag.integer(int32, 0));
         } else {
           const Expressions::Place place = expressions.scatter_place(e, coords);
-          // As a number that is no position: what is made of it is known where that is.
+          // A value instead of an index; the index is made from it below.
           row = dag.bitcast(dag.value_of(number_of_row(dag, g, operand, place.coords), int32), uint32);
           f.body.inside = place.inside;
         }

@@ -53,7 +53,7 @@ std::vector<std::int64_t> signature(const Kernel& k) {
 std::vector<std::int64_t> code_signature(const Kernel& k, const Schedule& s) {
   std::vector<std::int64_t> v = signature(k);
   const auto size = [&](std::size_t n) { v.push_back(static_cast<std::int64_t>(n)); };
-  // What the signature leaves open, as no two kernels of one program differ by that alone.
+  // Properties that the signature omits, as no two kernels of one program differ in them alone.
   size(k.dag.dims.size()), size(k.limits.size()), size(k.args.size()), size(k.nests.size());
   for (const Nest& t : k.nests) size(t.reductions.size()), size(t.stores.size());
   size(k.dag.nodes.size());

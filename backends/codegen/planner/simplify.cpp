@@ -197,7 +197,7 @@ class Simplifier {
       const Jaxpr body = e.op->call_body(*e.params, types_of(in));
       return run(body.data(), std::move(in), loc);
     }
-    // A call of which this backend knows more than its body.
+    // A call for whose name this backend has a rule.
     if (e.op->body && expansion_)
       if (const std::optional<Jaxpr> expansion = expansion_(e, types_of(in)))
         return run(expansion->data(), with_tables(expansion->data(), std::move(in)), loc);
@@ -390,7 +390,7 @@ SimplifiedProgram simplify_with_names(const Jaxpr& j, Expansion expansion) {
   const auto& eqns = whole.program.eqns();
   if (std::none_of(eqns.begin(), eqns.end(), [](const Eqn& e) { return find_rule<PruneTransform>(*e.op); })) return whole;
   const Jaxpr pruned = dce_program(whole.program);
-  // Pruning numbers values anew, unless it finds nothing to prune.
+  // Pruning renumbers values, unless it finds nothing to prune.
   if (pruned.data().avals.size() != whole.program.data().avals.size()) whole.names.clear();
   return {pruned, std::move(whole.names)};
 }

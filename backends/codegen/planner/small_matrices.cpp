@@ -100,7 +100,7 @@ struct QrElements {
 QrElements qr_elements(Dag& dag, Elements a, std::size_t rows, std::size_t n, std::size_t columns) {
   const KernelValue zero = dag.constant(a[0].dtype, 0), one = dag.constant(a[0].dtype, 1);
   const auto at = [&](std::size_t i, std::size_t k) -> KernelValue& { return a[i * n + k]; };
-  // The reflection of the last row alone is none.
+  // A reflection of the last row alone is the identity.
   const std::size_t count = std::min(rows - 1, n);
   Elements taus;
   for (std::size_t k = 0; k < count; ++k) {

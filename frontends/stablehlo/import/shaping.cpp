@@ -81,7 +81,7 @@ const Import transpose_import(
       std::vector<int> sorted = permutation;
       std::sort(sorted.begin(), sorted.end());
       for (std::size_t i = 0; i < sorted.size(); ++i)
-        if (sorted[i] != static_cast<int>(i)) c.fail("permutation is not a list of dimensions");
+        if (sorted[i] != static_cast<int>(i)) c.fail("permutation does not name each dimension once");
       if (static_cast<int>(sorted.size()) != c.in(0).ndim()) c.fail("permutation must have one entry for each dimension");
       return {permute(c.in(0), permutation, c.loc)};
     },
