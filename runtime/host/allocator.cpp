@@ -134,7 +134,7 @@ FreeBlock* Pool::small_blocks(int c, int count) {
   return chain;
 }
 
-// What has lain about longest goes first: a program that now works with other sizes must not lose these to those of before.
+// The blocks that were unused longest are freed first: a program that now works with other sizes must not lose these to those of before.
 void Pool::trim(std::int64_t keep) {
   while (cached.load(std::memory_order_relaxed) > keep) {
     std::vector<Kept>* oldest = nullptr;

@@ -35,7 +35,7 @@ void note_status_at_end() {
   static_cast<void>(registered);
 }
 
-/// How deep a thread is inside of libraries. In a list of all threads that ever were.
+/// The depth of a thread's calls into libraries, in a list of all threads that ever existed.
 struct Use {
   Use();
   ~Use();

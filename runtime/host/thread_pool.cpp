@@ -123,7 +123,7 @@ class Pool {
     try {
       for (std::size_t i = 1; i < static_cast<std::size_t>(num_threads()); ++i) std::thread([this, i] { serve(i); }).detach();
     } catch (const std::exception&) {
-      // The system gives no more: those that there are, and the caller itself, do all tasks.
+      // No more threads can be started: those that exist, and the caller itself, do all tasks.
     }
   }
   void run(std::int64_t n, void (*task)(void*, std::int64_t), void* context);

@@ -28,7 +28,7 @@ void WarmMemory::add(std::size_t bytes) {
   try {
     blocks_.push_back({static_cast<char*>(allocate_host(bytes, kDevice)), bytes});
   } catch (const DeviceError&) {
-    return;  // who needs it will say so
+    return;  // the allocation that needs the memory reports it
   }
   bytes_ += bytes;
   for (std::size_t at = 0; at < bytes; at += kHugePage) pieces_.push_back({blocks_.back().begin + at, std::min(kHugePage, bytes - at)});

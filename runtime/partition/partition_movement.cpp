@@ -17,7 +17,7 @@ std::vector<Array> bind_blocks(const PartitionContext& c, std::span<const Array>
   return bind_primitive(*c.eqn.op, rule(*c.eqn.params, blocks[0].shape(), out), blocks, c.eqn.loc);
 }
 
-/// What all elements of a movement's result are, if they are one.
+/// The value of all elements of a movement's result, if they are equal.
 std::optional<Array> scalar_of(const ShardedValue& x) { return x.scalar || x.whole.size() > 0 ? x.scalar : x.block; }
 
 /// Dimensions of operand and result fall into groups of the same number of elements. The sharding of the first of a group goes over to the

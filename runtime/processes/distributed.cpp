@@ -379,7 +379,7 @@ void initialize(InitializeOptions o, SourceLoc given) try {
   try {
     devices = meet_for_devices(*client, rank, size, launched, Seconds(deadline - Clock::now()), loc);
   } catch (...) {
-    // Who keeps the store stays until the others have read why; one that never came is not waited for any longer.
+    // The process that keeps the store stays until the others have read why; it does not wait longer for one that never came.
     if (rank == 0) client->leave_failed(std::clamp(Seconds(deadline - Clock::now()), Seconds(1), Seconds(60)));
     throw;
   }

@@ -91,8 +91,8 @@ void CollectiveCall::meet() {
   }
 }
 
-// The processes first say to each other that they are there, so that what cannot be stopped begins only when nobody is missing; then a
-// process that fails just now is noticed as ever, as another thread waits for it.
+// The processes first say to each other that they are there, so that a call that can't be stopped begins only when none is missing; a
+// process that fails right then is noticed as usual, as another thread waits for it.
 void CollectiveCall::open(std::span<ProcessLayout* const> layouts) {
   std::vector<ProcessGroup*> closed;
   const auto needs = [&](ProcessGroup* g) {

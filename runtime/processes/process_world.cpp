@@ -181,7 +181,7 @@ void ProcessWorld::on_failure(const std::vector<int>& missing, const std::string
   }
   failed_.store(true, std::memory_order_release);
   if (std::find(missing.begin(), missing.end(), rank_) == missing.end()) return;
-  // The others have given up on this process: it may not stay behind for ever.
+  // The others have given up on this process: it must not be left waiting forever.
   const auto end_later = [this] {
     std::this_thread::sleep_for(timeout_);
     if (noticed_.load()) return;
@@ -384,7 +384,7 @@ void CollectiveCall::wait(std::initializer_list<std::span<const Ref<Buffer>>> ke
       const Seconds waited = now - begin;
       // No caller waits: the processor is left to threads that compute.
       if (runs_unawaited()) std::this_thread::sleep_for(std::chrono::microseconds(20));
-      // Who yields to a stranger waits for the stranger's whole share: only where the others have no processor of their own.
+      // Yielding to an unrelated process costs its whole time slice: only where the other processes have no processor of their own.
       if (waited > Seconds(5e-3))
         std::this_thread::sleep_for(std::chrono::microseconds(50));
       else if (world_.crowded_ && waited > Seconds(50e-6))

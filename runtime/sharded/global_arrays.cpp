@@ -293,7 +293,7 @@ Array broadcast_array(const Array& x, bool is_source, SourceLoc given) {
   const int device = default_device_id(), host = processes().first_local();
   const Ref<Buffer> own = on_host(whole_of(x, host));
   if (!process_world()) return wrap_buffer(aval, moved(own, device));
-  // Who the source is, then its elements.
+  // The rank of the source, then its elements.
   const Ref<Buffer> flag(new HostBuffer(8, host));
   const std::uint64_t mark = is_source ? 1 : 0;
   std::memcpy(flag->data(), &mark, sizeof mark);

@@ -153,7 +153,7 @@ std::int32_t SpmdBody::agreed(const DeviceBuffers& value, DType dtype, const Ste
   const std::size_t first = local_[0];
   for (std::size_t k : local_) {
     if (value[k] == value[first] || read(k) == read(first)) continue;
-    // Who comes to a collective, and who doesn't. Of a loop all would, but one fewer times.
+    // Which devices reach a collective, and which don't. In a loop all do, but one of them fewer times.
     std::size_t there = first, missing = k;
     const Step* join = nullptr;
     if (step.kind == Step::Kind::cond) {

@@ -101,7 +101,7 @@ class Scheduler {
         joins.push_back({i, k, static_cast<double>(std::max(d_.aval(a).bytes(), d_.avals[e.outputs[k]].bytes())), need, position});
       }
     }
-    // At one place the short ones go first: who waits for them need not wait for the others.
+    // At one place the short ones go first, so that their readers do not wait for the others.
     std::stable_sort(joins.begin(), joins.end(), [](const Join& a, const Join& b) {
       return a.position != b.position ? a.position < b.position : a.bytes < kWorthHiding && b.bytes >= kWorthHiding;
     });
