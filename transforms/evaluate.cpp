@@ -19,7 +19,7 @@ namespace {
 
 // Nanoseconds of an equation that is executed by itself, of an element that its reference computes, and of a term of a product.
 constexpr double kEquation = 300, kElement = 8, kTerm = 1.5;
-// From here on a program of its own pays, though it takes some milliseconds to be compiled at first.
+// From here on a compiled program pays, although its first call takes some milliseconds to compile.
 constexpr double kWorthCompiling = 100e3;
 
 double cost_of(const JaxprData& d, const Eqn& e) {
@@ -39,7 +39,7 @@ double cost_of(const JaxprData& d, const Eqn& e) {
     // For (m, k) x (k, n) -> (m, n): the square root of the product of sizes is m n k.
     case Kind::dot:
     case Kind::convolution: return kEquation + kTerm * std::sqrt(product);
-    // Devices run programs of their own.
+    // These run as compiled programs, one for each device.
     case Kind::spmd:
     case Kind::collective: return -std::numeric_limits<double>::infinity();
     default: return kEquation + kElement * most;

@@ -116,7 +116,7 @@ std::optional<InvariantPart> take_invariants(const Jaxpr& j, const std::vector<b
 
 namespace {
 
-/// The program with what its loops compute in each step anew computed before them.
+/// The program with loop-invariant computations moved in front of its loops.
 Jaxpr hoist_in_program(const Jaxpr& j) {
   const JaxprData& d = j.data();
   std::vector<std::optional<HoistedEqn>> hoisted(d.eqns.size());

@@ -128,7 +128,7 @@ Ref<detail::Buffer> host_elements(const Buffer& b) { return detail::on_host(b.el
 
 /// The array, present or still in the queue, copied to a device.
 Buffer* copy_to(const Buffer& from, Device& device, Memory* memory) {
-  // Nobody writes to a buffer, so that one device's may be another's, too; only memory that is someone else's is copied.
+  // Buffers are never written to, so that one device's may be another's, too; only foreign memory is copied.
   const auto copy = [type = from.type, dims = from.dims, id = device.device.id()](const Array& x) {
     return array_of(type, dims, detail::moved(detail::as_concrete(x)->buffer, id));
   };
@@ -144,7 +144,7 @@ Buffer* copy_to(const Buffer& from, Device& device, Memory* memory) {
   return b.release();
 }
 
-/// The progress of memory that is the caller's, which is done with when the last array over it goes.
+/// The event of memory that belongs to the caller, which is ready when the last array over the memory is released.
 struct Borrowed {
   std::shared_ptr<Progress> done = std::make_shared<Progress>();
   static void release(void* context) {

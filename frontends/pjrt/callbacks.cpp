@@ -71,7 +71,7 @@ std::int64_t entry(const detail::mlir::OpCall& c, const char* name) {
   return a->integer;
 }
 
-// A token as the first operand and the first result says that calls keep their order; it goes on as it is.
+// A token as the first operand and the first result says that calls keep their order; it is passed through.
 const detail::mlir::Import host_callback_import("custom_call.weft.host_callback", [](detail::mlir::OpCall& c) -> detail::mlir::Values {
   using detail::mlir::Type;
   if (!caller().call) c.fail("no caller of host functions was set (weft_pjrt_set_host_caller)");

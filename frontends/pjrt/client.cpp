@@ -115,7 +115,7 @@ void Client_LookupAddressableDevice(LookupDeviceArgs& a) {
 }
 void Client_TopologyDescription(ValueArgs<Client, Topology*>& a) { a.value = &a.object->topology; }
 
-// Replicas are the slower of the two.
+// Replicas are the slower-varying dimension.
 void Client_DefaultDeviceAssignment(DefaultAssignmentArgs& a) {
   const std::int64_t count = std::int64_t{a.num_replicas} * a.num_partitions;
   if (a.num_replicas < 1 || a.num_partitions < 1 || count > static_cast<std::int64_t>(a.client->devices.size()))

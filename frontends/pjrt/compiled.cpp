@@ -133,7 +133,7 @@ Compiled::Compiled(const Client& client, std::string_view code_in, std::string_v
       }
       if (divided) jaxpr = *divided;
     }
-    // What isn't stated of a result is as the map leaves it that gives it.
+    // A sharding that isn't stated for a result is the one with which its map gives it.
     for (std::size_t i = 0; i < results.size(); ++i)
       if (const detail::Atom a = jaxpr.data().outputs[i]; !out[i] && !a.is_literal())
         for (const Eqn& e : jaxpr.data().eqns) {

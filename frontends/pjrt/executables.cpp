@@ -107,7 +107,7 @@ void Executable_NumPartitions(ValueArgs<Executable, std::size_t>& a) {
   a.value = static_cast<std::size_t>(a.object->compiled->num_partitions);
 }
 void Executable_NumOutputs(ValueArgs<Executable, std::size_t>& a) { a.value = a.object->types.size(); }
-// Code is made, and made better, while a program runs.
+// Code is compiled, and recompiled with optimisation, while a program runs.
 void Executable_SizeOfGeneratedCodeInBytes(ValueArgs<Executable, std::int64_t>& a) { a.value = 0; }
 void Executable_GetCostAnalysis(CountedArgs<Executable, const NamedValue>& a) {
   const std::vector<NamedValue>& costs = a.object->costs();
@@ -123,7 +123,7 @@ void Executable_OutputDimensions(TwoListsArgs<Executable, const std::int64_t, co
   a.size = a.object->dim_counts.size(), a.first = a.object->dims.data(), a.second = a.object->dim_counts.data();
 }
 
-// The program as it came: weft's own form is no other tool's. One for several devices as it looks from outside, with its shardings.
+// The program as it was given: no other tool reads weft's own form. For several devices, as seen from outside, with its shardings.
 void Executable_OptimizedProgram(ValueArgs<Executable, ProgramText*>& a) {
   const Executable& e = *a.object;
   a.value->format = e.compiled->format.c_str(), a.value->format_size = e.compiled->format.size();

@@ -50,7 +50,7 @@ void Client_CreateBuffersForAsyncHostToDevice(AsyncBuffersArgs& a) {
     t.buffer = std::make_unique<Buffer>(device, memory, t.type, t.dims);
     t.bytes = t.buffer->bytes();
     t.memory = allocate_on(*device, t.bytes);
-    // The buffer has its memory from the start; who asks for its elements waits for the last piece.
+    // The buffer has its memory from the start; readers of its elements wait for the last piece.
     t.buffer->set(Array(Ref<detail::ArrayImpl>(new detail::ConcreteArray(aval_of(t.type, t.dims), t.memory))));
     t.buffer->set_pending(t.done);
     m->targets.push_back(std::move(t));
@@ -98,7 +98,7 @@ void AsyncHostToDeviceTransferManager_SetBufferError(TransferErrorArgs& a) {
   const std::lock_guard lock(a.manager->mutex);
   a.manager->at(a.index).done->finish(Error{a.code, std::string(a.message ? a.message : "", a.message ? a.message_size : 0)});
 }
-// What the framework says of a transfer changes nothing here.
+// Metadata that the framework gives for a transfer has no effect here.
 void AsyncHostToDeviceTransferManager_AddMetadata(ListArgs<TransferManager, const NamedValue>&) {}
 
 }  // namespace calls

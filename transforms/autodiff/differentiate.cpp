@@ -24,7 +24,7 @@ TraceRequest request_for(const FlatFunction& f, std::string_view operation, std:
 Jaxpr trace_flat(FlatFunction& f, const char* operation, bool with_values) {
   TraceRequest request = request_for(f, operation, avals_of(f.args));
   if (with_values) request.values = f.args;
-  // A function with a derivative rule of its own knows nothing of marks; what goes into it is marked instead.
+  // A function with its own derivative rule does not handle marks; its operands are marked instead.
   std::optional<InputsVary> varying;
   if (!std::string_view(operation).starts_with("custom_")) varying.emplace(f.args);
   const Jaxpr j = trace_jaxpr(request, [&](std::span<const Array> leaves) { return f.run(leaves); });

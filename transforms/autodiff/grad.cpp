@@ -13,7 +13,7 @@
 namespace weft::detail {
 namespace {
 
-// JAX's rules: real or complex inputs, complex ones only if holomorphic; integers only where they are allowed.
+// JAX's rules: real or complex inputs, complex ones only if holomorphic; integers only where allow_int is set.
 void check_input(const FlatFunction& f, std::size_t leaf, GradOptions options, const char* operation) {
   const Aval& aval = f.args[leaf].aval();
   auto path = [&] { return leaf_paths(f.arguments())[leaf]; };

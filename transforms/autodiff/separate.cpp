@@ -146,7 +146,7 @@ struct Separator {
     return find_rule<SeparateTransform>(*e.op)(e, in, in_mask, out_mask, any_linear);
   }
 
-  /// The program of the inputs that are known that gives the results that are.
+  /// The program that computes the known results from the known inputs.
   static Jaxpr known_part(const char* what, const Jaxpr& j, const Mask& in, const Mask& out) {
     Mask wanted = out;
     wanted.flip();
@@ -213,7 +213,7 @@ struct Separator {
     return merged(m.out, std::span(first).first(num_known), second);
   }
 
-  /// A loop that is linear in some of its operands is its own derivative in those, wherever that is taken.
+  /// A loop that is linear in some of its operands is its own derivative in those, at every point.
   static std::vector<Array> checkpointed(const Eqn& e, std::span<const Array> in, const Mask& in_mask, const Mask& out_mask) {
     std::vector<Array> at(in.begin(), in.end());
     std::vector<Tangent> tangents(in.size());

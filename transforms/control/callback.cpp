@@ -137,7 +137,7 @@ std::string label() { return detail::callback_label(); }
 }  // namespace debug
 
 void effects_barrier(SourceLoc) {
-  // Programs have run when their call returns; what may still wait is the stream.
+  // Programs have run when their call returns; only the output stream may still be buffered.
   std::fflush(stdout);
 }
 

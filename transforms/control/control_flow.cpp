@@ -43,7 +43,7 @@ struct Marks {
   std::vector<Varying> out = {};
   bool noted = notes_varying();
 
-  /// Whether a carry varies more than was thought, so that the body must be traced again.
+  /// Whether a carry varies over more axes than assumed, so that the body must be traced again.
   bool widen() {
     bool changed = false;
     for (std::size_t k = 0; noted && k < num_carry; ++k) {
@@ -171,7 +171,7 @@ std::vector<Array> flat_cond(const char* what, const Array& index, const std::ve
     check_structure(fmt::format("{}: the results of the branches", what).c_str(), renamed(branches[0]->result(), "branch 0"),
                     renamed(f->result(), fmt::format("branch {}", outs.size() - 1)), loc);
   }
-  // A weakly typed result yields to the other branch's.
+  // A weakly typed result takes the dtype of the other branch's.
   std::vector<Aval> wanted = outs[0];
   for (std::size_t b = 1; b < outs.size(); ++b)
     for (std::size_t i = 0; i < wanted.size(); ++i) {

@@ -171,7 +171,7 @@ static bool has_memory_to_itself(const Array& x) {
 }
 
 std::vector<Array> CompiledFunction::run_donating(std::span<const Array> inputs, int device, SourceLoc loc) {
-  // Memory that others refer to as well is not given away but copied.
+  // Memory that is shared with other arrays is copied, not donated.
   std::vector<Array> owned(inputs.begin(), inputs.end());
   for (std::size_t i = 0; i < owned.size(); ++i) {
     const ConcreteArray* c = as_concrete(inputs[i]);

@@ -122,7 +122,7 @@ class Cache final : public JitCache {
     name_ = options_.name.empty() ? std::move(function) : options_.name;
   }
 
-  /// Programs that made way while a thread still ran them go with the function.
+  /// Programs that were replaced while a thread still ran them are released with the function.
   ~Cache() override { drop_retired(); }
 
   JitResult call(JitCall& c) {
@@ -214,7 +214,7 @@ class Cache final : public JitCache {
     }
     lock.lock();
     e->ready = true;
-    // A program that captured values of a trace that goes on now means nothing elsewhere.
+    // A program that captured values of a trace that is still open is not valid outside of it.
     if (e->function->captures_tracers()) drop(e);
     std::vector<Ref<Entry>> gone;
     while (Ref<Entry> old = programs_.take_oldest(most, [&](const Entry& some) { return some.ready && &some != last_.load(); }))
@@ -311,7 +311,7 @@ class Cache final : public JitCache {
     }
   }
 
-  /// Whether all arrays that are placed are sharded over one mesh.
+  /// Whether all arrays that have a placement are sharded over one mesh.
   static bool over_one_mesh(std::span<const Array> inputs) {
     const ConcreteArray* first = nullptr;
     for (const Array& x : inputs) {

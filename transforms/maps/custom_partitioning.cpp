@@ -47,7 +47,7 @@ std::vector<Array> flat_custom_partitioning(FlatFunction& f, Ref<const FlatParti
   };
   const Jaxpr program = trace_flat(f, "custom_partitioning", true);
   if (current_trace()) return bind(program, f.args);
-  // Where nothing is traced it is compiled by itself, as a jitted function.
+  // Outside of a trace it is compiled as a jitted function.
   const Jaxpr j =
       trace_jaxpr({"custom_partitioning", avals_of(f.args), {}}, [&](std::span<const Array> args) { return bind(program, args); });
   return bind_jit(f.name, j, {}, f.args, f.loc);

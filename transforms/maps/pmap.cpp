@@ -149,14 +149,14 @@ class PmapProgram final : public ProgramMaker {
         f.loc);
   }
 
-  /// How many rows the devices take; in the body of a map around, all.
+  /// The number of rows that the devices take; in the body of another map, all rows.
   std::int64_t rows_at_once(std::int64_t rows, SourceLoc loc) const {
     if (inside_map() && options_.devices.empty()) return rows;
     return static_cast<std::int64_t>(options_.devices.empty() ? local_devices().size() : local_ones(loc).size());
   }
 
-  /// Over how many processes the devices are spread. Each process passes its own rows, and gets its own; the axis has those of all. In the
-  /// body of a map around they are one device's.
+  /// The number of processes over which the devices are spread. Each process passes its own rows, and gets its own; the axis has those of
+  /// all. In the body of a map around they are one device's.
   int num_processes() const {
     if (inside_map()) return 1;
     if (options_.devices.empty()) return process_count();
@@ -164,7 +164,7 @@ class PmapProgram final : public ProgramMaker {
     for (const Device& d : options_.devices) some.insert(d.process_index());
     return static_cast<int>(some.size());
   }
-  /// This process's of the devices that were given.
+  /// Those of the given devices that belong to this process.
   std::vector<Device> local_ones(SourceLoc loc) const {
     std::map<int, int> counts;
     std::vector<Device> mine;
