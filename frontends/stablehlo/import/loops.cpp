@@ -6,6 +6,7 @@
 #include <limits>
 #include <numeric>
 
+#include "weft/core/ir/kernel_builder.h"
 #include "weft/core/ir/rewrite.h"
 #include "weft/core/ir/walk.h"
 #include "weft/core/ops/control/call.h"
@@ -51,6 +52,103 @@ bool fits(std::int64_t v, DType t) {
   return v <= high && v >= (t.is_signed() ? -high - 1 : 0);
 }
 
+/// Interprets an elementwise operation's kernel on integers that follow from the number of the step. Values that do not, wrap around in
+/// some step, or are not integers, are unknown.
+class AffineBuilder final : public KernelBuilder {
+ public:
+  /// A comparison of two operands, by their positions.
+  struct Comparison {
+    ScalarOp op;
+    int left, right;
+  };
+  /// `steps`: their number; 0 where it is not known: then only sums and products are followed, and taken not to wrap around.
+  explicit AffineBuilder(std::int64_t steps) : steps_(steps) {}
+
+  /// The equation's result for operands whose values `known` gives.
+  template <class Known>
+  std::optional<Affine> result(const JaxprData& d, const Eqn& e, Known&& known) {
+    if (e.op->kind != Kind::elementwise) return {};
+    std::vector<KernelValue> in;
+    for (const Atom a : e.inputs) {
+      const DType t = d.aval(a).dtype;
+      if (!t.is_bool() && !t.is_integer() && !t.is_floating()) return {};
+      in.push_back(node(known(a), t));
+    }
+    last_ = e.op->lower(*this, *e.params, in).id;
+    return last_ < 0 ? std::nullopt : values_[static_cast<std::size_t>(last_)];
+  }
+  /// What result() was, if it was a comparison.
+  std::optional<Comparison> comparison() const { return compared_ && compared_at_ == last_ ? compared_ : std::nullopt; }
+
+  KernelValue call_where(KernelValue, MathFunction, std::span<const KernelValue>, KernelValue fast) override {
+    return node({}, fast.dtype);
+  }
+
+ protected:
+  KernelValue emit(ScalarOp op, DType type, std::span<const KernelValue> in) override {
+    const KernelValue out = node(computed(op, type, in), type);
+    if (op == ScalarOp::lt || op == ScalarOp::le || op == ScalarOp::gt || op == ScalarOp::ge)
+      compared_ = Comparison{op, in[0].id, in[1].id}, compared_at_ = out.id;
+    return out;
+  }
+  KernelValue emit_constant(DType type, double, std::int64_t integer) override { return node(Affine{0, integer}, type); }
+  KernelValue emit_math(MathFunction, std::span<const KernelValue> in) override { return node({}, in[0].dtype); }
+
+ private:
+  KernelValue node(std::optional<Affine> a, DType type) {
+    values_.push_back(stays_within(a, type) ? a : std::nullopt);
+    return {static_cast<int>(values_.size()) - 1, -1, type};
+  }
+  bool stays_within(const std::optional<Affine>& a, DType type) const {
+    if (!a || (!type.is_bool() && !type.is_integer())) return false;
+    std::int64_t last = 0;
+    return steps_ == 0 || (last_of(*a, last) && fits(a->start, type) && fits(last, type));
+  }
+  bool last_of(const Affine& a, std::int64_t& last) const {
+    return !__builtin_mul_overflow(a.step, steps_ - 1, &last) && !__builtin_add_overflow(last, a.start, &last);
+  }
+  std::optional<Affine> computed(ScalarOp op, DType type, std::span<const KernelValue> in) const {
+    const auto of = [&](std::size_t k) { return k < in.size() ? values_[static_cast<std::size_t>(in[k].id)] : std::nullopt; };
+    const std::optional<Affine> x = of(0), y = of(1);
+    const auto truth = [](std::optional<bool> v) { return v ? std::optional(Affine{0, *v}) : std::nullopt; };
+    if (!x) return {};
+    if (op == ScalarOp::select) return x->is_constant() ? of(x->start != 0 ? 1 : 2) : std::nullopt;
+    if (op == ScalarOp::neg) return product(*x, -1);
+    if (op == ScalarOp::convert && steps_ > 0) {
+      if (!type.is_bool()) return x;
+      return x->is_constant() ? truth(x->start != 0) : std::nullopt;
+    }
+    if (!y) return {};
+    switch (op) {
+      case ScalarOp::add: return sum(*x, *y, 1);
+      case ScalarOp::sub: return sum(*x, *y, -1);
+      case ScalarOp::mul: return x->is_constant() ? product(*y, x->start) : y->is_constant() ? product(*x, y->start) : std::nullopt;
+      case ScalarOp::lt: return truth(less(*x, *y, false));
+      case ScalarOp::le: return truth(less(*x, *y, true));
+      case ScalarOp::gt: return truth(less(*y, *x, false));
+      case ScalarOp::ge: return truth(less(*y, *x, true));
+      case ScalarOp::min: return less(*x, *y, true) == true ? x : less(*y, *x, true) == true ? y : std::nullopt;
+      case ScalarOp::max: return less(*x, *y, true) == true ? y : less(*y, *x, true) == true ? x : std::nullopt;
+      default: return {};
+    }
+  }
+  /// Whether x < y (or x <= y) holds in each step, or in none.
+  std::optional<bool> less(const Affine& x, const Affine& y, bool or_equal) const {
+    const std::optional<Affine> difference = steps_ > 0 ? sum(x, y, -1) : std::nullopt;
+    std::int64_t last = 0;
+    if (!difference || !last_of(*difference, last)) return {};
+    const std::int64_t limit = or_equal ? 0 : -1;
+    if (std::max(difference->start, last) <= limit) return true;
+    if (std::min(difference->start, last) > limit) return false;
+    return {};
+  }
+
+  const std::int64_t steps_;
+  std::vector<std::optional<Affine>> values_;
+  std::optional<Comparison> compared_;
+  int compared_at_ = -1, last_ = -1;
+};
+
 /// What is known of a loop's body whose steps are counted.
 class CountedBody {
  public:
@@ -73,15 +171,14 @@ class CountedBody {
     if (!from) return {};
     if (is_invariant(k)) return Affine{0, *from};
     const Eqn* const e = defining(d_.outputs[k]);
-    if (!e || e->inputs.size() != 2) return {};
-    const std::string_view name = e->op->name;
-    for (std::size_t side = 0; side < 2; ++side) {
-      const std::optional<std::int64_t> by = integer_of(d_, e->inputs[1 - side]);
-      if (!by || e->inputs[side] != carry(k)) continue;
-      if (name == "add") return Affine{*by, *from};
-      if (name == "sub" && side == 0 && *by != std::numeric_limits<std::int64_t>::min()) return Affine{-*by, *from};
-    }
-    return {};
+    if (!e) return {};
+    // The next value by this one.
+    const std::optional<Affine> next = AffineBuilder(0).result(d_, *e, [&](Atom a) -> std::optional<Affine> {
+      if (a == carry(k)) return Affine{1, 0};
+      if (const std::optional<std::int64_t> v = integer_of(d_, a)) return Affine{0, *v};
+      return {};
+    });
+    return next && next->step == 1 ? std::optional(Affine{next->start, *from}) : std::nullopt;
   }
 
   /// Finds what follows from the number of the step, of so many.
@@ -124,47 +221,12 @@ class CountedBody {
     if (!fits(a->start, type.dtype) || !fits(far, type.dtype)) return;
     known_[v] = a;
   }
-  /// Whether x < y (or x <= y) holds in each step, or in none.
-  std::optional<bool> less(const Affine& x, const Affine& y, bool or_equal) const {
-    const std::optional<Affine> difference = sum(x, y, -1);
-    std::int64_t far = 0;
-    if (!difference || __builtin_mul_overflow(difference->step, steps_ - 1, &far) || __builtin_add_overflow(far, difference->start, &far))
-      return {};
-    const std::int64_t limit = or_equal ? 0 : -1;
-    if (greatest(*difference) <= limit) return true;
-    if (least(*difference) > limit) return false;
-    return {};
-  }
   std::optional<Affine> value(const Eqn& e) const {
-    const std::string_view name = e.op->name;
-    std::vector<std::optional<Affine>> in;
-    for (const Atom a : e.inputs) in.push_back(known(a));
-    auto constant = [](std::optional<bool> v) -> std::optional<Affine> {
-      if (!v) return {};
-      return Affine{0, *v};
-    };
-    if (in.size() == 1 && in[0] &&
-        (name == "convert_element_type" || name == "copy" || name == "reshape" || name == "squeeze" || name == "broadcast_in_dim"))
-      return d_.avals[e.outputs[0]].dtype.is_bool() && !in[0]->is_constant() ? std::nullopt : in[0];
-    if (name == "select_n" && in.size() == 3 && in[0] && in[0]->is_constant()) return in[0]->start != 0 ? in[2] : in[1];
-    if (name == "clamp" && in.size() == 3 && in[0] && in[1] && in[2]) {
-      const std::optional<bool> low = less(*in[0], *in[1], true), high = less(*in[1], *in[2], true);
-      return low && high && *low && *high ? in[1] : std::nullopt;
-    }
-    if (in.size() != 2 || !in[0] || !in[1]) return {};
-    const Affine &x = *in[0], &y = *in[1];
-    if (name == "add") return sum(x, y, 1);
-    if (name == "sub") return sum(x, y, -1);
-    if (name == "mul" && x.is_constant()) return product(y, x.start);
-    if (name == "mul" && y.is_constant()) return product(x, y.start);
-    if (name == "lt" || name == "le") return constant(less(x, y, name == "le"));
-    if (name == "gt" || name == "ge") return constant(less(y, x, name == "ge"));
-    if (name == "max" || name == "min") {
-      const std::optional<bool> ordered = less(x, y, true);
-      if (!ordered) return {};
-      return *ordered == (name == "max") ? y : x;
-    }
-    return {};
+    const Aval& out = d_.avals[e.outputs[0]];
+    if (!out.shape.empty() || (!out.dtype.is_bool() && !out.dtype.is_integer())) return {};
+    // A scalar that is moved is the same scalar.
+    if (e.op->kind == Kind::movement && e.inputs.size() == 1) return known(e.inputs[0]);
+    return AffineBuilder(steps_).result(d_, e, [&](Atom a) { return known(a); });
   }
 
   const Jaxpr program_;
@@ -195,10 +257,13 @@ std::int64_t number_of_steps(const Jaxpr& cond, const CountedBody& body, const A
   };
   std::optional<Affine> x = value(c.eqns[0].inputs[0]), y = value(c.eqns[0].inputs[1]);
   if (!x || !y) return 0;
-  const std::string_view name = c.eqns[0].op->name;
-  const bool below = name == "lt" || name == "le", above = name == "gt" || name == "ge", or_equal = name == "le" || name == "ge";
-  if (!below && !above) return 0;
-  if (above) std::swap(x, y);  // y > x
+  AffineBuilder builder(0);
+  builder.result(c, c.eqns[0], [](Atom) { return std::optional<Affine>(); });
+  const std::optional<AffineBuilder::Comparison> test = builder.comparison();
+  if (!test || test->left + test->right != 1) return 0;
+  if (test->left == 1) std::swap(x, y);
+  if (test->op == ScalarOp::gt || test->op == ScalarOp::ge) std::swap(x, y);  // y > x
+  const bool or_equal = test->op == ScalarOp::le || test->op == ScalarOp::ge;
   // x < y goes on while the distance is positive, which gets smaller by a constant.
   const std::optional<Affine> distance = sum(*y, *x, -1);
   if (!distance || distance->step >= 0 || distance->step == std::numeric_limits<std::int64_t>::min()) return 0;
@@ -254,12 +319,12 @@ std::optional<Arrays> counted_loop(const Jaxpr& cond, const Jaxpr& given, const 
   std::vector<std::optional<Rows>> written(start.size());
   std::vector<Rows> reads;
   for (const Eqn& e : d.eqns)
-    if (e.op == &primitive_of<DynamicSlice>)
+    if (e.op->kind == Kind::dynamic_slice)
       if (const auto at = body.row(e, 1, d.aval(e.inputs[0]).shape, params_as<DynamicSlice::Params>(*e.params).slice_sizes))
         reads.push_back({&e, *at});
   for (std::size_t k = 0; k < start.size(); ++k) {
     const Eqn* const e = body.defining(d.outputs[k]);
-    if (!e || e->op != &primitive_of<DynamicUpdateSlice> || e->inputs[0] != body.carry(k) || uses[e->outputs[0]] != 1) continue;
+    if (!e || e->op->kind != Kind::dynamic_update_slice || e->inputs[0] != body.carry(k) || uses[e->outputs[0]] != 1) continue;
     const auto at = body.row(*e, 2, d.aval(e->inputs[0]).shape, d.aval(e->inputs[1]).shape);
     if (!at) continue;
     int own = 1;
