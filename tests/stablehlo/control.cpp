@@ -49,6 +49,46 @@ TEST_CASE("stablehlo: a loop that counts between constants has a reverse") {
   CHECK(grad(f)(array(2.f)).item<float>() == 32);
 }
 
+TEST_CASE("stablehlo: loops that count up or down, compared from either side, have a reverse") {
+  struct Counting {
+    const char *from, *to, *condition, *next;
+  };
+  // Three steps each.
+  for (const Counting& c : {Counting{"1", "6", "LT, %k, %n", "add %k, %two"},
+                            {"1", "6", "GT, %n, %k", "add %two, %k"},
+                            {"1", "5", "LE, %k, %n", "add %k, %two"},
+                            {"6", "1", "GT, %k, %n", "subtract %k, %two"},
+                            {"6", "1", "LT, %n, %k", "subtract %k, %two"},
+                            {"6", "2", "GE, %k, %n", "subtract %k, %two"},
+                            {"6", "2", "LE, %n, %k", "add %k, %minus"}}) {
+    CAPTURE(c.condition);
+    CAPTURE(c.next);
+    const Jaxpr program = parse_stablehlo(std::string(R"(
+    func.func @main(%x: tensor<f32>) -> tensor<f32> {
+      %i = stablehlo.constant dense<)") + c.from +
+                                          R"(> : tensor<i32>
+      %n = stablehlo.constant dense<)" + c.to +
+                                          R"(> : tensor<i32>
+      %two = stablehlo.constant dense<2> : tensor<i32>
+      %minus = stablehlo.constant dense<-2> : tensor<i32>
+      %0:2 = stablehlo.while(%k = %i, %y = %x) : tensor<i32>, tensor<f32>
+      cond {
+        %c = stablehlo.compare )" + c.condition +
+                                          R"(, SIGNED : (tensor<i32>, tensor<i32>) -> tensor<i1>
+        stablehlo.return %c : tensor<i1>
+      } do {
+        %next = stablehlo.)" + c.next + R"( : tensor<i32>
+        %z = stablehlo.multiply %y, %x : tensor<f32>
+        stablehlo.return %next, %z : tensor<i32>, tensor<f32>
+      }
+      return %0#1 : tensor<f32>
+    })");
+    const auto f = [&](const Array& x) { return program(x)[0]; };
+    CHECK(f(2.f).item<float>() == 16);
+    CHECK(grad(f)(array(2.f)).item<float>() == 32);
+  }
+}
+
 TEST_CASE("stablehlo: scans, forwards and backwards, along any dimension") {
   for (const auto& [direction, sums] :
        {std::pair("", "[[1, 3, 6], [4, 9, 15]]"), std::pair(" attributes {is_reverse = true}", "[[6, 5, 3], [15, 11, 6]]")})
