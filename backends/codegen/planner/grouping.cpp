@@ -55,7 +55,7 @@ void KernelPlanner::place(int root) {
   int earliest = -1;
   for (const Root::Read& read : r.reads) earliest = std::max(earliest, step_of_[read.var]);
   const int last = static_cast<int>(steps_.size()) - 1;
-  const bool alone = copies_input(r);
+  const bool alone = copies_updated(r);
   for (int s = std::max(earliest, last - 32); s <= last && !alone; ++s)
     if (s >= 0 && steps_[static_cast<std::size_t>(s)].group >= 0 && join(s, root)) {
       step_of_[r.var] = s;
@@ -76,12 +76,12 @@ void KernelPlanner::place(int root) {
   groups_.push_back(std::move(g));
 }
 
-/// Whether a scatter's operand that is copied is an input. The result may take the memory of an input after its last read, and then
-/// nothing is copied: so this comes as late as it can, after what reads the input, and by itself.
-bool KernelPlanner::copies_input(const Root& r) const {
+/// Whether a scatter's operand that is copied is an input or what a scatter updates. The result may take its memory where nothing reads it
+/// any more, and then nothing is copied: so this comes as late as it can, after what reads the operand, and by itself.
+bool KernelPlanner::copies_updated(const Root& r) const {
   if (r.kind != Root::Kind::copy) return false;
   const Atom operand = j_.eqns[static_cast<std::size_t>(r.eqn)].inputs[0];
-  return !operand.is_literal() && defined_by_[operand.var()] < 0;
+  return !operand.is_literal() && (defined_by_[operand.var()] < 0 || updates_[operand.var()] >= 0);
 }
 
 /// Which loop of the root would run along each outer loop of the group; -1: none does, the group would lose that outer loop.

@@ -9,10 +9,7 @@
 #include "weft/backends/codegen/emit/reduction_epilogue.h"
 #include "weft/backends/codegen/planner/interleaved_complex.h"
 #include "weft/backends/codegen/planner/planner.h"
-#include "weft/backends/codegen/planner/window_updates.h"
 #include "weft/core/array/shape.h"
-#include "weft/core/base/nesting.h"
-#include "weft/core/ir/sealed_program.h"
 #include "weft/core/ops/movement/scatter.h"
 
 namespace weft::detail {
@@ -429,7 +426,7 @@ int KernelTable::add(Kernel k) {
   for (auto it = first; it != last; ++it)
     if (same_code(kernels[static_cast<std::size_t>(it->second)], k)) return it->second;
   const int number = static_cast<int>(kernels.size());
-  k.name = "kernel" + std::to_string(number);
+  k.name = kernel_name(number);
   check_bounds(k);
   by_hash.emplace(h, number);
   kernels.push_back(std::move(k));
@@ -525,32 +522,6 @@ void KernelPlanner::add_outputs() {
   }
   // Inputs keep their numbers, even those that are never read.
   program_.jaxpr = jaxpr_;
-}
-
-KernelProgram plan_program(const SimplifiedProgram& simplified, const TargetTraits& target, KernelTable& table,
-                           const std::vector<int>& donated) {
-  check_nesting("programs inside programs", nesting_depth(simplified.program));
-  SimplifiedProgram updating = simplified;
-  updating.program = with_window_updates(simplified.program, donated);
-  // A replacement renumbers the values.
-  if (&updating.program.data() != &simplified.program.data()) updating.names.clear();
-  KernelProgram p = KernelPlanner(updating, target, table).run();
-  plan_memory(p, table.kernels, donated);
-  return p;
-}
-
-KernelProgram form_program(const Jaxpr& simplified, const TargetTraits& target, const std::vector<bool>& donated) {
-  return form_program(SimplifiedProgram{simplified, {}}, target, donated);
-}
-
-KernelProgram form_program(const SimplifiedProgram& simplified, const TargetTraits& target, const std::vector<bool>& donated) {
-  KernelTable table;
-  std::vector<int> to;
-  for (bool d : donated) to.push_back(d ? kDonated : kNotDonated);
-  KernelProgram p = plan_program(simplified, target, table, to);
-  p.kernels = std::move(table.kernels);
-  p.products = std::move(table.products);
-  return p;
 }
 
 }  // namespace weft::detail

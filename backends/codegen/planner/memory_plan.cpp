@@ -31,8 +31,10 @@ class Overwrites {
     for (std::size_t n = 0; n < k.nests.size(); ++n)
       for (const Store& s : k.nests[n].stores) {
         Written& w = written_[static_cast<std::size_t>(s.arg)];
-        w = w.position != -1 || s.in_reduction ? Written{kMany, 0} : Written{s.position, n};
+        if (s.in_reduction || (!w.positions.empty() && (w.nest != n || s.guard >= 0 || w.guarded))) w.never = true;
+        w.positions.push_back(s.position), w.nest = n, w.guarded = s.guard >= 0;
       }
+    for (Written& w : written_) w.never = w.never || w.positions.empty() || (w.positions.size() > 1 && !are_apart(w.positions));
     std::vector<std::size_t> seen(k.dag.nodes.size(), 0);  // the last nest that wants the node, and one
     for (std::size_t n = 0; n < k.nests.size(); ++n) {
       std::vector<NodeId> stack = wanted_nodes(k.nests[n]);
@@ -45,7 +47,8 @@ class Overwrites {
         if (node.kind == NodeKind::load) {
           Read& r = read_[static_cast<std::size_t>(node.integer)];
           r.nest = r.nest == kNone || r.nest == n ? n : kSeveral;
-          r.position = r.position == -1 || r.position == node.operands[0] ? node.operands[0] : kMany;
+          if (std::find(r.positions.begin(), r.positions.end(), node.operands[0]) == r.positions.end() && r.positions.size() <= kMostPositions)
+            r.positions.push_back(node.operands[0]);
         }
         stack.insert(stack.end(), node.operands.begin(), node.operands.end());
         if (node.kind == NodeKind::index)
@@ -60,25 +63,42 @@ class Overwrites {
     const KernelArg &a = k_.args[static_cast<std::size_t>(in)], &b = k_.args[static_cast<std::size_t>(out)];
     if (a.scratch || b.scratch || a.written || a.elements != b.elements || a.dtype.itemsize() != b.dtype.itemsize()) return false;
     const Written& w = written_[static_cast<std::size_t>(out)];
-    if (w.position < 0 || read_[static_cast<std::size_t>(out)].nest != kNone) return false;
+    if (w.never || read_[static_cast<std::size_t>(out)].nest != kNone) return false;
     // What does not depend on an outer loop is read and written again by each of its points.
     for (int d : k_.outer)
-      if (k_.dag.dims[static_cast<std::size_t>(d)] > 1 && !(k_.dag[w.position].dims >> d & 1)) return false;
+      if (k_.dag.dims[static_cast<std::size_t>(d)] > 1 && !(k_.dag[w.positions[0]].dims >> d & 1)) return false;
     const Read& r = read_[static_cast<std::size_t>(in)];
-    return r.nest == kNone || (r.nest == w.nest && r.position == w.position);
+    return r.nest == kNone || (r.nest == w.nest && r.positions.size() <= kMostPositions &&
+                               std::all_of(r.positions.begin(), r.positions.end(), [&](NodeId at) {
+                                 return std::find(w.positions.begin(), w.positions.end(), at) != w.positions.end();
+                               }));
   }
 
  private:
-  static constexpr NodeId kMany = -2;
-  static constexpr std::size_t kNone = std::numeric_limits<std::size_t>::max(), kSeveral = kNone - 1;
+  static constexpr std::size_t kNone = std::numeric_limits<std::size_t>::max(), kSeveral = kNone - 1, kMostPositions = 64;
   struct Written {
-    NodeId position = -1;  // of the only store; kMany: there are several, or it is within a reduction
+    std::vector<NodeId> positions;  // of its stores
     std::size_t nest = 0;
+    bool guarded = false, never = false;  // never: it is written in several nests or within a reduction, or its positions overlap
   };
   struct Read {
     std::size_t nest = kNone;
-    NodeId position = -1;
+    std::vector<NodeId> positions;  // no more than are compared
   };
+
+  /// Whether no two points of the loops have one of these positions in common: they are near one another, and points are farther apart.
+  bool are_apart(const std::vector<NodeId>& positions) const {
+    const Affine& first = k_.dag.affine(positions[0]);
+    std::int64_t low = first.constant, high = low, stride = 0;
+    for (NodeId n : positions) {
+      const Affine& a = k_.dag.affine(n);
+      if (a.terms != first.terms) return false;
+      low = std::min(low, a.constant), high = std::max(high, a.constant);
+    }
+    for (const AffineTerm& t : first.terms) stride = std::gcd(stride, t.coef);
+    return high - low < stride;
+  }
+
   const Kernel& k_;
   std::vector<Written> written_;  // of each argument
   std::vector<Read> read_;
@@ -194,6 +214,30 @@ std::int64_t place(const std::vector<Block>& blocks, const std::vector<std::size
   return total;
 }
 
+/// Whether both buffers are the same memory whenever the program runs.
+bool is_same_memory(const KernelProgram& p, BufferId a, BufferId b) {
+  if (a == b) return true;
+  const BufferInfo &x = p.buffers[static_cast<std::size_t>(a)], &y = p.buffers[static_cast<std::size_t>(b)];
+  if (x.role == BufferInfo::Role::temporary) return y.role == x.role && x.offset == y.offset;
+  const auto takes = [](const BufferInfo& out, const BufferInfo& in) {
+    return out.role == BufferInfo::Role::output && in.role == BufferInfo::Role::input && out.reuses_input == in.number;
+  };
+  return takes(x, y) || takes(y, x);
+}
+
+/// Whether all that the step does is to copy memory onto itself.
+bool does_nothing(const KernelProgram& p, const Step& step, const std::vector<Kernel>& kernels) {
+  if (step.kind != Step::Kind::kernel) return false;
+  const Kernel& k = kernels[static_cast<std::size_t>(step.number)];
+  return std::all_of(k.nests.begin(), k.nests.end(), [&](const Nest& t) {
+    const auto copied = copied_arguments(k, t);
+    return copied && std::all_of(copied->begin(), copied->end(), [&](const std::pair<int, int>& c) {
+             const BufferId from = step.buffers[static_cast<std::size_t>(c.first)], to = step.buffers[static_cast<std::size_t>(c.second)];
+             return from >= 0 && to >= 0 && is_same_memory(p, from, to);
+           });
+  });
+}
+
 }  // namespace
 
 void plan_memory(KernelProgram& p, const std::vector<Kernel>& kernels, const std::vector<int>& donated) {
@@ -215,6 +259,7 @@ void plan_memory(KernelProgram& p, const std::vector<Kernel>& kernels, const std
   // Outputs in the memory of donated inputs that nothing reads any more.
   std::vector<char> taken(p.buffers.size());
   for (const ProgramOutput& o : p.outputs) taken[static_cast<std::size_t>(o.buffer)] = 1;  // an input that is also a result stays
+  std::vector<BufferId> reused(p.buffers.size(), -1);                                      // of each output: the input
   std::map<std::pair<std::int64_t, int>, std::set<std::pair<int, std::size_t>>> free;      // by bytes and output: last step and buffer
   for (std::size_t i = 0; i < p.buffers.size(); ++i)
     if (const auto n = static_cast<std::size_t>(p.buffers[i].number);
@@ -229,9 +274,40 @@ void plan_memory(KernelProgram& p, const std::vector<Kernel>& kernels, const std
       for (auto in = found->second.begin(); in != found->second.end() && in->first <= life[b].first; ++in)
         if (in->first < life[b].first || overwritable(in->first, static_cast<BufferId>(in->second), static_cast<BufferId>(b))) {
           out.reuses_input = p.buffers[in->second].number;
+          reused[b] = static_cast<BufferId>(in->second);
           found->second.erase(in);
           break;
         }
+    }
+  }
+
+  // Temporaries in the memory of the output that a kernel writes over them, where nothing reads them afterwards.
+  const auto may_begin_in = [&](BufferId t, BufferId in) {
+    const int last = life[static_cast<std::size_t>(in)].last, first = life[static_cast<std::size_t>(t)].first;
+    return last < first || (last == first && overwritable(first, in, t));
+  };
+  for (std::size_t b = 0; b < p.buffers.size(); ++b) {
+    const BufferInfo& out = p.buffers[b];
+    if (out.role != BufferInfo::Role::output || life[b].last < 0) continue;
+    while (true) {
+      const std::vector<BufferId>& read = p.steps[static_cast<std::size_t>(life[b].first)].buffers;
+      const auto over = std::find_if(read.begin(), read.end(), [&](BufferId t) {
+        if (t < 0) return false;
+        const BufferInfo& temporary = p.buffers[static_cast<std::size_t>(t)];
+        const Life& l = life[static_cast<std::size_t>(t)];
+        return temporary.role == BufferInfo::Role::temporary && temporary.aval.bytes() == out.aval.bytes() && l.last == life[b].first &&
+               l.first < l.last && overwritable(l.last, t, static_cast<BufferId>(b)) && (reused[b] < 0 || may_begin_in(t, reused[b]));
+      });
+      if (over == read.end()) break;
+      const BufferId t = *over;
+      const Life l = std::exchange(life[static_cast<std::size_t>(t)], Life());
+      life[b].first = l.first;
+      for (int s = l.first; s <= l.last; ++s) {
+        std::vector<BufferId>& buffers = p.steps[static_cast<std::size_t>(s)].buffers;
+        if (std::find(buffers.begin(), buffers.end(), t) == buffers.end()) continue;
+        std::replace(buffers.begin(), buffers.end(), t, static_cast<BufferId>(b));
+        known.erase(s);
+      }
     }
   }
 
@@ -283,6 +359,7 @@ void plan_memory(KernelProgram& p, const std::vector<Kernel>& kernels, const std
   }
   for (std::size_t i = 0; i < blocks.size(); ++i)
     for (BufferId b : blocks[i].buffers) p.buffers[static_cast<std::size_t>(b)].offset = offsets[i];
+  std::erase_if(p.steps, [&](const Step& step) { return does_nothing(p, step, kernels); });
 }
 
 namespace {

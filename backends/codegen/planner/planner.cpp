@@ -4,6 +4,7 @@
 #include <cmath>
 #include <numeric>
 
+#include "weft/backends/codegen/planner/update_order.h"
 #include "weft/backends/codegen/schedule/cost.h"
 #include "weft/core/ops/contraction/dot.h"
 #include "weft/core/ops/contraction/dot_expand.h"
@@ -62,8 +63,14 @@ double Root::points() const {
   return n;
 }
 
-KernelPlanner::KernelPlanner(const SimplifiedProgram& p, const TargetTraits& target, KernelTable& table)
-    : jaxpr_(p.program), names_(p.names), j_(jaxpr_.data()), target_(target), avals_(j_.avals), table_(table) {
+KernelPlanner::KernelPlanner(const SimplifiedProgram& p, const TargetTraits& target, KernelTable& table, const std::vector<int>& donated)
+    : jaxpr_(p.program),
+      names_(p.names),
+      j_(jaxpr_.data()),
+      target_(target),
+      avals_(j_.avals),
+      updates_(scatters_in_place(j_, donated)),
+      table_(table) {
   defined_by_.assign(avals_.size(), -1);
   for (std::size_t i = 0; i < j_.eqns.size(); ++i)
     for (Var v : j_.eqns[i].outputs) defined_by_[v] = static_cast<int>(i);
@@ -130,6 +137,7 @@ void KernelPlanner::classify() {
   if (target_.product_epilogues)
     for (std::size_t i = 0; i < j_.eqns.size(); ++i)
       if (j_.eqns[i].op->kind == Kind::dot && library_[i]) absorb_epilogue(i);
+  store_reads_of_updated();
   cost_.assign(avals_.size(), 0);
   own_cost_.assign(j_.eqns.size(), -1);
 }

@@ -65,6 +65,8 @@ struct Group {
   bool closed = false;  ///< takes no more roots
 };
 
+inline std::string kernel_name(int number) { return "kernel" + std::to_string(number); }
+
 /// The kernels and products of a program and of all its sub-programs.
 struct KernelTable {
   std::vector<Kernel> kernels;
@@ -78,7 +80,7 @@ bool can_reduce(Combiner c, DType t);
 
 class KernelPlanner {
  public:
-  KernelPlanner(const SimplifiedProgram& p, const TargetTraits& target, KernelTable& table);
+  KernelPlanner(const SimplifiedProgram& p, const TargetTraits& target, KernelTable& table, const std::vector<int>& donated);
   KernelProgram run();
 
  private:
@@ -86,6 +88,8 @@ class KernelPlanner {
   void classify();
   void choose_roots();
   void name_outputs();
+  std::vector<int> last_kernels() const;  // scatters.cpp
+  void store_reads_of_updated();
   bool needs_memory(const Eqn& reader, int operand) const;
   bool has_too_many_loops(const Eqn& e) const;
   bool is_transposed(Var v) const;
@@ -116,7 +120,7 @@ class KernelPlanner {
   bool stores_updates(const Eqn& e) const;
   bool stores_rows(const Eqn& e) const;
   bool takes_over_operand(const Eqn& e) const;
-  bool copies_input(const Root& r) const;
+  bool copies_updated(const Root& r) const;
   void add_scatter(int eqn);
   void place_scatter(int root);
 
@@ -141,7 +145,8 @@ class KernelPlanner {
   const std::vector<NamedValue> names_;
   const JaxprData& j_;
   const TargetTraits target_;
-  std::vector<Aval> avals_;  // of variables, then of partial results
+  std::vector<Aval> avals_;         // of variables, then of partial results
+  const std::vector<int> updates_;  // of each variable: the scatter that may write its result there, -1 for none (update_order.h)
   std::vector<int> defined_by_;
   std::vector<char> injective_;  // of each equation
   std::vector<char> is_root_;    // of each variable: it is in memory, or the result of a nest

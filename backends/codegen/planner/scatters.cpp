@@ -76,6 +76,54 @@ bool KernelPlanner::takes_over_operand(const Eqn& e) const {
   return defined_by_[x] >= 0 && times_read_[x] == 1 && is_kernel_scatter(j_.eqns[static_cast<std::size_t>(defined_by_[x])]);
 }
 
+/// Of each equation the last one whose kernel computes it: itself, or a later one that it is fused into.
+std::vector<int> KernelPlanner::last_kernels() const {
+  std::vector<int> of_eqn(j_.eqns.size()), of_var(avals_.size(), -1);
+  for (std::size_t i = j_.eqns.size(); i-- > 0;) {
+    const Eqn& e = j_.eqns[i];
+    of_eqn[i] = static_cast<int>(i);
+    if (injective_[i])
+      for (Var v : e.outputs)
+        if (!is_root_[v]) of_eqn[i] = std::max(of_eqn[i], of_var[v]);
+    for (Atom a : e.inputs)
+      if (!a.is_literal()) of_var[a.var()] = std::max(of_var[a.var()], of_eqn[i]);
+  }
+  return of_eqn;
+}
+
+/// A scatter works on its operand where that is if all that reads the operand has been computed before. Small values that are read from it,
+/// and would be computed by the scatter's kernel or by later ones, are stored in front of it.
+void KernelPlanner::store_reads_of_updated() {
+  if (std::all_of(updates_.begin(), updates_.end(), [](int u) { return u < 0; })) return;
+  const auto small = [&](Var v, Atom operand) { return 2 * avals_[v].size() <= j_.aval(operand).size(); };
+  const std::vector<int> kernels = last_kernels();
+  const auto reads_late = [&](std::size_t i, Atom a, const std::vector<int>& last) {
+    const int update = a.is_literal() ? -1 : updates_[a.var()];
+    return injective_[i] && static_cast<int>(i) < update && last[i] >= update;
+  };
+  // What the scatter itself is given, where that is computed from the operand.
+  std::vector<char> from_operand(avals_.size());
+  for (std::size_t i = 0; i < j_.eqns.size(); ++i) {
+    const Eqn& e = j_.eqns[i];
+    if (injective_[i]) {
+      const bool reads = std::any_of(e.inputs.begin(), e.inputs.end(), [&](Atom a) {
+        return reads_late(i, a, kernels) || (!a.is_literal() && !is_root_[a.var()] && from_operand[a.var()]);
+      });
+      for (Var v : e.outputs) from_operand[v] = reads;
+    } else if (is_kernel_scatter(e) && !e.inputs[0].is_literal() && updates_[e.inputs[0].var()] == static_cast<int>(i)) {
+      for (const Atom a : {e.inputs[1], e.inputs[2]})
+        if (!a.is_literal() && from_operand[a.var()] && small(a.var(), e.inputs[0])) is_root_[a.var()] = 1;
+    }
+  }
+  // What later kernels would read.
+  const std::vector<int> left = last_kernels();
+  for (std::size_t i = 0; i < j_.eqns.size(); ++i)
+    for (Atom a : j_.eqns[i].inputs)
+      if (reads_late(i, a, left))
+        for (Var v : j_.eqns[i].outputs)
+          if (small(v, a)) is_root_[v] = 1;
+}
+
 void KernelPlanner::add_scatter(int eqn) {
   const Eqn& e = j_.eqns[static_cast<std::size_t>(eqn)];
   const Shape& updates = j_.aval(e.inputs[2]).shape;

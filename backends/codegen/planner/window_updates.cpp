@@ -14,13 +14,12 @@
 namespace weft::detail {
 namespace {
 
-constexpr std::int64_t kSmallest = 1024;  // elements of an array that is worth it
-constexpr std::int64_t kShare = 4;        // of the array that a window may be at most, as a divisor
+constexpr std::int64_t kSmallest = 256;  // elements of an array that is worth it
+constexpr std::int64_t kShare = 4;       // of the array that a window may be at most, as a divisor
 
 /// Which equations to replace: their results are program outputs, or are overwritten in turn, and begin in a donated input.
 std::vector<bool> chosen(const JaxprData& d, const std::vector<int>& donated) {
   std::vector<bool> out(d.eqns.size()), from_donated(d.avals.size()), wanted(d.avals.size());
-  std::vector<int> reads(d.avals.size());
   bool any = false;
   for (std::size_t i = 0; i < donated.size(); ++i)
     if (donated[i] != kNotDonated) from_donated[d.first_input() + i] = any = true;
@@ -28,8 +27,6 @@ std::vector<bool> chosen(const JaxprData& d, const std::vector<int>& donated) {
   any = false;
   for (std::size_t i = 0; i < d.eqns.size(); ++i) {
     const Eqn& e = d.eqns[i];
-    for (Atom a : e.inputs)
-      if (!a.is_literal()) ++reads[a.var()];
     if (e.op->kind != Kind::dynamic_update_slice || e.inputs[0].is_literal() || !from_donated[e.inputs[0].var()]) continue;
     const std::int64_t elements = d.aval(e.inputs[0]).size(), window = d.aval(e.inputs[1]).size();
     if (window == 0 || elements < kSmallest || window > elements / kShare) continue;
@@ -40,7 +37,7 @@ std::vector<bool> chosen(const JaxprData& d, const std::vector<int>& donated) {
     if (!a.is_literal()) wanted[a.var()] = true;
   for (std::size_t i = out.size(); i-- > 0;) {
     out[i] = out[i] && wanted[d.eqns[i].outputs[0]];
-    if (out[i] && reads[d.eqns[i].inputs[0].var()] == 1) wanted[d.eqns[i].inputs[0].var()] = true;
+    if (out[i]) wanted[d.eqns[i].inputs[0].var()] = true;
   }
   return out;
 }
