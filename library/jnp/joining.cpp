@@ -233,7 +233,8 @@ Array pad(Arg x, PadWidth width, PadOptions options) {
   }
   return out;
 }
-Array pad(Arg x, Arg value, const std::vector<std::array<Int, 3>>& config) {
+Array pad(Arg x, Arg value, const PaddingConfig& padding) {
+  const std::vector<std::array<Int, 3>>& config = padding.axes();
   LocScope scope(x.where());
   if (config.size() != static_cast<std::size_t>(x.array().ndim()))
     throw ShapeError(fmt::format("pad: {} entries for the {} axes of {}; give three numbers for each axis", config.size(), x.array().ndim(),

@@ -2,6 +2,7 @@
 #pragma once
 #include <array>
 #include <concepts>
+#include <initializer_list>
 #include <optional>
 #include <string>
 #include <utility>
@@ -74,11 +75,21 @@ struct PadOptions {
   std::string mode = "constant";  ///< "constant", "edge", "reflect", "symmetric", "wrap", "maximum", "minimum" or "mean"
   double constant_values = 0;     ///< of mode "constant"
 };
+/// How many values jax.lax.pad puts before, behind and between the elements, for each axis.
+class PaddingConfig {
+ public:
+  PaddingConfig(std::initializer_list<std::array<Int, 3>> axes) : axes_(axes) {}
+  PaddingConfig(std::vector<std::array<Int, 3>> axes) : axes_(std::move(axes)) {}
+  const std::vector<std::array<Int, 3>>& axes() const { return axes_; }
+
+ private:
+  std::vector<std::array<Int, 3>> axes_;
+};
 /// With values around the elements, by one of NumPy's modes. Throws Error for an unknown mode, ShapeError where there is no element to
 /// repeat.
 Array pad(Arg x, PadWidth width, PadOptions options);
 /// With `value` before, behind and between the elements: three numbers for each axis, of which the first two may be negative, to cut off
 /// (jax.lax.pad).
-Array pad(Arg x, Arg value, const std::vector<std::array<Int, 3>>& config);
+Array pad(Arg x, Arg value, const PaddingConfig& config);
 
 }  // namespace weft

@@ -143,7 +143,7 @@ std::vector<std::string> jaxpr_text_seeds() {
   add([](const Array& a) { return grad([](const Array& v) { return sum(sin(v) * v); })(a); }, x);
   add([](const Array& a) { return vmap([](const Array& v) { return nn::softmax(v); })(a); }, x);
   add([](const Array& a) { return cumsum(a, 0) + sort(a, 1) + flip(a, 0); }, x);
-  add([](const Array& a, const Array& i) { return take(a, i % 2, 0).at({0}).add(1.f); }, x, n);
+  add([](const Array& a, const Array& i) { return take(a, i % 2, 0).at(0).add(1.f); }, x, n);
   add([](const Array& a) { return scan([](const Array& c, const Array& r) { return std::pair{c + r, c * r}; }, zeros(3), a); }, x);
   add([](const Array& a) { return cond(a[0] > 0, [](const Array& v) { return v; }, [](const Array& v) { return -v; }, a); }, n);
   add([](const Array& a) { return fori_loop(0, 3, [](const Array&, const Array& v) { return v * 2; }, a); }, x);
