@@ -47,7 +47,8 @@ class Overwrites {
         if (node.kind == NodeKind::load) {
           Read& r = read_[static_cast<std::size_t>(node.integer)];
           r.nest = r.nest == kNone || r.nest == n ? n : kSeveral;
-          if (std::find(r.positions.begin(), r.positions.end(), node.operands[0]) == r.positions.end() && r.positions.size() <= kMostPositions)
+          if (std::find(r.positions.begin(), r.positions.end(), node.operands[0]) == r.positions.end() &&
+              r.positions.size() <= kMostPositions)
             r.positions.push_back(node.operands[0]);
         }
         stack.insert(stack.end(), node.operands.begin(), node.operands.end());
@@ -68,10 +69,10 @@ class Overwrites {
     for (int d : k_.outer)
       if (k_.dag.dims[static_cast<std::size_t>(d)] > 1 && !(k_.dag[w.positions[0]].dims >> d & 1)) return false;
     const Read& r = read_[static_cast<std::size_t>(in)];
-    return r.nest == kNone || (r.nest == w.nest && r.positions.size() <= kMostPositions &&
-                               std::all_of(r.positions.begin(), r.positions.end(), [&](NodeId at) {
-                                 return std::find(w.positions.begin(), w.positions.end(), at) != w.positions.end();
-                               }));
+    return r.nest == kNone ||
+           (r.nest == w.nest && r.positions.size() <= kMostPositions && std::all_of(r.positions.begin(), r.positions.end(), [&](NodeId at) {
+              return std::find(w.positions.begin(), w.positions.end(), at) != w.positions.end();
+            }));
   }
 
  private:
