@@ -123,7 +123,9 @@ TEST_CASE("the affinity mask counts") {
 TEST_CASE("WEFT_NUM_THREADS says how many threads, or what is wrong with it") {
   CHECK(threads_of_child("WEFT_NUM_THREADS=3").find("threads: 3.") != std::string::npos);
   CHECK(threads_of_child("WEFT_NUM_THREADS=1").find("threads: 1.") != std::string::npos);
-  for (const char* wrong : {"0", "-1", "two", "", "5000", "2x"}) {
+  // A variable that is empty counts as not set.
+  CHECK(threads_of_child("WEFT_NUM_THREADS=") == threads_of_child(""));
+  for (const char* wrong : {"0", "-1", "two", "5000", "2x"}) {
     const std::string said = threads_of_child(std::string("WEFT_NUM_THREADS=") + wrong);
     CAPTURE(said);
     CHECK(said.find("it must be a number from 1 to 1024") != std::string::npos);
