@@ -226,7 +226,12 @@ Result cuEventRecord(Event e, Stream s) {
   if (!state().events.count(e) || reinterpret_cast<FakeEvent*>(e)->context != current) return kIllegal;
   flush();
   FakeEvent& event = *reinterpret_cast<FakeEvent*>(e);
-  return event = {current, state().collectives, s, of(s).queued, state().time, event.timed}, kSuccess;
+  std::set<const void*> waiting;
+  for (void* each : state().streams)
+    for (const Work& w : of(each).work)
+      if (w.together) waiting.insert(&*w.together);
+  const int collectives = state().collectives + static_cast<int>(waiting.size());
+  return event = {current, collectives, s, of(s).queued, state().time, event.timed}, kSuccess;
 }
 Result cuEventElapsedTime(float* milliseconds, Event a, Event b) {
   ENTER(cuEventElapsedTime)

@@ -59,7 +59,7 @@ struct FakeStream {
 };
 struct FakeEvent {
   Context context = nullptr;
-  int collectives = 0;  // before it
+  int collectives = 0;  // before it, those that wait for other processes too
   Stream stream = nullptr;
   std::uint64_t after = 0;  // what was in the stream's queue
   double time = 0;          // milliseconds
