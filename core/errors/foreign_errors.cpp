@@ -1,4 +1,4 @@
-// Exceptions of the libraries that weft uses, turned into Errors that name the operation and the user's line.
+// Converts exceptions of third-party libraries to Errors that name the operation and the user's line.
 #include <cxxabi.h>
 #include <fmt/format.h>
 

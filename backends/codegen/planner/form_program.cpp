@@ -17,7 +17,7 @@ void for_each_kernel_step(KernelProgram& p, const F& f) {
   }
 }
 
-/// Leaves out kernels that no step calls: copies that turned out to be in place.
+/// Removes kernels that no step calls: copies between buffers that share memory.
 void keep_called_kernels(KernelProgram& p) {
   std::vector<int> numbers(p.kernels.size(), -1);
   for_each_kernel_step(p, [&](Step& step) { numbers[static_cast<std::size_t>(step.number)] = 0; });
