@@ -212,3 +212,12 @@ TEST_CASE("stablehlo: functions mapped over elements, with values from outside")
     }) : (tensor<2x2xi32>, tensor<2x2xi32>) -> tensor<2x2xi32>
     check.expect_eq_const %0, dense<[[11, 14], [19, 26]]> : tensor<2x2xi32>)");
 }
+
+TEST_CASE("stablehlo: windows that choose the largest or smallest element are one operation") {
+  for (const auto& [direction, is_known] : {std::pair{"GE", true}, {"LE", true}, {"GT", false}, {"LT", false}}) {
+    CAPTURE(direction);
+    const std::string text = "func.func @main(%a: tensor<2x3xf32>, %s: tensor<1x2xf32>, %z: tensor<f32>) -> tensor<2x3xf32> {\n%0 = " +
+                             select_and_scatter(direction, "f32", "add") + "\nreturn %0 : tensor<2x3xf32>\n}";
+    CHECK((weft::parse_stablehlo(text).to_string().find("select_and_scatter_add") != std::string::npos) == is_known);
+  }
+}

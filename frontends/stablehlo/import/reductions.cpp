@@ -110,13 +110,11 @@ const Import reduce_window_import("stablehlo.reduce_window", [](OpCall& c) -> Va
   return {out.begin(), out.end()};
 });
 
-/// Whether a region of two scalars is this one comparison of them.
+/// Whether a region of two scalars is what the comparison of them is.
 bool is_comparison(const Jaxpr& j, std::string_view primitive) {
-  const JaxprData& d = j.data();
-  if (d.num_consts != 0 || d.eqns.size() != 1 || d.outputs.size() != 1) return false;
-  const Eqn& e = d.eqns[0];
-  return e.op->name == primitive && e.inputs.size() == 2 && e.inputs[0] == Atom::var(0) && e.inputs[1] == Atom::var(1) &&
-         d.outputs[0] == Atom::var(e.outputs[0]);
+  const auto inputs = j.data().input_avals();
+  const auto compare = [&](std::span<const Array> args) { return Arrays{bind_named(primitive, {args[0], args[1]}, {})}; };
+  return j == trace_jaxpr({"stablehlo region", {inputs.begin(), inputs.end()}, {}}, compare);
 }
 
 /// In any other case: the position of each window's chosen element by a reduction of (element, position), then a scatter.
@@ -151,9 +149,8 @@ const Import select_and_scatter_import("stablehlo.select_and_scatter", [](OpCall
   if (!c.find("window_dimensions")) w.sizes = Shape(std::vector<std::int64_t>(rank, 1));
   const Aval element{{}, x.dtype()};
   const Jaxpr select = c.region(0, {element, element}), scatter = c.region(1, {element, element});
-  const bool ge = is_comparison(select, "ge"), le = is_comparison(select, "le");
-  if ((!ge && !le) || combiner_name(scatter) != CombinerName::add || !x.dtype().is_floating())
-    return {select_and_scatter_by(c, x, source, start, w)};
+  const bool ge = x.dtype().is_floating() && is_comparison(select, "ge"), le = x.dtype().is_floating() && is_comparison(select, "le");
+  if ((!ge && !le) || combiner_name(scatter) != CombinerName::add) return {select_and_scatter_by(c, x, source, start, w)};
   SelectAndScatterParams p{
       w.padding, ge ? SelectPrim::ge : SelectPrim::le, {w.sizes.begin(), w.sizes.end()}, {w.strides.begin(), w.strides.end()}};
   const Array sums = select_and_scatter_add(source, x, std::move(p), c.loc);
