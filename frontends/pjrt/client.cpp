@@ -81,7 +81,7 @@ void Plugin_Initialize(NoArgs&) {}
 
 // The portable versions of StableHLO that are read: the framework writes programs in one of them.
 void Plugin_Attributes(PluginAttributesArgs& a) {
-  static constexpr std::int64_t current[] = {1, 13, 0}, minimum[] = {1, 0, 0};
+  static constexpr std::int64_t current[] = {1, 19, 0}, minimum[] = {1, 0, 0};
   static const NamedValue attributes[] = {
       version_value("stablehlo_current_version", current), version_value("stablehlo_minimum_version", minimum), [] {
         NamedValue v{};

@@ -31,7 +31,16 @@ def _qr(otherwise):
     return rule
 
 
+def _partitioned(ctx, *values, call, **_):
+    """The rule for custom_partitioning: the function, which weft's own rules partition. XLA's partitioner would ask the function's author how."""
+    from jax._src import core
+    from jax._src.interpreters import mlir
+
+    return mlir.lower_fun(core.jaxpr_as_fun(call), multiple_results=True)(ctx, *values)
+
+
 def register():
+    from jax._src import custom_partitioning
     from jax._src.interpreters import mlir
     from jax._src.lax import linalg
 
@@ -46,6 +55,7 @@ def register():
     of_qr = mlir._lowerings.get(linalg.qr_p)
     if of_qr is not None:
         mlir.register_lowering(linalg.qr_p, _qr(getattr(of_qr, "rule", of_qr)), platform="weft")
+    mlir.register_lowering(custom_partitioning.custom_partitioning_p, _partitioned, platform="weft")
     # Donated arguments' memory is taken for results.
     if "weft" not in mlir._platforms_with_donation:
         mlir._platforms_with_donation.append("weft")

@@ -4,6 +4,8 @@ import jax.experimental
 import jax.numpy as jnp
 import numpy as np
 import pytest
+from jax.experimental.custom_partitioning import custom_partitioning
+from jax.experimental.shard_alike import shard_alike
 from jax.sharding import AxisType, NamedSharding, PartitionSpec as P
 
 x = np.linspace(0.5, 2.0, 12, dtype=np.float32).reshape(3, 4)
@@ -124,6 +126,32 @@ def test_shard_map():
     a = np.arange(16, dtype=np.float32).reshape(4, 4)
     wanted = a[:2] + a[2:] + np.array([0, 0, 1, 1], np.float32)
     np.testing.assert_array_equal(np.asarray(jax.jit(f)(a)), wanted)
+
+
+def test_collectives_beside_other_work():
+    from jax._src.lax import parallel
+
+    f = jax.shard_map(lambda b: jnp.sin(b) + parallel.psum_start(b, "i").done(), mesh=mesh(), in_specs=P("i", "j"), out_specs=P("i", "j"))
+    a = np.arange(16, dtype=np.float32).reshape(4, 4)
+    np.testing.assert_allclose(np.asarray(jax.jit(f)(a)), np.sin(a) + np.tile(a[:2] + a[2:], (2, 1)), rtol=1e-6)
+
+
+def test_custom_partitioning_is_the_function():
+    @custom_partitioning
+    def product(a, b):
+        return jnp.sin(a) @ b
+
+    product.def_partition(partition=lambda *_: pytest.fail("weft's own rules partition"), sharding_rule="i k, k j -> i j")
+    a = np.arange(16, dtype=np.float32).reshape(4, 4)
+    s = NamedSharding(mesh(), P("i", "j"))
+    np.testing.assert_allclose(np.asarray(jax.jit(product)(jax.device_put(a, s), jax.device_put(a, s))), np.sin(a) @ a, rtol=1e-5)
+
+
+def test_values_that_are_divided_alike():
+    a = jax.device_put(np.arange(16, dtype=np.float32).reshape(4, 4), NamedSharding(mesh(), P("i", "j")))
+    like, other = jax.jit(lambda v: shard_alike(v, v * 2))(a)
+    np.testing.assert_array_equal(np.asarray(other), 2 * np.asarray(like))
+    assert other.sharding.is_equivalent_to(a.sharding, 2)
 
 
 def test_pmap():

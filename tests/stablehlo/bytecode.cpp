@@ -13,8 +13,11 @@ namespace fs = std::filesystem;
 
 namespace {
 
-const char* const kSamples[] = {"mlp", "loops", "moves", "special", "elements", "sharded"};
+const char* const kSamples[] = {"mlp", "loops", "moves", "special", "elements", "sharded", "beside"};
 const char* const kForms[] = {".mlirbc", ".old.mlirbc", ".raw.mlirbc"};
+
+/// Whether the sample has operations that versions of the form lack, so that there is no such file.
+bool is_newer_than(std::string_view form, std::string_view name) { return form == ".old.mlirbc" && name == "beside"; }
 
 fs::path sample(const std::string& name) {
   const char* const root = std::getenv("WEFT_TEST_DATA");
@@ -61,6 +64,7 @@ TEST_CASE("stablehlo bytecode: each form of a program is what its text is") {
     const Jaxpr wanted = load_stablehlo(sample(std::string(name) + ".mlir").string());
     for (const char* form : kForms) {
       CAPTURE(form);
+      if (is_newer_than(form, name)) continue;
       const Jaxpr program = load_stablehlo(sample(std::string(name) + form).string());
       program.check();
       CHECK(program.to_string() == wanted.to_string());

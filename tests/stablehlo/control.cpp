@@ -163,6 +163,8 @@ TEST_CASE("stablehlo: where values lie is passed over") {
       %a = stablehlo.constant dense<[1, 2]> : tensor<2xi32>
       %b = sdy.sharding_constraint %a <@mesh, [{"x"}]> : tensor<2xi32>
       %c = stablehlo.custom_call @Sharding(%b) {mhlo.sharding = "{devices=[2]0,1}", backend_config = ""} : (tensor<2xi32>) -> tensor<2xi32>
+      sdy.sharding_group %a group_id = 0 : tensor<2xi32>
+      sdy.sharding_group %c group_id = 0 : tensor<2xi32>
       check.expect_eq %c, %a : tensor<2xi32>
       return
     })",

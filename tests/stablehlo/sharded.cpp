@@ -132,6 +132,24 @@ TEST_CASE("stablehlo: communication along the axes of a mesh") {
                         "stablehlo.broadcast_in_dim %c, dims = [] : (tensor<f32>) -> tensor<1x2xf32>")) == Floats{0, 0, 1, 1, 2, 2, 3, 3});
 }
 
+TEST_CASE("stablehlo: communication beside other operations gives what it gives in their order") {
+  const std::string gather =
+      "\"stablehlo.all_gather\"(%b) <{all_gather_dim = 1 : i64, " + kPartitions +
+      "replica_groups = dense<[[0, 1], [2, 3]]> : tensor<2x2xi64>, use_global_device_ids}> : (tensor<1x2xf32>) -> tensor<1x4xf32>";
+  const std::string future = "!stablehlo.future<tensor<1x4xf32>>";
+  const auto program = [&](const std::string& done) {
+    return one_of_four("%f = \"stablehlo.async_start\"(%a) ({\n^bb0(%b: tensor<1x2xf32>):\n%g = " + gather +
+                           "\nstablehlo.return %g : tensor<1x4xf32>\n}) : (tensor<1x2xf32>) -> " + future +
+                           "\n%c = stablehlo.negate %a : tensor<1x2xf32>\n%r = " + done,
+                       "tensor<1x4xf32>", "tensor<2x8xf32>");
+  };
+  CHECK(run(program("\"stablehlo.async_done\"(%f) : (" + future + ") -> tensor<1x4xf32>")) ==
+        std::vector<float>{0, 1, 2, 3, 0, 1, 2, 3, 4, 5, 6, 7, 4, 5, 6, 7});
+  const auto refused = [&](const std::string& done) { return message_of<Error>([&] { parse_stablehlo(program(done)); }); };
+  CHECK(has(refused("stablehlo.negate %f : " + future), "operand 0 is a tuple, not an array"));
+  CHECK(has(refused("\"stablehlo.async_done\"(%c) : (tensor<1x2xf32>) -> tensor<1x4xf32>"), "stablehlo.async_done"));
+}
+
 TEST_CASE("stablehlo: communication along both axes at once exchanges blocks in the order of the group") {
   const std::string text =
       "module {\nsdy.mesh @mesh = <[\"x\"=2, \"y\"=2]>\nfunc.func @main(%arg0: tensor<16xf32>) -> tensor<16xf32> {\n%0 = "

@@ -69,7 +69,9 @@ Attribute read_attribute(Table&, Bytes& b) {
   }
 }
 
-Type read_type(Table&, Bytes& b) { return b.varint() == 0 ? Type(Type::Kind::token, "!stablehlo.token") : other_type("!stablehlo.future"); }
+Type read_type(Table& t, Bytes& b) {
+  return b.varint() == 0 ? Type(Type::Kind::token, "!stablehlo.token") : future_type(read_type_list(t, b));
+}
 
 Attribute read_chlo_attribute(Table&, Bytes& b) {
   const Place place = b.place();

@@ -355,6 +355,12 @@ Type tuple_type(std::vector<Type> elements) {
   return t;
 }
 
+Type future_type(std::vector<Type> elements) {
+  Type t = tuple_type(std::move(elements));
+  t.text = fmt::format("!stablehlo.future<{}>", joined(t.elements));
+  return t;
+}
+
 Type function_type(std::vector<Type> inputs, std::vector<Type> results) {
   Type t(Type::Kind::function, fmt::format("({}) -> ({})", joined(inputs), joined(results)));
   t.elements = std::move(results);

@@ -88,6 +88,8 @@ Type tensor_type(const std::vector<std::int64_t>& sizes, const Type& element, co
 std::vector<std::int64_t> read_sizes(Bytes& b);
 std::vector<Type> read_type_list(Table& t, Bytes& b);
 Type tuple_type(std::vector<Type> elements);
+/// What an operation that runs beside others will give: a tuple of its results.
+Type future_type(std::vector<Type> elements);
 Type function_type(std::vector<Type> inputs, std::vector<Type> results);
 
 }  // namespace weft::detail::mlir

@@ -211,7 +211,7 @@ Type read_type(Table& t, Bytes& b) {
     }
     case kUnrankedType: return other_type(fmt::format("tensor<*x{}>", t.type(b).text));
     case kBufferType: return other_type("memref");
-    case kFutureType: return other_type("!stablehlo.future");
+    case kFutureType: return future_type(read_type_list(t, b));
     default: fail_at(b.origin(), place, fmt::format("VHLO has no type of code {}", code));
   }
 }

@@ -107,6 +107,19 @@ const Import scan_import("chlo.scan", [](OpCall& c) -> Values {
   return values_of(out);
 });
 
+// An operation that runs beside others is read as one that runs where it begins: the program's schedule finds what can overlap. Its body is
+// a region that takes the operands or uses them from outside.
+const Import async_start_import(
+    "stablehlo.async_start",
+    [](OpCall& c) -> Values {
+      if (c.op.regions.size() != 1) c.fail("it has one region");
+      Value future;
+      future.elements = values_of(c.run_region(0, c.op.regions[0].arguments.empty() ? Arrays() : c.ins()));
+      return {std::move(future)};
+    },
+    Elements::moved);
+const Import async_done_import("stablehlo.async_done", [](OpCall& c) -> Values { return c.value(0).elements; }, Elements::moved);
+
 const Import call_import("func.call", [](OpCall& c) { return c.call(c.symbol("callee")); }, Elements::moved);
 
 /// The name and the attributes of a composite; nothing where it has attributes that a composite here has none of: a rule that knows the

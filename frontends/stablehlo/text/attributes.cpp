@@ -100,7 +100,8 @@ Type AttributeReader::read_type() {
   const std::size_t begin = c.offset();
   spend(1);
   if (c.take_name("tensor")) return read_tensor(begin);
-  if (c.take_name("tuple")) {
+  // What an operation that runs beside others will give is a tuple of its results.
+  const auto read_tuple = [&] {
     Type t(Type::Kind::tuple, {});
     c.expect("<");
     if (!c.looking_at(">")) t.elements = read_type_list();
@@ -108,9 +109,11 @@ Type AttributeReader::read_type() {
     t.text = std::string(c.text().substr(begin, c.offset() - begin));
     spend(t.text.size());
     return t;
-  }
+  };
+  if (c.take_name("tuple")) return read_tuple();
   if (c.take("!")) {
     const std::string name(c.name());
+    if (name == "stablehlo.future") return read_tuple();
     if (name == "stablehlo.token") return {Type::Kind::token, "!stablehlo.token"};
     if (const auto alias = types_.find(name); alias != types_.end()) {
       spend(alias->second.text.size());
