@@ -72,8 +72,37 @@ void Buffer::remove() {
   std::shared_ptr<Promise> promised;
   const std::lock_guard lock(mutex_);
   deleted_ = true;
+  if (holds_ > 0) return;
   std::swap(gone, array_);
   std::swap(promised, promise_);
+}
+
+void Buffer::hold() {
+  const std::lock_guard lock(mutex_);
+  ++holds_;
+}
+
+void Buffer::release(Buffer* b) {
+  Array gone;
+  std::shared_ptr<Promise> promised;
+  bool is_over = false;
+  {
+    const std::lock_guard lock(b->mutex_);
+    if (b->holds_ == 0) invalid("a buffer's external references were given back more often than taken");
+    if (--b->holds_ > 0) return;
+    is_over = b->destroyed_;
+    if (b->deleted_) std::swap(gone, b->array_), std::swap(promised, b->promise_);
+  }
+  if (is_over) delete b;
+}
+
+void Buffer::destroy(Buffer* b) {
+  {
+    const std::lock_guard lock(b->mutex_);
+    b->destroyed_ = true;
+    if (b->holds_ > 0) return;
+  }
+  delete b;
 }
 
 std::shared_ptr<Progress> Buffer::progress() const {
@@ -253,7 +282,7 @@ void Client_CreateErrorBuffer(ErrorBufferArgs& a) {
   a.buffer = b.release();
 }
 
-void Buffer_Destroy(ObjectArgs<Buffer>& a) { delete a.object; }
+void Buffer_Destroy(ObjectArgs<Buffer>& a) { Buffer::destroy(a.object); }
 void Buffer_ElementType(ValueArgs<Buffer, ElementType>& a) { a.value = a.object->type; }
 void Buffer_Dimensions(ListArgs<Buffer, const std::int64_t>& a) { a.list = a.object->dims.data(), a.size = a.object->dims.size(); }
 void Buffer_UnpaddedDimensions(ListArgs<Buffer, const std::int64_t>& a) { Buffer_Dimensions(a); }
@@ -357,13 +386,8 @@ void Buffer_UnsafePointer(ValueArgs<Buffer, std::uintptr_t>& a) {
   a.value = reinterpret_cast<std::uintptr_t>(a.object->elements()->data());
 }
 void Buffer_OpaqueDeviceMemoryDataPointer(ValueArgs<Buffer, void*>& a) { a.value = a.object->elements()->data(); }
-void Buffer_IncreaseExternalReferenceCount(ObjectArgs<Buffer>& a) { ++a.object->external_references; }
-void Buffer_DecreaseExternalReferenceCount(ObjectArgs<Buffer>& a) {
-  if (a.object->external_references.fetch_sub(1) <= 0) {
-    ++a.object->external_references;
-    invalid("a buffer's external references were given back more often than taken");
-  }
-}
+void Buffer_IncreaseExternalReferenceCount(ObjectArgs<Buffer>& a) { a.object->hold(); }
+void Buffer_DecreaseExternalReferenceCount(ObjectArgs<Buffer>& a) { Buffer::release(a.object); }
 
 // What is donated is there: the call waits for it.
 void Buffer_DonateWithControlDependency(DonateLaterArgs& a) {

@@ -151,7 +151,6 @@ void Compiled::check_donated(std::span<Device* const> on, Buffer* const* const* 
   for (std::size_t d = 0; d < on.size(); ++d)
     for (std::size_t i = 0; i < donated.size(); ++i) {
       if (!donated[i]) continue;
-      if (given[d][i]->external_references > 0) invalid(fmt::format("{}: argument {} is donated while others hold its memory", name, i));
       for (std::size_t k = 0; k < donated.size(); ++k)
         if (k != i && given[d][k] == given[d][i])
           invalid(fmt::format("{}: Attempt to donate the same buffer twice: arguments {} and {}", name, std::min(i, k), std::max(i, k)));

@@ -1,6 +1,5 @@
 // What the framework holds handles to: the client, its devices and their memories, buffers.
 #pragma once
-#include <atomic>
 #include <memory>
 #include <optional>
 #include <string>
@@ -112,14 +111,20 @@ struct Buffer {
   void set_promised(std::shared_ptr<Promise> p);
   void fail(Error e);
 
-  std::atomic<int> external_references{0};  ///< while there are some, its memory is given to nobody
+  /// Holds its memory for someone who reads it by its address, also after the buffer is deleted, donated or destroyed.
+  void hold();
+  /// Gives one hold back; throws where there is none.
+  static void release(Buffer* b);
+  /// What the framework does with a buffer that it is done with: it goes once nobody holds its memory.
+  static void destroy(Buffer* b);
 
  private:
   mutable std::mutex mutex_;
   mutable Array array_;
   mutable std::shared_ptr<Progress> progress_;
   mutable std::shared_ptr<Promise> promise_;  ///< until the array is there and was asked for
-  bool deleted_ = false;
+  bool deleted_ = false, destroyed_ = false;
+  int holds_ = 0;
 };
 
 /// A new buffer of these elements. `memory`: null for the device's default one.

@@ -105,6 +105,14 @@ def test_zero_copy():
     big[:] = 0
 
 
+def test_a_view_keeps_the_memory():
+    for gone in jax.Array.delete, jax.jit(lambda v: v + 1, donate_argnums=0):
+        a = jax.device_put(x, jax.devices("weft")[0])
+        view = memoryview(a)
+        gone(a)
+        assert a.is_deleted() and view.tobytes() == x.tobytes()
+
+
 def mesh():
     return jax.sharding.Mesh(np.array(jax.devices("weft")).reshape(2, 2), ("i", "j"), axis_types=(AxisType.Auto,) * 2)
 

@@ -194,6 +194,23 @@ TEST_CASE("pjrt: buffers from the host and back, at strides and in other orders"
   CHECK(value_of(t.Buffer_UnsafePointer, b) == reinterpret_cast<std::uintptr_t>(value_of(t.Buffer_OpaqueDeviceMemoryDataPointer, b)));
   CALL(Buffer_DecreaseExternalReferenceCount, object);
   FAILS(Buffer_DecreaseExternalReferenceCount, object, Code::invalid_argument, "more often than taken");
+  {
+    // Who holds memory reads it after the buffer was deleted, and after the framework has destroyed it.
+    for (const bool is_deleted : {true, false}) {
+      CAPTURE(is_deleted);
+      Buffer* const other = c.put({7, 8, 9}, {3});
+      auto hold = args<ObjectArgs<Buffer>>();
+      hold.object = other;
+      CALL(Buffer_IncreaseExternalReferenceCount, hold);
+      CALL(Buffer_IncreaseExternalReferenceCount, hold);
+      const auto* const elements = static_cast<const float*>(value_of(t.Buffer_OpaqueDeviceMemoryDataPointer, other));
+      if (is_deleted) CALL(Buffer_Delete, hold);
+      destroy(t.Buffer_Destroy, other);
+      CALL(Buffer_DecreaseExternalReferenceCount, hold);
+      CHECK(std::vector<float>(elements, elements + 3) == std::vector<float>{7, 8, 9});
+      CALL(Buffer_DecreaseExternalReferenceCount, hold);
+    }
+  }
   CHECK(!value_of(t.Buffer_IsDeleted, b));
   CALL(Buffer_Delete, object);
   CHECK(value_of(t.Buffer_IsDeleted, b));

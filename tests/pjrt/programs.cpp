@@ -92,6 +92,19 @@ TEST_CASE("pjrt: a program is compiled, described and run") {
     std::vector<std::vector<Buffer*>> again;
     CHECK(run(loaded, {{a, x, y}}, 2, again).code == Code::invalid_argument);
   }
+  SUBCASE("but its memory stays for who holds it") {
+    const auto* const held = static_cast<const float*>(value_of(t.Buffer_OpaqueDeviceMemoryDataPointer, y));
+    auto hold = args<ObjectArgs<Buffer>>();
+    hold.object = y;
+    CALL(Buffer_IncreaseExternalReferenceCount, hold);
+    const Outcome done = run(loaded, {{a, x, y}}, 2, out);
+    REQUIRE_MESSAGE(done.code == Code::ok, done.message);
+    CHECK(get(out[0][0]) == std::vector<float>{1, 3, 5, 7, 9, 11});
+    CHECK(value_of(t.Buffer_IsDeleted, y));
+    CHECK(std::vector<float>(held, held + 6) == std::vector<float>{1, 1, 1, 1, 1, 1});
+    CALL(Buffer_DecreaseExternalReferenceCount, hold);
+    FAILS(Buffer_DecreaseExternalReferenceCount, hold, Code::invalid_argument, "more often than taken");
+  }
   SUBCASE("but not if the caller keeps it") {
     const Outcome done = run(loaded, {{a, x, y}}, 2, out, {2});
     REQUIRE_MESSAGE(done.code == Code::ok, done.message);
