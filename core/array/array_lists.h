@@ -22,7 +22,7 @@ inline std::vector<Array> concat(std::initializer_list<std::span<const Array>> l
   for (const auto& list : lists) out.insert(out.end(), list.begin(), list.end());
   return out;
 }
-/// The same of lists of any one type.
+/// The concatenation of lists of any one type.
 template <class First, class... Rest>
 auto concat(const First& first, const Rest&... rest) {
   std::vector<typename First::value_type> out;

@@ -1,9 +1,9 @@
-// The limit of an array's rank, which Shape keeps for all of the library.
+// The limit of an array's rank, which Shape enforces for the whole library.
 #pragma once
 
 namespace weft::detail {
 
-/// How many dimensions an array may have, as in NumPy.
+/// The largest number of dimensions of an array, as in NumPy.
 inline constexpr int kMaxRank = 64;
 
 }  // namespace weft::detail

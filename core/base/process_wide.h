@@ -8,12 +8,12 @@
 
 namespace weft::detail {
 
-/// A new T for a static variable of reference type.
+/// A new T, never destroyed, for a static variable of reference type.
 template <class T, class... A>
 T& process_wide(A&&... args) {
   return *new T(std::forward<A>(args)...);
 }
-/// The same of what `make` returns.
+/// A copy of what `make` returns, never destroyed.
 template <class F>
 auto& process_wide_from(F&& make) {
   return *new auto(std::forward<F>(make)());

@@ -1,4 +1,4 @@
-// What an Error tells beside its message. Internal.
+// What an Error reports beside its message: lines, operands, transforms and the call stack. Internal.
 #pragma once
 #include <memory>
 #include <mutex>
@@ -12,7 +12,7 @@
 
 namespace weft::detail {
 
-/// The message of an Array that is used and holds nothing, where the operation is not known yet.
+/// The message for the use of an empty Array, where the operation is not known yet.
 inline constexpr const char* kEmptyArray = "an Array that was default-constructed holds nothing; assign a value to it first";
 
 /// Shared by the copies of one Error. It is filled while the error travels up through the library; its text is made when somebody reads it.
@@ -20,19 +20,19 @@ class ErrorContext : public RefCounted {
  public:
   explicit ErrorContext(SourceLoc where);
 
-  /// Gives the line of an error that has none.
+  /// Sets the line of an error that has none.
   static void locate(Error& e, SourceLoc where);
-  /// Tells where the operands come from that the error is about: which argument of the function that is being traced, or which operation
-  /// made them. The first call decides.
+  /// Adds where the error's operands come from: the argument of the function that is being traced, or the operation that made each. Later
+  /// calls for the same error change nothing.
   static void name_operands(Error& e, std::span<const Array> operands);
 
-  /// Tells at which place of a larger whole the error is: `in tree::map, at trees[0].w`.
+  /// Adds the place inside a larger structure at which the error occurred: `in tree::map, at trees[0].w`.
   static void name_place(Error& e, std::string place);
 
-  /// Names a transform that rewrites a program when it meets the error, after it has traced the function.
+  /// Adds a transform that was rewriting the function's program when the error occurred, after the function had been traced.
   static void add_transform(Error& e, const char* what, const std::string& function, SourceLoc where);
 
-  /// Says that the error is about an equation of a program that is executed or rewritten, not about what the user's function calls now: its
+  /// Marks the error as one about an equation of a program that is executed or rewritten, not about a call in the user's function: its
   /// message keeps the operation's name.
   static void concern_equation(Error& e);
 

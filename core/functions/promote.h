@@ -6,9 +6,9 @@
 
 namespace weft::detail {
 
-/// The dtype that all of these together give.
+/// The dtype to which all of these are promoted.
 WeakDType common_dtype(const std::vector<Array>& xs);
-/// All converted to their common dtype.
+/// The arrays, converted to their common dtype.
 std::vector<Array> promoted(std::vector<Array> xs, SourceLoc loc);
 
 }  // namespace weft::detail

@@ -1,4 +1,4 @@
-// Programs made of the equations of another one.
+// Building a program from the equations of another one.
 #pragma once
 #include <optional>
 #include <span>
@@ -9,29 +9,29 @@
 
 namespace weft::detail {
 
-/// Copies a program, or the parts of it that it is given, in the order in which they are given. The program must live as long.
+/// Builds a copy of a program, or of parts of it, in the order in which they are added. The program must outlive this object.
 class JaxprCopy {
  public:
-  /// Begins with the constants.
+  /// Adds the program's constants.
   explicit JaxprCopy(const Jaxpr& from);
-  /// A variable of the program becomes the next input; whatever computes it is then passed over.
+  /// Makes a variable of the program the next input; the equation that computes it need not be added.
   void add_input(Var v);
-  /// All inputs of the program.
+  /// Adds all inputs of the program.
   void add_inputs();
-  /// An equation of the program, whose operands are there already; with parameters of its own if `params` is given.
+  /// Adds an equation of the program, whose operands must have been added before; `params`, if given, replaces its parameters.
   void add(const Eqn& e, ParamsRef params = {});
-  /// What is left of an equation of the program: its operands, or what its results are instead, are there already.
+  /// Adds what pruning left of an equation of the program; its remaining operands must have been added before.
   void add(const Eqn& e, const PrunedEqn& pruned);
-  /// An equation with results as the given one's, with other parameters and with operands that are atoms of the copy.
+  /// Adds an equation with the results of the given one, with other parameters, and with atoms of the copy as operands.
   void add(const Eqn& e, ParamsRef params, std::vector<Atom> inputs);
-  /// The equations of another program, of atoms of the copy; what its results are there.
+  /// Adds the equations of another program, applied to atoms of the copy. Returns its results as atoms of the copy.
   std::vector<Atom> add_program(const Jaxpr& j, std::span<const Atom> inputs);
   Atom add_literal(const Literal& literal) { return builder_.add_literal(literal); }
-  /// What is in the copy for an operand or a result of the program.
+  /// The copy's atom for an operand or a result of the program.
   Atom operator()(Atom a);
-  /// Freezes: the copy has these results of the program.
+  /// The finished copy, with these results of the program.
   Jaxpr finish(std::span<const Atom> outputs) &&;
-  /// Freezes: the results are these atoms of the copy.
+  /// The finished copy, with these of its own atoms as results.
   Jaxpr finish_with(std::vector<Atom> results) &&;
 
  private:

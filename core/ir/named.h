@@ -1,4 +1,4 @@
-// Finds what has a name, such as one of an equation's parameters, in a list.
+// Lookup by name in a list, such as an equation's parameters.
 #pragma once
 #include <algorithm>
 #include <iterator>

@@ -1,5 +1,5 @@
-// How the partitioner sees a value and an equation: what an operation's partition rule is given, and what rules share. A rule computes the
-// blocks of one device, with collectives where devices need each other's data.
+// The partitioner's values and contexts: what an operation's partition rule is given, and what rules share. A rule computes the blocks of
+// one device, with collectives where devices need each other's data.
 #pragma once
 #include <memory>
 #include <optional>
@@ -22,16 +22,16 @@ struct ShardedValue {
   Array block;
   Shape whole;
   DimAxes axes;
-  std::optional<Array> scalar = {};                ///< if all elements are this one
-  std::shared_ptr<const ShardedSlice> slice = {};  ///< if it is a slice of a sharded value
+  std::optional<Array> scalar = {};                ///< the value of all elements, if they are equal
+  std::shared_ptr<const ShardedSlice> slice = {};  ///< not null if it is a slice of a sharded value
 
   bool is_sharded() const;
   Aval aval() const { return block.aval().with_shape(whole); }
 };
 using ShardedValues = std::vector<ShardedValue>;
 
-/// A slice of a value along a dimension that is sharded: its elements from `start`. The slice itself is gathered; rules that only shift
-/// what a slice was taken of read `base` instead.
+/// A slice of a value along a sharded dimension, beginning at `start`. The slice itself is gathered; rules for shifts (halo exchanges) read
+/// `base` instead.
 struct ShardedSlice {
   std::shared_ptr<const ShardedValue> base;
   int dim = 0;
@@ -48,13 +48,13 @@ class Partition {
 
   ShardedValue replicated(const Array& x) const { return {x, x.shape(), DimAxes(static_cast<std::size_t>(x.ndim()))}; }
   ShardedValue of_block(const Array& block, DimAxes axes) const;
-  /// The same value sharded in another way: blocks gathered along some dimensions, exchanged, sliced along others.
+  /// The same value with another sharding: its blocks are gathered along some dimensions, and exchanged or sliced along others.
   ShardedValue reshard(const ShardedValue& x, const DimAxes& wanted, SourceLoc loc) const;
   ShardedValue gathered(const ShardedValue& x, SourceLoc loc) const { return reshard(x, DimAxes(x.axes.size()), loc); }
-  /// Stays sharded along the dimensions where `keep`, gathered along the others.
+  /// The value sharded along the dimensions where `keep` is true, and gathered along the others.
   ShardedValue keeping(const ShardedValue& x, const std::vector<bool>& keep, SourceLoc loc) const;
   Shape block_of(const Shape& whole, const DimAxes& axes) const;
-  /// Into how many blocks the axes divide a dimension.
+  /// The number of blocks into which the axes divide a dimension.
   std::int64_t parts(const std::vector<std::string>& axes) const { return mesh_.size_of(axes); }
 
  private:
@@ -67,12 +67,12 @@ struct PartitionContext {
   const Eqn& eqn;
   const ShardedValues& in;
   std::span<const Aval> out;
-  /// The results of a sub-program, each of its equations on this device's blocks.
+  /// Partitions a sub-program: runs each of its equations on this device's blocks.
   ShardedValues (*run)(const Partition& partition, const Jaxpr& program, const ShardedValues& inputs) = nullptr;
 
   ShardedValue reshard(const ShardedValue& x, const DimAxes& wanted) const { return partition.reshard(x, wanted, eqn.loc); }
   ShardedValue keeping(const ShardedValue& x, const std::vector<bool>& keep) const { return partition.keeping(x, keep, eqn.loc); }
-  /// The equation of other operands, its parameters as they are or others.
+  /// Binds the equation's primitive to other operands, with its parameters or with others.
   std::vector<Array> bind(std::span<const Array> blocks) const;
   template <class P>
   std::vector<Array> bind_with(P params, std::span<const Array> blocks) const {
@@ -84,8 +84,8 @@ struct PartitionContext {
   }
 };
 
-/// The partitioner as a transform, whose rules operations bring along; kinds have one of their own (runtime/partition/partition_rules.cpp).
-/// No result: the equation runs on whole operands.
+/// The partitioner as a transform. Operations without a rule use that of their kind (runtime/partition/partition_rules.cpp). Where a rule
+/// returns nullopt, the equation runs on gathered operands.
 struct PartitionTransform {
   static constexpr std::string_view name = "partition", doc = "How it is sharded over a mesh, other than its kind is.";
   using Function = std::optional<ShardedValues>(const PartitionContext&);
@@ -93,7 +93,7 @@ struct PartitionTransform {
 template <class Op>
 using PartitionRule = Rule<PartitionTransform, Op>;
 
-/// The parameters of a movement for blocks, of an operation whose parameters name sizes.
+/// The parameters that a movement has on blocks, for operations whose parameters contain sizes.
 struct BlockParamsTransform {
   static constexpr std::string_view name = "block_params", doc = "The parameters of a movement of blocks.";
   using Function = ParamsRef(const ParamsBase& params, const Shape& in_block, const Shape& out_block);
@@ -101,12 +101,12 @@ struct BlockParamsTransform {
 template <class Op>
 using BlockParamsRule = Rule<BlockParamsTransform, Op>;
 
-/// Mesh axes that dimensions of one equation are sharded over, each axis given to one of them.
+/// Assigns mesh axes to the dimensions of one equation, each axis to one dimension at most.
 class AxisAssignment {
  public:
-  /// The axes, or none if one of them is taken.
+  /// Takes the axes and returns them; returns none if one of them is taken.
   std::vector<std::string> claim(const std::vector<std::string>& axes);
-  /// Those of the first, or of the second if there are none.
+  /// Claims `a`, or `b` where that gives none.
   std::vector<std::string> claim_either(const std::vector<std::string>& a, const std::vector<std::string>& b) {
     std::vector<std::string> axes = claim(a);
     return axes.empty() ? claim(b) : axes;
@@ -120,17 +120,17 @@ DimAxes dims_of(const PartitionSpec& spec, int ndim);
 bool uses(const DimAxes& axes, const std::string& axis);
 /// The axes, or none if one of them is in use.
 std::vector<std::string> unused(std::vector<std::string> axes, const DimAxes& in_use);
-/// A sharding of a value of the shape that suits all operands of its rank; the largest operand's comes first.
+/// A sharding of a value of this shape that all operands of its rank can take; the largest operand's has precedence.
 DimAxes common_sharding(const Partition& p, const ShardedValues& in, const Shape& out);
 
-/// Operands and results of one rank, with equal sizes along the dimensions where `keep`: these stay sharded, others are gathered.
+/// Partitions an equation whose operands and results have one rank and equal sizes where `keep`: those dimensions stay sharded.
 std::optional<ShardedValues> partition_keeping(const PartitionContext& c, const std::vector<bool>& keep);
-/// Operands of one shape that are combined along one dimension, which is gathered.
+/// Partitions an equation that combines operands of one shape along one dimension, which is gathered.
 std::optional<ShardedValues> partition_along(const PartitionContext& c, int dimension);
-/// Operands (but scalars) and results whose first `n` dimensions count problems that are solved on their own.
+/// Partitions an equation whose first `n` dimensions are batch dimensions, in all results and in all operands but scalars.
 std::optional<ShardedValues> partition_batched(const PartitionContext& c, int n);
 
-/// Which dimensions a window operation leaves as they are.
+/// The dimensions along which a window operation has windows of one element, without strides, padding and dilation.
 template <class P>
 std::vector<bool> without_windows(const P& q) {
   std::vector<bool> keep;

@@ -16,8 +16,8 @@ struct PassNote {
   Jaxpr before, after;
 };
 
-/// Hears of the passes of the calling thread as long as it lives, innermost listener first. Passes that other passes call for programs
-/// within a program (a loop's body) are not told of: they show in what the outer ones make.
+/// Records the passes of the calling thread as long as it lives; where there are several such objects, the innermost one records. Passes
+/// that other passes run on sub-programs (a loop's body) are not recorded on their own.
 class [[nodiscard]] PassNotes {
  public:
   PassNotes();
@@ -40,7 +40,7 @@ class [[nodiscard]] NotedPass {
   ~NotedPass();
   NotedPass(const NotedPass&) = delete;
   NotedPass& operator=(const NotedPass&) = delete;
-  /// A program that it made of the one before; `part` says which, where it makes several. One that is the same is not noted.
+  /// Records a result of the pass; `part` names it where there are several. A result equal to the input is not recorded.
   void made(const Jaxpr& after, std::string_view part = {}) const;
 
  private:

@@ -1,33 +1,33 @@
-// The end of a program's construction, when what follows from its equations is computed once, and the program's release.
+// The end of a program's construction, where facts about its equations (effects, nesting depth) are computed once, and its release.
 #pragma once
 #include "weft/core/ir/rules.h"
 
 namespace weft::detail {
 
-/// Programs may be nested in one another as deep as this, whatever the stack: passes that follow them beyond the library's own control
-/// (LLVM's over nested loops) need a bound.
+/// The largest nesting depth of programs, however large the stack is: recursion over nested loops inside LLVM is outside of the library's
+/// control and needs a bound.
 inline constexpr int kMaxProgramDepth = 1000;
 
-/// What a program does beside computing its results, itself or in a program inside.
+/// The effects of a program, those of its sub-programs included.
 struct ProgramEffects {
   bool any = false;  ///< an equation with effects
   bool calls_back = false;
   bool performs_io = false;
-  bool may_not_end = false;  ///< a loop whose number of steps is known only as it runs
+  bool may_not_end = false;  ///< a loop whose number of steps is known only at run time
 };
-/// Operations that run programs of theirs as often as values say, perhaps for ever; the rule itself is never called.
+/// Marks operations whose values decide how often they run their sub-programs, perhaps without end; the rule itself is never called.
 struct UnboundedTransform {
   using Function = void();
 };
 
-/// The contents of a new program, to be filled in and sealed. Long chains of nested programs are released without recursion.
+/// An empty program, to be filled in and sealed. Long chains of nested programs are released without recursion.
 Ref<JaxprData> new_program();
-/// Computes what depends on the equations. Throws Error if programs are nested too deeply.
+/// Finishes the program: computes its effects and nesting depth. Throws Error if programs are nested too deeply.
 Jaxpr seal_program(Ref<JaxprData> data);
 
-/// How deep programs are nested in this one: 0 if it has none inside.
+/// The depth to which programs are nested in this one: 0 if it has no sub-programs.
 int nesting_depth(const Jaxpr& j);
-/// Of the programs that are parameters of an equation, this level included; 0 if it has none.
+/// The depth of an equation's sub-programs, their own level included; 0 if it has none.
 int nesting_depth(const Eqn& e);
 const ProgramEffects& effects_of(const Jaxpr& j);
 ProgramEffects effects_of(const Eqn& e);

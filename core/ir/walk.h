@@ -1,5 +1,5 @@
-// The walk over a program's equations that evaluation, transforms and backends share: each equation gets the values of its operands, and
-// gives those of its results. What a value is, the caller says: an array, a block of a sharded one, a Taylor series, ...
+// The walk over a program's equations that evaluation, transforms and backends share: each equation is given the values of its operands and
+// returns those of its results. The caller chooses the type of values: arrays, blocks of sharded arrays, Taylor series, ...
 #pragma once
 #include <algorithm>
 #include <span>
@@ -13,18 +13,18 @@
 
 namespace weft::detail {
 
-/// The array of an operand that is a literal.
+/// An operand that is a literal, as an array.
 inline Array literal_array(const JaxprData& d, Atom a) {
   const Literal& l = d.literals[a.literal()];
   return make_literal(l.aval, l.bits);
 }
 
-/// The value of an array where values are arrays.
+/// The lift of walks whose values are arrays: the identity.
 struct ArrayAsValue {
   Array operator()(Array x) const { return x; }
 };
 
-/// The values of a program's variables. `lift` makes one of a constant's or a literal's array.
+/// The values of a program's variables. `lift` converts the array of a constant or a literal to a value.
 template <class T = Array, class Lift = ArrayAsValue>
 class ProgramValues {
  public:
@@ -37,7 +37,7 @@ class ProgramValues {
 
   T operator[](Atom a) const { return a.is_literal() ? lift_(literal_array(d_, a)) : of_[a.var()]; }
   T& operator[](Var v) { return of_[v]; }
-  /// The values of an equation's operands, in a list that is used again from one equation to the next.
+  /// Stores the values of an equation's operands in `into`, whose memory is reused from one equation to the next.
   void read(const std::vector<Atom>& atoms, std::vector<T>& into) const {
     into.clear();
     for (Atom a : atoms) into.push_back((*this)[a]);
@@ -48,7 +48,7 @@ class ProgramValues {
     read(atoms, out);
     return out;
   }
-  /// Sets what an equation gives.
+  /// Sets the values of an equation's results.
   void set(const Eqn& e, std::vector<T> results) {
     for (std::size_t k = 0; k < results.size(); ++k) of_[e.outputs[k]] = std::move(results[k]);
   }
@@ -59,7 +59,7 @@ class ProgramValues {
   std::vector<T> of_;
 };
 
-/// What is known of each of a program's variables beside its value: `absent` of constants and literals.
+/// A map from a program's variables to facts about them; `absent` for constants and literals.
 template <class T>
 class VarMap {
  public:
@@ -75,9 +75,9 @@ class VarMap {
   std::vector<T> of_;
 };
 
-/// The program's results. `run(equation, operands)` gives those of an equation. A value is released after the equation that reads it last,
-/// so that a long program executed step by step holds no more than it needs. `live`: only its equations are run; inputs that they do not
-/// read may be empty values, and results that are not wanted are.
+/// Evaluates a program; `run(equation, operands)` returns the results of one equation. A value is released after the last equation that
+/// reads it, so that a long program executed step by step holds no more than it needs. With `live`, only live equations are run; inputs
+/// that are not live may be empty values, and results that are not live are.
 template <class T, class Lift, class Run>
 std::vector<T> walk_as(const Jaxpr& j, std::span<const T> inputs, Lift lift, Run&& run, const LiveSet* live = nullptr) {
   check_nesting("programs inside programs", nesting_depth(j));
@@ -105,7 +105,7 @@ std::vector<T> walk_as(const Jaxpr& j, std::span<const T> inputs, Lift lift, Run
     if (!live || live->outputs[i]) out[i] = values[d.outputs[i]];
   return out;
 }
-/// The same over arrays.
+/// The walk whose values are arrays.
 template <class Run>
 std::vector<Array> walk(const Jaxpr& j, std::span<const Array> inputs, Run&& run, const LiveSet* live = nullptr) {
   return walk_as<Array>(j, inputs, ArrayAsValue(), std::forward<Run>(run), live);

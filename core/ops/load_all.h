@@ -1,4 +1,4 @@
-// Reading arrays whole, for references that go over their elements many times.
+// Loads whole arrays, for reference rules that read their elements many times.
 #pragma once
 #include <cstdint>
 #include <type_traits>
@@ -9,7 +9,7 @@
 
 namespace weft::detail {
 
-/// All elements, as the type in which the product is computed: integers as 64 bits that wrap around.
+/// All elements, in the type in which products are computed; integers as 64 bits, which wrap around.
 template <class V>
 std::vector<V> load_all(const HostTensor& x) {
   std::vector<V> values(static_cast<std::size_t>(x.aval.size()));

@@ -1,4 +1,4 @@
-// How user-level functions bring their operands to one dtype and rank before they bind a primitive.
+// Promotion: user-level functions convert their operands to one dtype and rank before they bind a primitive.
 #pragma once
 #include <array>
 
@@ -7,7 +7,7 @@
 
 namespace weft::detail {
 
-/// x as the dtype: a number as a literal of it, else by convert_element_type; x itself if it has the dtype already.
+/// x in the dtype: a number becomes a literal, an array is converted by convert_element_type; x itself if it has the dtype already.
 Array convert_element_type(const Array& x, DType dtype, bool weak, SourceLoc loc);
 
 /// The floating dtype in which a function of x is computed: bool and integers give float32, those of 64 bits float64.
@@ -21,14 +21,14 @@ Array to_numeric(const Arg& x);
 /// be broadcast together.
 std::vector<Array> promote_operands(std::string_view operation, std::span<const Arg> operands);
 std::array<Array, 2> promote_operands(std::string_view operation, const Arg& x, const Arg& y);
-/// The same, converted to inexact_dtype.
+/// promote_operands, followed by a conversion to inexact_dtype.
 std::array<Array, 2> promote_inexact(std::string_view operation, const Arg& x, const Arg& y);
-/// Only the ranks.
-/// Throws ShapeError, which names all operands, if they can't be broadcast together.
+/// Checks that the operands can be broadcast together.
+/// Throws ShapeError, which names all operands, if they can't.
 void check_broadcast(std::string_view operation, std::span<const Arg> operands);
 std::vector<Array> promote_ranks(std::string_view operation, std::span<const Arg> operands);
 
-/// Whether it is a C++ integer (weakly typed), and if so its value.
+/// The value of a C++ integer, which is weakly typed; nullopt for other arrays.
 std::optional<long long> integer_literal(const Array& x);
 
 /// Binds a unary primitive that is defined for floating dtypes.

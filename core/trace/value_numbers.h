@@ -1,4 +1,4 @@
-// Which variables of a trace are known to hold the same values: those that the same operation made of the same operands.
+// Value numbering: finds variables of a trace that hold the same values because the same operation made them of the same operands.
 #pragma once
 #include <map>
 #include <span>
@@ -12,7 +12,7 @@ namespace weft::detail {
 
 class ValueNumbers {
  public:
-  /// Notes an equation of the trace. Ones with effects, and calls, are taken to give new values.
+  /// Numbers the results of an equation of the trace. Results of calls and of equations with effects count as new values.
   void note(const Trace& trace, const Primitive& op, const ParamsRef& params, std::span<const Array> inputs,
             std::span<const Array> results);
   /// The first variable that holds the values that v holds.

@@ -1,7 +1,7 @@
-// Which values differ between the devices of a mesh: what shard_map's check_vma is about (JAX: varying manual axes). While the body of such
-// a map is traced, each value has the set of axes over which it may differ. An operation on values of different sets gets pvary equations
-// for its operands, so that the transpose of the program sums cotangents just where a value that all devices share meets ones that they
-// don't.
+// Which values vary between the devices of a mesh, for shard_map's check_vma (JAX: varying manual axes). While the body of such a map is
+// traced, each value has the set of axes over which it may vary. An operation on values with different sets gets pvary equations for its
+// operands, so that the transpose of the program sums cotangents exactly where a replicated value is combined with one that varies. Passes
+// that rewrite programs keep these equations.
 #pragma once
 #include <cstdint>
 #include <optional>
@@ -10,7 +10,7 @@
 
 namespace weft::detail {
 
-/// A set of checked axes of this thread; bit i is the i-th.
+/// A set of axes: bit i is the thread's i-th checked axis.
 using Varying = std::uint64_t;
 
 /// The axes of a map whose body is traced, or rewritten, while the variable lives.
@@ -25,24 +25,24 @@ class [[nodiscard]] CheckedAxes {
   std::size_t before_;
 };
 bool is_checked(const std::string& axis);
-/// Those of the names that are checked axes.
+/// The set of those names that are checked axes.
 Varying varying_over(const std::vector<std::string>& names);
 std::vector<std::string> names_of(Varying v);
 
-/// Whether the current trace notes what varies. A pass that rewrites programs does not: its programs have the marks in them.
+/// Whether the current trace tracks varying axes. Passes that rewrite programs do not: their programs contain the pvary equations already.
 bool notes_varying();
-/// The axes over which a value may differ. No axes, unless it was computed in a trace that notes them.
+/// The axes over which a value may vary; none, unless it was computed in a trace that tracks them.
 Varying varying_of(const Array& x);
 std::vector<Varying> varying_of(std::span<const Array> xs);
 /// x, marked as varying over these axes too.
 Array vary_over(const Array& x, Varying axes, SourceLoc loc);
 
-/// While it lives, the next program that is traced notes what varies; its inputs vary like these values. Does nothing if the current trace
-/// notes nothing.
+/// While it lives, the next program that is traced tracks varying axes, and its inputs vary like these values. Has no effect if the current
+/// trace doesn't track them.
 class [[nodiscard]] InputsVary {
  public:
   explicit InputsVary(std::span<const Array> like);
-  /// Whatever the current trace does.
+  /// The same with given sets, whether or not the current trace tracks varying axes.
   explicit InputsVary(std::vector<Varying> inputs);
   ~InputsVary();
   InputsVary(const InputsVary&) = delete;
@@ -50,7 +50,7 @@ class [[nodiscard]] InputsVary {
 };
 /// For trace_jaxpr: the trace that InputsVary asks for, or null.
 Ref<Trace> take_noting_trace(const std::string& what);
-/// For bind_primitive: stages an equation in a trace that notes what varies; nothing if the trace does not.
+/// For bind_primitive: stages an equation in a trace that tracks varying axes; nullopt if the trace does not.
 std::optional<std::vector<Array>> add_noted_eqn(Trace& trace, const Primitive& op, const ParamsRef& params, std::span<const Array> inputs,
                                                 std::span<const Aval> out_avals, SourceLoc loc);
 

@@ -11,10 +11,10 @@ namespace weft::detail {
 
 using VaryingList = std::vector<Varying>;
 
-/// What an equation asks of its operands, and what its results are.
+/// The sets of axes that an equation's operands must be marked with, and those of its results.
 struct EqnVarying {
   VaryingList need, out;
-  ParamsRef params = {};  ///< others than its own, if its programs had to be marked
+  ParamsRef params = {};  ///< replace the equation's own if its programs had to be marked; else null
 };
 
 struct VaryingContext {
@@ -28,8 +28,8 @@ struct VaryingContext {
   }
 };
 
-/// The results of an equation whose programs are marked for operands like these; nothing if they aren't, or it is not known. An operation
-/// with programs and without a rule may not have marks in them, unless all that goes in varies alike.
+/// Rules that give the sets of an equation's results, where its sub-programs are marked for these operands; nullopt if they aren't. An
+/// operation with sub-programs and without a rule may not have pvary in them, unless all operands vary over the same axes.
 struct VaryingTransform {
   static constexpr std::string_view name = "varying", doc = "Which results vary between devices, of an operation with programs.";
   static constexpr Kind every = Kind::control;
@@ -37,7 +37,7 @@ struct VaryingTransform {
 };
 template <class Op>
 using VaryingRule = Rule<VaryingTransform, Op>;
-/// An equation whose programs come out of a rewrite, without all the marks that they need: with them.
+/// Rules that add the pvary equations which an equation's sub-programs need after a rewrite.
 struct MarkVaryingTransform {
   static constexpr std::string_view name = "mark_varying", doc = "Its programs with marks of what varies.";
   static constexpr Kind every = Kind::control;
@@ -46,14 +46,14 @@ struct MarkVaryingTransform {
 template <class Op>
 using MarkVaryingRule = Rule<MarkVaryingTransform, Op>;
 
-/// The results of a program with its marks for inputs like these; nothing if it doesn't have those.
+/// The sets of a program's results, for inputs with these sets; nullopt if the program isn't marked for them.
 std::optional<VaryingList> varying_of_program(const Jaxpr& j, const VaryingList& in);
-/// The program marked for inputs that vary so; the first results vary as wanted, at least.
+/// The program with the pvary equations that inputs with these sets need; its first results vary at least over `wanted`.
 Jaxpr mark_program(const Jaxpr& j, const VaryingList& in, VaryingList& out, const VaryingList& wanted = {});
-/// Makes a carry vary as the body's results do, and as `common`; whether it varies more than it did.
+/// Adds to a carry's sets those of the body's results, and `common`. Returns whether any set grew.
 bool widen(VaryingList& carry, const VaryingList& out, Varying common = 0);
 
-/// The two rules of a call that is its body.
+/// The two rules for operations that run one body on their operands.
 std::optional<VaryingList> varying_of_body(const VaryingContext& c);
 EqnVarying mark_body(const VaryingContext& c);
 

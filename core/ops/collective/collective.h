@@ -22,13 +22,13 @@ void read_param(ParamReader& r, AxisRefs& v);
 
 using IndexGroups = std::optional<std::vector<std::vector<int>>>;
 
-/// Of psum, pmax, pmin.
+/// The parameters of psum, pmax and pmin.
 struct PsumParams {
   AxisRefs axes;
   IndexGroups axis_index_groups;
   friend bool operator==(const PsumParams&, const PsumParams&) = default;
 };
-/// Of pvary and psum_invariant.
+/// The parameters of pvary and psum_invariant.
 struct VaryParams {
   std::vector<std::string> axes;
   friend bool operator==(const VaryParams&, const VaryParams&) = default;
@@ -76,39 +76,39 @@ struct AxisIndexParams {
 PrimitiveList collective_reduction_primitives();
 PrimitiveList collective_move_primitives();
 
-/// What the devices of a group do with what each of them has, by MPI's names. Closed, as kinds are: threads, processes and GPUs have one
-/// routine for each; primitives are open.
+/// How the devices of a group exchange data, by MPI's names. The set is closed, as that of kinds is: threads, processes and GPUs have one
+/// routine for each. The set of primitives is open.
 enum class Exchange {
-  none,            ///< each has what it had
-  position,        ///< no operand: each has its index along the axis
-  allreduce,       ///< all have the operands, combined
-  allgather,       ///< all have the operands, side by side along `dim`
-  reduce_scatter,  ///< each has its part, along `dim`, of the operands combined
-  alltoall,        ///< each sends parts along `dim`, and puts together what it gets along `concat_dim`
-  permute,         ///< the operand of one goes to another: `perm`
-  broadcast        ///< all have the operand of `source`
+  none,            ///< no exchange: the result is the device's own operand
+  position,        ///< no operand: the result is the device's index along the axis
+  allreduce,       ///< all devices get the combined operands
+  allgather,       ///< all devices get all operands, joined along `dim`
+  reduce_scatter,  ///< each device gets its part, along `dim`, of the combined operands
+  alltoall,        ///< each device sends parts along `dim`, and joins those that it receives along `concat_dim`
+  permute,         ///< point to point: `perm` says who sends to whom
+  broadcast        ///< all devices get the operand of `source`
 };
-/// What of an exchange the parameters say.
+/// The details of an exchange, from an equation's parameters.
 struct ExchangeParts {
   int dim = 0, concat_dim = 0;
   std::vector<std::pair<int, int>> perm = {};  ///< (from, to), indices in a group
   int source = 0;                              ///< index in a group
 };
-/// Of a reduction over dimensions of the operand too: these dimensions, and the parameters of what is left to do over devices (null:
-/// nothing is).
+/// The local part of a reduction that is also over dimensions of the operand: these dimensions, and the parameters of the reduction over
+/// devices that remains (null if none does).
 struct LocalReduction {
   std::vector<int> dims;
   ParamsRef rest;
 };
 
-/// What there is to know of a primitive of kind collective, for whoever executes it, renames its axes or asks what varies between devices.
+/// The rules of a primitive of kind collective: for executing it, for renaming its axes, and for the axes over which values vary.
 struct CollectiveRules {
   Exchange exchange;
   ExchangeParts (*parts)(const ParamsBase&);
   std::vector<std::string> (*axes)(const ParamsBase&);
   const IndexGroups* (*groups)(const ParamsBase&);  ///< null if there are none
   ParamsRef (*renamed)(const ParamsBase&, const std::string& from, const std::string& to);
-  /// Whether its results are the same on all devices of the axes.
+  /// Whether the results are equal on all devices of the axes.
   bool (*agrees)(const ParamsBase&);
   bool marks;  ///< says itself which values vary (check_vma), and is not to be told
   std::optional<LocalReduction> (*local_reduction)(const ParamsBase&);
@@ -123,7 +123,7 @@ auto& axes_field(P& p) {
   else
     return p.axis_name;
 }
-/// f(name) for each of them.
+/// Calls f(name) for each named axis.
 template <class F>
 void each_axis(std::string& name, F&& f) {
   f(name);
@@ -198,14 +198,14 @@ struct CollectiveOp {
   static const CollectiveRules& collective() { return collective_rules_of<Self>; }
 };
 
-/// Of a primitive of kind collective; throws Error for one of another kind.
+/// The rules of a primitive of kind collective; throws Error for one of another kind.
 const CollectiveRules& collective_rules(const Primitive& op);
-/// Names of the axes that an equation of kind collective communicates over.
+/// The names of the axes over which an equation of kind collective communicates.
 std::vector<std::string> collective_axes(const Primitive& op, const ParamsBase& params);
-/// Its groups, or null.
+/// The axis_index_groups of an equation of kind collective, or null.
 const IndexGroups* collective_groups(const Primitive& op, const ParamsBase& params);
 
-// The primitives, on one array. All axes named.
+// These bind the primitives on one array, over named axes.
 Array bind_psum(const Array& x, const std::vector<std::string>& axes, const IndexGroups& groups, SourceLoc loc);
 Array bind_pmax(const Array& x, const std::vector<std::string>& axes, const IndexGroups& groups, SourceLoc loc);
 Array bind_pmin(const Array& x, const std::vector<std::string>& axes, const IndexGroups& groups, SourceLoc loc);

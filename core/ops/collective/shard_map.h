@@ -34,16 +34,16 @@ struct ShardMapParams {
 };
 
 PrimitiveList shard_map_primitives();
-/// Operations of kind spmd that are maps over a mesh: the rule gives the map.
+/// Rules for operations of kind spmd that are maps over a mesh; they return the map's parameters.
 struct DeviceMapTransform {
   static constexpr std::string_view name = "device_map", doc = "It is a map over a mesh.";
   using Function = const ShardMapParams&(const ParamsBase& params);
 };
-/// The map over a mesh that the equation is, or null.
+/// The parameters of an equation that is a map over a mesh; null for others.
 const ShardMapParams* device_map(const Eqn& e);
 std::vector<Array> bind_shard_map(ShardMapParams params, std::span<const Array> inputs, SourceLoc loc);
 
-/// In a program of a device: its block, of an array that all devices have whole.
+/// In a device's program: its block of a replicated array.
 Array block_of(const Array& x, const PartitionSpec& spec, const MeshAxes& mesh, SourceLoc loc);
 
 /// The same program for a device of the mesh without shard_map equations in it. One over `free_axes`, axes of this mesh that the program

@@ -20,16 +20,16 @@ struct ShardingConstraintParams {
 };
 
 PrimitiveList sharding_constraint_primitives();
-/// Operations that only say how their operand is divided: the rule gives the sharding.
+/// Rules for operations that only state how their operand is sharded; they return the sharding.
 struct ShardingConstraintTransform {
   static constexpr std::string_view name = "sharding_constraint", doc = "It only says how its operand is divided.";
   using Function = const SpecOnMesh&(const ParamsBase& params);
 };
-/// The sharding that the equation asks for, or null.
+/// The sharding that an equation states, or null.
 const SpecOnMesh* sharding_constraint(const Eqn& e);
 Array bind_sharding_constraint(const Array& x, SpecOnMesh sharding, SourceLoc loc);
 
-/// The spec with a dimension more, sharded over `axis` (not at all if that is empty).
+/// The spec with one more dimension, sharded over `axis`, or replicated if `axis` is empty.
 PartitionSpec with_dim(const PartitionSpec& spec, int at, const std::string& axis);
 
 }  // namespace weft::detail

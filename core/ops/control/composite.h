@@ -1,5 +1,5 @@
-// composite: a call that has a name, attributes and a body. The body says what it computes: every transform and every backend may take it.
-// A transform or a backend that knows the name may do better; it has a rule for it in its table:
+// composite: a call that has a name, attributes and a body. The body defines what it computes; every transform and every backend may use
+// it. A transform or a backend with a better implementation for the name has a rule in its table:
 //
 //     struct CpuComposite { using Function = std::optional<Jaxpr>(const CompositeParams&, std::span<const Aval>); };
 //     const CompositeRule<CpuComposite> on_cpu("weft.dot_product_attention", [](...) { ... });   // at namespace scope of any file
@@ -29,7 +29,7 @@ struct CompositeParams {
   friend bool operator==(const CompositeParams&, const CompositeParams&) = default;
 };
 
-/// Functions by a composite's name, of any one type. Rules may be added while others are looked up.
+/// A map from composites' names to functions of one type. Thread-safe.
 class CompositeTable {
  public:
   using Function = void();
@@ -37,7 +37,7 @@ class CompositeTable {
   CompositeTable(const CompositeTable&) = delete;
   CompositeTable& operator=(const CompositeTable&) = delete;
   ~CompositeTable() = delete;  // lives as long as the process
-  /// The later of two rules for one name holds.
+  /// Adds a rule. A later rule for the same name replaces an earlier one.
   void add(std::string_view name, Function* rule);
   Function* find(const std::string& name) const;
 
@@ -63,7 +63,7 @@ struct CompositeRule {
   }
 };
 
-// The rules that take another way than the body through the library's own transforms. A rule that gives nothing leaves it to the body.
+// Rules that the library's own transforms use in place of the body. Where a rule returns nullopt, the body is used.
 struct CompositeJvp {
   using Function = std::optional<JvpResult>(const JvpContext&);
 };
@@ -79,8 +79,8 @@ struct CompositeBatch {
 
 /// Binds a composite of the program; its constants become leading operands.
 std::vector<Array> bind_composite(CompositeParams params, std::span<const Array> inputs, SourceLoc loc);
-/// The body's result, as a composite of the library's own: `weft.` and the function's name. Where nothing is traced nobody would look at
-/// the name, and the body just runs.
+/// The result of a function of the library as a composite, named `weft.` and the function's name. Outside of any trace the body is just
+/// executed.
 Array named(std::string_view name, Attributes attributes, std::span<const Array> operands, SourceLoc loc,
             FunctionRef<Array(std::span<const Array>)> body);
 /// Axes as an attribute: `1`, or `0, 2`.

@@ -1,4 +1,4 @@
-// What the rules of cond, while and scan share.
+// Functions that the rules of cond, while and scan share.
 #pragma once
 #include <functional>
 

@@ -1,4 +1,4 @@
-// What the rules of cond, while and scan for values that differ or are sharded over devices share.
+// Functions that the partition rules and the check_vma rules of cond, while and scan share.
 #pragma once
 #include "weft/core/ir/partition_rule.h"
 #include "weft/core/ops/control/control_run.h"

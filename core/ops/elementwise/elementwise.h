@@ -67,7 +67,7 @@ void check_operands(const OpContext& c, std::size_t count, unsigned dtypes);
 std::string describe_dtypes(unsigned dtypes);
 /// The type of a result that is computed from operands broadcast together.
 Aval elementwise_aval(const OpContext& c, DType result);
-/// A tangent as the tangent of a result of that shape.
+/// A tangent broadcast to the shape of the result.
 Array broadcast_tangent(const Array& t, const Array& like, SourceLoc loc);
 
 /// Calls f(position in the result, positions in the operands) for each element of the result.
@@ -120,7 +120,7 @@ void reference_of_stored(const ReferenceContext& c, std::index_sequence<I...>) {
       out[block.begin() + static_cast<std::int64_t>(k)] = Op::stored_ref(in[I][block.positions(I)[k]]...);
 }
 
-/// What all elementwise primitives with operands of one dtype share.
+/// The base of all elementwise primitives with operands of one dtype.
 template <class Op, std::size_t Operands>
 struct Elementwise {
   static constexpr Kind kind = Kind::elementwise;
@@ -207,7 +207,7 @@ struct Binary : Elementwise<Op, 2> {
   }
 };
 
-/// Gives bool.
+/// The base of comparisons, whose results are bools.
 template <class Op>
 struct Comparison : Binary<Op> {
   static constexpr DType result(DType) { return bool_; }
@@ -241,7 +241,7 @@ std::vector<ElementwiseInfo> elementwise_info_list() {
   return {elementwise_info<Ops>()...};
 }
 
-// The families' parts, which elementwise.cpp puts together.
+// The families' lists, which elementwise.cpp joins.
 std::vector<ElementwiseInfo> exponential_infos();
 std::vector<ElementwiseInfo> trigonometric_infos();
 std::vector<ElementwiseInfo> special_infos();

@@ -1,6 +1,6 @@
-// How reference values of elementwise operations are computed. Takes operands of any dtype, broadcast together; gives an operation's rule
-// their elements in the few types in which rules are written, and rounds what it computes to the result's dtype. A rule is compiled once
-// for each of these types, not for each dtype.
+// The reference implementation of elementwise operations. It takes operands of any dtype, broadcast together, converts their elements to
+// the few types in which operations' rules are written, calls the rule, and rounds its results to the result's dtype. A rule is compiled
+// once for each of these types, not for each dtype.
 #pragma once
 #include <complex>
 #include <cstdint>
@@ -29,12 +29,12 @@ void with_compute_type(DType dtype, F&& f) {
     f.template operator()<std::uint64_t>();
 }
 
-/// Walks over the elements of a result in order, a block at a time, and knows where in each operand the elements are that belong to them.
+/// Iterates over the elements of a result in order, a block at a time, with the positions of the corresponding elements in each operand.
 class ElementBlocks {
  public:
   static constexpr std::size_t kSize = 256;
   explicit ElementBlocks(const ReferenceContext& c);
-  /// Moves on to the first or the next block; false where there is none.
+  /// Advances to the first or the next block; returns false at the end.
   bool next();
   /// The result's elements in the block are [begin(), begin() + size()).
   std::int64_t begin() const { return begin_; }
