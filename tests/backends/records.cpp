@@ -34,6 +34,28 @@ TEST_CASE("records: some elements of each row, of all of memory's") {
   }
 }
 
+TEST_CASE("records: all of a loop's lanes within one vector") {
+  for (const char* const quality : {"baseline", "optimized"}) {
+    const CodeFrom code(quality);
+    for (const DType t : {int8, int16, int32, float32, float64})
+      for (const std::int64_t stride : {2, 3, 4})
+        for (const std::int64_t n : {2, 3, 4, 5, 8, 10, 16, 21, 32}) {
+          CAPTURE(t.name());
+          CAPTURE(stride);
+          CAPTURE(n);
+          // In an odd number of elements pairs are no complex numbers. A loop of few points beside a long one has lanes to spare.
+          const Array x = convert(arange(n * stride + 1) % 50, t), y = convert(arange(300) % 50, t);
+          same(
+              [=](Xs a) {
+                Array folded = zeros(n, a[0].dtype());
+                for (std::int64_t k = 0; k < stride; ++k) folded = folded * 2 + a[0](slice(k, k + (n - 1) * stride + 1, stride));
+                return concatenate({cumsum(folded), a[1] + folded[0], folded(slice(none, none, -1))});
+              },
+              {x, y}, 0);
+        }
+  }
+}
+
 TEST_CASE("records: folds along short rows") {
   const CodeFrom code("optimized");
   for (const DType t : {float32, float64, float16, int32, int8, uint16, bool_, complex64})

@@ -79,13 +79,13 @@ Value* KernelEmitter::load_from_span(NodeId id, const Copy& copy) {
   auto& memo = frames_[static_cast<std::size_t>(level_of(n.dims, false))].memo;
   Value* result = nullptr;
   for (int c = 0; c < kept; ++c) {
+    // Each step takes its lanes from one more part; the last lane's value stands in lanes that do not exist.
     Value* column = parts[0];
-    for (int i = 1; i < count; ++i) {
+    for (int i = std::min(1, count - 1); i < count; ++i) {
       std::vector<int> from;
       for (int l = 0; l < lanes_; ++l) {
-        // Lanes that do not exist have what the last one has.
         const int at = std::min(l, lanes - 1) * stride + before + c, part = std::min(at / lanes_, count - 1);
-        from.push_back(part == i ? lanes_ + at - begin(i) : part > i ? 0 : i > 1 ? l : at);
+        from.push_back(part == 0 ? (i > 1 ? l : at) : part == i ? lanes_ + at - begin(i) : part > i ? 0 : l);
       }
       column = ir_.CreateShuffleVector(column, parts[static_cast<std::size_t>(i)], from);
     }
