@@ -31,11 +31,15 @@ void JaxprCopy::add(const Eqn& e, ParamsRef params, std::vector<Atom> inputs) {
 }
 
 void JaxprCopy::add(const Eqn& e, const PrunedEqn& pruned) {
-  std::vector<Atom> in, out;
-  std::vector<Aval> avals;
-  for (std::size_t i : pruned.inputs) in.push_back((*this)(e.inputs[i]));
-  for (std::size_t k : pruned.outputs) avals.push_back(from_.avals[e.outputs[k]]);
-  if (!avals.empty() || has_effects(e)) out = builder_.add_eqn(*e.op, pruned.params, std::move(in), avals, e.loc);
+  std::vector<Atom> out;
+  // Without results it goes away, and with it what only it reads, such as the index of a cond.
+  if (!pruned.outputs.empty() || has_effects(e)) {
+    std::vector<Atom> in;
+    std::vector<Aval> avals;
+    for (std::size_t i : pruned.inputs) in.push_back((*this)(e.inputs[i]));
+    for (std::size_t k : pruned.outputs) avals.push_back(from_.avals[e.outputs[k]]);
+    out = builder_.add_eqn(*e.op, pruned.params, std::move(in), avals, e.loc);
+  }
   for (std::size_t k = 0; k < e.outputs.size(); ++k) {
     const PrunedResult& r = pruned.results[k];
     if (r.from == PrunedResult::From::result) atoms_[e.outputs[k]] = out[r.index];

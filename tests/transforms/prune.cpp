@@ -173,3 +173,18 @@ TEST_CASE("what is cheap where it is read, or larger than what it is made of, st
   CHECK(text.find("broadcast_in_dim") > std::min(text.find("scan["), text.find("while[")));
   CHECK(array_equal(jit(f)(x, start), f(x, start)));
 }
+
+TEST_CASE("a cond whose results are all operands goes away, with what only its index was computed of") {
+  const std::string t = pruned(
+      "{ lambda ; a:f32[] x:f32[4]. let p:bool[] = gt a 1.0:f32[] i:i32[] = convert_element_type[new_dtype=int32 weak_type=False] p "
+      "y:f32[4] z:f32[] = cond[branches=({ lambda ; x:f32[4] a:f32[]. let b:f32[] = sin a in (x, b) } "
+      "{ lambda ; x:f32[4] a:f32[]. let b:f32[] = cos a in (x, b) })] i x a w:f32[4] = add y 1.0:f32[] in (w,) }",
+      {one, x4});
+  CHECK_FALSE(contains(t, "gt"));
+  CHECK_FALSE(contains(t, "cond"));
+  const auto first = [](Array v) { return std::pair{v, sin(v)}; };
+  const auto second = [](Array v) { return std::pair{v, cos(v)}; };
+  const auto f = [=](Array p, Array x) { return 2.f * cond(p > 0, first, second, x).first; };
+  CHECK(array_equal(jit(f)(one, x4), x4 * 2.f));
+  CHECK(array_equal(vmap(jit(f))(x4, x4), x4 * 2.f));
+}
