@@ -57,3 +57,20 @@ TEST_CASE("vmap of an inner vmap may use what the outer one maps") {
 }
 
 }  // namespace
+
+TEST_CASE("in a map with a name, what is the same for all lanes stays so, whatever is done with it") {
+  const Array same = arange(6);
+  const auto larger = [](Array a, Array b) { return where(a > b, a, b); };
+  const auto f = [&](Array lane) {
+    const Array parts = bitcast_convert(same, uint16);
+    return std::tuple{parts, bitcast_convert(parts, uint32), jit(larger)(same, 2), reduce(same, 0, larger, 0), psum(lane, "i")};
+  };
+  const auto [parts, whole, clipped, largest, total] = vmap(f, {.axis_name = "i"})(ones(3));
+  for (int i = 0; i < 3; ++i) {
+    CHECK(array_equal(parts(i), bitcast_convert(same, uint16)));
+    CHECK(array_equal(whole(i), same));
+    CHECK(array_equal(clipped(i), maximum(same, 2)));
+    CHECK(largest(i).item<int>() == 5);
+    CHECK(total(i).item<float>() == 3);
+  }
+}

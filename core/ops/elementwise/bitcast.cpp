@@ -56,6 +56,8 @@ struct BitcastBetweenSizes {
     });
   }
   static BatchResult batch(const BatchContext& c) {
+    // In a map with a name every call asks for its rule, as it may contain collectives.
+    if (c.dims[0] == kNotMapped) return {bind_primitive(c.op, c.params, std::vector{c.in[0]}, c.loc), {kNotMapped}};
     return {bind_primitive(c.op, c.params, std::vector{move_batch_dim(c.in[0], c.dims[0], 0, c.loc)}, c.loc), {0}};
   }
 };
