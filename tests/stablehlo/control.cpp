@@ -156,7 +156,7 @@ TEST_CASE("stablehlo: calls and composites; checks of functions that are called"
          3);
 }
 
-TEST_CASE("stablehlo: where values lie is passed over") {
+TEST_CASE("stablehlo: where and in which order values are computed is passed over") {
   passes(R"(
     sdy.mesh @mesh = <["x"=2]>
     func.func @main() {
@@ -165,6 +165,7 @@ TEST_CASE("stablehlo: where values lie is passed over") {
       %c = stablehlo.custom_call @Sharding(%b) {mhlo.sharding = "{devices=[2]0,1}", backend_config = ""} : (tensor<2xi32>) -> tensor<2xi32>
       sdy.sharding_group %a group_id = 0 : tensor<2xi32>
       sdy.sharding_group %c group_id = 0 : tensor<2xi32>
+      stablehlo.custom_call @control_dep(%a, %c) {has_side_effect = true} : (tensor<2xi32>, tensor<2xi32>) -> ()
       check.expect_eq %c, %a : tensor<2xi32>
       return
     })",

@@ -28,6 +28,8 @@ const Import sharding_group_import("sdy.sharding_group", [](OpCall&) -> Values {
 
 // JAX's mark of a value as used, which keeps XLA from removing it before a device reads it: no effect here.
 const Import sink_import("custom_call.dce_sink", [](OpCall&) -> Values { return {}; });
+// JAX's order of two values that don't depend on each other (jax.experimental.control_deps): the program's schedule is weft's own.
+const Import order_import("custom_call.control_dep", [](OpCall&) -> Values { return {}; });
 
 /// Operations of chlo that were written down as calls, for readers that don't have them: `@mhlo.NAME`, the attributes in one.
 Values import_of_chlo(OpCall& c) {
