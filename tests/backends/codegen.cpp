@@ -3,6 +3,8 @@
 #include <array>
 #include <functional>
 #include <limits>
+#include <sstream>
+#include <string>
 
 #include "tests/backends/agree.h"
 #include "weft/backends/cpu/jit.h"
@@ -572,4 +574,20 @@ TEST_CASE("codegen: costs of scalars, loops and products") {
   CHECK(costs_of(quotients, {ones(500), ones(500), zeros({5000}, int32)}).flops == 500);
   CHECK(costs_of(quotients, {ones(500), ones(500), zeros({50}, int32)}).flops == 50);
   CHECK(costs_of([](Xs x) { return expand_dims(x[0] / x[1], 0)(0, x[2]); }, {ones(500), ones(500), zeros({5000}, int32)}).flops == 500);
+}
+
+TEST_CASE("a masked load without lanes points into its array") {
+  const auto join = [](const Arrays& v) { return Arrays{concatenate(v)}; };
+  const Arrays v{arange(4096.f), arange(4096.f) + 1.f, arange(4096.f) + 2.f};
+  const auto exe = detail::CpuBackend().compile(make_jaxpr(join)(v), {"f"});
+  CHECK(array_equal(exe->call(v, 0)[0], join(v)[0]).item<bool>());
+  std::istringstream code(exe->as_text("llvm"));
+  for (std::string line; std::getline(code, line);) {
+    const std::size_t at = line.find("@llvm.masked.load");
+    if (at == std::string::npos || line.find(" = call") == std::string::npos) continue;
+    const std::size_t from = line.find("(ptr ", at) + 5;
+    const std::string pointer = line.substr(from, line.find(',', from) - from);
+    INFO(line);
+    CHECK(exe->as_text("llvm").find(pointer + " = select") != std::string::npos);
+  }
 }

@@ -105,6 +105,9 @@ class KernelEmitter {
   static llvm::Align element_align(DType t) { return llvm::Align(static_cast<std::uint64_t>(t.itemsize())); }
   void store_lanes(const Store& s, const Address& a, Value* v);
   bool in_parts(int kept) const;
+  /// The pointer where the mask has any lane, else the start of the argument: a masked access without lanes takes hundreds of cycles if it
+  /// points to a page that is not mapped.
+  Value* where_any(Value* mask, Value* pointer, int arg);
   Value* load_parts(llvm::FixedVectorType* type, Value* pointer, int kept, llvm::Align align);
   void store_parts(Value* v, Value* pointer, int kept, llvm::Align align);
   /// The open loop that is unrolled as far as there are lanes and along which the position is contiguous, if it is not along the lanes.

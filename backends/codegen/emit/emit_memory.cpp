@@ -191,6 +191,13 @@ void KernelEmitter::store_parts(Value* v, Value* pointer, int kept, llvm::Align 
   }
 }
 
+Value* KernelEmitter::where_any(Value* mask, Value* pointer, int arg) {
+  if (!features_.masked_memory || llvm::isa<llvm::Constant>(mask)) return pointer;
+  Value* bits = ir_.CreateBitCast(mask, ir_.getIntNTy(static_cast<unsigned>(VectorBuilder::lanes_of(mask))));
+  return ir_.CreateSelect(ir_.CreateICmpNE(bits, llvm::Constant::getNullValue(bits->getType())), pointer,
+                          args_[static_cast<std::size_t>(arg)]);
+}
+
 Value* KernelEmitter::load(NodeId id, const Copy& copy) {
   const Node& n = k_.dag[id];
   const int arg = static_cast<int>(n.integer);
@@ -239,6 +246,7 @@ Value* KernelEmitter::load(NodeId id, const Copy& copy) {
     mask = mask ? ir_.CreateAnd(mask, guard) : guard;
   }
   const int kept = first_lanes(mask);
+  if (guard && mask && a.pointer && a.stride == 1) a.pointer = where_any(mask, a.pointer, arg);
   Value* v = nullptr;
   llvm::Constant* zero = llvm::Constant::getNullValue(type);
   if (a.pointer && a.stride == 1) {
@@ -247,6 +255,7 @@ Value* KernelEmitter::load(NodeId id, const Copy& copy) {
                        : ir_.CreateAlignedLoad(type, a.pointer, align);
   } else if (a.pointer && a.stride == -1) {
     Value* first = ir_.CreateGEP(element, a.pointer, i64(1 - lanes_));
+    if (guard && mask) first = where_any(mask, first, arg);
     v = mask ? static_cast<Value*>(ir_.CreateMaskedLoad(type, first, align, ir_.CreateShuffleVector(mask, reversed(lanes_)), zero))
              : ir_.CreateAlignedLoad(type, first, align);
     v = ir_.CreateShuffleVector(v, reversed(lanes_));
@@ -346,7 +355,7 @@ void KernelEmitter::store_lanes(const Store& s, const Address& a, Value* v) {
     if (in_parts(kept)) {
       store_parts(v, a.pointer, kept, align);
     } else if (mask_) {
-      ir_.CreateMaskedStore(v, a.pointer, align, mask_);
+      ir_.CreateMaskedStore(v, s.guard >= 0 && s.guard != holds_ ? where_any(mask_, a.pointer, s.arg) : a.pointer, align, mask_);
     } else if (streams(s)) {
       llvm::StoreInst* store = ir_.CreateAlignedStore(v, a.pointer, llvm::Align(static_cast<std::uint64_t>(features_.vector_bytes)));
       store->setMetadata(llvm::LLVMContext::MD_nontemporal,
