@@ -20,7 +20,7 @@ void check_divisors(DType dtype) {
   if (lowest < 0) divisors.insert(divisors.end(), {-1, -2, -3, -7, -10, -64, -100, lowest, lowest + 1});
   std::vector<T> dividends;
   for (const Wide d : divisors)
-    for (const Wide times : {Wide{0}, Wide{1}, Wide{2}, Wide{3}, d == 0 ? 0 : highest / d, d == 0 ? 0 : lowest / d})
+    for (const Wide times : {Wide{0}, Wide{1}, Wide{2}, Wide{3}, d == 0 ? 0 : highest / d, d == 0 ? 0 : d == -1 ? lowest : lowest / d})
       for (const Wide off : {-1, 0, 1})
         dividends.push_back(
             static_cast<T>(static_cast<std::uint64_t>(d) * static_cast<std::uint64_t>(times) + static_cast<std::uint64_t>(off)));
@@ -54,6 +54,22 @@ TEST_CASE("division: integers by known numbers") {
   check_divisors<std::uint16_t>(uint16);
   check_divisors<std::int32_t>(int32);
   check_divisors<std::uint32_t>(uint32);
+  check_divisors<std::int64_t>(int64);
+}
+
+TEST_CASE("division: quotients and remainders that are rounded down are not corrected afterwards") {
+  for (const DType t : {int8, int16, int32, int64}) {
+    const Array x = convert(round(values({300}, 1) * 60.f), t);
+    for (const int by : {1, 2, 16, 64, 7, 40}) {
+      CAPTURE(t.name());
+      CAPTURE(by);
+      const std::string quotient = same([&](Xs a) { return floor_divide(a[0], by); }, {x}, 0);
+      if (t != int64 || (by & (by - 1)) == 0) CHECK_FALSE(has(quotient, " select "));
+      const std::string rest = same([&](Xs a) { return remainder(a[0], by); }, {x}, 0);
+      if ((by & (by - 1)) == 0) CHECK_FALSE(has(rest, " rem "));
+      if ((by & (by - 1)) == 0) CHECK_FALSE(has(rest, " select "));
+    }
+  }
 }
 
 namespace {

@@ -142,3 +142,19 @@ TEST_CASE("records: no element of a pixel is fetched or written on its own") {
   CHECK_FALSE(alone([](Xs a) { return transpose(convert(a[0], float32), {2, 0, 1}) * 0.5f; }, {x}));
   CHECK_FALSE(alone([](Xs a) { return a[0](slice(none, none, 3)) + 1.f; }, {values({3 * 4096}, 1)}));
 }
+
+TEST_CASE("records: the places that pixels are taken from are computed once for all channels, and not stored") {
+  const auto sampled = [](Xs x) {
+    const Array y = expand_dims(iota(float32, {30}), 1), u = iota(float32, {45}) * 0.9f - y * 0.2f, v = y * 0.9f + x[1];
+    const Array i = floor(v), j = floor(u), row = astype(i, int32), column = astype(j, int32);
+    const auto at = [&](const Array& r, const Array& c) { return Array(x[0](clip(r, 0, 29), clip(c, 0, 39))); };
+    const Array s = expand_dims(v - i, -1), t = expand_dims(u - j, -1);
+    return (1 - s) * ((1 - t) * at(row, column) + t * at(row, column + 1)) +
+           s * ((1 - t) * at(row + 1, column) + t * at(row + 1, column + 1));
+  };
+  for (const int channels : {1, 2, 3, 4, 9}) {
+    CAPTURE(channels);
+    const std::string text = same(sampled, {values({30, 40, channels}, 1), values({30, 45}, 2) * 5});
+    if (channels > 1 && channels < 9) CHECK_FALSE(has(text, ":i32["));
+  }
+}

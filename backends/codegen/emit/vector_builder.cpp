@@ -1,9 +1,11 @@
 #include "weft/backends/codegen/emit/vector_builder.h"
 
+#include <llvm/Analysis/ValueTracking.h>
 #include <llvm/IR/Intrinsics.h>
 #include <llvm/IR/MDBuilder.h>
 #include <llvm/IR/Module.h>
 #include <llvm/Support/DivisionByConstantInfo.h>
+#include <llvm/Support/KnownBits.h>
 
 #include <algorithm>
 #include <cmath>
@@ -142,7 +144,8 @@ Value* VectorBuilder::divide_by_known(bool is_signed, Value* a, const llvm::APIn
     return ir_.CreateAdd(q, ir_.CreateLShr(q, shift(bits - 1)));
   }
   if (divisor.isPowerOf2()) return ir_.CreateLShr(a, shift(divisor.logBase2()));
-  const auto by = llvm::UnsignedDivisionByConstantInfo::get(divisor);
+  const llvm::KnownBits known = llvm::computeKnownBits(a, module_.getDataLayout());
+  const auto by = llvm::UnsignedDivisionByConstantInfo::get(divisor, std::min(known.countMinLeadingZeros(), divisor.countl_zero()));
   Value* q = upper_half(ir_.CreateLShr(a, shift(by.PreShift)), by.Magic);
   if (by.IsAdd) q = ir_.CreateAdd(ir_.CreateLShr(ir_.CreateSub(a, q), number(llvm::APInt(bits, 1))), q);
   return ir_.CreateLShr(q, shift(by.PostShift));

@@ -316,13 +316,84 @@ std::optional<KernelValue> Dag::emit_of_positions(ScalarOp op, DType result, std
   }
 }
 
+namespace {
+
+bool is_constant(const Dag& dag, NodeId n, std::int64_t value) {
+  return n >= 0 && dag[n].kind == NodeKind::constant && !dag[n].dtype.is_floating() && dag[n].integer == value;
+}
+bool is_op(const Dag& dag, NodeId n, ScalarOp op) { return n >= 0 && dag[n].kind == NodeKind::op && dag[n].op == op; }
+/// op(., value), of integers or bools.
+bool is_op_with(const Dag& dag, NodeId n, ScalarOp op, std::int64_t value) {
+  return is_op(dag, n, op) && is_constant(dag, dag[n].operands[1], value);
+}
+/// The x of `sign(x)`, as it is lowered for integers; -1 of anything else.
+NodeId operand_of_sign(const Dag& dag, NodeId n) {
+  if (!is_op(dag, n, ScalarOp::select) || !is_constant(dag, dag[n].operands[1], 0)) return -1;
+  const auto [zero, unused, signs] = dag[n].operands;
+  if (!is_op_with(dag, zero, ScalarOp::eq, 0) || !is_op(dag, signs, ScalarOp::select)) return -1;
+  const auto [negative, below, above] = dag[signs].operands;
+  const NodeId x = dag[zero].operands[0];
+  return is_op_with(dag, negative, ScalarOp::lt, 0) && dag[negative].operands[0] == x && is_constant(dag, below, -1) &&
+                 is_constant(dag, above, 1)
+             ? x
+             : -1;
+}
+/// Whether `n` is op(x, c) of signed integers with a constant c > 0, the ScalarOp being `div` or `rem`.
+bool is_by_positive(const Dag& dag, NodeId n, ScalarOp op) {
+  return is_op(dag, n, op) && dag[n].dtype.is_signed() && dag[dag[n].operands[1]].kind == NodeKind::constant &&
+         dag[dag[n].operands[1]].integer > 0;
+}
+/// Whether one of two conditions says that x % c is not 0 and the other one that x is not positive, or that x % c is negative: then both
+/// say that x % c is negative. The remainder; -1: they are other conditions.
+NodeId negative_remainder(const Dag& dag, NodeId one, NodeId other) {
+  if (!is_op_with(dag, other, ScalarOp::ne, 0)) std::swap(one, other);
+  if (!is_op_with(dag, other, ScalarOp::ne, 0)) return -1;
+  const NodeId rest = dag[other].operands[0];
+  if (!is_by_positive(dag, rest, ScalarOp::rem)) return -1;
+  if (is_op_with(dag, one, ScalarOp::lt, 0) && dag[one].operands[0] == rest) return rest;
+  return is_op_with(dag, one, ScalarOp::ne, 1) && operand_of_sign(dag, dag[one].operands[0]) == dag[rest].operands[0] ? rest : -1;
+}
+
+/// What `select(condition, yes, no)` is where it corrects a quotient or remainder by a constant, which were rounded towards 0, to one
+/// that is rounded down. Nothing: it is another selection.
+std::optional<KernelValue> rounded_down(Dag& dag, KernelValue condition, KernelValue yes, KernelValue no) {
+  if (!is_op_with(dag, condition.id, ScalarOp::lt, 0)) return {};
+  const NodeId rest = dag[condition.id].operands[0];
+  if (!is_by_positive(dag, rest, ScalarOp::rem)) return {};
+  const auto [x_id, by_id, unused] = dag[rest].operands;
+  const KernelValue x = dag.operand(x_id);
+  const std::int64_t by = dag[by_id].integer;
+  const bool power = (by & (by - 1)) == 0;
+  if (no.id == rest && power && is_op(dag, yes.id, ScalarOp::add) && dag[yes.id].operands[0] == rest && dag[yes.id].operands[1] == by_id)
+    return dag.bit_and(x, dag.integer(x.dtype, by - 1));
+  if (!is_by_positive(dag, no.id, ScalarOp::div) || dag[no.id].operands[0] != x_id || dag[no.id].operands[1] != by_id ||
+      !is_op_with(dag, yes.id, ScalarOp::sub, 1) || dag[yes.id].operands[0] != no.id)
+    return {};
+  if (power) return dag.shr_arithmetic(x, dag.integer(x.dtype, std::countr_zero(static_cast<std::uint64_t>(by))));
+  if (x.dtype.itemsize() > 4) return {};
+  // Of x < 0 it is ~(~x / by), and ~x isn't negative.
+  const int bits = 8 * static_cast<int>(x.dtype.itemsize());
+  const DType without_sign = bits == 8 ? uint8 : bits == 16 ? uint16 : uint32;
+  const KernelValue sign = dag.shr_arithmetic(x, dag.integer(x.dtype, bits - 1));
+  const KernelValue size = dag.bit_and(dag.bit_xor(x, sign), dag.integer(x.dtype, (std::int64_t{1} << (bits - 1)) - 1));
+  const KernelValue quotient = dag.div(dag.bitcast(size, without_sign), dag.integer(without_sign, by));
+  return dag.bit_xor(dag.bitcast(quotient, x.dtype), sign);
+}
+
+}  // namespace
+
 KernelValue Dag::emit(ScalarOp op, DType result, std::span<const V> v) {
   if (const std::optional<V> value = emit_of_positions(op, result, v)) return *value;
   if (const std::optional<V> value = emit_of_ranges(op, v)) return *value;
   if (op == ScalarOp::select) {
     if (v[1].id == v[2].id || is_true(v[0])) return v[1];
     if (is_false(v[0])) return v[2];
+    if (const std::optional<V> value = rounded_down(*this, v[0], v[1], v[2])) return *value;
   }
+  if (op == ScalarOp::ne && v[0].dtype.is_bool() && is_false(v[1])) return v[0];
+  if (op == ScalarOp::bit_and && result.is_bool())
+    if (const NodeId rest = negative_remainder(*this, v[0].id, v[1].id); rest >= 0)
+      return lt(operand(rest), integer((*this)[rest].dtype, 0));
   const Node& first = (*this)[v[0].id];
   if (op == ScalarOp::convert && first.kind == NodeKind::constant) {
     if (result == first.dtype) return v[0];
@@ -338,7 +409,8 @@ KernelValue Dag::emit(ScalarOp op, DType result, std::span<const V> v) {
     const auto is_one = [&](const Node& n) { return n.kind == NodeKind::constant && (floating ? n.floating == 1 : n.integer == 1); };
     if (op == ScalarOp::mul && is_one(second)) return v[0];
     if (op == ScalarOp::mul && is_one(first)) return v[1];
-    if (op == ScalarOp::div && floating && is_one(second)) return v[0];
+    if (op == ScalarOp::div && is_one(second)) return v[0];
+    if (op == ScalarOp::rem && !floating && is_one(second)) return integer(result, 0);
     if (first.dtype.is_bool() && (op == ScalarOp::bit_and || op == ScalarOp::bit_or)) {
       const bool neutral = op == ScalarOp::bit_and;  // else it is the result, whatever the other is
       for (std::size_t i = 0; i < 2; ++i)

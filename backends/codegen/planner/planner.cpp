@@ -6,8 +6,10 @@
 
 #include "weft/backends/codegen/planner/update_order.h"
 #include "weft/backends/codegen/schedule/cost.h"
+#include "weft/backends/codegen/schedule/records.h"
 #include "weft/core/ops/contraction/dot.h"
 #include "weft/core/ops/contraction/dot_expand.h"
+#include "weft/core/ops/movement/gather.h"
 #include "weft/core/ops/movement/movement.h"
 #include "weft/core/ops/reduce/reduce.h"
 
@@ -31,13 +33,6 @@ bool keeps_order(const JaxprData& j, const Eqn& e) {
   const std::optional<Movement> m = only_movement(j, e);
   return m && (m->reshape || keeps_order(*m, j.aval(e.inputs[0]).shape, j.avals[e.outputs[0]].shape));
 }
-/// Numbers joined along a last dimension, such as indices: a reader of one of them computes that one only.
-bool is_tuple(const JaxprData& j, const Eqn& e) {
-  if (e.op->kind != Kind::concatenate) return false;
-  const Shape& all = j.avals[e.outputs[0]].shape;
-  return !all.empty() && all.back() == static_cast<std::int64_t>(e.inputs.size()) &&
-         std::all_of(e.inputs.begin(), e.inputs.end(), [&](Atom a) { return j.aval(a).shape.back() == 1; });
-}
 /// Movements that take a part of their operand, of which other parts may be read through other equations.
 bool takes_part(const JaxprData& j, const Eqn& e) {
   const std::optional<Movement> m = only_movement(j, e);
@@ -49,7 +44,30 @@ bool takes_part(const JaxprData& j, const Eqn& e) {
   return false;
 }
 
+/// How many neighbouring elements of the result, along its last dimension, have the same element of this operand: pixels of a few
+/// channels, whose places are computed once for a pixel. 1, if they are too many for a kernel that runs them side by side.
+double shared_along_record(const JaxprData& j, const Eqn& e, std::size_t operand) {
+  if (e.outputs.size() != 1) return 1;
+  const Shape& all = j.avals[e.outputs[0]].shape;
+  const int last = static_cast<int>(all.size()) - 1;
+  if (last < 0 || all[last] < 2 || all[last] > kLongestRecord) return 1;
+  if (e.op->kind == Kind::gather && operand == 1) {
+    const auto& windows = params_as<Gather::Params>(*e.params).dimension_numbers.offset_dims;
+    return std::find(windows.begin(), windows.end(), last) != windows.end() ? static_cast<double>(all[last]) : 1;
+  }
+  const std::optional<Movement> m = only_movement(j, e);
+  if (!m || m->reshape || std::any_of(m->dims.begin(), m->dims.end(), [&](const MovementDim& d) { return d.out_dim == last; })) return 1;
+  return static_cast<double>(all[last]);
+}
+
 }  // namespace
+
+bool is_tuple(const JaxprData& j, const Eqn& e) {
+  if (e.op->kind != Kind::concatenate) return false;
+  const Shape& all = j.avals[e.outputs[0]].shape;
+  return !all.empty() && all.back() == static_cast<std::int64_t>(e.inputs.size()) &&
+         std::all_of(e.inputs.begin(), e.inputs.end(), [&](Atom a) { return j.aval(a).shape.back() == 1; });
+}
 
 bool can_reduce(Combiner c, DType t) {
   if (c == Combiner::logsumexp) return false;
@@ -263,11 +281,12 @@ void KernelPlanner::choose_roots() {
         own(o, e.outputs[0], points, false);
         continue;
       }
+      const double shared = shared_along_record(j_, e, k);
       for (Var v : e.outputs) {
         if (is_root_[v])
-          own(o, v, static_cast<double>(avals_[v].size()), anew);
+          own(o, v, static_cast<double>(avals_[v].size()) / shared, anew);
         else
-          for (Var r : owners[v].roots) own(o, r, owners[v].points / static_cast<double>(owners[v].roots.size()), anew);
+          for (Var r : owners[v].roots) own(o, r, owners[v].points / static_cast<double>(owners[v].roots.size()) / shared, anew);
       }
     }
   }

@@ -77,6 +77,8 @@ struct KernelTable {
 
 /// Whether accumulators can hold the combiner, for the dtype.
 bool can_reduce(Combiner c, DType t);
+/// Numbers joined along a last dimension, such as indices: a reader of one of them computes that one only.
+bool is_tuple(const JaxprData& j, const Eqn& e);
 
 class KernelPlanner {
  public:

@@ -201,6 +201,7 @@ bool KernelPlanner::try_build(Root& r) {
     // Values computed at several places for each point are better stored once.
     for (const auto& [v, times] : expressions.evaluations()) {
       const double size = static_cast<double>(avals_[v].size()), needed = std::max(1.0, size / r.points());
+      if (defined_by_[v] >= 0 && is_tuple(j_, j_.eqns[static_cast<std::size_t>(defined_by_[v])])) continue;  // each time another part
       if (times > 1 && !is_root_[v] && cost_[v] * (times - needed) > kRepeated && size > 1 && size <= 4 * r.points()) is_root_[v] = 1;
     }
     r.cycles_per_point = 0;
