@@ -90,6 +90,23 @@ TEST_CASE("convolutions: layouts") {
   }
 }
 
+TEST_CASE("convolutions: the matrix of windows is written once, by one kernel, and read by the product") {
+  for (const DType t : {float16, int8, float64}) {
+    CAPTURE(t.name());
+    const Array x = convert(round(samples({2, 14, 13, 8}, 1, float32) * 4.f), t);
+    const Array w = convert(round(samples({3, 3, 8, 16}, 2, float32) * 4.f), t);
+    const auto f = [&](Xs v) {
+      return std::vector<Array>{conv_general_dilated(v[0], v[1], {1, 1}, "SAME", {.dimension_numbers = {"NHWC", "HWIO", "NHWC"}})};
+    };
+    const Comparison c = compare(f, {x, w});
+    CAPTURE(c.kernels);
+    CHECK(c.error < 1e-3);
+    CHECK(c.kernels.find("temp@0") != std::string::npos);
+    CHECK(c.kernels.find("scratch") == std::string::npos);
+    CHECK(c.kernels.find(",14,3,") == std::string::npos);  // the windows along one dimension only
+  }
+}
+
 TEST_CASE("convolutions: many images are cut into pieces") {
   for (std::int64_t images : {31, 64}) {
     const Comparison c =

@@ -18,6 +18,7 @@ namespace {
 
 constexpr double kCheap = 10;            // recomputing this much per element costs less than storing and reading it
 constexpr double kCheapGathered = 1;     // the same of what is read at computed places
+constexpr double kPositionedGather = 1;  // a gather at places that are sums of counters: windows, say, whose loads are affine
 constexpr int kMany = 2;                 // so many readers count as any number
 constexpr std::int64_t kRowChunks = 64;  // into so many pieces rows of large matrices are cut for column reductions
 constexpr std::int64_t kLargeBytes = 24 << 20, kMaxColumnBytes = 64 << 10;
@@ -190,6 +191,17 @@ bool KernelPlanner::has_too_many_loops(const Eqn& e) const {
   return loops > Dag::kMaxDims;
 }
 
+/// Windows, rows and the like that movements lay out anew, as a matrix.
+bool KernelPlanner::is_moved_gather(Var v) const {
+  for (int by = defined_by_[v]; by >= 0; by = defined_by_[v]) {
+    const Eqn& e = j_.eqns[static_cast<std::size_t>(by)];
+    if (e.op->kind == Kind::gather) return true;
+    if (e.op->kind != Kind::movement || e.inputs[0].is_literal()) return false;
+    v = e.inputs[0].var();
+  }
+  return false;
+}
+
 /// Whether an equation that is not an expression reads this operand from memory.
 bool KernelPlanner::needs_memory(const Eqn& e, int operand) const {
   if (const std::optional<LaneKernel>& lanes = lanes_[static_cast<std::size_t>(&e - j_.eqns.data())])
@@ -212,7 +224,8 @@ bool KernelPlanner::needs_memory(const Eqn& e, int operand) const {
       const int by = defined_by_[a.var()];
       if (by < 0 || !injective_[static_cast<std::size_t>(by)]) return true;
       const Kind k = j_.eqns[static_cast<std::size_t>(by)].op->kind;
-      return again && (k != Kind::movement || (operand == 1 && worth_transposing(e, avals) && is_transposed(a.var())));
+      return again &&
+             (k != Kind::movement || is_moved_gather(a.var()) || (operand == 1 && worth_transposing(e, avals) && is_transposed(a.var())));
     }
     case Kind::scatter: return !is_kernel_scatter(e);
     default: return true;
@@ -220,8 +233,16 @@ bool KernelPlanner::needs_memory(const Eqn& e, int operand) const {
 }
 
 void KernelPlanner::choose_roots() {
-  for (std::size_t i = 0; i < j_.eqns.size(); ++i)
-    if (injective_[i] && own_cost_[i] < 0) own_cost_[i] = equation_cost(j_, j_.eqns[i]);
+  std::vector<char> of_positions(avals_.size());  // values that are the same expression of the position in every call: sums of counters
+  for (std::size_t i = 0; i < j_.eqns.size(); ++i) {
+    if (!injective_[i]) continue;
+    const Eqn& e = j_.eqns[i];
+    const auto known = [&](Atom a) { return a.is_literal() || of_positions[a.var()]; };
+    if (own_cost_[i] < 0) own_cost_[i] = e.op->kind == Kind::gather && known(e.inputs[1]) ? kPositionedGather : equation_cost(j_, e);
+    if (e.op->kind == Kind::iota ||
+        ((e.op->kind == Kind::elementwise || e.op->kind == Kind::movement) && std::all_of(e.inputs.begin(), e.inputs.end(), known)))
+      for (Var v : e.outputs) of_positions[v] = avals_[v].dtype.is_integer();
+  }
   cut_deep_values();
   // The cost of computing an element, going forward.
   for (std::size_t i = 0; i < j_.eqns.size(); ++i) {
@@ -272,7 +293,7 @@ void KernelPlanner::choose_roots() {
       if (e.outputs.empty()) continue;
       const bool anew = takes_part(j_, e);
       if (injective_[i])
-        o.gathered |= (e.op->kind == Kind::gather && k == 0) ||
+        o.gathered |= (e.op->kind == Kind::gather && k == 0 && own_cost_[i] > kPositionedGather) ||
                       (e.op->kind == Kind::movement && !is_root_[e.outputs[0]] && owners[e.outputs[0]].gathered);
       if (!injective_[i]) {
         // A scatter reads its indices and updates once for each update.

@@ -92,6 +92,7 @@ class KernelPlanner {
   void name_outputs();
   std::vector<int> last_kernels() const;  // scatters.cpp
   void store_reads_of_updated();
+  bool is_moved_gather(Var v) const;
   bool needs_memory(const Eqn& reader, int operand) const;
   bool has_too_many_loops(const Eqn& e) const;
   bool is_transposed(Var v) const;
