@@ -12,6 +12,8 @@ namespace weft {
 std::ostream& operator<<(std::ostream& os, const Shape& shape);
 /// NumPy's name: `float32`.
 std::ostream& operator<<(std::ostream& os, DType dtype);
+/// As a Jaxpr writes a type: `f32[2,3]`.
+std::ostream& operator<<(std::ostream& os, const ShapeDtypeStruct& type);
 }  // namespace weft
 
 namespace weft::detail {
@@ -65,5 +67,13 @@ struct fmt::formatter<weft::DType, char, void> : weft::detail::TextFormatter {
   template <class Context>
   auto format(weft::DType dtype, Context& ctx) const {
     return write(dtype.name(), ctx.out());
+  }
+};
+/// `fmt::format("{}", ShapeDtypeStruct{{2, 3}, float32})`: `f32[2,3]`.
+template <>
+struct fmt::formatter<weft::ShapeDtypeStruct, char, void> : weft::detail::TextFormatter {
+  template <class Context>
+  auto format(const weft::ShapeDtypeStruct& type, Context& ctx) const {
+    return write(weft::detail::to_string(type), ctx.out());
   }
 };

@@ -374,4 +374,5 @@ namespace weft {
 std::ostream& operator<<(std::ostream& os, const Array& x) { return os << detail::array_text(x); }
 std::ostream& operator<<(std::ostream& os, const Shape& shape) { return os << detail::to_string(shape); }
 std::ostream& operator<<(std::ostream& os, DType dtype) { return os << dtype.name(); }
+std::ostream& operator<<(std::ostream& os, const ShapeDtypeStruct& type) { return os << detail::to_string(type); }
 }  // namespace weft

@@ -75,14 +75,23 @@ void Shape::push_back(std::int64_t d) {
   begin()[size_++] = d;
 }
 
+std::int64_t Shape::from_the_end(std::int64_t i) const {
+  if (i < 0 && i >= -size_) return i + size_;
+  throw ShapeError(
+      "the shape " + detail::to_string(*this) + " has no dimension " + std::to_string(i) +
+          (size_ ? "; its dimensions are numbered 0 to " + std::to_string(size_ - 1) + ", or from the end -1 to -" + std::to_string(size_)
+                 : std::string("; it has none")),
+      detail::effective_loc({}));
+}
+
 Shape Shape::inserted(int at, std::int64_t d) const {
   std::vector<std::int64_t> dims(begin(), end());
-  dims.insert(dims.begin() + at, d);
+  dims.insert(dims.begin() + (at == size_ ? at : position(at)), d);
   return Shape(dims);
 }
 Shape Shape::erased(int at) const {
   std::vector<std::int64_t> dims(begin(), end());
-  dims.erase(dims.begin() + at);
+  dims.erase(dims.begin() + position(at));
   return Shape(dims);
 }
 Shape Shape::with(int at, std::int64_t d) const {

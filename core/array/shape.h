@@ -44,16 +44,17 @@ class Shape {
   Shape& operator=(Shape&& o) noexcept;
   ~Shape() { delete[] heap_; }
 
-  /// Size of dimension i, 0 <= i < size(), unchecked.
+  /// Size of dimension i; a negative i counts from the end. Throws ShapeError if there is no such dimension.
   template <detail::WholeNumber I>
   std::int64_t operator[](I i) const {
-    return begin()[i];
+    return begin()[position(i)];
   }
   template <detail::WholeNumber I>
   std::int64_t& operator[](I i) {
-    return begin()[i];
+    return begin()[position(i)];
   }
-  std::int64_t back() const { return begin()[size_ - 1]; }
+  /// Size of the last dimension. Throws ShapeError if there is none.
+  std::int64_t back() const { return (*this)[-1]; }
   /// The number of dimensions.
   int size() const { return size_; }
   bool empty() const { return size_ == 0; }
@@ -72,19 +73,27 @@ class Shape {
     return overflows ? INT64_MAX : n;
   }
   void push_back(std::int64_t d);
-  /// A copy with `d` before dimension `at`, or with dimension `at` removed, or replaced.
+  /// A copy with `d` before dimension `at`, or with dimension `at` removed, or replaced. Throws ShapeError if there is no such dimension.
   Shape inserted(int at, std::int64_t d) const;
   Shape erased(int at) const;
   Shape with(int at, std::int64_t d) const;
   friend bool operator==(const Shape& a, const Shape& b) {
     if (a.size_ != b.size_) return false;
+    const std::int64_t *x = a.begin(), *y = b.begin();
     for (int i = 0; i < a.size_; ++i)
-      if (a[i] != b[i]) return false;
+      if (x[i] != y[i]) return false;
     return true;
   }
 
  private:
   void reserve_exact(int n);
+  template <detail::WholeNumber I>
+  std::int64_t position(I i) const {
+    const auto at = static_cast<std::int64_t>(i);
+    return at >= 0 && at < size_ ? at : from_the_end(Int(i));
+  }
+  /// The place that a negative position names. Throws ShapeError for one that the shape doesn't have.
+  std::int64_t from_the_end(std::int64_t i) const;
   static constexpr int kInline = 6;
   int size_ = 0;
   std::int64_t* heap_ = nullptr;  // when there are more than kInline dimensions

@@ -157,9 +157,10 @@ ReduceWindowParams pool_params(const char* operation, const Arg& x, const Shape&
   const int spatial = window.size(), n = x.array().ndim();
   if (n != spatial + 1 && n != spatial + 2)
     throw ShapeError(
-        fmt::format("{}: a window of {} dimensions doesn't fit {}; there are the spatial dimensions, the features behind them, and "
-                    "the batch before them or not",
-                    operation, spatial, to_string(x.aval())),
+        fmt::format(
+            "{}: a window of {} dimension{} needs an operand of {} dimensions ({} spatial and the features), or of {} (the batch before "
+            "them), not {}",
+            operation, spatial, spatial == 1 ? "" : "s", spatial + 1, spatial, spatial + 2, to_string(x.aval())),
         effective_loc(x.where()));
   const int given = options.strides.size(), widths = static_cast<int>(options.padding.widths().size());
   if ((given != 0 && given != spatial) || (options.padding.name().empty() && widths != spatial))

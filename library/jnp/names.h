@@ -2,11 +2,13 @@
 // frexp.
 #pragma once
 #include <concepts>
+#include <optional>
 #include <utility>
 #include <vector>
 
 #include "weft/core/array/array.h"
 #include "weft/core/array/array_ranges.h"
+#include "weft/core/array/constructors.h"
 #include "weft/core/functions/elementwise.h"
 #include "weft/core/functions/shaping.h"
 
@@ -128,6 +130,10 @@ Array array(const V& rows, SourceLoc loc = SourceLoc::here()) {
 template <class... A>
 Array asarray(A&&... values) {
   return array(std::forward<A>(values)...);
+}
+/// Of numbers in braces: `asarray({1, 2})`.
+inline Array asarray(Literal values, std::optional<DType> dtype = {}, SourceLoc loc = SourceLoc::here()) {
+  return array(std::move(values), dtype, loc);
 }
 /// The array itself, in the dtype.
 Array asarray(const Array& x, DType dtype, SourceLoc loc = SourceLoc::here());

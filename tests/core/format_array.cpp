@@ -171,6 +171,14 @@ TEST_CASE("an array without a value prints its type") {
   CHECK(seen == "Traced<f32[3]>");
 }
 
+TEST_CASE("a shape with a dtype prints as the type that it is") {
+  const ShapeDtypeStruct type{{2, 3}, bfloat16};
+  CHECK(fmt::format("{} {:>10}", type, ShapeDtypeStruct{}) == "bf16[2,3]      f32[]");
+  std::ostringstream os;
+  os << type;
+  CHECK(os.str() == "bf16[2,3]");
+}
+
 TEST_CASE("a format is each element's") {
   CHECK(fmt::format("{:.3f}", array(1.23456f)) == "1.235");
   CHECK(fmt::format("{:8.2e}|", array(1234.5)) == "1.23e+03|");

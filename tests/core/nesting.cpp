@@ -234,3 +234,22 @@ TEST_CASE("work that needs more stack than there is gets a thread of its own") {
     CHECK(has(message_of<Error>([] { with_stack(4 << 20, [] { throw ShapeError("from within"); }); }), "from within"));
   });
 }
+
+TEST_CASE("a shape's dimensions are numbered from both ends, and no others are read") {
+  const Shape shape = zeros({2, 3, 4}).shape(), none = zeros({}).shape();
+  CHECK(shape[0] == 2);
+  CHECK(shape[-1] == 4);
+  CHECK(shape[-3] == 2);
+  CHECK(shape[std::size_t{2}] == 4);
+  CHECK(shape.with(-1, 5) == Shape{2, 3, 5});
+  CHECK(shape.erased(-2) == Shape{2, 4});
+  CHECK(shape.inserted(3, 5) == Shape{2, 3, 4, 5});
+  CHECK(has(message_of<ShapeError>([&] { (void)shape[3]; }), "(2, 3, 4) has no dimension 3"));
+  CHECK(has(message_of<ShapeError>([&] { (void)shape[-4]; }), "from the end -1 to -3"));
+  CHECK(has(message_of<ShapeError>([&] { (void)none[0]; }), "() has no dimension 0"));
+  CHECK(has(message_of<ShapeError>([&] { (void)none.back(); }), "has no dimension -1"));
+  CHECK_THROWS_AS((void)shape[std::size_t(-1)], Error);
+  CHECK_THROWS_AS(shape.with(3, 1), ShapeError);
+  CHECK_THROWS_AS(shape.erased(-4), ShapeError);
+  CHECK_THROWS_AS(shape.inserted(4, 1), ShapeError);
+}

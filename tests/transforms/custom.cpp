@@ -250,3 +250,12 @@ TEST_CASE("the cotangents of two arguments may be a pair") {
   CHECK(near(da, {15, 15}));
   CHECK(near(db, {2, 2}));
 }
+
+TEST_CASE("what a rule returns may be a tuple of two") {
+  const auto sine = [](Array x) { return sin(x); };
+  const auto rule = [](auto x, auto dx) { return std::tuple{sin(std::get<0>(x)), 3 * std::get<0>(dx)}; };
+  CHECK(near(grad(custom_jvp(sine, rule))(1.f), {3}));
+  const auto forward = [](Array x) { return std::tuple{sin(x), x}; };
+  const auto backward = [](Array x, Array ct) { return std::tuple{5 * x * ct}; };
+  CHECK(near(grad(custom_vjp(sine, forward, backward))(2.f), {10}));
+}

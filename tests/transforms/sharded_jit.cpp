@@ -257,6 +257,11 @@ TEST_CASE("constraints move data") {
   CHECK(tree::all_close(jit(vmap(f))(stack({whole, whole})), stack({sum(sin(whole)), sum(sin(whole))})));
   CHECK(with_sharding_constraint(whole, blocks).sharding() == blocks);
   CHECK(reshard(a, blocks).sharding() == blocks);
+  // Over the mesh in scope.
+  CHECK(refuses<ShardingError>([&] { reshard(a, P("x")); }, {"reshard", "no mesh in scope", "use_mesh"}));
+  const Scope scope = use_mesh(mesh);
+  CHECK(reshard(a, P("x", "y")).sharding() == blocks);
+  CHECK(jit([](Array v) { return with_sharding_constraint(v * v, P("x", "y")); })(whole).sharding() == blocks);
 }
 
 TEST_CASE("whole training steps, loops and branches run as one program") {

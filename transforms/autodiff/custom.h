@@ -32,6 +32,18 @@ struct SharedCallable : RefCounted {
   mutable F call;
 };
 
+/// What a rule returns, as a pair; it may be a std::tuple of two.
+template <class A, class B>
+std::pair<A, B> as_pair(std::pair<A, B> both) {
+  return both;
+}
+template <class A, class B>
+std::pair<A, B> as_pair(std::tuple<A, B> both) {
+  return {std::get<0>(std::move(both)), std::get<1>(std::move(both))};
+}
+template <class T>
+concept PairLike = requires(T both) { as_pair(std::move(both)); };
+
 template <class Rule, class Params, class Out>
 struct JvpRuleOf final : FlatJvpRule {
   JvpRuleOf(Ref<const SharedCallable<Rule>> r, const Params& p) : rule(std::move(r)), params(without_leaves(p)) {}
@@ -39,7 +51,7 @@ struct JvpRuleOf final : FlatJvpRule {
   const Params params;
 
   std::vector<Array> apply(std::span<const Array> primals, std::span<const Array> tangents, SourceLoc loc) const override {
-    const auto both = to_traced(rule->call(with_leaves(params, primals), with_leaves(tangent_structure(params), tangents)));
+    const auto both = as_pair(to_traced(rule->call(with_leaves(params, primals), with_leaves(tangent_structure(params), tangents))));
     check_same_structure("custom_jvp", both.first, "output", both.second, "tangent", loc);
     return leaves_of(both);
   }
@@ -67,7 +79,7 @@ struct VjpRuleOf final : FlatVjpRule {
 
   FlatForward forward(std::span<const Array> primals, SourceLoc loc) const override {
     using Res = typename Pair::second_type;
-    const Pair both = to_traced(apply_at(loc, fwd->call, with_leaves(params, primals)));
+    const Pair both = as_pair(to_traced(apply_at(loc, fwd->call, with_leaves(params, primals))));
     using Backward = BackwardOf<Bwd, Res, Out, tangents_t<Params>>;
     return {leaves_of(both.first), leaves_of(both.second),
             make_ref<Backward>(bwd, without_leaves(both.second), without_leaves(both.first))};
@@ -86,7 +98,8 @@ class CustomJvp : public Callable<CustomJvp<F, Rule>> {
     static_assert(std::is_invocable_v<Rule&, P, tangents_t<P>>,
                   "weft: a jvp rule takes two std::tuples, of the primals and of their tangents, one element for each argument");
     using R = traced_t<decltype(rule_->call(std::declval<P>(), std::declval<tangents_t<P>>()))>;
-    static_assert(std::is_same_v<R, std::pair<Out, Out>>, "weft: a jvp rule returns std::pair{output, output tangent}");
+    static_assert(std::is_same_v<R, std::pair<Out, Out>> || std::is_same_v<R, std::tuple<Out, Out>>,
+                  "weft: a jvp rule returns std::pair{output, output tangent}");
     FlatCall<F, A...> flat(f_, loc, args...);
     const std::vector<Array> results =
         flat_custom_jvp(flat, make_ref<JvpRuleOf<Rule, P, Out>>(rule_, flat.params), name_of_function<Rule>());
@@ -108,11 +121,10 @@ class CustomVjp : public Callable<CustomVjp<F, Fwd, Bwd>> {
   out_t<F, A...> call(SourceLoc loc, const A&... args) const {
     using P = params_t<F, A...>;
     using Out = out_t<F, A...>;
-    using Pair = traced_t<decltype(std::apply(fwd_->call, std::declval<P>()))>;
-    if constexpr (requires { typename Pair::second_type; })
-      static_assert(std::is_same_v<typename Pair::first_type, Out>, "weft: fwd returns std::pair{output, residuals}");
-    else
-      static_assert(!sizeof(Pair), "weft: fwd returns std::pair{output, residuals}");
+    using Returned = traced_t<decltype(std::apply(fwd_->call, std::declval<P>()))>;
+    static_assert(PairLike<Returned>, "weft: fwd returns std::pair{output, residuals}");
+    using Pair = decltype(as_pair(std::declval<Returned>()));
+    static_assert(std::is_same_v<typename Pair::first_type, Out>, "weft: fwd returns std::pair{output, residuals}");
     using Ct = traced_t<decltype(bwd_->call(std::declval<typename Pair::second_type>(), std::declval<Out>()))>;
     static_assert(std::is_same_v<Ct, tangents_t<P>> || (std::is_convertible_v<Ct, tangents_t<P>> && requires { typename Ct::second_type; }),
                   "weft: bwd returns a std::tuple with one cotangent for each argument, none for a static one");
@@ -131,14 +143,15 @@ class CustomVjp : public Callable<CustomVjp<F, Fwd, Bwd>> {
 
 }  // namespace detail
 
-/// f with a forward derivative of one's own: rule(std::tuple of primals, std::tuple of tangents) returns std::pair{result, its tangent},
-/// the tangent linear in the tangents. It serves forward and reverse mode and their compositions (jax.custom_jvp).
+/// f with a forward derivative of one's own: rule(std::tuple of primals, std::tuple of tangents) returns std::pair{result, its tangent}, or
+/// a std::tuple of them, the tangent linear in the tangents. It serves forward and reverse mode and their compositions (jax.custom_jvp).
 template <class F = UnaryFunction, class Rule>
 detail::CustomJvp<F, Rule> custom_jvp(F f, Rule rule) {
   return {std::move(f), std::move(rule)};
 }
-/// f with a reverse derivative of one's own: fwd(arguments...) returns std::pair{result, residuals}, bwd(residuals, cotangent) a std::tuple
-/// with one cotangent for each argument, `none` for static ones (jax.custom_vjp). Forward mode throws TracerError.
+/// f with a reverse derivative of one's own: fwd(arguments...) returns std::pair{result, residuals}, or a std::tuple of them, and
+/// bwd(residuals, cotangent) a std::tuple with one cotangent for each argument, `none` for static ones (jax.custom_vjp). Forward mode
+/// throws TracerError.
 template <class F = UnaryFunction, class Fwd, class Bwd>
 detail::CustomVjp<F, Fwd, Bwd> custom_vjp(F f, Fwd fwd, Bwd bwd) {
   return {std::move(f), std::move(fwd), std::move(bwd)};

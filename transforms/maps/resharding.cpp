@@ -27,4 +27,12 @@ Array constrained(const Array& x, const NamedSharding& s, const char* operation,
   return device_put_array(x, s, loc);
 }
 
+NamedSharding over_mesh_in_scope(const PartitionSpec& spec, const char* operation, SourceLoc loc) {
+  if (const Mesh* const mesh = mesh_in_scope()) return NamedSharding(*mesh, spec, effective_loc(loc));
+  throw ShardingError(fmt::format("{}: {} names axes of a mesh, and there is no mesh in scope; enter one with use_mesh, or give a "
+                                  "NamedSharding",
+                                  operation, to_string(spec)),
+                      effective_loc(loc));
+}
+
 }  // namespace weft::detail

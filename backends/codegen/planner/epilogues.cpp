@@ -82,7 +82,7 @@ void KernelPlanner::absorb_epilogue(std::size_t eqn) {
     return {};
   };
   // Libraries want biases at whole vectors, also where they are rows of something larger.
-  const bool whole = product.step.n == out.shape[out.ndim() - 1] && product.step.n * out.dtype.itemsize() % 16 == 0;
+  const bool whole = out.ndim() > 0 && product.step.n == out.shape[-1] && product.step.n * out.dtype.itemsize() % 16 == 0;
   if (inner(value) && near.read_only_by(value, 1) && whole) {
     const int next = readers[value][0];
     if (const auto bias = bias_of(j_.eqns[static_cast<std::size_t>(next)])) {

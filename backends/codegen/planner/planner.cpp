@@ -67,7 +67,7 @@ bool is_tuple(const JaxprData& j, const Eqn& e) {
   if (e.op->kind != Kind::concatenate) return false;
   const Shape& all = j.avals[e.outputs[0]].shape;
   return !all.empty() && all.back() == static_cast<std::int64_t>(e.inputs.size()) &&
-         std::all_of(e.inputs.begin(), e.inputs.end(), [&](Atom a) { return j.aval(a).shape.back() == 1; });
+         std::all_of(e.inputs.begin(), e.inputs.end(), [&](Atom a) { return !j.aval(a).shape.empty() && j.aval(a).shape.back() == 1; });
 }
 
 bool can_reduce(Combiner c, DType t) {
