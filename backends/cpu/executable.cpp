@@ -42,9 +42,9 @@ CpuExecutable::CpuExecutable(const Jaxpr& j, const CompileOptions& options, std:
   if (load(simplified)) return;
   plan_ = make_plan(form_program(simplified, traits(), donated_));
   reserve_arena();
-  const ProductPreparation preparation;
-  products_.resize(plan_.program.products.size());
-  parallel_for(static_cast<std::int64_t>(products_.size()), [&](std::int64_t i) { prepare_product(static_cast<std::size_t>(i)); });
+  const MatmulPreparation preparation;
+  matmuls_.resize(plan_.program.products.size());
+  parallel_for(static_cast<std::int64_t>(matmuls_.size()), [&](std::int64_t i) { prepare_matmul(static_cast<std::size_t>(i)); });
   prepare_calls();
   first_code_ = compile_program(plan_.program, plan_.schedules, first_tiers(plan_.program, plan_.schedules),
                                 [this](const FixedPointer& f) { return resolve(f); });
@@ -74,7 +74,7 @@ const CpuExecutable::Plan& CpuExecutable::whole_plan() const {
   return *whole_plan_;
 }
 
-void CpuExecutable::prepare_product(std::size_t number) { products_[number] = make_product(plan_.program.products[number]); }
+void CpuExecutable::prepare_matmul(std::size_t number) { matmuls_[number] = make_matmul(plan_.program.products[number]); }
 
 /// Makes calls of the library, and addresses.
 void CpuExecutable::prepare_calls() {
@@ -117,7 +117,7 @@ void* CpuExecutable::resolve(const FixedPointer& given) const {
   FixedPointer f = given;
   if (const auto own = own_part_.find(f.program); own != own_part_.end()) f.program = own->second;
   switch (f.kind) {
-    case FixedPointer::Kind::product: return products_[static_cast<std::size_t>(f.number)].get();
+    case FixedPointer::Kind::product: return matmuls_[static_cast<std::size_t>(f.number)].get();
     case FixedPointer::Kind::opaque: return static_cast<ReferenceCall*>(opaque_.at({f.program, f.number}).get());
     case FixedPointer::Kind::memory: break;
   }

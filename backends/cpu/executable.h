@@ -13,7 +13,7 @@
 #include "weft/backends/common/native_step.h"
 #include "weft/backends/cpu/code_tiers.h"
 #include "weft/backends/cpu/jit.h"
-#include "weft/backends/cpu/product.h"
+#include "weft/backends/cpu/matmul.h"
 #include "weft/backends/cpu/tier_budget.h"
 #include "weft/core/ir/primitive.h"
 #include "weft/runtime/host/executable.h"
@@ -62,7 +62,7 @@ class CpuExecutable final : public Executable, public StepReporter {
   std::vector<Schedule> blocks_of_code() const;
   void plan_memory(WarmMemory& memory) const;
   void reserve_arena();
-  void prepare_product(std::size_t number);
+  void prepare_matmul(std::size_t number);
   void prepare_calls();
   void run(void* const* addresses) const;
   void run_step(const NativeCode& code, std::size_t number, void* const* addresses) const;
@@ -105,7 +105,7 @@ class CpuExecutable final : public Executable, public StepReporter {
   std::int64_t calls_waited_ = 0;                 ///< for that, in all
   std::vector<Schedule> found_;  ///< what code was made by once a search had found something; empty: by the plan's schedules
   TierBudget tier_budget_;
-  std::vector<std::unique_ptr<Product>> products_;
+  std::vector<std::unique_ptr<Matmul>> matmuls_;
   std::map<std::pair<const KernelProgram*, int>, std::unique_ptr<Opaque>> opaque_;  // by program and step
   std::map<const KernelProgram*, const KernelProgram*> own_part_;                   // for each part of whole_plan_, once that is improved
   std::vector<void*> fixed_;                                                        // addresses of constants and literals, by buffer

@@ -4,7 +4,7 @@
 
 #include "weft/backends/codegen/schedule/schedule.h"
 #include "weft/backends/cpu/jit.h"
-#include "weft/backends/cpu/product.h"
+#include "weft/backends/cpu/matmul.h"
 #include "weft/core/base/thread_object.h"
 #include "weft/runtime/host/thread_pool.h"
 
@@ -71,7 +71,7 @@ extern "C" void weft_run_steps(void* kernel, void* const* args, std::int64_t num
   }
 }
 extern "C" std::int32_t weft_run_product(const void* product, const void* a, const void* b, void* out) {
-  return guarded([&] { static_cast<const Product*>(product)->run(a, b, out); });
+  return guarded([&] { static_cast<const Matmul*>(product)->run(a, b, out); });
 }
 extern "C" std::int32_t weft_run_opaque(const void* call, void* const* buffers) {
   return guarded([&] { static_cast<const ReferenceCall*>(call)->run(buffers); });

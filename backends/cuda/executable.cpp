@@ -76,11 +76,11 @@ int launches_of(const KernelProgram& p, const GpuCode& code) {
   return n;
 }
 
-/// Products are kernels where there is no library for them.
+/// Matmuls are kernels where there is no library for them.
 KernelProgram plan(const SimplifiedProgram& simplified, const std::vector<bool>& donated) {
   TargetTraits traits = gpu_traits();
   KernelProgram p = form_program(simplified, traits, donated);
-  if (p.products.empty() || has_products()) return p;
+  if (p.products.empty() || has_matmuls()) return p;
   traits.external_products = false;
   return form_program(simplified, traits, donated);
 }
@@ -225,7 +225,7 @@ GpuExecutable::OnDevice& GpuExecutable::on(GpuDevice& device) {
     made->owned.emplace_back(p, bytes);
     return p;
   };
-  for (const ProductStep& p : program_.products) made->products.push_back(make_product(device, p, name_));
+  for (const ProductStep& p : program_.products) made->matmuls.push_back(make_matmul(device, p, name_));
   made->arena = take(program_.arena_bytes, "temporaries");
   std::int64_t workspace = 0;
   for (const auto& kernel : code_.kernels)
@@ -428,7 +428,7 @@ void GpuExecutable::run_steps(OnDevice& d, const KernelProgram& p, const Address
   for (const Step& s : p.steps) {
     switch (s.kind) {
       case Step::Kind::kernel: launch(d, p, s, at); break;
-      case Step::Kind::product: product(d, p, s, at); break;
+      case Step::Kind::product: matmul(d, p, s, at); break;
       case Step::Kind::opaque: opaque(d, p, s, at); break;
       case Step::Kind::control: control(d, p, s, at); break;
     }
@@ -461,10 +461,10 @@ void GpuExecutable::copy(OnDevice& d, DevicePointer to, DevicePointer from, std:
         fmt::format("{}: {}", d.device->label(), name_));
 }
 
-void GpuExecutable::product(OnDevice& d, const KernelProgram& p, const Step& s, const Addresses& at) {
+void GpuExecutable::matmul(OnDevice& d, const KernelProgram& p, const Step& s, const Addresses& at) {
   const auto address = [&](std::size_t i) { return at[static_cast<std::size_t>(s.buffers[i])]; };
-  d.products[static_cast<std::size_t>(s.number)]->run(address(0), address(1), address(2), s.buffers.size() > 3 ? address(3) : 0,
-                                                      [&] { return line_of(p, s); });
+  d.matmuls[static_cast<std::size_t>(s.number)]->run(address(0), address(1), address(2), s.buffers.size() > 3 ? address(3) : 0,
+                                                     [&] { return line_of(p, s); });
 }
 
 /// Where the device has nothing for it, on the host: the operands go there, the results come back.

@@ -9,7 +9,7 @@
 #include "weft/backends/codegen/planner/program.h"
 #include "weft/backends/cuda/device.h"
 #include "weft/backends/cuda/device_step.h"
-#include "weft/backends/cuda/products.h"
+#include "weft/backends/cuda/matmuls.h"
 #include "weft/backends/cuda/ptx.h"
 #include "weft/core/ir/primitive.h"
 #include "weft/runtime/host/executable.h"
@@ -54,7 +54,7 @@ class GpuExecutable final : public Executable {
     GpuDevice* device = nullptr;
     std::unique_ptr<LoadedCode> code;
     std::map<std::pair<const KernelProgram*, BufferId>, DevicePointer> fixed;  ///< constants and literals
-    std::vector<std::unique_ptr<GpuProduct>> products;
+    std::vector<std::unique_ptr<GpuMatmul>> matmuls;
     std::map<std::pair<const KernelProgram*, int>, std::unique_ptr<DeviceStep>> steps;  ///< of equations without kernels
     DevicePointer arena = 0, workspace = 0;
     std::vector<CapturedGraph> graphs;  ///< the most recently used first
@@ -69,7 +69,7 @@ class GpuExecutable final : public Executable {
   void add_steps(OnDevice& d, const KernelProgram& p);
   void run_steps(OnDevice& d, const KernelProgram& p, const Addresses& at);
   void launch(OnDevice& d, const KernelProgram& p, const Step& s, const Addresses& at);
-  void product(OnDevice& d, const KernelProgram& p, const Step& s, const Addresses& at);
+  void matmul(OnDevice& d, const KernelProgram& p, const Step& s, const Addresses& at);
   void opaque(OnDevice& d, const KernelProgram& p, const Step& s, const Addresses& at);
   void control(OnDevice& d, const KernelProgram& p, const Step& s, const Addresses& at);
   void scan(OnDevice& d, const ControlStep& c, const Addresses& operands, const Addresses& results, DevicePointer scratch);

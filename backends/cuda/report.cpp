@@ -4,7 +4,7 @@
 
 #include "weft/backends/cuda/collectives.h"
 #include "weft/backends/cuda/device.h"
-#include "weft/backends/cuda/products.h"
+#include "weft/backends/cuda/matmuls.h"
 #include "weft/backends/cuda/ptx.h"
 #include "weft/backends/cuda/solver.h"
 #include "weft/core/errors/error.h"
@@ -26,7 +26,7 @@ std::string gpu_report() {
   const int v = cuda::driver().version;
   const std::string libdevice = libdevice_path();
   text += fmt::format("driver: CUDA {}.{}\n", v / 1000, v % 1000 / 10);
-  text += fmt::format("cuBLASLt: {}\n", cuda::products_version());
+  text += fmt::format("cuBLASLt: {}\n", cuda::matmuls_version());
   text += fmt::format("cuSOLVER: {}\n", cuda::solver_version());
   text += fmt::format("NCCL: {}\n", cuda::collectives_version());
   text += fmt::format("libdevice: {}\n", libdevice.empty() ? "none" : libdevice);

@@ -11,7 +11,7 @@
 #include <fstream>
 
 #include "tests/backends/agree.h"
-#include "weft/backends/cpu/packed/packed_product.h"
+#include "weft/backends/cpu/packed/packed_matmul.h"
 #include "weft/backends/cpu/packed/packing.h"
 #include "weft/core/array/convert_elements.h"
 #include "weft/core/array/half.h"
@@ -72,8 +72,8 @@ void check_product(const Dtypes& t, const Sizes& s, Layout a_layout, Layout b_la
   p.a_row = a.row, p.a_col = a.column, p.b_row = b.row, p.b_col = b.column, p.out_row = s.n + gap, p.a_offset = 1, p.b_offset = 2;
   const std::int64_t a_size = 2 * (s.m + gap) * (s.k + gap), b_size = 2 * (s.k + gap) * (s.n + gap), out_size = s.m * p.out_row;
   if (s.batch > 1) p.batch = {{s.batch, a_size, 0, out_size}};
-  const std::unique_ptr<Product> product = make_packed_product(p);
-  REQUIRE((product != nullptr) == has_packed_product(t.a, t.b, t.out));
+  const std::unique_ptr<Matmul> product = make_packed_matmul(p);
+  REQUIRE((product != nullptr) == has_packed_matmul(t.a, t.b, t.out));
   if (!product) return;
   std::vector<char> x(static_cast<std::size_t>((1 + s.batch * a_size) * t.a.itemsize())),
       y(static_cast<std::size_t>((2 + b_size) * t.b.itemsize())), out(static_cast<std::size_t>(s.batch * out_size * t.out.itemsize()), 77);
@@ -204,7 +204,7 @@ std::uint64_t hash_of_products() {
       p.dtype = p.right_dtype = p.out_dtype = dtype, p.m = s.m, p.n = s.n, p.k = s.k;
       p.a_row = s.k, p.a_col = 1, p.b_row = 1, p.b_col = s.k, p.out_row = s.n;
       if (s.batch > 1) p.batch = {{s.batch, s.m * s.k, 0, s.m * s.n}};
-      const std::unique_ptr<Product> product = make_packed_product(p);
+      const std::unique_ptr<Matmul> product = make_packed_matmul(p);
       if (!product) continue;
       const Array a = samples({s.batch, s.m, s.k}, 1, dtype), b = samples({s.n, s.k}, 2, dtype);
       std::vector<unsigned char> out(static_cast<std::size_t>(s.batch * s.m * s.n * dtype.itemsize()));

@@ -6,7 +6,7 @@
 
 #include "tests/backends/agree.h"
 #include "weft/backends/cpu/jit.h"
-#include "weft/backends/cpu/product.h"
+#include "weft/backends/cpu/matmul.h"
 
 using namespace weft;
 using namespace weft::test;
@@ -25,7 +25,7 @@ void check_product(const Sizes& s, bool a_turned, bool b_turned, std::int64_t ga
   p.a_row = a_turned ? 1 : s.k + gap, p.a_col = a_turned ? s.m + gap : 1;
   p.b_row = b_turned ? 1 : s.n + gap, p.b_col = b_turned ? s.k + gap : 1;
   p.out_row = s.n + gap, p.a_offset = gap, p.b_offset = 2 * gap;
-  const std::unique_ptr<Product> product = make_tiled_product(p);
+  const std::unique_ptr<Matmul> product = make_tiled_matmul(p);
   CHECK((product != nullptr) == (native_vector_bytes() >= 64));
   if (!product) return;  // the processor has no registers for it
   // Whole numbers, so that sums are exact in any order. What is not read is not a number.

@@ -37,14 +37,14 @@ bool CpuExecutable::load(const Jaxpr& simplified) {
   plan_ = {std::move(stored->program), std::move(stored->schedules)};
   is_stored_ = true;
   reserve_arena();
-  const ProductPreparation preparation;
+  const MatmulPreparation preparation;
   // Threads that have oneDNN make code wait for each other most of the time.
   WarmMemory memory;
   plan_memory(memory);
-  products_.resize(plan_.program.products.size());
+  matmuls_.resize(plan_.program.products.size());
   parallel_for(1 + memory.pieces(), [&](std::int64_t i) {
     if (i > 0) return memory.map(i - 1);
-    for (std::size_t k = 0; k < products_.size(); ++k) prepare_product(k);
+    for (std::size_t k = 0; k < matmuls_.size(); ++k) prepare_matmul(k);
   });
   prepare_calls();
   for (auto& table : stored->tables)

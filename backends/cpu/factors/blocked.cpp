@@ -8,7 +8,7 @@
 
 #include <algorithm>
 
-#include "weft/backends/cpu/packed/packed_product.h"
+#include "weft/backends/cpu/packed/packed_matmul.h"
 #include "weft/runtime/host/process_end.h"
 #include "weft/runtime/host/thread_pool.h"
 
@@ -69,7 +69,7 @@ void subtract(int m, int n, int k, const T* a, int a_row, const T* b, int b_row,
                       out, out_row);
   } else {
     const MatrixStrides right = transposed ? MatrixStrides{1, b_row} : MatrixStrides{b_row, 1};
-    if (subtract_product(m, n, k, a, {a_row, 1}, b, right, out, out_row)) return;
+    if (subtract_matmul(m, n, k, a, {a_row, 1}, b, right, out, out_row)) return;
     const CBLAS_TRANSPOSE how = transposed ? CblasTrans : CblasNoTrans;
     if constexpr (std::is_same_v<T, double>)
       cblas_dgemm(CblasRowMajor, CblasNoTrans, how, m, n, k, -1, a, a_row, b, b_row, 1, out, out_row);

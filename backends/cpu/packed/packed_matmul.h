@@ -1,4 +1,4 @@
-// Matrix products of any dtype that the processor has a unit for, any strides and any batch, by tiles whose sums stay in registers. Goto,
+// Matmuls of any dtype that the processor has a unit for, any strides and any batch, by tiles whose sums stay in registers. Goto,
 // van de Geijn, "Anatomy of high-performance matrix multiplication" (2008).
 //
 // float16 is multiplied as float32, and so is bfloat16 where the processor can't multiply pairs of it; sums are float32 and rounded once.
@@ -6,16 +6,16 @@
 #pragma once
 #include <memory>
 
-#include "weft/backends/cpu/product.h"
+#include "weft/backends/cpu/matmul.h"
 
 namespace weft::detail {
 
-/// Whether this processor has a unit for products of these dtypes.
-bool has_packed_product(DType a, DType b, DType out);
+/// Whether this processor has a unit for matmuls of these dtypes.
+bool has_packed_matmul(DType a, DType b, DType out);
 /// Null where it has none.
-std::unique_ptr<Product> make_packed_product(const ProductStep& p);
+std::unique_ptr<Matmul> make_packed_matmul(const ProductStep& p);
 /// What one takes on one thread, in vector instructions of a unit's tiles; infinite without a unit.
-double packed_product_steps(const ProductStep& p);
+double packed_matmul_steps(const ProductStep& p);
 
 struct MatrixStrides {
   std::int64_t row = 0, column = 0;  ///< elements from a row, or a column, to the next
@@ -23,7 +23,7 @@ struct MatrixStrides {
 /// out -= a b for an m x k and a k x n matrix of float32 or float64, on the calling thread; out's columns are neighbours. False, and
 /// nothing done, where the processor has no unit.
 template <class T>
-bool subtract_product(std::int64_t m, std::int64_t n, std::int64_t k, const T* a, MatrixStrides a_at, const T* b, MatrixStrides b_at,
-                      T* out, std::int64_t out_row);
+bool subtract_matmul(std::int64_t m, std::int64_t n, std::int64_t k, const T* a, MatrixStrides a_at, const T* b, MatrixStrides b_at, T* out,
+                     std::int64_t out_row);
 
 }  // namespace weft::detail

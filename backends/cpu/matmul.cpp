@@ -1,4 +1,4 @@
-#include "weft/backends/cpu/product.h"
+#include "weft/backends/cpu/matmul.h"
 
 #include <algorithm>
 #include <array>
@@ -12,7 +12,7 @@
 #include <system_error>
 
 #include "weft/backends/cpu/dnnl_tools.h"
-#include "weft/backends/cpu/packed/packed_product.h"
+#include "weft/backends/cpu/packed/packed_matmul.h"
 #include "weft/core/base/float_environment.h"
 #include "weft/core/errors/error.h"
 #include "weft/runtime/host/process_end.h"
@@ -31,9 +31,9 @@ Preparing& preparing() {
   return only;
 }
 
-/// oneDNN makes the code of some of its products when the first of them runs, which takes it tens of milliseconds: have it do that while
+/// oneDNN makes the code of some of its matmuls when the first of them runs, which takes it tens of milliseconds: have it do that while
 /// the rest of the program is compiled.
-void prepare_products() {
+void prepare_matmuls() {
   const std::lock_guard lock(preparing().mutex);
   if (preparing().done.valid()) return;
   const auto prepare = [] {
@@ -43,7 +43,7 @@ void prepare_products() {
     try {
       require_library_memory();
     } catch (const std::bad_alloc&) {
-      return;  // the first product asks again
+      return;  // the first matmul asks again
     }
     constexpr int n = 16;
     const std::array<float, n * n> a{};
@@ -53,13 +53,13 @@ void prepare_products() {
   try {
     preparing().done = std::async(std::launch::async, prepare);
   } catch (const std::system_error&) {
-    // There is no thread for it: the first product takes longer.
+    // There is no thread for it: the first matmul takes longer.
   }
 }
 
 bool is_gemm(const dnnl::matmul::primitive_desc& d) { return std::string_view(d.impl_info_str()).starts_with("gemm"); }
 
-/// One piece's primitive. Some columns of a wider matrix, as a transposed operand, oneDNN would give to the kind of product that takes long
+/// One piece's primitive. Some columns of a wider matrix, as a transposed operand, oneDNN would give to the kind of matmul that takes long
 /// to prepare, though it is no faster: they are laid side by side first.
 struct Piece {
   dnnl::matmul primitive;
@@ -95,7 +95,7 @@ struct Piece {
         packed_rows = p.k, packed_columns = p.m, packed_stride = p.a_col;
     }
     scratch = description.scratchpad_desc();
-    if (is_gemm(description)) prepare_products();
+    if (is_gemm(description)) prepare_matmuls();
     primitive = dnnl::matmul(description);
   }
 
@@ -125,9 +125,9 @@ struct Piece {
   }
 };
 
-class OneDnnProduct final : public Product {
+class OneDnnMatmul final : public Matmul {
  public:
-  explicit OneDnnProduct(const ProductStep& p) : a_offset_(p.a_offset), b_offset_(p.b_offset), pieces_(cut_product(p)) {
+  explicit OneDnnMatmul(const ProductStep& p) : a_offset_(p.a_offset), b_offset_(p.b_offset), pieces_(cut_matmul(p)) {
     forbid_library_threads();
     if (pieces_.pieces > 1) main_ = std::make_unique<Piece>(pieces_.piece);
     last_ = std::make_unique<Piece>(pieces_.last);
@@ -149,15 +149,15 @@ class OneDnnProduct final : public Product {
 
  private:
   const std::int64_t a_offset_, b_offset_;
-  const ProductPieces pieces_;
+  const MatmulPieces pieces_;
   std::unique_ptr<Piece> main_, last_;
 };
 
 }  // namespace
 
 // What the end needs is made at the beginning: there it may fail.
-ProductPreparation::ProductPreparation() { preparing(); }
-ProductPreparation::~ProductPreparation() {
+MatmulPreparation::MatmulPreparation() { preparing(); }
+MatmulPreparation::~MatmulPreparation() {
   std::shared_future<void> done;
   {
     const std::lock_guard lock(preparing().mutex);
@@ -166,11 +166,11 @@ ProductPreparation::~ProductPreparation() {
   if (done.valid()) done.wait();
 }
 
-ProductPieces cut_product(const ProductStep& p) {
+MatmulPieces cut_matmul(const ProductStep& p) {
   const double flops = p.flops();
   // Each piece packs its operands anew: a few large ones, but more than one as soon as that pays.
   const auto wanted = static_cast<std::int64_t>(flops < 5e8 ? std::clamp(flops / 8e6, 1.0, 2.0) : std::clamp(flops / 1e9, 2.0, 64.0));
-  ProductPieces r{p, p};
+  MatmulPieces r{p, p};
   if (wanted == 1) return r;
   std::int64_t length = 0;
   const auto cut = [&](std::int64_t whole, std::int64_t unit) {
@@ -182,7 +182,7 @@ ProductPieces cut_product(const ProductStep& p) {
     r.last.batch[0].size = cut(p.batch[0].size, 1), r.piece.batch[0].size = length;
     r.step_a = p.batch[0].stride_a * length, r.step_b = p.batch[0].stride_b * length, r.step_out = p.batch[0].stride_out * length;
   } else if (p.m >= p.n || (wanted == 2 && p.m >= 128 && p.n <= 4 * p.m)) {
-    // Rows rather than columns: what is between other columns oneDNN leaves to its older kind of product.
+    // Rows rather than columns: what is between other columns oneDNN leaves to its older kind of matmul.
     r.last.m = cut(p.m, 64), r.piece.m = length;
     r.step_a = p.a_row * length, r.step_out = p.out_row * length;
   } else {
@@ -206,43 +206,43 @@ bool suits_blas(const ProductStep& p) {
   return lies_in_lines(p) && apart(p.a_row, p.a_col, p.m, p.k) && apart(p.b_row, p.b_col, p.k, p.n) && p.out_row >= p.n &&
          std::max({p.m, p.n, p.k, p.out_row}) <= most;
 }
-bool is_blas_product(const ProductStep& p) {
+bool is_blas_matmul(const ProductStep& p) {
   return p.dtype == p.right_dtype && p.dtype == p.out_dtype && (p.dtype == float64 || p.dtype.is_complex());
 }
-bool is_float32_product(const ProductStep& p) { return p.dtype == float32 && p.right_dtype == float32 && p.out_dtype == float32; }
+bool is_float32_matmul(const ProductStep& p) { return p.dtype == float32 && p.right_dtype == float32 && p.out_dtype == float32; }
 
 }  // namespace
 
 bool prefers_product(const ProductStep& p) {
-  // Products with vectors are bound by memory.
+  // Matmuls with vectors are bound by memory.
   if (p.m < 4 || p.n < 4 || p.k < 4) return false;
   const double multiplications = static_cast<double>(p.m) * static_cast<double>(p.n) * static_cast<double>(p.k);
   // Kernels run as fast as long as a matrix stays in the cache, and can take in what surrounds them. Of large matrices by a few columns
   // they read rows as memory has them. But numbers of 8 and 16 bits they widen one vector after the other.
-  const bool packed = has_packed_product(p.dtype, p.right_dtype, p.out_dtype);
+  const bool packed = has_packed_matmul(p.dtype, p.right_dtype, p.out_dtype);
   const bool is_skinny = p.n < 16 && p.dtype == float64 && static_cast<double>(p.m) * static_cast<double>(p.k) > 1e6;
   const double size = std::cbrt(multiplications);
   if (is_skinny) return false;
   if (packed && p.dtype.itemsize() == 1 && p.right_dtype.itemsize() == 1) return size > 32;
   if (packed && p.dtype == bfloat16 && p.right_dtype == bfloat16) return size > 48;
   if (packed && (p.dtype == float16 || p.dtype == float64)) return size > 300;
-  if (packed || is_float32_product(p) || (p.dtype.is_complex() && is_blas_product(p))) return size > 160;
-  return is_blas_product(p) && size > 600;
+  if (packed || is_float32_matmul(p) || (p.dtype.is_complex() && is_blas_matmul(p))) return size > 160;
+  return is_blas_matmul(p) && size > 600;
 }
 
 bool takes_product(const ProductStep& p) {
-  if (has_packed_product(p.dtype, p.right_dtype, p.out_dtype)) return true;
-  return is_float32_product(p) ? lies_in_lines(p) : is_blas_product(p) && suits_blas(p);
+  if (has_packed_matmul(p.dtype, p.right_dtype, p.out_dtype)) return true;
+  return is_float32_matmul(p) ? lies_in_lines(p) : is_blas_matmul(p) && suits_blas(p);
 }
 
-std::unique_ptr<Product> make_product(const ProductStep& p) {
-  if (!is_float32_product(p) || !lies_in_lines(p)) {
-    auto packed = make_packed_product(p);
-    return packed ? std::move(packed) : make_blas_product(p);
+std::unique_ptr<Matmul> make_matmul(const ProductStep& p) {
+  if (!is_float32_matmul(p) || !lies_in_lines(p)) {
+    auto packed = make_packed_matmul(p);
+    return packed ? std::move(packed) : make_blas_matmul(p);
   }
-  if (auto tiled = make_tiled_product(p)) return tiled;
+  if (auto tiled = make_tiled_matmul(p)) return tiled;
   try {
-    return std::make_unique<OneDnnProduct>(p);
+    return std::make_unique<OneDnnMatmul>(p);
   } catch (const dnnl::error& e) {
     throw CompileError(std::string("dot_general: oneDNN has no such matmul: ") + e.what());
   }

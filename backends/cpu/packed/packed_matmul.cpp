@@ -1,4 +1,4 @@
-#include "weft/backends/cpu/packed/packed_product.h"
+#include "weft/backends/cpu/packed/packed_matmul.h"
 
 #include <algorithm>
 #include <array>
@@ -190,7 +190,7 @@ Division divide(const ProductStep& p, const Unit& u) {
   Division d{.rows = p.m, .columns = p.n};
   for (const ProductStep::Batch& b : p.batch) d.matrices *= b.size;
   const auto threads = static_cast<double>(num_threads());
-  const double tasks = std::clamp(packed_product_steps(p) / kStepsOfTask, 1.0, 4 * threads);
+  const double tasks = std::clamp(packed_matmul_steps(p) / kStepsOfTask, 1.0, 4 * threads);
   if (tasks < 2) {
     d.matrices_a_task = d.matrices;
     return d;
@@ -218,15 +218,15 @@ Division divide(const ProductStep& p, const Unit& u) {
   d.row_parts = parts_of(p.m, d.rows), d.column_parts = parts_of(p.n, d.columns);
   return d;
 }
-/// The product of one part, or of the whole if there is one part.
+/// The matmul of one part, or of the whole if there is one part.
 ProductStep part_of(ProductStep p, const Division& d) {
   p.m = d.rows, p.n = d.columns;
   return p;
 }
 
-class PackedProduct final : public Product {
+class PackedMatmul final : public Matmul {
  public:
-  PackedProduct(const Recipe& recipe, const ProductStep& p)
+  PackedMatmul(const Recipe& recipe, const ProductStep& p)
       : p_(p), division_(divide(p, *recipe.unit)), part_(recipe, part_of(p, division_)) {}
 
   void run(const void* left, const void* right, void* result) const override {
@@ -262,9 +262,9 @@ class PackedProduct final : public Product {
 
 }  // namespace
 
-bool has_packed_product(DType a, DType b, DType out) { return find_recipe(a, b, out).unit != nullptr; }
+bool has_packed_matmul(DType a, DType b, DType out) { return find_recipe(a, b, out).unit != nullptr; }
 
-double packed_product_steps(const ProductStep& p) {
+double packed_matmul_steps(const ProductStep& p) {
   const Recipe recipe = find_recipe(p.dtype, p.right_dtype, p.out_dtype);
   if (!recipe.unit) return std::numeric_limits<double>::infinity();
   const auto number = [](std::int64_t n) { return static_cast<double>(n); };
@@ -276,8 +276,8 @@ double packed_product_steps(const ProductStep& p) {
 }
 
 template <class T>
-bool subtract_product(std::int64_t m, std::int64_t n, std::int64_t k, const T* a, MatrixStrides a_at, const T* b, MatrixStrides b_at,
-                      T* out, std::int64_t out_row) {
+bool subtract_matmul(std::int64_t m, std::int64_t n, std::int64_t k, const T* a, MatrixStrides a_at, const T* b, MatrixStrides b_at, T* out,
+                     std::int64_t out_row) {
   ProductStep p;
   p.dtype = p.right_dtype = p.out_dtype = sizeof(T) == 8 ? float64 : float32;
   p.m = m, p.n = n, p.k = k, p.a_row = a_at.row, p.a_col = a_at.column, p.b_row = b_at.row, p.b_col = b_at.column, p.out_row = out_row;
@@ -290,14 +290,14 @@ bool subtract_product(std::int64_t m, std::int64_t n, std::int64_t k, const T* a
   whole.run(reinterpret_cast<const char*>(a), reinterpret_cast<const char*>(b), reinterpret_cast<char*>(out), m, n, scratch);
   return true;
 }
-template bool subtract_product(std::int64_t, std::int64_t, std::int64_t, const float*, MatrixStrides, const float*, MatrixStrides, float*,
-                               std::int64_t);
-template bool subtract_product(std::int64_t, std::int64_t, std::int64_t, const double*, MatrixStrides, const double*, MatrixStrides,
-                               double*, std::int64_t);
+template bool subtract_matmul(std::int64_t, std::int64_t, std::int64_t, const float*, MatrixStrides, const float*, MatrixStrides, float*,
+                              std::int64_t);
+template bool subtract_matmul(std::int64_t, std::int64_t, std::int64_t, const double*, MatrixStrides, const double*, MatrixStrides, double*,
+                              std::int64_t);
 
-std::unique_ptr<Product> make_packed_product(const ProductStep& p) {
+std::unique_ptr<Matmul> make_packed_matmul(const ProductStep& p) {
   const Recipe recipe = find_recipe(p.dtype, p.right_dtype, p.out_dtype);
-  return recipe.unit ? std::make_unique<PackedProduct>(recipe, p) : nullptr;
+  return recipe.unit ? std::make_unique<PackedMatmul>(recipe, p) : nullptr;
 }
 
 }  // namespace weft::detail

@@ -1,4 +1,4 @@
-#include "weft/backends/cuda/products.h"
+#include "weft/backends/cuda/matmuls.h"
 
 #include <fmt/core.h>
 
@@ -61,7 +61,7 @@ const char* status_name(int status) {
     default: return "an unknown status";
   }
 }
-void check_product(int status, const char* call, const std::string& what, SourceLoc loc = {}) {
+void check_cublas(int status, const char* call, const std::string& what, SourceLoc loc = {}) {
   if (status != 0) throw DeviceError(fmt::format("{}: {} gives {} ({})", what, call, status_name(status), status), loc);
 }
 
@@ -72,7 +72,7 @@ bool times_algorithms() {
   return is_switched_on("WEFT_CUDA_TUNE", true) && !is_switched_on("WEFT_CUDA_DETERMINISTIC") && process_count() == 1;
 }
 
-/// What a device keeps for all products.
+/// What a device keeps for all matmuls.
 struct Shared {
   lt::Handle handle = nullptr;
   DevicePointer workspace = 0;
@@ -88,37 +88,36 @@ Choices& choices() {
 }
 Shared& shared_of(GpuDevice& device) {
   return kept_by<Shared>(device, [&](Shared& s) {
-    if (!s.handle) check_product(library().cublasLtCreate(&s.handle), "cublasLtCreate", device.label());
+    if (!s.handle) check_cublas(library().cublasLtCreate(&s.handle), "cublasLtCreate", device.label());
     if (!s.workspace) s.workspace = device.allocate(kWorkspaceBytes, "the matmuls' scratch memory");
   });
 }
 
 int data_type(DType t) { return t == float64 ? lt::kFloat64 : t == float16 ? lt::kFloat16 : t == bfloat16 ? lt::kBFloat16 : lt::kFloat32; }
 
-class LtProduct final : public GpuProduct {
+class LtMatmul final : public GpuMatmul {
  public:
-  LtProduct(GpuDevice& device, const ProductStep& p, const std::string& name) : device_(device), p_(p), shared_(shared_of(device)) {
+  LtMatmul(GpuDevice& device, const ProductStep& p, const std::string& name) : device_(device), p_(p), shared_(shared_of(device)) {
     what_ = fmt::format("{}: a matmul of {} x {} x {} {} of {}", device.label(), p.m, p.k, p.n, p.dtype.name(), name);
     try {
       describe();
       // Any that is aligned as those of arrays are: the library may look at it when it chooses.
       if (p_.bias)
-        check_product(
-            library().cublasLtMatmulDescSetAttribute(description_, lt::kBiasPointer, &shared_.workspace, sizeof shared_.workspace),
-            "cublasLtMatmulDescSetAttribute", what_);
+        check_cublas(library().cublasLtMatmulDescSetAttribute(description_, lt::kBiasPointer, &shared_.workspace, sizeof shared_.workspace),
+                     "cublasLtMatmulDescSetAttribute", what_);
       algorithm(kWholeVectors);
     } catch (...) {
       destroy();
       throw;
     }
   }
-  ~LtProduct() override { destroy(); }
+  ~LtMatmul() override { destroy(); }
 
   void run(DevicePointer a, DevicePointer b, DevicePointer out, DevicePointer bias, FunctionRef<SourceLoc()> line) override {
     const auto in_bytes = static_cast<DevicePointer>(p_.dtype.itemsize()), out_bytes = static_cast<DevicePointer>(p_.out_dtype.itemsize());
     a += static_cast<DevicePointer>(p_.a_offset) * in_bytes, b += static_cast<DevicePointer>(p_.b_offset) * in_bytes;
     const auto checked = [&](int status, const char* call) {
-      if (status != 0) check_product(status, call, what_, line());
+      if (status != 0) check_cublas(status, call, what_, line());
     };
     if (p_.bias)
       checked(library().cublasLtMatmulDescSetAttribute(description_, lt::kBiasPointer, &bias, sizeof bias),
@@ -149,8 +148,7 @@ class LtProduct final : public GpuProduct {
     const Library& l = library();
     const bool wide = p_.dtype == float64;
     const int compute = wide ? lt::kCompute64 : p_.dtype == float32 && allows_tf32() ? lt::kComputeTf32 : lt::kCompute32;
-    check_product(l.cublasLtMatmulDescCreate(&description_, compute, wide ? lt::kFloat64 : lt::kFloat32), "cublasLtMatmulDescCreate",
-                  what_);
+    check_cublas(l.cublasLtMatmulDescCreate(&description_, compute, wide ? lt::kFloat64 : lt::kFloat32), "cublasLtMatmulDescCreate", what_);
     const int transpose_b = p_.b_col == 1 ? lt::kAsIs : lt::kTransposed, transpose_a = p_.a_col == 1 ? lt::kAsIs : lt::kTransposed;
     set(lt::kTransposeA, transpose_b), set(lt::kTransposeB, transpose_a);
     int epilogue = p_.activation == ProductStep::Activation::relu   ? lt::kRelu
@@ -173,8 +171,8 @@ class LtProduct final : public GpuProduct {
   }
 
   void set(int attribute, int value) {
-    check_product(library().cublasLtMatmulDescSetAttribute(description_, attribute, &value, sizeof value), "cublasLtMatmulDescSetAttribute",
-                  what_);
+    check_cublas(library().cublasLtMatmulDescSetAttribute(description_, attribute, &value, sizeof value), "cublasLtMatmulDescSetAttribute",
+                 what_);
   }
 
   int multiply(DevicePointer a, DevicePointer b, DevicePointer out, const lt::Algorithm& algorithm) {
@@ -193,7 +191,7 @@ class LtProduct final : public GpuProduct {
   const lt::Algorithm& algorithm(std::uint32_t alignment) {
     const lt::Algorithm*& known = alignment == kWholeVectors ? whole_ : any_;
     if (known) return *known;
-    const std::lock_guard order(device_.order());  // first, as those have it who run a product
+    const std::lock_guard order(device_.order());  // first, as those have it who run a matmul
     const std::lock_guard lock(choices().mutex);
     const int count = times_algorithms() && alignment == kWholeVectors ? kCandidates : 1;
     const std::string question = fmt::format("{} {} {} {} {} {}", device_.name(), device_.target().architecture, device_.multiprocessors(),
@@ -208,7 +206,7 @@ class LtProduct final : public GpuProduct {
   std::vector<lt::Algorithm> ask(std::uint32_t alignment, int count) {
     const Library& l = library();
     lt::Preference preference = nullptr;
-    check_product(l.cublasLtMatmulPreferenceCreate(&preference), "cublasLtMatmulPreferenceCreate", what_);
+    check_cublas(l.cublasLtMatmulPreferenceCreate(&preference), "cublasLtMatmulPreferenceCreate", what_);
     const std::uint64_t bytes = kWorkspaceBytes;
     const char* call = "cublasLtMatmulPreferenceSetAttribute";
     int status = l.cublasLtMatmulPreferenceSetAttribute(preference, lt::kMaxWorkspace, &bytes, sizeof bytes);
@@ -222,7 +220,7 @@ class LtProduct final : public GpuProduct {
                                                 count, answers.data(), &found);
     }
     l.cublasLtMatmulPreferenceDestroy(preference);
-    check_product(status, call, what_);
+    check_cublas(status, call, what_);
     answers.resize(static_cast<std::size_t>(found));
     std::vector<lt::Algorithm> proposed;
     for (const lt::Heuristic& answer : answers)
@@ -238,7 +236,7 @@ class LtProduct final : public GpuProduct {
     const auto bytes_of = [](const lt::Algorithm& a) { return std::string(reinterpret_cast<const char*>(&a), sizeof a); };
     std::string best;
     try {
-      best = CodeCache::of_process().get({"cublaslt algorithm 1", std::to_string(driver().version), products_version(), question},
+      best = CodeCache::of_process().get({"cublaslt algorithm 1", std::to_string(driver().version), matmuls_version(), question},
                                          [&] { return bytes_of(proposed[timed(proposed)]); });
     } catch (const NoMemory&) {
     }
@@ -299,14 +297,13 @@ class LtProduct final : public GpuProduct {
   void layout(std::size_t which, DType t, std::uint64_t rows, std::uint64_t columns, std::int64_t distance, std::int64_t batch,
               std::int64_t stride) {
     const Library& l = library();
-    check_product(l.cublasLtMatrixLayoutCreate(&layout_[which], data_type(t), rows, columns, distance), "cublasLtMatrixLayoutCreate",
-                  what_);
+    check_cublas(l.cublasLtMatrixLayoutCreate(&layout_[which], data_type(t), rows, columns, distance), "cublasLtMatrixLayoutCreate", what_);
     if (batch == 1) return;
     const auto count = static_cast<std::int32_t>(batch);
-    check_product(l.cublasLtMatrixLayoutSetAttribute(layout_[which], lt::kBatchCount, &count, sizeof count),
-                  "cublasLtMatrixLayoutSetAttribute", what_);
-    check_product(l.cublasLtMatrixLayoutSetAttribute(layout_[which], lt::kBatchStride, &stride, sizeof stride),
-                  "cublasLtMatrixLayoutSetAttribute", what_);
+    check_cublas(l.cublasLtMatrixLayoutSetAttribute(layout_[which], lt::kBatchCount, &count, sizeof count),
+                 "cublasLtMatrixLayoutSetAttribute", what_);
+    check_cublas(l.cublasLtMatrixLayoutSetAttribute(layout_[which], lt::kBatchStride, &stride, sizeof stride),
+                 "cublasLtMatrixLayoutSetAttribute", what_);
   }
 
   void destroy() {
@@ -326,15 +323,15 @@ class LtProduct final : public GpuProduct {
 
 }  // namespace
 
-bool has_products() { return library().there; }
+bool has_matmuls() { return library().there; }
 
-std::string products_version() {
-  if (!has_products()) return "none";
+std::string matmuls_version() {
+  if (!has_matmuls()) return "none";
   return library().cublasLtGetVersion ? std::to_string(library().cublasLtGetVersion()) : "of a version that it does not tell";
 }
 
-std::unique_ptr<GpuProduct> make_product(GpuDevice& device, const ProductStep& p, const std::string& name) {
-  return std::make_unique<LtProduct>(device, p, name);
+std::unique_ptr<GpuMatmul> make_matmul(GpuDevice& device, const ProductStep& p, const std::string& name) {
+  return std::make_unique<LtMatmul>(device, p, name);
 }
 
 }  // namespace weft::detail::cuda

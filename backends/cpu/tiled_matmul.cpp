@@ -1,11 +1,11 @@
-// Products of float32 for processors with registers of 64 bytes, by code of weft's own. Tiles of 12 x 32 elements stay in registers. The
+// Matmuls of float32 for processors with registers of 64 bytes, by code of weft's own. Tiles of 12 x 32 elements stay in registers. The
 // left operand is read where it is, along either stride; the right one too, or copied into panels of 32 columns. Goto, van de Geijn,
 // "Anatomy of high-performance matrix multiplication" (2008).
 #include <algorithm>
 
 #include "weft/backends/cpu/dnnl_tools.h"
 #include "weft/backends/cpu/jit.h"
-#include "weft/backends/cpu/product.h"
+#include "weft/backends/cpu/matmul.h"
 #include "weft/runtime/host/thread_pool.h"
 
 #ifdef __x86_64__
@@ -169,8 +169,8 @@ namespace weft::detail {
 namespace {
 
 /// For each thread one piece at most, as each copies what it needs of the right operand; by the longer side, so that this is little.
-ProductPieces cut(const ProductStep& p) {
-  ProductPieces r{p, p};
+MatmulPieces cut(const ProductStep& p) {
+  MatmulPieces r{p, p};
   const auto wanted = static_cast<std::int64_t>(std::clamp(p.flops() / 4e6, 1.0, 1.0 * num_threads()));
   std::int64_t length = 0;
   const auto divide = [&](std::int64_t whole, std::int64_t unit) {
@@ -188,14 +188,14 @@ ProductPieces cut(const ProductStep& p) {
   return r;
 }
 
-class TiledProduct final : public Product {
+class TiledMatmul final : public Matmul {
  public:
-  explicit TiledProduct(const ProductStep& p) : a_offset_(p.a_offset), b_offset_(p.b_offset), pieces_(cut(p)) {}
+  explicit TiledMatmul(const ProductStep& p) : a_offset_(p.a_offset), b_offset_(p.b_offset), pieces_(cut(p)) {}
 
   void run(const void* left, const void* right, void* result) const override {
     const float *const a = static_cast<const float*>(left) + a_offset_, *const b = static_cast<const float*>(right) + b_offset_;
     auto* const out = static_cast<float*>(result);
-    const ProductPieces& c = pieces_;
+    const MatmulPieces& c = pieces_;
     parallel_for(c.pieces, [&](std::int64_t i) {
       auto* const panel = static_cast<float*>(library_scratch(kBlock * sizeof(float)));
       multiply(i + 1 == c.pieces ? c.last : c.piece, a + i * c.step_a, b + i * c.step_b, out + i * c.step_out, panel);
@@ -204,18 +204,18 @@ class TiledProduct final : public Product {
 
  private:
   const std::int64_t a_offset_, b_offset_;
-  const ProductPieces pieces_;
+  const MatmulPieces pieces_;
 };
 
 }  // namespace
 
-std::unique_ptr<Product> make_tiled_product(const ProductStep& p) {
+std::unique_ptr<Matmul> make_tiled_matmul(const ProductStep& p) {
   static const bool possible = native_vector_bytes() >= 64 && __builtin_cpu_supports("avx512f");
   // oneDNN is as good with matrices that are larger than the caches, and better with batches, with few rows, and a few percent with long
   // rows that are as it likes them.
   if (!possible || p.dtype != float32 || !p.batch.empty() || p.m < 4 * kRows || p.flops() > 3e8) return nullptr;
   if (p.a_col == 1 && p.b_col == 1 && p.k >= 256 && p.n % kColumns == 0 && p.flops() > 1.6e7) return nullptr;
-  return std::make_unique<TiledProduct>(p);
+  return std::make_unique<TiledMatmul>(p);
 }
 
 }  // namespace weft::detail
@@ -223,7 +223,7 @@ std::unique_ptr<Product> make_tiled_product(const ProductStep& p) {
 #else
 
 namespace weft::detail {
-std::unique_ptr<Product> make_tiled_product(const ProductStep&) { return nullptr; }
+std::unique_ptr<Matmul> make_tiled_matmul(const ProductStep&) { return nullptr; }
 }  // namespace weft::detail
 
 #endif

@@ -3,8 +3,8 @@
 #include <array>
 #include <complex>
 
+#include "weft/backends/cpu/matmul.h"
 #include "weft/backends/cpu/openblas.h"
-#include "weft/backends/cpu/product.h"
 #include "weft/core/errors/error.h"
 #include "weft/runtime/host/process_end.h"
 #include "weft/runtime/host/thread_pool.h"
@@ -43,16 +43,16 @@ void multiply_all(const ProductStep& p, std::size_t batch, const T* a, const T* 
 }
 
 template <class T>
-class BlasProduct final : public Product {
+class BlasMatmul final : public Matmul {
  public:
-  explicit BlasProduct(const ProductStep& p) : a_offset_(p.a_offset), b_offset_(p.b_offset), pieces_(cut_product(p)) {
+  explicit BlasMatmul(const ProductStep& p) : a_offset_(p.a_offset), b_offset_(p.b_offset), pieces_(cut_matmul(p)) {
     use_one_blas_thread();
   }
 
   void run(const void* left, const void* right, void* result) const override {
     const T *const a = static_cast<const T*>(left) + a_offset_, *const b = static_cast<const T*>(right) + b_offset_;
     auto* const out = static_cast<T*>(result);
-    const ProductPieces& c = pieces_;
+    const MatmulPieces& c = pieces_;
     parallel_for(c.pieces, [&](std::int64_t i) {
       const LibraryUse use;
       multiply_all(i + 1 == c.pieces ? c.last : c.piece, 0, a + i * c.step_a, b + i * c.step_b, out + i * c.step_out);
@@ -61,15 +61,15 @@ class BlasProduct final : public Product {
 
  private:
   const std::int64_t a_offset_, b_offset_;
-  const ProductPieces pieces_;
+  const MatmulPieces pieces_;
 };
 
 }  // namespace
 
-std::unique_ptr<Product> make_blas_product(const ProductStep& p) {
-  if (p.dtype == float64) return std::make_unique<BlasProduct<double>>(p);
-  if (p.dtype == complex64) return std::make_unique<BlasProduct<std::complex<float>>>(p);
-  if (p.dtype == complex128) return std::make_unique<BlasProduct<std::complex<double>>>(p);
+std::unique_ptr<Matmul> make_blas_matmul(const ProductStep& p) {
+  if (p.dtype == float64) return std::make_unique<BlasMatmul<double>>(p);
+  if (p.dtype == complex64) return std::make_unique<BlasMatmul<std::complex<float>>>(p);
+  if (p.dtype == complex128) return std::make_unique<BlasMatmul<std::complex<double>>>(p);
   throw CompileError("dot_general: OpenBLAS has no matmul of " + std::string(p.dtype.name()));
 }
 
