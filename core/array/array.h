@@ -46,7 +46,7 @@ struct ListStart {
 [[noreturn]] void throw_empty_array(SourceLoc loc);
 /// Copies the elements to `out`, converted to the dtype; waits for them, and throws where there are no values.
 void read_elements(const Array& x, DType as, void* out, const char* operation, SourceLoc loc);
-/// The address of the elements on the host; throws DTypeError if the dtype is not just `as`.
+/// The address of the elements on the host; throws DTypeError if the dtype is not `as`.
 const void* host_elements(const Array& x, DType as, SourceLoc loc);
 }  // namespace detail
 
@@ -97,7 +97,7 @@ class Array {
       return values;
     }
   }
-  /// The elements where they are, in row-major order, valid while an Array holds them. Throws DTypeError for another dtype.
+  /// The elements in place, in row-major order, without a copy; valid while an Array holds them. Throws DTypeError for another dtype.
   template <Scalar T>
   std::span<const T> data(SourceLoc loc = SourceLoc::here()) const {
     return {static_cast<const T*>(detail::host_elements(*this, detail::storage_dtype<T>(), loc)), static_cast<std::size_t>(size())};

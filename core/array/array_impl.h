@@ -21,11 +21,11 @@ class Buffer : public RefCounted {
   virtual std::size_t bytes() const = 0;
   virtual int device_id() const = 0;  ///< index in devices()
   virtual bool on_host() const = 0;
-  /// Whether nobody but the one handle can see the memory, so that it may be written again.
+  /// Whether the memory has one owner only, so that it may be overwritten.
   virtual bool exclusive() const { return unique(); }
 };
 
-/// Where the parts of an array are, for arrays on other places than one uncommitted default device. Implemented in runtime/sharding.
+/// The devices of an array and how it is sharded over them; absent for uncommitted arrays. Implemented in runtime/sharded.
 class Placement : public RefCounted {
  public:
   virtual std::string describe() const = 0;

@@ -6,7 +6,7 @@
 
 namespace weft {
 
-/// What `for (Array row : x)` goes by: the slices along the leading axis. Within a traced function the loop is unrolled.
+/// The iterator of `for (Array row : x)`: slices along the leading axis. Within a traced function the loop is unrolled.
 class RowIterator {
  public:
   using value_type = Array;
@@ -26,7 +26,7 @@ class RowIterator {
     ++row_;
     return before;
   }
-  /// Of two iterators of one array.
+  /// Compares positions; both iterators must be of one array.
   friend bool operator==(const RowIterator& a, const RowIterator& b) { return a.row_ == b.row_; }
 
  private:
@@ -38,7 +38,7 @@ RowIterator begin(const Array& x, SourceLoc loc = SourceLoc::here());
 RowIterator end(const Array& x);
 
 namespace detail {
-/// Whether R holds rows, of numbers or of rows, and how deep.
+/// The depth to which R nests rows of numbers: 1 for a range of numbers, 0 if it is none.
 template <class R>
 constexpr int nesting_of() {
   if constexpr (NumberRange<R>)

@@ -19,10 +19,10 @@ namespace detail {
 struct Aval {
   Shape shape;
   DType dtype = float32;
-  bool weak = false;  ///< a C++ number's type, which yields in promotion
+  bool weak = false;  ///< weakly typed: the type of a C++ number, which yields in promotion
   int ndim() const { return shape.size(); }
   std::int64_t size() const { return shape.num_elements(); }
-  /// The bytes of all elements; of more than 64 bits hold, 2^63 - 1.
+  /// The size of all elements in bytes, at most 2^63 - 1.
   std::int64_t bytes() const {
     std::int64_t n;
     return __builtin_mul_overflow(size(), std::int64_t{dtype.itemsize()}, &n) ? INT64_MAX : n;

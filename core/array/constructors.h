@@ -68,7 +68,7 @@ Array array(const M& matrix, SourceLoc loc = SourceLoc::here()) {
     detail::check_strided_source<M>();
   if constexpr (detail::StridedSource<M>) return detail::array_of_strided(detail::elements_of(matrix), nullptr, {}, loc);
 }
-/// The same, converted.
+/// A copy of such a matrix or view, converted to a dtype.
 template <class M, std::same_as<DType> D>
   requires(detail::HasAxes<M> && !std::is_convertible_v<const M&, Literal>)
 Array array(const M& matrix, D dtype, SourceLoc loc = SourceLoc::here()) {
@@ -78,7 +78,7 @@ Array array(const M& matrix, D dtype, SourceLoc loc = SourceLoc::here()) {
     detail::check_strided_source<M>();
   if constexpr (detail::StridedSource<M>) return detail::array_of_strided(detail::elements_of(matrix), nullptr, dtype, loc);
 }
-/// The same elements, (0, 0), (0, 1), ..., in another shape.
+/// A copy of such a matrix or view, its elements in row-major order, in another shape.
 template <class M>
   requires(detail::HasAxes<M> && !std::is_convertible_v<const M&, Literal>)
 Array array(const M& matrix, Shape shape, std::optional<DType> dtype = {}, SourceLoc loc = SourceLoc::here()) {
@@ -100,7 +100,7 @@ Array arange(detail::Number start, detail::Number stop, detail::Number step = 1,
 Array linspace(Arg start, Arg stop, Int num = 50, std::optional<DType> dtype = {});
 /// Ones on the k-th diagonal of an n x m matrix (m = n by default), zeros elsewhere.
 Array eye(Int n, std::optional<Int> m = {}, Int k = 0, DType dtype = float32, SourceLoc loc = SourceLoc::here());
-/// The same of an n x n matrix and its main diagonal: `eye(3, float64)`.
+/// The n x n identity matrix of a dtype: `eye(3, float64)`.
 Array eye(Int n, DType dtype, SourceLoc loc = SourceLoc::here());
 /// Ones on and below the k-th diagonal.
 Array tri(Int n, std::optional<Int> m = {}, Int k = 0, DType dtype = float32, SourceLoc loc = SourceLoc::here());

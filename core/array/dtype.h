@@ -41,7 +41,7 @@ inline constexpr DType bool_{0}, int8{1}, int16{2}, int32{3}, int64{4}, uint8{5}
     float32{11}, float64{12}, complex64{13}, complex128{14};
 
 namespace detail {
-/// What Jaxprs write `key<fry>`: the key of a threefry generator, two uint32 next to each other.
+/// The dtype of threefry keys, two uint32 next to each other; Jaxprs write it `key<fry>`.
 inline constexpr DType key_dtype{15};
 /// A dtype and whether it is weak: a C++ number's, which yields to an array's (JAX's weak types).
 struct WeakDType {
@@ -52,11 +52,11 @@ struct WeakDType {
 /// The common type of two operands by JAX's promotion lattice
 /// (https://docs.jax.dev/en/latest/type_promotion.html), 64-bit types always available. Throws DTypeError for a key and a number.
 WeakDType promote_types(WeakDType a, WeakDType b);
-/// By NumPy's or a Jaxpr's name. Returns false if there is no such dtype.
+/// Finds a dtype by NumPy's or a Jaxpr's name. Returns false if there is none of that name.
 bool find_dtype(std::string_view name, DType& out);
 }  // namespace detail
 
-/// The dtype that an operation on both gives: `promote_types(int32, float16) == float16`.
+/// The dtype of the result of an operation on both: `promote_types(int32, float16) == float16`.
 DType promote_types(DType a, DType b);
 
 }  // namespace weft

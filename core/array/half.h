@@ -5,7 +5,7 @@
 
 namespace weft::detail {
 
-/// The bits of the nearest number with the given widths; a double is rounded once, and any float is exact as a double.
+/// The bits of the nearest number of a format with these widths. A double is rounded once; any float is exact as a double.
 constexpr std::uint16_t round_to_small_float(double value, int exponent_bits, int mantissa_bits) {
   const auto bits = std::bit_cast<std::uint64_t>(value);
   const auto sign = static_cast<std::uint16_t>(bits >> 63 << 15);

@@ -16,7 +16,7 @@ struct ArrayImpl;
 }
 
 namespace detail {
-/// An integer as a position: an unsigned one is never negative, it is beyond every end.
+/// An integer as a position. An unsigned one that is too large becomes the largest int64, a position beyond every end.
 template <WholeNumber T>
 constexpr std::int64_t as_position(T i) {
   if constexpr (!std::is_enum_v<T>)

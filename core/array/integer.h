@@ -8,22 +8,22 @@
 namespace weft {
 
 namespace detail {
-/// What counts: integers and enumerators of an enum without `class`. A bool, a character and a floating number do not.
+/// Types that may be a count: integers and unscoped enumerations. bool, character types and floating-point types may not.
 template <class T>
 concept WholeNumber = ((std::integral<T> && !std::is_same_v<T, bool> && !std::is_same_v<T, char> && !std::is_same_v<T, wchar_t> &&
                         !std::is_same_v<T, char8_t> && !std::is_same_v<T, char16_t> && !std::is_same_v<T, char32_t>) ||
                        (std::is_enum_v<T> && std::is_convertible_v<T, long long>)) &&
                       sizeof(T) <= sizeof(std::int64_t);
 [[noreturn]] void throw_too_large(std::uint64_t value, SourceLoc loc);
-/// The first field of options that are not to be given in order: in `vmap(f, {0, 1})` the numbers are meant as axes of two arguments, not
-/// as in_axes and out_axes.
+/// The first field of options whose fields must be named: in `vmap(f, {0, 1})` the numbers are meant as the axes of two arguments, and must
+/// not be taken for in_axes and out_axes.
 struct NamedFields {
   explicit NamedFields() = default;
 };
 }  // namespace detail
 
-/// A size, a count, a step or a position: any integer, kept in 64 bits. What is not an integer does not convert to it; an unsigned number
-/// above 2^63 - 1 throws ShapeError.
+/// A size, a count, a step or a position: any integer, kept in 64 bits. Other types do not convert to it; an unsigned number above
+/// 2^63 - 1 throws ShapeError.
 class Int {
  public:
   template <detail::WholeNumber T>

@@ -46,7 +46,7 @@ constexpr DType storage_dtype() {
     return DType((std::is_signed_v<T> ? 1 : 5) + (sizeof(T) == 1 ? 0 : sizeof(T) == 2 ? 1 : sizeof(T) == 4 ? 2 : 3));
 }
 
-/// A float as a double, bit for bit: subnormal numbers are zeros to a processor that was told so, and are converted as integers.
+/// A float as a double. Subnormal numbers are converted by integer arithmetic, since a processor that flushes denormals reads them as 0.
 constexpr double widened(float v) {
   const auto bits = __builtin_bit_cast(std::uint32_t, v);
   if ((bits & 0x7f800000u) != 0) return static_cast<double>(v);
@@ -57,10 +57,10 @@ constexpr double widened(T v) {
   return static_cast<double>(v);
 }
 
-/// Any C++ number, held without loss: how numbers cross into the non-template part of the library.
+/// Any C++ number, held without loss; the parameter type of numbers in functions that are not templates.
 struct Number {
   enum class Kind { boolean, integer, unsigned_integer, floating, complex } kind = Kind::integer;
-  long long integer = 0;  ///< of a boolean or an integer; the bits of an unsigned one
+  long long integer = 0;  ///< the value of a boolean or an integer; the bits of an unsigned one
   double real = 0, imag = 0;
   Number() = default;
   template <Scalar T>

@@ -10,7 +10,7 @@
 namespace weft {
 
 namespace detail {
-/// Integers in a row: a vector, an array, a span.
+/// A contiguous range of integers: a vector, an array, a span.
 template <class R>
 concept WholeNumbers = requires(const R& r) {
   std::data(r);
@@ -34,7 +34,7 @@ class Shape {
   Shape(Int n) : Shape({n}) {}
   Shape(const std::vector<int>& dims);
   Shape(const std::vector<std::int64_t>& dims);
-  /// Of a vector, an array or a span of integers of any type.
+  /// From a vector, an array or a span of integers of any type.
   template <detail::WholeNumbers R>
   Shape(const R& dims, SourceLoc loc = SourceLoc::here()) : Shape(detail::whole_numbers(dims, loc)) {}
   Shape(const std::int64_t* begin, const std::int64_t* end);
@@ -62,7 +62,7 @@ class Shape {
   const std::int64_t* end() const { return begin() + size_; }
   std::int64_t* begin() { return heap_ ? heap_ : inline_; }
   std::int64_t* end() { return begin() + size_; }
-  /// The number of elements: the product of all sizes, 1 for `{}`; of more than 64 bits hold, 2^63 - 1.
+  /// The number of elements: the product of all sizes, 1 for `{}`, at most 2^63 - 1.
   std::int64_t num_elements() const {
     std::int64_t n = 1;
     bool overflows = false;

@@ -1,4 +1,4 @@
-// Matrices and views of other libraries as sources of array(...): they are known by their members, so that no header of theirs is included.
+// Matrices and views of other libraries as sources of array(...). They are known by their members; their headers are not included.
 #pragma once
 #include <concepts>
 #include <cstdint>
@@ -55,7 +55,7 @@ concept SparseMatrix = HasRowsAndColumns<M> && !StridedMatrix<M> && requires(con
   requires Scalar<typename M::Scalar>;
   m.outerSize();
 };
-/// What has more axes than its elements in a row tell of.
+/// A type with more axes than the flat range of its elements shows.
 template <class M>
 concept HasAxes = HasRowsAndColumns<M> || requires(const M& m) { m.extent(0); } || requires(const M& m) { m.dimensions(); } ||
                   requires(const M& m) { m.shape(); };
@@ -84,7 +84,7 @@ struct StridedElements {
   DType dtype = float32;
   Shape shape = {};
   std::vector<std::int64_t> strides = {};  ///< counted in elements
-  bool regular = true;                     ///< whether the strides tell it all
+  bool regular = true;                     ///< whether the strides describe the layout completely
 
   void add_axis(std::int64_t size, std::int64_t stride) {
     shape.push_back(size);
@@ -134,10 +134,10 @@ StridedElements elements_of(const M& m) {
   }
   return e;
 }
-/// The elements by their indices, the last one running fastest, in the shape that they have or in another one. Throws ShapeError if they
-/// don't fit it, or where no strides tell where they are.
+/// A copy of the elements in row-major order, in their own shape or in another one. Throws ShapeError if their number doesn't fit it, or
+/// where strides don't describe their layout.
 Array array_of_strided(const StridedElements& elements, const Shape* shape, std::optional<DType> as, SourceLoc loc);
-/// Copies them in that order.
+/// Copies the elements to `out` in row-major order.
 void copy_strided(const StridedElements& elements, void* out, SourceLoc loc);
 
 /// A sparse matrix's elements in row-major order, with zeros where it keeps none.
@@ -151,7 +151,7 @@ std::vector<typename M::Scalar> dense_elements(const M& m) {
   return out;
 }
 
-/// The sentence that a matrix is refused with whose elements can't be read.
+/// Fails to compile, with a sentence, for a matrix whose elements can't be read.
 template <class M>
 constexpr void check_strided_source() {
   static_assert(StridedSource<M>,

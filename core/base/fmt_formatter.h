@@ -23,10 +23,10 @@ Out write_text(std::string_view text, Out out) {
   return out;
 }
 
-/// A text padded as fmt pads a string by this format (`>10`). Throws fmt's format_error if it is none.
+/// The text padded as fmt pads a string by this format (`>10`). Throws fmt's format_error if it is not a format.
 std::string padded(std::string_view text, std::string_view format);
 
-/// What formatters of types share that print as one text: they take a width, fill and alignment, as a string does.
+/// The base of formatters of types that print as one text: they take a width, a fill and an alignment, as a string does.
 struct TextFormatter {
   template <class Context>
   constexpr auto parse(Context& ctx) {

@@ -4,7 +4,7 @@
 
 namespace weft::detail {
 
-/// A reference to a callable that outlives it: a parameter type, as light as two pointers.
+/// A non-owning reference to a callable, two pointers in size, for parameters. The callable must outlive it.
 template <class Signature>
 class FunctionRef;
 template <class R, class... A>

@@ -1,5 +1,5 @@
-// Where users' calls enter the library, and where it calls functions of theirs: foreign exceptions that leave it become Errors, and the
-// users' own pass through.
+// The boundary between the library and its user: calls into the library, and calls of the user's functions by it. Exceptions of other
+// libraries that would leave weft become Errors; exceptions of the user's functions pass through.
 #pragma once
 #include <utility>
 
@@ -7,14 +7,14 @@
 
 namespace weft::detail {
 
-/// Within a handler: throws the exception on. One that is not an Error, and not the user's own, becomes one: MemoryError, SystemError,
-/// IoError,
-/// ... `operation` names what was called. An Error without a line is given this one.
+/// Rethrows the exception that is being handled. One that is neither an Error nor the user's own becomes an Error of the fitting kind
+/// (MemoryError, SystemError, IoError, ...). `operation` names the function that was called. An Error without a line is given `where`. Must
+/// be called within a handler.
 [[noreturn]] void rethrow_as_error(const char* operation, SourceLoc where);
-/// Within a handler: the exception comes from a function of the user's, and is to reach the caller as it is.
+/// Records, within a handler, that the exception comes from a function of the user's, so that it reaches the caller unchanged.
 void note_users_exception();
 
-/// Calls f, where a call of the user's enters the library.
+/// Calls f, the body of a public function; exceptions that leave it go through rethrow_as_error.
 template <class F>
 decltype(auto) guarded(const char* operation, SourceLoc where, F&& f) {
   try {

@@ -11,8 +11,8 @@ namespace detail {
 class ErrorContext;
 }
 
-/// Base of all that the library throws; exceptions of the user's own, thrown in functions that the library calls, pass through unchanged.
-/// Copies share what they tell.
+/// The base of all exceptions that the library throws. Exceptions of the user's own, thrown in functions that the library calls, pass
+/// through unchanged. Copies of an Error share its text.
 class Error : public std::runtime_error {
  public:
   explicit Error(const std::string& message, SourceLoc where = {});

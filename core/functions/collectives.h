@@ -65,7 +65,7 @@ std::vector<std::pair<int, int>> pairs_of_shuffle(const std::vector<int>& perm);
 // Collectives (jax.lax's), inside vmap, pmap and shard_map with the named axis. Each takes a pytree and applies to its arrays. All throw
 // AxisError for a name that is not in scope.
 
-/// The sum over the axis, on all its devices. Of a number: the number times the axis size, a constant.
+/// The sum over the axis, on all its devices. The psum of a number is a constant, the number times the axis size.
 template <class T>
 detail::traced_t<T> psum(const T& x, AxisName axis, GroupOptions options = {}) {
   return detail::map_leaves(detail::to_traced(x), [&](const Array& a) { return detail::psum_of(a, axis, options); });
@@ -88,7 +88,7 @@ template <class T>
 detail::traced_t<T> all_gather(const T& x, AxisName axis, AllGatherOptions options = {}) {
   return detail::map_leaves(detail::to_traced(x), [&](const Array& a) { return detail::all_gather_of(a, axis, options); });
 }
-/// The sum over the axis, of which each device keeps its position along `scatter_dimension`, or with `tiled` its block.
+/// A reduce-scatter: of the sum over the axis each device keeps its position along `scatter_dimension`, or with `tiled` its block.
 template <class T>
 detail::traced_t<T> psum_scatter(const T& x, AxisName axis, PsumScatterOptions options = {}) {
   return detail::map_leaves(detail::to_traced(x), [&](const Array& a) { return detail::psum_scatter_of(a, axis, options); });
@@ -99,30 +99,30 @@ detail::traced_t<T> all_to_all(const T& x, AxisName axis, int split_axis, int co
   return detail::map_leaves(detail::to_traced(x),
                             [&](const Array& a) { return detail::all_to_all_of(a, axis, split_axis, concat_axis, options, "all_to_all"); });
 }
-/// What each pair (from, to) says; a device that nothing is sent to gets zeros.
+/// Sends each device's value along the pairs (from, to); a device that receives nothing gets zeros.
 template <class T>
 detail::traced_t<T> ppermute(const T& x, AxisName axis, const std::vector<std::pair<int, int>>& perm) {
   return detail::map_leaves(detail::to_traced(x), [&](const Array& a) { return detail::ppermute_of(a, axis, perm, "ppermute"); });
 }
-/// Device i gets what device perm[i] has.
+/// The value of device perm[i], on device i.
 template <class T>
 detail::traced_t<T> pshuffle(const T& x, AxisName axis, const std::vector<int>& perm) {
   const auto pairs = detail::pairs_of_shuffle(perm);
   return detail::map_leaves(detail::to_traced(x), [&](const Array& a) { return detail::ppermute_of(a, axis, pairs, "pshuffle"); });
 }
-/// The named axis and a dimension change places.
+/// Swaps the named axis and a dimension.
 template <class T>
 detail::traced_t<T> pswapaxes(const T& x, AxisName axis, int array_axis, GroupOptions options = {}) {
   return detail::map_leaves(detail::to_traced(x), [&](const Array& a) {
     return detail::all_to_all_of(a, axis, array_axis, array_axis, {false, options.axis_index_groups}, "pswapaxes");
   });
 }
-/// What the device at position `source` has, on all.
+/// The value of the device at position `source`, on all devices.
 template <class T>
 detail::traced_t<T> pbroadcast(const T& x, AxisName axis, int source) {
   return detail::map_leaves(detail::to_traced(x), [&](const Array& a) { return detail::pbroadcast_of(a, axis, source); });
 }
-/// The value, marked as different on the axis's devices.
+/// The value, marked as varying over the axis (see shard_map's check_vma).
 template <class T>
 detail::traced_t<T> pvary(const T& x, AxisName axis) {
   return detail::map_leaves(detail::to_traced(x), [&](const Array& a) { return detail::pvary_of(a, axis); });

@@ -31,9 +31,9 @@ class Padding {
   std::vector<std::pair<std::int64_t, std::int64_t>> widths_;
 };
 
-/// What each dimension is, a letter each: N the batch, C features, O and I the kernel's output and input features, any others spatial
-/// dimensions, found in all three by their letters. The default ones stand for batch or outputs first, then features, for any number of
-/// dimensions.
+/// The meaning of each dimension, one letter each: N the batch, C features, O and I the kernel's output and input features; any other
+/// letter is a spatial dimension and occurs in all three. The default ones stand for batch or outputs first, then features, for any number
+/// of dimensions.
 struct ConvDimensionNumbers {
   std::string lhs = "NCHW";  ///< of x
   std::string rhs = "OIHW";  ///< of the kernel
@@ -50,7 +50,7 @@ struct ConvOptions {
 /// jax.lax.conv_general_dilated: for each output position and output feature the sum of products of the kernel and the window of x there
 /// (the kernel is not reversed). Operands of different dtypes are promoted. Sizes that don't fit are a ShapeError.
 Array conv_general_dilated(Arg x, Arg kernel, Shape window_strides, Padding padding, ConvOptions options = {});
-/// The same of (batch, features, spatial ...) and (outputs, features, spatial ...), without options.
+/// conv_general_dilated of (batch, features, spatial ...) and (outputs, features, spatial ...), without options.
 Array conv(Arg x, Arg kernel, Shape window_strides, Padding padding);
 
 /// Options of conv_transpose.
@@ -64,7 +64,7 @@ Array conv_transpose(Arg x, Arg kernel, Shape strides, Padding padding, ConvTran
 
 /// The convolution of two vectors, as numpy.convolve: mode is "full", "same" or "valid".
 Array convolve(Arg a, Arg v, const std::string& mode = "full");
-/// The same without turning v round, conjugated; mode "valid" if not given, as numpy.correlate.
+/// The cross-correlation of two vectors, v conjugated and not reversed, as numpy.correlate; the default mode is "valid".
 Array correlate(Arg a, Arg v, const std::string& mode = "valid");
 
 struct PoolOptions {
@@ -73,9 +73,9 @@ struct PoolOptions {
 };
 /// The maximum over windows of the spatial dimensions of (batch, spatial ..., features); the batch may be missing (flax.linen.max_pool).
 Array max_pool(Arg x, Shape window, PoolOptions options = {});
-/// The minimum, likewise.
+/// The minimum over windows, as max_pool.
 Array min_pool(Arg x, Shape window, PoolOptions options = {});
-/// The mean, in which padding counts as zeros.
+/// The mean over windows, as max_pool; padding counts as zeros.
 Array avg_pool(Arg x, Shape window, PoolOptions options = {});
 
 /// Options of reduce_window.
@@ -103,7 +103,7 @@ Array reduce(Arg x, Arg init, F computation, Axis dimensions) {
   auto combine = [&](const std::vector<Array>& a, const std::vector<Array>& b) { return std::vector<Array>{computation(a[0], b[0])}; };
   return detail::reduce_with({x}, {init}, combine, dimensions)[0];
 }
-/// The same of several arrays together: `computation` takes two lists with a value of each, and gives one.
+/// A reduction of several arrays together: `computation` takes two lists, each with one value of each array, and returns such a list.
 template <class F>
 std::vector<Array> reduce(Args xs, Args init, F computation, Axis dimensions) {
   return detail::reduce_with(xs.args(), init.args(), computation, dimensions);

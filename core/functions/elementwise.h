@@ -143,7 +143,7 @@ Array logical_not(Arg x);
 Array logical_and(Arg x, Arg y);
 /// Whether one of them is not 0.
 Array logical_or(Arg x, Arg y);
-/// Whether just one of them is not 0.
+/// Whether exactly one of them is not 0.
 Array logical_xor(Arg x, Arg y);
 
 // Bits of integers (see also & | ^ ~ << >>).
@@ -164,7 +164,7 @@ Array conj(Arg x);
 /// re + i im, of two float32 or two float64 arrays.
 Array complex(Arg re, Arg im);
 
-/// An operand or none.
+/// An operand, or none.
 class OptionalArg {
  public:
   OptionalArg(None) {}
@@ -198,9 +198,9 @@ Array select_n(Arg which, const Cases&... cases) {
 /// Converted to the dtype: floats to integers truncate and saturate, NaN gives 0; to bool is x != 0; complex to real drops the imaginary
 /// part.
 Array convert(Arg x, DType dtype);
-/// The same.
+/// x converted to the dtype; another name of convert.
 Array astype(Arg x, DType dtype);
-/// The same bits as another dtype. Of smaller elements, a last dimension is added; of larger ones, the last is taken together.
+/// The same bits as another dtype. Smaller elements add a last dimension, larger ones consume the last dimension.
 Array bitcast_convert(Arg x, DType dtype);
 /// Rounded to a floating format of fewer bits, kept in x's dtype.
 Array reduce_precision(Arg x, Int exponent_bits, Int mantissa_bits);

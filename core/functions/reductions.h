@@ -46,7 +46,7 @@ inline Array std_(Arg x, ReduceOptions options) { return std_(std::move(x), none
 Array max(Arg x, Axis axis, ReduceOptions options = {});
 inline Array max(Arg x) { return max(std::move(x), none); }
 inline Array max(Arg x, ReduceOptions options) { return max(std::move(x), none, std::move(options)); }
-/// The minimum, likewise.
+/// The minimum, as max.
 Array min(Arg x, Axis axis, ReduceOptions options = {});
 inline Array min(Arg x) { return min(std::move(x), none); }
 template <class B>
@@ -64,7 +64,7 @@ inline Array min(Arg x, ReduceOptions options) { return min(std::move(x), none, 
 Array argmax(Arg x, Axis axis, ReduceOptions options = {});
 inline Array argmax(Arg x) { return argmax(std::move(x), none); }
 inline Array argmax(Arg x, ReduceOptions options) { return argmax(std::move(x), none, std::move(options)); }
-/// The first position of the minimum, likewise.
+/// The first position of the minimum, as argmax.
 Array argmin(Arg x, Axis axis, ReduceOptions options = {});
 inline Array argmin(Arg x) { return argmin(std::move(x), none); }
 inline Array argmin(Arg x, ReduceOptions options) { return argmin(std::move(x), none, std::move(options)); }
@@ -112,10 +112,10 @@ inline Array cumlogsumexp(Arg x, CumulativeOptions options) { return cumlogsumex
 namespace detail {
 /// The axes as positions in [0, ndim), all of them for `none`. Throws AxisError where one is out of range or given twice.
 std::vector<int> resolve_axes(const Axis& axis, const Arg& x, const char* operation);
-/// What an operation of floats takes and gives for this dtype: itself if it is floating or complex, else a float of 32 bits, or 64 for
-/// 64-bit integers.
+/// The dtype in which a floating-point operation on this dtype is computed: the dtype itself if it is floating or complex, else float32, or
+/// float64 for 64-bit integers.
 inline DType inexact_dtype(DType d) { return d.is_inexact() ? d : d.itemsize() == 8 ? float64 : float32; }
-/// float32 for 16-bit floats, in which sums are too coarse.
+/// The dtype in which sums are accumulated: float32 for 16-bit floats.
 inline DType wide_dtype(DType d) { return d == float16 || d == bfloat16 ? float32 : d; }
 /// convert(), or x itself where it has the dtype.
 Array as_dtype(const Array& x, DType dtype);

@@ -12,30 +12,30 @@ namespace weft {
 
 // Functions that move elements without computing with them. Negative axes count from the end; an axis that is not there is an AxisError.
 
-/// The same elements in row-major order. One size may be -1: what is left. Throws ShapeError if the numbers of elements differ.
+/// The same elements in row-major order. One size may be -1, and is inferred. Throws ShapeError if the numbers of elements differ.
 Array reshape(Arg x, Shape shape);
 /// The axes in the given order, or reversed. Throws AxisError unless each axis is named once.
 Array transpose(Arg x, Axis permutation);
 inline Array transpose(Arg x) { return transpose(std::move(x), none); }
-/// Two axes in each other's place.
+/// x with two axes interchanged.
 Array swapaxes(Arg x, int a, int b);
-/// The axes `source` come to be at `destination`, the others keep their order.
+/// x with the axes `source` moved to the positions `destination`; the other axes keep their order.
 Array moveaxis(Arg x, Axis source, Axis destination);
-/// Without the given axes, or without all axes of size 1. Throws ShapeError if one has another size.
+/// x without the given axes, or without all axes of size 1. Throws ShapeError if one has another size.
 Array squeeze(Arg x, Axis axis);
 inline Array squeeze(Arg x) { return squeeze(std::move(x), none); }
-/// With axes of size 1 that are at `axis` in the result.
+/// x with axes of size 1 inserted at the positions `axis` of the result.
 Array expand_dims(Arg x, Axis axis);
-/// As one dimension.
+/// x flattened to one dimension, in row-major order.
 Array ravel(Arg x);
-/// To a shape, as NumPy broadcasts: elements are repeated along leading dimensions that x lacks and where its size is 1.
+/// x broadcast to a shape as in NumPy: elements are repeated along leading dimensions that x lacks and where its size is 1.
 Array broadcast_to(Arg x, Shape shape);
-/// One after another along an axis, in which alone their sizes may differ; dtypes are promoted.
+/// The arrays joined along an axis; their sizes may differ in that axis only. dtypes are promoted.
 Array concatenate(Args xs, int axis = 0, SourceLoc loc = SourceLoc::here());
-/// One after another along a new axis; all have one shape, dtypes are promoted.
+/// The arrays joined along a new axis; all have one shape. dtypes are promoted.
 Array stack(Args xs, int axis = 0, SourceLoc loc = SourceLoc::here());
 
-/// A number of equal sections, or the indices at which to cut.
+/// The parameter of split: a number of equal sections, or the indices at which to cut.
 class Sections {
  public:
   template <detail::WholeNumber T>
@@ -54,7 +54,7 @@ class Sections {
 /// Consecutive pieces along an axis. Throws ShapeError if the axis can't be cut into that many equal sections.
 std::vector<Array> split(Arg x, Sections sections, int axis = 0);
 
-/// How many values to add around each axis: everywhere the same, the same before and after each axis, or a pair for each axis.
+/// The number of values to add before and after each axis: one number for all, one pair for all axes, or a pair for each axis.
 class PadWidth {
  public:
   template <detail::WholeNumber T>
@@ -71,15 +71,15 @@ class PadWidth {
  private:
   std::vector<std::pair<std::int64_t, std::int64_t>> widths_;
 };
-/// With `value` (converted to x's dtype) around the elements, as jnp.pad's mode "constant".
+/// x with `value` (converted to x's dtype) around the elements, as jnp.pad's mode "constant".
 Array pad(Arg x, PadWidth width, Arg value = 0);
-/// The axes from the last position to the first.
+/// x reversed along the axes.
 Array flip(Arg x, Axis axis);
 inline Array flip(Arg x) { return flip(std::move(x), none); }
-/// Each element moved `shift` positions on, the last ones to the front: one number for each axis, or for all; without an axis, of the
-/// flattened array.
+/// x with each element moved by `shift` positions, the last ones to the front. `shift` has one number for each axis, or one for all.
+/// Without an axis the flattened array is rolled.
 Array roll(Arg x, Shape shift, Axis axis = none);
-/// Each element n times in a row along an axis, or of the flattened array.
+/// x with each element repeated n times in a row along an axis; without an axis, the flattened array.
 Array repeat(Arg x, Int n, std::optional<Int> axis = {});
 /// The whole array repeated along each axis; whichever of x and reps has fewer dimensions is given leading ones of 1.
 Array tile(Arg x, Shape reps);

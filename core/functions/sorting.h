@@ -29,7 +29,7 @@ struct TopK {
 TopK top_k(Arg x, Int k);
 
 struct SearchOptions {
-  std::string side = "left";  ///< "left": in front of equal elements, "right": behind them
+  std::string side = "left";  ///< "left": before equal elements, "right": after them
 };
 /// For each element of v the position (int32) where it is to be inserted into `sorted`, of one dimension, so that it stays sorted.
 Array searchsorted(Arg sorted, Arg v, SearchOptions options = {});

@@ -1,4 +1,4 @@
-// Values that go with a composite's name: what a kernel for it needs to know beside its operands.
+// The attributes of a composite: values, beside its operands, that a kernel for it needs.
 #pragma once
 #include <string>
 #include <utility>
@@ -8,7 +8,7 @@
 
 namespace weft {
 
-/// A bool, an integer, a number or a text.
+/// The value of an attribute: a bool, an integer, a floating-point number or a text.
 class Attribute {
  public:
   enum class Kind { boolean, integer, number, text };

@@ -16,7 +16,7 @@ class Policy {
   Policy(const Policy& a, const Policy& b) : kind_(Kind::either), parts_{a, b} {}
   Kind kind() const { return kind_; }
   const std::vector<std::string>& names() const { return names_; }
-  /// Those that a policy of kind `either` is made of.
+  /// The policies that a policy of kind `either` combines.
   const std::vector<Policy>& parts() const { return parts_; }
   friend bool operator==(const Policy&, const Policy&) = default;
 
@@ -27,24 +27,24 @@ class Policy {
 };
 
 namespace policies {
-// None is ever destroyed.
+// These objects are never destroyed.
 
-/// Nothing but the inputs.
+/// Saves the inputs only.
 inline const Policy& nothing_saveable = *new Policy;
-/// Everything: as without checkpoint.
+/// Saves every value, as without checkpoint.
 inline const Policy& everything_saveable = *new Policy(Policy::Kind::everything);
-/// Results of matrix products and convolutions.
+/// Saves the results of matrix products and convolutions.
 inline const Policy &dots_saveable = *new Policy(Policy::Kind::dots), &checkpoint_dots = dots_saveable;
-/// Results of matrix products without batch dimensions.
+/// Saves the results of matrix products without batch dimensions.
 inline const Policy &dots_with_no_batch_dims_saveable = *new Policy(Policy::Kind::dots_with_no_batch_dims),
                     &checkpoint_dots_with_no_batch_dims = dots_with_no_batch_dims_saveable;
-/// Values that checkpoint_name has given one of these names.
+/// Saves values that checkpoint_name has given one of these names.
 Policy save_only_these_names(std::initializer_list<const char*> names);
-/// Values that checkpoint_name has given any other name.
+/// Saves values that checkpoint_name has given any other name.
 Policy save_any_names_but_these(std::initializer_list<const char*> names);
-/// All values, named or not, but those that checkpoint_name has given one of these names.
+/// Saves all values, named or not, except those that checkpoint_name has given one of these names.
 Policy save_anything_except_these_names(std::initializer_list<const char*> names);
-/// What either policy saves.
+/// Saves what either policy saves.
 Policy save_from_both_policies(const Policy& a, const Policy& b);
 }  // namespace policies
 

@@ -63,13 +63,13 @@ using ParamsRef = Ref<const ParamsBase>;
 struct Eqn {
   /// The primitive's name, as in the Jaxpr's text.
   std::string primitive() const;
-  /// The user's line that made it.
+  /// The line of the user's call that made it.
   SourceLoc where() const { return loc; }
 
   const detail::Primitive* op = nullptr;
   detail::ParamsRef params;
   std::vector<detail::Atom> inputs;
-  std::vector<detail::Var> outputs;  ///< consecutive
+  std::vector<detail::Var> outputs;  ///< consecutive numbers
   SourceLoc loc;
 };
 
@@ -79,7 +79,7 @@ class Jaxpr : public detail::Callable<Jaxpr> {
   /// The empty program: no inputs, no results.
   Jaxpr();
   explicit Jaxpr(detail::Ref<const detail::JaxprData> data) : data_(std::move(data)) {}
-  /// Called with its flat inputs; one Array for each output.
+  /// Evaluates the program on its flat inputs. Returns one Array for each output.
   template <class... A>
   std::vector<Array> call(SourceLoc loc, const A&... args) const {
     return run({Arg(args, loc)...}, loc);
@@ -90,10 +90,10 @@ class Jaxpr : public detail::Callable<Jaxpr> {
   std::vector<ShapeDtypeStruct> out_avals() const;
   /// Throws Error if the program breaks a rule of the IR: a variable used before it is bound, a type that the primitive doesn't give, ...
   void check() const;
-  /// The same program, source lines aside.
+  /// Whether the programs are equal except for source lines.
   friend bool operator==(const Jaxpr& a, const Jaxpr& b);
   friend std::ostream& operator<<(std::ostream& os, const Jaxpr& j);
-  /// In JAX's notation, as fmt prints it.
+  /// The program in JAX's notation, as fmt prints it.
   std::string to_string() const;
 
   /// For the library.
@@ -140,10 +140,10 @@ class JaxprBuilder {
   std::vector<Atom> add_eqn(const Primitive& op, ParamsRef params, std::vector<Atom> inputs, std::span<const Aval> out_avals,
                             SourceLoc loc);
   const Aval& aval(Atom a) const;
-  /// Freezes. Variables are renumbered so that constants are first; unused constants are dropped.
+  /// The finished program. Variables are renumbered so that constants come first; unused constants are dropped.
   Jaxpr finish(std::vector<Atom> outputs) &&;
 
-  /// For a trace that computes values on demand (provisional numbering: in order of addition).
+  /// The equations so far, for a trace that computes values on demand. Their variables are numbered in order of addition.
   const std::vector<Eqn>& eqns() const { return eqns_; }
   /// The equation that binds a variable, or -1 for an input or a constant.
   int defining_eqn(Var v) const { return defined_by_[v]; }

@@ -48,7 +48,7 @@ enum class ScalarOp {
   bitcast,  // same size
 };
 
-/// Functions that expand to polynomials in the operations above (backends/codegen/math).
+/// Mathematical functions; backends/codegen/math expands them into the operations above.
 enum class MathFunction {
   exp,
   exp2,
@@ -136,16 +136,16 @@ class KernelBuilder {
   /// A real function; float16 and bfloat16 are computed in float32.
   V math(MathFunction f, V a);
   V math(MathFunction f, V a, V b);
-  /// Where the condition holds the library's function, element by element, else `fast`: for arguments that are rare or hard. Cheap as long
-  /// as the condition holds nowhere. The operands are of float32 or float64.
+  /// Selects `fast` where the condition is false, and elsewhere calls the C library's function element by element: for rare or hard
+  /// arguments. Cheap while the condition is false everywhere. The operands are of float32 or float64.
   virtual V call_where(V condition, MathFunction f, std::span<const V> operands, V fast) = 0;
 
  protected:
-  /// The two places where an implementation gets to work: real dtypes other than float16 and bfloat16 for arithmetic (conversions, selects,
-  /// bit casts, reads of them do arrive).
+  /// What an implementation provides. Arithmetic is emitted for real dtypes other than float16 and bfloat16 only; conversions, selects and
+  /// bit casts for all real dtypes.
   virtual V emit(ScalarOp op, DType result, std::span<const V> operands) = 0;
   virtual V emit_constant(DType dtype, double floating, std::int64_t integer) = 0;
-  /// Default: expand_math of backends/codegen.
+  /// Usually expand_math (backends/codegen/math).
   virtual V emit_math(MathFunction f, std::span<const V> operands) = 0;
 
  private:

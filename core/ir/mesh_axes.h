@@ -9,8 +9,8 @@
 
 namespace weft::detail {
 
-/// Named axes in row-major order. `device_ids` lists devices in that order; empty: the first ones there are. It may hold more than the mesh
-/// has: spare ones, over which nested maps may spread.
+/// Named axes in row-major order. `device_ids` lists the devices in that order; if it is empty, the mesh is over the first devices. It may
+/// list more devices than the mesh has positions; nested maps may spread over those.
 struct MeshAxes {
   std::vector<std::string> names;
   std::vector<std::int64_t> sizes;
@@ -40,15 +40,15 @@ void read_param(ParamReader& r, SpecList& v);
 std::string to_string(const PartitionSpec& spec);
 void read_spec(ParamReader& r, PartitionSpec& v);
 
-/// Why a spec doesn't fit a mesh (an unknown axis, or one named twice) or a shape on it (not divisible); empty if it does.
+/// The reason why a spec doesn't fit a mesh (an unknown axis, or one named twice) or a shape on it (not divisible); empty if it fits.
 std::string spec_problem(const MeshAxes& mesh, const PartitionSpec& spec);
 std::string spec_problem(const MeshAxes& mesh, const PartitionSpec& spec, const Shape& shape);
 /// The shape of one device's block, and of the whole made of such blocks.
 Shape block_shape(const MeshAxes& mesh, const PartitionSpec& spec, const Shape& whole);
 Shape whole_shape(const MeshAxes& mesh, const PartitionSpec& spec, const Shape& block);
-/// Where the block of the device at a position begins.
+/// The start of the block of the device at a position.
 std::vector<std::int64_t> block_start(const MeshAxes& mesh, const PartitionSpec& spec, const Shape& block, std::int64_t position);
-/// Mesh axes that a spec doesn't name.
+/// The mesh axes that a spec doesn't name.
 std::vector<std::string> unnamed_axes(const MeshAxes& mesh, const PartitionSpec& spec);
 
 }  // namespace weft::detail

@@ -105,7 +105,7 @@ struct ParamFunctions {
     });
     return out;
   }
-  /// The same parameters with each sub-program replaced by `f` of it.
+  /// The same parameters with each sub-program replaced by `f` applied to it.
   static ParamsRef map_jaxprs(const ParamsBase& p, Jaxpr (*f)(const Jaxpr&, void*), void* context) {
     P copy = params_as<P>(p);
     each_field(copy, [&](std::string_view, auto& field) {

@@ -30,12 +30,12 @@ class PartitionSpec {
     std::vector<std::string> names_;
     bool absent_ = false;
   };
-  /// Nothing is divided.
+  /// The spec of a replicated array: no dimension is sharded.
   PartitionSpec() = default;
   /// An entry for each dimension. One dimension over two axes is `PartitionSpec{{"x", "y"}}`.
   explicit PartitionSpec(Entry a, Entry b = Entry::absent(), Entry c = Entry::absent(), Entry d = Entry::absent(),
                          Entry e = Entry::absent(), Entry f = Entry::absent());
-  /// Of the mesh axes of each dimension.
+  /// A spec from the mesh axes of each dimension.
   static PartitionSpec of(std::vector<std::vector<std::string>> dims) {
     PartitionSpec out;
     out.dims_ = std::move(dims);
@@ -43,19 +43,19 @@ class PartitionSpec {
   }
   friend bool operator==(const PartitionSpec&, const PartitionSpec&) = default;
 
-  /// The mesh axes of each dimension; dimensions beyond the last are not divided.
+  /// The mesh axes of each dimension; dimensions beyond the last are not sharded.
   const std::vector<std::vector<std::string>>& dims() const { return dims_; }
-  /// Of dimension d, also beyond the last.
+  /// The mesh axes of dimension d; none beyond the last entry.
   const std::vector<std::string>& axes_of(int d) const;
   bool names(const std::string& axis) const;
-  /// Without entries at the end that divide nothing.
+  /// The spec without trailing entries that name no axis.
   PartitionSpec trimmed() const;
 
  private:
   std::vector<std::vector<std::string>> dims_;
 };
 
-/// Names that would take a letter from the programs that say `using namespace weft`; `using weft::sharding::P;` brings them in.
+/// Names so short that `using namespace weft` must not bring them in; write `using weft::sharding::P;`.
 namespace sharding {
 /// PartitionSpec's short name. A function: `P({"x", "y"})` is one dimension over two axes, where the constructor needs braces.
 PartitionSpec P(PartitionSpec::Entry a = PartitionSpec::Entry::absent(), PartitionSpec::Entry b = PartitionSpec::Entry::absent(),

@@ -29,7 +29,7 @@ namespace weft::detail {
 class KernelBuilder;  // core/ir/kernel_builder.h: what an elementwise primitive's lower() writes its expression with
 struct KernelValue;
 
-/// What a primitive is to a backend: each kind has one emitter. Closed; primitives are open.
+/// How a backend implements a primitive: each kind has one emitter. The set of kinds is closed, that of primitives is open.
 enum class Kind {
   elementwise,  ///< results at an index depend on the operands at that index; lower()
   movement,     ///< each element of each result is one operand element or a fill value: movement()
@@ -103,15 +103,15 @@ struct JvpResult {
   std::vector<Tangent> tangents;
 };
 
-/// An operand of an equation being transposed: linear (its cotangent is asked for), or a known value.
+/// An operand of an equation being transposed: linear, so that its cotangent is wanted, or a known value.
 class Operand {
  public:
   Operand(const Eqn& eqn, std::size_t position, const Aval& type, std::optional<Array> known)
       : aval(type), eqn_(&eqn), position_(position), value_(std::move(known)) {}
   Aval aval;
   bool is_linear() const { return !value_; }
-  /// The value of an operand that a rule must know. Throws TracerError, with the operation and its line, where the operand is linear: then
-  /// the program is not.
+  /// The operand's value, where a rule needs it. Throws TracerError, with the operation and its line, for a linear operand: the program is
+  /// then not linear.
   const Array& known() const {
     if (!value_) throw_not_linear();
     return *value_;
@@ -171,26 +171,26 @@ struct ReferenceContext {
   }
 };
 
-/// Where an element of a movement's operand goes: operand coordinate d is ((scale * result coordinate[out_dim] + offset) /
-/// divisor), modulo `modulus` if that is not 0, or just offset if out_dim is -1. Where `guarded`, a coordinate out of range or not
-/// divisible means the fill value (operand 1 of pad).
+/// The index map of a movement: operand coordinate d is ((scale * result coordinate[out_dim] + offset) / divisor), modulo `modulus` if
+/// that is not 0; it is `offset` if out_dim is -1. Where `guarded`, a coordinate out of range or not divisible means the fill value
+/// (operand 1 of pad).
 struct MovementDim {
   int out_dim = -1;
   std::int64_t scale = 0, offset = 0, divisor = 1;
-  std::int64_t modulus = 0;  ///< only of tile
+  std::int64_t modulus = 0;  ///< not 0 for tile only
 };
 struct Movement {
   std::vector<MovementDim> dims;  ///< one for each dimension of the operand
   bool guarded = false;
   bool reshape = false;         ///< instead of dims: the element with the same row-major position
   std::vector<int> order = {};  ///< of a reshape: the operand's dimensions, slowest first, that the position counts; empty: in order
-  /// Of a concatenate kind: the operand holds the result elements whose coordinate `part_dim` is in [part_begin, part_end).
+  /// For kind concatenate: the operand holds the result elements whose coordinate `part_dim` is in [part_begin, part_end).
   int part_dim = -1;
   std::int64_t part_begin = 0, part_end = 0;
 };
 
-/// The associative and commutative operation of a primitive that reduces, or of an elementwise one of two operands that is it. Identity:
-/// the value that reducing nothing gives.
+/// The associative and commutative operation of a primitive that reduces, and of the binary elementwise primitive that computes it. Its
+/// identity is the result of reducing no elements.
 enum class Combiner { sum, prod, max, min, logical_and, logical_or, bit_xor, logsumexp };
 
 struct CollectiveRules;
@@ -204,7 +204,7 @@ struct Primitive {
   void (*abstract_eval)(const OpContext&, std::vector<Aval>& out);
   std::vector<Tangent> (*jvp)(const JvpContext&);  ///< null: jvp_call, or not differentiable
   JvpResult (*jvp_call)(const JvpContext&);        ///< primals and tangents at once
-  JvpResult (*linearize_call)(const JvpContext&);  ///< the same, the tangents' part as equations that are linear in the tangents
+  JvpResult (*linearize_call)(const JvpContext&);  ///< the same, with the tangents computed by equations that are linear in them
   std::string_view not_differentiable;             ///< why there is no derivative; empty if there is one or it is zero
   std::vector<Tangent> (*transpose)(const TransposeContext&);  ///< null: not linear in any operand
   BatchResult (*batch)(const BatchContext&);
@@ -214,11 +214,11 @@ struct Primitive {
       std::span<const KernelValue>);  ///< elementwise; id -1 where there is no lowering for the operands' dtypes: then run reference()
   /// Kind movement: from operand 0 to result `which`. Kind concatenate: from operand `which` to result 0.
   Movement (*movement)(const ParamsBase&, std::span<const Aval> in, const Aval& out, int which);
-  std::optional<Combiner> combiner;        ///< of what reduces, also over devices; of an elementwise one that is it
+  std::optional<Combiner> combiner;        ///< the operation of a reduction, also over devices, or of a binary elementwise primitive
   const CollectiveRules& (*collective)();  ///< kind collective: core/ops/collective/collective.h
-  /// Kind call has one of these two. The sub-program that gives the results when it is run on the operands as they are:
+  /// Kind call has one of these two. Either the sub-program that computes the results from the operands as they are,
   const Jaxpr& (*body)(const ParamsBase&);
-  /// or the program of all operands that gives the results, made for them; its sub-programs are parts of that.
+  /// or a function that makes such a program for the operands; the sub-programs among the parameters are parts of it.
   Jaxpr (*call_body)(const ParamsBase&, std::span<const Aval> in);
 
   bool (*params_equal)(const ParamsBase&, const ParamsBase&);
@@ -351,10 +351,10 @@ inline constexpr Primitive primitive_of = make_primitive<Op>();
 using PrimitiveList = std::span<const Primitive* const>;
 /// All primitives, sorted by name.
 const std::vector<const Primitive*>& all_primitives();
-/// By name, or null.
+/// The primitive of a name, or null.
 const Primitive* find_primitive(std::string_view name);
 
-/// Applies a primitive: checks the operands, then stages an equation into the current trace, or executes where there is none.
+/// Applies a primitive: checks the operands, then stages an equation into the current trace, or executes it where there is no trace.
 std::vector<Array> bind_primitive(const Primitive& op, ParamsRef params, std::span<const Array> inputs, SourceLoc loc);
 /// The results' types; throws what abstract_eval throws.
 std::vector<Aval> infer(const Primitive& op, const ParamsBase& params, std::span<const Aval> in, SourceLoc loc);
@@ -362,7 +362,7 @@ template <class Op>
 std::vector<Array> bind_all(typename Op::Params params, std::span<const Array> inputs, SourceLoc loc) {
   return bind_primitive(primitive_of<Op>, make_params(std::move(params)), inputs, loc);
 }
-/// Of a primitive with one result.
+/// The same for a primitive with one result.
 template <class Op>
 Array bind_one(typename Op::Params params, std::initializer_list<Array> inputs, SourceLoc loc) {
   return bind_primitive(primitive_of<Op>, make_params(std::move(params)), std::span(inputs.begin(), inputs.size()), loc)[0];

@@ -1,4 +1,4 @@
-// Dead code in loops and branches: the parts of them on which the results that are read depend.
+// Dead code elimination in loops, branches and calls: keeps the parts on which results that are read depend.
 #pragma once
 #include <optional>
 #include <span>
@@ -18,20 +18,20 @@ struct PruneContext {
   }
 };
 
-/// Where a result of the equation comes from afterwards.
+/// Where a result of the original equation comes from after pruning.
 struct PrunedResult {
   enum class From { nowhere, result, operand } from = From::nowhere;  ///< nowhere: it is not read
   std::size_t index = 0;                                              ///< of the new equation's results, or of the old one's operands
 };
-/// The equation without what nobody reads: same primitive, other parameters, some of its operands and results.
+/// The pruned equation: the same primitive with other parameters, and some of the operands and results.
 struct PrunedEqn {
   ParamsRef params;
-  std::vector<std::size_t> inputs;    ///< operands that stay, by their position
-  std::vector<std::size_t> outputs;   ///< results that stay, by their position
-  std::vector<PrunedResult> results;  ///< one for each result that there was
+  std::vector<std::size_t> inputs;    ///< positions of the operands that stay
+  std::vector<std::size_t> outputs;   ///< positions of the results that stay
+  std::vector<PrunedResult> results;  ///< one for each result of the original equation
 };
 
-/// Nothing: all of it is needed.
+/// Rules for pruning an equation; they return nullopt where all of it is live.
 struct PruneTransform {
   static constexpr std::string_view name = "prune", doc = "Computes only what is read of its results.";
   static constexpr Kind every = Kind::control;
@@ -40,8 +40,8 @@ struct PruneTransform {
 template <class Op>
 using PruneRule = Rule<PruneTransform, Op>;
 
-/// What these results depend on, as a program with these of the inputs, in this order: every one that is read must be among them. Removes
-/// unused equations, and prunes those that stay.
+/// The program that computes these results from these inputs, in the given order. The inputs must include all those on which the results
+/// depend. Unused equations are removed, the others are pruned.
 Jaxpr live_part(const Jaxpr& j, const std::vector<std::size_t>& inputs, const std::vector<std::size_t>& outputs);
 
 }  // namespace weft::detail

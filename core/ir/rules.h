@@ -1,10 +1,10 @@
-// Rules of transforms that are looked up by primitive: an open table for each transform, beside the rules that every primitive must have
+// Open rule tables, one for each transform, looked up by primitive: for rules beside those that every primitive must have
 // (core/ir/primitive.h). A rule is declared at namespace scope of the file that holds its operation, or of any other file, also outside of
 // the library:
 //
 //     struct Jet { using Function = Series(const JetContext&); };       // a transform: the signature of its rules
 //     const Rule<Jet, Tanh> tanh_jet([](const JetContext& c) { ... });  // its rule for one operation
-//     Jet::Function* rule = find_rule<Jet>(*e.op);                      // null where there is none: the transform says what that means
+//     Jet::Function* rule = find_rule<Jet>(*e.op);                      // null where there is none; the transform decides what that means
 //
 // A transform may have a `name` and a `doc`; then docs/operations.md says which operations have a rule. With `every = Kind::control` a test
 // fails (tests/ops/coverage.cpp) where one of that kind has none.
@@ -13,16 +13,16 @@
 
 namespace weft::detail {
 
-/// Functions by primitive, of any one type. Rules may be added while others are looked up: a plugin brings its own when it is opened.
+/// A map from primitives to functions of one type. Thread-safe: rules may be added during look-ups, as by a plugin when it is opened.
 class RuleTable {
  public:
   using Function = void();
-  /// Tables with a name are listed.
+  /// A table with a name is listed by rule_tables().
   RuleTable(std::string_view name, std::string_view doc, std::optional<Kind> every);
   RuleTable(const RuleTable&) = delete;
   RuleTable& operator=(const RuleTable&) = delete;
   ~RuleTable() = delete;  // lives as long as the process
-  /// The later of two rules for one primitive holds.
+  /// Adds a rule. A later rule for the same primitive replaces an earlier one.
   void add(const Primitive& op, Function* rule);
   Function* find(const Primitive& op) const;
   /// All primitives that have a rule, sorted by name.
@@ -66,7 +66,7 @@ struct Rule {
   }
 };
 
-/// The same for an operation whose struct another file holds.
+/// The declaration of a rule for an operation whose struct is in another file.
 template <class Transform>
 struct RuleOf {
   RuleOf(const Primitive& op, typename Transform::Function* rule) {
@@ -74,19 +74,19 @@ struct RuleOf {
   }
 };
 
-/// Operations whose one result is their operand, for whom there is nothing to compute; the rule itself is never called.
+/// Marks operations whose one result is their operand, so that nothing is computed; the rule itself is never called.
 struct IdentityTransform {
   static constexpr std::string_view name = "identity", doc = "Its result is its operand.";
   using Function = void();
 };
 
-/// Floating-point operations of an equation that a library's routine runs, for cost estimates; none are counted without a rule.
+/// The number of floating-point operations of an equation that a library routine runs, for cost estimates; 0 without a rule.
 struct FlopsTransform {
   static constexpr std::string_view name = "flops", doc = "What a library routine for it costs.";
   using Function = double(const ParamsBase& params, std::span<const Aval> in, const Aval& out);
 };
-/// An equation of one operand and one result between two transposes (by permutations) as one of the operand before them; nothing where
-/// that is no single operation.
+/// Rules that replace transpose, equation, transpose by one equation on the operand of the first transpose; for equations with one operand
+/// and one result. nullopt where no single operation does that.
 struct OtherEquation {
   const Primitive* op;
   ParamsRef params;
@@ -95,12 +95,12 @@ struct BetweenTransposesTransform {
   static constexpr std::string_view name = "between_transposes", doc = "What it is between two transposes.";
   using Function = std::optional<OtherEquation>(const ParamsBase& params, const std::vector<int>& before, const std::vector<int>& after);
 };
-/// Operations of kind effect that talk to the outside, and run just as often as the program says; the rule itself is never called.
+/// Marks operations of kind effect that perform input or output, and must run exactly as often as the program says; never called.
 struct IoTransform {
   static constexpr std::string_view name = "io", doc = "It talks to the outside.";
   using Function = void();
 };
-/// Operations whose one result is their operand in another dtype; the rule itself is never called.
+/// Marks operations whose one result is their operand in another dtype; the rule itself is never called.
 struct ConversionTransform {
   static constexpr std::string_view name = "conversion", doc = "Its result is its operand in another dtype.";
   using Function = void();

@@ -1,4 +1,4 @@
-// What the op families share: rules that many primitives have in common.
+// Rules that primitives of several families have in common.
 #pragma once
 #include "weft/core/ir/primitive.h"
 
@@ -12,7 +12,7 @@ Shape broadcast_shapes(const OpContext& c);
 Array batch_dim_in_front(const Array& x, int dim, int ndim, SourceLoc loc);
 /// Moves the mapped axis from `from` to `to`.
 Array move_batch_dim(const Array& x, int from, int to, SourceLoc loc);
-/// With a new axis of the given size at `at`, the elements repeated along it.
+/// x with a new axis of the given size at `at`, along which the elements are repeated.
 Array broadcast_batch_dim(const Array& x, std::int64_t size, int at, SourceLoc loc);
 /// The operand with the mapped axis at `to`: moved if mapped, broadcast if not.
 Array materialize_batch_dim(const Array& x, int dim, std::int64_t size, int to, SourceLoc loc);
@@ -21,14 +21,14 @@ BatchResult batch_elementwise(const BatchContext& c);
 
 /// Sums a cotangent over the dimensions along which an operand of the given aval was broadcast, and gives it the operand's shape.
 Array unbroadcast(const Array& cotangent, const Aval& operand, SourceLoc loc);
-/// The tangent type's zeros: for instantiating a symbolic zero.
+/// Zeros of the tangent type, to instantiate a symbolic zero.
 Array zeros_of(const Aval& aval, SourceLoc loc);
 Array instantiate(const Tangent& t, const Aval& aval, SourceLoc loc);
-/// The sum of two tangents, zeros skipped: add_any.
+/// The sum of two tangents (add_any); symbolic zeros are skipped.
 Tangent add_tangents(const Tangent& a, const Tangent& b, SourceLoc loc);
 Array add_any(const Array& a, const Array& b, SourceLoc loc);
 
-/// The primitive of the same name (core/ops/reduce/reduce.cpp), in x's dtype.
+/// Binds reduce_sum (core/ops/reduce/reduce.cpp), in x's dtype.
 Array reduce_sum(const Array& x, const std::vector<int>& axes, SourceLoc loc);
 
 /// A scalar of x's dtype, as a literal operand for arithmetic in rules.

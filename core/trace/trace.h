@@ -34,26 +34,26 @@ class Trace : public RefCounted {
   /// Appends an equation; operands of other traces become constants of this one.
   std::vector<Array> add_eqn(const Primitive& op, ParamsRef params, std::span<const Array> inputs, std::span<const Aval> out_avals,
                              SourceLoc loc);
-  /// The operand that stands for an array: a variable of this trace, a literal, or a captured constant.
+  /// The array as an operand: a variable of this trace, a literal, or a captured constant.
   Atom lift(const Array& x);
-  /// Freezes what was traced. The trace is over: its arrays are leaked from here on.
+  /// The traced program. The trace has ended: any use of its arrays from here on is a LeakedTracerError.
   Jaxpr finish(std::span<const Array> outputs);
 
-  /// The value of one of this trace's arrays, computed from the inputs' values; empty if there is none to be had.
+  /// The value of one of this trace's arrays, computed from the inputs' values; empty if it can't be computed.
   Array value_of(Var v);
 
-  /// What made one of this trace's arrays: the primitive's name (empty for an input) and the user's line. After the end it is known of
-  /// arrays that somebody kept.
+  /// The equation that made one of this trace's arrays: the primitive's name (empty for an input) and the user's line. After the trace has
+  /// ended it is known for arrays that are still held.
   std::pair<std::string, SourceLoc> origin(Var v) const;
-  /// Where one of this trace's arrays comes from, for messages, while it is being traced by this thread: the path of the input that it
-  /// is, or that it was made of by rearranging; else the operation and the line that made it. Empty: nothing is known.
+  /// Where one of this trace's arrays comes from, for messages, while this thread is tracing it: the path of the input that it is or was
+  /// rearranged from; otherwise the operation that made it and its line. Empty if nothing is known.
   std::string provenance(Var v) const;
   const std::string& what() const { return what_; }
   /// The user's call of the transform, where known.
   SourceLoc where() const { return where_; }
   bool live() const { return live_.load(std::memory_order_relaxed); }
-  /// The trace that this one rides on, if it is the linear companion of one: an operation on any of its arrays is staged here, all else
-  /// there.
+  /// The primal trace, if this is a linear companion (of linearize): operations on any of this trace's arrays are staged here, all others
+  /// in the primal trace.
   Trace* primal_trace() const { return primal_; }
   static Ref<Trace> companion_of(Trace& primal, std::string what);
 
@@ -67,7 +67,7 @@ class Trace : public RefCounted {
   friend class TraceScope;
   friend struct TracedArray;
   friend Jaxpr trace_jaxpr(const TraceRequest& request, const std::function<std::vector<Array>(std::span<const Array>)>& body);
-  /// Counts the handles' objects of a variable, if they are watched.
+  /// Counts the living TracedArrays of a variable, if leaks are checked.
   void count(const TracedArray& x, int change);
 
   struct Watched {
@@ -128,7 +128,7 @@ class [[nodiscard]] LocScope {
 /// The scope's line if one is active, else `loc`.
 SourceLoc effective_loc(SourceLoc loc);
 
-/// What the thread traces, innermost first, for messages. Only what the user called: what passes trace for themselves has no line.
+/// The transforms that the thread is tracing for, innermost first, for messages; only those that the user called.
 struct TransformCall {
   std::string what;
   SourceLoc where;
@@ -146,7 +146,7 @@ Array concrete_or_empty(const Array& x);
 /// Throws LeakedTracerError if x belongs to a trace that is over.
 void check_not_leaked(const Array& x, const char* operation, SourceLoc loc);
 
-/// Traces `body` with one input for each aval. The heart of every transform.
+/// What to trace: a function with one input for each aval.
 struct TraceRequest {
   std::string what;  ///< for messages: "grad of loss"
   std::vector<Aval> inputs;

@@ -1,4 +1,4 @@
-// The fields of an aggregate by structured bindings, which need one line for each number of fields. In a header of its own for its length.
+// The fields of an aggregate by structured bindings, which need one line for each number of fields.
 #pragma once
 #include <cstddef>
 #include <tuple>

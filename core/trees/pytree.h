@@ -1,5 +1,5 @@
-// Pytrees as values: walking, rebuilding and comparing trees of arrays. A structure is kept as a prototype: a tree of the
-// traced type whose leaves don't matter; its container sizes, map keys and static fields are the structure.
+// Pytrees as values: walking, rebuilding and comparing trees of arrays. A structure is represented by a prototype, a tree of the traced
+// type whose leaves are ignored: its container sizes, map keys and static fields are the structure.
 #pragma once
 #include <span>
 
@@ -37,8 +37,8 @@ class Leaves {
   std::size_t size_ = 0;
 };
 
-/// A tree's nodes are followed by recursion, and its pointers may lead back to where they came from: throws PytreeError where it is deeper
-/// than a tree can be. Returns the depth of what is below.
+/// Counts the depth of a recursion over a tree's nodes, whose pointers may form cycles: throws PytreeError beyond kMaxTreeDepth. Returns
+/// the depth of the level below.
 inline constexpr int kMaxTreeDepth = 1000;
 [[noreturn]] void throw_too_deep();
 inline int below(int depth) {
@@ -46,7 +46,7 @@ inline int below(int depth) {
   return depth + 1;
 }
 [[noreturn]] void throw_valueless();
-/// Sorts pointers by what they point to.
+/// Sorts pointers by the objects that they point to.
 void sort_pointers(std::vector<const void*>& pointers, bool (*less)(const void* a, const void* b));
 
 /// Calls f(key, value) for each entry of a map, in the order of the keys.
@@ -79,7 +79,7 @@ auto with_alternative(const T& variant, F&& f) {
   return f(std::integral_constant<std::size_t, I>(), get<I>(variant));
 }
 
-/// A container of type Target, made of t's elements by f.
+/// A container of type Target whose elements are f of t's.
 template <class Target, class T, class F>
 Target map_elements(const T& t, F&& f) {
   constexpr TreeKind kind = tree_kind<T>;
@@ -139,7 +139,7 @@ void for_each_leaf(const T& t, F&& f, [[maybe_unused]] int depth = 0) {
 
 template <class T, class F>
 T map_leaves(const T& t, F&& f, int depth = 0);
-/// Gives a field of a struct another value; an array in place of C has its elements assigned.
+/// Assigns to a field of a struct; for a C array, to its elements.
 template <class E, class F>
 void map_field(E& field, F& f, int depth) {
   if constexpr (tree_kind<E> == TreeKind::c_array)
@@ -151,7 +151,7 @@ template <class T>
 constexpr bool has_c_array() {
   return []<class... F>(Types<F...>) { return ((tree_kind<F> == TreeKind::c_array) || ... || false); }(element_types<T>());
 }
-/// The same tree with f of each leaf, in order.
+/// The tree with each leaf replaced by f of it, in order.
 template <class T, class F>
 T map_leaves(const T& t, F&& f, int depth) {
   constexpr TreeKind kind = tree_kind<T>;
@@ -185,7 +185,7 @@ T map_leaves(const T& t, F&& f, int depth) {
   }
 }
 
-/// A copy of a tree, also of one with std::unique_ptr in it, whose pointees are copied; itself where C++ can copy it.
+/// A copy of a tree. Objects behind a std::unique_ptr are copied too; a tree without any is copied by C++.
 template <class T>
 decltype(auto) as_copy(const T& t) {
   if constexpr (copyable<T>)
@@ -194,7 +194,7 @@ decltype(auto) as_copy(const T& t) {
     return map_leaves(t, [](const Array& x) { return x; });
 }
 
-/// What a callable is given for t: numbers as arrays.
+/// The value that a callable is given for t: numbers are converted to arrays.
 template <class T>
 traced_t<T> to_traced(const T& t) {
   if constexpr (std::is_same_v<traced_t<T>, value_t<T>>)
@@ -205,8 +205,8 @@ traced_t<T> to_traced(const T& t) {
     return map_elements<traced_t<T>>(t, [](const auto& e) { return to_traced(e); });
 }
 
-/// Whether two trees differ in their leaves only. Static values are compared with ==, but floats bit by bit, so that NaN equals itself and
-/// the zeros differ; structs without == field by field; text by its characters.
+/// Whether two trees have one structure. Static values are compared with ==, but floats bit by bit, so that NaN equals itself and the two
+/// zeros differ; structs without == field by field; text by its characters.
 template <class T, class U>
 bool same_structure(const T& a, const U& b, [[maybe_unused]] int depth = 0) {
   if constexpr (tree_kind<T> == TreeKind::text && tree_kind<U> == TreeKind::text) {
@@ -284,14 +284,14 @@ bool same_structure(const T& a, const U& b, [[maybe_unused]] int depth = 0) {
 template <class T>
 T without_leaves(const T& t);
 
-/// Of arguments as they were kept (see KeptType) and as they are given.
+/// The same for arguments that were kept (see KeptType) and arguments that are given.
 template <class Kept, class Given>
 bool same_arguments(const Kept& kept, const Given& given) {
   return [&]<std::size_t... I>(std::index_sequence<I...>) {
     return (same_structure(std::get<I>(kept), std::get<I>(given)) && ...);
   }(std::make_index_sequence<std::tuple_size_v<Kept>>());
 }
-/// Arguments with text copied and without leaves.
+/// The arguments to keep: text is copied, leaves are dropped.
 template <class Kept, class Given>
 Kept keep_arguments(const Given& given) {
   return std::apply([](const auto&... p) { return Kept(without_leaves(p)...); }, given);
@@ -303,7 +303,7 @@ std::vector<Array> leaves_of(const T& t) {
   for_each_leaf(t, [&](const Array& x) { out.push_back(x); });
   return out;
 }
-/// The prototype's structure over other leaves, of which there must be enough.
+/// A tree of the prototype's structure with other leaves, of which there must be enough.
 template <class T>
 T with_leaves(const T& prototype, std::span<const Array> leaves) {
   if constexpr (std::is_same_v<T, Array>) {
@@ -313,7 +313,7 @@ T with_leaves(const T& prototype, std::span<const Array> leaves) {
     return map_leaves(prototype, [&](const Array&) { return leaves[next++]; });
   }
 }
-/// The structure alone: the leaves are empty handles, so that it keeps no memory alive.
+/// The tree with empty handles as leaves: its structure, which keeps no memory alive.
 template <class T>
 T without_leaves(const T& t) {
   return map_leaves(t, [](const Array&) { return Array(); });
@@ -331,7 +331,7 @@ tangents_t<std::tuple<P...>> tangent_structure(const std::tuple<P...>& params) {
   return std::apply([&](const P&... p) { return tangents_t<std::tuple<P...>>{one(p)...}; }, params);
 }
 
-/// The label of a map's entry, which is the i-th.
+/// The label of a map's i-th entry.
 template <class K>
 std::string label_of_entry(const K& key, std::size_t i) {
   if constexpr (tree_kind<K> == TreeKind::text)
@@ -345,7 +345,7 @@ std::string label_of_entry(const K& key, std::size_t i) {
   else
     return label_of_position(i);
 }
-/// The tree without types, for messages and tree prefixes. Optionals, pointers and variants stand for what they hold.
+/// The tree without types, for messages and tree prefixes. Optionals, pointers and variants are replaced by what they hold.
 template <class T>
 Skeleton skeleton_of(const T& t, std::string label = {}, [[maybe_unused]] int depth = 0) {
   constexpr TreeKind kind = tree_kind<T>;
@@ -390,7 +390,7 @@ Skeleton skeleton_of(const T& t, std::string label = {}, [[maybe_unused]] int de
     return out;
   }
 }
-/// Of the arguments of a call: the path of each begins with `args[i]`.
+/// The skeleton of a call's arguments; the path of each begins with `args[i]`.
 template <class... P>
 Skeleton skeleton_of_args(const std::tuple<P...>& args) {
   Skeleton out(Skeleton::Kind::node, "args");
@@ -398,7 +398,7 @@ Skeleton skeleton_of_args(const std::tuple<P...>& args) {
   return out;
 }
 
-/// A prototype whose type is forgotten.
+/// A type-erased prototype.
 struct Structure : RefCounted {};
 template <class T>
 struct StructureOf final : Structure {

@@ -1,5 +1,5 @@
 // What each C++ type is to a pytree: an array, a node that is walked, a value without arrays (static), or a type that is refused with
-// one sentence. No type is static because nothing is known of it: what can't be looked into is refused unless it can't hold an Array.
+// one sentence. A type whose members can't be inspected is refused unless it can't hold an Array; it is never taken for static.
 #pragma once
 #include <array>
 #include <optional>
@@ -20,13 +20,13 @@
   auto weft_fields() const { return std::tie(__VA_ARGS__); }               \
   static constexpr const char* weft_field_names() { return #__VA_ARGS__; } \
   static constexpr const char* weft_type_name() { return #Type; }
-/// Written inside a class that holds no arrays but can't be seen not to: makes it static. jit compares it with ==.
+/// Written inside a class that holds no arrays where weft can't see that: makes it static. jit compares it with ==.
 #define WEFT_STATIC(Type) \
   static constexpr const Type* weft_static_type() { return nullptr; }
 
 namespace weft {
 
-/// WEFT_STATIC for a class that one can't write into: `template <> inline constexpr bool weft::is_static<Theirs> = true;`.
+/// WEFT_STATIC for a class that can't be edited: `template <> inline constexpr bool weft::is_static<Theirs> = true;`.
 template <class T>
 inline constexpr bool is_static = false;
 
@@ -34,7 +34,7 @@ namespace detail {
 
 template <class T>
 concept HasPytree = requires { T::weft_pytree_type(); };
-// A class derived from one with WEFT_PYTREE has it, too, but for the base only.
+// A class derived from one with WEFT_PYTREE inherits the members that the macro declares, but they describe the base only.
 template <class T>
 concept Registered = HasPytree<T> && requires { requires std::is_same_v<decltype(T::weft_pytree_type()), const T*>; };
 template <class T>
@@ -225,7 +225,7 @@ constexpr bool arguments_name_arrays(const C<T, N, M...>*) {
   return names_arrays<T, Above...>();
 }
 
-// The sentences that a type is refused with, each in a function of its own, so that the compiler says it once. True if nothing is wrong.
+// The sentences with which a type is refused, each in a function of its own, so that the compiler prints it once. True if accepted.
 template <class T, bool Key, bool Value>
 constexpr bool check_map() {
   static_assert(!Key, "weft: the keys of a map are static and hold no arrays; keep arrays in its values");
@@ -288,7 +288,7 @@ constexpr void check_other() {
                 "weft: a pointer to a class that is declared only is neither a pytree nor static; define the class before");
 }
 
-/// Text that is elsewhere, where it may change or end.
+/// Types of text that don't own it (const char*, std::string_view).
 template <class T>
 inline constexpr bool is_borrowed_text = tree_kind<T> == TreeKind::text && std::is_trivially_copyable_v<T>;
 template <class... T>

@@ -68,7 +68,7 @@ template <class T>
 struct TracedType<T> {
   using type = typename Container<T>::template map<traced_element_t>;
 };
-/// As passed by value. By way of const&: "text" deduces char[5], which decays to char*, not to const char*.
+/// The type of an argument passed by value. It decays from const&: "text" would deduce char[5], which decays to char*.
 template <class T>
 struct ValueType {
   using type = std::decay_t<const T&>;

@@ -1,4 +1,4 @@
-// What the compiler knows of an aggregate: its fields, as references and by name.
+// Reflection of aggregates: their fields, as references and by name.
 #pragma once
 #include <cstddef>
 #include <string_view>
@@ -177,7 +177,7 @@ constexpr auto fields_of(T& t) {
   return bind_members<field_count<U>, U>(t);
 }
 
-/// How the compiler spells a type, in a sentence of its own.
+/// The compiler's spelling of a type, inside a longer text.
 template <class T>
 constexpr std::string_view spell_type() {
   return __PRETTY_FUNCTION__;

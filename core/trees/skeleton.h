@@ -1,4 +1,4 @@
-// A pytree without its types: what messages and tree prefixes (in_axes, specs) need to know of one.
+// A pytree without its types, for messages and tree prefixes (in_axes, specs).
 #pragma once
 #include <cstddef>
 #include <cstdint>
@@ -31,12 +31,12 @@ std::string label_of_position(std::size_t i);
 std::string label_of_number(std::int64_t i);
 std::string label_of_key(std::string_view key);
 std::string label_of_field(std::string_view name);
-/// Of field i in WEFT_PYTREE's list.
+/// The label of field i in WEFT_PYTREE's list.
 std::string label_of_field(std::string_view names, std::size_t i);
 
 /// The leaves' paths, in order: `args[0][2].w`.
 std::vector<std::string> leaf_paths(const Skeleton& tree);
-/// Where two trees differ first, in words; empty if they don't.
+/// A description of the first difference between two trees; empty if they are equal.
 std::string structure_difference(const Skeleton& a, const Skeleton& b);
 [[noreturn]] void throw_structure_mismatch(const std::string& what, const Skeleton& a, const Skeleton& b, SourceLoc loc);
 

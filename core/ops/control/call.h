@@ -1,4 +1,4 @@
-// Primitives that run one sub-program, and what their rules share.
+// Primitives that run one sub-program, and functions that their rules share.
 #pragma once
 #include <optional>
 #include <string>
@@ -33,11 +33,11 @@ std::vector<Aval> call_types(const OpContext& c, const Jaxpr& body);
 /// The program that an equation of kind call runs on its operands.
 Jaxpr executed_body(const Primitive& op, const ParamsBase& params, std::span<const Aval> in);
 
-/// What sets a call apart from its body being run in its place.
+/// The traits in which a call differs from its inlined body.
 struct CallTraits {
   /// The name under which it is compiled as a whole, also where it is run at once. Null: such a call runs equation by equation.
   const std::string& (*compiled_as)(const ParamsBase&) = nullptr;
-  /// Whether its values are not to be shared with equal ones around it. Null: no.
+  /// Whether common subexpression elimination must not share its values with those around it. Null: it may.
   bool (*stays_apart)(const ParamsBase&) = nullptr;
   /// Its transpose is a rule of its own, and not that of its body.
   bool has_own_transpose = false;
@@ -48,25 +48,25 @@ struct CallTransform {
 };
 template <class Op>
 using CallRule = Rule<CallTransform, Op>;
-/// Those of a primitive of kind call; all defaults for one that has no rule.
+/// The traits of a primitive of kind call; the defaults for one that has no rule.
 CallTraits call_traits(const Primitive& op);
 
-/// How a call is bound again with another body (without constants).
+/// Binds a call again with another body, which has no constants.
 using BindBody = std::vector<Array> (*)(const ParamsRef& params, Jaxpr body, std::span<const Array> inputs, SourceLoc loc);
-/// The rules of a call: the body rewritten, and bound again.
+/// The rules of a call: they rewrite the body and bind the call again.
 JvpResult jvp_of_call(const JvpContext& c, const Jaxpr& body, BindBody bind);
 JvpResult linearize_of_call(const JvpContext& c, const Jaxpr& body, BindBody bind);
 std::vector<Tangent> transpose_of_call(const TransposeContext& c, const Jaxpr& body, BindBody bind);
 BatchResult batch_of_call(const BatchContext& c, const Jaxpr& body, BindBody bind);
 
-/// A call without the results that nobody reads, and the operands that only they depend on; the body that is left goes to `to`.
+/// The pruned call, without unused results and the operands on which only they depend; its body is stored in `to`.
 std::optional<PrunedEqn> prune_call(const PruneContext& c, const Jaxpr& body, Jaxpr& to);
 
 /// The same program with other outputs; its constants stay.
 Jaxpr with_outputs(const Jaxpr& j, std::vector<Atom> outputs);
 /// The same program with the bodies of jit and closed_call in place of the calls.
 Jaxpr inline_calls(const Jaxpr& j);
-/// `some` in the places where `which`, nothing elsewhere.
+/// A list with the elements of `some` where `which` is true, and symbolic zeros elsewhere.
 std::vector<Tangent> scatter_tangents(std::span<const Array> some, const std::vector<bool>& which);
 
 }  // namespace weft::detail
