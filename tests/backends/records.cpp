@@ -112,6 +112,83 @@ TEST_CASE("records: pixels of a few channels") {
   }
 }
 
+TEST_CASE("records: pixels that are repeated") {
+  for (const char* const quality : {"baseline", "optimized"}) {
+    const CodeFrom code(quality);
+    for (const DType t : {uint8, float32, float64, bfloat16})
+      for (const int channels : {2, 3, 4})
+        for (const int times : {2, 3})
+          for (const int width : {1, 7, 171}) {
+            CAPTURE(quality);
+            CAPTURE(t.name());
+            CAPTURE(channels);
+            CAPTURE(times);
+            CAPTURE(width);
+            const Array x = convert(abs(round(values({5, width, channels}, 1) * 30.f)), t);
+            same([=](Xs a) { return repeat(repeat(a[0], 2, 0), times, 1) + 1; }, {x}, 0);
+            same([=](Xs a) { return Arrays{repeat(a[0], times, 1), flip(a[0], -1) * 2}; }, {x}, 0);
+          }
+  }
+}
+
+TEST_CASE("records: short columns beside one another") {
+  for (const char* const quality : {"baseline", "optimized"}) {
+    const CodeFrom code(quality);
+    for (const DType t : {float64, float32, bfloat16, int8, complex64})
+      for (const std::vector<int>& widths : {std::vector<int>{3, 4, 1}, {1, 1}, {2, 3}, {1, 0, 3}, {5, 4}, {4, 4, 8}})
+        for (const int rows : {1, 5, 37, 5003}) {
+          CAPTURE(quality);
+          CAPTURE(t.name());
+          CAPTURE(widths.size());
+          CAPTURE(widths[0]);
+          CAPTURE(rows);
+          Arrays x;
+          for (const int w : widths) x.push_back(convert(round(values({rows, w}, static_cast<unsigned>(x.size() + 1)) * 30.f), t));
+          const auto joined = [](Xs a) {
+            Arrays parts;
+            for (std::size_t i = 0; i < a.size(); ++i) parts.push_back(i == 1 ? a[i] * 2 : a[i]);
+            return concatenate(parts, 1);
+          };
+          same(joined, x, 0);
+          same([&](Xs a) { return flip(joined(a), 1); }, x, 0);
+          // A value that is computed for each row before.
+          if (t == float64 || t == float32)
+            same(
+                [](Xs a) {
+                  Arrays parts(a.begin(), a.end());
+                  parts.back() = exp(parts.back() / 30.);
+                  return concatenate(parts, 1);
+                },
+                x, 1e-6);
+        }
+  }
+}
+
+TEST_CASE("records: rows that are divided by what they sum to") {
+  for (const char* const quality : {"baseline", "optimized"}) {
+    const CodeFrom code(quality);
+    for (const DType t : {float32, float64})
+      for (const int width : {2, 3, 4, 5, 8, 9})
+        for (const int rows : {1, 17, 5003}) {
+          CAPTURE(quality);
+          CAPTURE(t.name());
+          CAPTURE(width);
+          CAPTURE(rows);
+          const Array x = convert(values({rows, width}, 1), t);
+          same([](Xs a) { return a[0] / sqrt(sum(a[0] * a[0], -1, keepdims) + 1); }, {x}, 1e-6);
+          same([](Xs a) { return nn::softmax(a[0], -1); }, {x}, 1e-6);
+        }
+  }
+}
+
+TEST_CASE("records: whole records are written past the caches") {
+  const CodeFrom code("optimized");
+  for (const int width : {1280 * 720, 1280 * 720 + 5}) {
+    const std::string text = same([](Xs a) { return transpose(a[0], {1, 0}) * 2.f; }, {values({3, width}, 1)}, 0, "llvm");
+    CHECK(has(text, "nontemporal"));
+  }
+}
+
 TEST_CASE("records: strided elements") {
   const CodeFrom code("optimized");
   for (const DType t : {uint8, float32, float64})
@@ -141,6 +218,9 @@ TEST_CASE("records: no element of a pixel is fetched or written on its own") {
   CHECK_FALSE(alone([](Xs a) { return flip(a[0], 2) + 1; }, {x}));
   CHECK_FALSE(alone([](Xs a) { return transpose(convert(a[0], float32), {2, 0, 1}) * 0.5f; }, {x}));
   CHECK_FALSE(alone([](Xs a) { return a[0](slice(none, none, 3)) + 1.f; }, {values({3 * 4096}, 1)}));
+  CHECK_FALSE(alone([](Xs a) { return repeat(a[0], 2, 1); }, {x}));
+  const Arrays columns{values({4096, 3}, 1), values({4096, 4}, 2), values({4096, 1}, 3)};
+  CHECK_FALSE(alone([](Xs a) { return concatenate({a[0], a[1] * 2.f, a[2]}, 1); }, columns));
 }
 
 TEST_CASE("records: the places that pixels are taken from are computed once for all channels, and not stored") {

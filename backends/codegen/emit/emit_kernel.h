@@ -122,15 +122,20 @@ class KernelEmitter {
   Values load_columns(DType t, std::int64_t stride, Value* first, int kept);
   int existing_lanes() const;
   // emit_records.cpp
-  int record_frame(NodeId position, int& sign) const;
+  int record_frame(NodeId position, std::int64_t apart, int& sign) const;
   void record_at(NodeId id, int stride, int kept, std::int64_t& base, int& reach) const;
   /// A load whose lanes are a few elements apart, together with those of the record's other elements; null where it must be gathered.
   Value* load_from_span(NodeId id, const Copy& copy);
-  /// The open loop whose copies are together all elements that are between the store's lanes; -1: there is none.
-  int joined_frame(const Store& s, int& sign) const;
+  /// The open loops whose copies are together all elements that are between the store's lanes, the fastest first; none: there are none.
+  std::vector<std::size_t> joined_frames(const Store& s, int& sign) const;
+  /// All copies of these loops, the first of which is the fastest, for a copy of the other loops.
+  std::vector<Copy> copies_along(const std::vector<std::size_t>& loops, Copy copy) const;
+  /// The copies of such a loop for which a load's guard holds, one behind the other; none if that is not known.
+  std::pair<int, int> guarded_copies(NodeId guard, std::size_t loop, const Copy& copy);
   /// All elements of records, each a vector of lanes, in the order of memory; `first`: the copy of the first element.
   void store_joined(const Store& s, const Copy& first, Values columns);
   bool streams(const Store& s) const;
+  void store_past_caches(Value* v, Value* pointer);  ///< a whole vector, aligned
   Value* copy_slot(const Copy& copy) const;
   int slots() const;
   llvm::Type* index_type() { return wide_index_ ? ir_.getInt64Ty() : ir_.getInt32Ty(); }

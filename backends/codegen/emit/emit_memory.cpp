@@ -219,7 +219,7 @@ Value* KernelEmitter::load(NodeId id, const Copy& copy) {
     }
     return builder_.from_memory(ir_.CreateAlignedLoad(element, p, align), n.dtype);
   }
-  if (const int f = guard ? -1 : square_frame(arg, n.operands[0]); f >= 0) {
+  if (const int f = n.operands[1] >= 0 ? -1 : square_frame(arg, n.operands[0]); f >= 0) {
     const auto at = static_cast<std::size_t>(f);
     Copy each = copy;
     each[at] = 0;
@@ -300,6 +300,13 @@ bool KernelEmitter::streams(const Store& s) const {
   return lanes_ > 1 && !mask_ && contains(s_.streamed, s.arg) && is_aligned(k_, s, vector_dim_, lanes_, features_.vector_bytes);
 }
 
+void KernelEmitter::store_past_caches(Value* v, Value* pointer) {
+  llvm::StoreInst* store = ir_.CreateAlignedStore(v, pointer, llvm::Align(static_cast<std::uint64_t>(features_.vector_bytes)));
+  store->setMetadata(llvm::LLVMContext::MD_nontemporal,
+                     llvm::MDNode::get(module_.getContext(), llvm::ConstantAsMetadata::get(ir_.getInt32(1))));
+  streamed_ = true;
+}
+
 /// Rows are pages apart, so that hardware fetches none ahead.
 void KernelEmitter::fetch_ahead(int arg, NodeId position, const Address& a, bool is_store) {
   const KernelArg& info = k_.args[static_cast<std::size_t>(arg)];
@@ -357,10 +364,7 @@ void KernelEmitter::store_lanes(const Store& s, const Address& a, Value* v) {
     } else if (mask_) {
       ir_.CreateMaskedStore(v, s.guard >= 0 && s.guard != holds_ ? where_any(mask_, a.pointer, s.arg) : a.pointer, align, mask_);
     } else if (streams(s)) {
-      llvm::StoreInst* store = ir_.CreateAlignedStore(v, a.pointer, llvm::Align(static_cast<std::uint64_t>(features_.vector_bytes)));
-      store->setMetadata(llvm::LLVMContext::MD_nontemporal,
-                         llvm::MDNode::get(module_.getContext(), llvm::ConstantAsMetadata::get(ir_.getInt32(1))));
-      streamed_ = true;
+      store_past_caches(v, a.pointer);
     } else {
       ir_.CreateAlignedStore(v, a.pointer, align);
     }
@@ -413,12 +417,13 @@ void KernelEmitter::store_all(std::size_t number, bool in_reduction) {
 
 void KernelEmitter::store_all(const std::vector<const Store*>& stores) {
   if (stores.empty()) return;
-  std::vector<int> square(stores.size(), -1), joined(stores.size(), -1), sign(stores.size(), 1);
+  std::vector<int> square(stores.size(), -1), sign(stores.size(), 1);
+  std::vector<std::vector<std::size_t>> joined(stores.size());
   bool squares = false;  // some stores wait for several copies
   for (std::size_t i = 0; i < stores.size(); ++i) {
     square[i] = stores[i]->guard < 0 ? square_frame(stores[i]->arg, stores[i]->position) : -1;
-    if (square[i] < 0) joined[i] = joined_frame(*stores[i], sign[i]);
-    squares |= square[i] >= 0 || joined[i] >= 0;
+    if (square[i] < 0) joined[i] = joined_frames(*stores[i], sign[i]);
+    squares |= square[i] >= 0 || !joined[i].empty();
   }
   // All values first: a store may overwrite what another one reads.
   std::map<Copy, Values> all;
@@ -444,15 +449,13 @@ void KernelEmitter::store_all(const std::vector<const Store*>& stores) {
         Copy each = copy;
         for (; each[f] < lanes_; ++each[f]) columns.push_back(all[each][i]);
         store_rows(*stores[i], copy, columns);
-      } else if (joined[i] >= 0) {
-        const auto f = static_cast<std::size_t>(joined[i]);
-        if (copy[f] != 0) continue;
+      } else if (!joined[i].empty()) {
+        const std::vector<Copy> record = copies_along(joined[i], copy);
+        if (copy != record.front()) continue;
         Values columns;
-        Copy each = copy;
-        for (; each[f] < frames_[f].unroll; ++each[f]) columns.push_back(all[each][i]);
-        each[f] = sign[i] > 0 ? 0 : frames_[f].unroll - 1;
+        for (const Copy& each : record) columns.push_back(all[each][i]);
         if (sign[i] < 0) std::reverse(columns.begin(), columns.end());
-        store_joined(*stores[i], each, columns);
+        store_joined(*stores[i], sign[i] > 0 ? record.front() : record.back(), columns);
       } else if (squares) {
         store(*stores[i], copy, all[copy][i]);
       } else if (i + 1 < stores.size() && store_pair(*stores[i], *stores[i + 1], copy, values[i], values[i + 1])) {

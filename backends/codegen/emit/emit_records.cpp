@@ -4,21 +4,23 @@
 #include <algorithm>
 
 #include "weft/backends/codegen/emit/emit_kernel.h"
+#include "weft/backends/codegen/schedule/kernel_accesses.h"
 #include "weft/backends/codegen/schedule/records.h"
 
 namespace weft::detail {
 
 using llvm::Value;
 
-/// The open loop whose copies are the elements of the lanes' records, in this order (`sign` 1) or in the opposite one (-1); -1: none.
-int KernelEmitter::record_frame(NodeId position, int& sign) const {
+/// The open loop whose copies are `apart` elements apart in the lanes' records, in this order (`sign` 1) or, one element apart, in the
+/// opposite one (-1); -1: none.
+int KernelEmitter::record_frame(NodeId position, std::int64_t apart, int& sign) const {
   for (std::size_t i = 0; i < frames_.size(); ++i) {
     const Frame& f = frames_[i];
     std::int64_t s = 0;
     if (f.dim < 0 || f.dim == vector_dim_ || f.unroll < 2 || f.step != 1 || f.unroll != k_.dag.dims[static_cast<std::size_t>(f.dim)])
       continue;
-    if (!k_.dag.stride(position, f.dim, s) || (s != 1 && s != -1)) continue;
-    sign = static_cast<int>(s);
+    if (!k_.dag.stride(position, f.dim, s) || (s != apart && !(apart == 1 && s == -1))) continue;
+    sign = s > 0 ? 1 : -1;
     return static_cast<int>(i);
   }
   return -1;
@@ -44,20 +46,42 @@ void KernelEmitter::record_at(NodeId id, int stride, int kept, std::int64_t& bas
   reach = static_cast<int>(last - base) + kept;
 }
 
+std::pair<int, int> KernelEmitter::guarded_copies(NodeId guard, std::size_t loop, const Copy& copy) {
+  std::pair<int, int> held{0, 0};
+  Copy each = copy;
+  for (int c = 0; c < frames_[loop].unroll; ++c) {
+    each[loop] = c;
+    const auto* holds = llvm::dyn_cast<llvm::Constant>(get(guard, each));
+    if (!holds || !(holds->isAllOnesValue() || holds->isNullValue())) return {};
+    if (holds->isNullValue()) continue;
+    if (held.second == 0) held = {c, c};
+    if (held.second++ != c) return {};
+  }
+  return held;
+}
+
 Value* KernelEmitter::load_from_span(NodeId id, const Copy& copy) {
   const Node& n = k_.dag[id];
   const int arg = static_cast<int>(n.integer);
   std::int64_t apart = 0, base = 0;
   int sign = 1, reach = 1;
   if (lanes_ < 2 || (mask_ && !llvm::isa<llvm::Constant>(mask_))) return nullptr;
-  if (k_.args[static_cast<std::size_t>(arg)].scratch || std::find(loads_.begin(), loads_.end(), id) == loads_.end()) return nullptr;
+  const bool is_guarded = n.operands[1] >= 0;
+  if (k_.args[static_cast<std::size_t>(arg)].scratch ||
+      (is_guarded ? pinned_[static_cast<std::size_t>(id)] != 0 : std::find(loads_.begin(), loads_.end(), id) == loads_.end()))
+    return nullptr;
   if (!k_.dag.stride(n.operands[0], vector_dim_, apart) || apart < 2 || apart > kLongestRecord) return nullptr;
-  const int stride = static_cast<int>(apart), f = record_frame(n.operands[0], sign);
-  const int kept = f < 0 ? 1 : frames_[static_cast<std::size_t>(f)].unroll;
-  if (kept > stride) return nullptr;
-  record_at(id, stride, kept, base, reach);
+  const int stride = static_cast<int>(apart), f = record_frame(n.operands[0], 1, sign);
+  std::pair<int, int> held{0, f < 0 ? 1 : frames_[static_cast<std::size_t>(f)].unroll};
+  if (is_guarded && f >= 0) held = guarded_copies(n.operands[1], static_cast<std::size_t>(f), copy);
+  const int kept = held.second - held.first;
+  if (kept < 1 || kept > stride) return nullptr;
   Copy each = copy;
-  if (f >= 0) each[static_cast<std::size_t>(f)] = sign > 0 ? 0 : kept - 1;
+  if (f >= 0) each[static_cast<std::size_t>(f)] = sign > 0 ? held.first : held.second - 1;
+  if (is_guarded)
+    base = k_.dag.affine(n.operands[0]).constant, reach = kept;
+  else
+    record_at(id, stride, kept, base, reach);
   const int lanes = existing_lanes(), span = (lanes - 1) * stride + reach, count = (span + lanes_ - 1) / lanes_;
   const Address a = address(arg, n.operands[0], each);
   if (!a.pointer || a.interleaved || span < lanes_) return nullptr;
@@ -90,7 +114,7 @@ Value* KernelEmitter::load_from_span(NodeId id, const Copy& copy) {
       column = ir_.CreateShuffleVector(column, parts[static_cast<std::size_t>(i)], from);
     }
     Value* v = builder_.from_memory(column, n.dtype);
-    if (f >= 0) each[static_cast<std::size_t>(f)] = sign > 0 ? c : kept - 1 - c;
+    if (f >= 0) each[static_cast<std::size_t>(f)] = sign > 0 ? held.first + c : held.second - 1 - c;
     if (f < 0 || each[static_cast<std::size_t>(f)] == copy[static_cast<std::size_t>(f)])
       result = v;
     else
@@ -99,14 +123,29 @@ Value* KernelEmitter::load_from_span(NodeId id, const Copy& copy) {
   return result;
 }
 
-int KernelEmitter::joined_frame(const Store& s, int& sign) const {
-  std::int64_t stride = 0;
+std::vector<std::size_t> KernelEmitter::joined_frames(const Store& s, int& sign) const {
+  std::int64_t stride = 0, next = 1;
   if (lanes_ < 2 || (mask_ && !llvm::isa<llvm::Constant>(mask_)) || s.guard >= 0 || k_.args[static_cast<std::size_t>(s.arg)].scratch)
-    return -1;
-  if (!k_.dag.stride(s.position, vector_dim_, stride) || stride < 2 || stride > kLongestRecord) return -1;
-  if (existing_lanes() * stride < lanes_) return -1;
-  const int f = record_frame(s.position, sign);
-  return f >= 0 && frames_[static_cast<std::size_t>(f)].unroll == stride ? f : -1;
+    return {};
+  if (!k_.dag.stride(s.position, vector_dim_, stride) || stride < 2 || stride > kLongestRecord) return {};
+  if (existing_lanes() * stride < lanes_) return {};
+  std::vector<std::size_t> loops;
+  for (int f = record_frame(s.position, 1, sign), ignored = 1; f >= 0; f = sign < 0 ? -1 : record_frame(s.position, next, ignored)) {
+    loops.push_back(static_cast<std::size_t>(f)), next *= frames_[loops.back()].unroll;
+    if (next == stride) return loops;
+  }
+  return {};
+}
+
+std::vector<KernelEmitter::Copy> KernelEmitter::copies_along(const std::vector<std::size_t>& loops, Copy copy) const {
+  for (std::size_t f : loops) copy[f] = 0;
+  std::vector<Copy> all{copy};
+  for (std::size_t f : loops) {
+    const std::size_t before = all.size();
+    for (int c = 1; c < frames_[f].unroll; ++c)
+      for (std::size_t i = 0; i < before; ++i) all.push_back(all[i]), all.back()[f] = c;
+  }
+  return all;
 }
 
 void KernelEmitter::store_joined(const Store& s, const Copy& first, Values columns) {
@@ -116,6 +155,8 @@ void KernelEmitter::store_joined(const Store& s, const Copy& first, Values colum
   const Address a = address(s.arg, s.position, first);
   Value* begin = a.odd ? ir_.CreateGEP(element, a.pointer, i64(1)) : a.pointer;
   const int n = static_cast<int>(columns.size()), all = existing_lanes() * n;
+  const bool past_caches =
+      !mask_ && contains(s_.streamed, s.arg) && is_aligned_record(k_, s, vector_dim_, lanes_, features_.vector_bytes, s_.record_dims);
   for (int part = 0; part * lanes_ < all; ++part) {
     const int start = std::min(part * lanes_, all - lanes_);
     Value* joined = columns[0];
@@ -127,7 +168,11 @@ void KernelEmitter::store_joined(const Store& s, const Copy& first, Values colum
       }
       joined = ir_.CreateShuffleVector(joined, columns[static_cast<std::size_t>(c)], from);
     }
-    ir_.CreateAlignedStore(joined, ir_.CreateGEP(element, begin, i64(start)), element_align(t));
+    Value* const to = ir_.CreateGEP(element, begin, i64(start));
+    if (past_caches)
+      store_past_caches(joined, to);
+    else
+      ir_.CreateAlignedStore(joined, to, element_align(t));
   }
 }
 

@@ -93,6 +93,23 @@ bool is_aligned(const Kernel& k, const Store& s, int vector, int lanes, int vect
                      [&](const AffineTerm& t) { return t.atom == vector || (t.atom >= 0 && t.coef * bytes % vector_bytes == 0); });
 }
 
+bool is_aligned_record(const Kernel& k, const Store& s, int vector, int lanes, int vector_bytes, const std::vector<int>& records) {
+  const std::int64_t bytes = k.args[static_cast<std::size_t>(s.arg)].dtype.itemsize();
+  if (lanes * bytes != vector_bytes || s.guard >= 0) return false;
+  const Affine& a = k.dag.affine(s.position);
+  std::int64_t apart = 0, elements = 1;
+  for (const AffineTerm& t : a.terms) {
+    const bool in_record = t.atom >= 0 && std::find(records.begin(), records.end(), t.atom) != records.end();
+    if (t.atom == vector)
+      apart = t.coef;
+    else if (in_record && t.coef > 0)
+      elements *= k.dag.dims[static_cast<std::size_t>(t.atom)];
+    else if (t.atom < 0 || t.coef * bytes % vector_bytes != 0)
+      return false;
+  }
+  return a.constant * bytes % vector_bytes == 0 && apart > 1 && apart == elements;
+}
+
 bool is_loaded(const Kernel& k, int arg) {
   return std::any_of(k.dag.nodes.begin(), k.dag.nodes.end(), [&](const Node& n) { return n.kind == NodeKind::load && n.integer == arg; });
 }

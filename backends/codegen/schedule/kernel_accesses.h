@@ -28,6 +28,8 @@ std::vector<NodeId> plain_loads(const Kernel& k);
 
 /// Whether each vector of what is stored, along the loop, is whole and aligned.
 bool is_aligned(const Kernel& k, const Store& s, int vector, int lanes, int vector_bytes);
+/// The same of vectors of whole records, whose elements the loops `records` go through.
+bool is_aligned_record(const Kernel& k, const Store& s, int vector, int lanes, int vector_bytes, const std::vector<int>& records);
 /// Whether the kernel reads the argument.
 bool is_loaded(const Kernel& k, int arg);
 

@@ -32,8 +32,10 @@ void choose_accesses(const Kernel& k, const Target& target, Schedule& s) {
     for (const Access& a : accesses(k, k.nests[i])) {
       const KernelArg& arg = k.args[static_cast<std::size_t>(a.arg)];
       if (arg.scratch) continue;
-      const bool square = std::any_of(loops[i].loops.begin(), loops[i].loops.end(),
-                                      [&](const LoopPlan& l) { return l.unroll == s.lanes && is_square(k, a.position, vector, l.dim); });
+      const bool is_guarded = a.load >= 0 && k.dag[a.load].operands[1] >= 0;
+      const bool square = !is_guarded && std::any_of(loops[i].loops.begin(), loops[i].loops.end(), [&](const LoopPlan& l) {
+        return l.unroll == s.lanes && is_square(k, a.position, vector, l.dim);
+      });
       if (square) add(s.transposed, a.arg);
       if (reads_records(k, loads, a, vector, s.lanes) && points_along(k, k.dag[a.load].dims) >= target.transposed_points)
         add(s.records, a.arg), s.shuffled_record = target.shuffled_record;
@@ -41,7 +43,9 @@ void choose_accesses(const Kernel& k, const Target& target, Schedule& s) {
     for (const Store& store : k.nests[i].stores) {
       const KernelArg& arg = k.args[static_cast<std::size_t>(store.arg)];
       if (!arg.scratch && arg.elements * arg.dtype.itemsize() >= target.streamed_result && k.cost.bytes >= target.streaming_total &&
-          is_aligned(k, store, vector, s.lanes, target.vector_bytes) && !is_loaded(k, store.arg))
+          (is_aligned(k, store, vector, s.lanes, target.vector_bytes) ||
+           is_aligned_record(k, store, vector, s.lanes, target.vector_bytes, s.record_dims)) &&
+          !is_loaded(k, store.arg))
         add(s.streamed, store.arg);
     }
   }

@@ -6,46 +6,86 @@
 namespace weft::detail {
 namespace {
 
-/// The loop over the elements between lanes; -1: there is none.
-int record_loop(const Kernel& k, NodeId position, int vector, std::int64_t stride) {
-  const Nest& t = k.nests[0];
-  if (stride < 2 || stride > kLongestRecord || k.nests.size() != 1 || !t.parallel.empty() || !t.reduce.empty() || !t.repeats.empty())
-    return -1;
-  for (int d : k.outer) {
-    std::int64_t s = 0;
-    const std::int64_t n = k.dag.dims[static_cast<std::size_t>(d)];
-    if (d == vector || n < 2 || n > stride || (k.sequential >> d & 1) || !k.dag.stride(position, d, s)) continue;
-    if ((s == 1 || s == -1) && std::none_of(k.limits.begin(), k.limits.end(), [&](const LoopLimit& l) { return l.outer == d; })) return d;
-  }
-  return -1;
+constexpr int kMostCopies = 16;  // of the body of a nest whose records are joined
+
+std::int64_t elements(const Kernel& k, const std::vector<int>& loops) {
+  std::int64_t n = loops.empty() ? 0 : 1;
+  for (int d : loops) n *= k.dag.dims[static_cast<std::size_t>(d)];
+  return n;
+}
+
+bool can_unroll(const Kernel& k, int d) {
+  return !(k.sequential >> d & 1) && std::none_of(k.limits.begin(), k.limits.end(), [&](const LoopLimit& l) { return l.outer == d; });
+}
+
+/// The longest record that lanes along the schedule's vector loop read or write whole in a nest.
+std::vector<int> longest_record(const Kernel& k, const Nest& t, const std::vector<NodeId>& nodes, int vector) {
+  std::vector<int> best;
+  const auto look = [&](NodeId position, bool is_store) {
+    std::int64_t along = 0;
+    if (!k.dag.stride(position, vector, along)) return;
+    std::vector<int> loops = record_loops(k, t, position, vector, along);
+    if (is_store && elements(k, loops) != along && loops.size() > 1) loops.resize(1);
+    if (elements(k, loops) > elements(k, best)) best = std::move(loops);
+  };
+  if (t.parallel.empty())
+    for (NodeId id : nodes)
+      if (const Node& n = k.dag[id]; n.kind == NodeKind::load && n.operands[1] < 0) look(n.operands[0], false);
+  for (const Store& s : t.stores)
+    if (t.parallel.empty() || (s.guard < 0 && !k.args[static_cast<std::size_t>(s.arg)].scratch)) look(s.position, true);
+  return best;
 }
 
 }  // namespace
 
-int record_of(const Kernel& k, NodeId position, int vector, std::int64_t stride) {
-  const int d = record_loop(k, position, vector, stride);
-  return d < 0 ? 0 : static_cast<int>(k.dag.dims[static_cast<std::size_t>(d)]);
+std::vector<int> record_loops(const Kernel& k, const Nest& t, NodeId position, int vector, std::int64_t stride) {
+  if (stride < 2 || stride > kLongestRecord || !t.reduce.empty() || !t.repeats.empty() ||
+      std::find(k.outer.begin(), k.outer.end(), vector) == k.outer.end() || (t.parallel.empty() && k.nests.size() != 1))
+    return {};
+  const std::vector<int>& candidates = t.parallel.empty() ? k.outer : t.parallel;
+  std::vector<int> loops;
+  for (std::int64_t next = 1; next < stride;) {
+    const auto found = std::find_if(candidates.begin(), candidates.end(), [&](int d) {
+      std::int64_t s = 0;
+      const std::int64_t n = k.dag.dims[static_cast<std::size_t>(d)];
+      if (d == vector || n < 2 || n * next > stride || !can_unroll(k, d) || !k.dag.stride(position, d, s)) return false;
+      return s == next || (next == 1 && s == -1);
+    });
+    if (found == candidates.end()) break;
+    std::int64_t s = 0;
+    loops.push_back(*found), next *= k.dag.dims[static_cast<std::size_t>(*found)];
+    if (k.dag.stride(position, *found, s) && s < 0) break;
+  }
+  return loops;
 }
 
-void join_records(const Kernel& k, const std::vector<NodeId>& nodes, Schedule& schedule) {
-  const auto look = [&](NodeId position) {
-    std::int64_t along = 0;
-    if (!k.dag.stride(position, schedule.vector_dim, along)) return;
-    if (const int d = record_loop(k, position, schedule.vector_dim, along); d >= 0) schedule.record_dim = d;
-  };
-  for (NodeId id : nodes)
-    if (const Node& n = k.dag[id]; n.kind == NodeKind::load && n.operands[1] < 0) look(n.operands[0]);
-  for (const Store& s : k.nests[0].stores) look(s.position);
-  if (schedule.record_dim < 0) return;
-  const auto n = static_cast<int>(k.dag.dims[static_cast<std::size_t>(schedule.record_dim)]);
-  LoopPlan lanes = schedule.outer.back();
-  lanes.unroll = std::max(1, lanes.unroll / n);
-  std::vector<LoopPlan> loops;
-  for (const LoopPlan& l : schedule.outer)
-    if (l.dim != schedule.record_dim && !l.vector) loops.push_back(l);
-  loops.push_back({schedule.record_dim, n, false});
-  loops.push_back(lanes);
-  schedule.outer = std::move(loops);
+std::int64_t record_of(const Kernel& k, const Nest& t, NodeId position, int vector, std::int64_t stride) {
+  return elements(k, record_loops(k, t, position, vector, stride));
+}
+
+void join_records(const Kernel& k, const std::vector<std::vector<NodeId>>& nodes, std::size_t most_nodes, Schedule& schedule) {
+  if (schedule.vector_dim < 0) return;
+  const auto size = [&](int d) { return static_cast<int>(k.dag.dims[static_cast<std::size_t>(d)]); };
+  for (std::size_t i = 0; i < k.nests.size(); ++i) {
+    const std::vector<int> record = longest_record(k, k.nests[i], nodes[i], schedule.vector_dim);
+    const auto n = static_cast<int>(elements(k, record));
+    if (n == 0 || nodes[i].size() * static_cast<std::size_t>(n) > most_nodes) continue;
+    LoopPlan lanes = schedule.outer.back();
+    schedule.record_dims.insert(schedule.record_dims.end(), record.begin(), record.end());
+    if (!k.nests[i].parallel.empty()) {
+      for (LoopPlan& l : schedule.nests[i].parallel)
+        if (contains(record, l.dim)) l.unroll = size(l.dim);
+      schedule.outer.back().unroll = std::clamp(kMostCopies / n, 1, lanes.unroll);
+      continue;
+    }
+    lanes.unroll = std::max(1, lanes.unroll / n);
+    std::vector<LoopPlan> loops;
+    for (const LoopPlan& l : schedule.outer)
+      if (!contains(record, l.dim) && !l.vector) loops.push_back(l);
+    for (auto d = record.rbegin(); d != record.rend(); ++d) loops.push_back({*d, size(*d), false});
+    loops.push_back(lanes);
+    schedule.outer = std::move(loops);
+  }
 }
 
 }  // namespace weft::detail

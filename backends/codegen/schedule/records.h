@@ -10,10 +10,13 @@ namespace weft::detail {
 /// Elements between neighbouring lanes; further apart they are gathered.
 inline constexpr int kLongestRecord = 8;
 
-/// For lanes along an outer loop that are `stride` elements apart, of a kernel that only has outer loops: the size of the loop over
-/// elements in between; 0: there is none.
-int record_of(const Kernel& k, NodeId position, int vector, std::int64_t stride);
-/// The loop over the elements between lanes, if there is one, is run as a whole inside of the other loops. `nodes`: those of the only nest.
-void join_records(const Kernel& k, const std::vector<NodeId>& nodes, Schedule& schedule);
+/// For lanes along an outer loop that are `stride` elements apart in nest t: the loops over the elements in between, the fastest first,
+/// each of which goes on where the one before ends. None: there are no such loops, or they can't run side by side.
+std::vector<int> record_loops(const Kernel& k, const Nest& t, NodeId position, int vector, std::int64_t stride);
+/// The elements of such a record that these loops go through; 0: there are no such loops.
+std::int64_t record_of(const Kernel& k, const Nest& t, NodeId position, int vector, std::int64_t stride);
+/// The loops over the elements between lanes, where there are such, run as a whole inside of the others. `nodes`: those of each nest,
+/// of which all copies together are at most `most_nodes`.
+void join_records(const Kernel& k, const std::vector<std::vector<NodeId>>& nodes, std::size_t most_nodes, Schedule& schedule);
 
 }  // namespace weft::detail

@@ -14,17 +14,13 @@
 namespace weft::detail {
 namespace {
 
-struct Nodes {
-  std::vector<NodeId> all;  // of one nest
-};
-
 class Scheduler {
  public:
   Scheduler(const Kernel& k, const Target& target, int vector_loop = -1)
       : k_(k), target_(target), vector_bytes_(target.vector_bytes), vector_loop_(vector_loop) {
     std::vector<char> seen(k.dag.nodes.size());
     for (const Nest& t : k.nests) {
-      Nodes nodes;
+      std::vector<NodeId> nodes;
       std::fill(seen.begin(), seen.end(), 0);
       std::vector<NodeId> stack = wanted_nodes(t);
       while (!stack.empty()) {
@@ -32,7 +28,7 @@ class Scheduler {
         stack.pop_back();
         if (n < 0 || seen[static_cast<std::size_t>(n)]) continue;
         seen[static_cast<std::size_t>(n)] = 1;
-        nodes.all.push_back(n);
+        nodes.push_back(n);
         for (NodeId o : k.dag[n].operands) stack.push_back(o);
         if (k.dag[n].kind == NodeKind::index)
           for (const AffineTerm& a : k.dag.affine(n).terms)
@@ -55,7 +51,7 @@ class Scheduler {
       for (std::size_t n = 0; n < k_.nests.size(); ++n) plan_nest(n);
       plan_outer();
       unroll();
-      transpose_squares();
+      if (!transpose_squares()) join_records(k_, nodes_, target_.square_nodes, schedule_);
     }
     plan_tasks();
     if (!has_vectors()) schedule_.lanes = 1;
@@ -74,8 +70,8 @@ class Scheduler {
 
   int choose_lanes(std::int64_t longest) const {
     double narrow = 0, wide = 0, pairs = 0, bytes_alone = 0;
-    for (const Nodes& nodes : nodes_)
-      for (NodeId id : nodes.all) {
+    for (const std::vector<NodeId>& nodes : nodes_)
+      for (NodeId id : nodes) {
         const Node& n = k_.dag[id];
         if (n.kind != NodeKind::op && n.kind != NodeKind::math && n.kind != NodeKind::load) continue;
         if (n.dtype.is_bool() || n.dims == 0) continue;
@@ -135,7 +131,8 @@ class Scheduler {
       if (!k_.dag.stride(position, vector, stride)) return lanes * 0.8;
       if (stride == 1 || stride == 0) return 1.0;
       if (stride == -1) return 1.5;
-      if (const int n = record_of(k_, position, vector, stride); n > 0 && (!is_store || n == stride)) return static_cast<double>(stride);
+      if (const std::int64_t n = record_of(k_, t, position, vector, stride); n > 0 && (!is_store || n == stride))
+        return static_cast<double>(stride);
       if (stride == 2) return 3.0;
       if (!is_store && reads_squares(t, position, vector)) {
         const auto all = static_cast<double>(size(t.reduce.back())), transposed = lanes * std::floor(all / lanes);
@@ -144,7 +141,7 @@ class Scheduler {
       return lanes * (is_store ? 1.2 : 0.8);
     };
     double total = 0;
-    for (NodeId id : nodes_[nest].all) {
+    for (NodeId id : nodes_[nest]) {
       const Node& n = k_.dag[id];
       double c = node_cost(n);
       if (n.kind == NodeKind::load) {
@@ -208,7 +205,7 @@ class Scheduler {
     const std::vector<int>& loops = t.parallel.empty() ? k_.outer : t.parallel;
     if (loops.empty() || size(loops.back()) != 2) return false;
     std::vector<NodeId> positions;
-    for (NodeId id : nodes_[0].all)
+    for (NodeId id : nodes_[0])
       if (const Node& n = k_.dag[id]; n.kind == NodeKind::load && (n.dims >> loops.back() & 1)) positions.push_back(n.operands[0]);
     for (const Store& s : t.stores) positions.push_back(s.position);
     const auto strides = [&](int d, auto&& allowed) {
@@ -240,7 +237,7 @@ class Scheduler {
     std::vector<LoopPlan> plans, written, read;
     for (int d : loops) {
       bool reads = false, writes = false;
-      for (NodeId id : nodes_[0].all)
+      for (NodeId id : nodes_[0])
         if (const Node& n = k_.dag[id]; n.kind == NodeKind::load && (n.dims >> pair & 1)) reads |= neighbours(n.operands[0], d);
       for (const Store& s : t.stores) writes |= neighbours(s.position, d);
       const int line = static_cast<int>(target_.line_bytes) / (2 * k_.args[static_cast<std::size_t>(t.stores[0].arg)].dtype.itemsize());
@@ -294,7 +291,7 @@ class Scheduler {
     std::uint64_t reduce = 0;
     for (int d : t.reduce) reduce |= std::uint64_t{1} << d;
     int count = 0;
-    for (NodeId id : nodes_[nest].all) {
+    for (NodeId id : nodes_[nest]) {
       const Node& n = k_.dag[id];
       count += n.kind == NodeKind::load && (n.dims & reduce) && !(n.dims >> dim & 1);
     }
@@ -308,7 +305,7 @@ class Scheduler {
     const auto folds = static_cast<std::int64_t>(t.reductions.size());
     std::int64_t steps = 1;
     for (int d : t.reduce) steps *= size(d);
-    if (folds == 0 || steps < 4 || nodes_[i].all.size() >= target_.few_nodes || is_running(t)) return false;
+    if (folds == 0 || steps < 4 || nodes_[i].size() >= target_.few_nodes || is_running(t)) return false;
     std::int64_t room = std::max<std::int64_t>(1, target_.vector_registers() / 2 / folds);
     std::vector<LoopPlan*> loops;
     for (LoopPlan& l : s.parallel) loops.push_back(&l);
@@ -319,7 +316,7 @@ class Scheduler {
       room /= l.unroll;
     };
     bool by_points = schedule_.vector_dim >= 0;
-    if (by_points && std::any_of(nodes_[i].all.begin(), nodes_[i].all.end(), [&](NodeId id) {
+    if (by_points && std::any_of(nodes_[i].begin(), nodes_[i].end(), [&](NodeId id) {
           const Node& n = k_.dag[id];
           return n.kind == NodeKind::load && n.operands[1] < 0 && !k_.args[static_cast<std::size_t>(n.integer)].scratch &&
                  reads_squares(t, n.operands[0], schedule_.vector_dim);
@@ -365,7 +362,7 @@ class Scheduler {
     if (points <= target_.column_vectors * schedule_.lanes || size(t.reduce[0]) < target_.rows_reduced || bytes > target_.accumulators)
       return false;
     bool in_order = false;
-    for (NodeId id : nodes_[i].all) {
+    for (NodeId id : nodes_[i]) {
       std::int64_t along = 0, down = 0;
       const Node& n = k_.dag[id];
       if (n.kind != NodeKind::load || k_.args[static_cast<std::size_t>(n.integer)].scratch) continue;
@@ -391,7 +388,7 @@ class Scheduler {
     for (std::size_t i = 0; i < k_.nests.size(); ++i) {
       const Nest& t = k_.nests[i];
       if (!t.repeats.empty() || is_running(t)) return -1;
-      nodes += nodes_[i].all.size();
+      nodes += nodes_[i].size();
       double steps = work(i);
       for (int d : t.parallel) steps *= static_cast<double>(size(d));
       for (int d : t.reduce) steps *= static_cast<double>(size(d));
@@ -412,8 +409,8 @@ class Scheduler {
     return apart && small && most > 8 * others && !has_functions() ? heavy : -1;
   }
   bool has_functions() const {
-    return std::any_of(nodes_.begin(), nodes_.end(), [&](const Nodes& n) {
-      return std::any_of(n.all.begin(), n.all.end(), [&](NodeId id) { return k_.dag[id].kind == NodeKind::math; });
+    return std::any_of(nodes_.begin(), nodes_.end(), [&](const std::vector<NodeId>& n) {
+      return std::any_of(n.begin(), n.end(), [&](NodeId id) { return k_.dag[id].kind == NodeKind::math; });
     });
   }
 
@@ -453,7 +450,7 @@ class Scheduler {
     for (std::size_t i = 0; i < k_.nests.size(); ++i) {
       std::vector<int> loops = k_.nests[i].parallel;
       loops.insert(loops.end(), k_.nests[i].reduce.begin(), k_.nests[i].reduce.end());
-      for (NodeId id : nodes_[i].all) {
+      for (NodeId id : nodes_[i]) {
         const Node& n = k_.dag[id];
         std::int64_t along = 0, down = 0;
         if (n.kind != NodeKind::load || k_.args[static_cast<std::size_t>(n.integer)].scratch || loops.empty()) continue;
@@ -470,14 +467,14 @@ class Scheduler {
   /// Where some access is contiguous along another outer loop than the lanes, that loop is unrolled as far as there are lanes: squares of
   /// elements are transposed in registers. Where memory is far, the innermost loop is the one along which more is read in order: what is
   /// written a cache line here and there need not be awaited.
-  void transpose_squares() {
+  bool transpose_squares() {
     const std::int64_t lanes = schedule_.lanes;
     if (k_.nests.size() != 1 || schedule_.vector_dim < 0 || !k_.nests[0].repeats.empty() || !k_.nests[0].parallel.empty() ||
         !k_.nests[0].reduce.empty())
-      return;
-    if (static_cast<std::int64_t>(nodes_[0].all.size()) * lanes > static_cast<std::int64_t>(target_.square_nodes) ||
+      return false;
+    if (static_cast<std::int64_t>(nodes_[0].size()) * lanes > static_cast<std::int64_t>(target_.square_nodes) ||
         size(schedule_.vector_dim) < lanes)
-      return;
+      return false;
     int other = -1, loads = 0;
     const auto look = [&](NodeId position, bool is_load) {
       std::int64_t along = 0, s = 0;
@@ -486,7 +483,7 @@ class Scheduler {
         if (!l.vector && size(l.dim) >= lanes && k_.dag.stride(position, l.dim, s) && s == 1) other = l.dim, loads += is_load;
     };
     int along_lanes = 0;
-    for (NodeId id : nodes_[0].all) {
+    for (NodeId id : nodes_[0]) {
       const Node& n = k_.dag[id];
       if (n.kind != NodeKind::load) continue;
       if (n.operands[1] < 0) look(n.operands[0], true);
@@ -494,7 +491,7 @@ class Scheduler {
       along_lanes += k_.dag.stride(n.operands[0], schedule_.vector_dim, s) && s == 1;
     }
     for (const Store& s : k_.nests[0].stores) look(s.position, false);
-    if (other < 0) return join_records(k_, nodes_[0].all, schedule_);
+    if (other < 0) return false;
     std::vector<LoopPlan> loops;
     for (const LoopPlan& l : schedule_.outer)
       if (l.dim != other && !l.vector) loops.push_back(l);
@@ -502,11 +499,12 @@ class Scheduler {
     loops.insert(loops.end() - (loads > along_lanes && k_.cost.bytes >= target_.beyond_caches ? 0 : 1),
                  {other, static_cast<int>(lanes), false});
     schedule_.outer = std::move(loops);
+    return true;
   }
 
   double work(std::size_t nest) const {
     double w = 0;
-    for (NodeId id : nodes_[nest].all) w += node_cost(k_.dag[id]);
+    for (NodeId id : nodes_[nest]) w += node_cost(k_.dag[id]);
     return w;
   }
   int by_work(double w, const LoopPlan& l) const {
@@ -551,8 +549,8 @@ class Scheduler {
   const Kernel& k_;
   const Target target_;
   const int vector_bytes_;
-  const int vector_loop_;  ///< the outer loop that is run by vectors; -1: whichever costs least, or none
-  std::vector<Nodes> nodes_;
+  const int vector_loop_;                   ///< the outer loop that is run by vectors; -1: whichever costs least, or none
+  std::vector<std::vector<NodeId>> nodes_;  // of each nest
   Schedule schedule_;
   std::vector<int> nest_vector_;
   double total_cost_ = 0;
@@ -580,10 +578,11 @@ Schedule lean_schedule(Schedule s) {
   int dropped = 1;
   const auto drop = [&](LoopPlan& l) { dropped *= std::exchange(l.unroll, 1); };
   for (LoopPlan& l : s.outer)
-    if (l.vector || (l.unroll != s.lanes && l.dim != s.record_dim)) drop(l);
+    if (l.vector || (l.unroll != s.lanes && !contains(s.record_dims, l.dim))) drop(l);
   bool folds = false;
   for (NestSchedule& n : s.nests) {
-    for (LoopPlan& l : n.parallel) drop(l);
+    for (LoopPlan& l : n.parallel)
+      if (!contains(s.record_dims, l.dim)) drop(l);
     if (s.vector_dim >= 0)
       for (LoopPlan& l : n.reduce) drop(l);
     folds |= !n.reduce.empty();

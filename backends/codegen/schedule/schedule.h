@@ -52,8 +52,8 @@ struct Schedule {
   int at_once = 0;
   std::vector<MathFunction> called;  ///< functions that the kernel calls; code of the others stands wherever they are used
   std::vector<NodeId> by_inverse;    ///< quotients by a sum that are products with its inverse (divides_by_sum), ascending
-  /// An outer loop over the few elements of records, all of whose iterations run side by side; -1: there is none.
-  int record_dim = -1;
+  /// Loops over the few elements of records, the fastest first, all of whose iterations run side by side.
+  std::vector<int> record_dims;
   /// Cycles that a whole run takes longer if the code generator keeps nothing in registers across iterations.
   double slack = 0;
   friend bool operator==(const Schedule&, const Schedule&) = default;

@@ -201,7 +201,9 @@ class Checker {
       bool whole = false;
       for (std::size_t i = 0; i < loops.size(); ++i)
         for (const Store& store : k_.nests[i].stores)
-          whole |= store.arg == arg && loops[i].vector >= 0 && is_aligned(k_, store, loops[i].vector, s_.lanes, target_.vector_bytes);
+          whole |= store.arg == arg && loops[i].vector >= 0 &&
+                   (is_aligned(k_, store, loops[i].vector, s_.lanes, target_.vector_bytes) ||
+                    is_aligned_record(k_, store, loops[i].vector, s_.lanes, target_.vector_bytes, s_.record_dims));
       if (!whole) wrong(step, fmt::format("no whole vectors of {} bytes, aligned, are written", target_.vector_bytes));
     }
     if (s_.rows_ahead > 0 && !any_access(-1, [&](const Access& a, const NestLoops& n) {

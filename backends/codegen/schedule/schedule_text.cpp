@@ -107,6 +107,9 @@ class Parser {
         if (l.dim == dim) return *list;
     wrong(st, fmt::format("{} runs within a point, in order; its iterations can't be scheduled", word));
   }
+  bool is_reducing(const std::vector<LoopPlan>& list) const {
+    return std::any_of(s_.nests.begin(), s_.nests.end(), [&](const NestSchedule& n) { return &n.reduce == &list; });
+  }
   LoopPlan& loop(const Statement& st, std::string_view word) {
     const int dim = numbered(st, word, 'i', k_.dag.dims.size(), "a loop");
     return *std::find_if(list_of(st, word).begin(), list_of(st, word).end(), [&](const LoopPlan& l) { return l.dim == dim; });
@@ -192,11 +195,11 @@ class Parser {
     shape(st, true, {});
     for (std::string_view word : st.operands) {
       const LoopPlan& l = loop(st, word);
-      if (&list_of(st, word) != &s_.outer || l.vector) wrong(st, fmt::format("{} is not an outer loop over single elements", word));
+      if (l.vector || is_reducing(list_of(st, word))) wrong(st, fmt::format("{} is not a parallel loop over single elements", word));
       if (l.unroll != k_.dag.dims[static_cast<std::size_t>(l.dim)])
         wrong(st, fmt::format("i{} must be unrolled by {}, all of its iterations", l.dim, k_.dag.dims[static_cast<std::size_t>(l.dim)]));
-      if (s_.record_dim >= 0) wrong(st, fmt::format("i{} is joined; one loop can be", s_.record_dim));
-      s_.record_dim = l.dim;
+      if (contains(s_.record_dims, l.dim)) wrong(st, "the schedule has this step already");
+      s_.record_dims.push_back(l.dim);
     }
   }
   void rows(const Statement& st) {
@@ -308,7 +311,7 @@ std::string to_string(const Schedule& s, const Kernel& k) {
     if (l.vector) line(fmt::format("vectorize i{} by {}", l.dim, s.lanes));
   for (const LoopPlan& l : all)
     if (l.unroll > 1) line(fmt::format("unroll i{} by {}", l.dim, l.unroll));
-  if (s.record_dim >= 0) line(fmt::format("join_records i{}", s.record_dim));
+  if (!s.record_dims.empty()) line("join_records" + loop_names(s.record_dims));
   for (const NestSchedule& n : s.nests)
     if (n.by_rows) line(fmt::format("reduce_by_rows i{}", n.reduce[0].dim));
   for (const LoopPlan& l : all)
