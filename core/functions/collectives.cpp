@@ -7,6 +7,7 @@
 #include "weft/core/array/array_impl.h"
 #include "weft/core/functions/elementwise.h"
 #include "weft/core/ops/collective/collective.h"
+#include "weft/core/ops/collective/shard_map.h"
 #include "weft/core/ops/common.h"
 #include "weft/core/ops/movement/movement.h"
 #include "weft/core/trace/varying.h"
@@ -28,11 +29,12 @@ BoundAxis bound(const char* op, const AxisName& axis) {
   for (const std::string& name : b.names) {
     const AxisFrame* frame = find_axis(name);
     if (!frame) {
-      const std::vector<std::string> scope = axes_in_scope();
-      throw AxisError(fmt::format("{}: there is no axis named `{}` in scope; {}", op, name,
-                                  scope.empty() ? std::string("call it inside a vmap, pmap or shard_map with axis_name = \"" + name + "\"")
-                                                : fmt::format("in scope: `{}`", fmt::join(scope, "`, `"))),
-                      loc);
+      std::vector<std::string> scope = axes_in_scope();
+      const bool unnamed = std::erase_if(scope, [](const std::string& known) { return known.starts_with(kUnnamedAxis); }) > 0;
+      std::string remedy = "call it inside a vmap, pmap or shard_map with axis_name = \"" + name + "\"";
+      if (unnamed) remedy = "give the pmap around it axis_name = \"" + name + "\"";
+      if (!scope.empty()) remedy = fmt::format("in scope: `{}`; name one of these, or {}", fmt::join(scope, "`, `"), remedy);
+      throw AxisError(fmt::format("{}: there is no axis named `{}` in scope; {}", op, name, remedy), loc);
     }
     if (std::count(b.names.begin(), b.names.end(), name) > 1)
       throw AxisError(fmt::format("{}: the axis `{}` is named twice", op, name), loc);
@@ -48,7 +50,8 @@ IndexGroups groups_of(const char* op, const AxisIndexGroups& groups, BoundAxis& 
   const auto fail = [&](const std::string& problem) {
     throw AxisError(fmt::format("{}: axis_index_groups {}", op, problem), effective_loc(axis.loc));
   };
-  if (axis.names.size() != 1) fail("are groups of one axis; several are named");
+  if (axis.names.size() != 1)
+    fail(fmt::format("are groups of one axis, and `{}` are named; name one, or leave the groups out", fmt::join(axis.names, "`, `")));
   std::vector<int> seen(static_cast<std::size_t>(axis.size));
   for (const auto& group : groups) {
     if (of_one_size && group.size() != groups[0].size())
@@ -62,6 +65,25 @@ IndexGroups groups_of(const char* op, const AxisIndexGroups& groups, BoundAxis& 
     if (!seen[i]) fail(fmt::format("leave out the position {}; each must be in one group", i));
   axis.size = static_cast<std::int64_t>(groups[0].size());
   return groups;
+}
+
+/// Exchange over several axes. The dimension that is split becomes one dimension for each axis, along which that axis exchanges; their
+/// positions together are the sender's.
+Array exchange_over(const Array& x, const BoundAxis& b, int split, int concat, bool tiled) {
+  Shape parts = x.shape().with(split, x.shape()[split] / b.size);
+  for (std::size_t k = b.names.size(); k-- > 0;) parts = parts.inserted(split, find_axis(b.names[k])->size);
+  Array y = reshape_to(x, parts, b.loc);
+  int d = split;
+  for (const std::string& name : b.names) {
+    y = bind_all_to_all(y, {{}, name, find_axis(name)->size, d, d, false}, b.loc);
+    ++d;
+  }
+  // (..., sender, part of the split dimension, ...); without tiles the part has one element, and the sender goes where concat says.
+  const Shape whole = x.shape().with(split, x.shape()[split] / b.size);
+  y = reshape_to(y, whole.inserted(split, b.size), b.loc);
+  if (!tiled) return move_axis(squeeze_axes(y, {split + 1}, b.loc), split, concat, b.loc);
+  y = move_axis(y, split, concat, b.loc);
+  return reshape_to(y, whole.with(concat, whole[concat] * b.size), b.loc);
 }
 
 bool is_number(const Array& x) { return as_literal(x) && x.aval().weak; }
@@ -106,14 +128,18 @@ Array pmean_of(const Array& x, const AxisName& axis, const GroupOptions& options
 
 Array pmax_of(const Array& x, const AxisName& axis, const GroupOptions& options) {
   BoundAxis b = bound("pmax", axis);
-  if (x.dtype().is_complex()) throw DTypeError(fmt::format("pmax: {} has no order", to_string(x.aval())), effective_loc(b.loc));
+  if (x.dtype().is_complex())
+    throw DTypeError(fmt::format("pmax: {} has no order; take its abs, or its real and imag apart", to_string(x.aval())),
+                     effective_loc(b.loc));
   const IndexGroups groups = groups_of("pmax", options.axis_index_groups, b, false);
   check_extremum("pmax", b);
   return is_number(x) ? x : bind_pmax(x, b.names, groups, b.loc);
 }
 Array pmin_of(const Array& x, const AxisName& axis, const GroupOptions& options) {
   BoundAxis b = bound("pmin", axis);
-  if (x.dtype().is_complex()) throw DTypeError(fmt::format("pmin: {} has no order", to_string(x.aval())), effective_loc(b.loc));
+  if (x.dtype().is_complex())
+    throw DTypeError(fmt::format("pmin: {} has no order; take its abs, or its real and imag apart", to_string(x.aval())),
+                     effective_loc(b.loc));
   const IndexGroups groups = groups_of("pmin", options.axis_index_groups, b, false);
   check_extremum("pmin", b);
   return is_number(x) ? x : bind_pmin(x, b.names, groups, b.loc);
@@ -130,6 +156,12 @@ Array psum_scatter_of(const Array& x, const AxisName& axis, const PsumScatterOpt
   BoundAxis b = bound("psum_scatter", axis);
   const IndexGroups groups = groups_of("psum_scatter", options.axis_index_groups, b);
   const int d = normalize_axis(options.scatter_dimension, x.ndim(), "psum_scatter", x.aval(), b.loc);
+  const std::int64_t n = x.shape()[d];
+  if (options.tiled ? n % b.size != 0 : n != b.size)
+    throw ShapeError(fmt::format("psum_scatter: dimension {} of {} has size {}, the axis `{}` has {}{}; {}", d, to_string(x.aval()), n,
+                                 fmt::join(b.names, "`, `"), b.size, groups ? " in a group" : "",
+                                 options.tiled ? "pad the dimension to a multiple" : "make them equal, or use tiled = true"),
+                     effective_loc(b.loc));
   const Array terms = x.dtype().is_bool() ? convert(x, int32) : x;  // counted, as by psum
   return bind_reduce_scatter(terms, {groups, b.names, b.size, d, options.tiled}, b.loc.of(CalledAs::psum_scatter));
 }
@@ -141,12 +173,17 @@ Array all_to_all_of(const Array& x, const AxisName& axis, int split_axis, int co
   const IndexGroups groups = groups_of(name, options.axis_index_groups, b);
   int split = normalize_axis(split_axis, x.ndim(), name, x.aval(), b.loc);
   int concat = normalize_axis(concat_axis, x.ndim(), name, x.aval(), b.loc);
-  if (b.names.size() != 1) throw AxisError(fmt::format("{}: over several axes at once; exchange along one axis at a time", name), loc);
-  if (!options.tiled && x.shape()[split] != b.size)
-    throw ShapeError(fmt::format("{}: dimension {} of {} has size {}, the axis `{}` has {}; make them equal, or use tiled = true", name,
-                                 split, to_string(x.aval()), x.shape()[split], b.names[0], b.size),
+  const bool swaps = std::string_view(name) == "pswapaxes";
+  const std::int64_t n = x.shape()[split];
+  if (options.tiled ? n % b.size != 0 : n != b.size)
+    throw ShapeError(fmt::format("{}: dimension {} of {} has size {}, the axis `{}` has {}; {}", name, split, to_string(x.aval()), n,
+                                 fmt::join(b.names, "`, `"), b.size,
+                                 options.tiled ? "pad the dimension to a multiple"
+                                 : swaps       ? "make them equal"
+                                               : "make them equal, or use tiled = true"),
                      loc);
   LocScope scope(b.loc);
+  if (b.names.size() > 1) return exchange_over(x, b, split, concat, options.tiled);
   Array y = x;
   if (!options.tiled && split != concat) {
     // The received parts become a new dimension, whose position counts without the split one.
@@ -154,8 +191,7 @@ Array all_to_all_of(const Array& x, const AxisName& axis, int split_axis, int co
     y = insert_axes(x, {concat}, b.loc);
     if (concat <= split) ++split;
   }
-  y = bind_all_to_all(y, {groups, b.names[0], b.size, concat, split, options.tiled},
-                      std::string_view(name) == "pswapaxes" ? b.loc.of(CalledAs::pswapaxes) : b.loc);
+  y = bind_all_to_all(y, {groups, b.names[0], b.size, concat, split, options.tiled}, swaps ? b.loc.of(CalledAs::pswapaxes) : b.loc);
   return !options.tiled && split != concat ? squeeze_axes(y, {split}, b.loc) : y;
 }
 

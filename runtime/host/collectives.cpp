@@ -127,10 +127,10 @@ void give_to_all(const Ref<Buffer>& value, std::span<Ref<Buffer>> out, const std
 CollectivePlan plan_collective(const Primitive& op, const ParamsBase& params, const Aval& in, const Aval& out,
                                const std::vector<std::vector<int>>& groups, SourceLoc loc) {
   CollectivePlan plan;
-  plan.operation = std::string(op.name);
+  const CollectiveRules& rules = collective_rules(op);
+  plan.operation = std::string(rules.called);
   plan.axes = collective_axes(op, params);
   plan.loc = loc;
-  const CollectiveRules& rules = collective_rules(op);
   plan.exchange = rules.exchange;
   plan.combiner = op.combiner.value_or(Combiner::sum);
   plan.parts = rules.parts(params);

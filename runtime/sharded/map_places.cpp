@@ -42,14 +42,22 @@ bool reshards_implicitly() {
 
 void throw_elsewhere(const std::string& what, const Sharding& now, const Mesh& mesh, const PartitionSpec* spec, SourceLoc loc) {
   const MeshAxes& axes = mesh.axes();
+  const std::string devices = device_list(axes.device_ids);
+  std::string takes = "runs over " + print_param(axes) + " on " + devices;
+  if (spec && spec->trimmed().dims().empty()) {
+    takes = "takes it whole on each of " + devices;
+  } else if (spec && axes.names.size() == 1) {
+    std::size_t d = 0;
+    while (spec->dims()[d].empty()) ++d;
+    takes = fmt::format("takes one position along dimension {} on each of {}", d, devices);
+  } else if (spec) {
+    takes = fmt::format("takes {} of {} on {}", to_string(*spec), print_param(axes), devices);
+  }
   const std::string where = now.is_single_device() ? std::string() : " on " + device_list(now.named().mesh().axes().device_ids);
-  throw ShardingError(
-      fmt::format("{}, is committed to {}{}, and the map {} on {}; move it with reshard or device_put "
-                  "(config.implicit_reshard or WEFT_IMPLICIT_RESHARD=1 has maps do that themselves)",
-                  what, described(now), where,
-                  spec ? fmt::format("takes {} of {}", to_string(*spec), print_param(axes)) : "runs over " + print_param(axes),
-                  device_list(axes.device_ids)),
-      loc);
+  throw ShardingError(fmt::format("{}, is committed to {}{}, and the map {}; move it with reshard or device_put "
+                                  "(config.implicit_reshard or WEFT_IMPLICIT_RESHARD=1 has maps do that themselves)",
+                                  what, described(now), where, takes),
+                      loc);
 }
 
 /// Whether it is what a map takes that all its devices have alike: it is on one device, or alike on this process's devices of the map.

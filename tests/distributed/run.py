@@ -282,7 +282,7 @@ def dry_runs():
                  "1 call, among 64 processes; each time 14 messages, 516 KB sent, 530 us",    # 2 (1 - 1/64) of 262,144 bytes; those of 4 KB go as two
                  "1 call, among 64 processes; each time 63 messages, 16.1 KB sent, 79.1 us",  # 4 parts to each of 63 others, together
                  "1 call, among 64 processes; each time 1 messages, 64 B sent, 1.06 us",
-                 "psum_invariant over `x` of f32[2,3] at worker.cpp:", "in all 7 calls, 555 KB sent, 708 us"):
+                 "psum over `x` of f32[2,3] at worker.cpp:", "in all 7 calls, 555 KB sent, 708 us"):
         report(f"dry run of 64x4: {text}", "" if text in out.replace("../tests/distributed/", "") else "not there", out)
 
 

@@ -39,12 +39,13 @@ TEST_CASE("maps refuse arguments that lie elsewhere, and say what moves them") {
   };
   const Array on_5 = device_put(x, m.all[5]), over_4 = device_put(x, NamedSharding(m.four, P("x"))),
               over_8 = device_put(x, NamedSharding(m.x, P("x")));
-  refused(pmap(twice), device_put(x, m.all[0]), {"committed to cpu:0", "'_internal_pmap_axis_name': 8"});
+  refused(pmap(twice), device_put(x, m.all[0]),
+          {"pmap: args[0]", "committed to cpu:0", "takes one position along dimension 0 on each of cpu:0, cpu:1"});
   refused(pmap(twice), on_5, {"committed to cpu:5"});
   refused(pmap(twice), over_4, {"P('x',) of Mesh('x': 4", "on cpu:0, cpu:1, cpu:2, cpu:3,"});
   refused(pmap(twice, {.devices = {m.all.begin(), m.all.begin() + 4}}), device_put(ones({4, 2}), NamedSharding(m.x, P())),
           {"P() of Mesh('x': 8"});
-  refused(pmap(twice), device_put(x, NamedSharding(m.x, P(none, "x"))), {"P(None, 'x')", "takes P('_internal_pmap_axis_name',)"});
+  refused(pmap(twice), device_put(x, NamedSharding(m.x, P(none, "x"))), {"P(None, 'x')", "takes one position along dimension 0"});
   refused(pmap(twice), device_put(x, NamedSharding(m.x, P())), {"P() of"});
   const auto plus = [](Array a, Array b) { return a + b; };
   const auto second = [&](Array b) { return pmap(plus, {.in_axes = {0, none}})(x, b); };

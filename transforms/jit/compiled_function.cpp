@@ -45,7 +45,8 @@ void CompiledFunction::check_places(std::span<const Array> inputs, FunctionRef<S
     if (!places_) places_.emplace(jaxpr_, one_division_);
     return *places_;
   }();
-  places.check(inputs, (one_division_ ? "pmap of " : "jit of ") + name_, paths, loc);
+  constexpr std::string_view kOfAMap = "_fun";  // what pmap and shard_map make, as JAX calls it
+  places.check(inputs, one_division_ ? "pmap" : name_ == kOfAMap ? "shard_map" : "jit of " + name_, paths, loc);
 }
 
 Executable& CompiledFunction::executable() {

@@ -142,7 +142,7 @@ class Cache final : public JitCache {
       }
     }
     const Ref<Entry> e = find_or_trace(c);
-    if (config.debug_key_reuse) note_key_uses(e->function->jaxpr(), leaves, (maker_ ? "pmap of " : "jit of ") + name_, c.loc);
+    if (config.debug_key_reuse) note_key_uses(e->function->jaxpr(), leaves, called(), c.loc);
     return {run(*e, c), e->result};
   }
 
@@ -226,6 +226,11 @@ class Cache final : public JitCache {
   }
 
  private:
+  /// For messages. The function that a map makes of the caller's has no name of its own.
+  std::string called() const {
+    if (!maker_) return "jit of " + name_;
+    return maker_->takes_one_division() ? "pmap" : "shard_map";
+  }
   /// Why none of the traced programs serves the call; empty if there are none.
   std::string explain(const Entry& e, JitCall& c) {
     const Signature now{c.function().arguments(), e.avals, axes_of(e)};
@@ -234,7 +239,7 @@ class Cache final : public JitCache {
       if (other.ready) before.push_back({other.tree, other.avals, axes_of(other)});
     });
     std::reverse(before.begin(), before.end());
-    return before.empty() ? std::string() : explain_retracing((maker_ ? "pmap of " : "jit of ") + name_, before, now, c.loc);
+    return before.empty() ? std::string() : explain_retracing(called(), before, now, c.loc);
   }
   /// Once in the function's life: that it is traced for each value of an argument that is no array. Empty otherwise.
   std::string warn(const Entry& e, JitCall& c) {
@@ -252,7 +257,7 @@ class Cache final : public JitCache {
     });
     if (same <= most) return {};
     warned_ = true;
-    return warn_of_static_values((maker_ ? "pmap of " : "jit of ") + name_, same, changed, c.loc);
+    return warn_of_static_values(called(), same, changed, c.loc);
   }
   static std::vector<std::pair<std::string, int>> axes_of(const Entry& e) {
     std::vector<std::pair<std::string, int>> out;
@@ -280,7 +285,8 @@ class Cache final : public JitCache {
     std::vector<bool> donated;
     for (const int n : options_.donate_argnums) {
       if (n < 0 || n + 1 >= static_cast<int>(f.offsets.size()))
-        throw AxisError(fmt::format("jit: donate_argnums names argument {}, but {} is called with {}", n, name_, f.offsets.size() - 1),
+        throw AxisError(fmt::format("{}: donate_argnums names argument {}, and the function has {}; arguments count from 0", called(), n,
+                                    f.offsets.size() - 1),
                         c.loc);
       donated.resize(e.avals.size(), false);
       for (std::size_t i = f.offsets[static_cast<std::size_t>(n)]; i < f.offsets[static_cast<std::size_t>(n) + 1]; ++i) donated[i] = true;

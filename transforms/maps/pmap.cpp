@@ -25,8 +25,6 @@
 namespace weft::detail {
 namespace {
 
-constexpr const char* kPrivateAxis = "_internal_pmap_axis_name";  // as JAX names it
-
 PartitionSpec spec_at(std::optional<int> dim, const std::string& axis) {
   std::vector<std::vector<std::string>> dims;
   if (dim) {
@@ -62,8 +60,8 @@ class PmapProgram final : public ProgramMaker {
     if (!options_.axis_name.empty()) return make_named(f);
     // Each map without a name has an axis of its own, so that nested ones are spread over the devices too.
     PmapOptions named = options_;
-    named.axis_name = kPrivateAxis;
-    for (int k = 2; find_axis(named.axis_name); ++k) named.axis_name = fmt::format("{}_{}", kPrivateAxis, k);
+    named.axis_name = kUnnamedAxis;
+    for (int k = 2; find_axis(named.axis_name); ++k) named.axis_name = fmt::format("{}_{}", kUnnamedAxis, k);
     return PmapProgram(std::move(named)).make_named(f);
   }
   bool takes_one_division() const override { return true; }

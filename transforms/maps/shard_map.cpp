@@ -27,6 +27,11 @@ bool contains(const std::vector<std::string>& names, const std::string& name) {
 class SpecMaker : public RefCounted {
  public:
   virtual const char* name() const = 0;
+  virtual const char* in_option() const = 0;
+  virtual const char* out_option() const = 0;
+  /// A result's spec as the caller gave it, and what to do if the result isn't the same on all devices that it says so of.
+  virtual std::string told(const PartitionSpec& spec) const = 0;
+  virtual const char* remedy() const = 0;
   virtual std::vector<PartitionSpec> in_specs(const FlatFunction& f) const = 0;
   virtual std::vector<PartitionSpec> out_specs(const FlatFunction& f, std::span<const Aval> blocks) const = 0;
   /// The mesh's axes that are the function's.
@@ -41,6 +46,12 @@ class GivenSpecs final : public SpecMaker {
     mesh = o.mesh, check_vma = o.check_vma;
   }
   const char* name() const override { return "shard_map"; }
+  const char* in_option() const override { return "in_specs"; }
+  const char* out_option() const override { return "out_specs"; }
+  std::string told(const PartitionSpec& spec) const override { return to_string(spec); }
+  const char* remedy() const override {
+    return "name the axis in the spec, make it the same (by psum, pmean, pmax), or set check_vma = false if it is";
+  }
   std::vector<PartitionSpec> in_specs(const FlatFunction& f) const override { return resolve(in_, f.arguments(), "in_specs", f.loc); }
   std::vector<PartitionSpec> out_specs(const FlatFunction& f, std::span<const Aval>) const override {
     return resolve(out_, f.result(), "out_specs", f.loc);
@@ -72,6 +83,12 @@ class SpecsOfAxes final : public SpecMaker {
  public:
   explicit SpecsOfAxes(const SmapOptions& o) : options_(o) {}
   const char* name() const override { return "smap"; }
+  const char* in_option() const override { return "in_axes"; }
+  const char* out_option() const override { return "out_axes"; }
+  std::string told(const PartitionSpec&) const override { return "none"; }
+  const char* remedy() const override {
+    return "give the dimension along which the blocks are joined, or make it the same (by psum, pmean, pmax)";
+  }
   std::vector<PartitionSpec> in_specs(const FlatFunction& f) const override {
     return resolve(options_.in_axes, f.arguments(), avals_of(f.args), "in_axes", f.loc);
   }
@@ -127,8 +144,9 @@ class ShardMapProgram final : public ProgramMaker {
     for (std::size_t i = 0; i < f.args.size(); ++i) {
       const Aval& aval = f.args[i].aval();
       if (const std::string problem = spec_problem(p.mesh, in_specs[i], aval.shape); !problem.empty())
-        throw ShardingError(
-            fmt::format("{}: in_specs: {} is {}: {}", specs_->name(), leaf_paths(f.arguments())[i], to_string(aval), problem), f.loc);
+        throw ShardingError(fmt::format("{}: {}: {} is {}: {}", specs_->name(), specs_->in_option(), leaf_paths(f.arguments())[i],
+                                        to_string(aval), problem),
+                            f.loc);
       if (const std::string problem = foreign_axis(p, in_specs[i]); !problem.empty())
         throw ShardingError(fmt::format("{}: in_specs: {}: {}", specs_->name(), leaf_paths(f.arguments())[i], problem), f.loc);
       request.inputs.push_back(aval.with_shape(block_shape(p.mesh, in_specs[i], aval.shape)));
@@ -182,22 +200,22 @@ class ShardMapProgram final : public ProgramMaker {
       for (std::size_t i = 0; i < out.size(); ++i) {
         const Aval& block = out[i].aval();
         const auto fail = [&](const std::string& problem) {
-          throw ShardingError(fmt::format("{}: out_specs: {} is {} on each device: {}", specs_->name(), leaf_paths(f.result())[i],
-                                          to_string(block), problem),
+          throw ShardingError(fmt::format("{}: {}: {} is {} on each device: {}", specs_->name(), specs_->out_option(),
+                                          leaf_paths(f.result())[i], to_string(block), problem),
                               f.loc);
         };
         if (const std::string problem = spec_problem(p.mesh, out_specs[i]); !problem.empty()) fail(problem);
         if (const std::string problem = foreign_axis(p, out_specs[i]); !problem.empty()) fail(problem);
         if (const std::size_t dims = out_specs[i].trimmed().dims().size(); dims > static_cast<std::size_t>(block.ndim()))
-          fail(fmt::format("{} names axes for {} dimensions", to_string(out_specs[i]), dims));
+          fail(
+              fmt::format("{} shards {} dimension{}, the result has {}; keep a dimension for each (keepdims, expand_dims), or leave them "
+                          "out of the spec",
+                          to_string(out_specs[i]), dims, dims == 1 ? "" : "s", block.ndim()));
         if (!p.check_vma) continue;
         const Varying named = varying_over(named_axes(out_specs[i]));
         if (const Varying wrong = varying_of(out[i]) & varying_over(p.manual_axes()) & ~named)
-          fail(
-              fmt::format("{} says that it is the same on all devices of `{}`, but it may differ there; name the axis in the spec, make it "
-                          "the same (by "
-                          "psum, pmean, pmax), or set check_vma = false if it is",
-                          to_string(out_specs[i]), fmt::join(names_of(wrong), "`, `")));
+          fail(fmt::format("{} says that it is the same on all devices of `{}`, but it may differ there; {}", specs_->told(out_specs[i]),
+                           fmt::join(names_of(wrong), "`, `"), specs_->remedy()));
         out[i] = vary_over(out[i], named, f.loc);
       }
       return out;

@@ -104,6 +104,7 @@ struct LocalReduction {
 /// The rules of a primitive of kind collective: for executing it, for renaming its axes, and for the axes over which values vary.
 struct CollectiveRules {
   Exchange exchange;
+  std::string_view called;  ///< in messages: the function that makes it
   ExchangeParts (*parts)(const ParamsBase&);
   std::vector<std::string> (*axes)(const ParamsBase&);
   const IndexGroups* (*groups)(const ParamsBase&);  ///< null if there are none
@@ -153,6 +154,10 @@ constexpr CollectiveRules make_collective() {
   }
   CollectiveRules r{};
   r.exchange = Op::exchange;
+  if constexpr (requires { Op::called; })
+    r.called = Op::called;
+  else
+    r.called = Op::name;
   r.parts = [](const ParamsBase& p) {
     if constexpr (requires(const P& q) { Op::parts(q); }) return Op::parts(params_as<P>(p));
     return ExchangeParts();

@@ -30,6 +30,19 @@ Array merge_dims(const Array& x, int d, SourceLoc loc) {
   return reshape_to(x, x.shape().with(d, x.shape()[d] * x.shape()[d + 1]).erased(d + 1), loc);
 }
 
+/// The number of positions of axes in scope together.
+template <class Context>
+std::int64_t size_together(const std::vector<std::string>& names, const Context& c) {
+  std::int64_t n = 1;
+  for (const std::string& name : names) {
+    const AxisFrame* frame = find_axis(name);
+    if (!frame)
+      throw AxisError(fmt::format("{}: the size of the axis `{}` is not known here; take one axis at a time", c.op.name, name), c.loc);
+    n *= frame->size;
+  }
+  return n;
+}
+
 /// Linear primitives of one operand: the tangent goes the operand's way.
 template <class Self>
 struct LinearCollective : CollectiveOp<Self> {
@@ -80,14 +93,11 @@ struct AllGather : LinearCollective<AllGather> {
     // With several axes the last varies fastest: gather over those behind the mapped one, then over it, then over those before it.
     const auto here = std::find(p.axis_name.begin(), p.axis_name.end(), c.axis.name);
     const std::vector<std::string> before(p.axis_name.begin(), here), behind(here + 1, p.axis_name.end());
-    const std::int64_t others = p.axis_size / c.axis.size;
-    if (!before.empty() && !behind.empty())
-      throw AxisError(fmt::format("{}: the mapped axis `{}` is between others; gather over one axis at a time", c.op.name, c.axis.name),
-                      c.loc);
-    if (!behind.empty()) x = bind_all_gather(x, {d + mapped, {}, behind, others, true}, c.loc);
+    const std::int64_t others = p.axis_size / c.axis.size, size_behind = before.empty() ? others : size_together(behind, c);
+    if (!behind.empty()) x = bind_all_gather(x, {d + mapped, {}, behind, size_behind, true}, c.loc);
     x = mapped ? move_axis(x, 0, d, c.loc) : broadcast_batch_dim(x, c.axis.size, d, c.loc);
     x = merge_dims(x, d, c.loc);
-    if (!before.empty()) x = bind_all_gather(x, {d, {}, before, others, true}, c.loc);
+    if (!before.empty()) x = bind_all_gather(x, {d, {}, before, others / size_behind, true}, c.loc);
     return {{x}, {kNotMapped}};
   }
   static void reference(const ReferenceContext& c) { fail_unbound(name, c.get<Params>().axis_name[0]); }
@@ -125,12 +135,17 @@ struct ReduceScatter : LinearCollective<ReduceScatter> {
       return {{bind_reduce_scatter(move_batch_dim(c.in[0], c.dims[0], 0, c.loc), q, c.loc)}, {0}};
     }
     if (p.axis_index_groups) return batch_in_groups<ReduceScatter, Params>(c, [](Params& q) { q.scatter_dimension += 1; });
-    if (p.axis_name.size() != 1)
-      throw AxisError(fmt::format("{}: over several axes, one of them of a vmap; scatter over one axis at a time", c.op.name), c.loc);
     LocScope scope(c.loc);
-    const Array total = c.dims[0] == kNotMapped ? c.in[0] * scalar_like(c.in[0], static_cast<double>(c.axis.size))
-                                                : reduce_sum(c.in[0], {c.dims[0]}, c.loc);
-    return {{p.tiled ? split_dim(total, d, c.axis.size, c.loc) : total}, {d}};
+    Array x = c.dims[0] == kNotMapped ? c.in[0] * scalar_like(c.in[0], static_cast<double>(c.axis.size))
+                                      : reduce_sum(c.in[0], {c.dims[0]}, c.loc);
+    // With several axes the first varies slowest: parts go to those before the mapped one, then to its positions, then to those behind.
+    const auto here = std::find(p.axis_name.begin(), p.axis_name.end(), c.axis.name);
+    const std::vector<std::string> before(p.axis_name.begin(), here), behind(here + 1, p.axis_name.end());
+    const std::int64_t others = p.axis_size / c.axis.size, size_behind = before.empty() ? others : size_together(behind, c);
+    if (!before.empty()) x = bind_reduce_scatter(x, {{}, before, others / size_behind, d, true}, c.loc);
+    x = move_axis(split_dim(x, d, c.axis.size, c.loc), d, 0, c.loc);
+    if (!behind.empty()) x = bind_reduce_scatter(x, {{}, behind, size_behind, d + 1, true}, c.loc);
+    return {{p.tiled ? x : squeeze_axes(x, {d + 1}, c.loc)}, {0}};
   }
   static void reference(const ReferenceContext& c) { fail_unbound(name, c.get<Params>().axis_name[0]); }
 };
@@ -260,21 +275,29 @@ struct Pbroadcast : LinearCollective<Pbroadcast> {
   /// All cotangents meet at the source.
   static Array transposed(const Array& ct, const TransposeContext& c) {
     const auto& p = c.get<Params>();
-    if (p.axis_name.size() != 1)
-      throw AxisError("pbroadcast: the derivative over several axes at once; broadcast along one axis at a time", c.loc);
     LocScope scope(c.loc);
-    const Array here = bind_axis_index(p.axis_name[0], c.loc) == Array(p.source);
+    Array position = bind_axis_index(p.axis_name[0], c.loc);
+    for (std::size_t k = 1; k < p.axis_name.size(); ++k)
+      position = position * Array(size_together({p.axis_name[k]}, c)) + bind_axis_index(p.axis_name[k], c.loc);
+    const Array here = position == Array(p.source);
     return bind_psum(ct, p.axis_name, {}, c.loc) * convert(here, ct.dtype());
   }
   static BatchResult batch(const BatchContext& c) {
     const auto& p = c.get<Params>();
     if (!names_axis(c)) return {{bind_pbroadcast(c.in[0], p, c.loc)}, {c.dims[0]}};
-    if (p.axis_name.size() != 1)
-      throw AxisError(fmt::format("{}: over several axes, one of them of a vmap; broadcast along one axis at a time", c.op.name), c.loc);
-    if (p.source >= c.axis.size)
-      throw AxisError(fmt::format("{}: source is {}, the axis `{}` has {} devices", c.op.name, p.source, c.axis.name, c.axis.size), c.loc);
-    if (c.dims[0] == kNotMapped) return {{c.in[0]}, {kNotMapped}};
-    return {{squeeze_axes(slice_axis(c.in[0], c.dims[0], p.source, p.source + 1, c.loc), {c.dims[0]}, c.loc)}, {kNotMapped}};
+    // With several axes the last varies fastest.
+    const auto here = std::find(p.axis_name.begin(), p.axis_name.end(), c.axis.name);
+    std::vector<std::string> others(p.axis_name.begin(), here);
+    const std::vector<std::string> behind(here + 1, p.axis_name.end());
+    others.insert(others.end(), behind.begin(), behind.end());
+    const auto n = static_cast<int>(c.axis.size), stride = static_cast<int>(size_together(behind, c));
+    const int source = p.source / stride % n, source_of_others = p.source / stride / n * stride + p.source % stride;
+    if (others.empty() && p.source >= n)
+      throw AxisError(fmt::format("{}: source is {}, the axis `{}` has {} devices", c.op.name, p.source, c.axis.name, n), c.loc);
+    Array x = c.in[0];
+    if (c.dims[0] != kNotMapped) x = squeeze_axes(slice_axis(x, c.dims[0], source, source + 1, c.loc), {c.dims[0]}, c.loc);
+    if (!others.empty()) x = bind_pbroadcast(x, {others, source_of_others}, c.loc);
+    return {{x}, {kNotMapped}};
   }
   static void reference(const ReferenceContext& c) { fail_unbound(name, c.get<Params>().axis_name[0]); }
 };

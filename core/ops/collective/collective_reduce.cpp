@@ -223,7 +223,7 @@ std::vector<std::string> without(std::vector<std::string> names, const std::stri
 
 /// The sum as a value that is known to be the same on all devices of the axes: JAX's psum where check_vma is on.
 struct PsumInvariant : CollectiveOp<PsumInvariant> {
-  static constexpr std::string_view name = "psum_invariant",
+  static constexpr std::string_view name = "psum_invariant", called = "psum",
                                     doc = "Sum over named axes, the result marked as the same on all their devices.";
   using Params = VaryParams;
   static constexpr Exchange exchange = Exchange::allreduce;

@@ -232,6 +232,12 @@ BatchResult ShardMap::batch(const BatchContext& c) {
   const auto& p = c.get<Params>();
   MappedAxis axis = c.axis;
   const std::string& over = c.axis.spmd_name;
+  if (!over.empty() && p.mesh.find(over) < 0)
+    throw ShardingError(
+        fmt::format("shard_map: the vmap around it has spmd_axis_name = \"{}\", which is not an axis of the mesh {}; name one "
+                    "of its axes",
+                    over, print_param(p.mesh)),
+        c.loc);
   if (!over.empty() && p.mesh.find(over) >= 0) {
     const std::int64_t n = p.mesh.size_of(over);
     if (axis.size % n != 0)

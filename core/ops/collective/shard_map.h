@@ -1,11 +1,16 @@
 // shard_map: one program on all devices of a mesh, each on its block of the operands.
 #pragma once
+#include <string_view>
+
 #include "weft/core/ir/mesh_axes.h"
 #include "weft/core/ir/rewrite.h"
 #include "weft/core/ir/rules.h"
 #include "weft/core/ops/collective/collective.h"
 
 namespace weft::detail {
+
+/// What the axis of a pmap without axis_name is called (as JAX calls it; nested ones get a number behind). Errors don't show it.
+inline constexpr std::string_view kUnnamedAxis = "_internal_pmap_axis_name";
 
 /// Names of axes, in the mesh's order; written as a frozenset.
 struct AxisSet {
