@@ -57,8 +57,13 @@ Entry range_entry(const Slice& s, std::int64_t n, SourceLoc loc) {
   return {Entry::Kind::slice, start, step, distance <= 0 ? 0 : step > 0 ? (distance - 1) / step + 1 : 1 - (distance - 1) / step};
 }
 
+[[noreturn]] void throw_empty_axis(int dim, const Aval& x, SourceLoc loc) {
+  throw AxisError(fmt::format("index: axis {} of {} has size 0: there is no position to index", dim, to_string(x)), loc);
+}
+
 Entry position_entry(std::int64_t i, int dim, const Aval& x, SourceLoc loc) {
   const std::int64_t n = x.shape[dim];
+  if (n == 0) throw_empty_axis(dim, x, loc);
   if (i < -n || i >= n)
     throw AxisError(fmt::format("index: position {} is out of range for axis {} of {}, which has size {}; use {} to {}", i, dim,
                                 to_string(x), n, -n, n - 1),
@@ -198,6 +203,7 @@ struct Plan {
   std::vector<int> new_axes;  ///< axes of the indexed shape that are not in `shape`
   Shape indexed;              ///< the shape that the user sees
   bool sorted_unique = true;  ///< the indices are increasing and different
+  int empty_axis = -1;        ///< an axis of size 0 that is indexed by positions, or -1
 };
 
 class Planner {
@@ -273,6 +279,7 @@ class Planner {
   }
 
   void put_point(const Entry& e, int dim) {
+    if (x_.shape[dim] == 0) plan_.empty_axis = dim;
     plan_.numbers.start_index_map.push_back(dim);
     plan_.numbers.collapsed_slice_dims.push_back(dim);
     plan_.windows.push_back(1);
@@ -343,6 +350,7 @@ Array read_index(const Array& x, const std::vector<Index>& indices, SourceLoc lo
     return slice_and_squeeze(x, entries, loc);
   const Plan p = Planner(x.aval(), entries, loc).run();
   if (p.indexed.num_elements() == 0) return zeros_of(x.aval().with_shape(p.indexed), loc);
+  if (p.empty_axis >= 0) throw_empty_axis(p.empty_axis, x.aval(), loc);
   const OutOfBounds out = out_of_bounds("at().get", options, x.dtype(), GatherScatterMode::promise_in_bounds, loc);
   Array y = bind_one<Gather>({p.numbers, out.fill, p.sorted_unique, out.mode, p.windows, p.sorted_unique}, {x, p.indices}, loc);
   y = reverse(y, p.reversed, loc);

@@ -23,7 +23,8 @@ class AxisName {
   SourceLoc loc_;
 };
 
-/// Groups of positions along an axis; each group communicates within itself. Every position is in one group, all are of one size.
+/// Groups of positions along an axis; each group communicates within itself. Every position is in one group. psum, pmax
+/// and pmin take groups of any sizes, the others groups of one size.
 using AxisIndexGroups = std::vector<std::vector<int>>;
 /// Options of psum, pmean, pmax and pmin.
 struct GroupOptions {

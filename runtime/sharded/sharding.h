@@ -97,7 +97,8 @@ template <class T>
 T device_get(const T& tree, SourceLoc loc = SourceLoc::here()) {
   return detail::map_leaves(tree, [&](const Array& x) { return detail::device_get_array(x, loc); });
 }
-/// One tree for each device; their arrays become the rows of arrays that are sharded over the devices (jax.device_put_sharded).
+/// One tree for each device; their arrays become the rows of arrays that are sharded over the devices (jax.device_put_sharded, which
+/// JAX deprecates). New programs write `device_put(stack(shards), NamedSharding(mesh, P("i")))`.
 template <class T>
 T device_put_sharded(std::initializer_list<T> shards, const std::vector<Device>& devices, SourceLoc loc = SourceLoc::here()) {
   return detail::put_tree_rows(shards.begin(), shards.end(), devices, "device_put_sharded", loc);
@@ -106,7 +107,9 @@ template <class T>
 T device_put_sharded(const std::vector<T>& shards, const std::vector<Device>& devices, SourceLoc loc = SourceLoc::here()) {
   return detail::put_tree_rows(shards.begin(), shards.end(), devices, "device_put_sharded", loc);
 }
-/// The tree on each device: a new first dimension, sharded over the devices (jax.device_put_replicated).
+/// The tree on each device: a new first dimension, sharded over the devices (jax.device_put_replicated,
+/// which JAX deprecates). New programs write `device_put(broadcast_to(x, {n, ...}), NamedSharding(mesh, P("i")))`, or with `P()` keep x's
+/// shape.
 template <class T>
 detail::traced_t<T> device_put_replicated(const T& tree, const std::vector<Device>& devices, SourceLoc loc = SourceLoc::here()) {
   return detail::map_leaves(detail::to_traced(tree), [&](const Array& x) {

@@ -6,9 +6,9 @@ import os, pathlib, sys
 
 os.environ["XLA_FLAGS"] = "--xla_force_host_platform_device_count=8"
 import jax, jax.numpy as jnp, numpy as np
-import jax_algebra, jax_arrays, jax_maps, jax_numpy, jax_transforms
+import jax_algebra, jax_arrays, jax_maps, jax_numpy, jax_science, jax_transforms
 
-modules = (jax_transforms, jax_arrays, jax_algebra, jax_maps, jax_numpy)
+modules = (jax_transforms, jax_arrays, jax_algebra, jax_maps, jax_numpy, jax_science)
 
 
 def values():
