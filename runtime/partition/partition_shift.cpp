@@ -186,7 +186,8 @@ std::optional<ShardedValue> partition_shift(const PartitionContext& c) {
   if (c.out.size() != 1) return {};
   const Movement m = movement_of(c, 0);
   if (!is_aligned(m)) return {};
-  if (c.eqn.op->kind == Kind::concatenate) return concatenated(c, m.part_dim);
+  if (c.eqn.op->kind == Kind::concatenate)  // or a stack, whose parts lie along a dimension that no operand has
+    return m.part_dim < c.in[0].whole.size() ? concatenated(c, m.part_dim) : std::nullopt;
   if (m.guarded) return c.in.size() == 2 ? padded(c, m) : std::nullopt;
   return c.in.size() == 1 ? reversed(c, m) : std::nullopt;
 }

@@ -414,7 +414,7 @@ TEST_CASE("mistakes") {
                 [&] { pmap([](Array a) { return all_gather(a, "i", {.axis_index_groups = {{0, 1}, {2}}}); }, {.axis_name = "i"})(x); }),
             "different sizes"));
   CHECK(has(message_of<ShapeError>([&] { pmap([](Array a) { return all_to_all(a, "i", 0, 0); }, {.axis_name = "i"})(x); }), "all_to_all"));
-  CHECK(has(message_of<ShapeError>([&] { pmap([](Array a) { return psum_scatter(a, "i"); }, {.axis_name = "i"})(x); }), "reduce_scatter"));
+  CHECK(has(message_of<ShapeError>([&] { pmap([](Array a) { return psum_scatter(a, "i"); }, {.axis_name = "i"})(x); }), "psum_scatter"));
   const Array elsewhere = device_put(rows(2, 3), devices()[5]);
   for (const char* part : {"args[1]", "f32[2,3]", "cpu:5", "cpu:0, cpu:1"})
     for (int k = 0; k < 2; ++k)

@@ -11,7 +11,8 @@ constexpr double kSmall = 60e3;  // cycles that are not worth a fork: such kerne
 constexpr int kMaxNodes = 6000;  // of one kernel
 constexpr std::size_t kMaxRoots = 24;
 constexpr std::int64_t kMaxDims = 56;
-constexpr double kTileBytes = 512 * 1024;  // what a column of outer points may touch and still be found in the cache
+constexpr std::int64_t kLargeBytes = 24 << 20;  // results of this size side by side are a matter of peak memory
+constexpr double kTileBytes = 512 * 1024;       // what a column of outer points may touch and still be found in the cache
 
 double product(const std::vector<std::int64_t>& sizes) {
   double n = 1;
@@ -89,13 +90,19 @@ std::optional<std::vector<int>> KernelPlanner::align(const Group& g, int root) c
   const Root& r = roots_[static_cast<std::size_t>(root)];
   std::vector<int> alignment(g.sizes.size(), -2);  // -2: free
   bool depends = false, shares = false;
+  std::int64_t shared_bytes = 0;
   for (const Root::Read& read : r.reads) {
     const int source = read.var < root_of_.size() ? root_of_[read.var] : -1;
     const auto member = std::find(g.roots.begin(), g.roots.end(), source);
     if (source < 0 || member == g.roots.end()) {
-      for (int other : g.roots)
-        shares |= std::any_of(roots_[static_cast<std::size_t>(other)].reads.begin(), roots_[static_cast<std::size_t>(other)].reads.end(),
-                              [&](const Root::Read& o) { return o.var == read.var && avals_[read.var].size() > 1; });
+      for (int other : g.roots) {
+        const std::vector<Root::Read>& others = roots_[static_cast<std::size_t>(other)].reads;
+        if (avals_[read.var].size() <= 1 ||
+            std::none_of(others.begin(), others.end(), [&](const Root::Read& o) { return o.var == read.var; }))
+          continue;
+        shares = true;
+        shared_bytes = std::max(shared_bytes, avals_[read.var].bytes());
+      }
       continue;
     }
     depends = true;
@@ -134,6 +141,10 @@ std::optional<std::vector<int>> KernelPlanner::align(const Group& g, int root) c
     }
     if (!same) return small ? std::optional(std::vector<int>(g.sizes.size(), -1)) : std::nullopt;
     if (!shares && !small) return {};
+    // Large results that are many times what they share, such as the windows of a convolution in pieces, save little by being computed
+    // together, and are then held together.
+    const std::int64_t bytes = avals_[r.var].bytes();
+    if (bytes >= kLargeBytes && shared_bytes < bytes / 4) return {};
     return alignment;
   }
   // Two outer loops cannot run along one loop.
