@@ -18,6 +18,7 @@
 #include "weft/core/ops/control/call.h"
 #include "weft/core/trace/trace.h"
 #include "weft/runtime/host/blocks.h"
+#include "weft/runtime/partition/common_mesh.h"
 #include "weft/runtime/partition/partition_rules.h"
 
 namespace weft::detail {
@@ -90,16 +91,29 @@ class Partitioner {
   }
 
   ShardedValue constraint(const SpecOnMesh& s, const ShardedValue& x, SourceLoc loc) {
-    if (!same_mesh(s.mesh, p_.mesh()))
+    const std::optional<PartitionSpec> spec = spec_here(s);
+    if (!spec) {
+      const auto devices = [](const MeshAxes& mesh) { return device_list(mesh_of(mesh).axes().device_ids); };
       throw ShardingError(
-          fmt::format("sharding_constraint: {} on the mesh {}, in a program whose arguments are sharded over the mesh {}; use one mesh",
-                      to_string(s.spec), print_param(s.mesh), print_param(p_.mesh())),
+          fmt::format("sharding_constraint: {} on the mesh {} on {}, in a program whose arguments are sharded over the mesh {} on {}; the "
+                      "meshes of one program need the same devices in the same order: use one of them for both, or move the arguments "
+                      "with reshard",
+                      to_string(s.spec), print_param(s.mesh), devices(s.mesh), print_param(p_.mesh()), devices(p_.mesh())),
           loc);
-    DimAxes wanted = dims_of(s.spec, x.whole.size());
+    }
+    DimAxes wanted = dims_of(*spec, x.whole.size());
     if (!p_.free_axes().empty())
       for (std::vector<std::string>& dim : wanted)
         std::erase_if(dim, [&](const std::string& axis) { return std::count(p_.free_axes().begin(), p_.free_axes().end(), axis) == 0; });
     return p_.reshard(x, wanted, loc);
+  }
+
+  /// The spec of a constraint over this program's mesh.
+  std::optional<PartitionSpec> spec_here(const SpecOnMesh& s) const {
+    if (same_mesh(s.mesh, p_.mesh())) return s.spec;
+    const MeshAxes given = mesh_of(s.mesh).axes();
+    if (!p_.free_axes().empty() || given.device_ids != mesh_of(p_.mesh()).axes().device_ids) return {};
+    return spec_over(p_.mesh(), s.spec, given);
   }
 
   /// Within a block an operand stays sharded over axes that aren't the map's, where its size allows that.
@@ -200,6 +214,43 @@ class Partitioner {
   const Partition& p_;
 };
 
+/// Results of the map whose shardings are stated over another mesh of its devices than its own: that of the constraint that they come from,
+/// or `over`. Their blocks stay where they are.
+void state_over_other_meshes(const Jaxpr& j, const ShardMapParams& map, const MeshAxes& over, std::vector<Array>& results) {
+  std::vector<std::optional<SpecOnMesh>> stated(results.size());
+  std::vector<MeshAxes> meshes;
+  for (std::size_t i = 0; i < results.size(); ++i) {
+    const Atom a = j.data().outputs[i];
+    for (const Eqn& e : j.eqns())
+      if (const SpecOnMesh* s = sharding_constraint(e); s && !a.is_literal() && e.outputs[0] == a.var()) stated[i] = *s;
+    if (!stated[i])
+      if (const std::optional<PartitionSpec> spec = spec_over(over, map.out_specs[i], map.mesh)) stated[i] = {over, *spec};
+    if (!stated[i] || same_mesh(stated[i]->mesh, map.mesh)) continue;
+    if (!std::count(meshes.begin(), meshes.end(), stated[i]->mesh)) meshes.push_back(stated[i]->mesh);
+  }
+  for (const MeshAxes& mesh : meshes) {
+    ShardMapParams q;
+    q.mesh = mesh;
+    q.newly_manual_axes.names = mesh.names;
+    JaxprBuilder body;
+    std::vector<Atom> blocks;
+    std::vector<Array> operands;
+    std::vector<std::size_t> which;
+    for (std::size_t i = 0; i < results.size(); ++i) {
+      if (!stated[i] || !(stated[i]->mesh == mesh)) continue;
+      q.in_specs.specs.push_back(stated[i]->spec.trimmed());
+      const Aval& aval = results[i].aval();
+      blocks.push_back(body.add_input(aval.with_shape(block_shape(mesh, stated[i]->spec, aval.shape))));
+      operands.push_back(results[i]);
+      which.push_back(i);
+    }
+    q.out_specs = q.in_specs;
+    q.jaxpr = std::move(body).finish(std::move(blocks));
+    const std::vector<Array> same = bind_shard_map(q, operands, {});
+    for (std::size_t k = 0; k < which.size(); ++k) results[which[k]] = same[k];
+  }
+}
+
 }  // namespace
 
 bool same_mesh(const MeshAxes& a, const MeshAxes& b) {
@@ -227,18 +278,8 @@ ShardedValues run_partitioned(const Partition& partition, const Jaxpr& program, 
   return Partitioner(partition).run(program, inputs);
 }
 
-const MeshAxes* constrained_mesh(const Jaxpr& j) {
-  check_nesting("programs inside programs", nesting_depth(j));
-  for (const Eqn& e : j.eqns()) {
-    if (const SpecOnMesh* s = sharding_constraint(e)) return &s->mesh;
-    const MeshAxes* inner = nullptr;
-    if (!device_map(e)) each_program(e, [&](const Jaxpr& p) { inner = inner ? inner : constrained_mesh(p); });
-    if (inner) return inner;
-  }
-  return nullptr;
-}
-
-std::optional<Jaxpr> partition(const Jaxpr& j, const MeshAxes& mesh, const std::vector<PartitionSpec>& in_specs) {
+std::optional<Jaxpr> partition(const Jaxpr& j, const MeshAxes& mesh, const std::vector<PartitionSpec>& in_specs,
+                               const MeshAxes* results_over) {
   if (!can_partition(j, mesh)) return {};
   const NotedPass noted("partition", j);
   const auto avals = j.data().input_avals();
@@ -265,7 +306,9 @@ std::optional<Jaxpr> partition(const Jaxpr& j, const MeshAxes& mesh, const std::
   const Jaxpr made = trace_jaxpr({"jit", {avals.begin(), avals.end()}, {}}, [&](std::span<const Array> args) {
     std::vector<Array> inputs = body.consts;
     inputs.insert(inputs.end(), args.begin(), args.end());
-    return bind_shard_map(q, inputs, {});
+    std::vector<Array> results = bind_shard_map(q, inputs, {});
+    state_over_other_meshes(j, q, results_over ? *results_over : mesh, results);
+    return results;
   });
   noted.made(made);
   return made;

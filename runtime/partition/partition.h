@@ -10,16 +10,16 @@
 
 namespace weft::detail {
 
-/// A program of whole arrays whose one equation is a shard_map over the mesh, with these in_specs; its out_specs follow. Nothing if the
-/// program holds what can't run so: effects, or maps over other meshes. Throws ShardingError for a sharding_constraint on another mesh.
-std::optional<Jaxpr> partition(const Jaxpr& j, const MeshAxes& mesh, const std::vector<PartitionSpec>& in_specs);
+/// A program of whole arrays as a shard_map over the mesh, with these in_specs; its out_specs follow. The sharding of a result is stated
+/// over the mesh of the sharding_constraint that it comes from, others over `results_over` if that is given and they can be. Nothing if the
+/// program holds what can't run so: effects, or maps over other meshes. Throws ShardingError for a sharding_constraint that can't be stated
+/// over the mesh.
+std::optional<Jaxpr> partition(const Jaxpr& j, const MeshAxes& mesh, const std::vector<PartitionSpec>& in_specs,
+                               const MeshAxes* results_over = nullptr);
 
 /// The params of a map over some of its mesh's axes as those of a map over all of them: maps in its body over the axes that it leaves free
 /// are taken apart, and operands and results are sharded over those axes, too, where the maps in the body divide them. Nothing if there are
 /// none, or if the body holds what can't run so.
 std::optional<ShardMapParams> partition_free_axes(const ShardMapParams& p);
-
-/// The mesh of the first sharding_constraint of the program or of one in it, or null.
-const MeshAxes* constrained_mesh(const Jaxpr& j);
 
 }  // namespace weft::detail

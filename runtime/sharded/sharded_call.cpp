@@ -1,5 +1,6 @@
 #include "weft/runtime/sharded/sharded_call.h"
 
+#include <algorithm>
 #include <mutex>
 #include <unordered_map>
 
@@ -7,6 +8,7 @@
 #include "weft/runtime/host/blocks.h"
 #include "weft/runtime/host/device.h"
 #include "weft/runtime/host/program_cache.h"
+#include "weft/runtime/partition/common_mesh.h"
 #include "weft/runtime/partition/partition.h"
 
 namespace weft::detail {
@@ -15,24 +17,30 @@ namespace {
 constexpr std::size_t kCapacity = 256;
 
 struct Division {
-  MeshAxes mesh;
+  MeshAxes mesh, results_over;  // the second is empty if it is the first
   std::vector<PartitionSpec> specs;
   friend bool operator==(const Division&, const Division&) = default;
 };
 
 std::optional<Division> division_of(std::span<const Array> inputs) {
-  std::optional<Division> d;
+  std::vector<MeshAxes> meshes;
   std::vector<std::optional<NamedSharding>> where(inputs.size());
   for (std::size_t i = 0; i < inputs.size(); ++i) {
     const ConcreteArray* c = as_concrete(inputs[i]);
     if (!c || !c->placement) continue;
     if (c->buffer) return {};
     where[i] = sharding_of(*c).named();
-    if (!d) d = Division{where[i]->mesh().axes(), {}};
-    if (!(where[i]->mesh().axes() == d->mesh)) return {};
+    const MeshAxes& own = where[i]->mesh().axes();
+    if (!std::count(meshes.begin(), meshes.end(), own)) meshes.push_back(own);
   }
-  if (!d) return {};
-  for (const auto& s : where) d->specs.push_back(s ? s->spec().trimmed() : PartitionSpec());
+  if (meshes.empty()) return {};
+  const std::optional<MeshAxes> mesh = meshes.size() == 1 ? meshes[0] : common_mesh(meshes);
+  if (!mesh) return {};
+  Division d{*mesh, meshes.size() == 1 ? MeshAxes() : meshes[0], {}};
+  for (const auto& s : where) {
+    const bool other = s && !(s->mesh().axes() == *mesh);
+    d.specs.push_back(!s ? PartitionSpec() : other ? spec_over(*mesh, s->spec(), s->mesh().axes()).value() : s->spec().trimmed());
+  }
   return d;
 }
 
@@ -63,7 +71,8 @@ std::optional<std::vector<Array>> call_sharded(const std::string& name, const Ja
     executable = known->executable;
   } else {
     lock.unlock();
-    if (const std::optional<Jaxpr> partitioned = partition(j, division->mesh, division->specs))
+    const MeshAxes* const over = division->results_over.names.empty() ? nullptr : &division->results_over;
+    if (const std::optional<Jaxpr> partitioned = partition(j, division->mesh, division->specs, over))
       executable = cached_executable(Device::of_id(default_device_id()).platform(), *partitioned, {name, {}});
     lock.lock();
     if (cache.size() >= kCapacity) cache.clear();

@@ -5,6 +5,7 @@
 
 #include "weft/core/array/array_impl.h"
 #include "weft/core/ops/movement/movement.h"
+#include "weft/runtime/host/blocks.h"
 #include "weft/runtime/host/collectives.h"
 
 using namespace weft;
@@ -295,8 +296,57 @@ TEST_CASE("whole training steps, loops and branches run as one program") {
   CHECK(tree::all_close(jit([&](Array v) { return halves(v * 2) + 1; })(blocks), halves(2 * rows(4, 8)) + 1));
 }
 
+TEST_CASE("one program takes arrays over several meshes of the same devices") {
+  const Mesh line = make_mesh({8}, {"i"}), wide = make_mesh({2, 4}, {"x", "y"}), tall = make_mesh({4, 2}, {"x", "y"}),
+             cube = make_mesh({2, 2, 2}, {"a", "b", "c"}), padded = make_mesh({1, 8, 1}, {"p", "q", "r"});
+  const Array x = rows(8, 8), y = rows(8, 8) - 20;
+  auto both = [](Array a, Array b) { return std::pair{a * 2 - b, matmul(a, b)}; };
+  const auto want = both(x, y);
+  const std::vector<NamedSharding> places{
+      {line, P("i")},        {line, P(none, "i")},       {wide, P("x", "y")}, {wide, P(none, {"y", "x"})}, {tall, P("x", "y")},
+      {tall, P({"x", "y"})}, {cube, P({"a", "c"}, "b")}, {cube, P()},         {padded, P("q", "p")}};
+  for (const NamedSharding& one : places)
+    for (const NamedSharding& other : places) {
+      CAPTURE(detail::described(one) + " " + detail::described(other));
+      const Array a = device_put(x, one), b = device_put(y, other);
+      CHECK(tree::all_close(device_get(jit(both)(a, b)), want));
+      CHECK(tree::all_close(device_get(a * 2 - b), want.first));
+      CHECK(tree::all_close(device_get(matmul(a, b)), want.second));
+      auto loss = [&](Array p, Array v) { return sum(square(jit(both)(p, v).second)); };
+      CHECK(tree::all_close(device_get(grad(loss)(a, b)), grad(loss)(x, y), 1e-4));
+    }
+  // Shardings are stated over the first array's mesh where it has axes for them.
+  const NamedSharding by_line(line, P("i"));
+  const Array a = device_put(x, by_line), b = device_put(y, NamedSharding(wide, P({"x", "y"})));
+  auto plus = [](Array p, Array q) { return p + q; };
+  CHECK(jit(plus)(a, b).sharding() == by_line);
+  CHECK(jit(plus)(b, a).sharding() == b.sharding());
+  CHECK((a + b).sharding() == by_line);
+  check_sharded(plus, {}, a, b);
+  // A constraint's result is over the constraint's mesh, and the program goes on with either.
+  const NamedSharding columns(wide, P("y", "x"));
+  CHECK(jit([&](Array v) { return with_sharding_constraint(v * 2, columns); })(a).sharding() == columns);
+  const Array again = jit([&](Array v) {
+    return scan([&](Array c, None) { return std::pair{with_sharding_constraint(c * 2, columns) + v, none}; }, v, none, {.length = 2}).first;
+  })(a);
+  CHECK(tree::all_close(device_get(again), x * 7));
+  // Meshes that divide the devices differently: over pieces of their axes, which later programs take like any other.
+  const Array c = device_put(x, NamedSharding(wide, P("x", "y"))), d = device_put(y, NamedSharding(tall, P("x", "y")));
+  const Array sum_of_both = jit(plus)(c, d);
+  CHECK(tree::all_close(device_get(jit(plus)(sum_of_both, d) - a), y * 2));
+  // Donation goes through the restatement.
+  const Array given = device_put(rows(8, 16), by_line);
+  const auto address = [](const Array& v) { return v.addressable_shards()[5].data.data<float>().data(); };
+  const float* const before = address(given);
+  const Array result =
+      jit([&](Array v) { return with_sharding_constraint(v * 2, NamedSharding(wide, P({"x", "y"}))); }, {.donate_argnums = {0}})(given);
+  CHECK(address(result) == before);
+  CHECK(tree::all_close(device_get(result), rows(8, 16) * 2));
+}
+
 TEST_CASE("arguments that don't fit together are refused by name") {
-  const Mesh mesh = grid(), other = make_mesh({4, 2}, {"x", "y"}), small = make_mesh({2}, {"x"});
+  const std::vector<Device> all = devices();
+  const Mesh mesh = grid(), small = make_mesh({2}, {"x"}), other({all.rbegin(), all.rend()}, {4, 2}, {"x", "y"});
   auto plus = [](Array a, Array b) { return a + b; };
   const Array a = device_put(rows(4, 8), NamedSharding{mesh, P("x", "y")}), b = device_put(rows(4, 8), NamedSharding{other, P("x", "y")});
   std::string message = message_of<ShardingError>([&] { jit(plus)(a, b); });
@@ -306,7 +356,12 @@ TEST_CASE("arguments that don't fit together are refused by name") {
   CHECK(has(message_of<ShardingError>([&] { jit(plus)(a, device_put(rows(4, 8), NamedSharding{small, P("x")})); }),
             {"args[0]", "args[1]", "Mesh('x': 2, 'y': 4,", "Mesh('x': 2, axis_types"}));
   CHECK(has(message_of<ShardingError>([&] { jit([&](Array v) { return with_sharding_constraint(v, NamedSharding{other, P("x")}); })(a); }),
-            "sharding_constraint"));
+            {"sharding_constraint", "same devices in the same order", "cpu:7, cpu:6", "reshard"}));
+  // 2 x 3 and 3 x 2 devices have no common refinement.
+  const std::vector<Device> six(all.begin(), all.begin() + 6);
+  const NamedSharding flat(Mesh(six, {2, 3}, {"x", "y"}), P("x")), tall(Mesh(six, {3, 2}, {"x", "y"}), P("x"));
+  CHECK(has(message_of<ShardingError>([&] { jit(plus)(device_put(rows(6, 6), flat), device_put(rows(6, 6), tall)); }),
+            {"args[0]", "args[1]", "'x': 3"}));
   CHECK(
       has(message_of<ShardingError>([&] { with_sharding_constraint(ones(3), NamedSharding{mesh, P("x")}); }), "with_sharding_constraint"));
 }

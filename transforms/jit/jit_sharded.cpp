@@ -9,6 +9,7 @@
 #include "weft/core/ops/collective/sharding_constraint.h"
 #include "weft/core/trace/trace.h"
 #include "weft/runtime/host/blocks.h"
+#include "weft/runtime/partition/common_mesh.h"
 #include "weft/runtime/partition/partition.h"
 #include "weft/transforms/autodiff/differentiate.h"
 
@@ -51,13 +52,16 @@ Ref<CompiledFunction> ShardedPrograms::find(const CompiledFunction& f, std::span
     const std::lock_guard lock(mutex_);
     if (!divides_) {
       const std::vector<Array>& consts = f.jaxpr().data().consts;
-      divides_ = constrained_mesh(f.jaxpr()) || std::any_of(consts.begin(), consts.end(), divided);
+      divides_ = !constrained_meshes(f.jaxpr()).empty() || std::any_of(consts.begin(), consts.end(), divided);
     }
     if (!*divides_) return {};
   }
   const Hoisted& h = [&]() -> const Hoisted& {
     const std::lock_guard lock(mutex_);
-    if (!hoisted_) hoisted_ = hoist_consts(f.jaxpr());
+    if (!hoisted_) {
+      hoisted_ = hoist_consts(f.jaxpr());
+      constrained_ = constrained_meshes(hoisted_->jaxpr);
+    }
     return *hoisted_;
   }();
   std::vector<Array> inputs = h.consts;
@@ -66,14 +70,14 @@ Ref<CompiledFunction> ShardedPrograms::find(const CompiledFunction& f, std::span
   std::size_t first = 0;
   while (first < inputs.size() && !divided(inputs[first])) ++first;
 
-  MeshAxes mesh;
+  MeshAxes first_mesh;
   if (first < inputs.size()) {
-    mesh = sharding_of(*placed(inputs[first])).named().mesh().axes();
+    first_mesh = sharding_of(*placed(inputs[first])).named().mesh().axes();
   } else {
-    const MeshAxes* constrained = constrained_mesh(h.jaxpr);
-    if (!constrained || constrained->num_devices() == 1) return {};
-    mesh = mesh_of(*constrained).axes();
+    if (constrained_.empty() || constrained_[0].num_devices() == 1) return {};
+    first_mesh = mesh_of(constrained_[0]).axes();
   }
+  const MeshAxes mesh = mesh_for(first_mesh, inputs);
   std::vector<PartitionSpec> specs;
   std::size_t misplaced = inputs.size();
   for (std::size_t i = 0; i < inputs.size(); ++i) {
@@ -81,19 +85,26 @@ Ref<CompiledFunction> ShardedPrograms::find(const CompiledFunction& f, std::span
     const ConcreteArray* x = placed(inputs[i]);
     if (!x) continue;
     const NamedSharding s = sharding_of(*x).named();
-    if (x->buffer || !(s.mesh().axes() == mesh)) {
-      misplaced = std::min(misplaced, i);
+    const MeshAxes& own = s.mesh().axes();
+    if (!x->buffer && own == mesh) {
+      specs.back() = s.spec().trimmed();
       continue;
     }
-    specs.back() = s.spec().trimmed();
+    std::optional<PartitionSpec> spec;
+    if (!x->buffer && own.device_ids == mesh.device_ids) spec = spec_over(mesh, s.spec(), own);
+    if (spec)
+      specs.back() = *spec;
+    else
+      misplaced = std::min(misplaced, i);
   }
   const std::lock_guard lock(mutex_);
-  const auto known = std::find_if(entries_.begin(), entries_.end(), [&](const Entry& e) { return e.mesh == mesh && e.specs == specs; });
+  const auto known = std::find_if(entries_.begin(), entries_.end(),
+                                  [&](const Entry& e) { return e.mesh == mesh && e.specs == specs && e.results_over == first_mesh; });
   Ref<CompiledFunction> program;
   if (known != entries_.end()) {
     program = known->program;
   } else {
-    if (const std::optional<Jaxpr> j = partition(h.jaxpr, mesh, specs)) {
+    if (const std::optional<Jaxpr> j = partition(h.jaxpr, mesh, specs, &first_mesh)) {
       const Jaxpr own = trace_jaxpr({"jit of " + f.name(), avals_of(arguments_given), {}}, [&](std::span<const Array> args) {
         std::vector<Array> all = h.consts;
         all.insert(all.end(), args.begin(), args.end());
@@ -103,11 +114,22 @@ Ref<CompiledFunction> ShardedPrograms::find(const CompiledFunction& f, std::span
     }
     constexpr std::size_t kMost = 256;
     if (entries_.size() >= kMost) entries_.erase(entries_.begin());  // those that known_ has are kept by it
-    entries_.push_back({mesh, specs, program});
+    entries_.push_back({mesh, first_mesh, specs, program});
   }
   if (program && misplaced < inputs.size()) throw_places(f, inputs, num_consts, first, misplaced, mesh, arguments, loc);
   if (misplaced == inputs.size() && f.donated().empty() && !reshards_implicitly()) add_known(arguments_given, program);
   return program;
+}
+
+MeshAxes ShardedPrograms::mesh_for(const MeshAxes& first, std::span<const Array> inputs) const {
+  std::vector<MeshAxes> meshes{first};
+  const auto add = [&](const MeshAxes& mesh) {
+    if (mesh.device_ids == first.device_ids && !std::count(meshes.begin(), meshes.end(), mesh)) meshes.push_back(mesh);
+  };
+  for (const Array& x : inputs)
+    if (placed(x)) add(sharding_of(*placed(x)).named().mesh().axes());
+  for (const MeshAxes& mesh : constrained_) add(mesh_of(mesh).axes());
+  return common_mesh(meshes).value_or(first);
 }
 
 void ShardedPrograms::remember(std::span<const Array> inputs) {

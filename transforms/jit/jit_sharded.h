@@ -13,7 +13,8 @@
 
 namespace weft::detail {
 
-/// The partitioned programs of one traced function: one for each mesh, and each division of its arguments. Thread-safe.
+/// The partitioned programs of one traced function: one for each mesh, and each division of its arguments. Arguments and constraints over
+/// several meshes of the same devices in the same order share a program over the mesh of common_mesh. Thread-safe.
 class ShardedPrograms {
  public:
   /// The program for these arguments. Null if none of them is divided and the function doesn't divide values itself, or if it holds what
@@ -29,7 +30,7 @@ class ShardedPrograms {
 
  private:
   struct Entry {
-    MeshAxes mesh;
+    MeshAxes mesh, results_over;
     std::vector<PartitionSpec> specs;
     Ref<CompiledFunction> program;
   };
@@ -38,13 +39,16 @@ class ShardedPrograms {
     std::vector<Ref<const detail::Placement>> placements;
     Ref<CompiledFunction> program;
   };
+  /// The mesh to partition over: that of the first divided argument, or a finer one if other meshes of its devices are in use.
+  MeshAxes mesh_for(const MeshAxes& first, std::span<const Array> inputs) const;
   void add_known(std::span<const Array> inputs, const Ref<CompiledFunction>& program);
 
   std::mutex mutex_;
   std::vector<std::unique_ptr<const Known>> known_;
   std::atomic<const Known*> last_{nullptr};  // one of known_
   std::optional<Hoisted> hoisted_;
-  std::optional<bool> divides_;  // whether the function divides values itself, or captured one that is divided
+  std::vector<MeshAxes> constrained_;  // meshes of the function's constraints
+  std::optional<bool> divides_;        // whether the function divides values itself, or captured one that is divided
   std::vector<Entry> entries_;
 };
 
