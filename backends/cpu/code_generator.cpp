@@ -109,6 +109,7 @@ VectorFeatures features_of(const Processor& p) {
     f.masked_memory = f.lookups = wide;
     f.half_conversions = info.checkFeatures("+f16c");
     f.fma = info.checkFeatures("+fma");
+    f.word_products = true;
   } else {
     f.half_conversions = f.fma = llvm::Triple(p.triple).isAArch64();
   }

@@ -319,7 +319,15 @@ WEFT_WIDE void range_512(const Op& o, char* m) {
 }
 #undef WEFT_WIDE
 
-/// The instructions that sixteen_lanes.cpp names, for all lanes and with the usual rounding.
+template <class Word>
+void upper_halves(const Op& o, char* m) {
+  using Wide = std::conditional_t<std::is_signed_v<Word>, std::int32_t, std::uint32_t>;
+  const Word *a = at<Word>(m, o.a), *b = at<Word>(m, o.b);
+  Word* r = at<Word>(m, o.out);
+  for (int i = 0; i < o.lanes; ++i) r[i] = static_cast<Word>(Wide{a[i]} * Wide{b[i]} >> 16);
+}
+
+/// The instructions that sixteen_lanes.cpp and vector_builder.cpp name, for all lanes and with the usual rounding.
 Run wide_instruction(const llvm::CallInst& c) {
   const auto number = [&](unsigned k) {
     const auto* v = llvm::dyn_cast<llvm::ConstantInt>(c.getArgOperand(k));
@@ -328,6 +336,12 @@ Run wide_instruction(const llvm::CallInst& c) {
   const auto usual = [&](unsigned mask, unsigned rounding) { return number(mask) == -1 && number(rounding) == 4; };
   switch (c.getIntrinsicID()) {
     case llvm::Intrinsic::x86_avx512_min_ps_512: return number(2) == 4 ? least_512 : nullptr;
+    case llvm::Intrinsic::x86_sse2_pmulh_w:
+    case llvm::Intrinsic::x86_avx2_pmulh_w:
+    case llvm::Intrinsic::x86_avx512_pmulh_w_512: return upper_halves<std::int16_t>;
+    case llvm::Intrinsic::x86_sse2_pmulhu_w:
+    case llvm::Intrinsic::x86_avx2_pmulhu_w:
+    case llvm::Intrinsic::x86_avx512_pmulhu_w_512: return upper_halves<std::uint16_t>;
     case llvm::Intrinsic::x86_avx512_permvar_sf_512: return lookup_512;
     case llvm::Intrinsic::x86_avx512_mask_scalef_ps_512: return usual(3, 4) ? scale_512 : nullptr;
     case llvm::Intrinsic::x86_avx512_mask_getexp_ps_512: return usual(2, 3) ? exponent_512 : nullptr;

@@ -57,6 +57,27 @@ TEST_CASE("division: integers by known numbers") {
   check_divisors<std::int64_t>(int64);
 }
 
+TEST_CASE("division: all bytes by all bytes") {
+  for (const DType t : {uint8, int8}) {
+    // Each number once in the halves of a register's 16-bit integers, with different neighbours.
+    const Array x = convert(concatenate({arange(256), flip(arange(256)), arange(64)}), t);
+    for (int first = 0; first < 256; first += 16) {
+      CAPTURE(t.name());
+      CAPTURE(first);
+      same(
+          [&](Xs a) {
+            Arrays out;
+            for (int by = first; by < first + 16; ++by) {
+              const Array divisor = convert(full({}, by, int32), t);
+              out.push_back(div(a[0], divisor) + rem(a[0], divisor) * 3);
+            }
+            return out;
+          },
+          {x}, 0);
+    }
+  }
+}
+
 TEST_CASE("division: quotients and remainders that are rounded down are not corrected afterwards") {
   for (const DType t : {int8, int16, int32, int64}) {
     const Array x = convert(round(values({300}, 1) * 60.f), t);

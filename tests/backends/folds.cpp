@@ -111,3 +111,31 @@ TEST_CASE("folds to a position: the first of equal ones, NaN before all numbers"
       check(full({n}, nan), 0, 0);
     }
 }
+
+TEST_CASE("folds: short rows that are read again are taken several at a time, each as if alone") {
+  const auto normal = [](const Array& x) {
+    const Array from_mean = x - mean(x, -1, keepdims);
+    return from_mean * rsqrt(mean(square(from_mean), -1, keepdims) + 1e-5);
+  };
+  for (const DType t : {float32, float64, bfloat16})
+    for (const int width : {3, 16, 24, 48, 64, 65, 96, 128, 300})
+      for (const int rows : {1, 7, 8, 13, 130}) {
+        CAPTURE(t.name());
+        CAPTURE(width);
+        CAPTURE(rows);
+        const Array x = convert(values({rows, width}, 4), t);
+        const double near = t == bfloat16 ? 2e-2 : 1e-5;
+        const std::string schedule = same([&](Xs a) { return Arrays{normal(a[0]), nn::softmax(a[0], -1)}; }, {x}, near, "schedule");
+        if (t == float32 && rows == 130 && width >= 16 && width <= 128)
+          CHECK(has(schedule, width <= 64 ? "unroll i0 by 4" : "unroll i0 by 2"));
+        if (rows > 1 && rows < 20) {
+          const auto both = jit([&](const Array& a) { return std::tuple(normal(a), nn::softmax(a, -1)); });
+          const auto [normed, shares] = both(x);
+          for (int r = 0; r < rows; ++r) {
+            const auto [one_normed, one_shares] = both(x[slice(r, r + 1)]);
+            CHECK(tools::difference(normed[slice(r, r + 1)], one_normed, nullptr, {0, 0}) == "");
+            CHECK(tools::difference(shares[slice(r, r + 1)], one_shares, nullptr, {0, 0}) == "");
+          }
+        }
+      }
+}

@@ -2,6 +2,7 @@
 
 #include <llvm/Analysis/ValueTracking.h>
 #include <llvm/IR/Intrinsics.h>
+#include <llvm/IR/IntrinsicsX86.h>
 #include <llvm/IR/MDBuilder.h>
 #include <llvm/IR/Module.h>
 #include <llvm/Support/DivisionByConstantInfo.h>
@@ -120,33 +121,70 @@ static const llvm::APInt* known_divisor(Value* b) {
   return one && !one->isZero() ? &one->getValue() : nullptr;
 }
 
+/// The instruction of x86 that gives the upper halves of products of this many 16-bit integers; 0 where none does.
+static llvm::Intrinsic::ID word_product(bool is_signed, int lanes) {
+  namespace id = llvm::Intrinsic;
+  switch (lanes) {
+    case 8: return is_signed ? id::x86_sse2_pmulh_w : id::x86_sse2_pmulhu_w;
+    case 16: return is_signed ? id::x86_avx2_pmulh_w : id::x86_avx2_pmulhu_w;
+    case 32: return is_signed ? id::x86_avx512_pmulh_w_512 : id::x86_avx512_pmulhu_w_512;
+    default: return id::not_intrinsic;
+  }
+}
+
+/// The upper halves of the products of integers with a factor. By name where an instruction gives them: LLVM joins the shift by half of the
+/// bits with those that follow, and then finds the instruction no more.
+Value* VectorBuilder::upper_half(bool is_signed, Value* a, const llvm::APInt& factor) {
+  const unsigned bits = factor.getBitWidth();
+  const bool in_register = features_.word_products && bits == 16 && 2 * lanes_of(a) <= features_.vector_bytes;
+  if (const llvm::Intrinsic::ID one = word_product(is_signed, lanes_of(a)); in_register && one != llvm::Intrinsic::not_intrinsic)
+    return ir_.CreateIntrinsic(one, {}, {a, llvm::ConstantInt::get(a->getType(), factor)});
+  llvm::Type* const wide = with_lanes(ir_.getIntNTy(2 * bits), a);
+  Value* f = llvm::ConstantInt::get(wide, is_signed ? factor.sext(2 * bits) : factor.zext(2 * bits));
+  Value* product = ir_.CreateMul(is_signed ? ir_.CreateSExt(a, wide) : ir_.CreateZExt(a, wide), f);
+  return ir_.CreateTrunc(ir_.CreateLShr(product, llvm::ConstantInt::get(wide, bits)), a->getType());
+}
+
+/// Unsigned bytes divided two by two, in the halves of 16-bit integers: x / d is the upper half of x * ceil(2^16 / d), as the error of
+/// that factor, below d, times x is below 2^16. Of the upper byte, which stands for 256 x, the quotient is the upper byte of that.
+Value* VectorBuilder::divide_bytes(Value* a, std::uint64_t divisor) {
+  Value* pairs = ir_.CreateBitCast(a, llvm::FixedVectorType::get(ir_.getInt16Ty(), static_cast<unsigned>(lanes_of(a) / 2)));
+  const llvm::APInt factor(16, (65535 + divisor) / divisor);
+  Value* const upper = same(pairs, std::uint64_t{0xff00});
+  Value* first = upper_half(false, ir_.CreateAnd(pairs, same(pairs, std::uint64_t{0xff})), factor);
+  Value* second = upper_half(false, ir_.CreateAnd(pairs, upper), factor);
+  return ir_.CreateBitCast(ir_.CreateOr(first, ir_.CreateAnd(second, upper)), a->getType());
+}
+
 /// By the upper half of a product with a scaled reciprocal: Granlund, Montgomery, "Division by invariant integers using multiplication"
 /// (1994).
 Value* VectorBuilder::divide_by_known(bool is_signed, Value* a, const llvm::APInt& divisor) {
   llvm::Type* const narrow = a->getType();
   const unsigned bits = divisor.getBitWidth();
-  llvm::Type* const wide = with_lanes(ir_.getIntNTy(2 * bits), a);
   const auto number = [&](const llvm::APInt& v) { return llvm::ConstantInt::get(narrow, v); };
   const auto shift = [&](unsigned n) { return llvm::ConstantInt::get(narrow, n); };
-  const auto upper_half = [&](Value* x, const llvm::APInt& factor) {
-    Value* f = llvm::ConstantInt::get(wide, is_signed ? factor.sext(2 * bits) : factor.zext(2 * bits));
-    Value* product = ir_.CreateMul(is_signed ? ir_.CreateSExt(x, wide) : ir_.CreateZExt(x, wide), f);
-    return ir_.CreateTrunc(ir_.CreateLShr(product, llvm::ConstantInt::get(wide, bits)), narrow);
-  };
+  const bool by_pairs = bits == 8 && lanes_of(a) % 16 == 0;
   if (divisor.isOne()) return a;
   if (is_signed) {
     if (divisor.isAllOnes()) return ir_.CreateNeg(a);
+    if (by_pairs) {  // of moduli
+      Value* sign = ir_.CreateAShr(a, shift(bits - 1));
+      const auto with_sign = [&](Value* v) { return ir_.CreateSub(ir_.CreateXor(v, sign), sign); };
+      Value* q = with_sign(divide_by_known(false, with_sign(a), divisor.abs()));
+      return divisor.isNegative() ? ir_.CreateNeg(q) : q;
+    }
     const auto by = llvm::SignedDivisionByConstantInfo::get(divisor);
-    Value* q = upper_half(a, by.Magic);
+    Value* q = upper_half(true, a, by.Magic);
     if (divisor.isStrictlyPositive() && by.Magic.isNegative()) q = ir_.CreateAdd(q, a);
     if (divisor.isNegative() && by.Magic.isStrictlyPositive()) q = ir_.CreateSub(q, a);
     q = ir_.CreateAShr(q, shift(by.ShiftAmount));
     return ir_.CreateAdd(q, ir_.CreateLShr(q, shift(bits - 1)));
   }
   if (divisor.isPowerOf2()) return ir_.CreateLShr(a, shift(divisor.logBase2()));
+  if (by_pairs) return divide_bytes(a, divisor.getZExtValue());
   const llvm::KnownBits known = llvm::computeKnownBits(a, module_.getDataLayout());
   const auto by = llvm::UnsignedDivisionByConstantInfo::get(divisor, std::min(known.countMinLeadingZeros(), divisor.countl_zero()));
-  Value* q = upper_half(ir_.CreateLShr(a, shift(by.PreShift)), by.Magic);
+  Value* q = upper_half(false, ir_.CreateLShr(a, shift(by.PreShift)), by.Magic);
   if (by.IsAdd) q = ir_.CreateAdd(ir_.CreateLShr(ir_.CreateSub(a, q), number(llvm::APInt(bits, 1))), q);
   return ir_.CreateLShr(q, shift(by.PostShift));
 }

@@ -16,7 +16,8 @@ struct VectorFeatures {
   bool masked_memory = false;     ///< masked loads and stores of all element sizes
   bool half_conversions = false;  ///< float16 <-> float32
   bool fma = false;
-  bool lookups = false;  ///< registers of sixteen float32, and lookups in them (AVX-512)
+  bool word_products = false;  ///< upper halves of products of 16-bit integers (x86)
+  bool lookups = false;        ///< registers of sixteen float32, and lookups in them (AVX-512)
   /// Code for a GPU, or for the host that runs it in a test: no library of the host, and division of integers as it is.
   enum class Gpu { none, nvidia, emulated } gpu = Gpu::none;
 };
@@ -60,6 +61,8 @@ class VectorBuilder final : public KernelBuilder {
   llvm::Value* extremum(bool maximum, llvm::Value* a, llvm::Value* b);
   llvm::Value* divide_integers(DType t, bool remainder, llvm::Value* a, llvm::Value* b);
   llvm::Value* divide_by_known(bool is_signed, llvm::Value* a, const llvm::APInt& divisor);
+  llvm::Value* divide_bytes(llvm::Value* a, std::uint64_t divisor);
+  llvm::Value* upper_half(bool is_signed, llvm::Value* a, const llvm::APInt& factor);
   llvm::Value* half_to_float(llvm::Value* v);
   llvm::Value* float_to_half(llvm::Value* v);
   llvm::Value* bfloat_to_float(llvm::Value* v);

@@ -51,6 +51,7 @@ class Scheduler {
       for (std::size_t n = 0; n < k_.nests.size(); ++n) plan_nest(n);
       plan_outer();
       unroll();
+      take_rows_together();
       if (!transpose_squares()) join_records(k_, nodes_, target_.square_nodes, schedule_);
     }
     plan_tasks();
@@ -439,6 +440,27 @@ class Scheduler {
     lanes.unroll =
         repeats ? (all < target_.some_work && size(lanes.dim) >= 2 * schedule_.lanes ? 2 : 1) : std::max(by_work(all, lanes), columns);
   }
+  /// Rows that are reduced and then gone through again: several of them side by side, where a row has so few vectors that the next one's
+  /// waits for the reduction of this one.
+  void take_rows_together() {
+    if (schedule_.vector_dim >= 0 || schedule_.outer.empty() || k_.nests.size() < 2) return;
+    LoopPlan& rows = schedule_.outer.back();
+    if (rows.unroll > 1 || runs_singly(rows.dim)) return;
+    std::size_t nodes = 0;
+    std::int64_t scratch = 0, vectors = 0;
+    for (std::size_t i = 0; i < k_.nests.size(); ++i) {
+      const Nest& t = k_.nests[i];
+      if (!t.repeats.empty() || is_running(t)) return;
+      nodes += nodes_[i].size();
+      if (!t.reduce.empty() && nest_vector_[i] == t.reduce.back())
+        vectors = std::max(vectors, (size(nest_vector_[i]) + schedule_.lanes - 1) / schedule_.lanes);
+    }
+    for (const KernelArg& a : k_.args)
+      if (a.scratch) scratch += a.elements * a.dtype.itemsize();
+    const int together = vectors == 0 ? 1 : vectors <= target_.short_row ? 4 : vectors <= 2 * target_.short_row ? 2 : 1;
+    if (nodes <= 2 * target_.few_nodes && together * scratch <= target_.row_scratch && size(rows.dim) >= 2 * together)
+      rows.unroll = together;
+  }
   /// Columns of a matrix that are gone through several times: so many vectors side by side that a good piece of each row is read at a time,
   /// as far as their scratch memory stays in the second cache.
   int columns_together() const {
@@ -560,37 +582,5 @@ class Scheduler {
 
 Schedule make_schedule(const Kernel& k, int vector_bytes) { return Scheduler(k, Target{.vector_bytes = vector_bytes}).run(); }
 Schedule make_schedule(const Kernel& k, const Target& target, int vector_loop) { return Scheduler(k, target, vector_loop).run(); }
-
-double expected_slack(const Kernel& k, const Schedule& s) {
-  double factor = 0.3;
-  for (std::size_t i = 0; i < k.nests.size(); ++i) {
-    if (!k.nests[i].repeats.empty()) factor = std::max(factor, 6.0);
-    if (k.nests[i].reductions.empty()) continue;
-    std::int64_t tile = 1;
-    for (const std::vector<LoopPlan>* loops : {&s.outer, &s.nests[i].parallel, &s.nests[i].reduce})
-      for (const LoopPlan& l : *loops) tile *= l.unroll;
-    factor = std::max(factor, tile > 4 ? 6.0 : 1.5);
-  }
-  return factor * k.cost.cycles;
-}
-
-Schedule lean_schedule(Schedule s) {
-  int dropped = 1;
-  const auto drop = [&](LoopPlan& l) { dropped *= std::exchange(l.unroll, 1); };
-  for (LoopPlan& l : s.outer)
-    if (l.vector || (l.unroll != s.lanes && !contains(s.record_dims, l.dim))) drop(l);
-  bool folds = false;
-  for (NestSchedule& n : s.nests) {
-    for (LoopPlan& l : n.parallel)
-      if (!contains(s.record_dims, l.dim)) drop(l);
-    if (s.vector_dim >= 0)
-      for (LoopPlan& l : n.reduce) drop(l);
-    folds |= !n.reduce.empty();
-  }
-  s.records.clear();
-  // A single sum waits for itself at each step.
-  if (folds && dropped > 1) s.slack *= std::min(dropped, 5);
-  return s;
-}
 
 }  // namespace weft::detail

@@ -41,6 +41,7 @@ struct Target {
   int rows_reduced = 8;                    ///< rows that a reduction by rows takes at a time
   int column_vectors = 8;                  ///< vectors of sums that registers hold
   std::int64_t rows_together = 4;          ///< of a matmul whose left operand's rows are in scratch
+  std::int64_t short_row = 4;              ///< vectors; so short rows that are reduced and read again are taken four at a time
   std::size_t few_nodes = 40;              ///< larger expressions are not computed for several points side by side
   std::size_t square_nodes = 1500;         ///< of all copies of an expression whose operands are transposed in registers
   double light_work = 20, some_work = 60;  ///< costs of a loop's body, up to which four and two vectors are computed side by side
