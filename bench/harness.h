@@ -103,7 +103,7 @@ void workload(const Options& o, const std::string& name, MakeInputs make_inputs,
 
 // The workloads, by topic.
 void elementwise_workloads(const Options& o);
-void product_workloads(const Options& o);
+void matmul_workloads(const Options& o);
 void dtype_workloads(const Options& o);
 void rates(const Options& o);
 void gpt2(const Options& o);

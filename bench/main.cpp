@@ -126,7 +126,7 @@ int main(int argc, char** argv) {
       return 0;
     }
     bench::elementwise_workloads(o);
-    bench::product_workloads(o);
+    bench::matmul_workloads(o);
     bench::dtype_workloads(o);
     bench::training_workloads(o);
     bench::science_workloads(o);

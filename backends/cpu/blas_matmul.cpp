@@ -21,7 +21,7 @@ struct Matrix {
 };
 
 template <class T>
-void multiply(const ProductStep& p, const T* a, const T* b, T* out) {
+void multiply(const MatmulStep& p, const T* a, const T* b, T* out) {
   const Matrix left(p.a_row, p.a_col), right(p.b_row, p.b_col);
   const auto m = static_cast<blasint>(p.m), n = static_cast<blasint>(p.n), k = static_cast<blasint>(p.k),
              row = static_cast<blasint>(p.out_row);
@@ -35,9 +35,9 @@ void multiply(const ProductStep& p, const T* a, const T* b, T* out) {
 }
 
 template <class T>
-void multiply_all(const ProductStep& p, std::size_t batch, const T* a, const T* b, T* out) {
+void multiply_all(const MatmulStep& p, std::size_t batch, const T* a, const T* b, T* out) {
   if (batch == p.batch.size()) return multiply(p, a, b, out);
-  const ProductStep::Batch& loop = p.batch[batch];
+  const MatmulStep::Batch& loop = p.batch[batch];
   for (std::int64_t i = 0; i < loop.size; ++i)
     multiply_all(p, batch + 1, a + i * loop.stride_a, b + i * loop.stride_b, out + i * loop.stride_out);
 }
@@ -45,9 +45,7 @@ void multiply_all(const ProductStep& p, std::size_t batch, const T* a, const T* 
 template <class T>
 class BlasMatmul final : public Matmul {
  public:
-  explicit BlasMatmul(const ProductStep& p) : a_offset_(p.a_offset), b_offset_(p.b_offset), pieces_(cut_matmul(p)) {
-    use_one_blas_thread();
-  }
+  explicit BlasMatmul(const MatmulStep& p) : a_offset_(p.a_offset), b_offset_(p.b_offset), pieces_(cut_matmul(p)) { use_one_blas_thread(); }
 
   void run(const void* left, const void* right, void* result) const override {
     const T *const a = static_cast<const T*>(left) + a_offset_, *const b = static_cast<const T*>(right) + b_offset_;
@@ -66,7 +64,7 @@ class BlasMatmul final : public Matmul {
 
 }  // namespace
 
-std::unique_ptr<Matmul> make_blas_matmul(const ProductStep& p) {
+std::unique_ptr<Matmul> make_blas_matmul(const MatmulStep& p) {
   if (p.dtype == float64) return std::make_unique<BlasMatmul<double>>(p);
   if (p.dtype == complex64) return std::make_unique<BlasMatmul<std::complex<float>>>(p);
   if (p.dtype == complex128) return std::make_unique<BlasMatmul<std::complex<double>>>(p);

@@ -27,8 +27,8 @@ TargetTraits traits() {
   TargetTraits t;
   t.vector_bytes = native_vector_bytes();
   t.vectors_in_epilogue = t.divided_scatters = true;
-  t.prefers_product = &prefers_product;
-  t.takes_product = &takes_product;
+  t.prefers_matmul = &prefers_matmul;
+  t.takes_matmul = &takes_matmul;
   t.expansion = &expand_for_cpu;
   return t;
 }
@@ -43,7 +43,7 @@ CpuExecutable::CpuExecutable(const Jaxpr& j, const CompileOptions& options, std:
   plan_ = make_plan(form_program(simplified, traits(), donated_));
   reserve_arena();
   const MatmulPreparation preparation;
-  matmuls_.resize(plan_.program.products.size());
+  matmuls_.resize(plan_.program.matmuls.size());
   parallel_for(static_cast<std::int64_t>(matmuls_.size()), [&](std::int64_t i) { prepare_matmul(static_cast<std::size_t>(i)); });
   prepare_calls();
   first_code_ = compile_program(plan_.program, plan_.schedules, first_tiers(plan_.program, plan_.schedules),
@@ -74,7 +74,7 @@ const CpuExecutable::Plan& CpuExecutable::whole_plan() const {
   return *whole_plan_;
 }
 
-void CpuExecutable::prepare_matmul(std::size_t number) { matmuls_[number] = make_matmul(plan_.program.products[number]); }
+void CpuExecutable::prepare_matmul(std::size_t number) { matmuls_[number] = make_matmul(plan_.program.matmuls[number]); }
 
 /// Makes calls of the library, and addresses.
 void CpuExecutable::prepare_calls() {
@@ -117,7 +117,7 @@ void* CpuExecutable::resolve(const FixedPointer& given) const {
   FixedPointer f = given;
   if (const auto own = own_part_.find(f.program); own != own_part_.end()) f.program = own->second;
   switch (f.kind) {
-    case FixedPointer::Kind::product: return matmuls_[static_cast<std::size_t>(f.number)].get();
+    case FixedPointer::Kind::matmul: return matmuls_[static_cast<std::size_t>(f.number)].get();
     case FixedPointer::Kind::opaque: return static_cast<ReferenceCall*>(opaque_.at({f.program, f.number}).get());
     case FixedPointer::Kind::memory: break;
   }

@@ -1,4 +1,4 @@
-// Expansions, for the host, of operations that have neither a kernel nor a library routine into kernels and matrix products.
+// Expansions, for the host, of operations that have neither a kernel nor a library routine into kernels and matmuls.
 #pragma once
 #include <optional>
 #include <span>

@@ -31,7 +31,7 @@ extern "C" void weft_library_lanes(int, int, int, std::uint64_t, const void*, co
 extern "C" double weft_library_math(int, double, double);
 extern "C" void weft_run_blocks(void*, void* const*, std::int64_t, std::int64_t);
 extern "C" void weft_run_steps(void*, void* const*, std::int64_t, std::int64_t, std::int64_t, std::int64_t, std::int64_t);
-extern "C" std::int32_t weft_run_product(const void*, const void*, const void*, void*);
+extern "C" std::int32_t weft_run_matmul(const void*, const void*, const void*, void*);
 extern "C" std::int32_t weft_run_opaque(const void*, void* const*);
 
 namespace weft::detail {
@@ -59,7 +59,7 @@ const auto& library_symbols() {
                                           {"weft_library_math", reinterpret_cast<void*>(&weft_library_math)},
                                           {"weft_run_blocks", reinterpret_cast<void*>(&weft_run_blocks)},
                                           {"weft_run_steps", reinterpret_cast<void*>(&weft_run_steps)},
-                                          {"weft_run_product", reinterpret_cast<void*>(&weft_run_product)},
+                                          {"weft_run_matmul", reinterpret_cast<void*>(&weft_run_matmul)},
                                           {"weft_run_opaque", reinterpret_cast<void*>(&weft_run_opaque)},
                                           {"memcpy", reinterpret_cast<void*>(&std::memcpy)},
                                           {"memmove", reinterpret_cast<void*>(&std::memmove)},

@@ -70,8 +70,8 @@ extern "C" void weft_run_steps(void* kernel, void* const* args, std::int64_t num
     });
   }
 }
-extern "C" std::int32_t weft_run_product(const void* product, const void* a, const void* b, void* out) {
-  return guarded([&] { static_cast<const Matmul*>(product)->run(a, b, out); });
+extern "C" std::int32_t weft_run_matmul(const void* matmul, const void* a, const void* b, void* out) {
+  return guarded([&] { static_cast<const Matmul*>(matmul)->run(a, b, out); });
 }
 extern "C" std::int32_t weft_run_opaque(const void* call, void* const* buffers) {
   return guarded([&] { static_cast<const ReferenceCall*>(call)->run(buffers); });

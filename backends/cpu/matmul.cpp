@@ -66,10 +66,10 @@ struct Piece {
   dnnl::memory::desc a, b, out, scratch;
   std::int64_t packed_rows = 0, packed_columns = 0, packed_stride = 0;  // of a as it is in memory; 0: it is not packed
 
-  explicit Piece(const ProductStep& p) {
+  explicit Piece(const MatmulStep& p) {
     require_library_memory();
     dnnl::memory::dims da, db, dout, sa, sb, sout;
-    for (const ProductStep::Batch& x : p.batch) {
+    for (const MatmulStep::Batch& x : p.batch) {
       da.push_back(x.stride_a == 0 ? 1 : x.size), sa.push_back(std::max<std::int64_t>(x.stride_a, 1));
       db.push_back(x.stride_b == 0 ? 1 : x.size), sb.push_back(std::max<std::int64_t>(x.stride_b, 1));
       dout.push_back(x.size), sout.push_back(x.stride_out);
@@ -127,7 +127,7 @@ struct Piece {
 
 class OneDnnMatmul final : public Matmul {
  public:
-  explicit OneDnnMatmul(const ProductStep& p) : a_offset_(p.a_offset), b_offset_(p.b_offset), pieces_(cut_matmul(p)) {
+  explicit OneDnnMatmul(const MatmulStep& p) : a_offset_(p.a_offset), b_offset_(p.b_offset), pieces_(cut_matmul(p)) {
     forbid_library_threads();
     if (pieces_.pieces > 1) main_ = std::make_unique<Piece>(pieces_.piece);
     last_ = std::make_unique<Piece>(pieces_.last);
@@ -166,7 +166,7 @@ MatmulPreparation::~MatmulPreparation() {
   if (done.valid()) done.wait();
 }
 
-MatmulPieces cut_matmul(const ProductStep& p) {
+MatmulPieces cut_matmul(const MatmulStep& p) {
   const double flops = p.flops();
   // Each piece packs its operands anew: a few large ones, but more than one as soon as that pays.
   const auto wanted = static_cast<std::int64_t>(flops < 5e8 ? std::clamp(flops / 8e6, 1.0, 2.0) : std::clamp(flops / 1e9, 2.0, 64.0));
@@ -195,10 +195,10 @@ MatmulPieces cut_matmul(const ProductStep& p) {
 namespace {
 
 /// One of the two strides of each matrix is 1, as libraries want it.
-bool lies_in_lines(const ProductStep& p) { return (p.a_row == 1 || p.a_col == 1) && (p.b_row == 1 || p.b_col == 1); }
+bool lies_in_lines(const MatmulStep& p) { return (p.a_row == 1 || p.a_col == 1) && (p.b_row == 1 || p.b_col == 1); }
 
 /// BLAS wants rows, or columns, of which none reaches into the next.
-bool suits_blas(const ProductStep& p) {
+bool suits_blas(const MatmulStep& p) {
   constexpr std::int64_t most = std::numeric_limits<std::int32_t>::max();
   const auto apart = [&](std::int64_t row, std::int64_t column, std::int64_t rows, std::int64_t columns) {
     return column == 1 ? row >= columns && row <= most : column >= rows && column <= most;
@@ -206,14 +206,14 @@ bool suits_blas(const ProductStep& p) {
   return lies_in_lines(p) && apart(p.a_row, p.a_col, p.m, p.k) && apart(p.b_row, p.b_col, p.k, p.n) && p.out_row >= p.n &&
          std::max({p.m, p.n, p.k, p.out_row}) <= most;
 }
-bool is_blas_matmul(const ProductStep& p) {
+bool is_blas_matmul(const MatmulStep& p) {
   return p.dtype == p.right_dtype && p.dtype == p.out_dtype && (p.dtype == float64 || p.dtype.is_complex());
 }
-bool is_float32_matmul(const ProductStep& p) { return p.dtype == float32 && p.right_dtype == float32 && p.out_dtype == float32; }
+bool is_float32_matmul(const MatmulStep& p) { return p.dtype == float32 && p.right_dtype == float32 && p.out_dtype == float32; }
 
 }  // namespace
 
-bool prefers_product(const ProductStep& p) {
+bool prefers_matmul(const MatmulStep& p) {
   // Matmuls with vectors are bound by memory.
   if (p.m < 4 || p.n < 4 || p.k < 4) return false;
   const double multiplications = static_cast<double>(p.m) * static_cast<double>(p.n) * static_cast<double>(p.k);
@@ -230,12 +230,12 @@ bool prefers_product(const ProductStep& p) {
   return is_blas_matmul(p) && size > 600;
 }
 
-bool takes_product(const ProductStep& p) {
+bool takes_matmul(const MatmulStep& p) {
   if (has_packed_matmul(p.dtype, p.right_dtype, p.out_dtype)) return true;
   return is_float32_matmul(p) ? lies_in_lines(p) : is_blas_matmul(p) && suits_blas(p);
 }
 
-std::unique_ptr<Matmul> make_matmul(const ProductStep& p) {
+std::unique_ptr<Matmul> make_matmul(const MatmulStep& p) {
   if (!is_float32_matmul(p) || !lies_in_lines(p)) {
     auto packed = make_packed_matmul(p);
     return packed ? std::move(packed) : make_blas_matmul(p);

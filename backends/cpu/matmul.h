@@ -26,17 +26,17 @@ class MatmulPreparation {
 /// A matmul cut into `pieces` matmuls, all but the last like `piece`; `step_a` and so on are the distances between their operands and
 /// results, counted in elements.
 struct MatmulPieces {
-  ProductStep piece, last;
+  MatmulStep piece, last;
   std::int64_t pieces = 1, step_a = 0, step_b = 0, step_out = 0;
 };
-MatmulPieces cut_matmul(const ProductStep& p);
+MatmulPieces cut_matmul(const MatmulStep& p);
 
 /// Whether a library matmul of operands in rows is faster than a kernel; and whether there is one for the matmul's strides.
-bool prefers_product(const ProductStep& p);
-bool takes_product(const ProductStep& p);
-std::unique_ptr<Matmul> make_matmul(const ProductStep& p);
-std::unique_ptr<Matmul> make_blas_matmul(const ProductStep& p);
+bool prefers_matmul(const MatmulStep& p);
+bool takes_matmul(const MatmulStep& p);
+std::unique_ptr<Matmul> make_matmul(const MatmulStep& p);
+std::unique_ptr<Matmul> make_blas_matmul(const MatmulStep& p);
 /// A matmul by weft's own tiles; null where they don't support it, or don't run on this processor.
-std::unique_ptr<Matmul> make_tiled_matmul(const ProductStep& p);
+std::unique_ptr<Matmul> make_tiled_matmul(const MatmulStep& p);
 
 }  // namespace weft::detail

@@ -201,7 +201,7 @@ std::string write_program(const KernelProgram& p, std::int64_t excess, std::int6
   Writer w;
   w.put(excess), w.put(tier_budget);
   write(w, p);
-  w.put(p.products);
+  w.put(p.matmuls);
   w.put(schedules.size());
   for (const Schedule& s : schedules) w.put(s.num_blocks), w.put(s.grain);
   w.put(objects.size());
@@ -230,7 +230,7 @@ std::optional<StoredProgram> read_program(std::string_view bytes, const Jaxpr& s
     StoredProgram s;
     r.get(s.excess), r.get(s.tier_budget);
     s.program = read(r, simplified);
-    r.get(s.program.products);
+    r.get(s.program.matmuls);
     s.schedules.resize(r.count());
     for (Schedule& each : s.schedules) r.get(each.num_blocks), r.get(each.grain);
     r.get(s.objects);

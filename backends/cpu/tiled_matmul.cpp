@@ -123,7 +123,7 @@ void fill_panel(const float* b, std::int64_t row, std::int64_t column, std::int6
 }
 
 /// One matrix by one matrix.
-void multiply(const ProductStep& p, const float* a, const float* b, float* out, float* panels) {
+void multiply(const MatmulStep& p, const float* a, const float* b, float* out, float* panels) {
   const std::int64_t parts = (p.k + kDepth - 1) / kDepth, depth = (p.k + parts - 1) / parts;
   const std::int64_t block = kBlock / depth / kColumns * kColumns;
   const bool transposed = p.a_row == 1;
@@ -169,7 +169,7 @@ namespace weft::detail {
 namespace {
 
 /// For each thread one piece at most, as each copies what it needs of the right operand; by the longer side, so that this is little.
-MatmulPieces cut(const ProductStep& p) {
+MatmulPieces cut(const MatmulStep& p) {
   MatmulPieces r{p, p};
   const auto wanted = static_cast<std::int64_t>(std::clamp(p.flops() / 4e6, 1.0, 1.0 * num_threads()));
   std::int64_t length = 0;
@@ -190,7 +190,7 @@ MatmulPieces cut(const ProductStep& p) {
 
 class TiledMatmul final : public Matmul {
  public:
-  explicit TiledMatmul(const ProductStep& p) : a_offset_(p.a_offset), b_offset_(p.b_offset), pieces_(cut(p)) {}
+  explicit TiledMatmul(const MatmulStep& p) : a_offset_(p.a_offset), b_offset_(p.b_offset), pieces_(cut(p)) {}
 
   void run(const void* left, const void* right, void* result) const override {
     const float *const a = static_cast<const float*>(left) + a_offset_, *const b = static_cast<const float*>(right) + b_offset_;
@@ -209,7 +209,7 @@ class TiledMatmul final : public Matmul {
 
 }  // namespace
 
-std::unique_ptr<Matmul> make_tiled_matmul(const ProductStep& p) {
+std::unique_ptr<Matmul> make_tiled_matmul(const MatmulStep& p) {
   static const bool possible = native_vector_bytes() >= 64 && __builtin_cpu_supports("avx512f");
   // oneDNN is as good with matrices that are larger than the caches, and better with batches, with few rows, and a few percent with long
   // rows that are as it likes them.
@@ -223,7 +223,7 @@ std::unique_ptr<Matmul> make_tiled_matmul(const ProductStep& p) {
 #else
 
 namespace weft::detail {
-std::unique_ptr<Matmul> make_tiled_matmul(const ProductStep&) { return nullptr; }
+std::unique_ptr<Matmul> make_tiled_matmul(const MatmulStep&) { return nullptr; }
 }  // namespace weft::detail
 
 #endif

@@ -1,4 +1,4 @@
-// Steps of a program on a device that are neither kernels of the planner's nor products: equations that the device's own code, or one of
+// Steps of a program on a device that are neither kernels of the planner's nor matmuls: equations that the device's own code, or one of
 // NVIDIA's libraries, computes. All other equations without kernels go by the host.
 #pragma once
 #include <map>

@@ -51,7 +51,7 @@ int launches_of(const KernelProgram& p, const GpuCode& code) {
   for (const Step& s : p.steps) {
     switch (s.kind) {
       case Step::Kind::kernel: n += static_cast<int>(code.kernels[static_cast<std::size_t>(s.number)].size()); break;
-      case Step::Kind::product: ++n; break;
+      case Step::Kind::matmul: ++n; break;
       case Step::Kind::opaque: {
         const Eqn& e = p.jaxpr.data().eqns[static_cast<std::size_t>(s.number)];
         const int launches = device_launches(e, operand_types(p, e));
@@ -80,8 +80,8 @@ int launches_of(const KernelProgram& p, const GpuCode& code) {
 KernelProgram plan(const SimplifiedProgram& simplified, const std::vector<bool>& donated) {
   TargetTraits traits = gpu_traits();
   KernelProgram p = form_program(simplified, traits, donated);
-  if (p.products.empty() || has_matmuls()) return p;
-  traits.external_products = false;
+  if (p.matmuls.empty() || has_matmuls()) return p;
+  traits.library_matmuls = false;
   return form_program(simplified, traits, donated);
 }
 
@@ -225,7 +225,7 @@ GpuExecutable::OnDevice& GpuExecutable::on(GpuDevice& device) {
     made->owned.emplace_back(p, bytes);
     return p;
   };
-  for (const ProductStep& p : program_.products) made->matmuls.push_back(make_matmul(device, p, name_));
+  for (const MatmulStep& p : program_.matmuls) made->matmuls.push_back(make_matmul(device, p, name_));
   made->arena = take(program_.arena_bytes, "temporaries");
   std::int64_t workspace = 0;
   for (const auto& kernel : code_.kernels)
@@ -428,7 +428,7 @@ void GpuExecutable::run_steps(OnDevice& d, const KernelProgram& p, const Address
   for (const Step& s : p.steps) {
     switch (s.kind) {
       case Step::Kind::kernel: launch(d, p, s, at); break;
-      case Step::Kind::product: matmul(d, p, s, at); break;
+      case Step::Kind::matmul: matmul(d, p, s, at); break;
       case Step::Kind::opaque: opaque(d, p, s, at); break;
       case Step::Kind::control: control(d, p, s, at); break;
     }

@@ -40,13 +40,13 @@ const Rule<GpuExpansionRules, ScatterSub> scatter_sub_expansion([](const Eqn& e,
 });
 const RuleOf<GpuExpansionRules> fft_expansion(fft_primitive(), [](const Eqn& e, std::span<const Aval> in) -> std::optional<Jaxpr> {
   const auto& p = params_as<FftParams>(*e.params);
-  if (!has_fft_by_products(p)) return {};
-  return expansion_of(e, in, [&](std::span<const Array> xs) -> std::vector<Array> { return {fft_by_products(p, xs[0])}; });
+  if (!has_fft_by_matmuls(p)) return {};
+  return expansion_of(e, in, [&](std::span<const Array> xs) -> std::vector<Array> { return {fft_by_matmuls(p, xs[0])}; });
 });
 const RuleOf<GpuExpansionRules> fft_along_expansion(fft_along_primitive(),
                                                     [](const Eqn& e, std::span<const Aval> in) -> std::optional<Jaxpr> {
                                                       const auto& p = params_as<FftAlongParams>(*e.params);
-                                                      if (!has_fft_by_products({p.fft_lengths, p.fft_type})) return {};
+                                                      if (!has_fft_by_matmuls({p.fft_lengths, p.fft_type})) return {};
                                                       return expansion_of(e, in, [&](std::span<const Array> xs) -> std::vector<Array> {
                                                         return {fft_between_transposes(p, xs[0], {})};
                                                       });

@@ -38,8 +38,8 @@ std::vector<Array> top_k_by_rounds(const TopKLargest::Params& p, const Array& x)
 bool has_scatter_of_last_updates(const Scatter::Params& p, std::span<const Aval> in);
 Array scatter_of_last_updates(const Scatter::Params& p, const Array& operand, const Array& indices, const Array& updates);
 /// Whether the lengths have small prime factors only.
-bool has_fft_by_products(const FftParams& p);
-/// The mixed-radix algorithm, each step a product with a small matrix of roots of one (Cooley and Tukey 1965).
-Array fft_by_products(const FftParams& p, const Array& x);
+bool has_fft_by_matmuls(const FftParams& p);
+/// The mixed-radix algorithm, each step a matmul with a small matrix of roots of one (Cooley and Tukey 1965).
+Array fft_by_matmuls(const FftParams& p, const Array& x);
 
 }  // namespace weft::detail

@@ -12,7 +12,7 @@
 namespace weft::detail {
 namespace {
 
-constexpr std::int64_t kLargestFactor = 64;  // a product with a matrix of it at a time
+constexpr std::int64_t kLargestFactor = 64;  // the largest matrix of roots that is multiplied by
 constexpr std::int64_t kRadix = 16;          // small factors go together up to this
 
 std::complex<double> root_of_one(std::int64_t numerator, std::int64_t n) {
@@ -54,7 +54,7 @@ Array transformed(const Array& x, DType dtype) {
   const std::int64_t r = next_radix(n), m = n / r;
   // Element m i + j as (i, j).
   const Array apart = reshape_to(x, x.shape().with(last, r).inserted(last + 1, m), {});
-  // (k, ..., j): the product's free dimensions come behind.
+  // (k, ..., j): the matmul's free dimensions come behind.
   Array y = dot_product(roots(r, r, r, dtype), apart, {.contracting = {{{1}, {last}}}});
   y = move_axis(y, 0, last, {});
   if (m == 1) return reshape_to(y, x.shape(), {});
@@ -75,13 +75,13 @@ Array along(const Array& x, int axis, bool inverse) {
 
 }  // namespace
 
-bool has_fft_by_products(const FftParams& p) {
+bool has_fft_by_matmuls(const FftParams& p) {
   for (std::int64_t n : p.fft_lengths)
     if (n < 1 || !has_small_factors(n)) return false;
   return !p.fft_lengths.empty();
 }
 
-Array fft_by_products(const FftParams& p, const Array& x) {
+Array fft_by_matmuls(const FftParams& p, const Array& x) {
   const int rank = static_cast<int>(p.fft_lengths.size()), first = x.ndim() - rank, last = x.ndim() - 1;
   const std::int64_t n = p.fft_lengths.back();
   Array y = x;

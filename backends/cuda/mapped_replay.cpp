@@ -1,4 +1,4 @@
-// Mapped programs as graphs, one for each device: kernels, products and NCCL's calls of a step are captured from all devices' streams at
+// Mapped programs as graphs, one for each device: kernels, matmuls and NCCL's calls of a step are captured from all devices' streams at
 // once, and replayed where arrays are as they were then. Several processes must capture and replay alike, so that it can't depend on where
 // each one's arrays are: there a program has places of its own for what it is given and what it makes, and arrays are copied.
 #include "weft/runtime/sharded/mapped_replay.h"

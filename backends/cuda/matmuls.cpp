@@ -97,7 +97,7 @@ int data_type(DType t) { return t == float64 ? lt::kFloat64 : t == float16 ? lt:
 
 class LtMatmul final : public GpuMatmul {
  public:
-  LtMatmul(GpuDevice& device, const ProductStep& p, const std::string& name) : device_(device), p_(p), shared_(shared_of(device)) {
+  LtMatmul(GpuDevice& device, const MatmulStep& p, const std::string& name) : device_(device), p_(p), shared_(shared_of(device)) {
     what_ = fmt::format("{}: a matmul of {} x {} x {} {} of {}", device.label(), p.m, p.k, p.n, p.dtype.name(), name);
     try {
       describe();
@@ -151,12 +151,12 @@ class LtMatmul final : public GpuMatmul {
     check_cublas(l.cublasLtMatmulDescCreate(&description_, compute, wide ? lt::kFloat64 : lt::kFloat32), "cublasLtMatmulDescCreate", what_);
     const int transpose_b = p_.b_col == 1 ? lt::kAsIs : lt::kTransposed, transpose_a = p_.a_col == 1 ? lt::kAsIs : lt::kTransposed;
     set(lt::kTransposeA, transpose_b), set(lt::kTransposeB, transpose_a);
-    int epilogue = p_.activation == ProductStep::Activation::relu   ? lt::kRelu
-                   : p_.activation == ProductStep::Activation::gelu ? lt::kGelu
-                                                                    : 0;
+    int epilogue = p_.activation == MatmulStep::Activation::relu   ? lt::kRelu
+                   : p_.activation == MatmulStep::Activation::gelu ? lt::kGelu
+                                                                   : 0;
     if (p_.bias) epilogue |= lt::kBias;
     if (epilogue != 0) set(lt::kEpilogue, epilogue);
-    const ProductStep::Batch batch = p_.batch.empty() ? ProductStep::Batch{} : p_.batch.back();
+    const MatmulStep::Batch batch = p_.batch.empty() ? MatmulStep::Batch{} : p_.batch.back();
     const auto u = [](std::int64_t v) { return static_cast<std::uint64_t>(v); };
     // Column-major, as stored: rows, columns, and the distance of columns.
     transpose_b == lt::kAsIs ? layout(0, p_.dtype, u(p_.n), u(p_.k), p_.b_row, batch.size, batch.stride_b)
@@ -259,7 +259,7 @@ class LtMatmul final : public GpuMatmul {
       }
     };
     const auto whole = [](std::int64_t elements, DType t) { return (elements * t.itemsize() + 255) / 256 * 256; };
-    const ProductStep::Batch batch = p_.batch.empty() ? ProductStep::Batch{} : p_.batch.back();
+    const MatmulStep::Batch batch = p_.batch.empty() ? MatmulStep::Batch{} : p_.batch.back();
     const std::int64_t last = batch.size - 1,
                        a = whole((p_.m - 1) * p_.a_row + (p_.k - 1) * p_.a_col + last * batch.stride_a + 1, p_.dtype),
                        b = whole((p_.k - 1) * p_.b_row + (p_.n - 1) * p_.b_col + last * batch.stride_b + 1, p_.dtype),
@@ -313,7 +313,7 @@ class LtMatmul final : public GpuMatmul {
   }
 
   GpuDevice& device_;
-  const ProductStep p_;
+  const MatmulStep p_;
   Shared& shared_;
   std::string what_, question_;
   lt::Description description_ = nullptr;
@@ -330,7 +330,7 @@ std::string matmuls_version() {
   return library().cublasLtGetVersion ? std::to_string(library().cublasLtGetVersion()) : "of a version that it does not tell";
 }
 
-std::unique_ptr<GpuMatmul> make_matmul(GpuDevice& device, const ProductStep& p, const std::string& name) {
+std::unique_ptr<GpuMatmul> make_matmul(GpuDevice& device, const MatmulStep& p, const std::string& name) {
   return std::make_unique<LtMatmul>(device, p, name);
 }
 

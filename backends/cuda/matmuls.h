@@ -24,6 +24,6 @@ class GpuMatmul {
   virtual void run(DevicePointer a, DevicePointer b, DevicePointer out, DevicePointer bias, FunctionRef<SourceLoc()> line) = 0;
 };
 /// `name`: of the program, for messages.
-std::unique_ptr<GpuMatmul> make_matmul(GpuDevice& device, const ProductStep& p, const std::string& name);
+std::unique_ptr<GpuMatmul> make_matmul(GpuDevice& device, const MatmulStep& p, const std::string& name);
 
 }  // namespace weft::detail::cuda

@@ -291,7 +291,7 @@ GpuTarget default_gpu_target() {
 TargetTraits gpu_traits() {
   TargetTraits t;
   t.platform = "cuda";
-  t.external_products = t.product_epilogues = t.gelu_epilogues = t.unordered_scatters = true;
+  t.library_matmuls = t.matmul_epilogues = t.gelu_epilogues = t.unordered_scatters = true;
   t.relu_epilogues = is_switched_on("WEFT_CUDA_RELU_EPILOGUE");
   t.expansion = &expand_for_gpu;
   return t;

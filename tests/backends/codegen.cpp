@@ -290,7 +290,7 @@ TEST_CASE("codegen: short rows are written in order, not among folds along them"
   CHECK(nests(same(needed, {a, b})) == 1);
 }
 
-TEST_CASE("codegen: products") {
+TEST_CASE("codegen: matmuls") {
   const Array a = samples({40, 50}, 1, float32), b = samples({50, 60}, 2, float32), v = samples({50}, 3, float32);
   same([](Xs x) { return matmul(x[0], x[1]); }, {a, b}, 1e-5);
   same([](Xs x) { return matmul(transpose(x[1]), transpose(x[0])); }, {a, b}, 1e-5);
@@ -309,7 +309,7 @@ TEST_CASE("codegen: products") {
   }
 }
 
-TEST_CASE("codegen: products whose left operand is computed go by several rows") {
+TEST_CASE("codegen: matmuls whose left operand is computed run several rows side by side") {
   // All rows in fours, some left, columns that are not whole vectors, a batch; positions that are computed in the operand.
   for (const std::int64_t rows : {64, 67, 200})
     for (const std::int64_t columns : {32, 70, 200}) {
@@ -325,7 +325,7 @@ TEST_CASE("codegen: products whose left operand is computed go by several rows")
   same([](Xs v) { return matmul(v[0] * v[0], v[1]); }, {samples({150, 60}, 1, complex128), samples({60, 64}, 2, complex128)}, 1e-12);
 }
 
-TEST_CASE("codegen: products that sum nothing melt into their readers") {
+TEST_CASE("codegen: matmuls without a sum are fused into their consumers") {
   for (DType t : {float32, float64, bfloat16, float16, int8, complex64}) {
     const Array a = astype(samples({5, 40}, 1) * 5., t), b = astype(samples({5, 60}, 2) * 5., t);
     const double tolerance = t == bfloat16 || t == float16 ? 2e-2 : 1e-6;
@@ -338,7 +338,7 @@ TEST_CASE("codegen: products that sum nothing melt into their readers") {
   CHECK(calls(same([](Xs x) { return outer(x[0], x[1]); }, {arange(0, 7) % 2 == 0, arange(0, 9) % 3 == 0})) >= 0);
 }
 
-TEST_CASE("codegen: transposed operands of products that are cut in pieces") {
+TEST_CASE("codegen: transposed operands of matmuls that run in pieces") {
   for (const auto& [k, m, n] :
        {std::array{256, 256, 256}, {200, 300, 190}, {130, 513, 260}, {260, 190, 520}, {512, 128, 384}, {300, 133, 530}, {128, 128, 700}}) {
     const Array a = samples({k, m}, 1, float32), b = samples({k, n}, 2, float32);
@@ -349,10 +349,10 @@ TEST_CASE("codegen: transposed operands of products that are cut in pieces") {
     same([](Xs x) { return matmul(transpose(x[0](slice(), slice(3, none))), x[1]); }, {a, b}, 1e-4);
   }
 }
-TEST_CASE("codegen: a product of which the transpose is read is computed so") {
+TEST_CASE("codegen: a matmul of which only the transpose is read is computed transposed") {
   const Array a = samples({200, 180}, 1, float32), b = samples({180, 190}, 2, float32);
   CHECK(calls(same([](Xs x) { return transpose(matmul(x[0], x[1])); }, {a, b}, 1e-4)) == 0);
-  // The product itself is read too: once is enough.
+  // The matmul itself is read too: it is computed once.
   CHECK(calls(same([](Xs x) { return std::vector<Array>{transpose(matmul(x[0], x[1])), matmul(x[0], x[1])}; }, {a, b}, 1e-4)) == 1);
   const Array c = samples({3, 200, 180}, 3, float32), d = samples({3, 180, 190}, 4, float32);
   CHECK(calls(same([](Xs x) { return transpose(matmul(x[0], x[1]), {0, 2, 1}); }, {c, d}, 1e-4)) == 0);
@@ -539,7 +539,7 @@ Costs costs_of(F f, const std::vector<Array>& args) {
 
 }  // namespace
 
-TEST_CASE("codegen: costs of scalars, loops and products") {
+TEST_CASE("codegen: costs of scalars, loops and matmuls") {
   using Xs = const std::vector<Array>&;
   const Costs scalar = costs_of([](Xs x) { return sin(x[0]) * x[0] + 2; }, {array(1.f)});
   CHECK(scalar.flops == 3);

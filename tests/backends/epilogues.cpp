@@ -13,7 +13,7 @@ using namespace weft;
 
 namespace {
 
-using Activation = detail::ProductStep::Activation;
+using Activation = detail::MatmulStep::Activation;
 
 /// The activation that is planned for f(matmul(x, w)).
 template <class F>
@@ -23,8 +23,8 @@ Activation planned(F f, DType dtype) {
   detail::TargetTraits t = detail::gpu_traits();
   t.relu_epilogues = true;
   const detail::KernelProgram p = detail::form_program(detail::simplify_with_names(j, t.expansion), t, {});
-  REQUIRE(p.products.size() == 1);
-  return p.products[0].activation;
+  REQUIRE(p.matmuls.size() == 1);
+  return p.matmuls[0].activation;
 }
 
 }  // namespace

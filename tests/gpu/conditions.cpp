@@ -100,7 +100,7 @@ TEST_CASE("gpu conditions: loops within loops and branches, scans around them") 
       vectors(2), 1e-3);
 }
 
-TEST_CASE("gpu conditions: products by the library in loops") {
+TEST_CASE("gpu conditions: matmuls by the library in loops") {
   const auto f =
       jit([](Array x) { return while_loop([](Array v) { return max(abs(v)) > 0.1f; }, [](Array v) { return matmul(v, v) * 0.01f; }, x); });
   const Array x = samples({180, 180}, 1, float32), want = f(x);

@@ -1,4 +1,4 @@
-// Products and collectives on the emulated devices, by libraries that are none: that weft asks them for the right thing.
+// Matmuls and collectives on the emulated devices, with emulated libraries: that weft passes them the right arguments.
 #include <doctest/doctest.h>
 #include <weft/weft.h>
 
@@ -19,7 +19,7 @@ namespace {
 using Xs = const std::vector<Array>&;
 
 template <class F>
-void same_product(F f, const std::vector<Array>& args, double tolerance) {
+void same_matmul(F f, const std::vector<Array>& args, double tolerance) {
   const Jaxpr j = make_jaxpr([&](const std::vector<Array>& xs) { return f(xs); })(args);
   const auto want = detail::backend("interp").compile(j, {"f"})->call(args, 0);
   const auto exe = detail::backend("cuda").compile(j, {"f"});
@@ -47,78 +47,78 @@ void same_collective(F f, const Array& x) {
 
 }  // namespace
 
-TEST_CASE("gpu products: layouts and batches") {
+TEST_CASE("gpu matmuls: layouts and batches") {
   int (*live)() = function_of<int()>("WEFT_LIBCUBLASLT", "fake_cublaslt_live");
   const int before = live ? live() : 0;
   {
     const Array a = samples({170, 180}, 1, float32), b = samples({180, 190}, 2, float32);
-    same_product([](Xs x) { return matmul(x[0], x[1]); }, {a, b}, 1e-5);
-    same_product([](Xs x) { return matmul(transpose(x[0]), x[1]); }, {samples({180, 170}, 1, float32), b}, 1e-5);
-    same_product([](Xs x) { return matmul(x[0], transpose(x[1])); }, {a, samples({190, 180}, 2, float32)}, 1e-5);
-    same_product([](Xs x) { return matmul(transpose(x[0]), transpose(x[1])); },
-                 {samples({180, 170}, 1, float32), samples({190, 180}, 2, float32)}, 1e-5);
-    same_product([](Xs x) { return matmul(x[0], x[1]); }, {samples({3, 170, 180}, 1, float32), samples({3, 180, 190}, 2, float32)}, 1e-5);
-    same_product([](Xs x) { return matmul(x[0], x[1]); }, {samples({2, 3, 170, 180}, 1, float32), samples({2, 1, 180, 190}, 2, float32)},
-                 1e-5);
-    same_product([](Xs x) { return tanh(matmul(x[0], x[1]) + 1.f); }, {a, b}, 1e-5);
+    same_matmul([](Xs x) { return matmul(x[0], x[1]); }, {a, b}, 1e-5);
+    same_matmul([](Xs x) { return matmul(transpose(x[0]), x[1]); }, {samples({180, 170}, 1, float32), b}, 1e-5);
+    same_matmul([](Xs x) { return matmul(x[0], transpose(x[1])); }, {a, samples({190, 180}, 2, float32)}, 1e-5);
+    same_matmul([](Xs x) { return matmul(transpose(x[0]), transpose(x[1])); },
+                {samples({180, 170}, 1, float32), samples({190, 180}, 2, float32)}, 1e-5);
+    same_matmul([](Xs x) { return matmul(x[0], x[1]); }, {samples({3, 170, 180}, 1, float32), samples({3, 180, 190}, 2, float32)}, 1e-5);
+    same_matmul([](Xs x) { return matmul(x[0], x[1]); }, {samples({2, 3, 170, 180}, 1, float32), samples({2, 1, 180, 190}, 2, float32)},
+                1e-5);
+    same_matmul([](Xs x) { return tanh(matmul(x[0], x[1]) + 1.f); }, {a, b}, 1e-5);
   }
   if (live) CHECK(live() == before);
 }
 
-TEST_CASE("gpu products: dtypes, biases and activations") {
+TEST_CASE("gpu matmuls: dtypes, biases and activations") {
   int (*compute)() = function_of<int()>("WEFT_LIBCUBLASLT", "fake_cublaslt_last_compute");
   int (*epilogue)() = function_of<int()>("WEFT_LIBCUBLASLT", "fake_cublaslt_last_epilogue");
   const auto plain = [](Xs x) { return matmul(x[0], x[1]); };
   const auto operands = [](DType t) { return std::vector{samples({170, 180}, 1, t), samples({180, 192}, 2, t), samples({192}, 3, t)}; };
   const auto with_bias = [](Xs x) { return matmul(x[0], x[1]) + x[2]; };
-  same_product(plain, operands(float32), 1e-5);
+  same_matmul(plain, operands(float32), 1e-5);
   if (compute) CHECK(compute() == 68);
-  same_product(plain, operands(float64), 1e-13);
+  same_matmul(plain, operands(float64), 1e-13);
   if (compute) CHECK(compute() == 70);
   for (const DType t : {float16, bfloat16}) {
-    same_product(plain, operands(t), 2 * epsilon(t));
+    same_matmul(plain, operands(t), 2 * epsilon(t));
     if (compute) CHECK(compute() == 68);
-    same_product([](Xs x) { return dot_general(x[0], x[1], {.contracting = {{{1}, {0}}}}, {.preferred_element_type = float32}); },
-                 operands(t), 1e-5);
-    same_product([](Xs x) { return nn::gelu(matmul(x[0], x[1]) + x[2]); }, operands(t), 8 * epsilon(t));
+    same_matmul([](Xs x) { return dot_general(x[0], x[1], {.contracting = {{{1}, {0}}}}, {.preferred_element_type = float32}); },
+                operands(t), 1e-5);
+    same_matmul([](Xs x) { return nn::gelu(matmul(x[0], x[1]) + x[2]); }, operands(t), 8 * epsilon(t));
     if (epilogue) CHECK(epilogue() == 36);
   }
   for (const DType t : {float32, float64, bfloat16}) {
-    same_product(with_bias, operands(t), t == float32 ? 1e-5 : 2 * epsilon(t) + 1e-13);
+    same_matmul(with_bias, operands(t), t == float32 ? 1e-5 : 2 * epsilon(t) + 1e-13);
     if (epilogue) CHECK(epilogue() == 4);
   }
   // What reads the sums before the bias, or what is not a bias of the columns, stays outside.
-  same_product(
+  same_matmul(
       [](Xs x) {
         const Array y = matmul(x[0], x[1]);
         return (y + x[2]) * y;
       },
       operands(float32), 1e-5);
   if (epilogue) CHECK(epilogue() == 1);
-  same_product([](Xs x) { return matmul(x[0], x[1]) + x[2]; },
-               {samples({170, 180}, 1, float32), samples({180, 192}, 2, float32), samples({170, 1}, 3, float32)}, 1e-5);
+  same_matmul([](Xs x) { return matmul(x[0], x[1]) + x[2]; },
+              {samples({170, 180}, 1, float32), samples({180, 192}, 2, float32), samples({170, 1}, 3, float32)}, 1e-5);
   if (epilogue) CHECK(epilogue() == 1);
-  same_product([](Xs x) { return nn::gelu(matmul(x[0], x[1]) + x[2]); }, operands(float32), 1e-5);
+  same_matmul([](Xs x) { return nn::gelu(matmul(x[0], x[1]) + x[2]); }, operands(float32), 1e-5);
   if (epilogue) CHECK(epilogue() == 4);  // in float32 the library's gelu is not accurate enough
-  same_product([](Xs x) { return nn::relu(matmul(x[0], x[1]) + 2.f * x[2]); }, operands(float32), 1e-5);
+  same_matmul([](Xs x) { return nn::relu(matmul(x[0], x[1]) + 2.f * x[2]); }, operands(float32), 1e-5);
   if (epilogue) CHECK(epilogue() == 4);  // the library's relu makes 0 of NaN
   setenv("WEFT_CUDA_RELU_EPILOGUE", "1", 1);
-  same_product([](Xs x) { return nn::relu(matmul(x[0], x[1]) + 2.f * x[2]); }, operands(float32), 1e-5);
+  same_matmul([](Xs x) { return nn::relu(matmul(x[0], x[1]) + 2.f * x[2]); }, operands(float32), 1e-5);
   if (epilogue) CHECK(epilogue() == 6);
-  same_product([](Xs x) { return maximum(matmul(x[0], x[1]), 0.f); }, operands(float32), 1e-5);
+  same_matmul([](Xs x) { return maximum(matmul(x[0], x[1]), 0.f); }, operands(float32), 1e-5);
   if (epilogue) CHECK(epilogue() == 2);
   unsetenv("WEFT_CUDA_RELU_EPILOGUE");
   setenv("WEFT_CUDA_TF32", "1", 1);
-  same_product(plain, {samples({170, 184}, 1, float32), samples({184, 192}, 2, float32)}, compute ? 1e-5 : 2e-3);
+  same_matmul(plain, {samples({170, 184}, 1, float32), samples({184, 192}, 2, float32)}, compute ? 1e-5 : 2e-3);
   if (compute) CHECK(compute() == 77);
   unsetenv("WEFT_CUDA_TF32");
 }
 
-TEST_CASE("gpu products: convolutions of large batches go in pieces") {
+TEST_CASE("gpu matmuls: convolutions of large batches go in pieces") {
   setenv("WEFT_CUDA_WINDOW_BYTES", "1000000", 1);
   const Array x = samples({5, 16, 40, 41}, 1, float32), w = samples({32, 16, 3, 3}, 2, float32);
-  same_product([](Xs v) { return conv(v[0], v[1], {1, 1}, "SAME"); }, {x, w}, 1e-5);
-  same_product([](Xs v) { return grad([&](const Array& k) { return sum(square(conv(v[0], k, {2, 2}, "SAME"))); })(v[1]); }, {x, w}, 1e-4);
+  same_matmul([](Xs v) { return conv(v[0], v[1], {1, 1}, "SAME"); }, {x, w}, 1e-5);
+  same_matmul([](Xs v) { return grad([&](const Array& k) { return sum(square(conv(v[0], k, {2, 2}, "SAME"))); })(v[1]); }, {x, w}, 1e-4);
   unsetenv("WEFT_CUDA_WINDOW_BYTES");
   // All windows at once would take 462 MB, and the padded images 55 MB.
   const auto f = jit([](Array a, Array b) { return conv(a, b, {1, 1}, "SAME"); }, {.device = devices("cuda")[0]});
@@ -126,15 +126,15 @@ TEST_CASE("gpu products: convolutions of large batches go in pieces") {
   CHECK(memory.temp_size_in_bytes < 400'000'000);
 }
 
-TEST_CASE("gpu products: convolutions are products of their windows") {
+TEST_CASE("gpu matmuls: convolutions are matmuls of their windows") {
   const Array x = samples({4, 16, 40, 41}, 1, float32), w = samples({32, 16, 3, 3}, 2, float32);
-  same_product([](Xs v) { return conv(v[0], v[1], {1, 1}, "SAME"); }, {x, w}, 1e-5);
-  same_product([](Xs v) { return conv(v[0], v[1], {2, 1}, "VALID"); }, {x, w}, 1e-5);
-  same_product([](Xs v) { return grad([&](const Array& k) { return sum(square(conv(v[0], k, {2, 2}, "SAME"))); })(v[1]); }, {x, w}, 1e-4);
-  same_product([](Xs v) { return grad([&](const Array& y) { return sum(square(conv(y, v[1], {2, 2}, "SAME"))); })(v[0]); }, {x, w}, 1e-4);
+  same_matmul([](Xs v) { return conv(v[0], v[1], {1, 1}, "SAME"); }, {x, w}, 1e-5);
+  same_matmul([](Xs v) { return conv(v[0], v[1], {2, 1}, "VALID"); }, {x, w}, 1e-5);
+  same_matmul([](Xs v) { return grad([&](const Array& k) { return sum(square(conv(v[0], k, {2, 2}, "SAME"))); })(v[1]); }, {x, w}, 1e-4);
+  same_matmul([](Xs v) { return grad([&](const Array& y) { return sum(square(conv(y, v[1], {2, 2}, "SAME"))); })(v[0]); }, {x, w}, 1e-4);
 }
 
-TEST_CASE("gpu products: the same question is asked of the library once") {
+TEST_CASE("gpu matmuls: the same question is asked of the library once") {
   if (!std::getenv("WEFT_LIBCUBLASLT")) return;
   const auto run = [](float shift) {
     const auto f = jit([=](Array x) { return matmul(x, x + shift); });
@@ -147,14 +147,14 @@ TEST_CASE("gpu products: the same question is asked of the library once") {
   CHECK(fake_cublaslt().calls("cublasLtMatmulAlgoGetHeuristic") == 0);
 }
 
-TEST_CASE("gpu products: of several algorithms the fastest is taken, once for all devices of a kind") {
+TEST_CASE("gpu matmuls: of several algorithms the fastest is taken, once for all devices of a kind") {
   auto* candidates = function_of<void(int, int, int)>("WEFT_LIBCUBLASLT", "fake_cublaslt_candidates");
   if (!candidates) return;
   auto* last = function_of<int()>("WEFT_LIBCUBLASLT", "fake_cublaslt_last_candidate");
   std::int64_t n = 161;
   float shift = 0;
-  // How many products a program takes that is compiled anew.
-  const auto products = [&](const Device& device) {
+  // How many matmuls run when a program is compiled and called for the first time.
+  const auto matmuls = [&](const Device& device) {
     shift += 1;
     const auto f = jit([shift](Array x) { return tanh(matmul(x, x)) + shift; });
     const Array x = samples({n, n}, 1, float32), there = device_put(x, device);
@@ -166,22 +166,22 @@ TEST_CASE("gpu products: of several algorithms the fastest is taken, once for al
   };
   for (const int best : {0, 7}) {
     candidates(20, best, -1), ++n;
-    CHECK(products(two()[0]) == 8 * 4 + 1);
+    CHECK(matmuls(two()[0]) == 8 * 4 + 1);
     CHECK(last() == best);
     candidates(20, 5, -1);
     for (const Device& device : two()) {
-      CHECK(products(device) == 1);
+      CHECK(matmuls(device) == 1);
       CHECK(last() == best);
     }
   }
   candidates(3, 0, 0), ++n;
-  CHECK(products(two()[0]) == 1 + 2 * 4 + 1);  // the first one does not run
+  CHECK(matmuls(two()[0]) == 1 + 2 * 4 + 1);  // the first one does not run
   CHECK(last() == 1);
   candidates(3, 2, -1);
   for (const auto& [variable, value] : {std::pair{"WEFT_CUDA_TUNE", "0"}, std::pair{"WEFT_CUDA_DETERMINISTIC", "1"}}) {
     ++n;
     setenv(variable, value, 1);
-    CHECK(products(two()[0]) == 1);
+    CHECK(matmuls(two()[0]) == 1);
     CHECK(last() == 0);
     unsetenv(variable);
   }
@@ -196,7 +196,7 @@ TEST_CASE("gpu products: of several algorithms the fastest is taken, once for al
   candidates(1, 0, -1);
 }
 
-TEST_CASE("gpu products: calls that fail while algorithms are timed") {
+TEST_CASE("gpu matmuls: calls that fail while algorithms are timed") {
   auto* candidates = function_of<void(int, int, int)>("WEFT_LIBCUBLASLT", "fake_cublaslt_candidates");
   if (!candidates) return;
   auto* last = function_of<int()>("WEFT_LIBCUBLASLT", "fake_cublaslt_last_candidate");
@@ -220,7 +220,7 @@ TEST_CASE("gpu products: calls that fail while algorithms are timed") {
     CHECK(close(device_get(f(x)), matmul(device_get(x), device_get(x)), 1e-5));
     CHECK(last() == 1);
   }
-  // Without memory for operands, or when products fail, the first one that can is taken.
+  // Without memory for operands, or when matmuls fail, the first algorithm that works is taken.
   const auto first_of = [&](auto fail) {
     const Array x = device_put(samples({++n, n}, 1, float32), gpu);
     const auto f = jit([](Array a) { return matmul(a, a); });
@@ -235,8 +235,8 @@ TEST_CASE("gpu products: calls that fail while algorithms are timed") {
   candidates(1, 0, -1);
 }
 
-TEST_CASE("gpu products: the choice of an algorithm is kept in files") {
-  const std::string here = "gpu products: the choice of an algorithm is kept in files";
+TEST_CASE("gpu matmuls: the choice of an algorithm is kept in files") {
+  const std::string here = "gpu matmuls: the choice of an algorithm is kept in files";
   auto* candidates = function_of<void(int, int, int)>("WEFT_LIBCUBLASLT", "fake_cublaslt_candidates");
   if (!candidates) return;
   if (!std::getenv("WEFT_TEST_CHILD")) {
@@ -255,7 +255,7 @@ TEST_CASE("gpu products: the choice of an algorithm is kept in files") {
   CHECK(function_of<int()>("WEFT_LIBCUBLASLT", "fake_cublaslt_last_candidate")() == 3);
 }
 
-TEST_CASE("gpu products: a library that fails while it is asked") {
+TEST_CASE("gpu matmuls: a library that fails while it is asked") {
   if (!std::getenv("WEFT_LIBCUBLASLT")) return;
   std::int64_t n = 200;
   for (const char* call : {"cublasLtMatmulPreferenceCreate", "cublasLtMatmulPreferenceSetAttribute", "cublasLtMatmulAlgoGetHeuristic",

@@ -116,7 +116,7 @@ TEST_CASE("gpu schedules: scatters, gathers") {
   same([&](Xs x) { return take(x[0], x[1], 0); }, {noise({100, 64}, 1), at});
 }
 
-TEST_CASE("gpu schedules: products as kernels") {
+TEST_CASE("gpu schedules: matmuls as kernels") {
   same([](Xs x) { return matmul(x[0], x[1]); }, {noise({33, 65}, 1), noise({65, 17}, 2)}, 1e-5);
   same([](Xs x) { return matmul(x[0], x[1]); }, {noise({3, 300, 200}, 1), noise({200, 170}, 2)}, 1e-4);
   same([](Xs x) { return tanh(matmul(x[0], x[1]) + x[2]); }, {noise({256, 128}, 1), noise({128, 512}, 2), noise({512}, 3)}, 1e-4);

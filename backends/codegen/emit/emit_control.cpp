@@ -163,9 +163,9 @@ class ControlEmitter {
       if (b >= 0) args.push_back(at[static_cast<std::size_t>(b)]);
     switch (s.kind) {
       case Step::Kind::kernel: kernel(s.number, args); break;
-      case Step::Kind::product: {
-        args.insert(args.begin(), fixed(FixedPointer::Kind::product, &root_, s.number));
-        check(ir_.CreateCall(library("weft_run_product", status, {pointer, pointer, pointer, pointer}), args));
+      case Step::Kind::matmul: {
+        args.insert(args.begin(), fixed(FixedPointer::Kind::matmul, &root_, s.number));
+        check(ir_.CreateCall(library("weft_run_matmul", status, {pointer, pointer, pointer, pointer}), args));
         break;
       }
       case Step::Kind::opaque:

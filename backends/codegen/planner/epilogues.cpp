@@ -7,7 +7,7 @@
 namespace weft::detail {
 namespace {
 
-using Activation = ProductStep::Activation;
+using Activation = MatmulStep::Activation;
 
 /// Equations around one value.
 class Neighbours {
@@ -42,7 +42,7 @@ class Neighbours {
 
 }  // namespace
 
-/// The product of equation `eqn` takes in a bias and an activation if nothing else reads what is between; it then stands where the last
+/// The matmul of equation `eqn` takes in a bias and an activation if nothing else reads what is between; it then stands where the last
 /// of these equations stood.
 void KernelPlanner::absorb_epilogue(std::size_t eqn) {
   std::vector<std::vector<int>> readers(j_.avals.size());
@@ -51,13 +51,13 @@ void KernelPlanner::absorb_epilogue(std::size_t eqn) {
       if (!a.is_literal() && (readers[a.var()].empty() || readers[a.var()].back() != static_cast<int>(i)))
         readers[a.var()].push_back(static_cast<int>(i));
   const Neighbours near(j_, defined_by_, readers);
-  LibraryProduct product = *library_[eqn];
+  LibraryMatmul matmul = *library_[eqn];
   std::vector<int> taken;
   Var value = j_.eqns[eqn].outputs[0];
   const Aval out = j_.avals[value];
   const auto inner = [&](Var v) { return !is_output_[v]; };
 
-  // The bias: read by the last coordinate alone. Products of several pieces along the columns would need pieces of it.
+  // The bias: read by the last coordinate alone. A matmul divided along its columns would need it divided too.
   const auto bias_of = [&](const Eqn& e) -> std::optional<Var> {
     if (e.op->kind != Kind::elementwise || e.op->combiner != Combiner::sum || !(j_.avals[e.outputs[0]] == out)) return {};
     for (const std::size_t k : {0u, 1u}) {
@@ -74,7 +74,7 @@ void KernelPlanner::absorb_epilogue(std::size_t eqn) {
       MovementReader reader(j_, defined_by_, is_root_, dag);
       Expressions expressions(j_, defined_by_, dag, reader, 100);
       expressions.at(a, at);
-      if (reader.reads != 1 || !reader.plain || j_.avals[reader.source].size() != product.step.n) continue;
+      if (reader.reads != 1 || !reader.plain || j_.avals[reader.source].size() != matmul.step.n) continue;
       const Affine& place = dag.affine(reader.position);
       if (place.constant != 0 || place.terms.size() != 1 || place.terms[0].coef != 1 || place.terms[0].atom != out.ndim() - 1) continue;
       return reader.source;
@@ -82,11 +82,11 @@ void KernelPlanner::absorb_epilogue(std::size_t eqn) {
     return {};
   };
   // Libraries want biases at whole vectors, also where they are rows of something larger.
-  const bool whole = out.ndim() > 0 && product.step.n == out.shape[-1] && product.step.n * out.dtype.itemsize() % 16 == 0;
+  const bool whole = out.ndim() > 0 && matmul.step.n == out.shape[-1] && matmul.step.n * out.dtype.itemsize() % 16 == 0;
   if (inner(value) && near.read_only_by(value, 1) && whole) {
     const int next = readers[value][0];
     if (const auto bias = bias_of(j_.eqns[static_cast<std::size_t>(next)])) {
-      product.step.bias = true, product.bias = *bias;
+      matmul.step.bias = true, matmul.bias = *bias;
       taken.push_back(next);
       value = j_.eqns[static_cast<std::size_t>(next)].outputs[0];
     }
@@ -122,7 +122,7 @@ void KernelPlanner::absorb_epilogue(std::size_t eqn) {
         for (int r : readers[v])
           if (is_output_[v] || (r != last && std::find(between.begin(), between.end(), r) == between.end())) activation = Activation::none;
     if (activation != Activation::none) {
-      product.step.activation = activation;
+      matmul.step.activation = activation;
       taken.insert(taken.end(), between.begin(), between.end());
       taken.push_back(last);
     }
@@ -134,8 +134,8 @@ void KernelPlanner::absorb_epilogue(std::size_t eqn) {
   absorbed_[eqn] = 1;
   for (int i : taken) absorbed_[static_cast<std::size_t>(i)] = 1;
   is_root_[j_.eqns[static_cast<std::size_t>(last)].outputs[0]] = 1;
-  if (product.step.bias) is_root_[product.bias] = 1;
-  library_[static_cast<std::size_t>(last)] = product;
+  if (matmul.step.bias) is_root_[matmul.bias] = 1;
+  library_[static_cast<std::size_t>(last)] = matmul;
 }
 
 }  // namespace weft::detail

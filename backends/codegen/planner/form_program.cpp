@@ -57,7 +57,7 @@ KernelProgram form_program(const SimplifiedProgram& simplified, const TargetTrai
   KernelProgram p = plan_program(simplified, target, table, to);
   p.kernels = std::move(table.kernels);
   keep_called_kernels(p);
-  p.products = std::move(table.products);
+  p.matmuls = std::move(table.matmuls);
   return p;
 }
 

@@ -456,9 +456,9 @@ void KernelPlanner::form_steps() {
       for (int root : groups_[static_cast<std::size_t>(step.group)].roots)
         for (const Root::Read& read : roots_[static_cast<std::size_t>(root)].reads)
           if (step_of_[read.var] != static_cast<int>(s)) read_elsewhere_[read.var] = 1;
-    } else if (const std::optional<LibraryProduct>& product = library_[static_cast<std::size_t>(step.eqn)]) {
-      read_elsewhere_[product->a] = read_elsewhere_[product->b] = 1;
-      if (product->step.bias) read_elsewhere_[product->bias] = 1;
+    } else if (const std::optional<LibraryMatmul>& matmul = library_[static_cast<std::size_t>(step.eqn)]) {
+      read_elsewhere_[matmul->a] = read_elsewhere_[matmul->b] = 1;
+      if (matmul->step.bias) read_elsewhere_[matmul->bias] = 1;
     } else if (const std::optional<LaneKernel>& lanes = lanes_[static_cast<std::size_t>(step.eqn)]) {
       for (Var v : lanes->buffers) read_elsewhere_[v] = 1;
     } else {
@@ -480,12 +480,12 @@ void KernelPlanner::form_steps() {
         buffers.resize(k.args.size(), -1);
       }
       step = {Step::Kind::kernel, table_.add(std::move(k)), std::move(buffers)};
-    } else if (const std::optional<LibraryProduct>& product = library_[static_cast<std::size_t>(item.eqn)]) {
-      step = {Step::Kind::product,
-              static_cast<int>(table_.products.size()),
-              {buffer_of(product->a), buffer_of(product->b), buffer_of(j_.eqns[static_cast<std::size_t>(item.eqn)].outputs[0])}};
-      if (product->step.bias) step.buffers.push_back(buffer_of(product->bias));
-      table_.products.push_back(product->step);
+    } else if (const std::optional<LibraryMatmul>& matmul = library_[static_cast<std::size_t>(item.eqn)]) {
+      step = {Step::Kind::matmul,
+              static_cast<int>(table_.matmuls.size()),
+              {buffer_of(matmul->a), buffer_of(matmul->b), buffer_of(j_.eqns[static_cast<std::size_t>(item.eqn)].outputs[0])}};
+      if (matmul->step.bias) step.buffers.push_back(buffer_of(matmul->bias));
+      table_.matmuls.push_back(matmul->step);
     } else if (std::optional<LaneKernel>& lanes = lanes_[static_cast<std::size_t>(item.eqn)]) {
       add_lanes(std::move(*lanes), equations_of(s));
       continue;

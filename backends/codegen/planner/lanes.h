@@ -1,5 +1,5 @@
 // Kernels of small work: each point of a batch (or a single one) computes all elements of small arrays one by one, in registers, through
-// loops too. Reductions, products and factorisations of a few elements are written out.
+// loops too. Reductions, matmuls and factorisations of a few elements are written out.
 #pragma once
 #include <memory>
 #include <optional>

@@ -403,13 +403,13 @@ std::string steps_text(const KernelProgram& p, const KernelProgram& root, const 
     const ControlStep* control = nullptr;
     switch (step.kind) {
       case Step::Kind::kernel: s += root.kernels[static_cast<std::size_t>(step.number)].name; break;
-      case Step::Kind::product: {
-        const ProductStep& m = root.products[static_cast<std::size_t>(step.number)];
+      case Step::Kind::matmul: {
+        const MatmulStep& m = root.matmuls[static_cast<std::size_t>(step.number)];
         s += fmt::format("matmul m={} n={} k={}", m.m, m.n, m.k);
-        for (const ProductStep::Batch& b : m.batch) s += fmt::format(" batch={}", b.size);
+        for (const MatmulStep::Batch& b : m.batch) s += fmt::format(" batch={}", b.size);
         if (m.dtype != float32) s += fmt::format(" {}", m.dtype.name());
         if (m.bias) s += " bias";
-        if (m.activation != ProductStep::Activation::none) s += m.activation == ProductStep::Activation::gelu ? " gelu" : " relu";
+        if (m.activation != MatmulStep::Activation::none) s += m.activation == MatmulStep::Activation::gelu ? " gelu" : " relu";
         break;
       }
       case Step::Kind::control:

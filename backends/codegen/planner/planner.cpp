@@ -143,8 +143,8 @@ void KernelPlanner::classify() {
     for (Var v : e.outputs) is_root_[v] = 1;
     if (lanes_[i])
       for (Var v : lanes_[i]->buffers) is_root_[v] = 1;
-    if (e.op->kind == Kind::dot && !product_is_kernel(e)) {
-      if (try_library_product(e)) {
+    if (e.op->kind == Kind::dot && !matmul_is_kernel(e)) {
+      if (try_library_matmul(e)) {
         is_root_[library_[i]->a] = is_root_[library_[i]->b] = 1;
         continue;
       }
@@ -153,7 +153,7 @@ void KernelPlanner::classify() {
       if (!e.inputs[k].is_literal() && needs_memory(e, static_cast<int>(k))) is_root_[e.inputs[k].var()] = 1;
   }
   name_outputs();
-  if (target_.product_epilogues)
+  if (target_.matmul_epilogues)
     for (std::size_t i = 0; i < j_.eqns.size(); ++i)
       if (j_.eqns[i].op->kind == Kind::dot && library_[i]) absorb_epilogue(i);
   store_reads_of_updated();
@@ -389,7 +389,7 @@ void KernelPlanner::add_reduction(int eqn) {
       r.reduce.push_back(in.shape[params_as<CumulativeParams>(*e.params).axis]);
       break;
     default: {
-      r.kind = Root::Kind::product;
+      r.kind = Root::Kind::matmul;
       for (int d : params_as<DotParams>(*e.params).dimension_numbers.contracting[0]) r.reduce.push_back(in.shape[d]);
     }
   }

@@ -18,7 +18,7 @@ namespace weft::detail {
 /// A value with a loop nest of its own. Beside the program's variables there are partial results of split reductions, numbered after them.
 struct Root {
   /// `rows`: of each window of a scatter's updates the row that it goes to (scatters.cpp).
-  enum class Kind { map, reduce, arg_reduce, cumulative, product, copy, rows, scatter };
+  enum class Kind { map, reduce, arg_reduce, cumulative, matmul, copy, rows, scatter };
   Kind kind = Kind::map;
   Var var = 0;
   int eqn = -1;
@@ -67,10 +67,10 @@ struct Group {
 
 inline std::string kernel_name(int number) { return "kernel" + std::to_string(number); }
 
-/// The kernels and products of a program and of all its sub-programs.
+/// The kernels and matmuls of a program and of all its sub-programs.
 struct KernelTable {
   std::vector<Kernel> kernels;
-  std::vector<ProductStep> products;
+  std::vector<MatmulStep> matmuls;
   std::unordered_multimap<std::uint64_t, int> by_hash;
   int add(Kernel k);  ///< its number; equal ones are one
 };
@@ -96,9 +96,9 @@ class KernelPlanner {
   bool needs_memory(const Eqn& reader, int operand) const;
   bool has_too_many_loops(const Eqn& e) const;
   bool is_transposed(Var v) const;
-  bool product_is_kernel(const Eqn& e) const;
+  bool matmul_is_kernel(const Eqn& e) const;
   bool comes_from_matmul(Var v) const;
-  bool try_library_product(const Eqn& e);
+  bool try_library_matmul(const Eqn& e);
   void absorb_epilogue(std::size_t eqn);  // epilogues.cpp
   void make_roots();
   void add_reduction(int eqn);
@@ -164,13 +164,13 @@ class KernelPlanner {
     std::vector<Var> computed;  // by the expression
   };
   std::unordered_map<Var, Built> built_;
-  struct LibraryProduct {
-    ProductStep step;
+  struct LibraryMatmul {
+    MatmulStep step;
     Var a = 0, b = 0, bias = 0;
   };
-  std::vector<std::optional<LibraryProduct>> library_;  // of each equation
-  std::vector<char> absorbed_;                          // of each equation: a product further on computes it
-  std::vector<std::optional<LaneKernel>> lanes_;        // of each equation: a kernel of its own
+  std::vector<std::optional<LibraryMatmul>> library_;  // of each equation
+  std::vector<char> absorbed_;                         // of each equation: a later matmul computes it
+  std::vector<std::optional<LaneKernel>> lanes_;       // of each equation: a kernel of its own
 
   std::vector<Root> roots_;
   struct Item {

@@ -21,9 +21,9 @@ struct BufferInfo {
   int reuses_input = -1;     ///< of an output: the donated input whose memory it takes; -1: none
 };
 
-/// A matrix product by a library: out[b..., m, n] = sum over k of a[b..., m, k] * b[b..., k, n], all positions by strides in elements.
+/// A matmul by a library: out[b..., m, n] = sum over k of a[b..., m, k] * b[b..., k, n], all positions by strides in elements.
 /// `dtype` is the left operand's.
-struct ProductStep {
+struct MatmulStep {
   enum class Activation { none, relu, gelu };  ///< gelu: by tanh
   DType dtype = float32, right_dtype = float32, out_dtype = float32;
   std::int64_t m = 1, n = 1, k = 1;
@@ -36,7 +36,7 @@ struct ProductStep {
   std::int64_t out_row = 0;                         ///< stride along m; 1 along n
   bool bias = false;                                ///< n elements of the result's dtype are added to each row
   Activation activation = Activation::none;         ///< of what is then stored
-  /// Of numbers that are real: a product of complex ones takes four of theirs.
+  /// Counted in operations on real numbers: a complex multiply-add is eight of them.
   double flops() const {
     double count = (dtype.is_complex() ? 8.0 : 2.0) * static_cast<double>(m) * static_cast<double>(n) * static_cast<double>(k);
     for (const Batch& b : batch) count *= static_cast<double>(b.size);
@@ -47,12 +47,12 @@ struct ProductStep {
 struct Step {
   enum class Kind {
     kernel,   ///< a generated kernel: `buffers` are its arguments that are not scratch
-    product,  ///< a library's matrix product: buffers a, b, out, and the bias if there is one
+    matmul,   ///< a library's matmul: buffers a, b, out, and the bias if there is one
     opaque,   ///< an equation executed by its reference function: buffers are its operands, then its results
     control,  ///< a loop or a branch: the same buffers, then memory for its sub-programs if they need any
   };
   Kind kind = Kind::kernel;
-  int number = 0;  ///< of the kernel, product, equation of the program, or control step of the program
+  int number = 0;  ///< of the kernel, matmul, equation of the program, or control step of the program
   std::vector<BufferId> buffers;
   std::vector<int> eqns = {};  ///< of the program: what the step computes, in order; an equation may be computed by several steps
 };
@@ -65,12 +65,12 @@ struct ProgramOutput {
 
 struct ControlStep;
 
-/// Sub-programs of loops and branches are programs too; their kernels and products are in the tables of the outermost one.
+/// Sub-programs of loops and branches are programs too; their kernels and matmuls are in the tables of the outermost one.
 struct KernelProgram {
   Jaxpr jaxpr;  ///< simplified
   std::vector<BufferInfo> buffers;
   std::vector<Kernel> kernels;
-  std::vector<ProductStep> products;
+  std::vector<MatmulStep> matmuls;
   std::vector<Step> steps;
   std::vector<ControlStep> controls;
   std::vector<ProgramOutput> outputs;
@@ -126,12 +126,12 @@ std::vector<Address> buffer_addresses(const KernelProgram& p, const std::vector<
 /// What kernel formation needs to know of a machine.
 struct TargetTraits {
   int vector_bytes = 64;
-  bool external_products = true;  ///< large products of floating dtypes go to a library
-  /// Instead: whether a library, or code of the target's own, takes a product of these dtypes and sizes rather than a kernel, as if both
+  bool library_matmuls = true;  ///< large matmuls of floating dtypes go to a library
+  /// Instead: whether a library, or code of the target's own, takes a matmul of these dtypes and sizes rather than a kernel, as if both
   /// operands are in rows; and whether it can take one with these strides.
-  bool (*prefers_product)(const ProductStep&) = nullptr;
-  bool (*takes_product)(const ProductStep&) = nullptr;
-  bool product_epilogues = false;  ///< products take a bias, and what follows
+  bool (*prefers_matmul)(const MatmulStep&) = nullptr;
+  bool (*takes_matmul)(const MatmulStep&) = nullptr;
+  bool matmul_epilogues = false;  ///< matmuls take a bias, and what follows
   bool gelu_epilogues = false, relu_epilogues = false;
   bool unordered_scatters = false;   ///< those of which it is promised that no index comes twice are made in any order
   bool divided_scatters = false;     ///< those of many windows are divided among threads by where the windows go

@@ -213,7 +213,7 @@ RootBody build_root(const JaxprData& j, const std::vector<Aval>& avals, const Ro
       f.local_dims = saved;
       break;
     }
-    case Root::Kind::product: {
+    case Root::Kind::matmul: {
       const DotDimensions& dims = params_as<DotParams>(*e.params).dimension_numbers;
       const DType held = accumulator(aval.dtype);
       if (nothing) {

@@ -56,7 +56,7 @@ class Simplifier {
       if (kept[i])
         for (Atom a : e.inputs) mark(a);
     }
-    transpose_products(kept, live);
+    transpose_matmuls(kept, live);
     spare_transposes(kept, live);
     JaxprBuilder b;
     std::vector<std::optional<Atom>> renamed(avals_.size()), literals(literals_.size());
@@ -94,16 +94,16 @@ class Simplifier {
   }
 
  private:
-  /// A product of which only the transpose is read is computed that way, where it is the product of the operands in the other order.
-  void transpose_products(std::vector<char>& kept, const std::vector<int>& times_read) {
-    std::unordered_map<Var, std::size_t> products;
+  /// A matmul of which only the transpose is read is computed transposed, where that is the matmul of the operands in the other order.
+  void transpose_matmuls(std::vector<char>& kept, const std::vector<int>& times_read) {
+    std::unordered_map<Var, std::size_t> matmuls;
     for (std::size_t i = 0; i < eqns_.size(); ++i) {
       Eqn& e = eqns_[i];
       if (!kept[i]) continue;
-      if (e.op->kind == Kind::dot) products.emplace(e.outputs[0], i);
+      if (e.op->kind == Kind::dot) matmuls.emplace(e.outputs[0], i);
       if (e.op->kind != Kind::movement || e.inputs[0].is_literal()) continue;
-      const auto found = products.find(e.inputs[0].var());
-      if (found == products.end() || times_read[found->first] != 1) continue;
+      const auto found = matmuls.find(e.inputs[0].var());
+      if (found == matmuls.end() || times_read[found->first] != 1) continue;
       const std::optional<std::vector<int>> permutation = permutation_of(e);
       if (!permutation) continue;
       const Eqn& dot = eqns_[found->second];
@@ -112,7 +112,7 @@ class Simplifier {
       if (!params) continue;
       kept[found->second] = 0;
       e = Eqn{dot.op, std::move(params), {dot.inputs[1], dot.inputs[0]}, e.outputs, dot.loc};
-      products.emplace(e.outputs[0], i);
+      matmuls.emplace(e.outputs[0], i);
     }
   }
 
@@ -303,9 +303,9 @@ class Simplifier {
     return nullptr;
   }
 
-  /// The same product of what transposes gave its operands of, as far as that doesn't permute the result.
-  Eqn before_transposes(const Eqn& product, const std::vector<Atom>& in) const {
-    Eqn dot{product.op, product.params, in, {}, product.loc};
+  /// The same contraction on the operands of the transposes that computed its operands, where this does not permute the result.
+  Eqn before_transposes(const Eqn& transposed, const std::vector<Atom>& in) const {
+    Eqn dot{transposed.op, transposed.params, in, {}, transposed.loc};
     for (int k = 0; k < 2;) {
       Atom& operand = dot.inputs[static_cast<std::size_t>(k)];
       const auto found = operand.is_literal() ? transposes_.end() : transposes_.find(operand.var());

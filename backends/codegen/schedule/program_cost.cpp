@@ -38,7 +38,7 @@ CostAnalysis step_cost(const Step& s, const KernelProgram& p, const KernelProgra
   }
   for (BufferId b : s.buffers)
     if (b >= 0) cost.bytes_accessed += static_cast<double>(p.buffers[static_cast<std::size_t>(b)].aval.bytes());
-  if (s.kind == Step::Kind::product) cost.flops += root.products[static_cast<std::size_t>(s.number)].flops();
+  if (s.kind == Step::Kind::matmul) cost.flops += root.matmuls[static_cast<std::size_t>(s.number)].flops();
   if (s.kind == Step::Kind::opaque) {
     const Eqn& e = p.jaxpr.data().eqns[static_cast<std::size_t>(s.number)];
     if (FlopsTransform::Function* const flops = find_rule<FlopsTransform>(*e.op)) {

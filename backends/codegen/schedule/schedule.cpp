@@ -377,9 +377,9 @@ class Scheduler {
     return true;
   }
 
-  /// The nest that multiplies each row of something that was computed before by a matrix, and costs more than all else: several rows are
-  /// gone through together then, as in a product of matrices that are there. -1: there is none.
-  int product_of_rows() const {
+  /// The nest that multiplies each row of an intermediate value by a matrix, where it costs more than the other nests together: it then
+  /// runs several rows side by side, as a matmul of two stored matrices does. -1: there is none.
+  int matmul_of_rows() const {
     if (schedule_.vector_dim >= 0 || schedule_.outer.empty() || k_.nests.size() == 1) return -1;
     const int rows = schedule_.outer.back().dim;
     if (runs_singly(rows) || size(rows) < 2 * target_.rows_together) return -1;
@@ -416,12 +416,12 @@ class Scheduler {
   }
 
   void unroll() {
-    const int product = product_of_rows();
+    const int matmul = matmul_of_rows();
     const bool single =
         std::all_of(k_.nests.begin() + 1, k_.nests.end(), [](const Nest& t) { return t.parallel.empty() && t.reduce.empty(); });
     for (std::size_t i = 0; i < k_.nests.size(); ++i) {
       if (go_by_rows(i)) continue;
-      if (tile(i, (single && i == 0) || static_cast<int>(i) == product)) {
+      if (tile(i, (single && i == 0) || static_cast<int>(i) == matmul)) {
         if (single && i == 0) return;
         continue;
       }

@@ -33,10 +33,10 @@ std::vector<StepReport> reports_of(const KernelProgram& p, const KernelProgram& 
         r.kind = StepReport::Kind::kernel;
         r.name = root.kernels[number].name;
         break;
-      case Step::Kind::product: {
-        const ProductStep& m = root.products[number];
+      case Step::Kind::matmul: {
+        const MatmulStep& m = root.matmuls[number];
         r.name = fmt::format("matmul {}x{}x{}", m.m, m.n, m.k);
-        for (const ProductStep::Batch& b : m.batch) r.name += fmt::format(", {} times", b.size);
+        for (const MatmulStep::Batch& b : m.batch) r.name += fmt::format(", {} times", b.size);
         break;
       }
       case Step::Kind::opaque: r.name = std::string(p.jaxpr.data().eqns[number].op->name); break;

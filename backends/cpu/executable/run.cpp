@@ -156,7 +156,7 @@ void CpuExecutable::run_step(const NativeCode& code, std::size_t number, void* c
   const Step& s = plan_.program.steps[number];
   switch (s.kind) {
     case Step::Kind::kernel: return run_kernel(code, s, addresses);
-    case Step::Kind::product:
+    case Step::Kind::matmul:
       return matmuls_[static_cast<std::size_t>(s.number)]->run(addresses[s.buffers[0]], addresses[s.buffers[1]], addresses[s.buffers[2]]);
     case Step::Kind::control: return run_control(code, s, addresses);
     case Step::Kind::opaque: {

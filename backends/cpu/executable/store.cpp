@@ -41,7 +41,7 @@ bool CpuExecutable::load(const Jaxpr& simplified) {
   // Threads that have oneDNN make code wait for each other most of the time.
   WarmMemory memory;
   plan_memory(memory);
-  matmuls_.resize(plan_.program.products.size());
+  matmuls_.resize(plan_.program.matmuls.size());
   parallel_for(1 + memory.pieces(), [&](std::int64_t i) {
     if (i > 0) return memory.map(i - 1);
     for (std::size_t k = 0; k < matmuls_.size(); ++k) prepare_matmul(k);

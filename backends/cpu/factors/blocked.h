@@ -1,5 +1,5 @@
 // Dense factorizations of large matrices in blocks, by the threads of the process's pool: what is between the blocks' own factorizations,
-// which LAPACK does, are products and triangular solves of independent rows or columns. Blocks and their order follow from the sizes, so
+// which LAPACK does, are matmuls and triangular solves of independent rows or columns. Blocks and their order follow from the sizes, so
 // that results have the same bits for every number of threads. Golub, Van Loan, "Matrix Computations", 4th edition
 // (2013), 3.2.11, 4.2.9, 5.2.3.
 #pragma once

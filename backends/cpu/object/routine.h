@@ -21,7 +21,7 @@ struct ObjectRoutineRules {
 std::optional<ObjectRoutine> object_routine(const Primitive& op, const ParamsBase& params, std::span<const Aval> operands,
                                             std::span<const Aval> results);
 
-/// The program that object files have in place of an equation: convolutions as products, and what the host's programs have, too. Nothing
+/// The program that object files have in place of an equation: convolutions as matmuls, and what the host's programs have, too. Nothing
 /// for others.
 std::optional<Jaxpr> expand_for_object(const Eqn& e, std::span<const Aval> in);
 

@@ -32,9 +32,9 @@ class ProgramWriter {
         name_(name),
         symbol_(symbol),
         vectors_(processor.vectors),
-        // A program without products by a library and without donated inputs.
+        // A program without library matmuls and without donated inputs.
         p_(form_program(simplify(program, &expand_for_object),
-                        {.vector_bytes = processor.vectors.vector_bytes, .external_products = false, .expansion = &expand_for_object}, {})),
+                        {.vector_bytes = processor.vectors.vector_bytes, .library_matmuls = false, .expansion = &expand_for_object}, {})),
         constants_(constants),
         ir_(module.getContext()) {
     for (const Kernel& k : p_.kernels) schedules_.push_back(make_schedule(k, vectors_.vector_bytes));
@@ -149,7 +149,7 @@ class ProgramWriter {
         call(routine, {plan, arrays_});
         break;
       }
-      case Step::Kind::product: throw CompileError("export_object: internal error: a library's matmul in " + name_);
+      case Step::Kind::matmul: throw CompileError("export_object: internal error: a library's matmul in " + name_);
     }
   }
   /// Calls a function that returns a status; this function returns it if it is not 0.
@@ -184,7 +184,7 @@ class ProgramWriter {
   /// What a control step's code finds in its table.
   llvm::Constant* pointed(const FixedPointer& f) {
     if (f.kind == FixedPointer::Kind::memory) return fixed(*f.program, f.number);
-    if (f.kind == FixedPointer::Kind::product) throw CompileError("export_object: internal error: a library's matmul in " + name_);
+    if (f.kind == FixedPointer::Kind::matmul) throw CompileError("export_object: internal error: a library's matmul in " + name_);
     auto [routine, plan] = routine_of(*f.program, f.program->steps[static_cast<std::size_t>(f.number)]);
     auto* const code = llvm::cast<llvm::Function>(routine.getCallee());
     llvm::Constant* const record = llvm::ConstantStruct::getAnon(module_.getContext(), {code, plan});

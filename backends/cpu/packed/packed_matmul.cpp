@@ -59,7 +59,7 @@ std::int64_t rounded_up(std::int64_t n, std::int64_t unit) { return (n + unit - 
 /// One matrix by one matrix, of some rows and columns.
 class Multiplication {
  public:
-  Multiplication(const Recipe& recipe, const ProductStep& p) : recipe_(recipe), unit_(*recipe.unit), p_(p) {
+  Multiplication(const Recipe& recipe, const MatmulStep& p) : recipe_(recipe), unit_(*recipe.unit), p_(p) {
     left_.dtype = p.dtype, left_.line = p.a_row, left_.k = p.a_col;
     right_.dtype = p.right_dtype, right_.line = p.b_col, right_.k = p.b_row, right_.flip = recipe.flip_right;
     const bool same = p.dtype == unit_.element || (p.dtype.is_integer() && p.dtype.itemsize() == unit_.element.itemsize());
@@ -175,7 +175,7 @@ class Multiplication {
 
   const Recipe recipe_;
   const Unit& unit_;
-  const ProductStep p_;
+  const MatmulStep p_;
   Lines left_, right_;
   bool in_place_ = false, converted_ = false;
   std::int64_t words_ = 0, depth_ = 1, columns_ = 0, rows_ = 0, wide_ = 0;  // of k; of a block
@@ -186,9 +186,9 @@ class Multiplication {
 struct Division {
   std::int64_t matrices = 1, matrices_a_task = 1, rows = 1, columns = 1, row_parts = 1, column_parts = 1;
 };
-Division divide(const ProductStep& p, const Unit& u) {
+Division divide(const MatmulStep& p, const Unit& u) {
   Division d{.rows = p.m, .columns = p.n};
-  for (const ProductStep::Batch& b : p.batch) d.matrices *= b.size;
+  for (const MatmulStep::Batch& b : p.batch) d.matrices *= b.size;
   const auto threads = static_cast<double>(num_threads());
   const double tasks = std::clamp(packed_matmul_steps(p) / kStepsOfTask, 1.0, 4 * threads);
   if (tasks < 2) {
@@ -219,14 +219,14 @@ Division divide(const ProductStep& p, const Unit& u) {
   return d;
 }
 /// The matmul of one part, or of the whole if there is one part.
-ProductStep part_of(ProductStep p, const Division& d) {
+MatmulStep part_of(MatmulStep p, const Division& d) {
   p.m = d.rows, p.n = d.columns;
   return p;
 }
 
 class PackedMatmul final : public Matmul {
  public:
-  PackedMatmul(const Recipe& recipe, const ProductStep& p)
+  PackedMatmul(const Recipe& recipe, const MatmulStep& p)
       : p_(p), division_(divide(p, *recipe.unit)), part_(recipe, part_of(p, division_)) {}
 
   void run(const void* left, const void* right, void* result) const override {
@@ -243,7 +243,7 @@ class PackedMatmul final : public Matmul {
       for (std::int64_t i = first; i < end; ++i) {
         std::int64_t rest = i, a_at = row * p_.a_row, b_at = column * p_.b_col, out_at = row * p_.out_row + column;
         for (std::size_t l = p_.batch.size(); l-- > 0;) {
-          const ProductStep::Batch& loop = p_.batch[l];
+          const MatmulStep::Batch& loop = p_.batch[l];
           const std::int64_t at = rest % loop.size;
           rest /= loop.size;
           a_at += at * loop.stride_a, b_at += at * loop.stride_b, out_at += at * loop.stride_out;
@@ -255,7 +255,7 @@ class PackedMatmul final : public Matmul {
   }
 
  private:
-  const ProductStep p_;
+  const MatmulStep p_;
   const Division division_;
   const Multiplication part_;
 };
@@ -264,21 +264,21 @@ class PackedMatmul final : public Matmul {
 
 bool has_packed_matmul(DType a, DType b, DType out) { return find_recipe(a, b, out).unit != nullptr; }
 
-double packed_matmul_steps(const ProductStep& p) {
+double packed_matmul_steps(const MatmulStep& p) {
   const Recipe recipe = find_recipe(p.dtype, p.right_dtype, p.out_dtype);
   if (!recipe.unit) return std::numeric_limits<double>::infinity();
   const auto number = [](std::int64_t n) { return static_cast<double>(n); };
   const double words = std::ceil(number(p.k) / recipe.unit->group), vectors = std::ceil(number(p.n) / recipe.unit->lanes);
   // A tile takes its steps and some at its ends; an element is packed in about one step for four words.
   double steps = number(p.m) * vectors * (words + 8) + (number(p.m) + vectors * recipe.unit->lanes) * words / 3 + 100;
-  for (const ProductStep::Batch& b : p.batch) steps *= number(b.size);
+  for (const MatmulStep::Batch& b : p.batch) steps *= number(b.size);
   return steps;
 }
 
 template <class T>
 bool subtract_matmul(std::int64_t m, std::int64_t n, std::int64_t k, const T* a, MatrixStrides a_at, const T* b, MatrixStrides b_at, T* out,
                      std::int64_t out_row) {
-  ProductStep p;
+  MatmulStep p;
   p.dtype = p.right_dtype = p.out_dtype = sizeof(T) == 8 ? float64 : float32;
   p.m = m, p.n = n, p.k = k, p.a_row = a_at.row, p.a_col = a_at.column, p.b_row = b_at.row, p.b_col = b_at.column, p.out_row = out_row;
   Recipe recipe = find_recipe(p.dtype, p.dtype, p.dtype);
@@ -295,7 +295,7 @@ template bool subtract_matmul(std::int64_t, std::int64_t, std::int64_t, const fl
 template bool subtract_matmul(std::int64_t, std::int64_t, std::int64_t, const double*, MatrixStrides, const double*, MatrixStrides, double*,
                               std::int64_t);
 
-std::unique_ptr<Matmul> make_packed_matmul(const ProductStep& p) {
+std::unique_ptr<Matmul> make_packed_matmul(const MatmulStep& p) {
   const Recipe recipe = find_recipe(p.dtype, p.right_dtype, p.out_dtype);
   return recipe.unit ? std::make_unique<PackedMatmul>(recipe, p) : nullptr;
 }

@@ -13,9 +13,9 @@ namespace weft::detail {
 /// Whether this processor has a unit for matmuls of these dtypes.
 bool has_packed_matmul(DType a, DType b, DType out);
 /// Null where it has none.
-std::unique_ptr<Matmul> make_packed_matmul(const ProductStep& p);
+std::unique_ptr<Matmul> make_packed_matmul(const MatmulStep& p);
 /// What one takes on one thread, in vector instructions of a unit's tiles; infinite without a unit.
-double packed_matmul_steps(const ProductStep& p);
+double packed_matmul_steps(const MatmulStep& p);
 
 struct MatrixStrides {
   std::int64_t row = 0, column = 0;  ///< elements from a row, or a column, to the next

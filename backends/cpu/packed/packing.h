@@ -1,4 +1,4 @@
-// Operands of matrix products, laid out as the tiles of units.h read them, and their elements converted. Internal to backends/cpu/packed.
+// Operands of matmuls, laid out as the tiles of units.h read them, and their elements converted. Internal to backends/cpu/packed.
 #pragma once
 #include <cstdint>
 

@@ -1,4 +1,4 @@
-// How the processor multiplies numbers of one dtype: tiles of a matrix product whose sums stay in registers. Operands are words of 4 or 8
+// How the processor multiplies numbers of one dtype: tiles of a matmul whose sums stay in registers. Operands are words of 4 or 8
 // bytes along k: one float32, two bfloat16, four int8. Internal to backends/cpu/packed.
 #pragma once
 #include <array>

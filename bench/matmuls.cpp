@@ -1,11 +1,11 @@
-// What matrix products bound.
+// Workloads that are bound by matmuls.
 #include "harness.h"
 
 using namespace weft;
 
 namespace bench {
 
-void product_workloads(const Options& o) {
+void matmul_workloads(const Options& o) {
   for (int n : {64, 256, 1024})
     workload(
         o, fmt::format("matmul_{}", n), [=] { return std::tuple{fill({n, n}), fill({n, n}, 1, 0, 1)}; },

@@ -1,4 +1,4 @@
-// Products of float32 by tiles that stay in registers.
+// Matmuls of float32 by register tiles.
 #include <doctest/doctest.h>
 #include <fmt/format.h>
 
@@ -19,15 +19,15 @@ struct Sizes {
 };
 
 /// Matrices as they lie or turned, with `gap` elements between their lines; the result's gaps must stay as they are.
-void check_product(const Sizes& s, bool a_turned, bool b_turned, std::int64_t gap) {
-  ProductStep p;
+void check_matmul(const Sizes& s, bool a_transposed, bool b_transposed, std::int64_t gap) {
+  MatmulStep p;
   p.m = s.m, p.n = s.n, p.k = s.k;
-  p.a_row = a_turned ? 1 : s.k + gap, p.a_col = a_turned ? s.m + gap : 1;
-  p.b_row = b_turned ? 1 : s.n + gap, p.b_col = b_turned ? s.k + gap : 1;
+  p.a_row = a_transposed ? 1 : s.k + gap, p.a_col = a_transposed ? s.m + gap : 1;
+  p.b_row = b_transposed ? 1 : s.n + gap, p.b_col = b_transposed ? s.k + gap : 1;
   p.out_row = s.n + gap, p.a_offset = gap, p.b_offset = 2 * gap;
-  const std::unique_ptr<Matmul> product = make_tiled_matmul(p);
-  CHECK((product != nullptr) == (native_vector_bytes() >= 64));
-  if (!product) return;  // the processor has no registers for it
+  const std::unique_ptr<Matmul> matmul = make_tiled_matmul(p);
+  CHECK((matmul != nullptr) == (native_vector_bytes() >= 64));
+  if (!matmul) return;  // the processor has no registers for it
   // Whole numbers, so that sums are exact in any order. What is not read is not a number.
   const auto numbers = [](std::size_t count) { return std::vector<float>(count, std::nanf("")); };
   std::vector<float> a = numbers(static_cast<std::size_t>((s.m + gap) * (s.k + gap) + gap)),
@@ -41,7 +41,7 @@ void check_product(const Sizes& s, bool a_turned, bool b_turned, std::int64_t ga
     for (std::int64_t i = 0; i < s.m; ++i) at_a(i, k) = static_cast<float>((i * 7 + k * 5) % 11 - 5);
     for (std::int64_t j = 0; j < s.n; ++j) at_b(k, j) = static_cast<float>((k * 3 + j * 13) % 9 - 4);
   }
-  product->run(a.data(), b.data(), out.data());
+  matmul->run(a.data(), b.data(), out.data());
   int wrong = 0;
   for (std::int64_t i = 0; i < s.m; ++i)
     for (std::int64_t j = 0; j < p.out_row; ++j) {
@@ -49,13 +49,13 @@ void check_product(const Sizes& s, bool a_turned, bool b_turned, std::int64_t ga
       for (std::int64_t k = 0; k < s.k && j < s.n; ++k) sum += at_a(i, k) * at_b(k, j);
       wrong += out[static_cast<std::size_t>(i * p.out_row + j)] != sum;
     }
-  CAPTURE(fmt::format("{} x {} x {}, turned: {}, {}; gap {}", s.m, s.n, s.k, a_turned, b_turned, gap));
+  CAPTURE(fmt::format("{} x {} x {}, transposed: {}, {}; gap {}", s.m, s.n, s.k, a_transposed, b_transposed, gap));
   CHECK(wrong == 0);
 }
 
 }  // namespace
 
-TEST_CASE("tiled products: all layouts, whole and partial tiles, sums and columns in several blocks") {
+TEST_CASE("tiled matmuls: all layouts, whole and partial tiles, sums and columns in several blocks") {
   for (const Sizes& s : {Sizes{48, 32, 64},
                          {75, 96, 70},
                          {49, 64, 600},
@@ -71,12 +71,12 @@ TEST_CASE("tiled products: all layouts, whole and partial tiles, sums and column
                          {130, 280, 70},
                          {60, 7000, 3},
                          {2000, 10, 20}})
-    for (const bool a_turned : {false, true})
-      for (const bool b_turned : {false, true})
-        for (const std::int64_t gap : {0, 3}) check_product(s, a_turned, b_turned, gap);
+    for (const bool a_transposed : {false, true})
+      for (const bool b_transposed : {false, true})
+        for (const std::int64_t gap : {0, 3}) check_matmul(s, a_transposed, b_transposed, gap);
 }
 
-TEST_CASE("tiled products: in programs, with gradients") {
+TEST_CASE("tiled matmuls: in programs, with gradients") {
   const Arrays x = {values({190, 173}, 1), values({173, 210}, 2), values({3, 64, 600}, 3), values({600, 170}, 4)};
   for (const auto& f :
        {+[](Xs a) { return Arrays{matmul(a[0], a[1])}; }, +[](Xs a) { return Arrays{matmul(transpose(a[1]), transpose(a[0]))}; },

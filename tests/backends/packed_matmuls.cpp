@@ -1,4 +1,4 @@
-// Products of all dtypes by the processor's units for them.
+// Matmuls of all dtypes by the processor's dot-product instructions.
 #include <doctest/doctest.h>
 #include <fmt/format.h>
 #include <unistd.h>
@@ -64,17 +64,17 @@ struct Sizes {
 };
 
 /// Integers of all bits; floats are whole numbers, so that sums are exact in any order. The result's gaps must stay as they are.
-void check_product(const Dtypes& t, const Sizes& s, Layout a_layout, Layout b_layout) {
+void check_matmul(const Dtypes& t, const Sizes& s, Layout a_layout, Layout b_layout) {
   constexpr std::int64_t gap = 3;
-  ProductStep p;
+  MatmulStep p;
   p.dtype = t.a, p.right_dtype = t.b, p.out_dtype = t.out, p.m = s.m, p.n = s.n, p.k = s.k;
   const Strides a = strides(a_layout, s.m, s.k, gap), b = strides(b_layout, s.k, s.n, gap);
   p.a_row = a.row, p.a_col = a.column, p.b_row = b.row, p.b_col = b.column, p.out_row = s.n + gap, p.a_offset = 1, p.b_offset = 2;
   const std::int64_t a_size = 2 * (s.m + gap) * (s.k + gap), b_size = 2 * (s.k + gap) * (s.n + gap), out_size = s.m * p.out_row;
   if (s.batch > 1) p.batch = {{s.batch, a_size, 0, out_size}};
-  const std::unique_ptr<Matmul> product = make_packed_matmul(p);
-  REQUIRE((product != nullptr) == has_packed_matmul(t.a, t.b, t.out));
-  if (!product) return;
+  const std::unique_ptr<Matmul> matmul = make_packed_matmul(p);
+  REQUIRE((matmul != nullptr) == has_packed_matmul(t.a, t.b, t.out));
+  if (!matmul) return;
   std::vector<char> x(static_cast<std::size_t>((1 + s.batch * a_size) * t.a.itemsize())),
       y(static_cast<std::size_t>((2 + b_size) * t.b.itemsize())), out(static_cast<std::size_t>(s.batch * out_size * t.out.itemsize()), 77);
   std::uint64_t state = 7;
@@ -86,7 +86,7 @@ void check_product(const Dtypes& t, const Sizes& s, Layout a_layout, Layout b_la
     }
   };
   fill(x, t.a), fill(y, t.b);
-  product->run(x.data(), y.data(), out.data());
+  matmul->run(x.data(), y.data(), out.data());
   const std::int64_t step = std::max<std::int64_t>(1, s.m * s.n * s.k / 200000);  // of a large one some elements
   int wrong = 0;
   for (std::int64_t e = 0; e < s.batch * out_size; e += step) {
@@ -119,17 +119,17 @@ Arrays operands(DType dtype, const Shape& a, const Shape& b) {
 
 }  // namespace
 
-TEST_CASE("packed products: all dtypes, layouts, whole and partial tiles, sums and columns in several blocks") {
+TEST_CASE("packed matmuls: all dtypes, layouts, whole and partial tiles, sums and columns in several blocks") {
   for (const Dtypes& t : kDtypes)
     for (const Sizes& s : {Sizes{1, 1, 1}, Sizes{4, 5, 6}, Sizes{12, 32, 512}, Sizes{13, 33, 1030}, Sizes{75, 96, 70, 2},
                            Sizes{3, 500, 2100}, Sizes{61, 17, 4, 3}, Sizes{2100, 3, 5}, Sizes{16, 16, 16, 70}})
       for (const Layout a : {Layout::rows, Layout::columns, Layout::strided})
-        for (const Layout b : {Layout::rows, Layout::columns, Layout::strided}) check_product(t, s, a, b);
+        for (const Layout b : {Layout::rows, Layout::columns, Layout::strided}) check_matmul(t, s, a, b);
   for (const Dtypes& t : {Dtypes{bfloat16, bfloat16, bfloat16}, Dtypes{int8, int8, int8}, Dtypes{float64, float64, float64}})
-    check_product(t, {37, 1100, 2600}, Layout::rows, Layout::rows);
+    check_matmul(t, {37, 1100, 2600}, Layout::rows, Layout::rows);
 }
 
-TEST_CASE("packed products: conversions by vectors are those of elements") {
+TEST_CASE("packed matmuls: conversions by vectors are those of elements") {
   std::vector<std::uint16_t> small(1 << 16);
   for (std::size_t i = 0; i < small.size(); ++i) small[i] = static_cast<std::uint16_t>(i);
   const auto n = static_cast<std::int64_t>(small.size()) - 5;
@@ -167,7 +167,7 @@ TEST_CASE("packed products: conversions by vectors are those of elements") {
   }
 }
 
-TEST_CASE("packed products: in programs, with batches, transposed operands, vmap and gradients") {
+TEST_CASE("packed matmuls: in programs, with batches, transposed operands, vmap and gradients") {
   for (const DType dtype : {int8, uint8, int16, uint16, int32, uint32, int64, uint64, float16, bfloat16, float64}) {
     CAPTURE(dtype.name());
     const double tolerance = dtype == bfloat16 ? 2e-2 : dtype == float16 ? 4e-3 : 1e-10;
@@ -195,20 +195,20 @@ TEST_CASE("packed products: in programs, with batches, transposed operands, vmap
 
 namespace {
 
-/// A hash of the bits of products of floats, whose sums depend on their order, of sizes that are divided among threads.
-std::uint64_t hash_of_products() {
+/// A hash of the bits of matmuls of floats, whose sums depend on their order, of sizes that are divided among threads.
+std::uint64_t hash_of_matmuls() {
   std::uint64_t hash = 14695981039346656037u;
   for (const DType dtype : {float16, bfloat16, float64})
     for (const Sizes& s : {Sizes{500, 700, 1030}, Sizes{1100, 40, 300}, Sizes{48, 900, 513}, Sizes{60, 70, 80, 5}}) {
-      ProductStep p;
+      MatmulStep p;
       p.dtype = p.right_dtype = p.out_dtype = dtype, p.m = s.m, p.n = s.n, p.k = s.k;
       p.a_row = s.k, p.a_col = 1, p.b_row = 1, p.b_col = s.k, p.out_row = s.n;
       if (s.batch > 1) p.batch = {{s.batch, s.m * s.k, 0, s.m * s.n}};
-      const std::unique_ptr<Matmul> product = make_packed_matmul(p);
-      if (!product) continue;
+      const std::unique_ptr<Matmul> matmul = make_packed_matmul(p);
+      if (!matmul) continue;
       const Array a = samples({s.batch, s.m, s.k}, 1, dtype), b = samples({s.n, s.k}, 2, dtype);
       std::vector<unsigned char> out(static_cast<std::size_t>(s.batch * s.m * s.n * dtype.itemsize()));
-      product->run(host_data(a), host_data(b), out.data());
+      matmul->run(host_data(a), host_data(b), out.data());
       for (const unsigned char byte : out) hash = (hash ^ byte) * 1099511628211u;
     }
   return hash;
@@ -216,16 +216,16 @@ std::uint64_t hash_of_products() {
 
 }  // namespace
 
-TEST_CASE("[child of packed products] writes the hash of its results" * doctest::skip()) {
-  std::ofstream(std::getenv("WEFT_BITS_FILE")) << hash_of_products();
+TEST_CASE("[child of packed matmuls] writes the hash of its results" * doctest::skip()) {
+  std::ofstream(std::getenv("WEFT_BITS_FILE")) << hash_of_matmuls();
 }
 
-TEST_CASE("packed products: the same bits for every number of threads") {
-  const std::string wanted = std::to_string(hash_of_products());
+TEST_CASE("packed matmuls: the same bits for every number of threads") {
+  const std::string wanted = std::to_string(hash_of_matmuls());
   for (const int threads : {1, 2, 3, 5}) {
-    const std::string file = "/tmp/weft-product-bits-" + std::to_string(::getpid());
+    const std::string file = "/tmp/weft-matmul-bits-" + std::to_string(::getpid());
     const std::string command =
-        fmt::format("WEFT_NUM_THREADS={} WEFT_BITS_FILE={} {} --no-skip --test-case='[child of packed products]*' >/dev/null 2>&1", threads,
+        fmt::format("WEFT_NUM_THREADS={} WEFT_BITS_FILE={} {} --no-skip --test-case='[child of packed matmuls]*' >/dev/null 2>&1", threads,
                     file, std::filesystem::read_symlink("/proc/self/exe").string());
     REQUIRE(std::system(command.c_str()) == 0);
     std::string got;

@@ -1,4 +1,4 @@
-// Products that libraries compute: of float64 and complex numbers by BLAS.
+// Matmuls that libraries compute: of float64 and complex numbers by BLAS.
 #include <doctest/doctest.h>
 
 #include "tests/backends/agree.h"
@@ -17,7 +17,7 @@ bool by_library(const std::string& kernels) { return has(kernels, "matmul m="); 
 
 }  // namespace
 
-TEST_CASE("library products: complex matrices as they lie, turned, in parts, of a batch") {
+TEST_CASE("library matmuls: complex matrices in rows, in columns, as slices, in batches") {
   for (const DType t : {complex64, complex128}) {
     CAPTURE(t.name());
     const double tolerance = t == complex64 ? 1e-4 : 1e-12;
@@ -40,16 +40,16 @@ TEST_CASE("library products: complex matrices as they lie, turned, in parts, of 
       many, 1e-4)));
 }
 
-TEST_CASE("library products: float64 but for small matrices") {
+TEST_CASE("library matmuls: float64 but for small matrices") {
   const Arrays small = {numbers({200, 220}, 1, float64), numbers({220, 210}, 2, float64)},
                large = {numbers({310, 320}, 1, float64), numbers({320, 305}, 2, float64)};
-  const auto product = [](Xs a) { return Arrays{matmul(a[0], a[1])}; };
-  CHECK_FALSE(by_library(same(product, small, 1e-12)));
-  CHECK(by_library(same(product, large, 1e-12)));
+  const auto multiply = [](Xs a) { return Arrays{matmul(a[0], a[1])}; };
+  CHECK_FALSE(by_library(same(multiply, small, 1e-12)));
+  CHECK(by_library(same(multiply, large, 1e-12)));
   CHECK(by_library(same([](Xs a) { return Arrays{matmul(transpose(a[1]), transpose(a[0]))}; }, large, 1e-12)));
 }
 
-TEST_CASE("library products: rows that reach into one another are none of BLAS") {
+TEST_CASE("library matmuls: overlapping rows are computed without BLAS") {
   // Windows of a signal as a matrix: each row is the one before, one element on.
   const Arrays x = {numbers({400}, 1, complex64), numbers({200, 180}, 2, complex64)};
   const auto f = [](Xs a) {

@@ -28,12 +28,12 @@ struct Loops {
 
 }  // namespace
 
-bool KernelPlanner::product_is_kernel(const Eqn& e) const {
+bool KernelPlanner::matmul_is_kernel(const Eqn& e) const {
   const Aval &a = j_.aval(e.inputs[0]), &b = j_.aval(e.inputs[1]), &out = j_.avals[e.outputs[0]];
-  if (!target_.external_products || e.inputs[0].is_literal() || e.inputs[1].is_literal() || out.size() == 0) return true;
+  if (!target_.library_matmuls || e.inputs[0].is_literal() || e.inputs[1].is_literal() || out.size() == 0) return true;
   const DotDimensions& dims = params_as<DotParams>(*e.params).dimension_numbers;
   std::int64_t batch = 1;
-  ProductStep p;
+  MatmulStep p;
   p.dtype = a.dtype, p.right_dtype = b.dtype, p.out_dtype = out.dtype;
   for (int d : dims.batch[0]) batch *= a.shape[d];
   for (int d : dims.contracting[0]) p.k *= a.shape[d];
@@ -41,15 +41,15 @@ bool KernelPlanner::product_is_kernel(const Eqn& e) const {
   p.m = a.size() / each, p.n = b.size() / each;
   p.a_row = p.k, p.a_col = 1, p.b_row = p.out_row = p.n, p.b_col = 1;
   if (batch > 1) p.batch.push_back({batch, p.m * p.k, p.k * p.n, p.m * p.n});
-  if (target_.prefers_product) {
-    if (target_.prefers_product(p)) return false;
+  if (target_.prefers_matmul) {
+    if (target_.prefers_matmul(p)) return false;
     // In one kernel with the matmul that its left operand comes from, each row would go through the whole right one by itself.
     const bool is_wide = static_cast<double>(p.k) * static_cast<double>(p.n) * b.dtype.itemsize() >= kFirstCache;
     return !(a.dtype.is_floating() && p.m >= kManyRows && is_wide && comes_from_matmul(e.inputs[0].var()));
   }
   if (a.dtype != b.dtype || !a.dtype.is_floating() || (out.dtype != a.dtype && (a.dtype.itemsize() > 2 || out.dtype != float32)))
     return true;
-  // Products with vectors are bound by memory; those that fit in the cache run as fast in a kernel, which can take in what surrounds them.
+  // Matmuls with vectors are bound by memory; those that fit in the cache run as fast in a kernel, which can take in what surrounds them.
   return p.m < 4 || p.n < 4 || p.k < 4 || static_cast<double>(p.m) * static_cast<double>(p.n) * static_cast<double>(p.k) <= kLibraryAbove;
 }
 
@@ -71,7 +71,7 @@ bool KernelPlanner::comes_from_matmul(Var v) const {
   return false;
 }
 
-/// Whether neighbours along the last dimension, along which vectors of products go, are apart in the memory that movements read them from.
+/// Whether neighbours along the last dimension, along which matmuls are vectorised, are apart in the memory that the data movement reads.
 bool KernelPlanner::is_transposed(Var v) const {
   const Aval& a = j_.avals[v];
   if (a.ndim() == 0 || a.dtype.is_complex() || a.shape.back() * a.dtype.itemsize() < target_.vector_bytes) return false;
@@ -84,7 +84,7 @@ bool KernelPlanner::is_transposed(Var v) const {
   return reader.reads == 1 && reader.plain && (!dag.stride(reader.position, a.ndim() - 1, stride) || stride != 1);
 }
 
-bool KernelPlanner::try_library_product(const Eqn& e) {
+bool KernelPlanner::try_library_matmul(const Eqn& e) {
   const DotDimensions& dims = params_as<DotParams>(*e.params).dimension_numbers;
   if (has_too_many_loops(e)) return false;
   Dag dag;
@@ -105,7 +105,7 @@ bool KernelPlanner::try_library_product(const Eqn& e) {
   for (std::size_t i = 0; i < dims.contracting[0].size(); ++i)
     add(a.shape[dims.contracting[0][i]], contracted, dims.contracting[0][i], dims.contracting[1][i]);
 
-  LibraryProduct product;
+  LibraryMatmul matmul;
   NodeId position[2];
   std::int64_t offset[2];
   for (std::size_t k = 0; k < 2; ++k) {
@@ -121,7 +121,7 @@ bool KernelPlanner::try_library_product(const Eqn& e) {
     }
     position[k] = reader.position;
     offset[k] = dag.affine(reader.position).constant;
-    (k == 0 ? product.a : product.b) = reader.source;
+    (k == 0 ? matmul.a : matmul.b) = reader.source;
   }
   const auto stride = [&](std::size_t k, int loop) {
     std::int64_t s = 0;
@@ -140,15 +140,15 @@ bool KernelPlanner::try_library_product(const Eqn& e) {
   };
   collect(batch, groups[3]), collect(free[0], groups[0]), collect(free[1], groups[1]), collect(contracted, groups[2]);
   if (groups[2].size.size() != 1 || groups[1].size.empty() || groups[0].size.empty()) return false;
-  ProductStep& p = product.step;
+  MatmulStep& p = matmul.step;
   p.dtype = a.dtype, p.right_dtype = b.dtype, p.out_dtype = j_.avals[e.outputs[0]].dtype;
   p.k = groups[2].size[0], p.a_col = groups[2].stride_a[0], p.b_row = groups[2].stride_b[0];
   p.m = groups[0].size.back(), p.a_row = groups[0].stride_a.back(), p.out_row = groups[0].stride_out.back();
   p.n = groups[1].size.back(), p.b_col = groups[1].stride_b.back();
   if (groups[1].stride_out.back() != 1) return false;
   p.a_offset = offset[0], p.b_offset = offset[1];
-  if (target_.takes_product) {
-    if (!target_.takes_product(p)) return false;
+  if (target_.takes_matmul) {
+    if (!target_.takes_matmul(p)) return false;
   } else if ((p.a_row != 1 && p.a_col != 1) || (p.b_row != 1 && p.b_col != 1)) {
     return false;  // one of the two strides of each matrix must be 1
   }
@@ -158,7 +158,7 @@ bool KernelPlanner::try_library_product(const Eqn& e) {
     for (std::size_t i = 0; i < n; ++i) p.batch.push_back({l.size[i], l.stride_a[i], l.stride_b[i], l.stride_out[i]});
   }
   if (p.batch.size() > 8) return false;
-  library_[static_cast<std::size_t>(&e - j_.eqns.data())] = product;
+  library_[static_cast<std::size_t>(&e - j_.eqns.data())] = matmul;
   return true;
 }
 

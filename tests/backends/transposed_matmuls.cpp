@@ -1,4 +1,4 @@
-// Products in kernels whose second operand is transposed.
+// Matmuls in kernels whose second operand is transposed.
 #include <doctest/doctest.h>
 
 #include "tests/backends/agree.h"
@@ -6,7 +6,7 @@
 using namespace weft;
 using namespace weft::test;
 
-TEST_CASE("products of transposed operands: the second operand of short sums is read in order") {
+TEST_CASE("matmuls of transposed operands: the second operand of short sums is read in order") {
   const Arrays rows = {values({4, 40, 32}, 1), values({4, 48, 32}, 2)}, long_rows = {values({4, 40, 300}, 1), values({4, 48, 300}, 2)};
   for (const auto& f : {+[](Xs x) { return Arrays{einsum("bij,bkj->bik", x[0], x[1])}; },
                         +[](Xs x) { return Arrays{matmul(x[0], transpose(x[1], {0, 2, 1}))}; }}) {
@@ -27,7 +27,7 @@ TEST_CASE("products of transposed operands: the second operand of short sums is 
   same(gradient, {heads}, 1e-4);
 }
 
-TEST_CASE("products of transposed operands: of all types, in any order of the dimensions, with long and short sums") {
+TEST_CASE("matmuls of transposed operands: of all types, in any order of the dimensions, with long and short sums") {
   for (const DType t : {float64, float16, bfloat16, int32, uint8, complex64})
     for (const std::int64_t k : {1, 7, 33, 300}) {
       CAPTURE(t.name());
