@@ -57,8 +57,9 @@ IndexGroups groups_of(const char* op, const AxisIndexGroups& groups, BoundAxis& 
     if (of_one_size && group.size() != groups[0].size())
       fail(fmt::format("are of different sizes, {} and {}; make them equal", groups[0].size(), group.size()));
     for (int i : group) {
-      if (i < 0 || i >= axis.size) fail(fmt::format("hold the position {}, the axis `{}` has {}", i, axis.names[0], axis.size));
-      if (seen[static_cast<std::size_t>(i)]++) fail(fmt::format("hold the position {} twice", i));
+      if (i < 0 || i >= axis.size)
+        fail(fmt::format("hold the position {}; those of the axis `{}` are 0 to {}", i, axis.names[0], axis.size - 1));
+      if (seen[static_cast<std::size_t>(i)]++) fail(fmt::format("hold the position {} twice; each must be in one group", i));
     }
   }
   for (std::size_t i = 0; i < seen.size(); ++i)
@@ -120,10 +121,10 @@ Array psum_of(const Array& x, const AxisName& axis, const GroupOptions& options)
 
 Array pmean_of(const Array& x, const AxisName& axis, const GroupOptions& options) {
   BoundAxis b = bound("pmean", axis);
-  groups_of("pmean", options.axis_index_groups, b);
+  groups_of("pmean", options.axis_index_groups, b, false);
   LocScope scope(b.loc);
   if (is_number(x)) return x / Array(1);
-  return psum_of(x, axis, options) / Array(b.size);
+  return psum_of(x, axis, options) / psum_of(Array(1.), axis, options);  // the number of positions that are summed up
 }
 
 Array pmax_of(const Array& x, const AxisName& axis, const GroupOptions& options) {
@@ -206,21 +207,22 @@ Array ppermute_of(const Array& x, const AxisName& axis, const std::vector<std::p
   for (const auto& [from, to] : perm)
     for (int i : {from, to})
       if (i < 0 || i >= b.size)
-        throw AxisError(
-            fmt::format("{}: perm holds ({}, {}), the axis `{}` has {} positions", name, from, to, fmt::join(b.names, "`, `"), b.size),
-            effective_loc(b.loc));
+        throw AxisError(fmt::format("{}: perm holds ({}, {}); the positions of the axis `{}` are 0 to {}", name, from, to,
+                                    fmt::join(b.names, "`, `"), b.size - 1),
+                        effective_loc(b.loc));
   if (std::string_view(name) == "pshuffle" && static_cast<std::int64_t>(perm.size()) != b.size)
-    throw AxisError(
-        fmt::format("pshuffle: perm has {} entries, the axis `{}` has {} positions", perm.size(), fmt::join(b.names, "`, `"), b.size),
-        effective_loc(b.loc));
+    throw AxisError(fmt::format("pshuffle: perm has {} entries, the axis `{}` has {} positions; give the source of each", perm.size(),
+                                fmt::join(b.names, "`, `"), b.size),
+                    effective_loc(b.loc));
   return bind_ppermute(x, {b.names, perm}, std::string_view(name) == "pshuffle" ? b.loc.of(CalledAs::pshuffle) : b.loc);
 }
 
 Array pbroadcast_of(const Array& x, const AxisName& axis, int source) {
   const BoundAxis b = bound("pbroadcast", axis);
   if (source < 0 || source >= b.size)
-    throw AxisError(fmt::format("pbroadcast: source is {}, the axis `{}` has {} positions", source, fmt::join(b.names, "`, `"), b.size),
-                    effective_loc(b.loc));
+    throw AxisError(
+        fmt::format("pbroadcast: source is {}; the positions of the axis `{}` are 0 to {}", source, fmt::join(b.names, "`, `"), b.size - 1),
+        effective_loc(b.loc));
   return bind_pbroadcast(x, {b.names, source}, b.loc);
 }
 

@@ -139,8 +139,10 @@ std::string spec_problem(const MeshAxes& mesh, const PartitionSpec& spec) {
   for (const auto& dim : spec.dims())
     for (const std::string& a : dim) {
       if (mesh.find(a) < 0)
-        return fmt::format("{} names the axis `{}`, which the mesh {} doesn't have", to_string(spec), a, print_param(mesh));
-      if (std::count(seen.begin(), seen.end(), a)) return fmt::format("{} names the axis `{}` twice", to_string(spec), a);
+        return fmt::format("{} names the axis `{}`, which the mesh {} doesn't have; name one of its axes", to_string(spec), a,
+                           print_param(mesh));
+      if (std::count(seen.begin(), seen.end(), a))
+        return fmt::format("{} names the axis `{}` twice; an axis can shard one dimension", to_string(spec), a);
       seen.push_back(a);
     }
   return {};
@@ -150,11 +152,14 @@ std::string spec_problem(const MeshAxes& mesh, const PartitionSpec& spec, const 
   if (std::string problem = spec_problem(mesh, spec); !problem.empty()) return problem;
   const PartitionSpec s = spec.trimmed();
   if (static_cast<int>(s.dims().size()) > shape.size())
-    return fmt::format("{} shards {} dimensions, the shape {} has {}", to_string(spec), s.dims().size(), to_string(shape), shape.size());
+    return fmt::format("{} shards {} dimensions, the shape {} has {}; give an entry for each dimension at most", to_string(spec),
+                       s.dims().size(), to_string(shape), shape.size());
   for (int d = 0; d < shape.size(); ++d)
     if (const std::int64_t n = mesh.size_of(s.axes_of(d)); shape[d] % n != 0)
-      return fmt::format("{} shards dimension {} of the shape {} into {} parts, and {} is not a multiple of {}", to_string(spec), d,
-                         to_string(shape), n, shape[d], n);
+      return fmt::format(
+          "{} shards dimension {} of the shape {} into {} parts, and {} is not a multiple of {}; pad it to one, shard "
+          "another dimension, or over fewer axes",
+          to_string(spec), d, to_string(shape), n, shape[d], n);
   return {};
 }
 

@@ -24,16 +24,17 @@ const MeshData& data_of(const Ref<const RefCounted>& data) { return static_cast<
 
 Mesh::Mesh(std::vector<Device> devices, Shape shape, std::vector<std::string> names, SourceLoc loc) {
   if (static_cast<int>(names.size()) != shape.size())
-    throw ShardingError(
-        fmt::format("Mesh: the shape {} has {} axes, {} names are given", detail::to_string(shape), shape.size(), names.size()), loc);
+    throw ShardingError(fmt::format("Mesh: the shape {} has {} axes, {} names are given; name each axis", detail::to_string(shape),
+                                    shape.size(), names.size()),
+                        loc);
   if (std::set<std::string>(names.begin(), names.end()).size() != names.size())
-    throw ShardingError(fmt::format("Mesh: an axis name is given twice in `{}`", fmt::join(names, "`, `")), loc);
+    throw ShardingError(fmt::format("Mesh: an axis name is given twice in `{}`; give each its own", fmt::join(names, "`, `")), loc);
   for (std::int64_t n : shape)
     if (n < 1) throw ShardingError(fmt::format("Mesh: an axis of the shape {} has no devices", detail::to_string(shape)), loc);
   if (static_cast<std::int64_t>(devices.size()) != shape.num_elements())
-    throw ShardingError(
-        fmt::format("Mesh: {} devices for the shape {}, which takes {}", devices.size(), detail::to_string(shape), shape.num_elements()),
-        loc);
+    throw ShardingError(fmt::format("Mesh: {} devices for the shape {}, which takes {}; give as many", devices.size(),
+                                    detail::to_string(shape), shape.num_elements()),
+                        loc);
   auto data = make_ref<MeshData>();
   std::set<int> ids;
   for (const Device& d : devices) {

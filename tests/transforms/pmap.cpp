@@ -317,6 +317,10 @@ TEST_CASE("groups of different sizes are reduced, on devices and on lanes") {
                         spread(2 * min(first, 0), 2 * min(second, 0))));
   CHECK(near(pmap([=](Array v) { return sum(v) * 0 + psum(1, "i", {.axis_index_groups = groups}); }, {.axis_name = "i"})(x),
              {3, 5, 3, 5, 3, 5, 5, 5}));
+  CHECK(tree::all_close(device_get(both([=](Array v) { return pmean(v, "i", {.axis_index_groups = groups}); })),
+                        spread(mean(first, 0), mean(second, 0)), 1e-5, 1e-6));
+  const auto half = pmap([=](Array v) { return pmean(astype(v, bfloat16), "i", {.axis_index_groups = groups}); }, {.axis_name = "i"});
+  CHECK(half(x).dtype() == bfloat16);
   // As JAX 0.10.2 has it.
   CHECK(near(pmap([](Array v) { return psum(v, "i", {.axis_index_groups = {{0, 1, 2}, {3, 4, 5, 6, 7}}}); },
                   {.axis_name = "i"})(arange(8, float32)),

@@ -74,4 +74,30 @@ TEST_CASE("collectives over several axes count in the order in which the axes ar
   SUBCASE("pbroadcast") {
     check_order_of_axes([](Array v, const Names& n) { return v * pbroadcast(v * v, n, 5); }, x);
   }
+  SUBCASE("ppermute around a ring") {
+    std::vector<std::pair<int, int>> ring;
+    for (int i = 0; i < 8; ++i) ring.emplace_back(i, (i + 1) % 8);
+    check_order_of_axes([=](Array v, const Names& n) { return v * ppermute(v * v, n, ring); }, x);
+  }
+  SUBCASE("ppermute of some") {
+    check_order_of_axes([](Array v, const Names& n) { return v + ppermute(v * v, n, {{0, 5}, {5, 6}, {7, 0}, {3, 3}}); }, x);
+  }
+  SUBCASE("pshuffle") {
+    check_order_of_axes([](Array v, const Names& n) { return pshuffle(v * v, n, {3, 1, 2, 0, 7, 4, 6, 5}); }, x);
+  }
+}
+
+TEST_CASE("ppermute over axes of vmaps and of devices moves values bit for bit, of every dtype") {
+  const auto around = [](const Array& x) {
+    const auto f = [](Array v) { return pshuffle(v, {"d", "k"}, {7, 0, 1, 2, 3, 4, 5, 6}); };
+    return device_get(vmap(pmap(f, {.axis_name = "d"}), {.axis_name = "k"})(x));
+  };
+  // Position (d, k) is 2 d + k, of row k and column d.
+  const Array x = array({{-0.f, 2.f, 4.f, 6.f}, {-1.f, 3.f, 5.f, 7.f}});
+  const Array moved = around(x);
+  CHECK(near(moved, {7, -1, 3, 5, 0, 2, 4, 6}));
+  CHECK(near(signbit(moved), {0, 1, 0, 0, 1, 0, 0, 0}));
+  CHECK(near(around(x > 3.5f), {1, 0, 0, 1, 0, 0, 1, 1}));
+  CHECK(around(astype(x, int8)).dtype() == int8);
+  CHECK(near(imag(around(complex(x, x))), {7, -1, 3, 5, 0, 2, 4, 6}));
 }

@@ -26,6 +26,12 @@ namespace {
 
 bool is_host_array(const ConcreteArray& c) { return c.buffer && !c.placement; }
 
+/// For messages: what pmap and shard_map make is named as JAX names it, and the caller's function has no name there.
+std::string called(const std::string& name, bool one_division) {
+  constexpr std::string_view kOfAMap = "_fun";
+  return one_division ? "pmap" : name == kOfAMap ? "shard_map" : "jit of " + name;
+}
+
 }  // namespace
 
 CompiledFunction::CompiledFunction(std::string name, Jaxpr jaxpr, std::vector<bool> donated, int device, bool one_division)
@@ -45,8 +51,7 @@ void CompiledFunction::check_places(std::span<const Array> inputs, FunctionRef<S
     if (!places_) places_.emplace(jaxpr_, one_division_);
     return *places_;
   }();
-  constexpr std::string_view kOfAMap = "_fun";  // what pmap and shard_map make, as JAX calls it
-  places.check(inputs, one_division_ ? "pmap" : name_ == kOfAMap ? "shard_map" : "jit of " + name_, paths, loc);
+  places.check(inputs, called(name_, one_division_), paths, loc);
 }
 
 Executable& CompiledFunction::executable() {
@@ -113,7 +118,7 @@ std::vector<Array> CompiledFunction::run(std::span<const Array> inputs, SourceLo
   for (const Array& x : inputs) {
     const ConcreteArray* c = as_concrete(x);
     if (!c) continue;
-    if (is_donated(x)) throw_donated(x, name_.c_str(), loc);
+    if (is_donated(x)) throw_donated(x, called(name_, one_division_).c_str(), loc);
     if (!c->placement) continue;
     sharded |= !c->buffer || (committed && committed->buffer && committed->buffer->device_id() != c->buffer->device_id());
     committed = c;
@@ -144,8 +149,8 @@ void CompiledFunction::check_given_once(std::span<const Array> inputs, FunctionR
     for (std::size_t k = 0; k < inputs.size(); ++k)
       if (donated_[i] && as_concrete(inputs[i]) && k != i && inputs[k].impl() == inputs[i].impl()) {
         const std::vector<std::string> names = leaf_paths(paths());
-        throw Error(fmt::format("{}: {} and {} are one array, {}, which is donated and passed twice; donate a copy", name_,
-                                names[std::min(i, k)], names[std::max(i, k)], to_string(inputs[i].aval())),
+        throw Error(fmt::format("{}: {} and {} are one array, {}, which is donated and passed twice; donate a copy",
+                                called(name_, one_division_), names[std::min(i, k)], names[std::max(i, k)], to_string(inputs[i].aval())),
                     loc);
       }
 }

@@ -120,6 +120,7 @@ class Cache final : public JitCache {
  public:
   Cache(JitOptions options, std::string function, Ref<const ProgramMaker> maker) : options_(std::move(options)), maker_(std::move(maker)) {
     name_ = options_.name.empty() ? std::move(function) : options_.name;
+    called_ = !maker_ ? "jit of " + name_ : maker_->takes_one_division() ? "pmap" : "shard_map";
   }
 
   /// Programs that were replaced while a thread still ran them are released with the function.
@@ -146,7 +147,8 @@ class Cache final : public JitCache {
     return {run(*e, c), e->result};
   }
 
-  const std::string& name() const { return name_; }
+  /// For messages. The function that a map makes of the caller's has no name of its own.
+  const std::string& called() const { return called_; }
 
   /// The program that a call would run: of divided arguments, the partitioned one.
   std::pair<Ref<Program>, Ref<const Structure>> program(JitCall& c) {
@@ -164,7 +166,7 @@ class Cache final : public JitCache {
     const std::vector<Varying> varying = notes_varying() ? varying_of(leaves) : std::vector<Varying>();
     for (std::size_t i = 0; i < leaves.size(); ++i)
       if (leaves[i].is_empty_handle())
-        throw Error(fmt::format("{}: {} is an Array that was default-constructed and holds nothing; assign a value to it first", name_,
+        throw Error(fmt::format("{}: {} is an Array that was default-constructed and holds nothing; assign a value to it first", called_,
                                 leaf_paths(c.function().arguments())[i]),
                     c.loc);
     std::unique_lock lock(mutex_);
@@ -184,8 +186,9 @@ class Cache final : public JitCache {
         return e;
       }
       if (e->tracer == std::this_thread::get_id())
-        throw TracerError(fmt::format("jit: {} calls itself with arguments of the same types while it is being traced, without end", name_),
-                          c.loc);
+        throw TracerError(
+            fmt::format("{}: the function calls itself with arguments of the same types while it is being traced, without end", called_),
+            c.loc);
       traced_.wait(lock);
     }
     const auto e = make_ref<Entry>();
@@ -226,11 +229,6 @@ class Cache final : public JitCache {
   }
 
  private:
-  /// For messages. The function that a map makes of the caller's has no name of its own.
-  std::string called() const {
-    if (!maker_) return "jit of " + name_;
-    return maker_->takes_one_division() ? "pmap" : "shard_map";
-  }
   /// Why none of the traced programs serves the call; empty if there are none.
   std::string explain(const Entry& e, JitCall& c) {
     const Signature now{c.function().arguments(), e.avals, axes_of(e)};
@@ -333,11 +331,11 @@ class Cache final : public JitCache {
   std::vector<Array> run(Entry& e, JitCall& c) {
     const auto leaves = c.leaves.span();
     const SourceLoc loc = c.loc;
-    for (const Array& x : leaves) check_not_leaked(x, name_.c_str(), loc);
+    for (const Array& x : leaves) check_not_leaked(x, called_.c_str(), loc);
     if (current_trace()) return bind_jit(name_, e.function->jaxpr(), e.function->donated(), leaves, loc);
     for (const Array& x : leaves)
       if (x.impl()->kind == ArrayImpl::Kind::abstract || x.impl()->kind == ArrayImpl::Kind::traced)
-        throw TracerError(fmt::format("{}: an argument {} has no value; use lower, eval_shape or make_jaxpr", name_, to_string(x.aval())),
+        throw TracerError(fmt::format("{}: an argument {} has no value; use lower, eval_shape or make_jaxpr", called_, to_string(x.aval())),
                           loc);
     std::vector<Array> inputs(leaves.begin(), leaves.end());
     for (std::size_t i = 0; i < e.in_placements.size(); ++i)
@@ -364,7 +362,7 @@ class Cache final : public JitCache {
 
   JitOptions options_;
   Ref<const ProgramMaker> maker_;
-  std::string name_;
+  std::string name_, called_;
   std::mutex mutex_;
   std::condition_variable traced_;
   RecentlyUsed<Entry> programs_;
@@ -382,7 +380,7 @@ JitResult JitCache::call(JitCall& c) {
   try {
     return cache->call(c);
   } catch (...) {
-    rethrow_as_error(cache->name().c_str(), c.loc);
+    rethrow_as_error(cache->called().c_str(), c.loc);
   }
 }
 std::pair<Ref<Program>, Ref<const Structure>> JitCache::program(JitCall& c) { return static_cast<Cache*>(this)->program(c); }

@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <map>
 
 #include "weft/core/array/array_impl.h"
 #include "weft/core/functions/elementwise.h"
@@ -42,6 +43,33 @@ std::int64_t size_together(const std::vector<std::string>& names, const Context&
   }
   return n;
 }
+
+/// The position over axes in scope, the last one fastest.
+template <class Context>
+Array position_over(const std::vector<std::string>& names, const Context& c) {
+  Array position = bind_axis_index(names[0], c.loc);
+  for (std::size_t k = 1; k < names.size(); ++k)
+    position = position * Array(size_together({names[k]}, c)) + bind_axis_index(names[k], c.loc);
+  return position;
+}
+
+/// The axis of the vmap that is applied, among the axes that an equation names: a position over all of them as a lane and a position over
+/// the others.
+struct AxisAmongOthers {
+  AxisAmongOthers(const std::vector<std::string>& names, const BatchContext& c) : lanes_(static_cast<int>(c.axis.size)) {
+    const auto here = std::find(names.begin(), names.end(), c.axis.name);
+    others.assign(names.begin(), here);
+    const std::vector<std::string> behind(here + 1, names.end());
+    others.insert(others.end(), behind.begin(), behind.end());
+    stride_ = static_cast<int>(size_together(behind, c));
+  }
+  int lane(int position) const { return position / stride_ % lanes_; }
+  int other(int position) const { return position / stride_ / lanes_ * stride_ + position % stride_; }
+  std::vector<std::string> others;
+
+ private:
+  int lanes_, stride_ = 1;
+};
 
 /// Linear primitives of one operand: the tangent goes the operand's way.
 template <class Self>
@@ -235,8 +263,7 @@ struct Ppermute : LinearCollective<Ppermute> {
   static BatchResult batch(const BatchContext& c) {
     const auto& p = c.get<Params>();
     if (!names_axis(c)) return {{bind_ppermute(c.in[0], p, c.loc)}, {c.dims[0]}};
-    if (p.axis_name.size() != 1)
-      throw AxisError(fmt::format("{}: over several axes, one of them of a vmap; permute along one axis at a time", c.op.name), c.loc);
+    if (p.axis_name.size() != 1) return {{permuted_among_others(c)}, {0}};
     const auto n = static_cast<int>(c.axis.size);
     std::vector<int> source(static_cast<std::size_t>(n), -1);
     for (const auto& [from, to] : p.perm) {
@@ -259,6 +286,39 @@ struct Ppermute : LinearCollective<Ppermute> {
     }
     return {{parts.size() == 1 ? parts[0] : concatenate_along(parts, 0, c.loc)}, {0}};
   }
+  /// Over the axis of a vmap and others: lanes whose values take the same way along the others go together.
+  static Array permuted_among_others(const BatchContext& c) {
+    const auto& p = c.get<Params>();
+    const AxisAmongOthers split(p.axis_name, c);
+    const auto n = static_cast<std::size_t>(c.axis.size);
+    std::vector<std::vector<std::vector<std::pair<int, int>>>> ways(n, std::vector<std::vector<std::pair<int, int>>>(n));
+    for (const auto& [from, to] : p.perm)
+      ways[static_cast<std::size_t>(split.lane(from))][static_cast<std::size_t>(split.lane(to))].emplace_back(split.other(from),
+                                                                                                              split.other(to));
+    const Array x = materialize_batch_dim(c.in[0], c.dims[0], c.axis.size, 0, c.loc);
+    const auto lane = [&](const Array& of, std::size_t i) {
+      return slice_axis(of, 0, static_cast<std::int64_t>(i), static_cast<std::int64_t>(i) + 1, c.loc);
+    };
+    LocScope scope(c.loc);
+    const Array position = position_over(split.others, c);
+    std::map<std::vector<std::pair<int, int>>, std::vector<std::pair<std::size_t, std::size_t>>> lanes_of;  // (from, to) by their way
+    for (std::size_t from = 0; from < n; ++from)
+      for (std::size_t to = 0; to < n; ++to)
+        if (!ways[from][to].empty()) lanes_of[ways[from][to]].emplace_back(from, to);
+    std::vector<Array> results(n, zeros_of(x.aval().with_shape(x.shape().with(0, 1)), c.loc));
+    for (const auto& [way, lanes] : lanes_of) {
+      std::vector<Array> sent;
+      for (const auto& [from, to] : lanes) sent.push_back(lane(x, from));
+      const Array received = bind_ppermute(sent.size() == 1 ? sent[0] : concatenate_along(sent, 0, c.loc), {split.others, way}, c.loc);
+      Array here = make_literal(false, bool_);
+      for (const auto& [from, to] : way) here = here | (position == Array(to));
+      for (std::size_t k = 0; k < lanes.size(); ++k) {
+        Array& result = results[lanes[k].second];
+        result = where(here, lane(received, k), result);
+      }
+    }
+    return n == 1 ? results[0] : concatenate_along(results, 0, c.loc);
+  }
   static void reference(const ReferenceContext& c) { fail_unbound(name, c.get<Params>().axis_name[0]); }
 };
 
@@ -276,27 +336,19 @@ struct Pbroadcast : LinearCollective<Pbroadcast> {
   static Array transposed(const Array& ct, const TransposeContext& c) {
     const auto& p = c.get<Params>();
     LocScope scope(c.loc);
-    Array position = bind_axis_index(p.axis_name[0], c.loc);
-    for (std::size_t k = 1; k < p.axis_name.size(); ++k)
-      position = position * Array(size_together({p.axis_name[k]}, c)) + bind_axis_index(p.axis_name[k], c.loc);
-    const Array here = position == Array(p.source);
+    const Array here = position_over(p.axis_name, c) == Array(p.source);
     return bind_psum(ct, p.axis_name, {}, c.loc) * convert(here, ct.dtype());
   }
   static BatchResult batch(const BatchContext& c) {
     const auto& p = c.get<Params>();
     if (!names_axis(c)) return {{bind_pbroadcast(c.in[0], p, c.loc)}, {c.dims[0]}};
-    // With several axes the last varies fastest.
-    const auto here = std::find(p.axis_name.begin(), p.axis_name.end(), c.axis.name);
-    std::vector<std::string> others(p.axis_name.begin(), here);
-    const std::vector<std::string> behind(here + 1, p.axis_name.end());
-    others.insert(others.end(), behind.begin(), behind.end());
-    const auto n = static_cast<int>(c.axis.size), stride = static_cast<int>(size_together(behind, c));
-    const int source = p.source / stride % n, source_of_others = p.source / stride / n * stride + p.source % stride;
-    if (others.empty() && p.source >= n)
-      throw AxisError(fmt::format("{}: source is {}, the axis `{}` has {} devices", c.op.name, p.source, c.axis.name, n), c.loc);
+    const AxisAmongOthers split(p.axis_name, c);
+    if (split.others.empty() && p.source >= c.axis.size)
+      throw AxisError(fmt::format("{}: source is {}, the axis `{}` has {} devices", c.op.name, p.source, c.axis.name, c.axis.size), c.loc);
     Array x = c.in[0];
+    const int source = split.lane(p.source);
     if (c.dims[0] != kNotMapped) x = squeeze_axes(slice_axis(x, c.dims[0], source, source + 1, c.loc), {c.dims[0]}, c.loc);
-    if (!others.empty()) x = bind_pbroadcast(x, {others, source_of_others}, c.loc);
+    if (!split.others.empty()) x = bind_pbroadcast(x, {split.others, split.other(p.source)}, c.loc);
     return {{x}, {kNotMapped}};
   }
   static void reference(const ReferenceContext& c) { fail_unbound(name, c.get<Params>().axis_name[0]); }

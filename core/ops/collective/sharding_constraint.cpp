@@ -68,7 +68,13 @@ struct ShardingConstraint {
   static BatchResult batch(const BatchContext& c) {
     Params p = c.get<Params>();
     const std::string& over = c.axis.spmd_name;
-    p.sharding.spec = with_dim(p.sharding.spec, c.dims[0], p.sharding.mesh.find(over) >= 0 ? over : std::string());
+    if (!over.empty() && p.sharding.mesh.find(over) < 0)
+      throw ShardingError(
+          fmt::format("with_sharding_constraint: the vmap around it has spmd_axis_name = \"{}\", which is not an axis of the mesh {}; name "
+                      "one of its axes",
+                      over, print_param(p.sharding.mesh)),
+          c.loc);
+    p.sharding.spec = with_dim(p.sharding.spec, c.dims[0], over);
     return {{bind_one<ShardingConstraint>(std::move(p), {c.in[0]}, c.loc)}, {c.dims[0]}};
   }
   static void reference(const ReferenceContext& c) {
