@@ -1,12 +1,12 @@
-// With which types a transformed function calls the user's: which arguments are traced, which are static, and what comes back.
+// The types with which a transformed function calls the user's function: which arguments are traced, which are static, and the result.
 #pragma once
 #include "weft/core/trace/callable.h"
 #include "weft/core/trees/pytree.h"
 
 namespace weft::detail {
 
-/// F is the user's function, or a transform of one: transforms name what they wrap, so that the question which parameters
-/// are static goes to the user's function.
+/// F is the user's function, or a transform of one, which names the function that it wraps as `weft_inner`: which parameters are static is
+/// decided by the user's function.
 template <class F>
 struct Innermost {
   using type = F;
@@ -20,9 +20,9 @@ struct Innermost<F> {
 template <class F, class... P>
 concept TakesAll = requires(F& f, P&&... p) { f(std::forward<P>(p)...); };
 
-// Each argument can be passed with its numbers traced (an Array), or as it is (static). Bit i of Mask: as it is. The lowest
-// mask with which the call is well-formed is the one that makes nothing static but what is declared so. A call that fails for the
-// type of a parameter never instantiates the body of a generic lambda.
+// Each argument can be passed with its numbers traced (as Arrays), or unchanged (static): bit i of Mask means that argument i is static.
+// The lowest mask with which the call is well-formed is the one that makes nothing static but what is declared so. A call that fails for
+// the type of a parameter never instantiates the body of a generic lambda.
 template <unsigned Mask, class F, class Indices, class... A>
 struct TakesMask;
 template <unsigned Mask, class F, std::size_t... I, class... A>
@@ -45,7 +45,7 @@ constexpr unsigned find_mask() {
     return ~0u;
 }
 
-/// How many parameters a function has; -1 where that isn't one number (a generic or an overloaded call operator).
+/// The number of a function's parameters; -1 where there isn't one number (a generic or an overloaded call operator).
 template <class F>
 inline constexpr int parameter_count = -1;
 template <class R, class... P>
@@ -96,7 +96,7 @@ struct StageOf<Stage, Out, std::tuple<P...>> {
 };
 
 std::string function_name(std::string_view spelled_type);
-/// For messages and printed programs: `<lambda>`, or the type's name.
+/// The function's name for messages and printed programs: `<lambda>`, or the type's name.
 template <class F>
 std::string name_of_function() {
   return function_name(spell_type<typename Innermost<F>::type>());
@@ -109,8 +109,8 @@ struct LocatedArray {
   operator const Array&() const { return array; }
   operator Arg() const { return Arg(array, loc); }
 };
-/// f called with the elements of a tuple, for the user's call at `loc`: what f says about the line it is called from is that one, not one
-/// in the library or in std::apply.
+/// Calls f with the elements of a tuple on behalf of the user's call at `loc`: f's own SourceLoc parameter gets that line, not one in the
+/// library or in std::apply.
 template <class F, class... P>
 decltype(auto) apply_at(SourceLoc loc, F& f, std::tuple<P...> args) {
   return std::apply(
@@ -132,7 +132,7 @@ decltype(auto) apply_at(SourceLoc loc, F& f, std::tuple<P...> args) {
       args);
 }
 
-/// An argument as the function takes it: as it is, or with its numbers as arrays.
+/// An argument as the function takes it: unchanged (static), or with its numbers converted to arrays.
 template <class P, class A>
 decltype(auto) pass_as(const A& a) {
   if constexpr (std::is_same_v<P, A>)

@@ -1,4 +1,4 @@
-// A function as one equation with a name: what nn and users give names to that a backend may know.
+// A function as one named equation of a program, which a backend may implement by its name.
 #pragma once
 #include <string>
 
@@ -31,9 +31,9 @@ class CompositeCall : public Callable<CompositeCall<F>> {
 };
 }  // namespace detail
 
-/// f as one equation of programs, with a name and attributes: what it computes is f's own program, which every transform and backend may
-/// take in its place; one that knows the name may do better. (jax.lax.composite, StableHLO's composite.) A name of one's own should have
-/// its owner's before it: `composite(f, "my.gelu", {{"approximate", true}})`. Derivatives and vmap are those of f.
+/// f as one equation with a name and attributes (jax.lax.composite, StableHLO's composite). The equation holds f's own program; transforms
+/// and backends use it unless they have an implementation for the name. Names should begin with their owner's: `composite(f, "my.gelu",
+/// {{"approximate", true}})`. Derivatives and vmap are those of f.
 template <class F>
 detail::CompositeCall<F> composite(F f, std::string name, Attributes attributes = {}, int version = 0) {
   return {std::move(f), std::move(name), std::move(attributes), version};

@@ -1,4 +1,4 @@
-// A C++ function over trees, seen as one over flat arrays: what the templates hand to the transforms, which are not templates.
+// A C++ function over trees as one over flat arrays: the templates' interface to the transforms, which are not templates.
 #pragma once
 #include "weft/core/ir/jaxpr.h"
 #include "weft/transforms/call_types.h"
@@ -15,7 +15,7 @@ class FlatFunction {
   /// Calls the function with other leaves.
   virtual std::vector<Array> run(std::span<const Array> leaves) = 0;
   virtual Skeleton arguments() const = 0;
-  /// Of the last run's result.
+  /// The structure of the last run's result.
   virtual Skeleton result() const = 0;
 
   const std::string name;  ///< for messages
@@ -26,7 +26,7 @@ class FlatFunction {
   std::size_t num_primary = 0;       ///< leaves of the last run's result, or of its first part if it has an auxiliary one
 };
 
-/// Throws Error, with the path, where an argument's array holds nothing.
+/// Throws Error, with the path, if an array among the arguments is empty (default-constructed or moved from).
 void check_no_array_is_empty(const FlatFunction& f);
 
 /// The function F called with arguments of types A.
@@ -57,7 +57,7 @@ class FlatCall final : public FlatFunction {
   }
   Skeleton arguments() const override { return skeleton_of_args(params); }
   Skeleton result() const override { return skeleton_of(*out, "result"); }
-  /// A result of the function's own type.
+  /// A result of the function's own type, made of these leaves.
   Out make_result(std::span<const Array> leaves) const { return with_leaves(*out, leaves); }
 
   Params params;           ///< the arguments as the function takes them

@@ -17,7 +17,7 @@ struct BatchOptions {
 namespace detail {
 
 Jaxpr flat_make_jaxpr(FlatFunction& f);
-/// The types of the function's results, as abstract arrays.
+/// The function's results as abstract arrays.
 std::vector<Array> flat_eval_shape(FlatFunction& f);
 
 template <class F>
@@ -38,7 +38,7 @@ class MakeJaxpr : public Callable<MakeJaxpr<F>> {
 // A function object, so that the last parameter can be the user's line: no default can follow a pack.
 struct EvalShape : Callable<EvalShape> {
   using Callable::operator();
-  // A name of several functions: the one of arrays.
+  // For the name of an overloaded function, this chooses the overload on arrays.
   template <class A>
   auto operator()(UnaryFunction f, const A& a, SourceLoc loc = SourceLoc::here()) const {
     return Callable::operator()(f, a, loc);
@@ -55,7 +55,7 @@ struct EvalShape : Callable<EvalShape> {
 
 }  // namespace detail
 
-/// `make_jaxpr(f)(x, ...)`: the program that f is for arguments like x (jax.make_jaxpr). Only shapes and dtypes matter.
+/// `make_jaxpr(f)(x, ...)`: f traced as a program for arguments like x (jax.make_jaxpr). Only their shapes and dtypes matter.
 template <class F = UnaryFunction>
 detail::MakeJaxpr<F> make_jaxpr(F f) {
   return detail::MakeJaxpr<F>(std::move(f));

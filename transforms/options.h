@@ -1,4 +1,4 @@
-// Options have one order everywhere: what goes in, what comes out, the axis, where it runs, what is donated, the name.
+// Options of vmap and grad. In all option structs the order is: inputs, outputs, the axis, devices, donation, the name.
 #pragma once
 #include <optional>
 #include <string>
@@ -11,8 +11,8 @@ namespace weft {
 /// Options of vmap (jax.vmap).
 struct VmapOptions {
   detail::NamedFields named = detail::NamedFields();
-  Axes in_axes = 0;                   ///< which axis of each argument is mapped; none: it is the same for all
-  Axes out_axes = 0;                  ///< where the mapped axis is in each result; none: the result is the same for all
+  Axes in_axes = 0;                   ///< the mapped axis of each argument; none: the argument is the same for all lanes
+  Axes out_axes = 0;                  ///< the mapped axis of each result; none: the result is the same for all lanes
   std::string axis_name = {};         ///< for collectives
   std::optional<Int> axis_size = {};  ///< needed only where no argument is mapped
   std::string spmd_axis_name = {};    ///< the mesh axis over which a shard_map inside shards the mapped axis

@@ -7,17 +7,17 @@
 
 namespace weft {
 
-/// Tolerances of check_close. Where none is given they follow the dtype: 1e-5 for float32, 1e-12 for float64, 2e-3 and 2e-2 for float16
-/// and bfloat16.
+/// Tolerances of check_close. The defaults depend on the dtype: 1e-5 for float32, 1e-12 for float64, 2e-3 and 2e-2 for float16 and
+/// bfloat16.
 struct CloseOptions {
   std::optional<double> rtol = {};  ///< relative to the wanted element
   std::optional<double> atol = {};  ///< added to that
 };
-/// What check_laws tries.
+/// Options of check_laws: which laws it checks.
 struct LawOptions {
   int order = 2;                         ///< of the derivatives: 0, 1 or 2
-  bool forward = true, reverse = true;   ///< which modes: a custom_vjp has no forward one, a while_loop without a bound no reverse one
-  bool pmap = true;                      ///< on as many devices as there are, up to three
+  bool forward = true, reverse = true;   ///< the modes: a custom_vjp has no forward mode, a while_loop without a bound no reverse mode
+  bool pmap = true;                      ///< checks pmap over up to three devices
   std::optional<double> tolerance = {};  ///< of derivatives against differences, relative to the largest element
 };
 

@@ -13,8 +13,8 @@ namespace weft {
 namespace fft {
 
 struct FftOptions {
-  std::optional<Int> n = {};      ///< the signal's length: it is cut, or padded with zeros at the end; absent: as it is
-  std::string norm = "backward";  ///< which transform is divided by n: "backward" the inverse, "forward" the other, "ortho" both by sqrt(n)
+  std::optional<Int> n = {};      ///< the signal's length: it is cut, or padded with zeros at the end; absent: its own
+  std::string norm = "backward";  ///< "backward": divides the inverse by n; "forward": the forward transform; "ortho": both by sqrt(n)
 };
 /// The sum over j of x[j] exp(-2 pi i j k / n), for each k.
 Array fft(Arg x, int axis, FftOptions options = {});
@@ -42,7 +42,7 @@ inline Array ihfft(Arg x) { return ihfft(std::move(x), -1); }
 inline Array ihfft(Arg x, FftOptions options) { return ihfft(std::move(x), -1, std::move(options)); }
 
 struct FftnOptions {
-  Shape s = {};                   ///< the lengths along the axes; empty: as they are
+  Shape s = {};                   ///< the lengths along the axes; empty: x's own
   Axis axes = none;               ///< none: all, or as many of the last as s has entries
   std::string norm = "backward";  ///< as FftOptions::norm
 };
@@ -75,7 +75,7 @@ inline Array irfft2(Arg x) { return irfft2(std::move(x), {}); }
 Array fftfreq(Int n, double d = 1, DType dtype = float32, SourceLoc loc = SourceLoc::here());
 /// The same of rfft: 0 to n / 2, divided by n d.
 Array rfftfreq(Int n, double d = 1, DType dtype = float32, SourceLoc loc = SourceLoc::here());
-/// With frequency 0 moved to the middle of the axes, all of them if none are given.
+/// Moves frequency 0 to the middle of the axes (all of them if none are given).
 Array fftshift(Arg x, Axis axes);
 inline Array fftshift(Arg x) { return fftshift(std::move(x), none); }
 /// The inverse of fftshift.

@@ -11,18 +11,18 @@ namespace weft {
 
 /// Options of load_csv.
 struct CsvOptions {
-  char delimiter = ',';             ///< what is between fields; '\t' for tab-separated values
+  char delimiter = ',';             ///< the character between fields; '\t' for tab-separated values
   std::optional<bool> header = {};  ///< whether the first line names the columns; absent: it does if one of its fields is not a number
   std::vector<std::string> columns = {};  ///< which columns, in this order; empty: all of them
   DType dtype = float32;                  ///< of the values
-  std::optional<double> missing = {};     ///< what stands for an empty field; absent: an empty field is an IoError
+  std::optional<double> missing = {};     ///< the value of an empty field; absent: an empty field is an IoError
   int skip_lines = 0;                     ///< lines before the table
 };
 /// A table of numbers.
 struct Csv {
   std::vector<std::string> names;  ///< of the columns; empty if there is no header
   Array values;                    ///< [rows, columns]
-  /// One column as a vector. Throws IoError where there is none of that name.
+  /// One column as a vector. Throws IoError if no column has that name.
   Array column(const std::string& name, SourceLoc loc = SourceLoc::here()) const;
 };
 /// Reads a table of numbers (RFC 4180: fields may be quoted; lines end in \n or \r\n; empty lines are passed over). Numbers are written as

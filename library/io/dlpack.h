@@ -7,9 +7,9 @@ namespace weft {
 // The two structures of DLPack can't be told from each other by a pointer: what is in a Python capsule called "dltensor" is the first,
 // in one called "dltensor_versioned" the second, of DLPack 1.0.
 
-/// An array over a DLManagedTensor* in host memory; its deleter is called when no array needs it any more, and until then nobody may write
-/// to it. Copied where from_memory copies (strides other than row-major ones, ...). Throws DTypeError or DeviceError, the tensor left to
-/// the caller, for an element type or a device that can't be read.
+/// An array over a DLManagedTensor* in host memory; its deleter is called when the last array over it is freed; until then its memory must
+/// not be written to. Copied where from_memory copies (strides other than row-major ones, ...). Throws DTypeError or DeviceError, the
+/// tensor left to the caller, for an element type or a device that can't be read.
 Array from_dlpack(void* managed_tensor, SourceLoc loc = SourceLoc::here());
 /// The same of a DLManagedTensorVersioned* of version 1; of another major version, an Error.
 Array from_dlpack_versioned(void* managed_tensor, SourceLoc loc = SourceLoc::here());

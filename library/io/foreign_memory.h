@@ -1,4 +1,4 @@
-// Arrays over memory that others own.
+// Arrays over memory that the caller owns.
 #pragma once
 #include <span>
 #include <utility>
@@ -14,20 +14,20 @@ struct MemoryOptions {
 
 namespace detail {
 
-/// Elements of somebody's, and how they are given back.
+/// Elements that the caller owns, and the function that releases them.
 struct ForeignMemory {
   StridedElements elements;
   void (*release)(void*) = nullptr;
   void* context = nullptr;
 };
-/// An array over the memory, or a copy of it where the library can't use it as it is; then it is given back before the return. Where it
-/// throws, the memory stays the caller's.
+/// An array over the memory, or a copy where the library can't use it in place; the memory is then released before the return. On an
+/// exception the memory stays the caller's.
 Array array_over(const ForeignMemory& memory, const char* operation, SourceLoc loc);
-/// Throws ShapeError unless the shape has as many elements.
+/// Throws ShapeError unless the shape has `count` elements.
 void check_count(const Shape& shape, std::size_t count, const char* operation, SourceLoc loc);
 /// A copy in row-major order; bools other than 0 are true.
 Array copy_of(const StridedElements& elements, SourceLoc loc);
-/// With a shape and strides of the caller's, which are checked.
+/// Elements with the caller's shape and strides, which are checked.
 StridedElements described_elements(const void* data, const Shape& shape, DType dtype, const std::optional<Shape>& strides,
                                    const char* operation, SourceLoc loc);
 
@@ -54,12 +54,12 @@ Array array_over_owned(StridedElements elements, Release release, SourceLoc loc)
 
 }  // namespace detail
 
-/// An array over elements that are in host memory, without a copy. `release()`, any callable, is called when no array needs them any more,
-/// from whichever thread that happens on; it must not throw. Until then nobody may write to them.
+/// An array over elements in host memory, without a copy. `release()`, any callable, is called when the last array over them is freed, on
+/// the thread that frees it; it must not throw. Until then the memory must not be written to.
 ///
-/// They are copied, and given back before this returns, where the library can't compute with them as they are: strides other than those of
+/// They are copied, and released before this returns, where the library can't compute with them in place: strides other than those of
 /// row-major order, an address that is not a multiple of the element's size, bools other than 0 and 1, or a default device with memory of
-/// its own. Throws ShapeError for a shape or strides that aren't possible, and Error for a null pointer; the memory is the caller's then.
+/// its own. Throws ShapeError for an impossible shape or strides, and Error for a null pointer; the memory then stays the caller's.
 template <class Release>
   requires requires(Release& r) { r(); }
 Array from_memory(const void* data, Shape shape, DType dtype, Release release, MemoryOptions options = {},
@@ -67,7 +67,7 @@ Array from_memory(const void* data, Shape shape, DType dtype, Release release, M
   return detail::array_over_owned(detail::described_elements(data, shape, dtype, options.strides, "from_memory", loc), std::move(release),
                                   loc);
 }
-/// Of a span in row-major order; in one dimension, if no shape is given. Throws ShapeError if the shape has another number of elements.
+/// The same for a span in row-major order; a vector if no shape is given. Throws ShapeError if the shape has another number of elements.
 template <Scalar T, class Release>
   requires requires(Release& r) { r(); }
 Array from_memory(std::span<const T> values, Release release, std::optional<Shape> shape = {}, SourceLoc loc = SourceLoc::here()) {
@@ -77,7 +77,7 @@ Array from_memory(std::span<const T> values, Release release, std::optional<Shap
   detail::check_count(e.shape, values.size(), "from_memory", loc);
   return detail::array_over_owned(std::move(e), std::move(release), loc);
 }
-/// Of a matrix, a tensor or a view of another library, such as Eigen's and std::mdspan; see array(). Not copied where it is row-major.
+/// The same for a matrix, tensor or view of another library, such as Eigen's or std::mdspan; see array(). Not copied if it is row-major.
 template <detail::StridedSource M, class Release>
   requires requires(Release& r) { r(); }
 Array from_memory(const M& matrix, Release release, SourceLoc loc = SourceLoc::here()) {

@@ -8,10 +8,10 @@
 
 namespace weft::detail {
 
-/// The mapping lasts as long as a handle to it.
+/// A file that is mapped for as long as there is a handle to this object.
 class MappedFile final : public RefCounted {
  public:
-  /// Throws IoError where the file can't be mapped; what is not a regular file is never waited for.
+  /// Throws IoError if the file can't be mapped. Never blocks on pipes and devices.
   MappedFile(const std::string& path, const char* operation, SourceLoc loc);
   ~MappedFile() override;
   std::string_view bytes() const { return {static_cast<const char*>(data_), size_}; }

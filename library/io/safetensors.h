@@ -7,25 +7,25 @@
 
 namespace weft {
 
-/// What a safetensors file holds.
+/// The contents of a safetensors file.
 struct Safetensors {
   std::map<std::string, Array> arrays;               ///< by their names
   std::map<std::string, std::string> metadata = {};  ///< the texts below `__metadata__`
 };
 
-/// Reads a safetensors file. The file is mapped into memory and not copied: its pages are read when they are used, and whoever changes the
-/// file in place changes the arrays, or ends the process if it is cut short; what replaces it by a rename, as save_safetensors does,
-/// changes nothing. Where an element doesn't begin at a multiple of its size, or the default device has memory of its own, that array is
-/// copied. Throws IoError, with the path, where the file can't be read or is not such a file: offsets that overlap, leave gaps or go beyond
-/// the end, sizes that don't fit, names given twice, and dtypes that weft hasn't (F8_E4M3, ...) are told.
+/// Reads a safetensors file. The file is mapped into memory and not copied: its pages are read when they are used. Writing to the file in
+/// place changes the arrays, and truncating it ends the process; replacing it by a rename, as save_safetensors does, is safe. An array
+/// whose elements are not aligned is copied, as are all if the default device has memory of its own. Throws IoError, with the path and the
+/// reason, for a file that can't be read or is malformed: offsets that overlap, leave gaps or go beyond the end, wrong sizes, duplicate
+/// names, and dtypes that weft lacks (F8_E4M3, ...).
 Safetensors load_safetensors(const std::string& path, SourceLoc loc = SourceLoc::here());
-/// Writes arrays and texts as a safetensors file, beside the file first, which is then replaced as a whole. Throws DTypeError for dtypes
-/// that the format hasn't (complex128, keys), IoError where it can't be written.
+/// Writes arrays and texts as a safetensors file: to a temporary file first, which then replaces the old one. Throws DTypeError for dtypes
+/// that the format lacks (complex128, keys), IoError if the file can't be written.
 void save_safetensors(const std::string& path, const std::map<std::string, Array>& arrays,
                       const std::map<std::string, std::string>& metadata = {}, SourceLoc loc = SourceLoc::here());
 
 namespace detail {
-/// Of bytes in memory, which are copied; `name` is what IoErrors call them.
+/// The same for bytes in memory, which are copied; `name` stands for the path in IoErrors.
 Safetensors decode_safetensors(std::string_view bytes, const std::string& name, SourceLoc loc);
 }  // namespace detail
 

@@ -11,13 +11,13 @@ namespace weft::detail {
 struct TensorEntry {
   std::string name, dtype;
   std::vector<std::int64_t> shape;
-  std::int64_t begin = 0, end = 0;  ///< of its bytes, counted from behind the header
+  std::int64_t begin = 0, end = 0;  ///< of its bytes, counted from the end of the header
 };
 struct SafetensorsHeader {
   std::vector<TensorEntry> tensors;
   std::map<std::string, std::string> metadata;
 };
-/// Throws Error, with the byte at which the text stops being a header.
+/// Throws Error, with the position of the first byte that is wrong.
 SafetensorsHeader parse_safetensors_header(std::string_view text);
 /// A JSON string, quoted.
 std::string json_string(std::string_view s);

@@ -13,13 +13,13 @@
 
 namespace weft {
 
-/// With one, two or three dimensions at least: leading ones of size 1 are added, to a matrix as to NumPy's a last one.
+/// At least one, two or three dimensions: dimensions of size 1 are added as in NumPy, in front (atleast_3d adds a matrix's at the end).
 Array atleast_1d(Arg x);
 Array atleast_2d(Arg x);
 Array atleast_3d(Arg x);
-/// The axes in the given order: transpose.
+/// transpose(x, axes).
 Array permute_dims(Arg x, Axis axes);
-/// The last two axes in each other's place.
+/// Swaps the last two axes.
 Array matrix_transpose(Arg x);
 /// The axis moved to stand before the axis that is at `start`.
 Array rollaxis(Arg x, int axis, int start = 0);
@@ -32,17 +32,17 @@ Array broadcast_in_dim(Arg x, Shape shape, Axis broadcast_dimensions);
 
 /// b after a along an axis, or both flattened.
 Array append(Arg a, Arg b, std::optional<int> axis = {});
-/// Stacked along a third axis.
+/// Stacks arrays along a third axis.
 Array dstack(Args xs, SourceLoc loc = SourceLoc::here());
-/// Vectors as columns, and matrices, side by side.
+/// Joins matrices, and vectors as columns, side by side.
 Array column_stack(Args xs, SourceLoc loc = SourceLoc::here());
 /// Rows of blocks put together: `block({{a, b}, {c, d}})`.
 Array block(const std::vector<std::vector<Array>>& rows, SourceLoc loc = SourceLoc::here());
 /// The slices along an axis.
 std::vector<Array> unstack(Arg x, int axis = 0);
-/// Consecutive pieces along an axis, the first ones longer by one where the axis can't be cut into equal ones.
+/// Splits along an axis into pieces; the first ones are longer by one if the size is not divisible.
 std::vector<Array> array_split(Arg x, Sections sections, int axis = 0);
-/// split along axis 1; of a vector along axis 0.
+/// split along axis 1; for a vector along axis 0.
 std::vector<Array> hsplit(Arg x, Sections sections);
 /// split along axis 0.
 std::vector<Array> vsplit(Arg x, Sections sections);
@@ -62,8 +62,8 @@ Array roll(Arg x, const A& shift, std::optional<int> axis = {}) {
 struct RepeatOptions {
   std::optional<Int> total_repeat_length = {};  ///< the size of the result along the axis
 };
-/// Element i as many times as `counts` says for it, along an axis or of the flattened array. The counts are known or the total length is
-/// given: what is beyond it is cut off, what is missing is filled with the last element.
+/// Element i as many times as `counts` says for it, along an axis or of the flattened array. Traced counts need `total_repeat_length`: a
+/// longer result is cut off, a shorter one padded with the last element.
 Array repeat_by(Arg x, const Array& counts, std::optional<int> axis = {}, RepeatOptions options = {});
 template <std::same_as<Array> A>
 Array repeat(Arg x, const A& counts, std::optional<int> axis = {}, RepeatOptions options = {}) {
@@ -85,10 +85,10 @@ class PaddingConfig {
  private:
   std::vector<std::array<Int, 3>> axes_;
 };
-/// With values around the elements, by one of NumPy's modes. Throws Error for an unknown mode, ShapeError where there is no element to
-/// repeat.
+/// Pads x by one of NumPy's modes. Throws Error for an unknown mode, ShapeError if a mode needs an element of an empty
+/// axis.
 Array pad(Arg x, PadWidth width, PadOptions options);
-/// With `value` before, behind and between the elements: three numbers for each axis, of which the first two may be negative, to cut off
+/// Pads x with `value` before, after and between the elements: three numbers for each axis; the first two may be negative, to crop
 /// (jax.lax.pad).
 Array pad(Arg x, Arg value, const PaddingConfig& config);
 

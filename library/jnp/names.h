@@ -58,9 +58,9 @@ Array true_divide(Arg x, Arg y);
 Array mod(Arg x, Arg y);
 /// rem(x, y), with x's sign.
 Array fmod(Arg x, Arg y);
-/// The larger; of a NaN and a number the number.
+/// The larger one; if one is NaN, the other one.
 Array fmax(Arg x, Arg y);
-/// The smaller; of a NaN and a number the number.
+/// The smaller one; if one is NaN, the other one.
 Array fmin(Arg x, Arg y);
 /// x == y.
 Array equal(Arg x, Arg y);
@@ -104,7 +104,7 @@ Array& operator<<=(Array& x, Arg y);
 /// x = x >> y.
 Array& operator>>=(Array& x, Arg y);
 
-/// Rounded to so many decimals, halves to even digits; to tens, hundreds, ... where the number is negative. Integers stay.
+/// Rounds to a number of decimals, halves to even digits; a negative number rounds to tens, hundreds, ... Integers are unchanged.
 Array round(Arg x, Int decimals);
 /// floor_divide(x, y) and remainder(x, y).
 std::pair<Array, Array> divmod(Arg x, Arg y);
@@ -118,7 +118,7 @@ Array ldexp(Arg x, Arg exponent);
 Array gcd(Arg x, Arg y);
 /// The least common multiple of integers.
 Array lcm(Arg x, Arg y);
-/// Element by element the choice at the first condition that holds, `otherwise` where none does.
+/// Elementwise, the choice whose condition is the first that holds; `otherwise` where none does.
 Array select(Args conditions, Args choices, Arg otherwise = 0);
 
 /// Arrays of one shape, stacked along a new leading axis.

@@ -10,8 +10,8 @@ namespace weft {
 
 /// Options of nonzero and its relatives.
 struct NonzeroOptions {
-  std::optional<Int> size = {};  ///< of each result: more positions are left out. Absent: as many as there are, which takes x's value
-  Int fill_value = 0;            ///< stands behind if there are fewer
+  std::optional<Int> size = {};  ///< the size of each result, at which positions are cut off; absent: their number, which needs x's value
+  Int fill_value = 0;            ///< pads the results if there are fewer positions
 };
 /// The positions of the elements that aren't 0, in row-major order: one array for each dimension, int32.
 std::vector<Array> nonzero(Arg x, NonzeroOptions options = {});
@@ -21,7 +21,7 @@ std::vector<Array> where(Arg condition, NonzeroOptions options = {});
 Array argwhere(Arg x, NonzeroOptions options = {});
 /// The positions in the flattened array.
 Array flatnonzero(Arg x, NonzeroOptions options = {});
-/// The elements of the flattened x for which the condition holds; their number takes the condition's value.
+/// The elements of the flattened x for which the condition holds; the condition must be concrete.
 Array extract(Arg condition, Arg x);
 /// The slices along an axis, or the elements of the flattened array, for which the condition, of one dimension, holds.
 Array compress(Arg condition, Arg x, std::optional<int> axis = {});
@@ -40,11 +40,11 @@ std::vector<Array> unravel_index(Arg positions, Shape shape);
 /// The reverse; what is out of bounds along a dimension is moved inside.
 Array ravel_multi_index(Args positions, Shape shape);
 
-/// x with one value for each index put along an axis; the other dimensions are those of x.
+/// x with values written at indices along an axis; the other dimensions are those of x.
 Array put_along_axis(Arg x, Arg indices, Arg values, int axis);
 /// x with the value, or the vector's elements in turn, on its diagonal.
 Array fill_diagonal(Arg x, Arg value);
-/// Element by element the choice with the number that `which` says; numbers out of range give the nearest.
+/// Elementwise, the choice with the number that `which` gives; numbers out of range are clamped.
 Array choose(Arg which, Args choices);
 
 /// dynamic_slice along one axis.
@@ -62,7 +62,7 @@ Array index_in_dim(Arg x, Int index, int axis = 0, bool keepdims = true);
 
 /// Options of segment_sum and its relatives (jax.ops).
 struct SegmentOptions {
-  std::optional<Int> num_segments = {};  ///< absent: the largest id + 1, which takes the ids' value
+  std::optional<Int> num_segments = {};  ///< absent: the largest id + 1, which needs the ids' values
 };
 /// The sum of the slices of x, along its first axis, that have the same segment id: shape (num_segments, ...). Ids out of range are left
 /// out.

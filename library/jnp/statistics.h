@@ -27,7 +27,7 @@ template <std::same_as<AverageOptions> O = AverageOptions>
 Array average(Arg x, O options) {
   return average(std::move(x), none, std::move(options));
 }
-/// The maximum less the minimum.
+/// The maximum minus the minimum.
 Array ptp(Arg x, Axis axis = none, ReduceOptions options = {});
 inline Array ptp(Arg x, ReduceOptions options) { return ptp(std::move(x), none, std::move(options)); }
 /// How many elements aren't 0, int32.
@@ -62,9 +62,9 @@ Array percentile(Arg x, std::initializer_list<double> q, Axis axis = none, Quant
 
 /// Options of digitize.
 struct DigitizeOptions {
-  bool right = false;  ///< an edge belongs to the interval that ends at it, not to the one that begins
+  bool right = false;  ///< intervals contain their right edge instead of their left one
 };
-/// For each element the number of the interval of `bins`, ascending, in which it lies: 0 before the first edge, bins.size() behind the
+/// For each element the number of the interval of the ascending `bins` that contains it: 0 before the first edge, bins.size() after the
 /// last.
 Array digitize(Arg x, Arg bins, DigitizeOptions options = {});
 /// Options of histogram.
@@ -78,9 +78,9 @@ struct Histogram {
   Array counts;  ///< one for each bin
   Array edges;   ///< of the bins, one more than there are bins
 };
-/// How many elements lie in each of `bins` equal intervals; an edge belongs to the interval that begins at it, the last one to the last.
+/// The number of elements in each of `bins` equal intervals, which contain their left edge; the last one contains both.
 Histogram histogram(Arg x, Int bins = 10, HistogramBins options = {});
-/// The same between given edges, ascending.
+/// The same for given, ascending edges.
 Histogram histogram_of_edges(Arg x, Arg edges, HistogramBins options = {});
 /// Whether each element of x is one of the values.
 Array isin(Arg x, Arg values, bool invert = false);
@@ -115,7 +115,7 @@ struct SpaceOptions {
 Array linspace(Arg start, Arg stop, Int num, SpaceOptions options);
 /// base to the power of each of linspace's values.
 Array logspace(double start, double stop, Int num = 50, double base = 10, SpaceOptions options = {});
-/// Values with equal quotients between neighbours; start and stop have one sign.
+/// Values with equal ratios between neighbours; start and stop must have the same sign.
 Array geomspace(double start, double stop, Int num = 50, SpaceOptions options = {});
 /// start, start + 1, ... before stop.
 Array arange(detail::Number start, detail::Number stop, DType dtype, SourceLoc loc = SourceLoc::here());
@@ -125,7 +125,7 @@ Array hamming(Int n, SourceLoc loc = SourceLoc::here());
 Array blackman(Int n, SourceLoc loc = SourceLoc::here());
 Array bartlett(Int n, SourceLoc loc = SourceLoc::here());
 
-/// What is known of a floating dtype's numbers (of a complex one's parts).
+/// The properties of a floating dtype, or of the parts of a complex one (jnp.finfo).
 struct FloatInfo {
   int bits;                      ///< that a number takes
   double eps;                    ///< the distance from 1 to the next number
@@ -134,7 +134,7 @@ struct FloatInfo {
 };
 /// Throws DTypeError for other dtypes.
 FloatInfo finfo(DType dtype, SourceLoc loc = SourceLoc::here());
-/// What is known of an integer dtype's numbers.
+/// The properties of an integer dtype (jnp.iinfo).
 struct IntegerInfo {
   int bits;           ///< that a number takes
   std::int64_t min;   ///< the lowest number
@@ -142,7 +142,7 @@ struct IntegerInfo {
 };
 /// Throws DTypeError for other dtypes.
 IntegerInfo iinfo(DType dtype, SourceLoc loc = SourceLoc::here());
-/// The dtype of an operation on all of them.
+/// The promoted dtype of an operation on all of them.
 DType result_type(Args xs);
 
 }  // namespace weft

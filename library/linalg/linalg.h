@@ -7,9 +7,9 @@
 
 namespace weft {
 
-/// Linear algebra, with the meaning of jax.numpy.linalg. The last two dimensions of an operand are a matrix, those before count matrices.
-/// Operands are float32, float64 or complex (integers are converted). Where an algorithm fails (a singular or an indefinite matrix) the
-/// results are infinite or NaN; nothing is thrown. A matrix that is not square where it must be is a ShapeError. Everything has
+/// Linear algebra, with the meaning of jax.numpy.linalg. The last two dimensions of an operand are a matrix, those before are batch
+/// dimensions. Operands are float32, float64 or complex (integers are converted). Where an algorithm fails (a singular or an indefinite
+/// matrix) the results are infinite or NaN; nothing is thrown. A matrix that is not square where it must be is a ShapeError. Everything has
 /// derivatives and can be mapped unless said otherwise.
 namespace linalg {
 
@@ -24,7 +24,7 @@ struct Qr {
   Array q, r;
 };
 struct QrOptions {
-  bool full_matrices = false;  ///< q is square; then there is a derivative only where a has no more rows than columns
+  bool full_matrices = false;  ///< q is square; it is then differentiable only if a has no more rows than columns
 };
 /// q with orthonormal columns and an upper triangular r with q r = a.
 Qr qr(Arg a, QrOptions options = {});
@@ -54,11 +54,11 @@ Svd svd(Arg a, SvdOptions options = {});
 /// The singular values alone.
 Array svdvals(Arg a);
 
-/// The x with a x = b; b is a vector, or a matrix (or several) with one system a column. Its derivatives use the same factors.
+/// The x with a x = b; b is a vector, or a matrix (or several) with a right-hand side in each column. Its derivatives use the same factors.
 Array solve(Arg a, Arg b);
 struct TriangularOptions {
   bool left_side = true;       ///< op(a) x = b; else x op(a) = b
-  bool lower = false;          ///< which triangle of a is read; the other one is ignored
+  bool lower = false;          ///< the triangle of a that is read; the other one is ignored
   bool transpose_a = false;    ///< op(a) is the transpose
   bool unit_diagonal = false;  ///< a's diagonal is taken as ones
   bool conjugate_a = false;    ///< op(a) is conjugated
@@ -72,7 +72,7 @@ Array det(Arg a);
 struct Slogdet {
   Array sign, logabsdet;
 };
-/// The determinant's sign (of complex numbers: its direction) and the logarithm of its modulus; 0 and -inf of a singular matrix.
+/// The determinant's sign (for complex matrices its phase) and the logarithm of its modulus; 0 and -inf for a singular matrix.
 Slogdet slogdet(Arg a);
 
 struct PinvOptions {
@@ -88,12 +88,12 @@ Array cond(Arg a);
 struct Lstsq {
   Array x, residuals, rank, s;
 };
-/// The x of least norm among those with least |a x - b|, for one matrix; squared residuals one a column of b.
+/// The x of least norm among those with least |a x - b|, for one matrix; with the squared residual of each column of b.
 Lstsq lstsq(Arg a, Arg b);
 
 /// The matrix exponential, by Pade approximants, scaling and squaring (Higham 2005); NaN if more than 16 squarings are needed.
 Array expm(Arg a);
-/// a to an integer power, of the inverse where n is negative.
+/// a to an integer power; a negative n takes powers of the inverse.
 Array matrix_power(Arg a, Int n);
 /// The product of several matrices, in the order that takes the fewest multiplications; the first and the last may be vectors.
 Array multi_dot(Args xs);
@@ -102,7 +102,7 @@ Array diagonal(Arg a);
 /// Their sum.
 Array trace(Arg a);
 
-/// Which norm: a number p (also infinity), "fro" (Frobenius) or "nuc" (nuclear); none: the root of the sum of squared moduli.
+/// The order of a norm: a number p (also infinity), "fro" (Frobenius) or "nuc" (nuclear); none: the root of the sum of squared moduli.
 class NormOrder {
  public:
   NormOrder(None) {}
@@ -119,7 +119,7 @@ class NormOrder {
   const char* name_ = nullptr;
 };
 struct NormOptions {
-  NormOrder ord = none;   ///< which norm; absent: the 2-norm of all elements
+  NormOrder ord = none;   ///< the norm; absent: the 2-norm of all elements
   bool keepdims = false;  ///< the axes stay, with size 1
 };
 /// The norm of all elements (none), of the vectors along one axis, or of the matrices of two. An order for none needs one or two

@@ -3,8 +3,8 @@
 
 namespace weft {
 
-/// The functions of linalg of the same names, but where the algorithm fails they throw Error instead of giving NaN or infinities. The
-/// message says what is wrong with which matrix. In a compiled program it is thrown when the program runs; under vmap it names the lane.
+/// Functions like those of linalg that throw Error, instead of returning NaN or infinities, if the algorithm fails. The message names the
+/// matrix and the reason. In a compiled program it is thrown when the program runs; under vmap it names the lane.
 namespace linalg::strict {
 
 /// Throws if the matrix is not positive definite.

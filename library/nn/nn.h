@@ -6,7 +6,7 @@
 
 namespace weft {
 
-/// Neural networks' functions, with jax.nn's formulas and derivatives.
+/// Functions for neural networks, with jax.nn's formulas and derivatives.
 namespace nn {
 
 // Activations, element by element.
@@ -70,14 +70,14 @@ struct LayerNormOptions {
 /// (x - mean) / sqrt(variance + epsilon) * scale + bias over the last axis. 16-bit floats are normalised in float32.
 Array layer_norm(Arg x, Arg scale, Arg bias, LayerNormOptions options = {});
 
-/// 1 where the last dimension's position equals x, else 0: shape x.shape() + (num_classes). Of a value out of range: all 0.
+/// 1 where the last dimension's position equals x, else 0: shape x.shape() + (num_classes). A value out of range gives zeros.
 Array one_hot(Arg x, Int num_classes, DType dtype = float32);
 
 struct AttentionOptions {
   bool is_causal = false;            ///< position t of q sees positions 0 to t of k
-  std::optional<double> scale = {};  ///< of the products of q and k; absent: 1 / sqrt(H)
-  std::optional<Array> bias = {};    ///< added to the scaled products; (B, N, T, S) or without B as q is, sizes of 1 broadcast
-  std::optional<Array> mask = {};    ///< bools of such a shape: only where it is true position t sees position s
+  std::optional<double> scale = {};  ///< multiplies the scores q k^T; absent: 1 / sqrt(H)
+  std::optional<Array> bias = {};    ///< added to the scaled scores; of shape (B, N, T, S), without B if q is; sizes of 1 broadcast
+  std::optional<Array> mask = {};    ///< bools of such a shape: position t sees position s only where it is true
 };
 /// softmax(scale * q k^T) v for each head: q is (B, T, N, H), k and v are (B, S, K, H), or all without B; N is a multiple of K, and each
 /// head of k serves N / K neighbouring ones of q. The result has q's shape. As jax.nn.dot_product_attention.

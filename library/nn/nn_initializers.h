@@ -26,7 +26,7 @@ class Initializer {
   double scale_, lower_, upper_;
 };
 
-/// All the same value.
+/// All elements have this value.
 Initializer constant(double value);
 Initializer zeros();
 Initializer ones();

@@ -9,13 +9,13 @@
 
 namespace weft {
 
-// Functions of jax.numpy that are made of others: they differentiate, batch and compile as what they are made of.
+// Functions of jax.numpy that are composed of primitives: transforms apply to the primitives.
 
 // Matrices.
 
 /// The n x n matrix with ones on its diagonal.
 Array identity(Int n, DType dtype = float32, SourceLoc loc = SourceLoc::here());
-/// Of a vector the matrix that has it on its k-th diagonal and zeros elsewhere; of a matrix its k-th diagonal. Else a ShapeError.
+/// For a vector, the matrix with it on the k-th diagonal and zeros elsewhere; for a matrix, its k-th diagonal. Else throws ShapeError.
 Array diag(Arg x, Int k);
 inline Array diag(Arg x) { return diag(std::move(x), 0); }
 /// The diagonal of two axes, moved to the end: the elements whose position along axis2 is that along axis1 plus offset.
@@ -24,11 +24,11 @@ inline Array diagonal(Arg x) { return diagonal(std::move(x), 0); }
 /// The sum of that diagonal.
 Array trace(Arg x, Int offset, int axis1 = 0, int axis2 = 1);
 inline Array trace(Arg x) { return trace(std::move(x), 0); }
-/// The vector product of the vectors of 3 along an axis of a and of b; their other axes broadcast.
+/// The cross product of vectors of 3 elements along an axis of a and b; the other axes broadcast.
 Array cross(Arg a, Arg b, int axis = -1);
-/// Kronecker's product: each element of a times the whole of b.
+/// The Kronecker product: each element of a times all of b.
 Array kron(Arg a, Arg b);
-/// The sum of products over the last axis of both; of a scalar, the product.
+/// The sum of products over the last axis of both; with a scalar, the product.
 Array inner(Arg a, Arg b);
 
 struct MeshgridOptions {
@@ -46,10 +46,10 @@ Array hstack(Args xs, SourceLoc loc = SourceLoc::here());
 /// The differences of neighbours along an axis, n times.
 Array diff(Arg x, Int n, int axis = -1);
 inline Array diff(Arg x) { return diff(std::move(x), 1); }
-/// The integral by the trapezoidal rule of samples that are dx apart.
+/// The integral of samples at distance dx by the trapezoidal rule.
 Array trapezoid(Arg y, double dx, int axis = -1);
 inline Array trapezoid(Arg y) { return trapezoid(std::move(y), 1); }
-/// The same of samples at the places x: a vector, or of y's shape.
+/// The same for samples at the points x, a vector or an array of y's shape.
 Array trapezoid(Arg y, Arg x, int axis = -1);
 /// The function that is linear between the points (xp, fp) and constant outside, at x; xp ascends.
 Array interp(Arg x, Arg xp, Arg fp);
@@ -62,7 +62,7 @@ struct QuantileOptions {
   std::string method = "linear";  ///< between two elements: "linear", "lower", "higher", "midpoint" or "nearest"
   bool keepdims = false;          ///< the reduced axes stay, with size 1
 };
-/// The value below which the part q of the elements is, q from 0 to 1. The shape is q's, then what is left of x's. NaN if any element is.
+/// The quantile of order q, from 0 to 1. The result's shape is q's followed by x's remaining dimensions. NaN if an element is NaN.
 Array quantile(Arg x, Arg q, Axis axis = none, QuantileOptions options = {});
 /// The same for q in hundredths, 0 to 100.
 Array percentile(Arg x, Arg q, Axis axis = none, QuantileOptions options = {});
@@ -131,7 +131,7 @@ Array array_equal(Arg a, Arg b);
 
 /// The angle of complex numbers, in radians; of real ones 0 or pi.
 Array angle(Arg z);
-/// Degrees in radians, and back.
+/// Converts degrees to radians; rad2deg is its inverse.
 Array deg2rad(Arg x);
 Array rad2deg(Arg x);
 
@@ -140,7 +140,7 @@ struct NanToNumOptions {
   std::optional<double> posinf = {};  ///< of infinity; absent: the largest number of the dtype
   std::optional<double> neginf = {};  ///< of -infinity; absent: the lowest
 };
-/// With finite numbers in place of NaN and infinities.
+/// x with finite numbers in place of NaN and infinities.
 Array nan_to_num(Arg x, NanToNumOptions options);
 inline Array nan_to_num(Arg x) { return nan_to_num(std::move(x), {}); }
 

@@ -1,4 +1,4 @@
-// Places the nodes of a directed graph without circles in layers, so that edges go down and few of them cross (Sugiyama's method).
+// Places the nodes of a directed acyclic graph in layers, so that edges go down and few of them cross (Sugiyama's method).
 // Internal.
 #pragma once
 #include <utility>
@@ -11,7 +11,7 @@ struct GraphNode {
   int layer = 0;        ///< given: edges go to higher layers
   double x = 0, y = 0;  ///< found: the middle of its upper side
 };
-/// An edge's way: the lower end of its first node, places between other nodes, the upper end of its last.
+/// An edge's route: the bottom of its first node, points between other nodes, the top of its last.
 struct GraphRoute {
   std::size_t from = 0, to = 0;
   std::vector<std::pair<double, double>> points;
@@ -21,7 +21,7 @@ struct GraphLayout {
   std::vector<GraphRoute> routes;
   double width = 0, height = 0;
 };
-/// Edges that begin at the same node share their ways as long as they can.
+/// Edges that begin at the same node share their routes as far as possible.
 GraphLayout lay_out_graph(std::vector<GraphNode> nodes, const std::vector<std::pair<std::size_t, std::size_t>>& edges);
 
 }  // namespace weft::detail

@@ -8,8 +8,8 @@
 
 namespace weft {
 
-/// Axes and what is drawn on them. A value: a copy is a picture of its own. What can't be drawn (a NaN, an infinity, a number that is not
-/// positive on a logarithmic axis, one beyond 1e300) leaves a gap; nothing at all to draw gives empty axes.
+/// Axes and the marks on them. A value type: copies are independent. Numbers that can't be drawn (NaN, infinity, a number that is not
+/// positive on a logarithmic axis or is beyond 1e300) leave a gap; without marks the axes are empty.
 ///
 ///     Plot p({.title = "training", .x_label = "step", .y_log = true});
 ///     p.line(steps, losses, {.label = "loss"});
@@ -28,9 +28,9 @@ class Plot {
   Plot& scatter(const PlotValues& x, const PlotValues& y, ScatterOptions options = {});
   /// A bar for each name. Several calls with the same names stand beside each other; other names are an Error.
   Plot& bars(const std::vector<std::string>& names, const PlotValues& heights, BarOptions options = {});
-  /// How many of the values, of any shape, are in each of some intervals of equal width; those that are not finite in none.
+  /// The numbers of values, in an array of any shape, in intervals of equal width. Values that are not finite are not counted.
   Plot& histogram(const PlotValues& values, HistogramOptions options = {});
-  /// What is between two curves.
+  /// Fills the area between two curves.
   Plot& band(const PlotValues& x, const PlotValues& low, const PlotValues& high, BandOptions options = {});
   /// Vertical lines from y - error to y + error.
   Plot& error_bars(const PlotValues& x, const PlotValues& y, const PlotValues& errors, LineOptions options = {});
@@ -39,9 +39,9 @@ class Plot {
   Plot& image(const Array& pixels, ImageOptions options = {}, SourceLoc loc = SourceLoc::here());
   /// A matrix as colored cells with a color bar, the first row at the top.
   Plot& heat_map(const PlotValues& matrix, HeatMapOptions options = {});
-  /// Words at a point.
+  /// Text at a point.
   Plot& text(double x, double y, const std::string& words, TextOptions options = {}, SourceLoc loc = SourceLoc::here());
-  /// A line across the axes at this height, or at this place.
+  /// A line across the axes at this y, or (vertical) at this x.
   Plot& horizontal(double y, RuleOptions options = {}, SourceLoc loc = SourceLoc::here());
   Plot& vertical(double x, RuleOptions options = {}, SourceLoc loc = SourceLoc::here());
 
@@ -61,7 +61,7 @@ class Plot {
   std::size_t colors_ = 0;
 };
 
-/// Several plots in rows, each as large as it says itself.
+/// Several plots in rows, each of its own size.
 class Figure {
  public:
   explicit Figure(std::vector<Plot> plots, FigureOptions options = {}, SourceLoc loc = SourceLoc::here());

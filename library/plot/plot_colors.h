@@ -9,7 +9,7 @@
 
 namespace weft {
 
-/// How numbers become colors.
+/// A map from numbers to colors.
 enum class ColorMap {
   sequential,  ///< from dark to light, by even steps of lightness
   diverging,   ///< blue below the middle, red above it
@@ -28,7 +28,7 @@ std::string hex(Rgb color);
 Rgb color_at(ColorMap map, double t);
 /// The color of the curve with this number, legible on white and on black.
 Rgb palette_color(std::size_t number);
-/// A color of a user's: a CSS name, #rgb, #rrggbb or a function such as rgb(1, 2, 3). Throws Error for what could not be one.
+/// Throws Error unless the text can be a color: a CSS name, #rgb, #rrggbb or a function such as rgb(1, 2, 3).
 void check_color(std::string_view color, SourceLoc loc);
 /// Whether black reads better than white on it.
 bool is_light(Rgb color);

@@ -13,7 +13,7 @@ struct Box {
   double height() const { return bottom - top; }
 };
 
-/// Where numbers are, and what is drawn on.
+/// The scales of both axes and the box that they span.
 struct Axes {
   Box box;
   Scale x, y;
@@ -24,7 +24,7 @@ void draw_plot(SvgWriter& out, const Plot& plot, double left, double top, double
 
 /// One mark. `number` of `count`: which of the marks of bars it is. The elements may reach beyond the box, which clips them.
 void draw_mark(SvgWriter& out, const PlotMark& mark, const Axes& axes, std::size_t number, std::size_t count);
-/// Points at which something is drawn, for the legend to keep clear of.
+/// Adds the points at which the mark is drawn, which the legend avoids.
 void note_places(const PlotMark& mark, const Axes& axes, std::vector<std::pair<double, double>>& places);
 /// What stands beside a mark's label in the legend: a piece 22 pixels wide, its middle at this height.
 void draw_sample(SvgWriter& out, const PlotMark& mark, double left, double middle);

@@ -1,4 +1,4 @@
-// What a Plot holds: one mark for each call. Internal.
+// The marks of a Plot: one for each call. Internal.
 #pragma once
 #include <string>
 #include <vector>
@@ -22,7 +22,7 @@ struct PlotMark {
   Marker marker = Marker::off;
   bool steps = false, horizontal = false, annotated = false, centered = false;
   std::optional<double> base = {};
-  // An image: its pixels, where it is, and how its colors come about.
+  // An image: its pixels, its position and its color map.
   Array pixels = {};  ///< [height, width, 4] of uint8
   std::int64_t height = 0, width = 0;
   PlotRange x_sides{0, 1}, y_sides{0, 1};

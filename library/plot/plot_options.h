@@ -10,15 +10,15 @@
 
 namespace weft {
 
-/// The color of text and axes. The ground is transparent.
+/// The color of text and axes. The background is transparent.
 enum class Theme {
-  automatic,  ///< dark on light, and light on dark where the reader's system asks for it
+  automatic,  ///< dark on light; light on dark if the viewer's system prefers it
   light,
   dark,
 };
 enum class LineStyle { solid, dashed, dotted };
 enum class Marker { off, circle, square, triangle, cross };
-/// Where the list of labels stands.
+/// The position of the legend.
 enum class Legend {
   automatic,  ///< in the corner where the fewest points are, or beside the axes where no corner is free
   off,
@@ -54,11 +54,11 @@ using PlotRange = std::pair<double, double>;
 struct PlotOptions {
   std::string title = {}, x_label = {}, y_label = {};
   bool x_log = false, y_log = false;                    ///< logarithmic axes; what is not positive is left out
-  std::optional<PlotRange> x_range = {}, y_range = {};  ///< absent: all that is drawn, and a little more
+  std::optional<PlotRange> x_range = {}, y_range = {};  ///< absent: the range of the data, with a margin
   int width = 520, height = 340;                        ///< of the whole picture, in pixels
   Legend legend = Legend::automatic;
   bool grid = true;
-  bool axes = true;           ///< false: no frame, ticks and labels, as for a picture among others
+  bool axes = true;           ///< false: no frame, ticks or labels
   bool equal_scales = false;  ///< a step along x looks as long as one along y
   Theme theme = Theme::automatic;
 };
@@ -88,12 +88,12 @@ struct BarOptions {
   bool horizontal = false;          ///< names stand one below the other
   bool annotated = false;           ///< each bar's number is at its end
   double width = 0.8;               ///< of the distance between the names
-  std::optional<double> base = {};  ///< where bars begin; absent: 0, or 1 on a logarithmic axis
+  std::optional<double> base = {};  ///< the value at which bars begin; absent: 0, or 1 on a logarithmic axis
 };
 /// Options of Plot::histogram.
 struct HistogramOptions {
   std::string label = {}, color = {};
-  int bins = 0;                         ///< 0: as many as Freedman and Diaconis's rule wants
+  int bins = 0;                         ///< 0: by the rule of Freedman and Diaconis
   std::optional<PlotRange> range = {};  ///< what is outside is not counted; absent: all
   bool density = false;                 ///< the area of all bars is 1
   double opacity = 0.7;

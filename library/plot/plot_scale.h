@@ -1,4 +1,4 @@
-// Axes: from numbers to places, and the numbers that are written beside an axis.
+// Scales from numbers to pixels, and the ticks and labels of an axis.
 #pragma once
 #include <string>
 #include <vector>
@@ -14,13 +14,13 @@ struct Extent {
   void add(double v, bool log);
 };
 
-/// Where a number is on an axis that runs from `from` to `to` pixels.
+/// The scale of an axis that runs from `from` to `to` pixels.
 class Scale {
  public:
   Scale() = default;
   Scale(double low, double high, bool log, double from, double to);
-  /// In pixels; NaN for what can't be drawn: what is not finite, beyond 1e300, or below 1e-300 on a logarithmic axis. Numbers far outside
-  /// give places far outside.
+  /// The position in pixels; NaN for numbers that can't be drawn: not finite, beyond 1e300, or below 1e-300 on a logarithmic axis. Numbers
+  /// outside of the range give positions outside.
   double operator()(double v) const;
   /// The number at a place from 0 to 1 between the ends.
   double at(double t) const;
@@ -33,7 +33,7 @@ class Scale {
   bool log_ = false;
 };
 
-/// The ends of an axis of what is drawn: with a margin of this part of it on both sides, and never of no length.
+/// The range of an axis for these numbers, with this fraction of it as a margin on both sides; never empty.
 PlotRange axis_range(const Extent& extent, bool log, double margin);
 
 /// Throws Error for a range whose ends are equal, not finite, or not positive where they must be. `what` names it in the message.
@@ -45,7 +45,7 @@ struct Tick {
 };
 struct Ticks {
   std::vector<Tick> ticks;
-  std::string factor;  ///< what all labels are to be multiplied by, such as `×10⁶`; empty: nothing
+  std::string factor;  ///< the common factor of all labels, such as `×10⁶`; empty: none
 };
 /// About `wanted` numbers that are easy to read, between the ends of the axis.
 Ticks ticks_of(const Scale& scale, int wanted);

@@ -10,9 +10,9 @@
 
 namespace weft::detail {
 
-/// Text as XML holds it: its own characters by their entities; bytes that are not UTF-8, and control characters, as U+FFFD.
+/// Text escaped for XML; bytes that are not UTF-8, and control characters, become U+FFFD.
 std::string escaped(std::string_view text);
-/// How wide a text is likely to be, in the units of the font's size.
+/// The estimated width of a text, in the units of the font's size.
 double text_width(std::string_view text, double size);
 /// A coordinate, with as few digits as show.
 std::string coordinate(double v);

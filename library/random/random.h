@@ -37,9 +37,9 @@ void split_key_into(const Arg& key, int n, Array* keys);
 /// Random numbers from explicit keys, bit for bit those of JAX 0.10 with its defaults (threefry2x32, jax_threefry_partitionable): a draw
 /// depends on its key, shape and dtype alone, and not on where, when or under which transform it is made.
 ///
-/// A key is a scalar array of the dtype key<fry>; an array of keys is indexed, stacked, mapped over and carried like any other, but not
-/// computed with (DTypeError). Use a key once: split it, or fold numbers into it. All samplers throw DTypeError for what is not a key, and
-/// ShapeError for more than one key (map over them with vmap) or parameters that don't broadcast to the shape.
+/// A key is a scalar array of the dtype key<fry>; an array of keys can be indexed, stacked, mapped over and carried like any other, but
+/// arithmetic on it is a DTypeError. Use a key once: split it, or fold numbers into it. All samplers throw DTypeError for an array that is
+/// not a key, and ShapeError for more than one key (map over them with vmap) or parameters that don't broadcast to the shape.
 namespace random {
 
 /// A key. A seed that doesn't fit into 32 bits fills both words of it.
@@ -53,7 +53,7 @@ Array key(T seed, SourceLoc loc = SourceLoc::here()) {
 Array key(const Array& seed, SourceLoc loc = SourceLoc::here());
 /// The uint32 words of keys, along a new last axis of size 2.
 Array key_data(Arg key);
-/// Keys of their words, which are uint32 along a last axis of size 2.
+/// Keys made of their words, which are uint32 along a last axis of size 2.
 Array wrap_key_data(Arg data);
 /// n new keys, or an array of them of any shape.
 Array split(Arg key, Shape n);
@@ -71,7 +71,7 @@ Array fold_in(Arg key, Arg data);
 /// Random bits: all values of an unsigned dtype, equally often.
 Array bits(Arg key, Shape shape, DType dtype = uint32);
 inline Array bits(Arg key) { return bits(std::move(key), {}); }
-/// In [minval, maxval), equally spaced.
+/// Uniformly distributed in [minval, maxval).
 Array uniform(Arg key, Shape shape, DType dtype = float32, Arg minval = 0., Arg maxval = 1.);
 inline Array uniform(Arg key) { return uniform(std::move(key), {}); }
 /// Normally distributed with mean 0 and variance 1; of a complex dtype, each part has variance 1/2.
@@ -87,7 +87,7 @@ Array permutation(Arg key, Arg x, int axis = 0, bool independent = false);
 
 struct ChoiceOptions {
   detail::NamedFields named = detail::NamedFields();
-  bool replace = true;          ///< whether the same one may be chosen again
+  bool replace = true;          ///< whether an element may be chosen more than once
   std::optional<Array> p = {};  ///< the probability of each, in one dimension; absent: all equal
   int axis = 0;                 ///< along which to choose
 };
@@ -134,17 +134,17 @@ Array rayleigh(Arg key, Arg scale, OptionalShape shape = none, DType dtype = flo
 Array triangular(Arg key, Arg left, Arg mode, Arg right, OptionalShape shape = none, DType dtype = float32);
 /// The number of trials, of success probability p, up to the first success.
 Array geometric(Arg key, Arg p, OptionalShape shape = none, DType dtype = int32);
-/// How many events happen where lam are expected.
+/// The number of events, of which lam are expected.
 Array poisson(Arg key, Arg lam, OptionalShape shape = none, DType dtype = int32);
 /// The number of successes in n trials of success probability p. NaN where n or p is negative or NaN.
 Array binomial(Arg key, Arg n, Arg p, OptionalShape shape = none, DType dtype = float32);
-/// How often each outcome happens in n trials; their probabilities stand along p's last axis, which is the result's. n has the shape in
-/// front of it.
+/// The number of times that each outcome occurs in n trials; the last axis of p, and of the result, is over outcomes. n has p's other
+/// axes.
 Array multinomial(Arg key, Arg n, Arg p, OptionalShape shape = none, DType dtype = float32);
 
 /// Density proportional to exp(-abs(x)^p).
 Array generalized_normal(Arg key, Arg p, Shape shape = {}, DType dtype = float32);
-/// Points of `shape`, of d coordinates along a new last axis, equally distributed in the unit ball of the p-norm.
+/// An array of `shape` of points, with d coordinates along a new last axis, uniformly distributed in the unit ball of the p-norm.
 Array ball(Arg key, Int d, Arg p = 2., Shape shape = {}, DType dtype = float32);
 /// The ratio of two chi-square variates, each divided by its degrees of freedom.
 Array f(Arg key, Arg dfnum, Arg dfden, OptionalShape shape = none, DType dtype = float32);
@@ -159,7 +159,7 @@ struct MultivariateNormalOptions {
 /// Vectors with this mean and covariance along the last axis; `shape` is that in front of it.
 Array multivariate_normal(Arg key, Arg mean, Arg cov, OptionalShape shape = none, DType dtype = float32,
                           MultivariateNormalOptions options = {});
-/// Matrices of shape + (n, m) with orthonormal columns (rows, if n < m), without a preferred direction. m = 0 stands for n.
+/// Matrices of shape + (n, m) with orthonormal columns (rows, if n < m), uniformly distributed (Haar measure). m = 0 stands for n.
 Array orthogonal(Arg key, Int n, Shape shape = {}, DType dtype = float32, Int m = 0);
 
 // Distributions without parameters.

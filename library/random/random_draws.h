@@ -1,4 +1,4 @@
-// What the samplers share: checks of their arguments, and the draws that others are made of. The draws take one key that is checked
+// Shared code of the samplers: checks of arguments, and the basic draws, which take one key that is checked
 // already.
 #pragma once
 #include <functional>
@@ -8,8 +8,8 @@
 
 namespace weft::detail {
 
-/// The sampler's key. Throws DTypeError if it is none, ShapeError if it is an array of keys, and, with config.debug_key_reuse, Error if it
-/// was used before.
+/// The sampler's key. Throws DTypeError if it is not a key, ShapeError if it is an array of keys, and, with config.debug_key_reuse, Error
+/// if it was used before.
 Array sampling_key(const Arg& key, const char* sampler);
 /// Throws DTypeError unless the dtype is floating.
 void check_floating(DType dtype, const char* sampler, SourceLoc loc);
@@ -38,7 +38,7 @@ Array draw_exponential(const Array& key, const Shape& shape, DType dtype, Source
 Array draw_gumbel(const Array& key, const Shape& shape, DType dtype, SourceLoc loc);
 /// 0 to n - 1 for any n, or an array's elements, shuffled along an axis.
 Array shuffle(const Array& key, const Array& x, int axis, SourceLoc loc);
-/// n keys of one.
+/// Splits a key into n keys.
 std::vector<Array> split_key(const Array& key, int n, SourceLoc loc);
 
 }  // namespace weft::detail

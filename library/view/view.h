@@ -9,12 +9,11 @@ namespace weft {
 
 /// Options of to_html.
 struct ViewOptions {
-  std::string title = {};  ///< empty: the function's name
-  bool measured = true;    ///< with arrays that have values the compiled program is run some times, and each of its steps timed
-  std::string source_folder =
-      {};               ///< where the compiler was run, for lines of files that it names relative to that; empty: the working folder
-  bool sources = true;  ///< the lines of the user's files that the program comes from are on the page, where the files can be read
-  bool code = true;     ///< the kernels' LLVM code and assembly are on the page
+  std::string title = {};          ///< empty: the function's name
+  bool measured = true;            ///< if the arguments are concrete, the compiled program is run and each of its steps is timed
+  std::string source_folder = {};  ///< the folder in which the compiler ran, for relative paths of source files; empty: the working folder
+  bool sources = true;             ///< the page shows the user's source lines that the program comes from, where the files can be read
+  bool code = true;                ///< the page shows the kernels' LLVM IR and assembly
 };
 
 namespace detail {
@@ -39,11 +38,11 @@ class ToHtml : public Callable<ToHtml<F>> {
 
 }  // namespace detail
 
-/// `to_html(f)(x, ...)`: a page that shows the program which f is for these arguments (arrays, or ShapeDtypeStructs): as it was traced,
-/// before and after each transform and pass, and what it is compiled to. Equations are linked to the user's lines, to the kernels that
-/// compute them, and to these kernels' loops, LLVM code and assembly; sizes and expected costs stand beside them, the times of the steps as
-/// colors, and pictures of where sharded arrays are. The page is one file that needs nothing else; it is a std::string. A program with
-/// callbacks is not run.
+/// `to_html(f)(x, ...)`: a page that shows the program of f for these arguments (arrays, or ShapeDtypeStructs): as traced, before
+/// and after each transform and pass, and as compiled. Equations are linked to the user's lines, to the kernels that compute
+/// them, and to these kernels' loops, LLVM IR and assembly, with sizes and estimated costs, the times of steps as colors, and
+/// pictures of the shardings. The page is one self-contained file, returned as a std::string. A program with callbacks is not
+/// run.
 template <class F = UnaryFunction>
 detail::ToHtml<F> to_html(F f, ViewOptions options = {}) {
   return {std::move(f), std::move(options)};

@@ -1,4 +1,4 @@
-// What a page is made from, as JSON. Internal.
+// The data of a page, as JSON. Internal.
 #pragma once
 #include <map>
 #include <string>
@@ -10,9 +10,9 @@
 
 namespace weft::detail {
 
-/// A string of JSON that may also be in a script on a page.
+/// A JSON string that is also safe inside a script element.
 std::string json_text(std::string_view s);
-/// A number of JSON, null where it is not finite.
+/// A JSON number; null if it is not finite.
 std::string json_number(double v);
 
 /// The files that equations come from, numbered in the order in which they are met.
@@ -20,7 +20,7 @@ class SourceFiles {
  public:
   /// `[file, line]`, or null.
   std::string json(SourceLoc loc);
-  /// The files with the lines that were asked for and those around them: `[{path, lines: {number: text}}, ...]`. What can't be read has no
+  /// The files, with the lines asked for and their surroundings: `[{path, lines: {number: text}}, ...]`. A file that can't be read has no
   /// lines. `read`: whether to read any; relative paths begin in the folder.
   std::string json_of_all(bool read, const std::string& folder) const;
 

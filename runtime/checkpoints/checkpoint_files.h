@@ -13,17 +13,17 @@ std::vector<Array> load_leaves(const std::string& folder, const std::vector<std:
 }  // namespace detail
 
 /// Writes the arrays of a tree into a folder, in place of what was saved there before. Each process writes the parts that it has; all
-/// processes call it, and see one file system. What was saved before stays whole until the new is, checksums included: a process that is
-/// killed at any moment leaves one of the two. An array that is each process's own must be the same in all. Throws IoError where something
-/// can't be written, DistributedError if another process fails meanwhile.
+/// processes call it, and see one file system. The earlier save is removed only when the new one is complete, checksums included: a process
+/// that is killed at any moment leaves one of the two whole. An array that is not global must be the same in all processes. Throws IoError
+/// if a file can't be written, DistributedError if another process fails.
 template <class T>
 void save_checkpoint(const std::string& folder, const T& tree, SourceLoc loc = SourceLoc::here()) {
   const auto arrays = detail::to_traced(tree);
   detail::save_leaves(folder, detail::leaf_paths(detail::skeleton_of(arrays)), detail::leaves_of(arrays), loc);
 }
-/// The tree that save_checkpoint wrote, with the structure, shapes and dtypes of `like`; each array is where that of `like` is, on any
-/// mesh and any number of processes. Arrays of `like` may be abstract (ShapeDtypeStruct). Throws IoError if there is none, if it is of
-/// another structure, or if its bytes are not those that were written.
+/// The tree that save_checkpoint wrote, with the structure, shapes and dtypes of `like`; each array gets the placement of its counterpart
+/// in `like`; the mesh and the number of processes may differ from those that saved. Arrays of `like` may be abstract (ShapeDtypeStruct).
+/// Throws IoError if there is no checkpoint, if its structure differs, or if its checksums are wrong.
 template <class T>
 detail::traced_t<T> load_checkpoint(const std::string& folder, const T& like, SourceLoc loc = SourceLoc::here()) {
   const auto arrays = detail::to_traced(like);

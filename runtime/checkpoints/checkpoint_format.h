@@ -2,8 +2,8 @@
 //     current                 one line: the name of the subfolder that holds the last whole checkpoint; replaced in one step
 //     save-000003/manifest    the leaves, and how many processes wrote parts; until the rest is written, only that this is weft's
 //     save-000003/parts-0     where the parts that process 0 wrote are in data-0, with their checksums
-//     save-000003/data-0
-// Whoever reads one trusts nothing in it: whatever does not fit is an IoError that names the file and what is wrong with it.
+// save-000003/data-0 Readers validate everything: whatever does not fit is an IoError that names the file and what is wrong with
+// it.
 #pragma once
 #include <optional>
 #include <span>
@@ -16,21 +16,21 @@
 
 namespace weft::detail {
 
-/// The subfolders.
+/// The kind of the subfolders, for the helper that deletes folders.
 extern const OwnKind kCheckpointFolder;
 inline constexpr std::string_view kUnfinishedManifest = "weft checkpoint 1, unfinished\n";
 
-/// 3 for save-000003; none: it is no such name.
+/// The number in a subfolder's name: 3 for save-000003; nothing for any other name.
 std::optional<std::int64_t> save_number(std::string_view name);
 std::string save_name(std::int64_t number);
 /// The subfolder that `current` names; empty if there is none.
 std::string current_of(const std::string& folder, SourceLoc loc);
 
 std::uint32_t checksum(const void* data, std::size_t bytes);
-/// A text with the checksum of it in one more line.
+/// The text, followed by a line with its checksum.
 std::string sealed(const std::string& text);
 
-/// Part of a leaf as it is in a file.
+/// Where a part of a leaf is: its box in the array, and its place in a data file.
 struct StoredPart {
   std::vector<std::int64_t> start;
   Shape block;
@@ -41,7 +41,7 @@ struct StoredPart {
 /// A line of parts-N.
 std::string part_line(std::size_t leaf, const StoredPart& p);
 std::string manifest_text(const std::vector<std::string>& paths, const std::vector<Array>& leaves, int processes);
-/// The parts of each leaf, which are those of the tree that is to be filled: blocks of one size, which cover it, each place once.
+/// The stored parts of each leaf of the tree to be loaded, checked to be blocks of one size that cover the leaf, each element once.
 std::vector<std::vector<StoredPart>> read_parts(const std::string& source, const std::vector<std::string>& paths,
                                                 const std::vector<Array>& like, SourceLoc loc);
 

@@ -1,5 +1,5 @@
-// Memory of the host devices. All host devices share one machine's memory, so blocks are recycled among them; what each holds is counted
-// apart.
+// The caching allocator of the host devices. Host devices share one machine's memory, so blocks are recycled among them; the bytes in use
+// are counted for each device.
 #pragma once
 #include <cstddef>
 #include <cstdint>
@@ -12,7 +12,7 @@ inline constexpr std::size_t kBufferAlignment = 64;
 /// recycled: first by the thread (small ones), then by the process. Large blocks are backed by huge pages where the system has them.
 /// Throws DeviceError if there is no memory.
 void* allocate_host(std::size_t bytes, int device);
-/// Gives a block back. `bytes` and `device` are those it was allocated with.
+/// Frees a block; `bytes` and `device` are those it was allocated with.
 void release_host(void* p, std::size_t bytes, int device) noexcept;
 
 struct AllocatorStats {
@@ -21,7 +21,7 @@ struct AllocatorStats {
 AllocatorStats host_allocator_stats(int device);
 /// Bytes of free blocks that are kept for reuse.
 std::int64_t host_cached_bytes();
-/// Returns free blocks larger than a page's worth of small ones to the system.
+/// Returns cached blocks to the system, except small ones.
 void trim_host_cache();
 /// The machine's memory, or the container's part of it.
 std::int64_t host_memory_limit();

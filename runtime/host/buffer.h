@@ -23,7 +23,7 @@ class HostBuffer final : public Buffer {
   int device_;
 };
 
-/// Memory that someone else owns: a part of another buffer, the same memory as another host device sees it, or a caller's.
+/// Memory that another object owns: a view of another buffer, also for another host device, or memory of the caller.
 class BorrowedBuffer final : public Buffer {
  public:
   /// A view of `bytes` bytes of another buffer, kept alive by this one.
@@ -40,10 +40,10 @@ class BorrowedBuffer final : public Buffer {
   int device_id() const override { return device_; }
   bool on_host() const override { return true; }
   bool exclusive() const override { return false; }
-  /// The buffer that this one is the whole of; null for a part of one, or foreign memory.
+  /// The owner, if this is a view of all of it; null for a view of a part, and for foreign memory.
   Ref<Buffer> whole_owner() const { return owner_ && owner_->data() == data_ && owner_->bytes() == bytes_ ? owner_ : Ref<Buffer>(); }
 
-  /// What it is a view of, taken out and put back by whoever holds the only handle to this buffer; null for foreign memory.
+  /// Moves the owner out, to be put back later; only for the holder of the only handle to this buffer. Null for foreign memory.
   Ref<Buffer> take_owner() { return std::move(owner_); }
   void put_owner(Ref<Buffer> owner) { owner_ = std::move(owner); }
 
@@ -56,7 +56,7 @@ class BorrowedBuffer final : public Buffer {
   void* context_ = nullptr;
 };
 
-/// The elements of a concrete array or a literal that is in one place on the host. Throws Error for an array of another kind.
+/// The elements of a concrete array in one buffer of the host, or of a literal. Throws Error for any other array.
 const void* host_data(const Array& x);
 /// An uncommitted concrete array over the buffer.
 Array wrap_buffer(const Aval& aval, Ref<Buffer> buffer);

@@ -1,5 +1,5 @@
 // The engine that executes a collective between the devices of a mesh: the process itself for its own host devices, several processes over
-// a transport, or a vendor's library. It is chosen by where the devices are, when a program is made.
+// a transport, or a vendor's library. It is chosen when a program is compiled, by where the devices are.
 #pragma once
 #include <memory>
 #include <string_view>
@@ -8,23 +8,23 @@
 
 namespace weft::detail {
 
-/// A collective that goes on by itself. Its end is waited for when it is destroyed.
+/// A collective in progress. The destructor waits for its end.
 class StartedCollective {
  public:
   virtual ~StartedCollective() = default;
-  /// Returns when it has ended; out[k] is what the device at position k gets. Throws DistributedError as run() does.
+  /// Waits for the end; out[k] is the result of the device at position k. Throws DistributedError as run() does.
   virtual void wait(std::span<Ref<Buffer>> out) = 0;
 };
 
-/// A collective that its engine has made ready: channels open, messages laid out.
+/// A prepared collective: its channels are open and its messages are laid out.
 class ReadyCollective {
  public:
   virtual ~ReadyCollective() = default;
-  /// in[k] is what the device at position k has, out[k] what it gets; both null for a device of another process. Returns when `out` may be
-  /// used on the devices. All processes whose devices are in the mesh call it, in one order. Throws DistributedError if one of them fails
-  /// or stays away.
+  /// in[k] is the operand of the device at position k, out[k] its result; both null for a device of another process. Returns when `out` may
+  /// be used on the devices. All processes that have devices in the mesh call it, in the same order. Throws DistributedError if one of them
+  /// fails or does not call it in time.
   virtual void run(std::span<const Ref<Buffer>> in, std::span<Ref<Buffer>> out) = 0;
-  /// Begins it, after all that were started before; of an engine that overlaps.
+  /// Starts the collective, to run after those started before. Only for engines that overlap.
   virtual std::unique_ptr<StartedCollective> start(std::span<const Ref<Buffer>> in);
 };
 
@@ -33,7 +33,7 @@ class CollectiveEngine {
   virtual ~CollectiveEngine() = default;
   /// "in-process", "mpi", ...
   virtual std::string_view name() const = 0;
-  /// Whether its collectives, once started, go on beside what the processors compute.
+  /// Whether its collectives, once started, overlap with computation.
   virtual bool overlaps() const { return false; }
   /// `device_ids` are those of the mesh's positions, `mesh_shape` the sizes of its axes. All processes make their collectives ready in one
   /// order.

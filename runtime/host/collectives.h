@@ -1,5 +1,5 @@
-// Collectives, and how the devices of this process execute them: as joins of their buffers. The devices share the host's memory, so
-// what several devices receive alike is one buffer.
+// Collectives, and how the devices of one process execute them: by combining their buffers. Host devices share memory, so equal results of
+// several devices are one buffer.
 #pragma once
 #include <span>
 #include <string>
@@ -25,21 +25,21 @@ struct CollectivePlan {
 CollectivePlan plan_collective(const Primitive& op, const ParamsBase& params, const Aval& in, const Aval& out,
                                const std::vector<std::vector<int>>& groups, SourceLoc loc = {});
 
-/// Joins: in[k] is what the device at position k has, out[k] what it gets; `device_ids` are those of the positions. Of GPUs some may be
-/// other processes', where in[k] is null. Sums are taken in the
-/// order of a balanced tree over the group, so that results depend neither on threads nor on processes.
+/// Executes the collective: in[k] is the operand of the device at position k, out[k] its result; `device_ids` are those of the positions.
+/// GPUs may belong to other processes; in[k] is null for those. Sums are taken in the order of a balanced tree over the group, so that
+/// results depend neither on threads nor on processes.
 void run_collective(const CollectivePlan& plan, std::span<const Ref<Buffer>> in, std::span<Ref<Buffer>> out,
                     std::span<const int> device_ids);
 
-/// What has been joined since the process began.
+/// Counts of the collectives executed since the process began.
 struct CollectiveCounters {
   std::int64_t calls = 0;        ///< collectives run
-  std::int64_t bytes_moved = 0;  ///< that devices gave to others
+  std::int64_t bytes_moved = 0;  ///< sent from one device to another
 };
 CollectiveCounters collective_counters();
-/// Adds one to them.
+/// Counts one collective.
 void count_collective(std::int64_t bytes_moved);
-/// The same, for callers that take turns: one thread at a time.
+/// The same without atomic operations, for callers that are one thread at a time.
 void count_collective_in_turn(std::int64_t bytes_moved);
 
 }  // namespace weft::detail

@@ -14,15 +14,15 @@ namespace weft {
 struct MemoryStats {
   std::int64_t bytes_in_use = 0;       ///< by arrays and temporaries now
   std::int64_t peak_bytes_in_use = 0;  ///< the most so far
-  std::int64_t bytes_limit = 0;        ///< what there is at all
+  std::int64_t bytes_limit = 0;        ///< the memory that the device has
 };
 
 /// One device: a copyable handle. Prints as `cpu:0`.
 class Device {
  public:
-  /// Differs from that of every other device, of whatever platform; the host's come first.
+  /// Unique among all devices of all platforms; host devices come first.
   int id() const { return id_; }
-  /// What hardware it is, e.g. the processor's model name.
+  /// The hardware, e.g. the processor's model name.
   std::string kind() const;
   /// "cpu" or "cuda".
   std::string platform() const;
@@ -39,13 +39,13 @@ class Device {
   int id_;
 };
 
-/// A platform's; by default `cuda` if there is a GPU, else `cpu`, or WEFT_PLATFORM's (jax.devices). Throws DeviceError if it isn't there.
+/// A platform's devices (jax.devices); by default WEFT_PLATFORM's, else `cuda` or `cpu`. Throws DeviceError if it has none.
 std::vector<Device> devices(std::string_view platform = {}, SourceLoc loc = SourceLoc::here());
-/// Those that this process drives.
+/// The devices of a platform that this process drives (jax.local_devices).
 std::vector<Device> local_devices(std::string_view platform = {}, SourceLoc loc = SourceLoc::here());
 int device_count(std::string_view platform = {});
 int local_device_count(std::string_view platform = {});
-/// This process's number, and how many there are.
+/// The number of this process, and the number of processes (jax.process_index, jax.process_count).
 int process_index();
 int process_count();
 
@@ -64,7 +64,7 @@ class [[nodiscard]] Scope {
   void (*restore_)(std::intptr_t);
   std::intptr_t saved_;
 };
-/// Uncommitted arrays are made, and operations on them run, on this device; for this thread.
+/// Where this thread makes uncommitted arrays and runs operations on them (jax.default_device).
 Scope default_device(Device device);
 
 namespace detail {

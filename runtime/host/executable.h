@@ -13,7 +13,7 @@ namespace weft {
 /// What a compiled function is expected to cost.
 struct CostAnalysis {
   double flops = 0;           ///< floating-point operations, a fused multiply-add counted as two
-  double bytes_accessed = 0;  ///< read and written by its kernels
+  double bytes_accessed = 0;  ///< bytes that its kernels read and write
 };
 /// Memory of one call, known before it runs.
 struct MemoryAnalysis {
@@ -28,13 +28,13 @@ struct CompileOptions {
   std::vector<bool> donated = {};  ///< for each input (constants not counted): its buffer may be reused for outputs; empty: none
 };
 
-/// What an object file is to hold.
+/// A request to export an object file: the functions that it is to hold.
 struct ObjectRequest {
   /// A C function `int name(const void* const* inputs, void* const* outputs)` for a program.
   struct Entry {
-    std::string name, about;  ///< and what it computes, for the header
+    std::string name, about;  ///< the C function, and a description of it for the header
     Jaxpr program;
-    std::vector<std::string> inputs, outputs;  ///< what they are called in the header, one word of C each
+    std::vector<std::string> inputs, outputs;  ///< names in the header, each a C identifier
   };
   std::string name;  ///< of the file
   std::vector<Entry> entries;
@@ -47,9 +47,9 @@ struct Object {
 /// A compiled program for one device of a backend. Thread-safe: may be called by any number of threads at once.
 class Executable : public RefCounted {
  public:
-  /// Runs on concrete arrays (or literals) of just the program's input types, on the device with the given id (position in devices()).
+  /// Runs on concrete arrays (or literals) of exactly the program's input types, on the device with the given id.
   virtual std::vector<Array> call(std::span<const Array> inputs, int device) = 0;
-  /// Whether call() takes arrays wherever they are, also sharded ones, and `device` is where what is not mapped runs.
+  /// Whether call() takes arrays of any placement, also sharded ones; what is not mapped then runs on `device`.
   virtual bool takes_placed() const { return false; }
   /// "jaxpr" (after simplification), "kernels", "llvm", "asm".
   virtual std::string as_text(std::string_view form) const = 0;

@@ -1,4 +1,4 @@
-// Which of a machine's GPUs a process drives, where several processes run one program.
+// Chooses the GPUs of a machine that a process drives, where several processes run one program.
 #pragma once
 #include <vector>
 
@@ -6,9 +6,9 @@
 
 namespace weft::detail {
 
-/// Of `found`: those that WEFT_LOCAL_DEVICE_IDS lists; else, where a launcher started several processes on each machine (`launched`) and
-/// says which of them this is, the one of that number, as JAX has it; else all. One that alone is visible is taken by everybody: launchers
-/// can show each process another one. Throws DeviceError for a number that there is not.
+/// The positions, among `found` GPUs, of those that WEFT_LOCAL_DEVICE_IDS lists; else, if a launcher started several processes on each
+/// machine (`launched`) and gives this one's local rank, the GPU of that number, as in JAX; else all. A single visible GPU is always used,
+/// since launchers can make a different one visible to each process. Throws DeviceError for a number out of range.
 std::vector<int> local_accelerators(int found, bool launched, SourceLoc loc);
 
 }  // namespace weft::detail

@@ -6,8 +6,8 @@
 
 namespace weft::detail {
 
-/// Throws Error, with the operation, the element and the line, if a result has a NaN or an infinity that no operand has; of elementwise
-/// operations, at the same element.
+/// Throws Error, with the operation, the element and the line, if a result has a NaN or an infinity and no operand does; for elementwise
+/// operations the operands' same element is examined.
 void check_made_finite(const Primitive& op, std::span<const HostTensor> in, std::span<const HostTensor> out, SourceLoc loc);
 
 }  // namespace weft::detail

@@ -1,7 +1,7 @@
 // Objects that threads use without counting references while others may drop them: hazard pointers.
 //
-// A reader pins what a shared pointer refers to for a scope: two plain stores of its own thread. Who takes an object from where readers
-// find it retires it: it lives on until no thread has it pinned.
+// A reader pins what a shared pointer refers to for a scope: two plain stores of its own thread. A writer that replaces the shared pointer
+// retires the old object, which lives until no thread has it pinned.
 #pragma once
 #include <atomic>
 
@@ -9,7 +9,7 @@
 
 namespace weft::detail {
 
-/// The object that the pointer refers to, kept for this scope; null where the pointer is, or where the thread has pinned too many already.
+/// Pins the object that the pointer refers to for this scope. Null if the pointer is null, or if the thread has too many objects pinned.
 class [[nodiscard]] PinnedObject {
  public:
   explicit PinnedObject(const std::atomic<RefCounted*>& pointer);
@@ -23,9 +23,9 @@ class [[nodiscard]] PinnedObject {
   RefCounted* object_ = nullptr;
 };
 
-/// Drops it once it is pinned by nobody: at once, or when something is retired later. No shared pointer may refer to it any more.
+/// Drops the object once no thread has it pinned: at once, or when another one is retired later. No shared pointer may refer to it.
 void retire(Ref<RefCounted> object);
-/// Drops what was retired and is pinned by nobody any more: for an owner's end, behind which nothing may come that retires.
+/// Drops the retired objects that no thread has pinned: for the end of an owner after which nothing else may be retired.
 void drop_retired();
 
 }  // namespace weft::detail

@@ -2,8 +2,8 @@
 //
 // What weft keeps for the process is never destroyed (core/base/process_wide.h), so its own part works until the last instruction: in exit
 // handlers, in destructors of static objects, in threads that nobody waits for. The libraries that weft calls (LLVM, oneDNN, OpenBLAS) do
-// destroy theirs, and a thread that is inside of one then reads memory that is gone. One handler comes before that. It is registered when
-// weft is loaded, hence runs after all that the program registered later, and in this order
+// destroy theirs, and a thread that is inside of one then reads memory that is gone. One exit handler runs before those destructors. It is
+// registered when weft is loaded, so it runs after the handlers that the program registered later. In this order, it
 //
 //  1. ends the background work: what is to be done soon has a fifth of a second, the rest is dropped;
 //  2. closes the libraries: a thread that enters or leaves one is held until the process is gone, which is soon;
@@ -17,8 +17,8 @@
 
 namespace weft::detail {
 
-/// The scope of calls of other libraries, also of those that a parallel loop makes for it. Where the libraries are closed it holds the
-/// thread, and throws Error in the one that ends the process.
+/// The scope of calls of other libraries, also of those that a parallel loop makes for it. Once the libraries are closed, it blocks the
+/// thread; in the thread that ends the process it throws Error.
 class [[nodiscard]] LibraryUse {
  public:
   LibraryUse();
@@ -27,20 +27,20 @@ class [[nodiscard]] LibraryUse {
   LibraryUse& operator=(const LibraryUse&) = delete;
 };
 
-/// Whether the libraries are closed: what is under way in one is to come to an end.
+/// Whether the libraries are closed: work inside of one should stop.
 bool process_has_ended();
-/// Where work was given up for that: holds the thread, whatever it is inside of, as an exception might be one that nobody expects. Returns
-/// where the process has not ended, and in the thread that ends it.
+/// Blocks a thread whose work was abandoned because the process has ended, since an exception might meet code that does not expect one.
+/// Returns if the process has not ended, and in the thread that ends it.
 void hold_if_ended();
 
-/// To be called when the libraries have been loaded and have made what they will destroy: the handler is registered.
+/// Registers the handler. Must be called after the libraries have been loaded and have constructed the objects that they destroy at exit.
 void watch_process_end();
 
-/// What any thread has written before is seen here afterwards, and what was written here is seen by all threads: they themselves need no
-/// barrier.
+/// A memory barrier for all threads of the process (membarrier): earlier writes of any thread are visible here, and earlier writes here are
+/// visible to all threads, without barriers of their own.
 void synchronise_threads();
 
-/// Has this called when the process ends, before the libraries are closed. One at most.
+/// Registers a function that is called when the process ends, before the libraries are closed. There is at most one.
 void at_process_end(void (*finish)());
 
 /// The process-wide locks in the order in which a thread may take them, and a fork does: one is never taken while a later one is held.

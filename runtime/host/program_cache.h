@@ -1,5 +1,5 @@
-// The cache of compiled programs by their content, so that the same program is compiled once however often it is made again: a gradient
-// that is traced at each call, a function that is jitted in a loop.
+// The cache of compiled programs, keyed by their content, so that a program that is traced again (a gradient at each call, a function that
+// is jitted in a loop) is compiled only once.
 #pragma once
 #include "weft/runtime/host/executable.h"
 
@@ -9,7 +9,7 @@ namespace weft::detail {
 /// values are part of the code. Thread-safe; several threads that ask for one program compile it once.
 Ref<Executable> cached_executable(std::string_view platform, const Jaxpr& j, const CompileOptions& options);
 
-/// The same where it was compiled before; null: it wasn't, or is no more in the cache.
+/// The same if it is in the cache, else null.
 Ref<Executable> known_executable(std::string_view platform, const Jaxpr& j);
 
 }  // namespace weft::detail

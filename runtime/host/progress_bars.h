@@ -1,7 +1,7 @@
-// The lines that tell how far loops are, on stderr: bars that move where that is a terminal, now and then a whole line where it isn't.
+// Progress of loops on stderr: moving bars if that is a terminal, otherwise a whole line from time to time.
 //
-// On a terminal the bars are at the bottom, and the cursor at the beginning of the first: what anybody else prints begins there, on a
-// line of its own. All bars are drawn by one write.
+// On a terminal the bars are at the bottom, with the cursor at the beginning of the first: other output begins there, on a line of its own.
+// All bars are drawn by one write.
 #pragma once
 #include <cstdint>
 #include <string>
@@ -10,27 +10,27 @@
 
 namespace weft::detail {
 
-/// A loop of somebody's. Thread-safe.
+/// The progress of one loop. Thread-safe.
 struct ProgressBar : RefCounted {};
 
-/// Whether anything is to be told: not where WEFT_PROGRESS is 0 or off. `lines` and `bars` there choose how, whatever stderr is. Throws
-/// Error for another text.
+/// Whether progress is shown: not if WEFT_PROGRESS is 0 or off. Its values `lines` and `bars` choose the form, whatever stderr is. Throws
+/// Error for any other value.
 bool progress_is_on();
-/// `total`: of how many steps; negative: nobody knows. Null where nothing is to be told.
+/// `total`: the number of steps, negative if unknown. Null if progress is switched off.
 Ref<ProgressBar> begin_progress(const std::string& name, std::int64_t total);
-/// So many more steps are done.
+/// Adds `steps` to the steps that are done.
 void advance_progress(ProgressBar& bar, std::int64_t steps = 1) noexcept;
-/// The loop is over, at its end or (`complete` false) before. What is told of it stays on the screen.
+/// Ends the bar of a loop that ran to its end or (`complete` false) was left before it. Its last line stays on the screen.
 void end_progress(ProgressBar& bar, bool complete) noexcept;
 
-/// While a loop's body is traced: how many steps the loop will have.
+/// A scope that states the number of steps of the loop whose body is being traced.
 class [[nodiscard]] LoopSteps {
  public:
   explicit LoopSteps(std::int64_t steps);
   ~LoopSteps();
   LoopSteps(const LoopSteps&) = delete;
   LoopSteps& operator=(const LoopSteps&) = delete;
-  /// The number of the innermost loop that this thread traces; -1 where that is not known.
+  /// The number of steps of the innermost loop that this thread is tracing; -1 if unknown.
   static std::int64_t current();
 
  private:

@@ -1,4 +1,4 @@
-// Objects by key, the most recently used one in front, so that the least recently used one can be dropped. The caller holds a
+// An LRU cache: objects by key, the most recently used one first. The caller holds a
 // lock.
 #pragma once
 #include <cstddef>
@@ -14,7 +14,7 @@ namespace weft::detail {
 template <class T>
 class RecentlyUsed {
  public:
-  /// The one of this hash that is wanted, which moves to the front; null: there is none.
+  /// The object with this hash that satisfies the predicate; it becomes the most recently used. Null if there is none.
   template <class F>
   Ref<T> find(std::size_t hash, F&& wanted) {
     const auto [begin, end] = index_.equal_range(hash);
@@ -41,7 +41,7 @@ class RecentlyUsed {
         return;
       }
   }
-  /// Takes out the one that was not asked for longest, of those that may go, if there are more than `most`; null: there aren't.
+  /// If there are more than `most` objects, removes the least recently used one that may be removed; else null.
   template <class F>
   Ref<T> take_oldest(std::size_t most, F&& may_go) {
     if (list_.size() <= most) return {};
@@ -50,7 +50,7 @@ class RecentlyUsed {
     return {};
   }
   std::size_t size() const { return list_.size(); }
-  /// Calls f for each, in no order that means anything.
+  /// Calls f for each object, in unspecified order.
   template <class F>
   void each(F&& f) const {
     for (const Item& item : list_) f(*item.object);

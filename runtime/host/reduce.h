@@ -11,7 +11,7 @@
 
 namespace weft::detail {
 
-/// In what order operands are reduced, as a program for a stack: an index pushes that operand, kMerge combines the two on top.
+/// The order in which operands are reduced, as a program for a stack machine: an index pushes that operand, kMerge combines the two on top.
 struct ReductionOrder {
   static constexpr int kMerge = -1;
   std::vector<int> program;
@@ -19,26 +19,26 @@ struct ReductionOrder {
 /// The balanced tree over n operands: the left part of a node has the largest power of two that is less than its size.
 ReductionOrder balanced_order(int n);
 
-/// A subtree whose operands all have one owner.
+/// A subtree of the reduction whose operands belong to one owner.
 struct PartialReduction {
   int owner;
   int begin, end;
 };
-/// The largest such subtrees of the balanced tree, in order, and how they are reduced into the whole.
+/// The largest such subtrees of the balanced tree, in order, and the order in which their results are reduced.
 struct SplitReduction {
   std::vector<PartialReduction> parts;
   ReductionOrder order;
 };
 SplitReduction split_reduction(std::span<const int> owners);
 
-/// The dtype in which parts of a reduction are kept: that of the operands, float32 for the half types, which are rounded once, at the end.
+/// The dtype of partial results: that of the operands, but float32 for 16-bit floats, which are rounded once, at the end.
 DType partial_dtype(DType dtype);
 /// out[i] = a[i] reduced with b[i], for i in [0, n).
 using CombineTwo = void (*)(const void* a, const void* b, void* out, std::int64_t n);
-/// What combines two operands into a third of their dtype; null for the half types, whose sums are kept as float32.
+/// The function that combines two operands into a third of their dtype; null for 16-bit floats, whose sums are kept as float32.
 CombineTwo combine_two(Combiner what, DType dtype);
-/// Elements begin..end of the sources, reduced into target, which has the same positions. Both dtypes are the operands' or its
-/// partial_dtype(). The dtype of the operands says what a sum means.
+/// Reduces elements begin..end of the sources into the same elements of the target. Sources and target each have the operands' dtype or its
+/// partial_dtype(); `dtype` is the operands'.
 void reduce_elements(Combiner what, DType dtype, const ReductionOrder& order, std::span<const void* const> sources, DType source_dtype,
                      void* target, DType target_dtype, std::int64_t begin, std::int64_t end);
 

@@ -1,16 +1,16 @@
-// Schedules that a user or a test states, and whether others are searched for. backends/registry.cpp, which knows all targets, defines the
-// first, backends/cpu/executable/schedule_search.cpp the others.
+// Schedules that a user or a test states, and the switch of the schedule search. compile_scheduled is defined in backends/registry.cpp,
+// which knows all targets, the others in backends/cpu/executable/schedule_search.cpp.
 #pragma once
 #include "weft/runtime/host/executable.h"
 
 namespace weft::detail {
 
-/// As Backend::compile of the platform, but for the kernels whose schedules the text states (`as_text("schedule")` prints such a text).
-/// CompileError where the text can't be followed, and for platforms and programs that take none.
+/// Compiles as the platform's Backend::compile does, with the schedules that the text states (`as_text("schedule")` prints such a text).
+/// Throws CompileError if a schedule can't be applied, and for platforms and programs that take none.
 Ref<Executable> compile_scheduled(std::string_view platform, const Jaxpr& j, const CompileOptions& options, std::string_view schedules);
 
-/// Whether programs that are compiled from here on get schedules that measurements in the background found faster than the usual ones:
-/// what switch_schedule_search said last, or else whether WEFT_SCHEDULE_SEARCH is switched on.
+/// Whether programs compiled from now on search for faster schedules in the background: the last argument of switch_schedule_search, or
+/// else WEFT_SCHEDULE_SEARCH.
 bool searches_schedules();
 void switch_schedule_search(bool on);
 

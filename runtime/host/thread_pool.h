@@ -5,12 +5,12 @@
 
 namespace weft::detail {
 
-/// How many threads take part in a parallel loop, the caller included: WEFT_NUM_THREADS, or as many as the process may run on (its
-/// affinity mask and its container's quota).
+/// The number of threads that run a parallel loop, the caller included: WEFT_NUM_THREADS, or the number of processors that the process may
+/// use (its affinity mask and its container's quota).
 int num_threads();
 
 /// Calls task(context, i) for each i in [0, n), by several threads, in no order; returns when all are done. The caller takes part. Called
-/// from within a task it runs inline. If tasks throw, the others still run, and the first exception is thrown on.
+/// from within a task it runs inline. If tasks throw, the others still run, and the first exception is rethrown.
 void parallel_for(std::int64_t n, void (*task)(void* context, std::int64_t i), void* context);
 
 /// Whether the caller is itself a task of a parallel loop.
@@ -22,7 +22,7 @@ void parallel_for(std::int64_t n, F&& f) {
   parallel_for(n, [](void* context, std::int64_t i) { (*static_cast<Fn*>(context))(i); }, const_cast<void*>(static_cast<const void*>(&f)));
 }
 
-/// Nested loops run inline within this scope, as if inside a task: for callers that already have one thread a task.
+/// A scope in which parallel loops run inline, as inside a task: for callers that have a thread for each task already.
 class [[nodiscard]] SerialScope {
  public:
   SerialScope();

@@ -1,5 +1,5 @@
-// Memory that is about to be allocated, mapped beforehand by idle threads. The first touch of a page costs a microsecond and more, that of
-// a huge page some hundred.
+// Prefaults memory that is about to be allocated, on idle threads: the first touch of a page costs a microsecond or more, that of a huge
+// page some hundred.
 #pragma once
 #include <cstddef>
 #include <cstdint>
@@ -12,12 +12,12 @@ class WarmMemory {
   WarmMemory() = default;
   WarmMemory(const WarmMemory&) = delete;
   WarmMemory& operator=(const WarmMemory&) = delete;
-  /// Gives all blocks back to the allocator, which keeps them for those who ask for as much.
+  /// Frees all blocks to the allocator, which keeps them for allocations of these sizes.
   ~WarmMemory();
-  /// Takes a block that will be asked for while those before are in use. Nothing beyond the 64 MB that the allocator keeps in any case.
+  /// Reserves a block of a size that will be allocated while the earlier ones are in use. Limited to the 64 MB that the allocator caches.
   void add(std::size_t bytes);
   std::int64_t pieces() const { return static_cast<std::int64_t>(pieces_.size()); }
-  /// Maps one of them. For different pieces from several threads at once.
+  /// Maps one piece. Different pieces may be mapped by several threads at once.
   void map(std::int64_t piece) const;
 
  private:

@@ -1,21 +1,21 @@
-// Collectives between processes that run beside the caller's computing: a thread of their own does them, one after the other, in the order
-// in which they were started. Every process starts them in the same order, as it calls all others.
+// Collectives between processes that overlap with computation: one dedicated thread executes them in the order in which they were started,
+// which is the same in every process.
 #pragma once
 #include <functional>
 #include <memory>
 
 namespace weft::detail {
 
-/// One that was put into the thread's queue.
+/// A collective in the thread's queue.
 class QueuedCollective {
  public:
-  /// Begins when all that were put before have ended. Where the system gives no thread it is done at once, by the caller.
+  /// Queues the work behind all earlier collectives. If no thread can be created, the caller does the work at once.
   explicit QueuedCollective(std::function<void()> work);
   /// Waits for its end.
   ~QueuedCollective();
   QueuedCollective(const QueuedCollective&) = delete;
   QueuedCollective& operator=(const QueuedCollective&) = delete;
-  /// Returns when it has ended; throws what it threw.
+  /// Waits for its end; rethrows its exception.
   void wait();
 
  private:
@@ -24,11 +24,11 @@ class QueuedCollective {
   std::shared_ptr<State> state_;
 };
 
-/// Waits until all that were put into the queue have ended: for who is to join the others after them. Returns at once in the thread itself.
+/// Waits until the queue is empty, before a collective that does not go through it. Returns at once in the thread itself.
 void wait_for_queued_collectives();
-/// Whether the caller is that thread, and nobody waits for what it does: then it leaves the processor to those who compute.
+/// Whether the caller is that thread and nothing waits for its collective: it then yields the processor to computing threads.
 bool runs_unawaited();
-/// How many have been put into the queue since the process began.
+/// The number of collectives queued since the process began.
 long num_queued_collectives();
 
 }  // namespace weft::detail

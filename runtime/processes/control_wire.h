@@ -37,22 +37,22 @@ inline constexpr std::size_t kMaxMessage = 1 << 20, kMaxHello = 512;
 
 struct ControlMessage {
   ControlType type{};
-  std::uint32_t id = 0;  ///< of a question and its answer
+  std::uint32_t id = 0;  ///< the same for a request and its answer
   std::vector<std::string> fields;
 };
-/// When one end of a connection sends heartbeats, and whether the other end's have stopped. A process sends them from its control plane's
-/// thread, whatever its other threads do: only one that is stopped, or whose machine is gone, sends none.
+/// The heartbeats of one end of a connection: when to send, and whether the other end's have stopped. A process sends them from its control
+/// plane's thread, whatever its other threads do: only a stopped process or a lost machine sends none.
 class Heartbeat {
  public:
   using Clock = std::chrono::steady_clock;
   using Seconds = std::chrono::duration<double>;
-  /// 0: there are none, and nothing is ever overdue.
+  /// A timeout of 0 switches heartbeats off.
   explicit Heartbeat(Seconds timeout = Seconds(0)) : timeout_(timeout) {}
   Seconds timeout() const { return timeout_; }
   bool is_on() const { return timeout_.count() > 0; }
   /// How long a thread may wait before it looks again, in milliseconds; -1: for ever.
   int wait() const { return is_on() ? static_cast<int>(std::max(1000 * timeout_.count() / 8, 1.0)) : -1; }
-  /// To be called each time that the thread looks. Whether it is time to send.
+  /// Must be called each time that the thread wakes up. Returns whether it is time to send.
   bool look(Clock::time_point now) {
     if (!is_on()) return false;
     slept_ = now - looked_ > timeout_ / 2;
@@ -61,8 +61,8 @@ class Heartbeat {
     sent_ = now;
     return true;
   }
-  /// Whether the thread did not run for long before it looked, as its process was stopped or its machine slept: what the others did
-  /// meanwhile it can't tell.
+  /// Whether the thread did not run for long because its process was stopped or its machine slept, so that it knows nothing about the other
+  /// end's heartbeats.
   bool slept() const { return slept_; }
   bool is_overdue(Clock::time_point now, Clock::time_point heard) const { return is_on() && now - heard > timeout_; }
 
@@ -72,16 +72,16 @@ class Heartbeat {
   bool slept_ = false;
 };
 
-/// With its length in front.
+/// The message as bytes, preceded by its length.
 std::string encode(const ControlMessage& m);
-/// Takes one whole message off the front of `bytes`; nullopt if it isn't all there. Sets `bad` if it can't be one.
+/// Removes one whole message from the front of `bytes`; nullopt if it is incomplete. Sets `bad` if it is malformed.
 std::optional<ControlMessage> decode(std::string& bytes, std::size_t most, bool& bad);
 
 std::string join_ranks(const std::vector<int>& ranks);
-/// Ranks below `count`; others are dropped.
+/// The ranks below `count` in the text; others are dropped.
 std::vector<int> split_ranks(std::string_view text, int count);
 
-/// A socket, closed at the end.
+/// An owned socket, closed by the destructor.
 class Socket {
  public:
   Socket() = default;
@@ -97,7 +97,7 @@ class Socket {
 };
 /// Throws DistributedError.
 Socket listen_on(const std::string& host, int port, int& bound_port);
-/// Empty if nobody answers in `timeout`.
+/// An empty socket if there is no answer in `timeout`.
 Socket connect_to(const std::string& host, int port, std::chrono::duration<double> timeout = std::chrono::seconds(5));
 
 }  // namespace weft::detail

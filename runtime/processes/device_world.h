@@ -1,5 +1,5 @@
 // How processes agree on collectives that a vendor's library (NCCL) runs between their devices: which devices share a communicator, in one
-// order everywhere, and when communicators become invalid. Messages go over the control plane; data does not.
+// order everywhere, and when communicators become invalid. Only messages about them go over the control plane.
 #pragma once
 #include <cstdint>
 #include <functional>
@@ -18,28 +18,28 @@ class DeviceWorld {
  public:
   explicit DeviceWorld(ProcessWorld& world) : world_(world) {}
   ProcessWorld& world() const { return world_; }
-  /// Ends when somebody gives up the communicators, all of all processes: what is made after that belongs to the next one.
+  /// The number of the current era. An era ends when a process gives up all communicators; those made later belong to the next one.
   std::uint64_t era();
 
-  /// Some processes come together, always in one order, and all with the same text; returns what `tell` gives the first of them, which
-  /// alone calls it. Throws DistributedError on all where one comes with another text or `tell` throws, and if one has given up or does not
-  /// come in time.
+  /// A rendezvous of some processes, in the same order everywhere and with the same text. The first process calls `tell`, and its result is
+  /// returned in all. Throws DistributedError in all if the texts differ or `tell` throws, and if a process has given up or does not come
+  /// in time.
   std::string meet(const std::vector<int>& ranks, const CollectiveLabel& label, const std::string& text,
                    const std::function<std::string()>& tell = {});
-  /// The same, to say whether `what` is so; whether all of them say yes.
+  /// A rendezvous that returns whether `what` is true in all of the processes.
   bool all_say(const std::vector<int>& ranks, const CollectiveLabel& label, const std::string& what, bool yes);
 
   /// Why another process has given up this era's communicators, if one has.
   std::optional<std::string> given_up();
-  /// Begins the next era. `why` is told to the others; empty: they know.
+  /// Begins the next era. `why` is sent to the other processes, unless it is empty.
   void next_era(const std::string& why);
-  /// Throws DistributedError if somebody has given up, or is gone.
+  /// Throws DistributedError if a process has given up or has ended.
   void look(const CollectiveLabel& label);
 
-  /// A collective has been put into the streams of these processes' devices.
+  /// Records that a collective was launched on the streams of these processes' devices.
   void put(const std::vector<int>& ranks, const CollectiveLabel& label);
-  /// One that was put into them as the `calls`th does not end. Where a process has not come to it, that is the end of all collectives over
-  /// several processes: throws DistributedError.
+  /// Called when the `calls`th collective that was launched does not end. If a process has not launched it, all collectives over several
+  /// processes have failed: throws DistributedError.
   void expect(const std::vector<int>& ranks, const CollectiveLabel& label, std::uint64_t calls);
   std::uint64_t calls(const std::vector<int>& ranks);
 
@@ -60,7 +60,7 @@ class DeviceWorld {
   std::map<std::vector<int>, std::uint64_t> meetings_, calls_;
 };
 
-/// Null where there is one process.
+/// Null if there is only one process.
 DeviceWorld* device_world();
 
 }  // namespace weft::detail

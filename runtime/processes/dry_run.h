@@ -9,7 +9,7 @@
 
 namespace weft::detail {
 
-/// What `WEFT_DRY_RUN=64x4,latency=2e-6,bandwidth=1e10` asks for: processes, devices of each, seconds a message takes, bytes a second.
+/// The settings in `WEFT_DRY_RUN=64x4,latency=2e-6,bandwidth=1e10`: processes, devices of each, seconds per message, bytes per second.
 struct DryRunSettings {
   int processes = 1, devices = 1;
   double latency = 0, bandwidth = 0;  ///< 0: not given
@@ -17,7 +17,7 @@ struct DryRunSettings {
 /// Throws DistributedError if the text is malformed.
 DryRunSettings parse_dry_run(const std::string& text);
 
-/// Sends nothing; what is received is zeros.
+/// A transport that sends nothing and receives zeros.
 class DryTransport final : public Transport {
  public:
   explicit DryTransport(int size) : size_(size) {}
@@ -40,9 +40,9 @@ class DryTransport final : public Transport {
 class DryRun {
  public:
   explicit DryRun(const DryRunSettings& settings) : settings_(settings) {}
-  /// One call: how many processes took part, what this one sent, and how often it had to wait for the others.
+  /// Records one call: the number of processes in it, the messages that this one sent, and how often it had to wait for others.
   void add(const std::string& text, SourceLoc loc, int processes, std::int64_t messages, std::int64_t bytes, int rounds);
-  /// One line for each collective, in order of its first call, and a sum.
+  /// One line for each collective, in the order of first calls, and the totals.
   std::string report() const;
 
  private:

@@ -1,5 +1,5 @@
-// Collectives whose devices belong to several processes: each process joins what its own devices have, then processes exchange messages,
-// then each gives its devices what they get.
+// Collectives whose devices belong to several processes: each process first combines the operands of its own devices, then processes
+// exchange messages, then each distributes the results to its devices.
 #pragma once
 #include "weft/runtime/host/collective_engine.h"
 

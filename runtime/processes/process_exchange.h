@@ -7,15 +7,15 @@
 
 namespace weft::detail {
 
-/// One collective of this process, as CollectiveCall, whose messages all go at one wait(). Between GPUs the processes first compare what
-/// they are in, so that those that part ways hear of it.
+/// One collective of this process, like CollectiveCall, whose messages are all sent by one wait(). Between GPUs the processes first compare
+/// which collective they are in, so that a mismatch is an error.
 class ProcessExchange {
  public:
   /// All processes of `ranks` take part. Throws DistributedError.
   ProcessExchange(ProcessWorld& world, const std::vector<int>& ranks, const CollectiveLabel& label);
   void send(int to, const Ref<Buffer>& from);
   void receive(int from, const Ref<Buffer>& to);
-  /// Throws DistributedError: then `keep` are kept for ever, as messages may still come.
+  /// On DistributedError, `keep` is never freed, as messages may still arrive in it.
   void wait(std::initializer_list<std::span<const Ref<Buffer>>> keep);
 
  private:
@@ -30,7 +30,7 @@ class ProcessExchange {
   const std::vector<int> ranks_;
   const CollectiveLabel& label_;
   std::optional<CollectiveCall> call_;
-  std::vector<int> devices_;  ///< instead: one of each process
+  std::vector<int> devices_;  ///< where messages go through GPUs: one of each process
   std::vector<Message> going_, coming_;
 };
 

@@ -10,14 +10,14 @@
 
 namespace weft::detail {
 
-/// One such equation. Thread-safe.
+/// The execution of one such equation. Thread-safe.
 class ProcessMove {
  public:
   ProcessMove(const Primitive& op, const ParamsBase& params, SourceLoc loc);
   Array run(const Array& x, SourceLoc loc);
 
  private:
-  /// An operand's placement for which nothing has to be copied, and that of the result.
+  /// A placement of the operand that needs no copy, and the result's placement for it.
   struct Fit {
     Ref<const Placement> from, to;
   };

@@ -1,4 +1,4 @@
-// The groups of a collective over several processes: whose devices are in them, and how their sums are shared out.
+// The groups of a collective over several processes: the owners of their devices, and how the work of their sums is divided.
 #pragma once
 #include <span>
 #include <vector>
@@ -9,10 +9,10 @@
 
 namespace weft::detail {
 
-/// An exchange of a sum by doubling.
+/// One exchange of an all-reduce by recursive doubling.
 struct SumStep {
   int peer, place;  ///< the other process, and its place in the group
-  bool right;       ///< this process's subtree is the right one
+  bool right;       ///< whether this process's subtree is the right operand
   DType before, after;
   std::int64_t bytes, sum_bytes;  ///< of what is exchanged, and of its sum
   CombineTwo combine;             ///< null: the general one
@@ -33,17 +33,17 @@ struct SharedGroup {
   std::vector<SumStep> doubling;  ///< those of a short sum; empty where it isn't one
   int leaf = -1;                  ///< of a short sum: whose value alone is this process's part of it, if it is one's alone
 
-  /// In what the parts are kept, and what an exchange gets and makes, where the operands are of the dtype.
+  /// The dtype of partial results that are exchanged, for operands of the dtype.
   DType part_dtype(DType dtype) const { return whole_parts ? dtype : partial_dtype(dtype); }
   DType dtype_before(int step, DType dtype) const { return step == 0 ? part_dtype(dtype) : partial_dtype(dtype); }
   DType dtype_after(int step, DType dtype) const { return step + 1 == steps ? dtype : partial_dtype(dtype); }
-  /// The process with which it exchanges.
+  /// The process that is the peer in this step.
   int partner(int step) const { return reduction.parts[static_cast<std::size_t>(my_part ^ (1 << step))].owner; }
 };
 
-/// `mine` is empty if this process has no device in it; then the rest is not told.
+/// If this process has no device in the group, `mine` is empty and the other fields are not set.
 SharedGroup group_of_processes(const std::vector<int>& positions, std::span<const int> device_ids, ProcessWorld& world);
-/// Makes the exchanges of a short sum ready.
+/// Prepares the exchanges of a short sum.
 void prepare_doubling(SharedGroup& group, const CollectivePlan& plan);
 
 }  // namespace weft::detail

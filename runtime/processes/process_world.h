@@ -1,4 +1,4 @@
-// This process among the others: the transport that carries data, the control plane, and what is known of failures.
+// This process's connections to the others: the transport that carries data, the control plane, and the record of failures.
 #pragma once
 #include <algorithm>
 #include <array>
@@ -18,7 +18,7 @@
 
 namespace weft::detail {
 
-/// Processes that communicate with each other, in order, and how often they have.
+/// A group of processes that communicate with each other, in order, and the number of their collectives.
 struct ProcessGroup {
   std::vector<int> ranks;
   Transport::Channel channel = -1;  ///< -1: not opened yet
@@ -30,11 +30,11 @@ struct ProcessGroup {
 
 /// The groups of processes within which some processes communicate: those of a mesh's axes, say. Their channels are opened together.
 struct ProcessLayout {
-  std::vector<ProcessGroup*> groups;  ///< those that this process is one of, in one order everywhere
+  std::vector<ProcessGroup*> groups;  ///< the groups that contain this process, in the same order everywhere
   bool open = false;
 };
 
-/// What a collective is to the other processes.
+/// The description of a collective that processes compare.
 struct CollectiveLabel {
   std::string text;             ///< "psum over `i` of f32[4]"
   std::uint64_t signature = 0;  ///< a hash of all that must be equal in all processes
@@ -53,14 +53,14 @@ class ProcessWorld final : public ProcessState {
   bool has_transport() const { return transport_ != nullptr; }
   std::string transport_name() const;
   ProcessGroup& group(const std::vector<int>& ranks);
-  /// Whose channels are open, in the order in which they were opened; and how many messages have been sent over them.
+  /// The ranks of each open channel, in the order of opening; and the number of messages sent.
   std::vector<std::vector<int>> open_channels();
   std::int64_t num_messages();
   /// `groups` are the same in all processes of `everyone`; those of one process need no channel.
   ProcessLayout& layout(const ProcessGroup& everyone, const std::vector<std::vector<int>>& groups);
 
-  /// Says to the others that this process is in something that all do together but that sends no messages, for the `number`th time; while
-  /// the object lives.
+  /// A scope that announces to the others that this process is in a joint operation that sends no messages, for the `number`th
+  /// time.
   class Together {
    public:
     /// Throws DistributedError if somebody has failed before.
@@ -68,7 +68,7 @@ class ProcessWorld final : public ProcessState {
     ~Together();
     Together(const Together&) = delete;
     Together& operator=(const Together&) = delete;
-    /// Asks whether the process is in it, or has been, and throws DistributedError if it is not; also if somebody has failed.
+    /// Throws DistributedError unless the process of this rank has entered the operation, and if a process has failed.
     void expect(int rank);
 
    private:
@@ -76,24 +76,24 @@ class ProcessWorld final : public ProcessState {
     const CollectiveLabel& label_;
     std::uint64_t number_;
   };
-  /// A collective between devices has been put into their streams, which sends no messages of its own: the `calls`th of those processes.
+  /// Records that a collective was launched on devices' streams, which sends no messages of its own: the `calls`th of those processes.
   void put(const CollectiveLabel& label, std::uint64_t processes, std::uint64_t calls);
   struct Late {
     std::vector<int> processes;
-    std::string text;   ///< what each does instead
-    bool left = false;  ///< one of them has finished the program, or is gone
+    std::string text;   ///< what each of the late processes is doing
+    bool left = false;  ///< one of them has finished the program, or has ended
   };
-  /// Who of some processes has not come to it.
+  /// The processes among `ranks` that have not reached the collective.
   Late late_for(const std::vector<int>& ranks, std::uint64_t processes, std::uint64_t calls);
   [[noreturn]] void throw_earlier_failure(const CollectiveLabel& label);
-  /// Tells all that this process has given up, and throws.
+  /// Announces that this process has given up, and throws.
   [[noreturn]] void give_up(const CollectiveLabel& label, const std::vector<int>& missing, const std::string& why);
   std::string describe() override;
   void on_failure(const std::vector<int>& missing, const std::string& report) override;
 
-  /// Waits for the others and ends; `failed` processes end all.
+  /// Waits for the others and disconnects; after a failure, ends all processes.
   void end();
-  /// Makes this a dry run, which prints its collectives at the end. There is no control plane then.
+  /// Makes this a dry run, which has no control plane and prints its collectives at the end.
   void begin_dry_run(const DryRunSettings& settings) { dry_ = std::make_unique<DryRun>(settings); }
   bool is_dry() const { return dry_ != nullptr; }
   bool has_failed() const { return failed_.load(std::memory_order_acquire); }
@@ -106,14 +106,14 @@ class ProcessWorld final : public ProcessState {
     int peer;
     bool done;
   };
-  /// The collective that this process is in, or else the last one; written by the thread that runs collectives, read by the control
-  /// plane's, without locks.
+  /// The collective that this process is in, or else the last one. Written by the thread that runs collectives and read by the control
+  /// plane's thread, without locks.
   struct Now {
     std::atomic<std::uint64_t> version{0};  ///< odd while the others change
     std::atomic<const CollectiveLabel*> label{nullptr};
     std::atomic<std::uint64_t> group{0}, calls{0};  ///< group 0: it is over
   };
-  /// An equal label that lives as long as the process.
+  /// Interns the label: an equal one that lives as long as the process.
   const CollectiveLabel* keep(const CollectiveLabel& label);
   void set_now(const CollectiveLabel* label, std::uint64_t group, std::uint64_t calls) { write(now_, label, group, calls); }
   static void write(Now& now, const CollectiveLabel* label, std::uint64_t group, std::uint64_t calls);
@@ -150,38 +150,38 @@ class ProcessWorld final : public ProcessState {
 
 /// The processes of the devices at some positions of a mesh.
 std::vector<int> processes_at(std::span<const int> device_ids, std::span<const int> positions);
-/// Those of each line of devices along an axis of the mesh, for all lines along all axes, in order; only lines of several processes, each
-/// set of processes once.
+/// The processes of each line of devices along an axis of the mesh, for all lines along all axes, in order; only lines over several
+/// processes, each set of processes once.
 std::vector<std::vector<int>> process_lines(std::span<const int> device_ids, std::span<const std::int64_t> mesh_shape);
 
 /// Null where there is one process.
 ProcessWorld* process_world();
 
-/// One collective of this process: what it sends and receives. The others know while it lives that this process is in it.
+/// One collective of this process: the messages that it sends and receives. While it lives, the others can see that this process is in it.
 class CollectiveCall {
  public:
-  /// All processes of the group take part. Opens the channels that are not open yet: the group's own, and those of the layouts.
-  /// Throws DistributedError if somebody has failed before.
+  /// All processes of the group take part. Opens the channels that are not open yet: the group's own, and those of the layouts. Throws
+  /// DistributedError if a process has failed before.
   CollectiveCall(ProcessWorld& world, ProcessGroup& group, const CollectiveLabel& label, std::span<ProcessLayout* const> layouts = {});
   ~CollectiveCall();
   CollectiveCall(const CollectiveCall&) = delete;
   CollectiveCall& operator=(const CollectiveCall&) = delete;
-  /// From now on what goes to one process over one channel before a wait() is one message, sent then.
+  /// From now on, all data for one process over one channel is joined into one message, sent by the next wait().
   void join_messages() { joins_ = true; }
-  /// Over the group's own channel.
+  /// Sends over the group's own channel.
   void send(int to, const void* data, std::int64_t bytes) { send(group_, to, data, bytes); }
   void receive(int from, void* data, std::int64_t bytes) { receive(group_, from, data, bytes); }
-  /// Over that of some of its processes.
+  /// Sends over the channel of some of its processes.
   void send(const ProcessGroup& among, int to, const void* data, std::int64_t bytes);
   void receive(const ProcessGroup& among, int from, void* data, std::int64_t bytes);
-  /// Both over the channel, at once, whether messages are joined or not: for what is short. `place`: the peer's in `among`.
+  /// Sends and receives a short message at once, whether or not messages are joined. `place`: the peer's position in `among`.
   void exchange(const ProcessGroup& among, int peer, int place, const void* from, void* to, std::int64_t bytes);
-  /// Waits until all messages so far are through. Throws DistributedError: then `keep` are kept for ever, as messages may still come.
+  /// Waits until all messages so far are complete. On DistributedError, `keep` is never freed, as messages may still arrive in it.
   void wait(std::initializer_list<std::span<const Ref<Buffer>>> keep);
 
  private:
   using Message = ProcessWorld::Message;
-  /// A message that is put together.
+  /// A message that is joined from several.
   struct Joint {
     const ProcessGroup* among;
     int peer;
@@ -191,7 +191,7 @@ class CollectiveCall {
   };
   /// Opens the group's channel and those of the layouts.
   void open(std::span<ProcessLayout* const> layouts);
-  /// Waits until all processes have come to it.
+  /// Waits until all processes of the group have entered the collective.
   void meet();
   void add(const ProcessGroup& among, int peer, bool going, void* data, std::int64_t bytes);
   void post(const Joint& m);

@@ -1,4 +1,4 @@
-// The processes that run one program, and whose devices are whose: the devices of process 0 come first.
+// The processes that run one program, and the devices of each; those of process 0 come first.
 #pragma once
 #include <span>
 #include <string>
@@ -8,8 +8,8 @@ namespace weft::detail {
 
 struct Processes {
   int index = 0, count = 1;
-  std::vector<int> first_device;  ///< of each process, and at the end how many host devices there are
-  /// The same of devices beyond the hosts' (GPUs), whose ids follow those of all hosts'; empty where one process has all that there are.
+  std::vector<int> first_device;  ///< of each process; then, as the last entry, the number of host devices
+  /// The same for accelerators, whose ids follow those of all host devices; empty if there is only one process.
   std::vector<int> first_accelerator = {};
   std::vector<std::string> accelerator_kinds = {};  ///< of all processes'
   int num_devices() const { return first_device.back(); }
@@ -17,31 +17,31 @@ struct Processes {
     const auto r = static_cast<std::size_t>(process);
     return first_accelerator.empty() ? 0 : first_accelerator[r + 1] - first_accelerator[r];
   }
-  /// The first of this process's.
+  /// The id of this process's first accelerator.
   int first_local_accelerator() const {
     return first_accelerator.empty() ? num_devices() : first_accelerator[static_cast<std::size_t>(index)];
   }
   int num_local_devices() const { return first_device[static_cast<std::size_t>(index) + 1] - first_local(); }
   int first_local() const { return first_device[static_cast<std::size_t>(index)]; }
   int process_of(int device) const;
-  /// Those of several devices, in order, each once.
+  /// The processes of several devices, in order, each once.
   std::vector<int> processes_of(std::span<const int> devices) const;
   bool is_local(int device) const {
     return device < num_devices() ? device >= first_local() && device < first_device[static_cast<std::size_t>(index) + 1]
                                   : process_of(device) == index;
   }
 };
-/// Fixes the number of host devices.
+/// The processes. The first call fixes the number of host devices.
 const Processes& processes();
-/// Whether there are others. Fixes nothing.
+/// Whether there are several processes. Does not fix the number of host devices.
 bool several_processes();
-/// Whether processes() has been asked.
+/// Whether processes() has been called.
 bool devices_were_used();
-/// Of distributed::initialize(), before the first use of a device: how many host devices each process has, and which others; none where
-/// that is left out.
+/// Called by distributed::initialize(), before a device is used: the number of host devices of each process, and its accelerators (none if
+/// left out).
 void set_processes(int index, const std::vector<int>& device_counts, const std::vector<std::vector<std::string>>& accelerator_kinds = {});
 
-/// Positions in a mesh of this process's devices.
+/// The positions of this process's devices in a mesh.
 std::vector<std::size_t> local_positions(const std::vector<int>& device_ids);
 bool all_local(const std::vector<int>& device_ids);
 

@@ -12,20 +12,20 @@ namespace weft::detail {
 struct StepReport {
   enum class Kind { kernel, routine, loop };
   Kind kind = Kind::kernel;
-  std::string name;                    ///< of a kernel as `kernels` and `asm` have it; of others what they do
+  std::string name;                    ///< a kernel's name as in `kernels` and `asm`; for other steps, what they do
   std::vector<int> eqns;               ///< of the program whose step it is, in order
-  double flops = 0, bytes = 0;         ///< that it is expected to take; of a loop those of all its iterations, where their number is known
-  std::vector<StepReport> steps = {};  ///< of a loop or a branch: those of its programs, one program behind the other
+  double flops = 0, bytes = 0;         ///< estimated; for a loop, the total of all iterations if their number is known
+  std::vector<StepReport> steps = {};  ///< of a loop or a branch: the steps of its programs, one program after the other
 };
 
-/// What an Executable may be besides: one that tells of its steps.
+/// An interface that an Executable may also implement, which reports its steps.
 class StepReporter {
  public:
   virtual ~StepReporter() = default;
-  /// The program whose equations the steps name: as it was when kernels were formed.
+  /// The program whose equations the steps name: the one from which kernels were formed.
   virtual const Jaxpr& program_of_steps() const = 0;
   virtual std::vector<StepReport> step_reports() const = 0;
-  /// Runs it once, as Executable::call does, and gives the seconds of each of its steps (not of those within loops).
+  /// Runs it once, as Executable::call does, and returns the seconds of each of its steps (not of those within loops).
   virtual std::vector<double> time_steps(std::span<const Array> inputs, int device) = 0;
 };
 

@@ -1,5 +1,5 @@
-// What weft does, when, and on which thread: ranges with names, and how much memory there is in use, recorded while somebody wants them
-// (runtime/host/profile.h). A range costs one relaxed load of a flag otherwise.
+// The timeline that profiles record (runtime/host/profile.h): named ranges of work on each thread, and the memory in use. While nothing
+// records, a range costs one relaxed load of a flag.
 #pragma once
 #include <atomic>
 #include <cstdint>
@@ -13,14 +13,14 @@ enum class Work : std::uint8_t {
   compile,     ///< a program becomes code
   program,     ///< a call of a compiled program
   kernel,      ///< generated code
-  routine,     ///< a library's or weft's own: a product, a sort, a factorisation
+  routine,     ///< code of a library or of weft: a matmul, a sort, a factorisation
   control,     ///< a loop or branch
   collective,  ///< devices exchange
   transfer,    ///< arrays are put on devices, or gathered
   user,        ///< a name of the user's
 };
 
-/// What is known of a step of a compiled program. It must live as long as the process: see lasting().
+/// The description of a step of a compiled program. It must live as long as the process: see lasting().
 struct WorkLabel {
   std::string name;
   std::string program = {};  ///< whose step it is
@@ -28,12 +28,12 @@ struct WorkLabel {
   double flops = 0, bytes = 0;
   friend bool operator==(const WorkLabel&, const WorkLabel&) = default;
 };
-/// An equal label that stays for ever; equal ones are one.
+/// Interns the label: an equal one that lives as long as the process.
 const WorkLabel& lasting(const WorkLabel& label);
 
 extern std::atomic<bool> timeline_is_on;
 
-/// The work of the calling thread as long as the object lives.
+/// A range of work of the calling thread, for as long as the object lives.
 class [[nodiscard]] TimelineRange {
  public:
   TimelineRange(Work work, const std::string& name, int device = -1) {
@@ -61,7 +61,7 @@ class [[nodiscard]] TimelineRange {
   Work work_ = Work::user;
 };
 
-/// A device has so many bytes in use from now on.
+/// Records the number of bytes that a device has in use.
 void note_memory(int device, std::int64_t bytes) noexcept;
 
 }  // namespace weft::detail

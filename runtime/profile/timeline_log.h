@@ -1,4 +1,4 @@
-// What timelines hold once they are recorded. Internal to profiles.
+// The recorded events of timelines. Internal to profiles.
 #pragma once
 #include <cstdint>
 #include <string>
@@ -22,15 +22,15 @@ struct MemorySample {
   int device;
 };
 
-/// Takes the timeline for one who records; false where somebody has it.
+/// Acquires the timeline for a recorder; false if another one has it.
 bool take_timeline();
 void return_timeline();
-/// Forgets what was recorded, and records from now on.
+/// Clears the recorded events and starts recording.
 void start_timeline();
 void stop_timeline();
-/// All that was recorded, thread by thread.
+/// Calls f for each recorded event, thread by thread.
 void each_event(FunctionRef<void(const TimelineEvent&)> f);
-/// How much memory devices had in use, in the order of time.
+/// The memory in use on devices, in the order of time.
 std::vector<MemorySample> memory_samples();
 
 }  // namespace weft::detail

@@ -1,5 +1,5 @@
-// Memory of arguments that is given to a program for its results (donate_argnums): whether it is nobody else's, and what the user is told
-// where it can't be taken.
+// Donation (donate_argnums): whether results may take an argument's memory, and the warning if they
+// can't.
 #pragma once
 #include <span>
 #include <vector>
@@ -8,7 +8,7 @@
 
 namespace weft::detail {
 
-/// The line of a call that donates, for as long as it runs: what is told names it.
+/// A scope that holds the line of a donating call, which warnings name.
 class [[nodiscard]] DonatingCall {
  public:
   explicit DonatingCall(SourceLoc loc);
@@ -20,10 +20,10 @@ class [[nodiscard]] DonatingCall {
   SourceLoc saved_;
 };
 
-/// For each buffer why results can't take its memory; null: they can. Nobody else may see it: its handle here is the only one, and a buffer
-/// that it is a view of is seen by no others than buffers of the list.
+/// For each buffer the reason why results can't take its memory; null if they can. They can if this is the only handle to the buffer and,
+/// for a view, only buffers of the list refer to its owner.
 std::vector<const char*> why_not_taken(std::span<Ref<Buffer>> buffers);
-/// Says on stderr that a donated argument is copied, and why: once for each line and reason.
+/// Warns on stderr that a donated argument is copied, and why: once for each line and reason.
 void warn_copied(const Aval& aval, const char* why, SourceLoc loc);
 
 }  // namespace weft::detail

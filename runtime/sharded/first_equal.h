@@ -1,5 +1,5 @@
-// Of many things, for each the first that is equal to it: what devices have in common is done once. Takes time in proportion to their
-// number.
+// Finds, for each of many objects, the first one that is equal to it, so that work common to several devices is done once. Takes linear
+// time.
 #pragma once
 #include <cstddef>
 #include <cstdint>
@@ -17,7 +17,7 @@ inline std::uint64_t mixed_hash(std::uint64_t h, std::uint64_t value) {
 template <class Hash, class Same>
 std::vector<std::size_t> first_equal(std::size_t count, const Hash& hash, const Same& same) {
   std::vector<std::size_t> first(count), next(count, count);  // next: the next different one with the same hash
-  constexpr std::size_t kFew = 8;                             // among which comparing is quicker than hashing
+  constexpr std::size_t kFew = 8;                             // up to here comparing is faster than hashing
   if (count <= kFew) {
     for (std::size_t i = 0; i < count; ++i)
       for (first[i] = 0; first[i] < i && (first[first[i]] != first[i] || !same(i, first[i]));) ++first[i];

@@ -14,24 +14,24 @@ Array global_to_host_local(const Array& x, const Mesh& mesh, const PartitionSpec
 Array allgather_array(const Array& x, bool tiled, SourceLoc loc);
 Array broadcast_array(const Array& x, bool is_source, SourceLoc loc);
 Array array_from_callback(const Shape& shape, const NamedSharding& s, FunctionRef<Array(const std::vector<Slice>&)> part, SourceLoc loc);
-/// The array divided otherwise, where processes must send each other parts. All that have some of it, or get some, call it.
+/// Reshards an array between processes. All processes that have a part of it, before or after, call it.
 Array redistribute(const Array& x, const NamedSharding& s);
-/// The mesh of this process's devices in a mesh. Throws ShardingError if they are not a block of it.
+/// The submesh of this process's devices. Throws ShardingError if they are not a block of the mesh.
 Mesh local_mesh(const Mesh& mesh, const char* operation, SourceLoc loc);
 }  // namespace detail
 
-/// A global array of which each process gives the part that its devices hold, in one piece (jax.make_array_from_process_local_data). Along
-/// a dimension where `local` has all of the global shape's rows, the process's own are taken. Without `global_shape` it follows from the
-/// local one: `local` holds this process's part of every divided dimension. Throws ShardingError if the shapes don't fit.
+/// A global array to which each process contributes, as one array, the part that its devices hold (jax.make_array_from_process_local_data).
+/// Along a dimension where `local` has the global size, the process's own rows are taken from it. Without `global_shape`, `local` holds
+/// this process's part of every sharded dimension, and the global shape follows from it. Throws ShardingError if the shapes don't fit.
 Array make_array_from_process_local_data(const NamedSharding& sharding, const Array& local, std::optional<Shape> global_shape = {},
                                          SourceLoc loc = SourceLoc::here());
-/// A global array of parts that are on this process's devices already, one for each in the mesh's order
-/// (jax.make_array_from_single_device_arrays); nothing is copied. Throws ShardingError if they are not as many, ShapeError or DTypeError if
-/// one is not a block, DeviceError for one that is elsewhere.
+/// A global array made of shards that are on this process's devices already, one for each in the mesh's order
+/// (jax.make_array_from_single_device_arrays); nothing is copied. Throws ShardingError if their number is wrong, ShapeError or DTypeError
+/// if one is not a block of the array, DeviceError if one is on another device.
 Array make_array_from_single_device_arrays(const Shape& shape, const NamedSharding& sharding, const std::vector<Array>& arrays,
                                            SourceLoc loc = SourceLoc::here());
-/// A global array whose parts `part(index)` gives, asked once for each part that this process has (jax.make_array_from_callback). `index`
-/// is one slice for each dimension. Throws ShapeError for a part of another shape, DTypeError if parts have different dtypes.
+/// A global array made by a callback: `part(index)` is called once for each block that this process has (jax.make_array_from_callback).
+/// `index` is one slice for each dimension. Throws ShapeError for a part of another shape, DTypeError if parts have different dtypes.
 template <class F>
 Array make_array_from_callback(const Shape& shape, const NamedSharding& sharding, F&& part, SourceLoc loc = SourceLoc::here()) {
   return detail::array_from_callback(shape, sharding, [&](const std::vector<Slice>& index) -> Array { return part(index); }, loc);
@@ -53,23 +53,23 @@ T global_array_to_host_local_array(const T& tree, const Mesh& mesh, const Partit
 struct ProcessAllgatherOptions {
   bool tiled = false;  ///< the processes' arrays are joined along their first dimension rather than stacked along a new one
 };
-/// On all processes: of an array that one process has, the processes' arrays, stacked along a new first dimension, or with `tiled` joined
-/// along the first; of a global array, all of it (jax's process_allgather). All processes call it.
+/// On all processes: all of a global array; for arrays that each process has on its own, the processes' arrays stacked along a new first
+/// dimension, or with `tiled` joined along the first (jax's process_allgather). All processes call it.
 template <class T>
 T process_allgather(const T& tree, ProcessAllgatherOptions options = {}, SourceLoc loc = SourceLoc::here()) {
   return detail::map_leaves(tree, [&](const Array& x) { return detail::allgather_array(x, options.tiled, loc); });
 }
-/// The arrays of the one process that is the source, on all (jax's broadcast_one_to_all). All processes call it, with arrays of the same
+/// The arrays of the source process, on all processes (jax's broadcast_one_to_all). All processes call it, with arrays of the same
 /// types.
 template <class T>
 T broadcast_one_to_all(const T& tree, std::optional<bool> is_source = {}, SourceLoc loc = SourceLoc::here()) {
   const bool source = is_source.value_or(process_index() == 0);
   return detail::map_leaves(tree, [&](const Array& x) { return detail::broadcast_array(x, source, loc); });
 }
-/// Waits until all processes are here (jax's sync_global_devices). Throws DistributedError on all if one is elsewhere, with another name.
+/// A barrier of all processes (jax's sync_global_devices). Throws DistributedError in all if one calls it with another name.
 void sync_global_devices(const std::string& name, SourceLoc loc = SourceLoc::here());
 
-/// Prints which devices have which part of an array of one or two dimensions, as a table, and gives its text
+/// Prints, as a table, which devices have which part of an array of one or two dimensions, and returns the text
 /// (jax.debug.visualize_array_sharding). Throws ShapeError for an array of more dimensions.
 std::string visualize_array_sharding(const Array& x, SourceLoc loc = SourceLoc::here());
 /// The same as a picture, in the file's format: .svg.

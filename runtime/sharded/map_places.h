@@ -1,4 +1,4 @@
-// Where a program with maps over devices takes its arguments: on the devices of its maps, and, of a pmap, divided as it divides them.
+// The placements that programs with maps over devices accept: on the maps' devices and, for a pmap, sharded as it shards them.
 #pragma once
 #include <optional>
 #include <span>
@@ -12,7 +12,7 @@
 
 namespace weft::detail {
 
-/// Whether maps move arguments that are elsewhere: config.implicit_reshard, or WEFT_IMPLICIT_RESHARD=1.
+/// Whether maps move arguments that are on other devices: config.implicit_reshard, or WEFT_IMPLICIT_RESHARD=1.
 bool reshards_implicitly();
 
 /// The mesh that a map runs on, with the axes of the maps in it that are spread over its devices.
@@ -20,32 +20,32 @@ Mesh mesh_of_map(const ShardMapParams& p);
 
 class MapPlaces {
  public:
-  /// The places of the maps in the program and in those that it calls. `one_division`: the program is one map, whose arguments must be
-  /// divided as it takes them, not only be on its devices.
+  /// The placements that the maps in the program and its sub-programs accept. `one_division`: the program is one map, whose arguments must
+  /// have its sharding, not only be on its devices.
   MapPlaces(const Jaxpr& j, bool one_division);
-  /// Throws ShardingError for an argument that is needed and placed where the maps don't take it; it names the argument, both places, and
-  /// what moves it. `what` is the function, `paths` gives the arguments' tree.
+  /// Throws ShardingError for an argument that is used and whose placement the maps don't accept; the message names the argument, both
+  /// placements, and the function that moves it. `what` is the function, `paths` gives the arguments' tree.
   void check(std::span<const Array> inputs, const std::string& what, FunctionRef<Skeleton()> paths, SourceLoc loc) const;
 
  private:
   void add_maps(const Jaxpr& j);
   struct Argument {
     bool needed = false;
-    std::optional<NamedSharding> division;  ///< the one it must have
-    PartitionSpec as_run;                   ///< or this one, where maps in the map divide it further
+    std::optional<NamedSharding> division;  ///< the sharding that the argument must have
+    PartitionSpec as_run;                   ///< the spec that is accepted too, if inner maps shard it further
   };
   std::vector<Mesh> meshes_;    ///< of the maps; each list of devices once
-  bool process_local_ = false;  ///< arguments are what this process has of those of all
+  bool process_local_ = false;  ///< arguments are this process's parts of global arrays
   std::vector<Argument> arguments_;
 };
 
-/// Whether a map's operand that is there is moved: within the map's devices, or from one device where all devices have the same.
+/// Whether a map's operand with this sharding may be moved: it is on the map's devices, or it is on one device and will be replicated.
 bool may_move_to(const Sharding& now, const Mesh& mesh, const PartitionSpec& spec);
-/// For an operand of a map over the mesh that isn't there, or as the spec says, if one is given.
+/// Throws the error for an operand of a map that is not on the mesh or, if a spec is given, not sharded as it says.
 [[noreturn]] void throw_elsewhere(const std::string& what, const Sharding& now, const Mesh& mesh, const PartitionSpec* spec, SourceLoc loc);
 
-/// Values that a mapped function captures are read when it is traced: those that are on other devices than the map's follow it as ones that
-/// nobody placed do.
+/// Values that a mapped function captures are read when it is traced. Captured values on other devices than the map's are treated as
+/// uncommitted.
 void take_captured(std::vector<Array>& values, const Mesh& mesh);
 
 }  // namespace weft::detail

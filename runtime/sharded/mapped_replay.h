@@ -1,4 +1,4 @@
-// Mapped programs on accelerators whose launches are captured once and repeated: defined in backends/cuda, bound at link time.
+// Mapped programs on accelerators as graphs: launches are captured once and replayed. Defined in backends/cuda, bound at link time.
 #pragma once
 #include <cstddef>
 #include <functional>
@@ -11,16 +11,16 @@ namespace weft::detail {
 
 class MappedReplay {
  public:
-  using Values = std::vector<std::vector<Ref<Buffer>>>;  ///< of each value, a buffer for each device
+  using Values = std::vector<std::vector<Ref<Buffer>>>;  ///< for each value, a buffer on each device
   virtual ~MappedReplay() = default;
-  /// Puts the program's work into the devices' streams; the last argument: from the calling thread alone.
+  /// Launches the program's work on the devices' streams; `one_thread`: from the calling thread only.
   using Steps = std::function<Values(const Values& inputs, bool one_thread)>;
-  /// The program's results for these inputs. What was seen before is replayed as graphs of the devices, for which `steps` is not called.
+  /// The program's results for these inputs. Calls like an earlier one replay the devices' graphs and do not call `steps`.
   /// Thread-safe.
   virtual Values run(Values inputs, const Steps& steps) = 0;
 };
-/// For a program with collectives over these devices. The first inputs are the same buffers at each call. Where some of the devices are
-/// other processes', all processes that have some call it alike.
+/// For a program with collectives over these devices. The first inputs are the same buffers at each call. If devices belong to several
+/// processes, all of these call it alike.
 std::unique_ptr<MappedReplay> make_mapped_replay(std::vector<int> device_ids, std::size_t num_constants);
 
 }  // namespace weft::detail

@@ -16,8 +16,8 @@ struct MeshAxes;
 /// Devices in a grid with named axes (jax.sharding.Mesh).
 class Mesh {
  public:
-  /// The devices in row-major order. Throws ShardingError if there are not just as many as the shape says, one twice, or a name for each
-  /// axis is missing or double.
+  /// The devices in row-major order. Throws ShardingError if their number is not the shape's size, a device occurs twice, or the names are
+  /// not one for each axis and different.
   Mesh(std::vector<Device> devices, Shape shape, std::vector<std::string> names, SourceLoc loc = SourceLoc::here());
   const Shape& shape() const;
   std::vector<std::string> axis_names() const;
@@ -34,15 +34,15 @@ class Mesh {
   detail::Ref<const detail::RefCounted> data_;  // a MeshData of mesh.cpp
 };
 
-/// A mesh of the first devices there are. Throws ShardingError if there are too few.
+/// A mesh of the first devices() (jax.make_mesh). Throws ShardingError if there are too few.
 Mesh make_mesh(Shape shape, std::vector<std::string> names, SourceLoc loc = SourceLoc::here());
-/// The mesh of smap, and of shard_map without one, for as long as the scope lasts, on this thread.
+/// Sets the mesh of smap, and of shard_map without one, on this thread for as long as the scope lasts (jax.set_mesh).
 Scope use_mesh(const Mesh& mesh);
 
 namespace detail {
 /// The innermost mesh in scope, or null.
 const Mesh* mesh_in_scope();
-/// The mesh of the axes: its own devices, or the first there are. Throws ShardingError if there are too few.
+/// The mesh of the axes: of their own devices, or else of the first devices(). Throws ShardingError if there are too few.
 Mesh mesh_of(const MeshAxes& axes);
 }  // namespace detail
 

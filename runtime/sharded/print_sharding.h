@@ -28,7 +28,7 @@ std::string text_of(const Sharding& x);
 
 }  // namespace weft
 
-/// By fmt as by `<<`; a width, fill and alignment may be given, as for a string.
+/// fmt prints the same text as `<<`; width, fill and alignment may be given, as for a string.
 template <>
 struct fmt::formatter<weft::Mesh, char, void> : weft::detail::TextFormatter {
   template <class Context>

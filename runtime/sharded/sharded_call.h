@@ -1,4 +1,4 @@
-// Programs called on arrays that are sharded over a mesh, outside of any jit that would keep the partitioned program.
+// Calls of programs on arrays that are sharded over a mesh, outside of jit, which keeps partitioned programs itself.
 #pragma once
 #include <optional>
 #include <span>
@@ -9,9 +9,9 @@
 
 namespace weft::detail {
 
-/// The program's results, if some of the inputs are divided and the program can be partitioned over their mesh: then it runs as one program
-/// on all devices. Nothing if none is divided, if one is committed elsewhere, or if the program holds what can't run so. What was compiled
-/// is kept, by the program's structure and the inputs' divisions.
+/// The program's results, if some of the inputs are sharded and the program can be partitioned over their mesh: it then runs as one SPMD
+/// program. Nothing if no input is sharded, if one is committed to other devices, or if the program can't be partitioned. Compiled programs
+/// are cached by the program's structure and the inputs' shardings.
 std::optional<std::vector<Array>> call_sharded(const std::string& name, const Jaxpr& j, std::span<const Array> inputs);
 
 }  // namespace weft::detail

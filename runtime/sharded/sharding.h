@@ -33,7 +33,7 @@ class Sharding {
   /// Whether each device has all of it.
   bool is_fully_replicated() const;
   friend bool operator==(const Sharding& a, const Sharding& b) { return a.single_ == b.single_ && a.named_ == b.named_; }
-  /// For the library: of one device, a mesh of it alone without axes.
+  /// For the library: the mesh and spec; for one device, a mesh of that device without axes.
   const NamedSharding& named() const { return named_; }
   bool is_single_device() const { return single_; }
 
@@ -42,15 +42,15 @@ class Sharding {
   bool single_;
 };
 
-/// What one device has of an array.
+/// The part of an array that one device has (jax.Shard).
 struct Shard {
-  Device device;             ///< which has it
+  Device device;             ///< the device that has it
   std::vector<Slice> index;  ///< which part of the array it is, one slice for each dimension
-  int replica_id;            ///< 0 for one of the devices that have this part, 1, ... for the others
+  int replica_id;            ///< numbers the devices that have this part, from 0
   Array data;                ///< the part's elements, on that device
 };
 
-/// Where device_put puts an array.
+/// The destination of device_put: a device or a sharding.
 class Placement {
  public:
   Placement(Device d) : sharding_(d) {}
@@ -64,7 +64,7 @@ class Placement {
 namespace detail {
 Array device_put_array(const Array& x, const weft::Placement& where, SourceLoc loc);
 Array device_get_array(const Array& x, SourceLoc loc);
-/// The parts, one on each device, as the rows of one array.
+/// One array whose rows are the given parts, one on each device.
 Array put_rows(std::span<const Array> rows, const std::vector<Device>& devices, const char* operation, SourceLoc loc);
 [[noreturn]] void throw_row_count(const char* operation, std::size_t rows, std::size_t devices, SourceLoc loc);
 
@@ -87,12 +87,12 @@ auto put_tree_rows(It begin, It end, const std::vector<Device>& devices, const c
 }
 }  // namespace detail
 
-/// The arrays of a tree on the given device, or divided as the sharding says (jax.device_put); they are committed to it.
+/// The arrays of a tree on the given device, or sharded as given (jax.device_put); they are committed to it.
 template <class T>
 detail::traced_t<T> device_put(const T& tree, Placement where, SourceLoc loc = SourceLoc::here()) {
   return detail::map_leaves(detail::to_traced(tree), [&](const Array& x) { return detail::device_put_array(x, where, loc); });
 }
-/// The arrays of a tree, gathered in one piece of host memory (jax.device_get).
+/// The arrays of a tree, each gathered in host memory (jax.device_get).
 template <class T>
 T device_get(const T& tree, SourceLoc loc = SourceLoc::here()) {
   return detail::map_leaves(tree, [&](const Array& x) { return detail::device_get_array(x, loc); });

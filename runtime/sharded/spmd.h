@@ -8,7 +8,7 @@
 
 namespace weft::detail {
 
-/// A map's params as it runs: maps in its body are spread over the devices that there are, and what they divide is divided.
+/// A map's parameters as it runs: inner maps are spread over the available devices, and their values sharded.
 ShardMapParams params_as_run(const ShardMapParams& p);
 
 class SpmdProgram final : public RefCounted {
@@ -16,8 +16,8 @@ class SpmdProgram final : public RefCounted {
   /// Compiles the body's segments with the backend.
   /// `donated`: for each operand, whether its memory may be taken; empty: none.
   SpmdProgram(const ShardMapParams& params, Backend& backend, const std::string& name, std::vector<bool> donated);
-  /// Runs on concrete arrays and literals of the operands' types, divided or not; those that are as the program needs them are not copied.
-  /// Throws DeviceError for an operand that is committed to devices of which none is the program's.
+  /// Runs on concrete arrays and literals of the operands' types, sharded or not; those that have the program's placement are not copied.
+  /// Throws DeviceError for an operand that is committed to devices outside of the program's mesh.
   std::vector<Array> run(std::span<const Array> inputs, SourceLoc loc);
   const ShardMapParams& params() const { return params_; }
   const Mesh& mesh() const { return mesh_; }
@@ -38,8 +38,8 @@ class SpmdProgram final : public RefCounted {
   std::vector<std::atomic<const Placement*>> fitting_;  // of each operand, the last placement that needed no copy
   std::vector<Ref<const Placement>> keep_alive_;
   std::vector<std::size_t> local_;        // positions of this process's devices
-  std::vector<DeviceBuffers> constants_;  // of a program beyond the host's devices: on each of them
-  std::unique_ptr<MappedReplay> replay_;  // null: it runs step by step
+  std::vector<DeviceBuffers> constants_;  // of a program on accelerators: for each device
+  std::unique_ptr<MappedReplay> replay_;  // null: runs step by step
 };
 
 /// The program of a shard_map equation, compiled once for equal parameters.

@@ -1,5 +1,5 @@
-// A program that runs on all devices of a mesh: cut at its collectives into segments, which one scheduler runs for each device as tasks of
-// the one pool. A collective is a join between them; no thread waits for another.
+// A program that runs on all devices of a mesh: divided at its collectives into segments, which one scheduler runs for each device as tasks
+// of the process's thread pool. A collective is a join of the tasks; no thread waits for another.
 #pragma once
 #include <memory>
 #include <optional>
@@ -11,19 +11,19 @@
 
 namespace weft::detail {
 
-/// Whether the program communicates: it, or a program in it, has a collective or a shard_map.
+/// Whether the program or one of its sub-programs has a collective or a shard_map.
 bool communicates(const Jaxpr& j);
-/// The same program with calls that communicate inlined and reductions over dimensions among collectives as such; its constants stay.
+/// The same program with communicating calls inlined, and reductions over dimensions taken out of collectives.
 Jaxpr flatten_calls(const Jaxpr& j);
-/// The same program for one device of the mesh: calls that communicate and maps in it are taken apart, constants are leading inputs.
-/// Maps over `free_axes`, axes of the mesh that no map around the program has, run on its devices.
+/// The same program for one device of the mesh: communicating calls and inner maps are inlined, and constants become leading inputs. Maps
+/// over `free_axes`, the mesh axes that no enclosing map uses, run on its devices.
 Hoisted flatten_spmd(const Jaxpr& body, const MeshAxes& mesh, const std::vector<std::string>& free_axes);
 
 /// Buffers of one value, one for each device, in the mesh's order; null for devices of other processes.
 using DeviceBuffers = std::vector<Ref<Buffer>>;
 
 enum class SpmdStepKind { segment, collective, start, wait, scan, while_loop, cond };
-/// How an equation whose programs communicate is run: by the host, its programs on all devices, so many times.
+/// The execution of a loop or branch whose programs communicate: the host controls it and runs its programs on all devices.
 struct SpmdStep {
   SpmdStepKind kind;
   std::vector<Jaxpr> programs;
@@ -43,24 +43,24 @@ class SpmdBody {
   /// `donated`: for each input, whether its memory may be written; empty: none.
   SpmdBody(const Jaxpr& body, const MeshAxes& mesh, std::vector<std::string> free_axes, Backend& backend, const std::string& name,
            const std::vector<bool>& donated = {});
-  /// One value for each input; results likewise. Thread-safe. `one_thread`: the calling one does it all.
+  /// Takes one value for each input and returns one for each result. Thread-safe. `one_thread`: everything runs on the calling thread.
   std::vector<DeviceBuffers> run(std::span<const DeviceBuffers> inputs, bool one_thread = false) const;
-  /// How many of its collectives begin before they are waited for.
+  /// The number of its collectives that overlap with computation.
   int num_overlapped() const;
-  /// Whether its own steps join devices, and nothing in it speaks to the user's program.
+  /// Whether it has collectives, and no callbacks into the user's program.
   bool only_communicates() const;
 
-  /// Whether an input's memory is taken for a result, so that nobody else may have it.
+  /// Whether a result takes the memory of this input, to which there must be no other handle.
   bool takes(std::size_t input) const { return input < taken_.size() && taken_[input]; }
 
   const Jaxpr& jaxpr() const { return body_; }
-  /// The machine code's forms, segment by segment.
+  /// The text of a form ("llvm", "asm", ...) of each segment.
   std::string as_text(std::string_view form) const;
   CostAnalysis cost_analysis() const;
   MemoryAnalysis memory_analysis() const;
 
  private:
-  /// Equations between two joins, compiled as one program for a device.
+  /// The equations between two joins, compiled as one program for a device.
   struct Segment {
     Ref<Executable> executable;
     Jaxpr jaxpr;
@@ -96,10 +96,10 @@ class SpmdBody {
   void run_cond(const Step& s, Slots& slots) const;
   DeviceBuffers value(int slot, Slots& slots) const;
   void set(int slot, const DeviceBuffers& value, Slots& slots) const;
-  /// A scalar that steers the program of a loop or a branch: the same on all devices, or a DistributedError that says which collective the
-  /// others would wait in, and for which device.
+  /// The scalar that controls a loop or a branch, which must be the same on all devices. Otherwise throws DistributedError, naming the
+  /// collective in which the others would wait and the device that would be missing.
   std::int32_t agreed(const DeviceBuffers& value, DType dtype, const Step& step) const;
-  /// The first that it comes to, in it or in a loop or branch of it; or null.
+  /// The first collective of the program, also in a loop or branch; or null.
   const Step* first_collective() const;
 
   Jaxpr body_;

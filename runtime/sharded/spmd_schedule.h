@@ -1,9 +1,9 @@
-// In which order the program of a device runs: which equations are compiled as one segment, and where collectives begin and are waited for.
+// The order in which a device's program runs: which equations form a segment, and where collectives start and are waited for.
 //
-// Between processes a collective goes on by itself beside kernels: it begins as soon as its operand is there, and is waited for where its
-// result is first read, so that what it sends is under way meanwhile. For that a segment is cut where a large operand is ready or a large
-// result is needed, if enough is computed on both sides of the cut. The order depends on the program alone, not on which processes the
-// devices are in, so that the same number of devices gives the same bits.
+// Between processes, collectives overlap with kernels: a collective starts as soon as its operand is computed and is waited for where its
+// result is first read. To this end a segment is divided where a large operand is ready or a large result is needed, if there is enough
+// computation on both sides. The order depends on the program alone, not on which processes the devices are in, so that the same number of
+// devices gives the same bits.
 #pragma once
 #include <cstddef>
 #include <vector>
@@ -12,7 +12,7 @@
 
 namespace weft::detail {
 
-/// What is done with an equation, and how many joins of devices come before it.
+/// How an equation is executed, and the number of joins of devices before it.
 struct EqnRole {
   enum class Kind {
     segment,   ///< compiled, with others
@@ -31,7 +31,7 @@ struct ScheduledStep {
   std::size_t operand = 0;        ///< of join, start and wait
 };
 
-/// Each join is either one step or a start and, later, a wait. `early`: without it each level is one segment, then its joins.
+/// Each join becomes one step, or a start and, later, a wait. Without `early`, each level is one segment followed by its joins.
 std::vector<ScheduledStep> schedule_steps(const JaxprData& d, const std::vector<EqnRole>& roles, bool early);
 
 }  // namespace weft::detail

@@ -7,7 +7,7 @@ namespace weft {
 
 namespace detail {
 
-/// A custom_jvp function called: `rule` is the user's, over (primals, tangents) of leaves.
+/// The user's rule of a custom_jvp function, over leaves: the primals, then the tangents.
 struct FlatJvpRule : RefCounted {
   virtual std::vector<Array> apply(std::span<const Array> primals, std::span<const Array> tangents, SourceLoc loc) const = 0;
 };
@@ -25,7 +25,7 @@ std::vector<Array> flat_custom_jvp(FlatFunction& f, Ref<const FlatJvpRule> rule,
 std::vector<Array> flat_custom_vjp(FlatFunction& f, Ref<const FlatVjpRule> rule, const std::string& fwd_name, const std::string& bwd_name);
 std::vector<Array> flat_checkpoint(FlatFunction& f, const Policy& policy, bool prevent_cse);
 
-/// A callable that programs refer to, as they may outlive the function that made them.
+/// A callable on the heap: programs refer to it and may outlive the function that made it.
 template <class F>
 struct SharedCallable : RefCounted {
   explicit SharedCallable(F f) : call(std::move(f)) {}
@@ -143,13 +143,13 @@ class CustomVjp : public Callable<CustomVjp<F, Fwd, Bwd>> {
 
 }  // namespace detail
 
-/// f with a forward derivative of one's own: rule(std::tuple of primals, std::tuple of tangents) returns std::pair{result, its tangent}, or
-/// a std::tuple of them, the tangent linear in the tangents. It serves forward and reverse mode and their compositions (jax.custom_jvp).
+/// f with the user's forward derivative: rule(std::tuple of primals, std::tuple of tangents) returns std::pair{result, its tangent}, or a
+/// std::tuple of them, the tangent linear in the tangents. It serves forward and reverse mode and their compositions (jax.custom_jvp).
 template <class F = UnaryFunction, class Rule>
 detail::CustomJvp<F, Rule> custom_jvp(F f, Rule rule) {
   return {std::move(f), std::move(rule)};
 }
-/// f with a reverse derivative of one's own: fwd(arguments...) returns std::pair{result, residuals}, or a std::tuple of them, and
+/// f with a reverse derivative given by the user: fwd(arguments...) returns std::pair{result, residuals}, or a std::tuple of them, and
 /// bwd(residuals, cotangent) a std::tuple with one cotangent for each argument, `none` for static ones (jax.custom_vjp). Forward mode
 /// throws TracerError.
 template <class F = UnaryFunction, class Fwd, class Bwd>
@@ -160,7 +160,7 @@ detail::CustomVjp<F, Fwd, Bwd> custom_vjp(F f, Fwd fwd, Bwd bwd) {
 /// Options of checkpoint (jax.checkpoint).
 struct CheckpointOptions {
   Policy policy = policies::nothing_saveable;  ///< what is saved for the derivative
-  bool prevent_cse = true;                     ///< keeps the compiler from undoing it by sharing the recomputation with the first one
+  bool prevent_cse = true;                     ///< keeps the compiler from replacing the recomputation by the first one (CSE)
 };
 
 namespace detail {
@@ -183,7 +183,7 @@ class Checkpoint : public Callable<Checkpoint<F>> {
 Array stop_gradient_leaf(const Array& x, SourceLoc loc);
 }  // namespace detail
 
-/// f, whose derivative computes f's intermediate values again instead of keeping them (jax.checkpoint, jax.remat).
+/// f as it is, with a derivative that computes f's intermediate values again instead of keeping them (jax.checkpoint, jax.remat).
 template <class F = UnaryFunction>
 detail::Checkpoint<F> checkpoint(F f, CheckpointOptions options = {}) {
   return {std::move(f), std::move(options)};

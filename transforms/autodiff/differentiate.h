@@ -12,9 +12,9 @@
 
 namespace weft::detail {
 
-/// What traces a function of the user's: `jit of step`, with inputs of these types.
+/// The trace of a user's function, described for messages: `jit of step`, with inputs of these types.
 TraceRequest request_for(const FlatFunction& f, std::string_view operation, std::vector<Aval> inputs);
-/// Runs a pass over the program of f: an error in it is told to be inside this transform of f.
+/// Runs a pass over the program of f. Errors thrown in it name this transform of f.
 template <class Pass>
 decltype(auto) in_transform(const char* operation, const FlatFunction& f, Pass&& pass) {
   try {
@@ -24,11 +24,11 @@ decltype(auto) in_transform(const char* operation, const FlatFunction& f, Pass&&
     throw;
   }
 }
-/// Traces a flat function; with values, a bool or a number asked of a traced value is computed on demand.
+/// Traces a flat function. `with_values`: where the function reads a traced value as a bool or a number, it is computed on demand.
 Jaxpr trace_flat(FlatFunction& f, const char* operation, bool with_values);
-/// A number passed where an array of another dtype is wanted takes that dtype, as it would in an expression.
+/// Converts a weakly typed argument (a C++ number) to the dtype wanted, as an expression would.
 Array convert_weak(const Array& x, const Aval& want);
-/// The (co)tangent of something that has none: zeros of its own dtype if it is inexact, else of bool, which stands for JAX's float0.
+/// A zero (co)tangent: zeros of the value's own dtype if that is inexact, else of bool, which stands for JAX's float0.
 Array zero_tangent(const Aval& aval, SourceLoc loc);
 
 /// Throws DTypeError unless all arguments and results of a function that should be linear are floating or complex.
@@ -45,18 +45,18 @@ struct Linearized final : LinearState {
   std::vector<Aval> in_avals, out_avals;
   std::size_t num_primary = 0;                  ///< results behind these are auxiliary
   std::optional<TransposedProgram> transposed;  ///< once prepare_pull was called
-  Ref<Linearization> linearization;             ///< what primal and linear are of; null where they were not traced from a function
+  Ref<Linearization> linearization;             ///< the cache entry of primal and linear; null where they were not traced from a function
 };
 /// Traces and linearizes with respect to the active leaves.
 Ref<Linearized> linearize_flat(FlatFunction& f, std::vector<bool> active, const char* operation);
 /// Computes the residuals, and returns the results.
 std::vector<Array> evaluate_primal(Linearized& l);
-/// Leaves that are floating or complex.
+/// For each leaf, whether it is floating or complex.
 std::vector<bool> inexact_leaves(std::span<const Array> args);
 
 /// The transposed linear part: (residuals, cotangents of the results where `nonzero_out` and `which`) -> cotangents.
 TransposedProgram transpose_linearized(const Linearized& l, const std::vector<bool>& which);
-/// The arguments' cotangents, one for each leaf, of the transposed program's results.
+/// The cotangents of all leaves of the arguments, from the transposed program's results; zeros where a leaf is not active.
 std::vector<Array> all_cotangents(const Linearized& l, const TransposedProgram& t, std::span<const Array> results, SourceLoc loc);
 
 }  // namespace weft::detail

@@ -12,7 +12,7 @@ namespace detail {
 struct FlatGradient {
   std::vector<Array> results, gradients;
 };
-/// Of a function whose first result is the scalar to differentiate. `operation` names the transform in messages.
+/// The gradient of a function whose first result is the scalar to differentiate. `operation` names the transform in messages.
 FlatGradient flat_gradient(FlatFunction& f, std::span<const int> argnums, bool want_value, bool want_aux, GradOptions options,
                            const char* operation);
 

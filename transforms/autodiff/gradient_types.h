@@ -4,7 +4,7 @@
 
 namespace weft::detail {
 
-/// grad's result over the arguments N... of types in Tuple: a bare one for one, a tuple for several; argument 0 if none is named.
+/// The type of grad's result for the arguments numbered N... of Tuple: one gradient, or a tuple of several; argument 0 if N is empty.
 template <class Tuple, int... N>
 struct Gradient {
   static_assert(((N >= 0 && N < static_cast<int>(std::tuple_size_v<Tuple>)) && ...), "weft: an argument number that the call doesn't have");
@@ -25,7 +25,7 @@ struct Gradient<Tuple, N> {
 template <class Tuple>
 struct Gradient<Tuple> : Gradient<Tuple, 0> {};
 
-/// The Jacobian's type: Out with each Array replaced by an In.
+/// The type of a Jacobian: Out with each Array replaced by an In.
 template <class Out, class In>
 struct Jacobian {
   static_assert(std::is_same_v<In, Array>,
@@ -44,7 +44,7 @@ struct Jacobian<Out, In> {
   using type = typename Container<Out>::template map<each>;
 };
 
-/// The Jacobian over leaves that are in order: for each leaf of the result, one for each leaf of the argument.
+/// A Jacobian made of its leaves: for each leaf of the result, in order, one for each leaf of the argument.
 template <class Out, class In>
 typename Jacobian<Out, In>::type make_jacobian(const Out& out, const In& in, std::span<const Array> leaves, std::size_t& next) {
   if constexpr (std::is_same_v<Out, Array>)

@@ -8,8 +8,8 @@ namespace weft {
 
 namespace detail {
 
-/// The derivative of each result leaf by each leaf of the chosen arguments, in that order: of the result's shape followed by the
-/// argument's. Behind them the auxiliary results, if the function has any.
+/// The derivative of each result leaf with respect to each leaf of the chosen arguments, in that order; its shape is the result's followed
+/// by the argument's. The auxiliary results follow, if the function has any.
 std::vector<Array> flat_jacfwd(FlatFunction& f, std::span<const int> argnums);
 std::vector<Array> flat_jacrev(FlatFunction& f, std::span<const int> argnums);
 

@@ -9,7 +9,7 @@ namespace detail {
 struct FlatJvp {
   std::vector<Array> results, tangents;
 };
-/// Tangents: one for each leaf, with their paths for messages.
+/// `tangents`: one for each leaf; `tangent_paths`: their names in messages.
 FlatJvp flat_jvp(FlatFunction& f, std::vector<Array> tangents, const Skeleton& tangent_paths);
 
 /// The tangents as the function's arguments: each has its argument's structure, static ones have none.
@@ -43,9 +43,9 @@ struct JvpCall {
 
 }  // namespace detail
 
-/// The function's result at the primals and its directional derivative along the tangents: std::pair{y, dy} (jax.jvp). An integer
-/// argument's tangent is an integer without meaning, a static one's is `none`. Throws ShapeError or DTypeError if a tangent is not like its
-/// primal.
+/// The function's result at the primals and its directional derivative along the tangents: std::pair{y, dy} (jax.jvp). The tangent of an
+/// integer argument is an integer that is ignored; that of a static argument is `none`. Throws ShapeError or DTypeError if a tangent is not
+/// like its primal.
 template <class F = UnaryFunction, class... A, class... T>
 auto jvp(F f, const std::tuple<A...>& primals, const std::tuple<T...>& tangents, SourceLoc loc = SourceLoc::here()) {
   using Out = detail::out_t<F, A...>;

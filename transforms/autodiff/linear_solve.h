@@ -1,4 +1,4 @@
-// Linear systems solved by a function of the user's.
+// Linear systems that a user's function solves, with derivatives from the equation (implicit differentiation).
 #pragma once
 #include "weft/transforms/autodiff/vjp.h"
 
@@ -11,11 +11,11 @@ struct LinearSolveOptions {
 
 namespace detail {
 
-/// The leaves of x. Each function takes and returns what is shaped like b; `vecmat` and `transpose_solve` may be null.
+/// The leaves of x. Each function takes and returns arrays shaped like b's leaves; `vecmat` and `transpose_solve` may be null.
 std::vector<Array> flat_linear_solve(FlatFunction& matvec, FlatFunction* vecmat, FlatFunction& solve, FlatFunction* transpose_solve,
                                      SourceLoc loc);
 
-/// One tree to another of its type, as linear_solve calls functions.
+/// Whether F maps a tree of type B to another of the same type, as custom_linear_solve requires.
 template <class F, class B>
 constexpr bool keeps_type = std::is_same_v<out_t<F, B>, B>;
 

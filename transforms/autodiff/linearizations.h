@@ -11,14 +11,14 @@
 
 namespace weft::detail {
 
-/// A program's linearization, and what was made of it. Thread-safe.
+/// A program's linearization, and the programs derived from it. Thread-safe.
 class Linearization : public RefCounted {
  public:
   Linearization(const Jaxpr& traced, std::vector<bool> nonzero);
   const LinearizedProgram& program() const { return program_; }
   /// transpose_program of the linear part.
   TransposedProgram transposed(const std::vector<bool>& linear, const std::vector<bool>& has_cotangent);
-  /// The program that `make` gives for these results of the transposed gradient; made once.
+  /// The program that `make` returns for these results of the transposed gradient; it is called once for each `results`.
   Jaxpr joined(std::pair<std::size_t, std::size_t> results, FunctionRef<Jaxpr()> make);
   bool is_of(const Jaxpr& traced, const std::vector<bool>& nonzero) const;
 

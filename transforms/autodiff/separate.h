@@ -1,4 +1,4 @@
-// Splits a program, given which of its inputs are linear, into what depends on those and what is known, for its transpose.
+// Separates the equations of a program that depend on its linear inputs from those that do not, as transposition needs.
 #pragma once
 #include <vector>
 
@@ -6,8 +6,8 @@
 
 namespace weft::detail {
 
-/// The rules of operations of kind control, all about linear inputs: which results depend on them, for which operands do (at least one
-/// does). Without a rule all results do.
+/// Rules of control-flow operations: which results depend on linear inputs, given which operands do (at least one does). Without a rule,
+/// all results do.
 struct DependenceTransform {
   static constexpr std::string_view name = "dependence", doc = "Which results depend on linear inputs.";
   static constexpr Kind every = Kind::control;
@@ -16,7 +16,7 @@ struct DependenceTransform {
 template <class Op>
 using DependenceRule = Rule<DependenceTransform, Op>;
 
-/// An equation with results of both kinds, which it computes apart. Results that depend may be left out unless `any_linear`.
+/// Rules that split an equation by the kind of its results. Dependent ones may be left out unless `any_linear`.
 struct SeparateTransform {
   static constexpr std::string_view name = "separate", doc = "What depends on linear inputs taken apart from what does not.";
   static constexpr Kind every = Kind::control;
@@ -26,7 +26,7 @@ struct SeparateTransform {
 template <class Op>
 using SeparateRule = Rule<SeparateTransform, Op>;
 
-/// Whether an equation that has dependent results must be replaced for its transpose, also if all of them depend.
+/// Rules that say whether an equation must be replaced before it is transposed even if all of its results are dependent.
 struct ReplacedTransform {
   static constexpr std::string_view name = "replaced", doc = "Whether it is replaced for its transpose.";
   using Function = bool(const ParamsBase& params);
@@ -35,8 +35,8 @@ template <class Op>
 using ReplacedRule = Rule<ReplacedTransform, Op>;
 
 /// An equal program in which the results of each equation all depend on linear inputs, or none does. Calls, branches and loops that compute
-/// both (a loop's counter beside what it adds up) are taken apart; a while with a bound becomes the scan that it stands for. What can't be
-/// taken apart (a shard_map) counts as depending with all its results.
+/// both (a loop's counter beside what it adds up) are taken apart; a while loop with a bound becomes the equivalent scan. All results of an
+/// equation that can't be taken apart (a shard_map) count as dependent.
 Jaxpr separated(const Jaxpr& j, const std::vector<bool>& linear);
 
 }  // namespace weft::detail

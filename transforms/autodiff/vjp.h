@@ -15,9 +15,9 @@ struct FlatLinear {
 };
 FlatLinear flat_vjp(FlatFunction& f);
 FlatLinear flat_linearize(FlatFunction& f);
-/// Of a function that is itself linear; the results are abstract.
+/// For a function that is itself linear; the results are abstract.
 FlatLinear flat_linear_transpose(FlatFunction& f);
-/// The arguments' cotangents for the results', the results' tangents for the arguments'. `given` describes what the user passed.
+/// The arguments' cotangents from the results'; the results' tangents from the arguments'. `given` describes the user's values.
 std::vector<Array> pull_back(const LinearState& s, std::vector<Array> cotangents, FunctionRef<Skeleton()> given, SourceLoc loc);
 std::vector<Array> push_forward(const LinearState& s, std::vector<Array> tangents, FunctionRef<Skeleton()> given, SourceLoc loc);
 
@@ -65,7 +65,7 @@ class Push {
 template <template <class, class...> class Map, FlatLinear (*Flat)(FlatFunction&)>
 struct LinearizeFunction : Callable<LinearizeFunction<Map, Flat>> {
   using Callable<LinearizeFunction>::operator();
-  // A name of several functions: the one of arrays.
+  // For the name of an overloaded function, this chooses the overload on arrays.
   template <class A>
   auto operator()(UnaryFunction f, const A& a, SourceLoc loc = SourceLoc::here()) const {
     return Callable<LinearizeFunction>::operator()(f, a, loc);
@@ -119,9 +119,9 @@ struct LinearTranspose : Callable<LinearTranspose> {
 inline constexpr detail::LinearizeFunction<detail::Pull, detail::flat_vjp> vjp{};
 /// `auto [y, push] = linearize(f, x, ...)`: the result and the derivative at x, a function from tangents to the result's (jax.linearize).
 inline constexpr detail::LinearizeFunction<detail::Push, detail::flat_linearize> linearize{};
-/// `linear_transpose(f, x, ...)`: of a linear f, its transpose: from a cotangent of the result to a std::tuple of the arguments'. Only
-/// the shapes and dtypes of x matter (jax.linear_transpose). What doesn't depend on x may be anything: a loop's counter, a mask. Throws
-/// TracerError with the operation and its line where f is not linear, DTypeError for arguments or results that are integers.
+/// `linear_transpose(f, x, ...)`: the transpose of a linear f, a function from a cotangent of the result to a std::tuple of the arguments'.
+/// Only the shapes and dtypes of x matter (jax.linear_transpose). What doesn't depend on x may be anything: a loop's counter, a mask.
+/// Throws TracerError with the operation and its line where f is not linear, DTypeError for arguments or results that are integers.
 inline constexpr detail::LinearTranspose linear_transpose{};
 
 }  // namespace weft

@@ -6,12 +6,12 @@ namespace weft {
 
 /// Options of io_callback (jax.experimental.io_callback).
 struct CallbackOptions {
-  bool ordered = false;  ///< in the program's order among all ordered ones; vmap can't map it then
+  bool ordered = false;  ///< the ordered callbacks of a program run in program order; vmap can't map them
 };
 /// Options of pure_callback (jax.pure_callback).
 struct PureCallbackOptions {
-  /// How vmap maps it: "sequential" calls it once for each lane; "expand_dims" once, the lanes in front of every operand, of size 1 where
-  /// it is the same for all; "broadcast_all" once, all operands repeated. The last two for functions that take batches anyway.
+  /// How vmap calls it. "sequential": once for each lane. "expand_dims": once, with a leading axis on each operand, of size 1 where that
+  /// isn't mapped. "broadcast_all": once, with each operand broadcast to all lanes. The last two need a function that takes batches.
   std::string vmap_method = "sequential";
 };
 
@@ -21,7 +21,7 @@ namespace detail {
 struct FlatCallback : RefCounted {
   virtual std::vector<Array> call(std::span<const Array> leaves) const = 0;
 };
-/// What a callback is called with: the leaves of its arguments.
+/// One call of a callback, with the leaves of its arguments.
 struct CallbackCall {
   std::string name;  ///< of the function
   Ref<const FlatCallback> function;
@@ -33,7 +33,7 @@ std::vector<Array> flat_io_callback(const CallbackCall& c, std::span<const Array
 void flat_debug_callback(const CallbackCall& c);
 void flat_debug_print(const Text& format, std::span<const Skeleton> args, std::span<const Array> leaves);
 
-/// F on arguments of types P, static ones kept. Result: what the leaves are made of; None where nobody asks for them.
+/// F on arguments of types P; static arguments are kept in it. Result: the type that F returns; None where the result is dropped.
 template <class F, class Result, class... P>
 class CallbackOf final : public FlatCallback {
  public:
@@ -133,18 +133,18 @@ struct DebugCallbackFunction : Callable<DebugCallbackFunction> {
 
 }  // namespace detail
 
-/// `pure_callback(f, shapes, args...)`: f of the arguments as an operation of a program, called with concrete arrays when the program runs
-/// (jax.pure_callback). `shapes` is a tree like f's result, of ShapeDtypeStructs. f has no side effects: it may be called more or less
-/// often than written, also not at all. It has no derivative (TracerError) but by a custom_jvp or custom_vjp around it. A result that is
-/// not as promised throws ShapeError or DTypeError when the program runs. `pure_callback(f, shapes, {.vmap_method = "..."}, args...)`.
+/// `pure_callback(f, shapes, args...)`: f(args...) as an operation of a program, called with concrete arrays when the program runs
+/// (jax.pure_callback). `shapes` is a tree like f's result, of ShapeDtypeStructs. f must have no side effects: it may be called any number
+/// of times, also not at all. Differentiating it throws TracerError unless a custom_jvp or custom_vjp is around it. A result that differs
+/// from `shapes` throws ShapeError or DTypeError when the program runs. `pure_callback(f, shapes, {.vmap_method = "..."}, args...)`.
 inline constexpr detail::CallbackWithResult<PureCallbackOptions, detail::flat_pure_callback> pure_callback{};
-/// The same for an f with side effects: called once each time that the program comes to it, in the program's order
-/// (jax.experimental.io_callback). `io_callback(f, shapes, {.ordered = true}, args...)`.
+/// The same for an f with side effects: it is called once each time that the program reaches it (jax.experimental.io_callback).
+/// `io_callback(f, shapes, {.ordered = true}, args...)`.
 inline constexpr detail::CallbackWithResult<CallbackOptions, detail::flat_io_callback> io_callback{};
 
-/// What programs print and call for debugging (jax.debug). Under vmap it happens once for each lane; lines are labelled with the lane and,
-/// under pmap and shard_map, with the device: `[cpu:1, lane 2] x = 3.0`. Derivatives see the primal values. Loops whose lanes end at
-/// different times go on for all, and branches that differ from lane to lane all run, as in JAX.
+/// Printing and callbacks from compiled programs, for debugging (jax.debug). Under vmap they happen once for each lane; lines are labelled
+/// with the lane and, under pmap and shard_map, with the device: `[cpu:1, lane 2] x = 3.0`. Derivatives see the primal values. As in JAX, a
+/// batched loop runs until its last lane ends and calls them for all lanes, and where lanes take different branches all branches run.
 namespace debug {
 /// `debug::print("x = {}, {:.3f}", x, y)`: one line on stdout, when the program runs. Arrays are printed as NumPy does, trees in brackets;
 /// scalars may have fmt's specifications. Fields may be numbered, `{0}`. Throws Error where the fields don't fit the arguments.
@@ -157,11 +157,11 @@ void print(Text format, const A&... args) {
 }
 /// `debug::callback(f, args...)`: calls f with concrete arrays when the program runs; what it returns is dropped.
 inline constexpr detail::DebugCallbackFunction callback{};
-/// Within a callback: which lane and device it is called for, as print labels lines; empty where there is one only.
+/// Within a callback: the lane and device that it is called for, as printed lines are labelled; empty where there is only one.
 std::string label();
 }  // namespace debug
 
-/// Returns when all callbacks and prints of programs that were started have happened (jax.effects_barrier).
+/// Waits until the callbacks and prints of all programs started so far have happened (jax.effects_barrier).
 void effects_barrier(SourceLoc loc = SourceLoc::here());
 
 }  // namespace weft

@@ -15,7 +15,7 @@ std::vector<Array> flat_cond(const char* what, const Array& index, const std::ve
 /// The index of cond's branches {false, true}; throws unless pred is one bool or number.
 Array index_of_predicate(const Array& pred, SourceLoc loc);
 Array index_of_switch(const Array& which, SourceLoc loc);
-/// The carry's leaves at the end; the arguments of both functions are the carry.
+/// Returns the leaves of the final carry; the arguments of both functions are the carry.
 std::vector<Array> flat_while(FlatFunction& cond, FlatFunction& body, const WhileOptions& options, SourceLoc loc);
 /// The arguments of the body are the step's number and the carry.
 std::vector<Array> flat_fori(const Array& lower, const Array& upper, FlatFunction& body, const WhileOptions& options, SourceLoc loc);
@@ -34,7 +34,7 @@ void with_flat_calls(Fs& functions, std::vector<FlatFunction*>& calls, const Go&
   }
 }
 
-// Parts of an array along an axis, for associative_scan.
+// Strided slices of an array along an axis, and their inverse, for associative_scan.
 Array strided_part(const Array& x, int axis, std::int64_t start, std::int64_t stop, std::int64_t step);
 Array interleave(const Array& even, const Array& odd, int axis);
 int associative_axis(const std::vector<Array>& leaves, int axis, SourceLoc loc);
@@ -62,7 +62,7 @@ T associative_scan_tree(F& f, const T& xs, int axis) {
   return two(even, odd, [&](const Array& a, const Array& b) { return interleave(a, b, axis); });
 }
 
-/// map without options: one slice after the other.
+/// map without options: a scan over the slices.
 template <class F, class X>
 out_t<F, X> map_sequentially(F& f, const X& xs, SourceLoc loc) {
   auto step = [&f](None, const X& x) { return std::pair<None, out_t<F, X>>(none, to_traced(f(x))); };
@@ -77,7 +77,7 @@ inline constexpr bool kIsPair<std::pair<A, B>> = true;
 template <class A, class B>
 inline constexpr bool kIsPair<std::tuple<A, B>> = true;
 
-/// map in batches: all but the last are scanned over with vmap of f inside, the rest is one smaller batch.
+/// map in batches: a scan over vmap of f, then one smaller batch for the remainder.
 template <class F, class Xs>
 auto map_in_batches(F f, const Xs& xs, std::int64_t batch, SourceLoc loc);
 
@@ -119,7 +119,7 @@ template <class F, class... A>
 detail::out_t<F, A...> switch_(Arg index, const std::vector<F>& branches, const A&... operands) {
   const SourceLoc loc = index.where();
   std::vector<F> functions = branches;
-  // A FlatCall can't be moved; a list of nodes would do, an array of optionals does.
+  // A FlatCall can't be moved, but it can be constructed in place in an optional.
   std::vector<std::optional<detail::FlatCall<F, A...>>> flat(functions.size());
   std::vector<detail::FlatFunction*> calls;
   for (std::size_t i = 0; i < functions.size(); ++i) calls.push_back(&flat[i].emplace(functions[i], loc, operands...));
@@ -167,7 +167,7 @@ auto scan(F f, const Init& init, const Xs& xs, ScanOptions options = {}, SourceL
   }
 }
 
-/// f of each slice of xs along the leading axis, one after the other, the results stacked (jax.lax.map). vmap runs them side by side.
+/// f of each slice of xs along the leading axis, in sequence, with the results stacked (jax.lax.map). vmap computes all at once.
 template <class F = UnaryFunction, class Xs>
 detail::out_t<F, Xs> map(F f, const Xs& xs, MapOptions options = {}, SourceLoc loc = SourceLoc::here()) {
   if (options.batch_size) return detail::map_in_batches(std::move(f), detail::to_traced(xs), *options.batch_size, loc);

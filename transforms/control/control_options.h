@@ -5,18 +5,18 @@
 
 namespace weft {
 
-/// How many of a loop's states reverse-mode differentiation keeps at a time. The others are computed again, from the last that is kept
-/// before them; so steps run more than once, and an io_callback in the loop is a TracerError when it is differentiated.
+/// How many of a loop's states reverse-mode differentiation keeps at a time (binomial checkpointing). The others are computed again from
+/// the last kept state before them: steps run more than once, so differentiating a loop with an io_callback throws TracerError.
 class Checkpoints {
  public:
-  /// No such limit: what reverse mode needs of each step is kept, or of each of about sqrt(max_steps) stretches.
+  /// No limit: the residuals of each step are kept (of a while loop: the states at about sqrt(max_steps) steps).
   constexpr Checkpoints() = default;
-  /// So many at most, 2 or more; throws Error for fewer. With c of them n steps run about t times more, where t is the least number for
-  /// which the binomial coefficient (c + t over c) is at least n.
+  /// At most this many, 2 or more; throws Error for fewer. With c checkpoints, n steps run about t more times, where t is the least number
+  /// for which the binomial coefficient (c + t over c) is at least n.
   template <detail::WholeNumber T>
   Checkpoints(T at_most, SourceLoc loc = SourceLoc::here()) : parameter_(checked(Int(at_most, loc), loc)) {}
   /// floor(log2(n)) + 4 of n steps, where n need not be known beforehand: 1000 steps run about 2.5 times more, a million about 5.5 times.
-  /// The memory for the states is set apart at once: 66 of a loop without a bound.
+  /// Memory for the states is allocated in advance: 66 states for a loop without a bound.
   static const Checkpoints logarithmic;
 
   /// For the library: the parameter of the loop's equation.
@@ -34,7 +34,7 @@ inline constexpr Checkpoints Checkpoints::logarithmic{Parameter{-1}};
 
 /// Options of while_loop.
 struct WhileOptions {
-  std::optional<Int> max_steps = {};  ///< a bound on the number of steps, which reverse-mode differentiation needs, unless there are:
+  std::optional<Int> max_steps = {};  ///< an upper bound on the number of steps; reverse-mode differentiation needs it or `checkpoints`
   Checkpoints checkpoints = {};       ///< how many states reverse mode keeps
 };
 /// Options of scan (jax.lax.scan).
@@ -46,7 +46,7 @@ struct ScanOptions {
 };
 /// Options of map (jax.lax.map).
 struct MapOptions {
-  std::optional<Int> batch_size = {};  ///< so many elements at a time, vectorised
+  std::optional<Int> batch_size = {};  ///< the number of elements that are computed at a time, by vmap; absent: one
 };
 /// Options of associative_scan (jax.lax.associative_scan).
 struct AssociativeScanOptions {

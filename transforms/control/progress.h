@@ -1,4 +1,4 @@
-// How far loops are: of the host, and of compiled programs.
+// Progress bars for loops: those of the host, and those of compiled programs.
 #pragma once
 #include <string>
 
@@ -14,7 +14,7 @@ struct ProgressOptions {
 
 namespace detail {
 
-/// The whole numbers from 0 on.
+/// The range of the whole numbers from 0 up.
 struct Counting {
   std::int64_t count;
   struct Iterator {
@@ -31,7 +31,7 @@ struct Counting {
   std::int64_t size() const { return count; }
 };
 
-/// What `for (auto x : progress(range, "name"))` goes through. The bar is over when this is destroyed.
+/// The range that `for (auto x : progress(range, "name"))` iterates over. Its destructor ends the bar.
 template <class R>
 class ProgressRange {
  public:
@@ -81,7 +81,7 @@ class ProgressRange {
 
 namespace ranges {
 using std::begin;
-/// What a loop can go through; arrays by their rows.
+/// The view over which a loop iterates; arrays are iterated by rows.
 template <class R>
 concept Loop = requires(R& r) { begin(r); };
 }  // namespace ranges
@@ -101,7 +101,7 @@ std::int64_t steps_of(const R& range, const ProgressOptions& options) {
 /// The bars of one loop's body: one for each device that runs it.
 struct LoopProgress : RefCounted {
   static Ref<LoopProgress> make(const std::string& name, const ProgressOptions& options);
-  /// An operation is traced that counts a step each time that the program comes to it; none where nothing is to be told.
+  /// Traces an operation that counts a step each time that the program reaches it; none where progress is switched off.
   void trace_step(SourceLoc loc);
 };
 
@@ -124,9 +124,9 @@ class ProgressBody : public Callable<ProgressBody<F>> {
 
 }  // namespace detail
 
-/// `for (auto x : progress(batches, "training"))`: the same loop, and on stderr how far it is, how fast, and how long it will take: a bar
-/// on a terminal, a line now and then and at the end where there is none. A loop that is left by break or an exception says where. Any
-/// number of loops in any threads may be told of at a time. WEFT_PROGRESS=0 tells nothing; `lines` and `bars` choose how.
+/// `for (auto x : progress(batches, "training"))`: the same loop, with its progress, rate and remaining time on stderr: a bar on a
+/// terminal, elsewhere a line from time to time and at the end. A loop that is left by break or an exception shows where. Any number of
+/// loops in any threads may be shown at a time. WEFT_PROGRESS=0 switches it off; `lines` and `bars` choose the form.
 template <class R>
   requires(detail::LoopRange<R> && !std::is_integral_v<std::remove_cvref_t<R>>)
 detail::ProgressRange<R> progress(R&& range, const std::string& name, const ProgressOptions& options = {}) {
@@ -139,11 +139,11 @@ detail::ProgressRange<detail::Counting> progress(T count, const std::string& nam
   const detail::Counting range{std::max<std::int64_t>(Int(count), 0)};
   return {range, name, detail::steps_of(range, options)};
 }
-/// A loop's body that tells of each of its steps when the program runs: `scan(progress(step, "training"), state, batches)`, and the same
-/// for fori_loop, while_loop's body and map. The number of steps is the loop's where that is known when it is traced, else
-/// `{.total = n}`, else the count and the rate are told alone. Under pmap and shard_map each device has a bar of its own; under vmap a step
-/// of all lanes counts once, in derivatives the forward pass counts. Where WEFT_PROGRESS is 0 when it is traced, the program is the body's
-/// and nothing else.
+/// A loop's body that reports each of its steps when the program runs: `scan(progress(step, "training"), state, batches)`, and the same for
+/// fori_loop, while_loop's body and map. The number of steps is the loop's where that is known when it is traced, else `{.total = n}`;
+/// without either, only the count and the rate are shown. Under pmap and shard_map each device has a bar of its own; under vmap a step of
+/// all lanes counts once, and of derivatives the forward pass counts. Where WEFT_PROGRESS is 0 when it is traced, nothing is added to the
+/// body.
 template <class F>
   requires(!detail::LoopRange<F> && !std::is_integral_v<F>)
 detail::ProgressBody<F> progress(F body, const std::string& name, const ProgressOptions& options = {}) {

@@ -12,30 +12,30 @@ namespace weft::detail {
 
 class CompiledFunction final : public Program {
  public:
-  /// `one_division`: as MapPlaces has it.
+  /// `device`: results are committed to it, -1 for none. `one_division`: as for MapPlaces.
   CompiledFunction(std::string name, Jaxpr jaxpr, std::vector<bool> donated, int device, bool one_division = false);
 
   const std::string& name() const { return name_; }
   const Jaxpr& jaxpr() const { return jaxpr_; }
   const std::vector<bool>& donated() const { return donated_; }
-  /// Whether what it captured belongs to a trace, so that it is of use within that trace only.
+  /// Whether it captured tracers, so that it can only be used within their trace.
   bool captures_tracers() const { return captures_tracers_; }
   /// Compiles at the first call. Thread-safe.
   Executable& executable();
-  /// The same, for the platform of a device.
+  /// The executable for the platform of a device.
   Executable& executable_on(int device);
-  /// Compiles it anew, as `schedule` (schedule.h) says. Thread-safe.
+  /// Compiles it anew with the stated schedules, as weft::schedule does (schedule.h). Thread-safe.
   void state_schedules(std::string_view steps);
-  /// Throws if an array that is donated is passed twice, naming the arguments.
+  /// Throws if a donated array is passed twice, naming the arguments.
   void check_given_once(std::span<const Array> inputs, FunctionRef<Skeleton()> paths, SourceLoc loc) const;
-  /// Throws ShardingError for an argument that a map in the program doesn't take where it is.
+  /// Throws ShardingError for an argument whose placement does not fit a map over devices in the program.
   void check_places(std::span<const Array> inputs, FunctionRef<Skeleton()> paths, SourceLoc loc);
-  /// On concrete arrays of just the input types, where they are; throws where they can't meet.
+  /// Runs on concrete arrays of exactly the input types, on the devices where they are. Throws if they are committed to different devices.
   std::vector<Array> run(std::span<const Array> inputs, SourceLoc loc);
-  /// The same for inputs that are known to be uncommitted, when nothing is donated.
+  /// run() without its checks, for uncommitted inputs and a program that takes no donated memory.
   std::vector<Array> run_uncommitted(std::span<const Array> inputs);
   bool is_plain() const { return plain_; }
-  /// Whether run_uncommitted takes arrays wherever they are. Known once it is compiled.
+  /// Whether run_uncommitted takes arrays of any placement. Known once it is compiled.
   bool takes_placed() const {
     const Executable* e = executable_.load(std::memory_order_acquire);
     return e && e->takes_placed();
@@ -61,7 +61,7 @@ class CompiledFunction final : public Program {
   std::atomic<Executable*> executable_{nullptr};
 };
 
-/// Throws if the arrays are not of the types, naming the argument; numbers take the type wanted.
+/// Throws if an array does not have the wanted type, naming the argument; weakly typed numbers are converted.
 void check_arguments(std::vector<Array>& given, std::span<const Aval> want, const std::string& what, FunctionRef<Skeleton()> paths,
                      SourceLoc loc);
 

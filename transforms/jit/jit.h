@@ -8,7 +8,7 @@ namespace weft {
 
 namespace detail {
 
-/// Counts of this process, for tests: what jit did.
+/// Counters of this process, for tests: functions traced, programs compiled, calls served from the cache.
 struct JitCounters {
   std::uint64_t traces = 0, compiles = 0, hits = 0;
 };
@@ -17,13 +17,13 @@ JitCounters jit_counters();
 /// Whether a disable_jit scope is active on this thread.
 bool jit_is_disabled();
 
-/// One call of a jitted function: what the cache asks of it.
+/// One call of a jitted function, as the cache sees it: the arguments' types, static values and leaves.
 class JitCall {
  public:
   JitCall(const void* type, SourceLoc where) : type_tag(type), loc(where) {}
   virtual bool same_arguments(const Structure& kept) const = 0;
   virtual Ref<const Structure> keep_arguments() const = 0;
-  /// The flattened function, for tracing, and then its result's structure.
+  /// The flattened function, for tracing; keep_result() then returns the structure of its result.
   virtual FlatFunction& function() = 0;
   virtual Ref<const Structure> keep_result() const = 0;
 
@@ -39,17 +39,17 @@ struct JitResult {
   Ref<const Structure> structure;
 };
 
-/// How a call becomes a program, where it isn't just the traced function: pmap's part.
+/// Makes the program of a call where that is more than the traced function: the maps over devices.
 class ProgramMaker : public RefCounted {
  public:
   virtual Jaxpr make(FlatFunction& f) const = 0;
-  /// Whether arguments that are divided must be so just as the program's map takes them; otherwise they must be on its devices.
+  /// Whether sharded arguments must have exactly the sharding that the program's map takes; otherwise they must only be on its devices.
   virtual bool takes_one_division() const { return false; }
-  /// Whether it leaves axes of its mesh to the partitioner, over which arguments are sharded as they come.
+  /// Whether it leaves axes of its mesh to the partitioner, which follows the arguments' shardings over them.
   virtual bool follows_shardings() const { return false; }
 };
 
-/// The programs of one jitted function, by the types, structures and static values of its arguments. Shared by its copies.
+/// The programs of one jitted function by the types, structures and static values of its arguments; shared by its copies.
 class JitCache : public RefCounted {
  public:
   static Ref<JitCache> make(JitOptions options, std::string function, Ref<const ProgramMaker> maker = {});
@@ -105,7 +105,7 @@ class Jit : public Callable<Jit<F>> {
     }
     return call_compiled(loc, args...);
   }
-  /// The same, also in a disable_jit scope.
+  /// Runs the compiled program, also in a disable_jit scope.
   template <class... A>
   out_t<F, A...> call_compiled(SourceLoc loc, const A&... args) const {
     using Out = out_t<F, A...>;

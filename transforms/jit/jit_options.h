@@ -7,7 +7,7 @@
 
 namespace weft {
 
-/// A tree prefix of shardings or devices; `none` leaves it open.
+/// A tree prefix of shardings or devices; `none` leaves the placement to weft.
 class Shardings {
  public:
   Shardings() : kind_(Kind::open) {}

@@ -1,4 +1,4 @@
-// What a jitted function becomes on arrays that are sharded over a mesh. Internal.
+// The partitioned programs of a jitted function, for arguments that are sharded over a mesh. Internal.
 #pragma once
 #include <atomic>
 #include <memory>
@@ -17,15 +17,15 @@ namespace weft::detail {
 /// several meshes of the same devices in the same order share a program over the mesh of common_mesh. Thread-safe.
 class ShardedPrograms {
  public:
-  /// The program for these arguments. Null if none of them is divided and the function doesn't divide values itself, or if it holds what
-  /// can't be partitioned. Throws DeviceError for arguments on other devices, ShardingError for ones over another mesh, naming both and the
+  /// The program for these arguments. Null if none of them is sharded and the function doesn't shard values itself, or if it can't be
+  /// partitioned. Throws DeviceError for arguments on different devices, ShardingError for arguments over different meshes; both name the
   /// arguments.
   Ref<CompiledFunction> find(const CompiledFunction& f, std::span<const Array> inputs, FunctionRef<Skeleton()> arguments, SourceLoc loc);
-  /// What find() gave last, or `whole` where that was nothing, if these arguments are as those did and it runs on arrays wherever they are;
-  /// else null. It lives as long as this object.
+  /// The program that find() returned last (`whole` where it returned none), if these arguments have the same placements and the program
+  /// takes arrays of any placement; else null. It lives as long as this object.
   CompiledFunction* same_as_last(std::span<const Array> inputs, CompiledFunction& whole) const;
 
-  /// That the function itself runs on arguments that are as these do.
+  /// Records that the unpartitioned function runs on arguments with these placements.
   void remember(std::span<const Array> inputs);
 
  private:
@@ -34,7 +34,7 @@ class ShardedPrograms {
     std::vector<PartitionSpec> specs;
     Ref<CompiledFunction> program;
   };
-  /// Where the arguments of one call were, by their placements, which are kept so that no other has their address.
+  /// The placements of one call's arguments. They are compared by address, and kept alive so that the addresses stay theirs.
   struct Known {
     std::vector<Ref<const detail::Placement>> placements;
     Ref<CompiledFunction> program;
@@ -48,11 +48,11 @@ class ShardedPrograms {
   std::atomic<const Known*> last_{nullptr};  // one of known_
   std::optional<Hoisted> hoisted_;
   std::vector<MeshAxes> constrained_;  // meshes of the function's constraints
-  std::optional<bool> divides_;        // whether the function divides values itself, or captured one that is divided
+  std::optional<bool> divides_;        // whether the function shards values itself, or captured a sharded one
   std::vector<Entry> entries_;
 };
 
-/// The program with its inputs and results divided where a placement says so, by sharding_constraint equations.
+/// The program with sharding_constraint equations on the inputs and results that have a placement.
 Jaxpr with_constraints(const Jaxpr& j, const std::vector<std::optional<weft::Placement>>& in,
                        const std::vector<std::optional<weft::Placement>>& out, SourceLoc loc);
 

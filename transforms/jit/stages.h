@@ -13,12 +13,12 @@ class Compiled;
 
 namespace detail {
 
-/// A traced function, compiled once something asks for its code. In transforms/jit/compiled_function.h.
+/// A traced function, which is compiled when its code is first needed. Defined in transforms/jit/compiled_function.h.
 struct Program : RefCounted {};
 const Jaxpr& jaxpr_of(const Program& p);
 std::string text_of(Program& p, std::string_view form);
 void compile(Program& p);
-/// Runs it on arrays of its types, or stages it into the current trace. `paths` describes the arguments.
+/// Runs the program on arrays of its input types, or stages it into the current trace. `paths` describes the arguments.
 std::vector<Array> run_program(Program& p, std::vector<Array> args, FunctionRef<Skeleton()> paths, SourceLoc loc);
 
 /// What all stages of one function share.
@@ -34,13 +34,13 @@ class CompiledBase {
  public:
   explicit CompiledBase(Ref<Program> p) : program_(std::move(p)) {}
   virtual ~CompiledBase() = default;
-  /// "jaxpr" (after simplification), "kernels", "schedule", "llvm", "asm"; "ptx" for GPUs; "tiers": the tier of each step's code by now.
+  /// "jaxpr" (after simplification), "kernels", "schedule", "llvm", "asm"; "ptx" for GPUs; "tiers": the tier of each step's current code.
   /// Throws CompileError for a form that the backend doesn't have.
   std::string as_text(std::string_view form = "kernels") const { return text_of(*program_, form); }
   CostAnalysis cost_analysis() const;
   MemoryAnalysis memory_analysis() const;
   Program& program() const { return *program_; }
-  /// The arguments' structure, and the result's.
+  /// The structure of the arguments, and that of the result, for messages and headers.
   virtual Skeleton argument_paths() const = 0;
   virtual Skeleton result_paths() const = 0;
 
@@ -99,20 +99,20 @@ class Traced {
   detail::Stage<Out, P...> stage_;
 };
 
-/// What export_object writes.
+/// Options of export_object.
 struct ExportOptions {
-  /// The processors that the code is for: "native", this machine's; or "x86-64", "x86-64-v2", "x86-64-v3", "x86-64-v4", of which there may
-  /// be several, and each call runs the best code that the processor has; or "aarch64".
+  /// The processors that the code is for: "native", this machine's; or one or more of "x86-64", "x86-64-v2", "x86-64-v3" and "x86-64-v4",
+  /// among which each call chooses the best that the processor supports; or "aarch64".
   std::vector<std::string> targets = {"native"};
-  /// Also the derivative: name_grad where the function's one result is a floating-point number, and name_vjp otherwise.
+  /// Writes a function for the derivative too: name_grad if the only result is a floating-point number, else name_vjp.
   bool gradient = false;
-  /// The arguments' and the results' names in the header; where these are empty, they are made of the paths of their arrays.
+  /// The names of the arguments and results in the header; by default they are made of the paths of their arrays.
   std::vector<std::string> input_names = {}, output_names = {};
 };
 /// Writes name.o and name.h: a C function `int name(const void* const* inputs, void* const* outputs)` that links and runs without weft,
-/// with the archive libweft_aot.a where it sorts, transforms, factors matrices, convolves or chooses between processors. The header says
-/// the arrays' types, and has wrappers for C and C++. A path may be before the name. Throws CompileError for a program that no object
-/// file can hold and for an unknown processor, IoError if a file can't be written.
+/// with the archive libweft_aot.a where it sorts, transforms, factors matrices, convolves or chooses between processors. The header states
+/// the arrays' types, and has wrappers for C and C++. `name` may begin with the path of a folder. Throws CompileError for a program that
+/// can't be exported (one with a callback or a collective) and for an unknown processor, IoError if a file can't be written.
 void export_object(const detail::CompiledBase& compiled, const std::string& name, const ExportOptions& options = {},
                    SourceLoc loc = SourceLoc::here());
 

@@ -1,24 +1,24 @@
-// A function of the user's that the partitioner doesn't look into: a rule says how it is sharded, another function what one device does.
+// A function that the partitioner treats as opaque: the user's rule shards it, another function computes a device's block.
 #pragma once
 #include "weft/runtime/sharded/mesh.h"
 #include "weft/transforms/flat.h"
 
 namespace weft {
 
-/// What a rule of custom_partitioning is asked: how to shard a function of these arrays, which come sharded so.
+/// The question that a rule of custom_partitioning answers: how to shard a function of these arrays, given how they are sharded.
 struct PartitioningQuery {
   Mesh mesh;                              ///< the devices
   std::vector<ShapeDtypeStruct> args;     ///< each array among the arguments
   std::vector<PartitionSpec> arg_specs;   ///< how each of them is sharded now
   std::vector<ShapeDtypeStruct> results;  ///< each array among the results
 };
-/// Its answer: how each array among the arguments is to be sharded, and how each result then is. Axes that result_specs leave out have the
-/// same result on all their devices.
+/// The rule's answer: how each array among the arguments is to be sharded, and how each result then is. A result is the same on all devices
+/// along an axis that its spec leaves out.
 struct Partitioning {
   std::vector<PartitionSpec> arg_specs;     ///< of each array among the arguments
   std::vector<PartitionSpec> result_specs;  ///< of each array among the results
 };
-/// What the function of blocks is told beside its blocks: the mesh, and the rule's answer.
+/// The first argument of the function on blocks: the mesh, and the rule's answer.
 struct BlockContext {
   Mesh mesh;                                ///< the devices
   std::vector<PartitionSpec> arg_specs;     ///< of each array among the arguments
@@ -27,7 +27,7 @@ struct BlockContext {
 
 namespace detail {
 
-/// One call's rule, and its function of blocks over leaves.
+/// The rule of one call and its function on blocks, both over leaves.
 struct FlatPartitioner : RefCounted {
   virtual Partitioning choose(const PartitioningQuery& query) const = 0;
   virtual std::vector<Array> run(const BlockContext& context, std::span<const Array> blocks) const = 0;
@@ -82,13 +82,13 @@ class CustomPartitioned : public Callable<CustomPartitioned<F, R, G>> {
 
 }  // namespace detail
 
-/// f, which is partitioned over a mesh as `rule` says, and not by what it is made of (jax.custom_partitioning). Where a program of sharded
-/// arrays calls it, the rule is asked how arguments and results are sharded; arguments are moved to where it wants them, and each device
-/// runs `on_blocks(context, blocks...)`: it takes what f takes, blocks in place of arrays, and gives the blocks of f's results. It may
-/// speak of the mesh's axes in collectives; context.arg_specs tells which of them shard what. On arrays that aren't sharded it is f.
-/// Derivatives and vmap are those of f, partitioned by what it is made of; custom_vjp around it gives derivatives with rules of their own.
+/// f, partitioned over a mesh as `rule` says instead of operation by operation (jax.custom_partitioning). Where a program calls it on
+/// sharded arrays, the rule decides how arguments and results are sharded, arguments are resharded accordingly, and each device runs
+/// `on_blocks(context, blocks...)`, which takes f's arguments as blocks and returns the blocks of f's results. It may use collectives over
+/// the mesh's axes; context.arg_specs says which axes shard each argument. On arrays that aren't sharded it is f. Derivatives and vmap are
+/// those of f, partitioned operation by operation; a custom_vjp around it gives derivatives their own rules.
 ///
-/// Throws ShardingError for specs that don't fit the mesh or the arrays, and where on_blocks gives other blocks than the rule says.
+/// Throws ShardingError for specs that don't fit the mesh or the arrays, and where on_blocks returns other shapes.
 template <class F, class R, class G>
 detail::CustomPartitioned<F, R, G> custom_partitioning(F f, R rule, G on_blocks) {
   return {std::move(f), std::move(rule), std::move(on_blocks)};

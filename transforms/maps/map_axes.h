@@ -1,4 +1,4 @@
-// Where a mapped axis is added to the values of a program. Internal.
+// The positions of a mapped axis in the arguments and results of a function. Internal.
 #pragma once
 #include <optional>
 
@@ -13,11 +13,11 @@ namespace weft::detail {
 std::vector<int> resolve_in_axes(const FlatFunction& f, const Axes& in_axes, const char* operation);
 /// The size that the mapped axes have in common, or the given one where nothing is mapped. Throws ShapeError if they differ.
 std::int64_t mapped_size(const FlatFunction& f, const std::vector<int>& dims, const std::optional<Int>& asked, const char* operation);
-/// For each leaf of the tree the position, from the front, at which a new axis is put into an array of that type; nothing where none is
-/// put.
+/// For each leaf of the tree the position, counted from the front, at which an axis is inserted into an array of that type; nothing where
+/// none is.
 std::vector<std::optional<int>> resolve_added_axes(const Axes& prefix, const Skeleton& tree, std::span<const Aval> avals,
                                                    const PrefixNames& names);
-/// Throws AxisError if a result that is said not to depend on the mapped axis does.
+/// Throws AxisError if a result with out_axes none depends on the mapped axis.
 void check_unmapped(const std::vector<std::optional<int>>& wanted, const std::vector<int>& dims, const Skeleton& tree,
                     std::span<const Aval> avals, const PrefixNames& names);
 

@@ -4,7 +4,7 @@
 
 namespace weft::detail {
 
-/// For as long as a map's body is traced, on this thread.
+/// A scope on this thread during which the body of a map over devices is traced.
 class [[nodiscard]] MapBody {
  public:
   MapBody();

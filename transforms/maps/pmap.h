@@ -8,13 +8,13 @@ namespace weft {
 /// Options of pmap (jax.pmap).
 struct PmapOptions {
   detail::NamedFields named = detail::NamedFields();
-  Axes in_axes = 0;                      ///< which axis of each argument is sharded over the devices; none: all have the same
-  Axes out_axes = 0;                     ///< where the devices' axis is in each result; none: any device's, as all are the same
+  Axes in_axes = 0;                      ///< the axis of each argument that is sharded; none: all devices get the whole argument
+  Axes out_axes = 0;                     ///< the position of the devices' axis in each result; none: the result is the same on all devices
   std::string axis_name = {};            ///< for collectives
   std::optional<Int> axis_size = {};     ///< needed only where no argument is mapped
-  std::vector<Device> devices = {};      ///< which ones, in order; if empty those of the mesh in scope, or all
-  std::vector<int> donate_argnums = {};  ///< arguments whose memory may be taken
-  bool chunk = false;                    ///< more rows than devices run in rounds
+  std::vector<Device> devices = {};      ///< the devices in order; if empty, those of the mesh in scope, or all
+  std::vector<int> donate_argnums = {};  ///< arguments whose memory results may take
+  bool chunk = false;                    ///< allows more rows than devices: each device runs several, one after the other
 };
 
 namespace detail {
@@ -46,12 +46,12 @@ class Pmap : public Callable<Pmap<F>> {
 
 }  // namespace detail
 
-/// A function of one device's part as a function of all parts, run on several devices at once (jax.pmap): the mapped axis of each argument
-/// is sharded over the devices, each sees its part without that axis, and the results have it again, sharded over the devices. It is
-/// compiled as by jit. Throws DeviceError if there are more rows than devices, ShapeError if the mapped axes have different sizes,
-/// AxisError for an axis that an argument doesn't have, PytreeError if in_axes or out_axes is not a prefix of the arguments or results,
-/// ShardingError for an argument that is committed to other devices, or divided otherwise, for a device that is given twice or is not in
-/// the mesh in scope (use_mesh).
+/// Maps a function over devices (jax.pmap): the mapped axis of each argument is sharded over the devices, each device runs f on its
+/// slice, which lacks that axis, and the results are stacked along it, sharded over the devices. It is compiled as by jit. Throws
+/// DeviceError if there are more rows than devices, ShapeError if the mapped axes have different sizes, AxisError for an axis that an
+/// argument doesn't have, PytreeError if in_axes or out_axes is not a prefix of the arguments or results, ShardingError for an argument
+/// that is committed to other devices or has another sharding, and for a device that is listed twice or is not in the mesh in scope
+/// (use_mesh).
 template <class F = UnaryFunction>
 detail::Pmap<F> pmap(F f, PmapOptions options = {}) {
   return {std::move(f), options};

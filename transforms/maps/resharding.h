@@ -10,8 +10,8 @@ Array constrained(const Array& x, const NamedSharding& s, const char* operation,
 NamedSharding over_mesh_in_scope(const PartitionSpec& spec, const char* operation, SourceLoc loc);
 }  // namespace detail
 
-/// The arrays of a tree, sharded over a mesh as the sharding says (jax.lax.with_sharding_constraint). Within jit it says how the compiled
-/// program divides the value; elsewhere the arrays are put there. Throws ShardingError for a spec that doesn't fit an array.
+/// The arrays of a tree, sharded over a mesh as the sharding says (jax.lax.with_sharding_constraint). Within jit it constrains how the
+/// compiled program shards the value; elsewhere the arrays are moved. Throws ShardingError for a spec that doesn't fit an array.
 template <class T>
 detail::traced_t<T> with_sharding_constraint(const T& tree, const NamedSharding& sharding, SourceLoc loc = SourceLoc::here()) {
   return detail::map_leaves(detail::to_traced(tree),
@@ -22,8 +22,8 @@ template <class T>
 detail::traced_t<T> with_sharding_constraint(const T& tree, const PartitionSpec& spec, SourceLoc loc = SourceLoc::here()) {
   return with_sharding_constraint(tree, detail::over_mesh_in_scope(spec, "with_sharding_constraint", loc), loc);
 }
-/// The arrays of a tree, moved to where the sharding puts them: what a device has already stays (jax.sharding.reshard). Within jit it is
-/// with_sharding_constraint. Throws ShardingError for a spec that doesn't fit an array.
+/// The arrays of a tree, moved to the given sharding; elements that a device has already are not copied (jax.sharding.reshard). Within jit
+/// it is with_sharding_constraint. Throws ShardingError for a spec that doesn't fit an array.
 template <class T>
 detail::traced_t<T> reshard(const T& tree, const NamedSharding& sharding, SourceLoc loc = SourceLoc::here()) {
   return detail::map_leaves(detail::to_traced(tree), [&](const Array& x) { return detail::constrained(x, sharding, "reshard", loc); });

@@ -8,8 +8,8 @@
 
 namespace weft::detail {
 
-/// Rows of a mapped axis that are in blocks of `rounds` on the devices of a mesh axis of the same name, process by process; a process's
-/// last blocks are filled up by rows that don't count.
+/// Rows of a mapped axis, distributed in blocks of `rounds` over the devices of a mesh axis of the same name, process by process. The last
+/// blocks of a process are padded with rows that are ignored.
 struct RowsInRounds {
   std::string axis;
   std::int64_t rows = 0;                 ///< of one process
@@ -17,7 +17,7 @@ struct RowsInRounds {
   std::int64_t processes = 1;
 };
 
-/// For as long as a program is batched over the rows of a device.
+/// A scope during which a program is batched over the rows of a device.
 class [[nodiscard]] RowsScope {
  public:
   explicit RowsScope(RowsInRounds rows);
@@ -25,10 +25,10 @@ class [[nodiscard]] RowsScope {
   RowsScope(const RowsScope&) = delete;
   RowsScope& operator=(const RowsScope&) = delete;
 };
-/// The rows in scope, if an equation batched over this axis is a collective over all of them; else null.
+/// The rows in scope, if the equation is a collective over this axis, which then joins all rows; else null.
 const RowsInRounds* rows_joined_by(const Primitive& op, const ParamsBase& params, const MappedAxis& axis);
-/// Such a collective: of sums each device gathers those that the others made of their rows; of others every device gathers all rows that
-/// count, does what one device does that has them, and keeps its own of the result.
+/// Batches such a collective. For a sum, each device adds up its own rows and the devices' sums are gathered and added. For any other,
+/// every device gathers all rows that count, computes the collective as one device that has them all, and keeps its own rows of the result.
 BatchResult batch_over_rounds(const RowsInRounds& rows, const BatchContext& c);
 
 }  // namespace weft::detail

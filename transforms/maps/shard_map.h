@@ -9,16 +9,16 @@ namespace weft {
 struct ShardMapOptions {
   std::optional<Mesh> mesh = {};  ///< the devices; the mesh of the use_mesh scope if none is given
   Specs in_specs = {};            ///< how each argument is sharded over the mesh
-  Specs out_specs = {};           ///< how each result is put together of the devices' blocks
-  /// The mesh's axes that are the function's own; none: all. Specs and collectives name these alone. How arrays are sharded over the others
-  /// is the caller's, and followed through the function as jit does it.
+  Specs out_specs = {};           ///< how each result is assembled from the devices' blocks
+  /// The mesh axes over which the function is mapped; empty: all. Specs and collectives name only these. Over the other axes, arrays keep
+  /// the caller's shardings and the partitioner shards the function's operations, as in jit.
   std::vector<std::string> axis_names = {};
   bool check_vma = true;  ///< keep track of what differs between devices: see shard_map
 };
 /// Options of smap (jax.smap).
 struct SmapOptions {
-  Axes in_axes = 0;            ///< which axis of each argument is sharded over the mesh's axis; none: it is the same for all
-  Axes out_axes = 0;           ///< along which axis the blocks of each result are joined; none: they are all the same
+  Axes in_axes = 0;            ///< the axis of each argument that is sharded over the mesh's axis; none: all devices get the whole argument
+  Axes out_axes = 0;           ///< the axis along which the blocks of each result are joined; none: the result is the same on all devices
   std::string axis_name = {};  ///< the mesh's axis
 };
 
@@ -29,7 +29,7 @@ class ShardMapCaches : public RefCounted {
  public:
   static Ref<ShardMapCaches> make(const ShardMapOptions& options);
   static Ref<ShardMapCaches> make(const SmapOptions& options);
-  /// For the mesh given, or in scope. Throws ShardingError if there is none.
+  /// The cache for the mesh of the options, or else the mesh in scope. Throws ShardingError if there is none.
   Ref<JitCache> cache(SourceLoc loc);
 };
 
@@ -58,24 +58,24 @@ class ShardMapped : public Callable<ShardMapped<F>> {
 
 }  // namespace detail
 
-/// A function of one device's blocks as a function of whole arrays, run on all devices of a mesh at once (jax.shard_map). Dimension d of an
-/// argument is sharded over the mesh axes that its spec names at d; what no axis names, all devices have alike. The function sees a block,
-/// of the same rank, and may speak of the mesh's axes in collectives. The blocks of a result are joined as its spec says; what the spec
-/// doesn't name must be the same on all devices of that axis.
+/// Maps a function of blocks over the devices of a mesh (jax.shard_map). Dimension d of an argument is sharded over the mesh axes that its
+/// spec names at d, and replicated over axes that it doesn't name. Each device runs f on its block, which has the argument's rank, and may
+/// use collectives over the mesh's axes. The blocks of a result are joined as its spec says; over axes that the spec doesn't name, the
+/// blocks must be the same on all devices.
 ///
-/// With `check_vma` it is known of each value in the function over which axes it may vary, and a result that may differ where its spec says
-/// otherwise is refused. An operation on a value that is replicated and one that varies marks the first by pvary, whose transpose is a
-/// psum: so a gradient inside the function, with respect to a replicated value, is summed over the devices, and that of a psum is not.
-/// Without it, nothing is checked, psum is its own transpose, and gradients inside are of each device's own.
+/// With `check_vma`, each value in the function has a set of mesh axes over which it may vary, and a result that may vary over an axis that
+/// its spec doesn't name is an error. An operation on a replicated and a varying value applies pvary to the first, whose transpose is a
+/// psum: so a gradient inside the function with respect to a replicated value is summed over the devices. Without it nothing is checked,
+/// psum is its own transpose, and a gradient inside the function is that of one device's computation.
 ///
-/// With `axis_names` the map is over some of the mesh's axes: the function sees blocks of arrays that are whole with respect to the others,
-/// and each of its operations is partitioned over those as in a jitted function. Inside, with_sharding_constraint may name them, and
-/// another shard_map may take some of them.
+/// With `axis_names` the map is over some of the mesh's axes only: the function's blocks are whole arrays with respect to the other axes,
+/// over which its operations are partitioned as in a jitted function. Inside, with_sharding_constraint may name those axes, and another
+/// shard_map may map over them.
 ///
 /// Throws ShardingError for a spec that doesn't fit the mesh, its argument or its result, for axis_names that the mesh doesn't have, for a
-/// spec that names an axis beside them, for an argument that is committed to other devices than the mesh's, and for a mesh that isn't that
-/// of the scope (use_mesh) or of the map around it; AxisError for an axis that a map around has; PytreeError if specs are not a prefix of
-/// the arguments.
+/// spec that names an axis beside them, for an argument that is committed to other devices than the mesh's, and for a mesh other than that
+/// of the scope (use_mesh) or of the enclosing map; AxisError for an axis over which an enclosing map runs already; PytreeError if specs
+/// are not a prefix of the arguments.
 template <class F = UnaryFunction>
 detail::ShardMapped<F> shard_map(F f, ShardMapOptions options) {
   return {std::move(f), detail::ShardMapCaches::make(options)};

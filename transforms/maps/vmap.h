@@ -28,7 +28,7 @@ class Vmap : public Callable<Vmap<F>> {
 
 }  // namespace detail
 
-/// A function of one example as a function of a batch (jax.vmap): each mapped argument has one more axis, each result too. Throws
+/// A function of one example as a function of a batch (jax.vmap): each mapped argument has one more axis, and so has each result. Throws
 /// ShapeError if the mapped axes have different sizes, AxisError for an axis that an argument doesn't have, PytreeError if in_axes or
 /// out_axes is not a prefix of the arguments or results.
 template <class F = UnaryFunction>
