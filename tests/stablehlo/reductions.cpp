@@ -11,11 +11,13 @@ TEST_CASE("stablehlo: reductions start from their value, whatever it is") {
     %1 = stablehlo.reduce(%a init: %z) applies stablehlo.minimum across dimensions = [1, 0] : (tensor<2x3xi32>, tensor<i32>) -> tensor<i32>
     %2 = stablehlo.reduce(%a init: %z) applies stablehlo.add across dimensions = [] : (tensor<2x3xi32>, tensor<i32>) -> tensor<2x3xi32>
     %3 = stablehlo.reduce(%a init: %z) applies stablehlo.or across dimensions = [0] : (tensor<2x3xi32>, tensor<i32>) -> tensor<3xi32>
+    %4 = stablehlo.reduce(%a init: %z) applies stablehlo.xor across dimensions = [0, 1] : (tensor<2x3xi32>, tensor<i32>) -> tensor<i32>
     check.expect_eq_const %0, dense<[16, 25]> : tensor<2xi32>
     check.expect_eq_const %1, dense<1> : tensor<i32>
     check.expect_eq_const %2, dense<[[11, 12, 13], [14, 15, 16]]> : tensor<2x3xi32>
-    check.expect_eq_const %3, dense<[15, 15, 15]> : tensor<3xi32>)",
-                 4);
+    check.expect_eq_const %3, dense<[15, 15, 15]> : tensor<3xi32>
+    check.expect_eq_const %4, dense<13> : tensor<i32>)",
+                 5);
 }
 
 TEST_CASE("stablehlo: a region of several values finds the position of the maximum") {

@@ -29,6 +29,7 @@ struct Not : Unary<Not> {
 struct And : Binary<And> {
   static constexpr std::string_view name = "and", doc = "Bitwise and.";
   static constexpr unsigned dtypes = kBits;
+  static constexpr Combiner combiner = Combiner::logical_and;
   static constexpr bool zero_tangent = true;
   static auto ref(auto x, auto y) { return static_cast<decltype(x)>(x & y); }
   static V kernel(KernelBuilder& b, V x, V y) { return b.bit_and(x, y); }
@@ -36,6 +37,7 @@ struct And : Binary<And> {
 struct Or : Binary<Or> {
   static constexpr std::string_view name = "or", doc = "Bitwise or.";
   static constexpr unsigned dtypes = kBits;
+  static constexpr Combiner combiner = Combiner::logical_or;
   static constexpr bool zero_tangent = true;
   static auto ref(auto x, auto y) { return static_cast<decltype(x)>(x | y); }
   static V kernel(KernelBuilder& b, V x, V y) { return b.bit_or(x, y); }
@@ -43,6 +45,7 @@ struct Or : Binary<Or> {
 struct Xor : Binary<Xor> {
   static constexpr std::string_view name = "xor", doc = "Bitwise exclusive or.";
   static constexpr unsigned dtypes = kBits;
+  static constexpr Combiner combiner = Combiner::bit_xor;
   static constexpr bool zero_tangent = true;
   static auto ref(auto x, auto y) { return static_cast<decltype(x)>(x ^ y); }
   static V kernel(KernelBuilder& b, V x, V y) { return b.bit_xor(x, y); }

@@ -2,6 +2,7 @@
 #include <limits>
 
 #include "weft/core/functions/elementwise.h"
+#include "weft/core/ops/elementwise/comparison.h"
 #include "weft/core/ops/elementwise/elementwise.h"
 #include "weft/core/ops/promotion.h"
 
@@ -13,6 +14,7 @@ using V = KernelValue;
 
 struct Eq : Comparison<Eq> {
   static constexpr std::string_view name = "eq", doc = "Whether the operands are equal; NaN equals nothing.";
+  static constexpr Order order = kEqual;
   static constexpr unsigned dtypes = kAny | kKey;
   static bool ref(auto x, auto y) { return x == y; }
   static constexpr bool kernel_takes_complex = true;
@@ -20,6 +22,7 @@ struct Eq : Comparison<Eq> {
 };
 struct Ne : Comparison<Ne> {
   static constexpr std::string_view name = "ne", doc = "Whether the operands differ; NaN differs from everything.";
+  static constexpr Order order{.less = true, .greater = true, .unordered = true};
   static constexpr unsigned dtypes = kAny | kKey;
   static bool ref(auto x, auto y) { return x != y; }
   static constexpr bool kernel_takes_complex = true;
@@ -27,24 +30,28 @@ struct Ne : Comparison<Ne> {
 };
 struct Lt : Comparison<Lt> {
   static constexpr std::string_view name = "lt", doc = "Whether x < y.";
+  static constexpr Order order = kLess;
   static constexpr unsigned dtypes = kReal;
   static bool ref(auto x, auto y) { return x < y; }
   static V kernel(KernelBuilder& b, V x, V y) { return b.lt(x, y); }
 };
 struct Le : Comparison<Le> {
   static constexpr std::string_view name = "le", doc = "Whether x <= y.";
+  static constexpr Order order{.less = true, .equal = true};
   static constexpr unsigned dtypes = kReal;
   static bool ref(auto x, auto y) { return x <= y; }
   static V kernel(KernelBuilder& b, V x, V y) { return b.le(x, y); }
 };
 struct Gt : Comparison<Gt> {
   static constexpr std::string_view name = "gt", doc = "Whether x > y.";
+  static constexpr Order order = kGreater;
   static constexpr unsigned dtypes = kReal;
   static bool ref(auto x, auto y) { return x > y; }
   static V kernel(KernelBuilder& b, V x, V y) { return b.gt(x, y); }
 };
 struct Ge : Comparison<Ge> {
   static constexpr std::string_view name = "ge", doc = "Whether x >= y.";
+  static constexpr Order order{.equal = true, .greater = true};
   static constexpr unsigned dtypes = kReal;
   static bool ref(auto x, auto y) { return x >= y; }
   static V kernel(KernelBuilder& b, V x, V y) { return b.ge(x, y); }
@@ -77,6 +84,7 @@ V total_order(KernelBuilder& b, V x) {
 }
 struct LtTo : Comparison<LtTo> {
   static constexpr std::string_view name = "lt_to", doc = "Whether x stands before y in the total order, where -0 < 0 and NaN is last.";
+  static constexpr Order order = kLessInTotal;
   static constexpr unsigned dtypes = kReal;
   static constexpr unsigned values = kExact | kReadsSpecials;
   static bool stored_ref(auto x, auto y) { return total_order(x) < total_order(y); }
@@ -85,15 +93,28 @@ struct LtTo : Comparison<LtTo> {
 struct LeTo : Comparison<LeTo> {
   static constexpr std::string_view name = "le_to",
                                     doc = "Whether x does not stand behind y in the total order, where -0 < 0 and NaN is last.";
+  static constexpr Order order{.less = true, .equal = true, .total = true};
   static constexpr unsigned dtypes = kReal;
   static constexpr unsigned values = kExact | kReadsSpecials;
   static bool stored_ref(auto x, auto y) { return total_order(x) <= total_order(y); }
   static V kernel(KernelBuilder& b, V x, V y) { return b.le(total_order(b, x), total_order(b, y)); }
 };
 
+template <class... Ops>
+struct Family {
+  static std::vector<ElementwiseInfo> infos() { return elementwise_info_list<Ops...>(); }
+  static std::optional<Order> order(const Primitive& op) {
+    std::optional<Order> found;
+    ((&op == &primitive_of<Ops> ? void(found = Ops::order) : void()), ...);
+    return found;
+  }
+};
+using Comparisons = Family<Eq, Ge, Gt, Le, LeTo, Lt, LtTo, Ne>;
+
 }  // namespace
 
-std::vector<ElementwiseInfo> comparison_infos() { return elementwise_info_list<Eq, Ge, Gt, Le, LeTo, Lt, LtTo, Ne>(); }
+std::vector<ElementwiseInfo> comparison_infos() { return Comparisons::infos(); }
+std::optional<Order> order_of(const Primitive& op) { return Comparisons::order(op); }
 
 }  // namespace detail
 

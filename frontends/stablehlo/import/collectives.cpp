@@ -230,15 +230,15 @@ Array combined(const OpCall& c, const Lines& lines, const Array& x) {
   if (region.data().input_avals().size() != 2 || region.data().outputs.size() != 1) c.fail("its region doesn't combine two values");
   const DType as = region.data().input_avals()[0].dtype;
   if (as != x.dtype()) c.fail("its region combines elements of another type than the operand's");
-  const std::optional<CombinerName> name = combiner_name(region);
+  const std::optional<Combiner> combiner = combiner_of(region);
   const bool ordered = !x.dtype().is_complex() && !x.dtype().is_bool();
-  if (name == CombinerName::add && !x.dtype().is_bool()) return bind_psum(x, lines.axes, lines.groups, c.loc);
-  if (name == CombinerName::max && ordered) return bind_pmax(x, lines.axes, lines.groups, c.loc);
-  if (name == CombinerName::min && ordered) return bind_pmin(x, lines.axes, lines.groups, c.loc);
+  if (combiner == Combiner::sum && !x.dtype().is_bool()) return bind_psum(x, lines.axes, lines.groups, c.loc);
+  if (combiner == Combiner::max && ordered) return bind_pmax(x, lines.axes, lines.groups, c.loc);
+  if (combiner == Combiner::min && ordered) return bind_pmin(x, lines.axes, lines.groups, c.loc);
   if (x.dtype().is_bool() &&
-      (name == CombinerName::logical_and || name == CombinerName::logical_or || name == CombinerName::max || name == CombinerName::min)) {
+      (combiner == Combiner::logical_and || combiner == Combiner::logical_or || combiner == Combiner::max || combiner == Combiner::min)) {
     const Array as_numbers = convert(Arg(x, c.loc), int32);
-    const bool all = name == CombinerName::logical_and || name == CombinerName::min;
+    const bool all = combiner == Combiner::logical_and || combiner == Combiner::min;
     return convert(
         Arg(all ? bind_pmin(as_numbers, lines.axes, lines.groups, c.loc) : bind_pmax(as_numbers, lines.axes, lines.groups, c.loc), c.loc),
         bool_);
@@ -319,7 +319,7 @@ const Import reduce_scatter_import("stablehlo.reduce_scatter", [](OpCall& c) -> 
       continue;
     }
     if (x.shape()[d] % lines.size != 0) c.fail(fmt::format("dimension {} can't be divided among {} devices", d, lines.size));
-    if (combiner_name(c.region(0)) == CombinerName::add && !x.dtype().is_bool()) {
+    if (combiner_of(c.region(0)) == Combiner::sum && !x.dtype().is_bool()) {
       out.push_back(bind_reduce_scatter(x, {lines.groups, lines.axes, lines.size, d, true}, c.loc));
       continue;
     }

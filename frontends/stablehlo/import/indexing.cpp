@@ -68,21 +68,21 @@ const Import gather_import(
 
 /// The scatter that a region of two scalars is.
 Array scatter_by(const OpCall& c, const Jaxpr& update, const ScatterParams& p, const Array& x, const Array& indices, const Array& updates) {
-  const std::optional<CombinerName> name = combiner_name(update);
+  const std::optional<Combiner> combiner = combiner_of(update);
   auto bind = [&](std::string_view primitive) {
     const Array operands[] = {x, indices, updates};
     return bind_primitive(*find_primitive(primitive), make_params(ScatterParams(p)), operands, c.loc)[0];
   };
   const bool bools = x.dtype().is_bool();
-  if (name == CombinerName::second)
+  if (gives_second(update))
     return bind_one<Scatter>({p.dimension_numbers, p.indices_are_sorted, p.mode, p.unique_indices, {}}, {x, indices, updates}, c.loc);
   if (!bools && !x.dtype().is_complex()) {
-    if (name == CombinerName::max) return bind("scatter-max");
-    if (name == CombinerName::min) return bind("scatter-min");
+    if (combiner == Combiner::max) return bind("scatter-max");
+    if (combiner == Combiner::min) return bind("scatter-min");
   }
-  if (!bools && name == CombinerName::add) return bind("scatter-add");
-  if (!bools && name == CombinerName::mul) return bind("scatter-mul");
-  if (!bools && name == CombinerName::sub) return bind("scatter-sub");
+  if (!bools && combiner == Combiner::sum) return bind("scatter-add");
+  if (!bools && combiner == Combiner::prod) return bind("scatter-mul");
+  if (!bools && is_program_of(update, "sub")) return bind("scatter-sub");
   if (update.data().num_consts != 0) c.fail("the region uses values from outside");
   return bind_one<Scatter>({p.dimension_numbers, p.indices_are_sorted, p.mode, p.unique_indices, {update}}, {x, indices, updates}, c.loc);
 }

@@ -40,12 +40,13 @@ Operands halves(const OpCall& c) {
   return o;
 }
 
-/// Sums of bools and the like, which are primitives of their own but not functions of numbers.
-std::optional<Array> reduced_by_name(const Jaxpr& region, const Array& x, const Array& start, const std::vector<int>& axes, SourceLoc loc) {
-  const std::optional<CombinerName> name = combiner_name(region);
+/// And, or and exclusive or of the bits of integers and bools.
+std::optional<Array> reduced_bits(const Jaxpr& region, const Array& x, const Array& start, const std::vector<int>& axes, SourceLoc loc) {
+  const std::optional<Combiner> combiner = combiner_of(region);
   if (!x.dtype().is_bool() && !x.dtype().is_integer()) return {};
-  if (name == CombinerName::logical_and) return bind_named("and", {start, reduce_and(x, axes, loc)}, loc);
-  if (name == CombinerName::logical_or) return bind_named("or", {start, reduce_or(x, axes, loc)}, loc);
+  if (combiner == Combiner::logical_and) return bind_named("and", {start, reduce_and(x, axes, loc)}, loc);
+  if (combiner == Combiner::logical_or) return bind_named("or", {start, reduce_or(x, axes, loc)}, loc);
+  if (combiner == Combiner::bit_xor) return bind_named("xor", {start, reduce_xor(x, axes, loc)}, loc);
   return {};
 }
 
@@ -56,7 +57,7 @@ const Import reduce_import("stablehlo.reduce", [](OpCall& c) -> Values {
     if (a >= xs[0].ndim() || std::count(axes.begin(), axes.end(), a) != 1)
       c.fail("dimensions names one that the operands lack, or one twice");
   if (xs.size() == 1 && !axes.empty())
-    if (const std::optional<Array> known = reduced_by_name(c.region(0), xs[0], starts[0], axes, c.loc)) return {*known};
+    if (const std::optional<Array> known = reduced_bits(c.region(0), xs[0], starts[0], axes, c.loc)) return {*known};
   std::vector<int> sorted = axes;
   std::sort(sorted.begin(), sorted.end());
   auto combine = [&](const Arrays& a, const Arrays& b) { return combined(c, a, b); };
@@ -110,13 +111,6 @@ const Import reduce_window_import("stablehlo.reduce_window", [](OpCall& c) -> Va
   return {out.begin(), out.end()};
 });
 
-/// Whether a region of two scalars is what the comparison of them is.
-bool is_comparison(const Jaxpr& j, std::string_view primitive) {
-  const auto inputs = j.data().input_avals();
-  const auto compare = [&](std::span<const Array> args) { return Arrays{bind_named(primitive, {args[0], args[1]}, {})}; };
-  return j == trace_jaxpr({"stablehlo region", {inputs.begin(), inputs.end()}, {}}, compare);
-}
-
 /// In any other case: the position of each window's chosen element by a reduction of (element, position), then a scatter.
 Array select_and_scatter_by(const OpCall& c, const Array& x, const Array& source, const Array& start, const Window& w) {
   const Array positions = reshape_to(iota_array(int64, {x.size()}, 0, c.loc), x.shape(), c.loc);
@@ -149,8 +143,8 @@ const Import select_and_scatter_import("stablehlo.select_and_scatter", [](OpCall
   if (!c.find("window_dimensions")) w.sizes = Shape(std::vector<std::int64_t>(rank, 1));
   const Aval element{{}, x.dtype()};
   const Jaxpr select = c.region(0, {element, element}), scatter = c.region(1, {element, element});
-  const bool ge = x.dtype().is_floating() && is_comparison(select, "ge"), le = x.dtype().is_floating() && is_comparison(select, "le");
-  if ((!ge && !le) || combiner_name(scatter) != CombinerName::add) return {select_and_scatter_by(c, x, source, start, w)};
+  const bool ge = x.dtype().is_floating() && is_program_of(select, "ge"), le = x.dtype().is_floating() && is_program_of(select, "le");
+  if ((!ge && !le) || combiner_of(scatter) != Combiner::sum) return {select_and_scatter_by(c, x, source, start, w)};
   SelectAndScatterParams p{
       w.padding, ge ? SelectPrim::ge : SelectPrim::le, {w.sizes.begin(), w.sizes.end()}, {w.strides.begin(), w.strides.end()}};
   const Array sums = select_and_scatter_add(source, x, std::move(p), c.loc);

@@ -1,38 +1,32 @@
 // What regions of scalars do (see regions.h).
 #include "weft/frontends/stablehlo/import/regions.h"
 
-#include <array>
-
 #include "weft/core/ir/rewrite.h"
 #include "weft/core/ops/control/call.h"
+#include "weft/frontends/stablehlo/import/functions.h"
 
 namespace weft::detail::mlir {
 
-std::optional<CombinerName> combiner_name(const Jaxpr& j) {
+std::optional<Combiner> combiner_of(const Jaxpr& j) {
   const JaxprData& d = j.data();
-  if (d.num_consts != 0 || d.num_inputs != 2 || d.outputs.size() != 1 || d.outputs[0].is_literal()) return {};
-  if (d.outputs[0].var() == 1) return CombinerName::second;
-  if (d.eqns.size() != 1 || d.outputs[0].var() != d.eqns[0].outputs[0] || d.eqns[0].inputs.size() != 2) return {};
+  if (d.num_consts != 0 || d.num_inputs != 2 || d.outputs.size() != 1 || d.eqns.size() != 1) return {};
   const Eqn& e = d.eqns[0];
-  for (const Atom a : e.inputs)
-    if (a.is_literal()) return {};
-  const bool in_order = e.inputs[0].var() == 0 && e.inputs[1].var() == 1, swapped = e.inputs[0].var() == 1 && e.inputs[1].var() == 0;
-  if (!in_order && !swapped) return {};
-  struct Known {
-    std::string_view primitive;
-    CombinerName name;
-    bool commutes;
-  };
-  constexpr std::array<Known, 7> kKnown{{{"add", CombinerName::add, true},
-                                         {"mul", CombinerName::mul, true},
-                                         {"max", CombinerName::max, true},
-                                         {"min", CombinerName::min, true},
-                                         {"sub", CombinerName::sub, false},
-                                         {"and", CombinerName::logical_and, true},
-                                         {"or", CombinerName::logical_or, true}}};
-  for (const Known& k : kKnown)
-    if (k.primitive == e.op->name && (in_order || k.commutes)) return k.name;
-  return {};
+  if (e.op->kind != Kind::elementwise || e.inputs.size() != 2 || d.outputs[0] != Atom::var(e.outputs[0])) return {};
+  const bool in_order = e.inputs[0] == Atom::var(0) && e.inputs[1] == Atom::var(1),
+             swapped = e.inputs[0] == Atom::var(1) && e.inputs[1] == Atom::var(0);
+  return in_order || swapped ? e.op->combiner : std::nullopt;
+}
+
+bool gives_second(const Jaxpr& j) {
+  const JaxprData& d = j.data();
+  return d.num_consts == 0 && d.num_inputs == 2 && d.outputs.size() == 1 && !d.outputs[0].is_literal() && d.outputs[0].var() == 1;
+}
+
+bool is_program_of(const Jaxpr& j, std::string_view primitive) {
+  const auto inputs = j.data().input_avals();
+  if (inputs.size() != 2) return false;
+  const auto apply = [&](std::span<const Array> args) { return std::vector<Array>{bind_named(primitive, {args[0], args[1]}, {})}; };
+  return j == trace_jaxpr({"stablehlo region", {inputs.begin(), inputs.end()}, {}}, apply);
 }
 
 std::vector<Jaxpr> split_region(const OpCall& c, const Jaxpr& region, std::size_t n) {

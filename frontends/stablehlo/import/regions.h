@@ -8,9 +8,12 @@
 
 namespace weft::detail::mlir {
 
-/// A program of two scalars that is one operation on them, or just the second of them.
-enum class CombinerName { add, mul, max, min, sub, logical_and, logical_or, second };
-std::optional<CombinerName> combiner_name(const Jaxpr& j);
+/// The combiner that a program of two scalars computes by one operation on them, whichever of them comes first.
+std::optional<Combiner> combiner_of(const Jaxpr& j);
+/// Whether a program of two scalars gives the second of them.
+bool gives_second(const Jaxpr& j);
+/// Whether a program of two scalars is the primitive on them, in this order.
+bool is_program_of(const Jaxpr& j, std::string_view primitive);
 
 /// A region of n values and n updates to each of them as n programs of two scalars. An Error where a result depends on other values than
 /// its own.

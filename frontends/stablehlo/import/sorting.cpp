@@ -8,6 +8,7 @@
 #include "weft/core/functions/sorting.h"
 #include "weft/core/ir/rewrite.h"
 #include "weft/core/ops/control/call.h"
+#include "weft/core/ops/elementwise/comparison.h"
 #include "weft/core/ops/movement/movement.h"
 #include "weft/core/ops/movement/sort.h"
 #include "weft/frontends/stablehlo/import/functions.h"
@@ -41,18 +42,18 @@ class ComparatorReader {
         out.push_back(std::move(*last));
         return out;
       }
-      if (e->op->name != "or") return {};
+      if (!joins(*e, Combiner::logical_or)) return {};
       bool found = false;
       for (int side = 0; side < 2 && !found; ++side) {
         const Eqn *less = equation(e->inputs[static_cast<std::size_t>(side)]),
                   *both = equation(e->inputs[static_cast<std::size_t>(1 - side)]);
-        if (!less || !both || both->op->name != "and") continue;
+        if (!less || !both || !joins(*both, Combiner::logical_and)) continue;
         std::optional<Key> key = comparison(*less);
         if (!key) continue;
         key->ends_at_nan = key->of.data().output_avals()[0].dtype.is_floating();
         for (std::size_t k = 0; k < 2 && !found; ++k) {
           const Eqn* equal = equation(both->inputs[k]);
-          if (!equal || equal->op->name != "eq" || equal->inputs != less->inputs) continue;
+          if (!equal || order_of(*equal->op) != kEqual || equal->inputs != less->inputs) continue;
           out.push_back(*key);
           rest = both->inputs[1 - k];
           found = true;
@@ -63,6 +64,7 @@ class ComparatorReader {
   }
 
  private:
+  static bool joins(const Eqn& e, Combiner by) { return e.op->kind == Kind::elementwise && e.op->combiner == by; }
   const Eqn* equation(Atom a) const {
     if (a.is_literal() || a.var() < d_.first_result()) return nullptr;
     for (const Eqn& e : d_.eqns)
@@ -95,12 +97,12 @@ class ComparatorReader {
     });
   }
   std::optional<Key> comparison(const Eqn& e) const {
-    const std::string_view name = e.op->name;
-    if (name != "lt" && name != "gt" && name != "lt_to") return {};
-    // `lt_to` of the sides in the other order is a descending one.
+    const std::optional<Order> order = order_of(*e.op);
+    if (order != kLess && order != kGreater && order != kLessInTotal) return {};
+    // `less` of the sides in the other order is a descending one.
     for (int first = 0; first < 2; ++first) {
       std::optional<Jaxpr> a = of_side(e.inputs[0], first), b = of_side(e.inputs[1], 1 - first);
-      if (a && b && *a == *b) return Key{std::move(*a), name == "lt_to", (name == "gt") != (first == 1)};
+      if (a && b && *a == *b) return Key{std::move(*a), order->total, order->greater != (first == 1)};
     }
     return {};
   }
