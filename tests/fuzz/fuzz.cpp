@@ -145,6 +145,58 @@ std::string difference(const Jaxpr& j, const Arrays& x, const Array& got) {
 }
 }  // namespace
 
+// The interpreter adds one after the other: where nearly all terms are small beside the sum, each rounding may go to the same side.
+TEST_CASE("a long sum may differ by a rounding for each term, and by no more") {
+  const Jaxpr sums = parse("{ lambda ; a:f64[505]. let b:f64[] = reduce_sum[axes=(0,) out_sharding=None] a in (b,) }");
+  std::vector<double> terms(505, 0x1.32b48bf117da2p-32);
+  terms[2] = 1;
+  const Arrays x{array(terms)};
+  CHECK(difference(sums, x, full(Shape{}, 0x1.0000025bd3738p+0, float64)) == "");  // the exact sum, rounded
+  CHECK(difference(sums, x, full(Shape{}, 0x1.0000025bd3738p+0 + 1e-12, float64)) != "");
+}
+
+TEST_CASE("what remains of a Fourier transform where it cancels may be zero or not") {
+  const Jaxpr counts = parse(
+      "{ lambda ; a:c64[2,3]. let b:c64[2,3] = fft[fft_lengths=(3,) fft_type=0] a; c:c64[2,3] = div b a; d:f32[2,3] = real c; "
+      "e:bool[2,3] = convert_element_type[new_dtype=bool weak_type=False] d; f:i32[2,3] = convert_element_type[new_dtype=int32 "
+      "weak_type=False] e; g:i32[2,3] = cumsum[axis=0 reverse=False] f in (g,) }");
+  const Arrays x{convert(ones({2, 3}), complex64)};
+  for (int second : {0, 1, 2})
+    for (int third : {0, 1, 2}) CHECK(difference(counts, x, array({{1, second > 0, third > 0}, {2, second, third}})) == "");
+  CHECK(difference(counts, x, array({{0, 0, 0}, {0, 0, 0}})) != "");
+}
+
+// LAPACK's Householder reflections leave a number alone whose imaginary part is zero, and negate it where that is 1e-9.
+TEST_CASE("the last sign of a QR factor may depend on whether something cancels, the first may not") {
+  const Jaxpr factor = parse(R"({ lambda ; a:f32[3] b:bool[3,3]. let
+    c:c64[3] = convert_element_type[new_dtype=complex64 weak_type=False] a
+    d:c64[3] = fft[fft_lengths=(3,) fft_type=0] c
+    e:c64[3,3] = broadcast_in_dim[broadcast_dimensions=(1,) shape=(3, 3)] d
+    f:c64[3,3] = convert_element_type[new_dtype=complex64 weak_type=False] b
+    g:c64[3,3] = add e f
+    _:c64[3,3] h:c64[3,3] = qr[full_matrices=False pivoting=False use_magma=None] g
+  in (h,) })");
+  const Arrays x{ones(3), convert(eye(3), bool_)};
+  const Array want = tools::run_on("interp", "f", factor, x)[0];
+  CHECK(difference(factor, x, want * array({{1.f}, {1.f}, {-1.f}})) == "");
+  CHECK(difference(factor, x, want * array({{-1.f}, {1.f}, {1.f}})) != "");
+}
+
+TEST_CASE("a cotangent below the smallest number of its type is zero") {
+  const Case c = parse_case(R"(# transforms vjp:34882
+# input f32[1,1] 0x1p+29
+# input f16[1,1] 0
+{ lambda ; a:f32[1,1] b:f16[1,1]. let
+    c:f32[1,1] = convert_element_type[new_dtype=float32 weak_type=False] b
+    d:f32[1,1] = atan2 a c
+  in (d,) }
+)");
+  for (std::uint64_t seed = 0; seed < 20; ++seed) {
+    const Failure f = check_case({c.program, c.inputs, {{"vjp", seed}}, 0});
+    CHECK_MESSAGE(!f, f.kind << ": " << f.message);
+  }
+}
+
 TEST_CASE("a product that overflows may be finite in a sum, NaN of complex numbers, 0 as a reciprocal: beside it, faults are seen") {
   const float inf = std::numeric_limits<float>::infinity(), nan = std::numeric_limits<float>::quiet_NaN(), huge = 0x1p100f;
   const Jaxpr sum =

@@ -28,7 +28,8 @@ using namespace detail;
 
 namespace {
 
-constexpr double kUlps = 4;  // by which an operation may be wrong
+constexpr double kUlps = 4;     // by which an operation may be wrong
+constexpr double kMargin = 16;  // times what a disturbance changes, results may differ: what is a bound already is disturbed by less
 
 std::vector<Array> run_eqn(Hook& hook, const Eqn& e, std::span<const Array> in, std::span<const Aval> out_avals) {
   if (!e.op->reference && e.op->kind == Kind::call) {
@@ -87,11 +88,11 @@ bool small_integers(const Array& x) {
 /// Whether it adds up many operands, so that an operand's last place matters more than the result's.
 bool adds_up(const Primitive& op) { return op.kind != Kind::elementwise && !is_exact(op); }
 
-Array disturb(const Array& x, Random& random) {
+Array disturb(const Array& x, Random& random, bool keep_zeros) {
   if (!x.dtype().is_inexact()) return x;
   std::vector<std::byte> bytes = bytes_of(x);
   // Parts of complex numbers that are zero may stay so, as real numbers do, or become last places of the other part.
-  const bool keeps_zeros = x.dtype().is_complex() && random.chance(0.5);
+  const bool keeps_zeros = x.dtype().is_complex() && (keep_zeros || random.chance(0.5));
   with_storage(x.dtype(), [&]<class T>() {
     for (std::size_t i = 0; i < bytes.size(); i += sizeof(T)) {
       T v;
@@ -133,11 +134,11 @@ bool compares(const Eqn& e, std::span<const Array> in) {
   if (e.op->kind != Kind::elementwise || in.size() != 2 || !in[0].dtype().is_inexact()) return false;
   return infer(*e.op, *e.params, avals_of(in), e.loc)[0].dtype.is_bool();
 }
+double epsilon_of(DType t) { return t == float16 ? 0x1p-11 : t == bfloat16 ? 0x1p-8 : t == float32 ? 0x1p-23 : 0x1p-52; }
 /// y where it differs from x by more than some units in the last place, else x: those may be equal elsewhere.
 Array nearly_equal(const Array& x, const Array& y) {
   if (!x.dtype().is_floating() || x.shape() != y.shape()) return y;
-  const double epsilon = x.dtype() == float16 ? 0x1p-11 : x.dtype() == bfloat16 ? 0x1p-8 : x.dtype() == float32 ? 0x1p-23 : 0x1p-52;
-  return where(abs(x - y) <= abs(x) * (4 * kUlps * epsilon), x, y);
+  return where(abs(x - y) <= abs(x) * (4 * kUlps * epsilon_of(x.dtype())), x, y);
 }
 
 /// NaN of the other sign, which no operation that makes one promises and a total order distinguishes.
@@ -203,8 +204,8 @@ bool sums_up(const Primitive& op) {
   }
 }
 
-/// Zero, maybe, where nothing is left of a sum but what rounding makes: where it changes by more than it is when its terms are disturbed
-/// again. In another order it may be zero, which comparisons and signs distinguish from any other number.
+/// Another value, maybe, where nothing is left of a sum but what rounding makes: where it changes by about what it is when its terms are
+/// disturbed again. In another order it may be zero, or what was zero may not be, which comparisons and signs distinguish.
 Array cancelled(const Array& x, const Array& again, double chance, Random& random) {
   if (x.dtype().is_complex())
     return complex(cancelled(real(x), real(again), chance, random), cancelled(imag(x), imag(again), chance, random));
@@ -212,8 +213,31 @@ Array cancelled(const Array& x, const Array& again, double chance, Random& rando
   std::vector<double> v = x.to_vector<double>();
   const std::vector<double> w = again.to_vector<double>();
   for (std::size_t i = 0; i < v.size(); ++i)
-    if (std::abs(v[i] - w[i]) > std::abs(v[i]) && random.chance(chance)) v[i] = 0;
+    if (kMargin * std::abs(v[i] - w[i]) > std::abs(v[i]) && random.chance(chance)) v[i] = v[i] == 0 ? w[i] : 0;
   return array(v, x.shape(), x.dtype());
+}
+
+/// Terms that are all larger, or all smaller, by `share` of their size.
+Array leaning(const Array& x, double share) {
+  if (x.dtype().is_complex()) return complex(leaning(real(x), share), leaning(imag(x), share));
+  if (!x.dtype().is_floating()) return x;
+  const Array wide = convert(x, float64);
+  return convert(wide + share * abs(wide), x.dtype());
+}
+/// How many terms there are in each of the sums that an operation computes; a bound of it where there is a batch.
+double terms_of(const Eqn& e, std::span<const Array> operands, const Array& result) {
+  const Array& x = operands[0];
+  if (e.op->kind == Kind::cumulative) return static_cast<double>(*std::max_element(x.shape().begin(), x.shape().end()));
+  const double results = static_cast<double>(std::max<std::int64_t>(result.size(), 1)), size = static_cast<double>(x.size());
+  return e.op->kind == Kind::dot ? std::sqrt(size * static_cast<double>(operands[1].size()) / results) : size / results;
+}
+
+/// Where a conversion underflowed, the smallest number of the type, of either sign, in place of zero.
+Array underflowed(const Array& x, const Array& result, Random& random) {
+  const DType t = result.dtype();
+  if (!x.dtype().is_floating() || !t.is_floating()) return result;
+  const double smallest = t == float16 ? 0x1p-24 : t == bfloat16 ? 0x1p-133 : t == float32 ? 0x1p-149 : 0x1p-1074;
+  return where((result == 0) & (x != 0), convert(random.chance(0.5) ? smallest : -smallest, t), result);
 }
 
 /// Products of many complex numbers that are too much for their type: which parts are infinite, and which NaN, their order decides.
@@ -242,12 +266,13 @@ Array any_in_wild_lines(const Array& x, const Array& result, int dimensions, Ran
 
 struct Disturb final : Hook {
   // Neighbouring seeds give one sequence from different places on; what it gives first are seeds of others.
-  Disturb(std::uint64_t seed, bool large, bool all) : random(Random(seed).bits()), overflows(large), conversions(all) {}
+  Disturb(std::uint64_t seed, bool large, bool all)
+      : random(Random(seed).bits()), overflows(large), conversions(all), zeros(random.chance(0.3)) {}
   void before(const Eqn& e, std::vector<Array>& operands) override {
     exact = keeps_integers(*e.op) && std::all_of(operands.begin(), operands.end(), small_integers);
     if (sums_up(*e.op)) again = operands;
     if (adds_up(*e.op) && !exact)
-      for (Array& x : operands) x = disturb(x, random);
+      for (Array& x : operands) x = disturb(x, random, zeros);
     operands_before = operands;
     if (!compares(e, operands)) return;
     if (random.chance(0.5)) operands[1] = nearly_equal(operands[0], operands[1]);
@@ -255,9 +280,12 @@ struct Disturb final : Hook {
   }
   void after(const Eqn& e, std::vector<Array>& results) override {
     if (exact && std::all_of(results.begin(), results.end(), small_integers)) return;
-    if (!is_exact(*e.op) || (conversions && find_rule<ConversionTransform>(*e.op)))
-      for (Array& x : results) x = disturb(x, random);
-    if (const double chance = random.pick({0., 0., .5, 1.}); chance > 0 && sums_up(*e.op)) cancel(e, chance, results[0]);
+    const bool converts = conversions && find_rule<ConversionTransform>(*e.op);
+    if (!is_exact(*e.op) || converts)
+      for (Array& x : results) x = disturb(x, random, zeros);
+    if (converts) results[0] = underflowed(operands_before[0], results[0], random);
+    if (sums_up(*e.op) && random.chance(0.5)) lean(e, results[0]);
+    if (const double chance = zeros ? 1 : random.pick({0., 0., .5, 1.}); chance > 0 && sums_up(*e.op)) cancel(e, chance, results[0]);
     if (!overflows) return;
     // Half of what may happen only, as a later one may undo it.
     if (random.chance(0.5)) return;
@@ -269,14 +297,28 @@ struct Disturb final : Hook {
     if (reduces && e.op->combiner == Combiner::prod) results[0] = overflowed_fold(results[0], random);
   }
   void cancel(const Eqn& e, double chance, Array& result) {
-    for (Array& x : again) x = disturb(x, random);
+    for (Array& x : again) x = disturb(x, random, zeros);
     Hook none;
     const Aval out[] = {result.aval()};
     result = cancelled(result, run_eqn(none, e, again, out)[0], chance, random);
   }
+  /// A sum one after the other rounds once for each term, by half a last place at most, maybe always to the same side.
+  void lean(const Eqn& e, Array& result) {
+    if (e.op->kind != Kind::reduce && e.op->kind != Kind::cumulative && e.op->kind != Kind::dot) return;
+    if (!result.dtype().is_inexact() || again[0].size() == 0) return;
+    const double terms = terms_of(e, again, result);
+    if (terms < 2 * kMargin) return;
+    const double share = terms / 2 / kMargin * epsilon_of(result.dtype().real_part());
+    std::vector<Array> operands = again;
+    operands[0] = leaning(operands[0], random.chance(0.5) ? share : -share);
+    Hook none;
+    const Aval out[] = {result.aval()};
+    result = run_eqn(none, e, operands, out)[0];
+  }
   Random random;
   std::vector<Array> operands_before, again;
   bool overflows, conversions, exact = false;
+  bool zeros;  // whatever cancels is zero and stays so, which decides signs in factorisations
 };
 
 }  // namespace
