@@ -1,4 +1,4 @@
-// Removes from a program what its results don't depend on, in the sub-programs of loops, branches and calls too.
+// Dead code elimination: removes equations that no result depends on, also in the sub-programs of loops, branches and calls.
 #include <algorithm>
 #include <numeric>
 
@@ -14,7 +14,7 @@ namespace weft::detail {
 
 namespace {
 
-/// Nothing: all of it is needed.
+/// Returns nothing if the whole program is live.
 std::optional<Jaxpr> pruned(const Jaxpr& j, const std::vector<std::size_t>& inputs, const std::vector<Atom>& outputs) {
   check_nesting("programs inside programs", nesting_depth(j));
   const JaxprData& d = j.data();
@@ -75,7 +75,7 @@ Jaxpr live_part(const Jaxpr& j, const std::vector<std::size_t>& inputs, const st
   for (std::size_t k : outputs) results.push_back(d.outputs[k]);
   std::optional<Jaxpr> part = pruned(j, inputs, results);
   if (part) return *part;
-  // All is needed; the inputs may be in another order.
+  // Everything is live; only the order of the inputs may differ.
   if (inputs == all(inputs.size()) && outputs == all(outputs.size())) return j;
   JaxprCopy copy(j);
   for (std::size_t i : inputs) copy.add_input(d.first_input() + static_cast<Var>(i));

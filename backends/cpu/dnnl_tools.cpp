@@ -13,7 +13,7 @@
 namespace weft::detail {
 
 void forbid_library_threads() {
-  // Its runtime is looked up by name, as builds of the library differ in it.
+  // oneDNN's threading runtime is looked up by name, as its builds differ in it.
   thread_local const bool done = [] {
     if (void* f = dlsym(RTLD_DEFAULT, "omp_set_num_threads")) reinterpret_cast<void (*)(int)>(f)(1);
     return true;

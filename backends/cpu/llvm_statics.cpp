@@ -1,10 +1,10 @@
-// What LLVM's functions keep is never destroyed.
+// Keeps the function-local statics of LLVM from being destroyed.
 //
 // LLVM has variables within functions (tables of value types, names of library functions, streams) that register their destructors when
-// they are made, which is while a program compiles. Those destructors would come before exit handlers and static objects of the program's
-// that are older, and under the hands of threads that compile then. So the address by which the library that holds LLVM calls __cxa_atexit
-// is replaced when weft is loaded: what is registered from then on is forgotten. What LLVM has at namespace scope was registered when it
-// was loaded; the handler of the process's end comes before that.
+// they are made, which is while a program compiles. Those destructors would run before older exit handlers and static destructors of the
+// program, and while other threads compile. So the address by which the library that contains LLVM calls __cxa_atexit is replaced when weft
+// is loaded: later registrations are dropped. LLVM's statics at namespace scope were registered when it was loaded; weft's handler of the
+// process's end runs before them.
 #include <dlfcn.h>
 #include <elf.h>
 #include <link.h>
@@ -55,7 +55,7 @@ Module module_of(const void* address) {
   return m;
 }
 
-/// The places that hold the address of a function of another library.
+/// Finds the table entries that hold the address of a function of another library.
 template <class F>
 void each_place_of(const Module& m, std::string_view name, F&& f) {
   const ElfW(Dyn)* dynamic = nullptr;
@@ -67,7 +67,7 @@ void each_place_of(const Module& m, std::string_view name, F&& f) {
   const ElfW(Rela)* data = nullptr, *calls = nullptr;
   std::size_t data_bytes = 0, calls_bytes = 0, without_symbol = 0;
   for (const ElfW(Dyn)* d = dynamic; d->d_tag != DT_NULL; ++d) switch (d->d_tag) {
-      // The loader has made addresses of what the file holds as offsets.
+      // The loader has relocated the file's offsets to addresses.
       case DT_SYMTAB: symbols = reinterpret_cast<const ElfW(Sym)*>(d->d_un.d_ptr); break;
       case DT_STRTAB: names = reinterpret_cast<const char*>(d->d_un.d_ptr); break;
       case DT_RELA: data = reinterpret_cast<const ElfW(Rela)*>(d->d_un.d_ptr); break;
@@ -85,7 +85,7 @@ void each_place_of(const Module& m, std::string_view name, F&& f) {
         f(m.base + r.r_offset), found = true;
   };
   if (calls) search({calls, calls_bytes / sizeof *calls});
-  // Where the library's calls don't go through that table.
+  // For libraries whose calls don't go through that table.
   if (data && !found) search(std::span(data, data_bytes / sizeof *data).subspan(without_symbol));
 }
 

@@ -99,14 +99,14 @@ class Reader {
   std::string_view rest_;
 };
 
-/// A program as bytes that only equal ones have.
+/// Serialises a program into bytes that are equal only for equal programs.
 class KeyWriter {
  public:
   explicit KeyWriter(Writer& to) : to_(to) {}
-  /// False: an operation is not the library's own, so that its name says nothing.
+  /// Returns false if an operation is not the library's own, so that its name does not identify it.
   bool add(const Jaxpr& j) {
     check_nesting("programs inside programs", nesting_depth(j));
-    // Sub-programs may be one: they are written once.
+    // A sub-program that occurs several times is written once.
     const auto [at, is_new] = known_.emplace(&j.data(), known_.size());
     to_.put(at->second);
     if (!is_new) return true;
@@ -178,7 +178,7 @@ KernelProgram read(Reader& r, const Jaxpr& simplified) {
   return p;
 }
 
-/// All of a program's loops' and branches' programs, in the order of their writing.
+/// Visits the programs of all loops and branches, in the order in which they are written.
 template <class Visit>
 void each_part(const KernelProgram& p, Visit&& visit) {
   check_nesting("programs inside programs", nesting_depth(p.jaxpr));

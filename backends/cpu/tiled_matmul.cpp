@@ -24,7 +24,7 @@ namespace {
 
 constexpr std::int64_t kLanes = 16, kRows = 12, kColumns = 2 * kLanes;  // of a register; of a tile
 constexpr std::int64_t kDepth = 512;                                    // the longest sums before results go to memory
-constexpr std::int64_t kAhead = 32;                                     // rows of a transposed left operand are fetched so early
+constexpr std::int64_t kAhead = 32;                                     // rows of a transposed left operand are prefetched this far ahead
 constexpr std::int64_t kBlock = 96 << 10;                               // elements of the right operand that stay in the second cache
 
 using Tile = void (*)(const float* a, std::int64_t stride, const float* panel, std::int64_t panel_row, std::int64_t depth, float* out,
@@ -78,8 +78,7 @@ inline __m512 shuffle(__m512 x, __m512 y) {
 inline __m512 even_quarters(__m512 x, __m512 y) { return shuffle<16, 0, 1, 2, 3, 8, 9, 10, 11, 16, 17, 18, 19, 24, 25, 26, 27>(x, y); }
 inline __m512 odd_quarters(__m512 x, __m512 y) { return shuffle<16, 4, 5, 6, 7, 12, 13, 14, 15, 20, 21, 22, 23, 28, 29, 30, 31>(x, y); }
 
-/// Rows of a square of 16 x 16 become its columns: first those of its squares of 4 x 4, then these change places. Each step is one
-/// instruction.
+/// Transposes a square of 16 x 16 elements: first within its squares of 4 x 4, then these squares. Each step is one instruction.
 inline void turn(__m512 (&r)[kLanes]) {
   __m512 t[kLanes];
 #pragma GCC unroll 8
@@ -97,7 +96,7 @@ inline void turn(__m512 (&r)[kLanes]) {
 
 __mmask16 first_lanes(std::int64_t n) { return static_cast<__mmask16>((1u << std::clamp<std::int64_t>(n, 0, kLanes)) - 1); }
 
-/// Copies `columns` columns of `depth` rows into a panel; what it has beyond them is 0.
+/// Copies `columns` columns of `depth` rows into a panel, padded with zeros.
 void fill_panel(const float* b, std::int64_t row, std::int64_t column, std::int64_t depth, std::int64_t columns, float* panel) {
   if (column == 1) {
     const __mmask16 low = first_lanes(columns), high = first_lanes(columns - kLanes);
@@ -127,7 +126,7 @@ void multiply(const MatmulStep& p, const float* a, const float* b, float* out, f
   const std::int64_t parts = (p.k + kDepth - 1) / kDepth, depth = (p.k + parts - 1) / parts;
   const std::int64_t block = kBlock / depth / kColumns * kColumns;
   const bool transposed = p.a_row == 1;
-  // Whole rows of the right operand are read as fast where they are, if all of them stay in the second cache.
+  // A right operand that fits in the L2 cache is read in place as fast as from a panel.
   const bool in_place = p.b_col == 1 && p.n % kColumns == 0 && p.n * p.k <= kBlock;
   const std::int64_t stride = transposed ? p.a_col : p.a_row;
   for (std::int64_t k = 0; k < p.k; k += depth) {
@@ -168,7 +167,8 @@ void multiply(const MatmulStep& p, const float* a, const float* b, float* out, f
 namespace weft::detail {
 namespace {
 
-/// For each thread one piece at most, as each copies what it needs of the right operand; by the longer side, so that this is little.
+/// At most one piece for each thread, since each copies its part of the right operand; cut along the longer side, so that the copies are
+/// small.
 MatmulPieces cut(const MatmulStep& p) {
   MatmulPieces r{p, p};
   const auto wanted = static_cast<std::int64_t>(std::clamp(p.flops() / 4e6, 1.0, 1.0 * num_threads()));
@@ -211,8 +211,8 @@ class TiledMatmul final : public Matmul {
 
 std::unique_ptr<Matmul> make_tiled_matmul(const MatmulStep& p) {
   static const bool possible = native_vector_bytes() >= 64 && __builtin_cpu_supports("avx512f");
-  // oneDNN is as good with matrices that are larger than the caches, and better with batches, with few rows, and a few percent with long
-  // rows that are as it likes them.
+  // oneDNN is as fast for matrices larger than the caches, faster for batches and few rows, and a few percent faster for long rows of
+  // suitable lengths.
   if (!possible || p.dtype != float32 || !p.batch.empty() || p.m < 4 * kRows || p.flops() > 3e8) return nullptr;
   if (p.a_col == 1 && p.b_col == 1 && p.k >= 256 && p.n % kColumns == 0 && p.flops() > 1.6e7) return nullptr;
   return std::make_unique<TiledMatmul>(p);

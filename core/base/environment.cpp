@@ -74,7 +74,7 @@ template <class T>
 std::optional<T> read(std::string_view text, T low, T high) {
   T value{};
   const auto [end, problem] = std::from_chars(text.data(), text.data() + text.size(), value);
-  // Not (value < low): NaN is between no numbers.
+  // `!(value >= low && ...)` also rejects NaN.
   if (problem != std::errc() || end != text.data() + text.size() || !(value >= low && value <= high)) return {};
   return value;
 }
@@ -85,7 +85,7 @@ const EnvironmentVariable& entry(std::string_view name) {
   throw Error(fmt::format("internal error: {} is not in the table of variables", name));
 }
 
-/// What it holds, which it may; empty if it isn't set.
+/// The variable's value, if it is an allowed one; empty if it isn't set.
 std::string_view allowed(const EnvironmentVariable& variable) {
   const char* const text = std::getenv(variable.name.data());
   if (!text || !*text) return {};

@@ -35,21 +35,21 @@ std::pair<std::string, std::string> folder_and_name(const std::string& path) {
   return {slash == 0 ? "/" : path.substr(0, slash), path.substr(slash + 1)};
 }
 
-/// What a link in a folder says; empty, with errno set: it is none.
+/// The target of a symbolic link in a folder; empty, with errno set, if it is not one.
 std::string link_text(int folder, const std::string& name) {
   char text[PATH_MAX];
   const ssize_t n = readlinkat(folder, name.c_str(), text, sizeof text);
   return n > 0 ? std::string(text, static_cast<std::size_t>(n)) : std::string();
 }
 
-/// The links of /proc lead to open files, which need have no name.
+/// The links in /proc lead to open files, which may have no name.
 bool is_in_proc(int folder) {
   struct statfs s{};
   return fstatfs(folder, &s) == 0 && s.f_type == PROC_SUPER_MAGIC;
 }
 
 bool has_nul(const std::string& path) { return path.find('\0') != std::string::npos; }
-/// The system would take the part before it for the path.
+/// The system would ignore the part of a path after a NUL.
 void refuse_nul(std::string_view who, const std::string& path, SourceLoc loc) {
   if (has_nul(path)) throw IoError(fmt::format("{}: {}: a path can't have a zero byte in it", who, path), loc);
 }
@@ -62,11 +62,11 @@ Descriptor opened(const std::string& path, int flags) {
 }
 Descriptor open_folder(const std::string& path) {
   Descriptor d = opened(path, O_RDONLY | O_DIRECTORY);
-  // A folder that may be changed but not listed.
+  // A folder without read permission can still be opened with O_PATH.
   return d || errno != EACCES ? std::move(d) : opened(path, O_PATH | O_DIRECTORY);
 }
 
-/// The file system, or what it is on, has no such thing to bring to the disk.
+/// Whether the error means that the file system doesn't support fsync.
 bool has_no_sync(int error) { return error == EINVAL || error == ENOTSUP || error == ENOSYS || error == EROFS || error == EBADF; }
 int sync_of(int fd) {
   int result;
@@ -75,7 +75,7 @@ int sync_of(int fd) {
   return result == 0 || has_no_sync(errno) ? 0 : errno;
 }
 
-/// Holds back the signals that a pipe without a reader and a file beyond the process's limit raise, so that they are errors like others.
+/// Blocks SIGPIPE and SIGXFSZ, so that a pipe without a reader and a file beyond the process's limit are ordinary errors.
 class WriteSignalsHeld {
  public:
   WriteSignalsHeld() {
@@ -101,7 +101,7 @@ class WriteSignalsHeld {
   sigset_t held_, before_;
 };
 
-/// 0, or what went wrong.
+/// Returns 0 or errno.
 int write_all(int fd, std::string_view bytes) {
   const WriteSignalsHeld held;
   while (!bytes.empty()) {
@@ -156,7 +156,7 @@ void NewFile::find_target() {
     if (!file_) fail(errno);
     return;
   }
-  // What links lead to, that there need not be yet.
+  // The target of the links, which need not exist yet.
   std::string target = path_;
   for (int links = 0;; ++links) {
     auto [folder, name] = folder_and_name(target);
@@ -168,7 +168,7 @@ void NewFile::find_target() {
     if (text.empty()) break;
     if (links == kMaxLinks) fail(ELOOP);
     if (there && is_in_proc(folder_.get())) {
-      // An open file under its number, such as /dev/stdout: its owner goes on with it.
+      // An open file descriptor, such as /dev/stdout, which other code continues to use.
       through_ = true;
       struct stat out{};
       if (fstat(STDOUT_FILENO, &out) == 0 && out.st_dev == old.st_dev && out.st_ino == old.st_ino) {
@@ -191,7 +191,7 @@ void NewFile::find_target() {
 
 void NewFile::open_beside() {
   file_ = Descriptor(openat(folder_.get(), ".", O_TMPFILE | O_RDWR | O_CLOEXEC, options_.mode));
-  // It gets its name through /proc.
+  // The file will be linked to its name through /proc.
   if (!file_ || access(fmt::format("/proc/self/fd/{}", file_.get()).c_str(), F_OK) != 0) return open_named();
   flock(file_.get(), LOCK_EX | LOCK_NB);  // for OwnFolder: its process lives
 }
@@ -204,7 +204,7 @@ void NewFile::open_named() {
     std::string name = fmt::format("{}{}-{}-{:x}{}", kAsideBegin, getpid(), counter++, now.tv_nsec, kAsideEnd);
     file_ = Descriptor(openat(folder_.get(), name.c_str(), O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, options_.mode));
     if (file_) {
-      aside_.name = std::move(name);  // nothing that may fail is between its making and this
+      aside_.name = std::move(name);  // nothing between its creation and this line can fail
       flock(file_.get(), LOCK_EX | LOCK_NB);
       return;
     }
@@ -220,7 +220,7 @@ void NewFile::take_over_attributes(const struct ::stat& old) {
     if (fchown(file_.get(), old.st_uid, old.st_gid) != 0) [[maybe_unused]]
       const int only_the_group = fchown(file_.get(), static_cast<uid_t>(-1), old.st_gid);
   }
-  // The bits that run a file as another user are not data's.
+  // The setuid and setgid bits are not copied to a data file.
   const mode_t mode = old.st_mode & 01777;
   if (mode != (s.st_mode & 07777) && fchmod(file_.get(), mode) != 0) fail(errno);
 }
@@ -250,7 +250,7 @@ void NewFile::give_name() {
   copy_to_named();
 }
 
-/// For a file system that makes files without names and then can't name them.
+/// For a file system that creates unnamed files (O_TMPFILE) but can't link them.
 void NewFile::copy_to_named() {
   struct stat s{};
   if (fstat(file_.get(), &s) != 0) fail(errno);
@@ -271,7 +271,7 @@ void NewFile::copy_to_named() {
 void NewFile::place() {
   finish();
   if (through_) {
-    // What a file system says only now must not be lost.
+    // Some file systems report write errors only at close.
     if (close(file_.release()) != 0 && errno != EINTR) fail(errno);
     return;
   }
@@ -311,7 +311,7 @@ std::string read_all(const Descriptor& file, const std::string& path, SourceLoc 
   struct stat s{};
   if (fstat(file.get(), &s) != 0) throw_io(who, path, errno, loc);
   if (S_ISDIR(s.st_mode)) throw_io(who, path, EISDIR, loc);
-  // A size known beforehand saves copies; a pipe or a device has none, and files of /proc say 0.
+  // A known size saves copies; pipes and devices have none, and files in /proc report 0.
   std::string text(S_ISREG(s.st_mode) && s.st_size > 0 ? static_cast<std::size_t>(s.st_size) + 1 : 4096, '\0');
   std::size_t used = 0;
   for (;;) {

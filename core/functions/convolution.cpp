@@ -137,7 +137,7 @@ Array slide(const char* operation, const Arg& a, const Arg& v, const std::string
   if (x.ndim() != 1 || y.ndim() != 1 || x.size() == 0 || y.size() == 0)
     fail(operation, a, fmt::format("and {}: both must be vectors with at least one element", detail::to_string(v.aval())));
   if (!turn && y.dtype().is_complex()) y = conj(y);
-  // The shorter one slides, which turns a correlation round.
+  // The shorter vector is the kernel, so a correlation is reversed if the operands are swapped.
   const bool swapped = x.size() < y.size();
   if (swapped) std::swap(x, y);
   if (turn) y = flip(y);

@@ -25,10 +25,10 @@ namespace {
 struct Traced {
   std::vector<Array> xs, init;
   Jaxpr program;
-  std::optional<Combiner> combiner;  ///< that the program is, `init` being its neutral element
+  std::optional<Combiner> combiner;  ///< set if the program is this reduction and `init` its identity
 };
 
-/// Whether the scalar's value is known and is what the combiner gives for nothing.
+/// Whether the scalar is known to be the combiner's identity.
 template <Combiner C>
 bool is_neutral(const Array& x) {
   if (!as_literal(x) && !as_concrete(x)) return false;
@@ -42,7 +42,7 @@ bool is_neutral(const Array& x) {
   });
 }
 
-/// The combiner that a program of one equation is.
+/// The combiner, if the program is a single equation that is a known reduction.
 std::optional<Combiner> known_combiner(const Jaxpr& j, const Array& init) {
   const JaxprData& d = j.data();
   if (d.num_consts != 0 || d.eqns.size() != 1 || d.num_inputs != 2 || d.outputs.size() != 1) return {};

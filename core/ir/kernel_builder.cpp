@@ -36,7 +36,7 @@ V KernelBuilder::constant(DType dtype, double value) {
 V KernelBuilder::integer(DType dtype, std::int64_t value) {
   if (dtype.is_inexact()) return constant(dtype, static_cast<double>(value));
   if (dtype.is_bool()) return emit_constant(dtype, static_cast<double>(value), value != 0);
-  // One pattern has one number: builders compare and convert constants.
+  // Unused high bits are extended, so that equal constants compare equal.
   if (const int unused = 64 - 8 * static_cast<int>(dtype.itemsize()); unused > 0) {
     const std::uint64_t top = static_cast<std::uint64_t>(value) << unused;
     value = dtype.is_unsigned() ? static_cast<std::int64_t>(top >> unused) : static_cast<std::int64_t>(top) >> unused;
@@ -97,7 +97,7 @@ V infinite_quotient(KernelBuilder& k, V a, V b, V quotient) {
 }  // namespace
 
 namespace {
-/// Powers of 2 that bring an operand of a quotient away from the ends of the type's range.
+/// Powers of 2 that scale an operand of a quotient away from the ends of the type's range.
 struct QuotientScale {
   V factor, inverse;
   QuotientScale(KernelBuilder& k, V z) {

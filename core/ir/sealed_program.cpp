@@ -20,7 +20,7 @@ struct ProgramData final : JaxprData {
   ProgramEffects effects;
 };
 
-// Equations whose programs are yet to be released by the outermost release that is under way on this thread.
+// Equations whose programs the outermost release in progress on this thread will release.
 constinit thread_local std::vector<std::vector<Eqn>>* waiting = nullptr;
 
 ProgramData::~ProgramData() {

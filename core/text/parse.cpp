@@ -32,7 +32,8 @@ bool is_letter(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z')
 bool is_digit(char c) { return c >= '0' && c <= '9'; }
 bool is_space(char c) { return c == ' ' || c == '\n' || c == '\t' || c == '\r'; }
 
-/// The end of the bracketed text that begins at `at`, behind its closing bracket; npos if there is none. Quoted strings are passed over.
+/// The position after the closing bracket of the bracketed text that begins at `at`; npos if there is none. Brackets in quoted strings
+/// don't count.
 std::size_t skip_brackets(std::string_view s, std::size_t at, std::size_t end) {
   std::string open;
   for (; at < end; ++at) switch (const char c = s[at]) {
@@ -79,7 +80,7 @@ std::size_t skip_value(std::string_view s, std::size_t at, std::size_t end) {
   return at;
 }
 
-/// The names are never given back: a source location keeps a pointer to its file.
+/// Interned names are never freed, since source locations keep pointers to them.
 const char* interned(const std::string& name) {
   static std::mutex mutex;
   static std::set<std::string>& names = *new std::set<std::string>;
@@ -109,7 +110,7 @@ class ProgramReader {
     return j;
   }
 
-  /// A program in braces, with definitions in front or without, or a defined one's name.
+  /// A program in braces, with or without definitions before it, or the name of a defined program.
   Jaxpr read_value(ParamReader& r, bool outermost = false) {
     check_nesting("programs inside programs", depth_);
     if (++depth_ > 500) r.fail("programs are nested too deeply");
@@ -288,7 +289,7 @@ class ProgramReader {
     return out;
   }
 
-  /// JAX calls a jitted function's result `_` where nothing uses it: so it can be taken for any of the right type.
+  /// JAX prints unused results of a jitted function as `_`: any of them that has the wanted type may be taken.
   static Atom take_unnamed(Body& body, const Aval* wanted) {
     auto fits = [&](Atom a) {
       return !wanted || (body.builder.aval(a).shape == wanted->shape && body.builder.aval(a).dtype == wanted->dtype);
@@ -316,7 +317,7 @@ class ProgramReader {
     return {std::move(name), at, read_type(r)};
   }
 
-  /// `f32[3,4]`. Marks of memory spaces, of axes over which a value varies, and of weak types are passed over.
+  /// `f32[3,4]`. Marks of memory spaces, varying axes and weak types are ignored.
   static Aval read_type(ParamReader& r) {
     Aval aval;
     r.peek();
@@ -470,7 +471,7 @@ class ProgramReader {
           p.used = true;
           return &reader.emplace(text, p.begin, p.end, &program);
         }
-      // What a text leaves out because the result's type says it.
+      // Parameters that the text omits because they follow from the result's type.
       if (binders.empty() || (name != "shape" && name != "dtype")) return nullptr;
       implied = name == "shape" ? print_param(binders[0].aval.shape) : print_param(binders[0].aval.dtype);
       return &reader.emplace(implied, 0, implied.size());

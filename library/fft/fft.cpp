@@ -22,7 +22,7 @@ using detail::LocScope;
 
 namespace {
 
-/// What one call does: the lengths in the signal, and the axes, both in the order in which the caller gave them.
+/// The lengths of the signal and the axes of one call, both in the caller's order.
 struct Request {
   const char* name;
   FftType type;
@@ -33,7 +33,7 @@ struct Request {
 
 bool is_inverse(FftType t) { return t == FftType::ifft || t == FftType::irfft; }
 
-/// The factor that makes the primitive, which divides the inverse by n, what the norm says.
+/// The factor by which the primitive's result, whose inverse is divided by n, is multiplied to get the norm asked for.
 double scale_of(const Request& r, const Arg& x) {
   double n = 1;
   for (std::int64_t length : r.lengths) n *= static_cast<double>(length);
@@ -44,7 +44,7 @@ double scale_of(const Request& r, const Arg& x) {
   throw Error(fmt::format("{}: unknown norm `{}`; available: backward, ortho, forward", r.name, r.norm), detail::effective_loc(x.where()));
 }
 
-/// Cut, or padded with zeros at the end.
+/// x cut to length n, or padded with zeros at the end.
 Array resized(const Array& x, int axis, std::int64_t n, SourceLoc loc) {
   if (x.shape()[axis] > n) return detail::slice_axis(x, axis, 0, n, loc);
   detail::PaddingConfig config(static_cast<std::size_t>(x.ndim()));
@@ -119,7 +119,7 @@ FftnOptions over_two(FftnOptions options) {
   if (options.axes.is_none()) options.axes = {-2, -1};
   return options;
 }
-/// The transform in the other direction is divided.
+/// The options with "forward" and "backward" exchanged.
 FftOptions swapped(FftOptions options) {
   if (options.norm != "ortho")
     options.norm = options.norm == "backward" ? "forward" : options.norm == "forward" ? "backward" : options.norm;

@@ -43,7 +43,7 @@ struct ArrowArray {
 constexpr std::pair<char, DType> kFormats[] = {{'b', bool_},  {'c', int8},  {'C', uint8},  {'s', int16},   {'S', uint16},  {'i', int32},
                                                {'I', uint32}, {'l', int64}, {'L', uint64}, {'e', float16}, {'f', float32}, {'g', float64}};
 
-/// An array that was taken over; its children go with it.
+/// An Arrow array that is owned here, with its children.
 struct Owned final : detail::RefCounted {
   explicit Owned(ArrowArray a) : array(a) {}
   ~Owned() override {
@@ -64,7 +64,7 @@ class Importer {
     if (!schema->release || !array->release) fail("", "the schema or the array was released already");
     if (!schema->format) fail("", "the schema has no format");
   }
-  /// Whether the array is one that can be read.
+  /// The dtype of the array; throws if it can't be read.
   DType check(const ArrowSchema& schema, const ArrowArray& a, const std::string& column) const {
     const auto* const found = std::find_if(std::begin(kFormats), std::end(kFormats),
                                            [&](const auto& f) { return schema.format[0] == f.first && schema.format[1] == 0; });
@@ -75,7 +75,7 @@ class Importer {
           loc_);
     const auto end = detail::checked_sum(a.length, a.offset);
     if (!end || !detail::checked_product(*end, 16) || a.n_buffers != 2 || !a.buffers || (a.length > 0 && !a.buffers[1]))
-      fail(column, "the array makes no sense: its length, offset or buffers");
+      fail(column, "the array is malformed: its length, offset or buffers are invalid");
     if (a.null_count != 0 && a.buffers[0] && !options_.null && count_nulls(a) > 0)
       fail(column, fmt::format("{} of {} values are missing; set ArrowOptions.null to the value for them", count_nulls(a), a.length));
     if (options_.null && a.null_count != 0 && a.buffers[0])
@@ -112,7 +112,7 @@ class Importer {
   SourceLoc loc_;
 };
 
-/// The caller's structures are taken over: they are marked as released.
+/// Takes ownership of the caller's structures, which are marked as released.
 detail::Ref<Owned> take(ArrowSchema* schema, ArrowArray* array) {
   auto owner = detail::make_ref<Owned>(*array);
   array->release = nullptr;
@@ -121,7 +121,7 @@ detail::Ref<Owned> take(ArrowSchema* schema, ArrowArray* array) {
   return owner;
 }
 
-/// What an exported array keeps alive until its receiver releases it.
+/// The objects that an exported array keeps alive until its receiver releases it.
 struct Lent {
   Array array;
   std::vector<unsigned char> bits;
@@ -151,7 +151,7 @@ std::map<std::string, Array> from_arrow_columns(void* schema, void* array, Arrow
   const Importer importer("from_arrow_columns", options, loc);
   importer.check_live(s, a);
   if (std::string_view(s->format) != "+s")
-    throw DTypeError(fmt::format("from_arrow_columns: the format '{}' is no table; use from_arrow for a column", s->format), loc);
+    throw DTypeError(fmt::format("from_arrow_columns: the format '{}' is not a table; use from_arrow for a column", s->format), loc);
   if (s->n_children != a->n_children || s->n_children < 0 || (s->n_children > 0 && (!s->children || !a->children)))
     importer.fail("", "the columns of the schema are not those of the array");
   if (a->null_count > 0 && a->n_buffers > 0 && a->buffers && a->buffers[0]) importer.fail("", "rows are missing as a whole");
@@ -181,7 +181,7 @@ std::map<std::string, Array> from_arrow_columns(void* schema, void* array, Arrow
 void to_arrow(const Array& x, void* schema, void* array, const std::string& name, SourceLoc loc) try {
   if (!schema || !array) throw Error("to_arrow: the schema or the array is null", loc);
   if (x.ndim() != 1)
-    throw ShapeError(fmt::format("to_arrow: {} is no vector; an Arrow array has one dimension", detail::to_string(x.aval())), loc);
+    throw ShapeError(fmt::format("to_arrow: {} is not a vector; an Arrow array has one dimension", detail::to_string(x.aval())), loc);
   const auto* const found = std::find_if(std::begin(kFormats), std::end(kFormats), [&](const auto& f) { return f.second == x.dtype(); });
   if (found == std::end(kFormats)) throw DTypeError(fmt::format("to_arrow: Arrow has no type for {}", detail::to_string(x.aval())), loc);
   auto* const lent = new Lent();

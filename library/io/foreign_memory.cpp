@@ -69,7 +69,8 @@ StridedElements described_elements(const void* data, const Shape& shape, DType d
     throw ShapeError(fmt::format("{}: {} strides for the {} dimensions of {}", operation, strides->size(), shape.size(), to_string(shape)),
                      loc);
   if (strides && shape.num_elements() > 0 && !strides_fit(shape, *strides, dtype.itemsize()))
-    throw ShapeError(fmt::format("{}: no memory holds {} elements with the strides {}", operation, to_string(shape), to_string(*strides)),
+    throw ShapeError(fmt::format("{}: elements of shape {} with the strides {} exceed the address space", operation, to_string(shape),
+                                 to_string(*strides)),
                      loc);
   StridedElements e{data, dtype};
   const std::vector<std::int64_t> row_major = row_major_strides(shape);

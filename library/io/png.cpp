@@ -249,17 +249,17 @@ std::string encode_png(const Array& picture, const std::string& who, SourceLoc l
   const Shape& shape = picture.shape();
   if ((shape.size() != 2 && shape.size() != 3) || (shape.size() == 3 && (shape[2] < 1 || shape[2] > 4)) || picture.size() == 0 ||
       shape[0] > INT32_MAX || shape[1] > INT32_MAX)
-    throw ShapeError(
-        fmt::format("{}: {} is no picture; it has the shape [height, width] or [height, width, 1 to 4]", who, to_string(picture.aval())),
-        loc);
+    throw ShapeError(fmt::format("{}: {} is not a picture; it must have the shape [height, width] or [height, width, 1 to 4]", who,
+                                 to_string(picture.aval())),
+                     loc);
   Array x = picture;
   if (x.dtype().is_bool())
     x = convert(x, uint8) * 255;
   else if (x.dtype().is_floating())
     x = convert(round(clip(convert(x, float32), 0, 1) * 255), uint8);
   if (x.dtype() != uint8 && x.dtype() != uint16)
-    throw DTypeError(fmt::format("{}: {} is no picture; give uint8, uint16, bool, or floats from 0 to 1", who, to_string(picture.aval())),
-                     loc);
+    throw DTypeError(
+        fmt::format("{}: {} is not a picture; give uint8, uint16, bool, or floats from 0 to 1", who, to_string(picture.aval())), loc);
   const std::int64_t height = shape[0], width = shape[1], channels = shape.size() == 3 ? shape[2] : 1;
   const auto wide = static_cast<std::size_t>(x.dtype().itemsize());
   std::vector<Byte> elements(static_cast<std::size_t>(x.aval().bytes()));

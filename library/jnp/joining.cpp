@@ -243,7 +243,8 @@ Array pad(Arg x, Arg value, const PaddingConfig& padding) {
   detail::PaddingConfig out;
   for (const auto& [low, high, interior] : config) {
     if (interior < 0)
-      throw ShapeError(fmt::format("pad: {} elements between neighbours", std::int64_t{interior}), detail::effective_loc(x.where()));
+      throw ShapeError(fmt::format("pad: interior padding {} is negative; slice with a stride instead", std::int64_t{interior}),
+                       detail::effective_loc(x.where()));
     out.push_back({low, high, interior});
   }
   const Array fill = detail::convert_element_type(value.array(), x.aval().dtype, x.aval().weak, x.where());

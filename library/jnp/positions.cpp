@@ -125,7 +125,7 @@ Array compress(Arg condition, Arg x, std::optional<int> axis) {
   if (!axis) return compress(condition, ravel(x), 0);
   const int a = axis_of(x, *axis, "compress");
   if (condition.array().ndim() != 1 || condition.array().shape()[0] > x.array().shape()[a])
-    throw ShapeError(fmt::format("compress: the condition {} must have one dimension, as long at most as axis {} of {}",
+    throw ShapeError(fmt::format("compress: the condition {} must have one dimension, no longer than axis {} of {}",
                                  to_string(condition.aval()), a, to_string(x.aval())),
                      detail::effective_loc(x.where()));
   return take(x, flat_positions("compress", condition, {}, Array(0)), a, {.mode = "promise_in_bounds"});

@@ -179,7 +179,7 @@ Array gradient(Arg x, double dx, int axis) {
   const int a = axis_of(x, axis, "gradient");
   const Array v = floating(x.array());
   const std::int64_t n = v.shape()[a];
-  if (n < 2) refuse(x, fmt::format("gradient: axis {} of {} has no two elements", a, to_string(x.aval())));
+  if (n < 2) refuse(x, fmt::format("gradient: axis {} of {} has fewer than two elements", a, to_string(x.aval())));
   const Array first = part(v, a, 1, 2) - part(v, a, 0, 1), last = part(v, a, n - 1, n) - part(v, a, n - 2, n - 1);
   return concatenate({first, (part(v, a, 2, n) - part(v, a, 0, n - 2)) * 0.5, last}, a) / dx;
 }
@@ -218,7 +218,7 @@ Array polyfit(Arg x, Arg y, Int degree) {
 Array vecdot(Arg a, Arg b) {
   LocScope scope(a.where());
   if (a.array().ndim() == 0 || b.array().ndim() == 0 || a.array().shape()[a.array().ndim() - 1] != b.array().shape()[b.array().ndim() - 1])
-    refuse(a, fmt::format("vecdot: {} and {} have no last axes of one size", to_string(a.aval()), to_string(b.aval())));
+    refuse(a, fmt::format("vecdot: the last axes of {} and {} must have the same size", to_string(a.aval()), to_string(b.aval())));
   return squeeze(matmul(expand_dims(conj(a), -2), expand_dims(b, -1)), {-2, -1});
 }
 Array matvec(Arg a, Arg b) {
@@ -242,7 +242,7 @@ Array logspace(double start, double stop, Int num, double base, SpaceOptions opt
   return convert(pow(Array(base), linspace(start, stop, num, {.endpoint = options.endpoint, .dtype = float64})), dtype);
 }
 Array geomspace(double start, double stop, Int num, SpaceOptions options) {
-  if (!(start * stop > 0)) throw Error(fmt::format("geomspace: {} and {} must have one sign, and not be 0", start, stop));
+  if (!(start * stop > 0)) throw Error(fmt::format("geomspace: {} and {} must have the same sign and not be 0", start, stop));
   const double sign = start < 0 ? -1 : 1;
   const Array powers =
       linspace(std::log10(std::abs(start)), std::log10(std::abs(stop)), num, {.endpoint = options.endpoint, .dtype = float64});
@@ -270,10 +270,10 @@ FloatInfo finfo(DType given, SourceLoc loc) {
   if (d == bfloat16) return info(16, 7, 127);
   if (d == float32) return info(32, 23, 127);
   if (d == float64) return info(64, 52, 1023);
-  throw DTypeError(fmt::format("finfo: {} has no floating numbers", given.name()), detail::effective_loc(loc));
+  throw DTypeError(fmt::format("finfo: {} is not a floating dtype", given.name()), detail::effective_loc(loc));
 }
 IntegerInfo iinfo(DType d, SourceLoc loc) {
-  if (!d.is_integer()) throw DTypeError(fmt::format("iinfo: {} has no integers", d.name()), detail::effective_loc(loc));
+  if (!d.is_integer()) throw DTypeError(fmt::format("iinfo: {} is not an integer dtype", d.name()), detail::effective_loc(loc));
   const int bits = 8 * d.itemsize();
   if (d.is_unsigned()) return {bits, 0, ~std::uint64_t{0} >> (64 - bits)};
   return {bits, std::numeric_limits<std::int64_t>::min() >> (64 - bits), ~std::uint64_t{0} >> (65 - bits)};

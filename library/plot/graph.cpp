@@ -36,7 +36,7 @@ Family family_of(Kind kind) {
     case Kind::cumulative:
     case Kind::reduce_window: return {2, "reduction"};
     case Kind::dot:
-    case Kind::convolution: return {1, "product"};
+    case Kind::convolution: return {1, "matmul"};
     case Kind::gather:
     case Kind::scatter:
     case Kind::dynamic_slice:

@@ -93,7 +93,7 @@ std::int64_t count_of(const Arg& x, const char* sampler) {
     throw DTypeError(fmt::format("{}: {} is neither an integer nor an array with an axis", sampler, to_string(x.aval())), loc);
   const Array value = concrete_or_empty(x.array());
   if (value.is_empty_handle())
-    throw ConcretizationError(fmt::format("{}: the number of things {} is traced; it decides the result's shape, so it must be a constant",
+    throw ConcretizationError(fmt::format("{}: the integer {} is traced, but it determines the result's shape and must be a constant",
                                           sampler, to_string(x.aval())),
                               loc);
   return value.item<std::int64_t>(loc);
@@ -159,9 +159,9 @@ Array choice(Arg key, Arg a, Shape shape, ChoiceOptions options) {
     for (int d = axis + 1; d < a.aval().ndim(); ++d) out.push_back(a.aval().shape[d]);
   }
   if (draws > 0 && n <= 0)
-    throw ShapeError(fmt::format("choice: there is nothing to choose from in {}", to_string(a.aval())), effective_loc(loc));
+    throw ShapeError(fmt::format("choice: {} has no elements to choose from", to_string(a.aval())), effective_loc(loc));
   if (!options.replace && draws > n)
-    throw ShapeError(fmt::format("choice: {} draws without replacement from {} things", draws, n), effective_loc(loc));
+    throw ShapeError(fmt::format("choice: {} draws without replacement from {} elements", draws, n), effective_loc(loc));
   const Array k = sampling_key(key, "choice");
   const DType index = numbers ? a.aval().dtype : int32;
   if (draws == 0) return fill_shape(make_literal(Number(0), a.aval().dtype), out, loc);
@@ -175,7 +175,7 @@ Array choice(Arg key, Arg a, Shape shape, ChoiceOptions options) {
   } else {
     const Array p = to_inexact(Arg(*options.p, loc));
     if (p.ndim() != 1 || p.shape()[0] != n)
-      throw ShapeError(fmt::format("choice: the probabilities {} must be one for each of the {} things", to_string(p.aval()), n),
+      throw ShapeError(fmt::format("choice: the probabilities {} must be one for each of the {} elements", to_string(p.aval()), n),
                        effective_loc(loc));
     if (options.replace) {
       const Array sums = cumsum(p);

@@ -93,7 +93,7 @@ Array sampled(const char* name, const Shape& shape, std::vector<Array> inputs, c
               SourceLoc loc) {
   constexpr std::int64_t kMany = 1 << 14;
   if (current_trace() || shape.num_elements() < kMany) return body(inputs);
-  // Literals stay what they are: they are folded.
+  // Literals stay literals, so that they are constant-folded.
   std::vector<Array> operands;
   std::vector<Aval> avals;
   for (const Array& x : inputs)
@@ -145,7 +145,7 @@ Array draw_uniform(const Array& key, const Shape& shape, DType dtype, const Arra
   } else {
     width = maxval - minval;
   }
-  // XLA contracts JAX's product and sum, but for those of 16 bits.
+  // XLA contracts JAX's product and sum to a fused multiply-add, except for 16-bit floats.
   if (dtype.itemsize() < 4) return maximum(minval, fraction * width + minval);
   return maximum(minval, mul_add(fraction, width, minval, loc));
 }
@@ -166,8 +166,8 @@ Array draw_gumbel(const Array& key, const Shape& shape, DType dtype, SourceLoc l
   return -log(-log(draw_uniform(key, shape, dtype, smallest_normal(dtype), 1, loc)));
 }
 
-// Sorted by random words, again and again so that equal words don't matter: after three times log(size) of their bits, the order is random
-// with high probability.
+// Sorts by random words, repeatedly, so that equal words don't matter: once the words have 3 log2(size) bits in total, the order is uniform
+// with high probability (as in JAX).
 Array shuffle(const Array& key, const Array& x, int axis, SourceLoc loc) {
   const double size = std::max(1., static_cast<double>(x.size()));
   const int rounds = static_cast<int>(std::ceil(3 * std::log(size) / std::log(4294967295.)));

@@ -125,9 +125,7 @@ std::string closing_lines(const MachinePeaks* peaks) {
 using namespace detail;
 
 Profile::Profile(SourceLoc loc) {
-  if (!take_timeline())
-    throw Error("Profile: another profile is recorded just now; one that is destroyed, or WEFT_TRACE taken away, makes room",
-                effective_loc(loc));
+  if (!take_timeline()) throw Error("Profile: another profile is being recorded; end it first, or unset WEFT_TRACE", effective_loc(loc));
   start_timeline();
 }
 Profile::~Profile() {

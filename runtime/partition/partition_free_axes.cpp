@@ -1,5 +1,5 @@
-// Maps in the body of a map: the body is partitioned over the axes that it leaves free, so that the maps in it run over those axes' devices
-// and their results stay where they are made.
+// Nested maps: the body of a map is partitioned over the mesh axes that the map leaves free, so that inner maps run over the devices of
+// those axes and their results stay there.
 #include <algorithm>
 #include <optional>
 #include <string>
@@ -19,8 +19,8 @@
 namespace weft::detail {
 namespace {
 
-/// How maps over free axes divide the program's inputs, where they reach them unchanged but for dimensions of size 1; nothing is said of
-/// others, and of those that two maps divide differently.
+/// How maps over free axes shard those inputs of the program that reach them unchanged except for dimensions of size 1. Empty for other
+/// inputs, and for those that two maps shard differently.
 std::vector<DimAxes> divided_by_maps(const Jaxpr& j, const std::vector<std::string>& free, const MeshAxes& mesh) {
   check_nesting("programs inside programs", nesting_depth(j));
   const JaxprData& d = j.data();

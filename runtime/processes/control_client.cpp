@@ -47,7 +47,7 @@ struct ControlClient::Impl {
     [[maybe_unused]] const auto n = write(wake.fd(), &one, sizeof one);
   }
 
-  /// Sends a question and waits for its answer.
+  /// Sends a request and waits for its answer.
   std::optional<ControlMessage> ask(ControlMessage m, Seconds timeout) {
     std::unique_lock lock(mutex);
     const std::uint32_t id = m.id = next_id++;
@@ -101,7 +101,7 @@ struct ControlClient::Impl {
     if (!stop) fail({0}, "process 0, which keeps the job's key-value store, has ended");
   }
 
-  /// Sends heartbeats, and looks whether there were none of process 0's for too long. The connection stays: process 0 may go on.
+  /// Sends heartbeats, and reports process 0 if none of its own came for too long. The connection stays open, as process 0 may resume.
   void look_for_silence() {
     const Clock::time_point now = Clock::now();
     if (heartbeat.look(now)) post({ControlType::heartbeat, 0, {}});
@@ -153,7 +153,8 @@ ControlClient::ControlClient(const Address& server, const std::string& token, in
   const std::string hello =
       encode({ControlType::hello, 0, {std::string(kControlProtocol), token, std::to_string(rank), std::to_string(num_processes)}});
   std::string problem;
-  // One try: whether it was let in. A connection that is cut without a word is tried again: the store may just have had too many.
+  // One attempt to join; returns whether it was accepted. A connection that is closed without an answer is retried, as the store may have
+  // had too many.
   const auto join = [&](Clock::time_point until) {
     std::string& in = impl_->in;
     in.clear();

@@ -1,4 +1,4 @@
-// How a collective's messages go: channels, opened before they are first used, and what goes to one process in one message.
+// The messages of a collective: channels are opened before their first use, and data for one process is joined into one message.
 #include <fmt/format.h>
 
 #include <condition_variable>
@@ -13,13 +13,13 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-// A message that is a little too long for MPI to send at once goes as two that are not (Open MPI: 4 KB between processes of one machine).
+// A message slightly above MPI's eager limit is sent as two below it (Open MPI: 4 KB between processes of one machine).
 constexpr std::int64_t kAtOnce = 4000;
 bool goes_as_two(std::int64_t bytes) { return bytes > kAtOnce && bytes <= 2 * kAtOnce; }
 
-constexpr std::int64_t kShort = 512;  // bytes that are sent before anything is asked for
+constexpr std::int64_t kShort = 512;  // messages up to this size are sent before receives are posted
 
-/// Channels that a thread of its own opens: it waits for the other processes without a limit, and may have to be left behind.
+/// Channels are opened by a separate thread, since that waits for the other processes without a time limit and may have to be abandoned.
 struct Opening {
   std::vector<ProcessGroup> groups;  // copies: the world may be left, too
   std::mutex mutex;
@@ -77,7 +77,7 @@ std::int64_t ProcessWorld::num_messages() {
   return num_messages_;
 }
 
-// Each process waits for those that are 1, 2, 4, ... before it in the group.
+// A dissemination barrier: each process waits for those 1, 2, 4, ... positions before it in the group.
 void CollectiveCall::meet() {
   const auto n = static_cast<int>(group_.ranks.size()), place = group_.place(world_.rank());
   char* token = world_.tokens_.data();
@@ -91,8 +91,8 @@ void CollectiveCall::meet() {
   }
 }
 
-// The processes first say to each other that they are there, so that a call that can't be stopped begins only when none is missing; a
-// process that fails right then is noticed as usual, as another thread waits for it.
+// A barrier comes first, so that the call, which can't be interrupted, begins only when no process is missing; a process that fails after
+// that is detected as usual, since a separate thread makes the call.
 void CollectiveCall::open(std::span<ProcessLayout* const> layouts) {
   std::vector<ProcessGroup*> closed;
   const auto needs = [&](ProcessGroup* g) {
@@ -186,7 +186,7 @@ void CollectiveCall::add(const ProcessGroup& among, int peer, bool going, void* 
   if (going) ++num_sent_, bytes_sent_ += bytes;
 }
 
-// The message goes before anything else is done: until it is there the rest takes no time of its own.
+// The message is sent first, so that the rest of the work overlaps with its transfer.
 void CollectiveCall::exchange(const ProcessGroup& among, int peer, int place, const void* from, void* to, std::int64_t bytes) {
   if (bytes == 0) return;
   Transport& t = *world_.transport_;
@@ -199,7 +199,8 @@ void CollectiveCall::exchange(const ProcessGroup& among, int peer, int place, co
 
 void CollectiveCall::post_joints() {
   if (joints_.empty()) return;
-  // What is short is sent first: it is under way while the rest is prepared. What is long has its place ready when it comes.
+  // Short messages are sent first, so that they travel while the rest is prepared. For long ones, the receive is posted before the data
+  // arrives.
   std::stable_sort(joints_.begin(), joints_.end(), [](const Joint& a, const Joint& b) {
     const auto when = [](const Joint& m) { return m.going ? m.bytes <= kShort ? 0 : 2 : 1; };
     return when(a) < when(b);

@@ -22,8 +22,8 @@
 namespace weft::detail {
 namespace {
 
-constexpr std::int64_t kSmallSum = 32 << 10;         // bytes up to which every process gets all parts and reduces them itself
-constexpr std::int64_t kShort = 512;                 // bytes that a process takes at little cost before it asks for them
+constexpr std::int64_t kSmallSum = 32 << 10;         // up to this many bytes, every process receives all parts and reduces them itself
+constexpr std::int64_t kShort = 512;                 // up to this many bytes, a message that arrives before its receive is posted is cheap
 constexpr std::int64_t kReductionChunk = 256 << 10;  // bytes that one task reduces
 constexpr std::int64_t kAlignment = 64;              // of a process's share of a reduction
 
@@ -143,7 +143,7 @@ class ProcessCollective final : public ReadyCollective {
     out[at(g, g.mine[0])] = std::move(value);
   }
 
-  /// The parts of the reduction that are this process's; null for the others'.
+  /// The parts of the reduction that this process computes; null for those of other processes.
   void local_parts(const SharedGroup& g, std::span<const Ref<Buffer>> in, std::vector<Ref<Buffer>>& parts) {
     const DType to = g.part_dtype(plan_.in.dtype);
     parts.resize(g.reduction.parts.size());
@@ -185,7 +185,7 @@ class ProcessCollective final : public ReadyCollective {
     return std::max_element(groups_.begin(), groups_.end(), [](const SharedGroup& a, const SharedGroup& b) { return a.steps < b.steps; })
         ->steps;
   }
-  /// What this process and its partner have, in the order of the tree.
+  /// The operands of this process and its partner, in the order of the tree.
   static std::array<const void*, 2> in_order(const SharedGroup& g, int step, const void* own, const void* other) {
     if (g.my_part >> step & 1) return {other, own};
     return {own, other};
@@ -195,11 +195,11 @@ class ProcessCollective final : public ReadyCollective {
     return order;
   }
 
-  // The balanced tree from its leaves up: in each step a process exchanges the sum of its subtree with one of the sibling subtree's. What
-  // is short is sent before anything else is done: the rest then takes no time of its own.
+  // All-reduce by recursive doubling, from the leaves of the balanced tree up: in each step a process exchanges the sum of its subtree with
+  // a process of the sibling subtree. Short messages are sent first, so that the rest of the work overlaps with them.
   void sum_by_doubling(CollectiveCall& call, std::span<const Ref<Buffer>> in, std::span<Ref<Buffer>> out, std::vector<Ref<Buffer>>& totals,
                        std::vector<std::vector<Ref<Buffer>>>& parts) {
-    // Addresses: counting references takes longer than the rest of a short sum. What they point at is in `in`, `totals` and `kept_`.
+    // Plain pointers, since counting references would take longer than the rest of a short sum; `in`, `totals` and `kept_` own the memory.
     for (std::size_t k = 0; k < groups_.size(); ++k) {
       const SharedGroup& g = groups_[k];
       if (!g.doubling.empty()) own_[k] = address(g.leaf < 0 ? parts[k][static_cast<std::size_t>(g.my_part)] : in[at(g, g.leaf)]);
@@ -247,8 +247,8 @@ class ProcessCollective final : public ReadyCollective {
     return old;
   }
 
-  // The same tree, of which each process sums a part of the elements, half as many in each step; then the parts are put together the other
-  // way round (Rabenseifner 2004).
+  // The same tree by recursive halving: each process sums half as many elements in each step; then the parts are gathered by recursive
+  // doubling (Rabenseifner 2004).
   void sum_by_halving(CollectiveCall& call, std::span<const Ref<Buffer>> in, std::vector<Ref<Buffer>>& totals,
                       std::vector<std::vector<Ref<Buffer>>>& parts) {
     struct Range {
@@ -310,8 +310,8 @@ class ProcessCollective final : public ReadyCollective {
     }
   }
 
-  // Where the processes' parts are no balanced tree of their own. Small: every process sends its parts to every other, and reduces all.
-  // Large: each reduces a share, of which it gets all parts, and sends it to all.
+  // For groups in which a process has several subtrees. Small: every process sends its parts to all others, and reduces all of them. Large:
+  // each process receives all parts of its share of the elements, reduces them, and sends the result to all.
   void sum_directly(CollectiveCall& call, std::span<const Ref<Buffer>> in, std::vector<Ref<Buffer>>& totals,
                     std::vector<std::vector<Ref<Buffer>>>& parts) {
     const std::int64_t size = plan_.in.size();
@@ -367,7 +367,7 @@ class ProcessCollective final : public ReadyCollective {
     if (!small) wait(call, in, totals);
   }
 
-  /// Where a dimension's blocks are in a row-major array: `outer` pieces of `inner` bytes for one step along it.
+  /// The layout of a dimension in a row-major array: one position along it is `outer` pieces of `inner` bytes.
   struct Around {
     std::int64_t outer = 1, inner = 1;
   };
@@ -378,7 +378,7 @@ class ProcessCollective final : public ReadyCollective {
     return a;
   }
 
-  // Each process gets of all parts of the reduction the slices that its devices keep.
+  // Reduce-scatter: each process receives, from all parts of the reduction, the slices that its devices keep.
   void scatter(CollectiveCall& call, std::span<const Ref<Buffer>> in, std::span<Ref<Buffer>> out,
                std::vector<std::vector<Ref<Buffer>>>& parts) {
     std::vector<std::vector<Ref<Buffer>>> sliced(groups_.size());  // parts with each member's slice in one piece
@@ -455,7 +455,7 @@ class ProcessCollective final : public ReadyCollective {
     }
   }
 
-  // What goes from the devices of one process to those of another is one message a group.
+  // All data from the devices of one process to those of another is one message for each group.
   void exchange(CollectiveCall& call, std::span<const Ref<Buffer>> in, std::span<Ref<Buffer>> out) {
     const std::int64_t item = plan_.in.dtype.itemsize();
     struct Incoming {

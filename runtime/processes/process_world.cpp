@@ -42,7 +42,7 @@ int processors() {
   return limit > 0 ? std::min(limit, online) : online;
 }
 
-/// A process's answer to what it is doing.
+/// A process's answer to the question what it is doing.
 struct State {
   bool there = false, left = false, silent = false;
   std::uint64_t group = 0, calls = 0, signature = 0;  ///< of the collective that it is in; group 0: in none
@@ -181,7 +181,7 @@ void ProcessWorld::on_failure(const std::vector<int>& missing, const std::string
   }
   failed_.store(true, std::memory_order_release);
   if (std::find(missing.begin(), missing.end(), rank_) == missing.end()) return;
-  // The others have given up on this process: it must not be left waiting forever.
+  // The other processes have given up on this one, which must not wait forever.
   const auto end_later = [this] {
     std::this_thread::sleep_for(timeout_);
     if (noticed_.load()) return;
@@ -193,7 +193,7 @@ void ProcessWorld::on_failure(const std::vector<int>& missing, const std::string
   try {
     std::thread(end_later).detach();
   } catch (const std::system_error&) {
-    // Without a thread it learns of it at its next collective.
+    // If no thread can be created, the process learns of the failure at its next collective.
   }
 }
 
@@ -242,7 +242,7 @@ void ProcessWorld::end() {
     return;
   }
   std::fflush(nullptr);
-  // A healthy process waits as long as the others live and don't fail.
+  // A process that has not failed waits for as long as the others live and don't fail.
   if (!failed_ && client_->leave(Seconds(365.0 * 86400))) {
     if (transport_) transport_->finalize();
     client_.reset();
@@ -345,7 +345,7 @@ void CollectiveCall::compare_histories() {
     receive(group_.ranks[i], &entries[i], sizeof(Entry));
     send(group_.ranks[i], &own, sizeof(Entry));
   }
-  // On failure messages may still come into `entries`: the process has no use for that memory any more, but it must stay.
+  // After a failure, messages may still arrive in `entries`, so that memory must stay allocated.
   try {
     wait({});
   } catch (...) {
@@ -382,9 +382,9 @@ void CollectiveCall::wait(std::initializer_list<std::span<const Ref<Buffer>>> ke
       const Clock::time_point now = Clock::now();
       if (begin == Clock::time_point{}) begin = now;
       const Seconds waited = now - begin;
-      // No caller waits: the processor is left to threads that compute.
+      // No caller is waiting, so the thread yields the processor to threads that compute.
       if (runs_unawaited()) std::this_thread::sleep_for(std::chrono::microseconds(20));
-      // Yielding to an unrelated process costs its whole time slice: only where the other processes have no processor of their own.
+      // Yielding to an unrelated process costs its whole time slice, so it is done only if the processes of the job share processors.
       if (waited > Seconds(5e-3))
         std::this_thread::sleep_for(std::chrono::microseconds(50));
       else if (world_.crowded_ && waited > Seconds(50e-6))
@@ -435,7 +435,7 @@ void CollectiveCall::look_for_faults(const std::vector<int>& waiting_for, bool l
         label_, {},
         fmt::format("the processes don't run the same program, or not in the same order: here it is the {}th collective of {}; {}",
                     group_.calls, named(group_.ranks), other));
-  // Those that this process waits for, or, if they wait too, the others.
+  // The processes that this one waits for or, if they are waiting too, the others.
   std::vector<int> missing;
   for (int r : absent)
     if (std::find(waiting_for.begin(), waiting_for.end(), r) != waiting_for.end()) missing.push_back(r);

@@ -15,16 +15,16 @@
 namespace weft::detail {
 namespace {
 
-/// What one thread did. Threads come and go; what they did stays.
+/// The events of one thread. They outlive the thread.
 struct ThreadLog {
   std::mutex mutex;
   std::deque<TimelineEvent> events;  // grows without being copied
   std::vector<MemorySample> memory;
   int number = 0;
 };
-/// A long run without an end must not take all memory.
+/// Bounds the memory of a recording that is never stopped.
 constexpr std::size_t kMostEvents = 1 << 22;
-/// Changes of memory in use that are no matter, in bytes and as a part of it.
+/// Changes of the memory in use below this many bytes and this fraction of it are not recorded.
 constexpr std::int64_t kSmallChange = 64 << 10, kSmallPart = 100;
 
 struct Timeline {
@@ -114,7 +114,7 @@ void note_memory(int device, std::int64_t bytes) noexcept {
     const std::lock_guard lock(log.mutex);
     log.memory.push_back({now() - start, bytes, device});
   } catch (const std::bad_alloc&) {
-    // Without memory for it there is one sample less.
+    // If there is no memory for it, the sample is dropped.
   }
 }
 

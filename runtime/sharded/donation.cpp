@@ -37,7 +37,7 @@ constexpr const char* kShared = "another array shares its memory";
 
 std::vector<const char*> why_not_alone(std::span<Ref<Buffer>> buffers) {
   std::vector<const char*> why(buffers.size(), kShared);
-  // Views give up what they are of, so that one handle is left if there are no other views.
+  // Views release their owners for the moment, so that an owner has one handle if there are no other views.
   std::vector<Ref<Buffer>> owners;
   std::vector<std::vector<std::size_t>> views;
   for (std::size_t i = 0; i < buffers.size(); ++i) {

@@ -1,4 +1,4 @@
-// Running a program cut into segments and joins.
+// Execution of a program that is divided into segments and joins.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -30,8 +30,8 @@ const SpmdStepRule<While> while_step([](const ParamsBase& p) {
 });
 const SpmdStepRule<Cond> cond_step([](const ParamsBase& p) { return SpmdStep{SpmdStepKind::cond, params_as<Cond::Params>(p).branches}; });
 
-constexpr double kTooLittleToFork = 40000;  // bytes and operations that take less time than waking other threads
-constexpr double kWorthAllThreads = 4e6;    // of one device: its kernels use all threads, one device after the other
+constexpr double kTooLittleToFork = 40000;  // fewer bytes and operations take less time than waking other threads
+constexpr double kWorthAllThreads = 4e6;    // from this much work for each device, devices run one after the other, each with all threads
 
 Ref<Buffer> buffer_of(const Array& x, int device) {
   const ConcreteArray* c = as_concrete(x);
@@ -54,7 +54,7 @@ void SpmdBody::set(int slot, const DeviceBuffers& value, Slots& slots) const {
   std::copy(value.begin(), value.end(), at(slots, slot).begin());
 }
 
-// Memory that a device gives away must hold no other value that is still wanted: another device's, or a view of it.
+// Memory that a segment may overwrite must hold no other live value, such as another device's or a view.
 void SpmdBody::own_given(const Segment& s, std::span<const std::size_t> leader, Slots& slots) const {
   std::vector<const void*> memory;
   memory.reserve(slots.size());
@@ -90,7 +90,7 @@ void SpmdBody::own_given(const Segment& s, std::span<const std::size_t> leader, 
 }
 
 void SpmdBody::run_segment(const Segment& s, Slots& slots, bool one_thread) const {
-  // Devices with the same operands have the same results: one of them computes.
+  // Devices with the same operands have the same results, so one of them computes for all.
   std::vector<std::size_t> leader(num_devices_), leaders;
   if (s.has_effects || is_accelerator(device_ids_[local_[0]])) {
     for (std::size_t k : local_) leader[k] = k;
@@ -153,7 +153,7 @@ std::int32_t SpmdBody::agreed(const DeviceBuffers& value, DType dtype, const Ste
   const std::size_t first = local_[0];
   for (std::size_t k : local_) {
     if (value[k] == value[first] || read(k) == read(first)) continue;
-    // Which devices reach a collective, and which don't. In a loop all do, but one of them fewer times.
+    // Finds a device that reaches the collective and one that doesn't. In a loop all reach it, but some fewer times.
     std::size_t there = first, missing = k;
     const Step* join = nullptr;
     if (step.kind == Step::Kind::cond) {
@@ -325,7 +325,7 @@ MemoryAnalysis SpmdBody::memory_analysis() const {
   MemoryAnalysis total;
   for (const Step& s : steps_) {
     const auto n = static_cast<std::int64_t>(num_devices_);
-    // One of a loop's or branch's programs runs at a time; what a scan stacks is there besides.
+    // Only one program of a loop or branch runs at a time; the stacked results of a scan add to its memory.
     std::int64_t inside = 0;
     for (const auto& body : s.bodies) inside = std::max(inside, body->memory_analysis().temp_size_in_bytes);
     total.temp_size_in_bytes += inside;

@@ -11,11 +11,11 @@
 namespace weft::detail {
 namespace {
 
-constexpr double kWorthHiding = 64 << 10;  // bytes of collectives from which a segment is cut for them: tens of microseconds on any network
-constexpr double kWorthACut = 1e6;         // bytes and operations on each side of a cut: it must take longer than beginning a segment
-constexpr double kMuch = 4 * kWorthACut;   // beside which the time of a short message can be hidden, too
+constexpr double kWorthHiding = 64 << 10;  // bytes of collectives worth dividing a segment for: tens of microseconds on any network
+constexpr double kWorthACut = 1e6;         // bytes and operations on each side of the division, to outweigh starting a segment
+constexpr double kMuch = 4 * kWorthACut;   // enough work to hide a short message too
 
-/// Bytes and operations of one device, as far as an equation's types show.
+/// The estimated bytes and operations of an equation on one device, from its types.
 double cost_of(const JaxprData& d, const Eqn& e) {
   double elements = 1, bytes = 0, inner = 0;
   for (Atom a : e.inputs) bytes += static_cast<double>(d.aval(a).bytes()), elements *= static_cast<double>(d.aval(a).size());
@@ -68,7 +68,7 @@ class Scheduler {
     return need;
   }
 
-  // Those that wait for fewer collectives come first, otherwise in the program's order.
+  // Equations that wait for fewer collectives come first; ties keep the program's order.
   void add_level(const std::vector<std::size_t>& eqns) {
     std::vector<std::size_t> order;
     std::vector<int> needs(d_.eqns.size(), -1);
@@ -101,7 +101,7 @@ class Scheduler {
         joins.push_back({i, k, static_cast<double>(std::max(d_.aval(a).bytes(), d_.avals[e.outputs[k]].bytes())), need, position});
       }
     }
-    // At one place the short ones go first, so that their readers do not wait for the others.
+    // Of collectives at the same point, short ones start first, so that their readers do not wait for the others.
     std::stable_sort(joins.begin(), joins.end(), [](const Join& a, const Join& b) {
       return a.position != b.position ? a.position < b.position : a.bytes < kWorthHiding && b.bytes >= kWorthHiding;
     });
@@ -152,7 +152,7 @@ class Scheduler {
     started_.push_back(j);
     steps_.push_back({ScheduledStep::Kind::start, {j.eqn}, j.operand});
   }
-  // They end in the order in which they began.
+  // Collectives end in the order in which they started.
   void wait_for(int number) {
     for (; waited_ < number; ++waited_) {
       const Join& j = started_[static_cast<std::size_t>(waited_ + 1)];
@@ -165,7 +165,7 @@ class Scheduler {
     return bytes;
   }
 
-  // A collective beside which nothing runs is done by the caller itself.
+  // A collective with which nothing overlaps is executed by the caller itself.
   std::vector<ScheduledStep> without_idle_starts() {
     const std::size_t n = steps_.size();
     std::vector<std::size_t> waits(n, n);

@@ -28,7 +28,7 @@ using namespace detail;
 
 namespace {
 
-constexpr double kUlps = 4;     // by which an operation may be wrong
+constexpr double kUlps = 4;     // the error that an operation may have, in units in the last place
 constexpr double kMargin = 16;  // times what a disturbance changes, results may differ: what is a bound already is disturbed by less
 
 std::vector<Array> run_eqn(Hook& hook, const Eqn& e, std::span<const Array> in, std::span<const Aval> out_avals) {
@@ -40,7 +40,7 @@ std::vector<Array> run_eqn(Hook& hook, const Eqn& e, std::span<const Array> in, 
   return interpret_eqn(*e.op, e.params, in, out_avals, 0, e.loc);
 }
 
-/// What an elementwise operation says of its values; 0 of any other.
+/// The facts that an elementwise operation states about its values; 0 for other operations.
 unsigned values_of(const Primitive& op) {
   static const std::map<const Primitive*, unsigned>& table = *[] {
     auto* const all = new std::map<const Primitive*, unsigned>;
@@ -77,7 +77,7 @@ bool keeps_integers(const Primitive& op) {
   const bool sums = (op.kind == Kind::reduce || op.kind == Kind::cumulative) && op.combiner == Combiner::sum;
   return sums || op.kind == Kind::dot || (values_of(op) & kKeepsIntegers) != 0;
 }
-/// Whether all are integers, with sums and products that float16 holds too.
+/// Whether all elements are integers so small that float16 represents their sums and products exactly.
 bool small_integers(const Array& x) {
   if (x.dtype().is_complex()) return false;
   for (double v : x.to_vector<double>())
@@ -91,7 +91,7 @@ bool adds_up(const Primitive& op) { return op.kind != Kind::elementwise && !is_e
 Array disturb(const Array& x, Random& random, bool keep_zeros) {
   if (!x.dtype().is_inexact()) return x;
   std::vector<std::byte> bytes = bytes_of(x);
-  // Parts of complex numbers that are zero may stay so, as real numbers do, or become last places of the other part.
+  // A part of a complex number that is zero may stay zero, or get an error in the last places of the other part.
   const bool keeps_zeros = x.dtype().is_complex() && (keep_zeros || random.chance(0.5));
   with_storage(x.dtype(), [&]<class T>() {
     for (std::size_t i = 0; i < bytes.size(); i += sizeof(T)) {
@@ -135,16 +135,16 @@ bool compares(const Eqn& e, std::span<const Array> in) {
   return infer(*e.op, *e.params, avals_of(in), e.loc)[0].dtype.is_bool();
 }
 double epsilon_of(DType t) { return t == float16 ? 0x1p-11 : t == bfloat16 ? 0x1p-8 : t == float32 ? 0x1p-23 : 0x1p-52; }
-/// y where it differs from x by more than some units in the last place, else x: those may be equal elsewhere.
+/// y where it differs from x by more than some units in the last place, else x: in another execution they may be equal.
 Array nearly_equal(const Array& x, const Array& y) {
   if (!x.dtype().is_floating() || x.shape() != y.shape()) return y;
   return where(abs(x - y) <= abs(x) * (4 * kUlps * epsilon_of(x.dtype())), x, y);
 }
 
-/// NaN of the other sign, which no operation that makes one promises and a total order distinguishes.
+/// NaN of the other sign: no operation specifies a NaN's sign, but a total order distinguishes it.
 Array other_nans(const Array& x, Random& random) { return x.dtype().is_floating() && random.chance(0.5) ? where(isnan(x), -x, x) : x; }
 
-/// A sum whose terms, without their signs, are too much for its type: in another order it is infinite half way.
+/// A sum whose terms' magnitudes overflow its type: in another order a partial sum may be infinite.
 Array too_large(const Array& x, const Array& result, const Eqn& e, Random& random) {
   if (!x.dtype().is_floating()) return result;
   const Array wide = convert(x, float64), sums = convert(result, float64);
@@ -162,8 +162,8 @@ double exponent_of(const Eqn& e) {
 }
 Array moduli(const Array& part) { return abs(convert(part, float64)); }
 
-/// A product that is too much for its type. Fused with a sum it is finite half way; of complex numbers, parts are infinite, or NaN as the
-/// difference of two infinities; and its reciprocal is 0, not a number below the smallest normal one.
+/// A product that overflows its type. Fused with a sum, it may be finite; parts of a complex product are infinite, or NaN as the difference
+/// of two infinities; its reciprocal is 0 instead of subnormal.
 Array overflowed(const Eqn& e, const std::vector<Array>& in, const Array& x, Random& random) {
   if (!x.dtype().is_inexact()) return x;
   const double limit = largest(x.dtype().real_part()), power = exponent_of(e), infinity = std::numeric_limits<double>::infinity();
@@ -240,7 +240,7 @@ Array underflowed(const Array& x, const Array& result, Random& random) {
   return where((result == 0) & (x != 0), convert(random.chance(0.5) ? smallest : -smallest, t), result);
 }
 
-/// Products of many complex numbers that are too much for their type: which parts are infinite, and which NaN, their order decides.
+/// Products of many complex numbers that overflow: their order decides which parts are infinite and which are NaN.
 Array overflowed_fold(const Array& x, Random& random) {
   if (!x.dtype().is_complex()) return x;
   const Array finite = isfinite(real(x)) & isfinite(imag(x));
@@ -249,8 +249,8 @@ Array overflowed_fold(const Array& x, Random& random) {
   return complex(part(real(x)), part(imag(x)));
 }
 
-/// Anything in the lines of a Fourier transform that aren't finite, or whose partial sums may be too large: which of their results are
-/// infinite, NaN or finite depends on the order of the sums and on whether factors of 1 and i are multiplied by.
+/// Arbitrary values in the lines of a Fourier transform that aren't finite, or whose partial sums may overflow: which results are infinite,
+/// NaN or finite depends on the order of the sums and on whether factors of 1 and i are multiplied.
 Array any_in_wild_lines(const Array& x, const Array& result, int dimensions, Random& random) {
   const DType part = x.dtype().real_part();
   const Array size = x.dtype().is_complex() ? moduli(real(x)) + moduli(imag(x)) : moduli(x);
@@ -265,7 +265,7 @@ Array any_in_wild_lines(const Array& x, const Array& result, int dimensions, Ran
 }
 
 struct Disturb final : Hook {
-  // Neighbouring seeds give one sequence from different places on; what it gives first are seeds of others.
+  // Neighbouring seeds give overlapping sequences, so the first random bits are the seed of another generator.
   Disturb(std::uint64_t seed, bool large, bool all)
       : random(Random(seed).bits()), overflows(large), conversions(all), zeros(random.chance(0.3)) {}
   void before(const Eqn& e, std::vector<Array>& operands) override {
@@ -287,7 +287,7 @@ struct Disturb final : Hook {
     if (sums_up(*e.op) && random.chance(0.5)) lean(e, results[0]);
     if (const double chance = zeros ? 1 : random.pick({0., 0., .5, 1.}); chance > 0 && sums_up(*e.op)) cancel(e, chance, results[0]);
     if (!overflows) return;
-    // Half of what may happen only, as a later one may undo it.
+    // Each disturbance is made with probability 1/2, as a later one may undo it.
     if (random.chance(0.5)) return;
     if (LineSumsTransform::Function* const dimensions = find_rule<LineSumsTransform>(*e.op))
       results[0] = any_in_wild_lines(operands_before[0], results[0], dimensions(*e.params), random);

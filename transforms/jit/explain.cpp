@@ -69,7 +69,7 @@ class Comparison {
 std::string changed_static_value(const Signature& before, const Signature& now) {
   if (before.axes != now.axes || before.avals != now.avals) return {};
   std::string path, from, to;
-  // Both are walked side by side; false where they differ in more than one value.
+  // Walks both trees side by side; false if they differ in more than one value.
   const auto walk = [&](const auto& self, const Skeleton& a, const Skeleton& b, const std::string& at) -> bool {
     if (a.kind != b.kind || a.label != b.label || a.children.size() != b.children.size()) return false;
     if (a.text != b.text) {

@@ -187,7 +187,9 @@ class Cache final : public JitCache {
       }
       if (e->tracer == std::this_thread::get_id())
         throw TracerError(
-            fmt::format("{}: the function calls itself with arguments of the same types while it is being traced, without end", called_),
+            fmt::format(
+                "{}: the function calls itself with arguments of the same types while it is being traced; this recursion never ends",
+                called_),
             c.loc);
       traced_.wait(lock);
     }

@@ -33,7 +33,7 @@ std::vector<int> resolve_in_axes(const FlatFunction& f, const Axes& in_axes, con
 }
 
 namespace {
-/// The arguments of which the mapped axes have different sizes: of many of one size and one of another, that is the odd one.
+/// Throws the error for mapped axes of different sizes. It names the argument whose size differs from that of the others.
 [[noreturn]] void throw_sizes_differ(const FlatFunction& f, const std::vector<int>& dims, const char* operation) {
   const std::vector<std::string> paths = leaf_paths(f.arguments());
   constexpr std::size_t kTold = 8;  // of those of one size

@@ -1,5 +1,5 @@
-// Kernels that are divided by rows: a task goes through all iterations of the loop, some at a time. By vectors it first notes which of
-// those have one of its rows, and which row; then it does what is to be done for these alone, in their order.
+// Kernels that are divided by rows: a task goes through all iterations of the loop, a chunk at a time. With vectors it first lists the
+// iterations of the chunk whose row belongs to the task; then it executes only these, in order.
 #include <llvm/IR/IntrinsicsX86.h>
 #include <llvm/IR/Module.h>
 
@@ -10,11 +10,11 @@ namespace weft::detail {
 using llvm::Value;
 
 namespace {
-constexpr std::int64_t kNoted = 1024;  // iterations that are looked at before any is done
+constexpr std::int64_t kNoted = 1024;  // iterations in a chunk
 constexpr int kMostLanes = 16;         // are looked at together
 constexpr int kTableLanes = 8;         // that are closed up by a table
 
-/// For each set of eight lanes those of the set, in order, and then any.
+/// A table for compressing eight lanes: for each set of lanes its members in order, then arbitrary ones.
 llvm::Constant* lanes_of_sets(llvm::Module& module) {
   constexpr const char* kName = "lanes_of_sets";
   if (llvm::GlobalVariable* known = module.getNamedGlobal(kName)) return known;
@@ -32,7 +32,7 @@ llvm::Constant* lanes_of_sets(llvm::Module& module) {
 }
 }  // namespace
 
-/// Whether the open iteration, or which lanes of it, has a row of the blocks and is not left out. `row` is set to that, in 32 bits.
+/// Whether the current iteration (or which of its lanes) has a row of these blocks and is in bounds. Sets `row` to its 32-bit row.
 Value* KernelEmitter::in_blocks(Value* begin, Value* count, Value*& row) {
   const Copy copy(frames_.size(), 0);
   row = get(k_.division.row, copy);
@@ -77,7 +77,7 @@ void KernelEmitter::rows(Value* begin, Value* end) {
     Value* in = in_blocks(begin, count, row);
     Value* first = ir_.CreateTrunc(frames_.back().iteration, number);
     if (!by_vectors) {
-      // Each is put behind those that were noted, where the next one takes its place if it is not one of them.
+      // Each iteration is written to the end of the list, where the next one overwrites it unless it belongs to the task.
       ir_.CreateAlignedStore(row, lane_rows, llvm::Align(32)),
           ir_.CreateAlignedStore(ir_.CreateZExt(in, type), lane_flags, llvm::Align(32));
       return loop(-1, i64(0), i64(lanes), 1, 1, 0, v, [&](Values w) {

@@ -27,7 +27,7 @@ bool constant(Value* v, std::int64_t& out) {
 KernelEmitter::KernelEmitter(llvm::Module& module, const Kernel& k, const Schedule& s, const VectorFeatures& features,
                              llvm::Function* function)
     : module_(module), k_(k), s_(s), features_(features), ir_(module.getContext()), builder_(ir_, module, features), function_(function) {
-  // Sums on the way to a position may overflow, if it does not itself.
+  // Intermediate sums of a position may be larger than the position itself.
   constexpr std::int64_t kNarrow = 0x40000000;
   for (const KernelArg& a : k.args) wide_index_ |= a.elements >= kNarrow;
   pinned_.resize(k.dag.nodes.size());
@@ -99,7 +99,7 @@ void KernelEmitter::run() {
     }
     args_.push_back(reserve(a));
   }
-  // What loops don't change is computed here; memory of slow paths is reserved in front.
+  // Loop invariants are emitted in front of this branch, after the stack memory of slow paths.
   llvm::Instruction* jump = ir_.CreateBr(body);
   frames_.emplace_back();
   frames_.back().entry = jump;
@@ -134,7 +134,7 @@ void KernelEmitter::run() {
       return v;
     });
   }
-  // Others may read the results as soon as this returns.
+  // Non-temporal stores are ordered by a fence: other threads may read the results as soon as the function returns.
   if (streamed_) ir_.CreateFence(llvm::AtomicOrdering::SequentiallyConsistent);
   ir_.CreateRetVoid();
   overlap({entry});
@@ -223,7 +223,7 @@ KernelEmitter::Values KernelEmitter::when(int dim, Value* at, Value* condition, 
   });
 }
 
-/// Whole unrolled bodies, then single iterations or vectors, then what is left of a vector.
+/// Whole unrolled bodies, then single iterations or vectors, then a masked vector.
 KernelEmitter::Values KernelEmitter::run_loop(const LoopPlan& plan, Value* low, Value* high, Values carried, const Body& body) {
   const int dim = plan.dim;
   const std::int64_t size = k_.dag.dims[static_cast<std::size_t>(dim)], lanes = plan.vector ? s_.lanes : 1;
@@ -233,7 +233,7 @@ KernelEmitter::Values KernelEmitter::run_loop(const LoopPlan& plan, Value* low, 
     Value* n = ir_.CreateSub(high, low);
     return ir_.CreateAdd(low, ir_.CreateSub(n, ir_.CreateURem(n, i64(unit))));
   };
-  // Between the borders, but for a vector at each end, nothing need be compared.
+  // Between the borders, except in a vector at each end, no comparison with a border is needed.
   std::int64_t first = 0, last = 0, from = 0, to = 0;
   if (plan.peeled && inside_dim_ < 0 && constant(low, first) && constant(high, last) && first == 0 && last == size) {
     inside_borders(k_, dim, from, to);
@@ -248,7 +248,7 @@ KernelEmitter::Values KernelEmitter::run_loop(const LoopPlan& plan, Value* low, 
     lanes_ = saved_lanes, vector_dim_ = saved_dim;
     return run_loop(single, i64(to), high, std::move(carried), body);
   }
-  // A loop of known range; blocks begin at whole unrolled bodies.
+  // The range is known for a whole loop; blocks begin at whole unrolled bodies.
   const std::int64_t extent = constant(low, first) && constant(high, last) ? last - first : size;
   Value* at = low;
   const bool limited = k_.limits[static_cast<std::size_t>(dim)].outer >= 0;
@@ -274,7 +274,7 @@ KernelEmitter::Values KernelEmitter::run_loop(const LoopPlan& plan, Value* low, 
         for (unsigned i = 0; i < static_cast<unsigned>(lanes); ++i) numbers.push_back(ir_.getInt32(i));
         mask_ = ir_.CreateICmpSLT(llvm::ConstantVector::get(numbers), builder_.splat(left, static_cast<int>(lanes)));
       } else {
-        // Blocks begin at whole vectors, so that what is left depends on the size only.
+        // Blocks begin at whole vectors, so that the mask of the last one depends on the size only.
         std::vector<llvm::Constant*> bits;
         for (std::int64_t i = 0; i < lanes; ++i) bits.push_back(ir_.getInt1(i < extent % lanes));
         mask_ = llvm::ConstantVector::get(bits);
@@ -309,7 +309,7 @@ void KernelEmitter::for_each_copy(const std::function<void(const Copy&)>& f) con
   }
 }
 
-// What a loop's step hands on changed in places only is copied onto itself first.
+// Whether the nest only copies arguments onto themselves, as it does for carries that are updated in place.
 bool KernelEmitter::copies_in_place(std::size_t number) const {
   const auto copied = copied_arguments(k_, k_.nests[number]);
   return copied && std::all_of(copied->begin(), copied->end(), [&](const std::pair<int, int>& c) {
@@ -338,7 +338,7 @@ void KernelEmitter::reduce(std::size_t number) {
   std::vector<Copy> copies;
   for_each_copy([&](const Copy& c) { copies.push_back(c); });
 
-  // Carried values: for each reduction, each copy of the result, each partial accumulator: the accumulator, and its position.
+  // Carried values: for each reduction, each copy of the result and each partial accumulator, the accumulator and its position.
   Values carried;
   const int width = across ? s_.lanes : lanes_;
   for (const Reduction& r : t.reductions)
@@ -347,7 +347,7 @@ void KernelEmitter::reduce(std::size_t number) {
       if (r.kind != Reduction::Kind::reduce)
         carried.push_back(builder_.splat(llvm::Constant::getNullValue(builder_.type(k_.dag[r.position].dtype)), width));
     }
-  // Behind them: for some reductions, each copy of the result, which lanes have seen a NaN.
+  // Then, for some reductions and each copy of the result, the lanes that have seen a NaN.
   std::vector<std::size_t> flags;
   for (const Reduction& r : t.reductions) {
     flags.push_back(carried.size());
@@ -361,7 +361,7 @@ void KernelEmitter::reduce(std::size_t number) {
       if (std::all_of(c.begin(), c.begin() + static_cast<std::ptrdiff_t>(outside), [](int i) { return i == 0; })) inner.push_back(c);
     });
     if (!running && copies.size() * inner.size() * t.reductions.size() <= static_cast<std::size_t>(s_.at_once)) {
-      // In front of all stores, so that they may be computed side by side.
+      // Values are computed before all stores, so that their instructions can be interleaved.
       for (const Copy& c : copies)
         for (Copy copy : inner) {
           std::copy(c.begin(), c.end(), copy.begin());
@@ -460,8 +460,8 @@ void KernelEmitter::reduce(std::size_t number) {
   }
 }
 
-/// A step of a running reduction whose lanes follow one another: `total`, in all lanes, of the steps before comes to hold this vector too.
-/// Its lanes' results are the reduction of neighbours at growing distances (Hillis, Steele: "Data parallel algorithms", 1986).
+/// One vector of a running reduction: the prefix sum of its lanes, by doubling distances (Hillis, Steele: "Data parallel algorithms",
+/// 1986), added to `total`, which holds the reduction of all earlier steps in every lane and is updated.
 Value* KernelEmitter::run_on(const Reduction& r, Value*& total, const Copy& copy, Value* keep) {
   const int lanes = s_.lanes;
   Value* nothing = builder_.splat(reduction_identity(builder_, r), lanes);

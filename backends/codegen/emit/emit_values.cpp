@@ -46,7 +46,7 @@ Value* KernelEmitter::get(NodeId n, const Copy& copy) {
   auto& memo = frames_[static_cast<std::size_t>(level)].memo;
   const std::uint64_t id = key(n, copy);
   if (const auto found = memo.find(id); found != memo.end()) return found->second;
-  if (node.kind == NodeKind::local) throw CompileError("codegen: internal error: a fold is read before it is done");
+  if (node.kind == NodeKind::local) throw CompileError("codegen: internal error: a reduction is read before it is complete");
   Value* v = at_level(level, [&] { return compute(n, copy); });
   frames_[static_cast<std::size_t>(level)].memo.emplace(id, v);
   return v;

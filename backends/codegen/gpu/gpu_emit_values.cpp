@@ -33,7 +33,7 @@ Value* GpuEmitter::get(NodeId n) {
   const auto level = static_cast<std::size_t>(level_of(n));
   auto& memo = scopes_[level].memo;
   if (const auto found = memo.find(n); found != memo.end()) return found->second;
-  if (node.kind == NodeKind::local) throw CompileError("codegen: internal error: a fold is read before it is done");
+  if (node.kind == NodeKind::local) throw CompileError("codegen: internal error: a reduction is read before it is complete");
   Value* v = level + 1 >= scopes_.size() ? compute(n) : emit_before(ir_, scopes_[level + 1].entry, [&] { return compute(n); });
   scopes_[level].memo.emplace(n, v);
   return v;

@@ -1,5 +1,5 @@
-// What kernels of the host leave to its library, for GPUs: expressions of our own where there are some, else NVIDIA's libdevice, whose
-// functions are linked into the module before code is generated.
+// Functions that kernels of the host leave to the C library, for GPUs: expressions of weft's own where they exist, else NVIDIA's libdevice,
+// which is linked into the module before code generation.
 #include <llvm/IR/Module.h>
 
 #include "weft/backends/codegen/emit/blocks.h"
@@ -13,7 +13,7 @@ namespace weft::detail {
 
 using llvm::Value;
 
-/// One element's function.
+/// The function for one element.
 Value* VectorBuilder::gpu_function(MathFunction f, DType t, std::span<Value* const> operands) {
   if (t == float32 && (f == MathFunction::sin || f == MathFunction::cos || f == MathFunction::tan))
     return (*this)[math::circular_of_huge_f32(f, {this, wrap(operands[0], t)}).v];

@@ -12,7 +12,7 @@ namespace {
 
 constexpr double kInf = std::numeric_limits<double>::infinity(), kNan = std::numeric_limits<double>::quiet_NaN();
 
-/// A number in two parts, the second far smaller than the first.
+/// A double-double number: the sum of two parts, the second far smaller than the first.
 struct Pair {
   Expr high, low;
 };
@@ -79,8 +79,8 @@ Expr cbrt_f32(Expr x) {
   return select((x == 0.) | (abs(x) == kInf), x, r);
 }
 
-/// From a guess by the bits (W. Kahan, Computing a real cube root, 1991) to a^(-1/3) without division, in two steps of orders 5 and 3; then
-/// a^(1/3) = a y^2, corrected by its residual.
+/// An initial guess from the bits (W. Kahan, Computing a real cube root, 1991) to a^(-1/3) without division, in two steps of orders 5 and
+/// 3; then a^(1/3) = a y^2, corrected by its residual.
 Expr cbrt_f64(Expr x) {
   const Expr magnitude = abs(x), tiny = magnitude < 0x1p-1022, a = select(tiny, magnitude * 0x1p54, magnitude);
   // A third of the upper half of the bits, by way of floating numbers: integers up to 2^52 are in the low bits of 2^52 + n.

@@ -7,12 +7,12 @@
 namespace weft::detail {
 namespace {
 
-constexpr double kSmall = 60e3;  // cycles that are not worth a fork: such kernels need no outer loop
+constexpr double kSmall = 60e3;  // kernels of fewer cycles are not worth a fork, so they need no outer loop
 constexpr int kMaxNodes = 6000;  // of one kernel
 constexpr std::size_t kMaxRoots = 24;
 constexpr std::int64_t kMaxDims = 56;
-constexpr std::int64_t kLargeBytes = 24 << 20;  // results of this size side by side are a matter of peak memory
-constexpr double kTileBytes = 512 * 1024;       // what a column of outer points may touch and still be found in the cache
+constexpr std::int64_t kLargeBytes = 24 << 20;  // fusing results of this size side by side raises peak memory
+constexpr double kTileBytes = 512 * 1024;       // the memory that a column of outer points may touch and stay in the cache
 
 double product(const std::vector<std::int64_t>& sizes) {
   double n = 1;
@@ -20,7 +20,7 @@ double product(const std::vector<std::int64_t>& sizes) {
   return n;
 }
 
-/// If the coordinate is just that of a value's dimension, split into the given loops: the reader's loops that run along them.
+/// If the coordinate is exactly that of a value's dimension, split into the given loops, finds the reader's loops that run along them.
 bool match_loops(const Dag& dag, NodeId coord, std::span<const Root::Dim> loops, std::size_t num_parallel, std::vector<int>& out) {
   const Affine& a = dag.affine(coord);
   if (a.constant != 0 || a.terms.size() != loops.size()) return false;
@@ -77,15 +77,16 @@ void KernelPlanner::place(int root) {
   groups_.push_back(std::move(g));
 }
 
-/// Whether a scatter's operand that is copied is an input or what a scatter updates. The result may take its memory where nothing reads it
-/// any more, and then nothing is copied: so this comes as late as it can, after what reads the operand, and by itself.
+/// Whether the copied operand of a scatter is an input, or memory that a scatter updates. If nothing reads the operand afterwards, the
+/// result takes its memory and nothing is copied: so the copy is scheduled as late as possible, after all reads of the operand, and in a
+/// kernel of its own.
 bool KernelPlanner::copies_updated(const Root& r) const {
   if (r.kind != Root::Kind::copy) return false;
   const Atom operand = j_.eqns[static_cast<std::size_t>(r.eqn)].inputs[0];
   return !operand.is_literal() && (defined_by_[operand.var()] < 0 || updates_[operand.var()] >= 0);
 }
 
-/// Which loop of the root would run along each outer loop of the group; -1: none does, the group would lose that outer loop.
+/// The loop of the root that would run along each outer loop of the group; -1 if none does, so that the group would lose that outer loop.
 std::optional<std::vector<int>> KernelPlanner::align(const Group& g, int root) const {
   const Root& r = roots_[static_cast<std::size_t>(root)];
   std::vector<int> alignment(g.sizes.size(), -2);  // -2: free
@@ -128,7 +129,7 @@ std::optional<std::vector<int>> KernelPlanner::align(const Group& g, int root) c
     }
   }
   if (!depends) {
-    // Side by side in one kernel, where the spaces are the same and it saves something.
+    // Fusing side by side: the iteration spaces are the same, and the fusion saves work.
     const bool small = g.work + r.work() < kSmall;
     const Root& first = roots_[static_cast<std::size_t>(g.roots[0])];
     if (first.by_rows && r.by_rows && shares && first.chunks == r.chunks && first.chunk == r.chunk && first.points() == r.points())
@@ -141,8 +142,8 @@ std::optional<std::vector<int>> KernelPlanner::align(const Group& g, int root) c
     }
     if (!same) return small ? std::optional(std::vector<int>(g.sizes.size(), -1)) : std::nullopt;
     if (!shares && !small) return {};
-    // Large results that are many times what they share, such as the windows of a convolution in pieces, save little by being computed
-    // together, and are then held together.
+    // Large results that share few of their operands, such as the windows of a convolution in pieces, gain little from fusion and would be
+    // live at the same time.
     const std::int64_t bytes = avals_[r.var].bytes();
     if (bytes >= kLargeBytes && shared_bytes < bytes / 4) return {};
     return alignment;

@@ -17,7 +17,7 @@ struct Loops {
   std::vector<std::int64_t> size, stride_a, stride_b, stride_out;
   void add(std::int64_t s, std::int64_t a, std::int64_t b, std::int64_t out) {
     if (s == 1) return;
-    // Loops that are in one another in all operands are one.
+    // Nested loops that are contiguous in all operands are merged.
     if (!size.empty() && stride_a.back() == a * s && stride_b.back() == b * s && stride_out.back() == out * s) {
       size.back() *= s, stride_a.back() = a, stride_b.back() = b, stride_out.back() = out;
       return;
@@ -43,17 +43,18 @@ bool KernelPlanner::matmul_is_kernel(const Eqn& e) const {
   if (batch > 1) p.batch.push_back({batch, p.m * p.k, p.k * p.n, p.m * p.n});
   if (target_.prefers_matmul) {
     if (target_.prefers_matmul(p)) return false;
-    // In one kernel with the matmul that its left operand comes from, each row would go through the whole right one by itself.
+    // Fused with the matmul that computes its left operand, each row would read the whole right operand again.
     const bool is_wide = static_cast<double>(p.k) * static_cast<double>(p.n) * b.dtype.itemsize() >= kFirstCache;
     return !(a.dtype.is_floating() && p.m >= kManyRows && is_wide && comes_from_matmul(e.inputs[0].var()));
   }
   if (a.dtype != b.dtype || !a.dtype.is_floating() || (out.dtype != a.dtype && (a.dtype.itemsize() > 2 || out.dtype != float32)))
     return true;
-  // Matmuls with vectors are bound by memory; those that fit in the cache run as fast in a kernel, which can take in what surrounds them.
+  // Matmuls with vectors are bound by memory; those that fit in the cache run as fast in a kernel, which can fuse the surrounding
+  // operations.
   return p.m < 4 || p.n < 4 || p.k < 4 || static_cast<double>(p.m) * static_cast<double>(p.n) * static_cast<double>(p.k) <= kLibraryAbove;
 }
 
-/// Whether a value is computed from a matmul by what is fused into those that read it.
+/// Whether a value is computed from a matmul by operations that are fused into its readers.
 bool KernelPlanner::comes_from_matmul(Var v) const {
   std::vector<Var> open{v};
   std::vector<char> seen(avals_.size(), 0);

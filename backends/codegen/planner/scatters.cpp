@@ -12,12 +12,12 @@
 namespace weft::detail {
 namespace {
 
-constexpr std::int64_t kManyWindows = 4096;     // are worth being divided
-constexpr std::int64_t kFewRows = 4;            // are not
-constexpr std::int64_t kMostRows = 0x7fffffff;  // that int32 can number
-constexpr std::int64_t kVectorWindow = 16;      // a window of so many elements is computed by vectors
-constexpr double kCheap = 10;                   // computing this much for an update costs less than writing and reading it
-constexpr double kManyOperations = 24;          // of an index are done once
+constexpr std::int64_t kManyWindows = 4096;     // from this many windows on, dividing a scatter pays off
+constexpr std::int64_t kFewRows = 4;            // up to this many rows it does not
+constexpr std::int64_t kMostRows = 0x7fffffff;  // the largest row number in an int32
+constexpr std::int64_t kVectorWindow = 16;      // windows of this many elements are vectorised
+constexpr double kCheap = 10;                   // up to this cost, computing an update twice is cheaper than storing it
+constexpr double kManyOperations = 24;          // indices of this cost are computed once and stored
 
 bool contains(const std::vector<int>& v, int x) { return std::find(v.begin(), v.end(), x) != v.end(); }
 
@@ -29,7 +29,7 @@ IndexedGeometry KernelPlanner::geometry_of_scatter(const Eqn& e) const {
   return scatter_geometry(scatter_params(*e.op, *e.params).dimension_numbers, j_.aval(e.inputs[0]).ndim(), j_.aval(e.inputs[2]).shape);
 }
 
-/// Scatters that overwrite, or combine by one of the reductions.
+/// Whether the scatter overwrites, or combines by a reduction that kernels support.
 bool KernelPlanner::is_kernel_scatter(const Eqn& e) const {
   if (e.op->kind != Kind::scatter) return false;
   if (!e.op->combiner) return !params_as<Scatter::Params>(*e.params).update_jaxpr.jaxpr;
@@ -55,7 +55,7 @@ bool KernelPlanner::is_divided_scatter(const Eqn& e) const {
   return windows >= kManyWindows && windows <= kMostRows && rows >= kFewRows && rows <= kMostRows && !long_windows;
 }
 
-/// Whether the updates are computed in front of a divided scatter, by vectors.
+/// Whether the updates are computed and stored before a divided scatter, with vectors.
 bool KernelPlanner::stores_updates(const Eqn& e) const {
   if (e.inputs[2].is_literal() || !is_divided_scatter(e)) return false;
   std::int64_t window = 1;
@@ -63,7 +63,7 @@ bool KernelPlanner::stores_updates(const Eqn& e) const {
   return window < kVectorWindow && cost_[e.inputs[2].var()] > kCheap;
 }
 
-/// Whether a kernel of its own computes its windows' rows; else all parts compute them, by vectors, as they go through the windows.
+/// Whether a separate kernel computes the rows of the windows; else every part computes them, with vectors, as it goes through the windows.
 bool KernelPlanner::stores_rows(const Eqn& e) const {
   return !e.inputs[1].is_literal() && !is_root_[e.inputs[1].var()] &&
          cost_[e.inputs[1].var()] * static_cast<double>(j_.aval(e.inputs[1]).shape.back()) > kManyOperations;
@@ -76,7 +76,7 @@ bool KernelPlanner::takes_over_operand(const Eqn& e) const {
   return defined_by_[x] >= 0 && times_read_[x] == 1 && is_kernel_scatter(j_.eqns[static_cast<std::size_t>(defined_by_[x])]);
 }
 
-/// Of each equation the last one whose kernel computes it: itself, or a later one that it is fused into.
+/// For each equation the last equation whose kernel computes it: itself, or a later one that it is fused into.
 std::vector<int> KernelPlanner::last_kernels() const {
   std::vector<int> of_eqn(j_.eqns.size()), of_var(avals_.size(), -1);
   for (std::size_t i = j_.eqns.size(); i-- > 0;) {
@@ -91,8 +91,8 @@ std::vector<int> KernelPlanner::last_kernels() const {
   return of_eqn;
 }
 
-/// A scatter works on its operand where that is if all that reads the operand has been computed before. Small values that are read from it,
-/// and would be computed by the scatter's kernel or by later ones, are stored in front of it.
+/// A scatter updates its operand in place if all readers of the operand run before it. Small values that are computed from the operand in
+/// the scatter's kernel or in later ones are therefore stored before the scatter.
 void KernelPlanner::store_reads_of_updated() {
   if (std::all_of(updates_.begin(), updates_.end(), [](int u) { return u < 0; })) return;
   const auto small = [&](Var v, Atom operand) { return 2 * avals_[v].size() <= j_.aval(operand).size(); };
@@ -101,7 +101,7 @@ void KernelPlanner::store_reads_of_updated() {
     const int update = a.is_literal() ? -1 : updates_[a.var()];
     return injective_[i] && static_cast<int>(i) < update && last[i] >= update;
   };
-  // What the scatter itself is given, where that is computed from the operand.
+  // The scatter's own indices and updates, where they are computed from the operand.
   std::vector<char> from_operand(avals_.size());
   for (std::size_t i = 0; i < j_.eqns.size(); ++i) {
     const Eqn& e = j_.eqns[i];
@@ -115,7 +115,7 @@ void KernelPlanner::store_reads_of_updated() {
         if (!a.is_literal() && from_operand[a.var()] && small(a.var(), e.inputs[0])) is_root_[a.var()] = 1;
     }
   }
-  // What later kernels would read.
+  // The values that later kernels would read.
   const std::vector<int> left = last_kernels();
   for (std::size_t i = 0; i < j_.eqns.size(); ++i)
     for (Atom a : j_.eqns[i].inputs)
@@ -181,8 +181,9 @@ void KernelPlanner::add_scatter(int eqn) {
   add(std::move(r));
 }
 
-/// A kernel of its own. Its outer loops are those that no two updates of one element differ in: dimensions that run along with the indices,
-/// and window dimensions that are not indexed, or all where there is one window. One that is divided by rows has none.
+/// Forms a kernel of the scatter alone. Its outer loops are the dimensions in which no two updates of one element differ: batching
+/// dimensions of the indices, and window dimensions that are not indexed, or all if there is one window. A kernel that is divided by rows
+/// has no outer loops.
 void KernelPlanner::place_scatter(int root) {
   const Root& r = roots_[static_cast<std::size_t>(root)];
   const IndexedGeometry g = geometry_of_scatter(j_.eqns[static_cast<std::size_t>(r.eqn)]);

@@ -8,7 +8,7 @@
 namespace weft::detail {
 namespace {
 
-/// The loops of loops that end when they like.
+/// Adds the dimensions of loops whose trip count is not known.
 void add_open_dims(const Repeat& r, std::uint64_t& dims) {
   if (r.go_on >= 0) dims |= std::uint64_t{1} << r.dim;
   for (const Repeat& inner : r.inner) add_open_dims(inner, dims);
@@ -27,7 +27,7 @@ Counts count(const Kernel& k, int vector_bytes) {
   read.resize(k.args.size()), written.resize(k.args.size());
   const double per_vector = 4.0 / vector_bytes * 0.5;
   for (const Nest& t : k.nests) {
-    // How often something runs that depends on given loops: all loops down to the innermost of them.
+    // The number of executions of a value that depends on the given loops: the iterations of all loops down to the innermost of them.
     std::vector<int> loops = k.outer;
     loops.insert(loops.end(), t.parallel.begin(), t.parallel.end());
     loops.insert(loops.end(), t.reduce.begin(), t.reduce.end());

@@ -16,7 +16,7 @@ void peel_borders(const Kernel& k, const Target& target, Schedule& s) {
   const auto peel = [&](LoopPlan& l) {
     l.peeled = l.vector && k.dag.dims[static_cast<std::size_t>(l.dim)] >= target.peeled_vectors * s.lanes && can_peel(k, l.dim, s.lanes);
   };
-  // A block of a task is not the whole loop.
+  // A loop that is split into blocks is not peeled, since a block is not the whole loop.
   for (std::size_t i = static_cast<std::size_t>(s.task_loops); i < s.outer.size(); ++i) peel(s.outer[i]);
   for (NestSchedule& n : s.nests)
     for (std::vector<LoopPlan>* loops : {&n.parallel, &n.reduce})

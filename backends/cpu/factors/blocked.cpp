@@ -51,7 +51,7 @@ struct Routines<std::complex<double>> {
 template <class T>
 constexpr bool is_complex = !std::is_same_v<T, Real<T>>;
 
-/// BLAS takes a complex factor by its address.
+/// BLAS takes complex scalars by address.
 template <class T>
 auto factor(const T& one) {
   if constexpr (is_complex<T>)
@@ -60,7 +60,7 @@ auto factor(const T& one) {
     return one;
 }
 
-/// `transposed`: b's rows are the matrix's columns; of complex numbers, conjugated. All row-major; a row is so many elements long.
+/// `transposed`: b is given as its (conjugate) transpose. All matrices are row-major with the given leading dimensions.
 template <class T>
 void subtract(int m, int n, int k, const T* a, int a_row, const T* b, int b_row, bool transposed, T* out, int out_row) {
   if constexpr (is_complex<T>) {
@@ -87,7 +87,7 @@ void each_strip(int n, F&& f) {
     f(first, std::min(kStrip, n - first));
   });
 }
-/// Where row i and column j of a matrix are whose rows are so long.
+/// The address of element (i, j) of a matrix with the given leading dimension.
 template <class T>
 T* at(T* a, int row, int i, int j) {
   return a + std::int64_t{i} * row + j;
@@ -124,7 +124,7 @@ bool blocked_lu(T* a, int m, int n, std::int32_t* pivots) {
     const int width = std::min(kBlock, steps - k), below = k + width;
     T* const panel = at(a, m, k, k);
     if (Routines<T>::getrf(LAPACK_COL_MAJOR, m - k, width, panel, m, pivots + k) < 0) return false;
-    // The columns left of the panel change rows, those right of it are eliminated too.
+    // The columns left of the panel are permuted, those right of it are permuted and updated.
     each_strip(n - width, [&](int first, int columns) {
       for (int c = first; c < first + columns; ++c) {
         T* const column = at(a, m, c < k ? c : c + width, k);
@@ -134,7 +134,7 @@ bool blocked_lu(T* a, int m, int n, std::int32_t* pivots) {
       if (count <= 0) return;
       Routines<T>::trsm(CblasColMajor, CblasLeft, CblasLower, CblasNoTrans, CblasUnit, width, count, factor(one), panel, m,
                         at(a, m, from, k), m);
-      // Row-major, as everything here: the columns' transpose.
+      // Everything here is row-major, so a column-major matrix is passed as its transpose.
       subtract(count, m - below, width, at(a, m, from, k), m, at(a, m, k, below), m, false, at(a, m, from, below), m);
     });
     for (int i = 0; i < width; ++i) pivots[k + i] += k;
@@ -146,7 +146,7 @@ template <class T>
 void parallel_triangular_solve(const T* a, T* b, int m, int n, TriangularForm form) {
   const T one(1);
   const int order = form.left_side ? m : n;
-  // Columns of b on the left side, rows on the right one, are systems of their own.
+  // The columns of b (rows, for a right side solve) are independent systems.
   each_strip(form.left_side ? n : m, [&](int first, int size) {
     Routines<T>::trsm(CblasRowMajor, form.left_side ? CblasLeft : CblasRight, form.lower ? CblasLower : CblasUpper,
                       form.transpose ? CblasTrans : CblasNoTrans, form.unit_diagonal ? CblasUnit : CblasNonUnit, form.left_side ? m : size,

@@ -1,4 +1,5 @@
-// Those decompositions of core/base/lapack.h that JAX's programs ask for and no primitive of weft's computes, by LAPACK, one thread a call.
+// The decompositions of core/base/lapack.h that JAX programs use and for which weft has no primitive, by LAPACK, on one thread for each
+// call.
 #include "weft/core/base/lapack.h"
 
 #define lapack_complex_float std::complex<float>
@@ -55,7 +56,7 @@ constexpr bool is_complex = !std::is_same_v<T, Real<T>>;
 
 std::size_t area(int m, int n) { return static_cast<std::size_t>(m) * static_cast<std::size_t>(n); }
 
-/// Iterations on infinite elements may never end.
+/// LAPACK's iterations may not terminate on infinite elements.
 template <class T>
 bool all_finite(const T* a, std::size_t count) {
   return std::all_of(a, a + count, [](const T& v) { return std::isfinite(std::abs(v)); });

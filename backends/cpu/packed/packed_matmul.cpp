@@ -47,7 +47,7 @@ Recipe find_recipe(DType a, DType b, DType out) {
     const Unit* const quads = find_unit(a == int8 ? UnitKind::i8_quads : UnitKind::u8_quads);
     if (quads) return {.unit = quads, .flip_right = a == b ? 0x8080808080808080u : 0, .start = a != b ? 0 : a == int8 ? -128 : 128};
   }
-  // A sum of which no more than 16 bits are wanted doesn't ask whether its operands have a sign.
+  // The low 16 bits of a sum don't depend on the signedness of its operands.
   const auto is_short = [&](DType t) { return t.itemsize() == 1 || t == int16 || (t == uint16 && out.itemsize() <= 2); };
   if (is_short(a) && is_short(b)) return of(find_unit(UnitKind::i16_pairs));
   return of(find_unit(UnitKind::i32));
@@ -56,14 +56,14 @@ Recipe find_recipe(DType a, DType b, DType out) {
 std::int64_t parts_of(std::int64_t whole, std::int64_t most) { return (whole + most - 1) / std::max<std::int64_t>(most, 1); }
 std::int64_t rounded_up(std::int64_t n, std::int64_t unit) { return (n + unit - 1) / unit * unit; }
 
-/// One matrix by one matrix, of some rows and columns.
+/// The multiplication of two matrices, for a range of rows and columns.
 class Multiplication {
  public:
   Multiplication(const Recipe& recipe, const MatmulStep& p) : recipe_(recipe), unit_(*recipe.unit), p_(p) {
     left_.dtype = p.dtype, left_.line = p.a_row, left_.k = p.a_col;
     right_.dtype = p.right_dtype, right_.line = p.b_col, right_.k = p.b_row, right_.flip = recipe.flip_right;
     const bool same = p.dtype == unit_.element || (p.dtype.is_integer() && p.dtype.itemsize() == unit_.element.itemsize());
-    // Rows whole pages apart would drive one another out of the first cache.
+    // Rows whose distance is a multiple of the page size would conflict in the L1 cache.
     const bool collide = p.a_row * p.dtype.itemsize() % kPage == 0 && p.n >= 16 * unit_.lanes;
     in_place_ = same && p.a_col == 1 && p.k % unit_.group == 0 && !collide;
     words_ = (p.k + unit_.group - 1) / unit_.group;
@@ -133,7 +133,7 @@ class Multiplication {
       f(i, unit_.heights[at], at);
     }
   }
-  /// Packs its panels if it is not read where it is, and sums its rows if need be.
+  /// Packs the panels of the left operand, unless it is read in place, and sums its rows if the recipe needs it.
   void prepare_left(const Lines& from, std::int64_t rows, std::int64_t depth, char* scratch) const {
     auto* const start = reinterpret_cast<std::int32_t*>(scratch + start_at_);
     const std::int64_t words = parts_of(depth, unit_.group);
@@ -182,7 +182,7 @@ class Multiplication {
   std::int64_t scratch_ = 0, right_at_ = 0, left_at_ = 0, sums_at_ = 0, start_at_ = 0, packing_at_ = 0;
 };
 
-/// How the work is dealt out: some matrices of the batch a task, or parts of one. No sum is cut, so that results don't depend on it.
+/// How the work is divided into tasks: some matrices of the batch, or parts of one. Sums are not divided, so results don't depend on it.
 struct Division {
   std::int64_t matrices = 1, matrices_a_task = 1, rows = 1, columns = 1, row_parts = 1, column_parts = 1;
 };
@@ -199,8 +199,8 @@ Division divide(const MatmulStep& p, const Unit& u) {
     d.matrices_a_task = std::max<std::int64_t>(1, static_cast<std::int64_t>(static_cast<double>(d.matrices) / tasks));
     return d;
   }
-  // Each part packs what it needs of both operands: one for each thread, as square as they can be, and more as long as packing is a small
-  // share, as threads are not equally fast.
+  // Each part packs its rows and columns of both operands. There is one part for each thread, as square as possible, or more if packing is
+  // a small share of the work, since threads are not equally fast.
   const std::int64_t height = u.heights[0], width = u.panel_columns();
   for (double wanted = std::min(tasks, threads); wanted <= std::min(tasks, 4 * threads); wanted *= 2) {
     const auto parts = static_cast<std::int64_t>(wanted);
@@ -208,7 +208,7 @@ Division divide(const MatmulStep& p, const Unit& u) {
     Division best = d;
     for (std::int64_t r = 1; r <= parts; ++r) {
       const std::int64_t rows = rounded_up(parts_of(p.m, r), height), columns = rounded_up(parts_of(p.n, parts / r), width);
-      // What a part multiplies, and what it packs.
+      // The work of a part: multiplication and packing.
       const double cost = static_cast<double>(rows * columns) + 16 * static_cast<double>(rows + 2 * columns);
       if (cost < least) least = cost, best.rows = std::min(rows, p.m), best.columns = std::min(columns, p.n);
     }

@@ -73,7 +73,7 @@ struct Pairs : Int32 {
   static Vector multiply_add(Operand left, Operand right, Vector sum) { return _mm256_add_epi32(_mm256_madd_epi16(left, right), sum); }
 };
 
-/// Whole vectors by `f`, what is left by way of a vector that is padded.
+/// Applies `f` to whole vectors, and to a padded vector for the remainder.
 template <class From, class To, class F>
 void by_eights(const void* from, void* to, std::int64_t n, F&& f) {
   const auto* const x = static_cast<const From*>(from);

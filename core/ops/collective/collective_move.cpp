@@ -22,16 +22,16 @@ namespace {
       fmt::format("{}: the axis name `{}` is not bound here; call it inside the vmap, pmap or shard_map that names it", op, axis));
 }
 
-/// Dimension d of x, of size outer * inner, as two.
+/// Splits dimension d of x, of size outer * inner, into two.
 Array split_dim(const Array& x, int d, std::int64_t outer, SourceLoc loc) {
   return reshape_to(x, x.shape().with(d, x.shape()[d] / outer).inserted(d, outer), loc);
 }
-/// Dimensions d and d + 1 as one.
+/// Merges dimensions d and d + 1.
 Array merge_dims(const Array& x, int d, SourceLoc loc) {
   return reshape_to(x, x.shape().with(d, x.shape()[d] * x.shape()[d + 1]).erased(d + 1), loc);
 }
 
-/// The number of positions of axes in scope together.
+/// The product of the sizes of axes in scope.
 template <class Context>
 std::int64_t size_together(const std::vector<std::string>& names, const Context& c) {
   std::int64_t n = 1;
@@ -71,7 +71,7 @@ struct AxisAmongOthers {
   int lanes_, stride_ = 1;
 };
 
-/// Linear primitives of one operand: the tangent goes the operand's way.
+/// Linear primitives of one operand: the operation is applied to the tangent as well.
 template <class Self>
 struct LinearCollective : CollectiveOp<Self> {
   static constexpr int num_operands = 1;
@@ -90,7 +90,7 @@ struct LinearCollective : CollectiveOp<Self> {
 };
 
 struct AllGather : LinearCollective<AllGather> {
-  static constexpr std::string_view name = "all_gather", doc = "The operands of all devices of named axes, side by side.";
+  static constexpr std::string_view name = "all_gather", doc = "The operands of all devices along named axes, concatenated or stacked.";
   using Params = AllGatherParams;
   static constexpr Exchange exchange = Exchange::allgather;
   static ExchangeParts parts(const Params& p) { return {.dim = p.all_gather_dimension}; }
@@ -180,8 +180,9 @@ struct ReduceScatter : LinearCollective<ReduceScatter> {
 
 struct AllToAll : CollectiveOp<AllToAll> {
   static constexpr int num_operands = 1;
-  static constexpr std::string_view name = "all_to_all",
-                                    doc = "Part j of a dimension goes to device j; what is received is put together along another.";
+  static constexpr std::string_view
+      name = "all_to_all",
+      doc = "Splits a dimension into one part for each device, exchanges the parts, and concatenates them along another dimension.";
   using Params = AllToAllParams;
   static constexpr Exchange exchange = Exchange::alltoall;
   static ExchangeParts parts(const Params& p) { return {.dim = p.split_axis, .concat_dim = p.concat_axis}; }
@@ -238,7 +239,8 @@ constexpr ParamValue kAllToAllLeftOut[] = {{"axis_size", "0"}};
 const TextRule<AllToAll> all_to_all_text([] { return TextTraits{.left_out = kAllToAllLeftOut}; });
 
 struct Ppermute : LinearCollective<Ppermute> {
-  static constexpr std::string_view name = "ppermute", doc = "Each device's operand goes to another; a device that gets none has zeros.";
+  static constexpr std::string_view name = "ppermute",
+                                    doc = "Sends each device's operand to another device; a device that receives none gets zeros.";
   using Params = PpermuteParams;
   static constexpr Exchange exchange = Exchange::permute;
   static ExchangeParts parts(const Params& p) { return {.perm = p.perm}; }
@@ -272,7 +274,7 @@ struct Ppermute : LinearCollective<Ppermute> {
       source[static_cast<std::size_t>(to)] = from;
     }
     const Array x = materialize_batch_dim(c.in[0], c.dims[0], c.axis.size, 0, c.loc);
-    // Neighbours that stay neighbours move together: a shift is two slices.
+    // Runs of lanes that stay adjacent move together: a shift becomes two slices.
     std::vector<Array> parts;
     for (int i = 0; i < n;) {
       const int first = source[static_cast<std::size_t>(i)];
@@ -323,7 +325,7 @@ struct Ppermute : LinearCollective<Ppermute> {
 };
 
 struct Pbroadcast : LinearCollective<Pbroadcast> {
-  static constexpr std::string_view name = "pbroadcast", doc = "One device's operand, on all devices of named axes.";
+  static constexpr std::string_view name = "pbroadcast", doc = "The operand of one device, broadcast to all devices along named axes.";
   using Params = PbroadcastParams;
   static constexpr Exchange exchange = Exchange::broadcast;
   static ExchangeParts parts(const Params& p) { return {.source = p.source}; }
@@ -332,7 +334,7 @@ struct Pbroadcast : LinearCollective<Pbroadcast> {
       c.fail<AxisError>(fmt::format("source is {}", c.get<Params>().source), "it is a position along the axis");
     return c.in[0];
   }
-  /// All cotangents meet at the source.
+  /// The cotangents of all devices are summed at the source.
   static Array transposed(const Array& ct, const TransposeContext& c) {
     const auto& p = c.get<Params>();
     LocScope scope(c.loc);

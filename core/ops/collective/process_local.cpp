@@ -48,7 +48,7 @@ struct Move {
 };
 
 struct HostLocalToGlobal : Move<HostLocalToGlobal> {
-  static constexpr std::string_view name = "host_local_to_global", doc = "What one process has, as its part of the global array.";
+  static constexpr std::string_view name = "host_local_to_global", doc = "One process's array as its part of a global array.";
   static constexpr bool global = true;
   static Array back(const Array& x, const ProcessLocalParams& p, SourceLoc loc) { return bind_global_to_host_local(x, p, loc); }
 };

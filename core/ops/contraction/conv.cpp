@@ -102,7 +102,7 @@ struct Conv {
     out[o[1]] = outputs;
     const std::vector<WindowDim> windows = conv_windows(p, lhs.shape, rhs.shape);
     for (std::size_t i = 0; i < spatial; ++i) {
-      if (!windows[i].is_countable()) c.fail<ShapeError>("a dilated size or a padding is 2^61 or more", "there are no arrays so large");
+      if (!windows[i].is_countable()) c.fail<ShapeError>("a dilated size or a padding is 2^61 or more", "no array can be that large");
       out[o[i + 2]] = windows[i].positions();
     }
     const DType dtype = p.preferred_element_type.value_or(lhs.dtype);

@@ -185,7 +185,7 @@ struct DotGeneral {
               return wrapping_mul(a[static_cast<std::size_t>(batch[0][n] + i + steps[0][s])],
                                   b[static_cast<std::size_t>(batch[1][n] + j + steps[1][s])]);
             };
-            // A single product keeps the sign of its zero, which a sum from 0 would lose.
+            // A single product is not added to 0, which would lose the sign of a negative zero.
             const bool single = steps[0].size() == 1;
             V sum = single ? product(0) : V{};
             for (std::size_t s = single ? 1 : 0; s < steps[0].size(); ++s) sum += product(s);

@@ -43,7 +43,7 @@ struct CallTraits {
   bool has_own_transpose = false;
 };
 struct CallTransform {
-  static constexpr std::string_view name = "call", doc = "What sets a call apart from its body.";
+  static constexpr std::string_view name = "call", doc = "How a call differs from its body.";
   using Function = CallTraits();
 };
 template <class Op>

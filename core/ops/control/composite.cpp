@@ -74,11 +74,12 @@ CompositeTable::Function* CompositeTable::find(const std::string& name) const {
 
 namespace {
 
-/// In place of the call.
+/// Runs the body in place of the call.
 std::vector<Array> run_in_place(const ParamsRef&, Jaxpr body, std::span<const Array> inputs, SourceLoc) { return eval_jaxpr(body, inputs); }
 
 struct Composite {
-  static constexpr std::string_view name = "composite", doc = "A call with a name, which a backend or a transform may know; else its body.";
+  static constexpr std::string_view name = "composite",
+                                    doc = "A named call that a backend or a transform may implement by its name; otherwise its body runs.";
   static constexpr Kind kind = Kind::call;
   using Params = CompositeParams;
   static const Jaxpr& body(const Params& p) { return p.jaxpr; }

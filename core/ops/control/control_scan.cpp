@@ -70,7 +70,8 @@ JvpResult Scan::jvp_call(const JvpContext& c) {
   std::copy(carry.begin(), carry.end(), wanted.begin());
   const Jaxpr body = jvp_with_outputs(p.jaxpr, nonzero_in, wanted);
   const std::size_t dc = count_true(consts), dk = count_true(carry), dx = count_true(xs);
-  // The jvp's inputs are (consts, carry, xs, dconsts, dcarry, dxs), its outputs (carry, ys, dcarry, dys); a scan wants each kind together.
+  // The jvp's inputs are (consts, carry, xs, dconsts, dcarry, dxs), its outputs (carry, ys, dcarry, dys); a scan needs constants, carry and
+  // xs grouped.
   std::vector<Array> tangents;
   for (std::size_t i : where_true(nonzero_in)) tangents.push_back(instantiate(c.tangents[i], c.in[i].aval(), c.loc));
   const std::span<const Array> t(tangents);
@@ -219,7 +220,7 @@ std::vector<Tangent> Scan::transpose(const TransposeContext& c) {
     std::size_t next = 0;
     for (std::size_t k = 0; k < linear_avals.size(); ++k) {
       const Tangent ct = body.nonzero[k] ? Tangent(r[next++]) : Tangent();
-      // Every step adds its part of a constant's cotangent; the carry's is handed on.
+      // Every step adds its part to a constant's cotangent; the carry's cotangent is passed to the step before.
       if (k < lc)
         out.push_back(ct ? add_any(a[kc + k], *ct, c.loc) : a[kc + k]);
       else

@@ -276,7 +276,8 @@ namespace {
 
 /// The derivative of a custom_vjp function as an equation: it can only be transposed, which is what its backward rule is.
 struct CustomLin {
-  static constexpr std::string_view name = "custom_lin", doc = "The derivative of a function whose rule says only how to transpose it.";
+  static constexpr std::string_view name = "custom_lin",
+                                    doc = "The linear part of a custom_vjp function, whose rule gives only its transpose.";
   static constexpr Kind kind = Kind::library;
   static constexpr std::string_view not_differentiable = "it is the derivative of a custom_vjp function, which has a reverse rule only";
   using Params = CustomLinParams;

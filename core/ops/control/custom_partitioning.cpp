@@ -24,7 +24,7 @@ std::vector<Array> run_in_place(const ParamsRef&, Jaxpr body, std::span<const Ar
 
 struct CustomPartitioning {
   static constexpr std::string_view name = "custom_partitioning",
-                                    doc = "A call that is partitioned over a mesh by a user's rule; else its body.";
+                                    doc = "A call that is partitioned over a mesh by a user's rule; on unsharded operands its body runs.";
   static constexpr Kind kind = Kind::call;
   using Params = CustomPartitioningParams;
   static const Jaxpr& body(const Params& p) { return p.call_jaxpr; }

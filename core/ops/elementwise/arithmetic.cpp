@@ -159,7 +159,7 @@ struct Div : Binary<Div> {
 };
 struct Rem : Binary<Rem> {
   static constexpr std::string_view name = "rem",
-                                    doc = "The remainder of truncating division, with the sign of x; of an integer divided by 0, x.";
+                                    doc = "The remainder of truncating division, with the sign of x; an integer's remainder by 0 is x.";
   static constexpr unsigned dtypes = kInteger | kFloating;
   static constexpr unsigned values = kExact;
   static constexpr Domain domain{0.5, 7};

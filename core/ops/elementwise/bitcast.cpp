@@ -20,7 +20,7 @@ namespace {
 DType unsigned_of_size(int bytes) { return bytes == 1 ? uint8 : bytes == 2 ? uint16 : bytes == 4 ? uint32 : uint64; }
 bool is_number(DType t) { return t.is_integer() || t.is_floating(); }
 
-/// Through unsigned integers, the lowest part first, as bytes are in memory.
+/// Converts through unsigned integers, lowest part first (little-endian).
 Array between_sizes(const Array& x, DType dtype) {
   const int from = x.dtype().itemsize(), to = dtype.itemsize(), small = std::min(from, to), count = std::max(from, to) / small;
   const Array bits = bitcast_elements(x, unsigned_of_size(from), {});
@@ -34,7 +34,7 @@ Array between_sizes(const Array& x, DType dtype) {
 
 struct BitcastBetweenSizes {
   static constexpr std::string_view name = "bitcast_convert_parts",
-                                    doc = "bitcast_convert_type of another size: an element's parts are along a last dimension.";
+                                    doc = "The same bits as a dtype of another size; the parts of an element are along the last dimension.";
   static constexpr Kind kind = Kind::call;
   static constexpr int num_operands = 1;
   static constexpr bool zero_tangent = true, not_linear = true;
@@ -56,7 +56,7 @@ struct BitcastBetweenSizes {
     });
   }
   static BatchResult batch(const BatchContext& c) {
-    // In a map with a name every call asks for its rule, as it may contain collectives.
+    // Under a named vmap the batching rule is called even if no operand is mapped, as for calls that may contain collectives.
     if (c.dims[0] == kNotMapped) return {bind_primitive(c.op, c.params, std::vector{c.in[0]}, c.loc), {kNotMapped}};
     return {bind_primitive(c.op, c.params, std::vector{move_batch_dim(c.in[0], c.dims[0], 0, c.loc)}, c.loc), {0}};
   }

@@ -57,8 +57,8 @@ struct Ge : Comparison<Ge> {
   static V kernel(KernelBuilder& b, V x, V y) { return b.ge(x, y); }
 };
 
-/// A number's place in the order -NaN < -inf < ... < -0 < 0 < ... < inf < NaN, as an integer: of a negative number all bits but the sign
-/// are inverted.
+/// An integer that orders numbers as -NaN < -inf < ... < -0 < 0 < ... < inf < NaN: the bits, with all but the sign inverted for negative
+/// numbers.
 template <class Bits, class T>
 Bits place(T x) {
   const auto bits = std::bit_cast<Bits>(x);
@@ -83,7 +83,7 @@ V total_order(KernelBuilder& b, V x) {
   return b.select(b.lt(bits, b.integer(type, 0)), b.bit_xor(bits, rest), bits);
 }
 struct LtTo : Comparison<LtTo> {
-  static constexpr std::string_view name = "lt_to", doc = "Whether x stands before y in the total order, where -0 < 0 and NaN is last.";
+  static constexpr std::string_view name = "lt_to", doc = "Whether x comes before y in the total order, where -0 < 0 and NaN is last.";
   static constexpr Order order = kLessInTotal;
   static constexpr unsigned dtypes = kReal;
   static constexpr unsigned values = kExact | kReadsSpecials;
@@ -92,7 +92,7 @@ struct LtTo : Comparison<LtTo> {
 };
 struct LeTo : Comparison<LeTo> {
   static constexpr std::string_view name = "le_to",
-                                    doc = "Whether x does not stand behind y in the total order, where -0 < 0 and NaN is last.";
+                                    doc = "Whether x does not come after y in the total order, where -0 < 0 and NaN is last.";
   static constexpr Order order{.less = true, .equal = true, .total = true};
   static constexpr unsigned dtypes = kReal;
   static constexpr unsigned values = kExact | kReadsSpecials;

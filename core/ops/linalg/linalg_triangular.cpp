@@ -46,7 +46,7 @@ struct Cholesky {
         std::copy_n(c.in[0].as<T>() + k * m.size, m.size, out);
         bool good = lapack::cholesky(out, m.rows);
         if (good && !all_finite(out, m.size)) {
-          // To LAPACK a NaN on the diagonal is positive, and a quotient by an infinity 0.
+          // LAPACK accepts a NaN on the diagonal as positive, and turns quotients by infinity into 0.
           if (m.rows <= kWrittenOut) {
             std::copy_n(c.in[0].as<T>() + k * m.size, m.size, out);
             good = factor_hermitian(out, m.rows);
@@ -163,7 +163,7 @@ struct TriangularSolve {
     p.transpose_a = !p.transpose_a;
     return {Tangent(), solve_triangular(c.in[0].known(), *c.cotangents[0], p, c.loc)};
   }
-  /// With one matrix for all, the mapped right-hand sides are more columns (or rows).
+  /// If the matrix is not mapped, the mapped right-hand sides become additional columns (or rows).
   static BatchResult batch(const BatchContext& c) {
     if (c.dims[0] != kNotMapped) return batch_matrices(c);
     const Params& p = c.get<Params>();

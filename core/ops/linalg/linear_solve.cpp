@@ -48,7 +48,7 @@ struct Split {
 };
 
 struct CustomLinearSolve {
-  static constexpr std::string_view name = "custom_linear_solve", doc = "The solution of a linear system, as a program computes it.";
+  static constexpr std::string_view name = "custom_linear_solve", doc = "The solution of a linear system, computed by a program.";
   static constexpr Kind kind = Kind::call;
   using Params = LinearSolveParams;
 

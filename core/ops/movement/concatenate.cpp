@@ -13,7 +13,7 @@ void check_operands(const OpContext& c) {
   for (const Aval& x : c.in)
     if (x.dtype != c.in[0].dtype) c.fail<DTypeError>("operands have different dtypes", "convert them to one");
 }
-/// Weak where all operands are.
+/// The type of the result; weak if all operands are.
 Aval joined_aval(const OpContext& c, Shape shape) {
   Aval out = c.in[0].with_shape(std::move(shape));
   for (const Aval& x : c.in) out.weak &= x.weak;
@@ -31,7 +31,7 @@ std::vector<Array> all_mapped_at(const BatchContext& c, int dim) {
 }
 
 struct Concatenate {
-  static constexpr std::string_view name = "concatenate", doc = "Arrays one after another along a dimension.";
+  static constexpr std::string_view name = "concatenate", doc = "Arrays joined along a dimension.";
   static constexpr Kind kind = Kind::concatenate;
   using Params = ConcatenateParams;
   static Aval abstract_eval(const OpContext& c) {
@@ -91,7 +91,7 @@ struct Concatenate {
 };
 
 struct Stack {
-  static constexpr std::string_view name = "stack", doc = "Arrays of one shape one after another along a new axis.";
+  static constexpr std::string_view name = "stack", doc = "Arrays of one shape joined along a new axis.";
   static constexpr Kind kind = Kind::concatenate;
   using Params = StackParams;
   static Aval abstract_eval(const OpContext& c) {

@@ -88,7 +88,7 @@ struct PlatformIndexParams {
 };
 /// What JAX's platform_dependent chooses by. Programs run on the CPU.
 struct PlatformIndex {
-  static constexpr std::string_view name = "platform_index", doc = "The number of the branch that is for the platform the program runs on.";
+  static constexpr std::string_view name = "platform_index", doc = "The index of the branch for the platform that the program runs on.";
   static constexpr Kind kind = Kind::elementwise;
   static constexpr bool zero_tangent = true, not_linear = true;
   using Params = PlatformIndexParams;

@@ -172,7 +172,7 @@ constexpr ParamValue kReshapeIgnored[] = {{"dimensions", "None"}};
 const TextRule<Reshape> reshape_text([] { return TextTraits{.added = kReshapeAdded, .ignored = kReshapeIgnored}; });
 
 struct Transpose : LinearMovement {
-  static constexpr std::string_view name = "transpose", doc = "The dimensions in another order.";
+  static constexpr std::string_view name = "transpose", doc = "Permutes the dimensions.";
   using Params = TransposeParams;
   static Aval abstract_eval(const OpContext& c) {
     check_count(c, 1);
@@ -203,7 +203,7 @@ struct Transpose : LinearMovement {
 };
 
 struct Squeeze : LinearMovement {
-  static constexpr std::string_view name = "squeeze", doc = "Without some dimensions of size 1.";
+  static constexpr std::string_view name = "squeeze", doc = "Removes dimensions of size 1.";
   using Params = SqueezeParams;
   static Aval abstract_eval(const OpContext& c) {
     check_count(c, 1);
@@ -301,7 +301,7 @@ struct Slice : LinearMovement {
 };
 
 struct Rev : LinearMovement {
-  static constexpr std::string_view name = "rev", doc = "Some dimensions from the last position to the first.";
+  static constexpr std::string_view name = "rev", doc = "Reverses the order of elements along dimensions.";
   using Params = RevParams;
   static Aval abstract_eval(const OpContext& c) {
     check_count(c, 1);

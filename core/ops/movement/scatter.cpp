@@ -20,7 +20,7 @@
 namespace weft::detail {
 namespace {
 
-// The operand's type, once the updates are found to be what a gather with the inverse dimension numbers would give.
+// The operand's type. Throws unless the updates have the shape that a gather with the inverse dimension numbers returns.
 Aval scatter_type(const OpContext& c, const ScatterDimensionNumbers& n) {
   const Shape &x = c.in[0].shape, &indices = c.in[1].shape, &updates = c.in[2].shape;
   auto in_range = [&](const std::vector<int>& dims, int ndim, const char* what, bool sorted) {
@@ -67,7 +67,7 @@ Aval scatter_type(const OpContext& c, const ScatterDimensionNumbers& n) {
   return c.in[0];
 }
 
-// The gather that reads where a scatter writes.
+// The gather that reads the positions that a scatter writes.
 Array gather_updates(const ScatterParams& p, const Array& from, const Array& indices, const Shape& updates, GatherScatterMode mode,
                      SourceLoc loc) {
   Shape sizes;
@@ -139,7 +139,7 @@ void keep_extremum(const ReferenceContext& c) {
   });
 }
 
-// Follows JAX: elements that attain the extremum share the tangent equally.
+// As in JAX, elements that attain the extremum share the tangent equally.
 std::vector<Tangent> jvp_extremum(const JvpContext& c) {
   const ScatterParams& p = c.get<ScatterParams>();
   const Array &x = c.in[0], &indices = c.in[1], &updates = c.in[2], &out = c.out[0];
@@ -182,8 +182,7 @@ Aval ScatterCommon::abstract_eval(const OpContext& c) {
 
 Aval Scatter::abstract_eval(const OpContext& c) { return scatter_type(c, c.get<Params>().dimension_numbers); }
 
-// Where positions may be repeated, each update is numbered and the numbers are scattered first: they show which updates are seen in the
-// end.
+// Where positions may be repeated, the numbers of the updates are scattered first: they show which update each element keeps.
 std::vector<Tangent> Scatter::jvp(const JvpContext& c) {
   const Params& p = c.get<Params>();
   if (p.update_jaxpr.jaxpr) throw TracerError("scatter: not differentiable with an update function", effective_loc(c.loc));

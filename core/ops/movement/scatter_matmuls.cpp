@@ -25,8 +25,8 @@ Array take_rows(const Array& x, const Array& rows, SourceLoc loc) {
                           {x, insert_axes(rows, {1}, loc)}, loc);
 }
 
-// For each row the product of those before it (direction 1) or behind it (-1) in its run; `first` marks where runs begin in that direction.
-// A segmented scan by doubling (Hillis and Steele, 1986).
+// For each row the product of the rows before it (direction 1) or after it (-1) in its run; `first` marks where runs begin in that
+// direction. A segmented scan by doubling (Hillis and Steele, 1986).
 Array running_product(const Array& x, const Array& first, int direction, SourceLoc loc) {
   const Array one = make_literal(Number(1), x.dtype()), yes = make_literal(Number(true), bool_);
   Array value = x, done = first;
@@ -37,7 +37,8 @@ Array running_product(const Array& x, const Array& first, int direction, SourceL
   return where(first, one, shift_rows(value, direction, one, loc));
 }
 
-// What identifies a place, one column of n entries for each: the index vectors' entries, and the coordinates along batching dimensions.
+// The coordinates that identify the position of each of n updates, as columns: the index vectors' entries, and the positions along batching
+// dimensions.
 std::vector<Array> place_columns(const ScatterParams& p, const IndexedGeometry& g, const Shape& x, const Array& indices, SourceLoc loc) {
   const int last = indices.ndim() - 1;
   const Shape batch = indices.shape().erased(last);
@@ -68,7 +69,7 @@ Array products_of_others(const ScatterParams& p, const Shape& x, const Array& in
   const std::int64_t n = indices.shape().erased(indices.ndim() - 1).num_elements();
   const Array one = make_literal(Number(1), updates.dtype()), yes = make_literal(Number(true), bool_);
   if (n <= 1) return fill_shape(one, updates.shape(), loc);
-  // Updates of one place are brought together, in a stable order.
+  // A stable sort groups the updates of each position.
   std::vector<Array> operands = place_columns(p, g, x, indices, loc);
   const int num_keys = static_cast<int>(operands.size());
   const Array count = iota_array(n > 0x7fffffff ? int64 : int32, n, 0, loc);

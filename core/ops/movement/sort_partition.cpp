@@ -1,4 +1,5 @@
-// How sorts are partitioned: each device sorts lines that it has whole, or blocks of one line, which pairs of devices then merge.
+// Partitioning of sorts: each device sorts the lines that it has whole; a line that is sharded is sorted in blocks, which pairs of devices
+// then merge.
 #include <array>
 #include <bit>
 
@@ -20,8 +21,8 @@ struct Round {
   std::vector<int> keeps_high;            ///< by position: 1 for the device of a pair that keeps the greater half; -1 without a partner
 };
 
-/// Networks of exchanges after which sorted blocks are one sorted line: Batcher's bitonic one for powers of two, else neighbours that take
-/// turns.
+/// The rounds of a network that merges sorted blocks into one sorted line: Batcher's bitonic network for powers of two, else odd-even
+/// transposition.
 std::vector<Round> rounds_of(int n) {
   std::vector<Round> rounds;
   const auto add = [&](auto partner, auto keeps_high) {
@@ -48,7 +49,7 @@ std::vector<Round> rounds_of(int n) {
   return rounds;
 }
 
-/// The number that the list has at the device's position.
+/// The element of the list at the device's position.
 Array at_position(const std::vector<int>& list, const Array& position) {
   Array out = make_literal(list[0], int32);
   for (std::size_t i = 1; i < list.size(); ++i)
@@ -65,7 +66,7 @@ ShardedValues merge_blocks(const PartitionContext& c, const DimAxes& axes) {
   const Array position = position_along(c.partition, over, c.eqn.loc);
   std::vector<Array> x;
   for (const ShardedValue& v : c.in) x.push_back(c.reshard(v, axes).block);
-  // The elements' own places are the last key: of equal elements the first comes first.
+  // The elements' positions are the last key, so that the sort is stable.
   const std::int64_t block = x[0].shape()[dim];
   const DType counted = c.in[0].whole[dim] > 0x7fffffff ? int64 : int32;
   const Array places = iota_array(counted, x[0].shape(), dim, c.eqn.loc) + convert(position, counted) * make_literal(block, counted);

@@ -40,7 +40,7 @@ Array both(Combiner c, const Array& x, const Array& y) {
   }
 }
 
-/// The longest divisor of the length within the limits; 0: there is none.
+/// The largest divisor of the length within the limits; 0 if there is none.
 std::int64_t chunk_of(std::int64_t length) {
   for (std::int64_t chunk = kMost; chunk >= kFewest; --chunk)
     if (length % chunk == 0) return chunk;
@@ -75,7 +75,7 @@ std::optional<Jaxpr> expand_cumulative(const Eqn& eqn, std::span<const Aval> in)
     std::vector<int> kept;  // dimensions but that within chunks
     for (int d = 0; d < split.size(); ++d)
       if (d != axis + 1) kept.push_back(d);
-    // Each chunk begins with what is before it.
+    // Each chunk starts from the total of the chunks before it.
     const Array first = iota_array(int32, split, axis + 1, {}) == make_literal(Number(reverse ? chunk - 1 : 0), int32);
     const Array begun = where(first, both(c, broadcast_in_dim(before, split, kept, {}), chunks), chunks);
     const Array all = running(c, begun, axis + 1, reverse);

@@ -12,7 +12,7 @@ using WindowExpansion = Array (*)(std::span<const Array> in, const ParamsBase& p
 /// The expansions of operations that reduce over windows in a way of their own.
 struct WindowExpansionTransform {
   static constexpr std::string_view name = "window_expansion",
-                                    doc = "What a reduction over windows is in elementwise operations and movements.";
+                                    doc = "A reduction over windows, expanded into elementwise operations and data movement.";
   using Function = WindowExpansion(const ParamsBase& params, std::span<const Aval> in);
 };
 /// Of choices: tangents at what windows choose, and elements added there.

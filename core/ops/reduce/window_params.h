@@ -43,7 +43,7 @@ std::vector<WindowDim> windows_of(const P& p, const Shape& shape) {
 /// The shape of the windows. Throws ShapeError where numbers are too large to count with.
 inline Shape checked_window_shape(const OpContext& c, const std::vector<WindowDim>& dims) {
   if (!std::all_of(dims.begin(), dims.end(), [](const WindowDim& d) { return d.is_countable(); }))
-    c.fail<ShapeError>("a dilated size or a padding is 2^61 or more", "there are no arrays so large");
+    c.fail<ShapeError>("a dilated size or a padding is 2^61 or more", "no array can be that large");
   Shape shape;
   for (const WindowDim& d : dims) shape.push_back(d.positions());
   return shape;
